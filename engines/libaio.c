@@ -38,8 +38,8 @@ static const struct mlgen_field aio_fields[] = {
 /* clang-format on */
 
 /*
- * A context is the address at which the kernel has mapped this (fs/aio.c). It
- * appends at tail, whoever reaps moves head; both wrap at nr.
+ * A context is the address at which the kernel has mapped this (fs/aio.c). It appends at tail,
+ * whoever reaps moves head; both wrap at nr.
  */
 struct aio_ring {
 	unsigned id, nr;
@@ -84,15 +84,13 @@ static int all_taken(const struct mlgen_ctx *ctx, int rc, struct mlgen_err *err)
 
 	return mlgen_fail(err, rc,
 			  SAYS "%s; fs.aio-max-nr is %" PRIu64 ", %" PRIu64
-			       " of it are in use, and %u workers of iodepth=%u"
-			       " need %" PRIu64 ": raise it (sysctl -w "
-			       "fs.aio-max-nr=%" PRIu64 ") or lower iodepth",
-			  strerror(-rc), max, used, ctx->job->workers,
-			  ctx->iodepth, need, used + need);
+			       " of it are in use, and %u workers of iodepth=%u need %" PRIu64
+			       ": raise it (sysctl -w fs.aio-max-nr=%" PRIu64 ") or lower iodepth",
+			  strerror(-rc), max, used, ctx->job->workers, ctx->iodepth, need,
+			  used + need);
 }
 
-static int refused_set_up(const struct mlgen_ctx *ctx, int rc,
-			  struct mlgen_err *err)
+static int refused_set_up(const struct mlgen_ctx *ctx, int rc, struct mlgen_err *err)
 {
 	switch (rc) {
 	case -EAGAIN:
@@ -100,13 +98,12 @@ static int refused_set_up(const struct mlgen_ctx *ctx, int rc,
 	case -ENOSYS:
 	case -EPERM:
 		return mlgen_fail(err, rc,
-				  SAYS "%s; this kernel is built without AIO, "
-				       "or a seccomp profile refuses it: use "
-				       "ioengine=io_uring or psync",
+				  SAYS "%s; this kernel is built without AIO, or a seccomp profile "
+				       "refuses it: use ioengine=io_uring or psync",
 				  strerror(-rc));
 	default:
-		return mlgen_fail(err, rc, SAYS "%s; lower iodepth=%u",
-				  strerror(-rc), ctx->iodepth);
+		return mlgen_fail(err, rc, SAYS "%s; lower iodepth=%u", strerror(-rc),
+				  ctx->iodepth);
 	}
 }
 
@@ -131,9 +128,8 @@ static void find_ring(struct mlgen_ctx *ctx, struct queue *q)
 	if (ring->magic != RING_MAGIC || ring->incompat_features != 0 ||
 	    ring->header_length != sizeof(*ring)) {
 		snprintf(ctx->note, sizeof(ctx->note),
-			 "userspace_reap: this kernel keeps completions in a "
-			 "form that is not known; they are taken by "
-			 "io_getevents");
+			 "userspace_reap: this kernel keeps completions in a form that is not "
+			 "known; they are taken by io_getevents");
 		return;
 	}
 	q->ring = ring;
@@ -144,8 +140,7 @@ static void find_ring(struct mlgen_ctx *ctx, struct queue *q)
 static void follow_options(struct mlgen_ctx *ctx, struct queue *q)
 {
 	static const struct aio_opts none;
-	const struct aio_opts *opts =
-		ctx->opts && !ctx->job->is_preparing ? ctx->opts : &none;
+	const struct aio_opts *opts = ctx->opts && !ctx->job->is_preparing ? ctx->opts : &none;
 
 	q->rw_flags = opts->nowait ? RWF_NOWAIT : 0;
 	q->inline_parts = opts->libaio_vectored ? 0 : 1;
@@ -184,39 +179,33 @@ static void libaio_fini(struct mlgen_ctx *ctx)
 	ctx->priv = NULL;
 }
 
-static void prep_read(const struct queue *q, struct iocb *cb,
-		      const struct mlgen_io *op)
+static void prep_read(const struct queue *q, struct iocb *cb, const struct mlgen_io *op)
 {
 	if (op->iovcnt <= q->inline_parts)
-		io_prep_pread(cb, op->file->fd, op->iov->iov_base,
-			      op->iov->iov_len, (long long)op->off);
+		io_prep_pread(cb, op->file->fd, op->iov->iov_base, op->iov->iov_len,
+			      (long long)op->off);
 	else
-		io_prep_preadv(cb, op->file->fd, op->iov, op->iovcnt,
+		io_prep_preadv(cb, op->file->fd, op->iov, op->iovcnt, (long long)op->off);
+	cb->aio_rw_flags = q->rw_flags;
+}
+
+static void prep_write(const struct queue *q, struct iocb *cb, const struct mlgen_io *op)
+{
+	if (op->iovcnt <= q->inline_parts)
+		io_prep_pwrite(cb, op->file->fd, op->iov->iov_base, op->iov->iov_len,
 			       (long long)op->off);
-	cb->aio_rw_flags = q->rw_flags;
-}
-
-static void prep_write(const struct queue *q, struct iocb *cb,
-		       const struct mlgen_io *op)
-{
-	if (op->iovcnt <= q->inline_parts)
-		io_prep_pwrite(cb, op->file->fd, op->iov->iov_base,
-			       op->iov->iov_len, (long long)op->off);
 	else
-		io_prep_pwritev(cb, op->file->fd, op->iov, op->iovcnt,
-				(long long)op->off);
+		io_prep_pwritev(cb, op->file->fd, op->iov, op->iovcnt, (long long)op->off);
 	cb->aio_rw_flags = q->rw_flags;
 }
 
-static void prep_fsync(const struct queue *q, struct iocb *cb,
-		       const struct mlgen_io *op)
+static void prep_fsync(const struct queue *q, struct iocb *cb, const struct mlgen_io *op)
 {
 	(void)q;
 	io_prep_fsync(cb, op->file->fd);
 }
 
-static void prep_fdatasync(const struct queue *q, struct iocb *cb,
-			   const struct mlgen_io *op)
+static void prep_fdatasync(const struct queue *q, struct iocb *cb, const struct mlgen_io *op)
 {
 	(void)q;
 	io_prep_fdsync(cb, op->file->fd);
@@ -234,24 +223,21 @@ static void (*const prep[MLGEN_OPS])(const struct queue *, struct iocb *,
 /* clang-format on */
 
 /*
- * Not the library's io_submit: in the program that name is another function's,
- * and the linker would take that one. A number, or -errno.
+ * Not the library's io_submit: in the program that name is another function's, and the linker would
+ * take that one. A number, or -errno.
  */
 static long call_submit(struct queue *q, unsigned at, unsigned n)
 {
-	long rc = syscall(SYS_io_submit, q->context, (long)(n - at),
-			  q->batch + at);
+	long rc = syscall(SYS_io_submit, q->context, (long)(n - at), q->batch + at);
 
 	return rc < 0 ? -errno : rc;
 }
 
 /*
- * The kernel takes more than io_setup was asked for, takes a batch in parts,
- * and stops before a request that it refuses: that one's error is the result
- * of its operation, and the rest goes on.
+ * The kernel takes more than io_setup was asked for, takes a batch in parts, and stops before a
+ * request that it refuses: that one's error is the result of its operation, and the rest goes on.
  */
-static int libaio_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			 unsigned n)
+static int libaio_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
 	struct queue *q = ctx->priv;
 	unsigned room = ctx->iodepth - q->in_kernel - q->refused_count;
@@ -279,8 +265,7 @@ static int libaio_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
 	return (int)at;
 }
 
-static unsigned take_refused(struct queue *q, struct mlgen_io **io,
-			     unsigned max)
+static unsigned take_refused(struct queue *q, struct mlgen_io **io, unsigned max)
 {
 	unsigned n = 0;
 
@@ -289,8 +274,7 @@ static unsigned take_refused(struct queue *q, struct mlgen_io **io,
 	return n;
 }
 
-static struct mlgen_io *libaio_take(struct queue *q,
-				    const struct io_event *event)
+static struct mlgen_io *libaio_take(struct queue *q, const struct io_event *event)
 {
 	struct mlgen_io *op = event->data;
 
@@ -301,9 +285,8 @@ static struct mlgen_io *libaio_take(struct queue *q,
 }
 
 /*
- * What lies in the ring already. Acquire, the kernel's release of tail is the
- * partner: an event is whole once tail has passed it. Head's release tells the
- * kernel that the place can be used again.
+ * What lies in the ring already. Acquire, the kernel's release of tail is the partner: an event is
+ * whole once tail has passed it. Head's release tells the kernel that the place can be used again.
  */
 static unsigned take_ring(struct queue *q, struct mlgen_io **io, unsigned max)
 {
@@ -326,8 +309,8 @@ static unsigned take_ring(struct queue *q, struct mlgen_io **io, unsigned max)
 }
 
 /* At least `need` by the kernel, or none until the time is up. */
-static int get_events(struct queue *q, struct mlgen_io **io, unsigned need,
-		      unsigned max, uint64_t timeout_ns)
+static int get_events(struct queue *q, struct mlgen_io **io, unsigned need, unsigned max,
+		      uint64_t timeout_ns)
 {
 	uint64_t wait_ns = need && timeout_ns != UINT64_MAX ? timeout_ns : 0;
 	struct timespec ts = {
@@ -335,8 +318,7 @@ static int get_events(struct queue *q, struct mlgen_io **io, unsigned need,
 		.tv_nsec = (long)(wait_ns % 1000000000u),
 	};
 	bool is_endless = need && timeout_ns == UINT64_MAX;
-	int n = io_getevents(q->context, (long)need, (long)max, q->events,
-			     is_endless ? NULL : &ts);
+	int n = io_getevents(q->context, (long)need, (long)max, q->events, is_endless ? NULL : &ts);
 
 	if (n < 0)
 		return n == -EINTR ? 0 : n;
@@ -346,8 +328,8 @@ static int get_events(struct queue *q, struct mlgen_io **io, unsigned need,
 }
 
 /* A signal ends the wait early; only one without end is taken up again. */
-static int libaio_reap(struct mlgen_ctx *ctx, struct mlgen_io **io,
-		       unsigned min, unsigned max, uint64_t timeout_ns)
+static int libaio_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
+		       uint64_t timeout_ns)
 {
 	struct queue *q = ctx->priv;
 	unsigned got = take_refused(q, io, max);
@@ -356,8 +338,7 @@ static int libaio_reap(struct mlgen_ctx *ctx, struct mlgen_io **io,
 	if (got == max || (q->ring && got >= min))
 		return (int)got;
 	do {
-		int n = get_events(q, io + got, got < min ? min - got : 0,
-				   max - got, timeout_ns);
+		int n = get_events(q, io + got, got < min ? min - got : 0, max - got, timeout_ns);
 
 		if (n < 0)
 			return n;
@@ -371,9 +352,8 @@ const struct mlgen_engine mlgen_engine_libaio = {
 	.size = sizeof(struct mlgen_engine),
 	.name = "libaio",
 	.help = "Linux native AIO; asynchronous with direct=1 only",
-	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) |
-		MLGEN_CAP(MLGEN_FSYNC) | MLGEN_CAP(MLGEN_FDATASYNC) |
-		MLGEN_CAP_DIRECT | MLGEN_CAP_PRIVATE_FDS,
+	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) | MLGEN_CAP(MLGEN_FSYNC) |
+		MLGEN_CAP(MLGEN_FDATASYNC) | MLGEN_CAP_DIRECT | MLGEN_CAP_PRIVATE_FDS,
 	.opts = aio_fields,
 	.opts_size = sizeof(struct aio_opts),
 	.init = libaio_init,

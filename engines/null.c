@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* null.c - engine: completes everything at once, or as a model of storage would, and touches no file. */
+/* null.c - engine: completes everything at once, or as a model of storage would, and touches no
+ * file. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,25 +19,23 @@
 #define LEAST_BANDWIDTH 1024
 
 /*
- * A thread wakes later than it asked, and so its next request comes late. The
- * transfers behind it make up for that, or a device with few requests in its
- * queue would be slower than it is said to be; but not for a host that stood
- * still.
+ * A thread wakes later than it asked, and so its next request comes late. The transfers behind it
+ * make up for that, or a device with few requests in its queue would be slower than it is said to
+ * be; but not for a host that stood still.
  */
 #define LATE_MAX_NS UINT64_C(10000000)
 
 #define PAGE_BYTES 4096u
 
-/* Less is no window, but a unit that was forgotten; more is no kernel's. Linux
- * has 128 KiB unless somebody has set read_ahead_kb. */
+/* Less is no window, but a unit that was forgotten; more is no kernel's. Linux has 128 KiB unless
+ * somebody has set read_ahead_kb. */
 #define USUAL_READAHEAD (128u << 10)
 #define LEAST_READAHEAD PAGE_BYTES
 #define MOST_READAHEAD 0x1p30
 
 /*
- * What a reader has just had of a file is in the page cache: libraries look at
- * a header twice. More is not kept, or a small file that is read over and over
- * would be no storage any more.
+ * What a reader has just had of a file is in the page cache: libraries look at a header twice. More
+ * is not kept, or a small file that is read over and over would be no storage any more.
  */
 #define KEPT_BYTES (2 * PAGE_BYTES)
 
@@ -76,18 +75,17 @@ struct window {
 };
 
 /*
- * Where a file is read from one byte to the next: [begin, pos) was. Bytes have
- * their turn at the device when they are consumed, as of the time at which they
- * were asked for: nobody here knows where the file ends, and what lies behind
- * that costs nothing.
+ * Where a file is read from one byte to the next: [begin, pos) was. Bytes have their turn at the
+ * device when they are consumed, as of the time at which they were asked for: nobody here knows
+ * where the file ends, and what lies behind that costs nothing.
  */
 struct place {
 	uint64_t begin, pos;
 	struct window here, next; /* next.end == here.end: not asked for */
 };
 
-/* A file that is open. Two places, because an archive's directory is at its
- * end, and its reader comes back. */
+/* A file that is open. Two places, because an archive's directory is at its end, and its reader
+ * comes back. */
 #define PLACES 2
 
 struct reading {
@@ -95,8 +93,8 @@ struct reading {
 	unsigned last; /* that was read at */
 };
 
-/* A worker of a job that has a model. file->word is 1 + the place of the file's
- * reading; 0 = it has none. */
+/* A worker of a job that has a model. file->word is 1 + the place of the file's reading; 0 = it has
+ * none. */
 struct model {
 	struct device *device;
 	uint64_t drawn;
@@ -105,8 +103,8 @@ struct model {
 	unsigned *unused, unused_count;
 };
 
-/* When an operation is over: by the model, and for its thread, which may have
- * been late to begin it. */
+/* When an operation is over: by the model, and for its thread, which may have been late to begin
+ * it. */
 struct ending {
 	uint64_t due_ns, end_ns;
 };
@@ -129,21 +127,18 @@ static uint64_t transfer_ns(uint64_t bytes, uint64_t bytes_per_sec)
 }
 
 /*
- * Behind all that is in the queue: with one request each, every worker has its
- * turn. When it has passed. Only the number itself is shared, so that nothing
- * has to be ordered with it.
+ * Behind all that is in the queue: with one request each, every worker has its turn. When it has
+ * passed. Only the number itself is shared, so that nothing has to be ordered with it.
  */
 static uint64_t null_pass(struct device *d, uint64_t asked_ns, uint64_t ns)
 {
-	uint64_t free_ns =
-		atomic_load_explicit(&d->free_ns, memory_order_relaxed);
+	uint64_t free_ns = atomic_load_explicit(&d->free_ns, memory_order_relaxed);
 	uint64_t end_ns;
 
 	do {
 		end_ns = add_ns(later(free_ns, asked_ns), ns);
 	} while (!atomic_compare_exchange_weak_explicit(
-		&d->free_ns, &free_ns, end_ns, memory_order_relaxed,
-		memory_order_relaxed));
+		&d->free_ns, &free_ns, end_ns, memory_order_relaxed, memory_order_relaxed));
 	return end_ns;
 }
 
@@ -156,8 +151,8 @@ static uint64_t next_latency(const struct mlgen_ctx *ctx, struct model *m)
 	return ctx->draw(ctx, &opts->latency, m->drawn++);
 }
 
-static struct window ask(const struct mlgen_ctx *ctx, struct model *m,
-			 const struct ending *at, uint64_t end)
+static struct window ask(const struct mlgen_ctx *ctx, struct model *m, const struct ending *at,
+			 uint64_t end)
 {
 	uint64_t latency_ns = next_latency(ctx, m);
 
@@ -168,22 +163,20 @@ static struct window ask(const struct mlgen_ctx *ctx, struct model *m,
 }
 
 /* No operation takes less than its latency, however late its thread is. */
-static void wait_for(const struct mlgen_ctx *ctx, struct ending *at,
-		     const struct window *w, uint64_t bytes)
+static void wait_for(const struct mlgen_ctx *ctx, struct ending *at, const struct window *w,
+		     uint64_t bytes)
 {
 	const struct null_opts *opts = ctx->opts;
 	struct model *m = ctx->priv;
 	uint64_t passed_ns = w->asked_ns;
 
 	if (opts->bandwidth && bytes)
-		passed_ns = null_pass(m->device, passed_ns,
-				      transfer_ns(bytes, opts->bandwidth));
+		passed_ns = null_pass(m->device, passed_ns, transfer_ns(bytes, opts->bandwidth));
 	at->due_ns = later(at->due_ns, add_ns(passed_ns, w->latency_ns));
 	at->end_ns = later(at->end_ns, later(at->due_ns, w->ready_ns));
 }
 
-static void do_alone(const struct mlgen_ctx *ctx, struct ending *at,
-		     uint64_t bytes)
+static void do_alone(const struct mlgen_ctx *ctx, struct ending *at, uint64_t bytes)
 {
 	const struct window w = ask(ctx, ctx->priv, at, 0);
 
@@ -191,8 +184,7 @@ static void do_alone(const struct mlgen_ctx *ctx, struct ending *at,
 }
 
 /* Who comes to a window asks for the next one, and waits for this one then. */
-static void read_on(const struct mlgen_ctx *ctx, struct ending *at,
-		    struct place *p, uint64_t bytes)
+static void read_on(const struct mlgen_ctx *ctx, struct ending *at, struct place *p, uint64_t bytes)
 {
 	const struct null_opts *opts = ctx->opts;
 
@@ -201,8 +193,7 @@ static void read_on(const struct mlgen_ctx *ctx, struct ending *at,
 
 		if (p->pos == p->here.end) {
 			p->here = p->next.end > p->pos ? p->next
-						       : ask(ctx, ctx->priv, at,
-							     p->pos + size);
+						       : ask(ctx, ctx->priv, at, p->pos + size);
 			p->next = ask(ctx, ctx->priv, at, p->here.end + size);
 		}
 		n = p->here.end - p->pos;
@@ -240,11 +231,10 @@ static struct place *new_place(struct reading *r, uint64_t off)
 }
 
 /*
- * As Linux does it: a read goes on where one has ended, or begins a file, and
- * has a window; any other is read as it is.
+ * As Linux does it: a read goes on where one has ended, or begins a file, and has a window; any
+ * other is read as it is.
  */
-static void read_buffered(const struct mlgen_ctx *ctx, struct ending *at,
-			  const struct mlgen_io *op)
+static void read_buffered(const struct mlgen_ctx *ctx, struct ending *at, const struct mlgen_io *op)
 {
 	struct model *m = ctx->priv;
 	struct reading *r = &m->readings[op->file->word - 1];
@@ -275,8 +265,7 @@ static bool take_time(const struct mlgen_ctx *ctx, const struct mlgen_io *op)
 	uint64_t now = ctx->now_ns(ctx);
 	struct ending at = { now > m->late_ns ? now - m->late_ns : 0, now };
 
-	if (op->op == MLGEN_READ && m->readings && op->file->word &&
-	    !(op->file->flags & O_DIRECT))
+	if (op->op == MLGEN_READ && m->readings && op->file->word && !(op->file->flags & O_DIRECT))
 		read_buffered(ctx, &at, op);
 	else
 		do_alone(ctx, &at, moves ? op->len_bytes : 0);
@@ -285,8 +274,7 @@ static bool take_time(const struct mlgen_ctx *ctx, const struct mlgen_io *op)
 			return false;
 		now = ctx->now_ns(ctx);
 	}
-	m->late_ns =
-		now - at.due_ns < LATE_MAX_NS ? now - at.due_ns : LATE_MAX_NS;
+	m->late_ns = now - at.due_ns < LATE_MAX_NS ? now - at.due_ns : LATE_MAX_NS;
 	return true;
 }
 
@@ -312,8 +300,7 @@ static void close_reading(struct model *m, struct mlgen_file *file)
 /* Options may be absent where another engine wraps this one. */
 static bool has_model(const struct null_opts *opts)
 {
-	return opts && (opts->bandwidth || opts->latency.kind != 0 ||
-			opts->latency.a > 0);
+	return opts && (opts->bandwidth || opts->latency.kind != 0 || opts->latency.a > 0);
 }
 
 static int null_job_init(struct mlgen_engine_job *job, struct mlgen_err *err)
@@ -321,24 +308,21 @@ static int null_job_init(struct mlgen_engine_job *job, struct mlgen_err *err)
 	const struct null_opts *opts = job->opts;
 	struct device *d = job->beside ? job->beside->priv : NULL;
 
-	if (opts && opts->readahead && opts->readahead != USUAL_READAHEAD &&
-	    !has_model(opts))
+	if (opts && opts->readahead && opts->readahead != USUAL_READAHEAD && !has_model(opts))
 		return mlgen_fail(err, -EINVAL,
-				  "readahead: counts with latency= or "
-				  "bandwidth= only: without them nothing takes "
-				  "time");
+				  "readahead: counts with latency= or bandwidth= only: without "
+				  "them nothing takes time");
 	if (!has_model(opts))
 		return 0;
 	if (opts->bandwidth && opts->bandwidth < LEAST_BANDWIDTH)
 		return mlgen_fail(err, -EINVAL,
-				  "bandwidth: %" PRIu64 " bytes per second is "
-				  "below the minimum 1k; for MiB per second "
-				  "write %" PRIu64 "m",
+				  "bandwidth: %" PRIu64 " bytes per second is below the minimum "
+				  "1k; for MiB per second write %" PRIu64 "m",
 				  opts->bandwidth, opts->bandwidth);
 	if (opts->readahead && opts->readahead < LEAST_READAHEAD)
 		return mlgen_fail(err, -EINVAL,
-				  "readahead: %" PRIu64 " bytes are below the "
-				  "minimum 4k; for KiB write %" PRIu64 "k",
+				  "readahead: %" PRIu64
+				  " bytes are below the minimum 4k; for KiB write %" PRIu64 "k",
 				  opts->readahead, opts->readahead);
 	if (!d)
 		d = calloc(1, sizeof(*d));
@@ -407,8 +391,8 @@ static void null_fini(struct mlgen_ctx *ctx)
 }
 
 /*
- * What is left of a run when storage costs nothing: mlgen's own ceiling on
- * this host. A STAT leaves size_bytes as the caller set it.
+ * What is left of a run when storage costs nothing: mlgen's own ceiling on this host. A STAT leaves
+ * size_bytes as the caller set it.
  */
 static int null_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
@@ -433,10 +417,10 @@ const struct mlgen_engine mlgen_engine_null = {
 	.abi = MLGEN_ENGINE_ABI,
 	.size = sizeof(struct mlgen_engine),
 	.name = "null",
-	.help = "no I/O at all; what this host could do at best, or with "
-		"storage of a given latency and bandwidth",
-	.caps = (MLGEN_CAP(MLGEN_OPS) - 1) | MLGEN_CAP_DIRECT |
-		MLGEN_CAP_NO_FILES | MLGEN_CAP_PRIVATE_FDS,
+	.help = "no I/O at all; what this host could do at best, or with storage of a given "
+		"latency and bandwidth",
+	.caps = (MLGEN_CAP(MLGEN_OPS) - 1) | MLGEN_CAP_DIRECT | MLGEN_CAP_NO_FILES |
+		MLGEN_CAP_PRIVATE_FDS,
 	.opts = null_fields,
 	.opts_size = sizeof(struct null_opts),
 	.job_init = null_job_init,

@@ -41,9 +41,9 @@ struct psync {
 };
 
 /*
- * As pread(2), which is a place to cancel a thread: two locked instructions
- * around the call, with threads, and here none is ever cancelled. Registers
- * hold an offset as a whole only where long has 64 bits.
+ * As pread(2), which is a place to cancel a thread: two locked instructions around the call, with
+ * threads, and here none is ever cancelled. Registers hold an offset as a whole only where long has
+ * 64 bits.
  */
 static ssize_t pread_once(int fd, void *to, size_t bytes, off_t off)
 {
@@ -57,16 +57,15 @@ static ssize_t pread_once(int fd, void *to, size_t bytes, off_t off)
 static ssize_t plain_read(const struct mlgen_io *op)
 {
 	if (op->iovcnt == 1)
-		return pread_once(op->file->fd, op->iov->iov_base,
-				  op->iov->iov_len, (off_t)op->off);
+		return pread_once(op->file->fd, op->iov->iov_base, op->iov->iov_len,
+				  (off_t)op->off);
 	return preadv(op->file->fd, op->iov, op->iovcnt, (off_t)op->off);
 }
 
 static ssize_t plain_write(const struct mlgen_io *op)
 {
 	if (op->iovcnt == 1)
-		return pwrite(op->file->fd, op->iov->iov_base, op->iov->iov_len,
-			      (off_t)op->off);
+		return pwrite(op->file->fd, op->iov->iov_base, op->iov->iov_len, (off_t)op->off);
 	return pwritev(op->file->fd, op->iov, op->iovcnt, (off_t)op->off);
 }
 
@@ -78,10 +77,8 @@ static ssize_t with_flags(const struct mlgen_io *op, int flags)
 		return -1;
 	}
 	if (op->op == MLGEN_READ)
-		return preadv2(op->file->fd, op->iov, op->iovcnt,
-			       (off_t)op->off, flags);
-	return pwritev2(op->file->fd, op->iov, op->iovcnt, (off_t)op->off,
-			flags);
+		return preadv2(op->file->fd, op->iov, op->iovcnt, (off_t)op->off, flags);
+	return pwritev2(op->file->fd, op->iov, op->iovcnt, (off_t)op->off, flags);
 }
 
 static int psync_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
@@ -107,8 +104,7 @@ static int psync_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 	int flags = 0;
 
 	if (opts && !ctx->job->is_preparing)
-		flags = (opts->nowait ? RWF_NOWAIT : 0) |
-			(opts->uncached ? RWF_DONTCACHE : 0) |
+		flags = (opts->nowait ? RWF_NOWAIT : 0) | (opts->uncached ? RWF_DONTCACHE : 0) |
 			(opts->hipri ? RWF_HIPRI : 0);
 	if (!flags)
 		return 0;
@@ -131,8 +127,8 @@ const struct mlgen_engine mlgen_engine_psync = {
 	.size = sizeof(struct mlgen_engine),
 	.name = "psync",
 	.help = "pread and pwrite; one request at a time per worker",
-	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) |
-		MLGEN_CAP_DIRECT | MLGEN_CAP_PRIVATE_FDS,
+	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) | MLGEN_CAP_DIRECT |
+		MLGEN_CAP_PRIVATE_FDS,
 	.opts = psync_fields,
 	.opts_size = sizeof(struct psync_opts),
 	.init = psync_init,

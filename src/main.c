@@ -35,8 +35,7 @@
 /* argv[0] is for where /proc is not mounted. */
 static void find_binary_dir(struct program *p, const char *argv0)
 {
-	ssize_t n = readlink("/proc/self/exe", p->binary_dir,
-			     sizeof(p->binary_dir) - 1);
+	ssize_t n = readlink("/proc/self/exe", p->binary_dir, sizeof(p->binary_dir) - 1);
 
 	if (n < 0)
 		snprintf(p->binary_dir, sizeof(p->binary_dir), "%s", argv0);
@@ -54,8 +53,8 @@ static void find_binary_dir(struct program *p, const char *argv0)
 }
 
 /* Print what was asked for by `put` as text for people, to standard output. */
-static int print_text(struct program *p, int (*put)(struct program *p, FILE *to,
-						    struct mlgen_err *err))
+static int print_text(struct program *p,
+		      int (*put)(struct program *p, FILE *to, struct mlgen_err *err))
 {
 	struct mlgen_err err = { 0 };
 
@@ -101,8 +100,7 @@ static int answer(struct program *p)
 {
 	const struct settings *set = &p->set.settings;
 
-	if (set->help || set->version || set->cmdhelp || set->enghelp ||
-	    set->list_jobs)
+	if (set->help || set->version || set->cmdhelp || set->enghelp || set->list_jobs)
 		return print_text(p, put_request);
 	return -1;
 }
@@ -117,8 +115,7 @@ static int put_answer(struct program *p, const struct question *q)
 	struct ask a = p->ask;
 	if (q->is_streamed && output_stream(&p->text, &err) < 0)
 		return program_usage(&err);
-	bool is_live =
-		q->is_live && !set->output && set->output_format == OUTPUT_TEXT;
+	bool is_live = q->is_live && !set->output && set->output_format == OUTPUT_TEXT;
 	a.to = is_live ? stdout : p->text.to;
 	a.json = program_document(p);
 	a.log = p->rows.to;
@@ -127,12 +124,10 @@ static int put_answer(struct program *p, const struct question *q)
 	status = program_end_together(p, status);
 	/* What was there before stays. */
 	if (status == EXIT_USAGE ||
-	    ((status == EXIT_FAILED || status == EXIT_INTERRUPTED) &&
-	     program_has_no_output(p)))
+	    ((status == EXIT_FAILED || status == EXIT_INTERRUPTED) && program_has_no_output(p)))
 		return status;
 	int page = program_put_page(p, q);
-	return program_status(program_status(status, page),
-			      program_close_outputs(p));
+	return program_status(program_status(status, page), program_close_outputs(p));
 }
 
 static void say_refused(const struct mlgen_err *err)
@@ -140,16 +135,14 @@ static void say_refused(const struct mlgen_err *err)
 	program_usage(err);
 }
 
-/* The others that a launcher started, if there are any: they are to run the same
- * jobs. */
+/* The others that a launcher started, if there are any: they are to run the same jobs. */
 static int meet_others(struct program *p, struct mlgen_err *err)
 {
 	const struct settings *set = &p->set.settings;
 	const struct hosts_config cfg = { .binary_dir = p->binary_dir,
 					  .version = PROGRAM_VERSION,
 					  .port = (uint16_t)set->peers_port,
-					  .over_mpi = set->barrier_over ==
-						      BARRIER_OVER_MPI,
+					  .over_mpi = set->barrier_over == BARRIER_OVER_MPI,
 					  .say = say_refused };
 	int rc = hosts_meet(&p->hosts, &cfg, err);
 	char *jobs = NULL;
@@ -185,8 +178,8 @@ static char *first_fault(const struct diag *diag)
 }
 
 /*
- * Jobs that cannot be run: where a launcher started several, those that can
- * would wait for this one. Rank 0 says what is wrong: first of its own.
+ * Jobs that cannot be run: where a launcher started several, those that can would wait for this
+ * one. Rank 0 says what is wrong: first of its own.
  */
 static int refuse_jobs(struct program *p, const struct diag *diag)
 {
@@ -208,8 +201,7 @@ static int refuse_jobs(struct program *p, const struct diag *diag)
 /* What all of them have been refused for, rank 0 says. */
 static int refuse_all(struct program *p, int rc, const struct mlgen_err *err)
 {
-	if (rc == -ECANCELED ||
-	    (hosts_rank(p->hosts) && !hosts_is_lost(p->hosts)))
+	if (rc == -ECANCELED || (hosts_rank(p->hosts) && !hosts_is_lost(p->hosts)))
 		return EXIT_USAGE;
 	return program_usage(err);
 }
@@ -235,11 +227,9 @@ static int run_program(struct program *p, int argc, char **argv)
 	const struct settings *set = &p->set.settings;
 	struct mlgen_err err = { 0 };
 	host_read(&p->host);
-	p->ask = (struct ask){ .set = &p->set,
-			       .env = &p->env,
-			       .host = &p->host,
-			       .argc = argc,
-			       .argv = argv };
+	p->ask = (struct ask){
+		.set = &p->set, .env = &p->env, .host = &p->host, .argc = argc, .argv = argv
+	};
 	rc = meet_others(p, &err);
 	if (rc == 0)
 		rc = program_take_part(p, &err);
@@ -250,8 +240,7 @@ static int run_program(struct program *p, int argc, char **argv)
 	/* One of files may take a job, too. */
 	if (of_files && !p->set.count)
 		return put_answer(p, q);
-	if (!of_files && set->require &&
-	    require_check(set->require, NULL, &err) < 0)
+	if (!of_files && set->require && require_check(set->require, NULL, &err) < 0)
 		return program_usage(&err);
 	if (set->showjob)
 		return p->is_mute ? EXIT_RAN : print_text(p, put_jobs);
@@ -262,8 +251,8 @@ static int run_program(struct program *p, int argc, char **argv)
 	return q ? put_answer(p, q) : program_run(p);
 }
 
-/* A closed standard descriptor would be given to the next file opened, which
- * then got the report or the messages. */
+/* A closed standard descriptor would be given to the next file opened, which then got the report or
+ * the messages. */
 static void fill_standard_files(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -307,8 +296,7 @@ static __attribute__((noinline)) int run_main(int argc, char **argv)
 		_exit(status);
 	}
 	jobset_fini(&p->set);
-	int written =
-		fflush(stdout) != 0 || ferror(stdout) ? EXIT_FAILED : EXIT_RAN;
+	int written = fflush(stdout) != 0 || ferror(stdout) ? EXIT_FAILED : EXIT_RAN;
 	signals_attend(SIGNALS_IGNORED);
 	mem_free(p);
 	return program_status(status, written);
@@ -320,6 +308,5 @@ int main(int argc, char **argv)
 
 	if (!line)
 		return run_main(argc, argv);
-	return write(STDERR_FILENO, line, strlen(line)) < 0 ? EXIT_FAILED
-							    : EXIT_USAGE;
+	return write(STDERR_FILENO, line, strlen(line)) < 0 ? EXIT_FAILED : EXIT_USAGE;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program_hosts.c - one of several processes of a job: what is rank 0's alone, and the one exit status; see program.h. */
+/* program_hosts.c - one of several processes of a job: what is rank 0's alone, and the one exit
+ * status; see program.h. */
 #include "program.h"
 
 #include <errno.h>
@@ -21,8 +22,7 @@ static void put_rank(char **path, unsigned rank)
 	const char *slash = strrchr(*path, '/');
 	const char *name = slash ? slash + 1 : *path;
 	const char *dot = strrchr(name, '.');
-	size_t before =
-		dot && dot > name ? (size_t)(dot - *path) : strlen(*path);
+	size_t before = dot && dot > name ? (size_t)(dot - *path) : strlen(*path);
 	buf_addf(&with, "%.*s.%u%s", (int)before, *path, rank, *path + before);
 	mem_replace(path, buf_str(&with));
 	buf_fini(&with);
@@ -38,8 +38,7 @@ static int share_memory(struct program *p, struct mlgen_err *err)
 
 	for (unsigned i = 0; rc == 0 && i < hosts_total(h); i++) {
 		size_t n = 0;
-		const char *part =
-			hosts_rank(h) ? NULL : hosts_part(&all, i, &n);
+		const char *part = hosts_rank(h) ? NULL : hosts_part(&all, i, &n);
 
 		if (part && n == sizeof(one) && hosts_is_first_on_host(h, i)) {
 			memcpy(&one, part, sizeof(one));
@@ -52,8 +51,7 @@ static int share_memory(struct program *p, struct mlgen_err *err)
 	if (rc == 0)
 		memcpy(&sum, buf_str(&total), sizeof(sum));
 	p->host.other_hosts = hosts_count(h) - 1;
-	p->host.others_memory_bytes =
-		sum > p->host.memory_bytes ? sum - p->host.memory_bytes : 0;
+	p->host.others_memory_bytes = sum > p->host.memory_bytes ? sum - p->host.memory_bytes : 0;
 	buf_fini(&total);
 	buf_fini(&all);
 	return rc;
@@ -67,8 +65,8 @@ static int check_hosts(struct program *p, struct mlgen_err *err)
 
 	if (set->hosts && set->hosts != there)
 		return mlgen_fail(err, -EINVAL,
-				  "hosts=%" PRIu64 ": the launcher started "
-				  "this job on %" PRIu64 "; leave out --hosts",
+				  "hosts=%" PRIu64 ": the launcher started this job on %" PRIu64
+				  "; leave out --hosts",
 				  set->hosts, there);
 	set->hosts = there;
 	return 0;

@@ -88,9 +88,7 @@ int program_open_outputs(struct program *p, bool is_run, struct mlgen_err *err)
 
 int program_check_format(struct program *p, struct mlgen_err *err)
 {
-	return p->set.settings.output_format == OUTPUT_DLIO
-		       ? dlio_summary_check(&p->set, err)
-		       : 0;
+	return p->set.settings.output_format == OUTPUT_DLIO ? dlio_summary_check(&p->set, err) : 0;
 }
 
 int program_close_outputs(struct program *p)
@@ -116,8 +114,7 @@ int program_close_outputs(struct program *p)
 bool program_has_no_output(const struct program *p)
 {
 	/* One that is streamed has no place. */
-	return ftello(p->text.to) == 0 &&
-	       (!p->json.to || ftello(p->json.to) == 0);
+	return ftello(p->text.to) == 0 && (!p->json.to || ftello(p->json.to) == 0);
 }
 
 static void write_text(struct program *p, struct run_result *result,
@@ -144,8 +141,7 @@ static void write_json(struct program *p, FILE *to, struct run_result *result,
 		json_report(to, result, &p->set, plans);
 }
 
-int program_report(struct program *p, struct run_result *result,
-		   const struct plan_report *plans)
+int program_report(struct program *p, struct run_result *result, const struct plan_report *plans)
 {
 	int format = p->set.settings.output_format;
 	int rc = 0;

@@ -12,8 +12,7 @@
 FILE *program_document(struct program *p)
 {
 	if (p->html.to && !p->document)
-		p->document =
-			open_memstream(&p->document_text, &p->document_bytes);
+		p->document = open_memstream(&p->document_text, &p->document_bytes);
 	return p->html.to ? p->document : p->json.to;
 }
 
@@ -25,14 +24,13 @@ int program_put_page(struct program *p, const struct question *q)
 	if (!p->document)
 		return EXIT_RAN;
 	if (fclose(p->document) != 0)
-		rc = mlgen_fail(&err, -ENOMEM, "html=%s: %s",
-				p->set.settings.html, strerror(ENOMEM));
+		rc = mlgen_fail(&err, -ENOMEM, "html=%s: %s", p->set.settings.html,
+				strerror(ENOMEM));
 	p->document = NULL;
 	if (rc == 0 && p->json.to)
 		fwrite(p->document_text, 1, p->document_bytes, p->json.to);
 	if (rc == 0)
-		rc = page_files(&p->ask, q, p->document_text, p->document_bytes,
-				p->html.to, &err);
+		rc = page_files(&p->ask, q, p->document_text, p->document_bytes, p->html.to, &err);
 	free(p->document_text);
 	p->document_text = NULL;
 	if (rc == 0 && output_close(&p->html, &err) == 0)

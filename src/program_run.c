@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program_run.c - jobs are planned, or run, and what they came to becomes an exit status; see program.h. */
+/* program_run.c - jobs are planned, or run, and what they came to becomes an exit status; see
+ * program.h. */
 #include "program.h"
 
 #include <string.h>
@@ -21,8 +22,7 @@ static void check_plans(struct program *p, struct plan_report *plans)
 {
 	for (size_t i = 0; i < p->set.count; i++)
 		if (p->set.settings.check != CHECK_NONE)
-			mlperf_plan(&plans[i].mlperf_check, plans[i].job,
-				    &p->ask);
+			mlperf_plan(&plans[i].mlperf_check, plans[i].job, &p->ask);
 }
 
 /* Scripts ask before a run whether it would begin. */
@@ -105,14 +105,11 @@ static bool end_metrics(struct program *p, int status)
 }
 
 /* What was measured, here or by all of them, is judged and reported. */
-static int report_run(struct program *p, struct run *run,
-		      struct run_result *result)
+static int report_run(struct program *p, struct run *run, struct run_result *result)
 {
 	if (result->err.code)
 		log_error("%s%s", result->err.text,
-			  run_has_started(run)
-				  ? ". The report covers what ran before"
-				  : "");
+			  run_has_started(run) ? ". The report covers what ran before" : "");
 	int status = exit_status(run, result);
 	if (status == EXIT_USAGE)
 		return status;
@@ -154,8 +151,7 @@ static int run_jobs(struct program *p, struct run *run)
 		return program_usage(&err);
 	p->log = NULL;
 	prom_begin(p->prom, run, p->set.count);
-	int rc = watch_run(run, p->set.count, &p->set.settings, &shows,
-			   &p->is_abandoned, &err);
+	int rc = watch_run(run, p->set.count, &p->set.settings, &shows, &p->is_abandoned, &err);
 	prom_end(p->prom);
 	if (rc != 0)
 		log_error("%s", err.text);
@@ -185,8 +181,8 @@ static int open_shows(struct program *p, struct mlgen_err *err)
 	int rc = is_shown_live(p) ? view_check(err) : 0;
 
 	if (rc == 0)
-		rc = json_each_new(&p->each, &p->set, hosts_rank(p->hosts),
-				   hosts_total(p->hosts), err);
+		rc = json_each_new(&p->each, &p->set, hosts_rank(p->hosts), hosts_total(p->hosts),
+				   err);
 	return rc < 0 ? rc : program_open_outputs(p, true, err);
 }
 
@@ -196,8 +192,8 @@ int program_run(struct program *p)
 	struct run *run = NULL;
 	int status, rc;
 	struct clock *clock = clock_new_real();
-	struct run_config cfg = run_config_of(&p->set.settings, p->set.jobs,
-					      p->set.count, &p->host, clock);
+	struct run_config cfg =
+		run_config_of(&p->set.settings, p->set.jobs, p->set.count, &p->host, clock);
 
 	cfg.hosts = p->hosts;
 	/* Its probes read the same files. */

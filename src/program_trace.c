@@ -13,8 +13,7 @@
 
 #define ASIDE "temporary file of write_iolog (TMPDIR=DIR is where)"
 
-static int trace_as_asked(struct program *p, struct run *run,
-			  struct mlgen_err *err)
+static int trace_as_asked(struct program *p, struct run *run, struct mlgen_err *err)
 {
 	const struct traced_config cfg = { .fd = p->trace.fd,
 					   .path = p->set.settings.trace,
@@ -24,22 +23,20 @@ static int trace_as_asked(struct program *p, struct run *run,
 		p->logged_fd = tracefile_read(&p->trace);
 	if (p->logs && p->logged_fd < 0)
 		return mlgen_fail(err, p->logged_fd,
-				  "trace=%s: cannot be read, and write_iolog "
-				  "is made of it: %s",
+				  "trace=%s: cannot be read, and write_iolog is made of it: %s",
 				  cfg.path, strerror(-p->logged_fd));
 	return run_trace(run, &cfg, err);
 }
 
-static int trace_aside(struct program *p, struct run *run,
-		       struct mlgen_err *err)
+static int trace_aside(struct program *p, struct run *run, struct mlgen_err *err)
 {
 	struct traced_config cfg = { .path = ASIDE };
 
 	p->logged_fd = unnamed_open(unnamed_folder(NULL));
 	cfg.fd = p->logged_fd;
 	if (cfg.fd < 0)
-		return mlgen_fail(err, cfg.fd, ASIDE ": %s: %s",
-				  unnamed_folder(NULL), strerror(-cfg.fd));
+		return mlgen_fail(err, cfg.fd, ASIDE ": %s: %s", unnamed_folder(NULL),
+				  strerror(-cfg.fd));
 	return run_trace(run, &cfg, err);
 }
 
@@ -61,8 +58,7 @@ bool program_trace_end(struct program *p, struct run *run)
 	rc = run_trace_end(run, &err);
 	closed = tracefile_close(&p->trace);
 	if (rc == 0 && closed < 0)
-		rc = mlgen_fail(&err, closed, "trace=%s: %s", path,
-				strerror(-closed));
+		rc = mlgen_fail(&err, closed, "trace=%s: %s", path, strerror(-closed));
 	if (rc < 0)
 		log_error("%s", err.text);
 	return rc == 0;
@@ -102,8 +98,7 @@ static int put_log(struct program *p, struct run *run, size_t i, bool is_whole)
 	if (rc < 0)
 		return rc == -EINTR ? EXIT_INTERRUPTED : EXIT_FAILED;
 	if (!is_whole)
-		log_warn("write_iolog=%s: is not whole, as what it is made of "
-			 "is not",
+		log_warn("write_iolog=%s: is not whole, as what it is made of is not",
 			 p->set.jobs[i]->write_iolog);
 	return EXIT_RAN;
 }
@@ -114,7 +109,6 @@ int program_put_logs(struct program *p, struct run *run, bool is_whole)
 
 	for (size_t i = 0; p->logs && i < p->set.count; i++)
 		if (p->logs[i].to)
-			status = program_status(status,
-						put_log(p, run, i, is_whole));
+			status = program_status(status, put_log(p, run, i, is_whole));
 	return status;
 }

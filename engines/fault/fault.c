@@ -31,22 +31,19 @@ static const struct mlgen_field fault_fields[] = {
 };
 /* clang-format on */
 
-static int find_inner(struct mlgen_engine_job *job, struct shared *s,
-		      struct mlgen_err *err)
+static int find_inner(struct mlgen_engine_job *job, struct shared *s, struct mlgen_err *err)
 {
 	const struct fault_opts *opts = job->opts;
-	const struct mlgen_engine *e =
-		job->find ? job->find(opts->engine) : NULL;
+	const struct mlgen_engine *e = job->find ? job->find(opts->engine) : NULL;
 
 	if (!e)
 		return mlgen_fail(err, -EINVAL,
-				  "engine: '%s' is not built in; --enghelp "
-				  "lists what is",
+				  "engine: '%s' is not built in; --enghelp lists what is",
 				  opts->engine);
 	if (e == job->engine)
 		return mlgen_fail(err, -EINVAL,
-				  "engine: '%s' cannot wrap itself; name one "
-				  "that moves bytes, as engine=psync",
+				  "engine: '%s' cannot wrap itself; name one that moves bytes, as "
+				  "engine=psync",
 				  opts->engine);
 	s->inner = (struct mlgen_engine_job){ .engine = e,
 					      .workers = job->workers,
@@ -76,13 +73,11 @@ static int fault_job_init(struct mlgen_engine_job *job, struct mlgen_err *err)
 
 	if (!s)
 		return mlgen_fail(err, -ENOMEM, "ioengine=fault: no memory");
-	s->error =
-		-mlgen_error_code(opts->fail_errno, strlen(opts->fail_errno));
+	s->error = -mlgen_error_code(opts->fail_errno, strlen(opts->fail_errno));
 	rc = s->error ? find_inner(job, s, err)
 		      : mlgen_fail(err, -EINVAL,
-				   "fail_errno: '%s' is neither an error of "
-				   "storage by name, such as EIO or ENOSPC, "
-				   "nor a number from 1 to %d",
+				   "fail_errno: '%s' is neither an error of storage by name, such "
+				   "as EIO or ENOSPC, nor a number from 1 to %d",
 				   opts->fail_errno, MLGEN_ERROR_MAX);
 	if (rc == 0)
 		rc = start_inner(s, err);
@@ -92,8 +87,7 @@ static int fault_job_init(struct mlgen_engine_job *job, struct mlgen_err *err)
 		return rc;
 	}
 	/* What the wrapped engine says holds for both. */
-	job->shares_fds = s->inner.shares_fds ||
-			  !(s->inner.engine->caps & MLGEN_CAP_PRIVATE_FDS);
+	job->shares_fds = s->inner.shares_fds || !(s->inner.engine->caps & MLGEN_CAP_PRIVATE_FDS);
 	job->priv = s;
 	return 0;
 }
@@ -171,10 +165,8 @@ const struct mlgen_engine mlgen_engine_fault = {
 	.abi = MLGEN_ENGINE_ABI,
 	.size = sizeof(struct mlgen_engine),
 	.name = "fault",
-	.help = "wraps another engine and fails, shortens or delays its "
-		"operations",
-	.caps = (MLGEN_CAP(MLGEN_OPS) - 1) | MLGEN_CAP_DIRECT |
-		MLGEN_CAP_PRIVATE_FDS,
+	.help = "wraps another engine and fails, shortens or delays its operations",
+	.caps = (MLGEN_CAP(MLGEN_OPS) - 1) | MLGEN_CAP_DIRECT | MLGEN_CAP_PRIVATE_FDS,
 	.opts = fault_fields,
 	.opts_size = sizeof(struct fault_opts),
 	.job_init = fault_job_init,

@@ -9,15 +9,14 @@
 #include <mlgen/engine.h>
 
 /*
- * What happens to an operation is a function of its number and nothing else.
- * All workers of a job count together, from 1, in the order of submission;
- * what the io layer hands over once more is counted once more. With one worker
- * the same operation meets the same fault in every run.
+ * What happens to an operation is a function of its number and nothing else. All workers of a job
+ * count together, from 1, in the order of submission;
+ * what the io layer hands over once more is counted once more. With one worker the same operation
+ * meets the same fault in every run.
  *
- * Every operation is taken, so that every one can be failed; metadata that the
- * wrapped engine leaves is done here. The shape is asynchronous over either
- * kind of engine: over a synchronous one, an operation is done in submit and
- * given back by reap.
+ * Every operation is taken, so that every one can be failed; metadata that the wrapped engine
+ * leaves is done here. The shape is asynchronous over either kind of engine: over a synchronous
+ * one, an operation is done in submit and given back by reap.
  */
 struct fault_opts {
 	char *engine;
@@ -65,5 +64,5 @@ int64_t fault_here_do(struct mlgen_io *op);
 
 /* fault_inject.c: as struct mlgen_engine has them. */
 int fault_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n);
-int fault_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min,
-	       unsigned max, uint64_t timeout_ns);
+int fault_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
+	       uint64_t timeout_ns);

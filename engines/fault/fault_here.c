@@ -14,9 +14,8 @@ static int64_t fault_status(int rc)
 
 static int64_t fault_open(struct mlgen_io *op)
 {
-	op->file->fd =
-		openat(mlgen_file_dir(op->file), mlgen_file_name(op->file),
-		       op->file->flags | O_CLOEXEC, op->file->mode);
+	op->file->fd = openat(mlgen_file_dir(op->file), mlgen_file_name(op->file),
+			      op->file->flags | O_CLOEXEC, op->file->mode);
 	return fault_status(op->file->fd);
 }
 
@@ -24,8 +23,7 @@ static int64_t fault_stat(struct mlgen_io *op)
 {
 	struct stat st;
 
-	if (op->file->fd < 0 ? fstatat(mlgen_file_dir(op->file),
-				       mlgen_file_name(op->file), &st, 0)
+	if (op->file->fd < 0 ? fstatat(mlgen_file_dir(op->file), mlgen_file_name(op->file), &st, 0)
 			     : fstat(op->file->fd, &st))
 		return -errno;
 	op->size_bytes = (uint64_t)st.st_size;

@@ -13,8 +13,8 @@ static bool is_multiple(uint64_t number, uint64_t every)
 }
 
 /*
- * A real transfer of fewer bytes. Of one part half of it, never down to
- * nothing, which would be the end of the file; of several parts half of them.
+ * A real transfer of fewer bytes. Of one part half of it, never down to nothing, which would be the
+ * end of the file; of several parts half of them.
  */
 static void shorten(struct shadow *s)
 {
@@ -45,8 +45,7 @@ static void inject_finish(struct fault *f, struct shadow *s)
 {
 	s->outer->result = s->error ? s->error : s->io.result;
 	s->outer->size_bytes = s->io.size_bytes;
-	s->due_ns =
-		s->is_late ? f->inner.now_ns(&f->inner) + f->opts->delay_ns : 0;
+	s->due_ns = s->is_late ? f->inner.now_ns(&f->inner) + f->opts->delay_ns : 0;
 	s->is_done = true;
 	f->done[f->done_count++] = s;
 }
@@ -69,8 +68,7 @@ static int inject_pull(struct fault *f, unsigned min, uint64_t timeout_ns)
 
 	if (!f->in_engine)
 		return 0;
-	n = f->engine->reap(&f->inner, f->reaped, min, f->in_engine,
-			    timeout_ns);
+	n = f->engine->reap(&f->inner, f->reaped, min, f->in_engine, timeout_ns);
 	if (n < 0)
 		return n == -EINTR ? 0 : n;
 	f->in_engine -= (unsigned)n;
@@ -117,8 +115,7 @@ static int inject(struct fault *f, struct shadow *s)
 		return 0;
 	}
 	if (number == f->opts->fail_after)
-		s->error =
-			f->shared->error; /* closed all the same, as on Linux */
+		s->error = f->shared->error; /* closed all the same, as on Linux */
 	if (is_multiple(number, f->opts->short_every))
 		shorten(s);
 	if (!(f->engine->caps & MLGEN_CAP(s->io.op))) {
@@ -146,8 +143,8 @@ static struct shadow *shadow_of(struct fault *f, struct mlgen_io *op)
 }
 
 /*
- * A chain is gone through here, one after the other: its parts may be done in
- * different places. What follows an open that failed is cancelled.
+ * A chain is gone through here, one after the other: its parts may be done in different places.
+ * What follows an open that failed is cancelled.
  */
 static int inject_link(struct fault *f, struct shadow *s, bool *is_cancelled)
 {
@@ -173,12 +170,11 @@ static bool inject_is_transfer(const struct mlgen_io *op)
 }
 
 /*
- * Give back what is due, in the order of completion. When the job ends, transfers that
- * are not due are cancelled. The others report what they have done: the caller would not
- * know of a file that was made or renamed.
+ * Give back what is due, in the order of completion. When the job ends, transfers that are not due
+ * are cancelled. The others report what they have done: the caller would not know of a file that
+ * was made or renamed.
  */
-static unsigned give_due(struct fault *f, struct mlgen_io **io, unsigned max,
-			 uint64_t now)
+static unsigned give_due(struct fault *f, struct mlgen_io **io, unsigned max, uint64_t now)
 {
 	unsigned given = 0, kept = 0;
 
@@ -242,8 +238,8 @@ int fault_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 	return (int)i;
 }
 
-int fault_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min,
-	       unsigned max, uint64_t timeout_ns)
+int fault_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
+	       uint64_t timeout_ns)
 {
 	struct fault *f = ctx->priv;
 	uint64_t now = ctx->now_ns(ctx), end = UINT64_MAX;
@@ -252,8 +248,7 @@ int fault_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min,
 
 	if (timeout_ns < UINT64_MAX - now)
 		end = now + timeout_ns;
-	while (rc == 0 && got < min && now < end &&
-	       f->in_engine + f->done_count > 0) {
+	while (rc == 0 && got < min && now < end && f->in_engine + f->done_count > 0) {
 		rc = wait_until(f, now, next_due(f, end));
 		now = ctx->now_ns(ctx);
 		got += give_due(f, io + got, max - got, now);

@@ -49,9 +49,8 @@ static const struct uring_opts defaults;
 
 /* What init says of itself. */
 
-__attribute__((format(printf, 3, 4))) static void append(char *text,
-							 size_t size,
-							 const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void append(char *text, size_t size, const char *fmt,
+							 ...)
 {
 	size_t used = strlen(text);
 	va_list ap;
@@ -61,8 +60,8 @@ __attribute__((format(printf, 3, 4))) static void append(char *text,
 	va_end(ap);
 }
 
-/* Those that the ring has been set up with, as the kernel names them; IOPOLL
- * has words of its own. */
+/* Those that the ring has been set up with, as the kernel names them; IOPOLL has words of its
+ * own. */
 static void put_flags(const struct ring *r, char *text, size_t size)
 {
 	static const struct {
@@ -79,8 +78,7 @@ static void put_flags(const struct ring *r, char *text, size_t size)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (r->uring.flags & names[i].flag)
-			append(text, size, "%s%s", *text ? "|" : "",
-			       names[i].name);
+			append(text, size, "%s%s", *text ? "|" : "", names[i].name);
 }
 
 static void say_in_use(struct ring *r)
@@ -101,8 +99,8 @@ static void say_in_use(struct ring *r)
 	put_flags(r, flags, sizeof(flags));
 	for (size_t i = 0; i < sizeof(means) / sizeof(means[0]); i++)
 		if (*means[i])
-			append(ctx->in_use, sizeof(ctx->in_use), "%s%s",
-			       *ctx->in_use ? ", " : "", means[i]);
+			append(ctx->in_use, sizeof(ctx->in_use), "%s%s", *ctx->in_use ? ", " : "",
+			       means[i]);
 }
 
 /* Setting up. */
@@ -143,8 +141,7 @@ static int uring_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 	ctx->in_use[0] = ctx->note[0] = '\0';
 	r->ctx = ctx;
 	r->opts = ctx->opts && !ctx->job->is_preparing ? ctx->opts : &defaults;
-	r->rw_flags = (r->opts->uncached ? RWF_DONTCACHE : 0) |
-		      (r->opts->nowait ? RWF_NOWAIT : 0);
+	r->rw_flags = (r->opts->uncached ? RWF_DONTCACHE : 0) | (r->opts->nowait ? RWF_NOWAIT : 0);
 	rc = uring_start(r, err);
 	if (rc < 0)
 		return rc;
@@ -178,8 +175,7 @@ void uring_note(struct mlgen_ctx *ctx, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	append(ctx->note, sizeof(ctx->note), "%s%s", *ctx->note ? "; " : "",
-	       text);
+	append(ctx->note, sizeof(ctx->note), "%s%s", *ctx->note ? "; " : "", text);
 }
 
 const struct mlgen_engine mlgen_engine_io_uring = {
@@ -187,14 +183,11 @@ const struct mlgen_engine mlgen_engine_io_uring = {
 	.size = sizeof(struct mlgen_engine),
 	.name = "io_uring",
 	.help = "Linux io_uring; iodepth requests at a time per worker",
-	.caps = MLGEN_CAP(MLGEN_OPEN) | MLGEN_CAP(MLGEN_STAT) |
-		MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) |
-		MLGEN_CAP(MLGEN_ALLOCATE) | MLGEN_CAP(MLGEN_FSYNC) |
-		MLGEN_CAP(MLGEN_FDATASYNC) | MLGEN_CAP(MLGEN_ADVISE) |
-		MLGEN_CAP(MLGEN_CLOSE) | MLGEN_CAP(MLGEN_RENAME) |
-		MLGEN_CAP(MLGEN_UNLINK) | MLGEN_CAP(MLGEN_MKDIR) |
-		MLGEN_CAP(MLGEN_RMDIR) | MLGEN_CAP_DIRECT |
-		MLGEN_CAP_PRIVATE_FDS,
+	.caps = MLGEN_CAP(MLGEN_OPEN) | MLGEN_CAP(MLGEN_STAT) | MLGEN_CAP(MLGEN_READ) |
+		MLGEN_CAP(MLGEN_WRITE) | MLGEN_CAP(MLGEN_ALLOCATE) | MLGEN_CAP(MLGEN_FSYNC) |
+		MLGEN_CAP(MLGEN_FDATASYNC) | MLGEN_CAP(MLGEN_ADVISE) | MLGEN_CAP(MLGEN_CLOSE) |
+		MLGEN_CAP(MLGEN_RENAME) | MLGEN_CAP(MLGEN_UNLINK) | MLGEN_CAP(MLGEN_MKDIR) |
+		MLGEN_CAP(MLGEN_RMDIR) | MLGEN_CAP_DIRECT | MLGEN_CAP_PRIVATE_FDS,
 	.opts = uring_fields,
 	.opts_size = sizeof(struct uring_opts),
 	.init = uring_init,

@@ -13,9 +13,8 @@
 #include <mlgen/engine.h>
 
 /*
- * A ring belongs to one worker. What every read and write goes through is
- * together in uring_submit.c and uring_reap.c, or inline here, so that none of
- * it is a call from file to file.
+ * A ring belongs to one worker. What every read and write goes through is together in
+ * uring_submit.c and uring_reap.c, or inline here, so that none of it is a call from file to file.
  */
 
 /* No registered buffer is larger than 1 GiB: a larger one is several. */
@@ -104,9 +103,8 @@ static inline bool moves_bytes(const struct mlgen_io *op)
 }
 
 /*
- * Without O_NONBLOCK: of a filesystem that cannot read without waiting, the
- * ring would take it for one that can, and wait in the submission instead of
- * handing such reads to threads of its own.
+ * Without O_NONBLOCK: of a filesystem that cannot read without waiting, the ring would take it for
+ * one that can, and wait in the submission instead of handing such reads to threads of its own.
  */
 static inline int uring_open_flags(const struct mlgen_file *file)
 {
@@ -114,41 +112,38 @@ static inline int uring_open_flags(const struct mlgen_file *file)
 }
 
 /* Complete without the ring: reap gives it back. */
-static inline void uring_done(struct ring *r, struct mlgen_io *op,
-			      int64_t result)
+static inline void uring_done(struct ring *r, struct mlgen_io *op, int64_t result)
 {
 	op->result = result;
 	r->done[r->done_count++] = op;
 }
 
 /* io_uring.c: a sentence more in what init says of itself. */
-__attribute__((format(printf, 2, 3))) void uring_note(struct mlgen_ctx *ctx,
-						      const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void uring_note(struct mlgen_ctx *ctx, const char *fmt, ...);
 
-/* uring_ring.c: the best ring that this kernel has; 0 or -errno with err. An
- * open one is to be closed whatever this gives back. */
+/* uring_ring.c: the best ring that this kernel has; 0 or -errno with err. An open one is to be
+ * closed whatever this gives back. */
 int uring_ring_open(struct ring *r, struct mlgen_err *err);
 void uring_ring_close(struct ring *r);
 
-/* uring_files.c: what the ring need not look up each time. A table that has to
- * be is -errno with err; a buffer never is an error. */
+/* uring_files.c: what the ring need not look up each time. A table that has to be is -errno with
+ * err; a buffer never is an error. */
 int uring_files_register(struct ring *r, struct mlgen_err *err);
 void uring_files_register_buffer(struct ring *r);
 void uring_files_unregister(struct ring *r);
 uint64_t uring_files_lock_limit(void); /* bytes of memory that may be locked */
 
-/* uring_ops.c: all but reads and writes. Is it for the ring, or done here; as a
- * request; and, once op->result is the kernel's, what else it writes. */
+/* uring_ops.c: all but reads and writes. Is it for the ring, or done here; as a request; and, once
+ * op->result is the kernel's, what else it writes. */
 bool uring_ops_takes(const struct ring *r, const struct mlgen_io *op);
-void uring_ops_prep(struct ring *r, struct io_uring_sqe *sqe,
-		    struct mlgen_io *op);
+void uring_ops_prep(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_io *op);
 void uring_ops_settle(struct ring *r, struct mlgen_io *op);
 
 /* uring_here.c: by a system call. 0 or -errno. */
 int64_t uring_here_do(struct ring *r, struct mlgen_io *op);
 
-/* uring_chain.c: of n operations, how many the chain at their head has; is
- * there room for it; its end where there never will be; a link of it. */
+/* uring_chain.c: of n operations, how many the chain at their head has; is there room for it; its
+ * end where there never will be; a link of it. */
 unsigned uring_chain_len(struct mlgen_io **io, unsigned n);
 bool uring_chain_fits(const struct ring *r, struct mlgen_io **io, unsigned len);
 void uring_chain_refuse(struct ring *r, struct mlgen_io **io, unsigned len);
@@ -156,5 +151,5 @@ void uring_chain_link(struct io_uring_sqe *sqe, const struct mlgen_io *op);
 
 /* uring_submit.c, uring_reap.c: as struct mlgen_engine has them. */
 int uring_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n);
-int uring_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min,
-	       unsigned max, uint64_t timeout_ns);
+int uring_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
+	       uint64_t timeout_ns);

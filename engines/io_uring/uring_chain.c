@@ -27,8 +27,8 @@ void uring_chain_refuse(struct ring *r, struct mlgen_io **io, unsigned len)
 }
 
 /*
- * Hard but for the open: a short read ends a soft chain, the close behind it
- * would never run, and the slot be lost.
+ * Hard but for the open: a short read ends a soft chain, the close behind it would never run, and
+ * the slot be lost.
  */
 void uring_chain_link(struct io_uring_sqe *sqe, const struct mlgen_io *op)
 {

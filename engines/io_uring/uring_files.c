@@ -31,10 +31,8 @@ static int register_parts(struct ring *r, uint64_t bytes)
 	if (!parts)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < n; i++, left -= ONE_BUFFER_BYTES) {
-		parts[i].iov_base =
-			(char *)r->ctx->buf + (i << ONE_BUFFER_SHIFT);
-		parts[i].iov_len =
-			left < ONE_BUFFER_BYTES ? left : ONE_BUFFER_BYTES;
+		parts[i].iov_base = (char *)r->ctx->buf + (i << ONE_BUFFER_SHIFT);
+		parts[i].iov_len = left < ONE_BUFFER_BYTES ? left : ONE_BUFFER_BYTES;
 	}
 	rc = io_uring_register_buffers(&r->uring, parts, (unsigned)n);
 	free(parts);
@@ -51,15 +49,15 @@ int uring_files_register(struct ring *r, struct mlgen_err *err)
 		return 0;
 	rc = io_uring_register_files_sparse(&r->uring, slots);
 	if (rc < 0 && r->opts->registerfiles == USE_YES)
-		return mlgen_fail(err, rc,
-				  "registerfiles: a table of %u files: "
-				  "%s; %s, or drop registerfiles=1",
-				  slots, strerror(-rc), why_no_table(rc));
+		return mlgen_fail(
+			err, rc,
+			"registerfiles: a table of %u files: %s; %s, or drop registerfiles=1",
+			slots, strerror(-rc), why_no_table(rc));
 	if (rc < 0) {
-		uring_note(ctx,
-			   "registerfiles: not a table of %u files but "
-			   "ordinary descriptors: %s; %s",
-			   slots, strerror(-rc), why_no_table(rc));
+		uring_note(
+			ctx,
+			"registerfiles: not a table of %u files but ordinary descriptors: %s; %s",
+			slots, strerror(-rc), why_no_table(rc));
 		return 0;
 	}
 	r->slots = slots;
@@ -77,21 +75,19 @@ void uring_files_register_buffer(struct ring *r)
 	if (r->opts->fixedbufs == USE_NO || !ctx->buf || !ctx->buf_bytes)
 		return;
 	if (ctx->buf_is_given_back) {
-		uring_note(ctx, "fixedbufs: not registered, for reads go into "
-				"memory that is new each time (fresh_memory)");
+		uring_note(ctx, "fixedbufs: not registered, for reads go into memory that is new "
+				"each time (fresh_memory)");
 		return;
 	}
 	rc = register_parts(r, ctx->buf_bytes);
 	if (rc == -ENOMEM && limit != RLIM_INFINITY)
 		uring_note(ctx,
-			   "fixedbufs: %" PRIu64 " KiB of locked memory "
-			   "wanted, ulimit -l is %" PRIu64 " KiB; not "
-			   "registered, the numbers mean the same",
+			   "fixedbufs: %" PRIu64
+			   " KiB of locked memory wanted, ulimit -l is %" PRIu64
+			   " KiB; not registered, the numbers mean the same",
 			   need, limit / 1024);
 	else if (rc < 0)
-		uring_note(ctx,
-			   "fixedbufs: %s; not registered, the numbers mean "
-			   "the same",
+		uring_note(ctx, "fixedbufs: %s; not registered, the numbers mean the same",
 			   strerror(-rc));
 	if (rc < 0)
 		return;

@@ -19,8 +19,7 @@ static int64_t open_here(struct ring *r, struct mlgen_file *file)
 		return -errno;
 	if (r->free_slots.count) {
 		hold_slot(r, file);
-		if (io_uring_register_files_update(&r->uring, slot_of(file),
-						   &file->fd, 1) != 1)
+		if (io_uring_register_files_update(&r->uring, slot_of(file), &file->fd, 1) != 1)
 			free_slot(r, file);
 	}
 	return 0;
@@ -30,8 +29,7 @@ static int64_t stat_here(struct mlgen_io *op)
 {
 	struct stat st;
 
-	if (op->file->fd < 0 ? fstatat(mlgen_file_dir(op->file),
-				       mlgen_file_name(op->file), &st, 0)
+	if (op->file->fd < 0 ? fstatat(mlgen_file_dir(op->file), mlgen_file_name(op->file), &st, 0)
 			     : fstat(op->file->fd, &st))
 		return -errno;
 	op->size_bytes = (uint64_t)st.st_size;
@@ -44,8 +42,7 @@ static int64_t close_here(struct ring *r, struct mlgen_file *file)
 	int64_t rc = here_status(close(file->fd));
 
 	if (file->word) {
-		io_uring_register_files_update(&r->uring, slot_of(file), &none,
-					       1);
+		io_uring_register_files_update(&r->uring, slot_of(file), &none, 1);
 		free_slot(r, file);
 	}
 	file->fd = -1;

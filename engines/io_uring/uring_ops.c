@@ -4,8 +4,7 @@
 
 /* As a request. */
 
-static void prep_open(struct ring *r, struct io_uring_sqe *sqe,
-		      struct mlgen_file *file)
+static void prep_open(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_file *file)
 {
 	const char *name = mlgen_file_name(file);
 	int at = mlgen_file_dir(file);
@@ -15,28 +14,23 @@ static void prep_open(struct ring *r, struct io_uring_sqe *sqe,
 	if (r->free_slots.count) {
 		hold_slot(r, file);
 		/* No program run from here inherits it: the flag is refused. */
-		io_uring_prep_openat_direct(sqe, at, name,
-					    uring_open_flags(file) & ~O_CLOEXEC,
+		io_uring_prep_openat_direct(sqe, at, name, uring_open_flags(file) & ~O_CLOEXEC,
 					    file->mode, slot_of(file));
 	} else {
-		io_uring_prep_openat(sqe, at, name,
-				     uring_open_flags(file) | O_CLOEXEC,
-				     file->mode);
+		io_uring_prep_openat(sqe, at, name, uring_open_flags(file) | O_CLOEXEC, file->mode);
 	}
 }
 
 /* Until it is back, size_bytes is the number of its answer's place. */
-static void prep_stat(struct ring *r, struct io_uring_sqe *sqe,
-		      struct mlgen_io *op)
+static void prep_stat(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_io *op)
 {
 	const struct mlgen_file *file = op->file;
 	bool by_fd = file->fd >= 0;
 
 	op->size_bytes = stack_pop(&r->free_stats);
 	io_uring_prep_statx(sqe, by_fd ? file->fd : mlgen_file_dir(file),
-			    by_fd ? "" : mlgen_file_name(file),
-			    by_fd ? AT_EMPTY_PATH : 0, STATX_SIZE,
-			    &r->stats[op->size_bytes]);
+			    by_fd ? "" : mlgen_file_name(file), by_fd ? AT_EMPTY_PATH : 0,
+			    STATX_SIZE, &r->stats[op->size_bytes]);
 }
 
 static void prep_close(struct io_uring_sqe *sqe, const struct mlgen_file *file)
@@ -48,8 +42,7 @@ static void prep_close(struct io_uring_sqe *sqe, const struct mlgen_file *file)
 }
 
 /* A length has 32 bits; newer kernels look for a longer one in addr. */
-static void prep_advise(struct io_uring_sqe *sqe, int fd,
-			const struct mlgen_io *op)
+static void prep_advise(struct io_uring_sqe *sqe, int fd, const struct mlgen_io *op)
 {
 	io_uring_prep_fadvise(sqe, fd, op->off, 0, op->advice);
 	if (op->len_bytes <= UINT32_MAX)
@@ -95,14 +88,12 @@ static void closed(struct ring *r, struct mlgen_io *op)
 bool uring_ops_takes(const struct ring *r, const struct mlgen_io *op)
 {
 	/* The length that only newer kernels take, see prep_advise. */
-	if (op->op == MLGEN_ADVISE && op->len_bytes > UINT32_MAX &&
-	    op->file->fd >= 0)
+	if (op->op == MLGEN_ADVISE && op->len_bytes > UINT32_MAX && op->file->fd >= 0)
 		return false;
 	return r->takes[op->op];
 }
 
-void uring_ops_prep(struct ring *r, struct io_uring_sqe *sqe,
-		    struct mlgen_io *op)
+void uring_ops_prep(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_io *op)
 {
 	struct mlgen_file *file = op->file;
 	int fd = file->word ? (int)slot_of(file) : file->fd;
@@ -132,8 +123,7 @@ void uring_ops_prep(struct ring *r, struct io_uring_sqe *sqe,
 		io_uring_prep_mkdirat(sqe, at, name, file->mode);
 		return;
 	case MLGEN_ALLOCATE:
-		io_uring_prep_fallocate(sqe, fd, 0, (off_t)op->off,
-					(off_t)op->len_bytes);
+		io_uring_prep_fallocate(sqe, fd, 0, (off_t)op->off, (off_t)op->len_bytes);
 		break;
 	case MLGEN_FSYNC:
 		io_uring_prep_fsync(sqe, fd, 0);

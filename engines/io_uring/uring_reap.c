@@ -5,8 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-static unsigned reap_take_done(struct ring *r, struct mlgen_io **io,
-			       unsigned max)
+static unsigned reap_take_done(struct ring *r, struct mlgen_io **io, unsigned max)
 {
 	unsigned n = r->done_count < max ? r->done_count : max;
 
@@ -21,9 +20,8 @@ static void cannot_poll(struct ring *r)
 {
 	if (!*r->ctx->note)
 		uring_note(r->ctx,
-			   "hipri: the device has no poll queues, or the file "
-			   "is not open with direct=1; drop hipri, or give the "
-			   "driver some (nvme.poll_queues=N)");
+			   "hipri: the device has no poll queues, or the file is not open with "
+			   "direct=1; drop hipri, or give the driver some (nvme.poll_queues=N)");
 }
 
 static unsigned reap_take(struct ring *r, struct mlgen_io **io, unsigned max)
@@ -60,8 +58,7 @@ static unsigned reap_look(struct ring *r, struct mlgen_io **io, unsigned max)
 {
 	unsigned n = reap_take(r, io, max);
 
-	if (n == 0 && r->in_kernel && holds_back(r) &&
-	    io_uring_get_events(&r->uring) >= 0)
+	if (n == 0 && r->in_kernel && holds_back(r) && io_uring_get_events(&r->uring) >= 0)
 		n = reap_take(r, io, max);
 	return n;
 }
@@ -87,9 +84,8 @@ static int poll_until(struct ring *r, unsigned n, uint64_t end_ns)
 	return rc;
 }
 
-/* Until there are n completions, or it is end_ns (UINT64_MAX: for ever). 0,
- * -ETIME, -EINTR or the ring's failure; 0, too, when time is up and some of
- * the n are there. */
+/* Until there are n completions, or it is end_ns (UINT64_MAX: for ever). 0, -ETIME, -EINTR or the
+ * ring's failure; 0, too, when time is up and some of the n are there. */
 static int await(struct ring *r, unsigned n, uint64_t end_ns)
 {
 	struct io_uring_cqe *first;
@@ -123,18 +119,17 @@ static bool is_past(uint64_t end_ns)
 	return end_ns != UINT64_MAX && reap_now_ns() >= end_ns;
 }
 
-/* The time counts from here, however often a signal or a part of what is
- * waited for ends the wait. */
-int uring_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min,
-	       unsigned max, uint64_t timeout_ns)
+/* The time counts from here, however often a signal or a part of what is waited for ends the
+ * wait. */
+int uring_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
+	       uint64_t timeout_ns)
 {
 	struct ring *r = ctx->priv;
 	unsigned got = r->done_count ? reap_take_done(r, io, max) : 0;
 	bool is_late = false;
 	uint64_t end_ns;
 
-	got += min > got ? reap_take(r, io + got, max - got)
-			 : reap_look(r, io + got, max - got);
+	got += min > got ? reap_take(r, io + got, max - got) : reap_look(r, io + got, max - got);
 	end_ns = got < min ? reap_end_of(timeout_ns) : 0;
 	while (got < min && !is_late) {
 		int rc = await(r, min - got, end_ns);

@@ -25,17 +25,14 @@ static int refused_perm(int rc, struct mlgen_err *err)
 		fclose(f);
 	if (disabled)
 		return mlgen_fail(err, rc,
-				  SAYS "%s; kernel.io_uring_disabled is %d "
-				       "(%s), set it to 0 or use "
-				       "ioengine=libaio",
+				  SAYS "%s; kernel.io_uring_disabled is %d (%s), set it to 0 or "
+				       "use ioengine=libaio",
 				  strerror(-rc), disabled,
-				  disabled == 1 ? "for the privileged only"
-						: "for nobody");
+				  disabled == 1 ? "for the privileged only" : "for nobody");
 	return mlgen_fail(err, rc,
-			  SAYS "%s; a seccomp profile, such as that of a "
-			       "container, refuses it: allow io_uring_setup, "
-			       "io_uring_enter and io_uring_register there, or "
-			       "use ioengine=libaio",
+			  SAYS "%s; a seccomp profile, such as that of a container, refuses it: "
+			       "allow io_uring_setup, io_uring_enter and io_uring_register there, "
+			       "or use ioengine=libaio",
 			  strerror(-rc));
 }
 
@@ -45,15 +42,14 @@ static int refused_old(int rc, struct mlgen_err *err)
 
 	uname(&host);
 	return mlgen_fail(err, rc,
-			  SAYS "%s; it takes Linux 5.11, built with io_uring, "
-			       "and a seccomp profile that does not hide it "
-			       "(this is Linux %s); or use ioengine=libaio",
+			  SAYS
+			  "%s; it takes Linux 5.11, built with io_uring, and a seccomp profile "
+			  "that does not hide it (this is Linux %s); or use ioengine=libaio",
 			  strerror(-rc), host.release);
 }
 
 /* Kernels before 5.12 lock the memory of rings; all of one user's count. */
-static int refused_memory(const struct mlgen_ctx *ctx, int rc,
-			  struct mlgen_err *err)
+static int refused_memory(const struct mlgen_ctx *ctx, int rc, struct mlgen_err *err)
 {
 	uint64_t entries = 1, bytes;
 
@@ -66,8 +62,7 @@ static int refused_memory(const struct mlgen_ctx *ctx, int rc,
 			       " KiB of locked memory and the limit is %" PRIu64
 			       " KiB: raise it (ulimit -l) or lower iodepth",
 			  strerror(-rc), ctx->job->workers, ctx->iodepth,
-			  ctx->job->workers * bytes / 1024 + 1,
-			  uring_files_lock_limit() / 1024);
+			  ctx->job->workers * bytes / 1024 + 1, uring_files_lock_limit() / 1024);
 }
 
 static int refused(const struct mlgen_ctx *ctx, int rc, struct mlgen_err *err)
@@ -83,9 +78,8 @@ static int refused(const struct mlgen_ctx *ctx, int rc, struct mlgen_err *err)
 	case -EMFILE:
 	case -ENFILE:
 		return mlgen_fail(err, rc,
-				  SAYS
-				  "%s; each of %u workers has a ring, and "
-				  "each ring a descriptor: raise ulimit -n",
+				  SAYS "%s; each of %u workers has a ring, and each ring a "
+				       "descriptor: raise ulimit -n",
 				  strerror(-rc), ctx->job->workers);
 	default:
 		return mlgen_fail(err, rc, SAYS "%s", strerror(-rc));
@@ -95,28 +89,25 @@ static int refused(const struct mlgen_ctx *ctx, int rc, struct mlgen_err *err)
 /* Setting up the ring. */
 
 /*
- * Best first. Completions are worked off by this thread when it asks for them
- * (DEFER_TASKRUN, Linux 6.1), or at least without interrupting it
- * (COOP_TASKRUN, 5.19). TASKRUN_FLAG lets a look at the empty ring see that
- * there is such work. SUBMIT_ALL (5.18) does not stop behind a bad request.
- * IORING_SETUP_NO_SQARRAY is not for this list: a liburing that does not know
- * it returns completions that are none.
+ * Best first. Completions are worked off by this thread when it asks for them (DEFER_TASKRUN, Linux
+ * 6.1), or at least without interrupting it (COOP_TASKRUN, 5.19). TASKRUN_FLAG lets a look at the
+ * empty ring see that there is such work. SUBMIT_ALL (5.18) does not stop behind a bad request.
+ * IORING_SETUP_NO_SQARRAY is not for this list: a liburing that does not know it returns
+ * completions that are none.
  */
 static const unsigned ring_set_ups[] = {
-	IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER |
-		IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
-	IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER |
-		IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
-	IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN |
+	IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
 		IORING_SETUP_TASKRUN_FLAG,
+	IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_COOP_TASKRUN |
+		IORING_SETUP_TASKRUN_FLAG,
+	IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
 	IORING_SETUP_SUBMIT_ALL,
 	0,
 };
 
 /* Of no use where another thread submits, and refused. */
-#define NOT_WITH_SQPOLL                                                        \
-	(IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_COOP_TASKRUN |              \
-	 IORING_SETUP_TASKRUN_FLAG)
+#define NOT_WITH_SQPOLL                                                                            \
+	(IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG)
 
 static int ring_set_up(struct ring *r)
 {
@@ -126,8 +117,7 @@ static int ring_set_up(struct ring *r)
 	/* That thread gives entries back late: a completion may be here first. */
 	if (r->opts->sqthread_poll)
 		entries *= 2;
-	for (size_t i = 0; i < sizeof(ring_set_ups) / sizeof(ring_set_ups[0]);
-	     i++) {
+	for (size_t i = 0; i < sizeof(ring_set_ups) / sizeof(ring_set_ups[0]); i++) {
 		flags = ring_set_ups[i];
 		if (r->opts->sqthread_poll) {
 			flags &= ~NOT_WITH_SQPOLL;
@@ -169,8 +159,7 @@ static void see_what_it_takes(struct ring *r)
 	for (unsigned op = 0; op < MLGEN_OPS; op++) {
 		bool moves = op == MLGEN_READ || op == MLGEN_WRITE;
 		/* Where asking is refused: all that Linux 5.11 has. */
-		bool has = probe ? io_uring_opcode_supported(
-					   probe, (int)ring_opcode[op])
+		bool has = probe ? io_uring_opcode_supported(probe, (int)ring_opcode[op])
 				 : op != MLGEN_MKDIR;
 
 		r->takes[op] = moves || (has && !r->opts->hipri);
@@ -185,11 +174,8 @@ static int too_deep(const struct ring *r, struct mlgen_err *err)
 
 	if (r->ctx->iodepth <= most)
 		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "iodepth: %u is more than a ring of io_uring "
-			  "holds%s, %u",
-			  r->ctx->iodepth, polls ? " with sqthread_poll" : "",
-			  most);
+	return mlgen_fail(err, -EINVAL, "iodepth: %u is more than a ring of io_uring holds%s, %u",
+			  r->ctx->iodepth, polls ? " with sqthread_poll" : "", most);
 }
 
 /* What is still under way would go on writing to a buffer that is gone. */
@@ -226,8 +212,8 @@ int uring_ring_open(struct ring *r, struct mlgen_err *err)
 }
 
 /*
- * A ring ends in the background; what is taken back here is closed and
- * unlocked now: the next worker's files and memory are under the same limits.
+ * A ring ends in the background; what is taken back here is closed and unlocked now: the next
+ * worker's files and memory are under the same limits.
  */
 void uring_ring_close(struct ring *r)
 {

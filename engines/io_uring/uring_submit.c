@@ -16,34 +16,30 @@ static bool is_fixed(const struct ring *r, uint64_t at, uint64_t len)
 	       at >> ONE_BUFFER_SHIFT == (at + len - 1) >> ONE_BUFFER_SHIFT;
 }
 
-static void prep_one_part(const struct ring *r, struct io_uring_sqe *sqe,
-			  const struct iovec *iov, bool is_write)
+static void prep_one_part(const struct ring *r, struct io_uring_sqe *sqe, const struct iovec *iov,
+			  bool is_write)
 {
 	uint64_t at = (uintptr_t)iov->iov_base - r->buf;
-	uint64_t len = iov->iov_len < ONE_REQUEST_BYTES ? iov->iov_len
-							: ONE_REQUEST_BYTES;
+	uint64_t len = iov->iov_len < ONE_REQUEST_BYTES ? iov->iov_len : ONE_REQUEST_BYTES;
 
 	sqe->addr = (uintptr_t)iov->iov_base;
 	sqe->len = (unsigned)len;
 	if (is_fixed(r, at, len)) {
-		sqe->opcode =
-			is_write ? IORING_OP_WRITE_FIXED : IORING_OP_READ_FIXED;
+		sqe->opcode = is_write ? IORING_OP_WRITE_FIXED : IORING_OP_READ_FIXED;
 		sqe->buf_index = (uint16_t)(at >> ONE_BUFFER_SHIFT);
 	} else {
 		sqe->opcode = is_write ? IORING_OP_WRITE : IORING_OP_READ;
 	}
 }
 
-static void prep_parts(struct io_uring_sqe *sqe, const struct mlgen_io *op,
-		       bool is_write)
+static void prep_parts(struct io_uring_sqe *sqe, const struct mlgen_io *op, bool is_write)
 {
 	sqe->addr = (uintptr_t)op->iov;
 	sqe->len = (unsigned)op->iovcnt;
 	sqe->opcode = is_write ? IORING_OP_WRITEV : IORING_OP_READV;
 }
 
-static void prep_transfer(struct ring *r, struct io_uring_sqe *sqe,
-			  const struct mlgen_io *op)
+static void prep_transfer(struct ring *r, struct io_uring_sqe *sqe, const struct mlgen_io *op)
 {
 	const struct mlgen_file *file = op->file;
 	bool is_write = op->op == MLGEN_WRITE;
@@ -62,8 +58,7 @@ static void prep_transfer(struct ring *r, struct io_uring_sqe *sqe,
 		sqe->flags |= IOSQE_ASYNC;
 }
 
-static void submit_put(struct ring *r, struct io_uring_sqe *sqe,
-		       struct mlgen_io *op)
+static void submit_put(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_io *op)
 {
 	if (moves_bytes(op))
 		prep_transfer(r, sqe, op);
@@ -113,8 +108,8 @@ static unsigned put_all(struct ring *r, struct mlgen_io **io, unsigned n)
 /* Handing over. */
 
 /*
- * The kernel is short of memory, or of room for completions. Those under way
- * give some back: wait for one more. False: that does not help.
+ * The kernel is short of memory, or of room for completions. Those under way give some back: wait
+ * for one more. False: that does not help.
  */
 static bool wait_for_room(struct ring *r, unsigned *tries)
 {
@@ -131,9 +126,8 @@ static bool wait_for_room(struct ring *r, unsigned *tries)
 }
 
 /*
- * With the events that came in meanwhile: with DEFER_TASKRUN the thread has to
- * ask for them, and so it need not enter a second time. A kernel without
- * SUBMIT_ALL stops behind a bad request.
+ * With the events that came in meanwhile: with DEFER_TASKRUN the thread has to ask for them, and so
+ * it need not enter a second time. A kernel without SUBMIT_ALL stops behind a bad request.
  */
 static int send_all(struct ring *r)
 {

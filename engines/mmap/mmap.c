@@ -33,10 +33,8 @@ static const struct mlgen_field mmap_fields[] = {
 /* Does this kernel know them at all? A file's mapping never says no. */
 static bool has_thp(size_t page_bytes)
 {
-	void *p = mmap(NULL, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
-		       -1, 0);
-	bool has =
-		p != MAP_FAILED && madvise(p, page_bytes, MADV_HUGEPAGE) == 0;
+	void *p = mmap(NULL, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool has = p != MAP_FAILED && madvise(p, page_bytes, MADV_HUGEPAGE) == 0;
 
 	if (p != MAP_FAILED)
 		munmap(p, page_bytes);
@@ -53,9 +51,9 @@ static void choose_pages(struct mlgen_ctx *ctx, struct table *t)
 	if (t->thp)
 		snprintf(ctx->in_use, sizeof(ctx->in_use), "thp");
 	else
-		snprintf(ctx->note, sizeof(ctx->note),
-			 "thp: this kernel has no transparent huge pages; "
-			 "mappings have small ones");
+		snprintf(
+			ctx->note, sizeof(ctx->note),
+			"thp: this kernel has no transparent huge pages; mappings have small ones");
 }
 
 static uint64_t from_bytes(const struct mlgen_ctx *ctx)
@@ -127,8 +125,7 @@ static bool is_offset(const struct mlgen_io *op)
 }
 
 /* Of a file that became shorter: as much as pread(2) would have got. */
-static int64_t read_rest(const struct map *m, const struct mlgen_io *op,
-			 uint64_t bytes)
+static int64_t read_rest(const struct map *m, const struct mlgen_io *op, uint64_t bytes)
 {
 	int64_t size = mmap_map_size(op->file->fd);
 
@@ -164,9 +161,7 @@ static int64_t mmap_read(struct table *t, struct mlgen_io *op)
 	if (!(m->prot & PROT_READ))
 		return -EBADF;
 	if (bytes > left(m, op->off)) {
-		rc = is_offset(op)
-			     ? mmap_map_follow(t, m, op->file->fd, GROW_BYTES)
-			     : -EINVAL;
+		rc = is_offset(op) ? mmap_map_follow(t, m, op->file->fd, GROW_BYTES) : -EINVAL;
 		if (rc < 0)
 			return rc;
 		if (bytes > left(m, op->off))
@@ -177,9 +172,8 @@ static int64_t mmap_read(struct table *t, struct mlgen_io *op)
 }
 
 /*
- * A page of a hole that finds no space is a SIGBUS as well. What the
- * filesystem says of the same blocks tells it from a bad device; a file that
- * became shorter stays as short.
+ * A page of a hole that finds no space is a SIGBUS as well. What the filesystem says of the same
+ * blocks tells it from a bad device; a file that became shorter stays as short.
  */
 static int64_t why_not(const struct mlgen_io *op)
 {
@@ -237,8 +231,8 @@ static int64_t mmap_open(struct table *t, struct mlgen_io *op)
 	int rc;
 
 	file->word = 0;
-	file->fd = openat(mlgen_file_dir(file), mlgen_file_name(file),
-			  mmap_open_flags(file->flags), file->mode);
+	file->fd = openat(mlgen_file_dir(file), mlgen_file_name(file), mmap_open_flags(file->flags),
+			  file->mode);
 	if (file->fd < 0)
 		return -errno;
 	if (t->from_bytes)
@@ -261,8 +255,8 @@ static int64_t mmap_close(struct table *t, struct mlgen_io *op)
 	return rc;
 }
 
-/* On Linux it writes back what was stored into mappings, too: one flush of the
- * device, not one for msync and another. */
+/* On Linux it writes back what was stored into mappings, too: one flush of the device, not one for
+ * msync and another. */
 static int64_t mmap_fsync(struct table *t, struct mlgen_io *op)
 {
 	(void)t;
@@ -271,8 +265,7 @@ static int64_t mmap_fsync(struct table *t, struct mlgen_io *op)
 
 static int64_t mmap_fdatasync(struct table *t, struct mlgen_io *op)
 {
-	const struct map *m =
-		op->file->word ? &t->maps[op->file->word - 1] : NULL;
+	const struct map *m = op->file->word ? &t->maps[op->file->word - 1] : NULL;
 
 	if (!m || !m->base || !(m->prot & PROT_WRITE))
 		return mmap_status(fdatasync(op->file->fd));
@@ -298,8 +291,7 @@ static int madvice(int advice)
 /* First the mapping: pages that are mapped are not dropped from the cache. */
 static int64_t mmap_advise(struct table *t, struct mlgen_io *op)
 {
-	const struct map *m =
-		op->file->word ? &t->maps[op->file->word - 1] : NULL;
+	const struct map *m = op->file->word ? &t->maps[op->file->word - 1] : NULL;
 	uint64_t start = op->off / t->page_bytes * t->page_bytes;
 
 	if (m && start < m->mapped_bytes) {
@@ -309,8 +301,7 @@ static int64_t mmap_advise(struct table *t, struct mlgen_io *op)
 			bytes = op->len_bytes + op->off - start;
 		madvise(m->base + start, (size_t)bytes, madvice(op->advice));
 	}
-	return -posix_fadvise(op->file->fd, (off_t)op->off,
-			      (off_t)op->len_bytes, op->advice);
+	return -posix_fadvise(op->file->fd, (off_t)op->off, (off_t)op->len_bytes, op->advice);
 }
 
 /* A row here is a cap below. */
@@ -339,11 +330,9 @@ const struct mlgen_engine mlgen_engine_mmap = {
 	.abi = MLGEN_ENGINE_ABI,
 	.size = sizeof(struct mlgen_engine),
 	.name = "mmap",
-	.help = "copies to and from mapped files; one request at a time per "
-		"worker",
-	.caps = MLGEN_CAP(MLGEN_OPEN) | MLGEN_CAP(MLGEN_READ) |
-		MLGEN_CAP(MLGEN_WRITE) | MLGEN_CAP(MLGEN_FSYNC) |
-		MLGEN_CAP(MLGEN_FDATASYNC) | MLGEN_CAP(MLGEN_ADVISE) |
+	.help = "copies to and from mapped files; one request at a time per worker",
+	.caps = MLGEN_CAP(MLGEN_OPEN) | MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) |
+		MLGEN_CAP(MLGEN_FSYNC) | MLGEN_CAP(MLGEN_FDATASYNC) | MLGEN_CAP(MLGEN_ADVISE) |
 		MLGEN_CAP(MLGEN_CLOSE) | MLGEN_CAP_PRIVATE_FDS,
 	.opts = mmap_fields,
 	.opts_size = sizeof(struct mmap_opts),

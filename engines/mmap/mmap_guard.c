@@ -11,9 +11,8 @@
 #include <ucontext.h>
 
 /*
- * A signal has one handler in the whole process, so this is the one engine
- * with variables of its own: who is to be woken, per thread, and what was
- * there before the first job that uses it.
+ * A signal has one handler in the whole process, so this is the one engine with variables of its
+ * own: who is to be woken, per thread, and what was there before the first job that uses it.
  */
 struct guard {
 	sigjmp_buf env;
@@ -43,8 +42,8 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 		raise(sig);
 }
 
-/* A handler that is left by a jump has to restore the mask itself: the next
- * fault would find its signal blocked, which ends the process. */
+/* A handler that is left by a jump has to restore the mask itself: the next fault would find its
+ * signal blocked, which ends the process. */
 static void on_sigbus(int sig, siginfo_t *info, void *context)
 {
 	const ucontext_t *found = context;
@@ -75,14 +74,12 @@ static void copy_parts(char *at, const struct mlgen_io *op, size_t bytes)
 
 int mmap_guard_job_init(struct mlgen_engine_job *job, struct mlgen_err *err)
 {
-	struct sigaction ours = { .sa_sigaction = on_sigbus,
-				  .sa_flags = SA_SIGINFO };
+	struct sigaction ours = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
 	int rc = 0;
 
 	pthread_mutex_lock(&users_lock);
 	if (users == 0 && sigaction(SIGBUS, &ours, &previous) != 0)
-		rc = mlgen_fail(err, -errno, "ioengine=mmap: sigaction: %s",
-				strerror(errno));
+		rc = mlgen_fail(err, -errno, "ioengine=mmap: sigaction: %s", strerror(errno));
 	else
 		job->priv = &users;
 	users += job->priv != NULL;
@@ -110,8 +107,7 @@ void mmap_guard_thread(void)
 }
 
 /* The mask is not saved, which would be a system call: see on_sigbus. */
-int64_t mmap_guard_copy(const struct map *m, const struct mlgen_io *op,
-			uint64_t bytes)
+int64_t mmap_guard_copy(const struct map *m, const struct mlgen_io *op, uint64_t bytes)
 {
 	struct guard here;
 

@@ -8,12 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int map_bytes(const struct table *t, struct map *m, int fd,
-		     uint64_t bytes)
+static int map_bytes(const struct table *t, struct map *m, int fd, uint64_t bytes)
 {
 	void *base =
-		m->base ? mremap(m->base, (size_t)m->mapped_bytes,
-				 (size_t)bytes, MREMAP_MAYMOVE)
+		m->base ? mremap(m->base, (size_t)m->mapped_bytes, (size_t)bytes, MREMAP_MAYMOVE)
 			: mmap(NULL, (size_t)bytes, m->prot, MAP_SHARED, fd, 0);
 
 	if (base == MAP_FAILED)
@@ -77,8 +75,7 @@ void mmap_map_detach(struct table *t, struct mlgen_file *file)
 }
 
 /* As the file is now, if that is more. */
-int mmap_map_follow(const struct table *t, struct map *m, int fd,
-		    uint64_t ahead_bytes)
+int mmap_map_follow(const struct table *t, struct map *m, int fd, uint64_t ahead_bytes)
 {
 	int64_t is = mmap_map_size(fd);
 	uint64_t size = (uint64_t)is;
@@ -94,11 +91,9 @@ int mmap_map_follow(const struct table *t, struct map *m, int fd,
 }
 
 /*
- * fallocate, so that a filesystem that is full says so here: in the mapping it
- * would be a SIGBUS.
+ * fallocate, so that a filesystem that is full says so here: in the mapping it would be a SIGBUS.
  */
-int mmap_map_grow(const struct table *t, struct map *m,
-		  const struct mlgen_io *op)
+int mmap_map_grow(const struct table *t, struct map *m, const struct mlgen_io *op)
 {
 	uint64_t end = op->off + op->len_bytes;
 	int fd = op->file->fd;

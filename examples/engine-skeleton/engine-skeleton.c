@@ -17,15 +17,14 @@
 
 #include <mlgen/engine.h>
 
-/* The options: a struct, and a row for each member. mlgen parses, checks and
- * documents them. */
+/* The options: a struct, and a row for each member. mlgen parses, checks and documents them. */
 struct skeleton_opts {
 	uint64_t split_bytes;
 };
 
 static const struct mlgen_field skeleton_fields[] = {
-	{ "split", MLGEN_F_SIZE(struct skeleton_opts, split_bytes), .def = "0",
-	  .max = 1 << 30, .unit = "bytes", .group = "skeleton",
+	{ "split", MLGEN_F_SIZE(struct skeleton_opts, split_bytes), .def = "0", .max = 1 << 30,
+	  .unit = "bytes", .group = "skeleton",
 	  .help = "Most bytes of one system call; 0 is no limit." },
 	{ 0 },
 };
@@ -35,8 +34,8 @@ struct skeleton {
 	size_t most;
 };
 
-/* On the worker's own thread. Memory, connections, rings: all of it is set up
- * here, so that submit only moves bytes. */
+/* On the worker's own thread. Memory, connections, rings: all of it is set up here, so that submit
+ * only moves bytes. */
 static int skeleton_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 {
 	const struct skeleton_opts *opts = ctx->opts;
@@ -57,19 +56,17 @@ static void skeleton_fini(struct mlgen_ctx *ctx)
 }
 
 /*
- * One operation, complete on return, since there is no reap. Only READ comes
- * here: caps names nothing else, and mlgen opens and closes the files itself.
- * Fewer bytes than asked for are no error: mlgen asks for the rest, and
- * reports such reads as short. No time is taken here and nothing is printed.
+ * One operation, complete on return, since there is no reap. Only READ comes here: caps names
+ * nothing else, and mlgen opens and closes the files itself. Fewer bytes than asked for are no
+ * error: mlgen asks for the rest, and reports such reads as short. No time is taken here and
+ * nothing is printed.
  */
-static int skeleton_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			   unsigned n)
+static int skeleton_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
 	const struct skeleton *s = ctx->priv;
 	struct mlgen_io *op = io[0];
 	size_t bytes = op->iov->iov_len < s->most ? op->iov->iov_len : s->most;
-	ssize_t done =
-		pread(op->file->fd, op->iov->iov_base, bytes, (off_t)op->off);
+	ssize_t done = pread(op->file->fd, op->iov->iov_base, bytes, (off_t)op->off);
 
 	(void)n; /* always 1 */
 	op->result = done < 0 ? -errno : done;

@@ -6,10 +6,9 @@
 #include <stdio.h>
 
 /*
- * Cold paths that can fail take a `struct mlgen_err *` as their last argument
- * and fill it once, at the point that knows most. The first error wins: a
- * filled one is never overwritten. Callers pass it up; they neither re-word
- * nor print. A zeroed struct is empty. No function here allocates.
+ * Cold paths that can fail take a `struct mlgen_err *` as their last argument and fill it once, at
+ * the point that knows most. The first error wins: a filled one is never overwritten. Callers pass
+ * it up; they neither re-word nor print. A zeroed struct is empty. No function here allocates.
  */
 #define MLGEN_ERR_MAX 2048
 
@@ -19,17 +18,18 @@ struct mlgen_err {
 };
 
 /*
- * Fill `err` (may be NULL) unless it is filled already, and give back `code`,
- * a negative errno: `return mlgen_fail(err, -EINVAL, "bs: ...");`.
+ * Fill `err` (may be NULL) unless it is filled already, and give back `code`, a negative errno:
+ * `return mlgen_fail(err, -EINVAL, "bs: ...");`.
  * The sentence has no full stop, names the thing, its value and the way out.
- * A macro, because analyzers do not look into variadic functions and would
- * take its result for unknown.
+ * A macro, because analyzers do not look into variadic functions and would take its result for
+ * unknown.
  */
-#define mlgen_fail(err, code, ...)                                             \
+#define mlgen_fail(err, code, ...)                                                                 \
 	(mlgen_err_fill((err), (code), __VA_ARGS__), mlgen_err_code(code))
 
-__attribute__((format(printf, 3, 4), unused)) static void
-mlgen_err_fill(struct mlgen_err *err, int code, const char *fmt, ...)
+__attribute__((format(printf, 3, 4), unused)) static void mlgen_err_fill(struct mlgen_err *err,
+									 int code, const char *fmt,
+									 ...)
 {
 	if (err && err->code == 0) {
 		va_list ap;

@@ -9,8 +9,8 @@
 
 #define MLGEN_ERROR_MAX 4095 /* MAX_ERRNO of the kernel */
 
-/* The errno of a name, in either case, or of a number from 1 to MLGEN_ERROR_MAX,
- * which is `len` characters long. 0: it is neither. */
+/* The errno of a name, in either case, or of a number from 1 to MLGEN_ERROR_MAX, which is `len`
+ * characters long. 0: it is neither. */
 static inline int mlgen_error_code(const char *word, size_t len)
 {
 	/* clang-format off */
@@ -34,8 +34,7 @@ static inline int mlgen_error_code(const char *word, size_t len)
 	int n = 0;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i].name) == len &&
-		    strncasecmp(names[i].name, word, len) == 0)
+		if (strlen(names[i].name) == len && strncasecmp(names[i].name, word, len) == 0)
 			return names[i].code;
 	for (size_t i = 0; i < len; i++) {
 		if (word[i] < '0' || word[i] > '9' || n > MLGEN_ERROR_MAX)

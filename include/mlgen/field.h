@@ -7,11 +7,10 @@
 #include <stdint.h>
 
 /*
- * Options are writable fields, metrics read-only ones. A table of fields
- * describes the members of one struct and ends with a zeroed row; the parser,
- * range checks, --help, the man pages and all JSON walk the same tables, so a
- * fact is declared once. Rows hold no callbacks. The constructors below
- * compare the member's C type at compile time: a wrong row does not build.
+ * Options are writable fields, metrics read-only ones. A table of fields describes the members of
+ * one struct and ends with a zeroed row; the parser, range checks, --help, the man pages and all
+ * JSON walk the same tables, so a fact is declared once. Rows hold no callbacks. The constructors
+ * below compare the member's C type at compile time: a wrong row does not build.
  */
 enum mlgen_type {
 	MLGEN_NONE, /* ends a table */
@@ -34,7 +33,7 @@ enum mlgen_type {
 	MLGEN_U64_SHARE,   /* struct u64_share: a count, or 20% */
 	MLGEN_NUMBER_DIST, /* struct dist of plain numbers */
 	MLGEN_CACHE_SIZE,  /* struct cache_size: bytes, 20%, or 5000 samples */
-	MLGEN_VARIANT, /* struct variant: one of `choices` and its argument */
+	MLGEN_VARIANT,     /* struct variant: one of `choices` and its argument */
 	/* metrics only */
 	MLGEN_TEXTS,     /* const char *, an array of its lines; NULL = [] */
 	MLGEN_HIST,      /* struct hist *, a latency object */
@@ -54,8 +53,8 @@ enum mlgen_field_flags {
 };
 
 /*
- * A constant, `a`, where kind is 0; else a distribution, whose values ctx->draw
- * gives. Parsed, checked and written by the program.
+ * A constant, `a`, where kind is 0; else a distribution, whose values ctx->draw gives. Parsed,
+ * checked and written by the program.
  */
 struct mlgen_dist {
 	int kind;
@@ -75,7 +74,7 @@ struct mlgen_field {
 	enum mlgen_type type;
 	size_t off; /* of the member; 0 is as good as any */
 	union {
-		const char *def; /* option: default as text; NULL = unset */
+		const char *def;                /* option: default as text; NULL = unset */
 		const struct merge_rule *merge; /* metric: the program's own */
 	};
 	double min, max;   /* inclusive; both 0 = no limits */
@@ -89,22 +88,20 @@ struct mlgen_field {
 	unsigned flags;
 };
 
-#define MLGEN_MEMBER(s, m, t)                                                  \
-	(offsetof(s, m) +                                                      \
-	 0 * sizeof(struct {                                                   \
-		 _Static_assert(_Generic(((s *)0)->m, t : 1, default : 0),     \
-				#m " is not a " #t);                           \
-		 char unused;                                                  \
-	 }))
+#define MLGEN_MEMBER(s, m, t)                                                                      \
+	(offsetof(s, m) + 0 * sizeof(struct {                                                      \
+				  _Static_assert(_Generic(((s *)0)->m, t : 1, default : 0),        \
+						 #m " is not a " #t);                              \
+				  char unused;                                                     \
+			  }))
 
 /* A string: options own theirs (char *), metrics may point to a constant. */
-#define MLGEN_MEMBER_STR(s, m)                                                 \
-	(offsetof(s, m) +                                                      \
-	 0 * sizeof(struct {                                                   \
-		 _Static_assert(_Generic(((s *)0)->m, char * : 1,              \
-					 const char * : 1, default : 0),       \
-				#m " is not a string");                        \
-		 char unused;                                                  \
+#define MLGEN_MEMBER_STR(s, m)                                                                     \
+	(offsetof(s, m) +                                                                          \
+	 0 * sizeof(struct {                                                                       \
+		 _Static_assert(_Generic(((s *)0)->m, char * : 1, const char * : 1, default : 0),  \
+				#m " is not a string");                                            \
+		 char unused;                                                                      \
 	 }))
 
 /* clang-format off */

@@ -6,10 +6,9 @@ static const char *const of_compare[] = { "tolerance", NULL };
 static const char *const of_a_host[] = { "memory", "hosts", NULL };
 static const char *const of_import[] = { "lenient", "markers", NULL };
 static const char *const of_clean[] = { "yes", NULL };
-static const char *const of_capture[] = { "duration", "pid",
-					  "cgroup",   "capture-user",
-					  "buffer",   "capture-backend",
-					  NULL };
+static const char *const of_capture[] = {
+	"duration", "pid", "cgroup", "capture-user", "buffer", "capture-backend", NULL
+};
 
 #define RUNS "what --json=FILE of a run wrote, such as *.json"
 

@@ -34,8 +34,7 @@ struct ask {
 
 extern const struct question ask_questions[];
 
-/* Each prints its answer to a->to, faults to stderr, and gives the exit
- * status. */
+/* Each prints its answer to a->to, faults to stderr, and gives the exit status. */
 int ask_find_max(const struct ask *a);
 int ask_find_min(const struct ask *a);
 int ask_table(const struct ask *a);

@@ -48,9 +48,8 @@ struct measure {
 
 /* ---- the command line of a probe ---- */
 
-/* Pages stay charged to whoever read them: under a limit of memory, files that
- * are to come from memory would be there beside it. What follows from the limit
- * stays as it was. */
+/* Pages stay charged to whoever read them: under a limit of memory, files that are to come from
+ * memory would be there beside it. What follows from the limit stays as it was. */
 static void add_no_limit(struct probe_args *args, const struct measure *m)
 {
 	const struct job *job = m->job;
@@ -61,8 +60,7 @@ static void add_no_limit(struct probe_args *args, const struct measure *m)
 	if (!(job->dataset_ratio > 0))
 		return;
 	probe_args_add(args, "--%s.dataset_ratio=0", job->name);
-	probe_args_add(args, "--%s.num_files=%" PRIu64, job->name,
-		       m->result->dataset->files);
+	probe_args_add(args, "--%s.num_files=%" PRIu64, job->name, m->result->dataset->files);
 }
 
 /* The same job for so long, and nothing else that it does. */
@@ -91,20 +89,18 @@ static void add_common(struct probe_args *args, const struct measure *m)
 	add_no_limit(args, m);
 }
 
-static void add_cached(struct probe_args *args, const struct measure *m,
-		       uint64_t files)
+static void add_cached(struct probe_args *args, const struct measure *m, uint64_t files)
 {
 	if (m->job->direct)
 		probe_args_add(args, "--%s.direct=0", m->job->name);
-	probe_args_add(args, "--%s.distinct_files=%" PRIu64, m->job->name,
-		       files);
+	probe_args_add(args, "--%s.distinct_files=%" PRIu64, m->job->name, files);
 }
 
 /* ---- one probe ---- */
 
 /* The first thing that is missing is what people want to know. */
-__attribute__((format(printf, 2, 3))) static void
-cannot(struct ceiling_result *to, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void cannot(struct ceiling_result *to, const char *fmt,
+							 ...)
 {
 	va_list ap;
 
@@ -145,14 +141,13 @@ static bool take_figures(struct figures *f, const struct job_result *j)
 }
 
 /* 1 with figures, 0 without, -EINTR. */
-static int probe_figures(struct figures *f, const struct measure *m,
-			 const struct probe_args *args, const char *what)
+static int probe_figures(struct figures *f, const struct measure *m, const struct probe_args *args,
+			 const char *what)
 {
 	struct mlgen_err err = { 0 };
 	struct probe p;
 	int rc = probe_run(&p, m->a, args, &err);
-	const struct job_result *j =
-		rc == 0 && !p.interrupted ? trained(&p, m->job->name) : NULL;
+	const struct job_result *j = rc == 0 && !p.interrupted ? trained(&p, m->job->name) : NULL;
 	bool has_errors = j && verdict_is_errors(j);
 	bool is_measured = j && !has_errors && take_figures(f, j);
 	bool was_interrupted = p.interrupted;
@@ -185,15 +180,13 @@ static int measure_null(struct measure *m)
 
 /* ---- from memory ---- */
 
-static void take_cached(struct measure *m, const struct figures *f,
-			const struct ceiling_warm *w)
+static void take_cached(struct measure *m, const struct figures *f, const struct ceiling_warm *w)
 {
 	double percent = ceiling_kept_percent(m->result->dataset, w);
 
 	if (percent < CACHED_PERCENT && !f->is_memory && !f->has_own_cache) {
 		cannot(m->to,
-		       "from memory: this host's page cache kept %.1f%% of "
-		       "what had just been read",
+		       "from memory: this host's page cache kept %.1f%% of what had just been read",
 		       percent);
 		return;
 	}
@@ -230,8 +223,7 @@ static int measure_cached(struct measure *m)
 		return 0;
 	}
 	if (verdict_without_storage(m->job)) {
-		cannot(m->to, "from memory: ioengine=%s reads no file",
-		       m->job->engine->name);
+		cannot(m->to, "from memory: ioengine=%s reads no file", m->job->engine->name);
 		return 0;
 	}
 	uint64_t files = ceiling_files(m->result, ceiling_memory(m->a->host));
@@ -244,8 +236,7 @@ static int measure_cached(struct measure *m)
 	if (rc < 0)
 		cannot(m->to, "from memory: %s", err.text);
 	else
-		cannot(m->to, "from memory: not one file was read in %.0f s",
-		       limit);
+		cannot(m->to, "from memory: not one file was read in %.0f s", limit);
 	return 0;
 }
 
@@ -264,8 +255,7 @@ static const char *why_none(const struct job_result *j)
 	if (!job_result_has_accelerators(j))
 		return "only a training has one";
 	if (j->members > 1)
-		return "jobs that are reported as one have none; "
-		       "group_reporting=0";
+		return "jobs that are reported as one have none; group_reporting=0";
 	if (verdict_without_storage(j->job) && !verdict_is_model(j->job))
 		return "its own result is it: nothing was read";
 	if (j->ml.steps == 0 || !j->dataset || j->err.code || j->interrupted)
@@ -278,11 +268,9 @@ static double seconds_briefly(const struct job_result *j, double compute)
 	const struct ml_result *ml = &j->ml;
 	double seconds = fmin(j->wall_seconds * BRIEF_PART, BRIEF_MOST);
 	bool is_long_enough =
-		seconds >= BRIEF_LEAST &&
-		seconds * (1 - RAMP_PART) >= BRIEF_STEPS * compute;
+		seconds >= BRIEF_LEAST && seconds * (1 - RAMP_PART) >= BRIEF_STEPS * compute;
 
-	return is_unclear(j) && !ml->too_short && is_long_enough &&
-			       !verdict_without_storage(j->job)
+	return is_unclear(j) && !ml->too_short && is_long_enough && !verdict_without_storage(j->job)
 		       ? seconds
 		       : 0;
 }
@@ -298,8 +286,7 @@ double ceiling_seconds(const struct job_result *j, bool only_unclear)
 	return fmin(fmax(seconds, ASKED_LEAST), ASKED_MOST);
 }
 
-uint64_t ceiling_jobs_beside(const struct run_result *r,
-			     const struct job_result *j)
+uint64_t ceiling_jobs_beside(const struct run_result *r, const struct job_result *j)
 {
 	const struct job *last = NULL;
 	uint64_t n = 0;
@@ -308,31 +295,28 @@ uint64_t ceiling_jobs_beside(const struct run_result *r,
 		const struct job_result *other = &r->jobs[i];
 
 		/* Workers of a plain job have records behind each other. */
-		n += other->group == j->group && other->job != j->job &&
-		     other->job != last && job_result_ran(other);
+		n += other->group == j->group && other->job != j->job && other->job != last &&
+		     job_result_ran(other);
 		last = other->job;
 	}
 	return n;
 }
 
-static void ceiling_announce(const struct job_result *j, double seconds,
-			     bool is_brief)
+static void ceiling_announce(const struct job_result *j, double seconds, bool is_brief)
 {
-	const char *what = "measuring what this host could reach without "
-			   "storage";
+	const char *what = "measuring what this host could reach without storage";
 
 	if (is_brief)
-		log_plain("mlgen: %s: %s, up to %.0f s more: the verdict is "
-			  "%s (--ceiling=no leaves it out)",
-			  j->job->name, what, ceil(3 * seconds),
-			  j->verdict.name);
+		log_plain("mlgen: %s: %s, up to %.0f s more: the verdict is %s (--ceiling=no "
+			  "leaves it out)",
+			  j->job->name, what, ceil(3 * seconds), j->verdict.name);
 	else
-		log_plain("mlgen: %s: %s, about %.0f s more", j->job->name,
-			  what, ceil(2 * seconds));
+		log_plain("mlgen: %s: %s, about %.0f s more", j->job->name, what,
+			  ceil(2 * seconds));
 }
 
-static int measure_job(const struct ask *a, const struct run_result *r,
-		       struct job_result *j, double seconds, bool is_brief)
+static int measure_job(const struct ask *a, const struct run_result *r, struct job_result *j,
+		       double seconds, bool is_brief)
 {
 	struct clock *clock = clock_new_real();
 	struct measure m = { .a = a,
@@ -371,8 +355,8 @@ static void note_others(const struct run_result *r)
 	}
 }
 
-int ceiling_measure(const struct ask *a, struct run_result *r,
-		    bool only_unclear, struct mlgen_err *err)
+int ceiling_measure(const struct ask *a, struct run_result *r, bool only_unclear,
+		    struct mlgen_err *err)
 {
 	int rc = 0;
 	bool is_off = a->set->settings.ceiling == CEILING_OFF;
@@ -386,8 +370,7 @@ int ceiling_measure(const struct ask *a, struct run_result *r,
 		double seconds = ceiling_seconds(&r->jobs[i], only_unclear);
 
 		if (seconds > 0)
-			rc = measure_job(a, r, &r->jobs[i], seconds,
-					 only_unclear);
+			rc = measure_job(a, r, &r->jobs[i], seconds, only_unclear);
 	}
 	verdict_fill(r);
 	return rc < 0 ? mlgen_fail(err, rc, "ceiling: interrupted") : 0;

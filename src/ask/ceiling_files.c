@@ -23,13 +23,13 @@
 #define MOST_LOOKS 256 /* at files, whether they are still there */
 
 /* 1: to its end; 0: the time is over; -errno. */
-static int read_through(int fd, char *chunk, const struct clock *clock,
-			uint64_t deadline_ns, uint64_t *bytes)
+static int read_through(int fd, char *chunk, const struct clock *clock, uint64_t deadline_ns,
+			uint64_t *bytes)
 {
 	ssize_t n;
 
-	/* The whole of it at once: a slow storage answers requests side by
-	 * side faster than one after the other. What fails costs only time. */
+	/* The whole of it at once: a slow storage answers requests side by side faster than one
+	 * after the other. What fails costs only time. */
 	posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
 	while ((n = read(fd, chunk, CHUNK_BYTES)) != 0) {
 		if (n < 0 && errno != EINTR)
@@ -44,15 +44,14 @@ static int read_through(int fd, char *chunk, const struct clock *clock,
 }
 
 static int warm_file(const struct dataset *ds, uint64_t file, char *chunk,
-		     const struct clock *clock, uint64_t deadline_ns,
-		     uint64_t *bytes, struct mlgen_err *err)
+		     const struct clock *clock, uint64_t deadline_ns, uint64_t *bytes,
+		     struct mlgen_err *err)
 {
 	char path[PATH_MAX];
 	int n = dataset_path(ds, file, path, sizeof(path));
 
 	if (n < 0)
-		return mlgen_fail(err, n, "%s: %s", ds->directory,
-				  strerror(-n));
+		return mlgen_fail(err, n, "%s: %s", ds->directory, strerror(-n));
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return mlgen_fail(err, -errno, "%s: %s", path, strerror(errno));
@@ -68,8 +67,7 @@ uint64_t ceiling_memory(const struct host *host)
 	uint64_t available = host->memory_bytes;
 	uint64_t free_bytes;
 
-	if (sysfile_keyed(&free_bytes, "", "/proc/meminfo", "MemAvailable") ==
-		    0 &&
+	if (sysfile_keyed(&free_bytes, "", "/proc/meminfo", "MemAvailable") == 0 &&
 	    free_bytes < available)
 		available = free_bytes;
 	return available / MEMORY_PART;
@@ -80,10 +78,8 @@ uint64_t ceiling_files(const struct job_result *j, uint64_t most_bytes)
 	const struct dataset *ds = j->dataset;
 	const struct job *job = j->job;
 	double mean = fmax(j->totals.mean_file_bytes, 1);
-	double batches = (double)WARM_BATCHES * (double)job->accelerators *
-			 (double)job->batch_size;
-	double files = fmax(ceil(batches / (double)ds->samples_per_file),
-			    ceil(WARM_BYTES / mean));
+	double batches = (double)WARM_BATCHES * (double)job->accelerators * (double)job->batch_size;
+	double files = fmax(ceil(batches / (double)ds->samples_per_file), ceil(WARM_BYTES / mean));
 
 	files = fmin(files, floor((double)most_bytes / mean));
 	files = fmin(files, (double)ds->files);
@@ -92,9 +88,8 @@ uint64_t ceiling_files(const struct job_result *j, uint64_t most_bytes)
 	return files < 1 ? 1 : (uint64_t)files;
 }
 
-int ceiling_warm(struct ceiling_warm *w, const struct dataset *ds,
-		 uint64_t files, const struct clock *clock,
-		 uint64_t deadline_ns, struct mlgen_err *err)
+int ceiling_warm(struct ceiling_warm *w, const struct dataset *ds, uint64_t files,
+		 const struct clock *clock, uint64_t deadline_ns, struct mlgen_err *err)
 {
 	char *chunk = mem_array(CHUNK_BYTES, 1);
 	int rc = 1;
@@ -107,8 +102,7 @@ int ceiling_warm(struct ceiling_warm *w, const struct dataset *ds,
 			uint64_t file = part * ds->files + w->files;
 
 			if (dataset_has_file(ds, file))
-				rc = warm_file(ds, file, chunk, clock,
-					       deadline_ns, &bytes, err);
+				rc = warm_file(ds, file, chunk, clock, deadline_ns, &bytes, err);
 		}
 		if (rc > 0) {
 			w->files++;
@@ -119,8 +113,7 @@ int ceiling_warm(struct ceiling_warm *w, const struct dataset *ds,
 	return rc < 0 ? rc : 0;
 }
 
-double ceiling_kept_percent(const struct dataset *ds,
-			    const struct ceiling_warm *w)
+double ceiling_kept_percent(const struct dataset *ds, const struct ceiling_warm *w)
 {
 	uint64_t resident = 0, all = 0;
 	char path[PATH_MAX];

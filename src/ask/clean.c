@@ -38,8 +38,8 @@ void clean_stays(struct clean *c, const char *name, const char *why)
 {
 	if (c->is_quiet || c->strangers++ >= CLEAN_SHOWN)
 		return;
-	fprintf(c->to, "%s%s%s: stays%s%s\n", c->path, name ? "/" : "",
-		name ? name : "", why ? ": " : "", why ? why : "");
+	fprintf(c->to, "%s%s%s: stays%s%s\n", c->path, name ? "/" : "", name ? name : "",
+		why ? ": " : "", why ? why : "");
 }
 
 void clean_stays_because(struct clean *c, const char *sentence)
@@ -54,8 +54,7 @@ void clean_fault(struct clean *c, const struct mlgen_err *err)
 		log_error("%s", err->text);
 }
 
-void clean_put(struct clean *c, const char *what, uint64_t files,
-	       uint64_t bytes)
+void clean_put(struct clean *c, const char *what, uint64_t files, uint64_t bytes)
 {
 	char count[UNITS_TEXT_BYTES], size[UNITS_TEXT_BYTES];
 
@@ -69,8 +68,7 @@ void clean_put(struct clean *c, const char *what, uint64_t files,
 
 /* ---- the directory that was named ---- */
 
-static DIR *clean_open(struct clean *c, const char *directory,
-		       struct mlgen_err *err)
+static DIR *clean_open(struct clean *c, const char *directory, struct mlgen_err *err)
 {
 	size_t length = strlen(directory);
 	struct stat st;
@@ -79,8 +77,7 @@ static DIR *clean_open(struct clean *c, const char *directory,
 	while (length > 1 && directory[length - 1] == '/')
 		length--;
 	if (length >= sizeof(c->path)) {
-		mlgen_fail(err, -ENAMETOOLONG, "%.60s...: %s", directory,
-			   strerror(ENAMETOOLONG));
+		mlgen_fail(err, -ENAMETOOLONG, "%.60s...: %s", directory, strerror(ENAMETOOLONG));
 		return NULL;
 	}
 	memcpy(c->path, directory, length);
@@ -88,17 +85,14 @@ static DIR *clean_open(struct clean *c, const char *directory,
 	dir = opendir(c->path);
 	if (!dir && errno == ENOTDIR)
 		mlgen_fail(err, -ENOTDIR,
-			   "%s: is no directory; name the one of a dataset or "
-			   "of checkpoints, or one above it",
+			   "%s: is no directory; name the one of a dataset or of checkpoints, or "
+			   "one above it",
 			   directory);
 	else if (!dir)
 		mlgen_fail(err, -errno, "%s: %s", directory, strerror(errno));
-	else if (fstatat(dirfd(dir), CHECKPOINT_MANIFEST, &st,
-			 AT_SYMLINK_NOFOLLOW) == 0)
+	else if (fstatat(dirfd(dir), CHECKPOINT_MANIFEST, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		mlgen_fail(err, -EINVAL,
-			   "%s: is one checkpoint; name the directory that it "
-			   "lies in",
-			   directory);
+			   "%s: is one checkpoint; name the directory that it lies in", directory);
 	if (dir && err->code) {
 		closedir(dir);
 		return NULL;
@@ -125,8 +119,7 @@ static void clean_put_sum(const struct clean *c)
 	if (c->strangers > CLEAN_SHOWN)
 		fprintf(c->to, "%s more stay\n",
 			units_human_count(files, c->strangers - CLEAN_SHOWN));
-	fprintf(c->to, "%s %s file%s, %s\n",
-		c->removes ? "removed" : "--yes removes",
+	fprintf(c->to, "%s %s file%s, %s\n", c->removes ? "removed" : "--yes removes",
 		units_human_count(files, c->files), plural(c->files),
 		units_human_bytes(bytes, (double)c->bytes));
 }
@@ -137,8 +130,7 @@ static int check_found(const struct clean *c, const char *directory)
 		return EXIT_USAGE;
 	if (c->manifests)
 		return EXIT_RAN;
-	log_error("%s: there is no " MANIFEST_NAME
-		  " and no " CHECKPOINT_MANIFEST
+	log_error("%s: there is no " MANIFEST_NAME " and no " CHECKPOINT_MANIFEST
 		  " in it or below it: nothing there is known to be mlgen's",
 		  directory);
 	return EXIT_USAGE;
@@ -209,18 +201,14 @@ static int each_directory(const struct ask *a, const struct clean *as,
 int ask_clean(const struct ask *a)
 {
 	const struct settings *set = &a->set->settings;
-	struct clean as = { .to = a->to,
-			    .replaces = set->replace,
-			    .is_quiet = set->yes };
+	struct clean as = { .to = a->to, .replaces = set->replace, .is_quiet = set->yes };
 	int status = each_directory(a, &as, look_at);
 
 	if (!set->yes)
 		return status;
 	if (status != EXIT_RAN) {
 		if (a->set->file_count > 1)
-			log_error("clean: nothing was removed from any of the "
-				  "%zu "
-				  "directories",
+			log_error("clean: nothing was removed from any of the %zu directories",
 				  a->set->file_count);
 		return status;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clean_checkpoint.c - --clean at one checkpoint: its files as its manifest has them, and how they go. */
+/* clean_checkpoint.c - --clean at one checkpoint: its files as its manifest has them, and how they
+ * go. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -32,20 +33,17 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*x, *y);
 }
 
-static bool clean_checkpoint_is_its(const struct checkpoint_removal *r,
-				    const char *name)
+static bool clean_checkpoint_is_its(const struct checkpoint_removal *r, const char *name)
 {
 	return strcmp(name, CHECKPOINT_MANIFEST) == 0 ||
 	       strcmp(name, JSONFILE_PART(CHECKPOINT_MANIFEST)) == 0 ||
-	       (r->count &&
-		bsearch(&name, r->names, r->count, sizeof(name), by_text));
+	       (r->count && bsearch(&name, r->names, r->count, sizeof(name), by_text));
 }
 
 /* Those that others have put into its folder. */
 static void name_others(struct clean *c, struct clean_checkpoint *k)
 {
-	int fd = openat(k->removal.folder_fd, ".",
-			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(k->removal.folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
@@ -57,8 +55,7 @@ static void name_others(struct clean *c, struct clean_checkpoint *k)
 		return;
 	}
 	while ((entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0 &&
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
 		    !clean_checkpoint_is_its(&k->removal, entry->d_name)) {
 			clean_stays(c, entry->d_name, NULL);
 			k->stays = true;
@@ -66,8 +63,7 @@ static void name_others(struct clean *c, struct clean_checkpoint *k)
 	closedir(dir);
 }
 
-static void judge_file(struct clean *c, struct clean_checkpoint *k,
-		       const char *name)
+static void judge_file(struct clean *c, struct clean_checkpoint *k, const char *name)
 {
 	struct stat st;
 	char why[64];
@@ -84,15 +80,14 @@ static void judge_file(struct clean *c, struct clean_checkpoint *k,
 	k->stays = true;
 }
 
-/* A whole one has all its files, and as many bytes as its manifest says: else
- * something else took the place of a file. */
+/* A whole one has all its files, and as many bytes as its manifest says: else something else took
+ * the place of a file. */
 static bool is_as_written(struct clean *c, const struct clean_checkpoint *k)
 {
 	const struct checkpoint_removal *r = &k->removal;
 	char why[256], there[UNITS_TEXT_BYTES], said[UNITS_TEXT_BYTES];
 
-	if (!r->now.is_complete ||
-	    (k->files == r->count && k->bytes == r->now.bytes))
+	if (!r->now.is_complete || (k->files == r->count && k->bytes == r->now.bytes))
 		return true;
 	snprintf(why, sizeof(why),
 		 "its manifest has %zu files of %s bytes, and %" PRIu64
@@ -103,8 +98,7 @@ static bool is_as_written(struct clean *c, const struct clean_checkpoint *k)
 	return false;
 }
 
-static int remove_files(const struct clean *c, struct clean_checkpoint *k,
-			struct mlgen_err *err)
+static int remove_files(const struct clean *c, struct clean_checkpoint *k, struct mlgen_err *err)
 {
 	const struct checkpoint_removal *r = &k->removal;
 	int rc = checkpoint_removal_mark(r, &k->in, err);
@@ -113,12 +107,11 @@ static int remove_files(const struct clean *c, struct clean_checkpoint *k,
 	for (size_t i = 0; rc == 0 && i < r->count; i++) {
 		struct stat st;
 
-		if (fstatat(r->folder_fd, r->names[i], &st,
-			    AT_SYMLINK_NOFOLLOW) != 0)
+		if (fstatat(r->folder_fd, r->names[i], &st, AT_SYMLINK_NOFOLLOW) != 0)
 			continue;
 		if (unlinkat(r->folder_fd, r->names[i], 0) != 0)
-			rc = mlgen_fail(err, -errno, "%s/%s: unlink: %s",
-					c->path, r->names[i], strerror(errno));
+			rc = mlgen_fail(err, -errno, "%s/%s: unlink: %s", c->path, r->names[i],
+					strerror(errno));
 		else {
 			k->files++;
 			k->bytes += (uint64_t)st.st_size;
@@ -152,10 +145,8 @@ static void judge_checkpoint(struct clean *c, struct clean_checkpoint *k)
 	clean_put(c, what, k->files, k->bytes);
 }
 
-/* Who makes files there is known from one that was made, and only if some are
- * to be removed. */
-static int look_for_maker(struct clean_checkpoint *k, bool removes,
-			  struct mlgen_err *err)
+/* Who makes files there is known from one that was made, and only if some are to be removed. */
+static int look_for_maker(struct clean_checkpoint *k, bool removes, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
 	int rc = 0;
@@ -164,8 +155,8 @@ static int look_for_maker(struct clean_checkpoint *k, bool removes,
 	if (removes)
 		rc = checkpoints_hold(&k->in, &why);
 	return rc < 0 ? mlgen_fail(err, rc,
-				   "%s: nothing can be removed here: %s; its "
-				   "permissions, or another user",
+				   "%s: nothing can be removed here: %s; its permissions, or "
+				   "another user",
 				   k->in.directory, strerror(-rc))
 		      : 0;
 }
@@ -188,8 +179,7 @@ static void begin_checkpoint(struct clean *c, struct clean_checkpoint *k,
 	} else if (rc == -EBUSY) {
 		err = (struct mlgen_err){ 0 };
 		mlgen_fail(&err, rc, "%s: %s; %s", c->path,
-			   checkpoint_word_writer(&k->in, &k->removal.now, who,
-						  sizeof(who)),
+			   checkpoint_word_writer(&k->in, &k->removal.now, who, sizeof(who)),
 			   runs ? "wait until it has ended"
 				: "if it has ended, --replace removes it");
 		clean_fault(c, &err);
@@ -207,8 +197,7 @@ static bool drop_bare(const struct clean *c, struct clean_checkpoint *k,
 	int lock_fd;
 	bool has_gone;
 
-	if (!c->removes || found->place == CHECKPOINT_FINAL ||
-	    look_for_maker(k, true, &err) < 0)
+	if (!c->removes || found->place == CHECKPOINT_FINAL || look_for_maker(k, true, &err) < 0)
 		return false;
 	lock_fd = below_lock(k->in.dir_fd);
 	has_gone = checkpoint_drop_bare(&k->in, found);
@@ -217,8 +206,7 @@ static bool drop_bare(const struct clean *c, struct clean_checkpoint *k,
 }
 
 /* What it is: 1 = one of ours, 0 = none, or -errno with err. */
-static int look_at_checkpoint(const struct clean *c,
-			      const struct clean_checkpoint *k,
+static int look_at_checkpoint(const struct clean *c, const struct clean_checkpoint *k,
 			      struct checkpoint *found, struct mlgen_err *err)
 {
 	char why[160];
@@ -232,8 +220,7 @@ static int look_at_checkpoint(const struct clean *c,
 	if (rc == -ENOENT)
 		return 0;
 	return rc < 0 ? mlgen_fail(err, rc,
-				   "%s: %s; remove it by hand, or with the "
-				   "mlgen that wrote it",
+				   "%s: %s; remove it by hand, or with the mlgen that wrote it",
 				   c->path, why)
 		      : 1;
 }

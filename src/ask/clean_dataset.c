@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clean_dataset.c - --clean in the directory of a dataset: which files are its own, and how they go. */
+/* clean_dataset.c - --clean in the directory of a dataset: which files are its own, and how they
+ * go. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,15 +22,13 @@ static void set_fini(struct clean_set *s)
 		dataset_fini(&s->sets[i]);
 }
 
-static int set_init(struct clean_set *s, const struct clean *c, int dir_fd,
-		    struct mlgen_err *err)
+static int set_init(struct clean_set *s, const struct clean *c, int dir_fd, struct mlgen_err *err)
 {
 	struct dataset *train = &s->sets[0];
 	int rc = manifest_describe_at(dir_fd, c->path, train, err);
 
 	if (rc == -ENOENT)
-		return mlgen_fail(err, rc, "%s/%s: has gone", c->path,
-				  MANIFEST_NAME);
+		return mlgen_fail(err, rc, "%s/%s: has gone", c->path, MANIFEST_NAME);
 	if (rc < 0)
 		return rc;
 	s->dir_fd = dir_fd;
@@ -53,8 +52,8 @@ bool clean_set_has_folder(const struct clean *c, const struct clean_set *of)
 	return false;
 }
 
-static const struct dataset *clean_set_find(const struct clean_set *s,
-					    const char *path, uint64_t *file)
+static const struct dataset *clean_set_find(const struct clean_set *s, const char *path,
+					    uint64_t *file)
 {
 	for (unsigned i = 0; i < s->count; i++)
 		if (dataset_find(&s->sets[i], path, file))
@@ -66,12 +65,10 @@ bool clean_set_has(const struct clean *c, const struct clean_set *of)
 {
 	uint64_t file;
 
-	return clean_set_has_folder(c, of) ||
-	       clean_set_find(of, c->path, &file) != NULL;
+	return clean_set_has_folder(c, of) || clean_set_find(of, c->path, &file) != NULL;
 }
 
-/* The path that a file will have which is written as ".NAME.part"; false: it has
- * no such name. */
+/* The path that a file will have which is written as ".NAME.part"; false: it has no such name. */
 static bool final_path(const struct clean *c, char to[PATH_MAX])
 {
 	const char *name = strrchr(c->path, '/') + 1;
@@ -91,12 +88,11 @@ static bool final_path(const struct clean *c, char to[PATH_MAX])
 static bool clean_is_of_manifest(const char *name)
 {
 	return strcmp(name, MANIFEST_NAME) == 0 ||
-	       strcmp(name, JSONFILE_PART(MANIFEST_NAME)) == 0 ||
-	       strcmp(name, DIRLOCK_NAME) == 0;
+	       strcmp(name, JSONFILE_PART(MANIFEST_NAME)) == 0 || strcmp(name, DIRLOCK_NAME) == 0;
 }
 
-/* Interrupted from here on, it is not taken for a whole one. On a full
- * filesystem there is room for that once a file has gone. */
+/* Interrupted from here on, it is not taken for a whole one. On a full filesystem there is room for
+ * that once a file has gone. */
 static int mark_set(struct clean_set *s, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
@@ -106,13 +102,11 @@ static int mark_set(struct clean_set *s, struct mlgen_err *err)
 		return 0;
 	rc = manifest_write_at(s->dir_fd, &s->sets[0], false, &why);
 	s->is_marked = rc == 0;
-	return rc == 0 || rc == -ENOSPC || rc == -EDQUOT
-		       ? 0
-		       : mlgen_fail(err, rc, "%s", why.text);
+	return rc == 0 || rc == -ENOSPC || rc == -EDQUOT ? 0 : mlgen_fail(err, rc, "%s", why.text);
 }
 
-static void take_file(struct clean *c, struct clean_set *s, int folder_fd,
-		      const char *name, uint64_t bytes)
+static void take_file(struct clean *c, struct clean_set *s, int folder_fd, const char *name,
+		      uint64_t bytes)
 {
 	struct mlgen_err err = { 0 };
 	int rc = 0;
@@ -122,10 +116,8 @@ static void take_file(struct clean *c, struct clean_set *s, int folder_fd,
 	if (c->removes) {
 		rc = mark_set(s, &err);
 		s->is_stopped = rc < 0;
-		if (rc == 0 && unlinkat(folder_fd, name, 0) != 0 &&
-		    errno != ENOENT)
-			rc = mlgen_fail(&err, -errno, "%s: unlink: %s", c->path,
-					strerror(errno));
+		if (rc == 0 && unlinkat(folder_fd, name, 0) != 0 && errno != ENOENT)
+			rc = mlgen_fail(&err, -errno, "%s: unlink: %s", c->path, strerror(errno));
 	}
 	if (rc < 0) {
 		s->stays = true;
@@ -136,22 +128,19 @@ static void take_file(struct clean *c, struct clean_set *s, int folder_fd,
 	s->bytes += bytes;
 }
 
-bool clean_set_takes(struct clean *c, struct clean_set *of, int folder_fd,
-		     const char *name, const struct stat *st, char *why,
-		     size_t why_bytes)
+bool clean_set_takes(struct clean *c, struct clean_set *of, int folder_fd, const char *name,
+		     const struct stat *st, char *why, size_t why_bytes)
 {
 	uint64_t bytes = (uint64_t)st->st_size, file, full;
 	char path[PATH_MAX], is[UNITS_TEXT_BYTES], should[UNITS_TEXT_BYTES];
 	bool is_part = final_path(c, path);
-	const struct dataset *ds =
-		clean_set_find(of, is_part ? path : c->path, &file);
+	const struct dataset *ds = clean_set_find(of, is_part ? path : c->path, &file);
 
 	if (!ds)
 		return folder_fd == of->dir_fd && clean_is_of_manifest(name);
 	full = dataset_file_bytes(ds, file);
 	if (is_part ? bytes > full : bytes != full)
-		snprintf(why, why_bytes, "has %s bytes, not %s",
-			 units_human_count(is, bytes),
+		snprintf(why, why_bytes, "has %s bytes, not %s", units_human_count(is, bytes),
 			 units_human_count(should, full));
 	else if (st->st_uid != of->maker)
 		snprintf(why, why_bytes, "is user %u's", (unsigned)st->st_uid);
@@ -169,9 +158,8 @@ static void put_set(struct clean *c, const struct clean_set *s)
 
 	if (s->count > 1)
 		files += dataset_all_files(&s->sets[1]);
-	snprintf(what, sizeof(what), "dataset of %s %s file%s",
-		 units_human_count(count, files), ds->format->name,
-		 plural(files));
+	snprintf(what, sizeof(what), "dataset of %s %s file%s", units_human_count(count, files),
+		 ds->format->name, plural(files));
 	clean_put(c, what, s->files, s->bytes);
 }
 
@@ -182,15 +170,13 @@ static void remove_set_manifest(struct clean *c, const struct clean_set *s)
 	unlinkat(s->dir_fd, JSONFILE_PART(MANIFEST_NAME), 0);
 	if (unlinkat(s->dir_fd, MANIFEST_NAME, 0) == 0)
 		return;
-	mlgen_fail(&err, -errno, "%s/%s: unlink: %s", c->path, MANIFEST_NAME,
-		   strerror(errno));
+	mlgen_fail(&err, -errno, "%s/%s: unlink: %s", c->path, MANIFEST_NAME, strerror(errno));
 	clean_fault(c, &err);
 }
 
-/* Some filesystems leave names out while others are removed: until nothing of it
- * is found any more. */
-static void remove_set(struct clean *c, struct clean_set *s, DIR *dir,
-		       unsigned depth)
+/* Some filesystems leave names out while others are removed: until nothing of it is found any
+ * more. */
+static void remove_set(struct clean *c, struct clean_set *s, DIR *dir, unsigned depth)
 {
 	bool was_quiet = c->is_quiet;
 	uint64_t before;
@@ -208,8 +194,8 @@ static void remove_set(struct clean *c, struct clean_set *s, DIR *dir,
 		remove_set_manifest(c, s);
 }
 
-static int take_lock(const struct clean *c, struct clean_set *s,
-		     struct dirlock *lock, struct mlgen_err *err)
+static int take_lock(const struct clean *c, struct clean_set *s, struct dirlock *lock,
+		     struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
 	int rc = dirlock_take_at(lock, s->dir_fd, c->path, &why);
@@ -217,10 +203,10 @@ static int take_lock(const struct clean *c, struct clean_set *s,
 	if (rc == -EBUSY)
 		return mlgen_fail(err, rc, "%s", why.text);
 	if (rc < 0)
-		return mlgen_fail(err, rc,
-				  "%s: nothing can be removed here: %s; its "
-				  "permissions, or another user",
-				  c->path, strerror(-rc));
+		return mlgen_fail(
+			err, rc,
+			"%s: nothing can be removed here: %s; its permissions, or another user",
+			c->path, strerror(-rc));
 	s->maker = lock->maker;
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clean_inside.h - what the files of --clean share: one walk through a directory, with what it has found so far. */
+/* clean_inside.h - what the files of --clean share: one walk through a directory, with what it has
+ * found so far. */
 #pragma once
 
 #include <dirent.h>
@@ -16,10 +17,9 @@
 #include "run/dirlock.h"
 
 /*
- * Nothing is kept of a file that was passed: what owns it, a dataset or one
- * checkpoint, is known from the manifest of the folder, and judges it by its
- * name. Folders are held (below.h) one below the other; no symbolic link is
- * followed, and no other filesystem entered.
+ * Nothing is kept of a file that was passed: what owns it, a dataset or one checkpoint, is known
+ * from the manifest of the folder, and judges it by its name. Folders are held (below.h) one below
+ * the other; no symbolic link is followed, and no other filesystem entered.
  */
 struct clean {
 	FILE *to;
@@ -59,24 +59,20 @@ void clean_stays_because(struct clean *c, const char *sentence);
 /* What keeps something from being looked at, or removed. */
 void clean_fault(struct clean *c, const struct mlgen_err *err);
 /* The line of a dataset, or a checkpoint: what, how many files. */
-void clean_put(struct clean *c, const char *what, uint64_t files,
-	       uint64_t bytes);
+void clean_put(struct clean *c, const char *what, uint64_t files, uint64_t bytes);
 
 /* clean_dataset.c: the folder of `dir` has a manifest of a dataset. */
 void clean_dataset(struct clean *c, DIR *dir, unsigned depth);
-/* Is it one of its files, which go, or of its manifest's? False: it is not, and
- * `why` says what is wrong with it, if it has such a name. */
-bool clean_set_takes(struct clean *c, struct clean_set *of, int folder_fd,
-		     const char *name, const struct stat *st, char *why,
-		     size_t why_bytes);
+/* Is it one of its files, which go, or of its manifest's? False: it is not, and `why` says what is
+ * wrong with it, if it has such a name. */
+bool clean_set_takes(struct clean *c, struct clean_set *of, int folder_fd, const char *name,
+		     const struct stat *st, char *why, size_t why_bytes);
 /* Does its manifest speak of a folder at c->path; or of a folder or a file? */
 bool clean_set_has_folder(const struct clean *c, const struct clean_set *of);
 bool clean_set_has(const struct clean *c, const struct clean_set *of);
 
-/* clean_checkpoint.c: `name` in a folder may be a checkpoint. False: it is not
- * one of ours. */
+/* clean_checkpoint.c: `name` in a folder may be a checkpoint. False: it is not one of ours. */
 bool clean_checkpoint(struct clean *c, int parent_fd, const char *name);
 
 /* clean_walk.c: all that lies in a folder; `of` NULL: of no dataset. */
-void clean_walk(struct clean *c, DIR *dir, struct clean_set *of,
-		unsigned depth);
+void clean_walk(struct clean *c, DIR *dir, struct clean_set *of, unsigned depth);

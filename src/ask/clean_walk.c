@@ -24,8 +24,7 @@ static void pass_by(struct clean *c, struct clean_set *of, const char *why)
 
 static DIR *open_folder(int parent_fd, const char *name)
 {
-	int fd = openat(parent_fd, name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
 	if (!dir && fd >= 0)
@@ -34,8 +33,7 @@ static DIR *open_folder(int parent_fd, const char *name)
 }
 
 /* With what lies below it. */
-static void walk_folder(struct clean *c, DIR *dir, struct clean_set *of,
-			unsigned depth)
+static void walk_folder(struct clean *c, DIR *dir, struct clean_set *of, unsigned depth)
 {
 	struct stat st;
 
@@ -46,9 +44,8 @@ static void walk_folder(struct clean *c, DIR *dir, struct clean_set *of,
 }
 
 /* Empty, it goes if mlgen made it, or if what was removed lay in it. */
-static void walk_below(struct clean *c, int parent_fd, const char *name,
-		       const struct stat *st, struct clean_set *of,
-		       unsigned depth)
+static void walk_below(struct clean *c, int parent_fd, const char *name, const struct stat *st,
+		       struct clean_set *of, unsigned depth)
 {
 	uint64_t before = c->files + (of ? of->files : 0);
 	uint64_t manifests = c->manifests;
@@ -65,27 +62,24 @@ static void walk_below(struct clean *c, int parent_fd, const char *name,
 	}
 	dir = open_folder(parent_fd, name);
 	if (!dir) {
-		snprintf(why, sizeof(why), "cannot be read: %s",
-			 strerror(errno));
+		snprintf(why, sizeof(why), "cannot be read: %s", strerror(errno));
 		pass_by(c, of, why);
 		return;
 	}
 	walk_folder(c, dir, of, depth + 1);
 	closedir(dir);
-	if (c->removes &&
-	    (before != c->files + (of ? of->files : 0) ||
-	     manifests != c->manifests || (of && clean_set_has_folder(c, of))))
+	if (c->removes && (before != c->files + (of ? of->files : 0) || manifests != c->manifests ||
+			   (of && clean_set_has_folder(c, of))))
 		unlinkat(parent_fd, name, AT_REMOVEDIR);
 }
 
-static void walk_file(struct clean *c, int folder_fd, const char *name,
-		      const struct stat *st, struct clean_set *of)
+static void walk_file(struct clean *c, int folder_fd, const char *name, const struct stat *st,
+		      struct clean_set *of)
 {
 	const char *other = filekind_other(st->st_mode);
 	char why[128] = "";
 
-	if (of && !other &&
-	    clean_set_takes(c, of, folder_fd, name, st, why, sizeof(why)))
+	if (of && !other && clean_set_takes(c, of, folder_fd, name, st, why, sizeof(why)))
 		return;
 	if (other)
 		snprintf(why, sizeof(why), "is %s", other);
@@ -94,8 +88,8 @@ static void walk_file(struct clean *c, int folder_fd, const char *name,
 	clean_stays(c, NULL, why[0] ? why : NULL);
 }
 
-static void walk_entry(struct clean *c, int folder_fd, const char *name,
-		       struct clean_set *of, unsigned depth)
+static void walk_entry(struct clean *c, int folder_fd, const char *name, struct clean_set *of,
+		       unsigned depth)
 {
 	struct stat st;
 
@@ -108,8 +102,7 @@ static void walk_entry(struct clean *c, int folder_fd, const char *name,
 }
 
 /* Whoever else owns a folder could have put files there by any names. */
-static bool may_be_of(struct clean *c, int folder_fd,
-		      const struct clean_set *of)
+static bool may_be_of(struct clean *c, int folder_fd, const struct clean_set *of)
 {
 	struct stat st;
 	char why[128];
@@ -118,8 +111,7 @@ static bool may_be_of(struct clean *c, int folder_fd,
 		return true;
 	if (fstat(folder_fd, &st) != 0)
 		return false;
-	snprintf(why, sizeof(why),
-		 "this folder is user %u's; remove what is in it as that user",
+	snprintf(why, sizeof(why), "this folder is user %u's; remove what is in it as that user",
 		 (unsigned)st.st_uid);
 	clean_stays(c, NULL, why);
 	return false;
@@ -136,8 +128,7 @@ void clean_walk(struct clean *c, DIR *dir, struct clean_set *of, unsigned depth)
 	while ((entry = readdir(dir))) {
 		size_t length;
 
-		if (strcmp(entry->d_name, ".") == 0 ||
-		    strcmp(entry->d_name, "..") == 0)
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		length = clean_enter(c, entry->d_name);
 		if (!length) {

@@ -32,8 +32,7 @@ static void put_name(struct column *c, const char *unit)
 	const char *part = strstr(path, "_ns.");
 
 	if (strcmp(unit, "ns") == 0 && part) {
-		snprintf(c->title, sizeof(c->title), "%.*s %s",
-			 (int)(part - path), path, part + 4);
+		snprintf(c->title, sizeof(c->title), "%.*s %s", (int)(part - path), path, part + 4);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
@@ -52,8 +51,7 @@ static void put_unit(struct column *c, const char *unit)
 {
 	size_t len = strlen(c->title);
 
-	snprintf(c->title + len, sizeof(c->title) - len, "%s%s",
-		 len ? ", " : "", unit);
+	snprintf(c->title + len, sizeof(c->title) - len, "%s%s", len ? ", " : "", unit);
 }
 
 static int decimals_of(double largest)
@@ -65,15 +63,13 @@ static int decimals_of(double largest)
 	return largest > 0 ? d : 0;
 }
 
-static double largest_of(const struct figure_value *v, size_t count,
-			 size_t stride)
+static double largest_of(const struct figure_value *v, size_t count, size_t stride)
 {
 	double largest = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct figure_value *one = &v[i * stride];
-		bool is_number =
-			one->kind == VALUE_WHOLE || one->kind == VALUE_REAL;
+		bool is_number = one->kind == VALUE_WHOLE || one->kind == VALUE_REAL;
 
 		if (is_number && fabs(one->real) > largest)
 			largest = fabs(one->real);
@@ -82,8 +78,7 @@ static double largest_of(const struct figure_value *v, size_t count,
 }
 
 /* One rule for both: the unit in which the largest is at least one. */
-static void scale_bytes(struct column *c, double largest, bool is_rate,
-			bool is_alone)
+static void scale_bytes(struct column *c, double largest, bool is_rate, bool is_alone)
 {
 	struct rate_unit unit = show_rate_unit(largest);
 	const char *name = unit.name;
@@ -125,9 +120,8 @@ static void column_choose(struct column *c, double largest, bool is_alone)
 	}
 }
 
-void column_init(struct column *c, const struct figure *f,
-		 const struct figure_value *values, size_t count, size_t stride,
-		 bool is_alone)
+void column_init(struct column *c, const struct figure *f, const struct figure_value *values,
+		 size_t count, size_t stride, bool is_alone)
 {
 	double largest = largest_of(values, count, stride);
 	struct buf cell = { 0 };
@@ -136,8 +130,7 @@ void column_init(struct column *c, const struct figure *f,
 	c->figure = f;
 	snprintf(c->title, sizeof(c->title), "%s", f->key);
 	column_choose(c, largest, is_alone);
-	c->decimals =
-		c->kind == COLUMN_PERCENT ? 1 : decimals_of(largest / c->scale);
+	c->decimals = c->kind == COLUMN_PERCENT ? 1 : decimals_of(largest / c->scale);
 	c->width = (int)printable_columns(c->title);
 	for (size_t i = 0; i < count; i++) {
 		buf_reset(&cell);
@@ -149,12 +142,10 @@ void column_init(struct column *c, const struct figure *f,
 	buf_fini(&cell);
 }
 
-void column_cell(const struct column *c, const struct figure_value *v,
-		 struct buf *out)
+void column_cell(const struct column *c, const struct figure_value *v, struct buf *out)
 {
 	char count[UNITS_TEXT_BYTES];
-	bool is_whole = v->kind == VALUE_WHOLE && c->scale <= 1 &&
-			c->kind == COLUMN_SCALED;
+	bool is_whole = v->kind == VALUE_WHOLE && c->scale <= 1 && c->kind == COLUMN_SCALED;
 
 	if (figure_told(v) == VALUE_NONE)
 		buf_addc(out, '-');

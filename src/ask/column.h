@@ -8,8 +8,8 @@
 #include "base/buf.h"
 
 /*
- * How people see the figures of one key: the unit is chosen by the largest of
- * them (GiB/s or MiB/s, ms for all latencies), at most four significant digits.
+ * How people see the figures of one key: the unit is chosen by the largest of them (GiB/s or MiB/s,
+ * ms for all latencies), at most four significant digits.
  */
 struct column {
 	const struct figure *figure;
@@ -24,12 +24,10 @@ struct column {
 	int width;
 };
 
-/* From all its values. `is_alone`: no other column is a throughput, so that the
- * unit is title enough. */
-void column_init(struct column *c, const struct figure *f,
-		 const struct figure_value *values, size_t count, size_t stride,
-		 bool is_alone);
+/* From all its values. `is_alone`: no other column is a throughput, so that the unit is title
+ * enough. */
+void column_init(struct column *c, const struct figure *f, const struct figure_value *values,
+		 size_t count, size_t stride, bool is_alone);
 
 /* One cell, without padding, appended; `-` where there is nothing to show. */
-void column_cell(const struct column *c, const struct figure_value *v,
-		 struct buf *out);
+void column_cell(const struct column *c, const struct figure_value *v, struct buf *out);

@@ -47,21 +47,19 @@ static size_t record_of(const struct results_file *doc, size_t job)
 	return n;
 }
 
-static const struct record *find_record(const struct results_file *doc,
-					const char *name, size_t record)
+static const struct record *find_record(const struct results_file *doc, const char *name,
+					size_t record)
 {
 	for (size_t i = 0; i < doc->count; i++)
-		if (strcmp(job_name(doc, i), name) == 0 &&
-		    record_of(doc, i) == record)
+		if (strcmp(job_name(doc, i), name) == 0 && record_of(doc, i) == record)
 			return &doc->records[i];
 	return NULL;
 }
 
-/* Job `j` of the first document in another one: that of its name; where each
- * has one job only, that one. */
-static int find_job(const struct results_file *first, size_t j,
-		    const struct results_file *doc, const struct record **out,
-		    struct mlgen_err *err)
+/* Job `j` of the first document in another one: that of its name; where each has one job only, that
+ * one. */
+static int find_job(const struct results_file *first, size_t j, const struct results_file *doc,
+		    const struct record **out, struct mlgen_err *err)
 {
 	const char *name = job_name(first, j);
 
@@ -71,30 +69,25 @@ static int find_job(const struct results_file *first, size_t j,
 	if (*out)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "%s: has no record %zu of a job '%s', as %s has; "
-			  "jobs are compared with those of their name",
-			  doc->path, record_of(first, j) + 1, name,
-			  first->path);
+			  "%s: has no record %zu of a job '%s', as %s has; jobs are compared with "
+			  "those of their name",
+			  doc->path, record_of(first, j) + 1, name, first->path);
 }
 
-static int check_kind(const struct results_file *doc, const struct record *r,
-		      struct mlgen_err *err)
+static int check_kind(const struct results_file *doc, const struct record *r, struct mlgen_err *err)
 {
 	if (r->plan)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: is a dry run's: nothing was measured",
+		return mlgen_fail(err, -EINVAL, "%s: is a dry run's: nothing was measured",
 				  doc->path);
 	if (record_kind(r) == RECORD_NOTHING)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: job '%s' measured nothing: it only "
-				  "prepared, or did not run",
+				  "%s: job '%s' measured nothing: it only prepared, or did not run",
 				  doc->path, r->job->jobname);
 	return 0;
 }
 
 /* Of one name they may differ in any option; of two, not in what they do. */
-static int check_alike(const struct comparison *c, size_t i,
-		       struct mlgen_err *err)
+static int check_alike(const struct comparison *c, size_t i, struct mlgen_err *err)
 {
 	static const char *const decisive[] = { "phase", "format", "rw" };
 	const struct results_file *a = &c->docs[0], *b = &c->docs[i];
@@ -108,23 +101,19 @@ static int check_alike(const struct comparison *c, size_t i,
 		return rc;
 	if (record_kind(one) != record_kind(other))
 		return mlgen_fail(err, -EINVAL,
-				  "%s: '%s' is %s, '%s' of %s is %s: they "
-				  "have no figures together",
-				  b->path, other_name,
-				  kind_word(record_kind(other)), name, a->path,
+				  "%s: '%s' is %s, '%s' of %s is %s: they have no figures together",
+				  b->path, other_name, kind_word(record_kind(other)), name, a->path,
 				  kind_word(record_kind(one)));
 	for (size_t k = 0; !same_name && k < 3; k++) {
 		const char *x = record_option(one, decisive[k]);
 		const char *y = record_option(other, decisive[k]);
 
 		if (strcmp(x ? x : "", y ? y : "") != 0)
-			return mlgen_fail(
-				err, -EINVAL,
-				"%s: job '%s' has %s=%s, '%s' of %s has %s: "
-				"unlike jobs are compared where they have one "
-				"name",
-				b->path, other_name, decisive[k], y ? y : "",
-				name, a->path, x ? x : "");
+			return mlgen_fail(err, -EINVAL,
+					  "%s: job '%s' has %s=%s, '%s' of %s has %s: unlike jobs "
+					  "are compared where they have one name",
+					  b->path, other_name, decisive[k], y ? y : "", name,
+					  a->path, x ? x : "");
 	}
 	return 0;
 }
@@ -155,8 +144,7 @@ static bool interleaves(const struct comparison *c, size_t i)
 	const char *loader = record_option(c->of[i], "loader");
 	const char *in_order = record_option(c->of[i], "deterministic");
 
-	return loader && strcmp(loader, "tfdata") == 0 && in_order &&
-	       strcmp(in_order, "1") == 0;
+	return loader && strcmp(loader, "tfdata") == 0 && in_order && strcmp(in_order, "1") == 0;
 }
 
 /* Without read_threads an accelerator reads itself. */
@@ -173,15 +161,14 @@ static double readers_of(const struct comparison *c, size_t i)
 static double in_flight(const struct comparison *c, size_t i)
 {
 	bool is_io = record_kind(c->of[i]) == RECORD_IO;
-	double workers =
-		is_io ? number_of(c, i, "numjobs")
-		      : number_of(c, i, "accelerators") * readers_of(c, i);
+	double workers = is_io ? number_of(c, i, "numjobs")
+			       : number_of(c, i, "accelerators") * readers_of(c, i);
 
 	return workers * number_of(c, i, "iodepth_used");
 }
 
-static enum comparison_mark mark_of(const struct comparison_rows *rows,
-				    size_t last, const char *key)
+static enum comparison_mark mark_of(const struct comparison_rows *rows, size_t last,
+				    const char *key)
 {
 	for (size_t i = 0; i < rows->count; i++)
 		if (strcmp(rows->of[i].figure.path, key) == 0)
@@ -209,8 +196,7 @@ static bool has_errors(const struct comparison *c)
 }
 
 /* More in flight tells bandwidth from latency, where nothing else differs. */
-static void explain(FILE *to, const struct comparison *c,
-		    const struct comparison_rows *rows)
+static void explain(FILE *to, const struct comparison *c, const struct comparison_rows *rows)
 {
 	size_t last = c->count - 1;
 	bool is_io = record_kind(c->of[0]) == RECORD_IO;
@@ -223,23 +209,21 @@ static void explain(FILE *to, const struct comparison *c,
 		return;
 	if (c->count > 2 || !(times >= MORE_IN_FLIGHT) || !asks_alike(c))
 		return;
-	if (of_rate == MARK_SAME &&
-	    mark_of(rows, last, latency) == MARK_WORSE &&
+	if (of_rate == MARK_SAME && mark_of(rows, last, latency) == MARK_WORSE &&
 	    number_of(c, last, latency) >= SLOW_READ_NS)
 		fprintf(to,
-			"=> %.3g x the reads in flight, same throughput, "
-			"higher latency: bandwidth is the limit\n",
+			"=> %.3g x the reads in flight, same throughput, higher latency: bandwidth "
+			"is the limit\n",
 			times);
 	else if (of_rate == MARK_BETTER)
 		fprintf(to,
-			"=> %.3g x the reads in flight, more throughput: too "
-			"few were in flight before\n",
+			"=> %.3g x the reads in flight, more throughput: too few were in flight "
+			"before\n",
 			times);
 }
 
 /* Of all the others to the first: how many that decide are worse. */
-static unsigned count_worse(const struct comparison *c,
-			    const struct comparison_rows *rows)
+static unsigned count_worse(const struct comparison *c, const struct comparison_rows *rows)
 {
 	unsigned worse = 0;
 
@@ -250,8 +234,7 @@ static unsigned count_worse(const struct comparison *c,
 }
 
 /* The number of figures that are worse, or -errno with err. */
-static int compare_job(const struct ask *a, struct comparison *c, size_t job,
-		       struct mlgen_err *err)
+static int compare_job(const struct ask *a, struct comparison *c, size_t job, struct mlgen_err *err)
 {
 	struct comparison_rows *rows;
 	int rc = match(c, job, err);
@@ -276,8 +259,7 @@ static int compare_job(const struct ask *a, struct comparison *c, size_t job,
 	return rc;
 }
 
-static int compare_all(const struct ask *a, const struct results_file *docs,
-		       struct mlgen_err *err)
+static int compare_all(const struct ask *a, const struct results_file *docs, struct mlgen_err *err)
 {
 	struct comparison c = { .docs = docs,
 				.count = a->set->file_count,
@@ -287,11 +269,9 @@ static int compare_all(const struct ask *a, const struct results_file *docs,
 	for (size_t i = 1; i < c.count; i++)
 		if (docs[i].count != docs[0].count)
 			return mlgen_fail(err, -EINVAL,
-					  "%s: number of job records: %zu, in "
-					  "%s: %zu; only runs of the same jobs "
-					  "can be compared",
-					  docs[i].path, docs[i].count,
-					  docs[0].path, docs[0].count);
+					  "%s: number of job records: %zu, in %s: %zu; only runs "
+					  "of the same jobs can be compared",
+					  docs[i].path, docs[i].count, docs[0].path, docs[0].count);
 	for (size_t j = 0; j < docs[0].count; j++) {
 		int rc = compare_job(a, &c, j, err);
 
@@ -307,13 +287,11 @@ static int check_request(const struct ask *a, struct mlgen_err *err)
 	int format = a->set->settings.output_format;
 
 	if (format != OUTPUT_TEXT && format != OUTPUT_JSON)
-		return mlgen_fail(err, -EINVAL,
-				  "output-format: a comparison is text or "
-				  "json");
+		return mlgen_fail(err, -EINVAL, "output-format: a comparison is text or json");
 	if (a->set->file_count > COMPARISON_FILES)
 		return mlgen_fail(err, -EINVAL,
-				  "compare: more than %d files; --table=KEYS "
-				  "has a row for each of any number",
+				  "compare: more than %d files; --table=KEYS has a row for each of "
+				  "any number",
 				  COMPARISON_FILES);
 	return 0;
 }

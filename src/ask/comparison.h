@@ -13,8 +13,8 @@
 #define COMPARISON_ROWS 24
 /* What is taken at least where one does not say how much it varies, percent. */
 #define COMPARISON_NOISE 5.0
-/* The epochs of one run do not say what two runs differ by: never less than so
- * many percent, or points of an AU. */
+/* The epochs of one run do not say what two runs differ by: never less than so many percent, or
+ * points of an AU. */
 #define COMPARISON_NOISE_LEAST 2.0
 #define COMPARISON_POINTS_LEAST 1.0
 
@@ -23,8 +23,8 @@ struct comparison {
 	const struct results_file *docs;
 	size_t count;
 	const struct record *of[COMPARISON_FILES]; /* it in each */
-	double tolerance;    /* percent; NaN = as the noise says */
-	bool is_one_of_many; /* documents have other jobs, too */
+	double tolerance;                          /* percent; NaN = as the noise says */
+	bool is_one_of_many;                       /* documents have other jobs, too */
 };
 
 /* How a figure varies within one result. */
@@ -44,9 +44,8 @@ enum comparison_mark { MARK_NONE, MARK_SAME, MARK_BETTER, MARK_WORSE };
 struct comparison_row {
 	const char *label;
 	enum comparison_noise noise_of;
-	bool is_lower_better,
-		is_points; /* differences: of figures, no percent */
-	bool decides;      /* the exit status */
+	bool is_lower_better, is_points; /* differences: of figures, no percent */
+	bool decides;                    /* the exit status */
 	struct figure figure;
 	struct figure_value values[COMPARISON_FILES];
 	/* To the first: percent, points of an AU; NaN = not known. */
@@ -65,20 +64,17 @@ struct comparison_rows {
 void comparison_rows(struct comparison_rows *rows, const struct comparison *c);
 void comparison_rows_fini(struct comparison_rows *rows);
 
-/* In percent (points of an AU), how far a figure varies within one result; NaN
- * = it does not say. */
-double comparison_noise(const struct comparison_row *row,
-			const struct record *r);
+/* In percent (points of an AU), how far a figure varies within one result; NaN = it does not
+ * say. */
+double comparison_noise(const struct comparison_row *row, const struct record *r);
 
 /* As record_next_option(), of those that differ. */
-const char *comparison_next_option(const struct comparison *c,
-				   struct record_options *at);
+const char *comparison_next_option(const struct comparison *c, struct record_options *at);
 /* "within noise", "better", "worse"; NULL of MARK_NONE. */
 const char *comparison_mark_word(enum comparison_mark m);
 
 /* As people read it, options that differ first. */
-void comparison_print(FILE *to, const struct comparison *c,
-		      const struct comparison_rows *rows);
+void comparison_print(FILE *to, const struct comparison *c, const struct comparison_rows *rows);
 /* As JSON, a line for each of these options, then for each figure. */
 void comparison_print_json(FILE *to, const struct comparison *c,
 			   const struct comparison_rows *rows);

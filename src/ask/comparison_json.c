@@ -26,36 +26,27 @@ static void put_line(FILE *to, json_t *o)
 	fputc('\n', to);
 }
 
-static json_t *row_object(const struct comparison *c,
-			  const struct comparison_row *row)
+static json_t *row_object(const struct comparison *c, const struct comparison_row *row)
 {
 	json_t *o = line_object(c), *values = json_array();
-	json_t *differences = json_array(), *marks = json_array(),
-	       *noise = json_array();
+	json_t *differences = json_array(), *marks = json_array(), *noise = json_array();
 
 	for (size_t i = 0; i < c->count; i++) {
-		const char *word =
-			i ? comparison_mark_word(row->marks[i]) : NULL;
+		const char *word = i ? comparison_mark_word(row->marks[i]) : NULL;
 		bool is_known = figure_told(&row->values[i]) != VALUE_NONE;
 
-		json_array_append_new(
-			values, real_or_null(is_known ? row->values[i].real
-						      : (double)NAN));
+		json_array_append_new(values,
+				      real_or_null(is_known ? row->values[i].real : (double)NAN));
 		json_array_append_new(differences,
-				      i ? real_or_null(row->difference[i])
-					: json_null());
-		json_array_append_new(noise, i ? real_or_null(row->noise[i])
-					       : json_null());
-		json_array_append_new(marks,
-				      word ? json_string(word) : json_null());
+				      i ? real_or_null(row->difference[i]) : json_null());
+		json_array_append_new(noise, i ? real_or_null(row->noise[i]) : json_null());
+		json_array_append_new(marks, word ? json_string(word) : json_null());
 	}
 	json_object_set_new(o, "figure", json_string(row->figure.path));
 	json_object_set_new(o, "values", values);
-	json_object_set_new(
-		o, row->is_points ? "difference_points" : "difference_percent",
-		differences);
-	json_object_set_new(
-		o, row->is_points ? "noise_points" : "noise_percent", noise);
+	json_object_set_new(o, row->is_points ? "difference_points" : "difference_percent",
+			    differences);
+	json_object_set_new(o, row->is_points ? "noise_points" : "noise_percent", noise);
 	json_object_set_new(o, "marks", marks);
 	json_object_set_new(o, "decides", json_boolean(row->decides));
 	return o;
@@ -68,16 +59,14 @@ static json_t *option_object(const struct comparison *c, const char *option)
 	for (size_t i = 0; i < c->count; i++) {
 		const char *text = record_option(c->of[i], option);
 
-		json_array_append_new(values,
-				      text ? json_string(text) : json_null());
+		json_array_append_new(values, text ? json_string(text) : json_null());
 	}
 	json_object_set_new(o, "option", json_string(option));
 	json_object_set_new(o, "values", values);
 	return o;
 }
 
-void comparison_print_json(FILE *to, const struct comparison *c,
-			   const struct comparison_rows *rows)
+void comparison_print_json(FILE *to, const struct comparison *c, const struct comparison_rows *rows)
 {
 	struct record_options at = { 0 };
 	const char *option;

@@ -7,8 +7,8 @@
 #include "base/units.h"
 #include "stat/hist.h"
 
-/* What two values differ by is half of what several do: 1.13 standard deviations
- * on the mean, four 2.06. */
+/* What two values differ by is half of what several do: 1.13 standard deviations on the mean, four
+ * 2.06. */
 #define OF_TWO 2
 /* As many seconds say how much seconds vary. */
 #define SECONDS_LEAST 3
@@ -19,12 +19,11 @@ static uint64_t taken(const struct epoch_result *e)
 	return e->samples + e->failed_samples;
 }
 
-/* Of all whole epochs but the first, which fills caches, where there are three
- * of them: what lies between the least and the most, in its unit or percent. */
+/* Of all whole epochs but the first, which fills caches, where there are three of them: what lies
+ * between the least and the most, in its unit or percent. */
 static double epochs_spread(const struct record *r, bool is_points)
 {
-	const struct epoch_result *epochs =
-		r->ml ? r->ml->ml.epochs.items : NULL;
+	const struct epoch_result *epochs = r->ml ? r->ml->ml.epochs.items : NULL;
 	size_t n = r->ml ? r->ml->ml.epochs.count : 0, from;
 	double least = (double)INFINITY, most = -least;
 
@@ -34,8 +33,7 @@ static double epochs_spread(const struct record *r, bool is_points)
 	if (n < 2)
 		return (double)NAN;
 	for (size_t i = from; i < n; i++) {
-		double v = is_points ? epochs[i].au_percent
-				     : epochs[i].sample_bytes_per_sec;
+		double v = is_points ? epochs[i].au_percent : epochs[i].sample_bytes_per_sec;
 
 		if (isnan(v))
 			return (double)NAN;
@@ -78,11 +76,9 @@ static double run_spread(enum comparison_noise kind, const struct record *r)
 	case SPREAD_WRITE:
 		return seconds_spread(&r->job->write);
 	case SPREAD_SAVES:
-		return r->ml ? checkpoints_spread(&r->ml->ml.saves)
-			     : (double)NAN;
+		return r->ml ? checkpoints_spread(&r->ml->ml.saves) : (double)NAN;
 	case SPREAD_RESTORES:
-		return r->ml ? checkpoints_spread(&r->ml->ml.restores)
-			     : (double)NAN;
+		return r->ml ? checkpoints_spread(&r->ml->ml.restores) : (double)NAN;
 	case SPREAD_NONE:
 		break;
 	}
@@ -95,10 +91,9 @@ static double percentile(const struct hist *h, double percent)
 	return (double)hist_percentile(h, rint(percent * 1e9) / 1e9);
 }
 
-/* Where 95 % of such samples would have the percentile: by its rank, two
- * standard deviations of a binomial distribution to either side. */
-static double percentile_spread(const struct comparison_row *row,
-				const struct record *r)
+/* Where 95 % of such samples would have the percentile: by its rank, two standard deviations of a
+ * binomial distribution to either side. */
+static double percentile_spread(const struct comparison_row *row, const struct record *r)
 {
 	const struct hist *h = figure_latency(&row->figure, r);
 	const char *part = strstr(row->figure.path, ".p");
@@ -113,8 +108,7 @@ static double percentile_spread(const struct comparison_row *row,
 	return at > 0 ? fmax(at - low, high - at) / at * 100 : (double)NAN;
 }
 
-double comparison_noise(const struct comparison_row *row,
-			const struct record *r)
+double comparison_noise(const struct comparison_row *row, const struct record *r)
 {
 	double noise = run_spread(row->noise_of, r), spread = (double)NAN;
 
@@ -122,7 +116,6 @@ double comparison_noise(const struct comparison_row *row,
 		spread = percentile_spread(row, r);
 	if (isnan(noise))
 		return noise;
-	return fmax(fmax(noise, spread), row->is_points
-						 ? COMPARISON_POINTS_LEAST
-						 : COMPARISON_NOISE_LEAST);
+	return fmax(fmax(noise, spread),
+		    row->is_points ? COMPARISON_POINTS_LEAST : COMPARISON_NOISE_LEAST);
 }

@@ -71,8 +71,7 @@ static void put_value(const struct sheet *s, const char *text)
 		return;
 	}
 	/* Never inside a letter of UTF-8. */
-	while (printable_columns(text) > most - 3 ||
-	       ((unsigned char)*text & 0xc0) == 0x80)
+	while (printable_columns(text) > most - 3 || ((unsigned char)*text & 0xc0) == 0x80)
 		text++;
 	fprintf(s->to, "  ...%s", text);
 }
@@ -107,8 +106,7 @@ static void put_header(const struct sheet *s)
 /* Its cells are the caller's to fill, with owned text. */
 static struct line *add_line(struct sheet *s, const char *label)
 {
-	s->lines =
-		mem_realloc(s->lines, (s->line_count + 1) * sizeof(*s->lines));
+	s->lines = mem_realloc(s->lines, (s->line_count + 1) * sizeof(*s->lines));
 	struct line *l = &s->lines[s->line_count++];
 	*l = (struct line){ .label = mem_strdup(label) };
 	return l;
@@ -135,8 +133,7 @@ struct cells {
 	struct figure_value values[COMPARISON_FILES];
 };
 
-static void read_cells(struct cells *cells, const struct comparison *c,
-		       const char *key)
+static void read_cells(struct cells *cells, const struct comparison *c, const char *key)
 {
 	memset(cells, 0, sizeof(*cells));
 	if (figure_init(&cells->figure, key, NULL) < 0)
@@ -145,8 +142,7 @@ static void read_cells(struct cells *cells, const struct comparison *c,
 		figure_value(&cells->figure, c->of[i], &cells->values[i]);
 }
 
-static bool comparison_text_is_equal(const struct figure_value *a,
-				     const struct figure_value *b)
+static bool comparison_text_is_equal(const struct figure_value *a, const struct figure_value *b)
 {
 	if (a->kind != b->kind)
 		return false;
@@ -163,11 +159,9 @@ static void add_circumstance(struct sheet *s, const char *key)
 
 	read_cells(&cells, s->c, key);
 	for (size_t i = 1; i < s->c->count; i++)
-		differs |= !comparison_text_is_equal(&cells.values[i],
-						     &cells.values[0]);
+		differs |= !comparison_text_is_equal(&cells.values[i], &cells.values[0]);
 	if (differs) {
-		column_init(&column, &cells.figure, cells.values, s->c->count,
-			    1, false);
+		column_init(&column, &cells.figure, cells.values, s->c->count, 1, false);
 		struct line *l = add_line(s, column.title);
 		for (size_t i = 0; i < s->c->count; i++) {
 			struct buf cell = { 0 };
@@ -195,8 +189,7 @@ static void sheet_init(struct sheet *s, FILE *to, const struct comparison *c)
 	*s = (struct sheet){ .to = to,
 			     .c = c,
 			     .label = LABEL_WIDTH,
-			     .value =
-				     c->count > 2 ? STACKED_WIDTH : VALUE_WIDTH,
+			     .value = c->count > 2 ? STACKED_WIDTH : VALUE_WIDTH,
 			     .is_stacked = c->count > 2 };
 	add_options(s);
 	for (size_t i = 0; i < ARRAY_LEN(circumstances); i++)
@@ -221,8 +214,7 @@ static void sheet_fini(struct sheet *s)
 /* ---- figures ---- */
 
 /* "+0.3", "-1.3%", "+102%", "22,255 x" */
-static void put_difference(struct buf *out, const struct comparison_row *row,
-			   size_t i)
+static void put_difference(struct buf *out, const struct comparison_row *row, size_t i)
 {
 	double d = fmin(row->difference[i], 1e12);
 	char times[UNITS_TEXT_BYTES];
@@ -233,33 +225,29 @@ static void put_difference(struct buf *out, const struct comparison_row *row,
 		buf_addf(out, "%+.*f", row->noise_of == SPREAD_NONE ? 0 : 1,
 			 fabs(d) < 0.05 ? 0 : d);
 	else if (d >= PERCENT_MOST)
-		buf_addf(out, "%s x",
-			 units_human_count(times, (uint64_t)(1 + d / 100)));
+		buf_addf(out, "%s x", units_human_count(times, (uint64_t)(1 + d / 100)));
 	else
-		buf_addf(out, "%+.*f%%", fabs(d) < 99.95 ? 1 : 0,
-			 fabs(d) < 0.05 ? 0 : d);
+		buf_addf(out, "%+.*f%%", fabs(d) < 99.95 ? 1 : 0, fabs(d) < 0.05 ? 0 : d);
 }
 
-static void put_limit(struct buf *out, const struct comparison *c,
-		      const struct comparison_row *row, size_t i)
+static void put_limit(struct buf *out, const struct comparison *c, const struct comparison_row *row,
+		      size_t i)
 {
 	const char *percent = row->is_points ? "" : "%";
 
 	if (!isnan(c->tolerance))
 		buf_addf(out, " (%g%s)", c->tolerance, percent);
 	else
-		buf_addf(out, " (%s%.*f%s)",
-			 isnan(row->noise[i]) ? "unknown: " : "",
+		buf_addf(out, " (%s%.*f%s)", isnan(row->noise[i]) ? "unknown: " : "",
 			 row->limit[i] < 99.95 ? 1 : 0, row->limit[i], percent);
 }
 
-/* Print the words after two values and their difference, or below them where the line
- * would be too long, and end the line. Text in brackets is not broken. */
+/* Print the words after two values and their difference, or below them where the line would be too
+ * long, and end the line. Text in brackets is not broken. */
 static void put_words(const struct sheet *s, const char *words)
 {
 	size_t columns = wrap_columns(), first = strcspn(words, "(");
-	size_t indent = (size_t)s->label + 2 * (2 + (size_t)s->value) +
-			DIFFERENCE_WIDTH + 2;
+	size_t indent = (size_t)s->label + 2 * (2 + (size_t)s->value) + DIFFERENCE_WIDTH + 2;
 	bool is_whole = indent + strlen(words) <= columns;
 
 	if (!*words) {
@@ -278,8 +266,8 @@ static void put_words(const struct sheet *s, const char *words)
 	if (is_whole || !words[first])
 		fprintf(s->to, "%s\n", words);
 	else
-		fprintf(s->to, "%.*s\n%*s%s\n", (int)first, words, (int)indent,
-			"", words + first + 1);
+		fprintf(s->to, "%.*s\n%*s%s\n", (int)first, words, (int)indent, "",
+			words + first + 1);
 }
 
 /* Two results: behind their values. */
@@ -314,8 +302,7 @@ static void put_below(const struct sheet *s, const struct comparison_row *row)
 	for (size_t i = 1; i < s->c->count; i++) {
 		buf_reset(&text);
 		if (row->marks[i] > MARK_SAME)
-			buf_addf(&text, "%s ",
-				 comparison_mark_word(row->marks[i]));
+			buf_addf(&text, "%s ", comparison_mark_word(row->marks[i]));
 		put_difference(&text, row, i);
 		put_value(s, buf_str(&text));
 	}
@@ -332,8 +319,7 @@ static void put_row(const struct sheet *s, const struct comparison_row *row)
 	const char *unit = strrchr(column.title, ' ');
 	bool is_scaled = column.kind == COLUMN_SCALED && column.scale > 1;
 	if (!row->label || !is_scaled)
-		snprintf(label, sizeof(label), "%s",
-			 row->label ? row->label : column.title);
+		snprintf(label, sizeof(label), "%s", row->label ? row->label : column.title);
 	else
 		snprintf(label, sizeof(label), "%s, %s", row->label,
 			 unit ? unit + 1 : column.title);
@@ -353,8 +339,7 @@ static void put_row(const struct sheet *s, const struct comparison_row *row)
 		put_aside(s, row);
 }
 
-void comparison_print(FILE *to, const struct comparison *c,
-		      const struct comparison_rows *rows)
+void comparison_print(FILE *to, const struct comparison *c, const struct comparison_rows *rows)
 {
 	struct sheet s;
 

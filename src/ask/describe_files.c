@@ -32,12 +32,10 @@ static void warn_incomplete(const struct description *d)
 	if (!t->records)
 		log_warn("the trace has no records");
 	if (!t->is_complete)
-		log_warn("the trace is incomplete: %" PRIu64 " events lost, "
-			 "%" PRIu64 " of %" PRIu64 " files without an end, "
-			 "%" PRIu64 " damaged chunks; the figures are of what "
-			 "there is",
-			 t->lost.events, t->truncated, t->files,
-			 t->damaged_chunks);
+		log_warn("the trace is incomplete: %" PRIu64 " events lost, %" PRIu64 " of %" PRIu64
+			 " files without an end, %" PRIu64
+			 " damaged chunks; the figures are of what there is",
+			 t->lost.events, t->truncated, t->files, t->damaged_chunks);
 }
 
 static void warn_longer(const struct description *d, uint64_t asked_ns)
@@ -62,8 +60,7 @@ static void print_description(const struct ask *a, const struct description *d)
 	else
 		describe_text(a->to, d, &percentiles);
 	if (a->json)
-		json_struct(a->json, described_fields, &d->figures,
-			    &percentiles);
+		json_struct(a->json, described_fields, &d->figures, &percentiles);
 	if (a->log) {
 		warn_longer(d, set->log_interval_ns);
 		describe_log(a->log, d);
@@ -78,13 +75,12 @@ int ask_describe(const struct ask *a)
 	struct mlgen_err err = { 0 };
 
 	if (format != OUTPUT_TEXT && format != OUTPUT_JSON) {
-		log_error("output-format: a description is text or json; "
-			  "--log=FILE has a row of CSV for each interval");
+		log_error("output-format: a description is text or json; --log=FILE has a row of "
+			  "CSV for each interval");
 		return EXIT_USAGE;
 	}
-	int rc = describe_trace(&d, (const char *const *)set->files,
-				set->file_count, set->settings.log_interval_ns,
-				&err);
+	int rc = describe_trace(&d, (const char *const *)set->files, set->file_count,
+				set->settings.log_interval_ns, &err);
 	if (rc == 0) {
 		warn_incomplete(&d);
 		print_description(a, &d);

@@ -24,8 +24,7 @@ static void add_stem(struct buf *to, const char *path)
 	const char *name = path + folder_bytes(path);
 	const char *dot = strrchr(name, '.');
 
-	buf_addn(to, name,
-		 dot && dot > name ? (size_t)(dot - name) : strlen(name));
+	buf_addn(to, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
 int ask_distil(const struct ask *a)

@@ -37,8 +37,7 @@ static bool is_part(const char *rest)
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (strcasecmp(rest, parts[i]) == 0)
 			return true;
-	return is_percentile(rest) &&
-	       units_f64(rest + 1, &percent, NULL) == 0 && percent >= 0 &&
+	return is_percentile(rest) && units_f64(rest + 1, &percent, NULL) == 0 && percent >= 0 &&
 	       percent <= 100;
 }
 
@@ -66,8 +65,7 @@ static bool is_whole(const struct field_path *w)
 	}
 }
 
-static int fail_whole(const struct figure *f, const struct field_path *w,
-		      struct mlgen_err *err)
+static int fail_whole(const struct figure *f, const struct field_path *w, struct mlgen_err *err)
 {
 	const char *what = "holds several figures; ask for one, such as";
 	const char *behind = w->row->type == MLGEN_MAP ? ".NAME" : "";
@@ -84,14 +82,12 @@ static int fail_whole(const struct figure *f, const struct field_path *w,
 		what = "is a latency; ask for one figure of it:";
 		behind = ".p99, .p99.9, .mean, .min, .max, .stddev or .N";
 	}
-	return mlgen_fail(err, -EINVAL, "%s: %s %.*s%s%s%s", f->key, what,
-			  (int)(w->end - f->path), f->path, behind,
-			  in ? "." : "", in ? in->name : "");
+	return mlgen_fail(err, -EINVAL, "%s: %s %.*s%s%s%s", f->key, what, (int)(w->end - f->path),
+			  f->path, behind, in ? "." : "", in ? in->name : "");
 }
 
 /* Does the way end at one figure? Else err says what is missing. */
-static int check_end(const struct figure *f, const struct field_path *w,
-		     struct mlgen_err *err)
+static int check_end(const struct figure *f, const struct field_path *w, struct mlgen_err *err)
 {
 	enum mlgen_type type = w->row->type;
 	bool is_plain = type < MLGEN_HIST;
@@ -99,11 +95,9 @@ static int check_end(const struct figure *f, const struct field_path *w,
 	if (is_whole(w))
 		return fail_whole(f, w, err);
 	if (is_plain && *w->rest)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: there is nothing inside of '%s'", f->key,
+		return mlgen_fail(err, -EINVAL, "%s: there is nothing inside of '%s'", f->key,
 				  w->row->name);
-	if (f->is_measured && (is_plain || type == MLGEN_MAP) &&
-	    !is_number(w->row))
+	if (f->is_measured && (is_plain || type == MLGEN_MAP) && !is_number(w->row))
 		return mlgen_fail(err, -EINVAL, "%s: is no number", f->key);
 	return 0;
 }
@@ -181,8 +175,7 @@ static void set_text(struct figure_value *v, const char *text)
 	v->text = mem_strdup(text);
 }
 
-static void take_whole(struct figure_value *v, const struct mlgen_field *row,
-		       uint64_t whole)
+static void take_whole(struct figure_value *v, const struct mlgen_field *row, uint64_t whole)
 {
 	if (!(row->flags & MLGEN_NULLABLE) || whole != UINT64_MAX)
 		set_whole(v, whole);
@@ -194,8 +187,7 @@ static void take_real(struct figure_value *v, double real)
 		set_real(v, real);
 }
 
-static void take_choice(struct figure_value *v, const struct mlgen_field *row,
-			int value)
+static void take_choice(struct figure_value *v, const struct mlgen_field *row, int value)
 {
 	for (const struct mlgen_choice *c = row->choices; c->name; c++)
 		if (c->value == value)
@@ -203,8 +195,7 @@ static void take_choice(struct figure_value *v, const struct mlgen_field *row,
 }
 
 /* Text in the struct itself has a size; empty, it is none. */
-static void take_chars(struct figure_value *v, const struct mlgen_field *row,
-		       const char *at)
+static void take_chars(struct figure_value *v, const struct mlgen_field *row, const char *at)
 {
 	const char *text;
 
@@ -234,8 +225,7 @@ static void take_lines(struct figure_value *v, const char *at)
 	buf_fini(&text);
 }
 
-static void take_pair(struct figure_value *v, const struct metric_list *map,
-		      const char *key)
+static void take_pair(struct figure_value *v, const struct metric_list *map, const char *key)
 {
 	const struct metric_pair *pairs = map->items;
 
@@ -244,8 +234,7 @@ static void take_pair(struct figure_value *v, const struct metric_list *map,
 			set_text(v, pairs[i].value);
 }
 
-static void take_percentile(struct figure_value *v, const struct hist *h,
-			    const char *text)
+static void take_percentile(struct figure_value *v, const struct hist *h, const char *text)
 {
 	double percent;
 
@@ -255,8 +244,8 @@ static void take_percentile(struct figure_value *v, const struct hist *h,
 	v->is_unsure = percent < 100 && hist_beyond(h, percent) < BEYOND;
 }
 
-static void take_latency(struct figure_value *v, const struct record *r,
-			 const struct hist *h, const char *part)
+static void take_latency(struct figure_value *v, const struct record *r, const struct hist *h,
+			 const char *part)
 {
 	bool is_empty = !h || h->count == 0;
 
@@ -276,8 +265,8 @@ static void take_latency(struct figure_value *v, const struct record *r,
 		set_real(v, r->store ? json_read_stddev(h) : hist_stddev(h));
 }
 
-static void figure_take(struct figure_value *v, const struct record *r,
-			const struct field_path *w, const void *at)
+static void figure_take(struct figure_value *v, const struct record *r, const struct field_path *w,
+			const void *at)
 {
 	const char *inside = *w->rest ? w->rest + 1 : "";
 
@@ -320,8 +309,7 @@ static void figure_take(struct figure_value *v, const struct record *r,
 }
 
 /* Numbers are numbers for a spreadsheet: bytes, and seconds. */
-static void take_option(struct figure_value *v, const struct mlgen_field *f,
-			const char *text)
+static void take_option(struct figure_value *v, const struct mlgen_field *f, const char *text)
 {
 	uint64_t n;
 	double real;
@@ -345,9 +333,8 @@ static void take_option(struct figure_value *v, const struct mlgen_field *f,
 
 /* Goes along `path` in a struct; NULL = it is not there. */
 static const void *figure_follow(struct field_path *w, const struct record *r,
-				 const struct mlgen_field *table,
-				 const void *base, const char *path,
-				 bool *has_row)
+				 const struct mlgen_field *table, const void *base,
+				 const char *path, bool *has_row)
 {
 	field_path_init(w, table, path);
 	do {
@@ -360,8 +347,8 @@ static const void *figure_follow(struct field_path *w, const struct record *r,
 }
 
 /* The first root that has it; NULL = none. */
-static const void *find_member(const struct figure *f, const struct record *r,
-			       struct field_path *w, bool *has_row)
+static const void *find_member(const struct figure *f, const struct record *r, struct field_path *w,
+			       bool *has_row)
 {
 	const void *at = NULL;
 
@@ -371,21 +358,18 @@ static const void *find_member(const struct figure *f, const struct record *r,
 		const void *base = record_base(r, &record_roots[i]);
 
 		if (path && base)
-			at = figure_follow(w, r, record_roots[i].table, base,
-					   path, has_row);
+			at = figure_follow(w, r, record_roots[i].table, base, path, has_row);
 	}
 	return at;
 }
 
-const struct hist *figure_latency(const struct figure *f,
-				  const struct record *r)
+const struct hist *figure_latency(const struct figure *f, const struct record *r)
 {
 	struct field_path w;
 	bool has_row;
 	const void *at = find_member(f, r, &w, &has_row);
 
-	return at && w.row->type == MLGEN_HIST ? *(struct hist *const *)at
-					       : NULL;
+	return at && w.row->type == MLGEN_HIST ? *(struct hist *const *)at : NULL;
 }
 
 int figure_init(struct figure *f, const char *key, struct mlgen_err *err)
@@ -408,16 +392,14 @@ int figure_init(struct figure *f, const char *key, struct mlgen_err *err)
 	return mlgen_fail(err, why.code, "%s", why.text);
 }
 
-int figure_init_measured(struct figure *f, const char *key,
-			 struct mlgen_err *err)
+int figure_init_measured(struct figure *f, const char *key, struct mlgen_err *err)
 {
 	set_key(f, key);
 	f->is_measured = true;
 	return find_metric(f, err);
 }
 
-bool figure_value(const struct figure *f, const struct record *r,
-		  struct figure_value *v)
+bool figure_value(const struct figure *f, const struct record *r, struct figure_value *v)
 {
 	struct field_path w;
 	bool has_row = true;
@@ -463,12 +445,10 @@ bool figure_is_ns(const struct figure *f)
 {
 	size_t len = strlen(f->path);
 
-	return figure_has_unit(f, "ns") &&
-	       !(len > 2 && strcasecmp(f->path + len - 2, ".N") == 0);
+	return figure_has_unit(f, "ns") && !(len > 2 && strcasecmp(f->path + len - 2, ".N") == 0);
 }
 
 bool figure_has_unit(const struct figure *f, const char *unit)
 {
-	return f->kind == FIGURE_METRIC && f->row->unit &&
-	       strcmp(f->row->unit, unit) == 0;
+	return f->kind == FIGURE_METRIC && f->row->unit && strcmp(f->row->unit, unit) == 0;
 }

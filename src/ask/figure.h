@@ -9,12 +9,11 @@
 #include "ask/record.h"
 
 /*
- * A key is looked for below jobs[].ml, jobs[].io, jobs[] and at the top of the
- * document, in this order, then among the options of jobs and of the engines
- * that are built in. Objects are entered with a dot, elements of a list by
- * their number from 0. Of a latency min, max, mean, stddev, N and any
- * percentile, exactly from its bins ("stall_ns.p99"). `au` is au_percent, `file`
- * the name of the document.
+ * A key is looked for below jobs[].ml, jobs[].io, jobs[] and at the top of the document, in this
+ * order, then among the options of jobs and of the engines that are built in. Objects are entered
+ * with a dot, elements of a list by their number from 0. Of a latency min, max, mean, stddev, N and
+ * any percentile, exactly from its bins ("stall_ns.p99"). `au` is au_percent, `file` the name of
+ * the document.
  */
 struct figure {
 	const char *key;  /* as given; borrowed */
@@ -30,10 +29,9 @@ struct figure {
 
 /* 0, or -EINVAL with err: no document has such a key; it names the nearest. */
 int figure_init(struct figure *f, const char *key, struct mlgen_err *err);
-/* The same of what a run measures, which is a number: of the metrics below
- * jobs[].ml, jobs[].io and jobs[] alone. */
-int figure_init_measured(struct figure *f, const char *key,
-			 struct mlgen_err *err);
+/* The same of what a run measures, which is a number: of the metrics below jobs[].ml, jobs[].io and
+ * jobs[] alone. */
+int figure_init_measured(struct figure *f, const char *key, struct mlgen_err *err);
 
 struct figure_value {
 	enum figure_kind {
@@ -56,17 +54,15 @@ static inline enum figure_kind figure_told(const struct figure_value *v)
 	return v->is_unsure ? VALUE_NONE : v->kind;
 }
 
-/* What a record has of it; VALUE_NONE: null, or nothing. False: nothing, for it
- * is a figure of other jobs. */
-bool figure_value(const struct figure *f, const struct record *r,
-		  struct figure_value *v);
+/* What a record has of it; VALUE_NONE: null, or nothing. False: nothing, for it is a figure of
+ * other jobs. */
+bool figure_value(const struct figure *f, const struct record *r, struct figure_value *v);
 void figure_value_fini(struct figure_value *v);
 
 /* A number by its key; NaN: it has none. */
 double figure_number(const char *key, const struct record *r);
 /* The latency that it is a part of; NULL = there is none, or it is empty. */
-const struct hist *figure_latency(const struct figure *f,
-				  const struct record *r);
+const struct hist *figure_latency(const struct figure *f, const struct record *r);
 
 /* Is it a time in ns: of a latency, or by its row? */
 bool figure_is_ns(const struct figure *f);

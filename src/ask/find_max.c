@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_max.c - --find-max, --find-min: the largest, or smallest, value of an option for which --require holds. */
+/* find_max.c - --find-max, --find-min: the largest, or smallest, value of an option for which
+ * --require holds. */
 #include "ask/find_max.h"
 
 #include <errno.h>
@@ -42,11 +43,9 @@ static void fill_probe(struct metrics_probe *p, const struct job_result *r)
 		p->stall_p99_ns = (double)hist_percentile(ml->stall_ns, 99);
 }
 
-static struct metrics_probe *add_probe(struct find_max *f, uint64_t value,
-				       bool is_full)
+static struct metrics_probe *add_probe(struct find_max *f, uint64_t value, bool is_full)
 {
-	f->probes = mem_realloc(f->probes,
-				(f->probe_count + 1) * sizeof(*f->probes));
+	f->probes = mem_realloc(f->probes, (f->probe_count + 1) * sizeof(*f->probes));
 	struct metrics_probe *p = &f->probes[f->probe_count++];
 	*p = (struct metrics_probe){ .value = value,
 				     .full = is_full,
@@ -61,8 +60,8 @@ static struct metrics_probe *add_probe(struct find_max *f, uint64_t value,
 	return p;
 }
 
-/* Epochs behind the first, which warms up: how far they are apart, and how
- * well their mean is known (standard error), both in points of AU. */
+/* Epochs behind the first, which warms up: how far they are apart, and how well their mean is known
+ * (standard error), both in points of AU. */
 static double epochs_differ(const struct ml_result *ml, double *error)
 {
 	const struct epoch_result *e = ml->epochs.items;
@@ -85,8 +84,7 @@ static double epochs_differ(const struct ml_result *ml, double *error)
 }
 
 /* Of the job that had them, be it another one. */
-static void take_error_headline(struct find_side *s,
-				const struct run_result *run)
+static void take_error_headline(struct find_side *s, const struct run_result *run)
 {
 	size_t i = 0;
 	struct buf text = { 0 };
@@ -103,8 +101,7 @@ static void take_error_headline(struct find_side *s,
 
 /* Points of AU within which the run knows its own. */
 static double fill_side(struct find_max *f, const struct run_result *run,
-			const struct job_result *r,
-			const struct metrics_probe *p)
+			const struct job_result *r, const struct metrics_probe *p)
 {
 	struct find_side *s = p->holds ? &f->held : &f->missed;
 	double error = 0, differ = epochs_differ(&r->ml, &error);
@@ -133,13 +130,11 @@ static double fill_side(struct find_max *f, const struct run_result *run,
 }
 
 /* The document is about the largest full run that held, else about the last. */
-static void keep_best(struct find_max *f, struct probe *run,
-		      const struct metrics_probe *p)
+static void keep_best(struct find_max *f, struct probe *run, const struct metrics_probe *p)
 {
 	const struct settings *set = &f->ask->set->settings;
 	bool is_asked = f->ask->json || set->output_format != OUTPUT_TEXT;
-	bool is_better =
-		!f->held.value ? true : p->holds && p->value >= f->held.value;
+	bool is_better = !f->held.value ? true : p->holds && p->value >= f->held.value;
 
 	if (!is_asked || !is_better || run->abandoned) {
 		probe_fini(run);
@@ -157,8 +152,7 @@ static bool is_unclear(const struct metrics_probe *p)
 }
 
 /* Of a full run that failed: is it the host? */
-static void measure_ceiling(struct find_max *f, struct probe *run,
-			    struct metrics_probe *p)
+static void measure_ceiling(struct find_max *f, struct probe *run, struct metrics_probe *p)
 {
 	struct mlgen_err err = { 0 };
 	struct ask a = probe_ask(run, f->ask);
@@ -183,8 +177,8 @@ static void take_errors(struct metrics_probe *p, const struct run_result *r)
 }
 
 /* What the run came to, told to the search. */
-static void take_result(struct find_max *f, struct probe *run,
-			struct search_step step, struct metrics_probe *p)
+static void take_result(struct find_max *f, struct probe *run, struct search_step step,
+			struct metrics_probe *p)
 {
 	const struct job_result *r = find_result(f, run->result);
 	double noise = 0;
@@ -205,22 +199,19 @@ static void take_result(struct find_max *f, struct probe *run,
 	search_tell(&f->search, step, margin, noise);
 	if (p->full && step.what == SEARCH_SHORT)
 		search_tell(&f->search,
-			    (struct search_step){ .what = SEARCH_FULL,
-						  .value = step.value },
+			    (struct search_step){ .what = SEARCH_FULL, .value = step.value },
 			    margin, noise);
 }
 
 /* A limit of the system is one of this value; anything else ends the search. */
 static bool is_about_value(const struct probe *run, const struct mlgen_err *err)
 {
-	return !run->run || !run_has_started(run->run) ||
-	       err->code == -EAGAIN || err->code == -ENOMEM ||
-	       err->code == -EMFILE || err->code == -ENFILE;
+	return !run->run || !run_has_started(run->run) || err->code == -EAGAIN ||
+	       err->code == -ENOMEM || err->code == -EMFILE || err->code == -ENFILE;
 }
 
-static void take_failure(struct find_max *f, const struct probe *run,
-			 struct search_step step, struct metrics_probe *p,
-			 const struct mlgen_err *err)
+static void take_failure(struct find_max *f, const struct probe *run, struct search_step step,
+			 struct metrics_probe *p, const struct mlgen_err *err)
 {
 	copy_text(p->error, sizeof(p->error), err->text);
 	if (is_about_value(run, err))
@@ -241,8 +232,7 @@ static double au_floor(const struct find_max *f, bool is_full)
 /* The job cannot run at all: what a run of it would have said. */
 static bool is_refused(const struct find_max *f)
 {
-	return f->probe_count == 1 && !f->probes[0].possible && !f->err.code &&
-	       !f->interrupted;
+	return f->probe_count == 1 && !f->probes[0].possible && !f->err.code && !f->interrupted;
 }
 
 static void probe(struct find_max *f, struct search_step step)
@@ -339,8 +329,7 @@ static void tell_logs(const struct jobset *set, const char *word)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (set->jobs[i]->write_iolog)
-			log_note("%s: write_iolog is of a run; those of --%s "
-				 "write none",
+			log_note("%s: write_iolog is of a run; those of --%s write none",
 				 set->jobs[i]->name, word);
 }
 

@@ -25,9 +25,9 @@ struct find_side {
 };
 
 /*
- * One search, two directions: its numbers are values of the option, or of
- * --find-min, where less is harder, so many hundredths below more than all of the
- * data set: 1 is 100 %, 100 is 1 %. What is printed is find_shown().
+ * One search, two directions: its numbers are values of the option, or of --find-min, where less is
+ * harder, so many hundredths below more than all of the data set: 1 is 100 %, 100 is 1 %. What is
+ * printed is find_shown().
  */
 #define FIND_MIN_STEPS 100
 
@@ -56,26 +56,25 @@ struct find_max {
 
 	/* The answer. */
 	struct search_answer answer;
-	double without_storage; /* AU at answer.limited_by; NaN = not tried */
-	const char *limit;      /* as metrics_find_max has it */
+	double without_storage;         /* AU at answer.limited_by; NaN = not tried */
+	const char *limit;              /* as metrics_find_max has it */
 	double delivered_bytes_per_sec; /* the most of any run; NaN = none */
-	double fraction; /* of one accelerator that is fed; NaN = one or more */
-	char *fits;      /* of the published ones; owned, NULL = unknown */
+	double fraction;                /* of one accelerator that is fed; NaN = one or more */
+	char *fits;                     /* of the published ones; owned, NULL = unknown */
 	/* The answer in words; both owned. */
 	struct metrics_answer_line *lines;
 	size_t line_count;
 	bool interrupted, abandoned;
-	struct mlgen_err err; /* a run failed: the search ended there */
-	uint64_t files,
-		samples_per_file; /* of the last dataset that was read */
-	bool has_found_files;     /* it was there */
+	struct mlgen_err err;             /* a run failed: the search ended there */
+	uint64_t files, samples_per_file; /* of the last dataset that was read */
+	bool has_found_files;             /* it was there */
 	struct rate_unit unit;
 };
 
 /* ---- find_max_question.c ---- */
 
-/* Option, job, requirement and the limits of the search, from the command line.
- * 0 or -EINVAL with err. */
+/* Option, job, requirement and the limits of the search, from the command line. 0 or -EINVAL with
+ * err. */
 int find_question(struct find_max *f, struct mlgen_err *err);
 
 /* ---- find_max_files.c ---- */
@@ -89,27 +88,26 @@ uint64_t find_steps_needed(const struct find_max *f);
 /* Files of the dataset that so many steps take. */
 double find_files_needed(const struct find_max *f, uint64_t value);
 
-/* The largest value up to `most` for which the dataset has files enough, and
- * f->is_of_files where that is less; `most` where not even `least` has. */
+/* The largest value up to `most` for which the dataset has files enough, and f->is_of_files where
+ * that is less; `most` where not even `least` has. */
 uint64_t find_most_by_files(struct find_max *f, uint64_t least, uint64_t most);
 
 /* ---- find_max_length.c ---- */
 
 /*
- * The arguments by which the option gets its value, and of a short probe those
- * that end it early. *is_full: it is as long as the job is anyway. -EINVAL with
- * err where the job cannot have this value.
+ * The arguments by which the option gets its value, and of a short probe those that end it early.
+ * *is_full: it is as long as the job is anyway. -EINVAL with err where the job cannot have this
+ * value.
  */
-int find_length(const struct find_max *f, struct search_step step,
-		struct probe_args *args, bool *is_full, struct mlgen_err *err);
+int find_length(const struct find_max *f, struct search_step step, struct probe_args *args,
+		bool *is_full, struct mlgen_err *err);
 
 /* ---- find_max_judge.c ---- */
 
-/* Fills figures, margin_percent and holds of `p`, whose `full` and `errors` are
- * set; r NULL: it was not measured. A run with too many errors holds nothing. What there is to spare of the part that is met least, as
- * a part of its limit. */
-double find_judge(const struct find_max *f, const struct job_result *r,
-		  struct metrics_probe *p);
+/* Fills figures, margin_percent and holds of `p`, whose `full` and `errors` are set; r NULL: it was
+ * not measured. A run with too many errors holds nothing. What there is to spare of the part that
+ * is met least, as a part of its limit. */
+double find_judge(const struct find_max *f, const struct job_result *r, struct metrics_probe *p);
 
 /* ---- find_max_limit.c ---- */
 
@@ -118,8 +116,8 @@ void find_limit(struct find_max *f);
 
 /* ---- find_max_fraction.c ---- */
 
-/* Behind find_limit(): what storage delivered at most, and where that is not
- * enough for one accelerator, f->fraction and f->fits. */
+/* Behind find_limit(): what storage delivered at most, and where that is not enough for one
+ * accelerator, f->fraction and f->fits. */
 void find_fraction(struct find_max *f);
 
 /* The command that plays so much of one, quoted for a shell. */
@@ -127,19 +125,18 @@ void find_put_play(struct buf *out, const struct find_max *f);
 
 /* ---- find_max_beside.c ---- */
 
-/* Jobs that ran at the side of the one that is varied: what they came to, or
- * that they were not there to the end. Owned by the caller; NULL: it is alone. */
+/* Jobs that ran at the side of the one that is varied: what they came to, or that they were not
+ * there to the end. Owned by the caller; NULL: it is alone. */
 char *find_beside(const struct find_max *f, const struct run_result *r);
 
 /* ---- find_max_look.c ---- */
 
 /* A job of the result: the one that is varied. NULL: it did not run. */
-const struct job_result *find_result(const struct find_max *f,
-				     const struct run_result *r);
+const struct job_result *find_result(const struct find_max *f, const struct run_result *r);
 
 bool find_is_au(const struct requirement *q);
-/* The value of the option that a number of the search stands for; as text, with
- * its % where it is a share. */
+/* The value of the option that a number of the search stands for; as text, with its % where it is a
+ * share. */
 uint64_t find_shown(const struct find_max *f, uint64_t number);
 void find_put_shown(struct buf *out, const struct find_max *f, uint64_t number);
 
@@ -180,8 +177,7 @@ void find_text_answer(const struct find_max *f, FILE *to, bool quiet);
 
 /* ---- find_max_mlperf.c ---- */
 
-/* "valid for MLPerf Storage up to 8 accelerators ..."; nothing where the job is
- * none of theirs. */
+/* "valid for MLPerf Storage up to 8 accelerators ..."; nothing where the job is none of theirs. */
 void find_text_mlperf(struct buf *out, const struct find_max *f);
 
 /* ---- find_max_json.c ---- */

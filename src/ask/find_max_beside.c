@@ -24,8 +24,7 @@ static void put_figure(struct buf *out, const struct job_result *r)
 	if (job_result_has_accelerators(r)) {
 		buf_addf(out, "%s AU", find_au_text(text, r->ml.au_percent));
 		if (r->ml.au_percent < r->ml.target_au_percent)
-			buf_addf(out, " (target %g%%: missed)",
-				 r->ml.target_au_percent);
+			buf_addf(out, " (target %g%%: missed)", r->ml.target_au_percent);
 		return;
 	}
 	rate = r->work->asked->bytes_per_sec(r);
@@ -34,13 +33,11 @@ static void put_figure(struct buf *out, const struct job_result *r)
 }
 
 /* Beside checkpoints the last one may be long over. */
-static bool has_left(const struct job_result *r,
-		     const struct job_result *varied)
+static bool has_left(const struct job_result *r, const struct job_result *varied)
 {
 	return !job_result_is_of_checkpoints(r)
 		       ? seconds_of(r) < SAME_TIME * seconds_of(varied)
-		       : r->elapsed_seconds <
-				 SAME_TIME * varied->elapsed_seconds;
+		       : r->elapsed_seconds < SAME_TIME * varied->elapsed_seconds;
 }
 
 char *find_beside(const struct find_max *f, const struct run_result *r)
@@ -51,8 +48,7 @@ char *find_beside(const struct find_max *f, const struct run_result *r)
 	for (size_t i = 0; i < r->job_count; i++) {
 		const struct job_result *other = &r->jobs[i];
 
-		if (other == varied || other->group != varied->group ||
-		    !job_result_ran(other))
+		if (other == varied || other->group != varied->group || !job_result_ran(other))
 			continue;
 		buf_addf(&out, "%s%s ", out.len ? ", " : "", other->job->name);
 		put_figure(&out, other);
@@ -62,9 +58,7 @@ char *find_beside(const struct find_max *f, const struct run_result *r)
 			buf_addc(&out, ')');
 		}
 		if (has_left(other, varied))
-			buf_addf(&out,
-				 " (gone after %.1f of %.1f s: the rest ran "
-				 "without it)",
+			buf_addf(&out, " (gone after %.1f of %.1f s: the rest ran without it)",
 				 seconds_of(other), seconds_of(varied));
 	}
 	return out.len ? buf_take(&out) : NULL;

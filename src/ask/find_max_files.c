@@ -28,12 +28,11 @@ double find_files_needed(const struct find_max *f, uint64_t value)
 {
 	const struct job j = job_with(f, value);
 
-	return ceil((double)find_steps_needed(f) * (double)j.batch_size *
-		    (double)j.accelerators / (double)f->samples_per_file);
+	return ceil((double)find_steps_needed(f) * (double)j.batch_size * (double)j.accelerators /
+		    (double)f->samples_per_file);
 }
 
-static bool is_enough(const struct find_max *f, const struct dataset *ds,
-		      uint64_t value)
+static bool is_enough(const struct find_max *f, const struct dataset *ds, uint64_t value)
 {
 	const struct job j = job_with(f, value);
 	const struct sampler_config cfg = sampler_config(&j, j.accelerators);
@@ -41,13 +40,12 @@ static bool is_enough(const struct find_max *f, const struct dataset *ds,
 	struct sampler s;
 
 	return dataset_check_ranks(ds, &j, j.accelerators, &err) == 0 &&
-	       sampler_init(&s, &cfg, ds, &err) == 0 &&
-	       s.steps >= find_steps_needed(f);
+	       sampler_init(&s, &cfg, ds, &err) == 0 && s.steps >= find_steps_needed(f);
 }
 
 /* Up to `most`; all of it where the files have nothing to do with it. */
-static uint64_t most_of(const struct find_max *f, const struct dataset *ds,
-			uint64_t least, uint64_t most)
+static uint64_t most_of(const struct find_max *f, const struct dataset *ds, uint64_t least,
+			uint64_t most)
 {
 	uint64_t high = dataset_samples(ds) + 1;
 
@@ -71,8 +69,7 @@ bool find_makes_files(const struct find_max *f)
 
 uint64_t find_most_by_files(struct find_max *f, uint64_t least, uint64_t most)
 {
-	static const char *const takers[] = { "accelerators", "batch_size",
-					      NULL };
+	static const char *const takers[] = { "accelerators", "batch_size", NULL };
 	const char *const *taker = takers;
 	const struct job j = job_with(f, least);
 	struct mlgen_err err = { 0 };

@@ -16,14 +16,13 @@
 /* ---- what was delivered ---- */
 
 /*
- * Of short epochs the time in which nobody read says nothing of storage. The
- * readers of one accelerator idle together; those of several share what there
- * is, and would have less if they all read.
+ * Of short epochs the time in which nobody read says nothing of storage. The readers of one
+ * accelerator idle together; those of several share what there is, and would have less if they all
+ * read.
  */
 static double delivered(const struct find_max *f, const struct metrics_probe *p)
 {
-	return find_counts_accelerators(f) && p->value == 1 &&
-			       find_is_hidden(f, p)
+	return find_counts_accelerators(f) && p->value == 1 && find_is_hidden(f, p)
 		       ? p->supply_percent / 100 * p->demand_bytes_per_sec
 		       : p->sample_bytes_per_sec;
 }
@@ -56,8 +55,7 @@ static double demand_of_one(const struct find_max *f, const char *name)
 	for (size_t i = 0; rc == 0 && i < set.count; i++) {
 		if (strcmp(set.jobs[i]->name, job) != 0)
 			continue;
-		if (plan_make(&plan, set.jobs[i], f->ask->host, &set.settings,
-			      &err) == 0)
+		if (plan_make(&plan, set.jobs[i], f->ask->host, &set.settings, &err) == 0)
 			demand = plan.bytes_per_sec_one;
 		plan_fini(&plan);
 	}
@@ -78,8 +76,7 @@ static void look_at(struct fit *fit, const struct find_max *f, const char *name)
 
 	if (!(rate > 0))
 		return;
-	fit->do_differ |=
-		fit->least_rate > 0 && fabs(rate / fit->least_rate - 1) > 1e-6;
+	fit->do_differ |= fit->least_rate > 0 && fabs(rate / fit->least_rate - 1) > 1e-6;
 	if (rate <= f->delivered_bytes_per_sec && rate > fit->best_rate) {
 		snprintf(fit->best, sizeof(fit->best), "%s", name);
 		fit->best_rate = rate;
@@ -100,31 +97,26 @@ static char *say_fit(const struct find_max *f, const struct fit *fit)
 		return NULL;
 	if (fit->best_rate > 0)
 		buf_addf(&out, "%s: %.0f (one needs %s for %g%%)", fit->best,
-			 fmax(1, floor(f->delivered_bytes_per_sec /
-				       fit->best_rate)),
+			 fmax(1, floor(f->delivered_bytes_per_sec / fit->best_rate)),
 			 show_rate(rate, &f->unit, fit->best_rate), au);
 	else
 		buf_addf(&out,
-			 "none of those published for this job: the least, %s, "
-			 "needs %s for %g%%",
-			 fit->least, show_rate(rate, &f->unit, fit->least_rate),
-			 au);
+			 "none of those published for this job: the least, %s, needs %s for %g%%",
+			 fit->least, show_rate(rate, &f->unit, fit->least_rate), au);
 	return buf_take(&out);
 }
 
 /* On the command line, where it is that of all accelerators. */
 static bool is_overridden(const struct job *j, const char *option)
 {
-	const struct job_origin *o =
-		&j->origins[field_find(job_fields, option) - job_fields];
+	const struct job_origin *o = &j->origins[field_find(job_fields, option) - job_fields];
 
 	return o->how && strcmp(o->how, "command line") == 0;
 }
 
 static void look_for_fit(struct find_max *f)
 {
-	if (!f->job->accelerators_known ||
-	    is_overridden(f->job, "compute_time") ||
+	if (!f->job->accelerators_known || is_overridden(f->job, "compute_time") ||
 	    is_overridden(f->job, "batch_size"))
 		return;
 	struct fit fit = { 0 };
@@ -166,9 +158,9 @@ void find_fraction(struct find_max *f)
 	const struct find_side *s = &f->missed;
 
 	f->delivered_bytes_per_sec = most_delivered(f);
-	if (f->answer.found || f->interrupted || f->err.code ||
-	    !f->search.falls || f->required_count != 1 || !is_of_storage(f) ||
-	    s->value != 1 || !(s->demand_bytes_per_sec > 0))
+	if (f->answer.found || f->interrupted || f->err.code || !f->search.falls ||
+	    f->required_count != 1 || !is_of_storage(f) || s->value != 1 ||
+	    !(s->demand_bytes_per_sec > 0))
 		return;
 	double need = s->demand_bytes_per_sec * find_au_limit(f) / 100;
 	double part = f->delivered_bytes_per_sec / need * TO_SPARE;
@@ -193,8 +185,7 @@ static struct dist stretched(const struct dist *d, double by)
 /* What is of the search alone, and what would write over its answer. */
 static bool is_dropped(const char *arg)
 {
-	static const char *const names[] = { "find-max", "find_max", "json",
-					     "output", "html" };
+	static const char *const names[] = { "find-max", "find_max", "json", "output", "html" };
 	size_t len = strcspn(arg, "=");
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -216,11 +207,9 @@ static void add_play(struct probe_args *args, const struct find_max *f)
 
 	dist_format(&text, &time, DIST_NS);
 	probe_args_add(args, "--%s.accelerators=1", j->name);
-	if (j->scale < 100 && j->accelerators > 1 && f->files &&
-	    find_makes_files(f)) {
+	if (j->scale < 100 && j->accelerators > 1 && f->files && find_makes_files(f)) {
 		probe_args_add(args, "--%s.scale=100%%", j->name);
-		probe_args_add(args, "--%s.num_files=%" PRIu64, j->name,
-			       f->files);
+		probe_args_add(args, "--%s.num_files=%" PRIu64, j->name, f->files);
 	}
 	probe_args_add(args, "--%s.compute_time=%s", j->name, buf_str(&text));
 	buf_fini(&text);
@@ -237,8 +226,7 @@ void find_put_play(struct buf *out, const struct find_max *f)
 	add_play(&args, f);
 	for (; i < a->argc && strcmp(a->argv[i], "--") != 0; i++)
 		if (!is_dropped(a->argv[i]))
-			is_whole &= host_put_argument(line, sizeof(line),
-						      a->argv[i]);
+			is_whole &= host_put_argument(line, sizeof(line), a->argv[i]);
 	for (size_t k = 0; k < args.count; k++)
 		is_whole &= host_put_argument(line, sizeof(line), args.list[k]);
 	for (; i < a->argc; i++)

@@ -6,8 +6,7 @@
 #include "base/mem.h"
 #include "report/json.h"
 
-static uint64_t shown_if(const struct find_max *f, bool is_known,
-			 uint64_t number)
+static uint64_t shown_if(const struct find_max *f, bool is_known, uint64_t number)
 {
 	return is_known ? find_shown(f, number) : UINT64_MAX;
 }
@@ -20,16 +19,14 @@ static struct metrics_probe *probes_as_shown(const struct find_max *f)
 	for (size_t i = 0; i < f->probe_count; i++) {
 		p[i] = f->probes[i];
 		p[i].value = find_shown(f, p[i].value);
-		p[i].figure_list =
-			(struct metric_list){ f->probes[i].figures,
-					      p[i].possible ? f->required_count
-							    : 0 };
+		p[i].figure_list = (struct metric_list){ f->probes[i].figures,
+							 p[i].possible ? f->required_count : 0 };
 	}
 	return p;
 }
 
-static const struct metrics_find_max *
-find_max_json_fill(struct metrics_find_max *m, const struct find_max *f)
+static const struct metrics_find_max *find_max_json_fill(struct metrics_find_max *m,
+							 const struct find_max *f)
 {
 	const struct search_answer *a = &f->answer;
 	bool is_unsure = a->at_most > a->value;
@@ -58,8 +55,7 @@ find_max_json_fill(struct metrics_find_max *m, const struct find_max *f)
 void find_json(const struct find_max *f, FILE *to)
 {
 	const struct run_result none = { .host = *f->ask->host,
-					 .timestamp_ms =
-						 clock_wall_ns() / 1000000,
+					 .timestamp_ms = clock_wall_ns() / 1000000,
 					 .title = f->ask->set->settings.title,
 					 .notes = f->ask->set->settings.note,
 					 .interrupted = f->interrupted };

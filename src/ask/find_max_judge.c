@@ -22,13 +22,12 @@ static double margin_of(const struct requirement *q, double value)
 		margin = -margin;
 	if (q->op[0] == '=')
 		margin = -fabs(margin);
-	return require_holds(q, value) ? fmax(margin, HARDLY)
-				       : fmin(margin, -HARDLY);
+	return require_holds(q, value) ? fmax(margin, HARDLY) : fmin(margin, -HARDLY);
 }
 
 /* A short probe lives on what was read ahead. */
-static double supply_margin(const struct find_max *f,
-			    const struct job_result *r, struct metrics_probe *p)
+static double supply_margin(const struct find_max *f, const struct job_result *r,
+			    struct metrics_probe *p)
 {
 	double limit = find_au_limit(f);
 
@@ -40,8 +39,7 @@ static double supply_margin(const struct find_max *f,
 	return (p->supply_percent - limit) / limit;
 }
 
-double find_judge(const struct find_max *f, const struct job_result *r,
-		  struct metrics_probe *p)
+double find_judge(const struct find_max *f, const struct job_result *r, struct metrics_probe *p)
 {
 	double least = (double)INFINITY;
 

@@ -14,9 +14,8 @@
 #include "report/verdict_supply.h"
 
 /*
- * A short probe: so many steps that most of what it takes was not read ahead
- * before the first one. AU would want more; what read threads bring while they
- * have to read (find_max_judge.c) does not.
+ * A short probe: so many steps that most of what it takes was not read ahead before the first one.
+ * AU would want more; what read threads bring while they have to read (find_max_judge.c) does not.
  */
 #define SHORT_STEPS_LEAST 12
 #define SHORT_STEPS_PER_BATCH_AHEAD 3
@@ -24,27 +23,25 @@
 #define SHORT_SECONDS_MOST 60.0
 /* Slower than this and it has failed, however many steps there are. */
 #define SLOWER_MOST 2.0
-/* A full run of so few times the steps is run at once: one that fails ends
- * early, and one that holds may be needed anyway. */
+/* A full run of so few times the steps is run at once: one that fails ends early, and one that
+ * holds may be needed anyway. */
 #define HARDLY_LONGER 5
 /* A plain job, and jobs side by side: the same time for all. */
 #define TIMED_SECONDS 3.0
 
-static void find_max_length_add(struct probe_args *args, const struct job *j,
-				const char *option, uint64_t value)
+static void find_max_length_add(struct probe_args *args, const struct job *j, const char *option,
+				uint64_t value)
 {
 	probe_args_add(args, "--%s.%s=%" PRIu64, j->name, option, value);
 }
 
-static void add_runtime(struct probe_args *a, const struct job *j,
-			double seconds)
+static void add_runtime(struct probe_args *a, const struct job *j, double seconds)
 {
 	char value[UNITS_TEXT_BYTES];
 	uint64_t ns = (uint64_t)(seconds * 1e9);
 
 	if (j->runtime_ns == 0 || ns < j->runtime_ns)
-		probe_args_add(a, "--%s.runtime=%s", j->name,
-			       units_put_time(value, ns));
+		probe_args_add(a, "--%s.runtime=%s", j->name, units_put_time(value, ns));
 }
 
 static double step_seconds(const struct job *j)
@@ -54,8 +51,7 @@ static double step_seconds(const struct job *j)
 
 static uint64_t short_steps(const struct job *j)
 {
-	double ahead =
-		(double)verdict_batches_ahead(j) * SHORT_STEPS_PER_BATCH_AHEAD;
+	double ahead = (double)verdict_batches_ahead(j) * SHORT_STEPS_PER_BATCH_AHEAD;
 	double steps = fmax(ahead, SHORT_SECONDS / step_seconds(j));
 
 	steps = fmin(steps, SHORT_SECONDS_MOST / step_seconds(j));
@@ -70,8 +66,8 @@ static bool is_cold(const struct job *j)
 	return job_drops_each_epoch(j) || j->direct || !job_touches_files(j);
 }
 
-/* May epochs be repeated? Not where somebody has said how long it is, or that
- * they come from memory. */
+/* May epochs be repeated? Not where somebody has said how long it is, or that they come from
+ * memory. */
 static bool can_be_longer(const struct job *j)
 {
 	return j->steps == 0 && j->runtime_ns == 0 &&
@@ -79,8 +75,7 @@ static bool can_be_longer(const struct job *j)
 }
 
 /* At the best rate that was seen so far. */
-static double least_seconds(const struct find_max *f,
-			    const struct plan_report *plan)
+static double least_seconds(const struct find_max *f, const struct plan_report *plan)
 {
 	double seconds = plan->least_seconds, most = 0;
 
@@ -90,20 +85,19 @@ static double least_seconds(const struct find_max *f,
 }
 
 /*
- * Short epochs are repeated until so many steps are counted, or its time is
- * over; the first step of each is not. What is read again comes from storage.
+ * Short epochs are repeated until so many steps are counted, or its time is over; the first step of
+ * each is not. What is read again comes from storage.
  */
-static void make_longer(struct probe_args *args, const struct find_max *f,
-			const struct job *j, const struct plan_report *plan)
+static void make_longer(struct probe_args *args, const struct find_max *f, const struct job *j,
+			const struct plan_report *plan)
 {
 	double seconds = least_seconds(f, plan);
 	uint64_t counted = plan->steps_per_epoch - 1;
 
-	if (plan->steps_per_epoch < 2 || counted * j->epochs >= FEW_STEPS ||
-	    !can_be_longer(j) || seconds > REPEAT_SECONDS)
+	if (plan->steps_per_epoch < 2 || counted * j->epochs >= FEW_STEPS || !can_be_longer(j) ||
+	    seconds > REPEAT_SECONDS)
 		return;
-	find_max_length_add(args, j, "epochs",
-			    (FEW_STEPS + counted - 1) / counted);
+	find_max_length_add(args, j, "epochs", (FEW_STEPS + counted - 1) / counted);
 	if (!is_cold(j))
 		probe_args_add(args, "--%s.invalidate=epoch", j->name);
 	add_runtime(args, j, fmax(REPEAT_SECONDS, SLOWER_MOST * seconds));
@@ -114,9 +108,7 @@ static void limit_steps(struct probe_args *args, const struct job *j)
 	uint64_t steps = short_steps(j);
 
 	find_max_length_add(args, j, "steps", steps);
-	add_runtime(args, j,
-		    SLOWER_MOST * (double)steps * step_seconds(j) +
-			    SHORT_SECONDS);
+	add_runtime(args, j, SLOWER_MOST * (double)steps * step_seconds(j) + SHORT_SECONDS);
 }
 
 static bool is_alone(const struct jobset *set, const struct job *j)
@@ -133,8 +125,8 @@ static bool is_timed(const struct job *j, uint64_t ns)
 }
 
 /* What runs beside it is there from its beginning to its end. */
-static void run_for(struct probe_args *args, const struct jobset *set,
-		    const struct job *j, uint64_t ns)
+static void run_for(struct probe_args *args, const struct jobset *set, const struct job *j,
+		    uint64_t ns)
 {
 	char runtime[UNITS_TEXT_BYTES];
 
@@ -151,8 +143,8 @@ static void run_for(struct probe_args *args, const struct jobset *set,
 }
 
 /* A plain job, one that lasts for a time, or one that is not alone. */
-static void limit_time(struct probe_args *args, const struct jobset *set,
-		       const struct job *j, double least_seconds, bool *is_full)
+static void limit_time(struct probe_args *args, const struct jobset *set, const struct job *j,
+		       double least_seconds, bool *is_full)
 {
 	double seconds = fmax(TIMED_SECONDS, FEW_STEPS * step_seconds(j));
 	double whole = (double)j->runtime_ns / 1e9;
@@ -177,30 +169,28 @@ static int check_steps(const struct find_max *f, const struct job *j,
 	if (!workload_trains(job_work(j)))
 		return mlgen_fail(err, -EINVAL,
 				  "steps=%" PRIu64
-				  ": AU counts from the second "
-				  "step on; raise steps",
+				  ": AU counts from the second step on; raise steps",
 				  steps_per_epoch);
 	return mlgen_fail(
 		err, -EINVAL,
-		"an epoch has %" PRIu64 " step%s, and AU counts from "
-		"the second on; it takes at least %.0f files: %s",
+		"an epoch has %" PRIu64
+		" step%s, and AU counts from the second on; it takes at least %.0f files: %s",
 		steps_per_epoch, steps_per_epoch == 1 ? "" : "s",
 		ceil(2.0 * (double)j->batch_size * (double)j->accelerators /
 		     (double)plan->dataset.samples_per_file),
 		advice_more_files(j, find_makes_files(f)));
 }
 
-static int set_length(const struct find_max *f, const struct jobset *set,
-		      struct job *j, struct probe_args *args, bool *is_full,
-		      struct mlgen_err *err)
+static int set_length(const struct find_max *f, const struct jobset *set, struct job *j,
+		      struct probe_args *args, bool *is_full, struct mlgen_err *err)
 {
 	struct plan_report plan;
 
 	if (plan_make(&plan, j, f->ask->host, &set->settings, err) < 0)
 		return -EINVAL;
 	int rc = 0;
-	bool counts = job_work(j)->has_accelerators && step_seconds(j) > 0 &&
-		      !j->time_based && is_alone(set, j);
+	bool counts = job_work(j)->has_accelerators && step_seconds(j) > 0 && !j->time_based &&
+		      is_alone(set, j);
 	if (counts && plan.total_steps <= HARDLY_LONGER * short_steps(j))
 		*is_full = true;
 	if (job_work(j)->checkpoints == CHECKPOINTS_ALWAYS)
@@ -217,19 +207,17 @@ static int set_length(const struct find_max *f, const struct jobset *set,
 	return rc;
 }
 
-static void add_value(struct probe_args *args, const struct find_max *f,
-		      uint64_t number)
+static void add_value(struct probe_args *args, const struct find_max *f, uint64_t number)
 {
 	struct buf value = { 0 };
 
 	find_put_shown(&value, f, number);
-	probe_args_add(args, "--%s.%s=%s", f->job->name, f->option->name,
-		       buf_str(&value));
+	probe_args_add(args, "--%s.%s=%s", f->job->name, f->option->name, buf_str(&value));
 	buf_fini(&value);
 }
 
-int find_length(const struct find_max *f, struct search_step step,
-		struct probe_args *args, bool *is_full, struct mlgen_err *err)
+int find_length(const struct find_max *f, struct search_step step, struct probe_args *args,
+		bool *is_full, struct mlgen_err *err)
 {
 	struct jobset set;
 	struct job *j = NULL;

@@ -9,8 +9,7 @@
 #include "base/util.h"
 #include "report/verdict.h"
 
-/* Nothing is read ahead that would have to be waited out, and every step is
- * like the next. */
+/* Nothing is read ahead that would have to be waited out, and every step is like the next. */
 static uint64_t steps_without(const struct job *j)
 {
 	double steps = ceil(2e9 / dist_mean(&j->compute_time));
@@ -22,8 +21,7 @@ static uint64_t steps_without(const struct job *j)
 /* A short probe of the value that failed, on the null engine. */
 static void try_without_storage(struct find_max *f)
 {
-	struct search_step step = { .what = SEARCH_SHORT,
-				    .value = f->answer.limited_by };
+	struct search_step step = { .what = SEARCH_SHORT, .value = f->answer.limited_by };
 	struct probe_args args = { 0 };
 	struct probe run = { 0 };
 	struct mlgen_err err = { 0 };
@@ -31,12 +29,10 @@ static void try_without_storage(struct find_max *f)
 	int rc = find_length(f, step, &args, &is_full, &err);
 
 	probe_args_take_storage_away(&args, f->ask, f->job);
-	probe_args_add(&args, "--%s.steps=%" PRIu64, f->job->name,
-		       steps_without(f->job));
+	probe_args_add(&args, "--%s.steps=%" PRIu64, f->job->name, steps_without(f->job));
 	if (rc == 0)
 		rc = probe_run(&run, f->ask, &args, &err);
-	const struct job_result *r =
-		rc == 0 ? find_result(f, run.result) : NULL;
+	const struct job_result *r = rc == 0 ? find_result(f, run.result) : NULL;
 	if (r && !run.interrupted)
 		f->without_storage = r->ml.au_percent;
 	f->interrupted |= run.interrupted;
@@ -47,9 +43,8 @@ static void try_without_storage(struct find_max *f)
 
 static const char *known_limit(const char *verdict)
 {
-	static const char *const names[] = { "storage", "network", "host",
-					     "memory",  "compute", "errors",
-					     "cache",   "unclear" };
+	static const char *const names[] = { "storage", "network", "host",  "memory",
+					     "compute", "errors",  "cache", "unclear" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strcmp(verdict, names[i]) == 0)
@@ -57,8 +52,7 @@ static const char *known_limit(const char *verdict)
 	return NULL;
 }
 
-static const struct metrics_probe *last_probe_of(const struct find_max *f,
-						 uint64_t value)
+static const struct metrics_probe *last_probe_of(const struct find_max *f, uint64_t value)
 {
 	for (size_t i = f->probe_count; i-- > 0;)
 		if (f->probes[i].value == value)
@@ -78,14 +72,11 @@ void find_limit(struct find_max *f)
 	}
 	const struct metrics_probe *p = last_probe_of(f, a->limited_by);
 	f->limit = p && !p->possible ? "not possible"
-		   : p && find_is_hidden(f, p) &&
-				   strcmp(p->verdict, "compute") == 0
-			   ? "storage"
+		   : p && find_is_hidden(f, p) && strcmp(p->verdict, "compute") == 0 ? "storage"
 		   : p ? known_limit(p->verdict)
 		       : NULL;
 	bool moves_nothing = verdict_without_storage(f->job);
-	if (f->is_min || !p || !p->possible || p->too_many_errors ||
-	    isnan(au) || f->interrupted ||
+	if (f->is_min || !p || !p->possible || p->too_many_errors || isnan(au) || f->interrupted ||
 	    (moves_nothing && !verdict_is_model(f->job)))
 		return;
 	try_without_storage(f);
@@ -94,7 +85,7 @@ void find_limit(struct find_max *f)
 	else if (moves_nothing && !isnan(f->without_storage))
 		f->limit = "storage";
 	/* Others kept its CPUs busy: that may be in the way, or storage. */
-	else if (f->limit && !strcmp(f->limit, "host") &&
-		 !isnan(f->without_storage) && !f->missed.is_at_ceiling)
+	else if (f->limit && !strcmp(f->limit, "host") && !isnan(f->without_storage) &&
+		 !f->missed.is_at_ceiling)
 		f->limit = "unclear";
 }

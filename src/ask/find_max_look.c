@@ -9,8 +9,7 @@
 #include "ask/figure.h"
 #include "job/workload.h"
 
-const struct job_result *find_result(const struct find_max *f,
-				     const struct run_result *r)
+const struct job_result *find_result(const struct find_max *f, const struct run_result *r)
 {
 	for (size_t i = 0; i < r->job_count; i++)
 		if (strcmp(r->jobs[i].job->name, f->job->name) == 0)
@@ -25,14 +24,12 @@ uint64_t find_shown(const struct find_max *f, uint64_t number)
 
 void find_put_shown(struct buf *out, const struct find_max *f, uint64_t number)
 {
-	buf_addf(out, "%" PRIu64 "%s", find_shown(f, number),
-		 f->is_min ? "%" : "");
+	buf_addf(out, "%" PRIu64 "%s", find_shown(f, number), f->is_min ? "%" : "");
 }
 
 bool find_is_au(const struct requirement *q)
 {
-	return strcmp(q->metric, "au") == 0 ||
-	       strcmp(q->metric, "au_percent") == 0;
+	return strcmp(q->metric, "au") == 0 || strcmp(q->metric, "au_percent") == 0;
 }
 
 double find_au_limit(const struct find_max *f)
@@ -89,8 +86,7 @@ const char *find_figure_text(char *out, const struct requirement *q, double v)
 	if (isnan(v))
 		snprintf(out, FIND_FIGURE_BYTES, "-");
 	else if (find_is_time(q))
-		snprintf(out, FIND_FIGURE_BYTES, "%s ms",
-			 units_human_ms(text, v));
+		snprintf(out, FIND_FIGURE_BYTES, "%s ms", units_human_ms(text, v));
 	else if (is_rate(q)) {
 		const struct rate_unit unit = show_rate_unit(v);
 

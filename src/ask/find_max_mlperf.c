@@ -16,8 +16,7 @@ static struct mlperf_need need_of(const struct find_max *f, uint64_t n)
 	struct job j = *f->job;
 
 	j.accelerators = n;
-	mlperf_need(&need, &j, (double)f->samples_per_file,
-		    dist_mean(&j.sample_size), 1, 0);
+	mlperf_need(&need, &j, (double)f->samples_per_file, dist_mean(&j.sample_size), 1, 0);
 	return need;
 }
 
@@ -37,8 +36,8 @@ void find_text_mlperf(struct buf *out, const struct find_max *f)
 {
 	char files[UNITS_TEXT_BYTES];
 
-	if (!mlperf_find_any(f->job) || !find_counts_accelerators(f) ||
-	    !f->files || verdict_without_storage(f->job))
+	if (!mlperf_find_any(f->job) || !find_counts_accelerators(f) || !f->files ||
+	    verdict_without_storage(f->job))
 		return;
 	uint64_t n = most_valid(f);
 	uint64_t found = f->answer.value ? f->answer.value : 1;
@@ -50,12 +49,11 @@ void find_text_mlperf(struct buf *out, const struct find_max *f)
 			 n, n == 1 ? "" : "s", files, MLPERF_STEPS);
 	else
 		buf_addf(out,
-			 "not valid for MLPerf Storage with these %s files: an "
-			 "epoch needs %d steps\n",
+			 "not valid for MLPerf Storage with these %s files: an epoch needs %d "
+			 "steps\n",
 			 files, MLPERF_STEPS);
 	if (found > n)
 		buf_addf(out, "  %" PRIu64 " accelerator%s %s files\n", found,
 			 found == 1 ? " takes" : "s take",
-			 units_human_count(files,
-					   (uint64_t)need_of(f, found).files));
+			 units_human_count(files, (uint64_t)need_of(f, found).files));
 }

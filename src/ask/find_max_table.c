@@ -54,8 +54,7 @@ static bool has_column(const struct find_max *f, unsigned i)
 {
 	const struct requirement *q = &f->required[i];
 
-	return !find_trains(f) ||
-	       (!find_is_au(q) && strcmp(q->metric, "stall_ns.p99") != 0);
+	return !find_trains(f) || (!find_is_au(q) && strcmp(q->metric, "stall_ns.p99") != 0);
 }
 
 static void put_columns(struct buf *out, const struct find_max *f)
@@ -79,8 +78,7 @@ static void put_rate(struct buf *out, const struct find_max *f, double rate)
 	if (isnan(rate))
 		buf_addf(out, " %6s", "-");
 	else
-		buf_addf(out, " %6.*f",
-			 show_rate_decimals(&f->unit, rate / f->unit.bytes),
+		buf_addf(out, " %6.*f", show_rate_decimals(&f->unit, rate / f->unit.bytes),
 			 rate / f->unit.bytes);
 }
 
@@ -107,8 +105,7 @@ static bool put_verdict(struct buf *out, const struct metrics_probe *p)
 }
 
 /* The first part of the requirement that was missed; NULL: each was met. */
-static const struct requirement *missed(const struct find_max *f,
-					const struct metrics_probe *p)
+static const struct requirement *missed(const struct find_max *f, const struct metrics_probe *p)
 {
 	for (unsigned i = 0; i < f->required_count; i++)
 		if (!require_holds(&f->required[i], p->figures[i]))
@@ -117,16 +114,13 @@ static const struct requirement *missed(const struct find_max *f,
 }
 
 /* Why a run holds nothing: what limits its AU, or what else was missed. */
-static void put_why(struct buf *out, const struct find_max *f,
-		    const struct metrics_probe *p)
+static void put_why(struct buf *out, const struct find_max *f, const struct metrics_probe *p)
 {
 	const struct requirement *q = missed(f, p);
 
 	if (!p->too_many_errors && find_is_hidden(f, p))
-		buf_addf(out, "reads reach %.0f%% of need, ",
-			 p->supply_percent);
-	/* Beside a model a busy host is a hint; that it is not the limit is
-	 * measured. */
+		buf_addf(out, "reads reach %.0f%% of need, ", p->supply_percent);
+	/* Beside a model a busy host is a hint; that it is not the limit is measured. */
 	bool is_hint = verdict_is_model(f->job) && !strcmp(p->verdict, "host");
 	bool is_of_au = !q || p->too_many_errors || find_is_au(q);
 	if (is_of_au && !is_hint && put_verdict(out, p))
@@ -139,8 +133,7 @@ static void put_why(struct buf *out, const struct find_max *f,
 	}
 }
 
-static void put_row(struct buf *out, const struct find_max *f,
-		    const struct metrics_probe *p)
+static void put_row(struct buf *out, const struct find_max *f, const struct metrics_probe *p)
 {
 	char figure[FIND_FIGURE_BYTES];
 	struct buf why = { 0 };
@@ -150,8 +143,7 @@ static void put_row(struct buf *out, const struct find_max *f,
 	for (unsigned i = 0; i < f->required_count; i++)
 		if (has_column(f, i))
 			buf_addf(out, "  %*s", metric_width(&f->required[i]),
-				 find_figure_text(figure, &f->required[i],
-						  p->figures[i]));
+				 find_figure_text(figure, &f->required[i], p->figures[i]));
 	if (job_work(f->job)->is_open_ended)
 		put_rate(out, f, p->sample_bytes_per_sec);
 	if (find_trains(f))
@@ -197,8 +189,8 @@ static void choose_unit(struct find_max *f, const struct metrics_probe *p)
 
 void find_put_question(struct buf *out, const struct find_max *f)
 {
-	buf_addf(out, "%s: %s %s with ", f->job->name,
-		 f->is_min ? "least" : "most", f->option->name);
+	buf_addf(out, "%s: %s %s with ", f->job->name, f->is_min ? "least" : "most",
+		 f->option->name);
 	put_requirement(out, f);
 }
 
@@ -226,14 +218,12 @@ void find_text_probe(struct find_max *f, const struct metrics_probe *p)
 		return;
 	snprintf(number, sizeof(number), "%zu", f->probe_count);
 	find_put_shown(&value, f, p->value);
-	buf_addf(&line, "%5s %*s", p->full ? "full" : number, option_width(f),
-		 buf_str(&value));
+	buf_addf(&line, "%5s %*s", p->full ? "full" : number, option_width(f), buf_str(&value));
 	buf_fini(&value);
 	if (p->possible)
 		put_row(&line, f, p);
 	else
-		buf_addf(&line, "  %s: %s",
-			 f->err.code ? "failed" : "not possible", p->error);
+		buf_addf(&line, "  %s: %s", f->err.code ? "failed" : "not possible", p->error);
 	print_line(f->table, &line);
 	buf_fini(&line);
 }

@@ -37,8 +37,7 @@ static void put_value(struct buf *out, const struct find_max *f, uint64_t n)
 		put_option(out, f, n);
 }
 
-static void put_figure(struct buf *out, const struct find_max *f,
-		       const struct metrics_probe *p)
+static void put_figure(struct buf *out, const struct find_max *f, const struct metrics_probe *p)
 {
 	char rate[UNITS_TEXT_BYTES], text[FIND_FIGURE_BYTES];
 
@@ -48,20 +47,16 @@ static void put_figure(struct buf *out, const struct find_max *f,
 		if (i)
 			buf_add(out, ", ");
 		if (find_is_au(q))
-			buf_addf(out, "%s AU",
-				 find_au_text(text, p->figures[i]));
+			buf_addf(out, "%s AU", find_au_text(text, p->figures[i]));
 		else
-			buf_addf(out, "%s %s", q->metric,
-				 find_figure_text(text, q, p->figures[i]));
+			buf_addf(out, "%s %s", q->metric, find_figure_text(text, q, p->figures[i]));
 	}
 	if (!isnan(p->sample_bytes_per_sec))
-		buf_addf(out, ", %s",
-			 show_rate(rate, &f->unit, p->sample_bytes_per_sec));
+		buf_addf(out, ", %s", show_rate(rate, &f->unit, p->sample_bytes_per_sec));
 }
 
 /* Of the runs of a value the last one of the longest kind. */
-static const struct metrics_probe *probe_of(const struct find_max *f,
-					    uint64_t value)
+static const struct metrics_probe *probe_of(const struct find_max *f, uint64_t value)
 {
 	const struct metrics_probe *found = NULL;
 
@@ -78,14 +73,10 @@ static const char *ordinal(uint64_t n)
 {
 	if (n / 10 % 10 == 1)
 		return "th";
-	return n % 10 == 1   ? "st"
-	       : n % 10 == 2 ? "nd"
-	       : n % 10 == 3 ? "rd"
-			     : "th";
+	return n % 10 == 1 ? "st" : n % 10 == 2 ? "nd" : n % 10 == 3 ? "rd" : "th";
 }
 
-static void put_neighbour(struct buf *out, const struct find_max *f,
-			  uint64_t value)
+static void put_neighbour(struct buf *out, const struct find_max *f, uint64_t value)
 {
 	char au[UNITS_TEXT_BYTES];
 	const struct metrics_probe *p = probe_of(f, value);
@@ -105,8 +96,7 @@ static void put_neighbour(struct buf *out, const struct find_max *f,
 	if (f->required_count == 1 && find_is_au(&f->required[0])) {
 		buf_addf(out, "reached %s", find_au_text(au, p->au_percent));
 		if (find_is_hidden(f, p))
-			buf_addf(out, ", but read threads bring only %.0f%%",
-				 p->supply_percent);
+			buf_addf(out, ", but read threads bring only %.0f%%", p->supply_percent);
 		return;
 	}
 	buf_add(out, "had ");
@@ -121,18 +111,15 @@ static void put_hidden(struct buf *out, const struct find_max *f)
 	if (!p || !find_is_hidden(f, p))
 		return;
 	buf_addf(out,
-		 "epochs are short: most of one is read before its first "
-		 "step, which AU leaves out. Read threads that never idle "
-		 "would bring %.0f%% of what ",
+		 "epochs are short: most of one is read before its first step, which AU leaves "
+		 "out. Read threads that never idle would bring %.0f%% of what ",
 		 p->supply_percent);
 	put_value(out, f, p->value);
 	buf_addf(out, " need; %s makes epochs longer",
-		 find_makes_files(f) ? "num_files="
-				     : "a directory with more files");
+		 find_makes_files(f) ? "num_files=" : "a directory with more files");
 }
 
-static void put_known(struct buf *out, const struct find_max *f,
-		      const char *before)
+static void put_known(struct buf *out, const struct find_max *f, const char *before)
 {
 	const struct search_answer *a = &f->answer;
 	const struct metrics_probe *p = probe_of(f, a->value);
@@ -152,8 +139,7 @@ static void put_known(struct buf *out, const struct find_max *f,
 static void put_unsure(struct buf *out, const struct find_max *f)
 {
 	const struct search_answer *a = &f->answer;
-	const struct search_trial *t =
-		search_find(&f->search, a->at_most, true);
+	const struct search_trial *t = search_find(&f->search, a->at_most, true);
 	char noise[UNITS_TEXT_BYTES];
 	const char *word = a->at_most > a->value + 1 ? "to" : "or";
 
@@ -182,8 +168,8 @@ static void put_unsure(struct buf *out, const struct find_max *f)
 }
 
 /* "One needs 2.66 GiB/s for 90%, storage gave 2.11" */
-static void put_need(struct buf *out, const struct find_max *f,
-		     const struct find_side *s, const char *verb)
+static void put_need(struct buf *out, const struct find_max *f, const struct find_side *s,
+		     const char *verb)
 {
 	char need[UNITS_TEXT_BYTES];
 	double au = find_au_limit(f);
@@ -191,8 +177,7 @@ static void put_need(struct buf *out, const struct find_max *f,
 	if (isnan(au) || !(s->demand_bytes_per_sec > 0))
 		return;
 	buf_addf(out, "%s %s for %g%%", verb,
-		 show_rate(need, &f->unit, s->demand_bytes_per_sec * au / 100),
-		 au);
+		 show_rate(need, &f->unit, s->demand_bytes_per_sec * au / 100), au);
 }
 
 /* "storage feeds 0.34 h100 at 90% AU" */
@@ -201,9 +186,8 @@ static void put_fraction(struct buf *out, const struct find_max *f)
 	const char *name = f->job->accelerator;
 
 	buf_addf(out, "none: %s feeds %.2g %s at %g%% AU",
-		 verdict_is_model(f->job) ? "the modelled storage" : "storage",
-		 f->fraction, name ? name : "of one accelerator",
-		 find_au_limit(f));
+		 verdict_is_model(f->job) ? "the modelled storage" : "storage", f->fraction,
+		 name ? name : "of one accelerator", find_au_limit(f));
 }
 
 static void put_none(struct buf *out, const struct find_max *f)
@@ -225,17 +209,15 @@ static void put_none(struct buf *out, const struct find_max *f)
 	buf_add(out, p->possible ? " gave " : " could not run");
 	put_figure(out, f, p);
 	if (find_is_hidden(f, p))
-		buf_addf(out, ", but read threads bring only %.0f%%",
-			 p->supply_percent);
+		buf_addf(out, ", but read threads bring only %.0f%%", p->supply_percent);
 	if (f->is_min && !(f->job->cache_warm > 0))
-		buf_add(out, ". The first epoch counts, in which a tier fills; "
-			     "cache_warm=100% does that before");
+		buf_add(out, ". The first epoch counts, in which a tier fills; cache_warm=100% "
+			     "does that before");
 	if (find_counts_accelerators(f) && s->demand_bytes_per_sec > 0 &&
 	    !isnan(find_au_limit(f))) {
 		buf_add(out, s->value == 1 ? ". One" : ". They");
 		put_need(out, f, s, s->value == 1 ? " needs" : " need");
-		buf_addf(out, ", got %s",
-			 show_rate(rate, &f->unit, s->bytes_per_sec));
+		buf_addf(out, ", got %s", show_rate(rate, &f->unit, s->bytes_per_sec));
 	}
 }
 
@@ -244,8 +226,8 @@ static bool is_limit(const struct find_max *f, const char *name)
 	return f->limit && strcmp(f->limit, name) == 0;
 }
 
-/* Is what ended the search what was asked for? A plain job has no word for it,
- * and what came from memory is told apart. */
+/* Is what ended the search what was asked for? A plain job has no word for it, and what came from
+ * memory is told apart. */
 static bool is_of_storage(const struct find_max *f)
 {
 	return !f->limit || is_limit(f, "storage") || is_limit(f, "memory");
@@ -270,8 +252,7 @@ static void find_max_text_put_answer(struct buf *out, const struct find_max *f)
 		put_known(out, f, at_least(f));
 	else if (is_limit(f, "host"))
 		put_known(out, f,
-			  "not reached: the host, not the storage, is the "
-			  "limit. At least ");
+			  "not reached: the host, not the storage, is the limit. At least ");
 	else
 		put_known(out, f, is_of_storage(f) ? "" : at_least(f));
 }
@@ -284,9 +265,8 @@ static void put_storage_limit(struct buf *out, const struct find_max *f)
 	double most = f->delivered_bytes_per_sec;
 	double need = s->demand_bytes_per_sec * find_au_limit(f) / 100;
 
-	buf_add(out, verdict_without_storage(f->job)
-			     ? "the storage that ioengine=null plays"
-			     : "storage");
+	buf_add(out, verdict_without_storage(f->job) ? "the storage that ioengine=null plays"
+						     : "storage");
 	if (isnan(most))
 		return;
 	buf_addf(out, ", at about %s", show_rate(rate, &f->unit, most));
@@ -305,21 +285,18 @@ static void put_files(struct buf *out, const struct find_max *f)
 
 	buf_add(out, "not found: ");
 	put_value(out, f, next);
-	buf_addf(out,
-		 " take%s %s files for %s step%s an epoch, and there "
-		 "%s %s; %s%s",
+	buf_addf(out, " take%s %s files for %s step%s an epoch, and there %s %s; %s%s",
 		 find_counts_accelerators(f) && next > 1 ? "" : "s",
 		 units_human_count(files, (uint64_t)find_files_needed(f, next)),
-		 steps == 1 ? "one" : "two", steps == 1 ? "" : "s",
-		 f->files == 1 ? "is" : "are",
+		 steps == 1 ? "one" : "two", steps == 1 ? "" : "s", f->files == 1 ? "is" : "are",
 		 units_human_count(present, f->files),
 		 advice_more_files(f->job, find_makes_files(f)),
 		 f->job->scale < 100 ? " or a larger scale" : "");
 }
 
 /* "not found: the run of 8 failed" */
-static void put_of(struct buf *out, const struct find_max *f,
-		   const char *before, uint64_t number, const char *behind)
+static void put_of(struct buf *out, const struct find_max *f, const char *before, uint64_t number,
+		   const char *behind)
 {
 	buf_add(out, before);
 	find_put_shown(out, f, number);
@@ -330,22 +307,20 @@ static void put_of(struct buf *out, const struct find_max *f,
 static void put_end(struct buf *out, const struct find_max *f)
 {
 	put_of(out, f, "not found: ", f->search.most,
-	       f->is_min ? " is the least that is tried of "
-			 : " is the most that ");
+	       f->is_min ? " is the least that is tried of " : " is the most that ");
 	buf_addf(out, "%s%s", f->option->name, f->is_min ? "" : " can be");
 }
 
 static void put_limit(struct buf *out, const struct find_max *f)
 {
 	const struct search_answer *a = &f->answer;
-	const struct metrics_probe *p =
-		a->is_limited ? probe_of(f, a->limited_by) : NULL;
+	const struct metrics_probe *p = a->is_limited ? probe_of(f, a->limited_by) : NULL;
 
 	if (f->interrupted)
 		buf_add(out, "not found: the search was interrupted");
 	else if (f->err.code)
-		put_of(out, f, "not found: the run of ",
-		       f->probes[f->probe_count - 1].value, " failed");
+		put_of(out, f, "not found: the run of ", f->probes[f->probe_count - 1].value,
+		       " failed");
 	else if (is_limit(f, "not possible"))
 		put_of(out, f, "", a->limited_by, " is not possible: ");
 	else if (is_limit(f, "files"))
@@ -355,8 +330,7 @@ static void put_limit(struct buf *out, const struct find_max *f)
 	else if (is_limit(f, "storage"))
 		put_storage_limit(out, f);
 	else if (is_limit(f, "host"))
-		buf_add(out, "this host; what storage could feed was not "
-			     "found");
+		buf_add(out, "this host; what storage could feed was not found");
 	else if (f->limit && f->missed.headline)
 		buf_addf(out, "%s: %s", f->limit, f->missed.headline);
 	if (p && !f->interrupted && !f->err.code && is_limit(f, "not possible"))
@@ -373,9 +347,7 @@ static void put_host(struct buf *out, const struct find_max *f)
 		 is_limit(f, "host") ? "the limit" : "not the limit");
 	put_value(out, f, f->answer.limited_by);
 	buf_addf(out, " reach%s %s here",
-		 f->answer.limited_by == 1 || !find_counts_accelerators(f)
-			 ? "es"
-			 : "",
+		 f->answer.limited_by == 1 || !find_counts_accelerators(f) ? "es" : "",
 		 find_au_text(au, f->without_storage));
 }
 
@@ -400,21 +372,15 @@ static void put_sure(struct buf *out, const struct find_max *f)
 		buf_add(out, "no: not confirmed by full runs");
 		return;
 	}
-	buf_add(out, f->held.value && f->missed.value ? "each side confirmed "
-							"by a full run"
-						      : "confirmed by a full "
-							"run");
+	buf_add(out, f->held.value && f->missed.value ? "each side confirmed by a full run"
+						      : "confirmed by a full run");
 	if (find_trains(f) && s->epochs && !s->is_cut)
-		buf_addf(out, " of %" PRIu64 " epoch%s", s->epochs,
-			 s->epochs == 1 ? "" : "s");
+		buf_addf(out, " of %" PRIu64 " epoch%s", s->epochs, s->epochs == 1 ? "" : "s");
 	if (s->epochs > f->job->epochs && !f->job->time_based)
-		buf_addf(out, " (the job's %" PRIu64 " %s repeated)",
-			 f->job->epochs,
-			 f->job->epochs == 1 ? "is short and was"
-					     : "are short and were");
+		buf_addf(out, " (the job's %" PRIu64 " %s repeated)", f->job->epochs,
+			 f->job->epochs == 1 ? "is short and was" : "are short and were");
 	if (!isnan(s->epochs_differ))
-		buf_addf(out, "; epochs differ by %.1f points of AU",
-			 s->epochs_differ);
+		buf_addf(out, "; epochs differ by %.1f points of AU", s->epochs_differ);
 	if (!f->missed.is_cut)
 		return;
 	if (f->held.value)
@@ -431,8 +397,7 @@ static void put_beside(struct buf *out, const struct find_max *f)
 
 	for (size_t i = 0; i < 2; i++)
 		if (sides[i]->beside) {
-			put_of(out, f, out->len ? "; with " : "with ",
-			       sides[i]->value, ": ");
+			put_of(out, f, out->len ? "; with " : "with ", sides[i]->value, ": ");
 			buf_add(out, sides[i]->beside);
 		}
 }
@@ -448,24 +413,18 @@ static void find_max_text_put_memory(struct buf *out, const struct find_max *f)
 	if (isnan(s->memory_percent))
 		buf_add(out, s->headline);
 	else
-		buf_addf(out,
-			 "%s of the bytes came from this host's page cache; "
-			 "use %s%s%s",
+		buf_addf(out, "%s of the bytes came from this host's page cache; use %s%s%s",
 			 show_percent(percent, s->memory_percent),
-			 find_trains(f) && find_makes_files(f)
-				 ? "--dataset_ratio=5, "
-				 : "",
+			 find_trains(f) && find_makes_files(f) ? "--dataset_ratio=5, " : "",
 			 find_trains(f) ? "invalidate=epoch or " : "",
-			 advice_direct(f->job) ? "direct=1"
-					       : "a --memory_limit");
+			 advice_direct(f->job) ? "direct=1" : "a --memory_limit");
 }
 
 /* ---- the lines ---- */
 
 static void add_line(struct find_max *f, const char *label, char *text)
 {
-	f->lines =
-		mem_realloc(f->lines, (f->line_count + 1) * sizeof(*f->lines));
+	f->lines = mem_realloc(f->lines, (f->line_count + 1) * sizeof(*f->lines));
 	f->lines[f->line_count++] = (struct metrics_answer_line){ label, text };
 }
 

@@ -16,19 +16,19 @@
 
 /* ---- one by one ---- */
 
-static void merge_files_fold(struct result_doc *to,
-			     const struct result_doc *from, enum merge_how how)
+static void merge_files_fold(struct result_doc *to, const struct result_doc *from,
+			     enum merge_how how)
 {
 	for (size_t i = 0; i < to->run.job_count; i++)
-		merge_jobs(&to->run.jobs[i], &from->run.jobs[i], how,
-			   &json_store_memory, &to->store);
+		merge_jobs(&to->run.jobs[i], &from->run.jobs[i], how, &json_store_memory,
+			   &to->store);
 	to->run.interrupted |= from->run.interrupted;
 	if (!to->run.err.code)
 		to->run.err = from->run.err;
 }
 
-static int read_run(struct merge *m, const struct merge_run *run,
-		    struct result_doc *d, struct mlgen_err *err)
+static int read_run(struct merge *m, const struct merge_run *run, struct result_doc *d,
+		    struct mlgen_err *err)
 {
 	struct results_file f;
 
@@ -42,8 +42,7 @@ static int read_run(struct merge *m, const struct merge_run *run,
 }
 
 /* All runs of a turn; *next goes behind them. */
-static int read_turn(struct merge *m, size_t *next, struct result_doc *turn,
-		     struct mlgen_err *err)
+static int read_turn(struct merge *m, size_t *next, struct result_doc *turn, struct mlgen_err *err)
 {
 	struct merge_run *first = &m->runs[*next];
 	int rc = read_run(m, first, turn, err);
@@ -58,9 +57,7 @@ static int read_turn(struct merge *m, size_t *next, struct result_doc *turn,
 		rc = read_run(m, run, &one, err);
 		/* The file may have changed since it was looked at. */
 		if (rc == 0 && one.run.job_count != turn->run.job_count)
-			rc = mlgen_fail(err, -EINVAL,
-					"%s: was written anew meanwhile",
-					run->path);
+			rc = mlgen_fail(err, -EINVAL, "%s: was written anew meanwhile", run->path);
 		if (rc == 0) {
 			merge_note(m, run, &one.run);
 			merge_files_fold(turn, &one, MERGE_CLIENTS);
@@ -73,30 +70,25 @@ static int read_turn(struct merge *m, size_t *next, struct result_doc *turn,
 }
 
 /* Clients may have unlike shares of a turn; turns as a whole are repetitions. */
-static int check_repetition(const struct run_result *first,
-			    const struct run_result *turn, const char *path,
-			    struct mlgen_err *err)
+static int check_repetition(const struct run_result *first, const struct run_result *turn,
+			    const char *path, struct mlgen_err *err)
 {
 	if (turn->job_count != first->job_count)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: was written anew meanwhile", path);
+		return mlgen_fail(err, -EINVAL, "%s: was written anew meanwhile", path);
 	for (size_t i = 0; i < turn->job_count; i++) {
 		const struct workload *w = turn->jobs[i].work;
 
-		if (!job_result_ran(&turn->jobs[i]) ||
-		    !job_result_ran(&first->jobs[i]))
+		if (!job_result_ran(&turn->jobs[i]) || !job_result_ran(&first->jobs[i]))
 			continue;
 		uint64_t before = w->asked->workers(&first->jobs[i]);
 		uint64_t now = w->asked->workers(&turn->jobs[i]);
 		if (before != now)
-			return mlgen_fail(
-				err, -EINVAL,
-				"%s: job '%s' ran after the others, and with "
-				"%" PRIu64 " in place of %" PRIu64
-				" %s: no repetition; --compare puts them side "
-				"by side",
-				path, turn->jobs[i].job->name, now, before,
-				w->asked->worker);
+			return mlgen_fail(err, -EINVAL,
+					  "%s: job '%s' ran after the others, and with %" PRIu64
+					  " in place of %" PRIu64
+					  " %s: no repetition; --compare puts them side by side",
+					  path, turn->jobs[i].job->name, now, before,
+					  w->asked->worker);
 	}
 	return 0;
 }
@@ -112,8 +104,7 @@ static int read_turns(struct merge *m, struct mlgen_err *err)
 
 		rc = read_turn(m, &next, &turn, err);
 		if (rc == 0)
-			rc = check_repetition(&m->result.run, &turn.run, path,
-					      err);
+			rc = check_repetition(&m->result.run, &turn.run, path, err);
 		if (rc == 0)
 			merge_files_fold(&m->result, &turn, MERGE_TURNS);
 		result_fini(&turn);
@@ -125,11 +116,8 @@ static int check_request(const struct ask *a, struct mlgen_err *err)
 {
 	const struct settings *set = &a->set->settings;
 
-	if (set->output_format != OUTPUT_TEXT &&
-	    set->output_format != OUTPUT_JSON)
-		return mlgen_fail(err, -EINVAL,
-				  "output-format: merged results are text or "
-				  "json");
+	if (set->output_format != OUTPUT_TEXT && set->output_format != OUTPUT_JSON)
+		return mlgen_fail(err, -EINVAL, "output-format: merged results are text or json");
 	return set->require ? require_check(set->require, NULL, err) : 0;
 }
 
@@ -149,8 +137,7 @@ static int write_all(const struct merge *m)
 		merge_print(a->to, m, detail_of(set));
 	if (rc < 0)
 		return EXIT_FAILED;
-	bool is_missed = set->require &&
-			 require_check(set->require, &m->result.run, &err) != 0;
+	bool is_missed = set->require && require_check(set->require, &m->result.run, &err) != 0;
 	if (failed_in_any(&m->result.run))
 		return EXIT_FAILED;
 	return is_missed ? EXIT_MISSED : EXIT_RAN;

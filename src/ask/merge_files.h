@@ -16,7 +16,7 @@ struct merge_run {
 	uint64_t start_ms, end_ms; /* at least until then */
 	uint64_t turn;             /* from 1 */
 	uint64_t fingerprint;
-	uint64_t rank; /* of one job; UINT64_MAX = of a document */
+	uint64_t rank;                           /* of one job; UINT64_MAX = of a document */
 	double clock_offset_ns, clock_unsure_ns; /* NaN = unknown */
 	struct metrics_merged_job *jobs;         /* as the result's; owned */
 };
@@ -34,7 +34,7 @@ struct merge_job {
 
 struct merge {
 	const struct ask *ask;
-	bool is_one_job; /* of which each run is a process (merge_hosts.h) */
+	bool is_one_job;        /* of which each run is a process (merge_hosts.h) */
 	struct merge_run *runs; /* in the order of their starts */
 	size_t count;
 	uint64_t hosts, turns;
@@ -44,19 +44,16 @@ struct merge {
 	struct merge_job *jobs;   /* as its jobs */
 };
 
-/* Documents of unlike jobs, dry runs, merged reports, the same run twice and
- * turns of unlike numbers of runs are refused: -EINVAL with err. Fills runs,
- * hosts, turns. */
+/* Documents of unlike jobs, dry runs, merged reports, the same run twice and turns of unlike
+ * numbers of runs are refused: -EINVAL with err. Fills runs, hosts, turns. */
 int merge_look(struct merge *m, struct mlgen_err *err);
 
-/* Of a run, before it goes into others: what its jobs came to, and whether that
- * is the least or the most. */
-void merge_note(struct merge *m, struct merge_run *run,
-		const struct run_result *result);
-/* Fills *m with all that the report needs, from a document of merged runs whose
- * result is `result`, verdicts included. `of` may go then. */
-void merge_of_document(struct merge *m, const struct metrics_merged *of,
-		       struct run_result *result);
+/* Of a run, before it goes into others: what its jobs came to, and whether that is the least or the
+ * most. */
+void merge_note(struct merge *m, struct merge_run *run, const struct run_result *result);
+/* Fills *m with all that the report needs, from a document of merged runs whose result is `result`,
+ * verdicts included. `of` may go then. */
+void merge_of_document(struct merge *m, const struct metrics_merged *of, struct run_result *result);
 /* When all are noted. */
 void merge_mark_slowest(struct merge *m);
 /* Of one job: the verdict names the host that the others wait for. */

@@ -15,8 +15,7 @@
 
 /* ---- a result as bytes ---- */
 
-static char *write_document(const struct run_result *r,
-			    const struct jobset *set, size_t *bytes)
+static char *write_document(const struct run_result *r, const struct jobset *set, size_t *bytes)
 {
 	struct jobset json = *set;
 	char *text = NULL;
@@ -94,8 +93,7 @@ static const char *text(void *owner, const char *from)
 static const struct merge_memory of_run = { grow, take, text };
 
 /* The published windows are of all ranks already (epochs_check). */
-static void fold_job(struct merge *m, struct job_result *to,
-		     const struct job_result *from)
+static void fold_job(struct merge *m, struct job_result *to, const struct job_result *from)
 {
 	const struct mlperf_result windows = to->ml.mlperf;
 	const struct metric_list epochs = to->ml.mlperf_epochs;
@@ -105,8 +103,7 @@ static void fold_job(struct merge *m, struct job_result *to,
 	to->ml.mlperf_epochs = epochs;
 }
 
-static void fold(struct merge *m, const struct run_result *from,
-		 const char *host)
+static void fold(struct merge *m, const struct run_result *from, const char *host)
 {
 	struct run_result *to = m->run;
 
@@ -114,8 +111,7 @@ static void fold(struct merge *m, const struct run_result *from,
 		fold_job(m, &to->jobs[i], &from->jobs[i]);
 	to->interrupted |= from->interrupted;
 	if (!to->err.code && from->err.code)
-		mlgen_fail(&to->err, from->err.code, "%s: %s", host,
-			   from->err.text);
+		mlgen_fail(&to->err, from->err.code, "%s: %s", host, from->err.text);
 }
 
 /* ---- all of them ---- */
@@ -129,8 +125,7 @@ struct gathered {
 };
 
 /* False, and told: there is nothing of it that could be counted. */
-static bool read_rank(const struct gathered *g, unsigned rank,
-		      struct result_doc *d)
+static bool read_rank(const struct gathered *g, unsigned rank, struct result_doc *d)
 {
 	const char *host = hosts_name(g->hosts, rank);
 	struct mlgen_err err = { 0 };
@@ -140,9 +135,8 @@ static bool read_rank(const struct gathered *g, unsigned rank,
 
 	memset(d, 0, sizeof(*d));
 	if (!bytes || !n) {
-		log_warn("%s (rank %u): has sent no figures; the report is of "
-			 "the others",
-			 host, rank);
+		log_warn("%s (rank %u): has sent no figures; the report is of the others", host,
+			 rank);
 		return false;
 	}
 	if (results_open_text(&f, host, bytes, n, &err) == 0) {
@@ -150,20 +144,17 @@ static bool read_rank(const struct gathered *g, unsigned rank,
 		results_close(&f);
 	}
 	if (!err.code && d->run.job_count != g->m->run->job_count)
-		mlgen_fail(&err, -EINVAL,
-			   "it has come to %zu job records in place of %zu",
+		mlgen_fail(&err, -EINVAL, "it has come to %zu job records in place of %zu",
 			   d->run.job_count, g->m->run->job_count);
 	if (!err.code)
 		return true;
-	log_warn("%s (rank %u): its figures are left out: %s", host, rank,
-		 err.text);
+	log_warn("%s (rank %u): its figures are left out: %s", host, rank, err.text);
 	result_fini(d);
 	return false;
 }
 
 /* Before it goes into others. */
-static void note_rank(const struct gathered *g, unsigned rank,
-		      const struct run_result *result)
+static void note_rank(const struct gathered *g, unsigned rank, const struct run_result *result)
 {
 	size_t jobs = g->m->run->job_count;
 	struct once *host = &g->once[hosts_host_of(g->hosts, rank) * jobs];
@@ -179,8 +170,7 @@ static void put_once(const struct gathered *g)
 	size_t jobs = g->m->run->job_count;
 
 	for (size_t i = 0; i < jobs && g->m->count > g->m->hosts; i++) {
-		struct once t =
-			once_total(&g->once[i], hosts_count(g->hosts), jobs);
+		struct once t = once_total(&g->once[i], hosts_count(g->hosts), jobs);
 
 		once_put(&t, &g->m->run->jobs[i]);
 	}
@@ -205,27 +195,23 @@ static void fold_all(const struct gathered *g)
 	merge_name_hosts(m);
 }
 
-void merge_hosts(struct merge *m, struct hosts *h, struct run_result *own,
-		 const struct ask *a)
+void merge_hosts(struct merge *m, struct hosts *h, struct run_result *own, const struct ask *a)
 {
 	struct mlgen_err err = { 0 };
 	struct buf all = { 0 };
 	size_t bytes = 0;
 
-	*m = (struct merge){ .ask = a,
-			     .run = own,
-			     .is_one_job = true,
-			     .overlap_percent = (double)NAN };
+	*m = (struct merge){
+		.ask = a, .run = own, .is_one_job = true, .overlap_percent = (double)NAN
+	};
 	if (hosts_total(h) == 1)
 		return;
-	char *document =
-		hosts_rank(h) ? write_document(own, a->set, &bytes) : NULL;
+	char *document = hosts_rank(h) ? write_document(own, a->set, &bytes) : NULL;
 	int rc = hosts_gather(h, document, document ? bytes : 0, &all, &err);
 	free(document);
 	if (hosts_rank(h) == 0) {
 		const struct gathered g = { m, h, &all, a,
-					    mem_array(hosts_count(h) *
-							      own->job_count,
+					    mem_array(hosts_count(h) * own->job_count,
 						      sizeof(struct once)) };
 
 		if (rc < 0)

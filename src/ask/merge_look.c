@@ -13,12 +13,9 @@
 
 /* Where clients of one workload may differ: places, seeds, shares of it. */
 static const char *const free_options[] = {
-	"directory",      "checkpoint_directory",
-	"filename",       "randseed",
-	"accelerators",   "checkpoint_ranks",
-	"cpus_allowed",   "numa",
-	"numa_cpu_nodes", "startdelay",
-	"guess",          "percentile_list",
+	"directory",      "checkpoint_directory", "filename",     "randseed",
+	"accelerators",   "checkpoint_ranks",     "cpus_allowed", "numa",
+	"numa_cpu_nodes", "startdelay",           "guess",        "percentile_list",
 	"kb_base",        "write_iolog",
 };
 
@@ -38,8 +35,7 @@ static bool same_text(const char *a, const char *b)
 }
 
 /* "batch_size (7, 8), epochs (5, 1)", the first of them. */
-static void list_differences(struct buf *out, const struct record *a,
-			     const struct record *b)
+static void list_differences(struct buf *out, const struct record *a, const struct record *b)
 {
 	const struct record *const both[] = { a, b };
 	struct record_options at = { 0 };
@@ -55,13 +51,12 @@ static void list_differences(struct buf *out, const struct record *a,
 			buf_add(out, ", ...");
 			break;
 		}
-		buf_addf(out, "%s%s (%s, %s)", out->len ? ", " : "", option,
-			 x ? x : "-", y ? y : "-");
+		buf_addf(out, "%s%s (%s, %s)", out->len ? ", " : "", option, x ? x : "-",
+			 y ? y : "-");
 	}
 }
 
-static int check_job(const struct results_file *first,
-		     const struct results_file *doc, size_t i,
+static int check_job(const struct results_file *first, const struct results_file *doc, size_t i,
 		     struct mlgen_err *err)
 {
 	const struct record *a = &first->records[i], *b = &doc->records[i];
@@ -70,44 +65,39 @@ static int check_job(const struct results_file *first,
 	int rc = 0;
 
 	if (b->plan)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: is a dry run's: nothing was measured",
+		return mlgen_fail(err, -EINVAL, "%s: is a dry run's: nothing was measured",
 				  doc->path);
 	if (!same_text(name, other))
 		return mlgen_fail(err, -EINVAL,
-				  "%s: has job '%s' where %s has '%s'; only "
-				  "runs of the same jobs can be merged",
+				  "%s: has job '%s' where %s has '%s'; only runs of the same jobs "
+				  "can be merged",
 				  doc->path, other, first->path, name);
 	list_differences(&differences, a, b);
 	if (differences.len)
 		rc = mlgen_fail(err, -EINVAL,
-				"%s: job '%s' is another workload than that "
-				"of %s: %s; --compare puts them side by side",
-				doc->path, other, first->path,
-				buf_str(&differences));
+				"%s: job '%s' is another workload than that of %s: %s; --compare "
+				"puts them side by side",
+				doc->path, other, first->path, buf_str(&differences));
 	else if (record_kind(a) != record_kind(b))
-		rc = mlgen_fail(err, -EINVAL,
-				"%s: job '%s' did not run as far as in %s",
-				doc->path, other, first->path);
+		rc = mlgen_fail(err, -EINVAL, "%s: job '%s' did not run as far as in %s", doc->path,
+				other, first->path);
 	buf_fini(&differences);
 	return rc;
 }
 
-static int check_document(const struct results_file *first,
-			  const struct results_file *doc, struct mlgen_err *err)
+static int check_document(const struct results_file *first, const struct results_file *doc,
+			  struct mlgen_err *err)
 {
 	size_t n = doc->count;
 
 	if (doc->records[0].merged)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: is merged already; name the documents "
-				  "that it was made from",
+				  "%s: is merged already; name the documents that it was made from",
 				  doc->path);
 	if (n != first->count)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: number of job records: %zu, in %s: "
-				  "%zu; only runs of the same jobs can be "
-				  "merged",
+				  "%s: number of job records: %zu, in %s: %zu; only runs of the "
+				  "same jobs can be merged",
 				  doc->path, n, first->path, first->count);
 	for (size_t i = 0; i < n; i++)
 		if (check_job(first, doc, i, err) < 0)
@@ -115,15 +105,13 @@ static int check_document(const struct results_file *first,
 	const char *version = first->records[0].top->version;
 	const char *other = doc->records[0].top->version;
 	if (!same_text(version, other))
-		log_note("%s is of mlgen %s, %s of %s", doc->path, other,
-			 first->path, version);
+		log_note("%s is of mlgen %s, %s of %s", doc->path, other, first->path, version);
 	return 0;
 }
 
 /* ---- when? ---- */
 
-/* Groups of jobs follow each other. `elapsed`, all that older documents have, was
- * rounded up. */
+/* Groups of jobs follow each other. `elapsed`, all that older documents have, was rounded up. */
 static double group_ms(const struct results_file *doc, uint64_t group)
 {
 	double longest = 0;
@@ -133,10 +121,9 @@ static double group_ms(const struct results_file *doc, uint64_t group)
 
 		if (job->groupid != group)
 			continue;
-		longest = fmax(longest,
-			       job->elapsed_seconds > 0
-				       ? job->elapsed_seconds * 1e3
-				       : ((double)job->elapsed - 1) * 1e3);
+		longest =
+			fmax(longest, job->elapsed_seconds > 0 ? job->elapsed_seconds * 1e3
+							       : ((double)job->elapsed - 1) * 1e3);
 		longest = fmax(longest, (double)job->job_runtime_ms);
 	}
 	return longest;
@@ -158,8 +145,7 @@ static uint64_t least_ms(const struct results_file *doc)
 	return all < 1e15 ? (uint64_t)all : 0;
 }
 
-static int look_at(struct merge *m, size_t i, struct results_file *first,
-		   struct mlgen_err *err)
+static int look_at(struct merge *m, size_t i, struct results_file *first, struct mlgen_err *err)
 {
 	struct results_file own = { 0 };
 	struct results_file *doc = i ? &own : first;
@@ -218,21 +204,20 @@ static int check_doubles(struct merge *m, struct mlgen_err *err)
 	qsort(m->runs, m->count, sizeof(*m->runs), by_host);
 	for (size_t i = 1; i < m->count; i++)
 		if (by_host(&m->runs[i - 1], &m->runs[i]) == 0)
-			return mlgen_fail(err, -EINVAL,
-					  "%s: is the same run as %s, to the "
-					  "last figure; each counts once",
-					  m->runs[i].path, m->runs[i - 1].path);
+			return mlgen_fail(
+				err, -EINVAL,
+				"%s: is the same run as %s, to the last figure; each counts once",
+				m->runs[i].path, m->runs[i - 1].path);
 	m->hosts = 1;
 	for (size_t i = 1; i < m->count; i++)
-		m->hosts += strcmp(m->runs[i - 1].hostname,
-				   m->runs[i].hostname) != 0;
+		m->hosts += strcmp(m->runs[i - 1].hostname, m->runs[i].hostname) != 0;
 	return 0;
 }
 
 /* ---- side by side? ---- */
 
-static double overlap(uint64_t first_start, uint64_t last_start,
-		      uint64_t first_end, uint64_t last_end)
+static double overlap(uint64_t first_start, uint64_t last_start, uint64_t first_end,
+		      uint64_t last_end)
 {
 	double all = (double)(last_end - first_start);
 	double together = (double)first_end - (double)last_start;
@@ -258,9 +243,8 @@ static void find_turns(struct merge *m)
 				first_end = run->end_ms;
 			if (run->end_ms > last_end)
 				last_end = run->end_ms;
-			m->overlap_percent = fmin(m->overlap_percent,
-						  overlap(start, run->start_ms,
-							  first_end, last_end));
+			m->overlap_percent = fmin(m->overlap_percent, overlap(start, run->start_ms,
+									      first_end, last_end));
 		}
 		run->turn = m->turns;
 	}
@@ -282,13 +266,10 @@ static int check_turns(const struct merge *m, struct mlgen_err *err)
 		if (n != first)
 			return mlgen_fail(
 				err, -EINVAL,
-				"%s: %zu run%s together from here on, %zu from "
-				"%s on: neither clients of one run nor "
-				"repetitions; merge those that ran side by "
-				"side (clocks of the hosts must agree), or as "
-				"many each time",
-				run->path, n, n == 1 ? "" : "s", first,
-				m->runs[0].path);
+				"%s: %zu run%s together from here on, %zu from %s on: neither "
+				"clients of one run nor repetitions; merge those that ran side by "
+				"side (clocks of the hosts must agree), or as many each time",
+				run->path, n, n == 1 ? "" : "s", first, m->runs[0].path);
 	}
 	return 0;
 }

@@ -31,15 +31,12 @@ static void put_workers(struct buf *out, const struct job_result *r)
 
 	if (job_result_has_accelerators(r))
 		buf_addf(out, "%s%s", comma,
-			 show_accelerators(who, r->ml.accelerators,
-					   r->ml.accelerator));
+			 show_accelerators(who, r->ml.accelerators, r->ml.accelerator));
 	else if (r->work && r->work->is_plain && r->io.numjobs > 1)
-		buf_addf(out, "%s%s workers", comma,
-			 units_human_count(n, r->io.numjobs));
+		buf_addf(out, "%s%s workers", comma, units_human_count(n, r->io.numjobs));
 }
 
-static void put_of_whom(struct buf *out, const struct merge *m,
-			const struct job_result *r)
+static void put_of_whom(struct buf *out, const struct merge *m, const struct job_result *r)
 {
 	if (m->count == 1)
 		return;
@@ -52,16 +49,14 @@ static void put_of_whom(struct buf *out, const struct merge *m,
 }
 
 /* Behind the first line, or where it is full, and not the only one, below. */
-static void print_answer(FILE *to, const char *text, size_t len,
-			 const struct merge *m, const struct job_result *r,
-			 enum detail detail)
+static void print_answer(FILE *to, const char *text, size_t len, const struct merge *m,
+			 const struct job_result *r, enum detail detail)
 {
 	struct buf who = { 0 };
 
 	put_of_whom(&who, m, r);
 	fwrite(text, 1, len, to);
-	if (who.len &&
-	    (detail == DETAIL_FIRST || len + 6 + who.len <= wrap_columns()))
+	if (who.len && (detail == DETAIL_FIRST || len + 6 + who.len <= wrap_columns()))
 		fprintf(to, "      %s\n", buf_str(&who));
 	else if (who.len)
 		fprintf(to, "\n  %s\n", buf_str(&who));
@@ -80,15 +75,12 @@ static void put_when(struct buf *out, const struct merge *m)
 
 	units_human_count(hosts, m->hosts);
 	if (m->is_one_job)
-		buf_addf(out, "%zu processes on %s host%s, one job", m->count,
-			 hosts, s);
+		buf_addf(out, "%zu processes on %s host%s, one job", m->count, hosts, s);
 	else
-		buf_addf(out, "%zu runs on %s host%s, side by side", m->count,
-			 hosts, s);
+		buf_addf(out, "%zu runs on %s host%s, side by side", m->count, hosts, s);
 }
 
-static void put_how(struct buf *out, const struct merge *m,
-		    const struct job_result *r)
+static void put_how(struct buf *out, const struct merge *m, const struct job_result *r)
 {
 	char hosts[UNITS_TEXT_BYTES];
 	/* Of what did not run there is nothing to say. */
@@ -101,17 +93,15 @@ static void put_how(struct buf *out, const struct merge *m,
 		put_when(out, m);
 	else
 		buf_addf(out, "%zu runs on %s host%s, ", m->count,
-			 units_human_count(hosts, m->hosts),
-			 m->hosts == 1 ? "" : "s");
+			 units_human_count(hosts, m->hosts), m->hosts == 1 ? "" : "s");
 	if (m->turns == 1)
 		buf_addf(out, "%s%s", colon, sums);
 	else if (m->turns == m->count)
-		buf_add(out, "one after the other: rates are their mean, "
-			     "weighted by time");
+		buf_add(out, "one after the other: rates are their mean, weighted by time");
 	else
 		buf_addf(out,
-			 "in %" PRIu64 " turns, side by side in each%s%s, and "
-			 "the mean of the turns",
+			 "in %" PRIu64
+			 " turns, side by side in each%s%s, and the mean of the turns",
 			 m->turns, colon, sums);
 	if (job_result_has_accelerators(r))
 		buf_add(out, ", AU is the mean of the accelerators");
@@ -129,9 +119,8 @@ static void put_overlap(struct buf *out, const struct merge *m)
 {
 	if (m->overlap_percent < OVERLAP_PERCENT && is_long(m))
 		buf_addf(out,
-			 "; they ran all together for %.0f%% of the time "
-			 "only, so storage never had to deliver that sum "
-			 "for long",
+			 "; they ran all together for %.0f%% of the time only, so storage never "
+			 "had to deliver that sum for long",
 			 m->overlap_percent);
 }
 
@@ -145,33 +134,29 @@ static void put_spread(struct buf *out, const struct merge_job *j)
 	char least[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES];
 
 	if (au->most - au->least >= 0.1)
-		buf_addf(out, "AU %.1f%% (%s) to %.1f%% (%s)", au->least,
-			 au->least_of->name, au->most, au->most_of->name);
+		buf_addf(out, "AU %.1f%% (%s) to %.1f%% (%s)", au->least, au->least_of->name,
+			 au->most, au->most_of->name);
 	if (wait->most - wait->least >= 0.1)
-		buf_addf(out, "%shost barrier %.1f%% (%s) to %.1f%% (%s)",
-			 out->len ? "; " : "", wait->least,
-			 wait->least_of->name, wait->most, wait->most_of->name);
+		buf_addf(out, "%shost barrier %.1f%% (%s) to %.1f%% (%s)", out->len ? "; " : "",
+			 wait->least, wait->least_of->name, wait->most, wait->most_of->name);
 	if (isnan(rate->most))
 		return;
 	show_rate(least, &unit, rate->least);
 	show_rate(most, &unit, rate->most);
 	if (strcmp(least, most) != 0)
-		buf_addf(out, "%s%s (%s) to %s (%s)", out->len ? "; " : "",
-			 least, rate->least_of->name, most,
-			 rate->most_of->name);
+		buf_addf(out, "%s%s (%s) to %s (%s)", out->len ? "; " : "", least,
+			 rate->least_of->name, most, rate->most_of->name);
 }
 
 /* More would make a page of it; JSON has all. */
 #define SHOWN_RUNS 16
 
-static void put_figure(struct buf *out, int width, int decimals, double v,
-		       const char *sign)
+static void put_figure(struct buf *out, int width, int decimals, double v, const char *sign)
 {
 	if (isnan(v))
 		buf_addf(out, "%*s", width, "-");
 	else
-		buf_addf(out, "%*.*f%s", width - (int)strlen(sign), decimals, v,
-			 sign);
+		buf_addf(out, "%*.*f%s", width - (int)strlen(sign), decimals, v, sign);
 }
 
 /* Each process of one job. */
@@ -179,18 +164,16 @@ static void put_runs(struct buf *out, const struct merge *m, size_t job)
 {
 	double most = m->jobs[job].bytes_per_sec.most;
 	struct rate_unit unit = show_rate_unit(most);
-	int decimals =
-		isnan(most) ? 0 : show_rate_decimals(&unit, most / unit.bytes);
+	int decimals = isnan(most) ? 0 : show_rate_decimals(&unit, most / unit.bytes);
 
-	buf_addf(out, "%-18s%7s%10s%15s%14s%7s\n", "host", "AU", unit.name,
-		 "stall p99, ms", "host barrier", "CPU");
+	buf_addf(out, "%-18s%7s%10s%15s%14s%7s\n", "host", "AU", unit.name, "stall p99, ms",
+		 "host barrier", "CPU");
 	for (size_t i = 0; i < m->count; i++) {
 		const struct metrics_merged_job *j = &m->runs[i].jobs[job];
 
 		buf_addf(out, "%-18.18s", m->runs[i].name);
 		put_figure(out, 7, 1, j->au_percent, "%");
-		put_figure(out, 10, decimals, j->bytes_per_sec / unit.bytes,
-			   "");
+		put_figure(out, 10, decimals, j->bytes_per_sec / unit.bytes, "");
 		put_figure(out, 15, 3, j->stall_p99_ns / 1e6, "");
 		put_figure(out, 14, 1, j->host_barrier_percent, "%");
 		put_figure(out, 7, 1, j->cpu_percent, "%");
@@ -207,13 +190,11 @@ static void print_merged(FILE *to, const struct merge *m, size_t job)
 		return;
 	put_how(&text, m, &m->run->jobs[job]);
 	put_overlap(&text, m);
-	text_put(&out, m->is_one_job ? "hosts" : "merged", TEXT_EVIDENCE_INDENT,
-		 buf_str(&text));
+	text_put(&out, m->is_one_job ? "hosts" : "merged", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	buf_reset(&text);
 	put_spread(&text, j);
 	if (text.len)
-		text_put(&out, "least to most", TEXT_EVIDENCE_INDENT,
-			 buf_str(&text));
+		text_put(&out, "least to most", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	if (m->is_one_job && m->count <= SHOWN_RUNS) {
 		buf_addc(&out, '\n');
 		put_runs(&out, m, job);
@@ -237,8 +218,7 @@ static size_t records_of(const struct run_result *run, size_t first)
 	return n;
 }
 
-static void print_block(FILE *to, const struct merge *m, size_t first, size_t n,
-			enum detail detail)
+static void print_block(FILE *to, const struct merge *m, size_t first, size_t n, enum detail detail)
 {
 	struct run_result part = *m->run;
 	char *text = NULL;
@@ -288,8 +268,7 @@ int merge_print_json(FILE *to, const struct merge *m, const struct jobset *set)
 		.overlap_percent = m->overlap_percent,
 		.runs = { runs, m->count },
 	};
-	const struct json_extra extra = { "merged", metrics_merged_fields,
-					  &merged };
+	const struct json_extra extra = { "merged", metrics_merged_fields, &merged };
 
 	for (size_t i = 0; i < m->count; i++)
 		runs[i] = (struct metrics_merged_run){

@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "stat/hist.h"
 
-/* Hosts are told apart by so many points of accelerator time, or if one moves so
- * much more than another. */
+/* Hosts are told apart by so many points of accelerator time, or if one moves so much more than
+ * another. */
 #define SKEW_POINTS 1.0
 #define SKEW_RATIO 1.1
 
@@ -22,8 +22,7 @@ static void spread_init(struct merge_spread *s)
 	*s = (struct merge_spread){ .least = (double)NAN, .most = (double)NAN };
 }
 
-static void spread_add(struct merge_spread *s, double v,
-		       const struct merge_run *of)
+static void spread_add(struct merge_spread *s, double v, const struct merge_run *of)
 {
 	if (isnan(v))
 		return;
@@ -53,9 +52,8 @@ static double stall_p99_ns(const struct job_result *r)
 {
 	const struct hist *h = r->ml.stall_ns;
 
-	return job_result_has_accelerators(r) && h && h->count
-		       ? (double)hist_percentile(h, 99)
-		       : (double)NAN;
+	return job_result_has_accelerators(r) && h && h->count ? (double)hist_percentile(h, 99)
+							       : (double)NAN;
 }
 
 static struct metrics_merged_job came_to(const struct job_result *r)
@@ -64,15 +62,12 @@ static struct metrics_merged_job came_to(const struct job_result *r)
 
 	return (struct metrics_merged_job){
 		.jobname = r->job->name,
-		.au_percent = job_result_has_accelerators(r) ? r->ml.au_percent
-							     : (double)NAN,
-		.bytes_per_sec = has_run ? r->work->asked->bytes_per_sec(r)
-					 : (double)NAN,
+		.au_percent = job_result_has_accelerators(r) ? r->ml.au_percent : (double)NAN,
+		.bytes_per_sec = has_run ? r->work->asked->bytes_per_sec(r) : (double)NAN,
 		.stall_p99_ns = stall_p99_ns(r),
-		.host_barrier_percent =
-			job_result_has_accelerators(r)
-				? r->ml.time_percent.host_barrier
-				: (double)NAN,
+		.host_barrier_percent = job_result_has_accelerators(r)
+						? r->ml.time_percent.host_barrier
+						: (double)NAN,
 		.cpu_percent = has_run ? r->host.cpu_percent : (double)NAN,
 	};
 }
@@ -86,8 +81,7 @@ static void note_job(struct merge *m, struct merge_run *run, size_t i)
 	spread_add(&m->jobs[i].host_barrier, j->host_barrier_percent, run);
 }
 
-void merge_note(struct merge *m, struct merge_run *run,
-		const struct run_result *result)
+void merge_note(struct merge *m, struct merge_run *run, const struct run_result *result)
 {
 	size_t all = m->run->job_count;
 	/* Of fewer it is refused a moment later. */
@@ -112,38 +106,32 @@ static uint64_t longest_ms(const struct run_result *r)
 	return (uint64_t)most;
 }
 
-void merge_of_document(struct merge *m, const struct metrics_merged *of,
-		       struct run_result *result)
+void merge_of_document(struct merge *m, const struct metrics_merged *of, struct run_result *result)
 {
 	const struct metrics_merged_run *from = of->runs.items;
 
-	*m = (struct merge){
-		.run = result,
-		.is_one_job = of->runs.count && from[0].rank != UINT64_MAX,
-		.runs = mem_array(of->runs.count, sizeof(*m->runs)),
-		.hosts = of->hosts,
-		.turns = of->turns,
-		.overlap_percent = of->overlap_percent
-	};
+	*m = (struct merge){ .run = result,
+			     .is_one_job = of->runs.count && from[0].rank != UINT64_MAX,
+			     .runs = mem_array(of->runs.count, sizeof(*m->runs)),
+			     .hosts = of->hosts,
+			     .turns = of->turns,
+			     .overlap_percent = of->overlap_percent };
 	if (m->is_one_job)
 		result->host.other_hosts = of->hosts - 1;
 	start_jobs(m);
 	for (; m->count < of->runs.count; m->count++, from++) {
 		struct merge_run *run = &m->runs[m->count];
-		size_t n = from->jobs.count < result->job_count
-				   ? from->jobs.count
-				   : result->job_count;
+		size_t n =
+			from->jobs.count < result->job_count ? from->jobs.count : result->job_count;
 
 		*run = (struct merge_run){
 			.name = mem_strdup(from->file ? from->file : "?"),
-			.hostname = mem_strdup(from->hostname ? from->hostname
-							      : "?"),
+			.hostname = mem_strdup(from->hostname ? from->hostname : "?"),
 			.start_ms = from->timestamp_ms,
 			.end_ms = from->timestamp_ms + longest_ms(result),
 			.turn = from->turn,
 			.rank = from->rank,
-			.jobs = mem_array(result->job_count,
-					  sizeof(*run->jobs)),
+			.jobs = mem_array(result->job_count, sizeof(*run->jobs)),
 		};
 		memcpy(run->jobs, from->jobs.items, n * sizeof(*run->jobs));
 		for (size_t i = 0; i < n; i++)
@@ -178,8 +166,7 @@ void merge_mark_slowest(struct merge *m)
 	for (size_t i = 0; i < m->run->job_count; i++)
 		for (size_t k = 0; k < m->count; k++) {
 			assert(m->runs[k].jobs);
-			m->runs[k].jobs[i].is_slowest =
-				slowest_of(&m->jobs[i]) == &m->runs[k];
+			m->runs[k].jobs[i].is_slowest = slowest_of(&m->jobs[i]) == &m->runs[k];
 		}
 }
 
@@ -192,26 +179,20 @@ static void put_slowest(struct buf *out, const struct merge_job *j)
 
 	if (waited_for(j))
 		buf_addf(out,
-			 "all wait for %s: %.1f%% of accelerator time on %s "
-			 "goes into that, and %.1f%% there",
-			 wait->least_of->name, wait->most, wait->most_of->name,
-			 wait->least);
+			 "all wait for %s: %.1f%% of accelerator time on %s goes into that, and "
+			 "%.1f%% there",
+			 wait->least_of->name, wait->most, wait->most_of->name, wait->least);
 	else if (au->least_of && au->most - au->least >= SKEW_POINTS)
-		buf_addf(out, "the slowest is %s: AU %.1f%%, and %.1f%% on %s",
-			 au->least_of->name, au->least, au->most,
-			 au->most_of->name);
-	else if (isnan(au->most) && rate->least_of &&
-		 rate->least * SKEW_RATIO < rate->most)
-		buf_addf(out,
-			 "the slowest is %s, which moved %.0f%% of what %s did",
-			 rate->least_of->name, 100 * rate->least / rate->most,
-			 rate->most_of->name);
+		buf_addf(out, "the slowest is %s: AU %.1f%%, and %.1f%% on %s", au->least_of->name,
+			 au->least, au->most, au->most_of->name);
+	else if (isnan(au->most) && rate->least_of && rate->least * SKEW_RATIO < rate->most)
+		buf_addf(out, "the slowest is %s, which moved %.0f%% of what %s did",
+			 rate->least_of->name, 100 * rate->least / rate->most, rate->most_of->name);
 }
 
 void merge_tell_slowest(const struct merge *m)
 {
-	for (size_t i = 0;
-	     m->is_one_job && m->count > 1 && i < m->run->job_count; i++) {
+	for (size_t i = 0; m->is_one_job && m->count > 1 && i < m->run->job_count; i++) {
 		struct verdict_result *v = &m->run->jobs[i].verdict;
 		struct buf text = { 0 };
 
@@ -226,8 +207,8 @@ void merge_tell_slowest(const struct merge *m)
 	}
 }
 
-/* CPUs and memory stay those of one host: that is what a dataset is compared
- * with. What disks of several hosts did has no meaning together. */
+/* CPUs and memory stay those of one host: that is what a dataset is compared with. What disks of
+ * several hosts did has no meaning together. */
 void merge_name_hosts(struct merge *m)
 {
 	struct host *h = &m->run->host;
@@ -239,9 +220,8 @@ void merge_name_hosts(struct merge *m)
 	if (m->count > 1 && !m->is_one_job)
 		h->command[0] = '\0';
 	if (m->hosts > 1)
-		snprintf(h->hostname, sizeof(h->hostname),
-			 "%.30s and %" PRIu64 " other%s", m->runs[0].hostname,
-			 m->hosts - 1, m->hosts == 2 ? "" : "s");
+		snprintf(h->hostname, sizeof(h->hostname), "%.30s and %" PRIu64 " other%s",
+			 m->runs[0].hostname, m->hosts - 1, m->hosts == 2 ? "" : "s");
 }
 
 void merge_fini(struct merge *m)

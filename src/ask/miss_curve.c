@@ -80,8 +80,7 @@ static void put_rows(FILE *to, const struct miss_curve *m, bool is_au)
 			units_human_bytes(bytes, (double)points[s].size_bytes));
 		for (size_t i = s; i < m->points.count; i += MISS_CURVE_SIZES)
 			fprintf(to, is_au ? "%*.1f" : "%*.4f", COLUMN,
-				is_au ? points[i].au_percent
-				      : points[i].hit_ratio);
+				is_au ? points[i].au_percent : points[i].hit_ratio);
 		fputc('\n', to);
 	}
 }
@@ -93,14 +92,13 @@ static void put_au(FILE *to, const struct miss_curve *m, const struct job *j)
 
 	if (isnan(points[0].au_percent)) {
 		if (!isnan(m->miss_ns))
-			fprintf(to, "  no AU: what a hit takes is not known; "
-				    "name a result of a run with a cache, or "
-				    "set cache_latency\n");
+			fprintf(to, "  no AU: what a hit takes is not known; name a result of a "
+				    "run with a cache, or set cache_latency\n");
 		return;
 	}
 	fprintf(to,
-		"AU in percent, where a hit takes %s and a miss %s, with "
-		"%" PRIu64 " read threads an accelerator\n",
+		"AU in percent, where a hit takes %s and a miss %s, with %" PRIu64
+		" read threads an accelerator\n",
 		units_human_time(hit, (uint64_t)m->hit_ns),
 		units_human_time(miss, (uint64_t)m->miss_ns), job_readers(j));
 	put_rows(to, m, true);
@@ -113,8 +111,7 @@ static void fill_left_out(struct miss_curve *m, const struct job *j)
 		const char *name;
 		bool is_set;
 	} options[] = {
-		{ "cache_substitute",
-		  j->cache_substitute != CACHE_SUBSTITUTE_NONE },
+		{ "cache_substitute", j->cache_substitute != CACHE_SUBSTITUTE_NONE },
 		{ "cache_hits_first", j->cache_hits_first },
 		{ "cache_prefetch", j->cache_prefetch > 0 },
 		{ "cache_warm", j->cache_warm > 0 },
@@ -123,8 +120,7 @@ static void fill_left_out(struct miss_curve *m, const struct job *j)
 
 	for (size_t i = 0; i < ARRAY_LEN(options); i++)
 		if (options[i].is_set)
-			buf_addf(&text, "%s%s", text.len ? ", " : "",
-				 options[i].name);
+			buf_addf(&text, "%s%s", text.len ? ", " : "", options[i].name);
 	snprintf(m->left_out, sizeof(m->left_out), "%s", buf_str(&text));
 	buf_fini(&text);
 }
@@ -134,15 +130,13 @@ void miss_curve_text(FILE *to, const struct miss_curve *m, const struct job *j)
 	char bytes[UNITS_TEXT_BYTES], accesses[UNITS_TEXT_BYTES];
 
 	fprintf(to,
-		"%s: hit ratio of a cache of %s%s, by its size and policy, in "
-		"epochs 2 to %" PRIu64 " (%s accesses)\n",
+		"%s: hit ratio of a cache of %s%s, by its size and policy, in epochs 2 to %" PRIu64
+		" (%s accesses)\n",
 		m->job, units_human_bytes(bytes, (double)m->data_bytes),
 		m->caches > 1 ? " for each accelerator" : "", m->epochs,
 		units_human_count(accesses, m->accesses));
 	if (*m->left_out)
-		fprintf(to,
-			"  counted without %s, which a run of the job has\n",
-			m->left_out);
+		fprintf(to, "  counted without %s, which a run of the job has\n", m->left_out);
 	put_rows(to, m, false);
 	put_au(to, m, j);
 }
@@ -154,19 +148,17 @@ static bool is_training(const struct job *j)
 	return workload_trains(job_work(j));
 }
 
-static int curve_of(const struct ask *a, const struct job *j,
-		    struct miss_curve *m, struct mlgen_err *err)
+static int curve_of(const struct ask *a, const struct job *j, struct miss_curve *m,
+		    struct mlgen_err *err)
 {
 	struct dataset ds;
 	int rc;
 
 	if (!is_training(j))
-		return mlgen_fail(
-			err, -EINVAL,
-			"miss-curve: '%s' is of phase=%s and reads no "
-			"samples by epochs; name a training, such as "
-			"unet3d.job",
-			j->name, job_work_name(j));
+		return mlgen_fail(err, -EINVAL,
+				  "miss-curve: '%s' is of phase=%s and reads no samples by epochs; "
+				  "name a training, such as unet3d.job",
+				  j->name, job_work_name(j));
 	rc = dataset_init(&ds, j, host_all_memory(a->host), err);
 	if (rc < 0)
 		return rc;
@@ -176,8 +168,7 @@ static int curve_of(const struct ask *a, const struct job *j,
 	if (rc == 0)
 		fill_left_out(m, j);
 	if (rc == 0)
-		rc = miss_curve_costs(m, j, a->set->files, a->set->file_count,
-				      err);
+		rc = miss_curve_costs(m, j, a->set->files, a->set->file_count, err);
 	dataset_fini(&ds);
 	return rc;
 }
@@ -202,12 +193,11 @@ static int check_question(const struct jobset *set, struct mlgen_err *err)
 
 	if (format != OUTPUT_TEXT && format != OUTPUT_JSON)
 		return mlgen_fail(err, -EINVAL,
-				  "output-format: the answer to miss-curve is "
-				  "text or json");
+				  "output-format: the answer to miss-curve is text or json");
 	if (!set->count)
-		return mlgen_fail(err, -EINVAL,
-				  "miss-curve: no job; name one beside the "
-				  "documents, such as unet3d.job");
+		return mlgen_fail(
+			err, -EINVAL,
+			"miss-curve: no job; name one beside the documents, such as unet3d.job");
 	return 0;
 }
 

@@ -41,16 +41,16 @@ struct miss_curve_document {
 extern const struct mlgen_field miss_curve_fields[];
 
 /*
- * By the job's order alone: what cache.c would do with it, epoch after epoch.
- * 0, or -EINVAL with err where there is no order that it could be asked of.
+ * By the job's order alone: what cache.c would do with it, epoch after epoch. 0, or -EINVAL with
+ * err where there is no order that it could be asked of.
  */
-int miss_curve_count(struct miss_curve *m, const struct job *j,
-		     const struct dataset *ds, struct mlgen_err *err);
+int miss_curve_count(struct miss_curve *m, const struct job *j, const struct dataset *ds,
+		     struct mlgen_err *err);
 void miss_curve_fini(struct miss_curve *m);
 
-/* Costs of hits and misses, of documents and of the job, and what AU is by them.
- * 0, or -errno with err: a document cannot be read. */
-int miss_curve_costs(struct miss_curve *m, const struct job *j,
-		     char *const *files, size_t count, struct mlgen_err *err);
+/* Costs of hits and misses, of documents and of the job, and what AU is by them. 0, or -errno with
+ * err: a document cannot be read. */
+int miss_curve_costs(struct miss_curve *m, const struct job *j, char *const *files, size_t count,
+		     struct mlgen_err *err);
 
 void miss_curve_text(FILE *to, const struct miss_curve *m, const struct job *j);

@@ -14,8 +14,7 @@ static void take_costs(struct miss_curve *m, const struct record *r)
 {
 	const char *policy = record_option(r, "cache");
 	bool has_tier = policy && strcmp(policy, "none") != 0;
-	double miss_ns = figure_number(
-		has_tier ? "cache.miss_ns.p50" : "sample_ns.p50", r);
+	double miss_ns = figure_number(has_tier ? "cache.miss_ns.p50" : "sample_ns.p50", r);
 
 	if (!isnan(miss_ns))
 		m->miss_ns = miss_ns;
@@ -23,8 +22,7 @@ static void take_costs(struct miss_curve *m, const struct record *r)
 		m->hit_ns = figure_number("cache.hit_ns.p50", r);
 }
 
-static int read_costs(struct miss_curve *m, const char *path,
-		      struct mlgen_err *err)
+static int read_costs(struct miss_curve *m, const char *path, struct mlgen_err *err)
 {
 	struct results_file f;
 	bool is_of_job = false;
@@ -42,9 +40,8 @@ static int read_costs(struct miss_curve *m, const char *path,
 	if (rc == 0 && !is_of_job)
 		return mlgen_fail(
 			err, -EINVAL,
-			"%s: has no training called '%s'; name what a "
-			"run of this job wrote",
-			path, m->job);
+			"%s: has no training called '%s'; name what a run of this job wrote", path,
+			m->job);
 	return rc;
 }
 
@@ -57,14 +54,12 @@ static void take_played(struct miss_curve *m, const struct job *j)
 		return;
 	m->hit_ns = dist_mean(&j->cache_latency);
 	if (j->cache_bandwidth_bytes)
-		m->hit_ns += mean_bytes * (double)NS_PER_S /
-			     (double)j->cache_bandwidth_bytes;
+		m->hit_ns += mean_bytes * (double)NS_PER_S / (double)j->cache_bandwidth_bytes;
 }
 
 /*
- * A step computes for so long, or waits for its batch where its loaders take
- * longer: each reads one extent after the other. Without threads of its own an
- * accelerator reads first and computes then.
+ * A step computes for so long, or waits for its batch where its loaders take longer: each reads one
+ * extent after the other. Without threads of its own an accelerator reads first and computes then.
  */
 static double au_of(const struct miss_curve *m, const struct job *j, double hit)
 {
@@ -80,8 +75,8 @@ static double au_of(const struct miss_curve *m, const struct job *j, double hit)
 	return 100 * compute / fmax(compute, batch / (double)threads);
 }
 
-int miss_curve_costs(struct miss_curve *m, const struct job *j,
-		     char *const *files, size_t count, struct mlgen_err *err)
+int miss_curve_costs(struct miss_curve *m, const struct job *j, char *const *files, size_t count,
+		     struct mlgen_err *err)
 {
 	struct miss_point *points = m->points.items;
 	int rc = 0;

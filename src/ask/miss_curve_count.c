@@ -15,11 +15,10 @@
 #include "data/pages.h"
 #include "job/cache_words.h"
 
-/* Of hot a ranking would have to be known, of importance weights. LRU's is the
- * first: one pass says it of all sizes. */
+/* Of hot a ranking would have to be known, of importance weights. LRU's is the first: one pass says
+ * it of all sizes. */
 static const enum job_cache policies[] = {
-	CACHE_LRU,   CACHE_FIFO,  CACHE_LFU,    CACHE_RANDOM,
-	CACHE_CLOCK, CACHE_MINIO, CACHE_BELADY,
+	CACHE_LRU, CACHE_FIFO, CACHE_LFU, CACHE_RANDOM, CACHE_CLOCK, CACHE_MINIO, CACHE_BELADY,
 };
 
 /* Accesses are held as 4 bytes each, twice. */
@@ -128,15 +127,13 @@ static uint64_t size_bytes(const struct counting *c, unsigned size)
 static void fill_sizes(struct counting *c)
 {
 	for (unsigned i = 0; i < MISS_CURVE_SIZES; i++)
-		c->sizes[i] = c->unit_bytes ? size_bytes(c, i)
-					    : size_bytes(c, i) / c->each;
+		c->sizes[i] = c->unit_bytes ? size_bytes(c, i) : size_bytes(c, i) / c->each;
 }
 
 /* ---- the order ---- */
 
 /* An epoch that `steps` cuts ends with the step before. */
-static uint64_t add_epoch(struct counting *c, const struct nextuse_config *of,
-			  uint64_t epoch)
+static uint64_t add_epoch(struct counting *c, const struct nextuse_config *of, uint64_t epoch)
 {
 	uint64_t steps = c->job->steps, had = c->count;
 	uint64_t done = epoch * c->sampler.steps;
@@ -145,28 +142,25 @@ static uint64_t add_epoch(struct counting *c, const struct nextuse_config *of,
 
 	orderwalk_begin(&w, &c->sampler, of->first_rank, of->end_rank, epoch);
 	while (orderwalk_next(&w, &at) && (!steps || done + at.step < steps)) {
-		c->at = mem_grow(c->at, &c->at_room, c->count + 1,
-				 sizeof(*c->at));
+		c->at = mem_grow(c->at, &c->at_room, c->count + 1, sizeof(*c->at));
 		c->at[c->count++] = (uint32_t)unit_of(c, at.extent);
 	}
 	orderwalk_end(&w);
 	return c->count - had;
 }
 
-static void add_next(struct counting *c, struct nextuse *n, uint64_t epoch,
-		     uint64_t accesses)
+static void add_next(struct counting *c, struct nextuse *n, uint64_t epoch, uint64_t accesses)
 {
 	uint64_t first = c->count - accesses;
 
 	nextuse_epoch(n, epoch);
 	c->next = mem_grow(c->next, &c->next_room, c->count, sizeof(*c->next));
 	for (uint64_t i = 0; i < accesses; i++)
-		c->next[first + i] =
-			(uint32_t)u64_min(nextuse_at(n, i), UINT32_MAX);
+		c->next[first + i] = (uint32_t)u64_min(nextuse_at(n, i), UINT32_MAX);
 }
 
-static int read_order(struct counting *c, uint64_t first_rank,
-		      uint64_t end_rank, struct mlgen_err *err)
+static int read_order(struct counting *c, uint64_t first_rank, uint64_t end_rank,
+		      struct mlgen_err *err)
 {
 	const struct nextuse_config of = { .sampler = &c->sampler,
 					   .first_rank = first_rank,
@@ -189,8 +183,7 @@ static int read_order(struct counting *c, uint64_t first_rank,
 		add_next(c, n, e, accesses);
 		if (e == 0)
 			c->cold = c->count;
-		log_progress("miss-curve: epoch %" PRIu64 " of %" PRIu64, e + 1,
-			     c->job->epochs);
+		log_progress("miss-curve: epoch %" PRIu64 " of %" PRIu64, e + 1, c->job->epochs);
 	}
 	nextuse_free(n);
 	return 0;
@@ -200,8 +193,7 @@ static int read_order(struct counting *c, uint64_t first_rank,
 
 static void count_lru(const struct counting *c, uint64_t *hits)
 {
-	const struct misscurve_config cfg = { c->units, c->sizes,
-					      MISS_CURVE_SIZES, c->unit_bytes };
+	const struct misscurve_config cfg = { c->units, c->sizes, MISS_CURVE_SIZES, c->unit_bytes };
 	struct misscurve *m = misscurve_new(&cfg);
 
 	for (uint64_t i = 0; i < c->count; i++) {
@@ -213,8 +205,7 @@ static void count_lru(const struct counting *c, uint64_t *hits)
 	misscurve_free(m);
 }
 
-static void expect(const struct counting *c, const struct cache *cache,
-		   uint64_t first)
+static void expect(const struct counting *c, const struct cache *cache, uint64_t first)
 {
 	unsigned n = (unsigned)u64_min(COMING, c->count - first);
 	uint64_t units[COMING];
@@ -224,8 +215,8 @@ static void expect(const struct counting *c, const struct cache *cache,
 	cache_expect(cache, units, n);
 }
 
-static int count_one(const struct counting *c, enum job_cache policy,
-		     uint64_t size, uint64_t *hits, struct mlgen_err *err)
+static int count_one(const struct counting *c, enum job_cache policy, uint64_t size, uint64_t *hits,
+		     struct mlgen_err *err)
 {
 	const struct cache_config cfg = {
 		.policy = policy,
@@ -243,8 +234,7 @@ static int count_one(const struct counting *c, enum job_cache policy,
 	if (rc < 0)
 		return rc;
 	for (uint64_t i = 0; i < c->count; i++) {
-		const struct cache_access a = { .unit = c->at[i],
-						.next_use = c->next[i] };
+		const struct cache_access a = { .unit = c->at[i], .next_use = c->next[i] };
 		struct cache_answer answer;
 
 		if (i % COMING == 0)
@@ -266,8 +256,8 @@ static bool has_one_pass(const struct counting *c)
 	return c->sizes[0] >= largest;
 }
 
-static int count_policy(const struct counting *c, enum job_cache policy,
-			struct miss_point *points, struct mlgen_err *err)
+static int count_policy(const struct counting *c, enum job_cache policy, struct miss_point *points,
+			struct mlgen_err *err)
 {
 	uint64_t hits[MISS_CURVE_SIZES] = { 0 };
 	bool is_one_pass = policy == CACHE_LRU && has_one_pass(c);
@@ -276,8 +266,8 @@ static int count_policy(const struct counting *c, enum job_cache policy,
 	if (is_one_pass)
 		count_lru(c, hits);
 	for (unsigned i = 0; i < MISS_CURVE_SIZES && !is_one_pass; i++) {
-		log_progress("miss-curve: %s, size %u of %u",
-			     cache_word((int)policy), i + 1, MISS_CURVE_SIZES);
+		log_progress("miss-curve: %s, size %u of %u", cache_word((int)policy), i + 1,
+			     MISS_CURVE_SIZES);
 		rc = count_one(c, policy, c->sizes[i], &hits[i], err);
 		if (rc < 0)
 			return rc;
@@ -287,16 +277,15 @@ static int count_policy(const struct counting *c, enum job_cache policy,
 	return 0;
 }
 
-static int count_cache(struct counting *c, struct miss_curve *m, uint64_t first,
-		       uint64_t end, struct mlgen_err *err)
+static int count_cache(struct counting *c, struct miss_curve *m, uint64_t first, uint64_t end,
+		       struct mlgen_err *err)
 {
 	struct miss_point *points = m->points.items;
 	int rc = read_order(c, first, end, err);
 
 	m->accesses += c->count - u64_min(c->cold, c->count);
 	for (size_t p = 0; p < ARRAY_LEN(policies) && rc == 0; p++)
-		rc = count_policy(c, policies[p], points + p * MISS_CURVE_SIZES,
-				  err);
+		rc = count_policy(c, policies[p], points + p * MISS_CURVE_SIZES, err);
 	log_progress("%s", ""); /* what stood there is gone */
 	return rc;
 }
@@ -306,60 +295,50 @@ static int count_cache(struct counting *c, struct miss_curve *m, uint64_t first,
 static int check_count(const struct counting *c, struct mlgen_err *err)
 {
 	const struct job *j = c->job;
-	double all = (double)j->epochs * (double)j->accelerators *
-		     (double)c->sampler.rank_extents;
+	double all = (double)j->epochs * (double)j->accelerators * (double)c->sampler.rank_extents;
 
 	if (all > (double)ACCESSES_MOST || c->units > ACCESSES_MOST)
 		return mlgen_fail(err, -EINVAL,
-				  "miss-curve: '%s' has %.3g accesses of %.3g "
-				  "units, more than the %.3g that are held in "
-				  "memory; fewer epochs, or a scale of it",
-				  j->name, all, (double)c->units,
-				  (double)ACCESSES_MOST);
+				  "miss-curve: '%s' has %.3g accesses of %.3g units, more than the "
+				  "%.3g that are held in memory; fewer epochs, or a scale of it",
+				  j->name, all, (double)c->units, (double)ACCESSES_MOST);
 	return 0;
 }
 
-static int check_job(const struct job *j, const struct dataset *ds,
-		     struct mlgen_err *err)
+static int check_job(const struct job *j, const struct dataset *ds, struct mlgen_err *err)
 {
-	if (j->cache_unit.kind == CACHE_PAGES &&
-	    pages_check(ds, j->cache_unit.number, err) < 0)
+	if (j->cache_unit.kind == CACHE_PAGES && pages_check(ds, j->cache_unit.number, err) < 0)
 		return err->code;
 	if (j->shuffle.kind == SHUFFLE_IMPORTANCE)
-		return mlgen_fail(err, -EINVAL,
-				  "miss-curve: '%s' has shuffle=importance, "
-				  "whose order follows from the losses of the "
-				  "epoch before; a run with cache=POLICY tells "
-				  "what it hits",
-				  j->name);
-	if (j->epochs < 2)
 		return mlgen_fail(
 			err, -EINVAL,
-			"miss-curve: '%s' has one epoch, and hits are "
-			"counted in those after the first; epochs=2 "
-			"or more",
+			"miss-curve: '%s' has shuffle=importance, whose order follows from the "
+			"losses of the epoch before; a run with cache=POLICY tells what it hits",
 			j->name);
+	if (j->epochs < 2)
+		return mlgen_fail(err, -EINVAL,
+				  "miss-curve: '%s' has one epoch, and hits are counted in those "
+				  "after the first; epochs=2 or more",
+				  j->name);
 	return 0;
 }
 
 static void fill_points(struct miss_curve *m, const struct counting *c)
 {
-	struct miss_point *points = mem_array(
-		ARRAY_LEN(policies) * MISS_CURVE_SIZES, sizeof(*points));
+	struct miss_point *points =
+		mem_array(ARRAY_LEN(policies) * MISS_CURVE_SIZES, sizeof(*points));
 
 	for (size_t i = 0; i < ARRAY_LEN(policies) * MISS_CURVE_SIZES; i++) {
 		unsigned size = (unsigned)(i % MISS_CURVE_SIZES);
 
 		points[i] = (struct miss_point){
-			.policy =
-				cache_word((int)policies[i / MISS_CURVE_SIZES]),
+			.policy = cache_word((int)policies[i / MISS_CURVE_SIZES]),
 			.size_percent = 100.0 * (size + 1) / MISS_CURVE_SIZES,
 			.size_bytes = size_bytes(c, size),
 			.au_percent = (double)NAN,
 		};
 	}
-	m->points = (struct metric_list){ points, ARRAY_LEN(policies) *
-							  MISS_CURVE_SIZES };
+	m->points = (struct metric_list){ points, ARRAY_LEN(policies) * MISS_CURVE_SIZES };
 }
 
 static void fill_ratios(struct miss_curve *m)
@@ -367,14 +346,12 @@ static void fill_ratios(struct miss_curve *m)
 	struct miss_point *points = m->points.items;
 
 	for (size_t i = 0; i < m->points.count; i++)
-		points[i].hit_ratio = m->accesses ? (double)points[i].hits /
-							    (double)m->accesses
-						  : (double)NAN;
+		points[i].hit_ratio =
+			m->accesses ? (double)points[i].hits / (double)m->accesses : (double)NAN;
 }
 
 /* Each rank's cache by itself, where they have one each. */
-static int count_caches(struct counting *c, struct miss_curve *m,
-			struct mlgen_err *err)
+static int count_caches(struct counting *c, struct miss_curve *m, struct mlgen_err *err)
 {
 	uint64_t ranks = c->job->accelerators;
 	bool is_each = c->job->cache_scope == CACHE_OF_RANK;
@@ -386,8 +363,8 @@ static int count_caches(struct counting *c, struct miss_curve *m,
 	return rc;
 }
 
-int miss_curve_count(struct miss_curve *m, const struct job *j,
-		     const struct dataset *ds, struct mlgen_err *err)
+int miss_curve_count(struct miss_curve *m, const struct job *j, const struct dataset *ds,
+		     struct mlgen_err *err)
 {
 	const struct sampler_config cfg = sampler_config(j, j->accelerators);
 	struct counting c = { .job = j, .ds = ds };

@@ -38,19 +38,16 @@ enum mlperf_state mlperf_not_yet(struct buf *text)
 static void add_accelerators(struct buf *text, const struct mlperf_workload *w)
 {
 	for (const char *const *name = w->accelerators; *name; name++)
-		buf_addf(text, "%s%s", name == w->accelerators ? "" : " or ",
-			 *name);
+		buf_addf(text, "%s%s", name == w->accelerators ? "" : " or ", *name);
 }
 
-enum mlperf_state mlperf_check_workload(const struct mlperf_subject *s,
-					struct buf *text)
+enum mlperf_state mlperf_check_workload(const struct mlperf_subject *s, struct buf *text)
 {
 	const struct mlperf_workload *w = s->workload;
 	const char *name = s->job->accelerator;
 
 	if (job_work(s->job)->only_prepares) {
-		buf_add(text, "phase=prepare writes a dataset and measures "
-			      "nothing: --phase=train");
+		buf_add(text, "phase=prepare writes a dataset and measures nothing: --phase=train");
 		return MLPERF_BROKEN;
 	}
 	if (!w) {
@@ -64,9 +61,7 @@ enum mlperf_state mlperf_check_workload(const struct mlperf_subject *s,
 	if (!w->is_training)
 		return MLPERF_OK;
 	if (!mlperf_has_accelerator(w, name)) {
-		buf_addf(text,
-			 ": accelerator=%s is none of its accelerators: "
-			 "--accelerator=",
+		buf_addf(text, ": accelerator=%s is none of its accelerators: --accelerator=",
 			 name ? name : "");
 		add_accelerators(text, w);
 		return MLPERF_BROKEN;
@@ -77,8 +72,7 @@ enum mlperf_state mlperf_check_workload(const struct mlperf_subject *s,
 	return MLPERF_OK;
 }
 
-enum mlperf_state mlperf_check_options(const struct mlperf_subject *s,
-				       struct buf *text)
+enum mlperf_state mlperf_check_options(const struct mlperf_subject *s, struct buf *text)
 {
 	struct mlgen_err err = { 0 };
 	int n;
@@ -90,14 +84,13 @@ enum mlperf_state mlperf_check_options(const struct mlperf_subject *s,
 		buf_add(text, err.text);
 	else if (n == 0)
 		buf_addf(text,
-			 "as the shipped %s.job has them, but for those that a "
-			 "CLOSED submission may set",
+			 "as the shipped %s.job has them, but for those that a CLOSED submission "
+			 "may set",
 			 s->workload->name);
 	return n < 0 ? MLPERF_UNCHECKED : n > 0 ? MLPERF_BROKEN : MLPERF_OK;
 }
 
-enum mlperf_state mlperf_check_complete(const struct mlperf_subject *s,
-					struct buf *text)
+enum mlperf_state mlperf_check_complete(const struct mlperf_subject *s, struct buf *text)
 {
 	if (!s->run)
 		return MLPERF_NONE;
@@ -107,16 +100,15 @@ enum mlperf_state mlperf_check_complete(const struct mlperf_subject *s,
 		buf_add(text, "the run was stopped by a signal");
 	else if (s->result->errors)
 		buf_addf(text,
-			 "%" PRIu64 " errors were counted: "
-			 "continue_on_error=none ends a run at the first",
+			 "%" PRIu64
+			 " errors were counted: continue_on_error=none ends a run at the first",
 			 s->result->errors);
 	else if (!s->result->complete)
 		buf_add(text, "the run did not reach its end");
 	else
 		buf_add(text, "the run reached its end, without errors");
-	return s->result->complete && !s->result->errors && !s->result->err.code
-		       ? MLPERF_OK
-		       : MLPERF_BROKEN;
+	return s->result->complete && !s->result->errors && !s->result->err.code ? MLPERF_OK
+										 : MLPERF_BROKEN;
 }
 
 const struct mlperf_row mlperf_other_rules[] = {
@@ -150,8 +142,7 @@ static struct finding mlperf_check_look(const struct mlperf_row *row,
 }
 
 /* Of all runs that count the worst; of equals the first. */
-static struct finding look_at_all(const struct mlperf_row *row,
-				  const struct mlperf_group *g)
+static struct finding look_at_all(const struct mlperf_row *row, const struct mlperf_group *g)
 {
 	struct finding worst = { .state = MLPERF_NONE };
 
@@ -160,9 +151,7 @@ static struct finding look_at_all(const struct mlperf_row *row,
 			continue;
 		struct finding one = mlperf_check_look(row, &g->of[i]);
 		bool is_first = !worst.of;
-		bool is_of_all =
-			is_first ||
-			(worst.is_of_all && strcmp(worst.text, one.text) == 0);
+		bool is_of_all = is_first || (worst.is_of_all && strcmp(worst.text, one.text) == 0);
 		if (is_first || one.state > worst.state) {
 			mem_free(worst.text);
 			worst = one;
@@ -176,15 +165,13 @@ static struct finding look_at_all(const struct mlperf_row *row,
 	return worst;
 }
 
-static void add_finding(struct findings *f, const struct mlperf_row *row,
-			struct finding *found)
+static void add_finding(struct findings *f, const struct mlperf_row *row, struct finding *found)
 {
 	struct buf text = { 0 };
 
 	f->broken += found->state == MLPERF_BROKEN;
 	f->unchecked += found->state == MLPERF_UNCHECKED;
-	f->unchecked_of_result +=
-		found->state == MLPERF_UNCHECKED && row->is_of_result;
+	f->unchecked_of_result += found->state == MLPERF_UNCHECKED && row->is_of_result;
 	if (found->state != MLPERF_NONE) {
 		if (!found->is_of_all)
 			buf_addf(&text, "%s: ", found->of->name);
@@ -210,8 +197,7 @@ static void mlperf_check_find(struct findings *f, const struct mlperf_group *g,
 		n++;
 	*f = (struct findings){ .rules = mem_array(n, sizeof(*f->rules)) };
 	for (const struct mlperf_row *row = rows; row->name; row++) {
-		struct finding found = only ? mlperf_check_look(row, only)
-					    : look_at_all(row, g);
+		struct finding found = only ? mlperf_check_look(row, only) : look_at_all(row, g);
 
 		add_finding(f, row, &found);
 	}
@@ -227,26 +213,23 @@ static void fini_findings(struct findings *f)
 /* ---- the page ---- */
 
 /* The answer first. */
-static void put_headline(FILE *to, const struct findings *f,
-			 const struct mlperf_group *g)
+static void put_headline(FILE *to, const struct findings *f, const struct mlperf_group *g)
 {
 	const struct mlperf_subject *s = &g->of[0];
 	bool is_valid_run = s->run && f->unchecked == f->unchecked_of_result;
 
 	fprintf(to, "%s: MLPerf Storage %s: ", s->job->name, s->rules->version);
 	if (f->broken)
-		fprintf(to, "NOT VALID, %u of %zu rules broken", f->broken,
-			f->count);
+		fprintf(to, "NOT VALID, %u of %zu rules broken", f->broken, f->count);
 	else if (s->run && !f->unchecked)
 		fprintf(to, "VALID, all %zu rules kept", f->count);
 	else if (is_valid_run)
-		fprintf(to, "VALID as %s; of a result",
-			g->turns > 1 ? "runs" : "a run");
+		fprintf(to, "VALID as %s; of a result", g->turns > 1 ? "runs" : "a run");
 	else
 		fputs("no rule broken", to);
 	if (f->unchecked)
-		fprintf(to, "%s %u not checked",
-			is_valid_run && !f->broken ? "" : ",", f->unchecked);
+		fprintf(to, "%s %u not checked", is_valid_run && !f->broken ? "" : ",",
+			f->unchecked);
 	fputc('\n', to);
 }
 
@@ -270,8 +253,7 @@ static void put_rules(FILE *to, const struct findings *f)
 	}
 }
 
-unsigned mlperf_print(FILE *to, const struct ask *a,
-		      const struct mlperf_groups *g)
+unsigned mlperf_print(FILE *to, const struct ask *a, const struct mlperf_groups *g)
 {
 	bool is_quiet = a->set->settings.quiet;
 	unsigned broken = 0;
@@ -325,14 +307,12 @@ void mlperf_fill(struct run_result *r, const struct ask *a)
 			size_t job = (size_t)(s->result - r->jobs);
 
 			if (!r->jobs[job].ml.mlperf_check.items)
-				give(&r->jobs[job].ml.mlperf_check, &g.of[i],
-				     s);
+				give(&r->jobs[job].ml.mlperf_check, &g.of[i], s);
 		}
 	mlperf_groups_fini(&g);
 }
 
-void mlperf_plan(struct metric_list *to, const struct job *j,
-		 const struct ask *a)
+void mlperf_plan(struct metric_list *to, const struct job *j, const struct ask *a)
 {
 	struct mlperf_groups g;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mlperf_compare.c - a job beside the shipped one of its name: what a closed submission must not change. */
+/* mlperf_compare.c - a job beside the shipped one of its name: what a closed submission must not
+ * change. */
 #include "ask/mlperf_rules.h"
 
 #include <errno.h>
@@ -13,8 +14,8 @@
 /* So many are named, others are counted. */
 #define NAMED 8
 
-/* Beside the program, or among the installed; never what lies in the current
- * folder, which may be the very file that was changed. NULL = neither. */
+/* Beside the program, or among the installed; never what lies in the current folder, which may be
+ * the very file that was changed. NULL = neither. */
 static char *shipped_path(const char *name, const struct jobset_env *env)
 {
 	struct buf path = { 0 };
@@ -32,21 +33,17 @@ static char *shipped_path(const char *name, const struct jobset_env *env)
 	return NULL;
 }
 
-static int fail_load(const struct diag *d, const char *name,
-		     struct mlgen_err *err)
+static int fail_load(const struct diag *d, const char *name, struct mlgen_err *err)
 {
 	for (size_t i = 0; i < d->count; i++)
 		if (d->entries[i].level == DIAG_ERROR)
-			return mlgen_fail(err, -EINVAL,
-					  "the shipped %s.job: %s", name,
+			return mlgen_fail(err, -EINVAL, "the shipped %s.job: %s", name,
 					  d->entries[i].text);
-	return mlgen_fail(err, -EINVAL, "the shipped %s.job cannot be read",
-			  name);
+	return mlgen_fail(err, -EINVAL, "the shipped %s.job cannot be read", name);
 }
 
 /* The shipped job, for the same accelerator. */
-static int load_shipped(struct jobset *set, const struct job *j,
-			const struct mlperf_workload *w,
+static int load_shipped(struct jobset *set, const struct job *j, const struct mlperf_workload *w,
 			const struct jobset_env *env, struct mlgen_err *err)
 {
 	struct buf accelerator = { 0 };
@@ -55,10 +52,10 @@ static int load_shipped(struct jobset *set, const struct job *j,
 
 	memset(set, 0, sizeof(*set));
 	if (!path)
-		return mlgen_fail(err, -ENOENT,
-				  "the shipped %s.job to compare with is "
-				  "neither beside mlgen nor installed",
-				  w->name);
+		return mlgen_fail(
+			err, -ENOENT,
+			"the shipped %s.job to compare with is neither beside mlgen nor installed",
+			w->name);
 	if (w->is_training && j->accelerator)
 		buf_addf(&accelerator, "--accelerator=%s", j->accelerator);
 	char *text = buf_take(&accelerator);
@@ -89,8 +86,7 @@ static const char *or_unset(const struct buf *text)
 
 /* Is the option another one, and said so? */
 static bool add_difference(const struct job *j, const struct job *shipped,
-			   const struct mlgen_field *f, unsigned before,
-			   struct buf *out)
+			   const struct mlgen_field *f, unsigned before, struct buf *out)
 {
 	struct buf have = { 0 }, want = { 0 };
 
@@ -98,20 +94,16 @@ static bool add_difference(const struct job *j, const struct job *shipped,
 	job_option_text(shipped, f->name, &want);
 	bool differs = strcmp(buf_str(&have), buf_str(&want)) != 0;
 	if (differs && before < NAMED)
-		buf_addf(out, "%s%s=%s, the rules have %s%s",
-			 before ? "; " : "", f->name, or_unset(&have),
-			 or_unset(&want),
-			 mlperf_is_open_option(f)
-				 ? " (the OPEN division may change it)"
-				 : "");
+		buf_addf(out, "%s%s=%s, the rules have %s%s", before ? "; " : "", f->name,
+			 or_unset(&have), or_unset(&want),
+			 mlperf_is_open_option(f) ? " (the OPEN division may change it)" : "");
 	buf_fini(&have);
 	buf_fini(&want);
 	return differs;
 }
 
 int mlperf_compare(const struct job *j, const struct mlperf_workload *w,
-		   const struct jobset_env *env, struct buf *out,
-		   struct mlgen_err *err)
+		   const struct jobset_env *env, struct buf *out, struct mlgen_err *err)
 {
 	struct jobset set;
 	unsigned n = 0;
@@ -119,12 +111,9 @@ int mlperf_compare(const struct job *j, const struct mlperf_workload *w,
 	const struct job *shipped = rc < 0 ? NULL : find_phase(&set, j->phase);
 
 	if (rc == 0 && !shipped)
-		rc = mlgen_fail(err, -ENOENT,
-				"the shipped %s.job has no such phase",
-				w->name);
+		rc = mlgen_fail(err, -ENOENT, "the shipped %s.job has no such phase", w->name);
 	for (const struct mlgen_field *f = job_fields; shipped && f->name; f++)
-		if (workload_has(job_work(j), f) &&
-		    !mlperf_is_closed_option(w, j, f))
+		if (workload_has(job_work(j), f) && !mlperf_is_closed_option(w, j, f))
 			n += add_difference(j, shipped, f, n, out);
 	if (n > NAMED)
 		buf_addf(out, "; %u more", n - NAMED);

@@ -19,22 +19,18 @@ static int check_document(const struct results_file *f, struct mlgen_err *err)
 {
 	if (f->records[0].merged)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: is merged, and has no figures of its "
-				  "runs; name the documents that it was made "
-				  "from",
+				  "%s: is merged, and has no figures of its runs; name the "
+				  "documents that it was made from",
 				  f->path);
 	for (size_t i = 0; i < f->count; i++)
 		if (f->records[i].plan)
-			return mlgen_fail(err, -EINVAL,
-					  "%s: is a dry run's: nothing was "
-					  "measured",
+			return mlgen_fail(err, -EINVAL, "%s: is a dry run's: nothing was measured",
 					  f->path);
 	return 0;
 }
 
 /* The same run again would be within 0% of itself. */
-static int check_doubles(const struct documents *d,
-			 const struct run_result *new, const char *path,
+static int check_doubles(const struct documents *d, const struct run_result *new, const char *path,
 			 struct mlgen_err *err)
 {
 	for (size_t i = 0; i < d->count; i++) {
@@ -42,11 +38,10 @@ static int check_doubles(const struct documents *d,
 
 		if (old->timestamp_ms == new->timestamp_ms &&
 		    strcmp(old->host.hostname, new->host.hostname) == 0)
-			return mlgen_fail(err, -EINVAL,
-					  "%s: is the same run as %s (host %s, "
-					  "the same millisecond)",
-					  path, d->sources[i].name,
-					  new->host.hostname);
+			return mlgen_fail(
+				err, -EINVAL,
+				"%s: is the same run as %s (host %s, the same millisecond)", path,
+				d->sources[i].name, new->host.hostname);
 	}
 	return 0;
 }
@@ -66,16 +61,14 @@ static int read_one(struct documents *d, const struct ask *a, const char *path,
 	if (rc == 0)
 		rc = check_doubles(d, &doc->run, path, err);
 	if (rc == 0)
-		d->sources[d->count++] =
-			(struct mlperf_source){ &doc->run, mem_strdup(f.name) };
+		d->sources[d->count++] = (struct mlperf_source){ &doc->run, mem_strdup(f.name) };
 	else
 		result_fini(doc);
 	results_close(&f);
 	return rc;
 }
 
-static int read_all(struct documents *d, const struct ask *a,
-		    struct mlgen_err *err)
+static int read_all(struct documents *d, const struct ask *a, struct mlgen_err *err)
 {
 	size_t n = a->set->file_count;
 	int rc = 0;
@@ -105,9 +98,8 @@ int ask_check(const struct ask *a)
 	int rc = a->set->settings.output_format == OUTPUT_TEXT
 			 ? read_all(&d, a, &err)
 			 : mlgen_fail(&err, -EINVAL,
-				      "output-format: a check of documents is "
-				      "text; with --check the run itself puts "
-				      "its rules into its JSON");
+				      "output-format: a check of documents is text; with --check "
+				      "the run itself puts its rules into its JSON");
 
 	if (rc < 0) {
 		log_error("%s", err.text);

@@ -15,8 +15,7 @@ static void set_memory(struct mlperf_subject *s)
 {
 	const struct settings *set = &s->ask->set->settings;
 	const struct host *host = s->run ? &s->run->host : s->ask->host;
-	uint64_t limit =
-		s->run ? host->memory_limit_bytes : s->job->memory_limit;
+	uint64_t limit = s->run ? host->memory_limit_bytes : s->job->memory_limit;
 
 	s->memory_bytes = host_all_memory(host) / (1 + host->other_hosts);
 	s->memory_of = "";
@@ -28,15 +27,13 @@ static void set_memory(struct mlperf_subject *s)
 	}
 }
 
-/* As their tool counts, those declared; but of files that were there what they
- * have, unless that is as drawn: within what chance makes of the mean, and whole
- * sides (DLIO's are square). */
+/* As their tool counts, those declared; but of files that were there what they have, unless that is
+ * as drawn: within what chance makes of the mean, and whole sides (DLIO's are square). */
 static double sample_bytes_of(const struct dataset *ds, const struct job *j)
 {
 	double there = dist_mean(&ds->sample_size);
 	double declared = dist_mean(&j->sample_size);
-	double chance = 3 * dist_stdev(&j->sample_size) /
-			sqrt((double)dataset_samples(ds));
+	double chance = 3 * dist_stdev(&j->sample_size) / sqrt((double)dataset_samples(ds));
 	bool is_drawn = ds->is_found && j->dataset == DATASET_MADE &&
 			fabs(there - declared) <= chance + declared / 100;
 
@@ -59,8 +56,8 @@ static void count_samples(struct mlperf_subject *s)
 	const struct dataset *ds = is_known ? known : &made;
 	s->samples = (double)dataset_samples(ds);
 	s->samples_per_file = s->samples / (double)ds->files;
-	mlperf_need(&s->need, s->job, s->samples_per_file,
-		    sample_bytes_of(ds, s->job), s->hosts, s->memory_bytes);
+	mlperf_need(&s->need, s->job, s->samples_per_file, sample_bytes_of(ds, s->job), s->hosts,
+		    s->memory_bytes);
 	if (!is_known)
 		dataset_fini(&made);
 }
@@ -106,29 +103,25 @@ static bool mlperf_groups_is_equal(const char *a, const char *b)
 }
 
 /* Two of one run that ran side by side are a mix. */
-static bool is_repeated(const struct mlperf_subject *a,
-			const struct mlperf_subject *b)
+static bool is_repeated(const struct mlperf_subject *a, const struct mlperf_subject *b)
 {
 	const struct job *x = a->job, *y = b->job;
 	bool is_beside = a->run == b->run && x->group == y->group;
 
-	return a->workload && a->workload == b->workload && !is_beside &&
-	       x->phase == y->phase && x->accelerators == y->accelerators &&
+	return a->workload && a->workload == b->workload && !is_beside && x->phase == y->phase &&
+	       x->accelerators == y->accelerators &&
 	       mlperf_groups_is_equal(x->accelerator, y->accelerator);
 }
 
 /* Another host's part of the same run? */
-static bool is_same_turn(const struct mlperf_subject *a,
-			 const struct mlperf_subject *b)
+static bool is_same_turn(const struct mlperf_subject *a, const struct mlperf_subject *b)
 {
-	return a->run != b->run && a->job->group == b->job->group &&
-	       b->begin_ms < a->end_ms;
+	return a->run != b->run && a->job->group == b->job->group && b->begin_ms < a->end_ms;
 }
 
 bool mlperf_repeats(const struct mlperf_subject *s)
 {
-	return job_work(s->job)->has_accelerators ||
-	       s->rules->repeats_checkpoints;
+	return job_work(s->job)->has_accelerators || s->rules->repeats_checkpoints;
 }
 
 static void count_turns(struct mlperf_group *g)
@@ -141,8 +134,7 @@ static void count_turns(struct mlperf_group *g)
 		g->of[i].turn = turn;
 	}
 	g->turns = turn + 1;
-	if (g->turns > MLPERF_RUNS && rules->warms_up &&
-	    mlperf_repeats(&g->of[0]))
+	if (g->turns > MLPERF_RUNS && rules->warms_up && mlperf_repeats(&g->of[0]))
 		g->warm_ups = 1;
 }
 
@@ -156,13 +148,11 @@ static uint64_t hosts_of_turn(const struct mlperf_group *g, unsigned turn)
 }
 
 /* One job on several hosts has one document. */
-static uint64_t hosts_of_run(const struct mlperf_group *g,
-			     const struct mlperf_subject *s)
+static uint64_t hosts_of_run(const struct mlperf_group *g, const struct mlperf_subject *s)
 {
 	const struct host *host = s->run ? &s->run->host : s->ask->host;
 
-	return host->other_hosts ? 1 + host->other_hosts
-				 : hosts_of_turn(g, s->turn);
+	return host->other_hosts ? 1 + host->other_hosts : hosts_of_turn(g, s->turn);
 }
 
 static void fill_group(struct mlperf_group *g)
@@ -195,8 +185,7 @@ static size_t jobs_of(const struct ask *a, const struct mlperf_source *s)
 }
 
 /* In the order in which they were given, so that blocks are, too. */
-static struct mlperf_subject *list_all(const struct ask *a,
-				       const struct mlperf_source *sources,
+static struct mlperf_subject *list_all(const struct ask *a, const struct mlperf_source *sources,
 				       size_t count, size_t *n)
 {
 	struct mlperf_subject *all;
@@ -217,20 +206,17 @@ void mlperf_groups_init(struct mlperf_groups *g, const struct ask *a,
 {
 	static const struct mlperf_source plan = { 0 };
 	size_t n;
-	struct mlperf_subject *all =
-		list_all(a, count ? sources : &plan, count ? count : 1, &n);
+	struct mlperf_subject *all = list_all(a, count ? sources : &plan, count ? count : 1, &n);
 
 	*g = (struct mlperf_groups){ mem_array(n, sizeof(*g->of)), 0 };
 	for (size_t i = 0; i < n; i++) {
 		if (!all[i].job)
 			continue;
 		struct mlperf_group *to = &g->of[g->count++];
-		*to = (struct mlperf_group){ .of = mem_array(n,
-							     sizeof(*to->of)) };
+		*to = (struct mlperf_group){ .of = mem_array(n, sizeof(*to->of)) };
 		struct mlperf_subject first = all[i];
 		for (size_t k = i; k < n; k++) {
-			if (!all[k].job ||
-			    (k > i && !is_repeated(&first, &all[k])))
+			if (!all[k].job || (k > i && !is_repeated(&first, &all[k])))
 				continue;
 			to->of[to->count++] = all[k];
 			all[k].job = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mlperf_inside.h - what the files of mlperf_check share: the subjects of the rules, and the rules' rows. */
+/* mlperf_inside.h - what the files of mlperf_check share: the subjects of the rules, and the rules'
+ * rows. */
 #pragma once
 
 #include "ask/mlperf_check.h"
@@ -25,13 +26,13 @@ struct mlperf_subject {
 	const struct mlperf_rules *rules;
 	const struct mlperf_workload *workload; /* NULL = none of theirs */
 	uint64_t hosts, memory_bytes;           /* of each host */
-	const char *memory_of; /* " of memory_limit", or nothing */
-	double samples;        /* of the dataset; NaN: why it is not known */
+	const char *memory_of;                  /* " of memory_limit", or nothing */
+	double samples;                         /* of the dataset; NaN: why it is not known */
 	double samples_per_file;
 	struct mlperf_need need;
 	struct mlgen_err why;
 	uint64_t begin_ms, end_ms; /* of the whole run */
-	unsigned turn; /* from 0; runs of several hosts at a time share it */
+	unsigned turn;             /* from 0; runs of several hosts at a time share it */
 	const struct mlperf_group *group;
 };
 
@@ -60,13 +61,11 @@ void mlperf_groups_init(struct mlperf_groups *g, const struct ask *a,
 void mlperf_groups_fini(struct mlperf_groups *g);
 
 /* The page; the number of broken rules. */
-unsigned mlperf_print(FILE *to, const struct ask *a,
-		      const struct mlperf_groups *g);
+unsigned mlperf_print(FILE *to, const struct ask *a, const struct mlperf_groups *g);
 
-/* A rule says what it found in `text`: of one that is kept the figures, of one
- * that is broken the option that breaks it and what would be right. */
-typedef enum mlperf_state mlperf_check_fn(const struct mlperf_subject *s,
-					  struct buf *text);
+/* A rule says what it found in `text`: of one that is kept the figures, of one that is broken the
+ * option that breaks it and what would be right. */
+typedef enum mlperf_state mlperf_check_fn(const struct mlperf_subject *s, struct buf *text);
 struct mlperf_row {
 	const char *name; /* NULL ends a table */
 	mlperf_check_fn *check;
@@ -77,8 +76,8 @@ struct mlperf_row {
 extern const struct mlperf_row mlperf_other_rules[];
 
 /* Rules that trainings and checkpoints have. */
-mlperf_check_fn mlperf_check_workload, mlperf_check_options,
-	mlperf_check_complete, mlperf_check_runs;
+mlperf_check_fn mlperf_check_workload, mlperf_check_options, mlperf_check_complete,
+	mlperf_check_runs;
 
 /* Before the run there is nothing to say yet. */
 enum mlperf_state mlperf_not_yet(struct buf *text);

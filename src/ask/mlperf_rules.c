@@ -38,8 +38,8 @@ static const struct mlperf_workload workloads_v2[] = {
 	{ 0 },
 };
 
-/* Which rows there are is 2.1.11 of Rules.md and which configurations are
- * there; epochs and floors are of these. a100 and h100 are "whatif only". */
+/* Which rows there are is 2.1.11 of Rules.md and which configurations are there; epochs and floors
+ * are of these. a100 and h100 are "whatif only". */
 static const struct mlperf_workload workloads_v3[] = {
 	{ "unet3d",    TRAINING, .accelerators = of_unet3d_v3, .au = 90,
 		       .epochs = 5, .has_direct = true },
@@ -79,8 +79,7 @@ static const struct mlperf_rules versions[] = {
 	[CHECK_MLPERF_V2] = {
 		.version = "v2.0", .option = "v2",
 		.workloads = workloads_v2,
-		.names = "unet3d, resnet50, cosmoflow; llama3-8b, 70b, 405b "
-			 "and 1t-checkpoint",
+		.names = "unet3d, resnet50, cosmoflow; llama3-8b, 70b, 405b and 1t-checkpoint",
 		.window = offsetof(struct mlperf_result, v2_0),
 		.epoch_rate = offsetof(struct mlperf_epoch, v2_0_samples_per_sec),
 		.warms_up = true,
@@ -91,8 +90,7 @@ static const struct mlperf_rules versions[] = {
 	[CHECK_MLPERF_V3] = {
 		.version = "v3.0", .option = "v3",
 		.workloads = workloads_v3,
-		.names = "unet3d, retinanet; llama3-8b, 70b, 405b and "
-			 "1t-checkpoint",
+		.names = "unet3d, retinanet; llama3-8b, 70b, 405b and 1t-checkpoint",
 		.window = offsetof(struct mlperf_result, v3_0),
 		.epoch_rate = offsetof(struct mlperf_epoch, v3_0_samples_per_sec),
 		.warms_up = true,
@@ -107,10 +105,10 @@ static const struct mlperf_rules versions[] = {
 	},
 };
 
-/* Theirs: dataset.num_files_train, num_subfolders_train, data_folder,
- * reader.read_threads, computation_threads, transfer_size, prefetch_size,
- * odirect, checkpoint.checkpoint_folder, storage.storage_root. How a dataset's
- * size is chosen does not matter: it has a rule of its own. */
+/* Theirs: dataset.num_files_train, num_subfolders_train, data_folder, reader.read_threads,
+ * computation_threads, transfer_size, prefetch_size, odirect, checkpoint.checkpoint_folder,
+ * storage.storage_root. How a dataset's size is chosen does not matter: it has a rule of its
+ * own. */
 static const char *const of_trainings[] = {
 	"num_files", "dataset_ratio", "scale", "subfolders", "directory",
 	"read_threads", "decode_threads", "bs", "checkpoint_directory",
@@ -124,8 +122,8 @@ static const char *const of_checkpoints[] = {
 	"verify", NULL,
 };
 
-/* What is run stays what it is: where and when, and how it is reported; and
- * what only takes caches away. */
+/* What is run stays what it is: where and when, and how it is reported; and what only takes caches
+ * away. */
 static const char *const neutral[] = {
 	"startdelay", "stonewall", "randseed", "cpus_allowed",
 	"numa_cpu_nodes", "numa", "kb_base", "mem", "percentile_list",
@@ -154,8 +152,7 @@ static bool is_file_of(const char *path, const char *name)
 	size_t len = (size_t)snprintf(file, sizeof(file), "%s.job", name);
 
 	for (const char *at = path; at && (at = strstr(at, file)); at++)
-		if ((at == path || at[-1] == '/') &&
-		    (at[len] == '\0' || at[len] == ':'))
+		if ((at == path || at[-1] == '/') && (at[len] == '\0' || at[len] == ':'))
 			return true;
 	return false;
 }
@@ -171,11 +168,9 @@ static const char *origin_of_phase(const struct job *j)
 }
 
 /* Of one that saves its model while it trains, which has a rule. */
-static bool is_of_training_saves(const struct mlperf_workload *w,
-				 const struct mlgen_field *f)
+static bool is_of_training_saves(const struct mlperf_workload *w, const struct mlgen_field *f)
 {
-	return w->saves && (strcmp(f->group, "Model") == 0 ||
-			    strcmp(f->group, "Checkpoint") == 0);
+	return w->saves && (strcmp(f->group, "Model") == 0 || strcmp(f->group, "Checkpoint") == 0);
 }
 
 const struct mlperf_rules *mlperf_rules_of(int check)
@@ -183,8 +178,8 @@ const struct mlperf_rules *mlperf_rules_of(int check)
 	return &versions[check == CHECK_NONE ? CHECK_MLPERF_V2 : check];
 }
 
-const struct mlperf_workload *
-mlperf_find_workload(const struct mlperf_rules *rules, const struct job *j)
+const struct mlperf_workload *mlperf_find_workload(const struct mlperf_rules *rules,
+						   const struct job *j)
 {
 	bool is_training = job_work(j)->has_accelerators;
 
@@ -192,8 +187,7 @@ mlperf_find_workload(const struct mlperf_rules *rules, const struct job *j)
 		return NULL;
 	for (const struct mlperf_workload *w = rules->workloads; w->name; w++)
 		if (w->is_training == is_training &&
-		    (strcmp(j->name, w->name) == 0 ||
-		     is_file_of(j->at.file, w->name) ||
+		    (strcmp(j->name, w->name) == 0 || is_file_of(j->at.file, w->name) ||
 		     is_file_of(origin_of_phase(j), w->name)))
 			return w;
 	return NULL;
@@ -215,45 +209,39 @@ const struct mlperf_workload *mlperf_find_any(const struct job *j)
 
 const struct mlperf_rules *mlperf_rules_for(int check, const struct job *j)
 {
-	for (size_t i = CHECK_MLPERF_V2;
-	     check == CHECK_NONE && i < ARRAY_LEN(versions); i++) {
-		const struct mlperf_workload *w =
-			mlperf_find_workload(&versions[i], j);
+	for (size_t i = CHECK_MLPERF_V2; check == CHECK_NONE && i < ARRAY_LEN(versions); i++) {
+		const struct mlperf_workload *w = mlperf_find_workload(&versions[i], j);
 
-		if (w && w->is_training &&
-		    mlperf_has_accelerator(w, j->accelerator))
+		if (w && w->is_training && mlperf_has_accelerator(w, j->accelerator))
 			return &versions[i];
 	}
 	return mlperf_rules_of(check);
 }
 
-void mlperf_need(struct mlperf_need *n, const struct job *j, double per_file,
-		 double sample_bytes, uint64_t hosts, uint64_t memory_bytes)
+void mlperf_need(struct mlperf_need *n, const struct job *j, double per_file, double sample_bytes,
+		 uint64_t hosts, uint64_t memory_bytes)
 {
 	n->sample_bytes = sample_bytes;
-	n->steps_samples =
-		(double)MLPERF_STEPS * (double)j->batch_size *
-		(j->accelerators_all ? (double)j->accelerators_all
-				     : (double)j->accelerators * (double)hosts);
-	n->memory_samples = ceil((double)MLPERF_MEMORIES * (double)hosts *
-				 (double)memory_bytes / sample_bytes);
+	n->steps_samples = (double)MLPERF_STEPS * (double)j->batch_size *
+			   (j->accelerators_all ? (double)j->accelerators_all
+						: (double)j->accelerators * (double)hosts);
+	n->memory_samples =
+		ceil((double)MLPERF_MEMORIES * (double)hosts * (double)memory_bytes / sample_bytes);
 	n->samples = fmax(n->steps_samples, n->memory_samples);
 	n->files = ceil(n->samples / per_file);
 	n->bytes = n->files * per_file * sample_bytes;
 	n->steps_passes = floor(n->steps_samples / per_file) * per_file;
-	n->memory_passes =
-		floor((double)MLPERF_MEMORIES * (double)hosts *
-		      (double)memory_bytes / (sample_bytes * per_file)) *
-		per_file;
+	n->memory_passes = floor((double)MLPERF_MEMORIES * (double)hosts * (double)memory_bytes /
+				 (sample_bytes * per_file)) *
+			   per_file;
 }
 
-bool mlperf_is_closed_option(const struct mlperf_workload *w,
-			     const struct job *j, const struct mlgen_field *f)
+bool mlperf_is_closed_option(const struct mlperf_workload *w, const struct job *j,
+			     const struct mlgen_field *f)
 {
 	if (is_listed(neutral, f->name))
 		return true;
-	/* The shipped jobs of checkpoints have plain requests; DLIO has none of
-	 * them. */
+	/* The shipped jobs of checkpoints have plain requests; DLIO has none of them. */
 	if (strcmp(f->name, "access") == 0)
 		return j->access == ACCESS_FRAMEWORK;
 	if (!w->is_training)

@@ -7,11 +7,10 @@
 
 #include "job/jobset.h"
 
-/* github.com/mlcommons/storage: v2.0 is caa90c9 (Submission_guidelines.md,
- * mlpstorage/rules.py), v1.0 its v1.0-branch (the same, benchmark.sh,
- * report.py), v3.0 Rules.md 0366ccf and, where that says less, 2f65ef1 of its
- * fork hazemawadalla/storage (mlpstorage_py/config.py, submission_checker/,
- * configs/dlio/workload/). What all versions have in common: */
+/* github.com/mlcommons/storage: v2.0 is caa90c9 (Submission_guidelines.md, mlpstorage/rules.py),
+ * v1.0 its v1.0-branch (the same, benchmark.sh, report.py), v3.0 Rules.md 0366ccf and, where that
+ * says less, 2f65ef1 of its fork hazemawadalla/storage (mlpstorage_py/config.py,
+ * submission_checker/, configs/dlio/workload/). What all versions have in common: */
 #define MLPERF_STEPS 500  /* of an epoch, at least */
 #define MLPERF_MEMORIES 5 /* dataset by the memory of all hosts, at least */
 #define MLPERF_RUNS 5     /* that count */
@@ -69,27 +68,26 @@ struct mlperf_rules {
 	uint64_t epochs;     /* of what is none of theirs; 0 = not asked */
 	uint64_t ranks_here; /* of a checkpoint on one host, at least */
 	const char *ranks_here_text;
-	/* What the accelerators of a checkpoint hold, the least first; NULL =
-	 * any. */
+	/* What the accelerators of a checkpoint hold, the least first; NULL = any. */
 	const struct mlperf_accelerator *memories;
-	/* Caches are emptied before restores, but where more than so many times
-	 * the host's memory was saved; 0 = always. */
+	/* Caches are emptied before restores, but where more than so many times the host's memory
+	 * was saved; 0 = always. */
 	unsigned cache_memories;
-	/* Saves and restores may be two runs, with at most so much between
-	 * them; 0 = they are one. */
+	/* Saves and restores may be two runs, with at most so much between them; 0 = they are
+	 * one. */
 	unsigned phases_seconds;
 };
 
 /* Of enum settings_check; where nothing is checked those of v2.0. */
 const struct mlperf_rules *mlperf_rules_of(int check);
-/* The same for this job: where nothing is checked those of the first version
- * from v2.0 on that has its workload on its accelerator. */
+/* The same for this job: where nothing is checked those of the first version from v2.0 on that has
+ * its workload on its accelerator. */
 const struct mlperf_rules *mlperf_rules_for(int check, const struct job *j);
 
-/* By the job's name, or that of its file, which a document has as the origin of
- * its phase; NULL = none of that version's. */
-const struct mlperf_workload *
-mlperf_find_workload(const struct mlperf_rules *rules, const struct job *j);
+/* By the job's name, or that of its file, which a document has as the origin of its phase; NULL =
+ * none of that version's. */
+const struct mlperf_workload *mlperf_find_workload(const struct mlperf_rules *rules,
+						   const struct job *j);
 /* The same in any version. */
 const struct mlperf_workload *mlperf_find_any(const struct job *j);
 /* Has the workload that accelerator? NULL is none. */
@@ -102,28 +100,26 @@ struct mlperf_need {
 	double memory_samples;
 	double samples; /* the larger one */
 	double files, bytes;
-	/* Their tools round a rule's files down, so that an epoch of 499 steps
-	 * passes; from here on a dataset does. */
+	/* Their tools round a rule's files down, so that an epoch of 499 steps passes; from here on
+	 * a dataset does. */
 	double steps_passes, memory_passes; /* samples */
 };
 /* Files have so many samples each, in the mean: those that are there their own. */
-void mlperf_need(struct mlperf_need *n, const struct job *j, double per_file,
-		 double sample_bytes, uint64_t hosts, uint64_t memory_bytes);
+void mlperf_need(struct mlperf_need *n, const struct job *j, double per_file, double sample_bytes,
+		 uint64_t hosts, uint64_t memory_bytes);
 
 /*
- * Is an option one that a closed submission may set, or that has a rule of its
- * own, or that does not touch what is run? Else one of the open division?
+ * Is an option one that a closed submission may set, or that has a rule of its own, or that does
+ * not touch what is run? Else one of the open division?
  */
-bool mlperf_is_closed_option(const struct mlperf_workload *w,
-			     const struct job *j, const struct mlgen_field *f);
+bool mlperf_is_closed_option(const struct mlperf_workload *w, const struct job *j,
+			     const struct mlgen_field *f);
 bool mlperf_is_open_option(const struct mlgen_field *f);
 
 /*
- * Compare a job with the shipped one of its workload; what a closed submission
- * must not have changed goes to `out`, "batch_size=14, the rules have 7; ...".
- * The number of such options, or -errno with err where there is nothing to
- * compare with.
+ * Compare a job with the shipped one of its workload; what a closed submission must not have
+ * changed goes to `out`, "batch_size=14, the rules have 7; ...". The number of such options, or
+ * -errno with err where there is nothing to compare with.
  */
 int mlperf_compare(const struct job *j, const struct mlperf_workload *w,
-		   const struct jobset_env *env, struct buf *out,
-		   struct mlgen_err *err);
+		   const struct jobset_env *env, struct buf *out, struct mlgen_err *err);

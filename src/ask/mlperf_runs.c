@@ -9,8 +9,7 @@
 
 const struct mlperf_window *mlperf_window(const struct mlperf_subject *s)
 {
-	return (const void *)((const char *)&s->result->ml.mlperf +
-			      s->rules->window);
+	return (const void *)((const char *)&s->result->ml.mlperf + s->rules->window);
 }
 
 double mlperf_rate(const struct mlperf_subject *s)
@@ -18,8 +17,7 @@ double mlperf_rate(const struct mlperf_subject *s)
 	if (!s->run)
 		return (double)NAN;
 	if (job_result_has_accelerators(s->result))
-		return mlperf_window(s)
-			->train_throughput_mean_samples_per_second;
+		return mlperf_window(s)->train_throughput_mean_samples_per_second;
 	return job_result_is_of_checkpoints(s->result)
 		       ? job_result_checkpoints(s->result)->bytes_per_sec
 		       : (double)NAN;
@@ -52,12 +50,10 @@ static struct runs count_runs(const struct mlperf_group *g)
 	return runs;
 }
 
-/* The storage must not have seen the order before. Of a saved checkpoint nothing
- * is random. */
+/* The storage must not have seen the order before. Of a saved checkpoint nothing is random. */
 static const struct mlperf_subject *find_double(const struct mlperf_group *g)
 {
-	if (!g->of[0].rules->warms_up ||
-	    !job_work(g->of[0].job)->has_accelerators)
+	if (!g->of[0].rules->warms_up || !job_work(g->of[0].job)->has_accelerators)
 		return NULL;
 	for (size_t i = 0; i < g->count; i++)
 		for (size_t k = 0; k < i; k++)
@@ -94,8 +90,7 @@ static struct turn time_of(const struct mlperf_group *g, unsigned turn)
 /* Less lies between two runs than one takes, so that nobody picks. */
 static bool add_gap(struct buf *text, const struct mlperf_group *g)
 {
-	for (unsigned i = 1; g->of[0].rules->is_consecutive && i < g->turns;
-	     i++) {
+	for (unsigned i = 1; g->of[0].rules->is_consecutive && i < g->turns; i++) {
 		struct turn a = time_of(g, i - 1), b = time_of(g, i);
 		char gap[UNITS_TEXT_BYTES], length[UNITS_TEXT_BYTES];
 
@@ -104,8 +99,8 @@ static bool add_gap(struct buf *text, const struct mlperf_group *g)
 		units_human_time(gap, 1000000 * (b.begin_ms - a.end_ms));
 		units_human_time(length, 1000000 * (a.end_ms - a.begin_ms));
 		buf_addf(text,
-			 "; %s began %s behind the end of %s, which took %s: "
-			 "the rules ask for less than a run takes",
+			 "; %s began %s behind the end of %s, which took %s: the rules ask for "
+			 "less than a run takes",
 			 b.name, gap, a.name, length);
 		return true;
 	}
@@ -131,13 +126,11 @@ static void add_hosts(struct buf *text, const struct mlperf_group *g)
 				 g->of[i].name);
 		}
 		if (parts > 1)
-			buf_add(text,
-				" overlap, and are taken as hosts of one run");
+			buf_add(text, " overlap, and are taken as hosts of one run");
 	}
 }
 
-static void add_mean(struct buf *text, const struct mlperf_subject *s,
-		     double mean)
+static void add_mean(struct buf *text, const struct mlperf_subject *s, double mean)
 {
 	if (job_work(s->job)->has_accelerators)
 		buf_addf(text, "mean %.2f samples/s", mean);
@@ -155,19 +148,17 @@ static void add_wanted(struct buf *text, const struct mlperf_subject *s)
 {
 	buf_addf(text, "a result is the mean of %d", MLPERF_RUNS);
 	if (needs_warm_up(s))
-		buf_add(text, " behind one to warm up, each with another "
-			      "--randseed");
+		buf_add(text, " behind one to warm up, each with another --randseed");
 }
 
-static enum mlperf_state say_few(const struct mlperf_subject *s,
-				 struct buf *text)
+static enum mlperf_state say_few(const struct mlperf_subject *s, struct buf *text)
 {
 	buf_add(text, "one run");
 	add_hosts(text, s->group);
 	buf_add(text, "; ");
 	add_wanted(text, s);
-	buf_addf(text, ": --check=mlperf-%s r%d.json ... r%d.json",
-		 s->rules->option, !needs_warm_up(s), MLPERF_RUNS);
+	buf_addf(text, ": --check=mlperf-%s r%d.json ... r%d.json", s->rules->option,
+		 !needs_warm_up(s), MLPERF_RUNS);
 	return MLPERF_UNCHECKED;
 }
 
@@ -183,8 +174,7 @@ static bool is_short_of_hosts(const struct mlperf_group *g, unsigned *parts)
 	return false;
 }
 
-static enum mlperf_state mlperf_runs_judge(const struct mlperf_subject *s,
-					   const struct runs *runs,
+static enum mlperf_state mlperf_runs_judge(const struct mlperf_subject *s, const struct runs *runs,
 					   struct buf *text)
 {
 	const struct mlperf_group *g = s->group;
@@ -200,17 +190,15 @@ static enum mlperf_state mlperf_runs_judge(const struct mlperf_subject *s,
 	if (spread > MLPERF_SPREAD)
 		buf_addf(text, "; the rules ask for %d%%", MLPERF_SPREAD);
 	if (twice)
-		buf_addf(text,
-			 "; randseed=%" PRIu64 " twice, each run asks for "
-			 "another",
+		buf_addf(text, "; randseed=%" PRIu64 " twice, each run asks for another",
 			 twice->job->randseed);
 	bool is_apart = add_gap(text, g);
 	if (twice || is_apart || spread > MLPERF_SPREAD)
 		return MLPERF_BROKEN;
 	if (is_short_of_hosts(g, &parts)) {
 		buf_addf(text,
-			 "; %u of %" PRIu64 " hosts in one of them: name the "
-			 "documents of all hosts",
+			 "; %u of %" PRIu64
+			 " hosts in one of them: name the documents of all hosts",
 			 parts, s->hosts);
 		return MLPERF_UNCHECKED;
 	}
@@ -221,12 +209,10 @@ static enum mlperf_state mlperf_runs_judge(const struct mlperf_subject *s,
 	return MLPERF_UNCHECKED;
 }
 
-enum mlperf_state mlperf_check_runs(const struct mlperf_subject *s,
-				    struct buf *text)
+enum mlperf_state mlperf_check_runs(const struct mlperf_subject *s, struct buf *text)
 {
 	if (!s->workload || !mlperf_repeats(s))
 		return MLPERF_NONE;
 	struct runs runs = count_runs(s->group);
-	return runs.count < 2 ? say_few(s, text)
-			      : mlperf_runs_judge(s, &runs, text);
+	return runs.count < 2 ? say_few(s, text) : mlperf_runs_judge(s, &runs, text);
 }

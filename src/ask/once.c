@@ -47,21 +47,18 @@ void once_add(struct once *o, const struct job_result *r)
 	o->user_percent += one.user_percent;
 	o->system_percent += one.system_percent;
 	o->network_percent = fmax(o->network_percent, one.network_percent);
-	o->received_bits_per_sec =
-		fmax(o->received_bits_per_sec, one.received_bits_per_sec);
-	o->device_read_bytes =
-		u64_max(o->device_read_bytes, one.device_read_bytes);
+	o->received_bits_per_sec = fmax(o->received_bits_per_sec, one.received_bits_per_sec);
+	o->device_read_bytes = u64_max(o->device_read_bytes, one.device_read_bytes);
 	o->device_reads = u64_max(o->device_reads, one.device_reads);
 	o->received_bytes = u64_max(o->received_bytes, one.received_bytes);
 	add_saves(o, &r->ml.saves);
 }
 
-/* Each process sees what is dirty of all of them, so the sum of what they say
- * of their own may be more than there is. */
+/* Each process sees what is dirty of all of them, so the sum of what they say of their own may be
+ * more than there is. */
 static uint64_t in_memory(const struct once *host)
 {
-	if (host->in_memory_bytes == UINT64_MAX ||
-	    host->dirty_bytes == UINT64_MAX)
+	if (host->in_memory_bytes == UINT64_MAX || host->dirty_bytes == UINT64_MAX)
 		return host->in_memory_bytes;
 	return u64_min(host->in_memory_bytes, host->dirty_bytes);
 }
@@ -91,8 +88,7 @@ struct once once_total(const struct once *hosts, size_t count, size_t step)
 		t.system_percent += o->system_percent;
 		t.network_percent += o->network_percent;
 		t.received_bits_per_sec += o->received_bits_per_sec;
-		t.device_read_bytes =
-			sum(t.device_read_bytes, o->device_read_bytes);
+		t.device_read_bytes = sum(t.device_read_bytes, o->device_read_bytes);
 		t.device_reads = sum(t.device_reads, o->device_reads);
 		t.received_bytes = sum(t.received_bytes, o->received_bytes);
 		t.line_rate = sum(t.line_rate, o->line_rate);
@@ -118,10 +114,8 @@ static void put_storage(const struct once *t, struct storage_result *st)
 	st->device_reads = t->device_reads;
 	if (st->device_read_bytes != UINT64_MAX && st->jobs_read_bytes &&
 	    st->jobs_read_bytes != UINT64_MAX)
-		st->memory_percent =
-			fmax(100 * (1 - (double)st->device_read_bytes /
-						(double)st->jobs_read_bytes),
-			     0);
+		st->memory_percent = fmax(
+			100 * (1 - (double)st->device_read_bytes / (double)st->jobs_read_bytes), 0);
 }
 
 void once_put(const struct once *t, struct job_result *to)

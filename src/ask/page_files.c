@@ -10,19 +10,16 @@
 #include "base/log.h"
 #include "report/html/html.h"
 
-static int open_document(struct results_file *f, const char *path,
-			 struct mlgen_err *err)
+static int open_document(struct results_file *f, const char *path, struct mlgen_err *err)
 {
 	/* It is read twice: for the answer, and for the page. */
 	if (strcmp(path, "-") == 0)
 		return mlgen_fail(err, -EINVAL,
-				  "html: a page is made of files, and not of "
-				  "standard input");
+				  "html: a page is made of files, and not of standard input");
 	return results_open_any(f, path, err);
 }
 
-static int add_documents(struct html *h, const struct ask *a,
-			 struct mlgen_err *err)
+static int add_documents(struct html *h, const struct ask *a, struct mlgen_err *err)
 {
 	int rc = 0;
 
@@ -38,9 +35,8 @@ static int add_documents(struct html *h, const struct ask *a,
 	return rc;
 }
 
-int page_files(const struct ask *a, const struct question *q,
-	       const char *answer, size_t bytes, FILE *to,
-	       struct mlgen_err *err)
+int page_files(const struct ask *a, const struct question *q, const char *answer, size_t bytes,
+	       FILE *to, struct mlgen_err *err)
 {
 	struct html h;
 	int rc;
@@ -51,8 +47,7 @@ int page_files(const struct ask *a, const struct question *q,
 	if (rc == 0 && q && q->shows_documents)
 		rc = add_documents(&h, a, err);
 	if (rc == 0 && html_write(&h, to) < 0)
-		rc = mlgen_fail(err, -EIO, "html=%s: %s", a->set->settings.html,
-				strerror(EIO));
+		rc = mlgen_fail(err, -EIO, "html=%s: %s", a->set->settings.html, strerror(EIO));
 	html_fini(&h);
 	return rc;
 }
@@ -64,8 +59,7 @@ int ask_page(const struct ask *a)
 	int rc = 0;
 
 	if (!a->set->settings.html)
-		rc = mlgen_fail(&err, -EINVAL,
-				"page: add --html=FILE, where it is written");
+		rc = mlgen_fail(&err, -EINVAL, "page: add --html=FILE, where it is written");
 	for (size_t i = 0; rc == 0 && i < a->set->file_count; i++) {
 		struct results_file f;
 
@@ -77,7 +71,7 @@ int ask_page(const struct ask *a)
 		log_error("%s", err.text);
 		return EXIT_USAGE;
 	}
-	fprintf(a->to, "%s: a page of %zu document%s\n", a->set->settings.html,
-		a->set->file_count, a->set->file_count == 1 ? "" : "s");
+	fprintf(a->to, "%s: a page of %zu document%s\n", a->set->settings.html, a->set->file_count,
+		a->set->file_count == 1 ? "" : "s");
 	return EXIT_RAN;
 }

@@ -16,8 +16,7 @@
 /* Behind "--" all arguments are files: what is added goes before it. */
 static char **whole_argv(const struct ask *a, const struct probe_args *args)
 {
-	char **argv =
-		mem_array((size_t)a->argc + args->count + 1, sizeof(*argv));
+	char **argv = mem_array((size_t)a->argc + args->count + 1, sizeof(*argv));
 	size_t n = 0;
 	int i = 0;
 
@@ -41,8 +40,7 @@ static int first_error(const struct diag *d, struct mlgen_err *err)
 {
 	for (size_t i = 0; i < d->count; i++)
 		if (d->entries[i].level == DIAG_ERROR)
-			return mlgen_fail(err, -EINVAL, "%s",
-					  d->entries[i].text);
+			return mlgen_fail(err, -EINVAL, "%s", d->entries[i].text);
 	return mlgen_fail(err, -EINVAL, "the command line is not valid");
 }
 
@@ -55,8 +53,8 @@ static void keep_scale(struct jobset *set, const struct jobset *asked)
 				set->jobs[i]->scaled_as = asked->jobs[k];
 }
 
-static int probe_load_argv(struct jobset *set, const struct ask *a, int argc,
-			   char **argv, struct mlgen_err *err)
+static int probe_load_argv(struct jobset *set, const struct ask *a, int argc, char **argv,
+			   struct mlgen_err *err)
 {
 	struct diag diag;
 
@@ -76,27 +74,24 @@ static int probe_load_argv(struct jobset *set, const struct ask *a, int argc,
 	return rc;
 }
 
-static int run_it(struct probe *p, const struct ask *a,
-		  const struct probe_args *args, struct mlgen_err *err)
+static int run_it(struct probe *p, const struct ask *a, const struct probe_args *args,
+		  struct mlgen_err *err)
 {
 	const struct traced_config traced = { .fd = args->trace_fd,
 					      .path = args->trace,
 					      .is_asked = true };
 	struct series_result series = { 0 };
-	const struct watch_shows shows = {
-		.series = settings_has_series(&p->set.settings) &&
-					  hosts_rank(a->hosts) == 0
-				  ? &series
-				  : NULL
-	};
+	const struct watch_shows shows = { .series = settings_has_series(&p->set.settings) &&
+								     hosts_rank(a->hosts) == 0
+							     ? &series
+							     : NULL };
 	struct mlgen_err cut = { 0 };
 	int rc = 0;
 
 	if (args->trace)
 		rc = run_trace(p->run, &traced, err);
 	if (rc == 0)
-		rc = watch_run(p->run, p->set.count, &p->set.settings, &shows,
-			       &p->abandoned, err);
+		rc = watch_run(p->run, p->set.count, &p->set.settings, &shows, &p->abandoned, err);
 	if (rc < 0)
 		return rc;
 	if (args->trace)
@@ -119,8 +114,7 @@ void probe_args_add(struct probe_args *args, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	args->list = mem_realloc(args->list,
-				 (args->count + 1) * sizeof(*args->list));
+	args->list = mem_realloc(args->list, (args->count + 1) * sizeof(*args->list));
 	args->list[args->count++] = mem_strdup(text);
 }
 
@@ -135,8 +129,7 @@ void probe_args_take_storage_away(struct probe_args *args, const struct ask *a,
 	const struct mlgen_field *f = *e ? (*e)->opts : NULL;
 	for (; f && f->name; f++)
 		if (f->def)
-			probe_args_add(args, "--%s.%s=%s", job->name, f->name,
-				       f->def);
+			probe_args_add(args, "--%s.%s=%s", job->name, f->name, f->def);
 }
 
 void probe_args_fini(struct probe_args *args)
@@ -147,8 +140,8 @@ void probe_args_fini(struct probe_args *args)
 	memset(args, 0, sizeof(*args));
 }
 
-int probe_load(struct jobset *set, const struct ask *a,
-	       const struct probe_args *args, struct mlgen_err *err)
+int probe_load(struct jobset *set, const struct ask *a, const struct probe_args *args,
+	       struct mlgen_err *err)
 {
 	char **argv = whole_argv(a, args);
 	int rc = probe_load_argv(set, a, a->argc + (int)args->count, argv, err);
@@ -157,22 +150,20 @@ int probe_load(struct jobset *set, const struct ask *a,
 	return rc;
 }
 
-int probe_run(struct probe *p, const struct ask *a,
-	      const struct probe_args *args, struct mlgen_err *err)
+int probe_run(struct probe *p, const struct ask *a, const struct probe_args *args,
+	      struct mlgen_err *err)
 {
 	memset(p, 0, sizeof(*p));
 	if (probe_tell(a->hosts, args, err) < 0)
 		return err->code;
 	p->argv = whole_argv(a, args);
 	p->argc = a->argc + (int)args->count;
-	int rc = hosts_agree(a->hosts,
-			     probe_load_argv(&p->set, a, p->argc, p->argv, err),
-			     err);
+	int rc = hosts_agree(a->hosts, probe_load_argv(&p->set, a, p->argc, p->argv, err), err);
 	if (rc < 0)
 		return rc;
 	p->clock = clock_new_real();
-	struct run_config cfg = run_config_of(&p->set.settings, p->set.jobs,
-					      p->set.count, a->host, p->clock);
+	struct run_config cfg =
+		run_config_of(&p->set.settings, p->set.jobs, p->set.count, a->host, p->clock);
 	cfg.hosts = a->hosts;
 	/* Whether all of them have lost it, none of them knows. */
 	cfg.au_floor = hosts_total(a->hosts) > 1 ? 0 : args->au_floor;

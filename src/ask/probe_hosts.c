@@ -16,8 +16,7 @@ struct order {
 
 enum { ORDER_PROBE = -1 };
 
-int probe_tell(struct hosts *h, const struct probe_args *args,
-	       struct mlgen_err *err)
+int probe_tell(struct hosts *h, const struct probe_args *args, struct mlgen_err *err)
 {
 	struct order order = { .count = args->count, .status = ORDER_PROBE };
 	struct buf text = { 0 };
@@ -63,8 +62,7 @@ int probe_follow(const struct ask *a)
 			memcpy(&order, buf_str(&text), sizeof(order));
 		}
 		if (order.status == ORDER_PROBE)
-			run_part(a, buf_str(&text) + sizeof(order),
-				 order.count);
+			run_part(a, buf_str(&text) + sizeof(order), order.count);
 		buf_fini(&text);
 	}
 	return order.status;

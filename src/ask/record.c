@@ -34,9 +34,7 @@ const char *record_root_path(const struct record_root *root, const char *key)
 
 	if (!root->name)
 		return key;
-	return strncmp(key, root->name, len) == 0 && key[len] == '.'
-		       ? key + len + 1
-		       : NULL;
+	return strncmp(key, root->name, len) == 0 && key[len] == '.' ? key + len + 1 : NULL;
 }
 
 const void *record_base(const struct record *r, const struct record_root *root)
@@ -47,8 +45,8 @@ const void *record_base(const struct record *r, const struct record_root *root)
 	return base;
 }
 
-void record_of_run(struct record *r, struct metrics_job *m,
-		   const struct run_result *run, size_t job)
+void record_of_run(struct record *r, struct metrics_job *m, const struct run_result *run,
+		   size_t job)
 {
 	const struct job_result *of = &run->jobs[job];
 	bool is_plain = of->work && of->work->is_plain;
@@ -64,8 +62,7 @@ void record_of_run(struct record *r, struct metrics_job *m,
 	};
 }
 
-bool record_has(const struct record *r, const struct field_path *path,
-		const void *base)
+bool record_has(const struct record *r, const struct field_path *path, const void *base)
 {
 	if (r->store)
 		return !json_store_lacks(r->store, path->row, base);
@@ -86,16 +83,14 @@ static bool has_figure(const struct record *r, const char *name)
 	struct field_path path;
 	const void *base = measured(r);
 
-	field_path_init(&path, r->ml ? metrics_ml_fields : metrics_io_fields,
-			name);
+	field_path_init(&path, r->ml ? metrics_ml_fields : metrics_io_fields, name);
 	return base && record_has(r, &path, base);
 }
 
 enum record_kind record_kind(const struct record *r)
 {
 	if (r->ml)
-		return has_figure(r, "accelerators") ? RECORD_TRAIN
-						     : RECORD_CHECKPOINT;
+		return has_figure(r, "accelerators") ? RECORD_TRAIN : RECORD_CHECKPOINT;
 	return r->io ? RECORD_IO : RECORD_NOTHING;
 }
 
@@ -118,11 +113,9 @@ bool record_is_cut(const struct record *r)
 	return has_figure(r, "complete") && !measured(r)->complete;
 }
 
-static const struct metric_pair *record_find_option(const struct record *r,
-						    const char *option)
+static const struct metric_pair *record_find_option(const struct record *r, const char *option)
 {
-	const struct metric_list *all =
-		r->job ? &r->job->options_resolved : NULL;
+	const struct metric_list *all = r->job ? &r->job->options_resolved : NULL;
 	const struct metric_pair *pairs = all ? all->items : NULL;
 
 	for (size_t i = 0; all && i < all->count; i++)
@@ -139,8 +132,7 @@ const char *record_option(const struct record *r, const char *option)
 }
 
 /* Is it an option of one before that one, too? */
-static bool is_known(const struct record *const *of, size_t record,
-		     const char *option)
+static bool is_known(const struct record *const *of, size_t record, const char *option)
 {
 	for (size_t i = 0; i < record; i++)
 		if (record_find_option(of[i], option))
@@ -148,12 +140,11 @@ static bool is_known(const struct record *const *of, size_t record,
 	return false;
 }
 
-const char *record_next_option(struct record_options *at,
-			       const struct record *const *of, size_t count)
+const char *record_next_option(struct record_options *at, const struct record *const *of,
+			       size_t count)
 {
 	for (; at->record < count; at->record++, at->option = 0) {
-		const struct metric_list *all =
-			&of[at->record]->job->options_resolved;
+		const struct metric_list *all = &of[at->record]->job->options_resolved;
 		const struct metric_pair *pairs = all->items;
 
 		while (at->option < all->count) {

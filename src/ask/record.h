@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record.h - the figures of one job, of a run or of a document: the structs that the tables describe. */
+/* record.h - the figures of one job, of a run or of a document: the structs that the tables
+ * describe. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,8 +31,7 @@ struct record {
 	const struct metrics_merged *merged;
 	const struct scored *score;
 	const char *file; /* its name */
-	/* Rows that it has not: of a run by its result, of a document by what
-	 * was read of it. */
+	/* Rows that it has not: of a run by its result, of a document by what was read of it. */
 	const struct job_result *result;
 	const struct json_store *store;
 };
@@ -53,10 +53,9 @@ extern const struct record_root record_roots[RECORD_ROOTS];
 const char *record_root_path(const struct record_root *root, const char *key);
 const void *record_base(const struct record *r, const struct record_root *root);
 
-/* What was measured in a job of a run, without its options. `m` belongs to the
- * caller. */
-void record_of_run(struct record *r, struct metrics_job *m,
-		   const struct run_result *run, size_t job);
+/* What was measured in a job of a run, without its options. `m` belongs to the caller. */
+void record_of_run(struct record *r, struct metrics_job *m, const struct run_result *run,
+		   size_t job);
 
 /* What a job did. */
 enum record_kind {
@@ -68,11 +67,10 @@ enum record_kind {
 enum record_kind record_kind(const struct record *r);
 
 /* Has it the row that a path has come to, of a struct `base`? */
-bool record_has(const struct record *r, const struct field_path *path,
-		const void *base);
+bool record_has(const struct record *r, const struct field_path *path, const void *base);
 
-/* Did more fail in it than its max_errors allows? Of a document of before there
- * was such an option: did anything? */
+/* Did more fail in it than its max_errors allows? Of a document of before there was such an option:
+ * did anything? */
 bool record_has_too_many_errors(const struct record *r);
 /* Does it say so itself? */
 bool record_counts_errors(const struct record *r);
@@ -82,10 +80,10 @@ bool record_is_cut(const struct record *r);
 /* Text of the option in effect; NULL = unset, or unknown. */
 const char *record_option(const struct record *r, const char *option);
 
-/* The options that any of some records has, those of engines too, each once, in
- * their order: the next one, from a zeroed place on, or NULL. */
+/* The options that any of some records has, those of engines too, each once, in their order: the
+ * next one, from a zeroed place on, or NULL. */
 struct record_options {
 	size_t record, option;
 };
-const char *record_next_option(struct record_options *at,
-			       const struct record *const *of, size_t count);
+const char *record_next_option(struct record_options *at, const struct record *const *of,
+			       size_t count);

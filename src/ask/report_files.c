@@ -15,11 +15,11 @@
 #include "run/failed.h"
 
 /* What a spreadsheet is for: one row a job. What it has not is empty. */
-#define CSV_KEYS                                                               \
-	"file,jobname,phase,accelerators,numjobs,elapsed,au_percent,"          \
-	"samples_per_sec,sample_bytes_per_sec,stall_ns.p99,read.iops,"         \
-	"read.bw_bytes,read.clat_ns.p99,write.iops,write.bw_bytes,"            \
-	"write.clat_ns.p99,saves.bytes_per_sec,restores.bytes_per_sec,"        \
+#define CSV_KEYS                                                                                   \
+	"file,jobname,phase,accelerators,numjobs,elapsed,au_percent,"                              \
+	"samples_per_sec,sample_bytes_per_sec,stall_ns.p99,read.iops,"                             \
+	"read.bw_bytes,read.clat_ns.p99,write.iops,write.bw_bytes,"                                \
+	"write.clat_ns.p99,saves.bytes_per_sec,restores.bytes_per_sec,"                            \
 	"storage.memory_percent,errors,verdict.name"
 
 /* A document, with what its jobs do not have. */
@@ -31,8 +31,7 @@ struct reported {
 
 static bool prints_json(const struct settings *set)
 {
-	return set->output_format == OUTPUT_JSON ||
-	       set->output_format == OUTPUT_FIO_JSON;
+	return set->output_format == OUTPUT_JSON || set->output_format == OUTPUT_FIO_JSON;
 }
 
 static int check_request(const struct ask *a, struct mlgen_err *err)
@@ -40,15 +39,13 @@ static int check_request(const struct ask *a, struct mlgen_err *err)
 	const struct settings *set = &a->set->settings;
 
 	if (set->output_format == OUTPUT_DLIO)
-		return mlgen_fail(
-			err, -EINVAL,
-			"output-format: a document has too little for "
-			"dlio, which is of the run itself; text, csv, "
-			"json or fio-json");
+		return mlgen_fail(err, -EINVAL,
+				  "output-format: a document has too little for dlio, which is of "
+				  "the run itself; text, csv, json or fio-json");
 	if (prints_json(set) && a->set->file_count > 1)
 		return mlgen_fail(err, -EINVAL,
-				  "output-format: one document at a time as "
-				  "JSON; --merge makes one of several");
+				  "output-format: one document at a time as JSON; --merge makes "
+				  "one of several");
 	return set->require ? require_check(set->require, NULL, err) : 0;
 }
 
@@ -56,16 +53,13 @@ static void take_extra(struct reported *r, const struct record *of)
 {
 	r->merged = of->merged;
 	if (of->merged)
-		r->extra = (struct json_extra){ "merged", metrics_merged_fields,
-						of->merged };
+		r->extra = (struct json_extra){ "merged", metrics_merged_fields, of->merged };
 	else if (of->find_max)
-		r->extra = (struct json_extra){ "find_max",
-						metrics_find_max_fields,
-						of->find_max };
+		r->extra = (struct json_extra){ "find_max", metrics_find_max_fields, of->find_max };
 }
 
-static int read_document(struct reported *r, const struct ask *a,
-			 const char *path, struct mlgen_err *err)
+static int read_document(struct reported *r, const struct ask *a, const char *path,
+			 struct mlgen_err *err)
 {
 	struct results_file f;
 	int rc = results_open(&f, path, err);
@@ -75,9 +69,7 @@ static int read_document(struct reported *r, const struct ask *a,
 		return rc;
 	for (size_t i = 0; i < f.count && rc == 0; i++)
 		if (f.records[i].plan)
-			rc = mlgen_fail(err, -EINVAL,
-					"%s: is a dry run's: nothing was "
-					"measured",
+			rc = mlgen_fail(err, -EINVAL, "%s: is a dry run's: nothing was measured",
 					path);
 	take_extra(r, &f.records[0]);
 	if (rc == 0)
@@ -113,9 +105,8 @@ static int print_json(const struct ask *a, const struct reported *r)
 		.count = r->doc.job_count,
 	};
 
-	return r->extra.key
-		       ? json_report_with(a->to, &r->doc.run, &set, &r->extra)
-		       : json_report(a->to, &r->doc.run, &set, NULL);
+	return r->extra.key ? json_report_with(a->to, &r->doc.run, &set, &r->extra)
+			    : json_report(a->to, &r->doc.run, &set, NULL);
 }
 
 static int status_of(const struct ask *a, const struct run_result *run)
@@ -139,8 +130,7 @@ static int print_one(const struct ask *a, size_t file, struct reported *r)
 		rc = print_json(a, r);
 	} else {
 		if (a->set->file_count > 1 && !set->quiet)
-			fprintf(a->to, "%s== %s\n", file ? "\n" : "",
-				a->set->files[file]);
+			fprintf(a->to, "%s== %s\n", file ? "\n" : "", a->set->files[file]);
 		print_text(a->to, r, detail_of(set));
 	}
 	return rc < 0 ? EXIT_FAILED : status_of(a, &r->doc.run);

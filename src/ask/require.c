@@ -24,13 +24,11 @@ static void narrow(struct span *s, const struct requirement *q)
 	bool is_out = q->op[1] != '=';
 
 	if (q->op[0] != '<' && q->value >= s->least) {
-		s->least_is_out =
-			is_out || (s->least_is_out && q->value <= s->least);
+		s->least_is_out = is_out || (s->least_is_out && q->value <= s->least);
 		s->least = q->value;
 	}
 	if (q->op[0] != '>' && q->value <= s->most) {
-		s->most_is_out =
-			is_out || (s->most_is_out && q->value >= s->most);
+		s->most_is_out = is_out || (s->most_is_out && q->value >= s->most);
 		s->most = q->value;
 	}
 	/* Equal to what lies outside. */
@@ -40,14 +38,12 @@ static void narrow(struct span *s, const struct requirement *q)
 
 static bool is_empty(const struct span *s)
 {
-	return s->least > s->most ||
-	       (s->least >= s->most && (s->least_is_out || s->most_is_out));
+	return s->least > s->most || (s->least >= s->most && (s->least_is_out || s->most_is_out));
 }
 
 /* No figure is below 0. q[n] with all before it that are of the same. */
-static int check_possible(const char *text, const struct requirement *q,
-			  const struct figure *f, size_t n,
-			  struct mlgen_err *err)
+static int check_possible(const char *text, const struct requirement *q, const struct figure *f,
+			  size_t n, struct mlgen_err *err)
 {
 	char number[UNITS_TEXT_BYTES];
 	bool is_percent = f[n].row->type == MLGEN_PERCENT;
@@ -60,28 +56,25 @@ static int check_possible(const char *text, const struct requirement *q,
 			narrow(&all, &q[i]);
 	units_put_f64(number, q[n].value);
 	if (is_empty(&alone))
+		return mlgen_fail(err, -EINVAL, "require=%s: %s%s%s can never hold; %s is %s", text,
+				  q[n].metric, q[n].op, number, q[n].metric,
+				  is_percent ? "between 0 and 100" : "never below 0");
+	if (is_empty(&all))
 		return mlgen_fail(
 			err, -EINVAL,
-			"require=%s: %s%s%s can never hold; %s is %s", text,
-			q[n].metric, q[n].op, number, q[n].metric,
-			is_percent ? "between 0 and 100" : "never below 0");
-	if (is_empty(&all))
-		return mlgen_fail(err, -EINVAL,
-				  "require=%s: %s%s%s can never hold together "
-				  "with what stands before it",
-				  text, q[n].metric, q[n].op, number);
+			"require=%s: %s%s%s can never hold together with what stands before it",
+			text, q[n].metric, q[n].op, number);
 	return 0;
 }
 
-static int find_figures(const char *text, const struct requirement *q,
-			struct figure *f, size_t n, struct mlgen_err *err)
+static int find_figures(const char *text, const struct requirement *q, struct figure *f, size_t n,
+			struct mlgen_err *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct mlgen_err why = { 0 };
 
 		if (figure_init_measured(&f[i], q[i].metric, &why) < 0)
-			return mlgen_fail(err, -EINVAL, "require=%s: %s", text,
-					  why.text);
+			return mlgen_fail(err, -EINVAL, "require=%s: %s", text, why.text);
 		if (check_possible(text, q, f, i, err) < 0)
 			return -EINVAL;
 	}
@@ -91,8 +84,7 @@ static int find_figures(const char *text, const struct requirement *q,
 /* ---- what a result has ---- */
 
 /* Of a preparation nothing is asked. */
-static bool value_of(const struct record *r, const struct figure *f,
-		     double *value)
+static bool value_of(const struct record *r, const struct figure *f, double *value)
 {
 	struct figure_value v;
 
@@ -103,29 +95,22 @@ static bool value_of(const struct record *r, const struct figure *f,
 }
 
 /* AU of the steps behind the first ones, where these were most of the time. */
-static bool misleads(const struct run_result *r, size_t i,
-		     const struct requirement *q, const struct figure *f)
+static bool misleads(const struct run_result *r, size_t i, const struct requirement *q,
+		     const struct figure *f)
 {
-	bool is_au = strcmp(f->path, "au_percent") == 0 ||
-		     strcmp(f->path, "ml.au_percent") == 0;
+	bool is_au = strcmp(f->path, "au_percent") == 0 || strcmp(f->path, "ml.au_percent") == 0;
 
 	return is_au && q->op[0] == '>' && job_result_au_misleads(&r->jobs[i]);
 }
 
-static void log_misleading(const struct job_result *r,
-			   const struct requirement *q)
+static void log_misleading(const struct job_result *r, const struct requirement *q)
 {
-	log_error("%s: %s is %.1f, which leaves out the first step of each "
-		  "epoch; "
-		  "with these accelerators were busy for %.1f%% of the time: "
-		  "take "
-		  "more steps per epoch",
-		  r->job->name, q->metric, r->ml.au_percent,
-		  job_result_busy_percent(r));
+	log_error("%s: %s is %.1f, which leaves out the first step of each epoch; with these "
+		  "accelerators were busy for %.1f%% of the time: take more steps per epoch",
+		  r->job->name, q->metric, r->ml.au_percent, job_result_busy_percent(r));
 }
 
-static void log_missed(const char *job, const struct requirement *q,
-		       double value)
+static void log_missed(const char *job, const struct requirement *q, double value)
 {
 	char got[UNITS_TEXT_BYTES], want[UNITS_TEXT_BYTES];
 
@@ -135,9 +120,8 @@ static void log_missed(const char *job, const struct requirement *q,
 }
 
 /* Jobs that have no such figure are none of its business. */
-static int count_missed(const struct record *records,
-			const struct run_result *r, const struct requirement *q,
-			const struct figure *f, const char *text)
+static int count_missed(const struct record *records, const struct run_result *r,
+			const struct requirement *q, const struct figure *f, const char *text)
 {
 	int missed = 0;
 	bool any = false;
@@ -162,8 +146,7 @@ static int count_missed(const struct record *records,
 	return 1;
 }
 
-int require_check(const char *text, const struct run_result *r,
-		  struct mlgen_err *err)
+int require_check(const char *text, const struct run_result *r, struct mlgen_err *err)
 {
 	struct requirement q[REQUIREMENTS_MAX];
 	struct figure f[REQUIREMENTS_MAX];
@@ -184,8 +167,7 @@ int require_check(const char *text, const struct run_result *r,
 	return missed;
 }
 
-bool require_value(const struct job_result *r, const char *metric,
-		   double *value)
+bool require_value(const struct job_result *r, const char *metric, double *value)
 {
 	struct job_result job = *r;
 	const struct run_result alone = { .jobs = &job, .job_count = 1 };

@@ -45,8 +45,8 @@ static void set_engine(struct job *j, const struct jobset_env *env)
 			job_set_engine(j, *e);
 }
 
-/* A file of values lies where the result is from, and no document makes mlgen open
- * files: such a distribution is 0 here, which no option of it can be. */
+/* A file of values lies where the result is from, and no document makes mlgen open files: such a
+ * distribution is 0 here, which no option of it can be. */
 static bool put_file(const struct mlgen_field *f, void *base, const char *value)
 {
 	static const struct dist unknown = { .kind = DIST_CONST };
@@ -58,11 +58,11 @@ static bool put_file(const struct mlgen_field *f, void *base, const char *value)
 	return is_file;
 }
 
-/* Options that this program does not have are of another version of it, and
- * those that the document does not have are at their defaults. */
+/* Options that this program does not have are of another version of it, and those that the document
+ * does not have are at their defaults. */
 static int set_options(const struct reading *g, const struct metrics_job *m,
-		       const struct mlgen_field *table, void *base,
-		       struct job_origin *origins, struct mlgen_err *err)
+		       const struct mlgen_field *table, void *base, struct job_origin *origins,
+		       struct mlgen_err *err)
 {
 	for (size_t i = 0; table && table[i].name; i++) {
 		const char *name = table[i].name;
@@ -74,12 +74,8 @@ static int set_options(const struct reading *g, const struct metrics_job *m,
 		if (!value && table[i].def)
 			continue;
 		if (!put_file(&table[i], base, value) &&
-		    field_parse(&table[i], base, value ? value : "", 1024,
-				&why) < 0 &&
-		    value)
-			return mlgen_fail(err, -EINVAL,
-					  "%s: options_resolved of job '%s': "
-					  "%s",
+		    field_parse(&table[i], base, value ? value : "", 1024, &why) < 0 && value)
+			return mlgen_fail(err, -EINVAL, "%s: options_resolved of job '%s': %s",
 					  g->f->path, m->jobname, why.text);
 		if (!written)
 			written = pair_value(&top_of(g)->global_options, name);
@@ -99,8 +95,8 @@ static struct job *find_job(const struct result_doc *d, const char *name)
 	return NULL;
 }
 
-static int read_job(struct reading *g, const struct metrics_job *m,
-		    const struct job **out, struct mlgen_err *err)
+static int read_job(struct reading *g, const struct metrics_job *m, const struct job **out,
+		    struct mlgen_err *err)
 {
 	struct result_doc *d = g->d;
 	struct job *j = find_job(d, m->jobname);
@@ -116,14 +112,13 @@ static int read_job(struct reading *g, const struct metrics_job *m,
 		return -EINVAL;
 	j->group = (unsigned)m->groupid;
 	set_engine(j, g->env);
-	return set_options(g, m, j->engine ? j->engine->opts : NULL,
-			   j->engine_opts, j->engine_origins, err);
+	return set_options(g, m, j->engine ? j->engine->opts : NULL, j->engine_opts,
+			   j->engine_origins, err);
 }
 
 /* ---- figures, as metrics.c puts them into the document ---- */
 
-static void read_direction(struct direction_result *r,
-			   const struct metrics_direction *m)
+static void read_direction(struct direction_result *r, const struct metrics_direction *m)
 {
 	*r = (struct direction_result){
 		.io_bytes = m->io_bytes,
@@ -133,10 +128,10 @@ static void read_direction(struct direction_result *r,
 		.slat_ns = m->slat_ns,
 		/* Of an unpaced job it is the latency once more. */
 		.total_ns = m->slat_ns ? m->lat_ns : NULL,
-		.bw_kib = { (double)m->bw_min, (double)m->bw_max, m->bw_mean,
-			    m->bw_dev, m->bw_samples },
-		.iops = { (double)m->iops_min, (double)m->iops_max,
-			  m->iops_mean, m->iops_stddev, m->iops_samples },
+		.bw_kib = { (double)m->bw_min, (double)m->bw_max, m->bw_mean, m->bw_dev,
+			    m->bw_samples },
+		.iops = { (double)m->iops_min, (double)m->iops_max, m->iops_mean, m->iops_stddev,
+			  m->iops_samples },
 	};
 }
 
@@ -145,9 +140,8 @@ static void read_sizes(struct job_result *r, const struct metrics_job *m)
 	const struct metrics_size *s = m->request_sizes.items;
 
 	for (size_t i = 0; i < m->request_sizes.count; i++)
-		sizes_add(s[i].operation && strcmp(s[i].operation, "write") == 0
-				  ? &r->write.sizes
-				  : &r->read.sizes,
+		sizes_add(s[i].operation && strcmp(s[i].operation, "write") == 0 ? &r->write.sizes
+										 : &r->read.sizes,
 			  s[i].largest_bytes, s[i].count);
 }
 
@@ -181,10 +175,8 @@ static void read_figures(struct job_result *r, const struct metrics_job *m)
 	read_depths(&r->depths, m);
 }
 
-/* Older documents have the option alone, a newer one may have a format that is
- * not known here. */
-static const struct format *format_read(const struct metrics_dataset *m,
-					const struct job *job)
+/* Older documents have the option alone, a newer one may have a format that is not known here. */
+static const struct format *format_read(const struct metrics_dataset *m, const struct job *job)
 {
 	const struct format *f = m->format ? format_find(m->format) : NULL;
 
@@ -193,8 +185,7 @@ static const struct format *format_read(const struct metrics_dataset *m,
 	return f ? f : &format_raw;
 }
 
-static void read_dataset(struct reading *g, const struct record *from,
-			 struct job_result *r)
+static void read_dataset(struct reading *g, const struct record *from, struct job_result *r)
 {
 	if (!from->dataset)
 		return;
@@ -202,13 +193,11 @@ static void read_dataset(struct reading *g, const struct record *from,
 	*m = *from->dataset;
 	m->dataset.format = format_read(m, r->job);
 	m->dataset.parts = 1;
-	if (m->is_uneven ||
-	    m->samples != m->dataset.files * m->dataset.samples_per_file)
+	if (m->is_uneven || m->samples != m->dataset.files * m->dataset.samples_per_file)
 		m->dataset.uneven_samples = m->samples;
 	/* The sizes of files that were there are no option. */
 	m->dataset.is_found |= r->job->dataset == DATASET_SCAN;
-	if ((m->dataset.is_found || dist_mean(&r->job->sample_size) <= 0) &&
-	    m->samples)
+	if ((m->dataset.is_found || dist_mean(&r->job->sample_size) <= 0) && m->samples)
 		m->dataset.sample_size = (struct dist){
 			.kind = DIST_CONST,
 			.a = (double)m->totals.row_bytes / (double)m->samples,
@@ -237,8 +226,8 @@ static void set_work(struct job_result *r, const struct record *from)
 		r->work = preparing();
 }
 
-/* An older document has whole seconds only, rounded up: the wall time is nearer where it
- * is of the same second. */
+/* An older document has whole seconds only, rounded up: the wall time is nearer where it is of the
+ * same second. */
 static void read_elapsed(struct job_result *r, const struct metrics_job *m)
 {
 	double wall = r->wall_seconds, whole = (double)m->elapsed;
@@ -279,10 +268,9 @@ static void read_failed(struct job_result *r, const struct record *from)
 		f->is_too_many = failed_exceeds(r->job, f->count, f->of);
 }
 
-/* What the document has of the job's page, and with it what jobs have in common.
- * Of what it has not nothing is known. */
-static void read_page(const struct record *from, const struct job *job,
-		      struct job_result *r)
+/* What the document has of the job's page, and with it what jobs have in common. Of what it has not
+ * nothing is known. */
+static void read_page(const struct record *from, const struct job *job, struct job_result *r)
 {
 	const struct job_result *ml = from->ml, *io = from->io;
 	bool is_plain = io && (!ml || job_work(job)->is_plain);
@@ -300,8 +288,8 @@ static void read_page(const struct record *from, const struct job *job,
 	r->job = job;
 }
 
-static int read_record(struct reading *g, const struct record *from,
-		       struct job_result *r, struct mlgen_err *err)
+static int read_record(struct reading *g, const struct record *from, struct job_result *r,
+		       struct mlgen_err *err)
 {
 	const struct job *job;
 
@@ -356,12 +344,10 @@ static void read_disks(struct reading *g)
 
 	run->disk_count = disks->count;
 	if (run->disk_count)
-		run->disks = json_store_alloc(
-			&g->f->store, run->disk_count * sizeof(*run->disks));
+		run->disks = json_store_alloc(&g->f->store, run->disk_count * sizeof(*run->disks));
 	for (size_t i = 0; i < run->disk_count; i++) {
 		run->disks[i] = m[i].util;
-		read_text(run->disks[i].name, sizeof(run->disks[i].name),
-			  m[i].name);
+		read_text(run->disks[i].name, sizeof(run->disks[i].name), m[i].name);
 	}
 }
 
@@ -381,8 +367,7 @@ static int read_run(struct reading *g, struct mlgen_err *err)
 	if (g->f->records[0].series)
 		run->series = *g->f->records[0].series;
 	run->job_count = g->f->count;
-	run->jobs = json_store_alloc(&g->f->store,
-				     run->job_count * sizeof(*run->jobs));
+	run->jobs = json_store_alloc(&g->f->store, run->job_count * sizeof(*run->jobs));
 	for (size_t i = 0; i < run->job_count; i++) {
 		if (read_record(g, &g->f->records[i], &run->jobs[i], err) < 0)
 			return -EINVAL;
@@ -392,8 +377,8 @@ static int read_run(struct reading *g, struct mlgen_err *err)
 	return 0;
 }
 
-int result_read(struct result_doc *d, struct results_file *f,
-		const struct jobset_env *env, struct mlgen_err *err)
+int result_read(struct result_doc *d, struct results_file *f, const struct jobset_env *env,
+		struct mlgen_err *err)
 {
 	struct reading g = { d, f, env };
 

@@ -19,42 +19,37 @@
 #define BYTES_MAX (INT64_C(256) << 20)
 
 /* A text that is cut within a word, as in nul, has a wrong token at its very end. */
-static int fail_at(const struct results_file *f, const json_error_t *e,
-		   bool at_end, struct mlgen_err *err)
+static int fail_at(const struct results_file *f, const json_error_t *e, bool at_end,
+		   struct mlgen_err *err)
 {
 	enum json_error_code code = json_error_code(e);
 	const char *hint = "";
 
 	if (code == json_error_premature_end_of_input && e->position == 0)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: is empty; the run that was to write it "
-				  "did not end",
+				  "%s: is empty; the run that was to write it did not end",
 				  f->path);
 	if (code == json_error_premature_end_of_input ||
 	    (code == json_error_invalid_syntax && at_end))
 		hint = "; the file ends too early: was it copied whole?";
-	return mlgen_fail(err, -EINVAL, "%s:%d:%d: no JSON: %s%s", f->path,
-			  e->line, e->column, e->text, hint);
+	return mlgen_fail(err, -EINVAL, "%s:%d:%d: no JSON: %s%s", f->path, e->line, e->column,
+			  e->text, hint);
 }
 
 static int too_large(const struct results_file *f, struct mlgen_err *err)
 {
-	return mlgen_fail(err, -EFBIG, "%s: is larger than any report of mlgen",
-			  f->path);
+	return mlgen_fail(err, -EFBIG, "%s: is larger than any report of mlgen", f->path);
 }
 
-static int check_file(const struct results_file *f, FILE *from,
-		      struct mlgen_err *err)
+static int check_file(const struct results_file *f, FILE *from, struct mlgen_err *err)
 {
 	struct stat st;
 
 	if (fstat(fileno(from), &st) < 0)
-		return mlgen_fail(err, -errno, "%s: %s", f->path,
-				  strerror(errno));
+		return mlgen_fail(err, -errno, "%s: %s", f->path, strerror(errno));
 	if (S_ISDIR(st.st_mode))
 		return mlgen_fail(err, -EISDIR,
-				  "%s: is a directory; name the JSON documents "
-				  "in it: %s/*.json",
+				  "%s: is a directory; name the JSON documents in it: %s/*.json",
 				  f->path, f->path);
 	return st.st_size > BYTES_MAX ? too_large(f, err) : 0;
 }
@@ -74,8 +69,7 @@ static size_t read_bounded(void *to, size_t most, void *data)
 	return n;
 }
 
-static int results_file_parse(struct results_file *f, FILE *from,
-			      struct mlgen_err *err)
+static int results_file_parse(struct results_file *f, FILE *from, struct mlgen_err *err)
 {
 	json_error_t e;
 	int rc = check_file(f, from, err);
@@ -83,8 +77,7 @@ static int results_file_parse(struct results_file *f, FILE *from,
 	if (rc < 0)
 		return rc;
 	struct bounded b = { .from = from };
-	f->root = json_load_callback(read_bounded, &b, JSON_REJECT_DUPLICATES,
-				     &e);
+	f->root = json_load_callback(read_bounded, &b, JSON_REJECT_DUPLICATES, &e);
 	if (b.bytes > BYTES_MAX)
 		return too_large(f, err);
 	if (f->root)
@@ -93,8 +86,7 @@ static int results_file_parse(struct results_file *f, FILE *from,
 	return fail_at(f, &e, at_end, err);
 }
 
-static int load_text(struct results_file *f, const char *text, size_t bytes,
-		     struct mlgen_err *err)
+static int load_text(struct results_file *f, const char *text, size_t bytes, struct mlgen_err *err)
 {
 	json_error_t e;
 
@@ -110,8 +102,7 @@ static int results_file_load(struct results_file *f, struct mlgen_err *err)
 	FILE *from = is_stdin ? stdin : fopen(f->path, "re");
 
 	if (!from)
-		return mlgen_fail(err, -errno, "%s: %s", f->path,
-				  strerror(errno));
+		return mlgen_fail(err, -errno, "%s: %s", f->path, strerror(errno));
 	int rc = results_file_parse(f, from, err);
 	if (!is_stdin)
 		fclose(from);
@@ -128,17 +119,14 @@ static int check_version(const struct results_file *f, struct mlgen_err *err)
 		return mlgen_fail(
 			err, -EINVAL, "%s: is no report of mlgen%s", f->path,
 			json_object_get(f->root, "fio version")
-				? " but of fio; mlgen runs fio's job files, "
-				  "with --json=FILE"
+				? " but of fio; mlgen runs fio's job files, with --json=FILE"
 				: "; --json=FILE of a run writes one");
 	if (is != METRICS_SCHEMA_VERSION && is != METRICS_SCHEMA_VERSION - 1)
-		return mlgen_fail(
-			err, -EINVAL,
-			"%s: has schema_version %lld (mlgen %s), "
-			"this program reads %d and %d; use the "
-			"version that wrote it",
-			f->path, (long long)is, json_string_value(version),
-			METRICS_SCHEMA_VERSION - 1, METRICS_SCHEMA_VERSION);
+		return mlgen_fail(err, -EINVAL,
+				  "%s: has schema_version %lld (mlgen %s), this program reads %d "
+				  "and %d; use the version that wrote it",
+				  f->path, (long long)is, json_string_value(version),
+				  METRICS_SCHEMA_VERSION - 1, METRICS_SCHEMA_VERSION);
 	return 0;
 }
 
@@ -168,34 +156,28 @@ static int check_jobs(const struct results_file *f, struct mlgen_err *err)
 
 	if (is_score(f))
 		return mlgen_fail(err, -EINVAL,
-				  "%s: is a score, and no report of a run; "
-				  "--table=file,score.m1 prints its figures",
+				  "%s: is a score, and no report of a run; --table=file,score.m1 "
+				  "prints its figures",
 				  f->path);
 	if (other_kind(f))
 		return mlgen_fail(err, -EINVAL,
-				  "%s: is %s, and no report of a run; "
-				  "--page --html=FILE shows it",
+				  "%s: is %s, and no report of a run; --page --html=FILE shows it",
 				  f->path, other_kind(f));
 	if (!json_is_array(f->jobs))
-		return mlgen_fail(err, -EINVAL, "%s: jobs: must be a list",
-				  f->path);
+		return mlgen_fail(err, -EINVAL, "%s: jobs: must be a list", f->path);
 	for (size_t i = 0; i < n; i++)
-		if (!json_is_string(json_object_get(json_array_get(f->jobs, i),
-						    "jobname")))
-			return mlgen_fail(err, -EINVAL,
-					  "%s: jobs[%zu]: has no jobname",
-					  f->path, i);
+		if (!json_is_string(json_object_get(json_array_get(f->jobs, i), "jobname")))
+			return mlgen_fail(err, -EINVAL, "%s: jobs[%zu]: has no jobname", f->path,
+					  i);
 	if (n == 0)
-		return mlgen_fail(err, -EINVAL, "%s: there is no job in it",
-				  f->path);
+		return mlgen_fail(err, -EINVAL, "%s: there is no job in it", f->path);
 	return 0;
 }
 
 /* ---- its records ---- */
 
 static int read_part(struct results_file *f, json_t *outer, const char *where,
-		     const struct record_root *root, struct record *to,
-		     struct mlgen_err *err)
+		     const struct record_root *root, struct record *to, struct mlgen_err *err)
 {
 	const struct json_reader r = { &f->store, f->path };
 	json_t *o = root->in ? json_object_get(outer, root->in) : outer;
@@ -209,18 +191,16 @@ static int read_part(struct results_file *f, json_t *outer, const char *where,
 	return json_read_struct(&r, o, root->table, base, path, err);
 }
 
-/* The objects of the document, or of a job: none where it has not. A job itself
- * stands in a list of the document, and is read with that. */
-static int read_parts(struct results_file *f, json_t *outer, const char *where,
-		      bool is_top, struct record *to, struct mlgen_err *err)
+/* The objects of the document, or of a job: none where it has not. A job itself stands in a list of
+ * the document, and is read with that. */
+static int read_parts(struct results_file *f, json_t *outer, const char *where, bool is_top,
+		      struct record *to, struct mlgen_err *err)
 {
 	int rc = 0;
 
 	for (size_t k = 0; k < RECORD_ROOTS && rc == 0; k++)
-		if (record_roots[k].is_top == is_top &&
-		    record_roots[k].table != metrics_job_fields)
-			rc = read_part(f, outer, where, &record_roots[k], to,
-				       err);
+		if (record_roots[k].is_top == is_top && record_roots[k].table != metrics_job_fields)
+			rc = read_part(f, outer, where, &record_roots[k], to, err);
 	return rc;
 }
 
@@ -242,10 +222,8 @@ static int read_records(struct results_file *f, struct mlgen_err *err)
 
 		snprintf(where, sizeof(where), "jobs[%zu].", i);
 		f->records[i] = all;
-		f->records[i].job =
-			(const struct metrics_job *)all.top->jobs.items + i;
-		rc = read_parts(f, json_array_get(f->jobs, i), where, false,
-				&f->records[i], err);
+		f->records[i].job = (const struct metrics_job *)all.top->jobs.items + i;
+		rc = read_parts(f, json_array_get(f->jobs, i), where, false, &f->records[i], err);
 	}
 	return rc;
 }
@@ -267,13 +245,11 @@ enum takes { RUNS, RUNS_AND_SCORES, ANYTHING };
 
 static bool is_taken(const struct results_file *f, enum takes takes)
 {
-	return (takes >= RUNS_AND_SCORES && is_score(f)) ||
-	       (takes == ANYTHING && other_kind(f));
+	return (takes >= RUNS_AND_SCORES && is_score(f)) || (takes == ANYTHING && other_kind(f));
 }
 
 /* What was loaded, if it was (rc as of that), is mlgen's, and is read. */
-static int read_loaded(struct results_file *f, enum takes takes, int rc,
-		       struct mlgen_err *err)
+static int read_loaded(struct results_file *f, enum takes takes, int rc, struct mlgen_err *err)
 {
 	if (rc < 0) {
 		results_close(f);
@@ -292,29 +268,26 @@ static int read_loaded(struct results_file *f, enum takes takes, int rc,
 	return rc;
 }
 
-int results_open(struct results_file *f, const char *path,
-		 struct mlgen_err *err)
+int results_open(struct results_file *f, const char *path, struct mlgen_err *err)
 {
 	begin_file(f, path);
 	return read_loaded(f, RUNS, results_file_load(f, err), err);
 }
 
-int results_open_any(struct results_file *f, const char *path,
-		     struct mlgen_err *err)
+int results_open_any(struct results_file *f, const char *path, struct mlgen_err *err)
 {
 	begin_file(f, path);
 	return read_loaded(f, ANYTHING, results_file_load(f, err), err);
 }
 
-int results_open_scored(struct results_file *f, const char *path,
-			struct mlgen_err *err)
+int results_open_scored(struct results_file *f, const char *path, struct mlgen_err *err)
 {
 	begin_file(f, path);
 	return read_loaded(f, RUNS_AND_SCORES, results_file_load(f, err), err);
 }
 
-int results_open_text(struct results_file *f, const char *name,
-		      const char *text, size_t bytes, struct mlgen_err *err)
+int results_open_text(struct results_file *f, const char *name, const char *text, size_t bytes,
+		      struct mlgen_err *err)
 {
 	begin_file(f, name);
 	return read_loaded(f, RUNS, load_text(f, text, bytes, err), err);
@@ -354,9 +327,8 @@ void results_note_incomplete(const struct results_file *f)
 		const char *error = job->error_text;
 
 		if (error || record_is_cut(&f->records[i]))
-			log_note("%s: job '%s' did not run to its end%s%s; its "
-				 "figures cover what ran before",
-				 f->path, job->jobname, error ? ": " : "",
-				 error ? error : "");
+			log_note("%s: job '%s' did not run to its end%s%s; its figures cover what "
+				 "ran before",
+				 f->path, job->jobname, error ? ": " : "", error ? error : "");
 	}
 }

@@ -24,28 +24,22 @@ struct results_file {
 };
 
 /*
- * Read a file, "-" for standard input. 0, or -errno with err: it cannot be
- * read, is no JSON (line and column), not mlgen's, of another schema version,
- * or a value in it is of another type than its row. All figures have the meaning
- * that they have today (results_older.h).
+ * Read a file, "-" for standard input. 0, or -errno with err: it cannot be read, is no JSON (line
+ * and column), not mlgen's, of another schema version, or a value in it is of another type than its
+ * row. All figures have the meaning that they have today (results_older.h).
  */
-int results_open(struct results_file *f, const char *path,
-		 struct mlgen_err *err);
-/* Whatever mlgen writes: descriptions of traces and miss curves, too, which have no
- * record. */
-int results_open_any(struct results_file *f, const char *path,
-		     struct mlgen_err *err);
+int results_open(struct results_file *f, const char *path, struct mlgen_err *err);
+/* Whatever mlgen writes: descriptions of traces and miss curves, too, which have no record. */
+int results_open_any(struct results_file *f, const char *path, struct mlgen_err *err);
 /* Runs, and a score is taken, too: one record, without a job. */
-int results_open_scored(struct results_file *f, const char *path,
-			struct mlgen_err *err);
+int results_open_scored(struct results_file *f, const char *path, struct mlgen_err *err);
 /* The same of a document that is in memory, and is called `name` in messages. */
-int results_open_text(struct results_file *f, const char *name,
-		      const char *text, size_t bytes, struct mlgen_err *err);
+int results_open_text(struct results_file *f, const char *name, const char *text, size_t bytes,
+		      struct mlgen_err *err);
 void results_close(struct results_file *f); /* takes a zeroed one */
 
 /* Copies of a document have the same one, two runs do not. */
 uint64_t results_fingerprint(const struct results_file *f);
 
-/* A note on stderr where a job failed or was stopped: figures cover what ran
- * before. */
+/* A note on stderr where a job failed or was stopped: figures cover what ran before. */
 void results_note_incomplete(const struct results_file *f);

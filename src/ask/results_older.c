@@ -34,14 +34,13 @@ static void set_rate(json_t *o, const char *key, double n, double seconds)
 		json_object_set_new(o, key, json_real(n / seconds));
 }
 
-/* The bytes of evaluations were among the training's. Both read in the same
- * way, so that each has its part by its payload. */
+/* The bytes of evaluations were among the training's. Both read in the same way, so that each has
+ * its part by its payload. */
 static void split_io_bytes(json_t *ml, json_t *eval)
 {
 	double all = results_older_number(ml, "io_bytes");
 	double payload = results_older_number(eval, "sample_bytes");
-	double part =
-		payload / (results_older_number(ml, "sample_bytes") + payload);
+	double part = payload / (results_older_number(ml, "sample_bytes") + payload);
 
 	if (!(payload > 0) || !(all > 0))
 		part = 0;
@@ -51,12 +50,10 @@ static void split_io_bytes(json_t *ml, json_t *eval)
 	if (!(part > 0))
 		return;
 	set_count(ml, "io_bytes", all - part);
-	set_rate(ml, "io_bytes_per_sec", all - part,
-		 results_older_number(ml, "wall_seconds"));
+	set_rate(ml, "io_bytes_per_sec", all - part, results_older_number(ml, "wall_seconds"));
 	if (results_older_number(eval, "seconds") > 0)
 		json_object_set_new(eval, "io_bytes_per_sec",
-				    json_real(part / results_older_number(
-							     eval, "seconds")));
+				    json_real(part / results_older_number(eval, "seconds")));
 }
 
 static void set_direction(json_t *d, double seconds)
@@ -99,8 +96,7 @@ static double part_of_row(json_t *job)
 		return 1;
 	if (columns_parse(&c, text, NULL) == 0 &&
 	    columns_select(&c, option_of(job, "read_columns"), NULL) == 0)
-		part = (double)columns_read_bytes(&c) /
-		       (double)columns_row_bytes(&c);
+		part = (double)columns_read_bytes(&c) / (double)columns_row_bytes(&c);
 	columns_fini(&c);
 	return part;
 }
@@ -112,8 +108,7 @@ static void scale(json_t *o, const char *key, double by)
 	if (json_is_integer(value))
 		set_count(o, key, round(json_number_value(value) * by));
 	else if (json_is_real(value))
-		json_object_set_new(o, key,
-				    json_real(json_number_value(value) * by));
+		json_object_set_new(o, key, json_real(json_number_value(value) * by));
 }
 
 static void scale_samples(json_t *o, double by)
@@ -123,8 +118,8 @@ static void scale_samples(json_t *o, double by)
 	scale(o, "mean_sample_bytes", by);
 }
 
-/* A search whose runs were this job's. What it required stays with its limit,
- * which stands in the words of whoever asked. */
+/* A search whose runs were this job's. What it required stays with its limit, which stands in the
+ * words of whoever asked. */
 static void scale_probes(json_t *find_max, json_t *job, double by)
 {
 	const char *of = json_string_value(json_object_get(find_max, "job"));
@@ -140,8 +135,7 @@ static void scale_probes(json_t *find_max, json_t *job, double by)
 	}
 }
 
-/* Samples were whole rows, whichever columns were read; but those of MLPerf's
- * figures were not. */
+/* Samples were whole rows, whichever columns were read; but those of MLPerf's figures were not. */
 static void take_columns(json_t *root, json_t *job, json_t *dataset)
 {
 	double part = part_of_row(job);
@@ -150,8 +144,7 @@ static void take_columns(json_t *root, json_t *job, json_t *dataset)
 	const char *version;
 	size_t i;
 
-	json_object_set(dataset, "row_bytes",
-			json_object_get(dataset, "sample_bytes"));
+	json_object_set(dataset, "row_bytes", json_object_get(dataset, "sample_bytes"));
 	scale_samples(dataset, part);
 	scale_samples(ml, part);
 	scale_samples(json_object_get(ml, "eval"), part);

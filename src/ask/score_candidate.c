@@ -18,16 +18,15 @@ static int open_trace(struct score_candidate *c, struct mlgen_err *err)
 	c->fd = unnamed_open(folder);
 	if (c->fd < 0)
 		return mlgen_fail(err, c->fd,
-				  "%s: the trace of the job cannot be kept "
-				  "there: %s; another folder with TMPDIR=",
+				  "%s: the trace of the job cannot be kept there: %s; another "
+				  "folder with TMPDIR=",
 				  folder, strerror(-c->fd));
 	snprintf(c->path, sizeof(c->path), "/proc/self/fd/%d", c->fd);
 	return 0;
 }
 
 /* As that of a run of its own (program_run.c). */
-static int status_of(const struct score_candidate *c, const char *job,
-		     const struct mlgen_err *err)
+static int status_of(const struct score_candidate *c, const char *job, const struct mlgen_err *err)
 {
 	const struct probe *p = &c->of;
 
@@ -37,8 +36,7 @@ static int status_of(const struct score_candidate *c, const char *job,
 	}
 	if (err->code) {
 		log_error("%s", err->text);
-		return p->run && run_has_started(p->run) ? EXIT_FAILED
-							 : EXIT_USAGE;
+		return p->run && run_has_started(p->run) ? EXIT_FAILED : EXIT_USAGE;
 	}
 	return verdict_log_failed(p->result) ? EXIT_FAILED : EXIT_RAN;
 }

@@ -6,8 +6,8 @@
 #include "ask/probe.h"
 
 /*
- * Its trace is a file without a name in TMPDIR (base/unnamed.h), so that it is
- * gone with the descriptor, however the program ends.
+ * Its trace is a file without a name in TMPDIR (base/unnamed.h), so that it is gone with the
+ * descriptor, however the program ends.
  */
 struct score_candidate {
 	int fd;          /* of the trace */
@@ -15,8 +15,7 @@ struct score_candidate {
 	struct probe of; /* has its jobs, and what they came to */
 };
 
-/* Run the jobs of the command line. EXIT_RAN; else there is no trace that says
- * what the job does, which was told, and the status is what the job's own run
- * would have had. fini in any case. */
+/* Run the jobs of the command line. EXIT_RAN; else there is no trace that says what the job does,
+ * which was told, and the status is what the job's own run would have had. fini in any case. */
 int score_candidate_run(struct score_candidate *c, const struct ask *a);
 void score_candidate_fini(struct score_candidate *c);

@@ -34,8 +34,7 @@ static void warn_incomplete(const struct scored *s)
 
 	for (size_t i = 0; i < s->traces.count; i++)
 		if (!t[i].is_complete)
-			log_warn("%s: the trace is incomplete; the score is of "
-				 "what there is",
+			log_warn("%s: the trace is incomplete; the score is of what there is",
 				 t[i].file);
 }
 
@@ -60,24 +59,19 @@ static unsigned metric_of(const char *key)
 static int read_requirements(const struct settings *set, struct requirement *q,
 			     struct mlgen_err *err)
 {
-	int n = set->require ? jobset_requirements(set->require, q,
-						   REQUIREMENTS_MOST, err)
-			     : 0;
+	int n = set->require ? jobset_requirements(set->require, q, REQUIREMENTS_MOST, err) : 0;
 
 	for (int i = 0; i < n; i++)
 		if (!metric_of(q[i].metric))
 			return mlgen_fail(err, -EINVAL,
-					  "require=%s: %s is no figure of a "
-					  "score; it has score.m1 to "
-					  "score.m%d",
-					  set->require, q[i].metric,
-					  SCORE_METRICS);
+					  "require=%s: %s is no figure of a score; it has score.m1 "
+					  "to score.m%d",
+					  set->require, q[i].metric, SCORE_METRICS);
 	return n;
 }
 
 /* What is unknown misses nothing, as in the score itself. */
-static int count_missed(const struct scored *s, const struct requirement *q,
-			int count)
+static int count_missed(const struct scored *s, const struct requirement *q, int count)
 {
 	int missed = 0;
 
@@ -88,9 +82,8 @@ static int count_missed(const struct scored *s, const struct requirement *q,
 		if (isnan(value) || require_holds(&q[i], value))
 			continue;
 		missed++;
-		log_error("%s: %s is %s, required %s%s", s->candidate,
-			  q[i].metric, units_sig4(got, value), q[i].op,
-			  units_put_f64(want, q[i].value));
+		log_error("%s: %s is %s, required %s%s", s->candidate, q[i].metric,
+			  units_sig4(got, value), q[i].op, units_put_f64(want, q[i].value));
 	}
 	return missed;
 }
@@ -118,24 +111,22 @@ static int check_question(const struct jobset *set, struct mlgen_err *err)
 	int format = set->settings.output_format;
 
 	if (format != OUTPUT_TEXT && format != OUTPUT_JSON)
-		return mlgen_fail(err, -EINVAL,
-				  "output-format: a score is text or json");
+		return mlgen_fail(err, -EINVAL, "output-format: a score is text or json");
 	if (set->file_count > TRACES_MOST)
-		return mlgen_fail(err, -EINVAL, "score: more than %d traces",
-				  TRACES_MOST);
+		return mlgen_fail(err, -EINVAL, "score: more than %d traces", TRACES_MOST);
 	if (!set->count)
 		return 0;
 	/* It was read, and would be read again for the run. */
 	if (strcmp(set->files[set->file_count - 1], "-") == 0)
-		return mlgen_fail(err, -EINVAL,
-				  "score: a job on standard input cannot be "
-				  "read twice; name a file");
+		return mlgen_fail(
+			err, -EINVAL,
+			"score: a job on standard input cannot be read twice; name a file");
 	return check_traces(set, err);
 }
 
 /* The files are what they are called; the last may lie elsewhere. */
-static int score_files(const struct ask *a, const char *candidate,
-		       const struct requirement *q, int required)
+static int score_files(const struct ask *a, const char *candidate, const struct requirement *q,
+		       int required)
 {
 	const struct jobset *set = a->set;
 	const char *paths[TRACES_MOST];
@@ -146,12 +137,10 @@ static int score_files(const struct ask *a, const char *candidate,
 	for (size_t i = 0; i < set->file_count; i++)
 		paths[i] = set->files[i];
 	paths[set->file_count - 1] = candidate;
-	if (score_traces(&d, paths, (const char *const *)set->files,
-			 set->file_count, &err) == 0) {
+	if (score_traces(&d, paths, (const char *const *)set->files, set->file_count, &err) == 0) {
 		warn_incomplete(&d.score);
 		print_score(a, &d);
-		status = count_missed(&d.score, q, required) > 0 ||
-					 d.score.verdict == SCORE_FAIL
+		status = count_missed(&d.score, q, required) > 0 || d.score.verdict == SCORE_FAIL
 				 ? EXIT_MISSED
 				 : EXIT_RAN;
 	} else {
@@ -161,8 +150,7 @@ static int score_files(const struct ask *a, const char *candidate,
 	return status;
 }
 
-static int score_job(const struct ask *a, const struct requirement *q,
-		     int required)
+static int score_job(const struct ask *a, const struct requirement *q, int required)
 {
 	struct score_candidate c;
 	int status = score_candidate_run(&c, a);

@@ -46,23 +46,20 @@ static bool says_both(const struct search_trial *t)
 	return held && held < t->runs;
 }
 
-static enum search_verdict verdict_at(const struct search *s, uint64_t value,
-				      bool is_full)
+static enum search_verdict verdict_at(const struct search *s, uint64_t value, bool is_full)
 {
 	return search_verdict(search_find(s, value, is_full));
 }
 
 /* ---- what full runs said against the short ones ---- */
 
-static bool is_contradicted(const struct search *s,
-			    const struct search_trial *full)
+static bool is_contradicted(const struct search *s, const struct search_trial *full)
 {
 	enum search_verdict with = verdict_at(s, full->value, false);
 	enum search_verdict now = search_verdict(full);
 
-	return full->is_full &&
-	       ((with == SEARCH_HOLDS && now != SEARCH_HOLDS) ||
-		(with == SEARCH_FAILS && now == SEARCH_HOLDS));
+	return full->is_full && ((with == SEARCH_HOLDS && now != SEARCH_HOLDS) ||
+				 (with == SEARCH_FAILS && now == SEARCH_HOLDS));
 }
 
 static unsigned contradictions(const struct search *s)
@@ -82,14 +79,12 @@ struct bounds {
 };
 
 /* Of one number: what its full runs said, else its short ones. */
-static enum search_verdict best_verdict(const struct search *s,
-					const struct search_trial *t,
+static enum search_verdict best_verdict(const struct search *s, const struct search_trial *t,
 					bool only_full)
 {
 	if (t->is_impossible)
 		return SEARCH_IMPOSSIBLE;
-	if (!t->is_full &&
-	    (only_full || verdict_at(s, t->value, true) != SEARCH_UNKNOWN))
+	if (!t->is_full && (only_full || verdict_at(s, t->value, true) != SEARCH_UNKNOWN))
 		return SEARCH_UNKNOWN;
 	return search_verdict(t);
 }
@@ -101,16 +96,14 @@ static struct bounds search_look(const struct search *s, bool only_full)
 	for (size_t i = 0; i < s->count; i++) {
 		const struct search_trial *t = &s->trials[i];
 
-		if (best_verdict(s, t, only_full) == SEARCH_HOLDS &&
-		    t->value > b.low)
+		if (best_verdict(s, t, only_full) == SEARCH_HOLDS && t->value > b.low)
 			b.low = t->value;
 	}
 	for (size_t i = 0; i < s->count; i++) {
 		const struct search_trial *t = &s->trials[i];
 		enum search_verdict v = best_verdict(s, t, only_full);
 
-		if (v > SEARCH_HOLDS && t->value > b.low &&
-		    (!b.high || t->value < b.high))
+		if (v > SEARCH_HOLDS && t->value > b.low && (!b.high || t->value < b.high))
 			b.high = t->value;
 	}
 	return b;
@@ -128,14 +121,12 @@ static struct search_step step_of(enum search_what what, uint64_t value)
 
 /* ---- nothing holds yet ---- */
 
-static const struct search_trial *search_largest(const struct search *s,
-						 uint64_t below)
+static const struct search_trial *search_largest(const struct search *s, uint64_t below)
 {
 	const struct search_trial *found = NULL;
 
 	for (size_t i = 0; i < s->count; i++)
-		if (s->trials[i].value < below &&
-		    (!found || s->trials[i].value > found->value))
+		if (s->trials[i].value < below && (!found || s->trials[i].value > found->value))
 			found = &s->trials[i];
 	return found;
 }
@@ -158,13 +149,11 @@ static const struct search_trial *search_nearest(const struct search *s)
 static bool rises(const struct search *s)
 {
 	const struct search_trial *last = search_largest(s, UINT64_MAX);
-	const struct search_trial *before =
-		last ? search_largest(s, last->value) : NULL;
+	const struct search_trial *before = last ? search_largest(s, last->value) : NULL;
 
 	if (!last || last->is_impossible || last->value == s->most || s->falls)
 		return false;
-	return !before ||
-	       mean(last) > mean(before) + fmax(NEARER, search_noise(s));
+	return !before || mean(last) > mean(before) + fmax(NEARER, search_noise(s));
 }
 
 static struct search_step next_of_none(const struct search *s)
@@ -172,9 +161,7 @@ static struct search_step next_of_none(const struct search *s)
 	if (!s->count)
 		return step_of(SEARCH_SHORT, s->least);
 	if (rises(s))
-		return step_of(
-			SEARCH_SHORT,
-			twice(search_largest(s, UINT64_MAX)->value, s->most));
+		return step_of(SEARCH_SHORT, twice(search_largest(s, UINT64_MAX)->value, s->most));
 	const struct search_trial *best = search_nearest(s);
 	if (best && !search_find(s, best->value, true))
 		return step_of(SEARCH_FULL, best->value);
@@ -210,20 +197,16 @@ static struct search_step next_of_full(const struct search *s, unsigned wrong)
 	uint64_t stride = wrong > 32 ? UINT32_MAX : 1ull << (wrong - 1);
 
 	if (b.low && b.high)
-		return b.high - b.low > 1
-			       ? step_of(SEARCH_FULL,
-					 b.low + (b.high - b.low) / 2)
-			       : step_of(SEARCH_END, 0);
+		return b.high - b.low > 1 ? step_of(SEARCH_FULL, b.low + (b.high - b.low) / 2)
+					  : step_of(SEARCH_END, 0);
 	if (b.low)
 		return b.low == s->most
 			       ? step_of(SEARCH_END, 0)
-			       : step_of(SEARCH_FULL, s->most - b.low < stride
-							      ? s->most
-							      : b.low + stride);
+			       : step_of(SEARCH_FULL,
+					 s->most - b.low < stride ? s->most : b.low + stride);
 	if (b.high == s->least)
 		return step_of(SEARCH_END, 0);
-	return step_of(SEARCH_FULL,
-		       b.high - s->least < stride ? s->least : b.high - stride);
+	return step_of(SEARCH_FULL, b.high - s->least < stride ? s->least : b.high - stride);
 }
 
 /* The smallest above it that does not surely hold; 0 = none. */
@@ -248,12 +231,10 @@ static struct search_trial *trial(struct search *s, struct search_step of)
 	bool is_full = of.what == SEARCH_FULL;
 
 	for (size_t i = 0; i < s->count; i++)
-		if (s->trials[i].value == of.value &&
-		    s->trials[i].is_full == is_full)
+		if (s->trials[i].value == of.value && s->trials[i].is_full == is_full)
 			return &s->trials[i];
 	s->trials = mem_realloc(s->trials, (s->count + 1) * sizeof(*s->trials));
-	s->trials[s->count] =
-		(struct search_trial){ .value = of.value, .is_full = is_full };
+	s->trials[s->count] = (struct search_trial){ .value = of.value, .is_full = is_full };
 	return &s->trials[s->count++];
 }
 
@@ -271,13 +252,11 @@ void search_fini(struct search *s)
 struct search_step search_next(const struct search *s)
 {
 	if (s->count) {
-		/* What was decided before the last one stays, should noise
-		 * grow. */
+		/* What was decided before the last one stays, should noise grow. */
 		const struct search_trial *t = &s->trials[s->count - 1];
 
 		if (is_near(s, t))
-			return step_of(t->is_full ? SEARCH_FULL : SEARCH_SHORT,
-				       t->value);
+			return step_of(t->is_full ? SEARCH_FULL : SEARCH_SHORT, t->value);
 	}
 	unsigned wrong = contradictions(s);
 	if (wrong)
@@ -286,8 +265,7 @@ struct search_step search_next(const struct search *s)
 	return b.low ? next_of_short(s, b) : next_of_none(s);
 }
 
-void search_tell(struct search *s, struct search_step step, double margin,
-		 double noise)
+void search_tell(struct search *s, struct search_step step, double margin, double noise)
 {
 	struct search_trial *t = trial(s, step);
 
@@ -310,8 +288,7 @@ struct search_answer search_answer(const struct search *s)
 				   .is_limited = b.high > 0,
 				   .limited_by = b.high };
 
-	while (a.is_limited &&
-	       verdict_at(s, a.limited_by, true) == SEARCH_UNSURE) {
+	while (a.is_limited && verdict_at(s, a.limited_by, true) == SEARCH_UNSURE) {
 		a.at_most = a.limited_by;
 		a.limited_by = next_failed(s, a.at_most);
 		a.is_limited = a.limited_by > 0;
@@ -335,12 +312,10 @@ bool search_is_confirmed(const struct search *s)
 	return is_next && search_find(s, high, true);
 }
 
-const struct search_trial *search_find(const struct search *s, uint64_t value,
-				       bool is_full)
+const struct search_trial *search_find(const struct search *s, uint64_t value, bool is_full)
 {
 	for (size_t i = 0; i < s->count; i++)
-		if (s->trials[i].value == value &&
-		    s->trials[i].is_full == is_full)
+		if (s->trials[i].value == value && s->trials[i].is_full == is_full)
 			return &s->trials[i];
 	return NULL;
 }

@@ -45,8 +45,8 @@ static int add_key(struct table *t, char *key, struct mlgen_err *err)
 		key[--len] = '\0';
 	if (!*key)
 		return mlgen_fail(err, -EINVAL,
-				  "a key is missing; write keys with commas "
-				  "between them: accelerators,au_percent");
+				  "a key is missing; write keys with commas between them: "
+				  "accelerators,au_percent");
 	if (is_there(t, key))
 		return mlgen_fail(err, -EINVAL, "%s: stands there twice", key);
 	if (t->columns == KEYS_MAX)
@@ -90,12 +90,11 @@ static struct figure_value *add_row(struct table *t)
 }
 
 /* Its figures are of what did not fail, and look like any others. */
-static void note_errors(struct table *t, const struct results_file *doc,
-			const struct record *r)
+static void note_errors(struct table *t, const struct results_file *doc, const struct record *r)
 {
 	if (record_has_too_many_errors(r) && ++t->with_errors <= FAULTS_SHOWN)
-		log_note("%s: job '%s' had more errors than max_errors allows; "
-			 "its figures are of what did not fail",
+		log_note("%s: job '%s' had more errors than max_errors allows; its figures are of "
+			 "what did not fail",
 			 doc->path, r->job->jobname);
 }
 
@@ -126,11 +125,9 @@ static int read_files(struct table *t, char *const *files, size_t count)
 		results_close(&doc);
 	}
 	if (t->with_errors > FAULTS_SHOWN)
-		log_note("and %zu more jobs with errors",
-			 t->with_errors - FAULTS_SHOWN);
+		log_note("and %zu more jobs with errors", t->with_errors - FAULTS_SHOWN);
 	if (faults > FAULTS_SHOWN)
-		log_error("and %zu more of %zu files", faults - FAULTS_SHOWN,
-			  count);
+		log_error("and %zu more of %zu files", faults - FAULTS_SHOWN, count);
 	return faults ? -EINVAL : 0;
 }
 
@@ -163,8 +160,8 @@ static void print_text(FILE *to, const struct table *t)
 	struct buf line = { 0 }, cell = { 0 };
 
 	for (size_t i = 0; i < t->columns; i++) {
-		column_init(&columns[i], &t->figures[i], &t->cells[i], t->rows,
-			    t->columns, is_alone(t));
+		column_init(&columns[i], &t->figures[i], &t->cells[i], t->rows, t->columns,
+			    is_alone(t));
 		put_padded(&line, columns[i].title, columns[i].width);
 	}
 	print_line(to, &line);
@@ -172,8 +169,7 @@ static void print_text(FILE *to, const struct table *t)
 		buf_reset(&line);
 		for (size_t i = 0; i < t->columns; i++) {
 			buf_reset(&cell);
-			column_cell(&columns[i], &t->cells[r * t->columns + i],
-				    &cell);
+			column_cell(&columns[i], &t->cells[r * t->columns + i], &cell);
 			put_padded(&line, buf_str(&cell), columns[i].width);
 		}
 		print_line(to, &line);
@@ -247,9 +243,8 @@ static void print_json(FILE *to, const struct table *t)
 		json_t *row = json_object();
 
 		for (size_t i = 0; i < t->columns; i++)
-			json_object_set_new(
-				row, t->figures[i].key,
-				json_value(&t->cells[r * t->columns + i]));
+			json_object_set_new(row, t->figures[i].key,
+					    json_value(&t->cells[r * t->columns + i]));
 		jsonfile_dump(to, row, 0);
 		json_decref(row);
 		fputc('\n', to);

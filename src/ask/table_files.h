@@ -4,6 +4,6 @@
 
 #include "ask/ask.h"
 
-/* A row for each job of the documents of `a`, in its output format: text, csv or
- * json. `keys` have commas between them. Gives the exit status. */
+/* A row for each job of the documents of `a`, in its output format: text, csv or json. `keys` have
+ * commas between them. Gives the exit status. */
 int table_files(const struct ask *a, const char *keys);

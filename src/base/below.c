@@ -36,15 +36,13 @@ static int step(int dir_fd, const char *name)
 	int fd = open_at(dir_fd, name, HOLD | O_NOFOLLOW);
 	struct stat st;
 
-	if (fd == -ENOTDIR &&
-	    fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (fd == -ENOTDIR && fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    S_ISLNK(st.st_mode))
 		fd = -ELOOP;
 	return fd;
 }
 
-/* The next name of `relative`, which is moved behind it. 1, 0 at the end, or
- * -errno. */
+/* The next name of `relative`, which is moved behind it. 1, 0 at the end, or -errno. */
 static int next_name(const char **relative, char name[NAME_MAX + 1])
 {
 	size_t length = strcspn(*relative, "/");
@@ -59,13 +57,12 @@ static int next_name(const char **relative, char name[NAME_MAX + 1])
 	return strcmp(name, "..") == 0 ? -EINVAL : 1;
 }
 
-/* All steps in one call, where the kernel has it (5.6) and nothing is in the way;
- * what is, the single steps find out. */
+/* All steps in one call, where the kernel has it (5.6) and nothing is in the way; what is, the
+ * single steps find out. */
 static int all_steps(int dir_fd, const char *relative)
 {
-	const struct open_how how = {
-		.flags = HOLD, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS
-	};
+	const struct open_how how = { .flags = HOLD,
+				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
 
 	if (!*relative || strstr(relative, "..") || strstr(relative, "//"))
 		return -1;
@@ -122,8 +119,7 @@ bool below_is_trusted(int folder_fd, uid_t maker)
 {
 	struct stat st;
 
-	return fstat(folder_fd, &st) == 0 &&
-	       (st.st_uid == maker || st.st_uid == 0);
+	return fstat(folder_fd, &st) == 0 && (st.st_uid == maker || st.st_uid == 0);
 }
 
 int below_sync(int folder_fd)

@@ -19,8 +19,7 @@ void buf_cut(struct buf *b, size_t len); /* back to its first `len` bytes */
 void buf_add(struct buf *b, const char *s);
 void buf_addn(struct buf *b, const char *s, size_t n);
 void buf_addc(struct buf *b, char c);
-__attribute__((format(printf, 2, 3))) void buf_addf(struct buf *b,
-						    const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void buf_addf(struct buf *b, const char *fmt, ...);
 
 /* The string, never NULL; owned by the buf. */
 const char *buf_str(const struct buf *b);

@@ -73,22 +73,19 @@ static inline void spin_hint(void)
 #endif
 }
 
-static int real_wait(_Atomic uint32_t *word, uint32_t seen,
-		     uint64_t deadline_ns)
+static int real_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t deadline_ns)
 {
 	/* Of the futex calls only the BITSET one takes an absolute time. */
 	struct timespec ts = to_timespec(deadline_ns);
-	long rc =
-		syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG,
-			seen, deadline_ns == CLOCK_NEVER ? NULL : &ts, NULL,
-			FUTEX_BITSET_MATCH_ANY);
+	long rc = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen,
+			  deadline_ns == CLOCK_NEVER ? NULL : &ts, NULL, FUTEX_BITSET_MATCH_ANY);
 
 	/* EAGAIN (the word differs) and EINTR: the caller looks again. */
 	return rc < 0 && errno == ETIMEDOUT ? -ETIMEDOUT : 0;
 }
 
-/* A sleep is a wait for a word that nobody wakes, or a stop does: as punctual
- * as clock_nanosleep, by the same timers. */
+/* A sleep is a wait for a word that nobody wakes, or a stop does: as punctual as clock_nanosleep,
+ * by the same timers. */
 static void real_sleep(uint64_t deadline_ns, _Atomic uint32_t *word)
 {
 	while (atomic_load_explicit(word, memory_order_acquire) == 0 &&
@@ -96,8 +93,7 @@ static void real_sleep(uint64_t deadline_ns, _Atomic uint32_t *word)
 		;
 }
 
-static uint64_t real_sleep_exactly(uint64_t deadline_ns, uint64_t *late_ns,
-				   _Atomic uint32_t *word)
+static uint64_t real_sleep_exactly(uint64_t deadline_ns, uint64_t *late_ns, _Atomic uint32_t *word)
 {
 	uint64_t now = clock_monotonic_ns();
 	uint64_t early = *late_ns < deadline_ns ? deadline_ns - *late_ns : 0;
@@ -146,8 +142,8 @@ static struct waiter **clock_nearest(struct clock *c)
 }
 
 /*
- * If nobody runs, time jumps and one thread wakes. Others with the same
- * deadline wake when that one waits again: the order is always the same.
+ * If nobody runs, time jumps and one thread wakes. Others with the same deadline wake when that one
+ * waits again: the order is always the same.
  */
 static void advance(struct clock *c)
 {
@@ -157,8 +153,8 @@ static void advance(struct clock *c)
 	assert(*at); /* somebody waits */
 	uint64_t deadline = (*at)->deadline_ns;
 	if (deadline == CLOCK_NEVER) {
-		log_error("virtual clock: deadlock at %llu ns: all %u threads "
-			  "wait without a deadline",
+		log_error("virtual clock: deadlock at %llu ns: all %u threads wait without a "
+			  "deadline",
 			  (unsigned long long)c->now_ns, c->waiting);
 		abort();
 	}
@@ -167,8 +163,7 @@ static void advance(struct clock *c)
 	wake_one(c, at, -ETIMEDOUT);
 }
 
-static int virtual_wait_locked(struct clock *c, const void *word,
-			       uint64_t deadline_ns)
+static int virtual_wait_locked(struct clock *c, const void *word, uint64_t deadline_ns)
 {
 	struct waiter w = { .word = word,
 			    .deadline_ns = deadline_ns,
@@ -193,19 +188,17 @@ static int virtual_wait(struct clock *c, _Atomic uint32_t *word, uint32_t seen,
 
 	pthread_mutex_lock(&c->lock);
 	/*
-	 * A waker changes the word before it takes the lock: either the change
-	 * is seen here, or its search for waiters comes after this one queued.
+	 * A waker changes the word before it takes the lock: either the change is seen here, or its
+	 * search for waiters comes after this one queued.
 	 */
 	if (atomic_load_explicit(word, memory_order_acquire) == seen)
-		rc = deadline_ns <= c->now_ns
-			     ? -ETIMEDOUT
-			     : virtual_wait_locked(c, word, deadline_ns);
+		rc = deadline_ns <= c->now_ns ? -ETIMEDOUT
+					      : virtual_wait_locked(c, word, deadline_ns);
 	pthread_mutex_unlock(&c->lock);
 	return rc;
 }
 
-static void virtual_sleep(struct clock *c, uint64_t deadline_ns,
-			  _Atomic uint32_t *word)
+static void virtual_sleep(struct clock *c, uint64_t deadline_ns, _Atomic uint32_t *word)
 {
 	while (atomic_load_explicit(word, memory_order_acquire) == 0 &&
 	       virtual_wait(c, word, 0, deadline_ns) != -ETIMEDOUT)
@@ -294,8 +287,7 @@ void clock_set_late(struct clock *c, uint64_t late_ns)
 uint64_t clock_now(const struct clock *c)
 {
 	/* Pairs with the release in advance(). */
-	return c->is_virtual ? __atomic_load_n(&c->now_ns, __ATOMIC_ACQUIRE)
-			     : clock_monotonic_ns();
+	return c->is_virtual ? __atomic_load_n(&c->now_ns, __ATOMIC_ACQUIRE) : clock_monotonic_ns();
 }
 
 void clock_sleep_until(struct clock *c, uint64_t deadline_ns)
@@ -303,14 +295,12 @@ void clock_sleep_until(struct clock *c, uint64_t deadline_ns)
 	clock_sleep_unless(c, deadline_ns, NULL);
 }
 
-uint64_t clock_sleep_exactly(struct clock *c, uint64_t deadline_ns,
-			     uint64_t *late_ns)
+uint64_t clock_sleep_exactly(struct clock *c, uint64_t deadline_ns, uint64_t *late_ns)
 {
 	return clock_sleep_exactly_unless(c, deadline_ns, late_ns, NULL);
 }
 
-void clock_sleep_unless(struct clock *c, uint64_t deadline_ns,
-			_Atomic uint32_t *word)
+void clock_sleep_unless(struct clock *c, uint64_t deadline_ns, _Atomic uint32_t *word)
 {
 	_Atomic uint32_t own = 0;
 
@@ -322,8 +312,8 @@ void clock_sleep_unless(struct clock *c, uint64_t deadline_ns,
 		virtual_sleep(c, deadline_ns + c->late_ns, word);
 }
 
-uint64_t clock_sleep_exactly_unless(struct clock *c, uint64_t deadline_ns,
-				    uint64_t *late_ns, _Atomic uint32_t *word)
+uint64_t clock_sleep_exactly_unless(struct clock *c, uint64_t deadline_ns, uint64_t *late_ns,
+				    _Atomic uint32_t *word)
 {
 	_Atomic uint32_t own = 0;
 
@@ -335,8 +325,7 @@ uint64_t clock_sleep_exactly_unless(struct clock *c, uint64_t deadline_ns,
 	return clock_now(c);
 }
 
-int clock_wait(struct clock *c, _Atomic uint32_t *word, uint32_t seen,
-	       uint64_t deadline_ns)
+int clock_wait(struct clock *c, _Atomic uint32_t *word, uint32_t seen, uint64_t deadline_ns)
 {
 	return c->is_virtual ? virtual_wait(c, word, seen, deadline_ns)
 			     : real_wait(word, seen, deadline_ns);
@@ -347,6 +336,5 @@ void clock_wake(struct clock *c, _Atomic uint32_t *word)
 	if (c->is_virtual)
 		virtual_wake(c, word);
 	else
-		syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG,
-			INT_MAX);
+		syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX);
 }

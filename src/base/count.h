@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * A counter says how far somebody is, and nothing of what was written before:
- * relaxed. Who needs a total waits until those who count were joined.
+ * A counter says how far somebody is, and nothing of what was written before: relaxed. Who needs a
+ * total waits until those who count were joined.
  */
 static inline uint64_t count_get(const _Atomic uint64_t *c)
 {

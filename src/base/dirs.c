@@ -72,8 +72,7 @@ bool dirs_is_empty(int dir_fd)
 	bool empty = d != NULL;
 
 	while (d && (e = readdir(d)))
-		empty &= strcmp(e->d_name, ".") == 0 ||
-			 strcmp(e->d_name, "..") == 0;
+		empty &= strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
 	if (d)
 		closedir(d);
 	else if (fd >= 0)
@@ -81,16 +80,14 @@ bool dirs_is_empty(int dir_fd)
 	return empty;
 }
 
-const char *dirs_in_the_way(char out[DIRS_WAY_BYTES], const char *path,
-			    int code)
+const char *dirs_in_the_way(char out[DIRS_WAY_BYTES], const char *path, int code)
 {
 	char at[PATH_MAX];
 	struct stat st;
 	char *slash = at;
 
 	out[0] = '\0';
-	if (code != -ENOTDIR ||
-	    (size_t)snprintf(at, sizeof(at), "%s", path) >= sizeof(at))
+	if (code != -ENOTDIR || (size_t)snprintf(at, sizeof(at), "%s", path) >= sizeof(at))
 		return out;
 	while (slash && stat(at, &st) != 0) {
 		slash = strrchr(at, '/');
@@ -100,8 +97,7 @@ const char *dirs_in_the_way(char out[DIRS_WAY_BYTES], const char *path,
 	if (slash && !S_ISDIR(st.st_mode)) {
 		const char *other = filekind_other(st.st_mode);
 
-		snprintf(out, DIRS_WAY_BYTES,
-			 "; %s is %s: name another directory, or move it away",
+		snprintf(out, DIRS_WAY_BYTES, "; %s is %s: name another directory, or move it away",
 			 at, other ? other : "a regular file");
 	}
 	return out;

@@ -5,12 +5,12 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* 0, or -errno; then `path` is cut behind the one that could not be made. *made,
- * where it is not NULL, is set once there is one more. */
+/* 0, or -errno; then `path` is cut behind the one that could not be made. *made, where it is not
+ * NULL, is set once there is one more. */
 int dirs_make(char *path, bool *made);
 
-/* Could this user make something in it? Where it is missing, in the first part of
- * the path that is there, as it would be made then. */
+/* Could this user make something in it? Where it is missing, in the first part of the path that is
+ * there, as it would be made then. */
 bool dirs_can_write(const char *path);
 
 /* Has the directory, an open descriptor, no entry? False where it cannot be read. */
@@ -20,9 +20,8 @@ bool dirs_is_empty(int dir_fd);
 #define DIRS_WAY_BYTES (PATH_MAX + 80)
 
 /*
- * What stands behind strerror() of a call on `path` that failed with `code`,
- * -errno: of -ENOTDIR which part of the path is no directory, "; d is a regular
- * file: ...". Empty for others. Gives `out`.
+ * What stands behind strerror() of a call on `path` that failed with `code`, -errno: of -ENOTDIR
+ * which part of the path is no directory, "; d is a regular file: ...". Empty for others. Gives
+ * `out`.
  */
-const char *dirs_in_the_way(char out[DIRS_WAY_BYTES], const char *path,
-			    int code);
+const char *dirs_in_the_way(char out[DIRS_WAY_BYTES], const char *path, int code);

@@ -65,14 +65,13 @@ static int read_value(const char *text, const struct reading *how, double *out,
 		return read_real(text, out, err);
 
 	uint64_t v;
-	int rc = how->unit == DIST_BYTES
-			 ? units_size(text, how->kb_base, &v, err)
-			 : units_time(text, how->default_unit, &v, err);
+	int rc = how->unit == DIST_BYTES ? units_size(text, how->kb_base, &v, err)
+					 : units_time(text, how->default_unit, &v, err);
 
 	if (rc < 0)
 		return rc;
-	/* A double holds whole numbers up to 2^53 and every larger one that
-	 * ends in enough zero bits; never another one than was written. */
+	/* A double holds whole numbers up to 2^53 and every larger one that ends in enough zero
+	 * bits; never another one than was written. */
 	double as_double = (double)v;
 	if (as_double > VALUE_MAX || (uint64_t)as_double != v)
 		return mlgen_fail(err, -ERANGE, "'%s': is too large", text);
@@ -81,8 +80,8 @@ static int read_value(const char *text, const struct reading *how, double *out,
 }
 
 /*
- * dlio: takes 114660.07 beside 112k: a bare number may have a fraction. With an
- * exponent, too: that is how dist_format writes a very small one.
+ * dlio: takes 114660.07 beside 112k: a bare number may have a fraction. With an exponent, too: that
+ * is how dist_format writes a very small one.
  */
 static int read_dlio(const char *text, const struct reading *how, double *out,
 		     struct mlgen_err *err)
@@ -100,8 +99,7 @@ static int read_dlio(const char *text, const struct reading *how, double *out,
 }
 
 static int read_parameter(const char *text, enum dist_kind kind, unsigned nth,
-			  const struct reading *how, double *out,
-			  struct mlgen_err *err)
+			  const struct reading *how, double *out, struct mlgen_err *err)
 {
 	if (kind == DIST_GAMMA && nth == 0)
 		return units_f64(text, out, err);
@@ -133,8 +131,7 @@ static bool next_parameter(const char **at, char *out)
 	const char *begin = *at + 1;
 	size_t len = strcspn(begin, ":");
 	*at = begin + len;
-	snprintf(out, PARAMETER_BYTES, "%.*s",
-		 len < PARAMETER_BYTES ? (int)len : 0, begin);
+	snprintf(out, PARAMETER_BYTES, "%.*s", len < PARAMETER_BYTES ? (int)len : 0, begin);
 	return true;
 }
 
@@ -148,55 +145,47 @@ static int parse_parameters(struct dist *d, const char *text, const char *at,
 		struct mlgen_err why = { 0 };
 
 		if (!next_parameter(&at, parameter) || !*parameter)
-			return mlgen_fail(err, -EINVAL,
-					  "'%s': half a distribution; write %s",
-					  text, form->text);
-		int rc = read_parameter(parameter, d->kind, i, how,
-					i ? &d->b : &d->a, &why);
+			return mlgen_fail(err, -EINVAL, "'%s': half a distribution; write %s", text,
+					  form->text);
+		int rc = read_parameter(parameter, d->kind, i, how, i ? &d->b : &d->a, &why);
 		if (rc < 0)
-			return mlgen_fail(err, rc, "%s, in '%s'; write %s",
-					  why.text, text, form->text);
+			return mlgen_fail(err, rc, "%s, in '%s'; write %s", why.text, text,
+					  form->text);
 	}
 	if (*at)
-		return mlgen_fail(err, -EINVAL,
-				  "'%s': too many parameters; write %s", text,
+		return mlgen_fail(err, -EINVAL, "'%s': too many parameters; write %s", text,
 				  form->text);
 	const char *fault = check_parameters(d);
 	if (fault)
-		return mlgen_fail(err, -EINVAL, "'%s': %s; write %s", text,
-				  fault, form->text);
+		return mlgen_fail(err, -EINVAL, "'%s': %s; write %s", text, fault, form->text);
 	return 0;
 }
 
 /* ---- a file ---- */
 
-/* Of PATH*FACTOR the factor, and how long PATH is; 1 and all where there is
- * none. */
+/* Of PATH*FACTOR the factor, and how long PATH is; 1 and all where there is none. */
 static double factor_of(const char *text, size_t *path_len)
 {
 	const char *star = strrchr(text, '*');
 	double factor;
 
 	*path_len = strlen(text);
-	if (!star || star == text || units_f64(star + 1, &factor, NULL) ||
-	    !(factor > 0))
+	if (!star || star == text || units_f64(star + 1, &factor, NULL) || !(factor > 0))
 		return 1;
 	*path_len = (size_t)(star - text);
 	return factor;
 }
 
-static int parse_file(struct dist *d, const char *text,
-		      const struct reading *how, struct mlgen_err *err)
+static int parse_file(struct dist *d, const char *text, const struct reading *how,
+		      struct mlgen_err *err)
 {
 	struct dist_file *f;
 	size_t len;
 	double factor = factor_of(text, &len);
 	char *path = mem_strndup(text, len);
-	int rc = len ? dist_file_read(&f, path, how->unit, how->default_unit,
-				      how->kb_base, err)
+	int rc = len ? dist_file_read(&f, path, how->unit, how->default_unit, how->kb_base, err)
 		     : mlgen_fail(err, -EINVAL,
-				  "'" DIST_FILE_WORD
-				  "': half a distribution; write %s",
+				  "'" DIST_FILE_WORD "': half a distribution; write %s",
 				  forms[DIST_FILE].text);
 
 	mem_free(path);
@@ -223,21 +212,19 @@ static void format_file(struct buf *out, const struct dist *d)
 static int fail_unknown(const char *text, size_t name_len, enum dist_unit unit,
 			struct mlgen_err *err)
 {
-	return mlgen_fail(
-		err, -EINVAL,
-		"'%s': '%.*s' is no distribution; write a plain value, "
-		"normal:MEAN:STDEV, uniform:MIN:MAX, lognormal:MEAN:STDEV, "
-		"exponential:MEAN, gamma:SHAPE:SCALE%s or file:PATH",
-		text, (int)(name_len < 64 ? name_len : 64), text,
-		unit == DIST_BYTES ? ", dlio:MEAN:STDEV" : "");
+	return mlgen_fail(err, -EINVAL,
+			  "'%s': '%.*s' is no distribution; write a plain value, "
+			  "normal:MEAN:STDEV, uniform:MIN:MAX, lognormal:MEAN:STDEV, "
+			  "exponential:MEAN, gamma:SHAPE:SCALE%s or file:PATH",
+			  text, (int)(name_len < 64 ? name_len : 64), text,
+			  unit == DIST_BYTES ? ", dlio:MEAN:STDEV" : "");
 }
 
 /* The kind whose name is the first name_len bytes; CONST: none. */
 static enum dist_kind find_kind(const char *text, size_t name_len)
 {
 	for (size_t i = 1; i < ARRAY_LEN(forms); i++)
-		if (strlen(forms[i].name) == name_len &&
-		    !memcmp(forms[i].name, text, name_len))
+		if (strlen(forms[i].name) == name_len && !memcmp(forms[i].name, text, name_len))
 			return (enum dist_kind)i;
 	return DIST_CONST;
 }
@@ -260,9 +247,8 @@ static void add_value(struct buf *out, double v, enum dist_unit unit)
 	buf_add(out, text);
 }
 
-int dist_parse(struct dist *d, const char *text, enum dist_unit unit,
-	       const char *default_unit, unsigned kb_base,
-	       struct mlgen_err *err)
+int dist_parse(struct dist *d, const char *text, enum dist_unit unit, const char *default_unit,
+	       unsigned kb_base, struct mlgen_err *err)
 {
 	const struct reading how = { unit, default_unit, kb_base };
 	size_t name_len = strcspn(text, ":");
@@ -270,16 +256,12 @@ int dist_parse(struct dist *d, const char *text, enum dist_unit unit,
 	int rc;
 
 	if (parsed.kind == DIST_DLIO && unit != DIST_BYTES)
-		return mlgen_fail(err, -EINVAL,
-				  "'%s': dlio: is for sizes only; write %s",
-				  text, forms[DIST_NORMAL].text);
+		return mlgen_fail(err, -EINVAL, "'%s': dlio: is for sizes only; write %s", text,
+				  forms[DIST_NORMAL].text);
 	if (parsed.kind == DIST_FILE)
-		rc = parse_file(&parsed,
-				text + name_len + (text[name_len] == ':'), &how,
-				err);
+		rc = parse_file(&parsed, text + name_len + (text[name_len] == ':'), &how, err);
 	else if (parsed.kind != DIST_CONST)
-		rc = parse_parameters(&parsed, text, text + name_len, &how,
-				      err);
+		rc = parse_parameters(&parsed, text, text + name_len, &how, err);
 	else if (text[name_len] || is_letter(*text))
 		rc = fail_unknown(text, strcspn(text, ":("), unit, err);
 	else

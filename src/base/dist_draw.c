@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dist_draw.c - values of a distribution, and what they come to: mean, expectation, deviation, quantiles. */
+/* dist_draw.c - values of a distribution, and what they come to: mean, expectation, deviation,
+ * quantiles. */
 #include <math.h>
 
 #include "base/dist.h"
@@ -18,8 +19,7 @@ static uint64_t dist_whole(double v)
 	if (!(v >= 1))
 		return 1;
 	if (v >= 0x1p52) /* is whole */
-		return v < DIST_VALUE_MAX ? (uint64_t)v
-					  : (uint64_t)DIST_VALUE_MAX;
+		return v < DIST_VALUE_MAX ? (uint64_t)v : (uint64_t)DIST_VALUE_MAX;
 	return (uint64_t)(v + 0.5);
 }
 
@@ -29,8 +29,7 @@ static double lognormal(double p, double mean, double stdev)
 	double ratio = stdev / mean;
 	double variance = quantile_log(1 + ratio * ratio);
 
-	return mean *
-	       quantile_exp(sqrt(variance) * quantile_normal(p) - variance / 2);
+	return mean * quantile_exp(sqrt(variance) * quantile_normal(p) - variance / 2);
 }
 
 /* MIN .. MAX, both ends as likely as any other. */
@@ -48,8 +47,7 @@ static void dlio_side(const struct dist *d, double *mean, double *stdev)
 	*stdev = d->b / 2 / *mean;
 }
 
-static uint64_t draw_side(const struct dist *d, uint64_t seed, uint64_t stream,
-			  uint64_t index)
+static uint64_t draw_side(const struct dist *d, uint64_t seed, uint64_t stream, uint64_t index)
 {
 	double mean, stdev;
 
@@ -62,10 +60,9 @@ static uint64_t draw_side(const struct dist *d, uint64_t seed, uint64_t stream,
 	return mean < 0x1p31 ? (uint64_t)mean : UINT64_C(1) << 31;
 }
 
-/* Mean and variance of a side as drawn. Cutting takes half a unit off the
- * mean and adds the variance of what is cut off, 1/12. */
-static void dlio_drawn_side(const struct dist *d, double *mean,
-			    double *variance)
+/* Mean and variance of a side as drawn. Cutting takes half a unit off the mean and adds the
+ * variance of what is cut off, 1/12. */
+static void dlio_drawn_side(const struct dist *d, double *mean, double *variance)
 {
 	double stdev;
 
@@ -87,8 +84,7 @@ static double dlio_stdev(const struct dist *d)
 	return sqrt(variance * (2 * mean * mean + variance));
 }
 
-uint64_t dist_draw(const struct dist *d, uint64_t seed, uint64_t stream,
-		   uint64_t index)
+uint64_t dist_draw(const struct dist *d, uint64_t seed, uint64_t stream, uint64_t index)
 {
 	uint64_t sides[2];
 
@@ -96,13 +92,11 @@ uint64_t dist_draw(const struct dist *d, uint64_t seed, uint64_t stream,
 	return sides[0] * sides[1];
 }
 
-double dist_draw_number(const struct dist *d, uint64_t seed, uint64_t stream,
-			uint64_t index)
+double dist_draw_number(const struct dist *d, uint64_t seed, uint64_t stream, uint64_t index)
 {
 	struct dist steps = dist_times(d, DIST_NUMBER_STEPS);
 
-	return (double)dist_draw(&steps, seed, stream, index) /
-	       DIST_NUMBER_STEPS;
+	return (double)dist_draw(&steps, seed, stream, index) / DIST_NUMBER_STEPS;
 }
 
 double dist_quantile(const struct dist *d, double p)
@@ -127,8 +121,8 @@ double dist_quantile(const struct dist *d, double p)
 	return d->a;
 }
 
-void dist_draw_sides(const struct dist *d, uint64_t seed, uint64_t stream,
-		     uint64_t index, uint64_t sides[2])
+void dist_draw_sides(const struct dist *d, uint64_t seed, uint64_t stream, uint64_t index,
+		     uint64_t sides[2])
 {
 	sides[0] = 1;
 	if (d->kind == DIST_CONST) {

@@ -48,11 +48,9 @@ struct reading {
 
 /* ---- reading ---- */
 
-static void add_piece(struct dist_file *f, double low, double high,
-		      double weight)
+static void add_piece(struct dist_file *f, double low, double high, double weight)
 {
-	f->pieces[f->count++] =
-		(struct piece){ .low = low, .high = high, .weight = weight };
+	f->pieces[f->count++] = (struct piece){ .low = low, .high = high, .weight = weight };
 }
 
 /* A plain value that no other has joined. */
@@ -81,13 +79,11 @@ static int read_value(const struct reading *r, const char *text, double *v)
 {
 	struct mlgen_err why = { 0 };
 	uint64_t n = 0;
-	int rc = r->unit == DIST_NS
-			 ? units_time(text, r->default_unit, &n, &why)
-			 : units_size(text, r->kb_base, &n, &why);
+	int rc = r->unit == DIST_NS ? units_time(text, r->default_unit, &n, &why)
+				    : units_size(text, r->kb_base, &n, &why);
 
 	if (rc)
-		return FAIL(r, rc, "%s; a line is VALUE, or VALUE xCOUNT",
-			    why.text);
+		return FAIL(r, rc, "%s; a line is VALUE, or VALUE xCOUNT", why.text);
 	if ((double)n > DIST_VALUE_MAX)
 		return FAIL(r, -ERANGE, "'%s': is too large", text);
 	*v = (double)n;
@@ -101,8 +97,8 @@ static int read_count(const struct reading *r, const char *text, double *count)
 	if (*text != 'x' || units_f64(text + 1, count, &why) ||
 	    !(*count > 0 && *count <= COUNT_MAX))
 		return FAIL(r, -EINVAL,
-			    "'%s': is no count; write xN behind a value that "
-			    "counts N, a number above 0",
+			    "'%s': is no count; write xN behind a value that counts N, a number "
+			    "above 0",
 			    text);
 	return 0;
 }
@@ -117,12 +113,9 @@ static int take_value(struct reading *r, const char *value, const char *count)
 	if (rc)
 		return rc;
 	if (r->values == DIST_FILE_VALUES)
-		return FAIL(r, -E2BIG, "more than %u values; quantiles will do",
-			    DIST_FILE_VALUES);
+		return FAIL(r, -E2BIG, "more than %u values; quantiles will do", DIST_FILE_VALUES);
 	if (r->values && v < r->last)
-		return FAIL(r, -EINVAL,
-			    "'%s': is below the value before it; they ascend",
-			    value);
+		return FAIL(r, -EINVAL, "'%s': is below the value before it; they ascend", value);
 	if (count)
 		take_counted(r, v, weight);
 	else
@@ -139,9 +132,7 @@ static int take_line(void *arg, char *line)
 	const char *count = wordlines_word(&line);
 
 	if (wordlines_word(&line))
-		return FAIL(r, -EINVAL,
-			    "more than two words; a line is VALUE, or VALUE "
-			    "xCOUNT");
+		return FAIL(r, -EINVAL, "more than two words; a line is VALUE, or VALUE xCOUNT");
 	return take_value(r, value, count);
 }
 
@@ -156,10 +147,10 @@ static int read_values(struct reading *r)
 	int rc = wordlines_read(&r->in, &values, r);
 
 	if (rc == 0 && r->values == 0)
-		rc = mlgen_fail(r->in.err, -EINVAL,
-				"%s: no value stands in it; write one a line: "
-				"VALUE, or VALUE xCOUNT",
-				r->in.path);
+		rc = mlgen_fail(
+			r->in.err, -EINVAL,
+			"%s: no value stands in it; write one a line: VALUE, or VALUE xCOUNT",
+			r->in.path);
 	end_plain(r);
 	return rc;
 }
@@ -190,9 +181,7 @@ static int sum_up(struct dist_file *f, struct mlgen_err *err)
 	f->stdev = sqrt(squares / all);
 	if (f->mean > 0)
 		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "%s: all values are 0; write 0 without a file",
-			  f->path);
+	return mlgen_fail(err, -EINVAL, "%s: all values are 0; write 0 without a file", f->path);
 }
 
 static struct dist_file *dist_file_new(const char *path)
@@ -205,9 +194,8 @@ static struct dist_file *dist_file_new(const char *path)
 	return f;
 }
 
-int dist_file_read(struct dist_file **out, const char *path,
-		   enum dist_unit unit, const char *default_unit,
-		   unsigned kb_base, struct mlgen_err *err)
+int dist_file_read(struct dist_file **out, const char *path, enum dist_unit unit,
+		   const char *default_unit, unsigned kb_base, struct mlgen_err *err)
 {
 	struct reading r = { .in = { .path = path, .err = err },
 			     .f = dist_file_new(path),
@@ -349,17 +337,15 @@ static bool recall_piece(struct dist_file *f, const char *text, size_t len)
 		p.high = strtod(at = end + 1, &end);
 	if (end > at && *end == 'x')
 		p.weight = strtod(at = end + 1, &end);
-	if (end == at || *end || !(p.low >= 0 && p.high >= p.low) ||
-	    p.high > DIST_VALUE_MAX || !(p.weight > 0) ||
-	    p.weight > COUNT_MAX ||
+	if (end == at || *end || !(p.low >= 0 && p.high >= p.low) || p.high > DIST_VALUE_MAX ||
+	    !(p.weight > 0) || p.weight > COUNT_MAX ||
 	    (f->count && p.low < f->pieces[f->count - 1].high))
 		return false;
 	f->pieces[f->count++] = p;
 	return true;
 }
 
-int dist_file_recall(struct dist_file **out, const char *content,
-		     struct mlgen_err *err)
+int dist_file_recall(struct dist_file **out, const char *content, struct mlgen_err *err)
 {
 	struct dist_file *f = dist_file_new("a manifest");
 	bool is_good = true;
@@ -379,7 +365,5 @@ int dist_file_recall(struct dist_file **out, const char *content,
 		return 0;
 	}
 	dist_file_drop(f);
-	return mlgen_fail(err, -EINVAL,
-			  "values of a distribution are missing "
-			  "or damaged");
+	return mlgen_fail(err, -EINVAL, "values of a distribution are missing or damaged");
 }

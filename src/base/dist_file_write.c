@@ -59,8 +59,7 @@ static void put_plain(const struct writing *w, uint64_t v)
 	fputc('\n', w->to);
 }
 
-/* Values from .. to-1, none of which comes often: quantiles, and what is left by
- * its median. */
+/* Values from .. to-1, none of which comes often: quantiles, and what is left by its median. */
 static void put_stretch(const struct writing *w, size_t from, size_t to)
 {
 	size_t whole = (to - from) / w->step * w->step, left = from + whole;
@@ -78,8 +77,7 @@ static bool comes_often(const struct writing *w, size_t n)
 	return n > 1 && n >= w->count / OFTEN_PART;
 }
 
-/* One stretch between two that come often, which takes two lines more than it has
- * steps. */
+/* One stretch between two that come often, which takes two lines more than it has steps. */
 static void choose_step(struct writing *w)
 {
 	size_t often = 0, rest = 0, lines;
@@ -111,20 +109,14 @@ static void put_quantiles(struct writing *w)
 	put_stretch(w, from, w->count);
 }
 
-void dist_file_write(FILE *to, const uint64_t *values, size_t count,
-		     enum dist_unit unit, const char *comment)
+void dist_file_write(FILE *to, const uint64_t *values, size_t count, enum dist_unit unit,
+		     const char *comment)
 {
-	struct writing w = { .to = to,
-			     .unit = unit,
-			     .values = values,
-			     .count = count,
-			     .step = 1 };
+	struct writing w = { .to = to, .unit = unit, .values = values, .count = count, .step = 1 };
 
 	fprintf(to, "# %s\n", comment);
 	if (count_different(&w) > DIST_FILE_VALUES) {
-		fputs("# quantiles; xN: this value alone, as much as N steps "
-		      "between them\n",
-		      to);
+		fputs("# quantiles; xN: this value alone, as much as N steps between them\n", to);
 		put_quantiles(&w);
 		return;
 	}

@@ -16,8 +16,7 @@ void dist_identify(struct buf *out, const struct dist *d, enum dist_unit unit)
 	char number[UNITS_TEXT_BYTES];
 
 	if (d->kind == DIST_FILE)
-		buf_addf(out, FILE_HASH "%016" PRIx64 ":%s",
-			 dist_file_hash(dist_file_of(d)),
+		buf_addf(out, FILE_HASH "%016" PRIx64 ":%s", dist_file_hash(dist_file_of(d)),
 			 units_put_f64(number, d->a));
 	else
 		dist_format(out, d, unit);
@@ -29,8 +28,8 @@ void dist_content(struct buf *out, const struct dist *d)
 		dist_file_put(out, dist_file_of(d));
 }
 
-int dist_recall(struct dist *d, const char *text, const char *content,
-		enum dist_unit unit, struct mlgen_err *err)
+int dist_recall(struct dist *d, const char *text, const char *content, enum dist_unit unit,
+		struct mlgen_err *err)
 {
 	const char *colon = strchr(text, ':');
 	struct dist_file *f;

@@ -13,12 +13,9 @@ static const struct kind {
 	mode_t type;
 	const char *name, *wrong;
 } kinds[] = {
-	{ S_IFDIR, KIND("a directory") },
-	{ S_IFIFO, KIND("a fifo") },
-	{ S_IFSOCK, KIND("a socket") },
-	{ S_IFCHR, KIND("a character device") },
-	{ S_IFBLK, KIND("a block device") },
-	{ S_IFLNK, KIND("a symbolic link") },
+	{ S_IFDIR, KIND("a directory") },    { S_IFIFO, KIND("a fifo") },
+	{ S_IFSOCK, KIND("a socket") },      { S_IFCHR, KIND("a character device") },
+	{ S_IFBLK, KIND("a block device") }, { S_IFLNK, KIND("a symbolic link") },
 	{ 0, KIND("something else") },
 };
 
@@ -51,8 +48,7 @@ int filekind_check(const char *path, const char *advice, struct mlgen_err *err)
 	if (!other)
 		return 0;
 	return mlgen_fail(err, S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL,
-			  "%s: is %s, and no regular file%s", path, other,
-			  advice);
+			  "%s: is %s, and no regular file%s", path, other, advice);
 }
 
 static const char *wrong_of(const struct stat *st)
@@ -63,8 +59,7 @@ static const char *wrong_of(const struct stat *st)
 }
 
 /* Of a descriptor that was opened. */
-static int take_regular(int fd, uint64_t most_bytes, FILE **out,
-			const char **wrong)
+static int take_regular(int fd, uint64_t most_bytes, FILE **out, const char **wrong)
 {
 	struct stat st;
 
@@ -81,11 +76,10 @@ static int take_regular(int fd, uint64_t most_bytes, FILE **out,
 	return *out ? 0 : -errno;
 }
 
-int filekind_open(FILE **out, int dir_fd, const char *path, int flags,
-		  uint64_t most_bytes, const char **wrong)
+int filekind_open(FILE **out, int dir_fd, const char *path, int flags, uint64_t most_bytes,
+		  const char **wrong)
 {
-	int fd = openat(dir_fd, path,
-			O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
+	int fd = openat(dir_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
 	struct stat st;
 	int rc;
 
@@ -94,8 +88,7 @@ int filekind_open(FILE **out, int dir_fd, const char *path, int flags,
 	if (fd < 0) { /* a socket, a link, a device that there is none of */
 		rc = -errno;
 		if (rc != -ENOENT &&
-		    fstatat(dir_fd, path, &st,
-			    flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) == 0)
+		    fstatat(dir_fd, path, &st, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) == 0)
 			*wrong = wrong_of(&st);
 		return rc;
 	}

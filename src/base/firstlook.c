@@ -11,8 +11,7 @@
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
-	       a->st_rdev == b->st_rdev;
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_rdev == b->st_rdev;
 }
 
 int firstlook(const char *path, struct stat *st)
@@ -27,8 +26,7 @@ int firstlook(const char *path, struct stat *st)
 	return rc;
 }
 
-int firstlook_open(int looked_at, const char *path, const struct stat *st,
-		   int flags)
+int firstlook_open(int looked_at, const char *path, const struct stat *st, int flags)
 {
 	char link[32];
 	struct stat opened;

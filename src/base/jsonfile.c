@@ -49,25 +49,21 @@ int jsonfile_dump(FILE *to, const json_t *root, size_t flags)
 	struct json_output o = { .to = to };
 
 	/* 17 digits are enough for every double; put_real() drops those that say nothing. */
-	return json_dump_callback(root, put_token, &o,
-				  flags | JSON_REAL_PRECISION(17))
-		       ? -EIO
-		       : 0;
+	return json_dump_callback(root, put_token, &o, flags | JSON_REAL_PRECISION(17)) ? -EIO : 0;
 }
 
 static int write_document(FILE *to, const json_t *root, bool is_synced)
 {
 	errno = 0;
-	if (jsonfile_dump(to, root, JSON_INDENT(2)) != 0 ||
-	    fputc('\n', to) == EOF || fflush(to) == EOF)
+	if (jsonfile_dump(to, root, JSON_INDENT(2)) != 0 || fputc('\n', to) == EOF ||
+	    fflush(to) == EOF)
 		return errno ? -errno : -EIO;
 	if (is_synced && fsync(fileno(to)) != 0)
 		return -errno;
 	return 0;
 }
 
-static int write_file(int folder_fd, const char *name, const json_t *root,
-		      bool is_synced)
+static int write_file(int folder_fd, const char *name, const json_t *root, bool is_synced)
 {
 	int fd = below_create(folder_fd, name);
 	FILE *to = fd < 0 ? NULL : fdopen(fd, "w");
@@ -86,8 +82,7 @@ static int write_file(int folder_fd, const char *name, const json_t *root,
 	return r;
 }
 
-int jsonfile_replace(int folder_fd, const char *name, const json_t *root,
-		     bool is_synced)
+int jsonfile_replace(int folder_fd, const char *name, const json_t *root, bool is_synced)
 {
 	char temporary[NAME_MAX + 1];
 	int n = snprintf(temporary, sizeof(temporary), ".%s.part", name);

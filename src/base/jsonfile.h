@@ -14,8 +14,7 @@ int jsonfile_dump(FILE *to, const json_t *root, size_t flags);
 /* The temporary name of NAME, a literal. */
 #define JSONFILE_PART(name) "." name ".part"
 
-/* NAME in the folder (below.h) becomes `root`, by way of .NAME.part, a file that
- * is new: nothing is written through a link of either name. Synced, with the
- * folder: it is there after a power failure, too. 0 or -errno. */
-int jsonfile_replace(int folder_fd, const char *name, const json_t *root,
-		     bool is_synced);
+/* NAME in the folder (below.h) becomes `root`, by way of .NAME.part, a file that is new: nothing is
+ * written through a link of either name. Synced, with the folder: it is there after a power
+ * failure, too. 0 or -errno. */
+int jsonfile_replace(int folder_fd, const char *name, const json_t *root, bool is_synced);

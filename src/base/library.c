@@ -6,9 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-int library_load(const char *who, const char *soname,
-		 const struct library_symbol *symbols, size_t count,
-		 void *table, struct mlgen_err *err)
+int library_load(const char *who, const char *soname, const struct library_symbol *symbols,
+		 size_t count, void *table, struct mlgen_err *err)
 {
 	void *object = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
 
@@ -22,8 +21,6 @@ int library_load(const char *who, const char *soname,
 	}
 	if (object)
 		return 0;
-	return mlgen_fail(
-		err, -ENOENT,
-		"%s cannot be loaded: %s; install the package that has %s", who,
-		dlerror(), soname);
+	return mlgen_fail(err, -ENOENT, "%s cannot be loaded: %s; install the package that has %s",
+			  who, dlerror(), soname);
 }

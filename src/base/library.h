@@ -14,10 +14,9 @@ struct library_symbol {
 
 /*
  * Load the library named soname and store the address of each of the `count` symbols in `table`,
- * whose members at the given offsets are pointers. The library stays loaded until the process
- * ends. Loading it twice is harmless. 0, or -ENOENT with err, whose text begins with `who`: the
- * library is not installed, or is not the version that mlgen was built with.
+ * whose members at the given offsets are pointers. The library stays loaded until the process ends.
+ * Loading it twice is harmless. 0, or -ENOENT with err, whose text begins with `who`: the library
+ * is not installed, or is not the version that mlgen was built with.
  */
-int library_load(const char *who, const char *soname,
-		 const struct library_symbol *symbols, size_t count,
-		 void *table, struct mlgen_err *err);
+int library_load(const char *who, const char *soname, const struct library_symbol *symbols,
+		 size_t count, void *table, struct mlgen_err *err);

@@ -19,15 +19,13 @@
 #define CLEAR_LINE "\r\033[K"
 
 /* On the stack: memory may be short, and threads must not wait here. */
-__attribute__((format(printf, 2, 0))) static void log_line(const char *prefix,
-							   const char *fmt,
+__attribute__((format(printf, 2, 0))) static void log_line(const char *prefix, const char *fmt,
 							   va_list ap)
 {
 	int saved_errno = errno;
 	char text[LINE_BYTES], line[LINE_BYTES];
 	const char *clear = isatty(STDERR_FILENO) ? CLEAR_LINE : "";
-	size_t len =
-		(size_t)snprintf(line, sizeof(line), "%s%s", clear, prefix);
+	size_t len = (size_t)snprintf(line, sizeof(line), "%s%s", clear, prefix);
 
 	if (vsnprintf(text, sizeof(text), fmt, ap) < 0)
 		text[0] = '\0';

@@ -3,9 +3,8 @@
 #pragma once
 
 /*
- * Each call is one line and one write(2), so lines of threads never mix. On a
- * terminal the line first clears what the status line has drawn there. The
- * text is made printable (printable.h).
+ * Each call is one line and one write(2), so lines of threads never mix. On a terminal the line
+ * first clears what the status line has drawn there. The text is made printable (printable.h).
  */
 
 /* "mlgen: ..." */
@@ -14,8 +13,8 @@ __attribute__((format(printf, 1, 2))) void log_error(const char *fmt, ...);
 __attribute__((format(printf, 1, 2))) void log_warn(const char *fmt, ...);
 /* "mlgen: note: ..." */
 __attribute__((format(printf, 1, 2))) void log_note(const char *fmt, ...);
-/* How far something is that takes its time: on a terminal, where it stays until
- * the next line of any kind; elsewhere nothing. */
+/* How far something is that takes its time: on a terminal, where it stays until the next line of
+ * any kind; elsewhere nothing. */
 __attribute__((format(printf, 1, 2))) void log_progress(const char *fmt, ...);
 /* The text as it is, with a newline; for messages that begin file:line. */
 __attribute__((format(printf, 1, 2))) void log_plain(const char *fmt, ...);

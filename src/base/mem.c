@@ -19,8 +19,7 @@
 void mem_none(size_t bytes)
 {
 	if (bytes == SIZE_MAX)
-		log_error("out of memory: more was asked for than can be "
-			  "addressed");
+		log_error("out of memory: more was asked for than can be addressed");
 	else
 		log_error("out of memory: %zu bytes could not be had", bytes);
 	exit(1);
@@ -113,8 +112,7 @@ void mem_renew(void *at, size_t bytes, enum mem_pages pages)
 	(void)madvise((char *)at + skip, whole, MADV_DONTNEED);
 	if (pages != MEM_PAGES_AS_BEFORE)
 		(void)madvise((char *)at + skip, whole,
-			      pages == MEM_PAGES_HUGE ? MADV_HUGEPAGE
-						      : MADV_NOHUGEPAGE);
+			      pages == MEM_PAGES_HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
 void mem_give_back(void *at, size_t bytes)
@@ -159,8 +157,7 @@ static char *take_heap(size_t bytes)
 
 static char *take_map(size_t bytes, enum mem_kind kind)
 {
-	int flags = MAP_PRIVATE | MAP_ANONYMOUS |
-		    (kind == MEM_HUGEPAGE ? MAP_HUGETLB : 0);
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (kind == MEM_HUGEPAGE ? MAP_HUGETLB : 0);
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
 
 	return p == MAP_FAILED ? NULL : p;
@@ -184,8 +181,8 @@ void *mem_buffer(size_t bytes, enum mem_kind kind)
 	return p;
 }
 
-/* A mapping at a multiple of TABLE_ALIGN_BYTES. The kernel aligns a mapping only
- * if its size is such a multiple, so this maps more and gives back the rest. */
+/* A mapping at a multiple of TABLE_ALIGN_BYTES. The kernel aligns a mapping only if its size is
+ * such a multiple, so this maps more and gives back the rest. */
 static char *map_aligned(size_t bytes)
 {
 	char *p = take_map(bytes + TABLE_ALIGN_BYTES, MEM_MMAP);
@@ -193,8 +190,7 @@ static char *map_aligned(size_t bytes)
 
 	if (!p)
 		return NULL;
-	skip = (TABLE_ALIGN_BYTES - (uintptr_t)p % TABLE_ALIGN_BYTES) %
-	       TABLE_ALIGN_BYTES;
+	skip = (TABLE_ALIGN_BYTES - (uintptr_t)p % TABLE_ALIGN_BYTES) % TABLE_ALIGN_BYTES;
 	if (skip)
 		munmap(p, skip);
 	munmap(p + skip + bytes, TABLE_ALIGN_BYTES - skip);

@@ -9,8 +9,8 @@
 #define ROUNDS (sizeof(((struct perm *)0)->keys) / sizeof(uint64_t))
 
 /*
- * The round function: one keyed multiplication, folded, twice. Constants of
- * the MurmurHash3 64-bit finaliser (Appleby, public domain).
+ * The round function: one keyed multiplication, folded, twice. Constants of the MurmurHash3 64-bit
+ * finaliser (Appleby, public domain).
  */
 static inline uint64_t scramble(uint64_t half, uint64_t key)
 {
@@ -58,12 +58,11 @@ uint64_t perm_at(const struct perm *p, uint64_t at)
 }
 
 /*
- * A bijection on the bits of the mask: added keys, odd factors and shifts to
- * the right are one each. The factors are those of known 64-bit finalisers
- * (MurmurHash3, Stafford's Mix13, the golden ratio). With four rounds a pair of
- * neighbours can still be seen to keep its distance; with five, orders of 2^6
- * to 2^19 pass for random in distances, serial correlation at every power of
- * two and chi square of runs.
+ * A bijection on the bits of the mask: added keys, odd factors and shifts to the right are one
+ * each. The factors are those of known 64-bit finalisers (MurmurHash3, Stafford's Mix13, the golden
+ * ratio). With four rounds a pair of neighbours can still be seen to keep its distance; with five,
+ * orders of 2^6 to 2^19 pass for random in distances, serial correlation at every power of two and
+ * chi square of runs.
  */
 static inline uint64_t stir(uint64_t x, const struct perm_walk *w)
 {
@@ -79,8 +78,7 @@ static inline uint64_t stir(uint64_t x, const struct perm_walk *w)
 	return x ^ (x >> w->shift);
 }
 
-void perm_walk_init(struct perm_walk *w, uint64_t n, uint64_t seed,
-		    uint64_t round)
+void perm_walk_init(struct perm_walk *w, uint64_t n, uint64_t seed, uint64_t round)
 {
 	assert(n <= UINT64_C(1) << 63);
 	/* Of fewer bits not all orders are as likely. */

@@ -40,26 +40,21 @@ static size_t sequence(const unsigned char *s, size_t left, uint32_t *point)
 		*point = *point << 6 | (s[i] & 0x3f);
 	}
 	/* Too long for its value, half of a UTF-16 pair, or beyond Unicode. */
-	if (*point < least[n] || *point > 0x10ffff ||
-	    (*point >= 0xd800 && *point <= 0xdfff))
+	if (*point < least[n] || *point > 0x10ffff || (*point >= 0xd800 && *point <= 0xdfff))
 		return 0;
 	return n;
 }
 
 static size_t escape_byte(unsigned char c, char out[PRINTABLE_BYTES])
 {
-	const char *letter = c == '\n'   ? "\\n"
-			     : c == '\r' ? "\\r"
-			     : c == '\t' ? "\\t"
-					 : NULL;
+	const char *letter = c == '\n' ? "\\n" : c == '\r' ? "\\r" : c == '\t' ? "\\t" : NULL;
 	int n = letter ? snprintf(out, PRINTABLE_BYTES, "%s", letter)
 		       : snprintf(out, PRINTABLE_BYTES, "\\x%02x", c);
 
 	return (size_t)n;
 }
 
-size_t printable_next(const char **s, const char *end,
-		      char out[PRINTABLE_BYTES])
+size_t printable_next(const char **s, const char *end, char out[PRINTABLE_BYTES])
 {
 	const unsigned char *at = (const unsigned char *)*s;
 	uint32_t point = 0;
@@ -137,8 +132,7 @@ void printable_pad(struct buf *out, const char *s, int columns)
 	int used = (int)printable_columns(s);
 	int before = columns - used, behind = -columns - used;
 
-	buf_addf(out, "%*s%s%*s", before > 0 ? before : 0, "", s,
-		 behind > 0 ? behind : 0, "");
+	buf_addf(out, "%*s%s%*s", before > 0 ? before : 0, "", s, behind > 0 ? behind : 0, "");
 }
 
 bool printable_is(const char *s)

@@ -25,8 +25,8 @@ static void read_word(const char *path, char *to, size_t bytes)
 	to[strcspn(to, " \n")] = '\0';
 }
 
-/* What proc(5) says of it: whether it has ended and only waits for its parent,
- * and when it began. */
+/* What proc(5) says of it: whether it has ended and only waits for its parent, and when it
+ * began. */
 static bool read_stat(uint64_t pid, bool *is_over, uint64_t *start_ticks)
 {
 	char path[64], text[1024], state = 0;
@@ -43,10 +43,11 @@ static bool read_stat(uint64_t pid, bool *is_over, uint64_t *start_ticks)
 	fclose(f);
 	text[n] = '\0';
 	s = strrchr(text, ')'); /* its name may hold anything */
-	if (!s || sscanf(s,
-			 ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-			 "%*s %*s %*s %*s %*s %" SCNu64 " %*s %" SCNu64,
-			 &state, &threads, start_ticks) != 3)
+	if (!s ||
+	    sscanf(s,
+		   ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64
+		   " %*s %" SCNu64,
+		   &state, &threads, start_ticks) != 3)
 		return false;
 	/* A thread that is stuck in the kernel outlives the first one. */
 	*is_over = (state == 'Z' || state == 'X') && threads <= 1;
@@ -65,13 +66,11 @@ void process_self(struct process *p)
 	struct utsname name;
 	bool is_over;
 
-	*p = (struct process){ .pid = (uint64_t)getpid(),
-			       .pid_namespace = own_namespace() };
+	*p = (struct process){ .pid = (uint64_t)getpid(), .pid_namespace = own_namespace() };
 	if (uname(&name) == 0)
 		snprintf(p->host, sizeof(p->host), "%s", name.nodename);
 	read_word("/etc/machine-id", p->machine_id, sizeof(p->machine_id));
-	read_word("/proc/sys/kernel/random/boot_id", p->boot_id,
-		  sizeof(p->boot_id));
+	read_word("/proc/sys/kernel/random/boot_id", p->boot_id, sizeof(p->boot_id));
 	if (!read_stat(p->pid, &is_over, &p->start_ticks))
 		p->start_ticks = 0;
 }
@@ -91,8 +90,7 @@ static bool is_same_boot(const struct process *a, const struct process *b)
 bool process_is_same(const struct process *a, const struct process *b)
 {
 	return a->pid && a->pid == b->pid && a->start_ticks == b->start_ticks &&
-	       a->pid_namespace == b->pid_namespace && is_same_host(a, b) &&
-	       is_same_boot(a, b);
+	       a->pid_namespace == b->pid_namespace && is_same_host(a, b) && is_same_boot(a, b);
 }
 
 static enum process_state look_at_pid(const struct process *p)
@@ -105,20 +103,17 @@ static enum process_state look_at_pid(const struct process *p)
 		return PROCESS_GONE;
 	if (!p->start_ticks || !read_stat(p->pid, &is_over, &start_ticks))
 		return PROCESS_UNKNOWN;
-	return is_over || start_ticks != p->start_ticks ? PROCESS_GONE
-							: PROCESS_RUNS;
+	return is_over || start_ticks != p->start_ticks ? PROCESS_GONE : PROCESS_RUNS;
 }
 
-enum process_state process_look(const struct process *p,
-				const struct process *self)
+enum process_state process_look(const struct process *p, const struct process *self)
 {
 	if (!p->pid || p->pid > INT32_MAX || !is_same_host(p, self))
 		return PROCESS_UNKNOWN;
 	if (!is_same_boot(p, self))
 		/* Without a machine-id it may be another machine. */
-		return p->boot_id[0] && self->boot_id[0] && self->machine_id[0]
-			       ? PROCESS_GONE
-			       : PROCESS_UNKNOWN;
+		return p->boot_id[0] && self->boot_id[0] && self->machine_id[0] ? PROCESS_GONE
+										: PROCESS_UNKNOWN;
 	if (!p->pid_namespace || p->pid_namespace != self->pid_namespace)
 		return PROCESS_UNKNOWN;
 	return look_at_pid(p);

@@ -6,9 +6,8 @@
 #include <stdint.h>
 
 /*
- * A process as others can recognise it later, from wherever they find what it
- * has left: a number alone is given again, to another process, by another boot
- * and in another container.
+ * A process as others can recognise it later, from wherever they find what it has left: a number
+ * alone is given again, to another process, by another boot and in another container.
  */
 struct process {
 	char host[65];
@@ -25,11 +24,9 @@ void process_self(struct process *p);
 bool process_is_same(const struct process *a, const struct process *b);
 
 /*
- * Only what runs on this host can be looked at: it is gone when the machine has
- * booted since, when its number is free, or when that belongs to a process with
- * another start. Of all else (other hosts, other containers) nothing is proven.
- * `self` is this one.
+ * Only what runs on this host can be looked at: it is gone when the machine has booted since, when
+ * its number is free, or when that belongs to a process with another start. Of all else (other
+ * hosts, other containers) nothing is proven. `self` is this one.
  */
 enum process_state { PROCESS_UNKNOWN, PROCESS_RUNS, PROCESS_GONE };
-enum process_state process_look(const struct process *p,
-				const struct process *self);
+enum process_state process_look(const struct process *p, const struct process *self);

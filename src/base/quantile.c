@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* Above this shape the approximation of Wilson and Hilferty is taken as it
- * is: there it is right to 2e-7 of the value for all but one in a thousand. */
+/* Above this shape the approximation of Wilson and Hilferty is taken as it is: there it is right to
+ * 2e-7 of the value for all but one in a thousand. */
 #define SHAPE_APPROXIMATE 10000.0
 
 /* Series and continued fraction end at this relative change. */
@@ -24,21 +24,19 @@ static double polynomial(const double *c, unsigned terms, double x)
 static double log_gamma(double x)
 {
 	/* B(2k) / (2k (2k-1)), Abramowitz & Stegun 6.1.41 */
-	static const double c[] = { 1.0 / 12,    -1.0 / 360, 1.0 / 1260,
-				    -1.0 / 1680, 1.0 / 1188, -691.0 / 360360,
-				    1.0 / 156 };
+	static const double c[] = { 1.0 / 12,   -1.0 / 360,      1.0 / 1260, -1.0 / 1680,
+				    1.0 / 1188, -691.0 / 360360, 1.0 / 156 };
 	static const double half_log_2pi = 0.91893853320467274178;
 	double product = 1;
 
 	for (; x < 10; x += 1)
 		product *= x;
 	double series = polynomial(c, 7, 1 / (x * x)) / x;
-	return (x - 0.5) * quantile_log(x) - x + half_log_2pi + series -
-	       quantile_log(product);
+	return (x - 0.5) * quantile_log(x) - x + half_log_2pi + series - quantile_log(product);
 }
 
-/* The regularised lower incomplete gamma function by its power series, for
- * x < shape + 1 (Abramowitz & Stegun 6.5.29), over its first factor. */
+/* The regularised lower incomplete gamma function by its power series, for x < shape + 1
+ * (Abramowitz & Stegun 6.5.29), over its first factor. */
 static double gamma_series(double shape, double x)
 {
 	double term = 1 / shape, sum = term;
@@ -70,11 +68,9 @@ static double gamma_fraction(double shape, double x)
 }
 
 /* P(shape, x), and x times its density, which both ways have to know. */
-static double gamma_cdf(double shape, double x, double log_gamma_shape,
-			double *x_density)
+static double gamma_cdf(double shape, double x, double log_gamma_shape, double *x_density)
 {
-	*x_density =
-		quantile_exp(shape * quantile_log(x) - x - log_gamma_shape);
+	*x_density = quantile_exp(shape * quantile_log(x) - x - log_gamma_shape);
 	if (x < shape + 1)
 		return *x_density * gamma_series(shape, x);
 	return 1 - *x_density * gamma_fraction(shape, x);
@@ -125,9 +121,8 @@ double quantile_log(double x)
 	static const double log2_high = 6.93147180369123816490e-01,
 			    log2_low = 1.90821492927058770002e-10;
 	/* atanh(s) = s (1 + s^2/3 + s^4/5 + ...), |s| < 0.172 */
-	static const double c[] = { 1.0,      1.0 / 3,  1.0 / 5,  1.0 / 7,
-				    1.0 / 9,  1.0 / 11, 1.0 / 13, 1.0 / 15,
-				    1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23 };
+	static const double c[] = { 1.0,      1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11,
+				    1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23 };
 	int k;
 	double m = frexp(x, &k);
 
@@ -136,15 +131,13 @@ double quantile_log(double x)
 		k--;
 	}
 	double s = (m - 1) / (m + 1);
-	return k * log2_high +
-	       (k * log2_low + 2 * s * polynomial(c, 12, s * s));
+	return k * log2_high + (k * log2_low + 2 * s * polynomial(c, 12, s * s));
 }
 
 /* Wichura, Applied Statistics 37 (1988), algorithm AS 241, PPND16 */
 static const double normal_a[] = {
-	3.3871328727963666080e0, 1.3314166789178437745e2,
-	1.9715909503065514427e3, 1.3731693765509461125e4,
-	4.5921953931549871457e4, 6.7265770927008700853e4,
+	3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+	1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
 	3.3430575583588128105e4, 2.5090809287301226727e3,
 };
 static const double normal_b[] = {
@@ -158,9 +151,8 @@ static const double normal_b[] = {
 	5.2264952788528545610e3,
 };
 static const double normal_c[] = {
-	1.42343711074968357734e0,  4.63033784615654529590e0,
-	5.76949722146069140550e0,  3.64784832476320460504e0,
-	1.27045825245236838258e0,  2.41780725177450611770e-1,
+	1.42343711074968357734e0,  4.63033784615654529590e0,  5.76949722146069140550e0,
+	3.64784832476320460504e0,  1.27045825245236838258e0,  2.41780725177450611770e-1,
 	2.27238449892691845833e-2, 7.74545014278341407640e-4,
 };
 static const double normal_d[] = {
@@ -174,9 +166,8 @@ static const double normal_d[] = {
 	1.05075007164441684324e-9,
 };
 static const double normal_e[] = {
-	6.65790464350110377720e0,  5.46378491116411436990e0,
-	1.78482653991729133580e0,  2.96560571828504891230e-1,
-	2.65321895265761230930e-2, 1.24266094738807843860e-3,
+	6.65790464350110377720e0,  5.46378491116411436990e0,  1.78482653991729133580e0,
+	2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
 	2.71155556874348757815e-5, 2.01033439929228813265e-7,
 };
 static const double normal_f[] = {
@@ -197,14 +188,11 @@ double quantile_normal(double p)
 	if (fabs(q) <= 0.425) {
 		double r = 0.180625 - q * q;
 
-		return q * polynomial(normal_a, 8, r) /
-		       polynomial(normal_b, 8, r);
+		return q * polynomial(normal_a, 8, r) / polynomial(normal_b, 8, r);
 	}
 	double r = sqrt(-quantile_log(q < 0 ? p : 1 - p));
-	double z = r <= 5 ? polynomial(normal_c, 8, r - 1.6) /
-				    polynomial(normal_d, 8, r - 1.6)
-			  : polynomial(normal_e, 8, r - 5) /
-				    polynomial(normal_f, 8, r - 5);
+	double z = r <= 5 ? polynomial(normal_c, 8, r - 1.6) / polynomial(normal_d, 8, r - 1.6)
+			  : polynomial(normal_e, 8, r - 5) / polynomial(normal_f, 8, r - 5);
 	return q < 0 ? -z : z;
 }
 
@@ -220,9 +208,8 @@ double quantile_gamma(double p, double shape)
 
 	double log_gamma_shape = log_gamma(shape);
 	/* Near 0 the first term of the series is all there is of P. */
-	double least = quantile_exp(
-		(quantile_log(p) + quantile_log(shape) + log_gamma_shape) /
-		shape);
+	double least =
+		quantile_exp((quantile_log(p) + quantile_log(shape) + log_gamma_shape) / shape);
 	if (least < 1e-200)
 		return least;
 	double x = gamma_approximate(p, shape);
@@ -233,8 +220,7 @@ double quantile_gamma(double p, double shape)
 	double low = least * (1 - 1e-9), high = HUGE_VAL;
 	for (int i = 0; i < 200; i++) {
 		double x_density;
-		double miss =
-			gamma_cdf(shape, x, log_gamma_shape, &x_density) - p;
+		double miss = gamma_cdf(shape, x, log_gamma_shape, &x_density) - p;
 
 		if (miss > 0)
 			high = x;

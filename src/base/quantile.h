@@ -3,9 +3,9 @@
 #pragma once
 
 /*
- * Only + - * / and the square root are used, which IEEE 754 rounds in one way,
- * and frexp/ldexp/floor, which are exact. libm's own exp and log differ in the
- * last bit between versions and processors, and so would sizes and times.
+ * Only + - * / and the square root are used, which IEEE 754 rounds in one way, and
+ * frexp/ldexp/floor, which are exact. libm's own exp and log differ in the last bit between
+ * versions and processors, and so would sizes and times.
  * All p are in the open interval (0, 1).
  */
 

@@ -21,16 +21,15 @@ static const char *skip_blanks(const char *s)
 	return s;
 }
 
-/* What is behind the number at `s`, or NULL. Above UINT64_MAX it stays there:
- * no `end` is higher. */
+/* What is behind the number at `s`, or NULL. Above UINT64_MAX it stays there: no `end` is
+ * higher. */
 static const char *read_number(const char *s, uint64_t *number)
 {
 	const char *from = s = skip_blanks(s);
 
 	for (*number = 0; *s >= '0' && *s <= '9'; s++) {
 		if (__builtin_mul_overflow(*number, 10, number) ||
-		    __builtin_add_overflow(*number, (uint64_t)(*s - '0'),
-					   number))
+		    __builtin_add_overflow(*number, (uint64_t)(*s - '0'), number))
 			*number = UINT64_MAX;
 	}
 	return s == from ? NULL : skip_blanks(s);
@@ -50,19 +49,17 @@ static void ranges_add(struct ranges *r, const struct range *range)
 {
 	/* Powers of two: room doubles when it is used up. */
 	if ((r->count & (r->count - 1)) == 0)
-		r->items = mem_realloc(r->items, (r->count ? r->count * 2 : 1) *
-							 sizeof(*r->items));
+		r->items = mem_realloc(r->items, (r->count ? r->count * 2 : 1) * sizeof(*r->items));
 	r->items[r->count++] = *range;
 }
 
-static int ranges_check_range(const struct range *range, uint64_t end,
-			      const char *what, struct mlgen_err *err)
+static int ranges_check_range(const struct range *range, uint64_t end, const char *what,
+			      struct mlgen_err *err)
 {
 	if (range->last < range->first)
 		return mlgen_fail(err, -EINVAL,
 				  "'%" PRIu64 "-%" PRIu64
-				  "' runs backwards; write the smaller number "
-				  "first",
+				  "' runs backwards; write the smaller number first",
 				  range->first, range->last);
 	if (range->last >= end)
 		return mlgen_fail(err, -ERANGE,
@@ -72,8 +69,8 @@ static int ranges_check_range(const struct range *range, uint64_t end,
 	return 0;
 }
 
-static int ranges_read_all(struct ranges *r, const char *text, uint64_t end,
-			   const char *what, struct mlgen_err *err)
+static int ranges_read_all(struct ranges *r, const char *text, uint64_t end, const char *what,
+			   struct mlgen_err *err)
 {
 	const char *s = text;
 	int rc = 0;
@@ -84,9 +81,8 @@ static int ranges_read_all(struct ranges *r, const char *text, uint64_t end,
 		s = read_range(s, &range);
 		if (!s)
 			return mlgen_fail(err, -EINVAL,
-					  "'%.200s' is no list of %s; write "
-					  "numbers and ranges with commas, "
-					  "such as 0-7,64",
+					  "'%.200s' is no list of %s; write numbers and ranges "
+					  "with commas, such as 0-7,64",
 					  text, what);
 		rc = ranges_check_range(&range, end, what, err);
 		ranges_add(r, &range);
@@ -112,8 +108,7 @@ static int ranges_join(struct ranges *r, struct mlgen_err *err)
 		struct range *last = &r->items[n - 1];
 
 		if (r->items[i].first <= last->last)
-			return mlgen_fail(err, -EINVAL,
-					  "%" PRIu64 " stands in it twice",
+			return mlgen_fail(err, -EINVAL, "%" PRIu64 " stands in it twice",
 					  r->items[i].first);
 		if (r->items[i].first == last->last + 1)
 			last->last = r->items[i].last;
@@ -133,8 +128,8 @@ static void ranges_number(struct ranges *r)
 	}
 }
 
-int ranges_parse(struct ranges *r, const char *text, uint64_t end,
-		 const char *what, struct mlgen_err *err)
+int ranges_parse(struct ranges *r, const char *text, uint64_t end, const char *what,
+		 struct mlgen_err *err)
 {
 	int rc;
 
@@ -176,8 +171,7 @@ void ranges_cut(struct ranges *r, uint64_t end)
 }
 
 /* The last range of which `key` (first or before) is no more than `value`. */
-static const struct range *ranges_find(const struct ranges *r, uint64_t value,
-				       bool by_before)
+static const struct range *ranges_find(const struct ranges *r, uint64_t value, bool by_before)
 {
 	size_t low = 0, high = r->count;
 

@@ -19,13 +19,12 @@ struct ranges {
 };
 
 /*
- * Numbers and ranges with commas between them, in any order, blanks around
- * them; each number below `end`, and none twice. `what` is what they count, for
- * messages: "ranks". 0, or -EINVAL or -ERANGE with err (without the option's
- * name), and then *r is empty.
+ * Numbers and ranges with commas between them, in any order, blanks around them; each number below
+ * `end`, and none twice. `what` is what they count, for messages: "ranks". 0, or -EINVAL or -ERANGE
+ * with err (without the option's name), and then *r is empty.
  */
-int ranges_parse(struct ranges *r, const char *text, uint64_t end,
-		 const char *what, struct mlgen_err *err);
+int ranges_parse(struct ranges *r, const char *text, uint64_t end, const char *what,
+		 struct mlgen_err *err);
 /* The numbers below `end`. */
 void ranges_all(struct ranges *r, uint64_t end);
 void ranges_fini(struct ranges *r);

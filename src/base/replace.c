@@ -17,8 +17,8 @@
 
 #define SUFFIX ".part"
 
-/* replace_stop() waits this long for files that are being made, in steps of 1 ms. A
- * filesystem may hang in there. */
+/* replace_stop() waits this long for files that are being made, in steps of 1 ms. A filesystem may
+ * hang in there. */
 #define STOP_STEPS 1000
 #define STOP_STEP_NS 1000000
 
@@ -34,8 +34,7 @@ static char *name_beside(const char *target)
 	int folder = slash ? (int)(slash + 1 - target) : 0;
 	struct buf name = { 0 };
 
-	buf_addf(&name, "%.*s.%s.XXXXXX" SUFFIX, folder, target,
-		 target + folder);
+	buf_addf(&name, "%.*s.%s.XXXXXX" SUFFIX, folder, target, target + folder);
 	return buf_take(&name);
 }
 

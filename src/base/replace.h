@@ -6,10 +6,9 @@
 #include <sys/types.h>
 
 /*
- * It is written under a name of its own beside its place, .NAME.xxxxxx.part,
- * which no scan of a dataset takes for data, and renamed: a reader sees the old
- * file or the new one, several writers at once do not meet, and the last one's
- * file stays. It is not synced.
+ * It is written under a name of its own beside its place, .NAME.xxxxxx.part, which no scan of a
+ * dataset takes for data, and renamed: a reader sees the old file or the new one, several writers
+ * at once do not meet, and the last one's file stays. It is not synced.
  */
 struct replace {
 	int fd;                    /* to write to; -1 = none */
@@ -28,10 +27,9 @@ int replace_commit(struct replace *r);
 void replace_abandon(struct replace *r);
 
 /*
- * From another thread, before the program ends at once: a file that is half-written
- * is removed. Call replace_stop() first, once for all of them: after it replace_begin()
- * does not return any more, so that no file is made after those that are there were
- * removed.
+ * From another thread, before the program ends at once: a file that is half-written is removed.
+ * Call replace_stop() first, once for all of them: after it replace_begin() does not return any
+ * more, so that no file is made after those that are there were removed.
  */
 void replace_stop(void);
 void replace_discard(struct replace *r);

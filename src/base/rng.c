@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * The finaliser of SplitMix64: Stafford's "Mix13" of the MurmurHash3 64-bit
- * finaliser, with the increment 2^64 / golden ratio (Steele, Lea, Flood, "Fast
- * splittable pseudorandom number generators", OOPSLA 2014).
+ * The finaliser of SplitMix64: Stafford's "Mix13" of the MurmurHash3 64-bit finaliser, with the
+ * increment 2^64 / golden ratio (Steele, Lea, Flood, "Fast splittable pseudorandom number
+ * generators", OOPSLA 2014).
  */
 #define GOLDEN 0x9e3779b97f4a7c15u
 #define MIX_1 0xbf58476d1ce4e5b9u
@@ -34,9 +34,9 @@ static inline struct key make_key(uint64_t seed, uint64_t stream)
 }
 
 /*
- * Word `index` of the content. SplitMix64 alone is one cycle that all streams
- * would share at different places, so that two files could hold the same
- * blocks; the twist between its two multiplications gives each its own.
+ * Word `index` of the content. SplitMix64 alone is one cycle that all streams would share at
+ * different places, so that two files could hold the same blocks; the twist between its two
+ * multiplications gives each its own.
  */
 static inline uint64_t content_word(struct key k, uint64_t index)
 {
@@ -48,8 +48,7 @@ static inline uint64_t content_word(struct key k, uint64_t index)
 }
 
 /* Part of one word: `bytes` of it from byte `from` on. */
-static void fill_part(void *to, struct key k, uint64_t index, size_t from,
-		      size_t bytes)
+static void fill_part(void *to, struct key k, uint64_t index, size_t from, size_t bytes)
 {
 	uint64_t word = content_word(k, index);
 
@@ -71,8 +70,7 @@ double rng_f64(uint64_t seed, uint64_t stream, uint64_t index)
 	return (double)odd * 0x1p-53;
 }
 
-void rng_fill(void *to, size_t bytes, uint64_t seed, uint64_t stream,
-	      uint64_t offset)
+void rng_fill(void *to, size_t bytes, uint64_t seed, uint64_t stream, uint64_t offset)
 {
 	struct key k = make_key(seed, stream);
 	char *p = to;

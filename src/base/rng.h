@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * No state, no lock: the same three numbers give the same result whatever the
- * thread order, the compiler or the number of nodes. A stream is one use of
- * randomness, so that two uses never share numbers.
+ * No state, no lock: the same three numbers give the same result whatever the thread order, the
+ * compiler or the number of nodes. A stream is one use of randomness, so that two uses never share
+ * numbers.
  */
 enum rng_stream {
 	RNG_SHUFFLE = 1, /* permutations, one per epoch */
@@ -21,11 +21,11 @@ enum rng_stream {
 	RNG_DIRECTION, /* read or write */
 	RNG_REQUEST,   /* size, and place where one may come twice */
 	RNG_PREPROCESS,
-	RNG_EVAL,     /* compute times of an evaluation */
-	RNG_ENGINE,   /* what an engine draws, and the seeds of its workers */
-	RNG_RECORDED, /* a sample's template, and its random places */
-	RNG_START,    /* how long a loader takes to begin */
-	RNG_CACHE,    /* what makes room in a cache of that policy */
+	RNG_EVAL,        /* compute times of an evaluation */
+	RNG_ENGINE,      /* what an engine draws, and the seeds of its workers */
+	RNG_RECORDED,    /* a sample's template, and its random places */
+	RNG_START,       /* how long a loader takes to begin */
+	RNG_CACHE,       /* what makes room in a cache of that policy */
 	RNG_REPLACEMENT, /* orders drawn with replacement */
 	RNG_WEIGHT,      /* weights of samples, and ... */
 	RNG_WEIGHTED,    /* draws by them */
@@ -44,8 +44,7 @@ uint64_t rng_u64(uint64_t seed, uint64_t stream, uint64_t index);
 double rng_f64(uint64_t seed, uint64_t stream, uint64_t index);
 
 /*
- * `bytes` of incompressible content that starts `offset` bytes into the
- * endless string named by (seed, stream); any cut gives the same string.
+ * `bytes` of incompressible content that starts `offset` bytes into the endless string named by
+ * (seed, stream); any cut gives the same string.
  */
-void rng_fill(void *to, size_t bytes, uint64_t seed, uint64_t stream,
-	      uint64_t offset);
+void rng_fill(void *to, size_t bytes, uint64_t seed, uint64_t stream, uint64_t offset);

@@ -7,9 +7,8 @@
 
 void shellword_add(struct buf *out, const char *arg)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789-_=+./,:@%^";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:@%^";
 	bool quoted = !arg[0] || arg[strspn(arg, plain)];
 
 	if (out->len)

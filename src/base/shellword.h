@@ -4,6 +4,6 @@
 
 #include "base/buf.h"
 
-/* Append one argument, quoted if a shell would take it apart, behind a blank if
- * there is something before it. */
+/* Append one argument, quoted if a shell would take it apart, behind a blank if there is something
+ * before it. */
 void shellword_add(struct buf *out, const char *arg);

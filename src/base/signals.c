@@ -23,8 +23,7 @@ static const struct timespec second = { .tv_sec = 1 };
 static const int others[] = { SIGUSR1, SIGUSR2 };
 
 /* Whose disposition is changed here, or for a while by who waits for a child. */
-static const int changed[] = { SIGINT,  SIGTERM, SIGUSR1, SIGUSR2,
-			       SIGXFSZ, SIGPIPE, SIGCHLD };
+static const int changed[] = { SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ, SIGPIPE, SIGCHLD };
 
 static struct {
 	sigset_t inherited_mask;
@@ -74,8 +73,7 @@ static sigset_t ending_set(void)
 	struct sigaction hangup;
 	size_t n = ARRAY_LEN(all);
 
-	if (sigaction(SIGHUP, NULL, &hangup) == 0 &&
-	    hangup.sa_handler == SIG_IGN)
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN)
 		n--;
 	return set_of(all, n);
 }
@@ -150,8 +148,7 @@ static void start_guard(void)
 	state.has_guard = thread_start(&state.guard, guard, NULL) == 0;
 	if (state.has_guard)
 		return;
-	log_note("no thread is left for signals: an interruption ends mlgen "
-		 "without a report");
+	log_note("no thread is left for signals: an interruption ends mlgen without a report");
 	pthread_sigmask(SIG_UNBLOCK, &state.ending, NULL);
 }
 
@@ -201,8 +198,7 @@ static bool is_pending(void)
 	sigset_t pending;
 
 	return sigpending(&pending) == 0 &&
-	       (sigismember(&pending, SIGINT) == 1 ||
-		sigismember(&pending, SIGTERM) == 1 ||
+	       (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
 		sigismember(&pending, SIGHUP) == 1);
 }
 

@@ -23,8 +23,8 @@ static void *map(size_t bytes, int fd)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* With all of its blocks: a disk that fills up later would end the program at
- * a touch of the mapping. 0 or -errno. */
+/* With all of its blocks: a disk that fills up later would end the program at a touch of the
+ * mapping. 0 or -errno. */
 static int file_grow(int fd, size_t from, size_t to)
 {
 	int rc;

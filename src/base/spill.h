@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * A mapping of a file in $TMPDIR (or /tmp) can leave memory when others need
- * it; where none can be had, it stays in memory as it is. A zeroed one is empty.
+ * A mapping of a file in $TMPDIR (or /tmp) can leave memory when others need it; where none can be
+ * had, it stays in memory as it is. A zeroed one is empty.
  */
 struct spill {
 	void *at;     /* moves when it grows */

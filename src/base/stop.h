@@ -10,11 +10,10 @@
 #include "base/clock.h"
 
 /*
- * One per job. Once it is set, no sleep of the job goes on and none begins, and
- * the io layer begins no call any more (io.h). Its time, where it has one, is
- * known before it comes: then sleeps end by themselves, and whoever waits for
- * anything else waits until stop_at_ns. A zeroed one is not set and has no
- * time; NULL is one that never comes.
+ * One per job. Once it is set, no sleep of the job goes on and none begins, and the io layer begins
+ * no call any more (io.h). Its time, where it has one, is known before it comes: then sleeps end by
+ * themselves, and whoever waits for anything else waits until stop_at_ns. A zeroed one is not set
+ * and has no time; NULL is one that never comes.
  */
 struct stop {
 	_Atomic uint32_t is_set; /* the word that sleepers wait on */
@@ -32,8 +31,7 @@ static inline bool stop_is_set(const struct stop *s)
 /* CLOCK_NEVER = no time. */
 static inline uint64_t stop_at_ns(const struct stop *s)
 {
-	uint64_t at =
-		s ? atomic_load_explicit(&s->at_ns, memory_order_relaxed) : 0;
+	uint64_t at = s ? atomic_load_explicit(&s->at_ns, memory_order_relaxed) : 0;
 
 	return at ? at : CLOCK_NEVER;
 }
@@ -51,11 +49,10 @@ static inline bool stop_has_come(const struct stop *s, uint64_t now_ns)
 }
 
 /*
- * Sleep to an absolute time. False: the stop came before it, maybe before the
- * sleep.
+ * Sleep to an absolute time. False: the stop came before it, maybe before the sleep.
  */
 bool stop_sleep_until(struct stop *s, struct clock *c, uint64_t deadline_ns);
 
 /* As clock_sleep_exactly. Less than deadline_ns: the stop came before it. */
-uint64_t stop_sleep_exactly(struct stop *s, struct clock *c,
-			    uint64_t deadline_ns, uint64_t *late_ns);
+uint64_t stop_sleep_exactly(struct stop *s, struct clock *c, uint64_t deadline_ns,
+			    uint64_t *late_ns);

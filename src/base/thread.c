@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <sys/resource.h>
 
-/* Reading the deepest JSON that jansson takes needs 192 KiB, all else less than
- * 132 (VmStk). */
+/* Reading the deepest JSON that jansson takes needs 192 KiB, all else less than 132 (VmStk). */
 #define MAIN_STACK_BYTES (256u << 10)
 
 int thread_start(pthread_t *thread, void *(*main)(void *), void *arg)
@@ -31,9 +30,8 @@ const char *thread_too_small_stack(void)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_STACK, &limit) ||
-	    limit.rlim_cur >= MAIN_STACK_BYTES)
+	if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= MAIN_STACK_BYTES)
 		return NULL;
-	return "mlgen: ulimit -s: the stack may have less than the 256 KiB "
-	       "that mlgen takes; raise it (ulimit -s 256)\n";
+	return "mlgen: ulimit -s: the stack may have less than the 256 KiB that mlgen takes; raise "
+	       "it (ulimit -s 256)\n";
 }

@@ -85,11 +85,9 @@ static int read_decimal(const char *text, const char *what, struct decimal *d,
 
 	*d = (struct decimal){ .scale = 1 };
 	if (!*text)
-		return mlgen_fail(err, -EINVAL, "'': must be %s, is empty",
-				  what);
+		return mlgen_fail(err, -EINVAL, "'': must be %s, is empty", what);
 	if (*text == '-' && is_digit(text[1]))
-		return mlgen_fail(err, -EINVAL, "'%s': must be %s, not below 0",
-				  text, what);
+		return mlgen_fail(err, -EINVAL, "'%s': must be %s, not below 0", text, what);
 	int rc = read_whole(&at, &d->whole);
 	bool has_digits = at > text;
 	if (*at == '.') {
@@ -103,31 +101,24 @@ static int read_decimal(const char *text, const char *what, struct decimal *d,
 		return mlgen_fail(err, -EINVAL, "'%s': must be %s", text, what);
 	d->rest = at;
 	if (rc < 0)
-		return mlgen_fail(err, rc,
-				  "'%s': is above the largest number, "
-				  "%" PRIu64,
-				  text, UINT64_MAX);
+		return mlgen_fail(err, rc, "'%s': is above the largest number, %" PRIu64, text,
+				  UINT64_MAX);
 	return 0;
 }
 
-static int fail_rest(const char *text, const char *what, const char *rest,
-		     struct mlgen_err *err)
+static int fail_rest(const char *text, const char *what, const char *rest, struct mlgen_err *err)
 {
 	while (*rest == ' ')
 		rest++;
 	if (!*rest)
-		return mlgen_fail(err, -EINVAL,
-				  "'%s': must be %s; a blank follows it", text,
-				  what);
-	return mlgen_fail(err, -EINVAL,
-			  "'%s': must be %s; '%s' was not understood", text,
-			  what, rest);
+		return mlgen_fail(err, -EINVAL, "'%s': must be %s; a blank follows it", text, what);
+	return mlgen_fail(err, -EINVAL, "'%s': must be %s; '%s' was not understood", text, what,
+			  rest);
 }
 
 static int fail_range(const char *text, struct mlgen_err *err)
 {
-	return mlgen_fail(err, -ERANGE,
-			  "'%s': is above the largest value, 2^64 - 1", text);
+	return mlgen_fail(err, -ERANGE, "'%s': is above the largest value, 2^64 - 1", text);
 }
 
 static uint64_t power(uint64_t base, unsigned exponent)
@@ -162,8 +153,8 @@ static uint64_t time_factor(const char *unit)
 	return 0;
 }
 
-/* One sign, digits with or without a point, an exponent: what strtod shares
- * with everybody. Where it ends, NULL where there is no number. */
+/* One sign, digits with or without a point, an exponent: what strtod shares with everybody. Where
+ * it ends, NULL where there is no number. */
 static const char *f64_end(const char *at)
 {
 	if (*at == '-' || *at == '+')
@@ -190,8 +181,8 @@ static const char *f64_end(const char *at)
 	return at;
 }
 
-static int read_f64(const char *text, const char *what, double *out,
-		    const char **rest, struct mlgen_err *err)
+static int read_f64(const char *text, const char *what, double *out, const char **rest,
+		    struct mlgen_err *err)
 {
 	const char *end = f64_end(text);
 
@@ -199,8 +190,7 @@ static int read_f64(const char *text, const char *what, double *out,
 		return mlgen_fail(err, -EINVAL, "'%s': must be %s", text, what);
 	double v = strtod(text, NULL);
 	if (!isfinite(v))
-		return mlgen_fail(err, -ERANGE,
-				  "'%s': is too large for a number", text);
+		return mlgen_fail(err, -ERANGE, "'%s': is too large for a number", text);
 	*out = v;
 	*rest = end;
 	return 0;
@@ -239,8 +229,7 @@ int units_u64(const char *text, uint64_t *out, struct mlgen_err *err)
 	return 0;
 }
 
-int units_size(const char *text, unsigned kb_base, uint64_t *out,
-	       struct mlgen_err *err)
+int units_size(const char *text, unsigned kb_base, uint64_t *out, struct mlgen_err *err)
 {
 	static const char what[] = "a size such as 4096, 512k, 1.5m or 2GiB";
 	struct decimal d;
@@ -253,19 +242,15 @@ int units_size(const char *text, unsigned kb_base, uint64_t *out,
 		return fail_rest(text, what, d.rest, err);
 	unsigned __int128 part = (unsigned __int128)d.fraction * factor;
 	if (d.is_cut || part % d.scale != 0)
-		return mlgen_fail(err, -EINVAL,
-				  "'%s': must be a whole number of bytes",
-				  text);
-	unsigned __int128 v =
-		(unsigned __int128)d.whole * factor + part / d.scale;
+		return mlgen_fail(err, -EINVAL, "'%s': must be a whole number of bytes", text);
+	unsigned __int128 v = (unsigned __int128)d.whole * factor + part / d.scale;
 	if (v > UINT64_MAX)
 		return fail_range(text, err);
 	*out = (uint64_t)v;
 	return 0;
 }
 
-int units_time(const char *text, const char *default_unit, uint64_t *out,
-	       struct mlgen_err *err)
+int units_time(const char *text, const char *default_unit, uint64_t *out, struct mlgen_err *err)
 {
 	static const char what[] = "a time such as 300s, 5m, 1.5h or 323ms";
 	struct decimal d;
@@ -278,12 +263,9 @@ int units_time(const char *text, const char *default_unit, uint64_t *out,
 	if (factor == 0)
 		return fail_rest(text, what, d.rest, err);
 	unsigned __int128 part = (unsigned __int128)d.fraction * factor;
-	unsigned __int128 v = (unsigned __int128)d.whole * factor +
-			      (part + d.scale / 2) / d.scale;
+	unsigned __int128 v = (unsigned __int128)d.whole * factor + (part + d.scale / 2) / d.scale;
 	if (v > UINT64_MAX)
-		return mlgen_fail(err, -ERANGE,
-				  "'%s': is above the longest time, 584 years",
-				  text);
+		return mlgen_fail(err, -ERANGE, "'%s': is above the longest time, 584 years", text);
 	*out = (uint64_t)v;
 	return 0;
 }
@@ -320,8 +302,7 @@ int units_percent(const char *text, double *out, struct mlgen_err *err)
 
 int units_bool(const char *text, int *out, struct mlgen_err *err)
 {
-	static const char *const words[] = { "0",  "1",   "false", "true",
-					     "no", "yes", "off",   "on" };
+	static const char *const words[] = { "0", "1", "false", "true", "no", "yes", "off", "on" };
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		if (!strcasecmp(text, words[i])) {
@@ -329,17 +310,14 @@ int units_bool(const char *text, int *out, struct mlgen_err *err)
 			return 0;
 		}
 	}
-	return mlgen_fail(err, -EINVAL,
-			  "'%s': must be one of 0 1 false true no yes off on",
-			  text);
+	return mlgen_fail(err, -EINVAL, "'%s': must be one of 0 1 false true no yes off on", text);
 }
 
 char *units_put_size(char *out, uint64_t bytes)
 {
 	char letter[2] = "";
 
-	for (const char *l = size_letters; *l && bytes > 0 && bytes % 1024 == 0;
-	     l++) {
+	for (const char *l = size_letters; *l && bytes > 0 && bytes % 1024 == 0; l++) {
 		letter[0] = *l;
 		bytes /= 1024;
 	}
@@ -357,14 +335,12 @@ char *units_put_time(char *out, uint64_t ns)
 		if (!u->is_written || ns < u->factor)
 			continue;
 		if (ns % u->factor == 0) {
-			snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "%s",
-				 ns / u->factor, u->name);
+			snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "%s", ns / u->factor, u->name);
 			return out;
 		}
 		if (ns % tenth == 0) {
-			snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 ".%u%s",
-				 ns / u->factor, (unsigned)(ns / tenth % 10),
-				 u->name);
+			snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 ".%u%s", ns / u->factor,
+				 (unsigned)(ns / tenth % 10), u->name);
 			return out;
 		}
 	}
@@ -385,8 +361,7 @@ char *units_put_f64(char *out, double v)
 	char text[UNITS_TEXT_BYTES];
 	snprintf(text, sizeof(text), "%.*e", digits - 1, v);
 	const char *exponent = strchr(text, 'e');
-	int decimals = digits - 1 -
-		       (int)strtol(exponent ? exponent + 1 : "0", NULL, 10);
+	int decimals = digits - 1 - (int)strtol(exponent ? exponent + 1 : "0", NULL, 10);
 	snprintf(out, UNITS_TEXT_BYTES, "%.*f", decimals > 0 ? decimals : 0, v);
 	return out;
 }

@@ -11,9 +11,9 @@
 #include "base/util.h"
 
 /*
- * At most four significant digits of a value >= 0, for units that roll over
- * at `limit`: 3.73, 104.7, 1003; whole values without a point. False where
- * rounding reaches the limit and the next unit is due.
+ * At most four significant digits of a value >= 0, for units that roll over at `limit`: 3.73,
+ * 104.7, 1003; whole values without a point. False where rounding reaches the limit and the next
+ * unit is due.
  */
 static bool put_scaled(char *out, double v, double limit, const char *unit)
 {
@@ -36,20 +36,16 @@ static void put_clock_time(char *out, uint64_t ns)
 	uint64_t h = m / 60 + (m % 60 >= 30);
 
 	if (s < 3600)
-		snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "m%02" PRIu64 "s",
-			 s / 60, s % 60);
+		snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
 	else if (m < 24 * 60)
-		snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "h%02" PRIu64 "m",
-			 m / 60, m % 60);
+		snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "h%02" PRIu64 "m", m / 60, m % 60);
 	else
-		snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "d%02" PRIu64 "h",
-			 h / 24, h % 24);
+		snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "d%02" PRIu64 "h", h / 24, h % 24);
 }
 
 char *units_human_bytes(char *out, double bytes)
 {
-	static const char *const names[] = { "B",   "KiB", "MiB", "GiB",
-					     "TiB", "PiB", "EiB" };
+	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	size_t i = 0;
 
 	bytes = bytes < 1024 ? floor(bytes + 0.5) : bytes;
@@ -78,10 +74,8 @@ char *units_human_time(char *out, uint64_t ns)
 {
 	double v = (double)ns;
 
-	if (!put_scaled(out, v, 1000, "ns") &&
-	    !put_scaled(out, v / 1e3, 1000, "us") &&
-	    !put_scaled(out, v / 1e6, 1000, "ms") &&
-	    !put_scaled(out, v / 1e9, 60, "s"))
+	if (!put_scaled(out, v, 1000, "ns") && !put_scaled(out, v / 1e3, 1000, "us") &&
+	    !put_scaled(out, v / 1e6, 1000, "ms") && !put_scaled(out, v / 1e9, 60, "s"))
 		put_clock_time(out, ns);
 	return out;
 }
@@ -107,16 +101,14 @@ char *units_sig4(char *out, double v)
 	int decimals = size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 999.95;
 
 	/* Below 0.1 three digits after the zeros: 0.0312, 0.000375. */
-	for (double limit = 0.09995; size > 0 && size < limit && decimals < 8;
-	     limit /= 10)
+	for (double limit = 0.09995; size > 0 && size < limit && decimals < 8; limit /= 10)
 		decimals++;
 	if (isnan(v))
 		snprintf(out, UNITS_TEXT_BYTES, "-");
 	else if (size >= 1e15)
 		snprintf(out, UNITS_TEXT_BYTES, "%.4g", v);
 	else
-		snprintf(out, UNITS_TEXT_BYTES, "%.*f", size > 0 ? decimals : 0,
-			 v);
+		snprintf(out, UNITS_TEXT_BYTES, "%.*f", size > 0 ? decimals : 0, v);
 	return out;
 }
 

@@ -23,8 +23,7 @@ int unnamed_open(const char *folder)
 	/* A filesystem without O_TMPFILE takes it for an open of a folder. */
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
 		return fd < 0 ? -errno : fd;
-	if (snprintf(path, sizeof(path), "%s/mlgen.XXXXXX", folder) >=
-	    (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/mlgen.XXXXXX", folder) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0)
@@ -33,8 +32,7 @@ int unnamed_open(const char *folder)
 	return fd;
 }
 
-/* Memory is what it is to spare, and what is read beside the dataset would be
- * seen as its own. */
+/* Memory is what it is to spare, and what is read beside the dataset would be seen as its own. */
 static bool is_better_left(const char *folder, const char *beside)
 {
 	struct stat here, there;
@@ -42,8 +40,8 @@ static bool is_better_left(const char *folder, const char *beside)
 
 	if (statfs(folder, &fs) != 0 || fs.f_type == TMPFS_MAGIC)
 		return true;
-	return beside && stat(folder, &here) == 0 &&
-	       stat(beside, &there) == 0 && here.st_dev == there.st_dev;
+	return beside && stat(folder, &here) == 0 && stat(beside, &there) == 0 &&
+	       here.st_dev == there.st_dev;
 }
 
 const char *unnamed_folder(const char *beside)

@@ -31,8 +31,7 @@ static int take_line(const struct wordlines_sort *sort, void *arg, char *line)
 	return line[strspn(line, BLANKS)] ? sort->take(arg, line) : 0;
 }
 
-static int read_lines(struct wordlines *w, const struct wordlines_sort *sort,
-		      void *arg, FILE *f)
+static int read_lines(struct wordlines *w, const struct wordlines_sort *sort, void *arg, FILE *f)
 {
 	char line[LINE_BYTES];
 	size_t skip;
@@ -43,24 +42,21 @@ static int read_lines(struct wordlines *w, const struct wordlines_sort *sort,
 		if (is_whole_line(line, f))
 			rc = take_line(sort, arg, line + skip);
 		else
-			rc = wordlines_fail(w, -EINVAL,
-					    "a line of more than %d bytes, or "
-					    "with zero bytes; is this %s?",
-					    LINE_BYTES - 2, sort->noun);
+			rc = wordlines_fail(
+				w, -EINVAL,
+				"a line of more than %d bytes, or with zero bytes; is this %s?",
+				LINE_BYTES - 2, sort->noun);
 	}
 	if (rc == 0 && ferror(f))
-		rc = mlgen_fail(w->err, -errno, "%s%s: %s", sort->option,
-				w->path, strerror(errno));
+		rc = mlgen_fail(w->err, -errno, "%s%s: %s", sort->option, w->path, strerror(errno));
 	return rc;
 }
 
-int wordlines_read(struct wordlines *w, const struct wordlines_sort *sort,
-		   void *arg)
+int wordlines_read(struct wordlines *w, const struct wordlines_sort *sort, void *arg)
 {
 	const char *wrong;
 	FILE *f;
-	int rc = filekind_open(&f, AT_FDCWD, w->path, 0, sort->most_bytes,
-			       &wrong);
+	int rc = filekind_open(&f, AT_FDCWD, w->path, 0, sort->most_bytes, &wrong);
 
 	if (rc)
 		return mlgen_fail(w->err, rc, "%s%s: %s", sort->option, w->path,

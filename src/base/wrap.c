@@ -11,8 +11,7 @@ size_t wrap_columns(void)
 {
 	struct winsize size;
 
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 ||
-	    size.ws_col < WRAP_COLUMNS)
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < WRAP_COLUMNS)
 		return WRAP_COLUMNS;
 	return size.ws_col;
 }
@@ -31,8 +30,7 @@ static void next_line(struct buf *out, size_t indent)
 	buf_addf(out, "\n%*s", (int)indent, "");
 }
 
-void wrap_words(struct buf *out, size_t indent, size_t columns,
-		const char *text)
+void wrap_words(struct buf *out, size_t indent, size_t columns, const char *text)
 {
 	size_t column = wrap_column_of(out);
 	bool is_first = column <= indent;
@@ -54,9 +52,9 @@ void wrap_words(struct buf *out, size_t indent, size_t columns,
 	}
 }
 
-/* How much of the text goes on a line of `room`: whole words, and whole items
- * of a list where that leaves the line more than half full. A word that is
- * longer than the line is a path that will be copied: it is not cut. */
+/* How much of the text goes on a line of `room`: whole words, and whole items of a list where that
+ * leaves the line more than half full. A word that is longer than the line is a path that will be
+ * copied: it is not cut. */
 static size_t line_length(const char *text, size_t room)
 {
 	size_t len = strlen(text);
@@ -82,14 +80,12 @@ static size_t first_length(const char *text, size_t room, size_t next_room)
 	size_t len = line_length(text, room);
 
 	for (size_t i = len; text[len] && i > room / 2; i--)
-		if (text[i] == ' ' && text[i - 1] == ';' &&
-		    strlen(text + i + 1) <= next_room)
+		if (text[i] == ' ' && text[i - 1] == ';' && strlen(text + i + 1) <= next_room)
 			return i;
 	return len;
 }
 
-void wrap_lists(struct buf *out, size_t indent, size_t columns,
-		const char *text)
+void wrap_lists(struct buf *out, size_t indent, size_t columns, const char *text)
 {
 	size_t room = columns - indent;
 	size_t len = first_length(text, columns - wrap_column_of(out), room);

@@ -9,8 +9,7 @@
 #ifndef HAVE_BPF
 static int absent_probe(struct mlgen_err *err)
 {
-	return mlgen_fail(err, -ENOTSUP,
-			  "this mlgen was built without capture by BPF: %s",
+	return mlgen_fail(err, -ENOTSUP, "this mlgen was built without capture by BPF: %s",
 			  BPF_ABSENT);
 }
 

@@ -43,9 +43,7 @@ static int find_whom(struct capture *c, struct mlgen_err *err)
 {
 	const struct settings *s = c->set;
 
-	c->cfg.whose = s->pid      ? CAPTURE_PID
-		       : s->cgroup ? CAPTURE_CGROUP
-				   : CAPTURE_COMMAND;
+	c->cfg.whose = s->pid ? CAPTURE_PID : s->cgroup ? CAPTURE_CGROUP : CAPTURE_COMMAND;
 	if (s->pid) {
 		c->cfg.pid = (pid_t)s->pid;
 		return capture_pid_check(c->cfg.pid, err);
@@ -56,9 +54,7 @@ static int find_whom(struct capture *c, struct mlgen_err *err)
 		c->cfg.cgroup = buf_str(&c->cgroup);
 		return rc;
 	}
-	return s->capture_user
-		       ? capture_user_find(&c->user, s->capture_user, err)
-		       : 0;
+	return s->capture_user ? capture_user_find(&c->user, s->capture_user, err) : 0;
 }
 
 static void warn_client(const struct capture *c)
@@ -66,10 +62,9 @@ static void warn_client(const struct capture *c)
 	const char *client = c->command ? capture_is_client(*c->command) : NULL;
 
 	if (client)
-		log_warn("%s has others run what it is told to, of which "
-			 "little or nothing is recorded; start the container, "
-			 "then: mlgen --capture=%s --cgroup=PATH, with the "
-			 "PATH that /proc/PID/cgroup of a process in it has",
+		log_warn("%s has others run what it is told to, of which little or nothing is "
+			 "recorded; start the container, then: mlgen --capture=%s --cgroup=PATH, "
+			 "with the PATH that /proc/PID/cgroup of a process in it has",
 			 client, c->set->capture);
 }
 
@@ -78,29 +73,26 @@ static int check_owner(const struct capture *c, struct mlgen_err *err)
 {
 	uid_t owner;
 
-	if (!c->set->pid || geteuid() == 0 ||
-	    capture_pid_owner(c->cfg.pid, &owner) < 0 || owner == geteuid())
+	if (!c->set->pid || geteuid() == 0 || capture_pid_owner(c->cfg.pid, &owner) < 0 ||
+	    owner == geteuid())
 		return 0;
 	return mlgen_fail(err, -EPERM,
-			  "pid=%d: belongs to user %u; only root may trace "
-			  "processes of others, begin with sudo",
+			  "pid=%d: belongs to user %u; only root may trace processes of others, "
+			  "begin with sudo",
 			  (int)c->cfg.pid, (unsigned)owner);
 }
 
-static int fall_back(struct capture *c, const struct mlgen_err *why,
-		     struct mlgen_err *err)
+static int fall_back(struct capture *c, const struct mlgen_err *why, struct mlgen_err *err)
 {
 	struct mlgen_err lacks = { 0 };
 
 	c->backend = &capture_strace;
 	if (capture_strace.probe(&lacks) < 0)
 		return mlgen_fail(err, lacks.code,
-				  "capture: neither BPF nor strace can record "
-				  "here. %s. %s",
+				  "capture: neither BPF nor strace can record here. %s. %s",
 				  why->text, lacks.text);
 	log_note("%s", why->text);
-	log_note("strace records instead: it slows programs down, and cannot "
-		 "see %s",
+	log_note("strace records instead: it slows programs down, and cannot see %s",
 		 capture_strace.blind_to);
 	return check_owner(c, err);
 }
@@ -116,8 +108,7 @@ static int choose_backend(struct capture *c, struct mlgen_err *err)
 	if (rc < 0 && wanted == BACKEND_AUTO)
 		return fall_back(c, &why, err);
 	if (rc < 0)
-		return mlgen_fail(err, rc, "capture-backend=%s: %s",
-				  c->backend->name, why.text);
+		return mlgen_fail(err, rc, "capture-backend=%s: %s", c->backend->name, why.text);
 	return c->backend == &capture_strace ? check_owner(c, err) : 0;
 }
 
@@ -133,8 +124,8 @@ static int check_place(const struct place *p, bool force, struct mlgen_err *err)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (!p->is_handed_over && place_is_fd(p, fd))
 			return mlgen_fail(err, -EINVAL,
-					  "capture=%s: is also a standard file "
-					  "of the command; name another file",
+					  "capture=%s: is also a standard file of the command; "
+					  "name another file",
 					  p->given);
 	return 0;
 }
@@ -200,8 +191,7 @@ static void tell_end(struct capture *c)
 			 units_put_time(time, c->set->duration_ns),
 			 goes_on ? "; the command goes on" : "");
 	else if (c->watch.end == CAPTURE_SIGNALED && goes_on)
-		log_note("interrupted: the recording is over; the command "
-			 "still runs");
+		log_note("interrupted: the recording is over; the command still runs");
 }
 
 /* What is lost, and why it is no whole trace. */
@@ -222,11 +212,9 @@ static void stop_backend(struct capture *c)
 	capture_tell_notes(&notes);
 	if (s->lost) {
 		c->is_incomplete = true;
-		log_warn("%s: %" PRIu64 " event%s lost, which the trace "
-			 "counts; a larger --buffer, or a CPU left to mlgen, "
-			 "may keep all",
-			 c->set->capture, s->lost,
-			 s->lost == 1 ? " was" : "s were");
+		log_warn("%s: %" PRIu64 " event%s lost, which the trace counts; a larger --buffer, "
+			 "or a CPU left to mlgen, may keep all",
+			 c->set->capture, s->lost, s->lost == 1 ? " was" : "s were");
 	}
 	buf_fini(&notes);
 }
@@ -243,8 +231,7 @@ static void close_trace(struct capture *c)
 	c->cfg.writer = NULL;
 	rc = tracefile_close(&c->file);
 	if (rc < 0 && !err.code) {
-		mlgen_fail(&err, rc, "capture=%s: %s", c->set->capture,
-			   strerror(-rc));
+		mlgen_fail(&err, rc, "capture=%s: %s", c->set->capture, strerror(-rc));
 		fail_trace(c, &err);
 	}
 }
@@ -336,9 +323,7 @@ static void capture_fini(struct capture *c)
 
 int ask_capture(const struct ask *a)
 {
-	struct capture c = { .ask = a,
-			     .set = &a->set->settings,
-			     .command = a->set->command };
+	struct capture c = { .ask = a, .set = &a->set->settings, .command = a->set->command };
 	struct mlgen_err err = { 0 };
 	int status = c.command ? capture_command_check(*c.command, &err) : 0;
 

@@ -24,8 +24,8 @@ struct capture_config {
 	pid_t pid;             /* of CAPTURE_PID */
 	const char *cgroup;    /* of CAPTURE_CGROUP: its directory */
 	uint64_t buffer_bytes; /* between kernel and us; a power of two */
-	/* The caller's, as is what it writes to. Head, facts and mounts are in
-	 * it; processes, threads, files and losses are the back end's. */
+	/* The caller's, as is what it writes to. Head, facts and mounts are in it; processes,
+	 * threads, files and losses are the back end's. */
 	struct trace_writer *writer;
 	uint64_t wall_minus_clock_ns; /* time of day - CLOCK_MONOTONIC */
 };
@@ -38,34 +38,31 @@ struct capture_status {
 };
 
 /*
- * Something that can record. One thread calls all of it. `open` gives a state
- * for the others. Those that may fail give 0 or -errno with err.
+ * Something that can record. One thread calls all of it. `open` gives a state for the others. Those
+ * that may fail give 0 or -errno with err.
  *
- * A command is a child that waits for a byte in a pipe before it calls execve;
- * `follow` comes before that byte.
+ * A command is a child that waits for a byte in a pipe before it calls execve; `follow` comes
+ * before that byte.
  */
 struct capture_backend {
 	const char *name; /* "bpf" */
 	/* What this one cannot see, for a note; NULL = nothing is left out. */
 	const char *blind_to;
-	/* Would it work here, on this kernel and with these rights? Else err
-	 * says what lacks, and what would mend it. Loads nothing. */
+	/* Would it work here, on this kernel and with these rights? Else err says what lacks, and
+	 * what would mend it. Loads nothing. */
 	int (*probe)(struct mlgen_err *err);
-	int (*open)(void **state, const struct capture_config *cfg,
-		    struct mlgen_err *err);
+	int (*open)(void **state, const struct capture_config *cfg, struct mlgen_err *err);
 	/* That child, and all of its children, from now on. */
 	int (*follow)(void *state, pid_t child, struct mlgen_err *err);
-	/* Of a pid, or a control group: all tasks that are there, and what they
-	 * start. */
+	/* Of a pid, or a control group: all tasks that are there, and what they start. */
 	int (*attach)(void *state, struct mlgen_err *err);
-	/* Wait until there is something, at most so long, and write it. -EINTR
-	 * is no error. */
+	/* Wait until there is something, at most so long, and write it. -EINTR is no error. */
 	int (*drain)(void *state, int timeout_ms, struct mlgen_err *err);
 	void (*look)(void *state, struct capture_status *status);
-	/* No event any more; write what is on its way, and what was lost. To
-	 * `notes`, a line each: what this kernel did not let it see. */
-	int (*stop)(void *state, struct capture_status *status,
-		    struct buf *notes, struct mlgen_err *err);
+	/* No event any more; write what is on its way, and what was lost. To `notes`, a line each:
+	 * what this kernel did not let it see. */
+	int (*stop)(void *state, struct capture_status *status, struct buf *notes,
+		    struct mlgen_err *err);
 	void (*free)(void *state); /* NULL is fine */
 };
 

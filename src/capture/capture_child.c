@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_child.c - the command that is recorded: a child that waits until it is followed, and its end. */
+/* capture_child.c - the command that is recorded: a child that waits until it is followed, and its
+ * end. */
 #include "capture/capture_child.h"
 
 #include <errno.h>
@@ -37,32 +38,28 @@ static void find_groups(struct capture_user *u)
 
 	u->groups = mem_array((size_t)n, sizeof(*u->groups));
 	if (getgrouplist(u->name, u->gid, u->groups, &n) < 0) {
-		u->groups =
-			mem_realloc(u->groups, (size_t)n * sizeof(*u->groups));
+		u->groups = mem_realloc(u->groups, (size_t)n * sizeof(*u->groups));
 		if (getgrouplist(u->name, u->gid, u->groups, &n) < 0)
 			n = 0;
 	}
 	u->group_count = n;
 }
 
-int capture_user_find(struct capture_user *u, const char *name,
-		      struct mlgen_err *err)
+int capture_user_find(struct capture_user *u, const char *name, struct mlgen_err *err)
 {
 	const struct passwd *pw;
 
 	*u = (struct capture_user){ 0 };
 	if (geteuid() != 0)
 		return mlgen_fail(err, -EPERM,
-				  "capture-user=%s: only root can run a "
-				  "command as somebody else; begin with sudo, "
-				  "or leave it out",
+				  "capture-user=%s: only root can run a command as somebody else; "
+				  "begin with sudo, or leave it out",
 				  name);
 	pw = find_passwd(name);
 	if (!pw)
-		return mlgen_fail(err, -ENOENT,
-				  "capture-user=%s: there is no such user; "
-				  "getent passwd lists them",
-				  name);
+		return mlgen_fail(
+			err, -ENOENT,
+			"capture-user=%s: there is no such user; getent passwd lists them", name);
 	u->name = mem_strdup(pw->pw_name);
 	u->home = mem_strdup(pw->pw_dir);
 	u->uid = pw->pw_uid;
@@ -104,8 +101,8 @@ static int look_in_path(const char *command)
 		at = "/bin:/usr/bin";
 	for (;;) {
 		size_t len = strcspn(at, ":");
-		int n = snprintf(path, sizeof(path), "%.*s%s%s", (int)len, at,
-				 len ? "/" : "", command);
+		int n = snprintf(path, sizeof(path), "%.*s%s%s", (int)len, at, len ? "/" : "",
+				 command);
 		int rc = n < (int)sizeof(path) ? look_at(path) : -ENOENT;
 
 		if (rc == 0)
@@ -125,16 +122,13 @@ static int tell_why(const char *command, int rc, struct mlgen_err *err)
 	int status = rc == -ENOENT ? CAPTURE_NOT_FOUND : CAPTURE_NOT_EXECUTABLE;
 
 	if (rc == -ENOENT && !is_path)
-		mlgen_fail(err, rc, "%s: there is no such command in $PATH",
-			   command);
+		mlgen_fail(err, rc, "%s: there is no such command in $PATH", command);
 	else if (rc == -ENOENT && access(command, F_OK) == 0)
 		mlgen_fail(err, rc,
-			   "%s: cannot be executed: the interpreter that it "
-			   "names is not there",
+			   "%s: cannot be executed: the interpreter that it names is not there",
 			   command);
 	else
-		mlgen_fail(err, rc, "%s: cannot be executed: %s", command,
-			   strerror(-rc));
+		mlgen_fail(err, rc, "%s: cannot be executed: %s", command, strerror(-rc));
 	return status;
 }
 
@@ -168,8 +162,8 @@ static int become(const struct capture_user *u)
 {
 	if (!u->name)
 		return 0;
-	if (setgroups((size_t)u->group_count, u->groups) < 0 ||
-	    setgid(u->gid) < 0 || setuid(u->uid) < 0)
+	if (setgroups((size_t)u->group_count, u->groups) < 0 || setgid(u->gid) < 0 ||
+	    setuid(u->uid) < 0)
 		return -errno;
 	(void)setenv("HOME", u->home, 1);
 	(void)setenv("USER", u->name, 1);
@@ -183,8 +177,7 @@ static void drop_capabilities(void)
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 }
 
-static __attribute__((noreturn)) void child_main(char *const *argv,
-						 const struct capture_user *u,
+static __attribute__((noreturn)) void child_main(char *const *argv, const struct capture_user *u,
 						 int go, int told)
 {
 	char byte;
@@ -208,8 +201,7 @@ static __attribute__((noreturn)) void child_main(char *const *argv,
 	_exit(errno == ENOENT ? CAPTURE_NOT_FOUND : CAPTURE_NOT_EXECUTABLE);
 }
 
-static int wait_until_ready(struct capture_child *c,
-			    const struct capture_user *user,
+static int wait_until_ready(struct capture_child *c, const struct capture_user *user,
 			    struct mlgen_err *err)
 {
 	struct told t;
@@ -222,19 +214,18 @@ static int wait_until_ready(struct capture_child *c,
 		return 0;
 	if (n != (ssize_t)sizeof(t))
 		t.error = ECHILD;
-	return mlgen_fail(err, -t.error, "capture-user=%s: %s",
-			  user->name ? user->name : "", strerror(t.error));
+	return mlgen_fail(err, -t.error, "capture-user=%s: %s", user->name ? user->name : "",
+			  strerror(t.error));
 }
 
-int capture_child_start(struct capture_child *c, char *const *argv,
-			const struct capture_user *user, struct mlgen_err *err)
+int capture_child_start(struct capture_child *c, char *const *argv, const struct capture_user *user,
+			struct mlgen_err *err)
 {
 	int go[2], told[2];
 
 	*c = (struct capture_child){ .go = -1, .told = -1 };
 	if (pipe2(go, O_CLOEXEC) < 0)
-		return mlgen_fail(err, -errno, "capture: pipe: %s",
-				  strerror(errno));
+		return mlgen_fail(err, -errno, "capture: pipe: %s", strerror(errno));
 	if (pipe2(told, O_CLOEXEC) < 0) {
 		int rc = -errno;
 
@@ -254,8 +245,7 @@ int capture_child_start(struct capture_child *c, char *const *argv,
 	c->told = told[0];
 	if (c->pid < 0) {
 		c->pid = 0;
-		return mlgen_fail(err, -error,
-				  "capture: cannot start a process: %s",
+		return mlgen_fail(err, -error, "capture: cannot start a process: %s",
 				  strerror(error));
 	}
 	return wait_until_ready(c, user, err);
@@ -287,13 +277,11 @@ bool capture_child_look(struct capture_child *c)
 	return c->is_over;
 }
 
-int capture_child_status(struct capture_child *c, const char *command,
-			 struct mlgen_err *err)
+int capture_child_status(struct capture_child *c, const char *command, struct mlgen_err *err)
 {
 	struct told t;
 
-	if (c->told >= 0 && read(c->told, &t, sizeof(t)) == sizeof(t) &&
-	    t.step == STEP_EXEC)
+	if (c->told >= 0 && read(c->told, &t, sizeof(t)) == sizeof(t) && t.step == STEP_EXEC)
 		return tell_why(command, -t.error, err);
 	close_end(&c->told);
 	return WIFSIGNALED(c->wait_status) ? 128 + WTERMSIG(c->wait_status)

@@ -7,16 +7,16 @@
 #include "import/trace/strace_line.h"
 #include "trace/trace.h"
 
-/* Between a look at one clock and at the other another thread may run: less than
- * that is no step. */
+/* Between a look at one clock and at the other another thread may run: less than that is no
+ * step. */
 #define STEP_NS 1000000
 
-/* strace may be kept from writing what it has the time of. When no distance that
- * is known comes as near, the time of day was set more than once. */
+/* strace may be kept from writing what it has the time of. When no distance that is known comes as
+ * near, the time of day was set more than once. */
 #define FAR_NS (10 * NS_PER_S)
 
-/* strace writes in less, mostly; by so much a distance that nobody but a line
- * has told may be wrong. */
+/* strace writes in less, mostly; by so much a distance that nobody but a line has told may be
+ * wrong. */
 #define LATE_NS (NS_PER_S / 10)
 
 void capture_clock_init(struct capture_clock *c, uint64_t offset_ns)
@@ -26,8 +26,7 @@ void capture_clock_init(struct capture_clock *c, uint64_t offset_ns)
 				     .host_ns = offset_ns };
 }
 
-static uint64_t capture_clock_change(struct capture_clock *c,
-				     uint64_t offset_ns)
+static uint64_t capture_clock_change(struct capture_clock *c, uint64_t offset_ns)
 {
 	if (offset_ns != c->offset_ns) {
 		c->other_ns = c->offset_ns;
@@ -56,45 +55,40 @@ void capture_clock_empty(struct capture_clock *c, uint64_t now_ns)
 }
 
 /* How far a line is from when it can have been written, by this distance. */
-static uint64_t astray(const struct capture_clock *c, uint64_t wall_ns,
-		       uint64_t offset_ns, uint64_t now_ns)
+static uint64_t astray(const struct capture_clock *c, uint64_t wall_ns, uint64_t offset_ns,
+		       uint64_t now_ns)
 {
 	int64_t at = (int64_t)(wall_ns - offset_ns);
 
 	if (at > (int64_t)now_ns)
 		return (uint64_t)at - now_ns;
-	return at < (int64_t)c->least_ns ? (uint64_t)((int64_t)c->least_ns - at)
-					 : 0;
+	return at < (int64_t)c->least_ns ? (uint64_t)((int64_t)c->least_ns - at) : 0;
 }
 
 /* Of a step nobody has seen a line yet: by what has it begin last, until now. */
-static bool is_of_host(const struct capture_clock *c, uint64_t wall_ns,
-		       uint64_t now_ns)
+static bool is_of_host(const struct capture_clock *c, uint64_t wall_ns, uint64_t now_ns)
 {
 	int64_t at = (int64_t)(wall_ns - c->offset_ns);
 	int64_t host_at = (int64_t)(wall_ns - c->host_ns);
 
-	return c->was_set && host_at <= (int64_t)now_ns &&
-	       (host_at > at || at > (int64_t)now_ns);
+	return c->was_set && host_at <= (int64_t)now_ns && (host_at > at || at > (int64_t)now_ns);
 }
 
 /* By the one before the last step only what is of before that step. */
-static uint64_t of_earlier(const struct capture_clock *c, uint64_t wall_ns,
-			   uint64_t now_ns)
+static uint64_t of_earlier(const struct capture_clock *c, uint64_t wall_ns, uint64_t now_ns)
 {
 	int64_t at = (int64_t)(wall_ns - c->offset_ns);
 	int64_t other_at = (int64_t)(wall_ns - c->other_ns);
-	bool fits = at + (int64_t)LATE_NS >= (int64_t)c->since_ns &&
-		    at <= (int64_t)(now_ns + LATE_NS);
+	bool fits =
+		at + (int64_t)LATE_NS >= (int64_t)c->since_ns && at <= (int64_t)(now_ns + LATE_NS);
 
 	if (is_of_host(c, wall_ns, now_ns))
 		return c->host_ns;
-	return !fits && other_at <= (int64_t)c->since_ns ? c->other_ns
-							 : c->offset_ns;
+	return !fits && other_at <= (int64_t)c->since_ns ? c->other_ns : c->offset_ns;
 }
 
-uint64_t capture_clock_of(struct capture_clock *c,
-			  const struct capture_stamp *stamp, uint64_t now_ns)
+uint64_t capture_clock_of(struct capture_clock *c, const struct capture_stamp *stamp,
+			  uint64_t now_ns)
 {
 	const uint64_t known[] = { c->offset_ns, c->other_ns, c->host_ns };
 	uint64_t wall_ns = stamp->wall_ns, least = UINT64_MAX;
@@ -111,11 +105,8 @@ uint64_t capture_clock_of(struct capture_clock *c,
 	}
 	if (least > FAR_NS)
 		return capture_clock_change(c, wall_ns - c->least_ns);
-	c->least_ns =
-		u64_max(c->least_ns, u64_min(wall_ns - known[best], now_ns));
-	return known[best] == c->other_ns
-		       ? c->other_ns
-		       : capture_clock_change(c, known[best]);
+	c->least_ns = u64_max(c->least_ns, u64_min(wall_ns - known[best], now_ns));
+	return known[best] == c->other_ns ? c->other_ns : capture_clock_change(c, known[best]);
 }
 
 struct capture_stamp capture_stamp_of(char *line, size_t bytes)
@@ -128,8 +119,7 @@ struct capture_stamp capture_stamp_of(char *line, size_t bytes)
 	if (l.clock != STRACE_UNIX)
 		return stamp;
 	stamp.wall_ns = l.ns;
-	if (strace_text_begins(l.body, "<... ") ||
-	    strace_text_begins(l.body, "+++ "))
+	if (strace_text_begins(l.body, "<... ") || strace_text_begins(l.body, "+++ "))
 		return stamp;
 	duration_ns = strace_line_duration(&l.body);
 	stamp.is_earlier = duration_ns == TRACE_UNKNOWN;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_clock.h - lines with the time of day, which may be set while they come, on CLOCK_MONOTONIC. */
+/* capture_clock.h - lines with the time of day, which may be set while they come, on
+ * CLOCK_MONOTONIC. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,10 +8,9 @@
 #include <stdint.h>
 
 /*
- * What is read from a pipe was written between the last time the pipe was found
- * empty and now. A line whose time of day, by the distance of the two clocks, is
- * elsewhere was written by another one: that of before or after a step of the
- * time of day. All times are ns; one thread has it.
+ * What is read from a pipe was written between the last time the pipe was found empty and now. A
+ * line whose time of day, by the distance of the two clocks, is elsewhere was written by another
+ * one: that of before or after a step of the time of day. All times are ns; one thread has it.
  */
 struct capture_clock {
 	uint64_t offset_ns; /* time of day - CLOCK_MONOTONIC, of lines now */
@@ -36,9 +36,9 @@ void capture_clock_look(struct capture_clock *c, uint64_t host_ns);
 void capture_clock_empty(struct capture_clock *c, uint64_t now_ns);
 
 /* What to take off the times of a line that has been read by `now_ns`. */
-uint64_t capture_clock_of(struct capture_clock *c,
-			  const struct capture_stamp *stamp, uint64_t now_ns);
+uint64_t capture_clock_of(struct capture_clock *c, const struct capture_stamp *stamp,
+			  uint64_t now_ns);
 
-/* Of a line of strace -ttt -T: a whole call is written when it ends, and the
- * first half of one when somebody else has something to say. */
+/* Of a line of strace -ttt -T: a whole call is written when it ends, and the first half of one when
+ * somebody else has something to say. */
 struct capture_stamp capture_stamp_of(char *line, size_t bytes);

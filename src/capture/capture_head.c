@@ -63,8 +63,7 @@ static void put_mount(void *fill, const struct mount_listed *m)
 	struct buf text = { 0 };
 
 	mount_put_text(&text, m->type, m->target, m->source);
-	trace_fill_entry(fill, TRACE_MOUNT, number, ARRAY_LEN(number),
-			 buf_str(&text));
+	trace_fill_entry(fill, TRACE_MOUNT, number, ARRAY_LEN(number), buf_str(&text));
 	buf_fini(&text);
 }
 
@@ -81,18 +80,15 @@ static void put_all(struct trace_fill *fill, const struct capture_head *h)
 int capture_head_write(struct trace_writer **out, const struct capture_head *h,
 		       struct mlgen_err *err)
 {
-	struct trace_head head = { .wall_ns = clock_wall_ns(),
-				   .clock_ns = clock_monotonic_ns() };
+	struct trace_head head = { .wall_ns = clock_wall_ns(), .clock_ns = clock_monotonic_ns() };
 	struct trace_fill *fill;
 	int rc;
 
-	/* Without it, two that are read together would only seem to be of one
-	 * run. */
+	/* Without it, two that are read together would only seem to be of one run. */
 	if (getrandom(head.run_id, sizeof(head.run_id), GRND_NONBLOCK) < 0)
 		memset(head.run_id, 0, sizeof(head.run_id));
 	if (ftruncate(h->fd, 0) < 0)
-		return mlgen_fail(err, -errno, "capture=%s: %s", h->path,
-				  strerror(errno));
+		return mlgen_fail(err, -errno, "capture=%s: %s", h->path, strerror(errno));
 	rc = trace_writer_new(out, h->fd, h->path, &head, err);
 	if (rc < 0)
 		return rc;

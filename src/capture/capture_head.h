@@ -18,7 +18,6 @@ struct capture_head {
 /* Time of day - CLOCK_MONOTONIC, now. */
 uint64_t capture_wall_minus_clock_ns(void);
 
-/* A writer that has head, facts and all mounts of this host. 0 or -errno with
- * err. */
+/* A writer that has head, facts and all mounts of this host. 0 or -errno with err. */
 int capture_head_write(struct trace_writer **out, const struct capture_head *h,
 		       struct mlgen_err *err);

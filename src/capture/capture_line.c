@@ -15,26 +15,24 @@
 void capture_line_begin(struct capture_line *l, int eta, uint64_t now_ns)
 {
 	*l = (struct capture_line){
-		.draws = eta == ETA_ALWAYS ||
-			 (eta == ETA_AUTO && isatty(STDERR_FILENO)),
+		.draws = eta == ETA_ALWAYS || (eta == ETA_AUTO && isatty(STDERR_FILENO)),
 		.begin_ns = now_ns,
 		.then_ns = now_ns,
 	};
 }
 
-static uint64_t per_second(const struct capture_line *l,
-			   const struct capture_status *s, uint64_t now_ns)
+static uint64_t per_second(const struct capture_line *l, const struct capture_status *s,
+			   uint64_t now_ns)
 {
 	uint64_t ns = now_ns - l->then_ns;
 
-	return ns ? (uint64_t)((double)(s->records - l->then_records) *
-			       (double)NS_PER_S / (double)ns)
+	return ns ? (uint64_t)((double)(s->records - l->then_records) * (double)NS_PER_S /
+			       (double)ns)
 		  : 0;
 }
 
-void capture_line_put(struct buf *out, const struct capture_line *l,
-		      const struct capture_status *s, uint64_t bytes,
-		      uint64_t now_ns)
+void capture_line_put(struct buf *out, const struct capture_line *l, const struct capture_status *s,
+		      uint64_t bytes, uint64_t now_ns)
 {
 	char seconds[UNITS_TEXT_BYTES], rate[UNITS_TEXT_BYTES];
 	char lost[UNITS_TEXT_BYTES];
@@ -42,13 +40,12 @@ void capture_line_put(struct buf *out, const struct capture_line *l,
 
 	buf_addf(out, "capture %s s  %s events/s  %.1f MB  lost %s  files %s",
 		 units_human_count(seconds, (now_ns - l->begin_ns) / NS_PER_S),
-		 units_human_count(rate, per_second(l, s, now_ns)),
-		 (double)bytes / 1e6, units_human_count(lost, s->lost),
-		 units_human_count(files, s->files));
+		 units_human_count(rate, per_second(l, s, now_ns)), (double)bytes / 1e6,
+		 units_human_count(lost, s->lost), units_human_count(files, s->files));
 }
 
-void capture_line_update(struct capture_line *l, const struct capture_status *s,
-			 uint64_t bytes, uint64_t now_ns)
+void capture_line_update(struct capture_line *l, const struct capture_status *s, uint64_t bytes,
+			 uint64_t now_ns)
 {
 	struct buf text = { 0 };
 

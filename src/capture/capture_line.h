@@ -20,10 +20,9 @@ void capture_line_begin(struct capture_line *l, int eta, uint64_t now_ns);
 
 /* "capture 12 s  45,120 events/s  3.2 MB  lost 0  files 12": once a second or
  * so. `bytes` is what the file has by now. */
-void capture_line_put(struct buf *out, const struct capture_line *l,
-		      const struct capture_status *s, uint64_t bytes,
-		      uint64_t now_ns);
-void capture_line_update(struct capture_line *l, const struct capture_status *s,
-			 uint64_t bytes, uint64_t now_ns);
+void capture_line_put(struct buf *out, const struct capture_line *l, const struct capture_status *s,
+		      uint64_t bytes, uint64_t now_ns);
+void capture_line_update(struct capture_line *l, const struct capture_status *s, uint64_t bytes,
+			 uint64_t now_ns);
 /* Before anything else is printed: leave an empty line. */
 void capture_line_erase(struct capture_line *l);

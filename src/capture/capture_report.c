@@ -52,9 +52,8 @@ static uint64_t read_from(const struct description *d, dev_t dev)
 	struct stat st;
 
 	for (size_t i = 0; i < t->top_files.count; i++)
-		if (files[i].path && *files[i].path == '/' &&
-		    lstat(files[i].path, &st) == 0 && st.st_dev == dev &&
-		    S_ISREG(st.st_mode))
+		if (files[i].path && *files[i].path == '/' && lstat(files[i].path, &st) == 0 &&
+		    st.st_dev == dev && S_ISREG(st.st_mode))
 			bytes += files[i].read_bytes;
 	return bytes;
 }
@@ -71,9 +70,8 @@ static void tell_device(const struct description *d, const char *path)
 		return;
 	there = read_from(d, st.st_dev);
 	if (there >= SHARE_BYTES && (double)there > SHARE * (double)all)
-		log_note("%s lies on the device that was read from, which "
-			 "wrote it meanwhile; --capture=FILE elsewhere leaves "
-			 "it to what is recorded",
+		log_note("%s lies on the device that was read from, which wrote it meanwhile; "
+			 "--capture=FILE elsewhere leaves it to what is recorded",
 			 path);
 }
 

@@ -10,8 +10,8 @@
 void capture_tell_notes(const struct buf *notes);
 
 /*
- * The short description of a trace, and how to see more of it; with `quiet` its
- * first line. Says so if much of what was read lies on the device that the trace
- * lies on. What cannot be described is told.
+ * The short description of a trace, and how to see more of it; with `quiet` its first line. Says so
+ * if much of what was read lies on the device that the trace lies on. What cannot be described is
+ * told.
  */
 void capture_describe(const char *path, bool quiet);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_strace.c - the way to record that needs no rights: strace, whose lines are read as they come. */
+/* capture_strace.c - the way to record that needs no rights: strace, whose lines are read as they
+ * come. */
 #include "capture/capture.h"
 
 #include <dirent.h>
@@ -22,8 +23,7 @@
 #include "import/trace/strace.h"
 #include "trace/trace_fill.h"
 
-/* A path of 4,095 bytes, twice, each as four characters, fits; what is read at
- * once is more. */
+/* A path of 4,095 bytes, twice, each as four characters, fits; what is read at once is more. */
 #define LINES_BYTES (256u << 10)
 
 /* It lets hundreds of processes go in less; or, with one in vfork, never. */
@@ -39,7 +39,7 @@ struct by_strace {
 	size_t bytes;
 	uint64_t line;
 	uint64_t begin_ns, last_ns; /* of what was lost */
-	bool is_long; /* what comes is the rest of a line that was let go */
+	bool is_long;               /* what comes is the rest of a line that was let go */
 	bool is_over;
 };
 
@@ -48,8 +48,7 @@ static int strace_probe(struct mlgen_err *err)
 	return strace_attached_find(err);
 }
 
-static int strace_open(void **state, const struct capture_config *cfg,
-		       struct mlgen_err *err)
+static int strace_open(void **state, const struct capture_config *cfg, struct mlgen_err *err)
 {
 	struct by_strace *s = mem_zalloc(sizeof(*s));
 
@@ -70,8 +69,7 @@ static int strace_follow(void *state, pid_t child, struct mlgen_err *err)
 {
 	struct by_strace *s = state;
 
-	return strace_attached_start(&s->strace, &child, 1, s->cfg.buffer_bytes,
-				     err);
+	return strace_attached_start(&s->strace, &child, 1, s->cfg.buffer_bytes, err);
 }
 
 /* "flags:	0102001", in octal, of /proc/PID/fdinfo/FD. */
@@ -101,8 +99,7 @@ static void tell_descriptors(struct by_strace *s, pid_t pid)
 	folder = opendir(path);
 	while (folder && (d = readdir(folder)))
 		if (d->d_name[0] != '.')
-			strace_reader_fd(s->reader, (uint32_t)pid,
-					 (int)strtol(d->d_name, NULL, 10),
+			strace_reader_fd(s->reader, (uint32_t)pid, (int)strtol(d->d_name, NULL, 10),
 					 appends(pid, d->d_name));
 	if (folder)
 		closedir(folder);
@@ -122,10 +119,8 @@ static void tell_tasks(struct by_strace *s, pid_t pid)
 		folder[n] = '\0';
 	capture_pids_threads(&threads, pid);
 	for (size_t i = 0; i < threads.count; i++)
-		strace_reader_task(s->reader, (uint32_t)threads.list[i],
-				   (uint32_t)pid,
-				   (uint32_t)capture_pid_parent(pid), line,
-				   n > 0 ? folder : NULL);
+		strace_reader_task(s->reader, (uint32_t)threads.list[i], (uint32_t)pid,
+				   (uint32_t)capture_pid_parent(pid), line, n > 0 ? folder : NULL);
 	tell_descriptors(s, pid);
 	capture_pids_fini(&threads);
 	mem_free(line);
@@ -143,13 +138,11 @@ static int strace_attach(void *state, struct mlgen_err *err)
 		capture_pids_tree(&pids, s->cfg.pid);
 	for (size_t i = 0; i < pids.count; i++)
 		tell_tasks(s, pids.list[i]);
-	rc = pids.count
-		     ? strace_attached_start(&s->strace, pids.list, pids.count,
-					     s->cfg.buffer_bytes, err)
-		     : mlgen_fail(err, -ESRCH,
-				  "cgroup=%s: has no task that strace could "
-				  "be attached to",
-				  s->cfg.cgroup);
+	rc = pids.count ? strace_attached_start(&s->strace, pids.list, pids.count,
+						s->cfg.buffer_bytes, err)
+			: mlgen_fail(err, -ESRCH,
+				     "cgroup=%s: has no task that strace could be attached to",
+				     s->cfg.cgroup);
 	capture_pids_fini(&pids);
 	return rc;
 }
@@ -162,12 +155,11 @@ static void follow_clock(struct by_strace *s, char *line, size_t bytes)
 	struct capture_stamp stamp = capture_stamp_of(line, bytes);
 
 	if (stamp.wall_ns)
-		s->import.clock_offset_ns = capture_clock_of(
-			&s->clock, &stamp, clock_monotonic_ns());
+		s->import.clock_offset_ns =
+			capture_clock_of(&s->clock, &stamp, clock_monotonic_ns());
 }
 
-static int take_line(struct by_strace *s, char *line, size_t bytes,
-		     struct mlgen_err *err)
+static int take_line(struct by_strace *s, char *line, size_t bytes, struct mlgen_err *err)
 {
 	uint64_t unread = s->import.tally.unread;
 	int rc = 0;
@@ -175,8 +167,7 @@ static int take_line(struct by_strace *s, char *line, size_t bytes,
 	s->line++;
 	follow_clock(s, line, bytes);
 	if (!s->is_long)
-		rc = strace_reader_line(s->reader, line, bytes, "strace",
-					s->line, err);
+		rc = strace_reader_line(s->reader, line, bytes, "strace", s->line, err);
 	s->is_long = false;
 	if (s->import.tally.unread > unread)
 		s->last_ns = clock_monotonic_ns();
@@ -217,9 +208,7 @@ static int read_lines(struct by_strace *s, struct mlgen_err *err)
 		return 0;
 	}
 	if (n < 0)
-		return errno == EINTR ? 0
-				      : mlgen_fail(err, -errno, "strace: %s",
-						   strerror(errno));
+		return errno == EINTR ? 0 : mlgen_fail(err, -errno, "strace: %s", strerror(errno));
 	s->is_over = n == 0;
 	s->bytes += (size_t)n;
 	int rc = take_lines(s, err);
@@ -264,8 +253,7 @@ static void strace_look(void *state, struct capture_status *status)
 
 /* ---- the end ---- */
 
-static int read_rest(struct by_strace *s, bool was_stopped,
-		     struct mlgen_err *err)
+static int read_rest(struct by_strace *s, bool was_stopped, struct mlgen_err *err)
 {
 	uint64_t until = clock_monotonic_ns() + STOP_NS;
 	int rc = 0;
@@ -274,8 +262,8 @@ static int read_rest(struct by_strace *s, bool was_stopped,
 		wait_for(s->strace.lines, 100);
 		rc = read_lines(s, err);
 	}
-	/* The last one may have been cut. Where strace was asked to end it is of a
-	 * call that has not ended. */
+	/* The last one may have been cut. Where strace was asked to end it is of a call that has
+	 * not ended. */
 	if (rc >= 0 && s->bytes && !was_stopped)
 		rc = take_line(s, s->text, s->bytes, err);
 	return rc < 0 ? rc : 0;
@@ -287,13 +275,12 @@ static void tell_lost(struct by_strace *s)
 	const uint64_t number[] = { TRACE_NONE, n, s->begin_ns, s->last_ns, 0 };
 
 	if (n)
-		trace_fill_entry(s->import.fill, TRACE_LOST, number,
-				 ARRAY_LEN(number),
+		trace_fill_entry(s->import.fill, TRACE_LOST, number, ARRAY_LEN(number),
 				 "a line of strace could not be read");
 }
 
-static int strace_stop(void *state, struct capture_status *status,
-		       struct buf *notes, struct mlgen_err *err)
+static int strace_stop(void *state, struct capture_status *status, struct buf *notes,
+		       struct mlgen_err *err)
 {
 	struct by_strace *s = state;
 	bool was_stopped = !s->is_over;
@@ -332,8 +319,8 @@ static void strace_free(void *state)
 
 const struct capture_backend capture_strace = {
 	.name = "strace",
-	.blind_to = "page faults, the page cache, devices, io_uring and CPU "
-		    "time; it has offsets of read() by a model",
+	.blind_to = "page faults, the page cache, devices, io_uring and CPU time; it has offsets "
+		    "of read() by a model",
 	.probe = strace_probe,
 	.open = strace_open,
 	.follow = strace_follow,

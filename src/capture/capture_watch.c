@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_watch.c - record until it is over: the command, the time, a signal, or what is recorded. */
+/* capture_watch.c - record until it is over: the command, the time, a signal, or what is recorded.
+ */
 #include "capture/capture_watch.h"
 
 #include <errno.h>
@@ -36,8 +37,7 @@ static void on_child(int sig)
 
 static void attend_child(void)
 {
-	const struct sigaction act = { .sa_handler = on_child,
-				       .sa_flags = SA_NOCLDSTOP };
+	const struct sigaction act = { .sa_handler = on_child, .sa_flags = SA_NOCLDSTOP };
 
 	(void)sigaction(SIGCHLD, &act, NULL);
 }
@@ -74,8 +74,8 @@ static bool take_signal(struct capture_watch *w, const struct timespec *most)
 	return true;
 }
 
-/* Of somebody who meant mlgen alone. Not while strace is attached, which may
- * forget a signal when it lets go. */
+/* Of somebody who meant mlgen alone. Not while strace is attached, which may forget a signal when
+ * it lets go. */
 static void pass_on(struct capture_watch *w)
 {
 	if (w->pass_on)
@@ -146,8 +146,7 @@ int capture_watch(struct capture_watch *w, struct mlgen_err *err)
 	uint64_t now = clock_monotonic_ns();
 	struct watching l = { .w = w,
 			      .tick_ns = now + TICK_NS,
-			      .end_ns = w->duration_ns ? now + w->duration_ns
-						       : UINT64_MAX };
+			      .end_ns = w->duration_ns ? now + w->duration_ns : UINT64_MAX };
 	int rc;
 
 	attend_child();

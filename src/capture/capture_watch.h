@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_watch.h - record until it is over: the command, the time, a signal, or what is recorded. */
+/* capture_watch.h - record until it is over: the command, the time, a signal, or what is recorded.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -34,13 +35,13 @@ struct capture_watch {
 };
 
 /*
- * The main thread's, which attends to signals as SIGNALS_WATCHED. The writer is
- * flushed each second: what is recorded by then is there if mlgen is killed.
+ * The main thread's, which attends to signals as SIGNALS_WATCHED. The writer is flushed each
+ * second: what is recorded by then is there if mlgen is killed.
  * 0 or -errno with err: CAPTURE_BROKEN.
  */
 int capture_watch(struct capture_watch *w, struct mlgen_err *err);
 
-/* Nothing is recorded any more: until the command has ended, too. A signal that
- * another process sent, also the one that ended the recording, is passed on to it;
- * the terminal gives it to both. */
+/* Nothing is recorded any more: until the command has ended, too. A signal that another process
+ * sent, also the one that ended the recording, is passed on to it; the terminal gives it to
+ * both. */
 void capture_watch_child(struct capture_watch *w);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_whom.c - processes and control groups that run already: may they be recorded, and which tasks are they? */
+/* capture_whom.c - processes and control groups that run already: may they be recorded, and which
+ * tasks are they? */
 #include "capture/capture_whom.h"
 
 #include <dirent.h>
@@ -43,8 +44,8 @@ static bool read_stat(pid_t pid, struct stat_line *s)
 	text[n] = '\0';
 	/* The name may hold anything, parentheses too. */
 	at = strrchr(text, ')');
-	return at && sscanf(at, ") %c %d %*d %*d %*d %*d %lu", &s->state,
-			    &s->parent, &s->flags) == 3;
+	return at &&
+	       sscanf(at, ") %c %d %*d %*d %*d %*d %lu", &s->state, &s->parent, &s->flags) == 3;
 }
 
 /* The process that a thread is of, or 0. */
@@ -56,8 +57,7 @@ static pid_t group_of(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f) &&
-	       sscanf(line, "Tgid: %d", &tgid) != 1)
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Tgid: %d", &tgid) != 1)
 		;
 	if (f)
 		fclose(f);
@@ -71,23 +71,20 @@ int capture_pid_check(pid_t pid, struct mlgen_err *err)
 
 	if (pid == getpid())
 		return mlgen_fail(err, -EINVAL,
-				  "pid=%d: is mlgen itself; --trace=FILE of a "
-				  "run has what it does",
+				  "pid=%d: is mlgen itself; --trace=FILE of a run has what it does",
 				  (int)pid);
 	if (!group || !read_stat(pid, &s))
-		return mlgen_fail(err, -ESRCH,
-				  "pid=%d: there is no such process; ps -e "
-				  "lists them",
+		return mlgen_fail(err, -ESRCH, "pid=%d: there is no such process; ps -e lists them",
 				  (int)pid);
 	if (group != pid)
 		return mlgen_fail(err, -EINVAL,
-				  "pid=%d: is a thread of process %d; write "
-				  "--pid=%d, which has all of its threads",
+				  "pid=%d: is a thread of process %d; write --pid=%d, which has "
+				  "all of its threads",
 				  (int)pid, (int)group, (int)group);
 	if (s.flags & PF_KTHREAD)
 		return mlgen_fail(err, -EINVAL,
-				  "pid=%d: is a thread of the kernel, which "
-				  "calls nothing; name a program's process",
+				  "pid=%d: is a thread of the kernel, which calls nothing; name a "
+				  "program's process",
 				  (int)pid);
 	if (s.state == 'Z' || s.state == 'X')
 		return mlgen_fail(err, -ESRCH, "pid=%d: has ended", (int)pid);
@@ -177,8 +174,8 @@ static bool add_children(struct capture_pids *p)
 		char *end;
 		long pid = strtol(e->d_name, &end, 10);
 
-		if (pid > 0 && !*end && read_stat((pid_t)pid, &s) &&
-		    has_pid(p, s.parent) && s.state != 'Z')
+		if (pid > 0 && !*end && read_stat((pid_t)pid, &s) && has_pid(p, s.parent) &&
+		    s.state != 'Z')
 			add_pid(p, (pid_t)pid);
 	}
 	if (dir)
@@ -199,8 +196,7 @@ static void add_procs(struct capture_pids *out, const char *directory)
 	int pid;
 	FILE *f = NULL;
 
-	if (snprintf(path, sizeof(path), "%s/cgroup.procs", directory) <
-	    (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/cgroup.procs", directory) < (int)sizeof(path))
 		f = fopen(path, "re");
 	while (f && fscanf(f, "%d", &pid) == 1)
 		if (pid > 0) /* 0 is of another namespace */
@@ -218,8 +214,7 @@ void capture_pids_cgroup(struct capture_pids *out, const char *directory)
 	add_procs(out, directory);
 	while (dir && (e = readdir(dir)))
 		if (e->d_type == DT_DIR && e->d_name[0] != '.' &&
-		    snprintf(path, sizeof(path), "%s/%s", directory,
-			     e->d_name) < (int)sizeof(path))
+		    snprintf(path, sizeof(path), "%s/%s", directory, e->d_name) < (int)sizeof(path))
 			capture_pids_cgroup(out, path);
 	if (dir)
 		closedir(dir);
@@ -255,8 +250,7 @@ static bool is_cgroup(const char *directory)
 {
 	char path[PATH_MAX];
 
-	return snprintf(path, sizeof(path), "%s/cgroup.procs", directory) <
-		       (int)sizeof(path) &&
+	return snprintf(path, sizeof(path), "%s/cgroup.procs", directory) < (int)sizeof(path) &&
 	       access(path, F_OK) == 0;
 }
 
@@ -272,13 +266,10 @@ static bool find_below(struct buf *out, const char *root, const char *given)
 	return false;
 }
 
-int capture_cgroup_find(struct buf *out, const char *given,
-			struct mlgen_err *err)
+int capture_cgroup_find(struct buf *out, const char *given, struct mlgen_err *err)
 {
-	static const char *const roots[] = { "/sys/fs/cgroup",
-					     "/sys/fs/cgroup/unified",
-					     "/sys/fs/cgroup/systemd",
-					     "/sys/fs/cgroup/pids",
+	static const char *const roots[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified",
+					     "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/pids",
 					     "/sys/fs/cgroup/memory" };
 
 	if (is_cgroup(given)) {
@@ -289,9 +280,8 @@ int capture_cgroup_find(struct buf *out, const char *given,
 		if (find_below(out, roots[i], given))
 			return 0;
 	return mlgen_fail(err, -ENOENT,
-			  "cgroup=%s: is no control group, here or below "
-			  "/sys/fs/cgroup; /proc/PID/cgroup names that of a "
-			  "process",
+			  "cgroup=%s: is no control group, here or below /sys/fs/cgroup; "
+			  "/proc/PID/cgroup names that of a process",
 			  given);
 }
 
@@ -304,11 +294,9 @@ bool capture_cgroup_runs(const char *directory)
 	if (!is_cgroup(directory))
 		return false;
 	/* Version 1 does not tell. */
-	snprintf(path, sizeof(path), "%.*s/cgroup.events", PATH_MAX - 32,
-		 directory);
+	snprintf(path, sizeof(path), "%.*s/cgroup.events", PATH_MAX - 32, directory);
 	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f) &&
-	       sscanf(line, "populated %d", &populated) != 1)
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "populated %d", &populated) != 1)
 		;
 	if (f)
 		fclose(f);

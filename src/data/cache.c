@@ -18,8 +18,7 @@ static bool is_hot(const struct cache *c, uint64_t unit)
 	return c->cfg.is_hot && c->cfg.is_hot(c->cfg.arg, unit);
 }
 
-static bool random_make_room(struct cache *c, const struct cache_access *a,
-			     uint64_t bytes)
+static bool random_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes)
 {
 	(void)a;
 	while (!cache_fits(c, 1, bytes)) {
@@ -56,8 +55,8 @@ static const struct cache_policy policies[] = {
 
 /* ---- how much can be in it ---- */
 
-/* Sizes from 2^e on by 32nds of it, so that the least of such a class is at
- * most 3 % below any other. */
+/* Sizes from 2^e on by 32nds of it, so that the least of such a class is at most 3 % below any
+ * other. */
 #define CLASS_BITS 5
 #define CLASSES ((64 - CLASS_BITS + 1) << CLASS_BITS)
 
@@ -68,8 +67,7 @@ static unsigned class_of(uint64_t bytes)
 	if (high < CLASS_BITS)
 		return (unsigned)bytes;
 	return ((high - CLASS_BITS + 1) << CLASS_BITS) +
-	       (unsigned)((bytes >> (high - CLASS_BITS)) -
-			  (UINT64_C(1) << CLASS_BITS));
+	       (unsigned)((bytes >> (high - CLASS_BITS)) - (UINT64_C(1) << CLASS_BITS));
 }
 
 static uint64_t class_bytes(unsigned class)
@@ -171,8 +169,8 @@ static int take_memory(struct cache *c, uint64_t slots, struct mlgen_err *err)
 	c->memory = at;
 	if (!at)
 		return mlgen_fail(err, -ENOMEM,
-				  "cache: no memory for the %zu bytes that its "
-				  "bookkeeping takes; a smaller cache_size",
+				  "cache: no memory for the %zu bytes that its bookkeeping takes; "
+				  "a smaller cache_size",
 				  c->memory_bytes);
 	cut(&at, HEAP_SHIFT);
 	c->heap = cut(&at, nodes * sizeof(*c->heap));
@@ -185,8 +183,7 @@ static int take_memory(struct cache *c, uint64_t slots, struct mlgen_err *err)
 	return 0;
 }
 
-int cache_new(struct cache **out, const struct cache_config *cfg,
-	      struct mlgen_err *err)
+int cache_new(struct cache **out, const struct cache_config *cfg, struct mlgen_err *err)
 {
 	struct cache *c;
 	uint64_t slots;
@@ -196,10 +193,9 @@ int cache_new(struct cache **out, const struct cache_config *cfg,
 	/* Units and slots are 32 bits, and one of each is nobody's. */
 	if (cfg->units >= CACHE_FREE)
 		return mlgen_fail(err, -EINVAL,
-				  "cache: the %" PRIu64 " units of the data "
-				  "set are more than the %" PRIu32
-				  " that can be "
-				  "told apart; cache_unit=file has fewer",
+				  "cache: the %" PRIu64
+				  " units of the data set are more than the %" PRIu32
+				  " that can be told apart; cache_unit=file has fewer",
 				  cfg->units, CACHE_FREE - 1);
 	c = mem_zalloc(sizeof(*c));
 	c->cfg = *cfg;
@@ -208,8 +204,7 @@ int cache_new(struct cache **out, const struct cache_config *cfg,
 	c->slots = (uint32_t)slots;
 	c->free = CACHE_NO_SLOT;
 	for (unsigned i = 0; i < CACHE_LISTS; i++)
-		c->lists[i] =
-			(struct cache_list){ CACHE_NO_SLOT, CACHE_NO_SLOT };
+		c->lists[i] = (struct cache_list){ CACHE_NO_SLOT, CACHE_NO_SLOT };
 	rc = take_memory(c, slots, err);
 	if (rc) {
 		mem_free(c);
@@ -231,14 +226,12 @@ void cache_free(struct cache *c)
 
 bool cache_fits(const struct cache *c, uint64_t units, uint64_t bytes)
 {
-	return units <= c->slots - c->count &&
-	       bytes <= c->cfg.capacity_bytes - c->used_bytes;
+	return units <= c->slots - c->count && bytes <= c->cfg.capacity_bytes - c->used_bytes;
 }
 
 static uint64_t bytes_of(const struct cache *c, uint64_t unit)
 {
-	return c->cfg.each_bytes ? c->cfg.each_bytes
-				 : c->cfg.unit_bytes(c->cfg.arg, unit);
+	return c->cfg.each_bytes ? c->cfg.each_bytes : c->cfg.unit_bytes(c->cfg.arg, unit);
 }
 
 uint64_t cache_slot_bytes(const struct cache *c, uint32_t slot)
@@ -268,8 +261,7 @@ static void set_free(struct cache *c, uint32_t slot)
 	c->free = slot;
 }
 
-static void take_slot(struct cache *c, uint32_t slot, uint64_t unit,
-		      uint64_t bytes)
+static void take_slot(struct cache *c, uint32_t slot, uint64_t unit, uint64_t bytes)
 {
 	uint32_t kept = (uint32_t)u64_min(bytes, UINT32_MAX);
 
@@ -303,9 +295,8 @@ void cache_evict(struct cache *c, uint32_t slot)
 		c->cfg.evicted(c->cfg.to, unit, slot);
 }
 
-/* Draws from one number: of one that lies on a free slot the next follows. Most
- * slots are in use, where none was forgotten; past some draws the next in use is
- * as good as any. */
+/* Draws from one number: of one that lies on a free slot the next follows. Most slots are in use,
+ * where none was forgotten; past some draws the next in use is as good as any. */
 #define DRAWS_MOST 32
 
 uint32_t cache_pick(const struct cache *c, uint64_t random)
@@ -325,8 +316,7 @@ uint32_t cache_pick(const struct cache *c, uint64_t random)
 
 /* ---- accesses ---- */
 
-static bool has_room(struct cache *c, const struct cache_access *a,
-		     uint64_t bytes)
+static bool has_room(struct cache *c, const struct cache_access *a, uint64_t bytes)
 {
 	if (c->slots == 0 || bytes > c->cfg.capacity_bytes ||
 	    (c->policy->takes && !c->policy->takes(c, a->unit)))
@@ -336,8 +326,7 @@ static bool has_room(struct cache *c, const struct cache_access *a,
 }
 
 /* Into a slot that nobody has; its generation. */
-static uint32_t come(struct cache *c, uint32_t slot,
-		     const struct cache_access *a, uint64_t bytes)
+static uint32_t come(struct cache *c, uint32_t slot, const struct cache_access *a, uint64_t bytes)
 {
 	take_slot(c, slot, a->unit, bytes);
 	if (c->policy->add)
@@ -345,8 +334,7 @@ static uint32_t come(struct cache *c, uint32_t slot,
 	return c->entries[slot].generation;
 }
 
-void cache_access(struct cache *c, const struct cache_access *a,
-		  struct cache_answer *answer)
+void cache_access(struct cache *c, const struct cache_access *a, struct cache_answer *answer)
 {
 	uint32_t slot = cache_find(c, a->unit);
 	uint64_t bytes;
@@ -365,13 +353,11 @@ void cache_access(struct cache *c, const struct cache_access *a,
 	answer->generation = come(c, answer->slot, a, bytes);
 }
 
-uint32_t cache_restore(struct cache *c, const struct cache_access *a,
-		       uint32_t slot)
+uint32_t cache_restore(struct cache *c, const struct cache_access *a, uint32_t slot)
 {
 	uint64_t bytes = bytes_of(c, a->unit);
 
-	if (slot < c->high || slot >= c->slots ||
-	    cache_find(c, a->unit) != CACHE_NO_SLOT ||
+	if (slot < c->high || slot >= c->slots || cache_find(c, a->unit) != CACHE_NO_SLOT ||
 	    !cache_has_room(c, a->unit))
 		return 0;
 	for (; c->high < slot; c->high++) {
@@ -407,13 +393,11 @@ uint32_t cache_find(const struct cache *c, uint64_t unit)
 
 bool cache_has_room(const struct cache *c, uint64_t unit)
 {
-	return c->slots > 0 &&
-	       !(c->policy->takes && !c->policy->takes(c, unit)) &&
+	return c->slots > 0 && !(c->policy->takes && !c->policy->takes(c, unit)) &&
 	       cache_fits(c, 1, bytes_of(c, unit));
 }
 
-bool cache_any(const struct cache *c, uint64_t random, uint64_t *unit,
-	       uint32_t *slot)
+bool cache_any(const struct cache *c, uint64_t random, uint64_t *unit, uint32_t *slot)
 {
 	if (c->count == 0)
 		return false;

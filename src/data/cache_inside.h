@@ -45,8 +45,7 @@ struct cache {
 	struct cache_config cfg;
 	uint32_t *slot_of;           /* by unit, + 1; 0 = not there */
 	struct cache_entry *entries; /* by slot */
-	/* By slot, UINT32_MAX = that or more; NULL = they are alike, or
-	 * entries have them. */
+	/* By slot, UINT32_MAX = that or more; NULL = they are alike, or entries have them. */
 	uint32_t *sizes;
 	union {
 		struct cache_link *links; /* by slot */
@@ -55,13 +54,13 @@ struct cache {
 	struct cache_node *heap; /* by worth, the least first */
 	/* Slots that there are, that were ever used, that are in use. */
 	uint32_t slots, high, count;
-	uint32_t free; /* of those that were; CACHE_NO_SLOT */
+	uint32_t free;                        /* of those that were; CACHE_NO_SLOT */
 	struct cache_list lists[CACHE_LISTS]; /* the first, but of lfu */
 	uint64_t filled;                      /* bits of those of lfu */
 	uint32_t heap_count, heap_room;
 	uint64_t bar; /* what is not in the heap is worth it, or more */
-	/* By worth: the first slot that is set aside, + 1; 0 = none. What slot_of
-	 * has of its unit is the next one then. */
+	/* By worth: the first slot that is set aside, + 1; 0 = none. What slot_of has of its unit
+	 * is the next one then. */
 	uint32_t aside;
 	uint64_t used_bytes;
 	uint64_t tick; /* what was drawn, or accessed, so far */
@@ -70,25 +69,21 @@ struct cache {
 };
 
 /*
- * A policy. `make_room` evicts until so many bytes fit in, or gives false and has
- * evicted nothing; it is only asked of what fits into the cache alone. NULL:
- * nothing ever makes room.
+ * A policy. `make_room` evicts until so many bytes fit in, or gives false and has evicted nothing;
+ * it is only asked of what fits into the cache alone. NULL: nothing ever makes room.
  */
 struct cache_policy {
 	size_t slot_bytes; /* of its own, beside struct cache_entry */
 	bool has_word;     /* ... and a word in there */
 	/* Is the unit one to be kept? NULL = each is. */
 	bool (*takes)(const struct cache *c, uint64_t unit);
-	bool (*make_room)(struct cache *c, const struct cache_access *a,
-			  uint64_t bytes);
+	bool (*make_room)(struct cache *c, const struct cache_access *a, uint64_t bytes);
 	/* What is in a slot was accessed, came, or goes; NULL = no matter. */
-	void (*hit)(struct cache *c, uint32_t slot,
-		    const struct cache_access *a);
-	void (*add)(struct cache *c, uint32_t slot,
-		    const struct cache_access *a);
+	void (*hit)(struct cache *c, uint32_t slot, const struct cache_access *a);
+	void (*add)(struct cache *c, uint32_t slot, const struct cache_access *a);
 	void (*remove)(struct cache *c, uint32_t slot);
-	/* By worth: of the unit now; `had` is what it was until then, 0 where it
-	 * comes. One that is worth no more than others is not kept. */
+	/* By worth: of the unit now; `had` is what it was until then, 0 where it comes. One that is
+	 * worth no more than others is not kept. */
 	uint64_t (*worth)(const struct cache_access *a, uint64_t had);
 };
 
@@ -102,35 +97,23 @@ void cache_evict(struct cache *c, uint32_t slot);
 uint32_t cache_pick(const struct cache *c, uint64_t random);
 
 /* cache_lists.c: the oldest goes. */
-bool cache_list_make_room(struct cache *c, const struct cache_access *a,
-			  uint64_t bytes);
-bool cache_clock_make_room(struct cache *c, const struct cache_access *a,
-			   uint64_t bytes);
-void cache_list_add(struct cache *c, uint32_t slot,
-		    const struct cache_access *a);
+bool cache_list_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes);
+bool cache_clock_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes);
+void cache_list_add(struct cache *c, uint32_t slot, const struct cache_access *a);
 void cache_list_remove(struct cache *c, uint32_t slot);
-void cache_list_renew(struct cache *c, uint32_t slot,
-		      const struct cache_access *a);
-void cache_clock_add(struct cache *c, uint32_t slot,
-		     const struct cache_access *a);
-void cache_clock_hit(struct cache *c, uint32_t slot,
-		     const struct cache_access *a);
+void cache_list_renew(struct cache *c, uint32_t slot, const struct cache_access *a);
+void cache_clock_add(struct cache *c, uint32_t slot, const struct cache_access *a);
+void cache_clock_hit(struct cache *c, uint32_t slot, const struct cache_access *a);
 
-void cache_lfu_add(struct cache *c, uint32_t slot,
-		   const struct cache_access *a);
-void cache_lfu_hit(struct cache *c, uint32_t slot,
-		   const struct cache_access *a);
+void cache_lfu_add(struct cache *c, uint32_t slot, const struct cache_access *a);
+void cache_lfu_hit(struct cache *c, uint32_t slot, const struct cache_access *a);
 void cache_lfu_remove(struct cache *c, uint32_t slot);
-bool cache_lfu_make_room(struct cache *c, const struct cache_access *a,
-			 uint64_t bytes);
+bool cache_lfu_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes);
 
 /* cache_worth.c: what is worth least goes. */
-bool cache_worth_make_room(struct cache *c, const struct cache_access *a,
-			   uint64_t bytes);
-void cache_worth_add(struct cache *c, uint32_t slot,
-		     const struct cache_access *a);
+bool cache_worth_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes);
+void cache_worth_add(struct cache *c, uint32_t slot, const struct cache_access *a);
 void cache_worth_remove(struct cache *c, uint32_t slot);
-void cache_worth_hit(struct cache *c, uint32_t slot,
-		     const struct cache_access *a);
+void cache_worth_hit(struct cache *c, uint32_t slot, const struct cache_access *a);
 uint64_t cache_worth_importance(const struct cache_access *a, uint64_t had);
 uint64_t cache_worth_belady(const struct cache_access *a, uint64_t had);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache_lists.c - policies by age: lru, fifo and clock, a list of slots each, and lfu, one for each number of accesses. */
+/* cache_lists.c - policies by age: lru, fifo and clock, a list of slots each, and lfu, one for each
+ * number of accesses. */
 #include "data/cache_inside.h"
 
 static void fetch_slot(const struct cache *c, uint32_t slot)
@@ -10,8 +11,8 @@ static void fetch_slot(const struct cache *c, uint32_t slot)
 	__builtin_prefetch(&c->links[slot], 1);
 }
 
-/* What goes after the one that goes now is fetched, and the slot of the one after
- * that, so that nobody waits for either. */
+/* What goes after the one that goes now is fetched, and the slot of the one after that, so that
+ * nobody waits for either. */
 static void evict_oldest(struct cache *c, const struct cache_list *list)
 {
 	uint32_t slot = list->oldest, next = c->links[slot].newer;
@@ -49,8 +50,7 @@ static void leave(struct cache *c, struct cache_list *list, uint32_t slot)
 		c->links[l.older].newer = l.newer;
 }
 
-void cache_list_add(struct cache *c, uint32_t slot,
-		    const struct cache_access *a)
+void cache_list_add(struct cache *c, uint32_t slot, const struct cache_access *a)
 {
 	(void)a;
 	join(c, &c->lists[0], slot);
@@ -61,8 +61,7 @@ void cache_list_remove(struct cache *c, uint32_t slot)
 	leave(c, &c->lists[0], slot);
 }
 
-void cache_list_renew(struct cache *c, uint32_t slot,
-		      const struct cache_access *a)
+void cache_list_renew(struct cache *c, uint32_t slot, const struct cache_access *a)
 {
 	if (c->lists[0].newest == slot)
 		return;
@@ -70,8 +69,7 @@ void cache_list_renew(struct cache *c, uint32_t slot,
 	cache_list_add(c, slot, a);
 }
 
-bool cache_list_make_room(struct cache *c, const struct cache_access *a,
-			  uint64_t bytes)
+bool cache_list_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes)
 {
 	(void)a;
 	while (!cache_fits(c, 1, bytes))
@@ -79,22 +77,19 @@ bool cache_list_make_room(struct cache *c, const struct cache_access *a,
 	return true;
 }
 
-void cache_clock_add(struct cache *c, uint32_t slot,
-		     const struct cache_access *a)
+void cache_clock_add(struct cache *c, uint32_t slot, const struct cache_access *a)
 {
 	c->entries[slot].was_hit = false;
 	cache_list_add(c, slot, a);
 }
 
-void cache_clock_hit(struct cache *c, uint32_t slot,
-		     const struct cache_access *a)
+void cache_clock_hit(struct cache *c, uint32_t slot, const struct cache_access *a)
 {
 	(void)a;
 	c->entries[slot].was_hit = true;
 }
 
-bool cache_clock_make_room(struct cache *c, const struct cache_access *a,
-			   uint64_t bytes)
+bool cache_clock_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes)
 {
 	while (!cache_fits(c, 1, bytes)) {
 		uint32_t oldest = c->lists[0].oldest;
@@ -142,8 +137,7 @@ void cache_lfu_hit(struct cache *c, uint32_t slot, const struct cache_access *a)
 	lfu_join(c, slot, times + (times < CACHE_LISTS - 1));
 }
 
-bool cache_lfu_make_room(struct cache *c, const struct cache_access *a,
-			 uint64_t bytes)
+bool cache_lfu_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes)
 {
 	(void)a;
 	while (!cache_fits(c, 1, bytes)) {

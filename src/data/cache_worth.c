@@ -7,16 +7,15 @@
 #include "data/cache_inside.h"
 
 /*
- * The heap has an eighth of the slots, those worth least, so that it stays in the
- * CPU's caches; whatever is in no node of it is worth `bar` or more. What a slot
- * is worth stands in `worth`, and a node that says something else is an old one,
- * which is left out when it comes to the top: so a hit writes to one place, and
- * nobody has to know where in the heap a slot is. Once the heap is empty, a walk
- * over all slots fills half of it, for so many evictions.
+ * The heap has an eighth of the slots, those worth least, so that it stays in the CPU's caches;
+ * whatever is in no node of it is worth `bar` or more. What a slot is worth stands in `worth`, and
+ * a node that says something else is an old one, which is left out when it comes to the top: so a
+ * hit writes to one place, and nobody has to know where in the heap a slot is. Once the heap is
+ * empty, a walk over all slots fills half of it, for so many evictions.
  */
 
-/* The children of a place, side by side: four of them are a cache line, since
- * the heap begins where that of the first ends (cache.c). */
+/* The children of a place, side by side: four of them are a cache line, since the heap begins where
+ * that of the first ends (cache.c). */
 #define WAYS 4
 
 /* Of these is known where a bar has to be; qsort() allocates nothing for them. */
@@ -59,8 +58,7 @@ static inline uint32_t least_child(const struct cache *c, uint32_t at)
 	uint32_t least = (uint32_t)first;
 
 	if (first + WAYS <= end)
-		return lesser(c, lesser(c, least, least + 1),
-			      lesser(c, least + 2, least + 3));
+		return lesser(c, lesser(c, least, least + 1), lesser(c, least + 2, least + 3));
 	if (first >= end)
 		return UINT32_MAX;
 	for (uint32_t i = least + 1; i < end; i++)
@@ -127,8 +125,8 @@ static uint64_t part_worth(uint64_t *samples, unsigned count, double part)
 	return samples[(unsigned)(part * (count - 1))];
 }
 
-/* Those of the heap that are worth most are in it no longer. What is worth as much
- * as the bar may be left out or not. */
+/* Those of the heap that are worth most are in it no longer. What is worth as much as the bar may
+ * be left out or not. */
 static void lower_bar(struct cache *c)
 {
 	unsigned count = (unsigned)u64_min(SAMPLES, c->heap_count);
@@ -183,8 +181,7 @@ static uint64_t bar_of_slots(const struct cache *c)
 	for (unsigned i = 0; i < count; i++) {
 		uint32_t slot = (uint32_t)((uint64_t)i * c->high / count);
 
-		samples[i] =
-			is_aside(c, slot) ? CACHE_WORTH_NONE : c->worth[slot];
+		samples[i] = is_aside(c, slot) ? CACHE_WORTH_NONE : c->worth[slot];
 	}
 	return part_worth(samples, count, c->heap_room / 2.0 / c->high);
 }
@@ -198,14 +195,12 @@ static void refill(struct cache *c)
 		uint64_t worth = c->worth[slot];
 
 		if (worth > c->bar || worth == CACHE_WORTH_NONE ||
-		    (worth == c->bar && c->heap_count >= c->heap_room / 2) ||
-		    is_aside(c, slot))
+		    (worth == c->bar && c->heap_count >= c->heap_room / 2) || is_aside(c, slot))
 			continue;
 		while (c->heap_count == c->heap_room)
 			lower_bar(c);
 		if (worth <= c->bar)
-			c->heap[c->heap_count++] =
-				(struct cache_node){ worth, slot };
+			c->heap[c->heap_count++] = (struct cache_node){ worth, slot };
 	}
 	order(c);
 }
@@ -224,15 +219,13 @@ static uint32_t least(struct cache *c)
 
 /* ---- a policy's part ---- */
 
-void cache_worth_add(struct cache *c, uint32_t slot,
-		     const struct cache_access *a)
+void cache_worth_add(struct cache *c, uint32_t slot, const struct cache_access *a)
 {
 	c->worth[slot] = c->policy->worth(a, 0);
 	push(c, c->worth[slot], slot);
 }
 
-void cache_worth_hit(struct cache *c, uint32_t slot,
-		     const struct cache_access *a)
+void cache_worth_hit(struct cache *c, uint32_t slot, const struct cache_access *a)
 {
 	uint64_t worth = c->policy->worth(a, c->worth[slot]);
 
@@ -247,8 +240,8 @@ void cache_worth_remove(struct cache *c, uint32_t slot)
 	c->worth[slot] = CACHE_WORTH_NONE;
 }
 
-/* A chain of slots: what is known of a unit is not where it is but which comes
- * next. Nobody looks for it until all of them are back, or gone. */
+/* A chain of slots: what is known of a unit is not where it is but which comes next. Nobody looks
+ * for it until all of them are back, or gone. */
 static void set_aside(struct cache *c, uint32_t slot)
 {
 	c->slot_of[c->entries[slot].unit] = c->aside;
@@ -273,12 +266,11 @@ static void end_aside(struct cache *c, bool goes)
 }
 
 /*
- * What would have to go is set aside first, the least before others. One that is
- * worth no less than the newcomer saves all of them: so nothing is lost for a
- * newcomer that is not kept in the end, however many it would have taken.
+ * What would have to go is set aside first, the least before others. One that is worth no less than
+ * the newcomer saves all of them: so nothing is lost for a newcomer that is not kept in the end,
+ * however many it would have taken.
  */
-bool cache_worth_make_room(struct cache *c, const struct cache_access *a,
-			   uint64_t bytes)
+bool cache_worth_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes)
 {
 	uint64_t newcomer = c->policy->worth(a, 0);
 	uint64_t free_bytes = c->cfg.capacity_bytes - c->used_bytes;

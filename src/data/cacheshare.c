@@ -12,8 +12,8 @@ static double kept_factor(const struct job *j)
 	return j->cache_stage == CACHE_DECODED ? j->cache_decoded_factor : 1;
 }
 
-void cacheshare_of(struct cacheshare *c, const struct job *j,
-		   const struct dataset *ds, uint64_t stored_bytes)
+void cacheshare_of(struct cacheshare *c, const struct job *j, const struct dataset *ds,
+		   uint64_t stored_bytes)
 {
 	const struct cache_size *size = &j->cache_size;
 	double samples = (double)dataset_samples(ds);
@@ -25,8 +25,7 @@ void cacheshare_of(struct cacheshare *c, const struct job *j,
 		c->asked = (double)size->samples / samples;
 	} else {
 		double bytes = size->bytes ? (double)size->bytes
-					   : (double)stored_bytes *
-						     size->percent / 100;
+					   : (double)stored_bytes * size->percent / 100;
 
 		c->bytes = (uint64_t)bytes;
 		c->asked = all > 0 ? bytes / all : (double)NAN;
@@ -40,8 +39,8 @@ static double hits_of_lru(double c)
 	return c < 1 ? c + (1 - c) * log1p(-c) : 1;
 }
 
-/* What a hit ratio leaves of itself where any of what is there may go: its fixed
- * point is that of random replacement. */
+/* What a hit ratio leaves of itself where any of what is there may go: its fixed point is that of
+ * random replacement. */
 static double hits_of_random(double c)
 {
 	double low = 0, high = 1;
@@ -76,8 +75,7 @@ double cacheshare_for(enum job_cache policy, double hit_ratio)
 {
 	double low = 0, high = 1;
 
-	if (!(hit_ratio >= 0 && hit_ratio <= 1) ||
-	    isnan(cacheshare_hits(policy, 0.5)))
+	if (!(hit_ratio >= 0 && hit_ratio <= 1) || isnan(cacheshare_hits(policy, 0.5)))
 		return (double)NAN;
 	for (unsigned i = 0; i < HALVINGS; i++) {
 		double c = (low + high) / 2;
@@ -89,10 +87,8 @@ double cacheshare_for(enum job_cache policy, double hit_ratio)
 
 bool cacheshare_holds_for(const struct job *j)
 {
-	return j->shuffle.kind == SHUFFLE_SAMPLE &&
-	       j->cache_unit.kind == CACHE_SAMPLES &&
-	       j->cache_substitute == CACHE_SUBSTITUTE_NONE &&
-	       !j->cache_hits_first && !j->cache_prefetch &&
-	       !(j->cache_warm > 0) && !j->cache_persist &&
+	return j->shuffle.kind == SHUFFLE_SAMPLE && j->cache_unit.kind == CACHE_SAMPLES &&
+	       j->cache_substitute == CACHE_SUBSTITUTE_NONE && !j->cache_hits_first &&
+	       !j->cache_prefetch && !(j->cache_warm > 0) && !j->cache_persist &&
 	       (j->cache_scope != CACHE_OF_RANK || j->accelerators == 1);
 }

@@ -14,19 +14,17 @@
 
 #define TRIES 100
 
-int checkpoint_fail(const struct checkpoints *c, const struct checkpoint *k,
-		    const char *what, int rc, struct mlgen_err *err)
+int checkpoint_fail(const struct checkpoints *c, const struct checkpoint *k, const char *what,
+		    int rc, struct mlgen_err *err)
 {
-	return mlgen_fail(err, rc, "%s/%s: %s%s", c->directory, k->name, what,
-			  strerror(-rc));
+	return mlgen_fail(err, rc, "%s/%s: %s%s", c->directory, k->name, what, strerror(-rc));
 }
 
-int checkpoint_fail_manifest(const struct checkpoints *c,
-			     const struct checkpoint *k, int rc,
+int checkpoint_fail_manifest(const struct checkpoints *c, const struct checkpoint *k, int rc,
 			     struct mlgen_err *err)
 {
-	return mlgen_fail(err, rc, "%s/%s/%s: %s", c->directory, k->name,
-			  CHECKPOINT_MANIFEST, strerror(-rc));
+	return mlgen_fail(err, rc, "%s/%s/%s: %s", c->directory, k->name, CHECKPOINT_MANIFEST,
+			  strerror(-rc));
 }
 
 int checkpoint_folder(const struct checkpoints *c, const struct checkpoint *k)
@@ -46,14 +44,12 @@ static int checkpoint_dir_refuse(const struct checkpoints *c, const char *name,
 				 struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EEXIST,
-			  "%s/%s: is there already, and not as a checkpoint "
-			  "that this job may replace; another "
-			  "checkpoint_directory=, or remove it by hand",
+			  "%s/%s: is there already, and not as a checkpoint that this job may "
+			  "replace; another checkpoint_directory=, or remove it by hand",
 			  c->directory, name);
 }
 
-static bool checkpoint_dir_is_there(const struct checkpoints *c,
-				    const char *name)
+static bool checkpoint_dir_is_there(const struct checkpoints *c, const char *name)
 {
 	struct stat st;
 
@@ -81,8 +77,7 @@ static int know_folder(const struct checkpoints *c, struct checkpoint *k)
 }
 
 /* mkdir decides which run has a name. */
-static int make_folder(const struct checkpoints *c, struct checkpoint *k,
-		       struct mlgen_err *err)
+static int make_folder(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err)
 {
 	int rc = mkdirat(c->dir_fd, k->name, 0777) == 0 ? 0 : -errno;
 
@@ -97,16 +92,14 @@ static int make_folder(const struct checkpoints *c, struct checkpoint *k,
 	return rc < 0 ? checkpoint_fail(c, k, "", rc, err) : 0;
 }
 
-/* With a manifest in it. A run that deletes its own of that name, or where no
- * lock keeps others out any run, may take a folder away that has none yet. */
-static int make_part(const struct checkpoints *c, struct checkpoint *k,
-		     struct mlgen_err *err)
+/* With a manifest in it. A run that deletes its own of that name, or where no lock keeps others out
+ * any run, may take a folder away that has none yet. */
+static int make_part(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err)
 {
 	struct mlgen_err found = { 0 };
 	int rc = -ENOENT;
 
-	for (unsigned tries = 0;
-	     (rc == -ENOENT || rc == -ESTALE) && tries < TRIES; tries++) {
+	for (unsigned tries = 0; (rc == -ENOENT || rc == -ESTALE) && tries < TRIES; tries++) {
 		found = (struct mlgen_err){ 0 };
 		rc = make_folder(c, k, &found);
 		if (rc == 0)
@@ -128,10 +121,10 @@ static void undo_part(const struct checkpoints *c, const struct checkpoint *k)
 	unlinkat(c->dir_fd, k->name, AT_REMOVEDIR);
 }
 
-/* It will be renamed: what is there has to be what it replaces, and there has to
- * be a name to put that aside. */
-static int check_names(const struct checkpoints *c, const struct checkpoint *k,
-		       const char *final, struct mlgen_err *err)
+/* It will be renamed: what is there has to be what it replaces, and there has to be a name to put
+ * that aside. */
+static int check_names(const struct checkpoints *c, const struct checkpoint *k, const char *final,
+		       struct mlgen_err *err)
 {
 	struct checkpoint old = *k;
 
@@ -140,16 +133,13 @@ static int check_names(const struct checkpoints *c, const struct checkpoint *k,
 	if (!checkpoints_replaced(c, k->epoch, k->step))
 		return checkpoint_dir_refuse(c, final, err);
 	checkpoint_move(&old, CHECKPOINT_OLD);
-	return checkpoint_drop_bare(c, &old)
-		       ? 0
-		       : checkpoint_dir_refuse(c, old.name, err);
+	return checkpoint_drop_bare(c, &old) ? 0 : checkpoint_dir_refuse(c, old.name, err);
 }
 
-/* A rename finds out whether there is something, and takes an empty folder. Some
- * filesystems rename no folders; nobody else makes one while we have .part. */
-static int take_final(const struct checkpoints *c,
-		      const struct checkpoint *part, struct checkpoint *k,
-		      struct mlgen_err *err)
+/* A rename finds out whether there is something, and takes an empty folder. Some filesystems rename
+ * no folders; nobody else makes one while we have .part. */
+static int take_final(const struct checkpoints *c, const struct checkpoint *part,
+		      struct checkpoint *k, struct mlgen_err *err)
 {
 	int rc;
 
@@ -168,10 +158,9 @@ static int take_final(const struct checkpoints *c,
 	return rc;
 }
 
-/* It is made under the .part name and has a manifest before it has another one:
- * so nobody meets a checkpoint of which it cannot be told who writes it. */
-static int create(const struct checkpoints *c, struct checkpoint *k,
-		  struct mlgen_err *err)
+/* It is made under the .part name and has a manifest before it has another one: so nobody meets a
+ * checkpoint of which it cannot be told who writes it. */
+static int create(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err)
 {
 	struct checkpoint part = *k;
 	char final[CHECKPOINT_NAME_BYTES];
@@ -193,10 +182,9 @@ static int create(const struct checkpoints *c, struct checkpoint *k,
 	return rc;
 }
 
-/* Between its mkdir and its manifest a folder looks like one that a killed run
- * has left; who removes such ones (checkpoint_drop_bare) has the lock, too. */
-int checkpoint_create(const struct checkpoints *c, struct checkpoint *k,
-		      struct mlgen_err *err)
+/* Between its mkdir and its manifest a folder looks like one that a killed run has left; who
+ * removes such ones (checkpoint_drop_bare) has the lock, too. */
+int checkpoint_create(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err)
 {
 	int lock_fd, rc;
 
@@ -208,9 +196,8 @@ int checkpoint_create(const struct checkpoints *c, struct checkpoint *k,
 	return rc;
 }
 
-int checkpoint_write_manifest(const struct checkpoints *c,
-			      const struct checkpoint *k, bool is_complete,
-			      struct mlgen_err *err)
+int checkpoint_write_manifest(const struct checkpoints *c, const struct checkpoint *k,
+			      bool is_complete, struct mlgen_err *err)
 {
 	int fd, rc;
 
@@ -230,7 +217,5 @@ int checkpoints_sync(const struct checkpoints *c, struct mlgen_err *err)
 {
 	int rc = below_sync(c->dir_fd);
 
-	return rc < 0 ? mlgen_fail(err, rc, "%s: fsync: %s", c->directory,
-				   strerror(-rc))
-		      : 0;
+	return rc < 0 ? mlgen_fail(err, rc, "%s: fsync: %s", c->directory, strerror(-rc)) : 0;
 }

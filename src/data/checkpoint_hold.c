@@ -24,13 +24,11 @@ static int make_path(const struct checkpoints *c, struct mlgen_err *err)
 		rc = -ENAMETOOLONG;
 	else
 		rc = dirs_make(path, NULL);
-	return rc < 0 ? mlgen_fail(err, rc, "%s: mkdir: %s", path,
-				   strerror(-rc))
-		      : 0;
+	return rc < 0 ? mlgen_fail(err, rc, "%s: mkdir: %s", path, strerror(-rc)) : 0;
 }
 
-/* A file by no checkpoint's name, which goes at once: who owns it owns what we
- * make here. Another run may be just about to do the same. */
+/* A file by no checkpoint's name, which goes at once: who owns it owns what we make here. Another
+ * run may be just about to do the same. */
 static int make_probe(struct checkpoints *c)
 {
 	char name[CHECKPOINT_NAME_BYTES];
@@ -48,8 +46,7 @@ static int make_probe(struct checkpoints *c)
 	return rc;
 }
 
-static bool checkpoint_hold_is_there(const struct checkpoints *c,
-				     const char *name)
+static bool checkpoint_hold_is_there(const struct checkpoints *c, const char *name)
 {
 	struct stat st;
 
@@ -58,13 +55,11 @@ static bool checkpoint_hold_is_there(const struct checkpoints *c,
 
 void checkpoints_put_back(struct checkpoints *c, uint64_t epoch, uint64_t step)
 {
-	const struct checkpoint *part =
-		checkpoints_at(c, epoch, step, CHECKPOINT_PART);
+	const struct checkpoint *part = checkpoints_at(c, epoch, step, CHECKPOINT_PART);
 	char final[CHECKPOINT_NAME_BYTES];
 
 	checkpoint_put_name(final, epoch, step, CHECKPOINT_FINAL);
-	if ((part && checkpoint_is_left(c, part)) ||
-	    checkpoint_hold_is_there(c, final))
+	if ((part && checkpoint_is_left(c, part)) || checkpoint_hold_is_there(c, final))
 		return;
 	for (size_t i = 0; i < c->count; i++) {
 		struct checkpoint *k = &c->items[i];
@@ -85,15 +80,12 @@ static void repair(struct checkpoints *c)
 	int lock_fd = below_lock(c->dir_fd);
 
 	for (size_t i = 0; i < c->count; i++)
-		if (c->items[i].place == CHECKPOINT_OLD &&
-		    c->items[i].is_complete)
-			checkpoints_put_back(c, c->items[i].epoch,
-					     c->items[i].step);
+		if (c->items[i].place == CHECKPOINT_OLD && c->items[i].is_complete)
+			checkpoints_put_back(c, c->items[i].epoch, c->items[i].step);
 	for (size_t i = 0; i < c->foreign_count; i++) {
 		struct checkpoint k = { 0 };
 
-		if (checkpoint_read_name(c->foreign[i].name, &k) &&
-		    k.place != CHECKPOINT_FINAL)
+		if (checkpoint_read_name(c->foreign[i].name, &k) && k.place != CHECKPOINT_FINAL)
 			checkpoint_drop_bare(c, &k);
 	}
 	below_unlock(lock_fd);
@@ -116,8 +108,8 @@ int checkpoints_hold(struct checkpoints *c, struct mlgen_err *err)
 	rc = make_probe(c);
 	if (rc < 0)
 		return mlgen_fail(err, rc,
-				  "%s: cannot write here: %s%s; another "
-				  "checkpoint_directory=, or its permissions",
+				  "%s: cannot write here: %s%s; another checkpoint_directory=, or "
+				  "its permissions",
 				  c->directory, strerror(-rc),
 				  noroom_put(why, c->directory, rc, 0));
 	c->knows_maker = true;

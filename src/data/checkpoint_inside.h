@@ -13,17 +13,14 @@
 int checkpoints_reach(struct checkpoints *c, struct mlgen_err *err);
 
 /* Messages with the directory, or the manifest in it; they give back rc. */
-int checkpoint_fail(const struct checkpoints *c, const struct checkpoint *k,
-		    const char *what, int rc, struct mlgen_err *err);
-int checkpoint_fail_manifest(const struct checkpoints *c,
-			     const struct checkpoint *k, int rc,
+int checkpoint_fail(const struct checkpoints *c, const struct checkpoint *k, const char *what,
+		    int rc, struct mlgen_err *err);
+int checkpoint_fail_manifest(const struct checkpoints *c, const struct checkpoint *k, int rc,
 			     struct mlgen_err *err);
 
-/* Nothing was ever said or written in it: it goes, and this is true. The caller
- * has locked the directory (below_lock), since what another run is just
- * beginning looks the same. */
-bool checkpoint_drop_bare(const struct checkpoints *c,
-			  const struct checkpoint *k);
+/* Nothing was ever said or written in it: it goes, and this is true. The caller has locked the
+ * directory (below_lock), since what another run is just beginning looks the same. */
+bool checkpoint_drop_bare(const struct checkpoints *c, const struct checkpoint *k);
 
 /* checkpoint_writer.c: it is this process's, as of now; how a manifest says so. */
 void checkpoint_sign(struct checkpoint *k, const struct process *self);

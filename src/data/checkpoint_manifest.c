@@ -60,17 +60,16 @@ static int put_list(json_t *to, const struct state *s)
 		crc = crc32(crc, (const Bytef *)t.name, (uInt)strlen(t.name));
 		crc = crc32(crc, (const Bytef *)text, (uInt)n);
 	}
-	snprintf(text, sizeof(text),
-		 "%" PRIu64 " tensors of %" PRIu64 " bytes (%08lx)", g.tensors,
+	snprintf(text, sizeof(text), "%" PRIu64 " tensors of %" PRIu64 " bytes (%08lx)", g.tensors,
 		 g.bytes, crc);
 	return json_object_set_new(to, "tensor_sizes", json_string(text));
 }
 
 static int put_pattern(json_t *to, const struct job *j)
 {
-	static const char *const names[] = { [PATTERN_UNET3D] = "unet3d",
-					     [PATTERN_BERT] = "bert",
-					     [PATTERN_DLRM] = "dlrm" };
+	static const char *const names[] = {
+		[PATTERN_UNET3D] = "unet3d", [PATTERN_BERT] = "bert", [PATTERN_DLRM] = "dlrm"
+	};
 
 	return json_object_set_new(to, "checkpoint_pattern",
 				   json_string(names[j->checkpoint_pattern])) |
@@ -83,8 +82,7 @@ static int put_model(json_t *to, const struct state *s)
 	case STATE_TRANSFORMER:
 		return put_transformer(to, s->job);
 	case STATE_SIZE:
-		return put_count(to, "checkpoint_size",
-				 s->job->checkpoint_size_bytes);
+		return put_count(to, "checkpoint_size", s->job->checkpoint_size_bytes);
 	case STATE_LIST:
 		return put_list(to, s);
 	case STATE_PATTERN:
@@ -104,17 +102,14 @@ static json_t *structure_of(const struct shard_set *set)
 		put_count(to, "data_parallel", s->data_parallel) |
 		put_count(to, "zero_stage", s->zero_stage) |
 		json_object_set_new(to, "scale", json_real(s->job->scale)) |
-		json_object_set_new(to, "checkpoint_layout",
-				    json_string(set->layout->name)) |
-		json_object_set_new(
-			to, "access",
-			json_string(set->is_plain ? "plain" : "framework"));
+		json_object_set_new(to, "checkpoint_layout", json_string(set->layout->name)) |
+		json_object_set_new(to, "access",
+				    json_string(set->is_plain ? "plain" : "framework"));
 
 	/* As in manifests from before there was one. */
 	if (s->job->checkpoint_archive && *s->job->checkpoint_archive)
-		r |= json_object_set_new(
-			to, "checkpoint_archive",
-			json_string(s->job->checkpoint_archive));
+		r |= json_object_set_new(to, "checkpoint_archive",
+					 json_string(s->job->checkpoint_archive));
 	if (r == 0)
 		return to;
 	json_decref(to);
@@ -175,8 +170,7 @@ static json_t *files_of(const struct shard_set *set, const struct checkpoint *k)
 	return list;
 }
 
-static json_t *checkpoint_manifest_encode(const struct shard_set *set,
-					  const struct checkpoint *k,
+static json_t *checkpoint_manifest_encode(const struct shard_set *set, const struct checkpoint *k,
 					  bool is_complete)
 {
 	/* clang-format off */
@@ -197,8 +191,7 @@ int checkpoint_manifest_store(int folder_fd, const struct shard_set *set,
 			      const struct checkpoint *k, bool is_complete)
 {
 	json_t *root = checkpoint_manifest_encode(set, k, is_complete);
-	int r = root ? jsonfile_replace(folder_fd, CHECKPOINT_MANIFEST, root,
-					is_complete)
+	int r = root ? jsonfile_replace(folder_fd, CHECKPOINT_MANIFEST, root, is_complete)
 		     : -ENOMEM;
 
 	json_decref(root);
@@ -207,8 +200,7 @@ int checkpoint_manifest_store(int folder_fd, const struct shard_set *set,
 
 /* Reading */
 
-static int checkpoint_manifest_fail(char *why, size_t why_bytes, int rc,
-				    const char *what)
+static int checkpoint_manifest_fail(char *why, size_t why_bytes, int rc, const char *what)
 {
 	snprintf(why, why_bytes, "%s", what);
 	return rc;
@@ -236,8 +228,7 @@ static bool has_all(const json_t *root)
 	       json_is_array(json_object_get(root, "files"));
 }
 
-static int checkpoint_manifest_parse(FILE *from, json_t **out, char *why,
-				     size_t why_bytes)
+static int checkpoint_manifest_parse(FILE *from, json_t **out, char *why, size_t why_bytes)
 {
 	json_error_t error;
 	json_t *root = json_loadf(from, JSON_REJECT_DUPLICATES, &error);
@@ -246,20 +237,16 @@ static int checkpoint_manifest_parse(FILE *from, json_t **out, char *why,
 
 	if (!root)
 		return checkpoint_manifest_fail(why, why_bytes, -EINVAL,
-						CHECKPOINT_MANIFEST
-						" is cut short or damaged");
+						CHECKPOINT_MANIFEST " is cut short or damaged");
 	if (!get_count(root, "version", &version))
 		rc = checkpoint_manifest_fail(why, why_bytes, -EINVAL,
-					      CHECKPOINT_MANIFEST
-					      " is no manifest");
+					      CHECKPOINT_MANIFEST " is no manifest");
 	else if (version != CHECKPOINT_VERSION)
 		rc = checkpoint_manifest_fail(why, why_bytes, -EINVAL,
-					      CHECKPOINT_MANIFEST
-					      " was written by another mlgen");
+					      CHECKPOINT_MANIFEST " was written by another mlgen");
 	else if (!has_all(root))
 		rc = checkpoint_manifest_fail(why, why_bytes, -EINVAL,
-					      CHECKPOINT_MANIFEST
-					      " lacks a value");
+					      CHECKPOINT_MANIFEST " lacks a value");
 	if (rc < 0)
 		json_decref(root);
 	else
@@ -268,22 +255,20 @@ static int checkpoint_manifest_parse(FILE *from, json_t **out, char *why,
 }
 
 /* With more flags for open(2). */
-static int checkpoint_manifest_load(int folder_fd, int flags, json_t **out,
-				    char *why, size_t why_bytes)
+static int checkpoint_manifest_load(int folder_fd, int flags, json_t **out, char *why,
+				    size_t why_bytes)
 {
 	const char *wrong;
 	FILE *f;
-	int rc = filekind_open(&f, folder_fd, CHECKPOINT_MANIFEST, flags,
-			       BYTES_MAX, &wrong);
+	int rc = filekind_open(&f, folder_fd, CHECKPOINT_MANIFEST, flags, BYTES_MAX, &wrong);
 
 	*out = NULL;
 	if (rc == -ENOENT || rc == -ENOTDIR)
-		return checkpoint_manifest_fail(
-			why, why_bytes, -ENOENT,
-			"it has no " CHECKPOINT_MANIFEST);
+		return checkpoint_manifest_fail(why, why_bytes, -ENOENT,
+						"it has no " CHECKPOINT_MANIFEST);
 	if (rc < 0) {
-		snprintf(why, why_bytes, "%s%s%s", CHECKPOINT_MANIFEST,
-			 wrong ? " " : ": ", wrong ? wrong : strerror(-rc));
+		snprintf(why, why_bytes, "%s%s%s", CHECKPOINT_MANIFEST, wrong ? " " : ": ",
+			 wrong ? wrong : strerror(-rc));
 		return rc;
 	}
 	rc = checkpoint_manifest_parse(f, out, why, why_bytes);
@@ -292,14 +277,12 @@ static int checkpoint_manifest_load(int folder_fd, int flags, json_t **out,
 }
 
 /* A value for a message. */
-static void checkpoint_manifest_put_text(char *out, size_t bytes,
-					 const json_t *v)
+static void checkpoint_manifest_put_text(char *out, size_t bytes, const json_t *v)
 {
 	if (json_is_string(v))
 		snprintf(out, bytes, "%s", json_string_value(v));
 	else if (json_is_integer(v))
-		snprintf(out, bytes, "%" JSON_INTEGER_FORMAT,
-			 json_integer_value(v));
+		snprintf(out, bytes, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
 	else if (json_is_real(v))
 		snprintf(out, bytes, "%g", json_real_value(v));
 	else
@@ -307,8 +290,8 @@ static void checkpoint_manifest_put_text(char *out, size_t bytes,
 }
 
 /* One that is missing in either is "none". */
-static bool is_equal_at(const char *key, const json_t *ours,
-			const json_t *theirs, char *how, size_t how_bytes)
+static bool is_equal_at(const char *key, const json_t *ours, const json_t *theirs, char *how,
+			size_t how_bytes)
 {
 	json_t *mine = json_object_get(ours, key);
 	json_t *other = json_object_get(theirs, key);
@@ -318,38 +301,32 @@ static bool is_equal_at(const char *key, const json_t *ours,
 		return true;
 	checkpoint_manifest_put_text(here, sizeof(here), mine);
 	checkpoint_manifest_put_text(there, sizeof(there), other);
-	snprintf(how, how_bytes, "%s: %s there, %s in the job", key, there,
-		 here);
+	snprintf(how, how_bytes, "%s: %s there, %s in the job", key, there, here);
 	return false;
 }
 
-static bool checkpoint_manifest_is_equal(json_t *ours, json_t *theirs,
-					 char *how, size_t how_bytes)
+static bool checkpoint_manifest_is_equal(json_t *ours, json_t *theirs, char *how, size_t how_bytes)
 {
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(ours, key,
-			    value) if (!is_equal_at(key, ours, theirs, how,
-						    how_bytes)) return false;
-	json_object_foreach(theirs, key,
-			    value) if (!is_equal_at(key, ours, theirs, how,
-						    how_bytes)) return false;
+	json_object_foreach(
+		ours, key, value) if (!is_equal_at(key, ours, theirs, how, how_bytes)) return false;
+	json_object_foreach(theirs, key, value) if (!is_equal_at(key, ours, theirs, how,
+								 how_bytes)) return false;
 	return true;
 }
 
 /* Takes `ours` over. */
 static bool is_same(json_t *ours, json_t *theirs, char *how, size_t how_bytes)
 {
-	bool same = ours &&
-		    checkpoint_manifest_is_equal(ours, theirs, how, how_bytes);
+	bool same = ours && checkpoint_manifest_is_equal(ours, theirs, how, how_bytes);
 
 	json_decref(ours);
 	return same;
 }
 
-static bool has_ranks(const char *list, const struct state *s, char *how,
-		      size_t how_bytes)
+static bool has_ranks(const char *list, const struct state *s, char *how, size_t how_bytes)
 {
 	struct ranges saved = { 0 };
 	bool has = ranges_parse(&saved, list, s->ranks, "ranks", NULL) == 0;
@@ -357,8 +334,7 @@ static bool has_ranks(const char *list, const struct state *s, char *how,
 	for (uint64_t i = 0; has && i < state_locals(s); i++)
 		has = ranges_has(&saved, state_local(s, i));
 	if (!has)
-		snprintf(how, how_bytes,
-			 "checkpoint_ranks: %s there, others in the job", list);
+		snprintf(how, how_bytes, "checkpoint_ranks: %s there, others in the job", list);
 	ranges_fini(&saved);
 	return has;
 }
@@ -372,8 +348,7 @@ static bool is_of_others(const json_t *root, const struct shard_set *set)
 	char how[256];
 	bool is_one;
 
-	if (!is_same(structure_of(set), json_object_get(root, "made_from"), how,
-		     sizeof(how)) ||
+	if (!is_same(structure_of(set), json_object_get(root, "made_from"), how, sizeof(how)) ||
 	    ranges_parse(&saved, list, s->ranks, "ranks", NULL) < 0)
 		return false;
 	is_one = true;
@@ -383,8 +358,7 @@ static bool is_of_others(const json_t *root, const struct shard_set *set)
 	return is_one;
 }
 
-static void checkpoint_manifest_decode(const json_t *root,
-				       const struct shard_set *set,
+static void checkpoint_manifest_decode(const json_t *root, const struct shard_set *set,
 				       struct checkpoint *k)
 {
 	get_count(root, "number", &k->number);
@@ -394,8 +368,8 @@ static void checkpoint_manifest_decode(const json_t *root,
 	checkpoint_writer_decode(json_object_get(root, "writer"), k);
 }
 
-int checkpoint_manifest_look(int folder_fd, const struct shard_set *set,
-			     struct checkpoint *k, char *why, size_t why_bytes)
+int checkpoint_manifest_look(int folder_fd, const struct shard_set *set, struct checkpoint *k,
+			     char *why, size_t why_bytes)
 {
 	json_t *root;
 	int rc = checkpoint_manifest_load(folder_fd, 0, &root, why, why_bytes);
@@ -407,22 +381,19 @@ int checkpoint_manifest_look(int folder_fd, const struct shard_set *set,
 	return 0;
 }
 
-bool checkpoint_manifest_fits(int folder_fd, const struct shard_set *set,
-			      char *how, size_t how_bytes)
+bool checkpoint_manifest_fits(int folder_fd, const struct shard_set *set, char *how,
+			      size_t how_bytes)
 {
 	json_t *root;
 	bool fits;
 
 	if (checkpoint_manifest_load(folder_fd, 0, &root, how, how_bytes) < 0)
 		return false;
-	fits = is_same(structure_of(set), json_object_get(root, "made_from"),
-		       how, how_bytes) &&
-	       has_ranks(json_string_value(json_object_get(root, "ranks")),
-			 set->state, how, how_bytes);
+	fits = is_same(structure_of(set), json_object_get(root, "made_from"), how, how_bytes) &&
+	       has_ranks(json_string_value(json_object_get(root, "ranks")), set->state, how,
+			 how_bytes);
 	if (fits && set->state->job->verify != VERIFY_NONE)
-		fits = is_same(content_of(set),
-			       json_object_get(root, "content"), how,
-			       how_bytes);
+		fits = is_same(content_of(set), json_object_get(root, "content"), how, how_bytes);
 	json_decref(root);
 	return fits;
 }
@@ -432,22 +403,19 @@ int checkpoint_manifest_mark(int folder_fd, const struct process *by)
 	struct checkpoint k = { 0 };
 	char why[128];
 	json_t *root;
-	int rc = checkpoint_manifest_load(folder_fd, O_NOFOLLOW, &root, why,
-					  sizeof(why));
+	int rc = checkpoint_manifest_load(folder_fd, O_NOFOLLOW, &root, why, sizeof(why));
 
 	if (rc < 0)
 		return rc;
 	checkpoint_sign(&k, by);
 	rc = json_object_set_new(root, "complete", json_false()) |
 	     json_object_set_new(root, "writer", checkpoint_writer_encode(&k));
-	rc = rc ? -ENOMEM
-		: jsonfile_replace(folder_fd, CHECKPOINT_MANIFEST, root, false);
+	rc = rc ? -ENOMEM : jsonfile_replace(folder_fd, CHECKPOINT_MANIFEST, root, false);
 	json_decref(root);
 	return rc;
 }
 
-static int take_names(struct checkpoint_removal *r, const json_t *list,
-		      char *why, size_t why_bytes)
+static int take_names(struct checkpoint_removal *r, const json_t *list, char *why, size_t why_bytes)
 {
 	r->names = mem_array(json_array_size(list), sizeof(char *));
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -455,8 +423,7 @@ static int take_names(struct checkpoint_removal *r, const json_t *list,
 
 		if (!s || !shard_is_name(s)) {
 			snprintf(why, why_bytes,
-				 "%s names '%.60s', which is no file of a "
-				 "checkpoint",
+				 "%s names '%.60s', which is no file of a checkpoint",
 				 CHECKPOINT_MANIFEST, s ? s : "");
 			return -EPERM;
 		}
@@ -466,12 +433,10 @@ static int take_names(struct checkpoint_removal *r, const json_t *list,
 }
 
 int checkpoint_manifest_files(int folder_fd, const struct shard_set *set,
-			      struct checkpoint_removal *r, char *why,
-			      size_t why_bytes)
+			      struct checkpoint_removal *r, char *why, size_t why_bytes)
 {
 	json_t *root;
-	int rc = checkpoint_manifest_load(folder_fd, O_NOFOLLOW, &root, why,
-					  why_bytes);
+	int rc = checkpoint_manifest_load(folder_fd, O_NOFOLLOW, &root, why, why_bytes);
 
 	if (rc < 0)
 		return rc == -ENOENT ? rc : -EPERM;

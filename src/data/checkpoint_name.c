@@ -20,11 +20,10 @@ static const struct {
 
 #define PLACES ARRAY_LEN(places)
 
-void checkpoint_put_name(char to[CHECKPOINT_NAME_BYTES], uint64_t epoch,
-			 uint64_t step, enum checkpoint_place place)
+void checkpoint_put_name(char to[CHECKPOINT_NAME_BYTES], uint64_t epoch, uint64_t step,
+			 enum checkpoint_place place)
 {
-	snprintf(to, CHECKPOINT_NAME_BYTES,
-		 "%sglobal_epoch%" PRIu64 "_step%" PRIu64 "%s",
+	snprintf(to, CHECKPOINT_NAME_BYTES, "%sglobal_epoch%" PRIu64 "_step%" PRIu64 "%s",
 		 places[place].before, epoch, step, places[place].after);
 }
 
@@ -61,8 +60,7 @@ void checkpoint_move(struct checkpoint *c, enum checkpoint_place place)
 	checkpoint_put_name(c->name, c->epoch, c->step, place);
 }
 
-void checkpoint_final_name(const struct checkpoint *c,
-			   char to[CHECKPOINT_NAME_BYTES])
+void checkpoint_final_name(const struct checkpoint *c, char to[CHECKPOINT_NAME_BYTES])
 {
 	checkpoint_put_name(to, c->epoch, c->step, CHECKPOINT_FINAL);
 }

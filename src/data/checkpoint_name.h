@@ -8,8 +8,8 @@
 #include "data/checkpoints.h"
 
 /* That of an epoch (they count from 1), a step and a place. */
-void checkpoint_put_name(char to[CHECKPOINT_NAME_BYTES], uint64_t epoch,
-			 uint64_t step, enum checkpoint_place place);
+void checkpoint_put_name(char to[CHECKPOINT_NAME_BYTES], uint64_t epoch, uint64_t step,
+			 enum checkpoint_place place);
 
 /* Is it a name as we give them? Then name, epoch, step and place of `k`. */
 bool checkpoint_read_name(const char *name, struct checkpoint *k);

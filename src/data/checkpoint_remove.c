@@ -39,15 +39,13 @@ static bool holds_others(int folder_fd, bool (*is_one)(const char *name))
 		return true; /* nobody can tell */
 	}
 	while (!holds && (entry = readdir(dir)))
-		holds = strcmp(entry->d_name, ".") != 0 &&
-			strcmp(entry->d_name, "..") != 0 &&
+		holds = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
 			!is_one(entry->d_name);
 	closedir(dir);
 	return holds;
 }
 
-bool checkpoint_drop_bare(const struct checkpoints *c,
-			  const struct checkpoint *k)
+bool checkpoint_drop_bare(const struct checkpoints *c, const struct checkpoint *k)
 {
 	int fd = below_folder(c->dir_fd, k->name);
 	struct stat st;
@@ -55,23 +53,19 @@ bool checkpoint_drop_bare(const struct checkpoints *c,
 
 	if (fd < 0)
 		return fd == -ENOENT;
-	is_bare = below_is_trusted(fd, c->maker) &&
-		  !holds_others(fd, is_of_manifest) &&
-		  fstatat(fd, CHECKPOINT_MANIFEST, &st, AT_SYMLINK_NOFOLLOW) !=
-			  0 &&
+	is_bare = below_is_trusted(fd, c->maker) && !holds_others(fd, is_of_manifest) &&
+		  fstatat(fd, CHECKPOINT_MANIFEST, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
 		  errno == ENOENT;
 	if (is_bare)
 		unlinkat(fd, JSONFILE_PART(CHECKPOINT_MANIFEST), 0);
 	close(fd);
-	return is_bare && (unlinkat(c->dir_fd, k->name, AT_REMOVEDIR) == 0 ||
-			   errno == ENOENT);
+	return is_bare && (unlinkat(c->dir_fd, k->name, AT_REMOVEDIR) == 0 || errno == ENOENT);
 }
 
-static int stays(const struct checkpoints *c, const struct checkpoint *k,
-		 const char *why, struct mlgen_err *err)
+static int stays(const struct checkpoints *c, const struct checkpoint *k, const char *why,
+		 struct mlgen_err *err)
 {
-	return mlgen_fail(err, -EPERM, "%s/%s: stays: %s", c->directory,
-			  k->name, why);
+	return mlgen_fail(err, -EPERM, "%s/%s: stays: %s", c->directory, k->name, why);
 }
 
 static int hold(struct checkpoint_removal *r, const struct checkpoints *c,
@@ -82,41 +76,34 @@ static int hold(struct checkpoint_removal *r, const struct checkpoints *c,
 	if (r->folder_fd == -ELOOP)
 		return stays(c, k, "it is a symbolic link", err);
 	if (!r->is_held)
-		return checkpoint_fail(
-			c, k, "",
-			r->folder_fd == -ESTALE ? -ENOENT : r->folder_fd, err);
+		return checkpoint_fail(c, k, "", r->folder_fd == -ESTALE ? -ENOENT : r->folder_fd,
+				       err);
 	if (!below_is_trusted(r->folder_fd, c->maker))
 		return stays(c, k,
-			     "it is another user's, who may have put files "
-			     "there that mlgen did not write",
+			     "it is another user's, who may have put files there that mlgen did "
+			     "not write",
 			     err);
 	return 0;
 }
 
 /* What was listed may be something else by now, or somebody's. */
-static int checkpoint_remove_judge(const struct checkpoint_removal *r,
-				   const struct checkpoints *c,
-				   const struct checkpoint *listed,
-				   struct mlgen_err *err)
+static int checkpoint_remove_judge(const struct checkpoint_removal *r, const struct checkpoints *c,
+				   const struct checkpoint *listed, struct mlgen_err *err)
 {
 	char who[256];
 
-	if (r->now.is_complete && (r->now.number != listed->number ||
-				   r->now.begun_s != listed->begun_s))
-		return mlgen_fail(err, -ENOENT,
-				  "%s/%s: is another checkpoint by now",
-				  c->directory, listed->name);
+	if (r->now.is_complete &&
+	    (r->now.number != listed->number || r->now.begun_s != listed->begun_s))
+		return mlgen_fail(err, -ENOENT, "%s/%s: is another checkpoint by now", c->directory,
+				  listed->name);
 	if (!checkpoint_is_left(c, &r->now))
 		return 0;
-	return mlgen_fail(err, -EBUSY,
-			  "%s/%s: %s; another checkpoint_directory=, or "
-			  "--replace removes it",
-			  c->directory, listed->name,
-			  checkpoint_word_writer(c, &r->now, who, sizeof(who)));
+	return mlgen_fail(
+		err, -EBUSY, "%s/%s: %s; another checkpoint_directory=, or --replace removes it",
+		c->directory, listed->name, checkpoint_word_writer(c, &r->now, who, sizeof(who)));
 }
 
-int checkpoint_removal_begin(struct checkpoint_removal *r,
-			     const struct checkpoints *c,
+int checkpoint_removal_begin(struct checkpoint_removal *r, const struct checkpoints *c,
 			     const struct checkpoint *k, struct mlgen_err *err)
 {
 	char why[160] = "";
@@ -128,8 +115,7 @@ int checkpoint_removal_begin(struct checkpoint_removal *r,
 	rc = hold(r, c, k, err);
 	if (rc < 0)
 		return rc;
-	rc = checkpoint_manifest_files(r->folder_fd, c->set, r, why,
-				       sizeof(why));
+	rc = checkpoint_manifest_files(r->folder_fd, c->set, r, why, sizeof(why));
 	if (rc == -EPERM)
 		return stays(c, k, why, err);
 	if (rc < 0)
@@ -153,11 +139,11 @@ void checkpoint_removal_fini(struct checkpoint_removal *r)
 }
 
 /*
- * Killed in the middle, it is not taken for a whole one: a manifest that says
- * so, or on a full filesystem none at all.
+ * Killed in the middle, it is not taken for a whole one: a manifest that says so, or on a full
+ * filesystem none at all.
  */
-int checkpoint_removal_mark(const struct checkpoint_removal *r,
-			    const struct checkpoints *c, struct mlgen_err *err)
+int checkpoint_removal_mark(const struct checkpoint_removal *r, const struct checkpoints *c,
+			    struct mlgen_err *err)
 {
 	int rc;
 
@@ -165,22 +151,18 @@ int checkpoint_removal_mark(const struct checkpoint_removal *r,
 		return 0;
 	rc = checkpoint_manifest_mark(r->folder_fd, &c->self);
 	if (rc == -ENOSPC || rc == -EDQUOT)
-		rc = unlinkat(r->folder_fd, CHECKPOINT_MANIFEST, 0) == 0
-			     ? 0
-			     : -errno;
+		rc = unlinkat(r->folder_fd, CHECKPOINT_MANIFEST, 0) == 0 ? 0 : -errno;
 	return rc < 0 ? checkpoint_fail_manifest(c, &r->now, rc, err) : 0;
 }
 
 /* Another run may have put its own there meanwhile. */
-static bool is_by_name(const struct checkpoints *c,
-		       const struct checkpoint_removal *r)
+static bool is_by_name(const struct checkpoints *c, const struct checkpoint_removal *r)
 {
 	struct stat by_name, held;
 
-	return fstatat(c->dir_fd, r->now.name, &by_name, AT_SYMLINK_NOFOLLOW) ==
-		       0 &&
-	       fstat(r->folder_fd, &held) == 0 &&
-	       by_name.st_dev == held.st_dev && by_name.st_ino == held.st_ino;
+	return fstatat(c->dir_fd, r->now.name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstat(r->folder_fd, &held) == 0 && by_name.st_dev == held.st_dev &&
+	       by_name.st_ino == held.st_ino;
 }
 
 /* Killed before its folder has gone, that has a name by which it is known. */
@@ -189,14 +171,13 @@ static void put_aside(const struct checkpoints *c, struct checkpoint *k)
 	struct checkpoint old = *k;
 
 	checkpoint_move(&old, CHECKPOINT_OLD);
-	if (k->place == CHECKPOINT_FINAL &&
-	    renameat(c->dir_fd, k->name, c->dir_fd, old.name) == 0)
+	if (k->place == CHECKPOINT_FINAL && renameat(c->dir_fd, k->name, c->dir_fd, old.name) == 0)
 		*k = old;
 }
 
 /* The manifest of a directory that has to stay stays, too: it says whose it is. */
-int checkpoint_removal_end(const struct checkpoint_removal *r,
-			   const struct checkpoints *c, struct mlgen_err *err)
+int checkpoint_removal_end(const struct checkpoint_removal *r, const struct checkpoints *c,
+			   struct mlgen_err *err)
 {
 	static const char *const names[] = { JSONFILE_PART(CHECKPOINT_MANIFEST),
 					     CHECKPOINT_MANIFEST };
@@ -207,17 +188,15 @@ int checkpoint_removal_end(const struct checkpoint_removal *r,
 		return 0;
 	if (holds_others(r->folder_fd, is_of_manifest))
 		return mlgen_fail(err, -ENOTEMPTY,
-				  "%s/%s: stays, with files that mlgen did not "
-				  "write",
-				  c->directory, k.name);
+				  "%s/%s: stays, with files that mlgen did not write", c->directory,
+				  k.name);
 	is_there = is_by_name(c, r);
 	if (is_there)
 		put_aside(c, &k);
 	for (unsigned i = 0; i < 2; i++)
 		if (unlinkat(r->folder_fd, names[i], 0) != 0 && errno != ENOENT)
 			return checkpoint_fail(c, &k, "unlink: ", -errno, err);
-	if (is_there && unlinkat(c->dir_fd, k.name, AT_REMOVEDIR) != 0 &&
-	    errno != ENOENT)
+	if (is_there && unlinkat(c->dir_fd, k.name, AT_REMOVEDIR) != 0 && errno != ENOENT)
 		return checkpoint_fail(c, &k, "rmdir: ", -errno, err);
 	return 0;
 }

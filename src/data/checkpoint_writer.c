@@ -31,8 +31,7 @@ json_t *checkpoint_writer_encode(const struct checkpoint *k)
 	/* clang-format on */
 }
 
-static void get_text(const json_t *from, const char *key, char *to,
-		     size_t bytes)
+static void get_text(const json_t *from, const char *key, char *to, size_t bytes)
 {
 	const char *s = json_string_value(json_object_get(from, key));
 
@@ -83,9 +82,8 @@ static void word_age(const struct checkpoint *k, char *to, size_t bytes)
 	snprintf(to, bytes, "began it %s ago", text);
 }
 
-const char *checkpoint_word_writer(const struct checkpoints *c,
-				   const struct checkpoint *k, char *to,
-				   size_t bytes)
+const char *checkpoint_word_writer(const struct checkpoints *c, const struct checkpoint *k,
+				   char *to, size_t bytes)
 {
 	const struct process *w = &k->writer;
 	char age[64];
@@ -99,11 +97,9 @@ const char *checkpoint_word_writer(const struct checkpoints *c,
 		return to;
 	}
 	word_age(k, age, sizeof(age));
-	snprintf(to, bytes,
-		 "is that of pid %" PRIu64 " on host %.64s, which %s%s", w->pid,
-		 w->host, age,
-		 process_look(w, &c->self) == PROCESS_RUNS
-			 ? " and still runs"
-			 : " and may still run");
+	snprintf(to, bytes, "is that of pid %" PRIu64 " on host %.64s, which %s%s", w->pid, w->host,
+		 age,
+		 process_look(w, &c->self) == PROCESS_RUNS ? " and still runs"
+							   : " and may still run");
 	return to;
 }

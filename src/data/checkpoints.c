@@ -26,28 +26,24 @@
 
 /* The list */
 
-static void checkpoints_append(struct checkpoints *c,
-			       const struct checkpoint *k)
+static void checkpoints_append(struct checkpoints *c, const struct checkpoint *k)
 {
 	c->items = mem_realloc(c->items, (c->count + 1) * sizeof(*c->items));
 	c->items[c->count++] = *k;
 }
 
-static void add_foreign(struct checkpoints *c, const struct checkpoint *k,
-			const char *why)
+static void add_foreign(struct checkpoints *c, const struct checkpoint *k, const char *why)
 {
 	struct checkpoint_foreign *f;
 
-	c->foreign = mem_realloc(c->foreign,
-				 (c->foreign_count + 1) * sizeof(*c->foreign));
+	c->foreign = mem_realloc(c->foreign, (c->foreign_count + 1) * sizeof(*c->foreign));
 	f = &c->foreign[c->foreign_count++];
 	memcpy(f->name, k->name, sizeof(f->name));
 	snprintf(f->why, sizeof(f->why), "%s", why);
 }
 
 /* To read what is in it, through links. */
-static int folder_to_read(const struct checkpoints *c,
-			  const struct checkpoint *k)
+static int folder_to_read(const struct checkpoints *c, const struct checkpoint *k)
 {
 	int fd = openat(c->dir_fd, k->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -60,14 +56,12 @@ static void checkpoints_look_at(struct checkpoints *c, const char *name)
 	struct checkpoint k = { 0 };
 	int fd;
 
-	if (!checkpoint_read_name(name, &k) ||
-	    k.epoch == CHECKPOINT_PROBE_EPOCH)
+	if (!checkpoint_read_name(name, &k) || k.epoch == CHECKPOINT_PROBE_EPOCH)
 		return;
 	fd = folder_to_read(c, &k);
 	if (fd < 0)
 		snprintf(why, sizeof(why), "%s", strerror(-fd));
-	else if (checkpoint_manifest_look(fd, c->set, &k, why, sizeof(why)) ==
-		 0)
+	else if (checkpoint_manifest_look(fd, c->set, &k, why, sizeof(why)) == 0)
 		why[0] = '\0';
 	if (fd >= 0)
 		close(fd);
@@ -96,8 +90,7 @@ static int checkpoints_by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-const struct checkpoint *checkpoints_at(const struct checkpoints *c,
-					uint64_t epoch, uint64_t step,
+const struct checkpoint *checkpoints_at(const struct checkpoints *c, uint64_t epoch, uint64_t step,
 					enum checkpoint_place place)
 {
 	for (size_t i = 0; i < c->count; i++)
@@ -107,11 +100,10 @@ const struct checkpoint *checkpoints_at(const struct checkpoints *c,
 	return NULL;
 }
 
-const struct checkpoint *checkpoints_replaced(const struct checkpoints *c,
-					      uint64_t epoch, uint64_t step)
+const struct checkpoint *checkpoints_replaced(const struct checkpoints *c, uint64_t epoch,
+					      uint64_t step)
 {
-	const struct checkpoint *k =
-		checkpoints_at(c, epoch, step, CHECKPOINT_FINAL);
+	const struct checkpoint *k = checkpoints_at(c, epoch, step, CHECKPOINT_FINAL);
 
 	return k && k->is_complete ? k : NULL;
 }
@@ -119,8 +111,7 @@ const struct checkpoint *checkpoints_replaced(const struct checkpoints *c,
 /* It was put aside, and what replaced it is there: whoever did that deletes it. */
 static void supersede(const struct checkpoints *c, struct checkpoint *k)
 {
-	const struct checkpoint *by =
-		checkpoints_at(c, k->epoch, k->step, CHECKPOINT_FINAL);
+	const struct checkpoint *by = checkpoints_at(c, k->epoch, k->step, CHECKPOINT_FINAL);
 
 	if (k->place != CHECKPOINT_OLD || !by || !by->is_complete)
 		return;
@@ -165,8 +156,7 @@ static int checkpoints_look(struct checkpoints *c, struct mlgen_err *err)
 	if (c->count)
 		qsort(c->items, c->count, sizeof(*c->items), by_age);
 	if (c->foreign_count)
-		qsort(c->foreign, c->foreign_count, sizeof(*c->foreign),
-		      checkpoints_by_name);
+		qsort(c->foreign, c->foreign_count, sizeof(*c->foreign), checkpoints_by_name);
 	return rc;
 }
 
@@ -187,8 +177,8 @@ static uint64_t local_bytes(const struct shard_set *set)
 	return bytes;
 }
 
-int checkpoints_open(struct checkpoints *c, const char *directory,
-		     const struct shard_set *set, struct mlgen_err *err)
+int checkpoints_open(struct checkpoints *c, const char *directory, const struct shard_set *set,
+		     struct mlgen_err *err)
 {
 	const struct mlgen_engine *e = set->state->job->engine;
 
@@ -231,8 +221,7 @@ static uint64_t newest_step(const struct checkpoints *c, const char **name)
 	for (size_t i = 0; i < c->foreign_count; i++) {
 		struct checkpoint k;
 
-		if (checkpoint_read_name(c->foreign[i].name, &k) &&
-		    k.step > step) {
+		if (checkpoint_read_name(c->foreign[i].name, &k) && k.step > step) {
 			step = k.step;
 			*name = c->foreign[i].name;
 		}
@@ -240,56 +229,51 @@ static uint64_t newest_step(const struct checkpoints *c, const char **name)
 	return step;
 }
 
-int checkpoints_check_next(const struct checkpoints *c, uint64_t step,
-			   struct mlgen_err *err)
+int checkpoints_check_next(const struct checkpoints *c, uint64_t step, struct mlgen_err *err)
 {
 	const char *name = "";
 
 	for (size_t i = 0; i < c->count; i++)
 		if (c->items[i].number >= NUMBER_MAX)
-			return mlgen_fail(
-				err, -ERANGE,
-				"%s/%s: is checkpoint number %" PRIu64
-				", and a manifest has no larger one; move it "
-				"away, or use another checkpoint_directory",
-				c->directory, c->items[i].name,
-				c->items[i].number);
+			return mlgen_fail(err, -ERANGE,
+					  "%s/%s: is checkpoint number %" PRIu64
+					  ", and a manifest has no larger one; move it away, or "
+					  "use another checkpoint_directory",
+					  c->directory, c->items[i].name, c->items[i].number);
 	if (step == UINT64_MAX && newest_step(c, &name) >= NUMBER_MAX)
 		return mlgen_fail(err, -ERANGE,
-				  "%s/%s: there is no step behind this one; "
-				  "move it away, or use another "
-				  "checkpoint_directory",
+				  "%s/%s: there is no step behind this one; move it away, or use "
+				  "another checkpoint_directory",
 				  c->directory, name);
 	return 0;
 }
 
-void checkpoints_next(const struct checkpoints *c, uint64_t epoch,
-		      uint64_t step, struct checkpoint *next)
+void checkpoints_next(const struct checkpoints *c, uint64_t epoch, uint64_t step,
+		      struct checkpoint *next)
 {
 	const char *name = "";
 
-	*next = (struct checkpoint){ .number = 1,
-				     .epoch = epoch,
-				     .step = step,
-				     .bytes = c->local_bytes };
+	*next = (struct checkpoint){
+		.number = 1, .epoch = epoch, .step = step, .bytes = c->local_bytes
+	};
 	for (size_t i = 0; i < c->count; i++)
 		if (c->items[i].number >= next->number)
 			next->number = c->items[i].number + 1;
 	checkpoint_sign(next, &c->self);
 	if (step == UINT64_MAX)
 		next->step = newest_step(c, &name) + 1;
-	next->place = c->set->state->job->rename_commit ||
-				      checkpoints_replaced(c, epoch, next->step)
-			      ? CHECKPOINT_PART
-			      : CHECKPOINT_FINAL;
+	next->place =
+		c->set->state->job->rename_commit || checkpoints_replaced(c, epoch, next->step)
+			? CHECKPOINT_PART
+			: CHECKPOINT_FINAL;
 	checkpoint_put_name(next->name, epoch, next->step, next->place);
 }
 
-int checkpoint_path(const struct checkpoints *c, const struct checkpoint *k,
-		    const char *file, char path[PATH_MAX])
+int checkpoint_path(const struct checkpoints *c, const struct checkpoint *k, const char *file,
+		    char path[PATH_MAX])
 {
-	int n = snprintf(path, PATH_MAX, "%s/%s%s%s", c->directory, k->name,
-			 file ? "/" : "", file ? file : "");
+	int n = snprintf(path, PATH_MAX, "%s/%s%s%s", c->directory, k->name, file ? "/" : "",
+			 file ? file : "");
 
 	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
@@ -331,8 +315,8 @@ static void end_excuses(struct excuses *x)
 		buf_addf(&x->text, "; %u more", x->count - EXCUSES_SHOWN);
 }
 
-static bool is_restorable(const struct checkpoints *c,
-			  const struct checkpoint *k, struct excuses *x)
+static bool is_restorable(const struct checkpoints *c, const struct checkpoint *k,
+			  struct excuses *x)
 {
 	char how[256];
 	bool fits;
@@ -354,25 +338,23 @@ static bool is_restorable(const struct checkpoints *c,
 	return fits;
 }
 
-static int too_few(const struct checkpoints *c, size_t count, size_t found,
-		   const struct excuses *x, struct mlgen_err *err)
+static int too_few(const struct checkpoints *c, size_t count, size_t found, const struct excuses *x,
+		   struct mlgen_err *err)
 {
 	const char *more = buf_str(&x->text);
 
 	if (found == 0 && x->count == 0)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: holds no checkpoint; save one with "
-				  "phase=checkpoint, or another "
-				  "checkpoint_directory=",
+				  "%s: holds no checkpoint; save one with phase=checkpoint, or "
+				  "another checkpoint_directory=",
 				  c->directory);
 	if (found == 0)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: none of its checkpoints can be restored "
-				  "by this job%s",
+				  "%s: none of its checkpoints can be restored by this job%s",
 				  c->directory, more);
 	return mlgen_fail(err, -EINVAL,
-			  "%s: %zu of %zu checkpoints can be restored; "
-			  "checkpoints=%zu takes these, or save more%s",
+			  "%s: %zu of %zu checkpoints can be restored; checkpoints=%zu takes "
+			  "these, or save more%s",
 			  c->directory, found, count, found, more);
 }
 
@@ -380,16 +362,15 @@ static int too_few(const struct checkpoints *c, size_t count, size_t found,
 static void imagine(size_t count, struct checkpoint *to)
 {
 	for (size_t i = 0; i < count; i++) {
-		to[i] = (struct checkpoint){ .number = i + 1,
-					     .epoch = 1,
-					     .step = i + 1,
-					     .is_complete = true };
+		to[i] = (struct checkpoint){
+			.number = i + 1, .epoch = 1, .step = i + 1, .is_complete = true
+		};
 		checkpoint_put_name(to[i].name, 1, i + 1, CHECKPOINT_FINAL);
 	}
 }
 
-int checkpoints_to_restore(const struct checkpoints *c, size_t count,
-			   struct checkpoint *to, struct mlgen_err *err)
+int checkpoints_to_restore(const struct checkpoints *c, size_t count, struct checkpoint *to,
+			   struct mlgen_err *err)
 {
 	struct excuses x = { 0 };
 	size_t found = 0;
@@ -414,10 +395,9 @@ int checkpoints_to_restore(const struct checkpoints *c, size_t count,
 
 /* Room */
 
-/* The most bytes that they take at any time beyond what is there now: each is
- * whole before an old one goes. */
-static double most_bytes(const struct checkpoints *c, uint64_t count,
-			 uint64_t keep)
+/* The most bytes that they take at any time beyond what is there now: each is whole before an old
+ * one goes. */
+static double most_bytes(const struct checkpoints *c, uint64_t count, uint64_t keep)
 {
 	double now = 0, most = 0;
 	uint64_t there = 0;
@@ -438,11 +418,10 @@ static double most_bytes(const struct checkpoints *c, uint64_t count,
 	return most;
 }
 
-int checkpoints_check_room(const struct checkpoints *c, uint64_t count,
-			   uint64_t keep, struct mlgen_err *err)
+int checkpoints_check_room(const struct checkpoints *c, uint64_t count, uint64_t keep,
+			   struct mlgen_err *err)
 {
-	char need[UNITS_TEXT_BYTES], room[UNITS_TEXT_BYTES],
-		lack[UNITS_TEXT_BYTES];
+	char need[UNITS_TEXT_BYTES], room[UNITS_TEXT_BYTES], lack[UNITS_TEXT_BYTES];
 	double most = most_bytes(c, count, keep);
 	struct mount m;
 	int rc;
@@ -453,13 +432,12 @@ int checkpoints_check_room(const struct checkpoints *c, uint64_t count,
 	/* A filesystem that cannot tell says that it has none at all. */
 	if (rc < 0 || m.total_bytes == 0 || most <= (double)m.free_bytes)
 		return rc;
-	return mlgen_fail(
-		err, -ENOSPC,
-		"%s: %" PRIu64 " checkpoint%s up to %s, and %s are free: "
-		"%s too few; fewer checkpoints, checkpoint_keep=1, --scale=, "
-		"or another checkpoint_directory=",
-		c->directory, count, count == 1 ? " takes" : "s take",
-		units_human_bytes(need, most),
-		units_human_bytes(room, (double)m.free_bytes),
-		units_human_bytes(lack, most - (double)m.free_bytes));
+	return mlgen_fail(err, -ENOSPC,
+			  "%s: %" PRIu64
+			  " checkpoint%s up to %s, and %s are free: %s too few; fewer checkpoints, "
+			  "checkpoint_keep=1, --scale=, or another checkpoint_directory=",
+			  c->directory, count, count == 1 ? " takes" : "s take",
+			  units_human_bytes(need, most),
+			  units_human_bytes(room, (double)m.free_bytes),
+			  units_human_bytes(lack, most - (double)m.free_bytes));
 }

@@ -36,8 +36,8 @@ struct names {
 	unsigned long first, last;
 };
 
-/* The next entry without blanks around it, the caller's; *rest is NULL behind
- * the last one, and then so is the entry. */
+/* The next entry without blanks around it, the caller's; *rest is NULL behind the last one, and
+ * then so is the entry. */
 static char *next_entry(const char **rest)
 {
 	const char *from = *rest;
@@ -56,30 +56,22 @@ static char *next_entry(const char **rest)
 	return mem_strndup(from, n);
 }
 
-static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-			      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			      "0123456789_-";
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
-static int columns_check_name(const char *option, const char *name,
-			      struct mlgen_err *err)
+static int columns_check_name(const char *option, const char *name, struct mlgen_err *err)
 {
 	size_t n = strlen(name);
 
 	if (n == 0)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: a name is missing; names and commas "
-				  "take turns",
-				  option);
+				  "%s: a name is missing; names and commas take turns", option);
 	if (n > COLUMN_NAME_MAX)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: '%.30s...': a name has at most %d "
-				  "letters",
+		return mlgen_fail(err, -EINVAL, "%s: '%.30s...': a name has at most %d letters",
 				  option, name, COLUMN_NAME_MAX);
 	if (strspn(name, letters) != n)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: '%.255s': a name has letters, digits, "
-				  "'_' and '-'; a range of them is written "
-				  "feature_000..026",
+				  "%s: '%.255s': a name has letters, digits, '_' and '-'; a range "
+				  "of them is written feature_000..026",
 				  option, name);
 	return 0;
 }
@@ -88,8 +80,7 @@ static size_t digits_at_end(const char *text)
 {
 	size_t n = strlen(text), digits = 0;
 
-	while (digits < n && text[n - digits - 1] >= '0' &&
-	       text[n - digits - 1] <= '9')
+	while (digits < n && text[n - digits - 1] >= '0' && text[n - digits - 1] <= '9')
 		digits++;
 	return digits;
 }
@@ -97,16 +88,14 @@ static size_t digits_at_end(const char *text)
 /* 8..12 needs no zeros in front; of 08..112 nobody knows what 8 is called. */
 static bool are_alike(const char *first, size_t digits, size_t last_digits)
 {
-	return digits == last_digits ||
-	       (digits < last_digits && (digits == 1 || *first != '0'));
+	return digits == last_digits || (digits < last_digits && (digits == 1 || *first != '0'));
 }
 
-static int wrong_range(const struct names *n, const char *last,
-		       struct mlgen_err *err)
+static int wrong_range(const struct names *n, const char *last, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
-			  "%s: '%s..%.255s' is no range; write two numbers of "
-			  "as many digits, at most %d: feature_000..026",
+			  "%s: '%s..%.255s' is no range; write two numbers of as many digits, at "
+			  "most %d: feature_000..026",
 			  n->option, n->prefix, last, DIGITS_MAX);
 }
 
@@ -117,33 +106,29 @@ static int range_parse(struct names *n, const char *last, struct mlgen_err *err)
 	size_t last_digits = digits_at_end(last);
 	char *first = n->prefix + strlen(n->prefix) - digits;
 
-	if (digits == 0 || digits > DIGITS_MAX || last_digits == 0 ||
-	    last_digits > DIGITS_MAX || last_digits != strlen(last))
+	if (digits == 0 || digits > DIGITS_MAX || last_digits == 0 || last_digits > DIGITS_MAX ||
+	    last_digits != strlen(last))
 		return wrong_range(n, last, err);
 	n->first = strtoul(first, NULL, 10);
 	n->last = strtoul(last, NULL, 10);
 	if (n->last < n->first)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: '%s..%s' runs backwards; write the "
-				  "smaller number first",
+				  "%s: '%s..%s' runs backwards; write the smaller number first",
 				  n->option, n->prefix, last);
 	if (!are_alike(first, digits, last_digits))
 		return wrong_range(n, last, err);
 	if (n->last - n->first >= COLUMNS_MAX)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: '%s..%s' is more than %d columns",
-				  n->option, n->prefix, last, COLUMNS_MAX);
+		return mlgen_fail(err, -EINVAL, "%s: '%s..%s' is more than %d columns", n->option,
+				  n->prefix, last, COLUMNS_MAX);
 	n->digits = (unsigned)digits;
 	*first = '\0';
 	return 0;
 }
 
-static int names_parse(struct names *n, const char *option, const char *text,
-		       struct mlgen_err *err)
+static int names_parse(struct names *n, const char *option, const char *text, struct mlgen_err *err)
 {
 	const char *dots = strstr(text, "..");
-	char *name = dots ? mem_strndup(text, (size_t)(dots - text))
-			  : mem_strdup(text);
+	char *name = dots ? mem_strndup(text, (size_t)(dots - text)) : mem_strdup(text);
 	int r;
 
 	*n = (struct names){ .option = option };
@@ -154,16 +139,14 @@ static int names_parse(struct names *n, const char *option, const char *text,
 	return r == 0 && dots ? range_parse(n, dots + 2, err) : r;
 }
 
-/* Room for a range's longest name: the prefix is shorter by a digit or more,
- * but its last number may have DIGITS_MAX. */
+/* Room for a range's longest name: the prefix is shorter by a digit or more, but its last number
+ * may have DIGITS_MAX. */
 #define EXPANDED_BYTES (NAME_BYTES + DIGITS_MAX)
 
-static void columns_name_of(const struct names *n, unsigned long number,
-			    char out[EXPANDED_BYTES])
+static void columns_name_of(const struct names *n, unsigned long number, char out[EXPANDED_BYTES])
 {
 	if (n->digits)
-		snprintf(out, EXPANDED_BYTES, "%s%0*lu", n->prefix,
-			 (int)n->digits, number);
+		snprintf(out, EXPANDED_BYTES, "%s%0*lu", n->prefix, (int)n->digits, number);
 	else
 		snprintf(out, EXPANDED_BYTES, "%s", n->prefix);
 }
@@ -171,13 +154,11 @@ static void columns_name_of(const struct names *n, unsigned long number,
 static int too_wide(const char *name, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
-			  "columns: %s: more than %" PRId32 " bytes in a row; "
-			  "use several columns",
+			  "columns: %s: more than %" PRId32 " bytes in a row; use several columns",
 			  name, INT32_MAX);
 }
 
-static int unknown_type(const char *entry, const char *type,
-			struct mlgen_err *err)
+static int unknown_type(const char *entry, const char *type, struct mlgen_err *err)
 {
 	const char *words[TYPES + 1] = { 0 };
 	const char *nearest;
@@ -186,29 +167,25 @@ static int unknown_type(const char *entry, const char *type,
 		words[i] = types[i].name;
 	nearest = field_nearest_word(words, type);
 	return mlgen_fail(err, -EINVAL,
-			  "columns: '%.255s': '%.255s' is none of int8 int32 "
-			  "int64 float16 float32 float64%s%s%s",
-			  entry, type, nearest ? "; did you mean '" : "",
-			  nearest ? nearest : "", nearest ? "'?" : "");
+			  "columns: '%.255s': '%.255s' is none of int8 int32 int64 float16 float32 "
+			  "float64%s%s%s",
+			  entry, type, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+			  nearest ? "'?" : "");
 }
 
 /* "N]" */
-static int parse_list(struct column *c, const char *entry, char *text,
-		      struct mlgen_err *err)
+static int parse_list(struct column *c, const char *entry, char *text, struct mlgen_err *err)
 {
 	size_t n = strlen(text);
 	uint64_t values;
 
 	if (n < 2 || text[n - 1] != ']')
-		return mlgen_fail(err, -EINVAL,
-				  "columns: '%.255s': a list is written "
-				  "NAME:TYPE[N]",
+		return mlgen_fail(err, -EINVAL, "columns: '%.255s': a list is written NAME:TYPE[N]",
 				  entry);
 	text[n - 1] = '\0';
 	if (units_u64(text, &values, NULL) || values == 0)
 		return mlgen_fail(err, -EINVAL,
-				  "columns: '%.255s': a list has a number of "
-				  "values from 1 on",
+				  "columns: '%.255s': a list has a number of values from 1 on",
 				  entry);
 	if (values > INT32_MAX / c->bytes)
 		return too_wide(entry, err);
@@ -218,8 +195,7 @@ static int parse_list(struct column *c, const char *entry, char *text,
 }
 
 /* "TYPE" or "TYPE[N]"; cuts the text up. */
-static int parse_type(struct column *c, const char *entry, char *text,
-		      struct mlgen_err *err)
+static int parse_type(struct column *c, const char *entry, char *text, struct mlgen_err *err)
 {
 	char *list = strchr(text, '[');
 
@@ -236,14 +212,13 @@ static int parse_type(struct column *c, const char *entry, char *text,
 }
 
 /* A column of the type of `like` for each of the names. */
-static int add_columns(struct columns *c, const struct names *names,
-		       const struct column *like, struct mlgen_err *err)
+static int add_columns(struct columns *c, const struct names *names, const struct column *like,
+		       struct mlgen_err *err)
 {
 	size_t n = names->last - names->first + 1;
 
 	if (n > COLUMNS_MAX - c->count)
-		return mlgen_fail(err, -EINVAL, "columns: more than %d of them",
-				  COLUMNS_MAX);
+		return mlgen_fail(err, -EINVAL, "columns: more than %d of them", COLUMNS_MAX);
 	c->list = mem_realloc(c->list, (c->count + n) * sizeof(*c->list));
 	for (size_t i = 0; i < n; i++) {
 		struct column *one = &c->list[c->count];
@@ -260,8 +235,7 @@ static int add_columns(struct columns *c, const struct names *names,
 	return 0;
 }
 
-static int add_entry(struct columns *c, const char *entry,
-		     struct mlgen_err *err)
+static int add_entry(struct columns *c, const char *entry, struct mlgen_err *err)
 {
 	const char *colon = strchr(entry, ':');
 	struct column like = { 0 };
@@ -270,10 +244,10 @@ static int add_entry(struct columns *c, const char *entry,
 	int r;
 
 	if (!colon)
-		return mlgen_fail(err, -EINVAL,
-				  "columns: '%.255s' has no type; write "
-				  "NAME:TYPE, with commas between",
-				  entry);
+		return mlgen_fail(
+			err, -EINVAL,
+			"columns: '%.255s' has no type; write NAME:TYPE, with commas between",
+			entry);
 	name = mem_strndup(entry, (size_t)(colon - entry));
 	type = mem_strdup(colon + 1);
 	r = names_parse(&names, "columns", name, err);
@@ -301,25 +275,22 @@ static int sort_names(struct columns *c, struct mlgen_err *err)
 	qsort(c->by_name, c->count, sizeof(*c->by_name), columns_compare);
 	for (unsigned i = 1; i < c->count; i++)
 		if (strcmp(c->by_name[i - 1]->name, c->by_name[i]->name) == 0)
-			return mlgen_fail(
-				err, -EINVAL,
-				"columns: %s stands there twice; name "
-				"each column once",
-				c->by_name[i]->name);
+			return mlgen_fail(err, -EINVAL,
+					  "columns: %s stands there twice; name each column once",
+					  c->by_name[i]->name);
 	return 0;
 }
 
 static struct column *columns_find(const struct columns *c, char *name)
 {
 	struct column key = { .name = name }, *key_at = &key;
-	struct column **found = bsearch(&key_at, c->by_name, c->count,
-					sizeof(*c->by_name), columns_compare);
+	struct column **found =
+		bsearch(&key_at, c->by_name, c->count, sizeof(*c->by_name), columns_compare);
 
 	return found ? *found : NULL;
 }
 
-static int no_column(const struct columns *c, const char *name,
-		     struct mlgen_err *err)
+static int no_column(const struct columns *c, const char *name, struct mlgen_err *err)
 {
 	const char **words = mem_array(c->count + 1, sizeof(*words));
 	const char *nearest;
@@ -330,20 +301,18 @@ static int no_column(const struct columns *c, const char *name,
 	nearest = field_nearest_word(words, name);
 	if (nearest)
 		r = mlgen_fail(err, -EINVAL,
-			       "read_columns: there is no column '%s'; did you "
-			       "mean '%s'?",
-			       name, nearest);
+			       "read_columns: there is no column '%s'; did you mean '%s'?", name,
+			       nearest);
 	else
-		r = mlgen_fail(err, -EINVAL,
-			       "read_columns: there is no column '%s'; columns "
-			       "has %u, from '%s' to '%s'",
-			       name, c->count, words[0], words[c->count - 1]);
+		r = mlgen_fail(
+			err, -EINVAL,
+			"read_columns: there is no column '%s'; columns has %u, from '%s' to '%s'",
+			name, c->count, words[0], words[c->count - 1]);
 	mem_free(words);
 	return r;
 }
 
-static int select_entry(struct columns *c, const char *entry,
-			struct mlgen_err *err)
+static int select_entry(struct columns *c, const char *entry, struct mlgen_err *err)
 {
 	struct names names;
 	int r = names_parse(&names, "read_columns", entry, err);
@@ -359,9 +328,7 @@ static int select_entry(struct columns *c, const char *entry,
 		if (one->is_read)
 			return mlgen_fail(
 				err, -EINVAL,
-				"read_columns: %s stands there twice; "
-				"name each column once",
-				name);
+				"read_columns: %s stands there twice; name each column once", name);
 		one->is_read = true;
 	}
 	return r;
@@ -387,10 +354,8 @@ int columns_one(struct columns *c, uint64_t bytes, struct mlgen_err *err)
 
 	if (bytes > INT32_MAX)
 		return mlgen_fail(err, -EINVAL,
-				  "sample_size: %" PRIu64
-				  " bytes are more than "
-				  "the %" PRId32 " that one column holds; use "
-				  "several columns",
+				  "sample_size: %" PRIu64 " bytes are more than the %" PRId32
+				  " that one column holds; use several columns",
 				  bytes, INT32_MAX);
 	r = add_columns(c, &names, &like, err);
 	return r ? r : sort_names(c, err);

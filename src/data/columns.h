@@ -36,10 +36,9 @@ struct columns {
 };
 
 /*
- * "NAME:TYPE,NAME:TYPE[N]", with blanks around the commas or none: a column
- * each, or one for each number of a range ("feature_000..026:float32"). Into a
- * zeroed struct; all are read. 0, or -EINVAL with err ("columns: ..."); the
- * struct wants columns_fini either way.
+ * "NAME:TYPE,NAME:TYPE[N]", with blanks around the commas or none: a column each, or one for each
+ * number of a range ("feature_000..026:float32"). Into a zeroed struct; all are read. 0, or -EINVAL
+ * with err ("columns: ..."); the struct wants columns_fini either way.
  */
 int columns_parse(struct columns *c, const char *text, struct mlgen_err *err);
 /* The same for no text: "data", so many bytes in a row. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* content.c - the bytes of a checkpoint's tensors: from a pool, stamped, and their checksums by arithmetic. */
+/* content.c - the bytes of a checkpoint's tensors: from a pool, stamped, and their checksums by
+ * arithmetic. */
 #include "data/content.h"
 
 #include <assert.h>
@@ -51,8 +52,8 @@ struct content {
 	struct sums *rest;   /* behind the stamp of each block */
 	struct joins crc32, crc32c;
 	struct crcjoin word; /* of the crc32c: 4 bytes */
-	/* Of the crc32: past a block, past all blocks of the span but the
-	 * first, from the stamp's own checksum on. */
+	/* Of the crc32: past a block, past all blocks of the span but the first, from the stamp's
+	 * own checksum on. */
 	struct crcjoin block, middle, sum;
 };
 
@@ -83,8 +84,7 @@ static uint32_t crc32_of(uint32_t crc, const void *data, size_t bytes)
 }
 
 /* Of data that are a few words, or while the pool is made. */
-static uint32_t crc32c_of(const struct crcjoin *word, const void *data,
-			  size_t bytes)
+static uint32_t crc32c_of(const struct crcjoin *word, const void *data, size_t bytes)
 {
 	return crcjoin_sum(word, 0, data, bytes);
 }
@@ -96,33 +96,28 @@ static uint64_t blocks_of(uint64_t bytes)
 
 /* Stamps. */
 
-static struct stamps stamps_of(const struct content *c,
-			       const struct content_of *of)
+static struct stamps stamps_of(const struct content *c, const struct content_of *of)
 {
 	struct stamps s = { .c = c,
 			    .off = of->off,
 			    .stamp = {
 				    .magic = htole32(CONTENT_MAGIC),
 				    .rank = htole32((uint32_t)of->rank),
-				    .checkpoint =
-					    htole32((uint32_t)of->checkpoint),
+				    .checkpoint = htole32((uint32_t)of->checkpoint),
 				    .file = htole64(of->file),
 			    } };
 	const unsigned char *bytes = (const unsigned char *)&s.stamp;
 
-	s.sums.crc32 =
-		crcjoin_past(&c->crc32.rest, crc32_of(0, bytes, STAMP_BYTES));
-	s.sums.crc32c = crcjoin_past(
-		&c->crc32c.rest,
-		crc32c_of(&c->word, bytes + SUMMED, STAMP_BYTES - SUMMED));
+	s.sums.crc32 = crcjoin_past(&c->crc32.rest, crc32_of(0, bytes, STAMP_BYTES));
+	s.sums.crc32c = crcjoin_past(&c->crc32c.rest,
+				     crc32c_of(&c->word, bytes + SUMMED, STAMP_BYTES - SUMMED));
 	return s;
 }
 
 /* What the offset adds to a checksum. */
 static inline uint32_t off_part(const struct joins *j, uint64_t off)
 {
-	return crcjoin_past(&j->low, (uint32_t)off) ^
-	       crcjoin_past(&j->high, (uint32_t)(off >> 32));
+	return crcjoin_past(&j->low, (uint32_t)off) ^ crcjoin_past(&j->high, (uint32_t)(off >> 32));
 }
 
 static inline uint64_t off_of(const struct stamps *s, uint64_t block)
@@ -140,13 +135,11 @@ static inline uint32_t block_crc32c(const struct stamps *s, uint64_t block)
 /* Of all of it. */
 static inline uint32_t block_crc32(const struct stamps *s, uint64_t block)
 {
-	return s->sums.crc32 ^ s->c->rest[block].crc32 ^
-	       off_part(&s->c->crc32, off_of(s, block)) ^
+	return s->sums.crc32 ^ s->c->rest[block].crc32 ^ off_part(&s->c->crc32, off_of(s, block)) ^
 	       crcjoin_past(&s->c->sum, block_crc32c(s, block));
 }
 
-static inline struct content_stamp stamp_of(const struct stamps *s,
-					    uint64_t block)
+static inline struct content_stamp stamp_of(const struct stamps *s, uint64_t block)
 {
 	struct content_stamp stamp = s->stamp;
 
@@ -158,8 +151,8 @@ static inline struct content_stamp stamp_of(const struct stamps *s,
 /* Ranges of the slice, as it is when stamped. */
 
 /* The part of a block's stamp that is in [at, at + bytes). */
-static void copy_stamp(const struct stamps *s, uint64_t block, uint64_t at,
-		       unsigned char *to, uint64_t bytes)
+static void copy_stamp(const struct stamps *s, uint64_t block, uint64_t at, unsigned char *to,
+		       uint64_t bytes)
 {
 	const struct content_stamp stamp = stamp_of(s, block);
 	uint64_t begin = block * CONTENT_BLOCK, end = begin + STAMP_BYTES;
@@ -167,13 +160,11 @@ static void copy_stamp(const struct stamps *s, uint64_t block, uint64_t at,
 	uint64_t until = u64_min(end, at + bytes);
 
 	if (from < until)
-		memcpy(to + (from - at),
-		       (const unsigned char *)&stamp + (from - begin),
+		memcpy(to + (from - at), (const unsigned char *)&stamp + (from - begin),
 		       until - from);
 }
 
-static void copy_range(const struct stamps *s, uint64_t at, unsigned char *to,
-		       uint64_t bytes)
+static void copy_range(const struct stamps *s, uint64_t at, unsigned char *to, uint64_t bytes)
 {
 	uint64_t last = blocks_of(at + bytes);
 
@@ -188,8 +179,7 @@ static uint64_t in_block(uint64_t at, uint64_t bytes)
 	return u64_min(CONTENT_BLOCK - at % CONTENT_BLOCK, bytes);
 }
 
-static uint32_t part_crc32(const struct stamps *s, uint64_t at, uint64_t bytes,
-			   uint32_t crc)
+static uint32_t part_crc32(const struct stamps *s, uint64_t at, uint64_t bytes, uint32_t crc)
 {
 	unsigned char part[CONTENT_BLOCK];
 
@@ -197,33 +187,29 @@ static uint32_t part_crc32(const struct stamps *s, uint64_t at, uint64_t bytes,
 	return crc32_of(crc, part, bytes);
 }
 
-static uint32_t range_crc32(const struct stamps *s, uint64_t at, uint64_t bytes,
-			    uint32_t crc)
+static uint32_t range_crc32(const struct stamps *s, uint64_t at, uint64_t bytes, uint32_t crc)
 {
 	for (uint64_t n; bytes; at += n, bytes -= n) {
 		n = in_block(at, bytes);
 		if (n == CONTENT_BLOCK)
-			crc = crcjoin_past(&s->c->block, crc) ^
-			      block_crc32(s, at / CONTENT_BLOCK);
+			crc = crcjoin_past(&s->c->block, crc) ^ block_crc32(s, at / CONTENT_BLOCK);
 		else
 			crc = part_crc32(s, at, n, crc);
 	}
 	return crc;
 }
 
-static uint32_t middle_crc32(const struct stamps *s, struct middle *m,
-			     uint32_t crc)
+static uint32_t middle_crc32(const struct stamps *s, struct middle *m, uint32_t crc)
 {
 	if (!m->is_known)
-		m->crc32 = range_crc32(s, CONTENT_BLOCK,
-				       s->c->span_bytes - CONTENT_BLOCK, 0);
+		m->crc32 = range_crc32(s, CONTENT_BLOCK, s->c->span_bytes - CONTENT_BLOCK, 0);
 	m->is_known = true;
 	return crcjoin_past(&s->c->middle, crc) ^ m->crc32;
 }
 
 /* What lies in one repetition. */
-static uint32_t turn_crc32(const struct stamps *s, struct middle *m,
-			   uint64_t at, uint64_t bytes, uint32_t crc)
+static uint32_t turn_crc32(const struct stamps *s, struct middle *m, uint64_t at, uint64_t bytes,
+			   uint32_t crc)
 {
 	uint64_t span = s->c->span_bytes;
 
@@ -237,27 +223,24 @@ static uint32_t turn_crc32(const struct stamps *s, struct middle *m,
 #ifdef HAVE_ISAL
 
 /* By its stamp, and by its bytes, whose checksum is the stamp's. */
-static bool block_is_right(const struct stamps *s, uint64_t block,
-			   const unsigned char *buf)
+static bool block_is_right(const struct stamps *s, uint64_t block, const unsigned char *buf)
 {
 	const struct content_stamp stamp = stamp_of(s, block);
-	/* ISA-L does not say that it only reads, and leaves it to the caller to
-	 * invert before and after. */
+	/* ISA-L does not say that it only reads, and leaves it to the caller to invert before and
+	 * after. */
 	union {
 		const unsigned char *from;
 		unsigned char *to;
 	} summed = { .from = buf + SUMMED };
 
 	return memcmp(buf, &stamp, sizeof(stamp)) == 0 &&
-	       ~crc32_iscsi(summed.to, CONTENT_BLOCK - SUMMED, ~0u) ==
-		       le32toh(stamp.crc32c);
+	       ~crc32_iscsi(summed.to, CONTENT_BLOCK - SUMMED, ~0u) == le32toh(stamp.crc32c);
 }
 
 #else
 
 /* Nothing to tell it by: it is compared. */
-static bool block_is_right(const struct stamps *s, uint64_t block,
-			   const unsigned char *buf)
+static bool block_is_right(const struct stamps *s, uint64_t block, const unsigned char *buf)
 {
 	(void)s;
 	(void)block;
@@ -268,8 +251,8 @@ static bool block_is_right(const struct stamps *s, uint64_t block,
 #endif
 
 /* Bytes that are right before the first wrong one; at most a block. */
-static uint64_t content_compare(const struct stamps *s, uint64_t at,
-				const unsigned char *buf, uint64_t bytes)
+static uint64_t content_compare(const struct stamps *s, uint64_t at, const unsigned char *buf,
+				uint64_t bytes)
 {
 	unsigned char part[CONTENT_BLOCK];
 	uint64_t i = 0;
@@ -282,8 +265,8 @@ static uint64_t content_compare(const struct stamps *s, uint64_t at,
 	return i;
 }
 
-static uint64_t content_check_range(const struct stamps *s, uint64_t at,
-				    const unsigned char *buf, uint64_t bytes)
+static uint64_t content_check_range(const struct stamps *s, uint64_t at, const unsigned char *buf,
+				    uint64_t bytes)
 {
 	uint64_t done = 0, n, right;
 
@@ -318,8 +301,7 @@ static void sum_pool(struct content *c)
 
 	c->rest = mem_array(blocks, sizeof(*c->rest));
 	for (uint64_t i = 0; i < blocks; i++) {
-		const unsigned char *rest =
-			c->pool + i * CONTENT_BLOCK + STAMP_BYTES;
+		const unsigned char *rest = c->pool + i * CONTENT_BLOCK + STAMP_BYTES;
 
 		c->rest[i].crc32 = crc32_of(0, rest, REST_BYTES);
 		c->rest[i].crc32c = crc32c_of(&c->word, rest, REST_BYTES);
@@ -364,8 +346,8 @@ void content_fill(const struct content *c, void *slice)
 	content_mend(c, slice, 0, c->span_bytes + CONTENT_SLACK);
 }
 
-unsigned content_put(const struct content *c, const struct content_of *of,
-		     void *slice, uint64_t bytes, struct iovec *parts)
+unsigned content_put(const struct content *c, const struct content_of *of, void *slice,
+		     uint64_t bytes, struct iovec *parts)
 {
 	const struct stamps s = stamps_of(c, of);
 	uint64_t used = u64_min(bytes, c->span_bytes + CONTENT_SLACK);
@@ -386,14 +368,13 @@ unsigned content_put(const struct content *c, const struct content_of *of,
 	return n;
 }
 
-void content_mend(const struct content *c, void *slice, uint64_t at,
-		  uint64_t bytes)
+void content_mend(const struct content *c, void *slice, uint64_t at, uint64_t bytes)
 {
 	memcpy((unsigned char *)slice + at, c->pool + at, bytes);
 }
 
-void content_copy(const struct content *c, const struct content_of *of,
-		  uint64_t p, void *to, uint64_t bytes)
+void content_copy(const struct content *c, const struct content_of *of, uint64_t p, void *to,
+		  uint64_t bytes)
 {
 	const struct stamps s = stamps_of(c, of);
 	unsigned char *at = to;
@@ -404,8 +385,8 @@ void content_copy(const struct content *c, const struct content_of *of,
 	}
 }
 
-uint32_t content_crc32(const struct content *c, const struct content_of *of,
-		       uint64_t p, uint64_t bytes, uint32_t crc)
+uint32_t content_crc32(const struct content *c, const struct content_of *of, uint64_t p,
+		       uint64_t bytes, uint32_t crc)
 {
 	const struct stamps s = stamps_of(c, of);
 	struct middle middle = { .is_known = false };
@@ -417,8 +398,8 @@ uint32_t content_crc32(const struct content *c, const struct content_of *of,
 	return crc;
 }
 
-uint64_t content_check(const struct content *c, const struct content_of *of,
-		       uint64_t p, const void *buf, uint64_t bytes)
+uint64_t content_check(const struct content *c, const struct content_of *of, uint64_t p,
+		       const void *buf, uint64_t bytes)
 {
 	const struct stamps s = stamps_of(c, of);
 	const unsigned char *at = buf;
@@ -426,8 +407,7 @@ uint64_t content_check(const struct content *c, const struct content_of *of,
 
 	for (; done < bytes; done += n) {
 		n = in_turn(c, p + done, bytes - done);
-		right = content_check_range(&s, in_slice(c, p + done),
-					    at + done, n);
+		right = content_check_range(&s, in_slice(c, p + done), at + done, n);
 		if (right < n)
 			return done + right;
 	}

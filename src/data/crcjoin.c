@@ -30,8 +30,7 @@ static struct map both(const struct map *a, const struct map *b)
 	return m;
 }
 
-/* One bit of zeros behind it; the polynomial's highest power is the lowest
- * bit. */
+/* One bit of zeros behind it; the polynomial's highest power is the lowest bit. */
 static struct map past_bit(uint32_t polynomial)
 {
 	struct map m = { .of = { [0] = polynomial } };
@@ -66,8 +65,7 @@ void crcjoin_init(struct crcjoin *j, uint32_t polynomial, uint64_t bytes)
 			j->table[byte][v] = apply(&m, v << 8 * byte);
 }
 
-uint32_t crcjoin_sum(const struct crcjoin *word, uint32_t sum, const void *data,
-		     size_t bytes)
+uint32_t crcjoin_sum(const struct crcjoin *word, uint32_t sum, const void *data, size_t bytes)
 {
 	const unsigned char *p = data;
 	uint32_t w;

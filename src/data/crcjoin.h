@@ -32,7 +32,6 @@ static inline uint32_t crcjoin_past(const struct crcjoin *j, uint32_t sum)
 	       j->table[2][sum >> 16 & 0xff] ^ j->table[3][sum >> 24];
 }
 
-/* Continue a checksum, 0 at first, over `bytes`, a multiple of 4; `word` is
- * the join for 4 bytes. For set-up: libraries are faster. */
-uint32_t crcjoin_sum(const struct crcjoin *word, uint32_t sum, const void *data,
-		     size_t bytes);
+/* Continue a checksum, 0 at first, over `bytes`, a multiple of 4; `word` is the join for 4 bytes.
+ * For set-up: libraries are faster. */
+uint32_t crcjoin_sum(const struct crcjoin *word, uint32_t sum, const void *data, size_t bytes);

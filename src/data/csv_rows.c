@@ -11,10 +11,9 @@
 #include "data/plan.h"
 
 /*
- * sample_size numbers of 0 to 255, with commas: a byte of noise each, as text.
- * As wide on average as all 256 values are (658 digits), but which of them have
- * two digits and which three follows from their place, so that so many numbers
- * are always so many bytes.
+ * sample_size numbers of 0 to 255, with commas: a byte of noise each, as text. As wide on average
+ * as all 256 values are (658 digits), but which of them have two digits and which three follows
+ * from their place, so that so many numbers are always so many bytes.
  */
 enum { DIGITS = 658, VALUES = 256, NOISE = 4096, WIDEST = 4 };
 
@@ -40,8 +39,8 @@ static uint64_t csv_file_bytes(const struct file_shape *shape)
 	return shape->samples * row_bytes(shape);
 }
 
-static void csv_sample_range(const struct file_shape *shape, uint64_t first,
-			     uint64_t n, uint64_t *off, uint64_t *len)
+static void csv_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			     uint64_t *off, uint64_t *len)
 {
 	*off = first * row_bytes(shape);
 	*len = n * row_bytes(shape);
@@ -77,8 +76,8 @@ static size_t fill_numbers(struct format_writer *w, uint8_t *to, size_t room)
 	return (size_t)(at - to);
 }
 
-static bool csv_write_next(struct format_writer *w, void *buf, size_t bytes,
-			   uint64_t *off, size_t *len)
+static bool csv_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
+			   size_t *len)
 {
 	uint64_t end = csv_file_bytes(&w->shape);
 
@@ -153,8 +152,7 @@ static enum state next_state(struct reading *r, uint8_t c, uint64_t off)
 	return r->state == ROW && (c == ' ' || c == '\t') ? ROW : PLAIN;
 }
 
-static int take_bytes(struct reading *r, const uint8_t *at, size_t n,
-		      uint64_t off)
+static int take_bytes(struct reading *r, const uint8_t *at, size_t n, uint64_t off)
 {
 	for (size_t i = 0; i < n; i++, off++) {
 		uint8_t c = at[i];
@@ -165,8 +163,7 @@ static int take_bytes(struct reading *r, const uint8_t *at, size_t n,
 		r->is_return = is_end && c == '\r';
 		if (c == '\0')
 			return look_fail(r->l, off,
-					 "a byte of zero, which no text has; "
-					 "is this a csv file?");
+					 "a byte of zero, which no text has; is this a csv file?");
 		if (is_pair && r->row_off == off) {
 			take_newline(r, off);
 			continue;
@@ -203,18 +200,17 @@ static int csv_look(struct look *l)
 		off += n;
 	}
 	if (r.state == QUOTED)
-		return look_fail(l, r.quote_off,
-				 "the quote that opens here is not closed "
-				 "before the end of the file");
+		return look_fail(
+			l, r.quote_off,
+			"the quote that opens here is not closed before the end of the file");
 	return end_row(&r, off);
 }
 
 /* Words are where rows begin; the last one ends at facts[0]. */
-static void csv_found_range(const struct file_shape *shape, uint64_t first,
-			    uint64_t n, uint64_t *off, uint64_t *len)
+static void csv_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			    uint64_t *off, uint64_t *len)
 {
-	uint64_t end = first + n < shape->samples ? shape->words[first + n]
-						  : shape->facts[0];
+	uint64_t end = first + n < shape->samples ? shape->words[first + n] : shape->facts[0];
 
 	*off = shape->words[first];
 	*len = end - *off;

@@ -39,8 +39,7 @@ static int turn_to_twin(const struct dataset *ds, char *path, size_t size)
 	return namepair_twin(&pair, first, path, size);
 }
 
-static int turn_to_label(const struct dataset *ds, uint64_t file, char *path,
-			 size_t size)
+static int turn_to_label(const struct dataset *ds, uint64_t file, char *path, size_t size)
 {
 	char first[PATH_MAX];
 
@@ -53,20 +52,17 @@ static int turn_to_index(char *path, size_t size)
 	char file[PATH_MAX];
 
 	snprintf(file, sizeof(file), "%s", path);
-	return indexed_megatron_path(file, path, size) ? (int)strlen(path)
-						       : -ENAMETOOLONG;
+	return indexed_megatron_path(file, path, size) ? (int)strlen(path) : -ENAMETOOLONG;
 }
 
-static int path_of_scan(const struct dataset *ds, uint64_t file, char *out,
-			size_t size)
+static int path_of_scan(const struct dataset *ds, uint64_t file, char *out, size_t size)
 {
 	int n = snprintf(out, size, "%s/", ds->directory);
 	int r;
 
 	if (n < 0 || (size_t)n >= size)
 		return -ENAMETOOLONG;
-	r = scan_name(ds->scan, dataset_file_of(ds, file), out + n,
-		      size - (size_t)n);
+	r = scan_name(ds->scan, dataset_file_of(ds, file), out + n, size - (size_t)n);
 	if (r < 0 || file < ds->files)
 		return r < 0 ? r : n + r;
 	if (ds->labels)
@@ -76,8 +72,7 @@ static int path_of_scan(const struct dataset *ds, uint64_t file, char *out,
 	if (ds->has_megatron)
 		return turn_to_index(out, size);
 	n += r;
-	r = snprintf(out + n, size - (size_t)n, "%s",
-		     ds->format->parts[file / ds->files].beside);
+	r = snprintf(out + n, size - (size_t)n, "%s", ds->format->parts[file / ds->files].beside);
 	return (size_t)r < size - (size_t)n ? n + r : -ENAMETOOLONG;
 }
 
@@ -110,8 +105,7 @@ unsigned dataset_parts_of(const struct dataset *ds, uint64_t file)
 {
 	unsigned parts = dataset_sample_parts(ds);
 
-	return ds->labels && !dataset_has_file(ds, ds->files + file) ? parts - 1
-								     : parts;
+	return ds->labels && !dataset_has_file(ds, ds->files + file) ? parts - 1 : parts;
 }
 
 uint64_t dataset_file_of(const struct dataset *ds, uint64_t file)
@@ -122,8 +116,7 @@ uint64_t dataset_file_of(const struct dataset *ds, uint64_t file)
 
 uint64_t dataset_samples(const struct dataset *ds)
 {
-	return ds->uneven_samples ? ds->uneven_samples
-				  : ds->files * ds->samples_per_file;
+	return ds->uneven_samples ? ds->uneven_samples : ds->files * ds->samples_per_file;
 }
 
 uint64_t dataset_each(const struct dataset *ds)
@@ -149,15 +142,14 @@ uint64_t dataset_most(const struct dataset *ds)
 
 uint64_t dataset_first_extent(const struct dataset *ds, uint64_t file)
 {
-	uint64_t samples = ds->found ? found_first_sample(ds->found, file)
-				     : file * ds->samples_per_file;
+	uint64_t samples =
+		ds->found ? found_first_sample(ds->found, file) : file * ds->samples_per_file;
 
 	return ds->extents_differ ? found_first_extent(ds->found, file)
 				  : samples / ds->extent_samples;
 }
 
-static void extent_of_its_own(const struct dataset *ds, uint64_t id,
-			      struct extent *x)
+static void extent_of_its_own(const struct dataset *ds, uint64_t id, struct extent *x)
 {
 	const struct found *f = ds->found;
 	struct file_shape shape = { 0 };
@@ -168,13 +160,12 @@ static void extent_of_its_own(const struct dataset *ds, uint64_t id,
 		id %= found_first_extent(f, ds->distinct_files);
 	x->file = found_file_of_extent(f, id);
 	found_shape(f, x->file, &shape);
-	ds->format->found_extent(&shape, id - found_first_extent(f, x->file),
-				 &x->first_sample, &samples);
+	ds->format->found_extent(&shape, id - found_first_extent(f, x->file), &x->first_sample,
+				 &samples);
 	x->samples = (uint32_t)samples;
 }
 
-static void extent_of_found(const struct dataset *ds, uint64_t id,
-			    struct extent *x)
+static void extent_of_found(const struct dataset *ds, uint64_t id, struct extent *x)
 {
 	const struct found *f = ds->found;
 	uint64_t sample = id * ds->extent_samples;
@@ -206,18 +197,16 @@ void dataset_extent(const struct dataset *ds, uint64_t id, struct extent *x)
 	x->samples = (uint32_t)ds->extent_samples;
 }
 
-int dataset_folder(const struct dataset *ds, unsigned part, char *out,
-		   size_t size)
+int dataset_folder(const struct dataset *ds, unsigned part, char *out, size_t size)
 {
 	const char *folder = ds->format->parts[part].folder;
-	int n = snprintf(out, size, "%s%s%s/%s", ds->directory,
-			 folder ? "/" : "", folder ? folder : "", ds->split);
+	int n = snprintf(out, size, "%s%s%s/%s", ds->directory, folder ? "/" : "",
+			 folder ? folder : "", ds->split);
 
 	return n > 0 && (size_t)n < size ? n : -ENAMETOOLONG;
 }
 
-int dataset_path(const struct dataset *ds, uint64_t file, char *out,
-		 size_t size)
+int dataset_path(const struct dataset *ds, uint64_t file, char *out, size_t size)
 {
 	unsigned part = (unsigned)(file / ds->files);
 	const char *suffix = ds->format->parts[part].suffix;
@@ -231,21 +220,17 @@ int dataset_path(const struct dataset *ds, uint64_t file, char *out,
 		return n;
 	file = dataset_file_of(ds, file);
 	if (ds->subfolders > 1)
-		snprintf(sub, sizeof(sub), "/%0*" PRIu64,
-			 (int)digits(ds->subfolders - 1),
+		snprintf(sub, sizeof(sub), "/%0*" PRIu64, (int)digits(ds->subfolders - 1),
 			 file % ds->subfolders);
-	name = snprintf(out + n, size - (size_t)n,
-			"%s/img_%0*" PRIu64 "_of_%" PRIu64 ".%s", sub,
+	name = snprintf(out + n, size - (size_t)n, "%s/img_%0*" PRIu64 "_of_%" PRIu64 ".%s", sub,
 			(int)digits(ds->files_named), file, ds->files_named,
 			suffix ? suffix : ds->format->name);
-	return name > 0 && (size_t)name < size - (size_t)n ? n + name
-							   : -ENAMETOOLONG;
+	return name > 0 && (size_t)name < size - (size_t)n ? n + name : -ENAMETOOLONG;
 }
 
 uint64_t dataset_sample_bytes(const struct dataset *ds, uint64_t file)
 {
-	return ds->format->read_bytes ? ds->format->read_bytes(ds)
-				      : dataset_row_bytes(ds, file);
+	return ds->format->read_bytes ? ds->format->read_bytes(ds) : dataset_row_bytes(ds, file);
 }
 
 uint64_t dataset_extent_bytes(const struct dataset *ds, const struct extent *x)
@@ -257,8 +242,7 @@ uint64_t dataset_extent_bytes(const struct dataset *ds, const struct extent *x)
 		return x->samples * dataset_sample_bytes(ds, x->file);
 	for (unsigned part = 0; part < dataset_sample_parts(ds); part++) {
 		format_shape(ds, part * ds->files + x->file, &shape);
-		format_sample_range(ds->format, &shape, x->first_sample,
-				    x->samples, &off, &len);
+		format_sample_range(ds->format, &shape, x->first_sample, x->samples, &off, &len);
 		bytes += len;
 	}
 	return bytes;
@@ -284,6 +268,5 @@ uint64_t dataset_file_bytes(const struct dataset *ds, uint64_t file)
 
 uint64_t dataset_content(const struct dataset *ds, uint64_t file)
 {
-	return ds->first_content + file / ds->files * ds->files_named +
-	       file % ds->files;
+	return ds->first_content + file / ds->files * ds->files_named + file % ds->files;
 }

@@ -14,8 +14,7 @@
 #include "data/manifest.h"
 #include "job/workload.h"
 
-/* Folders below train/ that are looked into for the first name: DLIO makes one
- * level of them. */
+/* Folders below train/ that are looked into for the first name: DLIO makes one level of them. */
 #define DEPTH_MAX 2
 
 /* As DLIO's own of more would not fit a path. */
@@ -74,11 +73,10 @@ static int look_below(const char *path, const struct format *f, unsigned depth)
 	while (dir && found < 0 && (d = readdir(dir))) {
 		char below[PATH_MAX];
 		struct stat st;
-		int n = snprintf(below, sizeof(below), "%s/%s", path,
-				 d->d_name);
+		int n = snprintf(below, sizeof(below), "%s/%s", path, d->d_name);
 
-		if (is_beside(d->d_name) || n < 0 ||
-		    (size_t)n >= sizeof(below) || stat(below, &st) != 0)
+		if (is_beside(d->d_name) || n < 0 || (size_t)n >= sizeof(below) ||
+		    stat(below, &st) != 0)
 			continue;
 		if (S_ISREG(st.st_mode))
 			found = st.st_size && read_name(d->d_name, f);
@@ -95,8 +93,7 @@ static int look_below(const char *path, const struct format *f, unsigned depth)
 bool dataset_dlio_is_there(const struct dataset *ds, const struct job *job)
 {
 	char path[PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s/" MANIFEST_NAME,
-			 ds->directory);
+	int n = snprintf(path, sizeof(path), "%s/" MANIFEST_NAME, ds->directory);
 
 	if (job_work(job)->only_prepares || !job_touches_files(job) || n < 0 ||
 	    (size_t)n >= sizeof(path) || access(path, F_OK) == 0)
@@ -119,8 +116,7 @@ static bool keep(void *arg, const char *path)
 	return true;
 }
 
-uint64_t dataset_dlio_keep(struct scan *scan, const struct format *format,
-			   uint64_t *named)
+uint64_t dataset_dlio_keep(struct scan *scan, const struct format *format, uint64_t *named)
 {
 	struct names k = { .format = format };
 

@@ -18,8 +18,7 @@ struct given_head {
 	uint64_t directory_bytes;
 };
 
-int dataset_give(const struct dataset *ds, struct relay *to,
-		 struct mlgen_err *err)
+int dataset_give(const struct dataset *ds, struct relay *to, struct mlgen_err *err)
 {
 	struct given_head head = { .is_found = ds->scan != NULL,
 				   .has_found = ds->found != NULL,
@@ -27,8 +26,7 @@ int dataset_give(const struct dataset *ds, struct relay *to,
 				   .parts = ds->parts };
 
 	if (ds->scan) {
-		snprintf(head.format, sizeof(head.format), "%s",
-			 ds->format->name);
+		snprintf(head.format, sizeof(head.format), "%s", ds->format->name);
 		head.directory_bytes = strlen(ds->directory);
 	}
 	int rc = relay_put(to, &head, sizeof(head), err);
@@ -44,8 +42,8 @@ int dataset_give(const struct dataset *ds, struct relay *to,
 	return rc;
 }
 
-int dataset_given_take(struct dataset_given *g, const char *beside,
-		       struct relay *from, struct mlgen_err *err)
+int dataset_given_take(struct dataset_given *g, const char *beside, struct relay *from,
+		       struct mlgen_err *err)
 {
 	struct given_head head;
 	int rc = relay_get(from, &head, sizeof(head), err);

@@ -40,24 +40,21 @@ static char *dataset_directory_of(const struct job *job)
 	return mem_strndup(d, n);
 }
 
-static double files_by_ratio(const struct dataset *ds, const struct job *job,
-			     uint64_t memory_bytes)
+static double files_by_ratio(const struct dataset *ds, const struct job *job, uint64_t memory_bytes)
 {
 	double want = job->dataset_ratio * (double)memory_bytes;
 	double files = ceil(want / dataset_mean_file_bytes(ds));
 	struct dataset trial = *ds;
 	struct dataset_totals totals;
 
-	/* Sizes that are drawn may add up to a little less than their mean
-	 * says: a few files more then. */
-	for (unsigned i = 0; i < 3 && files <= (double)DATASET_EXACT_FILES;
-	     i++) {
+	/* Sizes that are drawn may add up to a little less than their mean says: a few files more
+	 * then. */
+	for (unsigned i = 0; i < 3 && files <= (double)DATASET_EXACT_FILES; i++) {
 		trial.files = files < 1 ? 1 : (uint64_t)files;
 		dataset_totals(&trial, &totals);
 		if ((double)totals.bytes >= want)
 			break;
-		files += ceil((want - (double)totals.bytes) /
-			      dataset_mean_file_bytes(ds));
+		files += ceil((want - (double)totals.bytes) / dataset_mean_file_bytes(ds));
 	}
 	return files < 1 ? 1 : files;
 }
@@ -73,14 +70,13 @@ static uint64_t part_of(const struct job *job, uint64_t files)
 }
 
 /* A part of the files, but enough for so many batches of every rank. */
-static uint64_t files_by_scale(const struct dataset *ds, const struct job *job,
-			       uint64_t files, uint64_t batch, uint64_t batches)
+static uint64_t files_by_scale(const struct dataset *ds, const struct job *job, uint64_t files,
+			       uint64_t batch, uint64_t batches)
 {
 	uint64_t part = part_of(job, files);
 	uint64_t samples, least;
 
-	if (__builtin_mul_overflow(batch, job_all_accelerators(scaled_as(job)),
-				   &samples) ||
+	if (__builtin_mul_overflow(batch, job_all_accelerators(scaled_as(job)), &samples) ||
 	    __builtin_mul_overflow(samples, batches, &samples))
 		return files;
 	least = divide_up(samples, ds->samples_per_file);
@@ -93,8 +89,7 @@ static void scale_files(struct dataset *ds, const struct job *job)
 {
 	uint64_t part = part_of(job, ds->files);
 
-	ds->files = files_by_scale(ds, job, ds->files,
-				   scaled_as(job)->batch_size, SCALED_BATCHES);
+	ds->files = files_by_scale(ds, job, ds->files, scaled_as(job)->batch_size, SCALED_BATCHES);
 	if (ds->files <= part)
 		return;
 	ds->scaled.part = part;
@@ -102,8 +97,8 @@ static void scale_files(struct dataset *ds, const struct job *job)
 	ds->scaled.ranks = job_all_accelerators(scaled_as(job));
 }
 
-static int choose_files(struct dataset *ds, const struct job *job,
-			uint64_t memory_bytes, struct mlgen_err *err)
+static int choose_files(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
+			struct mlgen_err *err)
 {
 	double files = (double)job->num_files;
 	int r;
@@ -128,9 +123,9 @@ static uint64_t eval_batch(const struct job *job)
 /* What is evaluated in a step is at least left. */
 static uint64_t eval_files(const struct dataset *ds, const struct job *job)
 {
-	return job->scale < 100 ? files_by_scale(ds, job, job->eval_files,
-						 eval_batch(scaled_as(job)), 1)
-				: job->eval_files;
+	return job->scale < 100
+		       ? files_by_scale(ds, job, job->eval_files, eval_batch(scaled_as(job)), 1)
+		       : job->eval_files;
 }
 
 static int check_names(const struct dataset *ds, struct mlgen_err *err)
@@ -143,13 +138,12 @@ static int check_names(const struct dataset *ds, struct mlgen_err *err)
 	if (r >= 0)
 		return 0;
 	return mlgen_fail(err, -ENAMETOOLONG,
-			  "directory: %.60s... is too long for the names of "
-			  "files in it",
+			  "directory: %.60s... is too long for the names of files in it",
 			  ds->directory);
 }
 
-static int check_full_batches(const struct dataset *ds, const struct job *job,
-			      uint64_t ranks, struct mlgen_err *err)
+static int check_full_batches(const struct dataset *ds, const struct job *job, uint64_t ranks,
+			      struct mlgen_err *err)
 {
 	const char *more = advice_more_files(job, dataset_makes_files(ds, job));
 	uint64_t samples = dataset_samples(ds);
@@ -159,21 +153,17 @@ static int check_full_batches(const struct dataset *ds, const struct job *job,
 		return 0;
 	if (ranks == 1)
 		return mlgen_fail(err, -EINVAL,
-				  "batch_size: %" PRIu64 " is more than the "
-				  "%" PRIu64 " samples of the dataset; %s or a "
-				  "smaller batch_size",
+				  "batch_size: %" PRIu64 " is more than the %" PRIu64
+				  " samples of the dataset; %s or a smaller batch_size",
 				  batch, samples, more);
-	return mlgen_fail(err, -EINVAL,
-			  "accelerators: %" PRIu64 " need at least %" PRIu64
-			  " x batch_size %" PRIu64 " = %.15g samples per step, "
-			  "the dataset has %" PRIu64
-			  "; %s or fewer accelerators",
-			  ranks, ranks, batch, (double)ranks * (double)batch,
-			  samples, more);
+	return mlgen_fail(
+		err, -EINVAL,
+		"accelerators: %" PRIu64 " need at least %" PRIu64 " x batch_size %" PRIu64
+		" = %.15g samples per step, the dataset has %" PRIu64 "; %s or fewer accelerators",
+		ranks, ranks, batch, (double)ranks * (double)batch, samples, more);
 }
 
-static int check_eval(const struct dataset *eval, const struct job *job,
-		      struct mlgen_err *err)
+static int check_eval(const struct dataset *eval, const struct job *job, struct mlgen_err *err)
 {
 	uint64_t samples = dataset_samples(eval), batch = eval_batch(job);
 
@@ -181,11 +171,9 @@ static int check_eval(const struct dataset *eval, const struct job *job,
 		return 0;
 	return mlgen_fail(err, -EINVAL,
 			  "eval_files: %" PRIu64 " with %" PRIu64
-			  " samples are not one eval_batch_size of %" PRIu64
-			  " for each of %" PRIu64 " accelerators; more "
-			  "eval_files or a smaller eval_batch_size",
-			  eval->files, samples, batch,
-			  job_all_accelerators(job));
+			  " samples are not one eval_batch_size of %" PRIu64 " for each of %" PRIu64
+			  " accelerators; more eval_files or a smaller eval_batch_size",
+			  eval->files, samples, batch, job_all_accelerators(job));
 }
 
 bool dataset_makes_files(const struct dataset *ds, const struct job *job)
@@ -201,16 +189,14 @@ int dataset_init_format(struct dataset *ds, struct mlgen_err *err)
 	ds->extent_samples = 1;
 	ds->split = TRAIN_FOLDER;
 	if (f->needs)
-		return mlgen_fail(
-			err, -EINVAL,
-			"format: %s was left out of this mlgen, which "
-			"was built without %s; install it (./configure "
-			"--install-deps) and build again",
-			f->name, f->needs);
+		return mlgen_fail(err, -EINVAL,
+				  "format: %s was left out of this mlgen, which was built without "
+				  "%s; install it (./configure --install-deps) and build again",
+				  f->name, f->needs);
 	if (ds->options.label_size_bytes && f != &format_npy)
 		return mlgen_fail(err, -EINVAL,
-				  "label_size: only format=npy has files of "
-				  "labels, format=%s has none; drop label_size",
+				  "label_size: only format=npy has files of labels, format=%s has "
+				  "none; drop label_size",
 				  f->name);
 	return f->init && !ds->is_found ? f->init(ds, err) : 0;
 }
@@ -222,8 +208,8 @@ static char *copy_of(const char *text)
 
 static struct format_options options_of(const struct job *job)
 {
-	bool has_pairs = job->dataset == DATASET_SCAN && job->scan_pair &&
-			 !namepair_is_none(job->scan_pair);
+	bool has_pairs =
+		job->dataset == DATASET_SCAN && job->scan_pair && !namepair_is_none(job->scan_pair);
 
 	return (struct format_options){
 		.label_size_bytes = job->label_size_bytes,
@@ -238,8 +224,8 @@ static struct format_options options_of(const struct job *job)
 	};
 }
 
-static int init_made(struct dataset *ds, const struct job *job,
-		     uint64_t memory_bytes, struct mlgen_err *err)
+static int init_made(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
+		     struct mlgen_err *err)
 {
 	int r;
 
@@ -266,8 +252,8 @@ static void begin_found(struct dataset *ds, const struct job *job)
 }
 
 /* A part of so many files, of which samples are asked for in batches. */
-static int settle_found(struct dataset *ds, const struct job *job,
-			uint64_t batch, uint64_t batches, struct mlgen_err *err)
+static int settle_found(struct dataset *ds, const struct job *job, uint64_t batch, uint64_t batches,
+			struct mlgen_err *err)
 {
 	if (job->scale < 100)
 		ds->files = files_by_scale(ds, job, ds->files, batch, batches);
@@ -276,21 +262,18 @@ static int settle_found(struct dataset *ds, const struct job *job,
 	return ds->found ? 0 : dataset_init_format(ds, err);
 }
 
-static int init_found(struct dataset *ds, const struct job *job,
-		      struct dataset_given *given, struct mlgen_err *err)
+static int init_found(struct dataset *ds, const struct job *job, struct dataset_given *given,
+		      struct mlgen_err *err)
 {
 	int r;
 
 	begin_found(ds, job);
 	r = dataset_scan(ds, job, given, err);
-	return r ? r
-		 : settle_found(ds, job, scaled_as(job)->batch_size,
-				SCALED_BATCHES, err);
+	return r ? r : settle_found(ds, job, scaled_as(job)->batch_size, SCALED_BATCHES, err);
 }
 
-static int init_found_eval(struct dataset *eval, const struct dataset *train,
-			   const struct job *job, struct dataset_given *given,
-			   struct mlgen_err *err)
+static int init_found_eval(struct dataset *eval, const struct dataset *train, const struct job *job,
+			   struct dataset_given *given, struct mlgen_err *err)
 {
 	int r;
 
@@ -306,27 +289,23 @@ static int init_found_eval(struct dataset *eval, const struct dataset *train,
 	return r;
 }
 
-static int check_packed(const struct dataset *ds, const struct job *job,
-			struct mlgen_err *err)
+static int check_packed(const struct dataset *ds, const struct job *job, struct mlgen_err *err)
 {
 	if (job->decompress == DECOMPRESS_NONE || dataset_packed_most(ds))
 		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "decompress: %s %s; use decompress=none",
+	return mlgen_fail(err, -EINVAL, "decompress: %s %s; use decompress=none",
 			  ds->found ? "nothing is compressed in the files of"
 				    : "mlgen knows of nothing compressed in",
 			  ds->directory);
 }
 
-static int read_recorded(struct dataset *ds, const struct job *job,
-			 struct mlgen_err *err)
+static int read_recorded(struct dataset *ds, const struct job *job, struct mlgen_err *err)
 {
 	int r;
 
 	if (job->access != ACCESS_RECORDED || job_work(job)->only_prepares)
 		return 0;
-	r = recorded_read(&ds->recorded, job->recorded_calls,
-			  (unsigned)job->kb_base, err);
+	r = recorded_read(&ds->recorded, job->recorded_calls, (unsigned)job->kb_base, err);
 	if (r == 0)
 		ds->recorded->seed = job->randseed;
 	return r;
@@ -338,15 +317,14 @@ static bool takes_files(const struct dataset *ds, const struct job *job,
 	return given ? given->is_found : dataset_scan_takes(ds, job);
 }
 
-int dataset_init(struct dataset *ds, const struct job *job,
-		 uint64_t memory_bytes, struct mlgen_err *err)
+int dataset_init(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
+		 struct mlgen_err *err)
 {
 	return dataset_given_init(ds, job, memory_bytes, NULL, err);
 }
 
-int dataset_given_init(struct dataset *ds, const struct job *job,
-		       uint64_t memory_bytes, struct dataset_given *given,
-		       struct mlgen_err *err)
+int dataset_given_init(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
+		       struct dataset_given *given, struct mlgen_err *err)
 {
 	int r;
 
@@ -356,14 +334,12 @@ int dataset_given_init(struct dataset *ds, const struct job *job,
 	ds->directory = dataset_directory_of(job);
 	r = read_recorded(ds, job, err);
 	if (r == 0)
-		r = takes_files(ds, job, given)
-			    ? init_found(ds, job, given, err)
-			    : init_made(ds, job, memory_bytes, err);
+		r = takes_files(ds, job, given) ? init_found(ds, job, given, err)
+						: init_made(ds, job, memory_bytes, err);
 	if (r == 0 && !job_work(job)->only_prepares)
 		r = check_packed(ds, job, err);
 	if (r == 0 && !job_work(job)->only_prepares)
-		r = dataset_check_ranks(ds, job, job_all_accelerators(job),
-					err);
+		r = dataset_check_ranks(ds, job, job_all_accelerators(job), err);
 	if (r)
 		dataset_fini(ds);
 	return r;
@@ -388,8 +364,8 @@ void dataset_fini(struct dataset *ds)
 	memset(ds, 0, sizeof(*ds));
 }
 
-int dataset_init_eval(struct dataset *eval, const struct dataset *train,
-		      const struct job *job, struct mlgen_err *err)
+int dataset_init_eval(struct dataset *eval, const struct dataset *train, const struct job *job,
+		      struct mlgen_err *err)
 {
 	return dataset_given_init_eval(eval, train, job, NULL, err);
 }
@@ -399,9 +375,8 @@ int dataset_given_init_eval(struct dataset *eval, const struct dataset *train,
 			    struct mlgen_err *err)
 {
 	uint64_t files = eval_files(train, job);
-	int r = train->scan && files
-			? init_found_eval(eval, train, job, given, err)
-			: dataset_init_split(eval, train, files, err);
+	int r = train->scan && files ? init_found_eval(eval, train, job, given, err)
+				     : dataset_init_split(eval, train, files, err);
 
 	if (r == 0 && eval->files && !job_work(job)->only_prepares)
 		r = check_eval(eval, job, err);
@@ -410,8 +385,8 @@ int dataset_given_init_eval(struct dataset *eval, const struct dataset *train,
 	return r;
 }
 
-int dataset_init_split(struct dataset *eval, const struct dataset *train,
-		       uint64_t files, struct mlgen_err *err)
+int dataset_init_split(struct dataset *eval, const struct dataset *train, uint64_t files,
+		       struct mlgen_err *err)
 {
 	const struct format_options *o = &train->options;
 	int r;
@@ -448,18 +423,17 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train,
 	return r;
 }
 
-void dataset_place_eval(struct dataset *eval, const struct dataset *train,
-			uint64_t files_named)
+void dataset_place_eval(struct dataset *eval, const struct dataset *train, uint64_t files_named)
 {
 	eval->files_named = files_named;
 	eval->first_size = train->files_named;
 	eval->first_content = train->files_named * train->parts;
 }
 
-int dataset_check_ranks(const struct dataset *ds, const struct job *job,
-			uint64_t ranks, struct mlgen_err *err)
+int dataset_check_ranks(const struct dataset *ds, const struct job *job, uint64_t ranks,
+			struct mlgen_err *err)
 {
-	/* Otherwise an order that is too short for one batch each is padded,
-	 * and all batches are short. */
+	/* Otherwise an order that is too short for one batch each is padded, and all batches are
+	 * short. */
 	return job->drop_last ? check_full_batches(ds, job, ranks, err) : 0;
 }

@@ -22,68 +22,60 @@
 #include "data/scan.h"
 #include "job/workload.h"
 
-static int check_format(const struct format *f, const struct job *j,
-			struct mlgen_err *err)
+static int check_format(const struct format *f, const struct job *j, struct mlgen_err *err)
 {
 	if (f->look || j->samples_per_file == 1)
 		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "samples_per_file: with dataset=scan each file is "
-			  "one sample, not %" PRIu64 "; samples_per_file=1",
-			  j->samples_per_file);
+	return mlgen_fail(
+		err, -EINVAL,
+		"samples_per_file: with dataset=scan each file is one sample, not %" PRIu64
+		"; samples_per_file=1",
+		j->samples_per_file);
 }
 
 /* What the checks of a training could not ask of format=auto. */
-static int check_access(const struct format *f, const struct job *j,
-			struct mlgen_err *err)
+static int check_access(const struct format *f, const struct job *j, struct mlgen_err *err)
 {
 	if (j->access != ACCESS_FRAMEWORK)
 		return 0;
 	if (!f->framework[0])
 		return mlgen_fail(err, -EINVAL,
-				  "access: format=auto found %s files, for "
-				  "which no framework has calls; use "
-				  "access=plain",
+				  "access: format=auto found %s files, for which no framework has "
+				  "calls; use access=plain",
 				  f->name);
 	if (f->is_forward && j->loader != LOADER_TFDATA)
-		return mlgen_fail(err, -EINVAL,
-				  "access: format=auto found %s files, which "
-				  "of the loaders only tfdata reads as a "
-				  "framework does; use loader=tfdata, or "
-				  "access=plain",
-				  f->name);
+		return mlgen_fail(
+			err, -EINVAL,
+			"access: format=auto found %s files, which of the loaders only tfdata "
+			"reads as a framework does; use loader=tfdata, or access=plain",
+			f->name);
 	if (j->direct && !f->framework[1])
 		return mlgen_fail(err, -EINVAL,
-				  "direct: format=auto found %s files, which "
-				  "no framework reads with O_DIRECT; use "
-				  "direct=0, or access=plain",
+				  "direct: format=auto found %s files, which no framework reads "
+				  "with O_DIRECT; use direct=0, or access=plain",
 				  f->name);
 	return 0;
 }
 
 /* Bytes at an offset are what they are. */
-static int settle_listed(struct dataset *ds, const struct job *j,
-			 struct mlgen_err *err)
+static int settle_listed(struct dataset *ds, const struct job *j, struct mlgen_err *err)
 {
 	const char *list = j->file_list;
 
 	if (!list || strcmp(list, "-") == 0)
 		list = "stdin";
 	if (ds->format && ds->format != &format_raw)
-		return mlgen_fail(
-			err, -EINVAL,
-			"format: %s has OFFSET and LENGTH behind each "
-			"path, which are bytes of the file as they "
-			"stand; format=raw, or a list of paths alone "
-			"to have samples found in %s files",
-			list, ds->format->name);
+		return mlgen_fail(err, -EINVAL,
+				  "format: %s has OFFSET and LENGTH behind each path, which are "
+				  "bytes of the file as they stand; format=raw, or a list of paths "
+				  "alone to have samples found in %s files",
+				  list, ds->format->name);
 	ds->format = &format_raw;
 	return check_access(ds->format, j, err);
 }
 
 /* Files of other kinds leave the scan. */
-static int settle_format(struct dataset *ds, const struct job *j,
-			 struct mlgen_err *err)
+static int settle_format(struct dataset *ds, const struct job *j, struct mlgen_err *err)
 {
 	int r;
 
@@ -100,10 +92,9 @@ static int settle_format(struct dataset *ds, const struct job *j,
 	return r ? r : check_access(ds->format, j, err);
 }
 
-/* What the command line asks for has to be there, and is the first of them. A
- * job file describes a dataset that would be made, and yields to what is. */
-static int choose_count(struct dataset *ds, const struct job *j,
-			const char *option, uint64_t asked,
+/* What the command line asks for has to be there, and is the first of them. A job file describes a
+ * dataset that would be made, and yields to what is. */
+static int choose_count(struct dataset *ds, const struct job *j, const char *option, uint64_t asked,
 			const char *directory, struct mlgen_err *err)
 {
 	bool is_asked = job_is_commanded(j, option);
@@ -112,32 +103,28 @@ static int choose_count(struct dataset *ds, const struct job *j,
 	if (is_asked && asked < found)
 		ds->files = asked;
 	if (is_asked && asked > found)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: %" PRIu64 ", but dataset=scan found "
-				  "%" PRIu64 " in %s; leave it out%s",
-				  option, asked, found, directory,
-				  strcmp(option, "num_files") == 0
-					  ? " (scale= takes a part of them)"
-					  : ", or lower it");
+		return mlgen_fail(
+			err, -EINVAL,
+			"%s: %" PRIu64 ", but dataset=scan found %" PRIu64 " in %s; leave it out%s",
+			option, asked, found, directory,
+			strcmp(option, "num_files") == 0 ? " (scale= takes a part of them)"
+							 : ", or lower it");
 	if (!is_asked && job_is_changed(j, option) && asked != found)
 		scan_note(ds->scan,
-			  "%s: %" PRIu64 " yields to the %" PRIu64
-			  " files that are in %s",
-			  option, asked, found, directory);
+			  "%s: %" PRIu64 " yields to the %" PRIu64 " files that are in %s", option,
+			  asked, found, directory);
 	return 0;
 }
 
 static void note_unused(const struct dataset *ds, const struct job *j)
 {
-	static const char *const options[] = { "samples_per_file",
-					       "sample_size", "subfolders",
+	static const char *const options[] = { "samples_per_file", "sample_size", "subfolders",
 					       "columns", "row_group_size" };
 
 	for (size_t i = 0; i < ARRAY_LEN(options); i++)
 		if (job_is_changed(j, options[i]))
 			scan_note(ds->scan,
-				  "%s: not used; dataset=scan takes the files "
-				  "as they are",
+				  "%s: not used; dataset=scan takes the files as they are",
 				  options[i]);
 }
 
@@ -150,18 +137,15 @@ int dataset_scan_check(const struct job *job, struct mlgen_err *err)
 {
 	if (job_work(job)->only_prepares)
 		return mlgen_fail(err, -EINVAL,
-				  "phase: prepare writes files, and "
-				  "dataset=scan reads those that are there; "
-				  "phase=train, or dataset=made");
+				  "phase: prepare writes files, and dataset=scan reads those that "
+				  "are there; phase=train, or dataset=made");
 	if (job->dataset_ratio > 0)
 		return mlgen_fail(err, -EINVAL,
-				  "dataset_ratio: %g x memory is for files "
-				  "that are written, dataset=scan reads those "
-				  "that are there; leave it out",
+				  "dataset_ratio: %g x memory is for files that are written, "
+				  "dataset=scan reads those that are there; leave it out",
 				  job->dataset_ratio);
 	/* A list may say where the samples of raw files are. */
-	if (job->format == FORMAT_AUTO ||
-	    (job->format == FORMAT_RAW && job->file_list))
+	if (job->format == FORMAT_AUTO || (job->format == FORMAT_RAW && job->file_list))
 		return 0;
 	return check_format(format_of((enum job_format)job->format), job, err);
 }
@@ -187,8 +171,7 @@ static bool has_samples(const void *arg, uint64_t file)
 	const struct dataset *ds = arg;
 	char name[PATH_MAX];
 
-	return scan_name(ds->scan, file, name, sizeof(name)) < 0 ||
-	       !is_beside(ds, name);
+	return scan_name(ds->scan, file, name, sizeof(name)) < 0 || !is_beside(ds, name);
 }
 
 struct pairing {
@@ -209,8 +192,7 @@ static bool is_first(void *arg, const char *name)
 	return role == NAMEPAIR_FIRST;
 }
 
-static void note_unpaired(const struct dataset *ds, const struct pairing *p,
-			  bool has_labels)
+static void note_unpaired(const struct dataset *ds, const struct pairing *p, bool has_labels)
 {
 	uint64_t firsts = p->counts[NAMEPAIR_FIRST];
 	uint64_t twins = p->counts[NAMEPAIR_TWIN];
@@ -218,30 +200,24 @@ static void note_unpaired(const struct dataset *ds, const struct pairing *p,
 
 	if (p->counts[NAMEPAIR_NEITHER])
 		scan_note(ds->scan,
-			  "%s: left out: %s with neither part of scan_pair=%s "
-			  "in the path",
-			  ds->directory,
-			  units_human_count(text, p->counts[NAMEPAIR_NEITHER]),
+			  "%s: left out: %s with neither part of scan_pair=%s in the path",
+			  ds->directory, units_human_count(text, p->counts[NAMEPAIR_NEITHER]),
 			  ds->options.scan_pair);
 	if (twins > firsts && !has_labels)
 		scan_note(ds->scan,
-			  "%s: left out: at least %s with %s in the path that "
-			  "are no file's twin",
-			  ds->directory,
-			  units_human_count(text, twins - firsts), p->pair.to);
+			  "%s: left out: at least %s with %s in the path that are no file's twin",
+			  ds->directory, units_human_count(text, twins - firsts), p->pair.to);
 }
 
-/* Two arrays are one sample where both are npy files; a list may name the first
- * of them alone. */
+/* Two arrays are one sample where both are npy files; a list may name the first of them alone. */
 static bool are_arrays(const struct dataset *ds)
 {
 	return ds->format == &format_npy &&
-	       (labels_listed(ds->labels) == 0 ||
-		labels_have_suffix(ds->labels, ".npy"));
+	       (labels_listed(ds->labels) == 0 || labels_have_suffix(ds->labels, ".npy"));
 }
 
-/* Samples of shards have their labels in them, and an index beside a file is no
- * label. NULL: the format is not known yet. */
+/* Samples of shards have their labels in them, and an index beside a file is no label. NULL: the
+ * format is not known yet. */
 static bool takes_labels(const struct format *f)
 {
 	return !f || (!f->is_forward && !f->at_start && !f->parts[1].beside);
@@ -255,8 +231,8 @@ static int take_pairs(struct dataset *ds, struct mlgen_err *err)
 
 	if (!takes_labels(ds->format))
 		return mlgen_fail(err, -EINVAL,
-				  "scan_pair: %s has %s files, which have no "
-				  "label files beside them; leave it out",
+				  "scan_pair: %s has %s files, which have no label files beside "
+				  "them; leave it out",
 				  ds->directory, ds->format->name);
 
 	namepair_parse(&p.pair, text); /* collect_labels has asked */
@@ -264,11 +240,9 @@ static int take_pairs(struct dataset *ds, struct mlgen_err *err)
 	scan_keep_named(ds->scan, is_first, &p);
 	if (scan_files(ds->scan) == 0)
 		return mlgen_fail(err, -EINVAL,
-				  "scan_pair: no file in %s has '%.*s' in its "
-				  "path; FROM:TO are parts of two paths, such "
-				  "as _x.npy:_y.npy",
-				  ds->directory, (int)p.pair.from_bytes,
-				  p.pair.from);
+				  "scan_pair: no file in %s has '%.*s' in its path; FROM:TO are "
+				  "parts of two paths, such as _x.npy:_y.npy",
+				  ds->directory, (int)p.pair.from_bytes, p.pair.from);
 	note_unpaired(ds, &p, !are_arrays(ds));
 	ds->parts = 2;
 	if (are_arrays(ds)) {
@@ -281,8 +255,7 @@ static int take_pairs(struct dataset *ds, struct mlgen_err *err)
 }
 
 /* Take label files out of the scan, before its format is looked for. */
-static int collect_labels(struct dataset *ds, const struct job *job,
-			  struct mlgen_err *err)
+static int collect_labels(struct dataset *ds, const struct job *job, struct mlgen_err *err)
 {
 	struct namepair pair;
 	bool is_asked = ds->options.scan_pair != NULL;
@@ -290,21 +263,17 @@ static int collect_labels(struct dataset *ds, const struct job *job,
 	if (job->dataset != DATASET_SCAN)
 		return 0;
 	if (is_asked && !namepair_parse(&pair, ds->options.scan_pair))
-		return mlgen_fail(err, -EINVAL,
-				  "scan_pair: '%s' is not FROM:TO",
+		return mlgen_fail(err, -EINVAL, "scan_pair: '%s' is not FROM:TO",
 				  ds->options.scan_pair);
 	if (is_asked && scan_has_listed(ds->scan))
 		return mlgen_fail(err, -EINVAL,
-				  "scan_pair: the list has OFFSET and LENGTH "
-				  "of each sample, and no files in pairs; "
-				  "leave it out");
+				  "scan_pair: the list has OFFSET and LENGTH of each sample, and "
+				  "no files in pairs; leave it out");
 	if (!is_asked && !job->scan_pair && takes_labels(ds->format) &&
-	    !scan_has_listed(ds->scan) &&
-	    labels_are_usual(ds->scan, ds->directory))
+	    !scan_has_listed(ds->scan) && labels_are_usual(ds->scan, ds->directory))
 		mem_replace(&ds->options.scan_pair, LABELS_USUAL_PAIR);
 	if (ds->options.scan_pair)
-		ds->labels = labels_new(ds->scan, ds->directory,
-					ds->options.scan_pair);
+		ds->labels = labels_new(ds->scan, ds->directory, ds->options.scan_pair);
 	return 0;
 }
 
@@ -320,26 +289,21 @@ static int take_parts(struct dataset *ds, struct mlgen_err *err)
 	scan_keep(ds->scan, has_samples, ds);
 	if (scan_files(ds->scan))
 		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "%s: has indexes of %s files, and no file of samples",
+	return mlgen_fail(err, -EINVAL, "%s: has indexes of %s files, and no file of samples",
 			  ds->directory, ds->format->name);
 }
 
-static int other_names(const struct dataset *ds, enum scan_part part,
-		       struct mlgen_err *err)
+static int other_names(const struct dataset *ds, enum scan_part part, struct mlgen_err *err)
 {
-	return mlgen_fail(err, -EEXIST,
-			  "%s: %s/ holds files that DLIO would name "
-			  "img_0_of_N.%s, and others; with --dataset=scan all "
-			  "are read, --directory= makes the dataset elsewhere",
-			  ds->directory,
-			  part == SCAN_TRAINING ? "train" : "valid",
-			  ds->format->name);
+	return mlgen_fail(
+		err, -EEXIST,
+		"%s: %s/ holds files that DLIO would name img_0_of_N.%s, and others; with "
+		"--dataset=scan all are read, --directory= makes the dataset elsewhere",
+		ds->directory, part == SCAN_TRAINING ? "train" : "valid", ds->format->name);
 }
 
 /* A dataset would be made here, but DLIO has made one already: it is used. */
-static int keep_dlio(struct dataset *ds, enum scan_part part,
-		     struct mlgen_err *err)
+static int keep_dlio(struct dataset *ds, enum scan_part part, struct mlgen_err *err)
 {
 	uint64_t named, files = dataset_dlio_keep(ds->scan, ds->format, &named);
 	char of[40] = "";
@@ -351,8 +315,7 @@ static int keep_dlio(struct dataset *ds, enum scan_part part,
 	if (files != named)
 		snprintf(of, sizeof(of), " of the %" PRIu64, named);
 	scan_note(ds->scan,
-		  "%s: %" PRIu64 "%s files that DLIO made are there and are "
-		  "used as they are",
+		  "%s: %" PRIu64 "%s files that DLIO made are there and are used as they are",
 		  ds->directory, files, of);
 	return 0;
 }
@@ -379,16 +342,15 @@ static const char *cache_of(const struct job *job)
 	return job->dataset == DATASET_SCAN ? job->scan_cache : NULL;
 }
 
-static int list_files(struct dataset *ds, const struct job *job,
-		      enum scan_part part, struct mlgen_err *err)
+static int list_files(struct dataset *ds, const struct job *job, enum scan_part part,
+		      struct mlgen_err *err)
 {
 	bool has_directory = !job->file_list || job_is_given(job, "directory");
 	const char *directory = job->directory ? job->directory : ".";
 	char *except = kept_path(cache_of(job));
 	const struct scan_request req = {
 		.directory = has_directory ? directory : NULL,
-		.file_list =
-			job->dataset == DATASET_SCAN ? job->file_list : NULL,
+		.file_list = job->dataset == DATASET_SCAN ? job->file_list : NULL,
 		.part = part,
 		.is_laid_out = job->dataset == DATASET_MADE,
 		.except = except,
@@ -402,45 +364,38 @@ static int list_files(struct dataset *ds, const struct job *job,
 	return r;
 }
 
-/* None of DLIO's files may be missing where its dataset is used in place of one that
- * would be made. */
+/* None of DLIO's files may be missing where its dataset is used in place of one that would be
+ * made. */
 static enum job_scan_errors errors_of(const struct job *job)
 {
-	return job->dataset == DATASET_SCAN
-		       ? (enum job_scan_errors)job->scan_errors
-		       : SCAN_REFUSE;
+	return job->dataset == DATASET_SCAN ? (enum job_scan_errors)job->scan_errors : SCAN_REFUSE;
 }
 
-static int look_into(struct dataset *ds, const struct job *job,
-		     enum scan_part part, struct mlgen_err *err)
+static int look_into(struct dataset *ds, const struct job *job, enum scan_part part,
+		     struct mlgen_err *err)
 {
 	struct job_kept *kept = job_kept(job);
 	bool is_kept = kept && kept->finds;
 	const struct kept_request keeps = { .path = cache_of(job),
 					    .memory = is_kept ? kept : NULL,
 					    .part = part,
-					    .is_quiet =
-						    scan_is_quiet(ds->scan) };
+					    .is_quiet = scan_is_quiet(ds->scan) };
 
 	if (scan_has_listed(ds->scan))
 		return found_new_listed(&ds->found, ds->scan, err);
 	if (ds->format->look)
-		return found_new(&ds->found, ds->scan, ds, errors_of(job),
-				 &keeps, err);
+		return found_new(&ds->found, ds->scan, ds, errors_of(job), &keeps, err);
 	if (keeps.path)
-		scan_note(ds->scan,
-			  "scan_cache: not used; a scan looks into no %s file",
+		scan_note(ds->scan, "scan_cache: not used; a scan looks into no %s file",
 			  ds->format->name);
 	return 0;
 }
 
 /* A pair that was asked for has to be there; one that is assumed need not. */
-static int settle_labels(struct dataset *ds, const struct job *job,
-			 struct mlgen_err *err)
+static int settle_labels(struct dataset *ds, const struct job *job, struct mlgen_err *err)
 {
 	const struct scan *scan = ds->scan;
-	int r = ds->labels ? labels_settle(ds->labels, scan, ds->directory, err)
-			   : 0;
+	int r = ds->labels ? labels_settle(ds->labels, scan, ds->directory, err) : 0;
 
 	if (r || !ds->labels)
 		return r;
@@ -448,8 +403,8 @@ static int settle_labels(struct dataset *ds, const struct job *job,
 		return labels_refuse(ds->labels, scan, ds->directory, err);
 	if (labels_count(ds->labels, scan_files(scan)) == 0) {
 		scan_note(scan,
-			  "%s: left out: the files in labels/, none of which "
-			  "has the name of one in images/",
+			  "%s: left out: the files in labels/, none of which has the name of one "
+			  "in images/",
 			  ds->directory);
 		labels_free(ds->labels);
 		ds->labels = NULL;
@@ -458,16 +413,16 @@ static int settle_labels(struct dataset *ds, const struct job *job,
 	}
 	if (!job->scan_pair)
 		scan_note(scan,
-			  "%s: images/ and labels/ are read in pairs; "
-			  "scan_pair=none reads the images alone",
+			  "%s: images/ and labels/ are read in pairs; scan_pair=none reads the "
+			  "images alone",
 			  ds->directory);
 	labels_note_unpaired(ds->labels, scan, ds->directory);
 	return 0;
 }
 
 /* Lists the files, and looks into them. */
-static int look_for_files(struct dataset *ds, const struct job *job,
-			  enum scan_part part, struct mlgen_err *err)
+static int look_for_files(struct dataset *ds, const struct job *job, enum scan_part part,
+			  struct mlgen_err *err)
 {
 	int r = list_files(ds, job, part, err);
 
@@ -501,9 +456,8 @@ static void take_given(struct dataset *ds, struct dataset_given *g)
 	g->found = NULL;
 }
 
-static int find_files(struct dataset *ds, const struct job *job,
-		      enum scan_part part, struct dataset_given *given,
-		      struct mlgen_err *err)
+static int find_files(struct dataset *ds, const struct job *job, enum scan_part part,
+		      struct dataset_given *given, struct mlgen_err *err)
 {
 	int r = 0;
 
@@ -517,8 +471,8 @@ static int find_files(struct dataset *ds, const struct job *job,
 	return ds->format->found_init ? ds->format->found_init(ds, err) : 0;
 }
 
-int dataset_scan(struct dataset *ds, const struct job *job,
-		 struct dataset_given *given, struct mlgen_err *err)
+int dataset_scan(struct dataset *ds, const struct job *job, struct dataset_given *given,
+		 struct mlgen_err *err)
 {
 	int r = dataset_scan_check(job, err);
 
@@ -528,36 +482,32 @@ int dataset_scan(struct dataset *ds, const struct job *job,
 		return r;
 	if (job->dataset == DATASET_SCAN)
 		note_unused(ds, job);
-	r = choose_count(ds, job, "num_files", job->num_files, ds->directory,
-			 err);
+	r = choose_count(ds, job, "num_files", job->num_files, ds->directory, err);
 	note_told(job, SCAN_TRAINING);
 	return r;
 }
 
-int dataset_scan_eval(struct dataset *eval, const struct dataset *train,
-		      const struct job *job, struct dataset_given *given,
-		      struct mlgen_err *err)
+int dataset_scan_eval(struct dataset *eval, const struct dataset *train, const struct job *job,
+		      struct dataset_given *given, struct mlgen_err *err)
 {
 	int r;
 
 	if (job->file_list && job->dataset == DATASET_SCAN)
 		return mlgen_fail(err, -EINVAL,
-				  "eval_files: file_list names the files that "
-				  "are trained with, and none to evaluate; "
-				  "eval_files=0");
+				  "eval_files: file_list names the files that are trained with, "
+				  "and none to evaluate; eval_files=0");
 	eval->format = train->format;
 	r = find_files(eval, job, SCAN_EVALUATION, given, err);
 	if (r == 0)
-		r = choose_count(eval, job, "eval_files", job->eval_files,
-				 scan_place(eval->scan), err);
+		r = choose_count(eval, job, "eval_files", job->eval_files, scan_place(eval->scan),
+				 err);
 	note_told(job, SCAN_EVALUATION);
 	return r;
 }
 
 void dataset_scan_mean(struct dataset *ds)
 {
-	uint64_t samples = ds->found ? found_first_sample(ds->found, ds->files)
-				     : ds->files;
+	uint64_t samples = ds->found ? found_first_sample(ds->found, ds->files) : ds->files;
 	double bytes = 0;
 
 	for (uint64_t i = 0; i < ds->files && !ds->found; i++)
@@ -570,8 +520,7 @@ void dataset_scan_mean(struct dataset *ds)
 	if (dataset_each(ds) == 0)
 		ds->uneven_samples = samples;
 	dist_drop(&ds->sample_size);
-	ds->sample_size = (struct dist){ .kind = DIST_CONST,
-					 .a = bytes / (double)samples };
+	ds->sample_size = (struct dist){ .kind = DIST_CONST, .a = bytes / (double)samples };
 }
 
 const char *dataset_place(const struct dataset *ds)

@@ -20,8 +20,7 @@ uint64_t dataset_ranks_for(const struct dataset *ds, uint64_t files)
 	return batches / LEAST_BATCHES;
 }
 
-int dataset_take_there(struct dataset *ds, const struct job *job,
-		       struct mlgen_err *err)
+int dataset_take_there(struct dataset *ds, const struct job *job, struct mlgen_err *err)
 {
 	struct manifest m;
 
@@ -37,7 +36,5 @@ int dataset_take_there(struct dataset *ds, const struct job *job,
 		ds->files_named = m.num_files;
 	}
 	manifest_fini(&m);
-	return is_taken ? dataset_check_ranks(ds, job,
-					      job_all_accelerators(job), err)
-			: 0;
+	return is_taken ? dataset_check_ranks(ds, job, job_all_accelerators(job), err) : 0;
 }

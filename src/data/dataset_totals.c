@@ -17,8 +17,7 @@
 #define MOST_BYTES 0x1p62
 
 /* Of all parts. */
-static uint64_t file_bytes_of(const struct dataset *ds,
-			      const struct file_shape *shape)
+static uint64_t file_bytes_of(const struct dataset *ds, const struct file_shape *shape)
 {
 	struct file_shape part = *shape;
 	uint64_t bytes = 0;
@@ -50,8 +49,7 @@ static void totals_expected(const struct dataset *ds, struct dataset_totals *t)
 	t->estimate = true;
 	t->mean_sample_bytes = dist_mean(&ds->sample_size);
 	t->mean_file_bytes = dataset_mean_file_bytes(ds);
-	t->stdev_file_bytes =
-		dist_stdev(&ds->sample_size) * (double)ds->samples_per_file;
+	t->stdev_file_bytes = dist_stdev(&ds->sample_size) * (double)ds->samples_per_file;
 	t->bytes = (uint64_t)((double)ds->files * t->mean_file_bytes);
 	t->sample_bytes = t->row_bytes =
 		(uint64_t)((double)dataset_samples(ds) * t->mean_sample_bytes);
@@ -74,8 +72,7 @@ static void totals_exact(const struct dataset *ds, struct dataset_totals *t)
 	t->row_bytes = t->sample_bytes;
 	t->mean_file_bytes = files.mean;
 	t->stdev_file_bytes = moments_stdev(&files);
-	t->mean_sample_bytes =
-		(double)t->sample_bytes / (double)dataset_samples(ds);
+	t->mean_sample_bytes = (double)t->sample_bytes / (double)dataset_samples(ds);
 }
 
 /* Counted whatever their number: no sizes are drawn, they are at hand. */
@@ -86,8 +83,7 @@ static uint64_t label_bytes_read(const struct dataset *ds)
 
 	for (uint64_t i = 0; i < ds->files; i++)
 		bytes += labels_bytes(ds->labels, i) *
-			 (dataset_first_extent(ds, i + 1) -
-			  dataset_first_extent(ds, i));
+			 (dataset_first_extent(ds, i + 1) - dataset_first_extent(ds, i));
 	return bytes;
 }
 
@@ -116,8 +112,7 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 		t->scan_seconds = found_seconds(ds->found);
 		t->scan_kept_files = (double)found_kept_files(ds->found);
 	}
-	t->mean_sample_bytes =
-		(double)t->sample_bytes / (double)dataset_samples(ds);
+	t->mean_sample_bytes = (double)t->sample_bytes / (double)dataset_samples(ds);
 	t->stdev_file_bytes = moments_stdev(&files);
 }
 
@@ -147,8 +142,7 @@ static uint64_t look_for_large(const struct dataset *ds, uint64_t enough_bytes)
 	return largest;
 }
 
-int dataset_check_bytes(const struct dataset *ds, double files,
-			struct mlgen_err *err)
+int dataset_check_bytes(const struct dataset *ds, double files, struct mlgen_err *err)
 {
 	char text[UNITS_TEXT_BYTES];
 	double bytes = dataset_mean_file_bytes(ds) * files;
@@ -156,8 +150,8 @@ int dataset_check_bytes(const struct dataset *ds, double files,
 	if (bytes < MOST_BYTES)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "num_files: the dataset would have %s; lower "
-			  "num_files, samples_per_file or sample_size",
+			  "num_files: the dataset would have %s; lower num_files, samples_per_file "
+			  "or sample_size",
 			  units_human_bytes(text, bytes));
 }
 
@@ -168,15 +162,13 @@ uint64_t dataset_large_file(const struct dataset *ds, uint64_t enough_bytes)
 	if (!ds->scan && dist_is_const(&ds->sample_size))
 		return 0; /* they are all alike */
 	if (ds->known)
-		known = atomic_load_explicit(&ds->known->largest,
-					     memory_order_relaxed);
+		known = atomic_load_explicit(&ds->known->largest, memory_order_relaxed);
 	if (known)
 		return known - 1;
 	found = look_for_large(ds, enough_bytes);
 	/* Whoever comes at the same time finds the same. */
 	if (ds->known && bytes_to_read(ds, found) < enough_bytes)
-		atomic_store_explicit(&ds->known->largest, found + 1,
-				      memory_order_relaxed);
+		atomic_store_explicit(&ds->known->largest, found + 1, memory_order_relaxed);
 	return found;
 }
 
@@ -194,8 +186,7 @@ double dataset_mean_file_bytes(const struct dataset *ds)
 			(double)labels_sum(ds->labels, scan_files(ds->scan))) /
 		       (double)scan_files(ds->scan);
 	if (ds->found)
-		return (double)scan_bytes(ds->scan) /
-		       (double)scan_files(ds->scan);
+		return (double)scan_bytes(ds->scan) / (double)scan_files(ds->scan);
 
 	struct file_shape shape = {
 		.samples = ds->samples_per_file,
@@ -204,8 +195,7 @@ double dataset_mean_file_bytes(const struct dataset *ds)
 	};
 	double rest = mean - (double)shape.sides[1];
 
-	return (double)file_bytes_of(ds, &shape) +
-	       rest * (double)ds->samples_per_file;
+	return (double)file_bytes_of(ds, &shape) + rest * (double)ds->samples_per_file;
 }
 
 void dataset_totals(const struct dataset *ds, struct dataset_totals *t)

@@ -6,8 +6,7 @@
 
 #include "data/format.h"
 
-/* As many as a dry run has time for; MLPerf-sized datasets are looked at
- * whole. */
+/* As many as a dry run has time for; MLPerf-sized datasets are looked at whole. */
 #define LOOKED_AT 32768
 
 static double io_bytes_per_sample(const struct plan_config *plan)
@@ -35,17 +34,14 @@ static double sample_bytes(const struct dataset *ds)
 				      : dist_mean(&ds->sample_size);
 }
 
-void demand_of(struct demand *d, const struct job *job,
-	       const struct plan_config *plan)
+void demand_of(struct demand *d, const struct job *job, const struct plan_config *plan)
 {
 	double step_seconds = dist_mean(&job->compute_time) / 1e9;
 	double all = (double)job->accelerators;
 
-	d->samples_per_sec = step_seconds > 0
-				     ? (double)job->batch_size / step_seconds
-				     : (double)NAN;
+	d->samples_per_sec =
+		step_seconds > 0 ? (double)job->batch_size / step_seconds : (double)NAN;
 	d->bytes_per_sec = d->samples_per_sec * sample_bytes(plan->dataset);
 	d->all_bytes_per_sec = d->bytes_per_sec * all;
-	d->all_io_bytes_per_sec =
-		d->samples_per_sec * all * io_bytes_per_sample(plan);
+	d->all_io_bytes_per_sec = d->samples_per_sec * all * io_bytes_per_sample(plan);
 }

@@ -6,10 +6,9 @@
 #include "job/job.h"
 
 /*
- * At 100 % utilisation: batch_size samples per mean compute_time. Sizes as the
- * published tables have them (the nominal mean of sample_size; of columns the
- * declared widths of those that are read), and beside it
- * the bytes that the plan really reads for a sample (mean over at most 32,768
+ * At 100 % utilisation: batch_size samples per mean compute_time. Sizes as the published tables
+ * have them (the nominal mean of sample_size; of columns the declared widths of those that are
+ * read), and beside it the bytes that the plan really reads for a sample (mean over at most 32,768
  * evenly spaced extents). NaN with compute_time=0.
  */
 struct demand {
@@ -19,5 +18,4 @@ struct demand {
 	double all_io_bytes_per_sec;
 };
 
-void demand_of(struct demand *d, const struct job *job,
-	       const struct plan_config *plan);
+void demand_of(struct demand *d, const struct job *job, const struct plan_config *plan);

@@ -38,8 +38,7 @@ struct sniff {
 	size_t bytes;
 };
 
-static bool detect_begins(const struct sniff *s, size_t off, const char *magic,
-			  size_t n)
+static bool detect_begins(const struct sniff *s, size_t off, const char *magic, size_t n)
 {
 	return s->bytes >= off + n && memcmp(s->head + off, magic, n) == 0;
 }
@@ -92,12 +91,11 @@ static bool is_parquet(const struct sniff *s)
 {
 	const uint8_t *end;
 
-	if (s->look->file_bytes < 12 || (!detect_begins(s, 0, "PAR1", 4) &&
-					 !detect_begins(s, 0, "PARE", 4)))
+	if (s->look->file_bytes < 12 ||
+	    (!detect_begins(s, 0, "PAR1", 4) && !detect_begins(s, 0, "PARE", 4)))
 		return false;
 	end = look_at(s->look, s->look->file_bytes - 4, 4);
-	return end &&
-	       (memcmp(end, "PAR1", 4) == 0 || memcmp(end, "PARE", 4) == 0);
+	return end && (memcmp(end, "PAR1", 4) == 0 || memcmp(end, "PARE", 4) == 0);
 }
 
 /* CRC-32C (Castagnoli), bit by bit: of eight bytes. */
@@ -135,8 +133,7 @@ static bool is_indexed(const struct sniff *s)
 	for (size_t i = 0; i < ARRAY_LEN(twins); i++) {
 		int n = snprintf(path, sizeof(path), "%s%s", s->name, twins[i]);
 
-		if (n < 0 || (size_t)n >= sizeof(path) ||
-		    faccessat(s->dir_fd, path, F_OK, 0) != 0)
+		if (n < 0 || (size_t)n >= sizeof(path) || faccessat(s->dir_fd, path, F_OK, 0) != 0)
 			return false;
 	}
 	return true;
@@ -196,8 +193,7 @@ static size_t kind_inside(const struct sniff *s)
 	return RAW;
 }
 
-static size_t sniff_file(struct look *l, int dir_fd, const char *name,
-			 uint64_t bytes)
+static size_t sniff_file(struct look *l, int dir_fd, const char *name, uint64_t bytes)
 {
 	struct sniff s = { .look = l, .dir_fd = dir_fd, .name = name };
 	size_t kind = RAW;
@@ -241,19 +237,15 @@ static void add_suffix(struct detect *d, const char *name)
 {
 	const char *suffix = detect_suffix(name);
 
-	if (d->suffix_count < SUFFIXES_MAX && strlen(suffix) < SUFFIX_BYTES &&
-	    !has_suffix(d, name))
-		snprintf(d->suffixes[d->suffix_count++], SUFFIX_BYTES, "%s",
-			 suffix);
+	if (d->suffix_count < SUFFIXES_MAX && strlen(suffix) < SUFFIX_BYTES && !has_suffix(d, name))
+		snprintf(d->suffixes[d->suffix_count++], SUFFIX_BYTES, "%s", suffix);
 }
 
 /* From `from` on the first that may be data; `end`: none. */
-static uint64_t next_data(const struct detect *d, uint64_t from, uint64_t end,
-			  char *name)
+static uint64_t next_data(const struct detect *d, uint64_t from, uint64_t end, char *name)
 {
 	for (; from < end; from++)
-		if (scan_name(d->scan, from, name, PATH_MAX) > 0 &&
-		    is_data(d, name))
+		if (scan_name(d->scan, from, name, PATH_MAX) > 0 && is_data(d, name))
 			return from;
 	return end;
 }
@@ -261,16 +253,13 @@ static uint64_t next_data(const struct detect *d, uint64_t from, uint64_t end,
 /* Which files decide: of each of so many parts of the scan the first. */
 static unsigned detect_choose(const struct detect *d, uint64_t at[SAMPLES_MAX])
 {
-	uint64_t files = scan_files(d->scan),
-		 parts = u64_min(files, SAMPLES_MAX);
+	uint64_t files = scan_files(d->scan), parts = u64_min(files, SAMPLES_MAX);
 	char name[PATH_MAX];
 	unsigned n = 0;
 
 	for (uint64_t i = 0; i < parts; i++) {
-		uint64_t end = (uint64_t)((double)(i + 1) * (double)files /
-					  (double)parts);
-		uint64_t from =
-			(uint64_t)((double)i * (double)files / (double)parts);
+		uint64_t end = (uint64_t)((double)(i + 1) * (double)files / (double)parts);
+		uint64_t from = (uint64_t)((double)i * (double)files / (double)parts);
 
 		at[n] = next_data(d, from, end, name);
 		n += at[n] < end;
@@ -299,8 +288,7 @@ static void sample(struct detect *d)
 		if (counts[k] > counts[d->best])
 			d->best = k;
 	for (unsigned i = 0; i < n; i++)
-		if (found[i] == d->best &&
-		    scan_name(d->scan, at[i], name, sizeof(name)) >= 0)
+		if (found[i] == d->best && scan_name(d->scan, at[i], name, sizeof(name)) >= 0)
 			add_suffix(d, name);
 }
 
@@ -316,8 +304,7 @@ static bool keep_kind(const void *arg, uint64_t file)
 	d->interrupted |= signals_taken() != 0;
 	if (d->interrupted)
 		return true;
-	if (scan_name(d->scan, file, name, sizeof(name)) < 0 ||
-	    !is_data(d, name)) {
+	if (scan_name(d->scan, file, name, sizeof(name)) < 0 || !is_data(d, name)) {
 		d->others++;
 		return false;
 	}
@@ -334,8 +321,7 @@ static void put_counts(struct buf *to, const struct detect *d, bool left_out)
 	for (size_t k = 0; k < KINDS; k++)
 		if (d->counts[k] && !(left_out && k == d->best))
 			buf_addf(to, "%s%s %s", to->len ? ", " : "",
-				 units_human_count(text, d->counts[k]),
-				 kinds[k].format);
+				 units_human_count(text, d->counts[k]), kinds[k].format);
 	if (d->others)
 		buf_addf(to, "%s%s of other kinds", to->len ? ", " : "",
 			 units_human_count(text, d->others));
@@ -354,23 +340,21 @@ static int detect_judge(const struct detect *d, struct mlgen_err *err)
 	if ((double)best * 100 < (double)all * PERCENT_LEAST || best == 0) {
 		put_counts(&text, d, false);
 		r = mlgen_fail(err, -EINVAL,
-			       "%s: format=auto found %s: less than %u %% of "
-			       "one format; another directory, or format= for "
-			       "what all of them are",
+			       "%s: format=auto found %s: less than %u %% of one format; another "
+			       "directory, or format= for what all of them are",
 			       d->directory, buf_str(&text), PERCENT_LEAST);
 	} else {
 		put_counts(&text, d, true);
 		if (text.len)
-			scan_note(d->scan, "%s: format=%s; left out: %s",
-				  d->directory, kinds[d->best].format,
-				  buf_str(&text));
+			scan_note(d->scan, "%s: format=%s; left out: %s", d->directory,
+				  kinds[d->best].format, buf_str(&text));
 	}
 	buf_fini(&text);
 	return r;
 }
 
-int detect_format(const struct format **out, struct scan *scan,
-		  const char *directory, struct mlgen_err *err)
+int detect_format(const struct format **out, struct scan *scan, const char *directory,
+		  struct mlgen_err *err)
 {
 	struct detect d = { .scan = scan, .directory = directory };
 	struct detect *self = &d;
@@ -378,8 +362,7 @@ int detect_format(const struct format **out, struct scan *scan,
 
 	d.dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d.dir_fd < 0)
-		return mlgen_fail(err, -errno, "%s: %s", directory,
-				  strerror(errno));
+		return mlgen_fail(err, -errno, "%s: %s", directory, strerror(errno));
 	r = look_init(&d.look, NULL, &d.ignored);
 	if (r == 0) {
 		sample(&d);
@@ -401,8 +384,7 @@ static bool keep_data(const void *arg, uint64_t file)
 	const struct scan *scan = *(const struct scan *const *)arg;
 	char name[PATH_MAX];
 
-	return scan_name(scan, file, name, sizeof(name)) < 0 ||
-	       detect_name(name) == NAME_DATA;
+	return scan_name(scan, file, name, sizeof(name)) < 0 || detect_name(name) == NAME_DATA;
 }
 
 void detect_leave_out(struct scan *scan, const char *directory)
@@ -441,8 +423,8 @@ const struct format *detect_file(const char *path)
 
 /* ---- shards ---- */
 
-/* The first files are looked into, the others are of that format by their suffix. A
- * directory of more entries does not hold a few large files. */
+/* The first files are looked into, the others are of that format by their suffix. A directory of
+ * more entries does not hold a few large files. */
 #define SHARDS_LOOKED_INTO 8u
 #define SHARD_ENTRIES_MAX 65536u
 
@@ -470,8 +452,7 @@ const char *detect_shards(const char *directory, uint64_t least)
 	char *root = mem_strdup(directory);
 	char *const roots[] = { root, NULL };
 	struct shards s = { 0 };
-	FTS *walk =
-		fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+	FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
 	bool are_shards = walk != NULL;
 	FTSENT *e;
 
@@ -486,6 +467,5 @@ const char *detect_shards(const char *directory, uint64_t least)
 	if (walk)
 		fts_close(walk);
 	mem_free(root);
-	return are_shards && s.count >= least && s.format ? s.format->name
-							  : NULL;
+	return are_shards && s.count >= least && s.format ? s.format->name : NULL;
 }

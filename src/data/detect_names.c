@@ -38,9 +38,9 @@ static bool ends_one_of(const char *name, const char *const *suffixes)
 }
 
 /*
- * Spark, Dask and pyarrow pass over names that begin with '_' or '.': footers
- * of other files, which hold no row, and parts of a job that is not committed.
- * Delta Lake keeps checkpoints of its log as Parquet files.
+ * Spark, Dask and pyarrow pass over names that begin with '_' or '.': footers of other files, which
+ * hold no row, and parts of a job that is not committed. Delta Lake keeps checkpoints of its log as
+ * Parquet files.
  */
 static bool is_parquet_aside(const char *path, const char *name)
 {
@@ -55,10 +55,9 @@ static bool is_parquet_aside(const char *path, const char *name)
 static bool is_litter(const char *path, const char *name)
 {
 	static const char *const names[] = {
-		".DS_Store",        "Thumbs.db", "desktop.ini", "_SUCCESS",
-		"MD5SUMS",          "SHA1SUMS",  "SHA256SUMS",  "SHA512SUMS",
-		"CHECKSUMS",        "LICENSE",   "README",      "_metadata",
-		"_common_metadata",
+		".DS_Store", "Thumbs.db",  "desktop.ini",      "_SUCCESS",  "MD5SUMS",
+		"SHA1SUMS",  "SHA256SUMS", "SHA512SUMS",       "CHECKSUMS", "LICENSE",
+		"README",    "_metadata",  "_common_metadata",
 	};
 	static const char *const suffixes[] = {
 		".md5", ".sha1",  ".sha256", ".sha512", ".crc",  ".crc32",

@@ -2,8 +2,8 @@
 /* detect_names.h - what the name of a file says of it. */
 #pragma once
 
-/* What no sample is in (checksums, indices, what desktops leave), what holds
- * labels where there is something else, and all others. */
+/* What no sample is in (checksums, indices, what desktops leave), what holds labels where there is
+ * something else, and all others. */
 enum detect_name { NAME_LITTER, NAME_LABEL, NAME_DATA };
 
 enum detect_name detect_name(const char *path);

@@ -50,12 +50,11 @@ static bool has_manifest(int folder)
 
 static bool is_of_filesystem(const char *name)
 {
-	return strcmp(name, "lost+found") == 0 ||
-	       strcmp(name, ".snapshot") == 0;
+	return strcmp(name, "lost+found") == 0 || strcmp(name, ".snapshot") == 0;
 }
 
-/* The lock, a manifest that is still being written, and the file by which a run
- * that begins to save finds out who owns what it makes. */
+/* The lock, a manifest that is still being written, and the file by which a run that begins to save
+ * finds out who owns what it makes. */
 static bool is_of_preparation(const char *name)
 {
 	struct checkpoint k;
@@ -81,8 +80,7 @@ static const char *next_name(struct look *l, DIR *dir)
 	return d ? d->d_name : NULL;
 }
 
-static bool foreign_is_known(struct look *l, int folder, const char *name,
-			     unsigned depth);
+static bool foreign_is_known(struct look *l, int folder, const char *name, unsigned depth);
 
 /* Is there a manifest in the folder, or nothing but what is known? Takes `fd`. */
 static bool holds_known(struct look *l, int fd, unsigned depth)
@@ -105,8 +103,7 @@ static bool holds_known(struct look *l, int fd, unsigned depth)
 }
 
 /* Is it mlgen's, the filesystem's, or nothing? */
-static bool foreign_is_known(struct look *l, int folder, const char *name,
-			     unsigned depth)
+static bool foreign_is_known(struct look *l, int folder, const char *name, unsigned depth)
 {
 	struct stat st;
 	int fd;
@@ -134,8 +131,7 @@ static void add_name(struct look *l, const char *name)
 		return;
 	buf_add(&l->names, l->names.len ? ", " : "");
 	printable_copy(text, sizeof(text), name);
-	buf_addf(&l->names, "%s%s", text,
-		 strlen(text) == sizeof(text) - 1 ? "..." : "");
+	buf_addf(&l->names, "%s%s", text, strlen(text) == sizeof(text) - 1 ? "..." : "");
 }
 
 /* One that mlgen saved? */
@@ -156,8 +152,7 @@ static void foreign_look_at(struct look *l, DIR *dir, bool at_checkpoints)
 	unsigned enough = at_checkpoints ? UINT_MAX : NAMES_SHOWN + 1;
 	const char *name;
 
-	while (l->foreign < enough && l->looks < LOOKS_MAX &&
-	       (name = next_name(l, dir))) {
+	while (l->foreign < enough && l->looks < LOOKS_MAX && (name = next_name(l, dir))) {
 		if (at_checkpoints && is_checkpoint(dirfd(dir), name)) {
 			l->foreign = 0;
 			return;
@@ -170,8 +165,7 @@ static void foreign_look_at(struct look *l, DIR *dir, bool at_checkpoints)
 }
 
 /* True: it holds what is not mlgen's, and l->names says what. */
-static bool is_foreign(struct look *l, const char *directory,
-		       bool at_checkpoints)
+static bool is_foreign(struct look *l, const char *directory, bool at_checkpoints)
 {
 	DIR *dir = opendir(directory);
 
@@ -190,48 +184,41 @@ static const char *slash_behind(const char *directory)
 	return n && directory[n - 1] == '/' ? "" : "/";
 }
 
-int foreign_check_dataset(const char *directory, const struct job *job,
-			  struct mlgen_err *err)
+int foreign_check_dataset(const char *directory, const struct job *job, struct mlgen_err *err)
 {
-	/* With checkpoints it needs another place for them, too, and to
-	 * evaluate a folder valid/. */
-	bool could_scan = !job_has_checkpoints(job) && !job->eval_files &&
-			  dataset_scan_check(job, NULL) == 0;
+	/* With checkpoints it needs another place for them, too, and to evaluate a folder
+	 * valid/. */
+	bool could_scan =
+		!job_has_checkpoints(job) && !job->eval_files && dataset_scan_check(job, NULL) == 0;
 	struct look l = { 0 };
 	int rc = 0;
 
 	if (is_foreign(&l, directory, false))
 		rc = mlgen_fail(
 			err, -EEXIST,
-			"%s: holds %s, and no %s that says it is mlgen's to "
-			"fill; --directory=%s%smlgen-data makes the dataset in "
-			"a new folder below it%s",
+			"%s: holds %s, and no %s that says it is mlgen's to fill; "
+			"--directory=%s%smlgen-data makes the dataset in a new folder below it%s",
 			directory, buf_str(&l.names), MANIFEST_NAME, directory,
 			slash_behind(directory),
-			could_scan ? ", and --dataset=scan without num_files "
-				     "reads the files that are there"
+			could_scan ? ", and --dataset=scan without num_files reads the files that "
+				     "are there"
 				   : "");
 	buf_fini(&l.names);
 	return rc;
 }
 
-int foreign_check_checkpoints(const char *directory, const struct job *job,
-			      struct mlgen_err *err)
+int foreign_check_checkpoints(const char *directory, const struct job *job, struct mlgen_err *err)
 {
-	bool is_own = job->checkpoint_directory ||
-		      job_work(job)->checkpoints == CHECKPOINTS_ASKED;
+	bool is_own = job->checkpoint_directory || job_work(job)->checkpoints == CHECKPOINTS_ASKED;
 	struct look l = { 0 };
 	int rc = 0;
 
 	if (is_foreign(&l, directory, true))
-		rc = mlgen_fail(
-			err, -EEXIST,
-			"%s: holds %s, and no checkpoint of mlgen's; "
-			"--%sdirectory=%s%smlgen-data saves in a new folder "
-			"below it",
-			directory, buf_str(&l.names),
-			is_own ? "checkpoint_" : "", directory,
-			slash_behind(directory));
+		rc = mlgen_fail(err, -EEXIST,
+				"%s: holds %s, and no checkpoint of mlgen's; "
+				"--%sdirectory=%s%smlgen-data saves in a new folder below it",
+				directory, buf_str(&l.names), is_own ? "checkpoint_" : "",
+				directory, slash_behind(directory));
 	buf_fini(&l.names);
 	return rc;
 }

@@ -38,8 +38,7 @@ const struct format *format_find(const char *name)
 	return NULL;
 }
 
-void format_shape(const struct dataset *ds, uint64_t file,
-		  struct file_shape *shape)
+void format_shape(const struct dataset *ds, uint64_t file, struct file_shape *shape)
 {
 	memset(shape, 0, sizeof(*shape));
 	shape->part = (unsigned)(file / ds->files);
@@ -49,8 +48,7 @@ void format_shape(const struct dataset *ds, uint64_t file,
 	if (ds->scan) {
 		shape->sides[0] = 1;
 		file = dataset_file_of(ds, file);
-		shape->sides[1] = shape->found_bytes =
-			scan_size(ds->scan, file);
+		shape->sides[1] = shape->found_bytes = scan_size(ds->scan, file);
 		if (ds->found)
 			found_shape(ds->found, file, shape);
 		if (ds->labels) {
@@ -60,8 +58,7 @@ void format_shape(const struct dataset *ds, uint64_t file,
 		return;
 	}
 	dist_draw_sides(&ds->sample_size, DATASET_SEED, RNG_SAMPLE_SIZE,
-			ds->first_size + dataset_file_of(ds, file),
-			shape->sides);
+			ds->first_size + dataset_file_of(ds, file), shape->sides);
 }
 
 static bool is_label(const struct file_shape *shape)
@@ -71,8 +68,7 @@ static bool is_label(const struct file_shape *shape)
 
 bool format_has_parts(const struct format *f, const struct file_shape *shape)
 {
-	return !is_label(shape) &&
-	       (shape->samples > 1 || (shape->facts && !f->look));
+	return !is_label(shape) && (shape->samples > 1 || (shape->facts && !f->look));
 }
 
 uint64_t format_sample_bytes(const struct file_shape *shape)
@@ -80,18 +76,15 @@ uint64_t format_sample_bytes(const struct file_shape *shape)
 	return shape->sides[0] * shape->sides[1];
 }
 
-uint64_t format_file_bytes(const struct format *f,
-			   const struct file_shape *shape)
+uint64_t format_file_bytes(const struct format *f, const struct file_shape *shape)
 {
 	if (is_label(shape))
 		return shape->label_bytes;
-	return shape->found_bytes && shape->part == 0 ? shape->found_bytes
-						      : f->file_bytes(shape);
+	return shape->found_bytes && shape->part == 0 ? shape->found_bytes : f->file_bytes(shape);
 }
 
-void format_sample_range(const struct format *f, const struct file_shape *shape,
-			 uint64_t first, uint64_t n, uint64_t *off,
-			 uint64_t *len)
+void format_sample_range(const struct format *f, const struct file_shape *shape, uint64_t first,
+			 uint64_t n, uint64_t *off, uint64_t *len)
 {
 	if (is_label(shape)) {
 		*off = 0;
@@ -106,11 +99,8 @@ void format_sample_range(const struct format *f, const struct file_shape *shape,
 	}
 }
 
-void format_content(void *to, size_t bytes, uint64_t seed_index,
-		    uint64_t offset)
+void format_content(void *to, size_t bytes, uint64_t seed_index, uint64_t offset)
 {
-	/* One stream per file; the low byte keeps them apart from all other
-	 * uses of randomness. */
-	rng_fill(to, bytes, DATASET_SEED, seed_index << 8 | RNG_CONTENT,
-		 offset);
+	/* One stream per file; the low byte keeps them apart from all other uses of randomness. */
+	rng_fill(to, bytes, DATASET_SEED, seed_index << 8 | RNG_CONTENT, offset);
 }

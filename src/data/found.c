@@ -28,41 +28,34 @@ static double since(const struct timespec *start)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - start->tv_sec) +
-	       (double)(now.tv_nsec - start->tv_nsec) / 1e9;
+	return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
 }
 
 /* One file */
 
-static void put_down(struct looker *k, struct entry *e,
-		     const struct scan_cached *c)
+static void put_down(struct looker *k, struct entry *e, const struct scan_cached *c)
 {
 	e->first_sample = c->samples;
 	e->sample_bytes = c->sample_bytes;
 	memcpy(e->facts, c->facts, sizeof(e->facts));
-	e->words = (uint64_t)k->index << WHERE_BITS |
-		   k->of->found->words[k->index].end;
+	e->words = (uint64_t)k->index << WHERE_BITS | k->of->found->words[k->index].end;
 }
 
 /* By what was kept: 1, 0 where it has to be looked into, or -errno. */
-static int take_kept(struct looker *k, uint64_t file, const char *name,
-		     int64_t mtime_ns)
+static int take_kept(struct looker *k, uint64_t file, const char *name, int64_t mtime_ns)
 {
 	struct looking *g = k->of;
 	struct namefile *words = &g->found->words[k->index];
-	struct scan_stamp stamp = { .size_bytes = scan_size(g->scan, file),
-				    .mtime_ns = mtime_ns };
+	struct scan_stamp stamp = { .size_bytes = scan_size(g->scan, file), .mtime_ns = mtime_ns };
 	struct scan_cached c = { 0 };
 	int r = 0;
 
 	if (found_has_beside(g)) {
 		stamp.beside = found_beside(g->ds, k->path);
-		r = namefile_add(words, (const char *)&stamp.beside,
-				 sizeof(stamp.beside), &k->err);
+		r = namefile_add(words, (const char *)&stamp.beside, sizeof(stamp.beside), &k->err);
 	}
 	if (r == 0)
-		r = kept_take(g->kept, k->cursor, name, &stamp, &c, words,
-			      &k->err);
+		r = kept_take(g->kept, k->cursor, name, &stamp, &c, words, &k->err);
 	if (r > 0) {
 		put_down(k, &g->found->entries[file], &c);
 		k->packed_most = u64_max(k->packed_most, c.packed_most);
@@ -73,16 +66,14 @@ static int take_kept(struct looker *k, uint64_t file, const char *name,
 static void tell_of_index(struct looker *k)
 {
 	if (atomic_fetch_add(&k->of->stale, 1) < TOLD_MAX)
-		scan_note(k->of->scan, "%s; the file itself was gone through",
-			  k->look.note.text);
+		scan_note(k->of->scan, "%s; the file itself was gone through", k->look.note.text);
 }
 
 static int look_itself(struct looker *k, uint64_t file, const char *name)
 {
 	struct looking *g = k->of;
 	struct look *l = &k->look;
-	int r = look_open(l, g->dir_fd, name, k->path,
-			  scan_size(g->scan, file));
+	int r = look_open(l, g->dir_fd, name, k->path, scan_size(g->scan, file));
 
 	if (r == 0)
 		r = g->ds->format->look(l);
@@ -90,8 +81,7 @@ static int look_itself(struct looker *k, uint64_t file, const char *name)
 	if (l->note.code)
 		tell_of_index(k);
 	if (r == 0) {
-		struct scan_cached c = { .samples = l->samples,
-					 .sample_bytes = l->sample_bytes };
+		struct scan_cached c = { .samples = l->samples, .sample_bytes = l->sample_bytes };
 
 		memcpy(c.facts, l->facts, sizeof(c.facts));
 		put_down(k, &g->found->entries[file], &c);
@@ -109,13 +99,11 @@ static int look_into(struct looker *k, uint64_t file)
 	int n = snprintf(k->path, sizeof(k->path), "%s/", g->ds->directory);
 	char *name = k->path + n;
 	int64_t mtime_ns;
-	int r = scan_name_and_time(g->scan, file, name,
-				   sizeof(k->path) - (size_t)n, &mtime_ns);
+	int r = scan_name_and_time(g->scan, file, name, sizeof(k->path) - (size_t)n, &mtime_ns);
 
 	if (r < 0) {
-		r = mlgen_fail(&k->err, r,
-			       "%s: its name cannot be read back: %s",
-			       g->ds->directory, strerror(-r));
+		r = mlgen_fail(&k->err, r, "%s: its name cannot be read back: %s", g->ds->directory,
+			       strerror(-r));
 	} else {
 		r = g->kept ? take_kept(k, file, name, mtime_ns) : 0;
 		if (r == 0)
@@ -142,8 +130,7 @@ static void leave_out(struct looker *k, uint64_t file)
 /* What is wrong with a file, not with this host. */
 static bool is_of_file(int code)
 {
-	return code == -EINVAL || code == -EIO || code == -EACCES ||
-	       code == -ENOENT;
+	return code == -EINVAL || code == -EIO || code == -EACCES || code == -ENOENT;
 }
 
 static void look_at_some(struct looker *k, uint64_t from, uint64_t end)
@@ -174,8 +161,7 @@ static void found_tell(struct looking *g)
 	if (seconds < g->told_seconds + 1)
 		return;
 	g->told_seconds = seconds;
-	log_progress("looking into files: %s of %s",
-		     units_human_count(done, atomic_load(&g->done)),
+	log_progress("looking into files: %s of %s", units_human_count(done, atomic_load(&g->done)),
 		     units_human_count(all, g->found->files));
 }
 
@@ -209,8 +195,7 @@ static int found_start(struct looking *g, unsigned threads)
 		k->of = g;
 		k->index = i;
 		k->failed_at = UINT64_MAX;
-		r = namefile_open(&g->found->words[i], g->ds->directory,
-				  &k->err);
+		r = namefile_open(&g->found->words[i], g->ds->directory, &k->err);
 		if (r == 0)
 			g->found->word_files++;
 		if (r == 0)
@@ -222,8 +207,7 @@ static int found_start(struct looking *g, unsigned threads)
 		}
 		/* This thread is the first of them. */
 		if (r == 0 && i > 0)
-			k->has_thread =
-				thread_start(&k->thread, looker_main, k) == 0;
+			k->has_thread = thread_start(&k->thread, looker_main, k) == 0;
 	}
 	return r;
 }
@@ -239,14 +223,12 @@ static int found_finish(struct looking *g, struct mlgen_err *err)
 		if (k->has_thread)
 			pthread_join(k->thread, NULL);
 		g->found->read_bytes += k->look.read_bytes;
-		g->found->packed_most =
-			u64_max(g->found->packed_most, k->packed_most);
+		g->found->packed_most = u64_max(g->found->packed_most, k->packed_most);
 		look_fini(&k->look);
 		mem_free(k->cursor);
 		if (k->err.code && (!first || k->failed_at < first->failed_at))
 			first = k;
-		if (k->damage.code &&
-		    (!damaged || k->damaged_at < damaged->damaged_at))
+		if (k->damage.code && (!damaged || k->damaged_at < damaged->damaged_at))
 			damaged = k;
 	}
 	if (damaged)
@@ -254,8 +236,7 @@ static int found_finish(struct looking *g, struct mlgen_err *err)
 	if (first)
 		*err = first->err;
 	else if (atomic_load(&g->stops))
-		return mlgen_fail(err, -EINTR, "%s: interrupted",
-				  g->ds->directory);
+		return mlgen_fail(err, -EINTR, "%s: interrupted", g->ds->directory);
 	return err->code;
 }
 
@@ -268,8 +249,7 @@ static int look_at_all(struct looking *g, struct mlgen_err *err)
 		g->lookers[i].look.fd = -1;
 	g->dir_fd = open(g->ds->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (g->dir_fd < 0)
-		return mlgen_fail(err, -errno, "%s: %s", g->ds->directory,
-				  strerror(errno));
+		return mlgen_fail(err, -errno, "%s: %s", g->ds->directory, strerror(errno));
 	clock_gettime(CLOCK_MONOTONIC, &g->started);
 	r = found_start(g, (unsigned)u64_min(turns, FOUND_THREADS));
 	if (r)
@@ -309,8 +289,7 @@ void found_sum_up(struct found *f)
 		bytes += size;
 	}
 	f->files = kept;
-	f->entries[kept] = (struct entry){ .first_sample = samples,
-					   .sample_bytes = bytes };
+	f->entries[kept] = (struct entry){ .first_sample = samples, .sample_bytes = bytes };
 }
 
 int found_map_words(struct found *f, struct mlgen_err *err)
@@ -326,8 +305,8 @@ int found_map_words(struct found *f, struct mlgen_err *err)
 	return r;
 }
 
-static int leave_empty(struct found *f, struct scan *scan,
-		       const struct looking *g, struct mlgen_err *err)
+static int leave_empty(struct found *f, struct scan *scan, const struct looking *g,
+		       struct mlgen_err *err)
 {
 	const char *format = g->ds->format->name, *directory = g->ds->directory;
 	uint64_t damaged = atomic_load(&g->damaged), before = f->files;
@@ -336,28 +315,21 @@ static int leave_empty(struct found *f, struct scan *scan,
 	scan_keep(scan, has_samples, f);
 	found_sum_up(f);
 	if (damaged)
-		scan_note(scan,
-			  "%s: left out: %s file%s damaged, or not as mlgen "
-			  "reads %s files",
+		scan_note(scan, "%s: left out: %s file%s damaged, or not as mlgen reads %s files",
 			  directory, units_human_count(text, damaged),
 			  damaged == 1 ? " that is" : "s that are", format);
 	if (atomic_load(&g->stale) > TOLD_MAX)
 		scan_note(scan,
-			  "%s: %s indexes are not as their files are; those "
-			  "were gone through",
-			  directory,
-			  units_human_count(text, atomic_load(&g->stale)));
+			  "%s: %s indexes are not as their files are; those were gone through",
+			  directory, units_human_count(text, atomic_load(&g->stale)));
 	if (before - f->files > damaged)
-		scan_note(scan, "%s: left out: %s %s files without a sample",
-			  directory,
-			  units_human_count(text, before - f->files - damaged),
-			  format);
+		scan_note(scan, "%s: left out: %s %s files without a sample", directory,
+			  units_human_count(text, before - f->files - damaged), format);
 	if (f->files == 0 && g->damage.code)
 		*err = g->damage;
 	else if (f->files == 0)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: no %s file in it has a sample",
-				  directory, format);
+		return mlgen_fail(err, -EINVAL, "%s: no %s file in it has a sample", directory,
+				  format);
 	return err->code;
 }
 
@@ -371,8 +343,7 @@ struct found *found_of(const struct scan *scan)
 }
 
 int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
-	      enum job_scan_errors errors, const struct kept_request *keeps,
-	      struct mlgen_err *err)
+	      enum job_scan_errors errors, const struct kept_request *keeps, struct mlgen_err *err)
 {
 	struct looking *g = mem_zalloc(sizeof(*g));
 	struct found *f = found_of(scan);
@@ -463,8 +434,7 @@ static uint64_t search(const struct found *f, uint64_t at,
 
 uint64_t found_file_of(const struct found *f, uint64_t sample)
 {
-	return f->each ? sample / f->each
-		       : search(f, sample, found_first_sample);
+	return f->each ? sample / f->each : search(f, sample, found_first_sample);
 }
 
 void found_count_extents(struct found *f, unsigned fact)
@@ -509,6 +479,5 @@ void found_shape(const struct found *f, uint64_t file, struct file_shape *shape)
 	shape->samples = e[1].first_sample - e->first_sample;
 	shape->facts = e->facts;
 	/* Words of eight bytes each begin at a multiple of eight. */
-	shape->words =
-		bytes ? (const void *)(bytes + (e->words & WHERE_MASK)) : NULL;
+	shape->words = bytes ? (const void *)(bytes + (e->words & WHERE_MASK)) : NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* found.h - what a scan found inside the files of a dataset: how many samples each has, and where. */
+/* found.h - what a scan found inside the files of a dataset: how many samples each has, and where.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -12,38 +13,32 @@
 #include "data/scan.h"
 
 /*
- * Each file is looked at once (format->look, look.h), by several threads, since
- * storage answers many at a time. Here are 72 bytes a file; what is per sample
- * lies in files without a name (namefile.h), mapped while the dataset is.
+ * Each file is looked at once (format->look, look.h), by several threads, since storage answers
+ * many at a time. Here are 72 bytes a file; what is per sample lies in files without a name
+ * (namefile.h), mapped while the dataset is.
  */
 struct found;
 
 /*
- * Looks at all files of a scan, of a dataset that has directory, format and
- * options. Those without a sample leave the scan and are counted, and so do,
- * but with SCAN_REFUSE, those that are damaged. 0, or -errno with err: that of
- * the first such file in order where it is refused or nothing is left, -EINVAL
- * where no file has a sample, -EINTR.
+ * Looks at all files of a scan, of a dataset that has directory, format and options. Those without
+ * a sample leave the scan and are counted, and so do, but with SCAN_REFUSE, those that are damaged.
+ * 0, or -errno with err: that of the first such file in order where it is refused or nothing is
+ * left, -EINVAL where no file has a sample, -EINTR.
  *
- * What an earlier scan has found of a file that has not changed since is taken
- * from where that is kept, and what this one finds is kept there (kept.h); keeps
- * NULL: nothing is.
+ * What an earlier scan has found of a file that has not changed since is taken from where that is
+ * kept, and what this one finds is kept there (kept.h); keeps NULL: nothing is.
  */
 int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
-	      enum job_scan_errors errors, const struct kept_request *keeps,
-	      struct mlgen_err *err);
+	      enum job_scan_errors errors, const struct kept_request *keeps, struct mlgen_err *err);
 /* The same of samples that a list gives (listed.h): no file is looked into. */
-int found_new_listed(struct found **out, struct scan *scan,
-		     struct mlgen_err *err);
+int found_new_listed(struct found **out, struct scan *scan, struct mlgen_err *err);
 void found_free(struct found *f); /* NULL is fine */
 
-/* What one process of a job has found, for the others (hosts/relay.h): as it was
- * before format->found_init. `beside` as of namefile_open. 0 or -errno with
- * err. */
+/* What one process of a job has found, for the others (hosts/relay.h): as it was before
+ * format->found_init. `beside` as of namefile_open. 0 or -errno with err. */
 struct relay;
 int found_give(const struct found *f, struct relay *to, struct mlgen_err *err);
-int found_take(struct found **out, const char *beside, struct relay *from,
-	       struct mlgen_err *err);
+int found_take(struct found **out, const char *beside, struct relay *from, struct mlgen_err *err);
 
 /* What it took: bytes read of the files, and seconds. */
 uint64_t found_read_bytes(const struct found *f);
@@ -61,9 +56,9 @@ uint64_t found_sample_bytes(const struct found *f, uint64_t file);
 uint64_t found_file_of(const struct found *f, uint64_t sample);
 
 /*
- * Where extents have different numbers of samples, format->found_init says
- * which fact is how many of them a file has; it becomes how many there are
- * before it. Then, as above: before a file, and the file that has one.
+ * Where extents have different numbers of samples, format->found_init says which fact is how many
+ * of them a file has; it becomes how many there are before it. Then, as above: before a file, and
+ * the file that has one.
  */
 void found_count_extents(struct found *f, unsigned fact);
 uint64_t found_first_extent(const struct found *f, uint64_t file);
@@ -75,5 +70,4 @@ uint64_t found_each(const struct found *f);
 uint64_t found_most(const struct found *f);
 
 /* Its samples, facts and words; the rest of *shape is as it was. */
-void found_shape(const struct found *f, uint64_t file,
-		 struct file_shape *shape);
+void found_shape(const struct found *f, uint64_t file, struct file_shape *shape);

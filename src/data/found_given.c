@@ -13,8 +13,7 @@ struct given_head {
 	uint64_t word_bytes[FOUND_THREADS];
 };
 
-static int put_entry(const struct found *f, uint64_t file, struct relay *to,
-		     struct mlgen_err *err)
+static int put_entry(const struct found *f, uint64_t file, struct relay *to, struct mlgen_err *err)
 {
 	struct entry e = f->entries[file];
 	uint64_t *extents = &e.facts[f->extents_fact];
@@ -44,13 +43,12 @@ int found_give(const struct found *f, struct relay *to, struct mlgen_err *err)
 	for (uint64_t i = 0; i <= f->files && rc == 0; i++)
 		rc = put_entry(f, i, to, err);
 	for (unsigned i = 0; i < f->word_files && rc == 0; i++)
-		rc = relay_put(to, f->maps[i].bytes, (size_t)f->words[i].end,
-			       err);
+		rc = relay_put(to, f->maps[i].bytes, (size_t)f->words[i].end, err);
 	return rc;
 }
 
-static int take_words(struct found *f, unsigned i, uint64_t bytes,
-		      struct relay *from, struct mlgen_err *err)
+static int take_words(struct found *f, unsigned i, uint64_t bytes, struct relay *from,
+		      struct mlgen_err *err)
 {
 	char some[4096];
 	int rc = 0;
@@ -66,8 +64,7 @@ static int take_words(struct found *f, unsigned i, uint64_t bytes,
 	return rc;
 }
 
-static int take_all(struct found *f, const char *beside, struct relay *from,
-		    struct mlgen_err *err)
+static int take_all(struct found *f, const char *beside, struct relay *from, struct mlgen_err *err)
 {
 	struct given_head head;
 	int rc = relay_get(from, &head, sizeof(head), err);
@@ -82,21 +79,18 @@ static int take_all(struct found *f, const char *beside, struct relay *from,
 	f->packed_most = head.packed_most;
 	f->seconds = head.seconds;
 	f->entries = mem_array((size_t)f->files + 1, sizeof(*f->entries));
-	rc = relay_get(from, f->entries,
-		       ((size_t)f->files + 1) * sizeof(*f->entries), err);
+	rc = relay_get(from, f->entries, ((size_t)f->files + 1) * sizeof(*f->entries), err);
 	while (f->word_files < head.word_files && rc == 0) {
 		rc = namefile_open(&f->words[f->word_files], beside, err);
 		if (rc == 0)
-			rc = take_words(f, f->word_files,
-					head.word_bytes[f->word_files], from,
+			rc = take_words(f, f->word_files, head.word_bytes[f->word_files], from,
 					err);
 		f->word_files++;
 	}
 	return rc ? rc : found_map_words(f, err);
 }
 
-int found_take(struct found **out, const char *beside, struct relay *from,
-	       struct mlgen_err *err)
+int found_take(struct found **out, const char *beside, struct relay *from, struct mlgen_err *err)
 {
 	struct found *f = mem_zalloc(sizeof(*f));
 	int rc = take_all(f, beside, from, err);

@@ -15,8 +15,8 @@
 /* Storage answers so many at a time. */
 #define FOUND_THREADS 8u
 
-/* Of `words`: whose they are, and where they begin in what that one wrote;
- * while it looks, where they end. */
+/* Of `words`: whose they are, and where they begin in what that one wrote; while it looks, where
+ * they end. */
 #define WHERE_BITS 56
 #define WHERE_MASK ((UINT64_C(1) << WHERE_BITS) - 1)
 #define WHERE_NONE UINT64_MAX /* it could not be looked into */
@@ -24,8 +24,7 @@
 /* One more stands behind the last file, with the sums of all. */
 struct entry {
 	uint64_t first_sample; /* of the dataset; while it looks, how many */
-	uint64_t
-		sample_bytes; /* of all files before; while it looks, its own */
+	uint64_t sample_bytes; /* of all files before; while it looks, its own */
 	uint64_t words;
 	uint64_t facts[LOOK_FACTS];
 };
@@ -67,28 +66,26 @@ struct looking {
 	struct timespec started;
 	double told_seconds;
 	_Atomic uint64_t next, done, damaged;
-	struct mlgen_err
-		damage;         /* of the first file of all that was left out */
-	_Atomic uint64_t stale; /* indexes that are not as their files are */
+	struct mlgen_err damage; /* of the first file of all that was left out */
+	_Atomic uint64_t stale;  /* indexes that are not as their files are */
 	_Atomic bool stops;
 	struct looker lookers[FOUND_THREADS];
 };
 
 /*
- * Of files that others belong to (format->look_beside, scan_pair) and that are kept: what
- * those are like is a word before their own.
+ * Of files that others belong to (format->look_beside, scan_pair) and that are kept: what those are
+ * like is a word before their own.
  */
 bool found_has_beside(const struct looking *g);
 uint64_t found_beside(const struct dataset *ds, const char *path);
 
-/* Words begin where those of the thread's file before have ended; what was
- * found is kept where it is not what was kept already. Words are mapped. */
+/* Words begin where those of the thread's file before have ended; what was found is kept where it
+ * is not what was kept already. Words are mapped. */
 void found_settle(struct looking *g);
 
 /* An empty one for the files of a scan. */
 struct found *found_of(const struct scan *scan);
-/* From samples and bytes of each file to those before it; files without a
- * sample go. */
+/* From samples and bytes of each file to those before it; files without a sample go. */
 void found_sum_up(struct found *f);
 /* Nothing more is put down: 0 or -errno with err. */
 int found_map_words(struct found *f, struct mlgen_err *err);

@@ -12,13 +12,11 @@
 
 bool found_has_beside(const struct looking *g)
 {
-	return g->kept &&
-	       (g->ds->format->look_beside || g->ds->options.scan_pair);
+	return g->kept && (g->ds->format->look_beside || g->ds->options.scan_pair);
 }
 
 /* The i-th file beside one: its twin, or what its format has; false: none. */
-static bool beside_of(const struct dataset *ds, const char *path, unsigned i,
-		      char out[PATH_MAX])
+static bool beside_of(const struct dataset *ds, const char *path, unsigned i, char out[PATH_MAX])
 {
 	struct namepair pair;
 
@@ -42,8 +40,7 @@ uint64_t found_beside(const struct dataset *ds, const char *path)
 
 		sum = rng_u64(sum, is_there ? (uint64_t)st.st_size : 0,
 			      is_there ? (uint64_t)st.st_mtim.tv_sec : i);
-		sum = rng_u64(sum, is_there,
-			      is_there ? (uint64_t)st.st_mtim.tv_nsec : 0);
+		sum = rng_u64(sum, is_there, is_there ? (uint64_t)st.st_mtim.tv_nsec : 0);
 	}
 	return sum;
 }
@@ -75,28 +72,21 @@ static struct span found_keep_settle(const struct looking *g, struct entry *e,
 	return s;
 }
 
-static int keep_one(const struct looking *g, uint64_t file,
-		    const struct span *s)
+static int keep_one(const struct looking *g, uint64_t file, const struct span *s)
 {
 	struct scan_cache_writer *w = &g->kept->writer;
 	const struct entry *e = &g->found->entries[file];
-	struct scan_stamp stamp = { .size_bytes = scan_size(g->scan, file),
-				    .beside = s->beside };
+	struct scan_stamp stamp = { .size_bytes = scan_size(g->scan, file), .beside = s->beside };
 	struct scan_cached found = { .samples = e->first_sample,
 				     .sample_bytes = e->sample_bytes,
 				     .packed_most = g->found->packed_most,
 				     .word_count = s->count };
 	char name[PATH_MAX];
-	int n = scan_name_and_time(g->scan, file, name, sizeof(name),
-				   &stamp.mtime_ns);
-	int r = n < 0             ? n
-		: signals_taken() ? -EINTR
-				  : scan_cache_add_words(w, s->words, s->count);
+	int n = scan_name_and_time(g->scan, file, name, sizeof(name), &stamp.mtime_ns);
+	int r = n < 0 ? n : signals_taken() ? -EINTR : scan_cache_add_words(w, s->words, s->count);
 
 	memcpy(found.facts, e->facts, sizeof(found.facts));
-	return r ? r
-		 : scan_cache_add(w, g->kept->req.part, name, (size_t)n, &stamp,
-				  &found);
+	return r ? r : scan_cache_add(w, g->kept->req.part, name, (size_t)n, &stamp, &found);
 }
 
 /* Is there anything that was not kept, or that has gone? */

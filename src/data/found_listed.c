@@ -5,11 +5,10 @@
 #include "data/listed.h"
 #include "data/scan.h"
 
-static int take_listed(struct found *f, const struct scan *scan,
-		       struct listed *listed, struct mlgen_err *err)
+static int take_listed(struct found *f, const struct scan *scan, struct listed *listed,
+		       struct mlgen_err *err)
 {
-	struct listed_count *counts =
-		mem_array((size_t)f->files, sizeof(*counts));
+	struct listed_count *counts = mem_array((size_t)f->files, sizeof(*counts));
 	uint64_t words = 0;
 	int r = listed_group(listed, scan, counts, &f->words[0], err);
 
@@ -24,8 +23,7 @@ static int take_listed(struct found *f, const struct scan *scan,
 	return r ? r : found_map_words(f, err);
 }
 
-int found_new_listed(struct found **out, struct scan *scan,
-		     struct mlgen_err *err)
+int found_new_listed(struct found **out, struct scan *scan, struct mlgen_err *err)
 {
 	struct listed *listed = scan_take_listed(scan);
 	struct found *f = found_of(scan);

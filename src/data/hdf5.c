@@ -13,10 +13,9 @@
 #ifdef HAVE_HDF5
 
 /*
- * Metadata, then the samples to the file's end. DLIO has its files in the
- * newest layout and a second dataset with labels, that training does not read;
- * here it is the one dataset in the layout that h5py chooses when it is not
- * told, because that is what was seen being read.
+ * Metadata, then the samples to the file's end. DLIO has its files in the newest layout and a
+ * second dataset with labels, that training does not read; here it is the one dataset in the layout
+ * that h5py chooses when it is not told, because that is what was seen being read.
  */
 static int hdf5_init(struct dataset *ds, struct mlgen_err *err)
 {
@@ -41,8 +40,8 @@ static uint64_t hdf5_file_bytes(const struct file_shape *shape)
 	return head_bytes(shape) + shape->samples * format_sample_bytes(shape);
 }
 
-static void hdf5_sample_range(const struct file_shape *shape, uint64_t first,
-			      uint64_t n, uint64_t *off, uint64_t *len)
+static void hdf5_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			      uint64_t *off, uint64_t *len)
 {
 	*off = head_bytes(shape) + first * format_sample_bytes(shape);
 	*len = n * format_sample_bytes(shape);
@@ -50,16 +49,15 @@ static void hdf5_sample_range(const struct file_shape *shape, uint64_t first,
 
 static size_t fill_head(const struct file_shape *shape, uint8_t *to)
 {
-	const uint64_t both[] = { shape->samples, shape->sides[0],
-				  shape->sides[1] };
+	const uint64_t both[] = { shape->samples, shape->sides[0], shape->sides[1] };
 	const uint64_t flat[] = { shape->samples, format_sample_bytes(shape) };
 
 	hdf5_image_fill(shape->common, shape->two_sides ? both : flat, to);
 	return (size_t)head_bytes(shape);
 }
 
-static bool hdf5_write_next(struct format_writer *w, void *buf, size_t bytes,
-			    uint64_t *off, size_t *len)
+static bool hdf5_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
+			    size_t *len)
 {
 	uint64_t left = hdf5_file_bytes(&w->shape) - w->pos;
 	size_t head = 0;

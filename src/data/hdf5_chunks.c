@@ -46,8 +46,8 @@ static herr_t see_where(unsigned n, const H5E_error2_t *e, void *arg)
 	return 0;
 }
 
-/* Was the chunk looked for, and is not there? The function that asked for it
- * complains then; what goes wrong on the way is the fault of those below. */
+/* Was the chunk looked for, and is not there? The function that asked for it complains then; what
+ * goes wrong on the way is the fault of those below. */
 static bool is_missing(struct hdf5_file *f)
 {
 	bool is = false;
@@ -56,10 +56,9 @@ static bool is_missing(struct hdf5_file *f)
 	return is && !f->has_failed;
 }
 
-/* The chunk with this first element, as libhdf5 finds it: its place and bytes,
- * 0 where there is none. What is read on the way is in the notes. */
-static int chunk_at(struct hdf5_file *f, const hsize_t *first,
-		    struct hdf5_note *chunk)
+/* The chunk with this first element, as libhdf5 finds it: its place and bytes, 0 where there is
+ * none. What is read on the way is in the notes. */
+static int chunk_at(struct hdf5_file *f, const hsize_t *first, struct hdf5_note *chunk)
 {
 	/* Nothing is read into it. */
 	uint8_t nowhere[8];
@@ -74,14 +73,12 @@ static int chunk_at(struct hdf5_file *f, const hsize_t *first,
 	if (r < 0)
 		return is_missing(f) ? 0 : hdf5_file_failed(f);
 	if (mask && f->look->options->decompress != DECOMPRESS_NONE)
-		return hdf5_file_refuse(f, "has chunks without its filter, "
-					   "which are not told from others; "
-					   "use decompress=none");
+		return hdf5_file_refuse(f, "has chunks without its filter, which are not told from "
+					   "others; use decompress=none");
 	for (size_t i = before; i < f->notes.count; i++)
 		if (f->notes.list[i].is_sample)
 			*chunk = f->notes.list[i];
-	if (chunk->off <= f->look->file_bytes &&
-	    chunk->bytes <= f->look->file_bytes - chunk->off)
+	if (chunk->off <= f->look->file_bytes && chunk->bytes <= f->look->file_bytes - chunk->off)
 		return 0;
 	return hdf5_file_refuse(f,
 				"has a chunk of %" PRIu64 " bytes at %" PRIu64
@@ -89,8 +86,7 @@ static int chunk_at(struct hdf5_file *f, const hsize_t *first,
 				chunk->bytes, chunk->off, f->look->file_bytes);
 }
 
-/* The next chunk of a row, in the order of the last axes; false behind the
- * last one. */
+/* The next chunk of a row, in the order of the last axes; false behind the last one. */
 static bool next_chunk(const struct hdf5_shape *s, hsize_t *first)
 {
 	for (unsigned i = s->rank - 1; i > 0; i--) {
@@ -122,8 +118,7 @@ static int put_row(struct chunks *c, uint64_t row, uint64_t *row_bytes)
 		*row_bytes += chunk.bytes;
 		if (c->found->is_filtered)
 			l->packed_most = u64_max(l->packed_most, chunk.bytes);
-	} while (r == 0 && *row_bytes <= l->file_bytes &&
-		 next_chunk(c->shape, first));
+	} while (r == 0 && *row_bytes <= l->file_bytes && next_chunk(c->shape, first));
 	return r;
 }
 
@@ -140,20 +135,16 @@ static int put_chunks(struct chunks *c)
 			return r;
 		all += bytes;
 		if (all > l->file_bytes)
-			return hdf5_file_refuse(c->file,
-						"has chunks that are larger "
-						"together than the file");
+			return hdf5_file_refuse(
+				c->file, "has chunks that are larger together than the file");
 		share = hdf5_share_of(c->found, samples, row, bytes);
-		l->sample_bytes +=
-			(share.samples - 1) * share.each + share.last;
+		l->sample_bytes += (share.samples - 1) * share.each + share.last;
 		if (signals_taken())
-			return mlgen_fail(l->err, -EINTR, "%s: interrupted",
-					  l->path);
+			return mlgen_fail(l->err, -EINTR, "%s: interrupted", l->path);
 	}
 	if (all == 0)
-		return hdf5_file_refuse(c->file, "has no data: none was "
-						 "written since it was "
-						 "created");
+		return hdf5_file_refuse(c->file,
+					"has no data: none was written since it was created");
 	return 0;
 }
 
@@ -202,8 +193,7 @@ static bool is_same(const struct steps *a, const struct steps *b)
 	bool is = a->count == b->count;
 
 	for (size_t i = 0; is && i < a->count; i++)
-		is = a->list[i].off == b->list[i].off &&
-		     a->list[i].bytes == b->list[i].bytes;
+		is = a->list[i].off == b->list[i].off && a->list[i].bytes == b->list[i].bytes;
 	return is;
 }
 
@@ -214,8 +204,7 @@ static int put_steps(struct chunks *c, uint64_t row, const struct steps *s)
 
 	if (c->turn_count == c->turn_room) {
 		c->turn_room = c->turn_room ? 2 * c->turn_room : 16;
-		c->turns =
-			mem_realloc(c->turns, c->turn_room * sizeof(*c->turns));
+		c->turns = mem_realloc(c->turns, c->turn_room * sizeof(*c->turns));
 	}
 	c->turns[c->turn_count++] = (struct turn){ row, l->word_count };
 	for (size_t i = 0; i < s->count && r == 0; i++) {
@@ -227,8 +216,8 @@ static int put_steps(struct chunks *c, uint64_t row, const struct steps *s)
 }
 
 /* Those of row a are put down, those of row b behind it not yet. */
-static int learn_between(struct chunks *c, uint64_t a, const struct steps *of_a,
-			 uint64_t b, const struct steps *of_b)
+static int learn_between(struct chunks *c, uint64_t a, const struct steps *of_a, uint64_t b,
+			 const struct steps *of_b)
 {
 	uint64_t middle = a + (b - a) / 2;
 	struct steps of_middle;
@@ -287,20 +276,16 @@ static int chunks_shape(struct chunks *c, size_t cache_bytes)
 	bool is_counted = true;
 
 	for (unsigned i = 0; i < s->rank && is_counted; i++) {
-		is_counted =
-			s->chunk[i] &&
-			!__builtin_mul_overflow(bytes, s->chunk[i], &bytes) &&
-			!__builtin_mul_overflow(
-				chunks, divide_up(s->sides[i], s->chunk[i]),
-				&chunks);
+		is_counted = s->chunk[i] && !__builtin_mul_overflow(bytes, s->chunk[i], &bytes) &&
+			     !__builtin_mul_overflow(chunks, divide_up(s->sides[i], s->chunk[i]),
+						     &chunks);
 		if (i == 0)
 			c->rows = chunks;
 	}
 	if (!is_counted || c->rows == 0 || chunks > c->file->look->file_bytes)
-		return hdf5_file_refuse(c->file,
-					"has more chunks than the file's "
-					"%" PRIu64 " bytes can hold",
-					c->file->look->file_bytes);
+		return hdf5_file_refuse(
+			c->file, "has more chunks than the file's %" PRIu64 " bytes can hold",
+			c->file->look->file_bytes);
 	found->row_samples = s->chunk[0];
 	found->row_chunks = chunks / c->rows;
 	found->chunk_bytes = bytes;
@@ -308,12 +293,10 @@ static int chunks_shape(struct chunks *c, size_t cache_bytes)
 	return 0;
 }
 
-int hdf5_chunks_look(struct hdf5_file *f, const struct hdf5_shape *s,
-		     size_t cache_bytes, struct hdf5_found *found)
+int hdf5_chunks_look(struct hdf5_file *f, const struct hdf5_shape *s, size_t cache_bytes,
+		     struct hdf5_found *found)
 {
-	struct chunks c = {
-		.file = f, .shape = s, .found = found, .left = HDF5_LEARN_MAX
-	};
+	struct chunks c = { .file = f, .shape = s, .found = found, .left = HDF5_LEARN_MAX };
 	int r = chunks_shape(&c, cache_bytes);
 
 	if (r == 0)

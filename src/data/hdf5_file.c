@@ -34,8 +34,7 @@ int hdf5_file_failed(struct hdf5_file *f)
 		return f->look->err->code;
 	if (!*text)
 		hdf5_source_why(f->h5, text, sizeof(f->source.why));
-	return look_fail(f->look, f->last_off,
-			 "libhdf5 does not understand what it read here: %s",
+	return look_fail(f->look, f->last_off, "libhdf5 does not understand what it read here: %s",
 			 *text ? text : "no reason given");
 }
 
@@ -47,8 +46,8 @@ int hdf5_file_refuse(struct hdf5_file *f, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return mlgen_fail(f->look->err, -EINVAL, "%s: dataset '%s' %s",
-			  f->look->path, f->name, text);
+	return mlgen_fail(f->look->err, -EINVAL, "%s: dataset '%s' %s", f->look->path, f->name,
+			  text);
 }
 
 /* Reading */
@@ -65,8 +64,7 @@ void hdf5_file_note(struct hdf5_file *f, struct hdf5_note note)
 }
 
 /* As the driver for files does, it reads zeros behind the end. */
-static bool file_read(void *arg, bool is_sample, uint64_t off, uint64_t bytes,
-		      void *to)
+static bool file_read(void *arg, bool is_sample, uint64_t off, uint64_t bytes, void *to)
 {
 	struct hdf5_file *f = arg;
 	uint64_t there = f->look->file_bytes;
@@ -79,8 +77,8 @@ static bool file_read(void *arg, bool is_sample, uint64_t off, uint64_t bytes,
 	there = off < there ? u64_min(bytes, there - off) : 0;
 	if (bytes - there > ZEROS_MAX && !f->has_failed) {
 		look_fail(f->look, off,
-			  "%" PRIu64 " bytes are said to be here, which is "
-			  "behind the end of the file",
+			  "%" PRIu64
+			  " bytes are said to be here, which is behind the end of the file",
 			  bytes);
 		f->has_failed = true;
 	}
@@ -124,11 +122,9 @@ static int rank_of(const struct hdf5_library *h5, hid_t dataset)
 	return rank;
 }
 
-static void search_group(struct search *s, hid_t group, size_t length,
-			 unsigned depth);
+static void search_group(struct search *s, hid_t group, size_t length, unsigned depth);
 
-static void search_object(struct search *s, hid_t object, size_t length,
-			  unsigned depth)
+static void search_object(struct search *s, hid_t object, size_t length, unsigned depth)
 {
 	const struct hdf5_library *h5 = s->file->h5;
 	H5I_type_t type = h5->Iget_type(object);
@@ -139,18 +135,15 @@ static void search_object(struct search *s, hid_t object, size_t length,
 		s->is_done = true;
 	} else if (rank == 1 && !*s->flat) {
 		memcpy(s->flat, s->path, sizeof(s->path));
-	} else if (type == H5I_GROUP && depth < DEPTH_MAX &&
-		   length + 1 < sizeof(s->path)) {
+	} else if (type == H5I_GROUP && depth < DEPTH_MAX && length + 1 < sizeof(s->path)) {
 		s->path[length] = '/';
 		search_group(s, object, length + 1, depth + 1);
 	}
 }
 
-/* By name, as libhdf5 lists them. What cannot be opened (a link into another
- * file) is what is looked for where there is nothing else: opening it again
- * says why. */
-static void search_group(struct search *s, hid_t group, size_t length,
-			 unsigned depth)
+/* By name, as libhdf5 lists them. What cannot be opened (a link into another file) is what is
+ * looked for where there is nothing else: opening it again says why. */
+static void search_group(struct search *s, hid_t group, size_t length, unsigned depth)
 {
 	const struct hdf5_library *h5 = s->file->h5;
 	size_t room = sizeof(s->path) - length;
@@ -159,9 +152,8 @@ static void search_group(struct search *s, hid_t group, size_t length,
 	if (h5->Gget_info(group, &info) < 0)
 		return;
 	for (hsize_t i = 0; i < info.nlinks && !s->is_done; i++) {
-		ssize_t n = h5->Lget_name_by_idx(
-			group, ".", H5_INDEX_NAME, H5_ITER_INC, i,
-			s->path + length, room, H5P_DEFAULT);
+		ssize_t n = h5->Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i,
+						 s->path + length, room, H5P_DEFAULT);
 		hid_t object;
 
 		if (s->file->has_failed || ++s->looked_at > OBJECTS_MAX)
@@ -187,15 +179,13 @@ static int find_first(struct hdf5_file *f)
 	s->file = f;
 	search_group(s, f->file, 0, 0);
 	if (!s->is_done)
-		memcpy(f->name, *s->flat ? s->flat : s->closed,
-		       sizeof(f->name));
+		memcpy(f->name, *s->flat ? s->flat : s->closed, sizeof(f->name));
 	if (f->has_failed)
 		r = f->look->err->code;
 	else if (!*f->name)
 		r = mlgen_fail(f->look->err, -EINVAL,
-			       "%s: there is no dataset with a dimension in "
-			       "it (objects looked at: %u); name one with "
-			       "hdf5_dataset=",
+			       "%s: there is no dataset with a dimension in it (objects looked at: "
+			       "%u); name one with hdf5_dataset=",
 			       f->look->path, s->looked_at);
 	mem_free(s);
 	return r;
@@ -220,8 +210,8 @@ static int find_named(struct hdf5_file *f, const char *name)
 	if (find_first(f))
 		return f->look->err->code;
 	return mlgen_fail(f->look->err, -EINVAL,
-			  "%s: hdf5_dataset: there is no dataset '%s' in it "
-			  "that opens (%s); without the option it is '%s'",
+			  "%s: hdf5_dataset: there is no dataset '%s' in it that opens (%s); "
+			  "without the option it is '%s'",
 			  f->look->path, name, why, f->name);
 }
 
@@ -239,8 +229,7 @@ int hdf5_file_choose(struct hdf5_file *f)
 /* What it is */
 
 /* Elements that point to what lies elsewhere. */
-static bool is_variable(const struct hdf5_library *h5, hid_t type,
-			unsigned depth)
+static bool is_variable(const struct hdf5_library *h5, hid_t type, unsigned depth)
 {
 	H5T_class_t class = h5->Tget_class(type);
 	bool is = class == H5T_VLEN || class == H5T_REFERENCE ||
@@ -275,9 +264,8 @@ static int shape_type(struct hdf5_file *f, struct hdf5_shape *s)
 	if (s->element_bytes == 0)
 		return hdf5_file_failed(f);
 	if (is_elsewhere)
-		return hdf5_file_refuse(f, "has elements of variable length, "
-					   "or that point to others; take one "
-					   "of a fixed size (hdf5_dataset=)");
+		return hdf5_file_refuse(f, "has elements of variable length, or that point to "
+					   "others; take one of a fixed size (hdf5_dataset=)");
 	return 0;
 }
 
@@ -295,9 +283,8 @@ static int shape_sides(struct hdf5_file *f, struct hdf5_shape *s)
 		return hdf5_file_failed(f);
 	s->rank = (unsigned)rank;
 	if (rank == 0)
-		return hdf5_file_refuse(f, "has no dimension, and samples are "
-					   "along the first one; take another "
-					   "(hdf5_dataset=)");
+		return hdf5_file_refuse(f, "has no dimension, and samples are along the first one; "
+					   "take another (hdf5_dataset=)");
 	return 0;
 }
 
@@ -312,9 +299,8 @@ static int shape_filters(struct hdf5_file *f, hid_t plist, struct hdf5_shape *s)
 		char name[64] = "";
 		unsigned flags, config;
 		size_t values = 0;
-		H5Z_filter_t id =
-			f->h5->Pget_filter2(plist, (unsigned)i, &flags, &values,
-					    NULL, sizeof(name), name, &config);
+		H5Z_filter_t id = f->h5->Pget_filter2(plist, (unsigned)i, &flags, &values, NULL,
+						      sizeof(name), name, &config);
 
 		if (id < 0)
 			return hdf5_file_failed(f);
@@ -322,9 +308,8 @@ static int shape_filters(struct hdf5_file *f, hid_t plist, struct hdf5_shape *s)
 		if (id != H5Z_FILTER_DEFLATE)
 			return hdf5_file_refuse(
 				f,
-				"has the filter %d, '%s', and of filters only "
-				"deflate (gzip) is known; rewrite it with "
-				"that or without",
+				"has the filter %d, '%s', and of filters only deflate (gzip) is "
+				"known; rewrite it with that or without",
 				(int)id, name);
 	}
 	s->is_filtered = n > 0;
@@ -341,15 +326,12 @@ static int shape_layout(struct hdf5_file *f, hid_t plist, struct hdf5_shape *s)
 		return 0;
 	case H5D_CONTIGUOUS:
 		if (f->h5->Pget_external_count(plist) != 0)
-			return hdf5_file_refuse(
-				f, "has its data in other files (external "
-				   "storage), and a sample is read from its "
-				   "own");
+			return hdf5_file_refuse(f, "has its data in other files (external "
+						   "storage), and a sample is read from its own");
 		return 0;
 	case H5D_CHUNKED:
 		s->is_chunked = true;
-		if (f->h5->Pget_chunk(plist, HDF5_RANK_ALL, s->chunk) !=
-		    (int)s->rank)
+		if (f->h5->Pget_chunk(plist, HDF5_RANK_ALL, s->chunk) != (int)s->rank)
 			return hdf5_file_failed(f);
 		return shape_filters(f, plist, s);
 	case H5D_VIRTUAL:
@@ -365,8 +347,7 @@ static int shape_place(struct hdf5_file *f, struct hdf5_shape *s)
 	haddr_t off = f->h5->Dget_offset(f->dataset);
 
 	if (off == HADDR_UNDEF)
-		return hdf5_file_refuse(f, "has no data: none was written "
-					   "since it was created");
+		return hdf5_file_refuse(f, "has no data: none was written since it was created");
 	s->off = off;
 	return 0;
 }

@@ -24,8 +24,8 @@ struct hdf5_notes {
 };
 
 /*
- * One file and one dataset in it. All of it wants the lock of hdf5_look.c: this
- * is no library for several threads.
+ * One file and one dataset in it. All of it wants the lock of hdf5_look.c: this is no library for
+ * several threads.
  */
 struct hdf5_file {
 	const struct hdf5_library *h5;
@@ -49,15 +49,14 @@ struct hdf5_shape {
 	uint64_t off; /* of a contiguous one */
 };
 
-/* Of a zeroed file with h5 and look: which dataset it is about, by hdf5_dataset=
- * or the first there is. 0, or -errno with look->err. */
+/* Of a zeroed file with h5 and look: which dataset it is about, by hdf5_dataset= or the first there
+ * is. 0, or -errno with look->err. */
 int hdf5_file_choose(struct hdf5_file *f);
-/* The dataset's shape; it is open. Refused by name is what is not in the file
- * as it is read: filters but deflate, external and virtual ones, elements of
- * variable length. */
+/* The dataset's shape; it is open. Refused by name is what is not in the file as it is read:
+ * filters but deflate, external and virtual ones, elements of variable length. */
 int hdf5_file_shape(struct hdf5_file *f, struct hdf5_shape *s);
-/* A file whose dataset is known, and the dataset in it; the notes are of all
- * that takes. 0, or -errno with look->err. */
+/* A file whose dataset is known, and the dataset in it; the notes are of all that takes. 0, or
+ * -errno with look->err. */
 int hdf5_file_open(struct hdf5_file *f);
 /* Its notes stay until hdf5_file_fini. */
 void hdf5_file_close(struct hdf5_file *f);
@@ -68,6 +67,5 @@ void hdf5_file_note(struct hdf5_file *f, struct hdf5_note note);
 /* What was not read, or what libhdf5 says: -errno. */
 int hdf5_file_failed(struct hdf5_file *f);
 /* "PATH: dataset 'x' ...": -EINVAL. */
-__attribute__((format(printf, 2, 3))) int hdf5_file_refuse(struct hdf5_file *f,
-							   const char *fmt,
+__attribute__((format(printf, 2, 3))) int hdf5_file_refuse(struct hdf5_file *f, const char *fmt,
 							   ...);

@@ -8,8 +8,7 @@
 
 #include "base/util.h"
 
-/* facts[HOW]: what it is, how many reads, those of the open, and the sieve
- * buffer. */
+/* facts[HOW]: what it is, how many reads, those of the open, and the sieve buffer. */
 enum { HOW, FACT_1, FACT_2, FACT_3, FACT_4, FACT_5 };
 enum { CHUNKED = 1, COMPACT = 2, FILTERED = 4, DIRECT = 8 };
 #define READS_SHIFT 4
@@ -20,10 +19,8 @@ enum { CHUNKED = 1, COMPACT = 2, FILTERED = 4, DIRECT = 8 };
 
 void hdf5_found_pack(const struct hdf5_found *f, uint64_t *facts)
 {
-	facts[HOW] = (f->is_chunked ? CHUNKED : 0u) |
-		     (f->is_compact ? COMPACT : 0u) |
-		     (f->is_filtered ? FILTERED : 0u) |
-		     (f->is_direct ? DIRECT : 0u) |
+	facts[HOW] = (f->is_chunked ? CHUNKED : 0u) | (f->is_compact ? COMPACT : 0u) |
+		     (f->is_filtered ? FILTERED : 0u) | (f->is_direct ? DIRECT : 0u) |
 		     f->read_count << READS_SHIFT |
 		     u64_min(f->root_count, ROOT_MASK) << ROOT_SHIFT |
 		     f->sieve_bytes << SIEVE_SHIFT;
@@ -61,19 +58,17 @@ void hdf5_found_unpack(struct hdf5_found *f, const struct file_shape *shape)
 	}
 }
 
-/* A row that the dataset fills in part is there as a whole, but has less in it
- * where it is compressed. */
-struct hdf5_share hdf5_share_of(const struct hdf5_found *f, uint64_t samples,
-				uint64_t row, uint64_t row_bytes)
+/* A row that the dataset fills in part is there as a whole, but has less in it where it is
+ * compressed. */
+struct hdf5_share hdf5_share_of(const struct hdf5_found *f, uint64_t samples, uint64_t row,
+				uint64_t row_bytes)
 {
 	uint64_t n = u64_min(f->row_samples, samples - row * f->row_samples);
 	uint64_t parts = f->is_filtered ? n : f->row_samples;
 	uint64_t each = row_bytes / parts;
 
 	return (struct hdf5_share){ .each = each,
-				    .last = parts == n
-						    ? row_bytes - (n - 1) * each
-						    : each,
+				    .last = parts == n ? row_bytes - (n - 1) * each : each,
 				    .samples = n };
 }
 
@@ -82,8 +77,7 @@ uint64_t hdf5_found_chunk(const struct hdf5_found *f, uint64_t row)
 	return 2 * (f->read_count + row * f->row_chunks);
 }
 
-void hdf5_found_steps(const struct hdf5_found *f, uint64_t row, uint64_t *from,
-		      uint64_t *end)
+void hdf5_found_steps(const struct hdf5_found *f, uint64_t row, uint64_t *from, uint64_t *end)
 {
 	const uint64_t *table = f->words + f->table;
 	uint64_t low = 0, high = f->table_rows;
@@ -102,8 +96,7 @@ void hdf5_found_steps(const struct hdf5_found *f, uint64_t row, uint64_t *from,
 }
 
 /* Where the row begins, and its bytes. */
-static void row_range(const struct hdf5_found *f, uint64_t row, uint64_t *off,
-		      uint64_t *len)
+static void row_range(const struct hdf5_found *f, uint64_t row, uint64_t *off, uint64_t *len)
 {
 	const uint64_t *chunk = f->words + hdf5_found_chunk(f, row);
 
@@ -120,16 +113,13 @@ static void row_range(const struct hdf5_found *f, uint64_t row, uint64_t *off,
 }
 
 /*
- * Of chunks each sample of a row has its share: where nothing is compressed
- * and a chunk goes all across, that is where it lies. Else as many bytes, from
- * about there on.
+ * Of chunks each sample of a row has its share: where nothing is compressed and a chunk goes all
+ * across, that is where it lies. Else as many bytes, from about there on.
  */
-static void chunked_range(const struct hdf5_found *f,
-			  const struct file_shape *shape, uint64_t sample,
-			  uint64_t *off, uint64_t *len)
+static void chunked_range(const struct hdf5_found *f, const struct file_shape *shape,
+			  uint64_t sample, uint64_t *off, uint64_t *len)
 {
-	uint64_t row = sample / f->row_samples,
-		 in_row = sample % f->row_samples;
+	uint64_t row = sample / f->row_samples, in_row = sample % f->row_samples;
 	struct hdf5_share share;
 	uint64_t bytes;
 
@@ -139,8 +129,8 @@ static void chunked_range(const struct hdf5_found *f,
 	*off = u64_min(*off + in_row * share.each, shape->found_bytes - *len);
 }
 
-void hdf5_found_range(const struct file_shape *shape, uint64_t first,
-		      uint64_t n, uint64_t *off, uint64_t *len)
+void hdf5_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+		      uint64_t *len)
 {
 	struct hdf5_found f;
 

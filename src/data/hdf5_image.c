@@ -19,9 +19,9 @@
 static const struct hdf5_library *h5;
 
 /*
- * The numbers that depend on the shape: each side, and behind them the bytes
- * of all samples and the file's end. All of them take 8 bytes, little endian
- * (HDF5 file format, "sizes of lengths and offsets").
+ * The numbers that depend on the shape: each side, and behind them the bytes of all samples and the
+ * file's end. All of them take 8 bytes, little endian (HDF5 file format, "sizes of lengths and
+ * offsets").
  */
 enum { PAYLOAD, END, NUMBERS };
 
@@ -31,9 +31,9 @@ struct numbers {
 };
 
 /*
- * Sides that stand out, as no other number of the metadata is like them. The
- * payload is no smaller than 2048 bytes: libhdf5 sets so much aside for small
- * datasets, and gives the rest back only when the file is closed.
+ * Sides that stand out, as no other number of the metadata is like them. The payload is no smaller
+ * than 2048 bytes: libhdf5 sets so much aside for small datasets, and gives the rest back only when
+ * the file is closed.
  */
 static const uint64_t marks[HDF5_RANK_MAX] = { 1009, 113, 11 };
 /* A second file, to compare with. */
@@ -49,8 +49,7 @@ static uint64_t payload_of(unsigned rank, const uint64_t *sides)
 	return bytes;
 }
 
-static void numbers_of(struct numbers *n, const struct hdf5_image *im,
-		       const uint64_t *sides)
+static void numbers_of(struct numbers *n, const struct hdf5_image *im, const uint64_t *sides)
 {
 	uint64_t payload = payload_of(im->rank, sides);
 
@@ -82,10 +81,8 @@ static bool write_a_byte(hid_t dataset, hid_t space)
 	static const hsize_t first[HDF5_RANK_MAX] = { 0 };
 	const uint8_t byte = 0;
 	hid_t one = h5->Screate(H5S_SCALAR);
-	bool ok = one >= 0 &&
-		  h5->Sselect_elements(space, H5S_SELECT_SET, 1, first) >= 0 &&
-		  h5->Dwrite(dataset, *h5->T_NATIVE_UINT8, one, space,
-			     H5P_DEFAULT, &byte) >= 0;
+	bool ok = one >= 0 && h5->Sselect_elements(space, H5S_SELECT_SET, 1, first) >= 0 &&
+		  h5->Dwrite(dataset, *h5->T_NATIVE_UINT8, one, space, H5P_DEFAULT, &byte) >= 0;
 
 	if (one >= 0)
 		h5->Sclose(one);
@@ -102,12 +99,12 @@ static haddr_t add_dataset(hid_t file, unsigned rank, const uint64_t *sides)
 	for (unsigned i = 0; i < HDF5_RANK_MAX; i++)
 		dims[i] = sides[i];
 	space = h5->Screate_simple((int)rank, dims, NULL);
-	/* Files must not differ by the time they were made, and h5py's say
-	 * nothing about it either. */
+	/* Files must not differ by the time they were made, and h5py's say nothing about it
+	 * either. */
 	hid_t plist = h5->Pcreate(*h5->P_CLS_DATASET_CREATE_ID);
 	if (space >= 0 && plist >= 0 && h5->Pset_obj_track_times(plist, 0) >= 0)
-		dataset = h5->Dcreate2(file, "records", *h5->T_STD_U8LE, space,
-				       H5P_DEFAULT, plist, H5P_DEFAULT);
+		dataset = h5->Dcreate2(file, "records", *h5->T_STD_U8LE, space, H5P_DEFAULT, plist,
+				       H5P_DEFAULT);
 	if (dataset >= 0 && write_a_byte(dataset, space))
 		place = h5->Dget_offset(dataset);
 	if (dataset >= 0)
@@ -120,9 +117,9 @@ static haddr_t add_dataset(hid_t file, unsigned rank, const uint64_t *sides)
 }
 
 /*
- * The oldest version of the layout, which is the default of h5py, and of
- * libhdf5 up to 1.14; all of them read it. Before it makes an image in memory
- * libhdf5 tries to open what has its name, to read and write.
+ * The oldest version of the layout, which is the default of h5py, and of libhdf5 up to 1.14; all of
+ * them read it. Before it makes an image in memory libhdf5 tries to open what has its name, to read
+ * and write.
  */
 static hid_t create_file(void)
 {
@@ -132,17 +129,14 @@ static hid_t create_file(void)
 	if (access < 0)
 		return file;
 	if (h5->Pset_fapl_core(access, 65536, 0) >= 0 &&
-	    h5->Pset_libver_bounds(access, H5F_LIBVER_EARLIEST,
-				   H5F_LIBVER_LATEST) >= 0)
-		file = h5->Fcreate(HDF5_NO_FILE, H5F_ACC_TRUNC, H5P_DEFAULT,
-				   access);
+	    h5->Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0)
+		file = h5->Fcreate(HDF5_NO_FILE, H5F_ACC_TRUNC, H5P_DEFAULT, access);
 	h5->Pclose(access);
 	return file;
 }
 
 /* What lies before the samples, into `head`: its size, or 0. */
-static unsigned read_head(hid_t file, haddr_t place, uint64_t payload,
-			  uint8_t *head)
+static unsigned read_head(hid_t file, haddr_t place, uint64_t payload, uint8_t *head)
 {
 	size_t bytes = (size_t)(place + payload);
 	uint8_t *all;
@@ -187,8 +181,7 @@ static bool find_places(struct hdf5_image *im)
 				continue;
 			if (im->place_count == HDF5_PLACES_MAX)
 				return false;
-			im->places[im->place_count++] =
-				(struct hdf5_place){ off, i };
+			im->places[im->place_count++] = (struct hdf5_place){ off, i };
 		}
 	}
 	return true;
@@ -218,10 +211,8 @@ struct recorder {
 	uint8_t head[HDF5_IMAGE_MAX];
 };
 
-/* None that reaches into the samples is expected: it would depend on the
- * file's size. */
-static bool recorder_read(void *arg, bool is_sample, uint64_t off,
-			  uint64_t bytes, void *to)
+/* None that reaches into the samples is expected: it would depend on the file's size. */
+static bool recorder_read(void *arg, bool is_sample, uint64_t off, uint64_t bytes, void *to)
 {
 	struct recorder *r = arg;
 	struct hdf5_image *im = r->image;
@@ -230,8 +221,7 @@ static bool recorder_read(void *arg, bool is_sample, uint64_t off,
 	if (off > im->head_bytes || bytes > im->head_bytes - off ||
 	    im->read_count == HDF5_READS_MAX)
 		return false;
-	im->reads[im->read_count++] =
-		(struct hdf5_read){ (unsigned)off, (unsigned)bytes };
+	im->reads[im->read_count++] = (struct hdf5_read){ (unsigned)off, (unsigned)bytes };
 	memcpy(to, r->head + off, bytes);
 	return true;
 }
@@ -262,20 +252,17 @@ static int unknown_layout(struct mlgen_err *err)
 
 	h5->get_libversion(&v[0], &v[1], &v[2]);
 	return mlgen_fail(err, -EINVAL,
-			  "format: hdf5: libhdf5 %u.%u.%u lays out files in a "
-			  "way that mlgen does not know; versions 1.10 to 1.14 "
-			  "are known",
+			  "format: hdf5: libhdf5 %u.%u.%u lays out files in a way that mlgen does "
+			  "not know; versions 1.10 to 1.14 are known",
 			  v[0], v[1], v[2]);
 }
 
 /* Let libhdf5 write and open files to find their layout; head_bytes stays 0 if this fails. */
-static int learn_layout(struct hdf5_image *im, unsigned rank,
-			struct mlgen_err *err)
+static int learn_layout(struct hdf5_image *im, unsigned rank, struct mlgen_err *err)
 {
 	*im = (struct hdf5_image){ .rank = rank };
 	im->head_bytes = make_head(rank, marks, im->head);
-	if (im->head_bytes && find_places(im) && is_right(im) &&
-	    hdf5_image_learn(im, marks) == 0)
+	if (im->head_bytes && find_places(im) && is_right(im) && hdf5_image_learn(im, marks) == 0)
 		return 0;
 	im->head_bytes = 0;
 	return unknown_layout(err);
@@ -296,8 +283,7 @@ int hdf5_image_init(struct hdf5_image *im, unsigned rank, struct mlgen_err *err)
 	return rc;
 }
 
-void hdf5_image_fill(const struct hdf5_image *im, const uint64_t *sides,
-		     uint8_t *to)
+void hdf5_image_fill(const struct hdf5_image *im, const uint64_t *sides, uint8_t *to)
 {
 	struct numbers n;
 

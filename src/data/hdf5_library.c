@@ -15,8 +15,7 @@ static const struct library_symbol symbols[] = {
 #define HDF5_SYMBOL(name) { "H5" #name, offsetof(struct hdf5_library, name) },
 	HDF5_FUNCTIONS(HDF5_SYMBOL)
 #undef HDF5_SYMBOL
-#define HDF5_SYMBOL(name)                                                      \
-	{ "H5" #name "_g", offsetof(struct hdf5_library, name) },
+#define HDF5_SYMBOL(name) { "H5" #name "_g", offsetof(struct hdf5_library, name) },
 		HDF5_IDS(HDF5_SYMBOL)
 #undef HDF5_SYMBOL
 };
@@ -27,13 +26,12 @@ const struct hdf5_library *hdf5_library(struct mlgen_err *err)
 
 	if (library.open)
 		return &library;
-	if (library_load("format=hdf5: libhdf5", HDF5_SONAME, symbols,
-			 ARRAY_LEN(symbols), &library, err) < 0) {
+	if (library_load("format=hdf5: libhdf5", HDF5_SONAME, symbols, ARRAY_LEN(symbols), &library,
+			 err) < 0) {
 		library.open = NULL;
 		return NULL;
 	}
-	/* No handler of its own at exit, whichever thread that is in; nothing
-	 * on stderr. */
+	/* No handler of its own at exit, whichever thread that is in; nothing on stderr. */
 	library.dont_atexit();
 	library.open();
 	library.Eset_auto2(H5E_DEFAULT, NULL, NULL);

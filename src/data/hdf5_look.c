@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hdf5_look.c - looks at an HDF5 file: which dataset, where its samples lie, what libhdf5 reads to get there. */
+/* hdf5_look.c - looks at an HDF5 file: which dataset, where its samples lie, what libhdf5 reads to
+ * get there. */
 #include "config.h"
 
 #ifdef HAVE_HDF5
@@ -49,35 +50,28 @@ static bool sample_elements(const struct hdf5_shape *s, uint64_t *n)
 	return true;
 }
 
-static int check_bytes(struct hdf5_file *f, const struct hdf5_shape *s,
-		       struct hdf5_found *found)
+static int check_bytes(struct hdf5_file *f, const struct hdf5_shape *s, struct hdf5_found *found)
 {
 	uint64_t all, end, n;
 	bool is_right = sample_elements(s, &n) &&
-			!__builtin_mul_overflow(n, s->element_bytes,
-						&found->sample_bytes) &&
-			!__builtin_mul_overflow(found->sample_bytes,
-						s->sides[0], &all) &&
+			!__builtin_mul_overflow(n, s->element_bytes, &found->sample_bytes) &&
+			!__builtin_mul_overflow(found->sample_bytes, s->sides[0], &all) &&
 			!__builtin_add_overflow(s->off, all, &end);
 
 	if (is_right && s->is_chunked)
 		return 0;
-	if (!is_right || end > f->look->file_bytes ||
-	    (s->is_compact && all > COMPACT_MAX))
-		return hdf5_file_refuse(f,
-					"has more samples than the file's "
-					"%" PRIu64 " bytes can hold",
-					f->look->file_bytes);
+	if (!is_right || end > f->look->file_bytes || (s->is_compact && all > COMPACT_MAX))
+		return hdf5_file_refuse(
+			f, "has more samples than the file's %" PRIu64 " bytes can hold",
+			f->look->file_bytes);
 	found->off = s->off;
 	found->end = u64_min(end, f->source.end_of_allocation);
 	f->look->sample_bytes = all;
 	return 0;
 }
 
-/* Where these bytes lie in what was read, or go on behind it: a header is read
- * in pieces. */
-static int find_bytes(struct hdf5_file *f, const void *bytes, size_t n,
-		      uint64_t *off)
+/* Where these bytes lie in what was read, or go on behind it: a header is read in pieces. */
+static int find_bytes(struct hdf5_file *f, const void *bytes, size_t n, uint64_t *off)
 {
 	uint8_t *read = mem_zalloc((size_t)PIECE_MAX + n);
 	int r = 0;
@@ -89,8 +83,7 @@ static int find_bytes(struct hdf5_file *f, const void *bytes, size_t n,
 
 		if (note->off >= f->look->file_bytes || note->bytes > PIECE_MAX)
 			continue;
-		there = u64_min(note->bytes + n,
-				f->look->file_bytes - note->off);
+		there = u64_min(note->bytes + n, f->look->file_bytes - note->off);
 		r = look_copy(f->look, note->off, read, there);
 		at = r ? NULL : memmem(read, (size_t)there, bytes, n);
 		if (at)
@@ -100,26 +93,22 @@ static int find_bytes(struct hdf5_file *f, const void *bytes, size_t n,
 	return r;
 }
 
-/* The data of a compact one are among the metadata: libhdf5 says what they are,
- * not where. */
+/* The data of a compact one are among the metadata: libhdf5 says what they are, not where. */
 static int find_compact(struct hdf5_file *f, struct hdf5_found *found)
 {
 	size_t bytes = (size_t)f->look->sample_bytes;
 	uint8_t *data = mem_zalloc(bytes + 1);
 	hid_t type = f->h5->Dget_type(f->dataset);
 	uint64_t off = 0;
-	bool is_read =
-		type >= 0 && f->h5->Dread(f->dataset, type, H5S_ALL, H5S_ALL,
-					  H5P_DEFAULT, data) >= 0;
-	int r = is_read ? find_bytes(f, data, bytes, &off)
-			: hdf5_file_failed(f);
+	bool is_read = type >= 0 &&
+		       f->h5->Dread(f->dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+	int r = is_read ? find_bytes(f, data, bytes, &off) : hdf5_file_failed(f);
 
 	if (type >= 0)
 		f->h5->Tclose(type);
 	mem_free(data);
 	if (r == 0 && off == 0)
-		r = hdf5_file_refuse(f, "is compact, and its data are not in "
-					"what libhdf5 read");
+		r = hdf5_file_refuse(f, "is compact, and its data are not in what libhdf5 read");
 	found->off = off;
 	found->end = off + f->look->sample_bytes;
 	return r;
@@ -132,10 +121,9 @@ static int check_compact(struct hdf5_file *f)
 
 	if (has >= f->look->sample_bytes)
 		return 0;
-	return hdf5_file_refuse(f,
-				"is compact, and has %" PRIu64
-				" bytes where its samples take %" PRIu64,
-				has, f->look->sample_bytes);
+	return hdf5_file_refuse(
+		f, "is compact, and has %" PRIu64 " bytes where its samples take %" PRIu64, has,
+		f->look->sample_bytes);
 }
 
 static int look_dataset(struct hdf5_file *f)

@@ -19,8 +19,7 @@ struct source_info {
 static const struct hdf5_library *library;
 
 /* A file that another one links to has another name, or is a second one. */
-static H5FD_t *source_open(const char *name, unsigned flags, hid_t access,
-			   haddr_t max)
+static H5FD_t *source_open(const char *name, unsigned flags, hid_t access, haddr_t max)
 {
 	const struct source_info *info = library->Pget_driver_info(access);
 
@@ -38,9 +37,9 @@ static herr_t source_close(H5FD_t *file)
 	return 0;
 }
 
-/* As of files, but for metadata that are accumulated: only those that are
- * written ever are, and of a damaged file that has an undefined address libhdf5
- * would copy what is accumulated there, from NULL. */
+/* As of files, but for metadata that are accumulated: only those that are written ever are, and of
+ * a damaged file that has an undefined address libhdf5 would copy what is accumulated there, from
+ * NULL. */
 static herr_t source_query(const H5FD_t *file, unsigned long *flags)
 {
 	(void)file;
@@ -69,8 +68,8 @@ static haddr_t source_get_eof(const H5FD_t *file, H5FD_mem_t type)
 	return ((const struct hdf5_source *)file)->end_of_file;
 }
 
-static herr_t source_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer,
-			  haddr_t off, size_t bytes, void *to)
+static herr_t source_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t off, size_t bytes,
+			  void *to)
 {
 	struct hdf5_source *s = (struct hdf5_source *)file;
 
@@ -78,8 +77,8 @@ static herr_t source_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer,
 	return s->read(s->arg, type == H5FD_MEM_DRAW, off, bytes, to) ? 0 : -1;
 }
 
-static herr_t source_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer,
-			   haddr_t off, size_t bytes, const void *from)
+static herr_t source_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t off, size_t bytes,
+			   const void *from)
 {
 	(void)file;
 	(void)type;
@@ -132,8 +131,7 @@ void hdf5_source_why(const struct hdf5_library *h5, char *text, size_t size)
 	h5->Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, source_see, &why);
 }
 
-hid_t hdf5_source_open(const struct hdf5_library *h5,
-		       struct hdf5_source *source)
+hid_t hdf5_source_open(const struct hdf5_library *h5, struct hdf5_source *source)
 {
 	const struct source_info info = { h5, source };
 	hid_t driver = h5->FDregister(&source_class);
@@ -142,8 +140,7 @@ hid_t hdf5_source_open(const struct hdf5_library *h5,
 
 	library = h5;
 	source->end_of_allocation = 0;
-	if (driver >= 0 && access >= 0 &&
-	    h5->Pset_driver(access, driver, &info) >= 0 &&
+	if (driver >= 0 && access >= 0 && h5->Pset_driver(access, driver, &info) >= 0 &&
 	    h5->Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
 		file = h5->Fopen(HDF5_NO_FILE, H5F_ACC_RDONLY, access);
 	/* The next call forgets it. */
@@ -156,17 +153,14 @@ hid_t hdf5_source_open(const struct hdf5_library *h5,
 	return file;
 }
 
-bool hdf5_source_sizes(const struct hdf5_library *h5, size_t *sieve_bytes,
-		       size_t *cache_bytes)
+bool hdf5_source_sizes(const struct hdf5_library *h5, size_t *sieve_bytes, size_t *cache_bytes)
 {
 	hid_t access = h5->Pcreate(*h5->P_CLS_FILE_ACCESS_ID);
 	size_t slots;
 	double preemption;
 	int objects;
-	bool ok = access >= 0 &&
-		  h5->Pget_sieve_buf_size(access, sieve_bytes) >= 0 &&
-		  h5->Pget_cache(access, &objects, &slots, cache_bytes,
-				 &preemption) >= 0;
+	bool ok = access >= 0 && h5->Pget_sieve_buf_size(access, sieve_bytes) >= 0 &&
+		  h5->Pget_cache(access, &objects, &slots, cache_bytes, &preemption) >= 0;
 
 	if (access >= 0)
 		h5->Pclose(access);

@@ -13,24 +13,20 @@ struct hitsfirst {
 	uint32_t *misses; /* of one */
 };
 
-uint64_t hitsfirst_state_bytes(const struct sampler *s,
-			       struct sampler_ranks known)
+uint64_t hitsfirst_state_bytes(const struct sampler *s, struct sampler_ranks known)
 {
-	return sizeof(struct hitsfirst) + (known.end - known.first + 1) *
-						  s->rank_extents *
-						  sizeof(uint32_t);
+	return sizeof(struct hitsfirst) +
+	       (known.end - known.first + 1) * s->rank_extents * sizeof(uint32_t);
 }
 
-struct hitsfirst *hitsfirst_new(const struct sampler *s,
-				struct sampler_ranks known)
+struct hitsfirst *hitsfirst_new(const struct sampler *s, struct sampler_ranks known)
 {
 	struct hitsfirst *h = mem_zalloc(sizeof(*h));
 
 	h->sampler = *s;
 	h->sampler.hits_first = NULL;
 	h->known = known;
-	h->order = mem_array((known.end - known.first) * s->rank_extents,
-			     sizeof(*h->order));
+	h->order = mem_array((known.end - known.first) * s->rank_extents, sizeof(*h->order));
 	h->misses = mem_array(s->rank_extents, sizeof(*h->misses));
 	return h;
 }
@@ -50,8 +46,8 @@ static uint32_t *order_of(const struct hitsfirst *h, uint64_t rank)
 	return &h->order[(rank - h->known.first) * h->sampler.rank_extents];
 }
 
-static void part(struct hitsfirst *h, struct sampler_epoch *e, uint64_t rank,
-		 importance_has *has, const void *cache)
+static void part(struct hitsfirst *h, struct sampler_epoch *e, uint64_t rank, importance_has *has,
+		 const void *cache)
 {
 	uint64_t all = h->sampler.rank_extents, misses = 0;
 	uint32_t *to = order_of(h, rank);
@@ -68,8 +64,7 @@ static void part(struct hitsfirst *h, struct sampler_epoch *e, uint64_t rank,
 		*to++ = h->misses[i];
 }
 
-void hitsfirst_draw(struct hitsfirst *h, uint64_t epoch, importance_has *has,
-		    const void *cache)
+void hitsfirst_draw(struct hitsfirst *h, uint64_t epoch, importance_has *has, const void *cache)
 {
 	struct sampler_epoch e;
 
@@ -78,8 +73,7 @@ void hitsfirst_draw(struct hitsfirst *h, uint64_t epoch, importance_has *has,
 		part(h, &e, rank, has, cache);
 }
 
-uint64_t hitsfirst_at(const struct hitsfirst *h, uint64_t rank,
-		      uint64_t position)
+uint64_t hitsfirst_at(const struct hitsfirst *h, uint64_t rank, uint64_t position)
 {
 	assert(position < h->sampler.rank_extents);
 	return order_of(h, rank)[position];

@@ -16,9 +16,8 @@
 
 /*
  * Constants of SHADE's code (R-I-S-Khan/SHADE shade_utils/shadesampler.py and
- * benchmarks/bench_cifar10.py, commit b20454d): the sample at rank k of its
- * batch, by loss, weighs ln(k + 10), and all weigh a hundredth of the mean loss
- * more.
+ * benchmarks/bench_cifar10.py, commit b20454d): the sample at rank k of its batch, by loss, weighs
+ * ln(k + 10), and all weigh a hundredth of the mean loss more.
  */
 #define RANK_OFFSET 10.0
 #define SMOOTHING_PART 0.01
@@ -45,8 +44,7 @@ struct importance {
 	double smoothing, mean_before;
 };
 
-struct importance_config importance_config(const struct job *job,
-					   const struct sampler *sampler)
+struct importance_config importance_config(const struct job *job, const struct sampler *sampler)
 {
 	return (struct importance_config){
 		.extents = sampler->extents,
@@ -75,8 +73,7 @@ static uint64_t order_place(const struct importance_config *c, uint64_t rank)
 
 uint64_t importance_state_bytes(const struct importance_config *cfg)
 {
-	return sizeof(struct importance) +
-	       cfg->extents * (sizeof(float) + sizeof(uint8_t)) +
+	return sizeof(struct importance) + cfg->extents * (sizeof(float) + sizeof(uint8_t)) +
 	       (order_extents(cfg) + cfg->rank_extents) * sizeof(uint32_t);
 }
 
@@ -88,8 +85,7 @@ int importance_new(struct importance **out, const struct importance_config *cfg,
 	*out = NULL;
 	if (cfg->extents > EXTENTS_MOST)
 		return mlgen_fail(err, -EINVAL,
-				  "shuffle: importance keeps a weight of each "
-				  "of up to %" PRIu32
+				  "shuffle: importance keeps a weight of each of up to %" PRIu32
 				  " samples, not of %" PRIu64
 				  "; use shuffle=weighted, which keeps none",
 				  EXTENTS_MOST, cfg->extents);
@@ -122,8 +118,7 @@ double importance_weight(const struct importance *im, uint64_t extent)
 	return (double)im->weight[extent] + im->smoothing;
 }
 
-uint64_t importance_at(const struct importance *im, uint64_t rank,
-		       uint64_t position)
+uint64_t importance_at(const struct importance *im, uint64_t rank, uint64_t position)
 {
 	assert(position < im->cfg.rank_extents);
 	return im->order[order_place(&im->cfg, rank) + position];
@@ -132,9 +127,9 @@ uint64_t importance_at(const struct importance *im, uint64_t rank,
 /* ---- a draw ---- */
 
 /*
- * Sorted uniform numbers are sums of exponential ones over the sum of all, with
- * one more than there are draws; so a draw is one walk over the weights. The
- * exponential numbers are drawn twice, the first time for their sum.
+ * Sorted uniform numbers are sums of exponential ones over the sum of all, with one more than there
+ * are draws; so a draw is one walk over the weights. The exponential numbers are drawn twice, the
+ * first time for their sum.
  */
 static double spacing(uint64_t seed, uint64_t n)
 {
@@ -178,10 +173,8 @@ static void draw_times(struct importance *im, uint64_t seed, uint64_t draws)
 	}
 }
 
-/* The extents that were drawn `times` times, as often: until `most` stand
- * there. Their number. */
-static uint64_t take_times(struct importance *im, unsigned times, uint64_t n,
-			   uint64_t most)
+/* The extents that were drawn `times` times, as often: until `most` stand there. Their number. */
+static uint64_t take_times(struct importance *im, unsigned times, uint64_t n, uint64_t most)
 {
 	for (uint64_t i = 0; i < im->cfg.extents && n < most; i++) {
 		if (im->times[i] != times)
@@ -226,8 +219,8 @@ static uint64_t take_relaxed(struct importance *im, uint64_t seed)
 /* ---- its order ---- */
 
 /* Those in the cache to the front; their number. */
-static uint64_t part_hits(struct importance *im, uint64_t rank, uint64_t count,
-			  importance_has *has, const void *cache)
+static uint64_t part_hits(struct importance *im, uint64_t rank, uint64_t count, importance_has *has,
+			  const void *cache)
 {
 	uint64_t hits = 0;
 
@@ -253,16 +246,14 @@ static uint64_t repeated(const struct importance *im, uint64_t hits)
 	return im->cfg.rep - whole >= 0.5 ? n + hits / 2 : n;
 }
 
-/* What is shuffled: `distinct` entries, one behind the other until there are
- * `count`. */
+/* What is shuffled: `distinct` entries, one behind the other until there are `count`. */
 struct shuffled {
 	const uint32_t *from;
 	uint64_t distinct, count;
 };
 
 /* The first `most` of them in any order; the end of what was put. */
-static uint32_t *put_shuffled(uint32_t *to, const struct shuffled *s,
-			      uint64_t most, uint64_t seed)
+static uint32_t *put_shuffled(uint32_t *to, const struct shuffled *s, uint64_t most, uint64_t seed)
 {
 	struct perm p;
 
@@ -274,19 +265,16 @@ static uint32_t *put_shuffled(uint32_t *to, const struct shuffled *s,
 }
 
 /* Hits first, as often as they are repeated; misses while there is room. */
-static void put_order(struct importance *im, uint64_t rank, uint64_t hits,
-		      uint64_t seed)
+static void put_order(struct importance *im, uint64_t rank, uint64_t hits, uint64_t seed)
 {
 	uint64_t all = im->cfg.rank_extents, copies = repeated(im, hits);
 	struct shuffled first = { im->scratch, hits, copies };
 	struct shuffled rest = { im->scratch + hits, all - hits, all - hits };
 	uint32_t *to = &im->order[order_place(&im->cfg, rank)];
 
-	to = put_shuffled(to, &first, u64_min(copies, all),
-			  rng_u64(seed, RNG_IMPORTANCE, 1));
+	to = put_shuffled(to, &first, u64_min(copies, all), rng_u64(seed, RNG_IMPORTANCE, 1));
 	if (copies < all)
-		put_shuffled(to, &rest, all - copies,
-			     rng_u64(seed, RNG_IMPORTANCE, 2));
+		put_shuffled(to, &rest, all - copies, rng_u64(seed, RNG_IMPORTANCE, 2));
 }
 
 /* ---- losses ---- */
@@ -297,16 +285,14 @@ static void smooth(struct importance *im)
 	double mean = im->loss_sum / im->loss_count;
 
 	if (im->mean_before > 0)
-		im->smoothing *= quantile_exp((mean - im->mean_before) /
-					      im->mean_before);
+		im->smoothing *= quantile_exp((mean - im->mean_before) / im->mean_before);
 	else
 		im->smoothing = mean * SMOOTHING_PART;
 	im->mean_before = mean;
 	im->loss_sum = im->loss_count = 0;
 }
 
-void importance_draw(struct importance *im, uint64_t epoch, importance_has *has,
-		     const void *cache)
+void importance_draw(struct importance *im, uint64_t epoch, importance_has *has, const void *cache)
 {
 	uint64_t seed = rng_u64(im->cfg.seed, RNG_IMPORTANCE, epoch);
 
@@ -315,12 +301,10 @@ void importance_draw(struct importance *im, uint64_t epoch, importance_has *has,
 	im->left = 1;
 	for (uint64_t e = 1; e < epoch; e++)
 		im->left *= dist_mean(&im->cfg.decay);
-	for (uint64_t rank = im->cfg.known.first; rank < im->cfg.known.end;
-	     rank++) {
+	for (uint64_t rank = im->cfg.known.first; rank < im->cfg.known.end; rank++) {
 		uint64_t own = rng_u64(seed, RNG_IMPORTANCE, rank);
-		uint64_t n = im->cfg.is_aggressive && epoch > 0
-				     ? take_aggressive(im, own)
-				     : take_relaxed(im, own);
+		uint64_t n = im->cfg.is_aggressive && epoch > 0 ? take_aggressive(im, own)
+								: take_relaxed(im, own);
 
 		assert(n == im->cfg.rank_extents);
 		put_order(im, rank, part_hits(im, rank, n, has, cache), own);
@@ -328,18 +312,15 @@ void importance_draw(struct importance *im, uint64_t epoch, importance_has *has,
 }
 
 /* In the first epoch it is the difficulty; from then on something is left. */
-static double loss_of(const struct importance *im, uint64_t epoch,
-		      uint64_t extent)
+static double loss_of(const struct importance *im, uint64_t epoch, uint64_t extent)
 {
 	const struct importance_config *c = &im->cfg;
-	double loss = dist_draw_number(&c->difficulty, c->seed, RNG_DIFFICULTY,
-				       extent);
+	double loss = dist_draw_number(&c->difficulty, c->seed, RNG_DIFFICULTY, extent);
 
 	if (epoch == 0)
 		return loss;
 	return loss * im->left *
-	       dist_draw_number(&c->decay, rng_u64(c->seed, RNG_DECAY, epoch),
-				RNG_DECAY, extent);
+	       dist_draw_number(&c->decay, rng_u64(c->seed, RNG_DECAY, epoch), RNG_DECAY, extent);
 }
 
 static int by_loss(const void *a, const void *b)
@@ -351,19 +332,17 @@ static int by_loss(const void *a, const void *b)
 	return (x->extent > y->extent) - (x->extent < y->extent);
 }
 
-void importance_trained(struct importance *im, uint64_t epoch,
-			const uint64_t *extents, unsigned count)
+void importance_trained(struct importance *im, uint64_t epoch, const uint64_t *extents,
+			unsigned count)
 {
-	im->batch =
-		mem_grow(im->batch, &im->batch_room, count, sizeof(*im->batch));
+	im->batch = mem_grow(im->batch, &im->batch_room, count, sizeof(*im->batch));
 	for (unsigned i = 0; i < count; i++) {
-		im->batch[i] = (struct loss){ loss_of(im, epoch, extents[i]),
-					      (uint32_t)extents[i] };
+		im->batch[i] =
+			(struct loss){ loss_of(im, epoch, extents[i]), (uint32_t)extents[i] };
 		im->loss_sum += im->batch[i].loss;
 	}
 	im->loss_count += count;
 	qsort(im->batch, count, sizeof(*im->batch), by_loss);
 	for (unsigned k = 0; k < count; k++)
-		im->weight[im->batch[k].extent] =
-			(float)quantile_log(k + RANK_OFFSET);
+		im->weight[im->batch[k].extent] = (float)quantile_log(k + RANK_OFFSET);
 }

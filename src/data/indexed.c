@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* indexed.c - format=indexed_binary and mmap_indexed_binary: samples back to back, two index files beside them. */
+/* indexed.c - format=indexed_binary and mmap_indexed_binary: samples back to back, two index files
+ * beside them. */
 #include <string.h>
 
 #include "data/format.h"
@@ -7,9 +8,8 @@
 #include "data/plan.h"
 
 /*
- * The index files are arrays without a header, one 64-bit number a sample,
- * little endian: its offset and its size (DLIO
- * data_generator/indexed_binary_generator.py).
+ * The index files are arrays without a header, one 64-bit number a sample, little endian: its
+ * offset and its size (DLIO data_generator/indexed_binary_generator.py).
  */
 enum { SAMPLES, OFFSETS, SIZES, PARTS }; /* file_shape.part */
 
@@ -19,21 +19,18 @@ static uint64_t indexed_file_bytes(const struct file_shape *shape)
 {
 	if (shape->facts && shape->part != SAMPLES)
 		return indexed_found_index_bytes(shape);
-	return shape->samples * (shape->part == SAMPLES
-					 ? format_sample_bytes(shape)
-					 : ENTRY_BYTES);
+	return shape->samples * (shape->part == SAMPLES ? format_sample_bytes(shape) : ENTRY_BYTES);
 }
 
-static void indexed_sample_range(const struct file_shape *shape, uint64_t first,
-				 uint64_t n, uint64_t *off, uint64_t *len)
+static void indexed_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+				 uint64_t *off, uint64_t *len)
 {
 	*off = first * format_sample_bytes(shape);
 	*len = n * format_sample_bytes(shape);
 }
 
 /* `bytes` from `pos` on; both are multiples of ENTRY_BYTES. */
-static void fill_index(const struct file_shape *shape, uint8_t *to,
-		       size_t bytes, uint64_t pos)
+static void fill_index(const struct file_shape *shape, uint8_t *to, size_t bytes, uint64_t pos)
 {
 	uint64_t size = format_sample_bytes(shape);
 
@@ -46,8 +43,8 @@ static void fill_index(const struct file_shape *shape, uint8_t *to,
 	}
 }
 
-static bool indexed_write_next(struct format_writer *w, void *buf, size_t bytes,
-			       uint64_t *off, size_t *len)
+static bool indexed_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
+			       size_t *len)
 {
 	uint64_t left = indexed_file_bytes(&w->shape) - w->pos;
 
@@ -93,8 +90,7 @@ const struct format format_indexed_binary = {
 const struct format format_mmap_indexed_binary = {
 	.name = "mmap_indexed_binary",
 	.init = indexed_init,
-	.parts = { [OFFSETS] = { .suffix =
-					 "mmap_indexed_binary" INDEXED_OFFSETS,
+	.parts = { [OFFSETS] = { .suffix = "mmap_indexed_binary" INDEXED_OFFSETS,
 				 .beside = INDEXED_OFFSETS },
 		   [SIZES] = { .suffix = "mmap_indexed_binary" INDEXED_SIZES,
 			       .beside = INDEXED_SIZES } },

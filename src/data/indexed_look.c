@@ -26,8 +26,8 @@ enum {
 	LENGTH_BYTES = 4,
 };
 
-/* facts: how samples lie, and of the first two the first one's place; of the
- * first the size of each; the bytes of Megatron's index, 0 = DLIO's are there. */
+/* facts: how samples lie, and of the first two the first one's place; of the first the size of
+ * each; the bytes of Megatron's index, 0 = DLIO's are there. */
 enum { HOW, FIRST, SIZE, MEGATRON };
 enum { ALIKE, BEHIND_ANOTHER, ANYWHERE };
 
@@ -49,8 +49,7 @@ struct twins {
 	uint64_t first, size, all_bytes;
 };
 
-static int open_index(struct twins *t, struct look *index, const char *path,
-		      unsigned unit)
+static int open_index(struct twins *t, struct look *index, const char *path, unsigned unit)
 {
 	struct look *l = t->file;
 	struct stat st;
@@ -60,28 +59,22 @@ static int open_index(struct twins *t, struct look *index, const char *path,
 		return r;
 	if (stat(path, &st) != 0)
 		return mlgen_fail(l->err, -errno,
-				  "%s: %s; there is an index beside each file "
-				  "of samples",
-				  path, strerror(errno));
+				  "%s: %s; there is an index beside each file of samples", path,
+				  strerror(errno));
 	if (!S_ISREG(st.st_mode) || st.st_size % unit)
-		return mlgen_fail(
-			l->err, -EINVAL,
-			"%s: is no file of whole entries of %u bytes, "
-			"as an index is",
-			path, unit);
+		return mlgen_fail(l->err, -EINVAL,
+				  "%s: is no file of whole entries of %u bytes, as an index is",
+				  path, unit);
 	return look_open(index, AT_FDCWD, path, path, (uint64_t)st.st_size);
 }
 
-static int open_twin(struct twins *t, struct look *twin, char *path,
-		     const char *suffix)
+static int open_twin(struct twins *t, struct look *twin, char *path, const char *suffix)
 {
 	int n = snprintf(path, PATH_MAX, "%s%s", t->file->path, suffix);
 
 	if (n < 0 || n >= PATH_MAX)
 		return mlgen_fail(t->file->err, -EINVAL,
-				  "%s: its name is too long for an index "
-				  "beside it",
-				  t->file->path);
+				  "%s: its name is too long for an index beside it", t->file->path);
 	return open_index(t, twin, path, ENTRY_BYTES);
 }
 
@@ -94,8 +87,7 @@ bool indexed_megatron_path(const char *path, char *out, size_t size)
 
 	if (n < m || strcmp(path + n - m, suffix) != 0)
 		return false;
-	return (size_t)snprintf(out, size, "%.*s.idx", (int)(n - m), path) <
-	       size;
+	return (size_t)snprintf(out, size, "%.*s.idx", (int)(n - m), path) < size;
 }
 
 bool indexed_is_megatron(int dir_fd, const char *path)
@@ -106,8 +98,7 @@ bool indexed_is_megatron(int dir_fd, const char *path)
 
 	if (!indexed_megatron_path(path, index, sizeof(index)))
 		return false;
-	fd = openat(dir_fd, index,
-		    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = openat(dir_fd, index, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return false;
 	is = pread(fd, begins, sizeof(begins), 0) == MAGIC_BYTES &&
@@ -135,17 +126,15 @@ static int read_head(struct twins *t, struct look *index)
 	t->unit = token_bytes(at[MAGIC_BYTES + 8]);
 	if (version != VERSION || t->unit == 0)
 		return look_fail(index, MAGIC_BYTES,
-				 "version %" PRIu64 " and type %u of tokens; "
-				 "known of Megatron's index are version %d and "
-				 "types 1 to 8",
+				 "version %" PRIu64 " and type %u of tokens; known of Megatron's "
+				 "index are version %d and types 1 to 8",
 				 version, at[MAGIC_BYTES + 8], VERSION);
 	t->entries = look_le(at + HEAD_BYTES - 16, 8);
 	documents = look_le(at + HEAD_BYTES - 8, 8);
 	t->sizes_at = HEAD_BYTES;
 	t->size_bytes = LENGTH_BYTES;
 	if (t->entries > index->file_bytes || documents > index->file_bytes ||
-	    HEAD_BYTES + t->entries * (LENGTH_BYTES + ENTRY_BYTES) +
-			    documents * ENTRY_BYTES >
+	    HEAD_BYTES + t->entries * (LENGTH_BYTES + ENTRY_BYTES) + documents * ENTRY_BYTES >
 		    index->file_bytes)
 		return look_fail(index, HEAD_BYTES,
 				 "%" PRIu64 " sequences and %" PRIu64
@@ -188,17 +177,15 @@ static int open_twins(struct twins *t)
 	t->entries = t->offsets.file_bytes / ENTRY_BYTES;
 	if (t->offsets.file_bytes == t->sizes.file_bytes)
 		return 0;
-	return mlgen_fail(
-		l->err, -EINVAL,
-		"%s: has %" PRIu64 " entries, and the index of sizes "
-		"beside it %" PRIu64 "; both have one for each sample",
-		t->paths[0], t->entries, t->sizes.file_bytes / ENTRY_BYTES);
+	return mlgen_fail(l->err, -EINVAL,
+			  "%s: has %" PRIu64 " entries, and the index of sizes beside it %" PRIu64
+			  "; both have one for each sample",
+			  t->paths[0], t->entries, t->sizes.file_bytes / ENTRY_BYTES);
 }
 
 static int entry_at(struct twins *t, uint64_t i, uint64_t *off, uint64_t *size)
 {
-	const uint8_t *at = look_at(
-		&t->offsets, t->offsets_at + i * ENTRY_BYTES, ENTRY_BYTES);
+	const uint8_t *at = look_at(&t->offsets, t->offsets_at + i * ENTRY_BYTES, ENTRY_BYTES);
 
 	if (!at)
 		return t->file->err->code;
@@ -216,8 +203,7 @@ static int check_entry(struct twins *t, uint64_t i, uint64_t off, uint64_t size)
 	struct look *l = t->file;
 
 	t->all_bytes += size;
-	if (off <= l->file_bytes && size <= l->file_bytes - off &&
-	    t->all_bytes <= MOST_BYTES)
+	if (off <= l->file_bytes && size <= l->file_bytes - off && t->all_bytes <= MOST_BYTES)
 		return 0;
 	return look_fail(&t->offsets, t->offsets_at + i * ENTRY_BYTES,
 			 "entry %" PRIu64 " is of %" PRIu64 " bytes at %" PRIu64
@@ -278,8 +264,7 @@ static int put_words(struct twins *t)
 int indexed_look(struct look *l)
 {
 	struct twins t = { .file = l, .offsets.fd = -1, .sizes.fd = -1 };
-	int r = indexed_is_megatron(AT_FDCWD, l->path) ? open_megatron(&t)
-						       : open_twins(&t);
+	int r = indexed_is_megatron(AT_FDCWD, l->path) ? open_megatron(&t) : open_twins(&t);
 
 	if (r == 0)
 		r = look_through(&t);
@@ -300,8 +285,7 @@ int indexed_look(struct look *l)
 
 bool indexed_beside(const char *path, unsigned i, char *out, size_t size)
 {
-	static const char *const suffixes[] = { INDEXED_OFFSETS,
-						INDEXED_SIZES };
+	static const char *const suffixes[] = { INDEXED_OFFSETS, INDEXED_SIZES };
 
 	if (i == ARRAY_LEN(suffixes))
 		return indexed_megatron_path(path, out, size);
@@ -325,9 +309,9 @@ int indexed_found_init(struct dataset *ds, struct mlgen_err *err)
 	}
 	if (megatron && megatron < ds->files)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: %" PRIu64 " of %" PRIu64 " files have "
-				  "an index of Megatron's, and the others "
-				  "those of DLIO; a directory for each",
+				  "%s: %" PRIu64 " of %" PRIu64
+				  " files have an index of Megatron's, and the others those of "
+				  "DLIO; a directory for each",
 				  ds->directory, megatron, ds->files);
 	ds->has_megatron = megatron > 0;
 	if (ds->has_megatron)
@@ -337,13 +321,12 @@ int indexed_found_init(struct dataset *ds, struct mlgen_err *err)
 
 uint64_t indexed_found_index_bytes(const struct file_shape *shape)
 {
-	return shape->facts[MEGATRON] ? shape->facts[MEGATRON]
-				      : shape->samples * ENTRY_BYTES;
+	return shape->facts[MEGATRON] ? shape->facts[MEGATRON] : shape->samples * ENTRY_BYTES;
 }
 
 /* From the first of them to the end of the last one. */
-void indexed_found_range(const struct file_shape *shape, uint64_t first,
-			 uint64_t n, uint64_t *off, uint64_t *len)
+void indexed_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+			 uint64_t *len)
 {
 	const uint64_t *facts = shape->facts, *words = shape->words;
 	uint64_t end = 0;

@@ -11,14 +11,12 @@
 /*
  * Baseline JPEG (ITU-T T.81) in a JFIF file: the headers, one scan, EOI.
  *
- * The Huffman codes are chosen so that each symbol and its value fill one byte:
- * the code of a coefficient of s bits is 7 - s ones and a zero, EOB is seven
- * ones and a zero. Each byte below 0xfe is one coefficient, none is 0xff, which
- * would need a zero behind it; so any noise is a valid scan, of a length that
- * is known beforehand. A block is the byte for its DC value, which never
- * changes, up to 63 coefficients, and EOB if there are fewer. Blocks of 2 to 64
- * bytes can be had, so a scan of any length is an image of any number of
- * blocks, within those limits.
+ * The Huffman codes are chosen so that each symbol and its value fill one byte: the code of a
+ * coefficient of s bits is 7 - s ones and a zero, EOB is seven ones and a zero. Each byte below
+ * 0xfe is one coefficient, none is 0xff, which would need a zero behind it; so any noise is a valid
+ * scan, of a length that is known beforehand. A block is the byte for its DC value, which never
+ * changes, up to 63 coefficients, and EOB if there are fewer. Blocks of 2 to 64 bytes can be had,
+ * so a scan of any length is an image of any number of blocks, within those limits.
  */
 enum {
 	SCAN_OFF = 159, /* the headers */
@@ -31,13 +29,13 @@ enum {
 	LEAST = SCAN_OFF + BLOCK_MIN + EOI_BYTES,
 };
 
-/* Noise of the same dimensions, saved by Pillow with its default quality, has
- * as many bytes a block. */
+/* Noise of the same dimensions, saved by Pillow with its default quality, has as many bytes a
+ * block. */
 #define NOISE_BLOCK_BYTES 36
 
-/* Pillow takes a larger image for a bomb and warns (89,478,485 pixels). Larger
- * files have fuller blocks, and more of them only when these are full; 62 for
- * BLOCK_MAX, because a rectangle of blocks is not any number of them. */
+/* Pillow takes a larger image for a bomb and warns (89,478,485 pixels). Larger files have fuller
+ * blocks, and more of them only when these are full; 62 for BLOCK_MAX, because a rectangle of
+ * blocks is not any number of them. */
 #define MOST_BLOCKS UINT64_C(1398101)
 #define FULL_BLOCK_BYTES 62
 
@@ -45,27 +43,24 @@ enum {
 #define MOST (UINT64_C(3) << 30)
 
 /* All before the frame's dimensions, all behind them. */
-static const uint8_t head[] =
-	"\xff\xd8"                              /* SOI */
-	"\xff\xe0\0\20JFIF\0\1\1\0\0\1\0\1\0\0" /* APP0, no thumbnail */
-	"\xff\xdb\0\103\0"                      /* DQT, all 1 */
-	"\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1"
-	"\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1"
-	"\xff\xc0\0\13\10"; /* SOF0, 8 bits */
-static const uint8_t tables[] =
-	"\1\1\21\0"                            /* one component */
-	"\xff\xc4\0\55"                        /* DHT */
-	"\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0" /* DC: one code of 8 bits */
-	"\20\1\1\1\1\1\1\1\1\0\0\0\0\0\0\0\0"  /* AC: one each of 1 to 8 */
-	"\7\6\5\4\3\2\1\0"
-	"\xff\xda\0\10\1\1\0\0\77\0"; /* SOS */
+static const uint8_t head[] = "\xff\xd8"                              /* SOI */
+			      "\xff\xe0\0\20JFIF\0\1\1\0\0\1\0\1\0\0" /* APP0, no thumbnail */
+			      "\xff\xdb\0\103\0"                      /* DQT, all 1 */
+			      "\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1"
+			      "\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1"
+			      "\xff\xc0\0\13\10";                      /* SOF0, 8 bits */
+static const uint8_t tables[] = "\1\1\21\0"                            /* one component */
+				"\xff\xc4\0\55"                        /* DHT */
+				"\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0" /* DC: one code of 8 bits */
+				"\20\1\1\1\1\1\1\1\1\0\0\0\0\0\0\0\0"  /* AC: one each of 1 to 8 */
+				"\7\6\5\4\3\2\1\0"
+				"\xff\xda\0\10\1\1\0\0\77\0"; /* SOS */
 
 enum { HEAD_BYTES = sizeof(head) - 1, TABLES_BYTES = sizeof(tables) - 1 };
 
 _Static_assert(HEAD_BYTES + 4 + TABLES_BYTES == SCAN_OFF, "length of headers");
 
-/* The blocks of the scan: all of `least` bytes, the first `longer` of one
- * more. */
+/* The blocks of the scan: all of `least` bytes, the first `longer` of one more. */
 struct scan {
 	uint64_t bytes;
 	uint64_t columns, rows;
@@ -94,8 +89,7 @@ static uint64_t square_root(uint64_t v)
 
 static struct scan scan_of(const struct file_shape *shape)
 {
-	struct scan s = { .bytes = jpeg_file_bytes(shape) - SCAN_OFF -
-				   EOI_BYTES };
+	struct scan s = { .bytes = jpeg_file_bytes(shape) - SCAN_OFF - EOI_BYTES };
 	uint64_t blocks = divide_up(s.bytes, NOISE_BLOCK_BYTES);
 
 	if (blocks > MOST_BLOCKS) {
@@ -140,8 +134,7 @@ static uint64_t block_at(const struct scan *s, uint64_t off)
 }
 
 /* The first byte of each block, and the last where it is not full. */
-static void put_limits(const struct scan *s, uint8_t *to, size_t bytes,
-		       uint64_t off)
+static void put_limits(const struct scan *s, uint8_t *to, size_t bytes, uint64_t off)
 {
 	uint64_t end = off + bytes;
 	uint64_t block = block_at(s, off);
@@ -159,8 +152,8 @@ static void put_limits(const struct scan *s, uint8_t *to, size_t bytes,
 }
 
 /* `bytes` of the scan from `off` on. */
-static void put_scan(const struct scan *s, uint8_t *to, size_t bytes,
-		     uint64_t off, uint64_t seed_index)
+static void put_scan(const struct scan *s, uint8_t *to, size_t bytes, uint64_t off,
+		     uint64_t seed_index)
 {
 	format_content(to, bytes, seed_index, off);
 	for (size_t i = 0; i < bytes; i++)
@@ -169,8 +162,8 @@ static void put_scan(const struct scan *s, uint8_t *to, size_t bytes,
 }
 
 /* The first piece is the headers and some of the scan; EOI is not cut. */
-static bool jpeg_write_next(struct format_writer *w, void *buf, size_t bytes,
-			    uint64_t *off, size_t *len)
+static bool jpeg_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
+			    size_t *len)
 {
 	const struct scan s = scan_of(&w->shape);
 	uint64_t end = SCAN_OFF + s.bytes;
@@ -201,8 +194,8 @@ static bool jpeg_write_next(struct format_writer *w, void *buf, size_t bytes,
 }
 
 /* An image is its file. */
-static void jpeg_sample_range(const struct file_shape *shape, uint64_t first,
-			      uint64_t n, uint64_t *off, uint64_t *len)
+static void jpeg_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			      uint64_t *off, uint64_t *len)
 {
 	(void)first;
 	(void)n;
@@ -217,20 +210,18 @@ static int jpeg_init(struct dataset *ds, struct mlgen_err *err)
 	if (ds->samples_per_file > 1)
 		return mlgen_fail(err, -EINVAL,
 				  "samples_per_file: %" PRIu64
-				  " do not fit format=jpeg, a file of which is "
-				  "one image; samples_per_file=1 and more "
-				  "num_files",
+				  " do not fit format=jpeg, a file of which is one image; "
+				  "samples_per_file=1 and more num_files",
 				  ds->samples_per_file);
 	if (mean < LEAST)
 		return mlgen_fail(err, -EINVAL,
-				  "sample_size: %.15g bytes are no JPEG file, "
-				  "whose headers alone are %d; at least %d",
+				  "sample_size: %.15g bytes are no JPEG file, whose headers alone "
+				  "are %d; at least %d",
 				  mean, SCAN_OFF, LEAST);
 	if (mean > (double)MOST)
 		return mlgen_fail(err, -EINVAL,
-				  "sample_size: %.15g bytes are more than a "
-				  "JPEG file of decodable dimensions holds; at "
-				  "most 3g",
+				  "sample_size: %.15g bytes are more than a JPEG file of decodable "
+				  "dimensions holds; at most 3g",
 				  mean);
 	return 0;
 }

@@ -40,8 +40,7 @@ static char *key_of(const struct dataset *ds)
 		 o->access == ACCESS_FRAMEWORK ? "framework" : "plain");
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		if (texts[i].value)
-			buf_addf(&key, ", %s=%s", texts[i].name,
-				 texts[i].value);
+			buf_addf(&key, ", %s=%s", texts[i].name, texts[i].value);
 	if (o->decompress != DECOMPRESS_NONE)
 		buf_addf(&key, ", decompress=%d", o->decompress);
 	buf_addf(&key, " by mlgen %s", MLGEN_VERSION);
@@ -50,8 +49,7 @@ static char *key_of(const struct dataset *ds)
 
 /* ---- the old one ---- */
 
-static int kept_refuse(const struct kept *k, int code, const char *what,
-		       struct mlgen_err *err)
+static int kept_refuse(const struct kept *k, int code, const char *what, struct mlgen_err *err)
 {
 	return mlgen_fail(err, code, "scan_cache: %s: %s", k->req.path, what);
 }
@@ -60,18 +58,15 @@ static int kept_refuse(const struct kept *k, int code, const char *what,
 static int check_place(const struct kept *k, struct mlgen_err *err)
 {
 	const char *slash = strrchr(k->path, '/');
-	char *folder = slash ? mem_strndup(k->path,
-					   slash == k->path
-						   ? 1
-						   : (size_t)(slash - k->path))
-			     : mem_strdup(".");
-	int r = faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) ? -errno
-								     : 0;
+	char *folder =
+		slash ? mem_strndup(k->path, slash == k->path ? 1 : (size_t)(slash - k->path))
+		      : mem_strdup(".");
+	int r = faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) ? -errno : 0;
 
 	mem_free(folder);
 	return r ? mlgen_fail(err, r,
-			      "scan_cache: %s: cannot be made: %s; name a file "
-			      "in a directory that is there and may be written",
+			      "scan_cache: %s: cannot be made: %s; name a file in a directory that "
+			      "is there and may be written",
 			      k->req.path, strerror(-r))
 		 : 0;
 }
@@ -89,8 +84,7 @@ static int open_path(struct kept *k, struct mlgen_err *err)
 		return kept_refuse(k, -errno, strerror(errno), err);
 	other = filekind_other(st.st_mode);
 	return other ? mlgen_fail(err, -EINVAL,
-				  "scan_cache: %s: is %s, and no regular file; "
-				  "name another file",
+				  "scan_cache: %s: is %s, and no regular file; name another file",
 				  k->req.path, other)
 		     : 0;
 }
@@ -105,14 +99,12 @@ static int read_old(struct kept *k, struct mlgen_err *err)
 		return 0;
 	case SCAN_CACHE_FOREIGN:
 		return kept_refuse(k, -EINVAL,
-				   "is no scan cache, and is left as it is; "
-				   "name another file",
+				   "is no scan cache, and is left as it is; name another file",
 				   err);
 	default:
 		if (k->req.path && !k->req.is_quiet)
-			log_note("scan_cache: %s: %s; all files are looked "
-				 "into, and "
-				 "it is written anew",
+			log_note("scan_cache: %s: %s; all files are looked into, and it is written "
+				 "anew",
 				 k->req.path, why.text);
 		return 0;
 	}
@@ -127,8 +119,8 @@ char *kept_path(const char *path)
 	return out;
 }
 
-int kept_open(struct kept **out, const struct kept_request *req,
-	      const struct dataset *ds, struct mlgen_err *err)
+int kept_open(struct kept **out, const struct kept_request *req, const struct dataset *ds,
+	      struct mlgen_err *err)
 {
 	struct kept *k;
 	int r = 0;
@@ -178,24 +170,21 @@ static int put_words(void *arg, const uint64_t *words, size_t count)
 {
 	struct put *p = arg;
 
-	return namefile_add(p->words, (const char *)words,
-			    count * sizeof(*words), p->err);
+	return namefile_add(p->words, (const char *)words, count * sizeof(*words), p->err);
 }
 
 int kept_take(struct kept *k, struct scan_cursor *cursor, const char *name,
-	      const struct scan_stamp *stamp, struct scan_cached *found,
-	      struct namefile *words, struct mlgen_err *err)
+	      const struct scan_stamp *stamp, struct scan_cached *found, struct namefile *words,
+	      struct mlgen_err *err)
 {
 	struct put put = { words, err };
 	const struct scan_record *r =
-		k->has_cache ? scan_cursor_find(cursor, k->req.part, name)
-			     : NULL;
+		k->has_cache ? scan_cursor_find(cursor, k->req.part, name) : NULL;
 	uint64_t end = words->end;
 	int rc;
 
 	if (!r || r->stamp.size_bytes != stamp->size_bytes ||
-	    r->stamp.mtime_ns != stamp->mtime_ns ||
-	    r->stamp.beside != stamp->beside)
+	    r->stamp.mtime_ns != stamp->mtime_ns || r->stamp.beside != stamp->beside)
 		return 0;
 	rc = scan_cache_words(&k->cache, &r->found, put_words, &put);
 	if (rc == 0) {
@@ -219,16 +208,14 @@ void kept_tell(const struct kept *k)
 	if (!k->req.path || k->req.is_quiet)
 		return;
 	if (damaged)
-		log_note("scan_cache: %s: it is damaged in what it has of %s "
-			 "file%s; %s looked into",
-			 k->req.path, units_human_count(text, damaged),
-			 plural(damaged),
-			 damaged == 1 ? "it was" : "they were");
+		log_note(
+			"scan_cache: %s: it is damaged in what it has of %s file%s; %s looked into",
+			k->req.path, units_human_count(text, damaged), plural(damaged),
+			damaged == 1 ? "it was" : "they were");
 	else if (known && atomic_load(&k->taken) == 0)
-		log_note("scan_cache: %s: none of its %s file%s is here as it "
-			 "was; all were looked into",
-			 k->req.path, units_human_count(text, known),
-			 plural(known));
+		log_note("scan_cache: %s: none of its %s file%s is here as it was; all were looked "
+			 "into",
+			 k->req.path, units_human_count(text, known), plural(known));
 }
 
 /* ---- the new one ---- */
@@ -256,8 +243,7 @@ static int carry(struct kept *k, const struct scan_record *r, const char *name)
 		rc = 0;
 	}
 	return rc ? rc
-		  : scan_cache_add(&k->writer, other_part(k), name,
-				   r->name_bytes, &stamp, &found);
+		  : scan_cache_add(&k->writer, other_part(k), name, r->name_bytes, &stamp, &found);
 }
 
 static int carry_other(struct kept *k)
@@ -274,8 +260,7 @@ static int carry_other(struct kept *k)
 	scan_cursor_init(cursor, &k->cache);
 	for (uint64_t i = 0; i < files[part] && r == 0; i++) {
 		const char *name;
-		const struct scan_record *record =
-			scan_cursor_at(cursor, from + i, &name);
+		const struct scan_record *record = scan_cursor_at(cursor, from + i, &name);
 
 		r = record ? carry(k, record, name) : -EBADMSG;
 	}
@@ -291,9 +276,8 @@ static int open_new(struct kept *k)
 	if (!k->req.path)
 		return unnamed_open(unnamed_folder(k->beside));
 	r = replace_begin(&k->replace, k->path,
-			  k->fd >= 0 && fstat(k->fd, &st) == 0
-				  ? st.st_mode & 07777
-				  : replace_new_mode());
+			  k->fd >= 0 && fstat(k->fd, &st) == 0 ? st.st_mode & 07777
+							       : replace_new_mode());
 	return r ? r : k->replace.fd;
 }
 
@@ -334,8 +318,8 @@ int kept_end(struct kept *k)
 void kept_fail(struct kept *k, int code)
 {
 	if (k->req.path && !k->req.is_quiet)
-		log_warn("scan_cache: %s: cannot be written: %s; what this "
-			 "scan has found is not kept",
+		log_warn("scan_cache: %s: cannot be written: %s; what this scan has found is not "
+			 "kept",
 			 k->req.path, strerror(-code));
 	if (!k->req.path && k->writer.fd >= 0)
 		close(k->writer.fd);

@@ -26,8 +26,8 @@
 #define SUFFIXES_MAX 32u
 #define SUFFIX_BYTES 16u
 
-/* The value of a label: its size, above the number of its suffix, from 1 on.
- * The highest bit marks a label that belongs to a file. */
+/* The value of a label: its size, above the number of its suffix, from 1 on. The highest bit marks
+ * a label that belongs to a file. */
 #define SIZE_SHIFT 8
 #define SUFFIX_MASK UINT64_C(0xff)
 #define IS_USED (UINT64_C(1) << 63)
@@ -84,9 +84,7 @@ static int path_of(const struct scan *scan, const char *base, uint64_t file,
 		   char path[2 * PATH_MAX])
 {
 	int n = snprintf(path, PATH_MAX, "%s/", base);
-	int r = n < 0 || n >= PATH_MAX
-			? -ENAMETOOLONG
-			: scan_name(scan, file, path + n, PATH_MAX);
+	int r = n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : scan_name(scan, file, path + n, PATH_MAX);
 
 	return r < 0 ? r : n + r;
 }
@@ -102,8 +100,7 @@ bool labels_are_usual(const struct scan *scan, const char *base)
 		return false;
 	for (uint64_t i = 0; i < n; i++) {
 		char path[2 * PATH_MAX];
-		uint64_t file =
-			(uint64_t)((double)i * (double)files / (double)n);
+		uint64_t file = (uint64_t)((double)i * (double)files / (double)n);
 		enum namepair_role role;
 
 		if (path_of(scan, base, file, path) < 0)
@@ -135,8 +132,7 @@ static bool keep_other(const void *arg, uint64_t file)
 	l->not_listable += suffix == 0;
 	if (suffix == 0)
 		return false;
-	l->listed = mem_grow(l->listed, &l->listed_room, l->listed_count + 1,
-			     sizeof(*l->listed));
+	l->listed = mem_grow(l->listed, &l->listed_room, l->listed_count + 1, sizeof(*l->listed));
 	l->listed[l->listed_count++] = (struct listed_label){
 		.key = key_of(path),
 		.value = scan_size(c->scan, file) << SIZE_SHIFT | suffix,
@@ -188,16 +184,15 @@ bool labels_have_suffix(const struct labels *l, const char *suffix)
 
 /* ---- whose labels they are ---- */
 
-/* Labels whose paths differ in the suffix alone are in the order in which their
- * suffixes were met, and the first one is taken. */
+/* Labels whose paths differ in the suffix alone are in the order in which their suffixes were met,
+ * and the first one is taken. */
 static int by_key(const void *a, const void *b)
 {
 	const struct listed_label *x = a, *y = b;
 
 	uint64_t m = x->value & SUFFIX_MASK, n = y->value & SUFFIX_MASK;
 
-	return x->key != y->key ? (x->key < y->key ? -1 : 1)
-				: (m > n) - (m < n);
+	return x->key != y->key ? (x->key < y->key ? -1 : 1) : (m > n) - (m < n);
 }
 
 static struct listed_label *lower_bound(struct labels *l, uint64_t key)
@@ -212,9 +207,7 @@ static struct listed_label *lower_bound(struct labels *l, uint64_t key)
 		else
 			high = middle;
 	}
-	return low < l->listed_count && l->listed[low].key == key
-		       ? &l->listed[low]
-		       : NULL;
+	return low < l->listed_count && l->listed[low].key == key ? &l->listed[low] : NULL;
 }
 
 static uint64_t find_listed(struct labels *l, const char *twin)
@@ -231,20 +224,17 @@ static uint64_t find_listed(struct labels *l, const char *twin)
 static uint64_t look_for(struct labels *l, const char *twin)
 {
 	const char *own = detect_suffix(twin);
-	const char *const suffixes[] = { own,    ".txt", ".json",
-					 ".xml", ".png", ".npy" };
+	const char *const suffixes[] = { own, ".txt", ".json", ".xml", ".png", ".npy" };
 	int stem = (int)(strlen(twin) - strlen(own));
 	char path[PATH_MAX];
 	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
 		unsigned suffix;
-		int n = snprintf(path, sizeof(path), "%.*s%s", stem, twin,
-				 suffixes[i]);
+		int n = snprintf(path, sizeof(path), "%.*s%s", stem, twin, suffixes[i]);
 
-		if (n < 0 || (size_t)n >= sizeof(path) ||
-		    stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
-		    st.st_size == 0)
+		if (n < 0 || (size_t)n >= sizeof(path) || stat(path, &st) != 0 ||
+		    !S_ISREG(st.st_mode) || st.st_size == 0)
 			continue;
 		suffix = suffix_number(l, suffixes[i]);
 		if (suffix)
@@ -254,8 +244,8 @@ static uint64_t look_for(struct labels *l, const char *twin)
 }
 
 /* Path of a file's label, with the suffix of the file. */
-static int twin_of(const struct labels *l, const struct scan *scan,
-		   const char *base, uint64_t file, char twin[PATH_MAX])
+static int twin_of(const struct labels *l, const struct scan *scan, const char *base, uint64_t file,
+		   char twin[PATH_MAX])
 {
 	char path[2 * PATH_MAX];
 	int r = path_of(scan, base, file, path);
@@ -278,8 +268,7 @@ int labels_settle(struct labels *l, const struct scan *scan, const char *base,
 			return mlgen_fail(err, -EINTR, "%s: interrupted", base);
 		if (twin_of(l, scan, base, i, twin) < 0)
 			continue;
-		l->values[i] =
-			is_listed ? find_listed(l, twin) : look_for(l, twin);
+		l->values[i] = is_listed ? find_listed(l, twin) : look_for(l, twin);
 		l->largest = u64_max(l->largest, labels_bytes(l, i));
 	}
 	l->unused = l->not_listable;
@@ -291,27 +280,24 @@ int labels_settle(struct labels *l, const struct scan *scan, const char *base,
 	return 0;
 }
 
-void labels_note_unpaired(const struct labels *l, const struct scan *scan,
-			  const char *base)
+void labels_note_unpaired(const struct labels *l, const struct scan *scan, const char *base)
 {
 	uint64_t without = l->files - labels_count(l, l->files);
 	char text[UNITS_TEXT_BYTES];
 
 	if (without)
 		scan_note(scan,
-			  "%s: %s of %" PRIu64 " files ha%s no label by "
-			  "scan_pair=%s, and no label is read for %s",
+			  "%s: %s of %" PRIu64
+			  " files ha%s no label by scan_pair=%s, and no label is read for %s",
 			  base, units_human_count(text, without), l->files,
-			  without == 1 ? "s" : "ve", l->text,
-			  without == 1 ? "it" : "them");
+			  without == 1 ? "s" : "ve", l->text, without == 1 ? "it" : "them");
 	if (l->unused)
 		scan_note(scan, "%s: left out: %s label%s of no file", base,
-			  units_human_count(text, l->unused),
-			  plural(l->unused));
+			  units_human_count(text, l->unused), plural(l->unused));
 }
 
-int labels_refuse(const struct labels *l, const struct scan *scan,
-		  const char *base, struct mlgen_err *err)
+int labels_refuse(const struct labels *l, const struct scan *scan, const char *base,
+		  struct mlgen_err *err)
 {
 	char twin[PATH_MAX] = "", *slash;
 	struct stat st;
@@ -321,17 +307,15 @@ int labels_refuse(const struct labels *l, const struct scan *scan,
 		if (slash)
 			*slash = '\0';
 		if (slash && stat(twin, &st) != 0)
-			return mlgen_fail(err, -errno,
-					  "scan_pair: %s: %s; the labels of %s "
-					  "would be there by %s",
-					  twin, strerror(errno), base, l->text);
+			return mlgen_fail(
+				err, -errno,
+				"scan_pair: %s: %s; the labels of %s would be there by %s", twin,
+				strerror(errno), base, l->text);
 	}
-	return mlgen_fail(
-		err, -EINVAL,
-		"scan_pair: no file in %s has a label by %s: a label "
-		"has TO in place of FROM in its path, and the name of "
-		"its file up to the suffix",
-		base, l->text);
+	return mlgen_fail(err, -EINVAL,
+			  "scan_pair: no file in %s has a label by %s: a label has TO in place of "
+			  "FROM in its path, and the name of its file up to the suffix",
+			  base, l->text);
 }
 
 /* ---- what is asked of them ---- */
@@ -364,8 +348,7 @@ uint64_t labels_count(const struct labels *l, uint64_t files)
 	return n;
 }
 
-int labels_path(const struct labels *l, uint64_t file, const char *path,
-		char *out, size_t size)
+int labels_path(const struct labels *l, uint64_t file, const char *path, char *out, size_t size)
 {
 	unsigned suffix = (unsigned)(l->values[file] & SUFFIX_MASK);
 	char twin[PATH_MAX];
@@ -425,8 +408,7 @@ int labels_take(struct labels **out, struct relay *from, struct mlgen_err *err)
 	memcpy(l->suffixes, head.suffixes, sizeof(l->suffixes));
 	l->values = mem_array((size_t)l->files, sizeof(*l->values));
 	if (rc == 0)
-		rc = relay_get(from, l->values,
-			       (size_t)l->files * sizeof(*l->values), err);
+		rc = relay_get(from, l->values, (size_t)l->files * sizeof(*l->values), err);
 	if (rc) {
 		labels_free(l);
 		return rc;

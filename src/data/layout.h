@@ -17,10 +17,10 @@ struct layout {
 	const char *const *names;
 	bool (*next)(const struct shard *f, struct shard_piece *p);
 	/* Of pieces that are no tensors; NULL = there are none. */
-	void (*meta)(const struct shard *f, const struct shard_piece *p,
-		     uint64_t from, void *to, uint64_t bytes);
-	void (*describe)(const struct shard *f, const struct shard_piece *p,
-			 char *to, size_t bytes);
+	void (*meta)(const struct shard *f, const struct shard_piece *p, uint64_t from, void *to,
+		     uint64_t bytes);
+	void (*describe)(const struct shard *f, const struct shard_piece *p, char *to,
+			 size_t bytes);
 	/* access=framework. */
 	bool (*write_next)(const struct shard *f, struct shard_write *w);
 	bool (*read_next)(const struct shard *f, struct shard_read *r);
@@ -31,11 +31,10 @@ struct layout {
 	uint64_t buffer_bytes; /* the most of a head besides one piece */
 };
 
-extern const struct layout layout_torch, layout_deepspeed, layout_stream,
-	layout_pattern;
+extern const struct layout layout_torch, layout_deepspeed, layout_stream, layout_pattern;
 
-/* A piece that is no tensor, but longer than this, is written in several calls,
- * so that the writers' scratch buffers stay small. */
+/* A piece that is no tensor, but longer than this, is written in several calls, so that the
+ * writers' scratch buffers stay small. */
 #define LAYOUT_META_BYTES (UINT64_C(1) << 20)
 
 /* Rows of layout_deepspeed that others have, too: DLIO's files and names. */

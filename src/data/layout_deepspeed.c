@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layout_deepspeed.c - checkpoint_layout=deepspeed: DLIO's files, each by torch.save(state, file). */
+/* layout_deepspeed.c - checkpoint_layout=deepspeed: DLIO's files, each by torch.save(state, file).
+ */
 #include "data/layout.h"
 
 #include <inttypes.h>
@@ -9,9 +10,9 @@
 #include "data/torch_zip.h"
 
 /*
- * Of a transformer (DLIO checkpointing/base_checkpointing.py): with ZeRO 1 and 2
- * and a pipeline each layer has a file, else all layers of a rank have one; the
- * optimizer's is the last. Of any other state: one file a rank.
+ * Of a transformer (DLIO checkpointing/base_checkpointing.py): with ZeRO 1 and 2 and a pipeline
+ * each layer has a file, else all layers of a rank have one; the optimizer's is the last. Of any
+ * other state: one file a rank.
  */
 static bool is_transformer(const struct shard_set *set)
 {
@@ -42,23 +43,18 @@ static uint64_t model_files(const struct shard_set *set, uint64_t layers)
 	return layers > 0;
 }
 
-static void layer_name(const struct shard *f, uint64_t mp, char *to,
-		       size_t bytes)
+static void layer_name(const struct shard *f, uint64_t mp, char *to, size_t bytes)
 {
 	struct state_group g;
 
 	state_group(f->set->state, f->rank, f->first_group, &g);
-	snprintf(to, bytes,
-		 "layer_%" PRIu64 "-model_%" PRIu64 "_model_states.pt", g.layer,
-		 mp);
+	snprintf(to, bytes, "layer_%" PRIu64 "-model_%" PRIu64 "_model_states.pt", g.layer, mp);
 }
 
-static void zero_name(uint64_t dp, uint64_t mp, const char *what, char *to,
-		      size_t bytes)
+static void zero_name(uint64_t dp, uint64_t mp, const char *what, char *to, size_t bytes)
 {
-	snprintf(to, bytes,
-		 "zero_pp_rank_%" PRIu64 "_mp_rank_%" PRIu64 "_%s_states.pt",
-		 dp, mp, what);
+	snprintf(to, bytes, "zero_pp_rank_%" PRIu64 "_mp_rank_%" PRIu64 "_%s_states.pt", dp, mp,
+		 what);
 }
 
 static void transformer_name(const struct shard *f, char *to, size_t bytes)

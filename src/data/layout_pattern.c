@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layout_pattern.c - checkpoint_layout=pattern: the mix of write sizes that was measured of a framework. */
+/* layout_pattern.c - checkpoint_layout=pattern: the mix of write sizes that was measured of a
+ * framework. */
 #include "data/layout.h"
 
 #include "base/dist.h"
@@ -7,8 +8,8 @@
 #include "base/util.h"
 #include "job/job.h"
 
-/* A small write and a large one in turn, until all is written: McGill's
- * storage benchmark, of its traces. A large one has at least so many bytes. */
+/* A small write and a large one in turn, until all is written: McGill's storage benchmark, of its
+ * traces. A large one has at least so many bytes. */
 /* clang-format off */
 static const struct pattern {
 	uint64_t small_bytes;
@@ -30,8 +31,7 @@ static uint64_t write_bytes(const struct shard *f, uint64_t order)
 
 	if (order % 2 == 0)
 		return p->small_bytes;
-	bytes = dist_draw(&p->large, j->randseed + f->rank, RNG_REQUEST,
-			  order / 2);
+	bytes = dist_draw(&p->large, j->randseed + f->rank, RNG_REQUEST, order / 2);
 	return bytes < p->least_bytes ? p->least_bytes : bytes;
 }
 
@@ -70,9 +70,7 @@ static bool pattern_write_next(const struct shard *f, struct shard_write *w)
 /* As it was written. */
 static bool pattern_read_next(const struct shard *f, struct shard_read *r)
 {
-	struct shard_write w = {
-		.off = r->off, .bytes = r->bytes, .at = r->at, .left = r->left
-	};
+	struct shard_write w = { .off = r->off, .bytes = r->bytes, .at = r->at, .left = r->left };
 
 	if (!pattern_write_next(f, &w))
 		return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layout_stream.c - checkpoint_layout=stream: DLIO's files, tensors back to back in chunks of 32 MiB. */
+/* layout_stream.c - checkpoint_layout=stream: DLIO's files, tensors back to back in chunks of 32
+ * MiB. */
 #include "data/layout.h"
 
 #include "base/util.h"

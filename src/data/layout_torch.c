@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layout_torch.c - checkpoint_layout=torch: rank_R.pt, all that a rank has, by torch.save(state, path). */
+/* layout_torch.c - checkpoint_layout=torch: rank_R.pt, all that a rank has, by torch.save(state,
+ * path). */
 #include "data/layout.h"
 
 #include <inttypes.h>
@@ -8,8 +9,7 @@
 #include "data/torch_calls.h"
 #include "data/torch_zip.h"
 
-/* The file's name without its suffix is the archive's, or that of whose calls
- * these are. */
+/* The file's name without its suffix is the archive's, or that of whose calls these are. */
 static void torch_init(struct shard *f)
 {
 	const char *name = f->set->state->job->checkpoint_archive;
@@ -17,8 +17,7 @@ static void torch_init(struct shard *f)
 	if (name && *name)
 		snprintf(f->zip.stem, sizeof(f->zip.stem), "%s", name);
 	else
-		snprintf(f->zip.stem, sizeof(f->zip.stem), "rank_%" PRIu64,
-			 f->rank);
+		snprintf(f->zip.stem, sizeof(f->zip.stem), "rank_%" PRIu64, f->rank);
 	torch_zip_init(f);
 }
 

@@ -76,8 +76,7 @@ static uint64_t hash_of(const char *path)
 	return h ? h : 1;
 }
 
-static const char *path_of(const struct listed *l, const struct places *p,
-			   const struct slot *at)
+static const char *path_of(const struct listed *l, const struct places *p, const struct slot *at)
 {
 	return at->is_none ? l->none.names[at->index] : p->all[at->index].path;
 }
@@ -113,14 +112,13 @@ static void add_slot(struct listed *l, const char *path, struct slot s)
 	l->count++;
 }
 
-const struct listed_file *listed_find(const struct listed *l,
-				      const struct places *p, const char *path)
+const struct listed_file *listed_find(const struct listed *l, const struct places *p,
+				      const char *path)
 {
 	uint64_t hash = hash_of(path), at = hash & (l->room - 1);
 
 	for (; l->room && l->slots[at].hash; at = (at + 1) & (l->room - 1))
-		if (l->slots[at].hash == hash &&
-		    strcmp(path_of(l, p, &l->slots[at]), path) == 0)
+		if (l->slots[at].hash == hash && strcmp(path_of(l, p, &l->slots[at]), path) == 0)
 			return &l->slots[at].file;
 	return NULL;
 }
@@ -129,17 +127,15 @@ void listed_add_place(struct listed *l, const struct places *p, uint64_t bytes)
 {
 	uint64_t place = p->count - 1;
 
-	add_slot(l, p->all[place].path,
-		 (struct slot){ .index = place, .file = { place, bytes } });
+	add_slot(l, p->all[place].path, (struct slot){ .index = place, .file = { place, bytes } });
 }
 
 void listed_add_none(struct listed *l, const char *path)
 {
 	namelist_add(&l->none, mem_strdup(path));
 	add_slot(l, path,
-		 (struct slot){ .index = l->none.count - 1,
-				.is_none = true,
-				.file = { LISTED_NONE, 0 } });
+		 (struct slot){
+			 .index = l->none.count - 1, .is_none = true, .file = { LISTED_NONE, 0 } });
 }
 
 int listed_add(struct listed *l, uint64_t place, uint64_t off, uint64_t bytes,
@@ -154,8 +150,7 @@ int listed_add(struct listed *l, uint64_t place, uint64_t off, uint64_t bytes,
 /* ---- files ---- */
 
 /* Which file of the scan has this name, below its base. */
-static uint64_t file_named(const struct scan *s, const char *names,
-			   const char *name)
+static uint64_t file_named(const struct scan *s, const char *names, const char *name)
 {
 	uint64_t low = 0, high = s->count;
 	size_t n = strlen(name);
@@ -176,8 +171,8 @@ static uint64_t file_named(const struct scan *s, const char *names,
 	return LISTED_NONE;
 }
 
-int listed_settle(struct listed *l, const struct scan *s,
-		  const struct places *p, struct mlgen_err *err)
+int listed_settle(struct listed *l, const struct scan *s, const struct places *p,
+		  struct mlgen_err *err)
 {
 	struct namefile_map names;
 	int r = namefile_flush(&l->spool, err);
@@ -204,22 +199,19 @@ static int check(const struct scan *s, uint64_t file, const struct sample *at,
 {
 	char name[PATH_MAX] = "";
 
-	if (at->off <= scan_size(s, file) &&
-	    at->bytes <= scan_size(s, file) - at->off)
+	if (at->off <= scan_size(s, file) && at->bytes <= scan_size(s, file) - at->off)
 		return 0;
 	if (scan_name(s, file, name, sizeof(name)) < 0)
 		*name = '\0';
-	return mlgen_fail(
-		err, -EINVAL,
-		"file_list: %s/%s: it ends at byte %" PRIu64
-		" now, and a sample of the list is of %" PRIu64
-		" bytes at %" PRIu64 "; it was larger when the list was read",
-		scan_base(s), name, scan_size(s, file), at->bytes, at->off);
+	return mlgen_fail(err, -EINVAL,
+			  "file_list: %s/%s: it ends at byte %" PRIu64
+			  " now, and a sample of the list is of %" PRIu64 " bytes at %" PRIu64
+			  "; it was larger when the list was read",
+			  scan_base(s), name, scan_size(s, file), at->bytes, at->off);
 }
 
-static int count(const struct listed *l, const struct scan *s,
-		 const struct sample *all, struct listed_count *counts,
-		 struct mlgen_err *err)
+static int count(const struct listed *l, const struct scan *s, const struct sample *all,
+		 struct listed_count *counts, struct mlgen_err *err)
 {
 	uint64_t sum = 0;
 
@@ -234,25 +226,23 @@ static int count(const struct listed *l, const struct scan *s,
 		counts[file].samples++;
 		counts[file].bytes += all[i].bytes;
 		if (all[i].bytes > MOST_BYTES - sum)
-			return mlgen_fail(err, -EFBIG,
-					  "file_list: its samples are larger "
-					  "together than can be counted");
+			return mlgen_fail(
+				err, -EFBIG,
+				"file_list: its samples are larger together than can be counted");
 		sum += all[i].bytes;
 	}
 	return 0;
 }
 
-/* A file of so many bytes whose blocks are there, mapped: what is written to
- * the memory meets no full filesystem. */
-static uint64_t *map_room(struct namefile *f, uint64_t bytes,
-			  struct mlgen_err *err)
+/* A file of so many bytes whose blocks are there, mapped: what is written to the memory meets no
+ * full filesystem. */
+static uint64_t *map_room(struct namefile *f, uint64_t bytes, struct mlgen_err *err)
 {
 	int r = -posix_fallocate(f->fd, 0, (off_t)bytes);
 	void *at = MAP_FAILED;
 
 	if (r == 0) {
-		at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
-			  MAP_SHARED, f->fd, 0);
+		at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
 		r = at == MAP_FAILED ? -errno : 0;
 	}
 	if (r) {
@@ -265,8 +255,7 @@ static uint64_t *map_room(struct namefile *f, uint64_t bytes,
 
 /* Where a file begins grows with each sample of it that is put down. */
 static void put_words(const struct listed *l, const struct sample *all,
-		      const struct listed_count *counts, uint64_t files,
-		      uint64_t *words)
+		      const struct listed_count *counts, uint64_t files, uint64_t *words)
 {
 	uint64_t *next = mem_array((size_t)files, sizeof(*next)), sum = 0;
 
@@ -285,9 +274,8 @@ static void put_words(const struct listed *l, const struct sample *all,
 	mem_free(next);
 }
 
-static int group(const struct listed *l, const struct scan *s,
-		 const struct sample *all, struct listed_count *counts,
-		 struct namefile *words, struct mlgen_err *err)
+static int group(const struct listed *l, const struct scan *s, const struct sample *all,
+		 struct listed_count *counts, struct namefile *words, struct mlgen_err *err)
 {
 	uint64_t samples = 0, bytes, *to;
 	int r = count(l, s, all, counts, err);
@@ -305,9 +293,8 @@ static int group(const struct listed *l, const struct scan *s,
 	return 0;
 }
 
-int listed_group(struct listed *l, const struct scan *s,
-		 struct listed_count *counts, struct namefile *words,
-		 struct mlgen_err *err)
+int listed_group(struct listed *l, const struct scan *s, struct listed_count *counts,
+		 struct namefile *words, struct mlgen_err *err)
 {
 	struct namefile_map map;
 	int r = namefile_map(&l->spool, 0, &map, err);

@@ -14,8 +14,7 @@
 #include "base/signals.h"
 #include "base/util.h"
 
-/* What is fetched where one place is looked at, and where one follows the
- * other. */
+/* What is fetched where one place is looked at, and where one follows the other. */
 #define JUMP_BYTES 4096u
 
 static uint64_t page_down(uint64_t off)
@@ -25,10 +24,9 @@ static uint64_t page_down(uint64_t off)
 
 int look_init(struct look *l, struct namefile *words, struct mlgen_err *err)
 {
-	*l = (struct look){ .fd = -1,
-			    .words = words,
-			    .err = err,
-			    .window = mem_zalloc(LOOK_BYTES + JUMP_BYTES) };
+	*l = (struct look){
+		.fd = -1, .words = words, .err = err, .window = mem_zalloc(LOOK_BYTES + JUMP_BYTES)
+	};
 	return 0;
 }
 
@@ -39,8 +37,7 @@ void look_fini(struct look *l)
 	l->window = NULL;
 }
 
-int look_open(struct look *l, int dir_fd, const char *name, const char *path,
-	      uint64_t file_bytes)
+int look_open(struct look *l, int dir_fd, const char *name, const char *path, uint64_t file_bytes)
 {
 	l->path = path;
 	l->file_bytes = file_bytes;
@@ -49,11 +46,9 @@ int look_open(struct look *l, int dir_fd, const char *name, const char *path,
 	look_again(l);
 	l->window_bytes = 0;
 	l->range_count = 0;
-	l->fd = openat(dir_fd, name,
-		       O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	l->fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (l->fd < 0)
-		return mlgen_fail(l->err, -errno, "%s: %s", path,
-				  strerror(errno));
+		return mlgen_fail(l->err, -errno, "%s: %s", path, strerror(errno));
 	/* Of a page there is nothing to read ahead. */
 	if (file_bytes > JUMP_BYTES)
 		posix_fadvise(l->fd, 0, 0, POSIX_FADV_RANDOM);
@@ -66,8 +61,7 @@ void look_close(struct look *l)
 		return;
 	for (unsigned i = 0; i < l->range_count; i++)
 		posix_fadvise(l->fd, (off_t)l->ranges[i].off,
-			      (off_t)(l->ranges[i].end - l->ranges[i].off),
-			      POSIX_FADV_DONTNEED);
+			      (off_t)(l->ranges[i].end - l->ranges[i].off), POSIX_FADV_DONTNEED);
 	close(l->fd);
 	l->fd = -1;
 }
@@ -90,23 +84,20 @@ static void look_remember(struct look *l, uint64_t off, uint64_t end)
 }
 
 /* Whole pages, as far as the file goes: bytes that were there, or -errno. */
-static ssize_t look_fetch(struct look *l, uint8_t *to, uint64_t off,
-			  size_t bytes)
+static ssize_t look_fetch(struct look *l, uint8_t *to, uint64_t off, size_t bytes)
 {
 	size_t done = 0;
 
 	if (signals_taken())
 		return mlgen_fail(l->err, -EINTR, "%s: interrupted", l->path);
 	while (done < bytes) {
-		ssize_t n = pread(l->fd, to + done, bytes - done,
-				  (off_t)(off + done));
+		ssize_t n = pread(l->fd, to + done, bytes - done, (off_t)(off + done));
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return mlgen_fail(l->err, -errno,
-					  "%s: at byte %" PRIu64 ": %s",
-					  l->path, off + done, strerror(errno));
+			return mlgen_fail(l->err, -errno, "%s: at byte %" PRIu64 ": %s", l->path,
+					  off + done, strerror(errno));
 		if (n == 0)
 			break;
 		done += (size_t)n;
@@ -121,22 +112,20 @@ static ssize_t look_fetch(struct look *l, uint8_t *to, uint64_t off,
 static int cut_off(struct look *l, uint64_t end)
 {
 	return look_fail(l, l->file_bytes,
-			 "the file is cut off here; what its format says goes "
-			 "on to byte %" PRIu64,
+			 "the file is cut off here; what its format says goes on to byte %" PRIu64,
 			 end);
 }
 
 static bool has(const struct look *l, uint64_t off, size_t bytes)
 {
-	return off >= l->window_off &&
-	       off + bytes <= l->window_off + l->window_bytes;
+	return off >= l->window_off && off + bytes <= l->window_off + l->window_bytes;
 }
 
 const uint8_t *look_at(struct look *l, uint64_t off, size_t bytes)
 {
 	uint64_t end, start = page_down(off);
-	bool goes_on = l->window_bytes && off >= l->window_off &&
-		       off <= l->window_off + l->window_bytes;
+	bool goes_on =
+		l->window_bytes && off >= l->window_off && off <= l->window_off + l->window_bytes;
 	uint64_t want = goes_on ? LOOK_BYTES : JUMP_BYTES;
 	ssize_t n;
 
@@ -181,8 +170,7 @@ int look_copy(struct look *l, uint64_t off, void *to, uint64_t bytes)
 int look_word(struct look *l, uint64_t word)
 {
 	l->word_count++;
-	return namefile_add(l->words, (const char *)&word, sizeof(word),
-			    l->err);
+	return namefile_add(l->words, (const char *)&word, sizeof(word), l->err);
 }
 
 void look_again(struct look *l)
@@ -202,6 +190,5 @@ int look_fail(struct look *l, uint64_t off, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return mlgen_fail(l->err, -EINVAL, "%s: at byte %" PRIu64 ": %s",
-			  l->path, off, text);
+	return mlgen_fail(l->err, -EINVAL, "%s: at byte %" PRIu64 ": %s", l->path, off, text);
 }

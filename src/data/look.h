@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look.h - what a scan reads of one file (header, index, directory), so that its samples can be found. */
+/* look.h - what a scan reads of one file (header, index, directory), so that its samples can be
+ * found. */
 #pragma once
 
 #include <stddef.h>
@@ -21,13 +22,12 @@ struct format_options;
 #define LOOK_RANGES 8
 
 /*
- * One open file, of one thread. A format's `look` (format.h) reads what it
- * needs by look_at, and says how many samples there are, and where: by a few
- * facts, and where those are not enough by words, which go to a file without a
- * name, so that memory does not grow with samples.
+ * One open file, of one thread. A format's `look` (format.h) reads what it needs by look_at, and
+ * says how many samples there are, and where: by a few facts, and where those are not enough by
+ * words, which go to a file without a name, so that memory does not grow with samples.
  *
- * The kernel is told not to read ahead, and what was read leaves the page cache
- * again: nothing of what is then measured was warmed.
+ * The kernel is told not to read ahead, and what was read leaves the page cache again: nothing of
+ * what is then measured was warmed.
  */
 struct look {
 	/* The file. */
@@ -44,8 +44,8 @@ struct look {
 	uint64_t word_count;
 	uint64_t packed_most; /* of reads of compressed bytes, the largest */
 	uint64_t words_at;    /* in their file: where its first word is */
-	/* Of its index (look_index.h), where that is not as the file is: what
-	 * is wrong with it. The file itself is looked at then. */
+	/* Of its index (look_index.h), where that is not as the file is: what is wrong with it. The
+	 * file itself is looked at then. */
 	struct mlgen_err note;
 
 	/* look.c's own. */
@@ -59,21 +59,19 @@ struct look {
 	unsigned range_count;
 };
 
-/* Its window and words are there for the files of one thread: 0, or -errno
- * with err. look_fini takes one that failed, and leaves the words. */
+/* Its window and words are there for the files of one thread: 0, or -errno with err. look_fini
+ * takes one that failed, and leaves the words. */
 int look_init(struct look *l, struct namefile *words, struct mlgen_err *err);
 void look_fini(struct look *l);
 
-/* Opens a file of so many bytes, relative to a directory that is open; 0 or
- * -errno with err. */
-int look_open(struct look *l, int dir_fd, const char *name, const char *path,
-	      uint64_t file_bytes);
+/* Opens a file of so many bytes, relative to a directory that is open; 0 or -errno with err. */
+int look_open(struct look *l, int dir_fd, const char *name, const char *path, uint64_t file_bytes);
 void look_close(struct look *l);
 
 /*
- * So many bytes (at most LOOK_BYTES) at `off`, which are there until the next
- * call; NULL with err where the file ends before (-EINVAL, "cut off") or cannot
- * be read (-errno): the code is in err->code.
+ * So many bytes (at most LOOK_BYTES) at `off`, which are there until the next call; NULL with err
+ * where the file ends before (-EINVAL, "cut off") or cannot be read (-errno): the code is in
+ * err->code.
  */
 const uint8_t *look_at(struct look *l, uint64_t off, size_t bytes);
 
@@ -87,9 +85,8 @@ int look_word(struct look *l, uint64_t word);
 void look_again(struct look *l);
 
 /* "PATH: at byte OFF: ...": what is wrong, and what would be right. -EINVAL. */
-__attribute__((format(printf, 3, 4))) int look_fail(struct look *l,
-						    uint64_t off,
-						    const char *fmt, ...);
+__attribute__((format(printf, 3, 4))) int look_fail(struct look *l, uint64_t off, const char *fmt,
+						    ...);
 
 /* Little-endian numbers in a file. */
 static inline uint64_t look_le(const uint8_t *at, unsigned bytes)

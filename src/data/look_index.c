@@ -27,8 +27,7 @@ static FILE *open_file(const char *path)
 }
 
 FILE *look_index_open(const struct look *l,
-		      bool (*beside)(const char *path, unsigned i, char *out,
-				     size_t size),
+		      bool (*beside)(const char *path, unsigned i, char *out, size_t size),
 		      char path[PATH_MAX])
 {
 	FILE *f = NULL;

@@ -48,32 +48,27 @@ static void describe(const struct dataset *ds, struct manifest *m)
 		m->columns = mem_strdup(o->columns);
 }
 
-static int describe_sizes(struct dataset *ds, const struct manifest *m,
-			  const char *directory, struct mlgen_err *err)
+static int describe_sizes(struct dataset *ds, const struct manifest *m, const char *directory,
+			  struct mlgen_err *err)
 {
-	int r = dist_recall(&ds->sample_size, m->sample_size, m->sizes,
-			    DIST_BYTES, err);
+	int r = dist_recall(&ds->sample_size, m->sample_size, m->sizes, DIST_BYTES, err);
 
 	if (r)
 		return r;
 	if (dist_is_const(&ds->sample_size) && ds->sample_size.a < 1)
-		return mlgen_fail(
-			err, -EINVAL,
-			"%s/%s: sample_size=%s is below the minimum 1",
-			directory, MANIFEST_NAME, m->sample_size);
+		return mlgen_fail(err, -EINVAL, "%s/%s: sample_size=%s is below the minimum 1",
+				  directory, MANIFEST_NAME, m->sample_size);
 	return 0;
 }
 
-static int describe_dataset(struct dataset *ds, struct manifest *m,
-			    const char *directory, struct mlgen_err *err)
+static int describe_dataset(struct dataset *ds, struct manifest *m, const char *directory,
+			    struct mlgen_err *err)
 {
 	int r;
 
 	ds->format = format_find(m->format);
 	if (!ds->format)
-		return mlgen_fail(err, -EINVAL,
-				  "%s/%s: format '%s' is not known to this "
-				  "mlgen",
+		return mlgen_fail(err, -EINVAL, "%s/%s: format '%s' is not known to this mlgen",
 				  directory, MANIFEST_NAME, m->format);
 	ds->directory = mem_strdup(directory);
 	ds->files = m->num_files;
@@ -110,29 +105,26 @@ static uint64_t files_made(const char *directory)
 }
 
 /* `others` is another way out, with a comma behind it. */
-static int differs_or(const struct dataset *ds, const char *option,
-		      const char *made, const char *job, const char *others,
-		      struct mlgen_err *err)
+static int differs_or(const struct dataset *ds, const char *option, const char *made,
+		      const char *job, const char *others, struct mlgen_err *err)
 {
 	uint64_t files = files_made(ds->directory);
 
-	return mlgen_fail(
-		err, -EINVAL,
-		"dataset %s was made with %s=%s, the job says %s; "
-		"%sanother directory, or --phase=prepare --replace to "
-		"make it anew (deletes %" PRIu64 " file%s)",
-		ds->directory, option, made, job, others, files,
-		files == 1 ? "" : "s");
+	return mlgen_fail(err, -EINVAL,
+			  "dataset %s was made with %s=%s, the job says %s; %sanother directory, "
+			  "or --phase=prepare --replace to make it anew (deletes %" PRIu64
+			  " file%s)",
+			  ds->directory, option, made, job, others, files, files == 1 ? "" : "s");
 }
 
-static int differs(const struct dataset *ds, const char *option,
-		   const char *made, const char *job, struct mlgen_err *err)
+static int differs(const struct dataset *ds, const char *option, const char *made, const char *job,
+		   struct mlgen_err *err)
 {
 	return differs_or(ds, option, made, job, "", err);
 }
 
-static int differs_count(const struct dataset *ds, const char *option,
-			 uint64_t made, uint64_t job, struct mlgen_err *err)
+static int differs_count(const struct dataset *ds, const char *option, uint64_t made, uint64_t job,
+			 struct mlgen_err *err)
 {
 	char a[24], b[24];
 
@@ -142,8 +134,7 @@ static int differs_count(const struct dataset *ds, const char *option,
 }
 
 /* What scale takes follows accelerators; for fewer of them they may do. */
-static int differs_files(const struct dataset *ds, const struct manifest *m,
-			 struct mlgen_err *err)
+static int differs_files(const struct dataset *ds, const struct manifest *m, struct mlgen_err *err)
 {
 	uint64_t ranks = m->complete ? dataset_ranks_for(ds, m->num_files) : 0;
 	char a[24], b[24], fewer[64] = "";
@@ -151,8 +142,7 @@ static int differs_files(const struct dataset *ds, const struct manifest *m,
 	snprintf(a, sizeof(a), "%" PRIu64, m->num_files);
 	snprintf(b, sizeof(b), "%" PRIu64, ds->files);
 	if (ranks > 0 && ranks < ds->scaled.ranks)
-		snprintf(fewer, sizeof(fewer),
-			 "--accelerators=%" PRIu64 " can do with these, ",
+		snprintf(fewer, sizeof(fewer), "--accelerators=%" PRIu64 " can do with these, ",
 			 ranks);
 	return differs_or(ds, "num_files", a, b, fewer, err);
 }
@@ -163,9 +153,7 @@ static int compare_columns(const struct dataset *ds, const struct manifest *m,
 	const char *made = m->columns ? m->columns : "(none)";
 	const char *wanted = job->columns ? job->columns : "(none)";
 
-	return strcmp(made, wanted) == 0
-		       ? 0
-		       : differs(ds, "columns", made, wanted, err);
+	return strcmp(made, wanted) == 0 ? 0 : differs(ds, "columns", made, wanted, err);
 }
 
 /* Numbers that have to be the same. */
@@ -176,8 +164,7 @@ static int compare_counts(const struct dataset *ds, const struct manifest *m,
 		const char *option;
 		uint64_t made, job;
 	} counts[] = {
-		{ "samples_per_file", m->samples_per_file,
-		  job->samples_per_file },
+		{ "samples_per_file", m->samples_per_file, job->samples_per_file },
 		{ "subfolders", m->subfolders, job->subfolders },
 		{ "label_size", m->label_size, job->label_size },
 		{ "row_group_size", m->row_group_size, job->row_group_size },
@@ -185,8 +172,7 @@ static int compare_counts(const struct dataset *ds, const struct manifest *m,
 
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
 		if (counts[i].made != counts[i].job)
-			return differs_count(ds, counts[i].option,
-					     counts[i].made, counts[i].job,
+			return differs_count(ds, counts[i].option, counts[i].made, counts[i].job,
 					     err);
 	return 0;
 }
@@ -201,8 +187,7 @@ static int manifest_compare(const struct dataset *ds, const struct manifest *m,
 	if (strcmp(m->format, job.format) != 0)
 		r = differs(ds, "format", m->format, job.format, err);
 	else if (strcmp(m->sample_size, job.sample_size) != 0)
-		r = differs(ds, "sample_size", m->sample_size, job.sample_size,
-			    err);
+		r = differs(ds, "sample_size", m->sample_size, job.sample_size, err);
 	if (r == 0)
 		r = compare_counts(ds, m, &job, err);
 	if (r == 0)
@@ -218,14 +203,12 @@ static bool is_whole(const struct dataset *ds, uint64_t file)
 	char path[PATH_MAX];
 	struct stat st;
 
-	return dataset_path(ds, file, path, sizeof(path)) > 0 &&
-	       stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	       (uint64_t)st.st_size == dataset_file_bytes(ds, file);
+	return dataset_path(ds, file, path, sizeof(path)) > 0 && stat(path, &st) == 0 &&
+	       S_ISREG(st.st_mode) && (uint64_t)st.st_size == dataset_file_bytes(ds, file);
 }
 
 /* Look at `n` files, evenly spread over all parts, and scale up to all. */
-static void manifest_look(const struct dataset *ds, uint64_t n, uint64_t *files,
-			  uint64_t *bytes)
+static void manifest_look(const struct dataset *ds, uint64_t n, uint64_t *files, uint64_t *bytes)
 {
 	uint64_t all = dataset_all_files(ds);
 	double each = (double)all / (double)n;
@@ -250,8 +233,7 @@ static bool has_folder(const struct dataset *ds)
 	char path[PATH_MAX];
 
 	for (unsigned part = 0; part < ds->parts; part++)
-		if (dataset_folder(ds, part, path, sizeof(path)) > 0 &&
-		    access(path, F_OK) == 0)
+		if (dataset_folder(ds, part, path, sizeof(path)) > 0 && access(path, F_OK) == 0)
 			return true;
 	return false;
 }
@@ -261,8 +243,7 @@ static bool is_eval(const struct dataset *ds)
 	return ds->first_content > 0;
 }
 
-static void all_present(const struct dataset *ds, uint64_t *files,
-			uint64_t *bytes, bool *estimate)
+static void all_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes, bool *estimate)
 {
 	struct dataset_totals t;
 
@@ -272,8 +253,7 @@ static void all_present(const struct dataset *ds, uint64_t *files,
 	*estimate = t.estimate;
 }
 
-int manifest_read(struct dataset *ds, enum manifest_state *state,
-		  struct mlgen_err *err)
+int manifest_read(struct dataset *ds, enum manifest_state *state, struct mlgen_err *err)
 {
 	struct manifest m;
 	int r;
@@ -310,16 +290,13 @@ int manifest_read_eval(struct dataset *eval, const struct dataset *train,
 	if (m.eval_files)
 		*state = m.complete ? MANIFEST_COMPLETE : MANIFEST_INCOMPLETE;
 	if (m.eval_files && m.eval_files < eval->files)
-		r = differs_count(train, "eval_files", m.eval_files,
-				  eval->files, err);
-	dataset_place_eval(eval, train,
-			   m.eval_files ? m.eval_files : eval->files);
+		r = differs_count(train, "eval_files", m.eval_files, eval->files, err);
+	dataset_place_eval(eval, train, m.eval_files ? m.eval_files : eval->files);
 	manifest_fini(&m);
 	return r;
 }
 
-int manifest_write(const struct dataset *ds, bool complete,
-		   struct mlgen_err *err)
+int manifest_write(const struct dataset *ds, bool complete, struct mlgen_err *err)
 {
 	struct manifest m = { 0 };
 	int r;
@@ -331,8 +308,7 @@ int manifest_write(const struct dataset *ds, bool complete,
 	return r;
 }
 
-int manifest_write_at(int dir_fd, const struct dataset *ds, bool complete,
-		      struct mlgen_err *err)
+int manifest_write_at(int dir_fd, const struct dataset *ds, bool complete, struct mlgen_err *err)
 {
 	struct manifest m = { 0 };
 	int r;
@@ -345,8 +321,8 @@ int manifest_write_at(int dir_fd, const struct dataset *ds, bool complete,
 }
 
 /* `m` was just loaded, with the result `r`; it is used up. */
-static int describe_loaded(struct manifest *m, int r, const char *directory,
-			   struct dataset *ds, struct mlgen_err *err)
+static int describe_loaded(struct manifest *m, int r, const char *directory, struct dataset *ds,
+			   struct mlgen_err *err)
 {
 	memset(ds, 0, sizeof(*ds));
 	if (r)
@@ -358,8 +334,7 @@ static int describe_loaded(struct manifest *m, int r, const char *directory,
 	return r;
 }
 
-int manifest_describe(const char *directory, struct dataset *ds,
-		      struct mlgen_err *err)
+int manifest_describe(const char *directory, struct dataset *ds, struct mlgen_err *err)
 {
 	struct manifest m;
 	int r = manifest_load(directory, &m, err);
@@ -376,8 +351,8 @@ int manifest_describe_at(int dir_fd, const char *directory, struct dataset *ds,
 	return describe_loaded(&m, r, directory, ds, err);
 }
 
-int manifest_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes,
-		     bool *estimate, struct mlgen_err *err)
+int manifest_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes, bool *estimate,
+		     struct mlgen_err *err)
 {
 	uint64_t all = dataset_all_files(ds);
 	struct manifest m = { 0 };

@@ -22,8 +22,7 @@
 /* Its longest part is a list of columns. */
 #define BYTES_MAX (UINT64_C(16) << 20)
 
-static void manifest_file_join(char out[PATH_MAX], const char *directory,
-			       const char *name)
+static void manifest_file_join(char out[PATH_MAX], const char *directory, const char *name)
 {
 	/* dataset_init has made sure that longer names than these fit. */
 	snprintf(out, PATH_MAX, "%s/%s", directory, name);
@@ -31,9 +30,7 @@ static void manifest_file_join(char out[PATH_MAX], const char *directory,
 
 static int bad(const char *path, const char *what, struct mlgen_err *err)
 {
-	return mlgen_fail(err, -EINVAL,
-			  "%s: %s; another directory, or remove this dataset "
-			  "by hand",
+	return mlgen_fail(err, -EINVAL, "%s: %s; another directory, or remove this dataset by hand",
 			  path, what);
 }
 
@@ -47,8 +44,7 @@ static bool get_count(const json_t *root, const char *key, uint64_t *out)
 	return true;
 }
 
-static bool get_text(const json_t *root, const char *key, char *out,
-		     size_t size)
+static bool get_text(const json_t *root, const char *key, char *out, size_t size)
 {
 	const char *s = json_string_value(json_object_get(root, key));
 
@@ -56,8 +52,7 @@ static bool get_text(const json_t *root, const char *key, char *out,
 }
 
 /* What is not there has its default. */
-static bool get_option(const json_t *root, const char *key, uint64_t def,
-		       uint64_t *out)
+static bool get_option(const json_t *root, const char *key, uint64_t def, uint64_t *out)
 {
 	*out = def;
 	return !json_object_get(root, key) || get_count(root, key, out);
@@ -77,16 +72,13 @@ static bool get_word(const json_t *root, const char *key, char **out)
 
 static bool get_options(const json_t *root, struct manifest *m)
 {
-	return get_word(root, "columns", &m->columns) &&
-	       get_word(root, "sizes", &m->sizes) &&
+	return get_word(root, "columns", &m->columns) && get_word(root, "sizes", &m->sizes) &&
 	       get_option(root, "eval_files", 0, &m->eval_files) &&
 	       get_option(root, "label_size", 0, &m->label_size) &&
-	       get_option(root, "row_group_size", MANIFEST_ROW_GROUP_SIZE,
-			  &m->row_group_size);
+	       get_option(root, "row_group_size", MANIFEST_ROW_GROUP_SIZE, &m->row_group_size);
 }
 
-static int check_version(const json_t *root, const char *path,
-			 struct mlgen_err *err)
+static int check_version(const json_t *root, const char *path, struct mlgen_err *err)
 {
 	uint64_t version;
 
@@ -95,14 +87,13 @@ static int check_version(const json_t *root, const char *path,
 	if (version == MANIFEST_VERSION)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "%s: version %" PRIu64 " was written by another "
-			  "mlgen, this one knows version %d; another "
-			  "directory, or that mlgen",
+			  "%s: version %" PRIu64 " was written by another mlgen, this one knows "
+			  "version %d; another directory, or that mlgen",
 			  path, version, MANIFEST_VERSION);
 }
 
-static int manifest_file_decode(const json_t *root, const char *path,
-				struct manifest *m, struct mlgen_err *err)
+static int manifest_file_decode(const json_t *root, const char *path, struct manifest *m,
+				struct mlgen_err *err)
 {
 	const json_t *complete = json_object_get(root, "complete");
 	int r = check_version(root, path, err);
@@ -113,11 +104,9 @@ static int manifest_file_decode(const json_t *root, const char *path,
 	    !get_count(root, "samples_per_file", &m->samples_per_file) ||
 	    !get_count(root, "subfolders", &m->subfolders) ||
 	    !get_text(root, "format", m->format, sizeof(m->format)) ||
-	    !get_text(root, "sample_size", m->sample_size,
-		      sizeof(m->sample_size)) ||
+	    !get_text(root, "sample_size", m->sample_size, sizeof(m->sample_size)) ||
 	    !get_options(root, m) || !json_is_boolean(complete))
-		return bad(path, "a parameter is missing or not understood",
-			   err);
+		return bad(path, "a parameter is missing or not understood", err);
 	m->complete = json_is_true(complete);
 	return 0;
 }
@@ -131,8 +120,7 @@ static int manifest_file_parse(FILE *from, const char *path, struct manifest *m,
 	int r;
 
 	if (!root) {
-		snprintf(what, sizeof(what), "cut short or damaged (%s)",
-			 why.text);
+		snprintf(what, sizeof(what), "cut short or damaged (%s)", why.text);
 		return bad(path, what, err);
 	}
 	r = manifest_file_decode(root, path, m, err);
@@ -146,22 +134,18 @@ static int encode_options(json_t *root, const struct manifest *m)
 	int r = 0;
 
 	if (m->label_size)
-		r |= json_object_set_new(
-			root, "label_size",
-			json_integer((json_int_t)m->label_size));
+		r |= json_object_set_new(root, "label_size",
+					 json_integer((json_int_t)m->label_size));
 	if (m->row_group_size != MANIFEST_ROW_GROUP_SIZE)
-		r |= json_object_set_new(
-			root, "row_group_size",
-			json_integer((json_int_t)m->row_group_size));
+		r |= json_object_set_new(root, "row_group_size",
+					 json_integer((json_int_t)m->row_group_size));
 	if (m->columns)
-		r |= json_object_set_new(root, "columns",
-					 json_string(m->columns));
+		r |= json_object_set_new(root, "columns", json_string(m->columns));
 	if (m->sizes)
 		r |= json_object_set_new(root, "sizes", json_string(m->sizes));
 	if (m->eval_files)
-		r |= json_object_set_new(
-			root, "eval_files",
-			json_integer((json_int_t)m->eval_files));
+		r |= json_object_set_new(root, "eval_files",
+					 json_integer((json_int_t)m->eval_files));
 	return r;
 }
 
@@ -193,9 +177,8 @@ void manifest_fini(struct manifest *m)
 }
 
 /* `name` as filekind_open takes it; `path` is for messages. */
-static int manifest_file_load(int dir_fd, const char *name, int flags,
-			      const char *path, struct manifest *m,
-			      struct mlgen_err *err)
+static int manifest_file_load(int dir_fd, const char *name, int flags, const char *path,
+			      struct manifest *m, struct mlgen_err *err)
 {
 	char way[DIRS_WAY_BYTES];
 	const char *wrong;
@@ -208,8 +191,7 @@ static int manifest_file_load(int dir_fd, const char *name, int flags,
 		return bad(path, wrong, err);
 	if (r)
 		return r == -ENOENT ? r
-				    : mlgen_fail(err, r, "%s: %s%s", path,
-						 strerror(-r),
+				    : mlgen_fail(err, r, "%s: %s%s", path, strerror(-r),
 						 dirs_in_the_way(way, path, r));
 	r = manifest_file_parse(f, path, m, err);
 	fclose(f);
@@ -218,8 +200,7 @@ static int manifest_file_load(int dir_fd, const char *name, int flags,
 	return r;
 }
 
-int manifest_load(const char *directory, struct manifest *m,
-		  struct mlgen_err *err)
+int manifest_load(const char *directory, struct manifest *m, struct mlgen_err *err)
 {
 	char path[PATH_MAX];
 
@@ -227,43 +208,37 @@ int manifest_load(const char *directory, struct manifest *m,
 	return manifest_file_load(AT_FDCWD, path, 0, path, m, err);
 }
 
-int manifest_load_at(int dir_fd, const char *directory, struct manifest *m,
-		     struct mlgen_err *err)
+int manifest_load_at(int dir_fd, const char *directory, struct manifest *m, struct mlgen_err *err)
 {
 	char path[PATH_MAX];
 
 	manifest_file_join(path, directory, MANIFEST_NAME);
-	return manifest_file_load(dir_fd, MANIFEST_NAME, O_NOFOLLOW, path, m,
-				  err);
+	return manifest_file_load(dir_fd, MANIFEST_NAME, O_NOFOLLOW, path, m, err);
 }
 
-int manifest_store(const char *directory, const struct manifest *m,
-		   struct mlgen_err *err)
+int manifest_store(const char *directory, const struct manifest *m, struct mlgen_err *err)
 {
 	int fd = below_hold(directory);
 	int r;
 
 	if (fd < 0)
-		return mlgen_fail(err, fd, "%s/%s: %s", directory,
-				  MANIFEST_NAME, strerror(-fd));
+		return mlgen_fail(err, fd, "%s/%s: %s", directory, MANIFEST_NAME, strerror(-fd));
 	r = manifest_store_at(fd, directory, m, err);
 	close(fd);
 	return r;
 }
 
-int manifest_store_at(int dir_fd, const char *directory,
-		      const struct manifest *m, struct mlgen_err *err)
+int manifest_store_at(int dir_fd, const char *directory, const struct manifest *m,
+		      struct mlgen_err *err)
 {
 	json_t *root = manifest_file_encode(m);
 	int r;
 
 	if (!root)
-		return mlgen_fail(err, -ENOMEM, "%s: out of memory",
-				  MANIFEST_NAME);
+		return mlgen_fail(err, -ENOMEM, "%s: out of memory", MANIFEST_NAME);
 	r = jsonfile_replace(dir_fd, MANIFEST_NAME, root, true);
 	json_decref(root);
 	if (r)
-		return mlgen_fail(err, r, "%s/%s: %s", directory, MANIFEST_NAME,
-				  strerror(-r));
+		return mlgen_fail(err, r, "%s/%s: %s", directory, MANIFEST_NAME, strerror(-r));
 	return 0;
 }

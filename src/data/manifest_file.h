@@ -24,16 +24,13 @@ struct manifest {
 void manifest_fini(struct manifest *m);
 
 /* 0, -ENOENT without err, or another -errno with it. */
-int manifest_load(const char *directory, struct manifest *m,
-		  struct mlgen_err *err);
+int manifest_load(const char *directory, struct manifest *m, struct mlgen_err *err);
 
 /* Replaced as a whole, and synced. 0 or -errno with err. */
-int manifest_store(const char *directory, const struct manifest *m,
-		   struct mlgen_err *err);
+int manifest_store(const char *directory, const struct manifest *m, struct mlgen_err *err);
 
-/* The same in a directory that is held (below.h), and through no link of the
- * manifest's name; `directory` is for messages. */
-int manifest_load_at(int dir_fd, const char *directory, struct manifest *m,
-		     struct mlgen_err *err);
-int manifest_store_at(int dir_fd, const char *directory,
-		      const struct manifest *m, struct mlgen_err *err);
+/* The same in a directory that is held (below.h), and through no link of the manifest's name;
+ * `directory` is for messages. */
+int manifest_load_at(int dir_fd, const char *directory, struct manifest *m, struct mlgen_err *err);
+int manifest_store_at(int dir_fd, const char *directory, const struct manifest *m,
+		      struct mlgen_err *err);

@@ -8,11 +8,10 @@
 #include "base/util.h"
 
 /*
- * Moments are numbers from 0, and each unit has that of its last touch. What was
- * touched since is a sum over moments: those of a block one by one, which lie
- * side by side, and whole blocks by a tree of sums (Fenwick's), which is small
- * enough for a CPU's cache. When there are no moments left, those in use move
- * to the front.
+ * Moments are numbers from 0, and each unit has that of its last touch. What was touched since is a
+ * sum over moments: those of a block one by one, which lie side by side, and whole blocks by a tree
+ * of sums (Fenwick's), which is small enough for a CPU's cache. When there are no moments left,
+ * those in use move to the front.
  */
 #define BLOCK 32
 

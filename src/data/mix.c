@@ -9,8 +9,8 @@
 /* Reads and writes are balanced within so many requests. */
 #define STRATUM 64
 
-static int read_sizes(struct mix_sizes *s, const struct job *job,
-		      unsigned direction, struct mlgen_err *err)
+static int read_sizes(struct mix_sizes *s, const struct job *job, unsigned direction,
+		      struct mlgen_err *err)
 {
 	struct job_size sizes[JOB_SIZES_MAX];
 	int n = job_sizes(job, direction, sizes, err);
@@ -28,8 +28,7 @@ static int read_sizes(struct mix_sizes *s, const struct job *job,
 		sum += sizes[i].percent;
 		s->bytes[s->count] = bytes;
 		s->percent[s->count] = sizes[i].percent;
-		s->upto[s->count++] =
-			sum < 100 ? (uint64_t)(sum / 100 * 0x1p64) : UINT64_MAX;
+		s->upto[s->count++] = sum < 100 ? (uint64_t)(sum / 100 * 0x1p64) : UINT64_MAX;
 	}
 	if (s->count > 0) /* whatever the sum was rounded to */
 		s->upto[s->count - 1] = UINT64_MAX;
@@ -42,13 +41,12 @@ static void start_stratum(struct mix *m)
 	double k = (double)m->strata++;
 
 	m->stratum_left = STRATUM;
-	m->writes_left =
-		(unsigned)((uint64_t)(each * (k + 1)) - (uint64_t)(each * k));
+	m->writes_left = (unsigned)((uint64_t)(each * (k + 1)) - (uint64_t)(each * k));
 }
 
 /*
- * Read or write, at random, and still within one request of the share asked
- * for after each stratum: 70 percent are 70 percent in a short run, too.
+ * Read or write, at random, and still within one request of the share asked for after each stratum:
+ * 70 percent are 70 percent in a short run, too.
  */
 static inline bool draw_direction(struct mix *m)
 {
@@ -83,8 +81,7 @@ static inline uint64_t draw_size(struct mix *m, const struct mix_sizes *s)
 	return s->bytes[i];
 }
 
-int mix_init(struct mix *m, const struct job *job, uint64_t seed,
-	     struct mlgen_err *err)
+int mix_init(struct mix *m, const struct job *job, uint64_t seed, struct mlgen_err *err)
 {
 	int r = 0;
 

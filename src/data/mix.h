@@ -34,8 +34,7 @@ struct mix {
 };
 
 /* 0, or -EINVAL with err where the sizes cannot be read. */
-int mix_init(struct mix *m, const struct job *job, uint64_t seed,
-	     struct mlgen_err *err);
+int mix_init(struct mix *m, const struct job *job, uint64_t seed, struct mlgen_err *err);
 
 /* All of them with their shares, for a map of several sizes; their number. */
 #define MIX_KINDS_MAX (2 * JOB_SIZES_MAX)

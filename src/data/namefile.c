@@ -16,12 +16,10 @@
 
 int namefile_failed(const struct namefile *f, int code, struct mlgen_err *err)
 {
-	return mlgen_fail(
-		err, code,
-		"%s: dataset=scan keeps the names of files, and where "
-		"their samples lie, in temporary files there: %s; "
-		"another folder with TMPDIR=",
-		f->folder, strerror(-code));
+	return mlgen_fail(err, code,
+			  "%s: dataset=scan keeps the names of files, and where their samples lie, "
+			  "in temporary files there: %s; another folder with TMPDIR=",
+			  f->folder, strerror(-code));
 }
 
 int namefile_open(struct namefile *f, const char *beside, struct mlgen_err *err)
@@ -50,8 +48,7 @@ void namefile_close(struct namefile *f)
 
 int namefile_flush(struct namefile *f, struct mlgen_err *err)
 {
-	int rc = writeall_at(f->fd, f->buffer, f->buffered,
-			     f->end - f->buffered);
+	int rc = writeall_at(f->fd, f->buffer, f->buffered, f->end - f->buffered);
 
 	if (rc)
 		return namefile_failed(f, rc, err);
@@ -59,8 +56,7 @@ int namefile_flush(struct namefile *f, struct mlgen_err *err)
 	return 0;
 }
 
-int namefile_add(struct namefile *f, const char *s, size_t n,
-		 struct mlgen_err *err)
+int namefile_add(struct namefile *f, const char *s, size_t n, struct mlgen_err *err)
 {
 	int r = f->buffered + n > BUFFER_BYTES ? namefile_flush(f, err) : 0;
 
@@ -80,8 +76,7 @@ void namefile_cut(struct namefile *f, uint64_t end)
 	f->end = end;
 }
 
-int namefile_read(const struct namefile *f, uint64_t at, size_t n, char *out,
-		  size_t size)
+int namefile_read(const struct namefile *f, uint64_t at, size_t n, char *out, size_t size)
 {
 	ssize_t got;
 
@@ -98,15 +93,14 @@ int namefile_read(const struct namefile *f, uint64_t at, size_t n, char *out,
 	return (int)n;
 }
 
-int namefile_map(const struct namefile *f, uint64_t from,
-		 struct namefile_map *m, struct mlgen_err *err)
+int namefile_map(const struct namefile *f, uint64_t from, struct namefile_map *m,
+		 struct mlgen_err *err)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
 	m->start = from / page * page;
 	m->length = (size_t)(f->end - m->start);
-	m->bytes = mmap(NULL, m->length, PROT_READ, MAP_SHARED, f->fd,
-			(off_t)m->start);
+	m->bytes = mmap(NULL, m->length, PROT_READ, MAP_SHARED, f->fd, (off_t)m->start);
 	if (m->bytes != MAP_FAILED)
 		return 0;
 	m->bytes = NULL;

@@ -17,14 +17,11 @@ struct namefile {
 };
 
 /* In the folder of base/unnamed.h. 0 or -errno with err. */
-int namefile_open(struct namefile *f, const char *beside,
-		  struct mlgen_err *err);
+int namefile_open(struct namefile *f, const char *beside, struct mlgen_err *err);
 void namefile_close(struct namefile *f); /* takes one that failed to open */
 
-/* Behind its end: 0 or -errno with err. What was added is there to be read once
- * it is flushed. */
-int namefile_add(struct namefile *f, const char *s, size_t n,
-		 struct mlgen_err *err);
+/* Behind its end: 0 or -errno with err. What was added is there to be read once it is flushed. */
+int namefile_add(struct namefile *f, const char *s, size_t n, struct mlgen_err *err);
 int namefile_flush(struct namefile *f, struct mlgen_err *err);
 /* Back to an end that it had. */
 void namefile_cut(struct namefile *f, uint64_t end);
@@ -32,8 +29,7 @@ void namefile_cut(struct namefile *f, uint64_t end);
 void namefile_end(struct namefile *f);
 
 /* So many bytes at `at`, as a string: its length, or -errno. */
-int namefile_read(const struct namefile *f, uint64_t at, size_t n, char *out,
-		  size_t size);
+int namefile_read(const struct namefile *f, uint64_t at, size_t n, char *out, size_t size);
 
 /* From a place before `from` on to the end, for a look at many. */
 struct namefile_map {
@@ -41,8 +37,8 @@ struct namefile_map {
 	uint64_t start; /* that bytes[0] is at */
 	size_t length;
 };
-int namefile_map(const struct namefile *f, uint64_t from,
-		 struct namefile_map *m, struct mlgen_err *err);
+int namefile_map(const struct namefile *f, uint64_t from, struct namefile_map *m,
+		 struct mlgen_err *err);
 void namefile_unmap(struct namefile_map *m);
 
 /* What went wrong with it, in words: `code`. */

@@ -20,8 +20,7 @@ bool namepair_parse(struct namepair *p, const char *text)
 	p->from = text;
 	p->from_bytes = (size_t)(colon - text);
 	p->to = colon + 1;
-	return strlen(p->to) != p->from_bytes ||
-	       memcmp(p->from, p->to, p->from_bytes) != 0;
+	return strlen(p->to) != p->from_bytes || memcmp(p->from, p->to, p->from_bytes) != 0;
 }
 
 /* Where the last of them begins; NULL = there is none. */
@@ -42,25 +41,19 @@ enum namepair_role namepair_role(const struct namepair *p, const char *path)
 	const char *to = last_of(path, p->to, to_bytes);
 
 	if (!from || !to)
-		return from ? NAMEPAIR_FIRST
-		       : to ? NAMEPAIR_TWIN
-			    : NAMEPAIR_NEITHER;
+		return from ? NAMEPAIR_FIRST : to ? NAMEPAIR_TWIN : NAMEPAIR_NEITHER;
 	if (from + p->from_bytes == to + to_bytes)
-		return p->from_bytes > to_bytes ? NAMEPAIR_FIRST
-						: NAMEPAIR_TWIN;
-	return from + p->from_bytes > to + to_bytes ? NAMEPAIR_FIRST
-						    : NAMEPAIR_TWIN;
+		return p->from_bytes > to_bytes ? NAMEPAIR_FIRST : NAMEPAIR_TWIN;
+	return from + p->from_bytes > to + to_bytes ? NAMEPAIR_FIRST : NAMEPAIR_TWIN;
 }
 
-int namepair_twin(const struct namepair *p, const char *path, char *out,
-		  size_t size)
+int namepair_twin(const struct namepair *p, const char *path, char *out, size_t size)
 {
 	const char *from = last_of(path, p->from, p->from_bytes);
 	int n;
 
 	if (!from)
 		return -EINVAL;
-	n = snprintf(out, size, "%.*s%s%s", (int)(from - path), path, p->to,
-		     from + p->from_bytes);
+	n = snprintf(out, size, "%.*s%s%s", (int)(from - path), path, p->to, from + p->from_bytes);
 	return n >= 0 && (size_t)n < size ? n : -ENAMETOOLONG;
 }

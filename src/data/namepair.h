@@ -6,10 +6,9 @@
 #include <stddef.h>
 
 /*
- * The first has FROM in its path; its twin has TO in place of the last FROM. So
- * _x.npy:_y.npy are ends of names, and images/:labels/ folders. A path may have
- * both in it: then the one counts that ends last, and of those that end together
- * the longer one.
+ * The first has FROM in its path; its twin has TO in place of the last FROM. So _x.npy:_y.npy are
+ * ends of names, and images/:labels/ folders. A path may have both in it: then the one counts that
+ * ends last, and of those that end together the longer one.
  */
 struct namepair {
 	const char *from, *to; /* in the text, which ends `to` alone */
@@ -26,7 +25,6 @@ bool namepair_parse(struct namepair *p, const char *text);
 
 enum namepair_role namepair_role(const struct namepair *p, const char *path);
 
-/* The twin's path: its length, or -ENAMETOOLONG; -EINVAL where FROM is not in
- * the first's. Any thread. */
-int namepair_twin(const struct namepair *p, const char *path, char *out,
-		  size_t size);
+/* The twin's path: its length, or -ENAMETOOLONG; -EINVAL where FROM is not in the first's. Any
+ * thread. */
+int namepair_twin(const struct namepair *p, const char *path, char *out, size_t size);

@@ -16,8 +16,8 @@
 struct nextuse {
 	struct nextuse_config cfg;
 	uint32_t *next; /* by access: index from this epoch's first on */
-	/* By unit: its last access, + 1; 0 = none open. Between epochs its first
-	 * one, where that was looked for. */
+	/* By unit: its last access, + 1; 0 = none open. Between epochs its first one, where that
+	 * was looked for. */
 	uint32_t *last;
 	uint64_t count, room, before, epoch;
 	uint64_t open; /* units that have not come again, or not yet at all */
@@ -34,23 +34,19 @@ static uint64_t most_accesses(const struct nextuse_config *cfg)
 
 uint64_t nextuse_state_bytes(const struct nextuse_config *cfg)
 {
-	return sizeof(struct nextuse) +
-	       (most_accesses(cfg) + cfg->units) * sizeof(uint32_t);
+	return sizeof(struct nextuse) + (most_accesses(cfg) + cfg->units) * sizeof(uint32_t);
 }
 
-int nextuse_new(struct nextuse **out, const struct nextuse_config *cfg,
-		struct mlgen_err *err)
+int nextuse_new(struct nextuse **out, const struct nextuse_config *cfg, struct mlgen_err *err)
 {
 	struct nextuse *n;
 
 	*out = NULL;
 	if (cfg->sampler->shuffle == SHUFFLE_IMPORTANCE)
-		return mlgen_fail(
-			err, -EINVAL,
-			"cache=belady: with shuffle=importance the "
-			"order of an epoch follows from the losses of "
-			"the one before, and nobody knows it ahead; "
-			"cache=importance");
+		return mlgen_fail(err, -EINVAL,
+				  "cache=belady: with shuffle=importance the order of an epoch "
+				  "follows from the losses of the one before, and nobody knows it "
+				  "ahead; cache=importance");
 	if (most_accesses(cfg) >= NEVER / 4)
 		return mlgen_fail(err, -EINVAL,
 				  "cache=belady: an epoch of %" PRIu64
@@ -93,22 +89,19 @@ static void make_room(struct nextuse *n)
 typedef void visit_fn(struct nextuse *n, uint32_t *last, uint64_t index);
 
 /*
- * All accesses of an epoch, from this index on; the end. Units lie anywhere in
- * memory: some are looked at side by side, as in cache_expect.
+ * All accesses of an epoch, from this index on; the end. Units lie anywhere in memory: some are
+ * looked at side by side, as in cache_expect.
  */
-static uint64_t walk(struct nextuse *n, uint64_t epoch, uint64_t index,
-		     visit_fn *visit)
+static uint64_t walk(struct nextuse *n, uint64_t epoch, uint64_t index, visit_fn *visit)
 {
 	uint32_t *coming[COMING];
 	unsigned count;
 	struct orderwalk w;
 	struct orderwalk_at at;
 
-	orderwalk_begin(&w, n->cfg.sampler, n->cfg.first_rank, n->cfg.end_rank,
-			epoch);
+	orderwalk_begin(&w, n->cfg.sampler, n->cfg.first_rank, n->cfg.end_rank, epoch);
 	do {
-		for (count = 0; count < COMING && orderwalk_next(&w, &at);
-		     count++) {
+		for (count = 0; count < COMING && orderwalk_next(&w, &at); count++) {
 			coming[count] = &n->last[unit_of(n, at.extent)];
 			__builtin_prefetch(coming[count], 1);
 		}
@@ -155,8 +148,7 @@ static void visit_first(struct nextuse *n, uint32_t *last, uint64_t index)
 }
 
 /* Walk the epochs from `epoch` on, which begins at `index`, while there are open units. */
-static void walk_on(struct nextuse *n, uint64_t epoch, uint64_t index,
-		    visit_fn *visit)
+static void walk_on(struct nextuse *n, uint64_t epoch, uint64_t index, visit_fn *visit)
 {
 	uint64_t end = epoch + u64_min(NEXTUSE_EPOCHS, n->cfg.epochs - epoch);
 

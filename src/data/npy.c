@@ -23,8 +23,7 @@ static uint64_t element_bytes(const struct file_shape *shape)
 {
 	const struct labels *labels = shape->common;
 
-	return shape->part == LABELS ? labels->size_bytes
-				     : format_sample_bytes(shape);
+	return shape->part == LABELS ? labels->size_bytes : format_sample_bytes(shape);
 }
 
 /* What is put down of an array that is there, and of its twin. */
@@ -43,25 +42,23 @@ static uint64_t npy_file_bytes(const struct file_shape *shape)
 	return NPY_HEADER_BYTES + shape->samples * element_bytes(shape);
 }
 
-static void npy_sample_range(const struct file_shape *shape, uint64_t first,
-			     uint64_t n, uint64_t *off, uint64_t *len)
+static void npy_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			     uint64_t *off, uint64_t *len)
 {
 	*off = NPY_HEADER_BYTES + first * element_bytes(shape);
 	*len = n * element_bytes(shape);
 }
 
-static void labels_header(uint8_t out[NPY_HEADER_BYTES],
-			  const struct file_shape *s)
+static void labels_header(uint8_t out[NPY_HEADER_BYTES], const struct file_shape *s)
 {
 	char shape[48];
 
-	snprintf(shape, sizeof(shape), "%" PRIu64 ", %" PRIu64, s->samples,
-		 element_bytes(s));
+	snprintf(shape, sizeof(shape), "%" PRIu64 ", %" PRIu64, s->samples, element_bytes(s));
 	npy_header(out, "|u1", shape);
 }
 
-static bool npy_write_next(struct format_writer *w, void *buf, size_t bytes,
-			   uint64_t *off, size_t *len)
+static bool npy_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
+			   size_t *len)
 {
 	uint64_t left = npy_file_bytes(&w->shape) - w->pos;
 	uint8_t *to = buf;
@@ -78,8 +75,7 @@ static bool npy_write_next(struct format_writer *w, void *buf, size_t bytes,
 		else
 			npy_samples_header(to, &w->shape);
 	}
-	format_content(to + head, *len - head, w->seed_index,
-		       w->pos + head - NPY_HEADER_BYTES);
+	format_content(to + head, *len - head, w->seed_index, w->pos + head - NPY_HEADER_BYTES);
 	w->pos += *len;
 	return true;
 }
@@ -126,8 +122,8 @@ static int npy_look(struct look *l)
 	return 0;
 }
 
-static void npy_found_range(const struct file_shape *shape, uint64_t first,
-			    uint64_t n, uint64_t *off, uint64_t *len)
+static void npy_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			    uint64_t *off, uint64_t *len)
 {
 	const uint64_t *facts = array_facts(shape);
 
@@ -159,18 +155,14 @@ uint64_t npy_data_off(const struct file_shape *s)
 
 uint64_t npy_data_bytes(const struct file_shape *s)
 {
-	return s->samples *
-	       (s->facts ? array_facts(s)[ROW_BYTES] : element_bytes(s));
+	return s->samples * (s->facts ? array_facts(s)[ROW_BYTES] : element_bytes(s));
 }
 
-void npy_header(uint8_t out[NPY_HEADER_BYTES], const char *descr,
-		const char *shape)
+void npy_header(uint8_t out[NPY_HEADER_BYTES], const char *descr, const char *shape)
 {
 	char text[NPY_HEADER_BYTES];
 	int n = snprintf(text, sizeof(text),
-			 "{'descr': '%s', 'fortran_order': False, "
-			 "'shape': (%s), }",
-			 descr, shape);
+			 "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, shape);
 
 	memset(out, ' ', NPY_HEADER_BYTES);
 	memcpy(out, "\x93NUMPY\1\0\x76\0", 10); /* 0x76 = 128 - 10 */
@@ -178,17 +170,15 @@ void npy_header(uint8_t out[NPY_HEADER_BYTES], const char *descr,
 	out[NPY_HEADER_BYTES - 1] = '\n';
 }
 
-void npy_samples_header(uint8_t out[NPY_HEADER_BYTES],
-			const struct file_shape *s)
+void npy_samples_header(uint8_t out[NPY_HEADER_BYTES], const struct file_shape *s)
 {
 	char shape[72];
 
 	if (s->two_sides)
-		snprintf(shape, sizeof(shape),
-			 "%" PRIu64 ", %" PRIu64 ", %" PRIu64, s->samples,
+		snprintf(shape, sizeof(shape), "%" PRIu64 ", %" PRIu64 ", %" PRIu64, s->samples,
 			 s->sides[0], s->sides[1]);
 	else
-		snprintf(shape, sizeof(shape), "%" PRIu64 ", %" PRIu64,
-			 s->samples, format_sample_bytes(s));
+		snprintf(shape, sizeof(shape), "%" PRIu64 ", %" PRIu64, s->samples,
+			 format_sample_bytes(s));
 	npy_header(out, "|u1", shape);
 }

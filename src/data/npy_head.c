@@ -9,10 +9,9 @@
 #include "data/look.h"
 
 /*
- * The text is a Python literal (numpy.lib.format): a dictionary of descr, a
- * string or a list of fields, fortran_order and shape. A field is (name, descr)
- * or (name, descr, shape), where name may be (title, name) and descr again a
- * list; so a structure holds structures.
+ * The text is a Python literal (numpy.lib.format): a dictionary of descr, a string or a list of
+ * fields, fortran_order and shape. A field is (name, descr) or (name, descr, shape), where name may
+ * be (title, name) and descr again a list; so a structure holds structures.
  */
 #define NESTED_MAX 64u
 
@@ -32,8 +31,8 @@ static bool text_fail(struct text *t, const char *why)
 
 static bool peek(struct text *t, char c)
 {
-	while (t->at < t->end && (*t->at == ' ' || *t->at == '\n' ||
-				  *t->at == '\t' || *t->at == '\r'))
+	while (t->at < t->end &&
+	       (*t->at == ' ' || *t->at == '\n' || *t->at == '\t' || *t->at == '\r'))
 		t->at++;
 	return t->at < t->end && *t->at == c;
 }
@@ -49,8 +48,7 @@ static bool accept(struct text *t, char c)
 static bool expect(struct text *t, char c)
 {
 	return accept(t, c) ||
-	       text_fail(t, "its header is not the text of a dictionary as "
-			    "numpy.save writes it");
+	       text_fail(t, "its header is not the text of a dictionary as numpy.save writes it");
 }
 
 /* What stands between quotes; names may have any letters. */
@@ -122,8 +120,8 @@ static bool is_one_of(char c, const char *of)
 	return c && strchr(of, c);
 }
 
-/* "<f4": byte order, kind, bytes of one; of "U" letters of four bytes each. A
- * date has its unit behind it. */
+/* "<f4": byte order, kind, bytes of one; of "U" letters of four bytes each. A date has its unit
+ * behind it. */
 static bool plain_type(struct text *t, uint64_t *bytes)
 {
 	struct text in = { 0 };
@@ -141,16 +139,14 @@ static bool plain_type(struct text *t, uint64_t *bytes)
 		return text_fail(t, "its descr is empty");
 	kind = *in.at++;
 	if (kind == 'O' || kind == 'T')
-		return text_fail(t, "it holds Python objects, whose number of "
-				    "bytes only Python can tell; an array of "
-				    "numbers or of strings of one length");
+		return text_fail(t, "it holds Python objects, whose number of bytes only Python "
+				    "can tell; an array of numbers or of strings of one length");
 	if (!is_one_of(kind, "?bBiufcmMSaUV"))
 		return text_fail(t, "its descr has a type that is not known");
 	*bytes = 1;
 	if (kind == '?' && in.at == in.end)
 		return true;
-	return (count(&in, bytes) ||
-		text_fail(t, "its descr says no number of bytes")) &&
+	return (count(&in, bytes) || text_fail(t, "its descr says no number of bytes")) &&
 	       multiply(t, bytes, kind == 'U' ? 4 : 1);
 }
 
@@ -186,8 +182,7 @@ static bool fields(struct text *t, uint64_t *bytes)
 
 	*bytes = 0;
 	while (!accept(t, ']')) {
-		if (!expect(t, '(') || !field_name(t) || !expect(t, ',') ||
-		    !rest_of_tuple(t, &one))
+		if (!expect(t, '(') || !field_name(t) || !expect(t, ',') || !rest_of_tuple(t, &one))
 			return false;
 		if (__builtin_add_overflow(*bytes, one, bytes))
 			return text_fail(t, "its elements are too large");
@@ -222,8 +217,7 @@ static bool truth(struct text *t, bool *v)
 	for (unsigned i = 0; i < 2; i++) {
 		size_t n = strlen(words[i]);
 
-		if ((size_t)(t->end - t->at) < n ||
-		    memcmp(t->at, words[i], n) != 0)
+		if ((size_t)(t->end - t->at) < n || memcmp(t->at, words[i], n) != 0)
 			continue;
 		t->at += n;
 		*v = i;
@@ -256,8 +250,7 @@ static bool entry(struct text *t, struct npy_head *h, unsigned *seen)
 			return expect(t, '(');
 		return sides(t, h);
 	}
-	return text_fail(t, "its header has a key that is none of descr, "
-			    "fortran_order and shape");
+	return text_fail(t, "its header has a key that is none of descr, fortran_order and shape");
 }
 
 const char *npy_head_prefix(struct npy_head *h, const uint8_t *at, size_t bytes)
@@ -267,8 +260,7 @@ const char *npy_head_prefix(struct npy_head *h, const uint8_t *at, size_t bytes)
 	if (bytes < 10 || memcmp(at, "\x93NUMPY", 6) != 0)
 		return "no NumPy array begins here: \\x93NUMPY would";
 	if (at[6] < 1 || at[6] > 3 || at[7] != 0)
-		return "a NumPy array of a version that is none of 1.0, 2.0 "
-		       "and 3.0";
+		return "a NumPy array of a version that is none of 1.0, 2.0 and 3.0";
 	h->has_long_length = at[6] > 1;
 	length_bytes = h->has_long_length ? 4 : 2;
 	if (bytes < 8 + length_bytes)
@@ -297,17 +289,14 @@ const char *npy_head_text(struct npy_head *h, const char *text, size_t bytes)
 	}
 	if (seen != ALL)
 		return "its header lacks one of descr, fortran_order and shape";
-	if (__builtin_mul_overflow(h->items, h->item_bytes, &all) ||
-	    all > INT64_MAX)
+	if (__builtin_mul_overflow(h->items, h->item_bytes, &all) || all > INT64_MAX)
 		return "it has more bytes than a file can have";
 	return NULL;
 }
 
-int npy_head_look(struct look *l, uint64_t off, uint64_t end,
-		  struct npy_head *h)
+int npy_head_look(struct look *l, uint64_t off, uint64_t end, struct npy_head *h)
 {
-	size_t n = end - off < NPY_PREFIX_MAX ? (size_t)(end - off)
-					      : NPY_PREFIX_MAX;
+	size_t n = end - off < NPY_PREFIX_MAX ? (size_t)(end - off) : NPY_PREFIX_MAX;
 	const uint8_t *at = look_at(l, off, n);
 	const char *why;
 	uint64_t data;
@@ -322,8 +311,8 @@ int npy_head_look(struct look *l, uint64_t off, uint64_t end,
 	n = h->has_long_length ? 12 : 10;
 	if (h->header_bytes > end - off)
 		return look_fail(l, off,
-				 "the array's header of %" PRIu64
-				 " bytes is cut off: %" PRIu64 " are there",
+				 "the array's header of %" PRIu64 " bytes is cut off: %" PRIu64
+				 " are there",
 				 h->header_bytes, end - off);
 	text = mem_zalloc(h->header_bytes);
 	r = look_copy(l, off + n, text, h->header_bytes - n);
@@ -336,9 +325,8 @@ int npy_head_look(struct look *l, uint64_t off, uint64_t end,
 	data = h->items * h->item_bytes;
 	if (data > end - off - h->header_bytes)
 		return look_fail(l, off,
-				 "the array is cut off: its header says "
-				 "%" PRIu64 " bytes of data, %" PRIu64
-				 " are there",
+				 "the array is cut off: its header says %" PRIu64
+				 " bytes of data, %" PRIu64 " are there",
 				 data, end - off - h->header_bytes);
 	return 0;
 }

@@ -23,19 +23,16 @@ struct npy_head {
 };
 
 /*
- * The prefix, of so many bytes: header_bytes and has_long_length. NULL, or what
- * is wrong with it.
+ * The prefix, of so many bytes: header_bytes and has_long_length. NULL, or what is wrong with it.
  */
-const char *npy_head_prefix(struct npy_head *h, const uint8_t *at,
-			    size_t bytes);
-/* The text behind it, which need not end in a zero: all else. NULL, or what is
- * wrong. Any thread; takes no memory. */
+const char *npy_head_prefix(struct npy_head *h, const uint8_t *at, size_t bytes);
+/* The text behind it, which need not end in a zero: all else. NULL, or what is wrong. Any thread;
+ * takes no memory. */
 const char *npy_head_text(struct npy_head *h, const char *text, size_t bytes);
 
-/* Both, of an array at `off` whose bytes end at `end`: 0, or -errno with l->err.
- * Its data is checked to be there. */
-int npy_head_look(struct look *l, uint64_t off, uint64_t end,
-		  struct npy_head *h);
+/* Both, of an array at `off` whose bytes end at `end`: 0, or -errno with l->err. Its data is
+ * checked to be there. */
+int npy_head_look(struct look *l, uint64_t off, uint64_t end, struct npy_head *h);
 
 /* What is one sample: the first axis, or all of it. */
 uint64_t npy_head_samples(const struct npy_head *h);

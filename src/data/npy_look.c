@@ -39,9 +39,8 @@ static int name_twin(struct look *l, char path[PATH_MAX])
 
 	if (namepair_parse(&pair, l->options->scan_pair))
 		r = namepair_twin(&pair, l->path, path, PATH_MAX);
-	return r < 0 ? mlgen_fail(l->err, r,
-				  "%s: scan_pair=%s gives it no twin: %s",
-				  l->path, l->options->scan_pair, strerror(-r))
+	return r < 0 ? mlgen_fail(l->err, r, "%s: scan_pair=%s gives it no twin: %s", l->path,
+				  l->options->scan_pair, strerror(-r))
 		     : 0;
 }
 
@@ -51,26 +50,24 @@ static int open_twin(struct look *l, const char *first, const char *path)
 
 	if (stat(path, &st) != 0)
 		return mlgen_fail(l->err, -errno,
-				  "%s: %s; it is the twin of %s by scan_pair=",
-				  path, strerror(errno), first);
+				  "%s: %s; it is the twin of %s by scan_pair=", path,
+				  strerror(errno), first);
 	if (!S_ISREG(st.st_mode))
 		return mlgen_fail(l->err, -EINVAL,
-				  "%s: is no file; it is the twin of %s by "
-				  "scan_pair=",
-				  path, first);
+				  "%s: is no file; it is the twin of %s by scan_pair=", path,
+				  first);
 	return look_open(l, AT_FDCWD, path, path, (uint64_t)st.st_size);
 }
 
-static int look_at_twin(struct look *l, const char *first, uint64_t samples,
-			struct npy_array *a)
+static int look_at_twin(struct look *l, const char *first, uint64_t samples, struct npy_array *a)
 {
 	int r = npy_array_look(l, samples > 1 ? samples : 0, a);
 
 	if (r || a->samples == samples)
 		return r;
 	return mlgen_fail(l->err, -EINVAL,
-			  "%s: has %" PRIu64 " samples, and its twin %s has "
-			  "%" PRIu64 "; by scan_pair= both have as many",
+			  "%s: has %" PRIu64 " samples, and its twin %s has %" PRIu64
+			  "; by scan_pair= both have as many",
 			  first, samples, l->path, a->samples);
 }
 

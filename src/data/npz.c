@@ -11,9 +11,9 @@
 
 /*
  * x.npy holds the samples, y.npy one label (zero, as DLIO writes) for each.
- * The layout is that of PKWARE's APPNOTE 6.3: two stored members, central
- * directory, end record. NumPy forces the zip64 extra field into every local
- * header; sizes and offsets of 4 GiB and more stand only in such fields.
+ * The layout is that of PKWARE's APPNOTE 6.3: two stored members, central directory, end record.
+ * NumPy forces the zip64 extra field into every local header; sizes and offsets of 4 GiB and more
+ * stand only in such fields.
  */
 enum {
 	CENTRAL_BYTES = 51, /* 46 + "x.npy", without extra */
@@ -54,11 +54,10 @@ static uint64_t cap32(uint64_t v)
 static void put_local(uint8_t **at, char array, uint32_t crc, uint64_t size)
 {
 	npz_put_text(at, "PK\3\4", 4);
-	npz_put(at, 2,
-		size < MAX32 ? 20 : 45); /* version needed: 4.5 = zip64 */
-	npz_put(at, 2, 0);               /* flags */
-	npz_put(at, 2, 0);               /* method: stored */
-	npz_put(at, 2, 0);               /* time */
+	npz_put(at, 2, size < MAX32 ? 20 : 45); /* version needed: 4.5 = zip64 */
+	npz_put(at, 2, 0);                      /* flags */
+	npz_put(at, 2, 0);                      /* method: stored */
+	npz_put(at, 2, 0);                      /* time */
 	npz_put(at, 2, DOS_DATE);
 	npz_put(at, 4, crc);
 	npz_put(at, 4, cap32(size));
@@ -73,8 +72,7 @@ static void put_local(uint8_t **at, char array, uint32_t crc, uint64_t size)
 	npz_put(at, 8, size);
 }
 
-static void put_central(uint8_t **at, char array, uint32_t crc, uint64_t size,
-			uint64_t off)
+static void put_central(uint8_t **at, char array, uint32_t crc, uint64_t size, uint64_t off)
 {
 	unsigned extra = extra_bytes(size, off);
 
@@ -128,8 +126,7 @@ static void put_end64(uint8_t **at, const struct npz_layout *l)
 	npz_put(at, 4, 1);
 }
 
-static void put_tail(uint8_t **at, const struct npz_layout *l,
-		     const uint32_t crc[2])
+static void put_tail(uint8_t **at, const struct npz_layout *l, const uint32_t crc[2])
 {
 	put_central(at, 'x', crc[0], l->x_bytes, 0);
 	put_central(at, 'y', crc[1], l->y_bytes, l->y_off);
@@ -163,8 +160,7 @@ static uint32_t crc_add_zeros(uint32_t crc, uint64_t bytes)
 	static const uint8_t zeros[4096];
 
 	while (bytes) {
-		size_t n =
-			bytes < sizeof(zeros) ? (size_t)bytes : sizeof(zeros);
+		size_t n = bytes < sizeof(zeros) ? (size_t)bytes : sizeof(zeros);
 
 		crc = crc_add(crc, zeros, n);
 		bytes -= n;
@@ -172,10 +168,10 @@ static uint32_t crc_add_zeros(uint32_t crc, uint64_t bytes)
 	return crc;
 }
 
-/* The pieces below fill `to` at w->pos and give the number of bytes, 0 where
- * a piece that is not to be cut finds too little room. */
-static size_t fill_x_head(struct format_writer *w, const struct npz_layout *l,
-			  uint8_t *to, size_t room)
+/* The pieces below fill `to` at w->pos and give the number of bytes, 0 where a piece that is not to
+ * be cut finds too little room. */
+static size_t fill_x_head(struct format_writer *w, const struct npz_layout *l, uint8_t *to,
+			  size_t room)
 {
 	uint8_t *at = to;
 
@@ -187,8 +183,8 @@ static size_t fill_x_head(struct format_writer *w, const struct npz_layout *l,
 	return NPZ_HEAD_BYTES;
 }
 
-static size_t fill_x_data(struct format_writer *w, const struct npz_layout *l,
-			  uint8_t *to, size_t room)
+static size_t fill_x_data(struct format_writer *w, const struct npz_layout *l, uint8_t *to,
+			  size_t room)
 {
 	uint64_t left = l->y_off - w->pos;
 	size_t n = left < room ? (size_t)left : room;
@@ -198,8 +194,8 @@ static size_t fill_x_data(struct format_writer *w, const struct npz_layout *l,
 	return n;
 }
 
-static size_t fill_y_head(struct format_writer *w, const struct npz_layout *l,
-			  uint8_t *to, size_t room)
+static size_t fill_y_head(struct format_writer *w, const struct npz_layout *l, uint8_t *to,
+			  size_t room)
 {
 	uint8_t header[NPY_HEADER_BYTES];
 	uint8_t *at = to;
@@ -207,15 +203,14 @@ static size_t fill_y_head(struct format_writer *w, const struct npz_layout *l,
 	if (room < NPZ_HEAD_BYTES)
 		return 0;
 	y_header(header, &w->shape);
-	w->crc[1] = crc_add_zeros(crc_add(0, header, NPY_HEADER_BYTES),
-				  8 * w->shape.samples);
+	w->crc[1] = crc_add_zeros(crc_add(0, header, NPY_HEADER_BYTES), 8 * w->shape.samples);
 	put_local(&at, 'y', w->crc[1], l->y_bytes);
 	memcpy(at, header, NPY_HEADER_BYTES);
 	return NPZ_HEAD_BYTES;
 }
 
-static size_t fill_y_data(const struct format_writer *w,
-			  const struct npz_layout *l, uint8_t *to, size_t room)
+static size_t fill_y_data(const struct format_writer *w, const struct npz_layout *l, uint8_t *to,
+			  size_t room)
 {
 	uint64_t left = l->dir_off - w->pos;
 	size_t n = left < room ? (size_t)left : room;
@@ -224,8 +219,8 @@ static size_t fill_y_data(const struct format_writer *w,
 	return n;
 }
 
-static size_t fill_tail(const struct format_writer *w,
-			const struct npz_layout *l, uint8_t *to, size_t room)
+static size_t fill_tail(const struct format_writer *w, const struct npz_layout *l, uint8_t *to,
+			size_t room)
 {
 	uint8_t *at = to;
 
@@ -235,8 +230,7 @@ static size_t fill_tail(const struct format_writer *w,
 	return (size_t)(at - to);
 }
 
-static size_t npz_fill_piece(struct format_writer *w,
-			     const struct npz_layout *l, uint8_t *to,
+static size_t npz_fill_piece(struct format_writer *w, const struct npz_layout *l, uint8_t *to,
 			     size_t room)
 {
 	if (w->pos == 0)
@@ -255,22 +249,22 @@ static uint64_t npz_file_bytes(const struct file_shape *shape)
 	return npz_layout(shape).end;
 }
 
-static void npz_sample_range(const struct file_shape *shape, uint64_t first,
-			     uint64_t n, uint64_t *off, uint64_t *len)
+static void npz_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			     uint64_t *off, uint64_t *len)
 {
 	*off = NPZ_HEAD_BYTES + first * format_sample_bytes(shape);
 	*len = n * format_sample_bytes(shape);
 }
 
 /* The local header of x.npy, with the checksum of what has been written. */
-static void write_header_again(const struct format_writer *w,
-			       const struct npz_layout *l, uint8_t *to)
+static void write_header_again(const struct format_writer *w, const struct npz_layout *l,
+			       uint8_t *to)
 {
 	put_local(&to, 'x', w->crc[0], l->x_bytes);
 }
 
-static bool npz_write_next(struct format_writer *w, void *buf, size_t bytes,
-			   uint64_t *off, size_t *len)
+static bool npz_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
+			   size_t *len)
 {
 	const struct npz_layout l = npz_layout(&w->shape);
 	size_t n;
@@ -286,9 +280,7 @@ static bool npz_write_next(struct format_writer *w, void *buf, size_t bytes,
 		return true;
 	}
 	*off = w->pos;
-	while (w->pos < l.end &&
-	       (n = npz_fill_piece(w, &l, (uint8_t *)buf + *len,
-				   bytes - *len))) {
+	while (w->pos < l.end && (n = npz_fill_piece(w, &l, (uint8_t *)buf + *len, bytes - *len))) {
 		w->pos += n;
 		*len += n;
 	}
@@ -305,13 +297,12 @@ struct npz_layout npz_layout(const struct file_shape *shape)
 {
 	struct npz_layout l;
 
-	l.x_bytes =
-		NPY_HEADER_BYTES + shape->samples * format_sample_bytes(shape);
+	l.x_bytes = NPY_HEADER_BYTES + shape->samples * format_sample_bytes(shape);
 	l.y_bytes = NPY_HEADER_BYTES + 8 * shape->samples;
 	l.y_off = NPZ_LOCAL_BYTES + l.x_bytes;
 	l.dir_off = l.y_off + NPZ_LOCAL_BYTES + l.y_bytes;
-	l.dir_bytes = 2 * CENTRAL_BYTES + extra_bytes(l.x_bytes, 0) +
-		      extra_bytes(l.y_bytes, l.y_off);
+	l.dir_bytes =
+		2 * CENTRAL_BYTES + extra_bytes(l.x_bytes, 0) + extra_bytes(l.y_bytes, l.y_off);
 	l.has_end64 = l.dir_off >= MAX32;
 	l.end = l.dir_off + l.dir_bytes + ZIP_END_BYTES;
 	if (l.has_end64)

@@ -28,8 +28,7 @@ struct npz_layout {
 struct npz_layout npz_layout(const struct file_shape *shape);
 
 /*
- * One array of an archive that numpy.load can read, made or found: what the
- * calls depend on.
+ * One array of an archive that numpy.load can read, made or found: what the calls depend on.
  */
 struct npz_array {
 	uint64_t dir_off, dir_bytes;
@@ -49,7 +48,6 @@ struct look;
 
 /* Of format_npz: see format.h. */
 int npz_look(struct look *l);
-void npz_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
-		     uint64_t *off, uint64_t *len);
-void npz_array_found(const uint64_t *facts, uint64_t file_bytes,
-		     struct npz_array *a);
+void npz_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+		     uint64_t *len);
+void npz_array_found(const uint64_t *facts, uint64_t file_bytes, struct npz_array *a);

@@ -13,8 +13,7 @@
 #include "data/zip_look.h"
 
 /* So much of a deflated member, from its beginning: bytes, or -errno. */
-static int inflate_head(struct look *l, uint64_t off, uint64_t stored,
-			uint8_t *to, size_t bytes)
+static int inflate_head(struct look *l, uint64_t off, uint64_t stored, uint8_t *to, size_t bytes)
 {
 	z_stream z = { .next_out = to, .avail_out = (unsigned)bytes };
 	int r = inflateInit2(&z, -MAX_WBITS);
@@ -45,13 +44,12 @@ static int fail_at(struct look *l, uint64_t off, const char *why)
 	return look_fail(l, off, "%s", why);
 }
 
-/* Deflate makes no more of a byte (zlib's technical notes), but for the last
- * block. */
+/* Deflate makes no more of a byte (zlib's technical notes), but for the last block. */
 #define INFLATES_TO 1032
 
 /* The header of an array that is deflated: as much of it as it takes. */
-static int look_deflated(struct look *l, uint64_t off,
-			 const struct zip_member *m, struct npy_head *h)
+static int look_deflated(struct look *l, uint64_t off, const struct zip_member *m,
+			 struct npy_head *h)
 {
 	uint8_t prefix[NPY_PREFIX_MAX];
 	const char *why;
@@ -60,8 +58,8 @@ static int look_deflated(struct look *l, uint64_t off,
 
 	if (m->plain_bytes / INFLATES_TO > m->stored_bytes + INFLATES_TO)
 		return look_fail(l, off,
-				 "%" PRIu64 " bytes are said to inflate to "
-				 "%" PRIu64 ", which they cannot",
+				 "%" PRIu64 " bytes are said to inflate to %" PRIu64
+				 ", which they cannot",
 				 m->stored_bytes, m->plain_bytes);
 	r = inflate_head(l, off, m->stored_bytes, prefix, sizeof(prefix));
 	if (r < 0)
@@ -80,18 +78,15 @@ static int look_deflated(struct look *l, uint64_t off,
 		r = why ? fail_at(l, off, why) : 0;
 	}
 	mem_free(text);
-	if (r == 0 &&
-	    (h->header_bytes > m->plain_bytes ||
-	     h->items * h->item_bytes > m->plain_bytes - h->header_bytes))
+	if (r == 0 && (h->header_bytes > m->plain_bytes ||
+		       h->items * h->item_bytes > m->plain_bytes - h->header_bytes))
 		r = fail_at(l, off, "the array is larger than its member");
 	return r;
 }
 
-static int look_array(struct look *l, const struct zip_member *m,
-		      struct npy_head *h)
+static int look_array(struct look *l, const struct zip_member *m, struct npy_head *h)
 {
-	uint64_t off = m->header_off + ZIP_LOCAL_BYTES + m->name_bytes +
-		       m->extra_bytes;
+	uint64_t off = m->header_off + ZIP_LOCAL_BYTES + m->name_bytes + m->extra_bytes;
 
 	return m->is_deflated ? look_deflated(l, off, m, h)
 			      : npy_head_look(l, off, off + m->stored_bytes, h);
@@ -112,23 +107,20 @@ enum { IS_DEFLATED = 1, HAS_COMMENT = 2, HAS_LOCATOR = 4, HAS_LONG_HEADER = 8 };
 #define LOW(v, bits) ((v) & ((UINT64_C(1) << (bits)) - 1))
 #define OFF_BITS 48
 
-static void put_down(const struct look *l, const struct zip_found *z,
-		     const struct npy_head *h, uint64_t facts[LOOK_FACTS])
+static void put_down(const struct look *l, const struct zip_found *z, const struct npy_head *h,
+		     uint64_t facts[LOOK_FACTS])
 {
 	const struct zip_member *m = &z->member;
-	uint64_t flags = (m->is_deflated ? IS_DEFLATED : 0u) |
-			 (z->has_comment ? HAS_COMMENT : 0u) |
+	uint64_t flags = (m->is_deflated ? IS_DEFLATED : 0u) | (z->has_comment ? HAS_COMMENT : 0u) |
 			 (z->has_locator ? HAS_LOCATOR : 0u) |
 			 (h->has_long_length ? HAS_LONG_HEADER : 0u);
 
 	facts[0] = z->dir_off;
-	facts[1] =
-		z->dir_bytes | (l->file_bytes - z->end_off) << 32 | flags << 56;
+	facts[1] = z->dir_bytes | (l->file_bytes - z->end_off) << 32 | flags << 56;
 	facts[2] = m->header_off | (uint64_t)m->name_bytes << OFF_BITS;
 	facts[3] = m->stored_bytes | (uint64_t)m->extra_bytes << OFF_BITS;
 	facts[4] = h->items * h->item_bytes;
-	facts[5] = h->header_bytes | u64_min(h->item_bytes, LOW(~0ull, 40))
-					     << 24;
+	facts[5] = h->header_bytes | u64_min(h->item_bytes, LOW(~0ull, 40)) << 24;
 }
 
 int npz_look(struct look *l)
@@ -146,14 +138,12 @@ int npz_look(struct look *l)
 	if (r)
 		return r;
 	l->samples = 1;
-	l->sample_bytes = z.member.is_deflated ? z.member.stored_bytes
-					       : h.items * h.item_bytes;
+	l->sample_bytes = z.member.is_deflated ? z.member.stored_bytes : h.items * h.item_bytes;
 	put_down(l, &z, &h, l->facts);
 	return 0;
 }
 
-void npz_array_found(const uint64_t *facts, uint64_t file_bytes,
-		     struct npz_array *a)
+void npz_array_found(const uint64_t *facts, uint64_t file_bytes, struct npz_array *a)
 {
 	unsigned flags = (unsigned)(facts[1] >> 56);
 
@@ -176,8 +166,8 @@ void npz_array_found(const uint64_t *facts, uint64_t file_bytes,
 	a->member.plain_bytes = a->header_bytes + a->data_bytes;
 }
 
-void npz_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
-		     uint64_t *off, uint64_t *len)
+void npz_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+		     uint64_t *len)
 {
 	const struct zip_member *m;
 	struct npz_array a;

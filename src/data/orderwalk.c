@@ -29,15 +29,14 @@ static bool next_batch(struct orderwalk *w)
 	return true;
 }
 
-void orderwalk_begin(struct orderwalk *w, const struct sampler *s,
-		     uint64_t first_rank, uint64_t end_rank, uint64_t epoch)
+void orderwalk_begin(struct orderwalk *w, const struct sampler *s, uint64_t first_rank,
+		     uint64_t end_rank, uint64_t epoch)
 {
 	uint64_t ranks = end_rank - first_rank;
 
-	*w = (struct orderwalk){ .sampler = s,
-				 .first_rank = first_rank,
-				 .end_rank = end_rank,
-				 .rank = first_rank };
+	*w = (struct orderwalk){
+		.sampler = s, .first_rank = first_rank, .end_rank = end_rank, .rank = first_rank
+	};
 	if (!ranks) {
 		w->step = s->steps;
 		return;
@@ -56,12 +55,11 @@ bool orderwalk_next(struct orderwalk *w, struct orderwalk_at *at)
 		if (w->step >= w->sampler->steps || !next_batch(w))
 			return false;
 	}
-	*at = (struct orderwalk_at){
-		.rank = w->rank,
-		.step = w->step,
-		.position = w->position,
-		.extent = sampler_at(order_of(w, w->rank), w->rank, w->position)
-	};
+	*at = (struct orderwalk_at){ .rank = w->rank,
+				     .step = w->step,
+				     .position = w->position,
+				     .extent = sampler_at(order_of(w, w->rank), w->rank,
+							  w->position) };
 	w->position++;
 	return true;
 }

@@ -8,9 +8,9 @@
 #include "data/sampler.h"
 
 /*
- * What ranks read at the same time has no order in a run; in that of the plan
- * the first batch of each rank comes before the second of any. Whoever decides by
- * this order decides the same in each run.
+ * What ranks read at the same time has no order in a run; in that of the plan the first batch of
+ * each rank comes before the second of any. Whoever decides by this order decides the same in each
+ * run.
  */
 struct orderwalk_at {
 	uint64_t rank, step, position;
@@ -27,8 +27,8 @@ struct orderwalk {
 };
 
 /* To the beginning of an epoch (from 0); what `w` held is not looked at. */
-void orderwalk_begin(struct orderwalk *w, const struct sampler *s,
-		     uint64_t first_rank, uint64_t end_rank, uint64_t epoch);
+void orderwalk_begin(struct orderwalk *w, const struct sampler *s, uint64_t first_rank,
+		     uint64_t end_rank, uint64_t epoch);
 
 /* The next access; false: the epoch is over. */
 bool orderwalk_next(struct orderwalk *w, struct orderwalk_at *at);

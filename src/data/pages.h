@@ -10,11 +10,11 @@
 #include "data/dataset.h"
 
 /*
- * A page is so many extents of a file, one behind the other, as many as SIZE has
- * room for on the mean and one at least; the last page of a file may have fewer.
- * SIZE is that of an extent at least, and of a file at most (pages_check).
- * A sample lies in one page: they begin and end with samples, as those of
- * shuffle=pages do. All files have as many extents.
+ * A page is so many extents of a file, one behind the other, as many as SIZE has room for on the
+ * mean and one at least; the last page of a file may have fewer. SIZE is that of an extent at
+ * least, and of a file at most (pages_check).
+ * A sample lies in one page: they begin and end with samples, as those of shuffle=pages do. All
+ * files have as many extents.
  */
 struct pages {
 	uint64_t extents;      /* of a page */
@@ -23,11 +23,9 @@ struct pages {
 };
 
 /* Can pages be of this size? 0, or -EINVAL with err: what would be right. */
-int pages_check(const struct dataset *ds, uint64_t size_bytes,
-		struct mlgen_err *err);
+int pages_check(const struct dataset *ds, uint64_t size_bytes, struct mlgen_err *err);
 
-static inline struct pages pages_of(const struct dataset *ds,
-				    uint64_t size_bytes)
+static inline struct pages pages_of(const struct dataset *ds, uint64_t size_bytes)
 {
 	uint64_t each = dataset_first_extent(ds, 1);
 	double mean = dataset_mean_file_bytes(ds) / (double)each;
@@ -50,13 +48,11 @@ static inline uint64_t pages_unit(const struct pages *p, const struct extent *x)
 static inline uint64_t pages_first(const struct pages *p, uint64_t page)
 {
 	assert(p->per_file > 0);
-	return page / p->per_file * p->file_extents +
-	       page % p->per_file * p->extents;
+	return page / p->per_file * p->file_extents + page % p->per_file * p->extents;
 }
 
 static inline uint64_t pages_extents(const struct pages *p, uint64_t page)
 {
 	assert(p->per_file > 0);
-	return u64_min(p->extents,
-		       p->file_extents - page % p->per_file * p->extents);
+	return u64_min(p->extents, p->file_extents - page % p->per_file * p->extents);
 }

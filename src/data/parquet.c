@@ -27,8 +27,7 @@ static uint64_t stored_bytes(const struct column *c)
 	return c->kind == COLUMN_INT8 && !c->is_list ? 4 : c->bytes;
 }
 
-static int init_columns(struct parquet *p, const struct dataset *ds,
-			struct mlgen_err *err)
+static int init_columns(struct parquet *p, const struct dataset *ds, struct mlgen_err *err)
 {
 	uint64_t size = (uint64_t)dist_mean(&ds->sample_size), sum;
 	const char *text = ds->options.columns;
@@ -36,11 +35,9 @@ static int init_columns(struct parquet *p, const struct dataset *ds,
 
 	if (!dist_is_const(&ds->sample_size))
 		return mlgen_fail(err, -EINVAL,
-				  "sample_size: the rows of a Parquet file are "
-				  "all of one size; write a constant, or use "
-				  "another format");
-	r = text ? columns_parse(&p->columns, text, err)
-		 : columns_one(&p->columns, size, err);
+				  "sample_size: the rows of a Parquet file are all of one size; "
+				  "write a constant, or use another format");
+	r = text ? columns_parse(&p->columns, text, err) : columns_one(&p->columns, size, err);
 	if (r == 0)
 		r = columns_select(&p->columns, ds->options.read_columns, err);
 	if (r)
@@ -49,15 +46,14 @@ static int init_columns(struct parquet *p, const struct dataset *ds,
 	if (sum == size)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "sample_size: %" PRIu64 " bytes is what the columns "
-			  "add up to, not %" PRIu64
+			  "sample_size: %" PRIu64
+			  " bytes is what the columns add up to, not %" PRIu64
 			  "; write sample_size=%" PRIu64 ", or change columns",
 			  sum, size, sum);
 }
 
 /* Rows of a group: a file that is shorter is one group. */
-static int init_groups(struct parquet *p, const struct dataset *ds,
-		       struct mlgen_err *err)
+static int init_groups(struct parquet *p, const struct dataset *ds, struct mlgen_err *err)
 {
 	uint64_t rows = ds->samples_per_file;
 	uint64_t group = ds->options.row_group_size, down;
@@ -68,24 +64,23 @@ static int init_groups(struct parquet *p, const struct dataset *ds,
 	down = rows - rows % group;
 	if (down != rows)
 		return mlgen_fail(err, -EINVAL,
-				  "row_group_size: %" PRIu64 " does not divide "
-				  "samples_per_file, which is %" PRIu64
-				  "; use one that does, or samples_per_file="
-				  "%" PRIu64 " or %" PRIu64,
+				  "row_group_size: %" PRIu64
+				  " does not divide samples_per_file, which is %" PRIu64
+				  "; use one that does, or samples_per_file=%" PRIu64
+				  " or %" PRIu64,
 				  group, rows, down, down + group);
 	p->group_rows = group;
 	p->groups = rows / group;
 	if (p->groups <= GROUPS_MAX)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "row_group_size: %" PRIu64 " makes %" PRIu64 " row "
-			  "groups of a file's %" PRIu64 " rows, and mlgen "
-			  "takes %d at most; use a larger one",
+			  "row_group_size: %" PRIu64 " makes %" PRIu64
+			  " row groups of a file's %" PRIu64
+			  " rows, and mlgen takes %d at most; use a larger one",
 			  group, p->groups, rows, GROUPS_MAX);
 }
 
-static int check_file(const struct parquet *p, const struct dataset *ds,
-		      struct mlgen_err *err)
+static int check_file(const struct parquet *p, const struct dataset *ds, struct mlgen_err *err)
 {
 	char text[UNITS_TEXT_BYTES];
 	double row = 0;
@@ -96,13 +91,11 @@ static int check_file(const struct parquet *p, const struct dataset *ds,
 	if (row < FILE_MAX)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "samples_per_file: %" PRIu64 " rows would be %s; "
-			  "lower it or sample_size",
+			  "samples_per_file: %" PRIu64 " rows would be %s; lower it or sample_size",
 			  ds->samples_per_file, units_human_bytes(text, row));
 }
 
-static void init_chunk(struct parquet_chunk *c, const struct column *column,
-		       uint64_t rows)
+static void init_chunk(struct parquet_chunk *c, const struct column *column, uint64_t rows)
 {
 	uint8_t piece[PARQUET_PIECE_MAX];
 	uint64_t most;
@@ -114,8 +107,7 @@ static void init_chunk(struct parquet_chunk *c, const struct column *column,
 	c->last_values = rows - (c->pages - 1) * c->page_values;
 	c->last_head_bytes = parquet_page_header(c, c->pages - 1, piece);
 	c->head_bytes = parquet_page_header(c, 0, piece);
-	c->bytes = (c->pages - 1) * c->head_bytes + c->last_head_bytes +
-		   rows * c->value_bytes;
+	c->bytes = (c->pages - 1) * c->head_bytes + c->last_head_bytes + rows * c->value_bytes;
 }
 
 static void init_chunks(struct parquet *p)
@@ -135,12 +127,11 @@ static int init_footer(struct parquet *p, struct mlgen_err *err)
 	p->file_bytes = p->footer_off + p->footer_bytes + PARQUET_TAIL_BYTES;
 	if (p->footer_bytes <= FOOTER_MAX)
 		return 0;
-	return mlgen_fail(
-		err, -EINVAL,
-		"row_group_size: %" PRIu64 " row groups of %u columns "
-		"make a footer of %" PRIu64 " bytes, and it can have "
-		"%" PRId32 "; use a larger row_group_size",
-		p->groups, p->columns.count, p->footer_bytes, FOOTER_MAX);
+	return mlgen_fail(err, -EINVAL,
+			  "row_group_size: %" PRIu64
+			  " row groups of %u columns make a footer of %" PRIu64
+			  " bytes, and it can have %" PRId32 "; use a larger row_group_size",
+			  p->groups, p->columns.count, p->footer_bytes, FOOTER_MAX);
 }
 
 static void init_reads(struct parquet *p)
@@ -197,7 +188,7 @@ struct place {
 	unsigned column;
 	const struct parquet_chunk *chunk;
 	uint64_t page;
-	uint64_t in_page; /* bytes of the page before it, its header's too */
+	uint64_t in_page;                /* bytes of the page before it, its header's too */
 	uint64_t head_bytes, data_bytes; /* of the page */
 };
 
@@ -217,8 +208,7 @@ static unsigned column_at(const struct parquet *p, uint64_t off)
 	return low;
 }
 
-static void find_place(const struct parquet *p, uint64_t pos,
-		       struct place *place)
+static void find_place(const struct parquet *p, uint64_t pos, struct place *place)
 {
 	uint64_t off = (pos - PARQUET_MAGIC_BYTES) % p->group_bytes;
 	unsigned column = column_at(p, off);
@@ -232,14 +222,12 @@ static void find_place(const struct parquet *p, uint64_t pos,
 	place->page = page;
 	place->in_page = (off - c->off) % page_bytes;
 	place->head_bytes = is_last ? c->last_head_bytes : c->head_bytes;
-	place->data_bytes =
-		c->value_bytes * (is_last ? c->last_values : c->page_values);
+	place->data_bytes = c->value_bytes * (is_last ? c->last_values : c->page_values);
 }
 
 /*
- * n values of an int8 column: signed bytes as little-endian INT32. The bytes
- * are made at the end of where the values go, so that none is overwritten
- * before its turn.
+ * n values of an int8 column: signed bytes as little-endian INT32. The bytes are made at the end of
+ * where the values go, so that none is overwritten before its turn.
  */
 static void put_int8(uint8_t *to, size_t n, uint64_t seed_index, uint64_t from)
 {
@@ -255,8 +243,8 @@ static void put_int8(uint8_t *to, size_t n, uint64_t seed_index, uint64_t from)
 	}
 }
 
-static size_t fill_data(const struct format_writer *w, const struct parquet *p,
-			uint8_t *to, size_t room)
+static size_t fill_data(const struct format_writer *w, const struct parquet *p, uint8_t *to,
+			size_t room)
 {
 	const struct column *c;
 	struct place place;
@@ -265,10 +253,8 @@ static size_t fill_data(const struct format_writer *w, const struct parquet *p,
 
 	find_place(p, w->pos, &place);
 	if (place.in_page == 0)
-		return room < PARQUET_PIECE_MAX
-			       ? 0
-			       : parquet_page_header(place.chunk, place.page,
-						     to);
+		return room < PARQUET_PIECE_MAX ? 0
+						: parquet_page_header(place.chunk, place.page, to);
 	done = place.in_page - place.head_bytes;
 	left = place.data_bytes - done;
 	n = left < room ? (size_t)left : room;
@@ -281,16 +267,15 @@ static size_t fill_data(const struct format_writer *w, const struct parquet *p,
 	return n - n % 4;
 }
 
-static size_t fill_footer(struct format_writer *w, const struct parquet *p,
-			  uint8_t *to, size_t room)
+static size_t fill_footer(struct format_writer *w, const struct parquet *p, uint8_t *to,
+			  size_t room)
 {
 	if (room < PARQUET_PIECE_MAX)
 		return 0;
 	return parquet_footer_piece(p, w->stage++, to);
 }
 
-static size_t parquet_fill_piece(struct format_writer *w,
-				 const struct parquet *p, uint8_t *to,
+static size_t parquet_fill_piece(struct format_writer *w, const struct parquet *p, uint8_t *to,
 				 size_t room)
 {
 	if (w->pos == 0) {
@@ -310,8 +295,8 @@ static uint64_t parquet_file_bytes(const struct file_shape *shape)
 }
 
 /* Rows do not lie together: the row groups that hold them. */
-static void parquet_sample_range(const struct file_shape *shape, uint64_t first,
-				 uint64_t n, uint64_t *off, uint64_t *len)
+static void parquet_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+				 uint64_t *off, uint64_t *len)
 {
 	const struct parquet *p = shape->common;
 	uint64_t from = first / p->group_rows;
@@ -321,8 +306,8 @@ static void parquet_sample_range(const struct file_shape *shape, uint64_t first,
 	*len = (to - from) * p->group_bytes;
 }
 
-static bool parquet_write_next(struct format_writer *w, void *buf, size_t bytes,
-			       uint64_t *off, size_t *len)
+static bool parquet_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
+			       size_t *len)
 {
 	const struct parquet *p = w->shape.common;
 	size_t n;
@@ -330,8 +315,7 @@ static bool parquet_write_next(struct format_writer *w, void *buf, size_t bytes,
 	*off = w->pos;
 	*len = 0;
 	while (w->pos < p->file_bytes &&
-	       (n = parquet_fill_piece(w, p, (uint8_t *)buf + *len,
-				       bytes - *len))) {
+	       (n = parquet_fill_piece(w, p, (uint8_t *)buf + *len, bytes - *len))) {
 		w->pos += n;
 		*len += n;
 	}

@@ -11,9 +11,9 @@
 
 /*
  * All files of a dataset are alike, and so are the row groups of a file:
- * magic bytes; row groups, each with a chunk of every column; the footer, its
- * length and the magic bytes again. A chunk is pages, each a header and
- * values, nothing else: columns are flat and required, so there are no levels.
+ * magic bytes; row groups, each with a chunk of every column; the footer, its length and the magic
+ * bytes again. A chunk is pages, each a header and values, nothing else: columns are flat and
+ * required, so there are no levels.
  */
 enum {
 	PARQUET_MAGIC_BYTES = 4,
@@ -52,12 +52,9 @@ struct parquet {
 uint64_t parquet_read_bytes(const struct dataset *ds);
 
 /* Header of a page of a chunk, into PARQUET_PIECE_MAX bytes: its length. */
-size_t parquet_page_header(const struct parquet_chunk *c, uint64_t page,
-			   uint8_t *to);
+size_t parquet_page_header(const struct parquet_chunk *c, uint64_t page, uint8_t *to);
 
-/* The footer and its tail in pieces, the same way; then its length, which the
- * last piece says. */
+/* The footer and its tail in pieces, the same way; then its length, which the last piece says. */
 uint64_t parquet_footer_pieces(const struct parquet *p);
-size_t parquet_footer_piece(const struct parquet *p, uint64_t piece,
-			    uint8_t *to);
+size_t parquet_footer_piece(const struct parquet *p, uint64_t piece, uint8_t *to);
 uint64_t parquet_footer_bytes(const struct parquet *p);

@@ -69,12 +69,9 @@ enum {
 static int32_t type_of(const struct column *c)
 {
 	static const int32_t types[] = {
-		[COLUMN_INT8] = TYPE_INT32,
-		[COLUMN_INT32] = TYPE_INT32,
-		[COLUMN_INT64] = TYPE_INT64,
-		[COLUMN_FLOAT16] = TYPE_FIXED_BYTES,
-		[COLUMN_FLOAT32] = TYPE_FLOAT,
-		[COLUMN_FLOAT64] = TYPE_DOUBLE,
+		[COLUMN_INT8] = TYPE_INT32,        [COLUMN_INT32] = TYPE_INT32,
+		[COLUMN_INT64] = TYPE_INT64,       [COLUMN_FLOAT16] = TYPE_FIXED_BYTES,
+		[COLUMN_FLOAT32] = TYPE_FLOAT,     [COLUMN_FLOAT64] = TYPE_DOUBLE,
 		[COLUMN_BYTES] = TYPE_FIXED_BYTES,
 	};
 
@@ -141,15 +138,13 @@ static size_t put_groups(const struct parquet *p, uint8_t *to)
 	return t.len;
 }
 
-static int64_t chunk_offset(const struct parquet *p, uint64_t group,
-			    unsigned column)
+static int64_t chunk_offset(const struct parquet *p, uint64_t group, unsigned column)
 {
-	return (int64_t)(PARQUET_MAGIC_BYTES + group * p->group_bytes +
-			 p->chunks[column].off);
+	return (int64_t)(PARQUET_MAGIC_BYTES + group * p->group_bytes + p->chunks[column].off);
 }
 
-static void put_chunk_meta(struct thrift *t, const struct parquet *p,
-			   uint64_t group, unsigned column)
+static void put_chunk_meta(struct thrift *t, const struct parquet *p, uint64_t group,
+			   unsigned column)
 {
 	const struct column *c = &p->columns.list[column];
 	const int64_t bytes = (int64_t)p->chunks[column].bytes;
@@ -167,8 +162,7 @@ static void put_chunk_meta(struct thrift *t, const struct parquet *p,
 }
 
 /* The first and the last chunk of a row group have its frame around them. */
-static size_t put_chunk(const struct parquet *p, uint64_t group,
-			unsigned column, uint8_t *to)
+static size_t put_chunk(const struct parquet *p, uint64_t group, unsigned column, uint8_t *to)
 {
 	struct thrift t = parquet_footer_begin(to);
 	unsigned chunk, meta;
@@ -204,8 +198,7 @@ static size_t put_tail(const struct parquet *p, uint8_t *to)
 }
 
 /* How many row groups have the column's chunk at `least` or further on. */
-static uint64_t groups_from(const struct parquet *p, unsigned column,
-			    uint64_t least)
+static uint64_t groups_from(const struct parquet *p, unsigned column, uint64_t least)
 {
 	uint64_t first = (uint64_t)chunk_offset(p, 0, column);
 	uint64_t before;
@@ -238,8 +231,7 @@ static uint64_t column_bytes(const struct parquet *p, unsigned column)
 	return p->groups * bytes + offset_bytes(p, column);
 }
 
-size_t parquet_page_header(const struct parquet_chunk *c, uint64_t page,
-			   uint8_t *to)
+size_t parquet_page_header(const struct parquet_chunk *c, uint64_t page, uint8_t *to)
 {
 	struct thrift t = parquet_footer_begin(to);
 	uint64_t values = page < c->pages - 1 ? c->page_values : c->last_values;
@@ -260,15 +252,13 @@ size_t parquet_page_header(const struct parquet_chunk *c, uint64_t page,
 	return t.len;
 }
 
-/* Head, each column of the schema, the list of row groups, each chunk of each
- * of them, tail. */
+/* Head, each column of the schema, the list of row groups, each chunk of each of them, tail. */
 uint64_t parquet_footer_pieces(const struct parquet *p)
 {
 	return 3 + p->columns.count + p->groups * p->columns.count;
 }
 
-size_t parquet_footer_piece(const struct parquet *p, uint64_t piece,
-			    uint8_t *to)
+size_t parquet_footer_piece(const struct parquet *p, uint64_t piece, uint8_t *to)
 {
 	const unsigned columns = p->columns.count;
 
@@ -280,19 +270,17 @@ size_t parquet_footer_piece(const struct parquet *p, uint64_t piece,
 	if (piece == 0)
 		return put_groups(p, to);
 	if (--piece < p->groups * columns)
-		return put_chunk(p, piece / columns,
-				 (unsigned)(piece % columns), to);
+		return put_chunk(p, piece / columns, (unsigned)(piece % columns), to);
 	return put_tail(p, to);
 }
 
 uint64_t parquet_footer_bytes(const struct parquet *p)
 {
 	uint8_t piece[PARQUET_PIECE_MAX];
-	uint64_t bytes = put_head(p, piece) + put_groups(p, piece) +
-			 put_tail(p, piece) - PARQUET_TAIL_BYTES;
+	uint64_t bytes =
+		put_head(p, piece) + put_groups(p, piece) + put_tail(p, piece) - PARQUET_TAIL_BYTES;
 
 	for (unsigned i = 0; i < p->columns.count; i++)
-		bytes += put_schema(&p->columns.list[i], piece) +
-			 column_bytes(p, i);
+		bytes += put_schema(&p->columns.list[i], piece) + column_bytes(p, i);
 	return bytes;
 }

@@ -63,8 +63,7 @@ struct footer {
 
 /* One column of a row group */
 
-static void read_path(struct thrift_reader *in, const struct thrift_field *f,
-		      char *name)
+static void read_path(struct thrift_reader *in, const struct thrift_field *f, char *name)
 {
 	unsigned type;
 	uint64_t n = thrift_elements(in, f, &type);
@@ -129,60 +128,52 @@ static int check_codec(struct footer *t, const struct chunk *c)
 
 	if (c->codec < 0 || c->codec >= (int64_t)ARRAY_LEN(codecs))
 		return look_fail(l, t->in.off,
-				 "column '%s' is compressed with a codec of "
-				 "number %" PRId64 ", which is none of "
-				 "Parquet's",
+				 "column '%s' is compressed with a codec of number %" PRId64
+				 ", which is none of Parquet's",
 				 c->name, c->codec);
 	if (l->options->decompress != DECOMPRESS_REAL || is_known(c->codec))
 		return 0;
-	return look_fail(l, t->in.off,
-			 "column '%s' is compressed with %s, and "
-			 "decompress=real knows gzip and zstd; use "
-			 "decompress=sleep with decompress_rate=, or leave "
-			 "the column out of read_columns",
-			 c->name, codecs[c->codec]);
+	return look_fail(
+		l, t->in.off,
+		"column '%s' is compressed with %s, and decompress=real knows gzip and zstd; use "
+		"decompress=sleep with decompress_rate=, or leave the column out of read_columns",
+		c->name, codecs[c->codec]);
 }
 
 /* Arrow begins with the dictionary, where one stands before the pages. */
 static int take_chunk(struct footer *t, const struct chunk *c)
 {
 	struct look *l = t->look;
-	int64_t off = c->dictionary > 0 && c->dictionary < c->page
-			      ? c->dictionary
-			      : c->page;
+	int64_t off = c->dictionary > 0 && c->dictionary < c->page ? c->dictionary : c->page;
 	int r;
 
 	if (!c->has_meta || !c->has_page || !c->has_bytes)
 		return look_fail(l, t->in.off,
-				 "the footer does not say where a column is: "
-				 "an encrypted one cannot be read");
+				 "the footer does not say where a column is: an encrypted one "
+				 "cannot be read");
 	if (c->is_elsewhere)
 		return look_fail(l, t->in.off,
-				 "column '%s' lies in another file, and is "
-				 "not looked for there",
+				 "column '%s' lies in another file, and is not looked for there",
 				 c->name);
 	if (!parquet_names_has(&t->names, c->name))
 		return 0;
-	if (off < PARQUET_MAGIC_BYTES || c->bytes < 0 ||
-	    (uint64_t)off > t->off ||
+	if (off < PARQUET_MAGIC_BYTES || c->bytes < 0 || (uint64_t)off > t->off ||
 	    (uint64_t)c->bytes > t->off - (uint64_t)off)
-		return look_fail(l, t->in.off,
-				 "column '%s' of row group %" PRIu64 " has "
-				 "%" PRId64 " bytes at %" PRId64
-				 ", which are not between the first bytes and "
-				 "the footer at %" PRIu64,
-				 c->name, t->groups, c->bytes, off, t->off);
+		return look_fail(
+			l, t->in.off,
+			"column '%s' of row group %" PRIu64 " has %" PRId64 " bytes at %" PRId64
+			", which are not between the first bytes and the footer at %" PRIu64,
+			c->name, t->groups, c->bytes, off, t->off);
 	r = check_codec(t, c);
 	if (r)
 		return r;
 	if (t->chunks == t->room) {
 		t->room = t->room ? 2 * t->room : 64;
-		t->words =
-			mem_realloc(t->words, 2 * t->room * sizeof(*t->words));
+		t->words = mem_realloc(t->words, 2 * t->room * sizeof(*t->words));
 	}
 	t->words[2 * t->chunks] = (uint64_t)off;
-	t->words[2 * t->chunks + 1] =
-		(uint64_t)c->bytes | (uint64_t)c->codec << PARQUET_CODEC_SHIFT;
+	t->words[2 * t->chunks + 1] = (uint64_t)c->bytes | (uint64_t)c->codec
+								   << PARQUET_CODEC_SHIFT;
 	t->chunks++;
 	return 0;
 }
@@ -231,8 +222,8 @@ static int put_group(struct footer *t)
 	/* They do not overlap. */
 	if (r == 0 && t->look->sample_bytes > t->off)
 		r = look_fail(t->look, t->in.off,
-			      "the columns have %" PRIu64 " bytes together, "
-			      "more than there are before the footer",
+			      "the columns have %" PRIu64
+			      " bytes together, more than there are before the footer",
 			      t->look->sample_bytes);
 	return r;
 }
@@ -243,8 +234,7 @@ static int check_group(struct footer *t, int64_t rows)
 	uint64_t *each = &l->facts[PARQUET_GROUP_ROWS];
 
 	if (rows < 0)
-		return look_fail(l, t->in.off,
-				 "row group %" PRIu64 " has %" PRId64 " rows",
+		return look_fail(l, t->in.off, "row group %" PRIu64 " has %" PRId64 " rows",
 				 t->groups, rows);
 	if (rows == 0)
 		return 0;
@@ -258,10 +248,10 @@ static int check_group(struct footer *t, int64_t rows)
 	if (t->chunks == 0 && parquet_names_check(&t->names, l))
 		return l->err->code;
 	if (t->chunks != t->each_chunks || t->chunks == 0)
-		return look_fail(l, t->in.off,
-				 "a row group has %zu columns that are read, "
-				 "and the first has %" PRIu64,
-				 t->chunks, t->each_chunks);
+		return look_fail(
+			l, t->in.off,
+			"a row group has %zu columns that are read, and the first has %" PRIu64,
+			t->chunks, t->each_chunks);
 	if (__builtin_add_overflow(l->samples, (uint64_t)rows, &l->samples) ||
 	    l->samples > INT64_MAX || rows > UINT32_MAX)
 		return look_fail(l, t->in.off, "rows are beyond counting");
@@ -325,13 +315,11 @@ static int read_footer(struct footer *t)
 		return r;
 	if (!t->has_rows)
 		return look_fail(t->look, t->off,
-				 "the footer does not say how many rows there "
-				 "are");
+				 "the footer does not say how many rows there are");
 	if (t->rows != (int64_t)t->look->samples)
 		return look_fail(t->look, t->off,
 				 "the footer says %" PRId64
-				 " rows, and its row "
-				 "groups have %" PRIu64,
+				 " rows, and its row groups have %" PRIu64,
 				 t->rows, t->look->samples);
 	return t->groups ? parquet_names_check(&t->names, t->look) : 0;
 }
@@ -345,24 +333,21 @@ static int find_footer(struct look *l, uint64_t *off, uint64_t *bytes)
 
 	if (end < around)
 		return look_fail(l, 0,
-				 "a Parquet file has %" PRIu64 " bytes at "
-				 "least, this has %" PRIu64,
+				 "a Parquet file has %" PRIu64 " bytes at least, this has %" PRIu64,
 				 around, end);
 	at = look_at(l, tail, PARQUET_TAIL_BYTES);
 	if (!at)
 		return l->err->code;
 	if (memcmp(at + 4, "PARE", 4) == 0)
-		return look_fail(l, tail,
-				 "the footer is encrypted (PARE), and cannot "
-				 "be read without its key");
+		return look_fail(
+			l, tail,
+			"the footer is encrypted (PARE), and cannot be read without its key");
 	if (memcmp(at + 4, "PAR1", 4) != 0)
-		return look_fail(l, tail + 4,
-				 "a Parquet file ends in PAR1, this does not");
+		return look_fail(l, tail + 4, "a Parquet file ends in PAR1, this does not");
 	*bytes = look_le(at, 4);
 	if (*bytes > end - around)
 		return look_fail(l, tail,
-				 "the footer has %" PRIu64 " bytes, more than "
-				 "the file before it",
+				 "the footer has %" PRIu64 " bytes, more than the file before it",
 				 *bytes);
 	*off = tail - *bytes;
 	at = look_at(l, 0, PARQUET_MAGIC_BYTES);
@@ -370,9 +355,7 @@ static int find_footer(struct look *l, uint64_t *off, uint64_t *bytes)
 		return l->err->code;
 	return memcmp(at, "PAR1", 4) == 0
 		       ? 0
-		       : look_fail(l, 0,
-				   "a Parquet file begins with PAR1, this does "
-				   "not");
+		       : look_fail(l, 0, "a Parquet file begins with PAR1, this does not");
 }
 
 int parquet_look(struct look *l)
@@ -401,14 +384,12 @@ int parquet_look(struct look *l)
 /* What is found */
 
 /* A row group's words begin with where its rows end. */
-static const uint64_t *group_words(const struct file_shape *shape,
-				   uint64_t group)
+static const uint64_t *group_words(const struct file_shape *shape, uint64_t group)
 {
 	return shape->words + group * (1 + 2 * shape->facts[PARQUET_CHUNKS]);
 }
 
-const uint64_t *parquet_found_chunks(const struct file_shape *shape,
-				     uint64_t group)
+const uint64_t *parquet_found_chunks(const struct file_shape *shape, uint64_t group)
 {
 	return group_words(shape, group) + 1;
 }
@@ -435,8 +416,8 @@ uint64_t parquet_found_group(const struct file_shape *shape, uint64_t row)
 }
 
 /* From the first chunk of the row groups on, as many bytes as all have. */
-void parquet_found_range(const struct file_shape *shape, uint64_t first,
-			 uint64_t n, uint64_t *off, uint64_t *len)
+void parquet_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+			 uint64_t *len)
 {
 	uint64_t end = parquet_found_group(shape, first + n - 1) + 1;
 
@@ -454,8 +435,8 @@ void parquet_found_range(const struct file_shape *shape, uint64_t first,
 	*off = u64_min(*off, shape->found_bytes - *len);
 }
 
-void parquet_found_extent(const struct file_shape *shape, uint64_t n,
-			  uint64_t *first, uint64_t *samples)
+void parquet_found_extent(const struct file_shape *shape, uint64_t n, uint64_t *first,
+			  uint64_t *samples)
 {
 	*first = first_row(shape, n);
 	*samples = first_row(shape, n + 1) - *first;
@@ -488,7 +469,7 @@ int parquet_found_init(struct dataset *ds, struct mlgen_err *err)
 		return 0;
 	ds->extents_differ = true;
 	found_count_extents(ds->found, PARQUET_GROUPS_BEFORE);
-	ds->extent_samples = found_first_sample(ds->found, ds->files) /
-			     found_first_extent(ds->found, ds->files);
+	ds->extent_samples =
+		found_first_sample(ds->found, ds->files) / found_first_extent(ds->found, ds->files);
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parquet_look.h - what a scan puts down about a Parquet file: its row groups, and the chunks that are read of them. */
+/* parquet_look.h - what a scan puts down about a Parquet file: its row groups, and the chunks that
+ * are read of them. */
 #pragma once
 
 #include "data/dataset.h"
@@ -7,10 +8,10 @@
 #include "data/look.h"
 
 /*
- * From the footer alone: chunks of columns of any type, nested or not, with
- * whatever pages and compression; their bytes are those on disk. Words, row
- * group by row group in the order of the footer: the rows up to its end, then
- * place and bytes of each chunk that is read. Groups without a row are left out.
+ * From the footer alone: chunks of columns of any type, nested or not, with whatever pages and
+ * compression; their bytes are those on disk. Words, row group by row group in the order of the
+ * footer: the rows up to its end, then place and bytes of each chunk that is read. Groups without a
+ * row are left out.
  *
  * The highest byte of a chunk's bytes is its codec, 0 = none.
  */
@@ -36,13 +37,12 @@ enum {
 
 /* The row group that has a row; and its chunks, two words each. */
 uint64_t parquet_found_group(const struct file_shape *shape, uint64_t row);
-const uint64_t *parquet_found_chunks(const struct file_shape *shape,
-				     uint64_t group);
+const uint64_t *parquet_found_chunks(const struct file_shape *shape, uint64_t group);
 
 /* format->look, found_range, found_extent and found_init. */
 int parquet_look(struct look *l);
-void parquet_found_range(const struct file_shape *shape, uint64_t first,
-			 uint64_t n, uint64_t *off, uint64_t *len);
-void parquet_found_extent(const struct file_shape *shape, uint64_t n,
-			  uint64_t *first, uint64_t *samples);
+void parquet_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+			 uint64_t *len);
+void parquet_found_extent(const struct file_shape *shape, uint64_t n, uint64_t *first,
+			  uint64_t *samples);
 int parquet_found_init(struct dataset *ds, struct mlgen_err *err);

@@ -27,9 +27,8 @@ static void parse_range(struct parquet_name *n)
 	while (number > n->text && number[-1] >= '0' && number[-1] <= '9')
 		number--;
 	n->digits = (size_t)(dots - number);
-	if (n->digits == 0 || n->digits > DIGITS_MAX ||
-	    digits_of(dots + 2) != strlen(dots + 2) || !dots[2] ||
-	    strlen(dots + 2) > DIGITS_MAX)
+	if (n->digits == 0 || n->digits > DIGITS_MAX || digits_of(dots + 2) != strlen(dots + 2) ||
+	    !dots[2] || strlen(dots + 2) > DIGITS_MAX)
 		return;
 	n->first = strtoul(number, NULL, 10);
 	n->last = strtoul(dots + 2, NULL, 10);
@@ -37,28 +36,23 @@ static void parse_range(struct parquet_name *n)
 	*number = '\0';
 }
 
-int parquet_names_init(struct parquet_names *n, const char *text,
-		       struct look *l)
+int parquet_names_init(struct parquet_names *n, const char *text, struct look *l)
 {
 	*n = (struct parquet_names){ 0 };
 	while (text && *text) {
 		size_t len = strcspn(text, ","), blank = strspn(text, " \t");
 		size_t end = len;
 
-		while (end > blank &&
-		       (text[end - 1] == ' ' || text[end - 1] == '\t'))
+		while (end > blank && (text[end - 1] == ' ' || text[end - 1] == '\t'))
 			end--;
 		if (end <= blank || n->count == COLUMNS_MAX)
 			return mlgen_fail(l->err, -EINVAL,
-					  "read_columns: a name is missing, or "
-					  "there are more than %d; names and "
-					  "commas take turns",
+					  "read_columns: a name is missing, or there are more than "
+					  "%d; names and commas take turns",
 					  COLUMNS_MAX);
-		n->list =
-			mem_realloc(n->list, (n->count + 1) * sizeof(*n->list));
-		n->list[n->count] = (struct parquet_name){
-			.text = mem_strndup(text + blank, end - blank)
-		};
+		n->list = mem_realloc(n->list, (n->count + 1) * sizeof(*n->list));
+		n->list[n->count] =
+			(struct parquet_name){ .text = mem_strndup(text + blank, end - blank) };
 		parse_range(&n->list[n->count++]);
 		text += len + (text[len] == ',');
 	}
@@ -85,8 +79,7 @@ static bool is_in_range(const struct parquet_name *n, const char *number)
 	size_t digits = digits_of(number);
 	unsigned long v;
 
-	if (digits < n->digits || digits > DIGITS_MAX ||
-	    !parquet_names_ends(number + digits) ||
+	if (digits < n->digits || digits > DIGITS_MAX || !parquet_names_ends(number + digits) ||
 	    (digits > n->digits && *number == '0'))
 		return false;
 	v = strtoul(number, NULL, 10);
@@ -99,8 +92,7 @@ static bool is_meant(const struct parquet_name *n, const char *column)
 
 	if (strncmp(n->text, column, len) != 0)
 		return false;
-	return n->is_range ? is_in_range(n, column + len)
-			   : parquet_names_ends(column + len);
+	return n->is_range ? is_in_range(n, column + len) : parquet_names_ends(column + len);
 }
 
 bool parquet_names_has(struct parquet_names *n, const char *column)
@@ -118,12 +110,10 @@ int parquet_names_check(const struct parquet_names *n, struct look *l)
 {
 	for (size_t i = 0; i < n->count; i++)
 		if (!n->list[i].is_there)
-			return mlgen_fail(
-				l->err, -EINVAL,
-				"%s: read_columns: there is no column "
-				"'%s%s' in it; it has '%s', among "
-				"others",
-				l->path, n->list[i].text,
-				n->list[i].is_range ? "..." : "", n->seen);
+			return mlgen_fail(l->err, -EINVAL,
+					  "%s: read_columns: there is no column '%s%s' in it; it "
+					  "has '%s', among others",
+					  l->path, n->list[i].text,
+					  n->list[i].is_range ? "..." : "", n->seen);
 	return 0;
 }

@@ -16,8 +16,8 @@ struct parquet_name {
 	unsigned long first, last;
 };
 
-/* Names with commas, nested ones with dots, each of what is in it as well, as
- * pyarrow's columns=; ranges as in columns=. None: all columns. */
+/* Names with commas, nested ones with dots, each of what is in it as well, as pyarrow's columns=;
+ * ranges as in columns=. None: all columns. */
 struct parquet_names {
 	struct parquet_name *list; /* owned */
 	size_t count;
@@ -25,8 +25,7 @@ struct parquet_names {
 };
 
 /* 0, or -EINVAL with l->err; parquet_names_fini takes either. */
-int parquet_names_init(struct parquet_names *n, const char *text,
-		       struct look *l);
+int parquet_names_init(struct parquet_names *n, const char *text, struct look *l);
 void parquet_names_fini(struct parquet_names *n);
 
 bool parquet_names_has(struct parquet_names *n, const char *column);

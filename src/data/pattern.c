@@ -16,22 +16,19 @@
 /*
  * How much a job moves, as fio has it (3.33, measured):
  *
- * Regions are passed through, and again from their starts when all are through
- * to their ends, until a total of bytes is reached or the passes are over. The
- * total is loops x io_size, or size without it; the request that reaches it is
- * whole. The passes are loops, or more where io_size needs them. A size below
- * the regions' (filesize is larger) bounds the total, not where requests go.
+ * Regions are passed through, and again from their starts when all are through to their ends, until
+ * a total of bytes is reached or the passes are over. The total is loops x io_size, or size without
+ * it; the request that reaches it is whole. The passes are loops, or more where io_size needs them.
+ * A size below the regions' (filesize is larger) bounds the total, not where requests go.
  *
- * Where each request takes its own part of a region (one direction in
- * sequence, a random map) a pass leaves out what is less than a request at the
- * end. The others (both directions in sequence, norandommap) have no pass that
- * ends; in a sequential mix each direction starts again when it is through.
- * With time_based there is neither a total nor a last pass, whatever io_size.
+ * Where each request takes its own part of a region (one direction in sequence, a random map) a
+ * pass leaves out what is less than a request at the end. The others (both directions in sequence,
+ * norandommap) have no pass that ends; in a sequential mix each direction starts again when it is
+ * through. With time_based there is neither a total nor a last pass, whatever io_size.
  *
- * With a map and several sizes (bssplit) the bytes are fio's, the pieces are
- * not (pieces.h). With a map and reads and writes that differ in size fio ends
- * where it finds no free place for the larger, at about two thirds of it; here
- * they are pieces, too, and every byte is taken once.
+ * With a map and several sizes (bssplit) the bytes are fio's, the pieces are not (pieces.h). With a
+ * map and reads and writes that differ in size fio ends where it finds no free place for the
+ * larger, at about two thirds of it; here they are pieces, too, and every byte is taken once.
  */
 
 /* Requests computed at a time: what they are made of overlaps. */
@@ -97,9 +94,8 @@ static uint64_t sequence_left(const struct pattern *p, const struct region *r)
 	return rest >= d->largest ? rest / d->largest : rest >= d->smallest;
 }
 
-static void fill_plain_sequence(const struct pattern *p, struct region *r,
-				struct pattern_op *op, unsigned step,
-				unsigned turns)
+static void fill_plain_sequence(const struct pattern *p, struct region *r, struct pattern_op *op,
+				unsigned step, unsigned turns)
 {
 	uint64_t *at = &r->at[p->mix.only_write];
 	uint64_t off = r->off + *at;
@@ -110,8 +106,8 @@ static void fill_plain_sequence(const struct pattern *p, struct region *r,
 	r->left -= turns;
 }
 
-static void fill_sequence(struct pattern *p, struct region *r,
-			  struct pattern_op *op, unsigned step, unsigned turns)
+static void fill_sequence(struct pattern *p, struct region *r, struct pattern_op *op, unsigned step,
+			  unsigned turns)
 {
 	for (unsigned i = 0; i < turns; i++, op += step) {
 		uint64_t *at = &r->at[op->is_write];
@@ -128,8 +124,8 @@ static void fill_sequence(struct pattern *p, struct region *r,
 		r->left = sequence_left(p, r);
 }
 
-static void fill_from_map(struct pattern *p, struct region *r,
-			  struct pattern_op *op, unsigned step, unsigned turns)
+static void fill_from_map(struct pattern *p, struct region *r, struct pattern_op *op, unsigned step,
+			  unsigned turns)
 {
 	uint64_t blocks[BATCH];
 	uint64_t bytes = p->same_bytes;
@@ -140,13 +136,11 @@ static void fill_from_map(struct pattern *p, struct region *r,
 	r->left -= turns;
 }
 
-static void fill_from_pieces(struct pattern *p, struct region *r,
-			     struct pattern_op *op, unsigned step,
-			     unsigned turns)
+static void fill_from_pieces(struct pattern *p, struct region *r, struct pattern_op *op,
+			     unsigned step, unsigned turns)
 {
 	for (unsigned i = 0; i < turns; i++, op += step) {
-		struct piece piece =
-			pieces_next(r->pieces, mix_random(&p->mix));
+		struct piece piece = pieces_next(r->pieces, mix_random(&p->mix));
 
 		op->off = r->off + piece.off;
 		op->len_bytes = piece.bytes;
@@ -156,8 +150,8 @@ static void fill_from_pieces(struct pattern *p, struct region *r,
 }
 
 /* Aligned to the smallest size of the direction, as fio's. */
-static void fill_anywhere(struct pattern *p, struct region *r,
-			  struct pattern_op *op, unsigned step, unsigned turns)
+static void fill_anywhere(struct pattern *p, struct region *r, struct pattern_op *op, unsigned step,
+			  unsigned turns)
 {
 	for (unsigned i = 0; i < turns; i++, op += step) {
 		uint64_t unit = p->mix.dir[op->is_write].smallest;
@@ -169,8 +163,8 @@ static void fill_anywhere(struct pattern *p, struct region *r,
 	}
 }
 
-static void pattern_fill(struct pattern *p, uint32_t region,
-			 struct pattern_op *op, unsigned step, unsigned turns)
+static void pattern_fill(struct pattern *p, uint32_t region, struct pattern_op *op, unsigned step,
+			 unsigned turns)
 {
 	struct region *r = &p->regions[region];
 
@@ -329,8 +323,7 @@ static enum order order_of(const struct job *job, const struct mix *m)
 	return m->one_size ? WITH_MAP : WITH_PIECES;
 }
 
-static int check_region(const struct pattern *p,
-			const struct pattern_config *cfg, unsigned i,
+static int check_region(const struct pattern *p, const struct pattern_config *cfg, unsigned i,
 			struct mlgen_err *err)
 {
 	uint64_t has = cfg->regions[i].bytes, needs = 0;
@@ -346,17 +339,15 @@ static int check_region(const struct pattern *p,
 	units_human_bytes(b, (double)needs);
 	if (cfg->count == 1)
 		return mlgen_fail(err, -EINVAL,
-				  "size: %s is less than one request of %s; "
-				  "raise size or lower bs",
+				  "size: %s is less than one request of %s; raise size or lower bs",
 				  a, b);
 	return mlgen_fail(err, -EINVAL,
-			  "size: file %u of %u has %s for this job, less than "
-			  "one request of %s; raise size or lower bs",
+			  "size: file %u of %u has %s for this job, less than one request of %s; "
+			  "raise size or lower bs",
 			  i + 1, cfg->count, a, b);
 }
 
-static int add_regions(struct pattern *p, const struct pattern_config *cfg,
-		       struct mlgen_err *err)
+static int add_regions(struct pattern *p, const struct pattern_config *cfg, struct mlgen_err *err)
 {
 	struct piece_kind kinds[MIX_KINDS_MAX];
 	unsigned n = mix_kinds(&p->mix, kinds);
@@ -383,13 +374,11 @@ static uint64_t pass_bytes(const struct pattern *p)
 {
 	uint64_t sum = 0;
 
-	if (p->order == WITHOUT_MAP ||
-	    (p->order == IN_SEQUENCE && p->mix.is_mixed))
+	if (p->order == WITHOUT_MAP || (p->order == IN_SEQUENCE && p->mix.is_mixed))
 		return ENDLESS;
 	for (unsigned i = 0; i < p->count; i++) {
 		const struct region *r = &p->regions[i];
-		uint64_t rest =
-			r->bytes % p->mix.dir[p->mix.only_write].smallest;
+		uint64_t rest = r->bytes % p->mix.dir[p->mix.only_write].smallest;
 
 		sum += r->pieces ? pieces_bytes(r->pieces) : r->bytes - rest;
 	}
@@ -397,8 +386,7 @@ static uint64_t pass_bytes(const struct pattern *p)
 }
 
 /* No pass begins for less than a request. */
-static uint64_t passes_for(const struct pattern *p, uint64_t bytes,
-			   uint64_t pass)
+static uint64_t passes_for(const struct pattern *p, uint64_t bytes, uint64_t pass)
 {
 	uint64_t one = p->mix.dir[p->mix.only_write].largest;
 
@@ -420,8 +408,7 @@ static void set_limits(struct pattern *p, const struct job *job)
 		size = job->size.bytes;
 	total = job->io_size.bytes;
 	if (job->io_size.percent > 0)
-		total = (uint64_t)ceil((double)size * job->io_size.percent /
-				       100);
+		total = (uint64_t)ceil((double)size * job->io_size.percent / 100);
 	p->passes_left = loops;
 	if (total && passes_for(p, total, pass) > loops)
 		p->passes_left = passes_for(p, total, pass);
@@ -435,8 +422,7 @@ static void set_limits(struct pattern *p, const struct job *job)
 	}
 }
 
-int pattern_new(struct pattern **out, const struct pattern_config *cfg,
-		struct mlgen_err *err)
+int pattern_new(struct pattern **out, const struct pattern_config *cfg, struct mlgen_err *err)
 {
 	struct pattern *p = mem_zalloc(sizeof(*p));
 	int r;

@@ -10,15 +10,13 @@
 #include "job/job.h"
 
 /*
- * What rw=, bs=, bssplit=, rwmixread=, io_size=, norandommap= and loops= of a
- * job come to, with fio's meaning: how many bytes and requests, in which order.
- * A pure function of (randseed, worker, position) behind an iterator; a random
- * map is a permutation, so memory does not grow with the files. pattern_next
- * costs a few ns: random block numbers are computed some dozens at a time.
+ * What rw=, bs=, bssplit=, rwmixread=, io_size=, norandommap= and loops= of a job come to, with
+ * fio's meaning: how many bytes and requests, in which order. A pure function of (randseed, worker,
+ * position) behind an iterator; a random map is a permutation, so memory does not grow with the
+ * files. pattern_next costs a few ns: random block numbers are computed some dozens at a time.
  *
- * A region is the part of a file that a worker moves in; several are taken in
- * turn, request by request. Reads and writes of a sequential mix each have
- * their own position.
+ * A region is the part of a file that a worker moves in; several are taken in turn, request by
+ * request. Reads and writes of a sequential mix each have their own position.
  */
 struct pattern;
 
@@ -40,15 +38,14 @@ struct pattern_config {
 };
 
 /* 0, or -EINVAL with err (a region smaller than a request, ...). */
-int pattern_new(struct pattern **out, const struct pattern_config *cfg,
-		struct mlgen_err *err);
+int pattern_new(struct pattern **out, const struct pattern_config *cfg, struct mlgen_err *err);
 void pattern_free(struct pattern *p); /* NULL is fine */
 
 /* The next request; false when all loops are done (never with time_based). */
 bool pattern_next(struct pattern *p, struct pattern_op *op);
 
-/* Bytes that all loops move, with several sizes up to a request more;
- * UINT64_MAX with time_based. */
+/* Bytes that all loops move, with several sizes up to a request more; UINT64_MAX with
+ * time_based. */
 uint64_t pattern_bytes(const struct pattern *p);
 
 /* The largest request of the job. */

@@ -41,9 +41,8 @@ static uint64_t divisor(uint64_t a, uint64_t b)
 }
 
 /*
- * The smallest strip that all kinds divide. Odd sizes would make it huge, and
- * shares coarse: then the largest kind is a strip, and the last piece of the
- * others is cut short.
+ * The smallest strip that all kinds divide. Odd sizes would make it huge, and shares coarse: then
+ * the largest kind is a strip, and the last piece of the others is cut short.
  */
 static uint64_t strip_size(const struct piece_kind *kinds, unsigned count)
 {
@@ -55,8 +54,7 @@ static uint64_t strip_size(const struct piece_kind *kinds, unsigned count)
 	}
 	for (unsigned i = 0; i < count; i++) {
 		assert(kinds[i].bytes > 0);
-		uint64_t times =
-			kinds[i].bytes / divisor(common, kinds[i].bytes);
+		uint64_t times = kinds[i].bytes / divisor(common, kinds[i].bytes);
 		if (common > STRIP_PIECES * largest / times)
 			return largest;
 		common *= times;
@@ -107,8 +105,7 @@ static struct kind *smallest(struct pieces *s)
 	return found;
 }
 
-struct pieces *pieces_new(const struct piece_kind *kinds, unsigned count,
-			  uint64_t region_bytes)
+struct pieces *pieces_new(const struct piece_kind *kinds, unsigned count, uint64_t region_bytes)
 {
 	struct pieces *s = mem_zalloc(sizeof(*s) + count * sizeof(struct kind));
 	struct kind *small;
@@ -173,8 +170,7 @@ static struct kind *draw_kind(struct pieces *s, uint64_t random)
 struct piece pieces_next(struct pieces *s, uint64_t random)
 {
 	struct kind *k = draw_kind(s, random);
-	struct piece piece = { .bytes = k->is.bytes,
-			       .is_write = k->is.is_write };
+	struct piece piece = { .bytes = k->is.bytes, .is_write = k->is.is_write };
 	uint64_t at = 0, strip, room;
 
 	perm_walk_next(&k->order, &at, 1);

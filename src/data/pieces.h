@@ -6,14 +6,13 @@
 #include <stdint.h>
 
 /*
- * What a random map is to requests of one size, for a mix of sizes (bssplit,
- * or reads and writes that differ) and without memory per piece: the region is
- * a row of strips, each strip is cut into pieces of one kind, strips are given
- * to kinds so that the pieces of each are as many as its share asks for. Every
- * piece lies at a multiple of its own size within its strip.
+ * What a random map is to requests of one size, for a mix of sizes (bssplit, or reads and writes
+ * that differ) and without memory per piece: the region is a row of strips, each strip is cut into
+ * pieces of one kind, strips are given to kinds so that the pieces of each are as many as its share
+ * asks for. Every piece lies at a multiple of its own size within its strip.
  *
- * fio fits each request into what is left of its map: the same bytes, but it
- * cuts up to a third of the requests to sizes that nobody asked for.
+ * fio fits each request into what is left of its map: the same bytes, but it cuts up to a third of
+ * the requests to sizes that nobody asked for.
  */
 struct pieces;
 
@@ -29,12 +28,10 @@ struct piece {
 };
 
 /* No smaller than one piece of the smallest kind; `kinds` are copied. */
-struct pieces *pieces_new(const struct piece_kind *kinds, unsigned count,
-			  uint64_t region_bytes);
+struct pieces *pieces_new(const struct piece_kind *kinds, unsigned count, uint64_t region_bytes);
 void pieces_free(struct pieces *s); /* NULL is fine */
 
-/* All of them: their number, their bytes (less than a smallest piece of the
- * region is left out). */
+/* All of them: their number, their bytes (less than a smallest piece of the region is left out). */
 uint64_t pieces_count(const struct pieces *s);
 uint64_t pieces_bytes(const struct pieces *s);
 

@@ -10,8 +10,8 @@
 
 #define PART_MIN_BYTES 4096ull
 #define PART_MAX_BYTES (1ull << 20)
-/* The calls that read a sample grow with it no more: they are as long as a
- * buffer can be, or a framework's chunks. */
+/* The calls that read a sample grow with it no more: they are as long as a buffer can be, or a
+ * framework's chunks. */
 #define SAMPLE_ENOUGH_BYTES (2 * PART_MAX_BYTES)
 #define FILE_SAMPLES_MOST (UINT64_MAX / SAMPLE_ENOUGH_BYTES)
 #define BUFFER_MAX_BYTES (16ull << 20)
@@ -48,8 +48,7 @@ static void next_read(struct plan *p, struct plan_op *op)
 	p->step = STEP_READ;
 }
 
-static void plain_init(struct plan *p, const struct file_shape *shape,
-		       const struct extent *x)
+static void plain_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	const struct format *f = p->config->dataset->format;
 	uint64_t len;
@@ -57,8 +56,7 @@ static void plain_init(struct plan *p, const struct file_shape *shape,
 	p->off = 0;
 	p->end = p->file_bytes;
 	if (format_has_parts(f, shape)) {
-		format_sample_range(f, shape, x->first_sample, x->samples,
-				    &p->off, &len);
+		format_sample_range(f, shape, x->first_sample, x->samples, &p->off, &len);
 		p->end = p->off + len;
 	}
 	align_range(p, p->config->align_bytes);
@@ -112,8 +110,7 @@ static uint64_t plain_largest_read(const struct plan_config *config)
 	return config->bs_bytes;
 }
 
-static void whole_init(struct plan *p, const struct file_shape *shape,
-		       const struct extent *x)
+static void whole_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	uint64_t align = p->config->align_bytes;
 
@@ -125,8 +122,7 @@ static void whole_init(struct plan *p, const struct file_shape *shape,
 
 static bool whole_next(struct plan *p, struct plan_op *op)
 {
-	static const enum mlgen_op calls[] = { MLGEN_OPEN, MLGEN_STAT,
-					       MLGEN_READ, MLGEN_CLOSE };
+	static const enum mlgen_op calls[] = { MLGEN_OPEN, MLGEN_STAT, MLGEN_READ, MLGEN_CLOSE };
 
 	if (p->step == ARRAY_LEN(calls))
 		return false;
@@ -143,8 +139,7 @@ static uint64_t whole_largest_read(const struct plan_config *config)
 	return UINT64_MAX;
 }
 
-static const struct plan_kind *kind_of(const struct plan_config *config,
-				       const struct extent *x)
+static const struct plan_kind *kind_of(const struct plan_config *config, const struct extent *x)
 {
 	const struct format *f = config->dataset->format;
 
@@ -152,8 +147,7 @@ static const struct plan_kind *kind_of(const struct plan_config *config,
 		return f->at_start;
 	if (config->access == ACCESS_RECORDED)
 		return &plan_recorded;
-	return config->access == ACCESS_PLAIN ? &plan_plain
-					      : f->framework[config->direct];
+	return config->access == ACCESS_PLAIN ? &plan_plain : f->framework[config->direct];
 }
 
 const struct plan_kind plan_plain = {
@@ -169,12 +163,9 @@ const struct plan_kind plan_whole_file = {
 	.largest_read = whole_largest_read,
 };
 
-void plan_init(struct plan *p, const struct plan_config *config,
-	       const struct extent *x)
+void plan_init(struct plan *p, const struct plan_config *config, const struct extent *x)
 {
-	*p = (struct plan){ .config = config,
-			    .kind = kind_of(config, x),
-			    .extent = *x };
+	*p = (struct plan){ .config = config, .kind = kind_of(config, x), .extent = *x };
 	format_shape(config->dataset, x->file, &p->shape);
 	p->file_bytes = format_file_bytes(config->dataset->format, &p->shape);
 	p->kind->init(p, &p->shape, x);
@@ -190,10 +181,9 @@ static void begin_part(struct plan *p, unsigned part)
 }
 
 /*
- * A label that access=framework reads buffered is read as by open(path).read()
- * in Python (CPython 3.11): open() asks for the size, and so
- * does read(), which then asks for one byte more than there is and, as only an
- * empty read is the end, once again. Otherwise a label is read as plan_plain
+ * A label that access=framework reads buffered is read as by open(path).read() in Python (CPython
+ * 3.11): open() asks for the size, and so does read(), which then asks for one byte more than there
+ * is and, as only an empty read is the end, once again. Otherwise a label is read as plan_plain
  * reads a file.
  */
 enum { LABEL_NONE, LABEL_OPEN, LABEL_STAT, LABEL_STAT_AGAIN, LABEL_READ };
@@ -269,8 +259,7 @@ bool plan_next(struct plan *p, struct plan_op *op)
 	memset(op, 0, sizeof(*op));
 	if (!has_next(p, op))
 		return false;
-	if ((op->op == MLGEN_OPEN || op->op == MLGEN_STAT) &&
-	    op->part != p->shape.part)
+	if ((op->op == MLGEN_OPEN || op->op == MLGEN_STAT) && op->part != p->shape.part)
 		begin_part(p, op->part);
 	there = op->off < p->file_bytes ? p->file_bytes - op->off : 0;
 	op->got_bytes = op->len_bytes < there ? op->len_bytes : there;
@@ -282,14 +271,12 @@ bool plan_is_chain(const struct plan *p, struct plan_op *read)
 	struct plan rest = *p;
 	struct plan_op other;
 
-	return plan_next(&rest, &other) && other.op == MLGEN_OPEN &&
-	       plan_next(&rest, read) && read->op == MLGEN_READ &&
-	       plan_next(&rest, &other) && other.op == MLGEN_CLOSE &&
+	return plan_next(&rest, &other) && other.op == MLGEN_OPEN && plan_next(&rest, read) &&
+	       read->op == MLGEN_READ && plan_next(&rest, &other) && other.op == MLGEN_CLOSE &&
 	       !plan_next(&rest, &other);
 }
 
-void plan_count(const struct plan_config *config, const struct extent *x,
-		struct plan_counts *c)
+void plan_count(const struct plan_config *config, const struct extent *x, struct plan_counts *c)
 {
 	struct plan p;
 	struct plan_op op;
@@ -311,14 +298,11 @@ uint64_t plan_largest_read(const struct plan_config *config)
 	uint64_t most = kind_of(config, NULL)->largest_read(config);
 
 	/* Python asks for one byte more than a label has. */
-	return config->dataset->labels
-		       ? u64_max(most,
-				 labels_largest(config->dataset->labels) + 1)
-		       : most;
+	return config->dataset->labels ? u64_max(most, labels_largest(config->dataset->labels) + 1)
+				       : most;
 }
 
-static uint64_t largest_of(const struct plan_config *config,
-			   const struct extent *x)
+static uint64_t largest_of(const struct plan_config *config, const struct extent *x)
 {
 	struct plan_counts c;
 	unsigned i = SIZES_CLASSES;
@@ -336,8 +320,7 @@ static uint64_t largest_in_files(const struct plan_config *config)
 	uint64_t enough = ds->samples_per_file < FILE_SAMPLES_MOST
 				  ? ds->samples_per_file * SAMPLE_ENOUGH_BYTES
 				  : UINT64_MAX;
-	struct extent x = { .file = dataset_large_file(
-				    ds, ds->found ? UINT64_MAX : enough) };
+	struct extent x = { .file = dataset_large_file(ds, ds->found ? UINT64_MAX : enough) };
 	uint64_t first = dataset_first_extent(ds, x.file), most = 0;
 	uint64_t n = dataset_first_extent(ds, x.file + 1) - first;
 	uint64_t step = 1 + (n - 1) / EXTENTS_LOOKED_AT;
@@ -351,14 +334,13 @@ static uint64_t largest_in_files(const struct plan_config *config)
 	return most;
 }
 
-/* Most extents of a forward plan read nothing, and a template that reads most
- * may be rare: those looked at would not stand for all. */
+/* Most extents of a forward plan read nothing, and a template that reads most may be rare: those
+ * looked at would not stand for all. */
 static uint64_t largest_request(const struct plan_config *config)
 {
 	uint64_t most = plan_largest_read(config), seen;
 
-	if (config->access == ACCESS_FRAMEWORK &&
-	    config->dataset->format->is_forward)
+	if (config->access == ACCESS_FRAMEWORK && config->dataset->format->is_forward)
 		return most;
 	if (config->access == ACCESS_RECORDED && most < UINT64_MAX)
 		return most;
@@ -370,8 +352,7 @@ size_t plan_buffer_bytes(const struct plan_config *config, unsigned depth)
 {
 	uint64_t one = u64_max(largest_request(config), PART_MIN_BYTES);
 
-	one = one < PART_MAX_BYTES ? (one + 4095) / 4096 * 4096
-				   : PART_MAX_BYTES;
+	one = one < PART_MAX_BYTES ? (one + 4095) / 4096 * 4096 : PART_MAX_BYTES;
 	uint64_t all = one * depth;
 	return (size_t)(all < BUFFER_MAX_BYTES ? all : BUFFER_MAX_BYTES);
 }

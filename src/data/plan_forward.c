@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_forward.c - a file's requests from its beginning to its end, by TensorFlow and by WebDataset. */
+/* plan_forward.c - a file's requests from its beginning to its end, by TensorFlow and by
+ * WebDataset. */
 #include "data/plan_forward.h"
 
 #include "data/plan.h"
 #include "data/tfrecord_look.h"
 
 /*
- * Both readers have a stream in blocks over a file that is read in requests of
- * their own sizes. A block is fetched when a record reaches into it, so a
- * request is made by the extent that first needs a byte of its block; most
- * extents of small samples make none. A request that comes short is followed
- * by one for the rest, which gets nothing: that is how both learn of the end.
- * One that begins at the end gets nothing and needs no other. Derived from the
- * sources of:
+ * Both readers have a stream in blocks over a file that is read in requests of their own sizes. A
+ * block is fetched when a record reaches into it, so a request is made by the extent that first
+ * needs a byte of its block; most extents of small samples make none. A request that comes short is
+ * followed by one for the rest, which gets nothing: that is how both learn of the end. One that
+ * begins at the end gets nothing and needs no other. Derived from the sources of:
  *
  * - tfrecord: tf.data.TFRecordDataset (TensorFlow 2). The block is its buffer
  *   of 256 KiB and the request too, an open and preads, no stat. Having read
@@ -84,15 +83,13 @@ static uint64_t block_end(const struct stream *s, uint64_t bytes)
 }
 
 /* How far its blocks lead with the first n samples. */
-static uint64_t blocks_until(const struct stream *s,
-			     const struct file_shape *shape, uint64_t n)
+static uint64_t blocks_until(const struct stream *s, const struct file_shape *shape, uint64_t n)
 {
 	return n ? block_end(s, s->needed(shape, n)) : 0;
 }
 
 /* The first request that begins at `from` or behind it. */
-static uint64_t request_at(const struct stream *s, uint64_t from,
-			   uint64_t *bytes)
+static uint64_t request_at(const struct stream *s, uint64_t from, uint64_t *bytes)
 {
 	uint64_t at = from - from % s->period_bytes;
 	uint64_t end = at + s->period_bytes;
@@ -104,8 +101,7 @@ static uint64_t request_at(const struct stream *s, uint64_t from,
 	return at;
 }
 
-static void forward_init(struct plan *p, const struct file_shape *shape,
-			 const struct extent *x)
+static void forward_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	const struct stream *s = stream_of(p->config);
 	uint64_t until = x->first_sample + x->samples, bytes;
@@ -118,8 +114,7 @@ static void forward_init(struct plan *p, const struct file_shape *shape,
 
 static bool is_packed(const struct plan *p)
 {
-	return p->shape.facts &&
-	       p->config->dataset->format == &format_tfrecord &&
+	return p->shape.facts && p->config->dataset->format == &format_tfrecord &&
 	       tfrecord_found_is_compressed(&p->shape);
 }
 
@@ -133,8 +128,7 @@ static void next_read(struct plan *p, struct plan_op *op)
 	op->len_bytes = bytes;
 	p->off = op->off + bytes;
 	/* With O_DIRECT a short read is the end: no other may begin there. */
-	if (op->off < p->file_bytes && p->off > p->file_bytes &&
-	    !p->config->direct)
+	if (op->off < p->file_bytes && p->off > p->file_bytes && !p->config->direct)
 		p->step = READ_REST;
 }
 
@@ -195,8 +189,7 @@ const struct plan_kind plan_forward = {
 	.largest_read = forward_largest_read,
 };
 
-uint64_t forward_extent_samples(uint64_t samples_per_file,
-				uint64_t record_bytes)
+uint64_t forward_extent_samples(uint64_t samples_per_file, uint64_t record_bytes)
 {
 	uint64_t n = EXTENT_BYTES / record_bytes;
 

@@ -6,16 +6,15 @@
 #include "data/plan.h"
 
 /*
- * h5py opens the file for each sample, as DLIO does. What libhdf5 reads of the
- * metadata was learnt from libhdf5: of files that are made once, as it is the
- * same for every shape (hdf5_image.h), of those that a scan found for each
- * (hdf5_found.h). It reads a sample in one call, but a small one through its
- * sieve buffer: as far as that and the dataset go, in case that the next is
- * wanted, too, which it never is, as the file is closed. Of chunks it reads the
- * index until it has found one, then that one whole, and so on.
+ * h5py opens the file for each sample, as DLIO does. What libhdf5 reads of the metadata was learnt
+ * from libhdf5: of files that are made once, as it is the same for every shape (hdf5_image.h), of
+ * those that a scan found for each (hdf5_found.h). It reads a sample in one call, but a small one
+ * through its sieve buffer: as far as that and the dataset go, in case that the next is wanted,
+ * too, which it never is, as the file is closed. Of chunks it reads the index until it has found
+ * one, then that one whole, and so on.
  *
- * The first stat is that of the open file. The other one is by name, lstat(2) in
- * search of a symbolic link, at the end of H5Fopen(). flock(2) stays out.
+ * The first stat is that of the open file. The other one is by name, lstat(2) in search of a
+ * symbolic link, at the end of H5Fopen(). flock(2) stays out.
  */
 enum { STEP_OPEN, STEP_STAT, STEP_METADATA };
 
@@ -30,14 +29,13 @@ static uint64_t sieved(uint64_t len, uint64_t left, uint64_t sieve_bytes)
 	return left < sieve_bytes ? left : sieve_bytes;
 }
 
-static void made_init(struct plan *p, const struct file_shape *shape,
-		      const struct extent *x)
+static void made_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	const struct hdf5_image *im = shape->common;
 	uint64_t len;
 
-	format_sample_range(p->config->dataset->format, shape, x->first_sample,
-			    x->samples, &p->off, &len);
+	format_sample_range(p->config->dataset->format, shape, x->first_sample, x->samples, &p->off,
+			    &len);
 	p->end = p->off + sieved(len, p->file_bytes - p->off, im->sieve_bytes);
 }
 
@@ -63,10 +61,8 @@ static bool next_of_one(struct plan *p, struct plan_op *op)
 
 #ifdef HAVE_HDF5
 
-/* Chunked: p->off .. p->end are words of steps, p->jump that of the chunk
- * whose turn is next. */
-static void found_init(struct plan *p, const struct file_shape *shape,
-		       const struct extent *x)
+/* Chunked: p->off .. p->end are words of steps, p->jump that of the chunk whose turn is next. */
+static void found_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	struct hdf5_found f;
 	uint64_t row, len;
@@ -85,8 +81,8 @@ static void found_init(struct plan *p, const struct file_shape *shape,
 }
 
 /* The chunk whole, or of one that is not kept the sample in it. */
-static void read_chunk(const struct plan *p, const struct hdf5_found *f,
-		       const uint64_t *chunk, struct plan_op *op)
+static void read_chunk(const struct plan *p, const struct hdf5_found *f, const uint64_t *chunk,
+		       struct plan_op *op)
 {
 	uint64_t len = f->chunk_bytes / f->row_samples;
 	uint64_t off = p->extent.first_sample % f->row_samples * len;
@@ -99,8 +95,7 @@ static void read_chunk(const struct plan *p, const struct hdf5_found *f,
 }
 
 /* Is there another read? What is not there is not read. */
-static bool next_of_chunks(struct plan *p, const struct hdf5_found *f,
-			   struct plan_op *op)
+static bool next_of_chunks(struct plan *p, const struct hdf5_found *f, struct plan_op *op)
 {
 	while (p->off < p->end) {
 		const uint64_t *step = f->words + p->off;
@@ -147,8 +142,7 @@ static bool found_next(struct plan *p, unsigned step, struct plan_op *op)
 
 #else
 
-static void found_init(struct plan *p, const struct file_shape *shape,
-		       const struct extent *x)
+static void found_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	(void)p;
 	(void)shape;
@@ -181,8 +175,7 @@ static bool made_next(struct plan *p, unsigned step, struct plan_op *op)
 	return true;
 }
 
-static void hdf5_init(struct plan *p, const struct file_shape *shape,
-		      const struct extent *x)
+static void hdf5_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	if (shape->facts)
 		found_init(p, shape, x);
@@ -208,8 +201,7 @@ static bool hdf5_next(struct plan *p, struct plan_op *op)
 		return true;
 	}
 	step -= step > link ? STEP_METADATA + 1u : STEP_METADATA;
-	return p->shape.facts ? found_next(p, step, op)
-			      : made_next(p, step, op);
+	return p->shape.facts ? found_next(p, step, op) : made_next(p, step, op);
 }
 
 static uint64_t hdf5_largest_read(const struct plan_config *config)

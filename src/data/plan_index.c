@@ -3,11 +3,10 @@
 #include "data/plan.h"
 
 /*
- * A worker reads the index files once, each array with one readinto(); a
- * sample is an open, one readinto() at its offset, and the close (DLIO
- * reader/indexed_binary_reader.py). What does not exceed Python's buffer of one
- * block (st_blksize, 4096 bytes) is read through it: a whole block is asked
- * for then.
+ * A worker reads the index files once, each array with one readinto(); a sample is an open, one
+ * readinto() at its offset, and the close (DLIO reader/indexed_binary_reader.py). What does not
+ * exceed Python's buffer of one block (st_blksize, 4096 bytes) is read through it: a whole block is
+ * asked for then.
  */
 enum { BLOCK = 4096 };
 
@@ -45,13 +44,12 @@ static uint64_t call_max(const struct plan_config *config)
 	return CALL_MAX;
 }
 
-static void indexed_init(struct plan *p, const struct file_shape *shape,
-			 const struct extent *x)
+static void indexed_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	uint64_t len;
 
-	format_sample_range(p->config->dataset->format, shape, x->first_sample,
-			    x->samples, &p->off, &len);
+	format_sample_range(p->config->dataset->format, shape, x->first_sample, x->samples, &p->off,
+			    &len);
 	p->end = p->off + len;
 }
 
@@ -63,12 +61,10 @@ static void begin_part(struct plan *p, unsigned part, bool is_read)
 	shape.part = p->has = part;
 	p->step = OPEN;
 	p->off = 0;
-	p->end = is_read ? format_file_bytes(p->config->dataset->format, &shape)
-			 : 0;
+	p->end = is_read ? format_file_bytes(p->config->dataset->format, &shape) : 0;
 }
 
-static void indexes_init(struct plan *p, const struct file_shape *shape,
-			 const struct extent *x)
+static void indexes_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	(void)shape;
 	(void)x;
@@ -83,8 +79,8 @@ static bool indexes_next(struct plan *p, struct plan_op *op)
 	return next_of_file(p, op);
 }
 
-/* The indexes, then the samples' file: opened, measured, mapped, closed. DLIO
- * maps the indexes, too, and touches all of them; here that is their read. */
+/* The indexes, then the samples' file: opened, measured, mapped, closed. DLIO maps the indexes,
+ * too, and touches all of them; here that is their read. */
 static bool indexes_and_map_next(struct plan *p, struct plan_op *op)
 {
 	if (p->step == CLOSED && p->has > 0)
@@ -94,8 +90,7 @@ static bool indexes_and_map_next(struct plan *p, struct plan_op *op)
 	return next_of_file(p, op);
 }
 
-static void mapped_init(struct plan *p, const struct file_shape *shape,
-			const struct extent *x)
+static void mapped_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	(void)p;
 	(void)shape;

@@ -4,9 +4,9 @@
 #include "data/plan.h"
 
 /*
- * Python opens the file and reads the header through its buffer of one block
- * (pyfile.h). The array itself is read by C's stdio, from a stream of its own
- * over a copy of the descriptor (numpy.fromfile; NumPy 1.24, glibc 2.36):
+ * Python opens the file and reads the header through its buffer of one block (pyfile.h). The array
+ * itself is read by C's stdio, from a stream of its own over a copy of the descriptor
+ * (numpy.fromfile; NumPy 1.24, glibc 2.36):
  *
  * - Going to the array asks for what lies before it in its block; going there
  *   once more asks for the whole block. Where it begins with a block neither
@@ -14,8 +14,8 @@
  * - fread takes what the block holds of the array; then, in one call, the
  *   whole blocks of the rest; then one block more for what remains.
  *
- * Every call waits for the one before it. The copy of the descriptor has no
- * open and no close here, it never reaches the filesystem.
+ * Every call waits for the one before it. The copy of the descriptor has no open and no close here,
+ * it never reaches the filesystem.
  */
 enum { BLOCK = PYFILE_BLOCK, MAGIC_BYTES = 6 };
 
@@ -23,8 +23,7 @@ enum { BLOCK = PYFILE_BLOCK, MAGIC_BYTES = 6 };
 
 enum { OPEN, STAT, MAGIC, HEADER, AGAIN, BEFORE, WHOLE, DATA, CLOSED };
 
-static void npy_init(struct plan *p, const struct file_shape *shape,
-		     const struct extent *x)
+static void npy_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	(void)p;
 	(void)shape;
@@ -156,8 +155,7 @@ static bool direct_next(struct plan *p, struct plan_op *op)
 	return true;
 }
 
-static void direct_init(struct plan *p, const struct file_shape *shape,
-			const struct extent *x)
+static void direct_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	plan_whole_file.init(p, shape, x);
 }

@@ -5,9 +5,9 @@
 #include "data/plan.h"
 
 /*
- * Three layers of Python lie between NumPy and read(2), and the sizes follow
- * from them (NumPy 1.24, CPython 3.11; derived from their sources, compared
- * with strace in t/func/peers/60-framework.sh and 130-scan-numpy.sh):
+ * Three layers of Python lie between NumPy and read(2), and the sizes follow from them (NumPy 1.24,
+ * CPython 3.11; derived from their sources, compared with strace in t/func/peers/60-framework.sh
+ * and 130-scan-numpy.sh):
  *
  * - NumPy takes an array of an archive in chunks of 256 KiB, less where no
  *   whole number of elements is as many.
@@ -15,10 +15,9 @@
  *   array, once to read it.
  * - The file object has a buffer of one block (pyfile.h).
  *
- * What is below is the program of the first two, in their words; each step is
- * one call, of which come none, one or several reads. Every call waits for the
- * one before it. NumPy reads at the file's position and moves that with
- * lseek(2); here each read has its offset.
+ * What is below is the program of the first two, in their words; each step is one call, of which
+ * come none, one or several reads. Every call waits for the one before it. NumPy reads at the
+ * file's position and moves that with lseek(2); here each read has its offset.
  */
 enum {
 	BLOCK = PYFILE_BLOCK,
@@ -62,8 +61,7 @@ static uint64_t chunk_bytes(const struct npz_array *a)
 	return CHUNK / u64_min(CHUNK, a->item_bytes) * a->item_bytes;
 }
 
-static void numpy_init(struct plan *p, const struct file_shape *shape,
-		       const struct extent *x)
+static void numpy_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	(void)x; /* the array is read whole, whichever sample is wanted */
 	npz_array(shape, &p->npz);
@@ -89,15 +87,13 @@ static bool is_left_out(const struct npz_array *a, unsigned step)
 
 static enum mlgen_op operation_of(unsigned step)
 {
-	return step == OPEN    ? MLGEN_OPEN
-	       : step == CLOSE ? MLGEN_CLOSE
-			       : MLGEN_STAT;
+	return step == OPEN ? MLGEN_OPEN : step == CLOSE ? MLGEN_CLOSE : MLGEN_STAT;
 }
 
 static bool is_operation(unsigned step)
 {
-	return step == OPEN || step == STAT || step == END_STAT ||
-	       step == COMMENT_STAT || step == CLOSE;
+	return step == OPEN || step == STAT || step == END_STAT || step == COMMENT_STAT ||
+	       step == CLOSE;
 }
 
 /* ZipFile(): where the directory is, and what is in it. */
@@ -113,15 +109,13 @@ static void begin_archive(struct plan *p, unsigned step)
 		pyfile_seek_end(f, p->file_bytes - ZIP_END_BYTES);
 		pyfile_read_all(f);
 	} else if (step == COMMENT_READ) {
-		pyfile_seek(f, p->file_bytes > before ? p->file_bytes - before
-						      : 0);
+		pyfile_seek(f, p->file_bytes > before ? p->file_bytes - before : 0);
 		pyfile_read_all(f);
 	} else if (step == LOCATOR) {
 		pyfile_seek_end(f, a->end_off - ZIP_LOCATOR_BYTES);
 		pyfile_read(f, ZIP_LOCATOR_BYTES);
 	} else if (step == END64) {
-		pyfile_seek_end(f, a->end_off - ZIP_LOCATOR_BYTES -
-					   ZIP_END64_BYTES);
+		pyfile_seek_end(f, a->end_off - ZIP_LOCATOR_BYTES - ZIP_END64_BYTES);
 		pyfile_read(f, ZIP_END64_BYTES);
 	} else {
 		pyfile_seek(f, a->dir_off);
@@ -139,9 +133,7 @@ static void begin_member(struct plan *p, unsigned step)
 		zipread_head(&p->zip, &p->python, ZIP_LOCAL_BYTES);
 	} else {
 		zipread_head(&p->zip, &p->python,
-			     step == FIRST_NAME || step == NAME
-				     ? m->name_bytes
-				     : m->extra_bytes);
+			     step == FIRST_NAME || step == NAME ? m->name_bytes : m->extra_bytes);
 	}
 }
 
@@ -186,8 +178,7 @@ static void begin_step(struct plan *p)
 
 	if (step <= DIRECTORY)
 		begin_archive(p, step);
-	else if ((step >= FIRST_HEAD && step <= FIRST_EXTRA) ||
-		 (step >= HEAD && step <= EXTRA))
+	else if ((step >= FIRST_HEAD && step <= FIRST_EXTRA) || (step >= HEAD && step <= EXTRA))
 		begin_member(p, step);
 	else
 		begin_array(p, step);
@@ -227,10 +218,9 @@ static bool numpy_next(struct plan *p, struct plan_op *op)
 }
 
 /*
- * All chunks that begin and end in the middle of the array, of a member that
- * is stored: the buffer is the same before each and after it, so that the calls
- * are. The first chunk is read by way of a copy, to see what is in the buffer
- * then.
+ * All chunks that begin and end in the middle of the array, of a member that is stored: the buffer
+ * is the same before each and after it, so that the calls are. The first chunk is read by way of a
+ * copy, to see what is in the buffer then.
  */
 static void numpy_skip(struct plan *p, struct plan_counts *c)
 {

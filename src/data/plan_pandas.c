@@ -3,18 +3,16 @@
 #include "data/plan.h"
 
 /*
- * The parser asks for 256 KiB of text at a time, which Python's text file asks
- * of the file, and goes on until it has as much, or nothing comes; it ends when
- * it gets nothing (pandas 1.5, CPython 3.11; text of one byte a letter). So
- * there are two empty reads where the last chunk is not full, and one where it
- * is. The file is read whole, whichever row is wanted, as DLIO does.
+ * The parser asks for 256 KiB of text at a time, which Python's text file asks of the file, and
+ * goes on until it has as much, or nothing comes; it ends when it gets nothing (pandas 1.5, CPython
+ * 3.11; text of one byte a letter). So there are two empty reads where the last chunk is not full,
+ * and one where it is. The file is read whole, whichever row is wanted, as DLIO does.
  */
 #define CHUNK 262144u
 
 enum { OPEN, STAT, READ, CLOSE, CLOSED };
 
-static void pandas_init(struct plan *p, const struct file_shape *shape,
-			const struct extent *x)
+static void pandas_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	(void)shape;
 	(void)x;
@@ -51,9 +49,7 @@ static bool pandas_next(struct plan *p, struct plan_op *op)
 	}
 	if (p->step == CLOSED)
 		return false;
-	op->op = p->step == OPEN   ? MLGEN_OPEN
-		 : p->step == STAT ? MLGEN_STAT
-				   : MLGEN_CLOSE;
+	op->op = p->step == OPEN ? MLGEN_OPEN : p->step == STAT ? MLGEN_STAT : MLGEN_CLOSE;
 	p->step++;
 	return true;
 }

@@ -5,15 +5,14 @@
 #include "data/plan.h"
 
 /*
- * pyarrow's ParquetFile asks for the last 64 KiB of the file, and for the
- * footer once more, whole, where that was not all of it. read_row_group
- * (without pre_buffer, which is how DLIO calls it) reads the chunk of each
- * column in one request, one after the other, also where they lie side by side.
+ * pyarrow's ParquetFile asks for the last 64 KiB of the file, and for the footer once more, whole,
+ * where that was not all of it. read_row_group (without pre_buffer, which is how DLIO calls it)
+ * reads the chunk of each column in one request, one after the other, also where they lie side by
+ * side.
  *
- * DLIO keeps the footer of a file for the epoch, so it is read once however
- * many row groups follow. Row groups are shuffled over the threads here: each
- * opens and closes the file by itself, and the footer is read with the first
- * one of its file.
+ * DLIO keeps the footer of a file for the epoch, so it is read once however many row groups follow.
+ * Row groups are shuffled over the threads here: each opens and closes the file by itself, and the
+ * footer is read with the first one of its file.
  */
 #define FIRST_READ_BYTES 65536
 
@@ -26,8 +25,8 @@ enum {
 	STEP_CLOSED,
 };
 
-/* A file that is made is like all others; one that was found is as its footer
- * says (parquet_look.h). */
+/* A file that is made is like all others; one that was found is as its footer says
+ * (parquet_look.h). */
 struct arrow_file {
 	uint64_t footer_off, footer_bytes;
 	uint64_t reads;
@@ -54,10 +53,8 @@ static bool is_footer_longer(const struct arrow_file *f)
 	return f->footer_bytes + PARQUET_TAIL_BYTES > FIRST_READ_BYTES;
 }
 
-/* p->off and p->end count the columns that are still to be read of the row
- * group p->jump. */
-static void arrow_init(struct plan *p, const struct file_shape *shape,
-		       const struct extent *x)
+/* p->off and p->end count the columns that are still to be read of the row group p->jump. */
+static void arrow_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	const struct parquet *f = shape->common;
 
@@ -72,12 +69,9 @@ static void read_footer(struct plan *p, struct plan_op *op)
 
 	op->op = MLGEN_READ;
 	if (p->step == STEP_FOOTER) {
-		op->len_bytes = p->file_bytes < FIRST_READ_BYTES
-					? p->file_bytes
-					: FIRST_READ_BYTES;
+		op->len_bytes = p->file_bytes < FIRST_READ_BYTES ? p->file_bytes : FIRST_READ_BYTES;
 		op->off = p->file_bytes - op->len_bytes;
-		p->step =
-			is_footer_longer(&f) ? STEP_FOOTER_AGAIN : STEP_CHUNKS;
+		p->step = is_footer_longer(&f) ? STEP_FOOTER_AGAIN : STEP_CHUNKS;
 	} else {
 		op->len_bytes = f.footer_bytes;
 		op->off = f.footer_off;
@@ -98,8 +92,7 @@ static void read_chunk(struct plan *p, struct plan_op *op)
 
 	op->op = MLGEN_READ;
 	if (p->shape.facts) {
-		const uint64_t *chunk =
-			parquet_found_chunks(&p->shape, p->jump) + 2 * column;
+		const uint64_t *chunk = parquet_found_chunks(&p->shape, p->jump) + 2 * column;
 
 		op->off = chunk[0];
 		op->len_bytes = parquet_chunk_bytes(chunk);
@@ -108,8 +101,7 @@ static void read_chunk(struct plan *p, struct plan_op *op)
 		const struct parquet *f = p->shape.common;
 		const struct parquet_chunk *c = &f->chunks[f->reads[column]];
 
-		op->off =
-			PARQUET_MAGIC_BYTES + p->jump * f->group_bytes + c->off;
+		op->off = PARQUET_MAGIC_BYTES + p->jump * f->group_bytes + c->off;
 		op->len_bytes = c->bytes;
 	}
 }
@@ -163,9 +155,8 @@ static uint64_t arrow_largest_read(const struct plan_config *config)
 
 	if (!f)
 		return UINT64_MAX;
-	most = f->footer_bytes + PARQUET_TAIL_BYTES > FIRST_READ_BYTES
-		       ? f->footer_bytes
-		       : FIRST_READ_BYTES;
+	most = f->footer_bytes + PARQUET_TAIL_BYTES > FIRST_READ_BYTES ? f->footer_bytes
+								       : FIRST_READ_BYTES;
 	return most > f->largest_read ? most : f->largest_read;
 }
 

@@ -3,20 +3,18 @@
 #include "data/plan.h"
 
 /*
- * Pillow hands its decoder 64 KiB at a time, from the file's beginning, until
- * the image is complete; it does not look for the file's end. Below it is
- * Python's buffer of one block (st_blksize, 4096 bytes), which the file's
- * header has filled: a read takes what is left in it; then, in one call, the
- * whole blocks of the rest; where that falls short of the 64 KiB, it asks
- * again for the whole blocks that are missing, one at least, and gets nothing.
- * (Pillow 9.4, CPython 3.11.)
+ * Pillow hands its decoder 64 KiB at a time, from the file's beginning, until the image is
+ * complete; it does not look for the file's end. Below it is Python's buffer of one block
+ * (st_blksize, 4096 bytes), which the file's header has filled: a read takes what is left in it;
+ * then, in one call, the whole blocks of the rest; where that falls short of the 64 KiB, it asks
+ * again for the whole blocks that are missing, one at least, and gets nothing. (Pillow 9.4, CPython
+ * 3.11.)
  */
 enum { BLOCK = 4096, CHUNK = 65536 };
 
 enum { OPEN, STAT, HEAD, DATA, CLOSE, CLOSED };
 
-static void pillow_init(struct plan *p, const struct file_shape *shape,
-			const struct extent *x)
+static void pillow_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	(void)shape;
 	(void)x;

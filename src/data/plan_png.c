@@ -5,26 +5,14 @@
 #include "data/png.h"
 
 /*
- * Pillow goes through the chunks from the beginning, over Python's buffer of
- * one block (pyfile.h), and never back but from its first look at the file: all
- * that is small takes a block after the other. Of the image it asks for 64 KiB
- * at a time, or for what the chunk still has (Pillow 9.4, CPython 3.11). It
- * ends at the head of IEND.
+ * Pillow goes through the chunks from the beginning, over Python's buffer of one block (pyfile.h),
+ * and never back but from its first look at the file: all that is small takes a block after the
+ * other. Of the image it asks for 64 KiB at a time, or for what the chunk still has (Pillow 9.4,
+ * CPython 3.11). It ends at the head of IEND.
  */
 enum { AT_A_TIME = 65536, SMALL = 1024, PREFIX_BYTES = 16 };
 
-enum {
-	OPEN,
-	STAT,
-	PREFIX,
-	BEFORE,
-	LARGE,
-	BEHIND,
-	IMAGE,
-	NEXT_CHUNK,
-	CLOSE,
-	CLOSED
-};
+enum { OPEN, STAT, PREFIX, BEFORE, LARGE, BEHIND, IMAGE, NEXT_CHUNK, CLOSE, CLOSED };
 
 /* p->end: of the chunk of the image that is being read. */
 static void begin_chunk(struct plan *p, uint64_t off)
@@ -37,8 +25,7 @@ static void begin_chunk(struct plan *p, uint64_t off)
 	p->end = u64_max(p->end, off);
 }
 
-static void png_init_plan(struct plan *p, const struct file_shape *shape,
-			  const struct extent *x)
+static void png_init_plan(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	(void)x;
 	png_layout(shape, &p->png);
@@ -116,9 +103,7 @@ static bool png_next(struct plan *p, struct plan_op *op)
 	}
 	if (p->step == CLOSED)
 		return false;
-	op->op = p->step == OPEN   ? MLGEN_OPEN
-		 : p->step == STAT ? MLGEN_STAT
-				   : MLGEN_CLOSE;
+	op->op = p->step == OPEN ? MLGEN_OPEN : p->step == STAT ? MLGEN_STAT : MLGEN_CLOSE;
 	p->step++;
 	return true;
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_recorded.c - access=recorded: the calls of a template, with the places and lengths that this file gives them. */
+/* plan_recorded.c - access=recorded: the calls of a template, with the places and lengths that this
+ * file gives them. */
 #include "base/rng.h"
 #include "base/util.h"
 #include "data/plan.h"
 #include "data/recorded.h"
 
 /*
- * Every call waits for the one before it, as in the program that was recorded.
- * With direct=1 a read is widened to whole blocks, and the next one goes on behind
- * them. Of a pair of files the template is for each.
+ * Every call waits for the one before it, as in the program that was recorded. With direct=1 a read
+ * is widened to whole blocks, and the next one goes on behind them. Of a pair of files the template
+ * is for each.
  */
 
 /* The bytes of the extent in the file that is open. */
@@ -19,8 +20,8 @@ static void find_sample(const struct plan *p, uint64_t *begin, uint64_t *end)
 
 	*begin = 0;
 	if (format_has_parts(f, &p->shape))
-		format_sample_range(f, &p->shape, p->extent.first_sample,
-				    p->extent.samples, begin, &len);
+		format_sample_range(f, &p->shape, p->extent.first_sample, p->extent.samples, begin,
+				    &len);
 	*end = *begin + len;
 }
 
@@ -38,31 +39,25 @@ static uint64_t end_of_sample(const struct plan *p)
 }
 
 /* Of what is not the rest of something. */
-static uint64_t plain_length(const struct plan *p,
-			     const struct recorded_length *l)
+static uint64_t plain_length(const struct plan *p, const struct recorded_length *l)
 {
 	double part;
 
 	if (l->kind == RECORDED_BYTES)
 		return l->bytes;
 	part = (double)p->file_bytes * l->percent / 100 + 0.5;
-	return part < 1                    ? 1
-	       : part < RECORDED_BYTES_MAX ? (uint64_t)part
-					   : RECORDED_BYTES_MAX;
+	return part < 1 ? 1 : part < RECORDED_BYTES_MAX ? (uint64_t)part : RECORDED_BYTES_MAX;
 }
 
 static uint64_t any_place(const struct plan *p, uint64_t len)
 {
-	uint64_t seed = rng_u64(p->config->dataset->recorded->seed,
-				RNG_RECORDED, p->extent.id);
+	uint64_t seed = rng_u64(p->config->dataset->recorded->seed, RNG_RECORDED, p->extent.id);
 	uint64_t places = len ? p->file_bytes / len : 0;
 
-	return places ? rng_u64(seed, p->step, p->recorded.done) % places * len
-		      : 0;
+	return places ? rng_u64(seed, p->step, p->recorded.done) % places * len : 0;
 }
 
-static uint64_t place_of(const struct plan *p, const struct recorded_call *c,
-			 uint64_t len)
+static uint64_t place_of(const struct plan *p, const struct recorded_call *c, uint64_t len)
 {
 	uint64_t begin, end;
 
@@ -83,10 +78,8 @@ static uint64_t place_of(const struct plan *p, const struct recorded_call *c,
 	}
 }
 
-/* Whole blocks of it. None begins in the block that the file ends in, once all
- * of that was read. */
-static void plan_recorded_widen(const struct plan *p, uint64_t *off,
-				uint64_t *len)
+/* Whole blocks of it. None begins in the block that the file ends in, once all of that was read. */
+static void plan_recorded_widen(const struct plan *p, uint64_t *off, uint64_t *len)
 {
 	uint64_t align = p->config->align_bytes, end = *off + *len;
 
@@ -110,8 +103,7 @@ static uint64_t cycle_bytes(const struct plan *p, const struct recorded_call *c)
 		const struct recorded_length *l = &c->length[i];
 		uint64_t len = plain_length(p, l);
 
-		if (l->kind == RECORDED_REST ||
-		    l->kind == RECORDED_REST_OF_SAMPLE ||
+		if (l->kind == RECORDED_REST || l->kind == RECORDED_REST_OF_SAMPLE ||
 		    (align && len % align) || len > p->file_bytes)
 			return 0;
 		sum += len;
@@ -120,8 +112,7 @@ static uint64_t cycle_bytes(const struct plan *p, const struct recorded_call *c)
 }
 
 /* Cycles behind which there is at least one more. */
-static uint64_t cycles_alike(const struct plan *p,
-			     const struct recorded_call *c, uint64_t bytes)
+static uint64_t cycles_alike(const struct plan *p, const struct recorded_call *c, uint64_t bytes)
 {
 	uint64_t off = place_of(p, c, 0), end = p->file_bytes, n, fit;
 
@@ -138,8 +129,7 @@ static uint64_t cycles_alike(const struct plan *p,
 }
 
 /* At the beginning of a run: most of it, counted in one go. */
-static void skip_run(struct plan *p, const struct recorded_call *c,
-		     struct plan_counts *to)
+static void skip_run(struct plan *p, const struct recorded_call *c, struct plan_counts *to)
 {
 	uint64_t bytes = cycle_bytes(p, c), n;
 
@@ -162,15 +152,13 @@ static void skip_run(struct plan *p, const struct recorded_call *c,
 
 /* Is there anything to ask for from `off` on? */
 static bool find_length(const struct plan *p, const struct recorded_call *c,
-			const struct recorded_length *l, uint64_t off,
-			uint64_t *len)
+			const struct recorded_length *l, uint64_t off, uint64_t *len)
 {
 	uint64_t left = UINT64_MAX;
 
 	if (l->kind == RECORDED_REST || c->until == RECORDED_TO_END)
 		left = until(off, p->file_bytes);
-	else if (l->kind == RECORDED_REST_OF_SAMPLE ||
-		 c->until == RECORDED_TO_END_OF_SAMPLE)
+	else if (l->kind == RECORDED_REST_OF_SAMPLE || c->until == RECORDED_TO_END_OF_SAMPLE)
 		left = until(off, end_of_sample(p));
 	if (l->kind == RECORDED_REST || l->kind == RECORDED_REST_OF_SAMPLE)
 		*len = u64_min(left, RECORDED_BYTES_MAX);
@@ -182,12 +170,10 @@ static bool find_length(const struct plan *p, const struct recorded_call *c,
 /* What is left may be more than one call moves. */
 static bool is_done(const struct recorded_length *l, uint64_t len)
 {
-	return l->kind == RECORDED_BYTES || l->kind == RECORDED_PERCENT ||
-	       len < RECORDED_BYTES_MAX;
+	return l->kind == RECORDED_BYTES || l->kind == RECORDED_PERCENT || len < RECORDED_BYTES_MAX;
 }
 
-static bool next_read(struct plan *p, const struct recorded_call *c,
-		      struct plan_op *op)
+static bool next_read(struct plan *p, const struct recorded_call *c, struct plan_op *op)
 {
 	uint64_t done = p->recorded.done, off, len;
 	const struct recorded_length *l;
@@ -210,8 +196,7 @@ static bool next_read(struct plan *p, const struct recorded_call *c,
 }
 
 /* A call that is no run of reads. */
-static void next_other(struct plan *p, const struct recorded_call *c,
-		       struct plan_op *op)
+static void next_other(struct plan *p, const struct recorded_call *c, struct plan_op *op)
 {
 	op->op = c->op;
 	op->part = p->has;
@@ -221,8 +206,7 @@ static void next_other(struct plan *p, const struct recorded_call *c,
 
 static bool turn_to_next_part(struct plan *p)
 {
-	if (p->config->dataset->labels ||
-	    p->has + 1 >= dataset_sample_parts(p->config->dataset))
+	if (p->config->dataset->labels || p->has + 1 >= dataset_sample_parts(p->config->dataset))
 		return false;
 	p->has++;
 	p->step = 0;
@@ -254,15 +238,14 @@ static bool recorded_next(struct plan *p, struct plan_op *op)
 	}
 }
 
-static void recorded_init(struct plan *p, const struct file_shape *shape,
-			  const struct extent *x)
+static void recorded_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	(void)shape;
 	p->recorded.of = recorded_of(p->config->dataset->recorded, x->id);
 }
 
-/* Where a run begins is known only behind what is before it: all are gone
- * through here, and left out of what follows. */
+/* Where a run begins is known only behind what is before it: all are gone through here, and left
+ * out of what follows. */
 static void recorded_skip(struct plan *p, struct plan_counts *c)
 {
 	struct plan ahead;
@@ -280,8 +263,7 @@ static uint64_t recorded_largest(const struct plan_config *config)
 	uint64_t most = recorded_largest_read(config->dataset->recorded);
 
 	return config->align_bytes && most < UINT64_MAX
-		       ? round_up(most, config->align_bytes) +
-				 config->align_bytes
+		       ? round_up(most, config->align_bytes) + config->align_bytes
 		       : most;
 }
 

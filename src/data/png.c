@@ -12,11 +12,10 @@
 #include "data/plan.h"
 
 /*
- * W3C's PNG: the signature; IHDR; a comment (tEXt), of blanks, as long as what
- * the image lacks of the file's size; IDAT chunks of 64 KiB, which is what
- * Pillow writes; IEND. What they hold is a zlib stream (RFC 1950) of stored
- * blocks (RFC 1951), since noise does not get smaller: rows of 8-bit pixels,
- * each behind a byte for its filter, none.
+ * W3C's PNG: the signature; IHDR; a comment (tEXt), of blanks, as long as what the image lacks of
+ * the file's size; IDAT chunks of 64 KiB, which is what Pillow writes; IEND. What they hold is a
+ * zlib stream (RFC 1950) of stored blocks (RFC 1951), since noise does not get smaller: rows of
+ * 8-bit pixels, each behind a byte for its filter, none.
  */
 enum {
 	IDAT_MAX = 65536,
@@ -26,11 +25,11 @@ enum {
 	ADLER_BYTES = 4,
 	HEADER_BYTES = 13, /* of IHDR */
 	KEYWORD_BYTES = 8, /* "Comment" and a zero */
-	HEAD_BYTES = PNG_SIGNATURE_BYTES + PNG_CHUNK_BYTES + HEADER_BYTES +
-		     PNG_CHUNK_BYTES + KEYWORD_BYTES,
+	HEAD_BYTES = PNG_SIGNATURE_BYTES + PNG_CHUNK_BYTES + HEADER_BYTES + PNG_CHUNK_BYTES +
+		     KEYWORD_BYTES,
 	LEAST_RAW = 2, /* one row of one pixel */
-	LEAST = HEAD_BYTES + PNG_CHUNK_BYTES + ZLIB_HEAD + STORED_HEAD +
-		LEAST_RAW + ADLER_BYTES + PNG_END_BYTES,
+	LEAST = HEAD_BYTES + PNG_CHUNK_BYTES + ZLIB_HEAD + STORED_HEAD + LEAST_RAW + ADLER_BYTES +
+		PNG_END_BYTES,
 };
 
 /* Pillow takes a larger image for a bomb and warns (89,478,485 pixels). */
@@ -57,8 +56,7 @@ static uint64_t png_file_bytes(const struct file_shape *shape)
 
 static uint64_t stream_bytes(uint64_t raw)
 {
-	return ZLIB_HEAD + raw + STORED_HEAD * divide_up(raw, STORED_MAX) +
-	       ADLER_BYTES;
+	return ZLIB_HEAD + raw + STORED_HEAD * divide_up(raw, STORED_MAX) + ADLER_BYTES;
 }
 
 /* A file with rows of so many bytes, and an empty comment. */
@@ -66,8 +64,7 @@ static uint64_t bytes_with(uint64_t raw)
 {
 	uint64_t stream = stream_bytes(raw);
 
-	return HEAD_BYTES + stream +
-	       PNG_CHUNK_BYTES * divide_up(stream, IDAT_MAX) + PNG_END_BYTES;
+	return HEAD_BYTES + stream + PNG_CHUNK_BYTES * divide_up(stream, IDAT_MAX) + PNG_END_BYTES;
 }
 
 static uint64_t square_root_of(uint64_t v)
@@ -129,8 +126,7 @@ static uint8_t *put_crc(uint8_t *to, uint64_t payload)
 	return put_be(to, crc32_z(0, to - payload - 4, (size_t)payload + 4));
 }
 
-static size_t fill_head(struct format_writer *w, const struct picture *p,
-			uint8_t *to, size_t room)
+static size_t fill_head(struct format_writer *w, const struct picture *p, uint8_t *to, size_t room)
 {
 	uint8_t *at = to;
 
@@ -150,8 +146,8 @@ static size_t fill_head(struct format_writer *w, const struct picture *p,
 }
 
 /* Bytes of the rows. */
-static void fill_rows(struct format_writer *w, const struct picture *p,
-		      uint8_t *to, size_t n, uint64_t off)
+static void fill_rows(struct format_writer *w, const struct picture *p, uint8_t *to, size_t n,
+		      uint64_t off)
 {
 	uint64_t next = round_up(off, p->stride);
 
@@ -161,8 +157,7 @@ static void fill_rows(struct format_writer *w, const struct picture *p,
 	w->crc[1] = (uint32_t)adler32_z(w->crc[1], to, n);
 }
 
-/* What stands before a stored block: is it the last, its length, the same
- * inverted. */
+/* What stands before a stored block: is it the last, its length, the same inverted. */
 static uint8_t block_head(const struct picture *p, uint64_t block, unsigned i)
 {
 	uint64_t from = block * STORED_MAX;
@@ -175,8 +170,8 @@ static uint8_t block_head(const struct picture *p, uint64_t block, unsigned i)
 }
 
 /* Bytes of the zlib stream. */
-static void fill_stream(struct format_writer *w, const struct picture *p,
-			uint8_t *to, size_t n, uint64_t off)
+static void fill_stream(struct format_writer *w, const struct picture *p, uint8_t *to, size_t n,
+			uint64_t off)
 {
 	static const uint8_t zlib_head[ZLIB_HEAD] = { 0x78, 0x01 };
 	uint64_t tail = p->stream - ADLER_BYTES;
@@ -195,8 +190,7 @@ static void fill_stream(struct format_writer *w, const struct picture *p,
 		} else {
 			run = STORED_HEAD + STORED_MAX - in;
 			run = u64_min(u64_min(run, tail - off), n);
-			fill_rows(w, p, to, (size_t)run,
-				  block * STORED_MAX + in - STORED_HEAD);
+			fill_rows(w, p, to, (size_t)run, block * STORED_MAX + in - STORED_HEAD);
 		}
 		to += run;
 		off += run;
@@ -204,10 +198,8 @@ static void fill_stream(struct format_writer *w, const struct picture *p,
 	}
 }
 
-/* Some of an IDAT chunk: 0 where a piece that is not to be cut finds too
- * little room. */
-static size_t fill_data(struct format_writer *w, const struct picture *p,
-			uint8_t *to, size_t room)
+/* Some of an IDAT chunk: 0 where a piece that is not to be cut finds too little room. */
+static size_t fill_data(struct format_writer *w, const struct picture *p, uint8_t *to, size_t room)
 {
 	uint64_t all = IDAT_MAX + PNG_CHUNK_BYTES;
 	uint64_t chunk = (w->pos - p->data_off) / all;
@@ -239,8 +231,8 @@ static size_t fill_end(uint8_t *to, size_t room)
 	return PNG_END_BYTES;
 }
 
-static bool png_write_next(struct format_writer *w, void *buf, size_t bytes,
-			   uint64_t *off, size_t *len)
+static bool png_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
+			   size_t *len)
 {
 	const struct picture p = picture_of(&w->shape);
 	uint64_t file_bytes = p.end + PNG_END_BYTES;
@@ -265,8 +257,8 @@ static bool png_write_next(struct format_writer *w, void *buf, size_t bytes,
 }
 
 /* An image is its file. */
-static void png_sample_range(const struct file_shape *shape, uint64_t first,
-			     uint64_t n, uint64_t *off, uint64_t *len)
+static void png_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			     uint64_t *off, uint64_t *len)
 {
 	(void)first;
 	(void)n;
@@ -281,21 +273,18 @@ static int png_init(struct dataset *ds, struct mlgen_err *err)
 	if (ds->samples_per_file > 1)
 		return mlgen_fail(err, -EINVAL,
 				  "samples_per_file: %" PRIu64
-				  " do not fit format=png, a file of which is "
-				  "one image; samples_per_file=1 and more "
-				  "num_files",
+				  " do not fit format=png, a file of which is one image; "
+				  "samples_per_file=1 and more num_files",
 				  ds->samples_per_file);
 	if (mean < LEAST)
 		return mlgen_fail(err, -EINVAL,
-				  "sample_size: %.15g bytes are no PNG file, "
-				  "of which one pixel takes as many; at "
-				  "least %d",
+				  "sample_size: %.15g bytes are no PNG file, of which one pixel "
+				  "takes as many; at least %d",
 				  mean, LEAST);
 	if (mean > (double)MOST)
 		return mlgen_fail(err, -EINVAL,
-				  "sample_size: %.15g bytes are more than a "
-				  "PNG file of decodable dimensions holds; at "
-				  "most 85m",
+				  "sample_size: %.15g bytes are more than a PNG file of decodable "
+				  "dimensions holds; at most 85m",
 				  mean);
 	return 0;
 }
@@ -307,8 +296,8 @@ struct progress {
 	bool has_header, is_data;
 };
 
-/* Facts are the layout's members. Pillow takes the header wherever it stands
- * before the image; Apple's tools put CgBI before it. */
+/* Facts are the layout's members. Pillow takes the header wherever it stands before the image;
+ * Apple's tools put CgBI before it. */
 static int look_chunk(struct look *l, struct progress *p)
 {
 	const uint8_t *at = look_at(l, p->off, 8);
@@ -322,16 +311,15 @@ static int look_chunk(struct look *l, struct progress *p)
 	if (left < PNG_CHUNK_BYTES + PNG_END_BYTES ||
 	    bytes > left - PNG_CHUNK_BYTES - PNG_END_BYTES)
 		return look_fail(l, p->off,
-				 "a PNG chunk of %" PRIu64 " bytes, of which "
-				 "the file has fewer: it is cut off or damaged",
+				 "a PNG chunk of %" PRIu64
+				 " bytes, of which the file has fewer: it is cut off or damaged",
 				 bytes);
 	p->is_data = memcmp(at + 4, "IDAT", 4) == 0;
 	is_header = memcmp(at + 4, "IHDR", 4) == 0;
-	if ((p->is_data && !p->has_header) ||
-	    (is_header && bytes != HEADER_BYTES))
+	if ((p->is_data && !p->has_header) || (is_header && bytes != HEADER_BYTES))
 		return look_fail(l, p->off,
-				 "before the image a PNG file has its header, "
-				 "IHDR, of %d bytes, and this one has not",
+				 "before the image a PNG file has its header, IHDR, of %d bytes, "
+				 "and this one has not",
 				 HEADER_BYTES);
 	p->has_header |= is_header;
 	if (p->is_data) {
@@ -375,9 +363,9 @@ static int look_end(struct look *l, uint64_t off)
 	}
 	if (r)
 		return r < 0 ? r : 0;
-	return look_fail(l, off,
-			 "the file does not end as PNG files do, with IEND: it "
-			 "is cut off or damaged");
+	return look_fail(
+		l, off,
+		"the file does not end as PNG files do, with IEND: it is cut off or damaged");
 }
 
 static int png_look(struct look *l)
@@ -389,17 +377,14 @@ static int png_look(struct look *l)
 	if (!at)
 		return l->err->code;
 	if (memcmp(at, "\x89PNG\r\n\x1a\n", PNG_SIGNATURE_BYTES) != 0)
-		return look_fail(l, 0,
-				 "no PNG file begins here: \\x89PNG "
-				 "would");
+		return look_fail(l, 0, "no PNG file begins here: \\x89PNG would");
 	for (unsigned i = 0; i < CHUNKS_MAX && r == 0 && !p.is_data; i++)
 		r = look_chunk(l, &p);
 	if (r)
 		return r;
 	if (!p.is_data)
 		return look_fail(l, p.off,
-				 "no image (IDAT) among the first %u "
-				 "chunks of the PNG file",
+				 "no image (IDAT) among the first %u chunks of the PNG file",
 				 CHUNKS_MAX);
 	l->samples = 1;
 	l->sample_bytes = l->file_bytes;
@@ -412,9 +397,8 @@ void png_layout(const struct file_shape *shape, struct png_layout *l)
 	uint64_t comment;
 
 	if (shape->facts) {
-		*l = (struct png_layout){ shape->facts[0], shape->facts[1],
-					  shape->facts[2], shape->facts[3],
-					  shape->facts[4] };
+		*l = (struct png_layout){ shape->facts[0], shape->facts[1], shape->facts[2],
+					  shape->facts[3], shape->facts[4] };
 		return;
 	}
 	p = picture_of(shape);

@@ -14,11 +14,10 @@ enum {
 
 /* What a reader's calls depend on, of a file made or found. */
 struct png_layout {
-	/* The largest chunk before the image that is more than a block of
-	 * Python's buffer: its payload; 0 = none. */
+	/* The largest chunk before the image that is more than a block of Python's buffer: its
+	 * payload; 0 = none. */
 	uint64_t large_off, large_bytes;
-	/* The first chunk of the image: its payload. All but the last are as
-	 * long. */
+	/* The first chunk of the image: its payload. All but the last are as long. */
 	uint64_t data_off, data_bytes;
 	uint64_t end_off; /* behind IEND; what follows no reader looks at */
 };

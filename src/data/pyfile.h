@@ -12,16 +12,15 @@
 #define PYFILE_CALL_MAX UINT64_C(2147479552)
 
 /*
- * CPython's io.BufferedReader over a file of known size (3.11; the rules are
- * those of its _io/bufferedio.c): an iterator without memory behind it.
+ * CPython's io.BufferedReader over a file of known size (3.11; the rules are those of its
+ * _io/bufferedio.c): an iterator without memory behind it.
  *
- * A read takes what is left in the buffer; then, in one call, the whole blocks
- * of the rest; then it fills the buffer for what remains. A seek to a place
- * that the buffer holds, as long as it is not used up, costs nothing; any other
- * empties it.
+ * A read takes what is left in the buffer; then, in one call, the whole blocks of the rest; then it
+ * fills the buffer for what remains. A seek to a place that the buffer holds, as long as it is not
+ * used up, costs nothing; any other empties it.
  *
- * Begin one of the calls, then take its reads by pyfile_next() until that says
- * that there are no more: only then may the next call begin.
+ * Begin one of the calls, then take its reads by pyfile_next() until that says that there are no
+ * more: only then may the next call begin.
  */
 struct pyfile {
 	uint64_t file_bytes;
@@ -41,8 +40,8 @@ void pyfile_read(struct pyfile *f, uint64_t bytes);
 /* read(): all that is left, after an fstat(2) that says how much that is. */
 void pyfile_read_all(struct pyfile *f);
 
-/* The next read(2) of the call under way: true, or false when it has got what
- * it asked for, or the file's end. */
+/* The next read(2) of the call under way: true, or false when it has got what it asked for, or the
+ * file's end. */
 bool pyfile_next(struct pyfile *f, uint64_t *off, uint64_t *bytes);
 
 /* Where the program is: behind what it has been given. */

@@ -9,15 +9,15 @@ static uint64_t raw_file_bytes(const struct file_shape *shape)
 	return shape->samples * format_sample_bytes(shape);
 }
 
-static void raw_sample_range(const struct file_shape *shape, uint64_t first,
-			     uint64_t n, uint64_t *off, uint64_t *len)
+static void raw_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			     uint64_t *off, uint64_t *len)
 {
 	*off = first * format_sample_bytes(shape);
 	*len = n * format_sample_bytes(shape);
 }
 
-static bool raw_write_next(struct format_writer *w, void *buf, size_t bytes,
-			   uint64_t *off, size_t *len)
+static bool raw_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
+			   size_t *len)
 {
 	uint64_t left = raw_file_bytes(&w->shape) - w->pos;
 
@@ -30,10 +30,9 @@ static bool raw_write_next(struct format_writer *w, void *buf, size_t bytes,
 	return true;
 }
 
-/* Two words a sample, offset and length (listed.h): from the first byte of them
- * to the last one. */
-static void raw_found_range(const struct file_shape *shape, uint64_t first,
-			    uint64_t n, uint64_t *off, uint64_t *len)
+/* Two words a sample, offset and length (listed.h): from the first byte of them to the last one. */
+static void raw_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			    uint64_t *off, uint64_t *len)
 {
 	const uint64_t *words = shape->words;
 	uint64_t end = 0;

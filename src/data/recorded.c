@@ -9,9 +9,8 @@
 const char *recorded_anchor_word(enum recorded_anchor a)
 {
 	static const char *const words[] = {
-		[RECORDED_START] = "start", [RECORDED_END] = "end",
-		[RECORDED_HERE] = "here",   [RECORDED_SAMPLE] = "sample",
-		[RECORDED_ANY] = "any",
+		[RECORDED_START] = "start",   [RECORDED_END] = "end", [RECORDED_HERE] = "here",
+		[RECORDED_SAMPLE] = "sample", [RECORDED_ANY] = "any",
 	};
 
 	return words[a];
@@ -97,8 +96,7 @@ void recorded_write(FILE *to, const struct recorded *r, const char *const *why)
 			fputc('\n', to);
 		if (why && why[i])
 			fprintf(to, "# %s\n", why[i]);
-		fprintf(to, "template %s%%\n",
-			units_put_f64(share, t->percent));
+		fprintf(to, "template %s%%\n", units_put_f64(share, t->percent));
 		for (uint32_t k = 0; k < t->count; k++)
 			put_call(to, &t->calls[k]);
 	}
@@ -106,8 +104,7 @@ void recorded_write(FILE *to, const struct recorded *r, const char *const *why)
 
 /* ---- using ---- */
 
-const struct recorded_template *recorded_of(const struct recorded *r,
-					    uint64_t extent)
+const struct recorded_template *recorded_of(const struct recorded *r, uint64_t extent)
 {
 	double at = rng_f64(r->seed, RNG_RECORDED, extent) * r->percent;
 	uint32_t i = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recorded.h - templates of the calls by which a sample is read, from a text file (access=recorded). */
+/* recorded.h - templates of the calls by which a sample is read, from a text file
+ * (access=recorded). */
 #pragma once
 
 #include <stdbool.h>
@@ -29,19 +30,18 @@
  *   sample[+N]  N bytes behind the first of the extent; of a file that is one
  *               sample its beginning
  *   any         a random place in the file, a multiple of the length
- * and a LENGTH is BYTES as a size of a job file has them, N% of the file, `rest`:
- * what is left of the file, `sample`: what is left of the extent; or up to
- * eight of these with commas, which calls with a COUNT take in turn. A COUNT is
- * xN calls, `*`: until the end of the file, `*sample`: until that of the extent,
- * of which the last call asks for no more than is left. The second call and those
- * after it go on where the one before ended, but for `any`, which is drawn anew.
+ * and a LENGTH is BYTES as a size of a job file has them, N% of the file, `rest`: what is left of
+ * the file, `sample`: what is left of the extent; or up to eight of these with commas, which calls
+ * with a COUNT take in turn. A COUNT is xN calls, `*`: until the end of the file, `*sample`: until
+ * that of the extent, of which the last call asks for no more than is left. The second call and
+ * those after it go on where the one before ended, but for `any`, which is drawn anew.
  *
- * What reaches past the end of the file is asked for all the same, and comes short
- * or empty. `rest` and `sample` make no call where nothing is left.
+ * What reaches past the end of the file is asked for all the same, and comes short or empty. `rest`
+ * and `sample` make no call where nothing is left.
  *
- * Between open and close the file is open; each template has a read, and closes
- * what it opens. Shares are of 100, within 1; each sample has one template, drawn
- * by its number, the same in each epoch.
+ * Between open and close the file is open; each template has a read, and closes what it opens.
+ * Shares are of 100, within 1; each sample has one template, drawn by its number, the same in each
+ * epoch.
  */
 
 /* In one file, and in one template. */
@@ -101,26 +101,23 @@ struct recorded {
 	uint32_t count;
 	struct recorded_template *templates; /* owned */
 	double percent;                      /* of all */
-	uint64_t seed; /* of what is drawn; set by who has it */
+	uint64_t seed;                       /* of what is drawn; set by who has it */
 };
 
 /* 0, or -errno with err: "recorded_calls: PATH: ...", or "PATH:LINE: ...". */
-int recorded_read(struct recorded **out, const char *path, unsigned kb_base,
-		  struct mlgen_err *err);
+int recorded_read(struct recorded **out, const char *path, unsigned kb_base, struct mlgen_err *err);
 /* Each of those who hold it frees it, in one thread; NULL is fine. */
 struct recorded *recorded_hold(struct recorded *r);
 void recorded_free(struct recorded *r);
 
 /*
- * The text that recorded_read takes, with one line of comment for people in front
- * of each template (`why`, by template, or NULL). Errors are those of the stream.
+ * The text that recorded_read takes, with one line of comment for people in front of each template
+ * (`why`, by template, or NULL). Errors are those of the stream.
  */
 void recorded_write(FILE *to, const struct recorded *r, const char *const *why);
 
 /* The template of an extent: a pure function of the seed and its number. */
-const struct recorded_template *recorded_of(const struct recorded *r,
-					    uint64_t extent);
+const struct recorded_template *recorded_of(const struct recorded *r, uint64_t extent);
 
-/* The largest read that any template asks for; UINT64_MAX where the file's size
- * decides. */
+/* The largest read that any template asks for; UINT64_MAX where the file's size decides. */
 uint64_t recorded_largest_read(const struct recorded *r);

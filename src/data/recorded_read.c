@@ -35,8 +35,7 @@ static int read_bytes(const struct reading *r, const char *text, uint64_t *out)
 }
 
 /* "end-65557": its sign is '-' for the end, and '+' for all others. */
-static int read_anchor(const struct reading *r, const char *text,
-		       struct recorded_call *c)
+static int read_anchor(const struct reading *r, const char *text, struct recorded_call *c)
 {
 	size_t len = strcspn(text, "+-");
 	unsigned i = 0;
@@ -44,14 +43,11 @@ static int read_anchor(const struct reading *r, const char *text,
 
 	while (i <= RECORDED_ANY &&
 	       (strlen(recorded_anchor_word((enum recorded_anchor)i)) != len ||
-		strncmp(recorded_anchor_word((enum recorded_anchor)i), text,
-			len) != 0))
+		strncmp(recorded_anchor_word((enum recorded_anchor)i), text, len) != 0))
 		i++;
 	if (i > RECORDED_ANY)
 		return FAIL(r, -EINVAL,
-			    "'%s': is no place; write start+N, end-N, here, "
-			    "sample+N or any",
-			    text);
+			    "'%s': is no place; write start+N, end-N, here, sample+N or any", text);
 	c->anchor = (enum recorded_anchor)i;
 	if (!text[len])
 		return 0;
@@ -66,8 +62,7 @@ static int read_anchor(const struct reading *r, const char *text,
 	return rc;
 }
 
-static int read_length(const struct reading *r, const char *text,
-		       struct recorded_length *l)
+static int read_length(const struct reading *r, const char *text, struct recorded_length *l)
 {
 	struct mlgen_err why = { 0 };
 	size_t n = strlen(text);
@@ -81,23 +76,20 @@ static int read_length(const struct reading *r, const char *text,
 		if (units_percent(text, &l->percent, &why) ||
 		    !(l->percent > 0 && l->percent <= 100))
 			return FAIL(r, -EINVAL,
-				    "'%s': write a part of the file, above 0 "
-				    "and up to 100%%",
+				    "'%s': write a part of the file, above 0 and up to 100%%",
 				    text);
 	} else if (l->kind == RECORDED_BYTES) {
 		rc = read_bytes(r, text, &l->bytes);
 		if (rc)
 			return rc;
 		if (l->bytes == 0 || l->bytes > RECORDED_BYTES_MAX)
-			return FAIL(r, -ERANGE,
-				    "'%s': a call reads 1 to %u bytes", text,
+			return FAIL(r, -ERANGE, "'%s': a call reads 1 to %u bytes", text,
 				    RECORDED_BYTES_MAX);
 	}
 	return 0;
 }
 
-static int read_lengths(const struct reading *r, char *text,
-			struct recorded_call *c)
+static int read_lengths(const struct reading *r, char *text, struct recorded_call *c)
 {
 	char *at = text;
 	int rc = 0;
@@ -108,8 +100,7 @@ static int read_lengths(const struct reading *r, char *text,
 		if (comma)
 			*comma++ = '\0';
 		if (c->lengths == RECORDED_LENGTHS_MAX)
-			return FAIL(r, -E2BIG, "more than %u lengths",
-				    RECORDED_LENGTHS_MAX);
+			return FAIL(r, -E2BIG, "more than %u lengths", RECORDED_LENGTHS_MAX);
 		rc = read_length(r, at, &c->length[c->lengths++]);
 		at = comma;
 	}
@@ -125,8 +116,7 @@ static bool has_rest(const struct recorded_call *c)
 	return false;
 }
 
-static int read_count(const struct reading *r, const char *text,
-		      struct recorded_call *c)
+static int read_count(const struct reading *r, const char *text, struct recorded_call *c)
 {
 	bool is_to_end = text && *text == '*';
 
@@ -141,11 +131,11 @@ static int read_count(const struct reading *r, const char *text,
 		c->until = RECORDED_TO_END;
 	else if (strcmp(text, "*sample") == 0)
 		c->until = RECORDED_TO_END_OF_SAMPLE;
-	else if (*text != 'x' || units_u64(text + 1, &c->times, NULL) ||
-		 c->times < 1 || c->times > RECORDED_COUNT_MAX)
+	else if (*text != 'x' || units_u64(text + 1, &c->times, NULL) || c->times < 1 ||
+		 c->times > RECORDED_COUNT_MAX)
 		return FAIL(r, -EINVAL,
-			    "'%s': is no count; write xN for 1 to %u calls, * "
-			    "to the end of the file or *sample",
+			    "'%s': is no count; write xN for 1 to %u calls, * to the end of the "
+			    "file or *sample",
 			    text, RECORDED_COUNT_MAX);
 	return 0;
 }
@@ -158,8 +148,8 @@ static int take_read(struct reading *r, struct recorded_call *c, char **at)
 
 	if (!lengths)
 		return FAIL(r, -EINVAL,
-			    "half a read; write read PLACE LENGTH, such as "
-			    "read start 4096 or read here 64k *");
+			    "half a read; write read PLACE LENGTH, such as read start 4096 or read "
+			    "here 64k *");
 	rc = read_anchor(r, anchor, c);
 	if (rc == 0)
 		rc = read_lengths(r, lengths, c);
@@ -194,8 +184,7 @@ static void add_call(struct recorded_template *t, const struct recorded_call *c)
 {
 	/* Powers of two: room doubles when it is used up. */
 	if ((t->count & (t->count - 1)) == 0)
-		t->calls = mem_realloc(t->calls, (t->count ? t->count * 2 : 1) *
-							 sizeof(*t->calls));
+		t->calls = mem_realloc(t->calls, (t->count ? t->count * 2 : 1) * sizeof(*t->calls));
 	t->calls[t->count++] = *c;
 }
 
@@ -216,17 +205,13 @@ static int take_call(struct reading *r, const char *word, char **at)
 		i++;
 	if (i == 4)
 		return FAIL(r, -EINVAL,
-			    "'%s': is no call; a line is template, open, stat, "
-			    "read or close",
+			    "'%s': is no call; a line is template, open, stat, read or close",
 			    word);
 	if (!r->template)
-		return FAIL(r, -EINVAL,
-			    "%s: before any template; the first line is "
-			    "template 100%%",
+		return FAIL(r, -EINVAL, "%s: before any template; the first line is template 100%%",
 			    word);
 	if (r->template->count == RECORDED_CALLS_MAX)
-		return FAIL(r, -E2BIG, "more than %u lines in a template",
-			    RECORDED_CALLS_MAX);
+		return FAIL(r, -E2BIG, "more than %u lines in a template", RECORDED_CALLS_MAX);
 	c.op = ops[i].op;
 	if (c.op == MLGEN_READ)
 		rc = take_read(r, &c, at);
@@ -245,8 +230,7 @@ static int end_template(struct reading *r)
 	r->in.line = r->begun;
 	if (r->is_open)
 		return FAIL(r, -EINVAL,
-			    "the template does not close what it opens; write "
-			    "close at its end");
+			    "the template does not close what it opens; write close at its end");
 	if (!r->has_read)
 		return FAIL(r, -EINVAL, "a template without a read");
 	return 0;
@@ -263,13 +247,11 @@ static int take_template(struct reading *r, const char *share)
 	if (rc)
 		return rc;
 	if (r->r->count == RECORDED_TEMPLATES_MAX)
-		return FAIL(r, -E2BIG, "more than %u templates",
-			    RECORDED_TEMPLATES_MAX);
-	if (!share || units_percent(share, &percent, &why) ||
-	    !(percent > 0 && percent <= 100))
+		return FAIL(r, -E2BIG, "more than %u templates", RECORDED_TEMPLATES_MAX);
+	if (!share || units_percent(share, &percent, &why) || !(percent > 0 && percent <= 100))
 		return FAIL(r, -EINVAL,
-			    "write the share of samples behind template, above "
-			    "0 and up to 100%%, such as template 93%%");
+			    "write the share of samples behind template, above 0 and up to 100%%, "
+			    "such as template 93%%");
 	r->template = &r->r->templates[r->r->count++];
 	r->template->percent = percent;
 	r->r->percent += percent;
@@ -282,14 +264,11 @@ static int take_line(void *arg, char *line)
 {
 	struct reading *r = arg;
 	const char *word = wordlines_word(&line);
-	int rc = strcmp(word, "template") == 0
-			 ? take_template(r, wordlines_word(&line))
-			 : take_call(r, word, &line);
+	int rc = strcmp(word, "template") == 0 ? take_template(r, wordlines_word(&line))
+					       : take_call(r, word, &line);
 
 	word = rc == 0 ? wordlines_word(&line) : NULL;
-	return word ? FAIL(r, -EINVAL, "'%s': more words than such a line has",
-			   word)
-		    : rc;
+	return word ? FAIL(r, -EINVAL, "'%s': more words than such a line has", word) : rc;
 }
 
 static int check_shares(const struct reading *r)
@@ -297,17 +276,15 @@ static int check_shares(const struct reading *r)
 	const struct recorded *x = r->r;
 
 	if (x->count == 0)
+		return mlgen_fail(r->in.err, -EINVAL,
+				  "%s: no template stands in it; write template 100%%, and the "
+				  "calls below it, one a line",
+				  r->in.path);
+	if (x->percent < 99 || x->percent > 101)
 		return mlgen_fail(
 			r->in.err, -EINVAL,
-			"%s: no template stands in it; write template "
-			"100%%, and the calls below it, one a line",
-			r->in.path);
-	if (x->percent < 99 || x->percent > 101)
-		return mlgen_fail(r->in.err, -EINVAL,
-				  "%s: the shares of its %u template%s are "
-				  "%.4g%% together, and not 100%%",
-				  r->in.path, x->count, x->count > 1 ? "s" : "",
-				  x->percent);
+			"%s: the shares of its %u template%s are %.4g%% together, and not 100%%",
+			r->in.path, x->count, x->count > 1 ? "s" : "", x->percent);
 	return 0;
 }
 
@@ -326,8 +303,7 @@ static int read_calls(struct reading *r)
 	return rc ? rc : check_shares(r);
 }
 
-int recorded_read(struct recorded **out, const char *path, unsigned kb_base,
-		  struct mlgen_err *err)
+int recorded_read(struct recorded **out, const char *path, unsigned kb_base, struct mlgen_err *err)
 {
 	struct reading r = { .in = { .path = path, .err = err },
 			     .r = mem_zalloc(sizeof(*r.r)),
@@ -335,8 +311,7 @@ int recorded_read(struct recorded **out, const char *path, unsigned kb_base,
 	int rc;
 
 	r.r->holders = 1;
-	r.r->templates =
-		mem_array(RECORDED_TEMPLATES_MAX, sizeof(*r.r->templates));
+	r.r->templates = mem_array(RECORDED_TEMPLATES_MAX, sizeof(*r.r->templates));
 	rc = read_calls(&r);
 	*out = rc ? NULL : r.r;
 	if (rc)

@@ -20,8 +20,7 @@ static uint64_t shard_start(const struct sampler *s, uint64_t rank)
 }
 
 /* Where in the order of the epoch a rank's position lies. */
-static uint64_t order_index(const struct sampler *s, uint64_t rank,
-			    uint64_t position)
+static uint64_t order_index(const struct sampler *s, uint64_t rank, uint64_t position)
 {
 	uint64_t at;
 
@@ -43,14 +42,12 @@ bool sampler_shards_files(const struct sampler *s)
 uint64_t sampler_file_index(const struct sampler *s, uint64_t rank, uint64_t n)
 {
 	uint64_t files = s->dataset->files;
-	uint64_t at = s->shard == SHARD_CONTIGUOUS ? rank * s->rank_files + n
-						   : n * s->ranks + rank;
+	uint64_t at = s->shard == SHARD_CONTIGUOUS ? rank * s->rank_files + n : n * s->ranks + rank;
 
 	return at < files ? at : at % files;
 }
 
-static uint64_t at_file(struct sampler_epoch *e, uint64_t rank,
-			uint64_t position)
+static uint64_t at_file(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	const struct sampler *s = e->sampler;
 	uint64_t file, extent;
@@ -82,9 +79,8 @@ static int check_sized(const struct sampler *s, struct mlgen_err *err)
 	if (!s->is_sized || s->shuffle != SHUFFLE_IMPORTANCE)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "shuffle: importance draws what can be read alone, "
-			  "and row groups of %s have different numbers of "
-			  "samples; use shuffle=weighted or replacement",
+			  "shuffle: importance draws what can be read alone, and row groups of %s "
+			  "have different numbers of samples; use shuffle=weighted or replacement",
 			  s->dataset->directory);
 }
 
@@ -97,14 +93,12 @@ static int check_files(const struct sampler *s, struct mlgen_err *err)
 {
 	if (s->ranks <= s->dataset->files)
 		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "accelerators: %" PRIu64 " are more than the %" PRIu64
-			  " files of the %s, of which each takes whole "
-			  "ones; more %s, or shard=strided%s",
-			  s->ranks, s->dataset->files,
-			  s->is_eval ? "evaluation" : "dataset",
-			  files_option(s),
-			  s->lanes ? " with loader=pytorch" : "");
+	return mlgen_fail(
+		err, -EINVAL,
+		"accelerators: %" PRIu64 " are more than the %" PRIu64
+		" files of the %s, of which each takes whole ones; more %s, or shard=strided%s",
+		s->ranks, s->dataset->files, s->is_eval ? "evaluation" : "dataset", files_option(s),
+		s->lanes ? " with loader=pytorch" : "");
 }
 
 /* Its place in the files would be anywhere, and all of them be gone through. */
@@ -113,12 +107,10 @@ static int check_uneven(const struct sampler *s, struct mlgen_err *err)
 	if (!s->is_uneven || s->shuffle != SHUFFLE_SAMPLE)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "%sshuffle: sample, where each accelerator has whole "
-			  "files (%s), needs %s of as many samples each, "
-			  "and those of %s differ; use shuffle=file%s",
+			  "%sshuffle: sample, where each accelerator has whole files (%s), needs "
+			  "%s of as many samples each, and those of %s differ; use shuffle=file%s",
 			  prefix(s), s->lanes ? "loader=tfdata" : "shard=file",
-			  s->is_sized ? "row groups" : "files",
-			  s->dataset->directory,
+			  s->is_sized ? "row groups" : "files", s->dataset->directory,
 			  s->lanes ? "" : ", or shard=strided");
 }
 
@@ -135,25 +127,22 @@ static uint64_t shard_extents(struct sampler *s)
 
 	if (!sampler_shards_files(s))
 		return share;
-	s->rank_files = s->drop_last && !s->is_uneven
-				? files / s->ranks
-				: divide_up(files, s->ranks);
+	s->rank_files =
+		s->drop_last && !s->is_uneven ? files / s->ranks : divide_up(files, s->ranks);
 	return s->is_uneven ? share : s->rank_files * s->file_extents;
 }
 
-static int check_batch(const struct sampler *s, uint64_t samples,
-		       struct mlgen_err *err)
+static int check_batch(const struct sampler *s, uint64_t samples, struct mlgen_err *err)
 {
 	if (samples >= s->batch || (samples && !s->drop_last))
 		return 0;
 	return mlgen_fail(err, -EINVAL,
 			  "%sbatch_size: %" PRIu64 " is more than the %" PRIu64
-			  " samples of one accelerator's shard (%" PRIu64
-			  " file%s, %" PRIu64 " accelerator%s); more %s, a "
-			  "smaller %sbatch_size or fewer accelerators",
+			  " samples of one accelerator's shard (%" PRIu64 " file%s, %" PRIu64
+			  " accelerator%s); more %s, a smaller %sbatch_size or fewer accelerators",
 			  prefix(s), s->batch, samples, s->dataset->files,
-			  s->dataset->files == 1 ? "" : "s", s->ranks,
-			  s->ranks == 1 ? "" : "s", files_option(s), prefix(s));
+			  s->dataset->files == 1 ? "" : "s", s->ranks, s->ranks == 1 ? "" : "s",
+			  files_option(s), prefix(s));
 }
 
 /* Files that stand for others, too, have other extents than those. */
@@ -172,9 +161,8 @@ static bool is_whole(const struct sampler *s, uint64_t samples)
 static int cut_batches(struct sampler *s, struct mlgen_err *err)
 {
 	uint64_t extents = shard_extents(s);
-	uint64_t samples = s->is_sized
-				   ? share_of(s, dataset_samples(s->dataset))
-				   : extents * s->extent_samples;
+	uint64_t samples = s->is_sized ? share_of(s, dataset_samples(s->dataset))
+				       : extents * s->extent_samples;
 	int r = check_batch(s, samples, err);
 
 	if (r)
@@ -219,12 +207,10 @@ struct sampler_ranks sampler_ranks_known(const struct job *job)
 
 static double mean_sample_bytes(const struct dataset *ds)
 {
-	return dataset_mean_file_bytes(ds) * (double)ds->files /
-	       (double)dataset_samples(ds);
+	return dataset_mean_file_bytes(ds) * (double)ds->files / (double)dataset_samples(ds);
 }
 
-/* At least one extent and at most all; FFCV's loader has twice a batch of pages
- * at hand. */
+/* At least one extent and at most all; FFCV's loader has twice a batch of pages at hand. */
 static void init_runs(struct sampler *s, const struct variant *how)
 {
 	double samples = (double)how->number;
@@ -237,13 +223,12 @@ static void init_runs(struct sampler *s, const struct variant *how)
 	if (!runs)
 		runs = how->kind == SHUFFLE_PAGES ? 2 * s->batch : 1;
 	samples = fmin(samples, (double)s->extents * (double)s->extent_samples);
-	s->run_extents = u64_max(
-		(uint64_t)(samples / (double)s->extent_samples + 0.5), 1);
+	s->run_extents = u64_max((uint64_t)(samples / (double)s->extent_samples + 0.5), 1);
 	s->window_runs = u64_min(runs, s->extents / s->run_extents + 1);
 }
 
-int sampler_init(struct sampler *s, const struct sampler_config *cfg,
-		 const struct dataset *ds, struct mlgen_err *err)
+int sampler_init(struct sampler *s, const struct sampler_config *cfg, const struct dataset *ds,
+		 struct mlgen_err *err)
 {
 	int r;
 
@@ -278,8 +263,7 @@ int sampler_init(struct sampler *s, const struct sampler_config *cfg,
 	return r ? r : cut_batches(s, err);
 }
 
-void sampler_epoch(struct sampler_epoch *e, const struct sampler *s,
-		   uint64_t epoch)
+void sampler_epoch(struct sampler_epoch *e, const struct sampler *s, uint64_t epoch)
 {
 	uint64_t n = s->extents;
 
@@ -319,14 +303,12 @@ uint64_t sampler_at(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 	if (s->shuffle == SHUFFLE_SAMPLE)
 		return perm_at(&e->perm, at);
 	if (s->shuffle == SHUFFLE_FILE)
-		return perm_at(&e->perm, at / s->file_extents) *
-			       s->file_extents +
+		return perm_at(&e->perm, at / s->file_extents) * s->file_extents +
 		       at % s->file_extents;
 	return at;
 }
 
-uint64_t sampler_samples_before(struct sampler_epoch *e, uint64_t rank,
-				uint64_t position)
+uint64_t sampler_samples_before(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	return e->sampler->is_sized ? sampler_sized_before(e, rank, position)
 				    : position * e->sampler->extent_samples;
@@ -336,19 +318,16 @@ bool sampler_has(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	const struct sampler *s = e->sampler;
 
-	return s->is_sized ? sampler_sized_before(e, rank, position) <
-				     s->rank_samples
+	return s->is_sized ? sampler_sized_before(e, rank, position) < s->rank_samples
 			   : position < s->rank_extents;
 }
 
-uint64_t sampler_batch_of(struct sampler_epoch *e, uint64_t rank,
-			  uint64_t position)
+uint64_t sampler_batch_of(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	return sampler_samples_before(e, rank, position) / e->sampler->batch;
 }
 
-uint64_t sampler_batch_start(struct sampler_epoch *e, uint64_t rank,
-			     uint64_t step)
+uint64_t sampler_batch_start(struct sampler_epoch *e, uint64_t rank, uint64_t step)
 {
 	const struct sampler *s = e->sampler;
 	uint64_t samples = u64_min(step * s->batch, s->rank_samples);
@@ -363,8 +342,7 @@ uint64_t sampler_extents(struct sampler_epoch *e, uint64_t rank)
 }
 
 /* tf.data's interleave, backwards: the last round may have fewer files. */
-struct sampler_lane sampler_lane_at(struct sampler_epoch *e, uint64_t rank,
-				    uint64_t position)
+struct sampler_lane sampler_lane_at(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	const struct sampler *s = e->sampler;
 
@@ -382,8 +360,8 @@ struct sampler_lane sampler_lane_at(struct sampler_epoch *e, uint64_t rank,
 				      .lanes = lanes };
 }
 
-uint64_t sampler_lane_position(struct sampler_epoch *e, uint64_t rank,
-			       uint64_t file, uint64_t extent)
+uint64_t sampler_lane_position(struct sampler_epoch *e, uint64_t rank, uint64_t file,
+			       uint64_t extent)
 {
 	const struct sampler *s = e->sampler;
 
@@ -394,8 +372,7 @@ uint64_t sampler_lane_position(struct sampler_epoch *e, uint64_t rank,
 	uint64_t left = s->rank_files - round * s->lanes;
 	uint64_t lanes = left < s->lanes ? left : s->lanes;
 
-	return round * s->lanes * s->file_extents + extent * lanes +
-	       file % s->lanes;
+	return round * s->lanes * s->file_extents + extent * lanes + file % s->lanes;
 }
 
 bool sampler_has_file(struct sampler_epoch *e, uint64_t rank, uint64_t file)
@@ -406,8 +383,7 @@ bool sampler_has_file(struct sampler_epoch *e, uint64_t rank, uint64_t file)
 	       sampler_has(e, rank, sampler_lane_position(e, rank, file, 0));
 }
 
-uint64_t sampler_file_extents(const struct sampler_epoch *e, uint64_t rank,
-			      uint64_t file)
+uint64_t sampler_file_extents(const struct sampler_epoch *e, uint64_t rank, uint64_t file)
 {
 	return e->sampler->is_uneven ? sampler_uneven_extents(e, rank, file)
 				     : e->sampler->file_extents;

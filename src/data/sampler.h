@@ -14,30 +14,26 @@ struct hitsfirst;
 struct importance;
 
 /*
- * The order of an epoch is a permutation of all extents (shuffle=sample), of
- * the files with their extents in order (shuffle=file), of runs of neighbours
- * (pages, chunks: sampler_runs.c), or none; or each place of it is drawn alone,
- * with replacement (replacement, weighted: sampler_drawn.c). A shard cuts
- * that order among the ranks: strided (rank r takes r, r+P, ...), contiguous,
- * or whole files, strided. With drop_last every rank has the same number of
- * full batches, floor(N / (P x batch)) where an extent is a sample; without,
- * the order is padded by repetition from its start to ceil(N / P) for each
- * rank, as PyTorch's DistributedSampler does, and the last batch is short,
+ * The order of an epoch is a permutation of all extents (shuffle=sample), of the files with their
+ * extents in order (shuffle=file), of runs of neighbours (pages, chunks: sampler_runs.c), or none;
+ * or each place of it is drawn alone, with replacement (replacement, weighted: sampler_drawn.c). A
+ * shard cuts that order among the ranks: strided (rank r takes r, r+P, ...), contiguous, or whole
+ * files, strided. With drop_last every rank has the same number of full batches, floor(N / (P x
+ * batch)) where an extent is a sample; without, the order is padded by repetition from its start to
+ * ceil(N / P) for each rank, as PyTorch's DistributedSampler does, and the last batch is short,
  * which may be the only one.
  *
- * loader=tfdata reads `lanes` files at a time, an extent of each in turn, as
- * tf.data's interleave does; its shards are of whole files, too.
+ * loader=tfdata reads `lanes` files at a time, an extent of each in turn, as tf.data's interleave
+ * does; its shards are of whole files, too.
  *
- * Where files have different numbers of samples and their order counts
- * (shuffle=file, shard=file, lanes), every rank delivers as many all the same,
- * floor(N / P): one whose files hold fewer begins again with its first, as
- * repeat() does, and what others hold beyond that is not read.
+ * Where files have different numbers of samples and their order counts (shuffle=file, shard=file,
+ * lanes), every rank delivers as many all the same, floor(N / P): one whose files hold fewer begins
+ * again with its first, as repeat() does, and what others hold beyond that is not read.
  *
- * An extent that straddles two batches belongs to the one with its first
- * sample. Where extents have different numbers of samples, which batch that is
- * follows from those before it in the rank's order (sampler_sized.c), and each
- * rank goes on, from its first again where it has no more, until it has
- * floor(N / P) samples as well; with drop_last off, ceil(N / P).
+ * An extent that straddles two batches belongs to the one with its first sample. Where extents have
+ * different numbers of samples, which batch that is follows from those before it in the rank's
+ * order (sampler_sized.c), and each rank goes on, from its first again where it has no more, until
+ * it has floor(N / P) samples as well; with drop_last off, ceil(N / P).
  *
  * Read-only after init, shared by all threads.
  */
@@ -63,8 +59,8 @@ struct sampler {
 	/* weighted: the dataset's job has them; larger ones are cut to this. */
 	struct dist weights;
 	double weight_most;
-	/* shuffle=importance: the order of the epoch at hand; NULL = none is
-	 * drawn, and all weights are alike. */
+	/* shuffle=importance: the order of the epoch at hand; NULL = none is drawn, and all weights
+	 * are alike. */
 	const struct importance *importance;
 	/* cache_hits_first: likewise; NULL = it is another. */
 	const struct hitsfirst *hits_first;
@@ -87,8 +83,8 @@ struct sampler_ranks {
 	uint64_t first, end;
 };
 
-/* The round of files that was asked for last (sampler_uneven.c); of more lanes
- * than these it is looked up what they have. */
+/* The round of files that was asked for last (sampler_uneven.c); of more lanes than these it is
+ * looked up what they have. */
 #define SAMPLER_ROUND_LANES 32
 struct sampler_round {
 	bool is_known;
@@ -121,52 +117,45 @@ struct sampler_epoch {
 };
 
 struct sampler_config sampler_config(const struct job *job, uint64_t ranks);
-/* Of an order that is drawn at the epochs' barriers: whose a process of the job
- * has to know. Those of its accelerators; of a cache of all hosts those of all,
- * since each decides for all of it. */
+/* Of an order that is drawn at the epochs' barriers: whose a process of the job has to know. Those
+ * of its accelerators; of a cache of all hosts those of all, since each decides for all of it. */
 struct sampler_ranks sampler_ranks_known(const struct job *job);
 /* 0, or -EINVAL with err: a rank gets no batch. */
-int sampler_init(struct sampler *s, const struct sampler_config *cfg,
-		 const struct dataset *ds, struct mlgen_err *err);
-void sampler_epoch(struct sampler_epoch *e, const struct sampler *s,
-		   uint64_t epoch);
+int sampler_init(struct sampler *s, const struct sampler_config *cfg, const struct dataset *ds,
+		 struct mlgen_err *err);
+void sampler_epoch(struct sampler_epoch *e, const struct sampler *s, uint64_t epoch);
 
 /* The id of the extent at a position of a rank's order. */
 uint64_t sampler_at(struct sampler_epoch *e, uint64_t rank, uint64_t position);
 
 /* The samples of a rank's epoch before what stands at a position. */
-uint64_t sampler_samples_before(struct sampler_epoch *e, uint64_t rank,
-				uint64_t position);
+uint64_t sampler_samples_before(struct sampler_epoch *e, uint64_t rank, uint64_t position);
 /* Is what stands there read in the epoch? */
 bool sampler_has(struct sampler_epoch *e, uint64_t rank, uint64_t position);
 /* The batch that a position belongs to. */
-uint64_t sampler_batch_of(struct sampler_epoch *e, uint64_t rank,
-			  uint64_t position);
+uint64_t sampler_batch_of(struct sampler_epoch *e, uint64_t rank, uint64_t position);
 /* The first position of a batch; of batch `steps` the end. */
-uint64_t sampler_batch_start(struct sampler_epoch *e, uint64_t rank,
-			     uint64_t step);
+uint64_t sampler_batch_start(struct sampler_epoch *e, uint64_t rank, uint64_t step);
 /* The positions of a rank's epoch. */
 uint64_t sampler_extents(struct sampler_epoch *e, uint64_t rank);
 
-/* What stands at a position, with lanes: an extent of a rank's file, which is
- * one of so many that are read side by side. */
+/* What stands at a position, with lanes: an extent of a rank's file, which is one of so many that
+ * are read side by side. */
 struct sampler_lane {
 	uint64_t file, extent, lanes;
 };
-struct sampler_lane sampler_lane_at(struct sampler_epoch *e, uint64_t rank,
-				    uint64_t position);
+struct sampler_lane sampler_lane_at(struct sampler_epoch *e, uint64_t rank, uint64_t position);
 
-/* Where extent `extent` of the rank's `file`-th file stands in its order, with
- * lanes; sampler_has says whether it is read. */
-uint64_t sampler_lane_position(struct sampler_epoch *e, uint64_t rank,
-			       uint64_t file, uint64_t extent);
+/* Where extent `extent` of the rank's `file`-th file stands in its order, with lanes; sampler_has
+ * says whether it is read. */
+uint64_t sampler_lane_position(struct sampler_epoch *e, uint64_t rank, uint64_t file,
+			       uint64_t extent);
 
-/* Is any of that file read in the epoch, with lanes? Of uneven ones a rank may
- * have more than rank_files: they are those from its first again. */
+/* Is any of that file read in the epoch, with lanes? Of uneven ones a rank may have more than
+ * rank_files: they are those from its first again. */
 bool sampler_has_file(struct sampler_epoch *e, uint64_t rank, uint64_t file);
 /* How many extents it has. */
-uint64_t sampler_file_extents(const struct sampler_epoch *e, uint64_t rank,
-			      uint64_t file);
+uint64_t sampler_file_extents(const struct sampler_epoch *e, uint64_t rank, uint64_t file);
 
 /* shuffle=weighted: the weight of an extent. */
 double sampler_weight(const struct sampler *s, uint64_t extent);

@@ -3,17 +3,16 @@
 #include "data/sampler_inside.h"
 
 /*
- * In an order that is a permutation no formula says how many samples are
- * before a position: they are those of all extents before it. What is kept is
- * the position that was asked for last: who reads goes on from there.
+ * In an order that is a permutation no formula says how many samples are before a position: they
+ * are those of all extents before it. What is kept is the position that was asked for last: who
+ * reads goes on from there.
  */
 
 static uint64_t samples_here(struct sampler_epoch *e)
 {
 	struct extent x;
 
-	dataset_extent(e->sampler->dataset,
-		       sampler_at(e, e->place.rank, e->place.position), &x);
+	dataset_extent(e->sampler->dataset, sampler_at(e, e->place.rank, e->place.position), &x);
 	return x.samples;
 }
 
@@ -32,13 +31,11 @@ static void back(struct sampler_epoch *e)
 static struct sampler_place *place_of(struct sampler_epoch *e, uint64_t rank)
 {
 	if (!e->place.is_known || e->place.rank != rank)
-		e->place = (struct sampler_place){ .is_known = true,
-						   .rank = rank };
+		e->place = (struct sampler_place){ .is_known = true, .rank = rank };
 	return &e->place;
 }
 
-uint64_t sampler_sized_before(struct sampler_epoch *e, uint64_t rank,
-			      uint64_t position)
+uint64_t sampler_sized_before(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	struct sampler_place *p = place_of(e, rank);
 
@@ -49,8 +46,7 @@ uint64_t sampler_sized_before(struct sampler_epoch *e, uint64_t rank,
 	return p->samples_before;
 }
 
-uint64_t sampler_sized_position(struct sampler_epoch *e, uint64_t rank,
-				uint64_t samples)
+uint64_t sampler_sized_position(struct sampler_epoch *e, uint64_t rank, uint64_t samples)
 {
 	struct sampler_place *p = place_of(e, rank);
 

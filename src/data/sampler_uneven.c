@@ -5,12 +5,11 @@
 #include "base/util.h"
 
 /*
- * Files stand in rounds of as many as are read side by side (one, without
- * lanes). A rank whose files are over before its epoch is begins again with its
- * first round; the last round of a turn through them may have fewer files, and
- * what is missing counts as files without a sample. So where a file begins
- * follows from the files before it, and what is kept is the round that was asked
- * for last: who reads goes on from there, which is a step or none.
+ * Files stand in rounds of as many as are read side by side (one, without lanes). A rank whose
+ * files are over before its epoch is begins again with its first round; the last round of a turn
+ * through them may have fewer files, and what is missing counts as files without a sample. So where
+ * a file begins follows from the files before it, and what is kept is the round that was asked for
+ * last: who reads goes on from there, which is a step or none.
  */
 
 static uint64_t files_of_rank(const struct sampler *s)
@@ -24,8 +23,7 @@ static uint64_t width_of(const struct sampler *s)
 }
 
 /* Of the dataset, or its number of files: there is none. */
-static uint64_t file_at(const struct sampler_epoch *e, uint64_t rank,
-			uint64_t file)
+static uint64_t file_at(const struct sampler_epoch *e, uint64_t rank, uint64_t file)
 {
 	const struct sampler *s = e->sampler;
 	uint64_t files = files_of_rank(s);
@@ -38,15 +36,12 @@ static uint64_t file_at(const struct sampler_epoch *e, uint64_t rank,
 	return s->shuffle == SHUFFLE_FILE ? perm_at(&e->perm, file) : file;
 }
 
-uint64_t sampler_uneven_extents(const struct sampler_epoch *e, uint64_t rank,
-				uint64_t file)
+uint64_t sampler_uneven_extents(const struct sampler_epoch *e, uint64_t rank, uint64_t file)
 {
 	const struct dataset *ds = e->sampler->dataset;
 	uint64_t at = file_at(e, rank, file);
 
-	return at < ds->files ? dataset_first_extent(ds, at + 1) -
-					dataset_first_extent(ds, at)
-			      : 0;
+	return at < ds->files ? dataset_first_extent(ds, at + 1) - dataset_first_extent(ds, at) : 0;
 }
 
 /* Of a lane of the round at hand. */
@@ -56,9 +51,8 @@ static uint64_t lane_extents(const struct sampler_epoch *e, uint64_t lane)
 
 	return lane < SAMPLER_ROUND_LANES
 		       ? r->extents[lane]
-		       : sampler_uneven_extents(
-				 e, r->rank,
-				 r->number * width_of(e->sampler) + lane);
+		       : sampler_uneven_extents(e, r->rank,
+						r->number * width_of(e->sampler) + lane);
 }
 
 static uint64_t round_extents(const struct sampler_epoch *e)
@@ -76,8 +70,7 @@ static void look_at_round(struct sampler_epoch *e, uint64_t number)
 
 	e->round.number = number;
 	for (uint64_t i = 0; i < width && i < SAMPLER_ROUND_LANES; i++)
-		e->round.extents[i] = sampler_uneven_extents(
-			e, e->round.rank, number * width + i);
+		e->round.extents[i] = sampler_uneven_extents(e, e->round.rank, number * width + i);
 	e->round.end = e->round.start + round_extents(e);
 }
 
@@ -105,8 +98,7 @@ static void take_rank(struct sampler_epoch *e, uint64_t rank)
 	look_at_round(e, 0);
 }
 
-static void turn_to_round(struct sampler_epoch *e, uint64_t rank,
-			  uint64_t number)
+static void turn_to_round(struct sampler_epoch *e, uint64_t rank, uint64_t number)
 {
 	take_rank(e, rank);
 	while (e->round.number < number)
@@ -141,8 +133,7 @@ static uint64_t row_of(const struct sampler_epoch *e, uint64_t at)
 	return low;
 }
 
-struct sampler_lane sampler_uneven_at(struct sampler_epoch *e, uint64_t rank,
-				      uint64_t position)
+struct sampler_lane sampler_uneven_at(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	uint64_t width = width_of(e->sampler), lane = 0, at;
 	struct sampler_lane found = { .lanes = width };
@@ -162,8 +153,8 @@ struct sampler_lane sampler_uneven_at(struct sampler_epoch *e, uint64_t rank,
 	return found;
 }
 
-uint64_t sampler_uneven_position(struct sampler_epoch *e, uint64_t rank,
-				 uint64_t file, uint64_t extent)
+uint64_t sampler_uneven_position(struct sampler_epoch *e, uint64_t rank, uint64_t file,
+				 uint64_t extent)
 {
 	uint64_t width = width_of(e->sampler), at;
 
@@ -174,8 +165,7 @@ uint64_t sampler_uneven_position(struct sampler_epoch *e, uint64_t rank,
 	return at;
 }
 
-uint64_t sampler_uneven_id(struct sampler_epoch *e, uint64_t rank,
-			   uint64_t position)
+uint64_t sampler_uneven_id(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	struct sampler_lane lane = sampler_uneven_at(e, rank, position);
 	uint64_t file = file_at(e, rank, lane.file);

@@ -17,19 +17,16 @@
 /* No filesystem holds more, and sums of sizes stay within 64 bits. */
 #define MOST_BYTES (UINT64_C(1) << 62)
 
-int scan_entry_name(const struct scan *s, const struct entry *e, char *out,
-		    size_t size)
+int scan_entry_name(const struct scan *s, const struct entry *e, char *out, size_t size)
 {
-	return namefile_read(&s->names, entry_name_at(e), entry_name_length(e),
-			     out, size);
+	return namefile_read(&s->names, entry_name_at(e), entry_name_length(e), out, size);
 }
 
 void scan_push(struct scan *s, struct entry e)
 {
 	if (s->count == s->room) {
 		s->room = s->room ? 2 * s->room : 1024;
-		s->entries =
-			mem_realloc(s->entries, s->room * sizeof(*s->entries));
+		s->entries = mem_realloc(s->entries, s->room * sizeof(*s->entries));
 	}
 	s->entries[s->count++] = e;
 }
@@ -39,8 +36,7 @@ static int by_name(const void *a, const void *b, void *names)
 	const struct entry *x = a, *y = b;
 	size_t n = entry_name_length(x), m = entry_name_length(y);
 	const char *base = names;
-	int r = memcmp(base + entry_name_at(x), base + entry_name_at(y),
-		       n < m ? n : m);
+	int r = memcmp(base + entry_name_at(x), base + entry_name_at(y), n < m ? n : m);
 
 	return r ? r : (n > m) - (n < m);
 }
@@ -51,16 +47,15 @@ static void keep_once(struct scan *s, uint64_t first, char *names)
 	uint64_t kept = first;
 
 	for (uint64_t i = first; i < s->count; i++)
-		if (i == first ||
-		    by_name(&s->entries[kept - 1], &s->entries[i], names) != 0)
+		if (i == first || by_name(&s->entries[kept - 1], &s->entries[i], names) != 0)
 			s->entries[kept++] = s->entries[i];
 		else if (s->entries[i].size_bytes != IS_FOLDER)
 			s->skipped.again++;
 	s->count = kept;
 }
 
-/* In place. Their names are together, and mapped for the time: the page cache
- * holds them, or gets them again. */
+/* In place. Their names are together, and mapped for the time: the page cache holds them, or gets
+ * them again. */
 int scan_sort(struct scan *s, uint64_t first, struct mlgen_err *err)
 {
 	struct namefile_map map;
@@ -77,8 +72,8 @@ int scan_sort(struct scan *s, uint64_t first, struct mlgen_err *err)
 	start = map.start;
 	for (uint64_t i = first; i < s->count; i++)
 		s->entries[i].name -= start << LENGTH_BITS;
-	qsort_r(&s->entries[first], (size_t)(s->count - first),
-		sizeof(*s->entries), by_name, map.bytes);
+	qsort_r(&s->entries[first], (size_t)(s->count - first), sizeof(*s->entries), by_name,
+		map.bytes);
 	keep_once(s, first, map.bytes);
 	for (uint64_t i = first; i < s->count; i++)
 		s->entries[i].name += start << LENGTH_BITS;
@@ -90,18 +85,17 @@ static int sum_up(struct scan *s, const char *directory, struct mlgen_err *err)
 {
 	if (s->count == 0)
 		return mlgen_fail(err, -ENOENT,
-				  "%s: holds no file that could be read; "
-				  "another directory, or dataset=made to have "
-				  "files written",
+				  "%s: holds no file that could be read; another directory, or "
+				  "dataset=made to have files written",
 				  directory);
 	for (uint64_t i = 0; i < s->count; i++) {
 		uint64_t bytes = s->entries[i].size_bytes;
 
 		if (bytes >= MOST_BYTES - s->bytes)
-			return mlgen_fail(err, -EFBIG,
-					  "%s: its files are larger together "
-					  "than offsets can count",
-					  directory);
+			return mlgen_fail(
+				err, -EFBIG,
+				"%s: its files are larger together than offsets can count",
+				directory);
 		s->bytes += bytes;
 	}
 	s->entries = mem_realloc(s->entries, s->count * sizeof(*s->entries));
@@ -134,8 +128,7 @@ static int take_part(struct walk *w, struct places *p)
 static int scan_places(struct walk *w, struct places *p)
 {
 	struct scan *s = w->scan;
-	const char *where =
-		w->req->file_list ? w->req->file_list : w->req->directory;
+	const char *where = w->req->file_list ? w->req->file_list : w->req->directory;
 	int r;
 
 	s->base = mem_strdup(p->base);
@@ -153,8 +146,7 @@ static int scan_places(struct walk *w, struct places *p)
 	return r || !s->listed ? r : listed_settle(s->listed, s, p, w->err);
 }
 
-static int scan_all(struct scan *s, const struct scan_request *req,
-		    struct mlgen_err *err)
+static int scan_all(struct scan *s, const struct scan_request *req, struct mlgen_err *err)
 {
 	struct walk *w = mem_zalloc(sizeof(*w));
 	struct places p;
@@ -163,8 +155,7 @@ static int scan_all(struct scan *s, const struct scan_request *req,
 	w->scan = s;
 	w->req = req;
 	w->err = err;
-	r = req->file_list ? scan_list_read(w, &p)
-			   : places_find(&p, req->directory, err);
+	r = req->file_list ? scan_list_read(w, &p) : places_find(&p, req->directory, err);
 	if (r == 0)
 		r = scan_places(w, &p);
 	places_fini(&p);
@@ -173,8 +164,7 @@ static int scan_all(struct scan *s, const struct scan_request *req,
 	return r;
 }
 
-int scan_new(struct scan **out, const struct scan_request *req,
-	     struct mlgen_err *err)
+int scan_new(struct scan **out, const struct scan_request *req, struct mlgen_err *err)
 {
 	struct scan *s = mem_zalloc(sizeof(*s));
 	int r = namefile_open(&s->names, req->directory, err);
@@ -239,16 +229,14 @@ size_t scan_name_bytes(const struct scan *s, uint64_t file)
 	return entry_name_length(&s->entries[file]);
 }
 
-int scan_name_and_time(const struct scan *s, uint64_t file, char *out,
-		       size_t size, int64_t *mtime_ns)
+int scan_name_and_time(const struct scan *s, uint64_t file, char *out, size_t size,
+		       int64_t *mtime_ns)
 {
 	const struct entry *e = &s->entries[file];
 	char both[sizeof(*mtime_ns) + PATH_MAX];
 	size_t n = entry_name_length(e);
-	int r = n < size ? namefile_read(&s->names,
-					 entry_name_at(e) - sizeof(*mtime_ns),
-					 sizeof(*mtime_ns) + n, both,
-					 sizeof(both))
+	int r = n < size ? namefile_read(&s->names, entry_name_at(e) - sizeof(*mtime_ns),
+					 sizeof(*mtime_ns) + n, both, sizeof(both))
 			 : -ENAMETOOLONG;
 
 	if (r < 0)
@@ -258,8 +246,7 @@ int scan_name_and_time(const struct scan *s, uint64_t file, char *out,
 	return (int)n;
 }
 
-void scan_keep(struct scan *s, bool (*keep)(const void *arg, uint64_t file),
-	       const void *arg)
+void scan_keep(struct scan *s, bool (*keep)(const void *arg, uint64_t file), const void *arg)
 {
 	uint64_t kept = 0;
 
@@ -271,8 +258,7 @@ void scan_keep(struct scan *s, bool (*keep)(const void *arg, uint64_t file),
 	s->count = kept;
 }
 
-void scan_keep_named(struct scan *s, bool (*keep)(void *arg, const char *name),
-		     void *arg)
+void scan_keep_named(struct scan *s, bool (*keep)(void *arg, const char *name), void *arg)
 {
 	uint64_t kept = 0;
 	char name[PATH_MAX];

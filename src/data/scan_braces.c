@@ -75,8 +75,7 @@ static int width_of(const char *from, const char *end)
 	return *digits == '0' && end - digits > 1 ? (int)(end - from) : 0;
 }
 
-static const char *read_end(struct range *r, const char *s, const char *end,
-			    int64_t *v)
+static const char *read_end(struct range *r, const char *s, const char *end, int64_t *v)
 {
 	const char *from = s;
 	int width;
@@ -102,9 +101,7 @@ static const char *behind_dots(const char *s, const char *end)
 /* "000..127" or "a..f", with "..2" behind it or not. */
 static bool read_range(struct range *r, const char *s, const char *end)
 {
-	*r = (struct range){ .step = 1,
-			     .is_letters =
-				     s < end && isalpha((unsigned char)*s) };
+	*r = (struct range){ .step = 1, .is_letters = s < end && isalpha((unsigned char)*s) };
 	s = behind_dots(read_end(r, s, end, &r->first), end);
 	s = s ? read_end(r, s, end, &r->last) : NULL;
 	if (s && s != end) {
@@ -130,9 +127,8 @@ static bool is_full(const struct namelist *l)
 static int too_many(const char *name, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -E2BIG,
-			  "%.80s%s: its braces stand for more names than the "
-			  "%u that can be; a glob, or file_list=FILE, takes "
-			  "more",
+			  "%.80s%s: its braces stand for more names than the %u that can be; a "
+			  "glob, or file_list=FILE, takes more",
 			  name, strlen(name) > 80 ? "..." : "", BRACES_MAX);
 }
 
@@ -150,16 +146,14 @@ static struct pair find_pair(const char *name)
 			if (*c == '}' && --depth == 0)
 				p.close = c;
 		}
-		if (p.close &&
-		    (p.has_comma || read_range(&r, open + 1, p.close)))
+		if (p.close && (p.has_comma || read_range(&r, open + 1, p.close)))
 			return p;
 	}
 	return (struct pair){ 0 };
 }
 
 /* The name with `n` bytes of `part` in place of the pair. */
-static char *with_part(const char *name, const struct pair *p, const char *part,
-		       size_t n)
+static char *with_part(const char *name, const struct pair *p, const char *part, size_t n)
 {
 	size_t before = (size_t)(p->open - name), after = strlen(p->close + 1);
 	char *s = mem_zalloc(before + n + after + 1);
@@ -170,12 +164,11 @@ static char *with_part(const char *name, const struct pair *p, const char *part,
 	return s;
 }
 
-static void put_range(struct namelist *to, const char *name,
-		      const struct pair *p, const struct range *r)
+static void put_range(struct namelist *to, const char *name, const struct pair *p,
+		      const struct range *r)
 {
-	uint64_t far = r->last > r->first
-			       ? (uint64_t)r->last - (uint64_t)r->first
-			       : (uint64_t)r->first - (uint64_t)r->last;
+	uint64_t far = r->last > r->first ? (uint64_t)r->last - (uint64_t)r->first
+					  : (uint64_t)r->first - (uint64_t)r->last;
 	uint64_t count = far / (uint64_t)r->step + 1;
 
 	to->is_over = count > BRACES_MAX;
@@ -183,17 +176,14 @@ static void put_range(struct namelist *to, const char *name,
 		int64_t by = (int64_t)i * r->step;
 		int64_t v = r->last > r->first ? r->first + by : r->first - by;
 		char text[32];
-		int n = r->is_letters
-				? snprintf(text, sizeof(text), "%c", (int)v)
-				: snprintf(text, sizeof(text), "%0*" PRId64,
-					   r->width, v);
+		int n = r->is_letters ? snprintf(text, sizeof(text), "%c", (int)v)
+				      : snprintf(text, sizeof(text), "%0*" PRId64, r->width, v);
 
 		namelist_add(to, with_part(name, p, text, (size_t)n));
 	}
 }
 
-static void put_parts(struct namelist *to, const char *name,
-		      const struct pair *p)
+static void put_parts(struct namelist *to, const char *name, const struct pair *p)
 {
 	const char *from = p->open + 1;
 	unsigned depth = 0;
@@ -201,8 +191,7 @@ static void put_parts(struct namelist *to, const char *name,
 	for (const char *c = from; c <= p->close && !is_full(to); c++) {
 		depth += *c == '{';
 		if (depth == 0 && (*c == ',' || c == p->close)) {
-			namelist_add(to, with_part(name, p, from,
-						   (size_t)(c - from)));
+			namelist_add(to, with_part(name, p, from, (size_t)(c - from)));
 			from = c + 1;
 		}
 		depth -= *c == '}' && depth;

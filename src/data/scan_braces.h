@@ -22,10 +22,9 @@ void namelist_fini(struct namelist *l);            /* takes a zeroed one */
 #define BRACES_MAX 1000000u
 
 /*
- * Adds what a name stands for: "s-{000..127}.tar" 128 names, "{a,b}/{0..3}"
- * eight, in the order in which they are written. A range is of numbers, which
- * keep the width of the wider end where that begins with 0, or of letters; a
- * third number is the step. Braces may stand within one another; those without
- * a comma or a range are part of the name. 0, or -E2BIG with err.
+ * Adds what a name stands for: "s-{000..127}.tar" 128 names, "{a,b}/{0..3}" eight, in the order in
+ * which they are written. A range is of numbers, which keep the width of the wider end where that
+ * begins with 0, or of letters; a third number is the step. Braces may stand within one another;
+ * those without a comma or a range are part of the name. 0, or -E2BIG with err.
  */
 int braces_expand(struct namelist *to, const char *name, struct mlgen_err *err);

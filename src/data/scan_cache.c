@@ -40,8 +40,7 @@ static bool add_to(uint64_t *sum, uint64_t n, uint64_t each)
 	uint64_t bytes;
 
 	return !__builtin_mul_overflow(n, each, &bytes) &&
-	       !__builtin_add_overflow(*sum, bytes, sum) &&
-	       *sum <= INT64_MAX - PIECE_BYTES;
+	       !__builtin_add_overflow(*sum, bytes, sum) && *sum <= INT64_MAX - PIECE_BYTES;
 }
 
 bool scan_cache_layout(const struct scan_header *h, struct scan_layout *out)
@@ -51,8 +50,7 @@ bool scan_cache_layout(const struct scan_header *h, struct scan_layout *out)
 
 	out->records = at;
 	for (unsigned i = 0; i < SCAN_PARTS; i++)
-		fits = fits &&
-		       add_to(&at, h->files[i], sizeof(struct scan_record));
+		fits = fits && add_to(&at, h->files[i], sizeof(struct scan_record));
 	out->names = at;
 	for (unsigned i = 0; i < SCAN_PARTS; i++)
 		fits = fits && add_to(&at, h->name_bytes[i], 1);
@@ -71,39 +69,35 @@ static enum scan_cache_state useless(struct mlgen_err *err, const char *what)
 	return SCAN_CACHE_USELESS;
 }
 
-static enum scan_cache_state cut_off(const struct scan_cache *c,
-				     uint64_t file_bytes, struct mlgen_err *err)
+static enum scan_cache_state cut_off(const struct scan_cache *c, uint64_t file_bytes,
+				     struct mlgen_err *err)
 {
-	mlgen_fail(err, -EINVAL,
-		   "it is cut off at byte %" PRIu64 " of %" PRIu64, file_bytes,
+	mlgen_fail(err, -EINVAL, "it is cut off at byte %" PRIu64 " of %" PRIu64, file_bytes,
 		   c->layout.end);
 	return SCAN_CACHE_USELESS;
 }
 
 /* Of `bytes` that are there, up to all of it. */
-static enum scan_cache_state check_header(const struct scan_header *h,
-					  size_t bytes, struct mlgen_err *err)
+static enum scan_cache_state check_header(const struct scan_header *h, size_t bytes,
+					  struct mlgen_err *err)
 {
-	if (memcmp(h->magic, SCAN_CACHE_MAGIC,
-		   u64_min(bytes, sizeof(h->magic))) != 0)
+	if (memcmp(h->magic, SCAN_CACHE_MAGIC, u64_min(bytes, sizeof(h->magic))) != 0)
 		return SCAN_CACHE_FOREIGN;
 	if (bytes < sizeof(*h))
-		return useless(err, bytes ? "it is cut off in its header"
-					  : "it is empty");
+		return useless(err, bytes ? "it is cut off in its header" : "it is empty");
 	if (h->byte_order != SCAN_CACHE_ORDER)
 		return useless(err, "a host of another byte order wrote it");
 	if (h->version != SCAN_CACHE_VERSION) {
 		mlgen_fail(err, -EINVAL,
-			   "it is of version %" PRIu32
-			   " of such files, and this mlgen's are of %u",
+			   "it is of version %" PRIu32 " of such files, and this mlgen's are of %u",
 			   h->version, SCAN_CACHE_VERSION);
 		return SCAN_CACHE_USELESS;
 	}
 	return SCAN_CACHE_FITS;
 }
 
-static enum scan_cache_state check_key(const struct scan_cache *c, int fd,
-				       const char *key, struct mlgen_err *err)
+static enum scan_cache_state check_key(const struct scan_cache *c, int fd, const char *key,
+				       struct mlgen_err *err)
 {
 	struct scan_header h = c->header;
 	char *text;
@@ -120,8 +114,7 @@ static enum scan_cache_state check_key(const struct scan_cache *c, int fd,
 	if (!is_whole)
 		useless(err, "its header is damaged");
 	else if (strcmp(text, key) != 0)
-		mlgen_fail(err, -EINVAL, "it is of %s, and this scan of %s",
-			   text, key);
+		mlgen_fail(err, -EINVAL, "it is of %s, and this scan of %s", text, key);
 	mem_free(text);
 	return err->code ? SCAN_CACHE_USELESS : SCAN_CACHE_FITS;
 }
@@ -143,8 +136,7 @@ static bool is_whole(int fd, uint64_t from, uint64_t end, uint32_t sum)
 	return is_read && crc == sum;
 }
 
-static enum scan_cache_state check_index(const struct scan_cache *c, int fd,
-					 struct mlgen_err *err)
+static enum scan_cache_state check_index(const struct scan_cache *c, int fd, struct mlgen_err *err)
 {
 	const struct scan_layout *l = &c->layout;
 	const struct scan_header *h = &c->header;
@@ -156,8 +148,8 @@ static enum scan_cache_state check_index(const struct scan_cache *c, int fd,
 	return SCAN_CACHE_FITS;
 }
 
-enum scan_cache_state scan_cache_open(struct scan_cache *c, int fd,
-				      const char *key, struct mlgen_err *err)
+enum scan_cache_state scan_cache_open(struct scan_cache *c, int fd, const char *key,
+				      struct mlgen_err *err)
 {
 	enum scan_cache_state state;
 	struct stat st;
@@ -165,13 +157,11 @@ enum scan_cache_state scan_cache_open(struct scan_cache *c, int fd,
 
 	*c = (struct scan_cache){ .fd = fd };
 	if (fstat(fd, &st) != 0 ||
-	    read_all(fd, &c->header,
-		     (size_t)u64_min((uint64_t)st.st_size, sizeof(c->header)),
-		     0) != 0)
+	    read_all(fd, &c->header, (size_t)u64_min((uint64_t)st.st_size, sizeof(c->header)), 0) !=
+		    0)
 		return useless(err, strerror(errno ? errno : EIO));
 	bytes = (uint64_t)st.st_size;
-	state = check_header(&c->header,
-			     (size_t)u64_min(bytes, sizeof(c->header)), err);
+	state = check_header(&c->header, (size_t)u64_min(bytes, sizeof(c->header)), err);
 	if (state == SCAN_CACHE_FITS)
 		state = check_key(c, fd, key, err);
 	if (state != SCAN_CACHE_FITS)
@@ -195,8 +185,7 @@ void scan_cursor_init(struct scan_cursor *k, const struct scan_cache *c)
 }
 
 /* Names follow each other; those that fit are read with their records. */
-static int count_names(const struct scan_cursor *k, unsigned records,
-		       uint64_t *bytes)
+static int count_names(const struct scan_cursor *k, unsigned records, uint64_t *bytes)
 {
 	uint64_t at = k->records[0].name_at;
 	unsigned n = 0;
@@ -250,8 +239,8 @@ static const char *name_of(const struct scan_cursor *k, unsigned i)
 }
 
 /* By part, then in the byte order of names. */
-static int scan_cache_compare(const struct scan_cursor *k, enum scan_part part,
-			      const char *name, size_t bytes, unsigned i)
+static int scan_cache_compare(const struct scan_cursor *k, enum scan_part part, const char *name,
+			      size_t bytes, unsigned i)
 {
 	const struct scan_record *r = &k->records[i];
 	size_t m = r->name_bytes;
@@ -264,8 +253,7 @@ static int scan_cache_compare(const struct scan_cursor *k, enum scan_part part,
 }
 
 /* Before the block that is there, within, or behind it. */
-static int side(const struct scan_cursor *k, enum scan_part part,
-		const char *name, size_t bytes)
+static int side(const struct scan_cursor *k, enum scan_part part, const char *name, size_t bytes)
 {
 	if (scan_cache_compare(k, part, name, bytes, 0) < 0)
 		return -1;
@@ -273,8 +261,8 @@ static int side(const struct scan_cursor *k, enum scan_part part,
 }
 
 /* The block that would have it. */
-static bool scan_cache_seek(struct scan_cursor *k, enum scan_part part,
-			    const char *name, size_t bytes)
+static bool scan_cache_seek(struct scan_cursor *k, enum scan_part part, const char *name,
+			    size_t bytes)
 {
 	uint64_t low = 0, high = k->cache->files;
 
@@ -295,8 +283,7 @@ static bool scan_cache_seek(struct scan_cursor *k, enum scan_part part,
 	return false;
 }
 
-static bool go_to(struct scan_cursor *k, enum scan_part part, const char *name,
-		  size_t bytes)
+static bool go_to(struct scan_cursor *k, enum scan_part part, const char *name, size_t bytes)
 {
 	int where = k->count ? side(k, part, name, bytes) : 1;
 	uint64_t next = k->first + k->count;
@@ -312,8 +299,7 @@ static bool go_to(struct scan_cursor *k, enum scan_part part, const char *name,
 	return scan_cache_seek(k, part, name, bytes);
 }
 
-const struct scan_record *scan_cursor_find(struct scan_cursor *k,
-					   enum scan_part part,
+const struct scan_record *scan_cursor_find(struct scan_cursor *k, enum scan_part part,
 					   const char *name)
 {
 	size_t bytes = strlen(name);
@@ -335,19 +321,16 @@ const struct scan_record *scan_cursor_find(struct scan_cursor *k,
 	return NULL;
 }
 
-const struct scan_record *scan_cursor_at(struct scan_cursor *k, uint64_t index,
-					 const char **name)
+const struct scan_record *scan_cursor_at(struct scan_cursor *k, uint64_t index, const char **name)
 {
-	if ((index < k->first || index - k->first >= k->count) &&
-	    !scan_cache_load(k, index))
+	if ((index < k->first || index - k->first >= k->count) && !scan_cache_load(k, index))
 		return NULL;
 	*name = name_of(k, (unsigned)(index - k->first));
 	return &k->records[index - k->first];
 }
 
-int scan_cache_words(
-	const struct scan_cache *c, const struct scan_cached *found,
-	int (*take)(void *arg, const uint64_t *words, size_t count), void *arg)
+int scan_cache_words(const struct scan_cache *c, const struct scan_cached *found,
+		     int (*take)(void *arg, const uint64_t *words, size_t count), void *arg)
 {
 	uint64_t at = found->words_at, left = found->word_count;
 	const struct scan_layout *l = &c->layout;
@@ -355,19 +338,16 @@ int scan_cache_words(
 	uint32_t crc = 0;
 	int r = 0;
 
-	if (at < l->words || at > l->end ||
-	    left > (l->end - at) / sizeof(uint64_t))
+	if (at < l->words || at > l->end || left > (l->end - at) / sizeof(uint64_t))
 		return -EBADMSG;
 	piece = mem_array((size_t)u64_min(left, PIECE_WORDS), sizeof(*piece));
 	while (left && r == 0) {
 		size_t n = (size_t)u64_min(left, PIECE_WORDS);
 
-		r = read_all(c->fd, piece, n * sizeof(*piece), at) ? -EBADMSG
-								   : 0;
+		r = read_all(c->fd, piece, n * sizeof(*piece), at) ? -EBADMSG : 0;
 		if (r == 0)
 			r = take(arg, piece, n);
-		crc = (uint32_t)crc32(crc, (const void *)piece,
-				      (uInt)(n * sizeof(*piece)));
+		crc = (uint32_t)crc32(crc, (const void *)piece, (uInt)(n * sizeof(*piece)));
 		at += n * sizeof(*piece);
 		left -= n;
 	}

@@ -12,14 +12,13 @@
 #include "data/scan.h"
 
 /*
- * A header, and a text that says what the facts follow from (`key`); a record
- * for each file, in the order of parts and then of names; their names; their
- * words. Numbers are as the host has them, and the header says how that is.
+ * A header, and a text that says what the facts follow from (`key`); a record for each file, in the
+ * order of parts and then of names; their names; their words. Numbers are as the host has them, and
+ * the header says how that is.
  *
- * It is read by pread and never mapped: a file that is cut off, or replaced on
- * another host, then costs what was in it, and not the process. Header, records
- * and names are summed up when it is opened, the words of a file when they are
- * taken.
+ * It is read by pread and never mapped: a file that is cut off, or replaced on another host, then
+ * costs what was in it, and not the process. Header, records and names are summed up when it is
+ * opened, the words of a file when they are taken.
  */
 
 /* Is it still the file that was looked at? */
@@ -65,8 +64,7 @@ struct scan_header {
 
 #define SCAN_CACHE_MAGIC "mlgen\x7fSC"
 #define SCAN_CACHE_ORDER UINT32_C(0x01020304)
-/* To be raised when the layout changes, or what a format's facts and words
- * mean. */
+/* To be raised when the layout changes, or what a format's facts and words mean. */
 #define SCAN_CACHE_VERSION 1u
 #define SCAN_CACHE_KEY_BYTES 65536u
 
@@ -92,11 +90,11 @@ enum scan_cache_state {
 };
 
 /*
- * What is open for reading becomes *c, and stays the caller's. If it does not
- * fit, err says in words, without a name, what is the matter with it.
+ * What is open for reading becomes *c, and stays the caller's. If it does not fit, err says in
+ * words, without a name, what is the matter with it.
  */
-enum scan_cache_state scan_cache_open(struct scan_cache *c, int fd,
-				      const char *key, struct mlgen_err *err);
+enum scan_cache_state scan_cache_open(struct scan_cache *c, int fd, const char *key,
+				      struct mlgen_err *err);
 
 /* One thread's way through the records: so many at once. */
 #define SCAN_BLOCK 64u
@@ -112,18 +110,15 @@ struct scan_cursor {
 
 void scan_cursor_init(struct scan_cursor *k, const struct scan_cache *c);
 /* NULL: it is not there. Until the next call; quickest in order. */
-const struct scan_record *scan_cursor_find(struct scan_cursor *k,
-					   enum scan_part part,
+const struct scan_record *scan_cursor_find(struct scan_cursor *k, enum scan_part part,
 					   const char *name);
 /* By number, with its name, which is not a string; NULL: damaged. */
-const struct scan_record *scan_cursor_at(struct scan_cursor *k, uint64_t index,
-					 const char **name);
+const struct scan_record *scan_cursor_at(struct scan_cursor *k, uint64_t index, const char **name);
 
-/* Its words, by pieces: 0, -EBADMSG where they are not those that were written,
- * or what `take` gave. */
-int scan_cache_words(
-	const struct scan_cache *c, const struct scan_cached *found,
-	int (*take)(void *arg, const uint64_t *words, size_t count), void *arg);
+/* Its words, by pieces: 0, -EBADMSG where they are not those that were written, or what `take`
+ * gave. */
+int scan_cache_words(const struct scan_cache *c, const struct scan_cached *found,
+		     int (*take)(void *arg, const uint64_t *words, size_t count), void *arg);
 
 /* ---- writing ---- */
 
@@ -139,18 +134,15 @@ struct scan_cache_writer {
 	uint64_t words_at, name_at;
 };
 
-/* Into an empty file, of so many files, whose names have so many bytes. 0 or
- * -errno; fini in any case. */
+/* Into an empty file, of so many files, whose names have so many bytes. 0 or -errno; fini in any
+ * case. */
 int scan_cache_begin(struct scan_cache_writer *w, int fd, const char *key,
-		     const uint64_t files[SCAN_PARTS],
-		     const uint64_t name_bytes[SCAN_PARTS]);
+		     const uint64_t files[SCAN_PARTS], const uint64_t name_bytes[SCAN_PARTS]);
 /* The words of the next file, then itself, in order. */
-int scan_cache_add_words(struct scan_cache_writer *w, const uint64_t *words,
-			 size_t count);
+int scan_cache_add_words(struct scan_cache_writer *w, const uint64_t *words, size_t count);
 /* Of `found` its words_at and words_crc are not asked. */
-int scan_cache_add(struct scan_cache_writer *w, enum scan_part part,
-		   const char *name, size_t name_bytes,
-		   const struct scan_stamp *stamp,
+int scan_cache_add(struct scan_cache_writer *w, enum scan_part part, const char *name,
+		   size_t name_bytes, const struct scan_stamp *stamp,
 		   const struct scan_cached *found);
 /* It is a cache with this; nothing before makes it one. */
 int scan_cache_end(struct scan_cache_writer *w);

@@ -32,15 +32,13 @@ static int stream_flush(struct scan_stream *s, int fd)
 {
 	int r = writeall_at(fd, s->buffer, s->bytes, s->at);
 
-	s->crc = (uint32_t)crc32(s->crc, (const void *)s->buffer,
-				 (uInt)s->bytes);
+	s->crc = (uint32_t)crc32(s->crc, (const void *)s->buffer, (uInt)s->bytes);
 	s->at += s->bytes;
 	s->bytes = 0;
 	return r;
 }
 
-static int stream_add(struct scan_stream *s, int fd, const void *from,
-		      size_t bytes)
+static int stream_add(struct scan_stream *s, int fd, const void *from, size_t bytes)
 {
 	const char *in = from;
 	int r = 0;
@@ -68,15 +66,13 @@ static int write_key(struct scan_cache_writer *w)
 }
 
 int scan_cache_begin(struct scan_cache_writer *w, int fd, const char *key,
-		     const uint64_t files[SCAN_PARTS],
-		     const uint64_t name_bytes[SCAN_PARTS])
+		     const uint64_t files[SCAN_PARTS], const uint64_t name_bytes[SCAN_PARTS])
 {
 	size_t key_bytes = strlen(key);
 
 	*w = (struct scan_cache_writer){
 		.fd = fd,
-		.header = { .byte_order = SCAN_CACHE_ORDER,
-			    .version = SCAN_CACHE_VERSION },
+		.header = { .byte_order = SCAN_CACHE_ORDER, .version = SCAN_CACHE_VERSION },
 	};
 	if (key_bytes > SCAN_CACHE_KEY_BYTES)
 		return -ENAMETOOLONG;
@@ -94,22 +90,20 @@ int scan_cache_begin(struct scan_cache_writer *w, int fd, const char *key,
 	return 0;
 }
 
-int scan_cache_add_words(struct scan_cache_writer *w, const uint64_t *words,
-			 size_t count)
+int scan_cache_add_words(struct scan_cache_writer *w, const uint64_t *words, size_t count)
 {
 	size_t bytes = count * sizeof(*words);
 
 	for (size_t at = 0; at < bytes; at += BUFFER_BYTES)
-		w->words_crc = (uint32_t)crc32(
-			w->words_crc, (const void *)((const char *)words + at),
-			(uInt)u64_min(bytes - at, BUFFER_BYTES));
+		w->words_crc =
+			(uint32_t)crc32(w->words_crc, (const void *)((const char *)words + at),
+					(uInt)u64_min(bytes - at, BUFFER_BYTES));
 	w->header.word_bytes += bytes;
 	return stream_add(w->words, w->fd, words, bytes);
 }
 
-int scan_cache_add(struct scan_cache_writer *w, enum scan_part part,
-		   const char *name, size_t name_bytes,
-		   const struct scan_stamp *stamp,
+int scan_cache_add(struct scan_cache_writer *w, enum scan_part part, const char *name,
+		   size_t name_bytes, const struct scan_stamp *stamp,
 		   const struct scan_cached *found)
 {
 	struct scan_record r;
@@ -141,10 +135,9 @@ int scan_cache_end(struct scan_cache_writer *w)
 		r = stream_flush(w->names, w->fd);
 	if (r == 0)
 		r = stream_flush(w->words, w->fd);
-	if (r == 0 &&
-	    (!scan_cache_layout(&w->header, &l) || w->records->at != l.names ||
-	     w->words->at != l.end ||
-	     w->name_at != w->header.name_bytes[0] + w->header.name_bytes[1]))
+	if (r == 0 && (!scan_cache_layout(&w->header, &l) || w->records->at != l.names ||
+		       w->words->at != l.end ||
+		       w->name_at != w->header.name_bytes[0] + w->header.name_bytes[1]))
 		r = -EINVAL; /* a file has gone from what was counted */
 	if (r == 0 && ftruncate(w->fd, (off_t)l.end) != 0)
 		r = -errno;

@@ -19,11 +19,10 @@ struct given_file {
 	uint64_t name_bytes;
 };
 
-static int put_file(const struct entry *e, const struct namefile_map *map,
-		    struct relay *to, struct mlgen_err *err)
+static int put_file(const struct entry *e, const struct namefile_map *map, struct relay *to,
+		    struct mlgen_err *err)
 {
-	struct given_file f = { .size_bytes = e->size_bytes,
-				.name_bytes = entry_name_length(e) };
+	struct given_file f = { .size_bytes = e->size_bytes, .name_bytes = entry_name_length(e) };
 	const char *name = map->bytes + (entry_name_at(e) - map->start);
 
 	memcpy(&f.mtime_ns, name - sizeof(f.mtime_ns), sizeof(f.mtime_ns));
@@ -54,15 +53,13 @@ int scan_give(const struct scan *s, struct relay *to, struct mlgen_err *err)
 	return rc;
 }
 
-static int take_text(char **out, uint64_t bytes, struct relay *from,
-		     struct mlgen_err *err)
+static int take_text(char **out, uint64_t bytes, struct relay *from, struct mlgen_err *err)
 {
 	*out = mem_zalloc((size_t)bytes + 1);
 	return relay_get(from, *out, (size_t)bytes, err);
 }
 
-static int take_file(struct scan *s, uint64_t file, struct relay *from,
-		     struct mlgen_err *err)
+static int take_file(struct scan *s, uint64_t file, struct relay *from, struct mlgen_err *err)
 {
 	char name[PATH_MAX];
 	struct given_file f;
@@ -71,8 +68,7 @@ static int take_file(struct scan *s, uint64_t file, struct relay *from,
 	if (rc == 0)
 		rc = relay_get(from, name, (size_t)f.name_bytes, err);
 	if (rc == 0)
-		rc = namefile_add(&s->names, (const char *)&f.mtime_ns,
-				  sizeof(f.mtime_ns), err);
+		rc = namefile_add(&s->names, (const char *)&f.mtime_ns, sizeof(f.mtime_ns), err);
 	if (rc)
 		return rc;
 	s->entries[file] = (struct entry){
@@ -102,8 +98,7 @@ static int take_all(struct scan *s, struct relay *from, struct mlgen_err *err)
 	return rc ? rc : namefile_flush(&s->names, err);
 }
 
-int scan_take(struct scan **out, const char *beside, struct relay *from,
-	      struct mlgen_err *err)
+int scan_take(struct scan **out, const char *beside, struct relay *from, struct mlgen_err *err)
 {
 	struct scan *s = mem_zalloc(sizeof(*s));
 	int rc = namefile_open(&s->names, beside, err);

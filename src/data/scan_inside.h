@@ -21,8 +21,8 @@
 #define IS_FOLDER UINT64_MAX
 
 struct entry {
-	/* Where in the file of names, and its length; before it stands when the
-	 * file was last changed, an int64_t of ns. */
+	/* Where in the file of names, and its length; before it stands when the file was last
+	 * changed, an int64_t of ns. */
 	uint64_t name;
 	uint64_t size_bytes;
 };
@@ -50,8 +50,7 @@ static inline size_t entry_name_length(const struct entry *e)
 }
 
 void scan_push(struct scan *s, struct entry e);
-int scan_entry_name(const struct scan *s, const struct entry *e, char *out,
-		    size_t size);
+int scan_entry_name(const struct scan *s, const struct entry *e, char *out, size_t size);
 /* Entries from `first` on in the byte order of their names, each once. */
 int scan_sort(struct scan *s, uint64_t first, struct mlgen_err *err);
 
@@ -84,8 +83,8 @@ int scan_walk_file(struct walk *w, const char *name);
 
 /* One that is left out: counted, and the first few are named. */
 void scan_skip(struct walk *w, uint64_t *counter, const char *why);
-/* What all that was left out comes to. `found`: "dataset=scan found". 0, or
- * -EACCES or -EINVAL with err. */
+/* What all that was left out comes to. `found`: "dataset=scan found". 0, or -EACCES or -EINVAL with
+ * err. */
 int scan_judge(struct walk *w, const char *where, const char *found);
 /* The same of a list, before its files are looked at. */
 int scan_judge_list(struct walk *w, const char *list);

@@ -11,12 +11,10 @@
 /* Of an entry that leaves. */
 #define GONE UINT64_MAX
 
-static struct link *place_of(struct link *table, uint64_t room, dev_t dev,
-			     ino_t ino)
+static struct link *place_of(struct link *table, uint64_t room, dev_t dev, ino_t ino)
 {
 	/* Knuth's multiplier, 2^64 / the golden ratio. */
-	uint64_t at = ((uint64_t)ino ^ (uint64_t)dev << 32) *
-		      UINT64_C(0x9E3779B97F4A7C15) % room;
+	uint64_t at = ((uint64_t)ino ^ (uint64_t)dev << 32) * UINT64_C(0x9E3779B97F4A7C15) % room;
 
 	while (table[at].ino && (table[at].ino != ino || table[at].dev != dev))
 		at = (at + 1) % room;
@@ -31,8 +29,8 @@ static void scan_links_grow(struct links *l)
 	memset(table, 0, (size_t)room * sizeof(*table));
 	for (uint64_t i = 0; i < l->folder_room; i++)
 		if (l->folders[i].ino)
-			*place_of(table, room, l->folders[i].dev,
-				  l->folders[i].ino) = l->folders[i];
+			*place_of(table, room, l->folders[i].dev, l->folders[i].ino) =
+				l->folders[i];
 	mem_free(l->folders);
 	l->folders = table;
 	l->folder_room = room;
@@ -70,8 +68,7 @@ static void rank(struct links *l, const struct scan *s)
 
 		if (!(s->entries[i].name & THROUGH_LINK))
 			continue;
-		found = bsearch(&key, l->files, (size_t)l->count,
-				sizeof(*l->files), by_name);
+		found = bsearch(&key, l->files, (size_t)l->count, sizeof(*l->files), by_name);
 		if (found)
 			found->rank = i;
 	}
@@ -102,10 +99,9 @@ void links_add_file(struct links *l, const struct stat *st, uint64_t name_at)
 		l->room = l->room ? 2 * l->room : 64;
 		l->files = mem_realloc(l->files, l->room * sizeof(*l->files));
 	}
-	l->files[l->count++] = (struct link){ .dev = st->st_dev,
-					      .ino = st->st_ino,
-					      .name_at = name_at,
-					      .rank = UINT64_MAX };
+	l->files[l->count++] = (struct link){
+		.dev = st->st_dev, .ino = st->st_ino, .name_at = name_at, .rank = UINT64_MAX
+	};
 }
 
 bool links_enter(struct links *l, const struct stat *st)
@@ -128,8 +124,7 @@ uint64_t links_keep_once(struct links *l, struct scan *s)
 		return 0;
 	rank(l, s);
 	for (uint64_t i = 1; i < l->count; i++)
-		if (is_same(&l->files[i - 1], &l->files[i]) &&
-		    l->files[i].rank < s->count)
+		if (is_same(&l->files[i - 1], &l->files[i]) && l->files[i].rank < s->count)
 			s->entries[l->files[i].rank].size_bytes = GONE;
 	return compact(s);
 }

@@ -27,7 +27,7 @@ void links_add_file(struct links *l, const struct stat *st, uint64_t name_at);
 /* True: no link has led to this folder before. */
 bool links_enter(struct links *l, const struct stat *st);
 
-/* Of files that several links led to all but the first leave the scan, whose
- * order stands: how many. */
+/* Of files that several links led to all but the first leave the scan, whose order stands: how
+ * many. */
 struct scan;
 uint64_t links_keep_once(struct links *l, struct scan *s);

@@ -54,8 +54,7 @@ static int copy_all(struct namefile *to, struct mlgen_err *err)
 		if (n < 0 && errno == EINTR && !signals_taken())
 			continue;
 		if (n < 0)
-			return mlgen_fail(err, -errno, "file_list: stdin: %s",
-					  strerror(errno));
+			return mlgen_fail(err, -errno, "file_list: stdin: %s", strerror(errno));
 		if (n == 0)
 			return namefile_flush(to, err);
 		r = namefile_add(to, buffer, (size_t)n, err);
@@ -72,10 +71,8 @@ static int spool_stdin(struct mlgen_err *err)
 
 	if (r == 0)
 		r = copy_all(&copy, err);
-	if (r == 0 && (lseek(copy.fd, 0, SEEK_SET) < 0 ||
-		       dup2(copy.fd, STDIN_FILENO) < 0))
-		r = mlgen_fail(err, -errno, "file_list: stdin: %s",
-			       strerror(errno));
+	if (r == 0 && (lseek(copy.fd, 0, SEEK_SET) < 0 || dup2(copy.fd, STDIN_FILENO) < 0))
+		r = mlgen_fail(err, -errno, "file_list: stdin: %s", strerror(errno));
 	namefile_close(&copy);
 	return r;
 }
@@ -87,8 +84,7 @@ static int open_stdin(struct list *l)
 
 	l->name = "stdin";
 	if (r)
-		return mlgen_fail(l->w->err, r, "file_list: stdin: %s",
-				  strerror(-r));
+		return mlgen_fail(l->w->err, r, "file_list: stdin: %s", strerror(-r));
 	if (!S_ISREG(st.st_mode))
 		r = spool_stdin(l->w->err);
 	/* Read by pread, which leaves the offset to the next who reads. */
@@ -103,19 +99,15 @@ static int open_list(struct list *l)
 
 	l->fd = open(l->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (l->fd < 0 || fstat(l->fd, &st) != 0)
-		return mlgen_fail(l->w->err, -errno, "file_list: %s: %s",
-				  l->name, strerror(errno));
+		return mlgen_fail(l->w->err, -errno, "file_list: %s: %s", l->name, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return mlgen_fail(l->w->err, -EINVAL,
-				  "file_list: %s: no regular file, and a list "
-				  "is read more than once; standard input is "
-				  "taken by file_list=-",
+				  "file_list: %s: no regular file, and a list is read more than "
+				  "once; standard input is taken by file_list=-",
 				  l->name);
 	slash = strrchr(l->name, '/');
 	if (!l->folder && slash)
-		l->folder = mem_strndup(
-			l->name,
-			slash == l->name ? 1 : (size_t)(slash - l->name));
+		l->folder = mem_strndup(l->name, slash == l->name ? 1 : (size_t)(slash - l->name));
 	return 0;
 }
 
@@ -139,8 +131,7 @@ static int next_byte(struct list *l)
 	return (unsigned char)l->buffer[0];
 }
 
-__attribute__((format(printf, 2, 3))) static int bad_line(struct list *l,
-							  const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static int bad_line(struct list *l, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -148,8 +139,7 @@ __attribute__((format(printf, 2, 3))) static int bad_line(struct list *l,
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return mlgen_fail(l->w->err, -EINVAL, "%s:%" PRIu64 ": %s", l->name,
-			  l->line, text);
+	return mlgen_fail(l->w->err, -EINVAL, "%s:%" PRIu64 ": %s", l->name, l->line, text);
 }
 
 /* A mark before the first line is no part of its path. */
@@ -170,16 +160,14 @@ static int next_line(struct list *l)
 	l->line++;
 	while ((c = next_byte(l)) >= 0 && c != '\n') {
 		if (c == '\0')
-			return bad_line(l, "a zero byte; a list has one path a "
-					   "line, as text");
+			return bad_line(l, "a zero byte; a list has one path a line, as text");
 		if (n + 1 >= sizeof(l->text))
-			return bad_line(l, "the line is longer than a path can "
-					   "be");
+			return bad_line(l, "the line is longer than a path can be");
 		l->text[n++] = (char)c;
 	}
 	if (c < -1)
-		return mlgen_fail(l->w->err, c + 1, "file_list: %s: %s",
-				  l->name, strerror(-(c + 1)));
+		return mlgen_fail(l->w->err, c + 1, "file_list: %s: %s", l->name,
+				  strerror(-(c + 1)));
 	n = drop_bom(l, n);
 	if (n && l->text[n - 1] == '\r')
 		n--;
@@ -193,13 +181,10 @@ static int next_line(struct list *l)
 static int make_path(struct list *l)
 {
 	bool is_below = l->folder && *l->text != '/';
-	int n = snprintf(l->path, sizeof(l->path), "%s%s%s",
-			 is_below ? l->folder : "", is_below ? "/" : "",
-			 l->text);
+	int n = snprintf(l->path, sizeof(l->path), "%s%s%s", is_below ? l->folder : "",
+			 is_below ? "/" : "", l->text);
 
-	return n < 0 || (size_t)n >= sizeof(l->path)
-		       ? bad_line(l, "the path is too long")
-		       : 0;
+	return n < 0 || (size_t)n >= sizeof(l->path) ? bad_line(l, "the path is too long") : 0;
 }
 
 /* Into the places: 1 with its size, or 0: it is left out. */
@@ -209,15 +194,13 @@ static int add_path(struct list *l, struct places *p, uint64_t *bytes)
 	struct stat st;
 
 	/* It stands in messages. */
-	if (snprintf(l->w->path, sizeof(l->w->path), "%s:%" PRIu64 ": %s",
-		     l->name, l->line, l->path) < 0)
+	if (snprintf(l->w->path, sizeof(l->w->path), "%s:%" PRIu64 ": %s", l->name, l->line,
+		     l->path) < 0)
 		return bad_line(l, "the path is too long");
 	if (stat(l->path, &st) != 0)
-		scan_skip(l->w, errno == ENOENT ? &s->missing : &s->unreadable,
-			  strerror(errno));
+		scan_skip(l->w, errno == ENOENT ? &s->missing : &s->unreadable, strerror(errno));
 	else if (S_ISDIR(st.st_mode))
-		scan_skip(l->w, &s->folders,
-			  "a folder, where a file has to be");
+		scan_skip(l->w, &s->folders, "a folder, where a file has to be");
 	else if (!S_ISREG(st.st_mode))
 		scan_skip(l->w, &s->special, "a socket, pipe or device");
 	else {
@@ -268,28 +251,23 @@ static int take_file(struct list *l, struct places *p)
 	return r;
 }
 
-static int read_column(struct list *l, const char *column, const char *text,
-		       uint64_t *out)
+static int read_column(struct list *l, const char *column, const char *text, uint64_t *out)
 {
 	struct mlgen_err why = { 0 };
 
-	return units_size(text, 1024, out, &why)
-		       ? bad_line(l, "%s %s", column, why.text)
-		       : 0;
+	return units_size(text, 1024, out, &why) ? bad_line(l, "%s %s", column, why.text) : 0;
 }
 
 /* `columns`: what stands behind the path and its TAB. */
-static int read_columns(struct list *l, char *columns, uint64_t *off,
-			uint64_t *bytes)
+static int read_columns(struct list *l, char *columns, uint64_t *off, uint64_t *bytes)
 {
 	char *tab = strchr(columns, '\t');
 	int r;
 
 	if (!tab || strchr(tab + 1, '\t'))
 		return bad_line(l,
-				"%s column behind the path, where there are "
-				"two: OFFSET and LENGTH, with a TAB in "
-				"front of each",
+				"%s column behind the path, where there are two: OFFSET and "
+				"LENGTH, with a TAB in front of each",
 				tab ? "a third" : "one");
 	*tab = '\0';
 	r = read_column(l, "OFFSET", columns, off);
@@ -319,8 +297,7 @@ static int add_sample(struct list *l, struct places *p, char *columns)
 				"%s: %" PRIu64 " bytes at %" PRIu64
 				" reach beyond its end, which is at %" PRIu64,
 				l->text, bytes, off, l->file.bytes);
-	return listed_add(l->w->scan->listed, l->file.place, off, bytes,
-			  l->w->err);
+	return listed_add(l->w->scan->listed, l->file.place, off, bytes, l->w->err);
 }
 
 /* What the first line has all have. */
@@ -330,20 +307,17 @@ static int check_columns(struct list *l, bool has_columns)
 		l->first_line = l->line;
 		l->has_columns = has_columns;
 		if (has_columns)
-			return listed_new(&l->w->scan->listed,
-					  l->w->req->directory, l->w->err);
+			return listed_new(&l->w->scan->listed, l->w->req->directory, l->w->err);
 	}
 	if (has_columns == l->has_columns)
 		return 0;
 	return has_columns ? bad_line(l,
-				      "OFFSET and LENGTH behind the path, and "
-				      "line %" PRIu64 " has none; either all "
-				      "lines have them or none has",
+				      "OFFSET and LENGTH behind the path, and line %" PRIu64
+				      " has none; either all lines have them or none has",
 				      l->first_line)
 			   : bad_line(l,
-				      "no OFFSET and LENGTH behind the path, "
-				      "and line %" PRIu64 " has them; a whole "
-				      "file is its size at offset 0",
+				      "no OFFSET and LENGTH behind the path, and line %" PRIu64
+				      " has them; a whole file is its size at offset 0",
 				      l->first_line);
 }
 
@@ -371,8 +345,7 @@ static int read_lines(struct list *l, struct places *p)
 
 	while ((r = next_line(l)) > 0) {
 		if (signals_taken())
-			return mlgen_fail(l->w->err, -EINTR, "%s: interrupted",
-					  l->name);
+			return mlgen_fail(l->w->err, -EINTR, "%s: interrupted", l->name);
 		r = *l->text ? add_line(l, p) : 0;
 		if (r)
 			return r;
@@ -398,8 +371,7 @@ int scan_list_read(struct walk *w, struct places *p)
 	if (r == 0)
 		r = scan_judge_list(w, l->name);
 	if (r == 0 && p->count == 0)
-		r = mlgen_fail(w->err, -ENOENT,
-			       "file_list: %s names no file that is there",
+		r = mlgen_fail(w->err, -ENOENT, "file_list: %s names no file that is there",
 			       l->name);
 	if (r == 0)
 		r = places_settle(p, w->err);

@@ -30,10 +30,9 @@ void scan_marks_add(struct scan_marks *m, uint64_t name, const struct stat *st)
 	if (m->count == SCAN_MARKS)
 		thin_out(m);
 	if (at % m->step == 0)
-		m->all[m->count++] =
-			(struct scan_mark){ .name = name,
-					    .size_bytes = (uint64_t)st->st_size,
-					    .changed = st->st_mtim };
+		m->all[m->count++] = (struct scan_mark){ .name = name,
+							 .size_bytes = (uint64_t)st->st_size,
+							 .changed = st->st_mtim };
 }
 
 void scan_marks_fini(struct scan_marks *m)
@@ -70,12 +69,10 @@ static bool is_as_it_was(const struct scan_mark *m, const char *path)
 	struct stat st;
 
 	return stat(path, &st) == 0 && (uint64_t)st.st_size == m->size_bytes &&
-	       st.st_mtim.tv_sec == m->changed.tv_sec &&
-	       st.st_mtim.tv_nsec == m->changed.tv_nsec;
+	       st.st_mtim.tv_sec == m->changed.tv_sec && st.st_mtim.tv_nsec == m->changed.tv_nsec;
 }
 
-void scan_look_again(const struct scan *s, uint64_t files,
-		     struct scan_changed *out)
+void scan_look_again(const struct scan *s, uint64_t files, struct scan_changed *out)
 {
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof(path), "%s/", scan_base(s));
@@ -85,8 +82,7 @@ void scan_look_again(const struct scan *s, uint64_t files,
 		const struct scan_mark *m = &s->marks.all[i];
 		const struct entry e = { .name = m->name };
 
-		if (scan_entry_name(s, &e, path + n, sizeof(path) - (size_t)n) <
-			    0 ||
+		if (scan_entry_name(s, &e, path + n, sizeof(path) - (size_t)n) < 0 ||
 		    !is_among(s, files, path + n))
 			continue;
 		out->looked_at++;

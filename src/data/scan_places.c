@@ -23,8 +23,7 @@ static void push_place(struct places *p, char *path, bool is_folder)
 		p->room = p->room ? 2 * p->room : 8;
 		p->all = mem_realloc(p->all, p->room * sizeof(*p->all));
 	}
-	p->all[p->count++] =
-		(struct place){ .path = path, .is_folder = is_folder };
+	p->all[p->count++] = (struct place){ .path = path, .is_folder = is_folder };
 }
 
 /* Without the slashes behind it. */
@@ -42,17 +41,15 @@ static int add_place(struct places *p, const char *path, struct mlgen_err *err)
 	struct stat st;
 
 	if (strlen(path) >= PATH_MAX)
-		return mlgen_fail(err, -ENAMETOOLONG,
-				  "directory: %.60s... is too long", path);
+		return mlgen_fail(err, -ENAMETOOLONG, "directory: %.60s... is too long", path);
 	if (stat(path, &st) != 0)
 		return mlgen_fail(err, -errno,
-				  "%s: %s; dataset=scan reads the files of a "
-				  "directory that exists",
+				  "%s: %s; dataset=scan reads the files of a directory that exists",
 				  path, strerror(errno));
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return mlgen_fail(err, -EINVAL,
-				  "%s: a socket, pipe or device; dataset=scan "
-				  "reads files and those of a directory",
+				  "%s: a socket, pipe or device; dataset=scan reads files and "
+				  "those of a directory",
 				  path);
 	push_place(p, without_slashes(path), S_ISDIR(st.st_mode));
 	return 0;
@@ -67,21 +64,17 @@ static bool is_there(const char *path)
 	return lstat(path, &st) == 0;
 }
 
-static int add_matches(struct places *p, const char *pattern,
-		       struct mlgen_err *err)
+static int add_matches(struct places *p, const char *pattern, struct mlgen_err *err)
 {
 	glob_t g = { 0 };
 	int r = glob(pattern, 0, NULL, &g), rc = 0;
 
 	if (r == GLOB_NOMATCH)
-		rc = mlgen_fail(err, -ENOENT,
-				"directory: nothing is there that matches %s",
+		rc = mlgen_fail(err, -ENOENT, "directory: nothing is there that matches %s",
 				pattern);
 	else if (r)
 		rc = mlgen_fail(err, r == GLOB_NOSPACE ? -ENOMEM : -EIO,
-				"directory: %s: it cannot be seen what "
-				"matches this",
-				pattern);
+				"directory: %s: it cannot be seen what matches this", pattern);
 	for (size_t i = 0; r == 0 && i < g.gl_pathc && rc == 0; i++)
 		rc = add_place(p, g.gl_pathv[i], err);
 	globfree(&g);
@@ -90,9 +83,8 @@ static int add_matches(struct places *p, const char *pattern,
 
 static int add_name(struct places *p, const char *name, struct mlgen_err *err)
 {
-	return strpbrk(name, "*?[") && !is_there(name)
-		       ? add_matches(p, name, err)
-		       : add_place(p, name, err);
+	return strpbrk(name, "*?[") && !is_there(name) ? add_matches(p, name, err)
+						       : add_place(p, name, err);
 }
 
 static size_t count_missing(const struct namelist *l)
@@ -115,8 +107,8 @@ static int add_names(struct places *p, const char *entry, struct mlgen_err *err)
 		r = add_name(p, names.names[i], &why);
 	missing = r == -ENOENT && names.count > 1 ? count_missing(&names) : 0;
 	if (why.code && missing > 1)
-		mlgen_fail(err, r, "%s (so it is with %zu of the %zu of %s)",
-			   why.text, missing, names.count, entry);
+		mlgen_fail(err, r, "%s (so it is with %zu of the %zu of %s)", why.text, missing,
+			   names.count, entry);
 	else if (why.code)
 		mlgen_fail(err, r, "%s", why.text);
 	namelist_fini(&names);
@@ -139,8 +131,7 @@ static char *next_entry(const char **at)
 	return entry;
 }
 
-static int add_entries(struct places *p, const char *directory,
-		       struct mlgen_err *err)
+static int add_entries(struct places *p, const char *directory, struct mlgen_err *err)
 {
 	const char *at = directory;
 	int r = 0;
@@ -150,15 +141,13 @@ static int add_entries(struct places *p, const char *directory,
 		bool is_end = !*entry;
 
 		if (!is_end)
-			r = is_there(entry) ? add_place(p, entry, err)
-					    : add_names(p, entry, err);
+			r = is_there(entry) ? add_place(p, entry, err) : add_names(p, entry, err);
 		mem_free(entry);
 		if (is_end)
 			break;
 	}
 	if (r == 0 && p->count == 0)
-		r = mlgen_fail(err, -EINVAL, "directory: '%s' names nothing",
-			       directory);
+		r = mlgen_fail(err, -EINVAL, "directory: '%s' names nothing", directory);
 	return r;
 }
 
@@ -180,9 +169,7 @@ static void tidy(char *path)
 	while (*from) {
 		bool begins = from == path || from[-1] == '/';
 
-		if (begins &&
-		    (from[0] == '/' ? from > path
-				    : from[0] == '.' && from[1] == '/'))
+		if (begins && (from[0] == '/' ? from > path : from[0] == '.' && from[1] == '/'))
 			from += from[0] == '/' ? 1 : 2;
 		else
 			*to++ = *from++;
@@ -199,8 +186,7 @@ static int settle_paths(struct places *p, struct mlgen_err *err)
 	char cwd[PATH_MAX];
 
 	if (mixed && !getcwd(cwd, sizeof(cwd)))
-		return mlgen_fail(err, -errno, "directory: getcwd: %s",
-				  strerror(errno));
+		return mlgen_fail(err, -errno, "directory: getcwd: %s", strerror(errno));
 	for (size_t i = 0; i < p->count; i++) {
 		char *path = p->all[i].path;
 
@@ -287,8 +273,7 @@ static bool is_folder(const char *path, const char *name)
 	struct stat st;
 	int n = snprintf(full, sizeof(full), "%s/%s", path, name);
 
-	return n > 0 && (size_t)n < sizeof(full) && stat(full, &st) == 0 &&
-	       S_ISDIR(st.st_mode);
+	return n > 0 && (size_t)n < sizeof(full) && stat(full, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static bool is_beside_train(const char *name)
@@ -321,8 +306,7 @@ static bool has_other_folder(const char *path)
 static bool is_laid_out(const struct place *at, bool is_known)
 {
 	return at->is_folder && is_folder(at->path, "train") &&
-	       (is_known || is_folder(at->path, "valid") ||
-		!has_other_folder(at->path));
+	       (is_known || is_folder(at->path, "valid") || !has_other_folder(at->path));
 }
 
 static void take_folder(struct places *p, struct place *at, const char *name)
@@ -330,8 +314,7 @@ static void take_folder(struct places *p, struct place *at, const char *name)
 	size_t n = strlen(at->path) + strlen(name) + 2;
 	char *path = mem_zalloc(n);
 
-	snprintf(path, n, "%s%s%s", strcmp(at->path, "/") == 0 ? "" : at->path,
-		 "/", name);
+	snprintf(path, n, "%s%s%s", strcmp(at->path, "/") == 0 ? "" : at->path, "/", name);
 	mem_free(at->path);
 	at->path = path;
 	place_name(at, p->base);
@@ -343,8 +326,7 @@ int places_find(struct places *p, const char *directory, struct mlgen_err *err)
 
 	*p = (struct places){ 0 };
 	/* Of a name with colons or braces in it, too. */
-	r = is_there(directory) ? add_place(p, directory, err)
-				: add_entries(p, directory, err);
+	r = is_there(directory) ? add_place(p, directory, err) : add_entries(p, directory, err);
 	if (r == 0)
 		r = places_settle(p, err);
 	if (r)
@@ -373,16 +355,14 @@ void places_take_training(struct places *p, bool is_known)
 			take_folder(p, &p->all[i], "train");
 }
 
-int places_take_evaluation(struct places *p, bool is_known,
-			   struct mlgen_err *err)
+int places_take_evaluation(struct places *p, bool is_known, struct mlgen_err *err)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->count; i++) {
 		struct place *at = &p->all[i];
 
-		if (!is_laid_out(at, is_known) ||
-		    !is_folder(at->path, "valid")) {
+		if (!is_laid_out(at, is_known) || !is_folder(at->path, "valid")) {
 			mem_free(at->path);
 			continue;
 		}
@@ -391,9 +371,9 @@ int places_take_evaluation(struct places *p, bool is_known,
 	}
 	p->count = kept;
 	return kept ? 0
-		    : mlgen_fail(err, -EINVAL,
-				 "eval_files: %s has no folders train and "
-				 "valid, of which dataset=scan reads one to "
-				 "train and one to evaluate; eval_files=0",
-				 p->base);
+		    : mlgen_fail(
+			      err, -EINVAL,
+			      "eval_files: %s has no folders train and valid, of which "
+			      "dataset=scan reads one to train and one to evaluate; eval_files=0",
+			      p->base);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan_walk.c - the way of a scan through folders: each is listed once, and its files lie in order. */
+/* scan_walk.c - the way of a scan through folders: each is listed once, and its files lie in order.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,27 +17,22 @@
 
 static int64_t changed_ns(const struct stat *st)
 {
-	return (int64_t)((uint64_t)st->st_mtim.tv_sec * NS_PER_S +
-			 (uint64_t)st->st_mtim.tv_nsec);
+	return (int64_t)((uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec);
 }
 
-/* w->path has the name behind it. A folder's ends in a slash, so that the
- * order of names in a folder is that of the paths of all files. */
-static int scan_add(struct walk *w, size_t name, const struct stat *st,
-		    bool is_linked)
+/* w->path has the name behind it. A folder's ends in a slash, so that the order of names in a
+ * folder is that of the paths of all files. */
+static int scan_add(struct walk *w, size_t name, const struct stat *st, bool is_linked)
 {
 	size_t n = w->length + name - w->top_length;
 	struct namefile *names = &w->scan->names;
 	bool is_folder = S_ISDIR(st->st_mode);
 	int64_t mtime_ns = changed_ns(st);
 	uint64_t at = names->end + sizeof(mtime_ns);
-	struct entry e = {
-		.name = at << LENGTH_BITS | (is_linked ? THROUGH_LINK : 0),
-		.size_bytes = is_folder ? IS_FOLDER : (uint64_t)st->st_size
-	};
+	struct entry e = { .name = at << LENGTH_BITS | (is_linked ? THROUGH_LINK : 0),
+			   .size_bytes = is_folder ? IS_FOLDER : (uint64_t)st->st_size };
 	const char *path = w->path + w->top_length;
-	int r = namefile_add(names, (const char *)&mtime_ns, sizeof(mtime_ns),
-			     w->err);
+	int r = namefile_add(names, (const char *)&mtime_ns, sizeof(mtime_ns), w->err);
 
 	if (r == 0)
 		r = namefile_add(names, path, n, w->err);
@@ -66,8 +62,7 @@ static bool is_of_no_interest(const char *name)
 	size_t n = strlen(name);
 
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-	       strcmp(name, MANIFEST_NAME) == 0 ||
-	       scan_walk_begins(name, ".mlgen-dataset.") ||
+	       strcmp(name, MANIFEST_NAME) == 0 || scan_walk_begins(name, ".mlgen-dataset.") ||
 	       (*name == '.' && n > 6 && strcmp(name + n - 5, ".part") == 0);
 }
 
@@ -89,8 +84,7 @@ static void skip_failed(struct walk *w, int fd, const char *name, int code)
 
 static bool is_readable(int fd, const char *name, const struct stat *st)
 {
-	return (st->st_mode & 0444) == 0444 ||
-	       faccessat(fd, name, R_OK, AT_EACCESS) == 0;
+	return (st->st_mode & 0444) == 0444 || faccessat(fd, name, R_OK, AT_EACCESS) == 0;
 }
 
 static bool is_too_deep(const struct walk *w, const struct folder *in)
@@ -98,10 +92,8 @@ static bool is_too_deep(const struct walk *w, const struct folder *in)
 	return w->req->depth && in->depth >= w->req->depth;
 }
 
-/* Is it the one that the request has excepted? It may be replaced while this
- * goes on. */
-static bool is_excepted(const struct walk *w, const char *name,
-			const struct stat *st)
+/* Is it the one that the request has excepted? It may be replaced while this goes on. */
+static bool is_excepted(const struct walk *w, const char *name, const struct stat *st)
 {
 	const char *path = w->req->except, *slash;
 	struct stat except;
@@ -117,8 +109,8 @@ static bool is_excepted(const struct walk *w, const char *name,
 }
 
 /* `in` NULL: it has to be a file. */
-static int scan_look(struct walk *w, const struct folder *in, int fd,
-		     const char *name, bool is_linked)
+static int scan_look(struct walk *w, const struct folder *in, int fd, const char *name,
+		     bool is_linked)
 {
 	struct scan_skipped *s = &w->scan->skipped;
 	size_t n = strlen(name);
@@ -154,8 +146,7 @@ static bool is_link(int fd, const struct dirent *d)
 
 	if (d->d_type != DT_UNKNOWN)
 		return d->d_type == DT_LNK;
-	return fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISLNK(st.st_mode);
+	return fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
 }
 
 static int list(struct walk *w, const struct folder *f, DIR *dir)
@@ -165,8 +156,7 @@ static int list(struct walk *w, const struct folder *f, DIR *dir)
 
 	while (r == 0 && (errno = 0, d = readdir(dir))) {
 		if (signals_taken())
-			r = mlgen_fail(w->err, -EINTR, "%s: interrupted",
-				       w->scan->base);
+			r = mlgen_fail(w->err, -EINTR, "%s: interrupted", w->scan->base);
 		else if (!is_of_no_interest(d->d_name))
 			r = scan_look(w, f, dirfd(dir), d->d_name,
 				      f->is_linked || is_link(dirfd(dir), d));
@@ -188,10 +178,10 @@ static bool is_circle(const struct folder *f)
 static int fail_folder(struct walk *w, const struct folder *f, int code)
 {
 	if (!f->above)
-		return mlgen_fail(w->err, -code,
-				  "%.*s: %s; dataset=scan reads the files of a "
-				  "directory that exists",
-				  (int)w->length - 1, w->path, strerror(code));
+		return mlgen_fail(
+			w->err, -code,
+			"%.*s: %s; dataset=scan reads the files of a directory that exists",
+			(int)w->length - 1, w->path, strerror(code));
 	if (code != ENOENT) /* it has gone in the meantime */
 		scan_skip(w, &w->scan->skipped.unreadable, strerror(code));
 	return 0;
@@ -252,8 +242,8 @@ static int descend(struct walk *w, const struct folder *f, struct entry e)
 	return r;
 }
 
-/* The files of a folder lie where they belong already, up to its first folder;
- * what comes behind makes room for what is in that. */
+/* The files of a folder lie where they belong already, up to its first folder; what comes behind
+ * makes room for what is in that. */
 static int walk(struct walk *w, struct folder *f)
 {
 	struct scan *s = w->scan;
@@ -283,15 +273,13 @@ static int walk(struct walk *w, struct folder *f)
 
 static int too_long(struct walk *w, const char *path)
 {
-	return mlgen_fail(w->err, -ENAMETOOLONG,
-			  "directory: %.60s... is too long", path);
+	return mlgen_fail(w->err, -ENAMETOOLONG, "directory: %.60s... is too long", path);
 }
 
 int scan_walk_begin(struct walk *w)
 {
 	const char *base = w->scan->base;
-	int n = snprintf(w->path, sizeof(w->path), "%s%s", base,
-			 strcmp(base, "/") == 0 ? "" : "/");
+	int n = snprintf(w->path, sizeof(w->path), "%s%s", base, strcmp(base, "/") == 0 ? "" : "/");
 
 	if (n < 0 || (size_t)n >= sizeof(w->path))
 		return too_long(w, base);
@@ -303,8 +291,7 @@ int scan_walk_folder(struct walk *w, const char *name)
 {
 	struct folder f = { .depth = 1 };
 	size_t room = sizeof(w->path) - w->top_length;
-	int n = snprintf(w->path + w->top_length, room, "%s%s", name,
-			 *name ? "/" : "");
+	int n = snprintf(w->path + w->top_length, room, "%s%s", name, *name ? "/" : "");
 	int r;
 
 	if (n < 0 || (size_t)n >= room)
@@ -322,8 +309,7 @@ int scan_walk_file(struct walk *w, const char *name)
 	int r;
 
 	if (fd < 0)
-		return mlgen_fail(w->err, -errno, "%s: %s", w->path,
-				  strerror(errno));
+		return mlgen_fail(w->err, -errno, "%s: %s", w->path, strerror(errno));
 	r = scan_look(w, NULL, fd, name, false);
 	close(fd);
 	w->path[w->length] = '\0';

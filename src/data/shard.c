@@ -49,8 +49,8 @@ static void go_to(const struct shard *f, struct shard_piece *p, uint64_t off)
 }
 
 /* Of [off, off + bytes): what lies in one run, and which that is. */
-static uint64_t in_run(const struct shard *f, const struct shard_piece *p,
-		       uint64_t off, uint64_t bytes, struct content_of *of)
+static uint64_t in_run(const struct shard *f, const struct shard_piece *p, uint64_t off,
+		       uint64_t bytes, struct content_of *of)
 {
 	uint64_t run_off, run_bytes;
 
@@ -59,8 +59,8 @@ static uint64_t in_run(const struct shard *f, const struct shard_piece *p,
 	return u64_min(bytes, run_off + run_bytes - off);
 }
 
-static void copy_tensor(const struct shard *f, const struct shard_piece *p,
-			uint64_t off, uint8_t *to, uint64_t bytes)
+static void copy_tensor(const struct shard *f, const struct shard_piece *p, uint64_t off,
+			uint8_t *to, uint64_t bytes)
 {
 	const struct content *c = f->set->content;
 	struct content_of of;
@@ -71,24 +71,23 @@ static void copy_tensor(const struct shard *f, const struct shard_piece *p,
 	}
 }
 
-static uint64_t check_tensor(const struct shard *f, const struct shard_piece *p,
-			     uint64_t off, const uint8_t *buf, uint64_t bytes)
+static uint64_t check_tensor(const struct shard *f, const struct shard_piece *p, uint64_t off,
+			     const uint8_t *buf, uint64_t bytes)
 {
 	const struct content *c = f->set->content;
 	struct content_of of;
 
 	for (uint64_t done = 0, n, right; done < bytes; done += n) {
 		n = in_run(f, p, off + done, bytes - done, &of);
-		right = content_check(c, &of, off + done - of.off, buf + done,
-				      n);
+		right = content_check(c, &of, off + done - of.off, buf + done, n);
 		if (right < n)
 			return done + right;
 	}
 	return bytes;
 }
 
-static uint64_t check_meta(const struct shard *f, const struct shard_piece *p,
-			   uint64_t off, const uint8_t *buf, uint64_t bytes)
+static uint64_t check_meta(const struct shard *f, const struct shard_piece *p, uint64_t off,
+			   const uint8_t *buf, uint64_t bytes)
 {
 	uint8_t right[4096];
 
@@ -102,8 +101,8 @@ static uint64_t check_meta(const struct shard *f, const struct shard_piece *p,
 	return bytes;
 }
 
-static void shard_describe(const struct shard *f, const struct shard_piece *p,
-			   char *to, size_t bytes)
+static void shard_describe(const struct shard *f, const struct shard_piece *p, char *to,
+			   size_t bytes)
 {
 	struct state_tensor t;
 
@@ -138,13 +137,10 @@ uint64_t shard_files(const struct shard_set *set, uint64_t rank)
 	return set->layout->files(set, rank);
 }
 
-void shard_init(struct shard *f, const struct shard_set *set, uint64_t rank,
-		uint64_t index, uint64_t checkpoint)
+void shard_init(struct shard *f, const struct shard_set *set, uint64_t rank, uint64_t index,
+		uint64_t checkpoint)
 {
-	*f = (struct shard){ .set = set,
-			     .rank = rank,
-			     .index = index,
-			     .checkpoint = checkpoint };
+	*f = (struct shard){ .set = set, .rank = rank, .index = index, .checkpoint = checkpoint };
 	set->layout->groups(f);
 	add_groups(f);
 	f->bytes = f->tensor_bytes;
@@ -195,8 +191,7 @@ bool shard_next(const struct shard *f, struct shard_piece *p)
 	return f->set->layout->next(f, p);
 }
 
-void shard_tensor(const struct shard *f, uint64_t tensor,
-		  struct state_tensor *t)
+void shard_tensor(const struct shard *f, uint64_t tensor, struct state_tensor *t)
 {
 	uint64_t each = groups_per_mark(f), mark = (f->groups - 1) / each;
 	struct state_group g;
@@ -213,14 +208,14 @@ void shard_tensor(const struct shard *f, uint64_t tensor,
 	state_tensor(f->set->state, &g, tensor, t);
 }
 
-void shard_meta(const struct shard *f, const struct shard_piece *p,
-		uint64_t from, void *to, uint64_t bytes)
+void shard_meta(const struct shard *f, const struct shard_piece *p, uint64_t from, void *to,
+		uint64_t bytes)
 {
 	f->set->layout->meta(f, p, from, to, bytes);
 }
 
-void shard_run(const struct shard *f, const struct shard_piece *p, uint64_t off,
-	       uint64_t *run_off, uint64_t *run_bytes)
+void shard_run(const struct shard *f, const struct shard_piece *p, uint64_t off, uint64_t *run_off,
+	       uint64_t *run_bytes)
 {
 	uint64_t most = shard_most_run(f->set), begin = p->off, end = end_of(p);
 
@@ -232,8 +227,7 @@ void shard_run(const struct shard *f, const struct shard_piece *p, uint64_t off,
 	*run_bytes = u64_min(most, end - *run_off);
 }
 
-void shard_content_of(const struct shard *f, uint64_t run_off,
-		      struct content_of *of)
+void shard_content_of(const struct shard *f, uint64_t run_off, struct content_of *of)
 {
 	*of = (struct content_of){
 		.rank = f->rank,
@@ -255,8 +249,8 @@ uint32_t shard_crc32(const struct shard *f, const struct shard_piece *p)
 	return crc;
 }
 
-void shard_copy(const struct shard *f, struct shard_piece *p, uint64_t off,
-		void *to, uint64_t bytes)
+void shard_copy(const struct shard *f, struct shard_piece *p, uint64_t off, void *to,
+		uint64_t bytes)
 {
 	uint8_t *at = to;
 
@@ -318,17 +312,15 @@ bool shard_read_next(const struct shard *f, struct shard_read *r)
 	return f->set->layout->read_next(f, r);
 }
 
-bool shard_check(const struct shard *f, struct shard_piece *p, uint64_t off,
-		 const void *buf, uint64_t bytes, uint64_t *wrong_off,
-		 char *where, size_t where_bytes)
+bool shard_check(const struct shard *f, struct shard_piece *p, uint64_t off, const void *buf,
+		 uint64_t bytes, uint64_t *wrong_off, char *where, size_t where_bytes)
 {
 	const uint8_t *at = buf;
 
 	for (uint64_t n, right; bytes; off += n, at += n, bytes -= n) {
 		go_to(f, p, off);
 		n = u64_min(bytes, end_of(p) - off);
-		right = (p->is_tensor ? check_tensor : check_meta)(f, p, off,
-								   at, n);
+		right = (p->is_tensor ? check_tensor : check_meta)(f, p, off, at, n);
 		if (right == n)
 			continue;
 		*wrong_off = off + right;

@@ -28,13 +28,12 @@ enum layer_kind { LAYER_EMBEDDING, LAYER_BLOCK, LAYER_HEAD, LAYER_NORM };
 #define BLOCK_TENSORS 6
 
 static const char *const block_names[BLOCK_TENSORS] = {
-	"input_layernorm",      "self_attention.qkv",
-	"self_attention.dense", "post_attention_layernorm",
-	"mlp.gate_up",          "mlp.down",
+	"input_layernorm",          "self_attention.qkv", "self_attention.dense",
+	"post_attention_layernorm", "mlp.gate_up",        "mlp.down",
 };
 
-/* Two moments and the parameters themselves in full precision; in each, what
- * decays and what does not. */
+/* Two moments and the parameters themselves in full precision; in each, what decays and what does
+ * not. */
 #define OPTIMIZER_TENSORS 6
 /* Norms and biases, as DLIO counts them. */
 #define NOT_DECAYED_ROWS 5
@@ -90,8 +89,7 @@ static uint64_t block_elements(const struct state *s, uint64_t i)
 	}
 }
 
-static uint64_t layer_elements(const struct state *s, enum layer_kind kind,
-			       uint64_t i)
+static uint64_t layer_elements(const struct state *s, enum layer_kind kind, uint64_t i)
 {
 	const struct job *j = s->job;
 	uint64_t shards = s->zero_stage == 3 ? s->data_parallel : 1;
@@ -100,8 +98,7 @@ static uint64_t layer_elements(const struct state *s, enum layer_kind kind,
 		return block_elements(s, i);
 	if (kind == LAYER_NORM)
 		return part(j->model_hidden, shards);
-	return part(j->model_vocabulary * j->model_hidden,
-		    s->tensor_parallel * shards);
+	return part(j->model_vocabulary * j->model_hidden, s->tensor_parallel * shards);
 }
 
 static uint64_t layer_tensors(enum layer_kind kind)
@@ -109,11 +106,9 @@ static uint64_t layer_tensors(enum layer_kind kind)
 	return kind == LAYER_BLOCK ? BLOCK_TENSORS : 1;
 }
 
-static uint64_t layer_tensor_bytes(const struct state *s, enum layer_kind kind,
-				   uint64_t i)
+static uint64_t layer_tensor_bytes(const struct state *s, enum layer_kind kind, uint64_t i)
 {
-	return state_scaled(layer_elements(s, kind, i) * s->job->model_bytes,
-			    s->job->scale);
+	return state_scaled(layer_elements(s, kind, i) * s->job->model_bytes, s->job->scale);
 }
 
 static uint64_t layer_bytes(const struct state *s, enum layer_kind kind)
@@ -128,11 +123,9 @@ static uint64_t layer_bytes(const struct state *s, enum layer_kind kind)
 static uint64_t optimizer_tensor_bytes(const struct state *s, uint64_t i)
 {
 	const struct job *j = s->job;
-	uint64_t ranks = s->zero_stage
-				 ? s->ranks
-				 : s->tensor_parallel * s->pipeline_parallel;
-	uint64_t elements = i % 2 ? NOT_DECAYED_ROWS * j->model_hidden
-				  : part(state_parameters(s), ranks);
+	uint64_t ranks = s->zero_stage ? s->ranks : s->tensor_parallel * s->pipeline_parallel;
+	uint64_t elements =
+		i % 2 ? NOT_DECAYED_ROWS * j->model_hidden : part(state_parameters(s), ranks);
 
 	return state_scaled(elements * j->optimizer_bytes, j->scale);
 }
@@ -183,8 +176,7 @@ static bool saves_model(const struct state *s, uint64_t rank)
 
 static bool saves_optimizer(const struct state *s, uint64_t rank)
 {
-	return s->job->optimizer_bytes &&
-	       (s->zero_stage || is_first_copy(s, rank));
+	return s->job->optimizer_bytes && (s->zero_stage || is_first_copy(s, rank));
 }
 
 static uint64_t model_groups(const struct state *s, uint64_t rank)
@@ -219,15 +211,13 @@ static uint64_t plain_bytes(const struct state *s)
 	return state_scaled(bytes, j->scale);
 }
 
-static void plain_tensor(const struct state *s, uint64_t i,
-			 struct state_tensor *t)
+static void plain_tensor(const struct state *s, uint64_t i, struct state_tensor *t)
 {
 	bool is_list = s->kind == STATE_LIST;
 
 	t->bytes = is_list ? state_list_size(s->list, i) : plain_bytes(s);
 	t->value_bytes = 1;
-	snprintf(t->name, sizeof(t->name), "%s",
-		 is_list ? state_list_name(s->list, i) : "a");
+	snprintf(t->name, sizeof(t->name), "%s", is_list ? state_list_name(s->list, i) : "a");
 }
 
 /* ---- public ---- */
@@ -258,11 +248,9 @@ static int state_check(const struct job *j, struct mlgen_err *err)
 static int load_list(struct state *s, struct mlgen_err *err)
 {
 	const struct job *j = s->job;
-	int rc = state_list_new(&s->list, j->tensor_sizes, (unsigned)j->kb_base,
-				j->scale, err);
+	int rc = state_list_new(&s->list, j->tensor_sizes, (unsigned)j->kb_base, j->scale, err);
 
-	if (rc == 0 && (double)state_list_bytes(s->list) * (double)s->ranks >
-			       MODEL_BYTES_MAX)
+	if (rc == 0 && (double)state_list_bytes(s->list) * (double)s->ranks > MODEL_BYTES_MAX)
 		rc = mlgen_fail(err, -ERANGE,
 				"tensor_sizes: the state of %" PRIu64
 				" ranks would have more than 8 EiB",
@@ -280,8 +268,7 @@ int state_init(struct state *s, const struct job *job, struct mlgen_err *err)
 	s->ranks = job_ranks(job);
 	s->tensor_parallel = job->tensor_parallel;
 	s->pipeline_parallel = job->pipeline_parallel;
-	s->data_parallel =
-		s->ranks / (s->tensor_parallel * s->pipeline_parallel);
+	s->data_parallel = s->ranks / (s->tensor_parallel * s->pipeline_parallel);
 	s->zero_stage = (unsigned)job->zero_stage;
 	set_kind(s);
 	rc = job_local_ranks(job, &s->local, err);
@@ -310,8 +297,7 @@ uint64_t state_parameters(const struct state *s)
 {
 	const struct job *j = s->job;
 	uint64_t h = j->model_hidden;
-	uint64_t block =
-		h + h * (h + 2 * kv_size(j)) + h * h + h + 3 * h * j->model_ffn;
+	uint64_t block = h + h * (h + 2 * kv_size(j)) + h * h + h + 3 * h * j->model_ffn;
 
 	if (s->kind != STATE_TRANSFORMER)
 		return 0;
@@ -326,8 +312,7 @@ uint64_t state_groups(const struct state *s, uint64_t rank)
 	return model_groups(s, rank) + saves_optimizer(s, rank);
 }
 
-void state_group(const struct state *s, uint64_t rank, uint64_t i,
-		 struct state_group *g)
+void state_group(const struct state *s, uint64_t rank, uint64_t i, struct state_group *g)
 {
 	enum layer_kind kind;
 
@@ -348,8 +333,8 @@ void state_group(const struct state *s, uint64_t rank, uint64_t i,
 	}
 }
 
-static void name_layer_tensor(const struct state_group *g, enum layer_kind kind,
-			      uint64_t i, struct state_tensor *t)
+static void name_layer_tensor(const struct state_group *g, enum layer_kind kind, uint64_t i,
+			      struct state_tensor *t)
 {
 	static const char *const names[] = {
 		[LAYER_EMBEDDING] = "embedding.weight",
@@ -358,8 +343,7 @@ static void name_layer_tensor(const struct state_group *g, enum layer_kind kind,
 	};
 
 	if (kind == LAYER_BLOCK)
-		snprintf(t->name, sizeof(t->name),
-			 "layers.%" PRIu64 ".%s.weight", g->layer,
+		snprintf(t->name, sizeof(t->name), "layers.%" PRIu64 ".%s.weight", g->layer,
 			 block_names[i]);
 	else
 		snprintf(t->name, sizeof(t->name), "%s", names[kind]);
@@ -373,8 +357,8 @@ static unsigned value_bytes(uint64_t bytes, uint64_t value)
 	return is_usual && bytes % value == 0 ? (unsigned)value : 1;
 }
 
-void state_tensor(const struct state *s, const struct state_group *g,
-		  uint64_t i, struct state_tensor *t)
+void state_tensor(const struct state *s, const struct state_group *g, uint64_t i,
+		  struct state_tensor *t)
 {
 	enum layer_kind kind;
 
@@ -384,8 +368,7 @@ void state_tensor(const struct state *s, const struct state_group *g,
 	} else if (g->is_optimizer) {
 		t->bytes = optimizer_tensor_bytes(s, i);
 		t->value_bytes = value_bytes(t->bytes, s->job->optimizer_bytes);
-		snprintf(t->name, sizeof(t->name), "optimizer.%s",
-			 optimizer_names[i]);
+		snprintf(t->name, sizeof(t->name), "optimizer.%s", optimizer_names[i]);
 	} else {
 		kind = layer_kind(s, g->layer);
 		t->bytes = layer_tensor_bytes(s, kind, i);
@@ -404,13 +387,11 @@ static uint64_t stage_bytes(const struct state *s, const struct stage *stage)
 	if (stage->first == 0)
 		bytes += layer_bytes(s, LAYER_EMBEDDING);
 	if (stage->last > layers)
-		bytes +=
-			layer_bytes(s, LAYER_HEAD) + layer_bytes(s, LAYER_NORM);
+		bytes += layer_bytes(s, LAYER_HEAD) + layer_bytes(s, LAYER_NORM);
 	return bytes;
 }
 
-void state_rank_bytes(const struct state *s, uint64_t rank,
-		      struct state_bytes *b)
+void state_rank_bytes(const struct state *s, uint64_t rank, struct state_bytes *b)
 {
 	struct stage stage;
 
@@ -446,8 +427,7 @@ void state_all_bytes(const struct state *s, struct state_bytes *b)
 		b->model = stage_bytes(s, &all) * s->tensor_parallel *
 			   (s->zero_stage == 3 ? s->data_parallel : 1);
 		if (s->job->optimizer_bytes)
-			b->optimizer = optimizer_bytes(s) *
-				       (s->zero_stage ? s->ranks : of_a_copy);
+			b->optimizer = optimizer_bytes(s) * (s->zero_stage ? s->ranks : of_a_copy);
 	}
 	b->total = b->model + b->optimizer;
 }

@@ -40,16 +40,14 @@ struct reading {
 
 #define FAIL(r, code, ...) wordlines_fail(&(r)->in, (code), __VA_ARGS__)
 
-static void state_list_add(struct state_list *l, const char *name,
-			   uint64_t bytes, unsigned line)
+static void state_list_add(struct state_list *l, const char *name, uint64_t bytes, unsigned line)
 {
 	struct list_tensor *t;
 
 	/* Powers of two: room doubles when it is used up. */
 	if ((l->count & (l->count - 1)) == 0)
-		l->tensors =
-			mem_realloc(l->tensors, (l->count ? l->count * 2 : 1) *
-							sizeof(*l->tensors));
+		l->tensors = mem_realloc(l->tensors,
+					 (l->count ? l->count * 2 : 1) * sizeof(*l->tensors));
 	t = &l->tensors[l->count];
 	*t = (struct list_tensor){ l->names.len, bytes, line };
 	if (name)
@@ -65,15 +63,13 @@ static void state_list_add(struct state_list *l, const char *name,
 static int state_list_check_name(const struct reading *r, const char *name)
 {
 	if (strlen(name) >= STATE_NAME_BYTES)
-		return FAIL(r, -EINVAL,
-			    "'%.40s...': a name has at most %d bytes", name,
+		return FAIL(r, -EINVAL, "'%.40s...': a name has at most %d bytes", name,
 			    STATE_NAME_BYTES - 1);
 	for (const char *c = name; *c; c++) {
 		if (*c <= ' ' || *c > '~' || strchr("\"'\\", *c))
 			return FAIL(r, -EINVAL,
-				    "'%s': a name has letters, digits and "
-				    "marks of ASCII, and no quotes or "
-				    "backslashes",
+				    "'%s': a name has letters, digits and marks of ASCII, and no "
+				    "quotes or backslashes",
 				    name);
 	}
 	return 0;
@@ -86,8 +82,7 @@ static int take_tensor(struct reading *r, const char *name, const char *size)
 	int rc = units_size(size, r->kb_base, &bytes, &why);
 
 	if (rc)
-		return FAIL(r, rc, "%s; a line is BYTES, or NAME BYTES",
-			    why.text);
+		return FAIL(r, rc, "%s; a line is BYTES, or NAME BYTES", why.text);
 	if (bytes == 0)
 		return FAIL(r, -EINVAL, "a tensor of 0 bytes; leave it out");
 	if (bytes > INT64_MAX - r->list->bytes)
@@ -96,8 +91,7 @@ static int take_tensor(struct reading *r, const char *name, const char *size)
 		return FAIL(r, -E2BIG, "more than %u tensors", STATE_LIST_MAX);
 	if (name && state_list_check_name(r, name))
 		return -EINVAL;
-	state_list_add(r->list, name, state_scaled(bytes, r->scale),
-		       r->in.line);
+	state_list_add(r->list, name, state_scaled(bytes, r->scale), r->in.line);
 	return 0;
 }
 
@@ -108,11 +102,8 @@ static int take_line(void *arg, char *line)
 	const char *second = wordlines_word(&line);
 
 	if (wordlines_word(&line))
-		return FAIL(r, -EINVAL,
-			    "more than two words; a line is BYTES, or NAME "
-			    "BYTES");
-	return second ? take_tensor(r, first, second)
-		      : take_tensor(r, NULL, first);
+		return FAIL(r, -EINVAL, "more than two words; a line is BYTES, or NAME BYTES");
+	return second ? take_tensor(r, first, second) : take_tensor(r, NULL, first);
 }
 
 static int read_tensors(struct reading *r)
@@ -127,8 +118,8 @@ static int read_tensors(struct reading *r)
 
 	if (rc == 0 && r->list->count == 0)
 		rc = mlgen_fail(r->in.err, -EINVAL,
-				"tensor_sizes: %s: no tensor stands in it; "
-				"write one a line: BYTES, or NAME BYTES",
+				"tensor_sizes: %s: no tensor stands in it; write one a line: "
+				"BYTES, or NAME BYTES",
 				r->in.path);
 	return rc;
 }
@@ -156,24 +147,21 @@ static int state_list_check_twins(struct reading *r)
 	int rc = 0;
 
 	for (uint64_t i = 0; i < l->count; i++)
-		names[i] = (struct named){ state_list_name(l, i),
-					   l->tensors[i].line };
+		names[i] = (struct named){ state_list_name(l, i), l->tensors[i].line };
 	qsort(names, l->count, sizeof(*names), state_list_by_name);
 	for (uint64_t i = 1; i < l->count && rc == 0; i++) {
 		if (strcmp(names[i].name, names[i - 1].name) != 0)
 			continue;
 		r->in.line = names[i].line;
-		rc = FAIL(r, -EINVAL,
-			  "'%s' is the name of line %u, too; each tensor has "
-			  "its own",
+		rc = FAIL(r, -EINVAL, "'%s' is the name of line %u, too; each tensor has its own",
 			  names[i].name, names[i - 1].line);
 	}
 	mem_free(names);
 	return rc;
 }
 
-int state_list_new(struct state_list **out, const char *path, unsigned kb_base,
-		   double scale, struct mlgen_err *err)
+int state_list_new(struct state_list **out, const char *path, unsigned kb_base, double scale,
+		   struct mlgen_err *err)
 {
 	struct reading r = { .in = { .path = path, .err = err },
 			     .list = mem_zalloc(sizeof(*r.list)),

@@ -7,9 +7,8 @@
 #include <mlgen/err.h>
 
 /*
- * One tensor a line: BYTES, or NAME BYTES, sizes as in a job file; `#` begins a
- * comment, empty lines are fine. A tensor without a name is called tensor.0,
- * tensor.1, ... by its place.
+ * One tensor a line: BYTES, or NAME BYTES, sizes as in a job file; `#` begins a comment, empty
+ * lines are fine. A tensor without a name is called tensor.0, tensor.1, ... by its place.
  */
 #define STATE_LIST_MAX 1000000u
 
@@ -17,8 +16,8 @@ struct state_list;
 
 /* scale in percent. 0, or -errno with err: "tensor_sizes: ...", or
  * "FILE:LINE: ...". */
-int state_list_new(struct state_list **out, const char *path, unsigned kb_base,
-		   double scale, struct mlgen_err *err);
+int state_list_new(struct state_list **out, const char *path, unsigned kb_base, double scale,
+		   struct mlgen_err *err);
 void state_list_free(struct state_list *l); /* NULL is fine */
 
 uint64_t state_list_tensors(const struct state_list *l);

@@ -14,11 +14,10 @@
 #include "data/tar_look.h"
 
 /*
- * A sample is two files with one name and two suffixes: NNNNNNNN.bin, its
- * bytes, and NNNNNNNN.cls, its label in decimal. The number counts through all
- * shards. Headers are those of POSIX ustar as Python's tarfile writes them,
- * with the owner and the mode that WebDataset's TarWriter has and no time (its
- * mtime=0), so that no extended headers are needed.
+ * A sample is two files with one name and two suffixes: NNNNNNNN.bin, its bytes, and NNNNNNNN.cls,
+ * its label in decimal. The number counts through all shards. Headers are those of POSIX ustar as
+ * Python's tarfile writes them, with the owner and the mode that WebDataset's TarWriter has and no
+ * time (its mtime=0), so that no extended headers are needed.
  */
 enum {
 	BLOCK = 512,
@@ -64,8 +63,7 @@ static void put_checksum(uint8_t block[BLOCK])
 	put_octal(block + 148, 6, sum);
 }
 
-static void make_header(uint8_t block[BLOCK], uint64_t key, const char *suffix,
-			uint64_t bytes)
+static void make_header(uint8_t block[BLOCK], uint64_t key, const char *suffix, uint64_t bytes)
 {
 	memset(block, 0, BLOCK);
 	snprintf((char *)block, 100, "%08" PRIu64 ".%s", key, suffix);
@@ -99,8 +97,7 @@ static size_t fill_zeros(uint8_t *to, uint64_t bytes, size_t room)
 }
 
 /* Of a block, what comes from `at` on. */
-static size_t fill_block(const uint8_t block[BLOCK], uint64_t at, uint8_t *to,
-			 size_t room)
+static size_t fill_block(const uint8_t block[BLOCK], uint64_t at, uint8_t *to, size_t room)
 {
 	size_t n = u64_min(BLOCK - at, room);
 
@@ -108,14 +105,12 @@ static size_t fill_block(const uint8_t block[BLOCK], uint64_t at, uint8_t *to,
 	return n;
 }
 
-static size_t fill_payload(const struct format_writer *w,
-			   const struct record *r, uint64_t at, uint8_t *to,
-			   size_t room)
+static size_t fill_payload(const struct format_writer *w, const struct record *r, uint64_t at,
+			   uint8_t *to, size_t room)
 {
 	size_t n = u64_min(r->payload_bytes - at, room);
 
-	format_content(to, n, w->seed_index,
-		       w->pos / r->bytes * r->payload_bytes + at);
+	format_content(to, n, w->seed_index, w->pos / r->bytes * r->payload_bytes + at);
 	return n;
 }
 
@@ -133,8 +128,8 @@ static size_t fill_cls(uint64_t key, uint64_t at, uint8_t *to, size_t room)
 	return fill_block(block, at % BLOCK, to, room);
 }
 
-static size_t fill_record(const struct format_writer *w, const struct record *r,
-			  uint8_t *to, size_t room)
+static size_t fill_record(const struct format_writer *w, const struct record *r, uint8_t *to,
+			  size_t room)
 {
 	uint64_t at = w->pos % r->bytes;
 	uint64_t key = w->seed_index * w->shape.samples + w->pos / r->bytes;
@@ -153,12 +148,11 @@ static size_t fill_record(const struct format_writer *w, const struct record *r,
 
 static uint64_t tar_file_bytes(const struct file_shape *shape)
 {
-	return round_up(shape->samples * tar_record_of(shape).bytes + END_BYTES,
-			SHARD_ALIGN);
+	return round_up(shape->samples * tar_record_of(shape).bytes + END_BYTES, SHARD_ALIGN);
 }
 
-static size_t tar_fill_piece(const struct format_writer *w,
-			     const struct record *r, uint8_t *to, size_t room)
+static size_t tar_fill_piece(const struct format_writer *w, const struct record *r, uint8_t *to,
+			     size_t room)
 {
 	if (w->pos < w->shape.samples * r->bytes)
 		return fill_record(w, r, to, room);
@@ -173,17 +167,16 @@ static int tar_init(struct dataset *ds, struct mlgen_err *err)
 
 	if (mean > (double)MEMBER_MAX)
 		return mlgen_fail(err, -EINVAL,
-				  "sample_size: %s do not fit into a member of "
-				  "a tar file, which is less than 8 GiB; take "
-				  "less, or another format",
+				  "sample_size: %s do not fit into a member of a tar file, which "
+				  "is less than 8 GiB; take less, or another format",
 				  units_human_bytes(text, mean));
-	ds->extent_samples = forward_extent_samples(
-		ds->samples_per_file, tar_record_of(&shape).bytes);
+	ds->extent_samples =
+		forward_extent_samples(ds->samples_per_file, tar_record_of(&shape).bytes);
 	return 0;
 }
 
-static void tar_sample_range(const struct file_shape *shape, uint64_t first,
-			     uint64_t n, uint64_t *off, uint64_t *len)
+static void tar_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			     uint64_t *off, uint64_t *len)
 {
 	const struct record r = tar_record_of(shape);
 
@@ -191,16 +184,15 @@ static void tar_sample_range(const struct file_shape *shape, uint64_t first,
 	*len = (n - 1) * r.bytes + r.payload_bytes;
 }
 
-static bool tar_write_next(struct format_writer *w, void *buf, size_t bytes,
-			   uint64_t *off, size_t *len)
+static bool tar_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
+			   size_t *len)
 {
 	const struct record r = tar_record_of(&w->shape);
 	size_t n;
 
 	*off = w->pos;
 	*len = 0;
-	while (*len < bytes && (n = tar_fill_piece(w, &r, (uint8_t *)buf + *len,
-						   bytes - *len))) {
+	while (*len < bytes && (n = tar_fill_piece(w, &r, (uint8_t *)buf + *len, bytes - *len))) {
 		w->pos += n;
 		*len += n;
 	}
@@ -214,8 +206,7 @@ uint64_t tar_needed(const struct file_shape *shape, uint64_t n)
 	if (shape->facts)
 		return tar_found_needed(shape, n);
 	/* Of the next one, before it delivers this; or the end mark. */
-	return n * record.bytes +
-	       (n < shape->samples ? BLOCK + record.payload_bytes : BLOCK);
+	return n * record.bytes + (n < shape->samples ? BLOCK + record.payload_bytes : BLOCK);
 }
 
 const struct format format_tar = {

@@ -14,17 +14,15 @@
 #include "data/tar_walk.h"
 
 /*
- * What DALI's wds2idx writes (NVIDIA/DALI, tools/wds2idx.py): "v1.2 SAMPLES",
- * then a line for each sample, of "EXTENSION OFFSET SIZE NAME" for each member,
- * with a blank between them. OFFSET is that of the member's bytes. Folders and
- * hidden files are not in it.
+ * What DALI's wds2idx writes (NVIDIA/DALI, tools/wds2idx.py): "v1.2 SAMPLES", then a line for each
+ * sample, of "EXTENSION OFFSET SIZE NAME" for each member, with a blank between them. OFFSET is
+ * that of the member's bytes. Folders and hidden files are not in it.
  *
- * Nothing says which tar file it was made of. So a member is taken from it
- * unseen only where it follows the one before it by one header and no more:
- * then it is at the right place if all before it are, up to the end mark of the
- * file, which is looked at. Any other is walked to, and has to be what is said;
- * so have the first, the last and a few between them. That also finds the
- * places that wds2idx itself has wrong, before members with extended headers.
+ * Nothing says which tar file it was made of. So a member is taken from it unseen only where it
+ * follows the one before it by one header and no more: then it is at the right place if all before
+ * it are, up to the end mark of the file, which is looked at. Any other is walked to, and has to be
+ * what is said; so have the first, the last and a few between them. That also finds the places that
+ * wds2idx itself has wrong, before members with extended headers.
  */
 #define VERSION "v1.2"
 #define SPOTS 16u
@@ -37,11 +35,10 @@
 struct tar_index {
 	FILE *f;
 	char path[PATH_MAX];
-	uint64_t lines,
-		line;        /* of samples: all; the one that is read, from 0 */
-	bool is_first;       /* a member of its line */
-	char text[PATH_MAX]; /* what was read last */
-	int end;             /* and what stood behind it */
+	uint64_t lines, line; /* of samples: all; the one that is read, from 0 */
+	bool is_first;        /* a member of its line */
+	char text[PATH_MAX];  /* what was read last */
+	int end;              /* and what stood behind it */
 	/* The member. */
 	uint64_t off, size;
 };
@@ -86,9 +83,8 @@ static bool read_head(struct tar_index *x)
 /* Its name is in x->text. */
 static bool read_member(struct tar_index *x)
 {
-	return read_word(x) && x->end == ' ' && read_count(x, &x->off) &&
-	       x->end == ' ' && read_count(x, &x->size) && x->end == ' ' &&
-	       read_word(x) && *x->text;
+	return read_word(x) && x->end == ' ' && read_count(x, &x->off) && x->end == ' ' &&
+	       read_count(x, &x->size) && x->end == ' ' && read_word(x) && *x->text;
 }
 
 /* ---- the file by it ---- */
@@ -97,8 +93,7 @@ static bool read_member(struct tar_index *x)
 static int stale(struct tar_walk *w, const struct tar_index *x, const char *why)
 {
 	if (!w->l->note.code)
-		look_index_note(w->l, x->path, "line %" PRIu64 ": %s",
-				x->line + 2, why);
+		look_index_note(w->l, x->path, "line %" PRIu64 ": %s", x->line + 2, why);
 	return -ESTALE;
 }
 
@@ -115,8 +110,7 @@ static bool is_quoted(const struct tar_index *x)
 
 static bool is_spot(const struct tar_index *x)
 {
-	return x->is_first && (x->line % (x->lines / SPOTS + 1) == 0 ||
-			       x->line == x->lines - 1);
+	return x->is_first && (x->line % (x->lines / SPOTS + 1) == 0 || x->line == x->lines - 1);
 }
 
 static int take_unseen(struct tar_walk *w, const struct tar_index *x)
@@ -131,8 +125,8 @@ static int take_unseen(struct tar_walk *w, const struct tar_index *x)
 	return tar_take(w, x->off);
 }
 
-/* What is no tar file there says that the index is wrong, or the file: which,
- * the walk from the file's beginning tells. */
+/* What is no tar file there says that the index is wrong, or the file: which, the walk from the
+ * file's beginning tells. */
 static int walk_on(struct tar_walk *w)
 {
 	int r = w->at < w->l->file_bytes ? tar_step(w) : 1;
@@ -161,9 +155,8 @@ static int take_one(struct tar_walk *w, const struct tar_index *x)
 {
 	if (tar_key_length(x->text) == 0)
 		return 0;
-	return x->off == w->at + TAR_BLOCK && !is_spot(x) && !is_quoted(x)
-		       ? take_unseen(w, x)
-		       : walk_to(w, x);
+	return x->off == w->at + TAR_BLOCK && !is_spot(x) && !is_quoted(x) ? take_unseen(w, x)
+									   : walk_to(w, x);
 }
 
 static int take_line(struct tar_walk *w, struct tar_index *x)
@@ -200,15 +193,14 @@ static int tar_index_follow(struct tar_walk *w, struct tar_index *x)
 
 	if (!read_head(x)) {
 		look_index_note(w->l, x->path,
-				"does not begin with \"" VERSION " SAMPLES\", "
-				"as wds2idx writes it");
+				"does not begin with \"" VERSION
+				" SAMPLES\", as wds2idx writes it");
 		return -ESTALE;
 	}
 	for (x->line = 0; x->line < x->lines && r == 0; x->line++) {
 		r = take_line(w, x);
 		if (r == 0 && x->line % LINES_AT_ONCE == 0 && signals_taken())
-			r = mlgen_fail(w->l->err, -EINTR, "%s: interrupted",
-				       w->l->path);
+			r = mlgen_fail(w->l->err, -EINTR, "%s: interrupted", w->l->path);
 	}
 	return r ? r : take_end(w, x);
 }

@@ -14,14 +14,12 @@
 #include "data/tar_walk.h"
 
 /*
- * A sample is what WebDataset takes for one: members behind one another whose
- * names are alike up to the first dot of the last component, the key. What has
- * no such name is read over, as are folders, links and what begins and ends
- * with "__". Names longer than a header has room for are those of GNU tar ('L')
- * and of pax ('x': path=, size=); GNU's sparse members ('S', and in pax headers
- * GNU.sparse.*) have the bytes that are stored; numbers beyond eight octal
- * digits are GNU's base 256 (POSIX.1-2017, pax; GNU tar's manual, "Basic Tar
- * Format").
+ * A sample is what WebDataset takes for one: members behind one another whose names are alike up to
+ * the first dot of the last component, the key. What has no such name is read over, as are folders,
+ * links and what begins and ends with "__". Names longer than a header has room for are those of
+ * GNU tar ('L') and of pax ('x': path=, size=); GNU's sparse members ('S', and in pax headers
+ * GNU.sparse.*) have the bytes that are stored; numbers beyond eight octal digits are GNU's base
+ * 256 (POSIX.1-2017, pax; GNU tar's manual, "Basic Tar Format").
  */
 enum {
 	CHECKSUM_AT = 148,
@@ -31,8 +29,8 @@ enum {
 	PREFIX_AT = 345,
 	PREFIX_BYTES = 155,
 	SPARSE_MORE_AT = 482,
-	/* A long name or a pax header that is larger than this is damaged: several
-	 * attributes (64 KiB each) and maps of sparse files fit. */
+	/* A long name or a pax header that is larger than this is damaged: several attributes (64
+	 * KiB each) and maps of sparse files fit. */
 	EXTENDED_MAX = 1 << 20,
 };
 
@@ -71,9 +69,7 @@ static bool is_header(const uint8_t *block)
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < TAR_BLOCK; i++)
-		sum += i >= CHECKSUM_AT && i < CHECKSUM_AT + CHECKSUM_BYTES
-			       ? ' '
-			       : block[i];
+		sum += i >= CHECKSUM_AT && i < CHECKSUM_AT + CHECKSUM_BYTES ? ' ' : block[i];
 	return sum == octal(block + CHECKSUM_AT, CHECKSUM_BYTES);
 }
 
@@ -94,8 +90,7 @@ static void take_name(struct tar_walk *w, const uint8_t *block)
 
 static void take_long_name(struct tar_walk *w, const char *text, size_t bytes)
 {
-	snprintf(w->name, sizeof(w->name), "%.*s",
-		 (int)u64_min(bytes, PATH_MAX - 1), text);
+	snprintf(w->name, sizeof(w->name), "%.*s", (int)u64_min(bytes, PATH_MAX - 1), text);
 	w->has_name = true;
 }
 
@@ -143,8 +138,7 @@ static void take_pax(struct tar_walk *w, const char *text, size_t bytes)
 }
 
 /* A header of what comes behind it. */
-static int take_extended(struct tar_walk *w, char type, uint64_t at,
-			 uint64_t size)
+static int take_extended(struct tar_walk *w, char type, uint64_t at, uint64_t size)
 {
 	char *text;
 	int r;
@@ -153,8 +147,7 @@ static int take_extended(struct tar_walk *w, char type, uint64_t at,
 		return 0;
 	if (size > EXTENDED_MAX)
 		return look_fail(w->l, at,
-				 "an extended header of %" PRIu64
-				 " bytes; mlgen takes up to %d",
+				 "an extended header of %" PRIu64 " bytes; mlgen takes up to %d",
 				 size, EXTENDED_MAX);
 	text = mem_zalloc((size_t)size + 1);
 	r = look_copy(w->l, at, text, size);
@@ -189,8 +182,7 @@ size_t tar_key_length(const char *name)
 
 	if (!dot || dot == base)
 		return 0;
-	if (n > 4 && memcmp(name, "__", 2) == 0 &&
-	    memcmp(name + n - 2, "__", 2) == 0)
+	if (n > 4 && memcmp(name, "__", 2) == 0 && memcmp(name + n - 2, "__", 2) == 0)
 		return 0;
 	return (size_t)(dot - name);
 }
@@ -202,8 +194,7 @@ int tar_take(struct tar_walk *w, uint64_t data)
 
 	if (n == 0)
 		return 0;
-	if (w->is_open && strlen(w->key) == n &&
-	    memcmp(w->key, w->name, n) == 0) {
+	if (w->is_open && strlen(w->key) == n && memcmp(w->key, w->name, n) == 0) {
 		w->words[TAR_END] = data + w->size;
 		return 0;
 	}
@@ -250,9 +241,7 @@ int tar_step(struct tar_walk *w)
 	if (is_zero(block))
 		return 1;
 	if (!is_header(block))
-		return look_fail(w->l, w->at,
-				 "no header of a tar file: its checksum is "
-				 "wrong");
+		return look_fail(w->l, w->at, "no header of a tar file: its checksum is wrong");
 	type = (char)block[TYPE_AT];
 	size = has_data(type) ? tar_look_number(block + 124, 12) : 0;
 	is_extended = type != '\0' && strchr("xgLK", type);
@@ -266,14 +255,10 @@ int tar_step(struct tar_walk *w)
 		return w->l->err->code;
 	if (size > w->l->file_bytes || data > w->l->file_bytes - size)
 		return look_fail(w->l, w->at,
-				 "a member of %" PRIu64 " bytes, of which the "
-				 "file has %" PRIu64,
-				 size,
-				 w->l->file_bytes -
-					 u64_min(data, w->l->file_bytes));
+				 "a member of %" PRIu64 " bytes, of which the file has %" PRIu64,
+				 size, w->l->file_bytes - u64_min(data, w->l->file_bytes));
 	w->at = data + round_up(size, TAR_BLOCK);
-	return is_extended ? take_extended(w, type, data, size)
-			   : take_member(w, type, data);
+	return is_extended ? take_extended(w, type, data, size) : take_member(w, type, data);
 }
 
 int tar_look(struct look *l)
@@ -293,8 +278,8 @@ int tar_look(struct look *l)
 	return r;
 }
 
-void tar_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
-		     uint64_t *off, uint64_t *len)
+void tar_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+		     uint64_t *len)
 {
 	*off = shape->words[first * TAR_WORDS + TAR_DATA];
 	*len = shape->words[(first + n - 1) * TAR_WORDS + TAR_END] - *off;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tar_sparse.c - what stands before the bytes of a sparse member of a tar file: where its holes are. */
+/* tar_sparse.c - what stands before the bytes of a sparse member of a tar file: where its holes
+ * are. */
 #include "data/look.h"
 #include "data/tar_walk.h"
 
 /*
- * GNU tar's manual, "Storing Sparse Files". Pax formats 0.0 and 0.1 have the
- * map in the extended header, and nothing before the bytes.
+ * GNU tar's manual, "Storing Sparse Files". Pax formats 0.0 and 0.1 have the map in the extended
+ * header, and nothing before the bytes.
  */
 enum { NEXT_MORE_AT = 504 };
 
@@ -48,17 +49,16 @@ int tar_pass_sparse_map(struct tar_walk *w, uint64_t *data)
 		const uint8_t *block;
 
 		if (w->size < TAR_BLOCK)
-			return look_fail(w->l, *data,
-					 "the map of a sparse member does not "
-					 "end before its bytes do");
+			return look_fail(
+				w->l, *data,
+				"the map of a sparse member does not end before its bytes do");
 		block = look_at(w->l, *data, TAR_BLOCK);
 		if (!block)
 			return w->l->err->code;
 		for (unsigned i = 0; i < TAR_BLOCK && m.lines; i++)
 			if (!take_byte(&m, block[i]))
 				return look_fail(w->l, *data + i,
-						 "no map of a sparse member: "
-						 "it has digits alone");
+						 "no map of a sparse member: it has digits alone");
 		*data += TAR_BLOCK;
 		w->size -= TAR_BLOCK;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tfrecord.c - format=tfrecord: TensorFlow's records, each a tf.train.Example, and their indexes. */
+/* tfrecord.c - format=tfrecord: TensorFlow's records, each a tf.train.Example, and their indexes.
+ */
 #include "data/format.h"
 
 #include <errno.h>
@@ -20,12 +21,11 @@
 #include "data/tfrecord_look.h"
 
 /*
- * A record: the length of its data (8 bytes) and their checksum, the data and
- * theirs; checksums are crc32c, masked. The data are a protobuf message: an
- * Example that maps `size` to the number of the sample's bytes and `image` to
- * those, as DLIO has it. `image` comes last, so that nothing but a checksum
- * stands behind the payload. Part 1 is the index, as DALI reads it: a line
- * "offset length" for each record.
+ * A record: the length of its data (8 bytes) and their checksum, the data and theirs; checksums are
+ * crc32c, masked. The data are a protobuf message: an Example that maps `size` to the number of the
+ * sample's bytes and `image` to those, as DLIO has it. `image` comes last, so that nothing but a
+ * checksum stands behind the payload. Part 1 is the index, as DALI reads it: a line "offset length"
+ * for each record.
  */
 enum {
 	LENGTH_BYTES = 8,
@@ -38,8 +38,8 @@ enum {
 /* What protobuf's parsers accept of a message: 2 GiB, less what is around. */
 #define SAMPLE_MAX (UINT64_C(0x7fffffff) - HEAD_MAX)
 
-/* Protobuf: a tag of these, a length, that many bytes. Of whichever message,
- * the tag is its field's number and the type "length-delimited". */
+/* Protobuf: a tag of these, a length, that many bytes. Of whichever message, the tag is its field's
+ * number and the type "length-delimited". */
 enum {
 	FIELD_1 = 0x0a,
 	FIELD_2 = 0x12, /* the value in an entry of a map */
@@ -114,11 +114,10 @@ struct line {
 };
 
 /*
- * The line that holds a byte, or the end of all. Lines are as long as their
- * offset has digits, so there are few kinds of them, in order.
+ * The line that holds a byte, or the end of all. Lines are as long as their offset has digits, so
+ * there are few kinds of them, in order.
  */
-static struct line find_line(const struct file_shape *shape,
-			     const struct record *r, uint64_t byte)
+static struct line find_line(const struct file_shape *shape, const struct record *r, uint64_t byte)
 {
 	unsigned rest = digits(FRAME_BYTES + r->data) + 2;
 	struct line at = { 0, 0 };
@@ -150,9 +149,8 @@ static uint64_t tfrecord_file_bytes(const struct file_shape *shape)
 	return shape->samples * r.bytes;
 }
 
-static void tfrecord_sample_range(const struct file_shape *shape,
-				  uint64_t first, uint64_t n, uint64_t *off,
-				  uint64_t *len)
+static void tfrecord_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+				  uint64_t *off, uint64_t *len)
 {
 	const struct record r = tfrecord_record_of(shape);
 
@@ -167,14 +165,14 @@ static int tfrecord_init(struct dataset *ds, struct mlgen_err *err)
 	char text[UNITS_TEXT_BYTES];
 
 	if (mean > (double)SAMPLE_MAX)
-		return mlgen_fail(err, -EINVAL,
-				  "sample_size: %s do not fit into a record of "
-				  "format=tfrecord, protobuf reads no message "
-				  "of 2 GiB; take less, or another format",
-				  units_human_bytes(text, mean));
+		return mlgen_fail(
+			err, -EINVAL,
+			"sample_size: %s do not fit into a record of format=tfrecord, protobuf "
+			"reads no message of 2 GiB; take less, or another format",
+			units_human_bytes(text, mean));
 	ds->parts = 2;
-	ds->extent_samples = forward_extent_samples(
-		ds->samples_per_file, tfrecord_record_of(&shape).bytes);
+	ds->extent_samples =
+		forward_extent_samples(ds->samples_per_file, tfrecord_record_of(&shape).bytes);
 	return 0;
 }
 
@@ -214,8 +212,7 @@ static uint8_t *put_field(uint8_t *at, uint8_t tag, uint64_t length)
 }
 
 /* All but the value. */
-static uint8_t *put_feature(uint8_t *at, const struct feature *f,
-			    const char *name, uint8_t kind)
+static uint8_t *put_feature(uint8_t *at, const struct feature *f, const char *name, uint8_t kind)
 {
 	size_t n = strlen(name);
 
@@ -233,8 +230,7 @@ static uint32_t make_head(const struct record *r, uint8_t head[HEAD_MAX])
 	uint8_t *data = head + LENGTH_BYTES + CRC_BYTES, *at;
 
 	tfrecord_put(head, LENGTH_BYTES, r->data);
-	tfrecord_put(head + LENGTH_BYTES, CRC_BYTES,
-		     masked(crc32c(0, head, LENGTH_BYTES)));
+	tfrecord_put(head + LENGTH_BYTES, CRC_BYTES, masked(crc32c(0, head, LENGTH_BYTES)));
 	at = put_field(data, FIELD_1, r->features);
 	at = put_feature(at, &r->size, "size", INT64_LIST);
 	at = put_varint(at, r->image.value);
@@ -242,10 +238,10 @@ static uint32_t make_head(const struct record *r, uint8_t head[HEAD_MAX])
 	return crc32c(0, data, (size_t)(at - data));
 }
 
-/* The pieces below fill `to` with what comes at `at` in a record, as far as
- * there is room, and give the number of bytes. */
-static size_t fill_head(struct format_writer *w, const struct record *r,
-			uint64_t at, uint8_t *to, size_t room)
+/* The pieces below fill `to` with what comes at `at` in a record, as far as there is room, and give
+ * the number of bytes. */
+static size_t fill_head(struct format_writer *w, const struct record *r, uint64_t at, uint8_t *to,
+			size_t room)
 {
 	size_t n = u64_min(r->head_bytes - at, room);
 	uint8_t head[HEAD_MAX];
@@ -255,8 +251,8 @@ static size_t fill_head(struct format_writer *w, const struct record *r,
 	return n;
 }
 
-static size_t fill_payload(struct format_writer *w, const struct record *r,
-			   uint64_t at, uint8_t *to, size_t room)
+static size_t fill_payload(struct format_writer *w, const struct record *r, uint64_t at,
+			   uint8_t *to, size_t room)
 {
 	uint64_t before = w->pos / r->bytes * r->image.value;
 	/* ISA-L counts in int. */
@@ -267,8 +263,8 @@ static size_t fill_payload(struct format_writer *w, const struct record *r,
 	return n;
 }
 
-static size_t fill_crc(const struct format_writer *w, const struct record *r,
-		       uint64_t at, uint8_t *to, size_t room)
+static size_t fill_crc(const struct format_writer *w, const struct record *r, uint64_t at,
+		       uint8_t *to, size_t room)
 {
 	size_t n = u64_min(r->bytes - at, room);
 	uint8_t crc[CRC_BYTES];
@@ -278,8 +274,8 @@ static size_t fill_crc(const struct format_writer *w, const struct record *r,
 	return n;
 }
 
-static size_t fill_records(struct format_writer *w, const struct record *r,
-			   uint8_t *to, size_t room)
+static size_t fill_records(struct format_writer *w, const struct record *r, uint8_t *to,
+			   size_t room)
 {
 	uint64_t at = w->pos % r->bytes;
 
@@ -293,21 +289,20 @@ static size_t fill_records(struct format_writer *w, const struct record *r,
 }
 
 /* Whole lines. */
-static size_t fill_lines(const struct format_writer *w, const struct record *r,
-			 uint8_t *to, size_t room)
+static size_t fill_lines(const struct format_writer *w, const struct record *r, uint8_t *to,
+			 size_t room)
 {
 	uint64_t i = find_line(&w->shape, r, w->pos).record;
 	size_t n = 0;
 
 	for (; i < w->shape.samples && room - n >= LINE_MAX_BYTES; i++)
-		n += (size_t)snprintf((char *)to + n, room - n,
-				      "%" PRIu64 " %" PRIu64 "\n", i * r->bytes,
-				      FRAME_BYTES + r->data);
+		n += (size_t)snprintf((char *)to + n, room - n, "%" PRIu64 " %" PRIu64 "\n",
+				      i * r->bytes, FRAME_BYTES + r->data);
 	return n;
 }
 
-static bool tfrecord_write_next(struct format_writer *w, void *buf,
-				size_t bytes, uint64_t *off, size_t *len)
+static bool tfrecord_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
+				size_t *len)
 {
 	const struct record r = tfrecord_record_of(&w->shape);
 	size_t n;
@@ -329,8 +324,8 @@ static bool tfrecord_write_next(struct format_writer *w, void *buf,
 
 uint64_t tfrecord_needed(const struct file_shape *shape, uint64_t n)
 {
-	uint64_t end = shape->facts ? tfrecord_found_end(shape, n)
-				    : n * tfrecord_record_of(shape).bytes;
+	uint64_t end =
+		shape->facts ? tfrecord_found_end(shape, n) : n * tfrecord_record_of(shape).bytes;
 
 	/* A byte that is not there: the reader asks for one record more. */
 	return end + (n == shape->samples);

@@ -12,11 +12,10 @@
 #include "data/look_index.h"
 
 /*
- * A line "OFFSET LENGTH" for each record, with all that is around its data, as
- * DALI's tfrecord2idx and DLIO write it: FILE.idx, or FILE with .idx for its
- * suffix, or of DIR/train/FILE DIR/index/train/FILE.idx. One that does not
- * follow the file from its first byte to its last is of another file; then the
- * file itself is gone through.
+ * A line "OFFSET LENGTH" for each record, with all that is around its data, as DALI's tfrecord2idx
+ * and DLIO write it: FILE.idx, or FILE with .idx for its suffix, or of DIR/train/FILE
+ * DIR/index/train/FILE.idx. One that does not follow the file from its first byte to its last is of
+ * another file; then the file itself is gone through.
  */
 enum { FRAME_BYTES = 16, HEAD_BYTES = 12, WAYS = 3 };
 
@@ -39,12 +38,9 @@ static bool name_index(char *out, size_t size, const char *path, unsigned way)
 	if (way == 0)
 		n = snprintf(out, size, "%s.idx", path);
 	else if (way == 1)
-		n = dot ? snprintf(out, size, "%.*s.idx", (int)(dot - path),
-				   path)
-			: -1;
+		n = dot ? snprintf(out, size, "%.*s.idx", (int)(dot - path), path) : -1;
 	else
-		n = snprintf(out, size, "%.*sindex/%s.idx",
-			     (int)(folder - path), path, folder);
+		n = snprintf(out, size, "%.*sindex/%s.idx", (int)(folder - path), path, folder);
 	return n > 0 && (size_t)n < size;
 }
 
@@ -62,8 +58,7 @@ static bool tfrecord_index_follow(struct look *l, FILE *f,
 	uint64_t at = 0, off, bytes;
 
 	while (fscanf(f, "%" SCNu64 " %" SCNu64, &off, &bytes) == 2) {
-		if (off != at || bytes <= FRAME_BYTES ||
-		    bytes > l->file_bytes - at)
+		if (off != at || bytes <= FRAME_BYTES || bytes > l->file_bytes - at)
 			return false;
 		at += bytes;
 		if (take && take(l, at) != 0)
@@ -85,16 +80,14 @@ static bool is_of_file(struct look *l, FILE *f)
 	uint64_t off, bytes;
 
 	return head && tfrecord_is_length(head) &&
-	       fscanf(f, "%" SCNu64 " %" SCNu64, &off, &bytes) == 2 &&
-	       off == 0 && bytes == look_le(head, 8) + FRAME_BYTES;
+	       fscanf(f, "%" SCNu64 " %" SCNu64, &off, &bytes) == 2 && off == 0 &&
+	       bytes == look_le(head, 8) + FRAME_BYTES;
 }
 
 bool tfrecord_by_index(struct look *l)
 {
 	char path[PATH_MAX];
-	FILE *f = l->file_bytes > HEAD_BYTES
-			  ? look_index_open(l, tfrecord_beside, path)
-			  : NULL;
+	FILE *f = l->file_bytes > HEAD_BYTES ? look_index_open(l, tfrecord_beside, path) : NULL;
 	bool follows;
 
 	if (!f)
@@ -107,9 +100,7 @@ bool tfrecord_by_index(struct look *l)
 		l->sample_bytes = l->file_bytes - l->samples * FRAME_BYTES;
 	look_index_close(l, f);
 	if (!follows)
-		look_index_note(l, path,
-				"does not follow %s from its first byte to its "
-				"last",
+		look_index_note(l, path, "does not follow %s from its first byte to its last",
 				l->path);
 	return follows;
 }

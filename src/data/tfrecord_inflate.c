@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tfrecord_inflate.c - records in a compressed file: counted, and how far a reader goes into the file for each. */
+/* tfrecord_inflate.c - records in a compressed file: counted, and how far a reader goes into the
+ * file for each. */
 #include "data/tfrecord_look.h"
 
 #include <inttypes.h>
@@ -13,16 +14,15 @@
 #include "data/look.h"
 
 /*
- * TFRecordDataset(compression_type="GZIP" or "ZLIB") inflates into a buffer of
- * 256 KiB, and takes records from there (TensorFlow's ZlibInputStream with its
- * default options): when a record is delivered, the file has been read as far
- * as the buffer needed that holds its end. That is what the words say, and a
- * sample's bytes are those of the file between two of them.
+ * TFRecordDataset(compression_type="GZIP" or "ZLIB") inflates into a buffer of 256 KiB, and takes
+ * records from there (TensorFlow's ZlibInputStream with its default options): when a record is
+ * delivered, the file has been read as far as the buffer needed that holds its end. That is what
+ * the words say, and a sample's bytes are those of the file between two of them.
  */
 #define OUT_BYTES (256u << 10)
 
-/* Deflate can make a thousand times as much of a file; where so much comes of
- * so little there are no records in it. */
+/* Deflate can make a thousand times as much of a file; where so much comes of so little there are
+ * no records in it. */
 #define RATIO_MAX 500
 #define FREE_BYTES (UINT64_C(1) << 30)
 
@@ -50,8 +50,7 @@ static int take_out(struct inflation *f, size_t bytes)
 		uint64_t left = (uint64_t)(end - at);
 
 		if (f->head_bytes < HEAD_BYTES) {
-			unsigned n = (unsigned)u64_min(
-				HEAD_BYTES - f->head_bytes, left);
+			unsigned n = (unsigned)u64_min(HEAD_BYTES - f->head_bytes, left);
 
 			memcpy(f->head + f->head_bytes, at, n);
 			f->head_bytes += n;
@@ -59,16 +58,12 @@ static int take_out(struct inflation *f, size_t bytes)
 			if (f->head_bytes < HEAD_BYTES)
 				break;
 			if (!tfrecord_is_length(f->head))
-				return look_fail(
-					f->l, f->in_at,
-					"no TFRecord, when it is "
-					"decompressed: the checksum of "
-					"a length is wrong");
+				return look_fail(f->l, f->in_at,
+						 "no TFRecord, when it is decompressed: the "
+						 "checksum of a length is wrong");
 			f->left = look_le(f->head, 8);
 			if (f->left > UINT64_MAX - CRC_BYTES)
-				return look_fail(f->l, f->in_at,
-						 "a record of %" PRIu64
-						 " bytes",
+				return look_fail(f->l, f->in_at, "a record of %" PRIu64 " bytes",
 						 f->left);
 			f->left += CRC_BYTES;
 			continue;
@@ -100,8 +95,7 @@ static int give_in(struct inflation *f)
 
 static int tfrecord_inflate_wrong(struct inflation *f, int code)
 {
-	return look_fail(f->l, f->in_at - f->z.avail_in,
-			 "it cannot be decompressed: %s",
+	return look_fail(f->l, f->in_at - f->z.avail_in, "it cannot be decompressed: %s",
 			 f->z.msg              ? f->z.msg
 			 : code == Z_BUF_ERROR ? "it is cut off"
 					       : zError(code));
@@ -129,8 +123,8 @@ static int inflate_some(struct inflation *f, bool *is_end)
 				return r;
 		}
 		code = inflate(&f->z, Z_NO_FLUSH);
-		*is_end = code == Z_STREAM_END && f->z.avail_in == 0 &&
-			  f->in_at == f->l->file_bytes;
+		*is_end =
+			code == Z_STREAM_END && f->z.avail_in == 0 && f->in_at == f->l->file_bytes;
 		if (code == Z_STREAM_END && !*is_end && next_member(f) != 0)
 			return f->l->err->code;
 		if (code != Z_OK && code != Z_STREAM_END)
@@ -140,8 +134,8 @@ static int inflate_some(struct inflation *f, bool *is_end)
 	f->passed += n;
 	if (f->passed > FREE_BYTES && f->passed / RATIO_MAX > f->in_at)
 		return look_fail(f->l, f->in_at,
-				 "more than %d times as much comes out as was "
-				 "compressed: no records are like that",
+				 "more than %d times as much comes out as was compressed: no "
+				 "records are like that",
 				 RATIO_MAX);
 	return take_out(f, n);
 }
@@ -155,15 +149,12 @@ int tfrecord_inflate(struct look *l)
 	f->l = l;
 	f->out = mem_array(OUT_BYTES, 1);
 	/* 32: by its header gzip's or zlib's format. */
-	r = inflateInit2(&f->z, 15 + 32) == Z_OK
-		    ? 0
-		    : tfrecord_inflate_wrong(f, Z_MEM_ERROR);
+	r = inflateInit2(&f->z, 15 + 32) == Z_OK ? 0 : tfrecord_inflate_wrong(f, Z_MEM_ERROR);
 	while (r == 0 && !is_end)
 		r = inflate_some(f, &is_end);
 	if (r == 0 && (f->head_bytes || f->left))
 		r = look_fail(l, l->file_bytes,
-			      "the last record is cut off, when the file is "
-			      "decompressed");
+			      "the last record is cut off, when the file is decompressed");
 	l->sample_bytes = l->samples ? l->file_bytes : 0;
 	inflateEnd(&f->z);
 	mem_free(f->out);

@@ -17,8 +17,7 @@
 /* A record: its length, the checksum of that, so many bytes, their checksum. */
 enum { LENGTH_BYTES = 8, CRC_BYTES = 4, HEAD_BYTES = LENGTH_BYTES + CRC_BYTES };
 
-/* Words: where each record ends; in a compressed file, how far a reader has gone
- * into it. Facts: */
+/* Words: where each record ends; in a compressed file, how far a reader has gone into it. Facts: */
 enum { IS_COMPRESSED };
 
 #ifdef HAVE_ISAL
@@ -53,15 +52,12 @@ static bool is_compressed(const uint8_t *head)
 static int not_a_record(struct look *l, uint64_t at, const uint8_t *head)
 {
 	if (at || !is_compressed(head))
-		return look_fail(l, at,
-				 "no TFRecord: the checksum of its length is "
-				 "wrong");
+		return look_fail(l, at, "no TFRecord: the checksum of its length is wrong");
 	if (l->options->access != ACCESS_FRAMEWORK)
 		return look_fail(l, at,
-				 "the records are compressed, so they can only "
-				 "be read forward; access=framework with "
-				 "loader=tfdata does, or format=raw reads the "
-				 "file as one sample");
+				 "the records are compressed, so they can only be read forward; "
+				 "access=framework with loader=tfdata does, or format=raw reads "
+				 "the file as one sample");
 	l->facts[IS_COMPRESSED] = true;
 	l->packed_most = TFRECORD_READ_BYTES;
 	return tfrecord_inflate(l);
@@ -84,11 +80,10 @@ int tfrecord_look(struct look *l)
 			return not_a_record(l, at, head);
 		bytes = look_le(head, LENGTH_BYTES);
 		at += HEAD_BYTES;
-		if (bytes > l->file_bytes - at ||
-		    CRC_BYTES > l->file_bytes - at - bytes)
+		if (bytes > l->file_bytes - at || CRC_BYTES > l->file_bytes - at - bytes)
 			return look_fail(l, at - HEAD_BYTES,
-					 "a record of %" PRIu64 " bytes, of "
-					 "which the file has %" PRIu64,
+					 "a record of %" PRIu64
+					 " bytes, of which the file has %" PRIu64,
 					 bytes, l->file_bytes - at);
 		at += bytes + CRC_BYTES;
 		l->samples++;
@@ -100,8 +95,8 @@ int tfrecord_look(struct look *l)
 	return 0;
 }
 
-void tfrecord_found_range(const struct file_shape *shape, uint64_t first,
-			  uint64_t n, uint64_t *off, uint64_t *len)
+void tfrecord_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+			  uint64_t *len)
 {
 	const uint64_t *ends = shape->words;
 

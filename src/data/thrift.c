@@ -5,8 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* What fits into half a byte is written there, with all bits set for "more
- * than that": ids by their distance, lists by their length. */
+/* What fits into half a byte is written there, with all bits set for "more than that": ids by their
+ * distance, lists by their length. */
 #define SHORT_DELTA_MAX 15
 #define SHORT_LIST_MAX 14
 
@@ -70,8 +70,7 @@ void thrift_text(struct thrift *t, unsigned id, const char *text)
 	thrift_text_element(t, text);
 }
 
-void thrift_list(struct thrift *t, unsigned id, enum thrift_type type,
-		 uint64_t n)
+void thrift_list(struct thrift *t, unsigned id, enum thrift_type type, uint64_t n)
 {
 	put_field(t, id, THRIFT_LIST);
 	if (n <= SHORT_LIST_MAX) {

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Appends to memory of the caller's, which must have room: that it does not
- * is a broken invariant. A zeroed struct with `to` and `size` is ready; with
- * `last` set it goes on in a struct whose field of that id was the last.
+ * Appends to memory of the caller's, which must have room: that it does not is a broken invariant.
+ * A zeroed struct with `to` and `size` is ready; with `last` set it goes on in a struct whose field
+ * of that id was the last.
  * Fields are written in ascending order of their ids, 1 to 32767.
  */
 struct thrift {
@@ -35,15 +35,14 @@ void thrift_i32(struct thrift *t, unsigned id, int32_t v);
 void thrift_i64(struct thrift *t, unsigned id, int64_t v);
 void thrift_text(struct thrift *t, unsigned id, const char *text);
 /* n elements of that type come behind it. */
-void thrift_list(struct thrift *t, unsigned id, enum thrift_type type,
-		 uint64_t n);
+void thrift_list(struct thrift *t, unsigned id, enum thrift_type type, uint64_t n);
 
 /* Elements of a list. */
 void thrift_i32_element(struct thrift *t, int32_t v);
 void thrift_text_element(struct thrift *t, const char *text);
 
-/* A struct as a field, or as an element of a list; what they return goes to
- * thrift_end, which closes it. */
+/* A struct as a field, or as an element of a list; what they return goes to thrift_end, which
+ * closes it. */
 unsigned thrift_begin(struct thrift *t, unsigned id);
 unsigned thrift_begin_element(struct thrift *t);
 void thrift_end(struct thrift *t, unsigned outer);

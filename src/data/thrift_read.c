@@ -21,13 +21,11 @@ static void thrift_read_fail(struct thrift_reader *t, const char *what)
 	if (t->failed)
 		return;
 	t->failed =
-		look_fail(t->look, t->off,
-			  "%s; the footer ends at byte %" PRIu64, what, t->end);
+		look_fail(t->look, t->off, "%s; the footer ends at byte %" PRIu64, what, t->end);
 	t->there = 0;
 }
 
-void thrift_reader_init(struct thrift_reader *t, struct look *l, uint64_t off,
-			uint64_t end)
+void thrift_reader_init(struct thrift_reader *t, struct look *l, uint64_t off, uint64_t end)
 {
 	*t = (struct thrift_reader){ .look = l, .off = off, .end = end };
 }
@@ -87,8 +85,7 @@ static int64_t get_zigzag(struct thrift_reader *t)
 static void thrift_read_pass(struct thrift_reader *t, uint64_t bytes)
 {
 	if (bytes > t->end - t->off) {
-		thrift_read_fail(
-			t, "a text of the footer is longer than what is left");
+		thrift_read_fail(t, "a text of the footer is longer than what is left");
 		return;
 	}
 	while (bytes && thrift_fill(t)) {
@@ -106,8 +103,7 @@ bool thrift_enter(struct thrift_reader *t, unsigned type)
 	if (type != WIRE_STRUCT)
 		thrift_read_fail(t, "a struct of the footer is none");
 	else if (++t->depth > DEPTH_MAX)
-		thrift_read_fail(
-			t, "the footer has structs within structs without end");
+		thrift_read_fail(t, "the footer has structs within structs without end");
 	return !t->failed;
 }
 
@@ -140,8 +136,7 @@ static uint64_t list_head(struct thrift_reader *t, unsigned *type)
 		n = get_varint(t);
 	/* Each takes a byte at least. */
 	if (n > t->end - t->off) {
-		thrift_read_fail(
-			t, "a list of the footer is longer than what is left");
+		thrift_read_fail(t, "a list of the footer is longer than what is left");
 		n = 0;
 	}
 	return n;
@@ -153,8 +148,7 @@ static void skip_map(struct thrift_reader *t)
 	unsigned types = n ? get_byte(t) : 0;
 
 	if (n > t->end - t->off)
-		thrift_read_fail(
-			t, "a map of the footer is longer than what is left");
+		thrift_read_fail(t, "a map of the footer is longer than what is left");
 	for (uint64_t i = 0; i < n && !t->failed; i++) {
 		thrift_skip(t, types >> 4);
 		thrift_skip(t, types & 0x0f);
@@ -184,8 +178,7 @@ static void skip_struct(struct thrift_reader *t)
 void thrift_skip(struct thrift_reader *t, unsigned type)
 {
 	if (++t->depth > DEPTH_MAX)
-		thrift_read_fail(
-			t, "the footer has structs within structs without end");
+		thrift_read_fail(t, "the footer has structs within structs without end");
 	switch (t->failed ? WIRE_TRUE : type) {
 	case WIRE_TRUE:
 	case WIRE_FALSE:
@@ -215,8 +208,7 @@ void thrift_skip(struct thrift_reader *t, unsigned type)
 		skip_struct(t);
 		break;
 	default:
-		thrift_read_fail(
-			t, "a value of the footer is of no type of Thrift's");
+		thrift_read_fail(t, "a value of the footer is of no type of Thrift's");
 	}
 	t->depth--;
 }
@@ -230,8 +222,7 @@ int64_t thrift_int(struct thrift_reader *t, const struct thrift_field *f)
 	return get_zigzag(t);
 }
 
-size_t thrift_string(struct thrift_reader *t, unsigned type, char *out,
-		     size_t size)
+size_t thrift_string(struct thrift_reader *t, unsigned type, char *out, size_t size)
 {
 	uint64_t n = type == WIRE_BINARY ? get_varint(t) : 0;
 	size_t i = 0;
@@ -239,8 +230,7 @@ size_t thrift_string(struct thrift_reader *t, unsigned type, char *out,
 	if (type != WIRE_BINARY)
 		thrift_read_fail(t, "a text of the footer is none");
 	if (n > t->end - t->off) {
-		thrift_read_fail(
-			t, "a text of the footer is longer than what is left");
+		thrift_read_fail(t, "a text of the footer is longer than what is left");
 		n = 0;
 	}
 	for (; i < n && i + 1 < size; i++)
@@ -250,8 +240,7 @@ size_t thrift_string(struct thrift_reader *t, unsigned type, char *out,
 	return (size_t)n;
 }
 
-uint64_t thrift_elements(struct thrift_reader *t, const struct thrift_field *f,
-			 unsigned *type)
+uint64_t thrift_elements(struct thrift_reader *t, const struct thrift_field *f, unsigned *type)
 {
 	*type = 0;
 	if (f->type != WIRE_LIST) {

@@ -28,13 +28,11 @@ static bool more(const struct shard *f, struct shard_write *w)
 	return true;
 }
 
-/* What is left of the piece, or as much as a call can have, behind the `head`
- * bytes that it begins with. */
-static void write_rest(const struct shard *f, struct shard_write *w,
-		       uint64_t head)
+/* What is left of the piece, or as much as a call can have, behind the `head` bytes that it begins
+ * with. */
+static void write_rest(const struct shard *f, struct shard_write *w, uint64_t head)
 {
-	uint64_t most =
-		w->at.is_tensor ? shard_most_run(f->set) : LAYOUT_META_BYTES;
+	uint64_t most = w->at.is_tensor ? shard_most_run(f->set) : LAYOUT_META_BYTES;
 	uint64_t n = u64_min(w->left, most);
 
 	w->bytes = head + n;
@@ -82,8 +80,7 @@ static struct wish wish_of_tensor(const struct shard *f, struct shard_read *r)
 	torch_zip_find(f, &r->at, i / 2);
 	if (i % 2 == 0)
 		return (struct wish){ r->at.off, TORCH_LOCAL_BYTES };
-	return (struct wish){ torch_zip_data_off(f, &r->at),
-			      r->at.record_bytes };
+	return (struct wish){ torch_zip_data_off(f, &r->at), r->at.record_bytes };
 }
 
 static struct wish wish(const struct shard *f, struct shard_read *r)
@@ -104,16 +101,13 @@ static struct wish wish(const struct shard *f, struct shard_read *r)
 	case WISH_LOCATOR:
 		return (struct wish){ locator, TORCH_LOCATOR_BYTES };
 	case WISH_END64:
-		return (struct wish){ locator - TORCH_END64_BYTES,
-				      TORCH_END64_BYTES };
+		return (struct wish){ locator - TORCH_END64_BYTES, TORCH_END64_BYTES };
 	case WISH_DIRECTORY:
-		return (struct wish){ f->zip.directory_off,
-				      f->zip.directory_bytes };
+		return (struct wish){ f->zip.directory_off, f->zip.directory_bytes };
 	case WISH_VERSION:
 		return (struct wish){ f->zip.version_off, TORCH_LOCAL_BYTES };
 	case WISH_VERSION_DATA:
-		return (struct wish){ f->zip.version_data_off,
-				      TORCH_VERSION_BYTES };
+		return (struct wish){ f->zip.version_data_off, TORCH_VERSION_BYTES };
 	case WISH_PICKLE:
 		return (struct wish){ 0, TORCH_LOCAL_BYTES };
 	case WISH_PICKLE_DATA:
@@ -129,8 +123,7 @@ static void empty_buffer(struct shard_read *r)
 	r->buffer_end = r->at_off;
 }
 
-/* A buffer that has been read to its end is of no use any more, even for what
- * lies in it. */
+/* A buffer that has been read to its end is of no use any more, even for what lies in it. */
 static void torch_calls_seek(struct shard_read *r, uint64_t off)
 {
 	bool has_more = r->at_off < r->buffer_end;

@@ -67,8 +67,7 @@ static void op(struct pickler *p, unsigned char code)
 }
 
 /* A number in one byte, or else in four. */
-static void op_number(struct pickler *p, unsigned char small,
-		      unsigned char large, uint64_t v)
+static void op_number(struct pickler *p, unsigned char small, unsigned char large, uint64_t v)
 {
 	op(p, v < 256 ? small : large);
 	window_number(p->w, v < 256 ? 1 : 4, v);
@@ -154,8 +153,7 @@ static void tuple_of_one(struct pickler *p, uint64_t v)
 static unsigned type_of(const struct state_tensor *t)
 {
 	for (unsigned i = 1; i < TYPES; i++)
-		if (types[i].value_bytes == t->value_bytes &&
-		    t->bytes % t->value_bytes == 0)
+		if (types[i].value_bytes == t->value_bytes && t->bytes % t->value_bytes == 0)
 			return i;
 	return 0;
 }
@@ -166,8 +164,7 @@ static uint64_t values_of(const struct state_tensor *t, unsigned type)
 }
 
 /* ('storage', type, key, 'cpu', values), the persistent id of a storage. */
-static void storage(struct pickler *p, uint64_t key, unsigned type,
-		    uint64_t values)
+static void storage(struct pickler *p, uint64_t key, unsigned type, uint64_t values)
 {
 	char text[24];
 

@@ -6,8 +6,8 @@
 #include "data/window.h"
 
 /*
- * What torch 1.13's torch.save({name: tensor, ...}) pickles: protocol 2, with
- * every object memoized; a tensor is its storage's key (its number), type and
- * length. Tensors have one dimension; their type follows from value_bytes.
+ * What torch 1.13's torch.save({name: tensor, ...}) pickles: protocol 2, with every object
+ * memoized; a tensor is its storage's key (its number), type and length. Tensors have one
+ * dimension; their type follows from value_bytes.
  */
 void torch_pickle(const struct shard *f, struct window *w);

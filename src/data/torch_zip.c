@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* torch_zip.c - the archive that torch.save writes: a record per tensor, each at a multiple of 64. */
+/* torch_zip.c - the archive that torch.save writes: a record per tensor, each at a multiple of 64.
+ */
 #include "data/torch_zip.h"
 
 #include <inttypes.h>
@@ -36,25 +37,21 @@ static size_t record_name(const struct shard *f, const struct shard_piece *p,
 	int n;
 
 	if (is_tensor(f, p->order))
-		n = snprintf(name, NAME_MAX_BYTES, "%s/data/%" PRIu64,
-			     f->zip.stem, p->tensor);
+		n = snprintf(name, NAME_MAX_BYTES, "%s/data/%" PRIu64, f->zip.stem, p->tensor);
 	else
 		n = snprintf(name, NAME_MAX_BYTES, "%s/%s", f->zip.stem,
 			     p->order == 0 ? "data.pkl" : "version");
 	return (size_t)n;
 }
 
-/* The length of record_name() without printing the name: a dry run adds up the
- * sizes of all records of all files. */
+/* The length of record_name() without printing the name: a dry run adds up the sizes of all records
+ * of all files. */
 static size_t name_bytes(const struct shard *f, const struct shard_piece *p)
 {
 	size_t n = strlen(f->zip.stem);
 
 	if (!is_tensor(f, p->order))
-		return n +
-		       (p->order == 0 ? sizeof("/data.pkl")
-				      : sizeof("/version")) -
-		       1;
+		return n + (p->order == 0 ? sizeof("/data.pkl") : sizeof("/version")) - 1;
 	n += sizeof("/data/"); /* and the first digit */
 	for (uint64_t v = p->tensor; v >= 10; v /= 10)
 		n++;
@@ -86,8 +83,7 @@ static uint64_t next_key(uint64_t key, uint64_t count)
 /* Bytes of a record's zip64 field, 0 = it needs none. */
 static unsigned zip64_bytes(const struct shard_piece *p)
 {
-	unsigned n = (p->record_bytes >= MAX32 ? 16u : 0) +
-		     (p->record_off >= MAX32 ? 8u : 0);
+	unsigned n = (p->record_bytes >= MAX32 ? 16u : 0) + (p->record_off >= MAX32 ? 8u : 0);
 
 	return n ? FIELD_BYTES + n : 0;
 }
@@ -105,8 +101,7 @@ static uint64_t padding_bytes(uint64_t off)
 
 static uint64_t padding_off(const struct shard *f, const struct shard_piece *p)
 {
-	return p->record_off + TORCH_LOCAL_BYTES + name_bytes(f, p) +
-	       zip64_bytes(p);
+	return p->record_off + TORCH_LOCAL_BYTES + name_bytes(f, p) + zip64_bytes(p);
 }
 
 static uint64_t part_bytes(const struct shard *f, const struct shard_piece *p)
@@ -159,8 +154,8 @@ static void next_part(const struct shard *f, struct shard_piece *p)
 		p->part++;
 }
 
-/* Header fields that the local header and the directory share: from the flags
- * to the checksum. Sizes of a local header are 0: the descriptor has them. */
+/* Header fields that the local header and the directory share: from the flags to the checksum.
+ * Sizes of a local header are 0: the descriptor has them. */
 static void put_common(struct window *w)
 {
 	window_number(w, 2, FLAGS);
@@ -174,8 +169,7 @@ static uint64_t cap32(uint64_t v)
 }
 
 /* `stored` is 0 in a local header, before the data are there. */
-static void put_zip64(struct window *w, const struct shard_piece *p,
-		      uint64_t stored)
+static void put_zip64(struct window *w, const struct shard_piece *p, uint64_t stored)
 {
 	unsigned bytes = zip64_bytes(p);
 
@@ -191,8 +185,7 @@ static void put_zip64(struct window *w, const struct shard_piece *p,
 		window_number(w, 8, p->record_off);
 }
 
-static void put_local(const struct shard *f, const struct shard_piece *p,
-		      struct window *w)
+static void put_local(const struct shard *f, const struct shard_piece *p, struct window *w)
 {
 	uint64_t extra = zip64_bytes(p) + padding_bytes(padding_off(f, p));
 
@@ -205,8 +198,7 @@ static void put_local(const struct shard *f, const struct shard_piece *p,
 	window_number(w, 2, (unsigned)extra);
 }
 
-static void put_name(const struct shard *f, const struct shard_piece *p,
-		     struct window *w)
+static void put_name(const struct shard *f, const struct shard_piece *p, struct window *w)
 {
 	char name[NAME_MAX_BYTES];
 
@@ -215,8 +207,8 @@ static void put_name(const struct shard *f, const struct shard_piece *p,
 
 static void put_padding(const struct shard_piece *p, struct window *w)
 {
-	static const char z[ALIGN + 1] = "ZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZ"
-					 "ZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZ";
+	static const char z[ALIGN + 1] =
+		"ZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZ";
 	uint64_t bytes = p->bytes - FIELD_BYTES;
 
 	window_text(w, "FB");
@@ -231,15 +223,13 @@ static uint32_t record_crc32(const struct shard *f, const struct shard_piece *p)
 	if (p->order == 0)
 		return f->zip.pickle_crc32;
 	if (p->order > f->tensors)
-		return (uint32_t)crc32_z(0, (const void *)version,
-					 TORCH_VERSION_BYTES);
+		return (uint32_t)crc32_z(0, (const void *)version, TORCH_VERSION_BYTES);
 	data.off = torch_zip_data_off(f, p);
 	data.bytes = p->record_bytes;
 	return shard_crc32(f, &data);
 }
 
-static void put_data(const struct shard *f, const struct shard_piece *p,
-		     struct window *w)
+static void put_data(const struct shard *f, const struct shard_piece *p, struct window *w)
 {
 	if (p->order == 0)
 		torch_pickle(f, w);
@@ -247,8 +237,7 @@ static void put_data(const struct shard *f, const struct shard_piece *p,
 		window_put(w, version, TORCH_VERSION_BYTES);
 }
 
-static void put_descriptor(const struct shard *f, const struct shard_piece *p,
-			   struct window *w)
+static void put_descriptor(const struct shard *f, const struct shard_piece *p, struct window *w)
 {
 	unsigned bytes = zip64_bytes(p) ? 8 : 4;
 
@@ -263,8 +252,7 @@ static uint64_t entry_bytes(const struct shard *f, const struct shard_piece *p)
 	return CENTRAL_BYTES + name_bytes(f, p) + zip64_bytes(p);
 }
 
-static void put_entry(const struct shard *f, const struct shard_piece *p,
-		      struct window *w)
+static void put_entry(const struct shard *f, const struct shard_piece *p, struct window *w)
 {
 	char name[NAME_MAX_BYTES];
 	size_t bytes = record_name(f, p, name);
@@ -289,8 +277,7 @@ static void put_directory(const struct shard *f, struct window *w)
 {
 	struct shard_piece p = { 0 };
 
-	while (w->at < w->end && torch_zip_next(f, &p) &&
-	       p.part < TORCH_DIRECTORY) {
+	while (w->at < w->end && torch_zip_next(f, &p) && p.part < TORCH_DIRECTORY) {
 		if (p.part != TORCH_LOCAL)
 			continue;
 		if (w->at + entry_bytes(f, &p) > w->from)
@@ -334,8 +321,7 @@ static void put_end(const struct shard *f, struct window *w)
 	window_number(w, 2, 0); /* comment */
 }
 
-static void put_part(const struct shard *f, const struct shard_piece *p,
-		     struct window *w)
+static void put_part(const struct shard *f, const struct shard_piece *p, struct window *w)
 {
 	switch (p->part) {
 	case TORCH_LOCAL:
@@ -388,11 +374,10 @@ void torch_zip_init(struct shard *f)
 		f->zip.directory_bytes += entry_bytes(f, &p);
 	}
 	f->zip.directory_off = p.off;
-	f->bytes = p.off + f->zip.directory_bytes + TORCH_END64_BYTES +
-		   TORCH_LOCATOR_BYTES + TORCH_END_BYTES;
-	f->meta_bytes = f->zip.directory_bytes > f->zip.pickle_bytes
-				? f->zip.directory_bytes
-				: f->zip.pickle_bytes;
+	f->bytes = p.off + f->zip.directory_bytes + TORCH_END64_BYTES + TORCH_LOCATOR_BYTES +
+		   TORCH_END_BYTES;
+	f->meta_bytes = f->zip.directory_bytes > f->zip.pickle_bytes ? f->zip.directory_bytes
+								     : f->zip.pickle_bytes;
 }
 
 bool torch_zip_next(const struct shard *f, struct shard_piece *p)
@@ -414,16 +399,15 @@ bool torch_zip_next(const struct shard *f, struct shard_piece *p)
 	return true;
 }
 
-void torch_zip_meta(const struct shard *f, const struct shard_piece *p,
-		    uint64_t from, void *to, uint64_t bytes)
+void torch_zip_meta(const struct shard *f, const struct shard_piece *p, uint64_t from, void *to,
+		    uint64_t bytes)
 {
 	struct window w = { .from = from, .end = from + bytes, .to = to };
 
 	put_part(f, p, &w);
 }
 
-void torch_zip_describe(const struct shard *f, const struct shard_piece *p,
-			char *to, size_t bytes)
+void torch_zip_describe(const struct shard *f, const struct shard_piece *p, char *to, size_t bytes)
 {
 	static const char *const ends[] = {
 		[TORCH_DIRECTORY] = "directory of the archive",
@@ -445,15 +429,13 @@ void torch_zip_describe(const struct shard *f, const struct shard_piece *p,
 		 name);
 }
 
-void torch_zip_find(const struct shard *f, struct shard_piece *p,
-		    uint64_t tensor)
+void torch_zip_find(const struct shard *f, struct shard_piece *p, uint64_t tensor)
 {
 	for (int turn = 0; turn < 2; turn++) {
 		if (p->bytes == 0)
 			torch_zip_next(f, p);
 		do {
-			if (p->part == TORCH_LOCAL && p->tensor == tensor &&
-			    is_tensor(f, p->order))
+			if (p->part == TORCH_LOCAL && p->tensor == tensor && is_tensor(f, p->order))
 				return;
 		} while (p->part < TORCH_DIRECTORY && torch_zip_next(f, p));
 		*p = (struct shard_piece){ 0 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* window.c - any part of something that is made from its front: what lies before and behind is left out. */
+/* window.c - any part of something that is made from its front: what lies before and behind is left
+ * out. */
 #include "data/window.h"
 
 #include <string.h>
@@ -13,8 +14,8 @@ void window_put(struct window *w, const void *data, size_t bytes)
 	if (w->to == NULL)
 		w->crc32 = (uint32_t)crc32_z(w->crc32, data, bytes);
 	else if (from < until)
-		memcpy(w->to + (from - w->from),
-		       (const uint8_t *)data + (from - w->at), until - from);
+		memcpy(w->to + (from - w->from), (const uint8_t *)data + (from - w->at),
+		       until - from);
 	w->at += bytes;
 }
 

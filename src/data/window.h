@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* window.h - any part of something that is made from its front: what lies before and behind is left out. */
+/* window.h - any part of something that is made from its front: what lies before and behind is left
+ * out. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 /*
- * What makes it puts all of it; `to` gets bytes [from, end). With `to` NULL
- * nothing is kept: `at` is how long it is then, and `crc32` its checksum.
+ * What makes it puts all of it; `to` gets bytes [from, end). With `to` NULL nothing is kept: `at`
+ * is how long it is then, and `crc32` its checksum.
  */
 struct window {
 	uint64_t at; /* bytes put so far */

@@ -17,9 +17,8 @@ struct zip_found {
 };
 
 /*
- * The member called `key`, or key with the suffix behind it, the last of several;
- * with a NULL key the first whose name has the suffix. 0, or -errno with the
- * look's err: no such member, or one that cannot be read.
+ * The member called `key`, or key with the suffix behind it, the last of several; with a NULL key
+ * the first whose name has the suffix. 0, or -errno with the look's err: no such member, or one
+ * that cannot be read.
  */
-int zip_look(struct look *l, const char *key, const char *suffix,
-	     struct zip_found *found);
+int zip_look(struct look *l, const char *key, const char *suffix, struct zip_found *found);

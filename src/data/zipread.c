@@ -35,8 +35,7 @@ static void deliver(struct zipread *z, uint64_t bytes)
 }
 
 /* At least LEAST, or what is left: what was asked of the file. */
-static uint64_t zipread_take(struct zipread *z, struct pyfile *f,
-			     uint64_t bytes)
+static uint64_t zipread_take(struct zipread *z, struct pyfile *f, uint64_t bytes)
 {
 	uint64_t left = z->member.stored_bytes - z->taken;
 
@@ -54,13 +53,12 @@ static uint64_t in_proportion(uint64_t v, uint64_t by, uint64_t of)
 	return of ? (uint64_t)((unsigned __int128)v * by / of) : 0;
 }
 
-/* One call of ZipExtFile._read1: whether it asked the file. What was taken and
- * could not be inflated yet, since no more was asked for, comes first. */
+/* One call of ZipExtFile._read1: whether it asked the file. What was taken and could not be
+ * inflated yet, since no more was asked for, comes first. */
 static bool more_deflated(struct zipread *z, struct pyfile *f)
 {
 	const struct zip_member *m = &z->member;
-	uint64_t used =
-		in_proportion(z->plain, m->stored_bytes, m->plain_bytes);
+	uint64_t used = in_proportion(z->plain, m->stored_bytes, m->plain_bytes);
 	uint64_t tail = z->taken > used ? z->taken - used : 0;
 	uint64_t asked = 0, most, out;
 

@@ -7,8 +7,8 @@
 
 #include "data/pyfile.h"
 
-/* Where a member lies: its local header, the name and the extra field behind
- * that, then what is stored of it. */
+/* Where a member lies: its local header, the name and the extra field behind that, then what is
+ * stored of it. */
 struct zip_member {
 	uint64_t header_off;
 	unsigned name_bytes, extra_bytes;
@@ -19,8 +19,8 @@ struct zip_member {
 
 #define ZIP_LOCAL_BYTES 30u
 
-/* What stands behind the directory, last to first: the end record, without a
- * comment, and for zip64 the locator of the end record that is before it. */
+/* What stands behind the directory, last to first: the end record, without a comment, and for zip64
+ * the locator of the end record that is before it. */
 enum {
 	ZIP_END_BYTES = 22,
 	ZIP_LOCATOR_BYTES = 20,
@@ -28,13 +28,12 @@ enum {
 };
 
 /*
- * A member that is open (zipfile.ZipExtFile of CPython 3.11): an iterator
- * without memory behind it. It asks the file for 4096 bytes at least, or what
- * is left, and keeps what was not asked of it.
+ * A member that is open (zipfile.ZipExtFile of CPython 3.11): an iterator without memory behind it.
+ * It asks the file for 4096 bytes at least, or what is left, and keeps what was not asked of it.
  *
- * Of a deflated member the sizes of requests follow from how far its bytes
- * inflate, which only they could tell: here all of it is as compressible as the
- * mean. The bytes and their order are exact all the same.
+ * Of a deflated member the sizes of requests follow from how far its bytes inflate, which only they
+ * could tell: here all of it is as compressible as the mean. The bytes and their order are exact
+ * all the same.
  */
 struct zipread {
 	struct zip_member member;
@@ -48,7 +47,7 @@ struct zipread {
 void zipread_open(struct zipread *z, const struct zip_member *member);
 /* ZipFile.open() reads three pieces before the data. */
 void zipread_head(struct zipread *z, struct pyfile *f, uint64_t bytes);
-/* read(bytes); then zipread_more() until it says that there is no more, and
- * after each all of pyfile_next(). */
+/* read(bytes); then zipread_more() until it says that there is no more, and after each all of
+ * pyfile_next(). */
 void zipread_read(struct zipread *z, uint64_t bytes);
 bool zipread_more(struct zipread *z, struct pyfile *f);

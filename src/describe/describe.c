@@ -63,8 +63,8 @@ static void want_names(struct describe *d)
 	const struct mark_list *stages = &d->marks.stages;
 	const struct mark_list *checkpoints = &d->marks.checkpoints;
 
-	d->wanted = mem_array(d->top_count + stages->count + checkpoints->count,
-			      sizeof(*d->wanted));
+	d->wanted =
+		mem_array(d->top_count + stages->count + checkpoints->count, sizeof(*d->wanted));
 	for (size_t i = 0; i < d->top_count; i++)
 		want(d, d->top[i]);
 	for (uint32_t i = 0; i < stages->count; i++)
@@ -77,10 +77,9 @@ static void want_names(struct describe *d)
 static struct wanted_name *find_wanted(const struct describe *d, uint32_t id)
 {
 	const struct wanted_name key = { .id = id };
-	struct wanted_name *w =
-		d->wanted_count ? bsearch(&key, d->wanted, d->wanted_count,
-					  sizeof(key), compare_wanted)
-				: NULL;
+	struct wanted_name *w = d->wanted_count ? bsearch(&key, d->wanted, d->wanted_count,
+							  sizeof(key), compare_wanted)
+						: NULL;
 
 	/* The first of those with this id has the text. */
 	while (w && w > d->wanted && w[-1].id == id)
@@ -114,8 +113,7 @@ static int pass_two(struct describe *d, struct mlgen_err *err)
 	struct trace_batch batch;
 	int rc = trace_reader_rewind(d->reader, err);
 
-	while (rc == 0 &&
-	       (rc = trace_reader_next(d->reader, &batch, err)) > 0) {
+	while (rc == 0 && (rc = trace_reader_next(d->reader, &batch, err)) > 0) {
 		for (size_t i = 0; i < batch.entry_count; i++)
 			take_name(d, &batch.entries[i]);
 		for (size_t i = 0; i < batch.record_count; i++) {
@@ -129,8 +127,7 @@ static int pass_two(struct describe *d, struct mlgen_err *err)
 	return rc;
 }
 
-static int read_twice(struct describe *d, uint64_t interval_ns,
-		      struct mlgen_err *err)
+static int read_twice(struct describe *d, uint64_t interval_ns, struct mlgen_err *err)
 {
 	int rc = pass_one(d, err);
 
@@ -149,8 +146,8 @@ static int read_twice(struct describe *d, uint64_t interval_ns,
 	return rc;
 }
 
-int describe_trace(struct description *to, const char *const *paths,
-		   size_t count, uint64_t interval_ns, struct mlgen_err *err)
+int describe_trace(struct description *to, const char *const *paths, size_t count,
+		   uint64_t interval_ns, struct mlgen_err *err)
 {
 	struct trace_reader *reader;
 	struct describe *d;

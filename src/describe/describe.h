@@ -31,17 +31,16 @@ enum {
 };
 
 /*
- * The files are those of one trace, which is read twice. The log has intervals
- * of `interval_ns`, or longer where these were too many. 0, or -errno with err:
- * as trace_reader_open, or a file that cannot be read.
+ * The files are those of one trace, which is read twice. The log has intervals of `interval_ns`, or
+ * longer where these were too many. 0, or -errno with err: as trace_reader_open, or a file that
+ * cannot be read.
  */
-int describe_trace(struct description *to, const char *const *paths,
-		   size_t count, uint64_t interval_ns, struct mlgen_err *err);
+int describe_trace(struct description *to, const char *const *paths, size_t count,
+		   uint64_t interval_ns, struct mlgen_err *err);
 void description_fini(struct description *d);
 
 /* For people: at most a screen, with what decides first. */
-void describe_text(FILE *to, const struct description *d,
-		   const struct f64_list *percentiles);
+void describe_text(FILE *to, const struct description *d, const struct f64_list *percentiles);
 /* The answer, and of the rest what a person asks first. */
 void describe_brief(FILE *to, const struct description *d, bool is_one_line);
 /* A row of CSV for each interval, under a header. */

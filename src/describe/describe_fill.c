@@ -40,8 +40,7 @@ static void fill_time(struct describe *d)
 	struct tm utc;
 	char text[64];
 
-	if (!h->wall_ns || h->wall_ns == TRACE_UNKNOWN ||
-	    !gmtime_r(&seconds, &utc) ||
+	if (!h->wall_ns || h->wall_ns == TRACE_UNKNOWN || !gmtime_r(&seconds, &utc) ||
 	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &utc))
 		return;
 	d->to->figures.trace.time = json_store_text(&d->to->store, text);
@@ -62,19 +61,17 @@ static void fill_read(struct describe *d)
 	t->damaged_bytes = r->damaged_bytes;
 	t->truncated = r->truncated;
 	t->unknown_ops = r->unknown_ops;
-	t->is_complete = !r->damaged_chunks && !r->damaged_bytes &&
-			 !r->truncated && !t->lost.events;
+	t->is_complete =
+		!r->damaged_chunks && !r->damaged_bytes && !r->truncated && !t->lost.events;
 	for (size_t i = 0; i < t->lost.parts.count; i++) {
 		/* Doubles hold them to a millisecond of a century. */
 		double first = parts[i].first_seconds;
 		double last = parts[i].last_seconds;
 
 		parts[i].first_seconds =
-			first < 1.8e19 ? (first - (double)d->start_ns) / 1e9
-				       : (double)NAN;
+			first < 1.8e19 ? (first - (double)d->start_ns) / 1e9 : (double)NAN;
 		parts[i].last_seconds =
-			last < 1.8e19 ? (last - (double)d->start_ns) / 1e9
-				      : (double)NAN;
+			last < 1.8e19 ? (last - (double)d->start_ns) / 1e9 : (double)NAN;
 	}
 	fill_time(d);
 }
@@ -88,15 +85,13 @@ static void fill_rates(struct describe *d)
 	t->seconds = (double)(d->end_ns - d->start_ns) / NS_PER_S;
 	t->read_bytes = read->bytes;
 	t->written_bytes = write->bytes;
-	t->samples = d->marks.has_samples ? t->operations.of[TRACE_SAMPLE].count
-					  : TRACE_UNKNOWN;
+	t->samples = d->marks.has_samples ? t->operations.of[TRACE_SAMPLE].count : TRACE_UNKNOWN;
 	t->read_bytes_per_sec = per_second(t, read->bytes);
 	t->write_bytes_per_sec = per_second(t, write->bytes);
 	t->reads_per_sec = per_second(t, read->count);
 	t->writes_per_sec = per_second(t, write->count);
 	/* Little's law: what they took together, of the time there was. */
-	t->in_flight_mean = d->moved_ns ? per_second(t, d->moved_ns) / NS_PER_S
-					: (double)NAN;
+	t->in_flight_mean = d->moved_ns ? per_second(t, d->moved_ns) / NS_PER_S : (double)NAN;
 	t->steps.count = t->operations.of[TRACE_STEP].count;
 	t->steps.step_ns = t->operations.of[TRACE_STEP].lat_ns;
 	t->steps.compute_ns = t->operations.of[TRACE_COMPUTE].lat_ns;
@@ -125,14 +120,13 @@ static void fill_cache(struct describe *d)
 		from = t->block.read_bytes;
 		ahead = d->block_ahead_bytes;
 	} else {
-		c->unknown = "neither pages that came into the page cache nor "
-			     "block requests were recorded";
+		c->unknown = "neither pages that came into the page cache nor block requests were "
+			     "recorded";
 		return;
 	}
 	c->read_ahead_percent = fill_percent(ahead, from);
 	if (t->read_bytes)
-		c->hit_percent =
-			fmax(0, 100 - fill_percent(from, t->read_bytes));
+		c->hit_percent = fmax(0, 100 - fill_percent(from, t->read_bytes));
 	else
 		c->unknown = "no call read a byte";
 }
@@ -144,13 +138,11 @@ static void fill_block(struct describe *d)
 
 	b->depth_most = pairing_most(d->block);
 	b->depth_mean = per_second(t, d->block_ns) / NS_PER_S;
-	b->read_ahead_percent =
-		fill_percent(d->block_ahead_bytes, b->read_bytes);
+	b->read_ahead_percent = fill_percent(d->block_ahead_bytes, b->read_bytes);
 	if (d->seen[TRACE_BLOCK_ISSUE] || d->seen[TRACE_BLOCK_COMPLETE])
 		return;
 	b->unknown = "block requests were not recorded";
-	b->reads = b->writes = b->read_bytes = b->written_bytes =
-		b->depth_most = TRACE_UNKNOWN;
+	b->reads = b->writes = b->read_bytes = b->written_bytes = b->depth_most = TRACE_UNKNOWN;
 	b->depth_mean = (double)NAN;
 }
 
@@ -158,18 +150,15 @@ static void fill_mmap(struct describe *d)
 {
 	struct described_trace *t = &d->to->figures.trace;
 	struct described_mmap *m = &t->mmap;
-	uint64_t ns = d->fault_last_ns > d->fault_first_ns
-			      ? d->fault_last_ns - d->fault_first_ns
-			      : 0;
+	uint64_t ns =
+		d->fault_last_ns > d->fault_first_ns ? d->fault_last_ns - d->fault_first_ns : 0;
 
 	m->maps = t->operations.of[TRACE_MMAP].count;
 	m->faults = d->seen[TRACE_FAULT];
-	m->faults_per_sec =
-		ns ? (double)m->faults / ((double)ns / NS_PER_S) : (double)NAN;
+	m->faults_per_sec = ns ? (double)m->faults / ((double)ns / NS_PER_S) : (double)NAN;
 	if (m->faults)
 		return;
-	m->unknown = m->maps ? "page faults were not recorded"
-			     : "no file was mapped";
+	m->unknown = m->maps ? "page faults were not recorded" : "no file was mapped";
 	if (m->maps)
 		m->faults = m->pages = TRACE_UNKNOWN;
 }
@@ -187,8 +176,7 @@ static void fill_metadata(struct describe *d)
 	m->opens_per_sample = (double)NAN;
 	if (t->samples != TRACE_UNKNOWN && t->samples)
 		m->opens_per_sample =
-			(double)t->operations.of[TRACE_OPEN].count /
-			(double)t->samples;
+			(double)t->operations.of[TRACE_OPEN].count / (double)t->samples;
 	else
 		m->opens_unknown = "no marker says what a sample is";
 }
@@ -214,10 +202,8 @@ static void fill_series(struct describe *d)
 	intervals_coarsen(&to->series, &to->log, DESCRIBE_SERIES);
 	intervals_finish(&to->log, &has);
 	intervals_finish(&to->series, &has);
-	to->figures.trace.interval_seconds =
-		(double)to->series.length_ns / NS_PER_S;
-	to->figures.trace.series =
-		(struct metric_list){ to->series.at, to->series.count };
+	to->figures.trace.interval_seconds = (double)to->series.length_ns / NS_PER_S;
+	to->figures.trace.series = (struct metric_list){ to->series.at, to->series.count };
 }
 
 void describe_fill(struct describe *d)

@@ -16,16 +16,14 @@
 static void *take_list(struct describe *d, struct metric_list *l, size_t count,
 		       size_t element_bytes)
 {
-	*l = (struct metric_list){
-		json_store_alloc(&d->to->store, count * element_bytes), count
-	};
+	*l = (struct metric_list){ json_store_alloc(&d->to->store, count * element_bytes), count };
 	return l->items;
 }
 
 /* ---- request sizes ---- */
 
-static void fill_size(struct described_size *to, const struct size_account *s,
-		      unsigned class, uint64_t all)
+static void fill_size(struct described_size *to, const struct size_account *s, unsigned class,
+		      uint64_t all)
 {
 	double seconds = (double)s->ns[class] / NS_PER_S;
 	double count = (double)s->count[class];
@@ -35,20 +33,16 @@ static void fill_size(struct described_size *to, const struct size_account *s,
 		.count = s->count[class],
 		.bytes = s->bytes[class],
 		.percent = 100 * count / (double)all,
-		.bytes_per_sec = seconds > 0 ? (double)s->bytes[class] / seconds
-					     : (double)NAN,
-		.lat_mean_ns = seconds > 0 ? (double)s->ns[class] / count
-					   : (double)NAN,
+		.bytes_per_sec = seconds > 0 ? (double)s->bytes[class] / seconds : (double)NAN,
+		.lat_mean_ns = seconds > 0 ? (double)s->ns[class] / count : (double)NAN,
 	};
 }
 
 static void fill_sizes(struct describe *d)
 {
-	static const char *const names[SIZED] = { "read", "write", "block_read",
-						  "block_write" };
-	struct described_size *to =
-		take_list(d, &d->to->figures.trace.request_sizes,
-			  SIZED * SIZES_CLASSES, sizeof(*to));
+	static const char *const names[SIZED] = { "read", "write", "block_read", "block_write" };
+	struct described_size *to = take_list(d, &d->to->figures.trace.request_sizes,
+					      SIZED * SIZES_CLASSES, sizeof(*to));
 	size_t n = 0;
 
 	for (unsigned k = 0; k < SIZED; k++) {
@@ -63,8 +57,7 @@ static void fill_sizes(struct describe *d)
 			fill_size(&to[n], s, i, all);
 			/* The times of block requests are those of issuing. */
 			if (k >= SIZED_BLOCK_READ)
-				to[n].bytes_per_sec = to[n].lat_mean_ns =
-					(double)NAN;
+				to[n].bytes_per_sec = to[n].lat_mean_ns = (double)NAN;
 			to[n++].operation = names[k];
 		}
 	}
@@ -75,11 +68,10 @@ static void fill_sizes(struct describe *d)
 
 static void fill_files(struct describe *d)
 {
-	struct described_file *to = take_list(
-		d, &d->to->figures.trace.top_files, d->top_count, sizeof(*to));
+	struct described_file *to =
+		take_list(d, &d->to->figures.trace.top_files, d->top_count, sizeof(*to));
 	struct described_directory *dirs =
-		take_list(d, &d->to->figures.trace.directories, DESCRIBE_TOP,
-			  sizeof(*dirs));
+		take_list(d, &d->to->figures.trace.directories, DESCRIBE_TOP, sizeof(*dirs));
 
 	for (size_t i = 0; i < d->top_count; i++) {
 		const char *path = describe_name(d, d->top[i]);
@@ -93,8 +85,8 @@ static void fill_files(struct describe *d)
 	d->to->figures.trace.directories.count = n;
 }
 
-static void fill_tasks(struct describe *d, struct metric_list *l,
-		       const struct task_account *all, uint32_t count)
+static void fill_tasks(struct describe *d, struct metric_list *l, const struct task_account *all,
+		       uint32_t count)
 {
 	uint32_t numbers[DESCRIBE_TASKS];
 	size_t n = taskbook_top(all, count, numbers, DESCRIBE_TASKS);
@@ -126,8 +118,7 @@ static void fill_epochs(struct describe *d)
 {
 	const struct mark_list *l = &d->marks.epochs;
 	struct described_trace *t = &d->to->figures.trace;
-	struct described_epoch *to =
-		take_list(d, &t->epochs, l->count, sizeof(*to));
+	struct described_epoch *to = take_list(d, &t->epochs, l->count, sizeof(*to));
 	bool counts_samples = d->marks.has_samples && !d->marks.is_inferred;
 
 	for (uint32_t i = 0; i < l->count; i++) {
@@ -136,8 +127,7 @@ static void fill_epochs(struct describe *d)
 
 		to[i] = (struct described_epoch){
 			.number = m->number,
-			.ranks =
-				d->marks.is_inferred ? TRACE_UNKNOWN : m->ranks,
+			.ranks = d->marks.is_inferred ? TRACE_UNKNOWN : m->ranks,
 			.files = m->files,
 			.samples = counts_samples ? m->samples : TRACE_UNKNOWN,
 			.reads = m->reads,
@@ -172,28 +162,25 @@ static void fill_order(struct describe *d)
 						       : SURE_GUESS;
 	o->of = m->has_samples && !m->is_inferred ? "samples" : "files";
 	if (t->epochs.count)
-		o->source = m->is_inferred ? "files that are read again"
-					   : "markers";
+		o->source = m->is_inferred ? "files that are read again" : "markers";
 	if (n > 0)
 		return;
 	if (!t->epochs.count)
 		o->unknown =
 			m->passes > 1
-				? "no marker says what an epoch is, and files "
-				  "are read different numbers of times"
-				: "no marker says what an epoch is, and files "
-				  "are not read again";
+				? "no marker says what an epoch is, and files are read different "
+				  "numbers of times"
+				: "no marker says what an epoch is, and files are not read again";
 	else
-		o->unknown = t->epochs.count < 2
-				     ? "there is one epoch"
-				     : "no two epochs have two of them alike";
+		o->unknown = t->epochs.count < 2 ? "there is one epoch"
+						 : "no two epochs have two of them alike";
 }
 
 static void fill_stages(struct describe *d)
 {
 	const struct mark_list *l = &d->marks.stages;
-	struct described_stage *to = take_list(d, &d->to->figures.trace.stages,
-					       l->count, sizeof(*to));
+	struct described_stage *to =
+		take_list(d, &d->to->figures.trace.stages, l->count, sizeof(*to));
 
 	for (uint32_t i = 0; i < l->count; i++) {
 		const struct mark_account *m = mark_at(l, i);
@@ -210,8 +197,8 @@ static void fill_stages(struct describe *d)
 static void fill_checkpoints(struct describe *d)
 {
 	const struct mark_list *l = &d->marks.checkpoints;
-	struct described_checkpoint *to = take_list(
-		d, &d->to->figures.trace.checkpoints, l->count, sizeof(*to));
+	struct described_checkpoint *to =
+		take_list(d, &d->to->figures.trace.checkpoints, l->count, sizeof(*to));
 
 	for (uint32_t i = 0; i < l->count; i++) {
 		const struct mark_account *m = mark_at(l, i);
@@ -259,10 +246,8 @@ void describe_fill_lists(struct describe *d)
 
 	fill_sizes(d);
 	fill_files(d);
-	fill_tasks(d, &t->processes, d->tasks.processes.at,
-		   d->tasks.process_keys.count);
-	fill_tasks(d, &t->threads, d->tasks.threads.at,
-		   d->tasks.thread_keys.count);
+	fill_tasks(d, &t->processes, d->tasks.processes.at, d->tasks.process_keys.count);
+	fill_tasks(d, &t->threads, d->tasks.threads.at, d->tasks.thread_keys.count);
 	fill_epochs(d);
 	fill_order(d);
 	fill_stages(d);

@@ -7,8 +7,7 @@
 #include <string.h>
 
 /* What is not known is empty. */
-static void put_cell(FILE *to, const struct mlgen_field *f,
-		     const struct interval *i)
+static void put_cell(FILE *to, const struct mlgen_field *f, const struct interval *i)
 {
 	const char *at = (const char *)i + f->off;
 	double real;
@@ -31,8 +30,7 @@ void describe_log(FILE *to, const struct description *d)
 		fprintf(to, "%s%s", f == interval_fields ? "" : ",", f->name);
 	fputc('\n', to);
 	for (size_t i = 0; i < d->log.count; i++) {
-		for (const struct mlgen_field *f = interval_fields; f->name;
-		     f++) {
+		for (const struct mlgen_field *f = interval_fields; f->name; f++) {
 			if (f != interval_fields)
 				fputc(',', to);
 			put_cell(to, f, &d->log.at[i]);

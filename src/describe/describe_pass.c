@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* describe_pass.c - the first time through a trace: accounts of what its records and entries say. */
+/* describe_pass.c - the first time through a trace: accounts of what its records and entries say.
+ */
 #include "describe/describe_inside.h"
 
 #include <string.h>
@@ -12,8 +13,8 @@
 /* ---- entries ---- */
 
 /* The next element of a list that the store has; NULL: it is long enough. */
-static void *grow_list(struct description *to, struct metric_list *l,
-		       size_t *room, size_t element_bytes)
+static void *grow_list(struct description *to, struct metric_list *l, size_t *room,
+		       size_t element_bytes)
 {
 	void *had = l->items;
 
@@ -51,14 +52,12 @@ static void note_fact(struct describe *d, const struct trace_entry *e)
 static void note_mount(struct describe *d, const struct trace_entry *e)
 {
 	struct described_trace *t = &d->to->figures.trace;
-	struct metric_pair *p =
-		grow_list(d->to, &t->mounts, &d->mount_room, sizeof(*p));
+	struct metric_pair *p = grow_list(d->to, &t->mounts, &d->mount_room, sizeof(*p));
 	char device[32];
 
 	if (!p)
 		return;
-	snprintf(device, sizeof(device), "%u:%u",
-		 (unsigned)(e->number[0] >> 20),
+	snprintf(device, sizeof(device), "%u:%u", (unsigned)(e->number[0] >> 20),
 		 (unsigned)(e->number[0] & 0xfffff));
 	p->key = json_store_text(&d->to->store, device);
 	p->value = json_store_text(&d->to->store, e->text);
@@ -77,15 +76,13 @@ static void note_loss(struct describe *d, const struct trace_entry *e)
 	if (!part)
 		return;
 	*part = (struct described_loss){
-		.operation =
-			op < TRACE_OPS ? trace_op_name((unsigned)op) : NULL,
+		.operation = op < TRACE_OPS ? trace_op_name((unsigned)op) : NULL,
 		.events = e->number[1],
 		.tid = e->number[4],
 		/* Times, until the start of the trace is known. */
 		.first_seconds = (double)e->number[2],
 		.last_seconds = (double)e->number[3],
-		.why = *e->text ? json_store_text(&d->to->store, e->text)
-				: NULL,
+		.why = *e->text ? json_store_text(&d->to->store, e->text) : NULL,
 	};
 }
 
@@ -109,8 +106,8 @@ void describe_entries(struct describe *d, const struct trace_batch *batch)
 
 /* ---- records ---- */
 
-static void add_size(struct describe *d, unsigned sized,
-		     const struct trace_record *r, uint64_t bytes)
+static void add_size(struct describe *d, unsigned sized, const struct trace_record *r,
+		     uint64_t bytes)
 {
 	struct size_account *s = &d->sizes[sized];
 	unsigned i = sizes_class_of(r->len_bytes);
@@ -147,14 +144,12 @@ static void add_op(struct describe *d, const struct trace_record *r)
 	hist_add(o->lat_ns, r->duration_ns);
 }
 
-static void add_moved(struct describe *d, const struct trace_record *r,
-		      unsigned kind)
+static void add_moved(struct describe *d, const struct trace_record *r, unsigned kind)
 {
 	if (opkind_failed(r))
 		return;
 	d->moved_ns += opkind_duration_ns(r);
-	add_size(d, kind & OPKIND_READ ? SIZED_READ : SIZED_WRITE, r,
-		 opkind_bytes(r));
+	add_size(d, kind & OPKIND_READ ? SIZED_READ : SIZED_WRITE, r, opkind_bytes(r));
 }
 
 static void add_block(struct describe *d, const struct trace_record *r)
@@ -176,10 +171,8 @@ static void add_block_end(struct describe *d, const struct trace_record *r)
 {
 	struct described_block *b = &d->to->figures.trace.block;
 	uint64_t end = opkind_end_ns(r), began = r->start_ns;
-	bool is_paired =
-		pairing_end(d->block, pairing_key(r->file, r->off), &began);
-	uint64_t ns =
-		is_paired && end > began ? end - began : opkind_duration_ns(r);
+	bool is_paired = pairing_end(d->block, pairing_key(r->file, r->off), &began);
+	uint64_t ns = is_paired && end > began ? end - began : opkind_duration_ns(r);
 
 	if (!is_paired && !opkind_duration_ns(r))
 		return;
@@ -205,8 +198,7 @@ static void add_event(struct describe *d, const struct trace_record *r)
 		add_block_end(d, r);
 		break;
 	case TRACE_ASYNC_SUBMIT:
-		pairing_begin(d->async, pairing_key(r->pid, r->off),
-			      r->start_ns);
+		pairing_begin(d->async, pairing_key(r->pid, r->off), r->start_ns);
 		break;
 	case TRACE_ASYNC_COMPLETE:
 		pairing_end(d->async, pairing_key(r->pid, r->off), &began);
@@ -226,8 +218,7 @@ static void add_record(struct describe *d, const struct trace_record *r)
 {
 	unsigned kind = opkind_of(r->op);
 
-	if (!r->op || r->op >= TRACE_OPS || !trace_op_name(r->op) ||
-	    !opkind_has_time(r))
+	if (!r->op || r->op >= TRACE_OPS || !trace_op_name(r->op) || !opkind_has_time(r))
 		return;
 	/* What began before anybody looked does not make the trace longer. */
 	if (!trace_is_marker(r->op) || !(r->flags & TRACE_BEGINS)) {

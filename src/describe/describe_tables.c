@@ -30,8 +30,7 @@ static void put_count(struct buf *out, int width, uint64_t n)
 {
 	char text[UNITS_TEXT_BYTES];
 
-	buf_addf(out, "%*s", width,
-		 n == UINT64_MAX ? "-" : units_human_count(text, n));
+	buf_addf(out, "%*s", width, n == UINT64_MAX ? "-" : units_human_count(text, n));
 }
 
 static void put_bytes(struct buf *out, int width, uint64_t n)
@@ -70,20 +69,17 @@ static void put_ops(struct buf *out, const struct description *d,
 	size_t n = 0;
 
 	for (unsigned op = 1; op < TRACE_OPS; op++) {
-		bool is_timed = opkind_of(op) & OPKIND_CALL ||
-				op == TRACE_FAULT || op == TRACE_SAMPLE ||
-				op == TRACE_STEP;
+		bool is_timed = opkind_of(op) & OPKIND_CALL || op == TRACE_FAULT ||
+				op == TRACE_SAMPLE || op == TRACE_STEP;
 
 		if (is_timed && ops[op].count)
-			rows[n++] = (struct text_latency_row){
-				trace_op_name(op), ops[op].count, ops[op].lat_ns
-			};
+			rows[n++] = (struct text_latency_row){ trace_op_name(op), ops[op].count,
+							       ops[op].lat_ns };
 	}
 	if (d->figures.trace.block.lat_ns)
-		rows[n++] = (struct text_latency_row){
-			"block", d->figures.trace.block.lat_ns->count,
-			d->figures.trace.block.lat_ns
-		};
+		rows[n++] =
+			(struct text_latency_row){ "block", d->figures.trace.block.lat_ns->count,
+						   d->figures.trace.block.lat_ns };
 	text_io_latency(out, rows, n, percentiles);
 	if (n)
 		buf_addc(out, '\n');
@@ -92,8 +88,7 @@ static void put_ops(struct buf *out, const struct description *d,
 /* ---- sizes ---- */
 
 /* Those of one operation that are most of its requests, in order of size. */
-static void put_sizes_of(struct buf *out, const struct metric_list *l,
-			 const char *operation)
+static void put_sizes_of(struct buf *out, const struct metric_list *l, const char *operation)
 {
 	const struct described_size *s = l->items;
 	double least = 0;
@@ -103,13 +98,11 @@ static void put_sizes_of(struct buf *out, const struct metric_list *l,
 	do {
 		n = 0;
 		for (size_t i = 0; i < l->count; i++)
-			n += !strcmp(s[i].operation, operation) &&
-			     s[i].percent >= least;
+			n += !strcmp(s[i].operation, operation) && s[i].percent >= least;
 		least = n > SIZES_SHOWN ? least + 0.5 : least;
 	} while (n > SIZES_SHOWN);
 	for (size_t i = 0; i < l->count; i++) {
-		if (strcmp(s[i].operation, operation) != 0 ||
-		    s[i].percent < least)
+		if (strcmp(s[i].operation, operation) != 0 || s[i].percent < least)
 			continue;
 		buf_addf(out, "%-12s", operation);
 		put_bytes(out, 10, s[i].at_most_bytes);
@@ -123,14 +116,12 @@ static void put_sizes_of(struct buf *out, const struct metric_list *l,
 
 static void put_sizes(struct buf *out, const struct description *d)
 {
-	static const char *const operations[] = { "read", "write", "block_read",
-						  "block_write" };
+	static const char *const operations[] = { "read", "write", "block_read", "block_write" };
 	const struct metric_list *l = &d->figures.trace.request_sizes;
 
 	if (!l->count)
 		return;
-	buf_add(out, "requests of     up to         count    share      bytes"
-		     "   MiB/s*\n");
+	buf_add(out, "requests of     up to         count    share      bytes   MiB/s*\n");
 	for (size_t i = 0; i < ARRAY_LEN(operations); i++)
 		put_sizes_of(out, l, operations[i]);
 	buf_add(out, "* of one request while it is under way\n\n");
@@ -145,8 +136,7 @@ static const char *word_of(const struct mlgen_choice *c, int value)
 	return c->name ? c->name : "";
 }
 
-static void put_task(struct buf *out, const struct described_task *t,
-		     bool is_thread)
+static void put_task(struct buf *out, const struct described_task *t, bool is_thread)
 {
 	struct buf name = { 0 };
 
@@ -177,9 +167,7 @@ static void put_tasks(struct buf *out, const struct description *d)
 
 	if (l->count < 2)
 		return;
-	buf_addf(out,
-		 "%-20s   opens     reads      read   MiB/s   written"
-		 " in I/O on CPU\n",
+	buf_addf(out, "%-20s   opens     reads      read   MiB/s   written in I/O on CPU\n",
 		 is_thread ? "thread" : "process");
 	for (size_t i = 0; i < l->count && i < TASKS_SHOWN; i++)
 		put_task(out, &tasks[i], is_thread);
@@ -212,11 +200,11 @@ static void put_epochs(struct buf *out, const struct description *d)
 
 	if (!l->count)
 		return;
-	buf_add(out, "epoch   from, s   seconds      files      samples       "
-		     "read    MiB/s  order rho\n");
+	buf_add(out, "epoch   from, s   seconds      files      samples       read    MiB/s  order "
+		     "rho\n");
 	for (size_t i = 0; i < l->count; i++) {
-		bool is_shown = l->count <= EPOCHS_SHOWN ||
-				i < EPOCHS_SHOWN - 2 || i + 1 == l->count;
+		bool is_shown =
+			l->count <= EPOCHS_SHOWN || i < EPOCHS_SHOWN - 2 || i + 1 == l->count;
 
 		if (is_shown)
 			put_epoch(out, &e[i]);
@@ -233,8 +221,7 @@ static void put_checkpoints(struct buf *out, const struct description *d)
 
 	if (!l->count)
 		return;
-	buf_add(out, "checkpoint     from, s   seconds  ranks       bytes"
-		     "    MiB/s\n");
+	buf_add(out, "checkpoint     from, s   seconds  ranks       bytes    MiB/s\n");
 	for (size_t i = 0; i < l->count && i < CHECKPOINTS_SHOWN; i++) {
 		buf_addf(out, "%-7.7s%3" PRIu64, c[i].name, c[i].number);
 		put_seconds(out, 12, c[i].start_seconds);

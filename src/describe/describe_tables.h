@@ -5,7 +5,6 @@
 #include "base/buf.h"
 #include "describe/describe.h"
 
-/* Each under a header and with an empty line behind it; of long ones the lines
- * that say most. */
+/* Each under a header and with an empty line behind it; of long ones the lines that say most. */
 void describe_tables(struct buf *out, const struct description *d,
 		     const struct f64_list *percentiles);

@@ -15,8 +15,7 @@
 #define NAME_INDENT 10
 
 const struct template_scope describe_scopes[] = {
-	{ "", described_trace_fields,
-	  offsetof(struct description, figures.trace), false },
+	{ "", described_trace_fields, offsetof(struct description, figures.trace), false },
 	{ 0 },
 };
 
@@ -45,8 +44,7 @@ static void put_losses(struct buf *out, const struct description *d)
 	for (size_t i = 0; i < l->parts.count && i < 3; i++)
 		buf_addf(out, "%s%s%s%s", i ? ", " : " (",
 			 parts[i].operation ? parts[i].operation : "several",
-			 parts[i].why ? ": " : "",
-			 parts[i].why ? parts[i].why : "");
+			 parts[i].why ? ": " : "", parts[i].why ? parts[i].why : "");
 	buf_addf(out, "%s; ", l->parts.count > 3 ? ", ...)" : ")");
 }
 
@@ -58,9 +56,8 @@ static void put_incomplete(struct buf *out, const struct description *d)
 		return;
 	put_losses(&text, d);
 	say(&text, d,
-	    "[{truncated} file{s} of the trace without an end; ]"
-	    "[{damaged_chunks} damaged chunk{s} left out; ]"
-	    "[{damaged_bytes} left out; ]all figures are of what there is");
+	    "[{truncated} file{s} of the trace without an end; ][{damaged_chunks} damaged chunk{s} "
+	    "left out; ][{damaged_bytes} left out; ]all figures are of what there is");
 	text_end(out, "  INCOMPLETE", TEXT_ANSWER_INDENT, &text);
 }
 
@@ -72,8 +69,7 @@ static void put_answer(struct buf *out, const struct description *d)
 		buf_add(out, "trace: no records\n");
 	} else {
 		say(out, d,
-		    "trace: {read_bytes} read at {read_bytes_per_sec}, "
-		    "{written_bytes} written");
+		    "trace: {read_bytes} read at {read_bytes_per_sec}, {written_bytes} written");
 		if (t->written_bytes)
 			say(out, d, " at {write_bytes_per_sec}");
 		say(out, d, ", {unique.files} file{s}, {seconds} s\n");
@@ -83,8 +79,8 @@ static void put_answer(struct buf *out, const struct description *d)
 		struct buf text = { 0 };
 
 		say(&text, d,
-		    "{clock_steps} record{s} ended before the one before of "
-		    "the same thread: times and rates are not to be trusted");
+		    "{clock_steps} record{s} ended before the one before of the same thread: times "
+		    "and rates are not to be trusted");
 		text_end(out, "  CLOCK", TEXT_ANSWER_INDENT, &text);
 	}
 	buf_addc(out, '\n');
@@ -106,8 +102,8 @@ static void put_origin(struct buf *out, const struct description *d)
 	say(&text, d, " of {bytes}[, {time}]");
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (has_text(fact(d, parts[i].key)))
-			buf_addf(&text, "%s%s%s", i == 1 ? " " : ", ",
-				 parts[i].before, fact(d, parts[i].key));
+			buf_addf(&text, "%s%s%s", i == 1 ? " " : ", ", parts[i].before,
+				 fact(d, parts[i].key));
 	text_end(out, "trace", NAME_INDENT, &text);
 }
 
@@ -135,8 +131,7 @@ static void put_roles(struct buf *out, const struct metric_list *tasks)
 		}
 		if (!n)
 			continue;
-		buf_addf(out, ", %" PRIu64 " %s%s%s (%s)", n,
-			 role_word(described_roles, role),
+		buf_addf(out, ", %" PRIu64 " %s%s%s (%s)", n, role_word(described_roles, role),
 			 role == ROLE_CHECKPOINT ? " writer" : "", plural(n),
 			 role_word(described_sures, sure));
 	}
@@ -160,28 +155,25 @@ static void put_who(struct buf *out, const struct description *d)
 	say(&text, d, "{processes_count} process");
 	buf_add(&text, t->processes_count == 1 ? "" : "es");
 	say(&text, d, ", {threads_count} thread{s}");
-	put_roles(&text,
-		  says_anything(&t->threads) ? &t->threads : &t->processes);
+	put_roles(&text, says_anything(&t->threads) ? &t->threads : &t->processes);
 	text_end(out, "who", NAME_INDENT, &text);
 	if (t->unknown_durations) {
-		say(&text, d,
-		    "unknown: {unknown_durations} record{s} have no duration");
+		say(&text, d, "unknown: {unknown_durations} record{s} have no duration");
 		text_end(out, "time", NAME_INDENT, &text);
 	}
 	if (isnan(t->io_percent))
 		return;
 	say(&text, d,
-	    "of the threads' time {io_percent} in calls on files"
-	    "[, {fault_percent} in page faults][, {cpu.on_percent} on a CPU]"
-	    "[; {in_flight_mean} reads and writes in flight on the average]");
+	    "of the threads' time {io_percent} in calls on files[, {fault_percent} in page "
+	    "faults][, {cpu.on_percent} on a CPU][; {in_flight_mean} reads and writes in flight on "
+	    "the average]");
 	text_end(out, "time", NAME_INDENT, &text);
 }
 
 /* ---- evidence ---- */
 
 /* A line of a figure that may be unknown. */
-static void put_line(struct buf *out, const char *label, const char *unknown,
-		     struct buf *text)
+static void put_line(struct buf *out, const char *label, const char *unknown, struct buf *text)
 {
 	if (unknown) {
 		buf_reset(text);
@@ -198,20 +190,16 @@ static void put_access(struct buf *out, const struct description *d)
 	if (!t->operations.of[TRACE_READ].count)
 		return;
 	say(&text, d,
-	    "{access.sequential_percent} of reads behind another are "
-	    "sequential, {access.ahead_percent} leave bytes out, "
-	    "{access.back_percent} go back");
+	    "{access.sequential_percent} of reads behind another are sequential, "
+	    "{access.ahead_percent} leave bytes out, {access.back_percent} go back");
 	put_line(out, "order in files", t->access.unknown, &text);
 	say(&text, d,
-	    "correlation from one epoch to the next "
-	    "{order.correlation}, of {order.of}; epochs from "
-	    "{order.source} ({order.sure})");
+	    "correlation from one epoch to the next {order.correlation}, of {order.of}; epochs "
+	    "from {order.source} ({order.sure})");
 	put_line(out, "order of epochs", t->order.unknown, &text);
 	say(&text, d, "{unique.bytes} of {unique.read_files} file{s}");
 	buf_add(&text, t->unique.is_exact ? "" : " (by blocks of 4 KiB)");
-	say(&text, d,
-	    ", {unique.reread_percent} of the bytes read were read "
-	    "again");
+	say(&text, d, ", {unique.reread_percent} of the bytes read were read again");
 	put_line(out, "unique", t->unique.unknown, &text);
 }
 
@@ -228,11 +216,8 @@ static void put_phases(struct buf *out, const struct description *d)
 	for (size_t i = 0; i < t->phases.count && i < 4; i++)
 		buf_addf(&text, "%s%s for %s s%s%s", i ? ", " : "",
 			 role_word(described_phases, p[i].kind),
-			 show_seconds(seconds, p[i].seconds),
-			 p[i].bytes ? ": " : "",
-			 p[i].bytes
-				 ? units_human_bytes(bytes, (double)p[i].bytes)
-				 : "");
+			 show_seconds(seconds, p[i].seconds), p[i].bytes ? ": " : "",
+			 p[i].bytes ? units_human_bytes(bytes, (double)p[i].bytes) : "");
 	if (t->phases_count > 4)
 		say(&text, d, ", ... {phases_count} in all");
 	say(&text, d, "; idle {idle_percent} of the time");
@@ -244,11 +229,10 @@ static void put_metadata(struct buf *out, const struct description *d)
 	struct buf text = { 0 };
 
 	say(&text, d,
-	    "{metadata.operations} operation{s}[, {metadata.per_mib} for each "
-	    "MiB]; opens per sample {metadata.opens_per_sample}");
+	    "{metadata.operations} operation{s}[, {metadata.per_mib} for each MiB]; opens per "
+	    "sample {metadata.opens_per_sample}");
 	if (d->figures.trace.metadata.opens_unknown)
-		buf_addf(&text, ": %s",
-			 d->figures.trace.metadata.opens_unknown);
+		buf_addf(&text, ": %s", d->figures.trace.metadata.opens_unknown);
 	text_end(out, "metadata", TEXT_EVIDENCE_INDENT, &text);
 }
 
@@ -260,13 +244,12 @@ static void put_skew(struct buf *out, const struct description *d)
 	if (s->processes.count > 1)
 		say(&text, d,
 		    "between {skew.processes.count} processes: most / mean "
-		    "{skew.processes.bytes_most_over_mean}, Gini "
-		    "{skew.processes.bytes_gini} of bytes");
+		    "{skew.processes.bytes_most_over_mean}, Gini {skew.processes.bytes_gini} of "
+		    "bytes");
 	else if (s->threads.count > 1)
 		say(&text, d,
 		    "between {skew.threads.count} threads: most / mean "
-		    "{skew.threads.bytes_most_over_mean}, Gini "
-		    "{skew.threads.bytes_gini} of bytes");
+		    "{skew.threads.bytes_most_over_mean}, Gini {skew.threads.bytes_gini} of bytes");
 	if (text.len)
 		text_end(out, "skew", TEXT_EVIDENCE_INDENT, &text);
 }
@@ -277,16 +260,13 @@ static void put_cpu(struct buf *out, const struct description *d)
 	struct buf text = { 0 };
 
 	if (c->unknown && c->switches_unknown) {
-		buf_addf(&text, "unknown: %s; %s", c->unknown,
-			 c->switches_unknown);
+		buf_addf(&text, "unknown: %s; %s", c->unknown, c->switches_unknown);
 	} else {
 		say(&text, d,
-		    "{cpu.on_percent} of the threads' time; context "
-		    "switches {cpu.switches}[, "
+		    "{cpu.on_percent} of the threads' time; context switches {cpu.switches}[, "
 		    "{cpu.switches_per_sec} per second]");
 		if (c->unknown || c->switches_unknown)
-			buf_addf(&text, ": %s",
-				 c->unknown ? c->unknown : c->switches_unknown);
+			buf_addf(&text, ": %s", c->unknown ? c->unknown : c->switches_unknown);
 	}
 	text_end(out, "CPU", TEXT_EVIDENCE_INDENT, &text);
 }
@@ -297,27 +277,24 @@ static void put_kernel(struct buf *out, const struct description *d)
 	struct buf text = { 0 };
 
 	say(&text, d,
-	    "{cache.hit_percent} of the bytes read did not have to come, by "
-	    "{cache.source}[; {cache.read_ahead_percent} of what came was "
-	    "read ahead]");
+	    "{cache.hit_percent} of the bytes read did not have to come, by {cache.source}[; "
+	    "{cache.read_ahead_percent} of what came was read ahead]");
 	put_line(out, "page cache", t->cache.unknown, &text);
 	say(&text, d,
-	    "{block.reads} read{s}, {block.read_bytes}; {block.writes} "
-	    "write{s}, {block.written_bytes}; depth {block.depth_mean} mean, "
-	    "{block.depth_most} at most[; {block.read_ahead_percent} read "
-	    "ahead]");
+	    "{block.reads} read{s}, {block.read_bytes}; {block.writes} write{s}, "
+	    "{block.written_bytes}; depth {block.depth_mean} mean, {block.depth_most} at most[; "
+	    "{block.read_ahead_percent} read ahead]");
 	put_line(out, "block requests", t->block.unknown, &text);
 	if (t->mmap.maps || t->mmap.faults) {
 		say(&text, d,
-		    "{mmap.faults} fault{s} on {mmap.pages} page{s}[, "
-		    "{mmap.faults_per_sec} per second][, "
-		    "{mmap.ascending_percent} ascending]");
+		    "{mmap.faults} fault{s} on {mmap.pages} page{s}[, {mmap.faults_per_sec} per "
+		    "second][, {mmap.ascending_percent} ascending]");
 		put_line(out, "mapped files", t->mmap.unknown, &text);
 	}
 	if (t->async.submitted) {
 		say(&text, d,
-		    "{async.submitted} submitted, {async.completed} completed, "
-		    "{async.depth_most} under way at most");
+		    "{async.submitted} submitted, {async.completed} completed, {async.depth_most} "
+		    "under way at most");
 		text_end(out, "asynchronous", TEXT_EVIDENCE_INDENT, &text);
 	}
 	put_cpu(out, d);
@@ -332,26 +309,21 @@ static void put_largest(struct buf *out, const struct description *d)
 	struct buf text = { 0 };
 
 	for (size_t i = 0; i < t->directories.count && i < 3; i++)
-		buf_addf(&text, "%s%s (%s file%s, %s)", i ? ", " : "",
-			 dirs[i].path, units_human_count(count, dirs[i].files),
-			 plural(dirs[i].files),
+		buf_addf(&text, "%s%s (%s file%s, %s)", i ? ", " : "", dirs[i].path,
+			 units_human_count(count, dirs[i].files), plural(dirs[i].files),
 			 units_human_bytes(bytes,
-					   (double)(dirs[i].read_bytes +
-						    dirs[i].written_bytes)));
+					   (double)(dirs[i].read_bytes + dirs[i].written_bytes)));
 	if (text.len)
 		text_end(out, "top directories", TEXT_EVIDENCE_INDENT, &text);
 	for (size_t i = 0; i < t->top_files.count && i < 3; i++)
-		buf_addf(&text, "%s%s (%s)", i ? ", " : "",
-			 files[i].path ? files[i].path : "?",
+		buf_addf(&text, "%s%s (%s)", i ? ", " : "", files[i].path ? files[i].path : "?",
 			 units_human_bytes(bytes,
-					   (double)(files[i].read_bytes +
-						    files[i].written_bytes)));
+					   (double)(files[i].read_bytes + files[i].written_bytes)));
 	if (text.len)
 		text_end(out, "top files", TEXT_EVIDENCE_INDENT, &text);
 }
 
-void describe_text(FILE *to, const struct description *d,
-		   const struct f64_list *percentiles)
+void describe_text(FILE *to, const struct description *d, const struct f64_list *percentiles)
 {
 	struct buf out = { 0 };
 
@@ -381,10 +353,8 @@ static void put_calls(struct buf *out, const struct description *d)
 
 	for (unsigned op = TRACE_OPEN; op <= TRACE_ADVISE; op++)
 		if (of[op].count + of[op].errors)
-			buf_addf(&text, "%s%s %s", text.len ? ", " : "",
-				 trace_op_name(op),
-				 units_human_count(
-					 count, of[op].count + of[op].errors));
+			buf_addf(&text, "%s%s %s", text.len ? ", " : "", trace_op_name(op),
+				 units_human_count(count, of[op].count + of[op].errors));
 	if (text.len)
 		text_end(out, "calls", TEXT_EVIDENCE_INDENT, &text);
 }

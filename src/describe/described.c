@@ -6,27 +6,23 @@
 
 const struct mlgen_choice described_roles[] = {
 	{ "other", ROLE_OTHER, "none of these" },
-	{ "trainer", ROLE_TRAINER,
-	  "computes: a rank, or the process that has loaders" },
+	{ "trainer", ROLE_TRAINER, "computes: a rank, or the process that has loaders" },
 	{ "loader", ROLE_LOADER, "reads samples for a trainer" },
-	{ "checkpoint", ROLE_CHECKPOINT,
-	  "writes most of what is written, or restores it" },
+	{ "checkpoint", ROLE_CHECKPOINT, "writes most of what is written, or restores it" },
 	{ "worker", ROLE_WORKER, "a stream of a plain job" },
 	{ 0 },
 };
 
 const struct mlgen_choice described_sures[] = {
 	{ "said", SURE_SAID, "the program itself says so, in a marker" },
-	{ "likely", SURE_LIKELY,
-	  "what was done fits nothing else that programs do" },
+	{ "likely", SURE_LIKELY, "what was done fits nothing else that programs do" },
 	{ "guess", SURE_GUESS, "it fits best" },
 	{ 0 },
 };
 
 const struct mlgen_choice described_phases[] = {
 	{ "idle", MOVES_NOTHING, "no byte was read or written" },
-	{ "read", MOVES_IN,
-	  "at least ten times as many bytes were read as written" },
+	{ "read", MOVES_IN, "at least ten times as many bytes were read as written" },
 	{ "write", MOVES_OUT, "the other way round" },
 	{ "both", MOVES_BOTH, "neither outweighs the other" },
 	{ 0 },

@@ -12,9 +12,8 @@
 #include "trace/trace.h"
 
 /*
- * Text, JSON and the page mlgen-trace(5) are made of these. What a trace cannot
- * tell is NaN or UINT64_MAX, and the member `unknown` beside it says why; NULL
- * there means that it is known.
+ * Text, JSON and the page mlgen-trace(5) are made of these. What a trace cannot tell is NaN or
+ * UINT64_MAX, and the member `unknown` beside it says why; NULL there means that it is known.
  */
 struct described_op {
 	uint64_t count; /* without those that failed */
@@ -44,14 +43,7 @@ struct described_directory {
 	uint64_t files, opens, reads, read_bytes, written_bytes;
 };
 
-enum described_role {
-	ROLE_OTHER,
-	ROLE_TRAINER,
-	ROLE_LOADER,
-	ROLE_CHECKPOINT,
-	ROLE_WORKER,
-	ROLES
-};
+enum described_role { ROLE_OTHER, ROLE_TRAINER, ROLE_LOADER, ROLE_CHECKPOINT, ROLE_WORKER, ROLES };
 extern const struct mlgen_choice described_roles[];
 
 enum described_sure { SURE_SAID, SURE_LIKELY, SURE_GUESS };
@@ -182,17 +174,16 @@ struct described_ops {
 struct described_trace {
 	uint64_t files, chunks, records, entries, bytes;
 	bool is_complete;
-	uint64_t damaged_chunks, damaged_bytes, truncated, unknown_ops,
-		unknown_durations, clock_steps;
+	uint64_t damaged_chunks, damaged_bytes, truncated, unknown_ops, unknown_durations,
+		clock_steps;
 	struct described_lost lost;
 	const char *time;
 	double seconds;
 	struct metric_list facts, mounts;
 	/* Of all. */
-	uint64_t read_bytes, written_bytes, processes_count, threads_count,
-		samples;
-	double read_bytes_per_sec, write_bytes_per_sec, reads_per_sec,
-		writes_per_sec, in_flight_mean;
+	uint64_t read_bytes, written_bytes, processes_count, threads_count, samples;
+	double read_bytes_per_sec, write_bytes_per_sec, reads_per_sec, writes_per_sec,
+		in_flight_mean;
 	double io_percent, fault_percent;
 	struct described_ops operations;
 	struct metric_list request_sizes;

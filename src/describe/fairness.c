@@ -24,8 +24,7 @@ struct fairness fairness_of(double *shares, size_t n)
 	}
 	if (sum > 0) {
 		f.most_over_mean = shares[n - 1] * count / sum;
-		f.gini = fmax(0,
-			      2 * ranked / (count * sum) - (count + 1) / count);
+		f.gini = fmax(0, 2 * ranked / (count * sum) - (count + 1) / count);
 	}
 	return f;
 }

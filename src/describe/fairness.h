@@ -8,15 +8,15 @@
 /* NaN where there is nothing to share. */
 struct fairness {
 	double most_over_mean; /* 1 = all have the same */
-	double gini; /* 0 = all have the same, towards 1 = one has all */
+	double gini;           /* 0 = all have the same, towards 1 = one has all */
 };
 
 /* Of n shares, none negative, which come to be sorted. */
 struct fairness fairness_of(double *shares, size_t n);
 
 /*
- * The correlation of two positions of the same things, things added one by one:
- * Spearman's where both are ranks from 0, without gaps. A zeroed one is empty.
+ * The correlation of two positions of the same things, things added one by one: Spearman's where
+ * both are ranks from 0, without gaps. A zeroed one is empty.
  */
 struct order {
 	uint64_t count;

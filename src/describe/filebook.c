@@ -72,19 +72,17 @@ void filebook_name(struct filebook *b, const struct trace_entry *e)
 
 /* ---- pass one ---- */
 
-static void follow_read(struct filebook *b, struct file_account *f,
-			const struct trace_record *r, uint64_t end)
+static void follow_read(struct filebook *b, struct file_account *f, const struct trace_record *r,
+			uint64_t end)
 {
-	enum follow_kind kind =
-		follow_next(b->follow, r->file, r->tid, r->off, end);
+	enum follow_kind kind = follow_next(b->follow, r->file, r->tid, r->off, end);
 
 	b->accesses[kind]++;
 	f->followed += kind != FOLLOW_FIRST;
 	f->sequential += kind == FOLLOW_SEQUENTIAL;
 }
 
-static void add_read(struct filebook *b, struct file_account *f,
-		     const struct trace_record *r)
+static void add_read(struct filebook *b, struct file_account *f, const struct trace_record *r)
 {
 	uint64_t bytes = opkind_bytes(r);
 
@@ -101,24 +99,20 @@ static void add_read(struct filebook *b, struct file_account *f,
 	touched_add(&b->pool, &f->read, r->off, r->off + bytes);
 }
 
-static void add_fault(struct filebook *b, struct file_account *f,
-		      const struct trace_record *r)
+static void add_fault(struct filebook *b, struct file_account *f, const struct trace_record *r)
 {
-	uint64_t bytes = r->len_bytes && r->len_bytes <= INT64_MAX
-				 ? r->len_bytes
-				 : PAGE_BYTES;
+	uint64_t bytes = r->len_bytes && r->len_bytes <= INT64_MAX ? r->len_bytes : PAGE_BYTES;
 
 	if (r->off > INT64_MAX)
 		return;
 	if (!f->faulted)
 		f->faulted = mem_zalloc(sizeof(*f->faulted));
-	b->faults[follow_next(b->faults_follow, r->file, r->tid, r->off,
-			      r->off + bytes)]++;
+	b->faults[follow_next(b->faults_follow, r->file, r->tid, r->off, r->off + bytes)]++;
 	touched_add(&b->pool, f->faulted, r->off, r->off + bytes);
 }
 
-static void add_call(struct filebook *b, struct file_account *f,
-		     const struct trace_record *r, unsigned kind)
+static void add_call(struct filebook *b, struct file_account *f, const struct trace_record *r,
+		     unsigned kind)
 {
 	if (r->op == TRACE_OPEN || r->op == TRACE_CLOSE)
 		follow_forget(b->follow, r->file, r->tid);
@@ -132,11 +126,9 @@ static void add_call(struct filebook *b, struct file_account *f,
 	}
 }
 
-void filebook_add(struct filebook *b, const struct trace_record *r,
-		  unsigned kind)
+void filebook_add(struct filebook *b, const struct trace_record *r, unsigned kind)
 {
-	if (!r->file || opkind_failed(r) ||
-	    (!(kind & OPKIND_CALL) && r->op != TRACE_FAULT))
+	if (!r->file || opkind_failed(r) || (!(kind & OPKIND_CALL) && r->op != TRACE_FAULT))
 		return;
 	struct file_account *f = filebook_have(b, r->file);
 	if (r->op == TRACE_FAULT)
@@ -168,10 +160,8 @@ static void sum_access(const struct filebook *b, struct described_access *a)
 	a->back_percent = percent_of((double)n[FOLLOW_BACK], all);
 	a->unknown_offsets = b->unknown_offsets;
 	if (!a->followed)
-		a->unknown =
-			b->unknown_offsets
-				? "the offsets of reads were not recorded"
-				: "no thread read twice from one open file";
+		a->unknown = b->unknown_offsets ? "the offsets of reads were not recorded"
+						: "no thread read twice from one open file";
 }
 
 static void sum_mmap(const struct filebook *b, struct described_mmap *m)
@@ -180,8 +170,7 @@ static void sum_mmap(const struct filebook *b, struct described_mmap *m)
 
 	m->ascending_percent =
 		percent_of((double)(n[FOLLOW_SEQUENTIAL] + n[FOLLOW_AHEAD]),
-			   (double)(n[FOLLOW_SEQUENTIAL] + n[FOLLOW_AHEAD] +
-				    n[FOLLOW_BACK]));
+			   (double)(n[FOLLOW_SEQUENTIAL] + n[FOLLOW_AHEAD] + n[FOLLOW_BACK]));
 	m->pages_is_exact = true;
 	m->pages = 0;
 }
@@ -200,8 +189,7 @@ static void sum_file(const struct filebook *b, const struct file_account *f,
 		*placed_bytes += f->read_bytes;
 	if (!f->faulted)
 		return;
-	t->mmap.pages +=
-		divide_up(touched_bytes(&b->pool, f->faulted), PAGE_BYTES);
+	t->mmap.pages += divide_up(touched_bytes(&b->pool, f->faulted), PAGE_BYTES);
 	t->mmap.pages_is_exact &= touched_is_exact(&b->pool, f->faulted);
 }
 
@@ -218,15 +206,13 @@ void filebook_sum(const struct filebook *b, struct described_trace *t)
 			sum_file(b, filebook_at(b, i), t, &placed_bytes);
 	u->reread_percent =
 		u->bytes && placed_bytes >= u->bytes
-			? percent_of((double)(placed_bytes - u->bytes),
-				     (double)placed_bytes)
+			? percent_of((double)(placed_bytes - u->bytes), (double)placed_bytes)
 		: u->bytes ? 0
 			   : (double)NAN;
 	if (u->bytes)
 		return;
-	u->unknown = b->unknown_offsets
-			     ? "the offsets of reads were not recorded"
-			     : "nothing was read from files that are known";
+	u->unknown = b->unknown_offsets ? "the offsets of reads were not recorded"
+					: "nothing was read from files that are known";
 	u->bytes = b->unknown_offsets ? TRACE_UNKNOWN : 0;
 }
 
@@ -271,8 +257,7 @@ size_t filebook_top(const struct filebook *b, uint32_t *ids, size_t most)
 	return n;
 }
 
-void filebook_describe(const struct filebook *b, uint32_t id,
-		       struct described_file *to)
+void filebook_describe(const struct filebook *b, uint32_t id, struct described_file *to)
 {
 	const struct file_account *f = filebook_at(b, id);
 	uint64_t unique = touched_bytes(&b->pool, &f->read);
@@ -284,27 +269,21 @@ void filebook_describe(const struct filebook *b, uint32_t id,
 		.read_bytes = f->read_bytes,
 		.writes = f->writes,
 		.written_bytes = f->written_bytes,
-		.unique_bytes =
-			f->read_bytes && !unique ? TRACE_UNKNOWN : unique,
+		.unique_bytes = f->read_bytes && !unique ? TRACE_UNKNOWN : unique,
 		.unique_is_exact = touched_is_exact(&b->pool, &f->read),
 		.reread_percent = (double)NAN,
-		.sequential_percent =
-			percent_of((double)f->sequential, (double)f->followed),
+		.sequential_percent = percent_of((double)f->sequential, (double)f->followed),
 	};
 	if (unique)
-		to->reread_percent = fmax(
-			0, percent_of((double)f->read_bytes - (double)unique,
-				      (double)f->read_bytes));
+		to->reread_percent = fmax(0, percent_of((double)f->read_bytes - (double)unique,
+							(double)f->read_bytes));
 	if (f->faulted)
-		to->pages = divide_up(touched_bytes(&b->pool, f->faulted),
-				      PAGE_BYTES);
+		to->pages = divide_up(touched_bytes(&b->pool, f->faulted), PAGE_BYTES);
 }
 
-static void sum_directories(const struct filebook *b, struct spill *sums,
-			    uint32_t count)
+static void sum_directories(const struct filebook *b, struct spill *sums, uint32_t count)
 {
-	spill_need(sums,
-		   ((size_t)count + 1) * sizeof(struct described_directory));
+	spill_need(sums, ((size_t)count + 1) * sizeof(struct described_directory));
 	struct described_directory *all = sums->at;
 	for (uint32_t i = 0; i < b->count; i++) {
 		const struct file_account *f = filebook_at(b, i);
@@ -320,8 +299,7 @@ static void sum_directories(const struct filebook *b, struct spill *sums,
 	}
 }
 
-static bool is_larger(const struct described_directory *a,
-		      const struct described_directory *b)
+static bool is_larger(const struct described_directory *a, const struct described_directory *b)
 {
 	uint64_t x = a->read_bytes + a->written_bytes;
 	uint64_t y = b->read_bytes + b->written_bytes;
@@ -329,8 +307,7 @@ static bool is_larger(const struct described_directory *a,
 	return x != y ? x > y : a->files > b->files;
 }
 
-size_t filebook_directories(const struct filebook *b,
-			    struct described_directory *to, size_t most)
+size_t filebook_directories(const struct filebook *b, struct described_directory *to, size_t most)
 {
 	uint32_t count = trace_names_count(b->names);
 	struct spill sums = { 0 };
@@ -338,8 +315,7 @@ size_t filebook_directories(const struct filebook *b,
 
 	sum_directories(b, &sums, count);
 	for (uint32_t id = 1; id <= count; id++) {
-		struct described_directory d =
-			((struct described_directory *)sums.at)[id];
+		struct described_directory d = ((struct described_directory *)sums.at)[id];
 		size_t i = n;
 
 		if (!d.files || (n == most && !is_larger(&d, &to[n - 1])))

@@ -41,8 +41,7 @@ void filebook_fini(struct filebook *b);
 /* What an entry says of a file. */
 void filebook_name(struct filebook *b, const struct trace_entry *e);
 /* A record of pass one; `kind` as opkind.h has it. */
-void filebook_add(struct filebook *b, const struct trace_record *r,
-		  unsigned kind);
+void filebook_add(struct filebook *b, const struct trace_record *r, unsigned kind);
 
 /* NULL where it has no file, or one that nothing named. */
 struct file_account *filebook_at(const struct filebook *b, uint32_t id);
@@ -55,9 +54,7 @@ void filebook_sum(const struct filebook *b, struct described_trace *t);
 
 /* The ids of those with most bytes, the first of them first; how many. */
 size_t filebook_top(const struct filebook *b, uint32_t *ids, size_t most);
-void filebook_describe(const struct filebook *b, uint32_t id,
-		       struct described_file *to);
-/* The directories with most bytes, at most `most`; paths are those of names,
- * whose next call may move them. How many. */
-size_t filebook_directories(const struct filebook *b,
-			    struct described_directory *to, size_t most);
+void filebook_describe(const struct filebook *b, uint32_t id, struct described_file *to);
+/* The directories with most bytes, at most `most`; paths are those of names, whose next call may
+ * move them. How many. */
+size_t filebook_directories(const struct filebook *b, struct described_directory *to, size_t most);

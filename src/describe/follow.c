@@ -30,8 +30,7 @@ void follow_free(struct follow *f)
 	mem_free(f);
 }
 
-static struct place_left *set_of(struct follow *f, uint32_t file,
-				 uint32_t thread)
+static struct place_left *set_of(struct follow *f, uint32_t file, uint32_t thread)
 {
 	uint64_t key = (uint64_t)file << 32 | thread;
 
@@ -40,14 +39,12 @@ static struct place_left *set_of(struct follow *f, uint32_t file,
 }
 
 /* The place of this pair, or the one to take for it. */
-static struct place_left *find_place(struct follow *f, uint32_t file,
-				     uint32_t thread)
+static struct place_left *find_place(struct follow *f, uint32_t file, uint32_t thread)
 {
 	struct place_left *set = set_of(f, file, thread), *oldest = set;
 
 	for (unsigned i = 0; i < WAYS; i++) {
-		if (set[i].end && set[i].file == file &&
-		    set[i].thread == thread)
+		if (set[i].end && set[i].file == file && set[i].thread == thread)
 			return &set[i];
 		if (set[i].used < oldest->used)
 			oldest = &set[i];
@@ -56,8 +53,8 @@ static struct place_left *find_place(struct follow *f, uint32_t file,
 	return oldest;
 }
 
-enum follow_kind follow_apart(struct follow *f, uint32_t file, uint32_t thread,
-			      uint64_t from, uint64_t end, uint64_t *apart)
+enum follow_kind follow_apart(struct follow *f, uint32_t file, uint32_t thread, uint64_t from,
+			      uint64_t end, uint64_t *apart)
 {
 	struct place_left *p = find_place(f, file, thread);
 	uint64_t left = p->end - 1;
@@ -65,18 +62,15 @@ enum follow_kind follow_apart(struct follow *f, uint32_t file, uint32_t thread,
 
 	*apart = 0;
 	if (p->end) {
-		kind = from == left  ? FOLLOW_SEQUENTIAL
-		       : from > left ? FOLLOW_AHEAD
-				     : FOLLOW_BACK;
+		kind = from == left ? FOLLOW_SEQUENTIAL : from > left ? FOLLOW_AHEAD : FOLLOW_BACK;
 		*apart = from > left ? from - left : left - from;
 	}
-	*p = (struct place_left){ end < UINT64_MAX ? end + 1 : end, file,
-				  thread, ++f->clock };
+	*p = (struct place_left){ end < UINT64_MAX ? end + 1 : end, file, thread, ++f->clock };
 	return kind;
 }
 
-enum follow_kind follow_next(struct follow *f, uint32_t file, uint32_t thread,
-			     uint64_t from, uint64_t end)
+enum follow_kind follow_next(struct follow *f, uint32_t file, uint32_t thread, uint64_t from,
+			     uint64_t end)
 {
 	uint64_t apart;
 

@@ -9,14 +9,12 @@
 #include "base/util.h"
 #include "describe/opkind.h"
 
-void intervals_init(struct intervals *s, uint64_t start_ns, uint64_t end_ns,
-		    uint64_t length_ns)
+void intervals_init(struct intervals *s, uint64_t start_ns, uint64_t end_ns, uint64_t length_ns)
 {
 	uint64_t span = end_ns > start_ns ? end_ns - start_ns : 1;
 
 	while (divide_up(span, length_ns) > INTERVALS_MOST)
-		length_ns =
-			length_ns > UINT64_MAX / 2 ? UINT64_MAX : 2 * length_ns;
+		length_ns = length_ns > UINT64_MAX / 2 ? UINT64_MAX : 2 * length_ns;
 	*s = (struct intervals){ .start_ns = start_ns, .length_ns = length_ns };
 	s->count = (size_t)divide_up(span, length_ns);
 	s->at = mem_array(s->count, sizeof(*s->at));
@@ -28,8 +26,7 @@ void intervals_fini(struct intervals *s)
 	memset(s, 0, sizeof(*s));
 }
 
-static void add_call(struct interval *i, const struct trace_record *r,
-		     unsigned kind)
+static void add_call(struct interval *i, const struct trace_record *r, unsigned kind)
 {
 	if (opkind_failed(r)) {
 		i->errors++;
@@ -78,8 +75,7 @@ static double hit_of(const struct interval *i, uint64_t from_storage)
 {
 	if (!i->read_bytes)
 		return (double)NAN;
-	return fmax(0,
-		    100 - 100 * (double)from_storage / (double)i->read_bytes);
+	return fmax(0, 100 - 100 * (double)from_storage / (double)i->read_bytes);
 }
 
 void intervals_finish(struct intervals *s, const struct intervals_has *has)
@@ -94,8 +90,7 @@ void intervals_finish(struct intervals *s, const struct intervals_has *has)
 		if (!has->pages)
 			i->cache_bytes = TRACE_UNKNOWN;
 		if (!has->blocks)
-			i->block_read_bytes = i->block_written_bytes =
-				TRACE_UNKNOWN;
+			i->block_read_bytes = i->block_written_bytes = TRACE_UNKNOWN;
 		if (!has->switches)
 			i->switches = TRACE_UNKNOWN;
 	}
@@ -118,8 +113,7 @@ static void add_interval(struct interval *to, const struct interval *from)
 	to->switches += from->switches;
 }
 
-void intervals_coarsen(struct intervals *to, const struct intervals *from,
-		       size_t most)
+void intervals_coarsen(struct intervals *to, const struct intervals *from, size_t most)
 {
 	size_t each = 1;
 
@@ -127,8 +121,7 @@ void intervals_coarsen(struct intervals *to, const struct intervals *from,
 		each *= 2;
 	*to = (struct intervals){ .start_ns = from->start_ns,
 				  .length_ns = from->length_ns * each,
-				  .count = (size_t)divide_up(from->count,
-							     each) };
+				  .count = (size_t)divide_up(from->count, each) };
 	to->at = mem_array(to->count, sizeof(*to->at));
 	for (size_t i = 0; i < from->count; i++)
 		add_interval(&to->at[i / each], &from->at[i]);

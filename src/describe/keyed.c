@@ -59,8 +59,7 @@ uint32_t keyed_number(struct keyed *k, uint64_t key, bool *is_new)
 
 bool keyed_find(const struct keyed *k, uint64_t key, uint32_t *number)
 {
-	const struct slot *s =
-		k->size ? find_slot(k->slots.at, k->size, key) : NULL;
+	const struct slot *s = k->size ? find_slot(k->slots.at, k->size, key) : NULL;
 
 	if (!s || !s->number)
 		return false;

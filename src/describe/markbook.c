@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* markbook.c - epochs, stages and checkpoints of a trace, as its markers say or as its reads show. */
+/* markbook.c - epochs, stages and checkpoints of a trace, as its markers say or as its reads show.
+ */
 #include "describe/markbook.h"
 
 #include <math.h>
@@ -78,14 +79,12 @@ static void markbook_widen(struct mark_account *m, const struct trace_record *r)
 }
 
 /* Those of several ranks at one time are one; so is the search a short one. */
-static struct mark_account *find_stage(struct mark_list *l,
-				       const struct trace_record *r)
+static struct mark_account *find_stage(struct mark_list *l, const struct trace_record *r)
 {
 	for (uint32_t i = l->count; i-- > 0 && l->count - i <= 64;) {
 		struct mark_account *m = mark_at(l, i);
 
-		if (m->name == r->file && r->start_ns < m->end_ns &&
-		    opkind_end_ns(r) > m->start_ns)
+		if (m->name == r->file && r->start_ns < m->end_ns && opkind_end_ns(r) > m->start_ns)
 			return m;
 	}
 	return list_add(l);
@@ -105,8 +104,7 @@ void markbook_note(struct markbook *b, const struct trace_record *r)
 		m = find_stage(&b->stages, r);
 		break;
 	case TRACE_CHECKPOINT:
-		m = list_have(&b->checkpoints,
-			      r->off ^ (uint64_t)r->file << 40);
+		m = list_have(&b->checkpoints, r->off ^ (uint64_t)r->file << 40);
 		break;
 	case TRACE_SAMPLE:
 		b->has_samples |= r->off != TRACE_UNKNOWN;
@@ -133,14 +131,12 @@ static int compare_marks(const void *a, const void *b)
 static void list_sort(struct mark_list *l)
 {
 	if (l->count)
-		qsort(l->marks.at, l->count, sizeof(struct mark_account),
-		      compare_marks);
+		qsort(l->marks.at, l->count, sizeof(struct mark_account), compare_marks);
 }
 
-/* How many times the bytes of a file were read; 0 = not known, or it is not
- * one that a program only reads. */
-static uint64_t passes_of(const struct filebook *files,
-			  const struct file_account *f)
+/* How many times the bytes of a file were read; 0 = not known, or it is not one that a program only
+ * reads. */
+static uint64_t passes_of(const struct filebook *files, const struct file_account *f)
 {
 	uint64_t unique = touched_bytes(&files->pool, &f->read);
 
@@ -152,8 +148,7 @@ static uint64_t passes_of(const struct filebook *files,
 
 static bool is_of_epochs(const struct markbook *b, uint64_t passes)
 {
-	return b->passes > 1 &&
-	       (passes == b->passes || (passes + 1 == b->passes && passes > 0));
+	return b->passes > 1 && (passes == b->passes || (passes + 1 == b->passes && passes > 0));
 }
 
 /* By what was read that often, in bytes of files; what lies beyond
@@ -172,8 +167,7 @@ static void find_passes(struct markbook *b, const struct filebook *files)
 		if (n)
 			all += (double)touched_bytes(&files->pool, &f->read);
 		if (n && n <= PASSES_MOST)
-			weight[n] +=
-				(double)touched_bytes(&files->pool, &f->read);
+			weight[n] += (double)touched_bytes(&files->pool, &f->read);
 	}
 	for (uint64_t n = 1; n <= PASSES_MOST; n++)
 		if (weight[n] > weight[b->passes] || !b->passes)
@@ -220,8 +214,7 @@ static uint32_t epoch_at(const struct markbook *b, uint64_t ns)
 }
 
 /* Of a file that is read so many times as a whole, which time is this one? */
-static uint32_t epoch_of_pass(const struct markbook *b,
-			      const struct filebook *files,
+static uint32_t epoch_of_pass(const struct markbook *b, const struct filebook *files,
 			      struct file_account *f, uint64_t bytes)
 {
 	uint64_t n = passes_of(files, f);
@@ -233,12 +226,10 @@ static uint32_t epoch_of_pass(const struct markbook *b,
 	double done = (double)before / (double)f->read_bytes;
 	f->passed_bytes += bytes;
 	/* A hair more, so that what divides evenly is not rounded down. */
-	return (uint32_t)u64_min((uint64_t)(done * (double)n + 1e-9), n - 1) +
-	       1;
+	return (uint32_t)u64_min((uint64_t)(done * (double)n + 1e-9), n - 1) + 1;
 }
 
-static void add_read(struct markbook *b, const struct filebook *files,
-		     const struct trace_record *r)
+static void add_read(struct markbook *b, const struct filebook *files, const struct trace_record *r)
 {
 	struct file_account *f = r->file ? filebook_at(files, r->file) : NULL;
 	uint64_t bytes = opkind_bytes(r);
@@ -246,8 +237,7 @@ static void add_read(struct markbook *b, const struct filebook *files,
 
 	if (!f)
 		return;
-	e = b->is_inferred ? epoch_of_pass(b, files, f, bytes)
-			   : epoch_at(b, r->start_ns);
+	e = b->is_inferred ? epoch_of_pass(b, files, f, bytes) : epoch_at(b, r->start_ns);
 	if (!e)
 		return;
 	struct mark_account *m = mark_at(&b->epochs, e - 1);
@@ -261,8 +251,7 @@ static void add_read(struct markbook *b, const struct filebook *files,
 	if (f->epoch == e)
 		return;
 	uint32_t position = (uint32_t)m->files++;
-	if (f->epoch && f->epoch + 1 == e &&
-	    (b->is_inferred || !b->has_samples))
+	if (f->epoch && f->epoch + 1 == e && (b->is_inferred || !b->has_samples))
 		order_add(&m->order, f->position, position);
 	f->epoch = e;
 	f->position = position;
@@ -289,8 +278,8 @@ static void add_sample(struct markbook *b, const struct trace_record *r)
 	*s = (struct sample_place){ e, position };
 }
 
-void markbook_add(struct markbook *b, const struct filebook *files,
-		  const struct trace_record *r, unsigned kind)
+void markbook_add(struct markbook *b, const struct filebook *files, const struct trace_record *r,
+		  unsigned kind)
 {
 	if (!b->epochs.count || !opkind_has_time(r))
 		return;

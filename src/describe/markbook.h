@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* markbook.h - epochs, stages and checkpoints of a trace, as its markers say or as its reads show. */
+/* markbook.h - epochs, stages and checkpoints of a trace, as its markers say or as its reads show.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -35,8 +36,8 @@ enum { MARKS_MOST = 65536 };
 
 struct markbook {
 	struct mark_list epochs, stages, checkpoints;
-	/* Of epochs that were not marked: how many times most bytes were read,
-	 * and what part of all bytes that is true of. */
+	/* Of epochs that were not marked: how many times most bytes were read, and what part of all
+	 * bytes that is true of. */
 	uint64_t passes;
 	double agree_percent;
 	bool is_inferred;
@@ -52,17 +53,16 @@ void markbook_fini(struct markbook *b);
 void markbook_note(struct markbook *b, const struct trace_record *r);
 
 /*
- * Between the passes: put the epochs into order of time, or find out whether
- * files that are read again say something of epochs.
+ * Between the passes: put the epochs into order of time, or find out whether files that are read
+ * again say something of epochs.
  */
 void markbook_settle(struct markbook *b, const struct filebook *files);
 
 /* Pass two: which epoch does a read, or a sample, belong to? */
-void markbook_add(struct markbook *b, const struct filebook *files,
-		  const struct trace_record *r, unsigned kind);
+void markbook_add(struct markbook *b, const struct filebook *files, const struct trace_record *r,
+		  unsigned kind);
 
-static inline struct mark_account *mark_at(const struct mark_list *l,
-					   uint32_t i)
+static inline struct mark_account *mark_at(const struct mark_list *l, uint32_t i)
 {
 	return (struct mark_account *)l->marks.at + i;
 }

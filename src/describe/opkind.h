@@ -9,7 +9,7 @@
 #include "trace/trace.h"
 
 enum opkind {
-	OPKIND_CALL = 1, /* a call on a file, which takes its thread's time */
+	OPKIND_CALL = 1,     /* a call on a file, which takes its thread's time */
 	OPKIND_METADATA = 2, /* moves no byte of a file */
 	OPKIND_READ = 4,
 	OPKIND_WRITE = 8,

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Remembers 65536 of them: beyond that, and where an end is lost, the oldest in
- * its place is given up. Depth is counted from what is remembered. */
+/* Remembers 65536 of them: beyond that, and where an end is lost, the oldest in its place is given
+ * up. Depth is counted from what is remembered. */
 struct pairing;
 
 struct pairing *pairing_new(void);

@@ -27,14 +27,11 @@ enum described_role roles_said(const char *text)
 	return ROLE_OTHER;
 }
 
-/* The process of a thread is what most of its threads that say something are
- * for: a trainer with any rank, else the first. */
-static void take_said(struct taskbook *b, struct task_account *thread,
-		      struct task_account *process)
+/* The process of a thread is what most of its threads that say something are for: a trainer with
+ * any rank, else the first. */
+static void take_said(struct taskbook *b, struct task_account *thread, struct task_account *process)
 {
-	const char *text =
-		thread->text ? trace_names_text(b->names, thread->text, NULL)
-			     : NULL;
+	const char *text = thread->text ? trace_names_text(b->names, thread->text, NULL) : NULL;
 	enum described_role role = text ? roles_said(text) : ROLE_OTHER;
 
 	if (role == ROLE_OTHER)
@@ -65,12 +62,10 @@ static bool is_writer(const struct task_account *a, const struct all_moved *all)
 
 static bool is_reader(const struct task_account *a, const struct all_moved *all)
 {
-	return a->read_bytes > 0 && !is_few(a->read_bytes, all->read) &&
-	       !is_writer(a, all);
+	return a->read_bytes > 0 && !is_few(a->read_bytes, all->read) && !is_writer(a, all);
 }
 
-static struct task_account *parent_of(const struct taskbook *b,
-				      const struct task_account *a)
+static struct task_account *parent_of(const struct taskbook *b, const struct task_account *a)
 {
 	uint32_t n;
 
@@ -86,8 +81,7 @@ static bool may_load(const struct taskbook *b, const struct task_account *a,
 	return is_reader(a, all) && !a->execs && parent_of(b, a);
 }
 
-static void guess(const struct taskbook *b, struct task_account *a,
-		  const struct all_moved *all)
+static void guess(const struct taskbook *b, struct task_account *a, const struct all_moved *all)
 {
 	const struct task_account *parent = parent_of(b, a);
 
@@ -97,9 +91,7 @@ static void guess(const struct taskbook *b, struct task_account *a,
 		a->sure = a->loaders > 1 ? SURE_LIKELY : SURE_GUESS;
 	} else if (is_writer(a, all)) {
 		a->role = ROLE_CHECKPOINT;
-		a->sure = parent && 2 * a->written_bytes >= all->written
-				  ? SURE_LIKELY
-				  : SURE_GUESS;
+		a->sure = parent && 2 * a->written_bytes >= all->written ? SURE_LIKELY : SURE_GUESS;
 	} else if (may_load(b, a, all)) {
 		a->role = ROLE_LOADER;
 		a->sure = parent->loaders > 1 ? SURE_LIKELY : SURE_GUESS;
@@ -143,8 +135,7 @@ void roles_find(struct taskbook *b)
 	for (uint32_t i = 0; i < b->thread_keys.count; i++) {
 		struct task_account *a = taskbook_thread(b, i);
 
-		if (a->role != ROLE_OTHER ||
-		    !keyed_find(&b->process_keys, a->pid, &n))
+		if (a->role != ROLE_OTHER || !keyed_find(&b->process_keys, a->pid, &n))
 			continue;
 		const struct task_account *p = taskbook_process(b, n);
 		a->role = p->sure == SURE_SAID ? (int)ROLE_OTHER : p->role;

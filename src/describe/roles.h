@@ -8,10 +8,9 @@
 enum described_role roles_said(const char *text);
 
 /*
- * Fill role and sure of all, whose sums are there. What the program itself says
- * is said. Else of several children of one parent those that read are loaders,
- * and the parent is the trainer, be it that it saves, too; who wrote most of the
- * bytes, and reads no more than it writes, is the checkpoint writer; and a
- * process that reads alone is the trainer.
+ * Fill role and sure of all, whose sums are there. What the program itself says is said. Else of
+ * several children of one parent those that read are loaders, and the parent is the trainer, be it
+ * that it saves, too; who wrote most of the bytes, and reads no more than it writes, is the
+ * checkpoint writer; and a process that reads alone is the trainer.
  */
 void roles_find(struct taskbook *b);

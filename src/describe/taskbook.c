@@ -40,27 +40,21 @@ static struct task_account *task_process(struct taskbook *b, uint32_t pid)
 	struct task_account *a = task_have(&b->processes, n);
 
 	if (is_new)
-		*a = (struct task_account){ .pid = pid,
-					    .first_ns = UINT64_MAX };
+		*a = (struct task_account){ .pid = pid, .first_ns = UINT64_MAX };
 	return a;
 }
 
-static struct task_account *task_thread(struct taskbook *b, uint32_t pid,
-					uint32_t tid)
+static struct task_account *task_thread(struct taskbook *b, uint32_t pid, uint32_t tid)
 {
 	bool is_new;
-	struct task_account *last =
-		b->last ? taskbook_thread(b, b->last - 1) : NULL;
+	struct task_account *last = b->last ? taskbook_thread(b, b->last - 1) : NULL;
 
 	if (last && last->pid == pid && last->tid == tid)
 		return last;
-	uint32_t n = keyed_number(&b->thread_keys, (uint64_t)pid << 32 | tid,
-				  &is_new);
+	uint32_t n = keyed_number(&b->thread_keys, (uint64_t)pid << 32 | tid, &is_new);
 	struct task_account *a = task_have(&b->threads, n);
 	if (is_new)
-		*a = (struct task_account){ .pid = pid,
-					    .tid = tid,
-					    .first_ns = UINT64_MAX };
+		*a = (struct task_account){ .pid = pid, .tid = tid, .first_ns = UINT64_MAX };
 	b->last = n + 1;
 	return a;
 }
@@ -87,8 +81,7 @@ void taskbook_name(struct taskbook *b, const struct trace_entry *e)
 
 /* ---- pass one ---- */
 
-static void add_call(struct task_account *a, const struct trace_record *r,
-		     unsigned kind)
+static void add_call(struct task_account *a, const struct trace_record *r, unsigned kind)
 {
 	/* The thread went on meanwhile. */
 	if (!(r->flags & TRACE_ASYNC))
@@ -134,16 +127,14 @@ static void add_event(struct task_account *a, const struct trace_record *r)
 	}
 }
 
-static void add_time(struct taskbook *b, struct task_account *a,
-		     const struct trace_record *r)
+static void add_time(struct taskbook *b, struct task_account *a, const struct trace_record *r)
 {
 	uint64_t end = opkind_end_ns(r);
 
 	a->first_ns = u64_min(a->first_ns, r->start_ns);
 	a->last_ns = u64_max(a->last_ns, end);
-	/* Of a thread's records only what is asynchronous, or what the kernel
-	 * did, may come in another order; of a process whose threads are not
-	 * told apart, anything. */
+	/* Of a thread's records only what is asynchronous, or what the kernel did, may come in
+	 * another order; of a process whose threads are not told apart, anything. */
 	if (!r->tid || trace_is_marker(r->op) || r->op >= TRACE_CACHE_ADD ||
 	    r->flags & (TRACE_ASYNC | TRACE_CHAINED))
 		return;
@@ -151,8 +142,7 @@ static void add_time(struct taskbook *b, struct task_account *a,
 	a->ended_ns = end;
 }
 
-void taskbook_add(struct taskbook *b, const struct trace_record *r,
-		  unsigned kind)
+void taskbook_add(struct taskbook *b, const struct trace_record *r, unsigned kind)
 {
 	/* Block requests end in whatever was on the CPU. */
 	if (!opkind_has_time(r) || (!r->pid && !r->tid) ||
@@ -223,8 +213,7 @@ void taskbook_sum(struct taskbook *b)
 	roles_find(b);
 }
 
-static bool is_busier(const struct task_account *a,
-		      const struct task_account *b)
+static bool is_busier(const struct task_account *a, const struct task_account *b)
 {
 	uint64_t x = a->read_bytes + a->written_bytes;
 	uint64_t y = b->read_bytes + b->written_bytes;
@@ -232,16 +221,14 @@ static bool is_busier(const struct task_account *a,
 	return x != y ? x > y : a->operations > b->operations;
 }
 
-size_t taskbook_top(const struct task_account *all, uint32_t count,
-		    uint32_t *numbers, size_t most)
+size_t taskbook_top(const struct task_account *all, uint32_t count, uint32_t *numbers, size_t most)
 {
 	size_t n = 0;
 
 	for (uint32_t k = 0; k < count; k++) {
 		size_t i = n;
 
-		if ((all[k].first_ns > all[k].last_ns &&
-		     all[k].role == ROLE_OTHER) ||
+		if ((all[k].first_ns > all[k].last_ns && all[k].role == ROLE_OTHER) ||
 		    (n == most && !is_busier(&all[k], &all[numbers[n - 1]])))
 			continue;
 		if (n == most)
@@ -274,8 +261,7 @@ static double cpu_percent(const struct task_account *a)
 		      : a->has_exit_cpu ? a->exit_cpu_ns
 					: TRACE_UNKNOWN;
 
-	return ns == TRACE_UNKNOWN ? (double)NAN
-				   : fmin(100, percent_of(ns, a->cpu_span_ns));
+	return ns == TRACE_UNKNOWN ? (double)NAN : fmin(100, percent_of(ns, a->cpu_span_ns));
 }
 
 void taskbook_describe(const struct taskbook *b, const struct task_account *a,
@@ -288,8 +274,7 @@ void taskbook_describe(const struct taskbook *b, const struct task_account *a,
 		.pid = a->pid,
 		.tid = a->tid,
 		.parent = a->parent ? a->parent : TRACE_UNKNOWN,
-		.text = a->text ? trace_names_text(b->names, a->text, NULL)
-				: NULL,
+		.text = a->text ? trace_names_text(b->names, a->text, NULL) : NULL,
 		.role = a->role,
 		.sure = a->sure,
 		.threads = a->threads,
@@ -303,9 +288,7 @@ void taskbook_describe(const struct taskbook *b, const struct task_account *a,
 		.faults = a->faults,
 		.switches = a->on_cpu_ns ? a->switches : TRACE_UNKNOWN,
 		.seconds = seconds,
-		.read_bytes_per_sec = seconds > 0
-					      ? (double)a->read_bytes / seconds
-					      : (double)NAN,
+		.read_bytes_per_sec = seconds > 0 ? (double)a->read_bytes / seconds : (double)NAN,
 		.io_percent = io_percent(a),
 		.fault_percent = percent_of(a->fault_ns, a->span_ns),
 		.on_cpu_percent = cpu_percent(a),
@@ -313,8 +296,7 @@ void taskbook_describe(const struct taskbook *b, const struct task_account *a,
 	to->off_cpu_percent = 100 - to->on_cpu_percent;
 }
 
-static void share(const struct task_account *all, uint32_t count,
-		  struct described_share *to)
+static void share(const struct task_account *all, uint32_t count, struct described_share *to)
 {
 	double *bytes = mem_array(count, sizeof(*bytes));
 	double *times = mem_array(count, sizeof(*times));
@@ -328,9 +310,8 @@ static void share(const struct task_account *all, uint32_t count,
 	}
 	struct fairness of_bytes = fairness_of(bytes, n);
 	struct fairness of_time = fairness_of(times, n);
-	*to = (struct described_share){ n, of_bytes.most_over_mean,
-					of_bytes.gini, of_time.most_over_mean,
-					of_time.gini };
+	*to = (struct described_share){ n, of_bytes.most_over_mean, of_bytes.gini,
+					of_time.most_over_mean, of_time.gini };
 	mem_free(bytes);
 	mem_free(times);
 }
@@ -360,6 +341,5 @@ void taskbook_totals(const struct taskbook *b, struct described_trace *t)
 	if (isnan(t->cpu.on_percent))
 		t->cpu.unknown = "the CPU time of threads was not recorded";
 	if (!all.on_cpu_ns)
-		t->cpu.switches_unknown =
-			"when threads came off a CPU was not recorded";
+		t->cpu.switches_unknown = "when threads came off a CPU was not recorded";
 }

@@ -45,20 +45,17 @@ void taskbook_fini(struct taskbook *b);
 
 /* An entry of a process or thread; others are passed over. */
 void taskbook_name(struct taskbook *b, const struct trace_entry *e);
-void taskbook_add(struct taskbook *b, const struct trace_record *r,
-		  unsigned kind);
+void taskbook_add(struct taskbook *b, const struct trace_record *r, unsigned kind);
 
 /* When all was added: threads into processes, and who is what (roles.h). */
 void taskbook_sum(struct taskbook *b);
 
-static inline struct task_account *taskbook_thread(const struct taskbook *b,
-						   uint32_t i)
+static inline struct task_account *taskbook_thread(const struct taskbook *b, uint32_t i)
 {
 	return (struct task_account *)b->threads.at + i;
 }
 
-static inline struct task_account *taskbook_process(const struct taskbook *b,
-						    uint32_t i)
+static inline struct task_account *taskbook_process(const struct taskbook *b, uint32_t i)
 {
 	return (struct task_account *)b->processes.at + i;
 }
@@ -67,8 +64,7 @@ static inline struct task_account *taskbook_process(const struct taskbook *b,
 void taskbook_describe(const struct taskbook *b, const struct task_account *a,
 		       struct described_task *to);
 /* Those with most bytes, then most operations. How many. */
-size_t taskbook_top(const struct task_account *all, uint32_t count,
-		    uint32_t *numbers, size_t most);
+size_t taskbook_top(const struct task_account *all, uint32_t count, uint32_t *numbers, size_t most);
 
 /* Skew, CPU and shares of time of all. */
 void taskbook_totals(const struct taskbook *b, struct described_trace *t);

@@ -82,10 +82,10 @@ static uint32_t set_take(struct touched_pool *p)
 
 /* ---- pieces ---- */
 
-/* Put one into a list, ascending and apart, that has room for one more. Its
- * new count; *gained says by how many bytes it grew. */
-static uint32_t put_piece(struct touched_piece *list, uint32_t count,
-			  struct touched_piece piece, uint64_t *gained)
+/* Put one into a list, ascending and apart, that has room for one more. Its new count; *gained says
+ * by how many bytes it grew. */
+static uint32_t put_piece(struct touched_piece *list, uint32_t count, struct touched_piece piece,
+			  uint64_t *gained)
 {
 	uint32_t low = 0, high = count, end;
 	uint64_t had = 0;
@@ -175,14 +175,12 @@ static void have_blocks(struct touched_pool *p, uint32_t more, uint64_t last)
 	s->room = room;
 }
 
-static void put_blocks(struct touched_pool *p, uint32_t more,
-		       struct touched_piece piece)
+static void put_blocks(struct touched_pool *p, uint32_t more, struct touched_piece piece)
 {
 	have_blocks(p, more, piece.to - 1);
 	struct touched_set *s = set_at(p, more);
 
-	s->bytes += put_bits(arena_at(p, s->at), piece.from >> s->bits,
-			     (piece.to - 1) >> s->bits);
+	s->bytes += put_bits(arena_at(p, s->at), piece.from >> s->bits, (piece.to - 1) >> s->bits);
 	s->highest = u64_max(s->highest, piece.to);
 }
 
@@ -246,8 +244,7 @@ static void have_room(struct touched_pool *p, uint32_t more)
 	s->room *= 4;
 }
 
-static void put_in_set(struct touched_pool *p, struct touched *t,
-		       struct touched_piece piece)
+static void put_in_set(struct touched_pool *p, struct touched *t, struct touched_piece piece)
 {
 	struct touched_set *s = set_at(p, t->more);
 	uint64_t gained;
@@ -265,8 +262,7 @@ static void put_in_set(struct touched_pool *p, struct touched *t,
 		leave_set(p, t);
 }
 
-static void put_in_file(struct touched_pool *p, struct touched *t,
-			struct touched_piece piece)
+static void put_in_file(struct touched_pool *p, struct touched *t, struct touched_piece piece)
 {
 	struct touched_piece list[3] = { t->at[0], t->at[1] };
 	uint64_t gained;
@@ -280,8 +276,7 @@ static void put_in_file(struct touched_pool *p, struct touched *t,
 	t->count = count;
 }
 
-uint64_t touched_add(struct touched_pool *p, struct touched *t, uint64_t from,
-		     uint64_t to)
+uint64_t touched_add(struct touched_pool *p, struct touched *t, uint64_t from, uint64_t to)
 {
 	const struct touched_piece piece = { from, to };
 

@@ -8,10 +8,9 @@
 #include "base/spill.h"
 
 /*
- * Two pieces are in the struct, and up to TOUCHED_PIECES in the pool; both are
- * exact. A file of more is counted in blocks of TOUCHED_BLOCK bytes, each of
- * which counts whole once a byte of it was touched; in larger ones where that
- * would be more than 2^27 blocks.
+ * Two pieces are in the struct, and up to TOUCHED_PIECES in the pool; both are exact. A file of
+ * more is counted in blocks of TOUCHED_BLOCK bytes, each of which counts whole once a byte of it
+ * was touched; in larger ones where that would be more than 2^27 blocks.
  */
 #define TOUCHED_PIECES 256
 #define TOUCHED_BLOCK 4096
@@ -37,8 +36,7 @@ struct touched_pool {
 };
 
 /* From `from` up to, and without, `to`. How many of these are new. */
-uint64_t touched_add(struct touched_pool *p, struct touched *t, uint64_t from,
-		     uint64_t to);
+uint64_t touched_add(struct touched_pool *p, struct touched *t, uint64_t from, uint64_t to);
 uint64_t touched_bytes(const struct touched_pool *p, const struct touched *t);
 bool touched_is_exact(const struct touched_pool *p, const struct touched *t);
 void touched_pool_fini(struct touched_pool *p);

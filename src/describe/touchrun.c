@@ -4,12 +4,10 @@
 
 #include "base/util.h"
 
-bool touchrun_next(struct touchrun *t, uint64_t off, uint64_t end,
-		   uint64_t *from, uint64_t *bytes)
+bool touchrun_next(struct touchrun *t, uint64_t off, uint64_t end, uint64_t *from, uint64_t *bytes)
 {
 	uint64_t first = off / TOUCHRUN_BYTES, last, reach;
-	bool goes_on = t->blocks && off <= t->end && first + 1 >= t->blocks &&
-		       first <= t->blocks;
+	bool goes_on = t->blocks && off <= t->end && first + 1 >= t->blocks && first <= t->blocks;
 
 	if (off >= end)
 		return false;

@@ -10,8 +10,8 @@
 #include "base/util.h"
 #include "trace/trace.h"
 
-/* As far from a file's beginning, or its end, or the read before, a place is
- * thought to follow from it: it holds headers, tables and their copies. */
+/* As far from a file's beginning, or its end, or the read before, a place is thought to follow from
+ * it: it holds headers, tables and their copies. */
 #define NEAR_BYTES (UINT64_C(1) << 20)
 
 /* A visit, on the way to its template. */
@@ -30,8 +30,7 @@ static struct recorded_call *add_line(struct encoding *e, enum mlgen_op op)
 {
 	struct recorded_call *c;
 
-	e->to->calls = mem_grow(e->to->calls, &e->room, e->to->count + 1,
-				sizeof(*e->to->calls));
+	e->to->calls = mem_grow(e->to->calls, &e->room, e->to->count + 1, sizeof(*e->to->calls));
 	c = &e->to->calls[e->to->count++];
 	memset(c, 0, sizeof(*c));
 	c->op = op;
@@ -59,8 +58,7 @@ static void set_anchor(const struct encoding *e, struct recorded_call *to,
 	} else if (off < NEAR_BYTES) {
 		to->anchor = RECORDED_START;
 		to->off = off;
-	} else if (e->has_read && off > e->behind &&
-		   off - e->behind < NEAR_BYTES) {
+	} else if (e->has_read && off > e->behind && off - e->behind < NEAR_BYTES) {
 		to->anchor = RECORDED_HERE;
 		to->off = off - e->behind;
 	} else {
@@ -69,8 +67,7 @@ static void set_anchor(const struct encoding *e, struct recorded_call *to,
 }
 
 /* Python's read() of all that is left asks for one byte more. */
-static struct recorded_length length_of(const struct encoding *e,
-					const struct explain_call *c)
+static struct recorded_length length_of(const struct encoding *e, const struct explain_call *c)
 {
 	uint64_t file = e->visit->file_bytes;
 	uint64_t rest = c->off < file ? file - c->off : 0;
@@ -78,13 +75,11 @@ static struct recorded_length length_of(const struct encoding *e,
 
 	if (rest && (c->len_bytes == rest || c->len_bytes == rest + 1))
 		return (struct recorded_length){ .kind = RECORDED_REST };
-	if (e->sample.len_bytes && c->off >= e->sample.off &&
-	    c->off + c->len_bytes == sample_end)
+	if (e->sample.len_bytes && c->off >= e->sample.off && c->off + c->len_bytes == sample_end)
 		return (struct recorded_length){
 			.kind = RECORDED_REST_OF_SAMPLE,
 		};
-	return (struct recorded_length){ .kind = RECORDED_BYTES,
-					 .bytes = c->len_bytes };
+	return (struct recorded_length){ .kind = RECORDED_BYTES, .bytes = c->len_bytes };
 }
 
 /* ---- reads that repeat ---- */
@@ -94,16 +89,14 @@ static unsigned run_of(const struct explain_call *c, unsigned left)
 {
 	unsigned n = 1;
 
-	while (n < left && c[n].op == MLGEN_READ &&
-	       c[n].off == c[n - 1].off + c[n - 1].got_bytes &&
+	while (n < left && c[n].op == MLGEN_READ && c[n].off == c[n - 1].off + c[n - 1].got_bytes &&
 	       c[n].got_bytes > 0)
 		n++;
 	return n;
 }
 
 /* Of these, how many take lengths in turn that repeat after `period`. */
-static unsigned repeats(const struct explain_call *c, unsigned run,
-			unsigned period)
+static unsigned repeats(const struct explain_call *c, unsigned run, unsigned period)
 {
 	unsigned n = period;
 
@@ -112,8 +105,7 @@ static unsigned repeats(const struct explain_call *c, unsigned run,
 	return n;
 }
 
-static unsigned best_period(const struct explain_call *c, unsigned run,
-			    unsigned *covered)
+static unsigned best_period(const struct explain_call *c, unsigned run, unsigned *covered)
 {
 	unsigned best = 1;
 
@@ -131,15 +123,14 @@ static unsigned best_period(const struct explain_call *c, unsigned run,
 }
 
 /* Several calls: lengths in turn, so many times or up to the file's end. */
-static void add_run(struct encoding *e, const struct explain_call *c,
-		    unsigned period, unsigned calls)
+static void add_run(struct encoding *e, const struct explain_call *c, unsigned period,
+		    unsigned calls)
 {
 	const struct explain_call *last = &c[calls - 1];
 	struct recorded_call *to = add_line(e, MLGEN_READ);
 	uint64_t file = e->visit->file_bytes;
-	bool is_cut =
-		last == &e->calls[e->count - 1] &&
-		e->visit->specimen->count < e->visit->specimen->visit.calls;
+	bool is_cut = last == &e->calls[e->count - 1] &&
+		      e->visit->specimen->count < e->visit->specimen->visit.calls;
 
 	set_anchor(e, to, c);
 	to->lengths = period;
@@ -148,9 +139,8 @@ static void add_run(struct encoding *e, const struct explain_call *c,
 			.kind = RECORDED_BYTES,
 			.bytes = c[i].len_bytes,
 		};
-	to->until = is_cut || last->off + last->len_bytes >= file
-			    ? RECORDED_TO_END
-			    : RECORDED_TIMES;
+	to->until =
+		is_cut || last->off + last->len_bytes >= file ? RECORDED_TO_END : RECORDED_TIMES;
 	to->times = to->until == RECORDED_TIMES ? calls : 1;
 }
 
@@ -181,8 +171,7 @@ static unsigned add_reads(struct encoding *e, unsigned i)
 	return covered;
 }
 
-/* An open of a file that is open already closes it before: a template has one
- * descriptor. */
+/* An open of a file that is open already closes it before: a template has one descriptor. */
 static void add_open(struct encoding *e, bool *is_open)
 {
 	if (*is_open)
@@ -201,8 +190,7 @@ static void encode(struct encoding *e)
 	for (unsigned i = 0; i < e->count;) {
 		enum mlgen_op op = e->calls[i].op;
 
-		if (op == MLGEN_OPEN ||
-		    (!is_open && (!opens || op == MLGEN_READ)))
+		if (op == MLGEN_OPEN || (!is_open && (!opens || op == MLGEN_READ)))
 			add_open(e, &is_open);
 		if (op == MLGEN_READ && e->calls[i].off != TRACE_UNKNOWN) {
 			i += add_reads(e, i);
@@ -218,18 +206,15 @@ static void encode(struct encoding *e)
 
 /* ---- templates ---- */
 
-static bool is_length_same(const struct recorded_length *a,
-			   const struct recorded_length *b)
+static bool is_length_same(const struct recorded_length *a, const struct recorded_length *b)
 {
 	return a->kind == b->kind && a->bytes == b->bytes;
 }
 
-static bool is_line_same(const struct recorded_call *a,
-			 const struct recorded_call *b)
+static bool is_line_same(const struct recorded_call *a, const struct recorded_call *b)
 {
 	if (a->op != b->op || a->anchor != b->anchor || a->off != b->off ||
-	    a->lengths != b->lengths || a->until != b->until ||
-	    a->times != b->times)
+	    a->lengths != b->lengths || a->until != b->until || a->times != b->times)
 		return false;
 	for (unsigned i = 0; i < a->lengths; i++)
 		if (!is_length_same(&a->length[i], &b->length[i]))
@@ -237,8 +222,7 @@ static bool is_line_same(const struct recorded_call *a,
 	return true;
 }
 
-static bool is_template_same(const struct recorded_template *a,
-			     const struct recorded_template *b)
+static bool is_template_same(const struct recorded_template *a, const struct recorded_template *b)
 {
 	if (a->count != b->count)
 		return false;
@@ -249,8 +233,7 @@ static bool is_template_same(const struct recorded_template *a,
 }
 
 /* Lines that one of them has and the other has not, by their place. */
-static uint32_t template_apart(const struct recorded_template *a,
-			       const struct recorded_template *b)
+static uint32_t template_apart(const struct recorded_template *a, const struct recorded_template *b)
 {
 	uint32_t both = a->count < b->count ? a->count : b->count;
 	uint32_t apart = a->count + b->count - 2 * both;
@@ -261,8 +244,7 @@ static uint32_t template_apart(const struct recorded_template *a,
 }
 
 /* While they are counted, `percent` is how many. */
-static void add_template(struct recorded *r, struct recorded_template *t,
-			 size_t *room)
+static void add_template(struct recorded *r, struct recorded_template *t, size_t *room)
 {
 	for (uint32_t i = 0; i < r->count; i++)
 		if (is_template_same(&r->templates[i], t)) {
@@ -270,8 +252,7 @@ static void add_template(struct recorded *r, struct recorded_template *t,
 			mem_free(t->calls);
 			return;
 		}
-	r->templates = mem_grow(r->templates, room, r->count + 1,
-				sizeof(*r->templates));
+	r->templates = mem_grow(r->templates, room, r->count + 1, sizeof(*r->templates));
 	t->percent = 1;
 	r->templates[r->count++] = *t;
 }
@@ -289,8 +270,7 @@ static void merge_rare(struct recorded *r, uint32_t most)
 		uint32_t best = 0, least = UINT32_MAX;
 
 		for (uint32_t k = 0; k < most; k++) {
-			uint32_t apart = template_apart(&r->templates[k],
-							&r->templates[i]);
+			uint32_t apart = template_apart(&r->templates[k], &r->templates[i]);
 
 			if (apart >= least)
 				continue;
@@ -330,8 +310,7 @@ static void finish(struct calls_found *c)
 	for (uint32_t i = 0; i < r->count; i++) {
 		char *why = mem_array(CALLS_FOUND_WHY_BYTES, 1);
 
-		snprintf(why, CALLS_FOUND_WHY_BYTES,
-			 "%.0f of %u visits that were looked at",
+		snprintf(why, CALLS_FOUND_WHY_BYTES, "%.0f of %u visits that were looked at",
 			 r->templates[i].percent, c->visits);
 		c->why[i] = why;
 		r->templates[i].percent *= 100.0 / c->visits;
@@ -347,20 +326,16 @@ static bool has_others(const struct explain_call *calls, unsigned count)
 	return false;
 }
 
-bool calls_found(struct calls_found *c, const struct explain_visit *visits,
-		 unsigned count)
+bool calls_found(struct calls_found *c, const struct explain_visit *visits, unsigned count)
 {
-	struct explain_call *calls =
-		mem_array(SPECIMEN_CALLS_MOST, sizeof(*calls));
+	struct explain_call *calls = mem_array(SPECIMEN_CALLS_MOST, sizeof(*calls));
 	size_t room = 0;
 
 	*c = (struct calls_found){ 0 };
 	for (unsigned i = 0; i < count; i++) {
 		const struct specimen *s = visits[i].specimen;
 		struct recorded_template t = { 0 };
-		struct encoding e = { .visit = &visits[i],
-				      .calls = calls,
-				      .to = &t };
+		struct encoding e = { .visit = &visits[i], .calls = calls, .to = &t };
 
 		e.count = explain_calls_of(s, calls, SPECIMEN_CALLS_MOST);
 		if (visits[i].stride_bytes)

@@ -11,8 +11,8 @@
 #include "base/units.h"
 #include "base/util.h"
 
-/* Steps between checkpoints may differ by such a part and are still a number of
- * steps; by more, and their times are alike, it is a time. */
+/* Steps between checkpoints may differ by such a part and are still a number of steps; by more, and
+ * their times are alike, it is a time. */
 #define STEPS_APART 0.1
 #define TIMES_APART 0.05
 
@@ -42,16 +42,15 @@ static void find_epochs(struct cadence *g)
 		const struct distil_stage *t = &d->stages[i];
 		struct epoch *e;
 
-		if (t->kind != STAGE_TRAIN || t->party != g->party ||
-		    t->number > d->stage_count || t->start_ns > t->end_ns)
+		if (t->kind != STAGE_TRAIN || t->party != g->party || t->number > d->stage_count ||
+		    t->start_ns > t->end_ns)
 			continue;
 		e = &g->epochs[t->number];
 		if (e->end_ns == 0)
 			e->start_ns = t->start_ns;
 		e->start_ns = u64_min(e->start_ns, t->start_ns);
 		e->end_ns = u64_max(e->end_ns, t->end_ns);
-		g->epoch_count =
-			(uint32_t)u64_max(g->epoch_count, t->number + 1);
+		g->epoch_count = (uint32_t)u64_max(g->epoch_count, t->number + 1);
 	}
 }
 
@@ -70,8 +69,7 @@ static bool is_between(const struct cadence *g, const struct save *s)
 {
 	uint32_t n = epochs_before(g, s->start_ns);
 
-	return n > 0 &&
-	       (n == g->epoch_count || g->epochs[n].start_ns >= s->start_ns);
+	return n > 0 && (n == g->epoch_count || g->epochs[n].start_ns >= s->start_ns);
 }
 
 /* The same number of epochs before each; 0 = it is not so. */
@@ -98,8 +96,7 @@ static void find_batch(struct cadence *g)
 		return;
 	f = &g->d->found[g->party];
 	g->batch = (double)f->batch_size * (double)u64_max(1, f->accelerators);
-	samples =
-		(double)f->num_files * (double)u64_max(1, f->samples_per_file);
+	samples = (double)f->num_files * (double)u64_max(1, f->samples_per_file);
 	if (g->batch > 0)
 		g->epoch_steps = floor(samples / g->batch);
 }
@@ -120,8 +117,7 @@ static double middle(double *list, uint32_t n, double *apart)
 
 	qsort(list, n, sizeof(*list), by_size);
 	m = list[n / 2];
-	*apart = m > 0 ? fmax(list[n - 1] - m, m - list[0]) / m
-		       : (double)INFINITY;
+	*apart = m > 0 ? fmax(list[n - 1] - m, m - list[0]) / m : (double)INFINITY;
 	return m;
 }
 
@@ -152,8 +148,7 @@ static double *list_steps(const struct cadence *g, uint32_t *count)
 	if (s->has_steps || s->count == 1)
 		list[n++] = steps_before(g, &s->at[0]);
 	for (uint32_t i = 1; i < s->count; i++)
-		list[n++] = steps_before(g, &s->at[i]) -
-			    steps_before(g, &s->at[i - 1]);
+		list[n++] = steps_before(g, &s->at[i]) - steps_before(g, &s->at[i - 1]);
 	*count = n;
 	return list;
 }
@@ -186,18 +181,16 @@ static void say_time(struct checkpoint_cadence *c, double ns, const char *why)
 	c->sure = DISTIL_GUESS;
 }
 
-static void say_steps(struct checkpoint_cadence *c, double steps,
-		      const char *why)
+static void say_steps(struct checkpoint_cadence *c, double steps, const char *why)
 {
 	uint64_t n = steps < 1 ? 1 : (uint64_t)llround(steps);
 
-	snprintf(c->value, sizeof(c->value), "%" PRIu64 " step%s", n,
-		 plural(n));
+	snprintf(c->value, sizeof(c->value), "%" PRIu64 " step%s", n, plural(n));
 	snprintf(c->why, sizeof(c->why), "%s", why);
 }
 
-/* So many come out of all steps there are: reads run ahead of them, by an unknown
- * number of steps. */
+/* So many come out of all steps there are: reads run ahead of them, by an unknown number of
+ * steps. */
 static double clamp(const struct cadence *g, double steps)
 {
 	double all = g->epoch_steps * g->epoch_count;
@@ -219,9 +212,7 @@ static bool find_steps(struct cadence *g)
 	if (steps <= 0)
 		return false;
 	if (g->s->has_steps && apart == 0) {
-		say_steps(g->c, steps,
-			  "as many steps, by their markers, are "
-			  "in front of each");
+		say_steps(g->c, steps, "as many steps, by their markers, are in front of each");
 		g->c->sure = DISTIL_SURE;
 		return true;
 	}
@@ -243,19 +234,17 @@ static bool find_whole_epochs(struct cadence *g)
 
 	if (!each)
 		return false;
-	snprintf(g->c->value, sizeof(g->c->value), "%" PRIu32 " epoch%s", each,
-		 plural(each));
+	snprintf(g->c->value, sizeof(g->c->value), "%" PRIu32 " epoch%s", each, plural(each));
 	g->c->sure = g->s->count > 1 ? DISTIL_SURE : DISTIL_LIKELY;
 	if (g->epoch_steps > 0)
 		snprintf(g->c->why, sizeof(g->c->why),
-			 "each is behind the last read of an epoch, and there "
-			 "is one for every %" PRIu32
-			 "; %.0f steps would be the same",
+			 "each is behind the last read of an epoch, and there is one for every "
+			 "%" PRIu32 "; %.0f steps would be the same",
 			 each, each * g->epoch_steps);
 	else
 		snprintf(g->c->why, sizeof(g->c->why),
-			 "each is behind the last read of an epoch, and there "
-			 "is one for every %" PRIu32,
+			 "each is behind the last read of an epoch, and there is one for every "
+			 "%" PRIu32,
 			 each);
 	return true;
 }
@@ -279,8 +268,8 @@ static bool find_by_count(struct cadence *g)
 	if (g->s->has_steps || all < g->s->count)
 		return false;
 	say_steps(g->c, clamp(g, all / g->s->count),
-		  "so many fit into the steps of all epochs; neither samples "
-		  "nor times between them are alike");
+		  "so many fit into the steps of all epochs; neither samples nor times between "
+		  "them are alike");
 	g->c->sure = DISTIL_GUESS;
 	return true;
 }
@@ -290,12 +279,10 @@ static void find_any(struct cadence *g)
 	double apart, ns = seconds_apart(g, &apart);
 
 	say_time(g->c, ns > 0 ? ns : (double)NS_PER_S,
-		 "the middle of the times between them; neither steps nor "
-		 "times are alike");
+		 "the middle of the times between them; neither steps nor times are alike");
 }
 
-/* Does training go on while it is written? What loaders read ahead is no sign of
- * it. */
+/* Does training go on while it is written? What loaders read ahead is no sign of it. */
 static void find_async(struct cadence *g)
 {
 	const struct distil_found *f;
@@ -315,10 +302,9 @@ static void find_async(struct cadence *g)
 	if (g->party >= g->d->parties || !g->d->found || g->batch <= 0)
 		return;
 	f = &g->d->found[g->party];
-	ahead = g->batch * (double)u64_max(1, f->read_threads) *
-		(double)u64_max(1, f->prefetch);
-	g->c->is_async = (double)within * samples_of_visit(g) >
-			 (double)g->s->count * (ahead + g->batch);
+	ahead = g->batch * (double)u64_max(1, f->read_threads) * (double)u64_max(1, f->prefetch);
+	g->c->is_async =
+		(double)within * samples_of_visit(g) > (double)g->s->count * (ahead + g->batch);
 }
 
 void checkpoint_every_find(struct checkpoint_cadence *c, const struct saves *s,
@@ -329,8 +315,7 @@ void checkpoint_every_find(struct checkpoint_cadence *c, const struct saves *s,
 	*c = (struct checkpoint_cadence){ 0 };
 	find_epochs(&g);
 	find_batch(&g);
-	if (!find_whole_epochs(&g) && !find_steps(&g) && !find_by_count(&g) &&
-	    !find_times(&g))
+	if (!find_whole_epochs(&g) && !find_steps(&g) && !find_by_count(&g) && !find_times(&g))
 		find_any(&g);
 	find_async(&g);
 	mem_free(g.epochs);

@@ -5,8 +5,7 @@
 #include "distil/saves.h"
 
 struct checkpoint_cadence {
-	char value
-		[40]; /* of checkpoint_every: "500 steps", "2 epochs", "90s" */
+	char value[40]; /* of checkpoint_every: "500 steps", "2 epochs", "90s" */
 	char why[200];
 	enum distil_sure sure;
 	bool is_async; /* training went on meanwhile */

@@ -52,8 +52,7 @@ static uint32_t make_unique(uint32_t *list, uint32_t n)
 static void find_ranks(struct forming *g)
 {
 	struct checkpoint_form *f = g->f;
-	uint32_t *tasks =
-		mem_array((size_t)g->s->file_count + 1, sizeof(*tasks));
+	uint32_t *tasks = mem_array((size_t)g->s->file_count + 1, sizeof(*tasks));
 	uint32_t task_count;
 
 	f->ranks = mem_array((size_t)g->s->file_count + 1, sizeof(*f->ranks));
@@ -64,8 +63,7 @@ static void find_ranks(struct forming *g)
 		if (file->save != 0)
 			continue;
 		tasks[f->files] = file->task;
-		f->ranks[f->files] =
-			saves_rank_of(distil_path(g->d, file->file));
+		f->ranks[f->files] = saves_rank_of(distil_path(g->d, file->file));
 		f->has_rank_names &= f->ranks[f->files] != UINT32_MAX;
 		f->files++;
 	}
@@ -76,8 +74,7 @@ static void find_ranks(struct forming *g)
 		for (uint32_t i = 0; i < task_count; i++)
 			f->ranks[i] = i;
 	}
-	f->threads =
-		(uint32_t)u64_max(1, task_count / u64_max(1, f->rank_count));
+	f->threads = (uint32_t)u64_max(1, task_count / u64_max(1, f->rank_count));
 	mem_free(tasks);
 }
 
@@ -94,8 +91,7 @@ static void find_like(struct forming *g)
 		if (a->save != 0 || !a->calls)
 			continue;
 		for (uint32_t k = 0; k < s->file_count; k++)
-			n += s->files[k].save == 0 &&
-			     s->files[k].bytes == a->bytes;
+			n += s->files[k].save == 0 && s->files[k].bytes == a->bytes;
 		if (n > most || !g->f->like) {
 			g->f->like = a;
 			most = n;
@@ -133,8 +129,7 @@ static bool open_as(struct forming *g, enum job_layout layout)
 	return trial_open(&g->trial);
 }
 
-static void found(struct forming *g, enum job_layout layout,
-		  enum distil_sure sure, const char *why)
+static void found(struct forming *g, enum job_layout layout, enum distil_sure sure, const char *why)
 {
 	g->f->layout = layout;
 	g->f->size_bytes = g->trial.job->checkpoint_size_bytes;
@@ -145,8 +140,7 @@ static void found(struct forming *g, enum job_layout layout,
 static bool is_in_requests(const struct saved_file *f)
 {
 	return f->writes == 1 ||
-	       (f->first_bytes == f->most_bytes &&
-		f->most_bytes % BLOCK_BYTES == 0 &&
+	       (f->first_bytes == f->most_bytes && f->most_bytes % BLOCK_BYTES == 0 &&
 		f->writes == divide_up(f->bytes, f->most_bytes));
 }
 
@@ -156,8 +150,7 @@ static bool is_stream(struct forming *g)
 
 	if (!like->is_dropped && g->access == FORM_ANY)
 		return false;
-	if (!open_as(g, LAYOUT_STREAM) ||
-	    !trial_writes(&g->trial, g->rank, like))
+	if (!open_as(g, LAYOUT_STREAM) || !trial_writes(&g->trial, g->rank, like))
 		return false;
 	found(g, LAYOUT_STREAM, like->is_dropped ? DISTIL_SURE : DISTIL_LIKELY,
 	      "its calls, all of them, are those of this layout");
@@ -191,8 +184,7 @@ static bool is_pattern(struct forming *g)
 		bool is_same;
 
 		g->trial.job->checkpoint_pattern = p;
-		if (!open_as(g, LAYOUT_PATTERN) ||
-		    !trial_bytes(&g->trial, g->rank, 0))
+		if (!open_as(g, LAYOUT_PATTERN) || !trial_bytes(&g->trial, g->rank, 0))
 			continue;
 		is_same = trial_writes(&g->trial, g->rank, f->like);
 		if (f->like->call_count < 3 || (!is_same && !alternates(g)))
@@ -200,10 +192,8 @@ static bool is_pattern(struct forming *g)
 		f->pattern = (enum job_pattern)p;
 		f->has_calls = is_same;
 		found(g, LAYOUT_PATTERN, is_same ? DISTIL_SURE : DISTIL_LIKELY,
-		      is_same ? "its calls, all of them, are those of this "
-				"layout"
-			      : "every other write is as long as in this "
-				"pattern");
+		      is_same ? "its calls, all of them, are those of this layout"
+			      : "every other write is as long as in this pattern");
 		return true;
 	}
 	return false;
@@ -216,8 +206,7 @@ static bool is_one_tensor(struct forming *g, enum job_layout layout)
 	    !trial_fit_size(&g->trial, g->rank, g->bytes, g->f->like))
 		return false;
 	found(g, layout, DISTIL_SURE,
-	      "its calls, all of them, are those of this layout with one "
-	      "tensor");
+	      "its calls, all of them, are those of this layout with one tensor");
 	g->f->has_calls = true;
 	return true;
 }
@@ -234,8 +223,7 @@ static void name_archive(struct forming *g)
 	char own[JOB_ARCHIVE_BYTES];
 
 	snprintf(own, sizeof(own), "rank_%" PRIu64, g->rank);
-	snprintf(g->f->archive, sizeof(g->f->archive), "%.*s", (int)length,
-		 name);
+	snprintf(g->f->archive, sizeof(g->f->archive), "%.*s", (int)length, name);
 	if (length >= JOB_ARCHIVE_BYTES || strcmp(g->f->archive, own) == 0 ||
 	    !job_is_archive(g->f->archive))
 		g->f->archive[0] = '\0';
@@ -251,18 +239,17 @@ static bool is_archive(struct forming *g)
 		return false;
 	if (!is_file)
 		name_archive(g);
-	if (!tensors_find(&g->f->tensors, &g->trial, g->rank, g->f->like,
-			  true)) {
+	if (!tensors_find(&g->f->tensors, &g->trial, g->rank, g->f->like, true)) {
 		tensor_list_fini(&g->f->tensors);
 		g->f->archive[0] = '\0';
 		mem_replace(&g->trial.job->checkpoint_archive, NULL);
 		return false;
 	}
 	found(g, is_file ? LAYOUT_DEEPSPEED : LAYOUT_TORCH, DISTIL_LIKELY,
-	      is_file ? "long writes begin at multiples of 64, short ones are "
-			"between them, as torch.save to an open file does"
-		      : "writes are one behind the other and differ, as "
-			"tensors with their headers by torch.save to a path");
+	      is_file ? "long writes begin at multiples of 64, short ones are between them, as "
+			"torch.save to an open file does"
+		      : "writes are one behind the other and differ, as tensors with their headers "
+			"by torch.save to a path");
 	g->f->size_bytes = 0;
 	return true;
 }
@@ -270,16 +257,14 @@ static bool is_archive(struct forming *g)
 /* A tensor for each write, so that they are as long. */
 static bool is_any(struct forming *g)
 {
-	if (!g->is_one || g->f->like->call_count < 2 ||
-	    !open_as(g, LAYOUT_TORCH) ||
-	    !tensors_find(&g->f->tensors, &g->trial, g->rank, g->f->like,
-			  false)) {
+	if (!g->is_one || g->f->like->call_count < 2 || !open_as(g, LAYOUT_TORCH) ||
+	    !tensors_find(&g->f->tensors, &g->trial, g->rank, g->f->like, false)) {
 		tensor_list_fini(&g->f->tensors);
 		return false;
 	}
 	found(g, LAYOUT_TORCH, DISTIL_GUESS,
-	      "no layout has these calls; this one can have tensors that are "
-	      "as long as the writes");
+	      "no layout has these calls; this one can have tensors that are as long as the "
+	      "writes");
 	g->f->size_bytes = 0;
 	return true;
 }
@@ -289,8 +274,8 @@ static void take_bytes_alone(struct forming *g)
 	(void)open_as(g, LAYOUT_STREAM);
 	g->trial.job->checkpoint_size_bytes = g->bytes;
 	found(g, LAYOUT_STREAM, DISTIL_GUESS,
-	      "no layout has these files; this one has nothing in them but "
-	      "tensors, so that all bytes are right");
+	      "no layout has these files; this one has nothing in them but tensors, so that all "
+	      "bytes are right");
 }
 
 /* ---- requests of one size: what is in the file is known by its name ---- */
@@ -306,8 +291,7 @@ static void take_stream(struct forming *g)
 {
 	(void)open_as(g, LAYOUT_STREAM);
 	found(g, LAYOUT_STREAM, DISTIL_LIKELY,
-	      "requests of one size show none; this one has nothing around "
-	      "its tensors");
+	      "requests of one size show none; this one has nothing around its tensors");
 }
 
 /* Is the whole file as long as a pattern is? */
@@ -318,12 +302,10 @@ static bool is_whole_pattern(struct forming *g)
 		if (!open_as(g, LAYOUT_PATTERN))
 			continue;
 		g->trial.job->checkpoint_size_bytes = 0;
-		if (!trial_open(&g->trial) ||
-		    trial_bytes(&g->trial, g->rank, 0) != g->bytes)
+		if (!trial_open(&g->trial) || trial_bytes(&g->trial, g->rank, 0) != g->bytes)
 			continue;
 		g->f->pattern = (enum job_pattern)p;
-		found(g, LAYOUT_PATTERN, DISTIL_LIKELY,
-		      "the file is as long as this pattern's");
+		found(g, LAYOUT_PATTERN, DISTIL_LIKELY, "the file is as long as this pattern's");
 		return true;
 	}
 	return false;
@@ -332,24 +314,19 @@ static bool is_whole_pattern(struct forming *g)
 static void take_plain(struct forming *g)
 {
 	uint64_t most = g->f->like->most_bytes;
-	enum job_layout zip =
-		has_name(g, "rank_") ? LAYOUT_TORCH : LAYOUT_DEEPSPEED;
+	enum job_layout zip = has_name(g, "rank_") ? LAYOUT_TORCH : LAYOUT_DEEPSPEED;
 
 	g->f->is_plain = true;
-	g->f->bs = g->f->like->writes > 1 || most > BS_DEFAULT
-			   ? round_up(most, BLOCK_BYTES)
-			   : BS_DEFAULT;
+	g->f->bs = g->f->like->writes > 1 || most > BS_DEFAULT ? round_up(most, BLOCK_BYTES)
+							       : BS_DEFAULT;
 	g->f->has_calls = true;
 	if (!has_name(g, "rank_") && is_whole_pattern(g))
 		return;
-	if ((has_name(g, "rank_") || has_name(g, "model_states-")) &&
-	    open_as(g, zip) &&
+	if ((has_name(g, "rank_") || has_name(g, "model_states-")) && open_as(g, zip) &&
 	    trial_fit_size(&g->trial, g->rank, g->bytes, NULL) &&
-	    trial_roundness(g->trial.job->checkpoint_size_bytes) >
-		    trial_roundness(g->bytes)) {
+	    trial_roundness(g->trial.job->checkpoint_size_bytes) > trial_roundness(g->bytes)) {
 		found(g, zip, DISTIL_LIKELY,
-		      "the name is this layout's, and the tensor in it has a "
-		      "round size");
+		      "the name is this layout's, and the tensor in it has a round size");
 		return;
 	}
 	take_stream(g);
@@ -377,9 +354,8 @@ static void find_form(struct forming *g)
 		take_plain(g);
 		return;
 	}
-	if (g->is_one &&
-	    (is_stream(g) || is_pattern(g) || is_one_tensor(g, LAYOUT_TORCH) ||
-	     is_one_tensor(g, LAYOUT_DEEPSPEED)))
+	if (g->is_one && (is_stream(g) || is_pattern(g) || is_one_tensor(g, LAYOUT_TORCH) ||
+			  is_one_tensor(g, LAYOUT_DEEPSPEED)))
 		return;
 	if (may_plain && is_in_requests(like))
 		take_plain(g);
@@ -387,8 +363,8 @@ static void find_form(struct forming *g)
 		take_bytes_alone(g);
 }
 
-void checkpoint_form_find(struct checkpoint_form *f, const struct saves *s,
-			  const struct distil *d, enum form_access access)
+void checkpoint_form_find(struct checkpoint_form *f, const struct saves *s, const struct distil *d,
+			  enum form_access access)
 {
 	struct forming g = { .f = f, .s = s, .d = d, .access = access };
 

@@ -21,13 +21,13 @@ struct checkpoint_form {
 	uint64_t bs;   /* of one that is */
 	enum job_layout layout;
 	enum job_pattern pattern;
-	uint64_t size_bytes; /* checkpoint_size; 0 = other options say it */
+	uint64_t size_bytes;             /* checkpoint_size; 0 = other options say it */
 	struct checkpoint_model model;   /* name NULL = it is none */
 	struct tensor_list tensors;      /* count 0 = it is none */
 	char archive[JOB_ARCHIVE_BYTES]; /* checkpoint_archive; "" = none */
 	enum distil_sure sure;           /* of the layout */
-	bool has_calls;  /* all calls are as the layout makes them */
-	const char *why; /* static; what says so */
+	bool has_calls;                  /* all calls are as the layout makes them */
+	const char *why;                 /* static; what says so */
 	/* Who saves. */
 	const struct saved_file *like; /* the file it was made from */
 	uint32_t files;                /* of the first checkpoint */
@@ -40,6 +40,6 @@ struct checkpoint_form {
 };
 
 /* Of at least one checkpoint. */
-void checkpoint_form_find(struct checkpoint_form *f, const struct saves *s,
-			  const struct distil *d, enum form_access access);
+void checkpoint_form_find(struct checkpoint_form *f, const struct saves *s, const struct distil *d,
+			  enum form_access access);
 void checkpoint_form_fini(struct checkpoint_form *f);

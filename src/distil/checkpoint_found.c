@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_found.c - the checkpoints of a trace as options: how often, who, which files, by which calls. */
+/* checkpoint_found.c - the checkpoints of a trace as options: how often, who, which files, by which
+ * calls. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -29,11 +30,9 @@ static void find_restores(struct saying *g)
 	for (uint32_t i = 0; i < g->d->stage_count; i++) {
 		const struct distil_stage *t = &g->d->stages[i];
 
-		if (t->kind == STAGE_TRAIN && g->party != UINT32_MAX &&
-		    t->party == g->party)
+		if (t->kind == STAGE_TRAIN && g->party != UINT32_MAX && t->party == g->party)
 			g->is_training = true;
-		if (t->kind != STAGE_RESTORE || !is_of(g, t) ||
-		    r->count == SAVES_MOST)
+		if (t->kind != STAGE_RESTORE || !is_of(g, t) || r->count == SAVES_MOST)
 			continue;
 		r->start_ns[r->count] = t->start_ns;
 		r->end_ns[r->count++] = t->end_ns;
@@ -49,8 +48,7 @@ static int sum_restores(struct saying *g, struct mlgen_err *err)
 	if (!g->restores.count)
 		return 0;
 	while ((rc = visits_next(g->d->visits, &c, &x, err)) > 0) {
-		if (x->stage >= g->d->stage_count ||
-		    g->d->stages[x->stage].kind != STAGE_RESTORE ||
+		if (x->stage >= g->d->stage_count || g->d->stages[x->stage].kind != STAGE_RESTORE ||
 		    !is_of(g, &g->d->stages[x->stage]))
 			continue;
 		g->restores.bytes += x->read_bytes;
@@ -71,32 +69,26 @@ static void say_sync(const struct saying *g, struct jobsection *to)
 
 		synced += f->syncs && f->is_synced_last;
 		/* Another of its files was written before it was synced. */
-		for (uint32_t k = i + 1;
-		     f->syncs && k < s->file_count &&
-		     s->files[k].start_ns < f->end_ns && k < i + 64;
+		for (uint32_t k = i + 1; f->syncs && k < s->file_count &&
+					 s->files[k].start_ns < f->end_ns && k < i + 64;
 		     k++)
-			if (s->files[k].save == f->save &&
-			    s->files[k].task == f->task) {
+			if (s->files[k].save == f->save && s->files[k].task == f->task) {
 				late++;
 				break;
 			}
 	}
 	if (2 * synced < s->file_count) {
-		jobsection_say(to, synced ? DISTIL_LIKELY : DISTIL_SURE,
-			       "checkpoint_fsync", "none",
-			       "%" PRIu32 " of %" PRIu32
-			       " files are flushed when they are written",
+		jobsection_say(to, synced ? DISTIL_LIKELY : DISTIL_SURE, "checkpoint_fsync", "none",
+			       "%" PRIu32 " of %" PRIu32 " files are flushed when they are written",
 			       synced, s->file_count);
 		return;
 	}
-	jobsection_say(
-		to, synced == s->file_count ? DISTIL_SURE : DISTIL_LIKELY,
-		"checkpoint_fsync", 2 * late > synced / 2 ? "end" : "file",
-		"%" PRIu32 " of %" PRIu32 " files end with an fsync, %s",
-		synced, s->file_count,
-		2 * late > synced / 2
-			? "which comes when all of a thread are written"
-			: "before the next one begins");
+	jobsection_say(to, synced == s->file_count ? DISTIL_SURE : DISTIL_LIKELY,
+		       "checkpoint_fsync", 2 * late > synced / 2 ? "end" : "file",
+		       "%" PRIu32 " of %" PRIu32 " files end with an fsync, %s", synced,
+		       s->file_count,
+		       2 * late > synced / 2 ? "which comes when all of a thread are written"
+					     : "before the next one begins");
 }
 
 static void say_commit(const struct saying *g, struct jobsection *to)
@@ -118,19 +110,15 @@ static void say_commit(const struct saying *g, struct jobsection *to)
 	}
 	if (renamed)
 		jobsection_say(
-			to, renamed == s->count ? DISTIL_SURE : DISTIL_LIKELY,
-			"rename_commit", "1",
-			"%" PRIu32 " of %" PRIu32
-			" are written under another name, and renamed",
+			to, renamed == s->count ? DISTIL_SURE : DISTIL_LIKELY, "rename_commit", "1",
+			"%" PRIu32 " of %" PRIu32 " are written under another name, and renamed",
 			renamed, s->count);
 	if (gone && keep)
-		checkpoint_say_u64(
-			to, DISTIL_SURE, "checkpoint_keep", keep,
-			"older ones are deleted when so many are whole");
+		checkpoint_say_u64(to, DISTIL_SURE, "checkpoint_keep", keep,
+				   "older ones are deleted when so many are whole");
 	else if (gone)
-		jobsection_note(to, "the one before is deleted before the "
-				    "next one is whole, or overwritten, "
-				    "which there is no option for");
+		jobsection_note(to, "the one before is deleted before the next one is whole, or "
+				    "overwritten, which there is no option for");
 }
 
 static void say_threads(const struct saying *g, struct jobsection *to)
@@ -138,8 +126,7 @@ static void say_threads(const struct saying *g, struct jobsection *to)
 	const struct checkpoint_form *f = &g->form;
 
 	if (f->threads > 1 && !g->is_training)
-		checkpoint_say_u64(to, DISTIL_LIKELY, "checkpoint_threads",
-				   f->threads,
+		checkpoint_say_u64(to, DISTIL_LIKELY, "checkpoint_threads", f->threads,
 				   "so many threads write files of a rank");
 }
 
@@ -149,19 +136,16 @@ static void say_direct(const struct saying *g, struct jobsection *to)
 
 	if (g->is_training) {
 		if (like->is_direct)
-			jobsection_note(to, "checkpoints are written with "
-					    "O_DIRECT; direct is of the "
-					    "samples, too");
+			jobsection_note(to, "checkpoints are written with O_DIRECT; direct is of "
+					    "the samples, too");
 		return;
 	}
 	checkpoint_say_u64(to, DISTIL_SURE, "direct", like->is_direct,
-			   like->is_direct
-				   ? "its files are opened with O_DIRECT"
-				   : "no file of it is opened with O_DIRECT");
+			   like->is_direct ? "its files are opened with O_DIRECT"
+					   : "no file of it is opened with O_DIRECT");
 	if (like->depth > 1)
 		jobsection_note(to,
-				"up to %" PRIu32
-				" writes of a file are under way at a time; "
+				"up to %" PRIu32 " writes of a file are under way at a time; "
 				"iodepth= with an asynchronous ioengine",
 				like->depth);
 }
@@ -172,38 +156,30 @@ static void say_access(const struct saying *g, struct jobsection *to)
 	char text[UNITS_TEXT_BYTES];
 
 	if (!f->is_plain) {
-		jobsection_say(to, f->has_calls ? DISTIL_SURE : DISTIL_LIKELY,
-			       "access", "framework",
-			       "writes of %" PRIu64 " to %" PRIu64
-			       " bytes are the layout's own",
+		jobsection_say(to, f->has_calls ? DISTIL_SURE : DISTIL_LIKELY, "access",
+			       "framework",
+			       "writes of %" PRIu64 " to %" PRIu64 " bytes are the layout's own",
 			       f->like->least_bytes, f->like->most_bytes);
 		return;
 	}
-	jobsection_say(to, f->like->writes > 1 ? DISTIL_SURE : DISTIL_LIKELY,
-		       "access", "plain",
+	jobsection_say(to, f->like->writes > 1 ? DISTIL_SURE : DISTIL_LIKELY, "access", "plain",
 		       "the %" PRIu32 " write%s of a file %s", f->like->writes,
 		       plural(f->like->writes),
-		       f->like->writes > 1 ? "are of one size, but the last"
-					   : "is all of it");
+		       f->like->writes > 1 ? "are of one size, but the last" : "is all of it");
 	units_put_size(text, f->bs);
-	jobsection_say(to, f->like->writes > 1 ? DISTIL_SURE : DISTIL_GUESS,
-		       "bs", text, "%s",
-		       f->like->writes > 1
-			       ? "their size"
-			       : "one that is at least as long as a file");
+	jobsection_say(to, f->like->writes > 1 ? DISTIL_SURE : DISTIL_GUESS, "bs", text, "%s",
+		       f->like->writes > 1 ? "their size"
+					   : "one that is at least as long as a file");
 }
 
 /* ---- when ---- */
 
-static uint64_t least_gap(const uint64_t *starts, const uint64_t *ends,
-			  uint32_t n)
+static uint64_t least_gap(const uint64_t *starts, const uint64_t *ends, uint32_t n)
 {
 	uint64_t least = UINT64_MAX;
 
 	for (uint32_t i = 1; i < n; i++)
-		least = u64_min(least, starts[i] > ends[i - 1]
-					       ? starts[i] - ends[i - 1]
-					       : 0);
+		least = u64_min(least, starts[i] > ends[i - 1] ? starts[i] - ends[i - 1] : 0);
 	return least;
 }
 
@@ -216,8 +192,7 @@ static void say_pause(struct jobsection *to, uint64_t gap_ns, bool has_gap)
 	if (!has_gap || gap_ns == 0 || gap_ns == UINT64_MAX)
 		return;
 	digits = pow(10, floor(log10((double)gap_ns)) - 1);
-	units_put_time(text,
-		       (uint64_t)(floor((double)gap_ns / digits) * digits));
+	units_put_time(text, (uint64_t)(floor((double)gap_ns / digits) * digits));
 	jobsection_say(to, DISTIL_LIKELY, "pause", text,
 		       "the least time from the end of one to the next");
 }
@@ -232,8 +207,8 @@ static void say_saves(const struct saying *g, struct jobsection *to)
 		starts[i] = s->at[i].start_ns;
 		ends[i] = u64_max(s->at[i].end_ns, s->at[i].over_ns);
 	}
-	checkpoint_say_u64(to, DISTIL_SURE, "checkpoints",
-			   s->count + s->left_out, "so many are written");
+	checkpoint_say_u64(to, DISTIL_SURE, "checkpoints", s->count + s->left_out,
+			   "so many are written");
 	say_pause(to, least_gap(starts, ends, s->count), s->count > 1);
 	mem_free(ends);
 	mem_free(starts);
@@ -244,17 +219,13 @@ static void say_every(const struct saying *g, struct jobsection *to)
 	struct checkpoint_cadence c;
 
 	checkpoint_every_find(&c, &g->saves, g->d, g->party);
-	jobsection_say(to, c.sure, "checkpoint_every", c.value,
-		       "%" PRIu32 " checkpoint%s: %s", g->saves.count,
-		       plural(g->saves.count), c.why);
-	jobsection_say(to, c.async_sure, "checkpoint_mode",
-		       c.is_async ? "async" : "sync", "%s",
+	jobsection_say(to, c.sure, "checkpoint_every", c.value, "%" PRIu32 " checkpoint%s: %s",
+		       g->saves.count, plural(g->saves.count), c.why);
+	jobsection_say(to, c.async_sure, "checkpoint_mode", c.is_async ? "async" : "sync", "%s",
 		       c.is_async ? "steps go on while one is written"
-				  : "no more is read while one is written "
-				    "than loaders read ahead");
+				  : "no more is read while one is written than loaders read ahead");
 	if (c.is_async)
-		jobsection_note(to, "how long a snapshot takes no trace "
-				    "shows: snapshot_bandwidth");
+		jobsection_note(to, "how long a snapshot takes no trace shows: snapshot_bandwidth");
 }
 
 /* ---- sections ---- */
@@ -267,10 +238,8 @@ static void say_directory(const struct saying *g, struct jobsection *to)
 		return;
 	buf_addf(&b, "${MLGEN_DIR:-mlgen-data}/%s",
 		 has_text(g->d->side_name) ? g->d->side_name : "checkpoints");
-	jobsection_say(to, DISTIL_GUESS, "directory", buf_str(&b),
-		       "in the trace it is %s",
-		       g->form.like ? distil_path(g->d, g->form.like->file)
-				    : "not known");
+	jobsection_say(to, DISTIL_GUESS, "directory", buf_str(&b), "in the trace it is %s",
+		       g->form.like ? distil_path(g->d, g->form.like->file) : "not known");
 	buf_fini(&b);
 }
 
@@ -284,20 +253,17 @@ static void say_training(const struct saying *g, struct jobsection *to)
 	say_commit(g, to);
 	say_direct(g, to);
 	if (g->restores.count)
-		jobsection_note(
-			to,
-			"%" PRIu32
-			" times files of a checkpoint are read, %" PRIu64
-			" bytes in all: a training does not restore, "
-			"but a section with phase=restore does",
-			g->restores.count, g->restores.bytes);
+		jobsection_note(to,
+				"%" PRIu32 " times files of a checkpoint are read, %" PRIu64
+				" bytes in all: a training does not restore, but a section with "
+				"phase=restore does",
+				g->restores.count, g->restores.bytes);
 }
 
 static void say_alone(const struct saying *g, struct jobsection *to)
 {
 	jobsection_say(to, DISTIL_SURE, "phase", "checkpoint",
-		       "files of checkpoints are written, and no samples "
-		       "are read");
+		       "files of checkpoints are written, and no samples are read");
 	say_directory(g, to);
 	checkpoint_say_what(g, to);
 	say_threads(g, to);
@@ -340,35 +306,28 @@ static void say_restore(const struct saying *g, const struct jobsection *saved)
 	const struct restores *r = &g->restores;
 	struct jobsection *to = jobtext_section(g->d->to, "restore");
 
-	jobsection_say(to, DISTIL_SURE, "stonewall", "",
-		       "it begins when what is saved is there");
+	jobsection_say(to, DISTIL_SURE, "stonewall", "", "it begins when what is saved is there");
 	jobsection_say(to, DISTIL_SURE, "phase", "restore",
-		       "files of checkpoints are read, %" PRIu64
-		       " bytes in all",
-		       r->bytes);
+		       "files of checkpoints are read, %" PRIu64 " bytes in all", r->bytes);
 	for (size_t i = 0; i < ARRAY_LEN(restore_options); i++) {
 		const char *value = jobsection_value(saved, restore_options[i]);
 
 		if (value)
-			jobsection_say(to, DISTIL_SURE, restore_options[i],
-				       value, "as it was saved");
+			jobsection_say(to, DISTIL_SURE, restore_options[i], value,
+				       "as it was saved");
 	}
-	checkpoint_say_u64(
-		to, DISTIL_LIKELY, "checkpoints",
-		u64_min(r->count, g->saves.count + g->saves.left_out),
-		"so many times files are read");
-	say_pause(to, least_gap(r->start_ns, r->end_ns, r->count),
-		  r->count > 1);
+	checkpoint_say_u64(to, DISTIL_LIKELY, "checkpoints",
+			   u64_min(r->count, g->saves.count + g->saves.left_out),
+			   "so many times files are read");
+	say_pause(to, least_gap(r->start_ns, r->end_ns, r->count), r->count > 1);
 }
 
 static void note_lone_restores(const struct saying *g, struct jobsection *to)
 {
 	jobsection_note(to,
-			"%" PRIu32
-			" times files of a checkpoint are read, %" PRIu64
-			" bytes in all, that no checkpoint of the trace "
-			"wrote: phase=restore reads what phase=checkpoint "
-			"has saved, so save some first",
+			"%" PRIu32 " times files of a checkpoint are read, %" PRIu64
+			" bytes in all, that no checkpoint of the trace wrote: phase=restore reads "
+			"what phase=checkpoint has saved, so save some first",
 			g->restores.count, g->restores.bytes);
 }
 
@@ -378,26 +337,22 @@ static void put_tensors(FILE *to, const void *arg)
 	struct buf b = { 0 };
 
 	fprintf(to, "# Tensors of a rank, by what wrote them in the trace%s.\n",
-		l->name_bytes ? "; names are as long as\n# theirs are together"
-			      : "");
+		l->name_bytes ? "; names are as long as\n# theirs are together" : "");
 	tensors_put(&b, l);
 	fputs(buf_str(&b), to);
 	buf_fini(&b);
 }
 
-static enum form_access access_of(const struct saying *g,
-				  const struct jobsection *to)
+static enum form_access access_of(const struct saying *g, const struct jobsection *to)
 {
 	const char *access = jobsection_value(to, "access");
 
 	if (!g->is_training)
 		return FORM_ANY;
-	return access && strcmp(access, "plain") == 0 ? FORM_PLAIN
-						      : FORM_FRAMEWORK;
+	return access && strcmp(access, "plain") == 0 ? FORM_PLAIN : FORM_FRAMEWORK;
 }
 
-static int say_all(struct saying *g, struct jobsection *to,
-		   struct mlgen_err *err)
+static int say_all(struct saying *g, struct jobsection *to, struct mlgen_err *err)
 {
 	int rc = 0;
 
@@ -408,9 +363,8 @@ static int say_all(struct saying *g, struct jobsection *to,
 	}
 	checkpoint_form_find(&g->form, &g->saves, g->d, access_of(g, to));
 	if (g->form.tensors.count)
-		rc = side_file(g->tensor_file, g->d->side_folder,
-			       g->d->side_name, "tensors", put_tensors,
-			       &g->form.tensors, err);
+		rc = side_file(g->tensor_file, g->d->side_folder, g->d->side_name, "tensors",
+			       put_tensors, &g->form.tensors, err);
 	if (rc < 0)
 		return rc;
 	if (g->is_training) {

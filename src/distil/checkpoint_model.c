@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* Of MLPerf Storage v2.0 (configs/dlio/workload/llama3_*.yaml) and DLIO
- * (llama_7b.yaml), with the parallelism that they have there. */
+/* Of MLPerf Storage v2.0 (configs/dlio/workload/llama3_*.yaml) and DLIO (llama_7b.yaml), with the
+ * parallelism that they have there. */
 /* clang-format off */
 static const struct checkpoint_model known[] = {
 	{ "llama3-8b", 32, 4096, 14336, 32, 8, 128256, 8, 1, 1, 3, "100" },
@@ -25,13 +25,7 @@ static const struct checkpoint_model known[] = {
 
 /* What a file's name says. */
 struct part_name {
-	enum {
-		PART_NONE,
-		PART_OPTIMIZER,
-		PART_ZERO,
-		PART_MODEL,
-		PART_LAYER
-	} kind;
+	enum { PART_NONE, PART_OPTIMIZER, PART_ZERO, PART_MODEL, PART_LAYER } kind;
 	unsigned dp, mp;
 };
 
@@ -60,14 +54,9 @@ static struct part_name parse(const char *path)
 	unsigned layer;
 	int used = 0;
 
-	if (sscanf(name, "zero_pp_rank_%u_mp_rank_%u_%n", &p.dp, &p.mp,
-		   &used) == 2 &&
-	    used)
-		p.kind = strcmp(name + used, "optim_states.pt") == 0
-				 ? PART_OPTIMIZER
-				 : PART_ZERO;
-	else if (sscanf(name, "layer_%u-model_%u_model_states.pt", &layer,
-			&p.mp) == 2)
+	if (sscanf(name, "zero_pp_rank_%u_mp_rank_%u_%n", &p.dp, &p.mp, &used) == 2 && used)
+		p.kind = strcmp(name + used, "optim_states.pt") == 0 ? PART_OPTIMIZER : PART_ZERO;
+	else if (sscanf(name, "layer_%u-model_%u_model_states.pt", &layer, &p.mp) == 2)
 		p.kind = PART_LAYER;
 	else if (sscanf(name, "model_%u_model_states.pt", &p.mp) == 1)
 		p.kind = PART_MODEL;
@@ -101,8 +90,7 @@ static bool gather(struct fitting *f)
 
 /* ---- one model ---- */
 
-static bool open_model(struct fitting *f, const struct checkpoint_model *m,
-		       double scale)
+static bool open_model(struct fitting *f, const struct checkpoint_model *m, double scale)
 {
 	struct job *j = f->trial.job;
 
@@ -121,15 +109,13 @@ static bool open_model(struct fitting *f, const struct checkpoint_model *m,
 	return trial_open(&f->trial);
 }
 
-static uint64_t rank_of(const struct checkpoint_model *m,
-			const struct part_name *p)
+static uint64_t rank_of(const struct checkpoint_model *m, const struct part_name *p)
 {
 	return p->dp * m->tensor_parallel * m->pipeline_parallel + p->mp;
 }
 
 /* The file of that name; 0 = the model has none. */
-static uint64_t bytes_as(const struct fitting *f,
-			 const struct checkpoint_model *m, uint32_t i)
+static uint64_t bytes_as(const struct fitting *f, const struct checkpoint_model *m, uint32_t i)
 {
 	uint64_t rank = rank_of(m, &f->names[i]), files;
 	const char *name = base_of(distil_path(f->d, f->files[i]->file));
@@ -160,16 +146,14 @@ static bool is_all(struct fitting *f, const struct checkpoint_model *m)
 }
 
 /* The least scale at which the largest file has so many bytes. */
-static double least_scale(struct fitting *f, const struct checkpoint_model *m,
-			  uint64_t bytes)
+static double least_scale(struct fitting *f, const struct checkpoint_model *m, uint64_t bytes)
 {
 	double low = 0, high = 100;
 
 	for (unsigned i = 0; i < 64; i++) {
 		double middle = (low + high) / 2;
 
-		if (!open_model(f, m, middle) ||
-		    bytes_as(f, m, f->largest) < bytes)
+		if (!open_model(f, m, middle) || bytes_as(f, m, f->largest) < bytes)
 			low = middle;
 		else
 			high = middle;
@@ -185,11 +169,9 @@ static bool fit_scale(struct fitting *f, struct checkpoint_model *m)
 	double high = least_scale(f, m, bytes + 1);
 
 	for (int digits = 1; digits < 16; digits++) {
-		snprintf(m->scale, sizeof(m->scale), "%.*g", digits,
-			 (low + high) / 2);
+		snprintf(m->scale, sizeof(m->scale), "%.*g", digits, (low + high) / 2);
 		double scale = strtod(m->scale, NULL);
-		if (scale >= low && scale < high && open_model(f, m, scale) &&
-		    is_all(f, m))
+		if (scale >= low && scale < high && open_model(f, m, scale) && is_all(f, m))
 			return true;
 	}
 	return false;
@@ -204,8 +186,7 @@ static bool fits(struct fitting *f, struct checkpoint_model *m, bool is_whole)
 	whole = bytes_as(f, m, f->largest);
 	if (whole == f->files[f->largest]->bytes && is_all(f, m))
 		return true;
-	return !is_whole && whole > f->files[f->largest]->bytes &&
-	       fit_scale(f, m);
+	return !is_whole && whole > f->files[f->largest]->bytes && fit_scale(f, m);
 }
 
 /* ---- how it is cut ---- */
@@ -218,8 +199,7 @@ static bool is_zero(const struct fitting *f, uint64_t stage)
 }
 
 /* As it is published, and as the names say it is. */
-static bool fits_cut(struct fitting *f, struct checkpoint_model *m,
-		     bool is_whole)
+static bool fits_cut(struct fitting *f, struct checkpoint_model *m, bool is_whole)
 {
 	uint64_t models = f->mps;
 
@@ -247,8 +227,7 @@ void checkpoint_model_find(struct checkpoint_model *m, const struct saves *s,
 	struct fitting f = { .s = s, .d = d };
 
 	*m = (struct checkpoint_model){ 0 };
-	f.files = mem_array((size_t)s->file_count + 1,
-			    sizeof(struct saved_file *));
+	f.files = mem_array((size_t)s->file_count + 1, sizeof(struct saved_file *));
 	f.names = mem_array((size_t)s->file_count + 1, sizeof(*f.names));
 	trial_init(&f.trial);
 	if (gather(&f))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_model.h - the files of a checkpoint held against language models whose sizes are published. */
+/* checkpoint_model.h - the files of a checkpoint held against language models whose sizes are
+ * published. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,9 +17,8 @@ struct checkpoint_model {
 };
 
 /*
- * The files of the first checkpoint, by their names ("zero_pp_rank_0_mp_rank_0_
- * optim_states.pt"). With `is_whole` the model's size is not scaled: where scale
- * is of something else, too.
+ * The files of the first checkpoint, by their names ("zero_pp_rank_0_mp_rank_0_ optim_states.pt").
+ * With `is_whole` the model's size is not scaled: where scale is of something else, too.
  */
 void checkpoint_model_find(struct checkpoint_model *m, const struct saves *s,
 			   const struct distil *d, bool is_whole);

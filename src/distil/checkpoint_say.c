@@ -22,8 +22,8 @@ static void put_ranges(struct buf *b, const uint32_t *list, uint32_t n)
 	}
 }
 
-void checkpoint_say_u64(struct jobsection *to, enum distil_sure sure,
-			const char *option, uint64_t value, const char *why)
+void checkpoint_say_u64(struct jobsection *to, enum distil_sure sure, const char *option,
+			uint64_t value, const char *why)
 {
 	char text[32];
 
@@ -35,8 +35,7 @@ static uint64_t ranks_of_job(const struct saying *g)
 {
 	const struct checkpoint_form *f = &g->form;
 
-	return f->model.name ? f->model.ranks
-			     : (uint64_t)f->ranks[f->rank_count - 1] + 1;
+	return f->model.name ? f->model.ranks : (uint64_t)f->ranks[f->rank_count - 1] + 1;
 }
 
 /* ---- who saves ---- */
@@ -44,25 +43,20 @@ static uint64_t ranks_of_job(const struct saying *g)
 static void say_training_ranks(const struct saying *g, struct jobsection *to)
 {
 	const struct checkpoint_form *f = &g->form;
-	uint64_t ranks = g->party < g->d->parties
-				 ? g->d->found[g->party].accelerators
-				 : 0;
+	uint64_t ranks = g->party < g->d->parties ? g->d->found[g->party].accelerators : 0;
 	struct buf b = { 0 };
 
 	/* Of the others only one saves anything at all. */
-	if (f->layout == LAYOUT_PATTERN && f->pattern != PATTERN_BERT &&
-	    f->rank_count == 1 && f->ranks[0] == 0)
+	if (f->layout == LAYOUT_PATTERN && f->pattern != PATTERN_BERT && f->rank_count == 1 &&
+	    f->ranks[0] == 0)
 		return;
 	if (ranks <= f->rank_count)
 		return;
 	put_ranges(&b, f->ranks, f->rank_count);
-	jobsection_say(to, f->has_rank_names ? DISTIL_SURE : DISTIL_LIKELY,
-		       "checkpoint_ranks",
-		       f->rank_count == 1 && f->ranks[0] == 0 ? "zero"
-							      : buf_str(&b),
-		       "of %" PRIu64 " ranks %" PRIu32
-		       " write%s files of a checkpoint",
-		       ranks, f->rank_count, f->rank_count == 1 ? "s" : "");
+	jobsection_say(to, f->has_rank_names ? DISTIL_SURE : DISTIL_LIKELY, "checkpoint_ranks",
+		       f->rank_count == 1 && f->ranks[0] == 0 ? "zero" : buf_str(&b),
+		       "of %" PRIu64 " ranks %" PRIu32 " write%s files of a checkpoint", ranks,
+		       f->rank_count, f->rank_count == 1 ? "s" : "");
 	buf_fini(&b);
 }
 
@@ -74,11 +68,10 @@ static void say_ranks(const struct saying *g, struct jobsection *to)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRIu64, ranks);
-	jobsection_say(to, f->has_rank_names ? DISTIL_SURE : DISTIL_LIKELY,
-		       "ranks", text, "%s",
-		       f->has_rank_names ? "the names of the files number them"
-					 : "so many threads or processes "
-					   "write, each files of its own");
+	jobsection_say(to, f->has_rank_names ? DISTIL_SURE : DISTIL_LIKELY, "ranks", text, "%s",
+		       f->has_rank_names
+			       ? "the names of the files number them"
+			       : "so many threads or processes write, each files of its own");
 	if (f->rank_count < ranks && !f->model.name) {
 		put_ranges(&b, f->ranks, f->rank_count);
 		jobsection_say(to, DISTIL_SURE, "checkpoint_ranks", buf_str(&b),
@@ -96,11 +89,11 @@ static void say_model_ranks(const struct saying *g, struct jobsection *to)
 	if (f->rank_count >= f->model.ranks)
 		return;
 	put_ranges(&b, f->ranks, f->rank_count);
-	jobsection_note(to,
-			"files of %" PRIu32 " of %" PRIu64
-			" ranks are in the trace; of a model that is cut "
-			"otherwise set checkpoint_ranks",
-			f->rank_count, f->model.ranks);
+	jobsection_note(
+		to,
+		"files of %" PRIu32 " of %" PRIu64
+		" ranks are in the trace; of a model that is cut otherwise set checkpoint_ranks",
+		f->rank_count, f->model.ranks);
 	buf_fini(&b);
 }
 
@@ -112,29 +105,20 @@ static void say_model(const struct saying *g, struct jobsection *to)
 	char why[120];
 
 	snprintf(why, sizeof(why),
-		 "names and sizes of all %" PRIu32
-		 " files are those of %s, cut like this",
+		 "names and sizes of all %" PRIu32 " files are those of %s, cut like this",
 		 g->form.files, m->name);
 	checkpoint_say_u64(to, DISTIL_SURE, "model_layers", m->layers, why);
-	checkpoint_say_u64(to, DISTIL_SURE, "model_hidden", m->hidden,
-			   "of this model");
-	checkpoint_say_u64(to, DISTIL_SURE, "model_ffn", m->ffn,
-			   "of this model");
-	checkpoint_say_u64(to, DISTIL_SURE, "model_heads", m->heads,
-			   "of this model");
-	checkpoint_say_u64(to, DISTIL_SURE, "model_kv_heads", m->kv_heads,
-			   "of this model");
-	checkpoint_say_u64(to, DISTIL_SURE, "model_vocabulary", m->vocabulary,
-			   "of this model");
-	checkpoint_say_u64(to, DISTIL_SURE, "tensor_parallel",
-			   m->tensor_parallel, "the names number the parts");
-	checkpoint_say_u64(to, DISTIL_SURE, "pipeline_parallel",
-			   m->pipeline_parallel,
+	checkpoint_say_u64(to, DISTIL_SURE, "model_hidden", m->hidden, "of this model");
+	checkpoint_say_u64(to, DISTIL_SURE, "model_ffn", m->ffn, "of this model");
+	checkpoint_say_u64(to, DISTIL_SURE, "model_heads", m->heads, "of this model");
+	checkpoint_say_u64(to, DISTIL_SURE, "model_kv_heads", m->kv_heads, "of this model");
+	checkpoint_say_u64(to, DISTIL_SURE, "model_vocabulary", m->vocabulary, "of this model");
+	checkpoint_say_u64(to, DISTIL_SURE, "tensor_parallel", m->tensor_parallel,
+			   "the names number the parts");
+	checkpoint_say_u64(to, DISTIL_SURE, "pipeline_parallel", m->pipeline_parallel,
 			   "which layers are in whose files");
-	checkpoint_say_u64(
-		to, m->zero_stage == 2 ? DISTIL_LIKELY : DISTIL_SURE,
-		"zero_stage", m->zero_stage,
-		"who saves parts of the model, and who of the optimizer");
+	checkpoint_say_u64(to, m->zero_stage == 2 ? DISTIL_LIKELY : DISTIL_SURE, "zero_stage",
+			   m->zero_stage, "who saves parts of the model, and who of the optimizer");
 	if (strcmp(m->scale, "100") != 0) {
 		struct buf b = { 0 };
 
@@ -154,8 +138,7 @@ static void say_size(const struct saying *g, struct jobsection *to)
 	units_put_size(text, f->size_bytes);
 	units_human_bytes(human, (double)f->like->bytes);
 	jobsection_say(to, sure, "checkpoint_size", text,
-		       "with it a file of a rank has %" PRIu64 " bytes (%s), "
-		       "as in the trace",
+		       "with it a file of a rank has %" PRIu64 " bytes (%s), as in the trace",
 		       f->like->bytes, human);
 }
 
@@ -163,21 +146,19 @@ static void say_tensors(const struct saying *g, struct jobsection *to)
 {
 	const struct checkpoint_form *f = &g->form;
 
-	jobsection_say(
-		to, f->sure == DISTIL_GUESS ? DISTIL_GUESS : DISTIL_LIKELY,
-		"tensor_sizes", g->tensor_file,
-		"%" PRIu32 " tensors, by the %" PRIu32
-		" writes of a file; with them it has its %" PRIu64 " bytes",
-		f->tensors.count, f->like->writes, f->like->bytes);
+	jobsection_say(to, f->sure == DISTIL_GUESS ? DISTIL_GUESS : DISTIL_LIKELY, "tensor_sizes",
+		       g->tensor_file,
+		       "%" PRIu32 " tensors, by the %" PRIu32
+		       " writes of a file; with them it has its %" PRIu64 " bytes",
+		       f->tensors.count, f->like->writes, f->like->bytes);
 }
 
 static void say_archive(const struct saying *g, struct jobsection *to)
 {
 	if (g->form.archive[0])
-		jobsection_say(to, DISTIL_LIKELY, "checkpoint_archive",
-			       g->form.archive,
-			       "a file is called so, and torch.save writes its "
-			       "name in front of each tensor");
+		jobsection_say(to, DISTIL_LIKELY, "checkpoint_archive", g->form.archive,
+			       "a file is called so, and torch.save writes its name in front of "
+			       "each tensor");
 }
 
 static void say_pattern(const struct saying *g, struct jobsection *to)
@@ -185,20 +166,17 @@ static void say_pattern(const struct saying *g, struct jobsection *to)
 	static const char *const patterns[] = { "unet3d", "bert", "dlrm" };
 	const struct checkpoint_form *f = &g->form;
 
-	jobsection_say(to, f->sure, "checkpoint_pattern", patterns[f->pattern],
-		       "%s", f->why);
+	jobsection_say(to, f->sure, "checkpoint_pattern", patterns[f->pattern], "%s", f->why);
 	if (f->size_bytes)
 		say_size(g, to);
 }
 
 static void say_state(const struct saying *g, struct jobsection *to)
 {
-	static const char *const layouts[] = { "torch", "deepspeed", "stream",
-					       "pattern" };
+	static const char *const layouts[] = { "torch", "deepspeed", "stream", "pattern" };
 	const struct checkpoint_form *f = &g->form;
 
-	jobsection_say(to, f->sure, "checkpoint_layout", layouts[f->layout],
-		       "%s", f->why);
+	jobsection_say(to, f->sure, "checkpoint_layout", layouts[f->layout], "%s", f->why);
 	say_archive(g, to);
 	if (f->layout == LAYOUT_PATTERN)
 		say_pattern(g, to);
@@ -209,24 +187,22 @@ static void say_state(const struct saying *g, struct jobsection *to)
 	else
 		say_size(g, to);
 	if (f->unlike)
-		jobsection_note(to,
-				"%" PRIu32 " of %" PRIu32
-				" files of a checkpoint have another size; "
-				"there is one for all ranks",
-				f->unlike, f->files);
+		jobsection_note(
+			to,
+			"%" PRIu32 " of %" PRIu32
+			" files of a checkpoint have another size; there is one for all ranks",
+			f->unlike, f->files);
 	if (!f->model.name && f->files > f->rank_count)
 		jobsection_note(to,
 				"%" PRIu32 " rank%s write %" PRIu32
-				" files here; the job has one of each, of all "
-				"their bytes",
+				" files here; the job has one of each, of all their bytes",
 				f->rank_count, plural(f->rank_count), f->files);
 	if (!f->model.name && f->has_zero_names)
-		jobsection_note(to,
-				"Files are named as DeepSpeed's ZeRO does, of "
-				"a model that is none of the published ones: "
-				"with model_layers and the others of it, and "
-				"zero_stage, instead of checkpoint_size, "
-				"checkpoint_layout=deepspeed has these files.");
+		jobsection_note(
+			to,
+			"Files are named as DeepSpeed's ZeRO does, of a model that is none of the "
+			"published ones: with model_layers and the others of it, and zero_stage, "
+			"instead of checkpoint_size, checkpoint_layout=deepspeed has these files.");
 }
 
 void checkpoint_say_what(const struct saying *g, struct jobsection *to)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_saying.h - what the finder of checkpoints knows when it says it; for checkpoint_found.c and checkpoint_say.c alone. */
+/* checkpoint_saying.h - what the finder of checkpoints knows when it says it; for
+ * checkpoint_found.c and checkpoint_say.c alone. */
 #pragma once
 
 #include "distil/checkpoint_form.h"
@@ -20,7 +21,7 @@ struct saying {
 };
 
 /* An option that is a number. */
-void checkpoint_say_u64(struct jobsection *to, enum distil_sure sure,
-			const char *option, uint64_t value, const char *why);
+void checkpoint_say_u64(struct jobsection *to, enum distil_sure sure, const char *option,
+			uint64_t value, const char *why);
 /* What is saved and by whom: layout, state, ranks. */
 void checkpoint_say_what(const struct saying *g, struct jobsection *to);

@@ -19,7 +19,7 @@
 enum {
 	ALIGN = 64,
 	DESCRIPTOR = 16, /* of the record before it */
-	FIELD = 4, /* the extra field that aligns, without what fills it */
+	FIELD = 4,       /* the extra field that aligns, without what fills it */
 	/* The end of an archive of zip64: the call that torch writes last. */
 	END = TORCH_END64_BYTES + TORCH_LOCATOR_BYTES + TORCH_END_BYTES,
 	/* What libstdc++ does not put through its buffer. */
@@ -44,13 +44,12 @@ static void add(struct tensor_list *l, uint64_t bytes)
 		return;
 	if ((l->count & (l->count - 1)) == 0)
 		l->bytes = mem_realloc(l->bytes,
-				       (l->count ? 2 * (size_t)l->count : 1) *
-					       sizeof(*l->bytes));
+				       (l->count ? 2 * (size_t)l->count : 1) * sizeof(*l->bytes));
 	l->bytes[l->count++] = bytes;
 }
 
-/* Written to an open file a tensor begins where the archive aligns it, and its
- * header is a short write in front of it. */
+/* Written to an open file a tensor begins where the archive aligns it, and its header is a short
+ * write in front of it. */
 bool tensors_are_torch(const struct saved_file *f, bool *is_file)
 {
 	uint32_t large = 0, alone = 0;
@@ -63,8 +62,7 @@ bool tensors_are_torch(const struct saved_file *f, bool *is_file)
 		if (c->bytes <= TORCH_FILE_BUFFER)
 			continue;
 		large++;
-		alone +=
-			c->off % ALIGN == 0 && c[-1].bytes <= TORCH_FILE_BUFFER;
+		alone += c->off % ALIGN == 0 && c[-1].bytes <= TORCH_FILE_BUFFER;
 	}
 	*is_file = alone * 5 >= large * 4;
 	return large > 0;
@@ -75,32 +73,28 @@ bool tensors_are_torch(const struct saved_file *f, bool *is_file)
 /* Where the data of a record begins whose header comes behind `off`. */
 static uint64_t data_off(uint64_t off, size_t name_bytes)
 {
-	return round_up(off + DESCRIPTOR + TORCH_LOCAL_BYTES + FIELD +
-				name_bytes,
-			ALIGN);
+	return round_up(off + DESCRIPTOR + TORCH_LOCAL_BYTES + FIELD + name_bytes, ALIGN);
 }
 
-/* Calls in front of the archive's end: its directory, of so many bytes a tensor at
- * most, and what torch writes last. */
+/* Calls in front of the archive's end: its directory, of so many bytes a tensor at most, and what
+ * torch writes last. */
 static uint32_t calls_before_end(const struct saved_file *f)
 {
 	uint32_t n = f->call_count;
 
 	if (f->calls[n - 1].bytes == END)
 		n--;
-	if (n > 1 && f->calls[n - 1].bytes <
-			     DIRECTORY_LEAST + (uint64_t)n * DIRECTORY_EACH)
+	if (n > 1 && f->calls[n - 1].bytes < DIRECTORY_LEAST + (uint64_t)n * DIRECTORY_EACH)
 		n--;
 	return n;
 }
 
 /*
- * One call has a record's header and its data; the first one has the pickle, and a
- * tensor as well if that is short. The archive's name is in each header, so that
- * another one may need another 64 bytes there, or fewer.
+ * One call has a record's header and its data; the first one has the pickle, and a tensor as well
+ * if that is short. The archive's name is in each header, so that another one may need another 64
+ * bytes there, or fewer.
  */
-static void take_path_calls(struct tensor_list *l, const struct saved_file *f,
-			    const char *archive)
+static void take_path_calls(struct tensor_list *l, const struct saved_file *f, const char *archive)
 {
 	size_t name = strlen(archive) + sizeof("/data/1");
 	uint32_t n = calls_before_end(f);
@@ -111,8 +105,7 @@ static void take_path_calls(struct tensor_list *l, const struct saved_file *f,
 		uint64_t from = data_off(c->off + pickle, name);
 		uint64_t end = c->off + c->bytes;
 
-		if (i == 0 &&
-		    (n > PATH_DIRECT / PICKLE_EACH || c->bytes < 4 * pickle))
+		if (i == 0 && (n > PATH_DIRECT / PICKLE_EACH || c->bytes < 4 * pickle))
 			continue;
 		if (c->bytes >= PATH_DIRECT && from < end)
 			add(l, end - from);
@@ -156,9 +149,8 @@ static void take_file_calls(struct tensor_list *l, const struct saved_file *f)
 static void take_calls(struct tensor_list *l, const struct saved_file *f)
 {
 	for (uint32_t i = 0; i < f->call_count; i++)
-		add(l, f->calls[i].bytes > PATH_DIRECT + 2 * ALIGN
-			       ? f->calls[i].bytes - 2 * ALIGN
-			       : f->calls[i].bytes);
+		add(l, f->calls[i].bytes > PATH_DIRECT + 2 * ALIGN ? f->calls[i].bytes - 2 * ALIGN
+								   : f->calls[i].bytes);
 }
 
 /* ---- numbers ---- */
@@ -193,8 +185,7 @@ static void number(struct tensor_list *l)
 /* Of names of which it is known only how long they are together. */
 static void put_name(struct buf *to, const struct tensor_list *l, uint32_t i)
 {
-	uint64_t width = l->name_bytes / l->count +
-			 (i < l->name_bytes % l->count ? 1 : 0);
+	uint64_t width = l->name_bytes / l->count + (i < l->name_bytes % l->count ? 1 : 0);
 	size_t before = to->len;
 
 	buf_addf(to, "t%" PRIu32, i);
@@ -252,8 +243,8 @@ static bool change(const struct tensor_list *l, uint64_t got, uint64_t want)
 	return true;
 }
 
-/* An archive whose own name is of another length may have no other one that is as
- * long: so near is near enough. */
+/* An archive whose own name is of another length may have no other one that is as long: so near is
+ * near enough. */
 static bool is_near(uint64_t a, uint64_t b)
 {
 	return (a > b ? a - b : b - a) <= ALIGN;
@@ -269,8 +260,7 @@ static bool open_with(const struct tensor_list *l, struct trial *t)
 	return is_open;
 }
 
-static bool fit(struct tensor_list *l, struct trial *t, uint64_t rank,
-		uint64_t bytes)
+static bool fit(struct tensor_list *l, struct trial *t, uint64_t rank, uint64_t bytes)
 {
 	for (unsigned i = 0; i < FIT_STEPS; i++) {
 		uint64_t got;
@@ -297,10 +287,9 @@ static uint64_t own_name_bytes(const struct tensor_list *l, const char *before)
 	return bytes;
 }
 
-/* The pickle has the names of all tensors, so that its own call tells how long
- * these are; what else it has of the program's counts as names, too. */
-static void find_names(struct tensor_list *l, struct trial *t, uint64_t rank,
-		       uint64_t first_write)
+/* The pickle has the names of all tensors, so that its own call tells how long these are; what else
+ * it has of the program's counts as names, too. */
+static void find_names(struct tensor_list *l, struct trial *t, uint64_t rank, uint64_t first_write)
 {
 	uint64_t own = own_name_bytes(l, "tensor."), got;
 
@@ -311,13 +300,12 @@ static void find_names(struct tensor_list *l, struct trial *t, uint64_t rank,
 		return;
 	l->name_bytes = own + first_write - got;
 	if (l->name_bytes < own_name_bytes(l, "t") + l->count ||
-	    l->name_bytes / l->count + 1 >= STATE_NAME_BYTES ||
-	    !open_with(l, t) || trial_first_write(t, rank) != first_write)
+	    l->name_bytes / l->count + 1 >= STATE_NAME_BYTES || !open_with(l, t) ||
+	    trial_first_write(t, rank) != first_write)
 		l->name_bytes = 0;
 }
 
-static const char *archive_of(const struct trial *t, uint64_t rank,
-			      char own[JOB_ARCHIVE_BYTES])
+static const char *archive_of(const struct trial *t, uint64_t rank, char own[JOB_ARCHIVE_BYTES])
 {
 	const char *name = t->job->checkpoint_archive;
 
@@ -325,8 +313,8 @@ static const char *archive_of(const struct trial *t, uint64_t rank,
 	return name && *name ? name : own;
 }
 
-bool tensors_find(struct tensor_list *l, struct trial *t, uint64_t rank,
-		  const struct saved_file *f, bool is_archive)
+bool tensors_find(struct tensor_list *l, struct trial *t, uint64_t rank, const struct saved_file *f,
+		  bool is_archive)
 {
 	bool is_path = is_archive && t->job->checkpoint_layout == LAYOUT_TORCH;
 	char own[JOB_ARCHIVE_BYTES];

@@ -19,18 +19,17 @@ struct tensor_list {
 
 void tensor_list_fini(struct tensor_list *l); /* takes a zeroed one */
 
-/* Does it look like an archive, and written to an open file (deepspeed) or by
- * path (torch)? */
+/* Does it look like an archive, and written to an open file (deepspeed) or by path (torch)? */
 bool tensors_are_torch(const struct saved_file *f, bool *is_file);
 
 /*
- * Of an archive, whose own name the trial has, each tensor that a call of its own wrote, and in place of those
- * that went through a buffer a few of their bytes; of any other file a tensor
- * for each call. The trial has the layout; with the list it has the file's bytes,
- * or nearly, if this is true.
+ * Of an archive, whose own name the trial has, each tensor that a call of its own wrote, and in
+ * place of those that went through a buffer a few of their bytes; of any other file a tensor for
+ * each call. The trial has the layout; with the list it has the file's bytes, or nearly, if this is
+ * true.
  */
-bool tensors_find(struct tensor_list *l, struct trial *t, uint64_t rank,
-		  const struct saved_file *f, bool is_archive);
+bool tensors_find(struct tensor_list *l, struct trial *t, uint64_t rank, const struct saved_file *f,
+		  bool is_archive);
 
 /* Appends the list as a tensor_sizes file has it. */
 void tensors_put(struct buf *to, const struct tensor_list *l);

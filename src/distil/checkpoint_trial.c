@@ -95,8 +95,7 @@ bool trial_writes(struct trial *t, uint64_t rank, const struct saved_file *f)
 	return f->call_count < f->writes || !shard_write_next(&shard, &w);
 }
 
-static bool has_bytes(struct trial *t, uint64_t rank, uint64_t size,
-		      uint64_t bytes)
+static bool has_bytes(struct trial *t, uint64_t rank, uint64_t size, uint64_t bytes)
 {
 	t->job->checkpoint_size_bytes = size;
 	return size && trial_open(t) && trial_bytes(t, rank, 0) == bytes;
@@ -113,10 +112,9 @@ unsigned trial_roundness(uint64_t n)
 	return (unsigned)u64_max(twos, 3 * tens);
 }
 
-/* What a layout puts around a tensor hardly depends on the tensor; but what is
- * behind it is aligned, so that several sizes give the same file. */
-bool trial_fit_size(struct trial *t, uint64_t rank, uint64_t bytes,
-		    const struct saved_file *like)
+/* What a layout puts around a tensor hardly depends on the tensor; but what is behind it is
+ * aligned, so that several sizes give the same file. */
+bool trial_fit_size(struct trial *t, uint64_t rank, uint64_t bytes, const struct saved_file *like)
 {
 	uint64_t best = 0, around, size;
 
@@ -128,8 +126,7 @@ bool trial_fit_size(struct trial *t, uint64_t rank, uint64_t bytes,
 		return false;
 	size = bytes - around > FIT_AROUND ? bytes - around - FIT_AROUND : 1;
 	for (unsigned i = 0; i <= 2 * FIT_AROUND; i++, size++) {
-		if (!has_bytes(t, rank, size, bytes) ||
-		    (like && !trial_writes(t, rank, like)))
+		if (!has_bytes(t, rank, size, bytes) || (like && !trial_writes(t, rank, like)))
 			continue;
 		if (!best || trial_roundness(size) > trial_roundness(best))
 			best = size;

@@ -33,11 +33,9 @@ uint64_t trial_first_write(struct trial *t, uint64_t rank);
 /* Are these the calls that write it? Of the first so many that were kept. */
 bool trial_writes(struct trial *t, uint64_t rank, const struct saved_file *f);
 
-/* checkpoint_size with which the first file of a rank has so many bytes, and is
- * written by these calls (NULL = by any): the roundest. False = there is none. The
- * trial has it. */
-bool trial_fit_size(struct trial *t, uint64_t rank, uint64_t bytes,
-		    const struct saved_file *like);
+/* checkpoint_size with which the first file of a rank has so many bytes, and is written by these
+ * calls (NULL = by any): the roundest. False = there is none. The trial has it. */
+bool trial_fit_size(struct trial *t, uint64_t rank, uint64_t bytes, const struct saved_file *like);
 
 /* Twos that divide it, or tens, which count as three. */
 unsigned trial_roundness(uint64_t n);

@@ -16,8 +16,8 @@
 #define PAGE_BYTES (UINT64_C(1) << 20)
 enum { HEAD_LEAST = 18, HEAD_USUAL = 22, HEAD_MOST = 28 };
 
-/* How far headers are from their usual size if a row has so many bytes of the
- * chunk; UINT64_MAX = they cannot have what is left. */
+/* How far headers are from their usual size if a row has so many bytes of the chunk; UINT64_MAX =
+ * they cannot have what is left. */
 static uint64_t unusual(const struct peek *p, uint64_t bytes, uint64_t width)
 {
 	uint64_t a_page = u64_max(PAGE_BYTES / width, 1);
@@ -30,8 +30,8 @@ static uint64_t unusual(const struct peek *p, uint64_t bytes, uint64_t width)
 	return heads > usual ? heads - usual : usual - heads;
 }
 
-/* Bytes of a row in the column, as four at a time if that may be; with what is
- * compressed, or has levels, they are what there is. */
+/* Bytes of a row in the column, as four at a time if that may be; with what is compressed, or has
+ * levels, they are what there is. */
 static uint64_t width_of(const struct peek *p, uint32_t column)
 {
 	uint64_t bytes = p->chunk[column].bytes;
@@ -82,16 +82,14 @@ static void mark_read(uint8_t *is_read, const struct peek *p, uint64_t group,
 static uint32_t find_read(uint8_t *is_read, const struct peek *p,
 			  const struct explain_visit *visits, unsigned count)
 {
-	struct explain_call *calls =
-		mem_array(SPECIMEN_CALLS_MOST, sizeof(*calls));
+	struct explain_call *calls = mem_array(SPECIMEN_CALLS_MOST, sizeof(*calls));
 	uint64_t group = 0;
 	uint32_t read = 0;
 
 	for (uint32_t i = 0; i < p->chunks; i++)
 		group += p->chunk[i].bytes;
 	for (unsigned v = 0; v < count; v++) {
-		unsigned n = explain_calls_of(visits[v].specimen, calls,
-					      SPECIMEN_CALLS_MOST);
+		unsigned n = explain_calls_of(visits[v].specimen, calls, SPECIMEN_CALLS_MOST);
 
 		for (unsigned i = 0; i < n; i++)
 			mark_read(is_read, p, group, &calls[i]);
@@ -103,20 +101,16 @@ static uint32_t find_read(uint8_t *is_read, const struct peek *p,
 }
 
 /* From `first` on, how many are alike: in width, or in being read. */
-static uint32_t run_of(const struct peek *p, uint32_t first,
-		       const uint8_t *is_read)
+static uint32_t run_of(const struct peek *p, uint32_t first, const uint8_t *is_read)
 {
 	uint32_t end = first + 1;
 
-	while (end < p->chunks &&
-	       (is_read ? is_read[end]
-			: width_of(p, end) == width_of(p, first)))
+	while (end < p->chunks && (is_read ? is_read[end] : width_of(p, end) == width_of(p, first)))
 		end++;
 	return end - first;
 }
 
-static void put_names(struct buf *to, const struct peek *p, uint32_t first,
-		      uint32_t count)
+static void put_names(struct buf *to, const struct peek *p, uint32_t first, uint32_t count)
 {
 	int digits = snprintf(NULL, 0, "%" PRIu32, p->chunks - 1);
 
@@ -125,8 +119,7 @@ static void put_names(struct buf *to, const struct peek *p, uint32_t first,
 		buf_addf(to, "..%0*" PRIu32, digits, first + count - 1);
 }
 
-static void put_columns(struct columns_found *c, const struct peek *p,
-			const uint8_t *is_read)
+static void put_columns(struct columns_found *c, const struct peek *p, const uint8_t *is_read)
 {
 	struct buf all = { 0 }, some = { 0 };
 

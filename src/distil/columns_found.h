@@ -15,8 +15,8 @@ struct columns_found {
 };
 
 /*
- * A column of so many bytes a row for each chunk of a row group; those that visits
- * read are read_columns. Names are made up: types are not known from calls.
+ * A column of so many bytes a row for each chunk of a row group; those that visits read are
+ * read_columns. Names are made up: types are not known from calls.
  */
 void columns_found(struct columns_found *c, const struct peek *p,
 		   const struct explain_visit *visits, unsigned count);

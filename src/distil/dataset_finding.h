@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dataset_finding.h - what dataset_found.c finds out of one training's data set, and dataset_lines.c says. */
+/* dataset_finding.h - what dataset_found.c finds out of one training's data set, and
+ * dataset_lines.c says. */
 #pragma once
 
 #include "base/buf.h"

@@ -31,8 +31,8 @@ static uint64_t named_number(const char *path)
 
 	name = name ? name + 1 : path;
 	for (at = name; (at = strstr(at, "of")); at += 2) {
-		if (at > name && strchr("-_", at[-1]) && strchr("-_", at[2]) &&
-		    at[2] && at[3] >= '0' && at[3] <= '9')
+		if (at > name && strchr("-_", at[-1]) && strchr("-_", at[2]) && at[2] &&
+		    at[3] >= '0' && at[3] <= '9')
 			n = strtoull(at + 3, NULL, 10);
 	}
 	return n;
@@ -47,8 +47,7 @@ static void cut_common(struct buf *common, const char *path)
 	while (n < end && n < common->len && is[n] == path[n])
 		n++;
 	/* Whole parts of a path. */
-	if (!((n == end || path[n] == '/') &&
-	      (n == common->len || is[n] == '/')))
+	if (!((n == end || path[n] == '/') && (n == common->len || is[n] == '/')))
 		while (n > 0 && is[n] != '/')
 			n--;
 	buf_cut(common, n);
@@ -70,8 +69,7 @@ static void look_at_names(struct finding *f)
 		if (is_first) {
 			const char *slash = strrchr(path, '/');
 
-			buf_addn(&f->directory, path,
-				 slash ? (size_t)(slash - path) : 0);
+			buf_addn(&f->directory, path, slash ? (size_t)(slash - path) : 0);
 			f->files_named = named;
 			is_first = false;
 		}
@@ -92,13 +90,12 @@ static uint64_t visits_per_file(const struct samplebook *b)
 	return each < 1.5 || b->is_drawn ? 1 : (uint64_t)(each + 0.5);
 }
 
-static void know_model(struct finding *f, const struct explain_visit *visits,
-		       unsigned count, struct filemodel *known)
+static void know_model(struct finding *f, const struct explain_visit *visits, unsigned count,
+		       struct filemodel *known)
 {
 	const struct peek *p = &f->peek;
 
-	*known = (struct filemodel){ .format = p->format,
-				     .samples_per_file = p->samples };
+	*known = (struct filemodel){ .format = p->format, .samples_per_file = p->samples };
 	if (p->format != FORMAT_PARQUET)
 		return;
 	/* Without a footer rows are not known: as if each group had one. */
@@ -133,11 +130,9 @@ static void find_access(struct finding *f, uint32_t party)
 	explain(x, &ask);
 	f->found->is_direct = ask.direct;
 	f->found->is_mapped = samplevisits_mapped(visits, ask.count);
-	f->found->read_beside_bytes =
-		samplevisits_read_beside(visits, ask.count);
+	f->found->read_beside_bytes = samplevisits_read_beside(visits, ask.count);
 	f->found->format = x->format;
-	f->found->is_framework =
-		x->is_explained && x->access == ACCESS_FRAMEWORK;
+	f->found->is_framework = x->is_explained && x->access == ACCESS_FRAMEWORK;
 	f->model = (struct filemodel){ .format = x->format };
 	if (x->format == ask.hint)
 		f->model = ask.known;
@@ -146,13 +141,11 @@ static void find_access(struct finding *f, uint32_t party)
 /* ---- samples ---- */
 
 /* Places of a file that are visited, by their distance. */
-static uint64_t places_per_file(const struct samplebook *b,
-				const struct distil *d)
+static uint64_t places_per_file(const struct samplebook *b, const struct distil *d)
 {
 	uint64_t stride = samplebook_stride(b, b->first);
 
-	return stride ? u64_max(samplebook_bytes(b, d, b->first) / stride, 1)
-		      : 0;
+	return stride ? u64_max(samplebook_bytes(b, d, b->first) / stride, 1) : 0;
 }
 
 /* Where every visit is for a sample by itself. */
@@ -191,37 +184,27 @@ static void find_samples(struct finding *f)
 		n = visits_per_file(b);
 		f->model.row_group_size = 1;
 		snprintf(why, size,
-			 "a visit each; as files are not there any more, "
-			 "nothing says how many rows a row group has, and here "
-			 "it is one");
+			 "a visit each; as files are not there any more, nothing says how many "
+			 "rows a row group has, and here it is one");
 	} else if (format_of(f->found->format)->is_forward) {
 		f->samples_sure = DISTIL_GUESS;
 		n = mean < STREAM_LEAST_BYTES ? 1 : mean / RECORD_GUESS_BYTES;
-		snprintf(why, size,
-			 "files are read as streams, in which calls show no "
-			 "samples%s",
-			 n > 1 ? ", and are not there any more: as if a sample "
-				 "had 128 KiB; with another number, batch_size "
-				 "changes by the same factor"
-			       : "; they are not there any more, and are so "
-				 "small that each may be one");
+		snprintf(why, size, "files are read as streams, in which calls show no samples%s",
+			 n > 1 ? ", and are not there any more: as if a sample had 128 KiB; with "
+				 "another number, batch_size changes by the same factor"
+			       : "; they are not there any more, and are so small that each may be "
+				 "one");
 	} else {
 		n = visited_samples(f);
 		f->samples_sure = DISTIL_LIKELY;
 		if (samplebook_stride(b, b->first) && n > 1)
-			snprintf(why, size,
-				 "visits of a file are to places %s apart",
-				 units_human_bytes(text,
-						   (double)samplebook_stride(
-							   b, b->first)));
+			snprintf(why, size, "visits of a file are to places %s apart",
+				 units_human_bytes(text, (double)samplebook_stride(b, b->first)));
 		else if (n > 1)
-			snprintf(why, size,
-				 "a file is read whole %" PRIu64
-				 " times in an epoch",
+			snprintf(why, size, "a file is read whole %" PRIu64 " times in an epoch",
 				 n);
 		else
-			snprintf(why, size,
-				 "each visit of a file is to the same places");
+			snprintf(why, size, "each visit of a file is to the same places");
 		f->is_counted = !samplebook_stride(b, b->first) && n > 1;
 	}
 	f->found->samples_per_file = f->model.samples_per_file = n;
@@ -234,10 +217,9 @@ static bool sizes_to_samples(struct finding *f)
 	bool can = filemodel_init(&ds, &f->model, f->sizes[f->size_count / 2]);
 
 	for (size_t i = 0; i < f->size_count && can; i++)
-		f->sizes[i] =
-			f->model.format == FORMAT_PARQUET
-				? (uint64_t)ds.sample_size.a
-				: filemodel_sample_bytes(&ds, f->sizes[i]);
+		f->sizes[i] = f->model.format == FORMAT_PARQUET
+				      ? (uint64_t)ds.sample_size.a
+				      : filemodel_sample_bytes(&ds, f->sizes[i]);
 	dataset_fini(&ds);
 	return can;
 }
@@ -248,8 +230,7 @@ static double visits_of_sample(const struct finding *f)
 	double epochs = (double)u64_max(f->book.epochs, 1);
 	double per_file = (double)f->book.visits / (double)f->book.count;
 
-	if (format_of(f->found->format)->is_forward ||
-	    f->found->format == FORMAT_PARQUET)
+	if (format_of(f->found->format)->is_forward || f->found->format == FORMAT_PARQUET)
 		return per_file / epochs / (double)f->found->samples_per_file;
 	return 1;
 }
@@ -266,12 +247,9 @@ static void find_sizes(struct finding *f)
 	sizes_to_samples(f);
 }
 
-int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to,
-		   struct mlgen_err *err)
+int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
 {
-	struct finding f = {
-		.d = d, .party = party, .found = &d->found[party], .to = to
-	};
+	struct finding f = { .d = d, .party = party, .found = &d->found[party], .to = to };
 	int rc = samplebook_init(&f.book, d, party, err);
 
 	if (rc == 0 && f.book.count == 0)
@@ -281,8 +259,7 @@ int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to,
 		     samplebook_bytes(&f.book, d, f.book.first));
 		look_at_names(&f);
 		f.sizes = mem_array(SIZES_MOST, sizeof(*f.sizes));
-		f.size_count =
-			samplebook_sizes(&f.book, d, f.sizes, SIZES_MOST);
+		f.size_count = samplebook_sizes(&f.book, d, f.sizes, SIZES_MOST);
 		find_access(&f, party);
 		find_samples(&f);
 		find_sizes(&f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode_found.c - what a reader does with a sample: how long that takes, and behind which reads. */
+/* decode_found.c - what a reader does with a sample: how long that takes, and behind which reads.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,11 +18,10 @@
 /* A pause between two samples that is no decoding: mlgen has one, too. */
 #define DECODE_LEAST_NS 100e3
 #define DECODE_PERCENT 2.0
-/* Of visits, those that make as many reads as most: then a read's number says
- * what it is. */
+/* Of visits, those that make as many reads as most: then a read's number says what it is. */
 #define ALIKE_PERCENT 80
-/* What is less than this, of all, goes to a later read: a thread that sleeps for
- * less is woken late by as much. */
+/* What is less than this, of all, goes to a later read: a thread that sleeps for less is woken late
+ * by as much. */
 #define SHARE_LEAST_NS 40e3
 /* A model that is farther off than this is none: times go into a file. */
 #define RECORDED_PERCENT 10
@@ -52,8 +52,7 @@ static double middle_of(double *at, uint32_t n)
 }
 
 /* Pages that are touched are reads of what the kernel brings with them. */
-static bool is_read(struct touchrun *run, const struct specimen *x,
-		    const struct specimen_call *c)
+static bool is_read(struct touchrun *run, const struct specimen *x, const struct specimen_call *c)
 {
 	uint64_t from, bytes;
 
@@ -96,8 +95,7 @@ static uint64_t usual_reads(const struct pipeline *f, uint32_t whole)
 	return (uint64_t)middle;
 }
 
-/* Since the visit's call before: calls on other files count, as those that import
- * a module do. */
+/* Since the visit's call before: calls on other files count, as those that import a module do. */
 static double pause_before(const struct specimen *x, uint32_t k)
 {
 	const struct specimen_call *c = &x->calls[k];
@@ -112,8 +110,8 @@ static double think_before(const struct specimen *x, uint32_t k)
 	return (double)x->calls[k].think_ns;
 }
 
-/* Behind read `read`, from 1, up to the next one; what is before the first is
- * thought to be behind it. */
+/* Behind read `read`, from 1, up to the next one; what is before the first is thought to be behind
+ * it. */
 static double behind_read(const struct specimen *x, uint64_t read,
 			  double (*before)(const struct specimen *, uint32_t))
 {
@@ -140,10 +138,8 @@ static void find_reads(struct between *b, const struct pipeline *f)
 		uint32_t n = 0;
 
 		for (uint32_t i = 0; i < s->count; i++)
-			if (pipeline_is_usual(f, &s->at[i]) &&
-			    reads_of(&s->at[i]) == b->reads)
-				at[n++] =
-					behind_read(&s->at[i], r, think_before);
+			if (pipeline_is_usual(f, &s->at[i]) && reads_of(&s->at[i]) == b->reads)
+				at[n++] = behind_read(&s->at[i], r, think_before);
 		b->read_ns[r - 1] = middle_of(at, n);
 	}
 	mem_free(at);
@@ -182,10 +178,9 @@ static double between_middle(const struct between *b)
 
 /* ---- said ---- */
 
-/* "10/18:12/44", of all: what is little is put to a later one. Sums are rounded, and
- * not parts, so that these are no more than 100 together. */
-static void split_text(struct buf *to, const double *read_ns, uint64_t reads,
-		       double all_ns)
+/* "10/18:12/44", of all: what is little is put to a later one. Sums are rounded, and not parts, so
+ * that these are no more than 100 together. */
+static void split_text(struct buf *to, const double *read_ns, uint64_t reads, double all_ns)
 {
 	double due = 0, sum = 0, said = 0;
 	unsigned n = 0;
@@ -196,8 +191,7 @@ static void split_text(struct buf *to, const double *read_ns, uint64_t reads,
 		due += read_ns[r - 1];
 		sum += read_ns[r - 1];
 		percent = round(100 * sum / all_ns) - said;
-		if (due < SHARE_LEAST_NS || percent < 1 ||
-		    n == JOB_READ_SHARES_MAX)
+		if (due < SHARE_LEAST_NS || percent < 1 || n == JOB_READ_SHARES_MAX)
 			continue;
 		buf_addf(to, "%s%" PRIu64 "/%.0f", n++ ? ":" : "", r, percent);
 		said += percent;
@@ -205,8 +199,7 @@ static void split_text(struct buf *to, const double *read_ns, uint64_t reads,
 	}
 }
 
-static void say_split(struct pipeline *f, const struct between *b,
-		      double behind)
+static void say_split(struct pipeline *f, const struct between *b, double behind)
 {
 	struct buf text = { 0 };
 	double all = behind;
@@ -216,10 +209,9 @@ static void say_split(struct pipeline *f, const struct between *b,
 	if (all > 0)
 		split_text(&text, b->read_ns, b->reads, all);
 	if (*buf_str(&text))
-		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_split",
-			       buf_str(&text),
-			       "pauses behind the reads of a sample, of which "
-			       "most have %" PRIu64 ", in the middle of all",
+		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_split", buf_str(&text),
+			       "pauses behind the reads of a sample, of which most have %" PRIu64
+			       ", in the middle of all",
 			       b->reads);
 	buf_fini(&text);
 }
@@ -230,8 +222,7 @@ static bool is_first(const struct pipeline *f, const struct specimen *x)
 }
 
 /* What first samples have more behind each read, in the middle; of how many. */
-static uint32_t find_firsts(const struct pipeline *f, const struct between *b,
-			    double *more_ns)
+static uint32_t find_firsts(const struct pipeline *f, const struct between *b, double *more_ns)
 {
 	const struct specimens *s = &f->d->specimens;
 	double *at = mem_array(s->count + 1, sizeof(*at));
@@ -240,10 +231,8 @@ static uint32_t find_firsts(const struct pipeline *f, const struct between *b,
 	for (uint64_t r = 1; r <= b->reads; r++) {
 		n = 0;
 		for (uint32_t i = 0; i < s->count; i++)
-			if (is_first(f, &s->at[i]) &&
-			    reads_of(&s->at[i]) == b->reads)
-				at[n++] =
-					behind_read(&s->at[i], r, pause_before);
+			if (is_first(f, &s->at[i]) && reads_of(&s->at[i]) == b->reads)
+				at[n++] = behind_read(&s->at[i], r, pause_before);
 		more_ns[r - 1] = fmax(middle_of(at, n) - b->read_ns[r - 1], 0);
 	}
 	mem_free(at);
@@ -260,29 +249,23 @@ static void say_first_split(struct pipeline *f, const struct between *b)
 	for (uint64_t r = 0; n && r < b->reads; r++)
 		sum += more_ns[r];
 	if (n >= FIRSTS_LEAST && sum > 0)
-		split_text(&text, more_ns, b->reads,
-			   fmax(sum, f->first_more_ns));
+		split_text(&text, more_ns, b->reads, fmax(sum, f->first_more_ns));
 	if (*buf_str(&text))
-		jobsection_say(f->to, DISTIL_LIKELY, "first_sample_split",
-			       buf_str(&text),
-			       "pauses behind the reads of a new worker's "
-			       "first sample, in the middle of %" PRIu32
-			       ", less those of others",
+		jobsection_say(f->to, DISTIL_LIKELY, "first_sample_split", buf_str(&text),
+			       "pauses behind the reads of a new worker's first sample, in the "
+			       "middle of %" PRIu32 ", less those of others",
 			       n);
 	buf_fini(&text);
 	mem_free(more_ns);
 }
 
 /* As an option's value: the model, or where that is far off a file beside the job. */
-static int put_times(struct pipeline *f, struct buf *to,
-		     const struct timefit *fit, const double *ns, size_t count,
-		     struct mlgen_err *err)
+static int put_times(struct pipeline *f, struct buf *to, const struct timefit *fit,
+		     const double *ns, size_t count, struct mlgen_err *err)
 {
-	struct side_values v = {
-		.count = count,
-		.unit = DIST_NS,
-		.comment = "what a loader does with a sample, beside its calls"
-	};
+	struct side_values v = { .count = count,
+				 .unit = DIST_NS,
+				 .comment = "what a loader does with a sample, beside its calls" };
 	uint64_t *values;
 	char name[SIDE_FILE_BYTES];
 	int rc;
@@ -294,8 +277,7 @@ static int put_times(struct pipeline *f, struct buf *to,
 	v.values = values = mem_array(count, sizeof(*values));
 	for (size_t i = 0; i < count; i++)
 		values[i] = (uint64_t)ns[i];
-	rc = side_file_values(name, f->d->side_folder, f->d->side_name,
-			      "preprocess", &v, err);
+	rc = side_file_values(name, f->d->side_folder, f->d->side_name, "preprocess", &v, err);
 	if (rc == 0)
 		buf_addf(to, "file:%s", name);
 	mem_free(values);
@@ -317,17 +299,13 @@ static int say_reads(struct pipeline *f, const struct between *b, double behind,
 	rc = put_times(f, &text, &fit, ns, b->count, err);
 	mem_free(ns);
 	if (rc == 0) {
-		jobsection_say(
-			f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
-			"what a loader does between the calls of a "
-			"sample, and from one to the next of a batch; in "
-			"the middle %.4g ms, and the nearest model is "
-			"%.3g%% of the mean off",
-			visits * (between_middle(b) + behind) / 1e6,
-			fit.off_percent);
+		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
+			       "what a loader does between the calls of a sample, and from one to "
+			       "the next of a batch; in the middle %.4g ms, and the nearest model "
+			       "is %.3g%% of the mean off",
+			       visits * (between_middle(b) + behind) / 1e6, fit.off_percent);
 		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_at", "reads",
-			       "there, and not behind them, is most of its CPU "
-			       "time");
+			       "there, and not behind them, is most of its CPU time");
 		if (visits == 1) {
 			say_split(f, b, behind);
 			say_first_split(f, b);
@@ -344,23 +322,20 @@ static void say_whole(struct pipeline *f, double ns, bool burns, bool has_cpu)
 
 	timefit_format(&text, &d);
 	if (burns)
-		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time",
-			       buf_str(&text),
-			       "CPU that a loader takes for a sample, in and "
-			       "behind its reads");
+		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
+			       "CPU that a loader takes for a sample, in and behind its reads");
 	else
-		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time",
-			       buf_str(&text),
-			       "in the middle a loader pauses so long between "
-			       "two samples of a batch%s",
-			       has_cpu ? ", without CPU" : "");
+		jobsection_say(
+			f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
+			"in the middle a loader pauses so long between two samples of a batch%s",
+			has_cpu ? ", without CPU" : "");
 	buf_fini(&text);
 }
 
 /* ---- found ---- */
 
-/* Of a sample's visit, on average, first ones of new workers left out; cpu_ns 0 = it
- * is not known. */
+/* Of a sample's visit, on average, first ones of new workers left out; cpu_ns 0 = it is not
+ * known. */
 struct visit_mean {
 	double call_ns, cpu_ns;
 };
@@ -384,27 +359,23 @@ static struct visit_mean mean_of(const struct pipeline *f)
 }
 
 /* Most of it between the calls of a sample, and not behind them. */
-static bool is_between(const struct pipeline *f, const struct between *b,
-		       double cpu_ns)
+static bool is_between(const struct pipeline *f, const struct between *b, double cpu_ns)
 {
 	double middle = between_middle(b);
 
-	return f->loader != LOADER_TFDATA && middle >= DECODE_LEAST_NS &&
-	       middle >= cpu_ns / 2;
+	return f->loader != LOADER_TFDATA && middle >= DECODE_LEAST_NS && middle >= cpu_ns / 2;
 }
 
 bool pipeline_is_whole(const struct pipeline *f, const struct specimen *x)
 {
-	return f->d->task[x->visit.task].party == f->party &&
-	       x->count == x->visit.calls &&
+	return f->d->task[x->visit.task].party == f->party && x->count == x->visit.calls &&
 	       distil_class(f->d, x->visit.file) == CLASS_SAMPLE;
 }
 
 bool pipeline_is_usual(const struct pipeline *f, const struct specimen *x)
 {
 	return pipeline_is_whole(f, x) &&
-	       (!f->first_ns ||
-		f->first_ns[x->visit.task] != x->visit.start_ns);
+	       (!f->first_ns || f->first_ns[x->visit.task] != x->visit.start_ns);
 }
 
 int pipeline_decoding(struct pipeline *f, struct mlgen_err *err)
@@ -412,12 +383,10 @@ int pipeline_decoding(struct pipeline *f, struct mlgen_err *err)
 	struct visit_mean mean = mean_of(f);
 	struct between b = { 0 };
 	/* tf.data decodes behind those that read. */
-	double pause =
-		f->best && f->best->batch > 1 && f->loader != LOADER_TFDATA
-			? fmax(f->best->think_ns, 0)
-			: 0;
-	bool burns = mean.cpu_ns >= DECODE_LEAST_NS && mean.cpu_ns >= pause / 2,
-	     reads;
+	double pause = f->best && f->best->batch > 1 && f->loader != LOADER_TFDATA
+			       ? fmax(f->best->think_ns, 0)
+			       : 0;
+	bool burns = mean.cpu_ns >= DECODE_LEAST_NS && mean.cpu_ns >= pause / 2, reads;
 	double ns = burns ? mean.cpu_ns : pause;
 	int rc = 0;
 
@@ -426,17 +395,14 @@ int pipeline_decoding(struct pipeline *f, struct mlgen_err *err)
 	if (reads)
 		ns = between_middle(&b) + pause;
 	ns *= pipeline_visits(f);
-	if (ns >= DECODE_LEAST_NS &&
-	    ns >= DECODE_PERCENT / 100 * mean.call_ns) {
+	if (ns >= DECODE_LEAST_NS && ns >= DECODE_PERCENT / 100 * mean.call_ns) {
 		if (reads)
 			rc = say_reads(f, &b, pause, err);
 		else
 			say_whole(f, ns, burns, mean.cpu_ns > 0);
 		if (burns)
-			jobsection_say(f->to, DISTIL_GUESS, "preprocess",
-				       "sleep",
-				       "as if by CPUs of its own; burn takes "
-				       "this host's");
+			jobsection_say(f->to, DISTIL_GUESS, "preprocess", "sleep",
+				       "as if by CPUs of its own; burn takes this host's");
 	}
 	between_fini(&b);
 	return rc;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil.c - a trace becomes a job: what it is of, one section for each training, and one for what is none. */
+/* distil.c - a trace becomes a job: what it is of, one section for each training, and one for what
+ * is none. */
 #include "distil/distil.h"
 
 #include <errno.h>
@@ -47,39 +48,32 @@ static double seconds(uint64_t ns)
 
 static void say_whose(struct distil *d)
 {
-	const char *job = distil_fact(d, "job"),
-		   *command = distil_fact(d, "command");
-	const char *program = distil_fact(d, "program"),
-		   *host = distil_fact(d, "host");
+	const char *job = distil_fact(d, "job"), *command = distil_fact(d, "command");
+	const char *program = distil_fact(d, "program"), *host = distil_fact(d, "host");
 
-	jobtext_head(d->to,
-		     "Distilled from a trace by mlgen %s: %.3f s of %s%s%s.",
-		     MLGEN_VERSION, seconds(d->end_ns - d->start_ns),
+	jobtext_head(d->to, "Distilled from a trace by mlgen %s: %.3f s of %s%s%s.", MLGEN_VERSION,
+		     seconds(d->end_ns - d->start_ns),
 		     job       ? job
 		     : command ? command
 		     : program ? program
 			       : "a program",
 		     host ? " on " : "", host ? host : "");
-	jobtext_head(d->to,
-		     "Behind each option stands what in the trace says so, and "
-		     "how sure that is: sure (nothing else would give these "
-		     "calls), likely (it explains nearly all of them), guess "
-		     "(something has to stand there).");
+	jobtext_head(d->to, "Behind each option stands what in the trace says so, and how sure "
+			    "that is: sure (nothing else would give these calls), likely (it "
+			    "explains nearly all of them), guess (something has to stand there).");
 }
 
 static void say_missing(struct distil *d)
 {
 	if (d->read.lost)
 		jobtext_head(d->to,
-			     "LOST: %" PRIu64 " events were lost while it was "
-			     "recorded; rates, counts and batch sizes may be "
-			     "too small.",
+			     "LOST: %" PRIu64 " events were lost while it was recorded; rates, "
+			     "counts and batch sizes may be too small.",
 			     d->read.lost);
 	if (d->read.truncated || d->read.damaged_chunks)
 		jobtext_head(d->to,
 			     "NOT WHOLE: %u of its files end early, %" PRIu64
-			     " chunks are damaged; what is behind them is not "
-			     "in this job.",
+			     " chunks are damaged; what is behind them is not in this job.",
 			     d->read.truncated, d->read.damaged_chunks);
 }
 
@@ -104,19 +98,16 @@ static void say_phase(struct distil *d, const struct distil_stage *s)
 	};
 	char number[16] = "";
 
-	if (s->kind != STAGE_SETUP && s->kind != STAGE_GENERATE &&
-	    s->kind != STAGE_PLAIN)
+	if (s->kind != STAGE_SETUP && s->kind != STAGE_GENERATE && s->kind != STAGE_PLAIN)
 		snprintf(number, sizeof(number), " %u", s->number);
-	jobtext_head(d->to, "  %8.3f to %8.3f s  %s%s",
-		     seconds(s->start_ns - d->start_ns),
+	jobtext_head(d->to, "  %8.3f to %8.3f s  %s%s", seconds(s->start_ns - d->start_ns),
 		     seconds(s->end_ns - d->start_ns), names[s->kind], number);
 }
 
 /* What it was taken apart into, in the order of time. */
 static void say_phases(struct distil *d)
 {
-	const struct distil_stage **order =
-		mem_array(d->stage_count + 1, sizeof(*order));
+	const struct distil_stage **order = mem_array(d->stage_count + 1, sizeof(*order));
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < d->stage_count; i++)
@@ -133,8 +124,7 @@ static void say_phases(struct distil *d)
 
 /* ---- sections ---- */
 
-static bool party_has(const struct distil *d, uint32_t party,
-		      enum stage_kind kind)
+static bool party_has(const struct distil *d, uint32_t party, enum stage_kind kind)
 {
 	for (uint32_t i = 0; i < d->stage_count; i++)
 		if (d->stages[i].party == party && d->stages[i].kind == kind &&
@@ -148,9 +138,7 @@ static const char *name_of(const struct distil *d)
 {
 	const char *job = distil_fact(d, "job");
 
-	return job && *job && strlen(job) < 32 && !strpbrk(job, "[]/; #,")
-		       ? job
-		       : "training";
+	return job && *job && strlen(job) < 32 && !strpbrk(job, "[]/; #,") ? job : "training";
 }
 
 static void generated(struct distil *d, struct jobsection *to)
@@ -160,14 +148,12 @@ static void generated(struct distil *d, struct jobsection *to)
 	if (made->start_ns == UINT64_MAX)
 		return;
 	jobsection_note(to,
-			"The trace also has the data being written, in %.3f s "
-			"before it was read. mlgen writes it by itself, before "
-			"the run: phase=prepare does that alone.",
+			"The trace also has the data being written, in %.3f s before it was read. "
+			"mlgen writes it by itself, before the run: phase=prepare does that alone.",
 			seconds(made->end_ns - made->start_ns));
 }
 
-typedef int finder(struct distil *d, uint32_t party, struct jobsection *to,
-		   struct mlgen_err *err);
+typedef int finder(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err);
 
 static int training(struct distil *d, uint32_t party, struct mlgen_err *err)
 {
@@ -184,20 +170,16 @@ static int training(struct distil *d, uint32_t party, struct mlgen_err *err)
 	struct jobsection *to = jobtext_section(d->to, name_of(d));
 	int rc = 0;
 
-	jobsection_say(
-		to, DISTIL_LIKELY, "phase", "train",
-		"files of a data set are read in rounds, by who computes "
-		"or hands them on");
+	jobsection_say(to, DISTIL_LIKELY, "phase", "train",
+		       "files of a data set are read in rounds, by who computes or hands them on");
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(parts); i++) {
-		if (parts[i].find == distil_eval &&
-		    !party_has(d, party, STAGE_EVAL))
+		if (parts[i].find == distil_eval && !party_has(d, party, STAGE_EVAL))
 			continue;
 		if (parts[i].heading)
 			jobsection_heading(to, parts[i].heading);
 		rc = parts[i].find(d, party, to, err);
 	}
-	if (rc == 0 && (party_has(d, party, STAGE_SAVE) ||
-			party_has(d, party, STAGE_RESTORE)))
+	if (rc == 0 && (party_has(d, party, STAGE_SAVE) || party_has(d, party, STAGE_RESTORE)))
 		rc = distil_checkpoints(d, party, to, err);
 	generated(d, to);
 	return rc;
@@ -209,19 +191,17 @@ static int saving(struct distil *d, bool is_first, struct mlgen_err *err)
 	struct jobsection *to = jobtext_section(d->to, "checkpoint");
 
 	if (!is_first)
-		jobsection_say(to, DISTIL_GUESS, "stonewall", "",
-			       "behind what is above");
+		jobsection_say(to, DISTIL_GUESS, "stonewall", "", "behind what is above");
 	jobsection_say(to, DISTIL_LIKELY, "phase", "checkpoint",
-		       "files like a model's state are written by who reads no "
-		       "samples");
+		       "files like a model's state are written by who reads no samples");
 	return distil_checkpoints(d, UINT32_MAX, to, err);
 }
 
 static int sections(struct distil *d, struct mlgen_err *err)
 {
 	uint32_t trainings = 0;
-	bool saves = party_has(d, UINT32_MAX, STAGE_SAVE) ||
-		     party_has(d, UINT32_MAX, STAGE_RESTORE);
+	bool saves =
+		party_has(d, UINT32_MAX, STAGE_SAVE) || party_has(d, UINT32_MAX, STAGE_RESTORE);
 	int rc = 0;
 
 	d->found = mem_array(d->parties + 1, sizeof(*d->found));
@@ -243,18 +223,15 @@ static int check(const struct distil *d, struct mlgen_err *err)
 	const char *path = d->paths[0];
 
 	if (!d->read.records)
-		return mlgen_fail(err, -ENODATA, "%s: the trace has no records",
-				  path);
+		return mlgen_fail(err, -ENODATA, "%s: the trace has no records", path);
 	if (!d->calls && d->blocks)
 		return mlgen_fail(err, -ENODATA,
-				  "%s: it has block requests alone, which say "
-				  "nothing of files; --replay_trace= repeats "
-				  "them, and a capture has the calls",
+				  "%s: it has block requests alone, which say nothing of files; "
+				  "--replay_trace= repeats them, and a capture has the calls",
 				  path);
 	if (!d->calls && !d->faults)
 		return mlgen_fail(err, -ENODATA,
-				  "%s: it has no calls on files; a job is made "
-				  "of reads and writes",
+				  "%s: it has no calls on files; a job is made of reads and writes",
 				  path);
 	return 0;
 }
@@ -279,16 +256,14 @@ static int find_all(struct distil *d, struct mlgen_err *err)
 	rc = sections(d, err);
 	if (rc == 0 && !jobtext_count(d->to))
 		rc = mlgen_fail(err, -ENODATA,
-				"%s: nothing was read or written in it but "
-				"programs, libraries and files of the system, "
-				"or only names and sizes were asked for; "
+				"%s: nothing was read or written in it but programs, libraries and "
+				"files of the system, or only names and sizes were asked for; "
 				"mlgen --describe shows what there is",
 				d->paths[0]);
 	return rc;
 }
 
-int distil_trace(struct jobtext **out, const struct distil_ask *a,
-		 struct mlgen_err *err)
+int distil_trace(struct jobtext **out, const struct distil_ask *a, struct mlgen_err *err)
 {
 	struct distil d = { .paths = a->paths,
 			    .path_count = a->path_count,

@@ -12,15 +12,14 @@
 struct distil_ask {
 	const char *const *paths; /* the files of one trace */
 	size_t path_count;
-	/* Files beside the job (NAME.sizes, NAME.calls and others) go to this
-	 * folder, "" = the current one; their names have no folder in the job. */
+	/* Files beside the job (NAME.sizes, NAME.calls and others) go to this folder, "" = the
+	 * current one; their names have no folder in the job. */
 	const char *side_folder, *side_name;
 };
 
 /*
- * Read the trace and find out: a new job, the caller's, jobtext_free. 0, or
- * -errno with err: as trace_reader_open; -ENODATA, there is nothing in it that a
- * job could ask for; a side file that is another's or cannot be written.
+ * Read the trace and find out: a new job, the caller's, jobtext_free. 0, or -errno with err: as
+ * trace_reader_open; -ENODATA, there is nothing in it that a job could ask for; a side file that is
+ * another's or cannot be written.
  */
-int distil_trace(struct jobtext **out, const struct distil_ask *a,
-		 struct mlgen_err *err);
+int distil_trace(struct jobtext **out, const struct distil_ask *a, struct mlgen_err *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil_inside.h - what finders see of a trace, and where they put what they found; for src/distil/ alone. */
+/* distil_inside.h - what finders see of a trace, and where they put what they found; for
+ * src/distil/ alone. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,8 +38,8 @@ enum file_class {
 /* Of a file, by its path and its first record; 0 = it has none. */
 enum { DISTIL_OUT_OF_SCOPE = 1, DISTIL_IN_SCOPE };
 
-/* Those who read one data set, be it one process or the ranks of a host: a
- * training. Numbers are from 0. */
+/* Those who read one data set, be it one process or the ranks of a host: a training. Numbers are
+ * from 0. */
 struct distil_task {
 	uint32_t pid, tid;
 	uint32_t party;  /* UINT32_MAX = of none */
@@ -58,8 +59,8 @@ enum stage_kind {
 	STAGE_PLAIN,
 };
 
-/* The first three are there always, and may hold nothing: setup, generate, plain.
- * One that holds nothing has start_ns UINT64_MAX. */
+/* The first three are there always, and may hold nothing: setup, generate, plain. One that holds
+ * nothing has start_ns UINT64_MAX. */
 struct distil_stage {
 	enum stage_kind kind;
 	uint32_t party;
@@ -128,15 +129,14 @@ bool distil_in_scope(const struct distil *d, uint32_t file);
 
 /* The path of a file, "" where nothing named it; until the next call. */
 const char *distil_path(const struct distil *d, uint32_t file);
-static inline enum file_class distil_class(const struct distil *d,
-					   uint32_t file)
+static inline enum file_class distil_class(const struct distil *d, uint32_t file)
 {
 	return (enum file_class)d->class[file];
 }
 
 /*
- * Before the finders: the trace is read into books, visits and specimens; tasks
- * are ranks and workers of parties; files have a class; visits have a stage.
+ * Before the finders: the trace is read into books, visits and specimens; tasks are ranks and
+ * workers of parties; files have a class; visits have a stage.
  * 0, or -errno with err.
  */
 int distil_read(struct distil *d, struct mlgen_err *err);
@@ -145,25 +145,19 @@ int distil_classes(struct distil *d, struct mlgen_err *err);
 int distil_stages(struct distil *d, struct mlgen_err *err);
 
 /*
- * The finders, in this order. Each says its lines to a section of the job, and
- * fills its part of d->found[party]. 0, or -errno with err: as visits_next, or a
- * side file that cannot be written. What a trace does not show is no error: the
- * finder says why in a comment, or nothing.
+ * The finders, in this order. Each says its lines to a section of the job, and fills its part of
+ * d->found[party]. 0, or -errno with err: as visits_next, or a side file that cannot be written.
+ * What a trace does not show is no error: the finder says why in a comment, or nothing.
  */
-int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to,
-		   struct mlgen_err *err);
-int distil_access(struct distil *d, uint32_t party, struct jobsection *to,
-		  struct mlgen_err *err);
-int distil_order(struct distil *d, uint32_t party, struct jobsection *to,
-		 struct mlgen_err *err);
-int distil_pipeline(struct distil *d, uint32_t party, struct jobsection *to,
-		    struct mlgen_err *err);
-int distil_eval(struct distil *d, uint32_t party, struct jobsection *to,
-		struct mlgen_err *err);
-/* Of a training that saves; party UINT32_MAX: of who does nothing else, in a
- * section with phase=checkpoint. */
+int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err);
+int distil_access(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err);
+int distil_order(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err);
+int distil_pipeline(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err);
+int distil_eval(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err);
+/* Of a training that saves; party UINT32_MAX: of who does nothing else, in a section with
+ * phase=checkpoint. */
 int distil_checkpoints(struct distil *d, uint32_t party, struct jobsection *to,
 		       struct mlgen_err *err);
-/* All that is of STAGE_PLAIN, as plain jobs in sections of d->to; behind others,
- * the first has stonewall. */
+/* All that is of STAGE_PLAIN, as plain jobs in sections of d->to; behind others, the first has
+ * stonewall. */
 int distil_plain(struct distil *d, bool is_first, struct mlgen_err *err);

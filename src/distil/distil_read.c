@@ -34,8 +34,7 @@ bool distil_in_scope(const struct distil *d, uint32_t file)
 
 	if (d->scope && d->scope[file])
 		return d->scope[file] == DISTIL_IN_SCOPE;
-	return scope_has(path) && !prints_to(d, "stdout", path) &&
-	       !prints_to(d, "stderr", path);
+	return scope_has(path) && !prints_to(d, "stdout", path) && !prints_to(d, "stderr", path);
 }
 
 static void take_entry(void *arg, const struct trace_entry *e, uint32_t id)
@@ -76,8 +75,7 @@ static bool is_kept(struct distil *d, const struct trace_record *r)
 		return false;
 	if (!d->scope[file])
 		d->scope[file] =
-			distil_in_scope(d, file) &&
-					!scope_is_probe(distil_path(d, file), r)
+			distil_in_scope(d, file) && !scope_is_probe(distil_path(d, file), r)
 				? DISTIL_IN_SCOPE
 				: DISTIL_OUT_OF_SCOPE;
 	return d->scope[file] == DISTIL_IN_SCOPE;
@@ -92,8 +90,8 @@ static void count(struct distil *d, const struct trace_record *r, unsigned kind)
 	d->faults += r->op == TRACE_FAULT;
 	d->blocks += r->op == TRACE_BLOCK_ISSUE;
 	d->has_cpu |= r->cpu_ns != TRACE_UNKNOWN && r->op != TRACE_EXIT;
-	d->has_markers |= r->op == TRACE_EPOCH || r->op == TRACE_STAGE ||
-			  r->op == TRACE_STEP || r->op == TRACE_CHECKPOINT;
+	d->has_markers |= r->op == TRACE_EPOCH || r->op == TRACE_STAGE || r->op == TRACE_STEP ||
+			  r->op == TRACE_CHECKPOINT;
 	if (!trace_is_marker(r->op) || !(r->flags & TRACE_BEGINS)) {
 		d->start_ns = u64_min(d->start_ns, r->start_ns);
 		d->end_ns = u64_max(d->end_ns, opkind_end_ns(r));
@@ -105,17 +103,15 @@ enum { RENAMES_MOST = 1 << 16 };
 
 static void note_rename(struct distil *d, const struct trace_record *r)
 {
-	if (r->op != TRACE_RENAME || opkind_failed(r) ||
-	    r->off >= d->file_count || d->rename_count == RENAMES_MOST)
+	if (r->op != TRACE_RENAME || opkind_failed(r) || r->off >= d->file_count ||
+	    d->rename_count == RENAMES_MOST)
 		return;
-	d->renames = mem_grow(d->renames, &d->rename_room, d->rename_count + 1,
-			      sizeof(*d->renames));
-	d->renames[d->rename_count++] =
-		(struct distil_rename){ r->file, (uint32_t)r->off };
+	d->renames =
+		mem_grow(d->renames, &d->rename_room, d->rename_count + 1, sizeof(*d->renames));
+	d->renames[d->rename_count++] = (struct distil_rename){ r->file, (uint32_t)r->off };
 }
 
-static int take_record(struct reading *g, const struct trace_record *r,
-		       struct mlgen_err *err)
+static int take_record(struct reading *g, const struct trace_record *r, struct mlgen_err *err)
 {
 	struct distil *d = g->d;
 	unsigned kind = opkind_of(r->op);
@@ -131,8 +127,7 @@ static int take_record(struct reading *g, const struct trace_record *r,
 		markbook_note(&d->marks, r);
 		return 0;
 	}
-	if (!keyed_find(&d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid,
-			&task))
+	if (!keyed_find(&d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &task))
 		return 0;
 	return visiting_add(g->visiting, r, task, is_kept(d, r), err);
 }
@@ -160,11 +155,9 @@ static int read_records(struct distil *d, struct mlgen_err *err)
 static void size_specimens(const struct distil *d, struct specimens *s)
 {
 	for (uint32_t i = 0; i < s->count; i++) {
-		const struct file_account *f =
-			filebook_at(&d->files, s->at[i].visit.file);
+		const struct file_account *f = filebook_at(&d->files, s->at[i].visit.file);
 
-		s->at[i].file_bytes =
-			f && f->size_bytes ? f->size_bytes - 1 : TRACE_UNKNOWN;
+		s->at[i].file_bytes = f && f->size_bytes ? f->size_bytes - 1 : TRACE_UNKNOWN;
 	}
 }
 

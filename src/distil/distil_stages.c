@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil_stages.c - epochs, evaluations and checkpoints: by which files are visited again, and by when files are written. */
+/* distil_stages.c - epochs, evaluations and checkpoints: by which files are visited again, and by
+ * when files are written. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ struct party_stages {
 	uint32_t set_count, last_set;
 	struct keyed places;  /* file, and the end of what was read */
 	struct spill seen_in; /* uint32_t by place: number of the epoch, + 1 */
-	uint64_t *begins; /* EPOCHS_MOST: the visit with which each begins */
+	uint64_t *begins;     /* EPOCHS_MOST: the visit with which each begins */
 	uint32_t epochs;
 	uint64_t visits;
 	uint32_t first_train, epoch; /* stage of the first; the present one */
@@ -47,8 +48,7 @@ static bool is_sample(const struct distil *d, const struct visit *x)
 	enum file_class class = distil_class(d, x->file);
 
 	return (class == CLASS_SAMPLE || class == CLASS_MADE) &&
-	       x->flags & (VISIT_READS | VISIT_MAPS) &&
-	       !(x->flags & VISIT_WRITES);
+	       x->flags & (VISIT_READS | VISIT_MAPS) && !(x->flags & VISIT_WRITES);
 }
 
 static uint32_t party_of(const struct distil *d, const struct visit *x)
@@ -56,22 +56,18 @@ static uint32_t party_of(const struct distil *d, const struct visit *x)
 	return d->task[x->task].party;
 }
 
-static uint32_t add_stage(struct distil *d, enum stage_kind kind,
-			  uint32_t party, uint32_t number,
+static uint32_t add_stage(struct distil *d, enum stage_kind kind, uint32_t party, uint32_t number,
 			  enum distil_sure sure)
 {
 	struct distil_stage *s;
 
 	if (d->stage_count == STAGES_MOST)
 		return STAGES_MOST - 1;
-	d->stages = mem_realloc(d->stages,
-				(d->stage_count + 1) * sizeof(*d->stages));
+	d->stages = mem_realloc(d->stages, (d->stage_count + 1) * sizeof(*d->stages));
 	s = &d->stages[d->stage_count];
-	*s = (struct distil_stage){ .kind = kind,
-				    .party = party,
-				    .number = number,
-				    .sure = sure,
-				    .start_ns = UINT64_MAX };
+	*s = (struct distil_stage){
+		.kind = kind, .party = party, .number = number, .sure = sure, .start_ns = UINT64_MAX
+	};
 	return d->stage_count++;
 }
 
@@ -113,8 +109,7 @@ static uint32_t set_of(struct party_stages *s, const char *path)
 	if (!name[n])
 		n = 0;
 	n = u64_min(n, sizeof(s->sets->name) - 1);
-	while (i < s->set_count &&
-	       (strncmp(s->sets[i].name, name, n) != 0 || s->sets[i].name[n]))
+	while (i < s->set_count && (strncmp(s->sets[i].name, name, n) != 0 || s->sets[i].name[n]))
 		i++;
 	if (i == SETS_MOST)
 		return SETS_MOST - 1;
@@ -127,8 +122,7 @@ static uint32_t set_of(struct party_stages *s, const char *path)
 
 typedef void each_sample(struct party_stages *s, const struct visit *x);
 
-static int samples(struct party_stages *s, each_sample *each,
-		   struct mlgen_err *err)
+static int samples(struct party_stages *s, each_sample *each, struct mlgen_err *err)
 {
 	struct visits_cursor c = { 0 };
 	const struct visit *x;
@@ -155,8 +149,8 @@ static void see_set(struct party_stages *s, const struct visit *x)
 	s->last_set = n;
 }
 
-/* That with most visits is for training. Others are for evaluation if their
- * visits stand together: a shuffle goes from one folder to another all the time. */
+/* That with most visits is for training. Others are for evaluation if their visits stand together:
+ * a shuffle goes from one folder to another all the time. */
 static void judge_sets(struct party_stages *s)
 {
 	uint32_t most = 0;
@@ -167,10 +161,9 @@ static void judge_sets(struct party_stages *s)
 	if (s->set_count == SETS_MOST)
 		return;
 	for (uint32_t i = 0; i < s->set_count; i++)
-		s->sets[i].is_eval =
-			i != most && s->sets[most].visits >= 8 &&
-			s->sets[most].runs <= s->sets[most].visits / 4 &&
-			s->sets[i].runs <= u64_max(1, s->sets[i].visits / 4);
+		s->sets[i].is_eval = i != most && s->sets[most].visits >= 8 &&
+				     s->sets[most].runs <= s->sets[most].visits / 4 &&
+				     s->sets[i].runs <= u64_max(1, s->sets[i].visits / 4);
 }
 
 static bool is_eval(struct party_stages *s, const struct visit *x)
@@ -180,12 +173,11 @@ static bool is_eval(struct party_stages *s, const struct visit *x)
 
 /* ---- epochs ---- */
 
-/* Of a file with several samples each visit goes to another place, which the byte
- * that it came to in the end tells apart, also where headers are read first. */
+/* Of a file with several samples each visit goes to another place, which the byte that it came to
+ * in the end tells apart, also where headers are read first. */
 static uint32_t *place_of(struct party_stages *s, const struct visit *x)
 {
-	uint64_t key = (uint64_t)x->file << 40 ^
-		       x->end_off * UINT64_C(0x9e3779b97f4a7c15) >> 8;
+	uint64_t key = (uint64_t)x->file << 40 ^ x->end_off * UINT64_C(0x9e3779b97f4a7c15) >> 8;
 	bool is_new;
 	uint32_t n;
 
@@ -209,9 +201,9 @@ static void see_epoch(struct party_stages *s, const struct visit *x)
 	s->visits++;
 }
 
-/* Epochs have as many visits each, as far as is known: then they begin at these
- * numbers. A place that the one before has left out is no sign of it, so that the
- * first sign comes some visits late. */
+/* Epochs have as many visits each, as far as is known: then they begin at these numbers. A place
+ * that the one before has left out is no sign of it, so that the first sign comes some visits
+ * late. */
 static bool are_equal(const struct party_stages *s)
 {
 	uint64_t length = s->visits / s->epochs;
@@ -219,27 +211,24 @@ static bool are_equal(const struct party_stages *s)
 	if (s->visits % s->epochs)
 		return false;
 	for (uint32_t i = 1; i < s->epochs; i++)
-		if (s->begins[i] < i * length ||
-		    s->begins[i] - i * length > length / 4)
+		if (s->begins[i] < i * length || s->begins[i] - i * length > length / 4)
 			return false;
 	return true;
 }
 
-/* Who draws with replacement meets some files again long before others for the
- * first time: that is no epoch. */
+/* Who draws with replacement meets some files again long before others for the first time: that is
+ * no epoch. */
 static void judge_epochs(struct party_stages *s)
 {
 	bool equal = s->epochs > 1 && are_equal(s);
 
-	if (s->epochs == EPOCHS_MOST ||
-	    s->visits < (uint64_t)s->places.count / 2 * s->epochs)
+	if (s->epochs == EPOCHS_MOST || s->visits < (uint64_t)s->places.count / 2 * s->epochs)
 		s->epochs = 1;
 	for (uint32_t i = 0; equal && i < s->epochs; i++)
 		s->begins[i] = i * (s->visits / s->epochs);
 	s->first_train = s->d->stage_count;
 	for (uint32_t i = 0; i < s->epochs; i++)
-		add_stage(s->d, STAGE_TRAIN, s->party, i,
-			  equal ? DISTIL_SURE : DISTIL_LIKELY);
+		add_stage(s->d, STAGE_TRAIN, s->party, i, equal ? DISTIL_SURE : DISTIL_LIKELY);
 }
 
 /* ---- each visit has its stage ---- */
@@ -248,8 +237,7 @@ static void stage_eval(struct party_stages *s, struct visit *x)
 {
 	/* One ends where training goes on. */
 	if (!s->evaluates)
-		s->eval = add_stage(s->d, STAGE_EVAL, s->party, s->evals++,
-				    DISTIL_LIKELY);
+		s->eval = add_stage(s->d, STAGE_EVAL, s->party, s->evals++, DISTIL_LIKELY);
 	s->evaluates = true;
 	widen(s->d, s->eval, x);
 }
@@ -334,16 +322,14 @@ static int note_gaps(struct saves *s, struct mlgen_err *err)
 		if (!is_save(s, x))
 			continue;
 		if (s->end_ns && s->count < GAPS_MOST)
-			s->gaps[s->count++] = x->start_ns > s->end_ns
-						      ? x->start_ns - s->end_ns
-						      : 0;
+			s->gaps[s->count++] = x->start_ns > s->end_ns ? x->start_ns - s->end_ns : 0;
 		s->end_ns = u64_max(s->end_ns, x->end_ns);
 	}
 	return rc;
 }
 
-/* Where short ones end and long ones begin. All are alike: they are long where
- * samples are read meanwhile, as with a file for each checkpoint. */
+/* Where short ones end and long ones begin. All are alike: they are long where samples are read
+ * meanwhile, as with a file for each checkpoint. */
 static void judge_gaps(struct saves *s)
 {
 	double best = GAP_RATIO;
@@ -359,8 +345,7 @@ static void judge_gaps(struct saves *s)
 			s->bound_ns = s->gaps[i + 1];
 		}
 	}
-	if (s->bound_ns == UINT64_MAX && s->count &&
-	    s->gaps[0] > 4 * GAP_LEAST_NS)
+	if (s->bound_ns == UINT64_MAX && s->count && s->gaps[0] > 4 * GAP_LEAST_NS)
 		s->bound_ns = s->gaps[0];
 }
 
@@ -370,11 +355,9 @@ static void stage_save(void *arg, struct visit *x)
 
 	if (!is_save(s, x))
 		return;
-	if (!s->has_stage ||
-	    (x->start_ns > s->end_ns && x->start_ns - s->end_ns >= s->bound_ns))
-		s->stage = add_stage(
-			s->d, s->writes ? STAGE_SAVE : STAGE_RESTORE,
-			s->d->task[x->task].party, s->number++, DISTIL_LIKELY);
+	if (!s->has_stage || (x->start_ns > s->end_ns && x->start_ns - s->end_ns >= s->bound_ns))
+		s->stage = add_stage(s->d, s->writes ? STAGE_SAVE : STAGE_RESTORE,
+				     s->d->task[x->task].party, s->number++, DISTIL_LIKELY);
 	s->has_stage = true;
 	widen(s->d, s->stage, x);
 	s->end_ns = u64_max(s->end_ns, x->end_ns);

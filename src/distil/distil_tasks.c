@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil_tasks.c - which threads of a trace belong to one training, and what number each has in it. */
+/* distil_tasks.c - which threads of a trace belong to one training, and what number each has in it.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ struct sorting_out {
 	struct keyed reach_keys;
 	struct spill reaches; /* struct reach */
 	uint32_t *parent;     /* of a thread: another of the same training */
-	char **root; /* of a thread: where its data lies; NULL = nowhere */
+	char **root;          /* of a thread: where its data lies; NULL = nowhere */
 	uint64_t *read_bytes; /* of a thread, in scope */
 };
 
@@ -53,8 +54,8 @@ static const char *task_text(const struct distil *d, uint32_t i)
 	return a->text ? trace_names_text(d->names, a->text, NULL) : "";
 }
 
-/* Threads of one process are one, but those that say what they do: programs that
- * play several trainings have these in one. */
+/* Threads of one process are one, but those that say what they do: programs that play several
+ * trainings have these in one. */
 static void unite_process(struct sorting_out *s)
 {
 	struct distil *d = s->d;
@@ -115,8 +116,7 @@ static int note_reaches(struct sorting_out *s, struct mlgen_err *err)
 
 	while ((rc = visits_next(d->visits, &c, &x, err)) > 0) {
 		const struct file_account *f = filebook_at(&d->files, x->file);
-		uint64_t bytes = x->flags & VISIT_MAPS && !x->read_bytes &&
-						 x->end_off > x->off
+		uint64_t bytes = x->flags & VISIT_MAPS && !x->read_bytes && x->end_off > x->off
 					 ? x->end_off - x->off
 					 : x->read_bytes;
 		bool is_new;
@@ -124,13 +124,10 @@ static int note_reaches(struct sorting_out *s, struct mlgen_err *err)
 
 		if (!bytes || !f || !distil_in_scope(d, x->file))
 			continue;
-		n = keyed_number(&s->reach_keys,
-				 (uint64_t)x->task << 32 | f->directory,
-				 &is_new);
+		n = keyed_number(&s->reach_keys, (uint64_t)x->task << 32 | f->directory, &is_new);
 		spill_need(&s->reaches, ((size_t)n + 1) * sizeof(struct reach));
 		struct reach *r = (struct reach *)s->reaches.at + n;
-		*r = (struct reach){ x->task, f->directory,
-				     (is_new ? 0 : r->bytes) + bytes };
+		*r = (struct reach){ x->task, f->directory, (is_new ? 0 : r->bytes) + bytes };
 		s->read_bytes[x->task] += bytes;
 	}
 	return rc;
@@ -144,8 +141,7 @@ static void cut_to_common(char *root, const char *path)
 	for (; root[n] && root[n] == path[n]; n++)
 		if (root[n] == '/')
 			whole = n;
-	if ((!root[n] && (!path[n] || path[n] == '/')) ||
-	    (!path[n] && root[n] == '/'))
+	if ((!root[n] && (!path[n] || path[n] == '/')) || (!path[n] && root[n] == '/'))
 		whole = n;
 	root[whole] = '\0';
 }
@@ -155,8 +151,7 @@ static void find_roots(struct sorting_out *s)
 	const struct reach *all = s->reaches.at;
 
 	for (uint32_t i = 0; i < s->reach_keys.count; i++) {
-		const char *path =
-			trace_names_text(s->d->names, all[i].directory, NULL);
+		const char *path = trace_names_text(s->d->names, all[i].directory, NULL);
 		uint32_t task = all[i].task;
 
 		if (all[i].bytes < s->read_bytes[task] / REACH_PART)
@@ -236,18 +231,16 @@ static void number_parties(struct sorting_out *s)
 	mem_free(bytes);
 }
 
-/* Ranks and savers that say who they are, and read nothing: they are of the
- * training that their process has, or of the first one. */
+/* Ranks and savers that say who they are, and read nothing: they are of the training that their
+ * process has, or of the first one. */
 static void join_said(struct distil *d)
 {
 	for (uint32_t i = 0; i < d->task_count; i++) {
-		if (d->task[i].sure != SURE_SAID ||
-		    d->task[i].party != UINT32_MAX ||
+		if (d->task[i].sure != SURE_SAID || d->task[i].party != UINT32_MAX ||
 		    d->task[i].role == ROLE_WORKER)
 			continue;
 		for (uint32_t k = 0; k < d->task_count; k++)
-			if (d->task[k].pid == d->task[i].pid &&
-			    d->task[k].party != UINT32_MAX) {
+			if (d->task[k].pid == d->task[i].pid && d->task[k].party != UINT32_MAX) {
 				d->task[i].party = d->task[k].party;
 				break;
 			}
@@ -275,9 +268,9 @@ struct slots {
 	uint32_t count;
 };
 
-/* The first that is free at `from`. Who works at a time has a number of its own;
- * that of one who has ended is free for the next, as when workers are forked anew
- * for each epoch, or a program is started again. */
+/* The first that is free at `from`. Who works at a time has a number of its own; that of one who
+ * has ended is free for the next, as when workers are forked anew for each epoch, or a program is
+ * started again. */
 static uint32_t take_slot(struct slots *s, uint64_t from, uint64_t until)
 {
 	uint32_t k = 0;
@@ -292,14 +285,11 @@ static uint32_t take_slot(struct slots *s, uint64_t from, uint64_t until)
 	return k;
 }
 
-static const struct task_account *process_of(const struct distil *d,
-					     uint32_t pid)
+static const struct task_account *process_of(const struct distil *d, uint32_t pid)
 {
 	uint32_t n;
 
-	return keyed_find(&d->tasks.process_keys, pid, &n)
-		       ? taskbook_process(&d->tasks, n)
-		       : NULL;
+	return keyed_find(&d->tasks.process_keys, pid, &n) ? taskbook_process(&d->tasks, n) : NULL;
 }
 
 /* Ranks are processes that train, in their order; workers are of their parent's. */
@@ -311,18 +301,15 @@ static void number_ranks(struct distil *d, uint32_t party)
 	bool has_trainers = false;
 
 	for (uint32_t i = 0; i < d->task_count; i++)
-		has_trainers |= d->task[i].party == party &&
-				d->task[i].role == ROLE_TRAINER;
+		has_trainers |= d->task[i].party == party && d->task[i].role == ROLE_TRAINER;
 
 	for (uint32_t i = 0; i < d->task_count; i++) {
 		const struct task_account *p = process_of(d, d->task[i].pid);
 		bool is_new;
 		uint32_t n;
 
-		if (d->task[i].party != party || d->task[i].sure == SURE_SAID ||
-		    !p ||
-		    (d->task[i].role != ROLE_TRAINER &&
-		     (has_trainers || !p->read_bytes)))
+		if (d->task[i].party != party || d->task[i].sure == SURE_SAID || !p ||
+		    (d->task[i].role != ROLE_TRAINER && (has_trainers || !p->read_bytes)))
 			continue;
 		n = keyed_number(&pids, p->pid, &is_new);
 		if (is_new)
@@ -334,8 +321,7 @@ static void number_ranks(struct distil *d, uint32_t party)
 		uint32_t n;
 
 		if (d->task[i].party == party && d->task[i].sure != SURE_SAID &&
-		    d->task[i].rank == UINT32_MAX && p &&
-		    keyed_find(&pids, p->parent, &n))
+		    d->task[i].rank == UINT32_MAX && p && keyed_find(&pids, p->parent, &n))
 			d->task[i].rank = rank[n];
 	}
 	mem_free(slots.until);
@@ -351,16 +337,15 @@ static void number_workers(struct distil *d, uint32_t party, uint32_t rank)
 		const struct task_account *a = taskbook_thread(&d->tasks, i);
 
 		if (d->task[i].party == party && d->task[i].rank == rank &&
-		    d->task[i].role == ROLE_LOADER &&
-		    d->task[i].worker == UINT32_MAX && a->read_bytes)
-			d->task[i].worker =
-				take_slot(&slots, a->first_ns, a->last_ns);
+		    d->task[i].role == ROLE_LOADER && d->task[i].worker == UINT32_MAX &&
+		    a->read_bytes)
+			d->task[i].worker = take_slot(&slots, a->first_ns, a->last_ns);
 	}
 	mem_free(slots.until);
 }
 
-/* Threads that read side by side, where nobody forked loaders: these are workers.
- * One that reads alone is the rank itself. */
+/* Threads that read side by side, where nobody forked loaders: these are workers. One that reads
+ * alone is the rank itself. */
 static void number_threads(struct distil *d, uint32_t party, uint32_t rank,
 			   const uint64_t *read_bytes)
 {
@@ -374,10 +359,8 @@ static void number_threads(struct distil *d, uint32_t party, uint32_t rank,
 		const struct task_account *a = taskbook_thread(&d->tasks, i);
 
 		if (d->task[i].party == party && d->task[i].rank == rank &&
-		    d->task[i].worker == UINT32_MAX &&
-		    read_bytes[i] > most / 20)
-			d->task[i].worker =
-				take_slot(&slots, a->first_ns, a->last_ns);
+		    d->task[i].worker == UINT32_MAX && read_bytes[i] > most / 20)
+			d->task[i].worker = take_slot(&slots, a->first_ns, a->last_ns);
 	}
 	for (uint32_t i = 0; slots.count < 2 && i < d->task_count; i++)
 		if (d->task[i].party == party && d->task[i].rank == rank)
@@ -396,8 +379,7 @@ static void number_all(struct distil *d, const uint64_t *read_bytes)
 			if (d->task[i].party != p)
 				continue;
 			if (d->task[i].rank != UINT32_MAX)
-				ranks = (uint32_t)u64_max(ranks,
-							  d->task[i].rank + 1);
+				ranks = (uint32_t)u64_max(ranks, d->task[i].rank + 1);
 			has_loaders |= d->task[i].role == ROLE_LOADER;
 		}
 		for (uint32_t r = 0; r < ranks; r++) {

@@ -50,9 +50,8 @@ static void say_files(struct found_eval *f)
 
 	snprintf(text, sizeof(text), "%u", f->files.count);
 	jobsection_say(f->to, DISTIL_LIKELY, "eval_files", text,
-		       "so many files of a folder of their own are read "
-		       "between epochs, beside the %u of the "
-		       "training",
+		       "so many files of a folder of their own are read between epochs, beside the "
+		       "%u of the training",
 		       f->trained);
 }
 
@@ -67,8 +66,8 @@ static uint32_t epochs_before(const struct found_eval *f, uint64_t at_ns)
 		const struct distil_stage *s = &f->d->stages[i];
 
 		/* Some of it may be read ahead. */
-		n += s->kind == STAGE_TRAIN && s->party == f->party &&
-		     s->start_ns != UINT64_MAX && s->start_ns < at_ns;
+		n += s->kind == STAGE_TRAIN && s->party == f->party && s->start_ns != UINT64_MAX &&
+		     s->start_ns < at_ns;
 	}
 	return n;
 }
@@ -83,8 +82,7 @@ static void say_cadence(struct found_eval *f)
 		const struct distil_stage *s = &f->d->stages[i];
 		uint32_t now;
 
-		if (s->kind != STAGE_EVAL || s->party != f->party ||
-		    s->start_ns == UINT64_MAX)
+		if (s->kind != STAGE_EVAL || s->party != f->party || s->start_ns == UINT64_MAX)
 			continue;
 		now = epochs_before(f, s->start_ns);
 		if (!evals)
@@ -99,20 +97,15 @@ static void say_cadence(struct found_eval *f)
 	every = evals > 1 ? (last - first) / (evals - 1) : 1;
 	is_regular &= evals < 2 || every * (evals - 1) == last - first;
 	snprintf(text, sizeof(text), "%u", every ? every : 1);
-	jobsection_say(f->to,
-		       evals > 1 && is_regular && every ? DISTIL_SURE
-							: DISTIL_GUESS,
-		       "eval_every", text,
-		       "%u evaluation%s, the last one behind %u epoch%s", evals,
+	jobsection_say(f->to, evals > 1 && is_regular && every ? DISTIL_SURE : DISTIL_GUESS,
+		       "eval_every", text, "%u evaluation%s, the last one behind %u epoch%s", evals,
 		       plural(evals), last, plural(last));
 	snprintf(text, sizeof(text), "%u", first ? first : 1);
-	jobsection_say(f->to, first ? DISTIL_SURE : DISTIL_GUESS, "eval_after",
-		       text, "the first one is behind %u epoch%s", first,
-		       plural(first));
+	jobsection_say(f->to, first ? DISTIL_SURE : DISTIL_GUESS, "eval_after", text,
+		       "the first one is behind %u epoch%s", first, plural(first));
 	if (!first)
 		jobsection_note(f->to,
-				"It stands before the first epoch; mlgen "
-				"evaluates behind one.");
+				"It stands before the first epoch; mlgen evaluates behind one.");
 }
 
 /* ---- its steps ---- */
@@ -126,9 +119,8 @@ static void say_time(struct found_eval *f, const double *sorted, size_t count,
 	timefit(&fit, sorted, count);
 	timefit_format(&text, &fit.dist);
 	jobsection_say(f->to, sure, "eval_time", buf_str(&text),
-		       "%zu steps of evaluations %s; nine of ten are from %.4g "
-		       "to %.4g ms",
-		       count, why, pulse_quantile(sorted, count, 0.05) / 1e6,
+		       "%zu steps of evaluations %s; nine of ten are from %.4g to %.4g ms", count,
+		       why, pulse_quantile(sorted, count, 0.05) / 1e6,
 		       pulse_quantile(sorted, count, 0.95) / 1e6);
 	buf_fini(&text);
 }
@@ -140,17 +132,15 @@ static void say_marked(struct found_eval *f)
 	if (f->marks.samples) {
 		snprintf(text, sizeof(text), "%" PRIu64, f->marks.samples);
 		jobsection_say(f->to, DISTIL_SURE, "eval_batch_size", text,
-			       "%" PRIu64 " steps are marked, most as of so "
-			       "many samples",
+			       "%" PRIu64 " steps are marked, most as of so many samples",
 			       f->marks.steps);
 	}
 	if (f->marks.count)
-		say_time(f, f->marks.compute_ns, f->marks.count, DISTIL_SURE,
-			 "have it marked");
+		say_time(f, f->marks.compute_ns, f->marks.count, DISTIL_SURE, "have it marked");
 }
 
-/* Batches that are read before the rank has computed with the first one: its own,
- * and those that readers are ahead. */
+/* Batches that are read before the rank has computed with the first one: its own, and those that
+ * readers are ahead. */
 static uint32_t first_batches(const struct found_eval *f)
 {
 	const struct distil_found *found = &f->d->found[f->party];
@@ -158,10 +148,9 @@ static uint32_t first_batches(const struct found_eval *f)
 	return 1 + found->read_threads * found->prefetch;
 }
 
-/* Of an evaluation so short that its readers pause but once, that is behind the
- * first batches; 0 = it is none. */
-static uint32_t batch_of_first(const struct found_eval *f,
-			       const struct pulse *p)
+/* Of an evaluation so short that its readers pause but once, that is behind the first batches; 0 =
+ * it is none. */
+static uint32_t batch_of_first(const struct found_eval *f, const struct pulse *p)
 {
 	const struct rank_reads *r = &f->reads.rank[0];
 	uint32_t each = 0, batches = first_batches(f);
@@ -174,19 +163,16 @@ static uint32_t batch_of_first(const struct found_eval *f,
 	return p->spacing.every / batches;
 }
 
-/* A batch behind the first ones is begun when the rank takes another; the first
- * one it takes when that was read. */
-static size_t steps_of(const struct rank_reads *r, uint32_t batch,
-		       uint32_t batches, double *to)
+/* A batch behind the first ones is begun when the rank takes another; the first one it takes when
+ * that was read. */
+static size_t steps_of(const struct rank_reads *r, uint32_t batch, uint32_t batches, double *to)
 {
 	uint32_t position = 0;
 	uint64_t taken_ns = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->count; i++) {
-		position = i && r->at[i].epoch == r->at[i - 1].epoch
-				   ? position + 1
-				   : 0;
+		position = i && r->at[i].epoch == r->at[i - 1].epoch ? position + 1 : 0;
 		if (position == batch - 1)
 			taken_ns = r->at[i].end_ns;
 		if (position < batches * batch || position % batch)
@@ -212,13 +198,11 @@ static void say_first(struct found_eval *f, uint32_t batch)
 	pulse_sort(step_ns, n);
 	snprintf(text, sizeof(text), "%u", batch);
 	jobsection_say(f->to, DISTIL_LIKELY, "eval_batch_size", text,
-		       "loaders pause once in an evaluation, behind the files "
-		       "of %u batches: one that is computed with, and those "
-		       "ahead of it",
+		       "loaders pause once in an evaluation, behind the files of %u batches: one "
+		       "that is computed with, and those ahead of it",
 		       batches);
 	if (n)
-		say_time(f, step_ns, n, DISTIL_LIKELY,
-			 "that loaders waited for");
+		say_time(f, step_ns, n, DISTIL_LIKELY, "that loaders waited for");
 	mem_free(step_ns);
 }
 
@@ -230,8 +214,7 @@ static void say_seen(struct found_eval *f)
 	uint32_t first;
 	char text[32];
 
-	pulse_find(&p, r->at, r->count, r->workers,
-		   own ? PULSE_IS_OWN : PULSE_HAS_WORKERS);
+	pulse_find(&p, r->at, r->count, r->workers, own ? PULSE_IS_OWN : PULSE_HAS_WORKERS);
 	first = batch_of_first(f, &p);
 	if (first) {
 		say_first(f, first);
@@ -240,28 +223,22 @@ static void say_seen(struct found_eval *f)
 	}
 	if (p.batch) {
 		snprintf(text, sizeof(text), "%u", p.batch);
-		jobsection_say(f->to,
-			       p.spacing.every ? DISTIL_LIKELY : DISTIL_GUESS,
+		jobsection_say(f->to, p.spacing.every ? DISTIL_LIKELY : DISTIL_GUESS,
 			       "eval_batch_size", text,
-			       "loaders pause after so many files in "
-			       "evaluations");
+			       "loaders pause after so many files in evaluations");
 	} else {
-		jobsection_note(f->to,
-				"Nothing shows where a batch of an evaluation "
-				"ends, so that batch_size is its, too.");
+		jobsection_note(f->to, "Nothing shows where a batch of an evaluation ends, so that "
+				       "batch_size is its, too.");
 	}
 	if (p.steps >= STEPS_LEAST)
-		say_time(f, p.step_ns, p.steps, DISTIL_LIKELY,
-			 "did nothing else");
+		say_time(f, p.step_ns, p.steps, DISTIL_LIKELY, "did nothing else");
 	else
-		jobsection_note(f->to,
-				"How long a step of an evaluation computes is "
-				"not to be seen: its loaders never wait.");
+		jobsection_note(f->to, "How long a step of an evaluation computes is not to be "
+				       "seen: its loaders never wait.");
 	pulse_fini(&p);
 }
 
-int distil_eval(struct distil *d, uint32_t party, struct jobsection *to,
-		struct mlgen_err *err)
+int distil_eval(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
 {
 	struct found_eval f = { .d = d, .party = party, .to = to };
 	int rc = rankreads_of(&f.reads, d, party, STAGE_EVAL, err);

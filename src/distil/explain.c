@@ -19,8 +19,8 @@ enum {
 	ALIGN_BYTES = 4096,
 };
 
-/* What a framework's plan has to have of the calls, and bs of plain reads, which
- * is nobody's own way. */
+/* What a framework's plan has to have of the calls, and bs of plain reads, which is nobody's own
+ * way. */
 #define FRAMEWORK_CALLS 0.9
 #define FRAMEWORK_READS 0.95
 #define PLAIN_CALLS 0.97
@@ -44,8 +44,7 @@ static void add_call(struct calls *c, const struct explain_call *x)
 	c->at[c->count++] = *x;
 }
 
-static void plan_calls(struct calls *to, const struct plan_config *config,
-		       const struct extent *x)
+static void plan_calls(struct calls *to, const struct plan_config *config, const struct extent *x)
 {
 	struct plan p;
 	struct plan_op op;
@@ -75,8 +74,7 @@ static uint64_t extent_at(const struct dataset *ds, uint64_t place)
 		struct extent x;
 
 		dataset_extent(ds, middle, &x);
-		format_sample_range(ds->format, &shape, x.first_sample,
-				    x.samples, &off, &len);
+		format_sample_range(ds->format, &shape, x.first_sample, x.samples, &off, &len);
 		if (off <= place)
 			low = middle;
 		else
@@ -86,8 +84,7 @@ static uint64_t extent_at(const struct dataset *ds, uint64_t place)
 }
 
 /* A reader that goes from the beginning to the end makes the calls of all. */
-static void extent_for(const struct dataset *ds, uint64_t place, unsigned next,
-		       struct extent *x)
+static void extent_for(const struct dataset *ds, uint64_t place, unsigned next, struct extent *x)
 {
 	uint64_t last = dataset_extents(ds) - 1;
 
@@ -106,8 +103,7 @@ static uint64_t bytes_apart(uint64_t a, uint64_t b)
 }
 
 /* Places are counted from the file's beginning, or from its end. */
-static bool is_near(const struct calls *a, unsigned i, const struct calls *b,
-		    unsigned j)
+static bool is_near(const struct calls *a, unsigned i, const struct calls *b, unsigned j)
 {
 	uint64_t x = a->at[i].off, y = b->at[j].off;
 
@@ -121,8 +117,7 @@ static bool is_as_long(uint64_t a, uint64_t b)
 	return a == b || (a >= LONG_BYTES && bytes_apart(a, b) <= NEAR_BYTES);
 }
 
-static bool is_same(const struct calls *in_a, unsigned i,
-		    const struct calls *in_b, unsigned j)
+static bool is_same(const struct calls *in_a, unsigned i, const struct calls *in_b, unsigned j)
 {
 	const struct explain_call *a = &in_a->at[i], *b = &in_b->at[j];
 
@@ -141,15 +136,13 @@ static bool is_same(const struct calls *in_a, unsigned i,
 }
 
 /* From a[*i] and b[*j] on, the nearest two that are the same; false: none. */
-static bool meet_again(const struct calls *a, const struct calls *b,
-		       unsigned *i, unsigned *j)
+static bool meet_again(const struct calls *a, const struct calls *b, unsigned *i, unsigned *j)
 {
 	for (unsigned d = 1; d <= AHEAD; d++) {
 		for (unsigned k = 0; k <= d; k++) {
 			unsigned x = *i + k, y = *j + d - k;
 
-			if (x >= a->count || y >= b->count ||
-			    !is_same(a, x, b, y))
+			if (x >= a->count || y >= b->count || !is_same(a, x, b, y))
 				continue;
 			*i = x;
 			*j = y;
@@ -183,11 +176,10 @@ static struct match match(const struct calls *a, const struct calls *b)
 	return m;
 }
 
-/* A visit to a file that was open already is a piece of what a plan does that goes
- * through all of it; of one that has more calls than are kept only the first are
- * compared. */
-static struct match match_piece(const struct specimen *s, const struct calls *a,
-				struct calls b, bool is_forward)
+/* A visit to a file that was open already is a piece of what a plan does that goes through all of
+ * it; of one that has more calls than are kept only the first are compared. */
+static struct match match_piece(const struct specimen *s, const struct calls *a, struct calls b,
+				bool is_forward)
 {
 	bool is_cut = s->count < s->visit.calls;
 
@@ -245,8 +237,8 @@ static void take_trace(struct explaining *e, const struct explain_visit *v,
 		add_call(&e->trace, &e->all[i]);
 }
 
-/* Of Parquet chunks are read behind the footer, which may be the longest; rows
- * begin behind a chunk's header. */
+/* Of Parquet chunks are read behind the footer, which may be the longest; rows begin behind a
+ * chunk's header. */
 static uint64_t place_of(const struct explaining *e, enum job_format format,
 			 const struct explain_piece *longest)
 {
@@ -260,10 +252,8 @@ static uint64_t place_of(const struct explaining *e, enum job_format format,
 }
 
 /* One visit: the best of the extents that it may be of. */
-static struct match match_visit(struct explaining *e,
-				const struct plan_config *config,
-				const struct explain_visit *v,
-				enum job_format format)
+static struct match match_visit(struct explaining *e, const struct plan_config *config,
+				const struct explain_visit *v, enum job_format format)
 {
 	struct match best = { 0 };
 	struct explain_piece piece;
@@ -296,14 +286,12 @@ static uint64_t overhead_bytes(const struct filemodel *m, uint64_t file_bytes)
 
 	one.samples_per_file = 1;
 	if (filemodel_init(&ds, &one, file_bytes))
-		bytes = file_bytes -
-			u64_min((uint64_t)ds.sample_size.a, file_bytes);
+		bytes = file_bytes - u64_min((uint64_t)ds.sample_size.a, file_bytes);
 	dataset_fini(&ds);
 	return bytes;
 }
 
-static uint64_t samples_for(const struct explain_ask *ask,
-			    const struct filemodel *m,
+static uint64_t samples_for(const struct explain_ask *ask, const struct filemodel *m,
 			    const struct explain_visit *v)
 {
 	bool is_known = ask->hint == m->format && ask->known.samples_per_file;
@@ -311,8 +299,7 @@ static uint64_t samples_for(const struct explain_ask *ask,
 	uint64_t overhead;
 
 	/* Of an array that is read whole each time a row need be no sample. */
-	if (is_known &&
-	    (is_forward || v->stride_bytes || m->format == FORMAT_PARQUET))
+	if (is_known && (is_forward || v->stride_bytes || m->format == FORMAT_PARQUET))
 		return ask->known.samples_per_file;
 	if (is_forward || m->format == FORMAT_JPEG || m->format == FORMAT_PNG)
 		return 1;
@@ -323,19 +310,16 @@ static uint64_t samples_for(const struct explain_ask *ask,
 }
 
 /* Could these be the plan's calls at all? */
-static const struct plan_kind *kind_of(const struct explain_ask *ask,
-				       const struct candidate *c)
+static const struct plan_kind *kind_of(const struct explain_ask *ask, const struct candidate *c)
 {
 	const struct format *f = format_of(c->model.format);
 
 	if (f->needs)
 		return NULL;
-	return c->access == ACCESS_PLAIN ? &plan_plain
-					 : f->framework[ask->direct];
+	return c->access == ACCESS_PLAIN ? &plan_plain : f->framework[ask->direct];
 }
 
-static bool hold_against(struct explaining *e, const struct candidate *c,
-			 struct explained *out)
+static bool hold_against(struct explaining *e, const struct candidate *c, struct explained *out)
 {
 	const struct explain_ask *ask = e->ask;
 	struct match sum = { 0 };
@@ -361,16 +345,13 @@ static bool hold_against(struct explaining *e, const struct candidate *c,
 		dataset_fini(&ds);
 		if (!is_one)
 			return false;
-		out->samples_per_file =
-			u64_max(out->samples_per_file, model.samples_per_file);
+		out->samples_per_file = u64_max(out->samples_per_file, model.samples_per_file);
 		add_match(&sum, &m);
 		out->equal += m.calls == m.of_calls;
 		out->of++;
 	}
-	out->calls =
-		sum.of_calls ? (double)sum.calls / (double)sum.of_calls : 0;
-	out->reads =
-		sum.of_reads ? (double)sum.reads / (double)sum.of_reads : 0;
+	out->calls = sum.of_calls ? (double)sum.calls / (double)sum.of_calls : 0;
+	out->reads = sum.of_reads ? (double)sum.reads / (double)sum.of_reads : 0;
 	return true;
 }
 
@@ -393,8 +374,7 @@ static void consider(struct explaining *e, const struct candidate *c)
 	x.is_explained = is_enough(&x);
 	if (c->access == ACCESS_FRAMEWORK)
 		x.reader = format_of(x.format)->reader;
-	weight = x.calls + x.reads +
-		 (x.format == e->ask->hint ? HINT_WEIGHT : 0) +
+	weight = x.calls + x.reads + (x.format == e->ask->hint ? HINT_WEIGHT : 0) +
 		 (x.is_explained ? 2 : 0);
 	if (weight <= e->best_weight)
 		return;
@@ -415,14 +395,13 @@ static uint64_t align_of(struct explaining *e)
 		take_trace(e, &e->ask->visits[i], &piece);
 		for (unsigned k = 0; k < e->trace.count; k++)
 			if (e->trace.at[k].op == MLGEN_READ)
-				all |= e->trace.at[k].off |
-				       e->trace.at[k].len_bytes;
+				all |= e->trace.at[k].off | e->trace.at[k].len_bytes;
 	}
 	return all % ALIGN_BYTES ? SECTOR_BYTES : ALIGN_BYTES;
 }
 
-/* The largest request; where each visit is one, nothing says where requests
- * would end, and it is the next power of two. */
+/* The largest request; where each visit is one, nothing says where requests would end, and it is
+ * the next power of two. */
 static uint64_t bs_of(struct explaining *e)
 {
 	uint64_t most = 0, bs = ALIGN_BYTES;

@@ -22,13 +22,12 @@ static enum mlgen_op op_of(unsigned trace_op)
 }
 
 /* Pages that are touched, as a read of them; false: they were there. */
-static bool touch(const struct specimen *s, const struct specimen_call *c,
-		  struct touchrun *run, struct explain_call *out)
+static bool touch(const struct specimen *s, const struct specimen_call *c, struct touchrun *run,
+		  struct explain_call *out)
 {
 	uint64_t from, bytes;
 
-	if (c->off == TRACE_UNKNOWN ||
-	    !touchrun_next(run, c->off, s->file_bytes, &from, &bytes))
+	if (c->off == TRACE_UNKNOWN || !touchrun_next(run, c->off, s->file_bytes, &from, &bytes))
 		return false;
 	*out = (struct explain_call){
 		.op = MLGEN_READ,
@@ -39,8 +38,7 @@ static bool touch(const struct specimen *s, const struct specimen_call *c,
 	return true;
 }
 
-unsigned explain_calls_of(const struct specimen *s, struct explain_call *out,
-			  unsigned most)
+unsigned explain_calls_of(const struct specimen *s, struct explain_call *out, unsigned most)
 {
 	struct touchrun run = { 0 };
 	unsigned n = 0;
@@ -59,15 +57,13 @@ unsigned explain_calls_of(const struct specimen *s, struct explain_call *out,
 			.op = op_of(c->op),
 			.off = c->off,
 			.len_bytes = c->len_bytes,
-			.got_bytes =
-				c->op == TRACE_READ ? (uint64_t)c->result : 0,
+			.got_bytes = c->op == TRACE_READ ? (uint64_t)c->result : 0,
 		};
 	}
 	return n;
 }
 
-struct explain_piece explain_longest(const struct explain_call *calls,
-				     unsigned count)
+struct explain_piece explain_longest(const struct explain_call *calls, unsigned count)
 {
 	struct explain_piece best = { 0 }, now = { 0 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_class.c - what the files of a trace are for: by who reads and writes them, and by their names. */
+/* file_class.c - what the files of a trace are for: by who reads and writes them, and by their
+ * names. */
 #include <ctype.h>
 #include <string.h>
 
@@ -7,8 +8,8 @@
 #include "base/util.h"
 #include "distil/distil_inside.h"
 
-/* Files of a data set have one ending; digits in it are alike. Of more endings in
- * a trace the rest is one. */
+/* Files of a data set have one ending; digits in it are alike. Of more endings in a trace the rest
+ * is one. */
 enum { KINDS_MOST = 4096, KIND_BYTES = 32 };
 /* A data set of fewer files, none of a kind that is known, is no data set. */
 #define FILES_LEAST 8
@@ -58,16 +59,12 @@ static const char *const data_endings[] = {
 };
 
 /* Words in paths of checkpoints, and their endings. */
-static const char *const saved_words[] = { "checkpoint", "ckpt", "snapshot",
-					   "global_step" };
-static const char *const saved_endings[] = { "pt", "pth", "safetensors",
-					     "distcp", "ckpt" };
-static const char *const log_endings[] = { "log",  "txt",   "out",
-					   "err",  "jsonl", "tfevents",
-					   "yaml", "mlt",   "trace" };
-static const char *const code_endings[] = { "py",   "pyc", "so",   "sh",
-					    "yaml", "yml", "toml", "cfg",
-					    "ini",  "job", "pth" };
+static const char *const saved_words[] = { "checkpoint", "ckpt", "snapshot", "global_step" };
+static const char *const saved_endings[] = { "pt", "pth", "safetensors", "distcp", "ckpt" };
+static const char *const log_endings[] = { "log",      "txt",  "out", "err",  "jsonl",
+					   "tfevents", "yaml", "mlt", "trace" };
+static const char *const code_endings[] = { "py",   "pyc", "so",  "sh",  "yaml", "yml",
+					    "toml", "cfg", "ini", "job", "pth" };
 
 static bool is_one_of(const char *ending, const char *const *of, size_t n)
 {
@@ -77,8 +74,8 @@ static bool is_one_of(const char *ending, const char *const *of, size_t n)
 	return false;
 }
 
-/* What is behind the last dot, or the name without one; small letters, each run
- * of digits as one "#". */
+/* What is behind the last dot, or the name without one; small letters, each run of digits as one
+ * "#". */
 static void ending_of(const char *path, char to[KIND_BYTES])
 {
 	const char *name = strrchr(path, '/');
@@ -87,8 +84,7 @@ static void ending_of(const char *path, char to[KIND_BYTES])
 
 	name = name ? name + 1 : path;
 	dot = strrchr(name, '.');
-	for (const char *p = dot && dot > name ? dot + 1 : name;
-	     *p && n + 1 < KIND_BYTES; p++) {
+	for (const char *p = dot && dot > name ? dot + 1 : name; *p && n + 1 < KIND_BYTES; p++) {
 		char c = (char)tolower((unsigned char)*p);
 
 		if (isdigit((unsigned char)c))
@@ -103,8 +99,8 @@ static uint32_t kind_of(struct classing *s, const char *ending, uint32_t party)
 {
 	uint32_t i = 0;
 
-	while (i < s->count && (s->kinds[i].party != party ||
-				strcmp(s->kinds[i].ending, ending) != 0))
+	while (i < s->count &&
+	       (s->kinds[i].party != party || strcmp(s->kinds[i].ending, ending) != 0))
 		i++;
 	if (i == KINDS_MOST)
 		return KINDS_MOST - 1;
@@ -137,11 +133,9 @@ static int note_parties(struct classing *s, struct mlgen_err *err)
 }
 
 /* Pages of a mapping that were touched count as read. */
-static uint64_t bytes_read(const struct classing *s,
-			   const struct file_account *f)
+static uint64_t bytes_read(const struct classing *s, const struct file_account *f)
 {
-	return f->read_bytes +
-	       (f->faulted ? touched_bytes(&s->d->files.pool, f->faulted) : 0);
+	return f->read_bytes + (f->faulted ? touched_bytes(&s->d->files.pool, f->faulted) : 0);
 }
 
 static void note_kinds(struct classing *s)
@@ -180,8 +174,8 @@ static bool may_be_samples(const struct file_kind *k)
 	       (k->files >= FILES_LEAST || is_data(k));
 }
 
-/* Of a training's kinds that with most bytes read; one whose files are of a known
- * kind rather than another. NULL = it reads nothing like samples. */
+/* Of a training's kinds that with most bytes read; one whose files are of a known kind rather than
+ * another. NULL = it reads nothing like samples. */
 static struct file_kind *samples_of(struct classing *s, uint32_t party)
 {
 	struct file_kind *best = NULL;
@@ -194,24 +188,20 @@ static struct file_kind *samples_of(struct classing *s, uint32_t party)
 		if (!best ||
 		    (is_data(k) == is_data(best)
 			     ? k->read_bytes > best->read_bytes
-			     : is_data(k) &&
-				       k->read_bytes >
-					       best->read_bytes / OTHER_PART))
+			     : is_data(k) && k->read_bytes > best->read_bytes / OTHER_PART))
 			best = k;
 	}
 	return best;
 }
 
 /* What else a training reads, beside its samples. */
-static enum file_class beside(const struct file_kind *k,
-			      const struct file_kind *samples)
+static enum file_class beside(const struct file_kind *k, const struct file_kind *samples)
 {
 	if (is_one_of(k->ending, code_endings, ARRAY_LEN(code_endings)))
 		return CLASS_CODE;
 	if (k->files == samples->files && k->files >= FILES_LEAST)
 		return CLASS_LABEL;
-	if (k->read_bytes >= samples->read_bytes / OTHER_PART &&
-	    is_data(k) == is_data(samples))
+	if (k->read_bytes >= samples->read_bytes / OTHER_PART && is_data(k) == is_data(samples))
 		return CLASS_SAMPLE;
 	return CLASS_INDEX;
 }
@@ -269,12 +259,10 @@ static bool is_log(const struct file_kind *k, const struct file_account *f)
 }
 
 /* Written, and no more than restored. */
-static enum file_class written_class(const char *path,
-				     const struct file_kind *k,
+static enum file_class written_class(const char *path, const struct file_kind *k,
 				     const struct file_account *f, bool trains)
 {
-	if (is_called_saved(path) ||
-	    is_one_of(k->ending, saved_endings, ARRAY_LEN(saved_endings)))
+	if (is_called_saved(path) || is_one_of(k->ending, saved_endings, ARRAY_LEN(saved_endings)))
 		return CLASS_CHECKPOINT;
 	if (is_log(k, f))
 		return CLASS_LOG;
@@ -309,8 +297,7 @@ static void follow_renames(struct distil *d)
 	for (size_t i = 0; i < d->rename_count; i++) {
 		const struct distil_rename *r = &d->renames[i];
 
-		if (d->class[r->from] == CLASS_CHECKPOINT &&
-		    d->class[r->to] != CLASS_SAMPLE &&
+		if (d->class[r->from] == CLASS_CHECKPOINT && d->class[r->to] != CLASS_SAMPLE &&
 		    d->class[r->to] != CLASS_MADE)
 			d->class[r->to] = CLASS_CHECKPOINT;
 	}

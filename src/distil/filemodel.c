@@ -6,8 +6,8 @@
 #include "base/util.h"
 #include "data/format.h"
 
-/* Rows of Parquet are of one size for the whole file, which its headers and
- * footer hardly depend on. */
+/* Rows of Parquet are of one size for the whole file, which its headers and footer hardly depend
+ * on. */
 enum { PARQUET_ROUNDS = 4 };
 
 static char *copy_of(const char *text)
@@ -15,8 +15,7 @@ static char *copy_of(const char *text)
 	return text ? mem_strdup(text) : NULL;
 }
 
-static bool model_make(struct dataset *ds, const struct filemodel *m,
-		       uint64_t sample_bytes)
+static bool model_make(struct dataset *ds, const struct filemodel *m, uint64_t sample_bytes)
 {
 	struct mlgen_err ignored = { 0 };
 
@@ -27,8 +26,7 @@ static bool model_make(struct dataset *ds, const struct filemodel *m,
 		.files_named = 1,
 		.subfolders = 1,
 		.samples_per_file = m->samples_per_file,
-		.sample_size = { .kind = DIST_CONST,
-				 .a = (double)sample_bytes },
+		.sample_size = { .kind = DIST_CONST, .a = (double)sample_bytes },
 		.options = { .row_group_size = m->row_group_size,
 			     .columns = copy_of(m->columns),
 			     .read_columns = copy_of(m->read_columns) },
@@ -46,8 +44,7 @@ static uint64_t bytes_with(const struct dataset *ds, uint64_t sample_bytes)
 }
 
 /* The smallest sample whose file has so many bytes, at most `high`. */
-static uint64_t least_with(const struct dataset *ds, uint64_t file_bytes,
-			   uint64_t high)
+static uint64_t least_with(const struct dataset *ds, uint64_t file_bytes, uint64_t high)
 {
 	uint64_t low = 1;
 
@@ -62,8 +59,7 @@ static uint64_t least_with(const struct dataset *ds, uint64_t file_bytes,
 	return low;
 }
 
-static uint64_t middle_with(const struct dataset *ds, uint64_t file_bytes,
-			    uint64_t most)
+static uint64_t middle_with(const struct dataset *ds, uint64_t file_bytes, uint64_t most)
 {
 	uint64_t least = least_with(ds, file_bytes, most);
 	uint64_t bytes = bytes_with(ds, least);
@@ -71,8 +67,7 @@ static uint64_t middle_with(const struct dataset *ds, uint64_t file_bytes,
 	return least + (least_with(ds, bytes + 1, most + 1) - least) / 2;
 }
 
-static bool model_parquet(struct dataset *ds, const struct filemodel *m,
-			  uint64_t file_bytes)
+static bool model_parquet(struct dataset *ds, const struct filemodel *m, uint64_t file_bytes)
 {
 	uint64_t rows = m->samples_per_file, row = file_bytes / rows;
 
@@ -85,8 +80,7 @@ static bool model_parquet(struct dataset *ds, const struct filemodel *m,
 			return false;
 		bytes = bytes_with(ds, row);
 		if (bytes > file_bytes)
-			row -= u64_min(row,
-				       divide_up(bytes - file_bytes, rows));
+			row -= u64_min(row, divide_up(bytes - file_bytes, rows));
 		else if (file_bytes - bytes < rows)
 			break;
 		else
@@ -95,8 +89,7 @@ static bool model_parquet(struct dataset *ds, const struct filemodel *m,
 	return true;
 }
 
-bool filemodel_init(struct dataset *ds, const struct filemodel *m,
-		    uint64_t file_bytes)
+bool filemodel_init(struct dataset *ds, const struct filemodel *m, uint64_t file_bytes)
 {
 	uint64_t most = u64_max(file_bytes / m->samples_per_file, 1);
 
@@ -104,8 +97,8 @@ bool filemodel_init(struct dataset *ds, const struct filemodel *m,
 		return model_make(ds, m, m->row_bytes);
 	if (m->format == FORMAT_PARQUET)
 		return model_parquet(ds, m, file_bytes);
-	/* What a format has in common does not depend on the size, which only
-	 * has to be one that it takes. */
+	/* What a format has in common does not depend on the size, which only has to be one that it
+	 * takes. */
 	if (!model_make(ds, m, most))
 		return false;
 	ds->sample_size.a = (double)filemodel_sample_bytes(ds, file_bytes);
@@ -114,6 +107,5 @@ bool filemodel_init(struct dataset *ds, const struct filemodel *m,
 
 uint64_t filemodel_sample_bytes(const struct dataset *ds, uint64_t file_bytes)
 {
-	return middle_with(ds, file_bytes,
-			   u64_max(file_bytes / ds->samples_per_file, 1));
+	return middle_with(ds, file_bytes, u64_max(file_bytes / ds->samples_per_file, 1));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forward_found.c - steps of who goes through files of many samples: from the calls of specimens, since visits last for many batches. */
+/* forward_found.c - steps of who goes through files of many samples: from the calls of specimens,
+ * since visits last for many batches. */
 #include <math.h>
 
 #include "base/mem.h"
@@ -39,9 +40,8 @@ static bool is_of_training(const struct pipeline *f, const struct specimen *s)
 	       f->d->task[s->visit.task].party == f->party;
 }
 
-/* Pauses that are longer are waited for; 0 = there are none. One of a file that is
- * opened ahead is much longer than those between its calls: it says nothing of
- * them. */
+/* Pauses that are longer are waited for; 0 = there are none. One of a file that is opened ahead is
+ * much longer than those between its calls: it says nothing of them. */
 static double pause_of(const struct specimen *s)
 {
 	double *think = mem_array(s->count, sizeof(*think)), usual;
@@ -59,8 +59,7 @@ static double pause_of(const struct specimen *s)
 typedef void each_release(struct forward *w, double at_ns, double bytes);
 
 /* `bytes`: that were read of the file before it. */
-static void releases_of(struct forward *w, const struct specimen *s,
-			each_release *each)
+static void releases_of(struct forward *w, const struct specimen *s, each_release *each)
 {
 	double pause = pause_of(s), at = (double)s->visit.start_ns, bytes = 0;
 
@@ -83,8 +82,8 @@ static void note_release(struct forward *w, double at_ns, double bytes)
 		w->release_ns[w->releases++] = at_ns;
 }
 
-/* From one release to the next, of any reader: most are a step apart, those of the
- * same step next to nothing. */
+/* From one release to the next, of any reader: most are a step apart, those of the same step next
+ * to nothing. */
 static void find_step(struct forward *w)
 {
 	struct timefit fit;
@@ -95,8 +94,7 @@ static void find_step(struct forward *w)
 	for (size_t i = 1; i < w->releases; i++)
 		w->release_ns[i - 1] = w->release_ns[i] - w->release_ns[i - 1];
 	pulse_sort(w->release_ns, w->releases - 1);
-	pause = PAUSE_PART *
-		pulse_quantile(w->release_ns, w->releases - 1, 0.95);
+	pause = PAUSE_PART * pulse_quantile(w->release_ns, w->releases - 1, 0.95);
 	while (n < w->releases - 1 && w->release_ns[n] < fmax(pause, WAKE_NS))
 		n++;
 	if (n + CALLS_LEAST > w->releases - 1)
@@ -161,21 +159,19 @@ static uint64_t roundest(double least, double most)
 
 	least -= fmax(BATCH_OFF * least, 0.6);
 	most += fmax(BATCH_OFF * most, 0.6);
-	for (uint64_t n = (uint64_t)fmax(1, ceil(least)); (double)n <= most;
-	     n++)
+	for (uint64_t n = (uint64_t)fmax(1, ceil(least)); (double)n <= most; n++)
 		if (roundness(n) > roundness(best))
 			best = n;
 	return best;
 }
 
-/* Epochs last for their steps, less those that are read ahead, where nothing else
- * held them up; NaN = there are none. */
+/* Epochs last for their steps, less those that are read ahead, where nothing else held them up; NaN
+ * = there are none. */
 static double batch_by_time(const struct forward *w)
 {
 	const struct distil *d = w->f->d;
 	const struct distil_found *found = &d->found[w->f->party];
-	double samples = (double)found->num_files *
-			 (double)found->samples_per_file /
+	double samples = (double)found->num_files * (double)found->samples_per_file /
 			 fmax(w->f->reads.ranks, 1);
 	double ns = 0, epochs = 0;
 
@@ -191,14 +187,12 @@ static double batch_by_time(const struct forward *w)
 	return samples / (ns / epochs / w->step_ns + STEPS_AHEAD);
 }
 
-/* Lanes are files that are read side by side, a sample of each in turn. Where each
- * file has its own thread, some may be open ahead, and only time says it. */
+/* Lanes are files that are read side by side, a sample of each in turn. Where each file has its own
+ * thread, some may be open ahead, and only time says it. */
 static void find_batch(struct forward *w)
 {
 	const struct distil_found *found = &w->f->d->found[w->f->party];
-	double lanes = w->f->interleaves
-			       ? w->f->readers / JOB_INTERLEAVE_THREADS
-			       : w->f->readers;
+	double lanes = w->f->interleaves ? w->f->readers / JOB_INTERLEAVE_THREADS : w->f->readers;
 	double by_time = batch_by_time(w), about;
 
 	measure_bytes(w);
@@ -222,8 +216,7 @@ static double bytes_of_sample(const struct pipeline *f)
 	double bytes = 0, files = 0;
 
 	for (uint32_t i = 0; i < all->count; i++)
-		if (is_of_training(f, &all->at[i]) &&
-		    all->at[i].file_bytes != TRACE_UNKNOWN) {
+		if (is_of_training(f, &all->at[i]) && all->at[i].file_bytes != TRACE_UNKNOWN) {
 			bytes += (double)all->at[i].file_bytes;
 			files++;
 		}
@@ -249,8 +242,7 @@ void pipeline_forward(struct pipeline *f)
 	w.release_ns = mem_array(RELEASES_MOST, sizeof(*w.release_ns));
 	for (uint32_t i = 0; i < all->count; i++)
 		if (is_of_training(f, &all->at[i]) &&
-		    (f->reads.ranks < 2 ||
-		     f->d->task[all->at[i].visit.task].rank == rank))
+		    (f->reads.ranks < 2 || f->d->task[all->at[i].visit.task].rank == rank))
 			releases_of(&w, &all->at[i], note_release);
 	if (w.releases > CALLS_LEAST)
 		find_step(&w);

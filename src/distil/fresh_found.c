@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fresh_found.c - is what a reader reads into new each time, which the kernel has to make pages for: fresh_memory=. */
+/* fresh_found.c - is what a reader reads into new each time, which the kernel has to make pages
+ * for: fresh_memory=. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +13,8 @@
 /* Of less no allocator asks the kernel; glibc does from 128 KiB on (M_MMAP_THRESHOLD,
  * mallopt(3)). */
 #define LEAST_BYTES UINT64_C(65536)
-/* CPU of a read that only copies: from the page cache that is 0.05 to 0.3 ns a
- * byte. Where making pages adds less than that, it does not count. */
+/* CPU of a read that only copies: from the page cache that is 0.05 to 0.3 ns a byte. Where making
+ * pages adds less than that, it does not count. */
 #define COPY_NS_A_BYTE 1.0
 /* Of the bytes of those that are large enough, so many say so. */
 #define SLOW_PERCENT 60
@@ -61,8 +62,8 @@ static void add_reads(struct fresh_reads *r, const struct specimen *x)
 	}
 }
 
-/* The first of those, sorted, that are slow together: where most bytes are on the
- * right side of it. */
+/* The first of those, sorted, that are slow together: where most bytes are on the right side of
+ * it. */
 static size_t first_slow(const struct fresh_reads *r)
 {
 	double wrong = 0, least;
@@ -75,8 +76,7 @@ static size_t first_slow(const struct fresh_reads *r)
 		double bytes = (double)r->at[i].bytes;
 
 		wrong += r->at[i].is_slow ? bytes : -bytes;
-		if (wrong >= least ||
-		    (i + 1 < r->count && r->at[i + 1].bytes == r->at[i].bytes))
+		if (wrong >= least || (i + 1 < r->count && r->at[i + 1].bytes == r->at[i].bytes))
 			continue;
 		least = wrong;
 		best = i + 1;
@@ -84,8 +84,7 @@ static size_t first_slow(const struct fresh_reads *r)
 	return best;
 }
 
-static void say_fresh(struct pipeline *f, const struct fresh_reads *r,
-		      size_t first)
+static void say_fresh(struct pipeline *f, const struct fresh_reads *r, size_t first)
 {
 	double bytes = 0, slow = 0, ns = 0;
 	char text[UNITS_TEXT_BYTES];
@@ -100,12 +99,10 @@ static void say_fresh(struct pipeline *f, const struct fresh_reads *r,
 		return;
 	/* These reads are slow each time, so the threshold must not be the one that moves. */
 	least = r->at[first].bytes;
-	snprintf(text, sizeof(text), "%" PRIu64,
-		 least - (least == JOB_MALLOC_MAPS_BYTES));
+	snprintf(text, sizeof(text), "%" PRIu64, least - (least == JOB_MALLOC_MAPS_BYTES));
 	jobsection_say(f->to, DISTIL_LIKELY, "fresh_memory", text,
-		       "reads of so many bytes and more take %.1f ns of CPU a "
-		       "byte, and no copying does: memory that is new each "
-		       "time has its pages made",
+		       "reads of so many bytes and more take %.1f ns of CPU a byte, and no copying "
+		       "does: memory that is new each time has its pages made",
 		       ns / bytes);
 }
 

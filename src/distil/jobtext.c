@@ -72,10 +72,8 @@ void jobtext_free(struct jobtext *t)
 	mem_free(t);
 }
 
-/* One line of it: a name in a trace may have a newline, which would be a line of
- * the job. */
-__attribute__((format(printf, 1, 0))) static char *format_line(const char *fmt,
-							       va_list args)
+/* One line of it: a name in a trace may have a newline, which would be a line of the job. */
+__attribute__((format(printf, 1, 0))) static char *format_line(const char *fmt, va_list args)
 {
 	va_list again;
 	char *text;
@@ -126,8 +124,7 @@ struct jobsection *jobtext_section(struct jobtext *t, const char *name)
 		buf_addf(&b, "%s-%u", name, i);
 	}
 	s->name = buf_take(&b);
-	t->sections = mem_realloc(t->sections,
-				  (t->count + 1) * sizeof(struct jobsection *));
+	t->sections = mem_realloc(t->sections, (t->count + 1) * sizeof(struct jobsection *));
 	t->sections[t->count++] = s;
 	return s;
 }
@@ -150,14 +147,13 @@ void jobsection_heading(struct jobsection *s, const char *text)
 static struct job_line *line_of(const struct jobsection *s, const char *option)
 {
 	for (size_t i = 0; i < s->count; i++)
-		if (s->lines[i].option &&
-		    strcmp(s->lines[i].option, option) == 0)
+		if (s->lines[i].option && strcmp(s->lines[i].option, option) == 0)
 			return &s->lines[i];
 	return NULL;
 }
 
-void jobsection_say(struct jobsection *s, enum distil_sure sure,
-		    const char *option, const char *value, const char *why, ...)
+void jobsection_say(struct jobsection *s, enum distil_sure sure, const char *option,
+		    const char *value, const char *why, ...)
 {
 	struct job_line *l = line_of(s, option);
 	va_list args;
@@ -195,8 +191,8 @@ const char *jobsection_value(const struct jobsection *s, const char *option)
 
 /* ---- written ---- */
 
-/* Words, in lines that begin with "# ". A word that is longer has its own. What is
- * indented is a row of a table. */
+/* Words, in lines that begin with "# ". A word that is longer has its own. What is indented is a
+ * row of a table. */
 static void put_comment(FILE *to, const char *text)
 {
 	size_t column = 0;
@@ -212,8 +208,7 @@ static void put_comment(FILE *to, const char *text)
 			fputc('\n', to);
 			column = 0;
 		}
-		column += (size_t)fprintf(to, "%s%.*s", column ? " " : "# ",
-					  (int)n, text);
+		column += (size_t)fprintf(to, "%s%.*s", column ? " " : "# ", (int)n, text);
 		text += n;
 		text += strspn(text, " ");
 	}

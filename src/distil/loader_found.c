@@ -14,8 +14,7 @@
 static bool loads(const struct distil *d, const char *library)
 {
 	for (uint32_t i = 1; i < d->file_count; i++)
-		if (distil_class(d, i) == CLASS_CODE &&
-		    strstr(distil_path(d, i), library))
+		if (distil_class(d, i) == CLASS_CODE && strstr(distil_path(d, i), library))
 			return true;
 	return false;
 }
@@ -29,13 +28,11 @@ void pipeline_find_loader(struct pipeline *f)
 {
 	const struct pulse *p = f->best ? f->best : f->pulse;
 
-	f->loader = has_records(f) || loads(f->d, "/tensorflow/")
-			    ? LOADER_TFDATA
-		    : p->batch && p->kind == PULSE_SHARED ? LOADER_PLAIN
-							  : LOADER_PYTORCH;
+	f->loader = has_records(f) || loads(f->d, "/tensorflow/") ? LOADER_TFDATA
+		    : p->batch && p->kind == PULSE_SHARED         ? LOADER_PLAIN
+								  : LOADER_PYTORCH;
 	f->readers = p->workers;
-	f->interleaves = f->loader == LOADER_TFDATA &&
-			 f->readers >= JOB_INTERLEAVE_THREADS &&
+	f->interleaves = f->loader == LOADER_TFDATA && f->readers >= JOB_INTERLEAVE_THREADS &&
 			 f->readers % JOB_INTERLEAVE_THREADS == 0;
 }
 
@@ -45,34 +42,27 @@ static void say_loader(struct pipeline *f)
 
 	jobsection_heading(f->to, "loader");
 	if (f->loader == LOADER_TFDATA)
-		jobsection_say(f->to,
-			       has_records(f) ? DISTIL_LIKELY : DISTIL_GUESS,
-			       "loader", "tfdata", "%s",
+		jobsection_say(f->to, has_records(f) ? DISTIL_LIKELY : DISTIL_GUESS, "loader",
+			       "tfdata", "%s",
 			       has_records(f) ? "files are TensorFlow's records"
 					      : "TensorFlow was loaded");
 	else if (f->loader == LOADER_PLAIN)
-		jobsection_say(
-			f->to, DISTIL_LIKELY, "loader", "plain",
-			"several workers have each batch: %.0f%% of them",
-			100 * p->regular);
+		jobsection_say(f->to, DISTIL_LIKELY, "loader", "plain",
+			       "several workers have each batch: %.0f%% of them", 100 * p->regular);
 	else if (p && p->kind == PULSE_WORKER)
 		jobsection_say(
-			f->to, p->workers > 1 ? DISTIL_LIKELY : DISTIL_GUESS,
-			"loader", "pytorch",
-			p->workers > 1 ? "a batch is read by one worker, and "
-					 "the next one by another"
-				       : "one worker has all batches, so that "
-					 "all loaders are alike");
+			f->to, p->workers > 1 ? DISTIL_LIKELY : DISTIL_GUESS, "loader", "pytorch",
+			p->workers > 1
+				? "a batch is read by one worker, and the next one by another"
+				: "one worker has all batches, so that all loaders are alike");
 	else
 		jobsection_say(f->to, DISTIL_GUESS, "loader", "pytorch", "%s",
-			       p ? "a rank reads its batches by itself"
-			       : loads(f->d, "/torch/")
-				       ? "PyTorch was loaded"
-				       : "nothing shows another one");
+			       p                        ? "a rank reads its batches by itself"
+			       : loads(f->d, "/torch/") ? "PyTorch was loaded"
+							: "nothing shows another one");
 	if (f->loader == LOADER_TFDATA && !jobsection_value(f->to, "shard"))
 		jobsection_say(f->to, DISTIL_GUESS, "shard", "file",
-			       "tf.data deals out files; one rank does not "
-			       "show it");
+			       "tf.data deals out files; one rank does not show it");
 }
 
 static void say_workers(struct pipeline *f)
@@ -81,15 +71,13 @@ static void say_workers(struct pipeline *f)
 	struct distil_found *found = &f->d->found[f->party];
 	char text[32];
 
-	found->read_threads =
-		f->interleaves ? workers / JOB_INTERLEAVE_THREADS : workers;
+	found->read_threads = f->interleaves ? workers / JOB_INTERLEAVE_THREADS : workers;
 	if (f->loader == LOADER_TFDATA && !found->read_threads)
 		found->read_threads = 1;
 	snprintf(text, sizeof(text), "%u", found->read_threads);
 	if (f->interleaves)
 		jobsection_say(f->to, DISTIL_LIKELY, "read_threads", text,
-			       "%u threads of a rank read, and interleave() "
-			       "has %u for each",
+			       "%u threads of a rank read, and interleave() has %u for each",
 			       workers, JOB_INTERLEAVE_THREADS);
 	else if (!workers)
 		jobsection_say(f->to, DISTIL_LIKELY, "read_threads", text,
@@ -124,43 +112,35 @@ static void say_prefetch(struct pipeline *f)
 	char text[32];
 
 	if (!found->read_threads) {
-		jobsection_say(f->to, DISTIL_SURE, "prefetch", "0",
-			       "nobody reads ahead");
+		jobsection_say(f->to, DISTIL_SURE, "prefetch", "0", "nobody reads ahead");
 		return;
 	}
 	found->prefetch = window ? prefetch_of(f, window) : 2;
 	snprintf(text, sizeof(text), "%u", found->prefetch);
 	if (!window)
 		jobsection_say(f->to, DISTIL_GUESS, "prefetch", text,
-			       "%s, so that how far they may go is not to be "
-			       "seen",
+			       "%s, so that how far they may go is not to be seen",
 			       f->best && f->best->idle > f->best->batches / 4
 				       ? "loaders wait at times that differ"
 				       : "loaders never wait");
 	else if (f->best->order_percent > 0)
 		jobsection_say(f->to, DISTIL_LIKELY, "prefetch", text,
-			       "were a rank's loaders fewer than %u batches "
-			       "ahead, it would have taken some within half a "
-			       "step: so in %.0f%% of epochs",
+			       "were a rank's loaders fewer than %u batches ahead, it would have "
+			       "taken some within half a step: so in %.0f%% of epochs",
 			       window, f->best->order_percent);
 	else
-		jobsection_say(f->to,
-			       f->best->window_percent >= 50 ? DISTIL_LIKELY
-							     : DISTIL_GUESS,
+		jobsection_say(f->to, f->best->window_percent >= 50 ? DISTIL_LIKELY : DISTIL_GUESS,
 			       "prefetch", text,
-			       "at the begin of an epoch a rank's loaders are "
-			       "%u batch%s ahead of the one that is taken: "
-			       "%.0f%% of what they wait for says so",
-			       window, window == 1 ? "" : "es",
-			       f->best->window_percent);
+			       "at the begin of an epoch a rank's loaders are %u batch%s ahead of "
+			       "the one that is taken: %.0f%% of what they wait for says so",
+			       window, window == 1 ? "" : "es", f->best->window_percent);
 }
 
 /* ---- the last batch of an epoch ---- */
 
-/* Epochs of a rank, and those that end with a part of a batch. The last one may
- * have been ended in the middle. */
-static void count_ends(const struct pipeline *f, uint64_t *epochs,
-		       uint64_t *parts, uint64_t *reads)
+/* Epochs of a rank, and those that end with a part of a batch. The last one may have been ended in
+ * the middle. */
+static void count_ends(const struct pipeline *f, uint64_t *epochs, uint64_t *parts, uint64_t *reads)
 {
 	const struct rank_reads *r = &f->reads.rank[0];
 	uint64_t n = 0;
@@ -179,21 +159,18 @@ static void say_last_batch(struct pipeline *f)
 {
 	uint64_t epochs = 0, parts = 0, reads = 0;
 
-	if (!f->best || f->has_rounds || f->batch < 2 ||
-	    f->best->batch != f->batch)
+	if (!f->best || f->has_rounds || f->batch < 2 || f->best->batch != f->batch)
 		return;
 	count_ends(f, &epochs, &parts, &reads);
 	if (epochs && parts == epochs)
 		jobsection_say(f->to, DISTIL_LIKELY, "drop_last", "0",
 			       "a rank reads %" PRIu64
-			       " samples in an epoch, which are no whole "
-			       "batches",
+			       " samples in an epoch, which are no whole batches",
 			       reads);
-	else if (epochs && !parts &&
-		 reads * f->reads.ranks < f->d->found[f->party].num_files)
-		jobsection_say(f->to, DISTIL_LIKELY, "drop_last", "1",
-			       "a rank reads whole batches, and some files are "
-			       "left out of each epoch");
+	else if (epochs && !parts && reads * f->reads.ranks < f->d->found[f->party].num_files)
+		jobsection_say(
+			f->to, DISTIL_LIKELY, "drop_last", "1",
+			"a rank reads whole batches, and some files are left out of each epoch");
 }
 
 int pipeline_loader(struct pipeline *f, struct mlgen_err *err)

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* Of fewer pairs nothing is said; of an order by chance 100 have a distance of
- * 0.14, and no more than one in a thousand has 0.2. */
+/* Of fewer pairs nothing is said; of an order by chance 100 have a distance of 0.14, and no more
+ * than one in a thousand has 0.2. */
 #define PAIRS_LEAST 100
 #define NEAR_LEAST 0.3
 
@@ -89,8 +89,8 @@ static uint64_t classify(const struct neighbours *b, uint64_t count[CLASSES])
 	return pairs;
 }
 
-/* Where pairs are nearer than those of an order by chance by the most: about as
- * far as a window reaches. */
+/* Where pairs are nearer than those of an order by chance by the most: about as far as a window
+ * reaches. */
 static double reach_of(const struct neighbours *b, double *near)
 {
 	uint64_t count[CLASSES] = { 0 }, sum = 0, pairs = classify(b, count);

@@ -111,8 +111,7 @@ static int note_files(struct following *f, struct mlgen_err *err)
 		n = keyed_number(&f->keys, x->file, &is_new);
 		if (!is_new)
 			continue;
-		f->file = mem_grow(f->file, &f->room, (size_t)n + 1,
-				   sizeof(*f->file));
+		f->file = mem_grow(f->file, &f->room, (size_t)n + 1, sizeof(*f->file));
 		f->file[n] = (struct order_file){ .id = x->file };
 	}
 	f->to->all_files = (uint64_t)f->keys.count * f->to->every;
@@ -127,19 +126,15 @@ static void count_tasks(struct following *f)
 
 	f->to->ranks = 1;
 	for (uint32_t i = 0; i < d->task_count; i++)
-		if (d->task[i].party == f->party &&
-		    d->task[i].rank != UINT32_MAX)
-			f->to->ranks = (uint32_t)u64_max(f->to->ranks,
-							 d->task[i].rank + 1);
+		if (d->task[i].party == f->party && d->task[i].rank != UINT32_MAX)
+			f->to->ranks = (uint32_t)u64_max(f->to->ranks, d->task[i].rank + 1);
 }
 
 /* Of all files together, as far as samples are looked at. */
 static uint32_t samples_seen(const struct following *f)
 {
-	return f->each > SAMPLES_MOST
-		       ? 0
-		       : (uint32_t)u64_min(f->keys.count * f->each,
-					   SAMPLES_MOST);
+	return f->each > SAMPLES_MOST ? 0
+				      : (uint32_t)u64_min(f->keys.count * f->each, SAMPLES_MOST);
 }
 
 static struct neighbours *neighbours_of(const struct following *f)
@@ -148,14 +143,13 @@ static struct neighbours *neighbours_of(const struct following *f)
 	return neighbours_new(f->to->every > 1 ? 0 : samples_seen(f));
 }
 
-/* Which sample of its file a visit reads: by where it ends, less a half of what
- * one has of the file, its head included. */
+/* Which sample of its file a visit reads: by where it ends, less a half of what one has of the
+ * file, its head included. */
 static uint64_t sample_of(const struct following *f, const struct visit *x)
 {
 	uint64_t n = f->each, each = f->end / n;
 
-	if (n < 2 || !each || x->end_off == TRACE_UNKNOWN ||
-	    x->end_off < each / 2)
+	if (n < 2 || !each || x->end_off == TRACE_UNKNOWN || x->end_off < each / 2)
 		return 0;
 	return u64_min((x->end_off - each / 2) / each, n - 1);
 }
@@ -168,8 +162,7 @@ static struct ordering *samples_of(const struct following *f)
 
 static int follow_reads(struct following *f, struct mlgen_err *err)
 {
-	struct ordering *o =
-		ordering_new(f->keys.count, f->to->ranks, f->d->task_count);
+	struct ordering *o = ordering_new(f->keys.count, f->to->ranks, f->d->task_count);
 	struct ordering *samples = samples_of(f);
 	struct neighbours *near = neighbours_of(f);
 	struct visits_cursor c = { 0 };
@@ -187,20 +180,18 @@ static int follow_reads(struct following *f, struct mlgen_err *err)
 			continue;
 		/* Two epochs may run into each other. */
 		epoch = (uint32_t)u64_max(epoch, x->stage);
-		ordering_add(
-			o, &(struct ordering_read){
-				   .file = f->file[n].name,
-				   .epoch = epoch,
-				   .rank = t->rank == UINT32_MAX ? 0 : t->rank,
-				   .worker = x->task,
-				   .off = x->off,
-			   });
+		ordering_add(o, &(struct ordering_read){
+					.file = f->file[n].name,
+					.epoch = epoch,
+					.rank = t->rank == UINT32_MAX ? 0 : t->rank,
+					.worker = x->task,
+					.off = x->off,
+				});
 		sample = f->file[n].name * f->each + sample_of(f, x);
 		neighbours_add(near, sample, epoch);
 		if (sample < SAMPLES_MOST)
-			ordering_add(samples, &(struct ordering_read){
-						      .file = (uint32_t)sample,
-						      .epoch = epoch });
+			ordering_add(samples, &(struct ordering_read){ .file = (uint32_t)sample,
+								       .epoch = epoch });
 	}
 	ordering_end(o, &f->to->is);
 	ordering_free(o);
@@ -218,13 +209,12 @@ uint64_t order_samples_per_file(const struct distil *d, uint32_t party)
 	return u64_max(d->found[party].samples_per_file, 1);
 }
 
-int order_follow(struct order_followed *to, const struct distil *d,
-		 uint32_t party, enum order_names names, struct mlgen_err *err)
+int order_follow(struct order_followed *to, const struct distil *d, uint32_t party,
+		 enum order_names names, struct mlgen_err *err)
 {
-	struct following f = { .d = d,
-			       .party = party,
-			       .to = to,
-			       .each = order_samples_per_file(d, party) };
+	struct following f = {
+		.d = d, .party = party, .to = to, .each = order_samples_per_file(d, party)
+	};
 	uint64_t every = divide_up(d->file_count, FILES_MOST);
 	int rc;
 

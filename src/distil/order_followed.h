@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* order_followed.h - the reads of a training's samples, one after the other: what their order comes to. */
+/* order_followed.h - the reads of a training's samples, one after the other: what their order comes
+ * to. */
 #pragma once
 
 #include <stdint.h>
@@ -8,8 +9,8 @@
 #include "distil/neighbours.h"
 #include "distil/ordering.h"
 
-/* How files are numbered: by their whole path, or by their name in its directory
- * and then by path. */
+/* How files are numbered: by their whole path, or by their name in its directory and then by
+ * path. */
 enum order_names { ORDER_BY_PATH, ORDER_BY_BASENAME };
 
 struct order_followed {
@@ -25,10 +26,10 @@ struct order_followed {
 	struct neighbourly near;
 };
 
-/* Two walks over the visits. No files = nothing was read for its samples. 0, or
- * -errno with err as visits_next; to be finished in any case. */
-int order_follow(struct order_followed *to, const struct distil *d,
-		 uint32_t party, enum order_names names, struct mlgen_err *err);
+/* Two walks over the visits. No files = nothing was read for its samples. 0, or -errno with err as
+ * visits_next; to be finished in any case. */
+int order_follow(struct order_followed *to, const struct distil *d, uint32_t party,
+		 enum order_names names, struct mlgen_err *err);
 void order_followed_fini(struct order_followed *f); /* takes a zeroed one */
 
 /* At least one. */

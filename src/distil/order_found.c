@@ -17,9 +17,9 @@
 /* Ends of runs that are where those of that length have to be. */
 #define RUNS_EXPLAINED 0.8
 
-/* Of files read more than once in what would be an epoch: of two that run into
- * each other there are fewer. Counts of which the variance is so much more than
- * its share by chance are of different weights. */
+/* Of files read more than once in what would be an epoch: of two that run into each other there are
+ * fewer. Counts of which the variance is so much more than its share by chance are of different
+ * weights. */
 #define DRAWN_LEAST 0.05
 #define UNEVEN_LEAST 0.3 /* of the mean: variance of counts */
 #define UNREAD_MOST 0.5
@@ -46,9 +46,8 @@ static void note_begun(struct found_order *f, uint64_t visits)
 	if (samples >= 0.98 * all)
 		return;
 	jobsection_note(f->to,
-			"The epoch is a part of one: %.0f of %.0f samples "
-			"(%.0f%%), or lacks a last batch that is not full. "
-			"steps= ends a run in the middle of an epoch.",
+			"The epoch is a part of one: %.0f of %.0f samples (%.0f%%), or lacks a "
+			"last batch that is not full. steps= ends a run in the middle of an epoch.",
 			samples, all, 100 * samples / all);
 }
 
@@ -61,8 +60,7 @@ static void say_epochs(struct found_order *f)
 	for (uint32_t i = 0; i < f->d->stage_count; i++) {
 		const struct distil_stage *s = &f->d->stages[i];
 
-		if (s->kind != STAGE_TRAIN || s->party != f->party ||
-		    !f->of.visits[i])
+		if (s->kind != STAGE_TRAIN || s->party != f->party || !f->of.visits[i])
 			continue;
 		f->epochs++;
 		most = u64_max(most, f->of.visits[i]);
@@ -75,35 +73,30 @@ static void say_epochs(struct found_order *f)
 			       "files are read again so many times, less one");
 	else
 		jobsection_say(f->to, DISTIL_LIKELY, "epochs", text,
-			       "no file is read a second time once others were "
-			       "read for the first");
+			       "no file is read a second time once others were read for the first");
 	if (f->epochs == 1)
 		note_begun(f, most);
 	if (last * 50 < most * 49)
 		jobsection_note(f->to,
-				"The last epoch is a part of one: %" PRIu64
-				" of %" PRIu64 " reads (%.0f%%). steps= ends a "
-				"run in the middle of an epoch.",
-				last, most,
-				100.0 * (double)last / (double)most);
+				"The last epoch is a part of one: %" PRIu64 " of %" PRIu64
+				" reads (%.0f%%). steps= ends a run in the middle of an epoch.",
+				last, most, 100.0 * (double)last / (double)most);
 }
 
 /* ---- order ---- */
 
-static void say_shuffle(struct found_order *f, enum distil_sure sure,
-			const char *value, const char *why)
+static void say_shuffle(struct found_order *f, enum distil_sure sure, const char *value,
+			const char *why)
 {
 	const struct ordered *o = &f->of.is;
 	char figures[160] = "";
 	size_t n = 0;
 
 	if (!isnan(o->by_name))
-		n += (size_t)snprintf(figures, sizeof(figures),
-				      "; correlation with names %.2f",
+		n += (size_t)snprintf(figures, sizeof(figures), "; correlation with names %.2f",
 				      o->by_name);
 	if (!isnan(o->by_epoch))
-		snprintf(figures + n, sizeof(figures) - n,
-			 "%s with the epoch before %.2f",
+		snprintf(figures + n, sizeof(figures) - n, "%s with the epoch before %.2f",
 			 n ? "," : "; correlation", o->by_epoch);
 	jobsection_say(f->to, sure, "shuffle", value, "%s%s", why, figures);
 }
@@ -133,14 +126,13 @@ static void say_runs(struct found_order *f)
 	if (runs > 1)
 		snprintf(group, sizeof(group), ":%" PRIu64, runs);
 	snprintf(text, sizeof(text), "chunks:%" PRIu32 "%s", is->run, group);
-	jobsection_say(f->to, DISTIL_LIKELY, "shuffle", text,
-		       "samples that lie side by side are read near each "
-		       "other, but where runs of %" PRIu32
-		       " end: %.0f%% of the places where they are not; as far "
-		       "apart as in windows of %.1f runs (pages:%" PRIu64
-		       ":%" PRIu64 " is the same in bytes)",
-		       is->run, 100 * is->explained, is->window_runs,
-		       is->run * f->d->found[f->party].sample_bytes, runs);
+	jobsection_say(
+		f->to, DISTIL_LIKELY, "shuffle", text,
+		"samples that lie side by side are read near each other, but where runs of %" PRIu32
+		" end: %.0f%% of the places where they are not; as far apart as in windows of %.1f "
+		"runs (pages:%" PRIu64 ":%" PRIu64 " is the same in bytes)",
+		is->run, 100 * is->explained, is->window_runs,
+		is->run * f->d->found[f->party].sample_bytes, runs);
 }
 
 /* What a trace of so many files does not show. */
@@ -149,8 +141,8 @@ static void note_every(struct found_order *f)
 	if (f->of.every > 1)
 		jobsection_note(f->to,
 				"One file in %" PRIu32
-				" is looked at: whether neighbours stay "
-				"together (shuffle=chunks, pages) is not seen.",
+				" is looked at: whether neighbours stay together (shuffle=chunks, "
+				"pages) is not seen.",
 				f->of.every);
 }
 
@@ -163,48 +155,41 @@ static void judge_within(struct found_order *f)
 	if (has_runs(&f->of) && (o->runs < 0.5 * whole || o->inner < 0.75))
 		say_runs(f);
 	else if (o->runs < 0.5 * whole || o->inner < 0.75)
-		say_shuffle(f, DISTIL_LIKELY, "sample",
-			    "samples of a file are read out of order, or those "
-			    "of others between them");
+		say_shuffle(
+			f, DISTIL_LIKELY, "sample",
+			"samples of a file are read out of order, or those of others between them");
 	else if (is_by_name(o) || o->files < FILES_LEAST)
-		say_shuffle(f,
-			    o->files < FILES_LEAST ? DISTIL_GUESS
-						   : DISTIL_LIKELY,
-			    "none",
-			    "samples are read in the order in which they lie "
-			    "in files, and files in that of their names");
+		say_shuffle(f, o->files < FILES_LEAST ? DISTIL_GUESS : DISTIL_LIKELY, "none",
+			    "samples are read in the order in which they lie in files, and files "
+			    "in that of their names");
 	else
 		say_shuffle(f, DISTIL_LIKELY, "file",
-			    "samples are read in the order in which they lie "
-			    "in a file, and files in no order of their names");
+			    "samples are read in the order in which they lie in a file, and files "
+			    "in no order of their names");
 }
 
 /* Files are read once in an epoch. */
 static void judge_files(struct found_order *f)
 {
 	const struct ordered *o = &f->of.is;
-	const char *all =
-		f->d->found[f->party].samples_per_file > 1 ? "file" : "sample";
+	const char *all = f->d->found[f->party].samples_per_file > 1 ? "file" : "sample";
 	char text[40];
 
 	if (o->files < FILES_LEAST) {
 		say_shuffle(f, DISTIL_GUESS, is_by_name(o) ? "none" : all,
 			    "so few files show no order");
 	} else if (is_by_name(o)) {
-		say_shuffle(f, DISTIL_SURE, "none",
-			    "files are read in the order of their names");
+		say_shuffle(f, DISTIL_SURE, "none", "files are read in the order of their names");
 	} else if (o->by_epoch >= 0.98) {
 		say_shuffle(f, DISTIL_LIKELY, "none",
-			    "every epoch has the same order, though not that "
-			    "of names: shuffled once, or as a directory lists "
-			    "them");
+			    "every epoch has the same order, though not that of names: shuffled "
+			    "once, or as a directory lists them");
 	} else if (o->by_name > 0.5 && o->displaced < o->files / 4) {
 		snprintf(text, sizeof(text), "buffer:%" PRIu64,
 			 (uint64_t)o->displaced * f->of.every);
 		say_shuffle(f, DISTIL_GUESS, text,
-			    "files are read near their place by name, at most "
-			    "so many away; mlgen reads in order and draws from "
-			    "a buffer");
+			    "files are read near their place by name, at most so many away; mlgen "
+			    "reads in order and draws from a buffer");
 	} else if (has_runs(&f->of)) {
 		say_runs(f);
 	} else {
@@ -212,9 +197,9 @@ static void judge_files(struct found_order *f)
 			       is_far_from(o->by_name, o->files) &&
 			       is_far_from(o->by_epoch, o->files);
 
-		say_shuffle(f, is_sure ? DISTIL_SURE : DISTIL_LIKELY, all,
-			    "files are read in no order of their names, and "
-			    "another one in each epoch");
+		say_shuffle(
+			f, is_sure ? DISTIL_SURE : DISTIL_LIKELY, all,
+			"files are read in no order of their names, and another one in each epoch");
 	}
 }
 
@@ -226,16 +211,15 @@ static const struct ordered *drawn_of(const struct found_order *f)
 	return f->of.samples.reads ? &f->of.samples : &f->of.is;
 }
 
-/* Samples of which many are read again before others are read at all, and as
- * unevenly as chance has it; where epochs end is not seen then. Where a visit is
- * for a whole file no sample is told from another. */
+/* Samples of which many are read again before others are read at all, and as unevenly as chance has
+ * it; where epochs end is not seen then. Where a visit is for a whole file no sample is told from
+ * another. */
 static bool is_drawn(const struct found_order *f)
 {
 	const struct ordered *o = drawn_of(f);
 
-	return (o != &f->of.samples || o->unread < UNREAD_MOST) &&
-	       o->files >= FILES_LEAST && o->twice >= DRAWN_LEAST &&
-	       o->count_variance >= UNEVEN_LEAST * o->count_mean;
+	return (o != &f->of.samples || o->unread < UNREAD_MOST) && o->files >= FILES_LEAST &&
+	       o->twice >= DRAWN_LEAST && o->count_variance >= UNEVEN_LEAST * o->count_mean;
 }
 
 /* Of the samples that names speak of, the part that is among those counted. */
@@ -248,8 +232,7 @@ static double counted_part(const struct found_order *f)
 
 static void say_drawn_epochs(struct found_order *f)
 {
-	double mean =
-		drawn_of(f)->count_mean * counted_part(f) * f->of.is.epochs;
+	double mean = drawn_of(f)->count_mean * counted_part(f) * f->of.is.epochs;
 	char text[32];
 
 	snprintf(text, sizeof(text), "%.0f", fmax(mean, 1));
@@ -257,8 +240,8 @@ static void say_drawn_epochs(struct found_order *f)
 		       "a sample is read so often in the mean: %.2f", mean);
 }
 
-/* Counts of a draw by chance vary as much as their mean is, and by weight more:
- * by the square of how much these vary. */
+/* Counts of a draw by chance vary as much as their mean is, and by weight more: by the square of
+ * how much these vary. */
 static void judge_drawn(struct found_order *f)
 {
 	const struct ordered *o = drawn_of(f);
@@ -270,18 +253,14 @@ static void judge_drawn(struct found_order *f)
 	char text[48] = "replacement";
 
 	if (is_weighted)
-		snprintf(text, sizeof(text), "weighted:lognormal:1:%.2g",
-			 sqrt(excess) / mean);
-	jobsection_say(f->to, is_weighted ? DISTIL_GUESS : DISTIL_LIKELY,
-		       "shuffle", text,
-		       "%.1f%% of samples are read more than once before all "
-		       "are, at most %u times; the variance of counts is "
-		       "%.2f, that of a draw by chance is its mean, %.2f",
-		       100 * part * o->twice, o->most, variance, mean);
-	jobsection_note(f->to,
-			"Losses are in no trace: what shuffle=importance "
-			"draws, by weights that follow from them, looks "
-			"like this, too.");
+		snprintf(text, sizeof(text), "weighted:lognormal:1:%.2g", sqrt(excess) / mean);
+	jobsection_say(
+		f->to, is_weighted ? DISTIL_GUESS : DISTIL_LIKELY, "shuffle", text,
+		"%.1f%% of samples are read more than once before all are, at most %u times; the "
+		"variance of counts is %.2f, that of a draw by chance is its mean, %.2f",
+		100 * part * o->twice, o->most, variance, mean);
+	jobsection_note(f->to, "Losses are in no trace: what shuffle=importance draws, by weights "
+			       "that follow from them, looks like this, too.");
 }
 
 /* ---- shard ---- */
@@ -295,40 +274,33 @@ static void say_shard(struct found_order *f)
 		return;
 	if (o->several > 0.5) {
 		jobsection_say(f->to, DISTIL_LIKELY, "shard", "strided",
-			       "%.0f%% of files are read by several ranks in "
-			       "an epoch",
+			       "%.0f%% of files are read by several ranks in an epoch",
 			       100 * o->several);
 	} else if (stays && o->contiguous >= 0.5) {
-		jobsection_say(f->to, DISTIL_SURE, "shard", "contiguous",
-			       "a rank has files whose names stand together, "
-			       "the same ones in each epoch");
+		jobsection_say(
+			f->to, DISTIL_SURE, "shard", "contiguous",
+			"a rank has files whose names stand together, the same ones in each epoch");
 	} else if (stays && f->of.every == 1 && o->strided >= 0.95) {
-		bool is_file = o->per_file > 1.5 ||
-			       f->d->found[f->party].samples_per_file > 1 ||
+		bool is_file = o->per_file > 1.5 || f->d->found[f->party].samples_per_file > 1 ||
 			       (jobsection_value(f->to, "shuffle") &&
-				strcmp(jobsection_value(f->to, "shuffle"),
-				       "none") != 0);
+				strcmp(jobsection_value(f->to, "shuffle"), "none") != 0);
 
-		jobsection_say(f->to, DISTIL_SURE, "shard",
-			       is_file ? "file" : "strided",
-			       "%.0f%% of files, by name, are dealt out in "
-			       "turn, the same ones to a rank in each epoch",
+		jobsection_say(f->to, DISTIL_SURE, "shard", is_file ? "file" : "strided",
+			       "%.0f%% of files, by name, are dealt out in turn, the same ones to "
+			       "a rank in each epoch",
 			       100 * o->strided);
 	} else if (stays && !isnan(o->same_rank)) {
-		jobsection_say(f->to, DISTIL_LIKELY, "shard", "file",
-			       "%.0f%% of files are read by the rank that had "
-			       "them in the epoch before",
-			       100 * o->same_rank);
+		jobsection_say(
+			f->to, DISTIL_LIKELY, "shard", "file",
+			"%.0f%% of files are read by the rank that had them in the epoch before",
+			100 * o->same_rank);
 	} else {
-		jobsection_say(f->to,
-			       isnan(o->same_rank) ? DISTIL_GUESS
-						   : DISTIL_LIKELY,
-			       "shard", "strided",
-			       isnan(o->same_rank)
-				       ? "one epoch does not show whether a "
-					 "rank keeps its files"
-				       : "each epoch deals files out anew, as "
-					 "DistributedSampler does");
+		jobsection_say(
+			f->to, isnan(o->same_rank) ? DISTIL_GUESS : DISTIL_LIKELY, "shard",
+			"strided",
+			isnan(o->same_rank)
+				? "one epoch does not show whether a rank keeps its files"
+				: "each epoch deals files out anew, as DistributedSampler does");
 	}
 }
 
@@ -351,13 +323,11 @@ static void say_order(struct found_order *f)
 static bool shows_order(const struct order_followed *of)
 {
 	return is_by_name(&of->is) || has_runs(of) ||
-	       (of->ranks > 1 &&
-		(of->is.contiguous >= 0.5 || of->is.strided >= 0.95));
+	       (of->ranks > 1 && (of->is.contiguous >= 0.5 || of->is.strided >= 0.95));
 }
 
-/* By whole names; and where these show nothing, and nothing else tells directories
- * from each other, by the names of files in theirs: one list is dealt out to
- * several directories so. */
+/* By whole names; and where these show nothing, and nothing else tells directories from each other,
+ * by the names of files in theirs: one list is dealt out to several directories so. */
 static int follow(struct found_order *f, struct mlgen_err *err)
 {
 	struct order_followed other;
@@ -375,8 +345,7 @@ static int follow(struct found_order *f, struct mlgen_err *err)
 	return rc;
 }
 
-int distil_order(struct distil *d, uint32_t party, struct jobsection *to,
-		 struct mlgen_err *err)
+int distil_order(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
 {
 	struct found_order f = { .d = d, .party = party, .to = to };
 	int rc = rank_split(d, party, err);

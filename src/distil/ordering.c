@@ -9,8 +9,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* By how many places a file is away from its own: a class for each power of a
- * fourth of two. */
+/* By how many places a file is away from its own: a class for each power of a fourth of two. */
 #define PLACES 128
 
 struct file_place {
@@ -38,7 +37,7 @@ struct ordering {
 	struct worker_at *worker;
 	struct rank_at *rank;
 	uint32_t epoch, epochs; /* + 1; how many */
-	uint32_t position; /* files that were read in it for the first time */
+	uint32_t position;      /* files that were read in it for the first time */
 	uint64_t reads, firsts;
 	struct order by_epoch, count_by_epoch;
 	double name_sum;
@@ -95,8 +94,7 @@ static void end_files(struct ordering *o)
 		struct file_place *f = &o->file[i];
 
 		if (o->epochs > 1)
-			order_add(&o->count_by_epoch, f->count_before,
-				  f->count);
+			order_add(&o->count_by_epoch, f->count_before, f->count);
 		o->counts++;
 		o->unread += f->count == 0;
 		o->twice += f->count > 1;
@@ -130,8 +128,7 @@ static void note_displaced(struct ordering *o, uint32_t file)
 	o->displaced[class < PLACES ? class : PLACES - 1]++;
 }
 
-static void add_first(struct ordering *o, struct file_place *f,
-		      const struct ordering_read *r)
+static void add_first(struct ordering *o, struct file_place *f, const struct ordering_read *r)
 {
 	struct rank_at *rank = &o->rank[r->rank];
 
@@ -169,8 +166,7 @@ void ordering_add(struct ordering *o, const struct ordering_read *r)
 {
 	struct file_place *f;
 
-	if (r->file >= o->files || r->rank >= o->ranks ||
-	    r->worker >= o->workers)
+	if (r->file >= o->files || r->rank >= o->ranks || r->worker >= o->workers)
 		return;
 	if (r->epoch + 1 != o->epoch) {
 		end_epoch(o);
@@ -214,9 +210,7 @@ static double strided_part(const struct ordering *o)
 
 	for (uint32_t i = 0; i < o->files; i++)
 		if (o->file[i].epoch) {
-			uint32_t shift =
-				(o->file[i].rank + o->ranks - i % o->ranks) %
-				o->ranks;
+			uint32_t shift = (o->file[i].rank + o->ranks - i % o->ranks) % o->ranks;
 
 			all++;
 			most = u64_max(most, ++shifted[shift]);
@@ -250,8 +244,7 @@ void ordering_end(struct ordering *o, struct ordered *to)
 		.reads = o->reads,
 		.epochs = o->epochs,
 		.per_file = part_of(o->reads, o->firsts),
-		.by_name = o->name_count ? o->name_sum / (double)o->name_count
-					 : (double)NAN,
+		.by_name = o->name_count ? o->name_sum / (double)o->name_count : (double)NAN,
 		.ascending = part_of(o->ascending, o->steps),
 		.by_epoch = order_correlation(&o->by_epoch),
 		.runs = part_of(o->runs, o->worker_reads),
@@ -262,10 +255,8 @@ void ordering_end(struct ordering *o, struct ordered *to)
 		.strided = strided_part(o),
 		.contiguous = contiguous_part(o),
 		.count_mean = mean,
-		.count_variance =
-			o->counts ? o->count_squares / (double)o->counts -
-					    mean * mean
-				  : (double)NAN,
+		.count_variance = o->counts ? o->count_squares / (double)o->counts - mean * mean
+					    : (double)NAN,
 		.unread = part_of(o->unread, o->counts),
 		.twice = part_of(o->twice, o->counts),
 		.most = o->most,

@@ -8,9 +8,8 @@
 #include "describe/fairness.h"
 
 /*
- * Files are numbered by name; of very many, those that are looked at are. Pure
- * sums of one read after the other: memory is that of files, ranks and workers
- * that are given.
+ * Files are numbered by name; of very many, those that are looked at are. Pure sums of one read
+ * after the other: memory is that of files, ranks and workers that are given.
  */
 struct ordering;
 
@@ -30,18 +29,18 @@ struct ordered {
 	uint64_t reads;
 	uint32_t epochs, files; /* that were read */
 	double per_file;        /* reads of a file in an epoch */
-	double by_name;   /* correlation of a rank's order with that of names */
-	double ascending; /* of a worker's steps from file to file */
-	double by_epoch;  /* correlation with the epoch before */
-	double runs;  /* of a worker's reads: in the file of the one before */
-	double inner; /* of these: behind it */
-	uint32_t displaced; /* a file from its place by name, at most: 98% */
+	double by_name;         /* correlation of a rank's order with that of names */
+	double ascending;       /* of a worker's steps from file to file */
+	double by_epoch;        /* correlation with the epoch before */
+	double runs;            /* of a worker's reads: in the file of the one before */
+	double inner;           /* of these: behind it */
+	uint32_t displaced;     /* a file from its place by name, at most: 98% */
 	/* Whose files they are. */
 	double same_rank;  /* as in the epoch before */
 	double several;    /* of files: read by several ranks in an epoch */
 	double strided;    /* of files: by rank (number mod ranks) */
 	double contiguous; /* ranks less one, by how often the rank changes from
-			     * one name to the next */
+			    * one name to the next */
 	/* How often a file is read in an epoch, those that are not, too. */
 	double count_mean, count_variance, unread, twice;
 	uint32_t most;

@@ -38,17 +38,14 @@ static void take_chunks(struct peek *p, const struct look *l)
 		return;
 	p->chunk = mem_array(count + 1, sizeof(*p->chunk));
 	for (uint64_t i = 0; i < count; i++, at += sizeof(words)) {
-		if (pread(l->words->fd, words, sizeof(words), (off_t)at) !=
-		    (ssize_t)sizeof(words))
+		if (pread(l->words->fd, words, sizeof(words), (off_t)at) != (ssize_t)sizeof(words))
 			return;
-		p->chunk[p->chunks++] =
-			(struct peek_chunk){ words[0],
-					     parquet_chunk_bytes(words) };
+		p->chunk[p->chunks++] = (struct peek_chunk){ words[0], parquet_chunk_bytes(words) };
 	}
 }
 
-static void look_inside(struct peek *p, const struct format *f,
-			const char *path, uint64_t file_bytes)
+static void look_inside(struct peek *p, const struct format *f, const char *path,
+			uint64_t file_bytes)
 {
 	const struct format_options options = { 0 };
 	struct mlgen_err ignored = { 0 };
@@ -78,12 +75,11 @@ void peek(struct peek *p, const char *path, uint64_t file_bytes)
 	struct stat st;
 
 	*p = (struct peek){ .format = FORMAT_AUTO };
-	p->is_there = stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-		      (uint64_t)st.st_size == file_bytes;
+	p->is_there =
+		stat(path, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == file_bytes;
 	if (p->is_there)
 		f = detect_file(path);
-	p->by_content =
-		f && !(by_name && strcmp(f->name, by_name) == 0 && !f->look);
+	p->by_content = f && !(by_name && strcmp(f->name, by_name) == 0 && !f->look);
 	if (!f && by_name)
 		f = format_find(by_name);
 	if (!f)

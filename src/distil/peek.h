@@ -13,8 +13,8 @@ struct peek {
 	bool by_content;        /* not by its name alone */
 	uint64_t samples;       /* 0 = not known */
 	uint64_t payload_bytes; /* of all of them */
-	/* Of Parquet: rows of a row group, 0 = they differ; of its first one the
-	 * chunks of all columns, their places and bytes. Owned. */
+	/* Of Parquet: rows of a row group, 0 = they differ; of its first one the chunks of all
+	 * columns, their places and bytes. Owned. */
 	uint64_t group_rows;
 	uint32_t chunks;
 	struct peek_chunk {
@@ -22,7 +22,7 @@ struct peek {
 	} * chunk;
 };
 
-/* `file_bytes` as the trace has it. Nothing fails: what cannot be found out is not
- * known. A file is read as a scan reads it (data/look.h). */
+/* `file_bytes` as the trace has it. Nothing fails: what cannot be found out is not known. A file is
+ * read as a scan reads it (data/look.h). */
 void peek(struct peek *p, const char *path, uint64_t file_bytes);
 void peek_fini(struct peek *p);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_found.c - ranks, their workers, batches and steps: as markers say, or as the pauses of the readers show. */
+/* pipeline_found.c - ranks, their workers, batches and steps: as markers say, or as the pauses of
+ * the readers show. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,24 +21,21 @@
 /* ---- what the readers show ---- */
 
 /* A rank that says it is one is. */
-static enum pulse_own own_of(const struct pipeline *f,
-			     const struct rank_reads *r)
+static enum pulse_own own_of(const struct pipeline *f, const struct rank_reads *r)
 {
 	const struct distil *d = f->d;
 
 	if (r->workers != 1)
 		return PULSE_HAS_WORKERS;
 	for (uint32_t i = 0; i < d->task_count; i++)
-		if (d->task[i].party == f->party &&
-		    d->task[i].rank == r->rank &&
-		    d->task[i].sure == SURE_SAID &&
-		    d->task[i].worker != UINT32_MAX)
+		if (d->task[i].party == f->party && d->task[i].rank == r->rank &&
+		    d->task[i].sure == SURE_SAID && d->task[i].worker != UINT32_MAX)
 			return PULSE_HAS_WORKERS;
 	if (2 * r->by_rank <= r->visits)
 		return PULSE_HAS_WORKERS;
 	for (uint32_t i = 0; i < d->task_count; i++)
-		if (d->task[i].party == f->party &&
-		    d->task[i].rank == r->rank && d->task[i].sure == SURE_SAID)
+		if (d->task[i].party == f->party && d->task[i].rank == r->rank &&
+		    d->task[i].sure == SURE_SAID)
 			return PULSE_IS_OWN;
 	return PULSE_MAY_BE_OWN;
 }
@@ -52,9 +50,7 @@ static void find_pulses(struct pipeline *f)
 		struct pulse *p = &f->pulse[i];
 
 		pulse_find(p, r->at, r->count, r->workers, own_of(f, r));
-		if (p->batch &&
-		    (!f->best ||
-		     p->spacing.explained > f->best->spacing.explained))
+		if (p->batch && (!f->best || p->spacing.explained > f->best->spacing.explained))
 			f->best = p;
 	}
 	for (uint32_t i = 0; i < f->reads.count; i++)
@@ -67,8 +63,7 @@ static void find_pulses(struct pipeline *f)
 			continue;
 		f->in_epoch += p->in_epoch;
 		if (p->steps)
-			memcpy(f->step_ns + f->steps, p->step_ns,
-			       p->steps * sizeof(*f->step_ns));
+			memcpy(f->step_ns + f->steps, p->step_ns, p->steps * sizeof(*f->step_ns));
 		f->steps += p->steps;
 	}
 	pulse_sort(f->step_ns, f->steps);
@@ -98,8 +93,7 @@ static bool is_one_process(const struct pipeline *f)
 	const struct rank_reads *r = f->reads.rank;
 	const struct distil_task *t = f->d->task;
 
-	return t[r[0].task[0]].pid == t[r[1].task[0]].pid &&
-	       t[r[0].task[0]].sure != SURE_SAID;
+	return t[r[0].task[0]].pid == t[r[1].task[0]].pid && t[r[0].task[0]].sure != SURE_SAID;
 }
 
 static void say_accelerators(struct pipeline *f)
@@ -113,21 +107,19 @@ static void say_accelerators(struct pipeline *f)
 	snprintf(text, sizeof(text), "%u", found->accelerators);
 	if (f->marks.ranks)
 		jobsection_say(f->to, DISTIL_SURE, "accelerators", text,
-			       "steps are marked as those of %u rank%s",
-			       f->marks.ranks, plural(f->marks.ranks));
+			       "steps are marked as those of %u rank%s", f->marks.ranks,
+			       plural(f->marks.ranks));
 	else if (f->reads.count > 1 && is_one_process(f))
 		jobsection_say(f->to, DISTIL_LIKELY, "accelerators", text,
-			       "threads of one process read in groups of %u at "
-			       "a time, each a batch, as those of ranks that "
-			       "step together",
+			       "threads of one process read in groups of %u at a time, each a "
+			       "batch, as those of ranks that step together",
 			       f->reads.ranks);
 	else if (f->reads.left_out)
 		jobsection_say(f->to, DISTIL_GUESS, "accelerators", text,
 			       "nothing says which rank a thread reads for");
 	else
 		jobsection_say(f->to, DISTIL_LIKELY, "accelerators", text,
-			       "%u process%s read samples, by %s or by what "
-			       "%s forked",
+			       "%u process%s read samples, by %s or by what %s forked",
 			       f->reads.ranks, f->reads.ranks == 1 ? "" : "es",
 			       f->reads.ranks == 1 ? "itself" : "themselves",
 			       f->reads.ranks == 1 ? "it" : "they");
@@ -142,9 +134,7 @@ static void say_marked_batch(struct pipeline *f)
 	f->batch = f->marks.samples;
 	snprintf(text, sizeof(text), "%" PRIu64, f->batch);
 	jobsection_say(f->to, DISTIL_SURE, "batch_size", text,
-		       "%" PRIu64 " steps are marked, most as of so many "
-		       "samples",
-		       f->marks.steps);
+		       "%" PRIu64 " steps are marked, most as of so many samples", f->marks.steps);
 }
 
 static const char *whose(const struct pipeline *f)
@@ -166,13 +156,10 @@ static void say_seen_batch(struct pipeline *f)
 	snprintf(text, sizeof(text), "%" PRIu64, f->batch);
 	if (f->best->spacing.every)
 		jobsection_say(
-			f->to,
-			2 * agree > f->reads.count ? DISTIL_LIKELY
-						   : DISTIL_GUESS,
+			f->to, 2 * agree > f->reads.count ? DISTIL_LIKELY : DISTIL_GUESS,
 			"batch_size", text,
-			"%s before every %u%s file that is read: that explains "
-			"%.0f%% of what pauses differ in; %u of %u rank%s that "
-			"were looked at say%s so",
+			"%s before every %u%s file that is read: that explains %.0f%% of what "
+			"pauses differ in; %u of %u rank%s that were looked at say%s so",
 			whose(f), f->best->batch,
 			f->best->batch == 2   ? "nd"
 			: f->best->batch == 3 ? "rd"
@@ -184,8 +171,8 @@ static void say_seen_batch(struct pipeline *f)
 			       "%s before each file that is read", whose(f));
 	else
 		jobsection_say(f->to, DISTIL_GUESS, "batch_size", text,
-			       "what the workers have read in an epoch are "
-			       "multiples of it; no pause shows it");
+			       "what the workers have read in an epoch are multiples of it; no "
+			       "pause shows it");
 }
 
 static void say_forward_batch(struct pipeline *f)
@@ -194,19 +181,17 @@ static void say_forward_batch(struct pipeline *f)
 
 	snprintf(text, sizeof(text), "%" PRIu64, f->batch);
 	jobsection_say(f->to,
-		       fabs(f->forward_batch - (double)f->batch) < 0.5
-			       ? DISTIL_LIKELY
-			       : DISTIL_GUESS,
+		       fabs(f->forward_batch - (double)f->batch) < 0.5 ? DISTIL_LIKELY
+								       : DISTIL_GUESS,
 		       "batch_size", text,
-		       "the bytes that loaders are given at a time are those "
-		       "of %.1f samples; this is the roundest number near by",
+		       "the bytes that loaders are given at a time are those of %.1f samples; this "
+		       "is the roundest number near by",
 		       f->forward_batch);
 }
 
 /*
- * tf.data opens as many files in one go as it reads side by side, so that where
- * these are as many as a batch seems to have it may be any part of that. A step is
- * that part, too.
+ * tf.data opens as many files in one go as it reads side by side, so that where these are as many
+ * as a batch seems to have it may be any part of that. A step is that part, too.
  */
 static void say_round(struct pipeline *f)
 {
@@ -214,11 +199,11 @@ static void say_round(struct pipeline *f)
 	f->has_rounds = true;
 	for (size_t i = 0; i < f->steps; i++)
 		f->step_ns[i] /= f->best->batch;
-	jobsection_say(f->to, DISTIL_GUESS, "batch_size", "1",
-		       "files are opened in rounds of %u, which are as many as "
-		       "are read side by side: that hides how many of them are "
-		       "a batch. With N, compute_time is N times as long",
-		       f->best->batch);
+	jobsection_say(
+		f->to, DISTIL_GUESS, "batch_size", "1",
+		"files are opened in rounds of %u, which are as many as are read side by side: "
+		"that hides how many of them are a batch. With N, compute_time is N times as long",
+		f->best->batch);
 }
 
 static void say_batch(struct pipeline *f)
@@ -235,19 +220,16 @@ static void say_batch(struct pipeline *f)
 	} else {
 		f->batch = 1;
 		jobsection_say(f->to, DISTIL_GUESS, "batch_size", "1",
-			       "loaders pause nowhere in particular: nothing "
-			       "shows where a batch ends, as when storage is "
-			       "the limit");
+			       "loaders pause nowhere in particular: nothing shows where a batch "
+			       "ends, as when storage is the limit");
 	}
-	f->d->found[f->party].batch_size =
-		(uint32_t)u64_min(f->batch, UINT32_MAX);
+	f->d->found[f->party].batch_size = (uint32_t)u64_min(f->batch, UINT32_MAX);
 }
 
 /* ---- compute_time ---- */
 
-static void say_time(struct pipeline *f, const char *option,
-		     const double *sorted, size_t count, enum distil_sure sure,
-		     const char *why)
+static void say_time(struct pipeline *f, const char *option, const double *sorted, size_t count,
+		     enum distil_sure sure, const char *why)
 {
 	struct buf text = { 0 };
 	struct timefit fit;
@@ -261,10 +243,9 @@ static void say_time(struct pipeline *f, const char *option,
 			       pulse_quantile(sorted, count, 0.95) / 1e6);
 	else
 		jobsection_say(f->to, sure, option, buf_str(&text),
-			       "%s; mean %.4g ms, stdev %.4g ms, and this is "
-			       "on average %.1f%% of the mean off",
-			       why, fit.mean_ns / 1e6, fit.stdev_ns / 1e6,
-			       fit.off_percent);
+			       "%s; mean %.4g ms, stdev %.4g ms, and this is on average %.1f%% of "
+			       "the mean off",
+			       why, fit.mean_ns / 1e6, fit.stdev_ns / 1e6, fit.off_percent);
 	f->d->found[f->party].compute_ns = fit.mean_ns;
 	buf_fini(&text);
 }
@@ -274,8 +255,7 @@ static void say_marked_time(struct pipeline *f)
 	char why[96];
 
 	snprintf(why, sizeof(why), "%u steps have it marked", f->marks.count);
-	say_time(f, "compute_time", f->marks.compute_ns, f->marks.count,
-		 DISTIL_SURE, why);
+	say_time(f, "compute_time", f->marks.compute_ns, f->marks.count, DISTIL_SURE, why);
 }
 
 static void say_seen_time(struct pipeline *f, double percent)
@@ -284,16 +264,12 @@ static void say_seen_time(struct pipeline *f, double percent)
 
 	if (f->best->kind == PULSE_OWN)
 		snprintf(why, sizeof(why),
-			 "from the end of a batch to the next one's begin, %zu "
-			 "times",
-			 f->steps);
+			 "from the end of a batch to the next one's begin, %zu times", f->steps);
 	else
-		snprintf(
-			why, sizeof(why),
-			"from batch to batch, for %zu that loaders, idle until "
-			"then, began when a rank took one that was there "
-			"already: %.0f%% of all",
-			f->steps, percent);
+		snprintf(why, sizeof(why),
+			 "from batch to batch, for %zu that loaders, idle until then, began when a "
+			 "rank took one that was there already: %.0f%% of all",
+			 f->steps, percent);
 	say_time(f, "compute_time", f->step_ns, f->steps, DISTIL_LIKELY, why);
 }
 
@@ -316,8 +292,7 @@ static double mean_step(const struct pipeline *f)
 
 static void say_bound(struct pipeline *f)
 {
-	double ns = f->best && !isnan(f->best->bound_ns) ? f->best->bound_ns
-							 : mean_step(f);
+	double ns = f->best && !isnan(f->best->bound_ns) ? f->best->bound_ns : mean_step(f);
 	struct buf text = { 0 };
 	struct dist d;
 
@@ -328,17 +303,15 @@ static void say_bound(struct pipeline *f)
 	d = timefit_constant(ns);
 	timefit_format(&text, &d);
 	jobsection_say(f->to, DISTIL_GUESS, "compute_time", buf_str(&text),
-		       "AN UPPER BOUND: loaders have something to do all the "
-		       "time, so storage was the limit; all that a step took, "
-		       "reading or not, is this. Where storage is faster, the "
-		       "real training may be, too");
+		       "AN UPPER BOUND: loaders have something to do all the time, so storage was "
+		       "the limit; all that a step took, reading or not, is this. Where storage is "
+		       "faster, the real training may be, too");
 	f->d->found[f->party].compute_ns = (double)NAN;
 	buf_fini(&text);
 }
 
-/* No step computes for longer than all take on average; and where it is not known
- * how far readers are ahead, who knows what they waited for: all of them have to
- * be alike. */
+/* No step computes for longer than all take on average; and where it is not known how far readers
+ * are ahead, who knows what they waited for: all of them have to be alike. */
 static bool are_steps(const struct pipeline *f, double percent)
 {
 	struct timefit fit;
@@ -348,8 +321,7 @@ static bool are_steps(const struct pipeline *f, double percent)
 	timefit(&fit, f->step_ns, f->steps);
 	if (!f->has_rounds && f->best->bound_ns < 0.9 * dist_mean(&fit.dist))
 		return false;
-	return f->best->kind == PULSE_OWN || f->best->window ||
-	       dist_is_const(&fit.dist);
+	return f->best->kind == PULSE_OWN || f->best->window || dist_is_const(&fit.dist);
 }
 
 static void say_forward_time(struct pipeline *f)
@@ -359,17 +331,15 @@ static void say_forward_time(struct pipeline *f)
 
 	timefit_format(&text, &d);
 	jobsection_say(f->to, DISTIL_LIKELY, "compute_time", buf_str(&text),
-		       "loaders that wait in the middle of a file go on so far "
-		       "from each other, most often");
+		       "loaders that wait in the middle of a file go on so far from each other, "
+		       "most often");
 	f->d->found[f->party].compute_ns = f->forward_step_ns;
 	buf_fini(&text);
 }
 
 static void say_compute(struct pipeline *f)
 {
-	double percent =
-		f->in_epoch ? 100.0 * (double)f->steps / (double)f->in_epoch
-			    : 0;
+	double percent = f->in_epoch ? 100.0 * (double)f->steps / (double)f->in_epoch : 0;
 
 	if (f->marks.count)
 		say_marked_time(f);
@@ -387,8 +357,8 @@ static void say_compute(struct pipeline *f)
 
 /* ---- barrier ---- */
 
-/* How far two ranks are apart when they begin batches of the same number, in the
- * middle; NaN = not to be seen. */
+/* How far two ranks are apart when they begin batches of the same number, in the middle; NaN = not
+ * to be seen. */
 static double apart_ns(const struct pulse *a, const struct pulse *b)
 {
 	uint32_t n = 0, most = a->begun < b->begun ? a->begun : b->begun;
@@ -396,8 +366,7 @@ static double apart_ns(const struct pulse *a, const struct pulse *b)
 
 	for (uint32_t i = 0; i < most; i++)
 		if (a->begun_ns[i] && b->begun_ns[i])
-			apart[n++] = fabs((double)a->begun_ns[i] -
-					  (double)b->begun_ns[i]);
+			apart[n++] = fabs((double)a->begun_ns[i] - (double)b->begun_ns[i]);
 	pulse_sort(apart, n);
 	middle = n < STEPS_LEAST ? (double)NAN : pulse_quantile(apart, n, 0.5);
 	mem_free(apart);
@@ -411,30 +380,27 @@ static void say_barrier(struct pipeline *f)
 
 	if (f->d->found[f->party].accelerators < 2)
 		return;
-	apart = f->reads.count > 1 ? apart_ns(&f->pulse[0], &f->pulse[1])
-				   : (double)NAN;
+	apart = f->reads.count > 1 ? apart_ns(&f->pulse[0], &f->pulse[1]) : (double)NAN;
 	if (isnan(apart) || f->steps < STEPS_LEAST) {
 		jobsection_say(f->to, DISTIL_GUESS, "barrier", "step",
-			       "ranks of one training sum gradients after each "
-			       "step; nothing here shows it");
+			       "ranks of one training sum gradients after each step; nothing here "
+			       "shows it");
 		return;
 	}
 	timefit(&fit, f->step_ns, f->steps);
-	if (apart < 0.5 * fit.mean_ns &&
-	    (dist_is_const(&fit.dist) || apart < 0.5 * fit.stdev_ns))
-		jobsection_say(f->to, DISTIL_LIKELY, "barrier", "step",
-			       "two ranks begin batches %.3g ms apart, in the "
-			       "middle, of steps of %.4g ms",
-			       apart / 1e6, fit.mean_ns / 1e6);
+	if (apart < 0.5 * fit.mean_ns && (dist_is_const(&fit.dist) || apart < 0.5 * fit.stdev_ns))
+		jobsection_say(
+			f->to, DISTIL_LIKELY, "barrier", "step",
+			"two ranks begin batches %.3g ms apart, in the middle, of steps of %.4g ms",
+			apart / 1e6, fit.mean_ns / 1e6);
 	else
 		jobsection_say(f->to, DISTIL_LIKELY, "barrier", "none",
-			       "two ranks begin batches %.3g ms apart, in the "
-			       "middle, though steps are of %.4g ms",
+			       "two ranks begin batches %.3g ms apart, in the middle, though steps "
+			       "are of %.4g ms",
 			       apart / 1e6, fit.mean_ns / 1e6);
 }
 
-int distil_pipeline(struct distil *d, uint32_t party, struct jobsection *to,
-		    struct mlgen_err *err)
+int distil_pipeline(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
 {
 	struct pipeline f = { .d = d, .party = party, .to = to };
 	int rc = rankreads_of(&f.reads, d, party, STAGE_TRAIN, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_inside.h - what is known of a training's pipeline while it is found; for pipeline_found.c, loader_found.c, decode_found.c and fresh_found.c. */
+/* pipeline_inside.h - what is known of a training's pipeline while it is found; for
+ * pipeline_found.c, loader_found.c, decode_found.c and fresh_found.c. */
 #pragma once
 
 #include "distil/pulse.h"
@@ -25,12 +26,12 @@ struct pipeline {
 	/* Files of many samples that are gone through: NaN, 0 = not seen. */
 	double forward_batch, forward_step_ns;
 	double sample_bytes;
-	/* By task: when it began with its first sample, which takes longer than
-	 * others (first_sample_time); NULL = none does. */
+	/* By task: when it began with its first sample, which takes longer than others
+	 * (first_sample_time); NULL = none does. */
 	uint64_t *first_ns;
 	double first_more_ns; /* so much, in the middle */
 	double usual_cpu_ns;  /* of others, on average; 0 = it is not known */
-	bool has_rounds; /* batches are not to be told from rounds of files */
+	bool has_rounds;      /* batches are not to be told from rounds of files */
 };
 
 /* Visits that read one sample; 1 where nothing is known. */
@@ -39,11 +40,11 @@ double pipeline_visits(const struct pipeline *f);
 void pipeline_forward(struct pipeline *f);
 /* Which loader it is, before anything is said. */
 void pipeline_find_loader(struct pipeline *f);
-/* Who reads for a rank, and how: loader= and what belongs to it. 0, or -errno with
- * err as side_file. */
+/* Who reads for a rank, and how: loader= and what belongs to it. 0, or -errno with err as
+ * side_file. */
 int pipeline_loader(struct pipeline *f, struct mlgen_err *err);
-/* What they do with a sample, and when: preprocess_time= and what belongs to it. 0,
- * or -errno with err as side_file. */
+/* What they do with a sample, and when: preprocess_time= and what belongs to it. 0, or -errno with
+ * err as side_file. */
 int pipeline_decoding(struct pipeline *f, struct mlgen_err *err);
 /* What they read into: fresh_memory=. */
 void pipeline_fresh(struct pipeline *f);
@@ -52,6 +53,6 @@ struct specimen;
 bool pipeline_is_whole(const struct pipeline *f, const struct specimen *x);
 /* ... that takes no longer than most, as a new worker's first one may. */
 bool pipeline_is_usual(const struct pipeline *f, const struct specimen *x);
-/* Workers that are others in each epoch: worker_start= and first_sample_time=. 0,
- * or -errno with err as visits_next. */
+/* Workers that are others in each epoch: worker_start= and first_sample_time=. 0, or -errno with
+ * err as visits_next. */
 int pipeline_start(struct pipeline *f, struct mlgen_err *err);

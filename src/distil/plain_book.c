@@ -49,8 +49,8 @@ static bool is_wanted(void *arg, const struct trace_record *r)
 
 /* ---- accounts ---- */
 
-static struct plain_account *account_new(struct booking *g, uint64_t key,
-					 uint32_t task, uint32_t file)
+static struct plain_account *account_new(struct booking *g, uint64_t key, uint32_t task,
+					 uint32_t file)
 {
 	struct plain_book *b = g->b;
 	struct plain_account *a;
@@ -58,13 +58,9 @@ static struct plain_account *account_new(struct booking *g, uint64_t key,
 
 	keyed_number(&b->keys, key, &is_new);
 	if ((b->count & (b->count - 1)) == 0)
-		b->at = mem_realloc(b->at,
-				    (b->count ? 2 * (size_t)b->count : 1) *
-					    sizeof(*b->at));
+		b->at = mem_realloc(b->at, (b->count ? 2 * (size_t)b->count : 1) * sizeof(*b->at));
 	a = &b->at[b->count++];
-	*a = (struct plain_account){
-		.task = task, .file = file, .files = 1, .low = UINT64_MAX
-	};
+	*a = (struct plain_account){ .task = task, .file = file, .files = 1, .low = UINT64_MAX };
 	return a;
 }
 
@@ -73,11 +69,10 @@ static uint64_t key_of(uint32_t task, uint32_t file, bool is_write)
 	return (uint64_t)task << 33 | (uint64_t)file << 1 | is_write;
 }
 
-/* Of so many files a thread has one for all the rest of them. NULL: there is
- * none, and none was to be made. */
-static struct plain_account *account_of(struct booking *g, uint32_t task,
-					uint32_t file, bool is_write,
-					bool makes)
+/* Of so many files a thread has one for all the rest of them. NULL: there is none, and none was to
+ * be made. */
+static struct plain_account *account_of(struct booking *g, uint32_t task, uint32_t file,
+					bool is_write, bool makes)
 {
 	uint64_t key = key_of(task, file, is_write);
 	struct plain_account *a;
@@ -113,15 +108,13 @@ static void add_size(struct plain_account *a, uint64_t bytes)
 	a->others++;
 }
 
-static void add_place(struct plain_account *a, const struct trace_record *r,
-		      uint64_t bytes)
+static void add_place(struct plain_account *a, const struct trace_record *r, uint64_t bytes)
 {
 	if (r->off == TRACE_UNKNOWN)
 		return;
 	uint64_t slack = a->is_fault ? FAULT_AROUND : 0;
 
-	a->in_order += a->count && r->off >= a->last_end &&
-		       r->off - a->last_end <= slack;
+	a->in_order += a->count && r->off >= a->last_end && r->off - a->last_end <= slack;
 	a->low = u64_min(a->low, r->off);
 	a->high = u64_max(a->high, r->off + bytes);
 	a->last_end = r->off + bytes;
@@ -198,8 +191,7 @@ static uint32_t begin(struct plain_thread *t, const struct trace_record *r)
 	return n;
 }
 
-static void take_request(struct booking *g, const struct trace_record *r,
-			 uint32_t task)
+static void take_request(struct booking *g, const struct trace_record *r, uint32_t task)
 {
 	bool is_fault = r->op == TRACE_FAULT;
 	uint64_t bytes = is_fault ? 4096 : opkind_bytes(r);
@@ -223,8 +215,7 @@ static void take_request(struct booking *g, const struct trace_record *r,
 	a->bytes += bytes;
 }
 
-static void take_sync(struct booking *g, const struct trace_record *r,
-		      uint32_t task)
+static void take_sync(struct booking *g, const struct trace_record *r, uint32_t task)
 {
 	struct plain_account *a = account_of(g, task, r->file, true, false);
 
@@ -241,13 +232,10 @@ static void plain_book_take(struct booking *g, const struct trace_record *r)
 	uint32_t task;
 	bool is_new;
 
-	if (!keyed_find(&d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid,
-			&task))
+	if (!keyed_find(&d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &task))
 		return;
-	if (r->file && r->file < d->file_count &&
-	    distil_class(d, r->file) == CLASS_PLAIN) {
-		if (r->op == TRACE_OPEN && r->len_bytes != TRACE_UNKNOWN &&
-		    r->len_bytes & O_DIRECT)
+	if (r->file && r->file < d->file_count && distil_class(d, r->file) == CLASS_PLAIN) {
+		if (r->op == TRACE_OPEN && r->len_bytes != TRACE_UNKNOWN && r->len_bytes & O_DIRECT)
 			keyed_number(&g->direct, r->file, &is_new);
 		else if (r->op == TRACE_FSYNC || r->op == TRACE_FDATASYNC)
 			take_sync(g, r, task);
@@ -255,14 +243,12 @@ static void plain_book_take(struct booking *g, const struct trace_record *r)
 			take_request(g, r, task);
 	}
 	/* The thread's time, whatever the call is on. */
-	g->threads[task].end_ns =
-		u64_max(g->threads[task].end_ns, opkind_end_ns(r));
+	g->threads[task].end_ns = u64_max(g->threads[task].end_ns, opkind_end_ns(r));
 }
 
 /* ---- public ---- */
 
-int plain_book_read(struct plain_book *b, struct distil *d,
-		    struct mlgen_err *err)
+int plain_book_read(struct plain_book *b, struct distil *d, struct mlgen_err *err)
 {
 	const struct trace_ordered_wants wants = { .keeps = is_wanted };
 	struct booking g = { .b = b, .d = d };

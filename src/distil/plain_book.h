@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain_book.h - what threads of a trace read and wrote that is of no training: an account for each thread, file and direction. */
+/* plain_book.h - what threads of a trace read and wrote that is of no training: an account for each
+ * thread, file and direction. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,8 +29,8 @@ struct plain_account {
 	uint64_t count, bytes;
 	struct plain_size sizes[PLAIN_SIZES]; /* those that came first */
 	uint64_t others;                      /* of other sizes */
-	uint64_t in_order;  /* begin where the one before ended */
-	uint64_t low, high; /* first byte, and behind the last */
+	uint64_t in_order;                    /* begin where the one before ended */
+	uint64_t low, high;                   /* first byte, and behind the last */
 	uint64_t last_end;
 	uint64_t start_ns, end_ns;
 	uint64_t syncs, datasyncs;
@@ -39,8 +40,7 @@ struct plain_account {
 	uint64_t thinks[PLAIN_TIMES], think_ns[PLAIN_TIMES];
 	uint64_t gaps;
 	double gap_ns, gap_squares, think_squares;
-	/* Requests between two long pauses: more than a quarter of the longest so
-	 * far. */
+	/* Requests between two long pauses: more than a quarter of the longest so far. */
 	uint64_t longest_ns, run, runs, run_sum, run_squares;
 	/* Of starts from the first on, and with their numbers from 0. */
 	double start_sum, start_squares, start_products;
@@ -53,6 +53,5 @@ struct plain_book {
 };
 
 /* It reads the trace once more. 0, or -errno with err: as trace_reader_open. */
-int plain_book_read(struct plain_book *b, struct distil *d,
-		    struct mlgen_err *err);
+int plain_book_read(struct plain_book *b, struct distil *d, struct mlgen_err *err);
 void plain_book_fini(struct plain_book *b); /* takes a zeroed one */

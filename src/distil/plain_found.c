@@ -16,8 +16,7 @@ enum {
 	MOST_REQUEST = 1 << 30,
 	FAULT_REQUEST = 64 << 10, /* what the kernel brings in around a fault */
 };
-/* Requests of such a part are of other sizes, or out of order, and it is as if
- * there were none. */
+/* Requests of such a part are of other sizes, or out of order, and it is as if there were none. */
 #define FEW 0.01
 #define IN_ORDER 0.5
 /* Beside a training, what has less than such a part of all bytes is left out. */
@@ -43,21 +42,17 @@ static void say_rw(const struct plain_saying *g)
 {
 	const struct plain_stream *s = g->s;
 	double in_order = plain_stream_in_order(s);
-	enum distil_sure sure = in_order < 0.05 || in_order > 0.95
-					? DISTIL_SURE
-					: DISTIL_LIKELY;
+	enum distil_sure sure = in_order < 0.05 || in_order > 0.95 ? DISTIL_SURE : DISTIL_LIKELY;
 	char text[16];
 
 	jobsection_say(g->to, sure, "rw", rw_of(g),
 		       "%" PRIu64 " reads and %" PRIu64
-		       " writes; %.1f%% of them begin where the one before "
-		       "ended",
+		       " writes; %.1f%% of them begin where the one before ended",
 		       s->dir[0].count, s->dir[1].count, 100 * in_order);
 	if (!g->reads || !g->writes)
 		return;
 	snprintf(text, sizeof(text), "%.0f%%",
-		 100 * (double)s->dir[0].count /
-			 (double)(s->dir[0].count + s->dir[1].count));
+		 100 * (double)s->dir[0].count / (double)(s->dir[0].count + s->dir[1].count));
 	jobsection_say(g->to, DISTIL_SURE, "rwmixread", text,
 		       "the part of the requests that reads");
 }
@@ -80,14 +75,12 @@ static bool has_one_size(const struct plain_account *a, uint64_t most)
 	for (unsigned i = 0; i < PLAIN_SIZES; i++)
 		if (a->sizes[i].count && a->sizes[i].bytes == most)
 			return a->count - a->sizes[i].count <=
-			       u64_max(a->files,
-				       (uint64_t)(FEW * (double)a->count));
+			       u64_max(a->files, (uint64_t)(FEW * (double)a->count));
 	return !a->count;
 }
 
 /* Of sizes that are not rare; the most frequent has what is left. */
-static void put_split(struct buf *b, const struct plain_account *a,
-		      uint64_t most)
+static void put_split(struct buf *b, const struct plain_account *a, uint64_t most)
 {
 	double rest = 100;
 	char size[UNITS_TEXT_BYTES];
@@ -95,8 +88,7 @@ static void put_split(struct buf *b, const struct plain_account *a,
 	for (unsigned i = 0; i < PLAIN_SIZES; i++) {
 		double percent = floor(1e4 * of_size(a, i)) / 100;
 
-		if (!a->sizes[i].count || a->sizes[i].bytes == most ||
-		    percent < 100 * FEW)
+		if (!a->sizes[i].count || a->sizes[i].bytes == most || percent < 100 * FEW)
 			continue;
 		rest -= percent;
 		units_put_size(size, request_of(a->sizes[i].bytes));
@@ -124,21 +116,18 @@ static void say_split(const struct plain_saying *g)
 	buf_fini(&b);
 	if (s->dir[0].others || s->dir[1].others)
 		jobsection_note(g->to,
-				"%" PRIu64 " requests have sizes besides "
-				"these; they are left out",
+				"%" PRIu64 " requests have sizes besides these; they are left out",
 				s->dir[0].others + s->dir[1].others);
 }
 
 static void say_bs(const struct plain_saying *g)
 {
 	const struct plain_stream *s = g->s;
-	uint64_t bytes[2] = { plain_stream_size(s, false),
-			      plain_stream_size(s, true) };
+	uint64_t bytes[2] = { plain_stream_size(s, false), plain_stream_size(s, true) };
 	char text[2][UNITS_TEXT_BYTES];
 	struct buf b = { 0 };
 
-	if (!has_one_size(&s->dir[0], bytes[0]) ||
-	    !has_one_size(&s->dir[1], bytes[1])) {
+	if (!has_one_size(&s->dir[0], bytes[0]) || !has_one_size(&s->dir[1], bytes[1])) {
 		say_split(g);
 		return;
 	}
@@ -150,8 +139,7 @@ static void say_bs(const struct plain_saying *g)
 	jobsection_say(g->to, DISTIL_SURE, "bs", buf_str(&b),
 		       "all requests, but the last of a file, are as long");
 	buf_fini(&b);
-	if ((g->reads && bytes[0] < LEAST_REQUEST) ||
-	    (g->writes && bytes[1] < LEAST_REQUEST))
+	if ((g->reads && bytes[0] < LEAST_REQUEST) || (g->writes && bytes[1] < LEAST_REQUEST))
 		jobsection_note(g->to,
 				"in the trace they have %" PRIu64
 				" bytes; 512 is the least there is",
@@ -160,13 +148,10 @@ static void say_bs(const struct plain_saying *g)
 
 static void say_faults(const struct plain_saying *g)
 {
-	jobsection_note(g->to,
-			"Nothing is read by calls: pages of mapped files "
-			"are. Of 64 KiB the first touch alone is in a "
-			"trace, so that requests are that long.");
+	jobsection_note(g->to, "Nothing is read by calls: pages of mapped files are. Of 64 KiB the "
+			       "first touch alone is in a trace, so that requests are that long.");
 	jobsection_say(g->to, DISTIL_SURE, "ioengine", "mmap",
-		       "%" PRIu64 " page faults and no read",
-		       g->s->dir[0].count);
+		       "%" PRIu64 " page faults and no read", g->s->dir[0].count);
 	plain_say_size(g->to, DISTIL_LIKELY, "bs", FAULT_REQUEST,
 		       "what the kernel brings in around a fault");
 }
@@ -180,29 +165,22 @@ static void say_threads(const struct plain_saying *g)
 	bool is_direct = s->dir[0].is_direct || s->dir[1].is_direct;
 
 	if (s->threads > 1)
-		plain_say_number(
-			g->to, DISTIL_SURE, "numjobs", s->threads,
-			s->is_shared ? "so many threads do this, in the same "
-				       "files"
-				     : "so many threads do this, each in "
-				       "files of its own");
+		plain_say_number(g->to, DISTIL_SURE, "numjobs", s->threads,
+				 s->is_shared
+					 ? "so many threads do this, in the same files"
+					 : "so many threads do this, each in files of its own");
 	if (depth > 1 && !g->is_mapped) {
-		plain_say_number(
-			g->to, DISTIL_LIKELY, "iodepth", depth,
-			"so many requests of a thread are under way at a "
-			"time, at most");
-		jobsection_say(g->to, DISTIL_GUESS, "ioengine",
-			       is_direct ? "libaio" : "io_uring",
-			       "requests overlap; which interface they went "
-			       "by no trace says");
+		plain_say_number(g->to, DISTIL_LIKELY, "iodepth", depth,
+				 "so many requests of a thread are under way at a time, at most");
+		jobsection_say(g->to, DISTIL_GUESS, "ioengine", is_direct ? "libaio" : "io_uring",
+			       "requests overlap; which interface they went by no trace says");
 	}
 	plain_say_number(g->to, DISTIL_SURE, "direct", is_direct,
 			 is_direct ? "the files are opened with O_DIRECT"
 				   : "no file is opened with O_DIRECT");
 }
 
-static void say_sync(const struct plain_saying *g, const char *option,
-		     uint64_t syncs)
+static void say_sync(const struct plain_saying *g, const char *option, uint64_t syncs)
 {
 	const struct plain_account *w = &g->s->dir[1];
 	uint64_t most = (uint64_t)g->s->threads * u64_max(1, g->s->file_count);
@@ -211,15 +189,11 @@ static void say_sync(const struct plain_saying *g, const char *option,
 		return;
 	if (syncs <= most && strcmp(option, "fsync") == 0) {
 		plain_say_number(g->to,
-				 w->last_sync_ns >= w->last_start_ns
-					 ? DISTIL_SURE
-					 : DISTIL_LIKELY,
-				 "end_fsync", 1,
-				 "each file is flushed once, at the end");
+				 w->last_sync_ns >= w->last_start_ns ? DISTIL_SURE : DISTIL_LIKELY,
+				 "end_fsync", 1, "each file is flushed once, at the end");
 		return;
 	}
-	plain_say_number(g->to, DISTIL_LIKELY, option,
-			 u64_max(1, (w->count + syncs / 2) / syncs),
+	plain_say_number(g->to, DISTIL_LIKELY, option, u64_max(1, (w->count + syncs / 2) / syncs),
 			 "the writes for each of these calls");
 }
 
@@ -235,27 +209,21 @@ static void say_pace(const struct plain_saying *g)
 		break;
 	case PLAIN_PACE_RATE:
 		jobsection_say(g->to, DISTIL_LIKELY, "rate", p.rate,
-			       "requests begin at even times, whatever the one "
-			       "before took: %.3g ms apart, give or take "
-			       "%.1f%%",
+			       "requests begin at even times, whatever the one before took: %.3g "
+			       "ms apart, give or take %.1f%%",
 			       p.gap_ns / 1e6, 100 * p.gap_spread);
 		break;
 	case PLAIN_PACE_THINK:
 		jobsection_say(g->to, DISTIL_LIKELY, "thinktime", p.think,
-			       "a thread is so long between its calls, on "
-			       "average; half of the times are below %s, one "
-			       "of twenty is above %s",
+			       "a thread is so long between its calls, on average; half of the "
+			       "times are below %s, one of twenty is above %s",
 			       p.think_p50, p.think_p95);
 		if (p.blocks > 1)
-			plain_say_number(
-				g->to, DISTIL_LIKELY, "thinktime_blocks",
-				p.blocks,
-				"the requests for each of these times");
+			plain_say_number(g->to, DISTIL_LIKELY, "thinktime_blocks", p.blocks,
+					 "the requests for each of these times");
 		break;
 	}
-	jobsection_note(g->to,
-			"In the trace it takes %.3f s and moves %" PRIu64
-			" bytes%s.",
+	jobsection_note(g->to, "In the trace it takes %.3f s and moves %" PRIu64 " bytes%s.",
 			seconds(g->s->end_ns - g->s->start_ns),
 			g->s->dir[0].bytes + g->s->dir[1].bytes,
 			g->s->threads > 1 ? ", all threads together" : "");
@@ -278,10 +246,11 @@ static void say_stream(struct plain_saying *g)
 	say_sync(g, "fdatasync", g->s->dir[1].datasyncs);
 	say_pace(g);
 	if (g->s->summed)
-		jobsection_note(g->to,
-				"%" PRIu32 " more that are unlike any are in "
-				"these figures, with all their bytes",
-				g->s->summed);
+		jobsection_note(
+			g->to,
+			"%" PRIu32
+			" more that are unlike any are in these figures, with all their bytes",
+			g->s->summed);
 }
 
 static void begin_section(struct plain_saying *g, bool waits, uint64_t late_ns)
@@ -290,13 +259,11 @@ static void begin_section(struct plain_saying *g, bool waits, uint64_t late_ns)
 
 	if (waits)
 		jobsection_say(g->to, DISTIL_LIKELY, "stonewall", "",
-			       "in the trace it begins when what is above is "
-			       "over");
+			       "in the trace it begins when what is above is over");
 	jobsection_say(g->to, DISTIL_GUESS, "phase", "io",
 		       "what it reads and writes fits no training");
 	jobsection_say(g->to, DISTIL_GUESS, "directory", "${MLGEN_DIR:-.}",
-		       "in the trace files lie elsewhere; missing ones are "
-		       "made");
+		       "in the trace files lie elsewhere; missing ones are made");
 	if (!late_ns)
 		return;
 	units_put_time(text, late_ns / 1000000 * 1000000);
@@ -310,8 +277,7 @@ struct turn {
 	bool has_any;
 };
 
-static bool take_turn(struct turn *t, const struct plain_stream *s,
-		      uint64_t *late_ns)
+static bool take_turn(struct turn *t, const struct plain_stream *s, uint64_t *late_ns)
 {
 	bool waits = t->has_any && s->start_ns >= t->end_ns;
 	uint64_t span;
@@ -331,8 +297,7 @@ static bool take_turn(struct turn *t, const struct plain_stream *s,
 }
 
 /* The stage that markers name, if it is there at that time; NULL = none is. */
-static const char *marked_name(const struct distil *d,
-			       const struct plain_stream *s)
+static const char *marked_name(const struct distil *d, const struct plain_stream *s)
 {
 	const struct mark_list *stages = &d->marks.stages;
 	uint64_t middle = s->start_ns + (s->end_ns - s->start_ns) / 2;
@@ -350,8 +315,8 @@ static const char *marked_name(const struct distil *d,
 	return NULL;
 }
 
-static void say_section(struct distil *d, const struct plain_stream *s,
-			bool waits, uint64_t late_ns)
+static void say_section(struct distil *d, const struct plain_stream *s, bool waits,
+			uint64_t late_ns)
 {
 	struct plain_saying g = {
 		.d = d,
@@ -360,8 +325,7 @@ static void say_section(struct distil *d, const struct plain_stream *s,
 		.writes = s->dir[1].count > 0,
 		.is_random = plain_stream_in_order(s) < IN_ORDER,
 		.is_mapped = s->dir[0].is_fault && !s->dir[1].count,
-		.thread_bytes = (s->dir[0].bytes + s->dir[1].bytes) /
-				u64_max(1, s->threads),
+		.thread_bytes = (s->dir[0].bytes + s->dir[1].bytes) / u64_max(1, s->threads),
 	};
 	const char *name;
 
@@ -409,8 +373,7 @@ int distil_plain(struct distil *d, bool is_first, struct mlgen_err *err)
 			uint64_t late_ns;
 			bool waits = take_turn(&turn, &s.at[i], &late_ns);
 
-			say_section(d, &s.at[i], waits || (i == 0 && !is_first),
-				    late_ns);
+			say_section(d, &s.at[i], waits || (i == 0 && !is_first), late_ns);
 		}
 	plain_streams_fini(&s);
 	plain_book_fini(&b);

@@ -20,8 +20,8 @@
 /* Pauses of such a part of a thread's time are none of its own. */
 #define THINKS_LEAST 0.1
 #define THINK_LEAST_NS 5000.0
-/* Nearly all of the time is in the long pauses; if they are few, they are behind
- * several requests. */
+/* Nearly all of the time is in the long pauses; if they are few, they are behind several
+ * requests. */
 #define LONG_SHARE 0.9
 
 struct pauses {
@@ -94,9 +94,7 @@ static double rate_of(const struct plain_stream *s, unsigned w)
 static uint64_t round_rate(double rate)
 {
 	for (double unit = 1024 * MIB; unit >= 1024; unit /= 2)
-		if (rate >= unit &&
-		    fabs(rate / unit - round(rate / unit)) * unit <
-			    0.005 * rate)
+		if (rate >= unit && fabs(rate / unit - round(rate / unit)) * unit < 0.005 * rate)
 			return (uint64_t)(round(rate / unit) * unit);
 	return rounded(rate);
 }
@@ -110,20 +108,18 @@ static void say_rate(struct plain_pace *p, const struct plain_stream *s)
 	if (s->dir[0].count && s->dir[1].count)
 		snprintf(p->rate, sizeof(p->rate), "%s,%s", read, write);
 	else
-		snprintf(p->rate, sizeof(p->rate), "%s",
-			 s->dir[1].count ? write : read);
+		snprintf(p->rate, sizeof(p->rate), "%s", s->dir[1].count ? write : read);
 	p->kind = PLAIN_PACE_RATE;
 }
 
-/* A pause behind as many requests each time. The first of them are no measure:
- * what is long is not known yet. */
+/* A pause behind as many requests each time. The first of them are no measure: what is long is not
+ * known yet. */
 static bool is_in_blocks(const struct pauses *x)
 {
 	double n = (double)x->runs, mean = (double)x->run_sum / fmax(n, 1);
 
 	return n >= RUNS_LEAST && mean >= 1.8 &&
-	       sqrt(fmax((double)x->run_squares / n - mean * mean, 0)) <
-		       RUNS_APART * mean;
+	       sqrt(fmax((double)x->run_squares / n - mean * mean, 0)) < RUNS_APART * mean;
 }
 
 static void say_think(struct plain_pace *p, const struct pauses *x)
@@ -156,16 +152,14 @@ static double spread_of(double squares, double mean, uint64_t n)
 	return sqrt(fmax(squares / (double)n - mean * mean, 0));
 }
 
-/* At a rate, who comes late makes up for it: starts stay as near to a line as they
- * are to one another. After pauses of its own each moves all that follow. */
-static bool is_at_rate(const struct pauses *x, double gap, double spread,
-		       double think_spread)
+/* At a rate, who comes late makes up for it: starts stay as near to a line as they are to one
+ * another. After pauses of its own each moves all that follow. */
+static bool is_at_rate(const struct pauses *x, double gap, double spread, double think_spread)
 {
 	double off = sqrt(x->off_squares / (double)x->gaps);
 
 	if (x->gaps >= LINE_LEAST)
-		return off < OFF_MOST * fmax(spread, EVEN * gap) &&
-		       spread <= UNEVEN * think_spread;
+		return off < OFF_MOST * fmax(spread, EVEN * gap) && spread <= UNEVEN * think_spread;
 	return spread < EVEN * gap && spread < think_spread;
 }
 
@@ -185,8 +179,7 @@ void plain_pace_find(struct plain_pace *p, const struct plain_stream *s)
 	spread = spread_of(x.gap_squares, p->gap_ns, x.gaps);
 	think_spread = spread_of(x.think_squares, mean, x.all);
 	p->gap_spread = spread / p->gap_ns;
-	if (!is_in_blocks(&x) &&
-	    is_at_rate(&x, p->gap_ns, spread, think_spread))
+	if (!is_in_blocks(&x) && is_at_rate(&x, p->gap_ns, spread, think_spread))
 		say_rate(p, s);
 	else
 		say_think(p, &x);

@@ -11,8 +11,8 @@
 #include "base/util.h"
 #include "distil/plain_saying.h"
 
-void plain_say_size(struct jobsection *to, enum distil_sure sure,
-		    const char *option, uint64_t bytes, const char *why)
+void plain_say_size(struct jobsection *to, enum distil_sure sure, const char *option,
+		    uint64_t bytes, const char *why)
 {
 	char text[UNITS_TEXT_BYTES];
 
@@ -20,8 +20,8 @@ void plain_say_size(struct jobsection *to, enum distil_sure sure,
 	jobsection_say(to, sure, option, text, "%s", why);
 }
 
-void plain_say_number(struct jobsection *to, enum distil_sure sure,
-		      const char *option, uint64_t n, const char *why)
+void plain_say_number(struct jobsection *to, enum distil_sure sure, const char *option, uint64_t n,
+		      const char *why)
 {
 	char text[24];
 
@@ -34,8 +34,7 @@ void plain_say_number(struct jobsection *to, enum distil_sure sure,
 /* As the file was, or is then; 0 = not known. */
 static uint64_t file_bytes(const struct plain_saying *g)
 {
-	const struct file_account *f =
-		filebook_at(&g->d->files, g->s->files[0]);
+	const struct file_account *f = filebook_at(&g->d->files, g->s->files[0]);
 
 	return f && f->size_bytes ? f->size_bytes - 1 : 0;
 }
@@ -50,9 +49,8 @@ bool plain_is_name(const char *name)
 
 static const char *name_of(const struct plain_saying *g)
 {
-	return has_text(g->d->side_name) && plain_is_name(g->d->side_name)
-		       ? g->d->side_name
-		       : "distilled";
+	return has_text(g->d->side_name) && plain_is_name(g->d->side_name) ? g->d->side_name
+									   : "distilled";
 }
 
 static bool put_names(const struct plain_saying *g, struct buf *b)
@@ -62,8 +60,7 @@ static bool put_names(const struct plain_saying *g, struct buf *b)
 		const char *slash = strrchr(path, '/');
 		const char *name = slash ? slash + 1 : path;
 
-		if (!plain_is_name(name) ||
-		    (b->len && strstr(buf_str(b), name)))
+		if (!plain_is_name(name) || (b->len && strstr(buf_str(b), name)))
 			return false;
 		/* A job that writes is not to meet the files it was made of. */
 		buf_addf(b, "%s%s.%s", i ? ":" : "", name_of(g), name);
@@ -77,26 +74,21 @@ static void say_names(const struct plain_saying *g)
 	struct buf b = { 0 };
 
 	if ((s->threads == 1 || s->is_shared) && !s->is_after &&
-	    s->file_count <= PLAIN_FILES_MOST && s->files[0] != UINT32_MAX &&
-	    put_names(g, &b))
-		jobsection_say(g->to, DISTIL_SURE, "filename", buf_str(&b),
-			       "%s%s, as %s",
-			       s->file_count > 1 ? "files that are used in turn"
-						 : "the file",
+	    s->file_count <= PLAIN_FILES_MOST && s->files[0] != UINT32_MAX && put_names(g, &b))
+		jobsection_say(g->to, DISTIL_SURE, "filename", buf_str(&b), "%s%s, as %s",
+			       s->file_count > 1 ? "files that are used in turn" : "the file",
 			       s->is_shared ? " that all of them use" : "",
 			       distil_path(g->d, s->files[0]));
 	else if (s->file_count > 1)
 		jobsection_note(g->to,
-				"%" PRIu32 " files, %s; here each thread has "
-				"one, for all their bytes",
-				s->file_count,
-				s->is_after ? "one after the other"
-					    : "in turn");
+				"%" PRIu32
+				" files, %s; here each thread has one, for all their bytes",
+				s->file_count, s->is_after ? "one after the other" : "in turn");
 	buf_fini(&b);
 }
 
-/* Who draws places misses the first and the last ones: the roundest edge that is
- * not too far away. */
+/* Who draws places misses the first and the last ones: the roundest edge that is not too far
+ * away. */
 static uint64_t round_edge(uint64_t off, uint64_t slack)
 {
 	for (uint64_t unit = UINT64_C(1) << 50; unit > 1; unit /= 2)
@@ -106,8 +98,7 @@ static uint64_t round_edge(uint64_t off, uint64_t slack)
 }
 
 /* Where nearly all of it was touched, the whole file is what it moves in. */
-static void find_region(const struct plain_saying *g, uint64_t *off,
-			uint64_t *bytes)
+static void find_region(const struct plain_saying *g, uint64_t *off, uint64_t *bytes)
 {
 	const struct plain_stream *s = g->s;
 	uint64_t file = file_bytes(g);
@@ -119,8 +110,7 @@ static void find_region(const struct plain_saying *g, uint64_t *off,
 		*bytes = g->thread_bytes;
 	}
 	if (g->is_random && !s->is_after && *bytes) {
-		uint64_t slack =
-			4 * *bytes / (s->dir[0].count + s->dir[1].count);
+		uint64_t slack = 4 * *bytes / (s->dir[0].count + s->dir[1].count);
 		uint64_t end = *off + *bytes;
 
 		*off = round_edge(*off, slack);
@@ -129,8 +119,8 @@ static void find_region(const struct plain_saying *g, uint64_t *off,
 		*bytes = end - *off;
 	}
 	/* Each direction has its own place, and the sum of both is counted. */
-	if (g->reads && g->writes && !g->is_random &&
-	    g->thread_bytes > *bytes && g->thread_bytes <= 2 * *bytes)
+	if (g->reads && g->writes && !g->is_random && g->thread_bytes > *bytes &&
+	    g->thread_bytes <= 2 * *bytes)
 		*bytes = g->thread_bytes;
 }
 
@@ -142,17 +132,15 @@ static void say_amount(const struct plain_saying *g, uint64_t bytes)
 	if (g->is_mapped)
 		return;
 	if (times >= 1.9 && fabs(times - round(times)) < 0.02 * times) {
-		plain_say_number(g->to, DISTIL_LIKELY, "loops",
-				 (uint64_t)llround(times),
+		plain_say_number(g->to, DISTIL_LIKELY, "loops", (uint64_t)llround(times),
 				 "so many times its size is read or written");
 		return;
 	}
 	if (times > 0.99 && times < 1.01)
 		return;
-	plain_say_size(
-		g->to, DISTIL_SURE, "io_size", g->thread_bytes,
-		times < 1 ? "so much is read and written of it"
-			  : "so much is read and written, some of it again");
+	plain_say_size(g->to, DISTIL_SURE, "io_size", g->thread_bytes,
+		       times < 1 ? "so much is read and written of it"
+				 : "so much is read and written, some of it again");
 }
 
 /* Did it draw places that it had drawn before? */
@@ -161,17 +149,15 @@ static void say_map(const struct plain_saying *g, uint64_t bytes)
 	struct described_file f;
 	double could;
 
-	if (!g->is_random || g->writes || g->s->threads > 1 ||
-	    g->s->file_count > 1 || g->s->files[0] == UINT32_MAX)
+	if (!g->is_random || g->writes || g->s->threads > 1 || g->s->file_count > 1 ||
+	    g->s->files[0] == UINT32_MAX)
 		return;
 	filebook_describe(&g->d->files, g->s->files[0], &f);
 	could = (double)u64_min(g->thread_bytes, bytes);
-	if (f.unique_bytes == UINT64_MAX ||
-	    (double)f.unique_bytes > 0.97 * could)
+	if (f.unique_bytes == UINT64_MAX || (double)f.unique_bytes > 0.97 * could)
 		return;
 	jobsection_say(g->to, DISTIL_LIKELY, "norandommap", "1",
-		       "%" PRIu64 " different bytes are read where each block "
-		       "once would be %.0f",
+		       "%" PRIu64 " different bytes are read where each block once would be %.0f",
 		       f.unique_bytes, could);
 }
 
@@ -187,12 +173,10 @@ void plain_say_place(const struct plain_saying *g)
 		plain_say_size(g->to, DISTIL_SURE, "offset", off,
 			       "nothing in front of it is read or written");
 	if (file > off + bytes && !s->is_after)
-		plain_say_size(g->to, DISTIL_SURE, "filesize", file,
-			       "the file is so long");
-	plain_say_size(
-		g->to, DISTIL_SURE, "size", bytes * files,
-		files > 1 ? "what is read or written lies within, of all files"
-			  : "what is read or written lies within");
+		plain_say_size(g->to, DISTIL_SURE, "filesize", file, "the file is so long");
+	plain_say_size(g->to, DISTIL_SURE, "size", bytes * files,
+		       files > 1 ? "what is read or written lies within, of all files"
+				 : "what is read or written lies within");
 	say_amount(g, bytes * files);
 	say_map(g, bytes * files);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain_saying.h - what the finder of plain jobs knows of a section when it says it; for plain_found.c and plain_place.c alone. */
+/* plain_saying.h - what the finder of plain jobs knows of a section when it says it; for
+ * plain_found.c and plain_place.c alone. */
 #pragma once
 
 #include "distil/plain_streams.h"
@@ -13,10 +14,10 @@ struct plain_saying {
 };
 
 /* Options that are sizes, and numbers. */
-void plain_say_size(struct jobsection *to, enum distil_sure sure,
-		    const char *option, uint64_t bytes, const char *why);
-void plain_say_number(struct jobsection *to, enum distil_sure sure,
-		      const char *option, uint64_t n, const char *why);
+void plain_say_size(struct jobsection *to, enum distil_sure sure, const char *option,
+		    uint64_t bytes, const char *why);
+void plain_say_number(struct jobsection *to, enum distil_sure sure, const char *option, uint64_t n,
+		      const char *why);
 
 /* May it stand in a job without quotes of any kind? */
 bool plain_is_name(const char *name);

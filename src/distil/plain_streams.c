@@ -18,8 +18,7 @@
 
 /* ---- sums ---- */
 
-static void add_sizes(struct plain_account *to,
-		      const struct plain_account *from)
+static void add_sizes(struct plain_account *to, const struct plain_account *from)
 {
 	to->others += from->others;
 	for (unsigned i = 0; i < PLAIN_SIZES && from->sizes[i].count; i++) {
@@ -37,8 +36,7 @@ static void add_sizes(struct plain_account *to,
 	}
 }
 
-static void add_account(struct plain_account *to,
-			const struct plain_account *from)
+static void add_account(struct plain_account *to, const struct plain_account *from)
 {
 	if (!from->count)
 		return;
@@ -103,8 +101,8 @@ static void widen(struct plain_stream *s, const struct plain_stream *by)
 		add_account(&s->dir[w], &by->dir[w]);
 }
 
-/* Squares of how far starts are from a line through them, which has no use of its
- * own for sums of several threads. */
+/* Squares of how far starts are from a line through them, which has no use of its own for sums of
+ * several threads. */
 static void fit_line(struct plain_account *a)
 {
 	double n = (double)a->count, x = (n - 1) / 2;
@@ -159,16 +157,13 @@ uint64_t plain_stream_size(const struct plain_stream *s, bool is_write)
 	return a->count ? most->bytes : 0;
 }
 
-static bool is_meanwhile(const struct plain_stream *a,
-			 const struct plain_stream *b)
+static bool is_meanwhile(const struct plain_stream *a, const struct plain_stream *b)
 {
 	uint64_t start = u64_max(a->start_ns, b->start_ns);
 	uint64_t end = u64_min(a->end_ns, b->end_ns);
-	uint64_t shorter =
-		u64_min(a->end_ns - a->start_ns, b->end_ns - b->start_ns);
+	uint64_t shorter = u64_min(a->end_ns - a->start_ns, b->end_ns - b->start_ns);
 
-	return end >= start &&
-	       (double)(end - start) >= OVERLAP * (double)shorter;
+	return end >= start && (double)(end - start) >= OVERLAP * (double)shorter;
 }
 
 static bool are_near(uint64_t a, uint64_t b)
@@ -178,33 +173,28 @@ static bool are_near(uint64_t a, uint64_t b)
 	return x <= y * ALIKE && y <= x * ALIKE;
 }
 
-static bool is_same_work(const struct plain_stream *a,
-			 const struct plain_stream *b)
+static bool is_same_work(const struct plain_stream *a, const struct plain_stream *b)
 {
 	for (unsigned w = 0; w < 2; w++)
 		if (plain_stream_size(a, w) != plain_stream_size(b, w))
 			return false;
-	return (plain_stream_in_order(a) >= IN_ORDER) ==
-	       (plain_stream_in_order(b) >= IN_ORDER);
+	return (plain_stream_in_order(a) >= IN_ORDER) == (plain_stream_in_order(b) >= IN_ORDER);
 }
 
 /* ---- of one thread ---- */
 
-static bool is_one_direction(const struct plain_stream *a,
-			     const struct plain_stream *b)
+static bool is_one_direction(const struct plain_stream *a, const struct plain_stream *b)
 {
-	return !a->dir[0].count == !b->dir[0].count &&
-	       !a->dir[1].count == !b->dir[1].count;
+	return !a->dir[0].count == !b->dir[0].count && !a->dir[1].count == !b->dir[1].count;
 }
 
-/* The file, or the other direction, is of what the thread does already; or the
- * next file of several. */
+/* The file, or the other direction, is of what the thread does already; or the next file of
+ * several. */
 static bool goes_on(const struct plain_stream *s, const struct plain_stream *by)
 {
 	if (is_meanwhile(s, by))
 		return true;
-	return is_one_direction(s, by) && !has_file(s, by->files[0]) &&
-	       is_same_work(s, by) &&
+	return is_one_direction(s, by) && !has_file(s, by->files[0]) && is_same_work(s, by) &&
 	       are_near(s->dir[0].bytes + s->dir[1].bytes,
 			(by->dir[0].bytes + by->dir[1].bytes) * s->file_count);
 }
@@ -219,13 +209,10 @@ static int by_task(const void *a, const void *b)
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static struct plain_stream *add_stream(struct plain_streams *s,
-				       const struct plain_stream *from)
+static struct plain_stream *add_stream(struct plain_streams *s, const struct plain_stream *from)
 {
 	if ((s->count & (s->count - 1)) == 0)
-		s->at = mem_realloc(s->at,
-				    (s->count ? 2 * (size_t)s->count : 1) *
-					    sizeof(*s->at));
+		s->at = mem_realloc(s->at, (s->count ? 2 * (size_t)s->count : 1) * sizeof(*s->at));
 	s->at[s->count] = *from;
 	return &s->at[s->count++];
 }
@@ -242,8 +229,7 @@ static void find_of_threads(struct plain_streams *s, const struct plain_book *b)
 	for (uint32_t i = 0; i < b->count; i++) {
 		struct plain_stream one = stream_of(order[i]);
 
-		if (i == 0 || order[i]->task != order[i - 1]->task ||
-		    !goes_on(now, &one)) {
+		if (i == 0 || order[i]->task != order[i - 1]->task || !goes_on(now, &one)) {
 			now = add_stream(s, &one);
 			continue;
 		}
@@ -256,36 +242,29 @@ static void find_of_threads(struct plain_streams *s, const struct plain_book *b)
 
 /* ---- of several threads ---- */
 
-/* Parts of one file, each in order, are sections of their own: only these have an
- * offset. */
-static bool has_own_part(const struct plain_stream *a,
-			 const struct plain_stream *b)
+/* Parts of one file, each in order, are sections of their own: only these have an offset. */
+static bool has_own_part(const struct plain_stream *a, const struct plain_stream *b)
 {
 	uint64_t span = b->high - b->low;
 	uint64_t apart = a->low > b->low ? a->low - b->low : b->low - a->low;
 
-	return has_file(a, b->files[0]) && span &&
-	       plain_stream_in_order(b) >= IN_ORDER && apart > span / 2;
+	return has_file(a, b->files[0]) && span && plain_stream_in_order(b) >= IN_ORDER &&
+	       apart > span / 2;
 }
 
 static bool is_alike(const struct plain_stream *a, const struct plain_stream *b)
 {
 	uint64_t bytes = b->dir[0].bytes + b->dir[1].bytes;
 
-	return is_same_work(a, b) && is_meanwhile(a, b) &&
-	       !has_own_part(a, b) &&
-	       are_near(a->dir[0].bytes + a->dir[1].bytes,
-			bytes * a->threads) &&
-	       are_near(u64_max(1, a->dir[0].depth),
-			u64_max(1, b->dir[0].depth)) &&
-	       are_near(u64_max(1, a->dir[1].depth),
-			u64_max(1, b->dir[1].depth));
+	return is_same_work(a, b) && is_meanwhile(a, b) && !has_own_part(a, b) &&
+	       are_near(a->dir[0].bytes + a->dir[1].bytes, bytes * a->threads) &&
+	       are_near(u64_max(1, a->dir[0].depth), u64_max(1, b->dir[0].depth)) &&
+	       are_near(u64_max(1, a->dir[1].depth), u64_max(1, b->dir[1].depth));
 }
 
 static void join_thread(struct plain_stream *a, const struct plain_stream *b)
 {
-	a->is_shared =
-		(a->threads == 1 || a->is_shared) && has_file(a, b->files[0]);
+	a->is_shared = (a->threads == 1 || a->is_shared) && has_file(a, b->files[0]);
 	a->threads++;
 	a->is_after |= b->is_after;
 	widen(a, b);
@@ -328,11 +307,9 @@ static int by_bytes(const void *a, const void *b)
 }
 
 /* How unlike: in what is hardest to do otherwise first. */
-static unsigned unlike(const struct plain_stream *a,
-		       const struct plain_stream *b)
+static unsigned unlike(const struct plain_stream *a, const struct plain_stream *b)
 {
-	return 8u * !is_one_direction(a, b) + 4u * !is_same_work(a, b) +
-	       2u * !is_meanwhile(a, b);
+	return 8u * !is_one_direction(a, b) + 4u * !is_same_work(a, b) + 2u * !is_meanwhile(a, b);
 }
 
 static void sum_least(struct plain_streams *s)
@@ -344,8 +321,7 @@ static void sum_least(struct plain_streams *s)
 		struct plain_stream *best = &s->at[0];
 
 		for (uint32_t k = 1; k < PLAIN_SECTIONS_MOST; k++)
-			if (unlike(&s->at[k], &s->at[i]) <
-			    unlike(best, &s->at[i]))
+			if (unlike(&s->at[k], &s->at[i]) < unlike(best, &s->at[i]))
 				best = &s->at[k];
 		widen(best, &s->at[i]);
 		best->summed += 1 + s->at[i].summed;

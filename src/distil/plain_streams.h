@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain_streams.h - accounts of threads and files put together: what one section of a plain job does. */
+/* plain_streams.h - accounts of threads and files put together: what one section of a plain job
+ * does. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,8 +15,8 @@ enum {
 
 /* What threads that do alike things do, together. */
 struct plain_stream {
-	/* Read, written: sums of all threads; start_squares are of how far starts
-	 * are from a line through them. */
+	/* Read, written: sums of all threads; start_squares are of how far starts are from a line
+	 * through them. */
 	struct plain_account dir[2];
 	uint32_t threads;
 	uint32_t file_count; /* of a thread */
@@ -35,8 +36,7 @@ struct plain_streams {
 void plain_streams_find(struct plain_streams *s, const struct plain_book *b);
 void plain_streams_fini(struct plain_streams *s); /* takes a zeroed one */
 
-/* Requests of both directions that go on where the one before ended, of those
- * that could. */
+/* Requests of both directions that go on where the one before ended, of those that could. */
 double plain_stream_in_order(const struct plain_stream *s);
 /* The most frequent size of a direction; 0 = it has none. */
 uint64_t plain_stream_size(const struct plain_stream *s, bool is_write);

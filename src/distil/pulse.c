@@ -44,8 +44,8 @@ struct worker_place {
 	bool is_there;
 };
 
-void pulse_measure_gaps(struct pulse_gaps *g, const struct pulse_read *reads,
-			size_t count, uint32_t workers)
+void pulse_measure_gaps(struct pulse_gaps *g, const struct pulse_read *reads, size_t count,
+			uint32_t workers)
 {
 	struct worker_place *w = mem_array(workers, sizeof(*w)), all = { 0 };
 
@@ -58,23 +58,20 @@ void pulse_measure_gaps(struct pulse_gaps *g, const struct pulse_read *reads,
 			struct worker_place *p = of[k];
 
 			if (!p->is_there || p->epoch != r->epoch)
-				*p = (struct worker_place){ r->start_ns,
-							    r->epoch, 0, true };
+				*p = (struct worker_place){ r->start_ns, r->epoch, 0, true };
 			else
 				p->position++;
 			to[k]->position = p->position;
-			to[k]->pause_ns =
-				(double)r->start_ns - (double)p->end_ns;
+			to[k]->pause_ns = (double)r->start_ns - (double)p->end_ns;
 			p->end_ns = u64_max(p->end_ns, r->end_ns);
 		}
 	}
 	mem_free(w);
 }
 
-/* In an epoch, side by side: the mean of the epochs. Workers may be forked anew
- * for each. */
-static uint32_t workers_at_once(const struct pulse_gaps *g,
-				const struct pulse_read *reads, size_t count)
+/* In an epoch, side by side: the mean of the epochs. Workers may be forked anew for each. */
+static uint32_t workers_at_once(const struct pulse_gaps *g, const struct pulse_read *reads,
+				size_t count)
 {
 	uint64_t first = 0, epochs = 0;
 
@@ -88,9 +85,8 @@ static uint32_t workers_at_once(const struct pulse_gaps *g,
 /* ---- how many reads are a batch, and whose ---- */
 
 /* Of batches of so many reads of all workers, how many are of one? */
-static double of_one_worker(const struct pulse_gaps *g,
-			    const struct pulse_read *reads, size_t count,
-			    uint32_t batch)
+static double of_one_worker(const struct pulse_gaps *g, const struct pulse_read *reads,
+			    size_t count, uint32_t batch)
 {
 	uint64_t batches = 0, alone = 0;
 	bool is_one = true;
@@ -109,10 +105,9 @@ static double of_one_worker(const struct pulse_gaps *g,
 	return batches ? (double)alone / (double)batches : 0;
 }
 
-/* Does each read, or batch, belong to the worker that had the one as many
- * before it as there are workers? */
-static double in_turn(const struct pulse_gaps *g,
-		      const struct pulse_read *reads, size_t count,
+/* Does each read, or batch, belong to the worker that had the one as many before it as there are
+ * workers? */
+static double in_turn(const struct pulse_gaps *g, const struct pulse_read *reads, size_t count,
 		      uint32_t workers)
 {
 	uint64_t all = 0, same = 0;
@@ -138,13 +133,11 @@ static uint32_t divisor_of(uint32_t a, uint32_t b)
 }
 
 /*
- * A worker of a batch each has read a multiple of it in an epoch, and those with
- * one batch more make the divisor the batch itself. 0 where all have as many,
- * or where there is nothing in common.
+ * A worker of a batch each has read a multiple of it in an epoch, and those with one batch more
+ * make the divisor the batch itself. 0 where all have as many, or where there is nothing in common.
  */
-static uint32_t batch_of_counts(const struct pulse_gaps *g,
-				const struct pulse_read *reads, size_t count,
-				uint32_t workers)
+static uint32_t batch_of_counts(const struct pulse_gaps *g, const struct pulse_read *reads,
+				size_t count, uint32_t workers)
 {
 	uint32_t *last = mem_array(workers, sizeof(*last)), divisor = 0;
 	uint32_t least = UINT32_MAX, most = 0;
@@ -160,13 +153,11 @@ static uint32_t batch_of_counts(const struct pulse_gaps *g,
 		most = last[w] > most ? last[w] : most;
 	}
 	mem_free(last);
-	return most > least && most - least == divisor && divisor > 1 ? divisor
-								      : 0;
+	return most > least && most - least == divisor && divisor > 1 ? divisor : 0;
 }
 
 /* Each read has a pause in front of it that is none of a thread that goes on. */
-static bool each_pauses(const struct pulse_gaps *g,
-			const struct pulse_read *reads, size_t count)
+static bool each_pauses(const struct pulse_gaps *g, const struct pulse_read *reads, size_t count)
 {
 	double *pause = mem_array(count, sizeof(*pause));
 	double *busy = mem_array(count, sizeof(*busy));
@@ -188,8 +179,8 @@ static bool each_pauses(const struct pulse_gaps *g,
 	return n >= READS_LEAST && middle > 2 * WAKE_NS && middle > 0.2 * read;
 }
 
-static void find_one(struct pulse *p, const struct pulse_gaps *g,
-		     const struct pulse_read *reads, size_t count)
+static void find_one(struct pulse *p, const struct pulse_gaps *g, const struct pulse_read *reads,
+		     size_t count)
 {
 	double turns = in_turn(g, reads, count, p->workers);
 
@@ -198,21 +189,18 @@ static void find_one(struct pulse *p, const struct pulse_gaps *g,
 	p->kind = turns >= 0.8 ? PULSE_WORKER : PULSE_SHARED;
 }
 
-static void find_batch(struct pulse *p, const struct pulse_gaps *g,
-		       const struct pulse_read *reads, size_t count,
-		       uint32_t workers)
+static void find_batch(struct pulse *p, const struct pulse_gaps *g, const struct pulse_read *reads,
+		       size_t count, uint32_t workers)
 {
 	struct spacing worker = spacing_of(g->by_worker, count);
 	struct spacing rank = spacing_of(g->by_rank, count);
-	double alone =
-		rank.every ? of_one_worker(g, reads, count, rank.every) : 0;
+	double alone = rank.every ? of_one_worker(g, reads, count, rank.every) : 0;
 	bool is_shared = p->workers > 1 && rank.every && alone < 0.5 &&
-			 rank.every != worker.every &&
-			 rank.explained > 0.5 * worker.explained;
+			 rank.every != worker.every && rank.explained > 0.5 * worker.explained;
 
 	/* Of small batches several workers' pauses fall together. */
-	if (p->workers > 1 && rank.every && rank.every == worker.every &&
-	    alone < 0.5 && rank.explained > worker.explained)
+	if (p->workers > 1 && rank.every && rank.every == worker.every && alone < 0.5 &&
+	    rank.explained > worker.explained)
 		is_shared = true;
 	p->kind = is_shared ? PULSE_SHARED : PULSE_WORKER;
 	p->spacing = is_shared ? rank : worker;
@@ -229,8 +217,7 @@ static void find_batch(struct pulse *p, const struct pulse_gaps *g,
 /* ---- pauses that are none of a batch ---- */
 
 /* In front of reads that begin no batch, sorted; how many. */
-static size_t inner_gaps(const struct pulse *p, const struct spaced *at,
-			 size_t count, double *to)
+static size_t inner_gaps(const struct pulse *p, const struct spaced *at, size_t count, double *to)
 {
 	size_t n = 0;
 
@@ -273,8 +260,8 @@ static bool goes_on(const struct pulse_batch *at, size_t count)
 	return went_on > 0;
 }
 
-void pulse_find(struct pulse *p, const struct pulse_read *reads, size_t count,
-		uint32_t workers, enum pulse_own own)
+void pulse_find(struct pulse *p, const struct pulse_read *reads, size_t count, uint32_t workers,
+		enum pulse_own own)
 {
 	struct pulse_gaps g;
 	struct pulse_batch *at = NULL;
@@ -291,8 +278,7 @@ void pulse_find(struct pulse *p, const struct pulse_read *reads, size_t count,
 	n = p->batch ? pulse_batches(p, reads, &g, count, workers, &at) : 0;
 	if (n)
 		mark_idle(p, &g, count, at, n);
-	if (own == PULSE_IS_OWN ||
-	    (own == PULSE_MAY_BE_OWN && !goes_on(at, n))) {
+	if (own == PULSE_IS_OWN || (own == PULSE_MAY_BE_OWN && !goes_on(at, n))) {
 		p->kind = PULSE_OWN;
 		p->workers = 0;
 	}

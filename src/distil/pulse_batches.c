@@ -29,8 +29,8 @@ static struct pulse_batch *batch_new(struct batch_list *l)
 	return &l->at[l->count++];
 }
 
-static void add_read(struct batch_list *l, const struct pulse_read *r,
-		     const struct spaced *at, uint32_t reader, uint32_t batch)
+static void add_read(struct batch_list *l, const struct pulse_read *r, const struct spaced *at,
+		     uint32_t reader, uint32_t batch)
 {
 	struct pulse_batch *b;
 
@@ -56,8 +56,7 @@ static int by_beginning(const void *a, const void *b)
 	const struct worker_turn *x = a, *y = b;
 
 	if (x->rows && y->rows)
-		return (x->began_ns > y->began_ns) -
-		       (x->began_ns < y->began_ns);
+		return (x->began_ns > y->began_ns) - (x->began_ns < y->began_ns);
 	return (x->rows < y->rows) - (x->rows > y->rows);
 }
 
@@ -79,8 +78,8 @@ static uint32_t rows_of_all(const struct worker_turn *turns, uint32_t workers)
 }
 
 /*
- * Batch k is of the worker whose turn it is, (k mod workers)'s. All begin at once,
- * and only then one after the other: the later rows say whose turn it is.
+ * Batch k is of the worker whose turn it is, (k mod workers)'s. All begin at once, and only then
+ * one after the other: the later rows say whose turn it is.
  */
 static void number_epoch(struct batch_list *l, uint32_t workers)
 {
@@ -94,8 +93,7 @@ static void number_epoch(struct batch_list *l, uint32_t workers)
 	for (size_t i = l->first; i < l->count; i++)
 		if (l->at[i].row >= rows / 2 && l->at[i].row < rows)
 			l->turns[l->at[i].worker].began_ns +=
-				(double)(l->at[i].start_ns -
-					 l->at[l->first].start_ns);
+				(double)(l->at[i].start_ns - l->at[l->first].start_ns);
 	if (workers)
 		qsort(l->turns, workers, sizeof(*l->turns), by_beginning);
 	/* By worker again: its turn stands in `open`, which is at its end. */
@@ -104,16 +102,13 @@ static void number_epoch(struct batch_list *l, uint32_t workers)
 		l->open[l->turns[t].worker] = t;
 	}
 	for (size_t i = l->first; i < l->count; i++)
-		l->at[i].number = (uint64_t)l->at[i].row * there +
-				  l->open[l->at[i].worker];
+		l->at[i].number = (uint64_t)l->at[i].row * there + l->open[l->at[i].worker];
 	if (l->count > l->first)
-		qsort(l->at + l->first, l->count - l->first, sizeof(*l->at),
-		      by_number);
+		qsort(l->at + l->first, l->count - l->first, sizeof(*l->at), by_number);
 }
 
-size_t pulse_batches(struct pulse *p, const struct pulse_read *reads,
-		     const struct pulse_gaps *gaps, size_t count,
-		     uint32_t workers, struct pulse_batch **to)
+size_t pulse_batches(struct pulse *p, const struct pulse_read *reads, const struct pulse_gaps *gaps,
+		     size_t count, uint32_t workers, struct pulse_batch **to)
 {
 	bool is_shared = p->kind == PULSE_SHARED;
 	struct batch_list l = { 0 };
@@ -126,8 +121,7 @@ size_t pulse_batches(struct pulse *p, const struct pulse_read *reads,
 				number_epoch(&l, workers);
 			l.first = l.count;
 		}
-		add_read(&l, &reads[i],
-			 is_shared ? &gaps->by_rank[i] : &gaps->by_worker[i],
+		add_read(&l, &reads[i], is_shared ? &gaps->by_rank[i] : &gaps->by_worker[i],
 			 is_shared ? workers : reads[i].worker, p->batch);
 	}
 	if (!is_shared)

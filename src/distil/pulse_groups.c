@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pulse_groups.c - readers that work at the same time, each at a batch of its own: those of several ranks. */
+/* pulse_groups.c - readers that work at the same time, each at a batch of its own: those of several
+ * ranks. */
 #include "base/mem.h"
 #include "base/util.h"
 #include "distil/pulse_inside.h"
@@ -7,8 +8,7 @@
 /* Of what pauses of a worker differ in: then it has whole batches. */
 #define EXPLAINED_LEAST 0.5
 
-struct pulse_groups pulse_groups_of(const struct pulse_read *reads,
-				    size_t count, uint32_t workers)
+struct pulse_groups pulse_groups_of(const struct pulse_read *reads, size_t count, uint32_t workers)
 {
 	struct pulse_groups to = { .groups = 1 };
 	struct spacing worker, all;
@@ -21,12 +21,11 @@ struct pulse_groups pulse_groups_of(const struct pulse_read *reads,
 	all = spacing_of(g.by_rank, count);
 	mem_free(g.by_worker);
 	mem_free(g.by_rank);
-	if (!worker.every || worker.explained < EXPLAINED_LEAST ||
-	    all.every <= worker.every || all.every % worker.every)
+	if (!worker.every || worker.explained < EXPLAINED_LEAST || all.every <= worker.every ||
+	    all.every % worker.every)
 		return to;
 	/* As many as all workers could share batches as well. */
-	if (all.every / worker.every >= workers ||
-	    workers % (all.every / worker.every))
+	if (all.every / worker.every >= workers || workers % (all.every / worker.every))
 		return to;
 	to.groups = all.every / worker.every;
 	to.batch = worker.every;
@@ -41,10 +40,9 @@ struct group_count {
 	uint64_t times, whole, right;
 };
 
-/* As many reads as all groups have at a time: are they a batch of one worker for
- * each batch there is, and each worker's group another one? */
-static void look_at_time(struct group_count *c, const struct pulse_read *at,
-			 size_t together)
+/* As many reads as all groups have at a time: are they a batch of one worker for each batch there
+ * is, and each worker's group another one? */
+static void look_at_time(struct group_count *c, const struct pulse_read *at, size_t together)
 {
 	bool is_whole = true, is_right = true;
 
@@ -63,8 +61,7 @@ static void look_at_time(struct group_count *c, const struct pulse_read *at,
 	c->right += is_whole && is_right;
 }
 
-double pulse_groups_part(const struct pulse_groups *g,
-			 const struct pulse_read *reads, size_t count,
+double pulse_groups_part(const struct pulse_groups *g, const struct pulse_read *reads, size_t count,
 			 const uint32_t *group)
 {
 	struct group_count c = { .g = g, .group = group };
@@ -87,7 +84,5 @@ double pulse_groups_part(const struct pulse_groups *g,
 	mem_free(c.has);
 	mem_free(c.of_worker);
 	/* At the begin of an epoch all read several at once. */
-	return 3 * c.whole >= c.times && c.whole
-		       ? (double)c.right / (double)c.whole
-		       : 0;
+	return 3 * c.whole >= c.times && c.whole ? (double)c.right / (double)c.whole : 0;
 }

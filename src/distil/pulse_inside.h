@@ -25,12 +25,11 @@ struct pulse_gaps {
 					     * in the epoch */
 };
 
-void pulse_measure_gaps(struct pulse_gaps *g, const struct pulse_read *reads,
-			size_t count, uint32_t workers);
+void pulse_measure_gaps(struct pulse_gaps *g, const struct pulse_read *reads, size_t count,
+			uint32_t workers);
 /* The batches of all epochs, by epoch and number; how many. */
-size_t pulse_batches(struct pulse *p, const struct pulse_read *reads,
-		     const struct pulse_gaps *gaps, size_t count,
-		     uint32_t workers, struct pulse_batch **to);
+size_t pulse_batches(struct pulse *p, const struct pulse_read *reads, const struct pulse_gaps *gaps,
+		     size_t count, uint32_t workers, struct pulse_batch **to);
 /* window, steps and bound of them. */
 void pulse_steps(struct pulse *p, const struct pulse_batch *at, size_t count);
 

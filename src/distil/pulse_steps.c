@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pulse_steps.c - what a rank's batches say of its steps: how far it has read ahead, and how long it computes. */
+/* pulse_steps.c - what a rank's batches say of its steps: how far it has read ahead, and how long
+ * it computes. */
 #include <math.h>
 
 #include "base/mem.h"
@@ -25,9 +26,8 @@ static bool same_epoch(const struct pulse_batch *a, const struct pulse_batch *b)
 /* The step between two releases: both were waited for. */
 static bool is_step(const struct pulse_batch *at, size_t i)
 {
-	return i > 0 && same_epoch(&at[i - 1], &at[i]) && at[i].is_idle &&
-	       at[i - 1].is_idle && at[i].number == at[i - 1].number + 1 &&
-	       at[i].start_ns > at[i - 1].start_ns;
+	return i > 0 && same_epoch(&at[i - 1], &at[i]) && at[i].is_idle && at[i - 1].is_idle &&
+	       at[i].number == at[i - 1].number + 1 && at[i].start_ns > at[i - 1].start_ns;
 }
 
 static double step_of(const struct pulse_batch *at, size_t i)
@@ -59,8 +59,8 @@ struct taking {
 };
 
 /* And until then, when each takes a step, and none is taken before it was read. */
-static void take_until(struct taking *t, const struct pulse_batch *at,
-		       size_t count, double until_ns)
+static void take_until(struct taking *t, const struct pulse_batch *at, size_t count,
+		       double until_ns)
 {
 	while (t->taken < count && same_epoch(&at[0], &at[t->taken])) {
 		double next = (double)at[t->taken].end_ns;
@@ -91,14 +91,14 @@ static double first_go(const struct pulse_batch *at, size_t count)
 struct voting {
 	uint32_t *votes; /* by window */
 	uint64_t looked;
-	double off_ns; /* from a batch that was taken to who goes on, the sum */
+	double off_ns;   /* from a batch that was taken to who goes on, the sum */
 	uint32_t window; /* that most say; 0 = none */
 	double percent;
 };
 
 /* One more batch was asked for as each was taken: what is asked for beyond. */
-static void look_at_epoch(struct voting *v, const struct pulse_batch *at,
-			  size_t count, double step, bool is_late)
+static void look_at_epoch(struct voting *v, const struct pulse_batch *at, size_t count, double step,
+			  bool is_late)
 {
 	struct taking t = { .step_ns = step };
 	size_t looked = 0;
@@ -111,8 +111,7 @@ static void look_at_epoch(struct voting *v, const struct pulse_batch *at,
 		if (!at[i].is_idle)
 			continue;
 		looked++;
-		take_until(&t, at, count,
-			   (double)at[i].start_ns + LATE_PART * step + WAKE_NS);
+		take_until(&t, at, count, (double)at[i].start_ns + LATE_PART * step + WAKE_NS);
 		if (!t.taken || at[i].number + 1 < t.taken)
 			continue;
 		uint64_t window = at[i].number + 1 - t.taken;
@@ -124,10 +123,9 @@ static void look_at_epoch(struct voting *v, const struct pulse_batch *at,
 	}
 }
 
-/* The first batch of an epoch is taken when it was read; or later, as where a
- * loader has to begin, when the first reader goes on that had waited. */
-static struct voting vote(const struct pulse_batch *at, size_t count,
-			  double step, bool is_late)
+/* The first batch of an epoch is taken when it was read; or later, as where a loader has to begin,
+ * when the first reader goes on that had waited. */
+static struct voting vote(const struct pulse_batch *at, size_t count, double step, bool is_late)
 {
 	struct voting v = { 0 };
 
@@ -146,10 +144,9 @@ static struct voting vote(const struct pulse_batch *at, size_t count,
 	return v;
 }
 
-/* Late, if more of what is looked at says so; or as much of it, and it is nearer
- * to that by far, and each worker is as far ahead as the others. */
-static void find_window(struct pulse *p, const struct pulse_batch *at,
-			size_t count, double step)
+/* Late, if more of what is looked at says so; or as much of it, and it is nearer to that by far,
+ * and each worker is as far ahead as the others. */
+static void find_window(struct pulse *p, const struct pulse_batch *at, size_t count, double step)
 {
 	struct voting now = vote(at, count, step, false);
 	struct voting late = vote(at, count, step, true);
@@ -164,25 +161,24 @@ static void find_window(struct pulse *p, const struct pulse_batch *at,
 		p->window = v->window;
 }
 
-/* Of batches that none but a rank that takes one lets begin, two were begun so near
- * each other, or the later one first, as it takes none: behind less than half a
- * step. */
-static bool is_against(const struct pulse_batch *at, size_t count,
-		       uint64_t from, uint64_t to, double step)
+/* Of batches that none but a rank that takes one lets begin, two were begun so near each other, or
+ * the later one first, as it takes none: behind less than half a step. */
+static bool is_against(const struct pulse_batch *at, size_t count, uint64_t from, uint64_t to,
+		       double step)
 {
 	for (size_t i = 1; i < count && same_epoch(&at[0], &at[i]); i++) {
 		const struct pulse_batch *a = &at[i - 1], *b = &at[i];
 		double apart = (double)b->start_ns - (double)a->start_ns;
 
-		if (a->number >= from && a->number < to && a->is_idle &&
-		    b->is_idle && apart < step / 2)
+		if (a->number >= from && a->number < to && a->is_idle && b->is_idle &&
+		    apart < step / 2)
 			return true;
 	}
 	return false;
 }
 
-static double against_percent(const struct pulse_batch *at, size_t count,
-			      uint64_t from, uint64_t to, double step)
+static double against_percent(const struct pulse_batch *at, size_t count, uint64_t from,
+			      uint64_t to, double step)
 {
 	uint64_t epochs = 0, against = 0;
 
@@ -196,14 +192,12 @@ static double against_percent(const struct pulse_batch *at, size_t count,
 }
 
 /*
- * Each of PyTorch's workers is as many batches ahead as the others. It hands its
- * first one on through shared memory, which takes tens of ms when it is the first:
- * the pause before its second batch is none of waiting for the rank, though it
- * looks so. So it takes more rounds of all workers than votes say, as long as the
- * order in most epochs is against it.
+ * Each of PyTorch's workers is as many batches ahead as the others. It hands its first one on
+ * through shared memory, which takes tens of ms when it is the first: the pause before its second
+ * batch is none of waiting for the rank, though it looks so. So it takes more rounds of all workers
+ * than votes say, as long as the order in most epochs is against it.
  */
-static void raise_window(struct pulse *p, const struct pulse_batch *at,
-			 size_t count, double step)
+static void raise_window(struct pulse *p, const struct pulse_batch *at, size_t count, double step)
 {
 	uint32_t round = p->workers, window = round;
 	double against = 100;
@@ -213,8 +207,7 @@ static void raise_window(struct pulse *p, const struct pulse_batch *at,
 	while (window < p->window)
 		window += round;
 	for (; window <= ROUNDS_MOST * round; window += round) {
-		against = against_percent(at, count, window, window + round,
-					  step);
+		against = against_percent(at, count, window, window + round, step);
 		if (against < AGAINST_PERCENT)
 			break;
 	}
@@ -240,10 +233,8 @@ static double usual_read(const struct pulse_batch *at, size_t count)
 	return middle;
 }
 
-/* The first batch of an epoch was taken when the one went on that is `window`
- * behind it. */
-static double late_first(const struct pulse *p, const struct pulse_batch *at,
-			 size_t count)
+/* The first batch of an epoch was taken when the one went on that is `window` behind it. */
+static double late_first(const struct pulse *p, const struct pulse_batch *at, size_t count)
 {
 	double *late = mem_array(count, sizeof(*late)), middle;
 	double read = usual_read(at, count);
@@ -253,8 +244,7 @@ static double late_first(const struct pulse *p, const struct pulse_batch *at,
 		const struct pulse_batch *next = &at[i + p->window];
 
 		if (!at[i].number && same_epoch(&at[i], next) && next->is_idle)
-			late[n++] = (double)next->start_ns -
-				    (double)at[i].start_ns - read;
+			late[n++] = (double)next->start_ns - (double)at[i].start_ns - read;
 	}
 	pulse_sort(late, n);
 	middle = n ? pulse_quantile(late, n, 0.5) : 0;
@@ -262,10 +252,9 @@ static double late_first(const struct pulse *p, const struct pulse_batch *at,
 	return fmax(middle, 0);
 }
 
-/* When the rank took the batch that let this one be read: had that been there for
- * a while? Else it may have waited for it. */
-static bool was_ready(const struct pulse *p, const struct pulse_batch *at,
-		      size_t i, double step)
+/* When the rank took the batch that let this one be read: had that been there for a while? Else it
+ * may have waited for it. */
+static bool was_ready(const struct pulse *p, const struct pulse_batch *at, size_t i, double step)
 {
 	const struct pulse_batch *taken;
 	double while_ns = fmax(0.02 * step, WAKE_NS);
@@ -284,8 +273,7 @@ static void keep_step(struct pulse *p, double step)
 		p->step_ns[p->steps++] = step;
 }
 
-static void keep_steps(struct pulse *p, const struct pulse_batch *at,
-		       size_t count, double step)
+static void keep_steps(struct pulse *p, const struct pulse_batch *at, size_t count, double step)
 {
 	for (size_t i = 1; i < count; i++) {
 		bool is_next = same_epoch(&at[i - 1], &at[i]);
@@ -297,8 +285,7 @@ static void keep_steps(struct pulse *p, const struct pulse_batch *at,
 }
 
 /* A rank that reads by itself computes between two batches. */
-static void keep_pauses(struct pulse *p, const struct pulse_batch *at,
-			size_t count)
+static void keep_pauses(struct pulse *p, const struct pulse_batch *at, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
 		if (!same_epoch(&at[i - 1], &at[i]))
@@ -316,10 +303,9 @@ static size_t batches_ahead(const struct pulse *p)
 	return p->window ? p->window : 2 * (size_t)p->workers;
 }
 
-/* Between the end of the first batch and that of the last one a rank took all but
- * those that were read ahead. */
-static double mean_step(const struct pulse *p, const struct pulse_batch *at,
-			size_t count)
+/* Between the end of the first batch and that of the last one a rank took all but those that were
+ * read ahead. */
+static double mean_step(const struct pulse *p, const struct pulse_batch *at, size_t count)
 {
 	size_t ahead = batches_ahead(p), first = 0;
 	double ns = 0, steps = 0;
@@ -338,11 +324,9 @@ static double mean_step(const struct pulse *p, const struct pulse_batch *at,
 	return steps > 0 ? ns / steps : (double)NAN;
 }
 
-static void note_begun(struct pulse *p, const struct pulse_batch *at,
-		       size_t count)
+static void note_begun(struct pulse *p, const struct pulse_batch *at, size_t count)
 {
-	p->begun =
-		count < PULSE_BEGUN_MOST ? (uint32_t)count : PULSE_BEGUN_MOST;
+	p->begun = count < PULSE_BEGUN_MOST ? (uint32_t)count : PULSE_BEGUN_MOST;
 	p->begun_ns = mem_array(p->begun, sizeof(*p->begun_ns));
 	for (uint32_t i = 0; i < p->begun; i++)
 		p->begun_ns[i] = at[i].is_idle ? at[i].start_ns : 0;
@@ -356,8 +340,7 @@ void pulse_steps(struct pulse *p, const struct pulse_batch *at, size_t count)
 	for (size_t i = 0; i < count; i++)
 		p->idle += at[i].is_idle;
 	p->step_ns =
-		mem_array(count < PULSE_STEPS_MOST ? count : PULSE_STEPS_MOST,
-			  sizeof(*p->step_ns));
+		mem_array(count < PULSE_STEPS_MOST ? count : PULSE_STEPS_MOST, sizeof(*p->step_ns));
 	if (p->kind == PULSE_OWN) {
 		keep_pauses(p, at, count);
 	} else if (step > 0) {

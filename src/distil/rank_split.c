@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_split.c - ranks that are threads of one process: their workers read at the same time, each a batch. */
+/* rank_split.c - ranks that are threads of one process: their workers read at the same time, each a
+ * batch. */
 #include "distil/rank_split.h"
 
 #include <stdlib.h>
@@ -41,20 +42,18 @@ static bool may_be_several(const struct distil *d, const struct rankreads *r)
 }
 
 /* Ranks follow one another in the order in which workers were begun. */
-static void deal(uint32_t *rank_of, struct split_worker *order,
-		 const struct distil *d, const struct rank_reads *all,
-		 uint32_t ranks)
+static void deal(uint32_t *rank_of, struct split_worker *order, const struct distil *d,
+		 const struct rank_reads *all, uint32_t ranks)
 {
 	for (uint32_t w = 0; w < all->workers; w++)
-		order[w] =
-			(struct split_worker){ d->task[all->task[w]].tid, w };
+		order[w] = (struct split_worker){ d->task[all->task[w]].tid, w };
 	qsort(order, all->workers, sizeof(*order), by_tid);
 	for (uint32_t i = 0; i < all->workers; i++)
 		rank_of[order[i].worker] = i / (all->workers / ranks);
 }
 
-static void number(struct distil *d, const struct rank_reads *all,
-		   const struct split_worker *order, uint32_t ranks)
+static void number(struct distil *d, const struct rank_reads *all, const struct split_worker *order,
+		   uint32_t ranks)
 {
 	uint32_t each = all->workers / ranks;
 
@@ -77,12 +76,10 @@ int rank_split(struct distil *d, uint32_t party, struct mlgen_err *err)
 		g = pulse_groups_of(all->at, all->count, all->workers);
 	if (g.groups > 1) {
 		uint32_t *rank_of = mem_array(all->workers, sizeof(*rank_of));
-		struct split_worker *order =
-			mem_array(all->workers, sizeof(*order));
+		struct split_worker *order = mem_array(all->workers, sizeof(*order));
 
 		deal(rank_of, order, d, all, g.groups);
-		if (pulse_groups_part(&g, all->at, all->count, rank_of) >=
-		    AGREE_PART)
+		if (pulse_groups_part(&g, all->at, all->count, rank_of) >= AGREE_PART)
 			number(d, all, order, g.groups);
 		mem_free(rank_of);
 		mem_free(order);

@@ -15,16 +15,14 @@ struct dealing {
 	size_t most;      /* reads of a rank */
 };
 
-bool rankreads_is_sample(const struct distil *d, const struct visit *x,
-			 uint32_t party, enum stage_kind kind)
+bool rankreads_is_sample(const struct distil *d, const struct visit *x, uint32_t party,
+			 enum stage_kind kind)
 {
 	enum file_class class = distil_class(d, x->file);
 
-	return d->task[x->task].party == party &&
-	       (class == CLASS_SAMPLE || class == CLASS_MADE) &&
-	       x->flags & (VISIT_READS | VISIT_MAPS) &&
-	       !(x->flags & VISIT_WRITES) && x->stage < d->stage_count &&
-	       d->stages[x->stage].kind == kind &&
+	return d->task[x->task].party == party && (class == CLASS_SAMPLE || class == CLASS_MADE) &&
+	       x->flags & (VISIT_READS | VISIT_MAPS) && !(x->flags & VISIT_WRITES) &&
+	       x->stage < d->stage_count && d->stages[x->stage].kind == kind &&
 	       d->stages[x->stage].party == party;
 }
 
@@ -52,16 +50,14 @@ static void number_alike(struct dealing *g)
 	for (uint32_t i = 0; i < g->d->task_count; i++) {
 		uint32_t k = 0;
 
-		while (k < i &&
-		       (t[k].party != t[i].party || t[k].rank != t[i].rank ||
-			t[k].worker != t[i].worker))
+		while (k < i && (t[k].party != t[i].party || t[k].rank != t[i].rank ||
+				 t[k].worker != t[i].worker))
 			k++;
 		g->first[i] = k;
 	}
 }
 
-static void add_visit(const struct dealing *g, struct rank_reads *r,
-		      const struct visit *x)
+static void add_visit(const struct dealing *g, struct rank_reads *r, const struct visit *x)
 {
 	r->visits++;
 	r->bytes += x->read_bytes;
@@ -74,8 +70,7 @@ static void add_visit(const struct dealing *g, struct rank_reads *r,
 	if (r->count == g->most)
 		return;
 	if (!g->number[g->first[x->task]]) {
-		r->task = mem_realloc(r->task,
-				      (r->workers + 1) * sizeof(*r->task));
+		r->task = mem_realloc(r->task, (r->workers + 1) * sizeof(*r->task));
 		r->task[r->workers] = x->task;
 		g->number[g->first[x->task]] = ++r->workers;
 	}
@@ -88,8 +83,8 @@ static void add_visit(const struct dealing *g, struct rank_reads *r,
 	};
 }
 
-static int deal_out(struct rankreads *r, const struct dealing *g,
-		    enum stage_kind kind, struct mlgen_err *err)
+static int deal_out(struct rankreads *r, const struct dealing *g, enum stage_kind kind,
+		    struct mlgen_err *err)
 {
 	struct visits_cursor c = { 0 };
 	const struct visit *x;
@@ -109,8 +104,8 @@ static int deal_out(struct rankreads *r, const struct dealing *g,
 	return rc;
 }
 
-/* Epochs of one rank behind one another: where two run into each other, a read
- * belongs to the one before as long as that lasts. */
+/* Epochs of one rank behind one another: where two run into each other, a read belongs to the one
+ * before as long as that lasts. */
 static void straighten(struct rank_reads *r)
 {
 	for (size_t i = 1; i < r->count; i++)
@@ -141,8 +136,8 @@ static void drop_empty(struct rankreads *r)
 	r->count = n;
 }
 
-int rankreads_of(struct rankreads *r, const struct distil *d, uint32_t party,
-		 enum stage_kind kind, struct mlgen_err *err)
+int rankreads_of(struct rankreads *r, const struct distil *d, uint32_t party, enum stage_kind kind,
+		 struct mlgen_err *err)
 {
 	struct dealing g = { .d = d, .party = party };
 	int rc;

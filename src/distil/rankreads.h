@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rankreads.h - when samples were read, rank by rank: of a training's visits what pulse.h looks at. */
+/* rankreads.h - when samples were read, rank by rank: of a training's visits what pulse.h looks at.
+ */
 #pragma once
 
 #include "distil/distil_inside.h"
@@ -28,12 +29,12 @@ struct rankreads {
 	uint64_t left_out; /* of no rank */
 };
 
-/* Visits of samples of a party in stages of this kind. 0, or -errno as
- * visits_next; to be given back by rankreads_fini in any case. */
-int rankreads_of(struct rankreads *r, const struct distil *d, uint32_t party,
-		 enum stage_kind kind, struct mlgen_err *err);
+/* Visits of samples of a party in stages of this kind. 0, or -errno as visits_next; to be given
+ * back by rankreads_fini in any case. */
+int rankreads_of(struct rankreads *r, const struct distil *d, uint32_t party, enum stage_kind kind,
+		 struct mlgen_err *err);
 void rankreads_fini(struct rankreads *r);
 
 /* Is it a visit that reads a sample of the party, in such a stage? */
-bool rankreads_is_sample(const struct distil *d, const struct visit *x,
-			 uint32_t party, enum stage_kind kind);
+bool rankreads_is_sample(const struct distil *d, const struct visit *x, uint32_t party,
+			 enum stage_kind kind);

@@ -9,8 +9,8 @@
 #include "base/util.h"
 #include "data/detect_names.h"
 
-/* A divisor of places that leaves so small pieces of a file, and more of them than
- * were visited, is one of chance. */
+/* A divisor of places that leaves so small pieces of a file, and more of them than were visited, is
+ * one of chance. */
 enum { STRIDE_LEAST = 64, PIECES_A_VISIT = 4 };
 
 /* In names of mlgen's own files of labels, and others'. */
@@ -35,16 +35,14 @@ static uint64_t apart(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-bool samplebook_is_of(const struct distil *d, uint32_t party,
-		      const struct visit *x)
+bool samplebook_is_of(const struct distil *d, uint32_t party, const struct visit *x)
 {
 	return x->task < d->task_count && d->task[x->task].party == party &&
 	       x->file < d->file_count;
 }
 
 /* In a training stage? */
-static bool trains(const struct distil *d, uint32_t party,
-		   const struct visit *x)
+static bool trains(const struct distil *d, uint32_t party, const struct visit *x)
 {
 	const struct distil_stage *s;
 
@@ -73,8 +71,7 @@ static uint64_t said_bytes(const struct distil *d, uint32_t id)
 	return f && f->size_bytes ? f->size_bytes - 1 : 0;
 }
 
-uint64_t samplebook_bytes(const struct samplebook *b, const struct distil *d,
-			  uint32_t id)
+uint64_t samplebook_bytes(const struct samplebook *b, const struct distil *d, uint32_t id)
 {
 	const struct sample_file *f = samplebook_at(b, id);
 
@@ -82,11 +79,9 @@ uint64_t samplebook_bytes(const struct samplebook *b, const struct distil *d,
 }
 
 /* 0 = no distance of places. */
-static uint64_t checked_stride(uint64_t stride, uint64_t file_bytes,
-			       uint64_t visits)
+static uint64_t checked_stride(uint64_t stride, uint64_t file_bytes, uint64_t visits)
 {
-	if (stride < STRIDE_LEAST && stride &&
-	    file_bytes / stride > PIECES_A_VISIT * visits)
+	if (stride < STRIDE_LEAST && stride && file_bytes / stride > PIECES_A_VISIT * visits)
 		return 0;
 	return stride;
 }
@@ -97,8 +92,7 @@ uint64_t samplebook_stride(const struct samplebook *b, uint32_t id)
 
 	if (b->least == b->most || !f)
 		return b->stride_bytes;
-	return checked_stride(f->begins_apart ? f->begins_apart : f->ends_apart,
-			      f->end, f->visits);
+	return checked_stride(f->begins_apart ? f->begins_apart : f->ends_apart, f->end, f->visits);
 }
 
 static void add_place(struct sample_file *f, const struct visit *x)
@@ -107,12 +101,10 @@ static void add_place(struct sample_file *f, const struct visit *x)
 		f->begins = x->off;
 		f->ends = x->end_off;
 	}
-	f->begins_apart =
-		common_divisor(f->begins_apart, apart(x->off, f->begins));
+	f->begins_apart = common_divisor(f->begins_apart, apart(x->off, f->begins));
 	/* Pages of a mapping are brought by chance as far as they go. */
 	if (!(x->flags & VISIT_MAPS))
-		f->ends_apart = common_divisor(f->ends_apart,
-					       apart(x->end_off, f->ends));
+		f->ends_apart = common_divisor(f->ends_apart, apart(x->end_off, f->ends));
 	f->end = u64_max(f->end, x->end_off);
 }
 
@@ -130,12 +122,11 @@ static void add_sample(struct samplebook *b, const struct visit *x)
 	b->opens += (x->flags & VISIT_OPENS) != 0;
 }
 
-static void add_beside(const struct samplebook *b, struct sample_beside *to,
-		       const struct distil *d, const struct visit *x)
+static void add_beside(const struct samplebook *b, struct sample_beside *to, const struct distil *d,
+		       const struct visit *x)
 {
 	struct sample_file *f = sample_file(b, x->file);
-	uint64_t bytes = u64_max(said_bytes(d, x->file),
-				 x->off == TRACE_UNKNOWN ? 0 : x->end_off);
+	uint64_t bytes = u64_max(said_bytes(d, x->file), x->off == TRACE_UNKNOWN ? 0 : x->end_off);
 
 	if (to->visits++ == 0)
 		to->first = x->file;
@@ -164,22 +155,20 @@ static uint8_t kind_of(const struct distil *d, uint32_t file)
 	case CLASS_SAMPLE:
 		path = distil_path(d, file);
 		name = detect_name(path);
-		return name == NAME_LABEL || strstr(path, LABEL_WORD)
-			       ? KIND_LABEL
-		       : name == NAME_LITTER ? KIND_INDEX
-					     : KIND_SAMPLE;
+		return name == NAME_LABEL || strstr(path, LABEL_WORD) ? KIND_LABEL
+		       : name == NAME_LITTER                          ? KIND_INDEX
+								      : KIND_SAMPLE;
 	default:
 		return KIND_OTHER;
 	}
 }
 
-static void add_visit(struct samplebook *b, const struct distil *d,
-		      uint32_t party, const struct visit *x, uint8_t *stages)
+static void add_visit(struct samplebook *b, const struct distil *d, uint32_t party,
+		      const struct visit *x, uint8_t *stages)
 {
 	struct sample_file *f;
 
-	if (!samplebook_is_of(d, party, x) ||
-	    !(x->flags & (VISIT_READS | VISIT_MAPS)))
+	if (!samplebook_is_of(d, party, x) || !(x->flags & (VISIT_READS | VISIT_MAPS)))
 		return;
 	f = sample_file(b, x->file);
 	if (f->kind == KIND_UNKNOWN)
@@ -225,12 +214,11 @@ static void sum_up(struct samplebook *b, const struct distil *d)
 	}
 	spill_free(&seen);
 	if (b->least == b->most)
-		b->stride_bytes = checked_stride(begins ? begins : ends,
-						 b->most, b->visits);
+		b->stride_bytes = checked_stride(begins ? begins : ends, b->most, b->visits);
 }
 
-/* The variance of a Poisson distribution is its mean. A part of an epoch in which
- * files have several samples comes near it only where it is a small one. */
+/* The variance of a Poisson distribution is its mean. A part of an epoch in which files have
+ * several samples comes near it only where it is a small one. */
 #define DRAWN_LEAST 0.8
 #define DRAWN_FILES_LEAST 32
 
@@ -248,8 +236,8 @@ static bool are_drawn(const struct samplebook *b)
 	return squares / n - mean * mean >= DRAWN_LEAST * mean;
 }
 
-int samplebook_init(struct samplebook *b, const struct distil *d,
-		    uint32_t party, struct mlgen_err *err)
+int samplebook_init(struct samplebook *b, const struct distil *d, uint32_t party,
+		    struct mlgen_err *err)
 {
 	struct visits_cursor c = { 0 };
 	const struct visit *x;
@@ -257,8 +245,7 @@ int samplebook_init(struct samplebook *b, const struct distil *d,
 	int rc;
 
 	*b = (struct samplebook){ .ids = d->file_count };
-	spill_need(&b->files,
-		   ((size_t)d->file_count + 1) * sizeof(struct sample_file));
+	spill_need(&b->files, ((size_t)d->file_count + 1) * sizeof(struct sample_file));
 	while ((rc = visits_next(d->visits, &c, &x, err)) > 0)
 		add_visit(b, d, party, x, stages);
 	for (uint32_t i = 0; i < d->stage_count; i++)
@@ -285,8 +272,8 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-size_t samplebook_sizes(const struct samplebook *b, const struct distil *d,
-			uint64_t *out, size_t most)
+size_t samplebook_sizes(const struct samplebook *b, const struct distil *d, uint64_t *out,
+			size_t most)
 {
 	uint64_t step = divide_up(b->count, most), nth = 0;
 	size_t n = 0;

@@ -8,19 +8,16 @@
 #include "base/util.h"
 
 struct explain_visit *samplevisits_all(const struct distil *d, uint32_t party,
-				       const struct samplebook *b,
-				       unsigned *count)
+				       const struct samplebook *b, unsigned *count)
 {
-	struct explain_visit *all =
-		mem_array((size_t)d->specimens.count + 1, sizeof(*all));
+	struct explain_visit *all = mem_array((size_t)d->specimens.count + 1, sizeof(*all));
 
 	*count = 0;
 	for (uint32_t i = 0; i < d->specimens.count; i++) {
 		const struct specimen *s = &d->specimens.at[i];
 		uint32_t file = s->visit.file;
 
-		if (!samplebook_at(b, file) ||
-		    !samplebook_is_of(d, party, &s->visit) ||
+		if (!samplebook_at(b, file) || !samplebook_is_of(d, party, &s->visit) ||
 		    !(s->visit.flags & VISIT_READS))
 			continue;
 		all[(*count)++] = (struct explain_visit){
@@ -32,9 +29,8 @@ struct explain_visit *samplevisits_all(const struct distil *d, uint32_t party,
 	return all;
 }
 
-unsigned samplevisits(struct explain_visit out[SAMPLEVISITS_MOST],
-		      const struct distil *d, uint32_t party,
-		      const struct samplebook *b)
+unsigned samplevisits(struct explain_visit out[SAMPLEVISITS_MOST], const struct distil *d,
+		      uint32_t party, const struct samplebook *b)
 {
 	unsigned count, n;
 	struct explain_visit *all = samplevisits_all(d, party, b, &count);
@@ -54,8 +50,7 @@ bool samplevisits_direct(const struct explain_visit *visits, unsigned count)
 		const struct specimen *s = visits[i].specimen;
 
 		for (uint32_t k = 0; k < s->count; k++) {
-			if (s->calls[k].op != TRACE_OPEN ||
-			    s->calls[k].len_bytes == TRACE_UNKNOWN)
+			if (s->calls[k].op != TRACE_OPEN || s->calls[k].len_bytes == TRACE_UNKNOWN)
 				continue;
 			opens++;
 			direct += (s->calls[k].len_bytes & O_DIRECT) != 0;
@@ -82,8 +77,7 @@ bool samplevisits_mapped(const struct explain_visit *visits, unsigned count)
 	return mapped * 2 > count;
 }
 
-uint64_t samplevisits_read_beside(const struct explain_visit *visits,
-				  unsigned count)
+uint64_t samplevisits_read_beside(const struct explain_visit *visits, unsigned count)
 {
 	uint64_t most = 0;
 
@@ -93,8 +87,7 @@ uint64_t samplevisits_read_beside(const struct explain_visit *visits,
 		if (!touches(s))
 			continue;
 		for (uint32_t k = 0; k < s->count; k++)
-			if (s->calls[k].op == TRACE_READ &&
-			    s->calls[k].len_bytes > most)
+			if (s->calls[k].op == TRACE_READ && s->calls[k].len_bytes > most)
 				most = s->calls[k].len_bytes;
 	}
 	return most;

@@ -46,8 +46,7 @@ static struct saved_file *file_of(struct saves *s, uint32_t save, uint32_t file)
 	return &s->files[n];
 }
 
-static struct saved_file *file_new(struct saves *s, uint32_t save,
-				   uint32_t file)
+static struct saved_file *file_new(struct saves *s, uint32_t save, uint32_t file)
 {
 	struct saved_file *f;
 	bool is_new;
@@ -59,26 +58,20 @@ static struct saved_file *file_new(struct saves *s, uint32_t save,
 	keyed_number(&s->keys, (uint64_t)save << 32 | file, &is_new);
 	if ((s->file_count & (s->file_count - 1)) == 0)
 		s->files = mem_realloc(s->files,
-				       (s->file_count ? 2 * s->file_count : 1) *
-					       sizeof(*s->files));
+				       (s->file_count ? 2 * s->file_count : 1) * sizeof(*s->files));
 	f = &s->files[s->file_count++];
-	*f = (struct saved_file){ .file = file,
-				  .save = save,
-				  .least_bytes = UINT64_MAX };
+	*f = (struct saved_file){ .file = file, .save = save, .least_bytes = UINT64_MAX };
 	s->at[save].files++;
 	return f;
 }
 
 static bool is_in(const struct save *save, const struct file_account *f)
 {
-	return save->directory == UINT32_MAX ||
-	       (f && save->directory == f->directory);
+	return save->directory == UINT32_MAX || (f && save->directory == f->directory);
 }
 
-/* Who writes on goes on with the checkpoint that it began, if others have begun
- * meanwhile. */
-static struct saved_file *file_at(struct saving *g,
-				  const struct trace_record *r, bool makes)
+/* Who writes on goes on with the checkpoint that it began, if others have begun meanwhile. */
+static struct saved_file *file_at(struct saving *g, const struct trace_record *r, bool makes)
 {
 	const struct file_account *account = filebook_at(&g->d->files, r->file);
 	struct saves *s = g->s;
@@ -101,8 +94,7 @@ static struct saved_file *file_at(struct saving *g,
 	return makes && in < s->count ? file_new(s, in, r->file) : NULL;
 }
 
-static void keep_call(struct saving *g, struct saved_file *f, uint64_t off,
-		      uint64_t bytes)
+static void keep_call(struct saving *g, struct saved_file *f, uint64_t off, uint64_t bytes)
 {
 	uint32_t n = f->call_count;
 
@@ -110,8 +102,7 @@ static void keep_call(struct saving *g, struct saved_file *f, uint64_t off,
 		return;
 	g->kept += !f->calls;
 	if (!f->calls || (n >= 16 && (n & (n - 1)) == 0))
-		f->calls = mem_realloc(f->calls, (n ? 2 * (size_t)n : 16) *
-							 sizeof(*f->calls));
+		f->calls = mem_realloc(f->calls, (n ? 2 * (size_t)n : 16) * sizeof(*f->calls));
 	f->calls[f->call_count++] = (struct saved_call){ off, bytes };
 }
 
@@ -130,8 +121,8 @@ static void note_overlap(struct saved_file *f, const struct trace_record *r)
 	f->busy_until_ns = u64_max(f->busy_until_ns, opkind_end_ns(r));
 }
 
-static void note_write(struct saving *g, struct saved_file *f,
-		       const struct trace_record *r, uint32_t task)
+static void note_write(struct saving *g, struct saved_file *f, const struct trace_record *r,
+		       uint32_t task)
 {
 	uint64_t bytes = opkind_bytes(r);
 	uint64_t off = r->off == TRACE_UNKNOWN ? f->bytes : r->off;
@@ -187,11 +178,9 @@ static bool is_wanted(void *arg, const struct trace_record *r)
 /* Of another training, at the same time. */
 static bool is_others(const struct saving *g, uint32_t task)
 {
-	uint32_t party =
-		task < g->d->task_count ? g->d->task[task].party : UINT32_MAX;
+	uint32_t party = task < g->d->task_count ? g->d->task[task].party : UINT32_MAX;
 
-	return g->party != UINT32_MAX && party != UINT32_MAX &&
-	       party != g->party;
+	return g->party != UINT32_MAX && party != UINT32_MAX && party != g->party;
 }
 
 static void take_step(struct saving *g, const struct trace_record *r)
@@ -222,8 +211,7 @@ static void go_on(struct saving *g, const struct trace_record *r)
 	uint32_t save = saves_begun_by(g->s, r->start_ns);
 
 	if (save < g->s->count)
-		g->s->at[save].over_ns =
-			u64_max(g->s->at[save].over_ns, opkind_end_ns(r));
+		g->s->at[save].over_ns = u64_max(g->s->at[save].over_ns, opkind_end_ns(r));
 }
 
 static void take_rename(struct saving *g, const struct trace_record *r)
@@ -232,12 +220,9 @@ static void take_rename(struct saving *g, const struct trace_record *r)
 	if (g->renamed_count == RENAMED_MOST || r->off == TRACE_UNKNOWN)
 		return;
 	if ((g->renamed_count & (g->renamed_count - 1)) == 0)
-		g->renamed = mem_realloc(
-			g->renamed,
-			(g->renamed_count ? 2 * g->renamed_count : 1) *
-				sizeof(*g->renamed));
-	g->renamed[g->renamed_count++] =
-		(struct renamed){ r->file, (uint32_t)r->off };
+		g->renamed = mem_realloc(g->renamed, (g->renamed_count ? 2 * g->renamed_count : 1) *
+							     sizeof(*g->renamed));
+	g->renamed[g->renamed_count++] = (struct renamed){ r->file, (uint32_t)r->off };
 }
 
 static void take_unlink(struct saving *g, const struct trace_record *r)
@@ -251,8 +236,7 @@ static void take_unlink(struct saving *g, const struct trace_record *r)
 		return;
 	id = trace_names_id(g->gone, path, strlen(path), &is_new);
 	if (is_new && (id & (id - 1)) == 0)
-		g->gone_ns = mem_realloc(g->gone_ns,
-					 2 * (size_t)id * sizeof(*g->gone_ns));
+		g->gone_ns = mem_realloc(g->gone_ns, 2 * (size_t)id * sizeof(*g->gone_ns));
 	if (is_new)
 		g->gone_ns[id] = r->start_ns;
 }
@@ -274,8 +258,7 @@ static void take_call(struct saving *g, const struct trace_record *r)
 	if (!r->file || r->file >= g->d->file_count ||
 	    distil_class(g->d, r->file) != CLASS_CHECKPOINT)
 		return;
-	(void)keyed_find(&g->d->tasks.thread_keys,
-			 (uint64_t)r->pid << 32 | r->tid, &task);
+	(void)keyed_find(&g->d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &task);
 	if (is_others(g, task))
 		return;
 	f = file_at(g, r, makes);
@@ -335,8 +318,7 @@ static bool is_below(const char *path, const char *what)
 {
 	size_t n = strlen(what);
 
-	return n && strncmp(path, what, n) == 0 &&
-	       (path[n] == '/' || path[n] == '\0');
+	return n && strncmp(path, what, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
 /* The file's name when all renames were done; to be freed. */
@@ -356,8 +338,7 @@ static char *last_name(const struct saving *g, uint32_t file, bool *is_renamed)
 		char *next = mem_array(room, 1);
 
 		memcpy(next, to, strlen(to));
-		memcpy(next + strlen(to), path + bytes,
-		       strlen(path + bytes) + 1);
+		memcpy(next + strlen(to), path + bytes, strlen(path + bytes) + 1);
 		mem_free(path);
 		path = next;
 		*is_renamed = true;
@@ -423,12 +404,10 @@ uint32_t saves_rank_of(const char *path)
 	if (!at)
 		return UINT32_MAX;
 	at += strcspn(at, "0123456789");
-	return isdigit((unsigned char)*at) ? (uint32_t)strtoul(at, NULL, 10)
-					   : UINT32_MAX;
+	return isdigit((unsigned char)*at) ? (uint32_t)strtoul(at, NULL, 10) : UINT32_MAX;
 }
 
-int saves_read(struct saves *s, struct distil *d, uint32_t party,
-	       struct mlgen_err *err)
+int saves_read(struct saves *s, struct distil *d, uint32_t party, struct mlgen_err *err)
 {
 	struct saving g = { .s = s, .d = d, .party = party };
 	int rc;

@@ -23,20 +23,20 @@ struct saved_call {
 
 /* A file in one checkpoint. */
 struct saved_file {
-	uint32_t file, save; /* id of the entry; number of the checkpoint */
-	uint32_t task;       /* that wrote first */
-	bool has_tasks;      /* more than that one */
+	uint32_t file, save;        /* id of the entry; number of the checkpoint */
+	uint32_t task;              /* that wrote first */
+	bool has_tasks;             /* more than that one */
 	bool is_direct, is_dropped; /* O_DIRECT; fadvise(DONTNEED) behind it */
-	bool is_synced_last; /* nothing was written behind its last fsync */
+	bool is_synced_last;        /* nothing was written behind its last fsync */
 	uint32_t writes, syncs;
-	uint64_t start_ns, end_ns; /* of what was written; of fsync, too */
-	uint64_t written_end_ns;   /* without fsync */
-	uint64_t bytes;            /* where it ends */
+	uint64_t start_ns, end_ns;                     /* of what was written; of fsync, too */
+	uint64_t written_end_ns;                       /* without fsync */
+	uint64_t bytes;                                /* where it ends */
 	uint64_t first_bytes, least_bytes, most_bytes; /* of a write */
-	uint64_t hash;            /* of places and sizes, whatever the order */
-	uint32_t depth;           /* writes under way at a time, at most */
-	uint64_t busy_until_ns;   /* the write before ends then */
-	struct saved_call *calls; /* owned; NULL = not kept */
+	uint64_t hash;                                 /* of places and sizes, whatever the order */
+	uint32_t depth;                                /* writes under way at a time, at most */
+	uint64_t busy_until_ns;                        /* the write before ends then */
+	struct saved_call *calls;                      /* owned; NULL = not kept */
 	uint32_t call_count;
 };
 
@@ -63,12 +63,11 @@ struct saves {
 	struct keyed keys; /* save << 32 | file: its number in files */
 };
 
-/* Those of a party; UINT32_MAX = of all. It reads the trace once more. 0, or
- * -errno with err: as trace_reader_open. */
-int saves_read(struct saves *s, struct distil *d, uint32_t party,
-	       struct mlgen_err *err);
+/* Those of a party; UINT32_MAX = of all. It reads the trace once more. 0, or -errno with err: as
+ * trace_reader_open. */
+int saves_read(struct saves *s, struct distil *d, uint32_t party, struct mlgen_err *err);
 void saves_fini(struct saves *s); /* takes a zeroed one */
 
-/* The number of a rank that its name says: "rank_3.pt", "model_states-3.pt",
- * UINT32_MAX = it says none. */
+/* The number of a rank that its name says: "rank_3.pt", "model_states-3.pt", UINT32_MAX = it says
+ * none. */
 uint32_t saves_rank_of(const char *path);

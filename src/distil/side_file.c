@@ -27,8 +27,7 @@ static bool is_same(int fd, const struct side_text *want)
 	size_t n = 0;
 	ssize_t got;
 
-	while (n <= want->bytes &&
-	       (got = read(fd, there + n, want->bytes + 1 - n)) != 0) {
+	while (n <= want->bytes && (got = read(fd, there + n, want->bytes + 1 - n)) != 0) {
 		if (got < 0 && errno != EINTR)
 			break;
 		n += got > 0 ? (size_t)got : 0;
@@ -39,8 +38,7 @@ static bool is_same(int fd, const struct side_text *want)
 	return same;
 }
 
-static int check_there(const char *path, const struct side_text *want,
-		       struct mlgen_err *err)
+static int check_there(const char *path, const struct side_text *want, struct mlgen_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	bool same = fd >= 0 && is_same(fd, want);
@@ -49,15 +47,13 @@ static int check_there(const char *path, const struct side_text *want,
 		close(fd);
 	if (same)
 		return 0;
-	return mlgen_fail(
-		err, -EEXIST,
-		"%s: is there already with another content, and is "
-		"left alone; remove it, or distil to another --output",
-		path);
+	return mlgen_fail(err, -EEXIST,
+			  "%s: is there already with another content, and is left alone; remove "
+			  "it, or distil to another --output",
+			  path);
 }
 
-static int write_new(const char *path, const struct side_text *what,
-		     struct mlgen_err *err)
+static int write_new(const char *path, const struct side_text *what, struct mlgen_err *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	int rc;
@@ -74,8 +70,7 @@ static int write_new(const char *path, const struct side_text *what,
 	return rc < 0 ? mlgen_fail(err, rc, "%s: %s", path, strerror(-rc)) : 0;
 }
 
-static int make_text(struct side_text *to, side_file_write *write,
-		     const void *arg)
+static int make_text(struct side_text *to, side_file_write *write, const void *arg)
 {
 	FILE *memory = open_memstream(&to->text, &to->bytes);
 	bool failed;
@@ -87,9 +82,8 @@ static int make_text(struct side_text *to, side_file_write *write,
 	return fclose(memory) || failed ? -ENOMEM : 0;
 }
 
-int side_file(char name[SIDE_FILE_BYTES], const char *folder, const char *stem,
-	      const char *suffix, side_file_write *write, const void *arg,
-	      struct mlgen_err *err)
+int side_file(char name[SIDE_FILE_BYTES], const char *folder, const char *stem, const char *suffix,
+	      side_file_write *write, const void *arg, struct mlgen_err *err)
 {
 	struct side_text what = { 0 };
 	char path[PATH_MAX];
@@ -101,8 +95,7 @@ int side_file(char name[SIDE_FILE_BYTES], const char *folder, const char *stem,
 	else
 		n = -1;
 	if (n < 0 || (size_t)n >= sizeof(path))
-		return mlgen_fail(err, -ENAMETOOLONG,
-				  "%s/%.40s...%s: the name is too long", folder,
+		return mlgen_fail(err, -ENAMETOOLONG, "%s/%.40s...%s: the name is too long", folder,
 				  stem, suffix);
 	rc = make_text(&what, write, arg);
 	rc = rc < 0 ? mlgen_fail(err, rc, "%s: %s", path, strerror(-rc))
@@ -120,9 +113,8 @@ static void write_values(FILE *to, const void *arg)
 	dist_file_write(to, v->values, v->count, v->unit, v->comment);
 }
 
-int side_file_values(char name[SIDE_FILE_BYTES], const char *folder,
-		     const char *stem, const char *suffix,
-		     const struct side_values *v, struct mlgen_err *err)
+int side_file_values(char name[SIDE_FILE_BYTES], const char *folder, const char *stem,
+		     const char *suffix, const struct side_values *v, struct mlgen_err *err)
 {
 	return side_file(name, folder, stem, suffix, write_values, v, err);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* side_file.h - files that go along with a distilled job: they are written whole, and over nobody else's. */
+/* side_file.h - files that go along with a distilled job: they are written whole, and over nobody
+ * else's. */
 #pragma once
 
 #include <stddef.h>
@@ -14,24 +15,22 @@
 typedef void side_file_write(FILE *to, const void *arg);
 
 /*
- * FOLDERNAME.SUFFIX (a folder ends with a slash, or is empty), whose name is told (base/log.h) and put into `name`, relative
- * to the folder, of at least SIDE_FILE_BYTES. One that is there with the very same
- * content stays; with another one it is refused. 0, or -errno with err; nothing is
- * left then.
+ * FOLDERNAME.SUFFIX (a folder ends with a slash, or is empty), whose name is told (base/log.h) and
+ * put into `name`, relative to the folder, of at least SIDE_FILE_BYTES. One that is there with the
+ * very same content stays; with another one it is refused. 0, or -errno with err; nothing is left
+ * then.
  */
 enum { SIDE_FILE_BYTES = 256 };
-int side_file(char name[SIDE_FILE_BYTES], const char *folder, const char *stem,
-	      const char *suffix, side_file_write *write, const void *arg,
-	      struct mlgen_err *err);
+int side_file(char name[SIDE_FILE_BYTES], const char *folder, const char *stem, const char *suffix,
+	      side_file_write *write, const void *arg, struct mlgen_err *err);
 
-/* So, a file of ascending values for a distribution (base/dist_file.h), the first
- * line of which is `comment`. */
+/* So, a file of ascending values for a distribution (base/dist_file.h), the first line of which is
+ * `comment`. */
 struct side_values {
 	const uint64_t *values;
 	size_t count;
 	enum dist_unit unit;
 	const char *comment;
 };
-int side_file_values(char name[SIDE_FILE_BYTES], const char *folder,
-		     const char *stem, const char *suffix,
-		     const struct side_values *v, struct mlgen_err *err);
+int side_file_values(char name[SIDE_FILE_BYTES], const char *folder, const char *stem,
+		     const char *suffix, const struct side_values *v, struct mlgen_err *err);

@@ -13,9 +13,9 @@
 
 /* Of fewer values every distribution is as good as another. */
 enum { COUNT_LEAST = 32 };
-/* As far apart as sizes of files may be (the threshold of M4 in --score); and what
- * chance makes of n values with parameters that were fitted to them: 0.886/sqrt(n)
- * is exceeded once in 20 times (Lilliefors 1967). */
+/* As far apart as sizes of files may be (the threshold of M4 in --score); and what chance makes of
+ * n values with parameters that were fitted to them: 0.886/sqrt(n) is exceeded once in 20 times
+ * (Lilliefors 1967). */
 #define DISTANCE_MOST 0.05
 #define CHANCE 0.886
 /* What is below zero is cut: there is little of it. */
@@ -74,9 +74,8 @@ void sizefit(struct sizefit *fit, const uint64_t *values, size_t count)
 				 .distance = best.ks,
 				 .mean = mean_of(values, count) };
 	fit->stdev = stdev_of(values, count, fit->mean);
-	fit->is_good =
-		best.ks <= 0 || (count >= COUNT_LEAST && best.ks <= most &&
-				 !is_const(fit) && !is_cut(&fit->dist));
+	fit->is_good = best.ks <= 0 || (count >= COUNT_LEAST && best.ks <= most && !is_const(fit) &&
+					!is_cut(&fit->dist));
 }
 
 static void settle(struct sizefit *fit, double mean, double stdev)
@@ -103,8 +102,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* How far the distribution functions of both, ascending, are apart. */
-static double drawn_distance(const uint64_t *a, size_t n, const uint64_t *b,
-			     size_t m)
+static double drawn_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m)
 {
 	double most = 0;
 	size_t i = 0, k = 0;
@@ -116,8 +114,7 @@ static double drawn_distance(const uint64_t *a, size_t n, const uint64_t *b,
 			i++;
 		while (k < m && b[k] <= v)
 			k++;
-		most = fmax(most, fabs((double)i / (double)n -
-				       (double)k / (double)m));
+		most = fmax(most, fabs((double)i / (double)n - (double)k / (double)m));
 	}
 	return most;
 }
@@ -129,8 +126,7 @@ static double draw_mean(const struct dist *d, uint64_t *drawn, size_t n)
 	return mean_of(drawn, n);
 }
 
-void sizefit_settle(struct sizefit *fit, const uint64_t *values, size_t count,
-		    uint64_t files)
+void sizefit_settle(struct sizefit *fit, const uint64_t *values, size_t count, uint64_t files)
 {
 	size_t n = (size_t)u64_min(files, DRAWN_MOST);
 	const struct sizefit before = *fit;
@@ -149,9 +145,8 @@ void sizefit_settle(struct sizefit *fit, const uint64_t *values, size_t count,
 		*fit = before;
 	mean = draw_mean(&fit->dist, drawn, n);
 	qsort(drawn, n, sizeof(*drawn), by_size);
-	fit->is_good &=
-		fabs(mean / fit->mean - 1) <= OFF_MOST &&
-		drawn_distance(values, count, drawn, n) <= DISTANCE_MOST;
+	fit->is_good &= fabs(mean / fit->mean - 1) <= OFF_MOST &&
+			drawn_distance(values, count, drawn, n) <= DISTANCE_MOST;
 	mem_free(drawn);
 }
 
@@ -171,8 +166,8 @@ uint64_t *sizefit_weigh(const uint64_t *values, size_t count, size_t *weighed)
 	for (size_t i = 0; i < count; i++)
 		p[i] = rng_f64(DATASET_SEED, RNG_SAMPLE_SIZE, i);
 	qsort(p, count, sizeof(*p), by_probability);
-	/* The k-th value is what is drawn half way to the neighbours of the k-th
-	 * of the probabilities. */
+	/* The k-th value is what is drawn half way to the neighbours of the k-th of the
+	 * probabilities. */
 	for (size_t i = 0; i < WEIGHED; i++) {
 		double at = ((double)i + 0.5) / WEIGHED;
 

@@ -35,8 +35,7 @@ static double pause_of(const struct spaced *s)
 static void sum_up(struct all_pauses *a, const struct spaced *at, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (at[i].position < POSITIONS_MOST &&
-		    at[i].position >= a->positions)
+		if (at[i].position < POSITIONS_MOST && at[i].position >= a->positions)
 			a->positions = at[i].position + 1;
 	a->of = mem_array(a->positions, sizeof(*a->of));
 	for (size_t i = 0; i < count; i++) {
@@ -52,8 +51,8 @@ static void sum_up(struct all_pauses *a, const struct spaced *at, size_t count)
 	}
 }
 
-/* The sum of squares between the multiples and the others; 0 = these have the
- * longer pauses, or there are too few. */
+/* The sum of squares between the multiples and the others; 0 = these have the longer pauses, or
+ * there are too few. */
 static double between(const struct all_pauses *a, uint32_t every)
 {
 	double n = 0, sum = 0, rest, apart;

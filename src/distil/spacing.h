@@ -17,8 +17,8 @@ struct spacing {
 };
 
 /*
- * The number whose multiples have the longest pauses, against all others: by
- * logarithms, of which the variance between the two is the largest. Positions 0
- * have no pause. Other things' rows may lie among them; the order is no matter.
+ * The number whose multiples have the longest pauses, against all others: by logarithms, of which
+ * the variance between the two is the largest. Positions 0 have no pause. Other things' rows may
+ * lie among them; the order is no matter.
  */
 struct spacing spacing_of(const struct spaced *at, size_t count);

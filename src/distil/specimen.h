@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* specimen.h - visits of which all calls are kept, so that they can be held against what a framework would call. */
+/* specimen.h - visits of which all calls are kept, so that they can be held against what a
+ * framework would call. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,8 +20,8 @@ struct specimen_call {
 	int64_t result;
 	uint64_t start_ns, duration_ns;
 	uint64_t think_ns; /* since the call before; 0 for the first */
-	/* Of the thread, from the end of the call before to that of this one;
-	 * TRACE_UNKNOWN = not known. */
+	/* Of the thread, from the end of the call before to that of this one; TRACE_UNKNOWN = not
+	 * known. */
 	uint64_t cpu_ns;
 	uint16_t op;    /* enum trace_op */
 	uint16_t flags; /* enum trace_flag */

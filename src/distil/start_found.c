@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* start_found.c - how long workers take to begin that are new ones in each epoch, and with their first sample. */
+/* start_found.c - how long workers take to begin that are new ones in each epoch, and with their
+ * first sample. */
 #include <math.h>
 #include <stdio.h>
 
@@ -33,18 +34,17 @@ struct starting {
 	struct worker_seen *seen; /* by task */
 	double *ns;
 	size_t count, room;
-	/* Of samples that are not a worker's first: a quarter takes no longer,
-	 * for behind some of them workers wait. */
+	/* Of samples that are not a worker's first: a quarter takes no longer, for behind some of
+	 * them workers wait. */
 	double usual_visit_ns;
 	uint64_t usual_cpu_ns, usual_cpu_visits; /* of all of them */
-	double first_more_ns; /* that one takes longer, in the middle; 0 = it is
-				* as the others */
+	double first_more_ns;                    /* that one takes longer, in the middle; 0 = it is
+						  * as the others */
 	bool is_forked;
 };
 
 /* What others than a worker's first sample take of a CPU. */
-static void add_cpu(struct starting *s, const struct worker_seen *w,
-		    const struct visit *x)
+static void add_cpu(struct starting *s, const struct worker_seen *w, const struct visit *x)
 {
 	if (!w->first_ns || x->cpu_ns == TRACE_UNKNOWN)
 		return;
@@ -53,8 +53,7 @@ static void add_cpu(struct starting *s, const struct worker_seen *w,
 }
 
 /* What is done with a sample ends where the next one begins. */
-static void look_at(struct worker_seen *w, uint64_t start_ns, double *other_ns,
-		    size_t *others)
+static void look_at(struct worker_seen *w, uint64_t start_ns, double *other_ns, size_t *others)
 {
 	if (!w->first_ns)
 		w->first_ns = start_ns;
@@ -116,8 +115,7 @@ static bool are_new(const struct starting *s)
 static void add_start(struct starting *s, uint64_t from_ns, uint64_t first_ns)
 {
 	s->ns = mem_grow(s->ns, &s->room, s->count + 1, sizeof(*s->ns));
-	s->ns[s->count++] =
-		first_ns > from_ns ? (double)(first_ns - from_ns) : 0;
+	s->ns[s->count++] = first_ns > from_ns ? (double)(first_ns - from_ns) : 0;
 }
 
 /* Whose rank and epoch are those of task i? */
@@ -127,8 +125,8 @@ static bool begin_together(const struct starting *s, uint32_t i, uint32_t k)
 	       s->f->d->task[k].rank == s->f->d->task[i].rank;
 }
 
-/* A rank's processes are forked one behind the other: when the first of them was,
- * so far as it did anything that is in the trace. */
+/* A rank's processes are forked one behind the other: when the first of them was, so far as it did
+ * anything that is in the trace. */
 static void time_forks(struct starting *s)
 {
 	const struct distil *d = s->f->d;
@@ -140,17 +138,15 @@ static void time_forks(struct starting *s)
 			continue;
 		for (uint32_t k = 0; k < d->task_count; k++)
 			if (begin_together(s, i, k))
-				begin = u64_min(begin,
-						taskbook_thread(&d->tasks, k)
-							->first_ns);
+				begin = u64_min(begin, taskbook_thread(&d->tasks, k)->first_ns);
 		add_start(s, begin, s->seen[i].first_ns);
 	}
 }
 
 /*
- * Of threads nothing is seen before they read. But the last batch of an epoch was
- * begun when a rank took the one that is `window` before it, so the epoch was over
- * so many steps and one more behind that.
+ * Of threads nothing is seen before they read. But the last batch of an epoch was begun when a rank
+ * took the one that is `window` before it, so the epoch was over so many steps and one more behind
+ * that.
  */
 static void time_threads(struct starting *s, const struct rank_reads *r)
 {
@@ -162,8 +158,7 @@ static void time_threads(struct starting *s, const struct rank_reads *r)
 
 		if (r->at[i].epoch != r->at[i - 1].epoch + 1)
 			continue;
-		over = (double)r->at[i - batch].start_ns +
-		       step * (s->f->best->window + 1);
+		over = (double)r->at[i - batch].start_ns + step * (s->f->best->window + 1);
 		if ((double)r->at[i].start_ns > over)
 			add_start(s, (uint64_t)over, r->at[i].start_ns);
 	}
@@ -194,12 +189,11 @@ static void time_starts(struct starting *s)
 			time_threads(s, &f->reads.rank[i]);
 }
 
-/* What their first batch takes longer than others is of their beginning, too: a
- * thread that hands it on, memory that is shared. */
+/* What their first batch takes longer than others is of their beginning, too: a thread that hands
+ * it on, memory that is shared. */
 static double first_late(const struct starting *s)
 {
-	double late =
-		s->is_forked && s->f->best ? s->f->best->first_late_ns : 0;
+	double late = s->is_forked && s->f->best ? s->f->best->first_late_ns : 0;
 
 	late = fmax(late - s->first_more_ns, 0);
 	for (size_t i = 0; i < s->count; i++)
@@ -213,15 +207,14 @@ static void keep_firsts(const struct starting *s)
 
 	s->f->first_more_ns = s->first_more_ns;
 	if (s->usual_cpu_visits)
-		s->f->usual_cpu_ns =
-			(double)s->usual_cpu_ns / (double)s->usual_cpu_visits;
+		s->f->usual_cpu_ns = (double)s->usual_cpu_ns / (double)s->usual_cpu_visits;
 	s->f->first_ns = mem_array(tasks, sizeof(*s->f->first_ns));
 	for (uint32_t i = 0; i < tasks; i++)
 		s->f->first_ns[i] = s->seen[i].first_ns;
 }
 
-/* What a worker does but once, with its first sample: it imports what decodes that,
- * and has pages copied that it shares with who forked it. */
+/* What a worker does but once, with its first sample: it imports what decodes that, and has pages
+ * copied that it shares with who forked it. */
 static void say_first(struct starting *s)
 {
 	uint32_t most = s->f->d->task_count;
@@ -232,24 +225,18 @@ static void say_first(struct starting *s)
 
 	for (uint32_t i = 0; i < most; i++)
 		if (s->seen[i].first_ns)
-			more[n++] = fmax((double)s->seen[i].first_visit_ns -
-						 s->usual_visit_ns,
-					 0);
+			more[n++] = fmax((double)s->seen[i].first_visit_ns - s->usual_visit_ns, 0);
 	pulse_sort(more, n);
 	if (n >= FIRST_LEAST && s->usual_visit_ns > 0 &&
-	    pulse_quantile(more, n, 0.25) >=
-		    fmax(START_LEAST_NS, s->usual_visit_ns)) {
+	    pulse_quantile(more, n, 0.25) >= fmax(START_LEAST_NS, s->usual_visit_ns)) {
 		timefit(&fit, more, n);
 		timefit_format(&text, &fit.dist);
 		s->first_more_ns = pulse_quantile(more, n, 0.5);
 		keep_firsts(s);
-		jobsection_say(
-			s->f->to, DISTIL_LIKELY, "first_sample_time",
-			buf_str(&text),
-			"so much longer a new worker is at its first "
-			"sample than at others, of which a quarter takes "
-			"%.4g ms at most; mean %.4g ms of %zu",
-			s->usual_visit_ns / 1e6, fit.mean_ns / 1e6, n);
+		jobsection_say(s->f->to, DISTIL_LIKELY, "first_sample_time", buf_str(&text),
+			       "so much longer a new worker is at its first sample than at others, "
+			       "of which a quarter takes %.4g ms at most; mean %.4g ms of %zu",
+			       s->usual_visit_ns / 1e6, fit.mean_ns / 1e6, n);
 	}
 	mem_free(more);
 	buf_fini(&text);
@@ -271,22 +258,16 @@ static void say_start(struct starting *s)
 	timefit_format(&text, &fit.dist);
 	if (late > 0)
 		snprintf(more, sizeof(more),
-			 ", and %.4g ms that the first batch takes longer than "
-			 "others",
-			 late / 1e6);
+			 ", and %.4g ms that the first batch takes longer than others", late / 1e6);
 	if (s->is_forked)
-		jobsection_say(
-			s->f->to, DISTIL_LIKELY, "worker_start", buf_str(&text),
-			"workers are other processes in each epoch: from "
-			"the first of them to a worker's first sample%s; "
-			"mean %.4g ms of %zu",
-			more, fit.mean_ns / 1e6, s->count);
+		jobsection_say(s->f->to, DISTIL_LIKELY, "worker_start", buf_str(&text),
+			       "workers are other processes in each epoch: from the first of them "
+			       "to a worker's first sample%s; mean %.4g ms of %zu",
+			       more, fit.mean_ns / 1e6, s->count);
 	else
-		jobsection_say(s->f->to, DISTIL_GUESS, "worker_start",
-			       buf_str(&text),
-			       "workers are other threads in each epoch: from "
-			       "where the one before must have ended to their "
-			       "first sample; mean %.4g ms of %zu",
+		jobsection_say(s->f->to, DISTIL_GUESS, "worker_start", buf_str(&text),
+			       "workers are other threads in each epoch: from where the one before "
+			       "must have ended to their first sample; mean %.4g ms of %zu",
 			       fit.mean_ns / 1e6, s->count);
 	buf_fini(&text);
 }

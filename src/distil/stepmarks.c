@@ -57,15 +57,13 @@ static bool in_eval(const struct stepmarking *g, uint64_t at_ns)
 	return low > 0 && at_ns < g->eval[low - 1]->end_ns;
 }
 
-static bool is_of_party(const struct stepmarking *g,
-			const struct trace_record *r)
+static bool is_of_party(const struct stepmarking *g, const struct trace_record *r)
 {
 	uint32_t n;
 
 	if (g->d->parties < 2)
 		return true;
-	return keyed_find(&g->d->tasks.thread_keys,
-			  (uint64_t)r->pid << 32 | r->tid, &n) &&
+	return keyed_find(&g->d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &n) &&
 	       n < g->d->task_count && g->d->task[n].party == g->party;
 }
 
@@ -87,28 +85,25 @@ static void add_mark(const struct stepmarking *g, const struct trace_record *r)
 	struct stepmarks *m = g->to;
 	size_t room = m->room;
 
-	if ((r->op != TRACE_STEP && r->op != TRACE_COMPUTE) ||
-	    r->flags & TRACE_BEGINS || !is_of_party(g, r) ||
-	    in_eval(g, r->start_ns) != g->is_eval)
+	if ((r->op != TRACE_STEP && r->op != TRACE_COMPUTE) || r->flags & TRACE_BEGINS ||
+	    !is_of_party(g, r) || in_eval(g, r->start_ns) != g->is_eval)
 		return;
 	if (r->op == TRACE_STEP) {
 		m->steps++;
 		vote(m, r->len_bytes);
 		if (r->result >= 0 && r->result < UINT32_MAX)
-			m->ranks = (uint32_t)u64_max(m->ranks,
-						     (uint64_t)r->result + 1);
+			m->ranks = (uint32_t)u64_max(m->ranks, (uint64_t)r->result + 1);
 		return;
 	}
 	if (m->count == STEPMARKS_MOST || r->duration_ns == TRACE_UNKNOWN)
 		return;
-	m->compute_ns = mem_grow(m->compute_ns, &room, m->count + 1,
-				 sizeof(*m->compute_ns));
+	m->compute_ns = mem_grow(m->compute_ns, &room, m->count + 1, sizeof(*m->compute_ns));
 	m->room = (uint32_t)room;
 	m->compute_ns[m->count++] = (double)r->duration_ns;
 }
 
-int stepmarks_read(struct stepmarks *m, const struct distil *d, uint32_t party,
-		   bool is_eval, struct mlgen_err *err)
+int stepmarks_read(struct stepmarks *m, const struct distil *d, uint32_t party, bool is_eval,
+		   struct mlgen_err *err)
 {
 	struct stepmarking g = { d, m, party, is_eval, 0, NULL };
 	struct trace_reader *from = NULL;

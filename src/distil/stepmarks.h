@@ -15,8 +15,8 @@ struct stepmarks {
 
 enum { STEPMARKS_MOST = 1 << 16 };
 
-/* Steps of a party that are of an evaluation, or those that are of none. 0, or
- * -errno with err: as trace_reader_open. To be given back in any case. */
-int stepmarks_read(struct stepmarks *m, const struct distil *d, uint32_t party,
-		   bool is_eval, struct mlgen_err *err);
+/* Steps of a party that are of an evaluation, or those that are of none. 0, or -errno with err: as
+ * trace_reader_open. To be given back in any case. */
+int stepmarks_read(struct stepmarks *m, const struct distil *d, uint32_t party, bool is_eval,
+		   struct mlgen_err *err);
 void stepmarks_fini(struct stepmarks *m);

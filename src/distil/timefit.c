@@ -8,13 +8,13 @@
 #include "base/quantile.h"
 #include "base/util.h"
 
-/* A busy host wakes who sleeps late, at times very late, and makes a constant look
- * like anything; but a third of the times stay as close together as this, by the
- * middle of them. A normal distribution does so below a deviation of 3%. */
+/* A busy host wakes who sleeps late, at times very late, and makes a constant look like anything;
+ * but a third of the times stay as close together as this, by the middle of them. A normal
+ * distribution does so below a deviation of 3%. */
 #define CONST_PART 3
 #define CONST_RANGE 0.025
-/* What is as near to that is the constant and what came with it each time: their
- * mean makes as many last as long as they did. */
+/* What is as near to that is the constant and what came with it each time: their mean makes as many
+ * last as long as they did. */
 #define NEAR_PART 0.05
 /* Quantiles that are held against each other. */
 #define POINTS 256
@@ -68,8 +68,7 @@ static double off_by(const struct dist *d, const double *sorted, size_t count)
 	for (int i = 0; i < POINTS; i++) {
 		double p = (i + 0.5) / POINTS;
 
-		sum += fabs(model_quantile(d, p) -
-			    quantile_of(sorted, count, p));
+		sum += fabs(model_quantile(d, p) - quantile_of(sorted, count, p));
 	}
 	return sum / POINTS;
 }
@@ -104,8 +103,7 @@ static size_t closest_of(const double *sorted, size_t count, size_t part)
 	size_t best = 0;
 
 	for (size_t i = 0; i + part <= count; i++)
-		if (sorted[i + part - 1] - sorted[i] <
-		    sorted[best + part - 1] - sorted[best])
+		if (sorted[i + part - 1] - sorted[i] < sorted[best + part - 1] - sorted[best])
 			best = i;
 	return best;
 }
@@ -124,10 +122,10 @@ static double mean_near(const double *sorted, size_t count, double middle)
 	return n ? sum / (double)n : middle;
 }
 
-/* The nearest of all models with this mean and deviation, where that is nearer
- * than `best`; how near. */
-static double fit_models(struct timefit *f, const double *sorted, size_t count,
-			 double m, double s, double best)
+/* The nearest of all models with this mean and deviation, where that is nearer than `best`; how
+ * near. */
+static double fit_models(struct timefit *f, const double *sorted, size_t count, double m, double s,
+			 double best)
 {
 	double wide = sqrt(3) * s;
 	const struct dist models[] = {
@@ -135,8 +133,7 @@ static double fit_models(struct timefit *f, const double *sorted, size_t count,
 		{ DIST_UNIFORM, rounded(fmax(m - wide, 0)), rounded(m + wide) },
 		{ DIST_LOGNORMAL, rounded(m), rounded(s) },
 		{ DIST_EXPONENTIAL, rounded(m), 0 },
-		{ DIST_GAMMA,
-		  fmax(round(1e3 * m * m / (s * s)) / 1e3, QUANTILE_SHAPE_MIN),
+		{ DIST_GAMMA, fmax(round(1e3 * m * m / (s * s)) / 1e3, QUANTILE_SHAPE_MIN),
 		  rounded(s * s / m) },
 	};
 
@@ -151,8 +148,8 @@ static double fit_models(struct timefit *f, const double *sorted, size_t count,
 	return best;
 }
 
-/* A few that were held up for long have a deviation of their own: models have that
- * of all, or of all but those. */
+/* A few that were held up for long have a deviation of their own: models have that of all, or of
+ * all but those. */
 static void fit_nearest(struct timefit *f, const double *sorted, size_t count)
 {
 	static const double held_up[] = { 0, 0.01, 0.05 };
@@ -176,13 +173,10 @@ void timefit(struct timefit *f, const double *sorted, size_t count)
 
 	measure(f, sorted, count);
 	f->dist = timefit_constant(mean_near(sorted, count, middle));
-	if (sorted[at + part - 1] - sorted[at] > CONST_RANGE * middle &&
-	    f->mean_ns > 0 && f->stdev_ns > 0)
+	if (sorted[at + part - 1] - sorted[at] > CONST_RANGE * middle && f->mean_ns > 0 &&
+	    f->stdev_ns > 0)
 		fit_nearest(f, sorted, count);
-	f->off_percent =
-		f->mean_ns > 0
-			? 100 * off_by(&f->dist, sorted, count) / f->mean_ns
-			: 0;
+	f->off_percent = f->mean_ns > 0 ? 100 * off_by(&f->dist, sorted, count) / f->mean_ns : 0;
 }
 
 void timefit_format(struct buf *to, const struct dist *d)

@@ -15,8 +15,8 @@ struct timefit {
 	double low_ns, high_ns; /* of all but a percent at either end */
 };
 
-/* Of sorted times, one at least. A constant where a third of them hardly differ,
- * the mean of what is near to these: others were held up. */
+/* Of sorted times, one at least. A constant where a third of them hardly differ, the mean of what
+ * is near to these: others were held up. */
 void timefit(struct timefit *f, const double *sorted_ns, size_t count);
 /* "323ms", "normal:10ms:2ms". */
 void timefit_format(struct buf *to, const struct dist *d);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* visit.c - the visits of a trace: the last of them in memory, the rest in a file without a name. */
+/* visit.c - the visits of a trace: the last of them in memory, the rest in a file without a name.
+ */
 #include "distil/visit.h"
 
 #include <errno.h>
@@ -50,17 +51,15 @@ uint64_t visits_count(const struct visits *v)
 static int visits_fail(const struct visits *v, int error, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -error,
-			  "%s: what a trace's threads do with files is kept in "
-			  "a temporary file there: %s; another folder with "
-			  "TMPDIR=",
+			  "%s: what a trace's threads do with files is kept in a temporary file "
+			  "there: %s; another folder with TMPDIR=",
 			  v->folder, strerror(error));
 }
 
-static int write_out(struct visits *v, const struct visit *from, uint64_t count,
-		     uint64_t number, struct mlgen_err *err)
+static int write_out(struct visits *v, const struct visit *from, uint64_t count, uint64_t number,
+		     struct mlgen_err *err)
 {
-	int rc = writeall_at(v->fd, from, count * sizeof(*from),
-			     number * sizeof(*from));
+	int rc = writeall_at(v->fd, from, count * sizeof(*from), number * sizeof(*from));
 
 	return rc < 0 ? visits_fail(v, -rc, err) : 0;
 }
@@ -76,15 +75,13 @@ static int move_out(struct visits *v, struct mlgen_err *err)
 		if (v->fd < 0)
 			return visits_fail(v, -v->fd, err);
 	}
-	rc = write_out(v, &v->window[v->written % VISITS_WINDOW], BLOCK,
-		       v->written, err);
+	rc = write_out(v, &v->window[v->written % VISITS_WINDOW], BLOCK, v->written, err);
 	if (rc == 0)
 		v->written += BLOCK;
 	return rc;
 }
 
-int visits_add(struct visits *v, const struct visit *x, uint64_t *number,
-	       struct mlgen_err *err)
+int visits_add(struct visits *v, const struct visit *x, uint64_t *number, struct mlgen_err *err)
 {
 	int rc = 0;
 
@@ -106,8 +103,8 @@ struct visit *visits_at(struct visits *v, uint64_t number)
 	return &v->window[number % VISITS_WINDOW];
 }
 
-static int read_in(const struct visits *v, struct visit *to, uint64_t count,
-		   uint64_t number, struct mlgen_err *err)
+static int read_in(const struct visits *v, struct visit *to, uint64_t count, uint64_t number,
+		   struct mlgen_err *err)
 {
 	size_t bytes = count * sizeof(*to);
 	off_t at = (off_t)(number * sizeof(*to));
@@ -128,8 +125,7 @@ static int read_in(const struct visits *v, struct visit *to, uint64_t count,
 }
 
 /* The next block; blocks of the file and of the window begin at multiples. */
-static int fill(const struct visits *v, struct visits_cursor *c,
-		struct mlgen_err *err)
+static int fill(const struct visits *v, struct visits_cursor *c, struct mlgen_err *err)
 {
 	uint64_t count = u64_min(BLOCK, v->count - c->next);
 	int rc = 0;
@@ -141,15 +137,14 @@ static int fill(const struct visits *v, struct visits_cursor *c,
 	if (c->next < v->written)
 		rc = read_in(v, c->block, count, c->next, err);
 	else if (count)
-		memcpy(c->block, &v->window[c->next % VISITS_WINDOW],
-		       count * sizeof(*c->block));
+		memcpy(c->block, &v->window[c->next % VISITS_WINDOW], count * sizeof(*c->block));
 	c->at = 0;
 	c->count = (uint32_t)count;
 	return rc;
 }
 
-int visits_next(const struct visits *v, struct visits_cursor *c,
-		const struct visit **x, struct mlgen_err *err)
+int visits_next(const struct visits *v, struct visits_cursor *c, const struct visit **x,
+		struct mlgen_err *err)
 {
 	if (c->at == c->count) {
 		int rc = c->next < v->count ? fill(v, c, err) : 0;
@@ -170,8 +165,7 @@ void visits_stop(struct visits_cursor *c)
 	*c = (struct visits_cursor){ 0 };
 }
 
-int visits_each(struct visits *v, visits_change *change, void *arg,
-		struct mlgen_err *err)
+int visits_each(struct visits *v, visits_change *change, void *arg, struct mlgen_err *err)
 {
 	struct visits_cursor c = { 0 };
 	int rc = 0;

@@ -44,8 +44,7 @@ struct visiting {
 	struct keeping read, written;
 };
 
-struct visiting *visiting_new(struct visits *to, struct specimens *read,
-			      struct specimens *written)
+struct visiting *visiting_new(struct visits *to, struct specimens *read, struct specimens *written)
 {
 	struct visiting *v = mem_zalloc(sizeof(*v));
 
@@ -137,8 +136,7 @@ static void keep(struct visiting *v, struct going *g)
 	mem_free(s);
 }
 
-static void keep_call(struct going *g, const struct trace_record *r,
-		      const struct visiting_task *t)
+static void keep_call(struct going *g, const struct trace_record *r, const struct visiting_task *t)
 {
 	struct specimen *s = g->keeps;
 	uint32_t n;
@@ -148,17 +146,14 @@ static void keep_call(struct going *g, const struct trace_record *r,
 	n = s->count;
 	/* At powers of two there is no room left. */
 	if (n == 0 || (n >= 16 && (n & (n - 1)) == 0))
-		s->calls = mem_realloc(s->calls, (n ? 2 * (size_t)n : 16) *
-							 sizeof(*s->calls));
+		s->calls = mem_realloc(s->calls, (n ? 2 * (size_t)n : 16) * sizeof(*s->calls));
 	s->calls[s->count++] = (struct specimen_call){
 		.off = r->off,
 		.len_bytes = r->len_bytes,
 		.result = r->result,
 		.start_ns = r->start_ns,
 		.duration_ns = opkind_duration_ns(r),
-		.think_ns = n && r->start_ns > t->end_ns
-				    ? r->start_ns - t->end_ns
-				    : 0,
+		.think_ns = n && r->start_ns > t->end_ns ? r->start_ns - t->end_ns : 0,
 		.cpu_ns = r->cpu_ns,
 		.op = r->op,
 		.flags = r->flags,
@@ -175,13 +170,11 @@ static uint32_t slot_of(uint32_t task, uint32_t file)
 	return (uint32_t)(key >> 40) % GOING_SLOTS;
 }
 
-static struct going *find_going(const struct visiting *v, uint32_t task,
-				uint32_t file)
+static struct going *find_going(const struct visiting *v, uint32_t task, uint32_t file)
 {
 	uint32_t i = slot_of(task, file);
 
-	while (v->going[i].number &&
-	       (v->going[i].task != task || v->going[i].file != file))
+	while (v->going[i].number && (v->going[i].task != task || v->going[i].file != file))
 		i = (i + 1) % GOING_SLOTS;
 	return &v->going[i];
 }
@@ -217,8 +210,7 @@ static void forget(struct visiting *v)
 	for (unsigned all = 0; all < 2; all++) {
 		for (uint32_t i = 0; i < GOING_SLOTS; i++)
 			while (v->going[i].number &&
-			       (all ||
-				!visits_at(v->to, v->going[i].number - 1)))
+			       (all || !visits_at(v->to, v->going[i].number - 1)))
 				end_going(v, &v->going[i]);
 		if (v->going_count < GOING_SLOTS / 2)
 			return;
@@ -234,8 +226,7 @@ static bool is_held(const struct going *g)
 
 static struct visiting_task *task_at(struct visiting *v, uint32_t task)
 {
-	spill_need(&v->tasks,
-		   ((size_t)task + 1) * sizeof(struct visiting_task));
+	spill_need(&v->tasks, ((size_t)task + 1) * sizeof(struct visiting_task));
 	return (struct visiting_task *)v->tasks.at + task;
 }
 
@@ -246,11 +237,9 @@ static bool opens_to_write(const struct trace_record *r)
 	       r->op == TRACE_WRITE;
 }
 
-/* `of`: the thread is at the file already, and this is another visit; or an empty
- * slot. */
-static int begin_visit(struct visiting *v, struct going *of,
-		       const struct trace_record *r, uint32_t task,
-		       bool is_kept, struct mlgen_err *err)
+/* `of`: the thread is at the file already, and this is another visit; or an empty slot. */
+static int begin_visit(struct visiting *v, struct going *of, const struct trace_record *r,
+		       uint32_t task, bool is_kept, struct mlgen_err *err)
 {
 	struct going g = *of;
 	struct visit x = {
@@ -276,8 +265,7 @@ static int begin_visit(struct visiting *v, struct going *of,
 	g.places = g.opens ? VISIT_PLACES : 0;
 	g.keeps = NULL;
 	if (is_kept)
-		g.keeps = specimen_new(opens_to_write(r) ? &v->written
-							 : &v->read);
+		g.keeps = specimen_new(opens_to_write(r) ? &v->written : &v->read);
 	if (g.keeps)
 		g.keeps->writes = opens_to_write(r);
 	*of = g;
@@ -287,13 +275,11 @@ static int begin_visit(struct visiting *v, struct going *of,
 static bool moves(const struct trace_record *r)
 {
 	return r->op == TRACE_FAULT ||
-	       ((opkind_of(r->op) & (OPKIND_READ | OPKIND_WRITE)) &&
-		opkind_bytes(r));
+	       ((opkind_of(r->op) & (OPKIND_READ | OPKIND_WRITE)) && opkind_bytes(r));
 }
 
 /* Does it go on at another place? */
-static bool is_jump(const struct going *g, const struct visit *x,
-		    const struct trace_record *r)
+static bool is_jump(const struct going *g, const struct visit *x, const struct trace_record *r)
 {
 	uint64_t slack = r->op == TRACE_FAULT ? TOUCHRUN_BYTES : 0;
 
@@ -309,18 +295,15 @@ static bool stays(const struct going *g, const struct visit *x)
 }
 
 /* Is this the first call of another visit? */
-static bool is_another(const struct going *g, const struct visit *x,
-		       const struct trace_record *r)
+static bool is_another(const struct going *g, const struct visit *x, const struct trace_record *r)
 {
 	/* An open behind stat(path) is one with it. */
 	if (r->op == TRACE_OPEN)
-		return g->opens == 0 &&
-		       (x->reads || x->writes || x->flags & VISIT_MAPS);
+		return g->opens == 0 && (x->reads || x->writes || x->flags & VISIT_MAPS);
 	return is_jump(g, x, r) && (!stays(g, x) || g->places >= VISIT_PLACES);
 }
 
-static void note_moved(struct visit *x, struct going *g,
-		       const struct trace_record *r)
+static void note_moved(struct visit *x, struct going *g, const struct trace_record *r)
 {
 	bool is_write = opkind_of(r->op) & OPKIND_WRITE;
 	uint64_t bytes = r->op == TRACE_FAULT ? 0 : opkind_bytes(r);
@@ -345,8 +328,7 @@ static void note_moved(struct visit *x, struct going *g,
 	x->end_off = u64_max(x->end_off, end);
 }
 
-static void note_call(struct visit *x, struct going *g,
-		      const struct trace_record *r)
+static void note_call(struct visit *x, struct going *g, const struct trace_record *r)
 {
 	x->calls++;
 	x->end_ns = u64_max(x->end_ns, opkind_end_ns(r));
@@ -388,8 +370,8 @@ static void note_end(struct visiting *v, struct going *g, struct visit *x,
 		end_going(v, g);
 }
 
-static int visit_call(struct visiting *v, const struct trace_record *r,
-		      uint32_t task, bool is_kept, struct mlgen_err *err)
+static int visit_call(struct visiting *v, const struct trace_record *r, uint32_t task, bool is_kept,
+		      struct mlgen_err *err)
 {
 	struct going *g = find_going(v, task, r->file);
 	struct visit *x = g->number ? visits_at(v->to, g->number - 1) : NULL;
@@ -410,8 +392,7 @@ static int visit_call(struct visiting *v, const struct trace_record *r,
 }
 
 /* CPU time is the thread's since its last record: it is of what it did then. */
-static void note_cpu(struct visiting *v, const struct trace_record *r,
-		     uint32_t task)
+static void note_cpu(struct visiting *v, const struct trace_record *r, uint32_t task)
 {
 	struct visiting_task *t = task_at(v, task);
 	struct visit *x = t->last ? visits_at(v->to, t->last - 1) : NULL;
@@ -421,8 +402,8 @@ static void note_cpu(struct visiting *v, const struct trace_record *r,
 	x->cpu_ns = (x->cpu_ns == TRACE_UNKNOWN ? 0 : x->cpu_ns) + r->cpu_ns;
 }
 
-int visiting_add(struct visiting *v, const struct trace_record *r,
-		 uint32_t task, bool is_kept, struct mlgen_err *err)
+int visiting_add(struct visiting *v, const struct trace_record *r, uint32_t task, bool is_kept,
+		 struct mlgen_err *err)
 {
 	bool is_call = opkind_of(r->op) & OPKIND_CALL || r->op == TRACE_FAULT;
 	int rc = 0;
@@ -434,8 +415,7 @@ int visiting_add(struct visiting *v, const struct trace_record *r,
 		forget(v);
 	if (r->file)
 		rc = visit_call(v, r, task, is_kept, err);
-	task_at(v, task)->end_ns =
-		u64_max(task_at(v, task)->end_ns, opkind_end_ns(r));
+	task_at(v, task)->end_ns = u64_max(task_at(v, task)->end_ns, opkind_end_ns(r));
 	return rc;
 }
 

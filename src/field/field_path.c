@@ -8,12 +8,10 @@
 
 #include "stat/metric.h"
 
-const struct mlgen_field *field_row(const struct mlgen_field *table,
-				    const char *name, size_t len)
+const struct mlgen_field *field_row(const struct mlgen_field *table, const char *name, size_t len)
 {
 	for (; table->name; table++)
-		if (strncasecmp(table->name, name, len) == 0 &&
-		    !table->name[len])
+		if (strncasecmp(table->name, name, len) == 0 && !table->name[len])
 			return table;
 	return NULL;
 }
@@ -36,8 +34,7 @@ static bool take_index(const char **path, size_t *index)
 	return true;
 }
 
-void field_path_init(struct field_path *p, const struct mlgen_field *table,
-		     const char *path)
+void field_path_init(struct field_path *p, const struct mlgen_field *table, const char *path)
 {
 	size_t len = strcspn(path, ".");
 
@@ -48,14 +45,12 @@ void field_path_init(struct field_path *p, const struct mlgen_field *table,
 		.end = path + len,
 		.rest = path + len,
 	};
-	p->is_element = p->row && field_is_list(p->row) &&
-			take_index(&p->rest, &p->index);
+	p->is_element = p->row && field_is_list(p->row) && take_index(&p->rest, &p->index);
 }
 
 bool field_path_next(struct field_path *p)
 {
-	bool is_inside = p->row && p->row->sub &&
-			 (p->is_element || !field_is_list(p->row));
+	bool is_inside = p->row && p->row->sub && (p->is_element || !field_is_list(p->row));
 
 	if (!is_inside || !p->rest[0] || !p->rest[1])
 		return false;
@@ -67,12 +62,9 @@ const void *field_path_member(const struct field_path *p, const void *base)
 {
 	const char *at = (const char *)base + p->row->off;
 	const struct metric_list *list = (const void *)at;
-	size_t bytes =
-		p->row->type == MLGEN_LIST ? p->row->stride : sizeof(double);
+	size_t bytes = p->row->type == MLGEN_LIST ? p->row->stride : sizeof(double);
 
 	if (!p->is_element)
 		return at;
-	return p->index < list->count
-		       ? (const char *)list->items + p->index * bytes
-		       : NULL;
+	return p->index < list->count ? (const char *)list->items + p->index * bytes : NULL;
 }

@@ -42,8 +42,8 @@ MERGE_PAIR(span_f64, double, m->how == MERGE_TURNS ? merge_sum_of(a, b) : fmax(a
 
 /* ---- means ---- */
 
-/* What `to` (0) or b (1) weighs with the mean at `to`; NULL = nothing is kept,
- * as of elements of a list. */
+/* What `to` (0) or b (1) weighs with the mean at `to`; NULL = nothing is kept, as of elements of a
+ * list. */
 static double *kept(const struct merging *m, int which, const double *to)
 {
 	const char *begin = m->record.to, *at = (const char *)to;
@@ -60,8 +60,8 @@ static double weight_of(const double *sum, double own, double value)
 	return sum && *sum > 0 ? *sum : own;
 }
 
-void merge_mean(struct merging *m, const struct mlgen_field *f,
-		const struct merge_at *at, double weight_a, double weight_b)
+void merge_mean(struct merging *m, const struct mlgen_field *f, const struct merge_at *at,
+		double weight_a, double weight_b)
 {
 	double *to = (void *)(at->to + f->off);
 	const double *a = (const void *)(at->a + f->off);
@@ -79,16 +79,14 @@ void merge_mean(struct merging *m, const struct mlgen_field *f,
 	}
 }
 
-static void mean_row(struct merging *m, const struct mlgen_field *f,
-		     const struct merge_at *at)
+static void mean_row(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	enum merge_weight w = f->merge->weight;
 
 	merge_mean(m, f, at, m->weights[0][w], m->weights[1][w]);
 }
 
-void merge_mean_by(struct merging *m, const struct mlgen_field *f,
-		   const struct merge_at *at)
+void merge_mean_by(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	const uint64_t *a = (const void *)(at->a + f->merge->member);
 	const uint64_t *b = (const void *)(at->b + f->merge->member);
@@ -96,15 +94,14 @@ void merge_mean_by(struct merging *m, const struct mlgen_field *f,
 	merge_mean(m, f, at, (double)*a, (double)*b);
 }
 
-static void rate_row(struct merging *m, const struct mlgen_field *f,
-		     const struct merge_at *at)
+static void rate_row(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	if (m->how == MERGE_TURNS)
 		mean_row(m, f, at);
 	else
-		*(double *)(void *)(at->to + f->off) = merge_sum_of(
-			*(const double *)(const void *)(at->a + f->off),
-			*(const double *)(const void *)(at->b + f->off));
+		*(double *)(void *)(at->to + f->off) =
+			merge_sum_of(*(const double *)(const void *)(at->a + f->off),
+				     *(const double *)(const void *)(at->b + f->off));
 }
 
 /* ---- what holds others ---- */
@@ -127,39 +124,33 @@ void merge_latencies(struct merging *m, struct hist **to, struct hist *from)
 		hist_merge(*to, from);
 }
 
-static void hist_row(struct merging *m, const struct mlgen_field *f,
-		     const struct merge_at *at)
+static void hist_row(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	struct hist *const *from = (const void *)(at->b + f->off);
 
 	merge_latencies(m, (void *)(at->to + f->off), *from);
 }
 
-static void object_row(struct merging *m, const struct mlgen_field *f,
-		       const struct merge_at *at)
+static void object_row(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
-	const struct merge_at in = { at->to + f->off, at->a + f->off,
-				     at->b + f->off };
+	const struct merge_at in = { at->to + f->off, at->a + f->off, at->b + f->off };
 
 	merge_table(m, f->sub, &in);
 }
 
-static void apart_row(struct merging *m, const struct mlgen_field *f,
-		      const struct merge_at *at)
+static void apart_row(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	if (m->how != MERGE_GROUP)
 		object_row(m, f, at);
 }
 
-static void forget_row(struct merging *m, const struct mlgen_field *f,
-		       const struct merge_at *at)
+static void forget_row(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	(void)m;
 	field_unknown(f, at->to + f->off);
 }
 
-static void no_row(struct merging *m, const struct mlgen_field *f,
-		   const struct merge_at *at)
+static void no_row(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	(void)m;
 	(void)f;
@@ -168,9 +159,8 @@ static void no_row(struct merging *m, const struct mlgen_field *f,
 
 /* ---- lists ---- */
 
-void merge_append(const struct merging *m, struct metric_list *to,
-		  const struct metric_list *from, size_t element_bytes,
-		  size_t most)
+void merge_append(const struct merging *m, struct metric_list *to, const struct metric_list *from,
+		  size_t element_bytes, size_t most)
 {
 	size_t room = to->count < most ? most - to->count : 0;
 	size_t n = from->count < room ? from->count : room;
@@ -179,15 +169,13 @@ void merge_append(const struct merging *m, struct metric_list *to,
 
 	if (n == 0)
 		return;
-	all = m->memory->grow(m->owner, to->items, had,
-			      had + n * element_bytes);
+	all = m->memory->grow(m->owner, to->items, had, had + n * element_bytes);
 	memcpy(all + had, from->items, n * element_bytes);
 	*to = (struct metric_list){ all, to->count + n };
 }
 
-void merge_by_index(struct merging *m, const struct mlgen_field *list,
-		    struct metric_list *to, const struct metric_list *from,
-		    size_t most)
+void merge_by_index(struct merging *m, const struct mlgen_field *list, struct metric_list *to,
+		    const struct metric_list *from, size_t most)
 {
 	size_t n = to->count < from->count ? to->count : from->count;
 	size_t bytes = list->stride;
@@ -208,8 +196,7 @@ void merge_by_index(struct merging *m, const struct mlgen_field *list,
 
 /* ---- rows ---- */
 
-static void merge_row(struct merging *m, const struct mlgen_field *f,
-		      const struct merge_at *at)
+static void merge_row(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	const struct merge_rule *r = f->merge;
 	void *to = at->to + f->off;
@@ -220,23 +207,19 @@ static void merge_row(struct merging *m, const struct mlgen_field *f,
 	else if (f->type == MLGEN_BOOL)
 		*(bool *)to = r->u64(m, *(const bool *)a, *(const bool *)b);
 	else if (f->type == MLGEN_F64 || f->type == MLGEN_PERCENT)
-		*(double *)to =
-			r->f64(m, *(const double *)a, *(const double *)b);
+		*(double *)to = r->f64(m, *(const double *)a, *(const double *)b);
 	else
-		*(uint64_t *)to =
-			r->u64(m, *(const uint64_t *)a, *(const uint64_t *)b);
+		*(uint64_t *)to = r->u64(m, *(const uint64_t *)a, *(const uint64_t *)b);
 }
 
-void merge_table(struct merging *m, const struct mlgen_field *table,
-		 const struct merge_at *at)
+void merge_table(struct merging *m, const struct mlgen_field *table, const struct merge_at *at)
 {
 	for (const struct mlgen_field *f = table; f->name; f++)
 		merge_row(m, f, at);
 }
 
 /* Weights of another way to merge are none of this one. */
-static struct merge_sums *begin_sums(const struct merging *m,
-				     struct merge_sums *sums)
+static struct merge_sums *begin_sums(const struct merging *m, struct merge_sums *sums)
 {
 	size_t bytes = sizeof(*sums) + m->bytes;
 	bool is_new = !sums;
@@ -249,8 +232,7 @@ static struct merge_sums *begin_sums(const struct merging *m,
 	return sums;
 }
 
-void fields_merge(struct merging *m, const struct mlgen_field *table,
-		  struct merge_sums **sums)
+void fields_merge(struct merging *m, const struct mlgen_field *table, struct merge_sums **sums)
 {
 	char *before = mem_zalloc(m->bytes);
 

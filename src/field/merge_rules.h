@@ -12,11 +12,10 @@
 #include "stat/metric.h"
 
 /*
- * A table of a result has a rule in every row: it is an argument of the macro
- * (RESULT_U64(struct, member, sum)), so that a row without one does not build.
- * Records are merged in pairs, any number of them and in any grouping: a rule
- * sees both as they were, and the weight of each mean is kept beside a record
- * that was merged.
+ * A table of a result has a rule in every row: it is an argument of the macro (RESULT_U64(struct,
+ * member, sum)), so that a row without one does not build. Records are merged in pairs, any number
+ * of them and in any grouping: a rule sees both as they were, and the weight of each mean is kept
+ * beside a record that was merged.
  */
 enum merge_how {
 	MERGE_GROUP,   /* jobs of one run, at the same time */
@@ -75,8 +74,7 @@ struct merging {
 struct merge_rule {
 	uint64_t (*u64)(const struct merging *m, uint64_t a, uint64_t b);
 	double (*f64)(const struct merging *m, double a, double b);
-	void (*whole)(struct merging *m, const struct mlgen_field *f,
-		      const struct merge_at *at);
+	void (*whole)(struct merging *m, const struct mlgen_field *f, const struct merge_at *at);
 	/* Of a mean: by what the record weighs, or its member at an offset. */
 	enum merge_weight weight;
 	size_t member;
@@ -104,8 +102,7 @@ struct merge_rule {
 /* clang-format on */
 
 /* `record` is merged by the table; *sums, NULL at first, are grown as needed. */
-void fields_merge(struct merging *m, const struct mlgen_field *table,
-		  struct merge_sums **sums);
+void fields_merge(struct merging *m, const struct mlgen_field *table, struct merge_sums **sums);
 
 /* ---- rules; what is not known (NaN, UINT64_MAX) adds nothing to ... ---- */
 
@@ -118,8 +115,8 @@ extern const struct merge_rule merge_rate;
 extern const struct merge_rule merge_max, merge_min, merge_and, merge_or;
 extern const struct merge_rule merge_same;   /* else UINT64_MAX */
 extern const struct merge_rule merge_forget; /* is of one run alone */
-extern const struct merge_rule merge_mean_time, merge_mean_accelerators,
-	merge_mean_bytes, merge_mean_looks, merge_mean_ios;
+extern const struct merge_rule merge_mean_time, merge_mean_accelerators, merge_mean_bytes,
+	merge_mean_looks, merge_mean_ios;
 extern const struct merge_rule merge_hist;
 extern const struct merge_rule merge_members; /* row by row */
 extern const struct merge_rule merge_apart;   /* ... but not in a group */
@@ -130,42 +127,38 @@ extern const struct merge_rule merge_later;   /* filled when all is merged */
 /* ---- for rules of one figure ---- */
 
 /* A function of two figures that is one expression. */
-#define MERGE_PAIR(name, type, value)                                          \
-	static type name(const struct merging *m, type a, type b)              \
-	{                                                                      \
-		(void)m;                                                       \
-		return value;                                                  \
+#define MERGE_PAIR(name, type, value)                                                              \
+	static type name(const struct merging *m, type a, type b)                                  \
+	{                                                                                          \
+		(void)m;                                                                           \
+		return value;                                                                      \
 	}
 
 /* In a function that is `whole`: the structs, `off` bytes behind at's. */
-#define MERGE_STRUCTS(type, off)                                               \
-	type *const to = (void *)(at->to + (off));                             \
-	const type *const a = (const void *)(at->a + (off));                   \
-	const type *const b = (const void *)(at->b + (off));                   \
+#define MERGE_STRUCTS(type, off)                                                                   \
+	type *const to = (void *)(at->to + (off));                                                 \
+	const type *const a = (const void *)(at->a + (off));                                       \
+	const type *const b = (const void *)(at->b + (off));                                       \
 	(void)m, (void)f, (void)to, (void)a, (void)b
 
 /* NaN = not known, counts for nothing. */
 double merge_mean_of(double a, double weight_a, double b, double weight_b);
 double merge_sum_of(double a, double b);
 
-void merge_mean_by(struct merging *m, const struct mlgen_field *f,
-		   const struct merge_at *at);
-#define MERGE_MEAN_BY(s, m)                                                    \
-	{                                                                      \
-		.whole = merge_mean_by, .member = MLGEN_MEMBER(s, m, uint64_t) \
+void merge_mean_by(struct merging *m, const struct mlgen_field *f, const struct merge_at *at);
+#define MERGE_MEAN_BY(s, m)                                                                        \
+	{                                                                                          \
+		.whole = merge_mean_by, .member = MLGEN_MEMBER(s, m, uint64_t)                     \
 	}
 /* The row's doubles, with weights that records of one job each have. */
-void merge_mean(struct merging *m, const struct mlgen_field *f,
-		const struct merge_at *at, double weight_a, double weight_b);
-void merge_table(struct merging *m, const struct mlgen_field *table,
-		 const struct merge_at *at);
+void merge_mean(struct merging *m, const struct mlgen_field *f, const struct merge_at *at,
+		double weight_a, double weight_b);
+void merge_table(struct merging *m, const struct mlgen_field *table, const struct merge_at *at);
 void merge_latencies(struct merging *m, struct hist **to, struct hist *from);
 /* Elements of `from` behind those of `to`, `most` of them in all. */
-void merge_append(const struct merging *m, struct metric_list *to,
-		  const struct metric_list *from, size_t element_bytes,
-		  size_t most);
-/* Elements one by one by the rows of a list; those that only `from` has behind
- * them, `most` in all. */
-void merge_by_index(struct merging *m, const struct mlgen_field *list,
-		    struct metric_list *to, const struct metric_list *from,
-		    size_t most);
+void merge_append(const struct merging *m, struct metric_list *to, const struct metric_list *from,
+		  size_t element_bytes, size_t most);
+/* Elements one by one by the rows of a list; those that only `from` has behind them, `most` in
+ * all. */
+void merge_by_index(struct merging *m, const struct mlgen_field *list, struct metric_list *to,
+		    const struct metric_list *from, size_t most);

@@ -9,8 +9,7 @@
 #include "stat/metric.h"
 
 /* Of one type each. */
-#define UNKNOWN(type)                                                          \
-	static void unknown_##type(const struct mlgen_field *f, void *member)
+#define UNKNOWN(type) static void unknown_##type(const struct mlgen_field *f, void *member)
 
 UNKNOWN(bool)
 {

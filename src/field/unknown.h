@@ -5,9 +5,9 @@
 #include <mlgen/field.h>
 
 /*
- * Make it that: NaN, UINT64_MAX where its row is nullable, else 0; no text, no
- * latencies, no elements; each row of an object. What it pointed to is not freed.
- * A type that only options have stays as it is.
+ * Make it that: NaN, UINT64_MAX where its row is nullable, else 0; no text, no latencies, no
+ * elements; each row of an object. What it pointed to is not freed. A type that only options have
+ * stays as it is.
  */
 void field_unknown(const struct mlgen_field *f, void *member);
 

@@ -28,8 +28,7 @@ static int listen_at(int family, uint16_t port)
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-	if (bind(fd, (struct sockaddr *)&at, n) == 0 &&
-	    listen(fd, MOST_WAITING) == 0)
+	if (bind(fd, (struct sockaddr *)&at, n) == 0 && listen(fd, MOST_WAITING) == 0)
 		return fd;
 	int error = errno;
 	close(fd);
@@ -82,18 +81,15 @@ static bool has_room(const struct hello *mine, int family)
 	return of_family < HELLO_ADDRESSES / 2;
 }
 
-static void take_addresses(struct hello *mine, const struct ifaddrs *all,
-			   bool of_loopback)
+static void take_addresses(struct hello *mine, const struct ifaddrs *all, bool of_loopback)
 {
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
 		struct hello_address a;
 
-		if (!take_address(&a, i) ||
-		    addresses_is_loopback(&a) != of_loopback)
+		if (!take_address(&a, i) || addresses_is_loopback(&a) != of_loopback)
 			continue;
 		if (!of_loopback)
-			mine->reach |=
-				a.family == AF_INET ? REACH_IPV4 : REACH_IPV6;
+			mine->reach |= a.family == AF_INET ? REACH_IPV4 : REACH_IPV6;
 		if (has_room(mine, a.family))
 			mine->address[mine->addresses++] = a;
 	}
@@ -121,8 +117,8 @@ int addresses_listen(struct hello *mine, uint16_t port)
 		fd = listen_at(AF_INET, port);
 	if (fd < 0) {
 		snprintf(mine->why, sizeof(mine->why),
-			 "peers_port=%u: %s; another job may use it: choose "
-			 "another, or leave it to the system",
+			 "peers_port=%u: %s; another job may use it: choose another, or leave it "
+			 "to the system",
 			 port, strerror(errno));
 		return -1;
 	}
@@ -132,49 +128,40 @@ int addresses_listen(struct hello *mine, uint16_t port)
 }
 
 /* Of both, the one that others cannot reach at all. */
-static bool put_lonely(const struct hello *h, unsigned rank, char *why,
-		       size_t size)
+static bool put_lonely(const struct hello *h, unsigned rank, char *why, size_t size)
 {
 	if (h->reach & (REACH_IPV4 | REACH_IPV6))
 		return false;
 	snprintf(why, size,
-		 "host %s (rank %u) has no address for others: those of its "
-		 "loopback are none, and link-local ones of IPv6 (fe80::) "
-		 "lead nowhere without an interface; give it an address of "
-		 "IPv4, or a global or unique local one of IPv6",
+		 "host %s (rank %u) has no address for others: those of its loopback are none, and "
+		 "link-local ones of IPv6 (fe80::) lead nowhere without an interface; give it an "
+		 "address of IPv4, or a global or unique local one of IPv6",
 		 h->name, rank);
 	return true;
 }
 
-bool addresses_can_meet(const struct hello *from, unsigned from_rank,
-			const struct hello *to, unsigned to_rank, char *why,
-			size_t size)
+bool addresses_can_meet(const struct hello *from, unsigned from_rank, const struct hello *to,
+			unsigned to_rank, char *why, size_t size)
 {
-	static const char *const families[] = {
-		[REACH_IPV4] = "IPv4", [REACH_IPV6] = "IPv6"
-	};
+	static const char *const families[] = { [REACH_IPV4] = "IPv4", [REACH_IPV6] = "IPv6" };
 	const unsigned any = REACH_IPV4 | REACH_IPV6;
 
 	if (!from->reach || !to->reach || (from->reach & to->reach & any))
 		return true;
-	if (put_lonely(to, to_rank, why, size) ||
-	    put_lonely(from, from_rank, why, size))
+	if (put_lonely(to, to_rank, why, size) || put_lonely(from, from_rank, why, size))
 		return false;
 	snprintf(why, size,
-		 "host %s (rank %u) has addresses of %s alone, host %s (rank "
-		 "%u) of %s alone: give both some of one kind",
-		 from->name, from_rank, families[from->reach & any], to->name,
-		 to_rank, families[to->reach & any]);
+		 "host %s (rank %u) has addresses of %s alone, host %s (rank %u) of %s alone: give "
+		 "both some of one kind",
+		 from->name, from_rank, families[from->reach & any], to->name, to_rank,
+		 families[to->reach & any]);
 	return false;
 }
 
-socklen_t addresses_fill(struct sockaddr_storage *to,
-			 const struct hello_address *a, uint16_t port)
+socklen_t addresses_fill(struct sockaddr_storage *to, const struct hello_address *a, uint16_t port)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET,
-				  .sin_port = htons(port) };
-	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6,
-				    .sin6_port = htons(port) };
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
 
 	*to = (struct sockaddr_storage){ 0 };
 	if (a->family == AF_INET) {
@@ -197,6 +184,5 @@ bool addresses_is_loopback(const struct hello_address *a)
 {
 	static const unsigned char one[16] = { [15] = 1 };
 
-	return a->family == AF_INET ? a->bytes[0] == 127
-				    : memcmp(a->bytes, one, sizeof(one)) == 0;
+	return a->family == AF_INET ? a->bytes[0] == 127 : memcmp(a->bytes, one, sizeof(one)) == 0;
 }

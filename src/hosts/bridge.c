@@ -12,16 +12,15 @@
 #include "hosts/hosts_inside.h"
 
 #define CHUNK_BYTES 65536
-/* MPI cannot be waited for without spinning (hosts.md's spike): it is asked
- * every 20 us while something has just come, and more and more seldom then. */
+/* MPI cannot be waited for without spinning (hosts.md's spike): it is asked every 20 us while
+ * something has just come, and more and more seldom then. */
 #define NAP_LEAST_NS 20000
 #define NAP_MOST_NS 500000
 
 struct bridge {
 	struct hosts *hosts;
 	pthread_t thread;
-	struct pollfd
-		*ends; /* one for each peer, in their order; fd -1: closed */
+	struct pollfd *ends; /* one for each peer, in their order; fd -1: closed */
 	char *chunk;
 };
 
@@ -47,8 +46,7 @@ static void carry_out(struct bridge *b, unsigned i)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n <= 0 || b->hosts->mpi->send(b->hosts->peers[i].rank, b->chunk,
-					  (size_t)n) < 0)
+	if (n <= 0 || b->hosts->mpi->send(b->hosts->peers[i].rank, b->chunk, (size_t)n) < 0)
 		close_end(end);
 }
 
@@ -76,8 +74,7 @@ static bool carry_in(struct bridge *b)
 
 	if (n <= 0 || from >= b->hosts->total || from == b->hosts->rank)
 		return false;
-	struct pollfd *end =
-		&b->ends[star_peer(b->hosts, from) - b->hosts->peers];
+	struct pollfd *end = &b->ends[star_peer(b->hosts, from) - b->hosts->peers];
 	if (end->fd >= 0 && !hand_in(end->fd, b->chunk, (size_t)n))
 		close_end(end);
 	return true;
@@ -111,10 +108,8 @@ static int open_ends(struct bridge *b, struct mlgen_err *err)
 	for (unsigned i = 0; i < b->hosts->peer_count; i++) {
 		int pair[2];
 
-		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) <
-		    0)
-			return mlgen_fail(err, -errno, "socketpair: %s",
-					  strerror(errno));
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+			return mlgen_fail(err, -errno, "socketpair: %s", strerror(errno));
 		b->hosts->peers[i].fd = pair[0];
 		b->ends[i] = (struct pollfd){ .fd = pair[1], .events = POLLIN };
 	}
@@ -133,9 +128,7 @@ int bridge_start(struct bridge **out, struct hosts *h, struct mlgen_err *err)
 	int rc = open_ends(b, err);
 	if (rc == 0 && thread_start(&b->thread, bridge_main, b) != 0) {
 		b->thread = 0;
-		rc = mlgen_fail(err, -EAGAIN,
-				"the thread that talks to MPI cannot be "
-				"started");
+		rc = mlgen_fail(err, -EAGAIN, "the thread that talks to MPI cannot be started");
 	}
 	return rc;
 }

@@ -14,8 +14,7 @@ struct hosts_channel *channel_of(struct hosts *h, uint32_t number)
 	while (h->channel_room <= number) {
 		size_t room = h->channel_room ? 2 * h->channel_room : 16;
 
-		h->channels =
-			mem_realloc(h->channels, room * sizeof(*h->channels));
+		h->channels = mem_realloc(h->channels, room * sizeof(*h->channels));
 		while (h->channel_room < room)
 			h->channels[h->channel_room++] = NULL;
 	}
@@ -57,8 +56,7 @@ void channel_close_here(struct hosts_channel *c)
 	if (c->is_closed)
 		return;
 	if (c->hosts->rank == 0)
-		star_send_all(c->hosts, NULL, MESSAGE_CLOSE, c->number, 0,
-			      NULL);
+		star_send_all(c->hosts, NULL, MESSAGE_CLOSE, c->number, 0, NULL);
 	if (c->waiter && !c->has_left)
 		c->waiter->closed(c->arg);
 	c->is_closed = true;
@@ -66,8 +64,7 @@ void channel_close_here(struct hosts_channel *c)
 }
 
 /* With `calls` held. */
-static void channel_take(struct hosts_channel *c, enum message_kind kind,
-			 uint64_t votes)
+static void channel_take(struct hosts_channel *c, enum message_kind kind, uint64_t votes)
 {
 	switch (kind) {
 	case MESSAGE_ARRIVE:
@@ -99,8 +96,7 @@ void channels_take(struct hosts *h, struct peer *p, const struct message *m)
 }
 
 /* The same of this process, which in rank 0 needs no message. */
-static void tell(struct hosts_channel *c, enum message_kind kind,
-		 uint64_t votes)
+static void tell(struct hosts_channel *c, enum message_kind kind, uint64_t votes)
 {
 	pthread_mutex_lock(&c->calls);
 	c->has_left |= kind == MESSAGE_LEAVE;

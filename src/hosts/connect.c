@@ -41,16 +41,15 @@ void connect_set_options(int fd, unsigned receive_s)
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
-	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &most_ms,
-		   sizeof(most_ms));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &most_ms, sizeof(most_ms));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
 	connect_set_patience(fd, receive_s);
 }
 
 /*
- * A timeout of a socket is that of one call, which gives what has come until
- * then: who sends little by little would have it anew with each. False, with
- * the errno of a call that timed out: the time for all of it is over.
+ * A timeout of a socket is that of one call, which gives what has come until then: who sends little
+ * by little would have it anew with each. False, with the errno of a call that timed out: the time
+ * for all of it is over.
  */
 static bool has_time(int fd, int option, uint64_t from_ns, size_t bytes)
 {
@@ -61,8 +60,7 @@ static bool has_time(int fd, int option, uint64_t from_ns, size_t bytes)
 	getsockopt(fd, SOL_SOCKET, option, &t, &size);
 	most_ns = (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_usec * 1000;
 	if (!most_ns ||
-	    star_now_ns() - from_ns <
-		    most_ns + (uint64_t)((double)bytes / MIB) * NS_PER_S)
+	    star_now_ns() - from_ns < most_ns + (uint64_t)((double)bytes / MIB) * NS_PER_S)
 		return true;
 	errno = EWOULDBLOCK;
 	return false;
@@ -117,8 +115,7 @@ static int try_address(const struct hello_address *a, uint16_t port)
 {
 	struct sockaddr_storage to;
 	socklen_t bytes = addresses_fill(&to, a, port);
-	int fd = socket(a->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-			0);
+	int fd = socket(a->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int error = 0;
 	socklen_t n = sizeof(error);
 
@@ -146,12 +143,10 @@ int connect_any(const struct connect_to *to, char *why, size_t size)
 	const struct hello *h = to->hello;
 	uint64_t until_ns = star_now_ns() + CONNECT_NS;
 	char text[64];
-	int n = snprintf(why, size,
-			 "cannot reach rank %u (host %s), port %u:", to->rank,
-			 h->name, h->port);
+	int n = snprintf(why, size, "cannot reach rank %u (host %s), port %u:", to->rank, h->name,
+			 h->port);
 
-	for (unsigned i = 0; i < h->addresses && star_now_ns() < until_ns;
-	     i++) {
+	for (unsigned i = 0; i < h->addresses && star_now_ns() < until_ns; i++) {
 		if (addresses_is_loopback(&h->address[i]) && !to->is_same_host)
 			continue;
 		int fd = try_address(&h->address[i], h->port);
@@ -161,11 +156,10 @@ int connect_any(const struct connect_to *to, char *why, size_t size)
 		}
 		addresses_text(&h->address[i], text, sizeof(text));
 		if ((size_t)n + WAY_OUT_BYTES < size)
-			n += snprintf(why + n, size - (size_t)n, " %s: %s;",
-				      text, strerror(-fd));
+			n += snprintf(why + n, size - (size_t)n, " %s: %s;", text, strerror(-fd));
 	}
 	if ((size_t)n < size)
-		snprintf(why + n, size - (size_t)n,
-			 " let the hosts reach each other%s", to->way_out);
+		snprintf(why + n, size - (size_t)n, " let the hosts reach each other%s",
+			 to->way_out);
 	return -1;
 }

@@ -38,8 +38,8 @@ struct doors {
 	int listener;
 	int *to, *from;
 	unsigned came, expected;
-	uint64_t *came_of;   /* by rank, while they come */
-	char strangers[128]; /* who came and is none of ours, for a message */
+	uint64_t *came_of;      /* by rank, while they come */
+	char strangers[128];    /* who came and is none of ours, for a message */
 	_Atomic bool is_failed; /* this process cannot reach another one */
 };
 
@@ -82,16 +82,15 @@ static void open_own(struct doors *d, struct door *mine)
 	d->listener = -1;
 	if (port > UINT16_MAX)
 		snprintf(mine->hello.why, sizeof(mine->hello.why),
-			 "peers_port=%u: port %u, which this process would "
-			 "listen at, is none; choose a lower one",
+			 "peers_port=%u: port %u, which this process would listen at, is none; "
+			 "choose a lower one",
 			 d->hosts->port, port);
 	else
 		d->listener = addresses_listen(&mine->hello, (uint16_t)port);
 }
 
 /* Of all of them, by rank. */
-static int tell_all(struct doors *d, const struct door *mine,
-		    struct mlgen_err *err)
+static int tell_all(struct doors *d, const struct door *mine, struct mlgen_err *err)
 {
 	struct buf all = { 0 };
 	int rc = hosts_gather(d->hosts, mine, sizeof(*mine), &all, err);
@@ -103,9 +102,8 @@ static int tell_all(struct doors *d, const struct door *mine,
 		const char *part = hosts_part(&all, i, &n);
 
 		if (!part || n != sizeof(*mine))
-			rc = mlgen_fail(
-				err, -EPIPE, "%s: host %s (rank %u) is gone",
-				d->cfg.what, hosts_name(d->hosts, i), i);
+			rc = mlgen_fail(err, -EPIPE, "%s: host %s (rank %u) is gone", d->cfg.what,
+					hosts_name(d->hosts, i), i);
 		else
 			memcpy(&d->of[i], part, n);
 	}
@@ -122,11 +120,9 @@ static int look_for_networks(const struct doors *d, struct mlgen_err *err)
 	for (unsigned i = 0; i < h->total; i++)
 		for (unsigned k = 0; k < i; k++)
 			if (h->host_of[i] != h->host_of[k] &&
-			    !addresses_can_meet(&d->of[i].hello, i,
-						&d->of[k].hello, k, why,
+			    !addresses_can_meet(&d->of[i].hello, i, &d->of[k].hello, k, why,
 						sizeof(why)))
-				return mlgen_fail(err, -EHOSTUNREACH, "%s: %s",
-						  d->cfg.what, why);
+				return mlgen_fail(err, -EHOSTUNREACH, "%s: %s", d->cfg.what, why);
 	return 0;
 }
 
@@ -137,17 +133,13 @@ static int look_for_faults(const struct doors *d, struct mlgen_err *err)
 		const struct door *of = &d->of[i];
 
 		if (of->hello.why[0])
-			return mlgen_fail(
-				err, -EADDRINUSE, "%s: host %s (rank %u): %s",
-				d->cfg.what, of->hello.name, i, of->hello.why);
+			return mlgen_fail(err, -EADDRINUSE, "%s: host %s (rank %u): %s",
+					  d->cfg.what, of->hello.name, i, of->hello.why);
 		if (of->same != d->of[0].same)
-			return mlgen_fail(
-				err, -EINVAL,
-				"%s: host %s (rank %u) sees another data set "
-				"than host %s (rank 0); let all read the same "
-				"one",
-				d->cfg.what, of->hello.name, i,
-				d->of[0].hello.name);
+			return mlgen_fail(err, -EINVAL,
+					  "%s: host %s (rank %u) sees another data set than host "
+					  "%s (rank 0); let all read the same one",
+					  d->cfg.what, of->hello.name, i, d->of[0].hello.name);
 	}
 	return 0;
 }
@@ -159,8 +151,7 @@ static bool take_connection(void *who, int fd, uint64_t rank)
 	struct doors *d = who;
 	const struct hosts *h = d->hosts;
 
-	if (rank >= h->total || rank == h->rank ||
-	    d->came_of[rank] == d->of[rank].connections)
+	if (rank >= h->total || rank == h->rank || d->came_of[rank] == d->of[rank].connections)
 		return false;
 	d->came_of[rank]++;
 	connect_set_options(fd, RECEIVE_S);
@@ -173,17 +164,15 @@ static void take_all(struct doors *d)
 	uint64_t until_ns = star_now_ns() + COME_NS;
 	struct greeter door;
 
-	greeter_init(&door, d->listener, d->of[d->hosts->rank].hello.token,
-		     take_connection, d);
-	while (d->came < d->expected && star_now_ns() < until_ns &&
-	       !atomic_load(&d->is_failed))
+	greeter_init(&door, d->listener, d->of[d->hosts->rank].hello.token, take_connection, d);
+	while (d->came < d->expected && star_now_ns() < until_ns && !atomic_load(&d->is_failed))
 		greeter_look(&door, LOOK_MS);
 	greeter_fini(&door);
 	greeter_tell(&door, d->strangers, sizeof(d->strangers));
 }
 
-/* While this one goes to the others: of many more are on their way than wait
- * in a queue of the kernel's. */
+/* While this one goes to the others: of many more are on their way than wait in a queue of the
+ * kernel's. */
 static void *take_main(void *doors)
 {
 	struct doors *d = doors;
@@ -200,28 +189,23 @@ static void *take_main(void *doors)
 static int knock(const struct doors *d, unsigned rank, struct mlgen_err *err)
 {
 	const struct hosts *h = d->hosts;
-	const struct greeting g = { .token = d->of[rank].hello.token,
-				    .rank = h->rank };
+	const struct greeting g = { .token = d->of[rank].hello.token, .rank = h->rank };
 	const struct connect_to to = { .hello = &d->of[rank].hello,
 				       .rank = rank,
-				       .is_same_host = h->host_of[rank] ==
-						       h->host_of[h->rank],
+				       .is_same_host = h->host_of[rank] == h->host_of[h->rank],
 				       .way_out = d->cfg.way_out };
 	char why[512];
 	int fd = connect_any(&to, why, sizeof(why));
 
 	if (fd < 0)
-		return mlgen_fail(err, -EHOSTUNREACH, "%s: %s", d->cfg.what,
-				  why);
+		return mlgen_fail(err, -EHOSTUNREACH, "%s: %s", d->cfg.what, why);
 	connect_set_options(fd, RECEIVE_S);
 	if (connect_write(fd, &g, sizeof(g)))
 		return fd;
 	int code = errno;
 	close(fd);
-	return mlgen_fail(err, -EPIPE,
-			  "%s: host %s (rank %u) has closed a connection: %s",
-			  d->cfg.what, hosts_name(h, rank), rank,
-			  strerror(code));
+	return mlgen_fail(err, -EPIPE, "%s: host %s (rank %u) has closed a connection: %s",
+			  d->cfg.what, hosts_name(h, rank), rank, strerror(code));
 }
 
 static int go_to_all(struct doors *d, struct mlgen_err *err)
@@ -261,17 +245,15 @@ static int meet_all(struct doors *d, struct mlgen_err *err)
 	make_places(d);
 	rc = thread_start(&taker, take_main, d);
 	if (rc < 0)
-		return mlgen_fail(err, rc, "%s: no thread: %s", d->cfg.what,
-				  strerror(-rc));
+		return mlgen_fail(err, rc, "%s: no thread: %s", d->cfg.what, strerror(-rc));
 	rc = go_to_all(d, err);
 	atomic_store(&d->is_failed, rc < 0);
 	pthread_join(taker, NULL);
 	if (rc == 0 && d->came < d->expected)
 		rc = mlgen_fail(err, -ETIMEDOUT,
-				"%s: %u of %u connections of the others have "
-				"come within %u s%s",
-				d->cfg.what, d->came, d->expected,
-				(unsigned)(COME_NS / NS_PER_S), d->strangers);
+				"%s: %u of %u connections of the others have come within %u s%s",
+				d->cfg.what, d->came, d->expected, (unsigned)(COME_NS / NS_PER_S),
+				d->strangers);
 	return rc;
 }
 
@@ -282,8 +264,8 @@ static void shut_door(struct doors *d)
 	d->listener = -1;
 }
 
-int doors_open(struct doors **out, struct hosts *h,
-	       const struct doors_config *cfg, struct mlgen_err *err)
+int doors_open(struct doors **out, struct hosts *h, const struct doors_config *cfg,
+	       struct mlgen_err *err)
 {
 	struct doors *d = mem_zalloc(sizeof(*d));
 	struct door mine;
@@ -309,8 +291,7 @@ void doors_free(struct doors *d)
 	if (!d)
 		return;
 	shut_door(d);
-	for (unsigned i = 0; d->to && i < d->hosts->total * d->cfg.connections;
-	     i++)
+	for (unsigned i = 0; d->to && i < d->hosts->total * d->cfg.connections; i++)
 		if (d->to[i] >= 0)
 			close(d->to[i]);
 	for (unsigned i = 0; i < d->came; i++)

@@ -8,8 +8,7 @@
 #include "hosts/hosts_inside.h"
 
 /* With `calls` held, of rank 0: this is what a process says. */
-static void note_said(struct hosts_channel *c, unsigned rank, const char *bytes,
-		      size_t n)
+static void note_said(struct hosts_channel *c, unsigned rank, const char *bytes, size_t n)
 {
 	if (!c->said)
 		c->said = mem_array(c->hosts->total, sizeof(*c->said));
@@ -31,10 +30,8 @@ static void put_together(struct hosts_channel *c, struct buf *all)
 	c->said_count = 0;
 }
 
-/* Of rank 0. What goes to the others is sent with no lock held: they read it
- * when they do. */
-static int exchange_here(struct hosts_channel *c, const void *mine, size_t n,
-			 struct buf *all)
+/* Of rank 0. What goes to the others is sent with no lock held: they read it when they do. */
+static int exchange_here(struct hosts_channel *c, const void *mine, size_t n, struct buf *all)
 {
 	pthread_mutex_lock(&c->calls);
 	note_said(c, 0, mine, n);
@@ -46,16 +43,13 @@ static int exchange_here(struct hosts_channel *c, const void *mine, size_t n,
 	pthread_mutex_unlock(&c->calls);
 	if (!has_all)
 		return -EPIPE;
-	star_send_all(c->hosts, NULL, MESSAGE_TOLD, c->number, all->len,
-		      buf_str(all));
+	star_send_all(c->hosts, NULL, MESSAGE_TOLD, c->number, all->len, buf_str(all));
 	return 0;
 }
 
-static int exchange_there(struct hosts_channel *c, const void *mine, size_t n,
-			  struct buf *all)
+static int exchange_there(struct hosts_channel *c, const void *mine, size_t n, struct buf *all)
 {
-	star_send(c->hosts, star_peer(c->hosts, 0), MESSAGE_SAY, c->number, n,
-		  mine);
+	star_send(c->hosts, star_peer(c->hosts, 0), MESSAGE_SAY, c->number, n, mine);
 	pthread_mutex_lock(&c->calls);
 	while (!c->is_told && !c->is_closed)
 		pthread_cond_wait(&c->has_said, &c->calls);
@@ -74,8 +68,8 @@ void exchange_look(struct hosts_channel *c)
 		channel_close_here(c);
 }
 
-void exchange_take(struct hosts *h, const struct peer *p,
-		   const struct message *m, const char *bytes)
+void exchange_take(struct hosts *h, const struct peer *p, const struct message *m,
+		   const char *bytes)
 {
 	struct hosts_channel *c = channel_of(h, m->channel);
 
@@ -99,8 +93,7 @@ void exchange_fini(struct hosts_channel *c)
 	buf_fini(&c->told);
 }
 
-int hosts_exchange(struct hosts_channel *c, const void *mine, size_t n,
-		   struct buf *all)
+int hosts_exchange(struct hosts_channel *c, const void *mine, size_t n, struct buf *all)
 {
 	return c->hosts->rank == 0 ? exchange_here(c, mine, n, all)
 				   : exchange_there(c, mine, n, all);

@@ -30,8 +30,7 @@ void greeter_init(struct greeter *g, int listener, uint64_t token,
 	fcntl(listener, F_SETFL, O_NONBLOCK);
 }
 
-static void put_address(const struct sockaddr_storage *from, char *text,
-			socklen_t size)
+static void put_address(const struct sockaddr_storage *from, char *text, socklen_t size)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)from;
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)from;
@@ -54,8 +53,7 @@ static void put_address(const struct sockaddr_storage *from, char *text,
 static void remove_guest(struct greeter *g, unsigned i)
 {
 	g->count--;
-	memmove(&g->guests[i], &g->guests[i + 1],
-		(g->count - i) * sizeof(g->guests[0]));
+	memmove(&g->guests[i], &g->guests[i + 1], (g->count - i) * sizeof(g->guests[0]));
 }
 
 static void send_away(struct greeter *g, unsigned i)
@@ -70,8 +68,7 @@ static void let_in(struct greeter *g)
 {
 	struct sockaddr_storage from = { 0 };
 	socklen_t size = sizeof(from);
-	int fd = accept4(g->listener, (struct sockaddr *)&from, &size,
-			 SOCK_CLOEXEC);
+	int fd = accept4(g->listener, (struct sockaddr *)&from, &size, SOCK_CLOEXEC);
 
 	if (fd < 0)
 		return;
@@ -88,8 +85,8 @@ static void let_in(struct greeter *g)
 static void hear(struct greeter *g, unsigned i)
 {
 	struct greeter_guest *who = &g->guests[i];
-	ssize_t n = recv(who->fd, (char *)&who->said + who->bytes,
-			 sizeof(who->said) - who->bytes, MSG_DONTWAIT);
+	ssize_t n = recv(who->fd, (char *)&who->said + who->bytes, sizeof(who->said) - who->bytes,
+			 MSG_DONTWAIT);
 
 	if (n > 0)
 		who->bytes += (size_t)n;
@@ -99,8 +96,7 @@ static void hear(struct greeter *g, unsigned i)
 	}
 	if (who->bytes < sizeof(who->said))
 		return;
-	if (who->said.token == g->token &&
-	    g->take(g->who, who->fd, who->said.rank))
+	if (who->said.token == g->token && g->take(g->who, who->fd, who->said.rank))
 		remove_guest(g, i);
 	else
 		send_away(g, i);
@@ -125,12 +121,10 @@ void greeter_look(struct greeter *g, int wait_ms)
 		uint64_t now_ns = star_now_ns();
 		uint64_t until_ns = u64_max(g->guests[0].until_ns, now_ns);
 
-		wait_ms = (int)u64_min((uint64_t)wait_ms,
-				       divide_up(until_ns - now_ns, 1000000));
+		wait_ms = (int)u64_min((uint64_t)wait_ms, divide_up(until_ns - now_ns, 1000000));
 	}
 	for (unsigned i = 0; i < count; i++)
-		p[i + 1] = (struct pollfd){ .fd = g->guests[i].fd,
-					    .events = POLLIN };
+		p[i + 1] = (struct pollfd){ .fd = g->guests[i].fd, .events = POLLIN };
 	if (poll(p, 1 + count, wait_ms) > 0) {
 		/* From the last one on, since guests move up. */
 		for (unsigned i = count; i-- > 0;)
@@ -147,8 +141,7 @@ const char *greeter_tell(const struct greeter *g, char *text, size_t size)
 	text[0] = '\0';
 	if (g->strangers)
 		snprintf(text, size,
-			 "; %" PRIu64 " connection%s, the last from %s, %s not "
-			 "from this job",
+			 "; %" PRIu64 " connection%s, the last from %s, %s not from this job",
 			 g->strangers, plural(g->strangers), g->stranger,
 			 g->strangers == 1 ? "was" : "were");
 	return text;

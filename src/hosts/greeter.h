@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* greeter.h - who comes to a port of a job: its own processes, which know a word, apart from strangers. */
+/* greeter.h - who comes to a port of a job: its own processes, which know a word, apart from
+ * strangers. */
 #pragma once
 
 #include <netinet/in.h>
@@ -14,11 +15,10 @@ struct greeting {
 };
 
 /*
- * Anyone on the network may connect to a port: a scanner of ports, a monitor, a
- * job that was given the same one. Greetings are therefore read as their bytes
- * come, from many connections side by side, and each has one deadline for all of
- * its bytes. A stranger who says little by little, or nothing, holds up nobody;
- * where more come than there are places the oldest has to go.
+ * Anyone on the network may connect to a port: a scanner of ports, a monitor, a job that was given
+ * the same one. Greetings are therefore read as their bytes come, from many connections side by
+ * side, and each has one deadline for all of its bytes. A stranger who says little by little, or
+ * nothing, holds up nobody; where more come than there are places the oldest has to go.
  */
 enum { GREETER_PLACES = 64 };
 
@@ -26,8 +26,8 @@ struct greeter {
 	int listener;
 	uint64_t token;
 	uint64_t patience_ns; /* for a greeting, from its connection on */
-	/* A process of the job greets: true, and fd is the taker's; false: it is
-	 * not expected, and its connection is closed. */
+	/* A process of the job greets: true, and fd is the taker's; false: it is not expected, and
+	 * its connection is closed. */
 	bool (*take)(void *who, int fd, uint64_t rank);
 	void *who;
 	struct greeter_guest {
@@ -38,7 +38,7 @@ struct greeter {
 		struct sockaddr_storage from;
 	} guests[GREETER_PLACES]; /* the oldest first */
 	unsigned count;
-	uint64_t strangers; /* connections that were not from this job */
+	uint64_t strangers;              /* connections that were not from this job */
 	char stranger[INET6_ADDRSTRLEN]; /* the last of them */
 };
 

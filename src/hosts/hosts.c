@@ -46,8 +46,7 @@ static void gather_from(struct hosts *h, struct peer *p, struct buf *all)
 	pthread_mutex_unlock(&h->lock);
 }
 
-static int send_part(struct hosts *h, const void *mine, size_t n,
-		     struct mlgen_err *err)
+static int send_part(struct hosts *h, const void *mine, size_t n, struct mlgen_err *err)
 {
 	int rc = 0;
 
@@ -86,17 +85,14 @@ static bool has_others(const struct hosts *h, unsigned first)
 }
 
 /* Rank 0: the bytes of a first process to the others on its host. */
-static void send_on(struct hosts *h, unsigned first, const char *bytes,
-		    size_t n)
+static void send_on(struct hosts *h, unsigned first, const char *bytes, size_t n)
 {
 	for (unsigned i = first + 1; i < h->total; i++)
 		if (h->host_of[i] == h->host_of[first])
-			star_send(h, star_peer(h, i), MESSAGE_DATA, 0, n,
-				  bytes);
+			star_send(h, star_peer(h, i), MESSAGE_DATA, 0, n, bytes);
 }
 
-static int pass_on(struct hosts *h, const struct buf *own,
-		   struct mlgen_err *err)
+static int pass_on(struct hosts *h, const struct buf *own, struct mlgen_err *err)
 {
 	int rc = 0;
 
@@ -120,10 +116,10 @@ static int pass_on(struct hosts *h, const struct buf *own,
 	return rc;
 }
 
-/* "host n2 (rank 1): ", of what happened there; of what another one has said, and
- * this one passes on, nothing more. */
-static void name_process(const struct hosts *h, unsigned rank, const char *text,
-			 char *to, size_t size)
+/* "host n2 (rank 1): ", of what happened there; of what another one has said, and this one passes
+ * on, nothing more. */
+static void name_process(const struct hosts *h, unsigned rank, const char *text, char *to,
+			 size_t size)
 {
 	for (unsigned i = 0; i < h->total; i++) {
 		snprintf(to, size, "host %s (rank %u): ", hosts_name(h, i), i);
@@ -136,8 +132,7 @@ static void name_process(const struct hosts *h, unsigned rank, const char *text,
 }
 
 /* Of the lowest rank that has failed, for all. */
-static void take_first_error(const struct hosts *h, const struct buf *all,
-			     struct buf *to)
+static void take_first_error(const struct hosts *h, const struct buf *all, struct buf *to)
 {
 	struct mlgen_err e, named = { 0 };
 	char of[128];
@@ -152,8 +147,7 @@ static void take_first_error(const struct hosts *h, const struct buf *all,
 		if (!e.code)
 			continue;
 		name_process(h, rank, e.text, of, sizeof(of));
-		mlgen_fail(&named, e.code, "%s%.*s", of, MLGEN_ERR_MAX - 128,
-			   e.text);
+		mlgen_fail(&named, e.code, "%s%.*s", of, MLGEN_ERR_MAX - 128, e.text);
 		break;
 	}
 	buf_addn(to, (const char *)&named, sizeof(named));
@@ -205,15 +199,13 @@ bool hosts_is_first_on_host(const struct hosts *h, unsigned rank)
 	return true;
 }
 
-int64_t hosts_clock_offset_ns(const struct hosts *h, unsigned rank,
-			      uint64_t *unsure_ns)
+int64_t hosts_clock_offset_ns(const struct hosts *h, unsigned rank, uint64_t *unsure_ns)
 {
 	*unsure_ns = h ? h->hellos[rank].clock_unsure_ns : 0;
 	return h ? h->hellos[rank].clock_offset_ns : 0;
 }
 
-int hosts_vote(struct hosts *h, uint64_t mine, uint64_t *all,
-	       struct mlgen_err *err)
+int hosts_vote(struct hosts *h, uint64_t mine, uint64_t *all, struct mlgen_err *err)
 {
 	*all = mine;
 	if (!h || ballot_vote(h->votes, mine, all) == 0)

@@ -12,22 +12,21 @@
 #include "hosts/survey.h"
 
 /*
- * The network is a star of TCP connections with rank 0 in the middle. In each
- * process one thread receives, from all whom it is connected to, sends a
- * heartbeat each second, and sees who is gone; anyone sends. A message is this
- * header, and `length` bytes behind those that have some.
+ * The network is a star of TCP connections with rank 0 in the middle. In each process one thread
+ * receives, from all whom it is connected to, sends a heartbeat each second, and sees who is gone;
+ * anyone sends. A message is this header, and `length` bytes behind those that have some.
  */
 enum message_kind {
-	MESSAGE_BEAT, /* "I am there" */
-	MESSAGE_DOES, /* + text: what it does now */
+	MESSAGE_BEAT,   /* "I am there" */
+	MESSAGE_DOES,   /* + text: what it does now */
 	MESSAGE_ARRIVE, /* to rank 0: this process waits at a channel; its votes */
-	MESSAGE_PASS,  /* from rank 0: all have; the OR of their votes */
-	MESSAGE_LEAVE, /* to rank 0: it comes to this channel no more */
-	MESSAGE_CLOSE, /* to rank 0, and from it: nobody is to wait there */
-	MESSAGE_DATA,  /* + bytes: of a gather to rank 0, of a share from it */
-	MESSAGE_END, /* + text, both ways: all are to end (struct hosts_news) */
-	MESSAGE_GONE, /* + text, from rank 0: process number `channel` is gone */
-	MESSAGE_ASK,  /* from rank 0: the question number `value` of a survey */
+	MESSAGE_PASS,   /* from rank 0: all have; the OR of their votes */
+	MESSAGE_LEAVE,  /* to rank 0: it comes to this channel no more */
+	MESSAGE_CLOSE,  /* to rank 0, and from it: nobody is to wait there */
+	MESSAGE_DATA,   /* + bytes: of a gather to rank 0, of a share from it */
+	MESSAGE_END,    /* + text, both ways: all are to end (struct hosts_news) */
+	MESSAGE_GONE,   /* + text, from rank 0: process number `channel` is gone */
+	MESSAGE_ASK,    /* from rank 0: the question number `value` of a survey */
 	MESSAGE_ANSWER, /* + bytes, to rank 0: of a survey */
 	MESSAGE_SAY,    /* + bytes, to rank 0: a part of an exchange */
 	MESSAGE_TOLD,   /* + bytes, from rank 0: all parts of it */
@@ -42,9 +41,8 @@ struct message {
 /* Do so many bytes as its value says follow? */
 static inline bool message_has_bytes(uint32_t kind)
 {
-	return kind == MESSAGE_DOES || kind == MESSAGE_DATA ||
-	       kind == MESSAGE_END || kind == MESSAGE_GONE ||
-	       kind == MESSAGE_ANSWER || kind == MESSAGE_SAY ||
+	return kind == MESSAGE_DOES || kind == MESSAGE_DATA || kind == MESSAGE_END ||
+	       kind == MESSAGE_GONE || kind == MESSAGE_ANSWER || kind == MESSAGE_SAY ||
 	       kind == MESSAGE_TOLD;
 }
 
@@ -70,11 +68,9 @@ struct hello {
 	char why[768]; /* it cannot be in the star; "" = it can */
 };
 
-static inline bool hello_is_same_host(const struct hello *a,
-				      const struct hello *b)
+static inline bool hello_is_same_host(const struct hello *a, const struct hello *b)
 {
-	return strcmp(a->name, b->name) == 0 &&
-	       strcmp(a->boot_id, b->boot_id) == 0;
+	return strcmp(a->name, b->name) == 0 && strcmp(a->boot_id, b->boot_id) == 0;
 }
 
 /* One process at the other end of a connection. */
@@ -93,8 +89,8 @@ struct peer {
 struct hosts_channel {
 	struct hosts *hosts;
 	uint32_t number;
-	/* Held over a decision, what is sent of it, and the call of it, so that
-	 * these come in one order; before hosts->lock and peer->sending. */
+	/* Held over a decision, what is sent of it, and the call of it, so that these come in one
+	 * order; before hosts->lock and peer->sending. */
 	pthread_mutex_t calls;
 	const struct hosts_waiter *waiter; /* NULL = not open here */
 	void *arg;
@@ -145,12 +141,11 @@ void hosts_add_part(struct buf *all, const void *bytes, size_t n);
 
 /* ---- star_meet.c ---- */
 
-/* Together, through exchange(): connect, and measure the clocks. hellos has
- * been filled with version, names and tokens, and is again when it returns. 0,
- * or -errno with err, alike in all of them. */
+/* Together, through exchange(): connect, and measure the clocks. hellos has been filled with
+ * version, names and tokens, and is again when it returns. 0, or -errno with err, alike in all of
+ * them. */
 struct hosts_config;
-int star_meet(struct hosts *h, const struct hosts_config *cfg,
-	      struct mlgen_err *err);
+int star_meet(struct hosts *h, const struct hosts_config *cfg, struct mlgen_err *err);
 
 /* ---- star.c ---- */
 
@@ -158,14 +153,12 @@ uint64_t star_now_ns(void);
 struct peer *star_peer(struct hosts *h, unsigned rank);
 /* The receiving thread looks at what is wanted of it. */
 void star_wake(struct hosts *h);
-/* Any thread. What cannot be sent is dropped: the receiving thread finds out
- * why. */
-void star_send(struct hosts *h, struct peer *p, enum message_kind kind,
-	       uint32_t channel, uint64_t value, const void *bytes);
+/* Any thread. What cannot be sent is dropped: the receiving thread finds out why. */
+void star_send(struct hosts *h, struct peer *p, enum message_kind kind, uint32_t channel,
+	       uint64_t value, const void *bytes);
 /* To all that it is connected to, but `except` (NULL = none). */
-void star_send_all(struct hosts *h, const struct peer *except,
-		   enum message_kind kind, uint32_t channel, uint64_t value,
-		   const void *bytes);
+void star_send_all(struct hosts *h, const struct peer *except, enum message_kind kind,
+		   uint32_t channel, uint64_t value, const void *bytes);
 int star_start(struct hosts *h, struct mlgen_err *err);
 /* Connections are closed; then, their memory goes. */
 void star_stop(struct hosts *h);
@@ -195,8 +188,8 @@ void channel_close_here(struct hosts_channel *c);
 /* ---- exchange.c ---- */
 
 /* A message of one has come; on the receiving thread. */
-void exchange_take(struct hosts *h, const struct peer *p,
-		   const struct message *m, const char *bytes);
+void exchange_take(struct hosts *h, const struct peer *p, const struct message *m,
+		   const char *bytes);
 /* With `calls` held, of rank 0: does anyone wait for who has left? */
 void exchange_look(struct hosts_channel *c);
 void exchange_fini(struct hosts_channel *c);
@@ -204,13 +197,12 @@ void exchange_fini(struct hosts_channel *c);
 /* ---- survey.c: on the receiving thread ---- */
 
 void survey_take_question(struct hosts *h, const struct message *m);
-void survey_take_answer(struct hosts *h, unsigned rank, const struct message *m,
-			const char *bytes);
+void survey_take_answer(struct hosts *h, unsigned rank, const struct message *m, const char *bytes);
 
 /* ---- bridge.c: barrier_over=mpi ---- */
 
-/* Gives each peer a socket whose other end a thread carries to it through MPI,
- * which it asks again and again with naps in between. 0 or -errno with err. */
+/* Gives each peer a socket whose other end a thread carries to it through MPI, which it asks again
+ * and again with naps in between. 0 or -errno with err. */
 int bridge_start(struct bridge **out, struct hosts *h, struct mlgen_err *err);
 /* Once the sockets have been closed; NULL is fine. */
 void bridge_stop(struct bridge *b);

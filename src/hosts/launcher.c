@@ -7,18 +7,16 @@
 
 #include "base/util.h"
 
-/* What a launcher sets. A row fits where all of its variables are set, and its
- * size is above 1; the first one that fits counts: mpirun within a job of Slurm
- * has the variables of both. */
+/* What a launcher sets. A row fits where all of its variables are set, and its size is above 1; the
+ * first one that fits counts: mpirun within a job of Slurm has the variables of both. */
 static const struct {
 	const char *size, *rank, *also;
 	enum launcher_mpi mpi;
 	const char *name;
 } launchers[] = {
-	{ "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", NULL,
-	  LAUNCHER_OPENMPI, "mpirun of Open MPI" },
-	{ "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "PMI_FD", LAUNCHER_MPICH,
-	  "srun --mpi=pmi2" },
+	{ "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", NULL, LAUNCHER_OPENMPI,
+	  "mpirun of Open MPI" },
+	{ "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "PMI_FD", LAUNCHER_MPICH, "srun --mpi=pmi2" },
 	{ "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "PMIX_RANK", LAUNCHER_OPENMPI,
 	  "srun --mpi=pmix" },
 	{ "PMI_SIZE", "PMI_RANK", NULL, LAUNCHER_MPICH, "mpirun of MPICH" },
@@ -50,10 +48,9 @@ int launcher_look(struct launcher *l, struct mlgen_err *err)
 			return 0;
 		return mlgen_fail(
 			err, -EINVAL,
-			"srun started %u tasks without an MPI that they could "
-			"meet through: use srun --mpi=pmix (for the plugin of "
-			"Open MPI) or srun --mpi=pmi2 (for that of MPICH); "
-			"srun --mpi=list says which it has",
+			"srun started %u tasks without an MPI that they could meet through: use "
+			"srun --mpi=pmix (for the plugin of Open MPI) or srun --mpi=pmi2 (for that "
+			"of MPICH); srun --mpi=list says which it has",
 			total);
 	}
 	return 0;

@@ -16,12 +16,11 @@ struct launcher {
 };
 
 /*
- * Read before MPI_Init, which sets some of these variables itself. One process
- * is none, whoever started it. 0, or -EINVAL with err: srun started several
- * tasks, but gives no MPI to talk through.
+ * Read before MPI_Init, which sets some of these variables itself. One process is none, whoever
+ * started it. 0, or -EINVAL with err: srun started several tasks, but gives no MPI to talk through.
  */
 int launcher_look(struct launcher *l, struct mlgen_err *err);
 
-/* Is this process the one that speaks for all that a launcher started? True of
- * one that nobody started so. */
+/* Is this process the one that speaks for all that a launcher started? True of one that nobody
+ * started so. */
 bool launcher_is_first(void);

@@ -31,8 +31,7 @@ static void introduce(struct hello *mine, const struct hosts_config *cfg)
 	snprintf(mine->version, sizeof(mine->version), "%s", cfg->version);
 	if (cfg->why)
 		snprintf(mine->why, sizeof(mine->why), "%s", cfg->why);
-	if (gethostname(mine->name, sizeof(mine->name) - 1) < 0 ||
-	    !mine->name[0])
+	if (gethostname(mine->name, sizeof(mine->name) - 1) < 0 || !mine->name[0])
 		snprintf(mine->name, sizeof(mine->name), "(no name)");
 	read_boot_id(mine->boot_id, sizeof(mine->boot_id));
 }
@@ -64,8 +63,7 @@ static void free_hosts(struct hosts *h)
 	mem_free(h);
 }
 
-static struct hosts *new_hosts(const struct hosts_mpi *mpi, unsigned rank,
-			       unsigned total)
+static struct hosts *new_hosts(const struct hosts_mpi *mpi, unsigned rank, unsigned total)
 {
 	struct hosts *h = mem_zalloc(sizeof(*h));
 
@@ -81,9 +79,8 @@ static struct hosts *new_hosts(const struct hosts_mpi *mpi, unsigned rank,
 	return h;
 }
 
-int hosts_meet_through(struct hosts **out, const struct hosts_mpi *mpi,
-		       unsigned rank, unsigned total,
-		       const struct hosts_config *cfg, struct mlgen_err *err)
+int hosts_meet_through(struct hosts **out, const struct hosts_mpi *mpi, unsigned rank,
+		       unsigned total, const struct hosts_config *cfg, struct mlgen_err *err)
 {
 	struct hosts *h = new_hosts(mpi, rank, total);
 
@@ -105,8 +102,7 @@ int hosts_meet_through(struct hosts **out, const struct hosts_mpi *mpi,
 	return rc;
 }
 
-int hosts_meet(struct hosts **out, const struct hosts_config *cfg,
-	       struct mlgen_err *err)
+int hosts_meet(struct hosts **out, const struct hosts_config *cfg, struct mlgen_err *err)
 {
 	const struct hosts_mpi *mpi;
 	struct launcher l;

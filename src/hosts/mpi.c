@@ -23,8 +23,7 @@ static const struct library {
 };
 
 /* The file of a plugin: false where there is none. */
-static bool find(char *path, size_t size, const char *binary_dir,
-		 const char *word)
+static bool find(char *path, size_t size, const char *binary_dir, const char *word)
 {
 	snprintf(path, size, "%s/build/mlgen-mpi-%s.so", binary_dir, word);
 	if (access(path, R_OK) == 0)
@@ -39,23 +38,21 @@ static const struct hosts_mpi *load(const char *path, struct mlgen_err *err)
 	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
 	if (!object) {
-		mlgen_fail(err, -ENOEXEC, "%s: cannot be loaded: %s", path,
-			   dlerror());
+		mlgen_fail(err, -ENOEXEC, "%s: cannot be loaded: %s", path, dlerror());
 		return NULL;
 	}
 	mpi = dlsym(object, HOSTS_MPI_SYMBOL);
 	if (mpi && mpi->abi == HOSTS_MPI_ABI)
 		return mpi;
 	mlgen_fail(err, -ENOEXEC,
-		   "%s: is not the plugin of this mlgen; install those of one "
-		   "build together",
+		   "%s: is not the plugin of this mlgen; install those of one build together",
 		   path);
 	return NULL;
 }
 
 /* MPI_Init, but for the handlers of signals that it leaves behind. */
-static int start(const struct hosts_mpi *mpi, unsigned *rank, unsigned *total,
-		 char *why, size_t size)
+static int start(const struct hosts_mpi *mpi, unsigned *rank, unsigned *total, char *why,
+		 size_t size)
 {
 	struct sigaction before[NSIG];
 	int rc;
@@ -68,8 +65,8 @@ static int start(const struct hosts_mpi *mpi, unsigned *rank, unsigned *total,
 	return rc;
 }
 
-const struct hosts_mpi *mpi_start(const struct launcher *l,
-				  const char *binary_dir, struct mlgen_err *err)
+const struct hosts_mpi *mpi_start(const struct launcher *l, const char *binary_dir,
+				  struct mlgen_err *err)
 {
 	const struct library *lib = &libraries[l->mpi];
 	unsigned rank = 0, total = 0;
@@ -77,8 +74,8 @@ const struct hosts_mpi *mpi_start(const struct launcher *l,
 
 	if (!find(path, sizeof(path), binary_dir, lib->word)) {
 		mlgen_fail(err, -ENOENT,
-			   "%s started %u processes, but this mlgen was built "
-			   "without %s (%s): there is no %s",
+			   "%s started %u processes, but this mlgen was built without %s (%s): "
+			   "there is no %s",
 			   l->name, l->total, lib->name, lib->packages, path);
 		return NULL;
 	}
@@ -92,11 +89,10 @@ const struct hosts_mpi *mpi_start(const struct launcher *l,
 	if (rank == l->rank && total == l->total)
 		return mpi;
 	mlgen_fail(err, -EINVAL,
-		   "%s started %u processes and this is rank %u of them, but "
-		   "the library of %s sees rank %u of %u: it is not a launcher "
-		   "of this %s; start mlgen with the mpirun that belongs to "
-		   "the plugin %s%s",
-		   l->name, l->total, l->rank, mpi->name, rank, total,
-		   lib->name, path, geteuid() == 0 ? lib->as_root : "");
+		   "%s started %u processes and this is rank %u of them, but the library of %s "
+		   "sees rank %u of %u: it is not a launcher of this %s; start mlgen with the "
+		   "mpirun that belongs to the plugin %s%s",
+		   l->name, l->total, l->rank, mpi->name, rank, total, lib->name, path,
+		   geteuid() == 0 ? lib->as_root : "");
 	return NULL;
 }

@@ -36,8 +36,7 @@ void relay_begin(struct relay *r, struct hosts *h, bool is_everywhere)
 
 	*r = (struct relay){ .hosts = h,
 			     .is_everywhere = is_everywhere,
-			     .gives = is_everywhere ? hosts_rank(h) == 0
-						    : hosts_is_first_here(h),
+			     .gives = is_everywhere ? hosts_rank(h) == 0 : hosts_is_first_here(h),
 			     .has_takers = is_everywhere || has_takers(h, here),
 			     .goes_on = is_needed(h, is_everywhere) };
 }
@@ -63,13 +62,11 @@ static int relay_step(struct relay *r, uint64_t vote, struct mlgen_err *err)
 	r->is_stopped = all & HAS_FAILED;
 	r->goes_on = rc == 0 && all == GOES_ON;
 	if (rc == 0 && r->is_stopped && !(vote & HAS_FAILED))
-		rc = mlgen_fail(err, -ECANCELED,
-				"another process of the job has failed");
+		rc = mlgen_fail(err, -ECANCELED, "another process of the job has failed");
 	return rc;
 }
 
-int relay_put(struct relay *r, const void *bytes, size_t n,
-	      struct mlgen_err *err)
+int relay_put(struct relay *r, const void *bytes, size_t n, struct mlgen_err *err)
 {
 	const char *from = bytes;
 
@@ -80,8 +77,7 @@ int relay_put(struct relay *r, const void *bytes, size_t n,
 		buf_addn(&r->piece, from, some);
 		from += some;
 		n -= some;
-		rc = r->piece.len == PIECE_BYTES ? relay_step(r, GOES_ON, err)
-						 : 0;
+		rc = r->piece.len == PIECE_BYTES ? relay_step(r, GOES_ON, err) : 0;
 		if (rc < 0)
 			return rc;
 	}
@@ -101,9 +97,9 @@ int relay_get(struct relay *r, void *to, size_t n, struct mlgen_err *err)
 		at += some;
 		n -= some;
 		if (n && !r->goes_on)
-			rc = mlgen_fail(err, -EPROTO,
-					"what another process of the job has "
-					"found has come in part");
+			rc = mlgen_fail(
+				err, -EPROTO,
+				"what another process of the job has found has come in part");
 		else if (n)
 			rc = relay_step(r, 0, err);
 		if (rc < 0)

@@ -13,27 +13,24 @@ static const char *next_line(const char **at, size_t *n)
 
 		*n = strcspn(line, "\n");
 		*at = line + *n + (line[*n] == '\n');
-		if (*n && line[0] != '#' &&
-		    strncmp(line, "accelerators=", 13) != 0)
+		if (*n && line[0] != '#' && strncmp(line, "accelerators=", 13) != 0)
 			return line;
 	}
 	*n = 0;
 	return NULL;
 }
 
-static int differ(struct hosts *h, const char *mine, size_t n,
-		  const char *theirs, size_t m, struct mlgen_err *err)
+static int differ(struct hosts *h, const char *mine, size_t n, const char *theirs, size_t m,
+		  struct mlgen_err *err)
 {
-	return mlgen_fail(
-		err, -EINVAL,
-		"its job has %.*s, where that of host %s (rank 0) has "
-		"%.*s: start all processes with the same job",
-		mine ? (int)n : 7, mine ? mine : "nothing", hosts_name(h, 0),
-		theirs ? (int)m : 7, theirs ? theirs : "nothing");
+	return mlgen_fail(err, -EINVAL,
+			  "its job has %.*s, where that of host %s (rank 0) has %.*s: start all "
+			  "processes with the same job",
+			  mine ? (int)n : 7, mine ? mine : "nothing", hosts_name(h, 0),
+			  theirs ? (int)m : 7, theirs ? theirs : "nothing");
 }
 
-static int compare(struct hosts *h, const char *mine, const char *theirs,
-		   struct mlgen_err *err)
+static int compare(struct hosts *h, const char *mine, const char *theirs, struct mlgen_err *err)
 {
 	size_t n, m;
 

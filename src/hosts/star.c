@@ -17,8 +17,8 @@
 
 #define BEAT_NS NS_PER_S
 #define QUIET_NS (10 * NS_PER_S) /* so long without a beat: it is gone */
-/* Our own were so late: this process, or its machine, stood still, and what the
- * others sent meanwhile has not been looked at. */
+/* Our own were so late: this process, or its machine, stood still, and what the others sent
+ * meanwhile has not been looked at. */
 #define LATE_NS (3 * NS_PER_S)
 
 uint64_t star_now_ns(void)
@@ -55,8 +55,8 @@ static int send_whole(int fd, struct iovec *parts, size_t count)
 	return 0;
 }
 
-void star_send(struct hosts *h, struct peer *p, enum message_kind kind,
-	       uint32_t channel, uint64_t value, const void *bytes)
+void star_send(struct hosts *h, struct peer *p, enum message_kind kind, uint32_t channel,
+	       uint64_t value, const void *bytes)
 {
 	struct message m = { .kind = kind, .channel = channel, .value = value };
 	struct iovec parts[2] = { { .iov_base = &m, .iov_len = sizeof(m) } };
@@ -68,15 +68,13 @@ void star_send(struct hosts *h, struct peer *p, enum message_kind kind,
 	}
 	pthread_mutex_lock(&p->sending);
 	/* A message that is half sent is the last one. */
-	if (p->fd >= 0 &&
-	    send_whole(p->fd, parts, message_has_bytes(kind) ? 2 : 1) < 0)
+	if (p->fd >= 0 && send_whole(p->fd, parts, message_has_bytes(kind) ? 2 : 1) < 0)
 		shutdown(p->fd, SHUT_RDWR);
 	pthread_mutex_unlock(&p->sending);
 }
 
-void star_send_all(struct hosts *h, const struct peer *except,
-		   enum message_kind kind, uint32_t channel, uint64_t value,
-		   const void *bytes)
+void star_send_all(struct hosts *h, const struct peer *except, enum message_kind kind,
+		   uint32_t channel, uint64_t value, const void *bytes)
 {
 	for (unsigned i = 0; i < h->peer_count; i++)
 		if (&h->peers[i] != except)
@@ -93,8 +91,7 @@ static void beat(struct hosts *h)
 
 		if (pthread_mutex_trylock(&p->sending) != 0)
 			continue;
-		if (p->fd >= 0 &&
-		    send(p->fd, &m, sizeof(m), MSG_NOSIGNAL) != sizeof(m))
+		if (p->fd >= 0 && send(p->fd, &m, sizeof(m), MSG_NOSIGNAL) != sizeof(m))
 			shutdown(p->fd, SHUT_RDWR);
 		pthread_mutex_unlock(&p->sending);
 	}
@@ -118,10 +115,8 @@ static int wait_for_any(struct hosts *h, struct pollfd *fds, uint64_t until_ns)
 	uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
 
 	for (unsigned i = 0; i < h->peer_count; i++)
-		fds[i] = (struct pollfd){ .fd = h->peers[i].fd,
-					  .events = POLLIN };
-	fds[h->peer_count] =
-		(struct pollfd){ .fd = h->wake_fd, .events = POLLIN };
+		fds[i] = (struct pollfd){ .fd = h->peers[i].fd, .events = POLLIN };
+	fds[h->peer_count] = (struct pollfd){ .fd = h->wake_fd, .events = POLLIN };
 	return poll(fds, h->peer_count + 1, (int)divide_up(left_ns, 1000000));
 }
 
@@ -147,8 +142,7 @@ static void *star_main(void *arg)
 
 		if (now_ns >= beat_ns) {
 			/* First what came while we were late. */
-			look_for_quiet_ones(h, now_ns,
-					    now_ns > beat_ns + LATE_NS);
+			look_for_quiet_ones(h, now_ns, now_ns > beat_ns + LATE_NS);
 			beat(h);
 			beat_ns = now_ns + BEAT_NS;
 		}
@@ -177,8 +171,7 @@ int star_start(struct hosts *h, struct mlgen_err *err)
 	if (rc == 0)
 		return 0;
 	h->thread = 0;
-	return mlgen_fail(err, rc < 0 ? rc : -rc,
-			  "the thread that receives from other hosts: %s",
+	return mlgen_fail(err, rc < 0 ? rc : -rc, "the thread that receives from other hosts: %s",
 			  strerror(rc < 0 ? -rc : rc));
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* star_meet.c - processes that know each other through MPI connect, and compare their clocks; see hosts_inside.h. */
+/* star_meet.c - processes that know each other through MPI connect, and compare their clocks; see
+ * hosts_inside.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,8 +39,7 @@ static bool take_connection(void *who, int fd, uint64_t rank)
 {
 	struct hosts *h = who;
 
-	if (rank == 0 || rank >= h->total ||
-	    star_peer(h, (unsigned)rank)->fd >= 0)
+	if (rank == 0 || rank >= h->total || star_peer(h, (unsigned)rank)->fd >= 0)
 		return false;
 	connect_set_options(fd, (unsigned)(PINGS_NS / NS_PER_S));
 	star_peer(h, (unsigned)rank)->fd = fd;
@@ -64,15 +64,14 @@ static bool accept_all(struct hosts *h, int listener, struct hello *mine)
 	unsigned met;
 
 	greeter_init(&door, listener, h->hellos[0].token, take_connection, h);
-	while ((met = count_connected(h)) < h->peer_count &&
-	       (now_ns = star_now_ns()) < until_ns)
+	while ((met = count_connected(h)) < h->peer_count && (now_ns = star_now_ns()) < until_ns)
 		greeter_look(&door, (int)divide_up(until_ns - now_ns, 1000000));
 	greeter_fini(&door);
 	if (met == h->peer_count)
 		return true;
 	snprintf(mine->why, sizeof(mine->why),
-		 "%u of %u other processes connected to it within %u s%s", met,
-		 h->peer_count, (unsigned)(ACCEPT_NS / NS_PER_S),
+		 "%u of %u other processes connected to it within %u s%s", met, h->peer_count,
+		 (unsigned)(ACCEPT_NS / NS_PER_S),
 		 greeter_tell(&door, strangers, sizeof(strangers)));
 	return false;
 }
@@ -95,9 +94,7 @@ static bool measure_clock(struct peer *p)
 		uint64_t half_ns = (star_now_ns() - from_ns) / 2;
 
 		if (half_ns < best.unsure_ns)
-			best = (struct offset){
-				theirs_ns - mine_ns - (int64_t)half_ns, half_ns
-			};
+			best = (struct offset){ theirs_ns - mine_ns - (int64_t)half_ns, half_ns };
 	}
 	return connect_write(p->fd, &best, sizeof(best));
 }
@@ -109,8 +106,8 @@ static void receive_all(struct hosts *h, int listener, struct hello *mine)
 	for (unsigned i = 0; i < h->peer_count && !mine->why[0]; i++)
 		if (!measure_clock(&h->peers[i]))
 			snprintf(mine->why, sizeof(mine->why),
-				 "the connection of rank %u (host %s) broke",
-				 i + 1, h->hellos[i + 1].name);
+				 "the connection of rank %u (host %s) broke", i + 1,
+				 h->hellos[i + 1].name);
 }
 
 /* ---- the others ---- */
@@ -123,8 +120,7 @@ static void answer_clock(int fd, struct hello *mine)
 
 	/* Their time begins with the first one, which comes when all are there. */
 	for (unsigned i = 0; i < PINGS; i++) {
-		if (!connect_read(fd, &ns, sizeof(ns)) ||
-		    (i && star_now_ns() > until_ns))
+		if (!connect_read(fd, &ns, sizeof(ns)) || (i && star_now_ns() > until_ns))
 			break;
 		until_ns = i ? until_ns : star_now_ns() + PINGS_NS;
 		ns = (int64_t)clock_wall_ns();
@@ -132,8 +128,7 @@ static void answer_clock(int fd, struct hello *mine)
 			break;
 	}
 	if (!connect_read(fd, &best, sizeof(best)))
-		snprintf(mine->why, sizeof(mine->why),
-			 "rank 0 closed the connection");
+		snprintf(mine->why, sizeof(mine->why), "rank 0 closed the connection");
 	mine->clock_offset_ns = best.ns;
 	mine->clock_unsure_ns = best.unsure_ns;
 }
@@ -145,8 +140,7 @@ static void reach_rank_0(struct hosts *h, struct hello *mine)
 	const struct connect_to at = {
 		.hello = to,
 		.is_same_host = hello_is_same_host(mine, to),
-		.way_out = " (peers_port= says which port is used), or set "
-			   "barrier_over=mpi"
+		.way_out = " (peers_port= says which port is used), or set barrier_over=mpi"
 	};
 	int fd = connect_any(&at, mine->why, sizeof(mine->why));
 
@@ -155,25 +149,23 @@ static void reach_rank_0(struct hosts *h, struct hello *mine)
 	connect_set_options(fd, RECEIVE_S);
 	h->peers[0].fd = fd;
 	if (!connect_write(fd, &g, sizeof(g)))
-		snprintf(mine->why, sizeof(mine->why),
-			 "rank 0 closed the connection: %s", strerror(errno));
+		snprintf(mine->why, sizeof(mine->why), "rank 0 closed the connection: %s",
+			 strerror(errno));
 	else
 		answer_clock(fd, mine);
 }
 
 /* ---- both ---- */
 
-static int exchange(struct hosts *h, const struct hello *mine,
-		    struct mlgen_err *err)
+static int exchange(struct hosts *h, const struct hello *mine, struct mlgen_err *err)
 {
 	if (h->mpi->exchange(mine, sizeof(*mine), h->hellos) == 0)
 		return 0;
-	return mlgen_fail(err, -EIO, "MPI_Iallgather of %s failed",
-			  h->mpi->name);
+	return mlgen_fail(err, -EIO, "MPI_Iallgather of %s failed", h->mpi->name);
 }
 
-/* What is wrong is wrong for all; of a rank that could not connect more is known
- * than of rank 0, which waited for it. */
+/* What is wrong is wrong for all; of a rank that could not connect more is known than of rank 0,
+ * which waited for it. */
 static int look_for_faults(struct hosts *h, struct mlgen_err *err)
 {
 	for (unsigned i = 1; i <= h->total; i++) {
@@ -181,15 +173,13 @@ static int look_for_faults(struct hosts *h, struct mlgen_err *err)
 		const struct hello *of = &h->hellos[rank];
 
 		if (strcmp(of->version, h->hellos[0].version) != 0)
-			return mlgen_fail(
-				err, -EINVAL,
-				"host %s (rank %u) has mlgen %s, host %s "
-				"(rank 0) has mlgen %s: use one version",
-				of->name, rank, of->version, h->hellos[0].name,
-				h->hellos[0].version);
+			return mlgen_fail(err, -EINVAL,
+					  "host %s (rank %u) has mlgen %s, host %s (rank 0) has "
+					  "mlgen %s: use one version",
+					  of->name, rank, of->version, h->hellos[0].name,
+					  h->hellos[0].version);
 		if (of->why[0])
-			return mlgen_fail(err, -EHOSTUNREACH,
-					  "host %s (rank %u): %s", of->name,
+			return mlgen_fail(err, -EHOSTUNREACH, "host %s (rank %u): %s", of->name,
 					  rank, of->why);
 	}
 	return 0;
@@ -203,10 +193,8 @@ static int look_for_networks(struct hosts *h, struct mlgen_err *err)
 
 	for (unsigned i = 1; i < h->total; i++)
 		if (!hello_is_same_host(&h->hellos[i], to) &&
-		    !addresses_can_meet(&h->hellos[i], i, to, 0, why,
-					sizeof(why)))
-			return mlgen_fail(err, -EHOSTUNREACH,
-					  "%s, or set barrier_over=mpi", why);
+		    !addresses_can_meet(&h->hellos[i], i, to, 0, why, sizeof(why)))
+			return mlgen_fail(err, -EHOSTUNREACH, "%s, or set barrier_over=mpi", why);
 	return 0;
 }
 
@@ -221,8 +209,7 @@ static void make_peers(struct hosts *h)
 	}
 }
 
-int star_meet(struct hosts *h, const struct hosts_config *cfg,
-	      struct mlgen_err *err)
+int star_meet(struct hosts *h, const struct hosts_config *cfg, struct mlgen_err *err)
 {
 	struct hello mine = h->hellos[h->rank];
 	int listener = -1;

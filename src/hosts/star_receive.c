@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* star_receive.c - what comes from other processes, and that one of them is gone; see hosts_inside.h. */
+/* star_receive.c - what comes from other processes, and that one of them is gone; see
+ * hosts_inside.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,8 +61,8 @@ void star_lose(struct hosts *h, struct peer *p, const char *why)
 
 	cut_off(h, p);
 	if (atomic_load(&h->is_ending)) {
-		/* It has ended, as this one will; but who waits for it still
-		 * would do so for ever. */
+		/* It has ended, as this one will; but who waits for it still would do so for
+		 * ever. */
 		pthread_mutex_lock(&h->lock);
 		mlgen_fail(&h->lost, -EPIPE, "rank %u has ended", p->rank);
 		pthread_mutex_unlock(&h->lock);
@@ -70,22 +71,19 @@ void star_lose(struct hosts *h, struct peer *p, const char *why)
 		return;
 	}
 	snprintf(text, sizeof(text),
-		 "host %s (rank %u) is gone: %s; the last that it said is that "
-		 "it was %s%s",
-		 hosts_name(h, p->rank), p->rank, why,
-		 p->does[0] ? p->does : "starting",
+		 "host %s (rank %u) is gone: %s; the last that it said is that it was %s%s",
+		 hosts_name(h, p->rank), p->rank, why, p->does[0] ? p->does : "starting",
 		 h->rank == 0 ? "" : "; rank 0 is what all are connected to");
 	if (h->rank == 0 && p->rounds)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
-			 ", and it had come to %" PRIu64 " barrier%s",
-			 p->rounds, plural(p->rounds));
+			 ", and it had come to %" PRIu64 " barrier%s", p->rounds,
+			 plural(p->rounds));
 	if (h->rank == 0)
 		star_send_all(h, p, MESSAGE_GONE, p->rank, strlen(text), text);
 	note_lost(h, text);
 }
 
-static void take_data(struct hosts *h, struct peer *p, const char *bytes,
-		      uint64_t n)
+static void take_data(struct hosts *h, struct peer *p, const char *bytes, uint64_t n)
 {
 	pthread_mutex_lock(&h->lock);
 	buf_addn(&p->data, (const char *)&n, sizeof(n));
@@ -94,8 +92,7 @@ static void take_data(struct hosts *h, struct peer *p, const char *bytes,
 	pthread_mutex_unlock(&h->lock);
 }
 
-static void take_end(struct hosts *h, struct peer *p, const struct message *m,
-		     const char *bytes)
+static void take_end(struct hosts *h, struct peer *p, const struct message *m, const char *bytes)
 {
 	struct hosts_news news = { .is_interrupted = m->channel == 0 };
 
@@ -108,12 +105,11 @@ static void take_end(struct hosts *h, struct peer *p, const struct message *m,
 
 static void take_text(struct peer *p, const char *bytes, uint64_t n)
 {
-	snprintf(p->does, sizeof(p->does), "%.*s",
-		 (int)u64_min(n, sizeof(p->does) - 1), bytes);
+	snprintf(p->does, sizeof(p->does), "%.*s", (int)u64_min(n, sizeof(p->does) - 1), bytes);
 }
 
-static void star_receive_take(struct hosts *h, struct peer *p,
-			      const struct message *m, const char *bytes)
+static void star_receive_take(struct hosts *h, struct peer *p, const struct message *m,
+			      const char *bytes)
 {
 	char text[512];
 
@@ -130,8 +126,8 @@ static void star_receive_take(struct hosts *h, struct peer *p,
 		take_end(h, p, m, bytes);
 		break;
 	case MESSAGE_GONE:
-		snprintf(text, sizeof(text), "%.*s",
-			 (int)u64_min(m->value, sizeof(text) - 1), bytes);
+		snprintf(text, sizeof(text), "%.*s", (int)u64_min(m->value, sizeof(text) - 1),
+			 bytes);
 		if (!atomic_load(&h->is_ending))
 			note_lost(h, text);
 		break;
@@ -160,8 +156,7 @@ static bool take_whole_ones(struct hosts *h, struct peer *p)
 		memcpy(&m, p->in.s + at, sizeof(m));
 		uint64_t n = message_has_bytes(m.kind) ? m.value : 0;
 
-		if (m.kind >= MESSAGE_KINDS || n > MESSAGE_MOST ||
-		    m.channel > UINT16_MAX * 64)
+		if (m.kind >= MESSAGE_KINDS || n > MESSAGE_MOST || m.channel > UINT16_MAX * 64)
 			return false;
 		if (p->in.len - at - sizeof(m) < n)
 			break;
@@ -191,8 +186,7 @@ void star_receive(struct hosts *h, struct peer *p)
 		if (n < 0) {
 			char why[96];
 
-			snprintf(why, sizeof(why), "its connection broke (%s)",
-				 strerror(errno));
+			snprintf(why, sizeof(why), "its connection broke (%s)", strerror(errno));
 			star_lose(h, p, why);
 			return;
 		}

@@ -28,10 +28,9 @@ struct survey {
 	uint32_t number;
 	survey_put *put;
 	void *arg;
-	struct survey
-		*next;  /* of this process; under hosts->lock, as all below */
-	uint64_t asked; /* the last question, by number */
-	uint64_t answered; /* not rank 0: the last that was answered */
+	struct survey *next; /* of this process; under hosts->lock, as all below */
+	uint64_t asked;      /* the last question, by number */
+	uint64_t answered;   /* not rank 0: the last that was answered */
 	bool is_ending;
 	struct answers *of; /* rank 0: of each rank; else NULL */
 	pthread_t thread;
@@ -47,8 +46,7 @@ static void survey_send(struct survey *s, uint64_t turn, bool is_last)
 
 	buf_addn(&b, (const char *)&head, sizeof(head));
 	s->put(s->arg, &b);
-	star_send_all(s->hosts, NULL, MESSAGE_ANSWER, s->number, b.len,
-		      buf_str(&b));
+	star_send_all(s->hosts, NULL, MESSAGE_ANSWER, s->number, b.len, buf_str(&b));
 	buf_fini(&b);
 }
 
@@ -70,16 +68,13 @@ static void *survey_main(void *arg)
 	return NULL;
 }
 
-struct survey *survey_open(struct hosts *h, uint32_t number, survey_put *put,
-			   void *arg)
+struct survey *survey_open(struct hosts *h, uint32_t number, survey_put *put, void *arg)
 {
 	if (!h)
 		return NULL;
 	struct survey *s = mem_zalloc(sizeof(*s));
 
-	*s = (struct survey){
-		.hosts = h, .number = number, .put = put, .arg = arg
-	};
+	*s = (struct survey){ .hosts = h, .number = number, .put = put, .arg = arg };
 	if (h->rank == 0)
 		s->of = mem_array(h->total, sizeof(*s->of));
 	pthread_mutex_lock(&h->lock);
@@ -148,8 +143,7 @@ void survey_take_question(struct hosts *h, const struct message *m)
 	pthread_mutex_unlock(&h->lock);
 }
 
-void survey_take_answer(struct hosts *h, unsigned rank, const struct message *m,
-			const char *bytes)
+void survey_take_answer(struct hosts *h, unsigned rank, const struct message *m, const char *bytes)
 {
 	struct answer_head head;
 
@@ -162,8 +156,7 @@ void survey_take_answer(struct hosts *h, unsigned rank, const struct message *m,
 		struct answers *a = &s->of[rank];
 
 		buf_reset(&a->last);
-		buf_addn(&a->last, bytes + sizeof(head),
-			 (size_t)m->value - sizeof(head));
+		buf_addn(&a->last, bytes + sizeof(head), (size_t)m->value - sizeof(head));
 		a->turn = head.turn;
 		a->has_any = true;
 		a->is_over |= head.is_last != 0;
@@ -174,8 +167,7 @@ void survey_take_answer(struct hosts *h, unsigned rank, const struct message *m,
 
 /* ---- rank 0 ---- */
 
-/* With the lock held: so many are still to answer this question, of UINT64_MAX
- * their last one. */
+/* With the lock held: so many are still to answer this question, of UINT64_MAX their last one. */
 static unsigned survey_awaited(const struct survey *s, uint64_t turn)
 {
 	const struct hosts *h = s->hosts;
@@ -205,8 +197,7 @@ void survey_ask(struct survey *s, uint64_t most_ns)
 	star_send_all(h, NULL, MESSAGE_ASK, s->number, turn, NULL);
 	pthread_mutex_lock(&h->lock);
 	while (survey_awaited(s, turn) &&
-	       pthread_cond_clockwait(&h->changed, &h->lock, CLOCK_MONOTONIC,
-				      &until) == 0)
+	       pthread_cond_clockwait(&h->changed, &h->lock, CLOCK_MONOTONIC, &until) == 0)
 		;
 	pthread_mutex_unlock(&h->lock);
 }

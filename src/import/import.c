@@ -4,6 +4,5 @@
 
 int ask_import(const struct ask *a)
 {
-	return a->set->settings.import == IMPORT_DLIO ? ask_import_dlio(a)
-						      : ask_import_trace(a);
+	return a->set->settings.import == IMPORT_DLIO ? ask_import_dlio(a) : ask_import_trace(a);
 }

@@ -37,8 +37,7 @@ struct build {
 /* ---- faults ---- */
 
 /* `at` counts from 0; a name without lines is enough of a place. */
-__attribute__((format(printf, 3, 4))) static void fault(struct build *b,
-							yaml_mark_t at,
+__attribute__((format(printf, 3, 4))) static void fault(struct build *b, yaml_mark_t at,
 							const char *fmt, ...)
 {
 	char sentence[512];
@@ -47,26 +46,23 @@ __attribute__((format(printf, 3, 4))) static void fault(struct build *b,
 	va_start(ap, fmt);
 	vsnprintf(sentence, sizeof(sentence), fmt, ap);
 	va_end(ap);
-	b->rc = b->is_file
-			? mlgen_fail(b->err, -EINVAL, "%s:%zu:%zu: %s", b->name,
-				     at.line + 1, at.column + 1, sentence)
-			: mlgen_fail(b->err, -EINVAL, "%s: %s", b->name,
-				     sentence);
+	b->rc = b->is_file ? mlgen_fail(b->err, -EINVAL, "%s:%zu:%zu: %s", b->name, at.line + 1,
+					at.column + 1, sentence)
+			   : mlgen_fail(b->err, -EINVAL, "%s: %s", b->name, sentence);
 }
 
 /* The same of the event at hand. */
 #define FAULT(b, ...) fault(b, (b)->event.start_mark, __VA_ARGS__)
 
-static void key_fault(struct build *b, const struct yaml_node *key,
-		      const char *what)
+static void key_fault(struct build *b, const struct yaml_node *key, const char *what)
 {
 	yaml_mark_t at = { .line = key->line - 1u, .column = key->column - 1u };
 
 	fault(b, at, "%.60s: %s", key->text, what);
 }
 
-/* Is there a tab where the line is indented? libyaml calls it a character
- * that starts no token, or something else further on. */
+/* Is there a tab where the line is indented? libyaml calls it a character that starts no token, or
+ * something else further on. */
 static bool has_tab(const struct build *b, size_t line)
 {
 	const char *s = b->text, *end = b->text + b->len;
@@ -80,16 +76,14 @@ static bool has_tab(const struct build *b, size_t line)
 	return s && s < end && *s == '\t';
 }
 
-/* libyaml knows the byte only; it is one of UTF-8 but where nobody could say
- * what a line is. */
+/* libyaml knows the byte only; it is one of UTF-8 but where nobody could say what a line is. */
 static void no_text(struct build *b, const char *problem, size_t offset)
 {
 	yaml_mark_t at = { .column = offset };
 
 	for (size_t i = 0; i < offset && i < b->len; i++)
 		if (b->text[i] == '\n')
-			at = (yaml_mark_t){ .line = at.line + 1,
-					    .column = offset - i - 1 };
+			at = (yaml_mark_t){ .line = at.line + 1, .column = offset - i - 1 };
 	fault(b, at, "no text: %s; is this a YAML file?", problem);
 }
 
@@ -99,23 +93,20 @@ static void no_yaml(struct build *b)
 	const char *problem = p->problem ? p->problem : "no YAML";
 
 	if (p->error == YAML_MEMORY_ERROR)
-		b->rc = mlgen_fail(b->err, -ENOMEM, "%s: out of memory",
-				   b->name);
+		b->rc = mlgen_fail(b->err, -ENOMEM, "%s: out of memory", b->name);
 	else if (p->error == YAML_READER_ERROR)
 		no_text(b, problem, p->problem_offset);
 	else if (has_tab(b, p->problem_mark.line))
 		fault(b, p->problem_mark,
-		      "a tab where the line is indented; YAML takes spaces "
-		      "only");
+		      "a tab where the line is indented; YAML takes spaces only");
 	else
-		fault(b, p->problem_mark, "no YAML: %s%s%s", problem,
-		      p->context ? " " : "", p->context ? p->context : "");
+		fault(b, p->problem_mark, "no YAML: %s%s%s", problem, p->context ? " " : "",
+		      p->context ? p->context : "");
 }
 
 /* ---- anchors ---- */
 
-static void keep_anchor(struct build *b, const yaml_char_t *name,
-			struct yaml_node *n)
+static void keep_anchor(struct build *b, const yaml_char_t *name, struct yaml_node *n)
 {
 	if (name)
 		b->anchors[b->anchor_count++] = (struct anchor){
@@ -178,15 +169,14 @@ static void yaml_parse_check_twins(struct build *b, const struct yaml_node *map)
 
 		if (strcmp(sorted[i]->text, sorted[i - 1]->text) != 0)
 			continue;
-		snprintf(what, sizeof(what), "is in line %u already",
-			 sorted[i - 1]->line);
+		snprintf(what, sizeof(what), "is in line %u already", sorted[i - 1]->line);
 		key_fault(b, sorted[i], b->is_file ? what : "is there twice");
 	}
 	mem_free(sorted);
 }
 
-static void merge_one(struct build *b, struct yaml_node *map,
-		      const struct yaml_node *key, const struct yaml_node *from)
+static void merge_one(struct build *b, struct yaml_node *map, const struct yaml_node *key,
+		      const struct yaml_node *from)
 {
 	if (from->kind != YAML_MAP) {
 		key_fault(b, key, "needs a map, or a list of maps");
@@ -220,10 +210,8 @@ static void merge(struct build *b, struct yaml_node *map)
 	key = map->keys[at];
 	from = map->items[at];
 	behind = --map->count - at;
-	memmove(&map->keys[at], &map->keys[at + 1],
-		behind * sizeof(*map->keys));
-	memmove(&map->items[at], &map->items[at + 1],
-		behind * sizeof(*map->items));
+	memmove(&map->keys[at], &map->keys[at + 1], behind * sizeof(*map->keys));
+	memmove(&map->items[at], &map->items[at + 1], behind * sizeof(*map->items));
 	if (from->kind != YAML_LIST)
 		merge_one(b, map, key, from);
 	for (size_t i = 0; from->kind == YAML_LIST && i < from->count; i++)
@@ -255,9 +243,7 @@ static struct yaml_node *new_node(struct build *b, enum yaml_kind kind)
 		return NULL;
 	}
 	if (b->tree->count >= YAML_NODES_MAX) {
-		FAULT(b,
-		      "more than %u values; is this the configuration of a "
-		      "workload?",
+		FAULT(b, "more than %u values; is this the configuration of a workload?",
 		      YAML_NODES_MAX);
 		return NULL;
 	}
@@ -304,8 +290,7 @@ static void read_map(struct build *b, struct yaml_node *map)
 {
 	while (next(b) && b->event.type != YAML_MAPPING_END_EVENT) {
 		struct yaml_node *key = read_node(b, true);
-		struct yaml_node *value =
-			key && next(b) ? read_node(b, false) : NULL;
+		struct yaml_node *value = key && next(b) ? read_node(b, false) : NULL;
 
 		if (value)
 			yaml_node_add(map, key, value);
@@ -316,8 +301,8 @@ static void read_map(struct build *b, struct yaml_node *map)
 		merge(b, map);
 }
 
-/* What begins with the event at hand, to its end; NULL = there is a fault. It
- * calls itself to the depth that new_node allows. */
+/* What begins with the event at hand, to its end; NULL = there is a fault. It calls itself to the
+ * depth that new_node allows. */
 static struct yaml_node *read_node(struct build *b, bool is_key)
 {
 	bool is_list = b->event.type == YAML_SEQUENCE_START_EVENT;
@@ -357,8 +342,8 @@ static struct yaml_node *read_document(struct build *b)
 		if (b->event.type != YAML_DOCUMENT_START_EVENT)
 			continue;
 		if (is_second)
-			FAULT(b, "a second document begins; a file has one "
-				 "workload, and one document");
+			FAULT(b, "a second document begins; a file has one workload, and one "
+				 "document");
 		else if (next(b))
 			root = read_node(b, false);
 		is_second = true;
@@ -366,22 +351,17 @@ static struct yaml_node *read_document(struct build *b)
 	return root;
 }
 
-int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file,
-		    const char *text, size_t len, struct yaml_node **root,
-		    struct mlgen_err *err)
+int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file, const char *text,
+		    size_t len, struct yaml_node **root, struct mlgen_err *err)
 {
-	struct build b = { .tree = t,
-			   .name = name,
-			   .is_file = is_file,
-			   .text = text,
-			   .len = len,
-			   .err = err };
+	struct build b = {
+		.tree = t, .name = name, .is_file = is_file, .text = text, .len = len, .err = err
+	};
 
 	*root = NULL;
 	if (!yaml_parser_initialize(&b.parser))
 		return mlgen_fail(err, -ENOMEM, "%s: out of memory", name);
-	yaml_parser_set_input_string(&b.parser, (const unsigned char *)text,
-				     len);
+	yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, len);
 	*root = read_document(&b);
 	yaml_event_delete(&b.event);
 	yaml_parser_delete(&b.parser);

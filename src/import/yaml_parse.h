@@ -8,5 +8,4 @@
 struct yaml_node *yaml_node_new(struct yaml_tree *t, enum yaml_kind kind);
 
 /* One more item; `key` of a MAP only. */
-void yaml_node_add(struct yaml_node *n, struct yaml_node *key,
-		   struct yaml_node *item);
+void yaml_node_add(struct yaml_node *n, struct yaml_node *key, struct yaml_node *item);

@@ -21,19 +21,16 @@ struct yaml_node *yaml_node_new(struct yaml_tree *t, enum yaml_kind kind)
 	struct yaml_node *n = mem_zalloc(sizeof(*n));
 
 	if ((t->count & (t->count - 1)) == 0)
-		t->nodes = mem_realloc(t->nodes, (t->count ? 2 * t->count : 1) *
-							 sizeof(*t->nodes));
+		t->nodes = mem_realloc(t->nodes, (t->count ? 2 * t->count : 1) * sizeof(*t->nodes));
 	n->kind = kind;
 	t->nodes[t->count++] = n;
 	return n;
 }
 
-void yaml_node_add(struct yaml_node *n, struct yaml_node *key,
-		   struct yaml_node *item)
+void yaml_node_add(struct yaml_node *n, struct yaml_node *key, struct yaml_node *item)
 {
 	if ((n->count & (n->count - 1)) == 0) {
-		size_t bytes =
-			(n->count ? 2 * n->count : 1) * sizeof(*n->items);
+		size_t bytes = (n->count ? 2 * n->count : 1) * sizeof(*n->items);
 
 		n->items = mem_realloc(n->items, bytes);
 		if (n->kind == YAML_MAP)
@@ -61,8 +58,7 @@ static int cannot_read(const char *path, int rc, struct mlgen_err *err)
 	return mlgen_fail(err, rc, "%s: %s", path, strerror(-rc));
 }
 
-static int yaml_tree_read_all(int fd, const char *path, struct buf *text,
-			      struct mlgen_err *err)
+static int yaml_tree_read_all(int fd, const char *path, struct buf *text, struct mlgen_err *err)
 {
 	char chunk[16384];
 	ssize_t n;
@@ -74,10 +70,10 @@ static int yaml_tree_read_all(int fd, const char *path, struct buf *text,
 			return cannot_read(path, -errno, err);
 		buf_addn(text, chunk, (size_t)n);
 		if (text->len > YAML_BYTES_MAX)
-			return mlgen_fail(err, -EFBIG,
-					  "%s: more than %u MiB; is this the "
-					  "configuration of a workload?",
-					  path, YAML_BYTES_MAX >> 20);
+			return mlgen_fail(
+				err, -EFBIG,
+				"%s: more than %u MiB; is this the configuration of a workload?",
+				path, YAML_BYTES_MAX >> 20);
 	}
 	return 0;
 }
@@ -85,22 +81,20 @@ static int yaml_tree_read_all(int fd, const char *path, struct buf *text,
 static int open_file(const char *path, struct mlgen_err *err)
 {
 	struct stat st;
-	int fd = strcmp(path, "-") == 0
-			 ? dup(STDIN_FILENO)
-			 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO)
+					: open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
 	if (fd < 0)
 		return cannot_read(path, -errno, err);
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		close(fd);
-		return mlgen_fail(err, -EISDIR,
-				  "%s: a directory, not a YAML file", path);
+		return mlgen_fail(err, -EISDIR, "%s: a directory, not a YAML file", path);
 	}
 	return fd;
 }
 
-int yaml_tree_read(struct yaml_tree *t, const char *path,
-		   struct yaml_node **root, struct mlgen_err *err)
+int yaml_tree_read(struct yaml_tree *t, const char *path, struct yaml_node **root,
+		   struct mlgen_err *err)
 {
 	struct buf text = { 0 };
 	int fd = open_file(path, err), rc;
@@ -111,8 +105,7 @@ int yaml_tree_read(struct yaml_tree *t, const char *path,
 	rc = yaml_tree_read_all(fd, path, &text, err);
 	close(fd);
 	if (rc == 0)
-		rc = yaml_tree_parse(t, path, true, buf_str(&text), text.len,
-				     root, err);
+		rc = yaml_tree_parse(t, path, true, buf_str(&text), text.len, root, err);
 	buf_fini(&text);
 	return rc;
 }
@@ -123,15 +116,13 @@ static int not_built(struct yaml_node **root, struct mlgen_err *err)
 {
 	*root = NULL;
 	return mlgen_fail(err, -ENOTSUP,
-			  "YAML cannot be read: mlgen was built without "
-			  "libyaml (%s); install it, then run ./configure and "
-			  "make again",
+			  "YAML cannot be read: mlgen was built without libyaml (%s); install it, "
+			  "then run ./configure and make again",
 			  PACKAGES_YAML);
 }
 
-int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file,
-		    const char *text, size_t len, struct yaml_node **root,
-		    struct mlgen_err *err)
+int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file, const char *text,
+		    size_t len, struct yaml_node **root, struct mlgen_err *err)
 {
 	(void)t;
 	(void)name;
@@ -141,8 +132,8 @@ int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file,
 	return not_built(root, err);
 }
 
-int yaml_tree_read(struct yaml_tree *t, const char *path,
-		   struct yaml_node **root, struct mlgen_err *err)
+int yaml_tree_read(struct yaml_tree *t, const char *path, struct yaml_node **root,
+		   struct mlgen_err *err)
 {
 	(void)t;
 	(void)path;
@@ -153,8 +144,7 @@ int yaml_tree_read(struct yaml_tree *t, const char *path,
 
 /* ---- setting ---- */
 
-static struct yaml_node *text_node(struct yaml_tree *t,
-				   const struct yaml_node *like,
+static struct yaml_node *text_node(struct yaml_tree *t, const struct yaml_node *like,
 				   const char *text, size_t len)
 {
 	struct yaml_node *n = yaml_node_new(t, YAML_TEXT);
@@ -168,8 +158,7 @@ static struct yaml_node *text_node(struct yaml_tree *t,
 }
 
 /* A map of the same entries, or of none, where there is none yet. */
-static struct yaml_node *own_map(struct yaml_tree *t,
-				 const struct yaml_node *old,
+static struct yaml_node *own_map(struct yaml_tree *t, const struct yaml_node *old,
 				 const struct yaml_node *like)
 {
 	struct yaml_node *n = yaml_node_new(t, YAML_MAP);
@@ -191,8 +180,7 @@ int yaml_tree_set(struct yaml_tree *t, struct yaml_node *map, const char *path,
 		struct yaml_node *next = value;
 
 		if (!len)
-			return mlgen_fail(err, -EINVAL,
-					  "%s: a name is missing beside a dot",
+			return mlgen_fail(err, -EINVAL, "%s: a name is missing beside a dot",
 					  value->from);
 		if (!find_index(map, key->text, &at))
 			yaml_node_add(map, key, NULL);
@@ -200,12 +188,10 @@ int yaml_tree_set(struct yaml_tree *t, struct yaml_node *map, const char *path,
 			const struct yaml_node *old = map->items[at];
 
 			if (old && old->kind != YAML_MAP && !yaml_is_null(old))
-				return mlgen_fail(
-					err, -EINVAL,
-					"%s: %s is no map of keys in the file",
-					value->from, key->text);
-			next = own_map(t, old && old->count ? old : NULL,
-				       value);
+				return mlgen_fail(err, -EINVAL,
+						  "%s: %s is no map of keys in the file",
+						  value->from, key->text);
+			next = own_map(t, old && old->count ? old : NULL, value);
 		}
 		map->keys[at] = key;
 		map->items[at] = next;
@@ -232,8 +218,7 @@ bool yaml_is_null(const struct yaml_node *n)
 	static const char *const words[] = { "", "~", "null", "Null", "NULL" };
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (n->kind == YAML_TEXT && n->is_plain &&
-		    strcmp(n->text, words[i]) == 0)
+		if (n->kind == YAML_TEXT && n->is_plain && strcmp(n->text, words[i]) == 0)
 			return true;
 	return false;
 }

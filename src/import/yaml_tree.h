@@ -21,8 +21,8 @@ struct yaml_node {
 };
 
 /*
- * Owns all nodes. An alias is the node of its anchor once more, so what a
- * document says takes no more memory than its text; nothing contains itself.
+ * Owns all nodes. An alias is the node of its anchor once more, so what a document says takes no
+ * more memory than its text; nothing contains itself.
  * Of a merge key (<<) the map has the entries that it has not by itself.
  */
 struct yaml_tree {
@@ -39,24 +39,22 @@ struct yaml_tree {
 #define YAML_MERGED_MAX 10000u
 
 /*
- * Parse one document; may be called again for more, all in the same tree.
- * `name` is for messages and borrowed; `is_file`: they have line and column.
- * 0 with *root, NULL for a document of nothing. -EINVAL ("FILE:3:7: ..."), or
- * -ENOTSUP where libyaml was not built in.
+ * Parse one document; may be called again for more, all in the same tree. `name` is for messages
+ * and borrowed; `is_file`: they have line and column.
+ * 0 with *root, NULL for a document of nothing. -EINVAL ("FILE:3:7: ..."), or -ENOTSUP where
+ * libyaml was not built in.
  */
-int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file,
-		    const char *text, size_t len, struct yaml_node **root,
-		    struct mlgen_err *err);
+int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file, const char *text,
+		    size_t len, struct yaml_node **root, struct mlgen_err *err);
 
-/* The same of a file; "-" is standard input. Other -errno where it cannot be
- * read. */
-int yaml_tree_read(struct yaml_tree *t, const char *path,
-		   struct yaml_node **root, struct mlgen_err *err);
+/* The same of a file; "-" is standard input. Other -errno where it cannot be read. */
+int yaml_tree_read(struct yaml_tree *t, const char *path, struct yaml_node **root,
+		   struct mlgen_err *err);
 
 /*
  * Set what stands at the keys "a.b.c" below `map`, making maps on the way.
- * Maps that aliases share are changed for this place only. -EINVAL where
- * something on the way is no map.
+ * Maps that aliases share are changed for this place only. -EINVAL where something on the way is no
+ * map.
  */
 int yaml_tree_set(struct yaml_tree *t, struct yaml_node *map, const char *path,
 		  struct yaml_node *value, struct mlgen_err *err);

@@ -34,8 +34,8 @@ static bool is_swap(dev_t device)
 	while (f && !found && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, " \t\n")] = '\0';
 		sysfile_unescape(line);
-		found = line[0] == '/' && stat(line, &st) == 0 &&
-			S_ISBLK(st.st_mode) && st.st_rdev == device;
+		found = line[0] == '/' && stat(line, &st) == 0 && S_ISBLK(st.st_mode) &&
+			st.st_rdev == device;
 	}
 	if (f)
 		fclose(f);
@@ -65,22 +65,18 @@ static bool blockdev_tell(char out[BLOCKDEV_USER_BYTES], const struct node *n)
 	char target[256], holder[256];
 
 	if (mount_of_device(target, sizeof(target), "", n->device))
-		snprintf(out, BLOCKDEV_USER_BYTES, "%sis mounted at %.150s",
-			 n->whose, target);
+		snprintf(out, BLOCKDEV_USER_BYTES, "%sis mounted at %.150s", n->whose, target);
 	else if (is_swap(n->device))
-		snprintf(out, BLOCKDEV_USER_BYTES, "%sis used as swap",
-			 n->whose);
+		snprintf(out, BLOCKDEV_USER_BYTES, "%sis used as swap", n->whose);
 	else if (find_holder(holder, n))
-		snprintf(out, BLOCKDEV_USER_BYTES, "%sis part of %.150s",
-			 n->whose, holder);
+		snprintf(out, BLOCKDEV_USER_BYTES, "%sis part of %.150s", n->whose, holder);
 	else
 		return false;
 	return true;
 }
 
 /* 0, or -ENODATA: what sysfs lists there is no partition. */
-static int partition_of(struct node *part, const struct node *whole,
-			const char *name)
+static int partition_of(struct node *part, const struct node *whole, const char *name)
 {
 	char text[32];
 	unsigned dev_major, dev_minor;
@@ -97,8 +93,7 @@ static int partition_of(struct node *part, const struct node *whole,
 	return 0;
 }
 
-static bool tell_of_partitions(char out[BLOCKDEV_USER_BYTES],
-			       const struct node *whole)
+static bool tell_of_partitions(char out[BLOCKDEV_USER_BYTES], const struct node *whole)
 {
 	DIR *d = opendir(whole->sys);
 	bool told = false;
@@ -106,15 +101,13 @@ static bool tell_of_partitions(char out[BLOCKDEV_USER_BYTES],
 	struct node part;
 
 	while (d && !told && (e = readdir(d)))
-		told = partition_of(&part, whole, e->d_name) == 0 &&
-		       blockdev_tell(out, &part);
+		told = partition_of(&part, whole, e->d_name) == 0 && blockdev_tell(out, &part);
 	if (d)
 		closedir(d);
 	return told;
 }
 
-static struct blockdev_guard *blockdev_find(const struct blockdev_guards *g,
-					    dev_t device)
+static struct blockdev_guard *blockdev_find(const struct blockdev_guards *g, dev_t device)
 {
 	for (size_t i = 0; i < g->count; i++)
 		if (g->list[i].device == device)
@@ -123,10 +116,10 @@ static struct blockdev_guard *blockdev_find(const struct blockdev_guards *g,
 }
 
 /*
- * For a block device O_EXCL without O_CREAT is a claim (open(2)): it fails with
- * EBUSY as long as anybody else has one, a mount, swap, dm or md included, and
- * of a whole disk also while somebody has claimed a partition. `fd` is of the
- * device that was looked at, whatever the name leads to by now.
+ * For a block device O_EXCL without O_CREAT is a claim (open(2)): it fails with EBUSY as long as
+ * anybody else has one, a mount, swap, dm or md included, and of a whole disk also while somebody
+ * has claimed a partition. `fd` is of the device that was looked at, whatever the name leads to by
+ * now.
  */
 static int claim(const char *path, dev_t device, struct mlgen_err *err)
 {
@@ -136,25 +129,19 @@ static int claim(const char *path, dev_t device, struct mlgen_err *err)
 
 	if (fd < 0 && errno == EBUSY) {
 		blockdev_user(user, device);
-		return mlgen_fail(err, -EBUSY,
-				  "%s: %s; a block device in use is never "
-				  "written",
+		return mlgen_fail(err, -EBUSY, "%s: %s; a block device in use is never written",
 				  path, user);
 	}
 	if (fd < 0)
-		return mlgen_fail(err, -errno, "%s: open for writing: %s", path,
-				  strerror(errno));
-	if (fstat(fd, &st) != 0 || !S_ISBLK(st.st_mode) ||
-	    st.st_rdev != device) {
+		return mlgen_fail(err, -errno, "%s: open for writing: %s", path, strerror(errno));
+	if (fstat(fd, &st) != 0 || !S_ISBLK(st.st_mode) || st.st_rdev != device) {
 		close(fd);
-		return mlgen_fail(err, -ESTALE,
-				  "%s: became another device meanwhile", path);
+		return mlgen_fail(err, -ESTALE, "%s: became another device meanwhile", path);
 	}
 	return fd;
 }
 
-int blockdev_hold(struct blockdev_guards *g, const char *path, dev_t device,
-		  struct mlgen_err *err)
+int blockdev_hold(struct blockdev_guards *g, const char *path, dev_t device, struct mlgen_err *err)
 {
 	struct blockdev_guard *held = blockdev_find(g, device);
 	int fd;
@@ -167,9 +154,7 @@ int blockdev_hold(struct blockdev_guards *g, const char *path, dev_t device,
 	if (fd < 0)
 		return fd;
 	g->list = mem_realloc(g->list, (g->count + 1) * sizeof(*g->list));
-	g->list[g->count++] = (struct blockdev_guard){ .device = device,
-						       .fd = fd,
-						       .users = 1 };
+	g->list[g->count++] = (struct blockdev_guard){ .device = device, .fd = fd, .users = 1 };
 	return 0;
 }
 
@@ -191,8 +176,8 @@ void blockdev_user(char out[BLOCKDEV_USER_BYTES], dev_t device)
 {
 	struct node whole = { .device = device };
 
-	snprintf(whole.sys, sizeof(whole.sys), "/sys/dev/block/%u:%u",
-		 major(device), minor(device));
+	snprintf(whole.sys, sizeof(whole.sys), "/sys/dev/block/%u:%u", major(device),
+		 minor(device));
 	if (!blockdev_tell(out, &whole) && !tell_of_partitions(out, &whole))
 		snprintf(out, BLOCKDEV_USER_BYTES,
 			 "is held by another program (lsof may tell which)");

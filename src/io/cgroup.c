@@ -26,14 +26,12 @@ static bool has_word(const char *list, const char *word, char between)
 	size_t len = strlen(word);
 
 	for (; *list; list += strcspn(list, all), list += *list == between)
-		if (strncmp(list, word, len) == 0 &&
-		    (list[len] == between || list[len] == '\0'))
+		if (strncmp(list, word, len) == 0 && (list[len] == between || list[len] == '\0'))
 			return true;
 	return false;
 }
 
-/* A line of /proc/self/cgroup, cut in place: "4:memory:/a/b", of version 2
- * "0::/a/b". */
+/* A line of /proc/self/cgroup, cut in place: "4:memory:/a/b", of version 2 "0::/a/b". */
 static bool cut_line(char *line, char **kinds, char **group)
 {
 	char *at = strchr(line, ':');
@@ -48,8 +46,8 @@ static bool cut_line(char *line, char **kinds, char **group)
 }
 
 /* The group and all above it, the top of the hierarchy last. */
-static void walk_up(const char *root, const char *mount, const char *group,
-		    bool is_v2, cgroup_visit *visit, void *arg)
+static void walk_up(const char *root, const char *mount, const char *group, bool is_v2,
+		    cgroup_visit *visit, void *arg)
 {
 	char at[PATH_MAX / 4], dir[PATH_MAX / 2];
 	char *slash;
@@ -72,8 +70,7 @@ static FILE *open_groups(const char *root)
 	return fopen(path, "re");
 }
 
-void cgroup_walk(const char *root, const char *controller, cgroup_visit *visit,
-		 void *arg)
+void cgroup_walk(const char *root, const char *controller, cgroup_visit *visit, void *arg)
 {
 	FILE *f = open_groups(root);
 	char line[PATH_MAX / 4], mount[64], *kinds, *group;
@@ -83,11 +80,9 @@ void cgroup_walk(const char *root, const char *controller, cgroup_visit *visit,
 			continue;
 		if (kinds[0] == '\0') {
 			walk_up(root, MOUNTS, group, true, visit, arg);
-			walk_up(root, MOUNTS "/unified", group, true, visit,
-				arg);
+			walk_up(root, MOUNTS "/unified", group, true, visit, arg);
 		} else if (has_word(kinds, controller, ',')) {
-			snprintf(mount, sizeof(mount), MOUNTS "/%s",
-				 controller);
+			snprintf(mount, sizeof(mount), MOUNTS "/%s", controller);
 			walk_up(root, mount, group, false, visit, arg);
 		}
 	}
@@ -99,8 +94,7 @@ void cgroup_walk(const char *root, const char *controller, cgroup_visit *visit,
 
 static void join_path(char *out, const char *dir, const char *name)
 {
-	snprintf(out, CGROUP_PATH_BYTES, "%.*s/%s", CGROUP_PATH_BYTES - 64, dir,
-		 name);
+	snprintf(out, CGROUP_PATH_BYTES, "%.*s/%s", CGROUP_PATH_BYTES - 64, dir, name);
 }
 
 static bool has_file(const char *root, const char *dir, const char *name)
@@ -111,8 +105,7 @@ static bool has_file(const char *root, const char *dir, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-static int cgroup_put(const char *root, const char *dir, const char *name,
-		      const char *text)
+static int cgroup_put(const char *root, const char *dir, const char *name, const char *text)
 {
 	char path[PATH_MAX];
 	int fd, rc = 0;
@@ -139,8 +132,8 @@ static bool is_unlimited(const char *root, const char *dir, const char *name)
 	char path[CGROUP_PATH_BYTES], line[256];
 
 	join_path(path, dir, name);
-	return sysfile_line(line, sizeof(line), root, path) ||
-	       line[0] == '\0' || strncmp(line, "max", 3) == 0;
+	return sysfile_line(line, sizeof(line), root, path) || line[0] == '\0' ||
+	       strncmp(line, "max", 3) == 0;
 }
 
 /* Finding where a group may be made. */
@@ -150,14 +143,13 @@ struct home {
 	bool is_found, is_v2;
 };
 
-/* The first group of version 1 is the one to take: where that has the memory
- * controller, version 2 has not. Nearest comes first. */
+/* The first group of version 1 is the one to take: where that has the memory controller, version 2
+ * has not. Nearest comes first. */
 static void see_home(void *arg, const char *root, const char *dir, bool is_v2)
 {
 	struct home *h = arg;
 
-	if (!has_file(root, dir, "cgroup.procs") ||
-	    (h->is_found && (is_v2 || !h->is_v2)))
+	if (!has_file(root, dir, "cgroup.procs") || (h->is_found && (is_v2 || !h->is_v2)))
 		return;
 	*h = (struct home){ .is_found = true, .is_v2 = is_v2 };
 	snprintf(h->dir, sizeof(h->dir), "%.*s", CGROUP_PATH_BYTES - 64, dir);
@@ -168,8 +160,7 @@ static bool gives_memory(const char *root, const char *dir)
 	char path[CGROUP_PATH_BYTES], line[256];
 
 	join_path(path, dir, "cgroup.subtree_control");
-	return sysfile_line(line, sizeof(line), root, path) == 0 &&
-	       has_word(line, "memory", ' ');
+	return sysfile_line(line, sizeof(line), root, path) == 0 && has_word(line, "memory", ' ');
 }
 
 static bool could_give_memory(const char *root, const char *dir)
@@ -177,14 +168,12 @@ static bool could_give_memory(const char *root, const char *dir)
 	char path[CGROUP_PATH_BYTES], line[256];
 
 	join_path(path, dir, "cgroup.controllers");
-	return sysfile_line(line, sizeof(line), root, path) == 0 &&
-	       has_word(line, "memory", ' ');
+	return sysfile_line(line, sizeof(line), root, path) == 0 && has_word(line, "memory", ' ');
 }
 
 static bool has_own_limits(const char *root, const char *dir)
 {
-	static const char *const files[] = { "cpu.max", "memory.max",
-					     "memory.high", "io.max",
+	static const char *const files[] = { "cpu.max", "memory.max", "memory.high", "io.max",
 					     "cpuset.cpus" };
 
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
@@ -207,15 +196,13 @@ static void remove_left_behind(const char *root, const char *parent)
 	while (d && (e = readdir(d))) {
 		const char *number = e->d_name + strlen(PREFIX);
 
-		if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) ||
-		    strlen(number) > 10 ||
+		if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) || strlen(number) > 10 ||
 		    strspn(number, "0123456789") != strlen(number))
 			continue;
 		snprintf(process, sizeof(process), "/proc/%.10s", number);
 		if (access(process, F_OK) == 0)
 			continue;
-		snprintf(path, sizeof(path), "%s%s/%s", root, parent,
-			 e->d_name);
+		snprintf(path, sizeof(path), "%s%s/%s", root, parent, e->d_name);
 		rmdir(path);
 	}
 	if (d)
@@ -230,8 +217,8 @@ static bool has_processes(const char *root, const char *dir)
 	return sysfile_line(line, sizeof(line), root, path) == 0 && line[0];
 }
 
-/* One of our own number is a dead process's, with its counts, or, with
- * processes in it, of another container. */
+/* One of our own number is a dead process's, with its counts, or, with processes in it, of another
+ * container. */
 static int make(struct cgroup *g, const char *root, const char *parent)
 {
 	char path[PATH_MAX], name[32];
@@ -242,8 +229,7 @@ static int make(struct cgroup *g, const char *root, const char *parent)
 	remove_left_behind(root, parent);
 	snprintf(path, sizeof(path), "%s%s", root, g->path);
 	rmdir(path);
-	if (mkdir(path, 0755) &&
-	    (errno != EEXIST || has_processes(root, g->path)))
+	if (mkdir(path, 0755) && (errno != EEXIST || has_processes(root, g->path)))
 		return -errno;
 	g->is_made = true;
 	return 0;
@@ -273,8 +259,7 @@ static int set_limit(struct cgroup *g, const char *root, uint64_t bytes)
 }
 
 /* First the limit: nothing is charged to a group without one. */
-static int limit_and_join(struct cgroup *g, const char *root,
-			  const char *parent, uint64_t bytes)
+static int limit_and_join(struct cgroup *g, const char *root, const char *parent, uint64_t bytes)
 {
 	int rc = make(g, root, parent);
 
@@ -283,8 +268,8 @@ static int limit_and_join(struct cgroup *g, const char *root,
 	return rc ? rc : cgroup_join(g, root);
 }
 
-/* A group of version 2 that has processes gives no controller to its children:
- * it takes one once this one, the last, has left it. */
+/* A group of version 2 that has processes gives no controller to its children: it takes one once
+ * this one, the last, has left it. */
 static int leave_home_empty(struct cgroup *g, const char *root, uint64_t bytes)
 {
 	int rc = make(g, root, g->home);
@@ -292,8 +277,7 @@ static int leave_home_empty(struct cgroup *g, const char *root, uint64_t bytes)
 	if (rc == 0)
 		rc = cgroup_join(g, root);
 	if (rc == 0)
-		rc = cgroup_put(root, g->home, "cgroup.subtree_control",
-				"+memory");
+		rc = cgroup_put(root, g->home, "cgroup.subtree_control", "+memory");
 	g->has_enabled = rc == 0;
 	return rc ? rc : set_limit(g, root, bytes);
 }
@@ -305,8 +289,7 @@ int cgroup_leave(struct cgroup *g, const char *root)
 
 	/* As long as it gives controllers, nobody may go back there. */
 	if (g->has_enabled)
-		first = cgroup_put(root, g->home, "cgroup.subtree_control",
-				   "-memory");
+		first = cgroup_put(root, g->home, "cgroup.subtree_control", "-memory");
 	if (g->is_joined)
 		rc = cgroup_enter(root, g->home);
 	first = first ? first : rc;
@@ -332,8 +315,7 @@ static bool to_parent(char *dir)
 {
 	char *slash = strrchr(dir, '/');
 
-	if (!slash || strcmp(dir, MOUNTS) == 0 ||
-	    strcmp(dir, MOUNTS "/unified") == 0)
+	if (!slash || strcmp(dir, MOUNTS) == 0 || strcmp(dir, MOUNTS "/unified") == 0)
 		return false;
 	*slash = '\0';
 	return true;
@@ -344,8 +326,7 @@ static int try_sibling(struct cgroup *g, const char *root, uint64_t bytes)
 	char parent[CGROUP_PATH_BYTES];
 
 	snprintf(parent, sizeof(parent), "%s", g->home);
-	if (!to_parent(parent) || !gives_memory(root, parent) ||
-	    has_own_limits(root, g->home))
+	if (!to_parent(parent) || !gives_memory(root, parent) || has_own_limits(root, g->home))
 		return -EBUSY;
 	return limit_and_join(g, root, parent, bytes);
 }
@@ -374,9 +355,9 @@ static int find_home(struct cgroup *g, const char *root, struct mlgen_err *err)
 	cgroup_walk(root, "memory", see_home, &h);
 	if (!h.is_found)
 		return mlgen_fail(err, -ENOENT,
-				  OPTION "no control groups at " MOUNTS
-					 "; this system cannot limit the page "
-					 "cache of one process");
+				  OPTION
+				  "no control groups at " MOUNTS
+				  "; this system cannot limit the page cache of one process");
 	g->is_v2 = h.is_v2;
 	snprintf(g->home, sizeof(g->home), "%s", h.dir);
 	return 0;
@@ -386,25 +367,24 @@ static const char *remedy(int rc)
 {
 	switch (rc) {
 	case -EBUSY:
-		return "; other processes share it: start mlgen with "
-		       "systemd-run --scope -p MemoryMax=SIZE instead";
+		return "; other processes share it: start mlgen with systemd-run --scope -p "
+		       "MemoryMax=SIZE instead";
 	case -EOPNOTSUPP:
-		return "; it has no memory controller: start mlgen with "
-		       "systemd-run --scope -p MemoryMax=SIZE instead";
+		return "; it has no memory controller: start mlgen with systemd-run --scope -p "
+		       "MemoryMax=SIZE instead";
 	case -EROFS:
-		return "; a container mostly has it so: limit the container "
-		       "instead, such as by docker run --memory=SIZE";
+		return "; a container mostly has it so: limit the container instead, such as by "
+		       "docker run --memory=SIZE";
 	case -EACCES:
 	case -EPERM:
-		return "; it takes root, or systemd-run --user --scope -p "
-		       "MemoryMax=SIZE around mlgen";
+		return "; it takes root, or systemd-run --user --scope -p MemoryMax=SIZE around "
+		       "mlgen";
 	default:
 		return "";
 	}
 }
 
-int cgroup_limit_memory(struct cgroup *g, const char *root, uint64_t bytes,
-			struct mlgen_err *err)
+int cgroup_limit_memory(struct cgroup *g, const char *root, uint64_t bytes, struct mlgen_err *err)
 {
 	int rc;
 
@@ -412,12 +392,11 @@ int cgroup_limit_memory(struct cgroup *g, const char *root, uint64_t bytes,
 	rc = find_home(g, root, err);
 	if (rc)
 		return rc;
-	rc = g->is_v2 ? try_v2(g, root, bytes)
-		      : limit_and_join(g, root, g->home, bytes);
+	rc = g->is_v2 ? try_v2(g, root, bytes) : limit_and_join(g, root, g->home, bytes);
 	if (rc == 0)
 		return 0;
-	mlgen_fail(err, rc, OPTION "no control group could be made in %s: %s%s",
-		   g->home, strerror(-rc), remedy(rc));
+	mlgen_fail(err, rc, OPTION "no control group could be made in %s: %s%s", g->home,
+		   strerror(-rc), remedy(rc));
 	undo(g, root);
 	*g = (struct cgroup){ 0 };
 	return rc;
@@ -428,7 +407,6 @@ uint64_t cgroup_kills(const struct cgroup *g, const char *root)
 	char path[CGROUP_PATH_BYTES];
 	uint64_t kills;
 
-	join_path(path, g->path,
-		  g->is_v2 ? "memory.events" : "memory.oom_control");
+	join_path(path, g->path, g->is_v2 ? "memory.events" : "memory.oom_control");
 	return sysfile_keyed(&kills, root, path, "oom_kill") ? 0 : kills;
 }

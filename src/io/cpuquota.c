@@ -16,13 +16,11 @@
 
 static void join_path(char *out, const char *dir, const char *name)
 {
-	snprintf(out, CGROUP_PATH_BYTES, "%.*s/%s", CGROUP_PATH_BYTES - 32, dir,
-		 name);
+	snprintf(out, CGROUP_PATH_BYTES, "%.*s/%s", CGROUP_PATH_BYTES - 32, dir, name);
 }
 
 /* "max 100000" or "150000 100000" */
-static bool read_v2(uint64_t *quota, uint64_t *period, const char *root,
-		    const char *dir)
+static bool read_v2(uint64_t *quota, uint64_t *period, const char *root, const char *dir)
 {
 	char path[CGROUP_PATH_BYTES], line[64];
 
@@ -32,8 +30,7 @@ static bool read_v2(uint64_t *quota, uint64_t *period, const char *root,
 }
 
 /* A quota of -1, which is no number here, is none. */
-static bool read_v1(uint64_t *quota, uint64_t *period, const char *root,
-		    const char *dir)
+static bool read_v1(uint64_t *quota, uint64_t *period, const char *root, const char *dir)
 {
 	char path[CGROUP_PATH_BYTES];
 
@@ -47,11 +44,10 @@ static bool read_v1(uint64_t *quota, uint64_t *period, const char *root,
 double cpuquota_of(const char *root, const char *dir, bool is_v2)
 {
 	uint64_t quota, period;
-	bool has = is_v2 ? read_v2(&quota, &period, root, dir)
-			 : read_v1(&quota, &period, root, dir);
+	bool has =
+		is_v2 ? read_v2(&quota, &period, root, dir) : read_v1(&quota, &period, root, dir);
 
-	return has && quota && period ? (double)quota / (double)period
-				      : (double)INFINITY;
+	return has && quota && period ? (double)quota / (double)period : (double)INFINITY;
 }
 
 struct search {
@@ -73,8 +69,8 @@ static void see_quota(void *arg, const char *root, const char *dir, bool is_v2)
 	snprintf(s->dir, sizeof(s->dir), "%s", dir);
 }
 
-/* Version 1 counts CPU time with another controller. Mounted elsewhere, it has
- * groups of its own: only one of the same name holds the same processes. */
+/* Version 1 counts CPU time with another controller. Mounted elsewhere, it has groups of its own:
+ * only one of the same name holds the same processes. */
 static void see_use(void *arg, const char *root, const char *dir, bool is_v2)
 {
 	struct search *s = arg;
@@ -82,8 +78,7 @@ static void see_use(void *arg, const char *root, const char *dir, bool is_v2)
 	uint64_t used;
 
 	if (is_v2 || strncmp(s->dir, CPU_MOUNT, strlen(CPU_MOUNT)) != 0 ||
-	    strcmp(s->dir + strlen(CPU_MOUNT), dir + strlen(CPUACCT_MOUNT)) !=
-		    0)
+	    strcmp(s->dir + strlen(CPU_MOUNT), dir + strlen(CPUACCT_MOUNT)) != 0)
 		return;
 	join_path(path, dir, "cpuacct.usage");
 	if (sysfile_u64(&used, root, path) == 0)

@@ -9,8 +9,8 @@
 
 struct cpuquota {
 	double cpus; /* a fraction of one, too; INFINITY = there is none */
-	/* CPU time of the group that has it, of all its processes, ns;
-	 * UINT64_MAX = the kernel does not tell. */
+	/* CPU time of the group that has it, of all its processes, ns; UINT64_MAX = the kernel does
+	 * not tell. */
 	uint64_t used_ns;
 };
 

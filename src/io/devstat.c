@@ -25,8 +25,7 @@ static FILE *open_stat(const char *root, const char *name)
 	FILE *f = NULL;
 
 	for (size_t i = 0; !f && i < ARRAY_LEN(folders); i++) {
-		snprintf(path, sizeof(path), "%s/sys/%s/%s/stat", root,
-			 folders[i], name);
+		snprintf(path, sizeof(path), "%s/sys/%s/%s/stat", root, folders[i], name);
 		f = fopen(path, "re");
 	}
 	return f;
@@ -44,8 +43,7 @@ static void devset_add(struct devset *set, const char *name)
 {
 	if (strlen(name) >= DEVSET_NAME_BYTES || devstat_has(set, name))
 		return;
-	set->names =
-		mem_realloc(set->names, (set->count + 1) * sizeof(*set->names));
+	set->names = mem_realloc(set->names, (set->count + 1) * sizeof(*set->names));
 	snprintf(set->names[set->count++], DEVSET_NAME_BYTES, "%s", name);
 }
 
@@ -55,12 +53,9 @@ static bool is_path_of(const char *name, const char *head)
 	unsigned subsystem, controller, disk, of_subsystem, of_disk;
 	int end = 0, of_end = 0;
 
-	if (sscanf(head, "nvme%un%u%n", &of_subsystem, &of_disk, &of_end) !=
-		    2 ||
-	    head[of_end])
+	if (sscanf(head, "nvme%un%u%n", &of_subsystem, &of_disk, &of_end) != 2 || head[of_end])
 		return false;
-	return sscanf(name, "nvme%uc%un%u%n", &subsystem, &controller, &disk,
-		      &end) == 3 &&
+	return sscanf(name, "nvme%uc%un%u%n", &subsystem, &controller, &disk, &end) == 3 &&
 	       !name[end] && subsystem == of_subsystem && disk == of_disk;
 }
 
@@ -74,14 +69,12 @@ static enum counting devstat_look(const char *root, const char *name)
 	uint64_t is_on;
 
 	snprintf(path, sizeof(path), "/sys/block/%s/queue/iostats", name);
-	if (devstat_read(&s, root, name) ||
-	    (sysfile_u64(&is_on, root, path) == 0 && !is_on))
+	if (devstat_read(&s, root, name) || (sysfile_u64(&is_on, root, path) == 0 && !is_on))
 		return COUNTS_NOTHING;
 	return s.read_ios ? COUNTS : COUNTED_NOTHING;
 }
 
-static int devstat_find(struct devset *set, const char *root, const char *name,
-			unsigned levels)
+static int devstat_find(struct devset *set, const char *root, const char *name, unsigned levels)
 {
 	enum counting counting = devstat_look(root, name);
 	struct devset below = { 0 };
@@ -109,13 +102,11 @@ int devstat_read(struct devstat *s, const char *root, const char *name)
 	if (!f)
 		return -ENODATA;
 	int n = fscanf(f,
-		       "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-		       " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-		       " %" SCNu64 " %" SCNu64 " %" SCNu64,
-		       &s->read_ios, &s->read_merges, &s->read_sectors,
-		       &s->read_ticks_ms, &s->write_ios, &s->write_merges,
-		       &s->write_sectors, &s->write_ticks_ms, &s->in_flight,
-		       &s->io_ticks_ms, &s->in_queue_ms);
+		       "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		       " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+		       &s->read_ios, &s->read_merges, &s->read_sectors, &s->read_ticks_ms,
+		       &s->write_ios, &s->write_merges, &s->write_sectors, &s->write_ticks_ms,
+		       &s->in_flight, &s->io_ticks_ms, &s->in_queue_ms);
 	fclose(f);
 	return n == 11 ? 0 : -ENODATA;
 }

@@ -17,8 +17,7 @@ struct devstat {
 
 /* `root` is "" everywhere but in tests, which put a tree there. */
 
-/* Of a disk or a partition. 0, or -ENODATA where there is no such device (name
- * "" included). */
+/* Of a disk or a partition. 0, or -ENODATA where there is no such device (name "" included). */
 int devstat_read(struct devstat *s, const char *root, const char *name);
 
 /* to -= from; to += from. */
@@ -34,17 +33,16 @@ struct devset {
 
 void devset_fini(struct devset *set);
 
-/* What lies directly below one: the parts of md and dm, the paths of an NVMe
- * multipath device. Adds to the set, each once. */
+/* What lies directly below one: the parts of md and dm, the paths of an NVMe multipath device. Adds
+ * to the set, each once. */
 void devset_below(struct devset *set, const char *root, const char *name);
 
 /*
- * Those whose counters add up to what `name` does: itself where it keeps some
- * (md, dm), else what lies below it (NVMe multipath before Linux 6.4, and what
- * has queue/iostats=0). 0, or -ENODATA where one of them counts nothing.
+ * Those whose counters add up to what `name` does: itself where it keeps some (md, dm), else what
+ * lies below it (NVMe multipath before Linux 6.4, and what has queue/iostats=0). 0, or -ENODATA
+ * where one of them counts nothing.
  */
 int devset_counting(struct devset *set, const char *root, const char *name);
 
 /* The sum over the set. 0, or -ENODATA for none, or where one is gone. */
-int devset_read(struct devstat *sum, const struct devset *set,
-		const char *root);
+int devset_read(struct devstat *sum, const struct devset *set, const char *root);

@@ -10,8 +10,7 @@
 int dirty_bytes(uint64_t *bytes, const char *root)
 {
 	/* Kernels without NFS, and some new ones, have no NFS_Unstable. */
-	static const char *const keys[] = { "Dirty", "Writeback",
-					    "NFS_Unstable" };
+	static const char *const keys[] = { "Dirty", "Writeback", "NFS_Unstable" };
 	unsigned found = 0;
 
 	*bytes = 0;

@@ -4,6 +4,6 @@
 
 #include <stdint.h>
 
-/* Dirty, under writeback, or sent to an NFS server and not committed there: of
- * all files of the host. `root` as in sysfile.h. 0 or -errno. */
+/* Dirty, under writeback, or sent to an NFS server and not committed there: of all files of the
+ * host. `root` as in sysfile.h. 0 or -errno. */
 int dirty_bytes(uint64_t *bytes, const char *root);

@@ -16,12 +16,10 @@ static int dropcaches_fail(int code, struct mlgen_err *err)
 {
 	return mlgen_fail(err, code,
 			  "drop_caches: " DROP_PATH
-			  ": %s; %s. --drop_caches=no leaves this host's "
-			  "caches as they are, and what they hold is then not "
-			  "read from storage",
+			  ": %s; %s. --drop_caches=no leaves this host's caches as they are, and "
+			  "what they hold is then not read from storage",
 			  strerror(-code),
-			  code == -EROFS ? "a container mostly has it "
-					   "read-only: run mlgen outside"
+			  code == -EROFS ? "a container mostly has it read-only: run mlgen outside"
 					 : "it takes root");
 }
 

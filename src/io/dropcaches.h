@@ -4,10 +4,9 @@
 
 #include <mlgen/err.h>
 
-/* `root` as in sysfile.h. May it be done? 0, or -errno with err that names the
- * way out. */
+/* `root` as in sysfile.h. May it be done? 0, or -errno with err that names the way out. */
 int dropcaches_check(const char *root, struct mlgen_err *err);
 
-/* Write back what is dirty, since only clean pages go; then pages, dentries and
- * inodes. 0 or -errno with err. */
+/* Write back what is dirty, since only clean pages go; then pages, dentries and inodes. 0 or -errno
+ * with err. */
 int dropcaches_run(const char *root, struct mlgen_err *err);

@@ -17,12 +17,9 @@
 /* "intel-rapl:12:3": as much of a name as can be one. */
 #define NAME_MAX_BYTES 32
 
-static const char no_zone[] =
-	"no RAPL zone in /sys/class/powercap; a VM has none";
-static const char for_root[] =
-	"energy_uj in /sys/class/powercap is for root alone";
-static const char unreadable[] =
-	"a zone of /sys/class/powercap cannot be read, or has no range";
+static const char no_zone[] = "no RAPL zone in /sys/class/powercap; a VM has none";
+static const char for_root[] = "energy_uj in /sys/class/powercap is for root alone";
+static const char unreadable[] = "a zone of /sys/class/powercap cannot be read, or has no range";
 static const char no_dram[] = "no zone counts DRAM";
 
 /* What was counted since the last time goes to *sum. 0 or -errno. */
@@ -35,8 +32,7 @@ static int look_at(struct energy_zone *z, const char *root, uint64_t *sum)
 		return rc;
 	if (now < z->last_uj && now + z->range_uj < z->last_uj)
 		return -ERANGE;
-	*sum += now >= z->last_uj ? now - z->last_uj
-				  : now + z->range_uj - z->last_uj;
+	*sum += now >= z->last_uj ? now - z->last_uj : now + z->range_uj - z->last_uj;
 	z->last_uj = now;
 	return 0;
 }
@@ -46,10 +42,8 @@ static int zone_init(struct energy_zone *z, const char *root, const char *name)
 	char range[sizeof(z->path)];
 	int rc;
 
-	snprintf(z->path, sizeof(z->path), ZONES "/%.*s/energy_uj",
-		 NAME_MAX_BYTES, name);
-	snprintf(range, sizeof(range), ZONES "/%.*s/max_energy_range_uj",
-		 NAME_MAX_BYTES, name);
+	snprintf(z->path, sizeof(z->path), ZONES "/%.*s/energy_uj", NAME_MAX_BYTES, name);
+	snprintf(range, sizeof(range), ZONES "/%.*s/max_energy_range_uj", NAME_MAX_BYTES, name);
 	rc = sysfile_u64(&z->range_uj, root, range);
 	return rc < 0 ? rc : sysfile_u64(&z->last_uj, root, z->path);
 }
@@ -67,8 +61,7 @@ static void add_zone(struct energy_meter *m, const char *folder)
 	unsigned *count;
 	int rc;
 
-	snprintf(path, sizeof(path), ZONES "/%.*s/name", NAME_MAX_BYTES,
-		 folder);
+	snprintf(path, sizeof(path), ZONES "/%.*s/name", NAME_MAX_BYTES, folder);
 	if (sysfile_line(name, sizeof(name), m->root, path) < 0)
 		return;
 	is_dram = strcmp(name, "dram") == 0;
@@ -79,8 +72,7 @@ static void add_zone(struct energy_meter *m, const char *folder)
 		m->unmeasured = unreadable;
 		return;
 	}
-	rc = zone_init(is_dram ? &m->dram[*count] : &m->package[*count],
-		       m->root, folder);
+	rc = zone_init(is_dram ? &m->dram[*count] : &m->package[*count], m->root, folder);
 	if (rc < 0)
 		m->unmeasured = reason_of(rc);
 	++*count;
@@ -88,8 +80,7 @@ static void add_zone(struct energy_meter *m, const char *folder)
 
 static bool is_zone(const char *name)
 {
-	return strncmp(name, OF_ZONE, strlen(OF_ZONE)) == 0 &&
-	       strlen(name) < NAME_MAX_BYTES;
+	return strncmp(name, OF_ZONE, strlen(OF_ZONE)) == 0 && strlen(name) < NAME_MAX_BYTES;
 }
 
 static void find_zones(struct energy_meter *m)

@@ -6,15 +6,14 @@
 #include <stdint.h>
 
 /*
- * The kernel's powercap.rst: a zone is a folder in /sys/class/powercap, whose
- * energy_uj counts microjoules up to max_energy_range_uj and begins again at 0.
- * Zones called package-* add up to the packages, those called dram to their
- * memory; those of parts of a package (core, uncore) and of the whole platform
- * (psys) are in others or beside them, and what a second interface counts again
+ * The kernel's powercap.rst: a zone is a folder in /sys/class/powercap, whose energy_uj counts
+ * microjoules up to max_energy_range_uj and begins again at 0. Zones called package-* add up to the
+ * packages, those called dram to their memory; those of parts of a package (core, uncore) and of
+ * the whole platform (psys) are in others or beside them, and what a second interface counts again
  * (intel-rapl-mmio) is left out. AMD's zones have the same names.
  *
- * A counter of 262 kJ goes round in 22 minutes at 200 W: a meter has to be read
- * more often than that, and adds up what it sees. energy_uj is for root alone.
+ * A counter of 262 kJ goes round in 22 minutes at 200 W: a meter has to be read more often than
+ * that, and adds up what it sees. energy_uj is for root alone.
  */
 #define ENERGY_ZONES 64
 
@@ -35,16 +34,14 @@ struct energy_meter {
 /* Since the meter was opened. */
 struct energy_counts {
 	uint64_t package_uj, dram_uj; /* UINT64_MAX = unknown */
-	/* Why the packages are, or else the memory is; static; NULL = both are
-	 * known. */
+	/* Why the packages are, or else the memory is; static; NULL = both are known. */
 	const char *unmeasured;
 };
 
-/* `root` is "" for this machine; tests put a tree there. It stays the
- * caller's. */
+/* `root` is "" for this machine; tests put a tree there. It stays the caller's. */
 void energy_open(struct energy_meter *m, const char *root);
 void energy_close(struct energy_meter *m); /* takes a zeroed one */
 
-/* Any thread: what the zones have counted so far. One that cannot be read any
- * more leaves its sum unknown from then on. */
+/* Any thread: what the zones have counted so far. One that cannot be read any more leaves its sum
+ * unknown from then on. */
 void energy_read(struct energy_meter *m, struct energy_counts *c);

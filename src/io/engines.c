@@ -87,13 +87,10 @@ static int unknown(const char *name, struct mlgen_err *err)
 
 	for (const struct engine_absent *a = engines_absent; a->name; a++)
 		if (strcmp(a->name, name) == 0)
-			return mlgen_fail(err, -ENOENT,
-					  "ioengine=%s: not built: %s", name,
-					  a->why);
+			return mlgen_fail(err, -ENOENT, "ioengine=%s: not built: %s", name, a->why);
 	for (const struct mlgen_engine *const *e = engines_built; *e; e++)
 		buf_addf(&names, " %s", (*e)->name);
-	mlgen_fail(err, -ENOENT, "ioengine=%s: no such engine; there are%s",
-		   name, buf_str(&names));
+	mlgen_fail(err, -ENOENT, "ioengine=%s: no such engine; there are%s", name, buf_str(&names));
 	buf_fini(&names);
 	return -ENOENT;
 }
@@ -103,46 +100,39 @@ static const char *without_prefix(const char *path)
 	return strncmp(path, "external:", 9) == 0 ? path + 9 : path;
 }
 
-/* The loader would look for a bare name in the system's folders, and would
- * wait for a writer of a FIFO. */
+/* The loader would look for a bare name in the system's folders, and would wait for a writer of a
+ * FIFO. */
 static int check_path(const char *path, struct mlgen_err *err)
 {
 	struct stat st;
 
 	if (!strchr(path, '/'))
-		return mlgen_fail(err, -EINVAL,
-				  "ioengine=%s: a path needs a '/': write "
-				  "./%s",
-				  path, path);
+		return mlgen_fail(err, -EINVAL, "ioengine=%s: a path needs a '/': write ./%s", path,
+				  path);
 	if (stat(path, &st) < 0)
-		return mlgen_fail(err, -errno, "ioengine=%s: %s", path,
-				  strerror(errno));
+		return mlgen_fail(err, -errno, "ioengine=%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return mlgen_fail(err, -EINVAL,
-				  "ioengine=%s: is not a regular file", path);
+		return mlgen_fail(err, -EINVAL, "ioengine=%s: is not a regular file", path);
 	return 0;
 }
 
 /* Nothing behind `abi` is looked at before it is known to be ours. */
-static int check_table(const struct mlgen_engine *e, const char *path,
-		       struct mlgen_err *err)
+static int check_table(const struct mlgen_engine *e, const char *path, struct mlgen_err *err)
 {
 	if (e->abi != MLGEN_ENGINE_ABI)
 		return mlgen_fail(err, -EINVAL,
-				  "ioengine=%s: built for engine ABI %u, this "
-				  "mlgen has %u; compile it with the headers "
-				  "of this mlgen",
+				  "ioengine=%s: built for engine ABI %u, this mlgen has %u; "
+				  "compile it with the headers of this mlgen",
 				  path, e->abi, (unsigned)MLGEN_ENGINE_ABI);
 	if (e->size != sizeof(*e))
 		return mlgen_fail(err, -EINVAL,
-				  "ioengine=%s: its table has %zu bytes, not "
-				  "%zu; compile it with the headers of this "
-				  "mlgen",
+				  "ioengine=%s: its table has %zu bytes, not %zu; compile it with "
+				  "the headers of this mlgen",
 				  path, e->size, sizeof(*e));
 	if (!e->name || !e->help || !e->submit || (e->opts && !e->opts_size))
 		return mlgen_fail(err, -EINVAL,
-				  "ioengine=%s: its table needs name, help and "
-				  "submit, and opts_size with opts",
+				  "ioengine=%s: its table needs name, help and submit, and "
+				  "opts_size with opts",
 				  path);
 	return 0;
 }
@@ -167,16 +157,13 @@ const struct mlgen_engine *engines_load(const char *path, struct mlgen_err *err)
 		return NULL;
 	object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!object) {
-		mlgen_fail(err, -ENOEXEC, "ioengine=%s: cannot be loaded: %s",
-			   path, dlerror());
+		mlgen_fail(err, -ENOEXEC, "ioengine=%s: cannot be loaded: %s", path, dlerror());
 		return NULL;
 	}
 	e = dlsym(object, "mlgen_engine");
 	if (!e)
 		mlgen_fail(err, -ENOENT,
-			   "ioengine=%s: has no symbol mlgen_engine; see "
-			   "mlgen-engine(7)",
-			   path);
+			   "ioengine=%s: has no symbol mlgen_engine; see mlgen-engine(7)", path);
 	return e && check_table(e, path, err) == 0 ? e : NULL;
 }
 

@@ -21,14 +21,12 @@ const struct mlgen_engine *engines_find(const char *name);
 
 /*
  * The engine of a shared object, fio's "external:PATH" also; NULL with err.
- * It stays loaded until the program ends: jobs and their threads, which can
- * hang in it, hold its tables and functions.
+ * It stays loaded until the program ends: jobs and their threads, which can hang in it, hold its
+ * tables and functions.
  */
-const struct mlgen_engine *engines_load(const char *path,
-					struct mlgen_err *err);
+const struct mlgen_engine *engines_load(const char *path, struct mlgen_err *err);
 
-/* Is there a file that could be one? Nothing of it is run. 0, or -errno with
- * err. */
+/* Is there a file that could be one? Nothing of it is run. 0, or -errno with err. */
 int engines_look(const char *path, struct mlgen_err *err);
 
 /* Why a known engine was not built; NULL = no such engine is known. */

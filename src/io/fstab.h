@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /*
- * Does fstab name a filesystem for this directory, a real path, on which none is
- * mounted now? For tests, which put a tree at `root` ("" is this machine).
+ * Does fstab name a filesystem for this directory, a real path, on which none is mounted now? For
+ * tests, which put a tree at `root` ("" is this machine).
  */
 bool fstab_awaits(const char *root, const char *directory);

@@ -89,10 +89,9 @@ static uint64_t busy_ticks(const char *line, const union cpus *allowed)
 	if (line[3] == ' ')
 		return 0;
 	if (sscanf(line,
-		   "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-		   " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
-		   &cpu, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6],
-		   &t[7]) < 5 ||
+		   "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		   " %" SCNu64 " %" SCNu64,
+		   &cpu, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) < 5 ||
 	    !has_cpu(allowed, cpu))
 		return 0;
 	return t[0] + t[1] + t[2] + t[5] + t[6] + t[7];
@@ -133,13 +132,11 @@ static bool cpu_number(const char **text, unsigned *out)
 static int not_a_list(const char *list, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
-			  "cpus_allowed: '%s': must be CPU numbers and ranges, "
-			  "such as 0-3,8",
+			  "cpus_allowed: '%s': must be CPU numbers and ranges, such as 0-3,8",
 			  list);
 }
 
-static int not_allowed(unsigned cpu, const union cpus *allowed,
-		       struct mlgen_err *err)
+static int not_allowed(unsigned cpu, const union cpus *allowed, struct mlgen_err *err)
 {
 	char text[256] = "";
 	size_t at = 0;
@@ -150,22 +147,18 @@ static int not_allowed(unsigned cpu, const union cpus *allowed,
 		if (end == i)
 			continue;
 		at += (size_t)snprintf(text + at, sizeof(text) - at,
-				       end - i > 1 ? "%s%u-%u" : "%s%u",
-				       at ? "," : "", i, end - 1);
+				       end - i > 1 ? "%s%u-%u" : "%s%u", at ? "," : "", i, end - 1);
 	}
 	return mlgen_fail(err, -EINVAL,
-			  "cpus_allowed: CPU %u is not one that this process "
-			  "may use; it has %s",
+			  "cpus_allowed: CPU %u is not one that this process may use; it has %s",
 			  cpu, text);
 }
 
-static int add_range(union cpus *c, const union cpus *allowed, unsigned first,
-		     unsigned last, struct mlgen_err *err)
+static int add_range(union cpus *c, const union cpus *allowed, unsigned first, unsigned last,
+		     struct mlgen_err *err)
 {
 	if (last < first)
-		return mlgen_fail(err, -EINVAL,
-				  "cpus_allowed: %u-%u runs backwards; write "
-				  "%u-%u",
+		return mlgen_fail(err, -EINVAL, "cpus_allowed: %u-%u runs backwards; write %u-%u",
 				  first, last, last, first);
 	for (unsigned cpu = first; cpu <= last; cpu++) {
 		if (!has_cpu(allowed, cpu))
@@ -185,8 +178,8 @@ static int parse_cpus(union cpus *c, const char *list, struct mlgen_err *err)
 	memset(c, 0, sizeof(*c));
 	if (allowed_cpus(&allowed) == 0)
 		return mlgen_fail(err, -ENOSYS,
-				  "cpus_allowed: this system does not tell "
-				  "which CPUs may be used; leave it out");
+				  "cpus_allowed: this system does not tell which CPUs may be used; "
+				  "leave it out");
 	do {
 		if (!cpu_number(&at, &first))
 			return not_a_list(list, err);
@@ -239,8 +232,7 @@ static unsigned long parent_of(const char *root, const char *pid)
 static bool is_launcher(const char *root, const char *pid)
 {
 	static const char *const names[] = {
-		"mpirun",  "mpiexec", "mpiexec.hydra", "orterun",
-		"prterun", "prun",    "srun",
+		"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prun", "srun",
 	};
 	char path[PATH_MAX], program[PATH_MAX] = "";
 	FILE *f;
@@ -276,16 +268,15 @@ static void read_arguments(struct host *h, const char *root, const char *pid)
 		/* "..." always has room: arguments leave eight bytes. */
 		if (host_put_argument(h->command, sizeof(h->command), text))
 			continue;
-		strncat(h->command, " ...",
-			sizeof(h->command) - strlen(h->command) - 1);
+		strncat(h->command, " ...", sizeof(h->command) - strlen(h->command) - 1);
 		break;
 	}
 	free(text);
 	fclose(f);
 }
 
-/* A launcher's own arguments end with those of the processes that it starts.
- * Between both there may be a proxy, and a shell. */
+/* A launcher's own arguments end with those of the processes that it starts. Between both there may
+ * be a proxy, and a shell. */
 void host_read_command(struct host *h, const char *root)
 {
 	char pid[24] = "self";
@@ -313,8 +304,7 @@ static bool model_of(const char *line, char *out, size_t size)
 	for (size_t i = 0; value && i < ARRAY_LEN(keys); i++)
 		if (strncmp(line, keys[i], strlen(keys[i])) == 0) {
 			value += 1 + strspn(value + 1, " \t");
-			snprintf(out, size, "%.*s", (int)strcspn(value, "\n"),
-				 value);
+			snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value);
 			return true;
 		}
 	return false;
@@ -354,10 +344,8 @@ void host_read_model(struct host *h, const char *root)
 	if (f)
 		fclose(f);
 	if (!h->cpu_model[0] && uname(&u) == 0)
-		snprintf(h->cpu_model, sizeof(h->cpu_model), "%.64s",
-			 u.machine);
-	if (sysfile_line(line, sizeof(line), root,
-			 "/sys/devices/system/node/online") == 0)
+		snprintf(h->cpu_model, sizeof(h->cpu_model), "%.64s", u.machine);
+	if (sysfile_line(line, sizeof(line), root, "/sys/devices/system/node/online") == 0)
 		h->numa_nodes = count_list(line);
 }
 
@@ -373,13 +361,12 @@ void host_read(struct host *h)
 	if (h->cpus == 0)
 		h->cpus = h->cpus_online;
 	if (sysfile_keyed(&h->memory_bytes, "", "/proc/meminfo", "MemTotal"))
-		h->memory_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) *
-				  (uint64_t)sysconf(_SC_PAGESIZE);
+		h->memory_bytes =
+			(uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	host_cgroup_limits("", &h->cpus, &h->memory_bytes);
 	if (uname(&u) == 0) {
 		snprintf(h->hostname, sizeof(h->hostname), "%.63s", u.nodename);
-		snprintf(h->kernel, sizeof(h->kernel), "%.30s %.64s", u.sysname,
-			 u.release);
+		snprintf(h->kernel, sizeof(h->kernel), "%.30s %.64s", u.sysname, u.release);
 	}
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
 		h->open_files = files.rlim_cur;
@@ -392,8 +379,7 @@ uint64_t host_all_memory(const struct host *h)
 	return h->memory_bytes + h->others_memory_bytes;
 }
 
-void host_cgroup_limits(const char *root, uint64_t *cpus,
-			uint64_t *memory_bytes)
+void host_cgroup_limits(const char *root, uint64_t *cpus, uint64_t *memory_bytes)
 {
 	struct limits l = { cpus, memory_bytes };
 
@@ -426,17 +412,15 @@ static void add_interface(const char *line, uint64_t *received, uint64_t *sent)
 	char name[64];
 	uint64_t in, out;
 
-	if (sscanf(line,
-		   " %63[^:]: %" SCNu64 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64,
-		   name, &in, &out) != 3 ||
+	if (sscanf(line, " %63[^:]: %" SCNu64 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64, name, &in,
+		   &out) != 3 ||
 	    strcmp(name, "lo") == 0)
 		return;
 	*received += in;
 	*sent += out;
 }
 
-bool host_network_read(const char *root, uint64_t *received_bytes,
-		       uint64_t *sent_bytes)
+bool host_network_read(const char *root, uint64_t *received_bytes, uint64_t *sent_bytes)
 {
 	char path[PATH_MAX], line[512];
 	FILE *f;
@@ -460,11 +444,9 @@ void host_cpu_limit(struct host_cpu *c, const char *root)
 	if (!(q.cpus < c->cpus))
 		return;
 	c->cpus = q.cpus;
-	c->of = q.used_ns == UINT64_MAX ? HOST_CPU_OF_QUOTA_ALONE
-					: HOST_CPU_OF_QUOTA;
-	c->busy_ns = q.used_ns == UINT64_MAX
-			     ? c->process_user_ns + c->process_system_ns
-			     : q.used_ns;
+	c->of = q.used_ns == UINT64_MAX ? HOST_CPU_OF_QUOTA_ALONE : HOST_CPU_OF_QUOTA;
+	c->busy_ns =
+		q.used_ns == UINT64_MAX ? c->process_user_ns + c->process_system_ns : q.used_ns;
 }
 
 void host_cpu_read(struct host_cpu *c)
@@ -485,17 +467,16 @@ void host_cpu_read(struct host_cpu *c)
 	host_cpu_limit(c, "");
 }
 
-double host_cpu_percent(const struct host_cpu *before,
-			const struct host_cpu *after, uint64_t wall_ns)
+double host_cpu_percent(const struct host_cpu *before, const struct host_cpu *after,
+			uint64_t wall_ns)
 {
 	double room_ns = (double)wall_ns * after->cpus;
 
 	/* /proc is not mounted, or somebody gave or took the quota. */
-	if (after->busy_ns == 0 || after->busy_ns < before->busy_ns ||
-	    after->of != before->of || !(room_ns > 0))
+	if (after->busy_ns == 0 || after->busy_ns < before->busy_ns || after->of != before->of ||
+	    !(room_ns > 0))
 		return (double)NAN;
-	return fmin(100 * (double)(after->busy_ns - before->busy_ns) / room_ns,
-		    100);
+	return fmin(100 * (double)(after->busy_ns - before->busy_ns) / room_ns, 100);
 }
 
 int host_set_cpus(const char *list, bool apply, struct mlgen_err *err)
@@ -507,8 +488,7 @@ int host_set_cpus(const char *list, bool apply, struct mlgen_err *err)
 		return rc;
 	if (sched_setaffinity(0, sizeof(c), &c.set)) {
 		rc = -errno;
-		return mlgen_fail(err, rc, "cpus_allowed: '%s': %s", list,
-				  strerror(-rc));
+		return mlgen_fail(err, rc, "cpus_allowed: '%s': %s", list, strerror(-rc));
 	}
 	return 0;
 }

@@ -7,8 +7,7 @@
 
 #include "config.h"
 
-void host_facts(const struct host *h,
-		void (*put)(void *arg, const char *key, const char *value),
+void host_facts(const struct host *h, void (*put)(void *arg, const char *key, const char *value),
 		void *arg)
 {
 	char cpus[24], memory[24];

@@ -4,8 +4,6 @@
 
 #include "io/host.h"
 
-/* Each key and its value, in turn: program, version, host, kernel, cpus,
- * memory_bytes, command. */
-void host_facts(const struct host *h,
-		void (*put)(void *arg, const char *key, const char *value),
+/* Each key and its value, in turn: program, version, host, kernel, cpus, memory_bytes, command. */
+void host_facts(const struct host *h, void (*put)(void *arg, const char *key, const char *value),
 		void *arg);

@@ -27,24 +27,20 @@ static bool engine_takes(const struct io *io, const struct io_op *op)
 /* The stop is set, or its time over where that is the io's, too. */
 static inline bool has_ended(const struct io *io, uint64_t now)
 {
-	return stop_is_set(io->stop) ||
-	       (io->ends_in_time && now >= stop_at_ns(io->stop));
+	return stop_is_set(io->stop) || (io->ends_in_time && now >= stop_at_ns(io->stop));
 }
 
-static __attribute__((cold)) bool is_refused(const struct io *io,
-					     const struct io_op *op)
+static __attribute__((cold)) bool is_refused(const struct io *io, const struct io_op *op)
 {
 	unsigned kind = MLGEN_CAP(op->io.op);
 
 	if (op->is_linked) /* a chain goes out whole */
 		return true;
-	return !(kind & GIVE_BACK) &&
-	       (stop_is_set(io->stop) || !(kind & FLUSH));
+	return !(kind & GIVE_BACK) && (stop_is_set(io->stop) || !(kind & FLUSH));
 }
 
 /* Of one that goes on: the rest of it is left. */
-static __attribute__((cold)) bool goes_no_further(const struct io *io,
-						  struct io_op *op)
+static __attribute__((cold)) bool goes_no_further(const struct io *io, struct io_op *op)
 {
 	if (!has_ended(io, clock_now(io->clock)) || !is_refused(io, op))
 		return false;
@@ -96,8 +92,7 @@ static void engine_does(struct io *io, struct io_op *op)
 
 		if (rc != 1)
 			e->result = rc < 0 ? rc : -EIO;
-	} while (transfer_goes_on(&io->buf, io->stat, op) &&
-		 !goes_no_further(io, op));
+	} while (transfer_goes_on(&io->buf, io->stat, op) && !goes_no_further(io, op));
 }
 
 static __attribute__((cold)) void we_do(struct io_op *op)
@@ -176,8 +171,7 @@ static void start_queued(struct io *io, uint64_t now)
 		seen_begin(&io->seen, op);
 		started++;
 	}
-	io->stat->depth[opstat_depth_class(io->in_engine + io->queued)] +=
-		started;
+	io->stat->depth[opstat_depth_class(io->in_engine + io->queued)] += started;
 }
 
 /* What is refused of the queue is done with; the rest stays. */
@@ -209,8 +203,7 @@ static int push_queued(struct io *io)
 	int n = 1;
 
 	while (at < io->queued && n > 0) {
-		n = io->engine->submit(&io->ctx, io->queue + at,
-				       io->queued - at);
+		n = io->engine->submit(&io->ctx, io->queue + at, io->queued - at);
 		if (n < 0)
 			break;
 		io->stat->submits[opstat_batch_class((unsigned)n)]++;
@@ -219,8 +212,7 @@ static int push_queued(struct io *io)
 	io->in_engine += at;
 	io->queued -= at;
 	if (io->queued)
-		memmove(io->queue, io->queue + at,
-			io->queued * sizeof(io->queue[0]));
+		memmove(io->queue, io->queue + at, io->queued * sizeof(io->queue[0]));
 	if (n == 0 && io->in_engine == 0)
 		return -EAGAIN; /* full with nothing in it: never moves */
 	return n < 0 ? n : 0;
@@ -285,23 +277,22 @@ struct reaping {
 	bool is_late;
 };
 
-static uint64_t timeout_of(const struct io *io, const struct reaping *r,
-			   uint64_t now)
+static uint64_t timeout_of(const struct io *io, const struct reaping *r, uint64_t now)
 {
 	if (r->deadline_ns != CLOCK_NEVER)
 		return r->deadline_ns > now ? r->deadline_ns - now : 0;
 	return io->may_meet_fifos ? FIFO_LOOK_NS : UINT64_MAX;
 }
 
-/* Nothing came for so long: is it a fifo that it waits for? One that somebody
- * else writes to cannot be ended. */
+/* Nothing came for so long: is it a fifo that it waits for? One that somebody else writes to cannot
+ * be ended. */
 static __attribute__((cold)) void look_at_oldest(struct io *io)
 {
 	const struct mlgen_file *file = seen_oldest(&io->seen);
 
 	if (file && meta_end_fifo(file->path) && io->fifo_looks++ == 1)
-		log_warn("%s: is a fifo, and no regular file; who writes to it "
-			 "keeps it open, and it is waited for",
+		log_warn("%s: is a fifo, and no regular file; who writes to it keeps it open, and "
+			 "it is waited for",
 			 file->path);
 }
 
@@ -319,16 +310,14 @@ static int io_collect(struct io *io, struct reaping *r)
 		min = max;
 	if (timeout_ns == 0)
 		min = 0;
-	n = io->engine->reap(&io->ctx, io->reaped, min, max,
-			     min ? timeout_ns : 0);
+	n = io->engine->reap(&io->ctx, io->reaped, min, max, min ? timeout_ns : 0);
 	now = clock_now(io->clock);
 	count_add(&io->stat->reap_ns, now - before);
 	mark(io, now);
 	if (n < 0)
 		return n == -EINTR ? 0 : n;
 	io->stat->reaps[opstat_batch_class((unsigned)n)]++;
-	r->is_late = r->deadline_ns != CLOCK_NEVER &&
-		     (timeout_ns == 0 || (unsigned)n < min);
+	r->is_late = r->deadline_ns != CLOCK_NEVER && (timeout_ns == 0 || (unsigned)n < min);
 	if (io->may_meet_fifos && n == 0 && min)
 		look_at_oldest(io);
 	for (int i = 0; i < n; i++) {
@@ -340,8 +329,7 @@ static int io_collect(struct io *io, struct reaping *r)
 	return 0;
 }
 
-/* Turn until there are min, or nothing is under way, or it is too late. 0 or
- * -errno. */
+/* Turn until there are min, or nothing is under way, or it is too late. 0 or -errno. */
 static int turn(struct io *io, struct reaping *r)
 {
 	do {
@@ -359,11 +347,10 @@ static int turn(struct io *io, struct reaping *r)
 
 void io_give_back(struct io *io, const struct io_op *op, enum mem_pages pages)
 {
-	mem_renew(iobuf_at(&io->buf, op),
-		  (size_t)(op->want_bytes < io->buf.span_bytes
-				   ? op->want_bytes
-				   : io->buf.span_bytes),
-		  pages);
+	mem_renew(
+		iobuf_at(&io->buf, op),
+		(size_t)(op->want_bytes < io->buf.span_bytes ? op->want_bytes : io->buf.span_bytes),
+		pages);
 	io_wake(io);
 }
 
@@ -415,8 +402,8 @@ int io_reap(struct io *io, struct io_op **done, unsigned min, unsigned max)
 	return io_reap_until(io, done, min, max, CLOCK_NEVER);
 }
 
-int io_reap_until(struct io *io, struct io_op **done, unsigned min,
-		  unsigned max, uint64_t deadline_ns)
+int io_reap_until(struct io *io, struct io_op **done, unsigned min, unsigned max,
+		  uint64_t deadline_ns)
 {
 	struct reaping r = { .done = done,
 			     .n = take_done(io, done, max),

@@ -27,15 +27,12 @@ static bool ctx_sleep_until(const struct mlgen_ctx *ctx, uint64_t ns)
 
 /* An engine's option is parsed into the one and read as the other. */
 _Static_assert(sizeof(struct dist) == sizeof(struct mlgen_dist) &&
-		       offsetof(struct dist, a) ==
-			       offsetof(struct mlgen_dist, a) &&
-		       offsetof(struct dist, b) ==
-			       offsetof(struct mlgen_dist, b) &&
+		       offsetof(struct dist, a) == offsetof(struct mlgen_dist, a) &&
+		       offsetof(struct dist, b) == offsetof(struct mlgen_dist, b) &&
 		       DIST_CONST == 0,
 	       "mlgen/field.h and base/dist.h differ");
 
-static uint64_t ctx_draw(const struct mlgen_ctx *ctx,
-			 const struct mlgen_dist *dist, uint64_t index)
+static uint64_t ctx_draw(const struct mlgen_ctx *ctx, const struct mlgen_dist *dist, uint64_t index)
 {
 	const struct io *io = ctx->clock;
 	struct dist own;
@@ -76,16 +73,13 @@ static int make_buffer(struct io *io, struct mlgen_err *err)
 		return 0;
 	if (io->mem == MEM_HUGEPAGE && !io->engine->buf_alloc)
 		return mlgen_fail(err, -ENOMEM,
-				  "mem=hugepage: no huge pages for a buffer of "
-				  "%s, one of %u; reserve them (sysctl -w "
-				  "vm.nr_hugepages=N) or use mem=malloc",
-				  units_human_bytes(text, (double)bytes),
-				  io->ctx.job->workers);
+				  "mem=hugepage: no huge pages for a buffer of %s, one of %u; "
+				  "reserve them (sysctl -w vm.nr_hugepages=N) or use mem=malloc",
+				  units_human_bytes(text, (double)bytes), io->ctx.job->workers);
 	return mlgen_fail(err, -ENOMEM,
-			  "no memory for a buffer of %s, one of %u; lower the "
-			  "request size, the iodepth or the number of threads",
-			  units_human_bytes(text, (double)bytes),
-			  io->ctx.job->workers);
+			  "no memory for a buffer of %s, one of %u; lower the request size, the "
+			  "iodepth or the number of threads",
+			  units_human_bytes(text, (double)bytes), io->ctx.job->workers);
 }
 
 static void free_buffer(struct io *io)
@@ -106,8 +100,8 @@ static int start_engine(struct io *io, struct mlgen_err *err)
 	rc = io->engine->init ? io->engine->init(&io->ctx, err) : 0;
 	if (rc < 0)
 		/* The first sentence wins: the engine's, if it gave one. */
-		return mlgen_fail(err, rc, "ioengine=%s: cannot start: %s",
-				  io->engine->name, strerror(-rc));
+		return mlgen_fail(err, rc, "ioengine=%s: cannot start: %s", io->engine->name,
+				  strerror(-rc));
 	return 0;
 }
 
@@ -125,11 +119,9 @@ int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err)
 	io->iodepth = cfg->iodepth;
 	io->mem = cfg->mem;
 	io->seed = cfg->seed;
-	io->may_meet_fifos =
-		cfg->may_meet_fifos && !(io->engine->caps & MLGEN_CAP_NO_FILES);
+	io->may_meet_fifos = cfg->may_meet_fifos && !(io->engine->caps & MLGEN_CAP_NO_FILES);
 	io->stop = cfg->stop;
-	io->ends_in_time =
-		cfg->ends_in_time || io->engine->caps & MLGEN_CAP_NO_FILES;
+	io->ends_in_time = cfg->ends_in_time || io->engine->caps & MLGEN_CAP_NO_FILES;
 	io->last = &io->first;
 	io->ctx = (struct mlgen_ctx){
 		.job = cfg->job,

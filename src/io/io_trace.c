@@ -5,19 +5,18 @@
 #include <errno.h>
 #include <string.h>
 
-/* A chain's close that is seen before its open: that one gives no number, which
- * nobody would give back. */
+/* A chain's close that is seen before its open: that one gives no number, which nobody would give
+ * back. */
 #define CLOSED_BEFORE UINT32_MAX
 
-#define HAS_RANGE                                                              \
-	(MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) |                      \
-	 MLGEN_CAP(MLGEN_ALLOCATE) | MLGEN_CAP(MLGEN_ADVISE))
+#define HAS_RANGE                                                                                  \
+	(MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) | MLGEN_CAP(MLGEN_ALLOCATE) |              \
+	 MLGEN_CAP(MLGEN_ADVISE))
 
 /* What is always told by name. */
-#define NAMES                                                                  \
-	(MLGEN_CAP(MLGEN_OPEN) | MLGEN_CAP(MLGEN_RENAME) |                     \
-	 MLGEN_CAP(MLGEN_UNLINK) | MLGEN_CAP(MLGEN_MKDIR) |                    \
-	 MLGEN_CAP(MLGEN_RMDIR))
+#define NAMES                                                                                      \
+	(MLGEN_CAP(MLGEN_OPEN) | MLGEN_CAP(MLGEN_RENAME) | MLGEN_CAP(MLGEN_UNLINK) |               \
+	 MLGEN_CAP(MLGEN_MKDIR) | MLGEN_CAP(MLGEN_RMDIR))
 
 static const uint16_t kinds[MLGEN_OPS] = {
 	[MLGEN_OPEN] = TRACE_OPEN,           [MLGEN_STAT] = TRACE_STAT,
@@ -29,8 +28,7 @@ static const uint16_t kinds[MLGEN_OPS] = {
 	[MLGEN_RMDIR] = TRACE_RMDIR,
 };
 
-/* What goes along with a record: a path, and of a rename the other one, in two
- * parts. */
+/* What goes along with a record: a path, and of a rename the other one, in two parts. */
 struct names {
 	const char *path, *folder, *name;
 	size_t path_bytes, folder_bytes, name_bytes;
@@ -48,8 +46,7 @@ static void add_second(struct names *n, const struct mlgen_io *io)
 		n->folder_bytes = (size_t)(slash - n->path) + 1;
 	}
 	n->name = io->path2;
-	n->name_bytes =
-		strnlen(n->name, TRACE_RING_NAME_BYTES - n->folder_bytes);
+	n->name_bytes = strnlen(n->name, TRACE_RING_NAME_BYTES - n->folder_bytes);
 }
 
 static struct names names_of(const struct mlgen_io *io)
@@ -76,8 +73,7 @@ static inline uint64_t length_of(const struct mlgen_io *io)
 	return 0;
 }
 
-static inline void io_trace_fill(struct trace_record *to,
-				 const struct io_op *op, bool is_async)
+static inline void io_trace_fill(struct trace_record *to, const struct io_op *op, bool is_async)
 {
 	const struct mlgen_io *io = &op->io;
 
@@ -89,8 +85,7 @@ static inline void io_trace_fill(struct trace_record *to,
 	to->cpu_ns = TRACE_UNKNOWN;
 	to->pid = to->tid = to->file = 0;
 	to->op = kinds[io->op];
-	to->flags = (uint16_t)((op->is_linked ? TRACE_CHAINED : 0) |
-			       (is_async ? TRACE_ASYNC : 0));
+	to->flags = (uint16_t)((op->is_linked ? TRACE_CHAINED : 0) | (is_async ? TRACE_ASYNC : 0));
 }
 
 static void let_go(struct trace_ring *ring, struct mlgen_file *file)
@@ -114,15 +109,13 @@ static uint32_t take_number(struct trace_ring *ring, const struct io_op *op)
 	return trace_ring_number(ring, file->trace);
 }
 
-static __attribute__((noinline)) void put_named(struct trace_ring *ring,
-						const struct io_op *op,
+static __attribute__((noinline)) void put_named(struct trace_ring *ring, const struct io_op *op,
 						bool is_async)
 {
 	const struct names n = names_of(&op->io);
 	size_t second = n.folder_bytes + n.name_bytes;
 	unsigned slots = trace_ring_slots(n.path_bytes + second);
-	struct trace_record *to =
-		trace_ring_room(ring, slots, kinds[op->io.op], op->end_ns);
+	struct trace_record *to = trace_ring_room(ring, slots, kinds[op->io.op], op->end_ns);
 
 	if (!to && op->io.op == MLGEN_OPEN)
 		let_go(ring, op->io.file);
@@ -140,14 +133,13 @@ static __attribute__((noinline)) void put_named(struct trace_ring *ring,
 	if (n.folder_bytes)
 		trace_ring_name(ring, n.path_bytes, n.folder, n.folder_bytes);
 	if (n.name_bytes)
-		trace_ring_name(ring, n.path_bytes + n.folder_bytes, n.name,
-				n.name_bytes);
+		trace_ring_name(ring, n.path_bytes + n.folder_bytes, n.name, n.name_bytes);
 	trace_ring_put(ring, slots);
 }
 
 /* The file has its number; or it has none, and is named. */
-static inline void io_trace_put(struct trace_ring *ring, const struct io_op *op,
-				uint32_t number, bool is_async)
+static inline void io_trace_put(struct trace_ring *ring, const struct io_op *op, uint32_t number,
+				bool is_async)
 {
 	struct trace_record *to;
 

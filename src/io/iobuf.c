@@ -5,8 +5,8 @@
 #include "base/mem.h"
 
 /*
- * One engine operation moves at most 1 GiB and 1024 parts: Linux cuts a
- * transfer at 2 GiB less a page and refuses more parts (UIO_MAXIOV).
+ * One engine operation moves at most 1 GiB and 1024 parts: Linux cuts a transfer at 2 GiB less a
+ * page and refuses more parts (UIO_MAXIOV).
  */
 #define ONE_CALL_BYTES (1ull << 30)
 #define ONE_CALL_PARTS 1024ull
@@ -40,8 +40,7 @@ static void aim_at(struct io_op *op, void *at, uint64_t bytes)
 }
 
 /* It repeats over the buffer. */
-static void aim_parts(struct iobuf *b, struct io_op *op, uint64_t skip,
-		      uint64_t rest)
+static void aim_parts(struct iobuf *b, struct io_op *op, uint64_t skip, uint64_t rest)
 {
 	struct iovec *parts = &b->parts[op->slot * b->slot_parts];
 	uint64_t moved = 0, n = 0;
@@ -85,8 +84,7 @@ static void aim_from(struct iobuf *b, struct io_op *op, uint64_t rest)
 	op->io.len_bytes = moved;
 }
 
-void iobuf_init(struct iobuf *b, uint64_t bytes, unsigned depth,
-		unsigned transfers)
+void iobuf_init(struct iobuf *b, uint64_t bytes, unsigned depth, unsigned transfers)
 {
 	uint64_t span = bytes < ONE_CALL_BYTES ? bytes : ONE_CALL_BYTES;
 	unsigned slices = transfers ? transfers : 1;

@@ -17,13 +17,12 @@ struct iobuf_slots {
 };
 
 /*
- * A transfer is one part of the buffer if it fits, else parts that repeat over
- * it. A READ that fits has the slice of its slot to itself, a WRITE too where
- * there is a stamp; else it starts where the buffer does. Resumed, it goes on
- * in the buffer where it stopped, so that what is written is the same as in one
- * go. A READ into the caller's own room is one part there, however large, but
- * for what is too large for one call. A WRITE from the caller's own parts has
- * those; resumed, as many of the rest as a slot has room for.
+ * A transfer is one part of the buffer if it fits, else parts that repeat over it. A READ that fits
+ * has the slice of its slot to itself, a WRITE too where there is a stamp; else it starts where the
+ * buffer does. Resumed, it goes on in the buffer where it stopped, so that what is written is the
+ * same as in one go. A READ into the caller's own room is one part there, however large, but for
+ * what is too large for one call. A WRITE from the caller's own parts has those; resumed, as many
+ * of the rest as a slot has room for.
  */
 struct iobuf {
 	unsigned char *base;
@@ -38,16 +37,14 @@ struct iobuf {
 };
 
 /*
- * `depth` slots, from 0 on, of which the first `transfers` have slices, and one
- * more that is never taken: of what is done in place. With no others that one
- * has the slice. The base comes later.
+ * `depth` slots, from 0 on, of which the first `transfers` have slices, and one more that is never
+ * taken: of what is done in place. With no others that one has the slice. The base comes later.
  */
-void iobuf_init(struct iobuf *b, uint64_t bytes, unsigned depth,
-		unsigned transfers);
+void iobuf_init(struct iobuf *b, uint64_t bytes, unsigned depth, unsigned transfers);
 void iobuf_fini(struct iobuf *b); /* not the base; a zeroed one is fine */
 
-/* Point what is left of a transfer at where it goes: io.off and io.len_bytes
- * become those of the rest, or of as much as goes into one call. */
+/* Point what is left of a transfer at where it goes: io.off and io.len_bytes become those of the
+ * rest, or of as much as goes into one call. */
 void iobuf_aim_rest(struct iobuf *b, struct io_op *op) __attribute__((cold));
 
 /* A slot, of which there is one: preferably of its kind. */
@@ -68,15 +65,13 @@ static inline void iobuf_give_slot(struct iobuf *b, unsigned slot)
 	to->slot[to->count++] = slot;
 }
 
-static inline bool iobuf_has_slice(const struct iobuf *b,
-				   const struct io_op *op)
+static inline bool iobuf_has_slice(const struct iobuf *b, const struct io_op *op)
 {
 	return op->want_bytes <= b->slice_bytes && op->slot < b->slices &&
 	       (op->io.op == MLGEN_READ || b->stamp);
 }
 
-static inline unsigned char *iobuf_at(const struct iobuf *b,
-				      const struct io_op *op)
+static inline unsigned char *iobuf_at(const struct iobuf *b, const struct io_op *op)
 {
 	if (!iobuf_has_slice(b, op))
 		return b->base;

@@ -19,26 +19,23 @@ struct place {
 	bool has_stats;
 };
 
-/* "scratch-OST0003-osc-ffff8c0123456789": the number of its mount, or NULL
- * where it is another's ("-osc-MDT0000" is a server's own). */
-static const char *mount_of(const char *device, const char *name,
-			    const char *kind)
+/* "scratch-OST0003-osc-ffff8c0123456789": the number of its mount, or NULL where it is another's
+ * ("-osc-MDT0000" is a server's own). */
+static const char *mount_of(const char *device, const char *name, const char *kind)
 {
 	size_t len = strlen(name);
 	char infix[16];
 	const char *at;
 
 	snprintf(infix, sizeof(infix), "-%s-", kind);
-	if (strncmp(device, name, len) || (strncmp(device + len, "-OST", 4) &&
-					   strncmp(device + len, "-MDT", 4)))
+	if (strncmp(device, name, len) ||
+	    (strncmp(device + len, "-OST", 4) && strncmp(device + len, "-MDT", 4)))
 		return NULL;
 	at = strstr(device + len, infix);
-	return at && strncmp(at + strlen(infix), "MDT", 3) ? at + strlen(infix)
-							   : NULL;
+	return at && strncmp(at + strlen(infix), "MDT", 3) ? at + strlen(infix) : NULL;
 }
 
-/* read_bytes N samples [bytes] MIN MAX SUM [SQUARES]; not there before the
- * first one. */
+/* read_bytes N samples [bytes] MIN MAX SUM [SQUARES]; not there before the first one. */
 static bool add_file(struct lustre_stat *sum, const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -46,10 +43,8 @@ static bool add_file(struct lustre_stat *sum, const char *path)
 	char line[256];
 
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line,
-			   "read_bytes %" SCNu64
-			   " samples [bytes] %*u %*u %" SCNu64,
-			   &n, &bytes) == 2) {
+		if (sscanf(line, "read_bytes %" SCNu64 " samples [bytes] %*u %*u %" SCNu64, &n,
+			   &bytes) == 2) {
 			sum->reads += n;
 			sum->server_read_bytes += bytes;
 		}
@@ -58,8 +53,7 @@ static bool add_file(struct lustre_stat *sum, const char *path)
 	return f != NULL;
 }
 
-static void add_device(struct place *p, const char *folder, const char *device,
-		       const char *mount)
+static void add_device(struct place *p, const char *folder, const char *device, const char *mount)
 {
 	char path[PATH_MAX];
 
@@ -71,8 +65,7 @@ static void add_device(struct place *p, const char *folder, const char *device,
 	p->has_stats |= add_file(&p->sum, path);
 }
 
-static void add_kind(struct place *p, const char *base, const char *name,
-		     const char *kind)
+static void add_kind(struct place *p, const char *base, const char *name, const char *kind)
 {
 	char folder[PATH_MAX - 300];
 	struct dirent *e;
@@ -100,8 +93,7 @@ void lustre_name(char *out, size_t size, const char *mount_source)
 
 int lustre_read(struct lustre_stat *s, const char *root, const char *name)
 {
-	static const char *const bases[] = { "/proc/fs/lustre",
-					     "/sys/kernel/debug/lustre",
+	static const char *const bases[] = { "/proc/fs/lustre", "/sys/kernel/debug/lustre",
 					     "/sys/fs/lustre" };
 	struct place p = { 0 };
 	unsigned osts = 0;
@@ -112,8 +104,7 @@ int lustre_read(struct lustre_stat *s, const char *root, const char *name)
 		snprintf(base, sizeof(base), "%s%s", root, bases[i]);
 		p = (struct place){ 0 };
 		add_kind(&p, base, name, "osc");
-		add_kind(&p, base, name,
-			 "mdc"); /* files on a metadata target */
+		add_kind(&p, base, name, "mdc"); /* files on a metadata target */
 		if (p.sum.osts > osts)
 			osts = p.sum.osts;
 	}

@@ -16,10 +16,9 @@ struct lustre_stat {
 };
 
 /*
- * Since they were cleared. The statistics of llite, at the top of the client,
- * count what programs read, from its cache too; those of the osc and mdc
- * devices below count bulk transfers from servers, which is what is wanted.
- * They lie in /proc/fs/lustre or, for root only, in debugfs. 0, or -ENODATA
- * where none can be read. `root` is "" but in tests.
+ * Since they were cleared. The statistics of llite, at the top of the client, count what programs
+ * read, from its cache too; those of the osc and mdc devices below count bulk transfers from
+ * servers, which is what is wanted. They lie in /proc/fs/lustre or, for root only, in debugfs. 0,
+ * or -ENODATA where none can be read. `root` is "" but in tests.
  */
 int lustre_read(struct lustre_stat *s, const char *root, const char *name);

@@ -68,8 +68,7 @@ static void see_host(struct memroom *m, const char *root)
 	add_place(m, &p);
 }
 
-static int read_file(uint64_t *out, const char *root, const char *dir,
-		     const char *name)
+static int read_file(uint64_t *out, const char *root, const char *dir, const char *name)
 {
 	char path[PATH_MAX];
 
@@ -77,8 +76,7 @@ static int read_file(uint64_t *out, const char *root, const char *dir,
 	return sysfile_u64(out, root, path);
 }
 
-static uint64_t cached_bytes(const struct group_files *f, const char *root,
-			     const char *dir)
+static uint64_t cached_bytes(const struct group_files *f, const char *root, const char *dir)
 {
 	char path[PATH_MAX];
 	uint64_t all = 0, n;
@@ -106,16 +104,13 @@ static void see_group(void *arg, const char *root, const char *dir, bool is_v2)
 	struct stat st;
 
 	/* "max" is no number. */
-	if (strcmp(dir, g->but_group) == 0 ||
-	    read_file(&limit, root, dir, f->limit))
+	if (strcmp(dir, g->but_group) == 0 || read_file(&limit, root, dir, f->limit))
 		return;
 	if (read_file(&used, root, dir, f->used))
 		used = 0;
 	p.bytes = less(limit, less(used, cached_bytes(f, root, dir)));
-	snprintf(p.of, sizeof(p.of),
-		 "the control group %.300s leaves %s of its %s", dir,
-		 units_human_bytes(text, (double)p.bytes),
-		 units_human_bytes(of, (double)limit));
+	snprintf(p.of, sizeof(p.of), "the control group %.300s leaves %s of its %s", dir,
+		 units_human_bytes(text, (double)p.bytes), units_human_bytes(of, (double)limit));
 	/* By its path others may know another one: in containers. */
 	snprintf(path, sizeof(path), "%s%s", root, dir);
 	if (stat(path, &st) == 0) {
@@ -126,9 +121,8 @@ static void see_group(void *arg, const char *root, const char *dir, bool is_v2)
 }
 
 /* All private writable mappings count for both. */
-static void see_limit(struct memroom *m, const char *root,
-		      __rlimit_resource_t resource, const char *key,
-		      const char *option)
+static void see_limit(struct memroom *m, const char *root, __rlimit_resource_t resource,
+		      const char *key, const char *option)
 {
 	char text[UNITS_TEXT_BYTES], of[UNITS_TEXT_BYTES];
 	struct rlimit limit;
@@ -141,8 +135,8 @@ static void see_limit(struct memroom *m, const char *root,
 	if (left >= m->address_bytes)
 		return;
 	m->address_bytes = left;
-	snprintf(m->address_of, sizeof(m->address_of), "%s leaves %s of its %s",
-		 option, units_human_bytes(text, (double)left),
+	snprintf(m->address_of, sizeof(m->address_of), "%s leaves %s of its %s", option,
+		 units_human_bytes(text, (double)left),
 		 units_human_bytes(of, (double)limit.rlim_cur));
 }
 

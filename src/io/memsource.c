@@ -16,8 +16,7 @@ static int read_devices(const struct memsource *m, struct memsource_count *c)
 	struct devstat s;
 	int rc = devset_read(&s, &m->devices, m->root);
 
-	*c = (struct memsource_count){ s.read_sectors * DEVSTAT_SECTOR_BYTES,
-				       s.read_ios };
+	*c = (struct memsource_count){ s.read_sectors * DEVSTAT_SECTOR_BYTES, s.read_ios };
 	return rc;
 }
 
@@ -43,10 +42,7 @@ static int read_lustre(const struct memsource *m, struct memsource_count *c)
 static int read_process(const struct memsource *m, struct memsource_count *c)
 {
 	c->reads = UINT64_MAX;
-	return sysfile_keyed(&c->read_bytes, m->root, "/proc/self/io",
-			     "read_bytes")
-		       ? -ENODATA
-		       : 0;
+	return sysfile_keyed(&c->read_bytes, m->root, "/proc/self/io", "read_bytes") ? -ENODATA : 0;
 }
 
 static const struct {
@@ -66,9 +62,9 @@ static bool is_nfs(const struct mount *mount)
 }
 
 /*
- * Is what a thread reads in its /proc/self/io? On local disks the block layer
- * puts it there, NFS does so itself. Of the rest some count (Ceph), some count
- * for a thread of the kernel (SMB), some not at all (FUSE).
+ * Is what a thread reads in its /proc/self/io? On local disks the block layer puts it there, NFS
+ * does so itself. Of the rest some count (Ceph), some count for a thread of the kernel (SMB), some
+ * not at all (FUSE).
  */
 static bool counts_for_tasks(const struct mount *mount)
 {
@@ -85,13 +81,12 @@ static void put_device_scope(struct memsource *m)
 	size_t len = 0;
 
 	for (size_t i = 0; i < m->devices.count && len < sizeof(m->scope); i++)
-		len += (size_t)snprintf(m->scope + len, sizeof(m->scope) - len,
-					"%s ", m->devices.names[i]);
+		len += (size_t)snprintf(m->scope + len, sizeof(m->scope) - len, "%s ",
+					m->devices.names[i]);
 }
 
 /* What the mount asks for, before it is known whether it can be read. */
-static enum memsource_kind put_scope(struct memsource *m,
-				     const struct mount *mount)
+static enum memsource_kind put_scope(struct memsource *m, const struct mount *mount)
 {
 	if (mount->is_memory || mount->has_own_cache)
 		return MEMSOURCE_NONE;
@@ -110,8 +105,7 @@ static enum memsource_kind put_scope(struct memsource *m,
 	return MEMSOURCE_PROCESS;
 }
 
-void memsource_open(struct memsource *m, const struct mount *mount,
-		    const char *root)
+void memsource_open(struct memsource *m, const struct mount *mount, const char *root)
 {
 	struct memsource_count c;
 

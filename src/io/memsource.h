@@ -9,8 +9,8 @@
 #include "io/mount.h"
 
 /*
- * What jobs read, less what storage delivered meanwhile, came from this host's
- * memory. Which counter tells that depends on what is mounted:
+ * What jobs read, less what storage delivered meanwhile, came from this host's memory. Which
+ * counter tells that depends on what is mounted:
  *   block devices    their own counters, of all who read from them
  *   NFS              mountstats: bytes from the server, of all on this host
  *   Lustre           osc and mdc statistics, the same
@@ -30,8 +30,8 @@ struct memsource {
 	enum memsource_kind kind;
 	const char *name; /* as reports have it; "unknown" for none */
 	char scope[256];  /* with the same kind: the same bytes are counted */
-	/* False: it may be that nobody counts. Believe it only where it
-	 * accounts for most of the bytes. */
+	/* False: it may be that nobody counts. Believe it only where it accounts for most of the
+	 * bytes. */
 	bool is_sure;
 	struct devset devices;
 	char root[128];
@@ -43,8 +43,7 @@ struct memsource_count {
 };
 
 /* The first that can be read for this mount. `root` is "" but in tests. */
-void memsource_open(struct memsource *m, const struct mount *mount,
-		    const char *root);
+void memsource_open(struct memsource *m, const struct mount *mount, const char *root);
 void memsource_close(struct memsource *m); /* takes a zeroed struct */
 
 /* So far, from a beginning that is not known. 0, or -ENODATA. Any thread. */

@@ -15,9 +15,8 @@ static int64_t status(int rc)
 
 static int64_t meta_open(struct mlgen_io *op)
 {
-	op->file->fd =
-		openat(mlgen_file_dir(op->file), mlgen_file_name(op->file),
-		       op->file->flags | O_CLOEXEC, op->file->mode);
+	op->file->fd = openat(mlgen_file_dir(op->file), mlgen_file_name(op->file),
+			      op->file->flags | O_CLOEXEC, op->file->mode);
 	return status(op->file->fd);
 }
 
@@ -25,8 +24,7 @@ static int64_t meta_stat(struct mlgen_io *op)
 {
 	struct stat st;
 
-	if (op->file->fd < 0 ? fstatat(mlgen_file_dir(op->file),
-				       mlgen_file_name(op->file), &st, 0)
+	if (op->file->fd < 0 ? fstatat(mlgen_file_dir(op->file), mlgen_file_name(op->file), &st, 0)
 			     : fstat(op->file->fd, &st))
 		return -errno;
 	op->size_bytes = (uint64_t)st.st_size;
@@ -35,8 +33,7 @@ static int64_t meta_stat(struct mlgen_io *op)
 
 static int64_t meta_allocate(struct mlgen_io *op)
 {
-	return status(fallocate(op->file->fd, 0, (off_t)op->off,
-				(off_t)op->len_bytes));
+	return status(fallocate(op->file->fd, 0, (off_t)op->off, (off_t)op->len_bytes));
 }
 
 static int64_t meta_fsync(struct mlgen_io *op)
@@ -51,8 +48,7 @@ static int64_t meta_fdatasync(struct mlgen_io *op)
 
 static int64_t meta_advise(struct mlgen_io *op)
 {
-	return -posix_fadvise(op->file->fd, (off_t)op->off,
-			      (off_t)op->len_bytes, op->advice);
+	return -posix_fadvise(op->file->fd, (off_t)op->off, (off_t)op->len_bytes, op->advice);
 }
 
 static int64_t meta_close(struct mlgen_io *op)
@@ -65,27 +61,23 @@ static int64_t meta_close(struct mlgen_io *op)
 
 static int64_t meta_rename(struct mlgen_io *op)
 {
-	return status(renameat(mlgen_file_dir(op->file),
-			       mlgen_file_name(op->file),
+	return status(renameat(mlgen_file_dir(op->file), mlgen_file_name(op->file),
 			       mlgen_file_dir(op->file), op->path2));
 }
 
 static int64_t meta_unlink(struct mlgen_io *op)
 {
-	return status(unlinkat(mlgen_file_dir(op->file),
-			       mlgen_file_name(op->file), 0));
+	return status(unlinkat(mlgen_file_dir(op->file), mlgen_file_name(op->file), 0));
 }
 
 static int64_t meta_mkdir(struct mlgen_io *op)
 {
-	return status(mkdirat(mlgen_file_dir(op->file),
-			      mlgen_file_name(op->file), op->file->mode));
+	return status(mkdirat(mlgen_file_dir(op->file), mlgen_file_name(op->file), op->file->mode));
 }
 
 static int64_t meta_rmdir(struct mlgen_io *op)
 {
-	return status(unlinkat(mlgen_file_dir(op->file),
-			       mlgen_file_name(op->file), AT_REMOVEDIR));
+	return status(unlinkat(mlgen_file_dir(op->file), mlgen_file_name(op->file), AT_REMOVEDIR));
 }
 
 /* clang-format off */

@@ -48,8 +48,7 @@ static bool cut_line(struct line *l, char *text)
 	l->type = strsep(&at, " ");
 	l->source = strsep(&at, " ");
 	l->super = strsep(&at, " ");
-	if (!l->super ||
-	    sscanf(dev, "%u:%u", &l->dev_major, &l->dev_minor) != 2)
+	if (!l->super || sscanf(dev, "%u:%u", &l->dev_major, &l->dev_minor) != 2)
 		return false;
 	sysfile_unescape(l->target);
 	sysfile_unescape(l->source);
@@ -71,8 +70,7 @@ static size_t covers(const char *target, const char *path)
 static bool has_option(const char *list, const char *word, size_t len)
 {
 	for (; *list; list += strcspn(list, ","), list += *list == ',')
-		if (strncmp(list, word, len) == 0 &&
-		    (list[len] == ',' || list[len] == '\0'))
+		if (strncmp(list, word, len) == 0 && (list[len] == ',' || list[len] == '\0'))
 			return true;
 	return false;
 }
@@ -83,23 +81,19 @@ static void put_options(struct mount *m, const struct line *l)
 	size_t at, len;
 
 	mount_put(m->options, sizeof(m->options), l->options);
-	m->read_only = has_option(l->options, "ro", 2) ||
-		       has_option(l->super, "ro", 2);
+	m->read_only = has_option(l->options, "ro", 2) || has_option(l->super, "ro", 2);
 	for (const char *o = l->super; *o; o += len, o += *o == ',') {
 		len = strcspn(o, ",");
 		at = strlen(m->options);
-		if (has_option(l->options, o, len) ||
-		    at + len + 2 > sizeof(m->options))
+		if (has_option(l->options, o, len) || at + len + 2 > sizeof(m->options))
 			continue;
-		snprintf(m->options + at, sizeof(m->options) - at, ",%.*s",
-			 (int)len, o);
+		snprintf(m->options + at, sizeof(m->options) - at, ",%.*s", (int)len, o);
 	}
 }
 
 static bool keeps_files_in_memory(const char *type)
 {
-	static const char *const types[] = { "tmpfs", "devtmpfs", "ramfs",
-					     "hugetlbfs" };
+	static const char *const types[] = { "tmpfs", "devtmpfs", "ramfs", "hugetlbfs" };
 
 	for (size_t i = 0; i < ARRAY_LEN(types); i++)
 		if (strcmp(type, types[i]) == 0)
@@ -114,16 +108,15 @@ static void put_line(struct mount *m, const struct line *l)
 	mount_put(m->target, sizeof(m->target), l->target);
 	put_options(m, l);
 	m->is_memory = keeps_files_in_memory(l->type);
-	m->has_own_cache =
-		strcmp(l->type, "zfs") == 0 || strcmp(l->type, "gpfs") == 0;
+	m->has_own_cache = strcmp(l->type, "zfs") == 0 || strcmp(l->type, "gpfs") == 0;
 	m->dev_major = l->dev_major;
 	m->dev_minor = l->dev_minor;
 }
 
 /*
- * The longest mount point above the path, of equals the last (it hides the
- * others). Those with the path's own device number win: of btrfs and overlay
- * there may be none, their files have device numbers of no mount.
+ * The longest mount point above the path, of equals the last (it hides the others). Those with the
+ * path's own device number win: of btrfs and overlay there may be none, their files have device
+ * numbers of no mount.
  */
 static int find_line(struct mount *m, FILE *f, const char *path, dev_t dev)
 {
@@ -140,8 +133,7 @@ static int find_line(struct mount *m, FILE *f, const char *path, dev_t dev)
 			continue;
 		is_ours = makedev(l.dev_major, l.dev_minor) == dev;
 		len = covers(l.target, path);
-		if (len == 0 || is_ours < best_is_ours ||
-		    (is_ours == best_is_ours && len < best))
+		if (len == 0 || is_ours < best_is_ours || (is_ours == best_is_ours && len < best))
 			continue;
 		best = len;
 		best_is_ours = is_ours;
@@ -183,8 +175,7 @@ static int cannot_look(const char *path, int rc, struct mlgen_err *err)
 {
 	char way[DIRS_WAY_BYTES];
 
-	return mlgen_fail(err, rc, "%s: %s%s", path, strerror(-rc),
-			  dirs_in_the_way(way, path, rc));
+	return mlgen_fail(err, rc, "%s: %s%s", path, strerror(-rc), dirs_in_the_way(way, path, rc));
 }
 
 /* The path, or its nearest parent that exists, without links. */
@@ -225,8 +216,7 @@ static void put_block_device(struct mount *m, const char *path, dev_t dev)
 	mount_put(m->type, sizeof(m->type), "block device");
 	mount_put(m->source, sizeof(m->source), path);
 	mount_put(m->target, sizeof(m->target), path);
-	snprintf(size, sizeof(size), "/sys/dev/block/%u:%u/size", major(dev),
-		 minor(dev));
+	snprintf(size, sizeof(size), "/sys/dev/block/%u:%u/size", major(dev), minor(dev));
 	if (sysfile_u64(&sectors, "", size) == 0)
 		m->total_bytes = sectors * SECTOR_BYTES;
 	m->dev_major = major(dev);
@@ -235,22 +225,19 @@ static void put_block_device(struct mount *m, const char *path, dev_t dev)
 }
 
 /*
- * In a chroot, or a container whose root is no mount point, the mount table does
- * not list what its root lies on. The type is then what statfs tells
- * (linux/magic.h), and it is seen from the root on; its source stays unknown.
+ * In a chroot, or a container whose root is no mount point, the mount table does not list what its
+ * root lies on. The type is then what statfs tells (linux/magic.h), and it is seen from the root
+ * on; its source stays unknown.
  */
-static void put_unlisted(struct mount *m, const char *root, const char *path,
-			 dev_t dev)
+static void put_unlisted(struct mount *m, const char *root, const char *path, dev_t dev)
 {
 	static const struct {
 		unsigned long magic;
 		const char *type;
 	} known[] = {
-		{ 0xef53, "ext4" },        { 0x58465342, "xfs" },
-		{ 0x9123683e, "btrfs" },   { 0x01021994, "tmpfs" },
-		{ 0x858458f6, "ramfs" },   { 0x958458f6, "hugetlbfs" },
-		{ 0x794c7630, "overlay" }, { 0x6969, "nfs" },
-		{ 0x0bd00bd0, "lustre" },
+		{ 0xef53, "ext4" },        { 0x58465342, "xfs" },   { 0x9123683e, "btrfs" },
+		{ 0x01021994, "tmpfs" },   { 0x858458f6, "ramfs" }, { 0x958458f6, "hugetlbfs" },
+		{ 0x794c7630, "overlay" }, { 0x6969, "nfs" },       { 0x0bd00bd0, "lustre" },
 	};
 	char top[PATH_MAX];
 	struct statfs v;
@@ -271,8 +258,8 @@ static void put_unlisted(struct mount *m, const char *root, const char *path,
 /* O_DIRECT. */
 
 /*
- * STATX_DIOALIGN is Linux 6.1; headers may be older than the kernel, so the
- * two words are taken by their place in the system call's answer.
+ * STATX_DIOALIGN is Linux 6.1; headers may be older than the kernel, so the two words are taken by
+ * their place in the system call's answer.
  */
 #define ASK_DIOALIGN 0x2000u
 
@@ -289,8 +276,8 @@ _Static_assert(sizeof(struct statx) == 0x100, "statx is 256 bytes for ever");
 static int refuses(const struct mount *m, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
-			  "direct=1: %s at %s does not take O_DIRECT here: %s; "
-			  "use direct=0 or another filesystem",
+			  "direct=1: %s at %s does not take O_DIRECT here: %s; use direct=0 or "
+			  "another filesystem",
 			  m->type, m->target, strerror(EINVAL));
 }
 
@@ -299,8 +286,7 @@ static uint64_t logical_block(const struct mount *m)
 	char path[128];
 	uint64_t bytes;
 
-	snprintf(path, sizeof(path), "/sys/block/%s/queue/logical_block_size",
-		 m->device);
+	snprintf(path, sizeof(path), "/sys/block/%s/queue/logical_block_size", m->device);
 	if (!m->device[0] || sysfile_u64(&bytes, "", path) || bytes == 0)
 		return 4096;
 	return bytes;
@@ -313,21 +299,18 @@ static int ask_alignment(const struct mount *m, int fd, uint64_t *align_bytes,
 
 	memset(&a, 0, sizeof(a));
 	*align_bytes = logical_block(m);
-	if (statx(fd, "", AT_EMPTY_PATH, ASK_DIOALIGN, &a.x) ||
-	    !(a.x.stx_mask & ASK_DIOALIGN))
+	if (statx(fd, "", AT_EMPTY_PATH, ASK_DIOALIGN, &a.x) || !(a.x.stx_mask & ASK_DIOALIGN))
 		return 0;
 	if (a.dio.offset_align == 0)
 		return refuses(m, err);
-	*align_bytes = a.dio.offset_align > a.dio.mem_align ? a.dio.offset_align
-							    : a.dio.mem_align;
+	*align_bytes = a.dio.offset_align > a.dio.mem_align ? a.dio.offset_align : a.dio.mem_align;
 	return 0;
 }
 
 /* A file to ask; -errno, of which -EINVAL is the filesystem's refusal. */
 static int open_direct(const char *path, const struct stat *st)
 {
-	int flags = S_ISDIR(st->st_mode) ? O_TMPFILE | O_WRONLY
-					 : O_RDONLY | O_NONBLOCK;
+	int flags = S_ISDIR(st->st_mode) ? O_TMPFILE | O_WRONLY : O_RDONLY | O_NONBLOCK;
 	int fd = open(path, flags | O_DIRECT | O_CLOEXEC, 0600);
 
 	return fd < 0 ? -errno : fd;
@@ -361,8 +344,7 @@ int mount_read(struct mount *m, const char *path, struct mlgen_err *err)
 	return put_space(m, real, err);
 }
 
-void mount_read_at(struct mount *m, const char *root, const char *path,
-		   dev_t dev)
+void mount_read_at(struct mount *m, const char *root, const char *path, dev_t dev)
 {
 	char table[PATH_MAX];
 	FILE *f;
@@ -395,8 +377,8 @@ bool mount_of_device(char *target, size_t size, const char *root, dev_t dev)
 			continue;
 		/* btrfs has a device number of its own; its source tells. */
 		found = makedev(l.dev_major, l.dev_minor) == dev ||
-			(l.source[0] == '/' && stat(l.source, &st) == 0 &&
-			 S_ISBLK(st.st_mode) && st.st_rdev == dev);
+			(l.source[0] == '/' && stat(l.source, &st) == 0 && S_ISBLK(st.st_mode) &&
+			 st.st_rdev == dev);
 		if (found)
 			mount_put(target, size, l.target);
 	}
@@ -412,8 +394,7 @@ static dev_t listed_device(const struct line *l)
 	struct statx st;
 
 	if (strcmp(l->type, "btrfs") == 0 &&
-	    statx(AT_FDCWD, l->target, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, 0,
-		  &st) == 0)
+	    statx(AT_FDCWD, l->target, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, 0, &st) == 0)
 		return makedev(st.stx_dev_major, st.stx_dev_minor);
 	return makedev(l->dev_major, l->dev_minor);
 }
@@ -428,8 +409,7 @@ void mount_each(void (*see)(void *arg, const struct mount_listed *m), void *arg)
 	while (f && getline(&text, &size, f) >= 0) {
 		if (!cut_line(&l, text))
 			continue;
-		const struct mount_listed m = { l.type, l.target, l.source,
-						listed_device(&l) };
+		const struct mount_listed m = { l.type, l.target, l.source, listed_device(&l) };
 		see(arg, &m);
 	}
 	free(text);
@@ -447,8 +427,7 @@ static void put_escaped(struct buf *out, const char *text)
 	}
 }
 
-void mount_put_text(struct buf *out, const char *type, const char *target,
-		    const char *source)
+void mount_put_text(struct buf *out, const char *type, const char *target, const char *source)
 {
 	put_escaped(out, type);
 	buf_addc(out, ' ');
@@ -471,8 +450,8 @@ int mount_direct_alignment(const char *file_or_directory, uint64_t *align_bytes,
 		return rc;
 	if (m.is_memory)
 		return mlgen_fail(err, -EINVAL,
-				  "direct=1: %s at %s keeps files in memory; "
-				  "O_DIRECT would mean nothing here",
+				  "direct=1: %s at %s keeps files in memory; O_DIRECT would mean "
+				  "nothing here",
 				  m.type, m.target);
 	if (stat(real, &st))
 		return cannot_look(real, -errno, err);

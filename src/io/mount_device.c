@@ -39,11 +39,9 @@ static void put_nvme_kind(struct mount *m, const char *disk)
 	char transport[16];
 
 	mount_put(m->device_kind, sizeof(m->device_kind), "nvme");
-	if (sysfile_line(transport, sizeof(transport), disk,
-			 "/device/transport") == 0 &&
+	if (sysfile_line(transport, sizeof(transport), disk, "/device/transport") == 0 &&
 	    strcmp(transport, "pcie") != 0)
-		snprintf(m->device_kind, sizeof(m->device_kind), "nvme-%s",
-			 transport);
+		snprintf(m->device_kind, sizeof(m->device_kind), "nvme-%s", transport);
 }
 
 /* The bus the disk hangs on; what has none is named by its driver. */
@@ -55,18 +53,16 @@ static void put_kind(struct mount *m, const char *disk)
 		{ "loop", "loop" },
 	};
 
-	link_name(m->device_kind, sizeof(m->device_kind), disk,
-		  "device/subsystem");
+	link_name(m->device_kind, sizeof(m->device_kind), disk, "device/subsystem");
 	if (strncmp(m->device_kind, "nvme", 4) == 0)
 		put_nvme_kind(m, disk);
 	for (size_t i = 0; !m->device_kind[0] && i < 3; i++)
 		if (has_entry(disk, stacked[i][0]))
-			mount_put(m->device_kind, sizeof(m->device_kind),
-				  stacked[i][1]);
+			mount_put(m->device_kind, sizeof(m->device_kind), stacked[i][1]);
 }
 
-/* Of NVMe the paths are disks of their own, which know the transport; of dm
- * the parts are paths if its table is one of multipath. */
+/* Of NVMe the paths are disks of their own, which know the transport; of dm the parts are paths if
+ * its table is one of multipath. */
 static void put_paths(struct mount *m, const char *root, const char *disk)
 {
 	struct devset below = { 0 };
@@ -77,8 +73,7 @@ static void put_paths(struct mount *m, const char *root, const char *disk)
 		devset_below(&below, root, m->device);
 	m->paths = (unsigned)below.count;
 	if (below.count && !uuid[0]) {
-		snprintf(path, sizeof(path), "%s/sys/block/%s", root,
-			 below.names[0]);
+		snprintf(path, sizeof(path), "%s/sys/block/%s", root, below.names[0]);
 		put_nvme_kind(m, path);
 	}
 	devset_fini(&below);
@@ -108,14 +103,12 @@ static void put_model(struct mount *m, const char *disk)
 }
 
 /* The sysfs directory of the whole disk. False: no block device. */
-static bool find_disk(char *disk, const char *root, unsigned dev_major,
-		      unsigned dev_minor)
+static bool find_disk(char *disk, const char *root, unsigned dev_major, unsigned dev_minor)
 {
 	char path[PATH_MAX];
 	char *slash;
 
-	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u", root, dev_major,
-		 dev_minor);
+	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u", root, dev_major, dev_minor);
 	if (dev_major == 0 || !realpath(path, disk))
 		return false;
 	slash = strrchr(disk, '/');
@@ -130,8 +123,8 @@ static void put_bdi(struct mount *m, const char *root)
 	char path[96];
 	uint64_t kib;
 
-	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb",
-		 m->dev_major, m->dev_minor);
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", m->dev_major,
+		 m->dev_minor);
 	if (sysfile_u64(&kib, root, path) == 0)
 		m->read_ahead_bytes = kib * 1024;
 }

@@ -7,6 +7,6 @@
 /* What fits of a text; an option list is better cut than refused. */
 void mount_put(char *to, size_t size, const char *from);
 
-/* mount_device.c: of m->dev_major and dev_minor, which become the whole disk's
- * or 0: the disk, its kind, model, paths, scheduler and read-ahead. */
+/* mount_device.c: of m->dev_major and dev_minor, which become the whole disk's or 0: the disk, its
+ * kind, model, paths, scheduler and read-ahead. */
 void mount_put_device(struct mount *m, const char *root);

@@ -70,8 +70,7 @@ static bool is_address(const char *text)
 {
 	unsigned char binary[sizeof(struct in6_addr)];
 
-	return inet_pton(AF_INET, text, binary) == 1 ||
-	       inet_pton(AF_INET6, text, binary) == 1;
+	return inet_pton(AF_INET, text, binary) == 1 || inet_pton(AF_INET6, text, binary) == 1;
 }
 
 /* The address that `text` begins with: "192.0.2.1:/ai", "[2001:db8::1]:/ai",
@@ -109,10 +108,9 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
 	return !memcmp(&a6.sin6_addr, &b6.sin6_addr, sizeof(a6.sin6_addr));
 }
 
-/* The address this host would send from: a UDP socket sends nothing when it
- * is connected, but the kernel looks for the route. */
-static int local_address(struct sockaddr_storage *local,
-			 const struct addrinfo *server)
+/* The address this host would send from: a UDP socket sends nothing when it is connected, but the
+ * kernel looks for the route. */
+static int local_address(struct sockaddr_storage *local, const struct addrinfo *server)
 {
 	socklen_t len = sizeof(*local);
 	int rc = 0, fd;
@@ -188,15 +186,12 @@ int netif_server(char *out, size_t size, const struct mount *mount)
 		if (value && put_address(out, size, value, len))
 			return 0;
 	}
-	return put_address(out, size, mount->source, strlen(mount->source))
-		       ? 0
-		       : -ENODATA;
+	return put_address(out, size, mount->source, strlen(mount->source)) ? 0 : -ENODATA;
 }
 
 int netif_route(char name[IFNAMSIZ], const char *address)
 {
-	const struct addrinfo numeric = { .ai_flags = AI_NUMERICHOST |
-						      AI_NUMERICSERV,
+	const struct addrinfo numeric = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
 					  .ai_socktype = SOCK_DGRAM };
 	struct sockaddr_storage local = { 0 };
 	struct addrinfo *server;
@@ -206,8 +201,7 @@ int netif_route(char name[IFNAMSIZ], const char *address)
 		return -EINVAL;
 	rc = local_address(&local, server);
 	/* A server on this host is reached through memory. */
-	if (rc == 0 &&
-	    same_address((const struct sockaddr *)&local, server->ai_addr))
+	if (rc == 0 && same_address((const struct sockaddr *)&local, server->ai_addr))
 		rc = -ENODATA;
 	freeaddrinfo(server);
 	return rc ? rc : interface_with(name, (const struct sockaddr *)&local);
@@ -219,8 +213,8 @@ uint64_t netif_line_rate(const char *root, const char *name)
 	uint64_t megabits;
 
 	snprintf(path, sizeof(path), "/sys/class/net/%s/speed", name);
-	if (!is_hardware(root, name, MOST_LEVELS) ||
-	    sysfile_u64(&megabits, root, path) || megabits > MOST_MEGABITS)
+	if (!is_hardware(root, name, MOST_LEVELS) || sysfile_u64(&megabits, root, path) ||
+	    megabits > MOST_MEGABITS)
 		return 0;
 	return megabits * MEGABIT;
 }
@@ -229,7 +223,6 @@ int netif_received(uint64_t *bytes, const char *root, const char *name)
 {
 	char path[96];
 
-	snprintf(path, sizeof(path), "/sys/class/net/%s/statistics/rx_bytes",
-		 name);
+	snprintf(path, sizeof(path), "/sys/class/net/%s/statistics/rx_bytes", name);
 	return sysfile_u64(bytes, root, path);
 }

@@ -11,8 +11,8 @@
 
 #include "io/sysfile.h"
 
-/* Is this the first line of the mount at `target`?
- * device SOURCE mounted on TARGET with fstype TYPE statvers=1.1 */
+/* Is this the first line of the mount at `target`? device SOURCE mounted on TARGET with fstype TYPE
+ * statvers=1.1 */
 static bool nfsstat_begins(char *line, const char *target)
 {
 	static const char before[] = " mounted on ", after[] = " with fstype ";
@@ -30,8 +30,7 @@ static bool nfsstat_begins(char *line, const char *target)
 /* bytes: of read(), of write(), direct read and written, FROM THE SERVER, ... */
 static bool put_bytes(struct nfsstat *s, const char *line)
 {
-	return sscanf(line, "bytes: %*u %*u %*u %*u %" SCNu64,
-		      &s->server_read_bytes) == 1;
+	return sscanf(line, "bytes: %*u %*u %*u %*u %" SCNu64, &s->server_read_bytes) == 1;
 }
 
 /* READ: REQUESTS transmissions timeouts bytes bytes queue rtt execute ... */
@@ -39,8 +38,7 @@ static void put_requests(struct nfsstat *s, const char *line)
 {
 	uint64_t n;
 
-	if (sscanf(line, "READ: %" SCNu64, &n) == 1 ||
-	    sscanf(line, "READ_PLUS: %" SCNu64, &n) == 1)
+	if (sscanf(line, "READ: %" SCNu64, &n) == 1 || sscanf(line, "READ_PLUS: %" SCNu64, &n) == 1)
 		s->reads += n;
 }
 

@@ -18,8 +18,8 @@
 #define CPU_FILES "/sys/devices/system/cpu/cpu%u/"
 
 /*
- * Limits of what is worth a line. Reports give AU to a tenth of a percent, and
- * epochs of an undisturbed run differ by up to about a percent.
+ * Limits of what is worth a line. Reports give AU to a tenth of a percent, and epochs of an
+ * undisturbed run differ by up to about a percent.
  */
 #define STEAL_LEAST 1.0     /* each thread is late by so much of its time */
 #define THROTTLED_LEAST 1.0 /* whoever is throttled stands still */
@@ -39,16 +39,14 @@ struct cpus {
 static void read_allowed(struct cpus *c, const char *root)
 {
 	memset(c, 0, sizeof(*c));
-	c->are_all = root[0] ||
-		     sched_getaffinity(getpid(), CPUS_MAX / 8, &c->set) < 0;
+	c->are_all = root[0] || sched_getaffinity(getpid(), CPUS_MAX / 8, &c->set) < 0;
 }
 
 static bool may_use(const struct cpus *c, unsigned cpu)
 {
 	const unsigned char *bytes = (const unsigned char *)c;
 
-	return cpu < CPUS_MAX &&
-	       (c->are_all || (bytes[cpu / 8] >> (cpu % 8)) & 1);
+	return cpu < CPUS_MAX && (c->are_all || (bytes[cpu / 8] >> (cpu % 8)) & 1);
 }
 
 /* What adds up over CPUs and groups begins as unknown. */
@@ -62,16 +60,15 @@ static void add_hot(struct noise_counts *c, const char *root, unsigned cpu)
 	char path[128];
 	uint64_t n;
 
-	snprintf(path, sizeof(path),
-		 CPU_FILES "thermal_throttle/core_throttle_count", cpu);
+	snprintf(path, sizeof(path), CPU_FILES "thermal_throttle/core_throttle_count", cpu);
 	if (sysfile_u64(&n, root, path) == 0)
 		noise_add(&c->hot, n);
 }
 
-/* "cpu3 user nice system idle iowait irq softirq steal guest guest_nice" in
- * ticks; user has guest in it. */
-static void add_cpu(struct noise_counts *c, const struct cpus *allowed,
-		    const char *root, const char *line, uint64_t tick_ns)
+/* "cpu3 user nice system idle iowait irq softirq steal guest guest_nice" in ticks; user has guest
+ * in it. */
+static void add_cpu(struct noise_counts *c, const struct cpus *allowed, const char *root,
+		    const char *line, uint64_t tick_ns)
 {
 	uint64_t t[10] = { 0 };
 	unsigned cpu;
@@ -80,17 +77,15 @@ static void add_cpu(struct noise_counts *c, const struct cpus *allowed,
 	if (line[3] == ' ')
 		return;
 	if (sscanf(line,
-		   "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-		   " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-		   " %" SCNu64,
-		   &cpu, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7],
-		   &t[8], &t[9]) < 9 ||
+		   "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		   " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+		   &cpu, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7], &t[8],
+		   &t[9]) < 9 ||
 	    !may_use(allowed, cpu))
 		return;
 	c->cpus++;
 	noise_add(&c->program_ns, (t[0] + t[1] + t[2]) * tick_ns);
-	noise_add(&c->busy_ns,
-		  (t[0] + t[1] + t[2] + t[5] + t[6] + t[7]) * tick_ns);
+	noise_add(&c->busy_ns, (t[0] + t[1] + t[2] + t[5] + t[6] + t[7]) * tick_ns);
 	noise_add(&c->steal_ns, t[7] * tick_ns);
 	noise_add(&c->guest_ns, (t[8] + t[9]) * tick_ns);
 	add_hot(c, root, cpu);
@@ -121,11 +116,9 @@ static void see_quota(void *arg, const char *root, const char *dir, bool is_v2)
 	char path[CGROUP_PATH_BYTES];
 	uint64_t n, time;
 
-	snprintf(path, sizeof(path), "%.*s/cpu.stat", CGROUP_PATH_BYTES - 16,
-		 dir);
+	snprintf(path, sizeof(path), "%.*s/cpu.stat", CGROUP_PATH_BYTES - 16, dir);
 	if (sysfile_keyed(&n, root, path, "nr_throttled") ||
-	    sysfile_keyed(&time, root, path,
-			  is_v2 ? "throttled_usec" : "throttled_time"))
+	    sysfile_keyed(&time, root, path, is_v2 ? "throttled_usec" : "throttled_time"))
 		return;
 	noise_add(&c->throttled, n);
 	noise_add(&c->throttled_ns, is_v2 ? time * 1000 : time);
@@ -138,8 +131,7 @@ static uint64_t pressure_ns(const char *root, const char *path)
 	const char *total;
 	uint64_t us;
 
-	if (sysfile_line(line, sizeof(line), root, path) ||
-	    strncmp(line, "some ", 5) != 0)
+	if (sysfile_line(line, sizeof(line), root, path) || strncmp(line, "some ", 5) != 0)
 		return UINT64_MAX;
 	total = strstr(line, " total=");
 	if (!total || sscanf(total, " total=%" SCNu64, &us) != 1)
@@ -151,8 +143,7 @@ void noise_read(struct noise_counts *c, const char *root)
 {
 	const uint64_t none = UINT64_MAX;
 
-	*c = (struct noise_counts){ 0,    none, none, none, none, none,
-				    none, none, none, none, none };
+	*c = (struct noise_counts){ 0, none, none, none, none, none, none, none, none, none, none };
 	read_cpus(c, root);
 	cgroup_walk(root, "cpu", see_quota, c);
 	c->waits_cpu_ns = pressure_ns(root, "/proc/pressure/cpu");
@@ -160,8 +151,7 @@ void noise_read(struct noise_counts *c, const char *root)
 	c->waits_memory_ns = pressure_ns(root, "/proc/pressure/memory");
 }
 
-static bool clock_khz(uint64_t *khz, const char *root, unsigned cpu,
-		      const char *name)
+static bool clock_khz(uint64_t *khz, const char *root, unsigned cpu, const char *name)
 {
 	char path[128];
 
@@ -176,8 +166,7 @@ double noise_clock_mhz(const char *root)
 	uint64_t khz, sum = 0;
 
 	read_allowed(&allowed, root);
-	for (unsigned cpu = 0;
-	     cpu < CPUS_MAX && found < CLOCKS_READ && misses < CLOCKS_READ;
+	for (unsigned cpu = 0; cpu < CPUS_MAX && found < CLOCKS_READ && misses < CLOCKS_READ;
 	     cpu++) {
 		if (!may_use(&allowed, cpu))
 			continue;
@@ -195,8 +184,7 @@ double noise_most_mhz(const char *root)
 {
 	uint64_t khz;
 
-	return clock_khz(&khz, root, 0, "cpuinfo_max_freq") ? (double)khz / 1000
-							    : (double)NAN;
+	return clock_khz(&khz, root, 0, "cpuinfo_max_freq") ? (double)khz / 1000 : (double)NAN;
 }
 
 static bool noise_is_known(uint64_t before, uint64_t after)
@@ -217,8 +205,7 @@ static uint64_t difference(uint64_t before, uint64_t after)
 }
 
 void noise_between(struct noise *n, const struct noise_counts *before,
-		   const struct noise_counts *after, double wall_ns,
-		   double own_ns)
+		   const struct noise_counts *after, double wall_ns, double own_ns)
 {
 	const struct noise_counts *a = before, *b = after;
 	double cpus_ns = wall_ns * (double)b->cpus;
@@ -229,22 +216,17 @@ void noise_between(struct noise *n, const struct noise_counts *before,
 		.other_percent = percent(a->program_ns, b->program_ns, cpus_ns),
 		.busy_percent = percent(a->busy_ns, b->busy_ns, cpus_ns),
 		.throttled = difference(a->throttled, b->throttled),
-		.throttled_percent =
-			percent(a->throttled_ns, b->throttled_ns, wall_ns),
+		.throttled_percent = percent(a->throttled_ns, b->throttled_ns, wall_ns),
 		.hot = difference(a->hot, b->hot),
-		.pressure_cpu_percent =
-			percent(a->waits_cpu_ns, b->waits_cpu_ns, wall_ns),
-		.pressure_io_percent =
-			percent(a->waits_io_ns, b->waits_io_ns, wall_ns),
-		.pressure_memory_percent = percent(a->waits_memory_ns,
-						   b->waits_memory_ns, wall_ns),
+		.pressure_cpu_percent = percent(a->waits_cpu_ns, b->waits_cpu_ns, wall_ns),
+		.pressure_io_percent = percent(a->waits_io_ns, b->waits_io_ns, wall_ns),
+		.pressure_memory_percent = percent(a->waits_memory_ns, b->waits_memory_ns, wall_ns),
 		.clock_mhz = (double)NAN,
 		.most_mhz = (double)NAN,
 	};
 	/* Ticks of 10 ms: a little below zero is nothing. */
 	if (!isnan(n->other_percent))
-		n->other_percent =
-			fmax(n->other_percent - 100 * own_ns / cpus_ns, 0);
+		n->other_percent = fmax(n->other_percent - 100 * own_ns / cpus_ns, 0);
 }
 
 unsigned noise_touches(const struct noise *n, double cpu_percent)

@@ -18,8 +18,8 @@ static const char *target_of(const struct mount *m)
 static void put_quota(char out[NOROOM_BYTES], const struct mount *m)
 {
 	snprintf(out, NOROOM_BYTES,
-		 "; a quota of this user, group or project is used up on %s, "
-		 "whatever df says: raise it, or remove files",
+		 "; a quota of this user, group or project is used up on %s, whatever df says: "
+		 "raise it, or remove files",
 		 target_of(m));
 }
 
@@ -28,33 +28,28 @@ static void put_no_inodes(char out[NOROOM_BYTES], const struct mount *m)
 	char text[UNITS_TEXT_BYTES];
 
 	snprintf(out, NOROOM_BYTES,
-		 "; no inodes are left on %s (df -i), though %s are free: "
-		 "fewer and larger files, or remove some",
+		 "; no inodes are left on %s (df -i), though %s are free: fewer and larger files, "
+		 "or remove some",
 		 target_of(m), units_human_bytes(text, (double)m->free_bytes));
 }
 
 /* write(2) fails at the limit of the process, or at that of the filesystem. */
-static void put_too_large(char out[NOROOM_BYTES], const struct mount *m,
-			  uint64_t end_bytes)
+static void put_too_large(char out[NOROOM_BYTES], const struct mount *m, uint64_t end_bytes)
 {
 	struct rlimit limit;
 	char text[UNITS_TEXT_BYTES];
 
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-	    limit.rlim_cur != RLIM_INFINITY &&
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
 	    (!end_bytes || end_bytes > limit.rlim_cur))
 		snprintf(out, NOROOM_BYTES,
-			 "; ulimit -f allows files of %s: raise it, or make "
-			 "smaller files",
+			 "; ulimit -f allows files of %s: raise it, or make smaller files",
 			 units_human_bytes(text, (double)limit.rlim_cur));
 	else
-		snprintf(out, NOROOM_BYTES,
-			 "; %s on %s takes no file as large: make smaller ones",
+		snprintf(out, NOROOM_BYTES, "; %s on %s takes no file as large: make smaller ones",
 			 m->type[0] ? m->type : "the filesystem", target_of(m));
 }
 
-const char *noroom_put(char out[NOROOM_BYTES], const char *path, int code,
-		       uint64_t end_bytes)
+const char *noroom_put(char out[NOROOM_BYTES], const char *path, int code, uint64_t end_bytes)
 {
 	struct mount m = { 0 };
 

@@ -50,16 +50,14 @@ static int window_resident(int fd, uint64_t off, size_t bytes, size_t page,
 }
 
 /* From `off`, which is a page's, to `end`. */
-static int range_resident(int fd, uint64_t off, uint64_t end,
-			  uint64_t *resident_bytes)
+static int range_resident(int fd, uint64_t off, uint64_t end, uint64_t *resident_bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t window = page * WINDOW_PAGES;
 	int rc = 0;
 
 	for (; rc == 0 && off < end; off += window) {
-		size_t bytes =
-			end - off < window ? (size_t)(end - off) : window;
+		size_t bytes = end - off < window ? (size_t)(end - off) : window;
 
 		rc = window_resident(fd, off, bytes, page, resident_bytes);
 	}
@@ -67,8 +65,7 @@ static int range_resident(int fd, uint64_t off, uint64_t end,
 }
 
 /* A part of each quarter, at a place of its own. */
-static int looks_resident(int fd, uint64_t size, uint64_t seed,
-			  uint64_t *resident_bytes)
+static int looks_resident(int fd, uint64_t size, uint64_t seed, uint64_t *resident_bytes)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t quarter = size / LOOKS / page;
@@ -77,18 +74,16 @@ static int looks_resident(int fd, uint64_t size, uint64_t seed,
 
 	for (uint64_t i = 0; rc == 0 && i < LOOKS; i++) {
 		uint64_t room = quarter - look + 1;
-		uint64_t first =
-			i * quarter + rng_u64(seed, RNG_RESIDENCY, i) % room;
+		uint64_t first = i * quarter + rng_u64(seed, RNG_RESIDENCY, i) % room;
 
-		rc = range_resident(fd, first * page, (first + look) * page,
-				    resident_bytes);
+		rc = range_resident(fd, first * page, (first + look) * page, resident_bytes);
 	}
 	return rc;
 }
 
 /* All of it, or with a seed at most CACHE_LOOK_BYTES. */
-static int cache_look(const char *path, const uint64_t *seed,
-		      uint64_t *resident_bytes, uint64_t *looked_bytes)
+static int cache_look(const char *path, const uint64_t *seed, uint64_t *resident_bytes,
+		      uint64_t *looked_bytes)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	uint64_t found = 0, size;
@@ -116,14 +111,14 @@ static int cache_look(const char *path, const uint64_t *seed,
 }
 
 /*
- * The kernel drops no page that storage does not have. Waiting for the pages is
- * enough, and of a clean file nothing: fsync would flush the device's own cache,
- * for each of a million files. Where there is no such call, fsync it is.
+ * The kernel drops no page that storage does not have. Waiting for the pages is enough, and of a
+ * clean file nothing: fsync would flush the device's own cache, for each of a million files. Where
+ * there is no such call, fsync it is.
  */
 static int write_back(int fd)
 {
-	const unsigned how = SYNC_FILE_RANGE_WAIT_BEFORE |
-			     SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+	const unsigned how =
+		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
 
 	if (sync_file_range(fd, 0, 0, how) == 0)
 		return 0;
@@ -146,8 +141,7 @@ int pagecache_drop(const char *path)
 	return rc;
 }
 
-int pagecache_resident(const char *path, uint64_t *resident_bytes,
-		       uint64_t *file_bytes)
+int pagecache_resident(const char *path, uint64_t *resident_bytes, uint64_t *file_bytes)
 {
 	return cache_look(path, NULL, resident_bytes, file_bytes);
 }

@@ -4,17 +4,14 @@
 
 #include "base/mem.h"
 
-static void copy_slot(const struct seen *s, unsigned slot,
-		      struct io_outstanding *out)
+static void copy_slot(const struct seen *s, unsigned slot, struct io_outstanding *out)
 {
 	const struct seen_slot *from = &s->slots[slot];
 
 	out->off = atomic_load_explicit(&from->off, memory_order_relaxed);
-	out->op = (enum mlgen_op)atomic_load_explicit(&from->op,
-						      memory_order_relaxed);
+	out->op = (enum mlgen_op)atomic_load_explicit(&from->op, memory_order_relaxed);
 	for (size_t i = 0; i < SEEN_PATH_WORDS; i++) {
-		uint64_t word = atomic_load_explicit(&s->path[slot].word[i],
-						     memory_order_relaxed);
+		uint64_t word = atomic_load_explicit(&s->path[slot].word[i], memory_order_relaxed);
 
 		memcpy(out->path + i * 8, &word, 8);
 	}
@@ -43,8 +40,7 @@ void seen_path(struct seen *s, unsigned slot, const char *path)
 		uint64_t word = 0;
 
 		memcpy(&word, path + at, len - at < 8 ? len - at : 8);
-		atomic_store_explicit(&s->path[slot].word[at / 8], word,
-				      memory_order_relaxed);
+		atomic_store_explicit(&s->path[slot].word[at / 8], word, memory_order_relaxed);
 	}
 }
 
@@ -52,8 +48,7 @@ void seen_look(const struct seen *s, struct io_outstanding *out)
 {
 	memset(out, 0, sizeof(*out));
 	for (unsigned i = 0; i < s->count; i++) {
-		uint64_t start = atomic_load_explicit(&s->slots[i].start_ns,
-						      memory_order_relaxed);
+		uint64_t start = atomic_load_explicit(&s->slots[i].start_ns, memory_order_relaxed);
 
 		if (start == 0 || (out->start_ns && out->start_ns <= start))
 			continue;
@@ -68,8 +63,7 @@ const struct mlgen_file *seen_oldest(const struct seen *s)
 	uint64_t oldest = 0;
 
 	for (unsigned i = 0; i < s->count; i++) {
-		uint64_t start = atomic_load_explicit(&s->slots[i].start_ns,
-						      memory_order_relaxed);
+		uint64_t start = atomic_load_explicit(&s->slots[i].start_ns, memory_order_relaxed);
 
 		if (start == 0 || (oldest && oldest <= start))
 			continue;

@@ -62,8 +62,7 @@ int sysfile_u64(uint64_t *out, const char *root, const char *path)
 	return rc ? rc : sysfile_number(line, out, &end);
 }
 
-int sysfile_keyed(uint64_t *out, const char *root, const char *path,
-		  const char *key)
+int sysfile_keyed(uint64_t *out, const char *root, const char *path, const char *key)
 {
 	FILE *f = open_below(root, path);
 	size_t len = strlen(key);
@@ -76,8 +75,7 @@ int sysfile_keyed(uint64_t *out, const char *root, const char *path,
 	while (rc == -ENODATA && fgets(line, sizeof(line), f)) {
 		if (strncmp(line, key, len) || !strchr(": ", line[len]))
 			continue;
-		rc = sysfile_number(line + len + strspn(line + len, ": \t"),
-				    out, &end);
+		rc = sysfile_number(line + len + strspn(line + len, ": \t"), out, &end);
 		if (rc == 0 && strncmp(end, " kB", 3) == 0)
 			*out *= 1024;
 	}
@@ -90,10 +88,9 @@ void sysfile_unescape(char *s)
 	char *to = s;
 
 	for (; *s; to++) {
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' &&
-		    s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
-			*to = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 |
-				     (s[3] - '0'));
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' &&
+		    s[3] >= '0' && s[3] <= '7') {
+			*to = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
 			s += 4;
 		} else {
 			*to = *s++;

@@ -56,8 +56,7 @@ static int node_above(const char *disk, size_t root_len)
 	int node = NOT_TOLD;
 
 	snprintf(dir, sizeof(dir), "%s", disk);
-	while (node < 0 && (slash = strrchr(dir, '/')) &&
-	       slash > dir + root_len) {
+	while (node < 0 && (slash = strrchr(dir, '/')) && slash > dir + root_len) {
 		read_node(dir, &node);
 		*slash = '\0';
 	}
@@ -77,8 +76,7 @@ static int both(int a, int b)
 static int node_of(const char *disk, size_t root_len, unsigned depth);
 
 /* The directory `dir` holds a link to each part, named like `prefix`. */
-static int node_of_parts(const char *dir, const char *prefix, size_t root_len,
-			 unsigned depth)
+static int node_of_parts(const char *dir, const char *prefix, size_t root_len, unsigned depth)
 {
 	char path[PATH_MAX], part[PATH_MAX];
 	int node = NOT_TOLD;
@@ -86,12 +84,10 @@ static int node_of_parts(const char *dir, const char *prefix, size_t root_len,
 	DIR *d = opendir(dir);
 
 	while (d && (entry = readdir(d))) {
-		int n = snprintf(path, sizeof(path), "%s/%s", dir,
-				 entry->d_name);
+		int n = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
 
 		if (entry->d_type != DT_LNK || n >= (int)sizeof(path) ||
-		    strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
-		    !realpath(path, part))
+		    strncmp(entry->d_name, prefix, strlen(prefix)) != 0 || !realpath(path, part))
 			continue;
 		node = both(node, node_of(part, root_len, depth + 1));
 	}
@@ -100,8 +96,8 @@ static int node_of_parts(const char *dir, const char *prefix, size_t root_len,
 	return node;
 }
 
-/* An NVMe disk with several paths stands in the directory of its subsystem,
- * which links to the controllers: "nvme0". */
+/* An NVMe disk with several paths stands in the directory of its subsystem, which links to the
+ * controllers: "nvme0". */
 static int node_of_paths(const char *disk, size_t root_len, unsigned depth)
 {
 	char dir[PATH_MAX], *slash;
@@ -121,8 +117,7 @@ static int node_of(const char *disk, size_t root_len, unsigned depth)
 
 	if (node != NOT_TOLD || depth == DEEPEST)
 		return node;
-	snprintf(slaves, sizeof(slaves), "%.*s/slaves", (int)sizeof(slaves) - 8,
-		 disk);
+	snprintf(slaves, sizeof(slaves), "%.*s/slaves", (int)sizeof(slaves) - 8, disk);
 	node = node_of_parts(slaves, "", root_len, depth);
 	return node != NOT_TOLD ? node : node_of_paths(disk, root_len, depth);
 }
@@ -130,8 +125,7 @@ static int node_of(const char *disk, size_t root_len, unsigned depth)
 static int unknown_node(const struct mount *m, int node, struct mlgen_err *why)
 {
 	static const char *const texts[] = {
-		[-NO_AFFINITY] = "is near to no NUMA node in particular "
-				 "(numa_node is -1)",
+		[-NO_AFFINITY] = "is near to no NUMA node in particular (numa_node is -1)",
 		[-NOT_TOLD] = "does not tell its NUMA node",
 		[-DIFFERENT] = "has parts at different NUMA nodes",
 	};
@@ -164,8 +158,7 @@ static hwloc_bitmap_t topology_read_list(const char *list)
 {
 	hwloc_bitmap_t set = hwloc_bitmap_alloc();
 
-	if (!set || hwloc_bitmap_list_sscanf(set, list) ||
-	    hwloc_bitmap_weight(set) < 0) {
+	if (!set || hwloc_bitmap_list_sscanf(set, list) || hwloc_bitmap_weight(set) < 0) {
 		hwloc_bitmap_free(set);
 		return NULL;
 	}
@@ -177,38 +170,31 @@ static int no_memory(struct mlgen_err *err)
 	return mlgen_fail(err, -ENOMEM, "hwloc: %s", strerror(ENOMEM));
 }
 
-static int missing_node(const struct topology *t, unsigned node,
-			struct mlgen_err *err)
+static int missing_node(const struct topology *t, unsigned node, struct mlgen_err *err)
 {
 	char *nodes = list_text(hwloc_topology_get_complete_nodeset(t->hwloc));
 
-	mlgen_fail(err, -EINVAL,
-		   "numa_cpu_nodes: node %u does not exist; this host has %s",
-		   node, nodes);
+	mlgen_fail(err, -EINVAL, "numa_cpu_nodes: node %u does not exist; this host has %s", node,
+		   nodes);
 	mem_free(nodes);
 	return -EINVAL;
 }
 
 /* The CPUs of these nodes, allowed or not. */
-static int cpus_of_nodes(const struct topology *t, const char *list,
-			 hwloc_bitmap_t cpus, struct mlgen_err *err)
+static int cpus_of_nodes(const struct topology *t, const char *list, hwloc_bitmap_t cpus,
+			 struct mlgen_err *err)
 {
-	hwloc_const_bitmap_t all =
-		hwloc_topology_get_complete_nodeset(t->hwloc);
-	hwloc_bitmap_t nodes = strcmp(list, "all") == 0
-				       ? hwloc_bitmap_dup(all)
-				       : topology_read_list(list);
+	hwloc_const_bitmap_t all = hwloc_topology_get_complete_nodeset(t->hwloc);
+	hwloc_bitmap_t nodes =
+		strcmp(list, "all") == 0 ? hwloc_bitmap_dup(all) : topology_read_list(list);
 	int rc = 0;
 
 	if (!nodes)
-		return mlgen_fail(err, -EINVAL,
-				  "numa_cpu_nodes: '%s' is no list of nodes",
-				  list);
+		return mlgen_fail(err, -EINVAL, "numa_cpu_nodes: '%s' is no list of nodes", list);
 	hwloc_bitmap_zero(cpus);
 	for (int n = hwloc_bitmap_first(nodes); n >= 0 && rc == 0;
 	     n = hwloc_bitmap_next(nodes, n)) {
-		hwloc_obj_t o = hwloc_get_numanode_obj_by_os_index(t->hwloc,
-								   (unsigned)n);
+		hwloc_obj_t o = hwloc_get_numanode_obj_by_os_index(t->hwloc, (unsigned)n);
 
 		if (o)
 			hwloc_bitmap_or(cpus, cpus, o->cpuset);
@@ -220,8 +206,8 @@ static int cpus_of_nodes(const struct topology *t, const char *list,
 }
 
 /* `nodes` is the beginning of the sentence: which nodes, and why those. */
-static int none_left(const char *nodes, hwloc_const_bitmap_t cpus,
-		     hwloc_const_bitmap_t usable, struct mlgen_err *err)
+static int none_left(const char *nodes, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t usable,
+		     struct mlgen_err *err)
 {
 	char *has, *may;
 
@@ -229,17 +215,15 @@ static int none_left(const char *nodes, hwloc_const_bitmap_t cpus,
 		return mlgen_fail(err, -EINVAL, "%s without a CPU", nodes);
 	has = list_text(cpus);
 	may = list_text(usable);
-	mlgen_fail(err, -EINVAL,
-		   "%s whose CPUs (%s) are none of those that this job may use "
-		   "(%s)",
+	mlgen_fail(err, -EINVAL, "%s whose CPUs (%s) are none of those that this job may use (%s)",
 		   nodes, has, may);
 	mem_free(has);
 	mem_free(may);
 	return -EINVAL;
 }
 
-static int apply_nodes(const struct topology *t, const char *nodes,
-		       hwloc_bitmap_t usable, struct mlgen_err *err)
+static int apply_nodes(const struct topology *t, const char *nodes, hwloc_bitmap_t usable,
+		       struct mlgen_err *err)
 {
 	hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
 	char text[160];
@@ -248,8 +232,7 @@ static int apply_nodes(const struct topology *t, const char *nodes,
 	if (!cpus)
 		return no_memory(err);
 	rc = cpus_of_nodes(t, nodes, cpus, err);
-	snprintf(text, sizeof(text), "numa_cpu_nodes: %.100s: NUMA nodes",
-		 nodes);
+	snprintf(text, sizeof(text), "numa_cpu_nodes: %.100s: NUMA nodes", nodes);
 	if (rc == 0 && !hwloc_bitmap_intersects(cpus, usable))
 		rc = none_left(text, cpus, usable, err);
 	hwloc_bitmap_and(usable, usable, cpus);
@@ -261,8 +244,7 @@ static int apply_disk(const struct topology *t, const struct topology_wish *w,
 		      hwloc_bitmap_t usable, struct mlgen_err *err)
 {
 	hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
-	hwloc_obj_t node = hwloc_get_numanode_obj_by_os_index(
-		t->hwloc, (unsigned)w->disk_node);
+	hwloc_obj_t node = hwloc_get_numanode_obj_by_os_index(t->hwloc, (unsigned)w->disk_node);
 	char text[160];
 	int rc = 0;
 
@@ -270,8 +252,7 @@ static int apply_disk(const struct topology *t, const struct topology_wish *w,
 		return no_memory(err);
 	if (node)
 		hwloc_bitmap_copy(cpus, node->cpuset);
-	snprintf(text, sizeof(text),
-		 "numa=device: disk %.64s is at NUMA node %d,", w->disk,
+	snprintf(text, sizeof(text), "numa=device: disk %.64s is at NUMA node %d,", w->disk,
 		 w->disk_node);
 	if (!hwloc_bitmap_intersects(cpus, usable))
 		rc = none_left(text, cpus, usable, err);
@@ -280,25 +261,22 @@ static int apply_disk(const struct topology *t, const struct topology_wish *w,
 	return rc;
 }
 
-static int apply_cpus(const char *list, hwloc_bitmap_t usable,
-		      struct mlgen_err *err)
+static int apply_cpus(const char *list, hwloc_bitmap_t usable, struct mlgen_err *err)
 {
 	hwloc_bitmap_t cpus = topology_read_list(list);
 	int rc = 0;
 
 	if (!cpus || !hwloc_bitmap_intersects(cpus, usable))
-		rc = mlgen_fail(err, -EINVAL,
-				"cpus_allowed: %s: none of these is a CPU that "
-				"this process may use",
-				list);
+		rc = mlgen_fail(
+			err, -EINVAL,
+			"cpus_allowed: %s: none of these is a CPU that this process may use", list);
 	else
 		hwloc_bitmap_and(usable, usable, cpus);
 	hwloc_bitmap_free(cpus);
 	return rc;
 }
 
-static int fill_allowed(struct topology *t, const char *allowed,
-			struct mlgen_err *err)
+static int fill_allowed(struct topology *t, const char *allowed, struct mlgen_err *err)
 {
 	if (allowed)
 		t->allowed = topology_read_list(allowed);
@@ -307,11 +285,9 @@ static int fill_allowed(struct topology *t, const char *allowed,
 	if (!t->allowed)
 		return no_memory(err);
 	/* Of the main thread: workers may have bound themselves already. */
-	if (!allowed &&
-	    hwloc_linux_get_tid_cpubind(t->hwloc, getpid(), t->allowed))
+	if (!allowed && hwloc_linux_get_tid_cpubind(t->hwloc, getpid(), t->allowed))
 		return mlgen_fail(err, -errno,
-				  "numa: this system does not tell which CPUs "
-				  "may be used: %s",
+				  "numa: this system does not tell which CPUs may be used: %s",
 				  strerror(errno));
 	return 0;
 }
@@ -320,33 +296,27 @@ bool topology_has_nodes(const char *root)
 {
 	char line[256];
 
-	if (sysfile_line(line, sizeof(line), root,
-			 "/sys/devices/system/node/online"))
+	if (sysfile_line(line, sizeof(line), root, "/sys/devices/system/node/online"))
 		return false;
 	return strpbrk(line, "-,") != NULL;
 }
 
-int topology_disk_node(const char *root, const struct mount *m,
-		       struct mlgen_err *why)
+int topology_disk_node(const char *root, const struct mount *m, struct mlgen_err *why)
 {
 	char path[PATH_MAX], disk[PATH_MAX], top[PATH_MAX];
 	int node;
 
 	if (!m->device[0])
 		return mlgen_fail(why, -ENODATA,
-				  "%s lies on no disk whose NUMA node could be "
-				  "known",
-				  m->type);
-	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u", root,
-		 m->dev_major, m->dev_minor);
+				  "%s lies on no disk whose NUMA node could be known", m->type);
+	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u", root, m->dev_major, m->dev_minor);
 	if (!realpath(path, disk) || !realpath(root[0] ? root : "/", top))
 		return unknown_node(m, NOT_TOLD, why);
 	node = node_of(disk, strlen(top), 0);
 	return node >= 0 ? node : unknown_node(m, node, why);
 }
 
-int topology_new(struct topology **out, const char *allowed,
-		 struct mlgen_err *err)
+int topology_new(struct topology **out, const char *allowed, struct mlgen_err *err)
 {
 	struct topology *t = mem_zalloc(sizeof(*t));
 	int rc;
@@ -357,16 +327,13 @@ int topology_new(struct topology **out, const char *allowed,
 		return no_memory(err);
 	}
 	/*
-	 * A node whose CPUs are forbidden exists nevertheless, and the message
-	 * differs. Packages stay, too: without them hwloc 2.9 gives the nodes
-	 * of a synthetic machine all CPUs each.
+	 * A node whose CPUs are forbidden exists nevertheless, and the message differs. Packages
+	 * stay, too: without them hwloc 2.9 gives the nodes of a synthetic machine all CPUs each.
 	 */
-	hwloc_topology_set_flags(t->hwloc,
-				 HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+	hwloc_topology_set_flags(t->hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
 	if (hwloc_topology_load(t->hwloc)) {
 		rc = -errno;
-		return mlgen_fail(err, rc,
-				  "numa: hwloc cannot look at this host: %s",
+		return mlgen_fail(err, rc, "numa: hwloc cannot look at this host: %s",
 				  strerror(-rc));
 	}
 	return fill_allowed(t, allowed, err);
@@ -382,8 +349,8 @@ void topology_free(struct topology *t)
 	mem_free(t);
 }
 
-int topology_plan(const struct topology *t, const struct topology_wish *w,
-		  char **thread_cpus, char **loader_cpus, struct mlgen_err *err)
+int topology_plan(const struct topology *t, const struct topology_wish *w, char **thread_cpus,
+		  char **loader_cpus, struct mlgen_err *err)
 {
 	hwloc_bitmap_t usable = hwloc_bitmap_dup(t->allowed);
 	int rc = 0;

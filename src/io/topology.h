@@ -11,8 +11,8 @@
 #include "io/mount.h"
 
 /*
- * Nodes have the numbers that the kernel gives them. Paths below /sys are
- * joined to `root`, "" for this machine: tests put a tree of their own there.
+ * Nodes have the numbers that the kernel gives them. Paths below /sys are joined to `root`, "" for
+ * this machine: tests put a tree of their own there.
  */
 
 #define TOPOLOGY_NODES 1024u /* the most that Linux can be built for */
@@ -21,22 +21,20 @@
 bool topology_has_nodes(const char *root);
 
 /*
- * The node that the disk under a mount is attached to; of a disk made of others
- * (md, dm, NVMe with several paths) the one they share. -ENODATA where there
- * is none or nothing tells: `why` says so in a clause.
+ * The node that the disk under a mount is attached to; of a disk made of others (md, dm, NVMe with
+ * several paths) the one they share. -ENODATA where there is none or nothing tells: `why` says so
+ * in a clause.
  */
-int topology_disk_node(const char *root, const struct mount *m,
-		       struct mlgen_err *why);
+int topology_disk_node(const char *root, const struct mount *m, struct mlgen_err *why);
 
 /* The CPUs of all nodes. */
 struct topology;
 
 /*
- * Ask hwloc, which takes milliseconds: only for a job that wants to be bound.
- * `allowed` lists the CPUs that may be used, NULL: those of the main thread.
+ * Ask hwloc, which takes milliseconds: only for a job that wants to be bound. `allowed` lists the
+ * CPUs that may be used, NULL: those of the main thread.
  */
-int topology_new(struct topology **out, const char *allowed,
-		 struct mlgen_err *err);
+int topology_new(struct topology **out, const char *allowed, struct mlgen_err *err);
 void topology_free(struct topology *t); /* NULL is fine */
 
 /* What a job asks for; NULL or negative: nothing. */
@@ -48,14 +46,12 @@ struct topology_wish {
 };
 
 /*
- * The CPUs, as a list such as 0-3,8, of a job's threads and of its loaders: what
- * is allowed and wished for. The caller's to free; the loaders' are the threads'
- * where there is no disk_node. -EINVAL with err where a node does not exist or
- * no CPU is left.
+ * The CPUs, as a list such as 0-3,8, of a job's threads and of its loaders: what is allowed and
+ * wished for. The caller's to free; the loaders' are the threads' where there is no disk_node.
+ * -EINVAL with err where a node does not exist or no CPU is left.
  */
-int topology_plan(const struct topology *t, const struct topology_wish *w,
-		  char **thread_cpus, char **loader_cpus,
-		  struct mlgen_err *err);
+int topology_plan(const struct topology *t, const struct topology_wish *w, char **thread_cpus,
+		  char **loader_cpus, struct mlgen_err *err);
 
 struct node_set {
 	uint64_t bits[TOPOLOGY_NODES / 64];

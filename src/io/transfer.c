@@ -11,8 +11,8 @@
 #define TRIES_MAX 100u
 
 /*
- * Is a short transfer the end of the file? A direct read cannot go on from an
- * unaligned offset (-EINVAL), and only the end of a file leaves it at one.
+ * Is a short transfer the end of the file? A direct read cannot go on from an unaligned offset
+ * (-EINVAL), and only the end of a file leaves it at one.
  */
 static bool met_end(const struct io_op *op)
 {
@@ -24,8 +24,7 @@ static bool met_end(const struct io_op *op)
 		return true;
 	if (e->op == MLGEN_WRITE || !(e->file->flags & O_DIRECT))
 		return false;
-	return op->done_bytes % DIRECT_BYTES ||
-	       (op->eof_ok && op->eof_bytes == 0);
+	return op->done_bytes % DIRECT_BYTES || (op->eof_ok && op->eof_bytes == 0);
 }
 
 static int64_t end_result(const struct io_op *op)
@@ -50,8 +49,8 @@ static bool go_on(struct iobuf *buf, struct io_op *op, uint64_t got)
 	return true;
 }
 
-/* What would have to wait says so once (nowait): asked for again, it would be
- * turned down as often as the CPU can ask. */
+/* What would have to wait says so once (nowait): asked for again, it would be turned down as often
+ * as the CPU can ask. */
 bool transfer_try_again(struct io_op *op)
 {
 	bool is_busy = op->io.result == -EAGAIN && !transfer_moves(op);

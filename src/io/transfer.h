@@ -10,19 +10,17 @@
 #include "stat/opstat.h"
 
 /*
- * What is short, interrupted or larger than one call goes to the engine again.
- * Bytes, sizes and resumed transfers are counted here; time is not. The usual
- * case, all of it in one go, is inline: it is in every operation.
+ * What is short, interrupted or larger than one call goes to the engine again. Bytes, sizes and
+ * resumed transfers are counted here; time is not. The usual case, all of it in one go, is inline:
+ * it is in every operation.
  */
 
 static inline bool transfer_moves(const struct io_op *op)
 {
-	return MLGEN_CAP(op->io.op) &
-	       (MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE));
+	return MLGEN_CAP(op->io.op) & (MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE));
 }
 
-static inline void transfer_count(struct opstat *stat, const struct io_op *op,
-				  uint64_t bytes)
+static inline void transfer_count(struct opstat *stat, const struct io_op *op, uint64_t bytes)
 {
 	_Atomic uint64_t *c = &stat->io_bytes[op->io.op == MLGEN_WRITE];
 	uint64_t seen = atomic_load_explicit(c, memory_order_relaxed);
@@ -32,8 +30,9 @@ static inline void transfer_count(struct opstat *stat, const struct io_op *op,
 }
 
 /* It has its slot. */
-static inline __attribute__((always_inline)) void
-transfer_begin(struct iobuf *buf, struct opstat *stat, struct io_op *op)
+static inline __attribute__((always_inline)) void transfer_begin(struct iobuf *buf,
+								 struct opstat *stat,
+								 struct io_op *op)
 {
 	unsigned is_write = op->io.op == MLGEN_WRITE;
 
@@ -54,15 +53,12 @@ transfer_begin(struct iobuf *buf, struct opstat *stat, struct io_op *op)
 bool transfer_try_again(struct io_op *op);
 
 /* Short, failed, in parts, or no transfer. */
-bool transfer_look(struct iobuf *buf, struct opstat *stat, struct io_op *op)
-	__attribute__((cold));
+bool transfer_look(struct iobuf *buf, struct opstat *stat, struct io_op *op) __attribute__((cold));
 
 /* Look at what the engine did: true = hand it over once more. */
-static inline bool transfer_goes_on(struct iobuf *buf, struct opstat *stat,
-				    struct io_op *op)
+static inline bool transfer_goes_on(struct iobuf *buf, struct opstat *stat, struct io_op *op)
 {
-	if (op->io.result != (int64_t)op->want_bytes || op->is_cut ||
-	    !transfer_moves(op))
+	if (op->io.result != (int64_t)op->want_bytes || op->is_cut || !transfer_moves(op))
 		return transfer_look(buf, stat, op);
 	op->done_bytes = op->want_bytes;
 	transfer_count(stat, op, op->want_bytes);

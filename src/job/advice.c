@@ -15,28 +15,24 @@ const char *advice_more_files(const struct job *j, bool makes_files)
 {
 	if (!makes_files)
 		return "a directory with more files";
-	return j->dataset_ratio > 0 ? "a larger dataset_ratio"
-				    : "more num_files";
+	return j->dataset_ratio > 0 ? "a larger dataset_ratio" : "more num_files";
 }
 
 /* DLIO's readers do, and TensorFlow's. */
 bool advice_format_takes_direct(const struct job *j)
 {
-	return j->format == FORMAT_NPZ || j->format == FORMAT_NPY ||
-	       j->format == FORMAT_TFRECORD;
+	return j->format == FORMAT_NPZ || j->format == FORMAT_NPY || j->format == FORMAT_TFRECORD;
 }
 
 static bool has_sectors(const struct job *j)
 {
-	return j->bs.read % SECTOR_BYTES == 0 &&
-	       j->bs.write % SECTOR_BYTES == 0;
+	return j->bs.read % SECTOR_BYTES == 0 && j->bs.write % SECTOR_BYTES == 0;
 }
 
 bool advice_direct(const struct job *j)
 {
 	const struct mlgen_engine *e = j->engine;
-	bool is_framework =
-		j->access == ACCESS_FRAMEWORK && !job_work(j)->is_plain;
+	bool is_framework = j->access == ACCESS_FRAMEWORK && !job_work(j)->is_plain;
 
 	if (j->direct || (e && !(e->caps & MLGEN_CAP_DIRECT)))
 		return false;

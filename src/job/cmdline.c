@@ -43,8 +43,7 @@ static void arg_fini(struct arg *a)
 	mem_free(a->key);
 }
 
-static struct cmdline_part *find_part(struct cmdline_part *parts, size_t count,
-				      const char *name)
+static struct cmdline_part *find_part(struct cmdline_part *parts, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(parts[i].name, name) == 0)
@@ -53,8 +52,7 @@ static struct cmdline_part *find_part(struct cmdline_part *parts, size_t count,
 	return NULL;
 }
 
-static struct cmdline_part *add_part(struct cmdline_part **parts, size_t *count,
-				     const char *name)
+static struct cmdline_part *add_part(struct cmdline_part **parts, size_t *count, const char *name)
 {
 	struct cmdline_part *part = NULL;
 
@@ -76,8 +74,7 @@ static void free_parts(struct cmdline_part *parts, size_t count)
 
 static void fail_no_value(struct diag *d, const char *key)
 {
-	diag_add(d, DIAG_ERROR, on_command_line,
-		 "%s: no value; write --%s=VALUE", key, key);
+	diag_add(d, DIAG_ERROR, on_command_line, "%s: no value; write --%s=VALUE", key, key);
 }
 
 /* What a general option means when it stands alone; NULL = it cannot. */
@@ -91,10 +88,10 @@ static const char *bare_setting(const struct mlgen_field *f)
 	return NULL;
 }
 
-/* Several requirements are one text with commas; several sections have a line each,
- * since a name may have a comma. */
-static void append_value(struct settings *s, const struct mlgen_field *f,
-			 const char *value, struct diag *d)
+/* Several requirements are one text with commas; several sections have a line each, since a name
+ * may have a comma. */
+static void append_value(struct settings *s, const struct mlgen_field *f, const char *value,
+			 struct diag *d)
 {
 	struct buf text = { 0 };
 	struct mlgen_err err = { 0 };
@@ -119,16 +116,15 @@ static void set_find(char **to, const struct arg *a)
 }
 
 /* What stands behind is a command all the same. */
-static void fail_no_setting(struct settings *s, const struct mlgen_field *f,
-			    struct diag *d)
+static void fail_no_setting(struct settings *s, const struct mlgen_field *f, struct diag *d)
 {
 	fail_no_value(d, f->name);
 	if (strcmp(f->name, "capture") == 0)
 		mem_replace(&s->capture, "");
 }
 
-static void set_setting(struct settings *s, const struct mlgen_field *f,
-			const struct arg *a, struct diag *d)
+static void set_setting(struct settings *s, const struct mlgen_field *f, const struct arg *a,
+			struct diag *d)
 {
 	const char *value = a->value ? a->value : bare_setting(f);
 	struct mlgen_err err = { 0 };
@@ -139,9 +135,8 @@ static void set_setting(struct settings *s, const struct mlgen_field *f,
 		set_find(&s->find_min, a);
 	else if (a->section)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s.%s: %s is of the program, not of a job; write "
-			 "--%s",
-			 a->section, a->key, f->name, f->name);
+			 "%s.%s: %s is of the program, not of a job; write --%s", a->section,
+			 a->key, f->name, f->name);
 	else if (!value || (a->value && !*value && !bare_setting(f)))
 		fail_no_setting(s, f, d);
 	else if (strcmp(f->name, "help") == 0)
@@ -157,8 +152,7 @@ static void set_setting(struct settings *s, const struct mlgen_field *f,
 }
 
 /* The last one counts, as with any tool that scripts call. */
-static void set_option(struct optlist *list, const struct arg *a,
-		       struct diag *d)
+static void set_option(struct optlist *list, const struct arg *a, struct diag *d)
 {
 	const char *value = a->value ? a->value : "1";
 	struct opt *o = optlist_find(list, a->key);
@@ -166,8 +160,8 @@ static void set_option(struct optlist *list, const struct arg *a,
 	if (o)
 		optlist_replace(o, value, !a->value, on_command_line);
 	else if (!optlist_add(list, a->key, value, !a->value, on_command_line))
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "more than %d options for one job", OPTLIST_MAX);
+		diag_add(d, DIAG_ERROR, on_command_line, "more than %d options for one job",
+			 OPTLIST_MAX);
 }
 
 static void start_job(struct cmdline *c, const struct arg *a, struct diag *d)
@@ -178,28 +172,24 @@ static void start_job(struct cmdline *c, const struct arg *a, struct diag *d)
 		fail_no_value(d, "name");
 	else if (*name == '.' || strchr(name, '/') || strpbrk(name, "[]$\n"))
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "name=%s: a name is part of paths; it cannot begin "
-			 "with '.' or hold '/', '[', ']', '$'",
+			 "name=%s: a name is part of paths; it cannot begin with '.' or hold '/', "
+			 "'[', ']', '$'",
 			 name);
 	else if (find_part(c->jobs, c->job_count, name))
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "name=%s: there is a job of that name already", name);
 	else if (c->job_count == PARTS_MAX)
-		diag_add(d, DIAG_ERROR, on_command_line, "more than %d jobs",
-			 PARTS_MAX);
+		diag_add(d, DIAG_ERROR, on_command_line, "more than %d jobs", PARTS_MAX);
 	else
 		add_part(&c->jobs, &c->job_count, name);
 }
 
-static void set_section_option(struct cmdline *c, const struct arg *a,
-			       struct diag *d)
+static void set_section_option(struct cmdline *c, const struct arg *a, struct diag *d)
 {
-	struct cmdline_part *part =
-		find_part(c->sections, c->section_count, a->section);
+	struct cmdline_part *part = find_part(c->sections, c->section_count, a->section);
 
 	if (!part && c->section_count == PARTS_MAX) {
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "more than %d jobs named", PARTS_MAX);
+		diag_add(d, DIAG_ERROR, on_command_line, "more than %d jobs named", PARTS_MAX);
 		return;
 	}
 	if (!part)
@@ -207,8 +197,7 @@ static void set_section_option(struct cmdline *c, const struct arg *a,
 	set_option(&part->opts, a, d);
 }
 
-static void read_option(struct cmdline *c, struct settings *s, const char *text,
-			struct diag *d)
+static void read_option(struct cmdline *c, struct settings *s, const char *text, struct diag *d)
 {
 	struct arg a;
 	const struct mlgen_field *f = NULL;
@@ -217,8 +206,8 @@ static void read_option(struct cmdline *c, struct settings *s, const char *text,
 	f = field_find(settings_fields, a.key);
 	if (!*a.key || (a.section && !*a.section))
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "--%s: the %s's name is missing; write "
-			 "--OPTION=VALUE, or --JOB.OPTION=VALUE for one job",
+			 "--%s: the %s's name is missing; write --OPTION=VALUE, or "
+			 "--JOB.OPTION=VALUE for one job",
 			 text, *a.key ? "job" : "option");
 	else if (f)
 		set_setting(s, f, &a, d);
@@ -235,8 +224,7 @@ static void read_option(struct cmdline *c, struct settings *s, const char *text,
 
 static void add_file(struct cmdline *c, const char *name)
 {
-	c->files =
-		mem_realloc(c->files, (c->file_count + 1) * sizeof(*c->files));
+	c->files = mem_realloc(c->files, (c->file_count + 1) * sizeof(*c->files));
 	c->files[c->file_count++] = mem_strdup(name);
 }
 
@@ -245,18 +233,15 @@ static void add_file_name(struct cmdline *c, const char *arg, struct diag *d)
 {
 	if (*arg == '=')
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: the option's name is missing; write "
-			 "--OPTION=VALUE",
-			 arg);
+			 "%s: the option's name is missing; write --OPTION=VALUE", arg);
 	else if (!*arg)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "an argument is empty; name a job file");
+		diag_add(d, DIAG_ERROR, on_command_line, "an argument is empty; name a job file");
 	else
 		add_file(c, arg);
 }
 
-/* Files that are there, how many accelerators read them, and what they compute:
- * a job file would add nothing but a name. */
+/* Files that are there, how many accelerators read them, and what they compute: a job file would
+ * add nothing but a name. */
 static void add_unnamed_job(struct cmdline *c)
 {
 	const struct opt *dataset = optlist_find(&c->all, "dataset");
@@ -266,8 +251,8 @@ static void add_unnamed_job(struct cmdline *c)
 		add_part(&c->jobs, &c->job_count, "scan");
 }
 
-/* A command that does not stand behind "--": its options would be taken for
- * ours. As far as it has to be written. */
+/* A command that does not stand behind "--": its options would be taken for ours. As far as it has
+ * to be written. */
 static void refuse_bare_command(char *const argv[], int at, struct diag *d)
 {
 	struct buf line = { 0 };
@@ -279,16 +264,14 @@ static void refuse_bare_command(char *const argv[], int at, struct diag *d)
 		shellword_add(&line, argv[i]);
 	}
 	diag_add(d, DIAG_ERROR, on_command_line,
-		 "capture: the command stands behind --, with all its "
-		 "arguments; write %.*s%s",
-		 COMMAND_SHOWN, buf_str(&line),
-		 line.len > COMMAND_SHOWN ? "..." : "");
+		 "capture: the command stands behind --, with all its arguments; write %.*s%s",
+		 COMMAND_SHOWN, buf_str(&line), line.len > COMMAND_SHOWN ? "..." : "");
 	buf_fini(&line);
 }
 
 /* What belongs to a command is no option of ours. True: nothing is left. */
-static bool take_command(struct cmdline *c, const struct settings *s,
-			 char *const argv[], int i, struct diag *d)
+static bool take_command(struct cmdline *c, const struct settings *s, char *const argv[], int i,
+			 struct diag *d)
 {
 	if (!s->capture)
 		return false;
@@ -300,15 +283,15 @@ static bool take_command(struct cmdline *c, const struct settings *s,
 		return false;
 	if (s->pid || s->cgroup)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: records what runs already; leave out '%s'",
-			 s->pid ? "pid" : "cgroup", argv[i]);
+			 "%s: records what runs already; leave out '%s'", s->pid ? "pid" : "cgroup",
+			 argv[i]);
 	else
 		refuse_bare_command(argv, i, d);
 	return true;
 }
 
-void cmdline_read(struct cmdline *c, struct settings *s, int argc,
-		  char *const argv[], struct diag *d)
+void cmdline_read(struct cmdline *c, struct settings *s, int argc, char *const argv[],
+		  struct diag *d)
 {
 	bool only_files = false;
 
@@ -326,9 +309,7 @@ void cmdline_read(struct cmdline *c, struct settings *s, int argc,
 			read_option(c, s, "help", d);
 		else if (arg[1] != '-')
 			diag_add(d, DIAG_ERROR, on_command_line,
-				 "%s: options begin with two dashes; --help "
-				 "names them",
-				 arg);
+				 "%s: options begin with two dashes; --help names them", arg);
 		else if (!arg[2])
 			only_files = true;
 		else

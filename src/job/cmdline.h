@@ -15,8 +15,8 @@ struct cmdline_part {
 struct cmdline {
 	char **files; /* as given */
 	size_t file_count;
-	/* Behind "--" where --capture stands before it, NULL-ended; argv's.
-	 * NULL = there is no such. */
+	/* Behind "--" where --capture stands before it, NULL-ended; argv's. NULL = there is no
+	 * such. */
 	char *const *command;
 	struct optlist all;            /* --option=value */
 	struct cmdline_part *sections; /* --section.option=value */
@@ -25,8 +25,8 @@ struct cmdline {
 	size_t job_count;
 };
 
-/* Read argv; faults go to `d`. fini in any case, also of the settings. Without
- * files and names, --dataset=scan is a job of that name. */
-void cmdline_read(struct cmdline *c, struct settings *s, int argc,
-		  char *const argv[], struct diag *d);
+/* Read argv; faults go to `d`. fini in any case, also of the settings. Without files and names,
+ * --dataset=scan is a job of that name. */
+void cmdline_read(struct cmdline *c, struct settings *s, int argc, char *const argv[],
+		  struct diag *d);
 void cmdline_fini(struct cmdline *c);

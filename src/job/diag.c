@@ -21,14 +21,13 @@ static bool is_same_place(struct diag_place a, struct diag_place b)
 	return a.line == b.line && is_same_file(a.file, b.file);
 }
 
-static bool diag_is_known(const struct diag *d, enum diag_level level,
-			  struct diag_place at, const char *text)
+static bool diag_is_known(const struct diag *d, enum diag_level level, struct diag_place at,
+			  const char *text)
 {
 	for (size_t i = 0; i < d->count; i++) {
 		const struct diag_entry *e = &d->entries[i];
 
-		if (e->level == level && is_same_place(e->at, at) &&
-		    strcmp(e->text, text) == 0)
+		if (e->level == level && is_same_place(e->at, at) && strcmp(e->text, text) == 0)
 			return true;
 	}
 	return false;
@@ -57,8 +56,7 @@ static void count_error(struct diag *d, const char *file)
 	struct diag_file *f = find_file(d, file);
 
 	if (!f) {
-		d->files = mem_realloc(d->files,
-				       (d->file_count + 1) * sizeof(*d->files));
+		d->files = mem_realloc(d->files, (d->file_count + 1) * sizeof(*d->files));
 		f = &d->files[d->file_count++];
 		*f = (struct diag_file){ .file = file };
 	}
@@ -80,8 +78,7 @@ static size_t file_rank(const struct diag *d, const char *file)
 	return d->count + 1;
 }
 
-static bool is_after(const struct diag *d, const struct diag_entry *a,
-		     const struct diag_entry *b)
+static bool is_after(const struct diag *d, const struct diag_entry *a, const struct diag_entry *b)
 {
 	size_t rank_a = file_rank(d, a->at.file);
 	size_t rank_b = file_rank(d, b->at.file);
@@ -124,9 +121,7 @@ static void print_entry(const struct diag_entry *e, FILE *to)
 static void print_more(const struct diag *d, const char *file, FILE *to)
 {
 	const struct diag_file *f = find_file(d, file);
-	size_t more = f && f->errors > DIAG_ERRORS_OF_FILE
-			      ? f->errors - DIAG_ERRORS_OF_FILE
-			      : 0;
+	size_t more = f && f->errors > DIAG_ERRORS_OF_FILE ? f->errors - DIAG_ERRORS_OF_FILE : 0;
 
 	if (!more)
 		return;
@@ -157,8 +152,7 @@ void diag_fini(struct diag *d)
 	memset(d, 0, sizeof(*d));
 }
 
-void diag_add(struct diag *d, enum diag_level level, struct diag_place at,
-	      const char *fmt, ...)
+void diag_add(struct diag *d, enum diag_level level, struct diag_place at, const char *fmt, ...)
 {
 	char raw[TEXT_MAX], text[TEXT_MAX];
 	va_list ap;
@@ -169,14 +163,13 @@ void diag_add(struct diag *d, enum diag_level level, struct diag_place at,
 	printable_copy(text, sizeof(text), raw);
 	if (diag_is_known(d, level, at, text))
 		return;
-	bool is_kept = level == DIAG_ERROR ? diag_has_room(d, at.file)
-					   : count_level(d, level) < DIAG_MAX;
+	bool is_kept =
+		level == DIAG_ERROR ? diag_has_room(d, at.file) : count_level(d, level) < DIAG_MAX;
 	if (level == DIAG_ERROR)
 		count_error(d, at.file);
 	if (!is_kept)
 		return;
-	d->entries =
-		mem_realloc(d->entries, (d->count + 1) * sizeof(*d->entries));
+	d->entries = mem_realloc(d->entries, (d->count + 1) * sizeof(*d->entries));
 	d->entries[d->count++] = (struct diag_entry){
 		.level = level,
 		.at = at,
@@ -209,8 +202,7 @@ void diag_print(const struct diag *d, FILE *to)
 
 		if (!only_errors || order[i]->level == DIAG_ERROR)
 			print_entry(order[i], to);
-		if (i + 1 == d->count ||
-		    !is_same_file(order[i + 1]->at.file, file))
+		if (i + 1 == d->count || !is_same_file(order[i + 1]->at.file, file))
 			print_more(d, file, to);
 	}
 	mem_free(order);

@@ -29,8 +29,8 @@ struct diag_file {
 	size_t errors;    /* all of them */
 };
 
-/* At most DIAG_ERRORS_OF_FILE errors of each file are kept, and DIAG_MAX
- * warnings and as many notes; `errors` counts all. */
+/* At most DIAG_ERRORS_OF_FILE errors of each file are kept, and DIAG_MAX warnings and as many
+ * notes; `errors` counts all. */
 struct diag {
 	struct diag_entry *entries;
 	size_t count, errors;
@@ -42,21 +42,19 @@ void diag_init(struct diag *d);
 void diag_fini(struct diag *d);
 
 /*
- * Add one; the same text at the same place is kept once. It is made printable
- * (printable.h), as the names of files are when they are printed.
+ * Add one; the same text at the same place is kept once. It is made printable (printable.h), as the
+ * names of files are when they are printed.
  */
-__attribute__((format(printf, 4, 5))) void diag_add(struct diag *d,
-						    enum diag_level level,
-						    struct diag_place at,
-						    const char *fmt, ...);
+__attribute__((format(printf, 4, 5))) void diag_add(struct diag *d, enum diag_level level,
+						    struct diag_place at, const char *fmt, ...);
 
 /* Would one more error of this file be kept? */
 bool diag_has_room(const struct diag *d, const char *file);
 
 /*
- * Print all, in the order file, line: "unet3d.job:12: prefetch: ..." for
- * errors, "unet3d.job:12: warning: ..." and "...: note: ..." for the others;
- * of the command line "mlgen: ...". Errors of a file that were not kept are
- * counted in one line; warnings and notes are left out then.
+ * Print all, in the order file, line: "unet3d.job:12: prefetch: ..." for errors, "unet3d.job:12:
+ * warning: ..." and "...: note: ..." for the others;
+ * of the command line "mlgen: ...". Errors of a file that were not kept are counted in one line;
+ * warnings and notes are left out then.
  */
 void diag_print(const struct diag *d, FILE *to);

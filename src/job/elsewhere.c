@@ -30,18 +30,16 @@ static bool is_same(const char *text, const char *name, size_t len)
 	return true;
 }
 
-/* Does `name` stand in the text, whole or behind the dots of a DLIO key? The
- * text begins with a line break. */
+/* Does `name` stand in the text, whole or behind the dots of a DLIO key? The text begins with a
+ * line break. */
 static bool has_name(const char *text, const char *name)
 {
 	size_t len = strlen(name);
 
 	for (const char *at = text + 1; strlen(at) >= len; at++) {
-		bool is_begin = (at[-1] == ' ' || at[-1] == '.') &&
-				is_same(at, name, len);
+		bool is_begin = (at[-1] == ' ' || at[-1] == '.') && is_same(at, name, len);
 
-		if (is_begin && !is_word(at[len]) &&
-		    !(at[len] == '.' && is_word(at[len + 1])))
+		if (is_begin && !is_word(at[len]) && !(at[len] == '.' && is_word(at[len + 1])))
 			return true;
 	}
 	return false;

@@ -14,18 +14,14 @@
 #include "job/variant.h"
 
 /* Of one type each: what all functions of a kind are called with. */
-#define PARSE(type)                                                            \
-	static int parse_##type(const struct mlgen_field *f, void *value,      \
-				const char *text, unsigned kb_base,            \
+#define PARSE(type)                                                                                \
+	static int parse_##type(const struct mlgen_field *f, void *value, const char *text,        \
+				unsigned kb_base, struct mlgen_err *err)
+#define CHECK(type)                                                                                \
+	static int check_##type(const struct mlgen_field *f, const void *value, const char *text,  \
 				struct mlgen_err *err)
-#define CHECK(type)                                                            \
-	static int check_##type(const struct mlgen_field *f,                   \
-				const void *value, const char *text,           \
-				struct mlgen_err *err)
-#define FORMAT(type)                                                           \
-	static void format_##type(struct buf *out,                             \
-				  const struct mlgen_field *f,                 \
-				  const void *value)
+#define FORMAT(type)                                                                               \
+	static void format_##type(struct buf *out, const struct mlgen_field *f, const void *value)
 
 /* ---- limits ---- */
 
@@ -61,8 +57,8 @@ static void limit_percent(struct buf *out, double limit)
 	buf_addc(out, '%');
 }
 
-static int check_range(const struct mlgen_field *f, double value,
-		       const char *text, struct mlgen_err *err)
+static int check_range(const struct mlgen_field *f, double value, const char *text,
+		       struct mlgen_err *err)
 {
 	struct buf limit = { 0 };
 	bool is_low = value < f->min;
@@ -72,8 +68,8 @@ static int check_range(const struct mlgen_field *f, double value,
 		return 0;
 	field_limit_text(&limit, f, is_low ? f->min : f->max);
 	rc = mlgen_fail(err, -ERANGE, "%s: %s is %s the %s %s", f->name, text,
-			is_low ? "below" : "above",
-			is_low ? "minimum" : "maximum", buf_str(&limit));
+			is_low ? "below" : "above", is_low ? "minimum" : "maximum",
+			buf_str(&limit));
 	buf_fini(&limit);
 	return rc;
 }
@@ -215,8 +211,7 @@ PARSE(size_dist)
 
 PARSE(time_dist)
 {
-	return dist_parse(value, text, DIST_NS, f->unit ? f->unit : "s",
-			  kb_base, err);
+	return dist_parse(value, text, DIST_NS, f->unit ? f->unit : "s", kb_base, err);
 }
 
 PARSE(number_dist)
@@ -284,8 +279,7 @@ PARSE(list)
 		int rc = 0;
 
 		if (list->count == F64_LIST_MAX)
-			return mlgen_fail(err, -EINVAL,
-					  "more than %d numbers in '%s'",
+			return mlgen_fail(err, -EINVAL, "more than %d numbers in '%s'",
 					  F64_LIST_MAX, text);
 		word = mem_strndup(at, len);
 		rc = units_f64(word, &list->values[list->count++], err);
@@ -305,8 +299,7 @@ CHECK(list)
 	(void)text;
 	for (unsigned i = 0; i < list->count; i++) {
 		char n[UNITS_TEXT_BYTES];
-		int rc = check_range(f, list->values[i],
-				     units_put_f64(n, list->values[i]), err);
+		int rc = check_range(f, list->values[i], units_put_f64(n, list->values[i]), err);
 
 		if (rc)
 			return rc;
@@ -327,12 +320,10 @@ FORMAT(list)
 
 PARSE(pair)
 {
-	return pair_parse(value, text, f->type == MLGEN_SIZE_PAIR, kb_base,
-			  err);
+	return pair_parse(value, text, f->type == MLGEN_SIZE_PAIR, kb_base, err);
 }
 
-static int check_half(const struct mlgen_field *f, uint64_t half,
-		      struct mlgen_err *err)
+static int check_half(const struct mlgen_field *f, uint64_t half, struct mlgen_err *err)
 {
 	struct u64_pair both = { half, half };
 	struct buf text = { 0 };
@@ -409,8 +400,7 @@ PARSE(cache_size)
 CHECK(cache_size)
 {
 	const struct cache_size *size = value;
-	uint64_t most =
-		size->bytes > size->samples ? size->bytes : size->samples;
+	uint64_t most = size->bytes > size->samples ? size->bytes : size->samples;
 
 	return most ? check_range(f, (double)most, text, err) : 0;
 }
@@ -424,52 +414,40 @@ FORMAT(cache_size)
 /* ---- the table ---- */
 
 static const struct field_type field_types[] = {
-	[MLGEN_BOOL] = { sizeof(bool), "BOOL", false, parse_bool, NULL,
-			 format_bool, limit_real, NULL, NULL },
-	[MLGEN_U64] = { sizeof(uint64_t), "INT", false, parse_u64, check_u64,
-			format_u64, limit_count, NULL, NULL },
-	[MLGEN_F64] = { sizeof(double), "NUMBER", true, parse_f64, check_f64,
-			format_f64, limit_real, NULL, NULL },
-	[MLGEN_SIZE] = { sizeof(uint64_t), "SIZE", false, parse_size, check_u64,
-			 format_size, limit_size, NULL, NULL },
-	[MLGEN_TIME] = { sizeof(uint64_t), "TIME", false, parse_time, check_u64,
-			 format_time, limit_time, NULL, NULL },
-	[MLGEN_PERCENT] = { sizeof(double), "PERCENT", true, parse_percent,
-			    check_f64, format_percent, limit_percent, NULL,
-			    NULL },
-	[MLGEN_ENUM] = { sizeof(int), NULL, false, parse_choice, NULL,
-			 format_choice, limit_real, NULL, NULL },
-	[MLGEN_VARIANT] = { sizeof(struct variant), NULL, false, parse_variant,
-			    NULL, format_variant, limit_real, hold_variant,
-			    drop_variant },
-	[MLGEN_NUMBER_DIST] = { sizeof(struct dist), "NUMBER|DIST", false,
-				parse_number_dist, check_dist,
-				format_number_dist, limit_real, hold_dist,
-				drop_dist },
-	[MLGEN_SIZE_DIST] = { sizeof(struct dist), "SIZE|DIST", false,
-			      parse_size_dist, check_dist, format_size_dist,
-			      limit_size, hold_dist, drop_dist },
-	[MLGEN_TIME_DIST] = { sizeof(struct dist), "TIME|DIST", false,
-			      parse_time_dist, check_dist, format_time_dist,
-			      limit_time, hold_dist, drop_dist },
-	[MLGEN_F64_LIST] = { sizeof(struct f64_list), "A:B:...", false,
-			     parse_list, check_list, format_list, limit_real,
-			     NULL, NULL },
-	[MLGEN_SIZE_PAIR] = { sizeof(struct u64_pair), "SIZE[,SIZE]", false,
-			      parse_pair, check_pair, format_pair, limit_size,
-			      NULL, NULL },
-	[MLGEN_U64_PAIR] = { sizeof(struct u64_pair), "INT[,INT]", false,
-			     parse_pair, check_pair, format_pair, limit_count,
-			     NULL, NULL },
-	[MLGEN_SIZE_SHARE] = { sizeof(struct size_share), "SIZE|PERCENT", false,
-			       parse_share, check_share, format_share,
-			       limit_size, NULL, NULL },
-	[MLGEN_U64_SHARE] = { sizeof(struct u64_share), "INT|PERCENT", false,
-			      parse_u64_share, check_u64_share,
-			      format_u64_share, limit_count, NULL, NULL },
-	[MLGEN_CACHE_SIZE] = { sizeof(struct cache_size),
-			       "SIZE|PERCENT|SAMPLES", false, parse_cache_size,
-			       check_cache_size, format_cache_size, limit_size,
+	[MLGEN_BOOL] = { sizeof(bool), "BOOL", false, parse_bool, NULL, format_bool, limit_real,
+			 NULL, NULL },
+	[MLGEN_U64] = { sizeof(uint64_t), "INT", false, parse_u64, check_u64, format_u64,
+			limit_count, NULL, NULL },
+	[MLGEN_F64] = { sizeof(double), "NUMBER", true, parse_f64, check_f64, format_f64,
+			limit_real, NULL, NULL },
+	[MLGEN_SIZE] = { sizeof(uint64_t), "SIZE", false, parse_size, check_u64, format_size,
+			 limit_size, NULL, NULL },
+	[MLGEN_TIME] = { sizeof(uint64_t), "TIME", false, parse_time, check_u64, format_time,
+			 limit_time, NULL, NULL },
+	[MLGEN_PERCENT] = { sizeof(double), "PERCENT", true, parse_percent, check_f64,
+			    format_percent, limit_percent, NULL, NULL },
+	[MLGEN_ENUM] = { sizeof(int), NULL, false, parse_choice, NULL, format_choice, limit_real,
+			 NULL, NULL },
+	[MLGEN_VARIANT] = { sizeof(struct variant), NULL, false, parse_variant, NULL,
+			    format_variant, limit_real, hold_variant, drop_variant },
+	[MLGEN_NUMBER_DIST] = { sizeof(struct dist), "NUMBER|DIST", false, parse_number_dist,
+				check_dist, format_number_dist, limit_real, hold_dist, drop_dist },
+	[MLGEN_SIZE_DIST] = { sizeof(struct dist), "SIZE|DIST", false, parse_size_dist, check_dist,
+			      format_size_dist, limit_size, hold_dist, drop_dist },
+	[MLGEN_TIME_DIST] = { sizeof(struct dist), "TIME|DIST", false, parse_time_dist, check_dist,
+			      format_time_dist, limit_time, hold_dist, drop_dist },
+	[MLGEN_F64_LIST] = { sizeof(struct f64_list), "A:B:...", false, parse_list, check_list,
+			     format_list, limit_real, NULL, NULL },
+	[MLGEN_SIZE_PAIR] = { sizeof(struct u64_pair), "SIZE[,SIZE]", false, parse_pair, check_pair,
+			      format_pair, limit_size, NULL, NULL },
+	[MLGEN_U64_PAIR] = { sizeof(struct u64_pair), "INT[,INT]", false, parse_pair, check_pair,
+			     format_pair, limit_count, NULL, NULL },
+	[MLGEN_SIZE_SHARE] = { sizeof(struct size_share), "SIZE|PERCENT", false, parse_share,
+			       check_share, format_share, limit_size, NULL, NULL },
+	[MLGEN_U64_SHARE] = { sizeof(struct u64_share), "INT|PERCENT", false, parse_u64_share,
+			      check_u64_share, format_u64_share, limit_count, NULL, NULL },
+	[MLGEN_CACHE_SIZE] = { sizeof(struct cache_size), "SIZE|PERCENT|SAMPLES", false,
+			       parse_cache_size, check_cache_size, format_cache_size, limit_size,
 			       NULL, NULL },
 };
 

@@ -5,8 +5,8 @@
 #include "job/fields.h"
 
 /*
- * `value` is the member itself, of so many bytes. A string, which owns memory,
- * and what only metrics have are no rows: field_type_of() gives NULL.
+ * `value` is the member itself, of so many bytes. A string, which owns memory, and what only
+ * metrics have are no rows: field_type_of() gives NULL.
  */
 struct field_type {
 	size_t bytes;
@@ -15,18 +15,17 @@ struct field_type {
 	/* Unset is NaN, and not 0. */
 	bool is_real;
 	/* 0, or -EINVAL, -ERANGE with err, without the option's name. */
-	int (*parse)(const struct mlgen_field *f, void *value, const char *text,
-		     unsigned kb_base, struct mlgen_err *err);
+	int (*parse)(const struct mlgen_field *f, void *value, const char *text, unsigned kb_base,
+		     struct mlgen_err *err);
 	/* 0, or -ERANGE with the whole message; NULL = it has no limits. */
-	int (*check)(const struct mlgen_field *f, const void *value,
-		     const char *text, struct mlgen_err *err);
+	int (*check)(const struct mlgen_field *f, const void *value, const char *text,
+		     struct mlgen_err *err);
 	/* As text that parse reads back; nothing of what is unset. */
-	void (*format)(struct buf *out, const struct mlgen_field *f,
-		       const void *value);
+	void (*format)(struct buf *out, const struct mlgen_field *f, const void *value);
 	/* A limit, in the same notation. */
 	void (*limit)(struct buf *out, double limit);
-	/* Of what may be more than its bytes, else NULL: a copy is held, and
-	 * what was parsed or held is dropped, which leaves nothing behind. */
+	/* Of what may be more than its bytes, else NULL: a copy is held, and what was parsed or
+	 * held is dropped, which leaves nothing behind. */
 	void (*hold)(const void *value);
 	void (*drop)(void *value);
 };

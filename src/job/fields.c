@@ -74,8 +74,7 @@ static void put_unset(const struct mlgen_field *f, void *base)
 	}
 }
 
-static void put_string(const struct mlgen_field *f, void *base,
-		       const char *text)
+static void put_string(const struct mlgen_field *f, void *base, const char *text)
 {
 	char *s = NULL;
 
@@ -92,8 +91,7 @@ static const char *get_string(const struct mlgen_field *f, const void *base)
 	return s;
 }
 
-static void get_value(const struct mlgen_field *f, const void *base,
-		      union value *v)
+static void get_value(const struct mlgen_field *f, const void *base, union value *v)
 {
 	memset(v, 0, sizeof(*v));
 	memcpy(v, const_member(f, base), field_type_of(f)->bytes);
@@ -143,8 +141,7 @@ bool field_name_equal(const char *a, const char *b)
 	}
 }
 
-const struct mlgen_field *field_find(const struct mlgen_field *table,
-				     const char *name)
+const struct mlgen_field *field_find(const struct mlgen_field *table, const char *name)
 {
 	for (const struct mlgen_field *f = table; f && f->name; f++) {
 		if (field_name_equal(f->name, name) ||
@@ -178,8 +175,8 @@ void field_fini(const struct mlgen_field *table, void *base)
 	}
 }
 
-int field_parse(const struct mlgen_field *f, void *base, const char *text,
-		unsigned kb_base, struct mlgen_err *err)
+int field_parse(const struct mlgen_field *f, void *base, const char *text, unsigned kb_base,
+		struct mlgen_err *err)
 {
 	const struct field_type *type = field_type_of(f);
 	struct mlgen_err why = { 0 };
@@ -191,8 +188,7 @@ int field_parse(const struct mlgen_field *f, void *base, const char *text,
 		return 0;
 	}
 	if (!*text)
-		return mlgen_fail(err, -EINVAL, "%s: the value is missing",
-				  f->name);
+		return mlgen_fail(err, -EINVAL, "%s: the value is missing", f->name);
 	if (f->type == MLGEN_STR) {
 		put_string(f, base, text);
 		return 0;
@@ -211,8 +207,8 @@ int field_parse(const struct mlgen_field *f, void *base, const char *text,
 	return rc;
 }
 
-void *field_read(const struct mlgen_field *f, const char *text,
-		 unsigned kb_base, struct mlgen_err *err)
+void *field_read(const struct mlgen_field *f, const char *text, unsigned kb_base,
+		 struct mlgen_err *err)
 {
 	const struct field_type *type = field_type_of(f);
 	struct mlgen_field alone = *f;
@@ -256,8 +252,7 @@ void field_forget(const struct mlgen_field *f, void *value)
 	mem_free(value);
 }
 
-void field_format(struct buf *out, const struct mlgen_field *f,
-		  const void *base)
+void field_format(struct buf *out, const struct mlgen_field *f, const void *base)
 {
 	union value v;
 

@@ -24,15 +24,15 @@ struct u64_pair {
 	uint64_t read, write;
 };
 
-/* Member type of MLGEN_SIZE_SHARE: bytes, or a percentage of something that is
- * known later; both 0 = unset. */
+/* Member type of MLGEN_SIZE_SHARE: bytes, or a percentage of something that is known later; both 0
+ * = unset. */
 struct size_share {
 	uint64_t bytes;
 	double percent;
 };
 
-/* Member type of MLGEN_CACHE_SIZE: bytes, a percentage of the data set's, or a
- * number of samples; one of them is not 0, but where it is unset. */
+/* Member type of MLGEN_CACHE_SIZE: bytes, a percentage of the data set's, or a number of samples;
+ * one of them is not 0, but where it is unset. */
 struct cache_size {
 	uint64_t bytes, samples;
 	double percent;
@@ -44,8 +44,8 @@ struct u64_share {
 	double percent;
 };
 
-/* Member type of MLGEN_VARIANT: the value of a choice, and what is written
- * behind it (job/variant.h). */
+/* Member type of MLGEN_VARIANT: the value of a choice, and what is written behind it
+ * (job/variant.h). */
 struct variant {
 	int kind;
 	uint64_t number, second;
@@ -69,8 +69,7 @@ struct variant {
 size_t field_count(const struct mlgen_field *table);
 
 /* By name or alias; '-' and '_' are alike; no abbreviations. NULL = none. */
-const struct mlgen_field *field_find(const struct mlgen_field *table,
-				     const char *name);
+const struct mlgen_field *field_find(const struct mlgen_field *table, const char *name);
 
 /* Are two option names the same, '-' and '_' alike? */
 bool field_name_equal(const char *a, const char *b);
@@ -82,61 +81,53 @@ void field_defaults(const struct mlgen_field *table, void *base);
 void field_fini(const struct mlgen_field *table, void *base);
 
 /*
- * Parse text into the member, with range check; of an option without default
- * an empty text unsets it. 0, or -EINVAL / -ERANGE with
- * "name: what is wrong, what would be right": "batch_size: 0 is below the
- * minimum 1", "loader: 'pytroch' is none of pytorch plain; did you mean
- * 'pytorch'?". Capitals make no difference in the words of a choice. The member
- * is unchanged on error.
+ * Parse text into the member, with range check; of an option without default an empty text unsets
+ * it. 0, or -EINVAL / -ERANGE with
+ * "name: what is wrong, what would be right": "batch_size: 0 is below the minimum 1", "loader:
+ * 'pytroch' is none of pytorch plain; did you mean 'pytorch'?". Capitals make no difference in the
+ * words of a choice. The member is unchanged on error.
  */
-int field_parse(const struct mlgen_field *f, void *base, const char *text,
-		unsigned kb_base, struct mlgen_err *err);
+int field_parse(const struct mlgen_field *f, void *base, const char *text, unsigned kb_base,
+		struct mlgen_err *err);
 
 /*
- * The same value by itself, to be put into any number of structs; half a pair
- * has the default beside it. NULL with err where field_parse would fail.
+ * The same value by itself, to be put into any number of structs; half a pair has the default
+ * beside it. NULL with err where field_parse would fail.
  */
-void *field_read(const struct mlgen_field *f, const char *text,
-		 unsigned kb_base, struct mlgen_err *err);
+void *field_read(const struct mlgen_field *f, const char *text, unsigned kb_base,
+		 struct mlgen_err *err);
 void field_put(const struct mlgen_field *f, void *base, const void *value);
 void field_forget(const struct mlgen_field *f, void *value);
 
-/* Append the value as text that field_parse reads back to the same value. An
- * unset value appends nothing. */
-void field_format(struct buf *out, const struct mlgen_field *f,
-		  const void *base);
+/* Append the value as text that field_parse reads back to the same value. An unset value appends
+ * nothing. */
+void field_format(struct buf *out, const struct mlgen_field *f, const void *base);
 
 /* Is the member equal to its default? */
 bool field_is_default(const struct mlgen_field *f, const void *base);
 
 /*
- * The nearest of the names (and aliases) in several tables within the allowed
- * distance (Damerau-Levenshtein <= 2 and <= len/3 rounded up), or NULL.
- * `tables` ends with NULL.
+ * The nearest of the names (and aliases) in several tables within the allowed distance
+ * (Damerau-Levenshtein <= 2 and <= len/3 rounded up), or NULL. `tables` ends with NULL.
  */
-const char *field_nearest(const struct mlgen_field *const *tables,
-			  const char *name);
+const char *field_nearest(const struct mlgen_field *const *tables, const char *name);
 /* The same over a NULL-ended list of words. */
 const char *field_nearest_word(const char *const *words, const char *name);
 
-/* Where in the value of an option a path begins that is taken from where the
- * option stands: behind "file:" of a distribution, or at all of it
- * (MLGEN_BESIDE); its end where there is none. */
+/* Where in the value of an option a path begins that is taken from where the option stands: behind
+ * "file:" of a distribution, or at all of it (MLGEN_BESIDE); its end where there is none. */
 size_t field_path_at(const struct mlgen_field *f, const char *value);
 
 /* The choices of an enum or a variant with `between` between them: "none|file|buffer:N". */
-void field_choices_text(struct buf *out, const struct mlgen_field *f,
-			const char *between);
+void field_choices_text(struct buf *out, const struct mlgen_field *f, const char *between);
 /* Would these be too long for a usage line? */
 bool field_has_long_choices(const struct mlgen_field *f);
 /* "INT", "SIZE", "TIME", "pytorch|plain", "FORMAT" for long choices, ... */
 void field_type_text(struct buf *out, const struct mlgen_field *f);
 /* A limit in the notation of the field: "1024", "1g", "1d". */
-void field_limit_text(struct buf *out, const struct mlgen_field *f,
-		      double limit);
+void field_limit_text(struct buf *out, const struct mlgen_field *f, double limit);
 /* Is the choice a second spelling of one before it (fio's "1" for "run")? */
-bool field_is_spelling(const struct mlgen_field *f,
-		       const struct mlgen_choice *choice);
+bool field_is_spelling(const struct mlgen_field *f, const struct mlgen_choice *choice);
 /* "default 4, 1 to 1024" */
 void field_range_text(struct buf *out, const struct mlgen_field *f);
 

@@ -63,10 +63,9 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 		for (size_t j = 1; j <= b_len; j++) {
 			size_t differs = a[i - 1] != b[j - 1];
 
-			now[j] = min3(prev[j] + 1, now[j - 1] + 1,
-				      prev[j - 1] + differs);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
-			    a[i - 2] == b[j - 1] && before[j - 2] + 1 < now[j])
+			now[j] = min3(prev[j] + 1, now[j - 1] + 1, prev[j - 1] + differs);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    before[j - 2] + 1 < now[j])
 				now[j] = before[j - 2] + 1;
 		}
 		before = prev;
@@ -105,8 +104,7 @@ static void nearest_try(struct nearest *n, const char *candidate)
 	}
 }
 
-const char *field_nearest(const struct mlgen_field *const *tables,
-			  const char *name)
+const char *field_nearest(const struct mlgen_field *const *tables, const char *name)
 {
 	struct nearest n;
 
@@ -132,8 +130,7 @@ const char *field_nearest_word(const char *const *words, const char *name)
 	return n.found;
 }
 
-bool field_is_spelling(const struct mlgen_field *f,
-		       const struct mlgen_choice *choice)
+bool field_is_spelling(const struct mlgen_field *f, const struct mlgen_choice *choice)
 {
 	for (const struct mlgen_choice *c = f->choices; c < choice; c++) {
 		if (c->value == choice->value)
@@ -142,13 +139,11 @@ bool field_is_spelling(const struct mlgen_field *f,
 	return false;
 }
 
-void field_choices_text(struct buf *out, const struct mlgen_field *f,
-			const char *between)
+void field_choices_text(struct buf *out, const struct mlgen_field *f, const char *between)
 {
 	for (const struct mlgen_choice *c = f->choices; c->name; c++) {
 		if (!field_is_spelling(f, c))
-			buf_addf(out, "%s%s", c == f->choices ? "" : between,
-				 c->name);
+			buf_addf(out, "%s%s", c == f->choices ? "" : between, c->name);
 	}
 }
 
@@ -177,8 +172,7 @@ void field_type_text(struct buf *out, const struct mlgen_field *f)
 		buf_addc(out, (char)toupper((unsigned char)*c));
 }
 
-void field_limit_text(struct buf *out, const struct mlgen_field *f,
-		      double limit)
+void field_limit_text(struct buf *out, const struct mlgen_field *f, double limit)
 {
 	field_type_of(f)->limit(out, limit);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fio_options.c - the names of fio's options: to refuse what mlgen lacks by name, to accept what changes nothing. */
+/* fio_options.c - the names of fio's options: to refuse what mlgen lacks by name, to accept what
+ * changes nothing. */
 #include "job/fio_options.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fio_options.h - the names of fio's options: to refuse what mlgen lacks by name, to accept what changes nothing. */
+/* fio_options.h - the names of fio's options: to refuse what mlgen lacks by name, to accept what
+ * changes nothing. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,8 +13,8 @@ struct fio_option {
 };
 
 /*
- * Of jobs, as `fio --cmdhelp=all` lists them, with their aliases, and of its
- * engines. What mlgen has itself is in it, too, without hint and note.
+ * Of jobs, as `fio --cmdhelp=all` lists them, with their aliases, and of its engines. What mlgen
+ * has itself is in it, too, without hint and note.
  */
 extern const struct fio_option fio_options[];
 

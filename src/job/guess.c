@@ -20,8 +20,7 @@ static char *take_name(const char **at)
 	return mem_strndup(name, len);
 }
 
-static void guess_check_name(const struct job *j, const char *name,
-			     struct diag *d)
+static void guess_check_name(const struct job *j, const char *name, struct diag *d)
 {
 	const struct mlgen_field *const tables[] = { job_fields, NULL };
 	const char *nearest = NULL;
@@ -30,16 +29,14 @@ static void guess_check_name(const struct job *j, const char *name,
 		return;
 	if (!*name) {
 		diag_add(d, DIAG_ERROR, job_place(j, "guess"),
-			 "guess: '%s': a name is missing; write options with "
-			 "commas between them, such as compute_time,batch_size",
+			 "guess: '%s': a name is missing; write options with commas between them, "
+			 "such as compute_time,batch_size",
 			 j->guess);
 		return;
 	}
 	nearest = field_nearest(tables, name);
-	diag_add(d, DIAG_ERROR, job_place(j, "guess"),
-		 "guess: '%s': unknown option%s%s%s", name,
-		 nearest ? "; did you mean '" : "", nearest ? nearest : "",
-		 nearest ? "'?" : "");
+	diag_add(d, DIAG_ERROR, job_place(j, "guess"), "guess: '%s': unknown option%s%s%s", name,
+		 nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 void guess_check(const struct job *j, struct diag *d)
@@ -65,8 +62,7 @@ static bool is_guess(const struct job *j, const char *name)
 {
 	const struct mlgen_field *f = field_find(job_fields, name);
 
-	return f && (!is_typed(j, f) ||
-		     is_typed(j, field_find(job_fields, "guess")));
+	return f && (!is_typed(j, f) || is_typed(j, field_find(job_fields, "guess")));
 }
 
 void guess_text(const struct job *j, struct buf *out)
@@ -77,8 +73,7 @@ void guess_text(const struct job *j, struct buf *out)
 		char *name = take_name(&at);
 
 		if (is_guess(j, name)) {
-			buf_addf(out, "%s%s is a guess of its source", between,
-				 name);
+			buf_addf(out, "%s%s is a guess of its source", between, name);
 			between = "; ";
 		}
 		mem_free(name);

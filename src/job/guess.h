@@ -9,8 +9,7 @@
 void guess_check(const struct job *j, struct diag *d);
 
 /*
- * "compute_time is a guess of its source", one after the other with "; ",
- * appended; nothing where there is none. A value that was given on the command
- * line is no longer the source's.
+ * "compute_time is a guess of its source", one after the other with "; ", appended; nothing where
+ * there is none. A value that was given on the command line is no longer the source's.
  */
 void guess_text(const struct job *j, struct buf *out);

@@ -30,12 +30,10 @@ static void print_first_line(FILE *to, const struct mlgen_field *f)
 	if (at + range.len > wrap_columns())
 		at = end;
 	if (usage.len < OPTION_INDENT && at + range.len <= wrap_columns()) {
-		fprintf(to, "%-*s%-*s%s\n", OPTION_INDENT, buf_str(&usage),
-			(int)at - OPTION_INDENT, buf_str(&text),
-			buf_str(&range));
+		fprintf(to, "%-*s%-*s%s\n", OPTION_INDENT, buf_str(&usage), (int)at - OPTION_INDENT,
+			buf_str(&text), buf_str(&range));
 	} else {
-		help_text_print(to, &usage, buf_str(&text), OPTION_INDENT,
-				wrap_columns());
+		help_text_print(to, &usage, buf_str(&text), OPTION_INDENT, wrap_columns());
 		fprintf(to, "%*s%s\n", OPTION_INDENT, "", buf_str(&range));
 	}
 	buf_fini(&usage);
@@ -50,8 +48,7 @@ static void print_more_lines(FILE *to, const char *help)
 	struct buf none = { 0 };
 
 	if (more)
-		help_text_print(to, &none, more + 1, OPTION_INDENT,
-				wrap_columns());
+		help_text_print(to, &none, more + 1, OPTION_INDENT, wrap_columns());
 	buf_fini(&none);
 }
 
@@ -60,10 +57,8 @@ static void print_choices(FILE *to, const struct mlgen_field *f)
 	for (const struct mlgen_choice *c = f->choices; c && c->name; c++) {
 		struct buf line = { 0 };
 
-		buf_addf(&line, "%*s%-*s ", OPTION_INDENT, "", CHOICE_WIDTH,
-			 c->name);
-		help_text_print(to, &line, c->help,
-				OPTION_INDENT + CHOICE_WIDTH + 2,
+		buf_addf(&line, "%*s%-*s ", OPTION_INDENT, "", CHOICE_WIDTH, c->name);
+		help_text_print(to, &line, c->help, OPTION_INDENT + CHOICE_WIDTH + 2,
 				wrap_columns());
 		buf_fini(&line);
 	}
@@ -75,11 +70,10 @@ static void print_option(FILE *to, const struct mlgen_field *f)
 	print_choices(to, f);
 	print_more_lines(to, f->help);
 	if (f->alias)
-		fprintf(to, "%*salso written %s\n", OPTION_INDENT, "",
-			f->alias);
+		fprintf(to, "%*salso written %s\n", OPTION_INDENT, "", f->alias);
 	if (f->flags & MLGEN_SELECTS)
-		fprintf(to, "%*s[%s=VALUE] sections hold what differs\n",
-			OPTION_INDENT, "", f->name);
+		fprintf(to, "%*s[%s=VALUE] sections hold what differs\n", OPTION_INDENT, "",
+			f->name);
 }
 
 static void print_all_options(FILE *to)
@@ -94,8 +88,8 @@ static void print_all_options(FILE *to)
 	}
 }
 
-static const struct mlgen_field *
-help_find_option(const char *name, const struct mlgen_engine *const *engines)
+static const struct mlgen_field *help_find_option(const char *name,
+						  const struct mlgen_engine *const *engines)
 {
 	const struct mlgen_field *f = field_find(job_fields, name);
 
@@ -114,8 +108,7 @@ static void print_mdoc_words(FILE *to, const char *text, size_t len)
 	size_t column = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		bool is_end = text[i] == '.' && i + 1 < len &&
-			      text[i + 1] == ' ' &&
+		bool is_end = text[i] == '.' && i + 1 < len && text[i + 1] == ' ' &&
 			      !(i >= 2 && strchr(" .", text[i - 2]));
 
 		if (column == 0 && (text[i] == '.' || text[i] == '\''))
@@ -168,13 +161,11 @@ static void print_mdoc_head(FILE *to, const struct mlgen_field *f)
 	}
 	field_type_text(&type, f);
 	if (!help_text_is_setting(f))
-		fprintf(to, ".It Cm %s Ns = Ns Ar %s\n", f->name,
-			buf_str(&type));
+		fprintf(to, ".It Cm %s Ns = Ns Ar %s\n", f->name, buf_str(&type));
 	else if (f->type == MLGEN_BOOL)
 		fprintf(to, ".It Fl -%s\n", f->name);
 	else
-		fprintf(to, ".It Fl -%s Ns = Ns Ar %s\n", f->name,
-			buf_str(&type));
+		fprintf(to, ".It Fl -%s Ns = Ns Ar %s\n", f->name, buf_str(&type));
 	buf_fini(&type);
 }
 
@@ -187,8 +178,8 @@ static void print_mdoc_choices(FILE *to, const struct mlgen_field *f)
 		const char *form = variant_form(c);
 		size_t len = variant_word_length(c) - (form != NULL);
 
-		fprintf(to, ".It Cm %.*s%s%s\n", (int)len, c->name,
-			form ? " : Ns Ar " : "", form ? form : "");
+		fprintf(to, ".It Cm %.*s%s%s\n", (int)len, c->name, form ? " : Ns Ar " : "",
+			form ? form : "");
 		print_mdoc_lines(to, c->help);
 	}
 	fputs(".El\n", to);
@@ -213,8 +204,7 @@ static void add_metric_note(struct buf *out, const struct mlgen_field *f)
 
 	if (!f->unit && !is_nullable)
 		return;
-	buf_addf(out, "(%s%s%s)", f->unit ? f->unit : "",
-		 f->unit && is_nullable ? ", " : "",
+	buf_addf(out, "(%s%s%s)", f->unit ? f->unit : "", f->unit && is_nullable ? ", " : "",
 		 is_nullable ? "or null" : "");
 }
 
@@ -236,8 +226,7 @@ static void print_mdoc_option(FILE *to, const struct mlgen_field *f)
 	buf_fini(&note);
 }
 
-int help_option(FILE *to, const char *name,
-		const struct mlgen_engine *const *engines,
+int help_option(FILE *to, const char *name, const struct mlgen_engine *const *engines,
 		struct mlgen_err *err)
 {
 	static const struct mlgen_field *const tables[] = {
@@ -258,17 +247,15 @@ int help_option(FILE *to, const char *name,
 		return 0;
 	}
 	if (fio && fio->note && !fio->when) {
-		fprintf(to, "%s: fio option, changes nothing here: %s\n", name,
-			fio->note);
+		fprintf(to, "%s: fio option, changes nothing here: %s\n", name, fio->note);
 		return 0;
 	}
 	if (fio)
-		return mlgen_fail(
-			err, -ENOENT, "%s: fio option, not in mlgen%s%s", name,
-			fio->hint ? ": " : "", fio->hint ? fio->hint : "");
+		return mlgen_fail(err, -ENOENT, "%s: fio option, not in mlgen%s%s", name,
+				  fio->hint ? ": " : "", fio->hint ? fio->hint : "");
 	return mlgen_fail(err, -ENOENT, "%s: unknown option%s%s%s", name,
-			  nearest ? "; did you mean '" : "",
-			  nearest ? nearest : "", nearest ? "'?" : "");
+			  nearest ? "; did you mean '" : "", nearest ? nearest : "",
+			  nearest ? "'?" : "");
 }
 
 void help_mdoc(FILE *to, const struct mlgen_field *table)

@@ -9,8 +9,7 @@
 #include "job/jobset.h"
 
 /* --cmdhelp=OPTION|all. 0, or -ENOENT with a suggestion in err. */
-int help_option(FILE *to, const char *name,
-		const struct mlgen_engine *const *engines,
+int help_option(FILE *to, const char *name, const struct mlgen_engine *const *engines,
 		struct mlgen_err *err);
 
 /* The option list of a man page (mdoc) from a table. */

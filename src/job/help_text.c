@@ -24,8 +24,7 @@ void help_text_clause(struct buf *out, const char *help)
 
 bool help_text_is_setting(const struct mlgen_field *f)
 {
-	return f >= settings_fields &&
-	       f < settings_fields + field_count(settings_fields);
+	return f >= settings_fields && f < settings_fields + field_count(settings_fields);
 }
 
 void help_text_usage(struct buf *out, const struct mlgen_field *f)
@@ -37,8 +36,8 @@ void help_text_usage(struct buf *out, const struct mlgen_field *f)
 	field_type_text(out, f);
 }
 
-/* Length of a paragraph: up to a line that ends a sentence. Other line breaks of the
- * tables are ignored. */
+/* Length of a paragraph: up to a line that ends a sentence. Other line breaks of the tables are
+ * ignored. */
 static size_t paragraph_length(const char *text)
 {
 	size_t len = strcspn(text, "\n");
@@ -49,8 +48,8 @@ static size_t paragraph_length(const char *text)
 }
 
 /* Append one paragraph, on lines of its own. */
-static void put_paragraph(struct buf *line, size_t indent, size_t columns,
-			  const char *text, size_t len)
+static void put_paragraph(struct buf *line, size_t indent, size_t columns, const char *text,
+			  size_t len)
 {
 	struct buf words = { 0 };
 
@@ -62,8 +61,7 @@ static void put_paragraph(struct buf *line, size_t indent, size_t columns,
 	buf_fini(&words);
 }
 
-void help_text_print(FILE *to, struct buf *line, const char *text,
-		     size_t indent, size_t columns)
+void help_text_print(FILE *to, struct buf *line, const char *text, size_t indent, size_t columns)
 {
 	if (line->len >= indent)
 		buf_addf(line, "\n%*s", (int)indent, "");

@@ -9,8 +9,7 @@
 
 #include "base/buf.h"
 
-/* Append the first line of a help text, as a clause: no capital, no full
- * stop. */
+/* Append the first line of a help text, as a clause: no capital, no full stop. */
 void help_text_clause(struct buf *out, const char *help);
 
 /* Is it an option of the program, and not of a job? */
@@ -19,7 +18,6 @@ bool help_text_is_setting(const struct mlgen_field *f);
 /* Append "--json=TEXT", "bs=SIZE[,SIZE]". */
 void help_text_usage(struct buf *out, const struct mlgen_field *f);
 
-/* Print a line with the words behind it, from `indent` on, and end it. Lines of the
- * text that end a sentence stay lines; others are filled. */
-void help_text_print(FILE *to, struct buf *line, const char *text,
-		     size_t indent, size_t columns);
+/* Print a line with the words behind it, from `indent` on, and end it. Lines of the text that end a
+ * sentence stay lines; others are filled. */
+void help_text_print(FILE *to, struct buf *line, const char *text, size_t indent, size_t columns);

@@ -19,28 +19,24 @@ static const char usage_lines[] =
 	"usage: mlgen [OPTION...] JOB.job...\n"
 	"       mlgen [OPTION...] --name=NAME [OPTION...]\n"
 	"\n"
-	"Does the I/O of a training job against real storage, sleeps where "
-	"the\n"
+	"Does the I/O of a training job against real storage, sleeps where the\n"
 	"accelerator would compute, and reports what the storage was worth.\n";
 
 static const char example_lines[] =
 	"\n"
 	"  mlgen quickstart.job           a first run\n"
 	"  mlgen --list-jobs              the jobs that come with mlgen\n"
-	"  mlgen unet3d.job --dry-run     what one does, and what would stop "
-	"it\n"
+	"  mlgen unet3d.job --dry-run     what one does, and what would stop it\n"
 	"  mlgen unet3d.job --directory=/mnt/array/unet3d --accelerators=8\n";
 
-static const char job_lines[] =
-	"\n"
-	"The options of a job, in a job file or here for all its jobs\n"
-	"(--JOB.option=VALUE for one)\n";
+static const char job_lines[] = "\n"
+				"The options of a job, in a job file or here for all its jobs\n"
+				"(--JOB.option=VALUE for one)\n";
 
 static const char more_lines[] =
 	"\n"
 	"--help=TOPIC lists the options of a topic, --help=all all of them;\n"
-	"--cmdhelp=OPTION explains one, --enghelp the engines; man mlgen, "
-	"mlgen-job.\n";
+	"--cmdhelp=OPTION explains one, --enghelp the engines; man mlgen, mlgen-job.\n";
 
 /* ---- options, a line each ---- */
 
@@ -59,15 +55,13 @@ static void print_short(FILE *to, const struct mlgen_field *f)
 		buf_addf(&text, " [%s]", f->def);
 	if (f->def && f->type == MLGEN_BOOL && strcmp(f->def, "0") != 0)
 		buf_add(&text, " [on]");
-	help_text_print(to, &usage, buf_str(&text), HELP_INDENT,
-			wrap_columns());
+	help_text_print(to, &usage, buf_str(&text), HELP_INDENT, wrap_columns());
 	buf_fini(&usage);
 	buf_fini(&text);
 }
 
 /* Those of one group, or with NULL all, each group with its heading. */
-static void print_groups(FILE *to, const struct mlgen_field *table,
-			 const char *only)
+static void print_groups(FILE *to, const struct mlgen_field *table, const char *only)
 {
 	const char *group = "";
 
@@ -86,9 +80,7 @@ static void print_name(FILE *to)
 	struct buf usage = { 0 };
 
 	buf_add(&usage, "  --name=TEXT");
-	help_text_print(to, &usage,
-			"start a job of this name, made of the options behind "
-			"it",
+	help_text_print(to, &usage, "start a job of this name, made of the options behind it",
 			HELP_INDENT, wrap_columns());
 	buf_fini(&usage);
 }
@@ -100,9 +92,7 @@ static void print_all(FILE *to)
 	fputs(job_lines, to);
 	print_name(to);
 	print_groups(to, job_fields, NULL);
-	fputs("\n--cmdhelp=OPTION says more about one option, man mlgen-job "
-	      "about all.\n",
-	      to);
+	fputs("\n--cmdhelp=OPTION says more about one option, man mlgen-job about all.\n", to);
 }
 
 /* ---- topics ---- */
@@ -131,8 +121,7 @@ static const struct mlgen_field *next_group(const struct mlgen_field *f)
 	return f->name ? f : NULL;
 }
 
-static const char *find_group(const struct mlgen_field *table,
-			      const char *topic)
+static const char *find_group(const struct mlgen_field *table, const char *topic)
 {
 	char asked[TOPIC_MAX], name[TOPIC_MAX];
 
@@ -203,16 +192,14 @@ static int fail_topic(const char *topic, struct mlgen_err *err)
 
 	list_topics(&names, settings_fields);
 	list_topics(&names, job_fields);
-	rc = mlgen_fail(err, -ENOENT,
-			"help=%s: is no topic, and no option; topics are%s, "
-			"and all",
+	rc = mlgen_fail(err, -ENOENT, "help=%s: is no topic, and no option; topics are%s, and all",
 			topic, buf_str(&names));
 	buf_fini(&names);
 	return rc;
 }
 
-int help_topic(FILE *to, const char *topic,
-	       const struct mlgen_engine *const *engines, struct mlgen_err *err)
+int help_topic(FILE *to, const char *topic, const struct mlgen_engine *const *engines,
+	       struct mlgen_err *err)
 {
 	const char *of_program = find_group(settings_fields, topic);
 	const char *of_job = find_group(job_fields, topic);

@@ -8,10 +8,9 @@
 #include <mlgen/err.h>
 
 /*
- * Topics are the groups of the tables of options: "dataset", "plain-io". "" is
- * the screen that names them, "all" every option a line, the name of an option
- * what --cmdhelp says of it. 0, or -ENOENT with the topics in err.
+ * Topics are the groups of the tables of options: "dataset", "plain-io". "" is the screen that
+ * names them, "all" every option a line, the name of an option what --cmdhelp says of it. 0, or
+ * -ENOENT with the topics in err.
  */
-int help_topic(FILE *to, const char *topic,
-	       const struct mlgen_engine *const *engines,
+int help_topic(FILE *to, const char *topic, const struct mlgen_engine *const *engines,
 	       struct mlgen_err *err);

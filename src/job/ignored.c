@@ -43,18 +43,16 @@ int ignored_check(const char *text, struct mlgen_err *err)
 		/* "ENOSPC" of writes alone is ",ENOSPC". */
 		if (!mlgen_error_code(at, len) && !(at == text && *at == ','))
 			return mlgen_fail(err, -EINVAL,
-					  "'%.*s' is neither an error of "
-					  "storage by name, such as EAGAIN or "
-					  "EIO, nor a number from 1 to %d",
+					  "'%.*s' is neither an error of storage by name, such as "
+					  "EAGAIN or EIO, nor a number from 1 to %d",
 					  (int)len, at, MLGEN_ERROR_MAX);
 		kinds += at[len] == ',';
 		if (kinds > 2)
-			return mlgen_fail(err, -EINVAL,
-					  "'%s' has more than a list for "
-					  "reads and one for writes; errors "
-					  "of one list have colons between "
-					  "them, as EIO:EAGAIN",
-					  text);
+			return mlgen_fail(
+				err, -EINVAL,
+				"'%s' has more than a list for reads and one for writes; errors of "
+				"one list have colons between them, as EIO:EAGAIN",
+				text);
 		if (!at[len])
 			break;
 	}

@@ -50,14 +50,13 @@ static void free_engine_opts(struct job *j)
 }
 
 /*
- * What the text writers leave as 1m means 10^6 to a reader with kb_base=1000:
- * write the binary form, which means the same to both.
+ * What the text writers leave as 1m means 10^6 to a reader with kb_base=1000: write the binary
+ * form, which means the same to both.
  */
 static void add_binary_suffixes(struct buf *out, const char *text)
 {
 	for (const char *c = text; *c; c++) {
-		bool is_suffix = c > text && strchr("kmgtp", *c) &&
-				 c[-1] >= '0' && c[-1] <= '9';
+		bool is_suffix = c > text && strchr("kmgtp", *c) && c[-1] >= '0' && c[-1] <= '9';
 
 		buf_addc(out, *c);
 		if (is_suffix)
@@ -156,9 +155,7 @@ uint64_t job_host_processes(const struct job *j)
 
 uint64_t job_cache_parts(const struct job *j)
 {
-	return j->cache_scope == CACHE_OF_ALL && j->place.total > 1
-		       ? j->place.total
-		       : 1;
+	return j->cache_scope == CACHE_OF_ALL && j->place.total > 1 ? j->place.total : 1;
 }
 
 uint64_t job_cache_part(const struct job *j)
@@ -168,8 +165,7 @@ uint64_t job_cache_part(const struct job *j)
 
 uint64_t job_read_threads(const struct job *j)
 {
-	return j->read_threads *
-	       (job_interleaves(j) ? JOB_INTERLEAVE_THREADS : 1);
+	return j->read_threads * (job_interleaves(j) ? JOB_INTERLEAVE_THREADS : 1);
 }
 
 uint64_t job_readers(const struct job *j)
@@ -189,18 +185,16 @@ struct diag_place job_place(const struct job *j, const char *option)
 	return origin->at;
 }
 
-void job_field_text(const struct job *j, const struct mlgen_field *f,
-		    const void *base, struct buf *out)
+void job_field_text(const struct job *j, const struct mlgen_field *f, const void *base,
+		    struct buf *out)
 {
 	struct buf text = { 0 };
 	bool is_size = f->type == MLGEN_SIZE || f->type == MLGEN_SIZE_DIST ||
-		       f->type == MLGEN_SIZE_PAIR ||
-		       f->type == MLGEN_SIZE_SHARE ||
+		       f->type == MLGEN_SIZE_PAIR || f->type == MLGEN_SIZE_SHARE ||
 		       f->type == MLGEN_CACHE_SIZE;
 
 	field_format(&text, f, base);
-	if (is_size && j->kb_base == 1000 &&
-	    !buf_str(&text)[field_path_at(f, buf_str(&text))])
+	if (is_size && j->kb_base == 1000 && !buf_str(&text)[field_path_at(f, buf_str(&text))])
 		add_binary_suffixes(out, buf_str(&text));
 	else
 		buf_add(out, buf_str(&text));
@@ -224,8 +218,7 @@ bool job_is_commanded(const struct job *j, const char *option)
 
 bool job_is_changed(const struct job *j, const char *option)
 {
-	return job_is_given(j, option) &&
-	       !field_is_default(field_find(job_fields, option), j);
+	return job_is_given(j, option) && !field_is_default(field_find(job_fields, option), j);
 }
 
 void job_option_text(const struct job *j, const char *option, struct buf *out)

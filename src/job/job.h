@@ -66,11 +66,7 @@ enum job_cache_scope { CACHE_OF_HOST, CACHE_OF_RANK, CACHE_OF_ALL };
 enum job_cache_unit { CACHE_SAMPLES, CACHE_FILES, CACHE_PAGES };
 enum job_cache_fill { CACHE_FILL_SYNC, CACHE_FILL_ASYNC };
 enum job_cache_layout { CACHE_LAYOUT_FILES, CACHE_LAYOUT_SLAB };
-enum job_cache_substitute {
-	CACHE_SUBSTITUTE_NONE,
-	CACHE_SUBSTITUTE_GROUP,
-	CACHE_SUBSTITUTE_ANY
-};
+enum job_cache_substitute { CACHE_SUBSTITUTE_NONE, CACHE_SUBSTITUTE_GROUP, CACHE_SUBSTITUTE_ANY };
 enum job_cache_stage { CACHE_RAW, CACHE_DECODED };
 enum job_shard { SHARD_STRIDED, SHARD_CONTIGUOUS, SHARD_FILE };
 enum job_dataset { DATASET_MADE, DATASET_SCAN };
@@ -80,19 +76,10 @@ enum job_preprocess_at { PREPROCESS_AT_SAMPLE, PREPROCESS_AT_READS };
 enum job_decompress { DECOMPRESS_NONE, DECOMPRESS_REAL, DECOMPRESS_SLEEP };
 enum job_barrier { BARRIER_NONE, BARRIER_STEP, BARRIER_EPOCH };
 enum job_access { ACCESS_PLAIN, ACCESS_FRAMEWORK, ACCESS_RECORDED };
-enum job_layout {
-	LAYOUT_TORCH,
-	LAYOUT_DEEPSPEED,
-	LAYOUT_STREAM,
-	LAYOUT_PATTERN
-};
+enum job_layout { LAYOUT_TORCH, LAYOUT_DEEPSPEED, LAYOUT_STREAM, LAYOUT_PATTERN };
 enum job_pattern { PATTERN_UNET3D, PATTERN_BERT, PATTERN_DLRM };
 enum job_checkpoint_mode { CHECKPOINT_SYNC, CHECKPOINT_ASYNC };
-enum job_checkpoint_fsync {
-	CHECKPOINT_FSYNC_NONE,
-	CHECKPOINT_FSYNC_FILE,
-	CHECKPOINT_FSYNC_END
-};
+enum job_checkpoint_fsync { CHECKPOINT_FSYNC_NONE, CHECKPOINT_FSYNC_FILE, CHECKPOINT_FSYNC_END };
 enum job_verify { VERIFY_NONE, VERIFY_CRC32C };
 enum job_drop_caches { DROP_CACHES_NO, DROP_CACHES_RUN, DROP_CACHES_EPOCH };
 enum job_numa { NUMA_NONE, NUMA_DEVICE };
@@ -104,22 +91,15 @@ enum job_replay_time { REPLAY_THINK, REPLAY_FIXED, REPLAY_ASAP };
 /* Behind which others it begins: those of its thread, on its file, or all. */
 enum job_replay_order { REPLAY_BY_THREAD, REPLAY_BY_FILE, REPLAY_GLOBAL };
 /* Which errors are counted instead of ending the run. */
-enum job_continue {
-	CONTINUE_NONE,
-	CONTINUE_READ,
-	CONTINUE_WRITE,
-	CONTINUE_IO,
-	CONTINUE_ALL
-};
+enum job_continue { CONTINUE_NONE, CONTINUE_READ, CONTINUE_WRITE, CONTINUE_IO, CONTINUE_ALL };
 
 /*
- * What a command that runs its jobs several times need not find out again. It is
- * of the job as the command line has it; those that follow from it, and lead to
- * it by scaled_as, add to it.
+ * What a command that runs its jobs several times need not find out again. It is of the job as the
+ * command line has it; those that follow from it, and lead to it by scaled_as, add to it.
  */
 struct job_kept {
-	bool finds;  /* what a scan finds in files is kept */
-	int scan_fd; /* there, a file without a name; -1 = nothing is yet */
+	bool finds;            /* what a scan finds in files is kept */
+	int scan_fd;           /* there, a file without a name; -1 = nothing is yet */
 	bool has_told[2];      /* what is to be noted of a scan; by its part */
 	bool has_named_device; /* that its files lie on */
 };
@@ -127,9 +107,9 @@ struct job_kept {
 /* Of checkpoint_archive, with its end. */
 enum { JOB_ARCHIVE_BYTES = 32 };
 
-/* From so many bytes on, and up to so many, what glibc's malloc maps moves its
- * threshold up when it is freed (M_MMAP_THRESHOLD, mallopt(3)): from then on memory
- * of that size is kept and taken again. */
+/* From so many bytes on, and up to so many, what glibc's malloc maps moves its threshold up when it
+ * is freed (M_MMAP_THRESHOLD, mallopt(3)): from then on memory of that size is kept and taken
+ * again. */
 #define JOB_MALLOC_MAPS_BYTES (UINT64_C(128) << 10)
 #define JOB_MALLOC_MAPS_MAX_BYTES (UINT64_C(32) << 20)
 
@@ -156,13 +136,13 @@ struct job {
 	uint64_t distinct_files; /* that are read; 0 = all */
 	int dataset;
 	int scan_errors;
-	char *scan_key;            /* an array of npz; NULL = the first */
-	char *scan_pair;           /* "FROM:TO", names; NULL = no twins */
-	uint64_t scan_depth;       /* 0 = no limit */
-	char *file_list;           /* of a scan; NULL = its directory */
-	char *scan_cache;          /* of a scan; NULL = nothing is kept */
-	uint64_t label_size_bytes; /* of a second file per sample; 0 = none */
-	uint64_t row_group_size;   /* rows */
+	char *scan_key;               /* an array of npz; NULL = the first */
+	char *scan_pair;              /* "FROM:TO", names; NULL = no twins */
+	uint64_t scan_depth;          /* 0 = no limit */
+	char *file_list;              /* of a scan; NULL = its directory */
+	char *scan_cache;             /* of a scan; NULL = nothing is kept */
+	uint64_t label_size_bytes;    /* of a second file per sample; 0 = none */
+	uint64_t row_group_size;      /* rows */
 	char *columns, *read_columns; /* NULL = one column; all of them */
 	char *hdf5_dataset;           /* of a scan; NULL = the first */
 
@@ -205,14 +185,13 @@ struct job {
 	bool hold_samples;
 	uint64_t fresh_memory; /* bytes of a read; 0 = none */
 
-	/* A cache between sampler and storage; CACHE_NONE = there is none, and
-	 * nothing of what follows counts. */
+	/* A cache between sampler and storage; CACHE_NONE = there is none, and nothing of what
+	 * follows counts. */
 	int cache;
 	struct cache_size cache_size; /* of each cache */
 	int cache_scope;
-	struct variant
-		cache_unit; /* enum job_cache_unit; number: bytes of a page */
-	char *cache_directory; /* NULL = memory, or played */
+	struct variant cache_unit; /* enum job_cache_unit; number: bytes of a page */
+	char *cache_directory;     /* NULL = memory, or played */
 	int cache_fill;
 	uint64_t cache_queue; /* fills that wait, of cache_fill=async */
 	int cache_layout;
@@ -229,16 +208,16 @@ struct job {
 
 	/* The state of a model: data/state.h makes sizes of it. */
 	char *model; /* NULL = none named */
-	uint64_t model_layers, model_hidden, model_ffn, model_heads,
-		model_kv_heads, model_vocabulary;
+	uint64_t model_layers, model_hidden, model_ffn, model_heads, model_kv_heads,
+		model_vocabulary;
 	uint64_t model_bytes, optimizer_bytes; /* of one value */
-	uint64_t ranks; /* 0 = of the parallelism, or the accelerators */
+	uint64_t ranks;                        /* 0 = of the parallelism, or the accelerators */
 	uint64_t tensor_parallel, pipeline_parallel;
 	uint64_t data_parallel; /* 0 = what ranks leave */
 	uint64_t zero_stage;
 	uint64_t checkpoint_size_bytes; /* instead of a model; 0 = the model */
-	char *tensor_sizes;       /* a file, instead of a model; NULL = none */
-	char *checkpoint_archive; /* NULL = as its file is called */
+	char *tensor_sizes;             /* a file, instead of a model; NULL = none */
+	char *checkpoint_archive;       /* NULL = as its file is called */
 
 	uint64_t checkpoints;   /* to save, or to restore */
 	uint64_t pause_ns;      /* before each but the first */
@@ -306,25 +285,25 @@ struct job {
 	int kb_base;       /* 1024 or 1000 */
 
 	/* Not options. */
-	/* Of a job that several processes run: the accelerators of those before
-	 * this one, and of all of them; all 0 = there are no others. */
+	/* Of a job that several processes run: the accelerators of those before this one, and of
+	 * all of them; all 0 = there are no others. */
 	uint64_t accelerators_before, accelerators_all;
-	/* What is dealt out to them: first to hosts, then to the processes of
-	 * each. Zeroed: there are no others. */
+	/* What is dealt out to them: first to hosts, then to the processes of each. Zeroed: there
+	 * are no others. */
 	struct job_place {
 		uint64_t host, hosts, process, processes;
 		uint64_t rank, total; /* of all processes */
 	} place;
 	unsigned group; /* jobs of one group start together */
-	/* Whose accelerators and batches scale counts: the job as it was before
-	 * a question changed it, so that its dataset stays; NULL = its own. */
+	/* Whose accelerators and batches scale counts: the job as it was before a question changed
+	 * it, so that its dataset stays; NULL = its own. */
 	const struct job *scaled_as;
 	struct job_kept *kept; /* owned */
 	/* What accelerator= may be, a blank in front of each; NULL = anything. */
 	char *accelerators_known;
 	const struct mlgen_engine *engine; /* of `ioengine` */
-	void *engine_opts;          /* engine->opts_size bytes, or NULL */
-	struct job_origin *origins; /* one per row of job_fields */
+	void *engine_opts;                 /* engine->opts_size bytes, or NULL */
+	struct job_origin *origins;        /* one per row of job_fields */
 	struct job_origin *engine_origins; /* ... of engine->opts, or NULL */
 	struct diag_place at;              /* the section's header */
 };
@@ -343,16 +322,15 @@ extern const struct mlgen_field job_fields[];
 struct job *job_new(const char *name); /* all defaults */
 void job_free(struct job *j);          /* NULL is fine */
 
-/* Its own, or that of the job it follows from; NULL where job_new has not made
- * it. */
+/* Its own, or that of the job it follows from; NULL where job_new has not made it. */
 struct job_kept *job_kept(const struct job *j);
 
 /* Give the job its engine, with that engine's options at their defaults. */
 void job_set_engine(struct job *j, const struct mlgen_engine *engine);
 
 /*
- * What relates two options, as a list of plain ifs; each fault goes to `d` at
- * the place of the option that is wrong.
+ * What relates two options, as a list of plain ifs; each fault goes to `d` at the place of the
+ * option that is wrong.
  */
 void job_check(const struct job *j, struct diag *d);
 
@@ -361,39 +339,37 @@ bool job_reads(const struct job *j);
 bool job_writes(const struct job *j);
 bool job_is_random(const struct job *j);
 
-/* Sizes of requests of one direction (0 read, 1 write), by weight: bssplit, or
- * bs alone. Their number, or -EINVAL with err where bssplit cannot be read. */
+/* Sizes of requests of one direction (0 read, 1 write), by weight: bssplit, or bs alone. Their
+ * number, or -EINVAL with err where bssplit cannot be read. */
 #define JOB_SIZES_MAX 64
 struct job_size {
 	uint64_t bytes;
 	double percent; /* all of a direction sum to 100 */
 };
-int job_sizes(const struct job *j, unsigned direction,
-	      struct job_size sizes[JOB_SIZES_MAX], struct mlgen_err *err);
+int job_sizes(const struct job *j, unsigned direction, struct job_size sizes[JOB_SIZES_MAX],
+	      struct mlgen_err *err);
 
-/* Of preprocess_split or first_sample_split, in the order of reads. Their number, 0 =
- * it is not given, or -EINVAL with err where it cannot be read. */
+/* Of preprocess_split or first_sample_split, in the order of reads. Their number, 0 = it is not
+ * given, or -EINVAL with err where it cannot be read. */
 #define JOB_READ_SHARES_MAX 64
 struct job_read_share {
 	uint64_t read;  /* of a sample, from 1 */
 	double percent; /* of the time; all sum to at most 100 */
 };
-int job_read_shares(const char *list,
-		    struct job_read_share shares[JOB_READ_SHARES_MAX],
+int job_read_shares(const char *list, struct job_read_share shares[JOB_READ_SHARES_MAX],
 		    struct mlgen_err *err);
 
 /*
- * Requests that one read thread has under way: iodepth, and 1 on a synchronous
- * engine. Samples it reads at the same time: as many with loader=plain, one
- * with the framework's own.
+ * Requests that one read thread has under way: iodepth, and 1 on a synchronous engine. Samples it
+ * reads at the same time: as many with loader=plain, one with the framework's own.
  */
 unsigned job_depth(const struct job *j);
 unsigned job_samples_at_once(const struct job *j);
 /* Samples of shuffle=buffer:N; 0 = no buffer. */
 uint64_t job_shuffle_buffer(const struct job *j);
 
-/* Does it deliver as TFRecordDataset does, which opens files ahead? For each
- * of read_threads there are three threads then (run/interleave.h). */
+/* Does it deliver as TFRecordDataset does, which opens files ahead? For each of read_threads there
+ * are three threads then (run/interleave.h). */
 #define JOB_INTERLEAVE_THREADS 3u
 bool job_interleaves(const struct job *j);
 
@@ -403,22 +379,19 @@ uint64_t job_read_threads(const struct job *j);
 uint64_t job_readers(const struct job *j);
 /* Of all processes that run it; those of this one are job->accelerators. */
 uint64_t job_all_accelerators(const struct job *j);
-/* The processes among which its cache tier is divided, cache_scope=all, and which
- * part this one's is; 1 and 0 where it is whole. */
+/* The processes among which its cache tier is divided, cache_scope=all, and which part this one's
+ * is; 1 and 0 where it is whole. */
 uint64_t job_cache_parts(const struct job *j);
 uint64_t job_cache_part(const struct job *j);
-/* Processes of the job on this host, of which a limit is dealt out evenly; 1 = it is
- * alone. */
+/* Processes of the job on this host, of which a limit is dealt out evenly; 1 = it is alone. */
 uint64_t job_host_processes(const struct job *j);
 
-/* checkpoint_every in parts. 0, or -EINVAL with err where it cannot be read;
- * count 0 = never. */
+/* checkpoint_every in parts. 0, or -EINVAL with err where it cannot be read; count 0 = never. */
 struct checkpoint_every {
 	enum { EVERY_STEPS, EVERY_EPOCHS, EVERY_TIME } unit;
 	uint64_t count; /* of steps or epochs; ns */
 };
-int job_checkpoint_every(const struct job *j, struct checkpoint_every *e,
-			 struct mlgen_err *err);
+int job_checkpoint_every(const struct job *j, struct checkpoint_every *e, struct mlgen_err *err);
 /* Does this job save or restore a model's state, be it besides something else? */
 bool job_has_checkpoints(const struct job *j);
 /* checkpoint_directory, or the default of the phase; to be freed. */
@@ -432,8 +405,7 @@ struct diag_place job_place(const struct job *j, const char *option);
 /* Do the page caches of this host lose its files before each epoch? */
 static inline bool job_drops_each_epoch(const struct job *j)
 {
-	return j->invalidate == INVALIDATE_EPOCH ||
-	       j->drop_caches == DROP_CACHES_EPOCH;
+	return j->invalidate == INVALIDATE_EPOCH || j->drop_caches == DROP_CACHES_EPOCH;
 }
 
 /* With some engines a job only plays its files. */
@@ -448,16 +420,15 @@ bool job_is_given(const struct job *j, const char *option);
 /* On the command line? */
 bool job_is_commanded(const struct job *j, const char *option);
 
-/* And something else than its default: --showjob writes defaults, too, which
- * are no opinion. */
+/* And something else than its default: --showjob writes defaults, too, which are no opinion. */
 bool job_is_changed(const struct job *j, const char *option);
 
 /*
- * The value of one option as text that a section of this job reads back to the
- * same value, whatever its kb_base; appended.
+ * The value of one option as text that a section of this job reads back to the same value, whatever
+ * its kb_base; appended.
  */
 struct buf;
 void job_option_text(const struct job *j, const char *option, struct buf *out);
 /* The same of any field, of job_fields (base: the job) or of engine->opts. */
-void job_field_text(const struct job *j, const struct mlgen_field *f,
-		    const void *base, struct buf *out);
+void job_field_text(const struct job *j, const struct mlgen_field *f, const void *base,
+		    struct buf *out);

@@ -32,8 +32,7 @@ static int check_size(const struct job *j, struct mlgen_err *err)
 {
 	if (!is_pattern(j) && j->checkpoint_size_bytes && j->model_layers)
 		return mlgen_fail(err, -EINVAL,
-				  "checkpoint_size: stands for a model, and "
-				  "model_layers=%" PRIu64
+				  "checkpoint_size: stands for a model, and model_layers=%" PRIu64
 				  " describes one; keep one of them",
 				  j->model_layers);
 	return 0;
@@ -46,10 +45,10 @@ static int check_list(const struct job *j, struct mlgen_err *err)
 						       : NULL;
 
 	if (!is_pattern(j) && j->tensor_sizes && other)
-		return mlgen_fail(err, -EINVAL,
-				  "tensor_sizes: stands for a model, and so "
-				  "does %s; keep one of them",
-				  other);
+		return mlgen_fail(
+			err, -EINVAL,
+			"tensor_sizes: stands for a model, and so does %s; keep one of them",
+			other);
 	return 0;
 }
 
@@ -58,23 +57,21 @@ static int check_some(const struct job *j, struct mlgen_err *err)
 	if (!j->model_layers && !j->checkpoint_size_bytes && !j->tensor_sizes &&
 	    j->checkpoint_layout != LAYOUT_PATTERN)
 		return mlgen_fail(err, -EINVAL,
-				  "model_layers: nothing says what is saved; "
-				  "describe a model (model_layers=32 "
-				  "model_hidden=4096 ...), or set "
+				  "model_layers: nothing says what is saved; describe a model "
+				  "(model_layers=32 model_hidden=4096 ...), or set "
 				  "checkpoint_size=1g or tensor_sizes=FILE");
 	return 0;
 }
 
 /* ---- a transformer ---- */
 
-/* A head that is no whole number is rounded down, as DLIO does: one of MLPerf
- * Storage's models has 25,872 for 192 heads. */
+/* A head that is no whole number is rounded down, as DLIO does: one of MLPerf Storage's models has
+ * 25,872 for 192 heads. */
 static int check_hidden(const struct job *j, struct mlgen_err *err)
 {
 	if (is_transformer(j) && j->model_hidden < j->model_heads)
 		return mlgen_fail(err, -EINVAL,
-				  "model_hidden: %" PRIu64
-				  " is less than model_heads=%" PRIu64
+				  "model_hidden: %" PRIu64 " is less than model_heads=%" PRIu64
 				  ", each of which has its part of it",
 				  j->model_hidden, j->model_heads);
 	if (is_transformer(j) && j->model_hidden % j->tensor_parallel)
@@ -89,12 +86,11 @@ static int check_hidden(const struct job *j, struct mlgen_err *err)
 static int check_kv_heads(const struct job *j, struct mlgen_err *err)
 {
 	if (is_transformer(j) && j->model_kv_heads > j->model_heads)
-		return mlgen_fail(err, -EINVAL,
-				  "model_kv_heads: %" PRIu64
-				  " are more than model_heads=%" PRIu64
-				  "; several heads share those of keys and "
-				  "values, or each has its own",
-				  j->model_kv_heads, j->model_heads);
+		return mlgen_fail(
+			err, -EINVAL,
+			"model_kv_heads: %" PRIu64 " are more than model_heads=%" PRIu64
+			"; several heads share those of keys and values, or each has its own",
+			j->model_kv_heads, j->model_heads);
 	return 0;
 }
 
@@ -124,8 +120,7 @@ static int check_stages(const struct job *j, struct mlgen_err *err)
 {
 	if (is_transformer(j) && j->pipeline_parallel > j->model_layers)
 		return mlgen_fail(err, -EINVAL,
-				  "pipeline_parallel: %" PRIu64
-				  " stages for %" PRIu64
+				  "pipeline_parallel: %" PRIu64 " stages for %" PRIu64
 				  " layers; use at most model_layers",
 				  j->pipeline_parallel, j->model_layers);
 	return 0;
@@ -135,10 +130,9 @@ static int check_zero(const struct job *j, struct mlgen_err *err)
 {
 	if (is_transformer(j) && j->zero_stage == 3 && j->pipeline_parallel > 1)
 		return mlgen_fail(err, -EINVAL,
-				  "zero_stage: 3 shares each layer among all "
-				  "copies and has no pipeline_parallel=%" PRIu64
-				  " stages; use pipeline_parallel=1, or "
-				  "zero_stage=1",
+				  "zero_stage: 3 shares each layer among all copies and has no "
+				  "pipeline_parallel=%" PRIu64
+				  " stages; use pipeline_parallel=1, or zero_stage=1",
 				  j->pipeline_parallel);
 	return 0;
 }
@@ -151,22 +145,17 @@ static int check_ranks(const struct job *j, struct mlgen_err *err)
 
 	if (ranks > RANKS_MAX)
 		return mlgen_fail(err, -ERANGE,
-				  "ranks: tensor_parallel=%" PRIu64
-				  " pipeline_parallel=%" PRIu64
-				  " data_parallel=%" PRIu64 " make %" PRIu64
-				  ", at most %u can be",
-				  j->tensor_parallel, j->pipeline_parallel,
-				  j->data_parallel, ranks, RANKS_MAX);
+				  "ranks: tensor_parallel=%" PRIu64 " pipeline_parallel=%" PRIu64
+				  " data_parallel=%" PRIu64 " make %" PRIu64 ", at most %u can be",
+				  j->tensor_parallel, j->pipeline_parallel, j->data_parallel, ranks,
+				  RANKS_MAX);
 	if (!j->data_parallel && ranks % one)
 		return mlgen_fail(err, -EINVAL,
-				  "ranks: %" PRIu64 "%s are no multiple of the "
-				  "%" PRIu64 " that one copy of the model "
-				  "takes, tensor_parallel=%" PRIu64
-				  " times pipeline_parallel=%" PRIu64
-				  "; use %" PRIu64,
-				  ranks, j->ranks ? "" : " (accelerators)", one,
-				  j->tensor_parallel, j->pipeline_parallel,
-				  (ranks / one + 1) * one);
+				  "ranks: %" PRIu64 "%s are no multiple of the %" PRIu64
+				  " that one copy of the model takes, tensor_parallel=%" PRIu64
+				  " times pipeline_parallel=%" PRIu64 "; use %" PRIu64,
+				  ranks, j->ranks ? "" : " (accelerators)", one, j->tensor_parallel,
+				  j->pipeline_parallel, (ranks / one + 1) * one);
 	return 0;
 }
 
@@ -178,11 +167,9 @@ static int check_copies(const struct job *j, struct mlgen_err *err)
 		return mlgen_fail(
 			err, -EINVAL,
 			"data_parallel: %" PRIu64 " copies on %" PRIu64
-			" ranks each (tensor_parallel times "
-			"pipeline_parallel) are %" PRIu64 ", not ranks=%" PRIu64
-			"; leave out one of the two",
-			j->data_parallel, one, one * j->data_parallel,
-			j->ranks);
+			" ranks each (tensor_parallel times pipeline_parallel) are %" PRIu64
+			", not ranks=%" PRIu64 "; leave out one of the two",
+			j->data_parallel, one, one * j->data_parallel, j->ranks);
 	return 0;
 }
 
@@ -214,9 +201,7 @@ static double transformer_bytes(const struct job *j)
 
 static int too_much(const char *option, struct mlgen_err *err)
 {
-	return mlgen_fail(err, -ERANGE,
-			  "%s: the state of all ranks would have more than "
-			  "8 EiB",
+	return mlgen_fail(err, -ERANGE, "%s: the state of all ranks would have more than 8 EiB",
 			  option);
 }
 
@@ -229,8 +214,7 @@ static int check_model_bytes(const struct job *j, struct mlgen_err *err)
 
 static int check_size_bytes(const struct job *j, struct mlgen_err *err)
 {
-	return (double)j->checkpoint_size_bytes * (double)job_ranks(j) >
-			       MODEL_BYTES_MAX
+	return (double)j->checkpoint_size_bytes * (double)job_ranks(j) > MODEL_BYTES_MAX
 		       ? too_much("checkpoint_size", err)
 		       : 0;
 }
@@ -255,8 +239,7 @@ static const struct {
 	{ "checkpoint_size", check_size_bytes },
 };
 
-const char *job_check_model(const struct job *j, unsigned i, int *rc,
-			    struct mlgen_err *err)
+const char *job_check_model(const struct job *j, unsigned i, int *rc, struct mlgen_err *err)
 {
 	if (i >= ARRAY_LEN(rules))
 		return NULL;

@@ -58,9 +58,8 @@ static char *job_checkpoint_split(const char *text, const char **word)
 static int fail_every(const struct job *j, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
-			  "checkpoint_every: '%.200s' is not understood; write "
-			  "a number and its unit: 500 steps, 2 epochs, 90s, "
-			  "10m",
+			  "checkpoint_every: '%.200s' is not understood; write a number and its "
+			  "unit: 500 steps, 2 epochs, 90s, 10m",
 			  j->checkpoint_every);
 }
 
@@ -76,8 +75,7 @@ static int parse_time(const char *number, const char *unit, uint64_t *ns)
 }
 
 /* Only 0 needs no unit. */
-static int parse_every(const char *number, const char *word,
-		       struct checkpoint_every *e)
+static int parse_every(const char *number, const char *word, struct checkpoint_every *e)
 {
 	const struct word *w = find_word(word);
 
@@ -91,8 +89,7 @@ static int parse_every(const char *number, const char *word,
 	return parse_time(number, w ? w->time_unit : word, &e->count);
 }
 
-int job_checkpoint_every(const struct job *j, struct checkpoint_every *e,
-			 struct mlgen_err *err)
+int job_checkpoint_every(const struct job *j, struct checkpoint_every *e, struct mlgen_err *err)
 {
 	const char *word;
 	char *number;
@@ -138,9 +135,8 @@ char *job_checkpoint_directory(const struct job *j)
 
 bool job_is_archive(const char *name)
 {
-	static const char marks[] = "abcdefghijklmnopqrstuvwxyz"
-				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789._-";
+	static const char marks[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 	size_t length = strlen(name);
 
 	return length > 0 && length < JOB_ARCHIVE_BYTES && *name != '.' &&
@@ -150,8 +146,8 @@ bool job_is_archive(const char *name)
 /* ---- who ---- */
 
 /*
- * A training says by its accelerators how many ranks there are, but where the
- * parallelism needs more: then the others are on other hosts.
+ * A training says by its accelerators how many ranks there are, but where the parallelism needs
+ * more: then the others are on other hosts.
  */
 uint64_t job_ranks(const struct job *j)
 {
@@ -166,8 +162,7 @@ uint64_t job_ranks(const struct job *j)
 	return one;
 }
 
-static int parse_ranks(const struct job *j, struct ranges *out,
-		       struct mlgen_err *err)
+static int parse_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
 	int rc = 0;
@@ -177,15 +172,13 @@ static int parse_ranks(const struct job *j, struct ranges *out,
 	else if (strcmp(j->checkpoint_ranks, "zero") == 0)
 		ranges_all(out, 1);
 	else
-		rc = ranges_parse(out, j->checkpoint_ranks, job_ranks(j),
-				  "ranks", &why);
+		rc = ranges_parse(out, j->checkpoint_ranks, job_ranks(j), "ranks", &why);
 	if (rc)
 		mlgen_fail(err, rc, "checkpoint_ranks: %s", why.text);
 	return rc;
 }
 
-int job_saved_ranks(const struct job *j, struct ranges *out,
-		    struct mlgen_err *err)
+int job_saved_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err)
 {
 	int rc = parse_ranks(j, out, err);
 
@@ -197,8 +190,7 @@ int job_saved_ranks(const struct job *j, struct ranges *out,
 	ranges_fini(out);
 	return mlgen_fail(err, -EINVAL,
 			  "checkpoint_ranks: none of %s is among the %" PRIu64
-			  " accelerators of this training, which are the ranks "
-			  "from 0 on",
+			  " accelerators of this training, which are the ranks from 0 on",
 			  j->checkpoint_ranks, job_all_accelerators(j));
 }
 
@@ -212,8 +204,7 @@ static void job_deal_ranks(const struct job_place *p, struct ranges *r)
 		    from + n * (p->process + 1) / p->processes);
 }
 
-int job_local_ranks(const struct job *j, struct ranges *out,
-		    struct mlgen_err *err)
+int job_local_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err)
 {
 	int rc = job_saved_ranks(j, out, err);
 

@@ -247,8 +247,8 @@ static const struct mlgen_choice kb_bases[] = {
 /* No test runs for longer than a year; a longer time is a slip of units. */
 #define LONGEST_RUN (366 * NS_PER_DAY)
 
-/* Exact in a double. As a sample has a byte, a dataset of 8 EiB at most keeps
- * their product in uint64_t (train_check.c). */
+/* Exact in a double. As a sample has a byte, a dataset of 8 EiB at most keeps their product in
+ * uint64_t (train_check.c). */
 #define MOST_FILES 1e10
 #define MOST_SAMPLES_PER_FILE 1e10
 #define MOST_STEPS 1e15

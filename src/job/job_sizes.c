@@ -10,8 +10,7 @@
 #include "base/units.h"
 
 /* One SIZE, SIZE/ or SIZE/PERCENT; NaN = no percentage. */
-static int read_entry(const struct job *j, char *text, struct job_size *out,
-		      struct mlgen_err *err)
+static int read_entry(const struct job *j, char *text, struct job_size *out, struct mlgen_err *err)
 {
 	const struct mlgen_field *bs = field_find(job_fields, "bs");
 	char *slash = strchr(text, '/');
@@ -24,21 +23,18 @@ static int read_entry(const struct job *j, char *text, struct job_size *out,
 	if (rc)
 		return rc;
 	if ((double)out->bytes < bs->min || (double)out->bytes > bs->max)
-		return mlgen_fail(err, -EINVAL, "%s is not between 512 and 1g",
-				  text);
+		return mlgen_fail(err, -EINVAL, "%s is not between 512 and 1g", text);
 	if (!slash || !slash[1])
 		return 0;
 	rc = units_percent(slash + 1, &out->percent, err);
 	if (!rc && (out->percent < 0 || out->percent > 100))
-		rc = mlgen_fail(err, -EINVAL, "%s is not between 0%% and 100%%",
-				slash + 1);
+		rc = mlgen_fail(err, -EINVAL, "%s is not between 0%% and 100%%", slash + 1);
 	return rc;
 }
 
 /* Entries with colons between them, up to `len`; their number. */
-static int job_sizes_read_list(const struct job *j, const char *list,
-			       size_t len, struct job_size *sizes,
-			       struct mlgen_err *err)
+static int job_sizes_read_list(const struct job *j, const char *list, size_t len,
+			       struct job_size *sizes, struct mlgen_err *err)
 {
 	const char *at = list, *end = list + len;
 
@@ -48,12 +44,10 @@ static int job_sizes_read_list(const struct job *j, const char *list,
 		int rc = 0;
 
 		if (!part)
-			return mlgen_fail(err, -EINVAL,
-					  "'%.*s': a size is missing", (int)len,
+			return mlgen_fail(err, -EINVAL, "'%.*s': a size is missing", (int)len,
 					  list);
 		if (n == JOB_SIZES_MAX)
-			return mlgen_fail(err, -EINVAL, "more than %d sizes",
-					  JOB_SIZES_MAX);
+			return mlgen_fail(err, -EINVAL, "more than %d sizes", JOB_SIZES_MAX);
 		text = mem_strndup(at, part);
 		rc = read_entry(j, text, &sizes[n++], err);
 		mem_free(text);
@@ -81,9 +75,7 @@ static int fill_up(struct job_size *sizes, int n, struct mlgen_err *err)
 	}
 	/* Tenths and thirds do not sum exactly. */
 	if (sum > 100 + 1e-9)
-		return mlgen_fail(err, -EINVAL,
-				  "the percentages sum to %g, at most 100 "
-				  "can be",
+		return mlgen_fail(err, -EINVAL, "the percentages sum to %g, at most 100 can be",
 				  sum);
 	if (sum > 100)
 		sum = 100;
@@ -96,8 +88,8 @@ static int fill_up(struct job_size *sizes, int n, struct mlgen_err *err)
 	return n;
 }
 
-int job_sizes(const struct job *j, unsigned direction,
-	      struct job_size sizes[JOB_SIZES_MAX], struct mlgen_err *err)
+int job_sizes(const struct job *j, unsigned direction, struct job_size sizes[JOB_SIZES_MAX],
+	      struct mlgen_err *err)
 {
 	const char *list = j->bssplit ? j->bssplit : "";
 	size_t len = strcspn(list, ",");

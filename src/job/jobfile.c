@@ -13,12 +13,11 @@
 #include "job/jobreader.h"
 
 /*
- * inih, as distributions build it, cuts long lines and names, joins indented
- * lines, takes what follows ';' for a comment, tells neither lines nor new
- * sections and gives up on bare keys. So it gets lines that leave it nothing to
- * do but to tell what is a section and what a key: a header is handed over as
- * "[N]", N its index, and followed by this key, which no file can hold; the
- * value of a key goes beside it, so that a line may be longer than inih's.
+ * inih, as distributions build it, cuts long lines and names, joins indented lines, takes what
+ * follows ';' for a comment, tells neither lines nor new sections and gives up on bare keys. So it
+ * gets lines that leave it nothing to do but to tell what is a section and what a key: a header is
+ * handed over as "[N]", N its index, and followed by this key, which no file can hold; the value of
+ * a key goes beside it, so that a line may be longer than inih's.
  */
 #define NEW_SECTION_KEY "\x01new"
 
@@ -49,19 +48,15 @@ static void jobfile_check_name(struct parse *p, const char *name)
 	if (!*name)
 		diag_add(p->d, DIAG_ERROR, at, "[]: the name is missing");
 	else if (strlen(name) > JOBFILE_NAME_MAX)
-		diag_add(p->d, DIAG_ERROR, at,
-			 "a name of %zu bytes; at most %d", strlen(name),
+		diag_add(p->d, DIAG_ERROR, at, "a name of %zu bytes; at most %d", strlen(name),
 			 JOBFILE_NAME_MAX);
 	else if (*name == '.' || strchr(name, '/'))
 		diag_add(p->d, DIAG_ERROR, at,
-			 "[%s]: a name is part of paths; it cannot begin with "
-			 "'.' or hold '/'",
+			 "[%s]: a name is part of paths; it cannot begin with '.' or hold '/'",
 			 name);
 	else if (strchr(name, '$'))
 		diag_add(p->d, DIAG_ERROR, at,
-			 "[%s]: a name cannot hold '$'; variables are not "
-			 "replaced there",
-			 name);
+			 "[%s]: a name cannot hold '$'; variables are not replaced there", name);
 }
 
 static char *trimmed(const char *s, size_t len)
@@ -82,18 +77,15 @@ static char *header_name(struct parse *p, const char *line)
 	char *name = NULL;
 
 	if (!end)
-		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "%.60s: ']' is missing behind the name", line);
+		diag_add(p->d, DIAG_ERROR, p->reader.at, "%.60s: ']' is missing behind the name",
+			 line);
 	else if (end[1])
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "'%.60s' behind the header; options stand on lines of "
-			 "their own",
-			 end + 1);
+			 "'%.60s' behind the header; options stand on lines of their own", end + 1);
 	else if (jobreader_is_included(&p->reader))
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
 			 "%.60s: an included file holds options only", line);
-	name = trimmed(line + 1,
-		       end ? (size_t)(end - line) - 1 : strlen(line + 1));
+	name = trimmed(line + 1, end ? (size_t)(end - line) - 1 : strlen(line + 1));
 	if (end && !end[1])
 		jobfile_check_name(p, name);
 	return name;
@@ -129,8 +121,7 @@ static void find_parent(struct parse *p, struct section *s)
 		s->parent = at - 1;
 	else
 		diag_add(p->d, DIAG_ERROR, s->at,
-			 "[%s]: belongs to the job above it; there is none",
-			 s->name);
+			 "[%s]: belongs to the job above it; there is none", s->name);
 }
 
 static bool is_twin(const struct section *a, const struct section *b)
@@ -150,8 +141,7 @@ static void jobfile_check_twins(struct parse *p, const struct section *s)
 
 		if (is_twin(other, s)) {
 			diag_add(p->d, DIAG_ERROR, s->at,
-				 "[%s]: there is a section of that name in "
-				 "line %u already",
+				 "[%s]: there is a section of that name in line %u already",
 				 s->name, other->at.line);
 			return;
 		}
@@ -165,8 +155,7 @@ static void add_section(struct parse *p)
 
 	if (f->count == JOBFILE_SECTIONS_MAX) {
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "more than %d sections; the file is "
-			 "read up to here",
+			 "more than %d sections; the file is read up to here",
 			 JOBFILE_SECTIONS_MAX);
 		p->is_over = true;
 		return;
@@ -178,48 +167,42 @@ static void add_section(struct parse *p)
 	if (s.kind == SECTION_VARIANT)
 		find_parent(p, &s);
 	jobfile_check_twins(p, &s);
-	f->sections =
-		mem_realloc(f->sections, (f->count + 1) * sizeof(*f->sections));
+	f->sections = mem_realloc(f->sections, (f->count + 1) * sizeof(*f->sections));
 	f->sections[f->count++] = s;
 	p->is_full = false;
 }
 
 /* fio takes the last one silently; so do we, but aloud. */
-static void set_again(struct parse *p, struct opt *o, const char *value,
-		      bool is_bare)
+static void set_again(struct parse *p, struct opt *o, const char *value, bool is_bare)
 {
 	struct diag_place at = p->reader.at;
 
 	if (strcmp(o->at.file, at.file) == 0)
-		diag_add(p->d, DIAG_WARNING, at,
-			 "%s: set in line %u already; this one counts", o->key,
-			 o->at.line);
+		diag_add(p->d, DIAG_WARNING, at, "%s: set in line %u already; this one counts",
+			 o->key, o->at.line);
 	optlist_replace(o, value, is_bare, at);
 }
 
-static void add_option(struct parse *p, const char *key, const char *value,
-		       bool is_bare)
+static void add_option(struct parse *p, const char *key, const char *value, bool is_bare)
 {
 	struct section *s = current(p);
 	struct opt *o = s ? optlist_find(&s->opts, key) : NULL;
 
 	if (!s)
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "%s: option before any section; a job starts with its "
-			 "name in brackets, such as [train]",
+			 "%s: option before any section; a job starts with its name in brackets, "
+			 "such as [train]",
 			 key);
 	else if (o)
 		set_again(p, o, value, is_bare);
-	else if (!optlist_add(&s->opts, key, value, is_bare, p->reader.at) &&
-		 !p->is_full) {
-		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "more than %d options in a section", OPTLIST_MAX);
+	else if (!optlist_add(&s->opts, key, value, is_bare, p->reader.at) && !p->is_full) {
+		diag_add(p->d, DIAG_ERROR, p->reader.at, "more than %d options in a section",
+			 OPTLIST_MAX);
 		p->is_full = true;
 	}
 }
 
-static int take_pair(void *user, const char *section, const char *name,
-		     const char *value)
+static int take_pair(void *user, const char *section, const char *name, const char *value)
 {
 	struct parse *p = user;
 
@@ -235,8 +218,7 @@ static int take_pair(void *user, const char *section, const char *name,
 /* "key:" or "key: value" where no job has begun. */
 static bool is_yaml(const struct parse *p, const char *line, size_t key_len)
 {
-	return !p->file->count && !p->has_header && key_len &&
-	       line[key_len] == ':' &&
+	return !p->file->count && !p->has_header && key_len && line[key_len] == ':' &&
 	       strchr(" \t", line[key_len + 1]); /* or its end */
 }
 
@@ -244,28 +226,24 @@ static bool has_key(struct parse *p, const char *line, size_t key_len)
 {
 	if (is_yaml(p, line, key_len)) {
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "%.60s: YAML, and no job file; a workload of DLIO "
-			 "becomes one by --import=dlio",
+			 "%.60s: YAML, and no job file; a workload of DLIO becomes one by "
+			 "--import=dlio",
 			 line);
 		p->is_over = true;
 		return false;
 	}
 	if (line[key_len] == ':') {
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "%.60s: ':' in the name; an option is written "
-			 "NAME=VALUE",
-			 line);
+			 "%.60s: ':' in the name; an option is written NAME=VALUE", line);
 		return false;
 	}
 	if (key_len == 0)
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "%.60s: the option's name is missing before '='",
-			 line);
+			 "%.60s: the option's name is missing before '='", line);
 	else if (key_len > KEY_MAX)
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "%.60s...: a name of %zu bytes; no option's is longer "
-			 "than %d",
-			 line, key_len, KEY_MAX);
+			 "%.60s...: a name of %zu bytes; no option's is longer than %d", line,
+			 key_len, KEY_MAX);
 	return key_len > 0 && key_len <= KEY_MAX;
 }
 
@@ -310,8 +288,8 @@ static char *read_line(char *to, int room, void *stream)
 }
 
 /*
- * One stream serves as inih's reader and as its user pointer; both want the
- * parse. Nothing may be left for inih to complain of.
+ * One stream serves as inih's reader and as its user pointer; both want the parse. Nothing may be
+ * left for inih to complain of.
  */
 static void jobfile_parse(struct parse *p, const char *path)
 {
@@ -319,8 +297,8 @@ static void jobfile_parse(struct parse *p, const char *path)
 	int rc = ini_parse_stream(read_line, p, take_pair, p);
 
 	if (rc && p->d->errors == errors)
-		diag_add(p->d, DIAG_ERROR, (struct diag_place){ path, 0 },
-			 "libinih gives up (%d)", rc);
+		diag_add(p->d, DIAG_ERROR, (struct diag_place){ path, 0 }, "libinih gives up (%d)",
+			 rc);
 }
 
 /* A later [global] adds to and overrides those above it. */
@@ -371,10 +349,8 @@ void jobfile_read(struct jobfile *f, const char *path, struct diag *d)
 		jobfile_parse(&p, p.reader.paths[0]);
 	share_globals(f);
 	if (!has_job(f) && d->errors == errors)
-		diag_add(d, DIAG_ERROR,
-			 (struct diag_place){ p.reader.paths[0], 0 },
-			 "no job; a job starts with its name in brackets, "
-			 "such as [train]");
+		diag_add(d, DIAG_ERROR, (struct diag_place){ p.reader.paths[0], 0 },
+			 "no job; a job starts with its name in brackets, such as [train]");
 	f->paths = p.reader.paths;
 	f->path_count = p.reader.path_count;
 	p.reader.paths = NULL;

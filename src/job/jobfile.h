@@ -18,14 +18,14 @@ enum section_kind {
 
 struct section {
 	enum section_kind kind;
-	char *name;        /* without the brackets */
-	const char *value; /* VARIANT: what stands behind '=' */
+	char *name;                         /* without the brackets */
+	const char *value;                  /* VARIANT: what stands behind '=' */
 	const struct mlgen_field *selector; /* VARIANT: what before it */
-	size_t parent; /* VARIANT: index of the section above */
+	size_t parent;                      /* VARIANT: index of the section above */
 	struct diag_place at;
 	struct optlist opts;
-	/* Of the [global]s above, the last one's value of each; GLOBAL: with
-	 * its own. Borrowed by the sections below it; NULL = none. */
+	/* Of the [global]s above, the last one's value of each; GLOBAL: with its own. Borrowed by
+	 * the sections below it; NULL = none. */
 	struct optlist *globals;
 };
 
@@ -40,8 +40,8 @@ struct jobfile {
 bool jobfile_is_job_name(const char *name);
 
 /*
- * Read a file, "-" for stdin, with everything it includes. Faults go to `d`;
- * what was understood is in `f` all the same. fini in any case.
+ * Read a file, "-" for stdin, with everything it includes. Faults go to `d`; what was understood is
+ * in `f` all the same. fini in any case.
  */
 void jobfile_read(struct jobfile *f, const char *path, struct diag *d);
 void jobfile_fini(struct jobfile *f);

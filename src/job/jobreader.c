@@ -31,18 +31,15 @@ static struct diag_place here(struct jobreader *r)
 
 static const char *keep_path(struct jobreader *r, const char *path)
 {
-	r->paths =
-		mem_realloc(r->paths, (r->path_count + 1) * sizeof(*r->paths));
+	r->paths = mem_realloc(r->paths, (r->path_count + 1) * sizeof(*r->paths));
 	r->paths[r->path_count] = mem_strdup(path);
 	return r->paths[r->path_count++];
 }
 
-static const struct jobreader_level *find_open(const struct jobreader *r,
-					       const struct stat *st)
+static const struct jobreader_level *find_open(const struct jobreader *r, const struct stat *st)
 {
 	for (unsigned i = 0; i < r->depth; i++) {
-		if (r->levels[i].dev == st->st_dev &&
-		    r->levels[i].ino == st->st_ino)
+		if (r->levels[i].dev == st->st_dev && r->levels[i].ino == st->st_ino)
 			return &r->levels[i];
 	}
 	return NULL;
@@ -63,8 +60,8 @@ static bool is_control(unsigned char c)
 }
 
 /*
- * The first byte that only a program writes, or the end; *line is its line.
- * Pages and line ends are people's, and in a comment all but a zero.
+ * The first byte that only a program writes, or the end; *line is its line. Pages and line ends are
+ * people's, and in a comment all but a zero.
  */
 static const char *find_binary(const char *s, const char *end, unsigned *line)
 {
@@ -73,8 +70,7 @@ static const char *find_binary(const char *s, const char *end, unsigned *line)
 	for (; s < end && *s; s++) {
 		if (is_begin)
 			is_comment = strchr(COMMENTS, *s);
-		if (!is_comment && is_control((unsigned char)*s) &&
-		    !strchr("\n\r\f\v", *s))
+		if (!is_comment && is_control((unsigned char)*s) && !strchr("\n\r\f\v", *s))
 			break;
 		is_begin = *s == '\n' || (is_begin && strchr(BLANKS, *s));
 		*line += *s == '\n';
@@ -102,43 +98,38 @@ static int read_text(struct buf *text, int fd, size_t most)
 }
 
 /* Tell what is wrong with the text as a whole; 0 or -EINVAL. */
-static int check_text(struct jobreader *r, const struct buf *text,
-		      const char *path)
+static int check_text(struct jobreader *r, const struct buf *text, const char *path)
 {
 	const char *s = buf_str(text), *end = s + text->len;
 	struct diag_place at = { path, 1 };
 
 	if (r->bytes > JOBREADER_BYTES_MAX) {
 		diag_add(r->d, DIAG_ERROR, (struct diag_place){ path, 0 },
-			 "more than %u MiB; is this a job file?",
-			 JOBREADER_BYTES_MAX >> 20);
+			 "more than %u MiB; is this a job file?", JOBREADER_BYTES_MAX >> 20);
 		return -EFBIG;
 	}
 	if (strncmp(s, "\xff\xfe", 2) == 0 || strncmp(s, "\xfe\xff", 2) == 0) {
-		diag_add(r->d, DIAG_ERROR, at,
-			 "UTF-16; save it as UTF-8, which job files are");
+		diag_add(r->d, DIAG_ERROR, at, "UTF-16; save it as UTF-8, which job files are");
 		return -EINVAL;
 	}
 	s = find_binary(s, end, &at.line);
 	if (s == end)
 		return 0;
-	diag_add(r->d, DIAG_ERROR, at,
-		 "byte 0x%02x is no text; is this a job file?",
+	diag_add(r->d, DIAG_ERROR, at, "byte 0x%02x is no text; is this a job file?",
 		 (unsigned char)*s);
 	return -EINVAL;
 }
 
 /* Takes all of the file; what is wrong with it is told. 0 or -errno. */
-static int push(struct jobreader *r, int fd, const char *path,
-		const struct stat *st)
+static int push(struct jobreader *r, int fd, const char *path, const struct stat *st)
 {
 	struct buf text = { 0 };
 	int rc = read_text(&text, fd, JOBREADER_BYTES_MAX - r->bytes);
 
 	r->bytes += text.len;
 	if (rc < 0)
-		diag_add(r->d, DIAG_ERROR, (struct diag_place){ path, 0 },
-			 "read: %s", strerror(-rc));
+		diag_add(r->d, DIAG_ERROR, (struct diag_place){ path, 0 }, "read: %s",
+			 strerror(-rc));
 	else
 		rc = check_text(r, &text, path);
 	if (rc < 0) {
@@ -166,8 +157,7 @@ static bool is_other_device(const struct stat *st)
 	if (S_ISBLK(st->st_mode))
 		return true;
 	return S_ISCHR(st->st_mode) &&
-	       (fstat(STDIN_FILENO, &in) < 0 || !S_ISCHR(in.st_mode) ||
-		in.st_rdev != st->st_rdev);
+	       (fstat(STDIN_FILENO, &in) < 0 || !S_ISCHR(in.st_mode) || in.st_rdev != st->st_rdev);
 }
 
 /* What is wrong with it, or NULL. A FIFO is for `mlgen <(program)`. */
@@ -183,11 +173,10 @@ static const char *wrong_kind(const struct stat *st, bool is_included)
 }
 
 /*
- * Open one more file. `at` is where it was asked for: an include line, or
- * nowhere, then the fault carries the path itself.
+ * Open one more file. `at` is where it was asked for: an include line, or nowhere, then the fault
+ * carries the path itself.
  */
-static int open_level(struct jobreader *r, const char *path,
-		      struct diag_place at)
+static int open_level(struct jobreader *r, const char *path, struct diag_place at)
 {
 	const char *before = at.line ? path : "", *colon = at.line ? ": " : "";
 	const char *wrong = NULL;
@@ -199,22 +188,18 @@ static int open_level(struct jobreader *r, const char *path,
 		at.file = path;
 	if (!rc) {
 		wrong = wrong_kind(&st, at.line);
-		fd = wrong ? -EINVAL
-			   : firstlook_open(looked_at, path, &st,
-					    O_RDONLY | O_NOCTTY);
+		fd = wrong ? -EINVAL : firstlook_open(looked_at, path, &st, O_RDONLY | O_NOCTTY);
 		rc = fd < 0 ? fd : 0;
 		close(looked_at);
 	}
 	if (wrong)
 		diag_add(r->d, DIAG_ERROR, at, "%s%s%s", before, colon, wrong);
 	else if (rc)
-		diag_add(r->d, DIAG_ERROR, at, "%s%s%s", before, colon,
-			 strerror(-rc));
+		diag_add(r->d, DIAG_ERROR, at, "%s%s%s", before, colon, strerror(-rc));
 	else if (find_open(r, &st) && (rc = -ELOOP))
 		diag_add(r->d, DIAG_ERROR, at,
-			 "include %s: this file is being read already, from "
-			 "line %u of %s",
-			 path, at.line, at.file);
+			 "include %s: this file is being read already, from line %u of %s", path,
+			 at.line, at.file);
 	else
 		rc = push(r, fd, path, &st);
 	if (fd >= 0)
@@ -258,8 +243,7 @@ static bool is_text(struct jobreader *r, const char *s)
 	while (*s && !is_control((unsigned char)*s))
 		s++;
 	if (*s)
-		diag_add(r->d, DIAG_ERROR, here(r),
-			 "byte 0x%02x is no text; is this a job file?",
+		diag_add(r->d, DIAG_ERROR, here(r), "byte 0x%02x is no text; is this a job file?",
 			 (unsigned char)*s);
 	return !*s;
 }
@@ -269,24 +253,23 @@ static bool is_short(struct jobreader *r, const char *s)
 	size_t len = strlen(s);
 
 	if (len > JOBREADER_LINE_MAX)
-		diag_add(r->d, DIAG_ERROR, here(r),
-			 "line of %zu bytes; at most %d are read", len,
+		diag_add(r->d, DIAG_ERROR, here(r), "line of %zu bytes; at most %d are read", len,
 			 JOBREADER_LINE_MAX);
 	return len <= JOBREADER_LINE_MAX;
 }
 
-/* fio cuts lines at these wherever they stand; a value that would lose its end
- * there is not guessed at. */
+/* fio cuts lines at these wherever they stand; a value that would lose its end there is not guessed
+ * at. */
 static bool cut_comment(struct jobreader *r, char *s)
 {
 	char *comment = s + strcspn(s, COMMENTS);
 
 	if (*comment && !strchr(BLANKS, comment[-1])) {
-		diag_add(r->d, DIAG_ERROR, here(r),
-			 "'%.60s': fio would cut the line at '%c'; put a blank "
-			 "before a comment. A value that has a '%c' comes from "
-			 "a variable, ${NAME}, or the command line",
-			 s, *comment, *comment);
+		diag_add(
+			r->d, DIAG_ERROR, here(r),
+			"'%.60s': fio would cut the line at '%c'; put a blank before a comment. A "
+			"value that has a '%c' comes from a variable, ${NAME}, or the command line",
+			s, *comment, *comment);
 		return false;
 	}
 	*comment = '\0';
@@ -309,8 +292,8 @@ static void include_file(struct jobreader *r, const char *argument)
 
 	if (r->depth == JOBREADER_DEPTH) {
 		diag_add(r->d, DIAG_ERROR, here(r),
-			 "include %s: more than %d files within each other",
-			 argument, JOBREADER_DEPTH);
+			 "include %s: more than %d files within each other", argument,
+			 JOBREADER_DEPTH);
 		return;
 	}
 	pathname_beside(&path, top(r)->path, argument);
@@ -377,11 +360,9 @@ int jobreader_open(struct jobreader *r, const char *path, struct diag *d)
 	memset(r, 0, sizeof(*r));
 	r->d = d;
 	if (strcmp(path, "-") != 0)
-		return open_level(r, keep_path(r, path),
-				  (struct diag_place){ 0 });
+		return open_level(r, keep_path(r, path), (struct diag_place){ 0 });
 	if (fstat(STDIN_FILENO, &st)) {
-		diag_add(d, DIAG_ERROR, (struct diag_place){ 0 }, "-: %s",
-			 strerror(errno));
+		diag_add(d, DIAG_ERROR, (struct diag_place){ 0 }, "-: %s", strerror(errno));
 		return -EBADF;
 	}
 	return push(r, STDIN_FILENO, keep_path(r, "stdin"), &st);

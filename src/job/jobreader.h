@@ -9,10 +9,9 @@
 #include "job/diag.h"
 
 /*
- * Follows `include`, drops comments, byte order mark, blanks around a line and
- * the CR of a DOS file, replaces ${VAR}, and refuses what no line may hold. A
- * comment begins with '#' or ';', first in a line or behind a blank. A file
- * that is no text is one fault, and nothing of it is read.
+ * Follows `include`, drops comments, byte order mark, blanks around a line and the CR of a DOS
+ * file, replaces ${VAR}, and refuses what no line may hold. A comment begins with '#' or ';', first
+ * in a line or behind a blank. A file that is no text is one fault, and nothing of it is read.
  * What is handed out is a header "[...", as written, or an option.
  */
 
@@ -43,8 +42,8 @@ struct jobreader {
 	struct diag_place at; /* of the line last handed out */
 };
 
-/* Open the file, "-" for stdin; 0 or -errno with the fault in `d`. A FIFO is
- * one, too; devices are not, and an include is a regular file. */
+/* Open the file, "-" for stdin; 0 or -errno with the fault in `d`. A FIFO is one, too; devices are
+ * not, and an include is a regular file. */
 int jobreader_open(struct jobreader *r, const char *path, struct diag *d);
 /* Closes what is open and frees everything; the paths too. */
 void jobreader_close(struct jobreader *r);
@@ -56,7 +55,7 @@ const char *jobreader_next(struct jobreader *r);
 bool jobreader_is_included(const struct jobreader *r);
 
 /*
- * Why no line of a job file can hold this value of an option so that it is
- * read back alike, as a clause: "a '#'". NULL: one can.
+ * Why no line of a job file can hold this value of an option so that it is read back alike, as a
+ * clause: "a '#'". NULL: one can.
  */
 const char *jobreader_cannot_hold(const char *value);

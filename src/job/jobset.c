@@ -67,10 +67,9 @@ static void fail_missing_file(struct load *l, const char *name)
 		buf_addf(&text, "; did you mean %s?", nearest);
 	else if (!strchr(name, '/'))
 		buf_addf(&text, " here, %s%s or among the installed jobs",
-			 dir && *dir ? "in $MLGEN_JOBS=" : "beside mlgen",
-			 dir && *dir ? dir : "");
-	diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s: no such job file%s",
-		 name, buf_str(&text));
+			 dir && *dir ? "in $MLGEN_JOBS=" : "beside mlgen", dir && *dir ? dir : "");
+	diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s: no such job file%s", name,
+		 buf_str(&text));
 	mem_free(nearest);
 	buf_fini(&with_suffix);
 	buf_fini(&text);
@@ -80,8 +79,8 @@ static void fail_missing_file(struct load *l, const char *name)
 
 static void keep_paths(struct jobset *set, struct jobfile *f)
 {
-	set->paths = mem_realloc(set->paths, (set->path_count + f->path_count) *
-						     sizeof(*set->paths));
+	set->paths =
+		mem_realloc(set->paths, (set->path_count + f->path_count) * sizeof(*set->paths));
 	for (size_t i = 0; i < f->path_count; i++)
 		set->paths[set->path_count++] = f->paths[i];
 	mem_free(f->paths);
@@ -91,8 +90,7 @@ static void keep_paths(struct jobset *set, struct jobfile *f)
 
 static void add_job(struct jobset *set, struct job *j)
 {
-	set->jobs =
-		mem_realloc(set->jobs, (set->count + 1) * sizeof(*set->jobs));
+	set->jobs = mem_realloc(set->jobs, (set->count + 1) * sizeof(*set->jobs));
 	set->jobs[set->count++] = j;
 }
 
@@ -114,8 +112,7 @@ static bool is_selected(struct load *l, const char *name)
 		is_it = len == strlen(name) && strncmp(at, name, len) == 0;
 		at += len;
 	}
-	l->names =
-		mem_realloc(l->names, (l->name_count + 1) * sizeof(*l->names));
+	l->names = mem_realloc(l->names, (l->name_count + 1) * sizeof(*l->names));
 	l->names[l->name_count++] = name;
 	return is_it;
 }
@@ -164,21 +161,19 @@ static void load_job(struct load *l, struct layers *layers, bool begins_group)
 
 	layers_fini(layers);
 	if (set->count)
-		j->group = set->jobs[set->count - 1]->group +
-			   (j->stonewall || begins_group);
+		j->group = set->jobs[set->count - 1]->group + (j->stonewall || begins_group);
 	add_job(set, j);
 	if (is_whole)
 		job_check(j, l->r.d);
 }
 
-/* The jobs that come next, of a file, or NULL: of the command line; they do
- * not start with those before. */
+/* The jobs that come next, of a file, or NULL: of the command line; they do not start with those
+ * before. */
 static void load_jobs_of(struct load *l, const struct jobfile *f)
 {
 	size_t first = l->set->count;
 
-	for (size_t i = first; i < l->job_count && l->jobs[i].src.file == f;
-	     i++)
+	for (size_t i = first; i < l->job_count && l->jobs[i].src.file == f; i++)
 		load_job(l, &l->jobs[i], i == first);
 }
 
@@ -191,14 +186,12 @@ static void read_file(struct load *l, const char *name, struct jobfile *file)
 		return;
 	if (question_is_document(name)) {
 		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "%s: is what a run wrote, and no job; mlgen %s prints "
-			 "its report",
-			 name, name);
+			 "%s: is what a run wrote, and no job; mlgen %s prints its report", name,
+			 name);
 		return;
 	}
-	char *path = strcmp(name, "-") == 0
-			     ? mem_strdup(name)
-			     : jobset_find_file(name, l->r.engines.env);
+	char *path = strcmp(name, "-") == 0 ? mem_strdup(name)
+					    : jobset_find_file(name, l->r.engines.env);
 
 	if (!path) {
 		fail_missing_file(l, name);
@@ -219,8 +212,7 @@ static void read_and_load(struct load *l)
 		const struct jobfile *f = &l->files[i];
 
 		for (size_t k = 0; k < f->count; k++)
-			resolve_read(&l->r, &f->sections[k].opts,
-				     f->sections[k].selector);
+			resolve_read(&l->r, &f->sections[k].opts, f->sections[k].selector);
 		load_jobs_of(l, f);
 	}
 	for (size_t i = 0; i < c->job_count; i++)
@@ -246,9 +238,8 @@ static void fail_name(struct load *l, const char *option, const char *name)
 
 	for (size_t i = 0; i < l->name_count && names.len < 400; i++)
 		buf_addf(&names, " %s", l->names[i]);
-	diag_add(l->r.d, DIAG_ERROR, on_command_line,
-		 "%s: there is no job '%s'; there is%s", option, name,
-		 buf_str(&names));
+	diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s: there is no job '%s'; there is%s",
+		 option, name, buf_str(&names));
 	buf_fini(&names);
 }
 
@@ -262,8 +253,8 @@ static void fail_section(struct load *l, const char *option, const char *name)
 	here = elsewhere_option(buf_str(&key));
 	if (here)
 		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "%s: DLIO's name; in mlgen it is %s: write --%s",
-			 buf_str(&key), here, here);
+			 "%s: DLIO's name; in mlgen it is %s: write --%s", buf_str(&key), here,
+			 here);
 	else
 		fail_name(l, option, name);
 	buf_fini(&key);
@@ -311,14 +302,12 @@ static void check_requirements(struct load *l)
 
 static bool is_request(const struct settings *s)
 {
-	return s->help || s->version || s->list_jobs || s->cmdhelp ||
-	       s->enghelp;
+	return s->help || s->version || s->list_jobs || s->cmdhelp || s->enghelp;
 }
 
 static bool only_looks(const struct settings *s)
 {
-	return s->parse_only || s->showjob || s->dry_run || s->datasize ||
-	       s->miss_curve;
+	return s->parse_only || s->showjob || s->dry_run || s->datasize || s->miss_curve;
 }
 
 static void read_files(struct load *l)
@@ -377,16 +366,14 @@ static void load_jobs(struct load *l)
 	check_requirements(l);
 	if (!c->file_count && !c->job_count && !l->r.d->errors)
 		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "no job; name a job file, such as quickstart.job, or "
-			 "see --help; --directory=DIR --dataset=scan reads "
-			 "files that are there");
+			 "no job; name a job file, such as quickstart.job, or see --help; "
+			 "--directory=DIR --dataset=scan reads files that are there");
 }
 
 /* ---- questions about files that are no jobs ---- */
 
 /* An option of a job would change nothing of what the question does. */
-static void refuse_options(struct load *l, const char *question,
-			   const char *does)
+static void refuse_options(struct load *l, const char *question, const char *does)
 {
 	const struct cmdline *c = &l->cmd;
 	const struct optlist *first = c->all.count ? &c->all : NULL;
@@ -396,28 +383,24 @@ static void refuse_options(struct load *l, const char *question,
 		first = &c->sections[0].opts;
 	if (l->r.d->errors || (!first && !c->job_count))
 		return;
-	diag_add(l->r.d, DIAG_ERROR, on_command_line,
-		 "%s: is of a job, and --%s %s",
+	diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s: is of a job, and --%s %s",
 		 first ? first->opts[0]->key : "name", question, does);
 }
 
 /* Is the last of them a job, with all options of a job on the command line? */
 static bool ends_with_job(const struct question *q, const struct cmdline *c)
 {
-	return q->takes_job && c->file_count > 1 &&
-	       !question_is_trace(c->files[c->file_count - 1]);
+	return q->takes_job && c->file_count > 1 && !question_is_trace(c->files[c->file_count - 1]);
 }
 
-static void take_files(struct load *l, const struct question *q,
-		       unsigned of_files)
+static void take_files(struct load *l, const struct question *q, unsigned of_files)
 {
 	const struct cmdline *c = &l->cmd;
 	struct diag *d = l->r.d;
 
 	question_check_one(l->r.engines.env->questions, q, of_files, d);
 	question_check_json(q, &l->set->settings, d);
-	question_check_require(l->r.engines.env->questions, q,
-			       &l->set->settings, d);
+	question_check_require(l->r.engines.env->questions, q, &l->set->settings, d);
 	question_check_files(q, c->files, c->file_count, d);
 	keep_files(l->set, c);
 	if (ends_with_job(q, c)) {
@@ -430,8 +413,7 @@ static void take_files(struct load *l, const struct question *q,
 
 /* ---- a command of somebody else's ---- */
 
-static void take_command(struct load *l, const struct question *q,
-			 unsigned of_files)
+static void take_command(struct load *l, const struct question *q, unsigned of_files)
 {
 	const struct cmdline *c = &l->cmd;
 	struct diag *d = l->r.d;
@@ -440,8 +422,8 @@ static void take_command(struct load *l, const struct question *q,
 	refuse_options(l, q->option, "records a program");
 	if (c->file_count)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: records a program and takes no job; leave out "
-			 "'%s', or if it is of the command write it behind --",
+			 "%s: records a program and takes no job; leave out '%s', or if it is of "
+			 "the command write it behind --",
 			 q->option, c->files[0]);
 	settings_check_capture(&l->set->settings, c->command, d);
 	l->set->command = c->command;
@@ -460,8 +442,8 @@ static void free_load(struct load *l)
 	resolve_engine_fini(&l->r.engines);
 }
 
-int jobset_load(struct jobset *set, int argc, char *const argv[],
-		const struct jobset_env *env, struct diag *d)
+int jobset_load(struct jobset *set, int argc, char *const argv[], const struct jobset_env *env,
+		struct diag *d)
 {
 	struct load l = { .set = set };
 	const struct question *q = NULL;
@@ -475,8 +457,8 @@ int jobset_load(struct jobset *set, int argc, char *const argv[],
 			     .standins = &set->standins },
 		.d = d,
 	};
-	q = question_asked(env->questions, &set->settings, l.cmd.files,
-			   l.cmd.file_count, &of_files);
+	q = question_asked(env->questions, &set->settings, l.cmd.files, l.cmd.file_count,
+			   &of_files);
 	set->question = q;
 	settings_check(&set->settings, env->questions, q, d);
 	if (is_request(&set->settings))

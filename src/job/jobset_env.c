@@ -66,8 +66,7 @@ static void add_names(struct job_names *n, const char *path)
 
 		if (!suffix || strcmp(suffix, ".job") != 0)
 			continue;
-		n->names = mem_realloc(n->names,
-				       (n->count + 1) * sizeof(*n->names));
+		n->names = mem_realloc(n->names, (n->count + 1) * sizeof(*n->names));
 		n->names[n->count++] = mem_strdup(entry->d_name);
 	}
 	if (dir)
@@ -105,8 +104,7 @@ char *jobset_nearest_file(const char *name, const struct jobset_env *env)
 		qsort(n.names, n.count, sizeof(*n.names), jobset_by_name);
 	n.names = mem_realloc(n.names, (n.count + 1) * sizeof(*n.names));
 	n.names[n.count] = NULL;
-	found = field_nearest_word((const char *const *)n.names,
-				   name + folder_len);
+	found = field_nearest_word((const char *const *)n.names, name + folder_len);
 	if (found)
 		buf_addf(&text, "%s%s", buf_str(&folder), found);
 	for (size_t i = 0; i < n.count; i++)

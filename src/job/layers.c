@@ -11,8 +11,7 @@
 #include "job/job.h"
 #include "job/workload.h"
 
-static void layers_add(struct layers *l, const struct optlist *opts,
-		       const char *how, bool is_own)
+static void layers_add(struct layers *l, const struct optlist *opts, const char *how, bool is_own)
 {
 	if (!opts)
 		return;
@@ -55,8 +54,7 @@ static const struct opt *selected(const struct layers *l, const char *option)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
-		const struct opt *o =
-			order[i] ? optlist_find(order[i], option) : NULL;
+		const struct opt *o = order[i] ? optlist_find(order[i], option) : NULL;
 
 		if (o)
 			return o;
@@ -88,8 +86,8 @@ static bool is_of_job(const struct layers *l, const struct section *s)
 }
 
 /*
- * Does the variant section belong to the job that is built? Those of [global]
- * are there for the trainings of the file.
+ * Does the variant section belong to the job that is built? Those of [global] are there for the
+ * trainings of the file.
  */
 static bool is_mine(const struct layers *l, const struct section *s)
 {
@@ -107,27 +105,23 @@ static bool is_number(const char *s)
 	return *s && s[strspn(s, "0123456789")] == '\0';
 }
 
-static void fail_variant(const struct layers *l, const struct mlgen_field *f,
-			 const char *variants, struct diag *d)
+static void fail_variant(const struct layers *l, const struct mlgen_field *f, const char *variants,
+			 struct diag *d)
 {
 	const struct opt *o = selected(l, f->name);
 	const char *file = l->src.file->paths[0];
 
 	if (!o)
 		diag_add(d, DIAG_ERROR, l->src.section->at,
-			 "%s: not set, but %s has sections for%s; choose one "
-			 "with %s=",
-			 f->name, file, variants, f->name);
+			 "%s: not set, but %s has sections for%s; choose one with %s=", f->name,
+			 file, variants, f->name);
 	else if (is_number(o->value) && strcmp(f->name, "accelerator") == 0)
 		diag_add(d, DIAG_ERROR, o->at,
-			 "%s=%s: no such section; %s has%s. For a number: "
-			 "%saccelerators=%s",
-			 f->name, o->value, file, variants,
-			 o->at.file ? "" : "--", o->value);
+			 "%s=%s: no such section; %s has%s. For a number: %saccelerators=%s",
+			 f->name, o->value, file, variants, o->at.file ? "" : "--", o->value);
 	else
-		diag_add(d, DIAG_ERROR, o->at,
-			 "%s=%s: no such section; %s has%s", f->name, o->value,
-			 file, variants);
+		diag_add(d, DIAG_ERROR, o->at, "%s=%s: no such section; %s has%s", f->name,
+			 o->value, file, variants);
 }
 
 /* Add the sections that this option selects. */
@@ -140,8 +134,7 @@ static void select_variants(struct layers *l, const struct mlgen_field *f)
 	for (size_t i = 0; o && i < file->count; i++) {
 		const struct section *s = &file->sections[i];
 
-		if (s->selector == f && is_mine(l, s) &&
-		    strcasecmp(o->value, s->value) == 0)
+		if (s->selector == f && is_mine(l, s) && strcasecmp(o->value, s->value) == 0)
 			add_section(l, s, is_of_job(l, s));
 	}
 }
@@ -163,8 +156,7 @@ static bool has_variant(const struct layers *l, const struct mlgen_field *f)
 	return false;
 }
 
-void layers_init(struct layers *l, const struct job_source *src,
-		 const struct cmdline *cmd)
+void layers_init(struct layers *l, const struct job_source *src, const struct cmdline *cmd)
 {
 	const struct section *s = src->section;
 
@@ -209,8 +201,7 @@ bool layers_check(const struct layers *l, struct diag *d)
 	return is_whole;
 }
 
-void layers_variants(const struct layers *l, const struct mlgen_field *f,
-		     struct buf *out)
+void layers_variants(const struct layers *l, const struct mlgen_field *f, struct buf *out)
 {
 	const struct jobfile *file = l->src.file;
 

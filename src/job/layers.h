@@ -17,10 +17,10 @@ struct job_source {
 
 struct layer {
 	const struct optlist *opts;
-	char *how;   /* for job_origin */
-	bool is_own; /* said of this job, not of several */
+	char *how;                          /* for job_origin */
+	bool is_own;                        /* said of this job, not of several */
 	const struct mlgen_field *selector; /* of a variant, which it chose */
-	const char *selected; /* the value, as the variant has it */
+	const char *selected;               /* the value, as the variant has it */
 };
 
 /* Globals < the job's own < its selected variants < command line. */
@@ -33,16 +33,14 @@ struct layers {
 };
 
 /* The source and the command line are borrowed. */
-void layers_init(struct layers *l, const struct job_source *src,
-		 const struct cmdline *cmd);
+void layers_init(struct layers *l, const struct job_source *src, const struct cmdline *cmd);
 void layers_fini(struct layers *l);
 
 /* Tell which options chose none of their [option=value] sections; false: some. */
 bool layers_check(const struct layers *l, struct diag *d);
 
 /* Append what an option may be to choose a section of the job's: " a100 h100". */
-void layers_variants(const struct layers *l, const struct mlgen_field *f,
-		     struct buf *out);
+void layers_variants(const struct layers *l, const struct mlgen_field *f, struct buf *out);
 
 /* The strongest that is written; NULL = none. */
 const struct opt *layers_find(const struct layers *l, const char *option);

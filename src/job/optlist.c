@@ -23,8 +23,7 @@ static struct opt **slot_of(const struct optlist *list, const char *key)
 
 static void append(struct optlist *list, struct opt *o)
 {
-	list->opts = mem_realloc(list->opts,
-				 (list->count + 1) * sizeof(struct opt *));
+	list->opts = mem_realloc(list->opts, (list->count + 1) * sizeof(struct opt *));
 	list->opts[list->count++] = o;
 }
 
@@ -41,8 +40,8 @@ void optlist_fini(struct optlist *list)
 	optlist_forget(list);
 }
 
-struct opt *optlist_add(struct optlist *list, const char *key,
-			const char *value, bool is_bare, struct diag_place at)
+struct opt *optlist_add(struct optlist *list, const char *key, const char *value, bool is_bare,
+			struct diag_place at)
 {
 	struct opt *o = NULL;
 
@@ -67,8 +66,7 @@ struct opt *optlist_find(const struct optlist *list, const char *key)
 	return slot ? *slot : NULL;
 }
 
-void optlist_replace(struct opt *o, const char *value, bool is_bare,
-		     struct diag_place at)
+void optlist_replace(struct opt *o, const char *value, bool is_bare, struct diag_place at)
 {
 	assert(!o->read_as);
 	mem_replace(&o->value, value);

@@ -23,8 +23,8 @@ struct opt {
 };
 
 /*
- * In the order written. Zeroed is empty. One that was added to owns its
- * options, one that was overlaid borrows them: never both.
+ * In the order written. Zeroed is empty. One that was added to owns its options, one that was
+ * overlaid borrows them: never both.
  */
 struct optlist {
 	struct opt **opts;
@@ -34,18 +34,16 @@ struct optlist {
 void optlist_fini(struct optlist *list);
 
 /* Append copies; NULL when the list is full. */
-struct opt *optlist_add(struct optlist *list, const char *key,
-			const char *value, bool is_bare, struct diag_place at);
+struct opt *optlist_add(struct optlist *list, const char *key, const char *value, bool is_bare,
+			struct diag_place at);
 
 /* The option of that name, '-' and '_' and aliases of job options alike. */
 struct opt *optlist_find(const struct optlist *list, const char *key);
 
 /* Another value for one that is there, and unread. */
-void optlist_replace(struct opt *o, const char *value, bool is_bare,
-		     struct diag_place at);
+void optlist_replace(struct opt *o, const char *value, bool is_bare, struct diag_place at);
 
-/* Borrow the options of `from`: each in the place of the one of that name, or
- * behind the others. */
+/* Borrow the options of `from`: each in the place of the one of that name, or behind the others. */
 void optlist_overlay(struct optlist *list, const struct optlist *from);
 /* In the place of fini where the options are borrowed. */
 void optlist_forget(struct optlist *list);

@@ -10,8 +10,8 @@
 #include "base/units.h"
 #include "base/util.h"
 
-static int parse_half(uint64_t *out, const char *text, size_t len, bool is_size,
-		      unsigned kb_base, struct mlgen_err *err)
+static int parse_half(uint64_t *out, const char *text, size_t len, bool is_size, unsigned kb_base,
+		      struct mlgen_err *err)
 {
 	char *half = NULL;
 	int rc = 0;
@@ -19,8 +19,7 @@ static int parse_half(uint64_t *out, const char *text, size_t len, bool is_size,
 	if (!len)
 		return 0;
 	half = mem_strndup(text, len);
-	rc = is_size ? size_parse(out, half, kb_base, err)
-		     : units_u64(half, out, err);
+	rc = is_size ? size_parse(out, half, kb_base, err) : units_u64(half, out, err);
 	mem_free(half);
 	return rc;
 }
@@ -35,21 +34,19 @@ static void put_half(struct buf *out, uint64_t half, bool is_size)
 		buf_addf(out, "%" PRIu64, half);
 }
 
-int size_parse(uint64_t *out, const char *text, unsigned kb_base,
-	       struct mlgen_err *err)
+int size_parse(uint64_t *out, const char *text, unsigned kb_base, struct mlgen_err *err)
 {
 	const char *minus = *text ? strchr(text + 1, '-') : NULL;
 
 	if (minus && minus[1] >= '0' && minus[1] <= '9')
 		return mlgen_fail(err, -EINVAL,
-				  "'%s' is a range, from which mlgen does not "
-				  "draw; write one size",
+				  "'%s' is a range, from which mlgen does not draw; write one size",
 				  text);
 	return units_size(text, kb_base, out, err);
 }
 
-int pair_parse(struct u64_pair *out, const char *text, bool is_size,
-	       unsigned kb_base, struct mlgen_err *err)
+int pair_parse(struct u64_pair *out, const char *text, bool is_size, unsigned kb_base,
+	       struct mlgen_err *err)
 {
 	uint64_t unused = 0;
 	uint64_t *halves[] = { &out->read, &out->write, &unused };
@@ -69,8 +66,7 @@ int pair_parse(struct u64_pair *out, const char *text, bool is_size,
 			break;
 	}
 	if (*at || !given)
-		return mlgen_fail(err, -EINVAL,
-				  "'%s': write one value, or READ,WRITE", text);
+		return mlgen_fail(err, -EINVAL, "'%s': write one value, or READ,WRITE", text);
 	if (n == 1)
 		out->write = out->read;
 	return 0;
@@ -97,13 +93,11 @@ static int parse_percent(double *out, const char *text, struct mlgen_err *err)
 	int rc = units_percent(text, out, err);
 
 	if (!rc && (*out < 0 || *out > 100))
-		rc = mlgen_fail(err, -ERANGE, "%s is not between 0%% and 100%%",
-				text);
+		rc = mlgen_fail(err, -ERANGE, "%s is not between 0%% and 100%%", text);
 	return rc;
 }
 
-int share_parse(struct size_share *out, const char *text, unsigned kb_base,
-		struct mlgen_err *err)
+int share_parse(struct size_share *out, const char *text, unsigned kb_base, struct mlgen_err *err)
 {
 	*out = (struct size_share){ 0 };
 	return is_percent(text) ? parse_percent(&out->percent, text, err)
@@ -120,8 +114,7 @@ void share_format(struct buf *out, const struct size_share *share)
 		buf_add(out, units_put_size(text, share->bytes));
 }
 
-int u64_share_parse(struct u64_share *out, const char *text,
-		    struct mlgen_err *err)
+int u64_share_parse(struct u64_share *out, const char *text, struct mlgen_err *err)
 {
 	*out = (struct u64_share){ 0 };
 	return is_percent(text) ? parse_percent(&out->percent, text, err)
@@ -156,8 +149,7 @@ static size_t samples_at(const char *text)
 	return 0;
 }
 
-static int parse_samples(uint64_t *out, const char *text, size_t len,
-			 struct mlgen_err *err)
+static int parse_samples(uint64_t *out, const char *text, size_t len, struct mlgen_err *err)
 {
 	char *count = mem_strndup(text, len);
 	int rc = units_u64(count, out, err);
@@ -181,9 +173,8 @@ int cache_size_parse(struct cache_size *out, const char *text, unsigned kb_base,
 		rc = size_parse(&out->bytes, text, kb_base, err);
 	if (rc == 0 && !out->bytes && !out->samples && !(out->percent > 0))
 		return mlgen_fail(err, -ERANGE,
-				  "'%s' holds nothing; write a size, a "
-				  "percentage such as 15%%, or a count such as "
-				  "'5000 samples'",
+				  "'%s' holds nothing; write a size, a percentage such as 15%%, or "
+				  "a count such as '5000 samples'",
 				  text);
 	return rc;
 }

@@ -37,8 +37,8 @@ static const struct question *implied(const struct question *table)
 }
 
 /* Append "a, b and c": those about files, or those that this list goes with. */
-static void put_options(struct buf *out, const struct question *table,
-			const char *const *list, const char *dashes)
+static void put_options(struct buf *out, const struct question *table, const char *const *list,
+			const char *dashes)
 {
 	const char *last = NULL;
 
@@ -46,8 +46,7 @@ static void put_options(struct buf *out, const struct question *table,
 		if (list ? q->goes_with != list : q->about == ABOUT_JOBS)
 			continue;
 		if (last)
-			buf_addf(out, "%s%s%s", out->len ? ", " : "", dashes,
-				 last);
+			buf_addf(out, "%s%s%s", out->len ? ", " : "", dashes, last);
 		last = q->option;
 	}
 	buf_addf(out, "%s%s%s", out->len ? " and " : "", dashes, last);
@@ -75,8 +74,7 @@ static void check_list(const struct question *table, const struct settings *s,
 	if (!*option || has_question(table, s, list))
 		return;
 	put_options(&names, table, list, "--");
-	diag_add(d, DIAG_ERROR, on_command_line, "%s: goes with %s", *option,
-		 buf_str(&names));
+	diag_add(d, DIAG_ERROR, on_command_line, "%s: goes with %s", *option, buf_str(&names));
 	buf_fini(&names);
 }
 
@@ -87,10 +85,8 @@ bool question_is_document(const char *file)
 	return len > 5 && strcmp(file + len - 5, ".json") == 0;
 }
 
-const struct question *question_asked(const struct question *table,
-				      const struct settings *s,
-				      char *const *files, size_t file_count,
-				      unsigned *of_files)
+const struct question *question_asked(const struct question *table, const struct settings *s,
+				      char *const *files, size_t file_count, unsigned *of_files)
 {
 	const struct question *first = NULL;
 	size_t documents = count_documents(files, file_count);
@@ -100,19 +96,16 @@ const struct question *question_asked(const struct question *table,
 	for (const struct question *q = table; q && q->option; q++)
 		has_files |= q->about == ABOUT_FILES && is_asked(s, q->option);
 	for (const struct question *q = table; q && q->option; q++) {
-		if (!is_asked(s, q->option) ||
-		    (q->about == ABOUT_DOCUMENTS && !has_files))
+		if (!is_asked(s, q->option) || (q->about == ABOUT_DOCUMENTS && !has_files))
 			continue;
 		*of_files += q->about != ABOUT_JOBS;
 		if (!first || (first->about == ABOUT_JOBS && *of_files))
 			first = q;
 	}
-	return first || !documents || documents < file_count ? first
-							     : implied(table);
+	return first || !documents || documents < file_count ? first : implied(table);
 }
 
-void question_check_options(const struct question *table,
-			    const struct settings *s, struct diag *d)
+void question_check_options(const struct question *table, const struct settings *s, struct diag *d)
 {
 	for (const struct question *q = table; q && q->option; q++) {
 		if (q->goes_with)
@@ -120,34 +113,31 @@ void question_check_options(const struct question *table,
 	}
 }
 
-void question_check_one(const struct question *table, const struct question *q,
-			unsigned of_files, struct diag *d)
+void question_check_one(const struct question *table, const struct question *q, unsigned of_files,
+			struct diag *d)
 {
 	struct buf names = { 0 };
 
 	put_options(&names, table, NULL, "");
 	if (of_files > 1)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: one of %s at a time", q->option, buf_str(&names));
+		diag_add(d, DIAG_ERROR, on_command_line, "%s: one of %s at a time", q->option,
+			 buf_str(&names));
 	buf_fini(&names);
 }
 
-void question_check_json(const struct question *q, const struct settings *s,
-			 struct diag *d)
+void question_check_json(const struct question *q, const struct settings *s, struct diag *d)
 {
 	/* It would be emptied, and nothing put into it. */
 	if (s->json && !q->writes_json)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "json: is of a run; --output=%s is where --%s prints",
-			 s->json, q->option);
+			 "json: is of a run; --output=%s is where --%s prints", s->json, q->option);
 	if (s->html && !q->writes_html)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "html: there is no page of --%s", q->option);
+		diag_add(d, DIAG_ERROR, on_command_line, "html: there is no page of --%s",
+			 q->option);
 }
 
-void question_check_require(const struct question *table,
-			    const struct question *q, const struct settings *s,
-			    struct diag *d)
+void question_check_require(const struct question *table, const struct question *q,
+			    const struct settings *s, struct diag *d)
 {
 	struct buf names = { 0 };
 
@@ -157,9 +147,8 @@ void question_check_require(const struct question *table,
 		if (table->takes_require)
 			buf_addf(&names, ", --%s", table->option);
 	diag_add(d, DIAG_ERROR, on_command_line,
-		 "require=%s: goes with a run%s; --%s asks nothing of its "
-		 "figures",
-		 s->require, buf_str(&names), q->option);
+		 "require=%s: goes with a run%s; --%s asks nothing of its figures", s->require,
+		 buf_str(&names), q->option);
 	buf_fini(&names);
 }
 
@@ -180,15 +169,14 @@ bool question_is_trace(const char *file)
 	return n > 0 && trace_is_magic(first, (size_t)n);
 }
 
-void question_check_files(const struct question *q, char *const *files,
-			  size_t file_count, struct diag *d)
+void question_check_files(const struct question *q, char *const *files, size_t file_count,
+			  struct diag *d)
 {
 	if (!file_count)
-		diag_add(d, DIAG_ERROR, on_command_line, "%s: no file; name %s",
-			 q->option, q->files);
+		diag_add(d, DIAG_ERROR, on_command_line, "%s: no file; name %s", q->option,
+			 q->files);
 	else if (file_count == 1 && q->needs_two)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: '%s' alone; name two files or more, the one to "
-			 "compare with first",
+			 "%s: '%s' alone; name two files or more, the one to compare with first",
 			 q->option, files[0]);
 }

@@ -10,15 +10,13 @@
 #include "base/units.h"
 
 #define BLANKS " \t\n"
-#define METRIC_CHARACTERS                                                      \
-	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
+#define METRIC_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
 
 static int fail_comparison(const char *part, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
-			  "require=%s: no comparison. Quote it: "
-			  "--require='%s>=90' (the shell took '>' as a "
-			  "redirection)",
+			  "require=%s: no comparison. Quote it: --require='%s>=90' (the shell took "
+			  "'>' as a redirection)",
 			  part, *part ? part : "au");
 }
 
@@ -45,19 +43,17 @@ static int read_count(const char *text, double *value, struct mlgen_err *err)
 	mem_free(number);
 	if (rc)
 		return mlgen_fail(err, -EINVAL,
-				  "'%s': must be a number, such as 200 or "
-				  "1.5m; k, m, g and t are powers of 1000",
+				  "'%s': must be a number, such as 200 or 1.5m; k, m, g and t are "
+				  "powers of 1000",
 				  text);
 	for (; s >= suffixes; s--)
 		*value *= 1000;
 	return 0;
 }
 
-/* Read a value in the unit that the metric's name ends with: "1ms" of
- * stall_ns.p99, "10g" of bytes_per_sec, "90%" of au. A metric without a unit is
- * a count: "200k" of read.iops. */
-static int read_value(struct requirement *q, const char *text,
-		      struct mlgen_err *err)
+/* Read a value in the unit that the metric's name ends with: "1ms" of stall_ns.p99, "10g" of
+ * bytes_per_sec, "90%" of au. A metric without a unit is a count: "200k" of read.iops. */
+static int read_value(struct requirement *q, const char *text, struct mlgen_err *err)
 {
 	uint64_t n;
 	int rc = 0;
@@ -78,8 +74,7 @@ static int read_value(struct requirement *q, const char *text,
 	return rc;
 }
 
-static int read_requirement(const char *part, struct requirement *out,
-			    struct mlgen_err *err)
+static int read_requirement(const char *part, struct requirement *out, struct mlgen_err *err)
 {
 	size_t len = strspn(part, METRIC_CHARACTERS);
 	const char *op = skip_blanks(part + len);
@@ -90,8 +85,7 @@ static int read_requirement(const char *part, struct requirement *out,
 	if (!part[len])
 		return fail_comparison(part, err);
 	memset(out, 0, sizeof(*out));
-	if (len && len < sizeof(out->metric) && op_len &&
-	    op_len < sizeof(out->op)) {
+	if (len && len < sizeof(out->metric) && op_len && op_len < sizeof(out->op)) {
 		memcpy(out->metric, part, len);
 		memcpy(out->op, op, op_len);
 	}
@@ -99,17 +93,16 @@ static int read_requirement(const char *part, struct requirement *out,
 		memcpy(out->op, "==", 3);
 	if (!out->op[0] || !strstr(" >= <= > < == ", out->op))
 		return mlgen_fail(err, -EINVAL,
-				  "require=%s: not a comparison; write "
-				  "METRIC>=NUMBER, with one of >= <= > < ==",
+				  "require=%s: not a comparison; write METRIC>=NUMBER, with one of "
+				  ">= <= > < ==",
 				  part);
 	if (read_value(out, value, &why))
-		return mlgen_fail(err, -EINVAL, "require=%s: %s", part,
-				  why.text);
+		return mlgen_fail(err, -EINVAL, "require=%s: %s", part, why.text);
 	return 0;
 }
 
-/* The length of what stands before the next comma or "and"; *next is behind
- * that, NULL = it was the last. */
+/* The length of what stands before the next comma or "and"; *next is behind that, NULL = it was the
+ * last. */
 static size_t part_length(const char *text, const char **next)
 {
 	const char *at = text;
@@ -117,8 +110,7 @@ static size_t part_length(const char *text, const char **next)
 	while (*at && *at != ',') {
 		const char *word = at + strspn(at, BLANKS);
 
-		if (word > at && strncmp(word, "and", 3) == 0 &&
-		    strchr(BLANKS, word[3])) {
+		if (word > at && strncmp(word, "and", 3) == 0 && strchr(BLANKS, word[3])) {
 			*next = word + 3;
 			return (size_t)(at - text);
 		}
@@ -151,9 +143,7 @@ int jobset_requirements(const char *text, struct requirement *out, unsigned max,
 		int rc = 0;
 
 		if (n == max)
-			rc = mlgen_fail(err, -EINVAL,
-					"require: more than %u comparisons",
-					max);
+			rc = mlgen_fail(err, -EINVAL, "require: more than %u comparisons", max);
 		else
 			rc = read_requirement(part, &out[n++], err);
 		mem_free(part);

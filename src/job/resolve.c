@@ -31,8 +31,8 @@ struct build {
 /* ---- one option ---- */
 
 /* What a job file names lies beside it. */
-static void put_value(const struct opt *o, const struct mlgen_field *f,
-		      const char *value, struct buf *text)
+static void put_value(const struct opt *o, const struct mlgen_field *f, const char *value,
+		      struct buf *text)
 {
 	size_t word = field_path_at(f, value);
 
@@ -45,17 +45,15 @@ static void put_value(const struct opt *o, const struct mlgen_field *f,
 }
 
 /* Append what the value stands for; its fault is told. */
-static bool expand(const struct resolver *r, const struct opt *o,
-		   const struct mlgen_field *f, const char *jobname,
-		   struct buf *text)
+static bool expand(const struct resolver *r, const struct opt *o, const struct mlgen_field *f,
+		   const char *jobname, struct buf *text)
 {
 	struct mlgen_err err = { 0 };
 	struct buf value = { 0 };
 	bool is_good = false;
 
 	if (o->is_bare && !job_field_is_flag(f))
-		diag_add(r->d, DIAG_ERROR, o->at,
-			 "%s: no value; write %s%s=VALUE", f->name,
+		diag_add(r->d, DIAG_ERROR, o->at, "%s: no value; write %s%s=VALUE", f->name,
 			 o->at.file ? "" : "--", f->name);
 	else if (words_expand(&value, o->value, jobname, &err))
 		diag_add(r->d, DIAG_ERROR, o->at, "%s: %s", f->name, err.text);
@@ -68,8 +66,7 @@ static bool expand(const struct resolver *r, const struct opt *o,
 }
 
 /* The one reading that jobs share; its fault is told. */
-static void read_option(const struct resolver *r, struct opt *o,
-			const struct mlgen_field *f)
+static void read_option(const struct resolver *r, struct opt *o, const struct mlgen_field *f)
 {
 	struct mlgen_err err = { 0 };
 	struct buf text = { 0 };
@@ -83,28 +80,25 @@ static void read_option(const struct resolver *r, struct opt *o,
 }
 
 /*
- * Does it mean to this job what was read? Not where it holds a word such as
- * $jobname, another kb_base counts, half a pair leaves the other half to the
- * layer below, or several engines have an option of that name.
+ * Does it mean to this job what was read? Not where it holds a word such as $jobname, another
+ * kb_base counts, half a pair leaves the other half to the layer below, or several engines have an
+ * option of that name.
  */
-static bool is_shared(const struct job *j, const struct opt *o,
-		      const struct mlgen_field *f)
+static bool is_shared(const struct job *j, const struct opt *o, const struct mlgen_field *f)
 {
 	bool is_pair = f->type == MLGEN_SIZE_PAIR || f->type == MLGEN_U64_PAIR;
 
-	return o->read_as == f && j->kb_base == KB_BASE &&
-	       !strchr(o->value, '$') && !(is_pair && strchr(o->value, ','));
+	return o->read_as == f && j->kb_base == KB_BASE && !strchr(o->value, '$') &&
+	       !(is_pair && strchr(o->value, ','));
 }
 
-static bool set_own(const struct resolver *r, const struct opt *o,
-		    const struct mlgen_field *f, const struct job *j,
-		    void *base)
+static bool set_own(const struct resolver *r, const struct opt *o, const struct mlgen_field *f,
+		    const struct job *j, void *base)
 {
 	struct mlgen_err err = { 0 };
 	struct buf text = { 0 };
 	bool is_set = expand(r, o, f, j->name, &text) &&
-		      !field_parse(f, base, buf_str(&text),
-				   (unsigned)j->kb_base, &err);
+		      !field_parse(f, base, buf_str(&text), (unsigned)j->kb_base, &err);
 
 	if (err.code)
 		diag_add(r->d, DIAG_ERROR, o->at, "%s", err.text);
@@ -112,11 +106,10 @@ static bool set_own(const struct resolver *r, const struct opt *o,
 	return is_set;
 }
 
-/* Set it in `base`, which is the job or its engine's options; false: it is
- * faulty, which was told. */
-static bool set_field(const struct resolver *r, const struct opt *o,
-		      const struct mlgen_field *f, const struct job *j,
-		      void *base)
+/* Set it in `base`, which is the job or its engine's options; false: it is faulty, which was
+ * told. */
+static bool set_field(const struct resolver *r, const struct opt *o, const struct mlgen_field *f,
+		      const struct job *j, void *base)
 {
 	if (!is_shared(j, o, f))
 		return set_own(r, o, f, j, base);
@@ -125,8 +118,7 @@ static bool set_field(const struct resolver *r, const struct opt *o,
 	return o->read;
 }
 
-static void set_origin(struct job_origin *origin, const struct opt *o,
-		       const char *how)
+static void set_origin(struct job_origin *origin, const struct opt *o, const char *how)
 {
 	origin->at = o->at;
 	mem_replace(&origin->how, how);
@@ -139,8 +131,7 @@ static const char *const reverses[][2] = {
 	{ "rwmixread", "rwmixwrite" },
 };
 
-static void reverse(struct job *j, const struct mlgen_field *from,
-		    const struct mlgen_field *to)
+static void reverse(struct job *j, const struct mlgen_field *from, const struct mlgen_field *to)
 {
 	struct job_origin *origin = &j->origins[to - job_fields];
 	char *base = (char *)j;
@@ -149,8 +140,7 @@ static void reverse(struct job *j, const struct mlgen_field *from,
 	if (from->type == MLGEN_BOOL)
 		*(bool *)(base + to->off) = !*(bool *)(base + from->off);
 	else
-		*(double *)(void *)(base + to->off) =
-			100 - *(double *)(void *)(base + from->off);
+		*(double *)(void *)(base + to->off) = 100 - *(double *)(void *)(base + from->off);
 	buf_addf(&how, "from %s", from->name);
 	mem_replace(&origin->how, buf_str(&how));
 	mem_replace(&origin->raw, NULL);
@@ -170,14 +160,12 @@ static void apply_reverse(struct job *j, const struct mlgen_field *f)
 	}
 }
 
-static void apply_field(struct build *b, const struct opt *o,
-			const struct layer *l)
+static void apply_field(struct build *b, const struct opt *o, const struct layer *l)
 {
 	struct job *j = b->job;
 
 	if (b->is_known && !workload_has(job_work(j), o->field)) {
-		b->is_whole &= resolve_fail_phase(b->r, o, j, b->is_decided,
-						  l->is_own);
+		b->is_whole &= resolve_fail_phase(b->r, o, j, b->is_decided, l->is_own);
 	} else if (set_field(b->r, o, o->field, j, j)) {
 		set_origin(&j->origins[o->field - job_fields], o, l->how);
 		apply_reverse(j, o->field);
@@ -189,22 +177,19 @@ static void apply_field(struct build *b, const struct opt *o,
 /* So that one job file can be swept over engines. */
 static void note_other_engine(struct build *b, const struct opt *o)
 {
-	const struct mlgen_engine *e =
-		resolve_engine_with(&b->r->engines, o->key);
+	const struct mlgen_engine *e = resolve_engine_with(&b->r->engines, o->key);
 
 	if (e && standins_have(b->r->engines.standins, e))
 		return; /* resolve_read has told */
 	if (e)
 		diag_add(b->r->d, DIAG_NOTE, o->at,
-			 "%s: an option of ioengine=%s; ioengine=%s goes "
-			 "without it",
-			 o->key, e->name, b->job->ioengine);
+			 "%s: an option of ioengine=%s; ioengine=%s goes without it", o->key,
+			 e->name, b->job->ioengine);
 	else if (!fio_option_is_harmless(fio_option_find(o->key), o->value))
 		b->is_whole = false;
 }
 
-static void apply_engine_option(struct build *b, const struct opt *o,
-				const char *how)
+static void apply_engine_option(struct build *b, const struct opt *o, const char *how)
 {
 	struct job *j = b->job;
 	const struct mlgen_field *table = j->engine ? j->engine->opts : NULL;
@@ -223,9 +208,9 @@ static void apply_engine_option(struct build *b, const struct opt *o,
 /* These decide how the others are read. */
 static bool is_first(const struct opt *o)
 {
-	return o->field && (strcmp(o->field->name, "kb_base") == 0 ||
-			    strcmp(o->field->name, "phase") == 0 ||
-			    strcmp(o->field->name, "ioengine") == 0);
+	return o->field &&
+	       (strcmp(o->field->name, "kb_base") == 0 || strcmp(o->field->name, "phase") == 0 ||
+		strcmp(o->field->name, "ioengine") == 0);
 }
 
 static void apply_layers(struct build *b, bool first)
@@ -280,8 +265,7 @@ static bool is_in_layers(const void *layers, const char *option)
 static void settle_phase(struct build *b)
 {
 	struct job *j = b->job;
-	struct job_origin *origin =
-		&j->origins[field_find(job_fields, "phase") - job_fields];
+	struct job_origin *origin = &j->origins[field_find(job_fields, "phase") - job_fields];
 	bool has_phase = layers_find(b->layers, "phase");
 	int said = workload_said(is_in_layers, b->layers);
 	struct buf how = { 0 };
@@ -306,9 +290,8 @@ static void limit_to_iodepth(struct build *b, const char *option, uint64_t *n)
 	if (*n <= j->iodepth)
 		return;
 	diag_add(b->r->d, DIAG_NOTE, job_place(j, option),
-		 "%s: %" PRIu64 " is more than iodepth=%" PRIu64
-		 ", which is used",
-		 option, *n, j->iodepth);
+		 "%s: %" PRIu64 " is more than iodepth=%" PRIu64 ", which is used", option, *n,
+		 j->iodepth);
 	*n = j->iodepth;
 }
 
@@ -317,10 +300,8 @@ static void settle_batches(struct build *b)
 	struct job *j = b->job;
 
 	limit_to_iodepth(b, "iodepth_batch_submit", &j->iodepth_batch_submit);
-	limit_to_iodepth(b, "iodepth_batch_complete_min",
-			 &j->iodepth_batch_complete_min);
-	limit_to_iodepth(b, "iodepth_batch_complete_max",
-			 &j->iodepth_batch_complete_max);
+	limit_to_iodepth(b, "iodepth_batch_complete_min", &j->iodepth_batch_complete_min);
+	limit_to_iodepth(b, "iodepth_batch_complete_max", &j->iodepth_batch_complete_max);
 }
 
 /* Without threads nothing is read ahead. */
@@ -345,14 +326,8 @@ static void settle_format(struct build *b)
 static bool says_how_to_read(const struct job *j)
 {
 	static const char *const options[] = {
-		"loader",
-		"shuffle",
-		"shard",
-		"cache",
-		"worker_start",
-		"preprocess_at",
-		"first_sample_time",
-		"file_list",
+		"loader",        "shuffle",           "shard",     "cache", "worker_start",
+		"preprocess_at", "first_sample_time", "file_list",
 	};
 	bool is_given = j->read_threads == 0;
 
@@ -361,36 +336,31 @@ static bool says_how_to_read(const struct job *j)
 	return is_given;
 }
 
-/* Who makes shards wants them read from front to back: in random order of samples each
- * would be opened once a sample. */
+/* Who makes shards wants them read from front to back: in random order of samples each would be
+ * opened once a sample. */
 static void settle_shards(struct build *b)
 {
 	const struct jobset_env *env = b->r->engines.env;
 	struct job *j = b->job;
-	bool may_be = j->format == FORMAT_AUTO || j->format == FORMAT_TAR ||
-		      j->format == FORMAT_TFRECORD;
+	bool may_be =
+		j->format == FORMAT_AUTO || j->format == FORMAT_TAR || j->format == FORMAT_TFRECORD;
 	const char *format;
 
-	if (j->dataset != DATASET_SCAN || !may_be || !env->shards ||
-	    says_how_to_read(j))
+	if (j->dataset != DATASET_SCAN || !may_be || !env->shards || says_how_to_read(j))
 		return;
-	format =
-		env->shards(j->directory ? j->directory : ".", j->accelerators);
+	format = env->shards(j->directory ? j->directory : ".", j->accelerators);
 	if (!format)
 		return;
 	j->loader = LOADER_TFDATA;
 	j->shard = SHARD_FILE;
-	j->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER,
-				       .number = SHARD_BUFFER };
+	j->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER, .number = SHARD_BUFFER };
 	if (!j->direct && !job_is_given(j, "access"))
 		j->access = ACCESS_FRAMEWORK;
 	diag_add(b->r->d, DIAG_NOTE, job_place(j, "dataset"),
-		 "dataset: %s files are read from front to back, a shard a "
-		 "thread, as "
-		 "with loader=tfdata, shard=file, shuffle=buffer:%u%s; "
-		 "loader=pytorch reads samples in random order",
-		 format, SHARD_BUFFER,
-		 j->access == ACCESS_FRAMEWORK ? ", access=framework" : "");
+		 "dataset: %s files are read from front to back, a shard a thread, as with "
+		 "loader=tfdata, shard=file, shuffle=buffer:%u%s; loader=pytorch reads samples in "
+		 "random order",
+		 format, SHARD_BUFFER, j->access == ACCESS_FRAMEWORK ? ", access=framework" : "");
 }
 
 /* Whoever asks for H100 gets [accelerator=h100], by that name. */
@@ -402,31 +372,26 @@ static void settle_selected(struct build *b)
 		const struct layer *l = &b->layers->items[i];
 
 		if (l->selector)
-			mem_replace((char **)(void *)(base + l->selector->off),
-				    l->selected);
+			mem_replace((char **)(void *)(base + l->selector->off), l->selected);
 	}
 }
 
 static void apply_engine(struct build *b)
 {
 	struct job *j = b->job;
-	const struct mlgen_engine *e =
-		resolve_engine_find(&b->r->engines, j->ioengine);
+	const struct mlgen_engine *e = resolve_engine_find(&b->r->engines, j->ioengine);
 
 	job_set_engine(j, e);
-	if (e && !jobset_is_path(j->ioengine) &&
-	    strcmp(e->name, j->ioengine) != 0)
+	if (e && !jobset_is_path(j->ioengine) && strcmp(e->name, j->ioengine) != 0)
 		diag_add(b->r->d, DIAG_NOTE, job_place(j, "ioengine"),
-			 "ioengine: %s is %s here, with its options",
-			 j->ioengine, e->name);
+			 "ioengine: %s is %s here, with its options", j->ioengine, e->name);
 	if (e && standins_have(b->r->engines.standins, e))
 		diag_add(b->r->d, DIAG_NOTE, job_place(j, "ioengine"),
-			 "ioengine: %s is loaded by a run only; what it can do "
-			 "is not checked before",
+			 "ioengine: %s is loaded by a run only; what it can do is not checked "
+			 "before",
 			 j->ioengine);
 	if (!e) {
-		resolve_engine_fail(&b->r->engines, j->ioengine,
-				    job_place(j, "ioengine"), b->r->d);
+		resolve_engine_fail(&b->r->engines, j->ioengine, job_place(j, "ioengine"), b->r->d);
 		b->is_whole = false;
 	}
 }
@@ -437,14 +402,11 @@ void resolve_read(const struct resolver *r, const struct optlist *list,
 	for (size_t i = 0; i < list->count; i++) {
 		struct opt *o = list->opts[i];
 		const struct mlgen_engine *e =
-			o->field ? NULL
-				 : resolve_engine_with(&r->engines, o->key);
+			o->field ? NULL : resolve_engine_with(&r->engines, o->key);
 
 		if (selector && o->field == selector)
 			diag_add(r->d, DIAG_ERROR, o->at,
-				 "%s: cannot be set in the section that it "
-				 "selects",
-				 o->key);
+				 "%s: cannot be set in the section that it selects", o->key);
 		else if (o->field)
 			read_option(r, o, o->field);
 		else if (e)
@@ -460,14 +422,12 @@ static void list_accelerators(struct build *b)
 {
 	struct buf names = { 0 };
 
-	layers_variants(b->layers, field_find(job_fields, "accelerator"),
-			&names);
+	layers_variants(b->layers, field_find(job_fields, "accelerator"), &names);
 	b->job->accelerators_known = names.len ? buf_take(&names) : NULL;
 	buf_fini(&names);
 }
 
-struct job *resolve_job(struct resolver *r, const struct layers *layers,
-			bool *is_whole)
+struct job *resolve_job(struct resolver *r, const struct layers *layers, bool *is_whole)
 {
 	const struct job_source *src = &layers->src;
 	struct build b = { .r = r, .layers = layers };

@@ -12,8 +12,7 @@
 #include "job/settings.h"
 #include "job/words.h"
 
-static const struct loaded_engine *find_loaded(const struct resolve_engines *r,
-					       const char *path)
+static const struct loaded_engine *find_loaded(const struct resolve_engines *r, const char *path)
 {
 	for (size_t i = 0; i < r->loaded_count; i++) {
 		if (strcmp(r->loaded[i].path, path) == 0)
@@ -22,21 +21,18 @@ static const struct loaded_engine *find_loaded(const struct resolve_engines *r,
 	return NULL;
 }
 
-static struct loaded_engine *add_loaded(struct resolve_engines *r,
-					const char *path)
+static struct loaded_engine *add_loaded(struct resolve_engines *r, const char *path)
 {
 	struct loaded_engine *new = NULL;
 
-	r->loaded = mem_realloc(r->loaded,
-				(r->loaded_count + 1) * sizeof(*r->loaded));
+	r->loaded = mem_realloc(r->loaded, (r->loaded_count + 1) * sizeof(*r->loaded));
 	new = &r->loaded[r->loaded_count++];
 	*new = (struct loaded_engine){ .path = mem_strdup(path) };
 	return new;
 }
 
 /* Each once: what failed is remembered, too. */
-static const struct loaded_engine *load_engine(struct resolve_engines *r,
-					       const char *path)
+static const struct loaded_engine *load_engine(struct resolve_engines *r, const char *path)
 {
 	const struct loaded_engine *there = find_loaded(r, path);
 	struct loaded_engine *new = NULL;
@@ -56,8 +52,7 @@ static bool is_loadable(const struct resolve_engines *r, const char *name)
 	return r->env->load && jobset_is_path(name);
 }
 
-static const char *nearest_engine(const struct resolve_engines *r,
-				  const char *name)
+static const char *nearest_engine(const struct resolve_engines *r, const char *name)
 {
 	size_t n = resolve_engine_count(r);
 	const char **names = mem_array(n + 1, sizeof(*names));
@@ -89,8 +84,7 @@ void resolve_engine_skip(struct resolve_engines *r, const struct optlist *list)
 
 		if (o->field && strcmp(o->field->name, "ioengine") == 0 &&
 		    is_loadable(r, o->value) && !find_loaded(r, o->value))
-			add_loaded(r, o->value)->engine =
-				standins_add(r->standins, o->value);
+			add_loaded(r, o->value)->engine = standins_add(r->standins, o->value);
 	}
 }
 
@@ -136,8 +130,7 @@ static const char *own_name(const char *name)
 	return name;
 }
 
-const struct mlgen_engine *resolve_engine_find(struct resolve_engines *r,
-					       const char *name)
+const struct mlgen_engine *resolve_engine_find(struct resolve_engines *r, const char *name)
 {
 	if (is_loadable(r, name))
 		return load_engine(r, name)->engine;
@@ -149,8 +142,7 @@ const struct mlgen_engine *resolve_engine_find(struct resolve_engines *r,
 	return NULL;
 }
 
-const struct mlgen_engine *resolve_engine_with(const struct resolve_engines *r,
-					       const char *option)
+const struct mlgen_engine *resolve_engine_with(const struct resolve_engines *r, const char *option)
 {
 	for (const struct mlgen_engine *const *e = r->env->engines; *e; e++) {
 		if (field_find((*e)->opts, option))
@@ -165,8 +157,7 @@ const struct mlgen_engine *resolve_engine_with(const struct resolve_engines *r,
 	return NULL;
 }
 
-const struct loaded_engine *
-resolve_engine_failed(const struct resolve_engines *r)
+const struct loaded_engine *resolve_engine_failed(const struct resolve_engines *r)
 {
 	for (size_t i = 0; i < r->loaded_count; i++) {
 		if (!r->loaded[i].engine)
@@ -175,8 +166,8 @@ resolve_engine_failed(const struct resolve_engines *r)
 	return NULL;
 }
 
-void resolve_engine_fail(const struct resolve_engines *r, const char *name,
-			 struct diag_place at, struct diag *d)
+void resolve_engine_fail(const struct resolve_engines *r, const char *name, struct diag_place at,
+			 struct diag *d)
 {
 	const char *why = r->env->why_absent ? r->env->why_absent(name) : NULL;
 	const char *nearest = why ? NULL : nearest_engine(r, name);
@@ -193,8 +184,7 @@ void resolve_engine_fail(const struct resolve_engines *r, const char *name,
 		buf_addf(&text, "; %s", why);
 	if (nearest)
 		buf_addf(&text, "; did you mean '%s'?", nearest);
-	diag_add(d, DIAG_ERROR, at,
-		 "ioengine: '%s' is not built in; there is%s", name,
+	diag_add(d, DIAG_ERROR, at, "ioengine: '%s' is not built in; there is%s", name,
 		 buf_str(&text));
 	buf_fini(&text);
 }

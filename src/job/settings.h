@@ -45,23 +45,23 @@ struct settings {
 	char *cmdhelp; /* an option, or "all" */
 	char *enghelp; /* an engine, or "" for all */
 	bool parse_only, showjob;
-	int dry_run;   /* enum settings_dry_run */
-	bool thorough; /* look at all files of a dataset before it is read */
-	char *section; /* run only these, a name a line */
-	bool readonly; /* refuse anything that writes */
-	bool allow_fill; /* preparation may use more than half of the free space */
+	int dry_run;        /* enum settings_dry_run */
+	bool thorough;      /* look at all files of a dataset before it is read */
+	char *section;      /* run only these, a name a line */
+	bool readonly;      /* refuse anything that writes */
+	bool allow_fill;    /* preparation may use more than half of the free space */
 	char *allow_device; /* may be written, a:b; NULL = none */
-	bool replace; /* delete a dataset made otherwise, or checkpoints of other runs */
+	bool replace;       /* delete a dataset made otherwise, or checkpoints of other runs */
 	int output_format;
 	char *output, *json, *json_each, *html, *log;
-	char *title, *note; /* for readers; each note has a line; NULL = none */
+	char *title, *note;           /* for readers; each note has a line; NULL = none */
 	char *metrics, *metrics_file; /* of a run, for Prometheus */
 	uint64_t metrics_linger_ns;   /* 0 = not */
 	bool force;                   /* outputs replace any regular file */
-	char *trace; /* of a run: a file for all that it does; or of an import */
+	char *trace;                  /* of a run: a file for all that it does; or of an import */
 	uint64_t log_interval_ns;
 	int eta;
-	bool live; /* a full screen in the place of the status line */
+	bool live;                   /* a full screen in the place of the status line */
 	uint64_t status_interval_ns; /* 0 = never */
 	bool quiet, brief, verbose, series, page;
 	char *require; /* "au>=90"; several joined with ',' */

@@ -24,9 +24,8 @@ static void print_origin(FILE *to, const struct job_origin *o)
 	buf_fini(&file);
 }
 
-static void show_option(FILE *to, const struct job *j,
-			const struct mlgen_field *f, const void *base,
-			const struct job_origin *origin)
+static void show_option(FILE *to, const struct job *j, const struct mlgen_field *f,
+			const void *base, const struct job_origin *origin)
 {
 	struct buf value = { 0 };
 
@@ -56,15 +55,13 @@ static void show_job(FILE *to, const struct job *j, bool begins_file)
 			show_option(to, j, f, j, &j->origins[f - job_fields]);
 	}
 	for (const struct mlgen_field *f = table; f && f->name; f++)
-		show_option(to, j, f, j->engine_opts,
-			    &j->engine_origins[f - table]);
+		show_option(to, j, f, j->engine_opts, &j->engine_origins[f - table]);
 }
 
 /* Of another job file than the jobs above, which it waits for. */
 static bool begins_file(const struct jobset *set, size_t i)
 {
-	return i && !set->jobs[i]->stonewall &&
-	       set->jobs[i]->group != set->jobs[i - 1]->group;
+	return i && !set->jobs[i]->stonewall && set->jobs[i]->group != set->jobs[i - 1]->group;
 }
 
 /* Why it would not read back alike, as a clause, or NULL. */
@@ -83,20 +80,20 @@ static int check_name(const char *name, struct mlgen_err *err)
 		why = "too many bytes";
 	if (why)
 		return mlgen_fail(err, -EINVAL,
-				  "showjob: name=%s: has %s, which no name in "
-				  "a job file can have; take another one",
+				  "showjob: name=%s: has %s, which no name in a job file can have; "
+				  "take another one",
 				  name, why);
 	if (!jobfile_is_job_name(name))
-		return mlgen_fail(err, -EINVAL,
-				  "showjob: name=%s: means something else in a "
-				  "job file; take another one",
-				  name);
+		return mlgen_fail(
+			err, -EINVAL,
+			"showjob: name=%s: means something else in a job file; take another one",
+			name);
 	return 0;
 }
 
 /* Does the option's value read back alike? */
-static int check_option(const struct job *j, const struct mlgen_field *f,
-			const void *base, struct mlgen_err *err)
+static int check_option(const struct job *j, const struct mlgen_field *f, const void *base,
+			struct mlgen_err *err)
 {
 	struct buf value = { 0 };
 	const char *why;
@@ -106,9 +103,8 @@ static int check_option(const struct job *j, const struct mlgen_field *f,
 	why = why_not(buf_str(&value));
 	if (why)
 		rc = mlgen_fail(err, -EINVAL,
-				"showjob: %s=%s: has %s, which no line of a "
-				"job file can hold; in one, a variable can, "
-				"as %s=${NAME}",
+				"showjob: %s=%s: has %s, which no line of a job file can hold; in "
+				"one, a variable can, as %s=${NAME}",
 				f->name, buf_str(&value), why, f->name);
 	buf_fini(&value);
 	return rc;
@@ -141,9 +137,8 @@ int showjob_check(const struct jobset *set, struct mlgen_err *err)
 			if (strcmp(set->jobs[k]->name, set->jobs[i]->name) == 0)
 				return mlgen_fail(
 					err, -EINVAL,
-					"showjob: two jobs are called '%s', "
-					"and one job file cannot hold both; "
-					"show the files one by one",
+					"showjob: two jobs are called '%s', and one job file "
+					"cannot hold both; show the files one by one",
 					set->jobs[i]->name);
 		}
 	}

@@ -12,7 +12,6 @@
 int showjob_check(const struct jobset *set, struct mlgen_err *err);
 
 /*
- * The file, of jobs that were checked: every option with its origin in a
- * comment line above it.
+ * The file, of jobs that were checked: every option with its origin in a comment line above it.
  */
 void showjob_print(FILE *to, const struct jobset *set);

@@ -14,16 +14,15 @@
 /* "1" makes a flag of it: the option may stand without a value. */
 static const struct mlgen_choice may_stand_alone[] = { { "1", 1, "" }, { 0 } };
 
-static int standin_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			  unsigned n)
+static int standin_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
 	(void)ctx, (void)io, (void)n;
 	return -ENOSYS;
 }
 
 /* Asynchronous, so that a plan shows the iodepth that was asked for. */
-static int standin_reap(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			unsigned min, unsigned max, uint64_t timeout_ns)
+static int standin_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
+			uint64_t timeout_ns)
 {
 	(void)ctx, (void)io, (void)min, (void)max, (void)timeout_ns;
 	return -ENOSYS;
@@ -53,8 +52,7 @@ const struct mlgen_engine *standins_add(struct standins *s, const char *path)
 		.submit = standin_submit,
 		.reap = standin_reap,
 	};
-	s->engines =
-		mem_realloc(s->engines, (s->count + 1) * sizeof(*s->engines));
+	s->engines = mem_realloc(s->engines, (s->count + 1) * sizeof(*s->engines));
 	s->engines[s->count++] = e;
 	share_options(s);
 	return e;

@@ -8,10 +8,9 @@
 #include <mlgen/engine.h>
 
 /*
- * To load a shared object runs its constructors, and a job that is only looked
- * at has no need of them. Its table stands empty then: by all appearances it
- * can do everything, and it has every option that nobody else has, as text.
- * Nothing can be run by it. Zeroed is empty.
+ * To load a shared object runs its constructors, and a job that is only looked at has no need of
+ * them. Its table stands empty then: by all appearances it can do everything, and it has every
+ * option that nobody else has, as text. Nothing can be run by it. Zeroed is empty.
  */
 struct standins {
 	struct mlgen_engine **engines;

@@ -48,27 +48,23 @@ static bool is_between(uint64_t n, uint64_t most)
 	return n >= 1 && n <= most;
 }
 
-static int check_argument(const struct variant *v, const struct mlgen_choice *c,
-			  bool has_second, const char *text,
-			  struct mlgen_err *err)
+static int check_argument(const struct variant *v, const struct mlgen_choice *c, bool has_second,
+			  const char *text, struct mlgen_err *err)
 {
 	bool is_size = has_form(c, "SIZE");
 	int len = (int)variant_word_length(c);
 
 	if (is_size && !is_between(v->number, SIZE_MAX_BYTES))
-		return mlgen_fail(err, -ERANGE,
-				  "'%.*s%s': write a size from 1 byte to 4e",
-				  len, c->name, text);
+		return mlgen_fail(err, -ERANGE, "'%.*s%s': write a size from 1 byte to 4e", len,
+				  c->name, text);
 	if ((!is_size && !is_between(v->number, NUMBER_MAX)) ||
 	    (has_second && !is_between(v->second, NUMBER_MAX)))
-		return mlgen_fail(err, -ERANGE,
-				  "'%.*s%s': write a number from 1 to %u", len,
+		return mlgen_fail(err, -ERANGE, "'%.*s%s': write a number from 1 to %u", len,
 				  c->name, text, NUMBER_MAX);
 	return 0;
 }
 
-static int read_dist(struct variant *v, const char *text, unsigned kb_base,
-		     struct mlgen_err *err)
+static int read_dist(struct variant *v, const char *text, unsigned kb_base, struct mlgen_err *err)
 {
 	int rc = dist_parse(&v->dist, text, DIST_NUMBERS, NULL, kb_base, err);
 
@@ -77,15 +73,13 @@ static int read_dist(struct variant *v, const char *text, unsigned kb_base,
 	return rc;
 }
 
-static int read_argument(struct variant *v, const struct mlgen_choice *c,
-			 const char *text, unsigned kb_base,
-			 struct mlgen_err *err)
+static int read_argument(struct variant *v, const struct mlgen_choice *c, const char *text,
+			 unsigned kb_base, struct mlgen_err *err)
 {
 	size_t len = takes_second(c) ? strcspn(text, ":") : strlen(text);
 	char *first = mem_strndup(text, len);
-	int rc = has_form(c, "SIZE")
-			 ? size_parse(&v->number, first, kb_base, err)
-			 : units_u64(first, &v->number, err);
+	int rc = has_form(c, "SIZE") ? size_parse(&v->number, first, kb_base, err)
+				     : units_u64(first, &v->number, err);
 
 	mem_free(first);
 	if (rc == 0 && text[len])
@@ -93,8 +87,8 @@ static int read_argument(struct variant *v, const struct mlgen_choice *c,
 	return rc ? rc : check_argument(v, c, text[len] != '\0', text, err);
 }
 
-static const struct mlgen_choice *
-nearest_choice(const struct mlgen_choice *choices, const char *text)
+static const struct mlgen_choice *nearest_choice(const struct mlgen_choice *choices,
+						 const char *text)
 {
 	char names[32][WORD_BYTES];
 	const char *words[ARRAY_LEN(names) + 1];
@@ -102,8 +96,7 @@ nearest_choice(const struct mlgen_choice *choices, const char *text)
 	size_t n = 0;
 
 	for (; n < ARRAY_LEN(names) && choices[n].name; n++) {
-		snprintf(names[n], WORD_BYTES, "%.*s",
-			 (int)variant_word_length(&choices[n]),
+		snprintf(names[n], WORD_BYTES, "%.*s", (int)variant_word_length(&choices[n]),
 			 choices[n].name);
 		words[n] = names[n];
 	}
@@ -116,8 +109,7 @@ nearest_choice(const struct mlgen_choice *choices, const char *text)
 	return NULL;
 }
 
-static int fail_unknown(const struct mlgen_choice *choices, const char *text,
-			struct mlgen_err *err)
+static int fail_unknown(const struct mlgen_choice *choices, const char *text, struct mlgen_err *err)
 {
 	const struct mlgen_choice *nearest = nearest_choice(choices, text);
 	struct buf names = { 0 };
@@ -125,32 +117,30 @@ static int fail_unknown(const struct mlgen_choice *choices, const char *text,
 
 	for (const struct mlgen_choice *c = choices; c->name; c++)
 		buf_addf(&names, " %s", c->name);
-	rc = mlgen_fail(err, -EINVAL, "'%s' is none of%s%s%s%s", text,
-			buf_str(&names), nearest ? "; did you mean '" : "",
-			nearest ? nearest->name : "", nearest ? "'?" : "");
+	rc = mlgen_fail(err, -EINVAL, "'%s' is none of%s%s%s%s", text, buf_str(&names),
+			nearest ? "; did you mean '" : "", nearest ? nearest->name : "",
+			nearest ? "'?" : "");
 	buf_fini(&names);
 	return rc;
 }
 
 static bool is_choice(const struct mlgen_choice *c, const char *text)
 {
-	return variant_form(c)
-		       ? strncasecmp(c->name, text, variant_word_length(c)) == 0
-		       : strcasecmp(c->name, text) == 0;
+	return variant_form(c) ? strncasecmp(c->name, text, variant_word_length(c)) == 0
+			       : strcasecmp(c->name, text) == 0;
 }
 
 size_t variant_dist_at(const struct mlgen_choice *choices, const char *value)
 {
 	for (const struct mlgen_choice *c = choices; c->name; c++) {
-		if (variant_form(c) && has_form(c, "DIST") &&
-		    is_choice(c, value))
+		if (variant_form(c) && has_form(c, "DIST") && is_choice(c, value))
 			return variant_word_length(c);
 	}
 	return strlen(value);
 }
 
-int variant_parse(struct variant *out, const struct mlgen_choice *choices,
-		  const char *text, unsigned kb_base, struct mlgen_err *err)
+int variant_parse(struct variant *out, const struct mlgen_choice *choices, const char *text,
+		  unsigned kb_base, struct mlgen_err *err)
 {
 	for (const struct mlgen_choice *c = choices; c->name; c++) {
 		if (!is_choice(c, text))
@@ -159,15 +149,13 @@ int variant_parse(struct variant *out, const struct mlgen_choice *choices,
 		text += variant_word_length(c);
 		if (!variant_form(c))
 			return 0;
-		return has_form(c, "DIST")
-			       ? read_dist(out, text, kb_base, err)
-			       : read_argument(out, c, text, kb_base, err);
+		return has_form(c, "DIST") ? read_dist(out, text, kb_base, err)
+					   : read_argument(out, c, text, kb_base, err);
 	}
 	return fail_unknown(choices, text, err);
 }
 
-static void format_argument(struct buf *out, const struct variant *v,
-			    const struct mlgen_choice *c)
+static void format_argument(struct buf *out, const struct variant *v, const struct mlgen_choice *c)
 {
 	char text[UNITS_TEXT_BYTES];
 
@@ -181,8 +169,7 @@ static void format_argument(struct buf *out, const struct variant *v,
 		buf_addf(out, ":%" PRIu64, v->second);
 }
 
-void variant_format(struct buf *out, const struct variant *v,
-		    const struct mlgen_choice *choices)
+void variant_format(struct buf *out, const struct variant *v, const struct mlgen_choice *choices)
 {
 	for (const struct mlgen_choice *c = choices; c->name; c++) {
 		if (c->value != v->kind)

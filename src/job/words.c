@@ -32,8 +32,7 @@ static size_t word_length(const char *s)
 }
 
 /* `inside` is what stands between the braces. */
-static int expand_variable(struct buf *out, const char *inside,
-			   struct mlgen_err *err)
+static int expand_variable(struct buf *out, const char *inside, struct mlgen_err *err)
 {
 	size_t len = word_length(inside);
 	bool has_default = len && strncmp(inside + len, ":-", 2) == 0;
@@ -43,8 +42,7 @@ static int expand_variable(struct buf *out, const char *inside,
 
 	if (!len || (inside[len] && !has_default) || strstr(inside, "${"))
 		return mlgen_fail(err, -EINVAL,
-				  "${%s}: a variable is written ${NAME} or "
-				  "${NAME:-default}",
+				  "${%s}: a variable is written ${NAME} or ${NAME:-default}",
 				  inside);
 	name = mem_strndup(inside, len);
 	value = getenv(name);
@@ -53,9 +51,7 @@ static int expand_variable(struct buf *out, const char *inside,
 	if (value)
 		buf_add(out, value);
 	else
-		rc = mlgen_fail(err, -EINVAL,
-				"${%s} is not set; set it, or write "
-				"${%s:-default}",
+		rc = mlgen_fail(err, -EINVAL, "${%s} is not set; set it, or write ${%s:-default}",
 				name, name);
 	mem_free(name);
 	return rc;
@@ -66,8 +62,7 @@ static void expand_number(struct buf *out, long n)
 	buf_addf(out, "%ld", n > 0 ? n : 1);
 }
 
-static bool expand_word(struct buf *out, const char *word, size_t len,
-			const char *jobname)
+static bool expand_word(struct buf *out, const char *word, size_t len, const char *jobname)
 {
 	long page_bytes = sysconf(_SC_PAGESIZE);
 
@@ -76,8 +71,7 @@ static bool expand_word(struct buf *out, const char *word, size_t len,
 	else if (len == 8 && strncmp(word, "pagesize", len) == 0)
 		expand_number(out, page_bytes);
 	else if (len == 9 && strncmp(word, "mb_memory", len) == 0)
-		expand_number(out, sysconf(_SC_PHYS_PAGES) / 1024 *
-					   (page_bytes / 1024));
+		expand_number(out, sysconf(_SC_PHYS_PAGES) / 1024 * (page_bytes / 1024));
 	else if (len == 7 && strncmp(word, "jobname", len) == 0)
 		buf_add(out, jobname);
 	else
@@ -104,8 +98,7 @@ int words_expand_env(struct buf *out, const char *text, struct mlgen_err *err)
 		end = strchr(text, '}');
 		if (!end)
 			return mlgen_fail(err, -EINVAL,
-					  "%s: '}' is missing; a variable is "
-					  "written ${NAME}",
+					  "%s: '}' is missing; a variable is written ${NAME}",
 					  text);
 		inside = mem_strndup(text + 2, (size_t)(end - text) - 2);
 		rc = expand_variable(out, inside, err);
@@ -117,8 +110,7 @@ int words_expand_env(struct buf *out, const char *text, struct mlgen_err *err)
 	return 0;
 }
 
-int words_expand(struct buf *out, const char *text, const char *jobname,
-		 struct mlgen_err *err)
+int words_expand(struct buf *out, const char *text, const char *jobname, struct mlgen_err *err)
 {
 	while (*text) {
 		size_t plain = strcspn(text, "$");
@@ -130,17 +122,14 @@ int words_expand(struct buf *out, const char *text, const char *jobname,
 			break;
 		if (text[1] == '{')
 			return mlgen_fail(err, -EINVAL,
-					  "'%s': only a job file's own ${NAME} "
-					  "is replaced",
-					  text);
+					  "'%s': only a job file's own ${NAME} is replaced", text);
 		len = word_length(text + 1);
 		if (!len)
 			buf_addc(out, *text);
 		else if (!expand_word(out, text + 1, len, jobname))
 			return mlgen_fail(err, -EINVAL,
-					  "'$%.*s': the words are $ncpus "
-					  "$mb_memory $pagesize $jobname; a "
-					  "variable is written ${NAME}",
+					  "'$%.*s': the words are $ncpus $mb_memory $pagesize "
+					  "$jobname; a variable is written ${NAME}",
 					  (int)len, text + 1);
 		text += len + 1;
 	}

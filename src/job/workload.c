@@ -38,8 +38,7 @@ static const struct workload *owner_of(const struct mlgen_field *f)
 
 bool workload_has(const struct workload *w, const struct mlgen_field *f)
 {
-	return is_in(w->groups, f->group) || is_in(w->also, f->group) ||
-	       !owner_of(f);
+	return is_in(w->groups, f->group) || is_in(w->also, f->group) || !owner_of(f);
 }
 
 const char *workload_of(const struct mlgen_field *f)
@@ -50,8 +49,7 @@ const char *workload_of(const struct mlgen_field *f)
 	return owner->option_of;
 }
 
-const char *workload_instead(const struct workload *w,
-			     const struct mlgen_field *f)
+const char *workload_instead(const struct workload *w, const struct mlgen_field *f)
 {
 	const struct workload_default *d = w->instead;
 
@@ -61,14 +59,12 @@ const char *workload_instead(const struct workload *w,
 	return NULL;
 }
 
-int workload_said(bool (*is_given)(const void *arg, const char *option),
-		  const void *arg)
+int workload_said(bool (*is_given)(const void *arg, const char *option), const void *arg)
 {
 	int said = -1;
 
 	for (int i = 0; workloads[i]; i++)
-		if (workloads[i]->said_by &&
-		    is_given(arg, workloads[i]->said_by))
+		if (workloads[i]->said_by && is_given(arg, workloads[i]->said_by))
 			said = i;
 	return said;
 }

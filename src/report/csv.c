@@ -26,8 +26,8 @@ struct csv {
 	struct hist *scratch;
 };
 
-/* Quoted only where a comma or quote in it asks for it; a row is a line that
- * can be followed on a terminal. */
+/* Quoted only where a comma or quote in it asks for it; a row is a line that can be followed on a
+ * terminal. */
 static void csv_put_text(struct buf *out, const char *text)
 {
 	struct buf shown = { 0 };
@@ -48,16 +48,14 @@ static void csv_put_text(struct buf *out, const char *text)
 	buf_fini(&shown);
 }
 
-static void put_choice(struct buf *out, const struct mlgen_choice *choices,
-		       int value)
+static void put_choice(struct buf *out, const struct mlgen_choice *choices, int value)
 {
 	for (const struct mlgen_choice *c = choices; c->name; c++)
 		if (c->value == value)
 			buf_add(out, c->name);
 }
 
-static void put_percent(struct buf *out, const struct live_field *f,
-			const struct live_span *s)
+static void put_percent(struct buf *out, const struct live_field *f, const struct live_span *s)
 {
 	double percent = live_percent(f, s);
 
@@ -67,8 +65,7 @@ static void put_percent(struct buf *out, const struct live_field *f,
 		buf_addf(out, "%.2f", percent);
 }
 
-static void put_percentile(struct csv *c, const struct live_field *f,
-			   const struct live_span *s)
+static void put_percentile(struct csv *c, const struct live_field *f, const struct live_span *s)
 {
 	uint64_t ns = live_percentile(f, s, c->scratch);
 
@@ -77,8 +74,7 @@ static void put_percentile(struct csv *c, const struct live_field *f,
 }
 
 /* What does not apply to this interval, or is not known, is empty. */
-static void put_cell(struct csv *c, const struct live_field *f,
-		     const struct live_span *s)
+static void put_cell(struct csv *c, const struct live_field *f, const struct live_span *s)
 {
 	struct buf *out = &c->row;
 
@@ -121,8 +117,7 @@ static void put_names(struct buf *out)
 {
 	for (const struct live_field *f = live_fields; f->field.name; f++)
 		if (live_is_column(f))
-			buf_addf(out, "%s%s", f == live_fields ? "" : ",",
-				 f->field.name);
+			buf_addf(out, "%s%s", f == live_fields ? "" : ",", f->field.name);
 }
 
 /* A row goes out whole or not at all; what fails first is kept. */
@@ -130,8 +125,7 @@ static void write_row(struct csv *c)
 {
 	buf_addc(&c->row, '\n');
 	errno = 0;
-	if ((fputs(buf_str(&c->row), c->to) < 0 || fflush(c->to) != 0) &&
-	    c->failed == 0)
+	if ((fputs(buf_str(&c->row), c->to) < 0 || fflush(c->to) != 0) && c->failed == 0)
 		c->failed = errno ? -errno : -EIO;
 	buf_reset(&c->row);
 }
@@ -142,8 +136,8 @@ static void csv_start(struct csv *c, uint64_t now_ns)
 
 	c->started = true;
 	c->start_ns = now_ns;
-	if (c->is_emptied && fstat(fileno(c->to), &st) == 0 &&
-	    S_ISREG(st.st_mode) && ftruncate(fileno(c->to), 0) < 0)
+	if (c->is_emptied && fstat(fileno(c->to), &st) == 0 && S_ISREG(st.st_mode) &&
+	    ftruncate(fileno(c->to), 0) < 0)
 		c->failed = -errno;
 	buf_reset(&c->row);
 	put_names(&c->row);
@@ -166,8 +160,7 @@ static int open_place(struct csv *c, struct place *p, struct mlgen_err *err)
 		return rc;
 	c->to = fdopen(p->fd, "w");
 	if (!c->to)
-		return mlgen_fail(err, -errno, "log=%s: %s", p->given,
-				  strerror(errno));
+		return mlgen_fail(err, -errno, "log=%s: %s", p->given, strerror(errno));
 	p->fd = -1;
 	return 0;
 }

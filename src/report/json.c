@@ -53,8 +53,7 @@ static json_t *real_value(double v)
 	return isfinite(v) ? json_real(v) : json_null();
 }
 
-static json_t *percentile_object(const struct hist *h,
-				 const struct f64_list *list)
+static json_t *percentile_object(const struct hist *h, const struct f64_list *list)
 {
 	json_t *o = json_object();
 
@@ -85,8 +84,7 @@ static json_t *bins_object(const struct hist *h)
 }
 
 /* fio's converter of bins takes none for an error where the key is there. */
-static json_t *hist_object(const struct hist *h, bool is_fio,
-			   const struct f64_list *percentiles)
+static json_t *hist_object(const struct hist *h, bool is_fio, const struct f64_list *percentiles)
 {
 	if (h && h->count == 0)
 		h = NULL;
@@ -104,9 +102,9 @@ static json_t *hist_object(const struct hist *h, bool is_fio,
 
 /* ---- of one type each: the member at `at` ---- */
 
-#define VALUE(type)                                                            \
-	static json_t *value_##type(const struct mlgen_field *f,               \
-				    const void *at, const struct walk *walk)
+#define VALUE(type)                                                                                \
+	static json_t *value_##type(const struct mlgen_field *f, const void *at,                   \
+				    const struct walk *walk)
 
 VALUE(bool)
 {
@@ -142,8 +140,8 @@ VALUE(choice)
 	return json_null();
 }
 
-/* In the struct itself (METRICS_CHARS); or what a pointer points to, which is
- * read as bytes: some members may not write through. */
+/* In the struct itself (METRICS_CHARS); or what a pointer points to, which is read as bytes: some
+ * members may not write through. */
 VALUE(text)
 {
 	const char *s = at;
@@ -178,8 +176,7 @@ VALUE(lines)
 
 VALUE(hist)
 {
-	return hist_object(*(struct hist *const *)at, f->flags & MLGEN_FIO,
-			   walk->percentiles);
+	return hist_object(*(struct hist *const *)at, f->flags & MLGEN_FIO, walk->percentiles);
 }
 
 VALUE(map)
@@ -191,8 +188,7 @@ VALUE(map)
 	(void)f;
 	(void)walk;
 	for (size_t i = 0; i < l->count; i++)
-		json_object_set_new(o, pairs[i].key,
-				    text_value(pairs[i].value));
+		json_object_set_new(o, pairs[i].key, text_value(pairs[i].value));
 	return o;
 }
 
@@ -213,8 +209,7 @@ static bool is_wanted(const struct walk *walk, const char *name)
 {
 	const char *const *only = walk->only;
 
-	if (walk->of && page_of(walk->of)->has_row &&
-	    !page_of(walk->of)->has_row(walk->of, name))
+	if (walk->of && page_of(walk->of)->has_row && !page_of(walk->of)->has_row(walk->of, name))
 		return false;
 	for (; only && *only; only++)
 		if (strcmp(*only, name) == 0)
@@ -244,11 +239,10 @@ VALUE(list)
 }
 
 /* Types that only options have are of no document. */
-static json_t *member_value(const struct mlgen_field *f, const void *at,
-			    const struct walk *walk)
+static json_t *member_value(const struct mlgen_field *f, const void *at, const struct walk *walk)
 {
-	static json_t *(*const types[])(const struct mlgen_field *,
-					const void *, const struct walk *) = {
+	static json_t *(*const types[])(const struct mlgen_field *, const void *,
+					const struct walk *) = {
 		[MLGEN_BOOL] = value_bool,   [MLGEN_U64] = value_u64,
 		[MLGEN_SIZE] = value_u64,    [MLGEN_TIME] = value_u64,
 		[MLGEN_F64] = value_f64,     [MLGEN_PERCENT] = value_f64,
@@ -258,9 +252,8 @@ static json_t *member_value(const struct mlgen_field *f, const void *at,
 		[MLGEN_MAP] = value_map,     [MLGEN_TEXTS] = value_lines,
 	};
 
-	return f->type < ARRAY_LEN(types) && types[f->type]
-		       ? types[f->type](f, at, walk)
-		       : json_null();
+	return f->type < ARRAY_LEN(types) && types[f->type] ? types[f->type](f, at, walk)
+							    : json_null();
 }
 
 static json_t *struct_object(const struct mlgen_field *table, const void *base,
@@ -271,28 +264,22 @@ static json_t *struct_object(const struct mlgen_field *table, const void *base,
 
 	for (const struct mlgen_field *f = table; f->name; f++)
 		if (is_wanted(walk, f->name))
-			json_object_set_new(
-				o, f->name,
-				member_value(f, (const char *)base + f->off,
-					     &inner));
+			json_object_set_new(o, f->name,
+					    member_value(f, (const char *)base + f->off, &inner));
 	return o;
 }
 
-static void add_dataset(json_t *o, const struct dataset *ds,
-			const struct dataset_totals *totals,
+static void add_dataset(json_t *o, const struct dataset *ds, const struct dataset_totals *totals,
 			const struct walk *walk)
 {
 	struct metrics_dataset m;
 
 	if (metrics_dataset_init(&m, ds, totals))
-		json_object_set_new(
-			o, "dataset",
-			struct_object(metrics_dataset_fields, &m, walk));
+		json_object_set_new(o, "dataset", struct_object(metrics_dataset_fields, &m, walk));
 }
 
 /* fio's part of a job, which results and plans have alike. */
-static json_t *job_object(const struct job_result *r,
-			  const struct run_result *run,
+static json_t *job_object(const struct job_result *r, const struct run_result *run,
 			  const struct jobset *set, const struct walk *walk)
 {
 	struct metrics_job m;
@@ -306,12 +293,11 @@ static json_t *job_object(const struct job_result *r,
 
 static bool has_prepared(const struct job_result *r)
 {
-	return (r->work && r->work->only_prepares) ||
-	       r->prepare.files_written || r->prepare.files_kept;
+	return (r->work && r->work->only_prepares) || r->prepare.files_written ||
+	       r->prepare.files_kept;
 }
 
-static json_t *result_object(const struct job_result *r,
-			     const struct run_result *run,
+static json_t *result_object(const struct job_result *r, const struct run_result *run,
 			     const struct jobset *set)
 {
 	const struct walk walk = { .percentiles = &r->job->percentile_list };
@@ -322,46 +308,37 @@ static json_t *result_object(const struct job_result *r,
 	add_dataset(o, r->dataset, &r->totals, &walk);
 	if (has_prepared(r))
 		json_object_set_new(o, "prepare",
-				    struct_object(metrics_prepare_fields,
-						  &r->prepare, &walk));
+				    struct_object(metrics_prepare_fields, &r->prepare, &walk));
 	if (r->ml.cache.policy)
 		json_object_set_new(o, "cache",
-				    struct_object(metrics_cache_fields,
-						  &r->ml.cache, &walk));
+				    struct_object(metrics_cache_fields, &r->ml.cache, &walk));
 	if (page && page->key)
-		json_object_set_new(o, page->key,
-				    struct_object(page->fields, r, &own));
+		json_object_set_new(o, page->key, struct_object(page->fields, r, &own));
 	return o;
 }
 
 static void add_planned(json_t *o, const struct plan_report *p)
 {
 	const struct page *page = job_work(p->job)->page;
-	const struct walk walk = { .percentiles = &p->job->percentile_list,
-				   .only = page->planned };
+	const struct walk walk = { .percentiles = &p->job->percentile_list, .only = page->planned };
 	struct job_result r = { .job = p->job };
 
 	if (!page->planned)
 		return;
 	page->fill_planned(&r, p);
-	json_object_set_new(o, page->key,
-			    struct_object(page->fields, &r, &walk));
+	json_object_set_new(o, page->key, struct_object(page->fields, &r, &walk));
 }
 
-static json_t *plan_object(const struct plan_report *p,
-			   const struct run_result *run,
+static json_t *plan_object(const struct plan_report *p, const struct run_result *run,
 			   const struct jobset *set)
 {
-	const struct job_result none = { .job = p->job,
-					 .group = p->job->group,
-					 .members = 1 };
+	const struct job_result none = { .job = p->job, .group = p->job->group, .members = 1 };
 	const struct walk all = { .percentiles = &p->job->percentile_list };
 	json_t *o = job_object(&none, run, set, &all);
 
 	add_dataset(o, &p->dataset, &p->totals, &all);
 	add_planned(o, p);
-	json_object_set_new(o, "plan",
-			    struct_object(metrics_plan_fields, p, &all));
+	json_object_set_new(o, "plan", struct_object(metrics_plan_fields, p, &all));
 	return o;
 }
 
@@ -370,8 +347,7 @@ static json_t *as_fio(json_t *root)
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "fio version",
-			    json_sprintf("mlgen-%s", metrics_version()));
+	json_object_set_new(o, "fio version", json_sprintf("mlgen-%s", metrics_version()));
 	json_object_update(o, root);
 	json_decref(root);
 	return o;
@@ -407,12 +383,10 @@ static json_t *document(const struct run_result *r, const struct jobset *set,
 	json_object_set_new(root, "jobs", jobs);
 	if (r->series.jobs.count)
 		json_object_set_new(root, "series",
-				    struct_object(metrics_series_fields,
-						  &r->series, &walk));
+				    struct_object(metrics_series_fields, &r->series, &walk));
 	if (r->trace.file)
-		json_object_set_new(
-			root, "trace",
-			struct_object(metrics_trace_fields, &r->trace, &walk));
+		json_object_set_new(root, "trace",
+				    struct_object(metrics_trace_fields, &r->trace, &walk));
 	return root;
 }
 
@@ -422,14 +396,13 @@ int json_report(FILE *to, const struct run_result *r, const struct jobset *set,
 	return dump(document(r, set, plans), to);
 }
 
-int json_report_with(FILE *to, const struct run_result *r,
-		     const struct jobset *set, const struct json_extra *extra)
+int json_report_with(FILE *to, const struct run_result *r, const struct jobset *set,
+		     const struct json_extra *extra)
 {
 	const struct walk walk = { 0 };
 	json_t *root = document(r, set, NULL);
 
-	json_object_set_new(root, extra->key,
-			    struct_object(extra->table, extra->base, &walk));
+	json_object_set_new(root, extra->key, struct_object(extra->table, extra->base, &walk));
 	return dump(root, to);
 }
 

@@ -52,8 +52,7 @@ static bool is_document(int folder, const char *name)
 {
 	static const char key[] = "{\n  \"mlgen version\":";
 	char begins[sizeof(key)] = "";
-	int fd = openat(folder, name,
-			O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	ssize_t n = fd < 0 ? -1 : read(fd, begins, sizeof(key) - 1);
 
 	if (fd >= 0)
@@ -61,8 +60,8 @@ static bool is_document(int folder, const char *name)
 	return n == (ssize_t)sizeof(key) - 1 && strcmp(begins, key) == 0;
 }
 
-/* Each of them is removed, or looked at: the name of one that is not mlgen's in
- * `other`, "" = there is none. */
+/* Each of them is removed, or looked at: the name of one that is not mlgen's in `other`, "" = there
+ * is none. */
 static void visit_left(const char *directory, unsigned processes, bool removes,
 		       char other[NAME_MAX + 1])
 {
@@ -87,31 +86,27 @@ static void remove_left(struct json_each *e)
 	char other[NAME_MAX + 1];
 
 	if (!e->has_removed)
-		visit_left(e->set->settings.json_each, e->processes, true,
-			   other);
+		visit_left(e->set->settings.json_each, e->processes, true, other);
 	e->has_removed = true;
 }
 
-static int refuse_other(const char *directory, unsigned processes,
-			struct mlgen_err *err)
+static int refuse_other(const char *directory, unsigned processes, struct mlgen_err *err)
 {
 	char other[NAME_MAX + 1];
 
 	visit_left(directory, processes, false, other);
 	if (!other[0])
 		return 0;
-	return mlgen_fail(err, -EEXIST,
-			  "json-each=%s: %s is no document of mlgen's, and "
-			  "this run, of %u process%s, would leave it among "
-			  "its own; move it, or name another directory",
-			  directory, other, processes,
-			  processes == 1 ? "" : "es");
+	return mlgen_fail(
+		err, -EEXIST,
+		"json-each=%s: %s is no document of mlgen's, and this run, of %u process%s, would "
+		"leave it among its own; move it, or name another directory",
+		directory, other, processes, processes == 1 ? "" : "es");
 }
 
 /* ---- this run's own ---- */
 
-static int write_document(const struct json_each *e,
-			  const struct run_result *result)
+static int write_document(const struct json_each *e, const struct run_result *result)
 {
 	struct jobset json = *e->set;
 	struct replace file = { 0 };
@@ -151,16 +146,15 @@ static int write_unfinished(const struct json_each *e, struct run *run)
 /* True: there is none any more. */
 static bool has_ended(struct json_each *e, bool waits)
 {
-	if (e->child &&
-	    (waits || clock_monotonic_ns() - e->since_ns > PATIENCE_NS))
+	if (e->child && (waits || clock_monotonic_ns() - e->since_ns > PATIENCE_NS))
 		kill(e->child, SIGKILL);
 	if (e->child && waitpid(e->child, NULL, waits ? 0 : WNOHANG) != 0)
 		e->child = 0;
 	return e->child == 0;
 }
 
-int json_each_new(struct json_each **out, const struct jobset *set,
-		  unsigned rank, unsigned processes, struct mlgen_err *err)
+int json_each_new(struct json_each **out, const struct jobset *set, unsigned rank,
+		  unsigned processes, struct mlgen_err *err)
 {
 	const char *directory = set->settings.json_each;
 	struct json_each *e;
@@ -175,8 +169,7 @@ int json_each_new(struct json_each **out, const struct jobset *set,
 		rc = -errno;
 	mem_free(made);
 	if (rc < 0)
-		return mlgen_fail(err, rc, "json-each=%s: %s%s", directory,
-				  strerror(-rc),
+		return mlgen_fail(err, rc, "json-each=%s: %s%s", directory, strerror(-rc),
 				  dirs_in_the_way(way, directory, rc));
 	rc = refuse_other(directory, processes, err);
 	if (rc < 0)
@@ -184,11 +177,9 @@ int json_each_new(struct json_each **out, const struct jobset *set,
 	e = mem_zalloc(sizeof(*e));
 	e->set = set;
 	e->processes = processes;
-	if (snprintf(e->path, sizeof(e->path), "%s/rank-%u.json", directory,
-		     rank) >= PATH_MAX) {
+	if (snprintf(e->path, sizeof(e->path), "%s/rank-%u.json", directory, rank) >= PATH_MAX) {
 		mem_free(e);
-		return mlgen_fail(err, -ENAMETOOLONG,
-				  "json-each=%s: the path is too long",
+		return mlgen_fail(err, -ENAMETOOLONG, "json-each=%s: the path is too long",
 				  directory);
 	}
 	*out = e;
@@ -207,17 +198,14 @@ void json_each_begin(struct json_each *e, struct run *run)
 	e->child = child > 0 ? child : 0;
 }
 
-int json_each_end(struct json_each *e, const struct run_result *result,
-		  struct mlgen_err *err)
+int json_each_end(struct json_each *e, const struct run_result *result, struct mlgen_err *err)
 {
 	if (!e)
 		return 0;
 	has_ended(e, true);
 	remove_left(e);
 	int rc = write_document(e, result);
-	return rc < 0 ? mlgen_fail(err, rc, "json-each: %s: %s", e->path,
-				   strerror(-rc))
-		      : 0;
+	return rc < 0 ? mlgen_fail(err, rc, "json-each: %s: %s", e->path, strerror(-rc)) : 0;
 }
 
 void json_each_free(struct json_each *e)

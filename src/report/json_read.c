@@ -49,20 +49,16 @@ static int json_read_fail(const struct place *p, const char *what)
 	struct buf path = { 0 };
 
 	put_path(&path, p);
-	mlgen_fail(p->err, -EINVAL, "%s: %s: %s", p->r->file, buf_str(&path),
-		   what);
+	mlgen_fail(p->err, -EINVAL, "%s: %s: %s", p->r->file, buf_str(&path), what);
 	buf_fini(&path);
 	return -EINVAL;
 }
 
-static struct place member_of(const struct place *outer, const char *key,
-			      json_t *value)
+static struct place member_of(const struct place *outer, const char *key, json_t *value)
 {
-	return (struct place){ .r = outer->r,
-			       .value = value,
-			       .outer = outer,
-			       .key = key,
-			       .err = outer->err };
+	return (struct place){
+		.r = outer->r, .value = value, .outer = outer, .key = key, .err = outer->err
+	};
 }
 
 static struct place item_of(const struct place *list, size_t i)
@@ -93,9 +89,8 @@ static int read_number(const struct place *p, double *out)
 }
 
 /* Of one type each: a member of which nothing is known, from a value. */
-#define READ(type)                                                             \
-	static int read_##type(const struct place *p,                          \
-			       const struct mlgen_field *f, void *member)
+#define READ(type)                                                                                 \
+	static int read_##type(const struct place *p, const struct mlgen_field *f, void *member)
 
 READ(bool)
 {
@@ -174,14 +169,12 @@ READ(lines)
 
 /* ---- latencies ---- */
 
-static int read_bin(const struct place *bins, struct hist *h, const char *key,
-		    json_t *value)
+static int read_bin(const struct place *bins, struct hist *h, const char *key, json_t *value)
 {
 	const struct place p = member_of(bins, key, value);
 	uint64_t ns, n = 0;
 
-	if (units_u64(key, &ns, NULL) < 0 ||
-	    hist_bucket_midpoint(hist_bucket_of(ns)) != ns)
+	if (units_u64(key, &ns, NULL) < 0 || hist_bucket_midpoint(hist_bucket_of(ns)) != ns)
 		return json_read_fail(&p, "is no bin of mlgen's histograms");
 	if (read_count(&p, &n) < 0)
 		return -EINVAL;
@@ -201,32 +194,25 @@ static int read_bins(const struct place *outer, struct hist *h)
 		return json_read_fail(&p, "must be an object");
 	void *at = json_object_iter(bins);
 	for (; at; at = json_object_iter_next(bins, at))
-		if (read_bin(&p, h, json_object_iter_key(at),
-			     json_object_iter_value(at)) < 0)
+		if (read_bin(&p, h, json_object_iter_key(at), json_object_iter_value(at)) < 0)
 			return -EINVAL;
 	return 0;
 }
 
-static int read_member_count(const struct place *outer, const char *key,
-			     uint64_t *out)
+static int read_member_count(const struct place *outer, const char *key, uint64_t *out)
 {
-	const struct place p =
-		member_of(outer, key, json_object_get(outer->value, key));
+	const struct place p = member_of(outer, key, json_object_get(outer->value, key));
 
 	return read_count(&p, out);
 }
 
-static int read_member_f64(const struct place *outer, const char *key,
-			   double *out)
+static int read_member_f64(const struct place *outer, const char *key, double *out)
 {
-	const struct place p =
-		member_of(outer, key, json_object_get(outer->value, key));
+	const struct place p = member_of(outer, key, json_object_get(outer->value, key));
 
 	if (read_number(&p, out) < 0)
 		return -EINVAL;
-	return *out < 0 || *out > 1e19
-		       ? json_read_fail(&p, "must be a number of nanoseconds")
-		       : 0;
+	return *out < 0 || *out > 1e19 ? json_read_fail(&p, "must be a number of nanoseconds") : 0;
 }
 
 /* Sums are not in the document: the mean has 15 digits of them. */
@@ -235,8 +221,7 @@ static int read_sums(const struct place *p, struct read_hist *out)
 	struct hist *h = &out->hist;
 	double mean, stddev;
 
-	if (read_member_f64(p, "mean", &mean) < 0 ||
-	    read_member_f64(p, "stddev", &stddev) < 0)
+	if (read_member_f64(p, "mean", &mean) < 0 || read_member_f64(p, "stddev", &stddev) < 0)
 		return -EINVAL;
 	double n = (double)h->count, sum = rint(mean * n);
 	h->sum_ns = sum < 1.8e19 ? (uint64_t)sum : UINT64_MAX;
@@ -267,10 +252,8 @@ READ(hist)
 		return 0;
 	struct read_hist *read = json_store_alloc(p->r->store, sizeof(*read));
 	struct hist *h = &read->hist;
-	if (read_bins(p, h) < 0 ||
-	    read_member_count(p, "min", &h->min_ns) < 0 ||
-	    read_member_count(p, "max", &h->max_ns) < 0 ||
-	    read_sums(p, read) < 0)
+	if (read_bins(p, h) < 0 || read_member_count(p, "min", &h->min_ns) < 0 ||
+	    read_member_count(p, "max", &h->max_ns) < 0 || read_sums(p, read) < 0)
 		return -EINVAL;
 	if (h->count != n)
 		return json_read_fail(p, "its bins do not add up to N");
@@ -289,8 +272,7 @@ double json_read_stddev(const struct hist *h)
 
 /* ---- what holds others ---- */
 
-static int read_table(const struct place *p, const struct mlgen_field *table,
-		      char *base);
+static int read_table(const struct place *p, const struct mlgen_field *table, char *base);
 
 READ(object)
 {
@@ -330,8 +312,7 @@ READ(f64s)
 		const struct place item = item_of(p, i);
 
 		items[i] = (double)NAN;
-		if (!json_is_null(item.value) &&
-		    read_number(&item, &items[i]) < 0)
+		if (!json_is_null(item.value) && read_number(&item, &items[i]) < 0)
 			return -EINVAL;
 	}
 	*(struct metric_list *)member = (struct metric_list){ items, n };
@@ -347,8 +328,7 @@ READ(map)
 		return json_read_fail(p, "must be an object");
 	if (n == 0)
 		return 0;
-	struct metric_pair *pairs =
-		json_store_alloc(p->r->store, n * sizeof(*pairs));
+	struct metric_pair *pairs = json_store_alloc(p->r->store, n * sizeof(*pairs));
 	const char *key;
 	json_t *value;
 	json_object_foreach(p->value, key, value)
@@ -360,8 +340,7 @@ READ(map)
 			continue; /* no key of mlgen's */
 		pairs[i].key = json_store_text(p->r->store, key);
 		if (json_is_string(value))
-			pairs[i].value = json_store_text(
-				p->r->store, json_string_value(value));
+			pairs[i].value = json_store_text(p->r->store, json_string_value(value));
 		i++;
 	}
 	*(struct metric_list *)member = (struct metric_list){ pairs, i };
@@ -369,11 +348,9 @@ READ(map)
 }
 
 /* Types that only options have are of no document. */
-static int read_member(const struct place *p, const struct mlgen_field *f,
-		       void *member)
+static int read_member(const struct place *p, const struct mlgen_field *f, void *member)
 {
-	static int (*const types[])(const struct place *,
-				    const struct mlgen_field *, void *) = {
+	static int (*const types[])(const struct place *, const struct mlgen_field *, void *) = {
 		[MLGEN_BOOL] = read_bool,   [MLGEN_U64] = read_u64,
 		[MLGEN_SIZE] = read_u64,    [MLGEN_TIME] = read_u64,
 		[MLGEN_F64] = read_f64,     [MLGEN_PERCENT] = read_f64,
@@ -383,13 +360,10 @@ static int read_member(const struct place *p, const struct mlgen_field *f,
 		[MLGEN_MAP] = read_map,     [MLGEN_TEXTS] = read_lines,
 	};
 
-	return f->type < ARRAY_LEN(types) && types[f->type]
-		       ? types[f->type](p, f, member)
-		       : 0;
+	return f->type < ARRAY_LEN(types) && types[f->type] ? types[f->type](p, f, member) : 0;
 }
 
-static int read_table(const struct place *p, const struct mlgen_field *table,
-		      char *base)
+static int read_table(const struct place *p, const struct mlgen_field *table, char *base)
 {
 	if (!json_is_object(p->value))
 		return json_read_fail(p, "must be an object");
@@ -407,9 +381,8 @@ static int read_table(const struct place *p, const struct mlgen_field *table,
 	return 0;
 }
 
-int json_read_struct(const struct json_reader *r, json_t *o,
-		     const struct mlgen_field *table, void *base,
-		     const char *path, struct mlgen_err *err)
+int json_read_struct(const struct json_reader *r, json_t *o, const struct mlgen_field *table,
+		     void *base, const char *path, struct mlgen_err *err)
 {
 	const struct place p = { .r = r, .value = o, .key = path, .err = err };
 

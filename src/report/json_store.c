@@ -93,22 +93,18 @@ static const char *store_text(void *owner, const char *text)
 	return json_store_text(owner, text);
 }
 
-const struct merge_memory json_store_memory = { store_grow, store_take,
-						store_text };
+const struct merge_memory json_store_memory = { store_grow, store_take, store_text };
 
-void json_store_note_lack(struct json_store *s, const struct mlgen_field *row,
-			  const void *base)
+void json_store_note_lack(struct json_store *s, const struct mlgen_field *row, const void *base)
 {
 	if (s->lack_count == s->lack_room) {
 		s->lack_room = s->lack_room ? s->lack_room * 2 : 64;
-		s->lacks =
-			mem_realloc(s->lacks, s->lack_room * sizeof(*s->lacks));
+		s->lacks = mem_realloc(s->lacks, s->lack_room * sizeof(*s->lacks));
 	}
 	s->lacks[s->lack_count++] = (struct json_lack){ row, base };
 }
 
-bool json_store_lacks(const struct json_store *s, const struct mlgen_field *row,
-		      const void *base)
+bool json_store_lacks(const struct json_store *s, const struct mlgen_field *row, const void *base)
 {
 	for (size_t i = 0; i < s->lack_count; i++)
 		if (s->lacks[i].row == row && s->lacks[i].base == base)

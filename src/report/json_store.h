@@ -9,10 +9,9 @@
 
 #include "field/merge_rules.h"
 
-/* What is read belongs to a store, and is freed with it. A zeroed one is
- * empty. Another host wrote the texts: they are shown, in columns too, and none
- * of them may be an order to a terminal or a line of its own, so that each is
- * made printable here (printable.h). */
+/* What is read belongs to a store, and is freed with it. A zeroed one is empty. Another host wrote
+ * the texts: they are shown, in columns too, and none of them may be an order to a terminal or a
+ * line of its own, so that each is made printable here (printable.h). */
 struct json_store {
 	struct json_block *blocks;
 	struct json_lack *lacks; /* what the document has not */
@@ -27,8 +26,6 @@ struct hist *json_store_hist(struct json_store *s); /* empty */
 /* For what is merged: the owner is a store, and copies what it takes. */
 extern const struct merge_memory json_store_memory;
 /* This row of a struct is missing in the document, or null. */
-void json_store_note_lack(struct json_store *s, const struct mlgen_field *row,
-			  const void *base);
+void json_store_note_lack(struct json_store *s, const struct mlgen_field *row, const void *base);
 /* Was this row of a struct missing, or null, when it was read? */
-bool json_store_lacks(const struct json_store *s, const struct mlgen_field *row,
-		      const void *base);
+bool json_store_lacks(const struct json_store *s, const struct mlgen_field *row, const void *base);

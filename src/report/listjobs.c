@@ -23,8 +23,7 @@
 #define SUFFIX ".job"
 #define SEES_COMMENT "# What storage sees: "
 #define VARIANT_HEADER "[accelerator="
-/* Of the columns; what storage sees is cut, and a longer name goes on in its
- * column. */
+/* Of the columns; what storage sees is cut, and a longer name goes on in its column. */
 #define SEES_MAX 40
 #define NAME_MAX_WIDTH 14
 
@@ -55,8 +54,7 @@ static void add_entry(struct list *l, const char *dir, const char *file)
 {
 	size_t len = strlen(file), suffix = strlen(SUFFIX);
 
-	if (len <= suffix || file[0] == '.' ||
-	    strcmp(file + len - suffix, SUFFIX) != 0)
+	if (len <= suffix || file[0] == '.' || strcmp(file + len - suffix, SUFFIX) != 0)
 		return;
 	char *name = mem_strndup(file, len - suffix);
 	if (has_name(l, name)) {
@@ -68,10 +66,8 @@ static void add_entry(struct list *l, const char *dir, const char *file)
 	mem_free(name);
 	name = buf_take(&shown);
 	buf_addf(&path, "%s/%s", dir, file);
-	l->entries =
-		mem_realloc(l->entries, (l->count + 1) * sizeof(*l->entries));
-	l->entries[l->count++] =
-		(struct entry){ .name = name, .path = buf_take(&path) };
+	l->entries = mem_realloc(l->entries, (l->count + 1) * sizeof(*l->entries));
+	l->entries[l->count++] = (struct entry){ .name = name, .path = buf_take(&path) };
 }
 
 /* A folder that is not there has no jobs. */
@@ -96,8 +92,7 @@ static int listjobs_by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void find_jobs(struct list *l, const struct jobset_env *env,
-		      struct buf *looked)
+static void find_jobs(struct list *l, const struct jobset_env *env, struct buf *looked)
 {
 	struct buf beside = { 0 };
 
@@ -108,8 +103,7 @@ static void find_jobs(struct list *l, const struct jobset_env *env,
 	add_folder(l, env->installed_dir, looked);
 	buf_fini(&beside);
 	if (l->count)
-		qsort(l->entries, l->count, sizeof(*l->entries),
-		      listjobs_by_name);
+		qsort(l->entries, l->count, sizeof(*l->entries), listjobs_by_name);
 }
 
 static void free_jobs(struct list *l)
@@ -165,8 +159,7 @@ static void read_comments(struct entry *e)
 	struct buf variants = { 0 }, shown = { 0 };
 	FILE *f;
 
-	e->rc = filekind_open(&f, AT_FDCWD, e->path, 0, JOBREADER_BYTES_MAX,
-			      &e->wrong);
+	e->rc = filekind_open(&f, AT_FDCWD, e->path, 0, JOBREADER_BYTES_MAX, &e->wrong);
 	if (e->rc < 0)
 		return;
 	while (getline(&line, &size, f) >= 0) {
@@ -204,8 +197,7 @@ static void listjobs_read_all(struct list *l)
 	}
 }
 
-static void compute_figures(struct listing *f, const struct job *j,
-			    const struct host *host)
+static void compute_figures(struct listing *f, const struct job *j, const struct host *host)
 {
 	memcpy(f->size, "-", 2);
 	memcpy(f->need, "-", 2);
@@ -215,8 +207,7 @@ static void compute_figures(struct listing *f, const struct job *j,
 }
 
 /* "h100 (v100 a100 b200)": the default one, and the others. */
-static void put_accelerators(FILE *to, const struct entry *e,
-			     const char *accelerator)
+static void put_accelerators(FILE *to, const struct entry *e, const char *accelerator)
 {
 	const char *between = " (";
 
@@ -226,8 +217,7 @@ static void put_accelerators(FILE *to, const struct entry *e,
 	for (const char *name = e->variants; name && *name;) {
 		size_t len = strcspn(name, " ");
 
-		if (strlen(accelerator) != len ||
-		    strncmp(name, accelerator, len) != 0) {
+		if (strlen(accelerator) != len || strncmp(name, accelerator, len) != 0) {
 			fprintf(to, "%s%.*s", between, (int)len, name);
 			between = " ";
 		}
@@ -237,8 +227,8 @@ static void put_accelerators(FILE *to, const struct entry *e,
 		fputc(')', to);
 }
 
-static void put_loaded(FILE *to, const struct list *l, const struct entry *e,
-		       const struct job *j, const struct host *host)
+static void put_loaded(FILE *to, const struct list *l, const struct entry *e, const struct job *j,
+		       const struct host *host)
 {
 	size_t left = l->name_width + 2 + l->sees_width;
 	struct buf both = { 0 }, line = { 0 };
@@ -258,10 +248,8 @@ static void put_loaded(FILE *to, const struct list *l, const struct entry *e,
 	buf_fini(&line);
 }
 
-static void listjobs_put_job(FILE *to, const struct list *l,
-			     const struct entry *e,
-			     const struct jobset_env *env,
-			     const struct host *host)
+static void listjobs_put_job(FILE *to, const struct list *l, const struct entry *e,
+			     const struct jobset_env *env, const struct host *host)
 {
 	/* A list runs nothing: not the code of an engine either. */
 	char program[] = "mlgen", only[] = "--parse-only";
@@ -270,18 +258,15 @@ static void listjobs_put_job(FILE *to, const struct list *l,
 	struct diag d;
 
 	if (e->rc < 0) {
-		fprintf(to, "%-*s  cannot be loaded: %s: %s\n",
-			(int)l->name_width, e->name, e->path,
-			e->wrong ? e->wrong : strerror(-e->rc));
+		fprintf(to, "%-*s  cannot be loaded: %s: %s\n", (int)l->name_width, e->name,
+			e->path, e->wrong ? e->wrong : strerror(-e->rc));
 		return;
 	}
 	diag_init(&d);
 	if (jobset_load(&set, 3, argv, env, &d) == 0 && set.count)
 		put_loaded(to, l, e, set.jobs[0], host);
 	else
-		fprintf(to,
-			"%-*s  cannot be loaded; mlgen %s --parse-only says "
-			"why\n",
+		fprintf(to, "%-*s  cannot be loaded; mlgen %s --parse-only says why\n",
 			(int)l->name_width, e->name, e->path);
 	jobset_fini(&set);
 	diag_fini(&d);
@@ -290,8 +275,7 @@ static void listjobs_put_job(FILE *to, const struct list *l,
 static bool has_choice(const struct list *l)
 {
 	for (size_t i = 0; i < l->count; i++)
-		if (l->entries[i].variants &&
-		    strchr(l->entries[i].variants, ' '))
+		if (l->entries[i].variants && strchr(l->entries[i].variants, ' '))
 			return true;
 	return false;
 }
@@ -302,14 +286,13 @@ static void put_list(FILE *to, struct list *l, const struct jobset_env *env)
 
 	host_read(&host);
 	listjobs_read_all(l);
-	fprintf(to, "%-*s  %-*s  %9s  %s\n", (int)l->name_width, "job",
-		(int)l->sees_width, "what storage sees", "size",
-		"one accelerator needs");
+	fprintf(to, "%-*s  %-*s  %9s  %s\n", (int)l->name_width, "job", (int)l->sees_width,
+		"what storage sees", "size", "one accelerator needs");
 	for (size_t i = 0; i < l->count; i++)
 		listjobs_put_job(to, l, &l->entries[i], env, &host);
 	if (has_choice(l))
-		fprintf(to, "--accelerator=NAME picks one in brackets; "
-			    "--dry-run shows what a job means here\n");
+		fprintf(to, "--accelerator=NAME picks one in brackets; --dry-run shows what a job "
+			    "means here\n");
 }
 
 int listjobs(FILE *to, const struct jobset_env *env, struct mlgen_err *err)
@@ -323,8 +306,7 @@ int listjobs(FILE *to, const struct jobset_env *env, struct mlgen_err *err)
 		put_list(to, &list, env);
 	else
 		rc = mlgen_fail(err, -ENOENT,
-				"no NAME.job in %s; set MLGEN_JOBS to a folder "
-				"of job files",
+				"no NAME.job in %s; set MLGEN_JOBS to a folder of job files",
 				looked.len ? buf_str(&looked) : "any folder");
 	free_jobs(&list);
 	buf_fini(&looked);

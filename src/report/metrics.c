@@ -192,8 +192,8 @@ static uint64_t whole(double v)
 	return v > 0 && v < 1e18 ? (uint64_t)v : 0;
 }
 
-static void fill_direction(struct metrics_direction *m,
-			   const struct direction_result *r, double seconds)
+static void fill_direction(struct metrics_direction *m, const struct direction_result *r,
+			   double seconds)
 {
 	m->io_bytes = r->io_bytes;
 	m->io_kbytes = r->io_bytes >> 10;
@@ -222,8 +222,7 @@ static void fill_direction(struct metrics_direction *m,
 /* The first of fio's limits that lies above. */
 static unsigned share_of(uint64_t value)
 {
-	static const uint64_t limits[] = { 2,   4,   10,  20,   50,  100,
-					   250, 500, 750, 1000, 2000 };
+	static const uint64_t limits[] = { 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000 };
 	unsigned i = 0;
 
 	while (i < ARRAY_LEN(limits) && value >= limits[i])
@@ -231,8 +230,7 @@ static unsigned share_of(uint64_t value)
 	return i;
 }
 
-static void add_shares(struct metrics_job *m, const struct hist *h,
-		       double percent)
+static void add_shares(struct metrics_job *m, const struct hist *h, double percent)
 {
 	if (!h)
 		return;
@@ -275,18 +273,16 @@ static void fill_depths(struct metrics_job *m, const struct job_result *r)
 
 static void fill_sizes(struct metrics_job *m, const struct job_result *r)
 {
-	struct metrics_size *out =
-		mem_array((size_t)2 * SIZES_CLASSES, sizeof(*out));
+	struct metrics_size *out = mem_array((size_t)2 * SIZES_CLASSES, sizeof(*out));
 	const struct sizes *of[] = { &r->read.sizes, &r->write.sizes };
 	size_t n = 0;
 
 	for (unsigned d = 0; d < 2; d++)
 		for (unsigned i = 0; i < SIZES_CLASSES; i++)
 			if (of[d]->count[i])
-				out[n++] = (struct metrics_size){
-					d ? "write" : "read", of[d]->largest[i],
-					of[d]->count[i]
-				};
+				out[n++] =
+					(struct metrics_size){ d ? "write" : "read",
+							       of[d]->largest[i], of[d]->count[i] };
 	m->request_sizes = (struct metric_list){ out, n };
 }
 
@@ -307,8 +303,7 @@ static uint64_t or_unknown(uint64_t n)
 	return n ? n : UINT64_MAX;
 }
 
-void metrics_top_init(struct metrics_top *t, const struct run_result *r,
-		      const struct jobset *set)
+void metrics_top_init(struct metrics_top *t, const struct run_result *r, const struct jobset *set)
 {
 	memset(t, 0, sizeof(*t));
 	t->version = metrics_version();
@@ -355,8 +350,7 @@ void metrics_top_fini(struct metrics_top *t)
 	memset(t, 0, sizeof(*t));
 }
 
-void metrics_job_init(struct metrics_job *m, const struct job_result *r,
-		      const struct jobset *set)
+void metrics_job_init(struct metrics_job *m, const struct job_result *r, const struct jobset *set)
 {
 	double seconds = measured_seconds(r);
 
@@ -411,18 +405,15 @@ void metrics_job_share(struct metrics_job *m, const struct run_result *r)
 		write += (double)j->write.io_bytes / seconds;
 	}
 	if (read > 0)
-		m->read.bw_agg =
-			fmin(100 * (double)m->read.bw_bytes / read, 100);
+		m->read.bw_agg = fmin(100 * (double)m->read.bw_bytes / read, 100);
 	if (write > 0)
-		m->write.bw_agg =
-			fmin(100 * (double)m->write.bw_bytes / write, 100);
+		m->write.bw_agg = fmin(100 * (double)m->write.bw_bytes / write, 100);
 }
 
 /* Of a job that saves or restores: what is not about accelerators. */
 static const char *const of_checkpoints[] = {
-	"iodepth_used", "in_use",   "checkpoints",  "saves",
-	"restore",      "restores", "storage",      "host",
-	"network",      "numa",     "verdict",      "errors",
+	"iodepth_used", "in_use",   "checkpoints",  "saves",  "restore", "restores",
+	"storage",      "host",     "network",      "numa",   "verdict", "errors",
 	"interrupted",  "complete", "mlperf_check", "energy",
 };
 
@@ -442,10 +433,8 @@ bool metrics_ml_has(const struct job_result *r, const char *name)
 	if (!strcmp(name, "saves"))
 		return r->ml.saves.count > 0 || (is_checkpoint && !is_restore);
 	if (!strcmp(name, "restores"))
-		return r->ml.restores.count > 0 ||
-		       (is_checkpoint && is_restore);
-	return !is_checkpoint ||
-	       is_one_of(name, of_checkpoints, ARRAY_LEN(of_checkpoints));
+		return r->ml.restores.count > 0 || (is_checkpoint && is_restore);
+	return !is_checkpoint || is_one_of(name, of_checkpoints, ARRAY_LEN(of_checkpoints));
 }
 
 bool metrics_io_has(const struct job_result *r, const char *name)

@@ -13,22 +13,21 @@
 #include "run/results.h"
 
 /*
- * The JSON document is what these tables say, in their order: json.c walks
- * them, man/mlgen-json.5 is made from them. Where fio has a figure, it has
- * fio's name and unit; figures of training stand in objects of their own.
+ * The JSON document is what these tables say, in their order: json.c walks them, man/mlgen-json.5
+ * is made from them. Where fio has a figure, it has fio's name and unit; figures of training stand
+ * in objects of their own.
  *
- * The structs below stand between a result and its tables: they hold what fio
- * counts in another way than a result does. They borrow from the result, the
- * jobset and the plan they were made from, which must outlive them.
+ * The structs below stand between a result and its tables: they hold what fio counts in another way
+ * than a result does. They borrow from the result, the jobset and the plan they were made from,
+ * which must outlive them.
  */
 
 /*
- * Of the document. It rises when a key has another meaning or goes; documents of
- * the version before are read, too (ask/results_older.h).
- * 2: bytes and rates of a training are without its evaluations, job_runtime with
- * them; samples are the columns that are read; failed samples and operations are
- * in no figure; host, CPU, network and what storage delivered have one window
- * each record.
+ * Of the document. It rises when a key has another meaning or goes; documents of the version before
+ * are read, too (ask/results_older.h).
+ * 2: bytes and rates of a training are without its evaluations, job_runtime with them; samples are
+ * the columns that are read; failed samples and operations are in no figure; host, CPU, network and
+ * what storage delivered have one window each record.
  */
 #define METRICS_SCHEMA_VERSION 2
 
@@ -46,8 +45,8 @@ extern const struct mlgen_field metrics_job_fields[];
 extern const struct mlgen_field metrics_dataset_fields[];
 extern const struct mlgen_field metrics_plan_fields[]; /* plan_report */
 
-/* Which rows of metrics_ml_fields stand in the document of this result: a job
- * that saves or restores has no accelerators, others mostly no checkpoints. */
+/* Which rows of metrics_ml_fields stand in the document of this result: a job that saves or
+ * restores has no accelerators, others mostly no checkpoints. */
 bool metrics_ml_has(const struct job_result *r, const char *name);
 /* Of metrics_io_fields: only a replay has a trace. */
 bool metrics_io_has(const struct job_result *r, const char *name);
@@ -143,14 +142,12 @@ struct metrics_top {
 	struct metric_list disk_util;      /* metrics_disk, owned */
 };
 
-void metrics_top_init(struct metrics_top *t, const struct run_result *r,
-		      const struct jobset *set);
+void metrics_top_init(struct metrics_top *t, const struct run_result *r, const struct jobset *set);
 void metrics_top_fini(struct metrics_top *t);
 
-/* A job merged by group_reporting lists its members and the options
- * they share; without a set there are none, and nothing is owned. */
-void metrics_job_init(struct metrics_job *m, const struct job_result *r,
-		      const struct jobset *set);
+/* A job merged by group_reporting lists its members and the options they share; without a set there
+ * are none, and nothing is owned. */
+void metrics_job_init(struct metrics_job *m, const struct job_result *r, const struct jobset *set);
 void metrics_job_fini(struct metrics_job *m);
 
 /* bw_agg, which takes the other jobs of the run. */

@@ -15,8 +15,8 @@ struct metrics_probe {
 	bool full;      /* as long as the job says */
 	bool possible;
 	bool holds;
-	bool cut_short;     /* full, but the AU required was out of reach */
-	double figures[16]; /* of each part of the requirement */
+	bool cut_short;                 /* full, but the AU required was out of reach */
+	double figures[16];             /* of each part of the requirement */
 	struct metric_list figure_list; /* the same */
 	double margin_percent;          /* of the limit, of what is met least */
 	double au_percent, sample_bytes_per_sec, seconds;
@@ -48,10 +48,10 @@ struct metrics_find_max {
 	double noise_percent;
 	double limit_bytes_per_sec; /* the most that was delivered */
 	double fraction;            /* of one accelerator that is fed */
-	const char *limit; /* storage network host memory compute errors unclear
-			      files option; NULL = not known */
-	double ceiling_percent;    /* AU without storage at limited_by */
-	struct metric_list probes; /* metrics_probe, owned by the search */
+	const char *limit;          /* storage network host memory compute errors unclear
+				       files option; NULL = not known */
+	double ceiling_percent;     /* AU without storage at limited_by */
+	struct metric_list probes;  /* metrics_probe, owned by the search */
 };
 
 extern const struct mlgen_field metrics_find_max_fields[];

@@ -20,10 +20,10 @@ struct metrics_merged_job {
 struct metrics_merged_run {
 	const char *file, *hostname;
 	uint64_t timestamp_ms;
-	uint64_t turn; /* from 1 */
-	uint64_t rank; /* of one job; UINT64_MAX = of a document */
+	uint64_t turn;                           /* from 1 */
+	uint64_t rank;                           /* of one job; UINT64_MAX = of a document */
 	double clock_offset_ns, clock_unsure_ns; /* of its host; NaN */
-	struct metric_list jobs; /* metrics_merged_job, as the records are */
+	struct metric_list jobs;                 /* metrics_merged_job, as the records are */
 };
 
 struct metrics_merged {

@@ -10,15 +10,13 @@
 /* Keys are borrowed, values are owned. */
 static void pair_add(struct metric_list *l, const char *key, char *value)
 {
-	l->items = mem_realloc(l->items,
-			       (l->count + 1) * sizeof(struct metric_pair));
+	l->items = mem_realloc(l->items, (l->count + 1) * sizeof(struct metric_pair));
 	struct metric_pair *pairs = l->items;
 	pairs[l->count++] = (struct metric_pair){ key, value };
 }
 
 /* Those of job_fields, or of its engine's table; NULL = another engine's. */
-static const struct job_origin *origins_of(const struct job *j,
-					   const struct mlgen_field *table)
+static const struct job_origin *origins_of(const struct job *j, const struct mlgen_field *table)
 {
 	if (table == job_fields)
 		return j->origins;
@@ -31,8 +29,7 @@ static const struct mlgen_field *engine_table(const struct job *j)
 }
 
 /* As written; NULL = not set. */
-static const char *raw_of(const struct job *j, const struct mlgen_field *table,
-			  size_t option)
+static const char *raw_of(const struct job *j, const struct mlgen_field *table, size_t option)
 {
 	const struct job_origin *o = origins_of(j, table);
 
@@ -44,8 +41,7 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool is_global(const struct job *j, const struct mlgen_field *table,
-		      size_t option)
+static bool is_global(const struct job *j, const struct mlgen_field *table, size_t option)
 {
 	const struct job_origin *o = origins_of(j, table);
 
@@ -53,8 +49,8 @@ static bool is_global(const struct job *j, const struct mlgen_field *table,
 }
 
 /* Set by [global], and for every job of the set to the same text. */
-static bool is_global_everywhere(const struct jobset *set,
-				 const struct mlgen_field *table, size_t option)
+static bool is_global_everywhere(const struct jobset *set, const struct mlgen_field *table,
+				 size_t option)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (!is_global(set->jobs[i], table, option) ||
@@ -65,22 +61,18 @@ static bool is_global_everywhere(const struct jobset *set,
 }
 
 /* The jobs whose figures are merged in the record of `j`. */
-static bool is_member(const struct job *other, const struct job *j,
-		      unsigned members)
+static bool is_member(const struct job *other, const struct job *j, unsigned members)
 {
-	return other == j ||
-	       (members > 1 && other->group_reporting &&
-		other->group == j->group && other->phase == j->phase);
+	return other == j || (members > 1 && other->group_reporting && other->group == j->group &&
+			      other->phase == j->phase);
 }
 
-static bool is_shared(const struct jobset *set, const struct job *j,
-		      unsigned members, const struct mlgen_field *table,
-		      size_t option)
+static bool is_shared(const struct jobset *set, const struct job *j, unsigned members,
+		      const struct mlgen_field *table, size_t option)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (is_member(set->jobs[i], j, members) &&
-		    !same_text(raw_of(set->jobs[i], table, option),
-			       raw_of(j, table, option)))
+		    !same_text(raw_of(set->jobs[i], table, option), raw_of(j, table, option)))
 			return false;
 	return true;
 }
@@ -96,8 +88,7 @@ static char *origin_text(const struct job_origin *o)
 	return buf_take(&text);
 }
 
-static char *resolved_text(const struct job *j, const struct mlgen_field *f,
-			   const void *base)
+static char *resolved_text(const struct job *j, const struct mlgen_field *f, const void *base)
 {
 	struct buf text = { 0 };
 
@@ -108,9 +99,8 @@ static char *resolved_text(const struct job *j, const struct mlgen_field *f,
 	return NULL;
 }
 
-static void fill_table(struct metrics_job *m, const struct job *j,
-		       const struct jobset *set, unsigned members,
-		       const struct mlgen_field *table, const void *base)
+static void fill_table(struct metrics_job *m, const struct job *j, const struct jobset *set,
+		       unsigned members, const struct mlgen_field *table, const void *base)
 {
 	const struct job_origin *origins = origins_of(j, table);
 
@@ -120,8 +110,7 @@ static void fill_table(struct metrics_job *m, const struct job *j,
 		if (raw && !is_global_everywhere(set, table, i) &&
 		    is_shared(set, j, members, table, i))
 			pair_add(&m->options, name, mem_strdup(raw));
-		pair_add(&m->options_resolved, name,
-			 resolved_text(j, &table[i], base));
+		pair_add(&m->options_resolved, name, resolved_text(j, &table[i], base));
 		pair_add(&m->options_origin, name, origin_text(&origins[i]));
 	}
 }
@@ -131,8 +120,7 @@ static void add_globals(struct metric_list *map, const struct jobset *set,
 {
 	for (size_t i = 0; table && table[i].name; i++)
 		if (is_global_everywhere(set, table, i))
-			pair_add(map, table[i].name,
-				 mem_strdup(raw_of(set->jobs[0], table, i)));
+			pair_add(map, table[i].name, mem_strdup(raw_of(set->jobs[0], table, i)));
 }
 
 void metrics_options_global(struct metric_list *map, const struct jobset *set)
@@ -142,8 +130,8 @@ void metrics_options_global(struct metric_list *map, const struct jobset *set)
 		add_globals(map, set, engine_table(set->jobs[0]));
 }
 
-void metrics_options_fill(struct metrics_job *m, const struct job *j,
-			  const struct jobset *set, unsigned members)
+void metrics_options_fill(struct metrics_job *m, const struct job *j, const struct jobset *set,
+			  unsigned members)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (is_member(set->jobs[i], j, members))

@@ -8,8 +8,8 @@
 void metrics_options_global(struct metric_list *map, const struct jobset *set);
 
 /* members, options, options_resolved and options_origin of a record. */
-void metrics_options_fill(struct metrics_job *m, const struct job *j,
-			  const struct jobset *set, unsigned members);
+void metrics_options_fill(struct metrics_job *m, const struct job *j, const struct jobset *set,
+			  unsigned members);
 
 /* Of any of these. */
 void metrics_options_fini(struct metric_list *map);

@@ -193,8 +193,7 @@ const char *const metrics_replay_planned[] = {
 	"file_bytes", "replay",       "storage",       NULL,
 };
 
-const char *const metrics_checkpoint_planned[] = { "storage", "mlperf_check",
-						   NULL };
+const char *const metrics_checkpoint_planned[] = { "storage", "mlperf_check", NULL };
 
 /* Texts of the plan's mount, as a result has them; "" there is NULL here. */
 static char *text_or_null(const char *s)
@@ -218,8 +217,7 @@ static void plan_storage(struct storage_result *s, const struct plan_report *p)
 	s->device = text_or_null(m->device);
 	s->device_kind = text_or_null(m->device_kind);
 	s->scheduler = text_or_null(m->scheduler);
-	s->read_ahead_bytes =
-		m->read_ahead_bytes ? m->read_ahead_bytes : UINT64_MAX;
+	s->read_ahead_bytes = m->read_ahead_bytes ? m->read_ahead_bytes : UINT64_MAX;
 	s->device_paths = m->paths ? m->paths : UINT64_MAX;
 	s->osts = m->osts ? m->osts : UINT64_MAX;
 	s->is_memory = m->is_memory;
@@ -245,16 +243,14 @@ void metrics_planned(struct job_result *to, const struct plan_report *p)
 	if (p->total_steps != UINT64_MAX) {
 		ml->steps = p->total_steps;
 		ml->samples = p->total_steps * j->batch_size * p->accelerators;
-		ml->sample_bytes = (uint64_t)fmin(
-			(double)ml->samples * p->totals.mean_sample_bytes,
-			1e18);
+		ml->sample_bytes =
+			(uint64_t)fmin((double)ml->samples * p->totals.mean_sample_bytes, 1e18);
 	}
 	plan_storage(&to->storage, p);
 }
 
 /* Of all workers; the options say it of one. */
-static struct rate_result planned_rate(uint64_t bytes, uint64_t iops,
-				       uint64_t workers)
+static struct rate_result planned_rate(uint64_t bytes, uint64_t iops, uint64_t workers)
 {
 	const double n = (double)workers, none = (double)NAN;
 
@@ -274,8 +270,7 @@ void metrics_planned_io(struct job_result *to, const struct plan_report *p)
 	io->files = p->io.files;
 	io->file_bytes = p->io.file_bytes;
 	io->rate[0] = planned_rate(j->rate.read, j->rate_iops.read, j->numjobs);
-	io->rate[1] =
-		planned_rate(j->rate.write, j->rate_iops.write, j->numjobs);
+	io->rate[1] = planned_rate(j->rate.write, j->rate_iops.write, j->numjobs);
 	plan_storage(&to->storage, p);
 }
 

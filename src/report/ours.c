@@ -87,28 +87,23 @@ static ssize_t read_first(const struct place *p, char to[FIRST_BYTES])
 	return n;
 }
 
-int ours_check(const struct place *p, enum ours_kind kind, bool force,
-	       struct mlgen_err *err)
+int ours_check(const struct place *p, enum ours_kind kind, bool force, struct mlgen_err *err)
 {
 	const struct ours *ours = &kinds[kind];
 	char first[FIRST_BYTES];
 
-	if (p->kind != PLACE_FILE || force ||
-	    (p->is_handed_over && !ours->replaces_descriptor))
+	if (p->kind != PLACE_FILE || force || (p->is_handed_over && !ours->replaces_descriptor))
 		return 0;
 	ssize_t n = read_first(p, first);
 	if (n < 0)
 		return mlgen_fail(err, (int)n,
-				  "%s=%s: what is in it cannot be read: %s; "
-				  "only a %s is replaced: name another file, "
-				  "or add --force",
-				  p->option, p->given, strerror((int)-n),
-				  ours->is);
+				  "%s=%s: what is in it cannot be read: %s; only a %s is replaced: "
+				  "name another file, or add --force",
+				  p->option, p->given, strerror((int)-n), ours->is);
 	if (n > 0 && !ours->holds(first, (size_t)n))
 		return mlgen_fail(err, -EEXIST,
-				  "%s=%s: is there, and is no %s; it is not "
-				  "overwritten: name another file, or add "
-				  "--force",
+				  "%s=%s: is there, and is no %s; it is not overwritten: name "
+				  "another file, or add --force",
 				  p->option, p->given, ours->is);
 	return 0;
 }

@@ -19,8 +19,8 @@ enum { STREAM_BUFFER_BYTES = 256 << 10 };
 
 static int output_fail(const char *path, int error, struct mlgen_err *err)
 {
-	return mlgen_fail(err, -error, "%s: cannot be written: %s",
-			  path ? path : "standard output", strerror(error));
+	return mlgen_fail(err, -error, "%s: cannot be written: %s", path ? path : "standard output",
+			  strerror(error));
 }
 
 /* The mode of the file that is replaced, or what the umask leaves. */
@@ -61,8 +61,7 @@ static int write_text(const struct output *o, int fd)
 	return error;
 }
 
-/* Where it is written in place a server may tell only here that it had no
- * room. */
+/* Where it is written in place a server may tell only here that it had no room. */
 static int close_written(struct output *o)
 {
 	int error = o->path && close(o->fd) ? errno : 0;
@@ -101,8 +100,7 @@ static int deliver(struct output *o)
 	if (!error && !o->path)
 		error = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
 	if (!error)
-		error = o->is_text ? write_text(o, fd)
-				   : -writeall(fd, o->text, o->bytes);
+		error = o->is_text ? write_text(o, fd) : -writeall(fd, o->text, o->bytes);
 	if (replaces)
 		return error ? error : -replace_commit(&o->file);
 	int closed = close_written(o);
@@ -136,8 +134,7 @@ int output_open(struct output *o, struct place *p, struct mlgen_err *err)
 
 int output_stream(struct output *o, struct mlgen_err *err)
 {
-	FILE *to = fopencookie(
-		o, "w", (cookie_io_functions_t){ .write = write_streamed });
+	FILE *to = fopencookie(o, "w", (cookie_io_functions_t){ .write = write_streamed });
 
 	if (!to)
 		return output_fail(o->path, errno, err);

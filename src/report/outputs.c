@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outputs.c - --output, --json, --html, --log, --trace, --metrics and logs of jobs are checked together, then opened. */
+/* outputs.c - --output, --json, --html, --log, --trace, --metrics and logs of jobs are checked
+ * together, then opened. */
 #include "report/outputs.h"
 
 #include <errno.h>
@@ -25,22 +26,18 @@ static size_t place_count(const struct jobset *set)
 	return PLACES + set->count;
 }
 
-static int outputs_refuse(const struct place *p, const char *what,
-			  struct mlgen_err *err)
+static int outputs_refuse(const struct place *p, const char *what, struct mlgen_err *err)
 {
-	return mlgen_fail(err, -EINVAL, "%s=%s: %s; name another file",
-			  p->option, p->given, what);
+	return mlgen_fail(err, -EINVAL, "%s=%s: %s; name another file", p->option, p->given, what);
 }
 
 /* ---- files that are read ---- */
 
-static int check_documents(const struct place *p, const struct jobset *set,
-			   struct mlgen_err *err)
+static int check_documents(const struct place *p, const struct jobset *set, struct mlgen_err *err)
 {
 	for (size_t i = 0; i < set->path_count; i++)
 		if (place_is_path(p, set->paths[i]))
-			return outputs_refuse(p, "is a job file of this run",
-					      err);
+			return outputs_refuse(p, "is a job file of this run", err);
 	for (size_t i = 0; i < set->file_count; i++)
 		if (place_is_path(p, set->files[i]))
 			return outputs_refuse(p, "is a file that is read", err);
@@ -61,8 +58,7 @@ static bool is_file_of(const struct place *p, const struct job *j)
 	return page->any_file && page->any_file(j, is_here, p);
 }
 
-static int check_job(const struct place *p, const struct job *j,
-		     struct mlgen_err *err)
+static int check_job(const struct place *p, const struct job *j, struct mlgen_err *err)
 {
 	const char *engine = j->ioengine;
 
@@ -77,8 +73,7 @@ static int check_job(const struct place *p, const struct job *j,
 	if (j->scan_cache && place_is_path(p, j->scan_cache))
 		return outputs_refuse(p, "is the file of scan_cache", err);
 	if (is_file_of(p, j))
-		return outputs_refuse(
-			p, "is a file that the job reads or writes", err);
+		return outputs_refuse(p, "is a file that the job reads or writes", err);
 	return 0;
 }
 
@@ -97,22 +92,20 @@ static int check_dataset(const struct place *p, struct mlgen_err *err)
 	char beside[PATH_MAX];
 	size_t folder = p->path ? (size_t)(name - p->path) : 0;
 
-	if (strcmp(name, MANIFEST_NAME) == 0 ||
-	    strcmp(name, CHECKPOINT_MANIFEST) == 0)
+	if (strcmp(name, MANIFEST_NAME) == 0 || strcmp(name, CHECKPOINT_MANIFEST) == 0)
 		return outputs_refuse(p, "is the name of a manifest", err);
 	if (p->kind != PLACE_FILE || !p->path)
 		return 0;
 	if (is_sample(name))
 		return outputs_refuse(p, "is a file of a dataset", err);
-	if (snprintf(beside, sizeof(beside), "%.*s%s", (int)folder, p->path,
-		     CHECKPOINT_MANIFEST) < (int)sizeof(beside) &&
+	if (snprintf(beside, sizeof(beside), "%.*s%s", (int)folder, p->path, CHECKPOINT_MANIFEST) <
+		    (int)sizeof(beside) &&
 	    access(beside, F_OK) == 0)
 		return outputs_refuse(p, "is a file of a checkpoint", err);
 	return 0;
 }
 
-static int check_inputs(const struct place *p, const struct jobset *set,
-			struct mlgen_err *err)
+static int check_inputs(const struct place *p, const struct jobset *set, struct mlgen_err *err)
 {
 	int rc = check_documents(p, set, err);
 
@@ -124,46 +117,38 @@ static int check_inputs(const struct place *p, const struct jobset *set,
 /* ---- files that are written ---- */
 
 /* What the shell opened as standard output or error, such as 2>run.log. */
-static int check_standard(const struct place *p, bool prints_text,
-			  struct mlgen_err *err)
+static int check_standard(const struct place *p, bool prints_text, struct mlgen_err *err)
 {
 	if (prints_text && place_is_fd(p, STDOUT_FILENO))
-		return outputs_refuse(p,
-				      "is also standard output, which has the "
-				      "report",
-				      err);
+		return outputs_refuse(p, "is also standard output, which has the report", err);
 	if (place_is_fd(p, STDERR_FILENO))
 		return outputs_refuse(p, "is also standard error", err);
 	return 0;
 }
 
 /* The first one is of the program, or both are of jobs. */
-static int refuse_twins(const struct place *places, const struct jobset *set,
-			size_t i, size_t k, struct mlgen_err *err)
+static int refuse_twins(const struct place *places, const struct jobset *set, size_t i, size_t k,
+			struct mlgen_err *err)
 {
 	const struct place *p = &places[i];
 
 	if (k < PLACES)
 		return mlgen_fail(err, -EINVAL,
-				  "%s=%s: is also --%s's file; one of them "
-				  "needs another name",
+				  "%s=%s: is also --%s's file; one of them needs another name",
 				  p->option, p->given, places[k].option);
 	if (i < PLACES)
 		return mlgen_fail(err, -EINVAL,
-				  "%s=%s: is also the file of write_iolog of "
-				  "%s; one of them needs another name",
-				  p->option, p->given,
-				  set->jobs[k - PLACES]->name);
+				  "%s=%s: is also the file of write_iolog of %s; one of them needs "
+				  "another name",
+				  p->option, p->given, set->jobs[k - PLACES]->name);
 	return mlgen_fail(err, -EINVAL,
-			  "write_iolog=%s: is the file of two jobs, %s and %s; "
-			  "each has a log of its own, such as "
-			  "write_iolog=$jobname.iolog",
-			  p->given, set->jobs[i - PLACES]->name,
-			  set->jobs[k - PLACES]->name);
+			  "write_iolog=%s: is the file of two jobs, %s and %s; each has a log of "
+			  "its own, such as write_iolog=$jobname.iolog",
+			  p->given, set->jobs[i - PLACES]->name, set->jobs[k - PLACES]->name);
 }
 
-static int outputs_check_twins(const struct place *places,
-			       const struct jobset *set, struct mlgen_err *err)
+static int outputs_check_twins(const struct place *places, const struct jobset *set,
+			       struct mlgen_err *err)
 {
 	size_t count = place_count(set);
 
@@ -176,8 +161,7 @@ static int outputs_check_twins(const struct place *places,
 }
 
 /* Of a descriptor its opener knows what he does, but not of two of them. */
-static int check_all(const struct place *places, const struct jobset *set,
-		     struct mlgen_err *err)
+static int check_all(const struct place *places, const struct jobset *set, struct mlgen_err *err)
 {
 	bool prints_text = !places[TEXT].option;
 	int rc = outputs_check_twins(places, set, err);
@@ -201,20 +185,19 @@ static int outputs_look(struct place *p, const char *option, const char *path,
 		return 0;
 	if (strcmp(path, "-") == 0)
 		return mlgen_fail(err, -EINVAL,
-				  "%s=-: name a file; standard output has the "
-				  "report, with --output-format=json as JSON",
+				  "%s=-: name a file; standard output has the report, with "
+				  "--output-format=json as JSON",
 				  option);
 	return place_open(p, option, path, err);
 }
 
-static int look_at_logs(struct place *places, const struct jobset *set,
-			struct mlgen_err *err)
+static int look_at_logs(struct place *places, const struct jobset *set, struct mlgen_err *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < set->count; i++)
-		rc = outputs_look(&places[PLACES + i], "write_iolog",
-				  set->jobs[i]->write_iolog, err);
+		rc = outputs_look(&places[PLACES + i], "write_iolog", set->jobs[i]->write_iolog,
+				  err);
 	return rc;
 }
 
@@ -234,8 +217,7 @@ static int check_contents(const struct place *places, const struct jobset *set,
 
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(checked); i++)
 		if (places[checked[i].place].option)
-			rc = ours_check(&places[checked[i].place],
-					checked[i].kind, force, err);
+			rc = ours_check(&places[checked[i].place], checked[i].kind, force, err);
 	if (rc == 0 && places[TRACE].option)
 		rc = tracefile_check(&places[TRACE], force, err);
 	for (size_t i = PLACES; rc == 0 && i < place_count(set); i++)
@@ -259,8 +241,7 @@ static int outputs_look_at_all(struct place *places, const struct jobset *set,
 	if (rc == 0)
 		rc = outputs_look(&places[TRACE], "trace", s->trace, err);
 	if (rc == 0)
-		rc = outputs_look(&places[METRICS], "metrics-file",
-				  s->metrics_file, err);
+		rc = outputs_look(&places[METRICS], "metrics-file", s->metrics_file, err);
 	if (rc == 0)
 		rc = prom_check(s, err);
 	if (rc == 0)
@@ -270,8 +251,8 @@ static int outputs_look_at_all(struct place *places, const struct jobset *set,
 	return rc == 0 ? check_contents(places, set, err) : rc;
 }
 
-static int open_logs(struct output *logs, struct place *places,
-		     const struct jobset *set, struct mlgen_err *err)
+static int open_logs(struct output *logs, struct place *places, const struct jobset *set,
+		     struct mlgen_err *err)
 {
 	int rc = 0;
 
@@ -285,8 +266,8 @@ static int open_logs(struct output *logs, struct place *places,
 	return rc;
 }
 
-static int open_all(const struct outputs *o, struct place *places,
-		    const struct jobset *set, struct mlgen_err *err)
+static int open_all(const struct outputs *o, struct place *places, const struct jobset *set,
+		    struct mlgen_err *err)
 {
 	bool has_text = places[TEXT].option, has_json = places[JSON].option;
 	int rc = output_open(o->text, has_text ? &places[TEXT] : NULL, err);
@@ -307,8 +288,7 @@ static int open_all(const struct outputs *o, struct place *places,
 	/* The last: whoever asks is answered from here on. */
 	if (rc == 0 && o->prom)
 		rc = prom_open(o->prom, &set->settings, o->host,
-			       places[METRICS].option ? &places[METRICS] : NULL,
-			       err);
+			       places[METRICS].option ? &places[METRICS] : NULL, err);
 	if (rc < 0) {
 		output_abandon(o->text);
 		output_abandon(o->json);
@@ -317,8 +297,7 @@ static int open_all(const struct outputs *o, struct place *places,
 	return rc;
 }
 
-int outputs_open(const struct outputs *o, const struct jobset *set,
-		 struct mlgen_err *err)
+int outputs_open(const struct outputs *o, const struct jobset *set, struct mlgen_err *err)
 {
 	size_t count = place_count(set);
 	struct place *places = mem_array(count, sizeof(*places));

@@ -25,8 +25,8 @@
 
 static int place_fail(const struct place *p, int error, struct mlgen_err *err)
 {
-	return mlgen_fail(err, -error, "%s=%s: cannot be written: %s",
-			  p->option, p->given, strerror(error));
+	return mlgen_fail(err, -error, "%s=%s: cannot be written: %s", p->option, p->given,
+			  strerror(error));
 }
 
 static void take_identity(struct place *p, const struct stat *st)
@@ -65,9 +65,8 @@ static int open_descriptor(struct place *p, int fd, struct mlgen_err *err)
 
 	if (flags < 0 || mode < 0 || (flags & FD_CLOEXEC))
 		return mlgen_fail(err, -EBADF,
-				  "%s=%s: is not open; have the shell open it: "
-				  "%d>FILE",
-				  p->option, p->given, fd);
+				  "%s=%s: is not open; have the shell open it: %d>FILE", p->option,
+				  p->given, fd);
 	if ((mode & O_ACCMODE) == O_RDONLY)
 		return place_fail(p, EBADF, err);
 	p->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -105,8 +104,7 @@ static int settle_name(struct place *p, const char *path, struct mlgen_err *err)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
-	char *folder = slash ? mem_strndup(path, (size_t)(slash - path) + 1)
-			     : mem_strdup(".");
+	char *folder = slash ? mem_strndup(path, (size_t)(slash - path) + 1) : mem_strdup(".");
 	char *real = *name ? realpath(folder, NULL) : NULL;
 	int error = !*name ? ENOENT : !real ? errno : 0;
 	struct buf whole = { 0 };
@@ -131,8 +129,7 @@ static int settle_new(struct place *p, struct mlgen_err *err)
 
 	while (links < LINKS_MAX && place_follow(&path))
 		links++;
-	rc = links == LINKS_MAX ? place_fail(p, ELOOP, err)
-				: settle_name(p, path, err);
+	rc = links == LINKS_MAX ? place_fail(p, ELOOP, err) : settle_name(p, path, err);
 	mem_free(path);
 	p->kind = PLACE_NEW;
 	return rc;
@@ -150,8 +147,7 @@ static bool is_terminal(dev_t device)
 	/* tty and console; pts (Documentation/admin-guide/devices.txt) */
 	if (number == 4 || number == 5 || (number >= 136 && number <= 143))
 		return true;
-	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/subsystem", number,
-		 minor(device));
+	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/subsystem", number, minor(device));
 	n = readlink(path, target, sizeof(target) - 1);
 	if (n < 4)
 		return false;
@@ -164,29 +160,24 @@ static bool is_null_or_full(dev_t device)
 	return device == makedev(1, 3) || device == makedev(1, 7);
 }
 
-static int check_kind(const struct place *p, const struct stat *st,
-		      struct mlgen_err *err)
+static int check_kind(const struct place *p, const struct stat *st, struct mlgen_err *err)
 {
 	if (S_ISDIR(st->st_mode))
 		return place_fail(p, EISDIR, err);
 	if (S_ISBLK(st->st_mode))
 		return mlgen_fail(err, -ENOTSUP,
-				  "%s=%s: is a block device, and what is on it "
-				  "would be overwritten; name a file",
+				  "%s=%s: is a block device, and what is on it would be "
+				  "overwritten; name a file",
 				  p->option, p->given);
-	if (S_ISCHR(st->st_mode) && !is_null_or_full(st->st_rdev) &&
-	    !is_terminal(st->st_rdev))
-		return mlgen_fail(
-			err, -ENOTSUP,
-			"%s=%s: is a device; of those only terminals, "
-			"/dev/null and /dev/full are written: name a "
-			"file",
-			p->option, p->given);
+	if (S_ISCHR(st->st_mode) && !is_null_or_full(st->st_rdev) && !is_terminal(st->st_rdev))
+		return mlgen_fail(err, -ENOTSUP,
+				  "%s=%s: is a device; of those only terminals, /dev/null and "
+				  "/dev/full are written: name a file",
+				  p->option, p->given);
 	return 0;
 }
 
-static int settle_file(struct place *p, const struct stat *st,
-		       struct mlgen_err *err)
+static int settle_file(struct place *p, const struct stat *st, struct mlgen_err *err)
 {
 	char *real = realpath(p->given, NULL);
 	struct stat there;
@@ -204,10 +195,10 @@ static int settle_file(struct place *p, const struct stat *st,
 
 static int tell_busy(const struct place *p, struct mlgen_err *err)
 {
-	return mlgen_fail(err, -EBUSY,
-			  "%s=%s: another run is writing there; wait until it "
-			  "is done, or name another file",
-			  p->option, p->given);
+	return mlgen_fail(
+		err, -EBUSY,
+		"%s=%s: another run is writing there; wait until it is done, or name another file",
+		p->option, p->given);
 }
 
 /* A shared lock asks NFS for a descriptor that reads. */
@@ -241,8 +232,7 @@ static int place_settle(struct place *p, int looked_at, const struct stat *st,
 	return rc == 0 && is_locked(p->fd) ? tell_busy(p, err) : rc;
 }
 
-int place_open(struct place *p, const char *option, const char *given,
-	       struct mlgen_err *err)
+int place_open(struct place *p, const char *option, const char *given, struct mlgen_err *err)
 {
 	int descriptor = descriptor_of(given), looked_at, rc;
 	struct stat st;
@@ -307,11 +297,9 @@ static const char *place_name_of(const struct place *p)
 
 bool place_is_same(const struct place *a, const struct place *b)
 {
-	if (a->kind != b->kind || a->kind == PLACE_STREAM || a->dev != b->dev ||
-	    a->ino != b->ino)
+	if (a->kind != b->kind || a->kind == PLACE_STREAM || a->dev != b->dev || a->ino != b->ino)
 		return false;
-	return a->kind == PLACE_FILE ||
-	       strcmp(place_name_of(a), place_name_of(b)) == 0;
+	return a->kind == PLACE_FILE || strcmp(place_name_of(a), place_name_of(b)) == 0;
 }
 
 bool place_is_path(const struct place *p, const char *path)
@@ -324,8 +312,8 @@ bool place_is_path(const struct place *p, const char *path)
 	if (p->kind == PLACE_STREAM || !path)
 		return false;
 	if (stat(path, &st) == 0)
-		return p->kind == PLACE_FILE && S_ISREG(st.st_mode) &&
-		       p->dev == st.st_dev && p->ino == st.st_ino;
+		return p->kind == PLACE_FILE && S_ISREG(st.st_mode) && p->dev == st.st_dev &&
+		       p->ino == st.st_ino;
 	is_same = p->kind == PLACE_NEW && settle_new(&other, &unused) == 0 &&
 		  place_is_same(p, &other);
 	mem_free(other.path);
@@ -336,7 +324,6 @@ bool place_is_fd(const struct place *p, int fd)
 {
 	struct stat st;
 
-	return p->kind == PLACE_FILE && fstat(fd, &st) == 0 &&
-	       S_ISREG(st.st_mode) && p->dev == st.st_dev &&
-	       p->ino == st.st_ino;
+	return p->kind == PLACE_FILE && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       p->dev == st.st_dev && p->ino == st.st_ino;
 }

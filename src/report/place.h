@@ -8,8 +8,8 @@
 #include <mlgen/err.h>
 
 /*
- * What stands there decides how it may be written, and is decided on the
- * descriptor that is written later, whatever the name leads to by then:
+ * What stands there decides how it may be written, and is decided on the descriptor that is written
+ * later, whatever the name leads to by then:
  *
  * - Nothing yet, or a regular file: the file behind all links, which need not
  *   be there.
@@ -17,8 +17,8 @@
  * - A descriptor that was handed over (/dev/fd/N, /dev/stdout, /dev/stderr):
  *   written where it stands, whatever it is; it was opened for that.
  *
- * A block device and any other character device are refused: mlgen's reports
- * are no contents for them.
+ * A block device and any other character device are refused: mlgen's reports are no contents for
+ * them.
  */
 enum place_kind {
 	PLACE_NEW,
@@ -39,17 +39,15 @@ struct place {
 
 /*
  * Look there and open what there is. Nothing is made, emptied or written.
- * 0, or -errno with err: what cannot be written, a device, a directory, a
- * file into which a run writes its log or trace (-EBUSY).
+ * 0, or -errno with err: what cannot be written, a device, a directory, a file into which a run
+ * writes its log or trace (-EBUSY).
  */
-int place_open(struct place *p, const char *option, const char *given,
-	       struct mlgen_err *err);
+int place_open(struct place *p, const char *option, const char *given, struct mlgen_err *err);
 void place_close(struct place *p); /* takes a zeroed one */
 
 /*
- * FILE: keep other runs off until the descriptor is closed, however this
- * program ends; 0, or -EBUSY with err. Filesystems that have no locks let
- * everybody pass.
+ * FILE: keep other runs off until the descriptor is closed, however this program ends; 0, or -EBUSY
+ * with err. Filesystems that have no locks let everybody pass.
  */
 int place_lock(const struct place *p, struct mlgen_err *err);
 

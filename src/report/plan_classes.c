@@ -29,12 +29,12 @@ static void end_range(struct kind *k)
 
 static bool is_alike(const struct plan_ranks *a, const struct plan_ranks *b)
 {
-	return a->model_bytes == b->model_bytes &&
-	       a->optimizer_bytes == b->optimizer_bytes && a->files == b->files;
+	return a->model_bytes == b->model_bytes && a->optimizer_bytes == b->optimizer_bytes &&
+	       a->files == b->files;
 }
 
-/* Neighbours are alike, mostly: the kind of the rank before is tried first.
- * There are few: stages differ by a layer, and the first and the last. */
+/* Neighbours are alike, mostly: the kind of the rank before is tried first. There are few: stages
+ * differ by a layer, and the first and the last. */
 static struct kind *find_kind(struct kinds *all, const struct plan_ranks *rank)
 {
 	if (all->count && is_alike(&all->of[all->recent].of, rank))
@@ -47,8 +47,7 @@ static struct kind *find_kind(struct kinds *all, const struct plan_ranks *rank)
 	return &all->of[all->count++];
 }
 
-static void add_to_kind(struct kinds *all, const struct plan_ranks *what,
-			uint64_t rank)
+static void add_to_kind(struct kinds *all, const struct plan_ranks *what, uint64_t rank)
 {
 	struct kind *k = find_kind(all, what);
 	bool is_next = k->of.count && rank == k->last + 1;
@@ -74,8 +73,7 @@ static void take_kinds(struct plan_checkpoint *c, struct kinds *all)
 	mem_free(all->of);
 }
 
-static void look_at_rank(struct plan_ranks *of, const struct shard_set *set,
-			 uint64_t rank)
+static void look_at_rank(struct plan_ranks *of, const struct shard_set *set, uint64_t rank)
 {
 	struct state_bytes b;
 

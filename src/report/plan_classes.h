@@ -5,7 +5,7 @@
 #include "data/shard.h"
 #include "report/plan_report.h"
 
-/* Fill what c has of the state and of its ranks: classes, and all sums of one
- * checkpoint. Goes through all ranks once; keeps nothing of the set. */
+/* Fill what c has of the state and of its ranks: classes, and all sums of one checkpoint. Goes
+ * through all ranks once; keeps nothing of the set. */
 void plan_classes_count(struct plan_checkpoint *c, const struct shard_set *set);
 void plan_classes_fini(struct plan_checkpoint *c);

@@ -10,8 +10,8 @@
 #include "base/util.h"
 #include "report/plan_parts.h"
 
-/* What a process says of a job; so many refusals come behind, each a name and a
- * sentence with their NULs. */
+/* What a process says of a job; so many refusals come behind, each a name and a sentence with their
+ * NULs. */
 struct part {
 	uint64_t program_bytes, reads_in_flight;
 	uint64_t io_move_bytes, io_buffer_bytes;
@@ -51,11 +51,9 @@ static void add_figures(struct plan_report *p, const struct part *part)
 {
 	struct plan_checkpoint *c = &p->checkpoint;
 
-	p->reads_in_flight =
-		plan_sum(p->reads_in_flight, part->reads_in_flight);
+	p->reads_in_flight = plan_sum(p->reads_in_flight, part->reads_in_flight);
 	p->io.move_bytes = plan_sum(p->io.move_bytes, part->io_move_bytes);
-	p->io.buffer_bytes =
-		plan_sum(p->io.buffer_bytes, part->io_buffer_bytes);
+	p->io.buffer_bytes = plan_sum(p->io.buffer_bytes, part->io_buffer_bytes);
 	c->local_ranks = plan_sum(c->local_ranks, part->local_ranks);
 	c->local_bytes = plan_sum(c->local_bytes, part->local_bytes);
 	c->local_files = plan_sum(c->local_files, part->local_files);
@@ -64,23 +62,21 @@ static void add_figures(struct plan_report *p, const struct part *part)
 }
 
 /* Rank 0 has said so itself, with the check of this name. */
-static bool is_told(const struct plan_report *p, const char *name,
-		    const char *text)
+static bool is_told(const struct plan_report *p, const char *name, const char *text)
 {
 	const struct plan_check *c = plan_find_check(p, name);
 
-	return c && c->state == PLAN_FAIL && c->text &&
-	       strcmp(c->text, text) == 0;
+	return c && c->state == PLAN_FAIL && c->text && strcmp(c->text, text) == 0;
 }
 
-static const char *take_refusal(struct plan_report *p, const struct hosts *h,
-				unsigned rank, const char *at)
+static const char *take_refusal(struct plan_report *p, const struct hosts *h, unsigned rank,
+				const char *at)
 {
 	const char *name = at, *text = at + strlen(at) + 1;
 
 	if (!is_told(p, name, text))
-		plan_add_check(p, name, PLAN_FAIL, "host %s (rank %u): %s",
-			       hosts_name(h, rank), rank, text);
+		plan_add_check(p, name, PLAN_FAIL, "host %s (rank %u): %s", hosts_name(h, rank),
+			       rank, text);
 	return text + strlen(text) + 1;
 }
 
@@ -90,32 +86,27 @@ struct host_memory {
 };
 
 /* Memory of each host, job by job, in `sums`. */
-static void take_rank(struct plan_report *plans, size_t count,
-		      const struct hosts *h, unsigned rank, const char *at,
-		      struct host_memory *sums)
+static void take_rank(struct plan_report *plans, size_t count, const struct hosts *h, unsigned rank,
+		      const char *at, struct host_memory *sums)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct host_memory *sum =
-			&sums[hosts_host_of(h, rank) * count + i];
+		struct host_memory *sum = &sums[hosts_host_of(h, rank) * count + i];
 		struct part part;
 
 		memcpy(&part, at, sizeof(part));
 		at += sizeof(part);
-		sum->program_bytes =
-			plan_sum(sum->program_bytes, part.program_bytes);
-		sum->checkpoint_bytes =
-			plan_sum(sum->checkpoint_bytes, part.checkpoint_bytes);
+		sum->program_bytes = plan_sum(sum->program_bytes, part.program_bytes);
+		sum->checkpoint_bytes = plan_sum(sum->checkpoint_bytes, part.checkpoint_bytes);
 		if (rank)
 			add_figures(&plans[i], &part);
 		for (uint64_t k = 0; k < part.refusals; k++)
 			at = rank ? take_refusal(&plans[i], h, rank, at)
-				  : at + strlen(at) + 1 +
-					     strlen(at + strlen(at) + 1) + 1;
+				  : at + strlen(at) + 1 + strlen(at + strlen(at) + 1) + 1;
 	}
 }
 
-static void take_all(struct plan_report *plans, size_t count,
-		     const struct hosts *h, const struct buf *all)
+static void take_all(struct plan_report *plans, size_t count, const struct hosts *h,
+		     const struct buf *all)
 {
 	size_t hosts = hosts_count(h);
 	struct host_memory *sums = mem_array(hosts * count, sizeof(*sums));
@@ -131,8 +122,7 @@ static void take_all(struct plan_report *plans, size_t count,
 		struct host_memory most = { 0 };
 
 		for (size_t k = 0; k < hosts; k++)
-			if (sums[k * count + i].program_bytes >=
-			    most.program_bytes)
+			if (sums[k * count + i].program_bytes >= most.program_bytes)
 				most = sums[k * count + i];
 		plans[i].program_bytes = most.program_bytes;
 		plans[i].checkpoint.program_bytes = most.checkpoint_bytes;
@@ -142,8 +132,7 @@ static void take_all(struct plan_report *plans, size_t count,
 	mem_free(sums);
 }
 
-int plan_join(struct plan_report *plans, size_t count, struct hosts *h,
-	      struct mlgen_err *err)
+int plan_join(struct plan_report *plans, size_t count, struct hosts *h, struct mlgen_err *err)
 {
 	struct buf mine = { 0 }, all = { 0 };
 

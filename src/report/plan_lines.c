@@ -54,8 +54,7 @@ void plan_put_line(FILE *to, struct buf *line)
 	buf_fini(line);
 }
 
-void plan_put_wrapped(FILE *to, struct buf *line, size_t indent,
-		      const char *text)
+void plan_put_wrapped(FILE *to, struct buf *line, size_t indent, const char *text)
 {
 	wrap_lists(line, indent, wrap_columns(), text);
 	plan_put_line(to, line);
@@ -69,8 +68,7 @@ void plan_put_sentence(FILE *to, const char *text)
 	plan_put_wrapped(to, &line, PLAN_TEXT_AT, text);
 }
 
-void plan_put_checked(FILE *to, struct buf *line,
-		      const struct plan_check *check)
+void plan_put_checked(FILE *to, struct buf *line, const struct plan_check *check)
 {
 	static const char *const states[] = { "ok", "WARNING", "FAIL" };
 
@@ -89,22 +87,18 @@ void plan_put_checked(FILE *to, struct buf *line,
 		plan_put_sentence(to, check->text);
 }
 
-static void put_one(FILE *to, const struct plan_line *l,
-		    const struct plan_report *p)
+static void put_one(FILE *to, const struct plan_line *l, const struct plan_report *p)
 {
-	const struct plan_check *check =
-		l->check ? plan_find_check(p, l->check) : NULL;
+	const struct plan_check *check = l->check ? plan_find_check(p, l->check) : NULL;
 	struct buf line = { 0 }, text = { 0 };
 
 	l->put(&text, p);
 	if (text.len) {
 		plan_start_line(&line, l->label);
 		if (l->wrapped_at) {
-			plan_put_wrapped(to, &line, l->wrapped_at,
-					 buf_str(&text));
+			plan_put_wrapped(to, &line, l->wrapped_at, buf_str(&text));
 		} else {
-			wrap_lists(&line, PLAN_TEXT_AT,
-				   check ? PLAN_CHECK_AT - 1 : wrap_columns(),
+			wrap_lists(&line, PLAN_TEXT_AT, check ? PLAN_CHECK_AT - 1 : wrap_columns(),
 				   buf_str(&text));
 			plan_put_checked(to, &line, check);
 		}
@@ -112,8 +106,7 @@ static void put_one(FILE *to, const struct plan_line *l,
 	buf_fini(&text);
 }
 
-void plan_put_list(FILE *to, const struct plan_line *lines,
-		   const struct plan_report *p)
+void plan_put_list(FILE *to, const struct plan_line *lines, const struct plan_report *p)
 {
 	for (; lines->put || lines->lines; lines++)
 		if (lines->lines)
@@ -160,8 +153,7 @@ const struct template_scope plan_scopes[] = {
 
 /* clang-format on */
 
-void plan_template(struct buf *line, const struct template *t,
-		   const struct plan_report *p)
+void plan_template(struct buf *line, const struct template *t, const struct plan_report *p)
 {
 	template_put(line, t, p);
 }
@@ -171,9 +163,7 @@ void plan_put_present(FILE *to, const struct plan_report *p, const char *check)
 	struct buf line = { 0 };
 
 	plan_start_line(&line, "");
-	plan_say(&line, p,
-		 "present {plan.present_files} file{s}; to write "
-		 "{plan.write_files}");
+	plan_say(&line, p, "present {plan.present_files} file{s}; to write {plan.write_files}");
 	if (p->present_estimate)
 		buf_add(&line, " (estimate)");
 	if (p->write_files)
@@ -188,8 +178,7 @@ void plan_put_free(FILE *to, const struct plan_report *p)
 	struct buf line = { 0 };
 
 	plan_start_line(&line, "");
-	buf_addf(&line, "free in %s",
-		 p->mount.target[0] ? p->mount.target : where);
+	buf_addf(&line, "free in %s", p->mount.target[0] ? p->mount.target : where);
 	if (p->free_bytes != UINT64_MAX)
 		units_human_bytes(bytes, (double)p->free_bytes);
 	else
@@ -218,15 +207,10 @@ void plan_put_ratio(FILE *to, const struct plan_report *p, const char *what)
 	if (isnan(p->dataset_memory_ratio))
 		return;
 	plan_start_line(&line, "");
-	buf_addf(&line, "memory of %s %s; %s / memory",
-		 p->is_of_hosts ? "all hosts" : "this host",
+	buf_addf(&line, "memory of %s %s; %s / memory", p->is_of_hosts ? "all hosts" : "this host",
 		 units_human_bytes(bytes, (double)p->memory_bytes), what);
 	double x = p->dataset_memory_ratio;
-	snprintf(ratio, sizeof(ratio), "%.*f x",
-		 x < 0.995   ? 2
-		 : x < 999.5 ? 1
-			     : 0,
-		 x);
+	snprintf(ratio, sizeof(ratio), "%.*f x", x < 0.995 ? 2 : x < 999.5 ? 1 : 0, x);
 	plan_add_figure(to, &line, ratio);
 	plan_put_checked(to, &line, plan_find_check(p, "memory"));
 }

@@ -4,6 +4,5 @@
 
 #include "report/plan_report.h"
 
-/* The line about it, "memory 9 MiB for mlgen (estimate)", and what is to be
- * said behind that. */
+/* The line about it, "memory 9 MiB for mlgen (estimate)", and what is to be said behind that. */
 void plan_put_program(struct buf *text, const struct plan_report *p);

@@ -20,16 +20,14 @@ static struct plan_check *check_named(struct plan_report *p, const char *name)
 	for (size_t i = 0; i < l->count; i++)
 		if (strcmp(checks[i].name, name) == 0)
 			return &checks[i];
-	l->items = mem_realloc(l->items,
-			       (l->count + 1) * sizeof(struct plan_check));
+	l->items = mem_realloc(l->items, (l->count + 1) * sizeof(struct plan_check));
 	checks = l->items;
-	checks[l->count] =
-		(struct plan_check){ .name = mem_strdup(name), .state = -1 };
+	checks[l->count] = (struct plan_check){ .name = mem_strdup(name), .state = -1 };
 	return &checks[l->count++];
 }
 
-void plan_add_check(struct plan_report *p, const char *name,
-		    enum plan_state state, const char *fmt, ...)
+void plan_add_check(struct plan_report *p, const char *name, enum plan_state state, const char *fmt,
+		    ...)
 {
 	struct plan_check *check = check_named(p, name);
 	char text[MLGEN_ERR_MAX];
@@ -44,8 +42,7 @@ void plan_add_check(struct plan_report *p, const char *name,
 	mem_replace(&check->text, *text ? text : NULL);
 }
 
-void plan_add_fail(struct plan_report *p, const char *name,
-		   const struct mlgen_err *why)
+void plan_add_fail(struct plan_report *p, const char *name, const struct mlgen_err *why)
 {
 	plan_add_check(p, name, PLAN_FAIL, "%s", why->text);
 }
@@ -68,8 +65,7 @@ void plan_check_direct(struct plan_report *p, const char *probe)
 		return;
 	}
 	units_human_bytes(size, (double)p->direct_align_bytes);
-	plan_add_check(p, "direct", PLAN_OK, "requests are rounded to %s",
-		       size);
+	plan_add_check(p, "direct", PLAN_OK, "requests are rounded to %s", size);
 }
 
 char *plan_directory(const struct plan_report *p)

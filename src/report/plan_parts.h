@@ -7,16 +7,14 @@
 /* Files of the program's own: streams, reports, counters, libraries. */
 #define PLAN_OWN_FILES 32
 
-/* One more line of the checklist; "%s" with "" = no text. The worst that is said of
- * a name stands, and of two that are as bad the first. */
-__attribute__((format(printf, 4, 5))) void plan_add_check(struct plan_report *p,
-							  const char *name,
-							  enum plan_state state,
-							  const char *fmt, ...);
+/* One more line of the checklist; "%s" with "" = no text. The worst that is said of a name stands,
+ * and of two that are as bad the first. */
+__attribute__((format(printf, 4, 5))) void plan_add_check(struct plan_report *p, const char *name,
+							  enum plan_state state, const char *fmt,
+							  ...);
 
 /* What the run would refuse, in its words. */
-void plan_add_fail(struct plan_report *p, const char *name,
-		   const struct mlgen_err *why);
+void plan_add_fail(struct plan_report *p, const char *name, const struct mlgen_err *why);
 
 /* Is it refused already? */
 bool plan_has_failed(const struct plan_report *p, const char *name);

@@ -21,8 +21,7 @@
 static void list_blockers(struct plan_report *p)
 {
 	const struct plan_check *checks = p->checks.items;
-	struct plan_check *blockers =
-		mem_array(p->checks.count, sizeof(*blockers));
+	struct plan_check *blockers = mem_array(p->checks.count, sizeof(*blockers));
 	size_t n = 0;
 
 	mem_free(p->blockers.items);
@@ -43,8 +42,7 @@ static void set_unknown(struct plan_report *p)
 	p->io.move_bytes = UINT64_MAX;
 }
 
-static void plan_begin(struct plan_report *p, const struct job *job,
-		       const struct host *host)
+static void plan_begin(struct plan_report *p, const struct job *job, const struct host *host)
 {
 	memset(p, 0, sizeof(*p));
 	set_unknown(p);
@@ -61,16 +59,14 @@ static void plan_begin(struct plan_report *p, const struct job *job,
 	p->open_files_limit = host->open_files;
 }
 
-static void take_refusal(void *plans, size_t i, const char *name,
-			 const struct mlgen_err *err)
+static void take_refusal(void *plans, size_t i, const char *name, const struct mlgen_err *err)
 {
 	struct plan_report *p = plans;
 
 	plan_add_fail(&p[i], name, err);
 }
 
-static void take_dataset(void *plans, size_t i, struct dataset *ds,
-			 struct dataset *eval)
+static void take_dataset(void *plans, size_t i, struct dataset *ds, struct dataset *eval)
 {
 	struct plan_report *p = plans;
 
@@ -80,9 +76,9 @@ static void take_dataset(void *plans, size_t i, struct dataset *ds,
 }
 
 /* What a run would ask before it begins. */
-static int ask_rules(struct plan_report *plans, struct job *const *jobs,
-		     size_t count, const struct host *host, struct hosts *hosts,
-		     const struct settings *set, struct mlgen_err *err)
+static int ask_rules(struct plan_report *plans, struct job *const *jobs, size_t count,
+		     const struct host *host, struct hosts *hosts, const struct settings *set,
+		     struct mlgen_err *err)
 {
 	struct clock *clock = clock_new_real();
 	struct run_config cfg = run_config_of(set, jobs, count, host, clock);
@@ -111,8 +107,7 @@ static void check_memory(struct plan_report *p)
 	else
 		buf_add(&costs, does->lower);
 	plan_add_check(p, "program", PLAN_WARNING,
-		       "more than a quarter of this host's memory; lower %s",
-		       buf_str(&costs));
+		       "more than a quarter of this host's memory; lower %s", buf_str(&costs));
 	buf_fini(&costs);
 }
 
@@ -124,8 +119,8 @@ static void add_common(struct plan_report *p)
 	check_memory(p);
 }
 
-static int plan_one(struct plan_report *plans, size_t i,
-		    const struct plan_input *in, struct mlgen_err *err)
+static int plan_one(struct plan_report *plans, size_t i, const struct plan_input *in,
+		    struct mlgen_err *err)
 {
 	const struct page *page = job_work(in->job)->page;
 	int rc = page->plan(&plans[i], in, err);
@@ -139,9 +134,9 @@ static int plan_one(struct plan_report *plans, size_t i,
 	return rc;
 }
 
-static int plan_jobs(struct plan_report *plans, struct job *const *jobs,
-		     size_t count, const struct host *host, struct hosts *hosts,
-		     const struct settings *set, struct mlgen_err *err)
+static int plan_jobs(struct plan_report *plans, struct job *const *jobs, size_t count,
+		     const struct host *host, struct hosts *hosts, const struct settings *set,
+		     struct mlgen_err *err)
 {
 	int rc;
 
@@ -195,12 +190,10 @@ void plan_fini(struct plan_report *p)
 	memset(p, 0, sizeof(*p));
 }
 
-int plan_make_all(struct plan_report *plans, const struct jobset *set,
-		  const struct host *host, struct hosts *hosts,
-		  struct mlgen_err *err)
+int plan_make_all(struct plan_report *plans, const struct jobset *set, const struct host *host,
+		  struct hosts *hosts, struct mlgen_err *err)
 {
-	int rc = plan_jobs(plans, set->jobs, set->count, host, hosts,
-			   &set->settings, err);
+	int rc = plan_jobs(plans, set->jobs, set->count, host, hosts, &set->settings, err);
 
 	rc = hosts_agree(hosts, rc, err);
 	if (rc == 0)
@@ -210,8 +203,7 @@ int plan_make_all(struct plan_report *plans, const struct jobset *set,
 	return rc;
 }
 
-const struct plan_check *plan_find_check(const struct plan_report *p,
-					 const char *name)
+const struct plan_check *plan_find_check(const struct plan_report *p, const char *name)
 {
 	const struct plan_check *checks = p->checks.items;
 

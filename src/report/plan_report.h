@@ -61,14 +61,13 @@ struct plan_ranks {
 	uint64_t model_bytes, optimizer_bytes, bytes, files; /* of each */
 };
 
-/* What a job that saves or restores a model's state has besides; ranks 0 = this
- * one does not. */
+/* What a job that saves or restores a model's state has besides; ranks 0 = this one does not. */
 struct plan_checkpoint {
 	char *directory;
-	char *first, *last; /* names of those to save, or to restore; NULL =
-			       none, or not known */
-	char *saved_by; /* of a restore: the job before it, whose ones it reads;
-			   NULL = those that are there */
+	char *first, *last;     /* names of those to save, or to restore; NULL =
+				   none, or not known */
+	char *saved_by;         /* of a restore: the job before it, whose ones it reads;
+				   NULL = those that are there */
 	char *file, *last_file; /* of the first rank here; NULL = no files */
 	uint64_t parameters;    /* 0 = the state is no transformer's */
 	uint64_t ranks, tensor_parallel, pipeline_parallel, data_parallel;
@@ -94,8 +93,8 @@ struct plan_report {
 	struct dataset dataset, eval;
 	struct dataset_totals totals;
 	bool touches_files; /* false: ioengine=null */
-	/* What is planned is of all these (plan_hosts.h); 1 = there are no
-	 * others. Accelerators are those of all. */
+	/* What is planned is of all these (plan_hosts.h); 1 = there are no others. Accelerators are
+	 * those of all. */
 	uint64_t hosts, processes, accelerators;
 
 	uint64_t present_files, present_bytes, write_files, write_bytes;
@@ -126,16 +125,16 @@ struct plan_report {
 	struct plan_calls calls_per_sample;
 	struct sizes read_sizes; /* of the samples looked at */
 	double io_bytes_per_sample;
-	struct memneed need;    /* estimate of mlgen's own memory */
-	uint64_t program_bytes; /* in use, of that, and at rest; of the
-				     host that has most */
-	double framework_bytes; /* what the framework would hold */
-	double held_bytes;      /* with hold_samples, beside program_bytes */
+	struct memneed need;         /* estimate of mlgen's own memory */
+	uint64_t program_bytes;      /* in use, of that, and at rest; of the
+					  host that has most */
+	double framework_bytes;      /* what the framework would hold */
+	double held_bytes;           /* with hold_samples, beside program_bytes */
 	uint64_t cache_stored_bytes; /* of the data set in a cache tier */
 	double cache_state_bytes;    /* bookkeeping of a cache tier, in there */
 
-	struct metric_list checks;   /* struct plan_check */
-	struct metric_list blockers; /* those that are PLAN_FAIL, borrowed */
+	struct metric_list checks;       /* struct plan_check */
+	struct metric_list blockers;     /* those that are PLAN_FAIL, borrowed */
 	struct metric_list mlperf_check; /* mlperf_rule, of --check; owned */
 };
 
@@ -147,30 +146,26 @@ struct plan_input {
 };
 
 /*
- * Ask what a run would ask (run/rules.h), then compute; touches nothing: reads manifests, or looks at the files of a plain
- * job, and asks for sizes, space and limits. 0, or -EINVAL with err for a job
- * that cannot be planned.
+ * Ask what a run would ask (run/rules.h), then compute; touches nothing: reads manifests, or looks
+ * at the files of a plain job, and asks for sizes, space and limits. 0, or -EINVAL with err for a
+ * job that cannot be planned.
  */
 int plan_make(struct plan_report *p, struct job *job, const struct host *host,
 	      const struct settings *set, struct mlgen_err *err);
 void plan_fini(struct plan_report *p); /* takes a zeroed struct */
 
-/* The same for all jobs of a run, into `plans`: what a restore reads may be what
- * a job before it saves. With others together: files are looked for by one, and
- * rank 0's plans are those of all then. plan_fini of each, also where it
- * fails. */
+/* The same for all jobs of a run, into `plans`: what a restore reads may be what a job before it
+ * saves. With others together: files are looked for by one, and rank 0's plans are those of all
+ * then. plan_fini of each, also where it fails. */
 struct hosts;
-int plan_make_all(struct plan_report *plans, const struct jobset *set,
-		  const struct host *host, struct hosts *hosts,
-		  struct mlgen_err *err);
+int plan_make_all(struct plan_report *plans, const struct jobset *set, const struct host *host,
+		  struct hosts *hosts, struct mlgen_err *err);
 
 /* The check of this name, or NULL. */
-const struct plan_check *plan_find_check(const struct plan_report *p,
-					 const char *name);
+const struct plan_check *plan_find_check(const struct plan_report *p, const char *name);
 
 /*
- * The page for one job: what it would write, read and need. The right-hand
- * column is a checklist: ok, WARNING, or FAIL for what would stop the run,
- * with the sentence below the line.
+ * The page for one job: what it would write, read and need. The right-hand column is a checklist:
+ * ok, WARNING, or FAIL for what would stop the run, with the sentence below the line.
  */
 void plan_text(FILE *to, const struct plan_report *p);

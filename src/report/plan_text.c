@@ -35,8 +35,7 @@ static unsigned count_of_file(const struct job *j, const char *file)
 	unsigned n = 0;
 
 	for (size_t i = 0; job_fields[i].name; i++)
-		n += strcmp(file_of(j, i), file) == 0 &&
-		     !workload_is_default(j, &job_fields[i]);
+		n += strcmp(file_of(j, i), file) == 0 && !workload_is_default(j, &job_fields[i]);
 	return n;
 }
 
@@ -49,8 +48,8 @@ static void list_files(struct buf *text, const struct job *j)
 			continue;
 		unsigned n = count_of_file(j, file);
 		if (n)
-			buf_addf(text, "%s%u option%s of %s",
-				 text->len ? "; " : "", n, plural(n), file);
+			buf_addf(text, "%s%u option%s of %s", text->len ? "; " : "", n, plural(n),
+				 file);
 	}
 }
 
@@ -60,8 +59,7 @@ static void list_changes(struct buf *text, const struct job *j)
 	for (size_t i = 0; job_fields[i].name; i++)
 		if (is_how(&j->origins[i], "command line") &&
 		    !workload_is_default(j, &job_fields[i]))
-			buf_addf(text, "%s%s", text->len ? " " : "",
-				 job_fields[i].name);
+			buf_addf(text, "%s%s", text->len ? " " : "", job_fields[i].name);
 	if (text->len)
 		buf_add(text, " (command line)");
 	list_files(text, j);
@@ -121,12 +119,10 @@ static void put_others(FILE *to, const struct plan_report *p)
 	bool saves = job_work(p->job)->checkpoints == CHECKPOINTS_ALWAYS;
 
 	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
-		const struct plan_check *c =
-			plan_find_check(p, others[i].check);
+		const struct plan_check *c = plan_find_check(p, others[i].check);
 		struct buf line = { 0 };
 
-		if (!c || c->state != PLAN_FAIL ||
-		    (saves && others[i].put == put_caches))
+		if (!c || c->state != PLAN_FAIL || (saves && others[i].put == put_caches))
 			continue;
 		plan_start_line(&line, others[i].label);
 		others[i].put(&line, p);
@@ -149,8 +145,7 @@ static void put_hosts(FILE *to, const struct plan_report *p)
 
 void plan_text(FILE *to, const struct plan_report *p)
 {
-	fprintf(to, "%s: dry run, nothing was read or written\n\n",
-		p->job->name);
+	fprintf(to, "%s: dry run, nothing was read or written\n\n", p->job->name);
 	put_hosts(to, p);
 	job_work(p->job)->page->plan_text(to, p);
 	put_others(to, p);

@@ -59,8 +59,7 @@ static void write_page(struct prom *p)
 	prom_page_put(p->page, false, &p->text);
 	p->failed = replace_file(p);
 	if (p->failed && !before)
-		log_warn("metrics-file=%s: %s; it is tried again each "
-			 "log_interval",
+		log_warn("metrics-file=%s: %s; it is tried again each log_interval",
 			 p->set->metrics_file, strerror(-p->failed));
 }
 
@@ -90,9 +89,7 @@ static int start_writer(struct prom *p, struct mlgen_err *err)
 	int rc = thread_start(&p->writer, keep_writing, p);
 
 	p->has_writer = rc == 0;
-	return rc ? mlgen_fail(err, rc, "cannot start a thread: %s",
-			       strerror(-rc))
-		  : 0;
+	return rc ? mlgen_fail(err, rc, "cannot start a thread: %s", strerror(-rc)) : 0;
 }
 
 static void stop_writer(struct prom *p)
@@ -112,25 +109,22 @@ static bool ends_with(const char *path, const char *ending)
 	return n >= m && strcmp(path + n - m, ending) == 0;
 }
 
-static int open_file(struct prom *p, const struct place *file,
-		     struct mlgen_err *err)
+static int open_file(struct prom *p, const struct place *file, struct mlgen_err *err)
 {
 	if (file->kind == PLACE_STREAM || file->is_handed_over)
 		return mlgen_fail(err, -EINVAL,
-				  "metrics-file=%s: is replaced as a whole "
-				  "each time, and this is no regular file; "
-				  "name one",
+				  "metrics-file=%s: is replaced as a whole each time, and this is "
+				  "no regular file; name one",
 				  file->given);
 	p->path = mem_strdup(file->path);
 	p->mode = replace_new_mode();
 	prom_page_put(p->page, false, &p->text);
 	int rc = replace_file(p);
 	if (rc < 0)
-		return mlgen_fail(err, rc, "metrics-file=%s: %s", file->given,
-				  strerror(-rc));
+		return mlgen_fail(err, rc, "metrics-file=%s: %s", file->given, strerror(-rc));
 	if (!ends_with(file->given, ".prom"))
-		log_warn("metrics-file=%s: the textfile collector of "
-			 "node_exporter reads only names that end with .prom",
+		log_warn("metrics-file=%s: the textfile collector of node_exporter reads only "
+			 "names that end with .prom",
 			 file->given);
 	return start_writer(p, err);
 }
@@ -168,8 +162,7 @@ int prom_open(struct prom **out, const struct settings *set, const char *host,
 	p->clock = clock_new_real();
 	p->page = prom_page_new(host);
 	if (set->metrics)
-		rc = prom_serve_open(&p->serve, set->metrics, p->page, p->at,
-				     err);
+		rc = prom_serve_open(&p->serve, set->metrics, p->page, p->at, err);
 	if (rc == 0 && file)
 		rc = open_file(p, file, err);
 	if (rc < 0)
@@ -203,14 +196,12 @@ void prom_linger(struct prom *p)
 		return;
 	uint64_t sent = prom_serve_count(p->serve);
 	uint64_t end_ns = clock_now(p->clock) + p->set->metrics_linger_ns;
-	log_note("metrics stay until they have been read once more, for %s at "
-		 "most",
+	log_note("metrics stay until they have been read once more, for %s at most",
 		 units_put_time(most, p->set->metrics_linger_ns));
 	clock_join(p->clock);
-	while (clock_now(p->clock) < end_ns &&
-	       prom_serve_count(p->serve) == sent && !signals_taken())
-		clock_sleep_until(p->clock,
-				  clock_now(p->clock) + LINGER_LOOK_NS);
+	while (clock_now(p->clock) < end_ns && prom_serve_count(p->serve) == sent &&
+	       !signals_taken())
+		clock_sleep_until(p->clock, clock_now(p->clock) + LINGER_LOOK_NS);
 	clock_leave(p->clock);
 }
 
@@ -227,8 +218,7 @@ int prom_close(struct prom **at, struct mlgen_err *err)
 		rc = p->failed;
 	}
 	if (rc < 0)
-		mlgen_fail(err, rc, "metrics-file=%s: %s", p->set->metrics_file,
-			   strerror(-rc));
+		mlgen_fail(err, rc, "metrics-file=%s: %s", p->set->metrics_file, strerror(-rc));
 	/* The thread that handles signals reads it, too. */
 	signals_hold();
 	*at = NULL;

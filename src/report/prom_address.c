@@ -23,45 +23,39 @@ union address {
 	struct sockaddr_in6 v6;
 };
 
-static int address_fail(const char *given, const char *what,
-			struct mlgen_err *err)
+static int address_fail(const char *given, const char *what, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
-			  "metrics=%s: %s; it is ADDRESS:PORT, such as "
-			  "127.0.0.1:9100, [::1]:9100, or 9100 alone",
+			  "metrics=%s: %s; it is ADDRESS:PORT, such as 127.0.0.1:9100, [::1]:9100, "
+			  "or 9100 alone",
 			  given, what);
 }
 
 /* What is before the port, "" = nothing. False: it is too long. */
-static bool split(const char *given, char host[PROM_ADDRESS_BYTES],
-		  const char **port)
+static bool split(const char *given, char host[PROM_ADDRESS_BYTES], const char **port)
 {
 	const char *colon = strrchr(given, ':');
 	size_t length = colon ? (size_t)(colon - given) : 0;
-	bool is_bracketed =
-		length > 2 && *given == '[' && given[length - 1] == ']';
+	bool is_bracketed = length > 2 && *given == '[' && given[length - 1] == ']';
 	int shown = (int)(is_bracketed ? length - 2 : length);
 
 	*port = colon ? colon + 1 : given;
-	return snprintf(host, PROM_ADDRESS_BYTES, "%.*s", shown,
-			given + is_bracketed) < PROM_ADDRESS_BYTES;
+	return snprintf(host, PROM_ADDRESS_BYTES, "%.*s", shown, given + is_bracketed) <
+	       PROM_ADDRESS_BYTES;
 }
 
-static int parse_port(const char *given, const char *text, in_port_t *port,
-		      struct mlgen_err *err)
+static int parse_port(const char *given, const char *text, in_port_t *port, struct mlgen_err *err)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
 
 	if (*text < '0' || *text > '9' || *end || n > 65535)
-		return address_fail(given, "a port is a number up to 65535",
-				    err);
+		return address_fail(given, "a port is a number up to 65535", err);
 	*port = htons((in_port_t)n);
 	return 0;
 }
 
-static int parse(const char *given, union address *a, socklen_t *bytes,
-		 struct mlgen_err *err)
+static int parse(const char *given, union address *a, socklen_t *bytes, struct mlgen_err *err)
 {
 	char host[PROM_ADDRESS_BYTES];
 	const char *text;
@@ -82,13 +76,9 @@ static int parse(const char *given, union address *a, socklen_t *bytes,
 		return 0;
 	}
 	if (*given != '[' && strchr(host, ':'))
-		return address_fail(
-			given, "an address of IPv6 stands in brackets", err);
+		return address_fail(given, "an address of IPv6 stands in brackets", err);
 	if (inet_pton(AF_INET6, host, &a->v6.sin6_addr) != 1)
-		return address_fail(given,
-				    "is no address, and names are not looked "
-				    "up",
-				    err);
+		return address_fail(given, "is no address, and names are not looked up", err);
 	a->v6.sin6_family = AF_INET6;
 	a->v6.sin6_port = port;
 	*bytes = sizeof(a->v6);
@@ -99,16 +89,13 @@ static int cannot_listen(const char *given, int code, struct mlgen_err *err)
 {
 	const char *way =
 		code == EADDRINUSE
-			? "; another program, or mlgen, serves there: port 0 "
-			  "is one that is free"
+			? "; another program, or mlgen, serves there: port 0 is one that is free"
 		: code == EADDRNOTAVAIL
-			? "; it is none of this host's: 0.0.0.0 and [::] are "
-			  "all of them"
+			? "; it is none of this host's: 0.0.0.0 and [::] are all of them"
 		: code == EACCES ? "; ports below 1024 are for root"
 				 : "";
 
-	return mlgen_fail(err, -code, "metrics=%s: %s%s", given, strerror(code),
-			  way);
+	return mlgen_fail(err, -code, "metrics=%s: %s%s", given, strerror(code), way);
 }
 
 static void put_place(int fd, char at[PROM_ADDRESS_BYTES])
@@ -119,8 +106,7 @@ static void put_place(int fd, char at[PROM_ADDRESS_BYTES])
 
 	getsockname(fd, &a.any, &bytes);
 	bool is_v6 = a.any.sa_family == AF_INET6;
-	inet_ntop(a.any.sa_family,
-		  is_v6 ? (const void *)&a.v6.sin6_addr : &a.v4.sin_addr, text,
+	inet_ntop(a.any.sa_family, is_v6 ? (const void *)&a.v6.sin6_addr : &a.v4.sin_addr, text,
 		  sizeof(text));
 	snprintf(at, PROM_ADDRESS_BYTES, is_v6 ? "[%s]:%u" : "%s:%u", text,
 		 ntohs(is_v6 ? a.v6.sin6_port : a.v4.sin_port));
@@ -134,8 +120,7 @@ int prom_address_check(const char *given, struct mlgen_err *err)
 	return parse(given, &a, &bytes, err);
 }
 
-int prom_address_listen(const char *given, char at[PROM_ADDRESS_BYTES],
-			struct mlgen_err *err)
+int prom_address_listen(const char *given, char at[PROM_ADDRESS_BYTES], struct mlgen_err *err)
 {
 	union address a;
 	socklen_t bytes;
@@ -144,8 +129,7 @@ int prom_address_listen(const char *given, char at[PROM_ADDRESS_BYTES],
 
 	if (rc < 0)
 		return rc;
-	int fd = socket(a.any.sa_family,
-			SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return cannot_listen(given, errno, err);
 	/* Behind a run that served there a moment ago. */

@@ -19,8 +19,8 @@ static const struct {
 bool prom_is_metric(const struct live_field *f)
 {
 	/* Percentiles follow from the histogram. */
-	return f->field.help && f->field.type != MLGEN_STR &&
-	       !(f->percent > 0) && !(f->metric && !*f->metric);
+	return f->field.help && f->field.type != MLGEN_STR && !(f->percent > 0) &&
+	       !(f->metric && !*f->metric);
 }
 
 static size_t length_without(const char *key, const char *ending)
@@ -30,8 +30,7 @@ static size_t length_without(const char *key, const char *ending)
 	return n > m && strcmp(key + n - m, ending) == 0 ? n - m : n;
 }
 
-static void put_name(struct prom_family *p, const struct live_field *f,
-		     bool is_target)
+static void put_name(struct prom_family *p, const struct live_field *f, bool is_target)
 {
 	const char *key = f->field.name, *unit = f->field.unit;
 	size_t length = strlen(key);
@@ -43,12 +42,10 @@ static void put_name(struct prom_family *p, const struct live_field *f,
 			p->unit = units[i].base;
 		}
 	snprintf(p->name, sizeof(p->name), "mlgen_%.*s%s%s%s", (int)length, key,
-		 is_target ? "_target" : "", p->unit ? "_" : "",
-		 p->unit ? p->unit : "");
+		 is_target ? "_target" : "", p->unit ? "_" : "", p->unit ? p->unit : "");
 }
 
-static void put_help(struct prom_family *p, const struct live_field *f,
-		     bool is_target)
+static void put_help(struct prom_family *p, const struct live_field *f, bool is_target)
 {
 	if (is_target)
 		buf_add(&p->help, "How many there are in all: ");
@@ -56,13 +53,12 @@ static void put_help(struct prom_family *p, const struct live_field *f,
 	if (f->field.type != MLGEN_ENUM)
 		return;
 	for (const struct mlgen_choice *c = f->field.choices; c->name; c++)
-		buf_addf(&p->help, "%s%d is %s",
-			 c == f->field.choices ? " " : ", ", c->value, c->name);
+		buf_addf(&p->help, "%s%d is %s", c == f->field.choices ? " " : ", ", c->value,
+			 c->name);
 	buf_addc(&p->help, '.');
 }
 
-void prom_family_init(struct prom_family *p, const struct live_field *f,
-		      bool is_target)
+void prom_family_init(struct prom_family *p, const struct live_field *f, bool is_target)
 {
 	*p = (struct prom_family){ 0 };
 	p->type = f->kind == LIVE_COUNTER        ? PROM_COUNTER

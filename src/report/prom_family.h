@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prom_family.h - the metric of Prometheus that a figure of a running job is: name, unit and type, by rule. */
+/* prom_family.h - the metric of Prometheus that a figure of a running job is: name, unit and type,
+ * by rule. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,7 +32,7 @@ enum prom_type { PROM_GAUGE, PROM_COUNTER, PROM_HISTOGRAM };
 
 struct prom_family {
 	char name[PROM_NAME_BYTES]; /* without _total */
-	const char *unit; /* that it ends with, "bytes"; NULL = none */
+	const char *unit;           /* that it ends with, "bytes"; NULL = none */
 	enum prom_type type;
 	struct buf help; /* a sentence */
 };
@@ -40,6 +41,5 @@ struct prom_family {
 bool prom_is_metric(const struct live_field *f);
 
 /* The metric of the row, or, with is_target, of how many there are in all. */
-void prom_family_init(struct prom_family *p, const struct live_field *f,
-		      bool is_target);
+void prom_family_init(struct prom_family *p, const struct live_field *f, bool is_target);
 void prom_family_fini(struct prom_family *p);

@@ -21,11 +21,9 @@ void prom_hist_of(struct prom_hist *to, const struct hist *from)
 	uint64_t seen = 0, bound_ns = 10000;
 	unsigned bucket = 0;
 
-	*to = (struct prom_hist){ .count = from->count,
-				  .sum_ns = from->sum_ns };
+	*to = (struct prom_hist){ .count = from->count, .sum_ns = from->sum_ns };
 	for (unsigned i = 0; from->count && i < PROM_BOUNDS; i++) {
-		while (bucket < HIST_BUCKETS &&
-		       hist_bucket_midpoint(bucket) <= bound_ns)
+		while (bucket < HIST_BUCKETS && hist_bucket_midpoint(bucket) <= bound_ns)
 			seen += from->buckets[bucket++];
 		to->below[i] = seen;
 		bound_ns = next_bound_ns(bound_ns, i);

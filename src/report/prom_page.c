@@ -82,8 +82,7 @@ static void make_hosts(struct prom_page *p, unsigned processes)
 		if (processes > 1)
 			snprintf(h->rank, sizeof(h->rank), "%u", i);
 		snprintf(h->name, sizeof(h->name), "%s",
-			 processes > 1 ? others_host_name(p->others, i)
-				       : p->host);
+			 processes > 1 ? others_host_name(p->others, i) : p->host);
 	}
 }
 
@@ -150,8 +149,7 @@ static void look_at_job(struct prom_page *p, unsigned rank, size_t i)
 
 static void look_at_hosts(struct prom_page *p, uint64_t now_ns)
 {
-	host_look(p->host_look, &p->hosts[0].now, now_ns,
-		  now_ns - 2 * RATE_LEAST_NS);
+	host_look(p->host_look, &p->hosts[0].now, now_ns, now_ns - 2 * RATE_LEAST_NS);
 	for (unsigned rank = 0; rank < p->processes; rank++) {
 		struct prom_host *h = &p->hosts[rank];
 
@@ -183,8 +181,7 @@ void prom_page_follow(struct prom_page *p, const struct run *run, size_t jobs)
 	make_hosts(p, others_total(p->others));
 	p->seen = mem_array(jobs * p->processes, sizeof(*p->seen));
 	for (size_t i = 0; i < jobs * p->processes; i++)
-		p->seen[i].hists =
-			mem_array(hist_count(), sizeof(struct prom_hist));
+		p->seen[i].hists = mem_array(hist_count(), sizeof(struct prom_hist));
 	look(p);
 	pthread_mutex_unlock(&p->lock);
 }
@@ -200,8 +197,8 @@ void prom_page_end(struct prom_page *p)
 
 /* ---- showing ---- */
 
-static void put_number(struct prom_text *t, const struct live_field *f,
-		       const struct live_span *s, const struct prom_labels *l)
+static void put_number(struct prom_text *t, const struct live_field *f, const struct live_span *s,
+		       const struct prom_labels *l)
 {
 	if (f->field.type == MLGEN_PERCENT)
 		prom_text_number(t, l, live_percent(f, s) / 100);
@@ -216,8 +213,8 @@ static void put_number(struct prom_text *t, const struct live_field *f,
 }
 
 /* An operation that did not occur has no series. */
-static void put_hists(struct prom_text *t, const struct live_field *f,
-		      const struct prom_hist *h, struct prom_labels *l)
+static void put_hists(struct prom_text *t, const struct live_field *f, const struct prom_hist *h,
+		      struct prom_labels *l)
 {
 	if (!f->is_by_operation) {
 		prom_text_hist(t, l, h);
@@ -230,11 +227,10 @@ static void put_hists(struct prom_text *t, const struct live_field *f,
 	}
 }
 
-/* What grows is there from the beginning, or a rate would miss what came first;
- * anything else while it is something. */
-static void put_sample(struct prom_text *t, const struct live_field *f,
-		       bool is_target, const struct seen *seen,
-		       struct prom_labels *l, unsigned hist)
+/* What grows is there from the beginning, or a rate would miss what came first; anything else while
+ * it is something. */
+static void put_sample(struct prom_text *t, const struct live_field *f, bool is_target,
+		       const struct seen *seen, struct prom_labels *l, unsigned hist)
 {
 	/* Since the beginning. */
 	const struct live none = { .phase = seen->phase };
@@ -251,21 +247,19 @@ static void put_sample(struct prom_text *t, const struct live_field *f,
 		prom_text_count(t, l, live_of(f, &s));
 }
 
-static void put_jobs(struct prom_page *p, struct prom_text *t,
-		     const struct live_field *f, bool is_target, unsigned hist)
+static void put_jobs(struct prom_page *p, struct prom_text *t, const struct live_field *f,
+		     bool is_target, unsigned hist)
 {
 	for (size_t i = 0; i < p->jobs * p->processes; i++) {
 		const struct prom_host *h = &p->hosts[i / p->jobs];
-		struct prom_labels l = { .host = h->name,
-					 .rank = *h->rank ? h->rank : NULL };
+		struct prom_labels l = { .host = h->name, .rank = *h->rank ? h->rank : NULL };
 
 		if (p->seen[i].is_there)
 			put_sample(t, f, is_target, &p->seen[i], &l, hist);
 	}
 }
 
-static void put_of_hosts(struct prom_page *p, struct prom_text *t,
-			 const struct live_field *f)
+static void put_of_hosts(struct prom_page *p, struct prom_text *t, const struct live_field *f)
 {
 	for (unsigned i = 0; i < p->processes; i++) {
 		const struct prom_host *h = &p->hosts[i];
@@ -277,9 +271,8 @@ static void put_of_hosts(struct prom_page *p, struct prom_text *t,
 	}
 }
 
-static void put_family(struct prom_page *p, struct prom_text *t,
-		       const struct live_field *f, bool is_target,
-		       unsigned hist)
+static void put_family(struct prom_page *p, struct prom_text *t, const struct live_field *f,
+		       bool is_target, unsigned hist)
 {
 	struct prom_family family;
 	size_t before = t->to->len;
@@ -298,9 +291,7 @@ static void put_family(struct prom_page *p, struct prom_text *t,
 
 static void put_all(struct prom_page *p, bool is_open)
 {
-	struct prom_text t = { .to = &p->texts[is_open],
-			       .is_open = is_open,
-			       .host = p->host };
+	struct prom_text t = { .to = &p->texts[is_open], .is_open = is_open, .host = p->host };
 	unsigned hist = 0;
 
 	prom_text_build(&t);
@@ -321,8 +312,7 @@ void prom_page_put(struct prom_page *p, bool is_open, struct buf *to)
 	pthread_mutex_lock(&p->lock);
 	/* Of a run that is over the last look stays. */
 	bool is_over = p->jobs > 0 && !p->run;
-	if (!is_over && (!p->looked_ns ||
-			 clock_monotonic_ns() - p->looked_ns > LOOK_LEAST_NS))
+	if (!is_over && (!p->looked_ns || clock_monotonic_ns() - p->looked_ns > LOOK_LEAST_NS))
 		look(p);
 	if (text->len == 0)
 		put_all(p, is_open);

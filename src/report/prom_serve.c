@@ -34,23 +34,23 @@
 #define LEAST_PRIORITY 19
 
 /* X(name without MHD_): the functions of libmicrohttpd that mlgen calls. */
-#define HTTP_FUNCTIONS(X)                                                      \
-	X(add_response_header)                                                 \
-	X(create_response_from_buffer)                                         \
-	X(destroy_response)                                                    \
-	X(get_connection_info)                                                 \
-	X(get_daemon_info)                                                     \
-	X(lookup_connection_value)                                             \
-	X(queue_response)                                                      \
-	X(run)                                                                 \
-	X(start_daemon)                                                        \
+#define HTTP_FUNCTIONS(X)                                                                          \
+	X(add_response_header)                                                                     \
+	X(create_response_from_buffer)                                                             \
+	X(destroy_response)                                                                        \
+	X(get_connection_info)                                                                     \
+	X(get_daemon_info)                                                                         \
+	X(lookup_connection_value)                                                                 \
+	X(queue_response)                                                                          \
+	X(run)                                                                                     \
+	X(start_daemon)                                                                            \
 	X(stop_daemon)
 
 /*
  * libmicrohttpd is loaded by the first run that serves metrics: it brings TLS and nine more
- * libraries. Starting mlgen (--version) took 8.1 ms of CPU time with it and takes 4.2 ms
- * without it, medians of three rounds of 100. The table is written
- * once, before the thread that serves is started.
+ * libraries. Starting mlgen (--version) took 8.1 ms of CPU time with it and takes 4.2 ms without
+ * it, medians of three rounds of 100. The table is written once, before the thread that serves is
+ * started.
  */
 static struct {
 #define HTTP_MEMBER(name) __typeof__(MHD_##name) *name;
@@ -82,17 +82,16 @@ struct prom_serve {
 	bool has_closed; /* one of them, since it was last looked at */
 };
 
-static enum MHD_Result send_text(struct MHD_Connection *to, unsigned status,
-				 const char *type, const char *text,
-				 size_t bytes)
+static enum MHD_Result send_text(struct MHD_Connection *to, unsigned status, const char *type,
+				 const char *text, size_t bytes)
 {
 	/* It is copied, though the library takes it without const. */
 	const union {
 		const char *own;
 		void *any;
 	} from = { text };
-	struct MHD_Response *r = http.create_response_from_buffer(
-		bytes, from.any, MHD_RESPMEM_MUST_COPY);
+	struct MHD_Response *r =
+		http.create_response_from_buffer(bytes, from.any, MHD_RESPMEM_MUST_COPY);
 
 	if (!r)
 		return MHD_NO;
@@ -106,49 +105,41 @@ static enum MHD_Result send_text(struct MHD_Connection *to, unsigned status,
 	return rc;
 }
 
-static enum MHD_Result send_words(struct MHD_Connection *to, unsigned status,
-				  const char *words)
+static enum MHD_Result send_words(struct MHD_Connection *to, unsigned status, const char *words)
 {
-	return send_text(to, status, "text/plain; charset=utf-8", words,
-			 strlen(words));
+	return send_text(to, status, "text/plain; charset=utf-8", words, strlen(words));
 }
 
-static enum MHD_Result send_page(struct prom_serve *s,
-				 struct MHD_Connection *to)
+static enum MHD_Result send_page(struct prom_serve *s, struct MHD_Connection *to)
 {
-	bool is_open = prom_text_wants_open(http.lookup_connection_value(
-		to, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
+	bool is_open = prom_text_wants_open(
+		http.lookup_connection_value(to, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
 	struct buf page = { 0 };
 
 	prom_page_put(s->page, is_open, &page);
 	enum MHD_Result rc =
 		send_text(to, MHD_HTTP_OK,
-			  is_open ? "application/openmetrics-text; "
-				    "version=1.0.0; charset=utf-8"
+			  is_open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
 				  : "text/plain; version=0.0.4; charset=utf-8",
 			  buf_str(&page), page.len);
 	buf_fini(&page);
 	return rc;
 }
 
-/* Of a request whose headers are there; what a client may send behind them is
- * not waited for. *state is not NULL where it gets the page. */
-static enum MHD_Result answer(void *serve, struct MHD_Connection *to,
-			      const char *url, const char *method,
-			      const char *version, const char *upload,
+/* Of a request whose headers are there; what a client may send behind them is not waited for.
+ * *state is not NULL where it gets the page. */
+static enum MHD_Result answer(void *serve, struct MHD_Connection *to, const char *url,
+			      const char *method, const char *version, const char *upload,
 			      size_t *upload_bytes, void **state)
 {
 	(void)version;
 	(void)upload;
 	(void)upload_bytes;
-	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
-	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-		return send_words(to, MHD_HTTP_METHOD_NOT_ALLOWED,
-				  "only GET /metrics\n");
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+		return send_words(to, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET /metrics\n");
 	if (strcmp(url, "/metrics") != 0)
 		return send_words(to, MHD_HTTP_NOT_FOUND,
-				  "mlgen: figures of this run are at "
-				  "/metrics\n");
+				  "mlgen: figures of this run are at /metrics\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) == 0)
 		*state = serve;
 	return send_page(serve, to);
@@ -186,8 +177,8 @@ static void connected(void *serve, struct MHD_Connection *to, void **state,
 	*state = c;
 }
 
-/* The library knows how long one has been silent; one that sends a letter now and
- * then would stay for ever. */
+/* The library knows how long one has been silent; one that sends a letter now and then would stay
+ * for ever. */
 static bool end_old_ones(struct prom_serve *s)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -215,8 +206,8 @@ static void *keep_serving(void *serve)
 	setpriority(PRIO_PROCESS, (id_t)gettid(), LEAST_PRIORITY);
 	while (!atomic_load(&s->ends)) {
 		poll(fds, ARRAY_LEN(fds), end_old_ones(s) ? LOOK_MS : -1);
-		/* At its limit the library listens no more, and again only in
-		 * the call behind the one that has closed one. */
+		/* At its limit the library listens no more, and again only in the call behind the
+		 * one that has closed one. */
 		do {
 			s->has_closed = false;
 			http.run(s->daemon);
@@ -227,8 +218,8 @@ static void *keep_serving(void *serve)
 
 int prom_serve_check(struct mlgen_err *err)
 {
-	return library_load("metrics: libmicrohttpd", MICROHTTPD_SONAME,
-			    http_symbols, ARRAY_LEN(http_symbols), &http, err);
+	return library_load("metrics: libmicrohttpd", MICROHTTPD_SONAME, http_symbols,
+			    ARRAY_LEN(http_symbols), &http, err);
 }
 
 /* A daemon closes its socket, too. */
@@ -243,9 +234,8 @@ static void give_up(struct prom_serve *s, int fd)
 	mem_free(s);
 }
 
-int prom_serve_open(struct prom_serve **out, const char *given,
-		    struct prom_page *page, char at[PROM_ADDRESS_BYTES],
-		    struct mlgen_err *err)
+int prom_serve_open(struct prom_serve **out, const char *given, struct prom_page *page,
+		    char at[PROM_ADDRESS_BYTES], struct mlgen_err *err)
 {
 	int fd = prom_serve_check(err);
 
@@ -256,20 +246,18 @@ int prom_serve_open(struct prom_serve **out, const char *given,
 	struct prom_serve *s = mem_zalloc(sizeof(*s));
 	s->page = page;
 	s->wake_fd = eventfd(0, EFD_CLOEXEC);
-	s->daemon = http.start_daemon(
-		MHD_USE_EPOLL, 0, NULL, NULL, answer, s,
-		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-		CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, SILENT_SECONDS,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_BYTES,
-		MHD_OPTION_NOTIFY_COMPLETED, completed, s,
-		MHD_OPTION_NOTIFY_CONNECTION, connected, s, MHD_OPTION_END);
+	s->daemon = http.start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, s,
+				      MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+				      CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, SILENT_SECONDS,
+				      MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_BYTES,
+				      MHD_OPTION_NOTIFY_COMPLETED, completed, s,
+				      MHD_OPTION_NOTIFY_CONNECTION, connected, s, MHD_OPTION_END);
 	int rc = s->daemon && s->wake_fd >= 0 ? 0 : errno ? -errno : -EIO;
 	if (rc == 0)
 		rc = thread_start(&s->thread, keep_serving, s);
 	if (rc < 0) {
 		give_up(s, fd);
-		return mlgen_fail(err, rc, "metrics=%s: cannot serve: %s",
-				  given, strerror(-rc));
+		return mlgen_fail(err, rc, "metrics=%s: cannot serve: %s", given, strerror(-rc));
 	}
 	*out = s;
 	return 0;
@@ -295,15 +283,13 @@ void prom_serve_close(struct prom_serve *s)
 int prom_serve_check(struct mlgen_err *err)
 {
 	return mlgen_fail(err, -ENOTSUP,
-			  "metrics: mlgen was built without libmicrohttpd "
-			  "(%s); install it, then run ./configure and make "
-			  "again, or use --metrics-file",
+			  "metrics: mlgen was built without libmicrohttpd (%s); install it, then "
+			  "run ./configure and make again, or use --metrics-file",
 			  PACKAGES_MICROHTTPD);
 }
 
-int prom_serve_open(struct prom_serve **out, const char *given,
-		    struct prom_page *page, char at[PROM_ADDRESS_BYTES],
-		    struct mlgen_err *err)
+int prom_serve_open(struct prom_serve **out, const char *given, struct prom_page *page,
+		    char at[PROM_ADDRESS_BYTES], struct mlgen_err *err)
 {
 	(void)out;
 	(void)given;

@@ -36,8 +36,8 @@ static void put_label(struct prom_text *t, const char *name, const char *value)
 }
 
 /* "mlgen_read_bytes_total{section="a",host="h"} " */
-static void put_head(struct prom_text *t, const char *ending,
-		     const struct prom_labels *l, const char *le)
+static void put_head(struct prom_text *t, const char *ending, const struct prom_labels *l,
+		     const char *le)
 {
 	buf_addf(t->to, "%s%s{", t->family->name, ending);
 	put_label(t, "host", l->host);
@@ -55,9 +55,9 @@ static const char *ending_of(const struct prom_family *p)
 
 void prom_text_family(struct prom_text *t, const struct prom_family *p)
 {
-	static const char *const types[] = { [PROM_GAUGE] = "gauge",
-					     [PROM_COUNTER] = "counter",
-					     [PROM_HISTOGRAM] = "histogram" };
+	static const char *const types[] = {
+		[PROM_GAUGE] = "gauge", [PROM_COUNTER] = "counter", [PROM_HISTOGRAM] = "histogram"
+	};
 	/* OpenMetrics names the family, the other form its samples. */
 	const char *ending = t->is_open ? "" : ending_of(p);
 
@@ -69,8 +69,7 @@ void prom_text_family(struct prom_text *t, const struct prom_family *p)
 		buf_addf(t->to, "# UNIT %s %s\n", p->name, p->unit);
 }
 
-void prom_text_count(struct prom_text *t, const struct prom_labels *l,
-		     uint64_t n)
+void prom_text_count(struct prom_text *t, const struct prom_labels *l, uint64_t n)
 {
 	put_head(t, ending_of(t->family), l, NULL);
 	buf_addf(t->to, "%" PRIu64 "\n", n);
@@ -78,19 +77,16 @@ void prom_text_count(struct prom_text *t, const struct prom_labels *l,
 
 static void put_seconds(struct prom_text *t, uint64_t ns)
 {
-	buf_addf(t->to, "%" PRIu64 ".%09" PRIu64 "\n", ns / NS_PER_S,
-		 ns % NS_PER_S);
+	buf_addf(t->to, "%" PRIu64 ".%09" PRIu64 "\n", ns / NS_PER_S, ns % NS_PER_S);
 }
 
-void prom_text_seconds(struct prom_text *t, const struct prom_labels *l,
-		       uint64_t ns)
+void prom_text_seconds(struct prom_text *t, const struct prom_labels *l, uint64_t ns)
 {
 	put_head(t, ending_of(t->family), l, NULL);
 	put_seconds(t, ns);
 }
 
-void prom_text_number(struct prom_text *t, const struct prom_labels *l,
-		      double x)
+void prom_text_number(struct prom_text *t, const struct prom_labels *l, double x)
 {
 	if (isnan(x))
 		return;
@@ -98,8 +94,7 @@ void prom_text_number(struct prom_text *t, const struct prom_labels *l,
 	buf_addf(t->to, "%.6g\n", x);
 }
 
-void prom_text_hist(struct prom_text *t, const struct prom_labels *l,
-		    const struct prom_hist *h)
+void prom_text_hist(struct prom_text *t, const struct prom_labels *l, const struct prom_hist *h)
 {
 	for (unsigned i = 0; i < PROM_BOUNDS; i++) {
 		put_head(t, "_bucket", l, prom_bound_names[i]);
@@ -115,8 +110,7 @@ void prom_text_hist(struct prom_text *t, const struct prom_labels *l,
 
 void prom_text_build(struct prom_text *t)
 {
-	struct prom_family p = { .name = "mlgen_build_info",
-				 .type = PROM_GAUGE };
+	struct prom_family p = { .name = "mlgen_build_info", .type = PROM_GAUGE };
 
 	buf_add(&p.help, "The mlgen that says this; always 1.");
 	prom_text_family(t, &p);
@@ -158,8 +152,7 @@ static double weight_in(const char *accept, const char *type)
 	while (*accept) {
 		accept += strspn(accept, " \t,");
 		const char *end = accept + strcspn(accept, ",");
-		if (strncasecmp(accept, type, length) == 0 &&
-		    strchr(" \t,;", accept[length]))
+		if (strncasecmp(accept, type, length) == 0 && strchr(" \t,;", accept[length]))
 			most = fmax(most, weight_of(accept, end));
 		accept = end;
 	}

@@ -17,10 +17,8 @@ struct part {
 	double percent;
 };
 
-/* What lacks to 1000 tenths after rounding down goes to the parts that lost
- * most by it. */
-static void round_shares(const struct part *parts, unsigned n,
-			 struct show_shares *s)
+/* What lacks to 1000 tenths after rounding down goes to the parts that lost most by it. */
+static void round_shares(const struct part *parts, unsigned n, struct show_shares *s)
 {
 	double sum = 0;
 	double lost[SHOW_SHARES];
@@ -60,9 +58,8 @@ struct rate_unit show_rate_unit(double bytes_per_sec)
 
 struct rate_unit show_report_unit(const struct ml_result *ml)
 {
-	return show_rate_unit(isnan(ml->demand_bytes_per_sec)
-				      ? ml->sample_bytes_per_sec
-				      : ml->demand_bytes_per_sec);
+	return show_rate_unit(isnan(ml->demand_bytes_per_sec) ? ml->sample_bytes_per_sec
+							      : ml->demand_bytes_per_sec);
 }
 
 int show_rate_decimals(const struct rate_unit *u, double largest)
@@ -87,17 +84,13 @@ char *show_rate(char *out, const struct rate_unit *u, double bytes_per_sec)
 	if (isnan(v))
 		snprintf(out, UNITS_TEXT_BYTES, "unknown");
 	else
-		snprintf(out, UNITS_TEXT_BYTES, "%.*f %s",
-			 show_rate_decimals(u, v), v, u->name);
+		snprintf(out, UNITS_TEXT_BYTES, "%.*f %s", show_rate_decimals(u, v), v, u->name);
 	return out;
 }
 
 char *show_seconds(char *out, double seconds)
 {
-	int decimals = seconds >= 99.95    ? 0
-		       : seconds >= 9.995  ? 1
-		       : seconds >= 0.9995 ? 2
-					   : 3;
+	int decimals = seconds >= 99.95 ? 0 : seconds >= 9.995 ? 1 : seconds >= 0.9995 ? 2 : 3;
 
 	if (isnan(seconds))
 		snprintf(out, UNITS_TEXT_BYTES, "unknown");
@@ -116,8 +109,7 @@ static char *three_digits(char *out, double v)
 char *show_part_of(char *out, double part, double whole)
 {
 	char a[UNITS_TEXT_BYTES], b[UNITS_TEXT_BYTES];
-	static const char *const units[] = { "B",   "KiB", "MiB",
-					     "GiB", "TiB", "PiB" };
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
 	unsigned u = 0;
 	double unit = 1;
 
@@ -151,33 +143,27 @@ char *show_gigabits(char *out, double bits_per_sec)
 {
 	double gigabits = bits_per_sec / 1e9;
 
-	snprintf(out, UNITS_TEXT_BYTES, gigabits < 100 ? "%.3g" : "%.0f",
-		 gigabits);
+	snprintf(out, UNITS_TEXT_BYTES, gigabits < 100 ? "%.3g" : "%.0f", gigabits);
 	return out;
 }
 
 char *show_accelerators(char *out, uint64_t n, const char *name)
 {
 	if (name)
-		snprintf(out, SHOW_ACCELERATORS_BYTES, "%" PRIu64 " x %s", n,
-			 name);
+		snprintf(out, SHOW_ACCELERATORS_BYTES, "%" PRIu64 " x %s", n, name);
 	else
-		snprintf(out, SHOW_ACCELERATORS_BYTES,
-			 "%" PRIu64 " accelerator%s", n, n == 1 ? "" : "s");
+		snprintf(out, SHOW_ACCELERATORS_BYTES, "%" PRIu64 " accelerator%s", n,
+			 n == 1 ? "" : "s");
 	return out;
 }
 
 void show_accelerator_time(const struct time_percent *t, struct show_shares *s)
 {
 	const struct part parts[] = {
-		{ "compute", t->compute },
-		{ "stall", t->stall },
-		{ "barrier", t->barrier },
-		{ "host barrier", t->host_barrier },
-		{ "checkpoint", t->checkpoint },
-		{ "evaluation", t->evaluation },
-		{ "oversleep", t->oversleep },
-		{ "other", t->other },
+		{ "compute", t->compute },       { "stall", t->stall },
+		{ "barrier", t->barrier },       { "host barrier", t->host_barrier },
+		{ "checkpoint", t->checkpoint }, { "evaluation", t->evaluation },
+		{ "oversleep", t->oversleep },   { "other", t->other },
 	};
 
 	round_shares(parts, ARRAY_LEN(parts), s);
@@ -186,11 +172,10 @@ void show_accelerator_time(const struct time_percent *t, struct show_shares *s)
 void show_loader_time(const struct loader_percent *l, struct show_shares *s)
 {
 	const struct part parts[] = {
-		{ "read", l->read },   { "write", l->write },
-		{ "open", l->open },   { "stat", l->stat },
-		{ "fsync", l->fsync }, { "close", l->close },
-		{ "reap", l->reap },   { "cpu", l->cpu },
-		{ "other", l->other }, { "idle", l->idle },
+		{ "read", l->read }, { "write", l->write }, { "open", l->open },
+		{ "stat", l->stat }, { "fsync", l->fsync }, { "close", l->close },
+		{ "reap", l->reap }, { "cpu", l->cpu },     { "other", l->other },
+		{ "idle", l->idle },
 	};
 
 	_Static_assert(ARRAY_LEN(parts) <= SHOW_SHARES, "room for every part");
@@ -200,9 +185,8 @@ void show_loader_time(const struct loader_percent *l, struct show_shares *s)
 void show_rank_time(const struct rank_percent *r, struct show_shares *s)
 {
 	const struct part parts[] = {
-		{ "write", r->write }, { "read", r->read },
-		{ "fsync", r->fsync }, { "open", r->open },
-		{ "close", r->close }, { "data", r->data },
+		{ "write", r->write }, { "read", r->read },   { "fsync", r->fsync },
+		{ "open", r->open },   { "close", r->close }, { "data", r->data },
 		{ "other", r->other },
 	};
 
@@ -230,16 +214,13 @@ void show_sizes(struct buf *out, const struct sizes *s)
 
 double show_io_percent(const struct loader_percent *l)
 {
-	return l->open + l->stat + l->read + l->write + l->fsync + l->close +
-	       l->reap;
+	return l->open + l->stat + l->read + l->write + l->fsync + l->close + l->reap;
 }
 
 char *show_fio_number(char *out, double v, bool is_binary)
 {
 	static const char *const units[] = { "", "k", "M", "G", "T", "P" };
-	static const char *const binary[] = {
-		"", "Ki", "Mi", "Gi", "Ti", "Pi"
-	};
+	static const char *const binary[] = { "", "Ki", "Mi", "Gi", "Ti", "Pi" };
 	double base = is_binary ? 1024 : 1000;
 	size_t unit = 0;
 

@@ -21,8 +21,8 @@ struct rate_unit show_rate_unit(double bytes_per_sec);
 /* The unit of a training's report: by its demand, else by its result. */
 struct rate_unit show_report_unit(const struct ml_result *ml);
 
-/* Digits after the point for a column whose largest value is `largest`, in
- * the unit: 14.86 GiB/s, 312 MiB/s, 0.12 MiB/s. */
+/* Digits after the point for a column whose largest value is `largest`, in the unit: 14.86 GiB/s,
+ * 312 MiB/s, 0.12 MiB/s. */
 int show_rate_decimals(const struct rate_unit *u, double largest);
 
 /* "14.86 GiB/s", "unknown" for NaN; `out` holds UNITS_TEXT_BYTES. */
@@ -49,8 +49,8 @@ char *show_gigabits(char *out, double bits_per_sec);
 char *show_accelerators(char *out, uint64_t n, const char *name);
 
 /*
- * The parts of a whole, in the order in which they are printed, rounded to
- * tenths of a percent by largest remainder: what is printed adds up to 100.0.
+ * The parts of a whole, in the order in which they are printed, rounded to tenths of a percent by
+ * largest remainder: what is printed adds up to 100.0.
  */
 #define SHOW_SHARES 10
 struct show_share {
@@ -75,7 +75,7 @@ void show_sizes(struct buf *out, const struct sizes *s);
 double show_io_percent(const struct loader_percent *l);
 
 /*
- * A number as fio writes it: at most four digits, whole ones up to 9999, then
- * the next unit: "203k", "12.3k", "2048Mi" with binary units.
+ * A number as fio writes it: at most four digits, whole ones up to 9999, then the next unit:
+ * "203k", "12.3k", "2048Mi" with binary units.
  */
 char *show_fio_number(char *out, double v, bool is_binary);

@@ -33,8 +33,8 @@ static void status_put(const struct status *s, const char *text)
 }
 
 /* The line of one job, and where nothing is known of it yet, a first one. */
-static void job_line(struct status *s, const struct live *now, size_t columns,
-		     char *out, size_t size)
+static void job_line(struct status *s, const struct live *now, size_t columns, char *out,
+		     size_t size)
 {
 	const struct track *t = tracks_find(&s->tracks, now->job_name);
 	const struct status_line_past past = {
@@ -47,13 +47,12 @@ static void job_line(struct status *s, const struct live *now, size_t columns,
 }
 
 /* Several jobs share the line. */
-static void short_line(struct status *s, const struct live *now, char *out,
-		       size_t size)
+static void short_line(struct status *s, const struct live *now, char *out, size_t size)
 {
 	const struct track *t = tracks_find(&s->tracks, now->job_name);
 	const struct live *then = track_then(t, now);
-	bool is_measured = now->phase == LIVE_TRAIN || now->phase == LIVE_IO ||
-			   now->phase == LIVE_CHECKPOINT;
+	bool is_measured =
+		now->phase == LIVE_TRAIN || now->phase == LIVE_IO || now->phase == LIVE_CHECKPOINT;
 
 	if (is_measured && then != now)
 		status_line_short(now, then, out, size);
@@ -85,8 +84,8 @@ static size_t count_shown(const struct live *jobs, size_t n)
 }
 
 /* Every job in short, as many as there is room for. */
-static void join_jobs(struct status *s, const struct live *jobs, size_t n,
-		      size_t columns, char *out, size_t size)
+static void join_jobs(struct status *s, const struct live *jobs, size_t n, size_t columns,
+		      char *out, size_t size)
 {
 	char one[COLUMNS * 4];
 	size_t len = 0, left = count_shown(jobs, n);
@@ -100,8 +99,7 @@ static void join_jobs(struct status *s, const struct live *jobs, size_t n,
 		/* Room for "  +12 more" stays as long as it may be needed. */
 		if (!is_first && len + strlen(one) + 13 > columns)
 			break;
-		len += (size_t)snprintf(out + len, size - len, "%s%s",
-					is_first ? "" : " | ", one);
+		len += (size_t)snprintf(out + len, size - len, "%s%s", is_first ? "" : " | ", one);
 		is_first = false;
 		left--;
 	}
@@ -116,9 +114,8 @@ static void draw(struct status *s, const struct live *jobs, size_t n)
 	char text[COLUMNS * 8] = CLEAR;
 	char *line = text + strlen(CLEAR);
 	size_t room = sizeof(text) - strlen(CLEAR);
-	size_t columns = s->screen.columns && s->screen.columns < COLUMNS
-				 ? s->screen.columns - 1
-				 : COLUMNS - 1;
+	size_t columns = s->screen.columns && s->screen.columns < COLUMNS ? s->screen.columns - 1
+									  : COLUMNS - 1;
 
 	if (count_shown(jobs, n) > 1)
 		join_jobs(s, jobs, n, columns, line, room);
@@ -145,14 +142,12 @@ static time_t wall_clock(void)
 	return time(NULL);
 }
 
-struct status *status_new_on(const struct settings *set,
-			     const struct status_screen *screen)
+struct status *status_new_on(const struct settings *set, const struct status_screen *screen)
 {
 	struct status *s = mem_zalloc(sizeof(*s));
 
 	s->screen = *screen;
-	s->draws = set->eta == ETA_ALWAYS ||
-		   (set->eta == ETA_AUTO && screen->columns > 0);
+	s->draws = set->eta == ETA_ALWAYS || (set->eta == ETA_AUTO && screen->columns > 0);
 	s->interval_ns = set->status_interval_ns;
 	s->scratch = hist_new();
 	return s;
@@ -173,14 +168,13 @@ void status_update(struct status *s, const struct live *jobs, size_t n)
 {
 	if (n == 0)
 		return;
-	/* First what is printed, then what is remembered: the oldest look is
-	 * ten seconds old then, not nine. */
+	/* First what is printed, then what is remembered: the oldest look is ten seconds old then,
+	 * not nine. */
 	uint64_t now_ns = jobs[0].now_ns;
 	if (s->next_line_ns == 0)
 		s->next_line_ns = now_ns + s->interval_ns;
 	/* Looks come a little early or late; a line waits for none of them. */
-	if (s->interval_ns > 0 &&
-	    now_ns + s->interval_ns / 10 >= s->next_line_ns) {
+	if (s->interval_ns > 0 && now_ns + s->interval_ns / 10 >= s->next_line_ns) {
 		status_print(s, jobs, n);
 		s->next_line_ns += s->interval_ns;
 		/* Never two in a row, also after the program was stopped. */
@@ -205,8 +199,7 @@ void status_print(struct status *s, const struct live *jobs, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (!is_shown(&jobs[i], jobs, n))
 			continue;
-		job_line(s, &jobs[i], COLUMNS - strlen(when) - 2, line,
-			 sizeof(line));
+		job_line(s, &jobs[i], COLUMNS - strlen(when) - 2, line, sizeof(line));
 		snprintf(text, sizeof(text), "%s  %s\n", when, line);
 		status_put(s, text);
 	}

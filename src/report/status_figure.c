@@ -16,8 +16,7 @@ char *status_figure_rate(char *out, double bytes_per_sec)
 	double v = bytes_per_sec / (is_gib ? GIB : MIB);
 	int decimals = v < 9.995 ? 2 : v < 99.95 ? 1 : 0;
 
-	snprintf(out, UNITS_TEXT_BYTES, "%.*f %s", decimals, v,
-		 is_gib ? "GiB/s" : "MiB/s");
+	snprintf(out, UNITS_TEXT_BYTES, "%.*f %s", decimals, v, is_gib ? "GiB/s" : "MiB/s");
 	return out;
 }
 
@@ -31,11 +30,7 @@ static void put_done_of(char *out, size_t size, uint64_t done, uint64_t total)
 		power *= 1024;
 	double v = (double)done / power;
 	units_human_bytes(whole, (double)total);
-	snprintf(out, size, "%.*f of %s",
-		 power < 2    ? 0
-		 : v < 99.995 ? 2
-			      : v < 999.95,
-		 v, whole);
+	snprintf(out, size, "%.*f of %s", power < 2 ? 0 : v < 99.995 ? 2 : v < 999.95, v, whole);
 }
 
 /* Three digits, too: "203k". */
@@ -48,9 +43,7 @@ static char *put_iops(char *out, double per_sec)
 		per_sec /= 1000;
 		unit++;
 	}
-	int decimals = unit == 0 || per_sec >= 99.95 ? 0
-		       : per_sec >= 9.995            ? 1
-						     : 2;
+	int decimals = unit == 0 || per_sec >= 99.95 ? 0 : per_sec >= 9.995 ? 1 : 2;
 	char suffix[2] = { units[unit], '\0' };
 	snprintf(out, UNITS_TEXT_BYTES, "%.*f%s", decimals, per_sec, suffix);
 	return out;
@@ -85,8 +78,7 @@ static void put_number(const struct shown *s)
 	uint64_t n = live_count(s->row, s->span), of = live_of(s->row, s->span);
 
 	if (of > 0)
-		snprintf(s->out, STATUS_FIGURE_BYTES, "%" PRIu64 "/%" PRIu64, n,
-			 of);
+		snprintf(s->out, STATUS_FIGURE_BYTES, "%" PRIu64 "/%" PRIu64, n, of);
 	else
 		snprintf(s->out, STATUS_FIGURE_BYTES, "%" PRIu64, n);
 }
@@ -106,8 +98,8 @@ static void put_errors(const struct shown *s)
 	char n[UNITS_TEXT_BYTES];
 
 	if (errors)
-		snprintf(s->out, STATUS_FIGURE_BYTES, "%s error%s",
-			 units_human_count(n, errors), errors == 1 ? "" : "s");
+		snprintf(s->out, STATUS_FIGURE_BYTES, "%s error%s", units_human_count(n, errors),
+			 errors == 1 ? "" : "s");
 }
 
 static void put_bytes(const struct shown *s)
@@ -196,8 +188,7 @@ static void (*const show[])(const struct shown *s) = {
 	[LIVE_AS_P99] = put_p99,
 };
 
-static size_t append_figure(char out[STATUS_FIGURE_BYTES], size_t at,
-			    const char *text, size_t len)
+static size_t append_figure(char out[STATUS_FIGURE_BYTES], size_t at, const char *text, size_t len)
 {
 	if (len > STATUS_FIGURE_BYTES - 1 - at)
 		len = STATUS_FIGURE_BYTES - 1 - at;
@@ -206,8 +197,8 @@ static size_t append_figure(char out[STATUS_FIGURE_BYTES], size_t at,
 	return at + len;
 }
 
-bool status_figure(const char *name, size_t len, const struct live_span *span,
-		   struct hist *scratch, char out[STATUS_FIGURE_BYTES])
+bool status_figure(const char *name, size_t len, const struct live_span *span, struct hist *scratch,
+		   char out[STATUS_FIGURE_BYTES])
 {
 	struct shown s = { live_find(name, len, span), span, scratch, out };
 
@@ -217,8 +208,8 @@ bool status_figure(const char *name, size_t len, const struct live_span *span,
 	return out[0] != '\0';
 }
 
-bool status_figures(const char *text, const struct live_span *span,
-		    struct hist *scratch, char out[STATUS_FIGURE_BYTES])
+bool status_figures(const char *text, const struct live_span *span, struct hist *scratch,
+		    char out[STATUS_FIGURE_BYTES])
 {
 	char figure[STATUS_FIGURE_BYTES];
 	size_t at = 0;

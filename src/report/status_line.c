@@ -56,9 +56,8 @@ enum at {
 #define AT_CHECKPOINTS (AT_SAVE | AT_PAUSE | AT_SAVED)
 
 /*
- * The parts of a line in their order. A figure of live_fields stands in braces,
- * as its row says it is shown; where one has no value the part is left out. No
- * text is the operation that hangs.
+ * The parts of a line in their order. A figure of live_fields stands in braces, as its row says it
+ * is shown; where one has no value the part is left out. No text is the operation that hangs.
  */
 struct piece {
 	unsigned at; /* any of these */
@@ -115,8 +114,7 @@ static const struct piece short_pieces[] = {
 
 static bool is_hanging(const struct live *now)
 {
-	return now->oldest.start_ns != 0 &&
-	       now->now_ns >= now->oldest.start_ns + OUTSTANDING_NS;
+	return now->oldest.start_ns != 0 && now->now_ns >= now->oldest.start_ns + OUTSTANDING_NS;
 }
 
 static enum at where(const struct live *now)
@@ -145,15 +143,12 @@ static enum at where(const struct live *now)
 }
 
 /* The end of a path names the file; its beginning goes first. */
-static void put_hanging(const struct live *now, size_t room,
-			char out[PART_BYTES])
+static void put_hanging(const struct live *now, size_t room, char out[PART_BYTES])
 {
 	const char *path = now->oldest.path;
 	size_t len = strlen(path);
-	int head =
-		snprintf(out, PART_BYTES,
-			 "%s for %" PRIu64 " s: ", opstat_name(now->oldest.op),
-			 (now->now_ns - now->oldest.start_ns) / NS_PER_S);
+	int head = snprintf(out, PART_BYTES, "%s for %" PRIu64 " s: ", opstat_name(now->oldest.op),
+			    (now->now_ns - now->oldest.start_ns) / NS_PER_S);
 	bool is_whole;
 
 	if (room > PART_BYTES - 1)
@@ -164,8 +159,7 @@ static void put_hanging(const struct live *now, size_t room,
 		path += len - (room - 3);
 	while (!is_whole && is_inside(*path))
 		path++;
-	snprintf(out + head, PART_BYTES - (size_t)head, "%s%s",
-		 is_whole ? "" : "...", path);
+	snprintf(out + head, PART_BYTES - (size_t)head, "%s%s", is_whole ? "" : "...", path);
 }
 
 static void compose(struct line *l, bool is_short, const struct live_span *span,
@@ -195,15 +189,14 @@ static void compose(struct line *l, bool is_short, const struct live_span *span,
 	}
 }
 
-static size_t status_line_join(const struct line *l, const char *between,
-			       char *out, size_t size)
+static size_t status_line_join(const struct line *l, const char *between, char *out, size_t size)
 {
 	size_t len = 0;
 
 	out[0] = '\0';
 	for (unsigned i = 0; i < l->count && len < size; i++)
-		len += (size_t)snprintf(out + len, size - len, "%s%s",
-					i ? between : "", l->parts[i].text);
+		len += (size_t)snprintf(out + len, size - len, "%s%s", i ? between : "",
+					l->parts[i].text);
 	return len;
 }
 
@@ -213,8 +206,7 @@ static bool drop_least(struct line *l)
 
 	for (unsigned i = 0; i < l->count; i++)
 		if (l->parts[i].worth > 0 &&
-		    (least == PARTS ||
-		     l->parts[i].worth < l->parts[least].worth))
+		    (least == PARTS || l->parts[i].worth < l->parts[least].worth))
 			least = i;
 	if (least == PARTS)
 		return false;
@@ -237,8 +229,7 @@ static void fit(struct line *l, size_t columns, char *out, size_t size)
 	out[columns] = '\0';
 }
 
-static uint64_t left_by(const char *figure, const struct live_span *s,
-			double left)
+static uint64_t left_by(const char *figure, const struct live_span *s, double left)
 {
 	const struct live_field *f = live_find(figure, strlen(figure), s);
 	double per_sec = f ? live_per_sec(f, s) : 0;
@@ -257,11 +248,9 @@ static uint64_t status_line_left_ns(const struct live_span *s)
 	if (now->left_ns != UINT64_MAX)
 		return now->left_ns;
 	if (now->phase == LIVE_PREPARE && now->bytes_total >= now->bytes_done)
-		return left_by("io_bytes", s,
-			       (double)(now->bytes_total - now->bytes_done));
+		return left_by("io_bytes", s, (double)(now->bytes_total - now->bytes_done));
 	if (now->phase == LIVE_CHECKPOINT && now->checkpoints > 0)
-		return left_by("checkpoint_bytes", s,
-			       all - (double)now->checkpoint_moved);
+		return left_by("checkpoint_bytes", s, all - (double)now->checkpoint_moved);
 	return UINT64_MAX;
 }
 
@@ -283,8 +272,8 @@ void status_line_estimate(struct live *l, const struct status_line_past *past)
 	l->done_percent = done_percent(l, past->begin_ns);
 }
 
-void status_line(const struct live *now, const struct status_line_past *past,
-		 size_t columns, char *out, size_t size)
+void status_line(const struct live *now, const struct status_line_past *past, size_t columns,
+		 char *out, size_t size)
 {
 	struct live shown = *now;
 	const struct live_span span = { &shown, past->then, NULL };
@@ -295,8 +284,7 @@ void status_line(const struct live *now, const struct status_line_past *past,
 	fit(&l, columns, out, size);
 }
 
-void status_line_short(const struct live *now, const struct live *then,
-		       char *out, size_t size)
+void status_line_short(const struct live *now, const struct live *then, char *out, size_t size)
 {
 	const struct live_span span = { now, then, NULL };
 	struct line l;

@@ -21,10 +21,9 @@ struct status_line_past {
 void status_line_estimate(struct live *l, const struct status_line_past *past);
 
 /* In at most `columns`; what is least important is left out. */
-void status_line(const struct live *now, const struct status_line_past *past,
-		 size_t columns, char *out, size_t size);
+void status_line(const struct live *now, const struct status_line_past *past, size_t columns,
+		 char *out, size_t size);
 
-/* Several jobs share a line: its name, throughput or wait, and AU. Of a job
- * that trains, or a plain one at work. */
-void status_line_short(const struct live *now, const struct live *then,
-		       char *out, size_t size);
+/* Several jobs share a line: its name, throughput or wait, and AU. Of a job that trains, or a plain
+ * one at work. */
+void status_line_short(const struct live *now, const struct live *then, char *out, size_t size);

@@ -10,8 +10,7 @@
 #define LOOKS TRACK_LOOKS
 #define LOOK_NS NS_PER_S
 
-static void status_track_remember(struct track *t, const struct live *now,
-				  bool is_whole)
+static void status_track_remember(struct track *t, const struct live *now, bool is_whole)
 {
 	struct live *l = &t->looks[t->next];
 
@@ -83,8 +82,7 @@ static size_t new_track(struct tracks *t, const char *job_name)
 void tracks_follow(struct tracks *t, const struct live *now)
 {
 	const struct track *known = tracks_find(t, now->job_name);
-	size_t i = known ? (size_t)(known - t->items)
-			 : new_track(t, now->job_name);
+	size_t i = known ? (size_t)(known - t->items) : new_track(t, now->job_name);
 
 	track_follow(&t->items[i], now, false);
 }

@@ -8,11 +8,9 @@
 
 #include "run/live.h"
 
-#define TRACK_LOOKS                                                            \
-	10 /* seconds that AU, throughput and percentiles look back */
+#define TRACK_LOOKS 10 /* seconds that AU, throughput and percentiles look back */
 
-/* Of one job: a ring, the oldest at `next` once it is full. A phase that is new
- * begins anew. */
+/* Of one job: a ring, the oldest at `next` once it is full. A phase that is new begins anew. */
 struct track {
 	char *job_name; /* owned */
 	enum live_phase phase;
@@ -21,13 +19,13 @@ struct track {
 	unsigned next, count;
 };
 
-/* A look, which is remembered once a second, however often there is one; of its
- * histograms all, or that of the stalls. */
+/* A look, which is remembered once a second, however often there is one; of its histograms all, or
+ * that of the stalls. */
 void track_follow(struct track *t, const struct live *now, bool is_whole);
 void track_fini(struct track *t);
 
-/* The look that is the longest ago, in the phase of `now`; where there is none,
- * `now` itself. t may be NULL. */
+/* The look that is the longest ago, in the phase of `now`; where there is none, `now` itself. t may
+ * be NULL. */
 const struct live *track_then(const struct track *t, const struct live *now);
 /* When that phase began. */
 uint64_t track_begin_ns(const struct track *t, const struct live *now);

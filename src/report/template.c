@@ -57,8 +57,7 @@ static const char *next_token(struct token *t, const char *at)
 		t->s++;
 		read_key(t);
 		/* One that is broken may be the last of the text. */
-		return t->s + t->len +
-		       (t->kind == OPTION ? 2 : t->kind != BROKEN);
+		return t->s + t->len + (t->kind == OPTION ? 2 : t->kind != BROKEN);
 	}
 	return at + t->len;
 }
@@ -72,8 +71,8 @@ struct target {
 	bool is_option;
 };
 
-static bool find_row(struct target *t, const struct mlgen_field *table,
-		     const char *base, const char *key, size_t len)
+static bool find_row(struct target *t, const struct mlgen_field *table, const char *base,
+		     const char *key, size_t len)
 {
 	for (const struct mlgen_field *f = table; f->name; f++) {
 		size_t name = strlen(f->name);
@@ -85,8 +84,8 @@ static bool find_row(struct target *t, const struct mlgen_field *table,
 		}
 		if (f->type == MLGEN_OBJECT && len > name && key[name] == '.' &&
 		    !strncmp(f->name, key, name) &&
-		    find_row(t, f->sub, base ? base + f->off : NULL,
-			     key + name + 1, len - name - 1))
+		    find_row(t, f->sub, base ? base + f->off : NULL, key + name + 1,
+			     len - name - 1))
 			return true;
 	}
 	return false;
@@ -102,16 +101,15 @@ static const char *base_of(const struct template_scope *s, const void *page)
 	return to;
 }
 
-static bool find_key(struct target *t, const struct template_scope *scopes,
-		     const void *page, const struct token *key)
+static bool find_key(struct target *t, const struct template_scope *scopes, const void *page,
+		     const struct token *key)
 {
 	for (const struct template_scope *s = scopes; s->name; s++) {
 		size_t n = strlen(s->name) + (*s->name != '\0');
 
 		t->is_option = s->table == job_fields;
 		if (!strncmp(s->name, key->s, strlen(s->name)) &&
-		    find_row(t, s->table, base_of(s, page), key->s + n,
-			     key->len - n))
+		    find_row(t, s->table, base_of(s, page), key->s + n, key->len - n))
 			return true;
 	}
 	return false;
@@ -176,8 +174,7 @@ static bool put_f64(struct buf *out, const struct mlgen_field *f, double v)
 }
 
 /* Of somebody else, or in the struct itself. */
-static bool put_text(struct buf *out, const struct mlgen_field *f,
-		     const void *at)
+static bool put_text(struct buf *out, const struct mlgen_field *f, const void *at)
 {
 	const char *text = at;
 
@@ -189,9 +186,9 @@ static bool put_text(struct buf *out, const struct mlgen_field *f,
 
 static bool is_shown(enum mlgen_type type)
 {
-	return type == MLGEN_BOOL || type == MLGEN_U64 || type == MLGEN_F64 ||
-	       type == MLGEN_SIZE || type == MLGEN_TIME ||
-	       type == MLGEN_PERCENT || type == MLGEN_ENUM || type == MLGEN_STR;
+	return type == MLGEN_BOOL || type == MLGEN_U64 || type == MLGEN_F64 || type == MLGEN_SIZE ||
+	       type == MLGEN_TIME || type == MLGEN_PERCENT || type == MLGEN_ENUM ||
+	       type == MLGEN_STR;
 }
 
 static bool is_count(const struct target *t)
@@ -235,22 +232,19 @@ static bool put_option(struct buf *out, const struct target *t)
 	return !field_is_default(t->row, j);
 }
 
-static bool put_key(struct buf *out, const struct token *key,
-		    const struct template_scope *scopes, const void *page,
-		    uint64_t *count)
+static bool put_key(struct buf *out, const struct token *key, const struct template_scope *scopes,
+		    const void *page, uint64_t *count)
 {
 	struct target t;
 	bool is_there = find_key(&t, scopes, page, key);
 
 	assert(is_there);
 	(void)is_there;
-	return key->kind == OPTION ? put_option(out, &t)
-				   : put_row(out, &t, count);
+	return key->kind == OPTION ? put_option(out, &t) : put_row(out, &t, count);
 }
 
 /* Brackets that vanish take back what they have appended. */
-void template_put(struct buf *out, const struct template *template,
-		  const void *page)
+void template_put(struct buf *out, const struct template *template, const void *page)
 {
 	const char *at = template->text;
 	size_t opened = 0;
@@ -267,8 +261,7 @@ void template_put(struct buf *out, const struct template *template,
 			opened = out->len;
 			says = true;
 		} else if (t.kind != CLOSE) {
-			says &= put_key(out, &t, template->scopes, page,
-					&count);
+			says &= put_key(out, &t, template->scopes, page, &count);
 		} else if (!says) {
 			buf_cut(out, opened);
 		}
@@ -277,18 +270,16 @@ void template_put(struct buf *out, const struct template *template,
 
 /* ---- is it well formed? ---- */
 
-static int check_key(const struct token *t, const struct template_scope *scopes,
-		     bool *has_count, struct mlgen_err *err)
+static int check_key(const struct token *t, const struct template_scope *scopes, bool *has_count,
+		     struct mlgen_err *err)
 {
 	struct target target;
 	int len = (int)t->len;
 
 	if (!find_key(&target, scopes, NULL, t))
-		return mlgen_fail(err, -EINVAL, "{%.*s}: no such row", len,
-				  t->s);
+		return mlgen_fail(err, -EINVAL, "{%.*s}: no such row", len, t->s);
 	if (t->kind == OPTION && !target.is_option)
-		return mlgen_fail(err, -EINVAL, "{%.*s=}: no option", len,
-				  t->s);
+		return mlgen_fail(err, -EINVAL, "{%.*s=}: no option", len, t->s);
 	if (t->kind == KEY && !is_shown(target.row->type))
 		return mlgen_fail(err, -EINVAL, "{%.*s}: no figure", len, t->s);
 	*has_count |= is_count(&target);
@@ -302,23 +293,19 @@ int template_check(const struct template *template, struct mlgen_err *err)
 	struct token t;
 	int rc = 0;
 
-	for (at = next_token(&t, at); rc == 0 && t.kind != END;
-	     at = next_token(&t, at)) {
+	for (at = next_token(&t, at); rc == 0 && t.kind != END; at = next_token(&t, at)) {
 		if (t.kind == KEY || t.kind == OPTION)
 			rc = check_key(&t, template->scopes, &has_count, err);
 		else if (t.kind == PLURAL && !has_count)
-			rc = mlgen_fail(err, -EINVAL,
-					"{s}: no count before it");
+			rc = mlgen_fail(err, -EINVAL, "{s}: no count before it");
 		else if (t.kind == BROKEN || (t.kind == OPEN && is_open) ||
 			 (t.kind == CLOSE && !is_open))
-			rc = mlgen_fail(err, -EINVAL, "'%s': not expected",
-					t.s);
+			rc = mlgen_fail(err, -EINVAL, "'%s': not expected", t.s);
 		else if (t.kind == OPEN || t.kind == CLOSE)
 			is_open = t.kind == OPEN;
 	}
 	if (rc == 0 && is_open)
-		rc = mlgen_fail(err, -EINVAL, "'%s': no ] behind [",
-				template->text);
+		rc = mlgen_fail(err, -EINVAL, "'%s': no ] behind [", template->text);
 	return rc;
 }
 

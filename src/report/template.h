@@ -24,9 +24,9 @@
  */
 
 /*
- * A page is a struct that holds, or points to, all that its templates say. Each
- * scope is a struct of it and the table that describes it: its rows are keys
- * behind the name of the scope, "storage.directory", or without where that is "".
+ * A page is a struct that holds, or points to, all that its templates say. Each scope is a struct
+ * of it and the table that describes it: its rows are keys behind the name of the scope,
+ * "storage.directory", or without where that is "".
  */
 struct template_scope {
 	const char *name; /* NULL ends a list */
@@ -35,15 +35,14 @@ struct template_scope {
 	bool is_pointer;
 };
 
-#define TEMPLATE_AT(page, m, t)                                                \
-	.off = MLGEN_MEMBER(page, m, const t *), .is_pointer = true
+#define TEMPLATE_AT(page, m, t) .off = MLGEN_MEMBER(page, m, const t *), .is_pointer = true
 
 /* Of struct job: both halves of bs. */
 extern const struct mlgen_field template_bs_fields[];
 
-/* A template and what its keys mean. All that there are stand behind one another
- * in a section of the program, where the linker puts them, so that a test can
- * resolve every key: what -Wformat is for printf. */
+/* A template and what its keys mean. All that there are stand behind one another in a section of
+ * the program, where the linker puts them, so that a test can resolve every key: what -Wformat is
+ * for printf. */
 struct template
 {
 	const char *text;
@@ -51,11 +50,11 @@ struct template
 }
 __attribute__((aligned(2 * sizeof(void *))));
 
-#define TEMPLATE(scopes, text)                                                 \
-	(__extension__({                                                       \
-		static const struct template template_here __attribute__((     \
-			section("templates"), used)) = { text, scopes };       \
-		&template_here;                                                \
+#define TEMPLATE(scopes, text)                                                                     \
+	(__extension__({                                                                           \
+		static const struct template template_here                                         \
+			__attribute__((section("templates"), used)) = { text, scopes };            \
+		&template_here;                                                                    \
 	}))
 
 /* Append; it has passed template_check(). */

@@ -16,10 +16,8 @@ static size_t count_records(const struct run_result *r, size_t first)
 	const struct job_result *one = &r->jobs[first];
 	size_t n = 1;
 
-	while (one->work && page_of(one)->has_records &&
-	       first + n < r->job_count &&
-	       r->jobs[first + n].work == one->work &&
-	       r->jobs[first + n].job == one->job)
+	while (one->work && page_of(one)->has_records && first + n < r->job_count &&
+	       r->jobs[first + n].work == one->work && r->jobs[first + n].job == one->job)
 		n++;
 	return n;
 }
@@ -34,23 +32,16 @@ static void text_disks(FILE *to, const struct run_result *run)
 		char n[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
 		struct buf text = { 0 };
 
-		buf_addf(&text, "%s: %s busy, ", d->name,
-			 show_percent(n, d->util));
+		buf_addf(&text, "%s: %s busy, ", d->name, show_percent(n, d->util));
 		if (!isnan(d->queue_depth))
-			buf_addf(&text, "%s in its queue (mean), ",
-				 units_sig4(n, d->queue_depth));
-		buf_addf(&text, "%s reads (%s), ",
-			 units_human_count(n, d->read_ios),
-			 units_human_bytes(bytes,
-					   (double)d->read_sectors * 512));
-		buf_addf(&text, "%s writes (%s)",
-			 units_human_count(n, d->write_ios),
-			 units_human_bytes(bytes,
-					   (double)d->write_sectors * 512));
+			buf_addf(&text, "%s in its queue (mean), ", units_sig4(n, d->queue_depth));
+		buf_addf(&text, "%s reads (%s), ", units_human_count(n, d->read_ios),
+			 units_human_bytes(bytes, (double)d->read_sectors * 512));
+		buf_addf(&text, "%s writes (%s)", units_human_count(n, d->write_ios),
+			 units_human_bytes(bytes, (double)d->write_sectors * 512));
 		if (i == 0)
 			buf_add(&text, ", of anyone during the whole run");
-		text_put(&out, i ? "" : "disk", TEXT_SETTING_INDENT,
-			 buf_str(&text));
+		text_put(&out, i ? "" : "disk", TEXT_SETTING_INDENT, buf_str(&text));
 		buf_fini(&text);
 	}
 	if (out.len)

@@ -28,8 +28,7 @@ static void put_enough(struct buf *out, const struct text_block *b)
 	if (n == UINT64_MAX)
 		return;
 	if (n == 0)
-		snprintf(text, sizeof(text),
-			 "less than one %s at %g%% AU (estimate)",
+		snprintf(text, sizeof(text), "less than one %s at %g%% AU (estimate)",
 			 name ? name : "accelerator", au);
 	else
 		snprintf(text, sizeof(text), "about %s at %g%% AU (estimate)",
@@ -120,8 +119,7 @@ void text_wrap_answer(struct buf *line)
 	buf_fini(&text);
 }
 
-void text_put(struct buf *out, const char *label, size_t indent,
-	      const char *text)
+void text_put(struct buf *out, const char *label, size_t indent, const char *text)
 {
 	size_t start = strlen(label);
 	/* A long label pushes its first line to the right, not the others. */
@@ -132,16 +130,15 @@ void text_put(struct buf *out, const char *label, size_t indent,
 	buf_addc(out, '\n');
 }
 
-void text_end(struct buf *out, const char *label, size_t indent,
-	      struct buf *text)
+void text_end(struct buf *out, const char *label, size_t indent, struct buf *text)
 {
 	if (text->len)
 		text_put(out, label, indent, buf_str(text));
 	buf_fini(text);
 }
 
-static void put_line(struct buf *out, const struct text_line *line,
-		     size_t indent, const struct text_block *b)
+static void put_line(struct buf *out, const struct text_line *line, size_t indent,
+		     const struct text_block *b)
 {
 	struct buf text = { 0 };
 
@@ -149,8 +146,8 @@ static void put_line(struct buf *out, const struct text_line *line,
 	text_end(out, line->label, indent, &text);
 }
 
-void text_put_list(struct buf *out, const struct text_line *lines,
-		   size_t indent, const struct text_block *b)
+void text_put_list(struct buf *out, const struct text_line *lines, size_t indent,
+		   const struct text_block *b)
 {
 	for (; lines->put; lines++)
 		if (lines->label)
@@ -180,8 +177,7 @@ const struct template_scope text_scopes[] = {
 #undef AT
 /* clang-format on */
 
-void text_template(struct buf *out, const struct template *t,
-		   const struct text_block *b)
+void text_template(struct buf *out, const struct template *t, const struct text_block *b)
 {
 	template_put(out, t, b);
 }
@@ -197,8 +193,7 @@ void text_verdict(struct buf *out, const struct text_block *b)
 	if (!name)
 		return;
 	snprintf(label, sizeof(label), "  %s", name);
-	text_put(out, label, TEXT_ANSWER_INDENT,
-		 v->headline ? v->headline : "");
+	text_put(out, label, TEXT_ANSWER_INDENT, v->headline ? v->headline : "");
 	if (v->because && b->detail > DETAIL_BRIEF)
 		text_put(out, "  because", TEXT_ANSWER_INDENT, v->because);
 	if (!strcmp(v->name, "storage") && b->detail > DETAIL_BRIEF)
@@ -214,18 +209,15 @@ static void put_fio_line(struct buf *out, const struct text_block *b,
 {
 	double seconds = page_of(b->result)->seconds(b->result);
 	uint64_t ms = (uint64_t)fmax(fmin(seconds, 1e9) * 1e3, 1);
-	char iops[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES],
-		decimal[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
+	char iops[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES], decimal[UNITS_TEXT_BYTES],
+		bytes[UNITS_TEXT_BYTES];
 
 	if (d->total_ios == 0 || !(seconds > 0))
 		return;
 	double rate = floor((double)d->io_bytes / seconds);
-	buf_addf(out, "  %s: IOPS=%s, BW=%sB/s (%sB/s)(%sB/%" PRIu64 "msec)\n",
-		 name,
-		 show_fio_number(iops, floor((double)d->total_ios / seconds),
-				 false),
-		 show_fio_number(binary, rate, true),
-		 show_fio_number(decimal, rate, false),
+	buf_addf(out, "  %s: IOPS=%s, BW=%sB/s (%sB/s)(%sB/%" PRIu64 "msec)\n", name,
+		 show_fio_number(iops, floor((double)d->total_ios / seconds), false),
+		 show_fio_number(binary, rate, true), show_fio_number(decimal, rate, false),
 		 show_fio_number(bytes, (double)d->io_bytes, true), ms);
 }
 
@@ -251,16 +243,13 @@ void text_one_latency(struct buf *out, const struct text_block *b)
 	for (int p = 50; p < 100; p += 49)
 		if (hist_beyond(h, p) >= 10)
 			buf_addf(&text, ", p%d %s", p,
-				 units_human_ms(n,
-						(double)hist_percentile(h, p)));
+				 units_human_ms(n, (double)hist_percentile(h, p)));
 	buf_addf(&text, ", max %s", units_human_ms(n, (double)h->max_ns));
 	text_end(out, "  latency", TEXT_ANSWER_INDENT, &text);
 }
 
-/* The column after the last entry of a line of shares; too many entries go on
- * in a second line. */
-void text_shares(struct buf *out, const char *label,
-		 const struct show_shares *s)
+/* The column after the last entry of a line of shares; too many entries go on in a second line. */
+void text_shares(struct buf *out, const char *label, const struct show_shares *s)
 {
 	struct buf line;
 	char entry[64];
@@ -275,8 +264,8 @@ void text_shares(struct buf *out, const char *label,
 
 		if (t == 0)
 			continue;
-		int len = snprintf(entry, sizeof(entry), "%s %u.%u%%",
-				   s->of[i].name, t / 10, t % 10);
+		int len =
+			snprintf(entry, sizeof(entry), "%s %u.%u%%", s->of[i].name, t / 10, t % 10);
 		if (line.len + 2 + (size_t)len > SUM_COLUMN - 2) {
 			buf_addf(out, "%s\n", buf_str(&line));
 			buf_reset(&line);

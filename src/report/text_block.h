@@ -19,8 +19,8 @@ struct text_block {
 	const struct run_result *run;
 	const struct job_result *result;
 	const struct job *job;
-	const struct ml_result *ml; /* a training, else empty */
-	const struct io_result *io; /* a plain job, else empty */
+	const struct ml_result *ml;                   /* a training, else empty */
+	const struct io_result *io;                   /* a plain job, else empty */
 	const struct checkpoints_result *checkpoints; /* those it is for */
 	/* The ones of either. */
 	const struct cache_result *cache; /* of a training */
@@ -48,9 +48,9 @@ const char *text_early_end(const struct text_block *b);
 /* Did memory deliver, and not storage? */
 bool text_is_memory(const struct text_block *b);
 
-/* What failed of a job belongs into its first line: "ERRORS: 100 of 128 samples
- * failed; " before its figures, or "; 1 of 128 samples failed" behind them where
- * they stand all the same. Nothing where nothing failed. */
+/* What failed of a job belongs into its first line: "ERRORS: 100 of 128 samples failed; " before
+ * its figures, or "; 1 of 128 samples failed" behind them where they stand all the same. Nothing
+ * where nothing failed. */
 void text_errors(struct buf *out, const struct text_block *b);
 void text_allowed_errors(struct buf *out, const struct text_block *b);
 
@@ -58,15 +58,13 @@ void text_allowed_errors(struct buf *out, const struct text_block *b);
 void text_wrap_answer(struct buf *line);
 
 /* A label, then text in as many lines as it takes, `indent` from the left. */
-void text_put(struct buf *out, const char *label, size_t indent,
-	      const char *text);
+void text_put(struct buf *out, const char *label, size_t indent, const char *text);
 /* The same, and frees the text; nothing without any. */
-void text_end(struct buf *out, const char *label, size_t indent,
-	      struct buf *text);
+void text_end(struct buf *out, const char *label, size_t indent, struct buf *text);
 
 /*
- * A line of a report: `put` appends what stands behind the label, and there is no
- * line where that is nothing. Without a label it makes whole lines by itself.
+ * A line of a report: `put` appends what stands behind the label, and there is no line where that
+ * is nothing. Without a label it makes whole lines by itself.
  */
 struct text_line {
 	const char *label;
@@ -74,16 +72,14 @@ struct text_line {
 };
 
 /* All of a list, which ends with a zeroed row. */
-void text_put_list(struct buf *out, const struct text_line *lines,
-		   size_t indent, const struct text_block *b);
-
-/* Append a template. Its keys are options of the job, the rows of its result, and
- * behind `checkpoints.` and `storage.` those of the ones above. */
-#define text_say(out, b, text)                                                 \
-	text_template(out, TEMPLATE(text_scopes, text), b)
-extern const struct template_scope text_scopes[];
-void text_template(struct buf *out, const struct template *t,
+void text_put_list(struct buf *out, const struct text_line *lines, size_t indent,
 		   const struct text_block *b);
+
+/* Append a template. Its keys are options of the job, the rows of its result, and behind
+ * `checkpoints.` and `storage.` those of the ones above. */
+#define text_say(out, b, text) text_template(out, TEMPLATE(text_scopes, text), b)
+extern const struct template_scope text_scopes[];
+void text_template(struct buf *out, const struct template *t, const struct text_block *b);
 
 /* "  read: IOPS=8181, BW=63.9MiB/s (67.0MB/s)(22.4MiB/350msec)", as fio has it,
  * and one of writes: what moved at all. Scripts take their figures from there. */
@@ -96,8 +92,7 @@ void text_one_latency(struct buf *out, const struct text_block *b);
 void text_verdict(struct buf *out, const struct text_block *b);
 
 /* "compute 62.8%  stall 33.9%  ...  = 100%" behind its label. */
-void text_shares(struct buf *out, const char *label,
-		 const struct show_shares *s);
+void text_shares(struct buf *out, const char *label, const struct show_shares *s);
 
 unsigned text_lines(const struct buf *b);
 

@@ -4,10 +4,9 @@
 
 #include "report/text_block.h"
 
-/* Those of any job: over which time the next ones are, where it is not simply
- * that of the job; what came from memory, and, appended to such a line, which
- * caches cannot be seen; load of the host and of the network, NUMA where there
- * is something to say. */
+/* Those of any job: over which time the next ones are, where it is not simply that of the job; what
+ * came from memory, and, appended to such a line, which caches cannot be seen; load of the host and
+ * of the network, NUMA where there is something to say. */
 void text_window(struct buf *text, const struct text_block *b);
 void text_from_memory(struct buf *text, const struct text_block *b);
 void text_host(struct buf *text, const struct text_block *b);

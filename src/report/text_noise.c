@@ -16,13 +16,13 @@
 /* So far beyond the others: more than the histogram's error. */
 #define BEYOND 1.01
 
-/* Fewer stalls of a rank than this say little of its mean; and what is less
- * than so much of a step is not to be seen in AU. */
+/* Fewer stalls of a rank than this say little of its mean; and what is less than so much of a step
+ * is not to be seen in AU. */
 #define ENOUGH_STALLS 10
 #define SHARE_OF_STEP 0.01
 
-/* Workers that waited for a CPU for so much of the time that they could have run, while
- * the host was no busier than this, were put on the same CPUs. */
+/* Workers that waited for a CPU for so much of the time that they could have run, while the host
+ * was no busier than this, were put on the same CPUs. */
 #define CROWDED_LEAST 20.0
 #define CROWDED_BUSY_MOST 75.0
 
@@ -42,11 +42,9 @@ static void put_others(struct buf *text, const struct noise *n)
 	char number[UNITS_TEXT_BYTES];
 
 	text_noise_say(text, "other processes and the kernel had ");
-	buf_addf(text, "%s of the CPUs",
-		 show_percent(number, n->other_percent));
+	buf_addf(text, "%s of the CPUs", show_percent(number, n->other_percent));
 	if (n->guest_percent >= 1)
-		buf_addf(text, ", virtual machines %s",
-			 show_percent(number, n->guest_percent));
+		buf_addf(text, ", virtual machines %s", show_percent(number, n->guest_percent));
 	if (!isnan(n->pressure_cpu_percent))
 		buf_addf(text, ", threads waited for one %s of the time",
 			 show_percent(number, n->pressure_cpu_percent));
@@ -57,28 +55,23 @@ static void put_throttled(struct buf *text, const struct noise *n)
 	char times[UNITS_TEXT_BYTES], percent[UNITS_TEXT_BYTES];
 
 	text_noise_say(text, "the CPU quota of its control group stopped it ");
-	buf_addf(text, "%s time%s, %s of the time",
-		 units_human_count(times, n->throttled),
-		 n->throttled == 1 ? "" : "s",
-		 show_percent(percent, n->throttled_percent));
+	buf_addf(text, "%s time%s, %s of the time", units_human_count(times, n->throttled),
+		 n->throttled == 1 ? "" : "s", show_percent(percent, n->throttled_percent));
 }
 
 static void put_crowded(struct buf *text, const struct text_block *b)
 {
 	const struct thread_cpu_result *t = &b->result->thread_cpu;
-	double waited = 100 * t->workers_waited_seconds /
-			(t->workers_waited_seconds + t->workers_seconds);
+	double waited =
+		100 * t->workers_waited_seconds / (t->workers_waited_seconds + t->workers_seconds);
 	char part[UNITS_TEXT_BYTES], busy[UNITS_TEXT_BYTES];
 
-	if (!(waited >= CROWDED_LEAST) ||
-	    !(b->host->cpu_percent <= CROWDED_BUSY_MOST))
+	if (!(waited >= CROWDED_LEAST) || !(b->host->cpu_percent <= CROWDED_BUSY_MOST))
 		return;
 	text_noise_say(text, "its threads were ready to run and had no CPU ");
 	buf_addf(text,
-		 "%s of the time, while CPUs were %s busy: the kernel kept "
-		 "them on the same ones",
-		 show_percent(part, waited),
-		 show_percent(busy, b->host->cpu_percent));
+		 "%s of the time, while CPUs were %s busy: the kernel kept them on the same ones",
+		 show_percent(part, waited), show_percent(busy, b->host->cpu_percent));
 }
 
 void text_noise(struct buf *text, const struct text_block *b)
@@ -89,8 +82,7 @@ void text_noise(struct buf *text, const struct text_block *b)
 
 	if (kinds & NOISE_STEAL) {
 		text_noise_say(text, "the hypervisor took ");
-		buf_addf(text, "%s of the CPUs",
-			 show_percent(number, n->steal_percent));
+		buf_addf(text, "%s of the CPUs", show_percent(number, n->steal_percent));
 	}
 	if (kinds & NOISE_OTHER)
 		put_others(text, n);
@@ -103,8 +95,7 @@ void text_noise(struct buf *text, const struct text_block *b)
 	}
 	if (kinds & NOISE_MEMORY) {
 		text_noise_say(text, "threads waited for memory ");
-		buf_addf(text, "%s of the time",
-			 show_percent(number, n->pressure_memory_percent));
+		buf_addf(text, "%s of the time", show_percent(number, n->pressure_memory_percent));
 		if (b->run->host.memory_limit_bytes)
 			buf_add(text, " (of memory_limit)");
 	}
@@ -116,8 +107,7 @@ void text_noise(struct buf *text, const struct text_block *b)
 	}
 }
 
-/* The highest percentile that so many values know: what is not beyond it is one
- * of many. */
+/* The highest percentile that so many values know: what is not beyond it is one of many. */
 static double highest_percentile(uint64_t count)
 {
 	return count >= 1000 ? 99.9 : count >= 100 ? 99 : 90;
@@ -132,8 +122,7 @@ static bool sample_stands_out(const struct text_block *b, double *median_ns)
 		return false;
 	*median_ns = (double)hist_percentile(h, 50);
 	return ns > STANDS_OUT * *median_ns &&
-	       ns > BEYOND * (double)hist_percentile(
-				     h, highest_percentile(h->count));
+	       ns > BEYOND * (double)hist_percentile(h, highest_percentile(h->count));
 }
 
 static bool rank_stands_out(const struct text_block *b)
@@ -142,11 +131,9 @@ static bool rank_stands_out(const struct text_block *b)
 	const struct slowest_rank *s = &ml->slowest_rank;
 	uint64_t ranks = ml->accelerators ? ml->accelerators : 1;
 
-	return s->rank != UINT64_MAX &&
-	       ml->counted_steps >= ENOUGH_STALLS * ranks && ml->step_ns &&
+	return s->rank != UINT64_MAX && ml->counted_steps >= ENOUGH_STALLS * ranks && ml->step_ns &&
 	       s->stall_mean_ns > STANDS_OUT * s->stall_median_ns &&
-	       s->stall_mean_ns - s->stall_median_ns >
-		       SHARE_OF_STEP * hist_mean(ml->step_ns);
+	       s->stall_mean_ns - s->stall_median_ns > SHARE_OF_STEP * hist_mean(ml->step_ns);
 }
 
 void text_slowest(struct buf *text, const struct text_block *b)
@@ -157,19 +144,15 @@ void text_slowest(struct buf *text, const struct text_block *b)
 	double median_ns;
 
 	if (sample_stands_out(b, &median_ns)) {
-		buf_addf(text, "%s in %s (%s): ", text_unit_read(b->ml),
-			 s->slowest_file,
+		buf_addf(text, "%s in %s (%s): ", text_unit_read(b->ml), s->slowest_file,
 			 units_human_bytes(one, (double)s->slowest_file_bytes));
-		buf_addf(text, "%s ms, p50 %s",
-			 units_human_ms(one, s->slowest_sample_ns),
+		buf_addf(text, "%s ms, p50 %s", units_human_ms(one, s->slowest_sample_ns),
 			 units_human_ms(other, median_ns));
 	}
 	if (rank_stands_out(b)) {
 		text_noise_say(text, "accelerator ");
-		buf_addf(text,
-			 "%" PRIu64 ": stall %s ms on the mean, median of all "
-			 "%s",
-			 r->rank, units_human_ms(one, r->stall_mean_ns),
+		buf_addf(text, "%" PRIu64 ": stall %s ms on the mean, median of all %s", r->rank,
+			 units_human_ms(one, r->stall_mean_ns),
 			 units_human_ms(other, r->stall_median_ns));
 	}
 }
@@ -188,8 +171,7 @@ static size_t argument_length(const char *at)
 	return n;
 }
 
-void text_put_command(struct buf *out, const char *label, unsigned indent,
-		      const char *command)
+void text_put_command(struct buf *out, const char *label, unsigned indent, const char *command)
 {
 	const char *at = command;
 	size_t used = 0;
@@ -216,6 +198,5 @@ void text_put_command(struct buf *out, const char *label, unsigned indent,
 void text_command(struct buf *out, const struct text_block *b)
 {
 	if (b->is_first)
-		text_put_command(out, "command", TEXT_SETTING_INDENT,
-				 b->run->host.command);
+		text_put_command(out, "command", TEXT_SETTING_INDENT, b->run->host.command);
 }

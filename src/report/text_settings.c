@@ -19,8 +19,7 @@
 /* Characters of mount options: those of overlays would fill the screen. */
 #define OPTIONS_SHOWN 100
 
-void text_memory_ratio(struct buf *text, const struct text_block *b,
-		       double bytes)
+void text_memory_ratio(struct buf *text, const struct text_block *b, double bytes)
 {
 	const struct host *host = &b->run->host;
 	const char *memory = host->memory_limit_bytes ? "memory_limit"
@@ -54,8 +53,7 @@ static void put_mount_option(struct buf *text, const char *option, size_t len)
 	uint64_t bytes;
 
 	buf_addn(text, option, (size_t)(value - option));
-	snprintf(size, sizeof(size), "%.*s", (int)(option + len - value),
-		 value);
+	snprintf(size, sizeof(size), "%.*s", (int)(option + len - value), value);
 	if (!strncmp(option, "rsize=", 6) && units_u64(size, &bytes, NULL) == 0)
 		units_put_size(size, bytes);
 	buf_add(text, size);
@@ -64,8 +62,7 @@ static void put_mount_option(struct buf *text, const char *option, size_t len)
 /* Of an NFS mount, what decides its speed. */
 static void put_mount_options(struct buf *text, const char *options)
 {
-	static const char *const wanted[] = { "vers=", "proto=", "nconnect=",
-					      "rsize=" };
+	static const char *const wanted[] = { "vers=", "proto=", "nconnect=", "rsize=" };
 	bool any = false;
 
 	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
@@ -90,11 +87,9 @@ static void put_device(struct buf *text, const struct text_block *b)
 	struct buf items = { 0 };
 
 	text_say(&items, b,
-		 "[, {storage.device_kind}]"
-		 "[, {storage.device_model}]"
-		 "[, {storage.device_paths} path{s}]"
-		 "[, scheduler {storage.scheduler}]"
-		 "[, read_ahead {storage.read_ahead_bytes}]");
+		 "[, {storage.device_kind}][, {storage.device_model}][, {storage.device_paths} "
+		 "path{s}][, scheduler {storage.scheduler}][, read_ahead "
+		 "{storage.read_ahead_bytes}]");
 	if (has_text(numa->loader_nodes) && numa->device_node != UINT64_MAX)
 		buf_addf(&items, ", NUMA node %" PRIu64, numa->device_node);
 	if (items.len)
@@ -122,8 +117,7 @@ static void put_played(struct buf *text, const struct job *job)
 	const struct mlgen_field *f = job->engine->opts;
 
 	if (!verdict_is_model(job)) {
-		buf_addf(text, "none: ioengine=%s touches no file",
-			 job->engine->name);
+		buf_addf(text, "none: ioengine=%s touches no file", job->engine->name);
 		return;
 	}
 	buf_addf(text, "a model: ioengine=%s", job->engine->name);
@@ -182,8 +176,7 @@ void text_storage(struct buf *text, const struct text_block *b)
 	/* "tmpfs on tmpfs" says nothing. */
 	if (has_text(s->mount_source) && strcmp(s->mount_source, "none") &&
 	    (!s->filesystem || strcmp(s->mount_source, s->filesystem)))
-		buf_addf(text, " %s%s", s->mount_source[0] == '/' ? "on " : "",
-			 s->mount_source);
+		buf_addf(text, " %s%s", s->mount_source[0] == '/' ? "on " : "", s->mount_source);
 	text_say(text, b, "[ at {storage.mount_target}]");
 	if (s->is_memory)
 		buf_add(text, ": this is memory");
@@ -207,8 +200,8 @@ static void put_cpus(struct buf *text, const struct host *h)
 	if (h->cpu_model[0])
 		put_item(text, &any, h->cpu_model);
 	if (h->numa_nodes) {
-		snprintf(nodes, sizeof(nodes), "%" PRIu64 " NUMA node%s",
-			 h->numa_nodes, h->numa_nodes == 1 ? "" : "s");
+		snprintf(nodes, sizeof(nodes), "%" PRIu64 " NUMA node%s", h->numa_nodes,
+			 h->numa_nodes == 1 ? "" : "s");
 		put_item(text, &any, nodes);
 	}
 	if (any)

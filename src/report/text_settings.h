@@ -14,5 +14,4 @@ void text_put_title(struct buf *out, const char *title, const char *notes);
 void text_title(struct buf *out, const struct text_block *b);
 
 /* " = 14.9 x this host's memory", appended. */
-void text_memory_ratio(struct buf *text, const struct text_block *b,
-		       double bytes);
+void text_memory_ratio(struct buf *text, const struct text_block *b, double bytes);

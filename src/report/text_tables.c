@@ -37,8 +37,7 @@ struct epoch_columns {
 struct epoch_line {
 	char name[24];
 	uint64_t samples;
-	double seconds, samples_per_sec, rate, au_percent, stall_ms,
-		first_step_seconds;
+	double seconds, samples_per_sec, rate, au_percent, stall_ms, first_step_seconds;
 };
 
 struct latency_columns {
@@ -104,18 +103,16 @@ static void plan_columns(struct epoch_columns *c, const struct ml_result *ml,
 	c->first_step = first >= 0.995 ? 1 : first >= 0.0995 ? 2 : 3;
 }
 
-static void put_cell(struct buf *out, int width, int decimals, double v,
-		     const char *sign)
+static void put_cell(struct buf *out, int width, int decimals, double v, const char *sign)
 {
 	if (isnan(v))
 		buf_addf(out, "%*s", width, "-");
 	else
-		buf_addf(out, "%*.*f%s", width - (int)strlen(sign), decimals, v,
-			 sign);
+		buf_addf(out, "%*.*f%s", width - (int)strlen(sign), decimals, v, sign);
 }
 
-static void put_epoch(struct buf *out, const struct epoch_columns *c,
-		      const struct epoch_line *l, bool has_first_step)
+static void put_epoch(struct buf *out, const struct epoch_columns *c, const struct epoch_line *l,
+		      bool has_first_step)
 {
 	char count[UNITS_TEXT_BYTES];
 
@@ -175,16 +172,13 @@ static bool is_at(const struct f64_list *list, unsigned i, double percent)
 	return fabs(list->values[i] - percent) < 1e-9;
 }
 
-/* As many as fit beside name, count, mean and max: first those that people
- * ask for, then the highest; in the order of the list. */
-static void fit_percentiles(struct latency_columns *c,
-			    const struct f64_list *list)
+/* As many as fit beside name, count, mean and max: first those that people ask for, then the
+ * highest; in the order of the list. */
+static void fit_percentiles(struct latency_columns *c, const struct f64_list *list)
 {
 	static const double usual[] = { 99, 50, 90, 99.9, 95, 99.99 };
-	unsigned room =
-		(unsigned)((WRAP_COLUMNS - LATENCY_NAME - LATENCY_COUNT) /
-			   c->width) -
-		2 - c->has_min;
+	unsigned room = (unsigned)((WRAP_COLUMNS - LATENCY_NAME - LATENCY_COUNT) / c->width) - 2 -
+			c->has_min;
 	bool taken[F64_LIST_MAX] = { false };
 
 	room = list->count < room ? list->count : room;
@@ -206,8 +200,7 @@ static void fit_percentiles(struct latency_columns *c,
 }
 
 /* Eight columns hold 999.999; a hung mount needs more. */
-static int latency_width(const struct text_latency_row *rows, size_t n,
-			 double unit_ns)
+static int latency_width(const struct text_latency_row *rows, size_t n, double unit_ns)
 {
 	int width = 8;
 	double largest = 0;
@@ -226,22 +219,18 @@ static void put_aligned(struct buf *out, const char *number, int width)
 	int whole = (int)strcspn(number, ".");
 	int decimals = (int)strlen(number) - whole;
 
-	buf_addf(out, "%*.*s%-4.*s", width - 4, whole, number, decimals,
-		 number + whole);
+	buf_addf(out, "%*.*s%-4.*s", width - 4, whole, number, decimals, number + whole);
 }
 
 /* NaN prints as `-`. */
-static void put_time(struct buf *out, const struct latency_columns *c,
-		     double ns)
+static void put_time(struct buf *out, const struct latency_columns *c, double ns)
 {
 	char number[UNITS_TEXT_BYTES];
 
 	if (isnan(ns))
 		buf_addf(out, "%*s", c->width, "-");
 	else
-		put_aligned(out,
-			    units_human_ms(number, ns / c->unit_ns * NS_PER_MS),
-			    c->width);
+		put_aligned(out, units_human_ms(number, ns / c->unit_ns * NS_PER_MS), c->width);
 }
 
 static void trim_right(struct buf *out)
@@ -253,17 +242,15 @@ static void trim_right(struct buf *out)
 static void put_latency_header(struct buf *out, const struct latency_columns *c)
 {
 	char percent[UNITS_TEXT_BYTES], name[UNITS_TEXT_BYTES + 1], title[32];
-	int len = snprintf(title, sizeof(title), "%s, %s",
-			   c->title ? c->title : "latency", c->unit);
+	int len =
+		snprintf(title, sizeof(title), "%s, %s", c->title ? c->title : "latency", c->unit);
 
-	buf_addf(out, "%s%*s", title, LATENCY_NAME + LATENCY_COUNT - len,
-		 "count");
+	buf_addf(out, "%s%*s", title, LATENCY_NAME + LATENCY_COUNT - len, "count");
 	buf_addf(out, "%*s", c->width, c->has_min ? "min" : "mean");
 	if (c->has_min)
 		buf_addf(out, "%*s", c->width, "mean");
 	for (unsigned i = 0; i < c->count; i++) {
-		snprintf(name, sizeof(name), "p%s",
-			 units_put_f64(percent, c->percents[i]));
+		snprintf(name, sizeof(name), "p%s", units_put_f64(percent, c->percents[i]));
 		buf_addf(out, "%*s", c->width, name);
 	}
 	buf_addf(out, "%*s\n", c->width, "max");
@@ -275,8 +262,8 @@ static void put_latency(struct buf *out, const struct latency_columns *c,
 	const double unknown = (double)NAN;
 	char count[UNITS_TEXT_BYTES];
 	const struct hist *h = row->hist;
-	/* Operations of a chain are counted, their latencies unknown: those of
-	 * the others would not stand for all. */
+	/* Operations of a chain are counted, their latencies unknown: those of the others would not
+	 * stand for all. */
 	bool is_known = h && h->count > 0 && h->count >= row->count;
 
 	buf_addf(out, "%-*s%*s", LATENCY_NAME, row->name, LATENCY_COUNT,
@@ -285,12 +272,9 @@ static void put_latency(struct buf *out, const struct latency_columns *c,
 		put_time(out, c, is_known ? (double)h->min_ns : unknown);
 	put_time(out, c, is_known ? hist_mean(h) : unknown);
 	for (unsigned i = 0; i < c->count; i++) {
-		bool is_sure =
-			is_known && hist_beyond(h, c->percents[i]) >= BEYOND;
+		bool is_sure = is_known && hist_beyond(h, c->percents[i]) >= BEYOND;
 
-		put_time(out, c,
-			 is_sure ? (double)hist_percentile(h, c->percents[i])
-				 : unknown);
+		put_time(out, c, is_sure ? (double)hist_percentile(h, c->percents[i]) : unknown);
 	}
 	put_time(out, c, is_known ? (double)h->max_ns : unknown);
 	trim_right(out);
@@ -324,8 +308,8 @@ static bool is_short(const struct text_latency_row *rows, size_t n)
 	return true;
 }
 
-void text_epochs(struct buf *out, const struct job_result *r,
-		 const struct rate_unit *unit, unsigned most_lines)
+void text_epochs(struct buf *out, const struct job_result *r, const struct rate_unit *unit,
+		 unsigned most_lines)
 {
 	const struct ml_result *ml = &r->ml;
 	struct epoch_columns c;
@@ -335,9 +319,8 @@ void text_epochs(struct buf *out, const struct job_result *r,
 	if (kept == 0)
 		return;
 	plan_columns(&c, ml, unit);
-	buf_addf(out, "epoch  seconds   samples  samples/s%7s     AU%16s%15s\n",
-		 unit->name, c.has_p99 ? "stall p99, ms" : "stall mean, ms",
-		 "first step, s");
+	buf_addf(out, "epoch  seconds   samples  samples/s%7s     AU%16s%15s\n", unit->name,
+		 c.has_p99 ? "stall p99, ms" : "stall mean, ms", "first step, s");
 
 	size_t room = most_lines > 2 ? most_lines - 2 : 0;
 	room = room < EPOCHS_LEAST ? EPOCHS_LEAST : room;
@@ -364,8 +347,7 @@ const char *text_unit_read(const struct ml_result *ml)
 	return ml->samples_per_extent > 1 ? "extent" : "sample";
 }
 
-void text_latency(struct buf *out, const struct job_result *r,
-		  const struct f64_list *percentiles)
+void text_latency(struct buf *out, const struct job_result *r, const struct f64_list *percentiles)
 {
 	const struct ml_result *ml = &r->ml;
 	const struct ops_result *o = &r->ops;
@@ -376,16 +358,11 @@ void text_latency(struct buf *out, const struct job_result *r,
 		{ "write", o->write.total, o->write.lat_ns },
 		{ "fsync", o->fsync.total, o->fsync.lat_ns },
 		{ "close", o->close.total, o->close.lat_ns },
-		{ text_unit_read(ml), ml->sample_ns ? ml->sample_ns->count : 0,
-		  ml->sample_ns },
-		{ "hit", ml->cache.hit_ns ? ml->cache.hit_ns->count : 0,
-		  ml->cache.hit_ns },
-		{ "peer hit", ml->cache.peer_ns ? ml->cache.peer_ns->count : 0,
-		  ml->cache.peer_ns },
-		{ "miss", ml->cache.miss_ns ? ml->cache.miss_ns->count : 0,
-		  ml->cache.miss_ns },
-		{ "stall", ml->stall_ns ? ml->stall_ns->count : 0,
-		  ml->stall_ns },
+		{ text_unit_read(ml), ml->sample_ns ? ml->sample_ns->count : 0, ml->sample_ns },
+		{ "hit", ml->cache.hit_ns ? ml->cache.hit_ns->count : 0, ml->cache.hit_ns },
+		{ "peer hit", ml->cache.peer_ns ? ml->cache.peer_ns->count : 0, ml->cache.peer_ns },
+		{ "miss", ml->cache.miss_ns ? ml->cache.miss_ns->count : 0, ml->cache.miss_ns },
+		{ "stall", ml->stall_ns ? ml->stall_ns->count : 0, ml->stall_ns },
 		{ "step", ml->step_ns ? ml->step_ns->count : 0, ml->step_ns },
 	};
 	struct latency_columns c = { .unit = "ms", .unit_ns = NS_PER_MS };
@@ -393,8 +370,7 @@ void text_latency(struct buf *out, const struct job_result *r,
 	put_latencies(out, &c, rows, ARRAY_LEN(rows), percentiles);
 }
 
-const char *text_io_latency(struct buf *out,
-			    const struct text_latency_row *rows, size_t n,
+const char *text_io_latency(struct buf *out, const struct text_latency_row *rows, size_t n,
 			    const struct f64_list *percentiles)
 {
 	bool is_us = is_short(rows, n);
@@ -406,13 +382,10 @@ const char *text_io_latency(struct buf *out,
 	return c.unit;
 }
 
-void text_rows_latency(struct buf *out, const char *title,
-		       const struct text_latency_row *rows, size_t n,
-		       const struct f64_list *percentiles)
+void text_rows_latency(struct buf *out, const char *title, const struct text_latency_row *rows,
+		       size_t n, const struct f64_list *percentiles)
 {
-	struct latency_columns c = { .title = title,
-				     .unit = "ms",
-				     .unit_ns = NS_PER_MS };
+	struct latency_columns c = { .title = title, .unit = "ms", .unit_ns = NS_PER_MS };
 
 	put_latencies(out, &c, rows, n, percentiles);
 }

@@ -14,8 +14,7 @@ int tracefile_check(const struct place *p, bool force, struct mlgen_err *err)
 {
 	if (p->kind == PLACE_STREAM)
 		return mlgen_fail(err, -ENOTSUP,
-				  "%s=%s: is no regular file, which a trace "
-				  "is; name another one",
+				  "%s=%s: is no regular file, which a trace is; name another one",
 				  p->option, p->given);
 	return ours_check(p, OURS_TRACE, force, err);
 }
@@ -33,8 +32,7 @@ int tracefile_open(struct tracefile *f, struct place *p, struct mlgen_err *err)
 		return rc;
 	struct tracefile opened = { .path = mem_strdup(p->given),
 				    .fd = p->fd,
-				    .made = is_new ? mem_strdup(p->path)
-						   : NULL };
+				    .made = is_new ? mem_strdup(p->path) : NULL };
 	signals_hold();
 	*f = opened;
 	signals_release();

@@ -24,14 +24,10 @@ void verdict_fill(struct run_result *r)
 const char *verdict_label(const char *name)
 {
 	static const char *const labels[][2] = {
-		{ "errors", "ERRORS" },
-		{ "memory", "NOT A STORAGE RESULT" },
-		{ "network", "NETWORK-BOUND" },
-		{ "host", "HOST-BOUND" },
-		{ "compute", "COMPUTE-BOUND" },
-		{ "cache", "CACHE-BOUND" },
-		{ "storage", "STORAGE-BOUND" },
-		{ "unclear", "UNCLEAR" },
+		{ "errors", "ERRORS" },         { "memory", "NOT A STORAGE RESULT" },
+		{ "network", "NETWORK-BOUND" }, { "host", "HOST-BOUND" },
+		{ "compute", "COMPUTE-BOUND" }, { "cache", "CACHE-BOUND" },
+		{ "storage", "STORAGE-BOUND" }, { "unclear", "UNCLEAR" },
 	};
 
 	for (size_t i = 0; name && i < ARRAY_LEN(labels); i++)
@@ -42,8 +38,7 @@ const char *verdict_label(const char *name)
 
 double verdict_target_au(const struct job_result *j)
 {
-	return isnan(j->ml.target_au_percent) ? USUAL_AU_PERCENT
-					      : j->ml.target_au_percent;
+	return isnan(j->ml.target_au_percent) ? USUAL_AU_PERCENT : j->ml.target_au_percent;
 }
 
 uint64_t verdict_enough(const struct job_result *j, double *au_percent)
@@ -54,13 +49,12 @@ uint64_t verdict_enough(const struct job_result *j, double *au_percent)
 	if (!(ml->demand_bytes_per_sec > 0) || !(*au_percent > 0))
 		return UINT64_MAX;
 	if (verdict_is_hidden(j))
-		return (uint64_t)floor((double)ml->accelerators *
-				       verdict_supply_percent(j) / *au_percent);
+		return (uint64_t)floor((double)ml->accelerators * verdict_supply_percent(j) /
+				       *au_percent);
 	double one = ml->demand_bytes_per_sec / (double)ml->accelerators;
 	double n = floor(ml->sample_bytes_per_sec / (one * *au_percent / 100));
 	uint64_t enough = n > 0 ? (uint64_t)n : 0;
-	/* Throughput holds first steps that AU leaves out: stay on the side
-	 * of what was seen. */
+	/* Throughput holds first steps that AU leaves out: stay on the side of what was seen. */
 	if (ml->au_percent < *au_percent && enough >= ml->accelerators)
 		return ml->accelerators - 1;
 	if (ml->au_percent >= *au_percent && enough < ml->accelerators)

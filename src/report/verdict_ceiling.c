@@ -22,24 +22,21 @@ static double near_points(const struct ml_result *ml)
 {
 	double part = CEILING_NEAR_PART * ml->au_percent;
 
-	return isnan(part) ? CEILING_NEAR_POINTS
-			   : fmin(part, CEILING_NEAR_POINTS);
+	return isnan(part) ? CEILING_NEAR_POINTS : fmin(part, CEILING_NEAR_POINTS);
 }
 
 static void verdict_ceiling_take(struct ceiling_gap *g, bool of_null,
 				 const struct ceiling_result *c, double points)
 {
 	double au = of_null ? c->null_au_percent : c->cached_au_percent;
-	double rate =
-		of_null ? c->null_samples_per_sec : c->cached_samples_per_sec;
+	double rate = of_null ? c->null_samples_per_sec : c->cached_samples_per_sec;
 
 	g->of_null = of_null;
 	g->points = points;
 	g->reached = g->is_rate ? rate : au;
 }
 
-void verdict_ceiling(struct ceiling_gap *g, const struct job *job,
-		     const struct ml_result *ml)
+void verdict_ceiling(struct ceiling_gap *g, const struct job *job, const struct ml_result *ml)
 {
 	const struct ceiling_result *c = &ml->ceiling;
 
@@ -48,10 +45,8 @@ void verdict_ceiling(struct ceiling_gap *g, const struct job *job,
 				   .copying = (double)NAN };
 	if (!c->is_tried)
 		return;
-	double null = points_up_to(c->null_au_percent, c->null_samples_per_sec,
-				   job, ml);
-	double cached = points_up_to(c->cached_au_percent,
-				     c->cached_samples_per_sec, job, ml);
+	double null = points_up_to(c->null_au_percent, c->null_samples_per_sec, job, ml);
+	double cached = points_up_to(c->cached_au_percent, c->cached_samples_per_sec, job, ml);
 	bool is_model = verdict_is_model(job);
 	bool of_null = job->direct || is_model || isnan(cached);
 	double bound = of_null ? null : cached;

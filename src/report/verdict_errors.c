@@ -19,8 +19,7 @@ bool verdict_is_errors(const struct job_result *r)
 /* Errors that no accelerator met are not those of a part of the samples. */
 static bool is_a_part(const struct job_result *r)
 {
-	return r->work->is_plain ||
-	       r->ml.failed_samples + r->ml.eval.failed_samples > 0;
+	return r->work->is_plain || r->ml.failed_samples + r->ml.eval.failed_samples > 0;
 }
 
 void verdict_put_failed(struct buf *out, const struct job_result *r)
@@ -30,8 +29,7 @@ void verdict_put_failed(struct buf *out, const struct job_result *r)
 
 	units_human_count(count, f->count);
 	if (is_a_part(r))
-		buf_addf(out, "%s of %s %s failed", count,
-			 units_human_count(of, f->of),
+		buf_addf(out, "%s of %s %s failed", count, units_human_count(of, f->of),
 			 r->work->is_plain ? "operations" : "samples");
 	else
 		buf_addf(out, "%s error%s", count, f->count == 1 ? "" : "s");
@@ -44,10 +42,7 @@ void verdict_put_allowance(struct buf *out, const struct job_result *r)
 
 	buf_add(out, "max_errors=");
 	job_option_text(r->job, "max_errors", out);
-	buf_addf(out, " allows %s",
-		 is_none                 ? "none"
-		 : r->failed.is_too_many ? "no more"
-					 : "them");
+	buf_addf(out, " allows %s", is_none ? "none" : r->failed.is_too_many ? "no more" : "them");
 }
 
 bool verdict_log_failed(const struct run_result *r)

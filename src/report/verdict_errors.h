@@ -4,8 +4,8 @@
 
 #include "report/verdict_parts.h"
 
-/* Of what failed, within the allowance: more than so many percent, and what did
- * not fail says little about what limits. */
+/* Of what failed, within the allowance: more than so many percent, and what did not fail says
+ * little about what limits. */
 #define VERDICT_ERRORS_PERCENT 1.0
 
 /* More than max_errors allows, or than that? Of any kind of job. */
@@ -17,12 +17,12 @@ void verdict_put_failed(struct buf *out, const struct job_result *r);
 /* "max_errors=1% allows no more", appended. */
 void verdict_put_allowance(struct buf *out, const struct job_result *r);
 
-/* Say of each job that went on although more failed than max_errors allows what
- * that was; false: there is none. */
+/* Say of each job that went on although more failed than max_errors allows what that was; false:
+ * there is none. */
 bool verdict_log_failed(const struct run_result *r);
 
-/* A row of a training's verdicts, and what a plain job takes of it; of
- * `findings` they look at the result alone. */
+/* A row of a training's verdicts, and what a plain job takes of it; of `findings` they look at the
+ * result alone. */
 bool verdict_errors_holds(const struct verdict_findings *f);
 void verdict_errors_headline(struct buf *out, const struct verdict_findings *f);
 void verdict_errors_because(struct buf *out, const struct verdict_findings *f);

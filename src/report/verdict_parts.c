@@ -6,8 +6,7 @@
 #include "report/verdict.h"
 #include "run/metrics_result.h"
 
-static void verdict_parts_say(char **to, verdict_sentence *what,
-			      const struct verdict_findings *f)
+static void verdict_parts_say(char **to, verdict_sentence *what, const struct verdict_findings *f)
 {
 	struct buf text = { 0 };
 
@@ -40,8 +39,7 @@ const struct template_scope verdict_scopes[] = {
 #undef AT
 /* clang-format on */
 
-void verdict_template(struct buf *out, const struct template *t,
-		      const struct verdict_findings *f)
+void verdict_template(struct buf *out, const struct template *t, const struct verdict_findings *f)
 {
 	template_put(out, t, f);
 }
@@ -56,14 +54,11 @@ static double cpu_of_others(const struct host_result *h)
 
 void verdict_put_cpu(struct buf *out, const struct host_result *h)
 {
-	buf_addf(out,
-		 "mlgen itself took usr %.1f%%, sys %.1f%%, other processes "
-		 "%.1f%%",
+	buf_addf(out, "mlgen itself took usr %.1f%%, sys %.1f%%, other processes %.1f%%",
 		 h->user_percent, h->system_percent, cpu_of_others(h));
 }
 
-void verdict_put_full(struct buf *out, const struct host_result *h,
-		      const struct host *host)
+void verdict_put_full(struct buf *out, const struct host_result *h, const struct host *host)
 {
 	double cpus = h->cpus > 0 ? h->cpus : (double)host->cpus;
 
@@ -103,8 +98,7 @@ bool verdict_keeps_in_memory(struct buf *out, const struct verdict_findings *f)
 	return s->is_memory;
 }
 
-bool verdict_is_in_memory(struct buf *out, const struct verdict_findings *f,
-			  const char *verb)
+bool verdict_is_in_memory(struct buf *out, const struct verdict_findings *f, const char *verb)
 {
 	const struct storage_result *s = &f->result->storage;
 

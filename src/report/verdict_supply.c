@@ -31,8 +31,7 @@ bool verdict_epochs_are_short(const struct job_result *r)
 	/* One that steps= has cut is none that is counted. */
 	double epochs = fmax(1, (double)r->ml.epochs_total);
 
-	return (double)r->ml.steps <
-	       epochs * (double)verdict_steps_that_show(r->job);
+	return (double)r->ml.steps < epochs * (double)verdict_steps_that_show(r->job);
 }
 
 double verdict_supply_percent(const struct job_result *r)
@@ -53,6 +52,5 @@ bool verdict_is_hidden(const struct job_result *r)
 
 	return verdict_epochs_are_short(r) && ml->au_percent >= target &&
 	       verdict_supply_percent(r) < target &&
-	       show_io_percent(&ml->loader_percent) >=
-		       busy * VERDICT_STORAGE_PERCENT / 100;
+	       show_io_percent(&ml->loader_percent) >= busy * VERDICT_STORAGE_PERCENT / 100;
 }

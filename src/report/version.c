@@ -36,8 +36,7 @@ static void print_engines(FILE *to)
 	for (size_t i = 0; engines_built[i]; i++)
 		buf_addf(&names, "%s%s", i ? " " : "", engines_built[i]->name);
 	for (size_t i = 0; engines_absent[i].name; i++)
-		buf_addf(&names, "%s%s",
-			 i ? " " : "; not built: ", engines_absent[i].name);
+		buf_addf(&names, "%s%s", i ? " " : "; not built: ", engines_absent[i].name);
 	print_line(to, "engines", buf_str(&names));
 	buf_fini(&names);
 }
@@ -48,8 +47,7 @@ static void print_libraries(FILE *to)
 
 	for (size_t i = 0; libraries[i].name; i++)
 		buf_addf(&names, "%s%s%s%s", i ? ", " : "", libraries[i].name,
-			 *libraries[i].version ? " " : "",
-			 libraries[i].version);
+			 *libraries[i].version ? " " : "", libraries[i].version);
 	print_line(to, "libraries", buf_str(&names));
 	buf_fini(&names);
 }

@@ -125,16 +125,13 @@ static void follow_series(struct view *v)
 	if (v->moved_ns && ns > 0)
 		view_series_add(&v->bytes_per_sec,
 				moved > v->moved_bytes
-					? (double)(moved - v->moved_bytes) /
-						  ((double)ns / 1e9)
+					? (double)(moved - v->moved_bytes) / ((double)ns / 1e9)
 					: 0);
 	v->moved_bytes = moved;
 	v->moved_ns = all->now_ns;
 	if (all->step_ns > then->step_ns)
-		view_series_add(
-			&v->au_percent,
-			100 * (double)(all->compute_ns - then->compute_ns) /
-				(double)step_ns);
+		view_series_add(&v->au_percent, 100 * (double)(all->compute_ns - then->compute_ns) /
+							(double)step_ns);
 }
 
 static void view_draw(struct view *v, const struct live *jobs, size_t n)

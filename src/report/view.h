@@ -10,10 +10,9 @@
 #include "run/live.h"
 
 /*
- * What the status line reads, once an interval, on the main thread; the threads
- * of the run do nothing for it. The screen is given back by view_close, and on
- * every other way out (view_restore.h). Rates and percentiles are those of the
- * last ten seconds.
+ * What the status line reads, once an interval, on the main thread; the threads of the run do
+ * nothing for it. The screen is given back by view_close, and on every other way out
+ * (view_restore.h). Rates and percentiles are those of the last ten seconds.
  */
 struct view;
 
@@ -27,8 +26,8 @@ void view_close(struct view *v); /* NULL is fine */
 /* With all jobs of the run, whose looks have all histograms. */
 void view_update(struct view *v, const struct live *jobs, size_t n);
 
-/* Ten times a second or so, with the same looks: follow a change of its size,
- * and take keys. True: the run is to end (q). */
+/* Ten times a second or so, with the same looks: follow a change of its size, and take keys. True:
+ * the run is to end (q). */
 #define VIEW_ATTEND_NS 100000000ull
 bool view_attend(struct view *v, const struct live *jobs, size_t n);
 

@@ -14,8 +14,7 @@
 /* From empty to full. */
 static const char *const levels[2][LEVELS + 1] = {
 	{ " ", ".", ".", ":", ":", "|", "|", "#", "#" },
-	{ " ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586",
-	  "\u2587", "\u2588" },
+	{ " ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588" },
 };
 
 /* Parts differ without colours, too. */
@@ -65,8 +64,8 @@ double view_series_mean(const struct view_series *s, unsigned n)
 	return known ? sum / known : (double)NAN;
 }
 
-/* Eighths of a row that a value fills, of this row from below. What is more than
- * nothing is to be seen. */
+/* Eighths of a row that a value fills, of this row from below. What is more than nothing is to be
+ * seen. */
 static unsigned level_in(double value, double top, unsigned rows, unsigned row)
 {
 	double eighths = value / top * rows * LEVELS;
@@ -78,22 +77,20 @@ static unsigned level_in(double value, double top, unsigned rows, unsigned row)
 	return here <= 0 ? 0 : here >= LEVELS ? LEVELS : (unsigned)here;
 }
 
-void view_curve(const struct view_pen *pen, const struct view_box *box,
-		const struct view_series *s, double top, enum view_look look)
+void view_curve(const struct view_pen *pen, const struct view_box *box, const struct view_series *s,
+		double top, enum view_look look)
 {
 	for (unsigned i = 0; i < box->columns; i++) {
 		double v = series_at(s, box->columns - 1 - i);
 
 		for (unsigned row = 0; !isnan(v) && row < box->rows; row++)
-			pen->put(pen->to, box->row + box->rows - 1 - row,
-				 box->column + i, look,
-				 levels[pen->is_utf8]
-				       [level_in(v, top, box->rows, row)]);
+			pen->put(pen->to, box->row + box->rows - 1 - row, box->column + i, look,
+				 levels[pen->is_utf8][level_in(v, top, box->rows, row)]);
 	}
 }
 
-void view_bar(const struct view_pen *pen, const struct view_box *box,
-	      const struct view_part *parts, unsigned count)
+void view_bar(const struct view_pen *pen, const struct view_box *box, const struct view_part *parts,
+	      unsigned count)
 {
 	double end = 0;
 	unsigned at = 0;
@@ -103,10 +100,8 @@ void view_bar(const struct view_pen *pen, const struct view_box *box,
 		unsigned to;
 
 		end += isnan(parts[i].percent) ? 0 : parts[i].percent;
-		to = (unsigned)(fmin(fmax(end, 0), 100) / 100 * box->columns +
-				0.5);
+		to = (unsigned)(fmin(fmax(end, 0), 100) / 100 * box->columns + 0.5);
 		for (; at < to; at++)
-			pen->put(pen->to, box->row, box->column + at,
-				 parts[i].look, fill);
+			pen->put(pen->to, box->row, box->column + at, parts[i].look, fill);
 	}
 }

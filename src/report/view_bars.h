@@ -23,13 +23,13 @@ struct view_box {
 };
 
 /* A column each value, the newest on the right; as high as the box is `top`. */
-void view_curve(const struct view_pen *pen, const struct view_box *box,
-		const struct view_series *s, double top, enum view_look look);
+void view_curve(const struct view_pen *pen, const struct view_box *box, const struct view_series *s,
+		double top, enum view_look look);
 
 /* A line of parts, one after another: percent of the whole; NaN is none. */
 struct view_part {
 	double percent;
 	enum view_look look;
 };
-void view_bar(const struct view_pen *pen, const struct view_box *box,
-	      const struct view_part *parts, unsigned count);
+void view_bar(const struct view_pen *pen, const struct view_box *box, const struct view_part *parts,
+	      unsigned count);

@@ -15,8 +15,8 @@
 enum { READS = 1, WRITES };
 
 /*
- * A column: the first of its texts that has a value. Those that a narrow
- * picture has no room for say from which width on they are.
+ * A column: the first of its texts that has a value. Those that a narrow picture has no room for
+ * say from which width on they are.
  */
 static const struct column {
 	const char *title;
@@ -34,12 +34,7 @@ static const struct column {
 	  { "{epoch} {step}", "{files}", "{checkpoint}", "{done_percent}" },
 	  VIEW_PLAIN },
 	{ "Read", 11, 0, READS, { "{read_bytes}" }, VIEW_PLAIN },
-	{ "Write",
-	  11,
-	  0,
-	  WRITES,
-	  { "{write_bytes}", "{io_bytes}" },
-	  VIEW_PLAIN },
+	{ "Write", 11, 0, WRITES, { "{write_bytes}", "{io_bytes}" }, VIEW_PLAIN },
 	{ "AU", 8, 0, 0, { "{au_percent}" }, VIEW_GOOD },
 	{ "Left", 8, 0, 0, { "{left}" }, VIEW_PLAIN },
 	{ "Reads/s", 8, 100, 0, { "{read_ios}" }, VIEW_PLAIN },
@@ -51,8 +46,7 @@ static const struct column {
 
 static bool is_hanging(const struct live *l)
 {
-	return l->oldest.start_ns != 0 &&
-	       l->now_ns >= l->oldest.start_ns + HANGING_NS;
+	return l->oldest.start_ns != 0 && l->now_ns >= l->oldest.start_ns + HANGING_NS;
 }
 
 static bool is_busy(const struct live *l)
@@ -66,16 +60,14 @@ static void put_titles(const struct view_pen *pen, unsigned row)
 
 	for (unsigned i = 0; i < ARRAY_LEN(columns); i++)
 		if (pen->columns >= columns[i].from) {
-			view_put(pen, row, at, columns[i].columns - 1,
-				 VIEW_HEAD, columns[i].title);
+			view_put(pen, row, at, columns[i].columns - 1, VIEW_HEAD, columns[i].title);
 			at += columns[i].columns;
 		}
 }
 
 /* What would take the place of figures: it hangs, or there are errors. */
 static bool put_trouble(const struct view_pen *pen, const struct view_scene *s,
-			const struct live *job,
-			const struct status_line_past *past, unsigned row)
+			const struct live *job, const struct status_line_past *past, unsigned row)
 {
 	char line[STATUS_COLUMNS * 4];
 
@@ -87,16 +79,14 @@ static bool put_trouble(const struct view_pen *pen, const struct view_scene *s,
 	return true;
 }
 
-/* A job that only reads has no 0.00 MiB/s of writes; what a preparation writes
- * is counted apart. */
+/* A job that only reads has no 0.00 MiB/s of writes; what a preparation writes is counted apart. */
 static bool is_empty(const struct column *c, const struct live *job)
 {
-	return c->moves && job->phase != LIVE_PREPARE &&
-	       job->io_moved[c->moves - READS] == 0;
+	return c->moves && job->phase != LIVE_PREPARE && job->io_moved[c->moves - READS] == 0;
 }
 
-static void put_job(const struct view_pen *pen, const struct view_scene *s,
-		    const struct live *job, unsigned row)
+static void put_job(const struct view_pen *pen, const struct view_scene *s, const struct live *job,
+		    unsigned row)
 {
 	const struct track *t = tracks_find(s->tracks, job->job_name);
 	const struct status_line_past past = {
@@ -118,22 +108,19 @@ static void put_job(const struct view_pen *pen, const struct view_scene *s,
 
 		if (pen->columns < c->from)
 			continue;
-		while (!is_empty(c, job) &&
-		       from < c->texts + ARRAY_LEN(c->texts) && *from &&
+		while (!is_empty(c, job) && from < c->texts + ARRAY_LEN(c->texts) && *from &&
 		       !status_figures(*from, &span, s->scratch, text))
 			from++;
-		if (!is_empty(c, job) &&
-		    from < c->texts + ARRAY_LEN(c->texts) && *from)
+		if (!is_empty(c, job) && from < c->texts + ARRAY_LEN(c->texts) && *from)
 			view_put(pen, row, at, c->columns - 1, c->look, text);
 		at += c->columns;
 	}
 	if (status_figures("{errors}", &span, s->scratch, text))
-		view_put(pen, row, 1 + columns[0].columns,
-			 columns[1].columns - 1, VIEW_BAD, text);
+		view_put(pen, row, 1 + columns[0].columns, columns[1].columns - 1, VIEW_BAD, text);
 }
 
-static unsigned put_some(const struct view_pen *pen, const struct view_scene *s,
-			 bool busy, unsigned row, unsigned end)
+static unsigned put_some(const struct view_pen *pen, const struct view_scene *s, bool busy,
+			 unsigned row, unsigned end)
 {
 	for (size_t i = 0; i < s->job_count && row < end; i++)
 		if (is_busy(&s->jobs[i]) == busy)
@@ -141,8 +128,7 @@ static unsigned put_some(const struct view_pen *pen, const struct view_scene *s,
 	return row;
 }
 
-void view_jobs(const struct view_pen *pen, const struct view_scene *s,
-	       unsigned row, unsigned end)
+void view_jobs(const struct view_pen *pen, const struct view_scene *s, unsigned row, unsigned end)
 {
 	unsigned first = row + 1;
 	size_t shown = s->job_count;
@@ -153,8 +139,8 @@ void view_jobs(const struct view_pen *pen, const struct view_scene *s,
 	if (shown > end - first)
 		shown = end - first - 1;
 	if (shown < s->job_count)
-		view_printf(pen, end - 1, 1, pen->columns, VIEW_FAINT,
-			    "and %zu more", s->job_count - shown);
+		view_printf(pen, end - 1, 1, pen->columns, VIEW_FAINT, "and %zu more",
+			    s->job_count - shown);
 	end = first + (unsigned)shown;
 	row = put_some(pen, s, true, first, end);
 	put_some(pen, s, false, row, end);

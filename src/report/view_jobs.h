@@ -4,7 +4,6 @@
 
 #include "report/view_layout.h"
 
-/* From row `row` on to before `end`: a row each job, those at work first, and how
- * many more there are. */
-void view_jobs(const struct view_pen *pen, const struct view_scene *s,
-	       unsigned row, unsigned end);
+/* From row `row` on to before `end`: a row each job, those at work first, and how many more there
+ * are. */
+void view_jobs(const struct view_pen *pen, const struct view_scene *s, unsigned row, unsigned end);

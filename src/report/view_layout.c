@@ -31,19 +31,17 @@ static unsigned curve_rows(const struct view_pen *pen)
 static void put_title(const struct view_pen *pen, const struct view_scene *s)
 {
 	char blank[VIEW_TEXT_BYTES], time[UNITS_TEXT_BYTES];
-	const char *what = s->is_ending ? "ending, the report comes"
-					: "q ends the run and reports";
+	const char *what = s->is_ending ? "ending, the report comes" : "q ends the run and reports";
 
 	memset(blank, ' ', sizeof(blank) - 1);
 	blank[sizeof(blank) - 1] = '\0';
 	view_put(pen, 0, 0, pen->columns, VIEW_TITLE, blank);
 	view_printf(pen, 0, 1, 24, VIEW_TITLE, "mlgen %s", MLGEN_VERSION);
-	view_printf(pen, 0, 26, 20, VIEW_TITLE, "%zu job%s", s->job_count,
-		    plural(s->job_count));
+	view_printf(pen, 0, 26, 20, VIEW_TITLE, "%zu job%s", s->job_count, plural(s->job_count));
 	units_human_time(time, s->elapsed_ns / NS_PER_S * NS_PER_S);
 	view_printf(pen, 0, 36, 16, VIEW_TITLE, "%s", time);
-	view_printf(pen, 0, pen->columns - (unsigned)strlen(what) - 1,
-		    pen->columns, VIEW_TITLE, "%s", what);
+	view_printf(pen, 0, pen->columns - (unsigned)strlen(what) - 1, pen->columns, VIEW_TITLE,
+		    "%s", what);
 }
 
 static const char *rate_text(char out[UNITS_TEXT_BYTES], double bytes_per_sec)
@@ -53,8 +51,7 @@ static const char *rate_text(char out[UNITS_TEXT_BYTES], double bytes_per_sec)
 	return status_figure_rate(out, bytes_per_sec);
 }
 
-static unsigned put_throughput(const struct view_pen *pen,
-			       const struct view_scene *s, unsigned row)
+static unsigned put_throughput(const struct view_pen *pen, const struct view_scene *s, unsigned row)
 {
 	const struct view_series *series = s->bytes_per_sec;
 	unsigned n = pen->columns - 2;
@@ -68,8 +65,7 @@ static unsigned put_throughput(const struct view_pen *pen,
 		 rate_text(now, view_series_mean(series, 1)));
 	view_printf(pen, row, LABEL_COLUMNS + 14, pen->columns, VIEW_PLAIN,
 		    "mean %s, most %s of the last %u looks",
-		    rate_text(mean, view_series_mean(series, n)),
-		    rate_text(most, top),
+		    rate_text(mean, view_series_mean(series, n)), rate_text(most, top),
 		    series->count < n ? series->count : n);
 	view_curve(pen, &box, series, top, VIEW_GOOD);
 	return row + 1 + box.rows;
@@ -104,8 +100,7 @@ static const struct shares shares[] = {
 	  { VIEW_POOR, VIEW_GOOD, VIEW_FAINT } },
 };
 
-static unsigned put_shares(const struct view_pen *pen,
-			   const struct shares *what,
+static unsigned put_shares(const struct view_pen *pen, const struct shares *what,
 			   const struct live_span *span, unsigned row)
 {
 	unsigned bar = pen->columns - LABEL_COLUMNS - LEGEND_COLUMNS;
@@ -122,12 +117,9 @@ static unsigned put_shares(const struct view_pen *pen,
 	second = fmin(second, 100 - first);
 	view_put(pen, row, 1, LABEL_COLUMNS, VIEW_HEAD, what->label);
 	view_bar(pen, &box, parts, ARRAY_LEN(parts));
-	view_printf(pen, row, at, 16, what->looks[0], "%s %.1f%%",
-		    what->first_name, first);
-	view_printf(pen, row, at + 16, 14, what->looks[1], "%s %.1f%%",
-		    what->second_name, second);
-	view_printf(pen, row, at + 29, 14, what->looks[2], "other %.1f%%",
-		    100 - first - second);
+	view_printf(pen, row, at, 16, what->looks[0], "%s %.1f%%", what->first_name, first);
+	view_printf(pen, row, at + 16, 14, what->looks[1], "%s %.1f%%", what->second_name, second);
+	view_printf(pen, row, at + 29, 14, what->looks[2], "other %.1f%%", 100 - first - second);
 	return row + 1;
 }
 
@@ -146,8 +138,7 @@ static unsigned put_au(const struct view_pen *pen, const struct view_scene *s,
 	return row + 1;
 }
 
-static void put_percentiles(const struct view_pen *pen, struct hist *h,
-			    unsigned row)
+static void put_percentiles(const struct view_pen *pen, struct hist *h, unsigned row)
 {
 	static const double at[] = { 50, 90, 99, 99.9, 100 };
 	char text[UNITS_TEXT_BYTES];
@@ -155,8 +146,8 @@ static void put_percentiles(const struct view_pen *pen, struct hist *h,
 
 	for (unsigned i = 0; i < ARRAY_LEN(at); i++) {
 		units_human_ms(text, (double)hist_percentile(h, at[i]));
-		view_printf(pen, row, column, LATENCY_COLUMNS, VIEW_PLAIN,
-			    "%*s", LATENCY_COLUMNS - 1, text);
+		view_printf(pen, row, column, LATENCY_COLUMNS, VIEW_PLAIN, "%*s",
+			    LATENCY_COLUMNS - 1, text);
 		column += LATENCY_COLUMNS;
 	}
 	units_human_count(text, h->count);
@@ -164,8 +155,7 @@ static void put_percentiles(const struct view_pen *pen, struct hist *h,
 }
 
 /* A row for each distribution of which the median is a row of live_fields. */
-static unsigned put_latencies(const struct view_pen *pen,
-			      const struct view_scene *s,
+static unsigned put_latencies(const struct view_pen *pen, const struct view_scene *s,
 			      const struct live_span *span, unsigned row)
 {
 	static const char median[] = "_p50_ns";
@@ -175,21 +165,19 @@ static unsigned put_latencies(const struct view_pen *pen,
 		size_t len = strlen(f->field.name), cut = sizeof(median) - 1;
 
 		if (f->kind != LIVE_DISTRIBUTION || len <= cut ||
-		    strcmp(f->field.name + len - cut, median) != 0 ||
-		    !live_applies(f, span) ||
+		    strcmp(f->field.name + len - cut, median) != 0 || !live_applies(f, span) ||
 		    !live_distribution(f, span, s->scratch))
 			continue;
 		row++;
-		view_printf(pen, row, 1, LABEL_COLUMNS, VIEW_PLAIN, "%.*s",
-			    (int)(len - cut), f->field.name);
+		view_printf(pen, row, 1, LABEL_COLUMNS, VIEW_PLAIN, "%.*s", (int)(len - cut),
+			    f->field.name);
 		put_percentiles(pen, s->scratch, row);
 	}
 	if (row < first)
 		return first - 1;
 	view_put(pen, first - 1, 1, LABEL_COLUMNS, VIEW_HEAD, "Latency, ms");
 	view_put(pen, first - 1, LABEL_COLUMNS + 1, pen->columns, VIEW_FAINT,
-		 "      p50       p90       p99     p99.9       max       "
-		 "count");
+		 "      p50       p90       p99     p99.9       max       count");
 	return row + 1;
 }
 
@@ -199,8 +187,7 @@ static unsigned put_messages(const struct view_pen *pen, const char *text)
 	const char *starts[MESSAGES];
 	unsigned n = 0;
 
-	for (const char *end = text + strlen(text);
-	     end > text && n < MESSAGES;) {
+	for (const char *end = text + strlen(text); end > text && n < MESSAGES;) {
 		const char *at = end - 1;
 
 		while (at > text && at[-1] != '\n')
@@ -211,25 +198,21 @@ static unsigned put_messages(const struct view_pen *pen, const char *text)
 	for (unsigned i = 0; i < n; i++) {
 		int len = (int)strcspn(starts[i], "\n");
 
-		view_printf(pen, pen->rows - 1 - i, 1, pen->columns - 2,
-			    VIEW_POOR, "%.*s", len, starts[i]);
+		view_printf(pen, pen->rows - 1 - i, 1, pen->columns - 2, VIEW_POOR, "%.*s", len,
+			    starts[i]);
 	}
 	return n;
 }
 
-static void put_too_small(const struct view_pen *pen,
-			  const struct view_scene *s)
+static void put_too_small(const struct view_pen *pen, const struct view_scene *s)
 {
 	char rate[UNITS_TEXT_BYTES];
 
-	view_printf(pen, 0, 0, pen->columns, VIEW_STRONG,
-		    "%ux%u: the live view needs %ux%u", pen->columns, pen->rows,
-		    VIEW_COLUMNS, VIEW_ROWS);
+	view_printf(pen, 0, 0, pen->columns, VIEW_STRONG, "%ux%u: the live view needs %ux%u",
+		    pen->columns, pen->rows, VIEW_COLUMNS, VIEW_ROWS);
 	if (pen->rows > 1)
-		view_printf(
-			pen, 1, 0, pen->columns, VIEW_PLAIN,
-			"the run goes on: %s; q ends it",
-			rate_text(rate, view_series_mean(s->bytes_per_sec, 1)));
+		view_printf(pen, 1, 0, pen->columns, VIEW_PLAIN, "the run goes on: %s; q ends it",
+			    rate_text(rate, view_series_mean(s->bytes_per_sec, 1)));
 }
 
 void view_layout(const struct view_pen *pen, const struct view_scene *s)

@@ -18,8 +18,7 @@ enum view_look {
 
 struct view_pen {
 	/* A printable text, which has room; columns and rows from 0. */
-	void (*put)(void *to, unsigned row, unsigned column,
-		    enum view_look look, const char *text);
+	void (*put)(void *to, unsigned row, unsigned column, enum view_look look, const char *text);
 	void *to;
 	unsigned rows, columns;
 	bool is_utf8; /* else text is ASCII */

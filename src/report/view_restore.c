@@ -19,8 +19,7 @@
 #include "base/writeall.h"
 
 /* They kill, and nobody here waits for them. */
-static const int killing[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE,
-			       SIGILL,  SIGQUIT, SIGSYS };
+static const int killing[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSYS };
 
 static struct {
 	_Atomic bool is_on;
@@ -60,8 +59,7 @@ static int divert(void)
 		return 0;
 	state.error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	state.messages = memfd_create("messages", MFD_CLOEXEC);
-	if (state.error < 0 || state.messages < 0 ||
-	    dup2(state.messages, STDERR_FILENO) < 0)
+	if (state.error < 0 || state.messages < 0 || dup2(state.messages, STDERR_FILENO) < 0)
 		return -errno;
 	return 0;
 }
@@ -98,9 +96,7 @@ void view_restore_messages(char *out, size_t size)
 	ssize_t n = 0;
 
 	if (state.messages >= 0 && fstat(state.messages, &st) == 0) {
-		from = st.st_size > (off_t)size - 1
-			       ? st.st_size - (off_t)size + 1
-			       : 0;
+		from = st.st_size > (off_t)size - 1 ? st.st_size - (off_t)size + 1 : 0;
 		n = pread(state.messages, out, size - 1, from);
 	}
 	out[n > 0 ? n : 0] = '\0';

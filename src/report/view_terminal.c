@@ -41,16 +41,13 @@ struct view_terminal {
 
 static int terminal_fd(void)
 {
-	return isatty(STDERR_FILENO)   ? STDERR_FILENO
-	       : isatty(STDOUT_FILENO) ? STDOUT_FILENO
-				       : -1;
+	return isatty(STDERR_FILENO) ? STDERR_FILENO : isatty(STDOUT_FILENO) ? STDOUT_FILENO : -1;
 }
 
 static int unknown_terminal(struct mlgen_err *err)
 {
 	return mlgen_fail(err, -ENOTTY,
-			  "live: nothing is known of TERM=%s; set another one, "
-			  "or leave out --live",
+			  "live: nothing is known of TERM=%s; set another one, or leave out --live",
 			  getenv("TERM"));
 }
 
@@ -62,13 +59,12 @@ int view_terminal_check(struct mlgen_err *err)
 
 	if (fd < 0)
 		return mlgen_fail(err, -ENOTTY,
-				  "live: neither standard error nor standard "
-				  "output is a terminal; --status-interval=10s "
-				  "prints lines, --log=FILE writes them");
+				  "live: neither standard error nor standard output is a terminal; "
+				  "--status-interval=10s prints lines, --log=FILE writes them");
 	if (!has_text(term) || !strcmp(term, "dumb"))
 		return mlgen_fail(err, -ENOTTY,
-				  "live: TERM is %s, which has no screen; set "
-				  "it, or leave out --live for a status line",
+				  "live: TERM is %s, which has no screen; set it, or leave out "
+				  "--live for a status line",
 				  has_text(term) ? term : "not set");
 	if (setupterm(NULL, fd, &known) == ERR)
 		return unknown_terminal(err);
@@ -76,13 +72,12 @@ int view_terminal_check(struct mlgen_err *err)
 	group = tcgetpgrp(fd);
 	if (group > 0 && group != getpgrp())
 		return mlgen_fail(err, -ENOTTY,
-				  "live: this runs in the background, and the "
-				  "terminal is another's; leave out --live");
+				  "live: this runs in the background, and the terminal is "
+				  "another's; leave out --live");
 	return 0;
 }
 
-static void look_at_size(const struct view_terminal *t, unsigned *rows,
-			 unsigned *columns)
+static void look_at_size(const struct view_terminal *t, unsigned *rows, unsigned *columns)
 {
 	struct winsize w;
 
@@ -110,24 +105,21 @@ static int open_files(struct view_terminal *t, struct mlgen_err *err)
 	int rc = ttyname_r(fd, name, sizeof(name));
 
 	if (rc)
-		return mlgen_fail(err, -rc, "live: the terminal: %s",
-				  strerror(rc));
+		return mlgen_fail(err, -rc, "live: the terminal: %s", strerror(rc));
 	t->out = fopen(name, "we");
 	t->in = fopen(name, "re");
 	if (!t->out || !t->in)
-		return mlgen_fail(err, -errno, "live: %s: %s", name,
-				  strerror(errno));
+		return mlgen_fail(err, -errno, "live: %s: %s", name, strerror(errno));
 	return 0;
 }
 
 static void take_colors(struct view_terminal *t)
 {
-	static const short colors[VIEW_LOOKS] = { [VIEW_GOOD] = COLOR_GREEN,
-						  [VIEW_POOR] = COLOR_YELLOW,
-						  [VIEW_BAD] = COLOR_RED };
+	static const short colors[VIEW_LOOKS] = {
+		[VIEW_GOOD] = COLOR_GREEN, [VIEW_POOR] = COLOR_YELLOW, [VIEW_BAD] = COLOR_RED
+	};
 
-	t->has_color = has_colors() && start_color() == OK &&
-		       use_default_colors() == OK;
+	t->has_color = has_colors() && start_color() == OK && use_default_colors() == OK;
 	for (short i = 0; t->has_color && i < VIEW_LOOKS; i++)
 		if (colors[i])
 			init_pair(i, colors[i], -1);
@@ -135,8 +127,7 @@ static void take_colors(struct view_terminal *t)
 
 static void tell_how_to_leave(void)
 {
-	static const char *const capabilities[] = { "sgr0", "op", "rmkx",
-						    "cnorm", "rmcup" };
+	static const char *const capabilities[] = { "sgr0", "op", "rmkx", "cnorm", "rmcup" };
 
 	for (size_t i = 0; i < ARRAY_LEN(capabilities); i++) {
 		const char *text = tigetstr(capabilities[i]);
@@ -227,20 +218,16 @@ void view_terminal_close(struct view_terminal *t)
 }
 
 /* Without colours what is bad stands out, too. */
-static void put(void *to, unsigned row, unsigned column, enum view_look look,
-		const char *text)
+static void put(void *to, unsigned row, unsigned column, enum view_look look, const char *text)
 {
 	static const attr_t attributes[VIEW_LOOKS] = {
-		[VIEW_TITLE] = A_REVERSE, [VIEW_HEAD] = A_BOLD,
-		[VIEW_STRONG] = A_BOLD,   [VIEW_BAD] = A_BOLD,
-		[VIEW_FAINT] = A_DIM,
+		[VIEW_TITLE] = A_REVERSE, [VIEW_HEAD] = A_BOLD, [VIEW_STRONG] = A_BOLD,
+		[VIEW_BAD] = A_BOLD,      [VIEW_FAINT] = A_DIM,
 	};
 	const struct view_terminal *t = to;
-	bool is_colored =
-		look == VIEW_GOOD || look == VIEW_POOR || look == VIEW_BAD;
+	bool is_colored = look == VIEW_GOOD || look == VIEW_POOR || look == VIEW_BAD;
 
-	attr_set(attributes[look],
-		 (short)(t->has_color && is_colored ? look : 0), NULL);
+	attr_set(attributes[look], (short)(t->has_color && is_colored ? look : 0), NULL);
 	mvaddstr((int)row, (int)column, text);
 }
 
@@ -301,9 +288,8 @@ int view_terminal_key(struct view_terminal *t)
 int view_terminal_check(struct mlgen_err *err)
 {
 	return mlgen_fail(err, -ENOTSUP,
-			  "live: mlgen was built without ncurses; install it "
-			  "(%s) and build again, or leave out --live for a "
-			  "status line",
+			  "live: mlgen was built without ncurses; install it (%s) and build again, "
+			  "or leave out --live for a status line",
 			  PACKAGES_NCURSES);
 }
 

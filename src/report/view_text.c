@@ -9,8 +9,8 @@
 #include "base/printable.h"
 
 /* Letters of `text`, at most so many, as the picture can show them. */
-static void view_text_fit(char out[VIEW_TEXT_BYTES], const char *text,
-			  unsigned columns, bool is_utf8)
+static void view_text_fit(char out[VIEW_TEXT_BYTES], const char *text, unsigned columns,
+			  bool is_utf8)
 {
 	const char *end = text + strlen(text);
 	char letter[PRINTABLE_BYTES];
@@ -34,8 +34,8 @@ static void view_text_fit(char out[VIEW_TEXT_BYTES], const char *text,
 	out[at] = '\0';
 }
 
-void view_put(const struct view_pen *pen, unsigned row, unsigned column,
-	      unsigned columns, enum view_look look, const char *text)
+void view_put(const struct view_pen *pen, unsigned row, unsigned column, unsigned columns,
+	      enum view_look look, const char *text)
 {
 	char shown[VIEW_TEXT_BYTES];
 
@@ -47,8 +47,8 @@ void view_put(const struct view_pen *pen, unsigned row, unsigned column,
 	pen->put(pen->to, row, column, look, shown);
 }
 
-void view_printf(const struct view_pen *pen, unsigned row, unsigned column,
-		 unsigned columns, enum view_look look, const char *fmt, ...)
+void view_printf(const struct view_pen *pen, unsigned row, unsigned column, unsigned columns,
+		 enum view_look look, const char *fmt, ...)
 {
 	char text[VIEW_TEXT_BYTES];
 	va_list ap;

@@ -6,10 +6,10 @@
 
 #define VIEW_TEXT_BYTES 1024
 
-/* In at most `columns`, and none beyond the picture: made printable, and where it
- * has no UTF-8 other letters are '?'. */
-void view_put(const struct view_pen *pen, unsigned row, unsigned column,
-	      unsigned columns, enum view_look look, const char *text);
-__attribute__((format(printf, 6, 7))) void
-view_printf(const struct view_pen *pen, unsigned row, unsigned column,
-	    unsigned columns, enum view_look look, const char *fmt, ...);
+/* In at most `columns`, and none beyond the picture: made printable, and where it has no UTF-8
+ * other letters are '?'. */
+void view_put(const struct view_pen *pen, unsigned row, unsigned column, unsigned columns,
+	      enum view_look look, const char *text);
+__attribute__((format(printf, 6, 7))) void view_printf(const struct view_pen *pen, unsigned row,
+						       unsigned column, unsigned columns,
+						       enum view_look look, const char *fmt, ...);

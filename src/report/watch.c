@@ -96,8 +96,7 @@ static void write_rows(struct watch *w)
 		struct live *before = &w->logged[i];
 
 		if (w->now[i].phase == LIVE_WAIT ||
-		    (w->now[i].phase == LIVE_DONE &&
-		     before->phase == LIVE_DONE))
+		    (w->now[i].phase == LIVE_DONE && before->phase == LIVE_DONE))
 			continue;
 		add_interval(w, i);
 		live_copy(before, &w->now[i]);
@@ -164,8 +163,8 @@ static void look_for_signals(struct watch *w)
 		if (w->view)
 			view_is_ending(w->view);
 		status_erase(w->status);
-		log_note("interrupted: nothing more is begun, and the report "
-			 "comes within a second (once more to leave at once)");
+		log_note("interrupted: nothing more is begun, and the report comes within a second "
+			 "(once more to leave at once)");
 	}
 	if (taken > 1 && w->leave_ns > clock_monotonic_ns() + HASTE_NS)
 		w->leave_ns = clock_monotonic_ns() + HASTE_NS;
@@ -178,8 +177,7 @@ static uint64_t next_wake_ns(const struct watch *w)
 
 	if (atomic_load(&w->is_done))
 		ns = u64_min(ns, clock_monotonic_ns() + OTHERS_NS);
-	return w->view ? u64_min(ns, clock_monotonic_ns() + VIEW_ATTEND_NS)
-		       : ns;
+	return w->view ? u64_min(ns, clock_monotonic_ns() + VIEW_ATTEND_NS) : ns;
 }
 
 /* What others still do is shown as well. */
@@ -207,14 +205,14 @@ static void loop(struct watch *w)
 }
 
 /* A thread that is left in the kernel. */
-static void name_call(void *arg, const char *job_name,
-		      const struct io_outstanding *call, uint64_t ns)
+static void name_call(void *arg, const char *job_name, const struct io_outstanding *call,
+		      uint64_t ns)
 {
 	struct watch *w = arg;
 
 	if (w->named++ < NAMED_MAX)
-		log_warn("%s: left behind in %s of %s for %.1f s", job_name,
-			 opstat_name(call->op), call->path, (double)ns / 1e9);
+		log_warn("%s: left behind in %s of %s for %.1f s", job_name, opstat_name(call->op),
+			 call->path, (double)ns / 1e9);
 }
 
 /* Whoever has not come by now does not come at all. */
@@ -223,11 +221,9 @@ static void leave_behind(struct watch *w)
 	status_erase(w->status);
 	run_each_call(w->run, name_call, w);
 	if (w->named > NAMED_MAX)
-		log_warn("and %u more threads in such calls",
-			 w->named - NAMED_MAX);
+		log_warn("and %u more threads in such calls", w->named - NAMED_MAX);
 	else if (w->named == 0)
-		log_warn("left behind in a call of the run's own, before or "
-			 "behind its operations");
+		log_warn("left behind in a call of the run's own, before or behind its operations");
 	run_abandon(w->run);
 }
 
@@ -265,9 +261,8 @@ static void watch_init(struct watch *w)
 	if (w->set->status_interval_ns && w->set->status_interval_ns < TICK_NS)
 		w->tick_ns = w->set->status_interval_ns;
 	w->next_tick_ns = clock_monotonic_ns() + w->tick_ns;
-	w->next_row_ns = wants_intervals(w) ? clock_monotonic_ns() +
-						      w->set->log_interval_ns
-					    : UINT64_MAX;
+	w->next_row_ns =
+		wants_intervals(w) ? clock_monotonic_ns() + w->set->log_interval_ns : UINT64_MAX;
 }
 
 static void watch_fini(struct watch *w)
@@ -303,8 +298,7 @@ static void finish_series(struct watch *w, struct series_result *out)
 }
 
 int watch_run(struct run *run, size_t jobs, const struct settings *set,
-	      const struct watch_shows *shows, bool *abandoned,
-	      struct mlgen_err *err)
+	      const struct watch_shows *shows, bool *abandoned, struct mlgen_err *err)
 {
 	/* Not on the stack: an abandoned conductor may outlive this call. */
 	struct watch *w = mem_zalloc(sizeof(*w));
@@ -318,8 +312,7 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 		.csv = shows->log,
 		.view = shows->view,
 		.each = shows->each,
-		.series = shows->series ? mem_array(jobs, sizeof(*w->series))
-					: NULL,
+		.series = shows->series ? mem_array(jobs, sizeof(*w->series)) : NULL,
 		.main = pthread_self(),
 		.leave_ns = UINT64_MAX,
 	};
@@ -330,8 +323,7 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 		view_close(w->view);
 		watch_fini(w);
 		mem_free(w);
-		return mlgen_fail(err, rc, "cannot start a thread: %s",
-				  strerror(-rc));
+		return mlgen_fail(err, rc, "cannot start a thread: %s", strerror(-rc));
 	}
 	signals_attend(SIGNALS_WATCHED);
 	if (w->view)

@@ -4,13 +4,11 @@
 
 #include "io/engines.h"
 
-int activity_try_engine(const struct job *j, struct clock *clock,
-			struct mlgen_err *err)
+int activity_try_engine(const struct job *j, struct clock *clock, struct mlgen_err *err)
 {
-	struct mlgen_engine_job trial = { .engine = j->engine,
-					  .opts = j->engine_opts,
-					  .workers = 1,
-					  .find = engines_find };
+	struct mlgen_engine_job trial = {
+		.engine = j->engine, .opts = j->engine_opts, .workers = 1, .find = engines_find
+	};
 	struct opstat stat;
 	struct io_config cfg = { .job = &trial,
 				 .clock = clock,

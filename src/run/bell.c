@@ -7,11 +7,10 @@ uint32_t bell_look(const struct bell *b)
 	return atomic_load_explicit(&b->rings, memory_order_acquire);
 }
 
-int bell_wait(struct bell *b, struct clock *c, uint32_t seen,
-	      uint64_t deadline_ns)
+int bell_wait(struct bell *b, struct clock *c, uint32_t seen, uint64_t deadline_ns)
 {
-	/* Pairs with bell_ring: either it sees this waiter, or the wait sees
-	 * its ring. Both sides are sequentially consistent for that. */
+	/* Pairs with bell_ring: either it sees this waiter, or the wait sees its ring. Both sides
+	 * are sequentially consistent for that. */
 	atomic_fetch_add(&b->waiters, 1);
 	int rc = clock_wait(c, &b->rings, seen, deadline_ns);
 	atomic_fetch_sub(&b->waiters, 1);

@@ -27,7 +27,6 @@ struct bell {
 uint32_t bell_look(const struct bell *b);
 
 /* 0, or -ETIMEDOUT; may return early: look at the condition again. */
-int bell_wait(struct bell *b, struct clock *c, uint32_t seen,
-	      uint64_t deadline_ns);
+int bell_wait(struct bell *b, struct clock *c, uint32_t seen, uint64_t deadline_ns);
 
 void bell_ring(struct bell *b, struct clock *c);

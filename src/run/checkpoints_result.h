@@ -9,9 +9,8 @@
 
 struct hist;
 
-/* Where the threads of the ranks were while checkpoints were under way: percent
- * of that time; sum 100. write and read with what asynchronous engines take for
- * submit and reap. */
+/* Where the threads of the ranks were while checkpoints were under way: percent of that time; sum
+ * 100. write and read with what asynchronous engines take for submit and reap. */
 struct rank_percent {
 	double data, open, write, read, fsync, close, other;
 };
@@ -25,7 +24,7 @@ struct checkpoint_result {
 	double bytes_per_sec; /* of all local ranks */
 	uint64_t slowest_rank;
 	double slowest_rank_seconds, slowest_rank_bytes_per_sec;
-	double commit_seconds; /* rename and manifest, behind that */
+	double commit_seconds;                       /* rename and manifest, behind that */
 	uint64_t deleted_checkpoints, deleted_files; /* checkpoint_keep */
 	double delete_seconds;
 	/* In a training: how long its accelerators stood still for it. */
@@ -44,12 +43,12 @@ struct checkpoint_rank {
 };
 #define CHECKPOINT_RANKS_KEPT 4096
 
-/* The checkpoints of a job; what is NaN does not apply. Seconds are sums unless
- * they say otherwise; incomplete ones are in count and items alone. */
+/* The checkpoints of a job; what is NaN does not apply. Seconds are sums unless they say otherwise;
+ * incomplete ones are in count and items alone. */
 struct checkpoints_result {
 	bool is_restore;
-	const char *directory;    /* where they are; borrowed; NULL = unknown */
-	struct metric_list items; /* checkpoint_result, the first 1024; owned */
+	const char *directory;         /* where they are; borrowed; NULL = unknown */
+	struct metric_list items;      /* checkpoint_result, the first 1024; owned */
 	struct metric_list rank_times; /* checkpoint_rank, the first 4096;
 					* owned */
 	uint64_t count, completed;
@@ -60,17 +59,17 @@ struct checkpoints_result {
 	double seconds_mean, seconds_min, seconds_max;
 	double first_seconds, later_seconds; /* later: their mean */
 	double bytes_per_sec;                /* all bytes by all seconds */
-	double slowest_rank_bytes_per_sec; /* MLPerf's score: the least of all */
+	double slowest_rank_bytes_per_sec;   /* MLPerf's score: the least of all */
 	uint64_t slowest_rank, slowest_checkpoint;
 	double stall_seconds, snapshot_seconds, wait_seconds;
 	uint64_t deleted_checkpoints, deleted_files;
 	double delete_seconds;
 	struct rank_percent rank_percent;
-	struct hist *open_ns, *write_ns, *read_ns, *fsync_ns, *close_ns,
-		*rename_ns, *unlink_ns; /* the slot's or the saver's */
-	bool durable; /* every byte of the complete ones was flushed */
-	/* Dirty or under writeback on this host at the end, of whomever; of
-	 * that at most what was written. UINT64_MAX = not known. */
+	struct hist *open_ns, *write_ns, *read_ns, *fsync_ns, *close_ns, *rename_ns,
+		*unlink_ns; /* the slot's or the saver's */
+	bool durable;       /* every byte of the complete ones was flushed */
+	/* Dirty or under writeback on this host at the end, of whomever; of that at most what was
+	 * written. UINT64_MAX = not known. */
 	uint64_t dirty_bytes, in_memory_bytes;
 	bool verified;       /* verify= looked at every byte */
 	bool caches_dropped; /* drop_caches was done */

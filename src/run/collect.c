@@ -28,8 +28,8 @@ void collect_workers(struct slot *s)
 			opstat_merge(&s->total, &w->stat);
 }
 
-/* What is neither inside a call nor idle is the loader's own: as much of it
- * as the thread spent in user mode is its CPU time, the rest is other. */
+/* What is neither inside a call nor idle is the loader's own: as much of it as the thread spent in
+ * user mode is its CPU time, the rest is other. */
 void collect_worker_time(struct loader_percent *p, const struct opstat *t)
 {
 	const _Atomic uint64_t *b = t->blocked_ns;
@@ -41,22 +41,20 @@ void collect_worker_time(struct loader_percent *p, const struct opstat *t)
 	if (wall < inside + (double)t->idle_ns)
 		wall = inside + (double)t->idle_ns;
 	double rest = wall - inside - (double)t->idle_ns;
-	double cpu = (double)t->usage.user_ns < rest ? (double)t->usage.user_ns
-						     : rest;
+	double cpu = (double)t->usage.user_ns < rest ? (double)t->usage.user_ns : rest;
 	*p = (struct loader_percent){
 		.open = collect_percent((double)b[MLGEN_OPEN], wall),
 		.stat = collect_percent((double)b[MLGEN_STAT], wall),
 		.read = collect_percent((double)b[MLGEN_READ], wall),
 		.write = collect_percent((double)b[MLGEN_WRITE], wall),
-		.fsync = collect_percent(
-			(double)(b[MLGEN_FSYNC] + b[MLGEN_FDATASYNC]), wall),
+		.fsync = collect_percent((double)(b[MLGEN_FSYNC] + b[MLGEN_FDATASYNC]), wall),
 		.close = collect_percent((double)b[MLGEN_CLOSE], wall),
 		.reap = collect_percent((double)t->reap_ns, wall),
 		.cpu = collect_percent(cpu, wall),
 		.idle = collect_percent((double)t->idle_ns, wall),
 	};
-	p->other = 100 - p->open - p->stat - p->read - p->write - p->fsync -
-		   p->close - p->reap - p->cpu - p->idle;
+	p->other = 100 - p->open - p->stat - p->read - p->write - p->fsync - p->close - p->reap -
+		   p->cpu - p->idle;
 	if (p->other < 0)
 		p->other = 0;
 }
@@ -94,8 +92,7 @@ void collect_storage(struct storage_result *st, struct slot *s, char *directory)
 		.device = or_null(m->device),
 		.device_kind = or_null(m->device_kind),
 		.scheduler = or_null(m->scheduler),
-		.read_ahead_bytes =
-			m->read_ahead_bytes ? m->read_ahead_bytes : UINT64_MAX,
+		.read_ahead_bytes = m->read_ahead_bytes ? m->read_ahead_bytes : UINT64_MAX,
 		.device_paths = m->paths ? m->paths : UINT64_MAX,
 		.osts = m->osts ? m->osts : UINT64_MAX,
 		.is_memory = m->is_memory,
@@ -142,10 +139,10 @@ static void put_marks(struct marks *m, const struct slot *s, size_t record)
 	m->mhz_looks = s->mhz_looks;
 }
 
-/* Which source counts what storage delivers depends on the mount; where there
- * is none, it says why. */
-static void collect_memory(struct storage_result *st,
-			   const struct job_result *out, const struct slot *s)
+/* Which source counts what storage delivers depends on the mount; where there is none, it says
+ * why. */
+static void collect_memory(struct storage_result *st, const struct job_result *out,
+			   const struct slot *s)
 {
 	bool is_read = out->read.io_bytes > 0;
 
@@ -168,8 +165,8 @@ void collect_around(struct job_result *out, const struct slot *s, size_t record)
 	marks_host(&out->host, &out->marks);
 	marks_network(&out->network, &out->marks);
 	collect_memory(&out->storage, out, s);
-	marks_energy(&out->energy, &out->marks,
-		     out->read.io_bytes + out->write.io_bytes, out->ml.samples);
+	marks_energy(&out->energy, &out->marks, out->read.io_bytes + out->write.io_bytes,
+		     out->ml.samples);
 	marks_other_cpu(&out->thread_cpu, &out->marks);
 }
 
@@ -184,14 +181,12 @@ void collect_numa(struct numa_result *n, const struct slot *s)
 		node_watch_merge(&all, &w->watch);
 	node_set_text(&all.seen, &text);
 	*n = (struct numa_result){
-		.device_node =
-			p->disk_node < 0 ? UINT64_MAX : (uint64_t)p->disk_node,
+		.device_node = p->disk_node < 0 ? UINT64_MAX : (uint64_t)p->disk_node,
 		.seen = all.seen,
 		.loader_nodes = all.looks ? buf_take(&text) : NULL,
 		.far_percent = p->disk_node < 0
 				       ? (double)NAN
-				       : collect_percent((double)all.far,
-							 (double)all.looks),
+				       : collect_percent((double)all.far, (double)all.looks),
 		.unbound = p->unbound,
 	};
 	buf_fini(&text);
@@ -208,8 +203,8 @@ static struct interval_stat interval(const struct rate_series *r, double unit)
 	};
 }
 
-void collect_direction(struct direction_result *d, const struct rate_set *rates,
-		       struct opstat *t, unsigned which)
+void collect_direction(struct direction_result *d, const struct rate_set *rates, struct opstat *t,
+		       unsigned which)
 {
 	enum mlgen_op op = which ? MLGEN_WRITE : MLGEN_READ;
 	bool is_paced = t->total[which]->count > 0;
@@ -265,8 +260,7 @@ void collect_worker_cpu(struct thread_cpu_result *t, const struct usage *u)
 	};
 }
 
-void collect_first_error(struct failed_result *f, const struct slot *s,
-			 uint64_t first, uint64_t n)
+void collect_first_error(struct failed_result *f, const struct slot *s, uint64_t first, uint64_t n)
 {
 	const struct worker *w, *earliest = NULL;
 
@@ -308,8 +302,7 @@ void collect_job(struct job_result *out, size_t record, struct slot *s)
 	checkpoints_result_init(&out->ml.saves);
 	checkpoints_result_init(&out->ml.restores);
 	if (s->begin_ns)
-		out->elapsed_seconds =
-			(double)(end_of(s, record) - s->begin_ns) / 1e9;
+		out->elapsed_seconds = (double)(end_of(s, record) - s->begin_ns) / 1e9;
 	s->does->collect(out, record, s);
 	failed_count(out);
 }

@@ -77,8 +77,7 @@ static int crew_work(struct crew_worker *w, struct mlgen_err *err)
 	struct crew *c = w->crew;
 
 	while (!crew_stopped(w)) {
-		uint64_t i = atomic_fetch_add_explicit(&c->next, 1,
-						       memory_order_relaxed);
+		uint64_t i = atomic_fetch_add_explicit(&c->next, 1, memory_order_relaxed);
 		int r = i < c->task.count ? c->task.each(w, i, err) : 0;
 
 		if (r || i >= c->task.count)
@@ -131,8 +130,7 @@ static void *thread_main(void *arg)
 
 	clock_join(c->config.clock);
 	w->crew = c;
-	w->index =
-		atomic_fetch_add_explicit(&c->begun, 1, memory_order_relaxed);
+	w->index = atomic_fetch_add_explicit(&c->begun, 1, memory_order_relaxed);
 	w->owner = c->task.owner;
 	w->folder_fd = -1;
 	serve(w);
@@ -199,10 +197,8 @@ static void wait_left(struct crew *c, uint64_t deadline_ns)
 	uint32_t seen;
 
 	/* Pairs with the release in thread_main. */
-	while ((seen = atomic_load_explicit(&c->left, memory_order_acquire)) <
-	       c->started)
-		if (clock_wait(c->config.clock, &c->left, seen, deadline_ns) ==
-		    -ETIMEDOUT)
+	while ((seen = atomic_load_explicit(&c->left, memory_order_acquire)) < c->started)
+		if (clock_wait(c->config.clock, &c->left, seen, deadline_ns) == -ETIMEDOUT)
 			return;
 }
 
@@ -223,9 +219,7 @@ unsigned crew_writers(void)
 
 	host_read(&host);
 	n = (unsigned)host.cpus * 2;
-	return n < LEAST_WRITERS  ? LEAST_WRITERS
-	       : n > MOST_WRITERS ? MOST_WRITERS
-				  : n;
+	return n < LEAST_WRITERS ? LEAST_WRITERS : n > MOST_WRITERS ? MOST_WRITERS : n;
 }
 
 size_t crew_writer_bytes(uint64_t largest_file_bytes)
@@ -239,8 +233,8 @@ size_t crew_writer_bytes(uint64_t largest_file_bytes)
 	return (size_t)((n + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
 }
 
-int crew_start(struct crew **out, const struct crew_config *cfg,
-	       const struct crew_task *task, struct mlgen_err *err)
+int crew_start(struct crew **out, const struct crew_config *cfg, const struct crew_task *task,
+	       struct mlgen_err *err)
 {
 	struct crew *c = mem_zalloc(sizeof(*c));
 	unsigned workers = cfg->workers;
@@ -286,8 +280,7 @@ int crew_finish(struct crew *c, struct mlgen_err *err)
 	return r;
 }
 
-int crew_run(const struct crew_config *cfg, const struct crew_task *task,
-	     struct mlgen_err *err)
+int crew_run(const struct crew_config *cfg, const struct crew_task *task, struct mlgen_err *err)
 {
 	struct crew *c;
 	int r = crew_start(&c, cfg, task, err);
@@ -295,8 +288,7 @@ int crew_run(const struct crew_config *cfg, const struct crew_task *task,
 	return r ? r : crew_finish(c, err);
 }
 
-void crew_look(struct crew_view *v,
-	       void (*look)(void *arg, const struct io *io), void *arg)
+void crew_look(struct crew_view *v, void (*look)(void *arg, const struct io *io), void *arg)
 {
 	pthread_mutex_lock(&v->lock);
 	for (unsigned i = 0; v->crew && i < v->crew->most; i++)

@@ -17,8 +17,7 @@ const char *datadir_below(const struct datadir *d, const char *path)
 	return path + strspn(path, "/");
 }
 
-int datadir_open(struct datadir *d, const char *path, uid_t maker,
-		 struct mlgen_err *err)
+int datadir_open(struct datadir *d, const char *path, uid_t maker, struct mlgen_err *err)
 {
 	*d = (struct datadir){ .path = path, .maker = maker };
 	d->fd = below_hold(path);
@@ -31,14 +30,12 @@ void datadir_close(struct datadir *d)
 }
 
 /* "train/07" of DIRECTORY/train/07/NAME. */
-static void folder_of(const struct datadir *d, const char *path,
-		      char folder[PATH_MAX])
+static void folder_of(const struct datadir *d, const char *path, char folder[PATH_MAX])
 {
 	const char *below = datadir_below(d, path);
 	const char *name = strrchr(below, '/');
 
-	snprintf(folder, PATH_MAX, "%.*s", name ? (int)(name - below) : 0,
-		 below);
+	snprintf(folder, PATH_MAX, "%.*s", name ? (int)(name - below) : 0, below);
 }
 
 static void datadir_leave(struct crew_worker *w)
@@ -54,16 +51,14 @@ int datadir_check_folder(int folder_fd, const char *path, struct mlgen_err *err)
 		return 0;
 	if (folder_fd == -ELOOP)
 		return mlgen_fail(err, folder_fd,
-				  "%s: a folder on the way is a symbolic link, "
-				  "and mlgen makes and removes nothing behind "
-				  "one; directory= may be or lead through a "
+				  "%s: a folder on the way is a symbolic link, and mlgen makes and "
+				  "removes nothing behind one; directory= may be or lead through a "
 				  "link, or remove it",
 				  path);
 	return datafile_failed(path, MLGEN_OPEN, folder_fd, err);
 }
 
-int datadir_hold(const struct datadir *d, struct crew_worker *w,
-		 struct mlgen_err *err)
+int datadir_hold(const struct datadir *d, struct crew_worker *w, struct mlgen_err *err)
 {
 	char folder[PATH_MAX];
 	int r;
@@ -79,14 +74,11 @@ int datadir_hold(const struct datadir *d, struct crew_worker *w,
 }
 
 /* One step down, made where it is missing; w->folder_fd follows. */
-static int step(struct crew_worker *w, const char *path, const char *name,
-		struct mlgen_err *err)
+static int step(struct crew_worker *w, const char *path, const char *name, struct mlgen_err *err)
 {
-	struct mlgen_file file = { .path = path,
-				   .name = name,
-				   .dir_fd = w->folder_fd,
-				   .fd = -1,
-				   .mode = 0777 };
+	struct mlgen_file file = {
+		.path = path, .name = name, .dir_fd = w->folder_fd, .fd = -1, .mode = 0777
+	};
 	int r = crew_do(w, MLGEN_MKDIR, &file);
 	int fd;
 
@@ -103,8 +95,7 @@ static int step(struct crew_worker *w, const char *path, const char *name,
 	return r;
 }
 
-static int make_all(const struct datadir *d, struct crew_worker *w,
-		    struct mlgen_err *err)
+static int make_all(const struct datadir *d, struct crew_worker *w, struct mlgen_err *err)
 {
 	char *at = w->path + (datadir_below(d, w->path) - w->path), *slash;
 	int r = 0;
@@ -123,16 +114,15 @@ static int make_all(const struct datadir *d, struct crew_worker *w,
 	return r;
 }
 
-int datadir_make(const struct datadir *d, struct crew_worker *w,
-		 struct mlgen_err *err)
+int datadir_make(const struct datadir *d, struct crew_worker *w, struct mlgen_err *err)
 {
 	int r = datadir_hold(d, w, err);
 
 	return r == -ENOENT ? make_all(d, w, err) : r;
 }
 
-int datadir_check_owner(const struct datadir *d, int folder_fd,
-			const char *path, struct mlgen_err *err)
+int datadir_check_owner(const struct datadir *d, int folder_fd, const char *path,
+			struct mlgen_err *err)
 {
 	struct stat st;
 
@@ -141,9 +131,8 @@ int datadir_check_owner(const struct datadir *d, int folder_fd,
 	if (fstat(folder_fd, &st) != 0)
 		return datafile_failed(path, MLGEN_STAT, -errno, err);
 	return mlgen_fail(err, -EPERM,
-			  "%s: this folder is user %u's, and mlgen removes "
-			  "files only in folders of user %u, as whom it makes "
-			  "them here, or of root; remove them by hand, or run "
-			  "it as that user",
+			  "%s: this folder is user %u's, and mlgen removes files only in folders "
+			  "of user %u, as whom it makes them here, or of root; remove them by "
+			  "hand, or run it as that user",
 			  path, (unsigned)st.st_uid, (unsigned)d->maker);
 }

@@ -29,50 +29,42 @@ static const char *datafile_name_of(const char *path)
 static int foreign(const char *path, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EEXIST,
-			  "%s: is in the way, and there is no %s that says "
-			  "mlgen wrote it; another directory, or remove it",
+			  "%s: is in the way, and there is no %s that says mlgen wrote it; another "
+			  "directory, or remove it",
 			  path, MANIFEST_NAME);
 }
 
 /* It is made, renamed and removed by its name in the folder that is held. */
-static struct mlgen_file file_held(const struct crew_worker *w,
-				   const char *path)
+static struct mlgen_file file_held(const struct crew_worker *w, const char *path)
 {
-	return (struct mlgen_file){ .path = path,
-				    .name = datafile_name_of(path),
-				    .dir_fd = w->folder_fd,
-				    .fd = -1 };
+	return (struct mlgen_file){
+		.path = path, .name = datafile_name_of(path), .dir_fd = w->folder_fd, .fd = -1
+	};
 }
 
-static int remove_name(struct crew_worker *w, const char *path,
-		       struct mlgen_err *err)
+static int remove_name(struct crew_worker *w, const char *path, struct mlgen_err *err)
 {
 	struct mlgen_file file = file_held(w, path);
 	int r = crew_do(w, MLGEN_UNLINK, &file);
 
-	return r == 0 || r == -ENOENT
-		       ? 0
-		       : datafile_failed(path, MLGEN_UNLINK, r, err);
+	return r == 0 || r == -ENOENT ? 0 : datafile_failed(path, MLGEN_UNLINK, r, err);
 }
 
-static void put_no_room(const struct newfile *x, const char *left, char *out,
-			size_t size)
+static void put_no_room(const struct newfile *x, const char *left, char *out, size_t size)
 {
 	(void)x;
 	snprintf(out, size,
-		 "%s of the dataset are still to be written: make room and "
-		 "start again (what is complete is kept), or fewer num_files",
+		 "%s of the dataset are still to be written: make room and start again (what is "
+		 "complete is kept), or fewer num_files",
 		 left);
 }
 
 /* What a killed run has left is replaced; without a manifest it is not ours. */
-static int open_new(struct newfile *x, const struct datafiles *d, bool ours,
-		    struct mlgen_err *err)
+static int open_new(struct newfile *x, const struct datafiles *d, bool ours, struct mlgen_err *err)
 {
 	int r = crew_do(x->w, MLGEN_OPEN, &x->file);
 
-	if (r == -EEXIST && ours &&
-	    below_is_trusted(x->w->folder_fd, d->dir.maker)) {
+	if (r == -EEXIST && ours && below_is_trusted(x->w->folder_fd, d->dir.maker)) {
 		crew_do(x->w, MLGEN_UNLINK, &x->file);
 		r = crew_do(x->w, MLGEN_OPEN, &x->file);
 	}
@@ -81,8 +73,8 @@ static int open_new(struct newfile *x, const struct datafiles *d, bool ours,
 	return r < 0 ? newfile_failed(x, opstat_name(MLGEN_OPEN), r, err) : 0;
 }
 
-static int next_content(void *source, void *buf, size_t size, uint64_t *off,
-			size_t *len, struct mlgen_err *err)
+static int next_content(void *source, void *buf, size_t size, uint64_t *off, size_t *len,
+			struct mlgen_err *err)
 {
 	struct content *c = source;
 
@@ -90,8 +82,8 @@ static int next_content(void *source, void *buf, size_t size, uint64_t *off,
 	return c->format->write_next(&c->writer, buf, size, off, len);
 }
 
-static int write_content(struct newfile *x, const struct dataset *ds,
-			 uint64_t index, struct mlgen_err *err)
+static int write_content(struct newfile *x, const struct dataset *ds, uint64_t index,
+			 struct mlgen_err *err)
 {
 	struct content c = { .format = ds->format,
 			     .writer.seed_index = dataset_content(ds, index) };
@@ -101,8 +93,8 @@ static int write_content(struct newfile *x, const struct dataset *ds,
 }
 
 /* Its path and its temporary one, of the worker. */
-static int names_of(const struct datafiles *d, struct crew_worker *w,
-		    uint64_t index, struct mlgen_err *err)
+static int names_of(const struct datafiles *d, struct crew_worker *w, uint64_t index,
+		    struct mlgen_err *err)
 {
 	int r = datafile_path(d, index, w->path, err);
 
@@ -112,15 +104,13 @@ static int names_of(const struct datafiles *d, struct crew_worker *w,
 	return r;
 }
 
-const struct newfile_kind datafile_kind = { .suffix = ".part",
-					    .replaces = true,
-					    .next = next_content,
-					    .put_no_room = put_no_room };
+const struct newfile_kind datafile_kind = {
+	.suffix = ".part", .replaces = true, .next = next_content, .put_no_room = put_no_room
+};
 
 uint64_t datafiles_count(const struct datafiles *d)
 {
-	return dataset_all_files(d->sets[0]) +
-	       (d->sets[1] ? dataset_all_files(d->sets[1]) : 0);
+	return dataset_all_files(d->sets[0]) + (d->sets[1] ? dataset_all_files(d->sets[1]) : 0);
 }
 
 unsigned datafiles_set(const struct datafiles *d, uint64_t *index)
@@ -133,33 +123,29 @@ unsigned datafiles_set(const struct datafiles *d, uint64_t *index)
 	return 1;
 }
 
-int datafile_path(const struct datafiles *d, uint64_t index,
-		  char path[PATH_MAX], struct mlgen_err *err)
+int datafile_path(const struct datafiles *d, uint64_t index, char path[PATH_MAX],
+		  struct mlgen_err *err)
 {
 	const struct dataset *ds = d->sets[datafiles_set(d, &index)];
 
-	return dataset_path(ds, index, path, PATH_MAX) > 0
-		       ? 0
-		       : datafile_too_long(ds, err);
+	return dataset_path(ds, index, path, PATH_MAX) > 0 ? 0 : datafile_too_long(ds, err);
 }
 
 int datafile_too_long(const struct dataset *ds, struct mlgen_err *err)
 {
-	return mlgen_fail(err, -ENAMETOOLONG,
-			  "%s: names of its files are too long", ds->directory);
+	return mlgen_fail(err, -ENAMETOOLONG, "%s: names of its files are too long", ds->directory);
 }
 
-int datafile_failed(const char *path, enum mlgen_op op, int code,
-		    struct mlgen_err *err)
+int datafile_failed(const char *path, enum mlgen_op op, int code, struct mlgen_err *err)
 {
 	char why[NOROOM_BYTES];
 
-	return mlgen_fail(err, code, "%s: %s: %s%s", path, opstat_name(op),
-			  strerror(-code), noroom_put(why, path, code, 0));
+	return mlgen_fail(err, code, "%s: %s: %s%s", path, opstat_name(op), strerror(-code),
+			  noroom_put(why, path, code, 0));
 }
 
-int datafile_look(const struct datafiles *d, struct crew_worker *w,
-		  uint64_t index, struct mlgen_err *err)
+int datafile_look(const struct datafiles *d, struct crew_worker *w, uint64_t index,
+		  struct mlgen_err *err)
 {
 	struct mlgen_file file = { .path = w->path, .fd = -1 };
 	struct io_op op = { .io = { .op = MLGEN_STAT, .file = &file } };
@@ -184,8 +170,8 @@ int datafile_look(const struct datafiles *d, struct crew_worker *w,
 	return !d->looks_inside || firstbytes_match(w, d->sets[set], index);
 }
 
-int datafile_check(const struct datafiles *d, struct crew_worker *w,
-		   uint64_t index, struct mlgen_err *err)
+int datafile_check(const struct datafiles *d, struct crew_worker *w, uint64_t index,
+		   struct mlgen_err *err)
 {
 	int r = datafile_path(d, index, w->path, err);
 	unsigned set = datafiles_set(d, &index);
@@ -193,8 +179,8 @@ int datafile_check(const struct datafiles *d, struct crew_worker *w,
 	return r ? r : firstbytes_check(w, d->sets[set], index, err);
 }
 
-int datafile_write(const struct datafiles *d, struct filemaker *maker,
-		   struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+int datafile_write(const struct datafiles *d, struct filemaker *maker, struct crew_worker *w,
+		   uint64_t index, struct mlgen_err *err)
 {
 	struct newfile x = { .maker = maker, .w = w, .path = w->path };
 	int r = names_of(d, w, index, err);
@@ -217,8 +203,8 @@ int datafile_write(const struct datafiles *d, struct filemaker *maker,
 	return r;
 }
 
-int datafile_remove(const struct datafiles *d, struct crew_worker *w,
-		    uint64_t index, struct mlgen_err *err)
+int datafile_remove(const struct datafiles *d, struct crew_worker *w, uint64_t index,
+		    struct mlgen_err *err)
 {
 	int r = names_of(d, w, index, err);
 

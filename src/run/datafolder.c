@@ -27,8 +27,7 @@ static void cut_name(char path[PATH_MAX])
 	*strrchr(path, '/') = '\0';
 }
 
-static int folder_of(const struct dataset *ds, uint64_t index,
-		     char path[PATH_MAX])
+static int folder_of(const struct dataset *ds, uint64_t index, char path[PATH_MAX])
 {
 	uint64_t each = subfolders(ds) + 2;
 	unsigned part = (unsigned)(index / each);
@@ -39,8 +38,8 @@ static int folder_of(const struct dataset *ds, uint64_t index,
 		n = dataset_path(ds, part * ds->files + index, path, PATH_MAX);
 	else
 		n = dataset_folder(ds, part, path, PATH_MAX);
-	if (n > 0 && (index < subfolders(ds) ||
-		      (index == each - 1 && ds->format->parts[part].folder)))
+	if (n > 0 &&
+	    (index < subfolders(ds) || (index == each - 1 && ds->format->parts[part].folder)))
 		cut_name(path);
 	return n;
 }
@@ -50,8 +49,8 @@ uint64_t datafolders_count(const struct datafiles *d)
 	return folders(d->sets[0]) + folders(d->sets[1]);
 }
 
-int datafolder_path(const struct datafiles *d, uint64_t index,
-		    char path[PATH_MAX], struct mlgen_err *err)
+int datafolder_path(const struct datafiles *d, uint64_t index, char path[PATH_MAX],
+		    struct mlgen_err *err)
 {
 	uint64_t first = folders(d->sets[0]);
 	const struct dataset *ds = d->sets[index >= first];
@@ -60,8 +59,8 @@ int datafolder_path(const struct datafiles *d, uint64_t index,
 	return n > 0 ? 0 : datafile_too_long(ds, err);
 }
 
-static int datafolder_check(const struct datafiles *d, const char *path,
-			    bool removes, struct mlgen_err *err)
+static int datafolder_check(const struct datafiles *d, const char *path, bool removes,
+			    struct mlgen_err *err)
 {
 	int fd = below_folder(d->dir.fd, datadir_below(&d->dir, path));
 	int r = datadir_check_folder(fd, path, err);
@@ -74,8 +73,7 @@ static int datafolder_check(const struct datafiles *d, const char *path,
 }
 
 /* The directory, and of each part the folder of its files. */
-int datafolders_check(const struct datafiles *d, bool removes,
-		      struct mlgen_err *err)
+int datafolders_check(const struct datafiles *d, bool removes, struct mlgen_err *err)
 {
 	char path[PATH_MAX];
 	int r = datafolder_check(d, d->dir.path, removes, err);
@@ -90,8 +88,8 @@ int datafolders_check(const struct datafiles *d, bool removes,
 	return r;
 }
 
-int datafolder_sync(const struct datafiles *d, struct crew_worker *w,
-		    uint64_t index, struct mlgen_err *err)
+int datafolder_sync(const struct datafiles *d, struct crew_worker *w, uint64_t index,
+		    struct mlgen_err *err)
 {
 	int r = datafolder_path(d, index, w->path, err);
 

@@ -38,8 +38,7 @@ static int open_old(struct old *o, const char *directory, struct mlgen_err *err)
 	return r;
 }
 
-static int remove_file(struct crew_worker *w, uint64_t index,
-		       struct mlgen_err *err)
+static int remove_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	return datafile_remove(w->owner, w, index, err);
 }
@@ -54,8 +53,7 @@ static int remove_manifest(const struct datadir *dir, struct mlgen_err *err)
 	return datafile_failed(path, MLGEN_UNLINK, -errno, err);
 }
 
-int dataremove_bytes(const char *directory, uint64_t *bytes,
-		     struct mlgen_err *err)
+int dataremove_bytes(const char *directory, uint64_t *bytes, struct mlgen_err *err)
 {
 	struct old o = { 0 };
 	int r = open_old(&o, directory, err);
@@ -67,19 +65,17 @@ int dataremove_bytes(const char *directory, uint64_t *bytes,
 		uint64_t files, of_set;
 		bool estimate;
 
-		r = manifest_present(o.files.sets[i], &files, &of_set,
-				     &estimate, err);
+		r = manifest_present(o.files.sets[i], &files, &of_set, &estimate, err);
 		*bytes += of_set;
 	}
 	close_old(&o);
 	return r;
 }
 
-static int remove_all(const struct crew_config *crew, struct old *o,
-		      bool *started, struct mlgen_err *err)
+static int remove_all(const struct crew_config *crew, struct old *o, bool *started,
+		      struct mlgen_err *err)
 {
-	const struct crew_task task = { remove_file, &o->files,
-					datafiles_count(&o->files) };
+	const struct crew_task task = { remove_file, &o->files, datafiles_count(&o->files) };
 	int r = datafolders_check(&o->files, true, err);
 
 	if (r)
@@ -94,8 +90,8 @@ static int remove_all(const struct crew_config *crew, struct old *o,
 	return remove_manifest(&o->files.dir, err);
 }
 
-int dataremove_all(const struct crew_config *crew, const struct datadir *dir,
-		   bool *started, struct mlgen_err *err)
+int dataremove_all(const struct crew_config *crew, const struct datadir *dir, bool *started,
+		   struct mlgen_err *err)
 {
 	struct old o = { .files.dir = *dir };
 	int r = open_old(&o, dir->path, err);

@@ -11,15 +11,13 @@
 #include "run/datadir.h"
 
 /* Bytes of it that are there. 0 or -errno with err. */
-int dataremove_bytes(const char *directory, uint64_t *bytes,
-		     struct mlgen_err *err);
+int dataremove_bytes(const char *directory, uint64_t *bytes, struct mlgen_err *err);
 
 /*
- * Its files, those to evaluate with too, then its folders where nothing of
- * others is in them, then the manifest. Stopped half-way, the manifest still
- * describes what is left. *started is set once files may be gone. 0,
- * CREW_STOPPED, or -errno with err: -EPERM or -ELOOP of a folder in which a
+ * Its files, those to evaluate with too, then its folders where nothing of others is in them, then
+ * the manifest. Stopped half-way, the manifest still describes what is left. *started is set once
+ * files may be gone. 0, CREW_STOPPED, or -errno with err: -EPERM or -ELOOP of a folder in which a
  * manifest is not believed (datadir.h), before anything is gone.
  */
-int dataremove_all(const struct crew_config *crew, const struct datadir *dir,
-		   bool *started, struct mlgen_err *err);
+int dataremove_all(const struct crew_config *crew, const struct datadir *dir, bool *started,
+		   struct mlgen_err *err);

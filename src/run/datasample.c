@@ -31,8 +31,7 @@ static uint64_t count_of(const struct sampling *s)
 	return s->files * s->dataset->parts;
 }
 
-static int check_one(const struct sampling *s, uint64_t i,
-		     struct mlgen_err *err)
+static int check_one(const struct sampling *s, uint64_t i, struct mlgen_err *err)
 {
 	const struct dataset *ds = s->dataset;
 	uint64_t index = index_of(s, i), bytes = dataset_file_bytes(ds, index);
@@ -44,16 +43,13 @@ static int check_one(const struct sampling *s, uint64_t i,
 	if (dataset_path(ds, index, path, sizeof(path)) < 0)
 		return datafile_too_long(ds, err);
 	if (stat(path, &st) != 0)
-		return s->is_complete ? firstbytes_unreadable(path, MLGEN_OPEN,
-							      -errno, err)
-				      : 0;
+		return s->is_complete ? firstbytes_unreadable(path, MLGEN_OPEN, -errno, err) : 0;
 	if (!S_ISREG(st.st_mode))
 		return filekind_check(path, FILEKIND_OF_DATASET, err);
 	if (!s->is_complete)
 		return 0;
 	if ((uint64_t)st.st_size != bytes)
-		return firstbytes_wrong_size(path, (uint64_t)st.st_size, bytes,
-					     err);
+		return firstbytes_wrong_size(path, (uint64_t)st.st_size, bytes, err);
 	return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0
 		       ? 0
 		       : firstbytes_unreadable(path, MLGEN_OPEN, -errno, err);
@@ -69,14 +65,12 @@ static int ask_for(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 		return CREW_STOPPED;
 	if (index > first || check_one(x, index, NULL) == 0)
 		return 0;
-	while (index < first &&
-	       !atomic_compare_exchange_weak(&x->first_bad, &first, index))
+	while (index < first && !atomic_compare_exchange_weak(&x->first_bad, &first, index))
 		;
 	return 0;
 }
 
-static int check_all(struct sampling *x, const struct crew_config *crew,
-		     struct mlgen_err *err)
+static int check_all(struct sampling *x, const struct crew_config *crew, struct mlgen_err *err)
 {
 	const struct crew_task task = { ask_for, x, count_of(x) };
 	struct crew_config plain = *crew;
@@ -86,21 +80,17 @@ static int check_all(struct sampling *x, const struct crew_config *crew,
 	plain.engine = engines_find("psync");
 	plain.engine_opts = NULL;
 	r = crew_run(&plain, &task, err);
-	return r || x->first_bad == UINT64_MAX
-		       ? r
-		       : check_one(x, x->first_bad, err);
+	return r || x->first_bad == UINT64_MAX ? r : check_one(x, x->first_bad, err);
 }
 
-static int check_set(const struct datasample *s, unsigned set,
-		     struct mlgen_err *err)
+static int check_set(const struct datasample *s, unsigned set, struct mlgen_err *err)
 {
 	struct sampling x = { .dataset = s->files->sets[set],
 			      .is_complete = s->is_complete[set],
 			      .first_bad = UINT64_MAX };
 	int r = 0;
 
-	if (!x.dataset || !s->files->ours[set] ||
-	    (s->forgiving && x.is_complete))
+	if (!x.dataset || !s->files->ours[set] || (s->forgiving && x.is_complete))
 		return 0;
 	x.files = x.dataset->files;
 	if (set == 0 && s->first_files && s->first_files < x.files)
@@ -112,8 +102,7 @@ static int check_set(const struct datasample *s, unsigned set,
 	if (s->all && all > n)
 		return check_all(&x, s->crew, err);
 	for (uint64_t i = 0; i < n && r == 0; i++)
-		r = check_one(&x, n == all ? i : (uint64_t)((double)i * each),
-			      err);
+		r = check_one(&x, n == all ? i : (uint64_t)((double)i * each), err);
 	return r;
 }
 

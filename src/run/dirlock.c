@@ -15,8 +15,8 @@
 /* 0, -EBUSY, -EAGAIN when the file was removed between open and flock. */
 static int lock_file(int fd, struct stat *st)
 {
-	/* A filesystem without locks (ENOLCK, ENOSYS, EOPNOTSUPP) is no
-	 * reason to refuse: O_EXCL still keeps two from one file. */
+	/* A filesystem without locks (ENOLCK, ENOSYS, EOPNOTSUPP) is no reason to refuse: O_EXCL
+	 * still keeps two from one file. */
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 		return -EBUSY;
 	if (fstat(fd, st) != 0)
@@ -24,8 +24,8 @@ static int lock_file(int fd, struct stat *st)
 	return st->st_nlink > 0 ? 0 : -EAGAIN;
 }
 
-/* A killed run has left it, whoever that was: what we hold is to be ours. -EAGAIN,
- * or another -errno. */
+/* A killed run has left it, whoever that was: what we hold is to be ours. -EAGAIN, or another
+ * -errno. */
 static int remove_left(int dir_fd)
 {
 	const int flags = O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW;
@@ -36,9 +36,7 @@ static int remove_left(int dir_fd)
 		return errno == ENOENT ? -EAGAIN : -errno;
 	r = lock_file(fd, &st);
 	if (r == 0)
-		r = unlinkat(dir_fd, DIRLOCK_NAME, 0) == 0 || errno == ENOENT
-			    ? -EAGAIN
-			    : -errno;
+		r = unlinkat(dir_fd, DIRLOCK_NAME, 0) == 0 || errno == ENOENT ? -EAGAIN : -errno;
 	close(fd);
 	return r;
 }
@@ -65,20 +63,17 @@ static int dirlock_fail(const char *directory, int code, struct mlgen_err *err)
 	char why[NOROOM_BYTES];
 
 	if (code == -EBUSY)
-		return mlgen_fail(err, code,
-				  "%s: another mlgen is preparing this "
-				  "directory; wait until it is done",
-				  directory);
+		return mlgen_fail(
+			err, code,
+			"%s: another mlgen is preparing this directory; wait until it is done",
+			directory);
 	return mlgen_fail(err, code,
-			  "%s: cannot write here: %s%s; another directory, or "
-			  "its permissions",
-			  directory, strerror(-code),
-			  noroom_put(why, directory, code, 0));
+			  "%s: cannot write here: %s%s; another directory, or its permissions",
+			  directory, strerror(-code), noroom_put(why, directory, code, 0));
 }
 
 /* Takes l->dir_fd over. */
-static int dirlock_try(struct dirlock *l, const char *directory,
-		       struct mlgen_err *err)
+static int dirlock_try(struct dirlock *l, const char *directory, struct mlgen_err *err)
 {
 	int r = l->dir_fd;
 
@@ -94,15 +89,13 @@ static int dirlock_try(struct dirlock *l, const char *directory,
 	return dirlock_fail(directory, r, err);
 }
 
-int dirlock_take(struct dirlock *l, const char *directory,
-		 struct mlgen_err *err)
+int dirlock_take(struct dirlock *l, const char *directory, struct mlgen_err *err)
 {
 	l->dir_fd = below_hold(directory);
 	return dirlock_try(l, directory, err);
 }
 
-int dirlock_take_at(struct dirlock *l, int dir_fd, const char *directory,
-		    struct mlgen_err *err)
+int dirlock_take_at(struct dirlock *l, int dir_fd, const char *directory, struct mlgen_err *err)
 {
 	l->dir_fd = below_folder(dir_fd, "");
 	return dirlock_try(l, directory, err);

@@ -26,8 +26,7 @@ static void disks_add(struct disks *d, const char *name)
 {
 	struct disk_count c = { .name = name };
 
-	if (!*name || disks_has(d, name) ||
-	    devset_counting(&c.devices, "", name))
+	if (!*name || disks_has(d, name) || devset_counting(&c.devices, "", name))
 		return;
 	if (devset_read(&c.before, &c.devices, "")) {
 		devset_fini(&c.devices);
@@ -88,8 +87,7 @@ void disks_collect(struct run_result *out, const struct disks *d)
 	out->disks = mem_array(d->count, sizeof(*out->disks));
 	for (size_t i = 0; i < d->count; i++)
 		if (d->items[i].is_known)
-			out->disks[out->disk_count++] =
-				util_of(&d->items[i], ms);
+			out->disks[out->disk_count++] = util_of(&d->items[i], ms);
 }
 
 void disks_fini(struct disks *d)

@@ -10,8 +10,7 @@
 
 struct disk_count;
 
-/* As fio's disk_util: preparation and all groups are in it. A zeroed one is
- * empty. */
+/* As fio's disk_util: preparation and all groups are in it. A zeroed one is empty. */
 struct disks {
 	struct disk_count *items;
 	size_t count;

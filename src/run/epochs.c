@@ -53,13 +53,12 @@ struct epochs {
 	struct open_hist open[EPOCHS_OPEN];
 	uint64_t failed_samples;
 	struct moments au, rate[WINDOWS];
-	/* Ranks of all processes, whose published figures those of the records
-	 * are then; 0 = of this one's. */
+	/* Ranks of all processes, whose published figures those of the records are then; 0 = of
+	 * this one's. */
 	uint64_t joined_ranks;
 };
 
-struct epochs *epochs_new(uint64_t ranks, uint64_t batch,
-			  double nominal_sample_bytes,
+struct epochs *epochs_new(uint64_t ranks, uint64_t batch, double nominal_sample_bytes,
 			  const struct sampler *sampler)
 {
 	struct epochs *e = mem_zalloc(sizeof(*e));
@@ -84,8 +83,8 @@ void epochs_free(struct epochs *e)
 	mem_free(e);
 }
 
-/* Beyond the kept ones a record serves one epoch after the other; ranks that
- * are more than an epoch apart there are not put together. */
+/* Beyond the kept ones a record serves one epoch after the other; ranks that are more than an epoch
+ * apart there are not put together. */
 static struct record *epochs_record_of(struct epochs *e, uint64_t epoch)
 {
 	if (epoch < EPOCHS_KEPT)
@@ -111,29 +110,24 @@ static struct hist *stall_of(struct epochs *e, uint64_t epoch)
 }
 
 /*
- * The published windows (DLIO utils/statscounter.py; one excluded step at the
- * start, none at the end). AU = measured compute of the steps after the first
- * over the epoch less the first step's wait and compute. Samples per second:
- * v1.0 counts every step over the whole epoch; v2.0 n - 2 steps over the
- * window, one short; v3.0 n - 1 steps.
+ * The published windows (DLIO utils/statscounter.py; one excluded step at the start, none at the
+ * end). AU = measured compute of the steps after the first over the epoch less the first step's
+ * wait and compute. Samples per second: v1.0 counts every step over the whole epoch; v2.0 n - 2
+ * steps over the window, one short; v3.0 n - 1 steps.
  */
-static void add_published(struct record *r, const struct epoch_account *a,
-			  uint64_t batch)
+static void add_published(struct record *r, const struct epoch_account *a, uint64_t batch)
 {
 	if (a->steps < 2 || a->wall_ns <= a->first_wait_compute_ns)
 		return;
 	double window = (double)(a->wall_ns - a->first_wait_compute_ns) / 1e9;
 	double b = (double)batch, n = (double)a->steps;
-	r->published_au_sum +=
-		100 * ((double)a->measured_compute_ns / 1e9) / window;
-	r->published_samples_per_sec[V1_0] +=
-		b * n / ((double)a->wall_ns / 1e9);
+	r->published_au_sum += 100 * ((double)a->measured_compute_ns / 1e9) / window;
+	r->published_samples_per_sec[V1_0] += b * n / ((double)a->wall_ns / 1e9);
 	r->published_samples_per_sec[V2_0] += b * (n - 2) / window;
 	r->published_samples_per_sec[V3_0] += b * (n - 1) / window;
 }
 
-static void add_account(struct epochs *e, struct record *r,
-			const struct epoch_account *a)
+static void add_account(struct epochs *e, struct record *r, const struct epoch_account *a)
 {
 	r->ranks++;
 	r->samples += a->samples;
@@ -149,8 +143,7 @@ static void add_account(struct epochs *e, struct record *r,
 	r->stall_count += a->stall->count;
 	r->stall_sum_ns += (double)a->stall->sum_ns;
 	if (a->counted_compute_ns) {
-		r->au_sum += 100 * (double)a->counted_compute_ns /
-			     (double)a->counted_wall_ns;
+		r->au_sum += 100 * (double)a->counted_compute_ns / (double)a->counted_wall_ns;
 		r->au_ranks++;
 	}
 	add_published(r, a, e->batch);
@@ -164,20 +157,18 @@ static void close_epoch(struct epochs *e, struct record *r, uint64_t epoch)
 	struct open_hist *o = &e->open[epoch % EPOCHS_OPEN];
 	bool has_hist = o->is_taken && o->epoch == epoch;
 
-	r->stall_p99_ns =
-		has_hist ? (double)hist_percentile(o->stall, 99) : (double)NAN;
+	r->stall_p99_ns = has_hist ? (double)hist_percentile(o->stall, 99) : (double)NAN;
 	if (has_hist)
 		o->is_taken = false;
 	if (r->published_au_sum > 0)
 		moments_add(&e->au, r->published_au_sum / (double)e->ranks);
 	for (unsigned i = 0; i < WINDOWS; i++)
 		if (r->published_samples_per_sec[V1_0] > 0)
-			moments_add(&e->rate[i],
-				    r->published_samples_per_sec[i]);
+			moments_add(&e->rate[i], r->published_samples_per_sec[i]);
 }
 
-/* What is checked of an epoch, of one process or of all, and what the published
- * windows are made of. */
+/* What is checked of an epoch, of one process or of all, and what the published windows are made
+ * of. */
 struct delivered {
 	uint64_t extents, id_sum, whole_ranks;
 	uint64_t ranks, failed_samples;
@@ -194,33 +185,29 @@ static struct delivered delivered_of(const struct record *r)
 			       .published_au_sum = r->published_au_sum };
 
 	for (unsigned i = 0; i < WINDOWS; i++)
-		d.published_samples_per_sec[i] =
-			r->published_samples_per_sec[i];
+		d.published_samples_per_sec[i] = r->published_samples_per_sec[i];
 	return d;
 }
 
 /* Every extent exactly once? Ids 0 .. n-1 add up to n (n - 1) / 2 mod 2^64. */
-static int check_whole(const struct epochs *e, const struct delivered *r,
-		       uint64_t epoch, struct mlgen_err *err)
+static int check_whole(const struct epochs *e, const struct delivered *r, uint64_t epoch,
+		       struct mlgen_err *err)
 {
 	uint64_t n = e->sampler->extents;
 	uint64_t sum = n % 2 ? n * ((n - 1) / 2) : (n / 2) * (n - 1);
 
-	if (!e->sampler->is_whole || r->whole_ranks != e->sampler->ranks ||
-	    epoch >= EPOCHS_KEPT)
+	if (!e->sampler->is_whole || r->whole_ranks != e->sampler->ranks || epoch >= EPOCHS_KEPT)
 		return 0;
 	if (r->extents == n && r->id_sum == sum)
 		return 0;
 	return mlgen_fail(err, -EILSEQ,
-			  "epoch %" PRIu64 " delivered %" PRIu64
-			  " extents with id sum %" PRIu64
+			  "epoch %" PRIu64 " delivered %" PRIu64 " extents with id sum %" PRIu64
 			  ", the dataset has %" PRIu64 " with %" PRIu64
 			  ": samples were lost or doubled (a fault in mlgen)",
 			  epoch + 1, r->extents, r->id_sum, n, sum);
 }
 
-int epochs_add(struct epochs *e, const struct epoch_account *a,
-	       struct mlgen_err *err)
+int epochs_add(struct epochs *e, const struct epoch_account *a, struct mlgen_err *err)
 {
 	int rc = 0;
 
@@ -241,8 +228,7 @@ int epochs_add(struct epochs *e, const struct epoch_account *a,
 }
 
 /* Of an epoch, by all processes that have some of it. */
-static struct delivered sum_of(const struct buf *all, unsigned total,
-			       uint64_t epoch)
+static struct delivered sum_of(const struct buf *all, unsigned total, uint64_t epoch)
 {
 	struct delivered sum = { 0 }, d;
 
@@ -260,15 +246,13 @@ static struct delivered sum_of(const struct buf *all, unsigned total,
 		sum.failed_samples += d.failed_samples;
 		sum.published_au_sum += d.published_au_sum;
 		for (unsigned i = 0; i < WINDOWS; i++)
-			sum.published_samples_per_sec[i] +=
-				d.published_samples_per_sec[i];
+			sum.published_samples_per_sec[i] += d.published_samples_per_sec[i];
 	}
 	return sum;
 }
 
 /* The windows are those of all ranks, wherever they are. */
-static void join_published(struct epochs *e, struct record *r,
-			   const struct delivered *sum)
+static void join_published(struct epochs *e, struct record *r, const struct delivered *sum)
 {
 	double ranks = (double)e->joined_ranks;
 	bool is_whole = sum->ranks == e->joined_ranks;
@@ -278,16 +262,13 @@ static void join_published(struct epochs *e, struct record *r,
 	if (r->published_au_sum > 0)
 		moments_add(&e->au, r->published_au_sum / ranks);
 	for (unsigned i = 0; i < WINDOWS; i++) {
-		r->published_samples_per_sec[i] =
-			is_whole ? sum->published_samples_per_sec[i] : 0;
+		r->published_samples_per_sec[i] = is_whole ? sum->published_samples_per_sec[i] : 0;
 		if (r->published_samples_per_sec[V1_0] > 0)
-			moments_add(&e->rate[i],
-				    r->published_samples_per_sec[i]);
+			moments_add(&e->rate[i], r->published_samples_per_sec[i]);
 	}
 }
 
-static int check_all(struct epochs *e, const struct buf *all, unsigned total,
-		     struct mlgen_err *err)
+static int check_all(struct epochs *e, const struct buf *all, unsigned total, struct mlgen_err *err)
 {
 	uint64_t n = u64_min(e->total, EPOCHS_KEPT);
 	int rc = 0;
@@ -320,8 +301,8 @@ int epochs_check(struct epochs *e, struct hosts *hosts, struct mlgen_err *err)
 	return hosts_agree(hosts, rc, err);
 }
 
-static void epoch_result(const struct epochs *e, const struct record *r,
-			 uint64_t epoch, struct epoch_result *out)
+static void epoch_result(const struct epochs *e, const struct record *r, uint64_t epoch,
+			 struct epoch_result *out)
 {
 	double seconds = (double)r->wall_ns / 1e9;
 	double stalls = (double)r->stall_count;
@@ -337,16 +318,13 @@ static void epoch_result(const struct epochs *e, const struct record *r,
 		.au_percent = ratio(r->au_sum, (double)r->au_ranks),
 		.stall_count = r->stall_count,
 		.stall_mean_ns = ratio(r->stall_sum_ns, stalls),
-		.stall_p99_ns =
-			r->ranks == e->ranks ? r->stall_p99_ns : (double)NAN,
-		.first_step_ns =
-			ratio((double)r->first_step_sum_ns, (double)r->ranks),
+		.stall_p99_ns = r->ranks == e->ranks ? r->stall_p99_ns : (double)NAN,
+		.first_step_ns = ratio((double)r->first_step_sum_ns, (double)r->ranks),
 	};
 }
 
 /* Those that the mean is of; see close_epoch. */
-static void list_published(const struct epochs *e, uint64_t n,
-			   struct metric_list *to)
+static void list_published(const struct epochs *e, uint64_t n, struct metric_list *to)
 {
 	struct mlperf_epoch *list = mem_array(n, sizeof(*list));
 	size_t count = 0;
@@ -358,32 +336,27 @@ static void list_published(const struct epochs *e, uint64_t n,
 		if (r->ranks == e->ranks && rate[V1_0] > 0)
 			list[count++] = (struct mlperf_epoch){
 				r->published_au_sum /
-					(double)(e->joined_ranks
-							 ? e->joined_ranks
-							 : e->ranks),
+					(double)(e->joined_ranks ? e->joined_ranks : e->ranks),
 				rate[V1_0], rate[V2_0], rate[V3_0]
 			};
 	}
 	*to = (struct metric_list){ list, count };
 }
 
-static void window_result(const struct epochs *e, unsigned which,
-			  struct mlperf_window *out)
+static void window_result(const struct epochs *e, unsigned which, struct mlperf_window *out)
 {
 	/* Published MB/s is samples/s times the nominal record over 2^20. */
 	double mb = e->nominal_sample_bytes / 1048576;
 	/* Theirs counts steps, with whatever was in them. */
 	const struct moments none = { 0 };
 	const struct moments *au = e->failed_samples ? &none : &e->au;
-	const struct moments *rate =
-		e->failed_samples ? &none : &e->rate[which];
+	const struct moments *rate = e->failed_samples ? &none : &e->rate[which];
 
 	*out = (struct mlperf_window){
 		.train_au_mean_percentage = moments_mean(au),
 		.train_au_stdev_percentage = moments_stdev(au),
 		.train_throughput_mean_samples_per_second = moments_mean(rate),
-		.train_throughput_stdev_samples_per_second =
-			moments_stdev(rate),
+		.train_throughput_stdev_samples_per_second = moments_stdev(rate),
 		.train_io_mean_MB_per_second = moments_mean(rate) * mb,
 		.train_io_stdev_MB_per_second = moments_stdev(rate) * mb,
 	};

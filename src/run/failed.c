@@ -24,16 +24,13 @@ static void count_samples(struct failed_result *f, const struct job_result *r)
 	f->count = ml->failed_samples + eval->failed_samples;
 	if (f->count == 0)
 		f->count = r->errors;
-	f->of = ml->samples + ml->failed_samples + eval->samples +
-		eval->failed_samples;
+	f->of = ml->samples + ml->failed_samples + eval->samples + eval->failed_samples;
 }
 
-static void count_operations(struct failed_result *f,
-			     const struct job_result *r)
+static void count_operations(struct failed_result *f, const struct job_result *r)
 {
 	f->count = r->errors;
-	f->of = r->read.total_ios + r->write.total_ios + r->sync.total +
-		r->errors;
+	f->of = r->read.total_ios + r->write.total_ios + r->sync.total + r->errors;
 }
 
 /* Accelerators that computed on what was not there have not been used so. */
@@ -59,8 +56,7 @@ void failed_count(struct job_result *r)
 		count_operations(f, r);
 	else
 		count_samples(f, r);
-	f->percent =
-		f->of ? 100 * (double)f->count / (double)f->of : (double)NAN;
+	f->percent = f->of ? 100 * (double)f->count / (double)f->of : (double)NAN;
 	if (f->percent > 100)
 		f->percent = 100;
 }

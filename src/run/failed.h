@@ -8,10 +8,9 @@
 #include "run/results.h"
 
 /*
- * Of a training samples fail: those that its accelerators took, in evaluations,
- * too. Errors that none of them met (of what was read ahead, of an index, within
- * ramp_time) count by themselves where no sample failed. Of a plain job
- * operations fail.
+ * Of a training samples fail: those that its accelerators took, in evaluations, too. Errors that
+ * none of them met (of what was read ahead, of an index, within ramp_time) count by themselves
+ * where no sample failed. Of a plain job operations fail.
  */
 
 /* Are `count` of `of` more than the job's max_errors? */
@@ -20,8 +19,8 @@ bool failed_exceeds(const struct job *job, uint64_t count, uint64_t of);
 /* Fill count, of and percent of a job's `failed` from its other counts. */
 void failed_count(struct job_result *r);
 
-/* The same, after it is known whether there are too many; then there is no AU of
- * the job, and of epochs in which samples failed. */
+/* The same, after it is known whether there are too many; then there is no AU of the job, and of
+ * epochs in which samples failed. */
 void failed_fill(struct job_result *r);
 
 /* Add up: too many in one are too many in all. failed_fill() comes behind. */

@@ -15,29 +15,25 @@
 /* So many bytes are compared, and shown. */
 #define MAGIC_MAX 16
 
-static void put_bytes(char *out, size_t size, const unsigned char *bytes,
-		      size_t n)
+static void put_bytes(char *out, size_t size, const unsigned char *bytes, size_t n)
 {
 	size_t len = 0;
 
 	*out = '\0';
 	for (size_t i = 0; i < n && len < size; i++)
-		len += (size_t)snprintf(out + len, size - len, "%s%02x",
-					i ? " " : "", bytes[i]);
+		len += (size_t)snprintf(out + len, size - len, "%s%02x", i ? " " : "", bytes[i]);
 }
 
-/* Its first bytes into `out`, without what a kernel would read ahead. The
- * number of them, or -errno. */
-static int read_first(struct crew_worker *w, struct mlgen_file *file,
-		      unsigned char out[MAGIC_MAX], size_t n)
+/* Its first bytes into `out`, without what a kernel would read ahead. The number of them, or
+ * -errno. */
+static int read_first(struct crew_worker *w, struct mlgen_file *file, unsigned char out[MAGIC_MAX],
+		      size_t n)
 {
-	struct io_op advise = { .io = { .op = MLGEN_ADVISE,
-					.file = file,
-					.advice = POSIX_FADV_RANDOM } };
-	struct io_op op = {
-		.io = { .op = MLGEN_READ, .file = file, .len_bytes = n },
-		.eof_ok = true
+	struct io_op advise = {
+		.io = { .op = MLGEN_ADVISE, .file = file, .advice = POSIX_FADV_RANDOM }
 	};
+	struct io_op op = { .io = { .op = MLGEN_READ, .file = file, .len_bytes = n },
+			    .eof_ok = true };
 	size_t bytes;
 	int r;
 
@@ -49,8 +45,8 @@ static int read_first(struct crew_worker *w, struct mlgen_file *file,
 }
 
 /* Opens w->path for it; *op is what failed. */
-static int first_bytes(struct crew_worker *w, unsigned char out[MAGIC_MAX],
-		       size_t n, enum mlgen_op *op)
+static int first_bytes(struct crew_worker *w, unsigned char out[MAGIC_MAX], size_t n,
+		       enum mlgen_op *op)
 {
 	struct mlgen_file file = { .path = w->path,
 				   .fd = -1,
@@ -74,8 +70,7 @@ static size_t magic_bytes(const struct format *f)
 	return n < MAGIC_MAX ? n : MAGIC_MAX;
 }
 
-static int check_bytes(const struct format *f, const char *path,
-		       const unsigned char *got, size_t n,
+static int check_bytes(const struct format *f, const char *path, const unsigned char *got, size_t n,
 		       struct mlgen_err *err)
 {
 	char is[3 * MAGIC_MAX + 1], wanted[3 * MAGIC_MAX + 1];
@@ -89,14 +84,12 @@ static int check_bytes(const struct format *f, const char *path,
 	put_bytes(is, sizeof(is), got, n);
 	put_bytes(wanted, sizeof(wanted), magic, magic_bytes(f));
 	return mlgen_fail(err, -EILSEQ,
-			  "%s: begins with the bytes %s, and format=%s with "
-			  "%s: it is no such file; --phase=prepare writes "
-			  "those that are wrong again",
+			  "%s: begins with the bytes %s, and format=%s with %s: it is no such "
+			  "file; --phase=prepare writes those that are wrong again",
 			  path, n ? is : "(none)", f->name, wanted);
 }
 
-static int check_size(struct crew_worker *w, uint64_t bytes,
-		      struct mlgen_err *err)
+static int check_size(struct crew_worker *w, uint64_t bytes, struct mlgen_err *err)
 {
 	struct mlgen_file file = { .path = w->path, .fd = -1 };
 	struct io_op op = { .io = { .op = MLGEN_STAT, .file = &file } };
@@ -112,8 +105,8 @@ static int check_size(struct crew_worker *w, uint64_t bytes,
 	return firstbytes_wrong_size(w->path, op.io.size_bytes, bytes, err);
 }
 
-int firstbytes_check(struct crew_worker *w, const struct dataset *ds,
-		     uint64_t index, struct mlgen_err *err)
+int firstbytes_check(struct crew_worker *w, const struct dataset *ds, uint64_t index,
+		     struct mlgen_err *err)
 {
 	uint64_t resident = 0, looked;
 	unsigned char bytes[MAGIC_MAX];
@@ -130,8 +123,7 @@ int firstbytes_check(struct crew_worker *w, const struct dataset *ds,
 	return r ? r : check_bytes(ds->format, w->path, bytes, (size_t)n, err);
 }
 
-bool firstbytes_match(struct crew_worker *w, const struct dataset *ds,
-		      uint64_t index)
+bool firstbytes_match(struct crew_worker *w, const struct dataset *ds, uint64_t index)
 {
 	unsigned char bytes[MAGIC_MAX];
 	enum mlgen_op op;
@@ -140,31 +132,24 @@ bool firstbytes_match(struct crew_worker *w, const struct dataset *ds,
 	if (index >= ds->files)
 		return true;
 	n = first_bytes(w, bytes, magic_bytes(ds->format), &op);
-	return n >= 0 &&
-	       check_bytes(ds->format, w->path, bytes, (size_t)n, NULL) == 0;
+	return n >= 0 && check_bytes(ds->format, w->path, bytes, (size_t)n, NULL) == 0;
 }
 
-int firstbytes_unreadable(const char *path, enum mlgen_op op, int code,
-			  struct mlgen_err *err)
+int firstbytes_unreadable(const char *path, enum mlgen_op op, int code, struct mlgen_err *err)
 {
 	int r = filekind_check(path, FILEKIND_OF_DATASET, err);
 
 	return r ? r
-		 : mlgen_fail(
-			   err, code,
-			   "%s: %s: %s; the dataset was complete: %s", path,
-			   opstat_name(op), strerror(-code),
-			   code == -ENOENT
-				   ? "--phase=prepare writes what is missing"
-				   : "make it readable, or another directory");
+		 : mlgen_fail(err, code, "%s: %s: %s; the dataset was complete: %s", path,
+			      opstat_name(op), strerror(-code),
+			      code == -ENOENT ? "--phase=prepare writes what is missing"
+					      : "make it readable, or another directory");
 }
 
-int firstbytes_wrong_size(const char *path, uint64_t has, uint64_t wanted,
-			  struct mlgen_err *err)
+int firstbytes_wrong_size(const char *path, uint64_t has, uint64_t wanted, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
 			  "%s: has %" PRIu64 " bytes instead of %" PRIu64
-			  "; it was truncated or replaced; --phase=prepare "
-			  "writes it again",
+			  "; it was truncated or replaced; --phase=prepare writes it again",
 			  path, has, wanted);
 }

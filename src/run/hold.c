@@ -11,8 +11,7 @@
 #include "base/util.h"
 #include "run/loader.h"
 
-/* Slots begin at multiples of it; those that direct=1 reads into at whole
- * pages. */
+/* Slots begin at multiples of it; those that direct=1 reads into at whole pages. */
 #define SLOT_ALIGN 64ull
 #define DIRECT_ALIGN 4096ull
 
@@ -51,10 +50,8 @@ static bool is_held(const struct job *j)
 	return j->hold_samples && job_touches_files(j);
 }
 
-/* Its requests one behind the other; the last one may ask for more than there
- * is. */
-static uint64_t room_of(const struct plan_config *config,
-			const struct extent *x)
+/* Its requests one behind the other; the last one may ask for more than there is. */
+static uint64_t room_of(const struct plan_config *config, const struct extent *x)
 {
 	struct plan_counts skipped = { 0 };
 	struct plan p;
@@ -89,20 +86,18 @@ static uint64_t largest_room(const struct pass *pass)
 	return round_up(room, pass->plan.direct ? DIRECT_ALIGN : SLOT_ALIGN);
 }
 
-/* What is still being read when its batch has been taken, of whatever else
- * arrived, is none of the window's, nor is the beginning of files. */
+/* What is still being read when its batch has been taken, of whatever else arrived, is none of the
+ * window's, nor is the beginning of files. */
 static uint64_t slots_of(const struct job *j, const struct pass *pass)
 {
 	const struct sampler *s = &pass->sampler;
 	uint64_t extents = divide_up(s->batch, s->extent_samples);
 
-	return pass->window * extents +
-	       job_readers(j) * job_samples_at_once(j) +
+	return pass->window * extents + job_readers(j) * job_samples_at_once(j) +
 	       loader_extents_beyond(j, pass);
 }
 
-static void add_pass(struct hold_config *c, const struct job *j,
-		     const struct pass *pass)
+static void add_pass(struct hold_config *c, const struct job *j, const struct pass *pass)
 {
 	c->window = u64_max(c->window, pass->window);
 	c->slots = u64_max(c->slots, slots_of(j, pass));
@@ -131,8 +126,7 @@ double hold_samples(const struct job *job, const struct pass *pass)
 	const struct sampler *s = &pass->sampler;
 
 	return (double)pass->window * (double)s->batch +
-	       (double)loader_extents_beyond(job, pass) *
-		       (double)s->extent_samples;
+	       (double)loader_extents_beyond(job, pass) * (double)s->extent_samples;
 }
 
 /* An epoch has no more than its samples, nor has an evaluation. */
@@ -156,8 +150,8 @@ static int map(struct hold *h)
 	if (__builtin_mul_overflow(h->slots, h->slot_bytes, &bytes))
 		return -ENOMEM;
 	/* Not reserved: extents are smaller than the largest. */
-	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		 -1, 0);
 	if (p == MAP_FAILED)
 		return -errno;
 	h->base = p;
@@ -166,12 +160,10 @@ static int map(struct hold *h)
 }
 
 /* What lies behind that is still needed; not for a little of it. */
-static void give_back(const struct hold *h, uint64_t slot, uint64_t needed,
-		      uint64_t touched)
+static void give_back(const struct hold *h, uint64_t slot, uint64_t needed, uint64_t touched)
 {
 	if (touched - needed >= GIVE_BACK_BYTES)
-		mem_give_back(h->base + slot + needed,
-			      (size_t)(touched - needed));
+		mem_give_back(h->base + slot + needed, (size_t)(touched - needed));
 }
 
 static void hold_put(struct hold *h, uint64_t *stack, uint64_t slot)
@@ -230,8 +222,7 @@ static void make_slots(struct hold *h)
 		hold_put(h, &h->free_slots, i - 1);
 }
 
-void hold_plan(struct hold_config *c, const struct job *job,
-	       const struct stages *stages)
+void hold_plan(struct hold_config *c, const struct job *job, const struct stages *stages)
 {
 	*c = (struct hold_config){ 0 };
 	if (!is_held(job))
@@ -251,8 +242,8 @@ double hold_bytes(const struct job *job, const struct stages *stages)
 	return train > eval ? train : eval;
 }
 
-int hold_check(const struct job *job, const struct stages *stages,
-	       uint64_t memory_bytes, struct mlgen_err *err)
+int hold_check(const struct job *job, const struct stages *stages, uint64_t memory_bytes,
+	       struct mlgen_err *err)
 {
 	char need[UNITS_TEXT_BYTES], have[UNITS_TEXT_BYTES];
 	double bytes = is_held(job) ? hold_bytes(job, stages) : 0;
@@ -261,18 +252,14 @@ int hold_check(const struct job *job, const struct stages *stages,
 	if (bytes <= (double)memory_bytes)
 		return 0;
 	return mlgen_fail(err, -ENOMEM,
-			  "hold_samples: samples read ahead%s would take %s, "
-			  "and the memory of this host is %s; lower prefetch, "
-			  "read_threads, %sbatch_size or accelerators, or set "
-			  "hold_samples=0",
-			  is_eval ? " in an evaluation" : "",
-			  units_human_bytes(need, bytes),
-			  units_human_bytes(have, (double)memory_bytes),
-			  is_eval ? "eval_" : "");
+			  "hold_samples: samples read ahead%s would take %s, and the memory of "
+			  "this host is %s; lower prefetch, read_threads, %sbatch_size or "
+			  "accelerators, or set hold_samples=0",
+			  is_eval ? " in an evaluation" : "", units_human_bytes(need, bytes),
+			  units_human_bytes(have, (double)memory_bytes), is_eval ? "eval_" : "");
 }
 
-int hold_new(struct hold **out, const struct hold_config *c,
-	     struct mlgen_err *err)
+int hold_new(struct hold **out, const struct hold_config *c, struct mlgen_err *err)
 {
 	double bytes = (double)c->slots * (double)c->slot_bytes;
 	struct hold *h = mem_zalloc(sizeof(*h));
@@ -285,9 +272,8 @@ int hold_new(struct hold **out, const struct hold_config *c,
 	if (map(h) < 0) {
 		mem_free(h);
 		return mlgen_fail(err, -ENOMEM,
-				  "hold_samples: %s of address space for what "
-				  "an accelerator has ahead cannot be had; "
-				  "lower prefetch or batch_size, raise ulimit "
+				  "hold_samples: %s of address space for what an accelerator has "
+				  "ahead cannot be had; lower prefetch or batch_size, raise ulimit "
 				  "-v, or set hold_samples=0",
 				  units_human_bytes(text, bytes));
 	}

@@ -25,8 +25,7 @@ struct host_look *host_look_new(void)
 	struct host_look *h = mem_zalloc(sizeof(*h));
 
 	host_cpu_read(&h->cpu);
-	h->has_network =
-		host_network_read("", &h->received_bytes, &h->sent_bytes);
+	h->has_network = host_network_read("", &h->received_bytes, &h->sent_bytes);
 	h->cpu_wall_ns = clock_monotonic_ns();
 	return h;
 }
@@ -52,13 +51,10 @@ static void read_network(struct host_look *h, uint64_t ns)
 	bool had = h->has_network;
 
 	h->has_network = host_network_read("", &received, &sent);
-	h->last.received_bytes_per_sec = h->last.sent_bytes_per_sec =
-		UINT64_MAX;
+	h->last.received_bytes_per_sec = h->last.sent_bytes_per_sec = UINT64_MAX;
 	if (had && h->has_network) {
-		h->last.received_bytes_per_sec =
-			per_second(since(received, h->received_bytes), ns);
-		h->last.sent_bytes_per_sec =
-			per_second(since(sent, h->sent_bytes), ns);
+		h->last.received_bytes_per_sec = per_second(since(received, h->received_bytes), ns);
+		h->last.sent_bytes_per_sec = per_second(since(sent, h->sent_bytes), ns);
 	}
 	h->received_bytes = received;
 	h->sent_bytes = sent;
@@ -72,8 +68,7 @@ static void read_rates(struct host_look *h, uint64_t now_ns)
 
 	host_cpu_read(&cpu);
 	h->last.cpu_percent = host_cpu_percent(&h->cpu, &cpu, ns);
-	h->last.switches_per_sec =
-		per_second(since(cpu.switches, h->cpu.switches), ns);
+	h->last.switches_per_sec = per_second(since(cpu.switches, h->cpu.switches), ns);
 	read_network(h, ns);
 	h->cpu = cpu;
 	h->cpu_wall_ns = wall_ns;
@@ -81,11 +76,9 @@ static void read_rates(struct host_look *h, uint64_t now_ns)
 }
 
 /* Rows of several jobs come right behind each other. */
-static bool is_recent(const struct host_look *h, uint64_t now_ns,
-		      uint64_t before_ns)
+static bool is_recent(const struct host_look *h, uint64_t now_ns, uint64_t before_ns)
 {
-	return h->cpu_at_ns != 0 &&
-	       since(now_ns, h->cpu_at_ns) * 2 < since(now_ns, before_ns);
+	return h->cpu_at_ns != 0 && since(now_ns, h->cpu_at_ns) * 2 < since(now_ns, before_ns);
 }
 
 /* 0: /proc is not mounted. */
@@ -103,12 +96,10 @@ static void put_time(char *out, size_t size)
 	clock_gettime(CLOCK_REALTIME, &wall);
 	if (gmtime_r(&wall.tv_sec, &utc))
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
-	snprintf(out, size, "%s.%03uZ", text,
-		 (unsigned)(wall.tv_nsec / 1000000) % 1000);
+	snprintf(out, size, "%s.%03uZ", text, (unsigned)(wall.tv_nsec / 1000000) % 1000);
 }
 
-void host_look(struct host_look *h, struct live_host *out, uint64_t now_ns,
-	       uint64_t before_ns)
+void host_look(struct host_look *h, struct live_host *out, uint64_t now_ns, uint64_t before_ns)
 {
 	if (!is_recent(h, now_ns, before_ns))
 		read_rates(h, now_ns);

@@ -4,19 +4,15 @@
 
 #include "base/util.h"
 
-/* Of a file: it was opened when the one that its thread had before was
- * delivered, with all that was read beside that. */
-static void turn_of_file(struct interleave_turn *turn,
-			 struct sampler_epoch *order, uint64_t rank,
+/* Of a file: it was opened when the one that its thread had before was delivered, with all that was
+ * read beside that. */
+static void turn_of_file(struct interleave_turn *turn, struct sampler_epoch *order, uint64_t rank,
 			 uint64_t round)
 {
 	const struct sampler *s = order->sampler;
-	uint64_t before = round < JOB_INTERLEAVE_THREADS
-				  ? 0
-				  : round - JOB_INTERLEAVE_THREADS + 1;
+	uint64_t before = round < JOB_INTERLEAVE_THREADS ? 0 : round - JOB_INTERLEAVE_THREADS + 1;
 
-	turn->delivered =
-		sampler_lane_position(order, rank, before * s->lanes, 0);
+	turn->delivered = sampler_lane_position(order, rank, before * s->lanes, 0);
 	turn->batch = sampler_batch_of(order, rank, turn->delivered);
 }
 
@@ -32,8 +28,7 @@ static uint64_t records_ahead(const struct sampler *s)
 }
 
 /* Of uneven files each extent is a record, and each lane has its own turn. */
-static void turn_of_uneven(struct interleave_turn *turn,
-			   struct sampler_epoch *order, uint64_t rank,
+static void turn_of_uneven(struct interleave_turn *turn, struct sampler_epoch *order, uint64_t rank,
 			   uint64_t file, uint64_t record)
 {
 	uint64_t at = sampler_lane_position(order, rank, file, record);
@@ -42,10 +37,9 @@ static void turn_of_uneven(struct interleave_turn *turn,
 	turn->batch = sampler_batch_of(order, rank, at);
 }
 
-/* Within a file: `record` of it was delivered, a record of each lane in turn,
- * so that all lanes have the extents before it. */
-static void turn_of_record(struct interleave_turn *turn,
-			   const struct sampler *s,
+/* Within a file: `record` of it was delivered, a record of each lane in turn, so that all lanes
+ * have the extents before it. */
+static void turn_of_record(struct interleave_turn *turn, const struct sampler *s,
 			   const struct sampler_lane *at, uint64_t record)
 {
 	uint64_t lane = at->file % s->lanes;
@@ -53,15 +47,12 @@ static void turn_of_record(struct interleave_turn *turn,
 	uint64_t begin = (at->file - lane) * s->file_extents;
 	bool is_first = record % s->extent_samples == 0;
 
-	turn->delivered =
-		begin + row * at->lanes + (is_first ? lane + 1 : at->lanes);
-	turn->batch = (begin * s->extent_samples + record * at->lanes + lane) /
-		      s->batch;
+	turn->delivered = begin + row * at->lanes + (is_first ? lane + 1 : at->lanes);
+	turn->batch = (begin * s->extent_samples + record * at->lanes + lane) / s->batch;
 }
 
 void interleave_turn(struct interleave_turn *turn, const struct stage *at,
-		     struct sampler_epoch *order, uint64_t rank,
-		     uint64_t position)
+		     struct sampler_epoch *order, uint64_t rank, uint64_t position)
 {
 	const struct sampler *s = &at->pass->sampler;
 	struct sampler_lane lane = sampler_lane_at(order, rank, position);
@@ -81,8 +72,7 @@ uint64_t interleave_extents(const struct sampler *s)
 {
 	if (s->is_sized)
 		return records_ahead(s);
-	return u64_min(divide_up(INTERLEAVE_RECORDS, s->extent_samples),
-		       s->file_extents);
+	return u64_min(divide_up(INTERLEAVE_RECORDS, s->extent_samples), s->file_extents);
 }
 
 static struct loader *loader_of(const struct rank *r, uint64_t file)
@@ -96,10 +86,10 @@ static void call(struct loader *l, uint64_t delivered)
 		bell_ring(&l->go, l->rank->train->clock);
 }
 
-/* Those that waited for what was at `at`, before which so many extents were
- * delivered with it: its own thread, or those of all files beside it. */
-static void call_row(const struct rank *r, const struct sampler *s,
-		     const struct sampler_lane *at, uint64_t delivered)
+/* Those that waited for what was at `at`, before which so many extents were delivered with it: its
+ * own thread, or those of all files beside it. */
+static void call_row(const struct rank *r, const struct sampler *s, const struct sampler_lane *at,
+		     uint64_t delivered)
 {
 	uint64_t lane = at->file % s->lanes;
 
@@ -120,13 +110,12 @@ static void call_all(const struct rank *r, uint64_t delivered)
 }
 
 /*
- * Whoever has read what is next delivers it, and what is behind it as far as
- * others have read that. One of two sees the other: a loader says what it has
- * read before it looks at what was delivered, and here `delivered` is moved
- * before the next loader is looked at.
+ * Whoever has read what is next delivers it, and what is behind it as far as others have read that.
+ * One of two sees the other: a loader says what it has read before it looks at what was delivered,
+ * and here `delivered` is moved before the next loader is looked at.
  */
-void interleave_deliver(struct loader *l, const struct stage *at,
-			struct sampler_epoch *order, uint64_t position)
+void interleave_deliver(struct loader *l, const struct stage *at, struct sampler_epoch *order,
+			uint64_t position)
 {
 	struct rank *r = l->rank;
 	const struct sampler *s = &at->pass->sampler;
@@ -136,12 +125,11 @@ void interleave_deliver(struct loader *l, const struct stage *at,
 	if (atomic_load(&r->delivered) != next)
 		return;
 	while (sampler_has(order, r->index, next - at->first_extent)) {
-		struct sampler_lane lane = sampler_lane_at(
-			order, r->index, next - at->first_extent);
+		struct sampler_lane lane =
+			sampler_lane_at(order, r->index, next - at->first_extent);
 
 		if (atomic_load(&loader_of(r, lane.file)->reached) <= next ||
-		    !atomic_compare_exchange_strong(&r->delivered, &next,
-						    next + 1))
+		    !atomic_compare_exchange_strong(&r->delivered, &next, next + 1))
 			return;
 		next++;
 		call_row(r, s, &lane, next);

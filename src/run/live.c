@@ -205,9 +205,7 @@ struct hist **live_hist(struct live *l, unsigned i)
 {
 	if (i < MLGEN_OPS)
 		return &l->lat[i];
-	return i == MLGEN_OPS       ? &l->stall
-	       : i == MLGEN_OPS + 1 ? &l->sample
-				    : NULL;
+	return i == MLGEN_OPS ? &l->stall : i == MLGEN_OPS + 1 ? &l->sample : NULL;
 }
 
 void live_hists_new(struct live *l)
@@ -270,16 +268,15 @@ bool live_is_column(const struct live_field *f)
 	return f->field.help && !f->is_unlogged;
 }
 
-/* The interval in which a job ends still holds what it did last, and its work where all
- * of that began and ended in the interval. */
+/* The interval in which a job ends still holds what it did last, and its work where all of that
+ * began and ended in the interval. */
 static bool was_in(const struct live_span *s, enum live_phase phase)
 {
 	const struct live *now = s->now;
 
 	return now->phase == phase ||
 	       (now->phase == LIVE_DONE &&
-		(s->before->phase == phase ||
-		 (now->work == phase && now->has_worked)));
+		(s->before->phase == phase || (now->work == phase && now->has_worked)));
 }
 
 /* Steps, and none of them computes: they have no AU. */
@@ -315,12 +312,11 @@ bool live_applies(const struct live_field *f, const struct live_span *s)
 	return f->when == 0 || (f->when & when_of(s));
 }
 
-const struct live_field *live_find(const char *name, size_t len,
-				   const struct live_span *s)
+const struct live_field *live_find(const char *name, size_t len, const struct live_span *s)
 {
 	for (const struct live_field *f = live_fields; f->field.name; f++)
-		if (strlen(f->field.name) == len &&
-		    !memcmp(f->field.name, name, len) && live_applies(f, s))
+		if (strlen(f->field.name) == len && !memcmp(f->field.name, name, len) &&
+		    live_applies(f, s))
 			return f;
 	return NULL;
 }
@@ -376,8 +372,7 @@ double live_per_sec(const struct live_field *f, const struct live_span *s)
 {
 	if (s->now->now_ns <= s->before->now_ns)
 		return (double)NAN;
-	return (double)live_count(f, s) * 1e9 /
-	       (double)(s->now->now_ns - s->before->now_ns);
+	return (double)live_count(f, s) * 1e9 / (double)(s->now->now_ns - s->before->now_ns);
 }
 
 double live_percent(const struct live_field *f, const struct live_span *s)
@@ -385,9 +380,7 @@ double live_percent(const struct live_field *f, const struct live_span *s)
 	if (f->kind != LIVE_SHARE)
 		return *(const double *)live_now(f, s);
 	uint64_t all = gained(s, f->of);
-	double percent =
-		all ? (double)gained(s, f->field.off) / (double)all * 100
-		    : (double)NAN;
+	double percent = all ? (double)gained(s, f->field.off) / (double)all * 100 : (double)NAN;
 	return percent > 100 ? 100 : percent;
 }
 
@@ -399,8 +392,7 @@ static const struct hist *hist_at(const struct live *l, size_t off)
 	return h;
 }
 
-bool live_distribution(const struct live_field *f, const struct live_span *s,
-		       struct hist *out)
+bool live_distribution(const struct live_field *f, const struct live_span *s, struct hist *out)
 {
 	const struct hist *now = hist_at(s->now, f->field.off);
 	const struct hist *before = hist_at(s->before, f->field.off);
@@ -415,7 +407,5 @@ bool live_distribution(const struct live_field *f, const struct live_span *s,
 uint64_t live_percentile(const struct live_field *f, const struct live_span *s,
 			 struct hist *scratch)
 {
-	return live_distribution(f, s, scratch)
-		       ? hist_percentile(scratch, f->percent)
-		       : UINT64_MAX;
+	return live_distribution(f, s, scratch) ? hist_percentile(scratch, f->percent) : UINT64_MAX;
 }

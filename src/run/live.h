@@ -17,14 +17,13 @@ enum live_phase {
 	LIVE_DROP,
 	LIVE_TRAIN,
 	LIVE_CHECKPOINT, /* phase=checkpoint, phase=restore; checkpoint_* */
-	LIVE_IO, /* a plain job; left_ns, oldest and what stands under io */
+	LIVE_IO,         /* a plain job; left_ns, oldest and what stands under io */
 	LIVE_DONE
 };
 
 /*
- * All sums since the start of the run, over all ranks, read from single-writer
- * relaxed counters: subtract two looks to get an interval. May lag by one
- * operation.
+ * All sums since the start of the run, over all ranks, read from single-writer relaxed counters:
+ * subtract two looks to get an interval. May lag by one operation.
  */
 struct live {
 	const char *job_name;
@@ -42,24 +41,24 @@ struct live {
 	uint64_t waiting_ns;     /* longest stall now in progress */
 	uint64_t left_ns;        /* estimate; UINT64_MAX = unknown */
 	double done_percent;     /* by left_ns, of the phase; NaN = unknown */
-	/* Histograms since the start, of the caller (live_hists_new), who may
-	 * want none of them, or only some: NULL. */
+	/* Histograms since the start, of the caller (live_hists_new), who may want none of them, or
+	 * only some: NULL. */
 	struct hist *stall;          /* of all accelerators */
 	struct hist *lat[MLGEN_OPS]; /* submit to completion, of all workers */
 	struct hist *sample;         /* first submitted to last completed */
-	/* Of all workers: inside calls and waiting for what they asked, waiting
-	 * for room, and time of those that are at work. */
+	/* Of all workers: inside calls and waiting for what they asked, waiting for room, and time
+	 * of those that are at work. */
 	uint64_t inside_ns, idle_ns, worker_ns;
 	struct io_outstanding oldest;
 	uint64_t errors; /* counted by continue_on_error */
 	/* The phase that the job is there for, whatever its phase now. */
 	enum live_phase work;
 	bool has_worked; /* ... and it has been in that */
-	/* 0 read, 1 write: operations, also in chains, and bytes, as transferred
-	 * by whatever works in the job. */
+	/* 0 read, 1 write: operations, also in chains, and bytes, as transferred by whatever works
+	 * in the job. */
 	uint64_t io_ios[2], io_moved[2];
 	/* checkpoints, also beside a training; count 0 = none */
-	uint64_t checkpoint, checkpoints; /* from 1; checkpoints 0 = unknown */
+	uint64_t checkpoint, checkpoints;           /* from 1; checkpoints 0 = unknown */
 	uint64_t checkpoint_done, checkpoint_bytes; /* of the one under way */
 	uint64_t checkpoint_moved;                  /* of all so far, bytes */
 	bool is_checkpointing, is_restore;
@@ -77,9 +76,8 @@ void live_reset(struct live *l);
 /* As it is there, also in those histograms that `to` has. */
 void live_copy(struct live *to, const struct live *from);
 
-/* A look of another process at the same job is added: `to` is rank 0's, with what
- * was added before, and stays its look at that time. Of its histograms those that
- * both have. */
+/* A look of another process at the same job is added: `to` is rank 0's, with what was added before,
+ * and stays its look at that time. Of its histograms those that both have. */
 void live_join(struct live *to, const struct live *other);
 
 /* What is the same for all jobs that are looked at at one time. */
@@ -93,14 +91,14 @@ struct live_host {
 };
 
 /*
- * Figures of a running job: a row each. Whoever shows them, one by one or all
- * of them, walks the rows over two looks.
+ * Figures of a running job: a row each. Whoever shows them, one by one or all of them, walks the
+ * rows over two looks.
  */
 enum live_kind {
-	LIVE_GAUGE,    /* as it is now */
-	LIVE_PROGRESS, /* likewise, so many of `of`; of 0 = of unknown many */
-	LIVE_COUNTER,  /* what the interval gained */
-	LIVE_SHARE,    /* gained, as a percentage of what `of` gained */
+	LIVE_GAUGE,        /* as it is now */
+	LIVE_PROGRESS,     /* likewise, so many of `of`; of 0 = of unknown many */
+	LIVE_COUNTER,      /* what the interval gained */
+	LIVE_SHARE,        /* gained, as a percentage of what `of` gained */
 	LIVE_DISTRIBUTION, /* a histogram of what the interval gained; or one of
 			    * its percentiles */
 	LIVE_OF_HOST,      /* a gauge, whose member is one of live_host */
@@ -136,8 +134,8 @@ enum live_show {
 	LIVE_AS_P99,        /* "611 ms" */
 };
 
-/* How that of several processes of one job becomes one, of a gauge or a progress;
- * of all others it follows from the kind. */
+/* How that of several processes of one job becomes one, of a gauge or a progress; of all others it
+ * follows from the kind. */
 enum live_join {
 	LIVE_JOIN_FIRST, /* it is that of rank 0 */
 	LIVE_JOIN_SUM,   /* of a progress: each has its part of what there is */
@@ -146,8 +144,8 @@ enum live_join {
 };
 
 struct live_field {
-	/* No name ends the table. A row without help is where the figure above
-	 * it comes from in other intervals. */
+	/* No name ends the table. A row without help is where the figure above it comes from in
+	 * other intervals. */
 	struct mlgen_field field;
 	enum live_kind kind;
 	enum live_show show;
@@ -158,8 +156,8 @@ struct live_field {
 	/* DISTRIBUTION: the member is the first of MLGEN_OPS, one for each. */
 	bool is_by_operation;
 	enum live_join join;
-	/* What a metric of it is (report/prom_family.h), where help says it of
-	 * an interval; "" = there is none. */
+	/* What a metric of it is (report/prom_family.h), where help says it of an interval; "" =
+	 * there is none. */
 	const char *metric;
 };
 extern const struct live_field live_fields[];
@@ -170,8 +168,7 @@ const char *live_phase_name(enum live_phase phase);
 /* Does the log have a column for it? */
 bool live_is_column(const struct live_field *f);
 
-/* Two looks at a job, and at the host; `host` may be NULL where no figure of
- * it is asked for. */
+/* Two looks at a job, and at the host; `host` may be NULL where no figure of it is asked for. */
 struct live_span {
 	const struct live *now, *before;
 	const struct live_host *host;
@@ -181,8 +178,7 @@ struct live_span {
 bool live_applies(const struct live_field *f, const struct live_span *s);
 
 /* The row of that name that applies, or NULL; a name ends at `len`. */
-const struct live_field *live_find(const char *name, size_t len,
-				   const struct live_span *s);
+const struct live_field *live_find(const char *name, size_t len, const struct live_span *s);
 
 /* Where the member is now; how to read it says the row's type. */
 const void *live_now(const struct live_field *f, const struct live_span *s);
@@ -204,10 +200,8 @@ double live_per_sec(const struct live_field *f, const struct live_span *s);
 double live_percent(const struct live_field *f, const struct live_span *s);
 
 /* A DISTRIBUTION into `out`; false where nothing was gained, or is known. */
-bool live_distribution(const struct live_field *f, const struct live_span *s,
-		       struct hist *out);
+bool live_distribution(const struct live_field *f, const struct live_span *s, struct hist *out);
 
-/* A DISTRIBUTION's percentile; UINT64_MAX where nothing was gained, or is
- * known. */
+/* A DISTRIBUTION's percentile; UINT64_MAX where nothing was gained, or is known. */
 uint64_t live_percentile(const struct live_field *f, const struct live_span *s,
 			 struct hist *scratch);

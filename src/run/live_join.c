@@ -51,8 +51,8 @@ static void join_least(const struct joining *j, size_t off)
 
 static void join_row(const struct joining *j, const struct live_field *f)
 {
-	bool has_of = f->kind == LIVE_SHARE ||
-		      (f->kind == LIVE_PROGRESS && f->join == LIVE_JOIN_SUM);
+	bool has_of =
+		f->kind == LIVE_SHARE || (f->kind == LIVE_PROGRESS && f->join == LIVE_JOIN_SUM);
 
 	if (f->kind == LIVE_COUNTER || has_of)
 		join_sum(j, f->field.off);
@@ -64,8 +64,7 @@ static void join_row(const struct joining *j, const struct live_field *f)
 		join_least(j, f->field.off);
 }
 
-/* The operation that has been under way for the longest, of all; clocks of
- * processes differ. */
+/* The operation that has been under way for the longest, of all; clocks of processes differ. */
 static void join_oldest(struct live *to, const struct live *other)
 {
 	uint64_t start_ns = other->oldest.start_ns;
@@ -73,8 +72,7 @@ static void join_oldest(struct live *to, const struct live *other)
 	if (!start_ns)
 		return;
 	start_ns = start_ns + to->now_ns - other->now_ns;
-	if (to->oldest.start_ns &&
-	    (int64_t)(to->oldest.start_ns - start_ns) < 0)
+	if (to->oldest.start_ns && (int64_t)(to->oldest.start_ns - start_ns) < 0)
 		return;
 	to->oldest = other->oldest;
 	to->oldest.start_ns = start_ns ? start_ns : 1;

@@ -40,8 +40,8 @@ static void drop(struct loader *l, const char *path)
 		loader_fail(l, &err);
 }
 
-/* This loader's share of a dataset leaves the page cache. A file that is
- * not there is for the read to report. */
+/* This loader's share of a dataset leaves the page cache. A file that is not there is for the read
+ * to report. */
 static void drop_share_of(struct loader *l, const struct dataset *ds)
 {
 	const struct train *t = l->rank->train;
@@ -49,8 +49,7 @@ static void drop_share_of(struct loader *l, const struct dataset *ds)
 	uint64_t all = w * job_all_accelerators(t->job);
 	char path[PATH_MAX];
 
-	for (uint64_t i = l->rank->index * w + l->index;
-	     i < dataset_all_files(ds); i += all) {
+	for (uint64_t i = l->rank->index * w + l->index; i < dataset_all_files(ds); i += all) {
 		if (train_is_cut(t))
 			return;
 		if (dataset_path(ds, i, path, sizeof(path)) > 0)
@@ -72,8 +71,8 @@ static bool loader_is_over(const struct train *t)
 	return atomic_load(&t->closed) || atomic_load(&t->finished);
 }
 
-/* Between two passes nothing is under way: what was read since the last one
- * is all of it. `next` NULL = the end. */
+/* Between two passes nothing is under way: what was read since the last one is all of it. `next`
+ * NULL = the end. */
 static void turn_to_pass(struct loader *l, const struct pass *next)
 {
 	struct opstat *stat = &l->worker.stat;
@@ -102,8 +101,8 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered)
 	uint64_t begin_ns = 0;
 	bool allowed, yields = delivered > 0;
 
-	/* Pairs with rank_call and interleave_deliver: they see this, or what
-	 * they have changed is seen here. */
+	/* Pairs with rank_call and interleave_deliver: they see this, or what they have changed is
+	 * seen here. */
 	atomic_store(&l->awaits, number);
 	atomic_store(&l->needs, delivered);
 	for (;;) {
@@ -119,15 +118,14 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered)
 			bell_ring(&r->filled, t->clock);
 			continue;
 		}
-		allowed = atomic_load(&r->limit) > number &&
-			  atomic_load(&r->delivered) >= delivered;
+		allowed =
+			atomic_load(&r->limit) > number && atomic_load(&r->delivered) >= delivered;
 		if (allowed)
 			break;
 		if (!begin_ns)
 			begin_ns = loader_now(l);
-		/* What it waits for has mostly been begun, and is there soon
-		 * where storage is fast: asleep, it would be woken for each
-		 * extent alone. */
+		/* What it waits for has mostly been begun, and is there soon where storage is fast:
+		 * asleep, it would be woken for each extent alone. */
 		if (yields) {
 			yields = false;
 			thread_yield();
@@ -171,21 +169,20 @@ static bool fail_engine(struct loader *l, int rc)
 {
 	struct mlgen_err err = { 0 };
 
-	mlgen_fail(&err, rc, "ioengine=%s: cannot go on: %s",
-		   l->rank->train->job->engine->name, strerror(-rc));
+	mlgen_fail(&err, rc, "ioengine=%s: cannot go on: %s", l->rank->train->job->engine->name,
+		   strerror(-rc));
 	loader_fail(l, &err);
 	return false;
 }
 
-static void loader_describe(const struct loader *l,
-			    const struct read_task *task, struct mlgen_err *err)
+static void loader_describe(const struct loader *l, const struct read_task *task,
+			    struct mlgen_err *err)
 {
 	char where[96];
 
-	snprintf(where, sizeof(where),
-		 "epoch %" PRIu64 ", step %" PRIu64 ", accelerator %" PRIu64,
-		 count_get(&l->rank->count.epoch),
-		 count_get(&l->rank->count.step), l->rank->index + 1);
+	snprintf(where, sizeof(where), "epoch %" PRIu64 ", step %" PRIu64 ", accelerator %" PRIu64,
+		 count_get(&l->rank->count.epoch), count_get(&l->rank->count.step),
+		 l->rank->index + 1);
 	reader_describe(task, where, err);
 }
 
@@ -199,8 +196,7 @@ static bool fail_task(struct loader *l, const struct read_task *task)
 }
 
 /* It counts, and its places in the batch stay empty. */
-static void take_error(struct loader *l, struct token *token,
-		       const struct read_task *task)
+static void take_error(struct loader *l, struct token *token, const struct read_task *task)
 {
 	struct mlgen_err err = { 0 };
 
@@ -264,10 +260,9 @@ void loader_push(struct loader *l, struct token *token, uint64_t stage)
 	*token = (struct token){ 0 };
 }
 
-/* What was started stays in memory until its batch is taken. Batches below
- * limit - window have been. */
-static void *hold_extent(struct loader *l, uint64_t batch, uint64_t window,
-			 uint64_t *bytes)
+/* What was started stays in memory until its batch is taken. Batches below limit - window have
+ * been. */
+static void *hold_extent(struct loader *l, uint64_t batch, uint64_t window, uint64_t *bytes)
 {
 	uint64_t limit = atomic_load(&l->rank->limit);
 	uint64_t taken = limit > window ? limit - window : 0;
@@ -275,16 +270,15 @@ static void *hold_extent(struct loader *l, uint64_t batch, uint64_t window,
 	return hold_take(l->rank->hold, batch, taken, bytes);
 }
 
-void loader_next_stage(struct loader *l, struct stage *at,
-		       struct sampler_epoch *order)
+void loader_next_stage(struct loader *l, struct stage *at, struct sampler_epoch *order)
 {
 	at->first_extent += sampler_extents(order, l->rank->index);
 	stage_next(&l->rank->train->stages, at);
 	sampler_epoch(order, &at->pass->sampler, at->epoch);
 }
 
-void loader_start(struct loader *l, const struct stage *at,
-		  struct sampler_epoch *order, uint64_t position)
+void loader_start(struct loader *l, const struct stage *at, struct sampler_epoch *order,
+		  uint64_t position)
 {
 	uint64_t bytes = 0;
 	void *into = NULL;
@@ -292,18 +286,13 @@ void loader_start(struct loader *l, const struct stage *at,
 
 	if (at->pass != l->pass)
 		turn_to_pass(l, at->pass);
-	dataset_extent(at->pass->dataset,
-		       sampler_at(order, l->rank->index, position), &x);
+	dataset_extent(at->pass->dataset, sampler_at(order, l->rank->index, position), &x);
 	if (l->rank->hold)
-		into = hold_extent(l,
-				   at->first_batch +
-					   sampler_batch_of(order,
-							    l->rank->index,
-							    position),
-				   at->pass->window, &bytes);
+		into = hold_extent(
+			l, at->first_batch + sampler_batch_of(order, l->rank->index, position),
+			at->pass->window, &bytes);
 	if (l->tier && !at->pass->is_eval) {
-		tier_read(l->tier, at, order, position, &x, into, bytes,
-			  &l->decoded_ns);
+		tier_read(l->tier, at, order, position, &x, into, bytes, &l->decoded_ns);
 		return;
 	}
 	reader_start(l->reader, &at->pass->plan, &x);
@@ -317,8 +306,7 @@ bool loader_read_indexes(struct loader *l)
 	struct extent x = { 0 };
 	struct token none = { 0 };
 
-	if (pass->plan.access != ACCESS_FRAMEWORK ||
-	    !pass->dataset->format->at_start)
+	if (pass->plan.access != ACCESS_FRAMEWORK || !pass->dataset->format->at_start)
 		return true;
 	for (; x.file < pass->dataset->files; x.file++) {
 		if (loader_is_over(l->rank->train))
@@ -336,8 +324,7 @@ static int open_tier(struct loader *l, struct mlgen_err *err)
 	const struct train *t = l->rank->train;
 	uint64_t number = l->rank->index * job_readers(t->job) + l->index;
 
-	l->tier = tier_loader_new(t->tier, l->rank->index, number, &l->worker,
-				  l->reader, err);
+	l->tier = tier_loader_new(t->tier, l->rank->index, number, &l->worker, l->reader, err);
 	return l->tier ? 0 : err->code;
 }
 
@@ -352,15 +339,13 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 			.clock = t->clock,
 			.iodepth = reader_ops(t->job),
 			.transfers = depth,
-			.files = job_samples_at_once(t->job) +
-				 tier_open_files(t->job),
+			.files = job_samples_at_once(t->job) + tier_open_files(t->job),
 			.buf_bytes = t->buffer_bytes,
 			.mem = (enum mem_kind)t->job->mem,
 			.may_meet_fifos = true,
 			.gives_back = t->job->fresh_memory > 0,
 			.seed = rng_u64(t->job->randseed, RNG_ENGINE,
-					l->rank->index * job_readers(t->job) +
-						l->index),
+					l->rank->index * job_readers(t->job) + l->index),
 			.stop = t->stop,
 			.ends_in_time = true },
 	};
@@ -375,10 +360,8 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 	if (rc < 0)
 		return rc;
 	reader_free(l->reader);
-	l->reader = reader_new(l->worker.io, &l->worker.stat,
-			       job_samples_at_once(t->job), depth);
-	reader_fresh(l->reader, t->job->fresh_memory,
-		     t->dataset->format->is_array);
+	l->reader = reader_new(l->worker.io, &l->worker.stat, job_samples_at_once(t->job), depth);
+	reader_fresh(l->reader, t->job->fresh_memory, t->dataset->format->is_array);
 	rc = loader_open_decoding(l, err);
 	return rc == 0 && t->tier ? open_tier(l, err) : rc;
 }
@@ -388,8 +371,8 @@ static void finish_cut(struct loader *l)
 {
 	int rc = 0;
 
-	while (rc == 0 && train_is_cut(l->rank->train) &&
-	       !train_is_closed(l->rank->train) && reader_is_busy(l->reader))
+	while (rc == 0 && train_is_cut(l->rank->train) && !train_is_closed(l->rank->train) &&
+	       reader_is_busy(l->reader))
 		reader_finish_one(l->reader, &rc);
 }
 

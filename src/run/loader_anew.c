@@ -23,8 +23,7 @@ bool loader_anew_begin(struct loader *l)
 
 	if (!loader_await(l, l->next.first_batch))
 		return false;
-	ns = (uint64_t)dist_draw(&t->job->worker_start,
-				 rng_u64(t->job->randseed, RNG_START, who),
+	ns = (uint64_t)dist_draw(&t->job->worker_start, rng_u64(t->job->randseed, RNG_START, who),
 				 RNG_START, l->next.number);
 	stop_sleep_until(t->stop, t->clock, clock_now(t->clock) + ns);
 	count_add(&l->worker.stat.idle_ns, ns);

@@ -14,8 +14,8 @@
 
 /* The most draws taken for one extent. */
 #define DRAWS_MAX 16u
-/* A thread that sleeps is woken later than it asked for by nearly as much: what a
- * small read has of an extent's time waits for the next one. */
+/* A thread that sleeps is woken later than it asked for by nearly as much: what a small read has of
+ * an extent's time waits for the next one. */
 #define SPENT_LEAST_NS 50000u
 #define ALL_AT_FIRST_READ "1/100"
 /* Who is woken later than this was held up by more than timers are. */
@@ -26,23 +26,22 @@ static uint64_t loader_decode_now(const struct loader *l)
 	return clock_now(l->rank->train->clock);
 }
 
-/* Decoding takes its time, sample by sample; of many the sum of a few stands
- * for all. */
+/* Decoding takes its time, sample by sample; of many the sum of a few stands for all. */
 static uint64_t preprocess_ns(const struct job *j, const struct extent *x)
 {
 	uint64_t drawn = x->samples < DRAWS_MAX ? x->samples : DRAWS_MAX;
 	double ns = 0;
 
 	for (uint64_t i = 0; i < drawn; i++)
-		ns += (double)dist_draw(&j->preprocess_time, j->randseed,
-					RNG_PREPROCESS, x->id * DRAWS_MAX + i);
+		ns += (double)dist_draw(&j->preprocess_time, j->randseed, RNG_PREPROCESS,
+					x->id * DRAWS_MAX + i);
 	return drawn ? (uint64_t)(ns / (double)drawn * x->samples) : 0;
 }
 
 /*
- * Asleep, the CPU that it would take is another's. Who sleeps is woken late, by
- * a tenth of a millisecond on some hosts; the next sleep is shorter by that, so
- * that many short ones take no longer than one long one.
+ * Asleep, the CPU that it would take is another's. Who sleeps is woken late, by a tenth of a
+ * millisecond on some hosts; the next sleep is shorter by that, so that many short ones take no
+ * longer than one long one.
  */
 static void sleep_for(struct loader *l, uint64_t ns)
 {
@@ -54,8 +53,7 @@ static void sleep_for(struct loader *l, uint64_t ns)
 	woken_ns = loader_decode_now(l);
 	l->overslept_ns -= owed_ns;
 	if (woken_ns > end_ns)
-		l->overslept_ns = u64_min(l->overslept_ns + woken_ns - end_ns,
-					  OWED_MOST_NS);
+		l->overslept_ns = u64_min(l->overslept_ns + woken_ns - end_ns, OWED_MOST_NS);
 	count_add(&l->worker.stat.idle_ns, ns);
 	io_wake(l->worker.io);
 	l->decoded_ns = end_ns;
@@ -85,8 +83,7 @@ static void spend(struct loader *l, uint64_t ns)
 		return;
 	}
 	end_ns = loader_decode_now(l) + ns;
-	while (loader_decode_now(l) < end_ns &&
-	       !stop_has_come(t->stop, loader_decode_now(l)))
+	while (loader_decode_now(l) < end_ns && !stop_has_come(t->stop, loader_decode_now(l)))
 		;
 	io_wake(l->worker.io);
 	l->decoded_ns = end_ns;
@@ -100,8 +97,7 @@ static uint64_t first_sample_ns(struct loader *l, const struct extent *x)
 	if (!l->is_new || !x->samples)
 		return 0;
 	l->is_new = false;
-	return (uint64_t)dist_draw(&j->first_sample_time,
-				   rng_u64(j->randseed, RNG_FIRST, who),
+	return (uint64_t)dist_draw(&j->first_sample_time, rng_u64(j->randseed, RNG_FIRST, who),
 				   RNG_FIRST, l->next.number);
 }
 
@@ -112,8 +108,8 @@ static bool was_decoded(const struct loader *l, const struct read_task *task)
 }
 
 /* What the time has behind a read that got so many bytes. */
-static double part_of_read(const struct loader *l, struct decoding *d,
-			   const struct read_task *task, uint64_t bytes)
+static double part_of_read(const struct loader *l, struct decoding *d, const struct read_task *task,
+			   uint64_t bytes)
 {
 	const struct job_read_share *share;
 	uint64_t all;
@@ -129,12 +125,10 @@ static double part_of_read(const struct loader *l, struct decoding *d,
 	return share->percent / 100;
 }
 
-static uint64_t due_ns(const struct loader *l, struct decoding *d,
-		       const struct read_task *task, uint64_t bytes)
+static uint64_t due_ns(const struct loader *l, struct decoding *d, const struct read_task *task,
+		       uint64_t bytes)
 {
-	return d->all_ns ? (uint64_t)((double)d->all_ns *
-				      part_of_read(l, d, task, bytes))
-			 : 0;
+	return d->all_ns ? (uint64_t)((double)d->all_ns * part_of_read(l, d, task, bytes)) : 0;
 }
 
 static void begin(struct loader *l, const struct extent *x)
@@ -156,8 +150,7 @@ static void decode_read(void *arg, const struct read_task *task, uint64_t bytes)
 		return;
 	if (!l->decode_reads++)
 		begin(l, &task->extent);
-	l->decode_due_ns += due_ns(l, &l->usual, task, bytes) +
-			    due_ns(l, &l->first, task, bytes);
+	l->decode_due_ns += due_ns(l, &l->usual, task, bytes) + due_ns(l, &l->first, task, bytes);
 	ns = u64_min(l->decode_due_ns, l->decode_left_ns);
 	if (ns < SPENT_LEAST_NS)
 		return;
@@ -188,25 +181,22 @@ static int open_unpack(struct loader *l, struct mlgen_err *err)
 	unpack_free(l->unpack);
 	l->unpack = unpack_new(most);
 	if (!l->unpack)
-		return mlgen_fail(err, -ENOMEM,
-				  "decompress: no memory for what is "
-				  "decompressed at a time, %" PRIu64
-				  " bytes; use decompress=sleep",
-				  most);
+		return mlgen_fail(
+			err, -ENOMEM,
+			"decompress: no memory for what is decompressed at a time, %" PRIu64
+			" bytes; use decompress=sleep",
+			most);
 	reader_unpack(l->reader, l->unpack);
 	return 0;
 }
 
 bool loader_preprocesses(const struct job *j)
 {
-	return dist_mean(&j->preprocess_time) +
-			       dist_mean(&j->first_sample_time) >
-		       0 &&
+	return dist_mean(&j->preprocess_time) + dist_mean(&j->first_sample_time) > 0 &&
 	       !loader_decodes_batches(j);
 }
 
-static int open_shares(struct decoding *d, const char *list,
-		       struct mlgen_err *err)
+static int open_shares(struct decoding *d, const char *list, struct mlgen_err *err)
 {
 	struct job_read_share shares[JOB_READ_SHARES_MAX];
 	int n = job_read_shares(list, shares, err);
@@ -231,9 +221,8 @@ int loader_open_decoding(struct loader *l, struct mlgen_err *err)
 		rc = open_shares(&l->usual, j->preprocess_split, err);
 		if (rc == 0)
 			rc = open_shares(&l->first,
-					 has_text(j->first_sample_split)
-						 ? j->first_sample_split
-						 : ALL_AT_FIRST_READ,
+					 has_text(j->first_sample_split) ? j->first_sample_split
+									 : ALL_AT_FIRST_READ,
 					 err);
 		reader_decode_with(l->reader, decode_read, l);
 	}

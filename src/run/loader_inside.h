@@ -6,28 +6,26 @@
 
 struct read_task;
 
-/* Wait until a batch may be read; dropping the cache is done here, because
- * then everyone is here. False: the run is over. */
+/* Wait until a batch may be read; dropping the cache is done here, because then everyone is here.
+ * False: the run is over. */
 bool loader_await(struct loader *l, uint64_t number);
 
 /* ... and until so many extents have been delivered in order, of all stages. */
 bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered);
 
 /* From a stage to the next one, and its order. */
-void loader_next_stage(struct loader *l, struct stage *at,
-		       struct sampler_epoch *order);
+void loader_next_stage(struct loader *l, struct stage *at, struct sampler_epoch *order);
 
-/* Begin to read the extent at a position of a stage, and finish the next one:
- * it is added to the token. False: the run is over. */
-void loader_start(struct loader *l, const struct stage *at,
-		  struct sampler_epoch *order, uint64_t position);
+/* Begin to read the extent at a position of a stage, and finish the next one: it is added to the
+ * token. False: the run is over. */
+void loader_start(struct loader *l, const struct stage *at, struct sampler_epoch *order,
+		  uint64_t position);
 bool loader_finish(struct loader *l, struct token *token);
 
 /* To the accelerator; an empty token is none. It is empty then. */
 void loader_push(struct loader *l, struct token *token, uint64_t stage);
 
-/* What a worker reads of every file before its first sample. False: the run is
- * over. */
+/* What a worker reads of every file before its first sample. False: the run is over. */
 bool loader_read_indexes(struct loader *l);
 
 /* Around what a loader without a thread reads. */
@@ -40,6 +38,6 @@ bool loader_preprocesses(const struct job *j);
 /* Its reader is open: what decoding needs is made ready. */
 int loader_open_decoding(struct loader *l, struct mlgen_err *err);
 
-/* What has been read is decompressed and decoded, or the time that this takes
- * is spent. Called once for each extent that was begun. */
+/* What has been read is decompressed and decoded, or the time that this takes is spent. Called once
+ * for each extent that was begun. */
 void loader_decode(struct loader *l, const struct read_task *task);

@@ -7,8 +7,8 @@
 #include "run/reader.h"
 
 /* pytorch: one worker reads a whole batch, its samples one after the other. */
-static bool read_batch(struct loader *l, const struct stage *at,
-		       struct sampler_epoch *order, uint64_t batch)
+static bool read_batch(struct loader *l, const struct stage *at, struct sampler_epoch *order,
+		       uint64_t batch)
 {
 	uint64_t rank = l->rank->index;
 	uint64_t begin = sampler_batch_start(order, rank, batch);
@@ -47,10 +47,8 @@ static bool read_stage(struct loader *l, const struct stage *at)
 	if (!has_batch(l, at->pass) && !loader_await(l, at->first_batch))
 		return false;
 	sampler_epoch(&order, s, at->epoch);
-	for (uint64_t b = l->index; b < s->steps;
-	     b += l->rank->train->job->read_threads)
-		if (!loader_await(l, at->first_batch + b) ||
-		    !read_batch(l, at, &order, b))
+	for (uint64_t b = l->index; b < s->steps; b += l->rank->train->job->read_threads)
+		if (!loader_await(l, at->first_batch + b) || !read_batch(l, at, &order, b))
 			return false;
 	return true;
 }
@@ -75,14 +73,12 @@ static void pytorch_work(struct loader *l)
 	l->goes_on = true;
 }
 
-static void pytorch_collect(struct rank *r, const struct stage *at,
-			    uint64_t batch, uint64_t need)
+static void pytorch_collect(struct rank *r, const struct stage *at, uint64_t batch, uint64_t need)
 {
 	uint64_t w = batch % r->train->job->read_threads;
 	struct token t;
 
-	while (r->have.samples < need &&
-	       ring_pop(r->loaders[w].ring, at->number, batch, &t))
+	while (r->have.samples < need && ring_pop(r->loaders[w].ring, at->number, batch, &t))
 		token_add(&r->have, &t);
 }
 
@@ -99,8 +95,7 @@ static uint64_t pytorch_tokens(const struct job *job, const struct pass *pass)
 }
 
 /* pytorch without workers: the main process reads a batch when it needs one. */
-static void main_collect(struct rank *r, const struct stage *at, uint64_t batch,
-			 uint64_t need)
+static void main_collect(struct rank *r, const struct stage *at, uint64_t batch, uint64_t need)
 {
 	struct loader *l = &r->loaders[0];
 	struct token t;
@@ -141,11 +136,9 @@ static void plain_work(struct loader *l)
 		while (!sampler_has(&order, r->index, claim - at.first_extent))
 			loader_next_stage(l, &at, &order);
 		uint64_t position = claim - at.first_extent;
-		uint64_t number = at.first_batch +
-				  sampler_batch_of(&order, r->index, position);
+		uint64_t number = at.first_batch + sampler_batch_of(&order, r->index, position);
 		while (reader_is_busy(l->reader) &&
-		       (!reader_has_room(l->reader) ||
-			at.number != under_way.number ||
+		       (!reader_has_room(l->reader) || at.number != under_way.number ||
 			atomic_load(&r->limit) <= number)) {
 			if (!loader_finish(l, &token))
 				return;
@@ -159,8 +152,7 @@ static void plain_work(struct loader *l)
 }
 
 /* From any of them. */
-static void any_collect(struct rank *r, const struct stage *at, uint64_t batch,
-			uint64_t need)
+static void any_collect(struct rank *r, const struct stage *at, uint64_t batch, uint64_t need)
 {
 	struct token t;
 	uint64_t threads = job_read_threads(r->train->job);
@@ -177,8 +169,8 @@ static uint64_t plain_window(const struct job *job, const struct pass *pass)
 	return job->prefetch;
 }
 
-/* One loader can read all that is ahead, and push each extent; a full ring
- * merges those of a stage. */
+/* One loader can read all that is ahead, and push each extent; a full ring merges those of a
+ * stage. */
 static uint64_t any_tokens(const struct job *job, const struct pass *pass)
 {
 	const struct sampler *s = &pass->sampler;
@@ -188,15 +180,14 @@ static uint64_t any_tokens(const struct job *job, const struct pass *pass)
 
 	(void)job;
 	/* Extents that differ may all be the smallest ones. */
-	return s->is_sized ? RING_TOKENS + stages
-			   : u64_min(most, RING_TOKENS + stages);
+	return s->is_sized ? RING_TOKENS + stages : u64_min(most, RING_TOKENS + stages);
 }
 
-/* tfdata: each loader reads files of its own from front to back, in order as far
- * as interleave.h lets it. */
+/* tfdata: each loader reads files of its own from front to back, in order as far as interleave.h
+ * lets it. */
 
-/* The first batch that an extent can be in: in order that of its place, less
- * what a buffer that shuffles has to hold before it. */
+/* The first batch that an extent can be in: in order that of its place, less what a buffer that
+ * shuffles has to hold before it. */
 static uint64_t earliest_batch(const struct loader *l, const struct pass *pass,
 			       struct sampler_epoch *order, uint64_t position)
 {
@@ -209,39 +200,35 @@ static uint64_t earliest_batch(const struct loader *l, const struct pass *pass,
 	return sample < buffer ? 0 : (sample - buffer) / pass->sampler.batch;
 }
 
-/* In order nobody can use a part of what a loader has for a batch. Else what is
- * ready goes out before anybody could wait for it. */
-static void push_ready(struct loader *l, const struct stage *at,
-		       struct token *token)
+/* In order nobody can use a part of what a loader has for a batch. Else what is ready goes out
+ * before anybody could wait for it. */
+static void push_ready(struct loader *l, const struct stage *at, struct token *token)
 {
 	if (!l->rank->train->job->deterministic)
 		loader_push(l, token, at->number);
 }
 
-static void turn_to_batch(struct loader *l, const struct stage *at,
-			  struct token *token, uint64_t batch)
+static void turn_to_batch(struct loader *l, const struct stage *at, struct token *token,
+			  uint64_t batch)
 {
 	if (token->batch != batch)
 		loader_push(l, token, at->number);
 	token->batch = batch;
 }
 
-static bool read_forward(struct loader *l, const struct stage *at,
-			 struct sampler_epoch *order, uint64_t position,
-			 struct token *token)
+static bool read_forward(struct loader *l, const struct stage *at, struct sampler_epoch *order,
+			 uint64_t position, struct token *token)
 {
 	loader_start(l, at, order, position);
-	if (reader_does_io(l->reader) ||
-	    loader_preprocesses(l->rank->train->job))
+	if (reader_does_io(l->reader) || loader_preprocesses(l->rank->train->job))
 		push_ready(l, at, token);
 	return loader_finish(l, token);
 }
 
-/* Has the batch that an extent needs been asked for? And in order, may it be
- * begun? `batch` is the last one of the stage that was awaited. */
-static bool await_extent(struct loader *l, const struct stage *at,
-			 struct sampler_epoch *order, uint64_t position,
-			 struct token *token, uint64_t *batch)
+/* Has the batch that an extent needs been asked for? And in order, may it be begun? `batch` is the
+ * last one of the stage that was awaited. */
+static bool await_extent(struct loader *l, const struct stage *at, struct sampler_epoch *order,
+			 uint64_t position, struct token *token, uint64_t *batch)
 {
 	struct interleave_turn turn = {
 		.batch = sampler_batch_of(order, l->rank->index, position),
@@ -249,18 +236,15 @@ static bool await_extent(struct loader *l, const struct stage *at,
 
 	if (l->rank->train->job->deterministic)
 		interleave_turn(&turn, at, order, l->rank->index, position);
-	if (*batch == turn.batch &&
-	    atomic_load(&l->rank->delivered) >= turn.delivered)
+	if (*batch == turn.batch && atomic_load(&l->rank->delivered) >= turn.delivered)
 		return true;
 	*batch = turn.batch;
 	push_ready(l, at, token);
-	return loader_await_turn(l, at->first_batch + turn.batch,
-				 turn.delivered);
+	return loader_await_turn(l, at->first_batch + turn.batch, turn.delivered);
 }
 
-static bool read_file(struct loader *l, const struct stage *at,
-		      struct sampler_epoch *order, uint64_t file,
-		      struct token *token)
+static bool read_file(struct loader *l, const struct stage *at, struct sampler_epoch *order,
+		      uint64_t file, struct token *token)
 {
 	const struct job *job = l->rank->train->job;
 	uint64_t rank = l->rank->index, batch = UINT64_MAX;
@@ -271,8 +255,7 @@ static bool read_file(struct loader *l, const struct stage *at,
 
 		if (!sampler_has(order, rank, position))
 			break;
-		turn_to_batch(l, at, token,
-			      earliest_batch(l, at->pass, order, position));
+		turn_to_batch(l, at, token, earliest_batch(l, at->pass, order, position));
 		if (!await_extent(l, at, order, position, token, &batch) ||
 		    !read_forward(l, at, order, position, token))
 			return false;
@@ -283,8 +266,7 @@ static bool read_file(struct loader *l, const struct stage *at,
 	return true;
 }
 
-/* Its first extent may lie behind the last batch; of uneven files anyone may
- * have some. */
+/* Its first extent may lie behind the last batch; of uneven files anyone may have some. */
 static bool has_file(const struct loader *l, const struct pass *p)
 {
 	struct sampler_epoch order;
@@ -311,11 +293,10 @@ static void tfdata_work(struct loader *l)
 		const struct sampler *s = &at.pass->sampler;
 		struct token token = { 0 };
 
-		if ((s->is_uneven || !has_file(l, at.pass)) &&
-		    !loader_await(l, at.first_batch))
+		if ((s->is_uneven || !has_file(l, at.pass)) && !loader_await(l, at.first_batch))
 			return;
-		for (uint64_t f = l->index;
-		     sampler_has_file(&order, l->rank->index, f); f += threads)
+		for (uint64_t f = l->index; sampler_has_file(&order, l->rank->index, f);
+		     f += threads)
 			if (!read_file(l, &at, &order, f, &token))
 				return;
 		loader_push(l, &token, at.number);
@@ -325,32 +306,29 @@ static void tfdata_work(struct loader *l)
 /* What is being decoded is on its way to what is prefetched. */
 static uint64_t tfdata_prefetch(const struct job *job)
 {
-	return job->prefetch +
-	       (loader_decodes_batches(job) ? job->decode_threads : 0);
+	return job->prefetch + (loader_decodes_batches(job) ? job->decode_threads : 0);
 }
 
-/* A buffer that shuffles is filled before its first batch, with no more than
- * an epoch. */
+/* A buffer that shuffles is filled before its first batch, with no more than an epoch. */
 static uint64_t tfdata_window(const struct job *job, const struct pass *pass)
 {
 	uint64_t batch = pass->sampler.batch;
-	uint64_t samples = u64_min(pass_shuffle_buffer(job, pass),
-				   sampler_rank_samples(&pass->sampler));
+	uint64_t samples =
+		u64_min(pass_shuffle_buffer(job, pass), sampler_rank_samples(&pass->sampler));
 
 	return tfdata_prefetch(job) + (samples + batch - 1) / batch;
 }
 
-/* In order a loader has one token for each batch, the first of a stage with all
- * that the buffer holds: of the stage at hand, and of those behind it; and what
- * it has read of a file beyond that. */
+/* In order a loader has one token for each batch, the first of a stage with all that the buffer
+ * holds: of the stage at hand, and of those behind it; and what it has read of a file beyond
+ * that. */
 static uint64_t tfdata_tokens(const struct job *job, const struct pass *pass)
 {
 	uint64_t stages = pass->window / pass->sampler.steps + 2;
 
 	if (!job->deterministic)
 		return any_tokens(job, pass);
-	return 2 * (tfdata_prefetch(job) + stages) +
-	       interleave_extents(&pass->sampler);
+	return 2 * (tfdata_prefetch(job) + stages) + interleave_extents(&pass->sampler);
 }
 
 static const struct loader_model models[] = {
@@ -382,8 +360,7 @@ const struct loader_model *loader_model(const struct job *job)
 
 bool loader_decodes_batches(const struct job *job)
 {
-	return job->loader == LOADER_TFDATA &&
-	       job->preprocess == PREPROCESS_SLEEP &&
+	return job->loader == LOADER_TFDATA && job->preprocess == PREPROCESS_SLEEP &&
 	       dist_mean(&job->preprocess_time) > 0;
 }
 

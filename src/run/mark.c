@@ -18,15 +18,13 @@ uint64_t marks_ns(const struct marks *m)
 	return begin && end > begin ? end - begin : 0;
 }
 
-static const struct netif *same_network(const struct netif *a,
-					const struct netif *b)
+static const struct netif *same_network(const struct netif *a, const struct netif *b)
 {
 	return a && b && !strcmp(a->name, b->name) ? a : NULL;
 }
 
 /* Of two that count the same bytes the one that is to be believed less. */
-static const struct memsource *same_storage(const struct memsource *a,
-					    const struct memsource *b)
+static const struct memsource *same_storage(const struct memsource *a, const struct memsource *b)
 {
 	if (!a || !b || a->kind != b->kind || !memsource_counts(a, b))
 		return NULL;
@@ -69,11 +67,10 @@ void marks_window(struct window_result *w, const struct marks *m)
 static void put_noise(struct noise *n, const struct marks *m)
 {
 	const struct mark *a = &m->begin, *b = &m->end;
-	uint64_t own = b->cpu.process_user_ns + b->cpu.process_system_ns -
-		       a->cpu.process_user_ns - a->cpu.process_system_ns;
+	uint64_t own = b->cpu.process_user_ns + b->cpu.process_system_ns - a->cpu.process_user_ns -
+		       a->cpu.process_system_ns;
 
-	noise_between(n, &a->noise, &b->noise, (double)marks_ns(m),
-		      (double)own);
+	noise_between(n, &a->noise, &b->noise, (double)marks_ns(m), (double)own);
 	if (m->mhz_looks)
 		n->clock_mhz = m->mhz_sum / (double)m->mhz_looks;
 	n->most_mhz = noise_most_mhz("");
@@ -83,8 +80,7 @@ static void put_noise(struct noise *n, const struct marks *m)
 static void leave_host_out(struct host_result *h)
 {
 	const double none = (double)NAN;
-	const struct noise_counts c = { .throttled = UINT64_MAX,
-					.hot = UINT64_MAX };
+	const struct noise_counts c = { .throttled = UINT64_MAX, .hot = UINT64_MAX };
 
 	*h = (struct host_result){ .cpus = none,
 				   .cpu_percent = none,
@@ -113,12 +109,11 @@ void marks_host(struct host_result *h, const struct marks *m)
 	h->cpus = b->cpus;
 	h->cpu_percent_of = of[b->of];
 	h->cpu_percent = host_cpu_percent(a, b, wall_ns);
-	h->user_percent = collect_percent(
-		(double)(b->process_user_ns - a->process_user_ns), room_ns);
-	h->system_percent = collect_percent(
-		(double)(b->process_system_ns - a->process_system_ns), room_ns);
-	h->switches_per_sec =
-		collect_per_second(b->switches - a->switches, ns / 1e9);
+	h->user_percent =
+		collect_percent((double)(b->process_user_ns - a->process_user_ns), room_ns);
+	h->system_percent =
+		collect_percent((double)(b->process_system_ns - a->process_system_ns), room_ns);
+	h->switches_per_sec = collect_per_second(b->switches - a->switches, ns / 1e9);
 	put_noise(&h->noise, m);
 }
 
@@ -149,8 +144,7 @@ void marks_network(struct network_result *n, const struct marks *m)
 
 bool marks_storage(struct storage_result *st, const struct marks *m)
 {
-	const struct memsource_count *a = &m->begin.storage,
-				     *b = &m->end.storage;
+	const struct memsource_count *a = &m->begin.storage, *b = &m->end.storage;
 	uint64_t read = m->end.jobs_read_bytes - m->begin.jobs_read_bytes;
 	double delivered;
 
@@ -165,8 +159,7 @@ bool marks_storage(struct storage_result *st, const struct marks *m)
 		return false;
 	st->source = m->storage->name;
 	st->device_read_bytes = b->read_bytes - a->read_bytes;
-	st->device_reads =
-		b->reads == UINT64_MAX ? UINT64_MAX : b->reads - a->reads;
+	st->device_reads = b->reads == UINT64_MAX ? UINT64_MAX : b->reads - a->reads;
 	st->jobs_read_bytes = read;
 	st->memory_percent = fmax(100 * (1 - delivered / (double)read), 0);
 	return true;
@@ -184,8 +177,7 @@ static double joules_per(double joules, double n)
 	return n > 0 ? joules / n : (double)NAN;
 }
 
-void marks_energy(struct energy_result *e, const struct marks *m,
-		  uint64_t bytes, uint64_t samples)
+void marks_energy(struct energy_result *e, const struct marks *m, uint64_t bytes, uint64_t samples)
 {
 	const struct energy_counts *a = &m->begin.energy, *b = &m->end.energy;
 
@@ -211,8 +203,8 @@ void marks_other_cpu(struct thread_cpu_result *t, const struct marks *m)
 	t->others_seconds = (double)NAN;
 	if (!marks_ns(m))
 		return;
-	all = (double)(b->process_user_ns + b->process_system_ns -
-		       a->process_user_ns - a->process_system_ns) /
+	all = (double)(b->process_user_ns + b->process_system_ns - a->process_user_ns -
+		       a->process_system_ns) /
 	      1e9;
 	if (!isnan(t->workers_seconds))
 		known += t->workers_seconds;

@@ -26,16 +26,14 @@ static void tell_and_remove(struct cgroup g)
 	char limit[UNITS_TEXT_BYTES];
 
 	if (cgroup_kills(&g, "") > 0)
-		log_error("memory_limit: the kernel killed mlgen: it needed "
-			  "more than the %s, and there is no report. Raise "
-			  "it, or lower what is kept for each request: "
+		log_error("memory_limit: the kernel killed mlgen: it needed more than the %s, and "
+			  "there is no report. Raise it, or lower what is kept for each request: "
 			  "threads, ranks, bs, iodepth",
 			  units_human_bytes(limit, (double)g.limit_bytes));
 	cgroup_leave(&g, "");
 }
 
-static _Noreturn void wait_for(pid_t parent, int from_parent,
-			       const struct cgroup *g)
+static _Noreturn void wait_for(pid_t parent, int from_parent, const struct cgroup *g)
 {
 	char byte;
 

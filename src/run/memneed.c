@@ -26,9 +26,9 @@
 #include "trace/tracer.h"
 
 /*
- * Measured in control groups: 4,000 accelerators with a loader each take 311
- * KiB beside the buffer, with eight loaders each 1,790; the kernel's part of
- * that is 26 KiB a thread. Long runs use a little more of their histograms.
+ * Measured in control groups: 4,000 accelerators with a loader each take 311 KiB beside the buffer,
+ * with eight loaders each 1,790; the kernel's part of that is 26 KiB a thread. Long runs use a
+ * little more of their histograms.
  */
 #define THREAD_BYTES (UINT64_C(224) << 10)
 #define RANK_BYTES (UINT64_C(112) << 10)
@@ -43,8 +43,8 @@
 #define THREAD_ADDRESS_BYTES (THREAD_STACK_BYTES + (UINT64_C(704) << 10))
 #define RANK_ADDRESS_BYTES (THREAD_STACK_BYTES + (UINT64_C(192) << 10))
 
-/* Through the page cache, a part of what is under way cannot be dropped from
- * there: 8 MiB of 32 readers with requests of 1 MiB, and of 16 writers. */
+/* Through the page cache, a part of what is under way cannot be dropped from there: 8 MiB of 32
+ * readers with requests of 1 MiB, and of 16 writers. */
 #define READ_CACHE_PART 4
 #define WRITE_CACHE_PART 2
 
@@ -68,8 +68,7 @@ void memneed_add(struct memneed *n, uint64_t bytes, uint64_t address_bytes)
 	n->address_bytes = plus(n->address_bytes, address_bytes);
 }
 
-void memneed_add_for(struct memneed *n, const char *option, uint64_t bytes,
-		     uint64_t address_bytes)
+void memneed_add_for(struct memneed *n, const char *option, uint64_t bytes, uint64_t address_bytes)
 {
 	memneed_add(n, bytes, address_bytes);
 	if (bytes <= n->option_bytes)
@@ -88,8 +87,8 @@ void memneed_threads(struct memneed *n, uint64_t threads, uint64_t each)
 }
 
 /* Huge pages are none of the memory that is left. */
-void memneed_buffers(struct memneed *n, const struct job *j, uint64_t threads,
-		     uint64_t each, bool writes)
+void memneed_buffers(struct memneed *n, const struct job *j, uint64_t threads, uint64_t each,
+		     bool writes)
 {
 	unsigned cache_part = writes ? WRITE_CACHE_PART : READ_CACHE_PART;
 	uint64_t all = times(threads, each);
@@ -105,8 +104,7 @@ void memneed_untouched(struct memneed *n, uint64_t threads, uint64_t each)
 	memneed_add(n, 0, times(threads, each));
 }
 
-static void memneed_importance(struct memneed *n, const struct job *j,
-			       const struct sampler *s)
+static void memneed_importance(struct memneed *n, const struct job *j, const struct sampler *s)
 {
 	struct importance_config cfg = importance_config(j, s);
 	uint64_t bytes = importance_state_bytes(&cfg);
@@ -115,8 +113,7 @@ static void memneed_importance(struct memneed *n, const struct job *j,
 		memneed_add(n, bytes, bytes);
 }
 
-static void memneed_hits_first(struct memneed *n, const struct job *j,
-			       const struct sampler *s)
+static void memneed_hits_first(struct memneed *n, const struct job *j, const struct sampler *s)
 {
 	uint64_t bytes = hitsfirst_state_bytes(s, sampler_ranks_known(j));
 
@@ -124,8 +121,8 @@ static void memneed_hits_first(struct memneed *n, const struct job *j,
 		memneed_add(n, bytes, bytes);
 }
 
-static void memneed_unpack(struct memneed *n, const struct job *j,
-			   const struct stages *stages, uint64_t loaders)
+static void memneed_unpack(struct memneed *n, const struct job *j, const struct stages *stages,
+			   uint64_t loaders)
 {
 	uint64_t each = train_packed_most(j, stages);
 
@@ -134,12 +131,10 @@ static void memneed_unpack(struct memneed *n, const struct job *j,
 			    times(loaders, unpack_bytes(each)));
 }
 
-void memneed_train(struct memneed *n, const struct job *j,
-		   const struct stages *stages)
+void memneed_train(struct memneed *n, const struct job *j, const struct stages *stages)
 {
 	const struct plan_config *plan = &stages->train.plan;
-	/* One that reads itself has no stack of its own: half a MiB too many
-	 * is mapped here. */
+	/* One that reads itself has no stack of its own: half a MiB too many is mapped here. */
 	uint64_t loaders = times(j->accelerators, job_readers(j));
 	uint64_t buffer = plan_buffer_bytes(plan, job_depth(j));
 
@@ -156,37 +151,32 @@ void memneed_train(struct memneed *n, const struct job *j,
 	memneed_hits_first(n, j, &stages->train.sampler);
 }
 
-void memneed_hold(struct memneed *n, const struct job *j,
-		  const struct stages *stages)
+void memneed_hold(struct memneed *n, const struct job *j, const struct stages *stages)
 {
 	struct hold_config c;
 
 	hold_plan(&c, j, stages);
 	if (c.slots)
-		memneed_add_for(
-			n, "prefetch", (uint64_t)hold_bytes(j, stages),
-			times(j->accelerators, times(c.slots, c.slot_bytes)));
+		memneed_add_for(n, "prefetch", (uint64_t)hold_bytes(j, stages),
+				times(j->accelerators, times(c.slots, c.slot_bytes)));
 }
 
-void memneed_saver(struct memneed *n, const struct job *j,
-		   const struct shard_set *set, uint64_t most_bytes)
+void memneed_saver(struct memneed *n, const struct job *j, const struct shard_set *set,
+		   uint64_t most_bytes)
 {
-	uint64_t threads =
-		times(state_locals(set->state), j->checkpoint_threads);
+	uint64_t threads = times(state_locals(set->state), j->checkpoint_threads);
 	uint64_t slice = saver_span_bytes(j) + CONTENT_SLACK, heads = 0;
 	unsigned depth = set->is_plain ? job_depth(j) : 1;
 
 	memneed_add(n, slice, slice); /* the pool */
 	memneed_threads(n, threads, 0);
-	memneed_buffers(n, j, threads, times(depth, slice),
-			!job_work(j)->restores);
+	memneed_buffers(n, j, threads, times(depth, slice), !job_work(j)->restores);
 	if (n->bytes <= most_bytes)
 		heads = times(threads, shard_most_head(set));
 	memneed_add(n, heads, heads);
 }
 
-void memneed_prepare(struct memneed *n, uint64_t files,
-		     uint64_t largest_file_bytes)
+void memneed_prepare(struct memneed *n, uint64_t files, uint64_t largest_file_bytes)
 {
 	uint64_t workers = crew_writers();
 	uint64_t each = crew_writer_bytes(largest_file_bytes);
@@ -208,8 +198,7 @@ void memneed_trace(struct memneed *n)
 void memneed_put(struct buf *out, const char *option, uint64_t n)
 {
 	if (n > 1)
-		buf_addf(out, "%s%s=%" PRIu64, out->len ? " x " : "", option,
-			 n);
+		buf_addf(out, "%s%s=%" PRIu64, out->len ? " x " : "", option, n);
 }
 
 void memneed_put_bs(struct buf *out, uint64_t bytes)
@@ -228,8 +217,7 @@ struct sum {
 	const struct job *most;
 };
 
-static void sum_up(struct sum *s, const struct memneed_jobs *all,
-		   unsigned group)
+static void sum_up(struct sum *s, const struct memneed_jobs *all, unsigned group)
 {
 	/* Half of what the program takes is in use by now. */
 	uint64_t prepare = 0, left = MEMNEED_PROGRAM_BYTES / 2, most = 0;
@@ -237,8 +225,7 @@ static void sum_up(struct sum *s, const struct memneed_jobs *all,
 	*s = (struct sum){ .address_bytes = MEMNEED_PROGRAM_BYTES };
 	for (size_t i = 0; i < all->count; i++) {
 		const struct memneed *n = &all->needs[i];
-		uint64_t one = n->bytes > n->prepare_bytes ? n->bytes
-							   : n->prepare_bytes;
+		uint64_t one = n->bytes > n->prepare_bytes ? n->bytes : n->prepare_bytes;
 
 		if (all->jobs[i]->group < group)
 			left = plus(left, n->left_bytes);
@@ -265,9 +252,8 @@ static void put_whose(struct buf *out, const struct sum *s)
 
 	if (does->put_costs)
 		does->put_costs(&what, s->most);
-	buf_addf(out, "%s%s%s%s%s", s->most->name, what.len ? " (" : "",
-		 buf_str(&what), what.len ? ")" : "",
-		 s->jobs > 1 ? ", with the jobs beside it," : "");
+	buf_addf(out, "%s%s%s%s%s", s->most->name, what.len ? " (" : "", buf_str(&what),
+		 what.len ? ")" : "", s->jobs > 1 ? ", with the jobs beside it," : "");
 	buf_fini(&what);
 }
 
@@ -277,8 +263,8 @@ static void put_lower(struct buf *out, const struct sum *s)
 		 s->most->hold_samples ? ", or prefetch" : "");
 }
 
-static int too_much(const struct sum *s, uint64_t need, const char *verb,
-		    const char *of, struct mlgen_err *err)
+static int too_much(const struct sum *s, uint64_t need, const char *verb, const char *of,
+		    struct mlgen_err *err)
 {
 	char text[UNITS_TEXT_BYTES];
 	struct buf whose = { 0 }, lower = { 0 };
@@ -286,10 +272,8 @@ static int too_much(const struct sum *s, uint64_t need, const char *verb,
 
 	put_whose(&whose, s);
 	put_lower(&lower, s);
-	rc = mlgen_fail(err, -ENOMEM,
-			"memory: %s %s about %s, and %s; %s, or allow it more",
-			buf_str(&whose), verb,
-			units_human_bytes(text, (double)need), of,
+	rc = mlgen_fail(err, -ENOMEM, "memory: %s %s about %s, and %s; %s, or allow it more",
+			buf_str(&whose), verb, units_human_bytes(text, (double)need), of,
 			buf_str(&lower));
 	buf_fini(&whose);
 	buf_fini(&lower);
@@ -300,8 +284,7 @@ static int too_much(const struct sum *s, uint64_t need, const char *verb,
 static void put_processes(struct buf *out, uint64_t processes)
 {
 	if (processes > 1)
-		buf_addf(out, ", each of %" PRIu64 " processes on this host",
-			 processes);
+		buf_addf(out, ", each of %" PRIu64 " processes on this host", processes);
 }
 
 /* Of all groups: that the next one fits, too. */
@@ -318,9 +301,8 @@ static uint64_t least_limit(const struct memneed_jobs *all)
 	return least;
 }
 
-static int limit_too_low(const struct sum *s, uint64_t limit_bytes,
-			 uint64_t least_bytes, uint64_t processes,
-			 struct mlgen_err *err)
+static int limit_too_low(const struct sum *s, uint64_t limit_bytes, uint64_t least_bytes,
+			 uint64_t processes, struct mlgen_err *err)
 {
 	char have[UNITS_TEXT_BYTES], need[UNITS_TEXT_BYTES];
 	uint64_t least_mib = plus(least_bytes, MIB - 1) / MIB;
@@ -329,30 +311,26 @@ static int limit_too_low(const struct sum *s, uint64_t limit_bytes,
 
 	if (s->bytes > limit_bytes / processes) {
 		put_whose(&takes, s);
-		buf_addf(&takes, " takes about %s",
-			 units_human_bytes(need, (double)s->bytes));
+		buf_addf(&takes, " takes about %s", units_human_bytes(need, (double)s->bytes));
 		buf_add(&lower, ", or ");
 		put_lower(&lower, s);
 	} else {
-		buf_addf(&takes,
-			 "mlgen itself takes about %s, and the kernel "
-			 "kills who needs more",
+		buf_addf(&takes, "mlgen itself takes about %s, and the kernel kills who needs more",
 			 units_human_bytes(need, MEMNEED_LIMITED_BYTES));
 	}
 	put_processes(&takes, processes);
-	rc = mlgen_fail(
-		err, -ENOMEM,
-		"memory_limit: %s is too little: %s; memory_limit=%" PRIu64
-		"MiB is the least that works%s",
-		units_human_bytes(have, (double)limit_bytes), buf_str(&takes),
-		least_mib, buf_str(&lower));
+	rc = mlgen_fail(err, -ENOMEM,
+			"memory_limit: %s is too little: %s; memory_limit=%" PRIu64
+			"MiB is the least that works%s",
+			units_human_bytes(have, (double)limit_bytes), buf_str(&takes), least_mib,
+			buf_str(&lower));
 	buf_fini(&takes);
 	buf_fini(&lower);
 	return rc;
 }
 
-int memneed_check(const struct memneed_jobs *all, unsigned group,
-		  const struct memroom *room, struct mlgen_err *err)
+int memneed_check(const struct memneed_jobs *all, unsigned group, const struct memroom *room,
+		  struct mlgen_err *err)
 {
 	struct sum s;
 
@@ -360,14 +338,12 @@ int memneed_check(const struct memneed_jobs *all, unsigned group,
 	if (s.most && s.bytes > room->bytes)
 		return too_much(&s, s.bytes, "takes", room->of, err);
 	if (s.most && s.address_bytes > room->address_bytes)
-		return too_much(&s, s.address_bytes, "maps", room->address_of,
-				err);
+		return too_much(&s, s.address_bytes, "maps", room->address_of, err);
 	return 0;
 }
 
-int memneed_check_limit(const struct memneed_jobs *all, unsigned group,
-			uint64_t limit_bytes, uint64_t processes,
-			struct mlgen_err *err)
+int memneed_check_limit(const struct memneed_jobs *all, unsigned group, uint64_t limit_bytes,
+			uint64_t processes, struct mlgen_err *err)
 {
 	uint64_t part = limit_bytes / processes;
 	struct sum s;
@@ -375,9 +351,7 @@ int memneed_check_limit(const struct memneed_jobs *all, unsigned group,
 	sum_up(&s, all, group);
 	if (!s.most || (s.bytes <= part && part >= MEMNEED_LIMITED_BYTES))
 		return 0;
-	return limit_too_low(&s, limit_bytes,
-			     times(least_limit(all), processes), processes,
-			     err);
+	return limit_too_low(&s, limit_bytes, times(least_limit(all), processes), processes, err);
 }
 
 uint64_t memneed_bytes(const struct memneed_jobs *all, unsigned group)
@@ -399,13 +373,12 @@ int memneed_fail_host(const struct memneed_jobs *all, unsigned group,
 	assert(s.most); /* it is a job's group */
 	put_whose(&whose, &s);
 	put_lower(&lower, &s);
-	int rc = mlgen_fail(
-		err, -ENOMEM,
-		"memory: host %s: %s takes about %s in %u processes together, "
-		"and %s; %s, start fewer processes on it, or allow it more",
-		host->name, buf_str(&whose),
-		units_human_bytes(text, (double)host->bytes), host->processes,
-		host->of, buf_str(&lower));
+	int rc = mlgen_fail(err, -ENOMEM,
+			    "memory: host %s: %s takes about %s in %u processes together, and %s; "
+			    "%s, start fewer processes on it, or allow it more",
+			    host->name, buf_str(&whose),
+			    units_human_bytes(text, (double)host->bytes), host->processes, host->of,
+			    buf_str(&lower));
 	buf_fini(&whose);
 	buf_fini(&lower);
 	return rc;

@@ -14,10 +14,9 @@
 #include "run/stages.h"
 
 /*
- * An estimate, from what was measured: what comes with each thread (the pages
- * of its histograms and of its stack, and the kernel's own), and what follows
- * from options (buffers, rings, samples that are held). A zeroed struct is a
- * job that takes nothing.
+ * An estimate, from what was measured: what comes with each thread (the pages of its histograms and
+ * of its stack, and the kernel's own), and what follows from options (buffers, rings, samples that
+ * are held). A zeroed struct is a job that takes nothing.
  */
 struct memneed {
 	uint64_t bytes;         /* in use while it runs */
@@ -25,8 +24,7 @@ struct memneed {
 	uint64_t prepare_bytes; /* in use before that, for its files */
 	uint64_t left_bytes;    /* of `bytes`: its counts, until the end */
 	uint64_t threads;       /* that would have a ring each in a trace */
-	const char
-		*option; /* that by itself takes the most; NULL = none does */
+	const char *option;     /* that by itself takes the most; NULL = none does */
 	uint64_t option_bytes;
 };
 
@@ -34,45 +32,38 @@ struct memneed {
 #define MEMNEED_PROGRAM_BYTES (UINT64_C(4) << 20)
 
 /*
- * The least that a process is limited to. With few threads it takes 4 to 6 MiB
- * (measured); the rest is for the kernel's own and for as much page cache as
- * reading takes.
+ * The least that a process is limited to. With few threads it takes 4 to 6 MiB (measured); the rest
+ * is for the kernel's own and for as much page cache as reading takes.
  */
 #define MEMNEED_LIMITED_BYTES (UINT64_C(12) << 20)
 
 /* Add what a training takes with its loaders, but not for what it holds. */
-void memneed_train(struct memneed *n, const struct job *job,
-		   const struct stages *stages);
+void memneed_train(struct memneed *n, const struct job *job, const struct stages *stages);
 /* With hold_samples. */
-void memneed_hold(struct memneed *n, const struct job *job,
-		  const struct stages *stages);
-/* Those who save, or restore, checkpoints; set->content may be NULL. Looks at
- * all files, but where threads alone take more than `most_bytes`. */
-void memneed_saver(struct memneed *n, const struct job *job,
-		   const struct shard_set *set, uint64_t most_bytes);
+void memneed_hold(struct memneed *n, const struct job *job, const struct stages *stages);
+/* Those who save, or restore, checkpoints; set->content may be NULL. Looks at all files, but where
+ * threads alone take more than `most_bytes`. */
+void memneed_saver(struct memneed *n, const struct job *job, const struct shard_set *set,
+		   uint64_t most_bytes);
 /* So much more, in use and mapped. */
 void memneed_add(struct memneed *n, uint64_t bytes, uint64_t address_bytes);
 /* The same, by one option. */
-void memneed_add_for(struct memneed *n, const char *option, uint64_t bytes,
-		     uint64_t address_bytes);
-/* Threads with so much on the heap each; their buffers, of so many bytes each,
- * which have something in the page cache beside them. */
+void memneed_add_for(struct memneed *n, const char *option, uint64_t bytes, uint64_t address_bytes);
+/* Threads with so much on the heap each; their buffers, of so many bytes each, which have something
+ * in the page cache beside them. */
 void memneed_threads(struct memneed *n, uint64_t threads, uint64_t each_bytes);
 void memneed_buffers(struct memneed *n, const struct job *job, uint64_t threads,
 		     uint64_t each_bytes, bool writes);
 /* Buffers that no byte is ever moved to. */
-void memneed_untouched(struct memneed *n, uint64_t threads,
-		       uint64_t each_bytes);
-/* Those who write so many files, the largest of so many bytes; files 0: none
- * is missing. */
-void memneed_prepare(struct memneed *n, uint64_t files,
-		     uint64_t largest_file_bytes);
+void memneed_untouched(struct memneed *n, uint64_t threads, uint64_t each_bytes);
+/* Those who write so many files, the largest of so many bytes; files 0: none is missing. */
+void memneed_prepare(struct memneed *n, uint64_t files, uint64_t largest_file_bytes);
 
 /* With a trace: rings of its threads, and what is written. */
 void memneed_trace(struct memneed *n);
 
-/* "accelerators=8", " x bs=1m": what costs the memory, for a row's put_costs;
- * nothing for a count of 1. */
+/* "accelerators=8", " x bs=1m": what costs the memory, for a row's put_costs; nothing for a count
+ * of 1. */
 void memneed_put(struct buf *out, const char *option, uint64_t n);
 void memneed_put_bs(struct buf *out, uint64_t bytes);
 
@@ -84,19 +75,16 @@ struct memneed_jobs {
 };
 
 /*
- * Do the jobs of this group, which run side by side, find what they need, with
- * what those before them have left? 0, or -ENOMEM with err, which names the
- * options to lower.
+ * Do the jobs of this group, which run side by side, find what they need, with what those before
+ * them have left? 0, or -ENOMEM with err, which names the options to lower.
  */
-int memneed_check(const struct memneed_jobs *all, unsigned group,
-		  const struct memroom *room, struct mlgen_err *err);
+int memneed_check(const struct memneed_jobs *all, unsigned group, const struct memroom *room,
+		  struct mlgen_err *err);
 
-/* The same of memory_limit, in bytes, of which each of so many processes of this
- * host has its part; err names the least with which all groups find what they
- * need. */
-int memneed_check_limit(const struct memneed_jobs *all, unsigned group,
-			uint64_t limit_bytes, uint64_t processes,
-			struct mlgen_err *err);
+/* The same of memory_limit, in bytes, of which each of so many processes of this host has its part;
+ * err names the least with which all groups find what they need. */
+int memneed_check_limit(const struct memneed_jobs *all, unsigned group, uint64_t limit_bytes,
+			uint64_t processes, struct mlgen_err *err);
 
 /* What memneed_check compares with room->bytes. */
 uint64_t memneed_bytes(const struct memneed_jobs *all, unsigned group);

@@ -19,9 +19,8 @@ static uint64_t workers_of(const struct job_result *r)
 {
 	const struct ml_result *ml = &r->ml;
 	uint64_t n = r->work && r->work->is_plain ? r->io.numjobs
-		     : ml->accelerators
-			     ? ml->accelerators
-			     : ml->saves.threads + ml->restores.threads;
+		     : ml->accelerators           ? ml->accelerators
+						  : ml->saves.threads + ml->restores.threads;
 
 	return n ? n : 1;
 }
@@ -37,16 +36,14 @@ static void weigh(double *w, const struct job_result *r, enum merge_how how)
 	w[WEIGHT_WALL] = positive(wall > 0 ? wall : r->elapsed_seconds);
 	w[WEIGHT_TIME] = w[WEIGHT_WALL] * (double)workers_of(r);
 	w[WEIGHT_ACCELERATORS] =
-		(double)(how == MERGE_TURNS ? ml->counted_steps
-					    : ml->accelerators);
+		(double)(how == MERGE_TURNS ? ml->counted_steps : ml->accelerators);
 	w[WEIGHT_BYTES] = is_io ? (double)r->read.io_bytes : read;
 	w[WEIGHT_LOOKS] = is_io ? ios : read;
 	w[WEIGHT_IOS] = ios;
 }
 
-void merge_jobs(struct job_result *to, const struct job_result *from,
-		enum merge_how how, const struct merge_memory *memory,
-		void *owner)
+void merge_jobs(struct job_result *to, const struct job_result *from, enum merge_how how,
+		const struct merge_memory *memory, void *owner)
 {
 	struct merging m = { .how = how,
 			     .memory = memory,
@@ -91,8 +88,7 @@ static const char *borrow(void *owner, const char *from)
 }
 
 static const struct merge_memory of_slots = { merge_grow, merge_take, borrow };
-static const struct merge_memory of_workers = { merge_grow, go_without,
-						borrow };
+static const struct merge_memory of_workers = { merge_grow, go_without, borrow };
 
 static void merge_job(struct job_result *to, const struct job_result *from,
 		      const struct merge_memory *memory)

@@ -6,8 +6,8 @@
 
 /* ---- rules ---- */
 
-/* As the list of all epochs: of runs one after the other they are numbered on,
- * those that some clients have not are none of all. */
+/* As the list of all epochs: of runs one after the other they are numbered on, those that some
+ * clients have not are none of all. */
 static void cache_epochs_list(struct merging *m, const struct mlgen_field *f,
 			      const struct merge_at *at)
 {
@@ -29,9 +29,8 @@ static void cache_epochs_list(struct merging *m, const struct mlgen_field *f,
 		to->count = b->count;
 }
 
-static const struct merge_rule merge_cache_epochs = {
-	.whole = cache_epochs_list, .ordered = 1 << MERGE_TURNS
-};
+static const struct merge_rule merge_cache_epochs = { .whole = cache_epochs_list,
+						      .ordered = 1 << MERGE_TURNS };
 
 /* clang-format off */
 

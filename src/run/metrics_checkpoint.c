@@ -8,17 +8,14 @@
 /* ---- one checkpoint: the n-th of all clients, of which each has its ranks ---- */
 
 /* Behind the rows of bytes and seconds. */
-static void item_rate(struct merging *m, const struct mlgen_field *f,
-		      const struct merge_at *at)
+static void item_rate(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoint_result, 0);
 
-	to->bytes_per_sec =
-		to->seconds > 0 ? (double)to->bytes / to->seconds : (double)NAN;
+	to->bytes_per_sec = to->seconds > 0 ? (double)to->bytes / to->seconds : (double)NAN;
 }
 
-static void item_slowest(struct merging *m, const struct mlgen_field *f,
-			 const struct merge_at *at)
+static void item_slowest(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoint_result, 0);
 
@@ -31,8 +28,7 @@ static void item_slowest(struct merging *m, const struct mlgen_field *f,
 	to->slowest_rank_bytes_per_sec = b->slowest_rank_bytes_per_sec;
 }
 
-static void first_text(struct merging *m, const struct mlgen_field *f,
-		       const struct merge_at *at)
+static void first_text(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	char *to = at->to + f->off;
 
@@ -43,8 +39,7 @@ static void first_text(struct merging *m, const struct mlgen_field *f,
 
 static const struct merge_rule merge_item_rate = { .whole = item_rate };
 static const struct merge_rule merge_item_slowest = { .whole = item_slowest };
-static const struct merge_rule merge_first_text = { .whole = first_text,
-						    .ordered = MERGE_ORDERED };
+static const struct merge_rule merge_first_text = { .whole = first_text, .ordered = MERGE_ORDERED };
 
 /* ---- all of a job ---- */
 
@@ -63,23 +58,20 @@ MERGE_PAIR(least_f64, double, m->how == MERGE_CLIENTS ? fmax(a, b) : fmin(a, b))
 MERGE_PAIR(first_f64, double, m->how != MERGE_TURNS ? fmax(a, b) : isnan(a) ? b : a)
 /* clang-format on */
 
-/* Where clients' checkpoints are not all known, the mean of the slowest is the
- * least that the mean can be. */
-static void seconds_mean(struct merging *m, const struct mlgen_field *f,
-			 const struct merge_at *at)
+/* Where clients' checkpoints are not all known, the mean of the slowest is the least that the mean
+ * can be. */
+static void seconds_mean(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoints_result, 0);
 
 	if (m->how == MERGE_CLIENTS)
 		to->seconds_mean = fmax(a->seconds_mean, b->seconds_mean);
 	else
-		merge_mean(m, f, at, (double)a->completed,
-			   (double)b->completed);
+		merge_mean(m, f, at, (double)a->completed, (double)b->completed);
 }
 
 /* Of runs one after the other all but the very first are later ones. */
-static void later_seconds(struct merging *m, const struct mlgen_field *f,
-			  const struct merge_at *at)
+static void later_seconds(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoints_result, 0);
 	double n = (double)a->completed - 1, more = (double)b->completed - 1;
@@ -89,17 +81,14 @@ static void later_seconds(struct merging *m, const struct mlgen_field *f,
 	else if (m->how == MERGE_GROUP)
 		merge_mean(m, f, at, fmax(n, 0), fmax(more, 0));
 	else if (n >= 0 && more >= 0)
-		to->later_seconds =
-			merge_mean_of(a->later_seconds, n,
-				      merge_mean_of(b->later_seconds, more,
-						    b->first_seconds, 1),
-				      more + 1);
+		to->later_seconds = merge_mean_of(
+			a->later_seconds, n,
+			merge_mean_of(b->later_seconds, more, b->first_seconds, 1), more + 1);
 	else if (n < 0)
 		to->later_seconds = b->later_seconds;
 }
 
-static void rank_times(struct merging *m, const struct mlgen_field *f,
-		       const struct merge_at *at)
+static void rank_times(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoints_result, 0);
 	struct mlgen_field all = *f;
@@ -109,8 +98,7 @@ static void rank_times(struct merging *m, const struct mlgen_field *f,
 		   all_seconds(b) * (double)b->threads);
 }
 
-static void slowest_rank(struct merging *m, const struct mlgen_field *f,
-			 const struct merge_at *at)
+static void slowest_rank(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoints_result, 0);
 
@@ -123,19 +111,16 @@ static void slowest_rank(struct merging *m, const struct mlgen_field *f,
 }
 
 /* Of hosts, and of groups, those of all; of repetitions the first one's. */
-static void rank_list(struct merging *m, const struct mlgen_field *f,
-		      const struct merge_at *at)
+static void rank_list(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoints_result, 0);
 
 	if (m->how != MERGE_TURNS)
-		merge_append(m, &to->rank_times, &b->rank_times,
-			     sizeof(struct checkpoint_rank),
+		merge_append(m, &to->rank_times, &b->rank_times, sizeof(struct checkpoint_rank),
 			     CHECKPOINT_RANKS_KEPT);
 }
 
-static void known_text(struct merging *m, const struct mlgen_field *f,
-		       const struct merge_at *at)
+static void known_text(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	const char **to = (void *)(at->to + f->off);
 	const char *const *b = (const void *)(at->b + f->off);
@@ -169,17 +154,14 @@ static void join_times(struct checkpoints_result *to)
 }
 
 static void derive(const struct merging *m, struct checkpoints_result *to,
-		   const struct checkpoints_result *a,
-		   const struct checkpoints_result *b)
+		   const struct checkpoints_result *a, const struct checkpoints_result *b)
 {
 	double seconds;
 
 	if (m->how == MERGE_GROUP) {
 		/* At the same time: rates add up, as those of samples do. */
-		to->bytes_per_sec =
-			merge_sum_of(a->bytes_per_sec, b->bytes_per_sec);
-		to->bytes_per_checkpoint =
-			to->completed ? to->bytes / to->completed : 0;
+		to->bytes_per_sec = merge_sum_of(a->bytes_per_sec, b->bytes_per_sec);
+		to->bytes_per_checkpoint = to->completed ? to->bytes / to->completed : 0;
 		return;
 	}
 	if (m->how == MERGE_CLIENTS)
@@ -188,13 +170,11 @@ static void derive(const struct merging *m, struct checkpoints_result *to,
 	if (to->job_ranks < to->ranks)
 		to->job_ranks = to->ranks;
 	seconds = all_seconds(to);
-	to->bytes_per_sec =
-		seconds > 0 ? (double)to->bytes / seconds : (double)NAN;
+	to->bytes_per_sec = seconds > 0 ? (double)to->bytes / seconds : (double)NAN;
 }
 
 /* None yet, so that what is added stays as it is. */
-static void metrics_checkpoint_begin(const struct merging *m,
-				     struct checkpoints_result *to)
+static void metrics_checkpoint_begin(const struct merging *m, struct checkpoints_result *to)
 {
 	bool is_restore = to->is_restore;
 	struct metric_list items = to->items;
@@ -208,8 +188,7 @@ static void metrics_checkpoint_begin(const struct merging *m,
 }
 
 /* Clients have their parts of each together. Ahead of the row of them all. */
-static void items_list(struct merging *m, const struct mlgen_field *f,
-		       const struct merge_at *at)
+static void items_list(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct metric_list, f->off);
 
@@ -219,13 +198,11 @@ static void items_list(struct merging *m, const struct mlgen_field *f,
 		merge_append(m, to, b, f->stride, CHECKPOINTS_KEPT);
 }
 
-static void checkpoints(struct merging *m, const struct mlgen_field *f,
-			const struct merge_at *at)
+static void checkpoints(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoints_result, f->off);
 	struct checkpoints_result before;
-	const struct merge_at in = { (char *)to, (char *)&before,
-				     at->b + f->off };
+	const struct merge_at in = { (char *)to, (char *)&before, at->b + f->off };
 
 	if (b->count == 0)
 		return;
@@ -241,22 +218,17 @@ static const struct merge_rule merge_job_ranks = { .u64 = job_ranks_u64 };
 static const struct merge_rule merge_in_memory = { .u64 = in_memory_u64 };
 static const struct merge_rule merge_seconds_mean = { .whole = seconds_mean };
 static const struct merge_rule merge_seconds_least = { .f64 = least_f64 };
-static const struct merge_rule merge_seconds_first = {
-	.f64 = first_f64, .ordered = 1 << MERGE_TURNS
-};
-static const struct merge_rule merge_seconds_later = {
-	.whole = later_seconds, .ordered = 1 << MERGE_TURNS
-};
-static const struct merge_rule merge_rank_list = { .whole = rank_list,
-						   .ordered = MERGE_ORDERED };
+static const struct merge_rule merge_seconds_first = { .f64 = first_f64,
+						       .ordered = 1 << MERGE_TURNS };
+static const struct merge_rule merge_seconds_later = { .whole = later_seconds,
+						       .ordered = 1 << MERGE_TURNS };
+static const struct merge_rule merge_rank_list = { .whole = rank_list, .ordered = MERGE_ORDERED };
 static const struct merge_rule merge_rank_percent = { .whole = rank_times };
 static const struct merge_rule merge_slowest = { .whole = slowest_rank };
-static const struct merge_rule merge_known = { .whole = known_text,
-					       .ordered = MERGE_ORDERED };
+static const struct merge_rule merge_known = { .whole = known_text, .ordered = MERGE_ORDERED };
 const struct merge_rule merge_checkpoints = { .whole = checkpoints };
-const struct merge_rule merge_items = {
-	.whole = items_list, .ordered = 1 << MERGE_GROUP | 1 << MERGE_TURNS
-};
+const struct merge_rule merge_items = { .whole = items_list,
+					.ordered = 1 << MERGE_GROUP | 1 << MERGE_TURNS };
 
 /* clang-format off */
 

@@ -12,8 +12,8 @@ static bool is_one_job(const struct merging *m)
 	return to->job == b->job;
 }
 
-/* Workers of one job have the files of filename= together, else each its own;
- * two jobs have nothing together. */
+/* Workers of one job have the files of filename= together, else each its own; two jobs have nothing
+ * together. */
 static uint64_t files_u64(const struct merging *m, uint64_t a, uint64_t b)
 {
 	const struct job_result *to = (const void *)m->record.to;
@@ -28,12 +28,11 @@ static uint64_t laid_out_u64(const struct merging *m, uint64_t a, uint64_t b)
 	return (is_one_job(m) ? merge_max : merge_sum).u64(m, a, b);
 }
 
-/* Times of which the parts are as long stand below each other; of runs one after
- * the other they do not. NaN is of all that it meets. */
+/* Times of which the parts are as long stand below each other; of runs one after the other they do
+ * not. NaN is of all that it meets. */
 MERGE_PAIR(slice_f64, double, m->how != MERGE_TURNS && a == b ? a : (double)NAN)
 
-static void slices_list(struct merging *m, const struct mlgen_field *f,
-			const struct merge_at *at)
+static void slices_list(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct metric_list, f->off);
 	const struct replay_result *x = (const void *)at->a;

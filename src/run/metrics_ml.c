@@ -9,10 +9,9 @@
 
 /* ---- rules ---- */
 
-/* Jobs of a group need not have as many epochs; those that some clients have
- * not are none of all. Of runs one after the other they are numbered on. */
-static void epochs_list(struct merging *m, const struct mlgen_field *f,
-			const struct merge_at *at)
+/* Jobs of a group need not have as many epochs; those that some clients have not are none of all.
+ * Of runs one after the other they are numbered on. */
+static void epochs_list(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct metric_list, f->off);
 	const struct job_result *before = (const void *)at->a;
@@ -32,8 +31,7 @@ static void epochs_list(struct merging *m, const struct mlgen_field *f,
 		to->count = both;
 	for (size_t i = 0; m->how == MERGE_GROUP && i < both; i++) {
 		e[i].samples_per_sec = (double)e[i].samples / e[i].seconds;
-		e[i].sample_bytes_per_sec =
-			(double)e[i].sample_bytes / e[i].seconds;
+		e[i].sample_bytes_per_sec = (double)e[i].sample_bytes / e[i].seconds;
 	}
 }
 
@@ -49,28 +47,23 @@ static void accelerators_list(struct merging *m, const struct mlgen_field *f,
 		return;
 	}
 	for (size_t i = 0; i < to->count && i < b->count; i++)
-		all[i] = merge_mean_of(
-			all[i], m->weights[0][WEIGHT_ACCELERATORS], more[i],
-			m->weights[1][WEIGHT_ACCELERATORS]);
+		all[i] = merge_mean_of(all[i], m->weights[0][WEIGHT_ACCELERATORS], more[i],
+				       m->weights[1][WEIGHT_ACCELERATORS]);
 }
 
 /* Of documents it follows from the sum; a group says so of any of its jobs. */
-static void few_steps(struct merging *m, const struct mlgen_field *f,
-		      const struct merge_at *at)
+static void few_steps(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct job_result, 0);
-	uint64_t workers =
-		merge_parts.u64(m, a->ml.accelerators, b->ml.accelerators);
+	uint64_t workers = merge_parts.u64(m, a->ml.accelerators, b->ml.accelerators);
 
-	to->ml.too_short = m->how == MERGE_GROUP
-				   ? a->ml.too_short || b->ml.too_short
-				   : a->ml.counted_steps + b->ml.counted_steps <
-					     FEW_STEPS * workers;
+	to->ml.too_short = m->how == MERGE_GROUP ? a->ml.too_short || b->ml.too_short
+						 : a->ml.counted_steps + b->ml.counted_steps <
+							   FEW_STEPS * workers;
 }
 
 /* Behind the row of au_percent. */
-static void target_met(struct merging *m, const struct mlgen_field *f,
-		       const struct merge_at *at)
+static void target_met(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct job_result, 0);
 
@@ -78,25 +71,19 @@ static void target_met(struct merging *m, const struct mlgen_field *f,
 }
 
 /* Of repetitions the first one's stay. */
-static void ranks_list(struct merging *m, const struct mlgen_field *f,
-		       const struct merge_at *at)
+static void ranks_list(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct metric_list, f->off);
 
 	if (m->how != MERGE_TURNS)
-		merge_append(m, to, b, sizeof(struct rank_time),
-			     RANK_TIMES_KEPT);
+		merge_append(m, to, b, sizeof(struct rank_time), RANK_TIMES_KEPT);
 }
 
-static const struct merge_rule merge_ranks = { .whole = ranks_list,
-					       .ordered = MERGE_ORDERED };
-static const struct merge_rule merge_stall_mean =
-	MERGE_MEAN_BY(struct epoch_result, stall_count);
-static const struct merge_rule merge_epochs = { .whole = epochs_list,
-						.ordered = 1 << MERGE_TURNS };
+static const struct merge_rule merge_ranks = { .whole = ranks_list, .ordered = MERGE_ORDERED };
+static const struct merge_rule merge_stall_mean = MERGE_MEAN_BY(struct epoch_result, stall_count);
+static const struct merge_rule merge_epochs = { .whole = epochs_list, .ordered = 1 << MERGE_TURNS };
 static const struct merge_rule merge_each_accelerator = {
-	.whole = accelerators_list,
-	.ordered = 1 << MERGE_GROUP | 1 << MERGE_CLIENTS
+	.whole = accelerators_list, .ordered = 1 << MERGE_GROUP | 1 << MERGE_CLIENTS
 };
 static const struct merge_rule merge_few_steps = { .whole = few_steps };
 static const struct merge_rule merge_target = { .whole = target_met };

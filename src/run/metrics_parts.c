@@ -9,14 +9,12 @@
 #include "base/util.h"
 
 /* Several hosts: no more than the mean of their percents is known. */
-static void cpus_row(struct merging *m, const struct mlgen_field *f,
-		     const struct merge_at *at)
+static void cpus_row(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct host_result, 0);
 	const char *of = to->cpu_percent_of;
 
-	if (to->cpus == b->cpus && of && b->cpu_percent_of &&
-	    !strcmp(of, b->cpu_percent_of))
+	if (to->cpus == b->cpus && of && b->cpu_percent_of && !strcmp(of, b->cpu_percent_of))
 		return;
 	to->cpus = (double)NAN;
 	to->cpu_percent_of = NULL;
@@ -39,8 +37,7 @@ static double per_gib_f64(const struct merging *m, double a, double b)
 
 	(void)a;
 	(void)b;
-	return bytes > 0 ? (x->energy.joules + y->energy.joules) / (bytes / GIB)
-			 : (double)NAN;
+	return bytes > 0 ? (x->energy.joules + y->energy.joules) / (bytes / GIB) : (double)NAN;
 }
 
 static double per_sample_f64(const struct merging *m, double a, double b)
@@ -51,8 +48,7 @@ static double per_sample_f64(const struct merging *m, double a, double b)
 
 	(void)a;
 	(void)b;
-	return samples > 0 ? (x->energy.joules + y->energy.joules) / samples
-			   : (double)NAN;
+	return samples > 0 ? (x->energy.joules + y->energy.joules) / samples : (double)NAN;
 }
 
 static const struct merge_rule merge_joules = { .f64 = joules_f64 };
@@ -336,8 +332,7 @@ static void storage_object(struct merging *m, const struct mlgen_field *f,
 	MERGE_STRUCTS(struct storage_result, f->off);
 
 	merge_apart.whole(m, f, at);
-	if (to->slowest_sample_ns >= b->slowest_sample_ns ||
-	    isnan(b->slowest_sample_ns))
+	if (to->slowest_sample_ns >= b->slowest_sample_ns || isnan(b->slowest_sample_ns))
 		return;
 	memcpy(to->slowest_file, b->slowest_file, sizeof(to->slowest_file));
 	to->slowest_sample_ns = b->slowest_sample_ns;
@@ -345,8 +340,7 @@ static void storage_object(struct merging *m, const struct mlgen_field *f,
 }
 
 /* The load of a group was measured as one: marks.h. */
-static void host_object(struct merging *m, const struct mlgen_field *f,
-			const struct merge_at *at)
+static void host_object(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct host_result, f->off);
 
@@ -354,8 +348,7 @@ static void host_object(struct merging *m, const struct mlgen_field *f,
 	merge_latencies(m, &to->oversleep_ns, b->oversleep_ns);
 }
 
-static void numa_nodes(struct merging *m, const struct mlgen_field *f,
-		       const struct merge_at *at)
+static void numa_nodes(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	size_t off = f->off - offsetof(struct numa_result, seen);
 	struct numa_result *to = (void *)(at->to + off);
@@ -370,8 +363,6 @@ static void numa_nodes(struct merging *m, const struct mlgen_field *f,
 	buf_fini(&text);
 }
 
-const struct merge_rule merge_storage = { .whole = storage_object,
-					  .ordered = 1 << MERGE_GROUP };
-const struct merge_rule merge_host = { .whole = host_object,
-				       .ordered = 1 << MERGE_GROUP };
+const struct merge_rule merge_storage = { .whole = storage_object, .ordered = 1 << MERGE_GROUP };
+const struct merge_rule merge_host = { .whole = host_object, .ordered = 1 << MERGE_GROUP };
 const struct merge_rule merge_numa_nodes = { .whole = numa_nodes };

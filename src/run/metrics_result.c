@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_result.c - all of a job's result: the tables of its parts, and what has no key of its own. */
+/* metrics_result.c - all of a job's result: the tables of its parts, and what has no key of its
+ * own. */
 #include "run/metrics_result.h"
 
 #include <math.h>
@@ -9,17 +10,15 @@
 
 /* ---- rules ---- */
 
-/* Without a pace the delay is none, and the total is the latency: ahead of the
- * row of the latencies. */
-static void paced(struct merging *m, const struct mlgen_field *f,
-		  const struct merge_at *at)
+/* Without a pace the delay is none, and the total is the latency: ahead of the row of the
+ * latencies. */
+static void paced(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct direction_result, 0);
 	bool is_paced = to->total_ns;
 
 	if (is_paced || b->total_ns)
-		merge_latencies(m, &to->total_ns,
-				b->total_ns ? b->total_ns : b->lat_ns);
+		merge_latencies(m, &to->total_ns, b->total_ns ? b->total_ns : b->lat_ns);
 	if (!is_paced && to->total_ns)
 		merge_latencies(m, &to->total_ns, to->lat_ns);
 }
@@ -37,8 +36,7 @@ static void add_seconds(const struct merging *m, struct interval_stat *to,
 	to->samples = b->samples < to->samples ? b->samples : to->samples;
 }
 
-static void interval(struct merging *m, const struct mlgen_field *f,
-		     const struct merge_at *at)
+static void interval(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct interval_stat, f->off);
 	double n = (double)to->samples, more = (double)b->samples;
@@ -58,22 +56,19 @@ static void interval(struct merging *m, const struct mlgen_field *f,
 	to->samples += b->samples;
 }
 
-static void request_sizes(struct merging *m, const struct mlgen_field *f,
-			  const struct merge_at *at)
+static void request_sizes(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	(void)m;
 	sizes_merge((void *)(at->to + f->off), (const void *)(at->b + f->off));
 }
 
-static void failures(struct merging *m, const struct mlgen_field *f,
-		     const struct merge_at *at)
+static void failures(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	(void)m;
 	failed_merge((void *)(at->to + f->off), (const void *)(at->b + f->off));
 }
 
-static void first_err(struct merging *m, const struct mlgen_field *f,
-		      const struct merge_at *at)
+static void first_err(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct mlgen_err, f->off);
 
@@ -100,23 +95,20 @@ static bool is_plain(const struct merge_at *at)
 }
 
 /* Of the two that follow only one is of a job. */
-static void ml_object(struct merging *m, const struct mlgen_field *f,
-		      const struct merge_at *at)
+static void ml_object(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	if (!is_plain(at))
 		merge_members.whole(m, f, at);
 }
 
-static void io_object(struct merging *m, const struct mlgen_field *f,
-		      const struct merge_at *at)
+static void io_object(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	if (is_plain(at))
 		merge_members.whole(m, f, at);
 }
 
 /* Where only one of them had a tier it is that one's. */
-static void cache_object(struct merging *m, const struct mlgen_field *f,
-			 const struct merge_at *at)
+static void cache_object(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct cache_result, f->off);
 
@@ -126,16 +118,12 @@ static void cache_object(struct merging *m, const struct mlgen_field *f,
 		*to = *b;
 }
 
-static const struct merge_rule merge_cache = { .whole = cache_object,
-					       .ordered = 1 << MERGE_TURNS };
+static const struct merge_rule merge_cache = { .whole = cache_object, .ordered = 1 << MERGE_TURNS };
 static const struct merge_rule merge_paced = { .whole = paced };
-static const struct merge_rule merge_interval = { .whole = interval,
-						  .ordered = 1 << MERGE_GROUP };
+static const struct merge_rule merge_interval = { .whole = interval, .ordered = 1 << MERGE_GROUP };
 static const struct merge_rule merge_sizes = { .whole = request_sizes };
-static const struct merge_rule merge_failed = { .whole = failures,
-						.ordered = MERGE_ORDERED };
-static const struct merge_rule merge_err = { .whole = first_err,
-					     .ordered = MERGE_ORDERED };
+static const struct merge_rule merge_failed = { .whole = failures, .ordered = MERGE_ORDERED };
+static const struct merge_rule merge_err = { .whole = first_err, .ordered = MERGE_ORDERED };
 static const struct merge_rule merge_cpu = { .f64 = cpu_f64 };
 static const struct merge_rule merge_ml = { .whole = ml_object };
 static const struct merge_rule merge_io = { .whole = io_object };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_result.h - the tables that describe results.h: names, units, and how two results are one. */
+/* metrics_result.h - the tables that describe results.h: names, units, and how two results are one.
+ */
 #pragma once
 
 #include "field/merge_rules.h"
@@ -33,7 +34,7 @@ extern const struct mlgen_field metrics_mlperf_rule_fields[];
 extern const struct mlgen_field metrics_eval_fields[];
 extern const struct mlgen_field metrics_slowest_rank_fields[];
 extern const struct mlgen_field metrics_ceiling_fields[];
-extern const struct mlgen_field metrics_ml_fields[]; /* struct job_result */
+extern const struct mlgen_field metrics_ml_fields[];      /* struct job_result */
 extern const struct mlgen_field metrics_prepare_fields[]; /* prepare_result */
 
 /* metrics_checkpoint.c */

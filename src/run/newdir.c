@@ -30,8 +30,8 @@ static bool cut_last(char *path)
 	return true;
 }
 
-/* Cut `path` to what is there: how many components are not, of which the first
- * is left in `missing`. */
+/* Cut `path` to what is there: how many components are not, of which the first is left in
+ * `missing`. */
 static unsigned cut_missing(char path[PATH_MAX], char missing[PATH_MAX])
 {
 	char at[PATH_MAX];
@@ -56,23 +56,21 @@ static bool is_empty_directory(const char *path)
 	return is_empty;
 }
 
-const char *newdir_put_place(struct newdir_place *to, const struct job *j,
-			     const char *option, const char *path)
+const char *newdir_put_place(struct newdir_place *to, const struct job *j, const char *option,
+			     const char *path)
 {
 	const struct diag_place at = j->origins ? job_place(j, option) : j->at;
 	size_t len = 0;
 
 	if (at.file)
-		len = (size_t)snprintf(to->text, sizeof(to->text),
-				       "%s:%u: ", at.file, at.line);
+		len = (size_t)snprintf(to->text, sizeof(to->text), "%s:%u: ", at.file, at.line);
 	if (len < sizeof(to->text))
-		snprintf(to->text + len, sizeof(to->text) - len,
-			 "%s: %s of job '%s'", option, path, j->name);
+		snprintf(to->text + len, sizeof(to->text) - len, "%s: %s of job '%s'", option, path,
+			 j->name);
 	return to->text;
 }
 
-int newdir_check(const struct job *j, const char *option, const char *path,
-		 struct mlgen_err *err)
+int newdir_check(const struct job *j, const char *option, const char *path, struct mlgen_err *err)
 {
 	char at[PATH_MAX], missing[PATH_MAX], real[PATH_MAX];
 	struct newdir_place place;
@@ -81,18 +79,14 @@ int newdir_check(const struct job *j, const char *option, const char *path,
 		return 0; /* whoever makes it says so */
 	unsigned count = cut_missing(at, missing);
 	if (path[0] == '/' && count > 1)
-		return mlgen_fail(
-			err, -ENOENT,
-			"%s: %s is not there, and of an absolute path only "
-			"the last folder is made; mount what belongs there, "
-			"or make it",
-			newdir_put_place(&place, j, option, path), missing);
-	if (realpath(at, real) && is_empty_directory(real) &&
-	    fstab_awaits("", real))
-		return mlgen_fail(
-			err, -ENOENT,
-			"%s: nothing is mounted on %s, for which fstab has a "
-			"filesystem; mount it, or name another directory",
-			newdir_put_place(&place, j, option, path), real);
+		return mlgen_fail(err, -ENOENT,
+				  "%s: %s is not there, and of an absolute path only the last "
+				  "folder is made; mount what belongs there, or make it",
+				  newdir_put_place(&place, j, option, path), missing);
+	if (realpath(at, real) && is_empty_directory(real) && fstab_awaits("", real))
+		return mlgen_fail(err, -ENOENT,
+				  "%s: nothing is mounted on %s, for which fstab has a filesystem; "
+				  "mount it, or name another directory",
+				  newdir_put_place(&place, j, option, path), real);
 	return 0;
 }

@@ -33,41 +33,37 @@ static void newfile_count(struct newfile *x, uint64_t bytes)
 	x->unsynced += bytes;
 }
 
-/* What has its name by now stays. Where the filesystem cannot be told to keep
- * it, look once more. */
+/* What has its name by now stays. Where the filesystem cannot be told to keep it, look once
+ * more. */
 static int rename_new(struct newfile *x, struct io_op *op)
 {
 	const char *to = op->io.path2;
 	int dir = mlgen_file_dir(&x->file);
 
-	if (renameat2(dir, mlgen_file_name(&x->file), dir, to,
-		      RENAME_NOREPLACE) == 0)
+	if (renameat2(dir, mlgen_file_name(&x->file), dir, to, RENAME_NOREPLACE) == 0)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;
-	return faccessat(dir, to, F_OK, 0) == 0 ? -EEXIST
-						: (int)io_do(x->w->io, op);
+	return faccessat(dir, to, F_OK, 0) == 0 ? -EEXIST : (int)io_do(x->w->io, op);
 }
 
 static int in_the_way(const struct newfile *x, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EEXIST,
-			  "%s: somebody else made it while it was laid out; it "
-			  "stays as it is, start again to use it",
+			  "%s: somebody else made it while it was laid out; it stays as it is, "
+			  "start again to use it",
 			  x->path);
 }
 
 /*
- * To the device, and out of the page cache: of a piece what this worker has
- * written, for others are at work elsewhere; else all, for a header may have
- * been written again.
+ * To the device, and out of the page cache: of a piece what this worker has written, for others are
+ * at work elsewhere; else all, for a header may have been written again.
  */
-static int sync_and_drop(struct newfile *x, enum mlgen_op sync,
-			 struct mlgen_err *err)
+static int sync_and_drop(struct newfile *x, enum mlgen_op sync, struct mlgen_err *err)
 {
-	struct io_op advise = { .io = { .op = MLGEN_ADVISE,
-					.file = &x->file,
-					.advice = POSIX_FADV_DONTNEED } };
+	struct io_op advise = {
+		.io = { .op = MLGEN_ADVISE, .file = &x->file, .advice = POSIX_FADV_DONTNEED }
+	};
 	int r = crew_do(x->w, sync, &x->file);
 
 	if (r < 0)
@@ -88,9 +84,7 @@ static int give_name(struct newfile *x, struct mlgen_err *err)
 	bool replaces = x->maker->kind->replaces;
 	struct io_op op = { .io = { .op = MLGEN_RENAME,
 				    .file = &x->file,
-				    .path2 = x->file.name
-						     ? newfile_name_of(x->path)
-						     : x->path } };
+				    .path2 = x->file.name ? newfile_name_of(x->path) : x->path } };
 	int r = replaces ? (int)io_do(x->w->io, &op) : rename_new(x, &op);
 
 	if (r == -EEXIST && !replaces)
@@ -103,44 +97,35 @@ static int give_name(struct newfile *x, struct mlgen_err *err)
 	return 0;
 }
 
-int newfile_temporary(char out[PATH_MAX], const char *path,
-		      const struct newfile_kind *kind)
+int newfile_temporary(char out[PATH_MAX], const char *path, const struct newfile_kind *kind)
 {
 	const char *name = newfile_name_of(path);
-	int n = snprintf(out, PATH_MAX, "%.*s.%s%s", (int)(name - path), path,
-			 name, kind->suffix);
+	int n = snprintf(out, PATH_MAX, "%.*s.%s%s", (int)(name - path), path, name, kind->suffix);
 
-	return n < PATH_MAX && strlen(newfile_name_of(out)) <= NAME_MAX
-		       ? 0
-		       : -ENAMETOOLONG;
+	return n < PATH_MAX && strlen(newfile_name_of(out)) <= NAME_MAX ? 0 : -ENAMETOOLONG;
 }
 
-int newfile_failed(const struct newfile *x, const char *what, int code,
-		   struct mlgen_err *err)
+int newfile_failed(const struct newfile *x, const char *what, int code, struct mlgen_err *err)
 {
 	uint64_t left = x->maker->missing_bytes -
-			atomic_load_explicit(&x->maker->made_bytes,
-					     memory_order_relaxed);
+			atomic_load_explicit(&x->maker->made_bytes, memory_order_relaxed);
 	char no_room[NO_ROOM_BYTES], text[UNITS_TEXT_BYTES];
 	char why[NOROOM_BYTES];
 
 	noroom_put(why, x->path, code, x->bytes);
 	if (code != -ENOSPC && code != -EDQUOT)
-		return mlgen_fail(err, code, "%s: %s: %s%s", x->path, what,
-				  strerror(-code), why);
+		return mlgen_fail(err, code, "%s: %s: %s%s", x->path, what, strerror(-code), why);
 	units_human_bytes(text, (double)left);
 	x->maker->kind->put_no_room(x, text, no_room, sizeof(no_room));
-	return mlgen_fail(err, code, "%s: %s: %s%s; %s", x->path, what,
-			  strerror(-code), why, no_room);
+	return mlgen_fail(err, code, "%s: %s: %s%s; %s", x->path, what, strerror(-code), why,
+			  no_room);
 }
 
-int newfile_write(struct newfile *x, uint64_t off, size_t len,
-		  struct mlgen_err *err)
+int newfile_write(struct newfile *x, uint64_t off, size_t len, struct mlgen_err *err)
 {
-	struct io_op op = { .io = { .op = MLGEN_WRITE,
-				    .file = &x->file,
-				    .off = off,
-				    .len_bytes = len } };
+	struct io_op op = {
+		.io = { .op = MLGEN_WRITE, .file = &x->file, .off = off, .len_bytes = len }
+	};
 	int r = (int)io_do(x->w->io, &op);
 	char what[48];
 
@@ -174,8 +159,7 @@ int newfile_fill(struct newfile *x, void *source, struct mlgen_err *err)
 	return r;
 }
 
-int newfile_end(struct newfile *x, int so_far, bool is_whole,
-		struct mlgen_err *err)
+int newfile_end(struct newfile *x, int so_far, bool is_whole, struct mlgen_err *err)
 {
 	int r = so_far, closed;
 

@@ -50,16 +50,13 @@ static int look_at_directory(struct probe *p)
 	if (stat(p->path, &st) != 0)
 		return -errno;
 	p->inode = st.st_ino;
-	p->change_ns = (uint64_t)st.st_ctim.tv_sec * NS_PER_S +
-		       (uint64_t)st.st_ctim.tv_nsec;
+	p->change_ns = (uint64_t)st.st_ctim.tv_sec * NS_PER_S + (uint64_t)st.st_ctim.tv_nsec;
 	return 0;
 }
 
 static int write_token(const char *path, const char *token)
 {
-	int fd =
-		open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		     0644);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 
 	if (fd < 0)
 		return -errno;
@@ -81,12 +78,9 @@ static void make_probe(struct probe *p, const char *directory)
 
 	put_existing(p->path, directory);
 	if (getrandom(&random, sizeof(random), 0) == sizeof(random))
-		snprintf(p->token, sizeof(p->token), "mlgen%016" PRIx64,
-			 random);
-	snprintf(path, sizeof(path), "%s/.mlgen-probe-%016" PRIx64, p->path,
-		 random);
-	if (p->token[0] && strlen(path) < PATH_MAX &&
-	    write_token(path, p->token) == 0) {
+		snprintf(p->token, sizeof(p->token), "mlgen%016" PRIx64, random);
+	snprintf(path, sizeof(path), "%s/.mlgen-probe-%016" PRIx64, p->path, random);
+	if (p->token[0] && strlen(path) < PATH_MAX && write_token(path, p->token) == 0) {
 		memcpy(p->path, path, strlen(path) + 1);
 		return;
 	}
@@ -129,20 +123,19 @@ static bool sees(const struct probe *p)
 	}
 }
 
-static int look(const struct hosts *h, const struct probe *p,
-		const char *directory, const char *otherwise,
-		struct mlgen_err *err)
+static int look(const struct hosts *h, const struct probe *p, const char *directory,
+		const char *otherwise, struct mlgen_err *err)
 {
 	if (hosts_host_of(h, hosts_rank(h)) == 0 || sees(p))
 		return 0;
 	return mlgen_fail(err, -EXDEV,
-			  "%s: is not the directory that %s has by that name; "
-			  "name one that all hosts share%s",
+			  "%s: is not the directory that %s has by that name; name one that all "
+			  "hosts share%s",
 			  directory, hosts_name(h, 0), otherwise);
 }
 
-int oneplace_check(struct hosts *h, const char *directory,
-		   const char *otherwise, struct mlgen_err *err)
+int oneplace_check(struct hosts *h, const char *directory, const char *otherwise,
+		   struct mlgen_err *err)
 {
 	struct probe p = { 0 };
 	struct buf b = { 0 };
@@ -155,8 +148,7 @@ int oneplace_check(struct hosts *h, const char *directory,
 	int rc = hosts_share(h, &b, err);
 	if (rc == 0) {
 		memcpy(&p, buf_str(&b), sizeof(p));
-		rc = hosts_agree(h, look(h, &p, directory, otherwise, err),
-				 err);
+		rc = hosts_agree(h, look(h, &p, directory, otherwise, err), err);
 	}
 	if (hosts_rank(h) == 0 && p.token[0])
 		unlink(p.path);

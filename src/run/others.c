@@ -29,9 +29,8 @@ struct others {
 };
 
 /*
- * An answer is a head, and for each job its look and its histograms, which are
- * bins that are not empty. All processes are of one version (hosts/meet.h); on
- * machines of one byte order, as MPI's.
+ * An answer is a head, and for each job its look and its histograms, which are bins that are not
+ * empty. All processes are of one version (hosts/meet.h); on machines of one byte order, as MPI's.
  */
 struct others_head {
 	struct live_host host;
@@ -208,14 +207,12 @@ bool others_look_host(struct others *o, unsigned rank, struct live_host *to)
 
 	if (!o)
 		return rank == 0;
-	if (!hosts_is_first_on_host(o->hosts, rank) ||
-	    (rank && !answer_of(o, rank, &one)))
+	if (!hosts_is_first_on_host(o->hosts, rank) || (rank && !answer_of(o, rank, &one)))
 		return false;
 	if (rank)
 		*to = one.host;
 	for (unsigned i = rank + 1; i < others_total(o); i++)
-		if (hosts_host_of(o->hosts, i) ==
-			    hosts_host_of(o->hosts, rank) &&
+		if (hosts_host_of(o->hosts, i) == hosts_host_of(o->hosts, rank) &&
 		    answer_of(o, i, &one))
 			add_process(to, &one.host);
 	return true;
@@ -235,8 +232,7 @@ void others_add_hosts(struct others *o, struct live_host *to)
 		if (!hosts_is_first_on_host(o->hosts, rank))
 			continue;
 		add_known(&to->page_cache_bytes, one.host.page_cache_bytes);
-		add_known(&to->received_bytes_per_sec,
-			  one.host.received_bytes_per_sec);
+		add_known(&to->received_bytes_per_sec, one.host.received_bytes_per_sec);
 		add_known(&to->sent_bytes_per_sec, one.host.sent_bytes_per_sec);
 		busy += one.host.cpu_percent * one.cpus;
 		cpus += one.cpus;
@@ -246,16 +242,14 @@ void others_add_hosts(struct others *o, struct live_host *to)
 
 /* ---- all of it ---- */
 
-struct others *others_new(const struct run *run, size_t jobs,
-			  struct hosts *hosts, uint32_t number, uint64_t cpus)
+struct others *others_new(const struct run *run, size_t jobs, struct hosts *hosts, uint32_t number,
+			  uint64_t cpus)
 {
 	if (!hosts)
 		return NULL;
 	struct others *o = mem_zalloc(sizeof(*o));
 
-	*o = (struct others){
-		.run = run, .jobs = jobs, .hosts = hosts, .cpus = (double)cpus
-	};
+	*o = (struct others){ .run = run, .jobs = jobs, .hosts = hosts, .cpus = (double)cpus };
 	if (hosts_rank(hosts)) {
 		o->host = host_look_new();
 		live_hists_new(&o->look);

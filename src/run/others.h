@@ -11,17 +11,16 @@
 struct run;
 
 /*
- * Rank 0 asks (hosts/survey.h), and each of the others looks at its jobs and its
- * host, on a thread of its own; what it says stays until it says more, so nothing
- * goes backwards where a process is gone. With NULL there are no others, and
- * nothing is added.
+ * Rank 0 asks (hosts/survey.h), and each of the others looks at its jobs and its host, on a thread
+ * of its own; what it says stays until it says more, so nothing goes backwards where a process is
+ * gone. With NULL there are no others, and nothing is added.
  */
 struct others;
 
-/* Of run_new and run_free; `number` is a channel's, `cpus` those that this process
- * may use. NULL with hosts NULL. */
-struct others *others_new(const struct run *run, size_t jobs,
-			  struct hosts *hosts, uint32_t number, uint64_t cpus);
+/* Of run_new and run_free; `number` is a channel's, `cpus` those that this process may use. NULL
+ * with hosts NULL. */
+struct others *others_new(const struct run *run, size_t jobs, struct hosts *hosts, uint32_t number,
+			  uint64_t cpus);
 void others_free(struct others *o);
 /* The jobs of this process are over: the last look of it is said. */
 void others_end(struct others *o);
@@ -34,8 +33,8 @@ void others_ask(struct others *o);
 /* What the others did in a job is added to a look of rank 0 at it. */
 void others_add(struct others *o, size_t job, struct live *to);
 
-/* Their hosts are added to a look at this one: memory and switches of all
- * processes; page cache and network of all hosts; CPUs as a mean of theirs. */
+/* Their hosts are added to a look at this one: memory and switches of all processes; page cache and
+ * network of all hosts; CPUs as a mean of theirs. */
 void others_add_hosts(struct others *o, struct live_host *to);
 
 /* Is anybody of the others still at work? */
@@ -45,10 +44,10 @@ bool others_work(struct others *o);
 unsigned others_total(const struct others *o);
 const char *others_host_name(const struct others *o, unsigned rank);
 
-/* A look of one of them, in the place of `to`, whose histograms are filled. False:
- * nothing is known of it yet. */
+/* A look of one of them, in the place of `to`, whose histograms are filled. False: nothing is known
+ * of it yet. */
 bool others_look(struct others *o, unsigned rank, size_t job, struct live *to);
 
-/* Likewise of its host, if it is the first process on it, with the memory and the
- * switches of all processes there; of rank 0's they are added to its own. */
+/* Likewise of its host, if it is the first process on it, with the memory and the switches of all
+ * processes there; of rank 0's they are added to its own. */
 bool others_look_host(struct others *o, unsigned rank, struct live_host *to);

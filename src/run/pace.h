@@ -8,12 +8,11 @@
 #include "job/job.h"
 
 /*
- * An open loop: due times follow from the rates alone, in the order of the
- * requests, as if storage took no time. A stream that falls behind submits at
- * once, and its latencies count from the due time, so that a stall is not
- * hidden by the requests it held up. rate and rate_iops both hold. Reads and
- * writes have each a schedule of their own, and keep their order: the direction
- * that reaches its rate first holds the other back, which may make up for it.
+ * An open loop: due times follow from the rates alone, in the order of the requests, as if storage
+ * took no time. A stream that falls behind submits at once, and its latencies count from the due
+ * time, so that a stall is not hidden by the requests it held up. rate and rate_iops both hold.
+ * Reads and writes have each a schedule of their own, and keep their order: the direction that
+ * reaches its rate first holds the other back, which may make up for it.
  */
 struct pace {
 	bool is_paced;

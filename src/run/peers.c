@@ -21,8 +21,7 @@ static void peers_pass(struct peers *p, uint64_t votes)
 	atomic_fetch_add(&p->round, 1);
 }
 
-/* With the lock held: everyone here is there. True: the others are to be told,
- * without the lock. */
+/* With the lock held: everyone here is there. True: the others are to be told, without the lock. */
 static bool pass_here(struct peers *p, uint64_t *votes)
 {
 	*votes = 0;
@@ -93,8 +92,7 @@ static int wait_for_round(struct peers *p, uint32_t round)
 	}
 }
 
-int peers_barrier(struct peers *p, const struct peers_decision *decision,
-		  void *arg)
+int peers_barrier(struct peers *p, const struct peers_decision *decision, void *arg)
 {
 	uint64_t votes;
 
@@ -139,8 +137,8 @@ void peers_leave(struct peers *p)
 
 	pthread_mutex_lock(&p->lock);
 	p->members--;
-	bool is_last = p->members > 0 && p->arrived == p->members &&
-		       !p->is_sent && !atomic_load(&p->closed);
+	bool is_last = p->members > 0 && p->arrived == p->members && !p->is_sent &&
+		       !atomic_load(&p->closed);
 	bool has_others = is_last && pass_here(p, &votes);
 	bool was_last_here = p->members == 0;
 	pthread_mutex_unlock(&p->lock);

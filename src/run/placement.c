@@ -17,27 +17,23 @@ static void find_disk(struct placement *p, const struct placement_request *req,
 	if (req->mount)
 		node = topology_disk_node(req->root, req->mount, why);
 	else
-		mlgen_fail(why, -ENODATA, "ioengine=%s touches no file",
-			   req->job->engine->name);
+		mlgen_fail(why, -ENODATA, "ioengine=%s touches no file", req->job->engine->name);
 	p->disk_node = node < 0 ? -1 : node;
 }
 
 /* Does numa=device ask for CPUs of p->disk_node? */
-static bool follows_disk(struct placement *p, const struct job *job,
-			 const struct mlgen_err *why)
+static bool follows_disk(struct placement *p, const struct job *job, const struct mlgen_err *why)
 {
 	if (job->numa != NUMA_DEVICE || !job_work(job)->has_accelerators)
 		return false;
 	if (!p->has_nodes)
-		mem_replace(&p->unbound,
-			    "this host has one NUMA node, every CPU is near");
+		mem_replace(&p->unbound, "this host has one NUMA node, every CPU is near");
 	else if (p->disk_node < 0)
 		mem_replace(&p->unbound, why->text);
 	return !p->unbound;
 }
 
-static int ask_topology(struct placement *p,
-			const struct placement_request *req, bool disk,
+static int ask_topology(struct placement *p, const struct placement_request *req, bool disk,
 			struct mlgen_err *err)
 {
 	const struct job *job = req->job;
@@ -59,8 +55,7 @@ static int ask_topology(struct placement *p,
 	return rc;
 }
 
-int placement_init(struct placement *p, const struct placement_request *req,
-		   struct mlgen_err *err)
+int placement_init(struct placement *p, const struct placement_request *req, struct mlgen_err *err)
 {
 	const struct job *job = req->job;
 	struct mlgen_err why = { 0 };

@@ -10,9 +10,9 @@
 #include "job/job.h"
 
 /*
- * What cpus_allowed, numa and numa_cpu_nodes of one job come to on this host.
- * Made before any thread starts, read by all of them. Lists are such as
- * host_set_cpus takes; NULL = the thread may run wherever it is.
+ * What cpus_allowed, numa and numa_cpu_nodes of one job come to on this host. Made before any
+ * thread starts, read by all of them. Lists are such as host_set_cpus takes; NULL = the thread may
+ * run wherever it is.
  */
 struct placement {
 	char *rank_cpus, *loader_cpus;
@@ -31,6 +31,5 @@ struct placement_request {
 };
 
 /* 0, or -errno with err. Undone by placement_fini, which takes a zeroed struct. */
-int placement_init(struct placement *p, const struct placement_request *req,
-		   struct mlgen_err *err);
+int placement_init(struct placement *p, const struct placement_request *req, struct mlgen_err *err);
 void placement_fini(struct placement *p);

@@ -28,8 +28,7 @@
 
 /* Looking at what is there */
 
-static int survey_file(struct crew_worker *w, uint64_t index,
-		       struct mlgen_err *err)
+static int survey_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	struct prepare *p = w->owner;
 	uint64_t in_set = index;
@@ -39,10 +38,8 @@ static int survey_file(struct crew_worker *w, uint64_t index,
 
 	if (r < 0)
 		return r;
-	count_add_shared(r ? &p->maker.present_files : &p->maker.missing_files,
-			 1);
-	count_add_shared(r ? &p->maker.present_bytes : &p->maker.missing_bytes,
-			 bytes);
+	count_add_shared(r ? &p->maker.present_files : &p->maker.missing_files, 1);
+	count_add_shared(r ? &p->maker.present_bytes : &p->maker.missing_bytes, bytes);
 	return 0;
 }
 
@@ -60,16 +57,15 @@ static bool has_folder(const struct dataset *ds)
 
 static int survey(struct prepare *p, struct mlgen_err *err)
 {
-	const struct crew_task task = { survey_file, p,
-					datafiles_count(&p->files) };
+	const struct crew_task task = { survey_file, p, datafiles_count(&p->files) };
 	bool trusts_all = p->trusted[0] && (p->trusted[1] || !p->eval);
 
 	count_set(&p->maker.missing_files, 0);
 	count_set(&p->maker.missing_bytes, 0);
 	count_set(&p->maker.present_files, 0);
 	count_set(&p->maker.present_bytes, 0);
-	p->is_fresh = !p->trusted[0] && !p->trusted[1] && !has_folder(p->ds) &&
-		      !has_folder(p->eval);
+	p->is_fresh =
+		!p->trusted[0] && !p->trusted[1] && !has_folder(p->ds) && !has_folder(p->eval);
 	if (trusts_all)
 		count_set(&p->maker.present_files, datafiles_count(&p->files));
 	else if (p->is_fresh || p->replacing)
@@ -79,8 +75,7 @@ static int survey(struct prepare *p, struct mlgen_err *err)
 	return 0;
 }
 
-static int check_file(struct crew_worker *w, uint64_t index,
-		      struct mlgen_err *err)
+static int check_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	struct prepare *p = w->owner;
 	uint64_t first = index ? dataset_all_files(p->ds) : 0;
@@ -93,8 +88,7 @@ static int check_file(struct crew_worker *w, uint64_t index,
 	return 0;
 }
 
-/* The first file, and the first to evaluate with: what is wrong with all is
- * wrong with them. */
+/* The first file, and the first to evaluate with: what is wrong with all is wrong with them. */
 static int check_first(struct prepare *p, struct mlgen_err *err)
 {
 	struct crew_task task = { check_file, p, 1 };
@@ -131,20 +125,18 @@ static int read_manifests(struct prepare *p, struct mlgen_err *mismatch)
 
 	p->eval_state = MANIFEST_ABSENT;
 	if (r == 0 && p->eval)
-		r = manifest_read_eval(p->eval, p->ds, &p->eval_state,
-				       mismatch);
+		r = manifest_read_eval(p->eval, p->ds, &p->eval_state, mismatch);
 	p->replacing = r != 0;
 	p->files.ours[0] = p->state != MANIFEST_ABSENT;
 	p->files.ours[1] = p->eval_state != MANIFEST_ABSENT;
 	p->files.looks_inside = false;
 	p->trusted[0] = p->state == MANIFEST_COMPLETE && !p->req->check_all;
-	p->trusted[1] =
-		p->eval_state == MANIFEST_COMPLETE && !p->req->check_all;
+	p->trusted[1] = p->eval_state == MANIFEST_COMPLETE && !p->req->check_all;
 	return r;
 }
 
-/* The manifest, then the files. A dataset made otherwise is an error, or with
- * `replace` the one to remove. */
+/* The manifest, then the files. A dataset made otherwise is an error, or with `replace` the one to
+ * remove. */
 static int examine(struct prepare *p, struct mlgen_err *err)
 {
 	struct mlgen_err mismatch = { 0 };
@@ -189,12 +181,9 @@ static int check_place(const struct prepare *p, struct mlgen_err *err)
 		.present_bytes = count_get(&p->maker.present_bytes),
 		.eval_bytes = prepare_bytes_of(p->eval),
 	};
-	int r = p->replacing ? dataremove_bytes(p->ds->directory,
-						&need.freed_bytes, err)
-			     : 0;
+	int r = p->replacing ? dataremove_bytes(p->ds->directory, &need.freed_bytes, err) : 0;
 
-	for (const struct prepare_rule *rule = prepare_rules;
-	     rule->name && r == 0; rule++)
+	for (const struct prepare_rule *rule = prepare_rules; rule->name && r == 0; rule++)
 		r = rule->ask(&need, err);
 	return r;
 }
@@ -209,8 +198,7 @@ static bool covers_all(const struct prepare *p)
 }
 
 /* From here on the directory changes. */
-static int write_missing(struct prepare *p, bool *started,
-			 struct mlgen_err *err)
+static int write_missing(struct prepare *p, bool *started, struct mlgen_err *err)
 {
 	bool will_be_complete = p->state == MANIFEST_COMPLETE || covers_all(p);
 	bool adds_eval = p->eval && p->eval_state == MANIFEST_ABSENT;
@@ -231,8 +219,7 @@ static int write_missing(struct prepare *p, bool *started,
 
 static bool has_work(const struct prepare *p)
 {
-	bool unmarked = p->state != MANIFEST_COMPLETE && !p->req->readonly &&
-			covers_all(p);
+	bool unmarked = p->state != MANIFEST_COMPLETE && !p->req->readonly && covers_all(p);
 
 	return p->replacing || count_get(&p->maker.missing_files) || unmarked;
 }
@@ -246,8 +233,7 @@ static int examine_again(struct prepare *p, struct mlgen_err *err)
 	int r = read_manifests(p, &mismatch);
 
 	p->files.looks_inside = looks_inside;
-	if (p->replacing == replacing &&
-	    (r || (p->state == state && p->eval_state == eval_state)))
+	if (p->replacing == replacing && (r || (p->state == state && p->eval_state == eval_state)))
 		return 0;
 	return examine(p, err);
 }
@@ -267,8 +253,7 @@ static int work_locked(struct prepare *p, bool *started, struct mlgen_err *err)
 
 static int work_held(struct prepare *p, bool *started, struct mlgen_err *err)
 {
-	int r = datadir_open(&p->files.dir, p->ds->directory, p->lock.maker,
-			     err);
+	int r = datadir_open(&p->files.dir, p->ds->directory, p->lock.maker, err);
 
 	if (r == 0) {
 		r = work_locked(p, started, err);
@@ -291,8 +276,7 @@ static int prepare_work(struct prepare *p, bool *started, struct mlgen_err *err)
 	return r;
 }
 
-static int prepare_complete(struct prepare *p, bool *started,
-			    struct mlgen_err *err)
+static int prepare_complete(struct prepare *p, bool *started, struct mlgen_err *err)
 {
 	int r = examine(p, err);
 
@@ -300,8 +284,7 @@ static int prepare_complete(struct prepare *p, bool *started,
 }
 
 /* All of them: rank 0 as a process alone does, the others as it tells them. */
-static int complete_together(struct prepare *p, bool *started,
-			     struct mlgen_err *err)
+static int complete_together(struct prepare *p, bool *started, struct mlgen_err *err)
 {
 	struct mlgen_err mismatch = { 0 };
 	struct hosts *h = p->req->hosts;
@@ -324,15 +307,13 @@ static int found_all(struct prepare *p)
 	return 0;
 }
 
-static int look_at_cache(struct prepare *p, struct prepare_result *result,
-			 struct mlgen_err *err)
+static int look_at_cache(struct prepare *p, struct prepare_result *result, struct mlgen_err *err)
 {
 	struct prepare_cache c = {
 		.crew = &p->maker.crew,
 		.files = &p->files,
 		.clock = p->req->clock,
-		.leaves_none = p->req->check_all ||
-			       count_get(&p->maker.made_files) > 0,
+		.leaves_none = p->req->check_all || count_get(&p->maker.made_files) > 0,
 	};
 
 	return prepare_cache_look(&c, result, err);
@@ -351,8 +332,7 @@ static int prepare_interrupted(const struct prepare *p, struct mlgen_err *err)
 			  "%s: interrupted with %" PRIu64 " of %" PRIu64
 			  " files written; the next run goes on from there",
 			  p->ds->directory,
-			  count_get(&p->maker.present_files) +
-				  count_get(&p->maker.made_files),
+			  count_get(&p->maker.present_files) + count_get(&p->maker.made_files),
 			  datafiles_count(&p->files));
 }
 
@@ -364,10 +344,7 @@ static uint64_t largest_file(const struct prepare *p)
 	for (unsigned i = 0; i < 2; i++) {
 		const struct dataset *ds = p->files.sets[i];
 		uint64_t bytes =
-			ds ? dataset_file_bytes(
-				     ds,
-				     dataset_large_file(ds, CREW_MOST_BYTES))
-			   : 0;
+			ds ? dataset_file_bytes(ds, dataset_large_file(ds, CREW_MOST_BYTES)) : 0;
 
 		if (bytes > most)
 			most = bytes;
@@ -376,8 +353,7 @@ static uint64_t largest_file(const struct prepare *p)
 }
 
 /* Of what a request is about; `out` is zeroed by this. */
-static void prepare_begin(struct prepare *out,
-			  const struct prepare_request *req)
+static void prepare_begin(struct prepare *out, const struct prepare_request *req)
 {
 	*out = (struct prepare){
 		.req = req,
@@ -396,8 +372,7 @@ static void prepare_begin(struct prepare *out,
 	filemaker_init(&out->maker, largest_file(out));
 }
 
-int prepare_dataset(const struct prepare_request *req,
-		    struct prepare_result *result, bool *started,
+int prepare_dataset(const struct prepare_request *req, struct prepare_result *result, bool *started,
 		    struct mlgen_err *err)
 {
 	struct prepare p;

@@ -11,8 +11,7 @@
 /* A start that writes nothing is not held up by looking at the page cache. */
 #define RESIDENT_NS UINT64_C(20000000)
 
-static int drop_file(struct crew_worker *w, uint64_t index,
-		     struct mlgen_err *err)
+static int drop_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	const struct prepare_cache *c = w->owner;
 	uint64_t in_set = index;
@@ -30,9 +29,8 @@ static int drop_file(struct crew_worker *w, uint64_t index,
 }
 
 /* Trusted or not: what could not be looked at may be no file. */
-static int sample_set(struct residency *r, const struct prepare_cache *c,
-		      const struct dataset *ds, uint64_t end_ns,
-		      struct mlgen_err *err)
+static int sample_set(struct residency *r, const struct prepare_cache *c, const struct dataset *ds,
+		      uint64_t end_ns, struct mlgen_err *err)
 {
 	char path[PATH_MAX];
 
@@ -43,8 +41,8 @@ static int sample_set(struct residency *r, const struct prepare_cache *c,
 	return filekind_check(path, ds->scan ? "" : FILEKIND_OF_DATASET, err);
 }
 
-static int sample_cache(const struct prepare_cache *c, uint64_t end_ns,
-			struct residency *found, struct mlgen_err *err)
+static int sample_cache(const struct prepare_cache *c, uint64_t end_ns, struct residency *found,
+			struct mlgen_err *err)
 {
 	struct residency eval = { .is_nothing = true };
 	int r = sample_set(found, c, c->files->sets[0], end_ns, err);
@@ -58,10 +56,8 @@ static int sample_cache(const struct prepare_cache *c, uint64_t end_ns,
 int prepare_cache_look(struct prepare_cache *c, struct prepare_result *result,
 		       struct mlgen_err *err)
 {
-	const struct crew_task task = { drop_file, c,
-					datafiles_count(c->files) };
-	uint64_t end_ns = c->leaves_none ? CLOCK_NEVER
-					 : clock_now(c->clock) + RESIDENT_NS;
+	const struct crew_task task = { drop_file, c, datafiles_count(c->files) };
+	uint64_t end_ns = c->leaves_none ? CLOCK_NEVER : clock_now(c->clock) + RESIDENT_NS;
 	struct residency found;
 	int r = sample_cache(c, end_ns, &found, err);
 

@@ -19,10 +19,9 @@ struct prepare_cache {
 };
 
 /*
- * Files are dropped as they are written; those that were there may be in the
- * page cache. What a sample finds goes into the result; where there is to be
- * none, all files are dropped and looked at once more, however long that takes.
- * 0 or -errno with err: a file may be no file.
+ * Files are dropped as they are written; those that were there may be in the page cache. What a
+ * sample finds goes into the result; where there is to be none, all files are dropped and looked at
+ * once more, however long that takes. 0 or -errno with err: a file may be no file.
  */
 int prepare_cache_look(struct prepare_cache *c, struct prepare_result *result,
 		       struct mlgen_err *err);

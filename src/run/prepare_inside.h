@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prepare_inside.h - what the files of prepare.c share: a dataset that is being prepared, by one process or several. */
+/* prepare_inside.h - what the files of prepare.c share: a dataset that is being prepared, by one
+ * process or several. */
 #pragma once
 
 #include "data/manifest.h"
@@ -27,8 +28,8 @@ uint64_t prepare_bytes_of(const struct dataset *ds);
 /* Nothing is there. */
 void prepare_all_missing(struct prepare *p);
 
-/* Rank 0, which holds the directory: all processes write what is missing, and
- * this gives back when they have. 0, CREW_STOPPED, or -errno with err. */
+/* Rank 0, which holds the directory: all processes write what is missing, and this gives back when
+ * they have. 0, CREW_STOPPED, or -errno with err. */
 int prepare_write(struct prepare *p, struct mlgen_err *err);
 /* Rank 0 says what it has found; a process alone says it to nobody. */
 int prepare_tell(struct prepare *p, bool writes, struct mlgen_err *err);

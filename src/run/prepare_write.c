@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prepare_write.c - the missing files of a dataset are written, by one process or by all of a job; see prepare_inside.h. */
+/* prepare_write.c - the missing files of a dataset are written, by one process or by all of a job;
+ * see prepare_inside.h. */
 #include "run/prepare_inside.h"
 
 #include <inttypes.h>
@@ -14,8 +15,7 @@
 #include "hosts/hosts.h"
 #include "run/datafolder.h"
 
-/* Of several processes: what rank 0 has found, and whether there is anything to
- * write. */
+/* Of several processes: what rank 0 has found, and whether there is anything to write. */
 struct prepare_order {
 	bool writes, is_fresh, looks_inside;
 	bool trusted[2], ours[2];
@@ -34,12 +34,10 @@ uint64_t prepare_bytes_of(const struct dataset *ds)
 void prepare_all_missing(struct prepare *p)
 {
 	count_set(&p->maker.missing_files, datafiles_count(&p->files));
-	count_set(&p->maker.missing_bytes,
-		  prepare_bytes_of(p->ds) + prepare_bytes_of(p->eval));
+	count_set(&p->maker.missing_bytes, prepare_bytes_of(p->ds) + prepare_bytes_of(p->eval));
 }
 
-static int write_file(struct crew_worker *w, uint64_t index,
-		      struct mlgen_err *err)
+static int write_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	struct prepare *p = w->owner;
 	uint64_t in_set = index;
@@ -54,8 +52,7 @@ static int write_file(struct crew_worker *w, uint64_t index,
 	return datafile_write(&p->files, &p->maker, w, index, err);
 }
 
-static int sync_folder(struct crew_worker *w, uint64_t index,
-		       struct mlgen_err *err)
+static int sync_folder(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	const struct prepare *p = w->owner;
 
@@ -72,18 +69,15 @@ static void prepare_write_announce(const void *arg, const char *time)
 	uint64_t missing = p->missing_files;
 
 	if (hosts_total(p->req->hosts) > 1)
-		snprintf(by, sizeof(by), "by %u processes, ",
-			 hosts_total(p->req->hosts));
+		snprintf(by, sizeof(by), "by %u processes, ", hosts_total(p->req->hosts));
 
 	if (count_get(&p->maker.present_files))
 		snprintf(kept, sizeof(kept), "%s there already; ",
-			 units_human_count(present,
-					   count_get(&p->maker.present_files)));
-	log_plain("%s: writing %s %s file%s, %s to %s (%s%s%s)",
-		  p->req->job_name, units_human_count(files, missing),
-		  p->ds->format->name, missing == 1 ? "" : "s",
-		  units_human_bytes(bytes, (double)p->missing_bytes),
-		  p->ds->directory, kept, by, time);
+			 units_human_count(present, count_get(&p->maker.present_files)));
+	log_plain("%s: writing %s %s file%s, %s to %s (%s%s%s)", p->req->job_name,
+		  units_human_count(files, missing), p->ds->format->name, missing == 1 ? "" : "s",
+		  units_human_bytes(bytes, (double)p->missing_bytes), p->ds->directory, kept, by,
+		  time);
 }
 
 static void announce_nothing(const void *arg, const char *time)
@@ -106,8 +100,7 @@ int prepare_end_together(const struct prepare *p, int r, struct mlgen_err *err)
 /* Its share of them, as of what all are told. */
 static int write_share(struct prepare *p, struct mlgen_err *err)
 {
-	const struct crew_task task = { write_file, p,
-					datafiles_count(&p->files) };
+	const struct crew_task task = { write_file, p, datafiles_count(&p->files) };
 	unsigned n = hosts_total(p->req->hosts);
 	bool says = hosts_rank(p->req->hosts) == 0;
 
@@ -116,9 +109,8 @@ static int write_share(struct prepare *p, struct mlgen_err *err)
 	count_set(&p->maker.missing_files, (p->missing_files + n - 1) / n);
 	count_set(&p->maker.missing_bytes, (p->missing_bytes + n - 1) / n);
 	filemaker_begin(&p->maker);
-	return filemaker_run(&p->maker, &task,
-			     says ? prepare_write_announce : announce_nothing,
-			     p, err);
+	return filemaker_run(&p->maker, &task, says ? prepare_write_announce : announce_nothing, p,
+			     err);
 }
 
 int prepare_tell(struct prepare *p, bool writes, struct mlgen_err *err)
@@ -142,8 +134,7 @@ int prepare_tell(struct prepare *p, bool writes, struct mlgen_err *err)
 
 static int sync_folders(struct prepare *p, struct mlgen_err *err)
 {
-	const struct crew_task task = { sync_folder, p,
-					datafolders_count(&p->files) };
+	const struct crew_task task = { sync_folder, p, datafolders_count(&p->files) };
 
 	return crew_run(&p->maker.crew, &task, err);
 }
@@ -161,9 +152,8 @@ int prepare_write(struct prepare *p, struct mlgen_err *err)
 }
 
 /* A process that is not rank 0: until there is nothing more to write. */
-static int prepare_write_follow(struct prepare *p,
-				const struct prepare_order *order,
-				bool *started, struct mlgen_err *err)
+static int prepare_write_follow(struct prepare *p, const struct prepare_order *order, bool *started,
+				struct mlgen_err *err)
 {
 	p->is_fresh = order->is_fresh;
 	p->files.looks_inside = order->looks_inside;
@@ -172,8 +162,7 @@ static int prepare_write_follow(struct prepare *p,
 		p->files.ours[i] = order->ours[i];
 	}
 	*started = true;
-	int r = datadir_open(&p->files.dir, p->ds->directory, order->maker,
-			     err);
+	int r = datadir_open(&p->files.dir, p->ds->directory, order->maker, err);
 	bool is_open = r == 0;
 	prepare_all_missing(p);
 	if (r == 0)

@@ -35,8 +35,7 @@ static void begin_time(void *arg, uint64_t votes)
 		stop_at(t->stop, train_ramp_end_ns(t) + t->job->runtime_ns);
 }
 
-static bool is_nothing_cached(const struct train *t, const struct dataset *ds,
-			      uint64_t end_ns)
+static bool is_nothing_cached(const struct train *t, const struct dataset *ds, uint64_t end_ns)
 {
 	return residency_is_nothing(ds, t->drops, t->clock, end_ns);
 }
@@ -50,9 +49,8 @@ static uint64_t vote_for_drop(void *arg)
 	uint64_t end_ns = clock_now(t->clock) + SAMPLE_NS;
 
 	if (!t->is_dropped)
-		t->is_dropped =
-			is_nothing_cached(t, t->dataset, end_ns) &&
-			(!t->eval || is_nothing_cached(t, t->eval, end_ns));
+		t->is_dropped = is_nothing_cached(t, t->dataset, end_ns) &&
+				(!t->eval || is_nothing_cached(t, t->eval, end_ns));
 	return t->is_dropped ? 0 : 1;
 }
 
@@ -89,8 +87,7 @@ static void apply_at_step(void *arg, uint64_t votes)
 	train_apply(t, votes);
 }
 
-static const struct peers_decision decide_step = { vote_at_step,
-						   apply_at_step };
+static const struct peers_decision decide_step = { vote_at_step, apply_at_step };
 
 /* Between epochs nobody decides to stop. */
 static uint64_t vote_at_epoch(void *arg)
@@ -105,12 +102,10 @@ static void apply_at_epoch(void *arg, uint64_t votes)
 	t->saves.is_now = (votes & VOTE_SAVE) != 0;
 }
 
-static const struct peers_decision decide_epoch = { vote_at_epoch,
-						    apply_at_epoch };
+static const struct peers_decision decide_epoch = { vote_at_epoch, apply_at_epoch };
 
 /* Wait until `counter`, which all loaders of this rank raise, is `value`. */
-static int await_loaders(struct rank *r, const _Atomic uint64_t *counter,
-			 uint64_t value)
+static int await_loaders(struct rank *r, const _Atomic uint64_t *counter, uint64_t value)
 {
 	for (;;) {
 		uint32_t seen = bell_look(&r->filled);
@@ -119,8 +114,7 @@ static int await_loaders(struct rank *r, const _Atomic uint64_t *counter,
 			return -EPIPE;
 		if (atomic_load(counter) >= value)
 			return 0;
-		bell_wait(&r->filled, r->train->clock, seen,
-			  stop_at_ns(r->train->stop));
+		bell_wait(&r->filled, r->train->clock, seen, stop_at_ns(r->train->stop));
 	}
 }
 
@@ -175,8 +169,7 @@ static int drop_before(struct rank *r, uint64_t epoch)
 }
 
 /* One step. 0, or -EPIPE once closed. */
-static int run_step(struct rank *r, const struct stage *at, uint64_t batch,
-		    struct step *s)
+static int run_step(struct rank *r, const struct stage *at, uint64_t batch, struct step *s)
 {
 	struct train *t = r->train;
 
@@ -195,15 +188,12 @@ static uint64_t begin_of_epoch_ns(const struct rank *r, uint64_t epoch)
 {
 	const struct train *t = r->train;
 
-	return epoch ? u64_max(r->end_ns, peers_passed_ns(&t->peers))
-		     : atomic_load(&t->start_ns);
+	return epoch ? u64_max(r->end_ns, peers_passed_ns(&t->peers)) : atomic_load(&t->start_ns);
 }
 
-/* A step, and the checkpoint behind it, where one is due. 0, or -EPIPE once
- * closed or cut. */
-static int run_whole_step(struct rank *r, const struct stage *at,
-			  uint64_t batch, struct epoch_account *a,
-			  struct step *s)
+/* A step, and the checkpoint behind it, where one is due. 0, or -EPIPE once closed or cut. */
+static int run_whole_step(struct rank *r, const struct stage *at, uint64_t batch,
+			  struct epoch_account *a, struct step *s)
 {
 	if (run_step(r, at, batch, s) < 0)
 		return -EPIPE;
@@ -230,10 +220,9 @@ static void cut_step(struct rank *r, const struct step *s)
 	peers_cut(&t->peers);
 }
 
-/* All steps of an epoch, or until a limit is reached (*stopped), or it is cut:
- * a step that is not whole is none. 0, or -EPIPE once closed. */
-static int run_epoch(struct rank *r, const struct stage *at,
-		     struct epoch_account *a, bool *stopped)
+/* All steps of an epoch, or until a limit is reached (*stopped), or it is cut: a step that is not
+ * whole is none. 0, or -EPIPE once closed. */
+static int run_epoch(struct rank *r, const struct stage *at, struct epoch_account *a, bool *stopped)
 {
 	struct train *t = r->train;
 	struct step s = { .end_ns = begin_of_epoch_ns(r, a->epoch) };
@@ -252,8 +241,7 @@ static int run_epoch(struct rank *r, const struct stage *at,
 		else
 			*stopped = t->job->barrier == BARRIER_STEP
 					   ? atomic_load(&t->is_decided)
-					   : train_wants_stop(t, before + b + 1,
-							      s.end_ns);
+					   : train_wants_stop(t, before + b + 1, s.end_ns);
 	}
 	r->end_ns = s.end_ns;
 	tracemarks_stage(r, at, begin_ns);
@@ -285,8 +273,7 @@ static int end_epoch(struct rank *r, struct epoch_account *a)
 static int train_epoch(struct rank *r, const struct stage *at)
 {
 	struct train *t = r->train;
-	struct epoch_account a = { .epoch = at->epoch,
-				   .stall = r->epoch_stall };
+	struct epoch_account a = { .epoch = at->epoch, .stall = r->epoch_stall };
 	bool stopped = false;
 
 	count_set(&r->count.epoch, at->epoch + 1);
@@ -299,8 +286,7 @@ static int train_epoch(struct rank *r, const struct stage *at)
 		return -EPIPE;
 	if (stopped)
 		return 1;
-	if (t->job->barrier == BARRIER_EPOCH &&
-	    !train_is_last_epoch(t, at->epoch) &&
+	if (t->job->barrier == BARRIER_EPOCH && !train_is_last_epoch(t, at->epoch) &&
 	    peers_barrier(&t->peers, &decide_epoch, t) < 0)
 		return -EPIPE;
 	return 0;
@@ -353,8 +339,7 @@ static bool get_ready(struct rank *r)
 	struct train *t = r->train;
 	struct mlgen_err err = { 0 };
 
-	if (t->place->rank_cpus &&
-	    host_set_cpus(t->place->rank_cpus, true, &err) < 0)
+	if (t->place->rank_cpus && host_set_cpus(t->place->rank_cpus, true, &err) < 0)
 		failure_set(t->failure, &err);
 	if (!t->job->read_threads && !loader_open(&r->loaders[0]))
 		return false;
@@ -367,8 +352,7 @@ static bool get_ready(struct rank *r)
 	return !train_is_closed(t) && !atomic_load(t->interrupted);
 }
 
-/* The last rank to leave sends the loaders home, and the saver, when it has
- * finished. */
+/* The last rank to leave sends the loaders home, and the saver, when it has finished. */
 static void rank_leave(struct rank *r)
 {
 	struct train *t = r->train;

@@ -38,8 +38,7 @@ static uint64_t useful_compute_ns(const struct step *s)
 	return (uint64_t)((double)s->compute_ns * part);
 }
 
-static void add_counted_step(struct rank *r, struct epoch_account *a,
-			     const struct step *s)
+static void add_counted_step(struct rank *r, struct epoch_account *a, const struct step *s)
 {
 	uint64_t wall = s->end_ns - s->begin_ns;
 	uint64_t stall = s->taken_ns - s->begin_ns;
@@ -56,8 +55,7 @@ static void add_counted_step(struct rank *r, struct epoch_account *a,
 	a->counted_wall_ns += wall;
 }
 
-void rank_count_step(struct rank *r, struct epoch_account *a,
-		     const struct step *s)
+void rank_count_step(struct rank *r, struct epoch_account *a, const struct step *s)
 {
 	struct rank_count *c = &r->count;
 	uint64_t late = s->woken_ns - s->taken_ns - s->compute_ns;
@@ -93,8 +91,7 @@ void rank_count_step(struct rank *r, struct epoch_account *a,
 
 void rank_look_for_hope(struct rank *r, uint64_t epoch)
 {
-	double lost =
-		(double)r->counted_wall_ns - (double)r->counted_compute_ns;
+	double lost = (double)r->counted_wall_ns - (double)r->counted_compute_ns;
 
 	if (r->is_hopeless || epoch == 0 || lost <= r->train->loss_most_ns)
 		return;
@@ -135,8 +132,8 @@ void rank_forget(struct rank *r)
 		leave_out(r);
 	for (unsigned i = 0; i < ARRAY_LEN(counters); i++)
 		count_set(counters[i], 0);
-	struct hist *const hists[] = { r->step, r->first_step, r->stall,
-				       r->oversleep, r->epoch_stall };
+	struct hist *const hists[] = { r->step, r->first_step, r->stall, r->oversleep,
+				       r->epoch_stall };
 	for (unsigned i = 0; i < ARRAY_LEN(hists); i++)
 		hist_reset(hists[i]);
 	pthread_mutex_unlock(&r->books);

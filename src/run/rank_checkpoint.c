@@ -26,8 +26,7 @@ static bool is_time(struct train *t, uint64_t step, uint64_t end_ns)
 }
 
 /* Steps and epochs count from 1, steps through all epochs. */
-static bool is_due(struct train *t, const struct stage *at, uint64_t batch,
-		   uint64_t end_ns)
+static bool is_due(struct train *t, const struct stage *at, uint64_t batch, uint64_t end_ns)
 {
 	const struct checkpoint_every *e = &t->saves.every;
 	uint64_t steps = at->pass->sampler.steps;
@@ -47,12 +46,10 @@ static bool is_due(struct train *t, const struct stage *at, uint64_t batch,
 bool rank_checkpoint_vote(struct train *t)
 {
 	struct train_saves *s = &t->saves;
-	uint64_t due_ns = s->due_ns
-				  ? s->due_ns
-				  : atomic_load(&t->start_ns) + s->every.count;
+	uint64_t due_ns = s->due_ns ? s->due_ns : atomic_load(&t->start_ns) + s->every.count;
 
-	return t->hosts && t->saver && s->every.count &&
-	       s->every.unit == EVERY_TIME && clock_now(t->clock) >= due_ns;
+	return t->hosts && t->saver && s->every.count && s->every.unit == EVERY_TIME &&
+	       clock_now(t->clock) >= due_ns;
 }
 
 /* At a barrier. */
@@ -96,13 +93,11 @@ static void begin_behind_snapshots(void *arg, uint64_t votes)
 }
 
 static const struct peers_decision decide_end = { train_vote, end_save };
-static const struct peers_decision decide_behind_snapshots = {
-	train_vote, begin_behind_snapshots
-};
+static const struct peers_decision decide_behind_snapshots = { train_vote, begin_behind_snapshots };
 
 /* It stands still from now on. */
-static int rank_checkpoint_enter(struct rank *r, const struct stage *at,
-				 uint64_t batch, uint64_t end_ns, bool is_async)
+static int rank_checkpoint_enter(struct rank *r, const struct stage *at, uint64_t batch,
+				 uint64_t end_ns, bool is_async)
 {
 	struct train *t = r->train;
 	struct train_saves *s = &t->saves;
@@ -126,8 +121,7 @@ static void sleep_until(struct rank *r, uint64_t end_ns)
 	for (;;) {
 		uint32_t seen = bell_look(&r->filled);
 
-		if (train_is_cut(t) || atomic_load(t->interrupted) ||
-		    clock_now(t->clock) >= end_ns)
+		if (train_is_cut(t) || atomic_load(t->interrupted) || clock_now(t->clock) >= end_ns)
 			return;
 		bell_wait(&r->filled, t->clock, seen, end_ns);
 	}
@@ -141,8 +135,7 @@ static uint64_t time_of_snapshot_ns(const struct rank *r)
 	if (!t->job->snapshot_bandwidth || !state_is_local(t->state, r->index))
 		return 0;
 	state_rank_bytes(t->state, r->index, &bytes);
-	return (uint64_t)(1e9 * (double)bytes.total /
-			  (double)t->job->snapshot_bandwidth);
+	return (uint64_t)(1e9 * (double)bytes.total / (double)t->job->snapshot_bandwidth);
 }
 
 /* -ECANCELED of an interruption is for the last to see, see begin_save. */
@@ -175,8 +168,7 @@ static int await_commit(struct rank *r)
 	return peers_barrier(&t->peers, &decide_end, t);
 }
 
-int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batch,
-		    uint64_t *end_ns)
+int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batch, uint64_t *end_ns)
 {
 	struct train *t = r->train;
 	bool is_async = t->job->checkpoint_mode == CHECKPOINT_ASYNC;

@@ -21,9 +21,8 @@
  *
  * 0, or -EPIPE once closed. *end_ns is when the next step begins.
  */
-int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batch,
-		    uint64_t *end_ns);
+int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batch, uint64_t *end_ns);
 
-/* By the last here at a barrier of training, of several processes: is it time
- * for one? Where it is for any of them, saves.is_now is set by that barrier. */
+/* By the last here at a barrier of training, of several processes: is it time for one? Where it is
+ * for any of them, saves.is_now is set by that barrier. */
 bool rank_checkpoint_vote(struct train *t);

@@ -8,8 +8,7 @@
 #include "base/mem.h"
 #include "run/collect.h"
 
-void rank_collect_au(struct job_result *out, const struct rank *ranks,
-		     const struct job *job)
+void rank_collect_au(struct job_result *out, const struct rank *ranks, const struct job *job)
 {
 	struct ml_result *ml = &out->ml;
 	uint64_t n = job->accelerators;
@@ -33,10 +32,9 @@ void rank_collect_au(struct job_result *out, const struct rank *ranks,
 			wall_ns = count_get(&c->step_ns);
 		if (r->counts && r->cut_ns > cut_ns)
 			cut_ns = r->cut_ns;
-		au[i] = has_compute
-				? collect_percent((double)r->counted_compute_ns,
-						  (double)r->counted_wall_ns)
-				: (double)NAN;
+		au[i] = has_compute ? collect_percent((double)r->counted_compute_ns,
+						      (double)r->counted_wall_ns)
+				    : (double)NAN;
 		if (!isnan(au[i])) {
 			au_sum += au[i];
 			au_ranks++;
@@ -45,8 +43,7 @@ void rank_collect_au(struct job_result *out, const struct rank *ranks,
 	ml->au_percent_per_accelerator = (struct metric_list){ au, n };
 	ml->au_percent = au_ranks ? au_sum / (double)au_ranks : (double)NAN;
 	if (!au_ranks)
-		ml->au_unmeasured =
-			has_compute ? "no step was counted" : "compute_time=0";
+		ml->au_unmeasured = has_compute ? "no step was counted" : "compute_time=0";
 	ml->too_short = ml->counted_steps < FEW_STEPS * n;
 	out->wall_seconds = (double)wall_ns / 1e9;
 	ml->cut_seconds = (double)cut_ns / 1e9;
@@ -60,8 +57,7 @@ static int rank_by_value(const void *a, const void *b)
 }
 
 /* Of the ranks' mean stalls, while each still has its own histogram. */
-void rank_collect_slowest(struct slowest_rank *out, const struct rank *ranks,
-			  uint64_t all)
+void rank_collect_slowest(struct slowest_rank *out, const struct rank *ranks, uint64_t all)
 {
 	uint64_t n = 0;
 	double *means = mem_array(all, sizeof(*means));
@@ -86,8 +82,7 @@ void rank_collect_slowest(struct slowest_rank *out, const struct rank *ranks,
 	mem_free(means);
 }
 
-void rank_collect_time(struct time_percent *p, const struct rank *ranks,
-		       uint64_t n)
+void rank_collect_time(struct time_percent *p, const struct rank *ranks, uint64_t n)
 {
 	double wall = 0, compute = 0, stall = 0, barrier = 0, oversleep = 0;
 	double evaluation = 0, checkpoint = 0, others = 0;
@@ -104,8 +99,7 @@ void rank_collect_time(struct time_percent *p, const struct rank *ranks,
 		others += (double)count_get(&c->host_barrier_ns);
 		oversleep += (double)count_get(&c->oversleep_ns);
 	}
-	double known = compute + stall + barrier + others + oversleep +
-		       evaluation + checkpoint;
+	double known = compute + stall + barrier + others + oversleep + evaluation + checkpoint;
 	wall += evaluation + checkpoint;
 	*p = (struct time_percent){
 		.compute = collect_percent(compute, wall),
@@ -134,13 +128,11 @@ double rank_collect_cpu_seconds(const struct rank *ranks, uint64_t n)
 	return (double)ns / 1e9;
 }
 
-struct hist *rank_collect_hist(struct rank *ranks, uint64_t n,
-			       size_t member_off)
+struct hist *rank_collect_hist(struct rank *ranks, uint64_t n, size_t member_off)
 {
 	struct hist *to = *(struct hist **)((char *)&ranks[0] + member_off);
 
 	for (uint64_t i = 1; i < n; i++)
-		hist_merge(to,
-			   *(struct hist **)((char *)&ranks[i] + member_off));
+		hist_merge(to, *(struct hist **)((char *)&ranks[i] + member_off));
 	return to;
 }

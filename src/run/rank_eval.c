@@ -21,8 +21,7 @@ static void add_eval_step(struct rank *r, const struct step *s)
 int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
 {
 	struct train *t = r->train;
-	struct step s = { .end_ns = u64_max(r->end_ns,
-					    peers_passed_ns(&t->peers)) };
+	struct step s = { .end_ns = u64_max(r->end_ns, peers_passed_ns(&t->peers)) };
 	uint64_t begin_ns = s.end_ns;
 
 	r->have = (struct token){ 0 };
@@ -48,8 +47,7 @@ int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
 	r->end_ns = u64_max(s.end_ns, peers_passed_ns(&t->peers));
 	count_add(&r->count.eval_ns, r->end_ns - begin_ns);
 	tracemarks_stage(r, at, begin_ns);
-	*stopped |= t->job->barrier != BARRIER_NONE
-			    ? atomic_load(&t->is_decided)
-			    : train_wants_stop(t, 0, r->end_ns);
+	*stopped |= t->job->barrier != BARRIER_NONE ? atomic_load(&t->is_decided)
+						    : train_wants_stop(t, 0, r->end_ns);
 	return 0;
 }

@@ -4,6 +4,6 @@
 
 #include "run/train.h"
 
-/* All its steps, or until time is up, each rank for itself; then they wait for
- * each other. 0, or -EPIPE once closed. *stopped: the run is over. */
+/* All its steps, or until time is up, each rank for itself; then they wait for each other. 0, or
+ * -EPIPE once closed. *stopped: the run is over. */
 int rank_eval(struct rank *r, const struct stage *at, bool *stopped);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_order.c - an order that follows from losses, or from what a cache has, is drawn before its epoch. */
+/* rank_order.c - an order that follows from losses, or from what a cache has, is drawn before its
+ * epoch. */
 #include "run/rank_order.h"
 
 #include <assert.h>
@@ -12,8 +13,7 @@
 #include "data/orderwalk.h"
 #include "run/tier.h"
 
-/* What all processes say at a time: whole steps, as many as fit, but at least
- * one. */
+/* What all processes say at a time: whole steps, as many as fit, but at least one. */
 #define TURN_BYTES 131072u
 
 /* What is learnt of an epoch, some steps at a time. */
@@ -37,8 +37,7 @@ struct part {
 
 static uint64_t positions(struct lesson *l, uint64_t first, uint64_t end)
 {
-	return sampler_batch_start(&l->order, 0, end) -
-	       sampler_batch_start(&l->order, 0, first);
+	return sampler_batch_start(&l->order, 0, end) - sampler_batch_start(&l->order, 0, first);
 }
 
 static void begin_lesson(struct lesson *l, struct train *t, uint64_t epoch)
@@ -95,8 +94,7 @@ static void train_on(struct lesson *l, struct part *p, uint64_t count)
 		l->batch[i] = extent;
 	}
 	if (count)
-		importance_trained(l->t->importance, l->epoch, l->batch,
-				   (unsigned)count);
+		importance_trained(l->t->importance, l->epoch, l->batch, (unsigned)count);
 }
 
 /* Ranks of a process that is before another one come before that one's. */
@@ -113,8 +111,7 @@ static void hear(struct lesson *l, struct part *parts, unsigned count)
 
 static void hear_all(struct lesson *l, unsigned count)
 {
-	uint64_t of_rank =
-		positions(l, l->first_step, l->end_step) * sizeof(uint32_t);
+	uint64_t of_rank = positions(l, l->first_step, l->end_step) * sizeof(uint32_t);
 	struct part *parts = mem_array(count, sizeof(*parts));
 	uint64_t ranks = 0;
 
@@ -135,8 +132,7 @@ static bool has_to_ask(const struct train *t)
 {
 	struct sampler_ranks known = sampler_ranks_known(t->job);
 
-	return t->importance &&
-	       known.end - known.first < t->stages.train.sampler.ranks;
+	return t->importance && known.end - known.first < t->stages.train.sampler.ranks;
 }
 
 /* 0, or -EPIPE: the training ends, here or in another process. */
@@ -145,15 +141,12 @@ static int tell(struct lesson *l, bool has_others)
 	struct train *t = l->t;
 
 	if (!has_others)
-		return hosts_gather(NULL, l->mine.s, l->mine.len, &l->all,
-				    NULL);
+		return hosts_gather(NULL, l->mine.s, l->mine.len, &l->all, NULL);
 	return train_is_cut(t) ? -EPIPE
-			       : peers_exchange(&t->peers, l->mine.s,
-						l->mine.len, &l->all);
+			       : peers_exchange(&t->peers, l->mine.s, l->mine.len, &l->all);
 }
 
-/* All that was computed on in an epoch that every rank has finished. 0, or
- * -EPIPE. */
+/* All that was computed on in an epoch that every rank has finished. 0, or -EPIPE. */
 static int learn(struct train *t, uint64_t epoch)
 {
 	bool asks = has_to_ask(t);
@@ -171,8 +164,8 @@ static int learn(struct train *t, uint64_t epoch)
 	return rc;
 }
 
-/* By the last here at the barrier before an epoch; with the same losses every
- * process draws the same. */
+/* By the last here at the barrier before an epoch; with the same losses every process draws the
+ * same. */
 static uint64_t draw_order(void *arg)
 {
 	struct train *t = arg;
@@ -202,8 +195,8 @@ static uint64_t nobody_has_asked(void *arg)
 
 static const struct peers_decision decide_to_ask = { .vote = nobody_has_asked };
 
-/* Once all ranks of all processes have finished the epoch, one rank of each
- * tells the others. Not behind the barrier's lock, where nothing may wait. */
+/* Once all ranks of all processes have finished the epoch, one rank of each tells the others. Not
+ * behind the barrier's lock, where nothing may wait. */
 static int ask_others(struct train *t)
 {
 	uint64_t from_ns;

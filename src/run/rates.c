@@ -20,8 +20,8 @@ static void add_rate(struct rate_series *r, uint64_t counter, double seconds)
 }
 
 /* `is_first`: there is no interval yet, only where the counters stand. */
-static void add_rates(struct rate_set *set, const uint64_t bytes[2],
-		      const uint64_t ios[2], double seconds, bool is_first)
+static void add_rates(struct rate_set *set, const uint64_t bytes[2], const uint64_t ios[2],
+		      double seconds, bool is_first)
 {
 	for (unsigned d = 0; d < 2; d++) {
 		if (!is_first) {
@@ -41,10 +41,8 @@ static void tick_workers(const struct slot *s, double seconds, bool is_first)
 	for (uint64_t i = 0; (w = s->does->worker(s, i)); i++) {
 		if (atomic_load(&w->has_ended))
 			continue;
-		const uint64_t bytes[] = { slot_worker_bytes(w, 0),
-					   slot_worker_bytes(w, 1) };
-		const uint64_t ios[] = { slot_worker_ios(w, 0),
-					 slot_worker_ios(w, 1) };
+		const uint64_t bytes[] = { slot_worker_bytes(w, 0), slot_worker_bytes(w, 1) };
+		const uint64_t ios[] = { slot_worker_ios(w, 0), slot_worker_ios(w, 1) };
 		add_rates(&w->rates, bytes, ios, seconds, is_first);
 	}
 }
@@ -64,8 +62,8 @@ void rates_tick(struct slot *s, uint64_t now_ns, double mhz)
 	const uint64_t bytes[] = { slot_io_bytes(s, 0), slot_io_bytes(s, 1) };
 	const uint64_t ios[] = { slot_ios(s, 0), slot_ios(s, 1) };
 	/* An interval lies in the window, or it is none. */
-	bool is_first = !s->last_tick_ns || !slot_counts(s) ||
-			s->last_tick_ns < span_begin_ns(&s->span);
+	bool is_first =
+		!s->last_tick_ns || !slot_counts(s) || s->last_tick_ns < span_begin_ns(&s->span);
 
 	add_rates(&s->rates, bytes, ios, seconds, is_first);
 	if (s->does->records(s) > 1)

@@ -13,18 +13,16 @@
 
 unsigned reader_ops(const struct job *job)
 {
-	const unsigned chain = MLGEN_CAP(MLGEN_OPEN) | MLGEN_CAP(MLGEN_READ) |
-			       MLGEN_CAP(MLGEN_CLOSE);
+	const unsigned chain =
+		MLGEN_CAP(MLGEN_OPEN) | MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_CLOSE);
 	unsigned depth = job_depth(job);
 
-	if (!job->engine->reap || (job->engine->caps & chain) != chain ||
-	    depth > CHAIN_DEPTH_MAX)
+	if (!job->engine->reap || (job->engine->caps & chain) != chain || depth > CHAIN_DEPTH_MAX)
 		return depth;
 	return depth + (CHAIN_OPS - 1) * job_samples_at_once(job);
 }
 
-struct reader *reader_new(struct io *io, struct opstat *stat, unsigned tasks,
-			  unsigned iodepth)
+struct reader *reader_new(struct io *io, struct opstat *stat, unsigned tasks, unsigned iodepth)
 {
 	struct reader *r = mem_zalloc(sizeof(*r));
 	unsigned ops = io_room(io);
@@ -35,8 +33,7 @@ struct reader *reader_new(struct io *io, struct opstat *stat, unsigned tasks,
 			      .op_count = ops,
 			      .depth = iodepth,
 			      .fresh.from_bytes = UINT64_MAX };
-	r->can_chain =
-		io_can_link(io) && ops >= iodepth + (CHAIN_OPS - 1) * tasks;
+	r->can_chain = io_can_link(io) && ops >= iodepth + (CHAIN_OPS - 1) * tasks;
 	r->last_finished = &r->finished;
 	r->tasks = mem_array(tasks, sizeof(*r->tasks));
 	r->ops = mem_array(ops, sizeof(*r->ops));
@@ -92,8 +89,8 @@ bool reader_is_busy(const struct reader *r)
 static bool continues(const struct task *t, const struct plan_config *config,
 		      const struct extent *x)
 {
-	return t->is_open && t->config == config &&
-	       t->public.extent.file == x->file && x->first_sample > 0;
+	return t->is_open && t->config == config && t->public.extent.file == x->file &&
+	       x->first_sample > 0;
 }
 
 static void take_file(struct reader *r, struct task *t)
@@ -105,8 +102,7 @@ static void take_file(struct reader *r, struct task *t)
 	t->file.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK; /* see filekind.h */
 	if (t->config->direct)
 		t->file.flags |= O_DIRECT;
-	n = dataset_path(t->config->dataset, t->public.extent.file, t->path,
-			 sizeof(t->path));
+	n = dataset_path(t->config->dataset, t->public.extent.file, t->path, sizeof(t->path));
 	if (n >= 0)
 		return;
 	t->public.error = n;
@@ -115,11 +111,10 @@ static void take_file(struct reader *r, struct task *t)
 }
 
 /* The open was for the file's first extent, and it failed. */
-static bool misses_open(const struct plan_config *config,
-			const struct extent *x)
+static bool misses_open(const struct plan_config *config, const struct extent *x)
 {
-	return config->access == ACCESS_FRAMEWORK &&
-	       config->dataset->format->is_forward && x->first_sample > 0;
+	return config->access == ACCESS_FRAMEWORK && config->dataset->format->is_forward &&
+	       x->first_sample > 0;
 }
 
 bool reader_does_io(const struct reader *r)
@@ -139,8 +134,7 @@ void reader_close(struct reader *r)
 	io_do(r->io, &op);
 }
 
-struct task *reader_take_task(struct reader *r,
-			      const struct plan_config *config,
+struct task *reader_take_task(struct reader *r, const struct plan_config *config,
 			      const struct extent *x)
 {
 	struct task *t = r->free_task;
@@ -148,9 +142,7 @@ struct task *reader_take_task(struct reader *r,
 	r->free_task = t->next_task;
 	r->active++;
 	r->last_task = t;
-	t->public = (struct read_task){ .extent = *x,
-					.path = t->path,
-					.dataset = config->dataset };
+	t->public = (struct read_task){ .extent = *x, .path = t->path, .dataset = config->dataset };
 	t->config = config;
 	t->list = NULL;
 	t->is_filling = false;
@@ -163,8 +155,7 @@ struct task *reader_take_task(struct reader *r,
 	return t;
 }
 
-void reader_start(struct reader *r, const struct plan_config *config,
-		  const struct extent *x)
+void reader_start(struct reader *r, const struct plan_config *config, const struct extent *x)
 {
 	struct task *t = r->free_task;
 	bool goes_on = continues(t, config, x);

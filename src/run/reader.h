@@ -12,14 +12,13 @@
 #include "job/job.h"
 
 /*
- * A task is one extent on its way: its plan, its file, what of it is under
- * way. A plan says which operations have to wait for those before them; all
- * others fill the engine's queue. One thread owns a reader.
+ * A task is one extent on its way: its plan, its file, what of it is under way. A plan says which
+ * operations have to wait for those before them; all others fill the engine's queue. One thread
+ * owns a reader.
  *
- * A small file that is one request, open, read and close, goes out as a chain
- * where the engine takes chains. It counts as one request of iodepth, though
- * it is three operations to the io. One that is short or interrupted is gone
- * on with in single operations.
+ * A small file that is one request, open, read and close, goes out as a chain where the engine
+ * takes chains. It counts as one request of iodepth, though it is three operations to the io. One
+ * that is short or interrupted is gone on with in single operations.
  */
 struct reader;
 
@@ -37,36 +36,33 @@ struct read_task {
 	uint64_t packed_bytes;   /* asked for of what is compressed */
 	const char *error_words; /* -EBADMSG: why it cannot be decompressed */
 	bool is_tier;            /* the last of it was of a cache's own files */
-	int fill_error; /* of a piece that is_fill, which is no error of it */
-	void *owner;    /* reader_own */
+	int fill_error;          /* of a piece that is_fill, which is no error of it */
+	void *owner;             /* reader_own */
 };
 
 struct unpack;
 
-/* How many operations at a time the io of a job's reader needs room for: its
- * `iodepth`; job_depth of them are transfers. */
+/* How many operations at a time the io of a job's reader needs room for: its `iodepth`; job_depth
+ * of them are transfers. */
 unsigned reader_ops(const struct job *job);
 
-/* Reads up to `tasks` extents at a time over io, `iodepth` requests of them at
- * a time. Nothing is under way yet. */
-struct reader *reader_new(struct io *io, struct opstat *stat, unsigned tasks,
-			  unsigned iodepth);
+/* Reads up to `tasks` extents at a time over io, `iodepth` requests of them at a time. Nothing is
+ * under way yet. */
+struct reader *reader_new(struct io *io, struct opstat *stat, unsigned tasks, unsigned iodepth);
 void reader_free(struct reader *r); /* NULL is fine */
 
-/* From now on what is compressed is decompressed when it was read, with one
- * task at a time; `u` stays the caller's. */
+/* From now on what is compressed is decompressed when it was read, with one task at a time; `u`
+ * stays the caller's. */
 void reader_unpack(struct reader *r, struct unpack *u);
 
-/* From now on this is called behind each read of an extent, with what it got of
- * the file, before anything else of that is begun; one task at a time. */
-typedef void reader_decode(void *arg, const struct read_task *task,
-			   uint64_t bytes);
+/* From now on this is called behind each read of an extent, with what it got of the file, before
+ * anything else of that is begun; one task at a time. */
+typedef void reader_decode(void *arg, const struct read_task *task, uint64_t bytes);
 void reader_decode_with(struct reader *r, reader_decode *decode, void *arg);
 
-/* From now on a read of at least so many bytes goes into memory that nobody has
- * touched yet (fresh_memory), whose io `gives_back`; 0 = none does. With
- * JOB_MALLOC_MAPS_BYTES that moves as glibc's threshold does. is_array: NumPy
- * takes the memory. */
+/* From now on a read of at least so many bytes goes into memory that nobody has touched yet
+ * (fresh_memory), whose io `gives_back`; 0 = none does. With JOB_MALLOC_MAPS_BYTES that moves as
+ * glibc's threshold does. is_array: NumPy takes the memory. */
 void reader_fresh(struct reader *r, uint64_t bytes, bool is_array);
 
 /* Is there room for one more extent, and is any under way? */
@@ -74,22 +70,21 @@ bool reader_has_room(const struct reader *r);
 bool reader_is_busy(const struct reader *r);
 
 /*
- * Of a plan that goes forward through a file (format->is_forward), the file
- * stays open from one extent to the next: with one task at a time, and the
- * extents in order. reader_close ends that early.
+ * Of a plan that goes forward through a file (format->is_forward), the file stays open from one
+ * extent to the next: with one task at a time, and the extents in order. reader_close ends that
+ * early.
  */
-void reader_start(struct reader *r, const struct plan_config *config,
-		  const struct extent *x);
+void reader_start(struct reader *r, const struct plan_config *config, const struct extent *x);
 void reader_close(struct reader *r);
 
-/* Right after reader_start: that extent is read to here, as far as there is
- * room, and the rest into the io's buffer. NULL = all of it. */
+/* Right after reader_start: that extent is read to here, as far as there is room, and the rest into
+ * the io's buffer. NULL = all of it. */
 void reader_into(struct reader *r, void *into, uint64_t bytes);
 
 /*
- * A piece of an extent that is not read by a plan: bytes of a file, in requests
- * of the plan's size. Of an open file `open` stays so; else the file is opened
- * and closed. UNLINK removes `file`, as far as it is there.
+ * A piece of an extent that is not read by a plan: bytes of a file, in requests of the plan's size.
+ * Of an open file `open` stays so; else the file is opened and closed. UNLINK removes `file`, as
+ * far as it is there.
  */
 struct read_piece {
 	enum mlgen_op op; /* READ, WRITE or UNLINK */
@@ -113,14 +108,13 @@ struct read_list {
 	void *arg;
 };
 
-/* As reader_start, by a list; of the plan it needs dataset, requests and
- * alignment. */
-void reader_start_list(struct reader *r, const struct plan_config *config,
-		       const struct extent *x, const struct read_list *list);
+/* As reader_start, by a list; of the plan it needs dataset, requests and alignment. */
+void reader_start_list(struct reader *r, const struct plan_config *config, const struct extent *x,
+		       const struct read_list *list);
 
 /* The same of one that was had without any operation, in that time. */
-void reader_took(struct reader *r, const struct plan_config *config,
-		 const struct extent *x, uint64_t start_ns, uint64_t end_ns);
+void reader_took(struct reader *r, const struct plan_config *config, const struct extent *x,
+		 uint64_t start_ns, uint64_t end_ns);
 
 /* The extent that was started last has this, which is the caller's. */
 void reader_own(struct reader *r, void *owner);
@@ -129,12 +123,10 @@ void reader_own(struct reader *r, void *owner);
 bool reader_does_io(const struct reader *r);
 
 /*
- * Go on until an extent is finished; only with reader_is_busy. Its task is
- * valid until the next call here. NULL with *rc = -errno when the engine
- * failed.
+ * Go on until an extent is finished; only with reader_is_busy. Its task is valid until the next
+ * call here. NULL with *rc = -errno when the engine failed.
  */
 const struct read_task *reader_finish_one(struct reader *r, int *rc);
 
 /* Word the failure of a task: path, operation, offset, the system's words. */
-void reader_describe(const struct read_task *t, const char *where,
-		     struct mlgen_err *err);
+void reader_describe(const struct read_task *t, const char *where, struct mlgen_err *err);

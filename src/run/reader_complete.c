@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader_complete.c - operations of a reader's tasks come back: what failed, what was short, what is over. */
+/* reader_complete.c - operations of a reader's tasks come back: what failed, what was short, what
+ * is over. */
 #include <errno.h>
 
 #include "run/reader_inside.h"
@@ -29,12 +30,11 @@ static void take_error(struct task *t, const struct io_op *op)
 /* As transfer.c has it. */
 static bool is_transient(const struct read_task *p)
 {
-	return p->error == -EINTR ||
-	       (p->error == -EAGAIN && p->error_op != MLGEN_READ);
+	return p->error == -EINTR || (p->error == -EAGAIN && p->error_op != MLGEN_READ);
 }
 
-/* In single operations the io layer resumes what is short or interrupted, and
- * tells a file that has been cut. */
+/* In single operations the io layer resumes what is short or interrupted, and tells a file that has
+ * been cut. */
 static void end_chain(struct reader *r, struct task *t)
 {
 	if (is_transient(&t->public))
@@ -46,10 +46,9 @@ static void end_chain(struct reader *r, struct task *t)
 	reader_plan(r, t);
 }
 
-/* The first operation that fails cancels others; in whichever order they come
- * back, the cause counts. */
-static void complete_link(struct reader *r, struct task *t,
-			  const struct io_op *op)
+/* The first operation that fails cancels others; in whichever order they come back, the cause
+ * counts. */
+static void complete_link(struct reader *r, struct task *t, const struct io_op *op)
 {
 	const struct read_task *p = &t->public;
 	int error = op->io.result < 0 ? (int)op->io.result : 0;
@@ -68,8 +67,7 @@ static void complete_link(struct reader *r, struct task *t,
 /* What a scan has looked into was another file. */
 static bool is_replaced(const struct task *t, const struct io_op *op)
 {
-	return op->io.op == MLGEN_STAT && op->io.result >= 0 &&
-	       t->config->dataset->found &&
+	return op->io.op == MLGEN_STAT && op->io.result >= 0 && t->config->dataset->found &&
 	       op->io.size_bytes != t->plan.file_bytes;
 }
 
@@ -92,8 +90,7 @@ static void fail_fill(struct task *t, const struct io_op *op)
 	skip_to_close(t);
 }
 
-static void complete_single(struct reader *r, struct task *t,
-			    const struct io_op *op)
+static void complete_single(struct reader *r, struct task *t, const struct io_op *op)
 {
 	r->requests--;
 	if (t->is_again && op->io.op == MLGEN_READ && op->done_bytes)
@@ -124,8 +121,7 @@ void reader_complete(struct reader *r, struct io_op *op)
 
 	t->in_flight--;
 	r->free_ops[r->free_count++] = op;
-	/* Known only now: an asynchronous engine starts a batch when it is
-	 * handed over. */
+	/* Known only now: an asynchronous engine starts a batch when it is handed over. */
 	if (!t->first_ns || op->start_ns < t->first_ns)
 		t->first_ns = op->start_ns;
 	t->last_ns = op->end_ns;

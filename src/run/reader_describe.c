@@ -31,8 +31,7 @@ static bool is_ours(const struct read_task *t)
 }
 
 /* What is no file is no short one, nor one that cannot be read. */
-static bool is_other(const struct read_task *t, const char *where,
-		     struct mlgen_err *err)
+static bool is_other(const struct read_task *t, const char *where, struct mlgen_err *err)
 {
 	char advice[PATH_MAX];
 
@@ -41,11 +40,9 @@ static bool is_other(const struct read_task *t, const char *where,
 	return filekind_check(t->path, advice, err) < 0;
 }
 
-static void describe_short(const struct read_task *t, const char *where,
-			   struct mlgen_err *err)
+static void describe_short(const struct read_task *t, const char *where, struct mlgen_err *err)
 {
-	uint64_t expected =
-		dataset_file_bytes(task_of(t)->config->dataset, file_of(t));
+	uint64_t expected = dataset_file_bytes(task_of(t)->config->dataset, file_of(t));
 	uint64_t end = t->error_off + t->error_done;
 
 	/* It may end long before what was asked for. */
@@ -59,18 +56,16 @@ static void describe_short(const struct read_task *t, const char *where,
 }
 
 /* A file of a cache's. */
-static void describe_tier(const struct read_task *t, const char *what,
-			  const char *where, struct mlgen_err *err)
+static void describe_tier(const struct read_task *t, const char *what, const char *where,
+			  struct mlgen_err *err)
 {
 	mlgen_fail(err, t->error,
 		   "%s: %s at %" PRIu64
-		   " of a cached sample: %s (%s); another cache_directory, or "
-		   "cache=none",
+		   " of a cached sample: %s (%s); another cache_directory, or cache=none",
 		   t->path, what, t->error_off, strerror(-t->error), where);
 }
 
-void reader_describe(const struct read_task *t, const char *where,
-		     struct mlgen_err *err)
+void reader_describe(const struct read_task *t, const char *where, struct mlgen_err *err)
 {
 	const char *what = opstat_name(t->error_op);
 
@@ -85,28 +80,25 @@ void reader_describe(const struct read_task *t, const char *where,
 			   "%s: has %" PRIu64 " bytes, and had %" PRIu64
 			   " when it was scanned; it was replaced (%s)",
 			   t->path, t->error_done,
-			   dataset_file_bytes(task_of(t)->config->dataset,
-					      file_of(t)),
-			   where);
+			   dataset_file_bytes(task_of(t)->config->dataset, file_of(t)), where);
 	else if (t->error == -EBADMSG && t->error_words)
 		mlgen_fail(err, t->error,
-			   "%s: at byte %" PRIu64 ": it cannot be "
-			   "decompressed: %s (%s)",
-			   t->path, t->error_off, t->error_words, where);
+			   "%s: at byte %" PRIu64 ": it cannot be decompressed: %s (%s)", t->path,
+			   t->error_off, t->error_words, where);
 	else if (t->error == -ENODATA)
 		describe_short(t, where, err);
 	else if (t->error_op == MLGEN_READ)
-		mlgen_fail(err, t->error, "%s: %s at %" PRIu64 ": %s (%s)%s%s",
-			   t->path, what, t->error_off, strerror(-t->error),
-			   where, t->error == -EAGAIN ? "; " : "",
+		mlgen_fail(err, t->error, "%s: %s at %" PRIu64 ": %s (%s)%s%s", t->path, what,
+			   t->error_off, strerror(-t->error), where,
+			   t->error == -EAGAIN ? "; " : "",
 			   t->error == -EAGAIN ? IGNORED_HINT_EAGAIN : "");
 	else if (t->error == -ENOENT)
-		mlgen_fail(err, t->error, "%s: %s: %s (%s)%s", t->path, what,
-			   strerror(ENOENT), where,
-			   is_ours(t) ? "; the dataset was complete: "
-					"--phase=prepare writes what is missing"
+		mlgen_fail(err, t->error, "%s: %s: %s (%s)%s", t->path, what, strerror(ENOENT),
+			   where,
+			   is_ours(t) ? "; the dataset was complete: --phase=prepare writes what "
+					"is missing"
 				      : "");
 	else
-		mlgen_fail(err, t->error, "%s: %s: %s (%s)", t->path, what,
-			   strerror(-t->error), where);
+		mlgen_fail(err, t->error, "%s: %s: %s (%s)", t->path, what, strerror(-t->error),
+			   where);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader_fresh.c - reads go into memory that is new, as a program's do that allocates for each (fresh_memory). */
+/* reader_fresh.c - reads go into memory that is new, as a program's do that allocates for each
+ * (fresh_memory). */
 #include "base/mem.h"
 #include "run/reader_inside.h"
 
@@ -10,9 +11,7 @@ void reader_fresh(struct reader *r, uint64_t bytes, bool is_array)
 {
 	uint64_t from = bytes ? bytes : UINT64_MAX;
 
-	r->fresh = (struct fresh){ .from_bytes = from,
-				   .array_bytes = from,
-				   .is_array = is_array };
+	r->fresh = (struct fresh){ .from_bytes = from, .array_bytes = from, .is_array = is_array };
 	if (bytes == JOB_MALLOC_MAPS_BYTES)
 		r->fresh.moves_to_bytes = JOB_MALLOC_MAPS_MAX_BYTES;
 }
@@ -27,10 +26,9 @@ static enum mem_pages pages_of(struct reader *r, uint64_t bytes)
 	return is_huge ? MEM_PAGES_HUGE : MEM_PAGES_SMALL;
 }
 
-/* An array that is held is new as a whole, before the first read into it, however
- * large: others are still in use when it is taken, as in DLIO's loader. */
-void reader_renew(struct reader *r, const struct task *t,
-		  const struct io_op *op)
+/* An array that is held is new as a whole, before the first read into it, however large: others are
+ * still in use when it is taken, as in DLIO's loader. */
+void reader_renew(struct reader *r, const struct task *t, const struct io_op *op)
 {
 	const struct read_task *p = &t->public;
 	bool is_held = r->fresh.is_array && p->into;
@@ -43,10 +41,9 @@ void reader_renew(struct reader *r, const struct task *t,
 	io_wake(r->io);
 }
 
-/* Nobody looks at what it has read any more; what is held until its batch is
- * taken was renewed before. */
-void reader_give_back(struct reader *r, const struct task *t,
-		      const struct io_op *op)
+/* Nobody looks at what it has read any more; what is held until its batch is taken was renewed
+ * before. */
+void reader_give_back(struct reader *r, const struct task *t, const struct io_op *op)
 {
 	uint64_t bytes = op->want_bytes;
 

@@ -15,8 +15,8 @@ struct task {
 	bool is_chain; /* is, or is to be, under way as a whole */
 	bool is_open;  /* its file, between one operation and the next */
 	bool is_again; /* in single operations, after its chain */
-	/* reader_start_list, else NULL: the piece that operations are made of,
-	 * that of the next one; how far into it; the next one's place in it. */
+	/* reader_start_list, else NULL: the piece that operations are made of, that of the next
+	 * one; how far into it; the next one's place in it. */
 	const struct read_list *list;
 	unsigned piece, next_piece, list_step;
 	uint64_t list_done, list_at;
@@ -43,12 +43,11 @@ void task_unpack(struct task *t, struct unpack *u, const struct io_op *op);
 
 /* reader_fresh decides by these numbers which reads go into new memory. */
 struct fresh {
-	uint64_t from_bytes; /* so large ones; UINT64_MAX = none */
-	uint64_t
-		moves_to_bytes; /* the most that from_bytes grows to; 0 = stays */
-	uint64_t array_bytes; /* arrays that are held, from so many bytes on */
-	bool is_array;        /* what is read is an array of NumPy */
-	bool has_huge;        /* huge pages were asked for */
+	uint64_t from_bytes;     /* so large ones; UINT64_MAX = none */
+	uint64_t moves_to_bytes; /* the most that from_bytes grows to; 0 = stays */
+	uint64_t array_bytes;    /* arrays that are held, from so many bytes on */
+	bool is_array;           /* what is read is an array of NumPy */
+	bool has_huge;           /* huge pages were asked for */
 };
 
 struct reader {
@@ -73,23 +72,20 @@ struct reader {
 };
 
 /* From free to active, with nothing to do yet. */
-struct task *reader_take_task(struct reader *r,
-			      const struct plan_config *config,
+struct task *reader_take_task(struct reader *r, const struct plan_config *config,
 			      const struct extent *x);
 
 /* The next operation, by its plan or its list; false: there is none. */
 bool task_next(struct task *t);
 
-/* Of a list (reader_list.c): may what stands next not begin? Then nothing comes
- * any more. And what an operation has of its piece. */
+/* Of a list (reader_list.c): may what stands next not begin? Then nothing comes any more. And what
+ * an operation has of its piece. */
 bool task_is_refused(struct task *t);
 void task_list_op(struct reader *r, struct task *t, struct io_op *op);
 
 /* Before a read into memory of its own, and behind a read. */
-void reader_renew(struct reader *r, const struct task *t,
-		  const struct io_op *op);
-void reader_give_back(struct reader *r, const struct task *t,
-		      const struct io_op *op);
+void reader_renew(struct reader *r, const struct task *t, const struct io_op *op);
+void reader_give_back(struct reader *r, const struct task *t, const struct io_op *op);
 
 /* The plan of the task's extent, from its beginning; in a chain if it can be. */
 void reader_plan(struct reader *r, struct task *t);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader_list.c - the operations of an extent that is read, or kept, piece by piece: reader_start_list. */
+/* reader_list.c - the operations of an extent that is read, or kept, piece by piece:
+ * reader_start_list. */
 #include <errno.h>
 #include <fcntl.h>
 
@@ -21,8 +22,8 @@ static bool next_piece(struct task *t)
 	return true;
 }
 
-/* The next request of a piece. What is direct is whole blocks, and of a read the
- * file may have less of the last one. */
+/* The next request of a piece. What is direct is whole blocks, and of a read the file may have less
+ * of the last one. */
 static bool next_transfer(struct task *t, const struct read_piece *p)
 {
 	uint64_t left = p->bytes - t->list_done;
@@ -110,8 +111,8 @@ void task_list_op(struct reader *r, struct task *t, struct io_op *op)
 	op->from_parts = 1;
 }
 
-void reader_start_list(struct reader *r, const struct plan_config *config,
-		       const struct extent *x, const struct read_list *list)
+void reader_start_list(struct reader *r, const struct plan_config *config, const struct extent *x,
+		       const struct read_list *list)
 {
 	struct task *t = reader_take_task(r, config, x);
 
@@ -126,14 +127,14 @@ void reader_start_list(struct reader *r, const struct plan_config *config,
 		reader_end_task(r, t);
 }
 
-void reader_took(struct reader *r, const struct plan_config *config,
-		 const struct extent *x, uint64_t start_ns, uint64_t end_ns)
+void reader_took(struct reader *r, const struct plan_config *config, const struct extent *x,
+		 uint64_t start_ns, uint64_t end_ns)
 {
 	static const struct read_list nothing;
 
 	reader_start_list(r, config, x, &nothing);
-	if (dataset_path(config->dataset, x->file, r->last_task->path,
-			 sizeof(r->last_task->path)) < 0)
+	if (dataset_path(config->dataset, x->file, r->last_task->path, sizeof(r->last_task->path)) <
+	    0)
 		r->last_task->path[0] = '\0';
 	r->last_task->first_ns = start_ns;
 	r->last_task->last_ns = end_ns;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader_submit.c - operations of a reader's tasks go to the engine, as far as plans and depth allow. */
+/* reader_submit.c - operations of a reader's tasks go to the engine, as far as plans and depth
+ * allow. */
 #include "base/mem.h"
 #include "run/reader_inside.h"
 #include "run/unpack.h"
@@ -24,8 +25,8 @@ void reader_plan(struct reader *r, struct task *t)
 	t->has_next = task_next(t);
 }
 
-/* What the chain has got is not read again, but for a block of which only a
- * part came: direct reads begin at whole ones. */
+/* What the chain has got is not read again, but for a block of which only a part came: direct reads
+ * begin at whole ones. */
 static void skip_got(struct task *t)
 {
 	uint64_t skip = t->got_bytes;
@@ -66,8 +67,7 @@ static void turn_to_part(struct task *t, unsigned part)
 
 static bool is_by_path(const struct task *t)
 {
-	return t->next.op == MLGEN_OPEN ||
-	       (t->next.op == MLGEN_STAT && !t->is_open);
+	return t->next.op == MLGEN_OPEN || (t->next.op == MLGEN_STAT && !t->is_open);
 }
 
 static void submit_next(struct reader *r, struct task *t)

@@ -14,8 +14,7 @@ void task_unpack(struct task *t, struct unpack *u, const struct io_op *op)
 		unpack_begin(u);
 	if (t->packed == PLAN_RAW)
 		return;
-	p->error_words =
-		unpack_read(u, t->packed, op->into, op->done_bytes, &off);
+	p->error_words = unpack_read(u, t->packed, op->into, op->done_bytes, &off);
 	if (!p->error_words)
 		return;
 	p->error = -EBADMSG;

@@ -8,8 +8,8 @@
 #include "base/perm.h"
 #include "io/pagecache.h"
 
-/* No seed that a job may choose: its first files are those that an interrupted
- * run has read, and that a long one has lost first. */
+/* No seed that a job may choose: its first files are those that an interrupted run has read, and
+ * that a long one has lost first. */
 #define SEED UINT64_C(0x7265736964656e74)
 
 struct sampling {
@@ -33,8 +33,7 @@ static void sample(struct residency *r, const struct sampling *s)
 		uint64_t file = perm_at(&order, i), found, looked;
 		char path[PATH_MAX];
 
-		if (s->deadline_ns != CLOCK_NEVER &&
-		    clock_now(s->clock) >= s->deadline_ns)
+		if (s->deadline_ns != CLOCK_NEVER && clock_now(s->clock) >= s->deadline_ns)
 			break;
 		if (!dataset_has_file(s->ds, file)) {
 			absent++;
@@ -57,16 +56,16 @@ static void sample(struct residency *r, const struct sampling *s)
 	r->is_nothing = r->files + absent == wanted && resident <= 0;
 }
 
-void residency_sample(struct residency *r, const struct dataset *ds,
-		      const struct clock *clock, uint64_t deadline_ns)
+void residency_sample(struct residency *r, const struct dataset *ds, const struct clock *clock,
+		      uint64_t deadline_ns)
 {
 	const struct sampling s = { ds, clock, deadline_ns, 0, false };
 
 	sample(r, &s);
 }
 
-bool residency_is_nothing(const struct dataset *ds, uint64_t round,
-			  const struct clock *clock, uint64_t deadline_ns)
+bool residency_is_nothing(const struct dataset *ds, uint64_t round, const struct clock *clock,
+			  uint64_t deadline_ns)
 {
 	const struct sampling s = { ds, clock, deadline_ns, round, true };
 	struct residency r;

@@ -44,15 +44,14 @@ static double or_zero(double seconds)
 	return seconds > 0 ? seconds : 0;
 }
 
-/* All bytes that it moves have their time here: a last checkpoint may go on when
- * the training is over. */
+/* All bytes that it moves have their time here: a last checkpoint may go on when the training is
+ * over. */
 double job_result_runtime(const struct job_result *r)
 {
 	const struct ml_result *ml = &r->ml;
 
 	return fmax(or_zero(r->wall_seconds) + or_zero(ml->cut_seconds) +
-			    or_zero(ml->eval.seconds) +
-			    or_zero(ml->saves.stall_seconds),
+			    or_zero(ml->eval.seconds) + or_zero(ml->saves.stall_seconds),
 		    or_zero(ml->saves.wall_seconds));
 }
 
@@ -83,11 +82,9 @@ bool job_result_has_accelerators(const struct job_result *r)
 double job_result_busy_percent(const struct job_result *r)
 {
 	const struct time_percent *t = &r->ml.time_percent;
-	double steps = t->compute + t->stall + t->barrier + t->host_barrier +
-		       t->oversleep;
+	double steps = t->compute + t->stall + t->barrier + t->host_barrier + t->oversleep;
 
-	return !isnan(r->ml.au_percent) && steps > 0 ? 100 * t->compute / steps
-						     : (double)NAN;
+	return !isnan(r->ml.au_percent) && steps > 0 ? 100 * t->compute / steps : (double)NAN;
 }
 
 bool job_result_au_misleads(const struct job_result *r)
@@ -95,8 +92,7 @@ bool job_result_au_misleads(const struct job_result *r)
 	uint64_t epochs = r->ml.epochs_total ? r->ml.epochs_total : 1;
 
 	return r->ml.counted_steps < FEW_STEPS * r->ml.accelerators * epochs &&
-	       job_result_busy_percent(r) <
-		       r->ml.au_percent - AU_MISLEADS_POINTS;
+	       job_result_busy_percent(r) < r->ml.au_percent - AU_MISLEADS_POINTS;
 }
 
 bool job_result_is_of_checkpoints(const struct job_result *r)
@@ -127,8 +123,7 @@ void checkpoints_result_init(struct checkpoints_result *r)
 	};
 }
 
-const struct checkpoints_result *
-job_result_checkpoints(const struct job_result *r)
+const struct checkpoints_result *job_result_checkpoints(const struct job_result *r)
 {
 	return job_work(r->job)->restores ? &r->ml.restores : &r->ml.saves;
 }

@@ -21,16 +21,14 @@
 #include "stat/opstat.h"
 
 /*
- * Filled once, after all threads were joined; nothing in here is shared then.
- * Units are in the names; percents are 0..100. NaN = does not apply or could
- * not be measured: JSON null, text `-` or `unknown`, never 0. Definitions:
- * DESIGN.md, "What the numbers mean".
+ * Filled once, after all threads were joined; nothing in here is shared then. Units are in the
+ * names; percents are 0..100. NaN = does not apply or could not be measured: JSON null, text `-` or
+ * `unknown`, never 0. Definitions: DESIGN.md, "What the numbers mean".
  */
 
 /* Accelerator time: percent of the accelerators' whole wall time; sum 100. */
 struct time_percent {
-	double compute, stall, barrier, host_barrier, checkpoint, evaluation,
-		oversleep, other;
+	double compute, stall, barrier, host_barrier, checkpoint, evaluation, oversleep, other;
 };
 
 /* Loader time: percent of the loader threads' wall time; sum 100. */
@@ -81,12 +79,12 @@ struct storage_result {
 	char *filesystem, *mount_source, *mount_target, *mount_options;
 	char *device, *device_kind, *scheduler; /* NULL = unknown */
 	uint64_t read_ahead_bytes;              /* UINT64_MAX = unknown */
-	uint64_t device_paths; /* UINT64_MAX = one, or unknown */
-	uint64_t osts;         /* of Lustre; UINT64_MAX */
-	bool is_memory;        /* tmpfs and its kin */
-	bool has_own_cache;    /* ZFS, GPFS */
-	/* What the source counted in the window, and what jobs read then of
-	 * that which it counts; UINT64_MAX = unknown. */
+	uint64_t device_paths;                  /* UINT64_MAX = one, or unknown */
+	uint64_t osts;                          /* of Lustre; UINT64_MAX */
+	bool is_memory;                         /* tmpfs and its kin */
+	bool has_own_cache;                     /* ZFS, GPFS */
+	/* What the source counted in the window, and what jobs read then of that which it counts;
+	 * UINT64_MAX = unknown. */
 	uint64_t device_read_bytes, device_reads, jobs_read_bytes;
 	double memory_percent;          /* of the bytes read; NaN = unknown */
 	const char *source;             /* of that figure, or "unknown" */
@@ -110,18 +108,18 @@ struct slowest_rank {
 
 /* The interface that a remote mount's bytes come through. */
 struct network_result {
-	const char *interface;           /* borrowed; NULL = none, or unknown */
-	uint64_t line_rate_bits_per_sec; /* UINT64_MAX = unknown */
-	uint64_t received_bytes;         /* in the window */
+	const char *interface;                 /* borrowed; NULL = none, or unknown */
+	uint64_t line_rate_bits_per_sec;       /* UINT64_MAX = unknown */
+	uint64_t received_bytes;               /* in the window */
 	double received_bits_per_sec, percent; /* of the line rate; NaN */
 };
 
 struct host_result {
-	/* These CPUs are what percents are of: the allowed ones, or what a
-	 * quota of a control group leaves of them; NaN = an older document's. */
+	/* These CPUs are what percents are of: the allowed ones, or what a quota of a control group
+	 * leaves of them; NaN = an older document's. */
 	double cpus;
-	/* Which, and whose time is in cpu_percent; borrowed; NULL = as cpus.
-	 * Beginning with "quota", there is one. */
+	/* Which, and whose time is in cpu_percent; borrowed; NULL = as cpus. Beginning with
+	 * "quota", there is one. */
 	const char *cpu_percent_of;
 	double cpu_percent;                  /* busy */
 	double user_percent, system_percent; /* of this process */
@@ -130,18 +128,17 @@ struct host_result {
 	struct noise noise;
 };
 
-/* The time that host, network, noise and what storage delivered of a record are
- * measured over: all of its work, of merged jobs from the first of their
- * beginnings to the last of their ends. NaN and NULL = it never began, or a
- * document's that is older, or of several runs. */
+/* The time that host, network, noise and what storage delivered of a record are measured over: all
+ * of its work, of merged jobs from the first of their beginnings to the last of their ends. NaN and
+ * NULL = it never began, or a document's that is older, or of several runs. */
 struct window_result {
 	const char *from;     /* "start", "ramp_time"; borrowed */
 	double begin_seconds; /* since the beginning of the job's group */
 	double seconds;       /* to its last worker's end */
 };
 
-/* What packages and DRAM of the whole host took in the window, whoever it was
- * for. NaN = unknown. */
+/* What packages and DRAM of the whole host took in the window, whoever it was for. NaN =
+ * unknown. */
 struct energy_result {
 	double joules; /* of both; of the packages alone without dram_joules */
 	double package_joules, dram_joules;
@@ -150,10 +147,10 @@ struct energy_result {
 	const char *unmeasured;   /* borrowed; why one is NaN; NULL */
 };
 
-/* CPU time of mlgen in the window, by what its threads are for. NaN = there are
- * none of these, or no window. */
+/* CPU time of mlgen in the window, by what its threads are for. NaN = there are none of these, or
+ * no window. */
 struct thread_cpu_result {
-	double workers_seconds; /* loaders; streams of a plain job; savers */
+	double workers_seconds;        /* loaders; streams of a plain job; savers */
 	double workers_waited_seconds; /* ready to run, without a CPU */
 	double accelerators_seconds;
 	double others_seconds; /* the rest, and threads of jobs beside it */
@@ -172,15 +169,13 @@ struct numa_result {
 /* One way in which published results count (facts: DLIO statscounter.py). */
 struct mlperf_window {
 	double train_au_mean_percentage, train_au_stdev_percentage;
-	double train_throughput_mean_samples_per_second,
-		train_throughput_stdev_samples_per_second;
+	double train_throughput_mean_samples_per_second, train_throughput_stdev_samples_per_second;
 	double train_io_mean_MB_per_second, train_io_stdev_MB_per_second;
 };
 
 struct mlperf_result {
 	struct mlperf_window v1_0, v2_0, v3_0;
-	const char *
-		train_au_meet_expectation; /* "success", "fail"; NULL: no target */
+	const char *train_au_meet_expectation; /* "success", "fail"; NULL: no target */
 };
 
 /* One epoch in these windows; those of one step have none. */
@@ -196,7 +191,7 @@ struct mlperf_rule {
 };
 
 struct verdict_result {
-	char *name; /* errors memory network host compute storage unclear; NULL = no verdict */
+	char *name;     /* errors memory network host compute storage unclear; NULL = no verdict */
 	char *headline; /* "8 x h100 ask for 23.67 GiB/s; storage delivered ..." */
 	char *because;
 	char *try_next; /* NULL = none */
@@ -212,9 +207,9 @@ struct eval_result {
 };
 
 /*
- * What this host reaches without storage: the same job again for a few seconds,
- * by itself. null: no byte is read. cached: a few of its files, out of the page
- * cache, over and over. NaN = not measured.
+ * What this host reaches without storage: the same job again for a few seconds, by itself. null: no
+ * byte is read. cached: a few of its files, out of the page cache, over and over. NaN = not
+ * measured.
  */
 struct ceiling_result {
 	bool is_tried;
@@ -225,8 +220,7 @@ struct ceiling_result {
 	char unmeasured[256]; /* why something is missing; "" */
 };
 
-/* What a cache tier did in an epoch, or in several. Samples, unless the name says
- * otherwise. */
+/* What a cache tier did in an epoch, or in several. Samples, unless the name says otherwise. */
 struct cache_counts {
 	uint64_t accesses, unique_samples;
 	/* As the order of the plan has it. */
@@ -238,9 +232,9 @@ struct cache_counts {
 	uint64_t cache_bytes, storage_bytes, peer_bytes, filled_bytes;
 	uint64_t footprint_bytes; /* of the unique samples */
 	double hit_ratio;         /* NaN: no access */
-	/* Of the order: positions that follow on the one before in the data
-	 * set; of the samples that this epoch and the one before have, rank
-	 * correlation of their places; accesses of each sample on the mean. */
+	/* Of the order: positions that follow on the one before in the data set; of the samples
+	 * that this epoch and the one before have, rank correlation of their places; accesses of
+	 * each sample on the mean. */
 	double sequential_ratio, rank_correlation, multiplicity;
 };
 
@@ -258,31 +252,30 @@ struct cache_rank {
 
 /* A cache tier (cache=); policy NULL = there is none. */
 struct cache_result {
-	const char *policy;    /* borrowed */
-	const char *place;     /* "directory", "memory", "played" */
-	const char *directory; /* borrowed; NULL */
-	uint64_t caches;       /* on this host */
-	uint64_t parts; /* processes that each is divided among; 1 = none */
+	const char *policy;         /* borrowed */
+	const char *place;          /* "directory", "memory", "played" */
+	const char *directory;      /* borrowed; NULL */
+	uint64_t caches;            /* on this host */
+	uint64_t parts;             /* processes that each is divided among; 1 = none */
 	uint64_t size_bytes;        /* of each; UINT64_MAX = by samples */
 	uint64_t size_samples;      /* UINT64_MAX = by bytes */
 	uint64_t data_bytes;        /* of the data set */
 	uint64_t used_bytes, units; /* at the end, of all of them */
 	uint64_t state_bytes;       /* of memory for its bookkeeping */
-	double hit_ratio; /* of the epochs after the first; NaN with one */
-	struct cache_counts all;   /* of all epochs */
-	struct metric_list epochs; /* cache_epoch, the first 1024; owned */
-	struct metric_list
-		ranks; /* cache_rank; owned; none where they are alike */
-	/* Of samples; owned by the tier: what it had here, storage, and the
-	 * parts of other processes. */
+	double hit_ratio;           /* of the epochs after the first; NaN with one */
+	struct cache_counts all;    /* of all epochs */
+	struct metric_list epochs;  /* cache_epoch, the first 1024; owned */
+	struct metric_list ranks;   /* cache_rank; owned; none where they are alike */
+	/* Of samples; owned by the tier: what it had here, storage, and the parts of other
+	 * processes. */
 	struct hist *hit_ns, *miss_ns, *peer_ns;
-	/* To other processes and from them, of what was asked for here, and
-	 * what they have asked for. */
+	/* To other processes and from them, of what was asked for here, and what they have asked
+	 * for. */
 	uint64_t sent_bytes, received_bytes, served_samples, served_bytes;
-	bool is_full; /* DIR has no more room: it has stopped growing */
+	bool is_full;             /* DIR has no more room: it has stopped growing */
 	uint64_t verified, wrong; /* hits looked at by cache_verify */
-	uint64_t kept_units; /* that an earlier run had left (cache_persist) */
-	uint64_t warm_units; /* filled before the run (cache_warm) */
+	uint64_t kept_units;      /* that an earlier run had left (cache_persist) */
+	uint64_t warm_units;      /* filled before the run (cache_warm) */
 	/* Of importance sampling and of belady: time at the epochs' barriers. */
 	double draw_seconds;
 };
@@ -295,7 +288,7 @@ struct ml_result {
 	char *accelerator;      /* NULL = unnamed */
 	uint64_t steps;         /* of one rank, over all epochs */
 	uint64_t counted_steps; /* of all ranks: what step, stall and AU hold */
-	bool too_short; /* fewer than FEW_STEPS counted ones of a rank */
+	bool too_short;         /* fewer than FEW_STEPS counted ones of a rank */
 	/* None of the evaluations'. */
 	uint64_t samples, sample_bytes, io_bytes;
 	uint64_t failed_samples; /* taken, and not among samples */
@@ -304,7 +297,7 @@ struct ml_result {
 	double runtime_seconds;
 	double samples_per_sec, sample_bytes_per_sec, io_bytes_per_sec;
 	double au_percent;
-	const char *au_unmeasured; /* why it is NaN; NULL = it is not */
+	const char *au_unmeasured;                     /* why it is NaN; NULL = it is not */
 	struct metric_list au_percent_per_accelerator; /* double */
 	struct slowest_rank slowest_rank;
 	double target_au_percent;
@@ -315,12 +308,11 @@ struct ml_result {
 				    * one accelerator alone none */
 	struct metric_list epochs; /* struct epoch_result, the first 1024 */
 	uint64_t epochs_total;
-	/* sample_ns is of extents, which are read together; UINT64_MAX: of
-	 * several sizes, or unknown. */
+	/* sample_ns is of extents, which are read together; UINT64_MAX: of several sizes, or
+	 * unknown. */
 	uint64_t samples_per_extent;
 	struct hist *sample_ns, *step_ns, *first_step_ns, *stall_ns;
-	double demand_bytes_per_sec,
-		demand_io_bytes_per_sec; /* NaN: compute_time=0 */
+	double demand_bytes_per_sec, demand_io_bytes_per_sec; /* NaN: compute_time=0 */
 	struct mlperf_result mlperf;
 	struct metric_list mlperf_epochs; /* mlperf_epoch; owned */
 	struct metric_list mlperf_check;  /* mlperf_rule, of --check; owned */
@@ -340,8 +332,8 @@ struct direction_result {
 	uint64_t io_bytes, total_ios, short_ios;
 	struct sizes sizes;  /* of the requests, as called */
 	struct hist *lat_ns; /* submit to completion; fio's clat */
-	/* Of a paced job: intended start to submit, and to completion. NULL:
-	 * nothing is paced, and lat_ns is all there is. */
+	/* Of a paced job: intended start to submit, and to completion. NULL: nothing is paced, and
+	 * lat_ns is all there is. */
 	struct hist *slat_ns, *total_ns;
 	struct interval_stat bw_kib, iops;
 };
@@ -349,7 +341,7 @@ struct direction_result {
 /* What rate= and rate_iops= asked of one direction. */
 struct rate_result {
 	double asked_bytes_per_sec, asked_iops; /* NaN = not paced */
-	bool is_missed; /* it had less than 99 % of that */
+	bool is_missed;                         /* it had less than 99 % of that */
 };
 
 /* A part of the time of a replay. */
@@ -364,32 +356,31 @@ struct replay_result {
 	const char *trace;    /* its file, the job's; NULL = no replay */
 	uint64_t threads;     /* of the trace, in io.numjobs workers */
 	double asked_seconds; /* in the trace, at replay_speed */
-	/* That were to be done, that were, of all kinds; those that failed are
-	 * errors. What was done is UINT64_MAX, and NaN, of a plan. */
+	/* That were to be done, that were, of all kinds; those that failed are errors. What was
+	 * done is UINT64_MAX, and NaN, of a plan. */
 	uint64_t asked_operations, done_operations;
 	uint64_t asked_bytes, done_bytes; /* of reads and writes */
-	uint64_t touches;    /* of these reads: pages of mappings, touched */
-	uint64_t redirected; /* replay_files=traced: would change a file that
-				the trace names, and went below directory */
-	/* Of reads and writes: requests of block devices, and of these those
-	 * that replay_span moved. */
+	uint64_t touches;                 /* of these reads: pages of mappings, touched */
+	uint64_t redirected;              /* replay_files=traced: would change a file that
+					     the trace names, and went below directory */
+	/* Of reads and writes: requests of block devices, and of these those that replay_span
+	 * moved. */
 	uint64_t blocks, folded;
 	uint64_t waits;      /* for threads that were a second behind */
 	double wait_seconds; /* of all workers */
 	/* In the trace, and not replayed: "12 getdents, 3 advise"; "". */
 	char left_out[256];
 	uint64_t left_out_operations;
-	double slice_seconds; /* NaN = merged of unlike ones: there are none */
-	struct metric_list
-		slices; /* replay_slice, REPLAY_SLICES at most; owned */
+	double slice_seconds;      /* NaN = merged of unlike ones: there are none */
+	struct metric_list slices; /* replay_slice, REPLAY_SLICES at most; owned */
 };
 
 /* A plain job (phase=io), or one of its numjobs. */
 struct io_result {
-	uint64_t numjobs;           /* workers in this record */
-	uint64_t jobnum;            /* of the first of them, from 0 */
-	uint64_t iodepth_least;     /* iodepth_used is the most of its jobs */
-	uint64_t files, file_bytes; /* it works on */
+	uint64_t numjobs;                        /* workers in this record */
+	uint64_t jobnum;                         /* of the first of them, from 0 */
+	uint64_t iodepth_least;                  /* iodepth_used is the most of its jobs */
+	uint64_t files, file_bytes;              /* it works on */
 	uint64_t laid_out_files, laid_out_bytes; /* made before, of the job */
 	struct rate_result rate[2];              /* 0 read, 1 write */
 	struct loader_percent worker_percent;
@@ -398,8 +389,7 @@ struct io_result {
 
 /* Operations by depth, and calls by operations: opstat.h. Percent. */
 struct depth_result {
-	double depth[OPSTAT_DEPTHS], submit[OPSTAT_DEPTHS],
-		complete[OPSTAT_DEPTHS];
+	double depth[OPSTAT_DEPTHS], submit[OPSTAT_DEPTHS], complete[OPSTAT_DEPTHS];
 };
 
 struct merge_sums;
@@ -416,8 +406,7 @@ struct job_result {
 	/* What any of them has; in the document in the object of its page. */
 	uint64_t iodepth_used; /* 1 on a synchronous engine */
 	const char *in_use;    /* of the engine's means, in words; "" */
-	/* Of the slowest worker; of a training its epochs, without what lies
-	 * between. */
+	/* Of the slowest worker; of a training its epochs, without what lies between. */
 	double wall_seconds;
 	struct ops_result ops;
 	struct storage_result storage;
@@ -436,28 +425,28 @@ struct job_result {
 	struct prepare_result prepare; /* also of a training that prepared */
 	struct direction_result read, write;
 	struct depth_result depths;
-	struct op_result sync;  /* fsync and fdatasync, of a plain job */
-	double elapsed_seconds; /* with startdelay and preparation */
+	struct op_result sync;                   /* fsync and fdatasync, of a plain job */
+	double elapsed_seconds;                  /* with startdelay and preparation */
 	double usr_cpu_percent, sys_cpu_percent; /* of the elapsed time */
 	uint64_t ctx, majf, minf;
 	struct mlgen_err err;      /* code 0 = fine */
 	uint64_t read_align_bytes; /* direct=1; 0 = buffered */
-	unsigned members; /* jobs merged by group_reporting; 1 = itself */
-	struct merge_sums *sums; /* weights of its means; NULL = one record */
+	unsigned members;          /* jobs merged by group_reporting; 1 = itself */
+	struct merge_sums *sums;   /* weights of its means; NULL = one record */
 };
 
 struct disk_util {
 	char name[64];
-	uint64_t read_ios, write_ios, read_sectors, write_sectors, read_merges,
-		write_merges, read_ticks, write_ticks, in_queue;
+	uint64_t read_ios, write_ios, read_sectors, write_sectors, read_merges, write_merges,
+		read_ticks, write_ticks, in_queue;
 	double util;        /* percent of the time */
 	double queue_depth; /* operations in the queue, on the mean */
 };
 
 /* What --trace has made. */
 struct trace_result {
-	const char *file; /* borrowed; NULL = there is none */
-	bool complete;    /* nothing was lost, and all was written */
+	const char *file;                      /* borrowed; NULL = there is none */
+	bool complete;                         /* nothing was lost, and all was written */
 	uint64_t records, bytes, lost, cpu_ns; /* of the thread that wrote */
 };
 
@@ -479,8 +468,8 @@ struct run_result {
 	bool host_is_told; /* these are some of its jobs, behind its first */
 };
 
-/* Did it run, and more than prepare? Had it accelerators? Was it there for its
- * checkpoints alone? */
+/* Did it run, and more than prepare? Had it accelerators? Was it there for its checkpoints
+ * alone? */
 bool job_result_ran(const struct job_result *r);
 bool job_result_has_accelerators(const struct job_result *r);
 bool job_result_is_of_checkpoints(const struct job_result *r);
@@ -497,8 +486,7 @@ double job_result_runtime(const struct job_result *r);
 /* Nothing was tried. */
 void ceiling_result_init(struct ceiling_result *r);
 /* Of a job that saves or restores: the ones that it was for. */
-const struct checkpoints_result *
-job_result_checkpoints(const struct job_result *r);
+const struct checkpoints_result *job_result_checkpoints(const struct job_result *r);
 
 void run_result_fini(struct run_result *r);
 void mlperf_rules_fini(struct metric_list *l); /* of mlperf_rule */

@@ -16,10 +16,9 @@ struct ring {
 	char pad1[64];
 	_Atomic uint64_t tail; /* popped, by the consumer */
 	char pad2[64];
-	/* The newest token, counted from 1, that the consumer is taking, or the
-	 * producer adds to; 0 = none. Each says so first and looks at the
-	 * other's then: at least one of two that meet steps back. A consumer that
-	 * loses its CPU here is in the way of that one token only. */
+	/* The newest token, counted from 1, that the consumer is taking, or the producer adds to; 0
+	 * = none. Each says so first and looks at the other's then: at least one of two that meet
+	 * steps back. A consumer that loses its CPU here is in the way of that one token only. */
 	_Atomic uint64_t taking;
 	_Atomic uint64_t adding_to;
 };
@@ -47,8 +46,7 @@ void token_take(struct token *t, uint64_t samples, struct token *out)
 	if (out->failed_samples > samples)
 		t->failed_samples = out->failed_samples - samples;
 	if (delivered)
-		t->sample_bytes =
-			out->sample_bytes / delivered * token_delivered(t);
+		t->sample_bytes = out->sample_bytes / delivered * token_delivered(t);
 	out->samples = samples;
 	out->failed_samples -= t->failed_samples;
 	out->sample_bytes -= t->sample_bytes;
@@ -108,8 +106,7 @@ static bool merge(struct ring *r, uint64_t head, const struct token *t)
 	bool merges;
 
 	atomic_store(&r->adding_to, head);
-	merges = atomic_load(&r->taking) != head && tokens_on(r, head) > 0 &&
-		 is_alike(newest, t);
+	merges = atomic_load(&r->taking) != head && tokens_on(r, head) > 0 && is_alike(newest, t);
 	if (merges)
 		token_add(newest, t);
 	atomic_store(&r->adding_to, 0);
@@ -129,8 +126,8 @@ void ring_push(struct ring *r, const struct token *t)
 }
 
 /* The token at `tail`, unless it is of a later stage or batch. */
-static bool ring_take(struct ring *r, uint64_t tail, uint64_t stage,
-		      uint64_t batch, struct token *t)
+static bool ring_take(struct ring *r, uint64_t tail, uint64_t stage, uint64_t batch,
+		      struct token *t)
 {
 	*t = r->tokens[tail & r->mask];
 	if (t->stage > stage || (t->stage == stage && t->batch > batch))
@@ -141,14 +138,13 @@ static bool ring_take(struct ring *r, uint64_t tail, uint64_t stage,
 }
 
 /* As take, of what may be the newest token. */
-static bool take_newest(struct ring *r, uint64_t tail, uint64_t stage,
-			uint64_t batch, struct token *t)
+static bool take_newest(struct ring *r, uint64_t tail, uint64_t stage, uint64_t batch,
+			struct token *t)
 {
 	bool is_taken;
 
 	atomic_store(&r->taking, tail + 1);
-	is_taken = atomic_load(&r->adding_to) != tail + 1 &&
-		   ring_take(r, tail, stage, batch, t);
+	is_taken = atomic_load(&r->adding_to) != tail + 1 && ring_take(r, tail, stage, batch, t);
 	atomic_store(&r->taking, 0);
 	return is_taken;
 }
@@ -158,16 +154,13 @@ bool ring_pop(struct ring *r, uint64_t stage, uint64_t batch, struct token *t)
 	bool is_taken;
 
 	do {
-		uint64_t tail =
-			atomic_load_explicit(&r->tail, memory_order_relaxed);
-		uint64_t head =
-			atomic_load_explicit(&r->head, memory_order_acquire);
+		uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+		uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire);
 
 		if (tail == head)
 			return false;
-		is_taken = tail + 1 == head
-				   ? take_newest(r, tail, stage, batch, t)
-				   : ring_take(r, tail, stage, batch, t);
+		is_taken = tail + 1 == head ? take_newest(r, tail, stage, batch, t)
+					    : ring_take(r, tail, stage, batch, t);
 	} while (is_taken && t->stage < stage);
 	return is_taken;
 }

@@ -20,22 +20,21 @@ struct token {
 /* to += t; ready when both are. */
 void token_add(struct token *to, const struct token *t);
 
-/* Cut `samples` of t's samples off into `out`. What failed of them, ids and
- * extents go with the first part, bytes with what did not fail. */
+/* Cut `samples` of t's samples off into `out`. What failed of them, ids and extents go with the
+ * first part, bytes with what did not fail. */
 void token_take(struct token *t, uint64_t samples, struct token *out);
 
 /* Those that an accelerator can compute on. */
 uint64_t token_delivered(const struct token *t);
 
-/* From so many on a ring adds what is pushed to the token before it, where
- * that is of the same stage and batch. */
+/* From so many on a ring adds what is pushed to the token before it, where that is of the same
+ * stage and batch. */
 #define RING_TOKENS 1000u
 
 /*
  * A bounded first-in first-out with exactly one producer and one consumer.
- * It is made for as many tokens as may be under way, at most RING_TOKENS and
- * one a stage or batch, so a push always finds room; waiting is the users' business
- * (bell.h).
+ * It is made for as many tokens as may be under way, at most RING_TOKENS and one a stage or batch,
+ * so a push always finds room; waiting is the users' business (bell.h).
  */
 struct ring;
 
@@ -46,7 +45,7 @@ void ring_free(struct ring *r);       /* NULL is fine */
 /* Producer only. */
 void ring_push(struct ring *r, const struct token *t);
 
-/* Consumer only. The next one that can be for this batch of this stage; those
- * of stages before, which nobody took, are dropped. False when there is none,
- * or one is being added to: then the producer rings when it is done. */
+/* Consumer only. The next one that can be for this batch of this stage; those of stages before,
+ * which nobody took, are dropped. False when there is none, or one is being added to: then the
+ * producer rings when it is done. */
 bool ring_pop(struct ring *r, uint64_t stage, uint64_t batch, struct token *t);

@@ -25,8 +25,7 @@ struct rules_known {
 	struct memneed *needs; /* of all jobs */
 	struct memroom room;
 	bool lacks_memory;
-	uint64_t
-		open_files; /* of the jobs of this group; 0 = not counted yet */
+	uint64_t open_files; /* of the jobs of this group; 0 = not counted yet */
 	unsigned files_group;
 };
 
@@ -38,8 +37,7 @@ struct asking {
 };
 
 /* Is it set up for good, or only looked at? */
-static int memory_limit(struct slot *s, struct run_shared *run,
-			struct mlgen_err *err)
+static int memory_limit(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	return memlimit_check(run->slots[0].job, s->job, run->cfg.host, err);
 }
@@ -54,20 +52,18 @@ static int caches(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 static int memory(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct rules_known *k = run->known;
-	const struct memneed_jobs all = { run->cfg.jobs, k->needs,
-					  run->cfg.count };
+	const struct memneed_jobs all = { run->cfg.jobs, k->needs, run->cfg.count };
 	uint64_t limit = run->memory->limit_bytes;
 	int rc = memneed_check(&all, s->job->group, &k->room, err);
 
 	if (rc == 0 && limit)
-		rc = memneed_check_limit(&all, s->job->group, limit,
-					 job_host_processes(s->job), err);
+		rc = memneed_check_limit(&all, s->job->group, limit, job_host_processes(s->job),
+					 err);
 	k->lacks_memory |= rc < 0;
 	return rc;
 }
 
-static int same_dataset(struct slot *s, struct run_shared *run,
-			struct mlgen_err *err)
+static int same_dataset(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
 	return shared_check(s, err);
@@ -87,10 +83,9 @@ static uint64_t count_open_files(const struct run_shared *run, unsigned group)
 	return n;
 }
 
-/* To count them takes a look at every file of a checkpoint, which is not done
- * for threads that there is no memory for. */
-static int open_files(struct slot *s, struct run_shared *run,
-		      struct mlgen_err *err)
+/* To count them takes a look at every file of a checkpoint, which is not done for threads that
+ * there is no memory for. */
+static int open_files(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct rules_known *k = run->known;
 	uint64_t limit = run->cfg.host->open_files;
@@ -104,11 +99,9 @@ static int open_files(struct slot *s, struct run_shared *run,
 	if (k->open_files <= limit)
 		return 0;
 	return mlgen_fail(err, -EMFILE,
-			  "%" PRIu64 " files may be open at once, the limit is "
-			  "%" PRIu64 "; lower %s, or raise it with ulimit -n "
-			  "%" PRIu64,
-			  k->open_files, limit, s->does->lower_files,
-			  k->open_files);
+			  "%" PRIu64 " files may be open at once, the limit is %" PRIu64
+			  "; lower %s, or raise it with ulimit -n %" PRIu64,
+			  k->open_files, limit, s->does->lower_files, k->open_files);
 }
 
 static bool takes_aio(const struct slot *s)
@@ -118,15 +111,13 @@ static bool takes_aio(const struct slot *s)
 	return engine && s->does->requests && strcmp(engine, "libaio") == 0;
 }
 
-/* The kernel counts what contexts are made for, and those of all processes
- * (fs/aio.c); each worker has one. */
-static int aio_requests(struct slot *s, struct run_shared *run,
-			struct mlgen_err *err)
+/* The kernel counts what contexts are made for, and those of all processes (fs/aio.c); each worker
+ * has one. */
+static int aio_requests(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	uint64_t max, used, need = 0;
 
-	if (!takes_aio(s) ||
-	    sysfile_u64(&max, "", "/proc/sys/fs/aio-max-nr") < 0 ||
+	if (!takes_aio(s) || sysfile_u64(&max, "", "/proc/sys/fs/aio-max-nr") < 0 ||
 	    sysfile_u64(&used, "", "/proc/sys/fs/aio-nr") < 0)
 		return 0;
 	for (size_t i = 0; i < run->cfg.count; i++) {
@@ -138,10 +129,9 @@ static int aio_requests(struct slot *s, struct run_shared *run,
 	if (used <= max && need <= max - used)
 		return 0;
 	return mlgen_fail(err, -EAGAIN,
-			  "ioengine=libaio: fs.aio-max-nr is %" PRIu64
-			  ", %" PRIu64 " of it are in use, and all workers "
-			  "together need %" PRIu64 ": raise it (sysctl -w "
-			  "fs.aio-max-nr=%" PRIu64 ") or lower iodepth",
+			  "ioengine=libaio: fs.aio-max-nr is %" PRIu64 ", %" PRIu64
+			  " of it are in use, and all workers together need %" PRIu64
+			  ": raise it (sysctl -w fs.aio-max-nr=%" PRIu64 ") or lower iodepth",
 			  max, used, need, used + need);
 }
 
@@ -152,9 +142,8 @@ static const struct rule first_rules[] = {
 };
 
 static const struct rule last_rules[] = {
-	{ "caches", caches },        { "program", memory },
-	{ "dataset", same_dataset }, { "files", open_files },
-	{ "engine", aio_requests },  { NULL, NULL },
+	{ "caches", caches },    { "program", memory },      { "dataset", same_dataset },
+	{ "files", open_files }, { "engine", aio_requests }, { NULL, NULL },
 };
 
 static int ask_one(struct asking *a, size_t i, const struct rule *rule)
@@ -177,8 +166,7 @@ static int ask_slot(struct asking *a, size_t i, const struct rule *rules)
 	return rc;
 }
 
-static int ask_lists(struct asking *a, size_t i,
-		     const struct rule *const *lists)
+static int ask_lists(struct asking *a, size_t i, const struct rule *const *lists)
 {
 	int rc = 0;
 
@@ -235,8 +223,7 @@ static int ask_together(struct asking *a)
 	const struct memneed_jobs all = { cfg->jobs, k->needs, cfg->count };
 	struct mlgen_err why = { 0 };
 	size_t job = 0;
-	int rc = memhost_check(cfg->hosts, &all, &k->room, &job,
-			       a->told ? &why : a->err);
+	int rc = memhost_check(cfg->hosts, &all, &k->room, &job, a->told ? &why : a->err);
 
 	if (rc == -ENOMEM && a->told) {
 		if (!k->lacks_memory)
@@ -261,16 +248,14 @@ int rules_cpus(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 	return slot_place(s, slot_touches_files(s) ? &s->mount : NULL, err);
 }
 
-int rules_ask_limit(struct run_shared *run, run_told *told, void *arg,
-		    struct mlgen_err *err)
+int rules_ask_limit(struct run_shared *run, run_told *told, void *arg, struct mlgen_err *err)
 {
 	struct asking a = { run, told, arg, err };
 
 	return ask_all(&a, first_rules);
 }
 
-int rules_ask(struct run_shared *run, run_told *told, void *arg,
-	      struct mlgen_err *err)
+int rules_ask(struct run_shared *run, run_told *told, void *arg, struct mlgen_err *err)
 {
 	struct asking a = { run, told, arg, err };
 	struct rules_known known = { 0 };

@@ -88,8 +88,7 @@ static struct run *make_run(const struct run_config *cfg)
 	return r;
 }
 
-struct run_config run_config_of(const struct settings *set,
-				struct job *const *jobs, size_t count,
+struct run_config run_config_of(const struct settings *set, struct job *const *jobs, size_t count,
 				const struct host *host, struct clock *clock)
 {
 	bool logs = traced_is_logged(jobs, count);
@@ -116,29 +115,25 @@ static int check_run(struct run *r, struct mlgen_err *err)
 
 	/* Before anything is sized by the memory that there is. */
 	if (rc == 0)
-		rc = memlimit_set(&r->memory, cfg->jobs, cfg->count, &r->host,
-				  err);
+		rc = memlimit_set(&r->memory, cfg->jobs, cfg->count, &r->host, err);
 	rc = run_begin(r, rc, err);
 	if (rc == 0)
 		rc = rules_ask(&r->shared, NULL, NULL, err);
 	return rc;
 }
 
-int run_new(struct run **out, const struct run_config *cfg,
-	    struct mlgen_err *err)
+int run_new(struct run **out, const struct run_config *cfg, struct mlgen_err *err)
 {
 	struct run *r = make_run(cfg);
 
 	*out = r;
-	r->shared.channels =
-		hosts_reserve(cfg->hosts, 3 * (uint32_t)cfg->count + 1);
+	r->shared.channels = hosts_reserve(cfg->hosts, 3 * (uint32_t)cfg->count + 1);
 	if (hosts_agree(cfg->hosts, check_run(r, err), err) < 0)
 		return err->code;
 	shared_find(r->slots, cfg->count);
 	energy_open(&r->energy, "");
 	r->others = others_new(r, cfg->count, cfg->hosts,
-			       r->shared.channels + 3 * (uint32_t)cfg->count,
-			       r->host.cpus);
+			       r->shared.channels + 3 * (uint32_t)cfg->count, r->host.cpus);
 	for (size_t i = 0; i < cfg->count; i++)
 		slot_tell_place(&r->slots[i]);
 	return 0;
@@ -202,8 +197,7 @@ static void finish_slot(struct run *r, struct slot *s)
 		await_end(s);
 	s->joiner = 0;
 	if (s->job->ramp_time_ns && !has_counted(s) && !run_is_stopping(r))
-		log_warn("%s: the run was over before ramp_time was; nothing "
-			 "of it is counted",
+		log_warn("%s: the run was over before ramp_time was; nothing of it is counted",
 			 s->job->name);
 }
 
@@ -239,8 +233,8 @@ static void ask_turn(struct run *r, run_told *told, void *arg)
 	clock_leave(r->shared.cfg.clock);
 }
 
-int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer,
-	    void *arg, struct mlgen_err *err)
+int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer, void *arg,
+	    struct mlgen_err *err)
 {
 	struct run *r = make_run(cfg);
 	struct mlgen_err why = { 0 };
@@ -263,8 +257,7 @@ int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer,
 	return rc;
 }
 
-int run_trace(struct run *r, const struct traced_config *cfg,
-	      struct mlgen_err *err)
+int run_trace(struct run *r, const struct traced_config *cfg, struct mlgen_err *err)
 {
 	r->trace = *cfg;
 	r->threads = traced_threads_new();
@@ -274,12 +267,10 @@ int run_trace(struct run *r, const struct traced_config *cfg,
 int run_trace_end(struct run *r, struct mlgen_err *err)
 {
 	/* One that came to nothing leaves what was there. */
-	return traced_end(r->tracer, &r->trace, !run_is_stopping(r), &r->traced,
-			  err);
+	return traced_end(r->tracer, &r->trace, !run_is_stopping(r), &r->traced, err);
 }
 
-static int start_slot(struct run *r, struct slot *s, uint64_t now_ns,
-		      struct mlgen_err *err)
+static int start_slot(struct run *r, struct slot *s, uint64_t now_ns, struct mlgen_err *err)
 {
 	int rc = s->does->start(s, &r->shared, now_ns, err);
 
@@ -289,8 +280,8 @@ static int start_slot(struct run *r, struct slot *s, uint64_t now_ns,
 	return rc;
 }
 
-/* Once for all of a group on a host, before any of them has begun. Before later
- * epochs a training does it. A restore tries first what its own files come to. */
+/* Once for all of a group on a host, before any of them has begun. Before later epochs a training
+ * does it. A restore tries first what its own files come to. */
 static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
 {
 	struct slot *s = NULL;
@@ -321,8 +312,7 @@ static int meet_group(struct run *r, unsigned group, struct mlgen_err *err)
 	return rc;
 }
 
-/* What several have agreed to start one alone does not leave out: it ends at
- * once. */
+/* What several have agreed to start one alone does not leave out: it ends at once. */
 static int start_group(struct run *r, unsigned group, struct mlgen_err *err)
 {
 	struct hosts *h = r->shared.cfg.hosts;
@@ -334,8 +324,7 @@ static int start_group(struct run *r, unsigned group, struct mlgen_err *err)
 	if (rc == 0)
 		rc = meet_group(r, group, err);
 	uint64_t now_ns = clock_now(r->shared.cfg.clock);
-	while (rc == 0 && (goes || !run_is_stopping(r)) &&
-	       (s = run_next_in_group(r, group, s)))
+	while (rc == 0 && (goes || !run_is_stopping(r)) && (s = run_next_in_group(r, group, s)))
 		if (s->does->start)
 			rc = start_slot(r, s, now_ns, err);
 	return rc;
@@ -368,8 +357,7 @@ static int check_group(struct run *r, unsigned group, struct mlgen_err *err)
 		return 0;
 	while (rc == 0 && (s = run_next_in_group(r, group, s)))
 		if (job_work(s->job)->has_accelerators)
-			rc = epochs_check(s->train.epochs, r->shared.cfg.hosts,
-					  err);
+			rc = epochs_check(s->train.epochs, r->shared.cfg.hosts, err);
 	return rc;
 }
 
@@ -405,8 +393,7 @@ void run_execute(struct run *r)
 			groups = r->shared.cfg.jobs[i]->group + 1;
 	if (hosts_rank(r->shared.cfg.hosts) == 0)
 		devices_tell(r->slots, r->shared.cfg.count);
-	disks_begin(&r->disks, r->slots, r->shared.cfg.count,
-		    r->shared.cfg.clock);
+	disks_begin(&r->disks, r->slots, r->shared.cfg.count, r->shared.cfg.clock);
 	join_clock(r);
 	hosts_watch(r->shared.cfg.hosts, hear, r);
 	for (unsigned g = 0; g < groups && !run_stops(r, false); g++)

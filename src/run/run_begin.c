@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_begin.c - jobs are set up from their options and their files, which one process of a job looks for; see run_inside.h. */
+/* run_begin.c - jobs are set up from their options and their files, which one process of a job
+ * looks for; see run_inside.h. */
 #include "data/dataset_given.h"
 #include "hosts/hosts.h"
 #include "run/activity.h"
@@ -12,8 +13,8 @@ static int give(const struct slot *s, struct relay *to, struct mlgen_err *err)
 	return rc ? rc : dataset_give(&s->eval, to, err);
 }
 
-static int take(struct dataset_given given[2], const struct slot *s,
-		struct relay *from, struct mlgen_err *err)
+static int take(struct dataset_given given[2], const struct slot *s, struct relay *from,
+		struct mlgen_err *err)
 {
 	const char *beside = s->job->directory ? s->job->directory : ".";
 	int rc = dataset_given_take(&given[0], beside, from, err);
@@ -22,9 +23,9 @@ static int take(struct dataset_given given[2], const struct slot *s,
 }
 
 /*
- * One looks, at what may be a million files: rank 0, or where each host has
- * its own the first process there. Then the others do with what it has found.
- * What fails in one fails in all, before anyone waits for it.
+ * One looks, at what may be a million files: rank 0, or where each host has its own the first
+ * process there. Then the others do with what it has found. What fails in one fails in all, before
+ * anyone waits for it.
  */
 static int init_with_files(struct run *r, struct slot *s, struct mlgen_err *err)
 {

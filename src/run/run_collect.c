@@ -23,8 +23,7 @@ static void collect_slot(struct run *r, struct slot *s)
 	struct run_result *out = &r->result;
 	size_t n = s->does->records(s);
 
-	out->jobs = mem_realloc(out->jobs,
-				(out->job_count + n) * sizeof(*out->jobs));
+	out->jobs = mem_realloc(out->jobs, (out->job_count + n) * sizeof(*out->jobs));
 	for (size_t i = 0; i < n; i++) {
 		struct job_result *job = &out->jobs[out->job_count++];
 
@@ -42,8 +41,7 @@ struct run_result *run_collect(struct run *r)
 				    .timestamp_ms = r->timestamp_ms,
 				    .title = r->shared.cfg.title,
 				    .notes = r->shared.cfg.notes,
-				    .interrupted =
-					    atomic_load(&r->shared.interrupted),
+				    .interrupted = atomic_load(&r->shared.interrupted),
 				    .trace = r->traced };
 	if (atomic_load(&r->shared.failure.is_set))
 		out->err = r->shared.failure.err;

@@ -29,22 +29,19 @@ struct run {
 };
 
 /* Of a group the first slot, or the one behind `after`; NULL = no more. */
-struct slot *run_next_in_group(struct run *r, unsigned group,
-			       struct slot *after);
+struct slot *run_next_in_group(struct run *r, unsigned group, struct slot *after);
 
 /* Was it interrupted, or has it failed? */
 bool run_is_stopping(const struct run *r);
-/* Together: does any process end here, as this one does where `ends`? None goes
- * on alone. */
+/* Together: does any process end here, as this one does where `ends`? None goes on alone. */
 bool run_stops(struct run *r, bool ends);
 
 /*
- * Set up the slots (activity.h, init), with others together: each after the one
- * before, so that one which fails has failed in all of them. `rc`: what came
- * before that in this process. 0, or -errno with err.
+ * Set up the slots (activity.h, init), with others together: each after the one before, so that one
+ * which fails has failed in all of them. `rc`: what came before that in this process. 0, or -errno
+ * with err.
  */
 int run_begin(struct run *r, int rc, struct mlgen_err *err);
 
-/* Prepare the jobs of a group, with others together: 0, CREW_STOPPED, or -errno
- * with err. */
+/* Prepare the jobs of a group, with others together: 0, CREW_STOPPED, or -errno with err. */
 int run_prepare(struct run *r, unsigned group, struct mlgen_err *err);

@@ -23,8 +23,7 @@ void run_interrupt(struct run *r)
 void run_each_call(const struct run *r, slot_tell *tell, void *arg)
 {
 	for (size_t i = 0; i < r->shared.cfg.count; i++)
-		slot_each_call(&r->slots[i], clock_now(r->shared.cfg.clock),
-			       tell, arg);
+		slot_each_call(&r->slots[i], clock_now(r->shared.cfg.clock), tell, arg);
 }
 
 bool run_has_started(const struct run *r)
@@ -72,8 +71,7 @@ void run_look(const struct run *r, size_t i, struct live *live)
 		s->does->look(s, live);
 	/* All checkpoints are alike. */
 	if (live->checkpoint > 0)
-		live->checkpoint_moved =
-			(live->checkpoint - 1) * live->checkpoint_bytes;
+		live->checkpoint_moved = (live->checkpoint - 1) * live->checkpoint_bytes;
 	live->checkpoint_moved += live->checkpoint_done;
 }
 
@@ -91,7 +89,6 @@ void run_tick(struct run *r)
 	/* Before its counters go round. */
 	energy_read(&r->energy, &unused);
 	for (size_t i = 0; i < r->shared.cfg.count; i++)
-		if (slot_is_working(&r->slots[i]) &&
-		    slot_has_begun(&r->slots[i]))
+		if (slot_is_working(&r->slots[i]) && slot_has_begun(&r->slots[i]))
 			rates_tick(&r->slots[i], now_ns, mhz);
 }

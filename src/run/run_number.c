@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_number.c - the accelerators of all processes are numbered, and what is dealt out to them; see run.h. */
+/* run_number.c - the accelerators of all processes are numbered, and what is dealt out to them; see
+ * run.h. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -7,8 +8,8 @@
 #include "run/run.h"
 
 /* What each has of each job, to all of them. */
-static int tell_counts(struct hosts *h, const uint64_t *mine, size_t count,
-		       struct buf *all, struct mlgen_err *err)
+static int tell_counts(struct hosts *h, const uint64_t *mine, size_t count, struct buf *all,
+		       struct mlgen_err *err)
 {
 	int rc = hosts_gather(h, mine, count * sizeof(*mine), all, err);
 
@@ -32,8 +33,7 @@ static struct job_place place_of(const struct hosts *h)
 	return p;
 }
 
-int run_number(struct hosts *hosts, struct job *const *jobs, size_t count,
-	       struct mlgen_err *err)
+int run_number(struct hosts *hosts, struct job *const *jobs, size_t count, struct mlgen_err *err)
 {
 	uint64_t *mine = mem_array(count, sizeof(*mine));
 	struct buf all = { 0 };
@@ -52,8 +52,7 @@ int run_number(struct hosts *hosts, struct job *const *jobs, size_t count,
 		size_t n;
 		const char *part = hosts_part(&all, rank, &n);
 
-		for (size_t i = 0;
-		     part && i < count && n == count * sizeof(*mine); i++) {
+		for (size_t i = 0; part && i < count && n == count * sizeof(*mine); i++) {
 			uint64_t accelerators;
 
 			memcpy(&accelerators, part + i * sizeof(accelerators),

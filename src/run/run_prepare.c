@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_prepare.c - what jobs need before they start, by one process or by all of a job; see run_inside.h. */
+/* run_prepare.c - what jobs need before they start, by one process or by all of a job; see
+ * run_inside.h. */
 #include "run/run_inside.h"
 
 #include "hosts/hosts.h"
 #include "run/activity.h"
 #include "run/oneplace.h"
 
-struct slot *run_next_in_group(struct run *r, unsigned group,
-			       struct slot *after)
+struct slot *run_next_in_group(struct run *r, unsigned group, struct slot *after)
 {
 	struct slot *s = after ? after + 1 : r->slots;
 
@@ -18,8 +18,7 @@ struct slot *run_next_in_group(struct run *r, unsigned group,
 
 bool run_is_stopping(const struct run *r)
 {
-	return atomic_load(&r->shared.interrupted) ||
-	       atomic_load(&r->shared.failure.is_set);
+	return atomic_load(&r->shared.interrupted) || atomic_load(&r->shared.failure.is_set);
 }
 
 bool run_stops(struct run *r, bool ends)
@@ -35,9 +34,9 @@ bool run_stops(struct run *r, bool ends)
 	return any || run_is_stopping(r);
 }
 
-/* When it is this process's turn, from 0: rank 0, whose files are those of all
- * where they have one directory; then one of each other host; then the others,
- * who find what the first of their host has made. */
+/* When it is this process's turn, from 0: rank 0, whose files are those of all where they have one
+ * directory; then one of each other host; then the others, who find what the first of their host
+ * has made. */
 static unsigned turn_of(const struct hosts *h)
 {
 	return hosts_rank(h) == 0 ? 0 : hosts_is_first_here(h) ? 1 : 2;
@@ -66,24 +65,19 @@ static bool is_one_dataset(const struct slot *s)
 	return slot_has_dataset(s) && s->job->shared;
 }
 
-static int check_places(struct hosts *h, const struct slot *s,
-			struct mlgen_err *err)
+static int check_places(struct hosts *h, const struct slot *s, struct mlgen_err *err)
 {
 	int rc = 0;
 
 	if (is_one_dataset(s))
 		rc = oneplace_check(h, s->dataset.directory,
-				    ", or shared=0 where each has a data set "
-				    "of its own",
-				    err);
+				    ", or shared=0 where each has a data set of its own", err);
 	if (rc == 0 && s->checkpoint_directory)
-		rc = oneplace_check(h, s->checkpoint_directory,
-				    " as checkpoint_directory=", err);
+		rc = oneplace_check(h, s->checkpoint_directory, " as checkpoint_directory=", err);
 	return rc;
 }
 
-/* A data set is the same one for all of them, and so are checkpoints: they make
- * them together. */
+/* A data set is the same one for all of them, and so are checkpoints: they make them together. */
 static int prepare_as_one(struct run *r, struct slot *s, struct mlgen_err *err)
 {
 	struct hosts *h = r->shared.cfg.hosts;
@@ -107,8 +101,7 @@ int run_prepare(struct run *r, unsigned group, struct mlgen_err *err)
 			continue;
 		if (is_alone)
 			rc = s->does->prepare(s, &r->shared, err);
-		else if (is_one_dataset(s) ||
-			 (s->checkpoint_directory && !slot_has_dataset(s)))
+		else if (is_one_dataset(s) || (s->checkpoint_directory && !slot_has_dataset(s)))
 			rc = prepare_as_one(r, s, err);
 		else if ((rc = check_places(r->shared.cfg.hosts, s, err)) == 0)
 			rc = prepare_in_turn(r, s, err);

@@ -32,11 +32,8 @@ static void init_rank(struct saver *s, struct saver_rank *r)
 
 		shard_init(&f, s->cfg.set, r->rank, i, 1);
 		file->bytes = f.bytes;
-		parts = saver_is_framework(s) || f.bytes == 0
-				? 1
-				: (f.bytes + bs - 1) / bs;
-		file->writers = parts < s->threads_each ? (uint32_t)parts
-							: s->threads_each;
+		parts = saver_is_framework(s) || f.bytes == 0 ? 1 : (f.bytes + bs - 1) / bs;
+		file->writers = parts < s->threads_each ? (uint32_t)parts : s->threads_each;
 		r->bytes += f.bytes;
 	}
 	s->bytes += r->bytes;
@@ -62,9 +59,8 @@ static int find_ranks(struct saver *s, struct mlgen_err *err)
 	}
 	if (s->rank_count == 0 && !s->lead)
 		return mlgen_fail(err, -EINVAL,
-				  "checkpoint_ranks: none of them saves "
-				  "anything of this state; --dry-run lists "
-				  "those that do");
+				  "checkpoint_ranks: none of them saves anything of this state; "
+				  "--dry-run lists those that do");
 	shift = s->cfg.is_restore ? s->cfg.job->restore_shift : 0;
 	for (uint64_t i = 0; i < s->rank_count; i++)
 		s->ranks[i].source = &s->ranks[(i + shift) % s->rank_count];
@@ -78,11 +74,9 @@ static uint64_t slots_of(const struct job *job, uint64_t files)
 {
 	uint64_t each = job->checkpoint_threads;
 
-	if (job->checkpoint_fsync != CHECKPOINT_FSYNC_END ||
-	    job_work(job)->restores)
+	if (job->checkpoint_fsync != CHECKPOINT_FSYNC_END || job_work(job)->restores)
 		return 1;
-	return job->access == ACCESS_FRAMEWORK ? (files + each - 1) / each
-					       : files;
+	return job->access == ACCESS_FRAMEWORK ? (files + each - 1) / each : files;
 }
 
 static void init_threads(struct saver *s)
@@ -115,9 +109,7 @@ static int start_engine(struct saver *s, struct mlgen_err *err)
 		.workers = (unsigned)s->thread_count + (s->lead ? 1 : 0),
 		.beside = s->cfg.beside,
 	};
-	return job->engine->job_init
-		       ? job->engine->job_init(&s->engine_job, err)
-		       : 0;
+	return job->engine->job_init ? job->engine->job_init(&s->engine_job, err) : 0;
 }
 
 /* Waiting. */
@@ -194,13 +186,12 @@ int saver_round(struct saver *s, const struct checkpoint *k)
 	return rc;
 }
 
-void saver_record_failed(struct saver *s, const struct checkpoint *k,
-			 const struct mlgen_err *err)
+void saver_record_failed(struct saver *s, const struct checkpoint *k, const struct mlgen_err *err)
 {
 	pthread_mutex_lock(&s->lock);
 	saver_record_new(s, k);
-	snprintf(s->newest.error, sizeof(s->newest.error), "%.*s",
-		 (int)sizeof(s->newest.error) - 1, err->text);
+	snprintf(s->newest.error, sizeof(s->newest.error), "%.*s", (int)sizeof(s->newest.error) - 1,
+		 err->text);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -221,14 +212,12 @@ uint64_t saver_open_files(const struct job *job, const struct shard_set *set)
 		if (files)
 			/* ... and the directory */
 			sum += job->checkpoint_threads *
-			       (slots_of(job, files) + job->direct +
-				!job_work(job)->restores);
+			       (slots_of(job, files) + job->direct + !job_work(job)->restores);
 	}
 	return sum;
 }
 
-int saver_new(struct saver **out, const struct saver_config *cfg,
-	      struct mlgen_err *err)
+int saver_new(struct saver **out, const struct saver_config *cfg, struct mlgen_err *err)
 {
 	struct saver *s = mem_zalloc(sizeof(*s));
 	int rc;
@@ -285,8 +274,8 @@ int saver_start(struct saver *s, struct mlgen_err *err)
 	int rc = 0;
 
 	for (uint64_t i = 0; i < s->thread_count && rc == 0; i++)
-		rc = worker_start(&s->threads[i].worker.thread, s->cfg.clock,
-				  saver_main, &s->threads[i], err);
+		rc = worker_start(&s->threads[i].worker.thread, s->cfg.clock, saver_main,
+				  &s->threads[i], err);
 	if (rc == 0 && s->lead)
 		rc = saver_lead_start(s, err);
 	if (rc < 0)
@@ -334,8 +323,7 @@ void saver_wake(struct saver *s)
 	saver_ring(s);
 }
 
-int saver_begin_save(struct saver *s, uint64_t epoch, uint64_t step,
-		     struct mlgen_err *err)
+int saver_begin_save(struct saver *s, uint64_t epoch, uint64_t step, struct mlgen_err *err)
 {
 	struct checkpoint k = { .epoch = epoch, .step = step };
 	int rc;
@@ -384,8 +372,7 @@ bool saver_is_busy(const struct saver *s)
 	return atomic_load(&s->is_busy);
 }
 
-void saver_note_stall(struct saver *s, uint64_t snapshot_ns, uint64_t wait_ns,
-		      uint64_t stall_ns)
+void saver_note_stall(struct saver *s, uint64_t snapshot_ns, uint64_t wait_ns, uint64_t stall_ns)
 {
 	pthread_mutex_lock(&s->lock);
 	s->newest.snapshot_seconds = (double)snapshot_ns / 1e9;
@@ -410,8 +397,8 @@ void saver_look(const struct saver *s, struct saver_look *look)
 		.is_busy = atomic_load(&s->is_busy),
 	};
 	for (uint64_t i = 0; i < s->thread_count; i++)
-		look->bytes_done += atomic_load_explicit(
-			&s->threads[i].moved_bytes, memory_order_relaxed);
+		look->bytes_done +=
+			atomic_load_explicit(&s->threads[i].moved_bytes, memory_order_relaxed);
 	/* A framework reads some of it twice. */
 	if (look->bytes_done > look->bytes_total)
 		look->bytes_done = look->bytes_total;

@@ -13,24 +13,22 @@
 #include "run/worker.h"
 
 /*
- * checkpoint_threads workers for each local rank, as many ranks as
- * state_locals. They sleep until saver_begin, do their part of one checkpoint,
- * and sleep again; the last of them to end commits it (manifest, rename, and the
- * deletion of old ones), on its own io, so that nobody else need wait for that.
- * One checkpoint at a time is under way.
+ * checkpoint_threads workers for each local rank, as many ranks as state_locals. They sleep until
+ * saver_begin, do their part of one checkpoint, and sleep again; the last of them to end commits it
+ * (manifest, rename, and the deletion of old ones), on its own io, so that nobody else need wait
+ * for that. One checkpoint at a time is under way.
  *
- * access=plain: a file is cut into checkpoint_threads parts of whole bs, one for
- * each of the rank's threads, iodepth requests at a time. access=framework: a
- * rank's files are dealt out to its threads, one call at a time.
+ * access=plain: a file is cut into checkpoint_threads parts of whole bs, one for each of the rank's
+ * threads, iodepth requests at a time. access=framework: a rank's files are dealt out to its
+ * threads, one call at a time.
  *
- * Where the job has other processes, the savers of all of them have one
- * checkpoint at a time together (saver_lead.c): `set` has the ranks of this one,
- * maybe none, and `checkpoints` is of a set with those of all. Rank 0 makes the
- * directory and commits it, when all have written; none begins alone.
+ * Where the job has other processes, the savers of all of them have one checkpoint at a time
+ * together (saver_lead.c): `set` has the ranks of this one, maybe none, and `checkpoints` is of a
+ * set with those of all. Rank 0 makes the directory and commits it, when all have written; none
+ * begins alone.
  *
- * A failure is the checkpoint's, with rank, path, operation and offset, and the
- * run's. What was written of it is removed; what cannot be removed stays
- * recognisably incomplete.
+ * A failure is the checkpoint's, with rank, path, operation and offset, and the run's. What was
+ * written of it is removed; what cannot be removed stays recognisably incomplete.
  */
 struct saver;
 
@@ -47,8 +45,8 @@ struct saver_config {
 	/* Processes of the job, and their channel for this; NULL = it is alone. */
 	struct hosts *hosts;
 	uint32_t channel;
-	/* NULL = none. Its time ends what is only played; a checkpoint of real
-	 * calls goes on to its end. */
+	/* NULL = none. Its time ends what is only played; a checkpoint of real calls goes on to its
+	 * end. */
 	struct stop *stop;
 	bool is_restore;
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
@@ -56,15 +54,14 @@ struct saver_config {
 	const struct mlgen_engine_job *beside;
 };
 
-/* The span that its slices need content of (content_new): a request, or what
- * long calls repeat over. */
+/* The span that its slices need content of (content_new): a request, or what long calls repeat
+ * over. */
 uint64_t saver_span_bytes(const struct job *job);
 /* Descriptors that its threads have open at once. */
 uint64_t saver_open_files(const struct job *job, const struct shard_set *set);
 
 /* No thread runs yet. 0 or -errno with err. */
-int saver_new(struct saver **out, const struct saver_config *cfg,
-	      struct mlgen_err *err);
+int saver_new(struct saver **out, const struct saver_config *cfg, struct mlgen_err *err);
 void saver_free(struct saver *s); /* after join; NULL is fine */
 
 int saver_start(struct saver *s, struct mlgen_err *err);
@@ -74,30 +71,27 @@ int saver_await_ready(struct saver *s);
 void saver_finish(struct saver *s);
 void saver_join(struct saver *s);
 
-/* Any thread: an error somewhere; or look again (an interruption: the checkpoint
- * under way is given up). */
+/* Any thread: an error somewhere; or look again (an interruption: the checkpoint under way is given
+ * up). */
 void saver_close(struct saver *s);
 void saver_wake(struct saver *s);
 
-/* One thread at a time; none is under way (saver_await). Of a restore: the
- * checkpoint to read. 0 or -errno with err. */
-int saver_begin_save(struct saver *s, uint64_t epoch, uint64_t step,
-		     struct mlgen_err *err);
+/* One thread at a time; none is under way (saver_await). Of a restore: the checkpoint to read. 0 or
+ * -errno with err. */
+int saver_begin_save(struct saver *s, uint64_t epoch, uint64_t step, struct mlgen_err *err);
 void saver_begin_restore(struct saver *s, const struct checkpoint *k);
-/* Until none is under way: 0; -EPIPE once closed; -ECANCELED: interrupted, and
- * one that is under way may hang. */
+/* Until none is under way: 0; -EPIPE once closed; -ECANCELED: interrupted, and one that is under
+ * way may hang. */
 int saver_await(struct saver *s);
 bool saver_is_busy(const struct saver *s);
 /* Another process of the job will save, or restore, none any more. */
 bool saver_is_over(const struct saver *s);
 
-/* What a training knows of the newest one: its accelerators stood still for the
- * snapshot, for the one before (wait), and in all. The last to tell counts. */
-void saver_note_stall(struct saver *s, uint64_t snapshot_ns, uint64_t wait_ns,
-		      uint64_t stall_ns);
+/* What a training knows of the newest one: its accelerators stood still for the snapshot, for the
+ * one before (wait), and in all. The last to tell counts. */
+void saver_note_stall(struct saver *s, uint64_t snapshot_ns, uint64_t wait_ns, uint64_t stall_ns);
 
-struct worker *saver_worker(const struct saver *s,
-			    uint64_t i); /* NULL = no more */
+struct worker *saver_worker(const struct saver *s, uint64_t i); /* NULL = no more */
 
 /* For the status line; any thread. */
 struct saver_look {

@@ -23,8 +23,7 @@ static void list(struct metric_list *l, const struct checkpoint_result *r)
 		return;
 	/* 1, 2, 4, ... of them: with a power of two it is full. */
 	if ((l->count & (l->count - 1)) == 0)
-		items = mem_realloc(items, (l->count ? 2 * l->count : 1) *
-						   sizeof(*items));
+		items = mem_realloc(items, (l->count ? 2 * l->count : 1) * sizeof(*items));
 	items[l->count++] = *r;
 	l->items = items;
 }
@@ -63,23 +62,20 @@ static void sum_up(struct saver *s, struct checkpoints_result *r)
 
 	r->seconds_mean = per(all, (double)r->completed);
 	r->later_seconds =
-		r->completed > 1 ? s->later_seconds / (double)(r->completed - 1)
-				 : (double)NAN;
+		r->completed > 1 ? s->later_seconds / (double)(r->completed - 1) : (double)NAN;
 	r->bytes_per_sec = per((double)r->bytes, all);
 	if (s->first_ns)
-		r->wall_seconds =
-			(double)(atomic_load(&s->last_ns) - s->first_ns) / 1e9;
+		r->wall_seconds = (double)(atomic_load(&s->last_ns) - s->first_ns) / 1e9;
 }
 
 /* Where the threads were. Waiting in reap is for what they move. */
-static void split_time(struct rank_percent *p, const struct opstat *t,
-		       bool is_restore)
+static void split_time(struct rank_percent *p, const struct opstat *t, bool is_restore)
 {
 	const _Atomic uint64_t *in = t->blocked_ns;
 	double unit = per(100, (double)t->wall_ns), moved, sum;
 
-	moved = (double)(in[is_restore ? MLGEN_READ : MLGEN_WRITE] +
-			 in[MLGEN_ALLOCATE] + in[MLGEN_ADVISE] + t->reap_ns) *
+	moved = (double)(in[is_restore ? MLGEN_READ : MLGEN_WRITE] + in[MLGEN_ALLOCATE] +
+			 in[MLGEN_ADVISE] + t->reap_ns) *
 		unit;
 	*p = (struct rank_percent){
 		.data = (double)t->data_ns * unit,
@@ -103,8 +99,7 @@ static void merge_threads(struct saver *s)
 		opstat_merge(&s->total, &w->stat);
 }
 
-static void point_to_latencies(struct checkpoints_result *r,
-			       const struct opstat *t)
+static void point_to_latencies(struct checkpoints_result *r, const struct opstat *t)
 {
 	r->open_ns = t->lat[MLGEN_OPEN];
 	r->write_ns = t->lat[MLGEN_WRITE];
@@ -115,8 +110,7 @@ static void point_to_latencies(struct checkpoints_result *r,
 	r->unlink_ns = t->lat[MLGEN_UNLINK];
 }
 
-static void saver_collect_describe(const struct saver *s,
-				   struct checkpoints_result *r)
+static void saver_collect_describe(const struct saver *s, struct checkpoints_result *r)
 {
 	const struct job *job = s->cfg.job;
 	bool is_restore = s->cfg.is_restore;
@@ -127,10 +121,9 @@ static void saver_collect_describe(const struct saver *s,
 	r->threads = s->thread_count;
 	r->job_ranks = s->cfg.set->state->ranks;
 	r->bytes_per_checkpoint = s->bytes;
-	r->durable =
-		!is_restore && job->checkpoint_fsync != CHECKPOINT_FSYNC_NONE;
-	r->verified = is_restore && job->verify == VERIFY_CRC32C &&
-		      r->completed == r->count && r->count > 0;
+	r->durable = !is_restore && job->checkpoint_fsync != CHECKPOINT_FSYNC_NONE;
+	r->verified = is_restore && job->verify == VERIFY_CRC32C && r->completed == r->count &&
+		      r->count > 0;
 	r->dirty_bytes = is_restore ? UINT64_MAX : s->dirty_bytes;
 	r->in_memory_bytes = r->durable ? 0 : r->dirty_bytes;
 	if (r->in_memory_bytes != UINT64_MAX && r->in_memory_bytes > r->bytes)
@@ -197,8 +190,7 @@ static void tell_of_cut(struct saver *s)
 	if (!r->error[0])
 		snprintf(r->error, sizeof(r->error), "interrupted");
 	if (saver_touches_files(s) && !s->cfg.is_restore)
-		log_note("%s: %s/%s was being saved; it is not complete, and "
-			 "is never restored",
+		log_note("%s: %s/%s was being saved; it is not complete, and is never restored",
 			 s->cfg.job->name, c->directory, r->name);
 }
 

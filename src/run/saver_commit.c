@@ -18,18 +18,14 @@ static uint64_t now(const struct saver *s)
 }
 
 /* It has the name of another place from now on. */
-static int rename_it(struct saver_thread *t, struct checkpoint *k,
-		     enum checkpoint_place place, struct mlgen_err *err)
+static int rename_it(struct saver_thread *t, struct checkpoint *k, enum checkpoint_place place,
+		     struct mlgen_err *err)
 {
 	const struct checkpoints *c = t->saver->cfg.checkpoints;
 	struct checkpoint to = *k;
 	char path[PATH_MAX];
-	struct mlgen_file file = {
-		.path = path, .name = k->name, .dir_fd = c->dir_fd, .fd = -1
-	};
-	struct io_op op = {
-		.io = { .op = MLGEN_RENAME, .file = &file, .path2 = to.name }
-	};
+	struct mlgen_file file = { .path = path, .name = k->name, .dir_fd = c->dir_fd, .fd = -1 };
+	struct io_op op = { .io = { .op = MLGEN_RENAME, .file = &file, .path2 = to.name } };
 	int rc = checkpoint_path(c, k, NULL, path);
 
 	checkpoint_move(&to, place);
@@ -37,16 +33,15 @@ static int rename_it(struct saver_thread *t, struct checkpoint *k,
 		return mlgen_fail(err, rc, "%s: the name is too long", to.name);
 	rc = (int)saver_do(t, &op);
 	if (rc < 0)
-		return mlgen_fail(err, rc, "%s: rename to %s: %s", path,
-				  to.name, strerror(-rc));
+		return mlgen_fail(err, rc, "%s: rename to %s: %s", path, to.name, strerror(-rc));
 	*k = to;
 	return 0;
 }
 
-/* The new one is whole already. Until the second rename succeeds the old one is
- * what there is, so it gets its name back. */
-static int exchange(struct saver_thread *t, struct checkpoint *k,
-		    struct checkpoint *old, struct mlgen_err *err)
+/* The new one is whole already. Until the second rename succeeds the old one is what there is, so
+ * it gets its name back. */
+static int exchange(struct saver_thread *t, struct checkpoint *k, struct checkpoint *old,
+		    struct mlgen_err *err)
 {
 	struct checkpoints *c = t->saver->cfg.checkpoints;
 	struct checkpoint aside = *old;
@@ -56,9 +51,8 @@ static int exchange(struct saver_thread *t, struct checkpoint *k,
 		rc = rename_it(t, k, CHECKPOINT_FINAL, err);
 	if (rc < 0 && aside.place == CHECKPOINT_OLD &&
 	    renameat(c->dir_fd, aside.name, c->dir_fd, old->name) != 0)
-		log_warn("%s/%s: is whole, and could not be renamed back to "
-			 "%s: %s",
-			 c->directory, aside.name, old->name, strerror(errno));
+		log_warn("%s/%s: is whole, and could not be renamed back to %s: %s", c->directory,
+			 aside.name, old->name, strerror(errno));
 	if (rc < 0)
 		return rc;
 	checkpoints_remove(c, old->name);
@@ -67,8 +61,8 @@ static int exchange(struct saver_thread *t, struct checkpoint *k,
 }
 
 /* `old` has been replaced then; its name is "" where there was none. */
-static int commit(struct saver_thread *t, struct checkpoint_result *r,
-		  struct checkpoint *old, struct mlgen_err *err)
+static int commit(struct saver_thread *t, struct checkpoint_result *r, struct checkpoint *old,
+		  struct mlgen_err *err)
 {
 	struct saver *s = t->saver;
 	struct checkpoint *k = &s->now;
@@ -82,8 +76,7 @@ static int commit(struct saver_thread *t, struct checkpoint_result *r,
 	if (rc == 0 && k->place == CHECKPOINT_PART && saver_touches_files(s)) {
 		if (found)
 			*old = *found;
-		rc = found ? exchange(t, k, old, err)
-			   : rename_it(t, k, CHECKPOINT_FINAL, err);
+		rc = found ? exchange(t, k, old, err) : rename_it(t, k, CHECKPOINT_FINAL, err);
 		if (rc == 0)
 			rc = checkpoints_sync(s->cfg.checkpoints, err);
 	}
@@ -103,12 +96,10 @@ static void remove_rest(struct saver *s, const struct checkpoint *k)
 	struct mlgen_err err = { 0 };
 	uint64_t files = 0;
 
-	if (!saver_touches_files(s) ||
-	    saver_delete(s, NULL, k, &files, &err) == 0)
+	if (!saver_touches_files(s) || saver_delete(s, NULL, k, &files, &err) == 0)
 		return;
-	log_warn("checkpoint %" PRIu64 " is incomplete and could not be "
-		 "removed: %s",
-		 k->number, err.text);
+	log_warn("checkpoint %" PRIu64 " is incomplete and could not be removed: %s", k->number,
+		 err.text);
 	checkpoints_add(s->cfg.checkpoints, k);
 }
 
@@ -118,18 +109,15 @@ static double rank_seconds(const struct saver *s, uint64_t i)
 	uint64_t end_ns = s->begin_ns;
 
 	for (unsigned k = 0; k < s->threads_each; k++)
-		end_ns = u64_max(end_ns,
-				 s->threads[i * s->threads_each + k].end_ns);
+		end_ns = u64_max(end_ns, s->threads[i * s->threads_each + k].end_ns);
 	return (double)(end_ns - s->begin_ns) / 1e9;
 }
 
-static void measure_rank(const struct saver *s, uint64_t i,
-			 struct checkpoint_result *r)
+static void measure_rank(const struct saver *s, uint64_t i, struct checkpoint_result *r)
 {
 	const struct saver_rank *rank = &s->ranks[i];
 	double seconds = rank_seconds(s, i);
-	double rate = seconds > 0 ? (double)rank->source->bytes / seconds
-				  : (double)NAN;
+	double rate = seconds > 0 ? (double)rank->source->bytes / seconds : (double)NAN;
 
 	if (i == 0 || seconds > r->slowest_rank_seconds) {
 		r->slowest_rank = rank->rank;
@@ -172,15 +160,13 @@ static void record_ranks(struct saver *s)
 {
 	struct metric_list *l = &s->sum.rank_times;
 	uint64_t n = u64_min(s->rank_count, CHECKPOINT_RANKS_KEPT - l->count);
-	struct checkpoint_rank *out =
-		mem_realloc(l->items, (l->count + n) * sizeof(*out));
+	struct checkpoint_rank *out = mem_realloc(l->items, (l->count + n) * sizeof(*out));
 
 	for (uint64_t i = 0; i < n; i++)
 		out[l->count + i] = (struct checkpoint_rank){
 			.number = s->newest.number,
 			.rank = s->ranks[i].rank,
-			.begin_seconds =
-				(double)(s->begin_ns - s->first_ns) / 1e9,
+			.begin_seconds = (double)(s->begin_ns - s->first_ns) / 1e9,
 			.seconds = rank_seconds(s, i),
 		};
 	*l = (struct metric_list){ out, l->count + n };
@@ -204,8 +190,8 @@ static void record(struct saver *s, const struct checkpoint_result *r)
 	if (!to->error[0] && !to->complete)
 		snprintf(to->error, sizeof(to->error), "%s",
 			 saver_is_interrupted(s) ? "interrupted"
-			 : must_give_up(s) ? "given up: the run has failed"
-					   : "its time was over");
+			 : must_give_up(s)       ? "given up: the run has failed"
+						 : "its time was over");
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -220,14 +206,12 @@ static void commit_or_fail(struct saver_thread *t, struct checkpoint_result *r)
 	if (saver_is_interrupted(s) && (rc == 0 || rc == -ECANCELED))
 		return;
 	if (rc < 0)
-		mlgen_fail(&err, rc, "checkpoint %" PRIu64 ": %s",
-			   s->now.number, found.text);
-	else if ((rc = saver_delete_old(t, old.name[0] ? &old : NULL, r,
-					&found)) < 0 &&
+		mlgen_fail(&err, rc, "checkpoint %" PRIu64 ": %s", s->now.number, found.text);
+	else if ((rc = saver_delete_old(t, old.name[0] ? &old : NULL, r, &found)) < 0 &&
 		 !saver_is_interrupted(s))
 		mlgen_fail(&err, rc,
-			   "checkpoint %" PRIu64 " is complete, but an older "
-			   "one could not be deleted: %s",
+			   "checkpoint %" PRIu64
+			   " is complete, but an older one could not be deleted: %s",
 			   s->now.number, found.text);
 	if (rc < 0 && err.code)
 		saver_fail(s, &err);
@@ -237,8 +221,8 @@ static void look_at_dirty(struct saver *s)
 {
 	uint64_t bytes = 0;
 
-	if (saver_touches_files(s) && !s->cfg.is_restore &&
-	    !s->cfg.align_bytes && dirty_bytes(&bytes, "") < 0)
+	if (saver_touches_files(s) && !s->cfg.is_restore && !s->cfg.align_bytes &&
+	    dirty_bytes(&bytes, "") < 0)
 		bytes = UINT64_MAX; /* not known */
 	s->dirty_bytes = bytes;
 }

@@ -22,8 +22,8 @@ int saver_failed_as(struct saver_thread *t, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	mlgen_fail(&err, code, "checkpoint %" PRIu64 ", rank %" PRIu64 ": %s",
-		   t->saver->now.number, t->rank->rank, text);
+	mlgen_fail(&err, code, "checkpoint %" PRIu64 ", rank %" PRIu64 ": %s", t->saver->now.number,
+		   t->rank->rank, text);
 	saver_fail(t->saver, &err);
 	return code;
 }
@@ -35,36 +35,28 @@ static void word_shortfall(const struct saver *s, char *to, size_t bytes)
 	uint64_t moved = 0;
 
 	for (uint64_t i = 0; i < s->thread_count; i++)
-		moved += atomic_load_explicit(&s->threads[i].moved_bytes,
-					      memory_order_relaxed);
-	units_human_bytes(text,
-			  (double)(moved < s->bytes ? s->bytes - moved : 0));
-	snprintf(to, bytes,
-		 "; %s of this checkpoint were still to be written%s", text,
+		moved += atomic_load_explicit(&s->threads[i].moved_bytes, memory_order_relaxed);
+	units_human_bytes(text, (double)(moved < s->bytes ? s->bytes - moved : 0));
+	snprintf(to, bytes, "; %s of this checkpoint were still to be written%s", text,
 		 s->cfg.checkpoints->count ? ", the older ones are kept" : "");
 }
 
 /* What the operation itself does not tell. */
-static void word_advice(struct saver_thread *t, const struct io_op *op,
-			char *to, size_t bytes)
+static void word_advice(struct saver_thread *t, const struct io_op *op, char *to, size_t bytes)
 {
 	const struct mlgen_io *io = &op->io;
 	bool is_direct = io->file->flags & O_DIRECT;
 	char why[NOROOM_BYTES];
 	int code = (int)io->result;
-	int len = snprintf(
-		to, bytes, "%s",
-		noroom_put(why, io->file->path, code, io->off + io->len_bytes));
+	int len = snprintf(to, bytes, "%s",
+			   noroom_put(why, io->file->path, code, io->off + io->len_bytes));
 
 	if (code == -ENOSPC || code == -EDQUOT)
 		word_shortfall(t->saver, to + len, bytes - (size_t)len);
 	else if (code == -EINVAL && is_direct && io->op == MLGEN_OPEN)
-		snprintf(to, bytes,
-			 "; this filesystem has no O_DIRECT, use direct=0");
+		snprintf(to, bytes, "; this filesystem has no O_DIRECT, use direct=0");
 	else if (code == -EINVAL && is_direct)
-		snprintf(to, bytes,
-			 "; direct=1 needs bs in multiples of the device's "
-			 "block");
+		snprintf(to, bytes, "; direct=1 needs bs in multiples of the device's block");
 	else if (code == -EOPNOTSUPP && io_note(saver_io(t))[0])
 		snprintf(to, bytes, "; %s", io_note(saver_io(t)));
 }
@@ -75,8 +67,7 @@ int saver_failed_other(struct saver_thread *t, const struct mlgen_file *file)
 	struct mlgen_err why = { 0 };
 
 	if (!t->saver->cfg.is_restore || !saver_touches_files(t->saver) ||
-	    filekind_check(file->path, "; it is no file of this checkpoint",
-			   &why) == 0)
+	    filekind_check(file->path, "; it is no file of this checkpoint", &why) == 0)
 		return 0;
 	return saver_failed_as(t, why.code, "%s", why.text);
 }
@@ -88,8 +79,7 @@ int saver_failed(struct saver_thread *t, const struct io_op *op)
 	char at[32] = "", advice[NOROOM_BYTES + 160];
 	int other;
 
-	if (code == -ECANCELED &&
-	    stop_has_come(t->saver->cfg.stop, clock_now(t->saver->cfg.clock)))
+	if (code == -ECANCELED && stop_has_come(t->saver->cfg.stop, clock_now(t->saver->cfg.clock)))
 		return SAVER_STOPPED;
 	other = saver_failed_other(t, io->file);
 	if (other)
@@ -97,14 +87,13 @@ int saver_failed(struct saver_thread *t, const struct io_op *op)
 	if (io->op == MLGEN_WRITE || io->op == MLGEN_READ)
 		snprintf(at, sizeof(at), " at %" PRIu64, io->off);
 	word_advice(t, op, advice, sizeof(advice));
-	return saver_failed_as(t, code, "%s: %s%s: %s%s", io->file->path,
-			       opstat_name(io->op), at, strerror(-code),
-			       advice);
+	return saver_failed_as(t, code, "%s: %s%s: %s%s", io->file->path, opstat_name(io->op), at,
+			       strerror(-code), advice);
 }
 
 /*
- * An asynchronous engine may wait in its reap, which is of no kind: with one
- * operation under way it is that one's.
+ * An asynchronous engine may wait in its reap, which is of no kind: with one operation under way it
+ * is that one's.
  */
 int64_t saver_do(struct saver_thread *t, struct io_op *op)
 {
@@ -114,8 +103,7 @@ int64_t saver_do(struct saver_thread *t, struct io_op *op)
 
 	io_wake(saver_io(t));
 	rc = io_do(saver_io(t), op);
-	count_add(&stat->blocked_ns[op->io.op],
-		  count_get(&stat->reap_ns) - before_ns);
+	count_add(&stat->blocked_ns[op->io.op], count_get(&stat->reap_ns) - before_ns);
 	count_set(&stat->reap_ns, before_ns);
 	if (rc < 0 && op->io.result >= 0) {
 		t->is_dead = true;
@@ -124,8 +112,7 @@ int64_t saver_do(struct saver_thread *t, struct io_op *op)
 	return op->io.result;
 }
 
-static int do_to(struct saver_thread *t, enum mlgen_op kind,
-		 struct saver_open *f)
+static int do_to(struct saver_thread *t, enum mlgen_op kind, struct saver_open *f)
 {
 	struct io_op op = { .io = { .op = kind, .file = &f->io } };
 
@@ -145,11 +132,10 @@ int saver_hold(struct saver_thread *t)
 	if (!writes(s))
 		return 0;
 	t->folder_fd = checkpoint_folder(s->cfg.checkpoints, &s->now);
-	return t->folder_fd < 0
-		       ? saver_failed_as(t, t->folder_fd, "%s/%s: open: %s",
-					 s->cfg.checkpoints->directory,
-					 s->now.name, strerror(-t->folder_fd))
-		       : 0;
+	return t->folder_fd < 0 ? saver_failed_as(t, t->folder_fd, "%s/%s: open: %s",
+						  s->cfg.checkpoints->directory, s->now.name,
+						  strerror(-t->folder_fd))
+				: 0;
 }
 
 void saver_let_go(struct saver_thread *t)
@@ -160,26 +146,22 @@ void saver_let_go(struct saver_thread *t)
 }
 
 /* What is written has a name in the folder that is held. */
-int saver_open(struct saver_thread *t, struct saver_open *f, uint64_t index,
-	       int flags)
+int saver_open(struct saver_thread *t, struct saver_open *f, uint64_t index, int flags)
 {
 	char name[NAME_MAX + 1], path[PATH_MAX];
 	size_t length;
 	int rc;
 
 	shard_name(&t->shard, name, sizeof(name));
-	rc = checkpoint_path(t->saver->cfg.checkpoints, &t->saver->now, name,
-			     path);
+	rc = checkpoint_path(t->saver->cfg.checkpoints, &t->saver->now, name, path);
 	if (rc < 0)
 		return saver_failed_as(t, rc, "%s: the name is too long", name);
 	length = strlen(path);
 	memcpy(f->path, path, length + 1);
 	f->index = index;
 	f->io = (struct mlgen_file){ .path = f->path,
-				     .name = writes(t->saver)
-						     ? f->path + length -
-							       strlen(name)
-						     : NULL,
+				     .name = writes(t->saver) ? f->path + length - strlen(name)
+							      : NULL,
 				     .dir_fd = t->folder_fd,
 				     .fd = -1,
 				     .flags = flags | O_CLOEXEC,
@@ -204,10 +186,8 @@ int saver_close_file(struct saver_thread *t, struct saver_open *f)
 
 void saver_moved(struct saver_thread *t, uint64_t bytes)
 {
-	uint64_t seen =
-		atomic_load_explicit(&t->moved_bytes, memory_order_relaxed);
+	uint64_t seen = atomic_load_explicit(&t->moved_bytes, memory_order_relaxed);
 
 	/* One writer. */
-	atomic_store_explicit(&t->moved_bytes, seen + bytes,
-			      memory_order_relaxed);
+	atomic_store_explicit(&t->moved_bytes, seen + bytes, memory_order_relaxed);
 }

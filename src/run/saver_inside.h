@@ -8,8 +8,8 @@
 #include "run/bell.h"
 #include "run/saver.h"
 
-/* Of a part of the work: 0; SAVER_STOPPED: somebody else failed, or the run is
- * interrupted; or -errno, which the checkpoint and the run know by then. */
+/* Of a part of the work: 0; SAVER_STOPPED: somebody else failed, or the run is interrupted; or
+ * -errno, which the checkpoint and the run know by then. */
 enum { SAVER_STOPPED = 1 };
 
 /* A range of a slice that holds what the layout puts between tensors. */
@@ -51,8 +51,8 @@ struct saver_rank {
 	uint64_t file_count, bytes;
 	/* Whose files it moves: its own, or with restore_shift another's. */
 	const struct saver_rank *source;
-	/* checkpoint_fsync=end: threads that still write; the bell rings when
-	 * the last one is through. */
+	/* checkpoint_fsync=end: threads that still write; the bell rings when the last one is
+	 * through. */
 	_Atomic uint32_t writing;
 	struct bell written;
 	struct bell made;
@@ -142,8 +142,8 @@ static inline bool saver_touches_files(const struct saver *s)
 	return job_touches_files(s->cfg.job);
 }
 
-/* It is not taken away what a signal has cut, nor what is superfluous: no call
- * is begun any more. */
+/* It is not taken away what a signal has cut, nor what is superfluous: no call is begun any
+ * more. */
 static inline bool saver_is_interrupted(const struct saver *s)
 {
 	return atomic_load_explicit(s->cfg.interrupted, memory_order_relaxed);
@@ -153,8 +153,8 @@ static inline bool saver_is_interrupted(const struct saver *s)
 static inline bool saver_must_stop(const struct saver *s)
 {
 	return atomic_load_explicit(&s->has_failed, memory_order_relaxed) ||
-	       atomic_load_explicit(&s->closed, memory_order_relaxed) ||
-	       stop_is_set(s->cfg.stop) || saver_is_interrupted(s);
+	       atomic_load_explicit(&s->closed, memory_order_relaxed) || stop_is_set(s->cfg.stop) ||
+	       saver_is_interrupted(s);
 }
 
 /* Of the round's ranks; ring all bells. */
@@ -165,19 +165,18 @@ void saver_fail(struct saver *s, const struct mlgen_err *err);
 /* saver.c. A round of all threads: 0, or -EPIPE: some of them have gone. */
 int saver_round(struct saver *s, const struct checkpoint *k);
 /* It has not even begun, and is counted. */
-void saver_record_failed(struct saver *s, const struct checkpoint *k,
-			 const struct mlgen_err *err);
+void saver_record_failed(struct saver *s, const struct checkpoint *k, const struct mlgen_err *err);
 
 /* saver_thread.c */
 void *saver_main(void *thread);
 void saver_thread_fini(struct saver_thread *t);
-/* The beginning and the end of one: what it needs, and its figures. 0, or -errno
- * where it can take part in nothing, which is told. */
+/* The beginning and the end of one: what it needs, and its figures. 0, or -errno where it can take
+ * part in nothing, which is told. */
 int saver_thread_open(struct saver_thread *t);
 void saver_thread_close(struct saver_thread *t);
 
-/* saver_lead.c, with the savers of other processes: NULL where there are none,
- * with which all have agreed and this is the one that commits. */
+/* saver_lead.c, with the savers of other processes: NULL where there are none, with which all have
+ * agreed and this is the one that commits. */
 void saver_lead_new(struct saver *s);
 void saver_lead_free(struct saver *s);
 int saver_lead_start(struct saver *s, struct mlgen_err *err);
@@ -193,13 +192,12 @@ bool saver_all_whole(struct saver *s, bool is_whole);
 /* What rank 0's commit has come to. */
 void saver_all_complete(struct saver *s, struct checkpoint_result *r);
 
-/* saver_file.c. Hold the directory of the checkpoint that is saved: the thread's
- * table of descriptors may be its own. What fails is told. */
+/* saver_file.c. Hold the directory of the checkpoint that is saved: the thread's table of
+ * descriptors may be its own. What fails is told. */
 int saver_hold(struct saver_thread *t);
 void saver_let_go(struct saver_thread *t);
 /* `flags` beside those that all have. */
-int saver_open(struct saver_thread *t, struct saver_open *f, uint64_t index,
-	       int flags);
+int saver_open(struct saver_thread *t, struct saver_open *f, uint64_t index, int flags);
 int saver_stat(struct saver_thread *t, struct saver_open *f);
 int saver_sync(struct saver_thread *t, struct saver_open *f);
 int saver_close_file(struct saver_thread *t, struct saver_open *f);
@@ -207,17 +205,15 @@ int saver_close_file(struct saver_thread *t, struct saver_open *f);
 int64_t saver_do(struct saver_thread *t, struct io_op *op);
 /* It failed: say so. SAVER_STOPPED: the stop has come, and nothing failed. */
 int saver_failed(struct saver_thread *t, const struct io_op *op);
-__attribute__((format(printf, 3, 4))) int
-saver_failed_as(struct saver_thread *t, int code, const char *fmt, ...);
+__attribute__((format(printf, 3, 4))) int saver_failed_as(struct saver_thread *t, int code,
+							  const char *fmt, ...);
 /* 0, or it said what lies there instead of a file. */
 int saver_failed_other(struct saver_thread *t, const struct mlgen_file *file);
 void saver_moved(struct saver_thread *t, uint64_t bytes);
 
-/* saver_request.c: several at a time. Wait for a free one; 0 and all are
- * complete. */
+/* saver_request.c: several at a time. Wait for a free one; 0 and all are complete. */
 int saver_take(struct saver_thread *t, struct saver_request **out);
-void saver_submit(struct saver_thread *t, struct saver_request *q,
-		  struct saver_open *f);
+void saver_submit(struct saver_thread *t, struct saver_request *q, struct saver_open *f);
 /* It was taken, and has nothing to submit. */
 void saver_give(struct saver_thread *t, struct saver_request *q);
 int saver_drain(struct saver_thread *t);
@@ -237,45 +233,41 @@ static inline void saver_data_end(struct saver_thread *t, uint64_t begin_ns)
 /* Move the piece that is at or before `off` to the one that has it. */
 bool saver_seek(const struct shard *f, struct shard_piece *p, uint64_t off);
 
-/* The thread's part of the file that is open: bytes [from, to) with
- * access=plain, all calls else. saver_write.c, saver_read.c. */
+/* The thread's part of the file that is open: bytes [from, to) with access=plain, all calls else.
+ * saver_write.c, saver_read.c. */
 struct saver_range {
 	uint64_t from, to;
 };
-int saver_write(struct saver_thread *t, struct saver_open *f,
-		const struct saver_range *part);
-int saver_read(struct saver_thread *t, struct saver_open *f,
-	       const struct saver_range *part);
+int saver_write(struct saver_thread *t, struct saver_open *f, const struct saver_range *part);
+int saver_read(struct saver_thread *t, struct saver_open *f, const struct saver_range *part);
 /* What was read of the file from `off` on. */
-int saver_check(struct saver_thread *t, const char *path,
-		struct shard_piece *at, uint64_t off, const void *buf,
-		uint64_t bytes);
+int saver_check(struct saver_thread *t, const char *path, struct shard_piece *at, uint64_t off,
+		const void *buf, uint64_t bytes);
 /* A read that met the end of the file. */
 int saver_failed_short(struct saver_thread *t, const struct io_op *op);
 
-/* saver_remove.c. It is deleted, by the thread's operations or by plain calls,
- * and no longer listed: 0. Nor is what may not go: -ENOENT, -EPERM, -EBUSY of
- * checkpoint_removal_begin. Or another -errno. */
-int saver_delete(struct saver *s, struct saver_thread *t,
-		 const struct checkpoint *k, uint64_t *files,
-		 struct mlgen_err *err);
+/* saver_remove.c. It is deleted, by the thread's operations or by plain calls, and no longer
+ * listed: 0. Nor is what may not go: -ENOENT, -EPERM, -EBUSY of checkpoint_removal_begin. Or
+ * another -errno. */
+int saver_delete(struct saver *s, struct saver_thread *t, const struct checkpoint *k,
+		 uint64_t *files, struct mlgen_err *err);
 /* What a newer one has replaced, NULL = none, and what checkpoint_keep asks. */
 int saver_delete_old(struct saver_thread *t, const struct checkpoint *replaced,
 		     struct checkpoint_result *r, struct mlgen_err *err);
 /* What others have replaced, and did not live to delete. */
 void saver_repair(struct saver *s);
-/* On the caller's thread: the next one's directory, and what is in its way. 0 or
- * -errno with err. */
-int saver_make(struct saver *s, uint64_t epoch, uint64_t step,
-	       struct checkpoint *k, struct mlgen_err *err);
+/* On the caller's thread: the next one's directory, and what is in its way. 0 or -errno with
+ * err. */
+int saver_make(struct saver *s, uint64_t epoch, uint64_t step, struct checkpoint *k,
+	       struct mlgen_err *err);
 
 /* saver_commit.c. By the last thread: the round is over. */
 void saver_end_round(struct saver_thread *t);
 /* There will be no round: what saver_make has made goes. */
 void saver_unmake(struct saver *s, const struct checkpoint *k);
 
-/* saver_collect.c. Under the lock: the newest one's record, and into the sums
- * when there will be another. */
+/* saver_collect.c. Under the lock: the newest one's record, and into the sums when there will be
+ * another. */
 void saver_record_new(struct saver *s, const struct checkpoint *k);
 void saver_record_keep(struct saver *s);
 void saver_record_init(struct saver *s);

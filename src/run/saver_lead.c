@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* saver_lead.c - the savers of all processes of a job have one checkpoint together: a thread of each that votes. */
+/* saver_lead.c - the savers of all processes of a job have one checkpoint together: a thread of
+ * each that votes. */
 #include <errno.h>
 #include <inttypes.h>
 
@@ -67,10 +68,7 @@ static int make(struct saver *s, struct checkpoint *k)
 	if (rc == 0 && !number)
 		return -ECANCELED;
 	if (rc == 0)
-		rc = vote(s,
-			  makes ? k->step << 1 | (k->place == CHECKPOINT_PART)
-				: 0,
-			  &where);
+		rc = vote(s, makes ? k->step << 1 | (k->place == CHECKPOINT_PART) : 0, &where);
 	if (rc < 0 || makes)
 		return rc;
 	k->number = number;
@@ -181,8 +179,7 @@ void saver_lead_free(struct saver *s)
 
 int saver_lead_start(struct saver *s, struct mlgen_err *err)
 {
-	return worker_start(&s->lead->thread.worker.thread, s->cfg.clock,
-			    lead_main, s, err);
+	return worker_start(&s->lead->thread.worker.thread, s->cfg.clock, lead_main, s, err);
 }
 
 void saver_lead_join(struct saver *s)
@@ -227,8 +224,7 @@ bool saver_is_over(const struct saver *s)
 
 bool saver_commits(const struct saver *s)
 {
-	return !s->lead ||
-	       (hosts_rank(s->cfg.hosts) == 0 && !s->lead->is_cut_off);
+	return !s->lead || (hosts_rank(s->cfg.hosts) == 0 && !s->lead->is_cut_off);
 }
 
 bool saver_all_whole(struct saver *s, bool is_whole)
@@ -240,11 +236,9 @@ bool saver_all_whole(struct saver *s, bool is_whole)
 	if (vote(s, !is_whole, &is_cut) == 0)
 		return !is_cut;
 	if (!s->cfg.is_restore && hosts_rank(s->cfg.hosts) == 0)
-		log_warn("checkpoint %" PRIu64
-			 ": %s/%s is incomplete, and is left as it is: another "
-			 "process may still write there",
-			 s->now.number, s->cfg.checkpoints->directory,
-			 s->now.name);
+		log_warn("checkpoint %" PRIu64 ": %s/%s is incomplete, and is left as it is: "
+			 "another process may still write there",
+			 s->now.number, s->cfg.checkpoints->directory, s->now.name);
 	return false;
 }
 

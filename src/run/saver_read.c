@@ -17,20 +17,17 @@ bool saver_seek(const struct shard *f, struct shard_piece *p, uint64_t off)
 	return true;
 }
 
-int saver_check(struct saver_thread *t, const char *path,
-		struct shard_piece *at, uint64_t off, const void *buf,
-		uint64_t bytes)
+int saver_check(struct saver_thread *t, const char *path, struct shard_piece *at, uint64_t off,
+		const void *buf, uint64_t bytes)
 {
 	uint64_t begin_ns = saver_data_begin(t), wrong = 0;
 	char where[WHERE_BYTES] = "";
-	bool is_right = shard_check(&t->shard, at, off, buf, bytes, &wrong,
-				    where, sizeof(where));
+	bool is_right = shard_check(&t->shard, at, off, buf, bytes, &wrong, where, sizeof(where));
 
 	saver_data_end(t, begin_ns);
 	return is_right ? 0
-			: saver_failed_as(t, -EIO,
-					  "%s: byte %" PRIu64 " is wrong (%s)",
-					  path, wrong, where);
+			: saver_failed_as(t, -EIO, "%s: byte %" PRIu64 " is wrong (%s)", path,
+					  wrong, where);
 }
 
 /* Where it ends, if nothing was read of this: the file knows. */
@@ -45,15 +42,13 @@ int saver_failed_short(struct saver_thread *t, const struct io_op *op)
 	/* Not by the engine, which may have others under way. */
 	if (op->done_bytes == 0 && saver_touches_files(t->saver))
 		end = meta_end_before(file->path, end);
-	return saver_failed_as(t, -ENODATA,
-			       "%s: the file ends at %" PRIu64 " of %" PRIu64
-			       " bytes",
+	return saver_failed_as(t, -ENODATA, "%s: the file ends at %" PRIu64 " of %" PRIu64 " bytes",
 			       file->path, end, t->shard.bytes);
 }
 
 /* O_DIRECT asks for whole blocks, and gets what there is of them. */
-static struct io_op read_op(const struct saver_thread *t, uint64_t off,
-			    uint64_t bytes, uint64_t got_bytes)
+static struct io_op read_op(const struct saver_thread *t, uint64_t off, uint64_t bytes,
+			    uint64_t got_bytes)
 {
 	uint64_t align = t->saver->cfg.align_bytes;
 
@@ -68,8 +63,7 @@ static struct io_op read_op(const struct saver_thread *t, uint64_t off,
 
 /* access=plain. */
 
-static int read_plain(struct saver_thread *t, struct saver_open *f,
-		      const struct saver_range *part)
+static int read_plain(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
 {
 	uint64_t bs = t->saver->span_bytes;
 	struct saver_request *q;
@@ -93,24 +87,22 @@ static int read_plain(struct saver_thread *t, struct saver_open *f,
 
 /* access=framework. */
 
-static int read_one(struct saver_thread *t, struct saver_open *f, uint64_t off,
-		    uint64_t bytes, uint64_t got_bytes, void *into)
+static int read_one(struct saver_thread *t, struct saver_open *f, uint64_t off, uint64_t bytes,
+		    uint64_t got_bytes, void *into)
 {
 	struct io_op op = read_op(t, off, bytes, got_bytes);
 
 	op.io.file = &f->io;
 	op.into = into;
 	if (saver_do(t, &op) < 0)
-		return op.io.result == -ENODATA ? saver_failed_short(t, &op)
-						: saver_failed(t, &op);
+		return op.io.result == -ENODATA ? saver_failed_short(t, &op) : saver_failed(t, &op);
 	saver_moved(t, got_bytes);
 	return 0;
 }
 
-/* What is longer than the slice is read in parts of it: to be checked it has to
- * be there, and memory for a tensor there is not. */
-static int read_checked(struct saver_thread *t, struct saver_open *f,
-			const struct shard_read *r)
+/* What is longer than the slice is read in parts of it: to be checked it has to be there, and
+ * memory for a tensor there is not. */
+static int read_checked(struct saver_thread *t, struct saver_open *f, const struct shard_read *r)
 {
 	unsigned char *slice = t->requests[0].slice;
 	uint64_t most = t->saver->span_bytes;
@@ -127,8 +119,7 @@ static int read_checked(struct saver_thread *t, struct saver_open *f,
 			return SAVER_STOPPED;
 		rc = read_one(t, f, r->off + done, bytes, got, slice);
 		if (rc == 0)
-			rc = saver_check(t, f->path, &t->at, r->off + done,
-					 slice, got);
+			rc = saver_check(t, f->path, &t->at, r->off + done, slice, got);
 	}
 	return rc;
 }
@@ -143,15 +134,12 @@ static int read_calls(struct saver_thread *t, struct saver_open *f)
 		if (saver_must_stop(t->saver))
 			return SAVER_STOPPED;
 		rc = is_checked ? read_checked(t, f, &r)
-				: read_one(t, f, r.off, r.bytes, r.got_bytes,
-					   NULL);
+				: read_one(t, f, r.off, r.bytes, r.got_bytes, NULL);
 	}
 	return rc;
 }
 
-int saver_read(struct saver_thread *t, struct saver_open *f,
-	       const struct saver_range *part)
+int saver_read(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
 {
-	return saver_is_framework(t->saver) ? read_calls(t, f)
-					    : read_plain(t, f, part);
+	return saver_is_framework(t->saver) ? read_calls(t, f) : read_plain(t, f, part);
 }

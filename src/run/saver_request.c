@@ -23,8 +23,7 @@ static int saver_request_complete(struct saver_thread *t, struct io_op *op)
 	else if (op->io.result < 0)
 		rc = saver_failed(t, op);
 	else if (checks(t))
-		rc = saver_check(t, op->io.file->path, &q->at, q->off, q->slice,
-				 q->bytes);
+		rc = saver_check(t, op->io.file->path, &q->at, q->off, q->slice, q->bytes);
 	if (rc == 0)
 		saver_moved(t, q->bytes);
 	saver_give(t, q);
@@ -65,10 +64,9 @@ int saver_take(struct saver_thread *t, struct saver_request **out)
 	return rc;
 }
 
-/* Each goes out by itself: they are large, and making the next one takes as
- * long as a small device needs for this one. */
-void saver_submit(struct saver_thread *t, struct saver_request *q,
-		  struct saver_open *f)
+/* Each goes out by itself: they are large, and making the next one takes as long as a small device
+ * needs for this one. */
+void saver_submit(struct saver_thread *t, struct saver_request *q, struct saver_open *f)
 {
 	q->io.io.file = &f->io;
 	q->io.owner = q;

@@ -45,8 +45,7 @@ static void make_calls(struct saver_thread *t)
 	const struct saver *s = t->saver;
 	bool is_framework = saver_is_framework(s);
 
-	t->parts =
-		mem_array(is_framework ? CONTENT_PARTS : 1, sizeof(*t->parts));
+	t->parts = mem_array(is_framework ? CONTENT_PARTS : 1, sizeof(*t->parts));
 	if (is_framework && saves(s))
 		t->head = mem_zalloc(shard_most_head(s->cfg.set));
 }
@@ -54,8 +53,8 @@ static void make_calls(struct saver_thread *t)
 /* What a path can have behind the directory: two names and their slashes. */
 static char *new_path(const struct saver *s)
 {
-	return mem_zalloc(strlen(s->cfg.checkpoints->directory) +
-			  CHECKPOINT_NAME_BYTES + NAME_MAX + 3);
+	return mem_zalloc(strlen(s->cfg.checkpoints->directory) + CHECKPOINT_NAME_BYTES + NAME_MAX +
+			  3);
 }
 
 static void make_files(struct saver_thread *t)
@@ -71,9 +70,7 @@ static uint64_t number_of(const struct saver_thread *t)
 {
 	const struct saver *s = t->saver;
 
-	return s->lead && t == saver_lead_thread(s)
-		       ? s->thread_count
-		       : (uint64_t)(t - s->threads);
+	return s->lead && t == saver_lead_thread(s) ? s->thread_count : (uint64_t)(t - s->threads);
 }
 
 static int set_up(struct saver_thread *t, struct mlgen_err *err)
@@ -98,8 +95,7 @@ static int set_up(struct saver_thread *t, struct mlgen_err *err)
 	int rc;
 
 	if (t->rank)
-		snprintf(cfg.role, sizeof(cfg.role), "saver %" PRIu64,
-			 t->rank->rank);
+		snprintf(cfg.role, sizeof(cfg.role), "saver %" PRIu64, t->rank->rank);
 	else
 		snprintf(cfg.role, sizeof(cfg.role), "saver of all");
 	cfg.list = s->cfg.workers;
@@ -109,8 +105,7 @@ static int set_up(struct saver_thread *t, struct mlgen_err *err)
 	make_requests(t);
 	make_calls(t);
 	make_files(t);
-	worker_start_counting(&t->worker, s->cfg.place,
-			      clock_now(s->cfg.clock));
+	worker_start_counting(&t->worker, s->cfg.place, clock_now(s->cfg.clock));
 	return 0;
 }
 
@@ -131,8 +126,7 @@ void saver_thread_fini(struct saver_thread *t)
 /* Files. */
 
 /* Its part of a file; false = none. An empty file is one part, too. */
-static bool part_of(const struct saver_thread *t, uint64_t index,
-		    struct saver_range *part)
+static bool part_of(const struct saver_thread *t, uint64_t index, struct saver_range *part)
 {
 	const struct saver *s = t->saver;
 	uint64_t bytes = t->rank->source->files[index].bytes;
@@ -157,14 +151,12 @@ static bool owns(const struct saver_thread *t, uint64_t index)
 	uint64_t by = index % s->threads_each;
 
 	/* Of a small file the last thread has a part, if any has. */
-	if (!saver_is_framework(s) &&
-	    t->rank->files[index].writers < s->threads_each)
+	if (!saver_is_framework(s) && t->rank->files[index].writers < s->threads_each)
 		by = s->threads_each - 1;
 	return by == t->index;
 }
 
-static int open_to_read(struct saver_thread *t, struct saver_open *f,
-			uint64_t index)
+static int open_to_read(struct saver_thread *t, struct saver_open *f, uint64_t index)
 {
 	int flags = t->saver->cfg.job->direct ? O_DIRECT : 0;
 
@@ -188,10 +180,9 @@ static int await_file(struct saver_thread *t, struct saver_file *file)
 	}
 }
 
-/* It is new: what lies under its name was put there by somebody else. Of several
- * threads that write it the first one makes it. */
-static int open_to_write(struct saver_thread *t, struct saver_open *f,
-			 uint64_t index)
+/* It is new: what lies under its name was put there by somebody else. Of several threads that write
+ * it the first one makes it. */
+static int open_to_write(struct saver_thread *t, struct saver_open *f, uint64_t index)
 {
 	struct saver_file *file = &t->rank->files[index];
 	int flags = O_WRONLY | O_NOFOLLOW, rc;
@@ -225,15 +216,13 @@ static int close_last(struct saver_thread *t)
 	return saver_close_file(t, &t->files[--t->open_files]);
 }
 
-static int move_file(struct saver_thread *t, uint64_t index,
-		     const struct saver_range *part)
+static int move_file(struct saver_thread *t, uint64_t index, const struct saver_range *part)
 {
 	const struct saver *s = t->saver;
 	struct saver_open *f = &t->files[t->open_files];
 	int rc;
 
-	shard_init(&t->shard, s->cfg.set, t->rank->source->rank, index,
-		   s->now.number);
+	shard_init(&t->shard, s->cfg.set, t->rank->source->rank, index, s->now.number);
 	t->at = (struct shard_piece){ 0 };
 	rc = saves(s) ? open_to_write(t, f, index) : open_to_read(t, f, index);
 	if (rc)
@@ -322,8 +311,7 @@ static void mark_round(struct saver_thread *t)
 		.start_ns = s->begin_ns,
 		.end_ns = t->end_ns,
 		.off = atomic_load(&s->begun) - 1,
-		.len_bytes = atomic_load_explicit(&t->moved_bytes,
-						  memory_order_relaxed),
+		.len_bytes = atomic_load_explicit(&t->moved_bytes, memory_order_relaxed),
 		.result = (int64_t)t->rank->rank,
 		.text = saves(s) ? "save" : "restore",
 	};
@@ -355,8 +343,8 @@ static void take_part(struct saver_thread *t)
 	saver_let_go(t);
 }
 
-/* With nothing to do: does it go? Under the lock, so that a round that is begun
- * has all its threads; one that is only asked for is begun by the lead. */
+/* With nothing to do: does it go? Under the lock, so that a round that is begun has all its
+ * threads; one that is only asked for is begun by the lead. */
 static bool leaves(struct saver_thread *t)
 {
 	struct saver *s = t->saver;
@@ -366,8 +354,7 @@ static bool leaves(struct saver_thread *t)
 		return false;
 	pthread_mutex_lock(&s->lock);
 	goes = atomic_load(&s->round) == t->round &&
-	       (!s->lead || !atomic_load(&s->is_busy) ||
-		atomic_load(&s->closed));
+	       (!s->lead || !atomic_load(&s->is_busy) || atomic_load(&s->closed));
 	s->gone += goes;
 	pthread_mutex_unlock(&s->lock);
 	return goes;
@@ -421,8 +408,7 @@ int saver_thread_open(struct saver_thread *t)
 void saver_thread_close(struct saver_thread *t)
 {
 	if (t->worker.counts)
-		worker_stop_counting(&t->worker,
-				     clock_now(t->saver->cfg.clock));
+		worker_stop_counting(&t->worker, clock_now(t->saver->cfg.clock));
 	t->worker.stat.wall_ns = t->under_way_ns;
 	worker_close(&t->worker);
 	clock_leave(t->saver->cfg.clock);

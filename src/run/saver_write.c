@@ -21,19 +21,18 @@ static uint64_t whole_blocks(const struct saver_thread *t, uint64_t bytes)
 }
 
 /*
- * What is left behind the last whole block goes through a descriptor without
- * O_DIRECT. It is flushed with the file, whichever descriptor is.
+ * What is left behind the last whole block goes through a descriptor without O_DIRECT. It is
+ * flushed with the file, whichever descriptor is.
  */
-static int write_tail(struct saver_thread *t, const struct saver_open *f,
-		      void *from, uint64_t off, uint64_t bytes)
+static int write_tail(struct saver_thread *t, const struct saver_open *f, void *from, uint64_t off,
+		      uint64_t bytes)
 {
 	struct iovec part = { from, (size_t)bytes };
-	struct io_op op = { .io = { .op = MLGEN_WRITE,
-				    .file = &t->tail.io,
-				    .off = off,
-				    .len_bytes = bytes },
-			    .from = &part,
-			    .from_parts = 1 };
+	struct io_op op = {
+		.io = { .op = MLGEN_WRITE, .file = &t->tail.io, .off = off, .len_bytes = bytes },
+		.from = &part,
+		.from_parts = 1
+	};
 	int rc = saver_open(t, &t->tail, f->index, O_WRONLY | O_NOFOLLOW);
 
 	if (rc < 0)
@@ -55,8 +54,7 @@ static int write_tail(struct saver_thread *t, const struct saver_open *f,
 static void mend(struct saver_thread *t, struct saver_request *q)
 {
 	for (unsigned i = 0; i < q->laid_count; i++)
-		content_mend(content_of(t), q->slice, q->laid[i].at,
-			     q->laid[i].bytes);
+		content_mend(content_of(t), q->slice, q->laid[i].at, q->laid[i].bytes);
 	q->laid_count = 0;
 }
 
@@ -71,8 +69,7 @@ static void note_laid(struct saver_request *q, uint64_t at, uint64_t bytes)
 }
 
 /* The part of a piece that lies in the request, over what is there. */
-static void lay(struct saver_thread *t, struct saver_request *q,
-		const struct shard_piece *p)
+static void lay(struct saver_thread *t, struct saver_request *q, const struct shard_piece *p)
 {
 	uint64_t from = p->off > q->off ? p->off : q->off;
 	uint64_t end = p->off + p->bytes, q_end = q->off + q->bytes;
@@ -80,8 +77,7 @@ static void lay(struct saver_thread *t, struct saver_request *q,
 
 	if (bytes == 0)
 		return;
-	shard_meta(&t->shard, p, from - p->off, q->slice + (from - q->off),
-		   bytes);
+	shard_meta(&t->shard, p, from - p->off, q->slice + (from - q->off), bytes);
 	note_laid(q, from - q->off, bytes);
 }
 
@@ -117,18 +113,16 @@ static void saver_write_submit(struct saver_thread *t, struct saver_request *q,
 			       struct saver_open *f, uint64_t bytes)
 {
 	q->part = (struct iovec){ q->slice, (size_t)bytes };
-	q->io = (struct io_op){
-		.io = { .op = MLGEN_WRITE, .off = q->off, .len_bytes = bytes },
-		.from = &q->part,
-		.from_parts = 1
-	};
+	q->io = (struct io_op){ .io = { .op = MLGEN_WRITE, .off = q->off, .len_bytes = bytes },
+				.from = &q->part,
+				.from_parts = 1 };
 	q->bytes = bytes;
 	saver_submit(t, q, f);
 }
 
 /* Its slice is still as it was made: nobody takes it before. */
-static int end_plain(struct saver_thread *t, struct saver_open *f,
-		     unsigned char *tail, uint64_t off, uint64_t bytes)
+static int end_plain(struct saver_thread *t, struct saver_open *f, unsigned char *tail,
+		     uint64_t off, uint64_t bytes)
 {
 	int rc = saver_drain(t);
 
@@ -136,12 +130,11 @@ static int end_plain(struct saver_thread *t, struct saver_open *f,
 }
 
 /*
- * A file that grows by writes past its end grows by one of them at a time: room
- * is made first, as fio does, too, and a full disk is known before the first
- * byte. A filesystem or engine that cannot is no error.
+ * A file that grows by writes past its end grows by one of them at a time: room is made first, as
+ * fio does, too, and a full disk is known before the first byte. A filesystem or engine that cannot
+ * is no error.
  */
-static int allocate(struct saver_thread *t, struct saver_open *f,
-		    const struct saver_range *part)
+static int allocate(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
 {
 	struct io_op op = { .io = { .op = MLGEN_ALLOCATE,
 				    .file = &f->io,
@@ -156,8 +149,7 @@ static int allocate(struct saver_thread *t, struct saver_open *f,
 	return 0;
 }
 
-static int write_plain(struct saver_thread *t, struct saver_open *f,
-		       const struct saver_range *part)
+static int write_plain(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
 {
 	uint64_t bs = t->saver->span_bytes, whole = 0, bytes = 0;
 	struct saver_request *q = NULL;
@@ -182,24 +174,20 @@ static int write_plain(struct saver_thread *t, struct saver_open *f,
 		saver_drain(t);
 		return rc;
 	}
-	return q ? end_plain(t, f, q->slice + whole, q->off + whole,
-			     bytes - whole)
-		 : 0;
+	return q ? end_plain(t, f, q->slice + whole, q->off + whole, bytes - whole) : 0;
 }
 
 /* access=framework. */
 
 /* So many bytes of the file in parts, which are one call. */
-static int write_parts(struct saver_thread *t, struct saver_open *f,
-		       uint64_t off, uint64_t bytes, const struct iovec *parts,
-		       unsigned count)
+static int write_parts(struct saver_thread *t, struct saver_open *f, uint64_t off, uint64_t bytes,
+		       const struct iovec *parts, unsigned count)
 {
-	struct io_op op = { .io = { .op = MLGEN_WRITE,
-				    .file = &f->io,
-				    .off = off,
-				    .len_bytes = bytes },
-			    .from = parts,
-			    .from_parts = count };
+	struct io_op op = {
+		.io = { .op = MLGEN_WRITE, .file = &f->io, .off = off, .len_bytes = bytes },
+		.from = parts,
+		.from_parts = count
+	};
 
 	if (saver_do(t, &op) < 0)
 		return saver_failed(t, &op);
@@ -221,16 +209,14 @@ static unsigned make_call(struct saver_thread *t, const struct shard_write *w)
 	}
 	if (rest) {
 		shard_content_of(&t->shard, w->off + w->head_bytes, &of);
-		n += content_put(content_of(t), &of, t->requests[0].slice, rest,
-				 t->parts + n);
+		n += content_put(content_of(t), &of, t->requests[0].slice, rest, t->parts + n);
 	}
 	saver_data_end(t, begin_ns);
 	return n;
 }
 
 /* One part, of whole blocks, and what is behind them. */
-static int write_direct(struct saver_thread *t, struct saver_open *f,
-			const struct shard_write *w)
+static int write_direct(struct saver_thread *t, struct saver_open *f, const struct shard_write *w)
 {
 	uint64_t whole = whole_blocks(t, w->bytes);
 	struct iovec part = t->parts[0];
@@ -241,15 +227,13 @@ static int write_direct(struct saver_thread *t, struct saver_open *f,
 	if (whole)
 		rc = write_parts(t, f, w->off, whole, &part, 1);
 	if (rc == 0 && whole < w->bytes)
-		rc = write_tail(t, f, t->requests[0].slice + whole,
-				w->off + whole, w->bytes - whole);
+		rc = write_tail(t, f, t->requests[0].slice + whole, w->off + whole,
+				w->bytes - whole);
 	return rc;
 }
 
-/* It starts to write back what is dirty; the next time it is gone. What fails
- * costs only memory. */
-static void drop_behind(struct saver_thread *t, struct saver_open *f,
-			uint64_t bytes)
+/* It starts to write back what is dirty; the next time it is gone. What fails costs only memory. */
+static void drop_behind(struct saver_thread *t, struct saver_open *f, uint64_t bytes)
 {
 	struct io_op op = { .io = { .op = MLGEN_ADVISE,
 				    .file = &f->io,
@@ -278,9 +262,7 @@ static int write_calls(struct saver_thread *t, struct saver_open *f)
 	return rc;
 }
 
-int saver_write(struct saver_thread *t, struct saver_open *f,
-		const struct saver_range *part)
+int saver_write(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
 {
-	return saver_is_framework(t->saver) ? write_calls(t, f)
-					    : write_plain(t, f, part);
+	return saver_is_framework(t->saver) ? write_calls(t, f) : write_plain(t, f, part);
 }

@@ -20,15 +20,11 @@ static struct series_bins *pack(const struct hist *h)
 		used += h->buckets[i] != 0;
 	if (used == 0)
 		return NULL;
-	struct series_bins *p =
-		mem_zalloc(sizeof(*p) + used * sizeof(p->bins[0]));
-	*p = (struct series_bins){ .sum_ns = h->sum_ns,
-				   .min_ns = h->min_ns,
-				   .max_ns = h->max_ns };
+	struct series_bins *p = mem_zalloc(sizeof(*p) + used * sizeof(p->bins[0]));
+	*p = (struct series_bins){ .sum_ns = h->sum_ns, .min_ns = h->min_ns, .max_ns = h->max_ns };
 	for (unsigned i = hist_first(h); i <= hist_last(h); i++)
 		if (h->buckets[i])
-			p->bins[p->used++] =
-				h->buckets[i] << SERIES_BUCKET_BITS | i;
+			p->bins[p->used++] = h->buckets[i] << SERIES_BUCKET_BITS | i;
 	return p;
 }
 
@@ -58,9 +54,8 @@ static size_t packed_bytes(const struct series_bins *p)
 
 static bool is_stored(const struct live_field *f)
 {
-	return !f->is_unlogged && f->field.type != MLGEN_STR &&
-	       f->field.type != MLGEN_ENUM && f->field.type != MLGEN_TIME &&
-	       f->field.type != MLGEN_HIST;
+	return !f->is_unlogged && f->field.type != MLGEN_STR && f->field.type != MLGEN_ENUM &&
+	       f->field.type != MLGEN_TIME && f->field.type != MLGEN_HIST;
 }
 
 /* Rows of one name are one column. */
@@ -102,8 +97,7 @@ struct series *series_new(uint64_t start_ns, size_t jobs)
 		if (live_is_column(f) && f->kind == LIVE_DISTRIBUTION)
 			add_hist(s, f);
 	}
-	s->room = u64_min(SERIES_INTERVALS,
-			  2 + s->most_bytes / sizeof(*s->intervals));
+	s->room = u64_min(SERIES_INTERVALS, 2 + s->most_bytes / sizeof(*s->intervals));
 	s->intervals = mem_array(s->room, sizeof(*s->intervals));
 	return s;
 }
@@ -128,21 +122,18 @@ void series_free(struct series *s)
 
 /* ---- one interval ---- */
 
-static void take_cell(struct series_cell *c, const struct live_field *f,
-		      const struct live_span *s)
+static void take_cell(struct series_cell *c, const struct live_field *f, const struct live_span *s)
 {
 	double ns = (double)(s->now->now_ns - s->before->now_ns);
 	double value;
 
 	switch (f->kind) {
 	case LIVE_SHARE:
-		*c = (struct series_cell){ (double)live_part(f, s),
-					   (double)live_whole(f, s) };
+		*c = (struct series_cell){ (double)live_part(f, s), (double)live_whole(f, s) };
 		return;
 	case LIVE_OF_HOST:
-		value = f->field.type == MLGEN_PERCENT
-				? live_percent(f, s)
-				: (double)live_count(f, s);
+		value = f->field.type == MLGEN_PERCENT ? live_percent(f, s)
+						       : (double)live_count(f, s);
 		if (isnan(value) || value >= (double)UINT64_MAX)
 			return;
 		*c = (struct series_cell){ value * ns, ns };
@@ -152,8 +143,7 @@ static void take_cell(struct series_cell *c, const struct live_field *f,
 	}
 }
 
-static void series_take(struct series *s, struct series_interval *v,
-			const struct live_span *span)
+static void series_take(struct series *s, struct series_interval *v, const struct live_span *span)
 {
 	*v = (struct series_interval){
 		.begin_ns = span->before->now_ns,
@@ -163,8 +153,7 @@ static void series_take(struct series *s, struct series_interval *v,
 	};
 	for (unsigned i = 0; i < s->column_count; i++) {
 		const char *name = s->columns[i]->field.name;
-		const struct live_field *f =
-			live_find(name, strlen(name), span);
+		const struct live_field *f = live_find(name, strlen(name), span);
 
 		if (f)
 			take_cell(&v->cells[i], f, span);
@@ -176,8 +165,7 @@ static void series_take(struct series *s, struct series_interval *v,
 
 /* ---- two become one ---- */
 
-static void join_cell(struct series_cell *to, const struct series_cell *from,
-		      enum live_kind kind)
+static void join_cell(struct series_cell *to, const struct series_cell *from, enum live_kind kind)
 {
 	bool is_last = kind == LIVE_PROGRESS || kind == LIVE_GAUGE;
 
@@ -189,8 +177,7 @@ static void join_cell(struct series_cell *to, const struct series_cell *from,
 	}
 }
 
-static void join_hist(struct series *s, struct series_bins **to,
-		      struct series_bins *from)
+static void join_hist(struct series *s, struct series_bins **to, struct series_bins *from)
 {
 	if (!from)
 		return;
@@ -203,8 +190,7 @@ static void join_hist(struct series *s, struct series_bins **to,
 }
 
 /* `from`, which is the next, is gone then. */
-static void join(struct series *s, struct series_interval *to,
-		 struct series_interval *from)
+static void join(struct series *s, struct series_interval *to, struct series_interval *from)
 {
 	to->end_ns = from->end_ns;
 	to->covered_ns += from->covered_ns;
@@ -215,8 +201,7 @@ static void join(struct series *s, struct series_interval *to,
 		join_hist(s, &to->hists[i], from->hists[i]);
 }
 
-static uint64_t interval_bytes(const struct series *s,
-			       const struct series_interval *v)
+static uint64_t interval_bytes(const struct series *s, const struct series_interval *v)
 {
 	uint64_t n = sizeof(*v);
 
@@ -274,8 +259,7 @@ static void note_phase(struct series *s, const struct live_span *span)
 void series_add(struct series *s, const struct live_span *span)
 {
 	struct series_interval v;
-	struct series_interval *last =
-		s->count ? &s->intervals[s->count - 1] : NULL;
+	struct series_interval *last = s->count ? &s->intervals[s->count - 1] : NULL;
 
 	if (span->now->now_ns <= span->before->now_ns)
 		return;
@@ -288,7 +272,6 @@ void series_add(struct series *s, const struct live_span *span)
 		assert(s->intervals);
 		s->intervals[s->count++] = v;
 	}
-	while (s->count == s->room ||
-	       (s->count > 1 && series_bytes(s) > s->most_bytes))
+	while (s->count == s->room || (s->count > 1 && series_bytes(s) > s->most_bytes))
 		thin(s);
 }

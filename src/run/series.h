@@ -5,19 +5,18 @@
 #include "run/live.h"
 #include "run/series_result.h"
 
-/* However long a run is, it has so many intervals at most, in so much memory,
- * of all its jobs together. */
+/* However long a run is, it has so many intervals at most, in so much memory, of all its jobs
+ * together. */
 #define SERIES_INTERVALS 720
 #define SERIES_BYTES (UINT64_C(8) << 20)
 
 /*
- * The columns of live_fields, interval by interval, and the histograms that its
- * percentiles are of. Where there is no room for one more, each two neighbours
- * become one, and from then on an interval is twice as long: counters and
- * histograms add up, shares are of what they are shares of, figures of the host
- * are means over the time, what says where the job is is as it was last. So
- * whatever an interval shows is what one look at its beginning and one at its
- * end would have shown. On the main thread.
+ * The columns of live_fields, interval by interval, and the histograms that its percentiles are of.
+ * Where there is no room for one more, each two neighbours become one, and from then on an interval
+ * is twice as long: counters and histograms add up, shares are of what they are shares of, figures
+ * of the host are means over the time, what says where the job is is as it was last. So whatever an
+ * interval shows is what one look at its beginning and one at its end would have shown. On the main
+ * thread.
  */
 struct series;
 

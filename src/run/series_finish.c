@@ -60,8 +60,7 @@ static void put_times(const struct series *s, struct series_job *out)
 	}
 }
 
-static void put_column(const struct series *s, unsigned column,
-		       struct series_job *out)
+static void put_column(const struct series *s, unsigned column, struct series_job *out)
 {
 	const struct live_field *f = s->columns[column];
 	double *values = values_of(out, f->field.name, s->count);
@@ -79,8 +78,7 @@ static unsigned hist_index(const struct series *s, const struct live_field *f)
 	return i;
 }
 
-static void put_percentiles(struct series *s, const struct live_field *f,
-			    struct series_job *out)
+static void put_percentiles(struct series *s, const struct live_field *f, struct series_job *out)
 {
 	double *values = values_of(out, f->field.name, s->count);
 	unsigned of = hist_index(s, f);
@@ -104,8 +102,7 @@ struct range {
 static void add_to_bins(double bins[BINS], const struct series_bins *p)
 {
 	for (uint64_t i = 0; p && i < p->used; i++)
-		bins[series_bucket(p->bins[i]) >> BIN_BITS] +=
-			(double)series_count_in(p->bins[i]);
+		bins[series_bucket(p->bins[i]) >> BIN_BITS] += (double)series_count_in(p->bins[i]);
 }
 
 static struct range used_range(const struct series *s, unsigned of)
@@ -131,8 +128,7 @@ static struct metric_list least_of_bins(struct range r)
 	return (struct metric_list){ from, r.count };
 }
 
-static struct metric_list rows_of(const struct series *s, unsigned of,
-				  struct range r, size_t each)
+static struct metric_list rows_of(const struct series *s, unsigned of, struct range r, size_t each)
 {
 	size_t rows = (s->count + each - 1) / each;
 	double *counts = mem_array(rows * r.count, sizeof(*counts));
@@ -140,11 +136,9 @@ static struct metric_list rows_of(const struct series *s, unsigned of,
 	for (size_t row = 0; row < rows; row++) {
 		double bins[BINS] = { 0 };
 
-		for (size_t i = row * each;
-		     i < (row + 1) * each && i < s->count; i++)
+		for (size_t i = row * each; i < (row + 1) * each && i < s->count; i++)
 			add_to_bins(bins, s->intervals[i].hists[of]);
-		memcpy(counts + row * r.count, bins + r.first,
-		       r.count * sizeof(*counts));
+		memcpy(counts + row * r.count, bins + r.first, r.count * sizeof(*counts));
 	}
 	return (struct metric_list){ counts, rows * r.count };
 }
@@ -152,8 +146,7 @@ static struct metric_list rows_of(const struct series *s, unsigned of,
 /* The column's name begins with it: "read_p50_ns". */
 static const char *operation_of(const struct live_field *f)
 {
-	static const char *const names[] = { "read", "write", "sample",
-					     "stall" };
+	static const char *const names[] = { "read", "write", "sample", "stall" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strncmp(f->field.name, names[i], strlen(names[i])) == 0)
@@ -183,9 +176,7 @@ static void put_latencies(const struct series *s, struct series_job *out)
 
 void series_finish(struct series *s, struct series_job *out)
 {
-	*out = (struct series_job){ .job = s->job,
-				    .intervals = s->count,
-				    .looks_each = s->looks };
+	*out = (struct series_job){ .job = s->job, .intervals = s->count, .looks_each = s->looks };
 	put_times(s, out);
 	for (unsigned i = 0; i < s->column_count; i++)
 		put_column(s, i, out);

@@ -108,11 +108,9 @@ void series_job_fini(struct series_job *s)
 		mem_free(l[i].from_ns.items);
 		mem_free(l[i].counts.items);
 	}
-	for (const struct mlgen_field *f = metrics_series_job_fields; f->name;
-	     f++)
+	for (const struct mlgen_field *f = metrics_series_job_fields; f->name; f++)
 		if (f->type == MLGEN_F64_ARRAY || f->type == MLGEN_LIST)
-			mem_free(((struct metric_list *)((char *)s + f->off))
-					 ->items);
+			mem_free(((struct metric_list *)((char *)s + f->off))->items);
 }
 
 void series_result_fini(struct series_result *s)

@@ -25,14 +25,12 @@ struct series_job {
 	const char *job; /* borrowed */
 	uint64_t intervals, looks_each;
 	struct metric_list begin_seconds, end_seconds, seconds;
-	struct metric_list epoch, step, samples, sample_bytes, io_bytes,
-		au_percent, stall_percent, cpu_percent, resident_bytes,
-		page_cache_bytes, read_ios, write_ios, read_bytes, write_bytes,
-		checkpoint, checkpoint_bytes, errors, hit_percent, read_p50_ns,
-		read_p99_ns, read_max_ns, write_p50_ns, write_p99_ns,
-		write_max_ns, sample_p50_ns, sample_p99_ns, sample_max_ns,
-		stall_p50_ns, stall_p99_ns, stall_max_ns, switches_per_sec,
-		received_bytes_per_sec, sent_bytes_per_sec;
+	struct metric_list epoch, step, samples, sample_bytes, io_bytes, au_percent, stall_percent,
+		cpu_percent, resident_bytes, page_cache_bytes, read_ios, write_ios, read_bytes,
+		write_bytes, checkpoint, checkpoint_bytes, errors, hit_percent, read_p50_ns,
+		read_p99_ns, read_max_ns, write_p50_ns, write_p99_ns, write_max_ns, sample_p50_ns,
+		sample_p99_ns, sample_max_ns, stall_p50_ns, stall_p99_ns, stall_max_ns,
+		switches_per_sec, received_bytes_per_sec, sent_bytes_per_sec;
 	struct metric_list phases;    /* series_phase */
 	struct metric_list latencies; /* series_latency */
 };

@@ -20,51 +20,42 @@ static bool saves(const struct job *j)
 	return job_has_checkpoints(j) && !job_work(j)->restores;
 }
 
-static int rule_readonly(struct slot *s, struct run_shared *run,
-			 struct mlgen_err *err)
+static int rule_readonly(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	if (!run->cfg.readonly || !saves(s->job) || !slot_touches_files(s))
 		return 0;
-	return mlgen_fail(err, -EPERM,
-			  "readonly: job '%s' saves checkpoints; run it "
-			  "without --readonly, or with %s",
-			  s->job->name,
-			  job_work(s->job)->checkpoints == CHECKPOINTS_ASKED
-				  ? "checkpoint_every=0"
-				  : "phase=restore");
+	return mlgen_fail(
+		err, -EPERM,
+		"readonly: job '%s' saves checkpoints; run it without --readonly, or with %s",
+		s->job->name,
+		job_work(s->job)->checkpoints == CHECKPOINTS_ASKED ? "checkpoint_every=0"
+								   : "phase=restore");
 }
 
 /* Who never meets cannot agree on the step behind which the time has come. */
-static int rule_hosts(struct slot *s, struct run_shared *run,
-		      struct mlgen_err *err)
+static int rule_hosts(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct checkpoint_every every;
 
 	if (hosts_total(run->cfg.hosts) == 1 || !s->checkpoint_directory ||
-	    !job_work(s->job)->has_accelerators ||
-	    s->job->barrier != BARRIER_NONE ||
-	    job_checkpoint_every(s->job, &every, NULL) < 0 ||
-	    every.unit != EVERY_TIME)
+	    !job_work(s->job)->has_accelerators || s->job->barrier != BARRIER_NONE ||
+	    job_checkpoint_every(s->job, &every, NULL) < 0 || every.unit != EVERY_TIME)
 		return 0;
 	return mlgen_fail(err, -EOPNOTSUPP,
-			  "checkpoint_every: a time, of which the %u processes "
-			  "of job '%s' learn at barriers, and it has none: "
-			  "give steps or epochs, or barrier=step",
+			  "checkpoint_every: a time, of which the %u processes of job '%s' learn "
+			  "at barriers, and it has none: give steps or epochs, or barrier=step",
 			  hosts_total(run->cfg.hosts), s->job->name);
 }
 
-static int rule_verify(struct slot *s, struct run_shared *run,
-		       struct mlgen_err *err)
+static int rule_verify(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const struct job *j = s->job;
 
 	(void)run;
-	if (!job_work(j)->restores || j->verify == VERIFY_NONE ||
-	    slot_touches_files(s))
+	if (!job_work(j)->restores || j->verify == VERIFY_NONE || slot_touches_files(s))
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "verify: ioengine=%s reads nothing that could be "
-			  "checked; verify=none",
+			  "verify: ioengine=%s reads nothing that could be checked; verify=none",
 			  j->engine->name);
 }
 
@@ -73,15 +64,13 @@ static bool is_same_directory(const char *a, const char *b)
 {
 	struct stat x, y;
 
-	return strcmp(a, b) == 0 ||
-	       (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
-		x.st_ino == y.st_ino);
+	return strcmp(a, b) == 0 || (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+				     x.st_ino == y.st_ino);
 }
 
-/* Two that save into one directory at the same time would give the same names,
- * and delete each other's. */
-static int check_alone(const struct slot *s, const struct run_shared *run,
-		       struct mlgen_err *err)
+/* Two that save into one directory at the same time would give the same names, and delete each
+ * other's. */
+static int check_alone(const struct slot *s, const struct run_shared *run, struct mlgen_err *err)
 {
 	int rc = 0;
 
@@ -89,15 +78,14 @@ static int check_alone(const struct slot *s, const struct run_shared *run,
 		const struct job *other = run->cfg.jobs[i];
 		char *directory;
 
-		if (other == s->job || other->group != s->job->group ||
-		    !saves(other) || !saves(s->job))
+		if (other == s->job || other->group != s->job->group || !saves(other) ||
+		    !saves(s->job))
 			continue;
 		directory = job_checkpoint_directory(other);
 		if (is_same_directory(directory, s->checkpoint_directory))
 			rc = mlgen_fail(err, -EINVAL,
-					"checkpoint_directory: %s is that of "
-					"'%s' and of '%s', which run at the "
-					"same time; stonewall, or another one",
+					"checkpoint_directory: %s is that of '%s' and of '%s', "
+					"which run at the same time; stonewall, or another one",
 					directory, s->job->name, other->name);
 		mem_free(directory);
 	}
@@ -109,39 +97,32 @@ static bool has_files(const struct slot *s)
 	return s->checkpoint_directory && slot_touches_files(s);
 }
 
-static int rule_alone(struct slot *s, struct run_shared *run,
-		      struct mlgen_err *err)
+static int rule_alone(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	return has_files(s) ? check_alone(s, run, err) : 0;
 }
 
 /* Before any job of the run has made something. */
-static int rule_foreign(struct slot *s, struct run_shared *run,
-			struct mlgen_err *err)
+static int rule_foreign(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
 	return has_files(s) && saves(s->job)
-		       ? foreign_check_checkpoints(s->checkpoint_directory,
-						   s->job, err)
+		       ? foreign_check_checkpoints(s->checkpoint_directory, s->job, err)
 		       : 0;
 }
 
-static int rule_mount(struct slot *s, struct run_shared *run,
-		      struct mlgen_err *err)
+static int rule_mount(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
-	return has_files(s) ? mount_read(&s->checkpoint_mount,
-					 s->checkpoint_directory, err)
-			    : 0;
+	return has_files(s) ? mount_read(&s->checkpoint_mount, s->checkpoint_directory, err) : 0;
 }
 
-static int rule_direct(struct slot *s, struct run_shared *run,
-		       struct mlgen_err *err)
+static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
 	return has_files(s) && s->job->direct
-		       ? mount_direct_alignment(s->checkpoint_directory,
-						&s->checkpoint_align_bytes, err)
+		       ? mount_direct_alignment(s->checkpoint_directory, &s->checkpoint_align_bytes,
+						err)
 		       : 0;
 }
 
@@ -163,31 +144,25 @@ static void describe_files(struct slot *s)
 }
 
 /* A folder below the directory of a data set is made with the data set. */
-static int rule_directory(struct slot *s, struct run_shared *run,
-			  struct mlgen_err *err)
+static int rule_directory(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const char *path = s->checkpoint_directory;
 	size_t len = strlen(s->job->directory);
 	bool is_below = job_work(s->job)->has_dataset && path &&
-			strncmp(path, s->job->directory, len) == 0 &&
-			path[len] == '/';
+			strncmp(path, s->job->directory, len) == 0 && path[len] == '/';
 
 	if (!has_files(s) || !saves(s->job) || run->cfg.readonly || is_below)
 		return 0;
 	return newdir_check(s->job,
-			    s->job->checkpoint_directory
-				    ? "checkpoint_directory"
-				    : "directory",
+			    s->job->checkpoint_directory ? "checkpoint_directory" : "directory",
 			    path, err);
 }
 
-static int rule_writable(struct slot *s, struct run_shared *run,
-			 struct mlgen_err *err)
+static int rule_writable(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
 	return has_files(s) && saves(s->job)
-		       ? filemaker_check_writable(s->checkpoint_directory,
-						  "checkpoints",
+		       ? filemaker_check_writable(s->checkpoint_directory, "checkpoints",
 						  "--checkpoint_directory", err)
 		       : 0;
 }
@@ -220,8 +195,7 @@ uint64_t setup_checkpoints_files(const struct slot *s)
 	return s->shards.state ? saver_open_files(s->job, &s->shards) : 0;
 }
 
-void setup_checkpoints_need(const struct slot *s, uint64_t room_bytes,
-			    struct memneed *n)
+void setup_checkpoints_need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 {
 	if (s->shards.state)
 		memneed_saver(n, s->job, &s->shards, room_bytes);
@@ -236,11 +210,10 @@ static void tell_one(const struct slot *s, const struct checkpoint *k)
 	if (saves(s->job) && checkpoint_is_left(c, k))
 		snprintf(text, sizeof(text), "; it %s, and is left alone",
 			 checkpoint_word_writer(c, k, who, sizeof(who)));
-	else if (saves(s->job) &&
-		 (s->job->checkpoint_keep || k->place == CHECKPOINT_OLD))
+	else if (saves(s->job) && (s->job->checkpoint_keep || k->place == CHECKPOINT_OLD))
 		then = "; it will be deleted";
-	log_note("%s: %s/%s is not complete, and is never restored%s%s",
-		 s->job->name, c->directory, k->name, text, then);
+	log_note("%s: %s/%s is not complete, and is never restored%s%s", s->job->name, c->directory,
+		 k->name, text, then);
 }
 
 /* A run that is saving now looks so, too: nothing is wrong with that. */
@@ -252,8 +225,8 @@ static void tell_broken(const struct slot *s)
 		if (!c->items[i].is_complete)
 			tell_one(s, &c->items[i]);
 	for (size_t i = 0; i < c->foreign_count; i++)
-		log_note("%s: %s/%s: %s; it is left alone", s->job->name,
-			 c->directory, c->foreign[i].name, c->foreign[i].why);
+		log_note("%s: %s/%s: %s; it is left alone", s->job->name, c->directory,
+			 c->foreign[i].name, c->foreign[i].why);
 }
 
 /* Nobody can see from here whether their writers still run. */
@@ -273,24 +246,20 @@ static void tell_left(const struct slot *s)
 		n++;
 	}
 	if (n && saves(s->job) && s->job->checkpoint_keep)
-		log_note("%s: checkpoint_keep leaves %zu checkpoint%s of other "
-			 "processes alone: %s/%s %s%s; --replace takes them "
-			 "for its own",
-			 s->job->name, n, n == 1 ? "" : "s", c->directory,
-			 first->name,
+		log_note("%s: checkpoint_keep leaves %zu checkpoint%s of other processes alone: "
+			 "%s/%s %s%s; --replace takes them for its own",
+			 s->job->name, n, n == 1 ? "" : "s", c->directory, first->name,
 			 checkpoint_word_writer(c, first, who, sizeof(who)),
 			 n == 1 ? "" : ", and so on");
 }
 
-int setup_checkpoints_open(struct slot *s, const struct run_shared *run,
-			   struct mlgen_err *err)
+int setup_checkpoints_open(struct slot *s, const struct run_shared *run, struct mlgen_err *err)
 {
 	int rc;
 
 	s->content = content_new(saver_span_bytes(s->job), s->job->randseed);
 	s->shards.content = s->whole_shards.content = s->content;
-	rc = checkpoints_open(&s->checkpoints, s->checkpoint_directory,
-			      &s->whole_shards, err);
+	rc = checkpoints_open(&s->checkpoints, s->checkpoint_directory, &s->whole_shards, err);
 	s->checkpoints.replaces = run->cfg.replace;
 	s->checkpoints.only_adds = hosts_rank(run->cfg.hosts) != 0;
 	if (rc == 0 && hosts_rank(run->cfg.hosts) == 0) {
@@ -300,24 +269,21 @@ int setup_checkpoints_open(struct slot *s, const struct run_shared *run,
 	return rc;
 }
 
-int setup_checkpoints_place(struct slot *s, const struct run_shared *run,
-			    uint64_t count, struct mlgen_err *err)
+int setup_checkpoints_place(struct slot *s, const struct run_shared *run, uint64_t count,
+			    struct mlgen_err *err)
 {
 	bool is_beside = job_work(s->job)->has_accelerators;
-	int rc = checkpoints_check_next(&s->checkpoints,
-					is_beside ? 0 : UINT64_MAX, err);
+	int rc = checkpoints_check_next(&s->checkpoints, is_beside ? 0 : UINT64_MAX, err);
 
 	if (rc == 0)
-		rc = checkpoints_check_room(&s->checkpoints, count,
-					    s->job->checkpoint_keep, err);
+		rc = checkpoints_check_room(&s->checkpoints, count, s->job->checkpoint_keep, err);
 	if (rc == 0)
 		rc = checkpoints_hold(&s->checkpoints, err);
 	/* Again, since it may have been missing. */
 	return rc == 0 && slot_touches_files(s) ? check_alone(s, run, err) : rc;
 }
 
-int setup_checkpoints_saver(struct slot *s, struct run_shared *run,
-			    struct mlgen_err *err)
+int setup_checkpoints_saver(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const struct saver_config cfg = {
 		.job = s->job,
@@ -330,15 +296,11 @@ int setup_checkpoints_saver(struct slot *s, struct run_shared *run,
 		.interrupted = &run->interrupted,
 		.stop = &s->progress.stop,
 		.hosts = run->cfg.hosts,
-		.channel = run->channels + (uint32_t)run->cfg.count +
-			   (uint32_t)(s - s->all),
-		.workers =
-			job_work(s->job)->has_accelerators ? NULL : &s->workers,
+		.channel = run->channels + (uint32_t)run->cfg.count + (uint32_t)(s - s->all),
+		.workers = job_work(s->job)->has_accelerators ? NULL : &s->workers,
 		.is_restore = job_work(s->job)->restores,
 		.align_bytes = s->checkpoint_align_bytes,
-		.beside = job_work(s->job)->has_accelerators
-				  ? &s->train.engine_job
-				  : NULL,
+		.beside = job_work(s->job)->has_accelerators ? &s->train.engine_job : NULL,
 	};
 
 	return saver_new(&s->saver, &cfg, err);

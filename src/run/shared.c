@@ -14,13 +14,11 @@ static bool has_files(const struct slot *s)
 }
 
 /* One directory holds one dataset, or parts of it. */
-static int check_shared(const struct slot *a, const struct slot *b,
-			struct mlgen_err *err)
+static int check_shared(const struct slot *a, const struct slot *b, struct mlgen_err *err)
 {
-	static const char *const same[] = { "format",     "samples_per_file",
-					    "subfolders", "sample_size",
-					    "dataset",    "label_size",
-					    "columns",    "row_group_size" };
+	static const char *const same[] = { "format",      "samples_per_file", "subfolders",
+					    "sample_size", "dataset",          "label_size",
+					    "columns",     "row_group_size" };
 	struct buf of_a = { 0 }, of_b = { 0 };
 	int rc = 0;
 
@@ -30,14 +28,11 @@ static int check_shared(const struct slot *a, const struct slot *b,
 		job_option_text(a->job, same[i], &of_a);
 		job_option_text(b->job, same[i], &of_b);
 		if (strcmp(buf_str(&of_a), buf_str(&of_b)) != 0)
-			rc = mlgen_fail(
-				err, -EINVAL,
-				"%s: dataset %s is that of %s too, with "
-				"%s=%s, this job says %s; use another "
-				"directory for one of them",
-				b->job->name, b->dataset.directory,
-				a->job->name, same[i], buf_str(&of_a),
-				buf_str(&of_b));
+			rc = mlgen_fail(err, -EINVAL,
+					"%s: dataset %s is that of %s too, with %s=%s, this job "
+					"says %s; use another directory for one of them",
+					b->job->name, b->dataset.directory, a->job->name, same[i],
+					buf_str(&of_a), buf_str(&of_b));
 	}
 	buf_fini(&of_a);
 	buf_fini(&of_b);

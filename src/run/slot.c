@@ -14,8 +14,7 @@ bool slot_touches_files(const struct slot *s)
 
 bool slot_drops_caches(const struct slot *s)
 {
-	return s->job->drop_caches != DROP_CACHES_NO && s->does->start &&
-	       slot_touches_files(s);
+	return s->job->drop_caches != DROP_CACHES_NO && s->does->start && slot_touches_files(s);
 }
 
 bool slot_has_dataset(const struct slot *s)
@@ -25,8 +24,7 @@ bool slot_has_dataset(const struct slot *s)
 
 bool slot_works_in(int phase)
 {
-	return phase == LIVE_TRAIN || phase == LIVE_CHECKPOINT ||
-	       phase == LIVE_IO;
+	return phase == LIVE_TRAIN || phase == LIVE_CHECKPOINT || phase == LIVE_IO;
 }
 
 bool slot_is_working(const struct slot *s)
@@ -53,8 +51,7 @@ static uint64_t ios_of(const struct opstat *t, unsigned direction)
 {
 	enum mlgen_op op = direction ? MLGEN_WRITE : MLGEN_READ;
 
-	return __atomic_load_n(&t->lat[op]->count, __ATOMIC_RELAXED) +
-	       count_get(&t->linked[op]);
+	return __atomic_load_n(&t->lat[op]->count, __ATOMIC_RELAXED) + count_get(&t->linked[op]);
 }
 
 uint64_t slot_worker_ios(const struct worker *w, unsigned direction)
@@ -80,12 +77,11 @@ static uint64_t read_bytes_of(const struct slot *s)
 	return n;
 }
 
-/* Does the source of `of` count what `s` reads? Both began at the same time; a
- * job whose work is not set up has read nothing, nor can it be looked at. */
+/* Does the source of `of` count what `s` reads? Both began at the same time; a job whose work is
+ * not set up has read nothing, nor can it be looked at. */
 static bool is_counted(const struct slot *of, const struct slot *s)
 {
-	return s->job->group == of->job->group &&
-	       atomic_load(&s->work_begin_ns) != 0 &&
+	return s->job->group == of->job->group && atomic_load(&s->work_begin_ns) != 0 &&
 	       memsource_counts(&of->span.storage, &s->span.storage);
 }
 
@@ -109,8 +105,7 @@ uint64_t slot_ios(const struct slot *s, unsigned direction)
 	return n;
 }
 
-static void look_at_moved(const struct opstat *t, bool has_samples,
-			  struct live *live)
+static void look_at_moved(const struct opstat *t, bool has_samples, struct live *live)
 {
 	for (unsigned d = 0; d < 2; d++) {
 		live->io_ios[d] += ios_of(t, d);
@@ -131,8 +126,7 @@ static void look_at_time(const struct opstat *t, struct live *live)
 	live->idle_ns += count_get(&t->idle_ns);
 }
 
-static void look_at_all(const struct opstat *t, bool is_helper,
-			struct live *live)
+static void look_at_all(const struct opstat *t, bool is_helper, struct live *live)
 {
 	look_at_moved(t, !is_helper, live);
 	if (!is_helper)
@@ -162,8 +156,7 @@ static void look_at(struct worker *w, struct live *live)
 	live->errors += count_get(&w->stat.errors);
 	if (io)
 		io_look(io, &o);
-	if (o.start_ns &&
-	    (!live->oldest.start_ns || o.start_ns < live->oldest.start_ns))
+	if (o.start_ns && (!live->oldest.start_ns || o.start_ns < live->oldest.start_ns))
 		live->oldest = o;
 }
 
@@ -210,13 +203,11 @@ void slot_each_call(struct slot *s, uint64_t now_ns, slot_tell *tell, void *arg)
 	for (w = first_of(s); w; w = w->next)
 		tell_worker(&t, w);
 	/* Savers of a training are in no list of workers. */
-	for (uint64_t i = 0;
-	     s->train.saver && (w = saver_worker(s->train.saver, i)); i++)
+	for (uint64_t i = 0; s->train.saver && (w = saver_worker(s->train.saver, i)); i++)
 		tell_worker(&t, w);
 }
 
-void slot_begin_work(struct slot *s, struct clock *clock, int phase,
-		     size_t records)
+void slot_begin_work(struct slot *s, struct clock *clock, int phase, size_t records)
 {
 	const struct span_request req = {
 		.clock = clock,
@@ -285,9 +276,7 @@ void slot_end_work(struct slot *s)
 
 int slot_place(struct slot *s, const struct mount *m, struct mlgen_err *err)
 {
-	const struct placement_request req = { .job = s->job,
-					       .mount = m,
-					       .root = "" };
+	const struct placement_request req = { .job = s->job, .mount = m, .root = "" };
 
 	placement_fini(&s->place);
 	return placement_init(&s->place, &req, err);
@@ -296,13 +285,11 @@ int slot_place(struct slot *s, const struct mount *m, struct mlgen_err *err)
 void slot_tell_place(const struct slot *s)
 {
 	if (s->place.unbound)
-		log_note("%s: numa=device: %s; its threads are not bound",
-			 s->job->name, s->place.unbound);
+		log_note("%s: numa=device: %s; its threads are not bound", s->job->name,
+			 s->place.unbound);
 }
 
-void slot_join_others(const struct slot *s, const struct run_shared *run,
-		      struct peers *peers)
+void slot_join_others(const struct slot *s, const struct run_shared *run, struct peers *peers)
 {
-	peers_join(peers, run->cfg.hosts,
-		   run->channels + (uint32_t)(s - s->all));
+	peers_join(peers, run->cfg.hosts, run->channels + (uint32_t)(s - s->all));
 }

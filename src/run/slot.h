@@ -30,12 +30,12 @@ struct run_shared {
 	struct failure failure;
 	_Atomic bool interrupted;
 	_Atomic bool has_started; /* the first byte was written or read */
-	/* Of cfg.hosts: from here on one for the barriers of each slot, then
-	 * one for the checkpoints of each, then one for its cache. */
+	/* Of cfg.hosts: from here on one for the barriers of each slot, then one for the
+	 * checkpoints of each, then one for its cache. */
 	uint32_t channels;
-	_Atomic bool has_heard; /* of an end from there, which they know of */
+	_Atomic bool has_heard;        /* of an end from there, which they know of */
 	struct blockdev_guards guards; /* devices that jobs write */
-	uint64_t threads; /* that work at the same time, about; by rules_ask */
+	uint64_t threads;              /* that work at the same time, about; by rules_ask */
 };
 
 struct saver;
@@ -44,8 +44,8 @@ struct slot {
 	const struct job *job;
 	const struct activity *does;
 	struct dataset dataset, eval; /* eval.format NULL = none */
-	/* While it is set up: what another process has found of these; NULL =
-	 * it looks for itself. */
+	/* While it is set up: what another process has found of these; NULL = it looks for
+	 * itself. */
 	struct dataset_given *given;
 	struct mount mount;
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
@@ -57,14 +57,14 @@ struct slot {
 	struct energy_meter *energy; /* the run's; NULL in tests */
 	struct slot *all;            /* of the run, this one among them */
 	size_t all_count;
-	/* The job of this run that reads the most files of the same
-	 * directory, maybe this one: it is made first. */
+	/* The job of this run that reads the most files of the same directory, maybe this one: it
+	 * is made first. */
 	struct slot *largest;
 	bool is_prepared;
 	struct worker_list workers; /* all that move bytes for its work */
 	struct train train;
 	struct tier_peers *cache_peers; /* NULL = its cache is whole */
-	void *own; /* of its workload alone, freed by its fini */
+	void *own;                      /* of its workload alone, freed by its fini */
 	/* Of a job with checkpoints; saver NULL = it has none. */
 	struct state state;
 	struct content *content;
@@ -112,9 +112,8 @@ bool slot_works_in(int phase);
 /* Is its time zero past? */
 bool slot_has_begun(const struct slot *s);
 
-/* Bytes that jobs of its group have read since time zero, also those that
- * ramp_time leaves out, of what the slot's source of storage counts. While they
- * run, too; for struct span_request. */
+/* Bytes that jobs of its group have read since time zero, also those that ramp_time leaves out, of
+ * what the slot's source of storage counts. While they run, too; for struct span_request. */
 uint64_t slot_counted_bytes(void *slot);
 
 /* Bytes and operations so far, from counters that are still being written. */
@@ -125,19 +124,16 @@ uint64_t slot_worker_ios(const struct worker *w, unsigned direction);
 
 /* Add what a worker has moved, with its latencies. */
 void slot_look_moved(struct worker *w, struct live *live);
-/* Adds that of all its workers, with their time and errors, and what any of them has had
- * under way longest, into live->oldest. */
+/* Adds that of all its workers, with their time and errors, and what any of them has had under way
+ * longest, into live->oldest. */
 void slot_look_at_workers(const struct slot *s, struct live *live);
 
-/* Each of its threads that is inside a call: those of its work, where they are
- * set up, and those of a preparation. */
-void slot_each_call(struct slot *s, uint64_t now_ns, slot_tell *tell,
-		    void *arg);
+/* Each of its threads that is inside a call: those of its work, where they are set up, and those of
+ * a preparation. */
+void slot_each_call(struct slot *s, uint64_t now_ns, slot_tell *tell, void *arg);
 
-/* The work is set up, and is in this phase from now on; it has so many records
- * in the report. */
-void slot_begin_work(struct slot *s, struct clock *clock, int phase,
-		     size_t records);
+/* The work is set up, and is in this phase from now on; it has so many records in the report. */
+void slot_begin_work(struct slot *s, struct clock *clock, int phase, size_t records);
 
 /* What its threads tell: the slot is the argument of a struct run_watch. */
 extern const struct run_watch slot_watch;
@@ -145,15 +141,14 @@ extern const struct run_watch slot_watch;
 /* Is ramp_time, where there is one, over? Any thread. */
 bool slot_counts(struct slot *s);
 
-/* Its last worker is gone, or is given up: what is measured ends. Any thread;
- * the first call counts. */
+/* Its last worker is gone, or is given up: what is measured ends. Any thread; the first call
+ * counts. */
 void slot_end_work(struct slot *s);
 
 /* Its ranks, or streams, wait for those of other processes, too. */
-void slot_join_others(const struct slot *s, const struct run_shared *run,
-		      struct peers *peers);
+void slot_join_others(const struct slot *s, const struct run_shared *run, struct peers *peers);
 
-/* On which CPUs its threads run, into s->place; `m` NULL: it touches no files.
- * slot_tell_place leaves a note where they are not bound as they were to be. */
+/* On which CPUs its threads run, into s->place; `m` NULL: it touches no files. slot_tell_place
+ * leaves a note where they are not bound as they were to be. */
 int slot_place(struct slot *s, const struct mount *m, struct mlgen_err *err);
 void slot_tell_place(const struct slot *s);

@@ -4,16 +4,15 @@
 
 #include "base/mem.h"
 
-/* Workers that leave one behind the other need no counters of their own: they
- * would take time from those that still work. */
+/* Workers that leave one behind the other need no counters of their own: they would take time from
+ * those that still work. */
 #define SAME_MARK_NS 10000000u
 
 static void read_mark(struct mark *m, const struct span *p)
 {
 	*m = (struct mark){ .received_bytes = UINT64_MAX,
 			    .energy = { UINT64_MAX, UINT64_MAX, NULL } };
-	if (p->network.name[0] &&
-	    netif_received(&m->received_bytes, "", p->network.name))
+	if (p->network.name[0] && netif_received(&m->received_bytes, "", p->network.name))
 		m->received_bytes = UINT64_MAX;
 	noise_read(&m->noise, "");
 	host_cpu_read(&m->cpu);
@@ -128,8 +127,7 @@ void span_marks(const struct span *p, size_t record, struct marks *out)
 		.end = p->ends[record],
 		.is_behind_ramp = p->is_behind_ramp,
 		.network = p->network.name[0] ? &p->network : NULL,
-		.storage =
-			p->storage.kind != MEMSOURCE_NONE ? &p->storage : NULL,
+		.storage = p->storage.kind != MEMSOURCE_NONE ? &p->storage : NULL,
 	};
 	if (!marks_ns(out))
 		*out = (struct marks){ 0 };

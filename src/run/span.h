@@ -14,9 +14,9 @@
 #include "run/mark.h"
 
 /*
- * It begins at time zero, behind preparation and startdelay, and anew where
- * ramp_time is over. It ends with the last worker of each record: a plain job
- * can have one for each of its workers. A zeroed struct is closed.
+ * It begins at time zero, behind preparation and startdelay, and anew where ramp_time is over. It
+ * ends with the last worker of each record: a plain job can have one for each of its workers. A
+ * zeroed struct is closed.
  */
 struct span {
 	const struct clock *clock;   /* NULL = closed */
@@ -38,8 +38,8 @@ struct span_request {
 	const char *root;          /* "" but in tests; see memsource.h */
 	size_t records;
 	struct energy_meter *energy; /* outlives the span; NULL = none */
-	/* What jobs have read by now of what span->storage counts, also that
-	 * which ramp_time leaves out. Called by any thread. NULL = nothing. */
+	/* What jobs have read by now of what span->storage counts, also that which ramp_time leaves
+	 * out. Called by any thread. NULL = nothing. */
 	uint64_t (*read_bytes)(void *arg);
 	void *arg;
 };
@@ -59,6 +59,6 @@ void span_end_all(struct span *p);
 /* Of time zero, or of the end of ramp_time; 0 = not yet. Any thread. */
 uint64_t span_begin_ns(struct span *p);
 
-/* After its end: what was counted; of a record without a window zeroed. What
- * the span does not know (zero_ns, mhz) is 0. */
+/* After its end: what was counted; of a record without a window zeroed. What the span does not know
+ * (zero_ns, mhz) is 0. */
 void span_marks(const struct span *p, size_t record, struct marks *out);

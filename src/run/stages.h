@@ -17,14 +17,13 @@ struct pass {
 	uint64_t window; /* batches of it that a rank may have ahead */
 };
 
-/* Samples of the buffer that a pass is shuffled in. An evaluation needs no
- * other order than that of the files. */
+/* Samples of the buffer that a pass is shuffled in. An evaluation needs no other order than that of
+ * the files. */
 uint64_t pass_shuffle_buffer(const struct job *job, const struct pass *pass);
 
 /*
- * Stages and their batches are numbered through the whole run; every thread
- * goes through them by itself, and they are the same for all. Epochs go on
- * for ever: whoever counts them knows the last.
+ * Stages and their batches are numbered through the whole run; every thread goes through them by
+ * itself, and they are the same for all. Epochs go on for ever: whoever counts them knows the last.
  */
 struct stages {
 	struct pass train, eval;

@@ -23,12 +23,10 @@ bool tier_is_hot(const void *tier, uint64_t unit)
 /* As many as fit, of the mean size. */
 static uint64_t count_hot(const struct tier *t)
 {
-	double fit = (double)t->limits.capacity_bytes /
-		     fmax(1, tier_mean_bytes(&t->units));
+	double fit = (double)t->limits.capacity_bytes / fmax(1, tier_mean_bytes(&t->units));
 
-	return t->limits.capacity_units < UINT64_MAX
-		       ? t->limits.capacity_units
-		       : (uint64_t)fmin(fit, (double)t->units.count);
+	return t->limits.capacity_units < UINT64_MAX ? t->limits.capacity_units
+						     : (uint64_t)fmin(fit, (double)t->units.count);
 }
 
 /* Whose accesses it decides: those of all, where it is that of all. */
@@ -66,8 +64,7 @@ static int open_cache(struct tier *t, uint64_t i, struct mlgen_err *err)
 	return t->place->open ? t->place->open(c, err) : 0;
 }
 
-int tier_new(struct tier **out, const struct tier_config *cfg,
-	     struct mlgen_err *err)
+int tier_new(struct tier **out, const struct tier_config *cfg, struct mlgen_err *err)
 {
 	struct tier *t = mem_zalloc(sizeof(*t));
 	const struct job *j = cfg->job;
@@ -97,22 +94,19 @@ int tier_new(struct tier **out, const struct tier_config *cfg,
 	for (uint64_t i = 0; i < t->cache_count && rc == 0; i++)
 		rc = open_cache(t, i, err);
 	if (rc == 0 && cfg->peers)
-		rc = tier_server_start(&t->caches[0].server, &t->caches[0],
-				       cfg->peers, err);
+		rc = tier_server_start(&t->caches[0].server, &t->caches[0], cfg->peers, err);
 	return rc;
 }
 
 struct tier_cache *tier_cache_of(const struct tier *t, uint64_t rank)
 {
 	for (uint64_t i = 0; i < t->cache_count; i++)
-		if (rank >= t->caches[i].first_rank &&
-		    rank < t->caches[i].end_rank)
+		if (rank >= t->caches[i].first_rank && rank < t->caches[i].end_rank)
 			return &t->caches[i];
 	return NULL;
 }
 
-static int close_cache(struct tier *t, struct tier_cache *c,
-		       struct mlgen_err *err)
+static int close_cache(struct tier *t, struct tier_cache *c, struct mlgen_err *err)
 {
 	if (c->is_closed || !c->cache)
 		return 0;
@@ -176,8 +170,7 @@ static void count_used(struct tier_cache *c)
 			continue;
 		c->used_units++;
 		c->used_bytes +=
-			tier_kept_bytes(&c->tier->units,
-					tier_unit_bytes(&c->tier->units, unit));
+			tier_kept_bytes(&c->tier->units, tier_unit_bytes(&c->tier->units, unit));
 	}
 }
 
@@ -210,8 +203,7 @@ int tier_end(struct tier *t, struct mlgen_err *err)
 	for (uint64_t i = 0; i < t->cache_count; i++) {
 		struct tier_cache *c = &t->caches[i];
 
-		if (c->filler && !c->is_closed &&
-		    tier_filler_end(c->filler, err))
+		if (c->filler && !c->is_closed && tier_filler_end(c->filler, err))
 			rc = err->code;
 		count_used(c);
 		if (rc == 0)
@@ -241,8 +233,7 @@ bool tier_has(const void *tier, uint64_t rank, uint64_t extent)
 	if (!c)
 		return false;
 	dataset_extent(t->cfg.pass->dataset, extent, &x);
-	return cache_find(c->cache, tier_unit_of(&t->units, &x)) !=
-	       CACHE_NO_SLOT;
+	return cache_find(c->cache, tier_unit_of(&t->units, &x)) != CACHE_NO_SLOT;
 }
 
 void tier_look(const struct tier *t, uint64_t *accesses, uint64_t *hits)

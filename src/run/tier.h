@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier.h - the cache between a training's sampler and its storage: what it decides, and what loaders get of it. */
+/* tier.h - the cache between a training's sampler and its storage: what it decides, and what
+ * loaders get of it. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,20 +17,18 @@
 #include "run/worker.h"
 
 /*
- * What is a hit, what is kept where and what goes for it is decided in the order
- * of the plan (orderwalk.h), whatever storage does: a run can be repeated. Who
- * needs the decisions on a batch makes all those before it, under a lock that is
- * taken once a batch. Decisions on what others have not asked for yet wait in a
- * ring for each rank.
+ * What is a hit, what is kept where and what goes for it is decided in the order of the plan
+ * (orderwalk.h), whatever storage does: a run can be repeated. Who needs the decisions on a batch
+ * makes all those before it, under a lock that is taken once a batch. Decisions on what others have
+ * not asked for yet wait in a ring for each rank.
  *
- * Where bytes are is another matter. A slot has a word that says whose bytes it
- * has, or is about to have, and how many read them; no lock, and nobody waits. A
- * hit whose bytes are not there is read from storage, and counted as late; what
- * cannot be kept now is not kept, and counted as dropped. What is read is never
- * another's.
+ * Where bytes are is another matter. A slot has a word that says whose bytes it has, or is about to
+ * have, and how many read them; no lock, and nobody waits. A hit whose bytes are not there is read
+ * from storage, and counted as late; what cannot be kept now is not kept, and counted as dropped.
+ * What is read is never another's.
  *
- * Evaluations are not cached. A unit is read whole, by requests of bs bytes as
- * access=plain does, whatever access= says.
+ * Evaluations are not cached. A unit is read whole, by requests of bs bytes as access=plain does,
+ * whatever access= says.
  */
 struct tier;
 
@@ -50,48 +49,43 @@ struct tier_config {
 };
 
 /* Does the job have one? What it asks for of it: 0, or -errno with err. */
-int tier_check(const struct job *job, const struct stages *stages,
-	       struct mlgen_err *err);
-void tier_need(struct memneed *n, const struct job *job,
-	       const struct stages *stages);
+int tier_check(const struct job *job, const struct stages *stages, struct mlgen_err *err);
+void tier_need(struct memneed *n, const struct job *job, const struct stages *stages);
 
 /* Bytes of memory for its bookkeeping, of all caches of this host. */
 uint64_t tier_state_bytes(const struct job *job, const struct stages *stages);
 
-/* Of the data set, as the tier stores it before anything is decoded: in whole blocks where
- * reads are direct, and with what a file has around its samples where that is kept. */
+/* Of the data set, as the tier stores it before anything is decoded: in whole blocks where reads
+ * are direct, and with what a file has around its samples where that is kept. */
 uint64_t tier_stored_bytes(const struct job *job, const struct stages *stages);
 
-/* Before any thread of the training starts: memory is in use, folders are ours,
- * what an earlier run has kept is there. 0, or -errno with err. */
-int tier_new(struct tier **out, const struct tier_config *cfg,
-	     struct mlgen_err *err);
+/* Before any thread of the training starts: memory is in use, folders are ours, what an earlier run
+ * has kept is there. 0, or -errno with err. */
+int tier_new(struct tier **out, const struct tier_config *cfg, struct mlgen_err *err);
 void tier_free(struct tier *t); /* NULL is fine */
 
-/* Around the training's threads: whoever fills behind them starts, and is
- * joined. What is to stay is written down then, and the rest goes. Where other
- * processes have parts of it, all of them are waited for, in both. 0, or -errno
- * with err. */
+/* Around the training's threads: whoever fills behind them starts, and is joined. What is to stay
+ * is written down then, and the rest goes. Where other processes have parts of it, all of them are
+ * waited for, in both. 0, or -errno with err. */
 int tier_start(struct tier *t, struct mlgen_err *err);
 int tier_end(struct tier *t, struct mlgen_err *err);
 
 /* Any thread: an error; nobody waits for another process any more. NULL is fine. */
 void tier_close(struct tier *t);
 
-/* With cache_warm, before tier_start: that part of it is filled, on a thread of
- * its own, while the caller, who has joined the clock, waits. 0, or -errno with
- * err. */
+/* With cache_warm, before tier_start: that part of it is filled, on a thread of its own, while the
+ * caller, who has joined the clock, waits. 0, or -errno with err. */
 int tier_warm(struct tier *t, struct mlgen_err *err);
 
-/* Between epochs: what ranks of other processes have accessed behind all of this
- * one's is decided, too. NULL is fine. */
+/* Between epochs: what ranks of other processes have accessed behind all of this one's is decided,
+ * too. NULL is fine. */
 void tier_end_order(struct tier *t);
 
 /* An importance_has; between epochs, behind tier_end_order. */
 bool tier_has(const void *tier, uint64_t rank, uint64_t extent);
 
-/* Of an access of the epoch at hand, behind it: the extent that was read in its
- * place; it is the same but with cache_substitute. */
+/* Of an access of the epoch at hand, behind it: the extent that was read in its place; it is the
+ * same but with cache_substitute. */
 struct orderwalk_at;
 uint64_t tier_trained(const struct tier *t, const struct orderwalk_at *at);
 
@@ -107,32 +101,27 @@ struct tier_loader;
 /* Files that a loader has open all the time. */
 unsigned tier_open_files(const struct job *job);
 
-/* On the loader's thread, once it has its worker and its reader: NULL with
- * err. */
-struct tier_loader *tier_loader_new(struct tier *t, uint64_t rank,
-				    uint64_t number, struct worker *w,
-				    struct reader *r, struct mlgen_err *err);
+/* On the loader's thread, once it has its worker and its reader: NULL with err. */
+struct tier_loader *tier_loader_new(struct tier *t, uint64_t rank, uint64_t number,
+				    struct worker *w, struct reader *r, struct mlgen_err *err);
 /* Before its io stops. */
 void tier_loader_close(struct tier_loader *l);
 void tier_loader_free(struct tier_loader *l); /* NULL is fine */
 
-/* In the place of reader_start: the extent at a position of its rank's order, in
- * a stage of training. It is read to `into`, as with reader_into. When the last
- * hit that waited in memory was there: *ready_ns. */
-void tier_read(struct tier_loader *l, const struct stage *at,
-	       struct sampler_epoch *order, uint64_t position,
-	       const struct extent *x, void *into, uint64_t into_bytes,
+/* In the place of reader_start: the extent at a position of its rank's order, in a stage of
+ * training. It is read to `into`, as with reader_into. When the last hit that waited in memory was
+ * there: *ready_ns. */
+void tier_read(struct tier_loader *l, const struct stage *at, struct sampler_epoch *order,
+	       uint64_t position, const struct extent *x, void *into, uint64_t into_bytes,
 	       uint64_t *ready_ns);
 
-/* Of a task that has just been finished: the id of the extent that stands in the
- * order, whatever was read in its place. */
+/* Of a task that has just been finished: the id of the extent that stands in the order, whatever
+ * was read in its place. */
 uint64_t tier_asked(const struct read_task *task);
 
 /* Of a task that has just been finished: a hit that needs no decoding? */
-bool tier_was_decoded(const struct tier_loader *l,
-		      const struct read_task *task);
+bool tier_was_decoded(const struct tier_loader *l, const struct read_task *task);
 
-/* Behind reader_finish_one, of each task. 0, or -errno with err: what was kept
- * is not what was read, or cannot be written. */
-int tier_read_end(struct tier_loader *l, const struct read_task *task,
-		  struct mlgen_err *err);
+/* Behind reader_finish_one, of each task. 0, or -errno with err: what was kept is not what was
+ * read, or cannot be written. */
+int tier_read_end(struct tier_loader *l, const struct read_task *task, struct mlgen_err *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_ahead.c - samples that are brought into a cache tier ahead of their batch (cache_prefetch). */
+/* tier_ahead.c - samples that are brought into a cache tier ahead of their batch (cache_prefetch).
+ */
 #include "run/tier_ahead.h"
 
 #include "base/mem.h"
@@ -47,8 +48,7 @@ static void walk_epoch(struct tier_ahead *a, uint64_t epoch)
 	a->epoch = epoch;
 	a->is_over = false;
 	orderwalk_end(&a->walk);
-	orderwalk_begin(&a->walk, &c->tier->cfg.pass->sampler, c->first_rank,
-			c->end_rank, epoch);
+	orderwalk_begin(&a->walk, &c->tier->cfg.pass->sampler, c->first_rank, c->end_rank, epoch);
 }
 
 void tier_ahead_begin(struct tier_ahead *a, uint64_t epoch)
@@ -61,8 +61,7 @@ void tier_ahead_begin(struct tier_ahead *a, uint64_t epoch)
 }
 
 /* The oldest goes, if it waits since so long: its batch has been read. */
-static void want(struct tier_ahead *a, const struct tier_decision *d,
-		 uint64_t extent)
+static void want(struct tier_ahead *a, const struct tier_decision *d, uint64_t extent)
 {
 	if (a->end - a->begin == a->room) {
 		a->begin++;
@@ -78,8 +77,7 @@ static bool next_foreseen(struct tier_ahead *a, struct orderwalk_at *at)
 	const struct job *j = a->cache->tier->job;
 
 	while (!orderwalk_next(&a->walk, at)) {
-		a->is_over = !knows_next_epoch(j) ||
-			     (!j->time_based && a->epoch + 1 >= j->epochs);
+		a->is_over = !knows_next_epoch(j) || (!j->time_based && a->epoch + 1 >= j->epochs);
 		if (a->is_over)
 			return false;
 		walk_epoch(a, a->epoch + 1);
@@ -145,11 +143,9 @@ static void fetch_all(struct tier_thread *th)
 		if (atomic_load(&a->ends))
 			break;
 		if (!tier_ahead_take(a, &w)) {
-			bell_wait(&a->bell, a->cache->tier->cfg.clock, seen,
-				  CLOCK_NEVER);
+			bell_wait(&a->bell, a->cache->tier->cfg.clock, seen, CLOCK_NEVER);
 			io_wake(th->worker.io);
-		} else if (!tier_is_there(a->cache, &w.d) &&
-			   fetch(th, &w) < 0) {
+		} else if (!tier_is_there(a->cache, &w.d) && fetch(th, &w) < 0) {
 			break;
 		}
 	}

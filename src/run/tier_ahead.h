@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_ahead.h - samples that are brought into a cache tier ahead of their batch (cache_prefetch). */
+/* tier_ahead.h - samples that are brought into a cache tier ahead of their batch (cache_prefetch).
+ */
 #pragma once
 
 #include "run/tier_inside.h"
 
 /*
- * As NoPFS does by the order that it knows (N. Dryden et al., SC '21): what is
- * read so many samples behind what is decided is accessed for its policy now, and
- * where it was not there threads of the tier read it from storage into its slot.
- * When its batch comes it is a hit; a late one, where they were not as fast.
+ * As NoPFS does by the order that it knows (N. Dryden et al., SC '21): what is read so many samples
+ * behind what is decided is accessed for its policy now, and where it was not there threads of the
+ * tier read it from storage into its slot. When its batch comes it is a hit; a late one, where they
+ * were not as fast.
  *
  * Orders that follow from the epoch before are known to its end only.
  */

@@ -26,11 +26,8 @@ uint64_t tier_decide_bytes(const struct job *j, const struct pass *pass,
 	uint64_t ranks = tier_ranks_of(j);
 
 	return j->accelerators * tier_ring_bytes(j, pass) +
-	       caches * (cache_state_bytes(limits) +
-			 s->extents * sizeof(uint32_t)) +
-	       (asks_what_was_trained(j)
-			? ranks * s->rank_extents * sizeof(uint32_t)
-			: 0);
+	       caches * (cache_state_bytes(limits) + s->extents * sizeof(uint32_t)) +
+	       (asks_what_was_trained(j) ? ranks * s->rank_extents * sizeof(uint32_t) : 0);
 }
 
 static void count_eviction(void *to, uint64_t unit, uint32_t slot)
@@ -54,15 +51,13 @@ static uint64_t unit_bytes(const void *tier, uint64_t unit)
 /* Where each epoch's are told from the one's before. */
 static int check_accesses(const struct tier_cache *c, struct mlgen_err *err)
 {
-	uint64_t accesses =
-		(c->end_rank - c->first_rank) * sampler_of(c)->rank_extents;
+	uint64_t accesses = (c->end_rank - c->first_rank) * sampler_of(c)->rank_extents;
 
 	if (accesses < TIER_EPOCH_MOST)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "cache: the %" PRIu64 " accesses of an epoch are "
-			  "more than the %" PRIu32 " that can be told apart; "
-			  "use fewer files, or cache_scope=rank",
+			  "cache: the %" PRIu64 " accesses of an epoch are more than the %" PRIu32
+			  " that can be told apart; use fewer files, or cache_scope=rank",
 			  accesses, TIER_EPOCH_MOST);
 }
 
@@ -92,13 +87,11 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 	c->last = mem_array(ranks, sizeof(*c->last));
 	c->ranks = mem_array(own, sizeof(*c->ranks));
 	if (asks_what_was_trained(j))
-		c->trained = mem_array(ranks * sampler_of(c)->rank_extents,
-				       sizeof(*c->trained));
+		c->trained = mem_array(ranks * sampler_of(c)->rank_extents, sizeof(*c->trained));
 	for (uint64_t i = 0; i < own; i++)
 		tier_ring_init(&c->rings[i], t);
 	tier_note_init(c, sampler_of(c)->extents);
-	c->record_count =
-		j->time_based ? TIER_EPOCHS : u64_min(j->epochs, TIER_EPOCHS);
+	c->record_count = j->time_based ? TIER_EPOCHS : u64_min(j->epochs, TIER_EPOCHS);
 	c->records = mem_array(c->record_count + 1, sizeof(*c->records));
 	if (j->cache_prefetch)
 		c->ahead = tier_ahead_new(c);
@@ -150,10 +143,9 @@ static void begin_epoch(struct tier_cache *c, uint64_t epoch)
 	c->draw_ns += clock_now(c->tier->cfg.clock) - from_ns;
 }
 
-/* Member by member into where it stays, here and below: a copy of what was just
- * written in parts waits for all that was written before. */
-static void decide_substitute(struct tier_cache *c, const struct extent *x,
-			      struct tier_decision *d)
+/* Member by member into where it stays, here and below: a copy of what was just written in parts
+ * waits for all that was written before. */
+static void decide_substitute(struct tier_cache *c, const struct extent *x, struct tier_decision *d)
 {
 	uint64_t unit;
 	uint32_t slot;
@@ -184,11 +176,9 @@ static void decide_access(struct tier_cache *c, const struct tier_access *of,
 }
 
 /* What is missed and is not to be kept may be another one that is there. */
-static void decide(struct tier_cache *c, const struct tier_access *a,
-		   struct tier_decision *d)
+static void decide(struct tier_cache *c, const struct tier_access *a, struct tier_decision *d)
 {
-	bool may_stand_in =
-		c->tier->job->cache_substitute != CACHE_SUBSTITUTE_NONE;
+	bool may_stand_in = c->tier->job->cache_substitute != CACHE_SUBSTITUTE_NONE;
 
 	*d = (struct tier_decision){ .slot = CACHE_NO_SLOT };
 	if (may_stand_in && !tier_makes_room(c, a->unit))
@@ -204,15 +194,13 @@ static void decide(struct tier_cache *c, const struct tier_access *a,
 static void note_trained(struct tier_cache *c, const struct tier_access *a,
 			 const struct tier_decision *d)
 {
-	uint64_t first =
-		(a->at.rank - c->first_rank) * sampler_of(c)->rank_extents;
+	uint64_t first = (a->at.rank - c->first_rank) * sampler_of(c)->rank_extents;
 	struct extent other = a->extent;
 
 	if (!c->trained)
 		return;
 	if (d->is_substituted)
-		tier_unit_extent(&c->tier->units, d->substitute, &a->extent,
-				 &other);
+		tier_unit_extent(&c->tier->units, d->substitute, &a->extent, &other);
 	c->trained[first + a->at.position] = (uint32_t)other.id;
 }
 
@@ -253,22 +241,20 @@ void tier_decide_rest(struct tier_cache *c)
 	const struct tier_access *a;
 
 	pthread_mutex_lock(&c->lock);
-	while (c->has_begun && (a = tier_walk_look(c)) &&
-	       !tier_is_own(c, a->at.rank))
+	while (c->has_begun && (a = tier_walk_look(c)) && !tier_is_own(c, a->at.rank))
 		decide_next(c);
 	pthread_mutex_unlock(&c->lock);
 }
 
 /* Of a rank, up to this number; the epoch may have to begin first. */
-static void decide_until(struct tier_cache *c, const struct tier_ring *r,
-			 uint64_t epoch, uint64_t end)
+static void decide_until(struct tier_cache *c, const struct tier_ring *r, uint64_t epoch,
+			 uint64_t end)
 {
 	if (!c->has_begun)
 		begin_epoch(c, epoch);
 	c->has_begun = true;
 	while (c->epoch < epoch ||
-	       (c->epoch == epoch &&
-		r->end < r->starts[epoch % TIER_STARTS] + end)) {
+	       (c->epoch == epoch && r->end < r->starts[epoch % TIER_STARTS] + end)) {
 		if (decide_next(c))
 			continue;
 		if (c->epoch == epoch)
@@ -291,8 +277,7 @@ bool tier_decide_ahead(struct tier_cache *c, uint64_t extent, uint64_t number,
 	if (t->cfg.weight)
 		a.weight = t->cfg.weight(t->cfg.weights, extent);
 	cache_access(c->cache, &a, &answer);
-	if (answer.is_hit || answer.slot == CACHE_NO_SLOT ||
-	    !tier_is_here(c, answer.slot))
+	if (answer.is_hit || answer.slot == CACHE_NO_SLOT || !tier_is_here(c, answer.slot))
 		return false;
 	tier_record_of(c, c->epoch)->prefetches++;
 	*d = (struct tier_decision){
@@ -310,8 +295,7 @@ void tier_count_dropped(struct tier_cache *c)
 
 bool tier_is_there(struct tier_cache *c, const struct tier_decision *d)
 {
-	uint64_t word = atomic_load_explicit(tier_word(c, d->slot),
-					     memory_order_relaxed);
+	uint64_t word = atomic_load_explicit(tier_word(c, d->slot), memory_order_relaxed);
 	enum tier_slot_state s = tier_slot_state(word);
 
 	return tier_slot_generation(word) > d->generation ||
@@ -330,8 +314,7 @@ void tier_turn_to_epoch(struct tier_loader *l, uint64_t epoch)
 }
 
 /* With the best that an access of it could have. */
-bool tier_decide_warm(struct tier_cache *c, uint64_t unit,
-		      struct tier_decision *d)
+bool tier_decide_warm(struct tier_cache *c, uint64_t unit, struct tier_decision *d)
 {
 	struct cache_access a = { .unit = unit, .weight = 1 };
 	struct cache_answer answer;
@@ -344,8 +327,7 @@ bool tier_decide_warm(struct tier_cache *c, uint64_t unit,
 	if (c->future)
 		a.next_use = nextuse_first(c->future, unit);
 	cache_access(c->cache, &a, &answer);
-	if (answer.is_hit || answer.slot == CACHE_NO_SLOT ||
-	    !tier_is_here(c, answer.slot))
+	if (answer.is_hit || answer.slot == CACHE_NO_SLOT || !tier_is_here(c, answer.slot))
 		return false;
 	*d = (struct tier_decision){
 		.unit = unit,
@@ -360,8 +342,7 @@ uint64_t tier_trained(const struct tier *t, const struct orderwalk_at *at)
 	const struct tier_cache *c = t ? tier_cache_of(t, at->rank) : NULL;
 	uint64_t rank = c ? at->rank - c->first_rank : 0;
 
-	return c && c->trained ? c->trained[rank * sampler_of(c)->rank_extents +
-					    at->position]
+	return c && c->trained ? c->trained[rank * sampler_of(c)->rank_extents + at->position]
 			       : at->extent;
 }
 
@@ -390,8 +371,8 @@ void tier_count(struct tier_loader *l)
 	l->tally = (struct tier_tally){ 0 };
 }
 
-static void tier_decide_take(struct tier_loader *l, const struct tier_ring *r,
-			     uint64_t epoch, uint64_t begin, uint64_t end)
+static void tier_decide_take(struct tier_loader *l, const struct tier_ring *r, uint64_t epoch,
+			     uint64_t begin, uint64_t end)
 {
 	uint64_t start = r->starts[epoch % TIER_STARTS];
 	bool is_known = l->cache->epoch < epoch + TIER_STARTS;
@@ -402,8 +383,7 @@ static void tier_decide_take(struct tier_loader *l, const struct tier_ring *r,
 		l->taken[i - begin] =
 			is_known && r->end - number <= r->room
 				? tier_ring_get(r, number)
-				: (struct tier_decision){ .slot = CACHE_NO_SLOT,
-							  .is_lost = true };
+				: (struct tier_decision){ .slot = CACHE_NO_SLOT, .is_lost = true };
 	}
 	l->begin = begin;
 	l->end = end;
@@ -411,8 +391,7 @@ static void tier_decide_take(struct tier_loader *l, const struct tier_ring *r,
 }
 
 const struct tier_decision *tier_decide(struct tier_loader *l, uint64_t epoch,
-					struct sampler_epoch *order,
-					uint64_t position)
+					struct sampler_epoch *order, uint64_t position)
 {
 	struct tier_cache *c = l->cache;
 	struct tier_ring *r = &c->rings[l->rank - c->own_first];
@@ -421,8 +400,7 @@ const struct tier_decision *tier_decide(struct tier_loader *l, uint64_t epoch,
 	if (l->epoch == epoch && position >= l->begin && position < l->end)
 		return &l->taken[position - l->begin];
 	batch = sampler_batch_of(order, l->rank, position);
-	end = u64_max(sampler_batch_start(order, l->rank, batch + 1),
-		      position + 1);
+	end = u64_max(sampler_batch_start(order, l->rank, batch + 1), position + 1);
 	end = u64_min(end, position + TIER_TAKEN);
 	pthread_mutex_lock(&c->lock);
 	tier_count(l);

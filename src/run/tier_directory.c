@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_directory.c - a cache tier's bytes in files of its own: a slab of slots, or a file for each unit. */
+/* tier_directory.c - a cache tier's bytes in files of its own: a slab of slots, or a file for each
+ * unit. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,9 +24,8 @@ static int kept_earlier(const struct tier_cache *c, struct mlgen_err *err)
 	if (c->tier->job->cache_persist || !tier_manifest_is_there(c))
 		return 0;
 	return mlgen_fail(err, -EEXIST,
-			  "cache_directory: %s has a cache that an earlier run "
-			  "has kept: cache_persist=1 goes on with it; or "
-			  "remove it, or use another directory",
+			  "cache_directory: %s has a cache that an earlier run has kept: "
+			  "cache_persist=1 goes on with it; or remove it, or use another directory",
 			  c->folder.path);
 }
 
@@ -79,8 +79,7 @@ static int directory_join(struct tier_loader *l, struct mlgen_err *err)
 
 	if (!is_slab(t))
 		return 0;
-	snprintf(l->slab_path, sizeof(l->slab_path), "%s/%s", f->path,
-		 TIER_SLAB);
+	snprintf(l->slab_path, sizeof(l->slab_path), "%s/%s", f->path, TIER_SLAB);
 	l->slab = (struct mlgen_file){ .path = l->slab_path,
 				       .name = TIER_SLAB,
 				       .dir_fd = f->dir_fd,
@@ -90,8 +89,7 @@ static int directory_join(struct tier_loader *l, struct mlgen_err *err)
 	rc = io_do(l->worker->io, &op);
 	l->has_slab = rc >= 0;
 	if (rc < 0 && rc != -ECANCELED)
-		return mlgen_fail(err, (int)rc,
-				  "cache_directory: %s: cannot open it: %s%s",
+		return mlgen_fail(err, (int)rc, "cache_directory: %s: cannot open it: %s%s",
 				  l->slab_path, strerror((int)-rc),
 				  t->plain.direct ? " (direct=1)" : "");
 	return (int)(rc < 0 ? rc : 0);
@@ -114,8 +112,7 @@ static uint64_t aim(struct tier_way *w, struct read_piece *p, int flags)
 
 	if (is_slab(l->tier)) {
 		p->open = &l->slab;
-		return tier_slot_here(l->cache, w->d.slot) *
-		       l->tier->slot_bytes;
+		return tier_slot_here(l->cache, w->d.slot) * l->tier->slot_bytes;
 	}
 	tier_file_name(w->name, tier_slot_here(l->cache, w->d.slot));
 	if (snprintf(w->path, sizeof(w->path), "%s/%s", f->path, w->name) < 0)
@@ -129,8 +126,7 @@ static uint64_t aim(struct tier_way *w, struct read_piece *p, int flags)
 	return 0;
 }
 
-static void add_read(struct tier_way *w, uint64_t at, uint64_t bytes,
-		     unsigned char *memory)
+static void add_read(struct tier_way *w, uint64_t at, uint64_t bytes, unsigned char *memory)
 {
 	struct read_piece *p = &w->pieces[w->list.count++];
 
@@ -140,8 +136,8 @@ static void add_read(struct tier_way *w, uint64_t at, uint64_t bytes,
 	p->memory = memory;
 }
 
-static void directory_hit(struct tier_way *w, const struct extent *x,
-			  void *into, uint64_t into_bytes, uint64_t *ready_ns)
+static void directory_hit(struct tier_way *w, const struct extent *x, void *into,
+			  uint64_t into_bytes, uint64_t *ready_ns)
 {
 	struct tier_loader *l = w->loader;
 	const struct tier *t = l->tier;
@@ -153,8 +149,7 @@ static void directory_hit(struct tier_way *w, const struct extent *x,
 	(void)ready_ns;
 	w->list = (struct read_list){ .pieces = w->pieces };
 	if (l->cache->sums || t->units.kind == CACHE_SAMPLES)
-		add_read(w, 0, w->kept_bytes,
-			 l->cache->sums ? w->memory : NULL);
+		add_read(w, 0, w->kept_bytes, l->cache->sums ? w->memory : NULL);
 	else
 		for (unsigned i = 0; i < n; i++)
 			add_read(w, ranges[i].at, ranges[i].bytes, NULL);
@@ -167,9 +162,8 @@ static bool may_fill(void *way)
 	struct tier_way *w = way;
 	struct tier_cache *c = w->loader->cache;
 
-	w->is_held = tier_slot_fill(
-		tier_word(c, w->d.slot), w->d.generation,
-		!atomic_load_explicit(&c->tier->is_full, memory_order_relaxed));
+	w->is_held = tier_slot_fill(tier_word(c, w->d.slot), w->d.generation,
+				    !atomic_load_explicit(&c->tier->is_full, memory_order_relaxed));
 	return w->is_held;
 }
 
@@ -182,15 +176,11 @@ void tier_directory_fill(struct tier_way *w)
 	w->list.arg = w;
 	/* What was evicted goes when its slot is filled anew. */
 	if (!is_slab(l->tier)) {
-		*p = (struct read_piece){ .op = MLGEN_UNLINK,
-					  .is_tier = true,
-					  .is_fill = true };
+		*p = (struct read_piece){ .op = MLGEN_UNLINK, .is_tier = true, .is_fill = true };
 		aim(w, p, 0);
 		p++;
 	}
-	*p = (struct read_piece){ .op = MLGEN_WRITE,
-				  .is_tier = true,
-				  .is_fill = true };
+	*p = (struct read_piece){ .op = MLGEN_WRITE, .is_tier = true, .is_fill = true };
 	p->off = aim(w, p, O_WRONLY | O_CREAT | O_TRUNC);
 	p->bytes = w->kept_bytes;
 	p->memory = w->memory;
@@ -206,8 +196,7 @@ static void directory_miss(struct tier_way *w, const struct extent *x)
 {
 	struct tier_loader *l = w->loader;
 
-	w->fills &= w->bytes <= l->tier->slot_bytes &&
-		    w->kept_bytes <= l->tier->slot_bytes;
+	w->fills &= w->bytes <= l->tier->slot_bytes && w->kept_bytes <= l->tier->slot_bytes;
 	if (!w->fills) {
 		tier_read_storage(w, x, NULL);
 		return;
@@ -230,14 +219,12 @@ static void note_full(struct tier_way *w, int code)
 	struct tier *t = w->loader->tier;
 
 	if (!atomic_exchange(&t->is_full, true))
-		log_note("%s: cache_directory: %s: %s; the cache grows no "
-			 "more, and the run goes on",
-			 t->job->name, w->loader->cache->folder.path,
-			 strerror(-code));
+		log_note(
+			"%s: cache_directory: %s: %s; the cache grows no more, and the run goes on",
+			t->job->name, w->loader->cache->folder.path, strerror(-code));
 }
 
-int tier_directory_filled(struct tier_way *w, const struct read_task *task,
-			  struct mlgen_err *err)
+int tier_directory_filled(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
 {
 	struct tier_cache *c = w->loader->cache;
 	int code = task->fill_error;
@@ -246,22 +233,20 @@ int tier_directory_filled(struct tier_way *w, const struct read_task *task,
 	if (!w->is_held)
 		return 0;
 	if (c->sums && is_whole)
-		c->sums[tier_slot_here(c, w->d.slot)] =
-			tier_sum(w->memory, w->kept_bytes);
+		c->sums[tier_slot_here(c, w->d.slot)] = tier_sum(w->memory, w->kept_bytes);
 	tier_slot_filled(tier_word(c, w->d.slot), w->d.generation, is_whole);
 	if (!code || code == -ECANCELED)
 		return 0;
 	if (!is_no_room(code))
 		return mlgen_fail(err, code,
-				  "cache_directory: %s: cannot be written: %s; "
-				  "another directory, or cache=none",
+				  "cache_directory: %s: cannot be written: %s; another directory, "
+				  "or cache=none",
 				  c->folder.path, strerror(-code));
 	note_full(w, code);
 	return 0;
 }
 
-static int directory_filled(struct tier_way *w, const struct read_task *task,
-			    struct mlgen_err *err)
+static int directory_filled(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
 {
 	struct tier_cache *c = w->loader->cache;
 
@@ -295,16 +280,14 @@ static uint32_t directory_keep(struct tier_thread *th, struct tier_way *w)
 	const struct read_task *task;
 
 	if (l->cache->filler)
-		return tier_filler_give(l->cache->filler, w) ? TIER_PASSED_ON
-							     : TIER_DROPPED;
+		return tier_filler_give(l->cache->filler, w) ? TIER_PASSED_ON : TIER_DROPPED;
 	w->list = (struct read_list){ .pieces = w->pieces };
 	tier_directory_fill(w);
 	reader_start_list(l->reader, &l->tier->plain, &w->extent, &w->list);
 	if (tier_thread_finish(th, "cache_directory", &task) < 0 ||
 	    tier_directory_filled(w, task, &th->err) < 0)
 		return TIER_FAILED;
-	return w->is_held && !task->error && !task->fill_error ? TIER_KEPT
-							       : TIER_DROPPED;
+	return w->is_held && !task->error && !task->fill_error ? TIER_KEPT : TIER_DROPPED;
 }
 
 const struct tier_place tier_directory = {

@@ -8,13 +8,13 @@
 #include "base/units.h"
 #include "run/tier_thread.h"
 
-/* A queue whose length nobody has given takes no more memory than that, but for one
- * sample that waits while another one is written. */
+/* A queue whose length nobody has given takes no more memory than that, but for one sample that
+ * waits while another one is written. */
 #define QUEUE_BYTES (UINT64_C(1) << 30)
 #define QUEUE_LEAST 2u
 
-/* A place of the queue: free; a loader is at it; full; the filler is at it.
- * Acquire and release order what is in the place with its state. */
+/* A place of the queue: free; a loader is at it; full; the filler is at it. Acquire and release
+ * order what is in the place with its state. */
 enum place_state { PLACE_FREE, PLACE_TAKEN, PLACE_FULL, PLACE_BUSY };
 
 struct place {
@@ -45,18 +45,15 @@ uint64_t tier_filler_places(const struct job *j, uint64_t slot_bytes)
 }
 
 /* The first one that is in this state, and in that one from now on. */
-static struct place *turn_place(struct tier_filler *f, enum place_state from,
-				enum place_state to)
+static struct place *turn_place(struct tier_filler *f, enum place_state from, enum place_state to)
 {
 	for (unsigned i = 0; i < f->count; i++) {
 		struct place *p = &f->places[i];
 		unsigned is = from;
 
-		if (atomic_load_explicit(&p->state, memory_order_relaxed) ==
-			    is &&
+		if (atomic_load_explicit(&p->state, memory_order_relaxed) == is &&
 		    atomic_compare_exchange_strong_explicit(
-			    &p->state, &is, to, memory_order_acquire,
-			    memory_order_relaxed))
+			    &p->state, &is, to, memory_order_acquire, memory_order_relaxed))
 			return p;
 	}
 	return NULL;
@@ -138,8 +135,7 @@ static void keep_all(struct tier_thread *th)
 		if (!p && ends)
 			break;
 		if (!p) {
-			bell_wait(&f->bell, th->cache->tier->cfg.clock, seen,
-				  CLOCK_NEVER);
+			bell_wait(&f->bell, th->cache->tier->cfg.clock, seen, CLOCK_NEVER);
 			io_wake(th->worker.io);
 			continue;
 		}
@@ -163,8 +159,7 @@ int tier_filler_new(struct tier_cache *c, struct mlgen_err *err)
 	f->thread = (struct tier_thread){
 		.cache = c,
 		.role = "cache filler",
-		.number = t->job->accelerators * job_readers(t->job) +
-			  (uint64_t)(c - t->caches),
+		.number = t->job->accelerators * job_readers(t->job) + (uint64_t)(c - t->caches),
 		.files = 2,
 		.buf_bytes = 4096,
 		.work = keep_all,
@@ -177,12 +172,10 @@ int tier_filler_new(struct tier_cache *c, struct mlgen_err *err)
 		/* The places after the first come into use when the queue fills. */
 		f->places[i].memory = mem_reserve(t->slot_bytes, MEM_MMAP);
 		if (!f->places[i].memory)
-			return mlgen_fail(
-				err, -ENOMEM,
-				"cache_queue: no memory for %u samples of %s; "
-				"a shorter one, or cache_fill=sync",
-				f->count,
-				units_human_bytes(text, (double)t->slot_bytes));
+			return mlgen_fail(err, -ENOMEM,
+					  "cache_queue: no memory for %u samples of %s; a shorter "
+					  "one, or cache_fill=sync",
+					  f->count, units_human_bytes(text, (double)t->slot_bytes));
 	}
 	return 0;
 }
@@ -192,8 +185,7 @@ void tier_filler_free(struct tier_filler *f)
 	if (!f)
 		return;
 	for (unsigned i = 0; i < f->count; i++)
-		mem_buffer_free(f->places[i].memory, f->cache->tier->slot_bytes,
-				MEM_MMAP);
+		mem_buffer_free(f->places[i].memory, f->cache->tier->slot_bytes, MEM_MMAP);
 	tier_thread_fini(&f->thread);
 	mem_free(f->places);
 	mem_free(f);

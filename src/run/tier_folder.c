@@ -23,8 +23,7 @@
 
 void tier_file_name(char out[TIER_NAME_BYTES], uint32_t slot)
 {
-	snprintf(out, TIER_NAME_BYTES, "%02x/%" PRIx32 UNIT_SUFFIX,
-		 slot % TIER_SHARDS, slot);
+	snprintf(out, TIER_NAME_BYTES, "%02x/%" PRIx32 UNIT_SUFFIX, slot % TIER_SHARDS, slot);
 }
 
 /* Which one of those of a job on a host it is. */
@@ -35,8 +34,7 @@ static void put_number(struct buf *text, const struct tier_cache *c)
 
 	if (c->parts > 1)
 		buf_addf(text, "-part%" PRIu32, c->part);
-	else if (c->tier->cache_count > 1 ||
-		 (has_others && j->cache_scope == CACHE_OF_RANK))
+	else if (c->tier->cache_count > 1 || (has_others && j->cache_scope == CACHE_OF_RANK))
 		buf_addf(text, "-%" PRIu64, c->first_rank);
 	else if (has_others)
 		buf_addf(text, "-process%" PRIu64, j->place.process);
@@ -51,48 +49,41 @@ static char *folder_path(const struct tier_cache *c)
 
 	buf_addf(&text, "%s/mlgen-cache-", j->cache_directory);
 	for (const char *s = j->name; *s; s++)
-		buf_addf(&text, "%c",
-			 isalnum((unsigned char)*s) || *s == '.' ? *s : '_');
+		buf_addf(&text, "%c", isalnum((unsigned char)*s) || *s == '.' ? *s : '_');
 	put_number(&text, c);
 	path = buf_take(&text);
 	buf_fini(&text);
 	return path;
 }
 
-static int tier_folder_fail(const struct tier_folder *f, const char *what,
-			    int code, struct mlgen_err *err)
+static int tier_folder_fail(const struct tier_folder *f, const char *what, int code,
+			    struct mlgen_err *err)
 {
-	return mlgen_fail(err, code, "cache_directory: %s%s: %s", f->path, what,
-			  strerror(-code));
+	return mlgen_fail(err, code, "cache_directory: %s%s: %s", f->path, what, strerror(-code));
 }
 
 /* An empty folder becomes ours. */
-static int take_marker(struct tier_folder *f, const struct job *j,
-		       struct mlgen_err *err)
+static int take_marker(struct tier_folder *f, const struct job *j, struct mlgen_err *err)
 {
 	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 	bool is_new = dirs_is_empty(f->dir_fd);
 
-	f->lock_fd = openat(f->dir_fd, TIER_MARKER,
-			    flags | (is_new ? O_CREAT | O_EXCL : 0), 0600);
+	f->lock_fd = openat(f->dir_fd, TIER_MARKER, flags | (is_new ? O_CREAT | O_EXCL : 0), 0600);
 	if (f->lock_fd < 0 && errno == ENOENT)
 		return mlgen_fail(err, -EEXIST,
-				  "cache_directory: %s is there and has files "
-				  "that are no cache of mlgen's; another "
-				  "cache_directory, or name of the job",
+				  "cache_directory: %s is there and has files that are no cache of "
+				  "mlgen's; another cache_directory, or name of the job",
 				  f->path);
 	if (f->lock_fd < 0)
 		return tier_folder_fail(f, "/" TIER_MARKER, -errno, err);
 	if (flock(f->lock_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-		return mlgen_fail(
-			err, -EBUSY,
-			"cache_directory: %s is in use by another "
-			"mlgen%s; wait until it is done, or use another",
-			f->path,
-			j->place.hosts > 1 ? ", or by another host of this "
-					     "job, which is to have a disk of "
-					     "its own there"
-					   : "");
+		return mlgen_fail(err, -EBUSY,
+				  "cache_directory: %s is in use by another mlgen%s; wait until it "
+				  "is done, or use another",
+				  f->path,
+				  j->place.hosts > 1 ? ", or by another host of this job, which is "
+						       "to have a disk of its own there"
+						     : "");
 	f->is_ours = true;
 	if (is_new && write(f->lock_fd, MARKER_TEXT, sizeof(MARKER_TEXT) - 1) <
 			      (ssize_t)sizeof(MARKER_TEXT) - 1)
@@ -125,8 +116,7 @@ int tier_folder_open(struct tier_cache *c, struct mlgen_err *err)
 	if (rc == 0 && mkdir(f->path, 0700) != 0 && errno != EEXIST)
 		rc = -errno;
 	if (rc == 0)
-		f->dir_fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
-						  O_NOFOLLOW);
+		f->dir_fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (rc == 0 && f->dir_fd < 0)
 		rc = -errno;
 	if (rc < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_future.c - when each unit of a cache tier is accessed next, by the order of this epoch and the one after it. */
+/* tier_future.c - when each unit of a cache tier is accessed next, by the order of this epoch and
+ * the one after it. */
 #include "run/tier_inside.h"
 
 static uint64_t unit_of(const void *tier, uint64_t extent)
@@ -11,8 +12,7 @@ static uint64_t unit_of(const void *tier, uint64_t extent)
 	return tier_unit_of(&t->units, &x);
 }
 
-static struct nextuse_config config_of(const struct job *j,
-				       const struct pass *pass, uint64_t units)
+static struct nextuse_config config_of(const struct job *j, const struct pass *pass, uint64_t units)
 {
 	return (struct nextuse_config){
 		.sampler = &pass->sampler,
@@ -26,8 +26,7 @@ static struct nextuse_config config_of(const struct job *j,
 int tier_future_init(struct tier_cache *c, struct mlgen_err *err)
 {
 	const struct tier *t = c->tier;
-	struct nextuse_config cfg =
-		config_of(t->job, t->cfg.pass, t->units.count);
+	struct nextuse_config cfg = config_of(t->job, t->cfg.pass, t->units.count);
 
 	cfg.first_rank = c->first_rank;
 	cfg.end_rank = c->end_rank;
@@ -35,8 +34,7 @@ int tier_future_init(struct tier_cache *c, struct mlgen_err *err)
 	return nextuse_new(&c->future, &cfg, err);
 }
 
-uint64_t tier_future_bytes(const struct job *job, const struct pass *pass,
-			   uint64_t units)
+uint64_t tier_future_bytes(const struct job *job, const struct pass *pass, uint64_t units)
 {
 	struct nextuse_config cfg = config_of(job, pass, units);
 
@@ -51,7 +49,6 @@ void tier_future_begin(struct tier_cache *c, uint64_t epoch)
 
 uint64_t tier_future_next(struct tier_cache *c)
 {
-	return c->future_at < nextuse_accesses(c->future)
-		       ? nextuse_at(c->future, c->future_at++)
-		       : NEXTUSE_NEVER;
+	return c->future_at < nextuse_accesses(c->future) ? nextuse_at(c->future, c->future_at++)
+							  : NEXTUSE_NEVER;
 }

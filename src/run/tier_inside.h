@@ -34,8 +34,7 @@ struct tier_decision {
 	/* Another unit, which is in the slot, is taken in its place. */
 	bool is_substituted;
 	uint32_t substitute;
-	/* Nobody has asked for it before it was written over: it is read, and
-	 * nothing else. */
+	/* Nobody has asked for it before it was written over: it is read, and nothing else. */
 	bool is_lost;
 };
 
@@ -48,8 +47,7 @@ struct tier_entry {
 	uint32_t word; /* generation, and two bits: hit, substituted */
 };
 
-/* Decisions on a rank's positions, numbered through all epochs; that of number n
- * is at n % room. */
+/* Decisions on a rank's positions, numbered through all epochs; that of number n is at n % room. */
 struct tier_ring {
 	struct tier_entry *at;
 	uint32_t *substitutes; /* units; NULL = nothing stands for another */
@@ -74,16 +72,14 @@ struct tier_walk {
 };
 
 /*
- * When an extent was accessed last, of which epoch and where in it, is one number:
- * accesses are counted through all epochs, from 1. What was before the epoch
- * before this one need not be known, so that they are counted anew from there
- * before 32 bits are full.
+ * When an extent was accessed last, of which epoch and where in it, is one number: accesses are
+ * counted through all epochs, from 1. What was before the epoch before this one need not be known,
+ * so that they are counted anew from there before 32 bits are full.
  */
-#define TIER_EPOCH_MOST                                                        \
-	(UINT32_C(1) << 31) /* accesses, that can be told apart */
+#define TIER_EPOCH_MOST (UINT32_C(1) << 31) /* accesses, that can be told apart */
 
 struct tier_seen {
-	uint32_t *last; /* of extents: their first access of an epoch; 0 */
+	uint32_t *last;                     /* of extents: their first access of an epoch; 0 */
 	uint64_t epoch_first, before_first; /* this one, and the one before */
 };
 
@@ -119,8 +115,7 @@ struct tier_folder {
 	bool is_ours; /* from here on what is in it may be removed */
 };
 
-/* One cache, of a host, of a rank, or of all processes. What stands below `lock`
- * is under it. */
+/* One cache, of a host, of a rank, or of all processes. What stands below `lock` is under it. */
 struct tier_cache {
 	struct tier *tier;
 	/* Whose accesses are decided; and those of them that are asked here. */
@@ -135,8 +130,7 @@ struct tier_cache {
 	struct tier_server *server; /* for other processes; NULL */
 	unsigned char *memory;      /* all slots, one behind the other; NULL */
 	size_t memory_bytes;
-	_Atomic uint64_t
-		free_ns; /* played: when all that is asked for passed */
+	_Atomic uint64_t free_ns; /* played: when all that is asked for passed */
 	struct tier_folder folder;
 	uint64_t kept_units, warm_units;
 	uint64_t used_bytes, used_units; /* at the end */
@@ -150,8 +144,8 @@ struct tier_cache {
 	struct tier_rank *ranks;
 	uint64_t *last;       /* extent of each rank's access before */
 	uint64_t substituted; /* looks for a substitute so far */
-	/* cache_substitute: extents as they are trained on, of each rank one
-	 * behind the other, of the epoch at hand; NULL = nobody asks. */
+	/* cache_substitute: extents as they are trained on, of each rank one behind the other, of
+	 * the epoch at hand; NULL = nobody asks. */
 	uint32_t *trained;
 	struct tier_seen seen;
 	struct tier_order order;
@@ -167,8 +161,7 @@ struct tier_cache {
 };
 
 /* Of so many slots those that are here. */
-static inline uint64_t tier_slots_here(uint64_t slots, uint64_t parts,
-				       uint64_t part)
+static inline uint64_t tier_slots_here(uint64_t slots, uint64_t parts, uint64_t part)
 {
 	return slots > part ? (slots - part - 1) / parts + 1 : 0;
 }
@@ -184,8 +177,7 @@ static inline uint32_t tier_slot_here(const struct tier_cache *c, uint32_t slot)
 	return slot / c->parts;
 }
 
-static inline _Atomic uint64_t *tier_word(const struct tier_cache *c,
-					  uint32_t slot)
+static inline _Atomic uint64_t *tier_word(const struct tier_cache *c, uint32_t slot)
 {
 	return &c->slots[tier_slot_here(c, slot)];
 }
@@ -214,7 +206,7 @@ struct tier {
 	uint64_t cache_count;
 	_Atomic uint64_t accesses, hits;
 	_Atomic bool is_full;
-	bool has_met; /* tier_start has waited for the other processes */
+	bool has_met;         /* tier_start has waited for the other processes */
 	pthread_mutex_t lock; /* of what follows */
 	struct hist *hit_ns, *miss_ns, *peer_ns;
 };
@@ -235,7 +227,7 @@ struct tier_way {
 	struct read_piece pieces[TIER_RANGES + 2];
 	struct read_list list;
 	struct extent extent;
-	uint64_t asked; /* the id of the extent that stands in the order */
+	uint64_t asked;                    /* the id of the extent that stands in the order */
 	char paths[TIER_RANGES][PATH_MAX]; /* of the data set */
 	/* Of a file of the cache's. */
 	char path[PATH_MAX], name[TIER_NAME_BYTES];
@@ -273,20 +265,19 @@ struct tier_place {
 	int (*close)(struct tier_cache *c, struct mlgen_err *err);
 	int (*join)(struct tier_loader *l, struct mlgen_err *err);
 	void (*leave)(struct tier_loader *l);
-	/* Begin an extent. A miss is read from storage, and kept if w->fills;
-	 * then `filled` is called when it is there. */
-	void (*hit)(struct tier_way *w, const struct extent *x, void *into,
-		    uint64_t into_bytes, uint64_t *ready_ns);
+	/* Begin an extent. A miss is read from storage, and kept if w->fills; then `filled` is
+	 * called when it is there. */
+	void (*hit)(struct tier_way *w, const struct extent *x, void *into, uint64_t into_bytes,
+		    uint64_t *ready_ns);
 	void (*miss)(struct tier_way *w, const struct extent *x);
-	/* Of one with w->fills, whose task is done, maybe with an error: 0, or
-	 * -errno with err. NULL = nothing is kept. */
-	int (*filled)(struct tier_way *w, const struct read_task *task,
-		      struct mlgen_err *err);
+	/* Of one with w->fills, whose task is done, maybe with an error: 0, or -errno with err.
+	 * NULL = nothing is kept. */
+	int (*filled)(struct tier_way *w, const struct read_task *task, struct mlgen_err *err);
 	/* Of a hit: the bytes of the unit, of cache_verify. */
 	const unsigned char *(*look)(struct tier_way *w);
-	/* For another process: the pieces that it asks for begin to be read to
-	 * w->memory; what it has sent is there, and is kept: what is said of it
-	 * (enum tier_said). NULL = look() has them, and they go there. */
+	/* For another process: the pieces that it asks for begin to be read to w->memory; what it
+	 * has sent is there, and is kept: what is said of it (enum tier_said). NULL = look() has
+	 * them, and they go there. */
 	void (*fetch)(struct tier_way *w, const struct tier_ask *ask);
 	uint32_t (*keep)(struct tier_thread *th, struct tier_way *w);
 };
@@ -303,8 +294,7 @@ struct tier_sizes {
 	uint64_t slot_bytes, slots;
 };
 
-void tier_size_up(struct tier_sizes *s, const struct job *job,
-		  const struct pass *pass);
+void tier_size_up(struct tier_sizes *s, const struct job *job, const struct pass *pass);
 uint64_t tier_cache_count(const struct job *job);
 /* Where it counts whether bytes are there. */
 bool tier_has_slots(const struct job *job);
@@ -330,9 +320,8 @@ bool tier_is_hot(const void *tier, uint64_t unit);
 struct cache_counts *tier_record_of(struct tier_cache *c, uint64_t epoch);
 
 /* What was decided of an extent, for the epoch and the rank. */
-void tier_note_access(struct tier_cache *c, const struct extent *x,
-		      const struct tier_decision *d, struct tier_rank *rank,
-		      struct cache_counts *r);
+void tier_note_access(struct tier_cache *c, const struct extent *x, const struct tier_decision *d,
+		      struct tier_rank *rank, struct cache_counts *r);
 
 /* Extents that were seen: 4 bytes each. An epoch begins. */
 void tier_note_init(struct tier_cache *c, uint64_t extents);
@@ -340,8 +329,7 @@ void tier_note_fini(struct tier_cache *c);
 void tier_note_begin(struct tier_cache *c);
 
 /* Where an extent stands in this epoch's order, and where it did before. */
-void tier_note_order(struct tier_cache *c, const struct tier_access *a,
-		     struct cache_counts *r);
+void tier_note_order(struct tier_cache *c, const struct tier_access *a, struct cache_counts *r);
 
 /* The record of the epoch at hand is complete. */
 void tier_end_epoch(struct tier_cache *c);
@@ -358,39 +346,36 @@ void tier_walk_end(struct tier_cache *c); /* at any time */
 void tier_ring_init(struct tier_ring *r, const struct tier *t);
 void tier_ring_fini(struct tier_ring *r);
 uint64_t tier_ring_bytes(const struct job *job, const struct pass *pass);
-void tier_ring_put(struct tier_ring *r, uint64_t number,
-		   const struct tier_decision *d);
+void tier_ring_put(struct tier_ring *r, uint64_t number, const struct tier_decision *d);
 struct tier_decision tier_ring_get(const struct tier_ring *r, uint64_t number);
 
 /* tier_decide.c */
 
-/* Decisions and counts of its ranks begin; of its own memory and policy all is
- * set. 0, or -errno with err. */
+/* Decisions and counts of its ranks begin; of its own memory and policy all is set. 0, or -errno
+ * with err. */
 int tier_decide_init(struct tier_cache *c, struct mlgen_err *err);
 void tier_decide_fini(struct tier_cache *c);
 uint64_t tier_decide_bytes(const struct job *job, const struct pass *pass,
 			   const struct cache_config *limits);
 
-/* That on a position of its rank; l->tally is counted with those of an epoch
- * whenever more are taken. */
+/* That on a position of its rank; l->tally is counted with those of an epoch whenever more are
+ * taken. */
 const struct tier_decision *tier_decide(struct tier_loader *l, uint64_t epoch,
-					struct sampler_epoch *order,
-					uint64_t position);
+					struct sampler_epoch *order, uint64_t position);
 /* Under c->lock. */
 void tier_count(struct tier_loader *l);
 
 /* Before all accesses: is the unit taken in, which was not there? Its slot. */
-bool tier_decide_warm(struct tier_cache *c, uint64_t unit,
-		      struct tier_decision *d);
+bool tier_decide_warm(struct tier_cache *c, uint64_t unit, struct tier_decision *d);
 
-/* An extent that will be access `number` of the run: is its unit taken in, which
- * was not there? Its slot. Under c->lock, as is a fill that is not to be. */
+/* An extent that will be access `number` of the run: is its unit taken in, which was not there? Its
+ * slot. Under c->lock, as is a fill that is not to be. */
 bool tier_decide_ahead(struct tier_cache *c, uint64_t extent, uint64_t number,
 		       struct tier_decision *d);
 void tier_count_dropped(struct tier_cache *c);
 
-/* What comes behind the last access that was asked for here, and is other
- * processes'. While nobody decides anything else. */
+/* What comes behind the last access that was asked for here, and is other processes'. While nobody
+ * decides anything else. */
 void tier_decide_rest(struct tier_cache *c);
 
 /* Has somebody else brought, or taken, what it was decided for? */
@@ -400,13 +385,11 @@ bool tier_is_there(struct tier_cache *c, const struct tier_decision *d);
 void tier_turn_to_epoch(struct tier_loader *l, uint64_t epoch);
 
 /* tier_loader.c: begin an extent of which nothing is there. */
-void tier_miss(struct tier_loader *l, const struct tier_decision *d,
-	       const struct extent *x);
+void tier_miss(struct tier_loader *l, const struct tier_decision *d, const struct extent *x);
 
-/* tier_substitute.c: what the cache has in place of a unit that is missed and
- * would not be kept: its unit and slot. False: nothing. */
-bool tier_substitute(struct tier_cache *c, const struct extent *x,
-		     uint64_t *unit, uint32_t *slot);
+/* tier_substitute.c: what the cache has in place of a unit that is missed and would not be kept:
+ * its unit and slot. False: nothing. */
+bool tier_substitute(struct tier_cache *c, const struct extent *x, uint64_t *unit, uint32_t *slot);
 /* Would it be kept, as far as is known before the access? */
 bool tier_makes_room(const struct tier_cache *c, uint64_t unit);
 
@@ -414,38 +397,33 @@ bool tier_makes_room(const struct tier_cache *c, uint64_t unit);
 
 /* c->future; 0, or -errno with err. */
 int tier_future_init(struct tier_cache *c, struct mlgen_err *err);
-uint64_t tier_future_bytes(const struct job *job, const struct pass *pass,
-			   uint64_t units);
+uint64_t tier_future_bytes(const struct job *job, const struct pass *pass, uint64_t units);
 /* An epoch begins. */
 void tier_future_begin(struct tier_cache *c, uint64_t epoch);
 /* Of the next access in its order. */
 uint64_t tier_future_next(struct tier_cache *c);
 
-/* tier_places.c, for places: a miss is read from storage, to memory or (NULL) to
- * nowhere. Its ranges as pieces; their number. */
-void tier_read_storage(struct tier_way *w, const struct extent *x,
-		       unsigned char *memory);
-unsigned tier_storage_pieces(struct tier_way *w, const struct extent *x,
-			     unsigned char *memory);
+/* tier_places.c, for places: a miss is read from storage, to memory or (NULL) to nowhere. Its
+ * ranges as pieces; their number. */
+void tier_read_storage(struct tier_way *w, const struct extent *x, unsigned char *memory);
+unsigned tier_storage_pieces(struct tier_way *w, const struct extent *x, unsigned char *memory);
 uint32_t tier_sum(const unsigned char *memory, uint64_t bytes);
 /* Of the way's slot, in memory: its bytes; and they are all there, or are not. */
 unsigned char *tier_memory_slot(const struct tier_way *w);
 void tier_memory_filled(struct tier_way *w, bool is_whole);
-/* Of a unit that is in memory: the extent, to where it is wanted, or (NULL) into
- * the worker's buffer. */
-void tier_copy_out(struct tier_way *w, const struct extent *x,
-		   const unsigned char *from, void *into, uint64_t into_bytes);
-void tier_took(struct tier_way *w, const struct extent *x, uint64_t start_ns,
-	       uint64_t end_ns);
+/* Of a unit that is in memory: the extent, to where it is wanted, or (NULL) into the worker's
+ * buffer. */
+void tier_copy_out(struct tier_way *w, const struct extent *x, const unsigned char *from,
+		   void *into, uint64_t into_bytes);
+void tier_took(struct tier_way *w, const struct extent *x, uint64_t start_ns, uint64_t end_ns);
 
 /* tier_remote.c: slots of other processes. */
 
-/* A hit: it is asked for, and waited for. False: it is not there, and nothing has
- * begun; or its process is lost, and l->peer_err says so. */
-bool tier_remote_hit(struct tier_way *w, const struct extent *x, void *into,
-		     uint64_t into_bytes, uint64_t *ready_ns);
-/* A miss is read from storage, into w->memory; behind it that is sent to whose
- * slot it is for. -errno with err: its process is lost. */
+/* A hit: it is asked for, and waited for. False: it is not there, and nothing has begun; or its
+ * process is lost, and l->peer_err says so. */
+bool tier_remote_hit(struct tier_way *w, const struct extent *x, void *into, uint64_t into_bytes,
+		     uint64_t *ready_ns);
+/* A miss is read from storage, into w->memory; behind it that is sent to whose slot it is for.
+ * -errno with err: its process is lost. */
 void tier_remote_miss(struct tier_way *w, const struct extent *x);
-int tier_remote_fill(struct tier_way *w, const struct read_task *task,
-		     struct mlgen_err *err);
+int tier_remote_fill(struct tier_way *w, const struct read_task *task, struct mlgen_err *err);

@@ -28,18 +28,15 @@ static int make_ways(struct tier_loader *l, struct mlgen_err *err)
 		if (!w->memory)
 			return mlgen_fail(
 				err, -ENOMEM,
-				"cache: no memory for a sample of "
-				"%s on its way there, one of %u a read thread; "
-				"fewer of them, or a lower iodepth",
-				units_human_bytes(text, (double)t->slot_bytes),
-				l->way_count);
+				"cache: no memory for a sample of %s on its way there, one of %u a "
+				"read thread; fewer of them, or a lower iodepth",
+				units_human_bytes(text, (double)t->slot_bytes), l->way_count);
 	}
 	return 0;
 }
 
-struct tier_loader *tier_loader_new(struct tier *t, uint64_t rank,
-				    uint64_t number, struct worker *w,
-				    struct reader *r, struct mlgen_err *err)
+struct tier_loader *tier_loader_new(struct tier *t, uint64_t rank, uint64_t number,
+				    struct worker *w, struct reader *r, struct mlgen_err *err)
 {
 	struct tier_loader *l = mem_zalloc(sizeof(*l));
 	int rc;
@@ -84,8 +81,7 @@ void tier_loader_free(struct tier_loader *l)
 	if (!l)
 		return;
 	for (unsigned i = 0; i < l->way_count; i++)
-		mem_buffer_free(l->ways[i].memory, l->tier->slot_bytes,
-				MEM_MMAP);
+		mem_buffer_free(l->ways[i].memory, l->tier->slot_bytes, MEM_MMAP);
 	mem_free(l->ways);
 	hist_free(l->hit_ns);
 	hist_free(l->miss_ns);
@@ -105,8 +101,7 @@ static bool may_enter(const struct tier_way *w)
 {
 	const struct tier_cache *c = w->loader->cache;
 
-	return !c->slots ||
-	       tier_slot_enter(tier_word(c, w->d.slot), w->d.generation);
+	return !c->slots || tier_slot_enter(tier_word(c, w->d.slot), w->d.generation);
 }
 
 /* As the plan has it. */
@@ -115,10 +110,10 @@ static bool was_there(const struct tier_way *w)
 	return w->d.is_hit || w->d.is_substituted;
 }
 
-/* False: its bytes are not there. What another process has of a tier that is
- * played is as far away as all of it is. */
-static bool start_hit(struct tier_way *w, const struct extent *x, void *into,
-		      uint64_t into_bytes, uint64_t *ready_ns)
+/* False: its bytes are not there. What another process has of a tier that is played is as far away
+ * as all of it is. */
+static bool start_hit(struct tier_way *w, const struct extent *x, void *into, uint64_t into_bytes,
+		      uint64_t *ready_ns)
 {
 	const struct tier *t = w->loader->tier;
 
@@ -142,8 +137,7 @@ static void start_miss(struct tier_way *w, const struct extent *x)
 		place->miss(w, x);
 }
 
-static struct tier_way *begin_way(struct tier_loader *l,
-				  const struct tier_decision *d,
+static struct tier_way *begin_way(struct tier_loader *l, const struct tier_decision *d,
 				  const struct extent *x)
 {
 	struct tier_way *w = take_way(l);
@@ -155,13 +149,11 @@ static struct tier_way *begin_way(struct tier_loader *l,
 	w->bytes = tier_unit_bytes(&l->tier->units, w->d.unit);
 	w->kept_bytes = tier_kept_bytes(&l->tier->units, w->bytes);
 	w->enters = w->fills = w->is_held = false;
-	w->is_remote =
-		d->slot != CACHE_NO_SLOT && !tier_is_here(l->cache, d->slot);
+	w->is_remote = d->slot != CACHE_NO_SLOT && !tier_is_here(l->cache, d->slot);
 	return w;
 }
 
-void tier_miss(struct tier_loader *l, const struct tier_decision *d,
-	       const struct extent *x)
+void tier_miss(struct tier_loader *l, const struct tier_decision *d, const struct extent *x)
 {
 	struct tier_way *w = begin_way(l, d, x);
 
@@ -169,13 +161,11 @@ void tier_miss(struct tier_loader *l, const struct tier_decision *d,
 	reader_own(l->reader, w);
 }
 
-void tier_read(struct tier_loader *l, const struct stage *at,
-	       struct sampler_epoch *order, uint64_t position,
-	       const struct extent *x, void *into, uint64_t into_bytes,
+void tier_read(struct tier_loader *l, const struct stage *at, struct sampler_epoch *order,
+	       uint64_t position, const struct extent *x, void *into, uint64_t into_bytes,
 	       uint64_t *ready_ns)
 {
-	const struct tier_decision *d =
-		tier_decide(l, at->epoch, order, position);
+	const struct tier_decision *d = tier_decide(l, at->epoch, order, position);
 	struct extent other = *x;
 	struct tier_way *w;
 
@@ -183,8 +173,7 @@ void tier_read(struct tier_loader *l, const struct stage *at,
 		tier_unit_extent(&l->tier->units, d->substitute, x, &other);
 	w = begin_way(l, d, &other);
 	w->asked = x->id;
-	w->enters = was_there(w) &&
-		    start_hit(w, &other, into, into_bytes, ready_ns);
+	w->enters = was_there(w) && start_hit(w, &other, into, into_bytes, ready_ns);
 	if (!w->enters)
 		start_miss(w, &other);
 	reader_own(l->reader, w);
@@ -192,24 +181,20 @@ void tier_read(struct tier_loader *l, const struct stage *at,
 		reader_into(l->reader, into, into_bytes);
 }
 
-static int fail_wrong(struct tier_way *w, const struct read_task *task,
-		      struct mlgen_err *err)
+static int fail_wrong(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
 {
 	const struct tier_loader *l = w->loader;
 
 	return mlgen_fail(err, -EILSEQ,
 			  "%s: slot %" PRIu32 " at %" PRIu64 ": %" PRIu64
 			  " bytes that were kept of sample %" PRIu64
-			  " are not what was written (cache_verify); something "
-			  "else writes there, or the device fails",
-			  l->cache->folder.path ? task->path
-						: "cache in memory",
-			  w->d.slot, w->d.slot * l->tier->slot_bytes,
-			  w->kept_bytes, w->extent.id);
+			  " are not what was written (cache_verify); something else writes there, "
+			  "or the device fails",
+			  l->cache->folder.path ? task->path : "cache in memory", w->d.slot,
+			  w->d.slot * l->tier->slot_bytes, w->kept_bytes, w->extent.id);
 }
 
-static int verify(struct tier_way *w, const struct read_task *task,
-		  struct mlgen_err *err)
+static int verify(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
 {
 	struct tier_loader *l = w->loader;
 	const unsigned char *bytes;
@@ -219,9 +204,7 @@ static int verify(struct tier_way *w, const struct read_task *task,
 	if (!l->cache->sums || task->error)
 		return 0;
 	bytes = w->is_remote ? w->memory : l->tier->place->look(w);
-	sum = w->is_remote
-		      ? w->sum
-		      : l->cache->sums[tier_slot_here(l->cache, w->d.slot)];
+	sum = w->is_remote ? w->sum : l->cache->sums[tier_slot_here(l->cache, w->d.slot)];
 	l->tally.verified += w->extent.samples;
 	if (tier_sum(bytes, w->kept_bytes) == sum)
 		return 0;
@@ -231,13 +214,11 @@ static int verify(struct tier_way *w, const struct read_task *task,
 	return fail_wrong(w, task, err);
 }
 
-static int end_hit(struct tier_way *w, const struct read_task *task,
-		   struct mlgen_err *err)
+static int end_hit(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
 {
 	struct tier_loader *l = w->loader;
-	uint64_t bytes = tier_kept_bytes(
-		&l->tier->units,
-		dataset_extent_bytes(task->dataset, &task->extent));
+	uint64_t bytes = tier_kept_bytes(&l->tier->units,
+					 dataset_extent_bytes(task->dataset, &task->extent));
 	int rc = verify(w, task, err);
 
 	if (w->is_remote) {
@@ -263,8 +244,7 @@ static void count_fill(struct tier_way *w, bool is_whole)
 	}
 }
 
-static int end_miss(struct tier_way *w, const struct read_task *task,
-		    struct mlgen_err *err)
+static int end_miss(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
 {
 	struct tier_loader *l = w->loader;
 	const struct tier_place *place = l->tier->place;
@@ -278,8 +258,7 @@ static int end_miss(struct tier_way *w, const struct read_task *task,
 	else if (w->fills)
 		rc = place->filled(w, task, err);
 	if (w->d.slot != CACHE_NO_SLOT && !w->is_passed_on)
-		count_fill(w, is_kept && (!l->cache->slots || w->is_held) &&
-				      !task->fill_error);
+		count_fill(w, is_kept && (!l->cache->slots || w->is_held) && !task->fill_error);
 	return rc;
 }
 
@@ -290,8 +269,7 @@ static struct hist *latencies_of(const struct tier_way *w)
 	return !w->enters ? l->miss_ns : w->is_remote ? l->peer_ns : l->hit_ns;
 }
 
-int tier_read_end(struct tier_loader *l, const struct read_task *task,
-		  struct mlgen_err *err)
+int tier_read_end(struct tier_loader *l, const struct read_task *task, struct mlgen_err *err)
 {
 	struct tier_way *w = task->owner;
 	uint64_t ns = task->end_ns - task->start_ns;

@@ -17,10 +17,9 @@
 #include "run/tier_folder.h"
 
 /*
- * Lines of text: what the cache is of, each unit with its slot and checksum,
- * and last a checksum of all before it. It is there only while no run is: who
- * reads it removes it, and who ends writes it anew, so that a run which was
- * killed leaves none.
+ * Lines of text: what the cache is of, each unit with its slot and checksum, and last a checksum of
+ * all before it. It is there only while no run is: who reads it removes it, and who ends writes it
+ * anew, so that a run which was killed leaves none.
  */
 #define MANIFEST_HEAD "mlgen cache 2\n"
 #define MANIFEST_LAST "end "
@@ -39,19 +38,18 @@ static void put_identity(const struct tier_cache *c, struct buf *out)
 	const struct tier *t = c->tier;
 	const struct dataset *ds = t->plain.dataset;
 
-	buf_addf(out,
-		 MANIFEST_HEAD "dataset %s\nformat %s\nfiles %" PRIu64 "\n",
-		 ds->directory, ds->format->name, ds->files);
+	buf_addf(out, MANIFEST_HEAD "dataset %s\nformat %s\nfiles %" PRIu64 "\n", ds->directory,
+		 ds->format->name, ds->files);
 	buf_addf(out, "extents %" PRIu64 "\nsample_size ", dataset_extents(ds));
 	dist_identify(out, &ds->sample_size, DIST_BYTES);
-	buf_addf(out, "\nunit %s of %" PRIu64 "\nlayout %s\n",
-		 tier_unit_word(&t->units), tier_unit_samples(&t->units),
+	buf_addf(out, "\nunit %s of %" PRIu64 "\nlayout %s\n", tier_unit_word(&t->units),
+		 tier_unit_samples(&t->units),
 		 t->job->cache_layout == CACHE_LAYOUT_FILES ? "files" : "slab");
 	buf_addf(out,
 		 "slots %" PRIu64 "\nslot_bytes %" PRIu64 "\nalign %" PRIu64
 		 "\nverify %d\nfactor %g\n",
-		 c->slot_count, t->slot_bytes, t->plain.align_bytes,
-		 c->sums != NULL, t->units.factor);
+		 c->slot_count, t->slot_bytes, t->plain.align_bytes, c->sums != NULL,
+		 t->units.factor);
 }
 
 static bool is_kept(const struct tier_cache *c, uint32_t slot, uint64_t *unit)
@@ -69,12 +67,11 @@ static void put_units(const struct tier_cache *c, struct buf *out)
 
 	for (uint32_t s = 0; s < c->slot_count; s++)
 		if (is_kept(c, s, &unit))
-			buf_addf(out, "%" PRIx64 " %" PRIx32 " %" PRIx32 "\n",
-				 unit, s, c->sums ? c->sums[s] : 0);
+			buf_addf(out, "%" PRIx64 " %" PRIx32 " %" PRIx32 "\n", unit, s,
+				 c->sums ? c->sums[s] : 0);
 }
 
-static int manifest_fail(const struct tier_cache *c, int code,
-			 struct mlgen_err *err)
+static int manifest_fail(const struct tier_cache *c, int code, struct mlgen_err *err)
 {
 	return mlgen_fail(err, code,
 			  "cache_persist: %s/" TIER_MANIFEST
@@ -98,15 +95,14 @@ static uint64_t digits(uint64_t end)
 
 void tier_manifest_reserve(struct tier_cache *c)
 {
-	uint64_t line = digits(c->tier->units.count) + digits(c->slot_count) +
-			(c->sums ? 8 : 1) + sizeof("  \n") - 1;
+	uint64_t line = digits(c->tier->units.count) + digits(c->slot_count) + (c->sums ? 8 : 1) +
+			sizeof("  \n") - 1;
 	struct buf text = { 0 };
 	int fd = open_new(c);
 	uint64_t bytes;
 
 	put_identity(c, &text);
-	bytes = text.len + line * c->slot_count +
-		sizeof(MANIFEST_LAST "01234567\n");
+	bytes = text.len + line * c->slot_count + sizeof(MANIFEST_LAST "01234567\n");
 	buf_fini(&text);
 	if (fd < 0)
 		return;
@@ -128,8 +124,7 @@ static int put_file(const struct tier_cache *c, const struct buf *text)
 	if (rc == 0 && (ftruncate(fd, (off_t)text->len) != 0 || fsync(fd) != 0))
 		rc = -errno;
 	close(fd);
-	if (rc == 0 &&
-	    renameat(dir, TIER_MANIFEST ".new", dir, TIER_MANIFEST) != 0)
+	if (rc == 0 && renameat(dir, TIER_MANIFEST ".new", dir, TIER_MANIFEST) != 0)
 		rc = -errno;
 	if (rc == 0 && fsync(dir) != 0)
 		rc = -errno;
@@ -180,16 +175,15 @@ static bool has_sum(const char *text, size_t bytes)
 	const char *end = text + bytes - last;
 	unsigned long sum;
 
-	if (bytes < last ||
-	    strncmp(end, MANIFEST_LAST, strlen(MANIFEST_LAST)) != 0)
+	if (bytes < last || strncmp(end, MANIFEST_LAST, strlen(MANIFEST_LAST)) != 0)
 		return false;
 	sum = strtoul(end + strlen(MANIFEST_LAST), NULL, 16);
 	return sum == crc32_z(0, (const unsigned char *)text, bytes - last);
 }
 
 /* The first line of `made` that is not that of `want`. */
-static int differs(const struct tier_cache *c, const char *made,
-		   const char *want, struct mlgen_err *err)
+static int differs(const struct tier_cache *c, const char *made, const char *want,
+		   struct mlgen_err *err)
 {
 	size_t a, b;
 
@@ -200,14 +194,12 @@ static int differs(const struct tier_cache *c, const char *made,
 			break;
 	}
 	return mlgen_fail(err, -EINVAL,
-			  "cache_persist: the cache in %s was kept with "
-			  "'%.*s', and this run has '%.*s'; remove it, or use "
-			  "another cache_directory",
+			  "cache_persist: the cache in %s was kept with '%.*s', and this run has "
+			  "'%.*s'; remove it, or use another cache_directory",
 			  c->folder.path, (int)a, made, (int)b, want);
 }
 
-static void take_unit(struct tier_cache *c, uint64_t unit, uint32_t slot,
-		      uint32_t sum)
+static void take_unit(struct tier_cache *c, uint64_t unit, uint32_t slot, uint32_t sum)
 {
 	const struct cache_access a = { .unit = unit, .next_use = 0 };
 	uint32_t generation = cache_restore(c->cache, &a, slot);
@@ -235,8 +227,8 @@ static int take_units(struct tier_cache *c, const char *at)
 		unit = strtoull(at, &end, 16);
 		slot = strtoull(end, &end, 16);
 		sum = strtoull(end, &end, 16);
-		if (*end != '\n' || unit >= c->tier->units.count ||
-		    slot < first || slot >= c->slot_count)
+		if (*end != '\n' || unit >= c->tier->units.count || slot < first ||
+		    slot >= c->slot_count)
 			return -EINVAL;
 		take_unit(c, unit, (uint32_t)slot, (uint32_t)sum);
 		first = slot + 1;
@@ -255,8 +247,8 @@ static int take_manifest(struct tier_cache *c, const char *text, size_t bytes,
 	if (!has_sum(text, bytes))
 		rc = mlgen_fail(err, -EINVAL,
 				"cache_persist: %s/" TIER_MANIFEST
-				" is damaged: its checksum is another; remove "
-				"the folder, or use another cache_directory",
+				" is damaged: its checksum is another; remove the folder, or use "
+				"another cache_directory",
 				c->folder.path);
 	else if (strncmp(text, buf_str(&want), want.len) != 0)
 		rc = differs(c, text, buf_str(&want), err);
@@ -264,8 +256,8 @@ static int take_manifest(struct tier_cache *c, const char *text, size_t bytes,
 		rc = take_units(c, text + want.len);
 	buf_fini(&want);
 	/* Nor is it there after a loss of power, when slots have others. */
-	if (rc > 0 && (unlinkat(c->folder.dir_fd, TIER_MANIFEST, 0) != 0 ||
-		       fsync(c->folder.dir_fd) != 0))
+	if (rc > 0 &&
+	    (unlinkat(c->folder.dir_fd, TIER_MANIFEST, 0) != 0 || fsync(c->folder.dir_fd) != 0))
 		rc = manifest_fail(c, -errno, err);
 	return rc;
 }
@@ -282,8 +274,7 @@ int tier_manifest_read(struct tier_cache *c, struct mlgen_err *err)
 	if (rc == -ENOENT)
 		return 0;
 	return rc < 0 ? mlgen_fail(err, rc,
-				   "cache_persist: %s/" TIER_MANIFEST
-				   ": cannot read it: %s",
+				   "cache_persist: %s/" TIER_MANIFEST ": cannot read it: %s",
 				   c->folder.path, strerror(-rc))
 		      : rc;
 }

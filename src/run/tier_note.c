@@ -6,8 +6,8 @@
 #include "base/util.h"
 #include "run/tier_inside.h"
 
-/* Rank correlation of those that two epochs have in common: of permutations
- * places are their own ranks. */
+/* Rank correlation of those that two epochs have in common: of permutations places are their own
+ * ranks. */
 static double correlation(const struct tier_order *o)
 {
 	double n = o->pairs;
@@ -23,9 +23,8 @@ struct cache_counts *tier_record_of(struct tier_cache *c, uint64_t epoch)
 	return &c->records[u64_min(epoch, c->record_count)];
 }
 
-void tier_note_access(struct tier_cache *c, const struct extent *x,
-		      const struct tier_decision *d, struct tier_rank *rank,
-		      struct cache_counts *r)
+void tier_note_access(struct tier_cache *c, const struct extent *x, const struct tier_decision *d,
+		      struct tier_rank *rank, struct cache_counts *r)
 {
 	uint64_t hits = d->is_hit ? x->samples : 0;
 	uint64_t substitutions = d->is_substituted ? x->samples : 0;
@@ -78,8 +77,7 @@ void tier_note_begin(struct tier_cache *c)
 	c->order = (struct tier_order){ 0 };
 }
 
-void tier_note_order(struct tier_cache *c, const struct tier_access *a,
-		     struct cache_counts *r)
+void tier_note_order(struct tier_cache *c, const struct tier_access *a, struct cache_counts *r)
 {
 	const struct orderwalk_at *at = &a->at;
 	const struct extent *x = &a->extent;
@@ -97,8 +95,7 @@ void tier_note_order(struct tier_cache *c, const struct tier_access *a,
 		return;
 	if (tier_is_own(c, at->rank)) {
 		r->unique_samples += x->samples;
-		r->footprint_bytes +=
-			dataset_extent_bytes(c->tier->cfg.pass->dataset, x);
+		r->footprint_bytes += dataset_extent_bytes(c->tier->cfg.pass->dataset, x);
 	}
 	if (seen >= c->seen.before_first) {
 		o->pairs++;
@@ -117,7 +114,5 @@ void tier_end_epoch(struct tier_cache *c)
 	const struct tier_order *o = &c->order;
 
 	r->rank_correlation = correlation(o);
-	r->sequential_ratio = o->accesses
-				      ? (double)o->follows / (double)o->accesses
-				      : (double)NAN;
+	r->sequential_ratio = o->accesses ? (double)o->follows / (double)o->accesses : (double)NAN;
 }

@@ -103,19 +103,17 @@ uint64_t tier_ask_bytes(const struct tier_ask *ask, uint64_t slot_bytes)
 	return bytes;
 }
 
-static bool send_question(int fd, const struct tier_ask *ask,
-			  const unsigned char *memory)
+static bool send_question(int fd, const struct tier_ask *ask, const unsigned char *memory)
 {
 	if (!connect_write(fd, ask, sizeof(*ask)))
 		return false;
 	return ask->kind != TIER_FILL ||
-	       connect_write(fd, memory + ask->pieces[0].at,
-			     (size_t)ask->pieces[0].bytes);
+	       connect_write(fd, memory + ask->pieces[0].at, (size_t)ask->pieces[0].bytes);
 }
 
 /* errno EPROTO: it has said what is no answer. */
-static bool receive_answer(int fd, const struct tier_ask *ask,
-			   unsigned char *memory, struct tier_answer *a)
+static bool receive_answer(int fd, const struct tier_ask *ask, unsigned char *memory,
+			   struct tier_answer *a)
 {
 	if (!connect_read(fd, a, sizeof(*a)))
 		return false;
@@ -127,8 +125,7 @@ static bool receive_answer(int fd, const struct tier_ask *ask,
 	if (a->bytes != tier_ask_bytes(ask, UINT64_MAX))
 		return false;
 	for (unsigned i = 0; i < ask->count; i++)
-		if (!connect_read(fd, memory + ask->pieces[i].at,
-				  (size_t)ask->pieces[i].bytes))
+		if (!connect_read(fd, memory + ask->pieces[i].at, (size_t)ask->pieces[i].bytes))
 			return false;
 	return true;
 }
@@ -140,24 +137,19 @@ static const char *why_lost(int code)
 				     : strerror(code);
 }
 
-static int fail_peer(const struct tier_peers *p, unsigned rank, int code,
-		     struct mlgen_err *err)
+static int fail_peer(const struct tier_peers *p, unsigned rank, int code, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EPIPE,
-			  "%s: host %s (rank %u): its part of the cache cannot "
-			  "be asked: %s",
-			  what, hosts_name(p->hosts, rank), rank,
-			  why_lost(code));
+			  "%s: host %s (rank %u): its part of the cache cannot be asked: %s", what,
+			  hosts_name(p->hosts, rank), rank, why_lost(code));
 }
 
-static int ask_over(struct tier_peers *p, unsigned rank, unsigned i,
-		    const struct tier_ask *ask, unsigned char *memory,
-		    struct tier_answer *answer, struct mlgen_err *err)
+static int ask_over(struct tier_peers *p, unsigned rank, unsigned i, const struct tier_ask *ask,
+		    unsigned char *memory, struct tier_answer *answer, struct mlgen_err *err)
 {
 	int fd = p->pools[rank].fds[i];
 
-	if (send_question(fd, ask, memory) &&
-	    receive_answer(fd, ask, memory, answer)) {
+	if (send_question(fd, ask, memory) && receive_answer(fd, ask, memory, answer)) {
 		if (answer->said != TIER_FAILED)
 			return 0;
 		return fail_peer(p, rank, (int)answer->sum, err);
@@ -168,16 +160,14 @@ static int ask_over(struct tier_peers *p, unsigned rank, unsigned i,
 	return fail_peer(p, rank, code, err);
 }
 
-int tier_peers_ask(struct tier_peers *p, unsigned rank,
-		   const struct tier_ask *ask, unsigned char *memory,
-		   struct tier_answer *answer, struct mlgen_err *err)
+int tier_peers_ask(struct tier_peers *p, unsigned rank, const struct tier_ask *ask,
+		   unsigned char *memory, struct tier_answer *answer, struct mlgen_err *err)
 {
 	struct pool *pool = &p->pools[rank];
 	unsigned i = pool_take(p, pool);
 
 	if (i == TIER_CONNECTIONS)
-		return mlgen_fail(err, -ECANCELED, "%s: the run is ending",
-				  what);
+		return mlgen_fail(err, -ECANCELED, "%s: the run is ending", what);
 	int rc = ask_over(p, rank, i, ask, memory, answer, err);
 	pool_give_back(pool, i);
 	return rc;
@@ -188,23 +178,20 @@ int tier_peers_ask(struct tier_peers *p, unsigned rank,
 /* As many as there are threads that may ask, and no more than are worth it. */
 static unsigned connections_of(const struct job *j)
 {
-	return (unsigned)u64_min(j->accelerators * job_readers(j),
-				 TIER_CONNECTIONS);
+	return (unsigned)u64_min(j->accelerators * job_readers(j), TIER_CONNECTIONS);
 }
 
 static bool is_asked_for(const struct job *j)
 {
-	return j->cache != CACHE_NONE && job_cache_parts(j) > 1 &&
-	       tier_place_of(j)->keeps;
+	return j->cache != CACHE_NONE && job_cache_parts(j) > 1 && tier_place_of(j)->keeps;
 }
 
 uint64_t tier_peers_files(const struct job *j)
 {
 	/* The others' may be as many as any job has. */
-	return is_asked_for(j) ? (job_cache_parts(j) - 1) * (connections_of(j) +
-							     TIER_CONNECTIONS) +
-					 3
-			       : 0;
+	return is_asked_for(j)
+		       ? (job_cache_parts(j) - 1) * (connections_of(j) + TIER_CONNECTIONS) + 3
+		       : 0;
 }
 
 static void fill_pools(struct tier_peers *p)
@@ -214,8 +201,7 @@ static void fill_pools(struct tier_peers *p)
 			p->pools[rank].fds[i] = doors_to(p->doors, rank, i);
 }
 
-int tier_peers_open(struct tier_peers **out, const struct job *job,
-		    const struct pass *pass,
+int tier_peers_open(struct tier_peers **out, const struct job *job, const struct pass *pass,
 		    const struct tier_peers_config *cfg, struct mlgen_err *err)
 {
 	const struct doors_config doors = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_places.c - where a cache tier has its bytes: nowhere but in time, or in memory; and how misses are read. */
+/* tier_places.c - where a cache tier has its bytes: nowhere but in time, or in memory; and how
+ * misses are read. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -11,8 +12,8 @@
 #include "base/util.h"
 #include "run/tier_inside.h"
 
-/* A thread that wakes late makes up for it with its next hits, as with the null
- * engine; but not for a host that stood still. */
+/* A thread that wakes late makes up for it with its next hits, as with the null engine; but not for
+ * a host that stood still. */
 #define LATE_MAX_NS UINT64_C(10000000)
 
 uint32_t tier_sum(const unsigned char *memory, uint64_t bytes)
@@ -26,13 +27,10 @@ static struct mlgen_file storage_file(const struct tier_way *w, unsigned i)
 
 	if (w->loader->tier->plain.direct)
 		flags |= O_DIRECT;
-	return (struct mlgen_file){ .path = w->paths[i],
-				    .fd = -1,
-				    .flags = flags };
+	return (struct mlgen_file){ .path = w->paths[i], .fd = -1, .flags = flags };
 }
 
-unsigned tier_storage_pieces(struct tier_way *w, const struct extent *x,
-			     unsigned char *memory)
+unsigned tier_storage_pieces(struct tier_way *w, const struct extent *x, unsigned char *memory)
 {
 	const struct tier *t = w->loader->tier;
 	struct tier_range ranges[TIER_RANGES];
@@ -54,8 +52,7 @@ unsigned tier_storage_pieces(struct tier_way *w, const struct extent *x,
 	return n;
 }
 
-void tier_read_storage(struct tier_way *w, const struct extent *x,
-		       unsigned char *memory)
+void tier_read_storage(struct tier_way *w, const struct extent *x, unsigned char *memory)
 {
 	struct tier_loader *l = w->loader;
 
@@ -68,8 +65,7 @@ void tier_read_storage(struct tier_way *w, const struct extent *x,
 	reader_start_list(l->reader, &l->tier->plain, x, &w->list);
 }
 
-void tier_took(struct tier_way *w, const struct extent *x, uint64_t start_ns,
-	       uint64_t end_ns)
+void tier_took(struct tier_way *w, const struct extent *x, uint64_t start_ns, uint64_t end_ns)
 {
 	struct tier_loader *l = w->loader;
 
@@ -79,38 +75,33 @@ void tier_took(struct tier_way *w, const struct extent *x, uint64_t start_ns,
 
 /* played: a hit takes its time, and there are no bytes. */
 
-/* Behind all that is in the queue. Only the number itself is shared, so that
- * nothing has to be ordered with it. */
+/* Behind all that is in the queue. Only the number itself is shared, so that nothing has to be
+ * ordered with it. */
 static uint64_t pass(struct tier_cache *c, uint64_t asked_ns, uint64_t ns)
 {
-	uint64_t free_ns =
-		atomic_load_explicit(&c->free_ns, memory_order_relaxed);
+	uint64_t free_ns = atomic_load_explicit(&c->free_ns, memory_order_relaxed);
 	uint64_t end_ns;
 
 	do {
 		end_ns = u64_max(free_ns, asked_ns) + ns;
 	} while (!atomic_compare_exchange_weak_explicit(
-		&c->free_ns, &free_ns, end_ns, memory_order_relaxed,
-		memory_order_relaxed));
+		&c->free_ns, &free_ns, end_ns, memory_order_relaxed, memory_order_relaxed));
 	return end_ns;
 }
 
-static uint64_t played_end_ns(struct tier_loader *l, uint64_t from_ns,
-			      uint64_t bytes)
+static uint64_t played_end_ns(struct tier_loader *l, uint64_t from_ns, uint64_t bytes)
 {
 	const struct job *j = l->tier->job;
 	uint64_t due_ns = from_ns, rate = j->cache_bandwidth_bytes;
 
 	if (rate)
 		due_ns = pass(l->cache, due_ns,
-			      (uint64_t)((double)bytes * (double)NS_PER_S /
-					 (double)rate));
-	return due_ns +
-	       dist_draw(&j->cache_latency, l->seed, RNG_ENGINE, l->drawn++);
+			      (uint64_t)((double)bytes * (double)NS_PER_S / (double)rate));
+	return due_ns + dist_draw(&j->cache_latency, l->seed, RNG_ENGINE, l->drawn++);
 }
 
-static void played_hit(struct tier_way *w, const struct extent *x, void *into,
-		       uint64_t into_bytes, uint64_t *ready_ns)
+static void played_hit(struct tier_way *w, const struct extent *x, void *into, uint64_t into_bytes,
+		       uint64_t *ready_ns)
 {
 	struct tier_loader *l = w->loader;
 	const struct tier *t = l->tier;
@@ -120,15 +111,13 @@ static void played_hit(struct tier_way *w, const struct extent *x, void *into,
 	(void)into_bytes;
 	due_ns = played_end_ns(
 		l, now > l->late_ns ? now - l->late_ns : 0,
-		tier_kept_bytes(&t->units,
-				dataset_extent_bytes(t->plain.dataset, x)));
+		tier_kept_bytes(&t->units, dataset_extent_bytes(t->plain.dataset, x)));
 	end_ns = now;
 	if (due_ns > now) {
 		stop_sleep_until(t->cfg.stop, t->cfg.clock, due_ns);
 		end_ns = clock_now(t->cfg.clock);
 	}
-	l->late_ns =
-		end_ns > due_ns ? u64_min(end_ns - due_ns, LATE_MAX_NS) : 0;
+	l->late_ns = end_ns > due_ns ? u64_min(end_ns - due_ns, LATE_MAX_NS) : 0;
 	count_add(&l->worker->stat.blocked_ns[MLGEN_READ], end_ns - now);
 	tier_took(w, x, now, end_ns);
 	*ready_ns = end_ns;
@@ -138,18 +127,16 @@ static void played_hit(struct tier_way *w, const struct extent *x, void *into,
 static void played_miss(struct tier_way *w, const struct extent *x)
 {
 	w->is_held = w->fills &&
-		     tier_slot_fill(tier_word(w->loader->cache, w->d.slot),
-				    w->d.generation, true);
+		     tier_slot_fill(tier_word(w->loader->cache, w->d.slot), w->d.generation, true);
 	tier_read_storage(w, x, NULL);
 }
 
-static int played_filled(struct tier_way *w, const struct read_task *task,
-			 struct mlgen_err *err)
+static int played_filled(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
 {
 	(void)err;
 	if (w->is_held)
-		tier_slot_filled(tier_word(w->loader->cache, w->d.slot),
-				 w->d.generation, !task->error);
+		tier_slot_filled(tier_word(w->loader->cache, w->d.slot), w->d.generation,
+				 !task->error);
 	return 0;
 }
 
@@ -169,8 +156,8 @@ unsigned char *tier_memory_slot(const struct tier_way *w)
 	return c->memory + tier_slot_here(c, w->d.slot) * c->tier->slot_bytes;
 }
 
-/* A unit that differs in size from the one before has no more in use than it
- * needs; so only slots that are all full are in use from the beginning. */
+/* A unit that differs in size from the one before has no more in use than it needs; so only slots
+ * that are all full are in use from the beginning. */
 static int memory_open(struct tier_cache *c, struct mlgen_err *err)
 {
 	const struct tier *t = c->tier;
@@ -179,8 +166,7 @@ static int memory_open(struct tier_cache *c, struct mlgen_err *err)
 	uint64_t bytes;
 
 	/* Of many processes one may have no slot. */
-	if (__builtin_mul_overflow(u64_max(c->slot_count, 1), t->slot_bytes,
-				   &bytes))
+	if (__builtin_mul_overflow(u64_max(c->slot_count, 1), t->slot_bytes, &bytes))
 		bytes = SIZE_MAX / 2;
 	c->memory_bytes = (size_t)bytes;
 	if (!t->units.same_bytes && kind == MEM_MALLOC)
@@ -190,8 +176,8 @@ static int memory_open(struct tier_cache *c, struct mlgen_err *err)
 	if (c->memory)
 		return 0;
 	return mlgen_fail(err, -ENOMEM,
-			  "cache_size: no memory for %s of slots%s; a smaller "
-			  "one, cache_directory=, or cache_latency= to play it",
+			  "cache_size: no memory for %s of slots%s; a smaller one, "
+			  "cache_directory=, or cache_latency= to play it",
 			  units_human_bytes(text, (double)bytes),
 			  kind == MEM_HUGEPAGE ? " in huge pages" : "");
 }
@@ -209,8 +195,8 @@ static int memory_close(struct tier_cache *c, struct mlgen_err *err)
 }
 
 /* To where the sample is wanted, or into the worker's buffer, again and again. */
-static void copy_out(struct tier_way *w, const unsigned char *from,
-		     uint64_t bytes, unsigned char *into, uint64_t room)
+static void copy_out(struct tier_way *w, const unsigned char *from, uint64_t bytes,
+		     unsigned char *into, uint64_t room)
 {
 	size_t part;
 	unsigned char *buffer = io_buffer(w->loader->worker->io, &part);
@@ -223,8 +209,8 @@ static void copy_out(struct tier_way *w, const unsigned char *from,
 		memcpy(buffer, from + done, u64_min(part, bytes - done));
 }
 
-void tier_copy_out(struct tier_way *w, const struct extent *x,
-		   const unsigned char *from, void *into, uint64_t into_bytes)
+void tier_copy_out(struct tier_way *w, const struct extent *x, const unsigned char *from,
+		   void *into, uint64_t into_bytes)
 {
 	const struct tier *t = w->loader->tier;
 	struct tier_range ranges[TIER_RANGES];
@@ -235,14 +221,13 @@ void tier_copy_out(struct tier_way *w, const struct extent *x,
 		unsigned char *to = into;
 		uint64_t bytes = tier_kept_bytes(&t->units, ranges[i].bytes);
 
-		copy_out(w, from + ranges[i].at, bytes, to ? to + used : NULL,
-			 into_bytes - used);
+		copy_out(w, from + ranges[i].at, bytes, to ? to + used : NULL, into_bytes - used);
 		used = u64_min(into_bytes, used + bytes);
 	}
 }
 
-static void memory_hit(struct tier_way *w, const struct extent *x, void *into,
-		       uint64_t into_bytes, uint64_t *ready_ns)
+static void memory_hit(struct tier_way *w, const struct extent *x, void *into, uint64_t into_bytes,
+		       uint64_t *ready_ns)
 {
 	const struct tier *t = w->loader->tier;
 	uint64_t begin_ns = clock_now(t->cfg.clock);
@@ -257,10 +242,8 @@ static void memory_miss(struct tier_way *w, const struct extent *x)
 {
 	const struct tier *t = w->loader->tier;
 
-	w->is_held = w->fills && w->bytes <= t->slot_bytes &&
-		     w->kept_bytes <= t->slot_bytes &&
-		     tier_slot_fill(tier_word(w->loader->cache, w->d.slot),
-				    w->d.generation, true);
+	w->is_held = w->fills && w->bytes <= t->slot_bytes && w->kept_bytes <= t->slot_bytes &&
+		     tier_slot_fill(tier_word(w->loader->cache, w->d.slot), w->d.generation, true);
 	tier_read_storage(w, x, w->is_held ? tier_memory_slot(w) : NULL);
 }
 
@@ -269,8 +252,7 @@ static void give_back(const struct tier_way *w)
 {
 	const struct tier *t = w->loader->tier;
 
-	if (!t->units.same_bytes && w->kept_bytes < t->slot_bytes &&
-	    t->job->mem != MEM_HUGEPAGE)
+	if (!t->units.same_bytes && w->kept_bytes < t->slot_bytes && t->job->mem != MEM_HUGEPAGE)
 		mem_give_back(tier_memory_slot(w) + w->kept_bytes,
 			      (size_t)(t->slot_bytes - w->kept_bytes));
 }
@@ -286,8 +268,7 @@ void tier_memory_filled(struct tier_way *w, bool is_whole)
 	tier_slot_filled(tier_word(c, w->d.slot), w->d.generation, is_whole);
 }
 
-static int memory_filled(struct tier_way *w, const struct read_task *task,
-			 struct mlgen_err *err)
+static int memory_filled(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
 {
 	(void)err;
 	if (!w->is_held)
@@ -316,7 +297,6 @@ const struct tier_place *tier_place_of(const struct job *j)
 {
 	if (j->cache_directory)
 		return &tier_directory;
-	return dist_mean(&j->cache_latency) > 0 || j->cache_bandwidth_bytes
-		       ? &tier_played
-		       : &tier_memory;
+	return dist_mean(&j->cache_latency) > 0 || j->cache_bandwidth_bytes ? &tier_played
+									    : &tier_memory;
 }

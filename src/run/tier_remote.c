@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_remote.c - what a loader has of slots that other processes have: it asks for them, and sends them. */
+/* tier_remote.c - what a loader has of slots that other processes have: it asks for them, and sends
+ * them. */
 #include <errno.h>
 #include <inttypes.h>
 
@@ -25,10 +26,8 @@ static struct tier_ask question(const struct tier_way *w, uint32_t kind)
 	};
 }
 
-/* All of the unit, but where it has more than the sample and nobody looks at
- * its sum. */
-static void set_pieces(struct tier_ask *ask, const struct tier_way *w,
-		       const struct extent *x)
+/* All of the unit, but where it has more than the sample and nobody looks at its sum. */
+static void set_pieces(struct tier_ask *ask, const struct tier_way *w, const struct extent *x)
 {
 	const struct tier *t = w->loader->tier;
 	struct tier_range ranges[TIER_RANGES];
@@ -50,22 +49,21 @@ static bool is_ending(const struct tier *t)
 	return stop_has_come(t->cfg.stop, clock_now(t->cfg.clock));
 }
 
-static bool ask(struct tier_way *w, const struct tier_ask *a,
-		struct tier_answer *answer, struct mlgen_err *err)
+static bool ask(struct tier_way *w, const struct tier_ask *a, struct tier_answer *answer,
+		struct mlgen_err *err)
 {
 	const struct tier *t = w->loader->tier;
 	struct mlgen_err why = { 0 };
 
-	if (tier_peers_ask(t->cfg.peers, rank_of(w), a, w->memory, answer,
-			   &why) == 0)
+	if (tier_peers_ask(t->cfg.peers, rank_of(w), a, w->memory, answer, &why) == 0)
 		return true;
 	if (!err->code && !is_ending(t))
 		*err = why;
 	return false;
 }
 
-bool tier_remote_hit(struct tier_way *w, const struct extent *x, void *into,
-		     uint64_t into_bytes, uint64_t *ready_ns)
+bool tier_remote_hit(struct tier_way *w, const struct extent *x, void *into, uint64_t into_bytes,
+		     uint64_t *ready_ns)
 {
 	struct tier_loader *l = w->loader;
 	struct tier_ask a = question(w, TIER_GET);
@@ -73,8 +71,7 @@ bool tier_remote_hit(struct tier_way *w, const struct extent *x, void *into,
 	uint64_t begin_ns = clock_now(l->tier->cfg.clock), end_ns;
 
 	set_pieces(&a, w, x);
-	bool is_there =
-		ask(w, &a, &answer, &l->peer_err) && answer.said == TIER_THERE;
+	bool is_there = ask(w, &a, &answer, &l->peer_err) && answer.said == TIER_THERE;
 
 	if (is_there && into)
 		tier_copy_out(w, x, w->memory, into, into_bytes);
@@ -96,8 +93,7 @@ void tier_remote_miss(struct tier_way *w, const struct extent *x)
 	tier_read_storage(w, x, w->fills ? w->memory : NULL);
 }
 
-int tier_remote_fill(struct tier_way *w, const struct read_task *task,
-		     struct mlgen_err *err)
+int tier_remote_fill(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
 {
 	struct tier_loader *l = w->loader;
 	struct clock *clock = l->tier->cfg.clock;
@@ -112,8 +108,7 @@ int tier_remote_fill(struct tier_way *w, const struct read_task *task,
 	uint64_t begin_ns = clock_now(clock);
 	bool is_told = ask(w, &a, &answer, &why);
 
-	count_add(&l->worker->stat.blocked_ns[MLGEN_WRITE],
-		  clock_now(clock) - begin_ns);
+	count_add(&l->worker->stat.blocked_ns[MLGEN_WRITE], clock_now(clock) - begin_ns);
 	if (!is_told)
 		return why.code ? mlgen_fail(err, why.code, "%s", why.text) : 0;
 	w->is_held = answer.said == TIER_KEPT;

@@ -82,8 +82,7 @@ static void collect_epochs(struct tier *t, struct cache_result *out)
 		counts_add(&out->all, &at->counts);
 	}
 	for (uint64_t i = 0; i < t->cache_count; i++)
-		counts_add(&out->all,
-			   &t->caches[i].records[t->caches[i].record_count]);
+		counts_add(&out->all, &t->caches[i].records[t->caches[i].record_count]);
 	counts_end(&out->all);
 	out->epochs = (struct metric_list){ epochs, n };
 }
@@ -161,10 +160,8 @@ void tier_result(struct tier *t, struct cache_result *out)
 		/* Of all of them one, of those that have parts of it. */
 		.caches = t->caches[0].part ? 0 : t->cache_count,
 		.parts = t->caches[0].parts,
-		.size_bytes = j->cache_size.samples ? UINT64_MAX
-						    : t->limits.capacity_bytes,
-		.size_samples = j->cache_size.samples ? j->cache_size.samples
-						      : UINT64_MAX,
+		.size_bytes = j->cache_size.samples ? UINT64_MAX : t->limits.capacity_bytes,
+		.size_samples = j->cache_size.samples ? j->cache_size.samples : UINT64_MAX,
 		.data_bytes = t->data_bytes,
 		.state_bytes = tier_state_bytes(j, &stages),
 		.hit_ns = t->hit_ns,
@@ -180,8 +177,7 @@ void tier_result(struct tier *t, struct cache_result *out)
 
 unsigned tier_open_files(const struct job *j)
 {
-	return j->cache != CACHE_NONE && j->cache_directory &&
-			       j->cache_layout == CACHE_LAYOUT_SLAB
+	return j->cache != CACHE_NONE && j->cache_directory && j->cache_layout == CACHE_LAYOUT_SLAB
 		       ? 1
 		       : 0;
 }

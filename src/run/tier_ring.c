@@ -4,24 +4,23 @@
 #include "base/util.h"
 #include "run/tier_inside.h"
 
-/* Batches that a ring has beyond those that may be read ahead: the one at hand,
- * that of a rank which is a step behind, and what a part of one is. */
+/* Batches that a ring has beyond those that may be read ahead: the one at hand, that of a rank
+ * which is a step behind, and what a part of one is. */
 #define BATCHES_BEYOND 3u
 
 /* Above the generation. */
 #define ENTRY_HIT (UINT32_C(1) << 30)
 #define ENTRY_SUBSTITUTED (UINT32_C(1) << 31)
 
-/* An accelerator may have read on by an epoch before another one has, or before
- * one of its own loaders has: of plain ones it takes what comes first. */
+/* An accelerator may have read on by an epoch before another one has, or before one of its own
+ * loaders has: of plain ones it takes what comes first. */
 static bool may_drift(const struct job *j)
 {
 	bool shares = j->accelerators > 1 && j->cache_scope != CACHE_OF_RANK;
 
 	return (shares && j->barrier != BARRIER_STEP) ||
 	       (j->read_threads > 1 &&
-		(j->loader == LOADER_PLAIN ||
-		 (j->loader == LOADER_TFDATA && !j->deterministic)));
+		(j->loader == LOADER_PLAIN || (j->loader == LOADER_TFDATA && !j->deterministic)));
 }
 
 /* How much may be decided of a rank before it asks for it. */
@@ -34,8 +33,7 @@ static uint64_t ring_room(const struct job *j, const struct pass *pass)
 
 	/* They meet at its end, or never. */
 	if (may_drift(j))
-		epochs = j->accelerators > 1 && j->barrier == BARRIER_NONE ? 2
-									   : 1;
+		epochs = j->accelerators > 1 && j->barrier == BARRIER_NONE ? 2 : 1;
 	/* Its batches are of any number of extents. */
 	if (s->is_sized)
 		epochs = 2;
@@ -46,8 +44,7 @@ static uint64_t ring_room(const struct job *j, const struct pass *pass)
 static uint64_t entry_bytes(const struct job *j)
 {
 	return sizeof(struct tier_entry) +
-	       (j->cache_substitute != CACHE_SUBSTITUTE_NONE ? sizeof(uint32_t)
-							     : 0);
+	       (j->cache_substitute != CACHE_SUBSTITUTE_NONE ? sizeof(uint32_t) : 0);
 }
 
 uint64_t tier_ring_bytes(const struct job *j, const struct pass *pass)
@@ -69,8 +66,7 @@ void tier_ring_fini(struct tier_ring *r)
 	mem_free(r->substitutes);
 }
 
-void tier_ring_put(struct tier_ring *r, uint64_t number,
-		   const struct tier_decision *d)
+void tier_ring_put(struct tier_ring *r, uint64_t number, const struct tier_decision *d)
 {
 	uint32_t word = d->generation | (d->is_hit ? ENTRY_HIT : 0) |
 			(d->is_substituted ? ENTRY_SUBSTITUTED : 0);
@@ -91,7 +87,6 @@ struct tier_decision tier_ring_get(const struct tier_ring *r, uint64_t number)
 		.generation = e.word & TIER_GENERATION_MOST,
 		.is_hit = e.word & ENTRY_HIT,
 		.is_substituted = is_substituted,
-		.substitute =
-			is_substituted ? r->substitutes[number % r->room] : 0,
+		.substitute = is_substituted ? r->substitutes[number % r->room] : 0,
 	};
 }

@@ -29,8 +29,7 @@ struct tier_server {
 /* It is one thread's, until it is watched again. */
 static bool watch(struct tier_server *s, uint32_t number, int how)
 {
-	struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT,
-				 .data.u32 = number };
+	struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT, .data.u32 = number };
 
 	return epoll_ctl(s->epoll, how, doors_from(s->doors, number), &e) == 0;
 }
@@ -41,12 +40,10 @@ static bool is_question(const struct tier_cache *c, const struct tier_ask *ask)
 {
 	uint64_t bytes = tier_ask_bytes(ask, c->tier->slot_bytes);
 
-	return (ask->kind == TIER_GET || ask->kind == TIER_FILL) &&
-	       bytes != UINT64_MAX && ask->slot < c->all_slots &&
-	       tier_is_here(c, ask->slot) &&
+	return (ask->kind == TIER_GET || ask->kind == TIER_FILL) && bytes != UINT64_MAX &&
+	       ask->slot < c->all_slots && tier_is_here(c, ask->slot) &&
 	       ask->generation <= TIER_GENERATION_MOST &&
-	       (ask->kind == TIER_GET ||
-		(ask->count == 1 && ask->pieces[0].at == 0));
+	       (ask->kind == TIER_GET || (ask->count == 1 && ask->pieces[0].at == 0));
 }
 
 static bool answer_with(int fd, uint32_t said, uint32_t sum)
@@ -76,30 +73,26 @@ static bool send_pieces(struct tier_way *w, int fd, const struct tier_ask *ask)
 	const struct tier_loader *l = w->loader;
 	const struct tier_cache *c = l->cache;
 	const unsigned char *memory = l->tier->place->look(w);
-	const struct tier_answer a = {
-		.said = TIER_THERE,
-		.sum = c->sums ? c->sums[tier_slot_here(c, ask->slot)] : 0,
-		.bytes = tier_ask_bytes(ask, l->tier->slot_bytes)
-	};
+	const struct tier_answer a = { .said = TIER_THERE,
+				       .sum = c->sums ? c->sums[tier_slot_here(c, ask->slot)] : 0,
+				       .bytes = tier_ask_bytes(ask, l->tier->slot_bytes) };
 	bool is_sent = connect_write(fd, &a, sizeof(a));
 
 	for (unsigned i = 0; i < ask->count && is_sent; i++)
-		is_sent = connect_write(fd, memory + ask->pieces[i].at,
-					(size_t)ask->pieces[i].bytes);
+		is_sent =
+			connect_write(fd, memory + ask->pieces[i].at, (size_t)ask->pieces[i].bytes);
 	return is_sent;
 }
 
 static void aim(struct tier_way *w, const struct tier_ask *ask)
 {
-	w->d = (struct tier_decision){ .slot = ask->slot,
-				       .generation = ask->generation };
+	w->d = (struct tier_decision){ .slot = ask->slot, .generation = ask->generation };
 	w->extent = (struct extent){ .id = ask->extent };
 	w->is_held = w->is_passed_on = w->is_remote = false;
 }
 
 /* It stays in its slot until it is sent. */
-static bool answer_get(struct tier_thread *th, int fd,
-		       const struct tier_ask *ask)
+static bool answer_get(struct tier_thread *th, int fd, const struct tier_ask *ask)
 {
 	struct tier_loader *l = th->loader;
 	struct tier_way *w = &l->ways[0];
@@ -111,13 +104,11 @@ static bool answer_get(struct tier_thread *th, int fd,
 		return answer_with(fd, TIER_NOT_THERE, 0);
 	int rc = look_at(th, ask);
 
-	is_sent = rc < 0 ? answer_with(fd, TIER_FAILED, (uint32_t)-rc)
-			 : send_pieces(w, fd, ask);
+	is_sent = rc < 0 ? answer_with(fd, TIER_FAILED, (uint32_t)-rc) : send_pieces(w, fd, ask);
 	tier_slot_leave(word);
 	if (is_sent && rc == 0) {
 		l->tally.served_samples += ask->samples;
-		l->tally.served_bytes +=
-			tier_ask_bytes(ask, l->tier->slot_bytes);
+		l->tally.served_bytes += tier_ask_bytes(ask, l->tier->slot_bytes);
 	}
 	return is_sent;
 }
@@ -138,8 +129,7 @@ static bool drain(struct tier_thread *th, int fd, uint64_t bytes)
 	return true;
 }
 
-/* Where it is received: in memory its slot, if it is to be filled. NULL: it is
- * not kept. */
+/* Where it is received: in memory its slot, if it is to be filled. NULL: it is not kept. */
 static unsigned char *place_to_fill(struct tier_way *w)
 {
 	const struct tier_place *place = w->loader->tier->place;
@@ -147,8 +137,7 @@ static unsigned char *place_to_fill(struct tier_way *w)
 
 	if (place->keep)
 		return w->memory;
-	w->is_held =
-		tier_slot_fill(tier_word(c, w->d.slot), w->d.generation, true);
+	w->is_held = tier_slot_fill(tier_word(c, w->d.slot), w->d.generation, true);
 	return w->is_held ? tier_memory_slot(w) : NULL;
 }
 
@@ -159,8 +148,7 @@ static uint32_t server_keep(struct tier_thread *th, const struct tier_ask *ask,
 	struct tier_loader *l = th->loader;
 	struct tier_way *w = &l->ways[0];
 	const struct tier_place *place = l->tier->place;
-	bool is_wrong =
-		l->cache->sums && tier_sum(memory, w->kept_bytes) != ask->sum;
+	bool is_wrong = l->cache->sums && tier_sum(memory, w->kept_bytes) != ask->sum;
 
 	if (!place->keep)
 		tier_memory_filled(w, !is_wrong);
@@ -169,8 +157,7 @@ static uint32_t server_keep(struct tier_thread *th, const struct tier_ask *ask,
 	return is_wrong ? TIER_DROPPED : TIER_KEPT;
 }
 
-static bool answer_fill(struct tier_thread *th, int fd,
-			const struct tier_ask *ask)
+static bool answer_fill(struct tier_thread *th, int fd, const struct tier_ask *ask)
 {
 	struct tier_loader *l = th->loader;
 	struct tier_way *w = &l->ways[0];
@@ -181,12 +168,10 @@ static bool answer_fill(struct tier_thread *th, int fd,
 	aim(w, ask);
 	w->bytes = w->kept_bytes = bytes;
 	unsigned char *to = place_to_fill(w);
-	bool is_there =
-		to ? connect_read(fd, to, (size_t)bytes) : drain(th, fd, bytes);
+	bool is_there = to ? connect_read(fd, to, (size_t)bytes) : drain(th, fd, bytes);
 
 	if (!is_there && w->is_held)
-		tier_slot_filled(tier_word(l->cache, ask->slot),
-				 ask->generation, false);
+		tier_slot_filled(tier_word(l->cache, ask->slot), ask->generation, false);
 	if (!is_there)
 		return false;
 	if (to)
@@ -202,11 +187,9 @@ static bool answer(struct tier_thread *th, int fd)
 	struct tier_ask ask;
 
 	tier_thread_begin(th);
-	if (!connect_read(fd, &ask, sizeof(ask)) ||
-	    !is_question(th->cache, &ask))
+	if (!connect_read(fd, &ask, sizeof(ask)) || !is_question(th->cache, &ask))
 		return false;
-	return ask.kind == TIER_GET ? answer_get(th, fd, &ask)
-				    : answer_fill(th, fd, &ask);
+	return ask.kind == TIER_GET ? answer_get(th, fd, &ask) : answer_fill(th, fd, &ask);
 }
 
 /* Who says no question is shut out. */
@@ -236,8 +219,8 @@ static void serve_all(struct tier_thread *th)
 
 /* ---- its life ---- */
 
-/* A part of a question wakes a thread, too: with SO_RCVLOWAT the last bytes of a
- * fill, where these are fewer, would not wake who waits for them. */
+/* A part of a question wakes a thread, too: with SO_RCVLOWAT the last bytes of a fill, where these
+ * are fewer, would not wake who waits for them. */
 static int open_polls(struct tier_server *s, struct mlgen_err *err)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.u32 = IS_END };
@@ -245,13 +228,11 @@ static int open_polls(struct tier_server *s, struct mlgen_err *err)
 
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->end = eventfd(0, EFD_CLOEXEC);
-	is_good = s->epoll >= 0 && s->end >= 0 &&
-		  epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->end, &e) == 0;
+	is_good =
+		s->epoll >= 0 && s->end >= 0 && epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->end, &e) == 0;
 	for (uint32_t i = 0; is_good && doors_from(s->doors, i) >= 0; i++)
 		is_good = watch(s, i, EPOLL_CTL_ADD);
-	return is_good ? 0
-		       : mlgen_fail(err, -errno, "cache_scope=all: epoll: %s",
-				    strerror(errno));
+	return is_good ? 0 : mlgen_fail(err, -errno, "cache_scope=all: epoll: %s", strerror(errno));
 }
 
 static int start_threads(struct tier_server *s, struct mlgen_err *err)

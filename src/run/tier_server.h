@@ -5,9 +5,8 @@
 #include "run/tier_inside.h"
 
 /*
- * A few threads, which sleep while nobody asks. A connection is one thread's
- * while a question of it is answered. Who says something else than a question is
- * shut out.
+ * A few threads, which sleep while nobody asks. A connection is one thread's while a question of it
+ * is answered. Who says something else than a question is shut out.
  */
 struct tier_server;
 

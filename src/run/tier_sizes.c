@@ -43,8 +43,7 @@ uint64_t tier_cache_count(const struct job *j)
 
 uint64_t tier_ranks_of(const struct job *j)
 {
-	return job_cache_parts(j) > 1 ? job_all_accelerators(j)
-				      : j->accelerators;
+	return job_cache_parts(j) > 1 ? job_all_accelerators(j) : j->accelerators;
 }
 
 /* Of samples, those of a unit count together. */
@@ -55,8 +54,7 @@ static uint64_t units_of(const struct tier_units *u, uint64_t samples)
 	return each ? divide_up(samples, each) : samples;
 }
 
-static struct cache_config limits_of(const struct job *j,
-				     const struct tier_units *u)
+static struct cache_config limits_of(const struct job *j, const struct tier_units *u)
 {
 	const struct cache_size *size = &j->cache_size;
 	struct cache_config cfg = { .policy = (enum job_cache)j->cache,
@@ -71,32 +69,25 @@ static struct cache_config limits_of(const struct job *j,
 		cfg.capacity_units = units_of(u, size->samples);
 	else if (size->percent > 0)
 		cfg.capacity_bytes =
-			(uint64_t)(size->percent / 100 *
-					   (double)u->stored_bytes +
-				   0.5);
+			(uint64_t)(size->percent / 100 * (double)u->stored_bytes + 0.5);
 	else
 		cfg.capacity_bytes = size->bytes;
 	/* Equal ones are as many as fit, whatever is asked of them. */
 	if (u->same_bytes && cfg.capacity_bytes < UINT64_MAX)
-		cfg.capacity_units =
-			u64_max(cfg.capacity_bytes / cfg.each_bytes, 1);
+		cfg.capacity_units = u64_max(cfg.capacity_bytes / cfg.each_bytes, 1);
 	return cfg;
 }
 
 static uint64_t slot_bytes_of(const struct job *j, const struct tier_units *u)
 {
-	uint64_t align = j->cache_directory || u->plan->align_bytes
-				 ? BLOCK_BYTES
-				 : SLOT_ALIGN;
+	uint64_t align = j->cache_directory || u->plan->align_bytes ? BLOCK_BYTES : SLOT_ALIGN;
 
-	uint64_t most =
-		u64_max(u->largest_bytes, tier_kept_bytes(u, u->largest_bytes));
+	uint64_t most = u64_max(u->largest_bytes, tier_kept_bytes(u, u->largest_bytes));
 
 	return u64_max(divide_up(most, align), 1) * align;
 }
 
-void tier_size_up(struct tier_sizes *s, const struct job *j,
-		  const struct pass *pass)
+void tier_size_up(struct tier_sizes *s, const struct job *j, const struct pass *pass)
 {
 	tier_units_init(&s->units, &pass->plan, j);
 	s->limits = limits_of(j, &s->units);
@@ -135,8 +126,7 @@ bool tier_has_buffers(const struct job *j)
 	return place->buffers || (place->keeps && job_cache_parts(j) > 1);
 }
 
-/* Of units that differ, so many as fit of the mean size: who looks at each of
- * them is the run. */
+/* Of units that differ, so many as fit of the mean size: who looks at each of them is the run. */
 static void expect_slots(struct tier_sizes *s)
 {
 	double mean = tier_mean_bytes(&s->units);
@@ -158,9 +148,7 @@ static uint64_t slot_state_bytes(const struct job *j)
 {
 	bool has_sum = tier_place_of(j)->keeps && j->cache_verify;
 
-	return tier_has_slots(j)
-		       ? sizeof(uint64_t) + (has_sum ? sizeof(uint32_t) : 0)
-		       : 0;
+	return tier_has_slots(j) ? sizeof(uint64_t) + (has_sum ? sizeof(uint32_t) : 0) : 0;
 }
 
 uint64_t tier_stored_bytes(const struct job *j, const struct stages *stages)
@@ -180,19 +168,16 @@ uint64_t tier_state_bytes(const struct job *j, const struct stages *stages)
 	tier_size_up(&s, j, pass);
 	expect_slots(&s);
 	bytes = tier_decide_bytes(j, pass, &s.limits) +
-		tier_cache_count(j) * tier_slots_of(j, s.slots) *
-			slot_state_bytes(j);
+		tier_cache_count(j) * tier_slots_of(j, s.slots) * slot_state_bytes(j);
 	if (j->cache == CACHE_BELADY)
 		bytes += tier_future_bytes(j, pass, s.units.count);
 	return bytes;
 }
 
-static void need_memory(struct memneed *n, const struct job *j,
-			const struct tier_sizes *s)
+static void need_memory(struct memneed *n, const struct job *j, const struct tier_sizes *s)
 {
 	uint64_t mapped = times(tier_slots_of(j, s->slots), s->slot_bytes);
-	uint64_t used = u64_min(mapped, divide_up(s->limits.capacity_bytes,
-						  job_cache_parts(j)));
+	uint64_t used = u64_min(mapped, divide_up(s->limits.capacity_bytes, job_cache_parts(j)));
 
 	if (j->mem == MEM_HUGEPAGE)
 		used = 0;
@@ -200,12 +185,10 @@ static void need_memory(struct memneed *n, const struct job *j,
 			times(mapped, tier_cache_count(j)));
 }
 
-static void need_ahead(struct memneed *n, const struct job *j,
-		       const struct tier_sizes *s)
+static void need_ahead(struct memneed *n, const struct job *j, const struct tier_sizes *s)
 {
 	uint64_t caches = tier_cache_count(j);
-	uint64_t threads =
-		times(caches, tier_ahead_threads(j, j->accelerators / caches));
+	uint64_t threads = times(caches, tier_ahead_threads(j, j->accelerators / caches));
 	uint64_t each = j->cache_directory ? s->slot_bytes : 0;
 
 	if (!j->cache_prefetch)
@@ -215,8 +198,7 @@ static void need_ahead(struct memneed *n, const struct job *j,
 }
 
 /* Who answers others has a unit in hand, if it is not in memory anyway. */
-static void need_servers(struct memneed *n, const struct job *j,
-			 const struct tier_sizes *s)
+static void need_servers(struct memneed *n, const struct job *j, const struct tier_sizes *s)
 {
 	uint64_t each = j->cache_directory ? s->slot_bytes : 0;
 
@@ -225,19 +207,16 @@ static void need_servers(struct memneed *n, const struct job *j,
 }
 
 /* A filler needs memory for its queue and for the unit that it writes. */
-static void need_filler(struct memneed *n, const struct job *j,
-			const struct tier_sizes *s)
+static void need_filler(struct memneed *n, const struct job *j, const struct tier_sizes *s)
 {
-	uint64_t queue =
-		times(tier_filler_places(j, s->slot_bytes) + 1, s->slot_bytes);
+	uint64_t queue = times(tier_filler_places(j, s->slot_bytes) + 1, s->slot_bytes);
 
 	memneed_threads(n, tier_cache_count(j), 0);
 	memneed_add_for(n, "cache_queue", times(queue, tier_cache_count(j)),
 			times(queue, tier_cache_count(j)));
 }
 
-void tier_need(struct memneed *n, const struct job *j,
-	       const struct stages *stages)
+void tier_need(struct memneed *n, const struct job *j, const struct stages *stages)
 {
 	uint64_t state, buffers;
 	struct tier_sizes s;
@@ -254,8 +233,7 @@ void tier_need(struct memneed *n, const struct job *j,
 		return;
 	if (job_cache_parts(j) > 1)
 		need_servers(n, j, &s);
-	buffers = times(s.slot_bytes, j->accelerators * job_readers(j) *
-					      job_samples_at_once(j));
+	buffers = times(s.slot_bytes, j->accelerators * job_readers(j) * job_samples_at_once(j));
 	memneed_add(n, buffers, buffers);
 	if (j->cache_directory && j->cache_fill == CACHE_FILL_ASYNC)
 		need_filler(n, j, &s);
@@ -265,51 +243,42 @@ static int check_engine(const struct job *j, struct mlgen_err *err)
 {
 	if (!job_touches_files(j))
 		return mlgen_fail(err, -EINVAL,
-				  "cache_directory: ioengine=%s touches no "
-				  "files; cache_latency= and cache_bandwidth= "
-				  "play a cache",
+				  "cache_directory: ioengine=%s touches no files; cache_latency= "
+				  "and cache_bandwidth= play a cache",
 				  j->engine->name);
 	if (!(j->engine->caps & MLGEN_CAP(MLGEN_WRITE)))
-		return mlgen_fail(err, -EINVAL,
-				  "cache_directory: ioengine=%s cannot write; "
-				  "use psync, libaio or io_uring",
-				  j->engine->name);
+		return mlgen_fail(
+			err, -EINVAL,
+			"cache_directory: ioengine=%s cannot write; use psync, libaio or io_uring",
+			j->engine->name);
 	return 0;
 }
 
 /* What a tier here does not do. */
-static int check_options(const struct job *j, const struct dataset *ds,
-			 struct mlgen_err *err)
+static int check_options(const struct job *j, const struct dataset *ds, struct mlgen_err *err)
 {
 	bool is_decoded = j->cache_stage == CACHE_DECODED;
 
-	if (j->cache_unit.kind == CACHE_PAGES &&
-	    pages_check(ds, j->cache_unit.number, err) < 0)
+	if (j->cache_unit.kind == CACHE_PAGES && pages_check(ds, j->cache_unit.number, err) < 0)
 		return err->code;
 	if (is_decoded && j->cache_unit.kind != CACHE_SAMPLES)
 		return mlgen_fail(err, -EINVAL,
-				  "cache_stage: what is decoded are samples; "
-				  "use cache_unit=sample, or cache_stage=raw");
+				  "cache_stage: what is decoded are samples; use "
+				  "cache_unit=sample, or cache_stage=raw");
 	if (is_decoded && loader_decodes_batches(j))
 		return mlgen_fail(err, -EINVAL,
-				  "cache_stage: decoded samples need no "
-				  "preprocess_time, and loader=tfdata with "
-				  "preprocess=sleep spends it on whole "
-				  "batches; use preprocess=burn, or another "
-				  "loader");
-	if (j->cache_substitute == CACHE_SUBSTITUTE_GROUP &&
-	    dataset_extents(ds) == ds->files)
+				  "cache_stage: decoded samples need no preprocess_time, and "
+				  "loader=tfdata with preprocess=sleep spends it on whole batches; "
+				  "use preprocess=burn, or another loader");
+	if (j->cache_substitute == CACHE_SUBSTITUTE_GROUP && dataset_extents(ds) == ds->files)
 		return mlgen_fail(err, -EINVAL,
-				  "cache_substitute: group takes another "
-				  "sample of the same file, and the files of "
-				  "%s are read whole; use "
-				  "cache_substitute=any",
+				  "cache_substitute: group takes another sample of the same file, "
+				  "and the files of %s are read whole; use cache_substitute=any",
 				  ds->directory);
 	return 0;
 }
 
-int tier_check(const struct job *j, const struct stages *stages,
-	       struct mlgen_err *err)
+int tier_check(const struct job *j, const struct stages *stages, struct mlgen_err *err)
 {
 	struct tier_sizes s;
 	int rc;
@@ -320,15 +289,13 @@ int tier_check(const struct job *j, const struct stages *stages,
 	if (rc < 0)
 		return rc;
 	tier_size_up(&s, j, &stages->train);
-	if (s.limits.capacity_bytes <
-		    tier_kept_bytes(&s.units, s.units.largest_bytes) &&
+	if (s.limits.capacity_bytes < tier_kept_bytes(&s.units, s.units.largest_bytes) &&
 	    s.units.same_bytes)
-		return mlgen_fail(
-			err, -EINVAL,
-			"cache_size: %" PRIu64
-			" bytes are less than one %s, which has "
-			"%" PRIu64 "; make it larger",
-			s.limits.capacity_bytes, tier_unit_word(&s.units),
-			tier_kept_bytes(&s.units, s.units.largest_bytes));
+		return mlgen_fail(err, -EINVAL,
+				  "cache_size: %" PRIu64
+				  " bytes are less than one %s, which has %" PRIu64
+				  "; make it larger",
+				  s.limits.capacity_bytes, tier_unit_word(&s.units),
+				  tier_kept_bytes(&s.units, s.units.largest_bytes));
 	return j->cache_directory ? check_engine(j, err) : 0;
 }

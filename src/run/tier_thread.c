@@ -45,10 +45,9 @@ static int open_thread(struct tier_thread *th)
 	rc = worker_open(&th->worker, &cfg, &th->err);
 	if (rc < 0)
 		return rc;
-	th->reader =
-		reader_new(th->worker.io, &th->worker.stat, 1, THREAD_DEPTH);
-	th->loader = tier_loader_new(t, th->cache->own_first, th->number,
-				     &th->worker, th->reader, &th->err);
+	th->reader = reader_new(th->worker.io, &th->worker.stat, 1, THREAD_DEPTH);
+	th->loader = tier_loader_new(t, th->cache->own_first, th->number, &th->worker, th->reader,
+				     &th->err);
 	if (!th->loader)
 		return th->err.code;
 	th->loader->fills_itself = th->fills_itself;
@@ -83,8 +82,7 @@ static void *thread_main(void *thread)
 
 int tier_thread_start(struct tier_thread *t, struct mlgen_err *err)
 {
-	return worker_start(&t->worker.thread, t->cache->tier->cfg.clock,
-			    thread_main, t, err);
+	return worker_start(&t->worker.thread, t->cache->tier->cfg.clock, thread_main, t, err);
 }
 
 int tier_thread_join(struct tier_thread *t, struct mlgen_err *err)
@@ -103,18 +101,15 @@ void tier_thread_begin(struct tier_thread *t)
 
 	if (!t->worker.counts && !t->is_not_counted &&
 	    (!cfg->counting || atomic_load(cfg->counting)))
-		worker_start_counting(&t->worker, cfg->place,
-				      clock_now(cfg->clock));
+		worker_start_counting(&t->worker, cfg->place, clock_now(cfg->clock));
 }
 
-int tier_thread_finish(struct tier_thread *t, const char *name,
-		       const struct read_task **task)
+int tier_thread_finish(struct tier_thread *t, const char *name, const struct read_task **task)
 {
 	int rc;
 
 	*task = reader_finish_one(t->reader, &rc);
 	if (*task)
 		return 0;
-	return mlgen_fail(&t->err, rc, "%s: cannot go on: %s", name,
-			  strerror(-rc));
+	return mlgen_fail(&t->err, rc, "%s: cannot go on: %s", name, strerror(-rc));
 }

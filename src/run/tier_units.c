@@ -17,8 +17,7 @@ static uint64_t align_up(const struct tier_units *u, uint64_t bytes)
 }
 
 /* Of an extent within its file of a part, as plan_plain reads it. */
-static struct tier_range range_of(const struct tier_units *u,
-				  const struct extent *x, uint64_t file)
+static struct tier_range range_of(const struct tier_units *u, const struct extent *x, uint64_t file)
 {
 	const struct dataset *ds = u->plan->dataset;
 	uint64_t align = u->plan->align_bytes, end, all;
@@ -28,8 +27,7 @@ static struct tier_range range_of(const struct tier_units *u,
 	format_shape(ds, file, &shape);
 	all = end = format_file_bytes(ds->format, &shape);
 	if (format_has_parts(ds->format, &shape)) {
-		format_sample_range(ds->format, &shape, x->first_sample,
-				    x->samples, &r.off, &end);
+		format_sample_range(ds->format, &shape, x->first_sample, x->samples, &r.off, &end);
 		end += r.off;
 	}
 	if (align)
@@ -41,12 +39,10 @@ static struct tier_range range_of(const struct tier_units *u,
 static struct tier_range whole_file(const struct tier_units *u, uint64_t file)
 {
 	return (struct tier_range){ .file = file,
-				    .bytes = dataset_file_bytes(
-					    u->plan->dataset, file) };
+				    .bytes = dataset_file_bytes(u->plan->dataset, file) };
 }
 
-uint64_t tier_ranges_end(const struct tier_units *u,
-			 const struct tier_range *ranges, unsigned n)
+uint64_t tier_ranges_end(const struct tier_units *u, const struct tier_range *ranges, unsigned n)
 {
 	assert(n > 0);
 	const struct tier_range *last = &ranges[n - 1];
@@ -79,8 +75,7 @@ unsigned tier_unit_ranges(const struct tier_units *u, const struct extent *x,
 	for (unsigned p = 0; p < parts; p++) {
 		uint64_t file = p * ds->files + x->file;
 
-		out[p] = u->kind == CACHE_FILES ? whole_file(u, file)
-						: range_of(u, x, file);
+		out[p] = u->kind == CACHE_FILES ? whole_file(u, file) : range_of(u, x, file);
 		out[p].at = p ? tier_ranges_end(u, out, p) : 0;
 	}
 	return parts;
@@ -125,8 +120,7 @@ uint64_t tier_unit_bytes(const struct tier_units *u, uint64_t unit)
 	if (u->same_bytes)
 		return u->same_bytes;
 	if (u->kind == CACHE_PAGES)
-		dataset_extent(u->plan->dataset, pages_first(&u->pages, unit),
-			       &x);
+		dataset_extent(u->plan->dataset, pages_first(&u->pages, unit), &x);
 	else if (u->kind != CACHE_FILES)
 		dataset_extent(u->plan->dataset, unit, &x);
 	return bytes_of(u, &x);
@@ -134,9 +128,7 @@ uint64_t tier_unit_bytes(const struct tier_units *u, uint64_t unit)
 
 const char *tier_unit_word(const struct tier_units *u)
 {
-	return u->kind == CACHE_FILES   ? "file"
-	       : u->kind == CACHE_PAGES ? "page"
-					: "sample";
+	return u->kind == CACHE_FILES ? "file" : u->kind == CACHE_PAGES ? "page" : "sample";
 }
 
 uint64_t tier_unit_samples(const struct tier_units *u)
@@ -154,8 +146,7 @@ uint64_t tier_unit_samples(const struct tier_units *u)
 }
 
 /* The first of its extents, and how many it has. */
-static uint64_t first_of(const struct tier_units *u, uint64_t unit,
-			 uint64_t *count)
+static uint64_t first_of(const struct tier_units *u, uint64_t unit, uint64_t *count)
 {
 	const struct dataset *ds = u->plan->dataset;
 	uint64_t first;
@@ -181,8 +172,8 @@ uint64_t tier_unit_first(const struct tier_units *u, uint64_t unit)
 	return first_of(u, unit, &count);
 }
 
-void tier_unit_extent(const struct tier_units *u, uint64_t unit,
-		      const struct extent *instead_of, struct extent *out)
+void tier_unit_extent(const struct tier_units *u, uint64_t unit, const struct extent *instead_of,
+		      struct extent *out)
 {
 	uint64_t had, count, first = first_of(u, unit, &count), at;
 
@@ -203,10 +194,9 @@ static bool are_alike(const struct tier_units *u)
 {
 	const struct dataset *ds = u->plan->dataset;
 
-	return dist_is_const(&ds->sample_size) && !ds->scan && !ds->found &&
-	       !ds->uneven_samples && !ds->extents_differ &&
-	       (u->kind != CACHE_PAGES ||
-		u->pages.file_extents % u->pages.extents == 0) &&
+	return dist_is_const(&ds->sample_size) && !ds->scan && !ds->found && !ds->uneven_samples &&
+	       !ds->extents_differ &&
+	       (u->kind != CACHE_PAGES || u->pages.file_extents % u->pages.extents == 0) &&
 	       (u->kind == CACHE_FILES || !u->plan->align_bytes);
 }
 
@@ -241,8 +231,7 @@ static uint64_t stored_bytes_of(const struct tier_units *u)
 	return bytes;
 }
 
-void tier_units_init(struct tier_units *u, const struct plan_config *plan,
-		     const struct job *job)
+void tier_units_init(struct tier_units *u, const struct plan_config *plan, const struct job *job)
 {
 	int kind = job->cache_unit.kind;
 	const struct dataset *ds = plan->dataset;

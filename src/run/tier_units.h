@@ -9,9 +9,9 @@
 #include "data/plan.h"
 
 /*
- * A unit has a number, a size, and ranges of bytes of files: one, or two where
- * samples are pairs. In the tier they lie one behind the other; where reads are
- * direct each is whole blocks, and begins at one.
+ * A unit has a number, a size, and ranges of bytes of files: one, or two where samples are pairs.
+ * In the tier they lie one behind the other; where reads are direct each is whole blocks, and
+ * begins at one.
  */
 struct tier_units {
 	const struct plan_config *plan;
@@ -21,8 +21,8 @@ struct tier_units {
 	uint64_t count;
 	uint64_t same_bytes;    /* of each; 0 = they differ */
 	uint64_t largest_bytes; /* of those that were looked at, a million */
-	/* Of all units as they lie in the tier, before they are decoded: what
-	 * cache_size= is a part of. */
+	/* Of all units as they lie in the tier, before they are decoded: what cache_size= is a part
+	 * of. */
 	uint64_t stored_bytes;
 };
 
@@ -34,8 +34,7 @@ struct tier_range {
 	uint64_t at; /* in the unit */
 };
 
-void tier_units_init(struct tier_units *u, const struct plan_config *plan,
-		     const struct job *job);
+void tier_units_init(struct tier_units *u, const struct plan_config *plan, const struct job *job);
 
 uint64_t tier_unit_of(const struct tier_units *u, const struct extent *x);
 uint64_t tier_unit_bytes(const struct tier_units *u, uint64_t unit);
@@ -45,10 +44,10 @@ uint64_t tier_unit_samples(const struct tier_units *u); /* the most of one */
 /* The id of its first extent. */
 uint64_t tier_unit_first(const struct tier_units *u, uint64_t unit);
 
-/* An extent of the unit, for one of another: in the place that this one has in
- * its own, or the one that comes next to it. */
-void tier_unit_extent(const struct tier_units *u, uint64_t unit,
-		      const struct extent *instead_of, struct extent *out);
+/* An extent of the unit, for one of another: in the place that this one has in its own, or the one
+ * that comes next to it. */
+void tier_unit_extent(const struct tier_units *u, uint64_t unit, const struct extent *instead_of,
+		      struct extent *out);
 /* Of so many bytes of a unit: as they are kept (cache_stage). */
 uint64_t tier_kept_bytes(const struct tier_units *u, uint64_t bytes);
 
@@ -59,5 +58,4 @@ unsigned tier_extent_ranges(const struct tier_units *u, const struct extent *x,
 			    struct tier_range *out);
 
 /* Of ranges: where the last of them ends in the unit. */
-uint64_t tier_ranges_end(const struct tier_units *u,
-			 const struct tier_range *ranges, unsigned n);
+uint64_t tier_ranges_end(const struct tier_units *u, const struct tier_range *ranges, unsigned n);

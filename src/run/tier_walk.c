@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_walk.c - the accesses of an epoch as a cache tier decides them, some of them looked up at a time. */
+/* tier_walk.c - the accesses of an epoch as a cache tier decides them, some of them looked up at a
+ * time. */
 #include "run/tier_inside.h"
 
 /*
- * What is known of a sample lies anywhere in memory, and who waits for one such
- * place after the other waits longer than all of the rest takes. The order is
- * known: so some accesses are looked at before the first of them is decided, and
- * what they need is fetched side by side.
+ * What is known of a sample lies anywhere in memory, and who waits for one such place after the
+ * other waits longer than all of the rest takes. The order is known: so some accesses are looked at
+ * before the first of them is decided, and what they need is fetched side by side.
  */
 static void look_ahead(struct tier_cache *c)
 {
@@ -31,8 +31,8 @@ static void look_ahead(struct tier_cache *c)
 void tier_walk_begin(struct tier_cache *c, uint64_t epoch)
 {
 	tier_walk_end(c);
-	orderwalk_begin(&c->walk.order, &c->tier->cfg.pass->sampler,
-			c->first_rank, c->end_rank, epoch);
+	orderwalk_begin(&c->walk.order, &c->tier->cfg.pass->sampler, c->first_rank, c->end_rank,
+			epoch);
 }
 
 const struct tier_access *tier_walk_look(struct tier_cache *c)

@@ -9,10 +9,9 @@ static bool is_warm(const struct tier_cache *c)
 	const struct cache_config *limits = &c->tier->limits;
 	double part = c->tier->job->cache_warm / 100;
 	bool has_units = limits->capacity_units < UINT64_MAX;
-	double used = has_units ? (double)cache_units(c->cache)
-				: (double)cache_used_bytes(c->cache);
-	double all = has_units ? (double)limits->capacity_units
-			       : (double)limits->capacity_bytes;
+	double used =
+		has_units ? (double)cache_units(c->cache) : (double)cache_used_bytes(c->cache);
+	double all = has_units ? (double)limits->capacity_units : (double)limits->capacity_bytes;
 
 	return used >= part * all;
 }
@@ -23,8 +22,7 @@ static void extent_of(const struct tier *t, uint64_t unit, struct extent *x)
 }
 
 /* Read from storage, and kept, as any miss is. */
-static int fetch(struct tier_thread *th, const struct tier_decision *d,
-		 const struct extent *x)
+static int fetch(struct tier_thread *th, const struct tier_decision *d, const struct extent *x)
 {
 	const struct read_task *task;
 	int rc;
@@ -47,8 +45,7 @@ static void fill(struct tier_thread *th)
 	struct extent x;
 	int rc = 0;
 
-	for (uint64_t u = 0; u < t->units.count && rc == 0 && !is_warm(c);
-	     u++) {
+	for (uint64_t u = 0; u < t->units.count && rc == 0 && !is_warm(c); u++) {
 		extent_of(t, u, &x);
 		if (!tier_decide_warm(c, u, &d))
 			continue;
@@ -56,8 +53,7 @@ static void fill(struct tier_thread *th)
 		if (t->place->keeps)
 			rc = fetch(th, &d, &x);
 		else if (c->slots)
-			*tier_word(c, d.slot) =
-				tier_slot_word(d.generation, SLOT_READY);
+			*tier_word(c, d.slot) = tier_slot_word(d.generation, SLOT_READY);
 	}
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_wire.h - what processes say to each other about slots of a cache tier that is divided among them. */
+/* tier_wire.h - what processes say to each other about slots of a cache tier that is divided among
+ * them. */
 #pragma once
 
 #include <stdint.h>
 
 /*
- * A question is this head, of a fill with the bytes of the unit behind it; an
- * answer is its head, of a slot that is there with the bytes that were asked
- * for behind it. All processes are the same program on the same architecture
- * (star_meet.c compares versions), so numbers go as they are.
+ * A question is this head, of a fill with the bytes of the unit behind it; an answer is its head,
+ * of a slot that is there with the bytes that were asked for behind it. All processes are the same
+ * program on the same architecture (star_meet.c compares versions), so numbers go as they are.
  */
 enum tier_ask_kind { TIER_GET = 1, TIER_FILL };
 

@@ -17,8 +17,7 @@
 #include "run/traced_threads.h"
 #include "trace/tracer.h"
 
-struct trace_ring *traced_ring(const struct traced *t, const char *role,
-			       uint64_t files)
+struct trace_ring *traced_ring(const struct traced *t, const char *role, uint64_t files)
 {
 	char text[TRACED_ROLE_BYTES + 64];
 
@@ -32,8 +31,8 @@ struct trace_ring *traced_ring(const struct traced *t, const char *role,
 	return tracer_ring(t->tracer, text, files);
 }
 
-void traced_stage(const struct traced *t, struct trace_ring *ring,
-		  uint64_t begin_ns, uint64_t end_ns)
+void traced_stage(const struct traced *t, struct trace_ring *ring, uint64_t begin_ns,
+		  uint64_t end_ns)
 {
 	const struct trace_mark mark = {
 		.op = TRACE_STAGE,
@@ -69,8 +68,7 @@ static uint64_t ns_of(clockid_t clock)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* It is told in ticks since the boot, sleep included, which the clock of the
- * records leaves out. */
+/* It is told in ticks since the boot, sleep included, which the clock of the records leaves out. */
 static uint64_t start_of(const struct process *p)
 {
 	long ticks = sysconf(_SC_CLK_TCK);
@@ -80,8 +78,7 @@ static uint64_t start_of(const struct process *p)
 	if (!p->start_ticks || ticks <= 0)
 		return TRACE_UNKNOWN;
 	since_boot_ns = p->start_ticks * (NS_PER_S / (uint64_t)ticks);
-	return since_boot_ns > slept_ns ? since_boot_ns - slept_ns
-					: TRACE_UNKNOWN;
+	return since_boot_ns > slept_ns ? since_boot_ns - slept_ns : TRACE_UNKNOWN;
 }
 
 static void add_process(struct tracer *t, const struct run_shared *run)
@@ -89,11 +86,9 @@ static void add_process(struct tracer *t, const struct run_shared *run)
 	struct process self;
 
 	process_self(&self);
-	const uint64_t number[] = { self.pid, (uint64_t)getppid(),
-				    start_of(&self) };
+	const uint64_t number[] = { self.pid, (uint64_t)getppid(), start_of(&self) };
 
-	tracer_entry(t, TRACE_PROCESS, number, ARRAY_LEN(number),
-		     run->cfg.host->command);
+	tracer_entry(t, TRACE_PROCESS, number, ARRAY_LEN(number), run->cfg.host->command);
 }
 
 static void add_mount(struct tracer *t, const struct mount *m)
@@ -103,20 +98,17 @@ static void add_mount(struct tracer *t, const struct mount *m)
 
 	if (!m->type[0])
 		return;
-	const uint64_t number[] = { stat(m->target, &st) == 0
-					    ? (uint64_t)st.st_dev
-					    : TRACE_UNKNOWN };
+	const uint64_t number[] = { stat(m->target, &st) == 0 ? (uint64_t)st.st_dev
+							      : TRACE_UNKNOWN };
 	/* The kernel lists a mount without a source as "none". */
-	mount_put_text(&text, m->type, m->target,
-		       m->source[0] ? m->source : "none");
+	mount_put_text(&text, m->type, m->target, m->source[0] ? m->source : "none");
 	tracer_entry(t, TRACE_MOUNT, number, ARRAY_LEN(number), buf_str(&text));
 	buf_fini(&text);
 }
 
 static bool is_same_mount(const struct mount *a, const struct mount *b)
 {
-	return strcmp(a->target, b->target) == 0 &&
-	       strcmp(a->source, b->source) == 0;
+	return strcmp(a->target, b->target) == 0 && strcmp(a->source, b->source) == 0;
 }
 
 /* Once each, however many jobs lie there. */
@@ -127,8 +119,7 @@ static void add_mounts(struct tracer *t, const struct run_shared *run)
 
 	for (size_t i = 0; i < 2 * run->cfg.count; i++) {
 		const struct slot *s = &run->slots[i / 2];
-		const struct mount *m =
-			i % 2 ? &s->checkpoint_mount : &s->mount;
+		const struct mount *m = i % 2 ? &s->checkpoint_mount : &s->mount;
 		size_t k = 0;
 
 		while (k < n && !is_same_mount(seen[k], m))
@@ -172,14 +163,12 @@ static void trace_slot(struct run_shared *run, size_t i, struct tracer *t,
 	};
 }
 
-int traced_start(struct tracer **out, struct run_shared *run,
-		 const struct traced_config *cfg,
+int traced_start(struct tracer **out, struct run_shared *run, const struct traced_config *cfg,
 		 struct traced_threads *threads, struct mlgen_err *err)
 {
-	const struct tracer_config of = { .fd = cfg->fd,
-					  .path = cfg->path,
-					  .clock = run->cfg.clock,
-					  .threads = run->threads };
+	const struct tracer_config of = {
+		.fd = cfg->fd, .path = cfg->path, .clock = run->cfg.clock, .threads = run->threads
+	};
 	struct tracer *t = tracer_new(&of);
 
 	*out = t;
@@ -206,9 +195,9 @@ int traced_end(struct tracer *t, const struct traced_config *cfg, bool always,
 	result->cpu_ns = total.cpu_ns;
 	if (rc < 0 || total.lost == 0)
 		return rc;
-	return mlgen_fail(err, -EIO,
-			  "%s%s: is not complete: %" PRIu64
-			  " records came faster than they could be written; "
-			  "leave a CPU to what writes them",
-			  cfg->is_asked ? "trace=" : "", cfg->path, total.lost);
+	return mlgen_fail(
+		err, -EIO,
+		"%s%s: is not complete: %" PRIu64
+		" records came faster than they could be written; leave a CPU to what writes them",
+		cfg->is_asked ? "trace=" : "", cfg->path, total.lost);
 }

@@ -61,8 +61,7 @@ static int compare_threads(const void *a, const void *b)
 }
 
 /* How many began at that time or before it, of its number or a lower one. */
-static size_t begun_by(const struct traced_threads *t,
-		       const struct traced_thread *key)
+static size_t begun_by(const struct traced_threads *t, const struct traced_thread *key)
 {
 	size_t from = 0, to = t->count;
 
@@ -77,8 +76,7 @@ static size_t begun_by(const struct traced_threads *t,
 	return from;
 }
 
-bool traced_threads_is(struct traced_threads *t, size_t job, uint32_t tid,
-		       uint64_t at_ns)
+bool traced_threads_is(struct traced_threads *t, size_t job, uint32_t tid, uint64_t at_ns)
 {
 	const struct traced_thread key = { .since_ns = at_ns, .tid = tid };
 	size_t n;

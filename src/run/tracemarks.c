@@ -11,12 +11,10 @@
 void tracemarks_role(const struct loader *l, char role[TRACED_ROLE_BYTES])
 {
 	if (l->rank->train->job->read_threads)
-		snprintf(role, TRACED_ROLE_BYTES,
-			 "loader %" PRIu64 " of rank %" PRIu64, l->index,
+		snprintf(role, TRACED_ROLE_BYTES, "loader %" PRIu64 " of rank %" PRIu64, l->index,
 			 l->rank->index);
 	else
-		snprintf(role, TRACED_ROLE_BYTES, "rank %" PRIu64,
-			 l->rank->index);
+		snprintf(role, TRACED_ROLE_BYTES, "rank %" PRIu64, l->rank->index);
 }
 
 void tracemarks_open(struct rank *r)
@@ -44,8 +42,7 @@ static const char *path_of(const struct read_task *task, char path[PATH_MAX])
 	const struct dataset *ds = task->dataset;
 
 	return dataset_sample_parts(ds) > 1 &&
-			       dataset_path(ds, task->extent.file, path,
-					    PATH_MAX) > 0
+			       dataset_path(ds, task->extent.file, path, PATH_MAX) > 0
 		       ? path
 		       : task->path;
 }
@@ -54,8 +51,7 @@ void tracemarks_sample(const struct loader *l, const struct read_task *task)
 {
 	const struct extent *x = &task->extent;
 	char path[PATH_MAX];
-	uint64_t end_ns =
-		task->end_ns ? task->end_ns : io_last_ns(l->worker.io);
+	uint64_t end_ns = task->end_ns ? task->end_ns : io_last_ns(l->worker.io);
 	const struct trace_mark mark = {
 		.op = TRACE_SAMPLE,
 		.start_ns = task->start_ns ? task->start_ns : end_ns,
@@ -70,8 +66,8 @@ void tracemarks_sample(const struct loader *l, const struct read_task *task)
 		trace_ring_mark(l->worker.trace, &mark);
 }
 
-void tracemarks_step(const struct rank *r, const struct stage *at,
-		     uint64_t batch, const struct step *s)
+void tracemarks_step(const struct rank *r, const struct stage *at, uint64_t batch,
+		     const struct step *s)
 {
 	struct trace_mark mark = {
 		.op = TRACE_COMPUTE,
@@ -92,8 +88,7 @@ void tracemarks_step(const struct rank *r, const struct stage *at,
 	trace_ring_mark(r->trace, &mark);
 }
 
-void tracemarks_stage(const struct rank *r, const struct stage *at,
-		      uint64_t begin_ns)
+void tracemarks_stage(const struct rank *r, const struct stage *at, uint64_t begin_ns)
 {
 	bool is_eval = at->pass->is_eval;
 	struct trace_mark mark = {

@@ -27,14 +27,12 @@ bool train_drops_before(const struct train *t, uint64_t epoch)
 	int how = t->job->invalidate;
 
 	return job_touches_files(t->job) &&
-	       (how == INVALIDATE_EPOCH ||
-		(how == INVALIDATE_RUN && epoch == 0));
+	       (how == INVALIDATE_EPOCH || (how == INVALIDATE_RUN && epoch == 0));
 }
 
 bool train_empties_before(const struct train *t, uint64_t epoch)
 {
-	return job_touches_files(t->job) && epoch > 0 &&
-	       t->job->drop_caches == DROP_CACHES_EPOCH;
+	return job_touches_files(t->job) && epoch > 0 && t->job->drop_caches == DROP_CACHES_EPOCH;
 }
 
 uint64_t train_ramp_end_ns(const struct train *t)
@@ -68,8 +66,8 @@ bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns)
 	return is_over(t, steps, now_ns) || is_hopeless(t);
 }
 
-/* What a process says at a barrier: it wants to stop; and, since all have to be
- * without hope, that its accelerators are not. */
+/* What a process says at a barrier: it wants to stop; and, since all have to be without hope, that
+ * its accelerators are not. */
 enum { VOTE_STOP = 1, VOTE_HOPE = 2 };
 
 uint64_t train_vote(void *train)
@@ -96,8 +94,7 @@ static void init_rank(struct train *t, struct rank *r, uint64_t index)
 	r->index = t->job->accelerators_before + index;
 	r->here = index;
 	rank_account_init(r);
-	r->decoded_ns =
-		mem_array(t->job->decode_threads, sizeof(*r->decoded_ns));
+	r->decoded_ns = mem_array(t->job->decode_threads, sizeof(*r->decoded_ns));
 	r->loaders = mem_array(job_readers(t->job), sizeof(*r->loaders));
 	for (uint64_t i = 0; i < job_readers(t->job); i++) {
 		struct loader *l = &r->loaders[i];
@@ -112,8 +109,7 @@ static void init_rank(struct train *t, struct rank *r, uint64_t index)
 
 static void fini_rank(struct rank *r)
 {
-	for (uint64_t i = 0; r->loaders && i < job_readers(r->train->job);
-	     i++) {
+	for (uint64_t i = 0; r->loaders && i < job_readers(r->train->job); i++) {
 		struct loader *l = &r->loaders[i];
 
 		tier_loader_free(l->tier);
@@ -129,11 +125,10 @@ static void fini_rank(struct rank *r)
 	rank_account_fini(r);
 }
 
-int train_pass(struct pass *p, const struct job *job, const struct dataset *ds,
-	       bool is_eval, uint64_t align_bytes, struct mlgen_err *err)
+int train_pass(struct pass *p, const struct job *job, const struct dataset *ds, bool is_eval,
+	       uint64_t align_bytes, struct mlgen_err *err)
 {
-	struct sampler_config cfg =
-		sampler_config(job, job_all_accelerators(job));
+	struct sampler_config cfg = sampler_config(job, job_all_accelerators(job));
 
 	cfg.is_eval = is_eval;
 	/* Evaluated is each once. */
@@ -157,9 +152,8 @@ int train_pass(struct pass *p, const struct job *job, const struct dataset *ds,
 	return rc;
 }
 
-int train_stages(struct stages *s, const struct job *job,
-		 const struct dataset *dataset, const struct dataset *eval,
-		 uint64_t align_bytes, struct mlgen_err *err)
+int train_stages(struct stages *s, const struct job *job, const struct dataset *dataset,
+		 const struct dataset *eval, uint64_t align_bytes, struct mlgen_err *err)
 {
 	int rc;
 
@@ -190,8 +184,7 @@ static int init_holds(struct train *t, struct mlgen_err *err)
 	int rc = 0;
 
 	hold_plan(&cfg, t->job, &t->stages);
-	for (uint64_t i = 0; cfg.slots && i < t->job->accelerators && rc == 0;
-	     i++)
+	for (uint64_t i = 0; cfg.slots && i < t->job->accelerators && rc == 0; i++)
 		rc = hold_new(&t->ranks[i].hold, &cfg, err);
 	return rc;
 }
@@ -226,16 +219,13 @@ static int init_hits_first(struct train *t, struct mlgen_err *err)
 				  "cache_hits_first: moves up to %" PRIu32
 				  " samples that can be read alone; drop it",
 				  UINT32_MAX);
-	s->hits_first = t->hits_first =
-		hitsfirst_new(s, sampler_ranks_known(t->job));
+	s->hits_first = t->hits_first = hitsfirst_new(s, sampler_ranks_known(t->job));
 	return 0;
 }
 
-int train_init(struct train *t, const struct job *job,
-	       const struct dataset *dataset, const struct dataset *eval,
-	       uint64_t align_bytes, struct clock *clock,
-	       struct failure *failure, const _Atomic bool *interrupted,
-	       struct mlgen_err *err)
+int train_init(struct train *t, const struct job *job, const struct dataset *dataset,
+	       const struct dataset *eval, uint64_t align_bytes, struct clock *clock,
+	       struct failure *failure, const _Atomic bool *interrupted, struct mlgen_err *err)
 {
 	*t = (struct train){ .job = job,
 			     .dataset = dataset,
@@ -260,10 +250,8 @@ int train_init(struct train *t, const struct job *job,
 	peers_init(&t->peers, clock, job->accelerators);
 	pthread_mutex_init(&t->saves.lock, NULL);
 	t->saves.from_ns = UINT64_MAX;
-	t->buffer_bytes =
-		plan_buffer_bytes(&t->stages.train.plan, job_depth(job));
-	t->epochs = epochs_new(job->accelerators, job->batch_size,
-			       dist_mean(&dataset->sample_size),
+	t->buffer_bytes = plan_buffer_bytes(&t->stages.train.plan, job_depth(job));
+	t->epochs = epochs_new(job->accelerators, job->batch_size, dist_mean(&dataset->sample_size),
 			       &t->stages.train.sampler);
 	t->ranks = mem_array(job->accelerators, sizeof(*t->ranks));
 	for (uint64_t i = 0; i < job->accelerators; i++)
@@ -305,8 +293,7 @@ void train_give_up_below(struct train *t, double au_percent)
 		steps = j->steps;
 	/* The first one of an epoch is not counted. */
 	steps -= (steps + of_epoch - 1) / of_epoch;
-	t->loss_most_ns = (double)steps * dist_mean(&j->compute_time) *
-			  (100 / au_percent - 1);
+	t->loss_most_ns = (double)steps * dist_mean(&j->compute_time) * (100 / au_percent - 1);
 }
 
 static double drawn_weight(const void *sampler, uint64_t extent)
@@ -380,12 +367,10 @@ int train_start(struct train *t, struct mlgen_err *err)
 		struct rank *r = &t->ranks[i];
 
 		for (uint64_t w = 0; w < job_read_threads(j) && rc == 0; w++)
-			rc = worker_start(&r->loaders[w].worker.thread,
-					  t->clock, loader_main, &r->loaders[w],
-					  err);
+			rc = worker_start(&r->loaders[w].worker.thread, t->clock, loader_main,
+					  &r->loaders[w], err);
 		if (rc == 0)
-			rc = worker_start(&r->thread, t->clock, rank_main, r,
-					  err);
+			rc = worker_start(&r->thread, t->clock, rank_main, r, err);
 	}
 	if (rc < 0)
 		train_close(t);

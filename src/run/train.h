@@ -22,13 +22,12 @@
 #include "run/worker.h"
 
 /*
- * A rank is an accelerator thread with job_read_threads loaders of its own,
- * or with a loader that the accelerator's thread is itself.
- * Between them pass, in one direction, tokens over a ring per loader, and in
- * the other `limit`, the number of the first batch that may not be read yet:
- * batches are numbered through all stages (stages.h), and limit grows by one
- * whenever the accelerator takes a batch, up to the stage's end, or beyond it
- * where the loader model runs on.
+ * A rank is an accelerator thread with job_read_threads loaders of its own, or with a loader that
+ * the accelerator's thread is itself.
+ * Between them pass, in one direction, tokens over a ring per loader, and in the other `limit`, the
+ * number of the first batch that may not be read yet: batches are numbered through all stages
+ * (stages.h), and limit grows by one whenever the accelerator takes a batch, up to the stage's end,
+ * or beyond it where the loader model runs on.
  */
 struct train;
 struct live;
@@ -54,30 +53,29 @@ struct loader {
 	struct unpack *unpack;    /* decompress=real; NULL = none */
 	struct tier_loader *tier; /* NULL = there is no cache */
 	uint64_t decoded_ns;      /* end of the last preprocess_time */
-	uint64_t overslept_ns; /* woken so late that the next one is shorter */
-	bool is_new; /* its first sample is to come (first_sample_time) */
-	/* Of preprocess_at=reads: reads of the extent under way, what they have
-	 * not spent of both times, and what of this is too little to be spent
-	 * alone. */
+	uint64_t overslept_ns;    /* woken so late that the next one is shorter */
+	bool is_new;              /* its first sample is to come (first_sample_time) */
+	/* Of preprocess_at=reads: reads of the extent under way, what they have not spent of both
+	 * times, and what of this is too little to be spent alone. */
 	uint64_t decode_reads, decode_left_ns, decode_due_ns;
 	struct decoding usual, first; /* preprocess_time, first_sample_time */
 	/* What is being read, and what of io_bytes was read before it. */
 	const struct pass *pass; /* NULL = indexes, which are the training's */
-	/* Without a thread: the order of the stage at hand, and that one's
-	 * number from 1; 0 = there was none. */
+	/* Without a thread: the order of the stage at hand, and that one's number from 1; 0 = there
+	 * was none. */
 	struct sampler_epoch order;
 	uint64_t order_number;
 	uint64_t before_pass_bytes;
 	/* From its rank; it waits on `go`. */
 	struct bell go;
 	_Atomic uint64_t awaits; /* a batch: waits for rank->limit above it */
-	/* tf.data in order (interleave.h), in extents from the first stage on:
-	 * it has read all of its own below `reached`, and waits for
-	 * rank->delivered to be `needs`; UINT64_MAX = it does not. */
+	/* tf.data in order (interleave.h), in extents from the first stage on: it has read all of
+	 * its own below `reached`, and waits for rank->delivered to be `needs`; UINT64_MAX = it
+	 * does not. */
 	_Atomic uint64_t reached, needs;
 	uint64_t dropped; /* requests of rank->drop it has carried out */
-	/* worker_start (loader_anew.h): the stage whose turn is next, and is
-	 * there one that another thread reads? */
+	/* worker_start (loader_anew.h): the stage whose turn is next, and is there one that another
+	 * thread reads? */
 	struct stage next;
 	bool goes_on;
 };
@@ -87,11 +85,10 @@ struct rank_count {
 	_Atomic uint64_t epoch, step; /* where it is, from 1 */
 	/* samples are those delivered; what failed of a batch is beside them. */
 	_Atomic uint64_t steps, samples, failed_samples, sample_bytes;
-	_Atomic uint64_t eval_steps, eval_samples, eval_failed_samples,
-		eval_sample_bytes, eval_ns;
+	_Atomic uint64_t eval_steps, eval_samples, eval_failed_samples, eval_sample_bytes, eval_ns;
 	_Atomic uint64_t compute_ns, stall_ns, barrier_ns, oversleep_ns;
-	_Atomic uint64_t host_barrier_ns; /* behind barrier_ns */
-	_Atomic uint64_t useful_ns; /* of compute_ns: on samples delivered */
+	_Atomic uint64_t host_barrier_ns;  /* behind barrier_ns */
+	_Atomic uint64_t useful_ns;        /* of compute_ns: on samples delivered */
 	_Atomic uint64_t checkpoint_ns;    /* between steps */
 	_Atomic uint64_t step_ns;          /* of finished steps */
 	_Atomic uint64_t waiting_since_ns; /* 0 = not waiting */
@@ -106,8 +103,8 @@ struct rank {
 	struct hold *hold; /* until they are joined; NULL = none */
 	/* To the loaders, who wait on their `go`. */
 	_Atomic uint64_t limit;
-	_Atomic uint64_t drop;  /* times the cache was to be dropped */
-	_Atomic uint64_t claim; /* loader=plain: next extent to read, in all */
+	_Atomic uint64_t drop;      /* times the cache was to be dropped */
+	_Atomic uint64_t claim;     /* loader=plain: next extent to read, in all */
 	_Atomic uint64_t delivered; /* interleave.h: all extents below it are */
 	/* From the loaders; the rank waits on `filled`. */
 	struct bell filled;
@@ -135,17 +132,17 @@ struct rank {
 };
 
 /*
- * Where the ranks are with checkpoints, which all of them save after the same
- * step. Written under `lock`, or by the last of them at a barrier.
+ * Where the ranks are with checkpoints, which all of them save after the same step. Written under
+ * `lock`, or by the last of them at a barrier.
  */
 struct train_saves {
 	struct checkpoint_every every; /* count 0 = never */
 	pthread_mutex_t lock;
-	/* Of a time: when the next is due (0 = the first one), the steps that
-	 * some rank has gone beyond, and the one they have agreed on. */
+	/* Of a time: when the next is due (0 = the first one), the steps that some rank has gone
+	 * beyond, and the one they have agreed on. */
 	uint64_t due_ns, passed, agreed; /* agreed 0 = not yet */
-	/* The one at hand: where it stands, since when a rank stands still, and
-	 * the longest that one of them did for a part of it. */
+	/* The one at hand: where it stands, since when a rank stands still, and the longest that
+	 * one of them did for a part of it. */
 	uint64_t epoch, step, from_ns, wait_ns, snapshot_ns;
 	bool has_begun;
 	bool is_now; /* of several processes: all save behind this step */
@@ -154,8 +151,8 @@ struct train_saves {
 struct train {
 	const struct job *job;
 	const struct dataset *dataset, *eval; /* eval NULL = none */
-	/* Set before train_start, and not the training's, but it starts and
-	 * joins the saver. saver NULL = no checkpoints; state: its model's. */
+	/* Set before train_start, and not the training's, but it starts and joins the saver. saver
+	 * NULL = no checkpoints; state: its model's. */
 	const struct placement *place;
 	const struct traced *traced; /* NULL = there is no trace */
 	struct worker_list *workers; /* for its threads to join; NULL = none */
@@ -177,8 +174,8 @@ struct train {
 	size_t buffer_bytes;     /* of a loader */
 	uint64_t start_after_ns; /* startdelay */
 	/* shuffle=importance, and cache_hits_first, else NULL: written by the last at the barrier
-	 * before an epoch, read by all within it. in_cache is set before
-	 * train_start; NULL = there is no cache. */
+	 * before an epoch, read by all within it. in_cache is set before train_start; NULL = there
+	 * is no cache. */
 	struct importance *importance;
 	struct hitsfirst *hits_first;
 	importance_has *in_cache;
@@ -194,9 +191,9 @@ struct train {
 	_Atomic uint64_t start_ns; /* time zero; 0 = not yet */
 	_Atomic uint64_t end_ns;
 	uint64_t barrier_steps; /* decided on, by the last at the barrier */
-	/* What a rank's counted steps may take beyond their compute time before
-	 * the AU that is asked for is out of its reach, and the ranks for which
-	 * it is: the training ends when it is so for all. */
+	/* What a rank's counted steps may take beyond their compute time before the AU that is
+	 * asked for is out of its reach, and the ranks for which it is: the training ends when it
+	 * is so for all. */
 	double loss_most_ns;
 	_Atomic uint64_t hopeless;
 	_Atomic bool is_decided;     /* no further step */
@@ -210,24 +207,23 @@ struct train {
 };
 
 /* One pass over a dataset as a job asks for it: 0, or -EINVAL with err. */
-int train_pass(struct pass *p, const struct job *job, const struct dataset *ds,
-	       bool is_eval, uint64_t align_bytes, struct mlgen_err *err);
+int train_pass(struct pass *p, const struct job *job, const struct dataset *ds, bool is_eval,
+	       uint64_t align_bytes, struct mlgen_err *err);
 
 /* All that it asks for; eval NULL = it has none. */
-int train_stages(struct stages *s, const struct job *job,
-		 const struct dataset *dataset, const struct dataset *eval,
-		 uint64_t align_bytes, struct mlgen_err *err);
+int train_stages(struct stages *s, const struct job *job, const struct dataset *dataset,
+		 const struct dataset *eval, uint64_t align_bytes, struct mlgen_err *err);
 
-/* decompress=real: the largest read that is decompressed; 0 = none is. With an
- * engine without files there is nothing in what is read. */
+/* decompress=real: the largest read that is decompressed; 0 = none is. With an engine without files
+ * there is nothing in what is read. */
 uint64_t train_packed_most(const struct job *job, const struct stages *s);
 
-/* Is the page cache to lose the dataset before this epoch? (Where a sample
- * finds nothing there, it has.) */
+/* Is the page cache to lose the dataset before this epoch? (Where a sample finds nothing there, it
+ * has.) */
 bool train_drops_before(const struct train *t, uint64_t epoch);
 
-/* Is this host's page cache to be emptied of everything? Before the first epoch
- * the run has done that. */
+/* Is this host's page cache to be emptied of everything? Before the first epoch the run has done
+ * that. */
 bool train_empties_before(const struct train *t, uint64_t epoch);
 
 /* Where ramp_time ends; from time zero on. */
@@ -239,36 +235,33 @@ bool train_is_last_epoch(const struct train *t, uint64_t epoch);
 /* Has one of the limits been reached, after so many steps? */
 bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns);
 
-/* Whether the training ends at a barrier: what a process says, and what follows
- * from what all have said; and both, behind something else than a step. */
+/* Whether the training ends at a barrier: what a process says, and what follows from what all have
+ * said; and both, behind something else than a step. */
 uint64_t train_vote(void *train);
 void train_apply(void *train, uint64_t votes);
 extern const struct peers_decision train_decide_stop;
 
 /*
- * Set up for a validated job with its dataset attached, and that of its
- * evaluation (NULL = it has none); no thread runs yet.
+ * Set up for a validated job with its dataset attached, and that of its evaluation (NULL = it has
+ * none); no thread runs yet.
  * 0 or -errno. Undone by train_fini, which takes a zeroed struct.
  */
-int train_init(struct train *t, const struct job *job,
-	       const struct dataset *dataset, const struct dataset *eval,
-	       uint64_t align_bytes, struct clock *clock,
-	       struct failure *failure, const _Atomic bool *interrupted,
-	       struct mlgen_err *err);
+int train_init(struct train *t, const struct job *job, const struct dataset *dataset,
+	       const struct dataset *eval, uint64_t align_bytes, struct clock *clock,
+	       struct failure *failure, const _Atomic bool *interrupted, struct mlgen_err *err);
 void train_fini(struct train *t);
 
 /* End it where this AU is out of reach; before train_start. */
 void train_give_up_below(struct train *t, double au_percent);
 
-/* Is an order of its own parted into hits and misses? Of importance it is that
- * one's anyway. */
+/* Is an order of its own parted into hits and misses? Of importance it is that one's anyway. */
 bool train_parts_hits(const struct job *job);
 
 /* With cache=: before train_start. 0, or -errno with err. */
 int train_open_tier(struct train *t, struct mlgen_err *err);
 
-/* Start all threads, the saver's, too; join them: a checkpoint that is under way
- * when the ranks are done is finished. On the conductor's thread (run.c). */
+/* Start all threads, the saver's, too; join them: a checkpoint that is under way when the ranks are
+ * done is finished. On the conductor's thread (run.c). */
 int train_start(struct train *t, struct mlgen_err *err);
 void train_join(struct train *t);
 
@@ -286,10 +279,9 @@ static inline bool train_is_closed(const struct train *t)
 	return atomic_load(&t->closed);
 }
 
-/* Nobody waits for a batch or computes any more: an error, or the stop. What
- * was delivered by whole steps is still handed in where it is not closed. */
+/* Nobody waits for a batch or computes any more: an error, or the stop. What was delivered by whole
+ * steps is still handed in where it is not closed. */
 static inline bool train_is_cut(const struct train *t)
 {
-	return train_is_closed(t) ||
-	       stop_has_come(t->stop, clock_now(t->clock));
+	return train_is_closed(t) || stop_has_come(t->stop, clock_now(t->clock));
 }

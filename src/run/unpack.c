@@ -101,8 +101,8 @@ static const char *inflate_some(struct unpack *u)
 }
 
 /* A file may be several streams behind one another. */
-static const char *read_stream(struct unpack *u, const unsigned char *at,
-			       uint64_t bytes, uint64_t *off)
+static const char *read_stream(struct unpack *u, const unsigned char *at, uint64_t bytes,
+			       uint64_t *off)
 {
 	const char *words = NULL;
 
@@ -121,8 +121,8 @@ static const char *read_stream(struct unpack *u, const unsigned char *at,
 }
 
 /* One that is whole, of which so much comes; UINT64_MAX = however much. */
-static const char *read_whole(struct unpack *u, const unsigned char *at,
-			      uint64_t bytes, uint64_t raw_bytes, uint64_t *off)
+static const char *read_whole(struct unpack *u, const unsigned char *at, uint64_t bytes,
+			      uint64_t raw_bytes, uint64_t *off)
 {
 	const char *words;
 
@@ -138,9 +138,8 @@ static const char *read_whole(struct unpack *u, const unsigned char *at,
 }
 
 /* The same of zstd, in one frame or several. */
-static const char *read_frames(struct unpack *u, const unsigned char *at,
-			       uint64_t bytes, uint64_t raw_bytes,
-			       uint64_t *off)
+static const char *read_frames(struct unpack *u, const unsigned char *at, uint64_t bytes,
+			       uint64_t raw_bytes, uint64_t *off)
 {
 	ZSTD_inBuffer in = { at, (size_t)bytes, 0 };
 	ZSTD_outBuffer out;
@@ -152,8 +151,7 @@ static const char *read_frames(struct unpack *u, const unsigned char *at,
 		out = (ZSTD_outBuffer){ u->out, OUT_BYTES, 0 };
 		left = ZSTD_decompressStream(u->zstd, &out, &in);
 		total += out.pos;
-	} while (!ZSTD_isError(left) &&
-		 (in.pos < in.size || (left && out.pos == out.size)));
+	} while (!ZSTD_isError(left) && (in.pos < in.size || (left && out.pos == out.size)));
 	*off = in.pos;
 	if (ZSTD_isError(left))
 		return ZSTD_getErrorName(left);
@@ -163,12 +161,11 @@ static const char *read_frames(struct unpack *u, const unsigned char *at,
 }
 
 /* What is in a page, by the codec of its chunk. */
-typedef const char *whole_fn(struct unpack *u, const unsigned char *at,
-			     uint64_t bytes, uint64_t raw_bytes, uint64_t *off);
+typedef const char *whole_fn(struct unpack *u, const unsigned char *at, uint64_t bytes,
+			     uint64_t raw_bytes, uint64_t *off);
 
-static const char *read_page(struct unpack *u, whole_fn *whole,
-			     const unsigned char *at, uint64_t bytes,
-			     uint64_t *off)
+static const char *read_page(struct unpack *u, whole_fn *whole, const unsigned char *at,
+			     uint64_t bytes, uint64_t *off)
 {
 	struct parquet_page p;
 	const char *words = NULL;
@@ -183,9 +180,8 @@ static const char *read_page(struct unpack *u, whole_fn *whole,
 	return words;
 }
 
-static const char *read_pages(struct unpack *u, whole_fn *whole,
-			      const unsigned char *at, uint64_t bytes,
-			      uint64_t *off)
+static const char *read_pages(struct unpack *u, whole_fn *whole, const unsigned char *at,
+			      uint64_t bytes, uint64_t *off)
 {
 	const char *words = NULL;
 
@@ -194,8 +190,8 @@ static const char *read_pages(struct unpack *u, whole_fn *whole,
 	return words;
 }
 
-const char *unpack_read(struct unpack *u, enum plan_packed packed,
-			const void *at, uint64_t bytes, uint64_t *off)
+const char *unpack_read(struct unpack *u, enum plan_packed packed, const void *at, uint64_t bytes,
+			uint64_t *off)
 {
 	const unsigned char *from = at;
 

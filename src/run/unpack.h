@@ -7,15 +7,13 @@
 #include "data/plan.h"
 
 /*
- * Of one thread. Reads of compressed bytes come to lie in its room, whole, and
- * are decompressed from there as the framework would, into a buffer that is used
- * again and again: what comes out is dropped. A stream that goes through a file
- * is gone on with from read to read.
+ * Of one thread. Reads of compressed bytes come to lie in its room, whole, and are decompressed
+ * from there as the framework would, into a buffer that is used again and again: what comes out is
+ * dropped. A stream that goes through a file is gone on with from read to read.
  */
 struct unpack;
 
-/* For reads of so many bytes at most. NULL: no memory for zlib and
- * zstd. */
+/* For reads of so many bytes at most. NULL: no memory for zlib and zstd. */
 struct unpack *unpack_new(uint64_t most_bytes);
 void unpack_free(struct unpack *u); /* NULL is fine */
 /* What it takes of memory. */
@@ -28,5 +26,5 @@ void *unpack_room(struct unpack *u);
 void unpack_begin(struct unpack *u);
 
 /* These bytes: NULL, or what is wrong with them, at *off of them. */
-const char *unpack_read(struct unpack *u, enum plan_packed packed,
-			const void *at, uint64_t bytes, uint64_t *off);
+const char *unpack_read(struct unpack *u, enum plan_packed packed, const void *at, uint64_t bytes,
+			uint64_t *off);

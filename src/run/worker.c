@@ -29,11 +29,10 @@ void worker_fini(struct worker *w)
 }
 
 /*
- * A table of descriptors of its own: while nobody shares it, the kernel takes
- * no reference to a file for each call (4 KiB pread: 45 of 1180 ns), and open
- * and close of many threads do not meet at one lock. Not every engine can work
- * so, and where it is refused (the seccomp profile of a container) the thread
- * goes without.
+ * A table of descriptors of its own: while nobody shares it, the kernel takes no reference to a
+ * file for each call (4 KiB pread: 45 of 1180 ns), and open and close of many threads do not meet
+ * at one lock. Not every engine can work so, and where it is refused (the seccomp profile of a
+ * container) the thread goes without.
  */
 static void own_descriptors(const struct mlgen_engine_job *job)
 {
@@ -46,8 +45,7 @@ static void own_descriptors(const struct mlgen_engine_job *job)
 
 static void keep_ended(struct worker *w)
 {
-	w->ended = mem_grow(w->ended, &w->ended_room, w->ended_count + 1,
-			    sizeof(struct io *));
+	w->ended = mem_grow(w->ended, &w->ended_room, w->ended_count + 1, sizeof(struct io *));
 	w->ended[w->ended_count++] = w->io;
 }
 
@@ -62,8 +60,7 @@ static void join(struct worker_list *list, struct worker *w)
 	while (!atomic_compare_exchange_weak(&list->first, &first, w));
 }
 
-int worker_open(struct worker *w, const struct worker_config *cfg,
-		struct mlgen_err *err)
+int worker_open(struct worker *w, const struct worker_config *cfg, struct mlgen_err *err)
 {
 	struct io_config io_cfg = cfg->io;
 	struct io *io = NULL;
@@ -76,8 +73,8 @@ int worker_open(struct worker *w, const struct worker_config *cfg,
 		join(cfg->list, w);
 	own_descriptors(cfg->io.job);
 	io_cfg.stat = &w->stat;
-	w->trace = traced_ring(cfg->traced, cfg->role,
-			       io_cfg.files ? io_cfg.files : io_cfg.iodepth);
+	w->trace =
+		traced_ring(cfg->traced, cfg->role, io_cfg.files ? io_cfg.files : io_cfg.iodepth);
 	io_cfg.trace = w->trace;
 	if (rc == 0)
 		rc = io_new(&io, &io_cfg, err);
@@ -103,8 +100,7 @@ void worker_close(struct worker *w)
 /* But for its errors, which are some whenever they were. */
 static void forget_counts(struct worker *w)
 {
-	uint64_t errors =
-		atomic_load_explicit(&w->stat.errors, memory_order_relaxed);
+	uint64_t errors = atomic_load_explicit(&w->stat.errors, memory_order_relaxed);
 
 	pthread_mutex_lock(&w->books);
 	if (w->left_out.sample) {
@@ -116,8 +112,7 @@ static void forget_counts(struct worker *w)
 	atomic_store_explicit(&w->stat.errors, errors, memory_order_relaxed);
 }
 
-void worker_start_counting(struct worker *w, const struct placement *place,
-			   uint64_t now_ns)
+void worker_start_counting(struct worker *w, const struct placement *place, uint64_t now_ns)
 {
 	forget_counts(w);
 	w->watch = (struct node_watch){ 0 };
@@ -140,8 +135,7 @@ void worker_resume(struct worker *w, uint64_t now_ns)
 {
 	if (w->counts && w->is_paused) {
 		w->begin_ns = now_ns - w->stat.wall_ns;
-		/* What was counted so far taken off what is now: the next end
-		 * has both parts. */
+		/* What was counted so far taken off what is now: the next end has both parts. */
 		usage_end(&w->stat.usage);
 	}
 	w->is_paused = false;
@@ -161,13 +155,12 @@ bool worker_has_error(const struct worker *w)
 	return w->first_error_ns > 0;
 }
 
-void worker_keep_error(struct worker *w, const struct mlgen_err *err,
-		       uint64_t now_ns)
+void worker_keep_error(struct worker *w, const struct mlgen_err *err, uint64_t now_ns)
 {
 	w->first_error_ns = now_ns ? now_ns : 1;
 	w->first_errno = (uint64_t)-err->code;
-	snprintf(w->first_error, sizeof(w->first_error), "%.*s",
-		 (int)sizeof(w->first_error) - 1, err->text);
+	snprintf(w->first_error, sizeof(w->first_error), "%.*s", (int)sizeof(w->first_error) - 1,
+		 err->text);
 }
 
 void worker_watch_node(struct worker *w, const struct placement *place)
@@ -176,8 +169,8 @@ void worker_watch_node(struct worker *w, const struct placement *place)
 		node_watch_add(&w->watch, topology_here(), place->disk_node);
 }
 
-int worker_start(pthread_t *thread, struct clock *clock, void *(*main)(void *),
-		 void *arg, struct mlgen_err *err)
+int worker_start(pthread_t *thread, struct clock *clock, void *(*main)(void *), void *arg,
+		 struct mlgen_err *err)
 {
 	int rc;
 
@@ -189,9 +182,8 @@ int worker_start(pthread_t *thread, struct clock *clock, void *(*main)(void *),
 	clock_join(clock); /* in the place of the one that is not */
 	clock_leave(clock);
 	return mlgen_fail(err, rc,
-			  "cannot start a thread: %s; fewer accelerators, "
-			  "read_threads or numjobs, or a higher limit (ulimit "
-			  "-u)",
+			  "cannot start a thread: %s; fewer accelerators, read_threads or numjobs, "
+			  "or a higher limit (ulimit -u)",
 			  strerror(-rc));
 }
 

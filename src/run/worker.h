@@ -28,30 +28,29 @@ struct rate_set {
 struct worker;
 
 /*
- * All threads of a job that move bytes for its work: loaders, streams, threads of a cache
- * tier, and the savers of a job that does nothing else. A thread joins in worker_open and
- * stays until the job is freed. Any thread may walk through the list, by `next`.
+ * All threads of a job that move bytes for its work: loaders, streams, threads of a cache tier, and
+ * the savers of a job that does nothing else. A thread joins in worker_open and stays until the job
+ * is freed. Any thread may walk through the list, by `next`.
  */
 struct worker_list {
 	struct worker *_Atomic first;
 };
 
 /*
- * Loaders of a training, streams of a plain job, savers and threads of a cache tier
- * are workers. Made before the thread starts, by worker_init;
+ * Loaders of a training, streams of a plain job, savers and threads of a cache tier are workers.
+ * Made before the thread starts, by worker_init;
  * what it counts is read by others after it was joined, but for what is atomic.
  */
 struct worker {
 	pthread_t thread;
 	struct opstat stat;
-	/* ramp_time moves what was counted before its end here. Live figures add both,
-	 * so that none of them falls. `books` guards the move and the sum. */
+	/* ramp_time moves what was counted before its end here. Live figures add both, so that none
+	 * of them falls. `books` guards the move and the sum. */
 	pthread_mutex_t books;
 	struct opstat left_out;
 	struct node_watch watch;
 	struct io *_Atomic io; /* for io_look; set by the worker itself */
-	/* Those before it, of threads that have ended: who looks at one of them
-	 * may go on. */
+	/* Those before it, of threads that have ended: who looks at one of them may go on. */
 	struct io **ended;
 	size_t ended_count, ended_room;
 	struct worker *next; /* in its struct worker_list */
@@ -73,8 +72,7 @@ struct worker {
 struct run_watch {
 	/* At time zero, before the first byte, with all others waiting. */
 	void (*begin)(void *arg);
-	/* Once ramp_time is over: by each thread that begins to count, before
-	 * it does. */
+	/* Once ramp_time is over: by each thread that begins to count, before it does. */
 	void (*begin_anew)(void *arg);
 	/* By each worker of a plain job that leaves, with its number. */
 	void (*end)(void *arg, uint64_t index);
@@ -91,26 +89,24 @@ struct worker_config {
 	const struct traced *traced;  /* NULL = there is no trace */
 	char role[TRACED_ROLE_BYTES]; /* ... for that */
 	struct worker_list *list;     /* to join; NULL = none */
-	bool has_ramp;       /* it will forget what it counts at first */
-	struct io_config io; /* `stat` and `trace` are the worker's */
+	bool has_ramp;                /* it will forget what it counts at first */
+	struct io_config io;          /* `stat` and `trace` are the worker's */
 };
 
-/* On the right CPUs, then io_new: buffers lie on the node that touches them
- * first. With MLGEN_CAP_PRIVATE_FDS files that the thread opens from here on
- * are its own: no other thread sees their descriptors. 0 or -errno with err. */
-int worker_open(struct worker *w, const struct worker_config *cfg,
-		struct mlgen_err *err);
+/* On the right CPUs, then io_new: buffers lie on the node that touches them first. With
+ * MLGEN_CAP_PRIVATE_FDS files that the thread opens from here on are its own: no other thread sees
+ * their descriptors. 0 or -errno with err. */
+int worker_open(struct worker *w, const struct worker_config *cfg, struct mlgen_err *err);
 
-/* The engine goes; what is left stays for io_look. worker_open may follow, on
- * another thread of the same worker. */
+/* The engine goes; what is left stays for io_look. worker_open may follow, on another thread of the
+ * same worker. */
 void worker_close(struct worker *w);
 
 /* Time zero, or ramp_time is over: forget what was counted so far. */
-void worker_start_counting(struct worker *w, const struct placement *place,
-			   uint64_t now_ns);
+void worker_start_counting(struct worker *w, const struct placement *place, uint64_t now_ns);
 
-/* In between the thread does something else: neither its time nor its CPU time
- * is the worker's. The first of the two pauses it. */
+/* In between the thread does something else: neither its time nor its CPU time is the worker's. The
+ * first of the two pauses it. */
 void worker_pause(struct worker *w, uint64_t now_ns);
 void worker_resume(struct worker *w, uint64_t now_ns);
 
@@ -119,13 +115,12 @@ void worker_stop_counting(struct worker *w, uint64_t now_ns);
 
 /* Of an error that was counted: keep it, where it is this worker's first. */
 bool worker_has_error(const struct worker *w);
-void worker_keep_error(struct worker *w, const struct mlgen_err *err,
-		       uint64_t now_ns);
+void worker_keep_error(struct worker *w, const struct mlgen_err *err, uint64_t now_ns);
 
 /* On which node is what begins now read? */
 void worker_watch_node(struct worker *w, const struct placement *place);
 
 /* Start its thread (thread.h). The clock expects it. 0 or -errno with err; then w->thread is 0. */
-int worker_start(pthread_t *thread, struct clock *clock, void *(*main)(void *),
-		 void *arg, struct mlgen_err *err);
+int worker_start(pthread_t *thread, struct clock *clock, void *(*main)(void *), void *arg,
+		 struct mlgen_err *err);
 void worker_join(pthread_t *thread); /* 0 = not started */

@@ -56,8 +56,7 @@ bool codefolders_has(const struct codefolders *f, const char *path)
 	if (length && path[length - 1] == '/')
 		length--;
 	for (size_t i = 0; i < f->count; i++)
-		if (strncmp(f->at[i], path, length) == 0 &&
-		    strchr("/", f->at[i][length]))
+		if (strncmp(f->at[i], path, length) == 0 && strchr("/", f->at[i][length]))
 			return true;
 	return false;
 }

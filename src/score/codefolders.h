@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* codefolders.h - folders that programs are loaded from, and those these are in: who looks for a module asks for each of them again and again. */
+/* codefolders.h - folders that programs are loaded from, and those these are in: who looks for a
+ * module asks for each of them again and again. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,8 +12,8 @@ struct codefolders {
 	size_t count, room;
 };
 
-/* The folder of a file, where that is a module by its ending; other paths add
- * nothing. A __pycache__ is its folder's. */
+/* The folder of a file, where that is a module by its ending; other paths add nothing. A
+ * __pycache__ is its folder's. */
 void codefolders_add(struct codefolders *f, const char *path);
 
 /* Is a path one of the folders, or one that such a folder is in? */

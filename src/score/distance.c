@@ -24,8 +24,8 @@ struct walk {
 	double value;
 };
 
-static struct walk walk_of(const struct weighted *a, size_t a_count,
-			   const struct weighted *b, size_t b_count)
+static struct walk walk_of(const struct weighted *a, size_t a_count, const struct weighted *b,
+			   size_t b_count)
 {
 	return (struct walk){ .a = a,
 			      .b = b,
@@ -39,10 +39,9 @@ static int walk_on(struct walk *w)
 {
 	if (w->i == w->a_count && w->j == w->b_count)
 		return 0;
-	w->value = w->i == w->a_count ? w->b[w->j].value
-		   : w->j == w->b_count
-			   ? w->a[w->i].value
-			   : fmin(w->a[w->i].value, w->b[w->j].value);
+	w->value = w->i == w->a_count   ? w->b[w->j].value
+		   : w->j == w->b_count ? w->a[w->i].value
+					: fmin(w->a[w->i].value, w->b[w->j].value);
 	while (w->i < w->a_count && w->a[w->i].value <= w->value)
 		w->a_below += w->a[w->i++].weight;
 	while (w->j < w->b_count && w->b[w->j].value <= w->value)
@@ -58,8 +57,8 @@ static double walk_apart(const struct walk *w)
 	return fabs(w->a_below / w->a_weight - w->b_below / w->b_weight);
 }
 
-double distance_ks(const struct weighted *a, size_t a_count,
-		   const struct weighted *b, size_t b_count)
+double distance_ks(const struct weighted *a, size_t a_count, const struct weighted *b,
+		   size_t b_count)
 {
 	struct walk w = walk_of(a, a_count, b, b_count);
 	double most = 0;
@@ -71,8 +70,8 @@ double distance_ks(const struct weighted *a, size_t a_count,
 	return most;
 }
 
-double distance_w1(const struct weighted *a, size_t a_count,
-		   const struct weighted *b, size_t b_count)
+double distance_w1(const struct weighted *a, size_t a_count, const struct weighted *b,
+		   size_t b_count)
 {
 	struct walk w = walk_of(a, a_count, b, b_count);
 	double sum = 0, apart = 0, from = 0;

@@ -33,8 +33,7 @@ static void drop_first(struct inflight *f)
 }
 
 /* From f->now_ns to there nothing begins or ends. */
-static void note_piece(const struct inflight *f, uint64_t to_ns,
-		       struct inflight_seen *seen)
+static void note_piece(const struct inflight *f, uint64_t to_ns, struct inflight_seen *seen)
 {
 	uint64_t ns = to_ns - f->now_ns;
 
@@ -47,8 +46,7 @@ static void note_piece(const struct inflight *f, uint64_t to_ns,
 	}
 }
 
-void inflight_go(struct inflight *f, uint64_t now_ns, uint64_t until_ns,
-		 struct inflight_seen *seen)
+void inflight_go(struct inflight *f, uint64_t now_ns, uint64_t until_ns, struct inflight_seen *seen)
 {
 	while (f->count && f->ends[0] <= now_ns) {
 		if (seen)

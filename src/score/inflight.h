@@ -7,8 +7,8 @@
 
 #include "score/spread.h"
 
-/* Between two looks, at most INFLIGHT_MOST operations end; of more, those that
- * would end first are given up. */
+/* Between two looks, at most INFLIGHT_MOST operations end; of more, those that would end first are
+ * given up. */
 struct inflight {
 	uint64_t *ends; /* a heap, the first to end in front */
 	size_t count, room;
@@ -26,8 +26,8 @@ struct inflight_seen {
 	uint64_t idle_count, idle_ns;
 };
 
-/* Time goes on to here: what there was since the last look goes into `seen`
- * (NULL = nowhere), up to `until_ns`. */
+/* Time goes on to here: what there was since the last look goes into `seen` (NULL = nowhere), up to
+ * `until_ns`. */
 void inflight_go(struct inflight *f, uint64_t now_ns, uint64_t until_ns,
 		 struct inflight_seen *seen);
 /* One begins now, and ends then. */

@@ -17,8 +17,7 @@ static struct mapped_file *file_at(struct mappings *m, uint32_t id)
 }
 
 /* At the file of the record. */
-static struct mapped_thread *thread_at(struct mappings *m,
-				       const struct trace_record *r)
+static struct mapped_thread *thread_at(struct mappings *m, const struct trace_record *r)
 {
 	struct mapped_thread *t = &m->last[r->tid % MAPPINGS_THREADS];
 
@@ -62,14 +61,12 @@ bool mappings_note(struct mappings *m, const struct trace_record *r)
 	}
 }
 
-bool mappings_read(struct mappings *m, const struct trace_record *fault,
-		   struct trace_record *read)
+bool mappings_read(struct mappings *m, const struct trace_record *fault, struct trace_record *read)
 {
 	uint64_t end = file_at(m, fault->file)->end, from, bytes;
 
 	if (fault->off == TRACE_UNKNOWN ||
-	    !touchrun_next(&thread_at(m, fault)->run, fault->off, end, &from,
-			   &bytes))
+	    !touchrun_next(&thread_at(m, fault)->run, fault->off, end, &from, &bytes))
 		return false;
 	*read = *fault;
 	read->op = TRACE_READ;

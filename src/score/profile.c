@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile.c - read a trace for a comparison: what it says of itself, then its records in order of time. */
+/* profile.c - read a trace for a comparison: what it says of itself, then its records in order of
+ * time. */
 #include "score/profile.h"
 
 #include <errno.h>
@@ -87,8 +88,7 @@ static void note_entry(struct profiler *f, const struct trace_entry *e)
 		storage_add(&f->storage, e->text);
 }
 
-static int read_entries(struct profiler *f, struct trace_reader *r,
-			struct mlgen_err *err)
+static int read_entries(struct profiler *f, struct trace_reader *r, struct mlgen_err *err)
 {
 	struct trace_batch batch;
 	int rc;
@@ -104,8 +104,7 @@ static int read_entries(struct profiler *f, struct trace_reader *r,
 
 /* ---- phases ---- */
 
-static const char *phase_name(const struct profiler *f,
-			      const struct trace_phase *now)
+static const char *phase_name(const struct profiler *f, const struct trace_phase *now)
 {
 	size_t bytes;
 	const char *name = "";
@@ -133,8 +132,7 @@ static size_t find_phase(struct profile *p, const char *name)
 }
 
 /* When it holds: several records say so, and what is known of the end grows. */
-static void note_time(struct profiler *f, size_t n,
-		      const struct trace_phase *now)
+static void note_time(struct profiler *f, size_t n, const struct trace_phase *now)
 {
 	struct phase_times *t = &f->times[n];
 
@@ -189,12 +187,9 @@ static bool in_scope(struct profiler *f, const struct trace_record *r)
 	if (f->scope[id] == NOT_ASKED) {
 		name = trace_ordered_name(f->records, id, &bytes);
 		f->scope[id] = OUT_OF_SCOPE;
-		if (scope_has(name) && !prints_to(f, name) &&
-		    !codefolders_has(&f->code, name) &&
+		if (scope_has(name) && !prints_to(f, name) && !codefolders_has(&f->code, name) &&
 		    !scope_is_probe(name, r))
-			f->scope[id] =
-				(unsigned char)(IN_SCOPE +
-						storage_of(&f->storage, name));
+			f->scope[id] = (unsigned char)(IN_SCOPE + storage_of(&f->storage, name));
 	}
 	return f->scope[id] >= IN_SCOPE;
 }
@@ -203,14 +198,12 @@ static void make_longer(struct profile_phase *p)
 {
 	for (size_t i = 0; i < SERIES_MOST / 2; i++)
 		p->series[i] = p->series[2 * i] + p->series[2 * i + 1];
-	memset(p->series + SERIES_MOST / 2, 0,
-	       SERIES_MOST / 2 * sizeof(*p->series));
+	memset(p->series + SERIES_MOST / 2, 0, SERIES_MOST / 2 * sizeof(*p->series));
 	p->series_count = SERIES_MOST / 2;
 	p->series_step_ns *= 2;
 }
 
-static void add_to_series(struct profile_phase *p, const struct trace_record *r,
-			  uint64_t bytes)
+static void add_to_series(struct profile_phase *p, const struct trace_record *r, uint64_t bytes)
 {
 	uint64_t i;
 
@@ -219,8 +212,7 @@ static void add_to_series(struct profile_phase *p, const struct trace_record *r,
 		p->series_start_ns = r->start_ns;
 		p->series_step_ns = NS_PER_S;
 	}
-	while ((i = (r->start_ns - p->series_start_ns) / p->series_step_ns) >=
-	       SERIES_MOST)
+	while ((i = (r->start_ns - p->series_start_ns) / p->series_step_ns) >= SERIES_MOST)
 		make_longer(p);
 	p->series[i] += (double)bytes;
 	if (i >= p->series_count)
@@ -253,15 +245,13 @@ static void add_call(struct profiler *f, const struct trace_record *r)
 	if (opkind_has_duration(r))
 		inflight_begin(&f->flight, opkind_end_ns(r));
 	f->last = f->held.now || f->whole ? n : NO_PHASE;
-	f->last_until_ns =
-		f->held.now && !f->whole ? f->held.now->end_ns : UINT64_MAX;
+	f->last_until_ns = f->held.now && !f->whole ? f->held.now->end_ns : UINT64_MAX;
 	f->first_ns = u64_min(f->first_ns, r->start_ns);
 	f->end_ns = u64_max(f->end_ns, opkind_end_ns(r));
 	books_call(&f->books, p, n, r);
 	if (opkind_bytes(r)) {
 		add_to_series(p, r, opkind_bytes(r));
-		storage_moved(&f->storage, f->scope[r->file] - IN_SCOPE,
-			      opkind_bytes(r));
+		storage_moved(&f->storage, f->scope[r->file] - IN_SCOPE, opkind_bytes(r));
 	}
 }
 
@@ -328,9 +318,7 @@ static uint64_t time_of(const struct profiler *f, size_t n)
 
 	if (!t->count)
 		/* What lies between phases has no time of its own. */
-		return f->whole && f->end_ns > f->first_ns
-			       ? f->end_ns - f->first_ns
-			       : 0;
+		return f->whole && f->end_ns > f->first_ns ? f->end_ns - f->first_ns : 0;
 	for (size_t i = 0; i < t->count; i++) {
 		uint64_t end = u64_min(t->at[i].end_ns, f->end_ns);
 
@@ -345,8 +333,7 @@ static void find_code(struct profiler *f)
 	size_t bytes;
 
 	for (uint32_t id = 1; id <= f->scope_count; id++)
-		codefolders_add(&f->code,
-				trace_ordered_name(f->records, id, &bytes));
+		codefolders_add(&f->code, trace_ordered_name(f->records, id, &bytes));
 }
 
 static int read_records(struct profiler *f, struct mlgen_err *err)
@@ -368,8 +355,7 @@ static int read_records(struct profiler *f, struct mlgen_err *err)
 	return 0;
 }
 
-static int read_twice(struct profiler *f, struct trace_reader *r,
-		      struct mlgen_err *err)
+static int read_twice(struct profiler *f, struct trace_reader *r, struct mlgen_err *err)
 {
 	int rc = read_entries(f, r, err);
 
@@ -383,8 +369,8 @@ static int read_twice(struct profiler *f, struct trace_reader *r,
 	return rc;
 }
 
-static int profile_records(struct profile *to, struct trace_reader *r,
-			   bool whole, struct mlgen_err *err)
+static int profile_records(struct profile *to, struct trace_reader *r, bool whole,
+			   struct mlgen_err *err)
 {
 	struct profiler *f = mem_zalloc(sizeof(*f));
 	int rc;
@@ -411,8 +397,7 @@ static int profile_records(struct profile *to, struct trace_reader *r,
 	return rc;
 }
 
-int profile_trace(struct profile *to, const char *path, bool whole,
-		  struct mlgen_err *err)
+int profile_trace(struct profile *to, const char *path, bool whole, struct mlgen_err *err)
 {
 	const char *const paths[] = { path };
 	struct trace_reader *r;
@@ -431,10 +416,9 @@ void profile_fini(struct profile *p)
 	for (size_t i = 0; i < p->count; i++) {
 		struct profile_phase *o = &p->phases[i];
 		struct spread *const spreads[] = {
-			&o->read_sizes,     &o->write_sizes,  &o->file_sizes,
-			&o->seeks,          &o->file_samples, &o->reuse,
-			&o->think,          &o->steps,        &o->block_sizes,
-			&o->inflight.depth,
+			&o->read_sizes,   &o->write_sizes,    &o->file_sizes, &o->seeks,
+			&o->file_samples, &o->reuse,          &o->think,      &o->steps,
+			&o->block_sizes,  &o->inflight.depth,
 		};
 
 		for (size_t k = 0; k < ARRAY_LEN(spreads); k++)
@@ -447,8 +431,7 @@ void profile_fini(struct profile *p)
 	*p = (struct profile){ 0 };
 }
 
-const struct profile_phase *profile_find(const struct profile *p,
-					 const char *name)
+const struct profile_phase *profile_find(const struct profile *p, const char *name)
 {
 	for (size_t i = 0; i < p->count; i++)
 		if (p->phases[i].calls && !strcmp(p->phases[i].name, name))

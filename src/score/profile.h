@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile.h - what of a trace is compared with another: per phase, in memory that no length of it makes grow. */
+/* profile.h - what of a trace is compared with another: per phase, in memory that no length of it
+ * makes grow. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,8 +35,8 @@ struct profile_phase {
 	struct spread file_sizes, file_samples;
 	uint64_t followed, sequential; /* accesses behind another, in order */
 	struct spread seeks;           /* bytes, of those not in order */
-	/* Of samples, where markers number them, and of opens of files, whose
-	 * numbers say nothing. */
+	/* Of samples, where markers number them, and of opens of files, whose numbers say
+	 * nothing. */
 	bool has_samples;
 	struct rounds_sums rounds, file_rounds;
 	struct spread reuse; /* blocks; those that were new are in `cold` */
@@ -66,14 +67,11 @@ struct profile {
 };
 
 /*
- * The file is a trace, which is read twice. `whole`: all of it is one phase,
- * "all". 0, or -errno with err: as trace_reader_open, or it cannot be read.
- * profile_fini takes a zeroed one.
+ * The file is a trace, which is read twice. `whole`: all of it is one phase, "all". 0, or -errno
+ * with err: as trace_reader_open, or it cannot be read. profile_fini takes a zeroed one.
  */
-int profile_trace(struct profile *to, const char *path, bool whole,
-		  struct mlgen_err *err);
+int profile_trace(struct profile *to, const char *path, bool whole, struct mlgen_err *err);
 void profile_fini(struct profile *p);
 
 /* NULL = it has no such phase, or nothing was called in it. */
-const struct profile_phase *profile_find(const struct profile *p,
-					 const char *name);
+const struct profile_phase *profile_find(const struct profile *p, const char *name);

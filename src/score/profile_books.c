@@ -35,8 +35,7 @@ struct thread_turn {
 
 void books_init(struct profile_books *b)
 {
-	*b = (struct profile_books){ .follow = follow_new(),
-				     .reuse = reuse_new(REUSE_MOST) };
+	*b = (struct profile_books){ .follow = follow_new(), .reuse = reuse_new(REUSE_MOST) };
 }
 
 void books_fini(struct profile_books *b)
@@ -75,15 +74,12 @@ static struct file_seen *file_of(struct phase_book *o, uint32_t id)
 	return (struct file_seen *)o->file_list.at + i;
 }
 
-static struct thread_seen *thread_of(struct phase_book *o,
-				     const struct trace_record *r)
+static struct thread_seen *thread_of(struct phase_book *o, const struct trace_record *r)
 {
 	bool is_new;
-	uint32_t i = keyed_number(&o->thread_keys,
-				  (uint64_t)r->pid << 32 | r->tid, &is_new);
+	uint32_t i = keyed_number(&o->thread_keys, (uint64_t)r->pid << 32 | r->tid, &is_new);
 
-	spill_need(&o->thread_list,
-		   ((size_t)i + 1) * sizeof(struct thread_seen));
+	spill_need(&o->thread_list, ((size_t)i + 1) * sizeof(struct thread_seen));
 	return (struct thread_seen *)o->thread_list.at + i;
 }
 
@@ -97,8 +93,7 @@ static void note_blocks(struct profile_books *b, struct profile_phase *p,
 
 	last = u64_min(last, first + BLOCKS_MOST - 1);
 	for (uint64_t i = first; i <= last; i++) {
-		uint64_t stands_for = reuse_touch(
-			b->reuse, (uint64_t)r->file << 32 ^ i, &distance);
+		uint64_t stands_for = reuse_touch(b->reuse, (uint64_t)r->file << 32 ^ i, &distance);
 
 		if (!stands_for)
 			continue;
@@ -114,8 +109,8 @@ static void note_place(struct profile_books *b, struct profile_phase *p,
 		       const struct trace_record *r, uint64_t bytes)
 {
 	uint64_t apart;
-	enum follow_kind kind = follow_apart(b->follow, r->file, r->tid, r->off,
-					     r->off + bytes, &apart);
+	enum follow_kind kind =
+		follow_apart(b->follow, r->file, r->tid, r->off, r->off + bytes, &apart);
 
 	p->followed += kind != FOLLOW_FIRST;
 	p->sequential += kind == FOLLOW_SEQUENTIAL;
@@ -128,16 +123,15 @@ static bool has_place(const struct trace_record *r, uint64_t bytes)
 	return r->off != TRACE_UNKNOWN && r->off + bytes > r->off;
 }
 
-static void note_moved(struct profile_books *b, struct profile_phase *p,
-		       struct file_seen *f, const struct trace_record *r)
+static void note_moved(struct profile_books *b, struct profile_phase *p, struct file_seen *f,
+		       const struct trace_record *r)
 {
 	bool reads = r->op == TRACE_READ;
 	uint64_t bytes = opkind_bytes(r);
 
 	*(reads ? &p->read_bytes : &p->written_bytes) += bytes;
 	if (r->len_bytes != TRACE_UNKNOWN)
-		spread_add(reads ? &p->read_sizes : &p->write_sizes,
-			   r->len_bytes, 1);
+		spread_add(reads ? &p->read_sizes : &p->write_sizes, r->len_bytes, 1);
 	if (!has_place(r, bytes))
 		return;
 	f->size_bytes = u64_max(f->size_bytes, r->off + bytes);
@@ -148,8 +142,7 @@ static void note_moved(struct profile_books *b, struct profile_phase *p,
 
 /* ---- whose it is ---- */
 
-static void note_thread(struct phase_book *o, struct profile_phase *p,
-			const struct trace_record *r)
+static void note_thread(struct phase_book *o, struct profile_phase *p, const struct trace_record *r)
 {
 	struct thread_seen *t;
 
@@ -163,10 +156,7 @@ static void note_thread(struct phase_book *o, struct profile_phase *p,
 	if (!opkind_has_duration(r))
 		return;
 	if (t->end_ns)
-		spread_add(&p->think,
-			   r->start_ns > t->end_ns ? r->start_ns - t->end_ns
-						   : 0,
-			   1);
+		spread_add(&p->think, r->start_ns > t->end_ns ? r->start_ns - t->end_ns : 0, 1);
 	t->end_ns = u64_max(t->end_ns, opkind_end_ns(r));
 }
 
@@ -219,8 +209,7 @@ void books_sample(struct profile_books *b, struct profile_phase *p, size_t n,
 static void finish_files(struct phase_book *o, struct profile_phase *p)
 {
 	const struct file_seen *f = o->file_list.at;
-	uint64_t rounds = u64_max(1, p->has_samples ? p->rounds.rounds
-						    : p->file_rounds.rounds);
+	uint64_t rounds = u64_max(1, p->has_samples ? p->rounds.rounds : p->file_rounds.rounds);
 
 	for (uint32_t i = 0; i < o->file_keys.count; i++) {
 		if (f[i].is_used) {
@@ -228,8 +217,7 @@ static void finish_files(struct phase_book *o, struct profile_phase *p)
 			spread_add(&p->file_sizes, f[i].size_bytes, 1);
 		}
 		if (f[i].samples)
-			spread_add(&p->file_samples,
-				   (f[i].samples + rounds / 2) / rounds, 1);
+			spread_add(&p->file_samples, (f[i].samples + rounds / 2) / rounds, 1);
 	}
 }
 
@@ -266,8 +254,8 @@ static void finish_threads(struct phase_book *o, struct profile_phase *p)
 
 	for (uint32_t i = 0; i < count; i++)
 		most = fmax(most, (double)t[i].bytes);
-	/* Who moves next to nothing is no worker, and would make the shares of
-	 * the others look uneven. */
+	/* Who moves next to nothing is no worker, and would make the shares of the others look
+	 * uneven. */
 	for (uint32_t i = 0; i < count; i++) {
 		if (!(most > 0) || (double)t[i].bytes * WORKS_PART < most)
 			continue;

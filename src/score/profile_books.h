@@ -8,8 +8,7 @@
 #include "score/profile.h"
 #include "score/reuse.h"
 
-/* Of one phase. Files and samples grow it, and leave memory (base/spill.h);
- * threads do, too. */
+/* Of one phase. Files and samples grow it, and leave memory (base/spill.h); threads do, too. */
 struct phase_book {
 	struct rounds samples, files;
 	struct keyed file_keys, thread_keys;

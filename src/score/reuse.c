@@ -8,9 +8,9 @@
 #include "base/mem.h"
 
 /*
- * Each block that is remembered has the moment of its last touch; moments are
- * numbers from 0, and a tree of sums (Fenwick's) counts those in use. When
- * there are none left, those in use move to the front.
+ * Each block that is remembered has the moment of its last touch; moments are numbers from 0, and a
+ * tree of sums (Fenwick's) counts those in use. When there are none left, those in use move to the
+ * front.
  */
 struct block_seen {
 	uint64_t key;
@@ -108,8 +108,7 @@ static void renumber(struct reuse *r)
 		r->is_used[i] = false;
 		if (!stays)
 			continue;
-		*find_block(r, key) =
-			(struct block_seen){ key, UINT64_C(1) + r->next };
+		*find_block(r, key) = (struct block_seen){ key, UINT64_C(1) + r->next };
 		r->keys[r->next] = key;
 		r->is_used[r->next] = true;
 		tree_add(r, r->next, 1);
@@ -142,8 +141,7 @@ uint64_t reuse_touch(struct reuse *r, uint64_t key, uint64_t *distance)
 	if (b->moment) {
 		uint32_t last = (uint32_t)(b->moment - 1);
 
-		*distance = (uint64_t)(r->count - tree_sum(r, last))
-			    << r->shift;
+		*distance = (uint64_t)(r->count - tree_sum(r, last)) << r->shift;
 		tree_add(r, last, -1);
 		r->is_used[last] = false;
 	} else {

@@ -10,15 +10,14 @@
 #include "describe/keyed.h"
 
 /*
- * The n-th visit of an item is of round n. Markers of epochs say less: loaders
- * read ahead of them.
+ * The n-th visit of an item is of round n. Markers of epochs say less: loaders read ahead of them.
  */
 
 /* What came of it. */
 struct rounds_sums {
 	uint64_t rounds, visits, items; /* items: ever seen */
-	double order;  /* mean correlation of a round with the one before */
-	double places; /* of the first one with the items' numbers */
+	double order;                   /* mean correlation of a round with the one before */
+	double places;                  /* of the first one with the items' numbers */
 };
 
 /* All rounds beyond are one. */

@@ -14,8 +14,8 @@ static const char *const folders[] = {
 	"/lib64/", "/bin/", "/sbin/", "/var/log/", "/var/cache/", "/run/",
 };
 
-static const char *const inside[] = { "/site-packages/", "/dist-packages/",
-				      "/__pycache__/", ".so.", "/pymp-" };
+static const char *const inside[] = { "/site-packages/", "/dist-packages/", "/__pycache__/", ".so.",
+				      "/pymp-" };
 
 static const char *const endings[] = { ".so", ".py", ".pyc", ".log" };
 
@@ -23,8 +23,8 @@ static const char *const endings[] = { ".so", ".py", ".pyc", ".log" };
 static const char *const no_files[] = { "pipe:[", "socket:[",
 					"anon_inode:", "/memfd:", "/dmabuf:" };
 
-/* What processes share, and no data set: semaphores of sem_open(), what PyTorch's
- * loaders hand over, Python's SharedMemory, NCCL, Open MPI. */
+/* What processes share, and no data set: semaphores of sem_open(), what PyTorch's loaders hand
+ * over, Python's SharedMemory, NCCL, Open MPI. */
 static const char *const shared[] = {
 	"/dev/shm/sem.",  "/dev/shm/torch_",         "/dev/shm/psm_",
 	"/dev/shm/nccl-", "/dev/shm/vader_segment.",
@@ -74,7 +74,6 @@ bool scope_is_probe(const char *path, const struct trace_record *first)
 	const char *name = strrchr(path, '/');
 	const uint64_t new_file = O_CREAT | O_EXCL | O_RDWR;
 
-	return name && strspn(name + 1, letters) == 8 && !name[9] &&
-	       first->op == TRACE_OPEN && first->len_bytes != TRACE_UNKNOWN &&
-	       (first->len_bytes & new_file) == new_file;
+	return name && strspn(name + 1, letters) == 8 && !name[9] && first->op == TRACE_OPEN &&
+	       first->len_bytes != TRACE_UNKNOWN && (first->len_bytes & new_file) == new_file;
 }

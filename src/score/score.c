@@ -27,8 +27,7 @@ struct scoring {
 
 static const struct profile_phase none; /* of a trace that has not this one */
 
-static const struct profile_phase *phase_or_none(const struct profile *p,
-						 const char *name)
+static const struct profile_phase *phase_or_none(const struct profile *p, const char *name)
 {
 	const struct profile_phase *found = profile_find(p, name);
 
@@ -37,10 +36,8 @@ static const struct profile_phase *phase_or_none(const struct profile *p,
 
 /* ---- one figure ---- */
 
-static struct score_distance distance_of(const struct scoring *s,
-					 const struct score_part *part,
-					 const char *phase, size_t real,
-					 size_t other)
+static struct score_distance distance_of(const struct scoring *s, const struct score_part *part,
+					 const char *phase, size_t real, size_t other)
 {
 	const struct score_pair pair = {
 		.real = &s->of[real],
@@ -55,15 +52,13 @@ static struct score_distance distance_of(const struct scoring *s,
 }
 
 /* The candidate from the real one that it is farthest from. */
-static struct score_distance worst_of(const struct scoring *s,
-				      const struct score_part *part,
+static struct score_distance worst_of(const struct scoring *s, const struct score_part *part,
 				      const char *phase)
 {
 	struct score_distance worst = { .value = (double)NAN };
 
 	for (size_t i = 0; i + 1 < s->count; i++) {
-		struct score_distance d =
-			distance_of(s, part, phase, i, s->count - 1);
+		struct score_distance d = distance_of(s, part, phase, i, s->count - 1);
 
 		if (i == 0 || isnan(worst.value) || d.value > worst.value)
 			worst = d;
@@ -72,17 +67,14 @@ static struct score_distance worst_of(const struct scoring *s,
 }
 
 /* How far the real ones are apart, either way round; NaN: it is only one. */
-static double floor_of(const struct scoring *s, const struct score_part *part,
-		       const char *phase)
+static double floor_of(const struct scoring *s, const struct score_part *part, const char *phase)
 {
 	double most = (double)NAN;
 
 	for (size_t i = 0; i + 1 < s->count; i++)
 		for (size_t j = 0; j + 1 < s->count; j++)
 			if (i != j)
-				most = fmax(most,
-					    distance_of(s, part, phase, i, j)
-						    .value);
+				most = fmax(most, distance_of(s, part, phase, i, j).value);
 	return FLOOR_TIMES * most;
 }
 
@@ -95,8 +87,8 @@ static int verdict_of(const struct scored *to, const struct scored_part *p)
 	return p->distance <= p->limit ? SCORE_PASS : SCORE_FAIL;
 }
 
-static void score_part(const struct scoring *s, const struct score_part *part,
-		       const char *phase, struct scored_part *to)
+static void score_part(const struct scoring *s, const struct score_part *part, const char *phase,
+		       struct scored_part *to)
 {
 	struct score_distance d = worst_of(s, part, phase);
 	char metric[8];
@@ -136,12 +128,10 @@ static void note_worst(struct scored *to, const struct scored_part *p)
 		*worst = fmax(*worst, p->distance / p->limit);
 }
 
-static void score_phase(const struct scoring *s, const char *name,
-			struct scored_phase *to)
+static void score_phase(const struct scoring *s, const char *name, struct scored_phase *to)
 {
 	size_t count = part_count();
-	struct scored_part *parts =
-		json_store_alloc(&s->to->store, count * sizeof(*parts));
+	struct scored_part *parts = json_store_alloc(&s->to->store, count * sizeof(*parts));
 
 	*to = (struct scored_phase){
 		.name = json_store_text(&s->to->store, name),
@@ -153,8 +143,7 @@ static void score_phase(const struct scoring *s, const char *name,
 		note_worst(s->to, &parts[i]);
 		if (parts[i].verdict == SCORE_FAIL)
 			to->verdict = SCORE_FAIL;
-		else if (parts[i].verdict == SCORE_PASS &&
-			 to->verdict == SCORE_UNKNOWN)
+		else if (parts[i].verdict == SCORE_PASS && to->verdict == SCORE_UNKNOWN)
 			to->verdict = SCORE_PASS;
 	}
 	if (to->verdict == SCORE_FAIL)
@@ -193,8 +182,8 @@ static bool was_met(const struct scoring *s, size_t i, const char *name)
 
 static void score_phases(const struct scoring *s)
 {
-	struct scored_phase *phases = json_store_alloc(
-		&s->to->store, s->count * PROFILE_PHASES * sizeof(*phases));
+	struct scored_phase *phases =
+		json_store_alloc(&s->to->store, s->count * PROFILE_PHASES * sizeof(*phases));
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->count; i++)
@@ -217,8 +206,7 @@ static const char *unlike_of(const struct scoring *s)
 		const struct profile *p = &s->of[i];
 
 		if (!p->host || !p->storage)
-			return "a trace does not say of which host and "
-			       "storage it is";
+			return "a trace does not say of which host and storage it is";
 		if (strcmp(p->host, first->host) != 0)
 			return "they are of several hosts";
 		if (strcmp(p->storage, first->storage) != 0)
@@ -236,8 +224,7 @@ static bool is_complete(const struct profile *p)
 static void say_what(const struct scoring *s)
 {
 	struct scored *to = s->to;
-	struct scored_trace *t =
-		json_store_alloc(&to->store, s->count * sizeof(*t));
+	struct scored_trace *t = json_store_alloc(&to->store, s->count * sizeof(*t));
 
 	for (size_t i = 0; i < s->count; i++)
 		t[i] = (struct scored_trace){
@@ -258,8 +245,7 @@ static void say_what(const struct scoring *s)
 
 /* ---- reading ---- */
 
-static int read_one(struct scoring *s, size_t i, bool whole,
-		    struct mlgen_err *err)
+static int read_one(struct scoring *s, size_t i, bool whole, struct mlgen_err *err)
 {
 	struct profile *p = &s->of[i];
 	const char *name = s->names[i];
@@ -271,14 +257,11 @@ static int read_one(struct scoring *s, size_t i, bool whole,
 		if (p->phases[k].calls)
 			return 0;
 	if (!p->records)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: has no records, so that nothing can be "
-				  "scored",
+		return mlgen_fail(err, -EINVAL, "%s: has no records, so that nothing can be scored",
 				  name);
 	return mlgen_fail(err, -EINVAL,
-			  "%s: has no call on a file of a data set or "
-			  "checkpoint (%" PRIu64 " on others, %" PRIu64
-			  " failed), so that nothing can be scored",
+			  "%s: has no call on a file of a data set or checkpoint (%" PRIu64
+			  " on others, %" PRIu64 " failed), so that nothing can be scored",
 			  name, p->other_calls, p->failed_calls);
 }
 
@@ -312,12 +295,10 @@ static bool have_phase(const struct scoring *s)
 	return false;
 }
 
-int score_traces(struct score_document *to, const char *const *files,
-		 const char *const *names, size_t count, struct mlgen_err *err)
+int score_traces(struct score_document *to, const char *const *files, const char *const *names,
+		 size_t count, struct mlgen_err *err)
 {
-	struct scoring s = {
-		.to = &to->score, .files = files, .names = names, .count = count
-	};
+	struct scoring s = { .to = &to->score, .files = files, .names = names, .count = count };
 	int rc;
 
 	*to = (struct score_document){

@@ -30,7 +30,7 @@ struct scored_trace {
 struct scored_part {
 	const char *metric; /* "m6" */
 	const char *name;
-	double distance, limit; /* NaN = unknown; the largest of the reals */
+	double distance, limit;                  /* NaN = unknown; the largest of the reals */
 	double threshold, preset, floor, chance; /* NaN = none */
 	int verdict;
 	const char *why; /* it is unknown */
@@ -50,8 +50,8 @@ struct scored {
 	const char *unlike;        /* why not; NULL = they are the same */
 	bool whole;                /* there is no phase in common */
 	int verdict;
-	/* Of M1 to M12 the worst distance of all phases by its limit: up to 1 is
-	 * a pass; NaN = unknown, or not judged. */
+	/* Of M1 to M12 the worst distance of all phases by its limit: up to 1 is a pass; NaN =
+	 * unknown, or not judged. */
 	double worst[SCORE_METRICS];
 	struct metric_list phases; /* struct scored_phase */
 	struct json_store store;
@@ -63,11 +63,11 @@ struct score_document {
 	struct scored score;
 };
 
-/* Real traces, one at least, and then the candidate: `count` of them, under these
- * names in the document and in messages. 0, or -errno with err: one of them is no
- * trace, or has nothing to be scored. fini in any case. */
-int score_traces(struct score_document *to, const char *const *files,
-		 const char *const *names, size_t count, struct mlgen_err *err);
+/* Real traces, one at least, and then the candidate: `count` of them, under these names in the
+ * document and in messages. 0, or -errno with err: one of them is no trace, or has nothing to be
+ * scored. fini in any case. */
+int score_traces(struct score_document *to, const char *const *files, const char *const *names,
+		 size_t count, struct mlgen_err *err);
 void score_fini(struct score_document *d);
 
 /* The tables of the document, and what is where in it. */

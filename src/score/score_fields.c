@@ -5,10 +5,8 @@
 const struct mlgen_choice score_verdicts[] = {
 	{ "pass", SCORE_PASS, "within the limit" },
 	{ "fail", SCORE_FAIL, "beyond it" },
-	{ "unknown", SCORE_UNKNOWN,
-	  "a trace does not have what it takes, which fails nothing" },
-	{ "shown", SCORE_SHOWN,
-	  "another host or storage, so that it decides nothing" },
+	{ "unknown", SCORE_UNKNOWN, "a trace does not have what it takes, which fails nothing" },
+	{ "shown", SCORE_SHOWN, "another host or storage, so that it decides nothing" },
 	{ 0 },
 };
 

@@ -8,11 +8,10 @@
 #include "score/distance.h"
 #include "score/spread_pair.h"
 
-/* Sizes of caches that miss ratios are compared at, in parts of what the real
- * trace read. */
+/* Sizes of caches that miss ratios are compared at, in parts of what the real trace read. */
 #define CACHES 10
-/* Times without an operation that chance makes more or less; of very few half of
- * them at most, since a limit of all would be none. */
+/* Times without an operation that chance makes more or less; of very few half of them at most,
+ * since a limit of all would be none. */
 #define IDLE_BY_CHANCE 2.
 #define IDLE_BY_CHANCE_MOST .5
 /* A correlation says something of so many seconds that vary so much. */
@@ -33,32 +32,30 @@ static struct score_distance difference(double a, double b, const char *why)
 
 /* ---- distributions ---- */
 
-static struct score_distance spread_ks(const struct spread *a,
-				       const struct spread *b, const char *why)
+static struct score_distance spread_ks(const struct spread *a, const struct spread *b,
+				       const char *why)
 {
 	return apart(spread_pair_ks(a, b), why);
 }
 
-static struct score_distance spread_w1_log2(const struct spread *a,
-					    const struct spread *b,
+static struct score_distance spread_w1_log2(const struct spread *a, const struct spread *b,
 					    const char *why)
 {
 	return apart(spread_pair_w1_log2(a, b), why);
 }
 
-/* The value at a share of n values is that at another one by chance: these are
- * off by sqrt(share (1 - share) / n), and two are by sqrt(2) more off each other.
- * Twice that is allowed, which chance exceeds in one of 20. */
-static struct score_distance spread_quantile(const struct spread *a,
-					     const struct spread *b,
+/* The value at a share of n values is that at another one by chance: these are off by sqrt(share (1
+ * - share) / n), and two are by sqrt(2) more off each other. Twice that is allowed, which chance
+ * exceeds in one of 20. */
+static struct score_distance spread_quantile(const struct spread *a, const struct spread *b,
 					     double share, const char *why)
 {
 	struct score_distance d = apart(spread_pair_quantile(a, b, share), why);
 	double n = (double)u64_min(a->count, b->count);
 
 	if (n > 0)
-		d.at_least = spread_pair_quantile_around(
-			a, b, share, 2 * sqrt(2 * share * (1 - share) / n));
+		d.at_least = spread_pair_quantile_around(a, b, share,
+							 2 * sqrt(2 * share * (1 - share) / n));
 	return d;
 }
 
@@ -68,53 +65,43 @@ static struct score_distance operation_mix(const struct score_pair *p)
 {
 	if (!p->a->calls != !p->b->calls)
 		return apart(1, NULL);
-	return apart(distance_variation(p->a->operations, p->b->operations,
-					TRACE_FAULT),
+	return apart(distance_variation(p->a->operations, p->b->operations, TRACE_FAULT),
 		     "no operation");
 }
 
-static struct score_distance bytes_apart(uint64_t a, uint64_t b,
-					 const char *why)
+static struct score_distance bytes_apart(uint64_t a, uint64_t b, const char *why)
 {
-	return apart(a || b ? distance_relative((double)a, (double)b)
-			    : (double)NAN,
-		     why);
+	return apart(a || b ? distance_relative((double)a, (double)b) : (double)NAN, why);
 }
 
 static struct score_distance bytes_read(const struct score_pair *p)
 {
-	return bytes_apart(p->a->read_bytes, p->b->read_bytes,
-			   "nothing was read");
+	return bytes_apart(p->a->read_bytes, p->b->read_bytes, "nothing was read");
 }
 
 static struct score_distance bytes_written(const struct score_pair *p)
 {
-	return bytes_apart(p->a->written_bytes, p->b->written_bytes,
-			   "nothing was written");
+	return bytes_apart(p->a->written_bytes, p->b->written_bytes, "nothing was written");
 }
 
 static struct score_distance read_size(const struct score_pair *p)
 {
-	return spread_ks(&p->a->read_sizes, &p->b->read_sizes,
-			 "nothing was read");
+	return spread_ks(&p->a->read_sizes, &p->b->read_sizes, "nothing was read");
 }
 
 static struct score_distance read_size_log(const struct score_pair *p)
 {
-	return spread_w1_log2(&p->a->read_sizes, &p->b->read_sizes,
-			      "one of them read nothing");
+	return spread_w1_log2(&p->a->read_sizes, &p->b->read_sizes, "one of them read nothing");
 }
 
 static struct score_distance write_size(const struct score_pair *p)
 {
-	return spread_ks(&p->a->write_sizes, &p->b->write_sizes,
-			 "nothing was written");
+	return spread_ks(&p->a->write_sizes, &p->b->write_sizes, "nothing was written");
 }
 
 static struct score_distance write_size_log(const struct score_pair *p)
 {
-	return spread_w1_log2(&p->a->write_sizes, &p->b->write_sizes,
-			      "one of them wrote nothing");
+	return spread_w1_log2(&p->a->write_sizes, &p->b->write_sizes, "one of them wrote nothing");
 }
 
 static struct score_distance file_count(const struct score_pair *p)
@@ -124,22 +111,19 @@ static struct score_distance file_count(const struct score_pair *p)
 
 static struct score_distance file_size(const struct score_pair *p)
 {
-	return spread_ks(&p->a->file_sizes, &p->b->file_sizes,
-			 "no file was used");
+	return spread_ks(&p->a->file_sizes, &p->b->file_sizes, "no file was used");
 }
 
 static struct score_distance file_samples(const struct score_pair *p)
 {
 	if (spread_is_one_sided(&p->a->file_samples, &p->b->file_samples))
 		return apart((double)NAN, "one of them marks no samples");
-	return spread_ks(&p->a->file_samples, &p->b->file_samples,
-			 "no samples are marked");
+	return spread_ks(&p->a->file_samples, &p->b->file_samples, "no samples are marked");
 }
 
 static double sequential_of(const struct profile_phase *p)
 {
-	return p->followed ? (double)p->sequential / (double)p->followed
-			   : (double)NAN;
+	return p->followed ? (double)p->sequential / (double)p->followed : (double)NAN;
 }
 
 static struct score_distance sequential(const struct score_pair *p)
@@ -150,8 +134,7 @@ static struct score_distance sequential(const struct score_pair *p)
 
 static struct score_distance score_parts_seek(const struct score_pair *p)
 {
-	return spread_w1_log2(&p->a->seeks, &p->b->seeks,
-			      "no seeks in one of them");
+	return spread_w1_log2(&p->a->seeks, &p->b->seeks, "no seeks in one of them");
 }
 
 /* ---- M6, M7: again ---- */
@@ -162,17 +145,14 @@ static const char *const no_rounds = "nothing was read in rounds";
 static const struct rounds_sums *rounds_of(const struct score_pair *p,
 					   const struct profile_phase *of)
 {
-	return p->a->has_samples && p->b->has_samples ? &of->rounds
-						      : &of->file_rounds;
+	return p->a->has_samples && p->b->has_samples ? &of->rounds : &of->file_rounds;
 }
 
-/* Of the items that there are, as many as the one that knows more has met, the
- * part that this one has met. */
-static double coverage_of(const struct score_pair *p,
-			  const struct profile_phase *of)
+/* Of the items that there are, as many as the one that knows more has met, the part that this one
+ * has met. */
+static double coverage_of(const struct score_pair *p, const struct profile_phase *of)
 {
-	uint64_t items =
-		u64_max(rounds_of(p, p->a)->items, rounds_of(p, p->b)->items);
+	uint64_t items = u64_max(rounds_of(p, p->a)->items, rounds_of(p, p->b)->items);
 	uint64_t met = rounds_of(p, of)->items;
 
 	return met ? (double)met / (double)items : (double)NAN;
@@ -180,12 +160,11 @@ static double coverage_of(const struct score_pair *p,
 
 static struct score_distance coverage(const struct score_pair *p)
 {
-	return difference(coverage_of(p, p->a), coverage_of(p, p->b),
-			  no_rounds);
+	return difference(coverage_of(p, p->a), coverage_of(p, p->b), no_rounds);
 }
 
-/* Of each item in an epoch. Where one trace marks none it is held to have as many as
- * the other: the n-th visit of a file of many samples is no n-th epoch. */
+/* Of each item in an epoch. Where one trace marks none it is held to have as many as the other: the
+ * n-th visit of a file of many samples is no n-th epoch. */
 static double visits_of(const struct profile *of, const struct profile *other,
 			const struct rounds_sums *r)
 {
@@ -199,18 +178,15 @@ static double visits_of(const struct profile *of, const struct profile *other,
 static struct score_distance multiplicity(const struct score_pair *p)
 {
 	return difference(visits_of(p->real, p->candidate, rounds_of(p, p->a)),
-			  visits_of(p->candidate, p->real, rounds_of(p, p->b)),
-			  no_rounds);
+			  visits_of(p->candidate, p->real, rounds_of(p, p->b)), no_rounds);
 }
 
-/* A correlation of n shuffled items is off 0 by 1 / sqrt(n) of chance, and two
- * are by sqrt(2 / n) off each other: three times that is allowed. */
-static struct score_distance orders(const struct score_pair *p, double a,
-				    double b, const char *why)
+/* A correlation of n shuffled items is off 0 by 1 / sqrt(n) of chance, and two are by sqrt(2 / n)
+ * off each other: three times that is allowed. */
+static struct score_distance orders(const struct score_pair *p, double a, double b, const char *why)
 {
 	struct score_distance d = difference(a, b, why);
-	uint64_t items =
-		u64_min(rounds_of(p, p->a)->items, rounds_of(p, p->b)->items);
+	uint64_t items = u64_min(rounds_of(p, p->a)->items, rounds_of(p, p->b)->items);
 
 	if (items)
 		d.at_least = 3 * sqrt(2 / (double)items);
@@ -230,8 +206,8 @@ static struct score_distance first_order(const struct score_pair *p)
 }
 
 /* Misses of a cache of so many blocks, of all accesses. */
-static double miss_ratio(const struct profile_phase *p,
-			 const struct weighted *w, size_t count, double blocks)
+static double miss_ratio(const struct profile_phase *p, const struct weighted *w, size_t count,
+			 double blocks)
 {
 	double misses = p->cold;
 
@@ -258,10 +234,9 @@ static struct score_distance miss_ratios(const struct score_pair *p)
 	}
 	spread_pair_fini(&t);
 	d = apart(sum / CACHES, NULL);
-	/* A share of n blocks is off by sqrt(1 / (4 n)) of chance at most, and
-	 * two are by sqrt(1 / (2 n)) off each other. */
-	d.at_least =
-		sqrt(1 / (2 * fmin(p->real->blocks, p->candidate->blocks)));
+	/* A share of n blocks is off by sqrt(1 / (4 n)) of chance at most, and two are by sqrt(1 /
+	 * (2 n)) off each other. */
+	d.at_least = sqrt(1 / (2 * fmin(p->real->blocks, p->candidate->blocks)));
 	return d;
 }
 
@@ -274,22 +249,19 @@ static struct score_distance think(const struct score_pair *p)
 	double d = distance_w1(t.a, t.a_count, t.b, t.b_count);
 
 	spread_pair_fini(&t);
-	return apart(mean > 0 ? d / mean : (double)NAN,
-		     "no time between the calls of a thread");
+	return apart(mean > 0 ? d / mean : (double)NAN, "no time between the calls of a thread");
 }
 
-/* A time of about a millisecond is counted or not by chance, and so is one at an
- * end of the phase: two of few are more than the threshold. */
+/* A time of about a millisecond is counted or not by chance, and so is one at an end of the phase:
+ * two of few are more than the threshold. */
 static struct score_distance idle_count(const struct score_pair *p)
 {
-	struct score_distance d = bytes_apart(
-		p->a->inflight.idle_count, p->b->inflight.idle_count,
-		"storage was never idle for a millisecond");
+	struct score_distance d = bytes_apart(p->a->inflight.idle_count, p->b->inflight.idle_count,
+					      "storage was never idle for a millisecond");
 
 	if (p->a->inflight.idle_count)
-		d.at_least =
-			fmin(IDLE_BY_CHANCE / (double)p->a->inflight.idle_count,
-			     IDLE_BY_CHANCE_MOST);
+		d.at_least = fmin(IDLE_BY_CHANCE / (double)p->a->inflight.idle_count,
+				  IDLE_BY_CHANCE_MOST);
 	return d;
 }
 
@@ -301,23 +273,19 @@ static struct score_distance idle_time(const struct score_pair *p)
 
 static struct score_distance step_p50(const struct score_pair *p)
 {
-	return spread_quantile(&p->a->steps, &p->b->steps, .5,
-			       "no steps are marked");
+	return spread_quantile(&p->a->steps, &p->b->steps, .5, "no steps are marked");
 }
 
 static struct score_distance step_p95(const struct score_pair *p)
 {
-	return spread_quantile(&p->a->steps, &p->b->steps, .95,
-			       "no steps are marked");
+	return spread_quantile(&p->a->steps, &p->b->steps, .95, "no steps are marked");
 }
 
 static struct score_distance duration(const struct score_pair *p)
 {
 	if (!p->a->duration_ns || !p->b->duration_ns)
 		return apart((double)NAN, "it took no time that is known");
-	return apart(distance_relative((double)p->a->duration_ns,
-				       (double)p->b->duration_ns),
-		     NULL);
+	return apart(distance_relative((double)p->a->duration_ns, (double)p->b->duration_ns), NULL);
 }
 
 static struct score_distance depth(const struct score_pair *p)
@@ -343,8 +311,8 @@ static struct score_distance workers(const struct score_pair *p)
 
 static size_t seconds_of(const struct score_pair *p)
 {
-	size_t n = p->a->series_count < p->b->series_count ? p->a->series_count
-							   : p->b->series_count;
+	size_t n =
+		p->a->series_count < p->b->series_count ? p->a->series_count : p->b->series_count;
 
 	/* Those that are longer than a second are of hours: as they are. */
 	return p->a->series_step_ns == p->b->series_step_ns ? n : 0;
@@ -353,37 +321,31 @@ static size_t seconds_of(const struct score_pair *p)
 static bool has_series(const struct score_pair *p)
 {
 	return seconds_of(p) >= SERIES_LEAST &&
-	       distance_variability(p->a->series, p->a->series_count) >=
-		       SERIES_VARIABILITY;
+	       distance_variability(p->a->series, p->a->series_count) >= SERIES_VARIABILITY;
 }
 
-static const char *const no_series =
-	"below 30 seconds, or about the same in all; the means count";
+static const char *const no_series = "below 30 seconds, or about the same in all; the means count";
 
 static struct score_distance bandwidth_course(const struct score_pair *p)
 {
 	if (!has_series(p))
 		return apart((double)NAN, no_series);
-	return apart(
-		1 - distance_pearson(p->a->series, p->b->series, seconds_of(p)),
-		"it does not vary in the candidate");
+	return apart(1 - distance_pearson(p->a->series, p->b->series, seconds_of(p)),
+		     "it does not vary in the candidate");
 }
 
 static struct score_distance bandwidth_varies(const struct score_pair *p)
 {
 	if (!has_series(p))
 		return apart((double)NAN, no_series);
-	return apart(
-		distance_ratio(
-			distance_variability(p->a->series, p->a->series_count),
-			distance_variability(p->b->series, p->b->series_count)),
-		"it does not vary in the candidate");
+	return apart(distance_ratio(distance_variability(p->a->series, p->a->series_count),
+				    distance_variability(p->b->series, p->b->series_count)),
+		     "it does not vary in the candidate");
 }
 
 static double bandwidth_of(const struct profile_phase *p)
 {
-	return p->duration_ns ? (double)(p->read_bytes + p->written_bytes) /
-					(double)p->duration_ns
+	return p->duration_ns ? (double)(p->read_bytes + p->written_bytes) / (double)p->duration_ns
 			      : (double)NAN;
 }
 
@@ -398,15 +360,13 @@ static struct score_distance bandwidth(const struct score_pair *p)
 static double hits_of(const struct profile_phase *p)
 {
 	return p->has_cache && p->read_bytes
-		       ? fmax(0, 1 - (double)p->cache_bytes /
-						 (double)p->read_bytes)
+		       ? fmax(0, 1 - (double)p->cache_bytes / (double)p->read_bytes)
 		       : (double)NAN;
 }
 
 static struct score_distance cache_hits(const struct score_pair *p)
 {
-	return difference(hits_of(p->a), hits_of(p->b),
-			  "pages of the cache were not recorded");
+	return difference(hits_of(p->a), hits_of(p->b), "pages of the cache were not recorded");
 }
 
 static struct score_distance block_size(const struct score_pair *p)

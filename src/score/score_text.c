@@ -67,8 +67,7 @@ static void put_answer(struct buf *out, const struct scored *s)
 	} else {
 		buf_addf(out,
 			 s->verdict == SCORE_PASS
-				 ? "score: alike in all of %u metrics that "
-				   "are known\n"
+				 ? "score: alike in all of %u metrics that are known\n"
 				 : "score: unknown, with %u metrics known\n",
 			 count_known(s));
 	}
@@ -83,16 +82,15 @@ static void put_traces(struct buf *out, const struct scored *s)
 	for (size_t i = 0; i < s->traces.count; i++) {
 		struct buf text = { 0 };
 
-		buf_addf(&text, "%s: %" PRIu64 " record%s", t[i].file,
-			 t[i].records, plural(t[i].records));
+		buf_addf(&text, "%s: %" PRIu64 " record%s", t[i].file, t[i].records,
+			 plural(t[i].records));
 		if (t[i].other_calls)
 			buf_addf(&text,
-				 "; left out: %" PRIu64 " call%s on files that "
-				 "are no data set or checkpoint",
+				 "; left out: %" PRIu64
+				 " call%s on files that are no data set or checkpoint",
 				 t[i].other_calls, plural(t[i].other_calls));
 		if (t[i].failed_calls)
-			buf_addf(&text, "; %" PRIu64 " failed",
-				 t[i].failed_calls);
+			buf_addf(&text, "; %" PRIu64 " failed", t[i].failed_calls);
 		if (!t[i].is_complete)
 			buf_add(&text, "; INCOMPLETE");
 		text_end(out, i + 1 < s->traces.count ? "real" : "candidate",
@@ -101,8 +99,7 @@ static void put_traces(struct buf *out, const struct scored *s)
 	if (s->unlike) {
 		struct buf text = { 0 };
 
-		buf_addf(&text, "M8 to M12 are shown and decide nothing: %s",
-			 s->unlike);
+		buf_addf(&text, "M8 to M12 are shown and decide nothing: %s", s->unlike);
 		text_end(out, "times", TEXT_SETTING_INDENT + 2, &text);
 	}
 	if (s->whole)
@@ -120,8 +117,7 @@ static void put_number(struct buf *out, double value, int width)
 		buf_addf(out, value >= 100 ? "%*.0f" : "%*.3f", width, value);
 }
 
-static void put_part(struct buf *out, const struct scored_part *p,
-		     bool is_first)
+static void put_part(struct buf *out, const struct scored_part *p, bool is_first)
 {
 	char metric[8] = "";
 
@@ -133,8 +129,7 @@ static void put_part(struct buf *out, const struct scored_part *p,
 	put_number(out, p->threshold, 10);
 	put_number(out, p->preset, 8);
 	put_number(out, p->floor, 8);
-	buf_addf(out, "  %s\n",
-		 p->verdict == SCORE_FAIL ? "FAIL" : verdict_word(p->verdict));
+	buf_addf(out, "  %s\n", p->verdict == SCORE_FAIL ? "FAIL" : verdict_word(p->verdict));
 }
 
 static bool is_known(const struct scored_phase *p, unsigned metric)
@@ -142,8 +137,7 @@ static bool is_known(const struct scored_phase *p, unsigned metric)
 	const struct scored_part *parts = p->parts.items;
 
 	for (size_t i = 0; i < p->parts.count; i++)
-		if (parts[i].number == metric &&
-		    parts[i].verdict != SCORE_UNKNOWN)
+		if (parts[i].number == metric && parts[i].verdict != SCORE_UNKNOWN)
 			return true;
 	return false;
 }
@@ -170,8 +164,7 @@ static void put_phase(struct buf *out, const struct scored_phase *p)
 	const struct scored_part *parts = p->parts.items;
 	unsigned last = 0;
 
-	buf_addf(out, "\n%-26s distance   limit threshold  preset   floor\n",
-		 p->name);
+	buf_addf(out, "\n%-26s distance   limit threshold  preset   floor\n", p->name);
 	for (size_t i = 0; i < p->parts.count; i++) {
 		if (parts[i].verdict == SCORE_UNKNOWN)
 			continue;

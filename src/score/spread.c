@@ -32,8 +32,7 @@ static double class_middle(unsigned class)
 	return (double)low + (double)(UINT64_C(1) << shift) / 2;
 }
 
-static struct spread_slot *find_value(struct spread_slot *slots, uint32_t size,
-				      uint64_t value)
+static struct spread_slot *find_value(struct spread_slot *slots, uint32_t size, uint64_t value)
 {
 	uint64_t i = (value * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (size - 1);
 
@@ -61,8 +60,7 @@ static double *classes_of(const struct spread *s)
 
 	for (uint32_t i = 0; i < s->size; i++)
 		if (s->slots[i].weight)
-			classes[class_of(s->slots[i].value)] +=
-				(double)s->slots[i].weight;
+			classes[class_of(s->slots[i].value)] += (double)s->slots[i].weight;
 	return classes;
 }
 
@@ -117,16 +115,14 @@ static struct weighted *exact_points(const struct spread *s, size_t *count)
 
 	for (uint32_t i = 0; i < s->size; i++)
 		if (s->slots[i].weight)
-			points[n++] =
-				(struct weighted){ (double)s->slots[i].value,
-						   (double)s->slots[i].weight };
+			points[n++] = (struct weighted){ (double)s->slots[i].value,
+							 (double)s->slots[i].weight };
 	qsort(points, n, sizeof(*points), compare_points);
 	*count = n;
 	return points;
 }
 
-struct weighted *spread_points(const struct spread *s, bool in_classes,
-			       size_t *count)
+struct weighted *spread_points(const struct spread *s, bool in_classes, size_t *count)
 {
 	double *classes = s->classes;
 	struct weighted *points;
@@ -139,8 +135,7 @@ struct weighted *spread_points(const struct spread *s, bool in_classes,
 	points = mem_array(CLASSES, sizeof(*points));
 	for (unsigned i = 0; i < CLASSES; i++)
 		if (classes[i] > 0)
-			points[n++] = (struct weighted){ class_middle(i),
-							 classes[i] };
+			points[n++] = (struct weighted){ class_middle(i), classes[i] };
 	if (classes != s->classes)
 		mem_free(classes);
 	*count = n;

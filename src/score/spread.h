@@ -8,8 +8,8 @@
 
 #include "score/distance.h"
 
-/* So many different values are kept as they are. One more, and all go into
- * classes, 128 to each power of two. */
+/* So many different values are kept as they are. One more, and all go into classes, 128 to each
+ * power of two. */
 #define SPREAD_EXACT 4096
 
 struct spread_slot;
@@ -30,7 +30,6 @@ static inline bool spread_is_exact(const struct spread *s)
 	return !s->classes;
 }
 
-/* What it has, in ascending order; to be freed. Where another one that it is
- * compared with is not exact, both have to be in classes. */
-struct weighted *spread_points(const struct spread *s, bool in_classes,
-			       size_t *count);
+/* What it has, in ascending order; to be freed. Where another one that it is compared with is not
+ * exact, both have to be in classes. */
+struct weighted *spread_points(const struct spread *s, bool in_classes, size_t *count);

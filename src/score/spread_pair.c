@@ -12,8 +12,7 @@ static void to_logarithm(struct weighted *w, size_t count)
 		w[i].value = w[i].value > 0 ? log2(w[i].value) : 0;
 }
 
-struct spread_pair spread_pair_of(const struct spread *a,
-				  const struct spread *b)
+struct spread_pair spread_pair_of(const struct spread *a, const struct spread *b)
 {
 	bool in_classes = !spread_is_exact(a) || !spread_is_exact(b);
 	struct spread_pair t;
@@ -59,8 +58,7 @@ double spread_pair_w1_log2(const struct spread *a, const struct spread *b)
 	return d;
 }
 
-double spread_pair_quantile(const struct spread *a, const struct spread *b,
-			    double share)
+double spread_pair_quantile(const struct spread *a, const struct spread *b, double share)
 {
 	struct spread_pair t = spread_pair_of(a, b);
 	double d = distance_relative(weighted_quantile(t.a, t.a_count, share),
@@ -71,8 +69,7 @@ double spread_pair_quantile(const struct spread *a, const struct spread *b,
 }
 
 /* The farther one of both sides. */
-static double around(const struct weighted *w, size_t count, double share,
-		     double off)
+static double around(const struct weighted *w, size_t count, double share, double off)
 {
 	double at = weighted_quantile(w, count, share);
 
@@ -80,14 +77,12 @@ static double around(const struct weighted *w, size_t count, double share,
 		    at - weighted_quantile(w, count, fmax(share - off, 0)));
 }
 
-double spread_pair_quantile_around(const struct spread *a,
-				   const struct spread *b, double share,
+double spread_pair_quantile_around(const struct spread *a, const struct spread *b, double share,
 				   double off)
 {
 	struct spread_pair t = spread_pair_of(a, b);
 	double at = weighted_quantile(t.a, t.a_count, share);
-	double most = fmax(around(t.a, t.a_count, share, off),
-			   around(t.b, t.b_count, share, off));
+	double most = fmax(around(t.a, t.a_count, share, off), around(t.b, t.b_count, share, off));
 
 	spread_pair_fini(&t);
 	return at > 0 ? most / at : 0;

@@ -15,8 +15,8 @@
 /* "\040" is a blank, as in /proc/self/mountinfo. */
 static bool is_escape(const char *at)
 {
-	return at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] >= '0' &&
-	       at[2] <= '7' && at[3] >= '0' && at[3] <= '7';
+	return at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] >= '0' && at[2] <= '7' &&
+	       at[3] >= '0' && at[3] <= '7';
 }
 
 /* The second word. */
@@ -30,8 +30,7 @@ static char *point_of(const char *text)
 		bool escaped = is_escape(at);
 
 		buf_addc(&point,
-			 escaped ? (char)((at[1] - '0') << 6 |
-					  (at[2] - '0') << 3 | (at[3] - '0'))
+			 escaped ? (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'))
 				 : *at);
 		at += escaped ? 4 : 1;
 	}
@@ -60,8 +59,7 @@ size_t storage_of(const struct storage *s, const char *path)
 	for (size_t i = 0; i < s->count; i++) {
 		size_t length = strlen(s->at[i].point);
 
-		if (length >= longest &&
-		    strncmp(path, s->at[i].point, length) == 0 &&
+		if (length >= longest && strncmp(path, s->at[i].point, length) == 0 &&
 		    path[length] == '/') {
 			longest = length;
 			found = i + 1;

@@ -61,9 +61,7 @@ static double share_below(const struct dist *d, double v)
 		ratio = d->b / d->a;
 		variance = log1p(ratio * ratio);
 		return v <= 1 ? 0
-			      : erfc((log(d->a) - variance / 2 - log(at)) /
-				     sqrt(2 * variance)) /
-					2;
+			      : erfc((log(d->a) - variance / 2 - log(at)) / sqrt(2 * variance)) / 2;
 	case DIST_EXPONENTIAL:
 		return v <= 1 ? 0 : -expm1(-at / d->a);
 	default:
@@ -91,8 +89,8 @@ double fit_distance(const struct dist *d, const uint64_t *values, size_t count)
 }
 
 /* The parameters of a kind, as the options take them; false: none would do. */
-static bool parameters_of(struct dist *d, const struct moments *m,
-			  const uint64_t *values, size_t count)
+static bool parameters_of(struct dist *d, const struct moments *m, const uint64_t *values,
+			  size_t count)
 {
 	double variance = m->log_stdev * m->log_stdev;
 	size_t at;
@@ -120,12 +118,10 @@ static bool parameters_of(struct dist *d, const struct moments *m,
 	return d->a >= 1 && d->a <= DIST_VALUE_MAX && d->b <= DIST_VALUE_MAX;
 }
 
-void fit_values(struct fit *best, const uint64_t *values, size_t count,
-		enum dist_unit unit)
+void fit_values(struct fit *best, const uint64_t *values, size_t count, enum dist_unit unit)
 {
-	static const enum dist_kind kinds[] = { DIST_CONST, DIST_UNIFORM,
-						DIST_NORMAL, DIST_LOGNORMAL,
-						DIST_EXPONENTIAL };
+	static const enum dist_kind kinds[] = { DIST_CONST, DIST_UNIFORM, DIST_NORMAL,
+						DIST_LOGNORMAL, DIST_EXPONENTIAL };
 	struct moments m;
 
 	moments_of(&m, values, count);

@@ -8,9 +8,8 @@
 #include "base/mem.h"
 
 /*
- * One writer, readers beside it: relaxed is enough, a reader wants words that
- * are whole, not an order among them. On every 64-bit machine these are plain
- * loads and stores.
+ * One writer, readers beside it: relaxed is enough, a reader wants words that are whole, not an
+ * order among them. On every 64-bit machine these are plain loads and stores.
  */
 #define LOAD(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define STORE(x, v) HIST_STORE(x, v)
@@ -225,8 +224,7 @@ uint64_t hist_bucket_least(unsigned bucket)
 
 uint64_t hist_bucket_midpoint(unsigned bucket)
 {
-	return hist_bucket_least(bucket) +
-	       (UINT64_C(1) << shift_of(bucket)) / 2;
+	return hist_bucket_least(bucket) + (UINT64_C(1) << shift_of(bucket)) / 2;
 }
 
 void hist_add_extreme(struct hist *h, uint64_t ns)

@@ -5,11 +5,10 @@
 #include <stdint.h>
 
 /*
- * 7 sub-bucket bits: values below 256 are exact, above that a bucket is at
- * most 1/128 of its value wide, so a midpoint errs by at most 0.39 %. Range
- * 2^42 ns (73 minutes); larger values are counted in the last bucket and in
- * `saturated`, and stay exact in max and sum. One writer; the status line may
- * read while it writes (every field is a relaxed 64-bit word).
+ * 7 sub-bucket bits: values below 256 are exact, above that a bucket is at most 1/128 of its value
+ * wide, so a midpoint errs by at most 0.39 %. Range 2^42 ns (73 minutes); larger values are counted
+ * in the last bucket and in `saturated`, and stay exact in max and sum. One writer; the status line
+ * may read while it writes (every field is a relaxed 64-bit word).
  */
 #define HIST_BITS 7
 #define HIST_RANGE_BITS 42
@@ -34,10 +33,9 @@ void hist_reset(struct hist *h);
 void hist_merge(struct hist *to, const struct hist *from);
 
 /*
- * to -= before, which is an earlier copy of it: what the interval between them
- * holds. Its least and largest are the middles of their buckets, unless nothing
- * was as small, or as large, before; then they are exact. Where `to` was reset
- * meanwhile, what came behind that.
+ * to -= before, which is an earlier copy of it: what the interval between them holds. Its least and
+ * largest are the middles of their buckets, unless nothing was as small, or as large, before; then
+ * they are exact. Where `to` was reset meanwhile, what came behind that.
  */
 void hist_subtract(struct hist *to, const struct hist *before);
 
@@ -45,8 +43,8 @@ void hist_subtract(struct hist *to, const struct hist *before);
 void hist_gather(struct hist *to, const struct hist *from);
 
 /*
- * The smallest bucket midpoint with at least ceil(percent/100 * count) values
- * at or below it, clamped to [min, max]; 100 gives max; 0 when empty.
+ * The smallest bucket midpoint with at least ceil(percent/100 * count) values at or below it,
+ * clamped to [min, max]; 100 gives max; 0 when empty.
  */
 uint64_t hist_percentile(const struct hist *h, double percent);
 
@@ -57,9 +55,9 @@ double hist_mean(const struct hist *h);   /* 0 when empty */
 double hist_stddev(const struct hist *h); /* population */
 
 /*
- * The first and the last bucket of what was counted; empty: the first is behind
- * the last. Whoever looks at buckets looks from one to the other: a page that was
- * never used may take memory when it is read.
+ * The first and the last bucket of what was counted; empty: the first is behind the last. Whoever
+ * looks at buckets looks from one to the other: a page that was never used may take memory when it
+ * is read.
  */
 unsigned hist_first(const struct hist *h);
 unsigned hist_last(const struct hist *h);

@@ -27,15 +27,11 @@ struct metric_pair {
 /* clang-format on */
 
 /* A member that is text of somebody else's. */
-#define METRICS_TEXT(s, m)                                                     \
-	.type = MLGEN_STR, .off = MLGEN_MEMBER(s, m, const char *)
+#define METRICS_TEXT(s, m) .type = MLGEN_STR, .off = MLGEN_MEMBER(s, m, const char *)
 
 /* The same of several lines, which are the elements of an array. */
-#define METRICS_LINES(s, m)                                                    \
-	.type = MLGEN_TEXTS, .off = MLGEN_MEMBER(s, m, const char *)
+#define METRICS_LINES(s, m) .type = MLGEN_TEXTS, .off = MLGEN_MEMBER(s, m, const char *)
 
-/* Text that stands in the struct itself, so that `stride` says its size; "" is
- * null. */
-#define METRICS_CHARS(s, m)                                                    \
-	.type = MLGEN_STR, .off = MLGEN_MEMBER(s, m, char *),                  \
-	.stride = sizeof(((s *)0)->m)
+/* Text that stands in the struct itself, so that `stride` says its size; "" is null. */
+#define METRICS_CHARS(s, m)                                                                        \
+	.type = MLGEN_STR, .off = MLGEN_MEMBER(s, m, char *), .stride = sizeof(((s *)0)->m)

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Of a population, one value at a time (Welford 1962): exact where sums of
- * squares of large values would lose the difference. A zeroed one is empty.
+ * Of a population, one value at a time (Welford 1962): exact where sums of squares of large values
+ * would lose the difference. A zeroed one is empty.
  */
 struct moments {
 	uint64_t count;

@@ -12,12 +12,10 @@
 #include "base/util.h"
 
 static const char *const names[MLGEN_OPS] = {
-	[MLGEN_OPEN] = "open",           [MLGEN_STAT] = "stat",
-	[MLGEN_READ] = "read",           [MLGEN_WRITE] = "write",
-	[MLGEN_ALLOCATE] = "allocate",   [MLGEN_FSYNC] = "fsync",
-	[MLGEN_FDATASYNC] = "fdatasync", [MLGEN_ADVISE] = "advise",
-	[MLGEN_CLOSE] = "close",         [MLGEN_RENAME] = "rename",
-	[MLGEN_UNLINK] = "unlink",       [MLGEN_MKDIR] = "mkdir",
+	[MLGEN_OPEN] = "open",           [MLGEN_STAT] = "stat",         [MLGEN_READ] = "read",
+	[MLGEN_WRITE] = "write",         [MLGEN_ALLOCATE] = "allocate", [MLGEN_FSYNC] = "fsync",
+	[MLGEN_FDATASYNC] = "fdatasync", [MLGEN_ADVISE] = "advise",     [MLGEN_CLOSE] = "close",
+	[MLGEN_RENAME] = "rename",       [MLGEN_UNLINK] = "unlink",     [MLGEN_MKDIR] = "mkdir",
 	[MLGEN_RMDIR] = "rmdir",
 };
 
@@ -50,8 +48,7 @@ static uint64_t waited_now(void)
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
-	return sscanf(text, "%" SCNu64 " %" SCNu64, &ran, &waited) == 2 ? waited
-									: 0;
+	return sscanf(text, "%" SCNu64 " %" SCNu64, &ran, &waited) == 2 ? waited : 0;
 }
 
 static struct usage usage_now(void)
@@ -171,12 +168,10 @@ void opstat_merge_moved(struct opstat *to, const struct opstat *from)
 {
 	for (unsigned i = 0; i < MLGEN_OPS; i++) {
 		hist_merge(to->lat[i], from->lat[i]);
-		set(&to->linked[i],
-		    get(&to->linked[i]) + get(&from->linked[i]));
+		set(&to->linked[i], get(&to->linked[i]) + get(&from->linked[i]));
 	}
 	for (unsigned i = 0; i < 2; i++) {
-		set(&to->io_bytes[i],
-		    get(&to->io_bytes[i]) + opstat_io_bytes(from, i));
+		set(&to->io_bytes[i], get(&to->io_bytes[i]) + opstat_io_bytes(from, i));
 		sizes_merge(&to->sizes[i], &from->sizes[i]);
 		to->short_ios[i] += from->short_ios[i];
 	}

@@ -14,8 +14,7 @@
 /* CPU and faults of one thread. */
 struct usage {
 	uint64_t user_ns, system_ns;
-	uint64_t
-		waited_ns; /* ready to run, without a CPU; 0 also where unknown */
+	uint64_t waited_ns; /* ready to run, without a CPU; 0 also where unknown */
 	uint64_t context_switches, major_faults, minor_faults;
 };
 
@@ -25,9 +24,9 @@ void usage_end(struct usage *u);
 void usage_add(struct usage *to, const struct usage *from);
 
 /*
- * Classes as fio has them. Of depths, from 1 on: 1, 2, 4, 8, 16, 32, 64, each
- * that many and more up to the next. Of batch sizes, from 0 on: 0, 4, 8, 16,
- * 32, 64, more, each that many and fewer down to the one before.
+ * Classes as fio has them. Of depths, from 1 on: 1, 2, 4, 8, 16, 32, 64, each that many and more up
+ * to the next. Of batch sizes, from 0 on: 0, 4, 8, 16, 32, 64, more, each that many and fewer down
+ * to the one before.
  */
 #define OPSTAT_DEPTHS 8
 
@@ -46,9 +45,9 @@ static inline unsigned opstat_batch_class(unsigned n)
 }
 
 /*
- * Private to one worker; merged after it has been joined. `io_bytes`, `linked`,
- * `errors`, the counts of `lat`, and `blocked_ns`, `reap_ns` and `idle_ns` are also
- * read by the status line while the worker runs, hence relaxed atomics with a single writer.
+ * Private to one worker; merged after it has been joined. `io_bytes`, `linked`, `errors`, the
+ * counts of `lat`, and `blocked_ns`, `reap_ns` and `idle_ns` are also read by the status line while
+ * the worker runs, hence relaxed atomics with a single writer.
  */
 struct opstat {
 	/* Submit to completion, per kind, of what did not fail. */
@@ -56,15 +55,14 @@ struct opstat {
 	struct hist *sample; /* first submitted to last completed */
 	/* Done in chains: counted, not timed. */
 	_Atomic uint64_t linked[MLGEN_OPS];
-	/* Paced streams, 0 read, 1 write: intended start to submit, and to
-	 * completion; empty where nothing is paced. */
+	/* Paced streams, 0 read, 1 write: intended start to submit, and to completion; empty where
+	 * nothing is paced. */
 	struct hist *slat[2], *total[2];
-	/* Operations by how many were in flight with them, and calls of
-	 * submit and reap by how many operations they moved. */
-	uint64_t depth[OPSTAT_DEPTHS], submits[OPSTAT_DEPTHS],
-		reaps[OPSTAT_DEPTHS];
-	/* As transferred, 0 read, 1 written; and how many of these opstat_reset
-	 * has left out, so that there is one counter of all that never falls. */
+	/* Operations by how many were in flight with them, and calls of submit and reap by how many
+	 * operations they moved. */
+	uint64_t depth[OPSTAT_DEPTHS], submits[OPSTAT_DEPTHS], reaps[OPSTAT_DEPTHS];
+	/* As transferred, 0 read, 1 written; and how many of these opstat_reset has left out, so
+	 * that there is one counter of all that never falls. */
 	_Atomic uint64_t io_bytes[2], left_out_bytes[2];
 	uint64_t eval_bytes;     /* for evaluations, of those read */
 	struct sizes sizes[2];   /* as asked for: 0 read, 1 written */
@@ -77,23 +75,20 @@ struct opstat {
 	} slowest;
 	/* Where the worker's wall time went. */
 	_Atomic uint64_t blocked_ns[MLGEN_OPS]; /* inside calls of each kind */
-	_Atomic uint64_t reap_ns; /* waiting in reap, async engines */
-	_Atomic uint64_t idle_ns; /* waiting for room or for work */
-	uint64_t data_ns; /* making, or checking, what is written or read */
+	_Atomic uint64_t reap_ns;               /* waiting in reap, async engines */
+	_Atomic uint64_t idle_ns;               /* waiting for room or for work */
+	uint64_t data_ns;                       /* making, or checking, what is written or read */
 	uint64_t wall_ns;
 	struct usage usage; /* filled by the worker, see usage_begin */
 };
 
 /* As transferred since opstat_reset. Any thread. */
-static inline uint64_t opstat_io_bytes(const struct opstat *s,
-				       unsigned direction)
+static inline uint64_t opstat_io_bytes(const struct opstat *s, unsigned direction)
 {
 	/* The writer has raised the other one before: it is no less. */
 	uint64_t left_out = atomic_load(&s->left_out_bytes[direction]);
 
-	return atomic_load_explicit(&s->io_bytes[direction],
-				    memory_order_relaxed) -
-	       left_out;
+	return atomic_load_explicit(&s->io_bytes[direction], memory_order_relaxed) - left_out;
 }
 
 /* One more that was done in a chain. The worker only. */
@@ -116,8 +111,8 @@ void opstat_init(struct opstat *s); /* allocates the histograms */
 void opstat_fini(struct opstat *s);
 void opstat_reset(struct opstat *s); /* start of what is counted */
 void opstat_merge(struct opstat *to, const struct opstat *from);
-/* Only what was moved, with its latencies and errors: not the samples, and none of the
- * time, of a thread that helps the workers. */
+/* Only what was moved, with its latencies and errors: not the samples, and none of the time, of a
+ * thread that helps the workers. */
 void opstat_merge_moved(struct opstat *to, const struct opstat *from);
 
 /* "open", "stat", "read", ... */

@@ -15,8 +15,7 @@ static double total(const struct sizes *s)
 }
 
 /* In front of those that are rarer; what does not fit falls out at the end. */
-static unsigned insert(struct sizes_share *out, unsigned n, unsigned max,
-		       struct sizes_share share)
+static unsigned insert(struct sizes_share *out, unsigned n, unsigned max, struct sizes_share share)
 {
 	unsigned at = n;
 
@@ -41,8 +40,7 @@ void sizes_merge(struct sizes *to, const struct sizes *from)
 	}
 }
 
-unsigned sizes_shares(const struct sizes *s, struct sizes_share *out,
-		      unsigned max)
+unsigned sizes_shares(const struct sizes *s, struct sizes_share *out, unsigned max)
 {
 	double all = total(s);
 	unsigned n = 0;

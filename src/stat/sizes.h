@@ -7,9 +7,8 @@
 #define SIZES_CLASSES 65
 
 /*
- * Class n holds sizes above 2^(n-1) up to 2^n bytes, the last one all above
- * 2^63; it is named by the largest size that it met. One writer. A zeroed
- * struct is empty.
+ * Class n holds sizes above 2^(n-1) up to 2^n bytes, the last one all above 2^63; it is named by
+ * the largest size that it met. One writer. A zeroed struct is empty.
  */
 struct sizes {
 	uint64_t count[SIZES_CLASSES];
@@ -36,12 +35,11 @@ static inline void sizes_add(struct sizes *s, uint64_t bytes, uint64_t n)
 void sizes_merge(struct sizes *to, const struct sizes *from);
 
 /*
- * The classes with at least one percent of all requests, the most frequent
- * first, at most `max`. Their number; 0 where nothing was counted.
+ * The classes with at least one percent of all requests, the most frequent first, at most `max`.
+ * Their number; 0 where nothing was counted.
  */
 struct sizes_share {
 	uint64_t bytes; /* the largest of the class */
 	double percent;
 };
-unsigned sizes_shares(const struct sizes *s, struct sizes_share *out,
-		      unsigned max);
+unsigned sizes_shares(const struct sizes *s, struct sizes_share *out, unsigned max);

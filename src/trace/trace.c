@@ -57,8 +57,7 @@ unsigned trace_op_find(const char *name)
 
 /* By the number of the bit. */
 static const char *const flags[] = {
-	"off_inexact", "off_inferred", "chained", "writes",
-	"read_ahead",  "async",        "begins",
+	"off_inexact", "off_inferred", "chained", "writes", "read_ahead", "async", "begins",
 };
 
 const char *trace_flag_name(unsigned bit)
@@ -72,8 +71,7 @@ const char *trace_flag_name(unsigned bit)
 unsigned trace_flag_find(const char *name, size_t bytes)
 {
 	for (unsigned i = 0; i < ARRAY_LEN(flags); i++)
-		if (strlen(flags[i]) == bytes &&
-		    memcmp(flags[i], name, bytes) == 0)
+		if (strlen(flags[i]) == bytes && memcmp(flags[i], name, bytes) == 0)
 			return 1u << i;
 	return 0;
 }

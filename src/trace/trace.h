@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace.h - what a trace holds: records of operations and markers, and entries that say what their numbers mean. */
+/* trace.h - what a trace holds: records of operations and markers, and entries that say what their
+ * numbers mean. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,13 +8,13 @@
 #include <stdint.h>
 
 /*
- * A trace says what programs asked of storage, when, and what they got. Events
- * are records of one size; what is said once (a path, a process, a mount) is an
- * entry. How both lie in a file: trace_chunk.h and mlgen-trace(5).
+ * A trace says what programs asked of storage, when, and what they got. Events are records of one
+ * size; what is said once (a path, a process, a mount) is an entry. How both lie in a file:
+ * trace_chunk.h and mlgen-trace(5).
  *
- * Times are ns of CLOCK_MONOTONIC of the host, of which the head knows the time
- * of day. Records stand in the order in which they were written: those of a
- * thread in the order in which they ended, those of several roughly so.
+ * Times are ns of CLOCK_MONOTONIC of the host, of which the head knows the time of day. Records
+ * stand in the order in which they were written: those of a thread in the order in which they
+ * ended, those of several roughly so.
  */
 #define TRACE_UNKNOWN UINT64_MAX
 
@@ -50,8 +51,8 @@ enum trace_op {
 	TRACE_EXIT = 50, /* result: its status; cpu_ns: all its CPU time */
 	TRACE_ON_CPU = 51,
 	/*
-	 * Markers: what the operations were for. Those of a rank have its
-	 * number, from 0, as `result`, or -1 where none is known.
+	 * Markers: what the operations were for. Those of a rank have its number, from 0, as
+	 * `result`, or -1 where none is known.
 	 */
 	TRACE_SAMPLE = 64,     /* off: its id, len_bytes: its bytes */
 	TRACE_STEP = 65,       /* off: number from 0, len_bytes: samples */
@@ -67,11 +68,11 @@ enum trace_op {
 enum trace_flag {
 	TRACE_OFF_INEXACT = 1u << 0,  /* somebody else moved the position */
 	TRACE_OFF_INFERRED = 1u << 1, /* a model of positions says so */
-	TRACE_CHAINED = 1u << 2,    /* has the times of its chain as a whole */
-	TRACE_WRITES = 1u << 3,     /* of block requests */
-	TRACE_READ_AHEAD = 1u << 4, /* of block requests, and of pages added */
-	TRACE_ASYNC = 1u << 5,      /* duration is from submit to completion */
-	TRACE_BEGINS = 1u << 6,     /* a marker whose end was not seen */
+	TRACE_CHAINED = 1u << 2,      /* has the times of its chain as a whole */
+	TRACE_WRITES = 1u << 3,       /* of block requests */
+	TRACE_READ_AHEAD = 1u << 4,   /* of block requests, and of pages added */
+	TRACE_ASYNC = 1u << 5,        /* duration is from submit to completion */
+	TRACE_BEGINS = 1u << 6,       /* a marker whose end was not seen */
 };
 
 /* As it lies in a file, little endian. */
@@ -88,39 +89,36 @@ struct trace_record {
 };
 
 /*
- * What a record's numbers mean, and what holds for the whole trace. An entry
- * comes before the first record that needs it, and once more when it is known
- * better (a process that has ended): the later one counts.
+ * What a record's numbers mean, and what holds for the whole trace. An entry comes before the first
+ * record that needs it, and once more when it is known better (a process that has ended): the later
+ * one counts.
  */
 enum trace_entry_kind {
-	/* Name of what `file` says: id, size when first seen, device, inode,
-	 * generation. The text is its path as the program had it, or of a
-	 * marker its text; not terminated by a newline, and any bytes but 0. */
+	/* Name of what `file` says: id, size when first seen, device, inode, generation. The text
+	 * is its path as the program had it, or of a marker its text; not terminated by a newline,
+	 * and any bytes but 0. */
 	TRACE_FILE = 1,
 	/* pid, parent, start_ns, end_ns; the command line, with blanks. */
 	TRACE_PROCESS = 2,
-	/* tid, pid; what it does, where the program itself says so: "rank 0",
-	 * "loader 1 of rank 0", "saver 0", "worker 2". */
+	/* tid, pid; what it does, where the program itself says so: "rank 0", "loader 1 of rank 0",
+	 * "saver 0", "worker 2". */
 	TRACE_THREAD = 3,
-	/* device; "FSTYPE MOUNTPOINT SOURCE", octal escapes as in
-	 * /proc/self/mountinfo. */
+	/* device; "FSTYPE MOUNTPOINT SOURCE", octal escapes as in /proc/self/mountinfo. */
 	TRACE_MOUNT = 4,
-	/* "key=value": program, version, host, kernel, cpus, memory_bytes,
-	 * job, command ... */
+	/* "key=value": program, version, host, kernel, cpus, memory_bytes, job, command ... */
 	TRACE_FACT = 5,
-	/* op, events lost, time of the first, of the last, tid (0 = several):
-	 * the text says why. They add up over entries. */
+	/* op, events lost, time of the first, of the last, tid (0 = several): the text says why.
+	 * They add up over entries. */
 	TRACE_LOST = 6,
 };
 
 enum { TRACE_NUMBERS = 6 };
 
 struct trace_entry {
-	uint32_t kind; /* enum trace_entry_kind; others are skipped */
-	uint64_t
-		number[TRACE_NUMBERS]; /* as above; TRACE_UNKNOWN = not known */
-	const char *text;              /* 0-terminated; never NULL when read */
-	size_t text_bytes;             /* without the 0 */
+	uint32_t kind;                  /* enum trace_entry_kind; others are skipped */
+	uint64_t number[TRACE_NUMBERS]; /* as above; TRACE_UNKNOWN = not known */
+	const char *text;               /* 0-terminated; never NULL when read */
+	size_t text_bytes;              /* without the 0 */
 };
 
 /* One trace may be several files: all of a run have its id. */

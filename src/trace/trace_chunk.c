@@ -19,11 +19,11 @@ _Static_assert(sizeof(struct trace_end) == 48, "as it lies in a file");
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define SWAP(x) ((void)(x))
 #else
-#define SWAP(x)                                                                \
-	((x) = _Generic((x), uint16_t                                          \
-			: __builtin_bswap16, uint32_t                          \
-			: __builtin_bswap32, uint64_t                          \
-			: __builtin_bswap64, int64_t                           \
+#define SWAP(x)                                                                                    \
+	((x) = _Generic((x), uint16_t                                                              \
+			: __builtin_bswap16, uint32_t                                              \
+			: __builtin_bswap32, uint64_t                                              \
+			: __builtin_bswap64, int64_t                                               \
 			: __builtin_bswap64)(x))
 #endif
 
@@ -83,15 +83,13 @@ static uint32_t file_head_crc(const struct trace_file_head *h)
 	return trace_crc(h, offsetof(struct trace_file_head, crc));
 }
 
-void trace_put_file_head(struct trace_file_head *to,
-			 const struct trace_head *head)
+void trace_put_file_head(struct trace_file_head *to, const struct trace_head *head)
 {
 	*to = (struct trace_file_head){ .version = htole32(TRACE_VERSION),
 					.part = htole32(head->part),
 					.wall_ns = htole64(head->wall_ns),
 					.clock_ns = htole64(head->clock_ns),
-					.record_bytes = htole32(
-						sizeof(struct trace_record)) };
+					.record_bytes = htole32(sizeof(struct trace_record)) };
 	memcpy(to->magic, TRACE_MAGIC, sizeof(to->magic));
 	memcpy(to->run_id, head->run_id, sizeof(to->run_id));
 	to->crc = htole32(file_head_crc(to));
@@ -99,14 +97,11 @@ void trace_put_file_head(struct trace_file_head *to,
 
 bool trace_is_magic(const void *first, size_t bytes)
 {
-	return bytes >= TRACE_MAGIC_BYTES &&
-	       memcmp(first, TRACE_MAGIC, TRACE_MAGIC_BYTES) == 0;
+	return bytes >= TRACE_MAGIC_BYTES && memcmp(first, TRACE_MAGIC, TRACE_MAGIC_BYTES) == 0;
 }
 
-/* The version is looked at before the checksum, which a later one may have
- * elsewhere. */
-int trace_get_file_head(struct trace_head *to, const struct trace_file_head *h,
-			uint32_t *version)
+/* The version is looked at before the checksum, which a later one may have elsewhere. */
+int trace_get_file_head(struct trace_head *to, const struct trace_file_head *h, uint32_t *version)
 {
 	if (!trace_is_magic(h->magic, sizeof(h->magic)))
 		return -EINVAL;

@@ -9,10 +9,9 @@
 #include "trace/trace.h"
 
 /*
- * A file head, then chunks, each behind the other at a multiple of 8: records,
- * entries, parts of the index; the last one is the end. All numbers are little
- * endian, checksums are CRC-32 as zlib has it. A reader passes over chunks of
- * a kind that it does not know.
+ * A file head, then chunks, each behind the other at a multiple of 8: records, entries, parts of
+ * the index; the last one is the end. All numbers are little endian, checksums are CRC-32 as zlib
+ * has it. A reader passes over chunks of a kind that it does not know.
  */
 #define TRACE_MAGIC "MLgenTRC"
 #define TRACE_VERSION 1u
@@ -44,7 +43,7 @@ struct trace_chunk_head {
 	uint32_t number;                  /* of the chunk, from 0 */
 	uint32_t count;                   /* of what is in it */
 	uint32_t raw_bytes, packed_bytes; /* without what fills up to 8 */
-	uint64_t first_ns, last_ns; /* records: least start, greatest end */
+	uint64_t first_ns, last_ns;       /* records: least start, greatest end */
 	uint32_t packed_crc;
 	uint32_t crc; /* of all before it */
 };
@@ -55,8 +54,8 @@ struct trace_stored_entry {
 	uint64_t number[TRACE_NUMBERS];
 };
 
-/* A part has at most TRACE_INDEX_ENTRIES; the first of them is the part before
- * it, or the file head (off 0) where there is none. */
+/* A part has at most TRACE_INDEX_ENTRIES; the first of them is the part before it, or the file head
+ * (off 0) where there is none. */
 struct trace_index_entry {
 	uint64_t off; /* of the chunk's head in the file */
 	uint64_t first_ns, last_ns;
@@ -65,9 +64,9 @@ struct trace_index_entry {
 
 struct trace_end {
 	uint64_t records, entries, chunks; /* before the end itself */
-	uint64_t lost;      /* sum of TRACE_LOST, and what an error cost */
-	uint64_t index_off; /* of the last part of the index; 0 = none */
-	uint64_t bytes;     /* of the whole file */
+	uint64_t lost;                     /* sum of TRACE_LOST, and what an error cost */
+	uint64_t index_off;                /* of the last part of the index; 0 = none */
+	uint64_t bytes;                    /* of the whole file */
 };
 
 enum {
@@ -85,14 +84,11 @@ void trace_swap_index(struct trace_index_entry *e, size_t count);
 void trace_swap_end(struct trace_end *e);
 
 /* In the form of a file, with magic numbers and checksums. */
-void trace_put_file_head(struct trace_file_head *to,
-			 const struct trace_head *head);
+void trace_put_file_head(struct trace_file_head *to, const struct trace_head *head);
 void trace_put_chunk_head(struct trace_chunk_head *h);
 
-/* 0; -EINVAL: no trace; -EPROTONOSUPPORT: of version *version; -EBADMSG: it is
- * damaged. */
-int trace_get_file_head(struct trace_head *to, const struct trace_file_head *h,
-			uint32_t *version);
+/* 0; -EINVAL: no trace; -EPROTONOSUPPORT: of version *version; -EBADMSG: it is damaged. */
+int trace_get_file_head(struct trace_head *to, const struct trace_file_head *h, uint32_t *version);
 /* Turned to this machine's order. False: no chunk head, or a damaged one. */
 bool trace_get_chunk_head(struct trace_chunk_head *h);
 

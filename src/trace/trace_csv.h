@@ -9,16 +9,16 @@
 #include "trace/trace_ordered.h"
 
 /*
- * A row for each record and marker, by their starts; mlgen-trace(5) says what
- * stands in the columns. What is not known is an empty cell. There is none for
- * processes, mounts, losses and facts.
+ * A row for each record and marker, by their starts; mlgen-trace(5) says what stands in the
+ * columns. What is not known is an empty cell. There is none for processes, mounts, losses and
+ * facts.
  */
-#define TRACE_CSV_HEADER                                                       \
-	"start_ns,duration_ns,pid,tid,phase,op,file,offset,bytes,result,cpu_"  \
+#define TRACE_CSV_HEADER                                                                           \
+	"start_ns,duration_ns,pid,tid,phase,op,file,offset,bytes,result,cpu_"                      \
 	"ns,flags"
 
-/* All that is left of `o`, with a header. A stream that fails ends it at once,
- * and nothing is said of that. 0 or -errno with err. */
+/* All that is left of `o`, with a header. A stream that fails ends it at once, and nothing is said
+ * of that. 0 or -errno with err. */
 int trace_csv_write(struct trace_ordered *o, FILE *to, struct mlgen_err *err);
 
 /* What was met on the way, beside records. A zeroed one is empty. */
@@ -29,6 +29,6 @@ struct trace_csv_read {
 };
 
 /* Everything into `to`. 0, or -errno with err, which has file and line. */
-int trace_csv_read(struct trace_input *in, struct trace_fill *to,
-		   struct trace_csv_read *what, struct mlgen_err *err);
+int trace_csv_read(struct trace_input *in, struct trace_fill *to, struct trace_csv_read *what,
+		   struct mlgen_err *err);
 void trace_csv_read_fini(struct trace_csv_read *what);

@@ -67,8 +67,8 @@ static size_t column_named(const char *name, size_t bytes)
 {
 	size_t i = 0;
 
-	while (i < COLUMNS && (strlen(columns[i].name) != bytes ||
-			       memcmp(columns[i].name, name, bytes) != 0))
+	while (i < COLUMNS &&
+	       (strlen(columns[i].name) != bytes || memcmp(columns[i].name, name, bytes) != 0))
 		i++;
 	return i;
 }
@@ -86,8 +86,7 @@ static int take_name(struct reading *r, size_t cell)
 		return 0;
 	}
 	if (r->place[i] != NOWHERE)
-		return trace_input_refuse(r->in, r->row.line, r->err,
-					  "the header has %s twice",
+		return trace_input_refuse(r->in, r->row.line, r->err, "the header has %s twice",
 					  columns[i].name);
 	r->place[i] = (int)cell;
 	return 0;
@@ -97,11 +96,10 @@ static int need_column(struct reading *r, const char *name)
 {
 	if (r->place[column_named(name, strlen(name))] != NOWHERE)
 		return 0;
-	return trace_input_refuse(
-		r->in, r->row.line, r->err,
-		"the header has no column %s; the first line "
-		"names the columns, in any order: " TRACE_CSV_HEADER,
-		name);
+	return trace_input_refuse(r->in, r->row.line, r->err,
+				  "the header has no column %s; the first line names the columns, "
+				  "in any order: " TRACE_CSV_HEADER,
+				  name);
 }
 
 static int read_header(struct reading *r)
@@ -109,9 +107,9 @@ static int read_header(struct reading *r)
 	int rc = trace_row_next(&r->row, r->in, r->err);
 
 	if (rc == 0)
-		return trace_input_refuse(r->in, 1, r->err,
-					  "is empty; the first line names the "
-					  "columns: " TRACE_CSV_HEADER);
+		return trace_input_refuse(
+			r->in, 1, r->err,
+			"is empty; the first line names the columns: " TRACE_CSV_HEADER);
 	for (size_t i = 0; i < COLUMNS; i++)
 		r->place[i] = NOWHERE;
 	r->cells = r->row.count;
@@ -124,28 +122,23 @@ static int read_header(struct reading *r)
 
 /* ---- a row ---- */
 
-static int refuse_number(struct reading *r, const struct column *c,
-			 const char *text, const char *wrong)
+static int refuse_number(struct reading *r, const struct column *c, const char *text,
+			 const char *wrong)
 {
-	const char *right = c->kind == COLUMN_RESULT
-				    ? "bytes, or -errno of a failure"
-			    : c->kind == COLUMN_THREAD
-				    ? "a number of 32 bits"
-				    : "a number from 0 to 18446744073709551614";
+	const char *right = c->kind == COLUMN_RESULT   ? "bytes, or -errno of a failure"
+			    : c->kind == COLUMN_THREAD ? "a number of 32 bits"
+						       : "a number from 0 to 18446744073709551614";
 
 	if (!*text)
-		return trace_input_refuse(r->in, r->row.line, r->err,
-					  "%s: %s; it is %s", c->name, wrong,
-					  right);
-	return trace_input_refuse(
-		r->in, r->row.line, r->err, "%s: '%.40s' %s; it is %s%s",
-		c->name, text, wrong, right,
-		c->kind == COLUMN_TIME ? "" : ", or empty where it is unknown");
+		return trace_input_refuse(r->in, r->row.line, r->err, "%s: %s; it is %s", c->name,
+					  wrong, right);
+	return trace_input_refuse(r->in, r->row.line, r->err, "%s: '%.40s' %s; it is %s%s", c->name,
+				  text, wrong, right,
+				  c->kind == COLUMN_TIME ? "" : ", or empty where it is unknown");
 }
 
-static int take_cell_number(struct reading *r, const struct column *c,
-			    const char *text, size_t bytes,
-			    struct trace_record *to)
+static int take_cell_number(struct reading *r, const struct column *c, const char *text,
+			    size_t bytes, struct trace_record *to)
 {
 	bool is_narrow = c->kind == COLUMN_THREAD;
 	uint64_t v = is_narrow ? 0 : TRACE_UNKNOWN;
@@ -154,9 +147,8 @@ static int take_cell_number(struct reading *r, const struct column *c,
 	uint32_t narrow;
 
 	if (bytes || c->kind == COLUMN_TIME)
-		wrong = trace_number_take(
-			text, bytes, is_narrow ? UINT32_MAX : TRACE_UNKNOWN - 1,
-			&v);
+		wrong = trace_number_take(text, bytes, is_narrow ? UINT32_MAX : TRACE_UNKNOWN - 1,
+					  &v);
 	if (wrong)
 		return refuse_number(r, c, text, wrong);
 	narrow = (uint32_t)v;
@@ -165,8 +157,8 @@ static int take_cell_number(struct reading *r, const struct column *c,
 	return 0;
 }
 
-static int take_result(struct reading *r, const struct column *c,
-		       const char *text, size_t bytes, struct trace_record *to)
+static int take_result(struct reading *r, const struct column *c, const char *text, size_t bytes,
+		       struct trace_record *to)
 {
 	const char *wrong = NULL;
 
@@ -177,26 +169,22 @@ static int take_result(struct reading *r, const struct column *c,
 }
 
 /* A number, too, which is what one of a later version has. */
-static int take_op(struct reading *r, const char *text, size_t bytes,
-		   struct trace_record *to)
+static int take_op(struct reading *r, const char *text, size_t bytes, struct trace_record *to)
 {
 	unsigned op = bytes == strlen(text) ? trace_op_find(text) : TRACE_NONE;
 	uint64_t number = op;
 
-	if (op == TRACE_NONE &&
-	    trace_number_take(text, bytes, UINT16_MAX, &number))
-		return trace_input_refuse(
-			r->in, r->row.line, r->err,
-			"op: '%.40s' is no operation; they are open, close, "
-			"read, write and more, see man mlgen-trace",
-			text);
+	if (op == TRACE_NONE && trace_number_take(text, bytes, UINT16_MAX, &number))
+		return trace_input_refuse(r->in, r->row.line, r->err,
+					  "op: '%.40s' is no operation; they are open, close, "
+					  "read, write and more, see man mlgen-trace",
+					  text);
 	to->op = (uint16_t)number;
 	return 0;
 }
 
 /* The name of what a rename makes of a file stands behind a byte of zero. */
-static int take_name_of(struct reading *r, char *text, size_t bytes,
-			struct trace_record *to)
+static int take_name_of(struct reading *r, char *text, size_t bytes, struct trace_record *to)
 {
 	const char *wrong = trace_text_take(text, &bytes);
 	const char *zero = wrong ? NULL : memchr(text, '\0', bytes);
@@ -204,16 +192,14 @@ static int take_name_of(struct reading *r, char *text, size_t bytes,
 	bool is_two = zero && to->op == TRACE_RENAME;
 
 	if (wrong)
-		return trace_input_refuse(
-			r->in, r->row.line, r->err,
-			"file: '%.40s' is no escape; a backslash is written as "
-			"two, a byte as \\x and two hexadecimal digits",
-			wrong);
+		return trace_input_refuse(r->in, r->row.line, r->err,
+					  "file: '%.40s' is no escape; a backslash is written as "
+					  "two, a byte as \\x and two hexadecimal digits",
+					  wrong);
 	if (zero && (!is_two || memchr(zero + 1, '\0', bytes - first - 1)))
-		return trace_input_refuse(
-			r->in, r->row.line, r->err,
-			"file: a byte of zero, which no name has; only the two "
-			"of a rename have one between them");
+		return trace_input_refuse(r->in, r->row.line, r->err,
+					  "file: a byte of zero, which no name has; only the two "
+					  "of a rename have one between them");
 	if (bytes > TRACE_NAME_MOST)
 		return trace_input_refuse(r->in, r->row.line, r->err,
 					  "file: a name of more than 64 KiB");
@@ -224,8 +210,7 @@ static int take_name_of(struct reading *r, char *text, size_t bytes,
 	return 0;
 }
 
-static int take_flags(struct reading *r, const char *text, size_t bytes,
-		      struct trace_record *to)
+static int take_flags(struct reading *r, const char *text, size_t bytes, struct trace_record *to)
 {
 	const char *end = text + bytes;
 
@@ -237,10 +222,8 @@ static int take_flags(struct reading *r, const char *text, size_t bytes,
 		if (!flag && trace_number_take(text, n, UINT16_MAX, &flag))
 			return trace_input_refuse(
 				r->in, r->row.line, r->err,
-				"flags: '%.*s' is no flag; they are "
-				"off_inexact, "
-				"async and more, with | between them, see man "
-				"mlgen-trace",
+				"flags: '%.*s' is no flag; they are off_inexact, async and more, "
+				"with | between them, see man mlgen-trace",
 				(int)u64_min(n, 40), text);
 		to->flags |= (uint16_t)flag;
 		text += n + 1;
@@ -279,8 +262,7 @@ static int64_t result_as_asked(const struct trace_record *r)
 {
 	if (trace_is_marker(r->op))
 		return -1;
-	return (r->op == TRACE_READ || r->op == TRACE_WRITE) &&
-			       r->len_bytes <= INT64_MAX
+	return (r->op == TRACE_READ || r->op == TRACE_WRITE) && r->len_bytes <= INT64_MAX
 		       ? (int64_t)r->len_bytes
 		       : 0;
 }
@@ -291,8 +273,7 @@ static int check_cells(struct reading *r)
 		return 0;
 	return trace_input_refuse(
 		r->in, r->row.line, r->err,
-		"%zu cell%s, and the header has %zu; a cell with a comma in "
-		"it is put in quotes",
+		"%zu cell%s, and the header has %zu; a cell with a comma in it is put in quotes",
 		r->row.count, plural(r->row.count), r->cells);
 }
 
@@ -311,8 +292,7 @@ static int take_row(struct reading *r)
 	size_t op = column_named("op", 2), file = column_named("file", 4);
 	int rc = check_cells(r);
 
-	/* What the others mean is said by the operation; the place of a rename
-	 * by its file. */
+	/* What the others mean is said by the operation; the place of a rename by its file. */
 	if (rc == 0)
 		rc = take_cell(r, op, &to);
 	r->has_result = false;
@@ -333,8 +313,8 @@ static int take_row(struct reading *r)
 	return trace_fill_add(r->to, &to, r->err);
 }
 
-int trace_csv_read(struct trace_input *in, struct trace_fill *to,
-		   struct trace_csv_read *what, struct mlgen_err *err)
+int trace_csv_read(struct trace_input *in, struct trace_fill *to, struct trace_csv_read *what,
+		   struct mlgen_err *err)
 {
 	struct reading r = { .in = in, .to = to, .what = what, .err = err };
 	int rc = read_header(&r);

@@ -49,8 +49,8 @@ void trace_unpack_free(struct trace_unpack *u)
 
 static int fail_read(const struct trace_file *f, int rc, struct mlgen_err *err)
 {
-	return mlgen_fail(err, rc, "%s: cannot read at %" PRIu64 ": %s",
-			  f->path, f->at, strerror(-rc));
+	return mlgen_fail(err, rc, "%s: cannot read at %" PRIu64 ": %s", f->path, f->at,
+			  strerror(-rc));
 }
 
 /* As many as there are up to the end of the file: their number, or -errno. */
@@ -59,8 +59,7 @@ static int64_t read_at(int fd, void *to, size_t bytes, uint64_t at)
 	size_t got = 0;
 
 	while (got < bytes) {
-		ssize_t n = pread(fd, (char *)to + got, bytes - got,
-				  (off_t)(at + got));
+		ssize_t n = pread(fd, (char *)to + got, bytes - got, (off_t)(at + got));
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -73,8 +72,8 @@ static int64_t read_at(int fd, void *to, size_t bytes, uint64_t at)
 	return (int64_t)got;
 }
 
-static int trace_file_refuse(const struct trace_file *f, int rc,
-			     uint32_t version, struct mlgen_err *err)
+static int trace_file_refuse(const struct trace_file *f, int rc, uint32_t version,
+			     struct mlgen_err *err)
 {
 	if (rc == -EPROTONOSUPPORT)
 		return mlgen_fail(err, rc,
@@ -83,16 +82,14 @@ static int trace_file_refuse(const struct trace_file *f, int rc,
 				  f->path, version, TRACE_VERSION);
 	if (rc == -EBADMSG)
 		return mlgen_fail(err, rc,
-				  "%s: is a trace whose first 64 bytes are "
-				  "damaged: what made it is not known",
+				  "%s: is a trace whose first 64 bytes are damaged: what made it "
+				  "is not known",
 				  f->path);
 	if (f->bytes == 0)
-		return mlgen_fail(err, rc, "%s: is empty, and no trace",
-				  f->path);
-	return mlgen_fail(err, rc,
-			  "%s: is no trace, which begins with %s; mlgen "
-			  "--trace=FILE JOB writes one",
-			  f->path, TRACE_MAGIC);
+		return mlgen_fail(err, rc, "%s: is empty, and no trace", f->path);
+	return mlgen_fail(
+		err, rc, "%s: is no trace, which begins with %s; mlgen --trace=FILE JOB writes one",
+		f->path, TRACE_MAGIC);
 }
 
 static int look_at_head(struct trace_file *f, struct mlgen_err *err)
@@ -106,8 +103,7 @@ static int look_at_head(struct trace_file *f, struct mlgen_err *err)
 	if (fstat(f->fd, &st) < 0)
 		return fail_read(f, -errno, err);
 	if (!S_ISREG(st.st_mode))
-		return mlgen_fail(err, -EINVAL,
-				  "%s: is no regular file, which a trace is",
+		return mlgen_fail(err, -EINVAL, "%s: is no regular file, which a trace is",
 				  f->path);
 	f->bytes = (uint64_t)st.st_size;
 	n = read_at(f->fd, &h, sizeof(h), 0);
@@ -130,19 +126,16 @@ static int file_begin(struct trace_file *f, struct mlgen_err *err)
 	return rc;
 }
 
-int trace_file_open(struct trace_file *f, const char *path,
-		    struct mlgen_err *err)
+int trace_file_open(struct trace_file *f, const char *path, struct mlgen_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	*f = (struct trace_file){ .path = path, .fd = fd };
-	return fd < 0 ? mlgen_fail(err, -errno, "%s: cannot open: %s", path,
-				   strerror(errno))
+	return fd < 0 ? mlgen_fail(err, -errno, "%s: cannot open: %s", path, strerror(errno))
 		      : file_begin(f, err);
 }
 
-int trace_file_from(struct trace_file *f, int fd, const char *name,
-		    struct mlgen_err *err)
+int trace_file_from(struct trace_file *f, int fd, const char *name, struct mlgen_err *err)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
@@ -157,8 +150,7 @@ void trace_file_close(struct trace_file *f)
 	f->fd = -1;
 }
 
-static uint64_t end_of(const struct trace_file *f,
-		       const struct trace_chunk_head *h)
+static uint64_t end_of(const struct trace_file *f, const struct trace_chunk_head *h)
 {
 	return f->at + sizeof(*h) + round_up(h->packed_bytes, 8);
 }
@@ -185,8 +177,8 @@ static size_t find_magic(const unsigned char *in, size_t bytes)
 }
 
 /* On to the next whole head behind `at`: 1, 0 = there is none, or -errno. */
-static int find_head(struct trace_file *f, struct trace_unpack *u,
-		     struct trace_chunk_head *h, struct trace_read *read)
+static int find_head(struct trace_file *f, struct trace_unpack *u, struct trace_chunk_head *h,
+		     struct trace_read *read)
 {
 	uint64_t from = f->at;
 
@@ -232,19 +224,16 @@ static int read_contents(const struct trace_file *f, struct trace_unpack *u,
 
 	if (h->packed_bytes > ZSTD_compressBound(TRACE_CHUNK_RAW_MOST))
 		return 0;
-	u->packed = mem_grow(u->packed, &u->packed_room,
-			     u64_max(h->packed_bytes, ROOM_LEAST), 1);
+	u->packed = mem_grow(u->packed, &u->packed_room, u64_max(h->packed_bytes, ROOM_LEAST), 1);
 	n = read_at(f->fd, u->packed, h->packed_bytes, f->at + sizeof(*h));
 	if (n < 0)
 		return (int)n;
-	if ((uint64_t)n < h->packed_bytes ||
-	    trace_crc(u->packed, (size_t)n) != h->packed_crc)
+	if ((uint64_t)n < h->packed_bytes || trace_crc(u->packed, (size_t)n) != h->packed_crc)
 		return 0;
-	u->raw = mem_grow(u->raw, &u->raw_room,
-			  u64_max(h->raw_bytes, ROOM_LEAST), 1);
+	u->raw = mem_grow(u->raw, &u->raw_room, u64_max(h->raw_bytes, ROOM_LEAST), 1);
 	if (h->flags & TRACE_CHUNK_IS_ZSTD) {
-		raw = ZSTD_decompressDCtx(u->zstd, u->raw, h->raw_bytes,
-					  u->packed, h->packed_bytes);
+		raw = ZSTD_decompressDCtx(u->zstd, u->raw, h->raw_bytes, u->packed,
+					  h->packed_bytes);
 		return !ZSTD_isError(raw) && raw == h->raw_bytes;
 	}
 	if (h->packed_bytes != h->raw_bytes)
@@ -282,9 +271,8 @@ static bool is_in_order(struct trace_file *f, const struct trace_chunk_head *h,
 }
 
 /* 1 = *h is there, 0 = the end, -errno with err. */
-static int next_head(struct trace_file *f, struct trace_unpack *u,
-		     struct trace_chunk_head *h, struct trace_read *read,
-		     struct mlgen_err *err)
+static int next_head(struct trace_file *f, struct trace_unpack *u, struct trace_chunk_head *h,
+		     struct trace_read *read, struct mlgen_err *err)
 {
 	int rc;
 
@@ -303,17 +291,15 @@ static int next_head(struct trace_file *f, struct trace_unpack *u,
 	return 1;
 }
 
-static void count_damage(const struct trace_file *f,
-			 const struct trace_chunk_head *h,
+static void count_damage(const struct trace_file *f, const struct trace_chunk_head *h,
 			 struct trace_read *read)
 {
 	read->damaged_chunks++;
 	read->damaged_bytes += end_of(f, h) - f->at;
 }
 
-int trace_file_chunk(struct trace_file *f, struct trace_unpack *u,
-		     struct trace_chunk_head *h, void **raw,
-		     struct trace_read *read, struct mlgen_err *err)
+int trace_file_chunk(struct trace_file *f, struct trace_unpack *u, struct trace_chunk_head *h,
+		     void **raw, struct trace_read *read, struct mlgen_err *err)
 {
 	for (;;) {
 		int rc;
@@ -336,8 +322,7 @@ int trace_file_chunk(struct trace_file *f, struct trace_unpack *u,
 		f->at = end_of(f, h);
 		read->chunks++;
 		*raw = u->raw;
-		if (h->kind == TRACE_CHUNK_RECORDS ||
-		    h->kind == TRACE_CHUNK_ENTRIES)
+		if (h->kind == TRACE_CHUNK_RECORDS || h->kind == TRACE_CHUNK_ENTRIES)
 			return 1;
 	}
 }

@@ -28,19 +28,15 @@ struct trace_unpack *trace_unpack_new(void);
 void trace_unpack_free(struct trace_unpack *u); /* NULL is fine */
 
 /* Open it and look at its head: 0, or -errno with err. */
-int trace_file_open(struct trace_file *f, const char *path,
-		    struct mlgen_err *err);
-/* The same of a descriptor that is open for reading, which stays the caller's,
- * as does `name`: for messages. */
-int trace_file_from(struct trace_file *f, int fd, const char *name,
-		    struct mlgen_err *err);
+int trace_file_open(struct trace_file *f, const char *path, struct mlgen_err *err);
+/* The same of a descriptor that is open for reading, which stays the caller's, as does `name`: for
+ * messages. */
+int trace_file_from(struct trace_file *f, int fd, const char *name, struct mlgen_err *err);
 void trace_file_close(struct trace_file *f); /* takes a closed one */
 
 /*
- * The next whole chunk of records or entries: 1, *h and *raw (until the next
- * call), 0 at the end, or -errno with err: a read failed. What is damaged or
- * missing is counted in `read`.
+ * The next whole chunk of records or entries: 1, *h and *raw (until the next call), 0 at the end,
+ * or -errno with err: a read failed. What is damaged or missing is counted in `read`.
  */
-int trace_file_chunk(struct trace_file *f, struct trace_unpack *u,
-		     struct trace_chunk_head *h, void **raw,
-		     struct trace_read *read, struct mlgen_err *err);
+int trace_file_chunk(struct trace_file *f, struct trace_unpack *u, struct trace_chunk_head *h,
+		     void **raw, struct trace_read *read, struct mlgen_err *err);

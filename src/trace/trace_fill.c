@@ -18,12 +18,10 @@ struct trace_fill {
 	uint64_t first_ns, last_ns; /* of operations */
 };
 
-void trace_fill_entry(struct trace_fill *f, enum trace_entry_kind kind,
-		      const uint64_t *number, size_t count, const char *text)
+void trace_fill_entry(struct trace_fill *f, enum trace_entry_kind kind, const uint64_t *number,
+		      size_t count, const char *text)
 {
-	struct trace_entry e = { .kind = kind,
-				 .text = text,
-				 .text_bytes = strlen(text) };
+	struct trace_entry e = { .kind = kind, .text = text, .text_bytes = strlen(text) };
 
 	for (size_t i = 0; i < TRACE_NUMBERS; i++)
 		e.number[i] = i < count ? number[i] : TRACE_UNKNOWN;
@@ -49,16 +47,15 @@ struct trace_fill *trace_fill_over(struct trace_writer *writer)
 	return f;
 }
 
-int trace_fill_new(struct trace_fill **out, int fd, const char *path,
-		   const char *form, struct mlgen_err *err)
+int trace_fill_new(struct trace_fill **out, int fd, const char *path, const char *form,
+		   struct mlgen_err *err)
 {
 	struct trace_head head = { .part = 0 };
 	struct trace_fill *f = mem_zalloc(sizeof(*f));
 	int rc;
 
 	*out = NULL;
-	/* Without it, two that are read together would only seem to be of one
-	 * run. */
+	/* Without it, two that are read together would only seem to be of one run. */
 	if (getrandom(head.run_id, sizeof(head.run_id), GRND_NONBLOCK) < 0)
 		memset(head.run_id, 0, sizeof(head.run_id));
 	rc = trace_writer_new(&f->writer, fd, path, &head, err);
@@ -92,13 +89,10 @@ uint32_t trace_fill_file(struct trace_fill *f, const char *path, size_t bytes,
 	return keep_id(f, trace_writer_file(f->writer, path, bytes, known));
 }
 
-int trace_fill_add(struct trace_fill *f, const struct trace_record *r,
-		   struct mlgen_err *err)
+int trace_fill_add(struct trace_fill *f, const struct trace_record *r, struct mlgen_err *err)
 {
 	if (!trace_is_marker(r->op)) {
-		f->first_ns = f->filled.records
-				      ? u64_min(f->first_ns, r->start_ns)
-				      : r->start_ns;
+		f->first_ns = f->filled.records ? u64_min(f->first_ns, r->start_ns) : r->start_ns;
 		f->last_ns = u64_max(f->last_ns, r->start_ns);
 	}
 	f->filled.records += !trace_is_marker(r->op);
@@ -109,8 +103,7 @@ int trace_fill_add(struct trace_fill *f, const struct trace_record *r,
 	return 0;
 }
 
-bool trace_fill_span(const struct trace_fill *f, uint64_t *first_ns,
-		     uint64_t *last_ns)
+bool trace_fill_span(const struct trace_fill *f, uint64_t *first_ns, uint64_t *last_ns)
 {
 	*first_ns = f->first_ns;
 	*last_ns = f->last_ns;
@@ -136,8 +129,7 @@ static int write_sorted(struct trace_fill *f, struct mlgen_err *err)
 	return rc;
 }
 
-int trace_fill_finish(struct trace_fill *f, struct trace_filled *filled,
-		      struct mlgen_err *err)
+int trace_fill_finish(struct trace_fill *f, struct trace_filled *filled, struct mlgen_err *err)
 {
 	int rc = f->sort ? write_sorted(f, err) : 0;
 

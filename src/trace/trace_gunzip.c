@@ -70,15 +70,14 @@ static bool begin_member(struct trace_gunzip *g)
 	return true;
 }
 
-static enum trace_gunzip_state trace_gunzip_fail(struct trace_gunzip *g,
-						 int code)
+static enum trace_gunzip_state trace_gunzip_fail(struct trace_gunzip *g, int code)
 {
 	g->why = g->z.msg ? g->z.msg : zError(code);
 	return GUNZIP_IS_BAD;
 }
 
-enum trace_gunzip_state trace_gunzip_take(struct trace_gunzip *g, char *to,
-					  size_t room, size_t *bytes)
+enum trace_gunzip_state trace_gunzip_take(struct trace_gunzip *g, char *to, size_t room,
+					  size_t *bytes)
 {
 	int code;
 
@@ -99,8 +98,7 @@ enum trace_gunzip_state trace_gunzip_take(struct trace_gunzip *g, char *to,
 	}
 	if (code != Z_OK)
 		return trace_gunzip_fail(g, code);
-	return g->z.avail_in || !g->z.avail_out ? GUNZIP_HAS_MORE
-						: GUNZIP_NEEDS;
+	return g->z.avail_in || !g->z.avail_out ? GUNZIP_HAS_MORE : GUNZIP_NEEDS;
 }
 
 bool trace_gunzip_is_whole(const struct trace_gunzip *g)

@@ -7,9 +7,8 @@
 #include <stdint.h>
 
 /*
- * Bytes of the file go in, those of the text come out; it holds neither for
- * long. Members follow one another, as writers of blocks leave them, and zeros
- * behind the last are padding.
+ * Bytes of the file go in, those of the text come out; it holds neither for long. Members follow
+ * one another, as writers of blocks leave them, and zeros behind the last are padding.
  */
 struct trace_gunzip;
 
@@ -23,15 +22,14 @@ enum trace_gunzip_state {
 struct trace_gunzip *trace_gunzip_new(const char *begun, size_t bytes);
 void trace_gunzip_free(struct trace_gunzip *g); /* NULL is fine */
 
-/* Where the next bytes of the file go, and how many there may be; only when it
- * needs some. */
+/* Where the next bytes of the file go, and how many there may be; only when it needs some. */
 char *trace_gunzip_room(struct trace_gunzip *g, size_t *bytes);
 /* So many are there now. */
 void trace_gunzip_give(struct trace_gunzip *g, size_t bytes);
 
 /* *bytes of the text to `to`, 0 of them where it needs more or is bad. */
-enum trace_gunzip_state trace_gunzip_take(struct trace_gunzip *g, char *to,
-					  size_t room, size_t *bytes);
+enum trace_gunzip_state trace_gunzip_take(struct trace_gunzip *g, char *to, size_t room,
+					  size_t *bytes);
 
 /* May the file end here? */
 bool trace_gunzip_is_whole(const struct trace_gunzip *g);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_input.c - the text of a file or a pipe, byte by byte or by lines, with the line that it is at. */
+/* trace_input.c - the text of a file or a pipe, byte by byte or by lines, with the line that it is
+ * at. */
 #include "trace/trace_input.h"
 
 #include <errno.h>
@@ -19,13 +20,11 @@
 
 enum { BLOCK_BYTES = 256 << 10, WAIT_MS = 200 };
 
-static int input_fail(const struct trace_input *in, int error,
-		      struct mlgen_err *err)
+static int input_fail(const struct trace_input *in, int error, struct mlgen_err *err)
 {
 	if (error == EINTR)
 		return mlgen_fail(err, -EINTR, "interrupted");
-	return mlgen_fail(err, -error, "%s: cannot be read: %s", in->name,
-			  strerror(error));
+	return mlgen_fail(err, -error, "%s: cannot be read: %s", in->name, strerror(error));
 }
 
 void trace_input_from(struct trace_input *in, int fd, const char *name)
@@ -34,8 +33,7 @@ void trace_input_from(struct trace_input *in, int fd, const char *name)
 	in->buffer = mem_zalloc(BLOCK_BYTES);
 }
 
-int trace_input_open(struct trace_input *in, const char *path,
-		     struct mlgen_err *err)
+int trace_input_open(struct trace_input *in, const char *path, struct mlgen_err *err)
 {
 	struct stat st;
 
@@ -56,8 +54,7 @@ static void warn_cut(const struct trace_input *in)
 
 	log_warn("%s: is a gzip file that is cut off, at byte %" PRIu64
 		 " of it; what is before that is read, %" PRIu64 " line%s",
-		 in->name, trace_gunzip_at_bytes(in->gunzip), lines,
-		 plural(lines));
+		 in->name, trace_gunzip_at_bytes(in->gunzip), lines, plural(lines));
 }
 
 void trace_input_close(struct trace_input *in)
@@ -103,18 +100,15 @@ static int read_block(struct trace_input *in, struct mlgen_err *err)
 
 /* ---- the text of a gzip file ---- */
 
-static int refuse_gzip(const struct trace_input *in, const char *what,
-		       struct mlgen_err *err)
+static int refuse_gzip(const struct trace_input *in, const char *what, struct mlgen_err *err)
 {
 	uint64_t lines = in->line - 1;
 
 	return mlgen_fail(err, -EINVAL,
 			  "%s: is a gzip file that %s, at byte %" PRIu64
-			  " of it; the text up to there could be read, "
-			  "%" PRIu64 " line%s and %" PRIu64
-			  " bytes: 'gzip -dc' prints it",
-			  in->name, what, trace_gunzip_at_bytes(in->gunzip),
-			  lines, plural(lines),
+			  " of it; the text up to there could be read, %" PRIu64
+			  " line%s and %" PRIu64 " bytes: 'gzip -dc' prints it",
+			  in->name, what, trace_gunzip_at_bytes(in->gunzip), lines, plural(lines),
 			  trace_gunzip_out_bytes(in->gunzip));
 }
 
@@ -146,8 +140,8 @@ static int read_gzip(struct trace_input *in, struct mlgen_err *err)
 	int rc = 1;
 
 	while (rc > 0 && !bytes) {
-		switch (trace_gunzip_take(in->gunzip, in->buffer + in->end,
-					  BLOCK_BYTES - in->end, &bytes)) {
+		switch (trace_gunzip_take(in->gunzip, in->buffer + in->end, BLOCK_BYTES - in->end,
+					  &bytes)) {
 		case GUNZIP_HAS_MORE:
 			break;
 		case GUNZIP_NEEDS:
@@ -169,16 +163,15 @@ static int fill_buffer(struct trace_input *in, struct mlgen_err *err)
 	return in->gunzip ? read_gzip(in, err) : read_block(in, err);
 }
 
-static int refuse_zero(const struct trace_input *in, const char *zero,
-		       struct mlgen_err *err)
+static int refuse_zero(const struct trace_input *in, const char *zero, struct mlgen_err *err)
 {
 	uint64_t line = in->line;
 
 	for (const char *c = in->buffer; c < zero; c++)
 		line += *c == '\n';
-	return trace_input_refuse(in, line, err,
-				  "a byte of zero, which no text has; is this "
-				  "file what the option says?");
+	return trace_input_refuse(
+		in, line, err,
+		"a byte of zero, which no text has; is this file what the option says?");
 }
 
 /* Are so many there? They may come one by one. 1, 0 or -errno with err. */
@@ -187,8 +180,7 @@ static int begin_bytes(struct trace_input *in, const char *mark, size_t bytes,
 {
 	int rc = 1;
 
-	while (rc > 0 && in->end < bytes &&
-	       memcmp(in->buffer, mark, in->end) == 0)
+	while (rc > 0 && in->end < bytes && memcmp(in->buffer, mark, in->end) == 0)
 		rc = fill_buffer(in, err);
 	if (rc < 0)
 		return rc;
@@ -232,8 +224,7 @@ int trace_input_more(struct trace_input *in, struct mlgen_err *err)
 	return 1;
 }
 
-int trace_input_line(struct trace_input *in, struct buf *line, bool *is_cut,
-		     struct mlgen_err *err)
+int trace_input_line(struct trace_input *in, struct buf *line, bool *is_cut, struct mlgen_err *err)
 {
 	const char *at, *newline = NULL;
 	int rc = 1;
@@ -245,8 +236,7 @@ int trace_input_line(struct trace_input *in, struct buf *line, bool *is_cut,
 		size_t n = newline ? (size_t)(newline - at) : in->end - in->at;
 
 		if (line->len + n > TRACE_INPUT_LINE_MAX)
-			return trace_input_refuse(in, in->line, err,
-						  "a line of more than 1 MiB");
+			return trace_input_refuse(in, in->line, err, "a line of more than 1 MiB");
 		buf_addn(line, at, n);
 		in->at += n + (newline ? 1 : 0);
 	}
@@ -259,8 +249,8 @@ int trace_input_line(struct trace_input *in, struct buf *line, bool *is_cut,
 	return 1;
 }
 
-int trace_input_refuse(const struct trace_input *in, uint64_t line,
-		       struct mlgen_err *err, const char *fmt, ...)
+int trace_input_refuse(const struct trace_input *in, uint64_t line, struct mlgen_err *err,
+		       const char *fmt, ...)
 {
 	char text[MLGEN_ERR_MAX / 2];
 	va_list ap;
@@ -268,6 +258,5 @@ int trace_input_refuse(const struct trace_input *in, uint64_t line,
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return mlgen_fail(err, -EINVAL, "%s:%" PRIu64 ": %s", in->name, line,
-			  text);
+	return mlgen_fail(err, -EINVAL, "%s:%" PRIu64 ": %s", in->name, line, text);
 }

@@ -11,8 +11,7 @@
 #include "base/util.h"
 #include "trace/trace_number.h"
 
-/* A length has 32 bits; what is longer is cut at a size that any buffer's
- * alignment divides. */
+/* A length has 32 bits; what is longer is cut at a size that any buffer's alignment divides. */
 #define PIECE_BYTES (UINT64_C(1) << 30)
 
 /* Of a file: 0 = not met yet, else 1 and how often it is open. */
@@ -31,13 +30,11 @@ struct writing {
 
 static bool can_say(const char *name, size_t bytes)
 {
-	return bytes && bytes <= TRACE_IOLOG_NAME_MAX &&
-	       strcspn(name, " \t\n\v\f\r") == bytes;
+	return bytes && bytes <= TRACE_IOLOG_NAME_MAX && strcspn(name, " \t\n\v\f\r") == bytes;
 }
 
 /* "TIME NAME ACTION", and the rest of the line. */
-static void put_line(struct writing *w, const struct trace_record *r,
-		     const char *action)
+static void put_line(struct writing *w, const struct trace_record *r, const char *action)
 {
 	size_t bytes;
 	const char *name = trace_ordered_name(w->o, r->file, &bytes);
@@ -56,19 +53,17 @@ static void put_line(struct writing *w, const struct trace_record *r,
 static void end_line(struct writing *w)
 {
 	buf_addc(&w->line, '\n');
-	w->has_failed |=
-		fwrite(w->line.s, 1, w->line.len, w->to) != w->line.len;
+	w->has_failed |= fwrite(w->line.s, 1, w->line.len, w->to) != w->line.len;
 }
 
-static void put_action(struct writing *w, const struct trace_record *r,
-		       const char *action)
+static void put_action(struct writing *w, const struct trace_record *r, const char *action)
 {
 	put_line(w, r, action);
 	end_line(w);
 }
 
-static void put_extent(struct writing *w, const struct trace_record *r,
-		       const char *action, uint64_t off, uint64_t bytes)
+static void put_extent(struct writing *w, const struct trace_record *r, const char *action,
+		       uint64_t off, uint64_t bytes)
 {
 	put_line(w, r, action);
 	buf_addc(&w->line, ' ');
@@ -156,8 +151,8 @@ static bool is_transfer(const struct trace_record *r)
 
 static bool is_known(unsigned op)
 {
-	return op == TRACE_OPEN || op == TRACE_CLOSE || op == TRACE_READ ||
-	       op == TRACE_WRITE || op == TRACE_FSYNC || op == TRACE_FDATASYNC;
+	return op == TRACE_OPEN || op == TRACE_CLOSE || op == TRACE_READ || op == TRACE_WRITE ||
+	       op == TRACE_FSYNC || op == TRACE_FDATASYNC;
 }
 
 /* Where it is counted that cannot be said of itself; NULL = it can be. */
@@ -173,8 +168,7 @@ static uint64_t *left_out(struct writing *w, const struct trace_record *r)
 	if (r->result < 0 || (is_transfer(r) && r->result == 0))
 		return &left->failed;
 	if (!r->file ||
-	    (is_transfer(r) &&
-	     __builtin_add_overflow(r->off, (uint64_t)r->result, &end)))
+	    (is_transfer(r) && __builtin_add_overflow(r->off, (uint64_t)r->result, &end)))
 		return &left->unplaced;
 	if (is_transfer(r) && (uint64_t)r->result > TRACE_IOLOG_MOST)
 		return &left->too_long;
@@ -205,15 +199,14 @@ static void put_record(struct writing *w, const struct trace_record *r)
 		sync_file(w, r);
 }
 
-int trace_iolog_write(struct trace_ordered *o, FILE *to,
-		      struct trace_iolog_left *left, struct mlgen_err *err)
+int trace_iolog_write(struct trace_ordered *o, FILE *to, struct trace_iolog_left *left,
+		      struct mlgen_err *err)
 {
 	struct writing w = { .o = o, .to = to, .left = left };
 	const struct trace_record *r;
 	int rc = 0;
 
-	spill_need(&w.files,
-		   ((size_t)trace_ordered_names(o) + 1) * sizeof(uint32_t));
+	spill_need(&w.files, ((size_t)trace_ordered_names(o) + 1) * sizeof(uint32_t));
 	w.has_failed = fputs("fio version 3 iolog\n", to) < 0;
 	while (!w.has_failed && (rc = trace_ordered_next(o, &r, err)) > 0)
 		put_record(&w, r);
@@ -225,29 +218,23 @@ int trace_iolog_write(struct trace_ordered *o, FILE *to,
 static void tell_left(uint64_t count, const char *before, const char *what)
 {
 	if (count)
-		log_note("%sleft out, since an iolog cannot say it: %" PRIu64
-			 " %s",
-			 before, count, what);
+		log_note("%sleft out, since an iolog cannot say it: %" PRIu64 " %s", before, count,
+			 what);
 }
 
-void trace_iolog_left_tell(const struct trace_iolog_left *left,
-			   const char *before)
+void trace_iolog_left_tell(const struct trace_iolog_left *left, const char *before)
 {
 	if (left->files)
-		log_warn("%s%" PRIu64
-			 " file%s cannot be named in an iolog, with %" PRIu64
-			 " operation%s; a name has no blanks and at most %d "
-			 "bytes. The first: '%s'",
-			 before, left->files, plural(left->files),
-			 left->of_files, plural(left->of_files),
-			 TRACE_IOLOG_NAME_MAX, buf_str(&left->first));
+		log_warn("%s%" PRIu64 " file%s cannot be named in an iolog, with %" PRIu64
+			 " operation%s; a name has no blanks and at most %d bytes. The first: '%s'",
+			 before, left->files, plural(left->files), left->of_files,
+			 plural(left->of_files), TRACE_IOLOG_NAME_MAX, buf_str(&left->first));
 	tell_left(left->unplaced, before, "whose file or offset is not known");
 	tell_left(left->too_long, before, "of more than 1 TiB");
 	tell_left(left->failed, before, "that failed or moved no byte");
 	tell_left(left->nested, before,
 		  "opens and closes of files that are so already, or stay so");
-	tell_left(left->others, before,
-		  "that are no open, close, read, write or sync");
+	tell_left(left->others, before, "that are no open, close, read, write or sync");
 	tell_left(left->markers, before, "markers");
 }
 
@@ -261,8 +248,7 @@ bool trace_iolog_is(const char *first, size_t bytes)
 	static const char before[] = "fio version ", after[] = " iolog";
 	const size_t digit = sizeof(before) - 1;
 
-	return bytes >= TRACE_IOLOG_FIRST_BYTES &&
-	       memcmp(first, before, digit) == 0 && first[digit] >= '0' &&
-	       first[digit] <= '9' &&
+	return bytes >= TRACE_IOLOG_FIRST_BYTES && memcmp(first, before, digit) == 0 &&
+	       first[digit] >= '0' && first[digit] <= '9' &&
 	       memcmp(first + digit + 1, after, sizeof(after) - 1) == 0;
 }

@@ -83,17 +83,15 @@ static void trace_iolog_read_split(struct reading *r, struct buf *line)
 	}
 }
 
-static int take_word(struct reading *r, const char *what, size_t word,
-		     uint64_t most, uint64_t *out)
+static int take_word(struct reading *r, const char *what, size_t word, uint64_t most, uint64_t *out)
 {
-	const char *wrong =
-		trace_number_take(r->word[word], r->bytes[word], most, out);
+	const char *wrong = trace_number_take(r->word[word], r->bytes[word], most, out);
 
 	if (!wrong)
 		return 0;
 	return trace_input_refuse(r->in, r->line, r->err,
-				  "the %s '%.40s' %s; it is a number from 0",
-				  what, r->word[word], wrong);
+				  "the %s '%.40s' %s; it is a number from 0", what, r->word[word],
+				  wrong);
 }
 
 static const struct action *action_named(const char *name)
@@ -108,12 +106,10 @@ static int refuse_words(struct reading *r, const struct action *a)
 {
 	bool is_file = a->kind == ACTION_ADD || a->kind == ACTION_FILE;
 
-	return trace_input_refuse(r->in, r->line, r->err,
-				  "%zu words; of '%s' a line of version %u is "
-				  "%sFILE %s%s",
-				  r->count, a->name, r->what->version,
-				  r->what->version == 3 ? "MICROSECONDS " : "",
-				  a->name, is_file ? "" : " OFFSET LENGTH");
+	return trace_input_refuse(
+		r->in, r->line, r->err, "%zu words; of '%s' a line of version %u is %sFILE %s%s",
+		r->count, a->name, r->what->version, r->what->version == 3 ? "MICROSECONDS " : "",
+		a->name, is_file ? "" : " OFFSET LENGTH");
 }
 
 static int add_record(struct reading *r, const struct action *a, size_t file)
@@ -130,8 +126,7 @@ static int add_record(struct reading *r, const struct action *a, size_t file)
 	if (a->kind == ACTION_EXTENT) {
 		rc = take_word(r, "offset", file + 2, INT64_MAX, &to.off);
 		if (rc == 0)
-			rc = take_word(r, "length", file + 3, TRACE_IOLOG_MOST,
-				       &to.len_bytes);
+			rc = take_word(r, "length", file + 3, TRACE_IOLOG_MOST, &to.len_bytes);
 		to.result = (int64_t)to.len_bytes;
 	}
 	if (rc < 0)
@@ -140,8 +135,8 @@ static int add_record(struct reading *r, const struct action *a, size_t file)
 	return trace_fill_add(r->to, &to, r->err);
 }
 
-/* fio waits until so many milliseconds from its start, though its manual says
- * microseconds from the wait before. */
+/* fio waits until so many milliseconds from its start, though its manual says microseconds from the
+ * wait before. */
 static int take_wait(struct reading *r)
 {
 	uint64_t until_ms = 0;
@@ -149,8 +144,7 @@ static int take_wait(struct reading *r)
 
 	if (r->what->version == 3)
 		return trace_input_refuse(r->in, r->line, r->err,
-					  "version 3 has a time in each line, "
-					  "and no wait");
+					  "version 3 has a time in each line, and no wait");
 	rc = take_word(r, "time", 2, TRACE_UNKNOWN / NS_PER_MS - 1, &until_ms);
 	r->now_ns = u64_max(r->now_ns, until_ms * NS_PER_MS);
 	r->what->waits++;
@@ -183,14 +177,12 @@ static int take_line(struct reading *r)
 	if (!r->count)
 		return 0;
 	if (r->count < file + 2)
-		return trace_input_refuse(
-			r->in, r->line, r->err,
-			"half a line; of version %u one is %sFILE ACTION, and "
-			"of a read or write OFFSET LENGTH behind it",
-			r->what->version, file ? "MICROSECONDS " : "");
+		return trace_input_refuse(r->in, r->line, r->err,
+					  "half a line; of version %u one is %sFILE ACTION, and of "
+					  "a read or write OFFSET LENGTH behind it",
+					  r->what->version, file ? "MICROSECONDS " : "");
 	if (file)
-		rc = take_word(r, "time", 0, TRACE_UNKNOWN / NS_PER_US - 1,
-			       &r->now_ns);
+		rc = take_word(r, "time", 0, TRACE_UNKNOWN / NS_PER_US - 1, &r->now_ns);
 	if (rc < 0)
 		return rc;
 	if (file)
@@ -198,8 +190,7 @@ static int take_line(struct reading *r)
 	a = action_named(r->word[file + 1]);
 	return a ? take_action(r, a, file)
 		 : trace_input_refuse(r->in, r->line, r->err,
-				      "'%.40s' is no action of an iolog; they "
-				      "are " ACTION_NAMES,
+				      "'%.40s' is no action of an iolog; they are " ACTION_NAMES,
 				      r->word[file + 1]);
 }
 
@@ -218,13 +209,12 @@ static int read_version(struct reading *r, struct buf *line)
 	if (r->what->version)
 		return 1;
 	return trace_input_refuse(r->in, 1, r->err,
-				  "is no iolog of fio's that is known; the "
-				  "first line of one is 'fio version 3 iolog', "
-				  "or 2");
+				  "is no iolog of fio's that is known; the first line of one is "
+				  "'fio version 3 iolog', or 2");
 }
 
-int trace_iolog_read(struct trace_input *in, struct trace_fill *to,
-		     struct trace_iolog_read *what, struct mlgen_err *err)
+int trace_iolog_read(struct trace_input *in, struct trace_fill *to, struct trace_iolog_read *what,
+		     struct mlgen_err *err)
 {
 	struct reading r = { .in = in, .to = to, .what = what, .err = err };
 	struct buf line = { 0 };
@@ -252,12 +242,11 @@ int trace_iolog_read(struct trace_input *in, struct trace_fill *to,
 void trace_iolog_tell(const char *name, const struct trace_iolog_read *what)
 {
 	if (what->waits)
-		log_note("%s: a wait is taken as fio replays it, until so many "
-			 "milliseconds from the beginning; fio's manual has "
-			 "microseconds from the one before. Version 3 has "
-			 "times",
+		log_note("%s: a wait is taken as fio replays it, until so many milliseconds from "
+			 "the beginning; fio's manual has microseconds from the one before. "
+			 "Version 3 has times",
 			 name);
 	if (what->trims)
-		log_note("%s: %" PRIu64 " trim%s left out; a trace has none",
-			 name, what->trims, plural(what->trims));
+		log_note("%s: %" PRIu64 " trim%s left out; a trace has none", name, what->trims,
+			 plural(what->trims));
 }

@@ -9,8 +9,7 @@
 
 #define FIRST_SLOTS 1024u
 
-/* id 0 = free. The hash is kept, so that a larger table is filled without a
- * look at the names. */
+/* id 0 = free. The hash is kept, so that a larger table is filled without a look at the names. */
 struct name_slot {
 	uint64_t hash;
 	uint32_t id;
@@ -77,8 +76,8 @@ static const char *text_of(const struct trace_names *n, uint32_t id)
 }
 
 /* Where it is, or has to be. */
-static struct name_slot *find_slot(const struct trace_names *n, uint64_t hash,
-				   const char *name, size_t bytes)
+static struct name_slot *find_slot(const struct trace_names *n, uint64_t hash, const char *name,
+				   size_t bytes)
 {
 	struct name_slot *slots = n->slots.at;
 	size_t at = hash & (n->slot_count - 1);
@@ -130,8 +129,7 @@ static uint32_t add_text(struct trace_names *n, const char *name, size_t bytes)
 	return ++n->count;
 }
 
-uint32_t trace_names_id(struct trace_names *n, const char *name, size_t bytes,
-			bool *is_new)
+uint32_t trace_names_id(struct trace_names *n, const char *name, size_t bytes, bool *is_new)
 {
 	uint64_t hash = hash_of(name, bytes);
 	struct name_slot *s = find_slot(n, hash, name, bytes);
@@ -148,14 +146,12 @@ uint32_t trace_names_id(struct trace_names *n, const char *name, size_t bytes,
 	return id;
 }
 
-uint32_t trace_names_find(const struct trace_names *n, const char *name,
-			  size_t bytes)
+uint32_t trace_names_find(const struct trace_names *n, const char *name, size_t bytes)
 {
 	return find_slot(n, hash_of(name, bytes), name, bytes)->id;
 }
 
-const char *trace_names_text(const struct trace_names *n, uint32_t id,
-			     size_t *bytes)
+const char *trace_names_text(const struct trace_names *n, uint32_t id, size_t *bytes)
 {
 	const uint64_t *starts = n->starts.at;
 	uint64_t end;

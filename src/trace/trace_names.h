@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * A name costs its bytes and about 40 more. What is beyond 64 MiB of either,
- * which is a million names and more, lies in files without a name that the
- * kernel writes out when it needs the room (base/spill.h).
+ * A name costs its bytes and about 40 more. What is beyond 64 MiB of either, which is a million
+ * names and more, lies in files without a name that the kernel writes out when it needs the room
+ * (base/spill.h).
  */
 struct trace_names;
 
@@ -17,15 +17,12 @@ struct trace_names *trace_names_new(void);
 void trace_names_free(struct trace_names *n); /* NULL is fine */
 
 /* Its id; *is_new (may be NULL) says whether it was not there before. */
-uint32_t trace_names_id(struct trace_names *n, const char *name, size_t bytes,
-			bool *is_new);
+uint32_t trace_names_id(struct trace_names *n, const char *name, size_t bytes, bool *is_new);
 
 /* The same without making it known; 0 = it is not. */
-uint32_t trace_names_find(const struct trace_names *n, const char *name,
-			  size_t bytes);
+uint32_t trace_names_find(const struct trace_names *n, const char *name, size_t bytes);
 
 /* 0-terminated, until the next trace_names_id; NULL = no such id. */
-const char *trace_names_text(const struct trace_names *n, uint32_t id,
-			     size_t *bytes);
+const char *trace_names_text(const struct trace_names *n, uint32_t id, size_t *bytes);
 
 uint32_t trace_names_count(const struct trace_names *n);

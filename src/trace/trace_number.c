@@ -2,8 +2,7 @@
 /* trace_number.c - whole numbers as digits, of which a trace as text has ten million. */
 #include "trace/trace_number.h"
 
-const char *trace_number_take(const char *s, size_t bytes, uint64_t most,
-			      uint64_t *out)
+const char *trace_number_take(const char *s, size_t bytes, uint64_t most, uint64_t *out)
 {
 	uint64_t v = 0;
 
@@ -26,8 +25,7 @@ const char *trace_number_take_signed(const char *s, size_t bytes, int64_t *out)
 {
 	uint64_t is_less = bytes > 1 && *s == '-', v = 0;
 	const char *wrong =
-		trace_number_take(s + is_less, bytes - is_less,
-				  (uint64_t)INT64_MAX + is_less, &v);
+		trace_number_take(s + is_less, bytes - is_less, (uint64_t)INT64_MAX + is_less, &v);
 
 	if (!wrong)
 		*out = is_less ? (int64_t)-v : (int64_t)v;

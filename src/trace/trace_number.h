@@ -7,10 +7,9 @@
 
 #include "base/buf.h"
 
-/* The digits there, and nothing else, as a number of at most `most`. NULL, or
- * what is wrong, to stand behind the text: "is negative". */
-const char *trace_number_take(const char *s, size_t bytes, uint64_t most,
-			      uint64_t *out);
+/* The digits there, and nothing else, as a number of at most `most`. NULL, or what is wrong, to
+ * stand behind the text: "is negative". */
+const char *trace_number_take(const char *s, size_t bytes, uint64_t most, uint64_t *out);
 /* The same with a sign that may be. */
 const char *trace_number_take_signed(const char *s, size_t bytes, int64_t *out);
 

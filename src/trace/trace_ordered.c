@@ -30,8 +30,7 @@ static uint32_t *id_of(struct trace_ordered *o, uint64_t file)
 /* Of one that no entry names nothing is known. */
 static uint32_t named(struct trace_ordered *o, uint64_t file)
 {
-	return file && file < o->ids.bytes / sizeof(uint32_t) ? *id_of(o, file)
-							      : 0;
+	return file && file < o->ids.bytes / sizeof(uint32_t) ? *id_of(o, file) : 0;
 }
 
 static void take_entry(struct trace_ordered *o, const struct trace_entry *e)
@@ -56,32 +55,25 @@ static int take_record(struct trace_ordered *o, const struct trace_record *from,
 	return trace_sort_add(o->sort, &r, err);
 }
 
-static int take_batch(struct trace_ordered *o, const struct trace_batch *b,
-		      struct mlgen_err *err)
+static int take_batch(struct trace_ordered *o, const struct trace_batch *b, struct mlgen_err *err)
 {
-	int rc = signals_taken() != o->signals
-			 ? mlgen_fail(err, -EINTR, "interrupted")
-			 : 0;
+	int rc = signals_taken() != o->signals ? mlgen_fail(err, -EINTR, "interrupted") : 0;
 
 	for (size_t i = 0; i < b->entry_count; i++)
 		take_entry(o, &b->entries[i]);
 	for (size_t i = 0; rc == 0 && i < b->record_count; i++)
-		if (!o->wants.keeps ||
-		    o->wants.keeps(o->wants.arg, &b->records[i]))
+		if (!o->wants.keeps || o->wants.keeps(o->wants.arg, &b->records[i]))
 			rc = take_record(o, &b->records[i], err);
 	return rc;
 }
 
-int trace_ordered_read(struct trace_ordered **out, struct trace_reader *r,
-		       struct mlgen_err *err)
+int trace_ordered_read(struct trace_ordered **out, struct trace_reader *r, struct mlgen_err *err)
 {
-	return trace_ordered_read_some(out, r,
-				       &(struct trace_ordered_wants){ 0 }, err);
+	return trace_ordered_read_some(out, r, &(struct trace_ordered_wants){ 0 }, err);
 }
 
 int trace_ordered_read_some(struct trace_ordered **out, struct trace_reader *r,
-			    const struct trace_ordered_wants *wants,
-			    struct mlgen_err *err)
+			    const struct trace_ordered_wants *wants, struct mlgen_err *err)
 {
 	struct trace_ordered *o = mem_zalloc(sizeof(*o));
 	struct trace_batch batch;
@@ -118,8 +110,7 @@ int trace_ordered_next(struct trace_ordered *o, const struct trace_record **r,
 	return trace_sort_next(o->sort, r, err);
 }
 
-const char *trace_ordered_name(const struct trace_ordered *o, uint32_t file,
-			       size_t *bytes)
+const char *trace_ordered_name(const struct trace_ordered *o, uint32_t file, size_t *bytes)
 {
 	const char *text = trace_names_text(o->names, file, bytes);
 

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_phase.c - which part of a run holds at a time, by the markers of its epochs, stages and checkpoints. */
+/* trace_phase.c - which part of a run holds at a time, by the markers of its epochs, stages and
+ * checkpoints. */
 #include "trace/trace_phase.h"
 
 bool trace_phase_is_open(const struct trace_record *marker)
 {
-	return marker->duration_ns == TRACE_UNKNOWN ||
-	       (marker->flags & TRACE_BEGINS);
+	return marker->duration_ns == TRACE_UNKNOWN || (marker->flags & TRACE_BEGINS);
 }
 
 static uint64_t end_of(const struct trace_record *r)
 {
 	uint64_t end;
 
-	return trace_phase_is_open(r) ||
-			       __builtin_add_overflow(r->start_ns,
-						      r->duration_ns, &end)
+	return trace_phase_is_open(r) || __builtin_add_overflow(r->start_ns, r->duration_ns, &end)
 		       ? UINT64_MAX
 		       : end;
 }
@@ -30,18 +28,16 @@ static struct trace_phase phase_of(const struct trace_record *r)
 	};
 }
 
-/* Where it goes: over one that says the same, behind all others, or in the
- * place of the one that ends first. */
-static struct trace_phase *place_for(struct trace_phases *p,
-				     const struct trace_phase *n)
+/* Where it goes: over one that says the same, behind all others, or in the place of the one that
+ * ends first. */
+static struct trace_phase *place_for(struct trace_phases *p, const struct trace_phase *n)
 {
 	struct trace_phase *first = p->held;
 
 	for (unsigned i = 0; i < p->count; i++) {
 		struct trace_phase *h = &p->held[i];
 
-		if (h->op == n->op && h->file == n->file &&
-		    h->number == n->number)
+		if (h->op == n->op && h->file == n->file && h->number == n->number)
 			return h;
 		if (h->end_ns < first->end_ns)
 			first = h;
@@ -61,13 +57,11 @@ static void hold(struct trace_phases *p, struct trace_phase n)
 	*at = n;
 }
 
-static bool counts_more(const struct trace_phase *a,
-			const struct trace_phase *b)
+static bool counts_more(const struct trace_phase *a, const struct trace_phase *b)
 {
 	if ((a->op == TRACE_EPOCH) != (b->op == TRACE_EPOCH))
 		return b->op == TRACE_EPOCH;
-	return a->start_ns != b->start_ns ? a->start_ns > b->start_ns
-					  : a->op > b->op;
+	return a->start_ns != b->start_ns ? a->start_ns > b->start_ns : a->op > b->op;
 }
 
 /* Drop what has ended, and choose of the others. */
@@ -92,8 +86,7 @@ static void trace_phase_settle(struct trace_phases *p, uint64_t now_ns)
 	}
 }
 
-const struct trace_phase *trace_phase_at(struct trace_phases *p,
-					 const struct trace_record *r)
+const struct trace_phase *trace_phase_at(struct trace_phases *p, const struct trace_record *r)
 {
 	bool is_new = trace_is_phase(r->op);
 

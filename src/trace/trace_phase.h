@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_phase.h - which part of a run holds at a time, by the markers of its epochs, stages and checkpoints. */
+/* trace_phase.h - which part of a run holds at a time, by the markers of its epochs, stages and
+ * checkpoints. */
 #pragma once
 
 #include "trace/trace.h"
 
 /*
- * Of a checkpoint, or a stage, its name; of several the one that began last.
- * Where neither holds, the number of the epoch. Markers of several ranks that
- * say the same are one. A marker whose end was not seen holds to the end.
+ * Of a checkpoint, or a stage, its name; of several the one that began last. Where neither holds,
+ * the number of the epoch. Markers of several ranks that say the same are one. A marker whose end
+ * was not seen holds to the end.
  */
 enum { TRACE_PHASES = 64 }; /* at one time; of more the last to end count */
 
@@ -29,9 +30,8 @@ struct trace_phases {
 bool trace_phase_is_open(const struct trace_record *marker);
 
 /*
- * Records come by their start, of the same one phases first (trace_sort.h).
- * What holds at this one's start, markers among them; NULL = nothing does.
- * Until the next call. A zeroed struct has seen none.
+ * Records come by their start, of the same one phases first (trace_sort.h). What holds at this
+ * one's start, markers among them; NULL = nothing does. Until the next call. A zeroed struct has
+ * seen none.
  */
-const struct trace_phase *trace_phase_at(struct trace_phases *p,
-					 const struct trace_record *r);
+const struct trace_phase *trace_phase_at(struct trace_phases *p, const struct trace_record *r);

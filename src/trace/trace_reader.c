@@ -26,8 +26,7 @@ struct trace_reader {
 	size_t entry_room;
 	/* Of several files: names of all, and what a file's ids are there. */
 	struct trace_names *names;
-	struct spill
-		ids; /* uint32_t, by id of the file at hand; 0 = none yet */
+	struct spill ids; /* uint32_t, by id of the file at hand; 0 = none yet */
 };
 
 static int compare_parts(const void *a, const void *b)
@@ -45,30 +44,26 @@ static int check_parts(const struct trace_reader *r, struct mlgen_err *err)
 	for (size_t i = 1; i < r->count; i++) {
 		const struct trace_file *f = &r->files[i];
 
-		if (memcmp(f->head.run_id, first->head.run_id,
-			   sizeof(f->head.run_id)) != 0)
-			return mlgen_fail(err, -EINVAL,
-					  "%s: is of another run than %s; the "
-					  "files of one run are one trace",
-					  f->path, first->path);
+		if (memcmp(f->head.run_id, first->head.run_id, sizeof(f->head.run_id)) != 0)
+			return mlgen_fail(
+				err, -EINVAL,
+				"%s: is of another run than %s; the files of one run are one trace",
+				f->path, first->path);
 		if (f->head.part == f[-1].head.part)
 			return mlgen_fail(err, -EINVAL,
-					  "%s: is part %" PRIu32
-					  " of its trace, as is %s",
-					  f->path, f->head.part, f[-1].path);
+					  "%s: is part %" PRIu32 " of its trace, as is %s", f->path,
+					  f->head.part, f[-1].path);
 	}
 	return 0;
 }
 
-static int open_file(const struct trace_reader *r, struct trace_file *f,
-		     const char *path, struct mlgen_err *err)
+static int open_file(const struct trace_reader *r, struct trace_file *f, const char *path,
+		     struct mlgen_err *err)
 {
-	return r->fd < 0 ? trace_file_open(f, path, err)
-			 : trace_file_from(f, r->fd, path, err);
+	return r->fd < 0 ? trace_file_open(f, path, err) : trace_file_from(f, r->fd, path, err);
 }
 
-static int open_all(struct trace_reader *r, const char *const *paths,
-		    struct mlgen_err *err)
+static int open_all(struct trace_reader *r, const char *const *paths, struct mlgen_err *err)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		int rc = open_file(r, &r->files[i], paths[i], err);
@@ -94,8 +89,8 @@ static struct trace_reader *reader_new(size_t count)
 }
 
 /* Closes it where that fails. */
-static int reader_begin(struct trace_reader **out, struct trace_reader *r,
-			const char *const *paths, struct mlgen_err *err)
+static int reader_begin(struct trace_reader **out, struct trace_reader *r, const char *const *paths,
+			struct mlgen_err *err)
 {
 	int rc = open_all(r, paths, err);
 
@@ -112,14 +107,13 @@ static int reader_begin(struct trace_reader **out, struct trace_reader *r,
 	return 0;
 }
 
-int trace_reader_open(struct trace_reader **out, const char *const *paths,
-		      size_t count, struct mlgen_err *err)
+int trace_reader_open(struct trace_reader **out, const char *const *paths, size_t count,
+		      struct mlgen_err *err)
 {
 	return reader_begin(out, reader_new(count), paths, err);
 }
 
-int trace_reader_from(struct trace_reader **out, int fd, const char *name,
-		      struct mlgen_err *err)
+int trace_reader_from(struct trace_reader **out, int fd, const char *name, struct mlgen_err *err)
 {
 	struct trace_reader *r = reader_new(1);
 	const char *const *paths = (const char *const *)&r->name;
@@ -181,8 +175,8 @@ static uint32_t *place_of(struct trace_reader *r, uint32_t id)
 	return (uint32_t *)r->ids.at + id;
 }
 
-/* The name of an id may be lost with its chunk: it has one all the same, of
- * which nobody else has the like, and no entry. */
+/* The name of an id may be lost with its chunk: it has one all the same, of which nobody else has
+ * the like, and no entry. */
 static uint32_t id_of(struct trace_reader *r, uint32_t id)
 {
 	uint32_t *to;
@@ -193,15 +187,13 @@ static uint32_t id_of(struct trace_reader *r, uint32_t id)
 		return id;
 	to = place_of(r, id);
 	if (!*to) {
-		n = snprintf(name, sizeof(name), "%c%zu:%" PRIu32, 0, r->at,
-			     id);
+		n = snprintf(name, sizeof(name), "%c%zu:%" PRIu32, 0, r->at, id);
 		*to = trace_names_id(r->names, name, (size_t)n, NULL);
 	}
 	return *to;
 }
 
-static void turn_ids(struct trace_reader *r, struct trace_record *records,
-		     size_t count)
+static void turn_ids(struct trace_reader *r, struct trace_record *records, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct trace_record *at = &records[i];
@@ -225,16 +217,15 @@ static void turn_entry(struct trace_reader *r, struct trace_entry *e)
 
 /* Contents. */
 
-/* Ids are given one by one, and each has an entry of more than a byte: so that
- * nobody who keeps a table of them is asked for more than the file is worth. */
+/* Ids are given one by one, and each has an entry of more than a byte: so that nobody who keeps a
+ * table of them is asked for more than the file is worth. */
 static bool is_id(const struct trace_file *f, uint64_t id)
 {
 	return id <= f->bytes;
 }
 
 static bool take_records(struct trace_reader *r, struct trace_file *f,
-			 const struct trace_chunk_head *h, void *raw,
-			 struct trace_batch *batch)
+			 const struct trace_chunk_head *h, void *raw, struct trace_batch *batch)
 {
 	struct trace_record *records = raw;
 
@@ -256,8 +247,7 @@ static bool take_records(struct trace_reader *r, struct trace_file *f,
 }
 
 /* Bytes of the entry there, or 0: it does not fit. */
-static size_t take_entry(struct trace_entry *to, const unsigned char *at,
-			 size_t bytes)
+static size_t take_entry(struct trace_entry *to, const unsigned char *at, size_t bytes)
 {
 	struct trace_stored_entry e;
 	size_t whole;
@@ -278,8 +268,8 @@ static size_t take_entry(struct trace_entry *to, const unsigned char *at,
 
 /* False: its count and its bytes are not alike. */
 static bool take_entries(struct trace_reader *r, struct trace_file *f,
-			 const struct trace_chunk_head *h,
-			 const unsigned char *raw, struct trace_batch *batch)
+			 const struct trace_chunk_head *h, const unsigned char *raw,
+			 struct trace_batch *batch)
 {
 	size_t at = 0;
 
@@ -287,15 +277,13 @@ static bool take_entries(struct trace_reader *r, struct trace_file *f,
 		return false;
 	if (h->count > r->entry_room) {
 		r->entry_room = h->count;
-		r->entries =
-			mem_realloc(r->entries, h->count * sizeof(*r->entries));
+		r->entries = mem_realloc(r->entries, h->count * sizeof(*r->entries));
 	}
 	for (size_t i = 0; i < h->count; i++) {
 		struct trace_entry *e = &r->entries[i];
 		size_t n = take_entry(e, raw + at, h->raw_bytes - at);
 
-		if (n == 0 ||
-		    (e->kind == TRACE_FILE && !is_id(f, e->number[0])))
+		if (n == 0 || (e->kind == TRACE_FILE && !is_id(f, e->number[0])))
 			return false;
 		at += n;
 	}
@@ -313,24 +301,20 @@ static bool take_entries(struct trace_reader *r, struct trace_file *f,
 }
 
 static bool take_chunk(struct trace_reader *r, struct trace_file *f,
-		       const struct trace_chunk_head *h, void *raw,
-		       struct trace_batch *batch)
+		       const struct trace_chunk_head *h, void *raw, struct trace_batch *batch)
 {
-	return h->kind == TRACE_CHUNK_ENTRIES
-		       ? take_entries(r, f, h, raw, batch)
-		       : take_records(r, f, h, raw, batch);
+	return h->kind == TRACE_CHUNK_ENTRIES ? take_entries(r, f, h, raw, batch)
+					      : take_records(r, f, h, raw, batch);
 }
 
-int trace_reader_next(struct trace_reader *r, struct trace_batch *batch,
-		      struct mlgen_err *err)
+int trace_reader_next(struct trace_reader *r, struct trace_batch *batch, struct mlgen_err *err)
 {
 	*batch = (struct trace_batch){ 0 };
 	while (r->at < r->count) {
 		struct trace_file *f = &r->files[r->at];
 		struct trace_chunk_head h;
 		void *raw;
-		int rc =
-			trace_file_chunk(f, r->unpack, &h, &raw, &r->read, err);
+		int rc = trace_file_chunk(f, r->unpack, &h, &raw, &r->read, err);
 
 		if (rc < 0)
 			return rc;

@@ -17,8 +17,7 @@
 _Static_assert(sizeof(struct trace_record) == 64, "a slot is a cache line");
 
 /* One piece of memory: the ring, its slots, numbers, and what they stand for. */
-struct trace_ring *trace_ring_new(unsigned slots, unsigned numbers,
-				  unsigned index)
+struct trace_ring *trace_ring_new(unsigned slots, unsigned numbers, unsigned index)
 {
 	size_t head = round_up(sizeof(struct trace_ring), PAGE_BYTES);
 	size_t data = slots * SLOT_BYTES, bytes;
@@ -29,8 +28,7 @@ struct trace_ring *trace_ring_new(unsigned slots, unsigned numbers,
 		numbers = 0;
 	if (numbers > TRACE_RING_NUMBERS_MAX)
 		numbers = TRACE_RING_NUMBERS_MAX;
-	bytes = head + data + (numbers + 1) * sizeof(uint32_t) +
-		numbers * sizeof(uint16_t);
+	bytes = head + data + (numbers + 1) * sizeof(uint32_t) + numbers * sizeof(uint16_t);
 	r = mem_table(bytes);
 	if (!r)
 		return NULL;
@@ -58,14 +56,12 @@ static void count_lost(struct trace_ring_lost *l, uint64_t now_ns)
 	uint64_t n = atomic_load_explicit(&l->count, memory_order_relaxed);
 
 	if (n == 0)
-		atomic_store_explicit(&l->first_ns, now_ns,
-				      memory_order_relaxed);
+		atomic_store_explicit(&l->first_ns, now_ns, memory_order_relaxed);
 	atomic_store_explicit(&l->last_ns, now_ns, memory_order_relaxed);
 	atomic_store_explicit(&l->count, n + 1, memory_order_relaxed);
 }
 
-bool trace_ring_look(struct trace_ring *r, unsigned slots, unsigned op,
-		     uint64_t now_ns)
+bool trace_ring_look(struct trace_ring *r, unsigned slots, unsigned op, uint64_t now_ns)
 {
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 
@@ -77,8 +73,7 @@ bool trace_ring_look(struct trace_ring *r, unsigned slots, unsigned op,
 	return false;
 }
 
-void trace_ring_name(struct trace_ring *r, size_t at, const void *name,
-		     size_t bytes)
+void trace_ring_name(struct trace_ring *r, size_t at, const void *name, size_t bytes)
 {
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 	size_t all = (size_t)(r->mask + 1) * SLOT_BYTES;
@@ -135,8 +130,7 @@ static void copy_names(const struct trace_ring *r, char *room, size_t bytes)
 		memcpy(room + done, &r->slots[at++ & r->mask], SLOT_BYTES);
 }
 
-bool trace_ring_take(struct trace_ring *r, uint64_t head, char *room,
-		     struct trace_taken *taken)
+bool trace_ring_take(struct trace_ring *r, uint64_t head, char *room, struct trace_taken *taken)
 {
 	struct trace_record *rec = &taken->record;
 

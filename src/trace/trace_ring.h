@@ -10,18 +10,17 @@
 #include "trace/trace.h"
 
 /*
- * A bounded first-in first-out of records with exactly one producer, which
- * never waits, and one consumer. A name goes along in slots behind its record.
- * What finds no room is counted, by operation, and is lost.
+ * A bounded first-in first-out of records with exactly one producer, which never waits, and one
+ * consumer. A name goes along in slots behind its record. What finds no room is counted, by
+ * operation, and is lost.
  *
- * A file that is open has a small number in place of its name, so that an
- * operation on it is one slot: its record of TRACE_OPEN brings both, and those
- * behind it the number alone. A number is the producer's to take and to give
- * back; it holds in this ring and no other.
+ * A file that is open has a small number in place of its name, so that an operation on it is one
+ * slot: its record of TRACE_OPEN brings both, and those behind it the number alone. A number is the
+ * producer's to take and to give back; it holds in this ring and no other.
  *
- * In a slot `file` is that number, 0 = none; pid and tid are the bytes of a
- * name and of a second one that follow; cpu_ns of an open is the file's size, 0 =
- * not known. Whoever takes it out puts that right.
+ * In a slot `file` is that number, 0 = none; pid and tid are the bytes of a name and of a second
+ * one that follow; cpu_ns of an open is the file's size, 0 = not known. Whoever takes it out puts
+ * that right.
  */
 enum {
 	TRACE_RING_SLOTS_MIN = 1024,
@@ -56,32 +55,29 @@ struct trace_ring {
 };
 
 /*
- * So many slots, a power of two, and numbers for so many files, 0 and up. Its
- * memory is touched. `index` tells rings apart, 1 and up; beyond 65534 files
- * have no numbers. NULL: there is no memory.
+ * So many slots, a power of two, and numbers for so many files, 0 and up. Its memory is touched.
+ * `index` tells rings apart, 1 and up; beyond 65534 files have no numbers. NULL: there is no
+ * memory.
  */
-struct trace_ring *trace_ring_new(unsigned slots, unsigned numbers,
-				  unsigned index);
+struct trace_ring *trace_ring_new(unsigned slots, unsigned numbers, unsigned index);
 void trace_ring_free(struct trace_ring *r); /* NULL is fine */
 
 /* The producer's, below. */
 
 /* Look how far the consumer is, for so many slots; else it is lost. */
-bool trace_ring_look(struct trace_ring *r, unsigned slots, unsigned op,
-		     uint64_t now_ns) __attribute__((cold));
+bool trace_ring_look(struct trace_ring *r, unsigned slots, unsigned op, uint64_t now_ns)
+	__attribute__((cold));
 
 /*
- * Room for a record of that operation and a name behind it, `slots` in all;
- * NULL: it is lost. What is put there is the consumer's with trace_ring_put.
+ * Room for a record of that operation and a name behind it, `slots` in all; NULL: it is lost. What
+ * is put there is the consumer's with trace_ring_put.
  */
-static inline struct trace_record *trace_ring_room(struct trace_ring *r,
-						   unsigned slots, unsigned op,
-						   uint64_t now_ns)
+static inline struct trace_record *trace_ring_room(struct trace_ring *r, unsigned slots,
+						   unsigned op, uint64_t now_ns)
 {
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 
-	if (head + slots - r->tail_seen > r->mask + 1 &&
-	    !trace_ring_look(r, slots, op, now_ns))
+	if (head + slots - r->tail_seen > r->mask + 1 && !trace_ring_look(r, slots, op, now_ns))
 		return NULL;
 	return &r->slots[head & r->mask];
 }
@@ -90,11 +86,10 @@ static inline void trace_ring_put(struct trace_ring *r, unsigned slots)
 {
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 
-	/* The consumer has had the lines of what comes next in the meantime:
-	 * they are fetched some records before they are written. */
+	/* The consumer has had the lines of what comes next in the meantime: they are fetched some
+	 * records before they are written. */
 	for (unsigned i = 0; i < slots; i++)
-		__builtin_prefetch(
-			&r->slots[(head + TRACE_RING_AHEAD + i) & r->mask], 1);
+		__builtin_prefetch(&r->slots[(head + TRACE_RING_AHEAD + i) & r->mask], 1);
 	atomic_store_explicit(&r->head, head + slots, memory_order_release);
 }
 
@@ -106,19 +101,16 @@ static inline unsigned trace_ring_slots(size_t name_bytes)
 }
 
 /* Behind the record that has room: bytes of its names, which are so many. */
-void trace_ring_name(struct trace_ring *r, size_t at, const void *name,
-		     size_t bytes);
+void trace_ring_name(struct trace_ring *r, size_t at, const void *name, size_t bytes);
 
 /* A number for a file; 0 = there is none. Given back it is another's. */
 static inline uint32_t trace_ring_take_number(struct trace_ring *r)
 {
-	return r->free_count ? r->index << 16 | r->free_numbers[--r->free_count]
-			     : 0;
+	return r->free_count ? r->index << 16 | r->free_numbers[--r->free_count] : 0;
 }
 
 /* As a slot has it; 0: it is none of this ring. */
-static inline uint32_t trace_ring_number(const struct trace_ring *r,
-					 uint32_t number)
+static inline uint32_t trace_ring_number(const struct trace_ring *r, uint32_t number)
 {
 	return number >> 16 == r->index ? number & 0xffff : 0;
 }
@@ -149,16 +141,14 @@ struct trace_taken {
 };
 
 /* So much memory for two names. */
-#define TRACE_RING_NAMES_BYTES                                                 \
-	(2 * TRACE_RING_NAME_BYTES + sizeof(struct trace_record))
+#define TRACE_RING_NAMES_BYTES (2 * TRACE_RING_NAME_BYTES + sizeof(struct trace_record))
 
 /* How far there is something to take. */
 uint64_t trace_ring_head(const struct trace_ring *r);
 
-/* The next one, up to there, names into `room` of TRACE_RING_NAMES_BYTES; false
- * = there is none. Its slots are free with trace_ring_taken. */
-bool trace_ring_take(struct trace_ring *r, uint64_t head, char *room,
-		     struct trace_taken *taken);
+/* The next one, up to there, names into `room` of TRACE_RING_NAMES_BYTES; false = there is none.
+ * Its slots are free with trace_ring_taken. */
+bool trace_ring_take(struct trace_ring *r, uint64_t head, char *room, struct trace_taken *taken);
 void trace_ring_taken(struct trace_ring *r);
 
 /* Has the producer ended? Ask before trace_ring_head. */

@@ -28,8 +28,7 @@ static void begin_cell(struct trace_row *row)
 {
 	if (row->count + 2 > row->room) {
 		row->room = 2 * row->room + 16;
-		row->starts = mem_realloc(row->starts,
-					  row->room * sizeof(*row->starts));
+		row->starts = mem_realloc(row->starts, row->room * sizeof(*row->starts));
 	}
 	row->starts[row->count] = row->text.len;
 }
@@ -38,8 +37,7 @@ static void end_cell(struct reading *r, char end)
 {
 	struct trace_row *row = r->row;
 
-	if (end == '\n' && r->state == ROW_PLAIN &&
-	    row->text.len > row->starts[row->count] &&
+	if (end == '\n' && r->state == ROW_PLAIN && row->text.len > row->starts[row->count] &&
 	    row->text.s[row->text.len - 1] == '\r')
 		buf_cut(&row->text, row->text.len - 1);
 	buf_addc(&row->text, '\0');
@@ -95,8 +93,8 @@ static int take_quote(struct reading *r)
 		return 0;
 	default:
 		return row_refuse(r, r->in->line,
-				  "a quote in the middle of a cell; put the "
-				  "whole cell in quotes, and write it twice");
+				  "a quote in the middle of a cell; put the whole cell in quotes, "
+				  "and write it twice");
 	}
 }
 
@@ -113,8 +111,7 @@ static int take_special(struct reading *r, char c)
 		return 0;
 	}
 	return row_refuse(r, r->in->line,
-			  "text behind the quote that ends a cell; a quote in "
-			  "it is written twice");
+			  "text behind the quote that ends a cell; a quote in it is written twice");
 }
 
 static int take_bytes(struct reading *r)
@@ -128,8 +125,7 @@ static int take_bytes(struct reading *r)
 
 		if (r->row->text.len + n > TRACE_INPUT_LINE_MAX)
 			return row_refuse(r, r->row->line,
-					  "a row of more than 1 MiB; is a "
-					  "quote missing?");
+					  "a row of more than 1 MiB; is a quote missing?");
 		if (n) {
 			take_span(r, at, n);
 			in->at += n;
@@ -151,9 +147,9 @@ static int end_text(struct reading *r)
 	if (r->in->is_cut_off)
 		return 0;
 	if (r->state == ROW_QUOTED)
-		return row_refuse(r, r->quote_line,
-				  "the quote that opens here is not closed "
-				  "before the end of the file");
+		return row_refuse(
+			r, r->quote_line,
+			"the quote that opens here is not closed before the end of the file");
 	if (r->state == ROW_CELL && row->count == 0)
 		return 0;
 	end_cell(r, '\n');
@@ -182,8 +178,7 @@ static int read_row(struct reading *r)
 	return rc < 0 ? rc : 1;
 }
 
-int trace_row_next(struct trace_row *row, struct trace_input *in,
-		   struct mlgen_err *err)
+int trace_row_next(struct trace_row *row, struct trace_input *in, struct mlgen_err *err)
 {
 	struct reading r = { .row = row, .in = in, .err = err };
 	int rc;
@@ -213,8 +208,7 @@ void trace_row_put(struct buf *out, const char *s, size_t bytes)
 	bool is_quoted = false;
 
 	for (size_t i = 0; i < bytes && !is_quoted; i++)
-		is_quoted = s[i] == ',' || s[i] == '"' || s[i] == '\n' ||
-			    s[i] == '\r';
+		is_quoted = s[i] == ',' || s[i] == '"' || s[i] == '\n' || s[i] == '\r';
 	if (!is_quoted) {
 		buf_addn(out, s, bytes);
 		return;

@@ -15,12 +15,11 @@ struct trace_row {
 };
 
 /*
- * Lines end in a newline, or one behind a return; empty ones are skipped. A
- * cell in quotes may have commas and newlines, and quotes as two of them. 1, 0
- * = the text is over, or -errno with err, which has the place.
+ * Lines end in a newline, or one behind a return; empty ones are skipped. A cell in quotes may have
+ * commas and newlines, and quotes as two of them. 1, 0 = the text is over, or -errno with err,
+ * which has the place.
  */
-int trace_row_next(struct trace_row *row, struct trace_input *in,
-		   struct mlgen_err *err);
+int trace_row_next(struct trace_row *row, struct trace_input *in, struct mlgen_err *err);
 void trace_row_fini(struct trace_row *row);
 
 /* Its bytes and a zero behind them, until the next row; may be changed. */

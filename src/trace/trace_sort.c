@@ -13,8 +13,8 @@
 #include "base/util.h"
 #include "base/writeall.h"
 
-/* Records of a block that is written, and at least and at most of one that is
- * read; the blocks of all runs take no more than MERGE_RECORDS, if they can. */
+/* Records of a block that is written, and at least and at most of one that is read; the blocks of
+ * all runs take no more than MERGE_RECORDS, if they can. */
 enum { BLOCK = 1024, BLOCK_LEAST = 16, MERGE_RECORDS = 1 << 19 };
 
 /* What decides about the order in a run. */
@@ -93,8 +93,7 @@ static struct sort_key key_of(const struct trace_record *r, size_t place)
 			: trace_is_marker(r->op) ? KIND_MARKER
 						 : KIND_CALL;
 
-	return (struct sort_key){ r->start_ns,
-				  kind << KIND_SHIFT | (uint32_t)place };
+	return (struct sort_key){ r->start_ns, kind << KIND_SHIFT | (uint32_t)place };
 }
 
 /* Much of it is in order when it comes. */
@@ -118,27 +117,24 @@ static const struct trace_record *sorted(const struct trace_sort *s, size_t i)
 
 /* ---- runs in the file ---- */
 
-static int sort_fail(const struct trace_sort *s, int error,
-		     struct mlgen_err *err)
+static int sort_fail(const struct trace_sort *s, int error, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -error,
-			  "%s: a trace is sorted by time in a temporary file "
-			  "there: %s; another folder with TMPDIR=",
+			  "%s: a trace is sorted by time in a temporary file there: %s; another "
+			  "folder with TMPDIR=",
 			  s->folder, strerror(error));
 }
 
-static int write_block(const struct trace_sort *s,
-		       const struct trace_record *records, size_t count,
+static int write_block(const struct trace_sort *s, const struct trace_record *records, size_t count,
 		       uint64_t at, struct mlgen_err *err)
 {
-	int rc = writeall_at(s->fd, records, count * sizeof(*records),
-			     at * sizeof(*records));
+	int rc = writeall_at(s->fd, records, count * sizeof(*records), at * sizeof(*records));
 
 	return rc < 0 ? sort_fail(s, -rc, err) : 0;
 }
 
-static int read_block(const struct trace_sort *s, struct trace_record *records,
-		      size_t count, uint64_t at, struct mlgen_err *err)
+static int read_block(const struct trace_sort *s, struct trace_record *records, size_t count,
+		      uint64_t at, struct mlgen_err *err)
 {
 	size_t bytes = count * sizeof(*records);
 	char *to = (char *)records;
@@ -187,14 +183,12 @@ static int spill_run(struct trace_sort *s, struct mlgen_err *err)
 	}
 	mem_free(block);
 	s->runs = mem_realloc(s->runs, (s->run_count + 1) * sizeof(*s->runs));
-	s->runs[s->run_count++] =
-		(struct sort_run){ .at = first, .end = s->written };
+	s->runs[s->run_count++] = (struct sort_run){ .at = first, .end = s->written };
 	s->count = 0;
 	return rc;
 }
 
-int trace_sort_add(struct trace_sort *s, const struct trace_record *r,
-		   struct mlgen_err *err)
+int trace_sort_add(struct trace_sort *s, const struct trace_record *r, struct mlgen_err *err)
 {
 	if (s->count == s->run) {
 		int rc = spill_run(s, err);
@@ -204,8 +198,7 @@ int trace_sort_add(struct trace_sort *s, const struct trace_record *r,
 	}
 	if (s->count == s->room) {
 		s->room = (size_t)u64_min(s->run, 2 * s->room + 64);
-		s->records =
-			mem_realloc(s->records, s->room * sizeof(*s->records));
+		s->records = mem_realloc(s->records, s->room * sizeof(*s->records));
 	}
 	s->records[s->count++] = *r;
 	return 0;
@@ -253,8 +246,7 @@ static void sink(struct trace_sort *s, size_t at)
 }
 
 /* 1, 0 = the run is over, or -errno. */
-static int fill_block(struct trace_sort *s, struct sort_run *run,
-		      struct mlgen_err *err)
+static int fill_block(struct trace_sort *s, struct sort_run *run, struct mlgen_err *err)
 {
 	size_t n = (size_t)u64_min(s->block, run->end - run->at);
 	int rc = read_block(s, run->block, n, run->at, err);
@@ -275,12 +267,10 @@ static int begin_merge(struct trace_sort *s, struct mlgen_err *err)
 	mem_free(s->keys);
 	s->records = NULL;
 	s->keys = NULL;
-	s->block = (size_t)u64_max(
-		BLOCK_LEAST, u64_min(BLOCK, MERGE_RECORDS / s->run_count));
+	s->block = (size_t)u64_max(BLOCK_LEAST, u64_min(BLOCK, MERGE_RECORDS / s->run_count));
 	s->heap = mem_array(s->run_count, sizeof(*s->heap));
 	for (size_t i = 0; rc >= 0 && i < s->run_count; i++) {
-		s->runs[i].block =
-			mem_array(s->block, sizeof(struct trace_record));
+		s->runs[i].block = mem_array(s->block, sizeof(struct trace_record));
 		rc = fill_block(s, &s->runs[i], err);
 		s->heap[s->heap_count++] = i;
 	}
@@ -289,8 +279,7 @@ static int begin_merge(struct trace_sort *s, struct mlgen_err *err)
 	return rc < 0 ? rc : 0;
 }
 
-static int next_merged(struct trace_sort *s, const struct trace_record **r,
-		       struct mlgen_err *err)
+static int next_merged(struct trace_sort *s, const struct trace_record **r, struct mlgen_err *err)
 {
 	struct sort_run *run;
 	int rc = 1;
@@ -310,8 +299,7 @@ static int next_merged(struct trace_sort *s, const struct trace_record **r,
 	return 1;
 }
 
-int trace_sort_next(struct trace_sort *s, const struct trace_record **r,
-		    struct mlgen_err *err)
+int trace_sort_next(struct trace_sort *s, const struct trace_record **r, struct mlgen_err *err)
 {
 	if (!s->is_merging) {
 		int rc = s->run_count ? begin_merge(s, err) : 0;

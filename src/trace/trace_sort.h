@@ -7,11 +7,10 @@
 #include "trace/trace.h"
 
 /*
- * So many are sorted in memory and written to a file without a name
- * (base/unnamed.h); in the end all such runs are merged. Of records with the
- * same start those that say which phase holds come first, then the other
- * markers, since they hold for what begins with them; otherwise the order is the
- * one in which they came.
+ * So many are sorted in memory and written to a file without a name (base/unnamed.h); in the end
+ * all such runs are merged. Of records with the same start those that say which phase holds come
+ * first, then the other markers, since they hold for what begins with them; otherwise the order is
+ * the one in which they came.
  */
 struct trace_sort;
 
@@ -23,10 +22,8 @@ struct trace_sort *trace_sort_new(size_t run);
 void trace_sort_free(struct trace_sort *s); /* NULL is fine */
 
 /* Copied. 0, or -errno with err: there is no room for a run. */
-int trace_sort_add(struct trace_sort *s, const struct trace_record *r,
-		   struct mlgen_err *err);
+int trace_sort_add(struct trace_sort *s, const struct trace_record *r, struct mlgen_err *err);
 
-/* The next one, until the next call; none are added any more. 1, 0 = that was
- * all, or -errno with err. */
-int trace_sort_next(struct trace_sort *s, const struct trace_record **r,
-		    struct mlgen_err *err);
+/* The next one, until the next call; none are added any more. 1, 0 = that was all, or -errno with
+ * err. */
+int trace_sort_next(struct trace_sort *s, const struct trace_record **r, struct mlgen_err *err);

@@ -26,8 +26,7 @@ static const struct beginning {
 	{ TRACE_MAGIC, FORM_TRACE, "a trace", NULL },
 	{ "fio version ", FORM_IOLOG, "a log of fio's", NULL },
 	{ "start_ns,", FORM_OTHER, "a trace as text", "csv" },
-	{ "# darshan log version", FORM_OTHER, "a text of Darshan's",
-	  "darshan" },
+	{ "# darshan log version", FORM_OTHER, "a text of Darshan's", "darshan" },
 	{ "\x07tae", FORM_OTHER, "a file of blktrace's", "blktrace" },
 };
 
@@ -43,25 +42,21 @@ static const struct beginning *beginning_of(const char *at, size_t bytes)
 	return NULL;
 }
 
-static int trace_source_refuse(const char *path, const struct beginning *b,
-			       struct mlgen_err *err)
+static int trace_source_refuse(const char *path, const struct beginning *b, struct mlgen_err *err)
 {
 	if (!b)
 		return mlgen_fail(
 			err, -EINVAL,
-			"%s: is neither a trace of mlgen's nor a log of fio's, "
-			"whose first line is 'fio version 3 iolog', or 2; what "
-			"other programs log becomes a trace first, as by mlgen "
-			"--import=strace FILE --trace=OUT",
+			"%s: is neither a trace of mlgen's nor a log of fio's, whose first line is "
+			"'fio version 3 iolog', or 2; what other programs log becomes a trace "
+			"first, as by mlgen --import=strace FILE --trace=OUT",
 			path);
 	if (b->form == FORM_OTHER)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: is %s; mlgen --import=%s FILE "
-				  "--trace=OUT makes what can be replayed",
-				  path, b->is, b->import);
-	return mlgen_fail(err, -EINVAL,
-			  "%s: is a trace in a gzip file; unpack it first",
-			  path);
+		return mlgen_fail(
+			err, -EINVAL,
+			"%s: is %s; mlgen --import=%s FILE --trace=OUT makes what can be replayed",
+			path, b->is, b->import);
+	return mlgen_fail(err, -EINVAL, "%s: is a trace in a gzip file; unpack it first", path);
 }
 
 static int look_at_text(struct trace_input *in, struct mlgen_err *err)
@@ -73,27 +68,23 @@ static int look_at_text(struct trace_input *in, struct mlgen_err *err)
 		return rc;
 	if (rc == 0)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: is empty, and neither a trace nor a log "
-				  "of fio's",
-				  in->name);
+				  "%s: is empty, and neither a trace nor a log of fio's", in->name);
 	b = beginning_of(in->buffer + in->at, in->end - in->at);
-	if (!b || b->form == FORM_OTHER ||
-	    (b->form == FORM_TRACE && in->gunzip))
+	if (!b || b->form == FORM_OTHER || (b->form == FORM_TRACE && in->gunzip))
 		return trace_source_refuse(in->name, b, err);
 	return (int)b->form;
 }
 
-/* FORM_TRACE, FORM_IOLOG or -errno with err. What is no file is not waited
- * for. */
+/* FORM_TRACE, FORM_IOLOG or -errno with err. What is no file is not waited for. */
 static int trace_source_look(const char *path, struct mlgen_err *err)
 {
 	struct trace_input in;
 	int rc;
 
 	if (strcmp(path, "-") == 0)
-		return mlgen_fail(err, -EINVAL,
-				  "-: is standard input; name a file, which is "
-				  "read more than once");
+		return mlgen_fail(
+			err, -EINVAL,
+			"-: is standard input; name a file, which is read more than once");
 	rc = filekind_check(path, "; name a trace, or a log of fio's", err);
 	if (rc < 0)
 		return rc;
@@ -107,8 +98,7 @@ static int trace_source_look(const char *path, struct mlgen_err *err)
 }
 
 /* Everything of the log into the file, whose name is for messages. */
-static int convert(const char *path, int fd, const char *name,
-		   struct mlgen_err *err)
+static int convert(const char *path, int fd, const char *name, struct mlgen_err *err)
 {
 	struct trace_iolog_read what = { 0 };
 	struct trace_fill *fill = NULL;
@@ -129,17 +119,14 @@ static int convert(const char *path, int fd, const char *name,
 	return trace_fill_finish(fill, &filled, err);
 }
 
-static int open_iolog(struct trace_reader **out, const char *path,
-		      struct mlgen_err *err)
+static int open_iolog(struct trace_reader **out, const char *path, struct mlgen_err *err)
 {
 	const char *folder = unnamed_folder(NULL);
 	struct buf name = { 0 };
 	int fd = unnamed_open(folder), rc;
 
-	buf_addf(&name, "temporary file below %s (TMPDIR=DIR names another)",
-		 folder);
-	rc = fd < 0 ? mlgen_fail(err, fd, "%s: %s", buf_str(&name),
-				 strerror(-fd))
+	buf_addf(&name, "temporary file below %s (TMPDIR=DIR names another)", folder);
+	rc = fd < 0 ? mlgen_fail(err, fd, "%s: %s", buf_str(&name), strerror(-fd))
 		    : convert(path, fd, buf_str(&name), err);
 	buf_fini(&name);
 	if (rc == 0)
@@ -149,8 +136,7 @@ static int open_iolog(struct trace_reader **out, const char *path,
 	return rc;
 }
 
-int trace_source_open(struct trace_reader **out, const char *path,
-		      struct mlgen_err *err)
+int trace_source_open(struct trace_reader **out, const char *path, struct mlgen_err *err)
 {
 	int form = trace_source_look(path, err);
 

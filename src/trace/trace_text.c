@@ -19,12 +19,8 @@ static size_t shown_sequence(const unsigned char *s, size_t left)
 			return 0;
 		point = point << 6 | (s[i] & 0x3f);
 	}
-	/* Too long for its value, or a C1 control; half of a UTF-16 pair;
-	 * beyond Unicode. */
-	return point < least[n] || point > 0x10ffff ||
-			       (point >= 0xd800 && point <= 0xdfff)
-		       ? 0
-		       : n;
+	/* Too long for its value, or a C1 control; half of a UTF-16 pair; beyond Unicode. */
+	return point < least[n] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff) ? 0 : n;
 }
 
 static bool is_plain(unsigned char c)
@@ -79,10 +75,9 @@ const char *trace_text_take(char *s, size_t *bytes)
 		} else if (end - at >= 2 && at[1] == '\\') {
 			*to++ = '\\';
 			at += 2;
-		} else if (end - at >= 4 && at[1] == 'x' &&
-			   hex_value(at[2]) >= 0 && hex_value(at[3]) >= 0) {
-			*to++ = (char)(hex_value(at[2]) << 4 |
-				       hex_value(at[3]));
+		} else if (end - at >= 4 && at[1] == 'x' && hex_value(at[2]) >= 0 &&
+			   hex_value(at[3]) >= 0) {
+			*to++ = (char)(hex_value(at[2]) << 4 | hex_value(at[3]));
 			at += 4;
 		} else {
 			return at;

@@ -7,10 +7,10 @@
 
 #include "base/buf.h"
 
-/* Append it: control characters (those of Unicode, too) and bytes that are no
- * UTF-8 as \xHH each, a backslash as two of them. */
+/* Append it: control characters (those of Unicode, too) and bytes that are no UTF-8 as \xHH each, a
+ * backslash as two of them. */
 void trace_text_put(struct buf *out, const char *s, size_t bytes);
 
-/* The way back, in its place; *bytes becomes less. NULL, or where what stands
- * behind a backslash is no such escape. */
+/* The way back, in its place; *bytes becomes less. NULL, or where what stands behind a backslash is
+ * no such escape. */
 const char *trace_text_take(char *s, size_t *bytes);

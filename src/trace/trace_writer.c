@@ -44,18 +44,15 @@ static void keep_error(struct trace_writer *w, int rc)
 }
 
 /* Fills in what follows from the contents. Bytes of head and contents. */
-static size_t pack(struct trace_writer *w, struct trace_chunk_head *h,
-		   const void *raw)
+static size_t pack(struct trace_writer *w, struct trace_chunk_head *h, const void *raw)
 {
 	size_t most = ZSTD_compressBound(h->raw_bytes), n = 0;
 	unsigned char *to;
 
-	w->packed =
-		mem_grow(w->packed, &w->packed_room, sizeof(*h) + most + 8, 1);
+	w->packed = mem_grow(w->packed, &w->packed_room, sizeof(*h) + most + 8, 1);
 	to = w->packed + sizeof(*h);
 	if (h->flags & TRACE_CHUNK_IS_ZSTD)
-		n = ZSTD_compressCCtx(w->zstd, to, most, raw, h->raw_bytes,
-				      LEVEL);
+		n = ZSTD_compressCCtx(w->zstd, to, most, raw, h->raw_bytes, LEVEL);
 	if (n == 0 || ZSTD_isError(n)) {
 		h->flags &= (uint16_t)~TRACE_CHUNK_IS_ZSTD;
 		n = h->raw_bytes;
@@ -72,8 +69,7 @@ static size_t pack(struct trace_writer *w, struct trace_chunk_head *h,
 }
 
 /* True: it is in the file. */
-static bool put_chunk(struct trace_writer *w, struct trace_chunk_head *h,
-		      const void *raw)
+static bool put_chunk(struct trace_writer *w, struct trace_chunk_head *h, const void *raw)
 {
 	size_t bytes = pack(w, h, raw);
 	int rc = writeall_at(w->fd, w->packed, bytes, w->at);
@@ -87,8 +83,7 @@ static bool put_chunk(struct trace_writer *w, struct trace_chunk_head *h,
 	return true;
 }
 
-/* The entries of a part, behind the first, which says where the one before it
- * is. */
+/* The entries of a part, behind the first, which says where the one before it is. */
 static void put_index(struct trace_writer *w)
 {
 	struct trace_chunk_head h = {
@@ -102,22 +97,18 @@ static void put_index(struct trace_writer *w)
 	trace_swap_index(w->index, w->index_count);
 	if (!put_chunk(w, &h, w->index))
 		return;
-	w->index[0] = (struct trace_index_entry){ .off = at,
-						  .kind = TRACE_CHUNK_INDEX };
+	w->index[0] = (struct trace_index_entry){ .off = at, .kind = TRACE_CHUNK_INDEX };
 	w->index_count = 1;
 }
 
-static void add_to_index(struct trace_writer *w,
-			 const struct trace_chunk_head *h, uint64_t at)
+static void add_to_index(struct trace_writer *w, const struct trace_chunk_head *h, uint64_t at)
 {
-	w->index = mem_grow(w->index, &w->index_room, w->index_count + 1,
-			    sizeof(*w->index));
-	w->index[w->index_count++] =
-		(struct trace_index_entry){ .off = at,
-					    .first_ns = h->first_ns,
-					    .last_ns = h->last_ns,
-					    .kind = h->kind,
-					    .count = h->count };
+	w->index = mem_grow(w->index, &w->index_room, w->index_count + 1, sizeof(*w->index));
+	w->index[w->index_count++] = (struct trace_index_entry){ .off = at,
+								 .first_ns = h->first_ns,
+								 .last_ns = h->last_ns,
+								 .kind = h->kind,
+								 .count = h->count };
 	if (w->index_count == TRACE_INDEX_ENTRIES)
 		put_index(w);
 }
@@ -137,17 +128,14 @@ static void put_entries(struct trace_writer *w)
 	w->entry_count = w->entry_bytes = 0;
 }
 
-static void take_times(struct trace_chunk_head *h, const struct trace_record *r,
-		       size_t count)
+static void take_times(struct trace_chunk_head *h, const struct trace_record *r, size_t count)
 {
 	h->first_ns = UINT64_MAX;
 	for (size_t i = 0; i < count; i++) {
 		bool has_end = r[i].duration_ns < TRACE_UNKNOWN - r[i].start_ns;
 
 		h->first_ns = u64_min(h->first_ns, r[i].start_ns);
-		h->last_ns = u64_max(h->last_ns,
-				     r[i].start_ns +
-					     (has_end ? r[i].duration_ns : 0));
+		h->last_ns = u64_max(h->last_ns, r[i].start_ns + (has_end ? r[i].duration_ns : 0));
 	}
 }
 
@@ -184,8 +172,7 @@ int trace_writer_new(struct trace_writer **out, int fd, const char *path,
 	trace_put_file_head(&h, head);
 	rc = writeall_at(fd, &h, sizeof(h), 0);
 	if (rc < 0)
-		return mlgen_fail(err, rc, "%s: cannot write: %s", path,
-				  strerror(-rc));
+		return mlgen_fail(err, rc, "%s: cannot write: %s", path, strerror(-rc));
 	w = mem_zalloc(sizeof(*w));
 	w->fd = fd;
 	w->path = mem_strdup(path);
@@ -203,8 +190,8 @@ int trace_writer_new(struct trace_writer **out, int fd, const char *path,
 
 void trace_writer_record(struct trace_writer *w, const struct trace_record *r)
 {
-	w->records = mem_grow(w->records, &w->record_room, w->record_count + 1,
-			      sizeof(*w->records));
+	w->records =
+		mem_grow(w->records, &w->record_room, w->record_count + 1, sizeof(*w->records));
 	w->records[w->record_count++] = *r;
 	if (w->record_count == TRACE_CHUNK_RECORD_COUNT)
 		put_records(w);
@@ -224,8 +211,7 @@ void trace_writer_entry(struct trace_writer *w, const struct trace_entry *e)
 	bytes = sizeof(stored) + round_up(text + 1, 8);
 	if (w->entry_bytes + bytes > TRACE_CHUNK_ENTRY_BYTES)
 		put_entries(w);
-	w->entries =
-		mem_grow(w->entries, &w->entry_room, w->entry_bytes + bytes, 1);
+	w->entries = mem_grow(w->entries, &w->entry_room, w->entry_bytes + bytes, 1);
 	to = w->entries + w->entry_bytes;
 	stored.text_bytes = (uint32_t)text;
 	memcpy(stored.number, e->number, sizeof(stored.number));
@@ -238,17 +224,16 @@ void trace_writer_entry(struct trace_writer *w, const struct trace_entry *e)
 	w->entry_count++;
 }
 
-static const uint64_t nothing_known[4] = { TRACE_UNKNOWN, TRACE_UNKNOWN,
-					   TRACE_UNKNOWN, TRACE_UNKNOWN };
+static const uint64_t nothing_known[4] = { TRACE_UNKNOWN, TRACE_UNKNOWN, TRACE_UNKNOWN,
+					   TRACE_UNKNOWN };
 
-uint32_t trace_writer_name(struct trace_writer *w, const char *text,
-			   size_t bytes)
+uint32_t trace_writer_name(struct trace_writer *w, const char *text, size_t bytes)
 {
 	return trace_writer_file(w, text, bytes, nothing_known);
 }
 
-uint32_t trace_writer_file(struct trace_writer *w, const char *path,
-			   size_t bytes, const uint64_t known[4])
+uint32_t trace_writer_file(struct trace_writer *w, const char *path, size_t bytes,
+			   const uint64_t known[4])
 {
 	struct trace_entry e = { .kind = TRACE_FILE };
 	bool is_new;
@@ -316,10 +301,9 @@ int trace_writer_finish(struct trace_writer *w, struct trace_written *written,
 	rc = w->error;
 	if (rc < 0)
 		mlgen_fail(err, rc,
-			   "%s: cannot write: %s. The trace is incomplete: "
-			   "%" PRIu64 " records are in it, %" PRIu64 " are not",
-			   w->path, strerror(-rc), w->done.records,
-			   w->done.lost);
+			   "%s: cannot write: %s. The trace is incomplete: %" PRIu64
+			   " records are in it, %" PRIu64 " are not",
+			   w->path, strerror(-rc), w->done.records, w->done.lost);
 	w->done.chunks = w->chunk_number;
 	w->done.bytes = w->at;
 	if (written)

@@ -75,10 +75,9 @@ static void make_id(struct trace_head *head)
 
 static int empty_file(const struct tracer *t, struct mlgen_err *err)
 {
-	return ftruncate(t->cfg.fd, 0) == 0
-		       ? 0
-		       : mlgen_fail(err, -errno, "%s: cannot be emptied: %s",
-				    t->path, strerror(errno));
+	return ftruncate(t->cfg.fd, 0) == 0 ? 0
+					    : mlgen_fail(err, -errno, "%s: cannot be emptied: %s",
+							 t->path, strerror(errno));
 }
 
 static void tracer_begin(struct tracer *t)
@@ -91,8 +90,7 @@ static void tracer_begin(struct tracer *t)
 	t->total.is_begun = true;
 	make_id(&head);
 	if (rc == 0)
-		rc = trace_writer_new(&t->writer, t->cfg.fd, t->path, &head,
-				      &err);
+		rc = trace_writer_new(&t->writer, t->cfg.fd, t->path, &head, &err);
 	if (rc < 0) {
 		tracer_fail(t, &err);
 		return;
@@ -180,8 +178,7 @@ static void tracer_end(struct tracer *t)
 	if (!t->writer)
 		return;
 	tracer_lines_tell_lost(&t->lines, t->writer);
-	tracer_entries_write_end(&t->entries, t->writer,
-				 clock_now(t->cfg.clock));
+	tracer_entries_write_end(&t->entries, t->writer, clock_now(t->cfg.clock));
 	if (trace_writer_finish(t->writer, &written, &err) < 0)
 		tracer_fail(t, &err);
 	t->writer = NULL;
@@ -196,15 +193,14 @@ static void *tracer_main(void *arg)
 	struct timespec ts;
 
 	clock_join(t->pace);
-	/* Where it may: of a host whose CPUs are all busy it takes its part
-	 * when it wakes, not when a ring has been full for long. */
+	/* Where it may: of a host whose CPUs are all busy it takes its part when it wakes, not when
+	 * a ring has been full for long. */
 	(void)setpriority(PRIO_PROCESS, 0, WRITER_NICE);
 	write_until_over(t);
 	tracer_end(t);
 	clock_leave(t->pace);
 	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == 0)
-		t->total.cpu_ns =
-			(uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+		t->total.cpu_ns = (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 	return NULL;
 }
 
@@ -242,8 +238,8 @@ struct tracer *tracer_new(const struct tracer_config *cfg)
 	return t;
 }
 
-void tracer_entry(struct tracer *t, enum trace_entry_kind kind,
-		  const uint64_t *number, size_t count, const char *text)
+void tracer_entry(struct tracer *t, enum trace_entry_kind kind, const uint64_t *number,
+		  size_t count, const char *text)
 {
 	tracer_entries_add(&t->entries, kind, number, count, text);
 }
@@ -259,9 +255,7 @@ int tracer_start(struct tracer *t, struct mlgen_err *err)
 	int rc = thread_start(&t->thread, tracer_main, t);
 
 	t->is_started = rc == 0;
-	return rc == 0 ? 0
-		       : mlgen_fail(err, rc, "cannot start a thread: %s",
-				    strerror(-rc));
+	return rc == 0 ? 0 : mlgen_fail(err, rc, "cannot start a thread: %s", strerror(-rc));
 }
 
 static void call_writer(struct tracer *t)
@@ -270,8 +264,7 @@ static void call_writer(struct tracer *t)
 	clock_wake(t->pace, &t->calls);
 }
 
-struct trace_ring *tracer_ring(struct tracer *t, const char *role,
-			       uint64_t files)
+struct trace_ring *tracer_ring(struct tracer *t, const char *role, uint64_t files)
 {
 	struct mlgen_err err = { 0 };
 	struct trace_ring *ring;
@@ -279,13 +272,9 @@ struct trace_ring *tracer_ring(struct tracer *t, const char *role,
 	pthread_mutex_lock(&t->lock);
 	unsigned index = ++t->rings;
 	pthread_mutex_unlock(&t->lock);
-	ring = trace_ring_new(t->slots,
-			      (unsigned)u64_min(files, TRACE_RING_NUMBERS_MAX),
-			      index);
+	ring = trace_ring_new(t->slots, (unsigned)u64_min(files, TRACE_RING_NUMBERS_MAX), index);
 	if (!ring) {
-		mlgen_fail(&err, -ENOMEM,
-			   "%s: no memory for what %s does; it is not in "
-			   "the trace",
+		mlgen_fail(&err, -ENOMEM, "%s: no memory for what %s does; it is not in the trace",
 			   t->path, role);
 		tracer_fail(t, &err);
 		return NULL;
@@ -298,8 +287,7 @@ struct trace_ring *tracer_ring(struct tracer *t, const char *role,
 	return ring;
 }
 
-int tracer_stop(struct tracer *t, bool always, struct tracer_total *total,
-		struct mlgen_err *err)
+int tracer_stop(struct tracer *t, bool always, struct tracer_total *total, struct mlgen_err *err)
 {
 	*total = (struct tracer_total){ 0 };
 	if (!t->is_started)

@@ -7,13 +7,10 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-struct trace_entry tracer_entries_make(enum trace_entry_kind kind,
-				       const uint64_t *number, size_t count,
-				       const char *text)
+struct trace_entry tracer_entries_make(enum trace_entry_kind kind, const uint64_t *number,
+				       size_t count, const char *text)
 {
-	struct trace_entry e = { .kind = kind,
-				 .text = text,
-				 .text_bytes = strlen(text) };
+	struct trace_entry e = { .kind = kind, .text = text, .text_bytes = strlen(text) };
 
 	for (size_t i = 0; i < TRACE_NUMBERS; i++)
 		e.number[i] = i < count ? number[i] : TRACE_UNKNOWN;
@@ -32,8 +29,7 @@ void tracer_entries_add(struct tracer_entries *e, enum trace_entry_kind kind,
 	};
 }
 
-void tracer_entries_add_fact(struct tracer_entries *e, const char *key,
-			     const char *value)
+void tracer_entries_add_fact(struct tracer_entries *e, const char *key, const char *value)
 {
 	struct buf text = { 0 };
 
@@ -44,15 +40,14 @@ void tracer_entries_add_fact(struct tracer_entries *e, const char *key,
 	buf_fini(&text);
 }
 
-void tracer_entries_write(const struct tracer_entries *e,
-			  struct trace_writer *w)
+void tracer_entries_write(const struct tracer_entries *e, struct trace_writer *w)
 {
 	for (size_t i = 0; i < e->count; i++)
 		trace_writer_entry(w, &e->list[i].entry);
 }
 
-void tracer_entries_write_end(const struct tracer_entries *e,
-			      struct trace_writer *w, uint64_t now_ns)
+void tracer_entries_write_end(const struct tracer_entries *e, struct trace_writer *w,
+			      uint64_t now_ns)
 {
 	for (size_t i = 0; i < e->count; i++) {
 		struct trace_entry one = e->list[i].entry;

@@ -18,8 +18,7 @@ static void append(struct tracer_lines *l, struct tracer_line *line)
 	l->list[l->count++] = line;
 }
 
-void tracer_lines_add(struct tracer_lines *l, struct trace_ring *ring,
-		      const char *role)
+void tracer_lines_add(struct tracer_lines *l, struct trace_ring *ring, const char *role)
 {
 	struct tracer_line *line = mem_zalloc(sizeof(*line));
 
@@ -28,15 +27,12 @@ void tracer_lines_add(struct tracer_lines *l, struct trace_ring *ring,
 	append(l, line);
 }
 
-void tracer_lines_join(struct tracer_lines *l, struct tracer_lines *from,
-		       struct trace_writer *w)
+void tracer_lines_join(struct tracer_lines *l, struct tracer_lines *from, struct trace_writer *w)
 {
 	for (size_t i = 0; i < from->count; i++) {
 		struct tracer_line *line = from->list[i];
-		const uint64_t number[] = { line->ring->tid,
-					    (uint64_t)getpid() };
-		struct trace_entry e = tracer_entries_make(TRACE_THREAD, number,
-							   2, line->role);
+		const uint64_t number[] = { line->ring->tid, (uint64_t)getpid() };
+		struct trace_entry e = tracer_entries_make(TRACE_THREAD, number, 2, line->role);
 
 		if (w)
 			trace_writer_entry(w, &e);
@@ -62,12 +58,10 @@ void tracer_lines_fini(struct tracer_lines *l)
 }
 
 /* Its id. Of a file that is opened its size may have come along. */
-static uint32_t name_file(struct trace_record *rec,
-			  const struct trace_taken *taken,
+static uint32_t name_file(struct trace_record *rec, const struct trace_taken *taken,
 			  struct trace_writer *w)
 {
-	uint64_t known[4] = { TRACE_UNKNOWN, TRACE_UNKNOWN, TRACE_UNKNOWN,
-			      TRACE_UNKNOWN };
+	uint64_t known[4] = { TRACE_UNKNOWN, TRACE_UNKNOWN, TRACE_UNKNOWN, TRACE_UNKNOWN };
 
 	if (rec->op == TRACE_OPEN && rec->cpu_ns)
 		known[0] = rec->cpu_ns;
@@ -75,8 +69,7 @@ static uint32_t name_file(struct trace_record *rec,
 }
 
 /* A name behind a record is the file's; with a number it is so from now on. */
-static void resolve(struct trace_ring *ring, struct trace_taken *taken,
-		    struct trace_writer *w)
+static void resolve(struct trace_ring *ring, struct trace_taken *taken, struct trace_writer *w)
 {
 	struct trace_record *rec = &taken->record;
 	uint32_t number = rec->file;
@@ -89,12 +82,11 @@ static void resolve(struct trace_ring *ring, struct trace_taken *taken,
 	if (number)
 		ring->ids[number] = rec->file;
 	if (taken->name2_bytes)
-		rec->off =
-			trace_writer_name(w, taken->name2, taken->name2_bytes);
+		rec->off = trace_writer_name(w, taken->name2, taken->name2_bytes);
 }
 
-static void write_one(struct trace_ring *ring, struct trace_taken *taken,
-		      struct trace_writer *w, uint32_t pid)
+static void write_one(struct trace_ring *ring, struct trace_taken *taken, struct trace_writer *w,
+		      uint32_t pid)
 {
 	resolve(ring, taken, w);
 	taken->record.pid = pid;
@@ -105,8 +97,8 @@ static void write_one(struct trace_ring *ring, struct trace_taken *taken,
 }
 
 /* How full it was. */
-static double drain_line(struct tracer_lines *l, struct tracer_line *line,
-			 struct trace_writer *w, uint64_t *lost)
+static double drain_line(struct tracer_lines *l, struct tracer_line *line, struct trace_writer *w,
+			 uint64_t *lost)
 {
 	struct trace_ring *ring = line->ring;
 	uint64_t head = trace_ring_head(ring);
@@ -133,31 +125,25 @@ static uint64_t line_lost(const struct tracer_line *line)
 	uint64_t n = 0;
 
 	for (unsigned op = 0; op < TRACE_OPS; op++)
-		n += atomic_load_explicit(&line->ring->lost[op].count,
-					  memory_order_relaxed);
+		n += atomic_load_explicit(&line->ring->lost[op].count, memory_order_relaxed);
 	return n;
 }
 
 /* What was lost since it was told last, which was some time before. */
-static void tell_op(struct tracer_line *line, unsigned op,
-		    struct trace_writer *w)
+static void tell_op(struct tracer_line *line, unsigned op, struct trace_writer *w)
 {
 	const struct trace_ring_lost *lost = &line->ring->lost[op];
 	uint64_t n = atomic_load_explicit(&lost->count, memory_order_relaxed);
-	uint64_t first =
-		atomic_load_explicit(&lost->first_ns, memory_order_relaxed);
-	uint64_t last =
-		atomic_load_explicit(&lost->last_ns, memory_order_relaxed);
+	uint64_t first = atomic_load_explicit(&lost->first_ns, memory_order_relaxed);
+	uint64_t last = atomic_load_explicit(&lost->last_ns, memory_order_relaxed);
 	uint64_t told = line->told[op];
-	const uint64_t number[] = { op, n - told,
-				    told ? line->told_ns[op] : first, last,
+	const uint64_t number[] = { op, n - told, told ? line->told_ns[op] : first, last,
 				    line->ring->tid };
 	struct trace_entry e;
 
 	if (n == told)
 		return;
-	e = tracer_entries_make(TRACE_LOST, number, 5,
-				"its thread's ring was full");
+	e = tracer_entries_make(TRACE_LOST, number, 5, "its thread's ring was full");
 	trace_writer_entry(w, &e);
 	line->told[op] = n;
 	line->told_ns[op] = last;
@@ -169,8 +155,7 @@ static void tell_line(struct tracer_line *line, struct trace_writer *w)
 		tell_op(line, op, w);
 }
 
-double tracer_lines_drain(struct tracer_lines *l, struct trace_writer *w,
-			  uint64_t *lost)
+double tracer_lines_drain(struct tracer_lines *l, struct trace_writer *w, uint64_t *lost)
 {
 	double fullest = 0;
 	size_t kept = 0;

@@ -7,19 +7,15 @@
 #include "work/plain/replay.h"
 #include "work/train/training.h"
 
-/* The number in struct job, the name in a job file, which is that of the row
- * (work_NAME), and what --help says of it. */
-#define WORKLOADS(ROW)                                                         \
-	ROW(PHASE_TRAIN, train, "read the dataset as a training job does")     \
-	ROW(PHASE_PREPARE, prepare,                                            \
-	    "write or complete the dataset and check all of it")               \
-	ROW(PHASE_IO, io, "a plain I/O job as fio has them: rw=, bs=, size=")  \
-	ROW(PHASE_CHECKPOINT, checkpoint,                                      \
-	    "save the state of a model, checkpoints times")                    \
-	ROW(PHASE_RESTORE, restore,                                            \
-	    "read back what phase=checkpoint has saved")                       \
-	ROW(PHASE_REPLAY, replay,                                              \
-	    "do the operations of a trace again: replay_trace=")
+/* The number in struct job, the name in a job file, which is that of the row (work_NAME), and what
+ * --help says of it. */
+#define WORKLOADS(ROW)                                                                             \
+	ROW(PHASE_TRAIN, train, "read the dataset as a training job does")                         \
+	ROW(PHASE_PREPARE, prepare, "write or complete the dataset and check all of it")           \
+	ROW(PHASE_IO, io, "a plain I/O job as fio has them: rw=, bs=, size=")                      \
+	ROW(PHASE_CHECKPOINT, checkpoint, "save the state of a model, checkpoints times")          \
+	ROW(PHASE_RESTORE, restore, "read back what phase=checkpoint has saved")                   \
+	ROW(PHASE_REPLAY, replay, "do the operations of a trace again: replay_trace=")
 
 #define WORKLOAD_NUMBER(number, row, help) number,
 enum job_phase { WORKLOADS(WORKLOAD_NUMBER) };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bare_calls.c - reads from the page cache at a pace, or as fast as they go, and what CPU each of them takes. */
+/* bare_calls.c - reads from the page cache at a pace, or as fast as they go, and what CPU each of
+ * them takes. */
 
 /*
  *	bare_calls FILE BYTES CALLS		one thread, as fast as it goes
@@ -45,8 +46,7 @@ static uint64_t now_ns(clockid_t clock)
 
 static void sleep_until(uint64_t ns)
 {
-	struct timespec t = { (time_t)(ns / 1000000000u),
-			      (long)(ns % 1000000000u) };
+	struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL))
 		;
@@ -70,9 +70,7 @@ static void *call(void *arg)
 			break;
 		if (c->made % BLOCK == BLOCK - 1 && c->blocks < BLOCKS_MOST)
 			c->ns[c->blocks++] =
-				(double)(now_ns(CLOCK_THREAD_CPUTIME_ID) -
-					 cpu) /
-				BLOCK;
+				(double)(now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu) / BLOCK;
 	}
 	free(to);
 	return NULL;
@@ -95,8 +93,7 @@ int main(int argc, char **argv)
 	unsigned threads = argc == 6 ? (unsigned)atoi(argv[5]) : 1;
 	int fd = open(argv[1], O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || !threads || threads > THREADS_MOST) {
-		fprintf(stderr, "bare_calls: %s: %s\n", argv[1],
-			strerror(errno));
+		fprintf(stderr, "bare_calls: %s: %s\n", argv[1], strerror(errno));
 		return 1;
 	}
 	for (unsigned i = 0; i < threads; i++) {
@@ -116,7 +113,6 @@ int main(int argc, char **argv)
 	}
 	struct caller *c = &callers[0];
 	qsort(c->ns, c->blocks, sizeof(*c->ns), by_size);
-	printf("%.1f %" PRIu64 "\n", c->blocks ? c->ns[c->blocks / 2] : 0,
-	       made);
+	printf("%.1f %" PRIu64 "\n", c->blocks ? c->ns[c->blocks / 2] : 0, made);
 	return 0;
 }

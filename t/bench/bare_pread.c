@@ -69,8 +69,7 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
-static int start(struct reader *r, char **files, int count,
-		 unsigned long passes)
+static int start(struct reader *r, char **files, int count, unsigned long passes)
 {
 	*r = (struct reader){ .files = files,
 			      .count = count,
@@ -90,8 +89,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	for (int i = 0; i < THREADS; i++) {
-		rc = start(&readers[i], argv + 2 + i, argc - 2 - i,
-			   strtoul(argv[1], NULL, 10));
+		rc = start(&readers[i], argv + 2 + i, argc - 2 - i, strtoul(argv[1], NULL, 10));
 		if (rc) {
 			fprintf(stderr, "bare_pread: %s\n", strerror(rc));
 			return 1;
@@ -101,8 +99,8 @@ int main(int argc, char **argv)
 		pthread_join(readers[i].thread, NULL);
 	for (int i = 0; i < THREADS; i++) {
 		if (readers[i].failed) {
-			fprintf(stderr, "bare_pread: %s: %s\n",
-				readers[i].failed, strerror(-readers[i].code));
+			fprintf(stderr, "bare_pread: %s: %s\n", readers[i].failed,
+				strerror(-readers[i].code));
 			return 1;
 		}
 		bytes += readers[i].bytes;

@@ -46,8 +46,7 @@ static int read_some(int fd, void *buf, uint64_t blocks, uint64_t *seed)
 {
 	for (unsigned i = 0; i < BETWEEN_CLOCKS; i++) {
 		uint64_t block = (next(seed) >> 32) * blocks >> 32;
-		ssize_t n = pread(fd, buf, BLOCK_BYTES,
-				  (off_t)(block * BLOCK_BYTES));
+		ssize_t n = pread(fd, buf, BLOCK_BYTES, (off_t)(block * BLOCK_BYTES));
 
 		if (n != BLOCK_BYTES)
 			return n < 0 ? -errno : -ENODATA;
@@ -68,8 +67,7 @@ static int read_for(double seconds, int fd, uint64_t blocks)
 		end = now();
 	}
 	if (rc == 0)
-		printf("%.0f %" PRIu64 "\n", (double)requests / (end - start),
-		       requests);
+		printf("%.0f %" PRIu64 "\n", (double)requests / (end - start), requests);
 	return rc;
 }
 
@@ -87,10 +85,8 @@ int main(int argc, char **argv)
 	if (rc == 0 && st.st_size / BLOCK_BYTES == 0)
 		rc = -ENODATA;
 	if (rc == 0)
-		rc = read_for(strtod(argv[1], NULL), fd,
-			      (uint64_t)st.st_size / BLOCK_BYTES);
+		rc = read_for(strtod(argv[1], NULL), fd, (uint64_t)st.st_size / BLOCK_BYTES);
 	if (rc < 0)
-		fprintf(stderr, "bare_random: %s: %s\n", argv[2],
-			strerror(-rc));
+		fprintf(stderr, "bare_random: %s: %s\n", argv[2], strerror(-rc));
 	return rc < 0;
 }

@@ -57,8 +57,8 @@ static struct cache *make_cache(enum job_cache policy, uint64_t entries)
 	return NULL;
 }
 
-/* The accesses of an epoch from one on, with their next uses at random: as far
- * as belady is concerned, any are as good. */
+/* The accesses of an epoch from one on, with their next uses at random: as far as belady is
+ * concerned, any are as good. */
 static void fill(struct cache_access *a, const struct perm *p, uint64_t first)
 {
 	for (uint64_t i = 0; i < ACCESSES; i++) {
@@ -118,8 +118,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < POLICIES; i++)
 		caches[i] = make_cache((enum job_cache)i, entries);
 	/* Full first: the first round of them counts for none. */
-	for (uint64_t full = 0; full < 2 * entries + ACCESSES;
-	     full += ACCESSES, at += ACCESSES) {
+	for (uint64_t full = 0; full < 2 * entries + ACCESSES; full += ACCESSES, at += ACCESSES) {
 		fill(a, &p, at);
 		for (int i = 0; i < POLICIES; i++)
 			run(caches[i], a);

@@ -91,8 +91,7 @@ static uint64_t run(const struct order *o, enum job_cache policy, unsigned size)
 				    .units = o->units,
 				    .each_bytes = 1,
 				    .capacity_bytes = UINT64_MAX,
-				    .capacity_units =
-					    o->units * (size + 1) / SIZES };
+				    .capacity_units = o->units * (size + 1) / SIZES };
 	struct mlgen_err err = { 0 };
 	struct cache_answer answer;
 	struct cache *c;
@@ -101,8 +100,7 @@ static uint64_t run(const struct order *o, enum job_cache policy, unsigned size)
 	if (cache_new(&c, &cfg, &err) < 0)
 		exit(1);
 	for (uint64_t i = 0; i < o->count; i++) {
-		const struct cache_access a = { .unit = o->at[i],
-						.next_use = o->next[i] };
+		const struct cache_access a = { .unit = o->at[i], .next_use = o->next[i] };
 
 		if (i % COMING == 0)
 			expect(c, o, i);
@@ -115,11 +113,9 @@ static uint64_t run(const struct order *o, enum job_cache policy, unsigned size)
 
 int main(int argc, char **argv)
 {
-	static const enum job_cache policies[] = { CACHE_FIFO,   CACHE_LFU,
-						   CACHE_RANDOM, CACHE_CLOCK,
-						   CACHE_MINIO,  CACHE_BELADY };
-	struct order o = { .units = argc == 3 ? strtoull(argv[1], NULL, 10)
-					      : 0 };
+	static const enum job_cache policies[] = { CACHE_FIFO,  CACHE_LFU,   CACHE_RANDOM,
+						   CACHE_CLOCK, CACHE_MINIO, CACHE_BELADY };
+	struct order o = { .units = argc == 3 ? strtoull(argv[1], NULL, 10) : 0 };
 	volatile uint64_t hits = 0;
 	double start = now_s();
 

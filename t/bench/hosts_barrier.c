@@ -15,11 +15,10 @@
 #include "hosts/meet.h"
 
 /*
- * hosts_barrier RANKS ROUNDS STEP_US: processes of this machine meet over
- * loopback, and go through ROUNDS barriers. Each sleeps STEP_US before every
- * one, but for one rank in turn, which sleeps twice as long and is the last to
- * come. Prints "RANKS p50_us p99_us cpu_percent": late is the last one out
- * minus the last one in; cpu that of a process.
+ * hosts_barrier RANKS ROUNDS STEP_US: processes of this machine meet over loopback, and go through
+ * ROUNDS barriers. Each sleeps STEP_US before every one, but for one rank in turn, which sleeps
+ * twice as long and is the last to come. Prints "RANKS p50_us p99_us cpu_percent": late is the last
+ * one out minus the last one in; cpu that of a process.
  */
 #define RANKS_MOST 64
 #define ROUNDS_MOST 4096
@@ -82,8 +81,7 @@ static int run_rank(uint64_t step_ns)
 			return 1;
 		s->out[i][own_rank] = star_now_ns();
 	}
-	s->cpu_percent[own_rank] =
-		100 * (cpu_ns() - cpu) / (double)(star_now_ns() - from_ns);
+	s->cpu_percent[own_rank] = 100 * (cpu_ns() - cpu) / (double)(star_now_ns() - from_ns);
 	hosts_finish(h);
 	return 0;
 }
@@ -125,13 +123,11 @@ int main(int argc, char **argv)
 
 	ranks = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 0;
 	rounds = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
-	if (argc != 4 || ranks < 2 || ranks > RANKS_MOST || rounds < 1 ||
-	    rounds > ROUNDS_MOST) {
+	if (argc != 4 || ranks < 2 || ranks > RANKS_MOST || rounds < 1 || rounds > ROUNDS_MOST) {
 		fprintf(stderr, "usage: hosts_barrier RANKS ROUNDS STEP_US\n");
 		return 2;
 	}
-	s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (s == MAP_FAILED)
 		return 1;
 	pthread_barrierattr_init(&a);

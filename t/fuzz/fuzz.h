@@ -11,11 +11,10 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What must hold whatever the input was; the fuzzer keeps what broke it. */
-#define MUST(what)                                                             \
-	do {                                                                   \
-		if (!(what)) {                                                 \
-			fprintf(stderr, "%s:%d: must hold: %s\n", __FILE__,    \
-				__LINE__, #what);                              \
-			abort();                                               \
-		}                                                              \
+#define MUST(what)                                                                                 \
+	do {                                                                                       \
+		if (!(what)) {                                                                     \
+			fprintf(stderr, "%s:%d: must hold: %s\n", __FILE__, __LINE__, #what);      \
+			abort();                                                                   \
+		}                                                                                  \
 	} while (0)

@@ -27,8 +27,8 @@ static uint32_t sum_of(const uint8_t *data, uint64_t from, uint64_t end)
 	return (uint32_t)crc32(0, data + from, (uInt)(end - from));
 }
 
-/* What is in it would hardly be read by chance: the sums and the size are made
- * those of what is there, and every second time all is left as it is. */
+/* What is in it would hardly be read by chance: the sums and the size are made those of what is
+ * there, and every second time all is left as it is. */
 static void mend(uint8_t *data, size_t size)
 {
 	struct scan_header h;
@@ -52,8 +52,7 @@ static void mend(uint8_t *data, size_t size)
 	MUST(scan_cache_layout(&h, &l));
 	memcpy(data + sizeof(h), KEY, sizeof(KEY) - 1);
 	h.records_crc = sum_of(data, l.records, l.names);
-	h.names_crc = sum_of(data, l.names,
-			     l.names + h.name_bytes[0] + h.name_bytes[1]);
+	h.names_crc = sum_of(data, l.names, l.names + h.name_bytes[0] + h.name_bytes[1]);
 	h.crc = 0;
 	h.crc = (uint32_t)crc32(0, (const void *)&h, sizeof(h));
 	h.crc = (uint32_t)crc32(h.crc, (const void *)KEY, sizeof(KEY) - 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_dist_file.c - any bytes as a file of values: refused by line, or drawn from within its values. */
+/* fuzz_dist_file.c - any bytes as a file of values: refused by line, or drawn from within its
+ * values. */
 #include "fuzz.h"
 
 #include <math.h>

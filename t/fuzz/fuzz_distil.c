@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_distil.c - any records as a trace, a pattern of them for file after file: a job comes of it, or words. */
+/* fuzz_distil.c - any records as a trace, a pattern of them for file after file: a job comes of it,
+ * or words. */
 #include "trace_rig.h"
 
 #include <stdlib.h>
@@ -13,22 +14,19 @@
 /* So few records are distilled in a millisecond or two. */
 #define RECORDS_MOST 4000u
 
-static const char *const endings[] = { "npz",      "npy", "bin",
-				       "pt",       "csv", "idx",
-				       "tfrecord", "py",  "label.npy" };
+static const char *const endings[] = { "npz", "npy",      "bin", "pt",       "csv",
+				       "idx", "tfrecord", "py",  "label.npy" };
 enum { ENDINGS = sizeof(endings) / sizeof(*endings), FILES = 40 };
 
-static const char *const others[] = { "/usr/lib/libtorch.so", "/ckpt/rank_0.pt",
-				      "/ckpt/tmp", "checkpoint", "eval" };
+static const char *const others[] = { "/usr/lib/libtorch.so", "/ckpt/rank_0.pt", "/ckpt/tmp",
+				      "checkpoint", "eval" };
 enum { OTHERS = sizeof(others) / sizeof(*others) };
 
 /* Calls, pages and markers that say the most; any other by its number. */
-static const uint8_t ops[] = {
-	TRACE_OPEN,   TRACE_READ,   TRACE_READ,  TRACE_CLOSE,  TRACE_STAT,
-	TRACE_WRITE,  TRACE_FSYNC,  TRACE_MMAP,  TRACE_MUNMAP, TRACE_FAULT,
-	TRACE_RENAME, TRACE_UNLINK, TRACE_FORK,  TRACE_EXIT,   TRACE_SAMPLE,
-	TRACE_STEP,   TRACE_EPOCH,  TRACE_STAGE, TRACE_COMPUTE
-};
+static const uint8_t ops[] = { TRACE_OPEN,   TRACE_READ,   TRACE_READ,  TRACE_CLOSE,  TRACE_STAT,
+			       TRACE_WRITE,  TRACE_FSYNC,  TRACE_MMAP,  TRACE_MUNMAP, TRACE_FAULT,
+			       TRACE_RENAME, TRACE_UNLINK, TRACE_FORK,  TRACE_EXIT,   TRACE_SAMPLE,
+			       TRACE_STEP,   TRACE_EPOCH,  TRACE_STAGE, TRACE_COMPUTE };
 
 struct scene {
 	unsigned repeats, stride, tasks, ending;
@@ -40,14 +38,13 @@ static uint64_t number(uint8_t mantissa, uint8_t shift)
 	return shift == 255 ? TRACE_UNKNOWN : (uint64_t)mantissa << shift % 64;
 }
 
-/* b[0]: op; 1: whose; 2: file; 3 and 4: time since the one before; 5, 6 off; 7, 8
- * length; 9, 10 duration; 11 flags and result. */
-static struct trace_record record_of(struct scene *s, const uint8_t *b,
-				     unsigned turn)
+/* b[0]: op; 1: whose; 2: file; 3 and 4: time since the one before; 5, 6 off; 7, 8 length; 9, 10
+ * duration; 11 flags and result. */
+static struct trace_record record_of(struct scene *s, const uint8_t *b, unsigned turn)
 {
 	uint64_t len = number(b[7], b[8]);
-	uint32_t file = b[2] < 200 ? 1 + (b[2] + turn * s->stride) % FILES
-				   : b[2] % (FILES + OTHERS + 2);
+	uint32_t file =
+		b[2] < 200 ? 1 + (b[2] + turn * s->stride) % FILES : b[2] % (FILES + OTHERS + 2);
 
 	s->now += (uint64_t)b[3] << b[4] % 32;
 	return (struct trace_record){
@@ -69,10 +66,8 @@ static struct trace_record record_of(struct scene *s, const uint8_t *b,
 
 static void add_entry(struct trace_writer *w, unsigned kind, const char *text)
 {
-	trace_writer_entry(w,
-			   &(struct trace_entry){ .kind = kind,
-						  .text = text,
-						  .text_bytes = strlen(text) });
+	trace_writer_entry(
+		w, &(struct trace_entry){ .kind = kind, .text = text, .text_bytes = strlen(text) });
 }
 
 static void add_names(struct trace_writer *w, const struct scene *s)
@@ -82,16 +77,15 @@ static void add_names(struct trace_writer *w, const struct scene *s)
 	add_entry(w, TRACE_FACT, "host=one");
 	add_entry(w, TRACE_FACT, "command=train \\ \n[x]");
 	for (unsigned i = 0; i < FILES; i++) {
-		snprintf(name, sizeof(name), "/none/data/img_%u_of_%u.%s", i,
-			 FILES, endings[s->ending]);
+		snprintf(name, sizeof(name), "/none/data/img_%u_of_%u.%s", i, FILES,
+			 endings[s->ending]);
 		MUST(trace_writer_name(w, name, strlen(name)));
 	}
 	for (unsigned i = 0; i < OTHERS; i++)
 		MUST(trace_writer_name(w, others[i], strlen(others[i])));
 }
 
-static void make_trace(int fd, struct scene *s, const uint8_t *data,
-		       size_t size)
+static void make_trace(int fd, struct scene *s, const uint8_t *data, size_t size)
 {
 	static const struct trace_head head = { .part = 0 };
 	struct mlgen_err err = { 0 };
@@ -102,10 +96,8 @@ static void make_trace(int fd, struct scene *s, const uint8_t *data,
 	MUST(trace_writer_new(&w, fd, "t", &head, &err) == 0);
 	add_names(w, s);
 	for (unsigned turn = 0; turn < s->repeats; turn++)
-		for (size_t i = 0; i < pieces && count < RECORDS_MOST;
-		     i++, count++) {
-			struct trace_record r =
-				record_of(s, data + i * PIECE_BYTES, turn);
+		for (size_t i = 0; i < pieces && count < RECORDS_MOST; i++, count++) {
+			struct trace_record r = record_of(s, data + i * PIECE_BYTES, turn);
 
 			trace_writer_record(w, &r);
 		}
@@ -143,10 +135,9 @@ static void make_folder(void)
 
 static void distil(const char *path)
 {
-	const struct distil_ask ask = { .paths = &path,
-					.path_count = 1,
-					.side_folder = folder,
-					.side_name = "j" };
+	const struct distil_ask ask = {
+		.paths = &path, .path_count = 1, .side_folder = folder, .side_name = "j"
+	};
 	struct mlgen_err err = { 0 };
 	struct jobtext *job = NULL;
 	char *text = NULL;

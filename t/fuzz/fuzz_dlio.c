@@ -48,8 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct mlgen_err err = { 0 };
 	struct yaml_tree t = { 0 };
 	struct yaml_node *root;
-	int rc = yaml_tree_parse(&t, "f", true, (const char *)data, size, &root,
-				 &err);
+	int rc = yaml_tree_parse(&t, "f", true, (const char *)data, size, &root, &err);
 
 	MUST(rc == 0 || (err.code && *err.text && !root));
 	if (root && root->kind == YAML_MAP)

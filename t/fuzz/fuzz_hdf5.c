@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_hdf5.c - any bytes as an HDF5 file that a scan looks into, through libhdf5: refused, or samples within it. */
+/* fuzz_hdf5.c - any bytes as an HDF5 file that a scan looks into, through libhdf5: refused, or
+ * samples within it. */
 #include "look_rig.h"
 
-/* The leak checker asks for it. libhdf5 loses memory over damaged files, which
- * would be all that is found. */
+/* The leak checker asks for it. libhdf5 loses memory over damaged files, which would be all that is
+ * found. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_import_markers.c - any text as an application's log beside a trace: refused with its line, or markers. */
+/* fuzz_import_markers.c - any text as an application's log beside a trace: refused with its line,
+ * or markers. */
 #include "import_rig.h"
 
 #include "import/trace/markers.h"
@@ -11,8 +12,7 @@ static bool is_of_day;
 
 static int take(struct importing *m, struct mlgen_err *err)
 {
-	struct trace_record r = { .start_ns = is_of_day ? NOON_NS : 5,
-				  .op = TRACE_READ };
+	struct trace_record r = { .start_ns = is_of_day ? NOON_NS : 5, .op = TRACE_READ };
 
 	m->clock_offset_ns = is_of_day ? 0 : UINT64_C(43200000000000);
 	m->is_day_unknown = !is_of_day;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_import_mcgill.c - any texts as files of McGill's scripts: refused with file and line, or a trace. */
+/* fuzz_import_mcgill.c - any texts as files of McGill's scripts: refused with file and line, or a
+ * trace. */
 #include "import_rig.h"
 
 #include <fcntl.h>
 
-/* A line "== NAME" begins another file; what is before the first has no name that
- * says anything. */
+/* A line "== NAME" begins another file; what is before the first has no name that says anything. */
 static const char mark[] = "== trace_";
 static const char *const names[] = {
 	"trace_other",      "trace_read.out",  "trace_write.out",
@@ -29,8 +29,7 @@ static void make_names(void)
 		file[i] = -1;
 		rig_file(&file[i]);
 		snprintf(target, sizeof(target), "/proc/self/fd/%d", file[i]);
-		snprintf(path[i], sizeof(path[i]), "/proc/self/fd/%d/%s", place,
-			 names[i]);
+		snprintf(path[i], sizeof(path[i]), "/proc/self/fd/%d/%s", place, names[i]);
 		MUST(symlinkat(target, place, names[i]) == 0);
 	}
 }
@@ -52,8 +51,7 @@ static int name_at(const char *at, size_t left, size_t *bytes)
 	for (int i = 1; i < NAMES; i++) {
 		size_t n = strlen(names[i]);
 
-		if (left >= n + 4 && memcmp(at + 3, names[i], n) == 0 &&
-		    at[n + 3] == '\n') {
+		if (left >= n + 4 && memcmp(at + 3, names[i], n) == 0 && at[n + 3] == '\n') {
 			*bytes = n + 4;
 			return i;
 		}
@@ -70,18 +68,15 @@ static unsigned fill_files(const char *data, size_t size)
 	for (int i = 0; i < NAMES; i++)
 		rig_file(&file[i]);
 	while (size) {
-		const char *next =
-			memmem(data + 1, size - 1, mark, strlen(mark));
+		const char *next = memmem(data + 1, size - 1, mark, strlen(mark));
 		size_t bytes = 0, n = next ? (size_t)(next - data) : size;
-		int named = memcmp(data, mark,
-				   n < strlen(mark) ? n : strlen(mark)) == 0
+		int named = memcmp(data, mark, n < strlen(mark) ? n : strlen(mark)) == 0
 				    ? name_at(data, n, &bytes)
 				    : -1;
 
 		if (named >= 0)
 			at_file = named;
-		MUST(write(file[at_file], data + bytes, n - bytes) ==
-		     (ssize_t)(n - bytes));
+		MUST(write(file[at_file], data + bytes, n - bytes) == (ssize_t)(n - bytes));
 		filled |= n > bytes ? 1u << at_file : 0;
 		data += n;
 		size -= n;
@@ -107,8 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			files[count++] = path[i];
 	if (!count)
 		return 0;
-	is_strict = rig_take_log(import_mcgill, files, count, false,
-				 rig_file(&trace));
+	is_strict = rig_take_log(import_mcgill, files, count, false, rig_file(&trace));
 	if (is_strict)
 		rig_check_trace(trace);
 	if (rig_take_log(import_mcgill, files, count, true, rig_file(&trace)))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_import_strace.c - any lines as a log of strace: refused with a sentence, or a trace that can be read. */
+/* fuzz_import_strace.c - any lines as a log of strace: refused with a sentence, or a trace that can
+ * be read. */
 #include "trace_rig.h"
 
 #include "import/trace/strace.h"
 #include "trace/trace_csv.h"
 
 /* As from a pipe. */
-static int take(struct importing *m, const uint8_t *data, size_t size,
-		struct mlgen_err *err)
+static int take(struct importing *m, const uint8_t *data, size_t size, struct mlgen_err *err)
 {
 	struct strace_reader *r = strace_reader_new(m);
 	char *line = malloc(size + 1);
@@ -47,8 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t bytes;
 	int rc;
 
-	/* As --capture has it; memory to sort them would take most of the
-	 * time. */
+	/* As --capture has it; memory to sort them would take most of the time. */
 	MUST(trace_writer_new(&w, rig_file(&trace), "t", &head, &err) == 0);
 	m.fill = trace_fill_over(w);
 	rc = take(&m, data, size, &err);

@@ -16,10 +16,9 @@ static const struct jobset_env env = {
 	.why_absent = engines_why_absent,
 };
 
-/* Nothing is read in place of a real file: what is included stands beside it,
- * where no file of that name is. */
-static int load(struct jobset *set, const void *data, size_t size,
-		struct diag *d)
+/* Nothing is read in place of a real file: what is included stands beside it, where no file of that
+ * name is. */
+static int load(struct jobset *set, const void *data, size_t size, struct diag *d)
 {
 	char program[] = "mlgen", path[64];
 	char *const argv[] = { program, path, NULL };

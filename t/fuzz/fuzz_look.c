@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_look.c - any bytes as a file that a scan looks into, by every format but HDF5: refused, or samples within it. */
+/* fuzz_look.c - any bytes as a file that a scan looks into, by every format but HDF5: refused, or
+ * samples within it. */
 #include "look_rig.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -64,8 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(err.code && *err.text);
 	} else {
 		check_files(&ds);
-		MUST(manifest_present(&ds, &files, &bytes, &estimate, &err) ==
-		     0);
+		MUST(manifest_present(&ds, &files, &bytes, &estimate, &err) == 0);
 	}
 	dataset_fini(&ds);
 	return 0;

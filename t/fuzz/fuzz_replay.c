@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_replay.c - any records as what is to be replayed: refused, or each operation of one worker, in turn. */
+/* fuzz_replay.c - any records as what is to be replayed: refused, or each operation of one worker,
+ * in turn. */
 #include "trace_rig.h"
 
 #include "work/plain/replay_ops.h"
@@ -9,10 +10,9 @@
 #define NAMES 12u
 
 static const uint8_t ops[] = {
-	TRACE_OPEN,     TRACE_CLOSE,    TRACE_STAT,   TRACE_READ,
-	TRACE_WRITE,    TRACE_FSYNC,    TRACE_RENAME, TRACE_UNLINK,
-	TRACE_MKDIR,    TRACE_RMDIR,    TRACE_FAULT,  TRACE_MMAP,
-	TRACE_ALLOCATE, TRACE_GETDENTS, TRACE_STEP,   TRACE_FORK,
+	TRACE_OPEN,     TRACE_CLOSE,    TRACE_STAT,  TRACE_READ,  TRACE_WRITE, TRACE_FSYNC,
+	TRACE_RENAME,   TRACE_UNLINK,   TRACE_MKDIR, TRACE_RMDIR, TRACE_FAULT, TRACE_MMAP,
+	TRACE_ALLOCATE, TRACE_GETDENTS, TRACE_STEP,  TRACE_FORK,
 };
 
 /* Small numbers, so that files, threads and times meet; and some of the largest. */
@@ -57,10 +57,10 @@ static void write_trace(int fd, const uint8_t *data, size_t size)
 	MUST(trace_writer_finish(w, NULL, &err) == 0);
 }
 
-/* Those of a thread come by their start, with fewer under way than there is room
- * for; the sum over all is what was counted. */
-static void check_worker(const struct replay_ops *o, unsigned worker,
-			 uint64_t *count, uint64_t *turns)
+/* Those of a thread come by their start, with fewer under way than there is room for; the sum over
+ * all is what was counted. */
+static void check_worker(const struct replay_ops *o, unsigned worker, uint64_t *count,
+			 uint64_t *turns)
 {
 	struct replay_cursor *c = replay_cursor_new(o, worker);
 	const struct replay_op *op;

@@ -16,11 +16,9 @@
 
 static void look_up(const struct results_file *f)
 {
-	static const char *const keys[] = {
-		"au",          "sample_bytes_per_sec", "stall_ns.p99",
-		"epochs.0.au", "storage.source",       "read.iops",
-		"accelerators"
-	};
+	static const char *const keys[] = { "au",          "sample_bytes_per_sec", "stall_ns.p99",
+					    "epochs.0.au", "storage.source",       "read.iops",
+					    "accelerators" };
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		struct figure figure;
@@ -72,8 +70,8 @@ static void check(const char *path, enum merge_how how)
 
 	if (read_whole(&a, path) == 0 && read_whole(&b, path) == 0) {
 		for (size_t i = 0; i < a.run.job_count; i++)
-			merge_jobs(&a.run.jobs[i], &b.run.jobs[i], how,
-				   &json_store_memory, &a.store);
+			merge_jobs(&a.run.jobs[i], &b.run.jobs[i], how, &json_store_memory,
+				   &a.store);
 		print(&a);
 	}
 	result_fini(&b);

@@ -11,8 +11,7 @@
 /* Of the input, a record. */
 #define PIECE_BYTES 16u
 
-static const char *const names[] = { "/data/a", "/data/b", "/usr/c",
-				     "train",   "eval",    "pipe:[1]" };
+static const char *const names[] = { "/data/a", "/data/b", "/usr/c", "train", "eval", "pipe:[1]" };
 enum { NAMES = sizeof(names) / sizeof(*names) };
 
 /* Any number of bits from few: what is out of all bounds, too. */
@@ -40,10 +39,8 @@ static struct trace_record record_of(const uint8_t *b)
 
 static void add_fact(struct trace_writer *w, unsigned kind, const char *text)
 {
-	trace_writer_entry(w,
-			   &(struct trace_entry){ .kind = kind,
-						  .text = text,
-						  .text_bytes = strlen(text) });
+	trace_writer_entry(
+		w, &(struct trace_entry){ .kind = kind, .text = text, .text_bytes = strlen(text) });
 }
 
 /* What is cut off its end is as if the program had been killed. */
@@ -67,8 +64,7 @@ static void make_trace(int fd, const uint8_t *data, size_t size, uint8_t cut)
 	}
 	MUST(trace_writer_finish(w, &written, &err) == 0);
 	if (cut % 4 == 0)
-		MUST(ftruncate(fd, (off_t)(written.bytes -
-					   written.bytes * cut / 1024)) == 0);
+		MUST(ftruncate(fd, (off_t)(written.bytes - written.bytes * cut / 1024)) == 0);
 }
 
 static void check_part(const struct scored_part *p)
@@ -86,9 +82,7 @@ static void check(const struct scored *s)
 	MUST(s->phases.count > 0);
 	for (size_t i = 0; i < s->phases.count; i++)
 		for (size_t k = 0; k < phases[i].parts.count; k++)
-			check_part((const struct scored_part *)phases[i]
-					   .parts.items +
-				   k);
+			check_part((const struct scored_part *)phases[i].parts.items + k);
 }
 
 static void score(const char *const *paths, size_t count, bool is_same)
@@ -125,8 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	half = (size - 2) / 2;
 	for (unsigned i = 0; i < 2; i++) {
-		make_trace(rig_file(&file[i]), data + 2 + i * half, half,
-			   data[i]);
+		make_trace(rig_file(&file[i]), data + 2 + i * half, half, data[i]);
 		snprintf(path[i], sizeof(path[i]), "/proc/self/fd/%d", file[i]);
 	}
 	/* Each that is read takes milliseconds. */

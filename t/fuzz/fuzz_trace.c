@@ -10,8 +10,7 @@
 #include "trace/trace_chunk.h"
 #include "trace/trace_reader.h"
 
-/* A chunk takes so much of the input, of which the first bytes say what it is
- * to be. */
+/* A chunk takes so much of the input, of which the first bytes say what it is to be. */
 #define PIECE_BYTES 300u
 
 static char path[2][32];
@@ -32,8 +31,7 @@ static void put(unsigned which, uint64_t at, const void *bytes, size_t count)
 }
 
 /* Its checksums are those of what is there: by chance they would never be. */
-static uint64_t put_chunk(unsigned which, uint64_t at, const uint8_t *data,
-			  size_t size)
+static uint64_t put_chunk(unsigned which, uint64_t at, const uint8_t *data, size_t size)
 {
 	static const char zeros[8];
 	struct trace_chunk_head h = { .kind = data[0] % 6,
@@ -47,8 +45,7 @@ static uint64_t put_chunk(unsigned which, uint64_t at, const uint8_t *data,
 		h.raw_bytes = (uint32_t)size;
 		if (h.kind == TRACE_CHUNK_RECORDS)
 			h.raw_bytes = (uint32_t)(size / 64 * 64);
-		h.count = h.kind == TRACE_CHUNK_RECORDS ? h.raw_bytes / 64
-							: h.count;
+		h.count = h.kind == TRACE_CHUNK_RECORDS ? h.raw_bytes / 64 : h.count;
 		size = h.raw_bytes;
 	}
 	h.packed_bytes = (uint32_t)size;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_trace_csv.c - any text as a trace in comma-separated values: refused with its line, or kept exactly. */
+/* fuzz_trace_csv.c - any text as a trace in comma-separated values: refused with its line, or kept
+ * exactly. */
 #include "trace_rig.h"
 
 #include "trace/trace_csv.h"
 
-static int take(struct trace_input *in, struct trace_fill *to,
-		struct mlgen_err *err)
+static int take(struct trace_input *in, struct trace_fill *to, struct mlgen_err *err)
 {
 	struct trace_csv_read what = { 0 };
 	int rc = trace_csv_read(in, to, &what, err);

@@ -60,8 +60,7 @@ static void check_f64(const char *text, int is_percent)
 	struct mlgen_err err = { 0 };
 	char out[UNITS_TEXT_BYTES];
 	double v, again;
-	int rc = is_percent ? units_percent(text, &v, &err)
-			    : units_f64(text, &v, &err);
+	int rc = is_percent ? units_percent(text, &v, &err) : units_f64(text, &v, &err);
 
 	if (rc < 0) {
 		MUST(err.code && *err.text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import_rig.h - what the targets of importers of logs share: a log in memory, and the trace that it becomes as text and back. */
+/* import_rig.h - what the targets of importers of logs share: a log in memory, and the trace that
+ * it becomes as text and back. */
 #pragma once
 
 #include "trace_rig.h"
@@ -9,8 +10,7 @@
 
 typedef int (*rig_log)(struct importing *m, struct mlgen_err *err);
 
-static int rig_csv(struct trace_input *in, struct trace_fill *to,
-		   struct mlgen_err *err)
+static int rig_csv(struct trace_input *in, struct trace_fill *to, struct mlgen_err *err)
 {
 	struct trace_csv_read what = { 0 };
 	int rc = trace_csv_read(in, to, &what, err);
@@ -27,16 +27,13 @@ static void rig_put_csv(struct trace_ordered *o, FILE *to)
 }
 
 /* Into `trace`. False: it was refused, in words. */
-static bool rig_take_log(rig_log take, char *const *files, size_t count,
-			 bool is_lenient, int trace)
+static bool rig_take_log(rig_log take, char *const *files, size_t count, bool is_lenient, int trace)
 {
 	struct mlgen_err err = { 0 };
 	struct trace_filled filled;
 	struct trace_head head = { .run_id = "one run" };
 	struct trace_writer *writer;
-	struct importing m = { .files = files,
-			       .file_count = count,
-			       .is_lenient = is_lenient };
+	struct importing m = { .files = files, .file_count = count, .is_lenient = is_lenient };
 	int rc;
 
 	/* Room to sort half a million records would be most of the time. */
@@ -65,11 +62,9 @@ static void rig_check_trace(int trace)
 	free(back);
 }
 
-/* A log of one file, taken strictly and leniently; what is taken strictly has
- * to be taken leniently, too. */
-__attribute__((unused)) static void rig_log_and_back(rig_log take,
-						     const uint8_t *data,
-						     size_t size)
+/* A log of one file, taken strictly and leniently; what is taken strictly has to be taken
+ * leniently, too. */
+__attribute__((unused)) static void rig_log_and_back(rig_log take, const uint8_t *data, size_t size)
 {
 	static int log = -1, trace = -1;
 	char path[64], *const files[] = { path };

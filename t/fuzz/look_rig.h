@@ -55,14 +55,13 @@ static void check_ranges(const struct format *f, const struct file_shape *shape)
 	}
 }
 
-/* A plan of a framework that opens the file for each sample ends, and reads
- * nothing behind the file's end but for one read that gets nothing. libhdf5 takes
- * what is there for zeros, and goes on; such reads are played as it makes them. */
+/* A plan of a framework that opens the file for each sample ends, and reads nothing behind the
+ * file's end but for one read that gets nothing. libhdf5 takes what is there for zeros, and goes
+ * on; such reads are played as it makes them. */
 static void check_plan(const struct format *f, const struct file_shape *shape)
 {
 	static struct dataset ds = { .parts = 1, .files = 1 };
-	const struct plan_config config = { .dataset = &ds,
-					    .access = ACCESS_FRAMEWORK };
+	const struct plan_config config = { .dataset = &ds, .access = ACCESS_FRAMEWORK };
 	const struct extent x = { .samples = 1 };
 	struct plan_op op = { 0 };
 	struct plan p = { .config = &config,
@@ -85,8 +84,8 @@ static void check_plan(const struct format *f, const struct file_shape *shape)
 
 static bool opens_each(const struct format *f)
 {
-	return f == &format_npz || f == &format_npy || f == &format_png ||
-	       f == &format_csv || f == &format_hdf5;
+	return f == &format_npz || f == &format_npy || f == &format_png || f == &format_csv ||
+	       f == &format_hdf5;
 }
 
 static void look_as(const struct format *f, size_t size)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_rig.h - what the targets of importers share: a text as a trace, and that one as text again. */
+/* trace_rig.h - what the targets of importers share: a text as a trace, and that one as text again.
+ */
 #pragma once
 
 #include "fuzz.h"
@@ -12,8 +13,7 @@
 #include "trace/trace_input.h"
 #include "trace/trace_ordered.h"
 
-typedef int (*rig_read)(struct trace_input *in, struct trace_fill *to,
-			struct mlgen_err *err);
+typedef int (*rig_read)(struct trace_input *in, struct trace_fill *to, struct mlgen_err *err);
 typedef void (*rig_write)(struct trace_ordered *o, FILE *to);
 
 /* A file in memory; the same one each time. */
@@ -21,8 +21,7 @@ static int rig_file(int *fd)
 {
 	if (*fd < 0)
 		*fd = memfd_create("fuzz", MFD_CLOEXEC);
-	MUST(*fd >= 0 && ftruncate(*fd, 0) == 0 &&
-	     lseek(*fd, 0, SEEK_SET) == 0);
+	MUST(*fd >= 0 && ftruncate(*fd, 0) == 0 && lseek(*fd, 0, SEEK_SET) == 0);
 	return *fd;
 }
 
@@ -75,11 +74,8 @@ static char *rig_export(rig_write put, int trace, size_t *bytes)
 }
 
 /* What is taken is kept: it comes back as the same text for ever. */
-__attribute__((unused)) static void rig_there_and_back(rig_read take,
-						       rig_write put,
-						       rig_read again,
-						       const uint8_t *data,
-						       size_t size)
+__attribute__((unused)) static void rig_there_and_back(rig_read take, rig_write put, rig_read again,
+						       const uint8_t *data, size_t size)
 {
 	static int trace = -1;
 	size_t bytes, same;

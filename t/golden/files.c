@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files.c - where paths lead: to the test's own folder, to a machine made of text, or to the real one. */
+/* files.c - where paths lead: to the test's own folder, to a machine made of text, or to the real
+ * one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -41,14 +42,12 @@ static bool is_below(const char *path, const char *folder)
 
 static bool is_real(const char *path)
 {
-	static const char *const real[] = { "/dev", "/proc/self/fd",
-					    "/proc/self/cmdline" };
+	static const char *const real[] = { "/dev", "/proc/self/fd", "/proc/self/cmdline" };
 
 	for (size_t i = 0; i < sizeof(real) / sizeof(*real); i++)
 		if (is_below(path, real[i]))
 			return true;
-	return path[0] != '/' || is_below(path, home()) ||
-	       is_below(path, machine());
+	return path[0] != '/' || is_below(path, home()) || is_below(path, machine());
 }
 
 /* Into `out` of PATH_MAX where it leads elsewhere. */
@@ -77,8 +76,8 @@ static void lead_back(char *path)
 	}
 }
 
-/* The machine's counters: @1000+3/2@ is 1000 and 3 in every 2 ms, and a name is
- * what storage has done. */
+/* The machine's counters: @1000+3/2@ is 1000 and 3 in every 2 ms, and a name is what storage has
+ * done. */
 
 static uint64_t since_begin_ms(void)
 {
@@ -149,22 +148,19 @@ FILE *__wrap_fopen(const char *path, const char *mode)
 	char led[PATH_MAX];
 
 	path = lead(led, path);
-	return path == led && is_below(path, machine())
-		       ? open_counters(path, mode)
-		       : __real_fopen(path, mode);
+	return path == led && is_below(path, machine()) ? open_counters(path, mode)
+							: __real_fopen(path, mode);
 }
 
 /* Paths. */
 
 static mode_t mode_of(int flags, va_list ap)
 {
-	return flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
-		       ? (mode_t)va_arg(ap, int)
-		       : 0;
+	return flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)) ? (mode_t)va_arg(ap, int) : 0;
 }
 
-/* Not every filesystem below the test's folder has O_DIRECT. Opens that make a
- * file, or look at one, take no time. */
+/* Not every filesystem below the test's folder has O_DIRECT. Opens that make a file, or look at
+ * one, take no time. */
 static int opened(int fd, const char *path, int flags)
 {
 	if (fd < 0)
@@ -198,8 +194,7 @@ int __wrap_openat(int dir, const char *path, int flags, ...)
 	mode = mode_of(flags, ap);
 	va_end(ap);
 	path = lead(led, path);
-	return opened(__real_openat(dir, path, flags & ~O_DIRECT, mode), path,
-		      flags);
+	return opened(__real_openat(dir, path, flags & ~O_DIRECT, mode), path, flags);
 }
 
 DIR *__wrap_opendir(const char *path)
@@ -301,15 +296,13 @@ int __wrap_statvfs(const char *path, struct statvfs *v)
 
 	v->f_frsize = v->f_bsize = PAGE_BYTES;
 	v->f_blocks = ALL_BLOCKS;
-	v->f_bfree = v->f_bavail =
-		sim_option("FREE_MIB", FREE_BLOCKS / 256) * 256;
+	v->f_bfree = v->f_bavail = sim_option("FREE_MIB", FREE_BLOCKS / 256) * 256;
 	v->f_flag = 0;
 	return rc;
 }
 
 /* As before Linux 6.1: alignment is the disk's. */
-int __wrap_statx(int dir, const char *path, int flags, unsigned mask,
-		 struct statx *out)
+int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *out)
 {
 	(void)dir;
 	(void)path;
@@ -414,8 +407,7 @@ ssize_t __wrap_preadv(int fd, const struct iovec *v, int n, off_t off)
 }
 
 /* Flags are asked of kernels that may not have them. */
-ssize_t __wrap_preadv2(int fd, const struct iovec *v, int n, off_t off,
-		       int flags)
+ssize_t __wrap_preadv2(int fd, const struct iovec *v, int n, off_t off, int flags)
 {
 	(void)flags;
 	return __wrap_preadv(fd, v, n, off);
@@ -437,8 +429,7 @@ ssize_t __wrap_pwritev(int fd, const struct iovec *v, int n, off_t off)
 	return done;
 }
 
-ssize_t __wrap_pwritev2(int fd, const struct iovec *v, int n, off_t off,
-			int flags)
+ssize_t __wrap_pwritev2(int fd, const struct iovec *v, int n, off_t off, int flags)
 {
 	(void)flags;
 	return __wrap_pwritev(fd, v, n, off);

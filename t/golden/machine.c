@@ -27,8 +27,7 @@ int __wrap_uname(struct utsname *out)
 
 	memset(out, 0, sizeof(*out));
 	snprintf(out->sysname, sizeof(out->sysname), "Linux");
-	snprintf(out->nodename, sizeof(out->nodename), "%s",
-		 name ? name : "golden");
+	snprintf(out->nodename, sizeof(out->nodename), "%s", name ? name : "golden");
 	snprintf(out->release, sizeof(out->release), "6.1.0-golden");
 	snprintf(out->version, sizeof(out->version), "#1 SMP");
 	snprintf(out->machine, sizeof(out->machine), "x86_64");
@@ -101,8 +100,7 @@ int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 	return 0;
 }
 
-int __wrap_hwloc_linux_get_tid_cpubind(hwloc_topology_t t, pid_t tid,
-				       hwloc_bitmap_t set)
+int __wrap_hwloc_linux_get_tid_cpubind(hwloc_topology_t t, pid_t tid, hwloc_bitmap_t set)
 {
 	(void)t;
 	(void)tid;

@@ -93,8 +93,8 @@ static void free_thread(struct thread *t)
 	free(t);
 }
 
-/* One CPU, for one thread runs at a time: waking one on the same CPU needs no
- * interrupt of another, which is what a turn costs most in a VM. */
+/* One CPU, for one thread runs at a time: waking one on the same CPU needs no interrupt of another,
+ * which is what a turn costs most in a VM. */
 static void stay_on_one_cpu(void)
 {
 	int cpu = sched_getcpu();
@@ -114,13 +114,12 @@ __attribute__((constructor)) static void begin(void)
 	me->id = pthread_self();
 	sim.late_ns = sim_option("SLEEPS_LATE_NS", 0);
 	if (getenv("INTERRUPT_AT_MS"))
-		sim.interrupt_ns =
-			UP_NS + sim_option("INTERRUPT_AT_MS", 0) * 1000000;
+		sim.interrupt_ns = UP_NS + sim_option("INTERRUPT_AT_MS", 0) * 1000000;
 }
 
 /*
- * Only the thread whose turn it is runs, so nothing below needs a lock: a turn is
- * handed over with release and taken with acquire.
+ * Only the thread whose turn it is runs, so nothing below needs a lock: a turn is handed over with
+ * release and taken with acquire.
  */
 
 static struct thread *longest_ready(void)
@@ -140,8 +139,7 @@ static struct thread *nearest(void)
 	for (struct thread *t = sim.first; t; t = t->next)
 		if (t->state == WAITING && t->deadline_ns != NEVER &&
 		    (!best || t->deadline_ns < best->deadline_ns ||
-		     (t->deadline_ns == best->deadline_ns &&
-		      t->order < best->order)))
+		     (t->deadline_ns == best->deadline_ns && t->order < best->order)))
 			best = t;
 	return best;
 }
@@ -168,8 +166,7 @@ static void choose(void)
 	}
 	__atomic_store_n(&t->turn, 1, __ATOMIC_RELEASE);
 	if (t != me)
-		__real_syscall(SYS_futex, (long)&t->turn, FUTEX_WAKE_PRIVATE, 1,
-			       0, 0, 0);
+		__real_syscall(SYS_futex, (long)&t->turn, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
 }
 
 static void await_turn(void)
@@ -177,8 +174,7 @@ static void await_turn(void)
 	int error = errno; /* of the call that takes its time */
 
 	while (!__atomic_exchange_n(&me->turn, 0, __ATOMIC_ACQUIRE))
-		__real_syscall(SYS_futex, (long)&me->turn, FUTEX_WAIT_PRIVATE,
-			       0, 0, 0, 0);
+		__real_syscall(SYS_futex, (long)&me->turn, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
 	me->spins = 0;
 	errno = error;
 }
@@ -228,8 +224,7 @@ static struct timespec to_timespec(uint64_t ns)
 
 static uint64_t date_ns(void)
 {
-	return (DATE_S + sim_option("LATER_S", 0)) * NS_PER_S + sim.now_ns -
-	       UP_NS;
+	return (DATE_S + sim_option("LATER_S", 0)) * NS_PER_S + sim.now_ns - UP_NS;
 }
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *out)
@@ -251,8 +246,7 @@ time_t __wrap_time(time_t *out)
 	return t;
 }
 
-static long futex_wait(const uint32_t *word, uint32_t seen,
-		       const struct timespec *until)
+static long futex_wait(const uint32_t *word, uint32_t seen, const struct timespec *until)
 {
 	uint64_t deadline_ns = NEVER;
 
@@ -261,8 +255,8 @@ static long futex_wait(const uint32_t *word, uint32_t seen,
 		return -1;
 	}
 	if (until)
-		deadline_ns = (uint64_t)until->tv_sec * NS_PER_S +
-			      (uint64_t)until->tv_nsec + sim.late_ns;
+		deadline_ns =
+			(uint64_t)until->tv_sec * NS_PER_S + (uint64_t)until->tv_nsec + sim.late_ns;
 	if (deadline_ns > sim.now_ns && block(word, deadline_ns))
 		return 0;
 	errno = ETIMEDOUT;
@@ -279,11 +273,9 @@ long __wrap_syscall(long number, ...)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
 	if (number == SYS_pread64)
-		return __wrap_pread((int)a[0], (void *)a[1], (size_t)a[2],
-				    (off_t)a[3]);
+		return __wrap_pread((int)a[0], (void *)a[1], (size_t)a[2], (off_t)a[3]);
 	if (number != SYS_futex)
-		return __real_syscall(number, a[0], a[1], a[2], a[3], a[4],
-				      a[5]);
+		return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	if ((a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
 		return futex_wait((const uint32_t *)a[0], (uint32_t)a[2],
 				  (const struct timespec *)a[3]);
@@ -305,8 +297,8 @@ static void *run(void *arg)
 	return result;
 }
 
-int __wrap_pthread_create(pthread_t *id, const pthread_attr_t *attr,
-			  void *(*main)(void *), void *arg)
+int __wrap_pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*main)(void *),
+			  void *arg)
 {
 	struct thread *t;
 	int rc;
@@ -383,19 +375,17 @@ static int take_signal(const sigset_t *set)
 	return 0;
 }
 
-int __wrap_sigtimedwait(const sigset_t *set, siginfo_t *info,
-			const struct timespec *most)
+int __wrap_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *most)
 {
 	uint64_t deadline_ns = NEVER, until_ns;
 	int sig;
 
 	(void)info;
 	if (most)
-		deadline_ns = sim.now_ns + (uint64_t)most->tv_sec * NS_PER_S +
-			      (uint64_t)most->tv_nsec;
+		deadline_ns =
+			sim.now_ns + (uint64_t)most->tv_sec * NS_PER_S + (uint64_t)most->tv_nsec;
 	while (!(sig = take_signal(set)) && deadline_ns > sim.now_ns) {
-		until_ns = sim.interrupt_ns < deadline_ns ? sim.interrupt_ns
-							  : deadline_ns;
+		until_ns = sim.interrupt_ns < deadline_ns ? sim.interrupt_ns : deadline_ns;
 		block(&me->pending, until_ns);
 	}
 	if (sig)

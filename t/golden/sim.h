@@ -6,14 +6,14 @@
 #include <sys/types.h>
 
 /*
- * The binary of the golden files is mlgen as it is, linked with --wrap for the
- * calls of libc through which time, threads and the machine come in. Nothing of
- * mlgen's own is replaced, so the files outlive any move of its code.
+ * The binary of the golden files is mlgen as it is, linked with --wrap for the calls of libc
+ * through which time, threads and the machine come in. Nothing of mlgen's own is replaced, so the
+ * files outlive any move of its code.
  *
- * Of all threads one runs, until it waits (a futex, a join, a signal, a mutex)
- * or does I/O; then the one that has been ready longest goes on. When none is
- * ready, time jumps to the nearest deadline. So the same arguments give the same
- * order of everything, and the same figures to the last digit.
+ * Of all threads one runs, until it waits (a futex, a join, a signal, a mutex) or does I/O; then
+ * the one that has been ready longest goes on. When none is ready, time jumps to the nearest
+ * deadline. So the same arguments give the same order of everything, and the same figures to the
+ * last digit.
  */
 
 /* Since the machine was switched on. */

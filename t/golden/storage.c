@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* storage.c - how long I/O takes in virtual time: one device that all share, with a latency for each call. */
+/* storage.c - how long I/O takes in virtual time: one device that all share, with a latency for
+ * each call. */
 #include "sim.h"
 
 #include <errno.h>
@@ -135,8 +136,7 @@ void sim_read_takes(int fd, uint64_t off, ssize_t bytes)
 	if (sim_thread() == 0)
 		return;
 	name = name_of(fd);
-	if (is_warm() ||
-	    draw(name, off, 1) % 100 < sim_option("STORAGE_CACHED", 0)) {
+	if (is_warm() || draw(name, off, 1) % 100 < sim_option("STORAGE_CACHED", 0)) {
 		take(sim_now_ns() + 1000 + copied_ns);
 		return;
 	}

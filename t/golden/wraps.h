@@ -21,8 +21,8 @@
 #include <time.h>
 
 /*
- * The linker gives mlgen's calls of NAME to __wrap_NAME, and __real_NAME is
- * libc's. The Makefile reads the list of names from this file: a line
+ * The linker gives mlgen's calls of NAME to __wrap_NAME, and __real_NAME is libc's. The Makefile
+ * reads the list of names from this file: a line
  * "X(type, name, (arguments))" each.
  */
 
@@ -90,8 +90,8 @@
 
 /* clang-format on */
 
-#define DECLARE_WRAP(type, name, args)                                         \
-	type __real_##name args;                                               \
+#define DECLARE_WRAP(type, name, args)                                                             \
+	type __real_##name args;                                                                   \
 	type __wrap_##name args;
 WRAPS(DECLARE_WRAP)
 #undef DECLARE_WRAP

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* manlists.c - print the field tables for the manual pages, for completion in shells, and for lint. */
+/* manlists.c - print the field tables for the manual pages, for completion in shells, and for lint.
+ */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,8 +40,7 @@ static void print_settings(void)
 /* The keys of the JSON document, object by object. */
 static void print_metrics(void)
 {
-	for (const struct metrics_section *s = metrics_sections; s->table;
-	     s++) {
+	for (const struct metrics_section *s = metrics_sections; s->table; s++) {
 		if (*s->path)
 			printf(".Ss \"%s\"\n", s->path);
 		help_mdoc(stdout, s->table);
@@ -50,8 +50,7 @@ static void print_metrics(void)
 /* The same of a trace that is described. */
 static void print_trace(void)
 {
-	for (const struct described_section *s = described_sections; s->table;
-	     s++) {
+	for (const struct described_section *s = described_sections; s->table; s++) {
 		if (*s->path)
 			printf(".Ss \"%s\"\n", s->path);
 		help_mdoc(stdout, s->table);
@@ -97,9 +96,9 @@ static void print_log(void)
 
 static void print_family(const struct live_field *f, bool is_target)
 {
-	static const char *const endings[] = { [PROM_GAUGE] = "",
-					       [PROM_COUNTER] = "_total",
-					       [PROM_HISTOGRAM] = "" };
+	static const char *const endings[] = {
+		[PROM_GAUGE] = "", [PROM_COUNTER] = "_total", [PROM_HISTOGRAM] = ""
+	};
 	struct prom_family p;
 
 	prom_family_init(&p, f, is_target);
@@ -146,9 +145,8 @@ static const struct {
 	const char *name;
 	void (*print)(void);
 } lists[] = {
-	{ "settings", print_settings }, { "options", print_options },
-	{ "engines", print_engines },   { "metrics", print_metrics },
-	{ "log", print_log },           { "trace", print_trace },
+	{ "settings", print_settings }, { "options", print_options }, { "engines", print_engines },
+	{ "metrics", print_metrics },   { "log", print_log },         { "trace", print_trace },
 	{ "score", print_score },       { "served", print_served },
 };
 
@@ -190,8 +188,7 @@ static void print_all_names(void)
 		print_names(tables[i].name, tables[i].table);
 	for (size_t i = 0; engines_built[i]; i++)
 		if (engines_built[i]->opts)
-			print_names(engines_built[i]->name,
-				    engines_built[i]->opts);
+			print_names(engines_built[i]->name, engines_built[i]->opts);
 }
 
 /* What may stand behind an option's "=", as completion/ has it. */
@@ -203,11 +200,9 @@ static void print_values(const struct mlgen_field *f, bool is_setting)
 		printf(is_setting ? "-" : "0 1");
 	else if (f->flags & MLGEN_SELECTS)
 		printf("@section");
-	else if (strcmp(f->name, "ioengine") == 0 ||
-		 strcmp(f->name, "enghelp") == 0)
+	else if (strcmp(f->name, "ioengine") == 0 || strcmp(f->name, "enghelp") == 0)
 		printf("@engine");
-	else if (strcmp(f->name, "cmdhelp") == 0 ||
-		 strcmp(f->name, "find-max") == 0)
+	else if (strcmp(f->name, "cmdhelp") == 0 || strcmp(f->name, "find-max") == 0)
 		printf("@option");
 	else if (f->type == MLGEN_STR)
 		printf("@file");
@@ -248,8 +243,7 @@ static void print_completion(const struct mlgen_field *table, bool is_setting)
 static void print_all_completion(void)
 {
 	print_completion(settings_fields, true);
-	puts("\t'name||Start a job of this name, made of the options behind "
-	     "it'");
+	puts("\t'name||Start a job of this name, made of the options behind it'");
 	print_completion(job_fields, false);
 	for (size_t i = 0; engines_built[i]; i++)
 		print_completion(engines_built[i]->opts, false);
@@ -288,8 +282,7 @@ static bool print_request(const char *option)
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
-		fprintf(stderr, "usage: manlists --lists|--names|--completion|"
-				"--engines|LIST\n");
+		fprintf(stderr, "usage: manlists --lists|--names|--completion|--engines|LIST\n");
 		return 2;
 	}
 	if (!print_request(argv[1]) && print_list(argv[1]) < 0) {

@@ -42,9 +42,9 @@ struct faults {
 	_Atomic long long written;
 };
 
-#define OPTION(text, member)                                                   \
-	{                                                                      \
-		text, offsetof(struct faults, member), 1                       \
+#define OPTION(text, member)                                                                       \
+	{                                                                                          \
+		text, offsetof(struct faults, member), 1                                           \
 	}
 
 static const struct fuse_opt options[] = {
@@ -109,12 +109,10 @@ static void *fs_init(struct fuse_conn_info *conn, struct fuse_config *cfg)
 	return fuse_get_context()->private_data;
 }
 
-static int fs_getattr(const char *path, struct stat *st,
-		      struct fuse_file_info *fi)
+static int fs_getattr(const char *path, struct stat *st, struct fuse_file_info *fi)
 {
 	(void)fi;
-	return status(
-		fstatat(faults()->root, below(path), st, AT_SYMLINK_NOFOLLOW));
+	return status(fstatat(faults()->root, below(path), st, AT_SYMLINK_NOFOLLOW));
 }
 
 static int fs_mkdir(const char *path, mode_t mode)
@@ -135,8 +133,7 @@ static int fs_rmdir(const char *path)
 static int fs_rename(const char *from, const char *to, unsigned flags)
 {
 	return flags ? -EINVAL
-		     : status(renameat(faults()->root, below(from),
-				       faults()->root, below(to)));
+		     : status(renameat(faults()->root, below(from), faults()->root, below(to)));
 }
 
 static int fs_truncate(const char *path, off_t size, struct fuse_file_info *fi)
@@ -152,8 +149,8 @@ static int fs_truncate(const char *path, off_t size, struct fuse_file_info *fi)
 
 static int fs_create(const char *path, mode_t mode, struct fuse_file_info *fi)
 {
-	int fd = openat(faults()->root, below(path),
-			(fi->flags & ~O_DIRECT) | O_CREAT | O_CLOEXEC, mode);
+	int fd = openat(faults()->root, below(path), (fi->flags & ~O_DIRECT) | O_CREAT | O_CLOEXEC,
+			mode);
 
 	if (fd < 0)
 		return -errno;
@@ -167,8 +164,7 @@ static int fs_open(const char *path, struct fuse_file_info *fi)
 	return fs_create(path, 0, fi);
 }
 
-static int fs_read(const char *path, char *buf, size_t size, off_t off,
-		   struct fuse_file_info *fi)
+static int fs_read(const char *path, char *buf, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	const struct faults *f = faults();
 	ssize_t got;
@@ -197,8 +193,7 @@ static int fs_write(const char *path, const char *buf, size_t size, off_t off,
 	if (is_meant(path) && holds(f->write_eio, size, off))
 		return -EIO;
 	if (f->full >= 0 &&
-	    atomic_fetch_add(&f->written, (long long)size) + (long long)size >
-		    f->full)
+	    atomic_fetch_add(&f->written, (long long)size) + (long long)size > f->full)
 		return -ENOSPC;
 	put = pwrite((int)fi->fh, buf, size, off);
 	return put < 0 ? -errno : (int)put;
@@ -219,9 +214,8 @@ static int fs_release(const char *path, struct fuse_file_info *fi)
 	return 0;
 }
 
-static int fs_readdir(const char *path, void *buf, fuse_fill_dir_t fill,
-		      off_t off, struct fuse_file_info *fi,
-		      enum fuse_readdir_flags flags)
+static int fs_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t off,
+		      struct fuse_file_info *fi, enum fuse_readdir_flags flags)
 {
 	int fd = openat(faults()->root, below(path), O_RDONLY | O_DIRECTORY);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -266,11 +260,9 @@ int main(int argc, char **argv)
 	struct faults f = { .read_eio = -1, .write_eio = -1, .full = -1 };
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 
-	f.root =
-		argc > 2 ? open(argv[1], O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	f.root = argc > 2 ? open(argv[1], O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (f.root < 0) {
-		fputs("faultfs FOLDER MOUNTPOINT [-o OPTION,...] [-f]\n",
-		      stderr);
+		fputs("faultfs FOLDER MOUNTPOINT [-o OPTION,...] [-f]\n", stderr);
 		return 2;
 	}
 	for (int i = 0; i < argc; i++)

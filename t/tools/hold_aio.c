@@ -18,8 +18,7 @@ static unsigned long take(unsigned requests, unsigned long most)
 	unsigned long taken = 0;
 	aio_context_t context = 0;
 
-	while (taken + requests <= most &&
-	       syscall(SYS_io_setup, requests, &context) == 0) {
+	while (taken + requests <= most && syscall(SYS_io_setup, requests, &context) == 0) {
 		taken += requests;
 		context = 0;
 	}
@@ -41,8 +40,8 @@ static unsigned long number_in(const char *path)
 int main(int argc, char **argv)
 {
 	unsigned long max = number_in("/proc/sys/fs/aio-max-nr");
-	unsigned long gone = number_in("/proc/sys/fs/aio-nr") +
-			     (argc > 1 ? strtoul(argv[1], NULL, 10) : 0);
+	unsigned long gone =
+		number_in("/proc/sys/fs/aio-nr") + (argc > 1 ? strtoul(argv[1], NULL, 10) : 0);
 	unsigned long taken = 0, most = max > gone ? max - gone : 0;
 	char byte;
 

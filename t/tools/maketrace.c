@@ -33,8 +33,7 @@
 
 static struct trace_writer *writer;
 static struct trace_head head = { .run_id = "maketrace",
-				  .wall_ns =
-					  UINT64_C(1741964968) * 1000000000 };
+				  .wall_ns = UINT64_C(1741964968) * 1000000000 };
 
 static void fail(const char *what, const char *which)
 {
@@ -111,8 +110,7 @@ static uint32_t next_file(struct trace_writer *w, char **line)
 
 /* ---- lines ---- */
 
-static void put_entry(struct trace_writer *w, uint32_t kind, uint64_t a,
-		      uint64_t b, char *text)
+static void put_entry(struct trace_writer *w, uint32_t kind, uint64_t a, uint64_t b, char *text)
 {
 	struct trace_entry e = { .kind = kind };
 
@@ -140,8 +138,8 @@ static void put_lost(struct trace_writer *w, char **line)
 static void put_size(struct trace_writer *w, char **line)
 {
 	char *path = next_word(line);
-	const uint64_t known[4] = { next_number(line), TRACE_UNKNOWN,
-				    TRACE_UNKNOWN, TRACE_UNKNOWN };
+	const uint64_t known[4] = { next_number(line), TRACE_UNKNOWN, TRACE_UNKNOWN,
+				    TRACE_UNKNOWN };
 
 	size_t bytes = unescape(path);
 	trace_writer_file(w, path, bytes, known);
@@ -206,11 +204,9 @@ static void put_line(int fd, const char *path, char *line)
 	else if (strcmp(word, "mount") == 0) {
 		uint64_t device = next_number(&line);
 		put_entry(w, TRACE_MOUNT, device, TRACE_UNKNOWN, line);
-	} else if (strcmp(word, "process") == 0 ||
-		   strcmp(word, "thread") == 0) {
+	} else if (strcmp(word, "process") == 0 || strcmp(word, "thread") == 0) {
 		uint64_t a = next_number(&line), b = next_number(&line);
-		put_entry(w, *word == 'p' ? TRACE_PROCESS : TRACE_THREAD, a, b,
-			  line);
+		put_entry(w, *word == 'p' ? TRACE_PROCESS : TRACE_THREAD, a, b, line);
 	} else {
 		put_record(w, word, &line);
 	}
@@ -231,35 +227,29 @@ static void read_list(int fd, const char *path)
 /* An open, three reads of 128 KiB, the end, and a close, of file after file. */
 static void put_many(struct trace_writer *w, uint64_t records, uint64_t files)
 {
-	static const unsigned char ops[] = {
-		TRACE_OPEN, TRACE_READ, TRACE_READ,
-		TRACE_READ, TRACE_READ, TRACE_CLOSE
-	};
+	static const unsigned char ops[] = { TRACE_OPEN, TRACE_READ, TRACE_READ,
+					     TRACE_READ, TRACE_READ, TRACE_CLOSE };
 	char path[64];
 
 	for (uint64_t i = 0; i < records; i++) {
 		uint64_t visit = i / sizeof(ops), step = i % sizeof(ops);
-		uint64_t file =
-			(visit % files * 48271 + visit / files * 7) % files;
+		uint64_t file = (visit % files * 48271 + visit / files * 7) % files;
 		uint32_t worker = (uint32_t)(visit % 8);
 		bool is_read = ops[step] == TRACE_READ;
-		int n = snprintf(path, sizeof(path),
-				 "/data/train/%03" PRIu64 "/img_%08" PRIu64,
+		int n = snprintf(path, sizeof(path), "/data/train/%03" PRIu64 "/img_%08" PRIu64,
 				 file / 10000, file);
 
 		trace_writer_record(
-			w,
-			&(struct trace_record){
-				.start_ns = 1000 * i,
-				.duration_ns = 500 + i * 7919 % 1000,
-				.off = is_read ? (step - 1) << 17 : 0,
-				.len_bytes = is_read ? 1 << 17 : 0,
-				.result = is_read && step < 4 ? 1 << 17 : 0,
-				.cpu_ns = 200,
-				.pid = 1000 + worker,
-				.tid = 1000 + worker,
-				.file = trace_writer_name(w, path, (size_t)n),
-				.op = ops[step] });
+			w, &(struct trace_record){ .start_ns = 1000 * i,
+						   .duration_ns = 500 + i * 7919 % 1000,
+						   .off = is_read ? (step - 1) << 17 : 0,
+						   .len_bytes = is_read ? 1 << 17 : 0,
+						   .result = is_read && step < 4 ? 1 << 17 : 0,
+						   .cpu_ns = 200,
+						   .pid = 1000 + worker,
+						   .tid = 1000 + worker,
+						   .file = trace_writer_name(w, path, (size_t)n),
+						   .op = ops[step] });
 	}
 }
 
@@ -273,8 +263,7 @@ int main(int argc, char **argv)
 	if (fd < 0)
 		fail(argv[1], "cannot be made");
 	if (argc == 4)
-		put_many(the_writer(fd, argv[1]), number_of(argv[2]),
-			 number_of(argv[3]));
+		put_many(the_writer(fd, argv[1]), number_of(argv[2]), number_of(argv[3]));
 	else
 		read_list(fd, argv[1]);
 	if (trace_writer_finish(the_writer(fd, argv[1]), NULL, &err) < 0)

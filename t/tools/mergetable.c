@@ -30,15 +30,12 @@ static void print_value(const struct mlgen_field *f, const char *at)
 		printf(" %.9g", *(const double *)p);
 		break;
 	case MLGEN_STR:
-		printf(" \"%s\"",
-		       f->stride ? at : *(const char *const *)p ?: "(none)");
+		printf(" \"%s\"", f->stride ? at : *(const char *const *)p ?: "(none)");
 		break;
 	case MLGEN_HIST:
-		printf(" %llu",
-		       *(struct hist *const *)p
-			       ? (unsigned long long)(*(struct hist *const *)p)
-					 ->count
-			       : 0);
+		printf(" %llu", *(struct hist *const *)p
+					? (unsigned long long)(*(struct hist *const *)p)->count
+					: 0);
 		break;
 	default:
 		printf(" %lld", *(const long long *)p);
@@ -69,8 +66,7 @@ static void print_list(const struct mlgen_field *f, const char *path,
 		print_table(f->sub, element, &first);
 }
 
-static void print_row(const struct mlgen_field *f, const char *path,
-		      const struct merged_records *r)
+static void print_row(const struct mlgen_field *f, const char *path, const struct merged_records *r)
 {
 	if (f->type == MLGEN_LIST || f->type == MLGEN_F64_ARRAY) {
 		print_list(f, path, r);
@@ -95,8 +91,7 @@ static void print_table(const struct mlgen_field *table, const char *path,
 
 		for (unsigned i = 0; i < 2 + WAYS; i++)
 			at.of[i] = r->of[i] ? r->of[i] + f->off : NULL;
-		snprintf(row, sizeof(row), "%s%s%s", path,
-			 *path && *f->name ? "." : "", f->name);
+		snprintf(row, sizeof(row), "%s%s%s", path, *path && *f->name ? "." : "", f->name);
 		print_row(f, row, &at);
 	}
 }
@@ -105,13 +100,11 @@ static void print_table(const struct mlgen_field *table, const char *path,
 
 static void set_table(const struct mlgen_field *table, char *base, unsigned n);
 
-static void set_elements(const struct mlgen_field *f, struct metric_list *l,
-			 unsigned n)
+static void set_elements(const struct mlgen_field *f, struct metric_list *l, unsigned n)
 {
 	for (size_t i = 0; i < l->count; i++)
 		if (f->sub)
-			set_table(f->sub, (char *)l->items + i * f->stride,
-				  n + (unsigned)i);
+			set_table(f->sub, (char *)l->items + i * f->stride, n + (unsigned)i);
 		else
 			((double *)l->items)[i] = n + (double)i / 4;
 }
@@ -158,8 +151,8 @@ static void set_table(const struct mlgen_field *table, char *base, unsigned n)
 		set_row(f, base + f->off, n);
 }
 
-static void set_record(struct job_result *r, const struct job *job,
-		       const struct workload *work, unsigned n)
+static void set_record(struct job_result *r, const struct job *job, const struct workload *work,
+		       unsigned n)
 {
 	draws = n; /* of lists, and of what has no row */
 	fill_record(r, job, work);
@@ -178,20 +171,17 @@ static void set_record(struct job_result *r, const struct job *job,
 }
 
 /* Records of `work`, each way from the same ones. */
-static void print_work(const char *name, const struct workload *work,
-		       const struct job *job)
+static void print_work(const char *name, const struct workload *work, const struct job *job)
 {
 	static struct job_result first[1 + WAYS], second[1 + WAYS];
-	struct merged_records r = { .of = { (char *)&first[WAYS],
-					    (char *)&second[WAYS] } };
+	struct merged_records r = { .of = { (char *)&first[WAYS], (char *)&second[WAYS] } };
 
 	for (unsigned i = 0; i <= WAYS; i++) {
 		set_record(&first[i], job, work, 4);
 		set_record(&second[i], job, work, 7);
 	}
 	for (unsigned i = 0; i < WAYS; i++) {
-		merge_jobs(&first[i], &second[i], (enum merge_how)i, &memory,
-			   NULL);
+		merge_jobs(&first[i], &second[i], (enum merge_how)i, &memory, NULL);
 		r.of[2 + i] = (char *)&first[i];
 	}
 	printf("# %s: first, second, in a group, of clients, in turn\n", name);

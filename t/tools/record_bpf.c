@@ -68,13 +68,9 @@ static int finish(void *state, struct trace_writer *w, struct mlgen_err *err)
 	capture_bpf.free(state);
 	if (trace_writer_finish(w, &written, err) < 0)
 		rc = -EIO;
-	fprintf(stderr,
-		"records %llu files %llu processes %llu lost %llu bytes "
-		"%llu\n%s",
-		(unsigned long long)status.records,
-		(unsigned long long)status.files,
-		(unsigned long long)status.processes,
-		(unsigned long long)status.lost,
+	fprintf(stderr, "records %llu files %llu processes %llu lost %llu bytes %llu\n%s",
+		(unsigned long long)status.records, (unsigned long long)status.files,
+		(unsigned long long)status.processes, (unsigned long long)status.lost,
 		(unsigned long long)written.bytes, buf_str(&notes));
 	buf_fini(&notes);
 	return rc;
@@ -139,11 +135,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "record_bpf: %s\n", err.text);
 		return 77;
 	}
-	int fd = open(argv[optind], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
-		      0644);
-	rc = fd < 0 ? -errno
-		    : trace_writer_new(&cfg.writer, fd, argv[optind], &head,
-				       &err);
+	int fd = open(argv[optind], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	rc = fd < 0 ? -errno : trace_writer_new(&cfg.writer, fd, argv[optind], &head, &err);
 	if (rc == 0)
 		rc = run(&cfg, argv + optind + 1, &err);
 	if (rc < 0)

@@ -52,8 +52,7 @@ static const struct word *find(const struct word *words, const char *name)
 static int refuse(const struct word *call, const struct word *error)
 {
 	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, nr)),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call->value, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error->value),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),

@@ -97,8 +97,7 @@ int main(int argc, char **argv)
 	/* It answers from an address that is another host's. */
 	setsockopt(listener, IPPROTO_IP, IP_TRANSPARENT, &on, sizeof(on));
 	if (inet_pton(AF_INET, argv[1], &to.sin_addr) != 1 ||
-	    bind(listener, (struct sockaddr *)&at, sizeof(at)) != 0 ||
-	    listen(listener, 16) != 0) {
+	    bind(listener, (struct sockaddr *)&at, sizeof(at)) != 0 || listen(listener, 16) != 0) {
 		perror("relay");
 		return 1;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* striptrace.c - a copy of a trace without markers, as if a program had been recorded that says nothing of itself. */
+/* striptrace.c - a copy of a trace without markers, as if a program had been recorded that says
+ * nothing of itself. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -52,8 +53,7 @@ static void use_names(struct used *u, const struct trace_batch *b)
 	}
 }
 
-static bool stays(const struct trace_entry *e, const struct used *u,
-		  bool has_threads)
+static bool stays(const struct trace_entry *e, const struct used *u, bool has_threads)
 {
 	if (e->kind == TRACE_THREAD)
 		return has_threads;
@@ -62,8 +62,8 @@ static bool stays(const struct trace_entry *e, const struct used *u,
 	return true;
 }
 
-static void copy(struct trace_writer *w, const struct trace_batch *b,
-		 const struct used *u, bool has_threads)
+static void copy(struct trace_writer *w, const struct trace_batch *b, const struct used *u,
+		 bool has_threads)
 {
 	for (size_t i = 0; i < b->entry_count; i++)
 		if (stays(&b->entries[i], u, has_threads))
@@ -73,8 +73,8 @@ static void copy(struct trace_writer *w, const struct trace_batch *b,
 			trace_writer_record(w, &b->records[i]);
 }
 
-static int copy_all(struct trace_reader *r, struct trace_writer *w,
-		    bool has_threads, struct mlgen_err *err)
+static int copy_all(struct trace_reader *r, struct trace_writer *w, bool has_threads,
+		    struct mlgen_err *err)
 {
 	struct used used = { 0 };
 	struct trace_batch batch;
@@ -90,8 +90,7 @@ static int copy_all(struct trace_reader *r, struct trace_writer *w,
 	return rc;
 }
 
-static int strip(struct trace_reader *r, const char *to, bool has_threads,
-		 struct mlgen_err *err)
+static int strip(struct trace_reader *r, const char *to, bool has_threads, struct mlgen_err *err)
 {
 	struct trace_writer *w;
 	int fd = open(to, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -112,8 +111,7 @@ static int strip(struct trace_reader *r, const char *to, bool has_threads,
 int main(int argc, char **argv)
 {
 	bool has_threads = argc < 2 || strcmp(argv[1], "--threads") != 0;
-	const char *const *paths =
-		(const char *const *)(argv + (has_threads ? 1 : 2));
+	const char *const *paths = (const char *const *)(argv + (has_threads ? 1 : 2));
 	int count = argc - (has_threads ? 2 : 3);
 	struct mlgen_err err = { 0 };
 	struct trace_reader *r;

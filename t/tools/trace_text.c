@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_text.c - prints a trace as lines of words, for scripts that compare it with something else. */
+/* trace_text.c - prints a trace as lines of words, for scripts that compare it with something else.
+ */
 
 /*
  *	trace_text FILE...
@@ -39,8 +40,7 @@ static void keep_name(struct names *n, const struct trace_entry *e)
 	while (id >= n->room) {
 		size_t more = n->room ? n->room : 64;
 
-		n->list = mem_realloc(n->list,
-				      (n->room + more) * sizeof(*n->list));
+		n->list = mem_realloc(n->list, (n->room + more) * sizeof(*n->list));
 		memset(n->list + n->room, 0, more * sizeof(*n->list));
 		n->room += more;
 	}
@@ -49,16 +49,14 @@ static void keep_name(struct names *n, const struct trace_entry *e)
 
 static const char *name_of(const struct names *n, uint64_t id)
 {
-	return id && id < n->room && n->list[id] && *n->list[id] ? n->list[id]
-								 : "-";
+	return id && id < n->room && n->list[id] && *n->list[id] ? n->list[id] : "-";
 }
 
 static void print_entry(struct names *n, const struct trace_entry *e)
 {
 	static const char *const kinds[] = {
-		[TRACE_FILE] = "file",     [TRACE_PROCESS] = "process",
-		[TRACE_THREAD] = "thread", [TRACE_MOUNT] = "mount",
-		[TRACE_FACT] = "fact",     [TRACE_LOST] = "lost",
+		[TRACE_FILE] = "file",   [TRACE_PROCESS] = "process", [TRACE_THREAD] = "thread",
+		[TRACE_MOUNT] = "mount", [TRACE_FACT] = "fact",       [TRACE_LOST] = "lost",
 	};
 	bool is_known = e->kind && e->kind <= TRACE_LOST;
 
@@ -77,8 +75,8 @@ static void print_record(const struct names *n, const struct trace_record *r)
 	printf("%s %s", op ? op : "unknown", name_of(n, r->file));
 	put_number(r->op == TRACE_RENAME ? TRACE_UNKNOWN : r->off);
 	put_number(r->len_bytes);
-	printf(" %" PRId64 " %u %" PRIu32 " %" PRIu64 " %" PRIu64, r->result,
-	       r->flags, r->tid, r->start_ns, r->duration_ns);
+	printf(" %" PRId64 " %u %" PRIu32 " %" PRIu64 " %" PRIu64, r->result, r->flags, r->tid,
+	       r->start_ns, r->duration_ns);
 	printf(r->op == TRACE_RENAME ? " %s\n" : "\n", name_of(n, r->off));
 }
 
@@ -111,9 +109,8 @@ int main(int argc, char **argv)
 		rc = print_all(r, &err);
 		const struct trace_read *read = trace_reader_read(r);
 
-		printf("end %" PRIu64 " %" PRIu64 " %" PRIu64 " %u\n",
-		       read->records, read->lost, read->damaged_chunks,
-		       read->truncated);
+		printf("end %" PRIu64 " %" PRIu64 " %" PRIu64 " %u\n", read->records, read->lost,
+		       read->damaged_chunks, read->truncated);
 		trace_reader_close(r);
 	}
 	if (rc < 0)

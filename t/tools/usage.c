@@ -76,12 +76,10 @@ int main(int argc, char **argv)
 	file = fopen(argv[1], "a");
 	if (!file ||
 	    fprintf(file, "%s %lld %lld %lld %ld\n", argv[2], now_ms() - began,
-		    to_ms(used.ru_utime), to_ms(used.ru_stime),
-		    used.ru_maxrss) < 0 ||
+		    to_ms(used.ru_utime), to_ms(used.ru_stime), used.ru_maxrss) < 0 ||
 	    fclose(file) != 0) {
 		fprintf(stderr, "%s: %s\n", argv[1], strerror(errno));
 		return 2;
 	}
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-				   : WEXITSTATUS(status);
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -32,8 +32,7 @@ static inline void cache_order_know(struct cache_order *o)
 }
 
 /* A new permutation each epoch. */
-static inline struct cache_order cache_order_shuffled(uint64_t units,
-						      uint64_t epochs,
+static inline struct cache_order cache_order_shuffled(uint64_t units, uint64_t epochs,
 						      uint64_t seed)
 {
 	struct cache_order o = { units, units * epochs, NULL, NULL };
@@ -50,16 +49,14 @@ static inline struct cache_order cache_order_shuffled(uint64_t units,
 }
 
 /* Drawn, where `skew` is 1 alike, else the first more often. */
-static inline struct cache_order cache_order_drawn(uint64_t units,
-						   uint64_t count, double skew,
+static inline struct cache_order cache_order_drawn(uint64_t units, uint64_t count, double skew,
 						   uint64_t seed)
 {
 	struct cache_order o = { units, count, NULL, NULL };
 
 	o.at = mem_array(count, sizeof(*o.at));
 	for (uint64_t i = 0; i < count; i++)
-		o.at[i] = (uint64_t)((double)units *
-				     pow(rng_f64(seed, RNG_TEST, i), skew));
+		o.at[i] = (uint64_t)((double)units * pow(rng_f64(seed, RNG_TEST, i), skew));
 	cache_order_know(&o);
 	return o;
 }
@@ -79,21 +76,18 @@ static inline struct cache *cache_rig_new(const struct cache_config *cfg)
 	return c;
 }
 
-static inline struct cache_access
-cache_order_access(const struct cache_order *o, uint64_t i)
+static inline struct cache_access cache_order_access(const struct cache_order *o, uint64_t i)
 {
 	/* Weights of their own, that change a little from epoch to epoch. */
 	return (struct cache_access){
 		.unit = o->at[i],
-		.weight = rng_f64(3, RNG_TEST, o->at[i]) +
-			  0.1 * (double)(i / o->units),
+		.weight = rng_f64(3, RNG_TEST, o->at[i]) + 0.1 * (double)(i / o->units),
 		.next_use = o->next[i],
 	};
 }
 
 /* Hits among the accesses from `from` on. */
-static inline uint64_t cache_order_hits(const struct cache_order *o,
-					const struct cache_config *cfg,
+static inline uint64_t cache_order_hits(const struct cache_order *o, const struct cache_config *cfg,
 					uint64_t from)
 {
 	struct cache *c = cache_rig_new(cfg);

@@ -14,8 +14,8 @@
 #include "temp.h"
 #include "work/workloads.h"
 
-#define SMALL                                                                  \
-	"model_layers=2 model_hidden=64 model_ffn=128 model_heads=4 "          \
+#define SMALL                                                                                      \
+	"model_layers=2 model_hidden=64 model_ffn=128 model_heads=4 "                              \
 	"model_kv_heads=2 model_vocabulary=100 ranks=4 zero_stage=3 bs=4096 "
 
 static char directory[TEMP_BYTES];
@@ -39,8 +39,7 @@ struct rig {
 	struct checkpoints c;
 };
 
-static inline void rig_open(struct rig *r, const char *options,
-			    const char *more)
+static inline void rig_open(struct rig *r, const char *options, const char *more)
 {
 	struct mlgen_err err = { 0 };
 
@@ -55,8 +54,7 @@ static inline void rig_open(struct rig *r, const char *options,
 				     .content = r->content,
 				     .is_plain = r->job->access == ACCESS_PLAIN,
 				     .bs = r->job->bs.write };
-	ck_assert_msg(checkpoints_open(&r->c, directory, &r->set, &err) == 0,
-		      "%s", err.text);
+	ck_assert_msg(checkpoints_open(&r->c, directory, &r->set, &err) == 0, "%s", err.text);
 }
 
 static inline void rig_close(struct rig *r)
@@ -77,8 +75,7 @@ static inline struct checkpoint save(struct rig *r, bool is_complete)
 	checkpoints_next(&r->c, 1, UINT64_MAX, &k);
 	ck_assert_msg(checkpoint_create(&r->c, &k, &err) == 0, "%s", err.text);
 	if (is_complete)
-		ck_assert_int_eq(
-			checkpoint_write_manifest(&r->c, &k, true, NULL), 0);
+		ck_assert_int_eq(checkpoint_write_manifest(&r->c, &k, true, NULL), 0);
 	k.is_complete = is_complete;
 	checkpoints_add(&r->c, &k);
 	return k;
@@ -124,9 +121,8 @@ static inline void forge(const char *name, const char *file)
 
 	snprintf(path, sizeof(path), "%s/%s", name, CHECKPOINT_MANIFEST);
 	snprintf(text, sizeof(text),
-		 "{\"version\":1,\"number\":1,\"complete\":true,"
-		 "\"bytes\":1,\"made_from\":{},\"content\":{},"
-		 "\"ranks\":\"0\",\"files\":[\"rank_0.pt\",\"%s\"]}",
+		 "{\"version\":1,\"number\":1,\"complete\":true,\"bytes\":1,\"made_from\":{},"
+		 "\"content\":{},\"ranks\":\"0\",\"files\":[\"rank_0.pt\",\"%s\"]}",
 		 file);
 	put_file(path, text);
 }

@@ -22,8 +22,7 @@ struct log {
 	char text[8192];
 };
 
-static inline int open_csv(struct csv **out, const char *path,
-			   struct mlgen_err *err)
+static inline int open_csv(struct csv **out, const char *path, struct mlgen_err *err)
 {
 	struct place p;
 	int rc = place_open(&p, "log", path, err);
@@ -42,8 +41,7 @@ static inline void log_open(struct log *l)
 }
 
 /* The interval, with this host. */
-static inline void log_row(struct csv *c, const struct live *now,
-			   const struct live *before)
+static inline void log_row(struct csv *c, const struct live *now, const struct live *before)
 {
 	struct host_look *look = host_look_new();
 	struct live_host host;
@@ -65,8 +63,7 @@ static inline void log_read(struct log *l)
 }
 
 /* The cells of line `number`, from 0; cuts the text up. */
-static inline unsigned cells_of(struct log *l, unsigned number,
-				char *cells[CELLS])
+static inline unsigned cells_of(struct log *l, unsigned number, char *cells[CELLS])
 {
 	char *line = l->text;
 	unsigned n = 0;
@@ -91,8 +88,8 @@ static inline unsigned column(const char *name)
 }
 
 /* One row, and the cells of it. */
-static inline void one_row(struct log *l, const struct live *now,
-			   const struct live *before, char *cells[CELLS])
+static inline void one_row(struct log *l, const struct live *now, const struct live *before,
+			   char *cells[CELLS])
 {
 	unsigned columns = 0;
 

@@ -25,7 +25,5 @@ static inline struct job plain_job(void)
 
 static inline void sized(struct job *job, const char *text)
 {
-	ck_assert_int_eq(dist_parse(&job->sample_size, text, DIST_BYTES, NULL,
-				    1024, NULL),
-			 0);
+	ck_assert_int_eq(dist_parse(&job->sample_size, text, DIST_BYTES, NULL, 1024, NULL), 0);
 }

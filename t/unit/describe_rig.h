@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* describe_rig.h - a trace in a file of its own, made record by record, and what is described of it. */
+/* describe_rig.h - a trace in a file of its own, made record by record, and what is described of
+ * it. */
 #pragma once
 
 #include <check.h>
@@ -31,8 +32,7 @@ static inline void set_up(void)
 					 .clock_ns = 0 };
 
 	rig.fd = temp_file(rig.path);
-	ck_assert_int_eq(
-		trace_writer_new(&rig.w, rig.fd, rig.path, &head, &err), 0);
+	ck_assert_int_eq(trace_writer_new(&rig.w, rig.fd, rig.path, &head, &err), 0);
 }
 
 static inline void tear_down(void)
@@ -50,8 +50,7 @@ static inline uint32_t file(const char *path)
 }
 
 /* One that took a microsecond; what is special of it is set by the caller. */
-static inline struct trace_record record(unsigned op, uint64_t at_us,
-					 uint32_t task, uint32_t f)
+static inline struct trace_record record(unsigned op, uint64_t at_us, uint32_t task, uint32_t f)
 {
 	return (struct trace_record){ .start_ns = at_us * US,
 				      .duration_ns = US,
@@ -69,8 +68,7 @@ static inline void put(unsigned op, uint64_t at_us, uint32_t task, uint32_t f)
 	trace_writer_record(rig.w, &r);
 }
 
-static inline void put_read(uint64_t at_us, uint32_t task, uint32_t f,
-			    uint64_t off, uint64_t bytes)
+static inline void put_read(uint64_t at_us, uint32_t task, uint32_t f, uint64_t off, uint64_t bytes)
 {
 	struct trace_record r = record(TRACE_READ, at_us, task, f);
 
@@ -80,8 +78,7 @@ static inline void put_read(uint64_t at_us, uint32_t task, uint32_t f,
 	trace_writer_record(rig.w, &r);
 }
 
-static inline const struct described_trace *
-described_every(uint64_t interval_ns)
+static inline const struct described_trace *described_every(uint64_t interval_ns)
 {
 	const char *paths[] = { rig.path };
 

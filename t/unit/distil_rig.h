@@ -35,8 +35,7 @@ static inline void distil_rig_open(struct distil_rig *g)
 	g->paths[0] = g->path;
 	g->fd = open(g->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	ck_assert_int_ge(g->fd, 0);
-	ck_assert_int_eq(
-		trace_writer_new(&g->writer, g->fd, g->path, &head, &err), 0);
+	ck_assert_int_eq(trace_writer_new(&g->writer, g->fd, g->path, &head, &err), 0);
 	g->d.paths = g->paths;
 	g->d.path_count = 1;
 	snprintf(g->side, sizeof(g->side), "%s/", g->folder);
@@ -46,8 +45,7 @@ static inline void distil_rig_open(struct distil_rig *g)
 }
 
 /* `len` of a read or write is its result, too. */
-static inline void distil_rig_record(struct distil_rig *g,
-				     struct trace_record r, const char *path)
+static inline void distil_rig_record(struct distil_rig *g, struct trace_record r, const char *path)
 {
 	r.cpu_ns = TRACE_UNKNOWN;
 	r.pid = r.pid ? r.pid : 10;
@@ -56,52 +54,44 @@ static inline void distil_rig_record(struct distil_rig *g,
 	trace_writer_record(g->writer, &r);
 }
 
-static inline void distil_rig_call(struct distil_rig *g, uint16_t op,
-				   uint64_t start_ns, uint32_t tid,
-				   const char *path, uint64_t off, uint64_t len,
+static inline void distil_rig_call(struct distil_rig *g, uint16_t op, uint64_t start_ns,
+				   uint32_t tid, const char *path, uint64_t off, uint64_t len,
 				   uint16_t flags)
 {
-	distil_rig_record(
-		g,
-		(struct trace_record){
-			.op = op,
-			.start_ns = start_ns,
-			.duration_ns = 5,
-			.tid = tid,
-			.off = off,
-			.len_bytes = len,
-			.result = op == TRACE_READ || op == TRACE_WRITE
-					  ? (int64_t)len
-					  : 0,
-			.flags = flags },
-		path);
+	distil_rig_record(g,
+			  (struct trace_record){ .op = op,
+						 .start_ns = start_ns,
+						 .duration_ns = 5,
+						 .tid = tid,
+						 .off = off,
+						 .len_bytes = len,
+						 .result = op == TRACE_READ || op == TRACE_WRITE
+								   ? (int64_t)len
+								   : 0,
+						 .flags = flags },
+			  path);
 }
 
-static inline void distil_rig_stage(struct distil_rig *g, enum stage_kind kind,
-				    uint32_t party, uint32_t number,
-				    uint64_t start_ns, uint64_t end_ns)
+static inline void distil_rig_stage(struct distil_rig *g, enum stage_kind kind, uint32_t party,
+				    uint32_t number, uint64_t start_ns, uint64_t end_ns)
 {
 	struct distil *d = &g->d;
 
-	d->stages = mem_realloc(d->stages,
-				(d->stage_count + 1) * sizeof(*d->stages));
-	d->stages[d->stage_count++] =
-		(struct distil_stage){ .kind = kind,
-				       .party = party,
-				       .number = number,
-				       .start_ns = start_ns,
-				       .end_ns = end_ns };
+	d->stages = mem_realloc(d->stages, (d->stage_count + 1) * sizeof(*d->stages));
+	d->stages[d->stage_count++] = (struct distil_stage){ .kind = kind,
+							     .party = party,
+							     .number = number,
+							     .start_ns = start_ns,
+							     .end_ns = end_ns };
 }
 
-/* All files are of the class; each visit is of the last stage that has its
- * start. */
+/* All files are of the class; each visit is of the last stage that has its start. */
 static inline void distil_rig_set_stage(void *arg, struct visit *x)
 {
 	const struct distil *d = arg;
 
 	for (uint32_t i = 0; i < d->stage_count; i++)
-		if (x->start_ns >= d->stages[i].start_ns &&
-		    x->start_ns <= d->stages[i].end_ns)
+		if (x->start_ns >= d->stages[i].start_ns && x->start_ns <= d->stages[i].end_ns)
 			x->stage = (uint16_t)i;
 }
 
@@ -120,8 +110,7 @@ static inline void distil_rig_read(struct distil_rig *g, enum file_class class)
 						   .worker = UINT32_MAX };
 	d->class = mem_array(d->file_count + 1, sizeof(*d->class));
 	memset(d->class, (int)class, d->file_count);
-	ck_assert_int_eq(visits_each(d->visits, distil_rig_set_stage, d, &err),
-			 0);
+	ck_assert_int_eq(visits_each(d->visits, distil_rig_set_stage, d, &err), 0);
 }
 
 static inline void distil_rig_close(struct distil_rig *g)

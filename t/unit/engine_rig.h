@@ -21,8 +21,8 @@
 #define RIG_OPTIONS 6
 
 /*
- * Time is virtual and stands still unless an engine sleeps on it. The file
- * holds rig_byte(offset) at each offset.
+ * Time is virtual and stands still unless an engine sleeps on it. The file holds rig_byte(offset)
+ * at each offset.
  */
 struct rig {
 	struct clock *clock;
@@ -61,14 +61,12 @@ static inline const unsigned char *rig_content(uint64_t bytes)
 	return made;
 }
 
-static inline bool rig_bytes_are(const unsigned char *bytes, uint64_t off,
-				 uint64_t n)
+static inline bool rig_bytes_are(const unsigned char *bytes, uint64_t off, uint64_t n)
 {
 	return memcmp(bytes, rig_content(off + n + 1) + off, n) == 0;
 }
 
-static inline void rig_option(struct rig *r, const struct mlgen_engine *e,
-			      const char *option)
+static inline void rig_option(struct rig *r, const struct mlgen_engine *e, const char *option)
 {
 	char name[32] = { 0 };
 	const char *value = strchr(option, '=');
@@ -77,13 +75,11 @@ static inline void rig_option(struct rig *r, const struct mlgen_engine *e,
 	memcpy(name, option, (size_t)(value - option));
 	const struct mlgen_field *f = field_find(e->opts, name);
 	ck_assert_msg(f != NULL, "%s has no option %s", e->name, name);
-	ck_assert_msg(field_parse(f, r->opts, value + 1, 1024, &r->err) == 0,
-		      "%s", r->err.text);
+	ck_assert_msg(field_parse(f, r->opts, value + 1, 1024, &r->err) == 0, "%s", r->err.text);
 }
 
 /* Engine and options ("name=value", up to a NULL); 0 or the error of job_init. */
-static inline int rig_job(struct rig *r, const char *engine,
-			  const char *const *options)
+static inline int rig_job(struct rig *r, const char *engine, const char *const *options)
 {
 	const struct mlgen_engine *e = engines_find(engine);
 
@@ -131,11 +127,10 @@ static inline void rig_end(struct rig *r)
 	}
 }
 
-/* False, with the reason on stderr and the rig ended, where this host does not
- * allow io_uring; any other error is a failure. */
-static inline bool rig_start(struct rig *r, const char *engine,
-			     const char *const *options, unsigned depth,
-			     size_t buf_bytes)
+/* False, with the reason on stderr and the rig ended, where this host does not allow io_uring; any
+ * other error is a failure. */
+static inline bool rig_start(struct rig *r, const char *engine, const char *const *options,
+			     unsigned depth, size_t buf_bytes)
 {
 	int rc = rig_job(r, engine, options);
 
@@ -143,9 +138,8 @@ static inline bool rig_start(struct rig *r, const char *engine,
 		rc = rig_io(r, depth, buf_bytes);
 	if (rc == 0)
 		return true;
-	ck_assert_msg((rc == -EPERM || rc == -ENOSYS) &&
-			      strstr(r->err.text, "io_uring"),
-		      "%s: %s", engine, r->err.text);
+	ck_assert_msg((rc == -EPERM || rc == -ENOSYS) && strstr(r->err.text, "io_uring"), "%s: %s",
+		      engine, r->err.text);
 	fprintf(stderr, "skipped: %s\n", r->err.text);
 	rig_end(r);
 	return false;
@@ -160,20 +154,17 @@ static inline void rig_file(struct rig *r, uint64_t bytes, int flags)
 	snprintf(r->path, sizeof(r->path), "%s/data", r->dir);
 	fd = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, rig_content(bytes + 1), (size_t)bytes),
-			 (ssize_t)bytes);
+	ck_assert_int_eq(write(fd, rig_content(bytes + 1), (size_t)bytes), (ssize_t)bytes);
 	close(fd);
 	r->file = (struct mlgen_file){ .path = r->path, .flags = flags };
 	r->file.fd = open(r->path, flags | O_CLOEXEC);
 }
 
-static inline struct io_op rig_op(struct rig *r, enum mlgen_op kind,
-				  uint64_t off, uint64_t bytes)
+static inline struct io_op rig_op(struct rig *r, enum mlgen_op kind, uint64_t off, uint64_t bytes)
 {
-	return (struct io_op){ .io = { .op = kind,
-				       .file = &r->file,
-				       .off = off,
-				       .len_bytes = bytes } };
+	return (struct io_op){
+		.io = { .op = kind, .file = &r->file, .off = off, .len_bytes = bytes }
+	};
 }
 
 /* Wait until n more have come back, in `done`. */
@@ -198,8 +189,8 @@ struct bare_rig {
 };
 
 /* Options as rig_job has them; NULL = none at all, not even the defaults. */
-static inline void bare_prepare(struct bare_rig *b, const char *engine,
-				const char *const *options, unsigned depth)
+static inline void bare_prepare(struct bare_rig *b, const char *engine, const char *const *options,
+				unsigned depth)
 {
 	struct rig r = { 0 };
 
@@ -212,12 +203,8 @@ static inline void bare_prepare(struct bare_rig *b, const char *engine,
 	}
 	for (int i = 0; options && options[i]; i++)
 		rig_option(&r, b->engine, options[i]);
-	b->job = (struct mlgen_engine_job){ .engine = b->engine,
-					    .opts = b->opts,
-					    .workers = 4 };
-	b->ctx = (struct mlgen_ctx){ .job = &b->job,
-				     .opts = b->opts,
-				     .iodepth = depth };
+	b->job = (struct mlgen_engine_job){ .engine = b->engine, .opts = b->opts, .workers = 4 };
+	b->ctx = (struct mlgen_ctx){ .job = &b->job, .opts = b->opts, .iodepth = depth };
 }
 
 static inline void bare_buffer(struct bare_rig *b, size_t bytes)
@@ -237,8 +224,8 @@ static inline void bare_end(struct bare_rig *b)
 	mem_free(b->opts);
 }
 
-/* Memory that a user who is not root may lock is that of all his rings, and the kernel
- * frees them a moment after their end. */
+/* Memory that a user who is not root may lock is that of all his rings, and the kernel frees them a
+ * moment after their end. */
 static inline int bare_try(struct bare_rig *b)
 {
 	for (int tries = 0;; tries++) {
@@ -251,15 +238,13 @@ static inline int bare_try(struct bare_rig *b)
 	}
 }
 
-/* False, with the reason on stderr and the rig ended, where this host does not
- * allow io_uring. */
+/* False, with the reason on stderr and the rig ended, where this host does not allow io_uring. */
 static inline bool bare_init(struct bare_rig *b)
 {
 	b->rc = bare_try(b);
 	if (b->rc == 0)
 		return true;
-	ck_assert_msg(b->rc == -EPERM || b->rc == -ENOSYS ||
-			      (b->rc == -ENOMEM && getuid() != 0),
+	ck_assert_msg(b->rc == -EPERM || b->rc == -ENOSYS || (b->rc == -ENOMEM && getuid() != 0),
 		      "%s", b->err.text);
 	fprintf(stderr, "skipped: %s\n", b->err.text);
 	bare_end(b);

@@ -58,8 +58,7 @@ static inline void fake_keep(struct fake *f, const struct mlgen_io *op)
 	uint64_t at = op->off, left = (uint64_t)op->result;
 
 	for (int i = 0; i < op->iovcnt && left; i++) {
-		size_t n = op->iov[i].iov_len < left ? op->iov[i].iov_len
-						     : (size_t)left;
+		size_t n = op->iov[i].iov_len < left ? op->iov[i].iov_len : (size_t)left;
 
 		ck_assert_uint_le(at + n, FAKE_CONTENT);
 		memcpy(f->content + at, op->iov[i].iov_base, n);
@@ -85,9 +84,7 @@ static inline void fake_does(struct fake *f, struct mlgen_io *op)
 	bool moves = op->op == MLGEN_READ || op->op == MLGEN_WRITE;
 	unsigned call = f->script[op->op].calls++;
 	int64_t all = moves ? (int64_t)op->len_bytes : 0;
-	int64_t result = call < f->script[op->op].count
-				 ? f->script[op->op].result[call]
-				 : FAKE_ALL;
+	int64_t result = call < f->script[op->op].count ? f->script[op->op].result[call] : FAKE_ALL;
 
 	fake_note(f, op);
 	op->result = result < all ? result : all;
@@ -103,8 +100,7 @@ static inline void fake_does(struct fake *f, struct mlgen_io *op)
 	}
 }
 
-static inline int fake_sync_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
-				   unsigned n)
+static inline int fake_sync_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
 	struct fake *f = ctx->job->priv;
 
@@ -136,8 +132,7 @@ static inline void fake_hold(struct fake *f, struct mlgen_io *op, uint64_t due)
 		f->most_held = f->held_count;
 }
 
-static inline int fake_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			      unsigned n)
+static inline int fake_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
 	struct fake *f = ctx->job->priv;
 	uint64_t now = ctx->now_ns(ctx);
@@ -159,9 +154,7 @@ static inline int fake_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
 				fake_does(f, io[i]);
 			if (io[i]->op == MLGEN_OPEN && io[i]->result < 0)
 				is_cancelled = true;
-			fake_hold(f, io[i],
-				  now + f->op_ns * (f->one_by_one ? i + 1
-								  : k + 1));
+			fake_hold(f, io[i], now + f->op_ns * (f->one_by_one ? i + 1 : k + 1));
 		}
 	}
 	f->batch[f->submits++] = i;
@@ -190,8 +183,8 @@ static inline void fake_drop(struct fake *f, unsigned i)
 	}
 }
 
-static inline int fake_reap(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			    unsigned min, unsigned max, uint64_t timeout_ns)
+static inline int fake_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
+			    uint64_t timeout_ns)
 {
 	struct fake *f = ctx->job->priv;
 	uint64_t begin = ctx->now_ns(ctx), until = UINT64_MAX;
@@ -207,8 +200,7 @@ static inline int fake_reap(struct mlgen_ctx *ctx, struct mlgen_io **io,
 			if (n >= min)
 				break;
 			if (!f->is_frozen)
-				ctx->sleep_until(ctx,
-						 due < until ? due : until);
+				ctx->sleep_until(ctx, due < until ? due : until);
 			if (due > until)
 				break;
 		}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* found_file.h - a file of somebody else's: what a format's look finds in it, and the plan that reads it. */
+/* found_file.h - a file of somebody else's: what a format's look finds in it, and the plan that
+ * reads it. */
 #pragma once
 
 #include <fcntl.h>
@@ -22,9 +23,8 @@ struct found {
 };
 
 /* The file of this path is looked at. */
-static inline void found_path(struct found *f, const struct format *format,
-			      const char *path, uint64_t bytes,
-			      const struct format_options *options)
+static inline void found_path(struct found *f, const struct format *format, const char *path,
+			      uint64_t bytes, const struct format_options *options)
 {
 	memset(f, 0, sizeof(*f));
 	f->look.fd = -1;
@@ -59,8 +59,7 @@ static inline int found_make(const void *data, size_t bytes, char name[64])
 }
 
 /* plan_init of it, without the dataset that it belongs to. */
-static inline void found_plan(const struct found *f,
-			      const struct format *format,
+static inline void found_plan(const struct found *f, const struct format *format,
 			      const struct plan_config *config, struct plan *p)
 {
 	const struct extent x = { .samples = 1 };
@@ -74,8 +73,8 @@ static inline void found_plan(const struct found *f,
 }
 
 /* One of its operations, as plan_text.h writes them. */
-static inline void found_text(const struct plan *p, const struct plan_op *op,
-			      char *out, size_t size)
+static inline void found_text(const struct plan *p, const struct plan_op *op, char *out,
+			      size_t size)
 {
 	uint64_t there = op->off < p->file_bytes ? p->file_bytes - op->off : 0;
 	size_t n = strlen(out);
@@ -87,10 +86,9 @@ static inline void found_text(const struct plan *p, const struct plan_op *op,
 			 : op->op == MLGEN_STAT ? "stat"
 						: "close");
 	else if (op->len_bytes <= there)
-		snprintf(out + n, size - n, "%s%" PRIu64 "@%" PRIu64, space,
-			 op->len_bytes, op->off);
+		snprintf(out + n, size - n, "%s%" PRIu64 "@%" PRIu64, space, op->len_bytes,
+			 op->off);
 	else
-		snprintf(out + n, size - n,
-			 "%s%" PRIu64 "@%" PRIu64 "=%" PRIu64, space,
+		snprintf(out + n, size - n, "%s%" PRIu64 "@%" PRIu64 "=%" PRIu64, space,
 			 op->len_bytes, op->off, there);
 }

@@ -36,8 +36,7 @@ static char word_name[] = "x", word_filename[256], word_directory[64];
 static inline void make_job(int rw, const char *filename, const char *size)
 {
 	snprintf(word_directory, sizeof(word_directory), "d");
-	snprintf(word_filename, sizeof(word_filename), "%s",
-		 filename ? filename : "");
+	snprintf(word_filename, sizeof(word_filename), "%s", filename ? filename : "");
 	job = (struct job){
 		.name = word_name,
 		.phase = PHASE_IO,
@@ -56,12 +55,9 @@ static inline void make_job(int rw, const char *filename, const char *size)
 static inline void set_up(void)
 {
 	layout_begin();
-	shell("mkdir d; head -c 64k /dev/urandom >d/p;"
-	      "head -c 128k /dev/urandom >d/q");
+	shell("mkdir d; head -c 64k /dev/urandom >d/p;head -c 128k /dev/urandom >d/q");
 	request = (struct iofiles_request){ .job = &job };
-	layout = (struct iolayout){ .req = &request,
-				    .clock = the_clock,
-				    .progress = &progress };
+	layout = (struct iolayout){ .req = &request, .clock = the_clock, .progress = &progress };
 	make_job(RW_READ, NULL, "64k");
 }
 
@@ -112,8 +108,7 @@ static inline void lay_out_ok(uint64_t made)
 static inline const char *others(void)
 {
 	static char list[1024];
-	FILE *f = popen("find . -type f ! -name p ! -name q ! -name stderr |"
-			"sort | tr '\\n' ' '",
+	FILE *f = popen("find . -type f ! -name p ! -name q ! -name stderr |sort | tr '\\n' ' '",
 			"r");
 	size_t n = fread(list, 1, sizeof(list) - 1, f);
 

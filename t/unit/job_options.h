@@ -17,14 +17,10 @@ static inline void set_options(struct job *j, const char *options)
 		const struct mlgen_field *f = NULL;
 		int used = 0;
 
-		ck_assert_int_eq(sscanf(options, "%63[^=]=%199[^ ]%n", name,
-					value, &used),
-				 2);
+		ck_assert_int_eq(sscanf(options, "%63[^=]=%199[^ ]%n", name, value, &used), 2);
 		f = field_find(job_fields, name);
 		ck_assert_msg(f != NULL, "%s", name);
-		ck_assert_int_eq(
-			field_parse(f, j, value, (unsigned)j->kb_base, NULL),
-			0);
+		ck_assert_int_eq(field_parse(f, j, value, (unsigned)j->kb_base, NULL), 0);
 		mem_replace(&j->origins[f - job_fields].raw, value);
 		options += used;
 		options += strspn(options, " ");
@@ -32,8 +28,8 @@ static inline void set_options(struct job *j, const char *options)
 }
 
 /* The one fault of such a job begins with `fault`; NULL = it has none. */
-static inline void check_options(const struct mlgen_engine *engine,
-				 const char *options, const char *fault)
+static inline void check_options(const struct mlgen_engine *engine, const char *options,
+				 const char *fault)
 {
 	struct job *j = job_new("x");
 	struct diag d;
@@ -45,9 +41,8 @@ static inline void check_options(const struct mlgen_engine *engine,
 	ck_assert_msg(d.count == (fault ? 1 : 0), "%s: %s", options,
 		      d.count ? d.entries[d.count - 1].text : "no fault");
 	if (fault)
-		ck_assert_msg(
-			strncmp(d.entries[0].text, fault, strlen(fault)) == 0,
-			"%s", d.entries[0].text);
+		ck_assert_msg(strncmp(d.entries[0].text, fault, strlen(fault)) == 0, "%s",
+			      d.entries[0].text);
 	diag_fini(&d);
 	job_free(j);
 }

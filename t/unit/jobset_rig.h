@@ -42,8 +42,7 @@ static const struct mlgen_field chain_fields[] = {
 
 #define ALL_CAPS (MLGEN_CAP_DIRECT | (MLGEN_CAP(MLGEN_OPS) - 1))
 
-static const struct mlgen_engine psync_engine = { .name = "psync",
-						  .caps = ALL_CAPS };
+static const struct mlgen_engine psync_engine = { .name = "psync", .caps = ALL_CAPS };
 static const struct mlgen_engine ring_engine = {
 	.name = "ring",
 	.caps = ALL_CAPS,
@@ -56,9 +55,8 @@ static const struct mlgen_engine chain_engine = {
 	.opts = chain_fields,
 	.opts_size = sizeof(struct chain_opts),
 };
-static const struct mlgen_engine *const engines[] = { &psync_engine,
-						      &ring_engine,
-						      &chain_engine, NULL };
+static const struct mlgen_engine *const engines[] = { &psync_engine, &ring_engine, &chain_engine,
+						      NULL };
 
 static inline const char *why_absent(const char *engine)
 {
@@ -98,8 +96,7 @@ static inline void write_file(const char *name, const char *text)
 /* The words of `line` as a command line. */
 static inline int load(const char *line)
 {
-	const struct jobset_env env = { .engines = engines,
-					.why_absent = why_absent };
+	const struct jobset_env env = { .engines = engines, .why_absent = why_absent };
 	char *words = mem_strdup(line), *at = words;
 	char *argv[32] = { words };
 	int argc = 1, rc = 0;

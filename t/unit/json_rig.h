@@ -11,8 +11,7 @@ static inline json_t *parse(char *text)
 	json_error_t error;
 	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
 
-	ck_assert_msg(root != NULL, "%s at %d:\n%s", error.text, error.line,
-		      text);
+	ck_assert_msg(root != NULL, "%s at %d:\n%s", error.text, error.line, text);
 	free(text);
 	return root;
 }

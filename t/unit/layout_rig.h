@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layout_rig.h - files that are laid out in a folder of the test's own: whole, stopped, with operations that fail. */
+/* layout_rig.h - files that are laid out in a folder of the test's own: whole, stopped, with
+ * operations that fail. */
 #pragma once
 
 #include <check.h>
@@ -65,8 +66,7 @@ static inline int compressed_percent(const char *path)
 	unsigned long n = 0;
 	FILE *f;
 
-	snprintf(command, sizeof(command),
-		 "head -c 100000 '%s' | gzip -1 | wc -c", path);
+	snprintf(command, sizeof(command), "head -c 100000 '%s' | gzip -1 | wc -c", path);
 	f = popen(command, "r");
 	ck_assert_int_eq(fscanf(f, "%lu", &n), 1);
 	pclose(f);
@@ -80,8 +80,7 @@ static inline void expect_pieces_fit(const char *path)
 	char *one = mem_zalloc(bytes), *two = mem_zalloc(bytes);
 	int fd = open(path, O_RDONLY);
 
-	ck_assert_int_eq(pread(fd, one, bytes, (64 << 20) - (1 << 20)),
-			 (ssize_t)bytes);
+	ck_assert_int_eq(pread(fd, one, bytes, (64 << 20) - (1 << 20)), (ssize_t)bytes);
 	ck_assert_int_eq(pread(fd, two, bytes, 0), (ssize_t)bytes);
 	close(fd);
 	for (size_t at = 0; at < bytes; at += 4096)
@@ -92,8 +91,7 @@ static inline void expect_pieces_fit(const char *path)
 }
 
 /* Stops at some write, as a signal would. */
-static inline int stopping_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
-				  unsigned n)
+static inline int stopping_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
 	if (io[0]->op == MLGEN_WRITE && io[0]->off == 8 << 20)
 		progress.stop.is_set = true;
@@ -102,8 +100,7 @@ static inline int stopping_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
 
 static inline void set_fault(const char *name, const char *value)
 {
-	const struct mlgen_field *f =
-		field_find(engines_find("fault")->opts, name);
+	const struct mlgen_field *f = field_find(engines_find("fault")->opts, name);
 
 	ck_assert_int_eq(field_parse(f, job.engine_opts, value, 1024, NULL), 0);
 }
@@ -125,8 +122,8 @@ static inline void faults_end(void)
 	mem_free(job.engine_opts);
 }
 
-/* Two files of 2500 KiB, by `make`: each of its operations fails once, which
- * leaves whole files or none. Messages begin with so. */
+/* Two files of 2500 KiB, by `make`: each of its operations fails once, which leaves whole files or
+ * none. Messages begin with so. */
 struct fault_case {
 	int (*make)(void);
 	const char *path[2];
@@ -150,8 +147,7 @@ static inline void expect_whole_or_absent(const struct fault_case *c, bool all)
 	}
 }
 
-static inline void expect_faults_leave_whole_files(const struct fault_case *c,
-						   int which)
+static inline void expect_faults_leave_whole_files(const struct fault_case *c, int which)
 {
 	int code = faults[which].code, r = -1;
 	unsigned fails = 0, passed = 0;
@@ -165,8 +161,7 @@ static inline void expect_faults_leave_whole_files(const struct fault_case *c,
 		err = (struct mlgen_err){ 0 };
 		r = c->make();
 		ck_assert_msg(r == 0 || (r == code &&
-					 strncmp(err.text, c->begins,
-						 strlen(c->begins)) == 0 &&
+					 strncmp(err.text, c->begins, strlen(c->begins)) == 0 &&
 					 strstr(err.text, strerror(-r))),
 			      "%u: %d %s", at, r, err.text);
 		fails += r != 0;

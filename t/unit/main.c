@@ -25,10 +25,10 @@ static const struct entry suites[] = {
 static bool reports_places;
 
 /*
- * Every ck_assert() that holds calls _mark_point(), which writes its place to a file
- * and flushes it, so that a crash can be located. The linker sends these calls here
- * (-Wl,--wrap): where the crash of a check ends the whole program nobody reads the file,
- * and the writes took half of the time of all suites.
+ * Every ck_assert() that holds calls _mark_point(), which writes its place to a file and flushes
+ * it, so that a crash can be located. The linker sends these calls here (-Wl,--wrap): where the
+ * crash of a check ends the whole program nobody reads the file, and the writes took half of the
+ * time of all suites.
  */
 void __real__mark_point(const char *file, int line);
 void __wrap__mark_point(const char *file, int line);
@@ -72,11 +72,10 @@ static unsigned add(SRunner *runner, const char *only)
 }
 
 /*
- * A process of its own, with a file for what it reports, costs more than most
- * checks do, so one does for a whole suite: but for those whose checks end it, or
- * change what it is (limits, environment, folders, handlers). What crashes or
- * hangs then takes the rest of its suite along. CK_FORK=yes gives each check its
- * own again.
+ * A process of its own, with a file for what it reports, costs more than most checks do, so one
+ * does for a whole suite: but for those whose checks end it, or change what it is (limits,
+ * environment, folders, handlers). What crashes or hangs then takes the rest of its suite along.
+ * CK_FORK=yes gives each check its own again.
  */
 static bool shares_process(const char *suite)
 {

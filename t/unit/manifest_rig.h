@@ -14,14 +14,12 @@
 #include "temp.h"
 #include "work/workloads.h"
 
-static __attribute__((unused)) char directory[TEMP_BYTES],
-	manifest_path[TEMP_BELOW];
+static __attribute__((unused)) char directory[TEMP_BYTES], manifest_path[TEMP_BELOW];
 
 static inline void set_up(void)
 {
 	temp_folder(directory);
-	snprintf(manifest_path, sizeof(manifest_path), "%s/%s", directory,
-		 MANIFEST_NAME);
+	snprintf(manifest_path, sizeof(manifest_path), "%s/%s", directory, MANIFEST_NAME);
 }
 
 static inline void tear_down(void)
@@ -41,9 +39,7 @@ static inline void make(struct dataset *ds, const char *size, uint64_t files)
 			   .accelerators = 1,
 			   .batch_size = 1 };
 
-	ck_assert_int_eq(dist_parse(&job.sample_size, size, DIST_BYTES, NULL,
-				    1024, NULL),
-			 0);
+	ck_assert_int_eq(dist_parse(&job.sample_size, size, DIST_BYTES, NULL, 1024, NULL), 0);
 	ck_assert_int_eq(dataset_init(ds, &job, 0, NULL), 0);
 }
 

@@ -46,8 +46,7 @@ static const char *borrow(void *owner, const char *text)
 	return text;
 }
 
-static __attribute__((unused))
-const struct merge_memory memory = { grow, copy_hist, borrow };
+static __attribute__((unused)) const struct merge_memory memory = { grow, copy_hist, borrow };
 
 static inline void free_all(void)
 {
@@ -112,8 +111,7 @@ static inline void fill_list(const struct mlgen_field *f, struct metric_list *l)
 }
 
 /* Into the row, or borrowed by it. */
-static inline void put_text(const struct mlgen_field *f, void *to,
-			    const char *text)
+static inline void put_text(const struct mlgen_field *f, void *to, const char *text)
 {
 	if (f->stride)
 		snprintf(to, f->stride, "%s", text);
@@ -128,8 +126,7 @@ static inline void fill_text(const struct mlgen_field *f, void *to)
 	put_text(f, to, texts[any(4)]);
 }
 
-static inline void fill_row(const struct mlgen_field *f, void *to,
-			    bool is_element)
+static inline void fill_row(const struct mlgen_field *f, void *to, bool is_element)
 {
 	bool can_lack = f->flags & MLGEN_NULLABLE && !is_element;
 	bool lacks = can_lack && any(5) == 0;
@@ -161,8 +158,7 @@ static inline void fill_row(const struct mlgen_field *f, void *to,
 	}
 }
 
-static inline void fill(const struct mlgen_field *table, char *base,
-			bool is_element)
+static inline void fill(const struct mlgen_field *table, char *base, bool is_element)
 {
 	for (const struct mlgen_field *f = table; f->name; f++)
 		fill_row(f, base + f->off, is_element);
@@ -201,8 +197,7 @@ static inline void fill_checkpoints(struct checkpoints_result *c)
 
 static inline void fill_interval(struct interval_stat *s)
 {
-	*s = (struct interval_stat){ any_f64(), any_f64(), any_f64(), any_f64(),
-				     1 + any(100) };
+	*s = (struct interval_stat){ any_f64(), any_f64(), any_f64(), any_f64(), 1 + any(100) };
 }
 
 static inline void fill_slowest(struct storage_result *s)

@@ -18,8 +18,8 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-/* What is shipped: a training whose epoch of 2,000 MiB has 500 steps of an
- * accelerator, and a model that is saved and restored. */
+/* What is shipped: a training whose epoch of 2,000 MiB has 500 steps of an accelerator, and a model
+ * that is saved and restored. */
 static __attribute__((unused)) const char training[] = "[unet3d]\n"
 						       "directory=/nowhere\n"
 						       "format=npz\n"
@@ -155,8 +155,7 @@ static inline void expect(const struct run_result *r, const char *want)
 {
 	char *text = page(r);
 
-	ck_assert_msg(strstr(text, want) != NULL, "%s is not in %s", want,
-		      text);
+	ck_assert_msg(strstr(text, want) != NULL, "%s is not in %s", want, text);
 	free(text);
 }
 
@@ -164,8 +163,7 @@ static inline void expect_no(const struct run_result *r, const char *unwanted)
 {
 	char *text = page(r);
 
-	ck_assert_msg(strstr(text, unwanted) == NULL, "%s is in %s", unwanted,
-		      text);
+	ck_assert_msg(strstr(text, unwanted) == NULL, "%s is in %s", unwanted, text);
 	free(text);
 }
 
@@ -188,12 +186,10 @@ static inline void finish(void)
 		};
 		r->complete = true;
 		r->ml.epochs_total = 5;
-		r->ml.mlperf.v1_0 = r->ml.mlperf.v2_0 = r->ml.mlperf.v3_0 =
-			(struct mlperf_window){
-				.train_au_mean_percentage = 95,
-				.train_throughput_mean_samples_per_second =
-					100 + (double)i,
-			};
+		r->ml.mlperf.v1_0 = r->ml.mlperf.v2_0 = r->ml.mlperf.v3_0 = (struct mlperf_window){
+			.train_au_mean_percentage = 95,
+			.train_throughput_mean_samples_per_second = 100 + (double)i,
+		};
 		r->ml.saves.completed = is_training ? 1 : 10;
 		r->ml.restores.completed = 10;
 		r->ml.restores.caches_dropped = true;
@@ -201,8 +197,7 @@ static inline void finish(void)
 }
 
 /* What is said of documents. */
-static inline void expect_of(const struct mlperf_source *sources, size_t n,
-			     const char *want)
+static inline void expect_of(const struct mlperf_source *sources, size_t n, const char *want)
 {
 	struct ask a = { .set = &set, .env = &env, .host = &host };
 	struct mlperf_groups g;
@@ -215,8 +210,7 @@ static inline void expect_of(const struct mlperf_source *sources, size_t n,
 	mlperf_groups_fini(&g);
 	fclose(to);
 	squeeze(text);
-	ck_assert_msg(strstr(text, want) != NULL, "%s is not in %s", want,
-		      text);
+	ck_assert_msg(strstr(text, want) != NULL, "%s is not in %s", want, text);
 	free(text);
 }
 

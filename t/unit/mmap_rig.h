@@ -13,8 +13,7 @@ static inline void begin(struct rig *r, size_t buf_bytes)
 	ck_assert(rig_start(r, "mmap", NULL, 1, buf_bytes));
 }
 
-static inline int64_t do_one(struct rig *r, enum mlgen_op kind, uint64_t off,
-			     uint64_t bytes)
+static inline int64_t do_one(struct rig *r, enum mlgen_op kind, uint64_t off, uint64_t bytes)
 {
 	struct io_op op = rig_op(r, kind, off, bytes);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mock_engine.h - the io layer over an engine that moves what it is told to, step by step, in virtual time. */
+/* mock_engine.h - the io layer over an engine that moves what it is told to, step by step, in
+ * virtual time. */
 #pragma once
 
 #include <check.h>
@@ -42,14 +43,12 @@ struct fixture {
 	struct io *io;
 };
 
-static inline void keep_content(struct mock *m, const struct mlgen_io *op,
-				uint64_t bytes)
+static inline void keep_content(struct mock *m, const struct mlgen_io *op, uint64_t bytes)
 {
 	uint64_t at = op->off;
 
 	for (int i = 0; i < op->iovcnt && bytes; i++) {
-		uint64_t n =
-			op->iov[i].iov_len < bytes ? op->iov[i].iov_len : bytes;
+		uint64_t n = op->iov[i].iov_len < bytes ? op->iov[i].iov_len : bytes;
 
 		ck_assert_uint_le(at + n, CONTENT);
 		memcpy(m->content + at, op->iov[i].iov_base, n);
@@ -75,16 +74,14 @@ static inline void mock_does(struct mock *m, struct mlgen_io *op)
 	m->last_off = op->off;
 	m->last_len = op->len_bytes;
 	m->last_parts = op->iovcnt;
-	op->result =
-		step > (int64_t)op->len_bytes ? (int64_t)op->len_bytes : step;
+	op->result = step > (int64_t)op->len_bytes ? (int64_t)op->len_bytes : step;
 	if (m->content && op->op == MLGEN_WRITE && op->result > 0)
 		keep_content(m, op, (uint64_t)op->result);
 	if (m->look)
 		io_look(m->look, &m->seen);
 }
 
-static inline int sync_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			      unsigned n)
+static inline int sync_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
 	ck_assert_uint_eq(n, 1);
 	mock_does(ctx->job->priv, io[0]);
@@ -92,8 +89,7 @@ static inline int sync_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
 	return 1;
 }
 
-static inline int async_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			       unsigned n)
+static inline int async_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
 	struct mock *m = ctx->job->priv;
 	unsigned i;
@@ -110,8 +106,8 @@ static inline int async_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
 }
 
 /* The last one handed over comes back first. */
-static inline int async_reap(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			     unsigned min, unsigned max, uint64_t timeout_ns)
+static inline int async_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min,
+			     unsigned max, uint64_t timeout_ns)
 {
 	struct mock *m = ctx->job->priv;
 	unsigned n = 0;
@@ -197,13 +193,10 @@ static const struct mlgen_engine mock_no_memory = {
 };
 /* clang-format on */
 
-static inline int open_io(struct fixture *f, const struct mlgen_engine *e,
-			  unsigned depth, size_t buf_bytes,
-			  struct mlgen_err *err)
+static inline int open_io(struct fixture *f, const struct mlgen_engine *e, unsigned depth,
+			  size_t buf_bytes, struct mlgen_err *err)
 {
-	f->job = (struct mlgen_engine_job){ .engine = e,
-					    .workers = 1,
-					    .priv = &f->mock };
+	f->job = (struct mlgen_engine_job){ .engine = e, .workers = 1, .priv = &f->mock };
 	const struct io_config cfg = { .job = &f->job,
 				       .clock = f->clock,
 				       .stat = &f->stat,
@@ -212,8 +205,8 @@ static inline int open_io(struct fixture *f, const struct mlgen_engine *e,
 	return io_new(&f->io, &cfg, err);
 }
 
-static inline void set_up(struct fixture *f, const struct mlgen_engine *e,
-			  unsigned depth, size_t buf_bytes)
+static inline void set_up(struct fixture *f, const struct mlgen_engine *e, unsigned depth,
+			  size_t buf_bytes)
 {
 	struct mlgen_err err = { 0 };
 
@@ -221,8 +214,7 @@ static inline void set_up(struct fixture *f, const struct mlgen_engine *e,
 	f->clock = clock_new_virtual(5000);
 	clock_join(f->clock);
 	opstat_init(&f->stat);
-	ck_assert_msg(open_io(f, e, depth, buf_bytes, &err) == 0, "%s",
-		      err.text);
+	ck_assert_msg(open_io(f, e, depth, buf_bytes, &err) == 0, "%s", err.text);
 }
 
 static inline void tear_down(struct fixture *f)
@@ -233,11 +225,8 @@ static inline void tear_down(struct fixture *f)
 	clock_free(f->clock);
 }
 
-static inline struct io_op transfer(enum mlgen_op kind, struct mlgen_file *file,
-				    uint64_t off, uint64_t bytes)
+static inline struct io_op transfer(enum mlgen_op kind, struct mlgen_file *file, uint64_t off,
+				    uint64_t bytes)
 {
-	return (struct io_op){ .io = { .op = kind,
-				       .file = file,
-				       .off = off,
-				       .len_bytes = bytes } };
+	return (struct io_op){ .io = { .op = kind, .file = file, .off = off, .len_bytes = bytes } };
 }

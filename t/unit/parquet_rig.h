@@ -17,8 +17,7 @@ struct table {
 	const char *columns, *read;
 };
 
-static inline int try_table(struct dataset *ds, const struct table *t,
-			    struct mlgen_err *err)
+static inline int try_table(struct dataset *ds, const struct table *t, struct mlgen_err *err)
 {
 	static char directory[] = "d";
 	char *columns = t->columns ? mem_strdup(t->columns) : NULL;
@@ -41,8 +40,7 @@ static inline int try_table(struct dataset *ds, const struct table *t,
 	return r;
 }
 
-static inline const struct parquet *make(struct dataset *ds,
-					 const struct table *t)
+static inline const struct parquet *make(struct dataset *ds, const struct table *t)
 {
 	struct mlgen_err err = { 0 };
 

@@ -22,8 +22,8 @@ static inline struct job job_of(int rw, uint64_t read, uint64_t write)
 }
 
 static inline struct pattern *pattern_of(const struct job *job,
-					 const struct pattern_region *regions,
-					 unsigned count, uint64_t worker)
+					 const struct pattern_region *regions, unsigned count,
+					 uint64_t worker)
 {
 	struct mlgen_err err = { 0 };
 	struct pattern *p = NULL;

@@ -54,6 +54,5 @@ static inline void make(struct plan_report *p)
 {
 	struct mlgen_err err = { 0 };
 
-	ck_assert_msg(plan_make(p, job, &host, &settings, &err) == 0, "%s",
-		      err.text);
+	ck_assert_msg(plan_make(p, job, &host, &settings, &err) == 0, "%s", err.text);
 }

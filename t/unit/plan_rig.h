@@ -7,8 +7,7 @@
 #include "data/format.h"
 #include "data/plan.h"
 
-static inline void make(struct dataset *ds, int format, uint64_t per_file,
-			double bytes)
+static inline void make(struct dataset *ds, int format, uint64_t per_file, double bytes)
 {
 	static char directory[] = "d";
 	const struct job job = { .directory = directory,

@@ -11,8 +11,7 @@
 
 #define PLAN_TEXT_BYTES 1024
 
-static inline void plan_text_add(struct plan_counts *c,
-				 const struct plan_op *op)
+static inline void plan_text_add(struct plan_counts *c, const struct plan_op *op)
 {
 	c->ops[op->op]++;
 	if (op->op == MLGEN_READ)
@@ -21,13 +20,11 @@ static inline void plan_text_add(struct plan_counts *c,
 }
 
 /*
- * "open stat 4096@0=128 close": a read is LENGTH@OFFSET, and =GOT where the
- * file has less; an open of another part than 0 is open1, open2. What is true
- * of all plans of frameworks is checked on the way: each operation waits, the
- * counts are those of the operations, no read is larger than said.
+ * "open stat 4096@0=128 close": a read is LENGTH@OFFSET, and =GOT where the file has less; an open
+ * of another part than 0 is open1, open2. What is true of all plans of frameworks is checked on the
+ * way: each operation waits, the counts are those of the operations, no read is larger than said.
  */
-static inline const char *plan_text(const struct plan_config *config,
-				    const struct extent *x,
+static inline const char *plan_text(const struct plan_config *config, const struct extent *x,
 				    char out[PLAN_TEXT_BYTES])
 {
 	struct plan_counts want = { 0 }, got;
@@ -51,11 +48,10 @@ static inline const char *plan_text(const struct plan_config *config,
 				 : op.op == MLGEN_STAT ? "stat"
 						       : "close");
 		else if (op.got_bytes == op.len_bytes)
-			snprintf(at, room, " %" PRIu64 "@%" PRIu64,
-				 op.len_bytes, op.off);
+			snprintf(at, room, " %" PRIu64 "@%" PRIu64, op.len_bytes, op.off);
 		else
-			snprintf(at, room, " %" PRIu64 "@%" PRIu64 "=%" PRIu64,
-				 op.len_bytes, op.off, op.got_bytes);
+			snprintf(at, room, " %" PRIu64 "@%" PRIu64 "=%" PRIu64, op.len_bytes,
+				 op.off, op.got_bytes);
 		n += strlen(at);
 		ck_assert_uint_lt(n, PLAN_TEXT_BYTES - 64);
 		ck_assert_uint_le(op.len_bytes, plan_largest_read(config));

@@ -45,8 +45,7 @@ static inline int format_named(const char *name)
 	ck_abort_msg("%s", name);
 }
 
-static inline void make(const char *format, const char *size, uint64_t files,
-			uint64_t subfolders)
+static inline void make(const char *format, const char *size, uint64_t files, uint64_t subfolders)
 {
 	struct job job = { .directory = directory,
 			   .format = format_named(format),
@@ -59,9 +58,7 @@ static inline void make(const char *format, const char *size, uint64_t files,
 			   .batch_size = 1 };
 
 	dataset_fini(&ds);
-	ck_assert_int_eq(dist_parse(&job.sample_size, size, DIST_BYTES, NULL,
-				    1024, NULL),
-			 0);
+	ck_assert_int_eq(dist_parse(&job.sample_size, size, DIST_BYTES, NULL, 1024, NULL), 0);
 	ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
 }
 
@@ -189,7 +186,6 @@ static inline void expect_whole(void)
 	ck_assert_int_eq(state, MANIFEST_COMPLETE);
 	for (uint64_t i = 0; i < dataset_all_files(&ds); i++)
 		ck_assert_msg(file_is_right(i), "%s", file_path(i));
-	ck_assert_int_eq(count_names("img_*"),
-			 (int)(ds.files_named * ds.parts + ds.eval_files));
+	ck_assert_int_eq(count_names("img_*"), (int)(ds.files_named * ds.parts + ds.eval_files));
 	ck_assert_int_eq(count_names(".*"), 0);
 }

@@ -4,8 +4,8 @@
 
 #include "mlgen/engine.h"
 
-static inline int no_reap(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			  unsigned min, unsigned max, uint64_t timeout_ns)
+static inline int no_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
+			  uint64_t timeout_ns)
 {
 	(void)ctx;
 	(void)io;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_files_rig.h - files of a trace, looked at and made below "d" in a folder of the test's own. */
+/* replay_files_rig.h - files of a trace, looked at and made below "d" in a folder of the test's
+ * own. */
 #pragma once
 
 #include "layout_rig.h"
@@ -28,8 +29,7 @@ static inline void set_up(void)
 {
 	layout_begin();
 	use("d");
-	maker = (struct replay_files_maker){ .clock = the_clock,
-					     .progress = &progress };
+	maker = (struct replay_files_maker){ .clock = the_clock, .progress = &progress };
 }
 
 static inline void tear_down(void)
@@ -49,8 +49,7 @@ static inline uint32_t add(const char *name, unsigned flags, uint64_t bytes)
 }
 
 /* Below the test's own folder. */
-static inline uint32_t add_here(const char *name, unsigned flags,
-				uint64_t bytes)
+static inline uint32_t add_here(const char *name, unsigned flags, uint64_t bytes)
 {
 	char path[PATH_MAX];
 
@@ -110,8 +109,7 @@ static inline const char *found(const char *test)
 	size_t n;
 
 	snprintf(command, sizeof(command),
-		 "find . ! -name stderr %s | LC_ALL=C sort | tr '\\n' ' '",
-		 test);
+		 "find . ! -name stderr %s | LC_ALL=C sort | tr '\\n' ' '", test);
 	f = popen(command, "r");
 	n = fread(list, 1, sizeof(list) - 1, f);
 	list[n] = '\0';

@@ -11,10 +11,10 @@
 #include "report/verdict.h"
 #include "flowed.h"
 
-/* The report as a string; freed with free(). Inline, gcc 12 takes what it gives
- * for a pointer to its local. */
-static __attribute__((noinline, unused)) char *
-report_text(struct run_result *run, enum detail detail)
+/* The report as a string; freed with free(). Inline, gcc 12 takes what it gives for a pointer to
+ * its local. */
+static __attribute__((noinline, unused)) char *report_text(struct run_result *run,
+							   enum detail detail)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -37,8 +37,7 @@ static inline void check_text(const char *text, const char *expected)
 	while (is[same] && is[same] == was[same])
 		same++;
 	from = same > 40 ? same - 40 : 0;
-	ck_assert_msg(is[same] == was[same], "it is '%.120s', not '%.120s'",
-		      is + from, was + from);
+	ck_assert_msg(is[same] == was[same], "it is '%.120s', not '%.120s'", is + from, was + from);
 	free(is);
 	free(was);
 }
@@ -52,11 +51,10 @@ static inline void check_shape(const char *text)
 		size_t len = strcspn(s, "\n");
 
 		ck_assert_msg(len <= 80, "%zu columns: %.*s", len, (int)len, s);
-		ck_assert_msg(len == 0 || s[len - 1] != ' ',
-			      "blank at the end: %.*s|", (int)len, s);
+		ck_assert_msg(len == 0 || s[len - 1] != ' ', "blank at the end: %.*s|", (int)len,
+			      s);
 		for (size_t i = 0; i < len; i++)
-			ck_assert_msg(s[i] >= ' ' && s[i] < 0x7f,
-				      "not ASCII: %.*s", (int)len, s);
+			ck_assert_msg(s[i] >= ' ' && s[i] < 0x7f, "not ASCII: %.*s", (int)len, s);
 		s += len + (s[len] == '\n');
 	}
 	ck_assert_msg(lines <= 52, "%u lines:\n%s", lines, text);
@@ -78,8 +76,7 @@ static inline void check_line(struct run_result *run, const char *line)
 	char *text = report_text(run, DETAIL_USUAL);
 
 	check_shape(text);
-	ck_assert_msg(has_flowed(text, line), "no line '%s' in:\n%s", line,
-		      text);
+	ck_assert_msg(has_flowed(text, line), "no line '%s' in:\n%s", line, text);
 	free(text);
 }
 

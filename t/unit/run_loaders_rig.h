@@ -16,8 +16,7 @@ static inline struct job *tfdata_job(uint64_t files, uint64_t per_file)
 }
 
 /* All went well: so many steps and samples of a rank, so many reads. */
-static inline void check_counts(struct rig *r, uint64_t steps, uint64_t samples,
-				uint64_t of_reads)
+static inline void check_counts(struct rig *r, uint64_t steps, uint64_t samples, uint64_t of_reads)
 {
 	const struct rank_count *c = &rig_rank(r)->count;
 

@@ -15,17 +15,14 @@ struct ran {
 	const struct ml_result *ml;
 };
 
-static const struct host host = { .cpus = 2,
-				  .cpus_online = 2,
-				  .memory_bytes = 1ull << 30,
-				  .open_files = 1024 };
+static const struct host host = {
+	.cpus = 2, .cpus_online = 2, .memory_bytes = 1ull << 30, .open_files = 1024
+};
 
 static inline struct ran go(struct job **jobs, size_t count)
 {
 	struct ran r = { .clock = clock_new_virtual(1000 * MS) };
-	struct run_config cfg = {
-		.jobs = jobs, .count = count, .host = &host, .clock = r.clock
-	};
+	struct run_config cfg = { .jobs = jobs, .count = count, .host = &host, .clock = r.clock };
 	struct mlgen_err err = { 0 };
 
 	ck_assert_msg(run_new(&r.run, &cfg, &err) == 0, "%s", err.text);

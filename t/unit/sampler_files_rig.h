@@ -31,15 +31,14 @@ static inline void make_dataset(struct dataset *ds, const struct setting *c)
 	ds->extent_samples = c->extent_samples;
 }
 
-static inline int make(struct sampler *s, struct dataset *ds,
-		       const struct setting *c, struct mlgen_err *err)
+static inline int make(struct sampler *s, struct dataset *ds, const struct setting *c,
+		       struct mlgen_err *err)
 {
 	const struct sampler_config cfg = { .ranks = c->ranks,
 					    .batch = c->batch,
 					    .lanes = c->lanes,
 					    .seed = 7,
-					    .shuffle = { .kind = c->shuffle,
-							 .number = 9 },
+					    .shuffle = { .kind = c->shuffle, .number = 9 },
 					    .shard = c->shard,
 					    .drop_last = c->drop_last,
 					    .is_eval = c->is_eval };
@@ -53,11 +52,10 @@ static inline const char *name_of(const struct setting *c)
 	static char text[200];
 
 	snprintf(text, sizeof(text),
-		 "files %lu of %lu by %lu, ranks %lu, batch %lu, lanes %lu, "
-		 "shard %d, shuffle %d, drop_last %d",
+		 "files %lu of %lu by %lu, ranks %lu, batch %lu, lanes %lu, shard %d, shuffle %d, "
+		 "drop_last %d",
 		 (unsigned long)c->files, (unsigned long)c->per_file,
-		 (unsigned long)c->extent_samples, (unsigned long)c->ranks,
-		 (unsigned long)c->batch, (unsigned long)c->lanes, c->shard,
-		 c->shuffle, c->drop_last);
+		 (unsigned long)c->extent_samples, (unsigned long)c->ranks, (unsigned long)c->batch,
+		 (unsigned long)c->lanes, c->shard, c->shuffle, c->drop_last);
 	return text;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* saver_rig.h - checkpoints of a small model in a directory of the test's own, by the saver's threads. */
+/* saver_rig.h - checkpoints of a small model in a directory of the test's own, by the saver's
+ * threads. */
 #pragma once
 
 #include <check.h>
@@ -20,9 +21,9 @@
 #define MS 1000000ull
 
 /* Two ranks whose tensors are no multiples of anything. */
-#define SMALL                                                                  \
-	"model_layers=2 model_hidden=96 model_ffn=301 model_heads=4 "          \
-	"model_kv_heads=2 model_vocabulary=333 ranks=2 zero_stage=3 "          \
+#define SMALL                                                                                      \
+	"model_layers=2 model_hidden=96 model_ffn=301 model_heads=4 "                              \
+	"model_kv_heads=2 model_vocabulary=333 ranks=2 zero_stage=3 "                              \
 	"bs=16384 iodepth=3 "
 
 static char directory[TEMP_BYTES];
@@ -53,17 +54,14 @@ struct rig {
 	struct mlgen_err err;
 };
 
-static inline void rig_options(const struct mlgen_field *fields, void *base,
-			       const char *options)
+static inline void rig_options(const struct mlgen_field *fields, void *base, const char *options)
 {
 	while (*options) {
 		char name[64] = "", value[200] = "";
 		const struct mlgen_field *f;
 		int used = 0;
 
-		ck_assert_int_eq(sscanf(options, " %63[^=]=%199[^ ]%n", name,
-					value, &used),
-				 2);
+		ck_assert_int_eq(sscanf(options, " %63[^=]=%199[^ ]%n", name, value, &used), 2);
 		f = field_find(fields, name);
 		ck_assert_msg(f != NULL, "no option %s", name);
 		ck_assert_int_eq(field_parse(f, base, value, 1024, NULL), 0);
@@ -90,8 +88,7 @@ static inline struct content *rig_content(uint64_t span_bytes, uint64_t seed)
 	unsigned i = 0;
 
 	while (made[i].content &&
-	       (made[i].seed != seed ||
-		content_span_bytes(made[i].content) != span_bytes)) {
+	       (made[i].seed != seed || content_span_bytes(made[i].content) != span_bytes)) {
 		i++;
 		ck_assert_uint_lt(i, 8);
 	}
@@ -102,8 +99,8 @@ static inline struct content *rig_content(uint64_t span_bytes, uint64_t seed)
 }
 
 /* `options` of the job, `engine_options` of its engine. */
-static inline void rig_open(struct rig *r, const struct mlgen_engine *engine,
-			    const char *options, const char *engine_options)
+static inline void rig_open(struct rig *r, const struct mlgen_engine *engine, const char *options,
+			    const char *engine_options)
 {
 	struct job *j = job_new("x");
 
@@ -113,18 +110,15 @@ static inline void rig_open(struct rig *r, const struct mlgen_engine *engine,
 	rig_options(job_fields, j, options);
 	job_set_engine(j, engine);
 	rig_options(engine->opts, j->engine_opts, engine_options);
-	ck_assert_msg(state_init(&r->state, j, &r->err) == 0, "%s",
-		      r->err.text);
+	ck_assert_msg(state_init(&r->state, j, &r->err) == 0, "%s", r->err.text);
 	r->set = (struct shard_set){ .state = &r->state,
 				     .layout = layout_of(j),
-				     .content = rig_content(saver_span_bytes(j),
-							    j->randseed),
+				     .content = rig_content(saver_span_bytes(j), j->randseed),
 				     .is_plain = j->access == ACCESS_PLAIN,
 				     .bs = j->bs.write,
 				     .direct = j->direct };
-	ck_assert_msg(checkpoints_open(&r->checkpoints, directory, &r->set,
-				       &r->err) == 0,
-		      "%s", r->err.text);
+	ck_assert_msg(checkpoints_open(&r->checkpoints, directory, &r->set, &r->err) == 0, "%s",
+		      r->err.text);
 	failure_init(&r->failure, rig_stop, r);
 }
 
@@ -146,8 +140,7 @@ static inline void rig_start(struct rig *r, struct clock *clock)
 	r->clock = clock;
 	clock_expect(clock, 1);
 	clock_join(clock);
-	ck_assert_msg(saver_new(&r->saver, &cfg, &r->err) == 0, "%s",
-		      r->err.text);
+	ck_assert_msg(saver_new(&r->saver, &cfg, &r->err) == 0, "%s", r->err.text);
 	ck_assert_int_eq(saver_start(r->saver, &r->err), 0);
 	ck_assert_int_eq(saver_await_ready(r->saver), 0);
 }
@@ -176,8 +169,7 @@ static inline void rig_end(struct rig *r)
 	job_free(r->job);
 }
 
-static inline const struct checkpoint_result *rig_record(const struct rig *r,
-							 size_t i)
+static inline const struct checkpoint_result *rig_record(const struct rig *r, size_t i)
 {
 	const struct checkpoint_result *items = r->result.items.items;
 
@@ -199,8 +191,8 @@ static inline int rig_save(struct rig *r, unsigned count)
 }
 
 /* A whole life of a job that saves. */
-static inline int rig_saves(struct rig *r, const struct mlgen_engine *engine,
-			    const char *options, unsigned count)
+static inline int rig_saves(struct rig *r, const struct mlgen_engine *engine, const char *options,
+			    unsigned count)
 {
 	int rc;
 
@@ -220,9 +212,8 @@ static inline int rig_restores(struct rig *r, const struct mlgen_engine *engine,
 
 	rig_open(r, engine, options, "");
 	r->job->phase = PHASE_RESTORE;
-	ck_assert_msg(checkpoints_to_restore(&r->checkpoints, 1, &k, &r->err) ==
-			      0,
-		      "%s", r->err.text);
+	ck_assert_msg(checkpoints_to_restore(&r->checkpoints, 1, &k, &r->err) == 0, "%s",
+		      r->err.text);
 	rig_start(r, clock_new_real());
 	saver_begin_restore(r->saver, &k);
 	rc = saver_await(r->saver);
@@ -231,8 +222,8 @@ static inline int rig_restores(struct rig *r, const struct mlgen_engine *engine,
 }
 
 /* Of the newest checkpoint. */
-static inline void rig_path(const struct rig *r, uint64_t rank, uint64_t file,
-			    struct shard *f, char path[PATH_MAX])
+static inline void rig_path(const struct rig *r, uint64_t rank, uint64_t file, struct shard *f,
+			    char path[PATH_MAX])
 {
 	const struct checkpoints *c = &r->checkpoints;
 	const struct checkpoint *k = &c->items[c->count - 1];

@@ -25,8 +25,8 @@ static char directory[TEMP_BYTES], data[TEMP_BYTES + 8], cache[TEMP_BYTES + 16];
 
 static struct mlgen_err err;
 
-/* Each byte is a sample, and its word says which: its place times its value.
- * '!' is damaged, '-' ends the file. */
+/* Each byte is a sample, and its word says which: its place times its value. '!' is damaged, '-'
+ * ends the file. */
 static inline int byte_look(struct look *l)
 {
 	for (uint64_t i = 0; i < l->file_bytes; i++) {
@@ -46,17 +46,15 @@ static inline int byte_look(struct look *l)
 	return 0;
 }
 
-static inline void byte_range(const struct file_shape *shape, uint64_t first,
-			      uint64_t n, uint64_t *off, uint64_t *len)
+static inline void byte_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			      uint64_t *off, uint64_t *len)
 {
 	(void)shape;
 	*off = first;
 	*len = n;
 }
 
-static struct format byte_format = { .name = "byte",
-				     .look = byte_look,
-				     .found_range = byte_range };
+static struct format byte_format = { .name = "byte", .look = byte_look, .found_range = byte_range };
 
 static inline void set_up(void)
 {
@@ -93,8 +91,7 @@ static inline void put(unsigned number, char what, size_t bytes)
 static inline void put_some(unsigned files)
 {
 	for (unsigned i = 0; i < files; i++)
-		put(i, i % 50 == 7 ? '-' : (char)('A' + i % 20),
-		    1 + i * 7 % 100);
+		put(i, i % 50 == 7 ? '-' : (char)('A' + i % 20), 1 + i * 7 % 100);
 }
 
 static inline void put_all(void)
@@ -104,9 +101,7 @@ static inline void put_all(void)
 
 static inline int make(struct dataset *ds, const struct kept_request *keeps)
 {
-	const struct scan_request req = { .directory = data,
-					  .except = cache,
-					  .errors = SCAN_SKIP };
+	const struct scan_request req = { .directory = data, .except = cache, .errors = SCAN_SKIP };
 	int r;
 
 	err = (struct mlgen_err){ 0 };
@@ -137,10 +132,8 @@ static inline void check_same(const struct dataset *a, const struct dataset *b)
 		found_shape(a->found, i, &x);
 		found_shape(b->found, i, &y);
 		ck_assert_uint_eq(x.samples, y.samples);
-		ck_assert_mem_eq(x.facts, y.facts,
-				 LOOK_FACTS * sizeof(x.facts[0]));
-		ck_assert_mem_eq(x.words, y.words,
-				 x.samples * sizeof(x.words[0]));
+		ck_assert_mem_eq(x.facts, y.facts, LOOK_FACTS * sizeof(x.facts[0]));
+		ck_assert_mem_eq(x.words, y.words, x.samples * sizeof(x.words[0]));
 	}
 	ck_assert_uint_eq(found_first_sample(a->found, a->files),
 			  found_first_sample(b->found, b->files));
@@ -148,8 +141,7 @@ static inline void check_same(const struct dataset *a, const struct dataset *b)
 			  found_sample_bytes(b->found, b->files));
 }
 
-/* Scans by the cache, and finds what a scan without one finds: so many files
- * were known. */
+/* Scans by the cache, and finds what a scan without one finds: so many files were known. */
 static inline uint64_t scan_with(const struct kept_request *keeps)
 {
 	struct dataset fresh, ds;
@@ -160,11 +152,9 @@ static inline uint64_t scan_with(const struct kept_request *keeps)
 	check_same(&fresh, &ds);
 	known = found_kept_files(ds.found);
 	if (known == 0)
-		ck_assert_uint_eq(found_read_bytes(ds.found),
-				  found_read_bytes(fresh.found));
+		ck_assert_uint_eq(found_read_bytes(ds.found), found_read_bytes(fresh.found));
 	else
-		ck_assert_uint_lt(found_read_bytes(ds.found),
-				  found_read_bytes(fresh.found));
+		ck_assert_uint_lt(found_read_bytes(ds.found), found_read_bytes(fresh.found));
 	unmake(&fresh);
 	unmake(&ds);
 	return known;

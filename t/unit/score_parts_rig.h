@@ -30,10 +30,9 @@ static inline void teardown(void)
 	for (size_t i = 0; i < ARRAY_LEN(phases); i++) {
 		struct profile_phase *p = phases[i];
 		struct spread *const spreads[] = {
-			&p->read_sizes,     &p->write_sizes,  &p->file_sizes,
-			&p->seeks,          &p->file_samples, &p->reuse,
-			&p->think,          &p->steps,        &p->block_sizes,
-			&p->inflight.depth,
+			&p->read_sizes,   &p->write_sizes,    &p->file_sizes, &p->seeks,
+			&p->file_samples, &p->reuse,          &p->think,      &p->steps,
+			&p->block_sizes,  &p->inflight.depth,
 		};
 
 		for (size_t k = 0; k < ARRAY_LEN(spreads); k++)
@@ -56,8 +55,7 @@ static inline void check_is(const char *name, double want)
 {
 	struct score_distance d = look(name);
 
-	ck_assert_msg(fabs(d.value - want) < EXACT, "%s: %.17g, not %.17g",
-		      name, d.value, want);
+	ck_assert_msg(fabs(d.value - want) < EXACT, "%s: %.17g, not %.17g", name, d.value, want);
 	ck_assert_msg(d.why == NULL, "%s: %s", name, d.why);
 }
 
@@ -76,10 +74,8 @@ static const struct {
 	size_t off;
 	const char *why;
 } counts[] = {
-	{ "bytes read", offsetof(struct profile_phase, read_bytes),
-	  "nothing was read" },
-	{ "bytes written", offsetof(struct profile_phase, written_bytes),
-	  "nothing was written" },
+	{ "bytes read", offsetof(struct profile_phase, read_bytes), "nothing was read" },
+	{ "bytes written", offsetof(struct profile_phase, written_bytes), "nothing was written" },
 	{ "files", offsetof(struct profile_phase, files), "no file was used" },
 	{ "idle: times", offsetof(struct profile_phase, inflight.idle_count),
 	  "storage was never idle for a millisecond" },
@@ -95,17 +91,14 @@ static const struct {
 	const char *neither; /* NULL = one empty side is unknown, too */
 	const char *one;     /* NULL = it is all the difference there can be */
 } spreads[] = {
-	{ "read size: D", offsetof(struct profile_phase, read_sizes),
-	  "nothing was read", NULL },
-	{ "write size: D", offsetof(struct profile_phase, write_sizes),
-	  "nothing was written", NULL },
-	{ "file size: D", offsetof(struct profile_phase, file_sizes),
-	  "no file was used", NULL },
+	{ "read size: D", offsetof(struct profile_phase, read_sizes), "nothing was read", NULL },
+	{ "write size: D", offsetof(struct profile_phase, write_sizes), "nothing was written",
+	  NULL },
+	{ "file size: D", offsetof(struct profile_phase, file_sizes), "no file was used", NULL },
 	{ "samples a file: D", offsetof(struct profile_phase, file_samples),
 	  "no samples are marked", "one of them marks no samples" },
 	{ "in flight: D", offsetof(struct profile_phase, inflight.depth),
 	  "how long operations took is not known", NULL },
 	{ "block size: D", offsetof(struct profile_phase, block_sizes),
-	  "block requests were not recorded",
-	  "block requests were not recorded" },
+	  "block requests were not recorded", "block requests were not recorded" },
 };

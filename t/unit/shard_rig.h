@@ -28,8 +28,8 @@ struct shard_rig {
 
 static inline void rig_set(struct job *j, const char *name, const char *value)
 {
-	ck_assert_msg(field_parse(field_find(job_fields, name), j, value,
-				  (unsigned)j->kb_base, NULL) == 0,
+	ck_assert_msg(field_parse(field_find(job_fields, name), j, value, (unsigned)j->kb_base,
+				  NULL) == 0,
 		      "%s=%s", name, value);
 }
 
@@ -39,17 +39,14 @@ static inline void rig_options(struct job *j, const char *options)
 	char name[64] = "", value[200] = "";
 
 	for (int used = 0; *options; options += strspn(options, " ")) {
-		ck_assert_int_eq(sscanf(options, " %63[^=]=%199[^ ]%n", name,
-					value, &used),
-				 2);
+		ck_assert_int_eq(sscanf(options, " %63[^=]=%199[^ ]%n", name, value, &used), 2);
 		rig_set(j, name, value);
 		options += used;
 	}
 }
 
 /* Until rig_close(); `span` is that of the content. */
-static inline void rig_open_span(struct shard_rig *r, const char *options,
-				 uint64_t span)
+static inline void rig_open_span(struct shard_rig *r, const char *options, uint64_t span)
 {
 	struct mlgen_err err = { 0 };
 
@@ -77,8 +74,8 @@ static inline void rig_open(struct shard_rig *r, const char *options)
 }
 
 /* With the lines "NAME BYTES" in `text` as its tensors. */
-static inline void rig_open_list(struct shard_rig *r, const char *options,
-				 const char *text, uint64_t span)
+static inline void rig_open_list(struct shard_rig *r, const char *options, const char *text,
+				 uint64_t span)
 {
 	FILE *f;
 	int fd;

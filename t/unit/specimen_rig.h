@@ -12,8 +12,8 @@
 #include "distil/explain.h"
 #include "trace/trace.h"
 
-static inline void specimen_add(struct specimen *s, unsigned op, uint64_t off,
-				uint64_t len, int64_t result)
+static inline void specimen_add(struct specimen *s, unsigned op, uint64_t off, uint64_t len,
+				int64_t result)
 {
 	if (s->count == SPECIMEN_CALLS_MOST) {
 		s->visit.calls++;
@@ -34,8 +34,7 @@ static inline void specimen_add(struct specimen *s, unsigned op, uint64_t off,
 }
 
 /* What mlgen's own trace would have of an extent. */
-static inline void specimen_of_plan(struct specimen *s,
-				    const struct plan_config *config,
+static inline void specimen_of_plan(struct specimen *s, const struct plan_config *config,
 				    const struct extent *x)
 {
 	static const uint16_t ops[MLGEN_OPS] = { [MLGEN_OPEN] = TRACE_OPEN,
@@ -50,8 +49,8 @@ static inline void specimen_of_plan(struct specimen *s,
 	while (plan_next(&p, &op)) {
 		bool is_read = op.op == MLGEN_READ;
 
-		specimen_add(s, ops[op.op], is_read ? op.off : TRACE_UNKNOWN,
-			     op.len_bytes, is_read ? (int64_t)op.got_bytes : 0);
+		specimen_add(s, ops[op.op], is_read ? op.off : TRACE_UNKNOWN, op.len_bytes,
+			     is_read ? (int64_t)op.got_bytes : 0);
 	}
 	s->file_bytes = p.file_bytes;
 }
@@ -62,14 +61,12 @@ static inline void specimen_of_text(struct specimen *s, const char *text)
 	char *copy = mem_strdup(text), *save = NULL;
 
 	memset(s, 0, sizeof(*s));
-	for (char *w = strtok_r(copy, " ", &save); w;
-	     w = strtok_r(NULL, " ", &save)) {
+	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
 		char *at = strchr(w, '@'), *got = strchr(w, '=');
 
 		if (at)
 			specimen_add(s, TRACE_READ, strtoull(at + 1, NULL, 10),
-				     strtoull(w, NULL, 10),
-				     strtoll(got ? got + 1 : w, NULL, 10));
+				     strtoull(w, NULL, 10), strtoll(got ? got + 1 : w, NULL, 10));
 		else
 			specimen_add(s,
 				     strcmp(w, "open") == 0   ? TRACE_OPEN

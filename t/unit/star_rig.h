@@ -30,10 +30,9 @@ static inline void end(void)
 {
 }
 
-static const struct hosts_mpi threads_mpi = { .abi = HOSTS_MPI_ABI,
-					      .name = "threads",
-					      .exchange = exchange,
-					      .end = end };
+static const struct hosts_mpi threads_mpi = {
+	.abi = HOSTS_MPI_ABI, .name = "threads", .exchange = exchange, .end = end
+};
 
 struct member {
 	unsigned rank;
@@ -50,8 +49,7 @@ static inline void *member_main(void *arg)
 	const struct hosts_config cfg = { .version = m->version };
 
 	own_rank = m->rank;
-	m->met = hosts_meet_through(&m->hosts, &threads_mpi, m->rank, RANKS,
-				    &cfg, &m->err);
+	m->met = hosts_meet_through(&m->hosts, &threads_mpi, m->rank, RANKS, &cfg, &m->err);
 	if (m->met == 0) {
 		m->does(m);
 		hosts_finish(m->hosts);

@@ -17,20 +17,20 @@ static inline struct job *make_job(const char *options)
 
 /* ---- the models of MLPerf Storage ---- */
 
-#define LLAMA_8B                                                               \
-	"model_layers=32 model_hidden=4096 model_ffn=14336 model_heads=32 "    \
+#define LLAMA_8B                                                                                   \
+	"model_layers=32 model_hidden=4096 model_ffn=14336 model_heads=32 "                        \
 	"model_kv_heads=8 model_vocabulary=128256 "
 
-#define LLAMA_70B                                                              \
-	"model_layers=80 model_hidden=8192 model_ffn=28672 model_heads=128 "   \
+#define LLAMA_70B                                                                                  \
+	"model_layers=80 model_hidden=8192 model_ffn=28672 model_heads=128 "                       \
 	"model_kv_heads=8 model_vocabulary=128256 "
 
-#define LLAMA_405B                                                             \
-	"model_layers=126 model_hidden=16384 model_ffn=53248 "                 \
+#define LLAMA_405B                                                                                 \
+	"model_layers=126 model_hidden=16384 model_ffn=53248 "                                     \
 	"model_heads=128 model_kv_heads=8 model_vocabulary=128256 "
 
-#define LLAMA_1T                                                               \
-	"model_layers=128 model_hidden=25872 model_ffn=98304 "                 \
+#define LLAMA_1T                                                                                   \
+	"model_layers=128 model_hidden=25872 model_ffn=98304 "                                     \
 	"model_heads=192 model_kv_heads=32 model_vocabulary=128256 "
 
 /* clang-format off */
@@ -71,8 +71,8 @@ static const struct model {
 /* ---- who saves what ---- */
 
 /* A small model, where every rank can be looked at. */
-#define SMALL                                                                  \
-	"model_layers=7 model_hidden=64 model_ffn=128 model_heads=8 "          \
+#define SMALL                                                                                      \
+	"model_layers=7 model_hidden=64 model_ffn=128 model_heads=8 "                              \
 	"model_kv_heads=4 model_vocabulary=1000 "
 
 /* Layers are those of DLIO; "o" is the optimizer. */
@@ -90,17 +90,13 @@ static const struct {
 	{ SMALL "pipeline_parallel=7", 3, "4 o" },
 	{ SMALL "pipeline_parallel=7", 6, "7 8 9 o" },
 	/* tensor-parallel ranks are neighbours, stages come next */
-	{ SMALL "tensor_parallel=2 pipeline_parallel=3 ranks=12", 1,
-	  "0 1 2 3 o" },
+	{ SMALL "tensor_parallel=2 pipeline_parallel=3 ranks=12", 1, "0 1 2 3 o" },
 	{ SMALL "tensor_parallel=2 pipeline_parallel=3 ranks=12", 2, "4 5 o" },
-	{ SMALL "tensor_parallel=2 pipeline_parallel=3 ranks=12", 5,
-	  "6 7 8 9 o" },
+	{ SMALL "tensor_parallel=2 pipeline_parallel=3 ranks=12", 5, "6 7 8 9 o" },
 	/* copies: ZeRO 0 saves nothing, 1 and 2 the optimizer, 3 a part */
 	{ SMALL "tensor_parallel=2 pipeline_parallel=3 ranks=12", 6, "" },
-	{ SMALL "tensor_parallel=2 pipeline_parallel=3 ranks=12 zero_stage=1",
-	  6, "o" },
-	{ SMALL "tensor_parallel=2 pipeline_parallel=3 ranks=12 zero_stage=2",
-	  11, "o" },
+	{ SMALL "tensor_parallel=2 pipeline_parallel=3 ranks=12 zero_stage=1", 6, "o" },
+	{ SMALL "tensor_parallel=2 pipeline_parallel=3 ranks=12 zero_stage=2", 11, "o" },
 	{ SMALL "ranks=4 zero_stage=3", 3, "0 1 2 3 4 5 6 7 8 9 o" },
 	{ SMALL "data_parallel=4 zero_stage=3", 3, "0 1 2 3 4 5 6 7 8 9 o" },
 	{ SMALL "ranks=2 zero_stage=1 optimizer_bytes=0", 1, "" },

@@ -26,16 +26,13 @@ static inline time_t some_time(void)
 	return 1795269731;
 }
 
-static inline void screen_init(struct screen *s, int eta, unsigned columns,
-			       uint64_t interval_ns)
+static inline void screen_init(struct screen *s, int eta, unsigned columns, uint64_t interval_ns)
 {
 	struct settings set = { .eta = eta, .status_interval_ns = interval_ns };
 
 	s->fd = memfd_create("screen", 0);
 	ck_assert_int_ge(s->fd, 0);
-	struct status_screen on = { .fd = s->fd,
-				    .columns = columns,
-				    .wall_clock = some_time };
+	struct status_screen on = { .fd = s->fd, .columns = columns, .wall_clock = some_time };
 	s->status = status_new_on(&set, &on);
 }
 

@@ -40,8 +40,7 @@ static int import(const char *lines)
 		char *end = strchrnul(at, '\n');
 		bool more = *end;
 
-		rc = strace_reader_line(r, at, (size_t)(end - at), "log",
-					++lineno, &err);
+		rc = strace_reader_line(r, at, (size_t)(end - at), "log", ++lineno, &err);
 		at = end + more;
 	}
 	if (rc == 0)
@@ -58,8 +57,8 @@ static int import(const char *lines)
 	return fd;
 }
 
-/* The last column, which the tests of descriptors look at by themselves, goes:
- * all behind a line's last comma. */
+/* The last column, which the tests of descriptors look at by themselves, goes: all behind a line's
+ * last comma. */
 static void cut_flags(char *rows)
 {
 	char *to = rows, *comma = NULL;
@@ -67,8 +66,7 @@ static void cut_flags(char *rows)
 	for (const char *at = rows; *at; at++) {
 		if (*at == ',')
 			comma = to;
-		if (*at == '\n' && comma &&
-		    at > rows + sizeof(TRACE_CSV_HEADER))
+		if (*at == '\n' && comma && at > rows + sizeof(TRACE_CSV_HEADER))
 			to = comma;
 		*to++ = *at;
 	}

@@ -5,9 +5,8 @@
 #include <check.h>
 
 /*
- * t/unit/test_NAME.c has one public function, `Suite *suite_NAME(void)`. make
- * writes the list from the names of the files, X(NAME) each, so a new test is
- * one new file.
+ * t/unit/test_NAME.c has one public function, `Suite *suite_NAME(void)`. make writes the list from
+ * the names of the files, X(NAME) each, so a new test is one new file.
  */
 #include "build/unit-suites.h"
 

@@ -151,8 +151,7 @@ static inline void temp_remove_at(int folder, const char *name)
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			temp_remove_at(fd, e->d_name);
 	closedir(d);
-	ck_assert_msg(unlinkat(folder, name, AT_REMOVEDIR) == 0, "%s: %s", name,
-		      strerror(errno));
+	ck_assert_msg(unlinkat(folder, name, AT_REMOVEDIR) == 0, "%s: %s", name, strerror(errno));
 }
 
 /* Remove a file, or a folder with all that is in it; it may be gone already. */

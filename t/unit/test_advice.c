@@ -31,8 +31,7 @@ static const struct {
 	{ "phase=io rw=read", &takes_direct },
 	{ "phase=io rw=write bs=4k,1000", &takes_direct },
 	{ "phase=checkpoint model_layers=1 access=framework", &takes_direct },
-	{ "phase=checkpoint model_layers=1 access=framework "
-	  "checkpoint_layout=stream",
+	{ "phase=checkpoint model_layers=1 access=framework checkpoint_layout=stream",
 	  &takes_direct },
 	{ "phase=checkpoint model_layers=1", &takes_direct },
 };
@@ -65,8 +64,8 @@ START_TEST(direct_is_suggested_where_it_would_be_taken)
 {
 	struct job *j = job_of(cases[_i].options, cases[_i].engine);
 
-	ck_assert_msg(advice_direct(j) == would_be_taken(_i), "%s, %s",
-		      cases[_i].options, cases[_i].engine->name);
+	ck_assert_msg(advice_direct(j) == would_be_taken(_i), "%s, %s", cases[_i].options,
+		      cases[_i].engine->name);
 	j->direct = true;
 	ck_assert_msg(!advice_direct(j), "%s: twice", cases[_i].options);
 	job_free(j);
@@ -78,11 +77,9 @@ START_TEST(files_of_a_scan_are_what_they_are)
 	struct job *j = job_of("format=raw", &takes_direct);
 
 	ck_assert(advice_makes_files(j));
-	ck_assert_str_eq(advice_more_files(j, advice_makes_files(j)),
-			 "more num_files");
+	ck_assert_str_eq(advice_more_files(j, advice_makes_files(j)), "more num_files");
 	j->dataset_ratio = 2;
-	ck_assert_str_eq(advice_more_files(j, advice_makes_files(j)),
-			 "a larger dataset_ratio");
+	ck_assert_str_eq(advice_more_files(j, advice_makes_files(j)), "a larger dataset_ratio");
 	j->dataset_ratio = 0;
 	j->dataset = DATASET_SCAN;
 	ck_assert(!advice_makes_files(j));

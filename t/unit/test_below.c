@@ -93,8 +93,7 @@ START_TEST(a_folder_is_reached_through_no_link)
 	const struct folder_case *c = &folder_cases[_i];
 	int fd = below_folder(root_fd, c->relative);
 
-	ck_assert_msg(c->code ? fd == c->code : fd >= 0, "%s: %d", c->relative,
-		      fd);
+	ck_assert_msg(c->code ? fd == c->code : fd >= 0, "%s: %d", c->relative, fd);
 	if (fd >= 0)
 		close(fd);
 }
@@ -156,8 +155,7 @@ START_TEST(a_document_replaces_a_link_and_leaves_its_target)
 	json_t *doc = json_pack("{s:i}", "answer", 42);
 
 	ck_assert_int_eq(symlink("../outside/secret", at("inside/m.json")), 0);
-	ck_assert_int_eq(link(at("outside/secret"), at("inside/.m.json.part")),
-			 0);
+	ck_assert_int_eq(link(at("outside/secret"), at("inside/.m.json.part")), 0);
 	ck_assert_int_eq(jsonfile_replace(root_fd, "m.json", doc, true), 0);
 	check_text("outside/secret", "secret");
 	check_text("inside/m.json", "{\n  \"answer\": 42\n}\n");

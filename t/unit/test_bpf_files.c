@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bpf_files.c - an inode has the name that it was seen with, and paths are what programs meant. */
+/* test_bpf_files.c - an inode has the name that it was seen with, and paths are what programs
+ * meant. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,15 +40,13 @@ static void teardown(void)
 }
 
 /* As the kernel tells it: "leaf\0folder\0". */
-static uint32_t name(uint64_t ino, const char *text, size_t bytes,
-		     uint32_t mode)
+static uint32_t name(uint64_t ino, const char *text, size_t bytes, uint32_t mode)
 {
 	static struct capture_name n;
 
-	n = (struct capture_name){ .ino = ino,
-				   .dev = DEV,
-				   .mode = mode,
-				   .text_bytes = (uint16_t)bytes };
+	n = (struct capture_name){
+		.ino = ino, .dev = DEV, .mode = mode, .text_bytes = (uint16_t)bytes
+	};
 	memcpy(n.text, text, bytes);
 	files_name(files, &n);
 	return files_find(files, DEV, ino);
@@ -115,8 +114,7 @@ START_TEST(a_rename_gives_another_name)
 	files_renamed(files, files_text(files, "/none"), old);
 	ck_assert_uint_eq(files_find(files, DEV, 10), new);
 	/* An inode that is used again is another file. */
-	ck_assert_uint_eq(NAME(10, "other\0d\0", S_IFREG),
-			  files_text(files, "/d/other"));
+	ck_assert_uint_eq(NAME(10, "other\0d\0", S_IFREG), files_text(files, "/d/other"));
 }
 END_TEST
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cache.c - what policies hit of orders whose hit ratios are known, and what caches promise of all. */
+/* test_cache.c - what policies hit of orders whose hit ratios are known, and what caches promise of
+ * all. */
 #include <errno.h>
 
 #include "base/util.h"
@@ -17,8 +18,8 @@ static bool is_below(const void *arg, uint64_t unit)
 
 /* ---- hit ratios that are known ---- */
 
-static double share_of(enum job_cache policy, const struct cache_order *o,
-		       double share, uint64_t cold)
+static double share_of(enum job_cache policy, const struct cache_order *o, double share,
+		       uint64_t cold)
 {
 	uint64_t most = (uint64_t)(share * (double)o->units);
 	struct cache_config cfg = {
@@ -33,8 +34,7 @@ static double share_of(enum job_cache policy, const struct cache_order *o,
 	};
 	uint64_t from = cold * o->units;
 
-	return (double)cache_order_hits(o, &cfg, from) /
-	       (double)(o->count - from);
+	return (double)cache_order_hits(o, &cfg, from) / (double)(o->count - from);
 }
 
 /* h = ((1 - e^-s) / s)^2 with s = (1 - h) / c, by halving. */
@@ -66,12 +66,9 @@ START_TEST(shuffled_epochs_hit_what_arithmetic_says)
 	ck_assert_double_eq_tol(share_of(CACHE_MINIO, &o, c, 1), c, 1e-9);
 	ck_assert_double_eq_tol(share_of(CACHE_HOT, &o, c, 1), c, 1e-9);
 	ck_assert_double_eq_tol(share_of(CACHE_LRU, &o, c, COLD), lru, .01);
-	ck_assert_double_eq_tol(share_of(CACHE_FIFO, &o, c, COLD),
-				table[_i].fifo, .01);
-	ck_assert_double_eq_tol(share_of(CACHE_RANDOM, &o, c, COLD),
-				table[_i].random, .01);
-	ck_assert_double_eq_tol(share_of(CACHE_RANDOM, &o, c, COLD),
-				of_random(c), .01);
+	ck_assert_double_eq_tol(share_of(CACHE_FIFO, &o, c, COLD), table[_i].fifo, .01);
+	ck_assert_double_eq_tol(share_of(CACHE_RANDOM, &o, c, COLD), table[_i].random, .01);
+	ck_assert_double_eq_tol(share_of(CACHE_RANDOM, &o, c, COLD), of_random(c), .01);
 	cache_order_fini(&o);
 }
 END_TEST
@@ -96,8 +93,7 @@ END_TEST
 /* Drawn alike: what is in a cache is a share of all, whatever the policy. */
 START_TEST(draws_with_replacement_hit_what_is_there)
 {
-	struct cache_order o =
-		cache_order_drawn(UNITS, (uint64_t)UNITS * EPOCHS, 1, 13);
+	struct cache_order o = cache_order_drawn(UNITS, (uint64_t)UNITS * EPOCHS, 1, 13);
 	double unseen = pow(1 - 1.0 / UNITS, UNITS);
 
 	ck_assert_double_eq_tol(share_of(CACHE_LRU, &o, .3, 3), .3, .01);
@@ -106,8 +102,7 @@ START_TEST(draws_with_replacement_hit_what_is_there)
 	ck_assert_double_eq_tol(share_of(CACHE_MINIO, &o, .3, 3), .3, .01);
 	/* An epoch of it has 1 - (1 - 1/N)^N of them. */
 	o.count = UNITS;
-	ck_assert_double_eq_tol(1 - share_of(CACHE_LRU, &o, 1, 0), 1 - unseen,
-				.01);
+	ck_assert_double_eq_tol(1 - share_of(CACHE_LRU, &o, 1, 0), 1 - unseen, .01);
 	o.count = (uint64_t)UNITS * EPOCHS;
 	cache_order_fini(&o);
 }
@@ -118,17 +113,15 @@ START_TEST(none_hits_more_than_belady)
 	uint64_t seed = (uint64_t)_i;
 	uint64_t units = 20 + rng_u64(seed, RNG_TEST, 0) % 300;
 	double skew = 1 + 3 * rng_f64(seed, RNG_TEST, 1);
-	struct cache_order o =
-		_i % 2 ? cache_order_drawn(units, units * 7, skew, seed)
-		       : cache_order_shuffled(units, 7, seed);
+	struct cache_order o = _i % 2 ? cache_order_drawn(units, units * 7, skew, seed)
+				      : cache_order_shuffled(units, 7, seed);
 
 	for (unsigned tenth = 1; tenth <= 10; tenth++) {
 		double c = tenth / 10.0;
 		double best = share_of(CACHE_BELADY, &o, c, 0);
 
 		for (int p = CACHE_NONE + 1; p <= CACHE_HOT; p++)
-			ck_assert_double_le(
-				share_of((enum job_cache)p, &o, c, 0), best);
+			ck_assert_double_le(share_of((enum job_cache)p, &o, c, 0), best);
 	}
 	cache_order_fini(&o);
 }
@@ -317,8 +310,7 @@ START_TEST(nothing_goes_for_a_newcomer_that_is_worth_less_than_some_of_it)
 	struct cache_answer answer;
 
 	for (uint64_t u = 1; u <= 4; u++)
-		cache_access(c, &(struct cache_access){ u, (double)u, 0 },
-			     &answer);
+		cache_access(c, &(struct cache_access){ u, (double)u, 0 }, &answer);
 	cache_access(c, &(struct cache_access){ 9, 3, 0 }, &answer);
 	ck_assert_uint_eq(answer.slot, CACHE_NO_SLOT);
 	ck_assert_uint_eq(cache_units(c), 4);
@@ -342,8 +334,7 @@ START_TEST(lfu_keeps_what_is_read_often)
 	struct cache_answer answer;
 
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
-		cache_access(c, &(struct cache_access){ order[i], 0, 0 },
-			     &answer);
+		cache_access(c, &(struct cache_access){ order[i], 0, 0 }, &answer);
 	ck_assert(!answer.is_hit);
 	ck_assert_uint_eq(cache_find(c, 5), CACHE_NO_SLOT);
 	ck_assert_uint_ne(cache_find(c, 1), CACHE_NO_SLOT);
@@ -385,8 +376,7 @@ START_TEST(what_was_kept_comes_into_the_slot_that_it_had)
 		cache_access(c, &a, &answer);
 		ck_assert_uint_eq(cache_find(c, a.unit), answer.slot);
 		ck_assert(answer.slot == CACHE_NO_SLOT ||
-			  (cache_unit_in(c, answer.slot, &unit) &&
-			   unit == a.unit));
+			  (cache_unit_in(c, answer.slot, &unit) && unit == a.unit));
 	}
 	ck_assert_uint_eq(cache_units(c), 100);
 	cache_free(c);
@@ -402,18 +392,15 @@ START_TEST(memory_is_24_bytes_a_slot_and_4_a_unit_at_most)
 				    .capacity_units = 500000 };
 
 	ck_assert_uint_eq(cache_slots(&cfg), 500000);
-	ck_assert_uint_le(cache_state_bytes(&cfg),
-			  500000 * 22 + 1000000 * 4 + 4096);
+	ck_assert_uint_le(cache_state_bytes(&cfg), 500000 * 22 + 1000000 * 4 + 4096);
 	cfg.each_bytes = 0;
-	ck_assert_uint_le(cache_state_bytes(&cfg),
-			  500000 * 24 + 1000000 * 4 + 4096);
+	ck_assert_uint_le(cache_state_bytes(&cfg), 500000 * 24 + 1000000 * 4 + 4096);
 }
 END_TEST
 
 START_TEST(more_units_than_have_numbers_are_refused)
 {
-	struct cache_config cfg = { .policy = CACHE_LRU,
-				    .units = UINT64_C(1) << 32 };
+	struct cache_config cfg = { .policy = CACHE_LRU, .units = UINT64_C(1) << 32 };
 	struct mlgen_err err = { 0 };
 	struct cache *c;
 
@@ -434,27 +421,22 @@ Suite *suite_cache(void)
 	TCase *tc = tcase_create("cache");
 
 	tcase_set_timeout(tc, 120);
-	tcase_add_loop_test(tc, shuffled_epochs_hit_what_arithmetic_says, 0,
-			    ARRAY_LEN(table));
+	tcase_add_loop_test(tc, shuffled_epochs_hit_what_arithmetic_says, 0, ARRAY_LEN(table));
 	tcase_add_test(tc, the_same_order_each_epoch_hits_nothing_by_age);
 	tcase_add_test(tc, draws_with_replacement_hit_what_is_there);
 	tcase_add_loop_test(tc, none_hits_more_than_belady, 0, 16);
-	tcase_add_loop_test(tc, slots_sizes_and_evictions_are_kept_account_of,
-			    CACHE_LRU, CACHE_HOT + 1);
-	tcase_add_loop_test(tc,
-			    one_that_is_larger_than_the_cache_costs_no_other,
-			    CACHE_LRU, CACHE_HOT + 1);
-	tcase_add_test(
-		tc,
-		nothing_goes_for_a_newcomer_that_is_worth_less_than_some_of_it);
-	tcase_add_test(tc, lfu_keeps_what_is_read_often);
-	tcase_add_loop_test(tc, what_was_kept_comes_into_the_slot_that_it_had,
-			    CACHE_LRU, CACHE_HOT + 1);
-	tcase_add_loop_test(tc, memory_is_24_bytes_a_slot_and_4_a_unit_at_most,
-			    CACHE_LRU, CACHE_HOT + 1);
-	tcase_add_test(tc, more_units_than_have_numbers_are_refused);
-	tcase_add_loop_test(tc, each_policy_has_a_word, CACHE_NONE,
+	tcase_add_loop_test(tc, slots_sizes_and_evictions_are_kept_account_of, CACHE_LRU,
 			    CACHE_HOT + 1);
+	tcase_add_loop_test(tc, one_that_is_larger_than_the_cache_costs_no_other, CACHE_LRU,
+			    CACHE_HOT + 1);
+	tcase_add_test(tc, nothing_goes_for_a_newcomer_that_is_worth_less_than_some_of_it);
+	tcase_add_test(tc, lfu_keeps_what_is_read_often);
+	tcase_add_loop_test(tc, what_was_kept_comes_into_the_slot_that_it_had, CACHE_LRU,
+			    CACHE_HOT + 1);
+	tcase_add_loop_test(tc, memory_is_24_bytes_a_slot_and_4_a_unit_at_most, CACHE_LRU,
+			    CACHE_HOT + 1);
+	tcase_add_test(tc, more_units_than_have_numbers_are_refused);
+	tcase_add_loop_test(tc, each_policy_has_a_word, CACHE_NONE, CACHE_HOT + 1);
 	suite_add_tcase(s, tc);
 	return s;
 }

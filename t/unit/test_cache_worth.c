@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cache_worth.c - policies by worth: what goes is always what is worth least of all that is there. */
+/* test_cache_worth.c - policies by worth: what goes is always what is worth least of all that is
+ * there. */
 #include "base/util.h"
 #include "cache_rig.h"
 
-/* What each unit was worth at its last access, with more units than its heap has
- * nodes; what has gone since the last access. */
+/* What each unit was worth at its last access, with more units than its heap has nodes; what has
+ * gone since the last access. */
 #define WORTH_UNITS 3000
 
 struct worths {
@@ -40,8 +41,7 @@ static bool is_least(const struct worths *w, uint64_t unit)
 /* Of weights as many as there are units, and of a few that many share. */
 static const double weights[] = { 0, 4 };
 
-static struct cache_access worth_access(const struct cache_order *o, uint64_t i,
-					double few)
+static struct cache_access worth_access(const struct cache_order *o, uint64_t i, double few)
 {
 	struct cache_access a = cache_order_access(o, i);
 
@@ -57,8 +57,7 @@ static void worth_step(struct cache *c, struct worths *w, bool is_belady,
 	struct cache_answer answer;
 
 	w->first[a->unit] = is_belady ? -(double)a->next_use : a->weight;
-	w->second[a->unit] =
-		is_belady ? 0 : 1 + w->is_there[a->unit] * w->second[a->unit];
+	w->second[a->unit] = is_belady ? 0 : 1 + w->is_there[a->unit] * w->second[a->unit];
 	w->gone = UINT64_MAX;
 	cache_access(c, a, &answer);
 	ck_assert_int_eq(answer.is_hit, w->is_there[a->unit]);
@@ -74,8 +73,7 @@ static void worth_step(struct cache *c, struct worths *w, bool is_belady,
 START_TEST(what_goes_is_what_is_worth_least)
 {
 	bool is_belady = _i % 2;
-	struct cache_order o =
-		cache_order_drawn(WORTH_UNITS, 15000, 1.3, (uint64_t)_i);
+	struct cache_order o = cache_order_drawn(WORTH_UNITS, 15000, 1.3, (uint64_t)_i);
 	struct worths *w = mem_zalloc(sizeof(*w));
 	struct cache_config cfg = {
 		.policy = is_belady ? CACHE_BELADY : CACHE_IMPORTANCE,
@@ -109,8 +107,7 @@ Suite *suite_cache_worth(void)
 	TCase *tc = tcase_create("cache_worth");
 
 	tcase_set_timeout(tc, 60);
-	tcase_add_loop_test(tc, what_goes_is_what_is_worth_least, 0,
-			    2 * (int)ARRAY_LEN(weights));
+	tcase_add_loop_test(tc, what_goes_is_what_is_worth_least, 0, 2 * (int)ARRAY_LEN(weights));
 	suite_add_tcase(s, tc);
 	return s;
 }

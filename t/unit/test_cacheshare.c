@@ -6,20 +6,17 @@
 
 #include "data/cacheshare.h"
 
-/* Closed forms of fresh permutations, confirmed by simulation with 20,000
- * samples. */
+/* Closed forms of fresh permutations, confirmed by simulation with 20,000 samples. */
 static const struct {
 	enum job_cache policy;
 	double share, hits;
 } known[] = {
-	{ CACHE_MINIO, .10, .100 },   { CACHE_MINIO, .75, .750 },
-	{ CACHE_HOT, .25, .250 },     { CACHE_LRU, .10, .0052 },
-	{ CACHE_LRU, .20, .0215 },    { CACHE_LRU, .25, .0342 },
-	{ CACHE_LRU, .50, .1534 },    { CACHE_LRU, .75, .4034 },
-	{ CACHE_RANDOM, .10, .0102 }, { CACHE_RANDOM, .20, .0429 },
-	{ CACHE_RANDOM, .25, .0686 }, { CACHE_RANDOM, .50, .2814 },
-	{ CACHE_RANDOM, .75, .6025 }, { CACHE_LRU, 1, 1 },
-	{ CACHE_RANDOM, 1, 1 },       { CACHE_MINIO, 1, 1 },
+	{ CACHE_MINIO, .10, .100 },   { CACHE_MINIO, .75, .750 },   { CACHE_HOT, .25, .250 },
+	{ CACHE_LRU, .10, .0052 },    { CACHE_LRU, .20, .0215 },    { CACHE_LRU, .25, .0342 },
+	{ CACHE_LRU, .50, .1534 },    { CACHE_LRU, .75, .4034 },    { CACHE_RANDOM, .10, .0102 },
+	{ CACHE_RANDOM, .20, .0429 }, { CACHE_RANDOM, .25, .0686 }, { CACHE_RANDOM, .50, .2814 },
+	{ CACHE_RANDOM, .75, .6025 }, { CACHE_LRU, 1, 1 },          { CACHE_RANDOM, 1, 1 },
+	{ CACHE_MINIO, 1, 1 },
 };
 
 START_TEST(hit_ratios_are_those_of_the_closed_forms)
@@ -32,9 +29,8 @@ END_TEST
 
 START_TEST(a_share_is_found_for_a_hit_ratio)
 {
-	double c = cacheshare_for(
-		known[_i].policy,
-		cacheshare_hits(known[_i].policy, known[_i].share));
+	double c = cacheshare_for(known[_i].policy,
+				  cacheshare_hits(known[_i].policy, known[_i].share));
 
 	ck_assert_double_eq_tol(c, known[_i].share, 1e-6);
 }
@@ -58,9 +54,7 @@ static struct cacheshare share_of(const char *size, int stage)
 	struct job *j = job_new("a");
 	struct cacheshare c;
 
-	ck_assert_int_eq(field_parse(field_find(job_fields, "cache_size"), j,
-				     size, 1024, NULL),
-			 0);
+	ck_assert_int_eq(field_parse(field_find(job_fields, "cache_size"), j, size, 1024, NULL), 0);
 	j->cache_stage = stage;
 	j->cache_decoded_factor = 4;
 	cacheshare_of(&c, j, &ds, 1000000);

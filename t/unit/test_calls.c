@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_calls.c - calls are known by any of their names, and files that are open keep their positions. */
+/* test_calls.c - calls are known by any of their names, and files that are open keep their
+ * positions. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -55,14 +56,10 @@ END_TEST
 START_TEST(others_are_not_known)
 {
 	static const char *const names[] = {
-		"",
-		"64",
-		"_",
-		"sys_",
-		"ftruncate",
-		"reads",
-		"Read",
-		"a name that is much longer than that of any call could be",
+		"",          "64",
+		"_",         "sys_",
+		"ftruncate", "reads",
+		"Read",      "a name that is much longer than that of any call could be",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -84,8 +81,7 @@ static void begin(struct rig *r)
 {
 	memset(r, 0, sizeof(*r));
 	r->fd = memfd_create("trace", MFD_CLOEXEC);
-	ck_assert_int_eq(trace_fill_new(&r->m.fill, r->fd, "t", "t", &r->err),
-			 0);
+	ck_assert_int_eq(trace_fill_new(&r->m.fill, r->fd, "t", "t", &r->err), 0);
 	r->calls = calls_new(&r->m, true);
 }
 
@@ -98,8 +94,7 @@ static void end(struct rig *r)
 }
 
 /* By descriptor, or where that is -1 by name. */
-static struct call_seen seen(int64_t fd, const char *name, int64_t result,
-			     struct rig *r)
+static struct call_seen seen(int64_t fd, const char *name, int64_t result, struct rig *r)
 {
 	return (struct call_seen){
 		.pid = 1,
@@ -107,8 +102,7 @@ static struct call_seen seen(int64_t fd, const char *name, int64_t result,
 		.start_ns = r->now_ns += 10,
 		.duration_ns = 1,
 		.fd = fd,
-		.file = name ? trace_fill_name(r->m.fill, name, strlen(name))
-			     : 0,
+		.file = name ? trace_fill_name(r->m.fill, name, strlen(name)) : 0,
 		.off = TRACE_UNKNOWN,
 		.bytes = TRACE_UNKNOWN,
 		.flags = TRACE_UNKNOWN,
@@ -163,8 +157,7 @@ START_TEST(a_descriptor_without_a_file_is_left_out)
 	ck_assert(!calls_knows(r.calls, 1, 3));
 	take(&r, "read", seen(3, NULL, 10, &r));
 	calls_tell(r.calls);
-	ck_assert_ptr_nonnull(
-		strstr(buf_str(&r.m.tally.notes), "left out: read 2\n"));
+	ck_assert_ptr_nonnull(strstr(buf_str(&r.m.tally.notes), "left out: read 2\n"));
 	end(&r);
 }
 END_TEST
@@ -231,8 +224,7 @@ Suite *suite_calls(void)
 	tcase_add_loop_test(t, a_call_has_several_names, 0, ARRAY_LEN(known));
 	tcase_add_test(t, others_are_not_known);
 	tcase_add_test(t, what_nobody_opened_has_no_position);
-	tcase_add_test(t,
-		       a_descriptor_that_is_another_file_is_not_the_one_before);
+	tcase_add_test(t, a_descriptor_that_is_another_file_is_not_the_one_before);
 	tcase_add_test(t, a_descriptor_without_a_file_is_left_out);
 	tcase_add_test(t, a_failed_open_opens_nothing);
 	tcase_add_loop_test(t, a_time_of_day_is_read, 0, ARRAY_LEN(times));

@@ -93,10 +93,9 @@ START_TEST(what_cannot_be_executed_says_why)
 	ck_assert_int_eq(capture_child_start(&c, argv, &nobody_else, &err), 0);
 	capture_child_go(&c);
 	wait_for(&c);
-	ck_assert_int_eq(capture_child_status(&c, program, &err),
-			 CAPTURE_NOT_FOUND);
-	ck_assert_str_eq(err.text, "/no/such/program: cannot be executed: "
-				   "No such file or directory");
+	ck_assert_int_eq(capture_child_status(&c, program, &err), CAPTURE_NOT_FOUND);
+	ck_assert_str_eq(err.text,
+			 "/no/such/program: cannot be executed: No such file or directory");
 	capture_child_fini(&c);
 }
 END_TEST
@@ -119,8 +118,7 @@ START_TEST(commands_are_found_as_a_shell_does)
 {
 	struct mlgen_err err = { 0 };
 
-	ck_assert_int_eq(capture_command_check(commands[_i].command, &err),
-			 commands[_i].status);
+	ck_assert_int_eq(capture_command_check(commands[_i].command, &err), commands[_i].status);
 	ck_assert_int_eq(err.code != 0, commands[_i].status != 0);
 }
 END_TEST
@@ -136,8 +134,7 @@ START_TEST(a_process_may_be_recorded_or_is_refused_in_words)
 	ck_assert_ptr_nonnull(strstr(err.text, "is mlgen itself"));
 	err = (struct mlgen_err){ 0 };
 	ck_assert_int_eq(capture_pid_check(4194304, &err), -ESRCH);
-	ck_assert_str_eq(err.text, "pid=4194304: there is no such process; "
-				   "ps -e lists them");
+	ck_assert_str_eq(err.text, "pid=4194304: there is no such process; ps -e lists them");
 }
 END_TEST
 
@@ -188,20 +185,15 @@ START_TEST(the_line_has_rate_size_losses_and_files)
 	const struct capture_line l = { .begin_ns = NS_PER_S,
 					.then_ns = 12 * NS_PER_S,
 					.then_records = 1000 };
-	const struct capture_status s = { .records = 91240,
-					  .files = 1234,
-					  .lost = 7 };
+	const struct capture_status s = { .records = 91240, .files = 1234, .lost = 7 };
 	struct buf out = { 0 };
 
 	capture_line_put(&out, &l, &s, 3240000, 14 * NS_PER_S);
 	ck_assert_str_eq(buf_str(&out),
-			 "capture 13 s  45,120 events/s  3.2 MB  lost 7  files "
-			 "1,234");
+			 "capture 13 s  45,120 events/s  3.2 MB  lost 7  files 1,234");
 	buf_reset(&out);
 	capture_line_put(&out, &l, &s, 0, 12 * NS_PER_S);
-	ck_assert_str_eq(buf_str(&out),
-			 "capture 11 s  0 events/s  0.0 MB  lost 7  files "
-			 "1,234");
+	ck_assert_str_eq(buf_str(&out), "capture 11 s  0 events/s  0.0 MB  lost 7  files 1,234");
 	buf_fini(&out);
 }
 END_TEST
@@ -211,12 +203,10 @@ Suite *suite_capture(void)
 	Suite *s = suite_create("capture");
 	TCase *t = tcase_create("capture");
 
-	tcase_add_loop_test(t, a_status_is_that_of_a_shell, 0,
-			    (int)ARRAY_LEN(statuses));
+	tcase_add_loop_test(t, a_status_is_that_of_a_shell, 0, (int)ARRAY_LEN(statuses));
 	tcase_add_test(t, a_child_waits_until_it_may_go);
 	tcase_add_test(t, what_cannot_be_executed_says_why);
-	tcase_add_loop_test(t, commands_are_found_as_a_shell_does, 0,
-			    (int)ARRAY_LEN(commands));
+	tcase_add_loop_test(t, commands_are_found_as_a_shell_does, 0, (int)ARRAY_LEN(commands));
 	tcase_add_test(t, a_process_may_be_recorded_or_is_refused_in_words);
 	tcase_add_test(t, what_has_ended_does_not_run);
 	tcase_add_test(t, a_tree_has_all_descendants);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_capture_clock.c - lines of strace while the time of day is set, to the second on the clock that is not. */
+/* test_capture_clock.c - lines of strace while the time of day is set, to the second on the clock
+ * that is not. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -123,8 +124,7 @@ static const struct {
 } lines[] = {
 	{ "7 1600000000.5 read(3, \"\", 1) = 0 <0.25>", 750000000, false },
 	{ "7 1600000000.5 read(3,  <unfinished ...>", 500000000, true },
-	{ "7 1600000000.5 <... read resumed>\"\", 1) = 0 <0.25>", 500000000,
-	  false },
+	{ "7 1600000000.5 <... read resumed>\"\", 1) = 0 <0.25>", 500000000, false },
 	{ "7 1600000000.5 +++ exited with 0 +++", 500000000, false },
 };
 
@@ -155,18 +155,12 @@ Suite *suite_capture_clock(void)
 
 	tcase_add_checked_fixture(t, begin, NULL);
 	tcase_add_test(t, lines_are_where_they_were_written);
-	tcase_add_loop_test(
-		t, each_line_is_of_the_time_of_day_that_it_was_written_by, 0,
-		2);
-	tcase_add_loop_test(
-		t, a_step_shows_in_lines_before_the_host_is_looked_at, 0, 2);
-	tcase_add_loop_test(t, small_steps_are_seen_when_nothing_is_on_its_way,
-			    0, 2);
-	tcase_add_loop_test(t, calls_that_last_over_a_step_began_before_it, 0,
-			    2);
+	tcase_add_loop_test(t, each_line_is_of_the_time_of_day_that_it_was_written_by, 0, 2);
+	tcase_add_loop_test(t, a_step_shows_in_lines_before_the_host_is_looked_at, 0, 2);
+	tcase_add_loop_test(t, small_steps_are_seen_when_nothing_is_on_its_way, 0, 2);
+	tcase_add_loop_test(t, calls_that_last_over_a_step_began_before_it, 0, 2);
 	tcase_add_test(t, looks_at_two_clocks_are_never_quite_at_once);
-	tcase_add_loop_test(t, a_line_says_when_it_was_written, 0,
-			    (int)ARRAY_LEN(lines));
+	tcase_add_loop_test(t, a_line_says_when_it_was_written, 0, (int)ARRAY_LEN(lines));
 	tcase_add_test(t, a_line_without_a_time_says_nothing);
 	suite_add_tcase(s, t);
 	return s;

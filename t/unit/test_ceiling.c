@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ceiling.c - which trainings get a ceiling, for how long, on how many files; what stands in for a dataset. */
+/* test_ceiling.c - which trainings get a ceiling, for how long, on how many files; what stands in
+ * for a dataset. */
 #include <check.h>
 #include <errno.h>
 #include <limits.h>
@@ -62,8 +63,8 @@ START_TEST(it_comes_by_itself_where_the_verdict_is_in_doubt)
 	world_init(&w);
 	strcpy(w.verdict, rows[_i].verdict);
 	ck_assert_double_eq(ceiling_seconds(&w.result, true), rows[_i].seconds);
-	/* Asked for, it is measured whatever the verdict: 51 steps of 100 ms,
-	 * and a quarter of the time before they count. */
+	/* Asked for, it is measured whatever the verdict: 51 steps of 100 ms, and a quarter of the
+	 * time before they count. */
 	ck_assert_double_eq_tol(ceiling_seconds(&w.result, false), 6.8, 1e-9);
 }
 END_TEST
@@ -75,9 +76,8 @@ START_TEST(by_itself_it_is_short_beside_the_run)
 		bool too_short;
 		double seconds;
 	} rows[] = {
-		{ 100, 100, false, 3 }, { 10, 100, false, 2 },
-		{ 5, 100, false, 1 },   { 4.9, 100, false, 0 },
-		{ 100, 100, true, 0 },  { 100, 450, false, 3 },
+		{ 100, 100, false, 3 }, { 10, 100, false, 2 }, { 5, 100, false, 1 },
+		{ 4.9, 100, false, 0 }, { 100, 100, true, 0 }, { 100, 450, false, 3 },
 		{ 100, 451, false, 0 }, { 100, 0, false, 3 },
 	};
 	struct world w;
@@ -86,8 +86,7 @@ START_TEST(by_itself_it_is_short_beside_the_run)
 	w.result.wall_seconds = rows[_i].wall;
 	w.result.ml.too_short = rows[_i].too_short;
 	w.job.compute_time.a = rows[_i].compute_ms * 1e6;
-	ck_assert_double_eq_tol(ceiling_seconds(&w.result, true),
-				rows[_i].seconds, 1e-9);
+	ck_assert_double_eq_tol(ceiling_seconds(&w.result, true), rows[_i].seconds, 1e-9);
 }
 END_TEST
 
@@ -105,8 +104,7 @@ START_TEST(asked_for_it_has_fifty_steps_within_limits)
 
 	world_init(&w);
 	w.job.compute_time.a = rows[_i].compute_ms * 1e6;
-	ck_assert_double_eq_tol(ceiling_seconds(&w.result, false),
-				rows[_i].seconds, 1e-9);
+	ck_assert_double_eq_tol(ceiling_seconds(&w.result, false), rows[_i].seconds, 1e-9);
 }
 END_TEST
 
@@ -195,9 +193,8 @@ START_TEST(files_are_some_batches_but_no_more_than_memory_takes)
 	w.dataset.files = rows[_i].files;
 	w.dataset.samples_per_file = rows[_i].per_file;
 	w.job.distinct_files = rows[_i].distinct;
-	ck_assert_uint_eq(
-		ceiling_files(&w.result, (uint64_t)(rows[_i].most_mib * MIB)),
-		rows[_i].expected);
+	ck_assert_uint_eq(ceiling_files(&w.result, (uint64_t)(rows[_i].most_mib * MIB)),
+			  rows[_i].expected);
 }
 END_TEST
 
@@ -343,9 +340,8 @@ static void setup(void)
 			   .batch_size = 1 };
 
 	tree_make(root);
-	ck_assert_int_eq(dist_parse(&job.sample_size, "uniform:1k:64k",
-				    DIST_BYTES, NULL, 1024, NULL),
-			 0);
+	ck_assert_int_eq(
+		dist_parse(&job.sample_size, "uniform:1k:64k", DIST_BYTES, NULL, 1024, NULL), 0);
 	ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
 	ck_assert_uint_eq(ds.parts, 2);
 }
@@ -370,10 +366,8 @@ START_TEST(names_and_sizes_repeat_with_distinct_files)
 		ck_assert_int_gt(dataset_path(&few, i, path, sizeof(path)), 0);
 		ck_assert_int_gt(dataset_path(&ds, same, own, sizeof(own)), 0);
 		ck_assert_str_eq(path, own);
-		ck_assert_uint_eq(dataset_file_bytes(&few, i),
-				  dataset_file_bytes(&ds, same));
-		ck_assert_uint_eq(dataset_sample_bytes(&few, i),
-				  dataset_sample_bytes(&ds, same));
+		ck_assert_uint_eq(dataset_file_bytes(&few, i), dataset_file_bytes(&ds, same));
+		ck_assert_uint_eq(dataset_sample_bytes(&few, i), dataset_sample_bytes(&ds, same));
 	}
 	ck_assert_uint_eq(dataset_samples(&few), dataset_samples(&ds));
 }
@@ -385,15 +379,12 @@ static void write_files(uint64_t files)
 
 	for (uint64_t part = 0; part < 2; part++)
 		for (uint64_t i = 0; i < files; i++) {
-			ck_assert_int_gt(dataset_path(&ds, part * 10 + i, path,
-						      sizeof(path)),
-					 0);
+			ck_assert_int_gt(dataset_path(&ds, part * 10 + i, path, sizeof(path)), 0);
 			tree_file(root, path + strlen(root), "12345");
 		}
 }
 
-static int warm(struct ceiling_warm *w, uint64_t files, uint64_t deadline_ns,
-		struct mlgen_err *err)
+static int warm(struct ceiling_warm *w, uint64_t files, uint64_t deadline_ns, struct mlgen_err *err)
 {
 	struct clock *clock = clock_new_virtual(1000);
 	int rc = ceiling_warm(w, &ds, files, clock, deadline_ns, err);
@@ -445,17 +436,13 @@ Suite *suite_ceiling(void)
 	Suite *s = suite_create("ceiling");
 	TCase *t = tcase_create("ceiling");
 
-	tcase_add_loop_test(t, it_comes_by_itself_where_the_verdict_is_in_doubt,
-			    0, 6);
+	tcase_add_loop_test(t, it_comes_by_itself_where_the_verdict_is_in_doubt, 0, 6);
 	tcase_add_loop_test(t, by_itself_it_is_short_beside_the_run, 0, 8);
-	tcase_add_loop_test(t, asked_for_it_has_fifty_steps_within_limits, 0,
-			    4);
+	tcase_add_loop_test(t, asked_for_it_has_fifty_steps_within_limits, 0, 4);
 	tcase_add_loop_test(t, what_ran_otherwise_has_none, 0, 6);
 	tcase_add_test(t, a_model_of_storage_has_one_when_asked);
-	tcase_add_loop_test(
-		t, files_are_some_batches_but_no_more_than_memory_takes, 0, 7);
-	tcase_add_loop_test(t, jobs_beside_are_those_of_the_group_once_each, 0,
-			    3);
+	tcase_add_loop_test(t, files_are_some_batches_but_no_more_than_memory_takes, 0, 7);
+	tcase_add_loop_test(t, jobs_beside_are_those_of_the_group_once_each, 0, 3);
 	tcase_add_loop_test(t, a_ceiling_says_what_the_limit_is, 0,
 			    (int)(sizeof(sayings) / sizeof(*sayings)));
 	tcase_add_loop_test(t, of_a_model_the_null_figure_is_the_ceiling, 0, 2);

@@ -17,8 +17,7 @@
 static char root[TREE_BYTES];
 
 /* A file of the group that this process would make in `dir`. */
-static void new_group_file(char *path, size_t size, const char *dir,
-			   const char *name)
+static void new_group_file(char *path, size_t size, const char *dir, const char *name)
 {
 	snprintf(path, size, "%s/mlgen-%ld/%s", dir, (long)getpid(), name);
 }
@@ -42,8 +41,7 @@ static void check_file(const char *path, const char *want)
 	ck_assert_ptr_nonnull(f);
 	ck_assert_uint_gt(fread(text, 1, sizeof(text) - 1, f) + 1, 0);
 	fclose(f);
-	ck_assert_msg(strcmp(text, want) == 0, "%s: '%s', not '%s'", path, text,
-		      want);
+	ck_assert_msg(strcmp(text, want) == 0, "%s: '%s', not '%s'", path, text, want);
 }
 
 static void check_new_group(const char *dir, const char *name, const char *want)
@@ -192,15 +190,13 @@ START_TEST(without_the_controller_it_says_so)
 	struct cgroup g;
 
 	put_v2("cpu io\n", "");
-	ck_assert_int_eq(cgroup_limit_memory(&g, root, 64 * MIB, &err),
-			 -EOPNOTSUPP);
+	ck_assert_int_eq(cgroup_limit_memory(&g, root, 64 * MIB, &err), -EOPNOTSUPP);
 	ck_assert_ptr_nonnull(strstr(err.text, "no memory controller"));
 	ck_assert_ptr_nonnull(strstr(err.text, "systemd-run"));
 	tree_remove(root);
 	tree_make(root);
 	memset(&err, 0, sizeof(err));
-	ck_assert_int_eq(cgroup_limit_memory(&g, root, 64 * MIB, &err),
-			 -ENOENT);
+	ck_assert_int_eq(cgroup_limit_memory(&g, root, 64 * MIB, &err), -ENOENT);
 	ck_assert_ptr_nonnull(strstr(err.text, "no control groups"));
 	tree_remove(root);
 }
@@ -217,8 +213,7 @@ START_TEST(a_limit_that_is_refused_leaves_nothing)
 	tree_make(root);
 	tree_file(root, "/proc/self/cgroup", "4:memory:/a\n");
 	tree_file(root, V1 "/cgroup.procs", "");
-	ck_assert_int_eq(cgroup_limit_memory(&g, root, 64 * MIB, &err),
-			 -ENOENT);
+	ck_assert_int_eq(cgroup_limit_memory(&g, root, 64 * MIB, &err), -ENOENT);
 	check_file(V1 "/cgroup.procs", "");
 	new_group_file(path, sizeof(path), V1, "");
 	snprintf(name, sizeof(name), "%s%s", root, path);
@@ -260,8 +255,7 @@ START_TEST(a_group_of_another_container_is_not_shared)
 	tree_file(root, V1 "/cgroup.procs", "");
 	put_new_group(V1, "cgroup.procs", "7\n");
 	put_new_group(V1, "memory.limit_in_bytes", "");
-	ck_assert_int_eq(cgroup_limit_memory(&g, root, 64 * MIB, &err),
-			 -EEXIST);
+	ck_assert_int_eq(cgroup_limit_memory(&g, root, 64 * MIB, &err), -EEXIST);
 	check_new_group(V1, "memory.limit_in_bytes", "");
 	tree_remove(root);
 }
@@ -277,8 +271,7 @@ START_TEST(what_the_kernel_killed_is_counted)
 		  "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
 	ck_assert_uint_eq(cgroup_kills(&g, root), 3);
 	g.is_v2 = true;
-	tree_file(root, V1 "/mlgen-7/memory.events",
-		  "low 0\nhigh 0\nmax 90\noom 2\noom_kill 1\n");
+	tree_file(root, V1 "/mlgen-7/memory.events", "low 0\nhigh 0\nmax 90\noom 2\noom_kill 1\n");
 	ck_assert_uint_eq(cgroup_kills(&g, root), 1);
 	tree_remove(root);
 }
@@ -292,8 +285,7 @@ Suite *suite_cgroup(void)
 	tcase_add_test(t, version_1_takes_a_child_of_the_own_group);
 	tcase_add_test(t, inside_a_container_the_top_is_the_own_group);
 	tcase_add_test(t, version_2_takes_a_child_that_is_given_memory);
-	tcase_add_test(
-		t, version_2_gives_memory_to_a_child_that_all_have_moved_to);
+	tcase_add_test(t, version_2_gives_memory_to_a_child_that_all_have_moved_to);
 	tcase_add_test(t, version_2_takes_a_sibling_of_a_shared_group);
 	tcase_add_test(t, limits_of_the_own_group_are_not_left_behind);
 	tcase_add_test(t, without_the_controller_it_says_so);

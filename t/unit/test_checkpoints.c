@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_checkpoints.c - which checkpoints of a directory are ours and whole, which name is next, and what room they take. */
+/* test_checkpoints.c - which checkpoints of a directory are ours and whole, which name is next, and
+ * what room they take. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,10 +88,9 @@ START_TEST(behind_the_last_number_there_is_none)
 	ck_assert_int_eq(checkpoints_check_next(&r.c, UINT64_MAX, &err), 0);
 	save(&r, true);
 	ck_assert_int_eq(checkpoints_check_next(&r.c, 5, &err), -ERANGE);
-	ck_assert_ptr_nonnull(strstr(
-		err.text, "/global_epoch1_step2: is checkpoint number "
-			  "9223372036854775807, and a manifest has no larger "
-			  "one"));
+	ck_assert_ptr_nonnull(
+		strstr(err.text, "/global_epoch1_step2: is checkpoint number 9223372036854775807, "
+				 "and a manifest has no larger one"));
 	rig_close(&r);
 	/* As it was written, so it is read. */
 	rig_open(&r, SMALL, "");
@@ -112,8 +112,7 @@ START_TEST(behind_the_last_step_there_is_none)
 	put_directory(names[_i]);
 	rig_open(&r, SMALL, "");
 	ck_assert_int_eq(checkpoints_check_next(&r.c, 5, &err), 0);
-	ck_assert_int_eq(checkpoints_check_next(&r.c, UINT64_MAX, &err),
-			 -ERANGE);
+	ck_assert_int_eq(checkpoints_check_next(&r.c, UINT64_MAX, &err), -ERANGE);
 	ck_assert_ptr_nonnull(strstr(err.text, names[_i]));
 	rig_close(&r);
 }
@@ -140,11 +139,9 @@ START_TEST(what_has_no_manifest_of_ours_is_foreign)
 	} cases[] = {
 		{ NULL, "it has no " CHECKPOINT_MANIFEST },
 		{ "", CHECKPOINT_MANIFEST " is cut short or damaged" },
-		{ "{ \"version\": 1, ",
-		  CHECKPOINT_MANIFEST " is cut short or damaged" },
+		{ "{ \"version\": 1, ", CHECKPOINT_MANIFEST " is cut short or damaged" },
 		{ "{ \"name\": 1 }", CHECKPOINT_MANIFEST " is no manifest" },
-		{ "{ \"version\": 2 }",
-		  CHECKPOINT_MANIFEST " was written by another mlgen" },
+		{ "{ \"version\": 2 }", CHECKPOINT_MANIFEST " was written by another mlgen" },
 		{ "{ \"version\": 1, \"number\": 1, \"complete\": true }",
 		  CHECKPOINT_MANIFEST " lacks a value" },
 	};
@@ -155,8 +152,7 @@ START_TEST(what_has_no_manifest_of_ours_is_foreign)
 		if (i == 0)
 			put_directory("global_epoch1_step1");
 		else
-			put_file("global_epoch1_step1/" CHECKPOINT_MANIFEST,
-				 cases[i].text);
+			put_file("global_epoch1_step1/" CHECKPOINT_MANIFEST, cases[i].text);
 		rig_open(&r, SMALL, "");
 		ck_assert_uint_eq(r.c.count, 0);
 		ck_assert_uint_eq(r.c.foreign_count, 1);
@@ -174,9 +170,8 @@ START_TEST(room_is_what_they_take_at_most)
 		uint64_t count, keep;
 		bool fits;
 	} cases[] = {
-		{ 4, 1, 0, true },    { 4, 3, 0, true },   { 4, 5, 0, false },
-		{ 4, 100, 0, false }, { 4, 100, 2, true }, { 4, 100, 5, false },
-		{ 4, 3, 5, true },
+		{ 4, 1, 0, true },   { 4, 3, 0, true },    { 4, 5, 0, false }, { 4, 100, 0, false },
+		{ 4, 100, 2, true }, { 4, 100, 5, false }, { 4, 3, 5, true },
 	};
 	struct mount m;
 
@@ -189,12 +184,10 @@ START_TEST(room_is_what_they_take_at_most)
 		snprintf(options, sizeof(options), "checkpoint_size=%llu",
 			 (unsigned long long)(m.free_bytes / cases[i].parts));
 		rig_open(&r, options, "");
-		ck_assert_int_eq(checkpoints_check_room(&r.c, cases[i].count,
-							cases[i].keep, &err),
+		ck_assert_int_eq(checkpoints_check_room(&r.c, cases[i].count, cases[i].keep, &err),
 				 cases[i].fits ? 0 : -ENOSPC);
 		if (!cases[i].fits)
-			ck_assert_ptr_nonnull(
-				strstr(err.text, "checkpoint_keep=1"));
+			ck_assert_ptr_nonnull(strstr(err.text, "checkpoint_keep=1"));
 		rig_close(&r);
 	}
 }

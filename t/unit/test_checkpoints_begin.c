@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_checkpoints_begin.c - of runs in one directory one begins a name, and what a killed one left is taken up. */
+/* test_checkpoints_begin.c - of runs in one directory one begins a name, and what a killed one left
+ * is taken up. */
 #include <errno.h>
 #include <pthread.h>
 
@@ -38,8 +39,7 @@ START_TEST(one_that_was_cut_before_its_manifest_is_begun_anew)
 	struct rig r;
 
 	put_directory(".global_epoch1_step5.part");
-	put_file(".global_epoch1_step5.part/." CHECKPOINT_MANIFEST ".part",
-		 "{ ");
+	put_file(".global_epoch1_step5.part/." CHECKPOINT_MANIFEST ".part", "{ ");
 	rig_open(&r, SMALL, "");
 	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
 	checkpoints_next(&r.c, 1, 5, &k);
@@ -97,8 +97,7 @@ START_TEST(of_runs_that_begin_a_name_at_once_one_has_it)
 		ck_assert_int_eq(checkpoints_hold(&s->rig.c, NULL), 0);
 	}
 	for (unsigned i = 0; i < AT_ONCE; i++)
-		pthread_create(&threads[i], NULL, begin_each_name,
-			       &starters[i]);
+		pthread_create(&threads[i], NULL, begin_each_name, &starters[i]);
 	for (unsigned i = 0; i < AT_ONCE; i++)
 		pthread_join(threads[i], NULL);
 	for (unsigned i = 0; i < NAMES; i++) {
@@ -228,11 +227,9 @@ Suite *suite_checkpoints_begin(void)
 	tcase_add_test(t, a_name_that_is_taken_is_refused);
 	tcase_add_test(t, one_that_was_cut_before_its_manifest_is_begun_anew);
 	tcase_add_test(t, of_runs_that_begin_a_name_at_once_one_has_it);
-	tcase_add_loop_test(t, a_name_that_was_taken_meanwhile_is_another_runs,
-			    0, 2);
+	tcase_add_loop_test(t, a_name_that_was_taken_meanwhile_is_another_runs, 0, 2);
 	tcase_add_test(t, what_was_put_aside_is_whole_and_gets_its_name_back);
-	tcase_add_test(t,
-		       what_was_put_aside_is_not_needed_once_another_is_there);
+	tcase_add_test(t, what_was_put_aside_is_not_needed_once_another_is_there);
 	tcase_add_test(t, nothing_is_put_back_while_another_run_replaces_it);
 	suite_add_tcase(s, t);
 	return s;

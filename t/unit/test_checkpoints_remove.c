@@ -44,8 +44,7 @@ START_TEST(one_goes_with_the_files_that_it_names_and_no_others)
 	put_files(&removal, "mine");
 	ck_assert_int_eq(checkpoint_removal_mark(&removal, &r.c, NULL), 0);
 	unlink_files(&removal);
-	ck_assert_int_eq(checkpoint_removal_end(&removal, &r.c, &err),
-			 -ENOTEMPTY);
+	ck_assert_int_eq(checkpoint_removal_end(&removal, &r.c, &err), -ENOTEMPTY);
 	ck_assert(exists("global_epoch1_step1/mine"));
 	ck_assert(exists("global_epoch1_step1/" CHECKPOINT_MANIFEST));
 	checkpoint_removal_fini(&removal);
@@ -53,9 +52,7 @@ START_TEST(one_goes_with_the_files_that_it_names_and_no_others)
 	rig_open(&r, SMALL, "");
 	ck_assert(!r.c.items[0].is_complete);
 	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
-	ck_assert_int_eq(
-		checkpoint_removal_begin(&removal, &r.c, &r.c.items[0], NULL),
-		0);
+	ck_assert_int_eq(checkpoint_removal_begin(&removal, &r.c, &r.c.items[0], NULL), 0);
 	ck_assert_int_eq(unlinkat(removal.folder_fd, "mine", 0), 0);
 	ck_assert_int_eq(checkpoint_removal_end(&removal, &r.c, NULL), 0);
 	checkpoint_removal_fini(&removal);
@@ -65,14 +62,12 @@ START_TEST(one_goes_with_the_files_that_it_names_and_no_others)
 END_TEST
 
 /* It may not be deleted, which `why` says. */
-static void check_stays(struct rig *r, const struct checkpoint *k,
-			const char *why)
+static void check_stays(struct rig *r, const struct checkpoint *k, const char *why)
 {
 	struct checkpoint_removal removal;
 	struct mlgen_err err = { 0 };
 
-	ck_assert_int_eq(checkpoint_removal_begin(&removal, &r->c, k, &err),
-			 -EPERM);
+	ck_assert_int_eq(checkpoint_removal_begin(&removal, &r->c, k, &err), -EPERM);
 	ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
 	checkpoint_removal_fini(&removal);
 }
@@ -80,8 +75,7 @@ static void check_stays(struct rig *r, const struct checkpoint *k,
 START_TEST(what_no_layout_names_is_not_deleted)
 {
 	static const char *const names[] = {
-		"../x", "/etc/x",    ".",          "..",
-		"",     "notes.txt", "rank_01.pt", CHECKPOINT_MANIFEST
+		"../x", "/etc/x", ".", "..", "", "notes.txt", "rank_01.pt", CHECKPOINT_MANIFEST
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -192,10 +186,8 @@ START_TEST(another_one_under_its_name_is_not_deleted)
 	k = save(&r, true);
 	other = k;
 	other.number = 7;
-	ck_assert_int_eq(checkpoint_write_manifest(&r.c, &other, true, NULL),
-			 0);
-	ck_assert_int_eq(checkpoint_removal_begin(&removal, &r.c, &k, &err),
-			 -ENOENT);
+	ck_assert_int_eq(checkpoint_write_manifest(&r.c, &other, true, NULL), 0);
+	ck_assert_int_eq(checkpoint_removal_begin(&removal, &r.c, &k, &err), -ENOENT);
 	ck_assert_ptr_nonnull(strstr(err.text, "is another checkpoint by now"));
 	checkpoint_removal_fini(&removal);
 	rig_close(&r);
@@ -210,12 +202,9 @@ Suite *suite_checkpoints_remove(void)
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, one_goes_with_the_files_that_it_names_and_no_others);
 	tcase_add_test(t, what_no_layout_names_is_not_deleted);
-	tcase_add_test(
-		t,
-		a_link_in_place_of_its_directory_or_manifest_is_not_followed);
+	tcase_add_test(t, a_link_in_place_of_its_directory_or_manifest_is_not_followed);
 	tcase_add_test(t, a_directory_of_another_user_is_not_emptied);
-	tcase_add_test(t,
-		       a_directory_that_is_exchanged_meanwhile_is_not_touched);
+	tcase_add_test(t, a_directory_that_is_exchanged_meanwhile_is_not_touched);
 	tcase_add_test(t, another_one_under_its_name_is_not_deleted);
 	suite_add_tcase(s, t);
 	return s;

@@ -361,10 +361,8 @@ Suite *suite_clock(void)
 	tcase_add_test(tc, equal_deadlines_wake_one_after_the_other);
 	tcase_add_test(tc, no_wake_is_lost_in_virtual_time);
 	tcase_add_test(tc, no_wake_is_lost_in_real_time);
-	tcase_add_test_raise_signal(tc, all_waiting_for_ever_is_a_deadlock,
-				    SIGABRT);
-	tcase_add_test_raise_signal(
-		tc, leaving_others_to_wait_for_ever_is_a_deadlock, SIGABRT);
+	tcase_add_test_raise_signal(tc, all_waiting_for_ever_is_a_deadlock, SIGABRT);
+	tcase_add_test_raise_signal(tc, leaving_others_to_wait_for_ever_is_a_deadlock, SIGABRT);
 	tcase_add_test(tc, real_time_is_never_early);
 	suite_add_tcase(s, tc);
 	return s;

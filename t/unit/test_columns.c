@@ -22,9 +22,8 @@ static void describe(struct buf *out, const struct columns *c)
 	for (unsigned i = 0; i < c->count; i++) {
 		const struct column *one = &c->list[i];
 
-		buf_addf(out, "%s%s %s %lu%s", i ? ", " : "", one->name,
-			 kinds[one->kind], (unsigned long)one->bytes,
-			 one->is_list ? " list" : "");
+		buf_addf(out, "%s%s %s %lu%s", i ? ", " : "", one->name, kinds[one->kind],
+			 (unsigned long)one->bytes, one->is_list ? " list" : "");
 	}
 }
 
@@ -34,19 +33,13 @@ static const struct good_case {
 } good[] = {
 	{ "x:int8", "x int8 1" },
 	{ "a:int8,b:int32,c:int64,d:float16,e:float32,f:float64",
-	  "a int8 1, b int32 4, c int64 8, d float16 2, e float32 4, "
-	  "f float64 8" },
-	{ "t5:float32[524328], m:int8[3]", "t5 float32 2097312 list, "
-	  "m int8 3 list" },
+	  "a int8 1, b int32 4, c int64 8, d float16 2, e float32 4, f float64 8" },
+	{ "t5:float32[524328], m:int8[3]", "t5 float32 2097312 list, m int8 3 list" },
 	{ "one:float64[1]", "one float64 8 list" },
-	{ "f_000..002:float16", "f_000 float16 2, f_001 float16 2, "
-	  "f_002 float16 2" },
-	{ "f_098..101:int8[2]", "f_098 int8 2 list, f_099 int8 2 list, "
-	  "f_100 int8 2 list, f_101 int8 2 list" },
+	{ "f_000..002:float16", "f_000 float16 2, f_001 float16 2, f_002 float16 2" },
+	{ "f_098..101:int8[2]", "f_098 int8 2 list, f_099 int8 2 list, f_100 int8 2 list, f_101 int8 2 list" },
 	{ "f8..11:int8", "f8 int8 1, f9 int8 1, f10 int8 1, f11 int8 1" },
-	{ "f0..10:int8", "f0 int8 1, f1 int8 1, f2 int8 1, f3 int8 1, "
-	  "f4 int8 1, f5 int8 1, f6 int8 1, f7 int8 1, f8 int8 1, f9 int8 1, "
-	  "f10 int8 1" },
+	{ "f0..10:int8", "f0 int8 1, f1 int8 1, f2 int8 1, f3 int8 1, f4 int8 1, f5 int8 1, f6 int8 1, f7 int8 1, f8 int8 1, f9 int8 1, f10 int8 1" },
 	{ "7..7:int8", "7 int8 1" },
 	{ "  a:int8 ,\tb-2:int8  ", "a int8 1, b-2 int8 1" },
 };
@@ -61,8 +54,7 @@ static const struct bad_case {
 	{ ":int8", "columns: a name is missing" },
 	{ "a b:int8", "columns: 'a b': a name has letters" },
 	{ "a.b:int8", "columns: 'a.b': a name has letters" },
-	{ "x:flaot32", "columns: 'x:flaot32': 'flaot32' is none of int8 int32 "
-	  "int64 float16 float32 float64; did you mean 'float32'?" },
+	{ "x:flaot32", "columns: 'x:flaot32': 'flaot32' is none of int8 int32 int64 float16 float32 float64; did you mean 'float32'?" },
 	{ "x:", "columns: 'x:': '' is none of int8" },
 	{ "x:INT8", "columns: 'x:INT8': 'INT8' is none of" },
 	{ "x:int8:int8", "'int8:int8' is none of" },
@@ -77,8 +69,7 @@ static const struct bad_case {
 	{ "x:float64[99999999999999999999]", "a number of values from 1 on" },
 	{ "f_026..000:int8", "columns: 'f_026..000' runs backwards" },
 	{ "f_10..9:int8", "runs backwards" },
-	{ "f_000..26:int8", "'f_000..26' is no range; write two numbers of as "
-	  "many digits" },
+	{ "f_000..26:int8", "'f_000..26' is no range; write two numbers of as many digits" },
 	{ "f_00..126:int8", "is no range" },
 	{ "f_..26:int8", "is no range" },
 	{ "f_00..:int8", "is no range" },
@@ -102,10 +93,8 @@ static const struct select_case {
 	{ "a", "a ", NULL },
 	{ "b,a", "a b ", NULL },
 	{ "f01..03, b", "f01 f02 f03 b ", NULL },
-	{ "f00..04", NULL, "read_columns: there is no column 'f04'; did you "
-	  "mean 'f00'?" },
-	{ "nothing", NULL, "read_columns: there is no column 'nothing'; "
-	  "columns has 6, from 'a' to 'b'" },
+	{ "f00..04", NULL, "read_columns: there is no column 'f04'; did you mean 'f00'?" },
+	{ "nothing", NULL, "read_columns: there is no column 'nothing'; columns has 6, from 'a' to 'b'" },
 	{ "a,,b", NULL, "read_columns: a name is missing" },
 	{ "a,", NULL, "read_columns: a name is missing" },
 	{ "a:int8", NULL, "read_columns: 'a:int8': a name has letters" },
@@ -134,10 +123,9 @@ START_TEST(what_is_no_column_is_refused_in_words)
 	struct mlgen_err err = { 0 };
 	struct columns c = { 0 };
 
-	ck_assert_msg(columns_parse(&c, bad[_i].text, &err) == -EINVAL,
-		      "'%s' was taken", bad[_i].text);
-	ck_assert_msg(strstr(err.text, bad[_i].err), "'%s': %s", bad[_i].text,
-		      err.text);
+	ck_assert_msg(columns_parse(&c, bad[_i].text, &err) == -EINVAL, "'%s' was taken",
+		      bad[_i].text);
+	ck_assert_msg(strstr(err.text, bad[_i].err), "'%s': %s", bad[_i].text, err.text);
 	ck_assert_msg(strncmp(err.text, "columns: ", 9) == 0, "%s", err.text);
 	columns_fini(&c);
 }
@@ -150,10 +138,8 @@ START_TEST(only_the_columns_asked_for_are_read)
 	struct columns c = { 0 };
 	struct buf out = { 0 };
 
-	ck_assert_int_eq(
-		columns_parse(&c, "a:int8,f00..03:int64,b:float16", NULL), 0);
-	ck_assert_int_eq(columns_select(&c, s->text, &err),
-			 s->want ? 0 : -EINVAL);
+	ck_assert_int_eq(columns_parse(&c, "a:int8,f00..03:int64,b:float16", NULL), 0);
+	ck_assert_int_eq(columns_select(&c, s->text, &err), s->want ? 0 : -EINVAL);
 	for (unsigned i = 0; i < c.count; i++)
 		if (c.list[i].is_read)
 			buf_addf(&out, "%s ", c.list[i].name);
@@ -170,10 +156,7 @@ START_TEST(bytes_of_a_row_are_those_declared)
 {
 	struct columns c = { 0 };
 
-	ck_assert_int_eq(columns_parse(&c,
-				       "a:int8,f0..9:float64,h:float16,"
-				       "t:float32[100]",
-				       NULL),
+	ck_assert_int_eq(columns_parse(&c, "a:int8,f0..9:float64,h:float16,t:float32[100]", NULL),
 			 0);
 	ck_assert_uint_eq(columns_row_bytes(&c), 1 + 80 + 2 + 400);
 	ck_assert_uint_eq(columns_read_bytes(&c), 1 + 80 + 2 + 400);
@@ -201,10 +184,8 @@ START_TEST(without_a_text_there_is_one_column)
 	memset(&err, 0, sizeof(err));
 	ck_assert_int_eq(columns_one(&c, INT32_MAX, NULL), 0);
 	columns_fini(&c);
-	ck_assert_int_eq(columns_one(&c, INT32_MAX + UINT64_C(1), &err),
-			 -EINVAL);
-	ck_assert_msg(strstr(err.text, "sample_size: 2147483648 bytes"), "%s",
-		      err.text);
+	ck_assert_int_eq(columns_one(&c, INT32_MAX + UINT64_C(1), &err), -EINVAL);
+	ck_assert_msg(strstr(err.text, "sample_size: 2147483648 bytes"), "%s", err.text);
 	columns_fini(&c);
 }
 END_TEST
@@ -238,12 +219,9 @@ Suite *suite_columns(void)
 	Suite *s = suite_create("columns");
 	TCase *t = tcase_create("columns");
 
-	tcase_add_loop_test(t, columns_are_named_one_by_one_or_by_ranges, 0,
-			    LEN(good));
-	tcase_add_loop_test(t, what_is_no_column_is_refused_in_words, 0,
-			    LEN(bad));
-	tcase_add_loop_test(t, only_the_columns_asked_for_are_read, 0,
-			    LEN(selects));
+	tcase_add_loop_test(t, columns_are_named_one_by_one_or_by_ranges, 0, LEN(good));
+	tcase_add_loop_test(t, what_is_no_column_is_refused_in_words, 0, LEN(bad));
+	tcase_add_loop_test(t, only_the_columns_asked_for_are_read, 0, LEN(selects));
 	tcase_add_test(t, bytes_of_a_row_are_those_declared);
 	tcase_add_test(t, without_a_text_there_is_one_column);
 	tcase_add_test(t, a_name_has_at_most_255_letters);

@@ -34,8 +34,7 @@ static struct hist *hist_of(uint64_t a, uint64_t b)
 }
 
 /* A training of `accelerators` at `au`, that took `seconds`. */
-static void training(struct job_result *r, uint64_t accelerators, double au,
-		     double seconds)
+static void training(struct job_result *r, uint64_t accelerators, double au, double seconds)
 {
 	static struct epoch_result epochs[8][2];
 	static double per[8][2];
@@ -156,8 +155,7 @@ START_TEST(means_of_many_are_those_of_all)
 	training(&to, 1, 10, 10);
 	for (int i = 2; i <= 4; i++) {
 		training(&from, 1, 10 * i, 10);
-		merge_jobs(&to, &from, MERGE_CLIENTS, &json_store_memory,
-			   &store);
+		merge_jobs(&to, &from, MERGE_CLIENTS, &json_store_memory, &store);
 	}
 	ck_assert_double_eq_tol(to.ml.au_percent, 25, 1e-9);
 	ck_assert_double_eq_tol(to.host.cpu_percent, 12.5, 1e-9);
@@ -246,8 +244,8 @@ START_TEST(seconds_of_repetitions_are_pooled)
 }
 END_TEST
 
-static void saves(struct job_result *r, struct checkpoint_result *items,
-		  uint64_t ranks, double first, double second)
+static void saves(struct job_result *r, struct checkpoint_result *items, uint64_t ranks,
+		  double first, double second)
 {
 	struct checkpoints_result *c = &r->ml.saves;
 	double seconds[2] = { first, second };
@@ -345,8 +343,8 @@ START_TEST(each_checkpoint_takes_as_long_as_its_slowest_host)
 	if (_i == 2)
 		to.ml.saves.count = from.ml.saves.count = 4;
 	merge_jobs(&to, &from, MERGE_CLIENTS, &json_store_memory, &store);
-	/* All; all but the first; of one nothing more is known; without the
-	 * last, which one host did not complete. */
+	/* All; all but the first; of one nothing more is known; without the last, which one host
+	 * did not complete. */
 	ck_assert_double_eq_tol(c->seconds_mean, _i > 1 ? 3 : 4 + _i, 1e-9);
 	ck_assert_double_eq(c->seconds_min, _i == 2 ? 1 : _i == 1 ? 4 : 2);
 	ck_assert_double_eq(c->seconds_max, _i == 3 ? 4 : 6);
@@ -415,8 +413,7 @@ Suite *suite_combine(void)
 	tcase_add_test(t, means_of_many_are_those_of_all);
 	tcase_add_test(t, seconds_of_repetitions_are_pooled);
 	tcase_add_test(t, hosts_of_one_checkpoint_wait_for_the_slowest);
-	tcase_add_loop_test(
-		t, each_checkpoint_takes_as_long_as_its_slowest_host, 0, 4);
+	tcase_add_loop_test(t, each_checkpoint_takes_as_long_as_its_slowest_host, 0, 4);
 	tcase_add_test(t, epochs_that_one_client_has_not_are_none_of_all);
 	tcase_add_test(t, weights_of_clients_are_not_those_of_turns);
 	tcase_add_test(t, checkpoints_of_repetitions_follow_each_other);

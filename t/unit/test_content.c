@@ -15,9 +15,7 @@
 #define KIB 1024u
 #define SEED 42u
 
-static const struct content_of whose = {
-	.rank = 3, .checkpoint = 17, .file = 5, .off = 12345
-};
+static const struct content_of whose = { .rank = 3, .checkpoint = 17, .file = 5, .off = 12345 };
 
 /* A run as its writer has it. */
 struct run {
@@ -127,9 +125,8 @@ START_TEST(what_is_written_is_what_is_said)
 
 		memset(copy, 0xa5, l->bytes + 2);
 		content_copy(r.c, &whose, g.p, copy + 1, g.bytes);
-		ck_assert_msg(memcmp(copy + 1, r.bytes + g.p, g.bytes) == 0,
-			      "%u bytes at %u", (unsigned)g.bytes,
-			      (unsigned)g.p);
+		ck_assert_msg(memcmp(copy + 1, r.bytes + g.p, g.bytes) == 0, "%u bytes at %u",
+			      (unsigned)g.bytes, (unsigned)g.p);
 		ck_assert_uint_eq(copy[0], 0xa5);
 		ck_assert_uint_eq(copy[g.bytes + 1], 0xa5);
 	}
@@ -147,13 +144,10 @@ START_TEST(a_checksum_is_that_of_zlib)
 	put(&r, &whose, l->bytes);
 	for (uint64_t i = 0; i < RANGES; i++) {
 		struct range g = range_of(l, i);
-		uint32_t want =
-			(uint32_t)crc32((uLong)i, r.bytes + g.p, (uInt)g.bytes);
+		uint32_t want = (uint32_t)crc32((uLong)i, r.bytes + g.p, (uInt)g.bytes);
 
-		ck_assert_msg(content_crc32(r.c, &whose, g.p, g.bytes,
-					    (uint32_t)i) == want,
-			      "%u bytes at %u", (unsigned)g.bytes,
-			      (unsigned)g.p);
+		ck_assert_msg(content_crc32(r.c, &whose, g.p, g.bytes, (uint32_t)i) == want,
+			      "%u bytes at %u", (unsigned)g.bytes, (unsigned)g.p);
 	}
 	tear_down(&r);
 }
@@ -169,9 +163,7 @@ START_TEST(what_is_right_is_found_right)
 	for (uint64_t i = 0; i < RANGES; i++) {
 		struct range g = range_of(l, i);
 
-		ck_assert_uint_eq(
-			content_check(r.c, &whose, g.p, r.bytes + g.p, g.bytes),
-			g.bytes);
+		ck_assert_uint_eq(content_check(r.c, &whose, g.p, r.bytes + g.p, g.bytes), g.bytes);
 	}
 	tear_down(&r);
 }
@@ -180,8 +172,7 @@ END_TEST
 /* One bit at a time: in stamps, behind them, at the ends of blocks and spans. */
 START_TEST(the_first_wrong_byte_is_found)
 {
-	static const uint64_t near[] = { 0,  1,  4,  7,  8,    12,   16,
-					 24, 31, 32, 33, 2000, 4094, 4095 };
+	static const uint64_t near[] = { 0, 1, 4, 7, 8, 12, 16, 24, 31, 32, 33, 2000, 4094, 4095 };
 	const struct length *l = &lengths[_i];
 	struct run r;
 
@@ -202,9 +193,7 @@ START_TEST(the_first_wrong_byte_is_found)
 		r.bytes[g.p + at] ^= (unsigned char)bit;
 		/* a later one does not hide it */
 		r.bytes[g.p + g.bytes - 1] ^= at < g.bytes - 1;
-		ck_assert_uint_eq(
-			content_check(r.c, &whose, g.p, r.bytes + g.p, g.bytes),
-			at);
+		ck_assert_uint_eq(content_check(r.c, &whose, g.p, r.bytes + g.p, g.bytes), at);
 		r.bytes[g.p + g.bytes - 1] ^= at < g.bytes - 1;
 		r.bytes[g.p + at] ^= (unsigned char)bit;
 	}
@@ -270,8 +259,7 @@ START_TEST(a_block_begins_with_its_stamp)
 		const unsigned char *b = r.slice + at;
 
 		ck_assert_uint_eq(number(b, 4), CONTENT_MAGIC);
-		ck_assert_uint_eq(number(b + 4, 4),
-				  crcjoin_sum(&word, 0, b + 8, 4088));
+		ck_assert_uint_eq(number(b + 4, 4), crcjoin_sum(&word, 0, b + 8, 4088));
 		ck_assert_uint_eq(number(b + 8, 4), 3);
 		ck_assert_uint_eq(number(b + 12, 4), 17);
 		ck_assert_uint_eq(number(b + 16, 8), of.file);
@@ -354,11 +342,9 @@ START_TEST(no_two_blocks_written_are_alike)
 	const uint64_t bytes = 40 * 16 * KIB;
 	struct hashes h = { mem_array(9 * bytes / 4096, 16), 0 };
 	struct content_of of[] = {
-		{ 0, 1, 0, 0 },          { 1, 1, 0, 0 },
-		{ 0, 2, 0, 0 },          { 0, 1, 1, 0 },
-		{ 0, 1, 0, bytes },      { 0, 1, 0, 2 * bytes },
-		{ 1, 1, 0, bytes },      { 0, 1, 1ull << 32, 0 },
-		{ 0, 1, 0, 1ull << 40 },
+		{ 0, 1, 0, 0 },     { 1, 1, 0, 0 },          { 0, 2, 0, 0 },
+		{ 0, 1, 1, 0 },     { 0, 1, 0, bytes },      { 0, 1, 0, 2 * bytes },
+		{ 1, 1, 0, bytes }, { 0, 1, 1ull << 32, 0 }, { 0, 1, 0, 1ull << 40 },
 	};
 	struct run r;
 
@@ -435,14 +421,12 @@ START_TEST(the_bytes_are_these_ever_after)
 	struct content *c = content_new(8 * KIB, SEED);
 
 	ck_assert_uint_eq(content_crc32(c, &whose, 0, 8 * KIB, 0), 0x71c0a62a);
-	ck_assert_uint_eq(content_crc32(c, &whose, 0, 5 * 8 * KIB + 3, 0),
-			  0xbc0c2d1e);
+	ck_assert_uint_eq(content_crc32(c, &whose, 0, 5 * 8 * KIB + 3, 0), 0xbc0c2d1e);
 	content_free(c);
 }
 END_TEST
 
-/* The longest run, whose bytes nobody has: from two halves, and from zlib's
- * join of them. */
+/* The longest run, whose bytes nobody has: from two halves, and from zlib's join of them. */
 START_TEST(the_longest_run_has_a_checksum)
 {
 	struct content *c = content_new(2048 * KIB, SEED);
@@ -451,10 +435,8 @@ START_TEST(the_longest_run_has_a_checksum)
 	uint32_t front = content_crc32(c, &whose, 0, half, 0);
 	uint32_t back = content_crc32(c, &whose, half, bytes - half, 0);
 
-	ck_assert_uint_eq(content_crc32(c, &whose, half, bytes - half, front),
-			  all);
-	ck_assert_uint_eq(crc32_combine(front, back, (z_off_t)(bytes - half)),
-			  all);
+	ck_assert_uint_eq(content_crc32(c, &whose, half, bytes - half, front), all);
+	ck_assert_uint_eq(crc32_combine(front, back, (z_off_t)(bytes - half)), all);
 	content_free(c);
 }
 END_TEST

@@ -45,16 +45,14 @@ END_TEST
 
 START_TEST(a_part_can_be_of_any_length)
 {
-	static const uint64_t longer[] = { 1ull << 20, (1ull << 31) - 4097,
-					   (1ull << 40) + 5 };
+	static const uint64_t longer[] = { 1ull << 20, (1ull << 31) - 4097, (1ull << 40) + 5 };
 	struct crcjoin j;
 
 	for (size_t i = 0; i < sizeof(longer) / sizeof(longer[0]); i++) {
 		crcjoin_init(&j, CRCJOIN_CRC32, longer[i]);
 		for (uint32_t bit = 1; bit; bit <<= 1)
-			ck_assert_uint_eq(
-				crcjoin_past(&j, bit),
-				crc32_combine(bit, 0, (z_off_t)longer[i]));
+			ck_assert_uint_eq(crcjoin_past(&j, bit),
+					  crc32_combine(bit, 0, (z_off_t)longer[i]));
 	}
 }
 END_TEST
@@ -72,8 +70,7 @@ START_TEST(a_word_that_is_set_changes_the_checksum_by_arithmetic)
 		memset(data + at, 0, 4);
 		before = zlib_sum(data, BYTES);
 		memcpy(data + at, word, 4);
-		ck_assert_uint_eq(before ^ crcjoin_past(&j, 0x9a56f412),
-				  zlib_sum(data, BYTES));
+		ck_assert_uint_eq(before ^ crcjoin_past(&j, 0x9a56f412), zlib_sum(data, BYTES));
 	}
 }
 END_TEST
@@ -86,11 +83,9 @@ START_TEST(a_sum_goes_word_by_word)
 	fill(data);
 	crcjoin_init(&word, CRCJOIN_CRC32, 4);
 	for (size_t n = 0; n <= BYTES; n += 500)
-		ck_assert_uint_eq(crcjoin_sum(&word, 0, data, n),
-				  zlib_sum(data, n));
-	ck_assert_uint_eq(
-		crcjoin_sum(&word, zlib_sum(data, 1001), data + 1001, 3000),
-		zlib_sum(data, 4001));
+		ck_assert_uint_eq(crcjoin_sum(&word, 0, data, n), zlib_sum(data, n));
+	ck_assert_uint_eq(crcjoin_sum(&word, zlib_sum(data, 1001), data + 1001, 3000),
+			  zlib_sum(data, 4001));
 }
 END_TEST
 
@@ -121,8 +116,7 @@ Suite *suite_crcjoin(void)
 
 	tcase_add_test(t, two_parts_have_the_checksum_of_both);
 	tcase_add_test(t, a_part_can_be_of_any_length);
-	tcase_add_test(t,
-		       a_word_that_is_set_changes_the_checksum_by_arithmetic);
+	tcase_add_test(t, a_word_that_is_set_changes_the_checksum_by_arithmetic);
 	tcase_add_test(t, a_sum_goes_word_by_word);
 	tcase_add_test(t, the_crc32c_is_the_one_of_iscsi);
 	suite_add_tcase(s, t);

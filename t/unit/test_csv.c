@@ -8,16 +8,12 @@
 START_TEST(the_header_names_every_column)
 {
 	static const char header[] =
-		"time,seconds,job,phase,epoch,step,samples,"
-		"sample_bytes,io_bytes,au_percent,stall_percent,"
-		"cpu_percent,resident_bytes,page_cache_bytes,"
-		"read_ios,write_ios,read_bytes,write_bytes,"
-		"checkpoint,checkpoint_bytes,errors,hit_percent,"
-		"read_p50_ns,read_p99_ns,read_max_ns,"
-		"write_p50_ns,write_p99_ns,write_max_ns,"
-		"sample_p50_ns,sample_p99_ns,sample_max_ns,"
-		"stall_p50_ns,stall_p99_ns,stall_max_ns,"
-		"switches_per_sec,received_bytes_per_sec,sent_bytes_per_sec\n";
+		"time,seconds,job,phase,epoch,step,samples,sample_bytes,io_bytes,au_percent,stall_"
+		"percent,cpu_percent,resident_bytes,page_cache_bytes,read_ios,write_ios,read_bytes,"
+		"write_bytes,checkpoint,checkpoint_bytes,errors,hit_percent,read_p50_ns,read_p99_"
+		"ns,read_max_ns,write_p50_ns,write_p99_ns,write_max_ns,sample_p50_ns,sample_p99_ns,"
+		"sample_max_ns,stall_p50_ns,stall_p99_ns,stall_max_ns,switches_per_sec,received_"
+		"bytes_per_sec,sent_bytes_per_sec\n";
 	struct live before = train(10), now = train(11);
 	struct log l;
 
@@ -28,8 +24,7 @@ START_TEST(the_header_names_every_column)
 	ck_assert_int_eq(strncmp(l.text, header, strlen(header)), 0);
 	for (const struct live_field *f = live_fields; f->field.name; f++)
 		if (live_is_column(f))
-			ck_assert_int_eq(
-				f->field.help[strlen(f->field.help) - 1], '.');
+			ck_assert_int_eq(f->field.help[strlen(f->field.help) - 1], '.');
 }
 END_TEST
 
@@ -67,8 +62,7 @@ START_TEST(a_row_of_training_holds_what_the_interval_gained)
 	now.stall_ns = before.stall_ns + 339000000;
 	one_row(&l, &now, &before, cells);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)
-		ck_assert_str_eq(cells[column(expected[i].name)],
-				 expected[i].cell);
+		ck_assert_str_eq(cells[column(expected[i].name)], expected[i].cell);
 	/* 2026-11-21T14:02:11.123Z */
 	const char *when = cells[column("time")];
 	ck_assert_uint_eq(strlen(when), 24);
@@ -84,8 +78,8 @@ START_TEST(a_row_of_training_holds_what_the_interval_gained)
 }
 END_TEST
 
-/* The last step of an epoch may be in the interval that ends while files are
- * dropped for the next one: rows have to add up to the run. */
+/* The last step of an epoch may be in the interval that ends while files are dropped for the next
+ * one: rows have to add up to the run. */
 START_TEST(an_interval_that_ends_between_epochs_keeps_its_samples)
 {
 	struct live before = train(10), now = train(11);
@@ -103,8 +97,7 @@ END_TEST
 
 START_TEST(an_interval_without_progress_is_a_row_of_zeros)
 {
-	static const char *const zero[] = { "samples", "sample_bytes",
-					    "io_bytes" };
+	static const char *const zero[] = { "samples", "sample_bytes", "io_bytes" };
 	struct live before = train(10), now = train(11);
 	struct log l;
 	char *cells[CELLS];
@@ -135,17 +128,14 @@ END_TEST
 
 START_TEST(a_row_of_preparation_leaves_training_empty)
 {
-	static const char *const empty[] = { "epoch",      "step",
-					     "samples",    "sample_bytes",
-					     "au_percent", "stall_percent" };
-	struct live before = { .job_name = "u",
-			       .phase = LIVE_PREPARE,
-			       .now_ns = SEC,
-			       .bytes_done = 500 };
-	struct live now = { .job_name = "u",
-			    .phase = LIVE_PREPARE,
-			    .now_ns = 3 * SEC,
-			    .bytes_done = 1700 };
+	static const char *const empty[] = { "epoch",        "step",       "samples",
+					     "sample_bytes", "au_percent", "stall_percent" };
+	struct live before = {
+		.job_name = "u", .phase = LIVE_PREPARE, .now_ns = SEC, .bytes_done = 500
+	};
+	struct live now = {
+		.job_name = "u", .phase = LIVE_PREPARE, .now_ns = 3 * SEC, .bytes_done = 1700
+	};
 	struct log l;
 	char *cells[CELLS];
 
@@ -252,8 +242,7 @@ START_TEST(a_log_that_cannot_be_created_names_its_path)
 
 	ck_assert_int_eq(open_csv(&c, "/nonexistent/log.csv", &err), -ENOENT);
 	ck_assert_str_eq(err.text,
-			 "log=/nonexistent/log.csv: cannot be written: No such "
-			 "file or directory");
+			 "log=/nonexistent/log.csv: cannot be written: No such file or directory");
 	ck_assert_ptr_null(c);
 	ck_assert_int_eq(csv_close(c), 0);
 }
@@ -269,11 +258,9 @@ Suite *suite_csv(void)
 	tcase_add_test(t, an_interval_without_progress_is_a_row_of_zeros);
 	tcase_add_test(t, without_compute_the_au_cell_is_empty);
 	tcase_add_test(t, a_row_of_preparation_leaves_training_empty);
-	tcase_add_test(t,
-		       the_row_in_which_a_training_ends_holds_its_last_samples);
+	tcase_add_test(t, the_row_in_which_a_training_ends_holds_its_last_samples);
 	tcase_add_test(t, a_waiting_job_has_neither_bytes_nor_samples);
-	tcase_add_test(t,
-		       an_interval_that_ends_between_epochs_keeps_its_samples);
+	tcase_add_test(t, an_interval_that_ends_between_epochs_keeps_its_samples);
 	tcase_add_test(t, a_name_with_comma_and_quote_stays_one_cell);
 	tcase_add_test(t, seconds_count_from_the_first_look_for_all_jobs);
 	tcase_add_test(t, rows_are_there_before_the_log_is_closed);

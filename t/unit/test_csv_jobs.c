@@ -11,8 +11,7 @@ static struct live plain(uint64_t seconds, enum live_phase phase)
 			      .has_worked = true,
 			      .now_ns = seconds * SEC,
 			      .io_ios = { 1000 * seconds, 10 * seconds },
-			      .io_moved = { 4096000 * seconds,
-					    81920 * seconds } };
+			      .io_moved = { 4096000 * seconds, 81920 * seconds } };
 }
 
 START_TEST(a_row_of_a_plain_job_holds_both_directions)
@@ -37,8 +36,7 @@ START_TEST(a_row_of_a_plain_job_holds_both_directions)
 
 	one_row(&l, &now, &before, cells);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)
-		ck_assert_str_eq(cells[column(expected[i].name)],
-				 expected[i].cell);
+		ck_assert_str_eq(cells[column(expected[i].name)], expected[i].cell);
 }
 END_TEST
 
@@ -135,8 +133,7 @@ END_TEST
 
 START_TEST(its_layout_is_a_preparation)
 {
-	struct live before = plain(0, LIVE_PREPARE),
-		    now = plain(1, LIVE_PREPARE);
+	struct live before = plain(0, LIVE_PREPARE), now = plain(1, LIVE_PREPARE);
 	struct log l;
 	char *cells[CELLS];
 

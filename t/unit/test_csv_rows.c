@@ -62,8 +62,7 @@ START_TEST(a_row_has_its_numbers_and_always_as_many_bytes)
 			ck_assert_int_ge(v, 0);
 			ck_assert_int_le(v, 255);
 			ck_assert_ptr_ne(next, at);
-			ck_assert_int_eq(*next,
-					 i + 1 == shape.sides[1] ? '\n' : ',');
+			ck_assert_int_eq(*next, i + 1 == shape.sides[1] ? '\n' : ',');
 			at = next + 1;
 		}
 		ck_assert_uint_eq((uint64_t)(at - (char *)file), off + len);
@@ -87,8 +86,7 @@ START_TEST(what_mlgen_makes_is_found_row_by_row)
 	ck_assert_uint_eq(f.look.sample_bytes, made[_i].bytes);
 	for (uint64_t i = 0; i < shape.samples; i++) {
 		range(&f, i, &off, &len);
-		format_sample_range(&format_csv, &shape, i, 1, &want_off,
-				    &want_len);
+		format_sample_range(&format_csv, &shape, i, 1, &want_off, &want_len);
 		ck_assert_uint_eq(off, want_off);
 		ck_assert_uint_eq(len, want_len);
 	}
@@ -137,8 +135,7 @@ START_TEST(rows_are_counted_as_pandas_counts_them)
 	look(&f, c->text, strlen(c->text));
 	ck_assert_int_eq(f.result, c->why ? -EINVAL : 0);
 	if (c->why) {
-		ck_assert_msg(strstr(f.err.text, c->why) != NULL, "%s",
-			      f.err.text);
+		ck_assert_msg(strstr(f.err.text, c->why) != NULL, "%s", f.err.text);
 		found_fini(&f);
 		return;
 	}
@@ -172,8 +169,8 @@ START_TEST(pandas_reads_until_nothing_comes)
 	} plans[] = {
 		{ 10, "open stat 262144@0=10 262134@10=0 262144@10=0 close" },
 		{ 262144, "open stat 262144@0 262144@262144=0 close" },
-		{ 262145, "open stat 262144@0 262144@262144=1 "
-			  "262143@262145=0 262144@262145=0 close" },
+		{ 262145,
+		  "open stat 262144@0 262144@262144=1 262143@262145=0 262144@262145=0 close" },
 	};
 	static struct dataset ds = { .format = &format_csv, .parts = 1 };
 	const struct plan_config config = { .dataset = &ds };
@@ -201,11 +198,9 @@ Suite *suite_csv_rows(void)
 	Suite *s = suite_create("csv_rows");
 	TCase *t = tcase_create("csv_rows");
 
-	tcase_add_loop_test(t, a_row_has_its_numbers_and_always_as_many_bytes,
-			    0, MADE);
+	tcase_add_loop_test(t, a_row_has_its_numbers_and_always_as_many_bytes, 0, MADE);
 	tcase_add_loop_test(t, what_mlgen_makes_is_found_row_by_row, 0, MADE);
-	tcase_add_loop_test(t, rows_are_counted_as_pandas_counts_them, 0,
-			    TEXTS);
+	tcase_add_loop_test(t, rows_are_counted_as_pandas_counts_them, 0, TEXTS);
 	tcase_add_test(t, what_is_no_text_is_refused);
 	tcase_add_test(t, pandas_reads_until_nothing_comes);
 	suite_add_tcase(s, t);

@@ -13,8 +13,7 @@
 
 #define NO_MEMORY_NEEDED 0
 
-static void expect_files(const struct job *job, uint64_t memory_bytes,
-			 uint64_t files)
+static void expect_files(const struct job *job, uint64_t memory_bytes, uint64_t files)
 {
 	struct mlgen_err err = { 0 };
 	struct dataset ds;
@@ -34,13 +33,10 @@ START_TEST(scale_keeps_four_batches_for_every_rank)
 		uint64_t want;
 	} cases[] = {
 		{ 168, 1, 1, 7, 2, 28 }, /* unet3d: not ceil(3.36) = 4 */
-		{ 168, 1, 1, 7, 50, 84 },
-		{ 168, 1, 1, 7, 50.1, 85 },
-		{ 168, 1, 2, 7, 2, 56 },
-		{ 168, 1, 8, 7, 2, 168 }, /* 224, but there are 168 */
-		{ 168, 10, 1, 7, 2, 4 },  /* 28 samples lie in 3 files */
-		{ 1000, 1, 1, 1, 0.05, 4 },
-		{ 168, 1, 1, 7, 100, 168 },
+		{ 168, 1, 1, 7, 50, 84 },   { 168, 1, 1, 7, 50.1, 85 },
+		{ 168, 1, 2, 7, 2, 56 },    { 168, 1, 8, 7, 2, 168 }, /* 224, but there are 168 */
+		{ 168, 10, 1, 7, 2, 4 }, /* 28 samples lie in 3 files */
+		{ 1000, 1, 1, 1, 0.05, 4 }, { 168, 1, 1, 7, 100, 168 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -89,9 +85,8 @@ START_TEST(too_many_accelerators_are_refused_with_the_numbers)
 	struct job job = plain_job();
 
 	job.accelerators = 8;
-	refused(&job, "accelerators: 8 need at least 8 x batch_size 7 = 56 "
-		      "samples per step, the dataset has 28; more num_files "
-		      "or fewer accelerators");
+	refused(&job, "accelerators: 8 need at least 8 x batch_size 7 = 56 samples per step, the "
+		      "dataset has 28; more num_files or fewer accelerators");
 	job.phase = PHASE_PREPARE;
 	expect_files(&job, 0, 28);
 }
@@ -102,8 +97,8 @@ START_TEST(a_batch_larger_than_the_dataset_is_refused)
 	struct job job = plain_job();
 
 	job.batch_size = 29;
-	refused(&job, "batch_size: 29 is more than the 28 samples of the "
-		      "dataset; more num_files or a smaller batch_size");
+	refused(&job, "batch_size: 29 is more than the 28 samples of the dataset; more num_files "
+		      "or a smaller batch_size");
 	job.batch_size = 28;
 	expect_files(&job, 0, 28);
 }
@@ -159,12 +154,10 @@ START_TEST(names_are_those_of_dlio)
 		job.num_files = cases[i].files;
 		job.subfolders = cases[i].subfolders;
 		ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
-		ck_assert_int_eq(
-			dataset_path(&ds, cases[i].file, path, sizeof(path)),
-			(int)strlen(cases[i].path));
+		ck_assert_int_eq(dataset_path(&ds, cases[i].file, path, sizeof(path)),
+				 (int)strlen(cases[i].path));
 		ck_assert_str_eq(path, cases[i].path);
-		ck_assert_int_eq(dataset_path(&ds, cases[i].file, path, 10),
-				 -ENAMETOOLONG);
+		ck_assert_int_eq(dataset_path(&ds, cases[i].file, path, 10), -ENAMETOOLONG);
 		dataset_fini(&ds);
 	}
 }
@@ -218,10 +211,8 @@ START_TEST(sizes_do_not_depend_on_how_many_files_or_which_seed)
 	ck_assert_int_eq(dataset_init(&da, &a, 0, NULL), 0);
 	ck_assert_int_eq(dataset_init(&db, &b, 0, NULL), 0);
 	for (uint64_t i = 0; i < 28; i++)
-		ck_assert_uint_eq(dataset_sample_bytes(&da, i),
-				  dataset_sample_bytes(&db, i));
-	ck_assert_uint_ne(dataset_sample_bytes(&da, 0),
-			  dataset_sample_bytes(&da, 1));
+		ck_assert_uint_eq(dataset_sample_bytes(&da, i), dataset_sample_bytes(&db, i));
+	ck_assert_uint_ne(dataset_sample_bytes(&da, 0), dataset_sample_bytes(&da, 1));
 	dataset_fini(&da);
 	dataset_fini(&db);
 }
@@ -242,8 +233,7 @@ START_TEST(totals_are_the_sum_of_the_files)
 	ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
 	dataset_totals(&ds, &t);
 	for (uint64_t i = 0; i < 1000; i++) {
-		double d =
-			(double)dataset_file_bytes(&ds, i) - t.mean_file_bytes;
+		double d = (double)dataset_file_bytes(&ds, i) - t.mean_file_bytes;
 
 		bytes += dataset_file_bytes(&ds, i);
 		payload += 3 * dataset_sample_bytes(&ds, i);
@@ -254,8 +244,7 @@ START_TEST(totals_are_the_sum_of_the_files)
 	ck_assert_uint_eq(bytes - payload, 1000 * (490 + 24));
 	ck_assert_double_eq_tol(t.mean_file_bytes, (double)bytes / 1000, 1e-6);
 	ck_assert_double_eq_tol(t.stdev_file_bytes, sqrt(squares / 1000), 1e-6);
-	ck_assert_double_eq_tol(t.mean_sample_bytes, (double)payload / 3000,
-				1e-6);
+	ck_assert_double_eq_tol(t.mean_sample_bytes, (double)payload / 3000, 1e-6);
 	ck_assert(!t.estimate);
 	dataset_fini(&ds);
 }
@@ -326,13 +315,10 @@ START_TEST(a_path_leads_back_to_its_file_and_no_other_does)
 		"/data/set/img_03_of_28.tfrecord",
 		"img_03_of_28.tfrecord",
 	};
-	static const char *const folders[] = { "train",       "train/0",
-					       "train/1",     "index",
-					       "index/train", "index/train/1" };
-	static const char *const no_folders[] = { "",         "/trai",
-						  "/train/2", "/train/01",
-						  "/train/x", "/train/1/2",
-						  "/valid",   "/inde" };
+	static const char *const folders[] = { "train", "train/0",     "train/1",
+					       "index", "index/train", "index/train/1" };
+	static const char *const no_folders[] = { "",         "/trai",      "/train/2", "/train/01",
+						  "/train/x", "/train/1/2", "/valid",   "/inde" };
 	struct job job = plain_job();
 	struct mlgen_err err = { 0 };
 	struct dataset ds;
@@ -352,14 +338,12 @@ START_TEST(a_path_leads_back_to_its_file_and_no_other_does)
 		ck_assert_uint_eq(file, i);
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		ck_assert_msg(!dataset_find(&ds, others[i], &file), "%s",
-			      others[i]);
+		ck_assert_msg(!dataset_find(&ds, others[i], &file), "%s", others[i]);
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		snprintf(path, sizeof(path), "/data/set/%s", folders[i]);
 		ck_assert_msg(dataset_has_folder(&ds, path), "%s", path);
 	}
-	for (size_t i = 0; i < sizeof(no_folders) / sizeof(no_folders[0]);
-	     i++) {
+	for (size_t i = 0; i < sizeof(no_folders) / sizeof(no_folders[0]); i++) {
 		snprintf(path, sizeof(path), "/data/set%s", no_folders[i]);
 		ck_assert_msg(!dataset_has_folder(&ds, path), "%s", path);
 	}

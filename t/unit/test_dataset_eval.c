@@ -28,8 +28,7 @@ START_TEST(an_evaluation_goes_on_where_the_training_ends)
 	job.num_files = 34; /* the sizes of 28 and 6 */
 	ck_assert_int_eq(dataset_init(&more, &job, 0, NULL), 0);
 	for (uint64_t i = 0; i < 6; i++) {
-		ck_assert_uint_eq(dataset_file_bytes(&eval, i),
-				  dataset_file_bytes(&more, 28 + i));
+		ck_assert_uint_eq(dataset_file_bytes(&eval, i), dataset_file_bytes(&more, 28 + i));
 		ck_assert_uint_eq(dataset_content(&eval, i), 28 + i);
 	}
 	dataset_fini(&more);
@@ -94,8 +93,7 @@ START_TEST(parts_are_named_apart)
 	dataset_path(&ds, 3, a, sizeof(a));
 	dataset_path(&ds, 28 + 3, b, sizeof(b));
 	ck_assert_str_eq(a, "/data/set/train/1/img_03_of_28.tfrecord");
-	ck_assert_str_eq(b, "/data/set/index/train/1/"
-			    "img_03_of_28.tfrecord.idx");
+	ck_assert_str_eq(b, "/data/set/index/train/1/img_03_of_28.tfrecord.idx");
 	ck_assert_int_gt(dataset_folder(&ds, 1, b, sizeof(b)), 0);
 	ck_assert_str_eq(b, "/data/set/index/train");
 	/* contents of the same number are not the same */

@@ -80,10 +80,8 @@ END_TEST
 
 START_TEST(a_format_that_has_no_such_file_is_none)
 {
-	const struct filemodel png = { .format = FORMAT_PNG,
-				       .samples_per_file = 1 };
-	const struct filemodel two = { .format = FORMAT_PNG,
-				       .samples_per_file = 2 };
+	const struct filemodel png = { .format = FORMAT_PNG, .samples_per_file = 1 };
+	const struct filemodel two = { .format = FORMAT_PNG, .samples_per_file = 2 };
 	struct dataset ds;
 
 	ck_assert(!filemodel_init(&ds, &png, 10));
@@ -162,9 +160,7 @@ END_TEST
 /* The same distribution, but these few are others than those. */
 START_TEST(of_few_files_it_would_be_others_that_are_drawn)
 {
-	const struct dist d = { .kind = DIST_UNIFORM,
-				.a = 300000,
-				.b = 600000 };
+	const struct dist d = { .kind = DIST_UNIFORM, .a = 300000, .b = 600000 };
 	uint64_t values[40];
 	struct sizefit fit;
 
@@ -219,8 +215,7 @@ START_TEST(files_drawn_from_weighed_sizes_are_those_of_the_trace)
 	dist_file_write(f, weighed, count, DIST_BYTES, "sizes");
 	ck_assert_int_eq(fclose(f), 0);
 	snprintf(text, sizeof(text), "file:%s", path);
-	ck_assert_msg(dist_parse(&d, text, DIST_BYTES, NULL, 1024, &err) == 0,
-		      "%s", err.text);
+	ck_assert_msg(dist_parse(&d, text, DIST_BYTES, NULL, 1024, &err) == 0, "%s", err.text);
 	draw(again, VALUES, &d);
 	ck_assert_mem_eq(again, values, sizeof(values));
 	dist_drop(&d);
@@ -257,30 +252,21 @@ START_TEST(a_side_file_is_never_written_over_another)
 	temp_folder(folder);
 	snprintf(with, sizeof(with), "%s/", folder);
 	snprintf(path, sizeof(path), "%s/a.sizes", folder);
-	ck_assert_int_eq(
-		side_file(name, with, "a", "sizes", write_text, "1\n2\n", &err),
-		0);
+	ck_assert_int_eq(side_file(name, with, "a", "sizes", write_text, "1\n2\n", &err), 0);
 	ck_assert_str_eq(name, "a.sizes");
 	/* The same content may be there. */
-	ck_assert_int_eq(
-		side_file(name, with, "a", "sizes", write_text, "1\n2\n", &err),
-		0);
-	ck_assert_int_eq(side_file(name, with, "a", "sizes", write_text,
-				   "1\n2\n3\n", &err),
+	ck_assert_int_eq(side_file(name, with, "a", "sizes", write_text, "1\n2\n", &err), 0);
+	ck_assert_int_eq(side_file(name, with, "a", "sizes", write_text, "1\n2\n3\n", &err),
 			 -EEXIST);
 	ck_assert_ptr_nonnull(strstr(err.text, path));
 	read_back(path, text);
 	ck_assert_str_eq(text, "1\n2\n");
 	memset(&err, 0, sizeof(err));
-	ck_assert_int_eq(
-		side_file(name, with, "a", "sizes", write_text, "1\n", &err),
-		-EEXIST);
+	ck_assert_int_eq(side_file(name, with, "a", "sizes", write_text, "1\n", &err), -EEXIST);
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(rmdir(folder), 0);
 	memset(&err, 0, sizeof(err));
-	ck_assert_int_eq(
-		side_file(name, with, "a", "sizes", write_text, "1\n", &err),
-		-ENOENT);
+	ck_assert_int_eq(side_file(name, with, "a", "sizes", write_text, "1\n", &err), -ENOENT);
 }
 END_TEST
 
@@ -289,18 +275,15 @@ Suite *suite_dataset_found(void)
 	Suite *s = suite_create("dataset_found");
 	TCase *tc = tcase_create("sizes");
 
-	tcase_add_loop_test(
-		tc, a_file_of_the_same_size_has_samples_of_the_same_size, 0,
-		ARRAY_LEN(models));
+	tcase_add_loop_test(tc, a_file_of_the_same_size_has_samples_of_the_same_size, 0,
+			    ARRAY_LEN(models));
 	tcase_add_test(tc, a_format_that_has_no_such_file_is_none);
-	tcase_add_loop_test(tc, what_sizes_were_drawn_from_is_found, 0,
-			    ARRAY_LEN(drawn));
+	tcase_add_loop_test(tc, what_sizes_were_drawn_from_is_found, 0, ARRAY_LEN(drawn));
 	tcase_add_test(tc, what_is_drawn_then_has_the_mean_of_the_files);
 	tcase_add_test(tc, of_few_files_it_would_be_others_that_are_drawn);
 	tcase_add_test(tc, sizes_of_two_kinds_are_of_no_distribution);
 	tcase_add_test(tc, a_few_different_sizes_are_of_no_distribution);
-	tcase_add_test(tc,
-		       files_drawn_from_weighed_sizes_are_those_of_the_trace);
+	tcase_add_test(tc, files_drawn_from_weighed_sizes_are_those_of_the_trace);
 	tcase_add_test(tc, a_side_file_is_never_written_over_another);
 	suite_add_tcase(s, tc);
 	return s;

@@ -24,8 +24,8 @@ static struct host host;
 static void set_up(void)
 {
 	job = job_new("unet3d");
-	set_options(job, "phase=train sample_size=dlio:146600628:68341808 "
-			 "batch_size=7 accelerators=8 accelerator=h100");
+	set_options(job, "phase=train sample_size=dlio:146600628:68341808 batch_size=7 "
+			 "accelerators=8 accelerator=h100");
 	jobs[0] = job;
 	jobs[1] = NULL;
 	memset(&set, 0, sizeof(set));
@@ -53,17 +53,14 @@ static const struct {
 	{ "batch_size=7 accelerators=1", 1, 256, 3500, 9376, 9376 },
 	{ "batch_size=7 accelerators=8", 2, 256, 56000, 18751, 56000 },
 	{ "batch_size=7 accelerators=1", 3, 512, 10500, 56251, 56251 },
-	{ "batch_size=400 accelerators=8 samples_per_file=1251 "
-	  "sample_size=dlio:114660.07:0",
-	  1, 256, 1600000, 11986645, 9582 },
-	{ "batch_size=400 accelerators=8 samples_per_file=1251 "
-	  "sample_size=dlio:114660.07:0",
-	  1, 16, 1600000, 749166, 1279 },
-	{ "batch_size=1 accelerators=8 sample_size=dlio:2828486:71311", 1, 256,
-	  4000, 485910, 485910 },
+	{ "batch_size=400 accelerators=8 samples_per_file=1251 sample_size=dlio:114660.07:0", 1,
+	  256, 1600000, 11986645, 9582 },
+	{ "batch_size=400 accelerators=8 samples_per_file=1251 sample_size=dlio:114660.07:0", 1, 16,
+	  1600000, 749166, 1279 },
+	{ "batch_size=1 accelerators=8 sample_size=dlio:2828486:71311", 1, 256, 4000, 485910,
+	  485910 },
 	/* One sample is a file of it, whatever it holds. */
-	{ "batch_size=1 accelerators=1 samples_per_file=1000 sample_size=1g", 1,
-	  1, 500, 5, 1 },
+	{ "batch_size=1 accelerators=1 samples_per_file=1000 sample_size=1g", 1, 1, 500, 5, 1 },
 };
 
 START_TEST(the_larger_one_of_two_terms_counts)
@@ -71,9 +68,8 @@ START_TEST(the_larger_one_of_two_terms_counts)
 	struct mlperf_need n;
 
 	set_options(job, needs[_i].options);
-	mlperf_need(&n, job, (double)job->samples_per_file,
-		    dist_mean(&job->sample_size), needs[_i].hosts,
-		    needs[_i].memory_gib * GIB);
+	mlperf_need(&n, job, (double)job->samples_per_file, dist_mean(&job->sample_size),
+		    needs[_i].hosts, needs[_i].memory_gib * GIB);
 	ck_assert_double_eq(n.steps_samples, needs[_i].steps_samples);
 	ck_assert_double_eq(n.memory_samples, needs[_i].memory_samples);
 	ck_assert_double_eq(n.samples, fmax(n.steps_samples, n.memory_samples));
@@ -101,10 +97,10 @@ static char *answer(int argc, char *const argv[])
 	return text;
 }
 
-static char program[] = "mlgen", datasize[] = "--datasize",
-	    file[] = "unet3d.job", eight[] = "--accelerators=8",
-	    memory[] = "--memory=256g", files[] = "--unet3d.num_files=3",
-	    ratio[] = "--dataset-ratio=5", folder[] = "--directory=/a b/it's";
+static char program[] = "mlgen", datasize[] = "--datasize", file[] = "unet3d.job",
+	    eight[] = "--accelerators=8", memory[] = "--memory=256g",
+	    files[] = "--unet3d.num_files=3", ratio[] = "--dataset-ratio=5",
+	    folder[] = "--directory=/a b/it's";
 
 START_TEST(every_term_is_shown)
 {
@@ -112,21 +108,15 @@ START_TEST(every_term_is_shown)
 	char *text = answer(5, argv);
 
 	ck_assert_int_eq(status, EXIT_RAN);
-	ck_assert_msg(is_flowed_same(text, "unet3d on 8 x h100, 1 host with "
-					   "256 GiB: what MLPerf Storage "
-					   "v2.0 asks for\n"
-					   "  500 steps         500 x batch 7 "
-					   "x 8 accelerators            "
-					   "28,000 samples\n"
-					   "  5 x memory        5 x 256 GiB / "
-					   "146.6 MB                    "
-					   " "
-					   "9,376 samples\n"
-					   "  larger one /      1 sample per "
-					   "file                         "
-					   "28,000 files, 3.73 TiB\n"
-					   "mlgen unet3d.job --accelerators=8 "
-					   "--num_files=28000\n"),
+	ck_assert_msg(is_flowed_same(text, "unet3d on 8 x h100, 1 host with 256 GiB: what MLPerf "
+					   "Storage v2.0 asks for\n"
+					   "  500 steps         500 x batch 7 x 8 accelerators     "
+					   "       28,000 samples\n"
+					   "  5 x memory        5 x 256 GiB / 146.6 MB             "
+					   "        9,376 samples\n"
+					   "  larger one /      1 sample per file                  "
+					   "       28,000 files, 3.73 TiB\n"
+					   "mlgen unet3d.job --accelerators=8 --num_files=28000\n"),
 		      "%s", text);
 	free(text);
 }
@@ -134,14 +124,11 @@ END_TEST
 
 START_TEST(the_command_line_is_what_a_shell_reads_back)
 {
-	char *const argv[] = { program, files,  file,   datasize,
-			       ratio,   memory, folder, eight };
+	char *const argv[] = { program, files, file, datasize, ratio, memory, folder, eight };
 	char *text = answer(8, argv);
 
-	ck_assert_ptr_nonnull(strstr(text, "\nmlgen unet3d.job "
-					   "'--directory=/a b/it'\\''s' "
-					   "--accelerators=8 "
-					   "--num_files=28000\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nmlgen unet3d.job '--directory=/a b/it'\\''s' "
+					   "--accelerators=8 --num_files=28000\n"));
 	free(text);
 }
 END_TEST
@@ -155,11 +142,8 @@ START_TEST(memory_and_hosts_may_be_of_other_machines)
 	set_options(job, "accelerators=1");
 	char *text = answer(1, argv);
 
-	ck_assert_ptr_nonnull(
-		strstr(text, "unet3d on 3 hosts with 512 GiB and 1 x h100 "
-			     "each:"));
-	ck_assert_ptr_nonnull(
-		strstr(text, "500 x batch 7 x 1 accelerator x 3 hosts"));
+	ck_assert_ptr_nonnull(strstr(text, "unet3d on 3 hosts with 512 GiB and 1 x h100 each:"));
+	ck_assert_ptr_nonnull(strstr(text, "500 x batch 7 x 1 accelerator x 3 hosts"));
 	ck_assert_ptr_nonnull(strstr(text, "5 x 3 hosts x 512 GiB / 146.6 MB"));
 	ck_assert_ptr_nonnull(strstr(text, " 56,251 files, "));
 	free(text);
@@ -174,8 +158,7 @@ START_TEST(a_workload_of_others_is_called_so)
 	char *text = answer(1, argv);
 
 	ck_assert_int_eq(status, EXIT_RAN);
-	ck_assert_ptr_nonnull(
-		strstr(text, "(none of its workloads: the same rules)\n"));
+	ck_assert_ptr_nonnull(strstr(text, "(none of its workloads: the same rules)\n"));
 	ck_assert_ptr_nonnull(strstr(text, "/ 2,500 B "));
 	free(text);
 }
@@ -187,14 +170,13 @@ START_TEST(the_version_is_one_that_has_the_accelerator)
 
 	set_options(job, "accelerator=b200");
 	char *text = answer(1, argv);
-	ck_assert_ptr_nonnull(
-		strstr(text, "what MLPerf Storage v3.0 asks for\n"));
+	ck_assert_ptr_nonnull(strstr(text, "what MLPerf Storage v3.0 asks for\n"));
 	ck_assert_ptr_null(strstr(text, "none of its workloads"));
 	free(text);
 	set.settings.check = CHECK_MLPERF_V2;
 	text = answer(1, argv);
-	ck_assert_ptr_nonnull(strstr(text, "what MLPerf Storage v2.0 asks "
-					   "for\n  (none of its workloads"));
+	ck_assert_ptr_nonnull(
+		strstr(text, "what MLPerf Storage v2.0 asks for\n  (none of its workloads"));
 	free(text);
 }
 END_TEST
@@ -208,9 +190,8 @@ START_TEST(several_jobs_have_a_size_each)
 	set.count = 2;
 	char *text = answer(1, argv);
 
-	ck_assert_ptr_nonnull(strstr(text, "\nmlgen "
-					   "--unet3d.num_files=28000 "
-					   "--other.num_files=1280\n"));
+	ck_assert_ptr_nonnull(
+		strstr(text, "\nmlgen --unet3d.num_files=28000 --other.num_files=1280\n"));
 	free(text);
 }
 END_TEST

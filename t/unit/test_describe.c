@@ -114,8 +114,7 @@ END_TEST
 START_TEST(what_was_lost_is_said)
 {
 	struct trace_entry e = { .kind = TRACE_LOST,
-				 .number = { TRACE_READ, 5, 10 * US, 20 * US,
-					     3 },
+				 .number = { TRACE_READ, 5, 10 * US, 20 * US, 3 },
 				 .text = "ring full",
 				 .text_bytes = 9 };
 

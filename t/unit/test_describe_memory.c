@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_describe_memory.c - what the page cache had, which pages a mapping touched, and what the device was asked for. */
+/* test_describe_memory.c - what the page cache had, which pages a mapping touched, and what the
+ * device was asked for. */
 #include <check.h>
 #include <math.h>
 
@@ -28,8 +29,7 @@ START_TEST(pages_that_were_added_tell_what_the_cache_had)
 }
 END_TEST
 
-static void put_block(unsigned op, uint64_t at_us, uint64_t off, uint64_t bytes,
-		      unsigned flags)
+static void put_block(unsigned op, uint64_t at_us, uint64_t off, uint64_t bytes, unsigned flags)
 {
 	struct trace_record r = record(op, at_us, 0, file("/dev/x"));
 
@@ -73,8 +73,7 @@ START_TEST(faults_touch_pages)
 
 	put(TRACE_MMAP, 0, 1, file("/m"));
 	for (unsigned i = 0; i < ARRAY_LEN(offsets); i++) {
-		struct trace_record r =
-			record(TRACE_FAULT, 10 + i, 1, file("/m"));
+		struct trace_record r = record(TRACE_FAULT, 10 + i, 1, file("/m"));
 
 		r.off = offsets[i];
 		trace_writer_record(rig.w, &r);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_describe_order.c - what is read behind what: within files, from one epoch to the next, between markers. */
+/* test_describe_order.c - what is read behind what: within files, from one epoch to the next,
+ * between markers. */
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -9,8 +10,8 @@
 #include "suites.h"
 #include "trace/trace_writer.h"
 
-static void put_marker(unsigned op, uint64_t from_us, uint64_t to_us,
-		       uint64_t number, uint64_t bytes, int rank)
+static void put_marker(unsigned op, uint64_t from_us, uint64_t to_us, uint64_t number,
+		       uint64_t bytes, int rank)
 {
 	struct trace_record r = record(op, from_us, 1, 0);
 
@@ -71,8 +72,7 @@ START_TEST(epochs_follow_from_files_that_are_read_again)
 		ck_assert_uint_eq(e[i].files, 4);
 		ck_assert_uint_eq(e[i].reads, 12);
 		ck_assert_uint_eq(e[i].read_bytes, 4 * 5096);
-		ck_assert_double_eq_tol(e[i].start_seconds,
-					(1000 * i + 2) / 1e6, 1e-12);
+		ck_assert_double_eq_tol(e[i].start_seconds, (1000 * i + 2) / 1e6, 1e-12);
 	}
 	ck_assert_double_nan(e[0].order_correlation);
 	ck_assert_double_eq_tol(e[1].order_correlation, -1, 1e-12);
@@ -96,16 +96,14 @@ END_TEST
 
 START_TEST(markers_say_what_epochs_are_and_samples_their_order)
 {
-	static const uint64_t order[2][5] = { { 4, 0, 3, 1, 2 },
-					      { 0, 4, 3, 2, 1 } };
+	static const uint64_t order[2][5] = { { 4, 0, 3, 1, 2 }, { 0, 4, 3, 2, 1 } };
 
 	for (unsigned e = 0; e < 2; e++) {
 		for (unsigned i = 0; i < 5; i++) {
 			uint64_t at = 1000 * e + 100 * i + 10;
 
 			put_read(at, 2, file("/shard"), order[e][i] * 10, 10);
-			put_marker(TRACE_SAMPLE, at, at + 5, order[e][i], 10,
-				   0);
+			put_marker(TRACE_SAMPLE, at, at + 5, order[e][i], 10, 0);
 		}
 		/* The second rank begins later, and ends later. */
 		put_marker(TRACE_EPOCH, 1000 * e, 1000 * e + 900, e, 0, 0);

@@ -11,16 +11,14 @@
 static void put_entry(uint32_t kind, uint64_t a, uint64_t b, const char *text)
 {
 	struct trace_entry e = { .kind = kind,
-				 .number = { a, b, TRACE_UNKNOWN, TRACE_UNKNOWN,
-					     0 },
+				 .number = { a, b, TRACE_UNKNOWN, TRACE_UNKNOWN, 0 },
 				 .text = text,
 				 .text_bytes = strlen(text) };
 
 	trace_writer_entry(rig.w, &e);
 }
 
-static const struct described_task *task_of(const struct metric_list *l,
-					    uint64_t pid)
+static const struct described_task *task_of(const struct metric_list *l, uint64_t pid)
 {
 	const struct described_task *t = l->items;
 
@@ -59,12 +57,9 @@ START_TEST(children_that_read_are_loaders_and_their_parent_trains)
 	/* 5096, 10192 and 100000 bytes. */
 	const struct described_share *s = &d.figures.trace.skew.processes;
 	ck_assert_uint_eq(s->count, 3);
-	ck_assert_double_eq_tol(s->bytes_most_over_mean, 300000 / 115288.0,
-				1e-9);
+	ck_assert_double_eq_tol(s->bytes_most_over_mean, 300000 / 115288.0, 1e-9);
 	ck_assert_double_eq_tol(s->bytes_gini,
-				2 * (5096 + 2 * 10192 + 3 * 100000.0) /
-						(3 * 115288.0) -
-					4 / 3.0,
+				2 * (5096 + 2 * 10192 + 3 * 100000.0) / (3 * 115288.0) - 4 / 3.0,
 				1e-9);
 }
 END_TEST
@@ -132,8 +127,7 @@ START_TEST(threads_that_say_what_they_are_are_believed)
 	}
 	const struct described_trace *t = described();
 	const struct described_task *threads = t->threads.items;
-	static const int roles[] = { ROLE_CHECKPOINT, ROLE_LOADER, ROLE_TRAINER,
-				     ROLE_OTHER };
+	static const int roles[] = { ROLE_CHECKPOINT, ROLE_LOADER, ROLE_TRAINER, ROLE_OTHER };
 	ck_assert_uint_eq(t->threads.count, 4);
 	for (unsigned i = 0; i < 4; i++) {
 		ck_assert_uint_eq(threads[i].tid, 8 - i);
@@ -151,8 +145,7 @@ Suite *suite_describe_roles(void)
 	TCase *t = tcase_create("describe_roles");
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_add_test(t,
-		       children_that_read_are_loaders_and_their_parent_trains);
+	tcase_add_test(t, children_that_read_are_loaders_and_their_parent_trains);
 	tcase_add_test(t, a_parent_that_saves_trains_all_the_same);
 	tcase_add_test(t, a_child_that_reads_next_to_nothing_is_no_loader);
 	tcase_add_test(t, a_shell_around_a_program_is_no_trainer);

@@ -36,9 +36,8 @@ START_TEST(phases_are_what_most_bytes_do)
 		uint64_t read, written;
 		enum phase_kind kind;
 	} at[] = {
-		{ 100, 9, MOVES_IN },    { 100, 0, MOVES_IN },
-		{ 0, 0, MOVES_NOTHING }, { 9, 100, MOVES_OUT },
-		{ 100, 10, MOVES_BOTH }, { 5, 5, MOVES_BOTH },
+		{ 100, 9, MOVES_IN },  { 100, 0, MOVES_IN },    { 0, 0, MOVES_NOTHING },
+		{ 9, 100, MOVES_OUT }, { 100, 10, MOVES_BOTH }, { 5, 5, MOVES_BOTH },
 		{ 1, 0, MOVES_IN },
 	};
 	static const size_t counts[] = { 2, 1, 1, 2, 1 };

@@ -10,15 +10,13 @@
 
 static char root[TREE_BYTES];
 
-/* A device that has read `sectors`, in requests of eight; -1: it has no file
- * of its own. */
+/* A device that has read `sectors`, in requests of eight; -1: it has no file of its own. */
 static void put_device(const char *folder, const char *name, int64_t sectors)
 {
 	char path[128], text[160];
 
 	snprintf(path, sizeof(path), "/sys/%s/%s/stat", folder, name);
-	snprintf(text, sizeof(text),
-		 "%8" PRId64 " 3 %8" PRId64 " 40 5 6 7 8 0 10 11 0 0 0 0\n",
+	snprintf(text, sizeof(text), "%8" PRId64 " 3 %8" PRId64 " 40 5 6 7 8 0 10 11 0 0 0 0\n",
 		 sectors / 8, sectors);
 	tree_file(root, path, text);
 }

@@ -31,8 +31,7 @@ START_TEST(all_that_is_not_written_yet_is_summed)
 		{ "MemFree: 9 kB\nDirty: 3 kB\nWriteback: 2 kB\n"
 		  "WritebackTmp: 100 kB\nNFS_Unstable: 1 kB\n",
 		  0, 6 * 1024 },
-		{ "Dirty:           0 kB\nWriteback:       8 kB\n", 0,
-		  8 * 1024 },
+		{ "Dirty:           0 kB\nWriteback:       8 kB\n", 0, 8 * 1024 },
 		{ "MemFree: 9 kB\n", -ENODATA, 0 },
 	};
 

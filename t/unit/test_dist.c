@@ -19,8 +19,7 @@ static struct dist parse(const char *text, enum dist_unit unit)
 	struct dist d;
 	struct mlgen_err err = { 0 };
 
-	ck_assert_msg(dist_parse(&d, text, unit, "s", 1024, &err) == 0, "%s",
-		      err.text);
+	ck_assert_msg(dist_parse(&d, text, unit, "s", 1024, &err) == 0, "%s", err.text);
 	return d;
 }
 
@@ -128,8 +127,8 @@ START_TEST(half_and_wrong_ones_are_refused_with_the_right_form)
 	int rc = dist_parse(&d, r->text, r->unit, "s", 1024, &err);
 
 	ck_assert_msg(rc == -EINVAL || rc == -ERANGE, "rc %d", rc);
-	ck_assert_msg(strstr(err.text, r->in_message), "'%s' is not in: %s",
-		      r->in_message, err.text);
+	ck_assert_msg(strstr(err.text, r->in_message), "'%s' is not in: %s", r->in_message,
+		      err.text);
 	/* Untouched. */
 	ck_assert_int_eq(d.kind, DIST_GAMMA);
 	ck_assert_double_eq(d.a, 1);
@@ -150,9 +149,7 @@ START_TEST(kb_base_holds_inside_a_distribution)
 {
 	struct dist d;
 
-	ck_assert_int_eq(
-		dist_parse(&d, "normal:1m:1KiB", DIST_BYTES, NULL, 1000, NULL),
-		0);
+	ck_assert_int_eq(dist_parse(&d, "normal:1m:1KiB", DIST_BYTES, NULL, 1000, NULL), 0);
 	ck_assert_double_eq(d.a, 1e6);
 	ck_assert_double_eq(d.b, 1024);
 }
@@ -201,14 +198,11 @@ START_TEST(draws_have_the_mean_and_the_stdev)
 	}
 	double mean = r->mean + sum / DRAWS;
 	double stdev = sqrt(squares / DRAWS - (sum / DRAWS) * (sum / DRAWS));
-	ck_assert_double_eq_tol(mean, r->mean,
-				r->stdev * 0.016 + r->mean * 1e-4);
+	ck_assert_double_eq_tol(mean, r->mean, r->stdev * 0.016 + r->mean * 1e-4);
 	ck_assert_double_eq_tol(stdev, r->stdev, r->stdev * 0.03 + 1e-6);
 	/* What it says of itself is what it draws. */
-	ck_assert_double_eq_tol(mean, dist_expectation(&d),
-				r->stdev * 0.016 + 0.5);
-	ck_assert_double_eq_tol(stdev, dist_stdev(&d),
-				dist_stdev(&d) * 0.03 + 1e-6);
+	ck_assert_double_eq_tol(mean, dist_expectation(&d), r->stdev * 0.016 + 0.5);
+	ck_assert_double_eq_tol(stdev, dist_stdev(&d), dist_stdev(&d) * 0.03 + 1e-6);
 }
 END_TEST
 
@@ -265,10 +259,8 @@ END_TEST
 
 START_TEST(nothing_drawn_is_below_one)
 {
-	static const char *const texts[] = {
-		"normal:1:100", "uniform:0:3", "exponential:1",
-		"gamma:0.01:1", "dlio:1:100",  "lognormal:1:50"
-	};
+	static const char *const texts[] = { "normal:1:100", "uniform:0:3", "exponential:1",
+					     "gamma:0.01:1", "dlio:1:100",  "lognormal:1:50" };
 
 	for (int k = 0; k < COUNT(texts); k++) {
 		struct dist d = parse(texts[k], DIST_BYTES);
@@ -305,8 +297,7 @@ START_TEST(sides_multiply_to_the_value)
 		uint64_t sides[2];
 
 		dist_draw_sides(&d, 10, RNG_SAMPLE_SIZE, i, sides);
-		ck_assert_uint_eq(sides[0] * sides[1],
-				  dist_draw(&d, 10, RNG_SAMPLE_SIZE, i));
+		ck_assert_uint_eq(sides[0] * sides[1], dist_draw(&d, 10, RNG_SAMPLE_SIZE, i));
 		for (int k = 0; k < 2; k++) {
 			sum += (double)sides[k];
 			squares += (double)sides[k] * (double)sides[k];
@@ -315,8 +306,7 @@ START_TEST(sides_multiply_to_the_value)
 	/* facts: side N(12107, 2822.2) */
 	double mean = sum / (2 * DRAWS);
 	ck_assert_double_eq_tol(mean, 12107.5, 40);
-	ck_assert_double_eq_tol(sqrt(squares / (2 * DRAWS) - mean * mean),
-				2822.2, 30);
+	ck_assert_double_eq_tol(sqrt(squares / (2 * DRAWS) - mean * mean), 2822.2, 30);
 
 	struct dist plain = parse("4k", DIST_BYTES);
 	uint64_t sides[2];
@@ -359,8 +349,7 @@ START_TEST(draws_stay_what_they_are)
 		struct dist d = parse(golden[k].text, DIST_BYTES);
 
 		for (uint64_t i = 0; i < 2; i++)
-			ck_assert_uint_eq(dist_draw(&d, 42, RNG_SAMPLE_SIZE, i),
-					  golden[k].want[i]);
+			ck_assert_uint_eq(dist_draw(&d, 42, RNG_SAMPLE_SIZE, i), golden[k].want[i]);
 	}
 }
 END_TEST
@@ -368,15 +357,11 @@ END_TEST
 START_TEST(the_normal_quantile_is_that_of_as_241)
 {
 	/* Test values of the publication, and the tails by symmetry. */
-	ck_assert_double_eq_tol(dist_normal_quantile(0.25), -0.6744897501960817,
-				1e-15);
-	ck_assert_double_eq_tol(dist_normal_quantile(0.001), -3.090232306167814,
-				1e-14);
-	ck_assert_double_eq_tol(dist_normal_quantile(1e-20), -9.262340089798408,
-				1e-14);
+	ck_assert_double_eq_tol(dist_normal_quantile(0.25), -0.6744897501960817, 1e-15);
+	ck_assert_double_eq_tol(dist_normal_quantile(0.001), -3.090232306167814, 1e-14);
+	ck_assert_double_eq_tol(dist_normal_quantile(1e-20), -9.262340089798408, 1e-14);
 	ck_assert_double_eq(dist_normal_quantile(0.5), 0);
-	ck_assert_double_eq_tol(dist_normal_quantile(0.975), 1.959963984540054,
-				1e-14);
+	ck_assert_double_eq_tol(dist_normal_quantile(0.975), 1.959963984540054, 1e-14);
 }
 END_TEST
 
@@ -387,13 +372,10 @@ Suite *suite_dist(void)
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, what_is_written_reads_back, 0, COUNT(good));
-	tcase_add_loop_test(tc,
-			    half_and_wrong_ones_are_refused_with_the_right_form,
-			    0, COUNT(bad));
+	tcase_add_loop_test(tc, half_and_wrong_ones_are_refused_with_the_right_form, 0, COUNT(bad));
 	tcase_add_test(tc, dlio_is_not_offered_for_times);
 	tcase_add_test(tc, kb_base_holds_inside_a_distribution);
-	tcase_add_loop_test(tc, draws_have_the_mean_and_the_stdev, 0,
-			    COUNT(moments));
+	tcase_add_loop_test(tc, draws_have_the_mean_and_the_stdev, 0, COUNT(moments));
 	tcase_add_loop_test(tc, draws_have_the_shape, 0, COUNT(shares));
 	tcase_add_test(tc, both_ends_of_a_uniform_come);
 	tcase_add_test(tc, nothing_drawn_is_below_one);

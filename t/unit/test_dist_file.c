@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_dist_file.c - values of a file are drawn as they stand in it, and many of them become a short one. */
+/* test_dist_file.c - values of a file are drawn as they stand in it, and many of them become a
+ * short one. */
 #include <check.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -26,8 +27,7 @@ static void setup(void)
 	make_place("x.sizes");
 }
 
-static int parse(struct dist *d, const char *behind, enum dist_unit unit,
-		 struct mlgen_err *err)
+static int parse(struct dist *d, const char *behind, enum dist_unit unit, struct mlgen_err *err)
 {
 	char text[TEMP_BELOW + 8];
 
@@ -35,8 +35,7 @@ static int parse(struct dist *d, const char *behind, enum dist_unit unit,
 	return dist_parse(d, text, unit, "ms", 1024, err);
 }
 
-static struct dist good(const char *text, const char *behind,
-			enum dist_unit unit)
+static struct dist good(const char *text, const char *behind, enum dist_unit unit)
 {
 	struct mlgen_err err = { 0 };
 	struct dist d;
@@ -48,8 +47,7 @@ static struct dist good(const char *text, const char *behind,
 
 START_TEST(few_values_come_out_as_they_are_and_as_often)
 {
-	struct dist d = good("# sizes\n\n4096 x3\n 5000 x1 # one\n64k x4\n", "",
-			     DIST_BYTES);
+	struct dist d = good("# sizes\n\n4096 x3\n 5000 x1 # one\n64k x4\n", "", DIST_BYTES);
 	unsigned n[3] = { 0 };
 
 	for (uint64_t i = 0; i < DRAWS; i++) {
@@ -62,8 +60,7 @@ START_TEST(few_values_come_out_as_they_are_and_as_often)
 	ck_assert_uint_eq(n[0] + n[1] + n[2], DRAWS);
 	ck_assert_double_eq_tol(n[0], DRAWS * 3 / 8.0, 800);
 	ck_assert_double_eq_tol(n[1], DRAWS / 8.0, 600);
-	ck_assert_double_eq_tol(dist_mean(&d),
-				(3 * 4096 + 5000 + 4 * 65536) / 8.0, 1e-6);
+	ck_assert_double_eq_tol(dist_mean(&d), (3 * 4096 + 5000 + 4 * 65536) / 8.0, 1e-6);
 	dist_drop(&d);
 }
 END_TEST
@@ -103,8 +100,7 @@ START_TEST(between_plain_values_all_are_as_likely)
 	ck_assert_double_eq_tol(below, DRAWS / 2.0, 800);
 	ck_assert_double_eq(dist_mean(&d), 2750);
 	ck_assert_double_eq_tol(sum / DRAWS, 2750, 25);
-	ck_assert_double_eq_tol(sqrt(squares / DRAWS - pow(sum / DRAWS, 2)),
-				dist_stdev(&d), 15);
+	ck_assert_double_eq_tol(sqrt(squares / DRAWS - pow(sum / DRAWS, 2)), dist_stdev(&d), 15);
 	dist_drop(&d);
 }
 END_TEST
@@ -151,16 +147,14 @@ START_TEST(times_have_units_and_a_factor)
 		ck_assert_uint_ge(v, 2500000);
 		ck_assert_uint_le(v, 7500000);
 		ck_assert_int_le(
-			llabs((long long)dist_draw(&twice, 7, RNG_TEST, i) -
-			      (long long)(2 * v)),
+			llabs((long long)dist_draw(&twice, 7, RNG_TEST, i) - (long long)(2 * v)),
 			1);
 	}
 	ck_assert_double_eq_tol(dist_stdev(&twice), 2 * dist_stdev(&d), 1e-3);
 	dist_format(&text, &twice, DIST_NS);
 	ck_assert_ptr_nonnull(strstr(buf_str(&text), "x.sizes*5"));
 	dist_drop(&d);
-	ck_assert_int_eq(
-		dist_parse(&d, buf_str(&text), DIST_NS, "ms", 1024, &err), 0);
+	ck_assert_int_eq(dist_parse(&d, buf_str(&text), DIST_NS, "ms", 1024, &err), 0);
 	ck_assert_double_eq(dist_mean(&d), 1e7);
 	dist_drop(&d);
 	buf_fini(&text);
@@ -185,10 +179,8 @@ START_TEST(its_identity_is_its_content)
 	struct dist a = good("# a\n10 x1\n20 x2\n", "", DIST_BYTES);
 	struct dist b = good("# b\n10 x1\n20 x2\n", "", DIST_BYTES);
 	struct dist c = good("10 x2\n20 x1\n", "", DIST_BYTES), back;
-	static const char *const damaged[] = { NULL,  "",    "5,",  ",5",
-					       "5-4", "5,4", "5x0", "5x-1",
-					       "x",   "-5",  "nan", "5-",
-					       "0",   "1e99" };
+	static const char *const damaged[] = { NULL,   "",  "5,", ",5",  "5-4", "5,4", "5x0",
+					       "5x-1", "x", "-5", "nan", "5-",  "0",   "1e99" };
 	struct buf content = { 0 };
 	struct buf text[3] = { 0 };
 	struct mlgen_err err = { 0 };
@@ -200,21 +192,15 @@ START_TEST(its_identity_is_its_content)
 	ck_assert_str_ne(buf_str(&text[0]), buf_str(&text[2]));
 	dist_content(&content, &a);
 	ck_assert_str_eq(buf_str(&content), "10,20x2");
-	ck_assert_int_eq(dist_recall(&back, buf_str(&text[0]),
-				     buf_str(&content), DIST_BYTES, &err),
+	ck_assert_int_eq(dist_recall(&back, buf_str(&text[0]), buf_str(&content), DIST_BYTES, &err),
 			 0);
 	for (uint64_t i = 0; i < 100; i++)
-		ck_assert_uint_eq(dist_draw(&back, 7, RNG_TEST, i),
-				  dist_draw(&a, 7, RNG_TEST, i));
+		ck_assert_uint_eq(dist_draw(&back, 7, RNG_TEST, i), dist_draw(&a, 7, RNG_TEST, i));
 	dist_drop(&back);
-	ck_assert_int_lt(dist_recall(&back, "file-12:x", "5", DIST_BYTES, NULL),
-			 0);
+	ck_assert_int_lt(dist_recall(&back, "file-12:x", "5", DIST_BYTES, NULL), 0);
 	for (size_t i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++)
-		ck_assert_int_lt(dist_recall(&back, "file-12:5", damaged[i],
-					     DIST_BYTES, NULL),
-				 0);
-	ck_assert_int_eq(
-		dist_recall(&back, "normal:5:1", NULL, DIST_BYTES, NULL), 0);
+		ck_assert_int_lt(dist_recall(&back, "file-12:5", damaged[i], DIST_BYTES, NULL), 0);
+	ck_assert_int_eq(dist_recall(&back, "normal:5:1", NULL, DIST_BYTES, NULL), 0);
 	ck_assert_int_eq(back.kind, DIST_NORMAL);
 	buf_fini(&content);
 	for (int i = 0; i < 3; i++)
@@ -258,8 +244,8 @@ START_TEST(bad_files_are_refused_by_line)
 
 	put(bad[_i].text, bad[_i].bytes);
 	ck_assert_int_eq(parse(&d, "", bad[_i].unit, &err), bad[_i].code);
-	ck_assert_msg(strstr(err.text, bad[_i].in_message),
-		      "'%s' is not in: %s", bad[_i].in_message, err.text);
+	ck_assert_msg(strstr(err.text, bad[_i].in_message), "'%s' is not in: %s",
+		      bad[_i].in_message, err.text);
 	ck_assert_int_eq(d.kind, DIST_GAMMA);
 }
 END_TEST
@@ -278,9 +264,7 @@ START_TEST(what_is_no_file_is_refused)
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
 	ck_assert_int_eq(parse(&d, "", DIST_BYTES, &fifo), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(fifo.text, "fifo"));
-	ck_assert_int_eq(
-		dist_parse(&d, "file:", DIST_BYTES, NULL, 1024, &empty),
-		-EINVAL);
+	ck_assert_int_eq(dist_parse(&d, "file:", DIST_BYTES, NULL, 1024, &empty), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(empty.text, "write file:PATH"));
 }
 END_TEST
@@ -299,8 +283,7 @@ START_TEST(one_too_many_and_one_too_large_are_refused)
 	buf_add(&text, "5000\n");
 	put(text.s, text.len);
 	ck_assert_int_eq(parse(&d, "", DIST_BYTES, &many), -E2BIG);
-	ck_assert_ptr_nonnull(
-		strstr(many.text, "x.sizes:4097: more than 4096"));
+	ck_assert_ptr_nonnull(strstr(many.text, "x.sizes:4097: more than 4096"));
 	ck_assert_int_eq(truncate(path, 5 << 20), 0);
 	ck_assert_int_eq(parse(&d, "", DIST_BYTES, &large), -EFBIG);
 	buf_fini(&text);
@@ -309,8 +292,7 @@ END_TEST
 
 /* ---- the writer ---- */
 
-static struct dist write_and_read(const uint64_t *values, size_t n,
-				  enum dist_unit unit)
+static struct dist write_and_read(const uint64_t *values, size_t n, enum dist_unit unit)
 {
 	struct mlgen_err err = { 0 };
 	struct dist d;
@@ -361,8 +343,8 @@ static double share_until(const struct dist_file *f, double v)
 	return low;
 }
 
-/* kind 0: all different; 1: every third one is 4096; 2: some hundred that come
- * often among others. */
+/* kind 0: all different; 1: every third one is 4096; 2: some hundred that come often among
+ * others. */
 static uint64_t some_value(int kind, uint64_t i)
 {
 	double p = rng_f64(3, RNG_TEST, i);
@@ -385,16 +367,14 @@ START_TEST(many_values_keep_their_distribution)
 		values[i] = some_value(_i, i);
 	qsort(values, N, sizeof(*values), values_by_size);
 	struct dist d = write_and_read(values, N, DIST_BYTES);
-	ck_assert_msg(dist_file_read(&f, path, DIST_BYTES, NULL, 1024, &err) ==
-			      0,
-		      "%s", err.text);
+	ck_assert_msg(dist_file_read(&f, path, DIST_BYTES, NULL, 1024, &err) == 0, "%s", err.text);
 	for (size_t i = 0; i < N; i += 37) {
 		size_t end = i;
 
 		while (end + 1 < N && values[end + 1] == values[i])
 			end++;
-		ck_assert_double_eq_tol(share_until(f, (double)values[i]),
-					(double)(end + 1) / N, 0.001);
+		ck_assert_double_eq_tol(share_until(f, (double)values[i]), (double)(end + 1) / N,
+					0.001);
 	}
 	dist_file_drop(f);
 	dist_drop(&d);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_distance.c - distances against values computed in another way, and what holds of every distance. */
+/* test_distance.c - distances against values computed in another way, and what holds of every
+ * distance. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,12 +20,10 @@
 /* In ascending order; 2 and 3 were seen twice. */
 static const struct weighted some[] = { { 1, 1 }, { 2, 2 },   { 5, 1 },
 					{ 9, 1 }, { 9.5, 1 }, { 11, 1 } };
-static const struct weighted others[] = {
-	{ .5, 1 }, { 2, 1 }, { 3, 2 }, { 8, 1 }, { 20, 1 }
-};
+static const struct weighted others[] = { { .5, 1 }, { 2, 1 }, { 3, 2 }, { 8, 1 }, { 20, 1 } };
 
-/* By the definitions, of lists of values: statistics.correlation and sums over
- * all quantiles of Python 3.11 gave these. */
+/* By the definitions, of lists of values: statistics.correlation and sums over all quantiles of
+ * Python 3.11 gave these. */
 START_TEST(distances_are_those_of_their_definitions)
 {
 	static const double x[] = { 1, 3, 2, 8, 9, 4, 7 };
@@ -32,14 +31,10 @@ START_TEST(distances_are_those_of_their_definitions)
 	static const double a[] = { 1, 2, 7 }, b[] = { 4, 4, 2 };
 	size_t n = ARRAY_LEN(some), m = ARRAY_LEN(others);
 
-	ck_assert_double_eq_tol(distance_ks(some, n, others, m),
-				0.261904761904762, EXACT);
-	ck_assert_double_eq_tol(distance_w1(some, n, others, m),
-				2.8214285714285716, EXACT);
-	ck_assert_double_eq_tol(distance_pearson(x, y, 7), 0.8647332721266243,
-				EXACT);
-	ck_assert_double_eq_tol(distance_variability(x, 7), 0.596993621476013,
-				EXACT);
+	ck_assert_double_eq_tol(distance_ks(some, n, others, m), 0.261904761904762, EXACT);
+	ck_assert_double_eq_tol(distance_w1(some, n, others, m), 2.8214285714285716, EXACT);
+	ck_assert_double_eq_tol(distance_pearson(x, y, 7), 0.8647332721266243, EXACT);
+	ck_assert_double_eq_tol(distance_variability(x, 7), 0.596993621476013, EXACT);
 	/* .1 .2 .7 and .4 .4 .2 */
 	ck_assert_double_eq_tol(distance_variation(a, b, 3), .5, EXACT);
 	ck_assert_double_eq_tol(distance_relative(4, 5), .25, EXACT);
@@ -62,10 +57,8 @@ START_TEST(a_distance_is_nothing_of_equals_and_the_same_either_way)
 	ck_assert(distance_relative(0, 0) == 0);
 	ck_assert(distance_ratio(3, 3) == 0);
 	ck_assert_double_eq_tol(distance_pearson(a, a, 3), 1, EXACT);
-	ck_assert(distance_ks(some, n, others, m) ==
-		  distance_ks(others, m, some, n));
-	ck_assert(distance_w1(some, n, others, m) ==
-		  distance_w1(others, m, some, n));
+	ck_assert(distance_ks(some, n, others, m) == distance_ks(others, m, some, n));
+	ck_assert(distance_w1(some, n, others, m) == distance_w1(others, m, some, n));
 	ck_assert(distance_variation(a, b, 3) == distance_variation(b, a, 3));
 	ck_assert(distance_ratio(2, 8) == distance_ratio(8, 2));
 }
@@ -153,8 +146,7 @@ START_TEST(many_values_are_in_classes_of_less_than_a_percent)
 	for (size_t i = 0; i < n; i++)
 		sum += w[i].weight;
 	ck_assert_double_eq_tol(sum, 100000, EXACT);
-	ck_assert_double_eq_tol(weighted_mean(w, n), 1000 + 17 * 99999 / 2.,
-				850000 * .004);
+	ck_assert_double_eq_tol(weighted_mean(w, n), 1000 + 17 * 99999 / 2., 850000 * .004);
 	/* The greatest value of 64 bits has a class, too. */
 	spread_add(&few, UINT64_MAX, 1);
 	v = spread_points(&few, true, &m);
@@ -204,8 +196,7 @@ START_TEST(a_reuse_distance_is_the_place_in_a_stack)
 }
 END_TEST
 
-/* Of blocks that are touched in turn, an LRU cache has none of them until it
- * has room for all. */
+/* Of blocks that are touched in turn, an LRU cache has none of them until it has room for all. */
 START_TEST(more_blocks_than_there_is_memory_for_are_sampled)
 {
 	enum { BLOCKS = 100000 };
@@ -220,8 +211,7 @@ START_TEST(more_blocks_than_there_is_memory_for_are_sampled)
 			if (round < 2 || !w)
 				continue;
 			seen += (double)w;
-			if (distance > BLOCKS / 10 * 9 &&
-			    distance < BLOCKS / 10 * 11)
+			if (distance > BLOCKS / 10 * 9 && distance < BLOCKS / 10 * 11)
 				far += (double)w;
 		}
 	ck_assert_double_eq_tol((double)reuse_blocks(r), BLOCKS, BLOCKS * .1);
@@ -231,8 +221,8 @@ START_TEST(more_blocks_than_there_is_memory_for_are_sampled)
 }
 END_TEST
 
-/* The curve of caching.md's oracle: of shuffled rounds an LRU cache of a part c
- * hits c + (1 - c) ln(1 - c). */
+/* The curve of caching.md's oracle: of shuffled rounds an LRU cache of a part c hits c + (1 - c)
+ * ln(1 - c). */
 START_TEST(shuffled_rounds_miss_as_their_formula_says)
 {
 	enum { BLOCKS = 20000, ROUNDS = 6 };
@@ -267,8 +257,8 @@ START_TEST(shuffled_rounds_miss_as_their_formula_says)
 		for (size_t i = 0; i < n; i++)
 			if (w[i].value < c * BLOCKS)
 				hits += w[i].weight;
-		ck_assert_double_eq_tol(hits / ((ROUNDS - 1.) * BLOCKS),
-					c + (1 - c) * log(1 - c), .01);
+		ck_assert_double_eq_tol(hits / ((ROUNDS - 1.) * BLOCKS), c + (1 - c) * log(1 - c),
+					.01);
 	}
 	mem_free(w);
 	spread_fini(&s);
@@ -364,8 +354,7 @@ Suite *suite_distance(void)
 	TCase *t = tcase_create("distance");
 
 	tcase_add_test(t, distances_are_those_of_their_definitions);
-	tcase_add_test(t,
-		       a_distance_is_nothing_of_equals_and_the_same_either_way);
+	tcase_add_test(t, a_distance_is_nothing_of_equals_and_the_same_either_way);
 	tcase_add_test(t, a_distance_grows_with_the_change);
 	tcase_add_test(t, what_has_no_distance_is_no_number);
 	tcase_add_test(t, few_values_are_kept_as_they_are);

@@ -22,13 +22,11 @@ START_TEST(every_key_is_found_by_every_spelling)
 		ck_assert_ptr_eq(dlio_key_find(k->path), k);
 		for (const char *s = k->older; s && *s; s += strlen(older)) {
 			s += *s == ' ';
-			snprintf(older, sizeof(older), "%.*s",
-				 (int)strcspn(s, " "), s);
+			snprintf(older, sizeof(older), "%.*s", (int)strcspn(s, " "), s);
 			ck_assert_ptr_eq(dlio_key_find(older), k);
 		}
 	}
-	ck_assert_ptr_eq(dlio_key_find("data_reader.batch_size"),
-			 dlio_key_of("reader.batch_size"));
+	ck_assert_ptr_eq(dlio_key_find("data_reader.batch_size"), dlio_key_of("reader.batch_size"));
 	ck_assert_ptr_null(dlio_key_find("dataset"));
 	ck_assert_ptr_null(dlio_key_find("dataset.formats"));
 	ck_assert_ptr_null(dlio_key_find(""));
@@ -65,8 +63,7 @@ START_TEST(groups_are_known)
 		"model",  "model.parallelism", "dataset.hdf5",
 		"reader", "data_reader",       "output.metric",
 	};
-	static const char *const others[] = { "", "mod", "model.name",
-					      "dataset.format", "zoo" };
+	static const char *const others[] = { "", "mod", "model.name", "dataset.format", "zoo" };
 
 	for (int i = 0; i < COUNT(groups); i++)
 		ck_assert_msg(dlio_is_group(groups[i]), "%s", groups[i]);
@@ -87,8 +84,7 @@ static size_t import(const char *yaml, struct buf *job, struct buf *faults)
 	struct yaml_node *root = NULL;
 	struct dlio_config c;
 	size_t count;
-	int rc = yaml_tree_parse(&t, "f.yaml", true, yaml, strlen(yaml), &root,
-				 &err);
+	int rc = yaml_tree_parse(&t, "f.yaml", true, yaml, strlen(yaml), &root, &err);
 
 	ck_assert_msg(rc == 0 && root, "%s: %s", yaml, err.text);
 	dlio_config_read(&c, root);
@@ -128,9 +124,8 @@ static void expect(const char *yaml, const char *lines)
 
 		buf_reset(&line);
 		buf_addn(&line, lines, len);
-		ck_assert_msg(has_line(buf_str(&job), buf_str(&line)),
-			      "%s: no '%s' in\n%s", yaml, buf_str(&line),
-			      buf_str(&job));
+		ck_assert_msg(has_line(buf_str(&job), buf_str(&line)), "%s: no '%s' in\n%s", yaml,
+			      buf_str(&line), buf_str(&job));
 		lines += len + (lines[len] == '|');
 	}
 	buf_fini(&job);
@@ -340,8 +335,7 @@ START_TEST(a_wrong_value_has_its_place)
 	size_t count = import(faults[_i].yaml, &job, &got);
 
 	ck_assert_uint_ge(count, 1);
-	ck_assert_msg(strncmp(buf_str(&got), faults[_i].fault,
-			      strlen(faults[_i].fault)) == 0,
+	ck_assert_msg(strncmp(buf_str(&got), faults[_i].fault, strlen(faults[_i].fault)) == 0,
 		      "%s: %s", faults[_i].yaml, buf_str(&got));
 	buf_fini(&job);
 	buf_fini(&got);
@@ -419,20 +413,17 @@ START_TEST(every_key_is_seen_in_the_job)
 	struct buf key = { 0 };
 
 	if (k->type == DLIO_MAPS)
-		buf_addf(&yaml, "%s",
-			 "dataset: {parquet: {columns: [{name: "
-			 "x}]}}\n");
+		buf_addf(&yaml, "%s", "dataset: {parquet: {columns: [{name: x}]}}\n");
 	else
 		add_key(&yaml, k);
 	import("zzz: 1\n", &without, &told);
 	/* One that leaves nothing to do is told, too. */
 	if (import(buf_str(&yaml), &job, &told) == 0) {
 		buf_addf(&key, "# %s=", k->path);
-		ck_assert_msg(
-			has_line(buf_str(&job), buf_str(&key)) ||
-				(k->type != DLIO_NONE &&
-				 strcmp(buf_str(&job), buf_str(&without)) != 0),
-			"%s in\n%s", buf_str(&yaml), buf_str(&job));
+		ck_assert_msg(has_line(buf_str(&job), buf_str(&key)) ||
+				      (k->type != DLIO_NONE &&
+				       strcmp(buf_str(&job), buf_str(&without)) != 0),
+			      "%s in\n%s", buf_str(&yaml), buf_str(&job));
 	}
 	buf_fini(&yaml);
 	buf_fini(&job);

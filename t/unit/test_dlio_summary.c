@@ -38,10 +38,9 @@ static void set_up(void)
 	epochs[0] = (struct mlperf_epoch){ 92, 11, 10, 10.5 };
 	epochs[1] = (struct mlperf_epoch){ 96, 15, 14, 14.5 };
 	memset(results, 0, sizeof(results));
-	results[0] = (struct job_result){ .job = job,
-					  .work = &work_train,
-					  .dataset = &dataset,
-					  .elapsed_seconds = 90.5 };
+	results[0] = (struct job_result){
+		.job = job, .work = &work_train, .dataset = &dataset, .elapsed_seconds = 90.5
+	};
 	results[0].ml.accelerators = 4;
 	results[0].ml.mlperf_epochs = (struct metric_list){ epochs, 2 };
 	run = (struct run_result){
@@ -135,22 +134,17 @@ START_TEST(words_are_dlios)
 {
 	json_t *o = summary();
 	json_t *metric = json_object_get(o, "metric");
-	const char *met = json_string_value(
-		json_object_get(metric, "train_au_meet_expectation"));
+	const char *met = json_string_value(json_object_get(metric, "train_au_meet_expectation"));
 
 	ck_assert_str_eq(met, "success");
-	ck_assert_str_eq(json_string_value(json_object_get(o, "hostname")),
-			 "lap7");
+	ck_assert_str_eq(json_string_value(json_object_get(o, "hostname")), "lap7");
 	ck_assert_str_eq(json_string_value(json_object_get(o, "start")),
 			 "2023-11-14T22:13:20.250000");
 	ck_assert_str_eq(json_string_value(json_object_get(o, "end")),
 			 "2023-11-14T22:14:50.750000");
 	ck_assert(json_is_object(json_object_get(o, "host_meminfo")));
-	ck_assert(json_is_string(json_object_get(
-		json_object_get(o, "host_meminfo"), "MemTotal")));
-	ck_assert_uint_eq(
-		json_array_size(json_object_get(metric, "train_au_percentage")),
-		2);
+	ck_assert(json_is_string(json_object_get(json_object_get(o, "host_meminfo"), "MemTotal")));
+	ck_assert_uint_eq(json_array_size(json_object_get(metric, "train_au_percentage")), 2);
 	json_decref(o);
 }
 END_TEST
@@ -169,10 +163,9 @@ START_TEST(the_target_is_met_or_not)
 {
 	job->target_au = targets[_i].target;
 	json_t *o = summary();
-	ck_assert_str_eq(
-		json_string_value(json_object_get(json_object_get(o, "metric"),
-						  "train_au_meet_expectation")),
-		targets[_i].want);
+	ck_assert_str_eq(json_string_value(json_object_get(json_object_get(o, "metric"),
+							   "train_au_meet_expectation")),
+			 targets[_i].want);
 	json_decref(o);
 }
 END_TEST
@@ -181,15 +174,11 @@ START_TEST(a_version_has_its_window)
 {
 	set.settings.check = CHECK_MLPERF_V1;
 	json_t *o = summary();
-	ck_assert_double_eq(
-		number(o, "metric.train_throughput_mean_samples_per_second"),
-		13);
+	ck_assert_double_eq(number(o, "metric.train_throughput_mean_samples_per_second"), 13);
 	json_decref(o);
 	set.settings.check = CHECK_MLPERF_V3;
 	o = summary();
-	ck_assert_double_eq(
-		number(o, "metric.train_throughput_mean_samples_per_second"),
-		12.5);
+	ck_assert_double_eq(number(o, "metric.train_throughput_mean_samples_per_second"), 12.5);
 	json_decref(o);
 }
 END_TEST
@@ -199,13 +188,9 @@ START_TEST(what_is_not_known_is_null)
 	results[0].ml.mlperf_epochs.count = 0;
 	json_t *o = summary();
 	json_t *metric = json_object_get(o, "metric");
-	ck_assert(json_is_null(
-		json_object_get(metric, "train_au_mean_percentage")));
-	ck_assert_uint_eq(
-		json_array_size(json_object_get(metric, "train_au_percentage")),
-		0);
-	ck_assert_str_eq(json_string_value(json_object_get(
-				 metric, "train_au_meet_expectation")),
+	ck_assert(json_is_null(json_object_get(metric, "train_au_mean_percentage")));
+	ck_assert_uint_eq(json_array_size(json_object_get(metric, "train_au_percentage")), 0);
+	ck_assert_str_eq(json_string_value(json_object_get(metric, "train_au_meet_expectation")),
 			 "fail");
 	json_decref(o);
 }
@@ -217,8 +202,7 @@ START_TEST(an_evaluation_has_its_throughput)
 	results[0].ml.eval.samples_per_sec = 7;
 	json_t *o = summary();
 	ck_assert_double_eq(number(o, "num_files_eval"), 8);
-	ck_assert_double_eq(
-		number(o, "metric.eval_throughput_mean_samples_per_second"), 7);
+	ck_assert_double_eq(number(o, "metric.eval_throughput_mean_samples_per_second"), 7);
 	ck_assert_double_eq(number(o, "metric.eval_io_mean_MB_per_second"), 14);
 	json_decref(o);
 }
@@ -245,14 +229,10 @@ START_TEST(checkpoints_of_a_training_are_in_it)
 {
 	have_checkpoints(&results[0].ml.saves);
 	json_t *o = summary();
-	ck_assert_double_eq(
-		number(o, "metric.save_checkpoint_io_mean_GB_per_second"), 4);
-	ck_assert_double_eq(
-		number(o, "metric.save_checkpoint_io_stdev_GB_per_second"), 1);
-	ck_assert_double_eq(
-		number(o, "metric.save_checkpoint_duration_mean_seconds"), 5);
-	ck_assert_double_eq(
-		number(o, "metric.save_checkpoint_duration_stdev_seconds"), 1);
+	ck_assert_double_eq(number(o, "metric.save_checkpoint_io_mean_GB_per_second"), 4);
+	ck_assert_double_eq(number(o, "metric.save_checkpoint_io_stdev_GB_per_second"), 1);
+	ck_assert_double_eq(number(o, "metric.save_checkpoint_duration_mean_seconds"), 5);
+	ck_assert_double_eq(number(o, "metric.save_checkpoint_duration_stdev_seconds"), 1);
 	ck_assert_double_eq(number(o, "metric.checkpoint_size_GB"), 20);
 	ck_assert_double_eq(number(o, "num_accelerators"), 4);
 	json_decref(o);
@@ -273,12 +253,9 @@ START_TEST(checkpoints_alone_have_one_too)
 	json_t *o = summary();
 	ck_assert_double_eq(number(o, "num_accelerators"), 8);
 	ck_assert_double_eq(number(o, "epochs"), 0);
-	ck_assert_double_eq(
-		number(o, "metric.save_checkpoint_duration_mean_seconds"), 5);
-	ck_assert_double_eq(
-		number(o, "metric.load_checkpoint_io_mean_GB_per_second"), 4);
-	ck_assert_ptr_null(json_object_get(json_object_get(o, "metric"),
-					   "train_au_percentage"));
+	ck_assert_double_eq(number(o, "metric.save_checkpoint_duration_mean_seconds"), 5);
+	ck_assert_double_eq(number(o, "metric.load_checkpoint_io_mean_GB_per_second"), 4);
+	ck_assert_ptr_null(json_object_get(json_object_get(o, "metric"), "train_au_percentage"));
 	json_decref(o);
 	job_free(restore);
 }

@@ -24,8 +24,7 @@ static void put_uj(const char *zone, uint64_t uj)
 	tree_file(root, path, text);
 }
 
-static void put_zone(const char *zone, const char *name, uint64_t uj,
-		     const char *range)
+static void put_zone(const char *zone, const char *name, uint64_t uj, const char *range)
 {
 	char path[128];
 
@@ -44,8 +43,7 @@ static void put_server(void)
 	put_zone("intel-rapl:0", "package-0\n", 1000, "262143328850\n");
 	put_zone("intel-rapl:0:0", "core\n", 7, "262143328850\n");
 	put_zone("intel-rapl:0:1", "dram\n", 50, "65712999613\n");
-	put_zone("intel-rapl:1", "package-1-die-0\n", 262143328000,
-		 "262143328850\n");
+	put_zone("intel-rapl:1", "package-1-die-0\n", 262143328000, "262143328850\n");
 	put_zone("intel-rapl:1:0", "dram\n", 0, "65712999613\n");
 	put_zone("intel-rapl:2", "psys\n", 5, "262143328850\n");
 	put_zone("intel-rapl-mmio:0", "package-0\n", 1000, "262143328850\n");
@@ -123,8 +121,7 @@ static void expect_unknown(const char *why)
 	energy_read(&m, &c);
 	ck_assert_uint_eq(c.package_uj, UINT64_MAX);
 	ck_assert_uint_eq(c.dram_uj, UINT64_MAX);
-	ck_assert_msg(c.unmeasured && strstr(c.unmeasured, why), "%s",
-		      c.unmeasured);
+	ck_assert_msg(c.unmeasured && strstr(c.unmeasured, why), "%s", c.unmeasured);
 	energy_close(&m);
 }
 

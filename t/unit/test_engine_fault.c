@@ -10,9 +10,8 @@
 #define BLOCK 4096u
 
 /* Engines that fault wraps; _i of the loops below. */
-static const char *const inners[] = { "engine=psync", "engine=io_uring",
-				      "engine=libaio", "engine=mmap",
-				      "engine=null" };
+static const char *const inners[] = { "engine=psync", "engine=io_uring", "engine=libaio",
+				      "engine=mmap", "engine=null" };
 
 #define INNERS (int)(sizeof(inners) / sizeof(inners[0]))
 #define MOVERS 4 /* the first of them, that open files */
@@ -31,8 +30,8 @@ static unsigned open_files(void)
 	return n;
 }
 
-static bool begin(struct rig *r, int inner, unsigned depth, const char *one,
-		  const char *two, const char *three)
+static bool begin(struct rig *r, int inner, unsigned depth, const char *one, const char *two,
+		  const char *three)
 {
 	const char *const options[] = { inners[inner], one, two, three, NULL };
 
@@ -40,10 +39,8 @@ static bool begin(struct rig *r, int inner, unsigned depth, const char *one,
 }
 
 /* What reading one file comes to: open, stat, write, sync, read, close. */
-static const enum mlgen_op steps[] = { MLGEN_OPEN,      MLGEN_STAT,
-				       MLGEN_WRITE,     MLGEN_FSYNC,
-				       MLGEN_READ,      MLGEN_ADVISE,
-				       MLGEN_FDATASYNC, MLGEN_CLOSE };
+static const enum mlgen_op steps[] = { MLGEN_OPEN, MLGEN_STAT,   MLGEN_WRITE,     MLGEN_FSYNC,
+				       MLGEN_READ, MLGEN_ADVISE, MLGEN_FDATASYNC, MLGEN_CLOSE };
 
 #define STEPS (sizeof(steps) / sizeof(steps[0]))
 
@@ -106,8 +103,7 @@ START_TEST(the_same_operation_of_a_full_queue_fails_in_every_run)
 		}
 		rig_reap(&r, done, 16);
 		for (unsigned i = 0; i < 16; i++)
-			ck_assert_int_eq(ops[i].io.result,
-					 i == 5 ? -EIO : (int)BLOCK);
+			ck_assert_int_eq(ops[i].io.result, i == 5 ? -EIO : (int)BLOCK);
 		rig_end(&r);
 	}
 }
@@ -115,8 +111,7 @@ END_TEST
 
 START_TEST(workers_of_a_job_count_together)
 {
-	static const char *const options[] = { "engine=null", "fail_after=4",
-					       NULL };
+	static const char *const options[] = { "engine=null", "fail_after=4", NULL };
 	struct io *first;
 	struct rig r;
 
@@ -126,8 +121,7 @@ START_TEST(workers_of_a_job_count_together)
 	for (unsigned i = 0; i < 6; i++) {
 		struct io_op op = rig_op(&r, MLGEN_READ, 0, BLOCK);
 
-		ck_assert_int_eq(io_do(i % 2 ? first : r.io, &op),
-				 i == 3 ? -EIO : (int)BLOCK);
+		ck_assert_int_eq(io_do(i % 2 ? first : r.io, &op), i == 3 ? -EIO : (int)BLOCK);
 	}
 	io_free(first);
 	rig_end(&r);
@@ -164,8 +158,7 @@ START_TEST(the_error_is_named_or_numbered)
 {
 	struct rig r;
 
-	ck_assert(begin(&r, NULL_INNER, 1, errno_cases[_i].option,
-			"fail_after=1", NULL));
+	ck_assert(begin(&r, NULL_INNER, 1, errno_cases[_i].option, "fail_after=1", NULL));
 	struct io_op op = rig_op(&r, MLGEN_STAT, 0, 0);
 	ck_assert_int_eq(io_do(r.io, &op), -errno_cases[_i].code);
 	rig_end(&r);
@@ -178,8 +171,8 @@ START_TEST(what_cannot_be_wrapped_or_failed_with_is_refused)
 	struct rig r;
 
 	ck_assert_int_eq(rig_job(&r, "fault", options), -EINVAL);
-	ck_assert_msg(strncmp(r.err.text, refusal_cases[_i].says,
-			      strlen(refusal_cases[_i].says)) == 0,
+	ck_assert_msg(strncmp(r.err.text, refusal_cases[_i].says, strlen(refusal_cases[_i].says)) ==
+			      0,
 		      "%s", r.err.text);
 	ck_assert_ptr_null(r.job.priv);
 	rig_end(&r);
@@ -194,8 +187,7 @@ START_TEST(the_wrapped_engine_may_refuse_to_start)
 	ck_assert_int_eq(rig_job(&r, "fault", options), 0);
 	ck_assert_int_eq(rig_io(&r, 40000, (size_t)40000 * 4096), -EINVAL);
 	ck_assert_ptr_null(r.io);
-	ck_assert_msg(strstr(r.err.text, "iodepth: 40000") != NULL, "%s",
-		      r.err.text);
+	ck_assert_msg(strstr(r.err.text, "iodepth: 40000") != NULL, "%s", r.err.text);
 	rig_end(&r);
 }
 END_TEST
@@ -279,8 +271,7 @@ START_TEST(a_delayed_operation_holds_up_no_other)
 	ck_assert_uint_eq(clock_now(r.clock), 1000 + 5000000);
 	for (unsigned i = 0; i < 6; i++) {
 		ck_assert_int_eq(ops[i].io.result, BLOCK);
-		ck_assert_uint_eq(ops[i].end_ns - ops[i].start_ns,
-				  i % 2 ? 5000000 : 0);
+		ck_assert_uint_eq(ops[i].end_ns - ops[i].start_ns, i % 2 ? 5000000 : 0);
 	}
 	rig_end(&r);
 }
@@ -300,11 +291,9 @@ START_TEST(a_failure_can_be_late_too)
 END_TEST
 
 /* open, read, close as one chain. */
-static void do_chain(struct rig *r, struct mlgen_file *file,
-		     struct io_op ops[3])
+static void do_chain(struct rig *r, struct mlgen_file *file, struct io_op ops[3])
 {
-	static const enum mlgen_op kinds[] = { MLGEN_OPEN, MLGEN_READ,
-					       MLGEN_CLOSE };
+	static const enum mlgen_op kinds[] = { MLGEN_OPEN, MLGEN_READ, MLGEN_CLOSE };
 	struct io_op *done[3];
 
 	for (unsigned i = 0; i < 3; i++) {
@@ -394,32 +383,22 @@ static TCase *fault_case(void)
 {
 	TCase *t = tcase_create("faults");
 
-	tcase_add_loop_test(t, the_operation_of_that_number_fails_and_no_other,
-			    0, MOVERS);
-	tcase_add_loop_test(
-		t, the_same_operation_of_a_full_queue_fails_in_every_run, 0,
-		INNERS);
-	tcase_add_loop_test(t,
-			    what_the_wrapped_engine_says_of_itself_is_handed_on,
-			    0, INNERS);
+	tcase_add_loop_test(t, the_operation_of_that_number_fails_and_no_other, 0, MOVERS);
+	tcase_add_loop_test(t, the_same_operation_of_a_full_queue_fails_in_every_run, 0, INNERS);
+	tcase_add_loop_test(t, what_the_wrapped_engine_says_of_itself_is_handed_on, 0, INNERS);
 	tcase_add_test(t, workers_of_a_job_count_together);
 	tcase_add_loop_test(t, the_error_is_named_or_numbered, 0,
 			    sizeof(errno_cases) / sizeof(errno_cases[0]));
-	tcase_add_loop_test(t, what_cannot_be_wrapped_or_failed_with_is_refused,
-			    0,
+	tcase_add_loop_test(t, what_cannot_be_wrapped_or_failed_with_is_refused, 0,
 			    sizeof(refusal_cases) / sizeof(refusal_cases[0]));
 	tcase_add_test(t, the_wrapped_engine_may_refuse_to_start);
 	tcase_add_loop_test(t, a_short_transfer_is_real_and_resumed, 0,
-			    MOVERS * sizeof(short_cases) /
-				    sizeof(short_cases[0]));
-	tcase_add_loop_test(t, a_direct_transfer_is_cut_at_whole_blocks, 0,
-			    MOVERS);
-	tcase_add_loop_test(t, a_delayed_operation_holds_up_no_other, 0,
-			    INNERS);
+			    MOVERS * sizeof(short_cases) / sizeof(short_cases[0]));
+	tcase_add_loop_test(t, a_direct_transfer_is_cut_at_whole_blocks, 0, MOVERS);
+	tcase_add_loop_test(t, a_delayed_operation_holds_up_no_other, 0, INNERS);
 	tcase_add_loop_test(t, a_failure_can_be_late_too, 0, INNERS);
-	tcase_add_loop_test(
-		t, a_chain_runs_in_order_and_ends_with_an_open_that_failed, 0,
-		MOVERS * sizeof(chain_cases) / sizeof(chain_cases[0]));
+	tcase_add_loop_test(t, a_chain_runs_in_order_and_ends_with_an_open_that_failed, 0,
+			    MOVERS * sizeof(chain_cases) / sizeof(chain_cases[0]));
 	return t;
 }
 

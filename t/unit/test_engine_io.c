@@ -51,8 +51,7 @@ static bool start(struct rig *r, int i)
 {
 	const struct engine_case *e = &engines[i / 3];
 
-	return rig_start(r, e->name, e->options, depth_of(i),
-			 (size_t)depth_of(i) * BLOCK);
+	return rig_start(r, e->name, e->options, depth_of(i), (size_t)depth_of(i) * BLOCK);
 }
 
 static const unsigned char *bytes_of(const struct io_op *op)
@@ -116,8 +115,7 @@ static void fill(struct io *io, unsigned char add)
 	fill_bytes(buf, bytes, add);
 }
 
-static void check_file(const struct rig *r, uint64_t bytes, uint64_t period,
-		       unsigned char add)
+static void check_file(const struct rig *r, uint64_t bytes, uint64_t period, unsigned char add)
 {
 	unsigned char *content = mem_zalloc(bytes + 1);
 	unsigned char *want = mem_zalloc(period);
@@ -146,8 +144,7 @@ START_TEST(what_a_full_queue_writes_is_in_the_file)
 	rig_file(&r, 0, O_RDWR);
 	fill(r.io, 5);
 	for (unsigned i = 0; i < depth; i++) {
-		ops[i] = rig_op(&r, MLGEN_WRITE,
-				(uint64_t)(depth - 1 - i) * BLOCK, BLOCK);
+		ops[i] = rig_op(&r, MLGEN_WRITE, (uint64_t)(depth - 1 - i) * BLOCK, BLOCK);
 		io_submit(r.io, &ops[i]);
 	}
 	rig_reap(&r, done, depth);
@@ -288,8 +285,7 @@ START_TEST(every_operation_comes_back_once)
 		while (left && next < OPERATIONS) {
 			struct io_op *op = unused[--left];
 
-			*op = rig_op(&r, MLGEN_READ, next * 7919 % 256 * BLOCK,
-				     next % BLOCK);
+			*op = rig_op(&r, MLGEN_READ, next * 7919 % 256 * BLOCK, next % BLOCK);
 			op->owner = &seen[next++];
 			io_submit(r.io, op);
 		}
@@ -297,8 +293,7 @@ START_TEST(every_operation_comes_back_once)
 		ck_assert_int_gt(n, 0);
 		for (int i = 0; i < n; i++, back++) {
 			++*(unsigned char *)done[i]->owner;
-			ck_assert_int_eq(done[i]->io.result,
-					 (int64_t)done[i]->io.len_bytes);
+			ck_assert_int_eq(done[i]->io.result, (int64_t)done[i]->io.len_bytes);
 			unused[left++] = done[i];
 		}
 	}
@@ -326,9 +321,8 @@ START_TEST(what_is_under_way_at_the_end_does_no_harm)
 }
 END_TEST
 
-static int64_t do_meta_to(struct rig *r, enum mlgen_op kind,
-			  struct mlgen_file *file, uint64_t bytes,
-			  const char *path2)
+static int64_t do_meta_to(struct rig *r, enum mlgen_op kind, struct mlgen_file *file,
+			  uint64_t bytes, const char *path2)
 {
 	struct io_op op = rig_op(r, kind, 0, bytes);
 
@@ -341,8 +335,7 @@ static int64_t do_meta_to(struct rig *r, enum mlgen_op kind,
 	return rc;
 }
 
-static int64_t do_meta(struct rig *r, enum mlgen_op kind,
-		       struct mlgen_file *file, uint64_t bytes)
+static int64_t do_meta(struct rig *r, enum mlgen_op kind, struct mlgen_file *file, uint64_t bytes)
 {
 	return do_meta_to(r, kind, file, bytes, r->path);
 }
@@ -357,10 +350,9 @@ START_TEST(metadata_works_on_every_engine)
 	rig_file(&r, 0, O_RDWR);
 	snprintf(other, sizeof(other), "%s/other", r.dir);
 	snprintf(folder, sizeof(folder), "%s/folder", r.dir);
-	struct mlgen_file f = { .path = other,
-				.fd = -1,
-				.flags = O_RDWR | O_CREAT | O_EXCL,
-				.mode = 0600 };
+	struct mlgen_file f = {
+		.path = other, .fd = -1, .flags = O_RDWR | O_CREAT | O_EXCL, .mode = 0600
+	};
 	struct mlgen_file d = { .path = folder, .fd = -1, .mode = 0700 };
 	ck_assert_int_eq(do_meta(&r, MLGEN_STAT, &f, 0), -ENOENT);
 	ck_assert_int_eq(do_meta(&r, MLGEN_OPEN, &f, 0), 0);
@@ -460,23 +452,17 @@ static TCase *matrix_case(void)
 {
 	TCase *t = tcase_create("engines");
 
-	tcase_add_loop_test(t, a_full_queue_of_reads_brings_what_is_in_the_file,
-			    0, CASES);
-	tcase_add_loop_test(t, what_a_full_queue_writes_is_in_the_file, 0,
-			    CASES);
+	tcase_add_loop_test(t, a_full_queue_of_reads_brings_what_is_in_the_file, 0, CASES);
+	tcase_add_loop_test(t, what_a_full_queue_writes_is_in_the_file, 0, CASES);
 	tcase_add_loop_test(t, one_call_is_larger_than_the_buffer, 0, CASES);
 	tcase_add_loop_test(t, a_read_ends_with_the_file, 0, CASES);
-	tcase_add_loop_test(t, a_bad_operation_in_a_batch_fails_alone, 0,
-			    CASES);
+	tcase_add_loop_test(t, a_bad_operation_in_a_batch_fails_alone, 0, CASES);
 	tcase_add_loop_test(t, a_folder_is_not_read, 0, ENGINES);
 	tcase_add_loop_test(t, every_operation_comes_back_once, 0, CASES);
-	tcase_add_loop_test(t, what_is_under_way_at_the_end_does_no_harm, 0,
-			    CASES);
+	tcase_add_loop_test(t, what_is_under_way_at_the_end_does_no_harm, 0, CASES);
 	tcase_add_loop_test(t, metadata_works_on_every_engine, 0, ENGINES);
-	tcase_add_loop_test(t, a_name_is_looked_for_in_the_folder_that_is_held,
-			    0, ENGINES);
-	tcase_add_loop_test(t, direct_reads_and_writes_pass_the_page_cache, 0,
-			    CASES);
+	tcase_add_loop_test(t, a_name_is_looked_for_in_the_folder_that_is_held, 0, ENGINES);
+	tcase_add_loop_test(t, direct_reads_and_writes_pass_the_page_cache, 0, CASES);
 	return t;
 }
 

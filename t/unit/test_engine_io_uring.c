@@ -33,8 +33,7 @@ static bool begin(struct bare_rig *r, unsigned depth)
 static void refuse_set_up(unsigned error)
 {
 	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 (unsigned)offsetof(struct seccomp_data, nr)),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
@@ -42,8 +41,7 @@ static void refuse_set_up(unsigned error)
 	struct sock_fprog program = { .len = 4, .filter = code };
 
 	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program),
-			 0);
+	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
 /* clang-format off */
@@ -83,8 +81,8 @@ START_TEST(a_refusal_says_why_and_what_to_do)
 	ck_assert_int_eq(r.rc, -c->error);
 	ck_assert_int_eq(r.err.code, -c->error);
 	for (int i = 0; i < 3 && c->says[i]; i++)
-		ck_assert_msg(strstr(r.err.text, c->says[i]) != NULL,
-			      "'%s' is not in '%s'", c->says[i], r.err.text);
+		ck_assert_msg(strstr(r.err.text, c->says[i]) != NULL, "'%s' is not in '%s'",
+			      c->says[i], r.err.text);
 	ck_assert_ptr_null(r.ctx.priv);
 }
 END_TEST
@@ -110,12 +108,13 @@ START_TEST(not_permitted_names_the_sysctl_or_the_seccomp_profile)
 	r.rc = EPERM;
 	ck_assert_int_eq(pthread_create(&thread, NULL, init_refused, &r), 0);
 	pthread_join(thread, NULL);
-	ck_assert_msg(strstr(r.err.text,
-			     sysctl_disabled()
-				     ? "kernel.io_uring_disabled is"
-				     : "a seccomp profile, such as that of a "
-				       "container, refuses it") != NULL,
-		      "%s", r.err.text);
+	ck_assert_msg(
+		strstr(r.err.text,
+		       sysctl_disabled()
+			       ? "kernel.io_uring_disabled is"
+			       : "a seccomp profile, such as that of a container, refuses it") !=
+			NULL,
+		"%s", r.err.text);
 }
 END_TEST
 
@@ -125,8 +124,7 @@ START_TEST(a_queue_deeper_than_a_ring_is_refused)
 
 	bare_prepare(&r, "io_uring", NULL, 32769);
 	ck_assert_int_eq(r.engine->init(&r.ctx, &r.err), -EINVAL);
-	ck_assert_str_eq(r.err.text, "iodepth: 32769 is more than a ring of "
-				     "io_uring holds, 32768");
+	ck_assert_str_eq(r.err.text, "iodepth: 32769 is more than a ring of io_uring holds, 32768");
 	bare_end(&r);
 }
 END_TEST
@@ -151,11 +149,9 @@ static void read_byte(struct byte_read *b, int fd)
 {
 	*b = (struct byte_read){ .file.fd = fd };
 	b->iov = (struct iovec){ &b->byte, 1 };
-	b->io = (struct mlgen_io){ .op = MLGEN_READ,
-				   .file = &b->file,
-				   .iov = &b->iov,
-				   .iovcnt = 1,
-				   .len_bytes = 1 };
+	b->io = (struct mlgen_io){
+		.op = MLGEN_READ, .file = &b->file, .iov = &b->iov, .iovcnt = 1, .len_bytes = 1
+	};
 }
 
 START_TEST(what_completes_first_comes_first)
@@ -261,8 +257,7 @@ START_TEST(reap_waits_for_no_more_than_the_minimum)
 	read_byte(&slow, ends[0]);
 	batch[0] = &slow.io;
 	ck_assert_int_eq(r.engine->submit(&r.ctx, batch, 1), 1);
-	ck_assert_int_eq(pthread_create(&writer, NULL, write_byte, &ends[1]),
-			 0);
+	ck_assert_int_eq(pthread_create(&writer, NULL, write_byte, &ends[1]), 0);
 	ck_assert_int_eq(r.engine->reap(&r.ctx, done, 1, 4, UINT64_MAX), 1);
 	ck_assert_ptr_eq(done[0], &slow.io);
 	pthread_join(writer, NULL);
@@ -399,8 +394,7 @@ Suite *suite_engine_io_uring(void)
 
 	tcase_add_loop_test(t, a_refusal_says_why_and_what_to_do, 0,
 			    sizeof(refusal_cases) / sizeof(refusal_cases[0]));
-	tcase_add_test(t,
-		       not_permitted_names_the_sysctl_or_the_seccomp_profile);
+	tcase_add_test(t, not_permitted_names_the_sysctl_or_the_seccomp_profile);
 	tcase_add_test(t, a_queue_deeper_than_a_ring_is_refused);
 	tcase_add_test(t, the_deepest_queue_can_be_had);
 	tcase_add_test(t, what_completes_first_comes_first);
@@ -409,8 +403,7 @@ Suite *suite_engine_io_uring(void)
 	tcase_add_test(t, reap_waits_for_no_more_than_the_minimum);
 	tcase_add_test(t, a_signal_does_not_end_the_wait);
 	tcase_add_test(t, what_comes_bit_by_bit_does_not_prolong_the_wait);
-	tcase_add_test(
-		t, what_a_linked_read_is_followed_by_runs_whatever_it_returned);
+	tcase_add_test(t, what_a_linked_read_is_followed_by_runs_whatever_it_returned);
 	suite_add_tcase(s, t);
 	return s;
 }

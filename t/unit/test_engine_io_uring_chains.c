@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_engine_io_uring_chains.c - open to close in one submission, and the table they go through. */
+/* test_engine_io_uring_chains.c - open to close in one submission, and the table they go through.
+ */
 #include "suites.h"
 #include "uring_scene.h"
 
@@ -12,8 +13,7 @@ struct chain {
 
 static void chain_make(struct chain *c, struct scene *s, const char *path)
 {
-	static const enum mlgen_op kinds[] = { MLGEN_OPEN, MLGEN_READ,
-					       MLGEN_READ, MLGEN_CLOSE };
+	static const enum mlgen_op kinds[] = { MLGEN_OPEN, MLGEN_READ, MLGEN_READ, MLGEN_CLOSE };
 
 	*c = (struct chain){ .file = { .path = path, .fd = -1 } };
 	for (unsigned i = 0; i < 4; i++) {
@@ -23,8 +23,7 @@ static void chain_make(struct chain *c, struct scene *s, const char *path)
 		c->io[i] = &c->op[i];
 	}
 	for (unsigned i = 0; i < 2; i++) {
-		c->iov[i] = (struct iovec){ (char *)s->b.ctx.buf + i * BLOCK,
-					    BLOCK };
+		c->iov[i] = (struct iovec){ (char *)s->b.ctx.buf + i * BLOCK, BLOCK };
 		c->op[i + 1].iov = &c->iov[i];
 		c->op[i + 1].iovcnt = 1;
 		c->op[i + 1].off = i * BLOCK;
@@ -175,8 +174,7 @@ END_TEST
 START_TEST(a_full_table_opens_others_by_descriptor_and_refuses_chains)
 {
 	static const char *const options[] = { "registerfiles=1", NULL };
-	static const int64_t want[] = { -EMFILE, -ECANCELED, -ECANCELED,
-					-ECANCELED };
+	static const int64_t want[] = { -EMFILE, -ECANCELED, -ECANCELED, -ECANCELED };
 	struct mlgen_file held[5];
 	struct chain c;
 	struct scene s;
@@ -229,13 +227,10 @@ static TCase *case_of_chains(void)
 	TCase *t = tcase_create("chains");
 
 	tcase_add_loop_test(t, a_chain_runs_to_its_close, 0, CHAIN_CASES);
-	tcase_add_loop_test(t, a_chain_runs_to_its_close_with_sqthread_poll, 0,
-			    CHAIN_CASES);
-	tcase_add_loop_test(t, a_chain_runs_to_its_close_unregistered_and_async,
-			    0, CHAIN_CASES);
+	tcase_add_loop_test(t, a_chain_runs_to_its_close_with_sqthread_poll, 0, CHAIN_CASES);
+	tcase_add_loop_test(t, a_chain_runs_to_its_close_unregistered_and_async, 0, CHAIN_CASES);
 	tcase_add_test(t, no_slot_is_lost_in_many_chains);
-	tcase_add_test(
-		t, a_full_table_opens_others_by_descriptor_and_refuses_chains);
+	tcase_add_test(t, a_full_table_opens_others_by_descriptor_and_refuses_chains);
 	tcase_add_test(t, files_left_open_are_closed_with_the_engine);
 	return t;
 }

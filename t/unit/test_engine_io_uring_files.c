@@ -10,9 +10,8 @@
 #define RWF_DONTCACHE 0x80
 #endif
 
-static int64_t transfer(struct scene *s, enum mlgen_op kind,
-			struct mlgen_file *file, const struct iovec *iov,
-			int iovcnt, uint64_t off)
+static int64_t transfer(struct scene *s, enum mlgen_op kind, struct mlgen_file *file,
+			const struct iovec *iov, int iovcnt, uint64_t off)
 {
 	struct mlgen_io op = an_op(kind, file);
 
@@ -34,8 +33,7 @@ static void check_bytes(const void *bytes, uint64_t off, size_t len)
 	ck_assert_uint_eq(i, len);
 }
 
-static int64_t stat_size(struct scene *s, struct mlgen_file *file,
-			 uint64_t *size)
+static int64_t stat_size(struct scene *s, struct mlgen_file *file, uint64_t *size)
 {
 	struct mlgen_io op = an_op(MLGEN_STAT, file);
 	int64_t rc = bare_do(&s->b, &op);
@@ -113,11 +111,9 @@ START_TEST(every_operation_does_its_work)
 	const struct how *h = &hows[_i];
 	char sub[300], path[320], other[320];
 	struct mlgen_file dir = { .path = sub, .fd = -1, .mode = 0750 };
-	struct mlgen_file file = { .path = path,
-				   .fd = -1,
-				   .flags = O_RDWR | O_CREAT | O_EXCL |
-					    O_CLOEXEC,
-				   .mode = 0640 };
+	struct mlgen_file file = {
+		.path = path, .fd = -1, .flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, .mode = 0640
+	};
 	struct mlgen_io rename = an_op(MLGEN_RENAME, &file);
 	struct scene s;
 	struct stat st;
@@ -176,8 +172,7 @@ START_TEST(a_read_lands_where_its_parts_say)
 	ck_assert_int_eq(transfer(&s, MLGEN_READ, &s.file, parts, 1, 33), 5000);
 	check_bytes(buf + 100, 33, 5000);
 	parts[0] = (struct iovec){ outside, sizeof(outside) };
-	ck_assert_int_eq(transfer(&s, MLGEN_READ, &s.file, parts, 1, BLOCK),
-			 sizeof(outside));
+	ck_assert_int_eq(transfer(&s, MLGEN_READ, &s.file, parts, 1, BLOCK), sizeof(outside));
 	check_bytes(outside, BLOCK, sizeof(outside));
 	/* The last byte of the buffer, a part that repeats, and one outside. */
 	parts[0] = (struct iovec){ buf + BUF_BYTES - 1, 1 };
@@ -186,8 +181,7 @@ START_TEST(a_read_lands_where_its_parts_say)
 	parts[0] = (struct iovec){ buf, BLOCK };
 	parts[1] = (struct iovec){ buf, BLOCK };
 	parts[2] = (struct iovec){ outside, 10 };
-	ck_assert_int_eq(transfer(&s, MLGEN_READ, &s.file, parts, 3, 0),
-			 2 * BLOCK + 10);
+	ck_assert_int_eq(transfer(&s, MLGEN_READ, &s.file, parts, 3, 0), 2 * BLOCK + 10);
 	check_bytes(buf, BLOCK, BLOCK);
 	check_bytes(outside, 2 * BLOCK, 10);
 	ck_assert_int_eq(one(&s, MLGEN_CLOSE, &s.file), 0);
@@ -240,8 +234,7 @@ START_TEST(a_polling_thread_always_leaves_room)
 
 		ck_assert_int_eq(s.b.engine->submit(&s.b.ctx, io, 4), 4);
 		while (left > 0) /* looks on, to be as early as can be */
-			left -= (unsigned)s.b.engine->reap(&s.b.ctx, done, 0,
-							   left, 0);
+			left -= (unsigned)s.b.engine->reap(&s.b.ctx, done, 0, left, 0);
 	}
 	scene_end(&s);
 }
@@ -258,8 +251,7 @@ START_TEST(a_file_opened_elsewhere_is_as_good)
 		return;
 	iov = (struct iovec){ s.b.ctx.buf, BLOCK };
 	s.file.fd = open(s.file.path, O_RDONLY | O_CLOEXEC);
-	ck_assert_int_eq(transfer(&s, MLGEN_READ, &s.file, &iov, 1, BLOCK),
-			 BLOCK);
+	ck_assert_int_eq(transfer(&s, MLGEN_READ, &s.file, &iov, 1, BLOCK), BLOCK);
 	check_bytes(s.b.ctx.buf, BLOCK, BLOCK);
 	unlink(s.file.path); /* so that only the open file has a size */
 	ck_assert_int_eq(stat_size(&s, &s.file, &size), 0);
@@ -281,14 +273,12 @@ START_TEST(a_failure_is_the_result_of_its_operation)
 		return;
 	iov = (struct iovec){ s.b.ctx.buf, BLOCK };
 	ck_assert_int_eq(one(&s, MLGEN_OPEN, &s.file), 0);
-	ck_assert_int_eq(transfer(&s, MLGEN_WRITE, &s.file, &iov, 1, 0),
-			 -EBADF);
+	ck_assert_int_eq(transfer(&s, MLGEN_WRITE, &s.file, &iov, 1, 0), -EBADF);
 	ck_assert_int_eq(transfer(&s, MLGEN_READ, &s.file, &iov, 1, BLOCK), 0);
 	ck_assert_int_eq(one(&s, MLGEN_CLOSE, &s.file), 0);
 	s.file.path = s.r.dir;
 	ck_assert_int_eq(one(&s, MLGEN_OPEN, &s.file), 0);
-	ck_assert_int_eq(transfer(&s, MLGEN_READ, &s.file, &iov, 1, 0),
-			 -EISDIR);
+	ck_assert_int_eq(transfer(&s, MLGEN_READ, &s.file, &iov, 1, 0), -EISDIR);
 	ck_assert_int_eq(one(&s, MLGEN_CLOSE, &s.file), 0);
 	scene_end(&s);
 }
@@ -308,9 +298,7 @@ START_TEST(direct_reads_work)
 	rc = one(&s, MLGEN_OPEN, &s.file);
 	ck_assert(rc == 0 || rc == -EINVAL); /* not on this filesystem */
 	if (rc == 0) {
-		ck_assert_int_eq(
-			transfer(&s, MLGEN_READ, &s.file, &iov, 1, BLOCK),
-			2 * BLOCK);
+		ck_assert_int_eq(transfer(&s, MLGEN_READ, &s.file, &iov, 1, BLOCK), 2 * BLOCK);
 		check_bytes(iov.iov_base, BLOCK, 2 * BLOCK);
 		ck_assert_int_eq(one(&s, MLGEN_CLOSE, &s.file), 0);
 	}
@@ -338,8 +326,7 @@ START_TEST(uncached_is_what_the_filesystem_makes_of_it)
 	close(fd);
 	memset(s.b.ctx.buf, 0, BLOCK);
 	ck_assert_int_eq(one(&s, MLGEN_OPEN, &s.file), 0);
-	ck_assert_int_eq(transfer(&s, MLGEN_READ, &s.file, &iov, 1, BLOCK),
-			 want);
+	ck_assert_int_eq(transfer(&s, MLGEN_READ, &s.file, &iov, 1, BLOCK), want);
 	if (want > 0)
 		check_bytes(s.b.ctx.buf, BLOCK, BLOCK);
 	ck_assert_int_eq(one(&s, MLGEN_CLOSE, &s.file), 0);
@@ -364,8 +351,7 @@ START_TEST(nowait_does_not_wait)
 		want = -errno;
 	close(fd);
 	ck_assert_int_eq(one(&s, MLGEN_OPEN, &s.file), 0);
-	ck_assert_int_eq(transfer(&s, MLGEN_READ, &s.file, &iov, 1, BLOCK),
-			 want);
+	ck_assert_int_eq(transfer(&s, MLGEN_READ, &s.file, &iov, 1, BLOCK), want);
 	ck_assert_int_eq(one(&s, MLGEN_CLOSE, &s.file), 0);
 	scene_end(&s);
 }
@@ -393,14 +379,10 @@ START_TEST(polling_a_device_without_poll_queues_is_told)
 		op.len_bytes = BLOCK;
 		ck_assert_int_eq(s.b.engine->submit(&s.b.ctx, &io, 1), 1);
 		/* A wait with a limit sees it as well. */
-		ck_assert_int_eq(
-			s.b.engine->reap(&s.b.ctx, &done, 1, 1, 60000000000u),
-			1);
-		ck_assert(op.result == -EOPNOTSUPP ||
-			  (_i && op.result == BLOCK));
+		ck_assert_int_eq(s.b.engine->reap(&s.b.ctx, &done, 1, 1, 60000000000u), 1);
+		ck_assert(op.result == -EOPNOTSUPP || (_i && op.result == BLOCK));
 		if (op.result < 0)
-			ck_assert_ptr_nonnull(
-				strstr(s.b.ctx.note, "no poll queues"));
+			ck_assert_ptr_nonnull(strstr(s.b.ctx.note, "no poll queues"));
 		ck_assert_int_eq(one(&s, MLGEN_CLOSE, &s.file), 0);
 	}
 	scene_end(&s);
@@ -421,8 +403,7 @@ static TCase *case_of_operations(void)
 	tcase_add_loop_test(t, direct_reads_work, 0, n);
 	tcase_add_test(t, uncached_is_what_the_filesystem_makes_of_it);
 	tcase_add_test(t, nowait_does_not_wait);
-	tcase_add_loop_test(t, polling_a_device_without_poll_queues_is_told, 0,
-			    2);
+	tcase_add_loop_test(t, polling_a_device_without_poll_queues_is_told, 0, 2);
 	return t;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_engine_io_uring_means.c - what the ring has registered, what it says of that, what it does without. */
+/* test_engine_io_uring_means.c - what the ring has registered, what it says of that, what it does
+ * without. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -61,8 +62,7 @@ START_TEST(without_options_the_defaults_hold)
 	if (!scene_init(&s, NULL, 4, 2, 1))
 		return;
 	if (is_new_linux(&s))
-		ck_assert_str_eq(s.b.ctx.in_use,
-				 "registered files and buffers, " NEW);
+		ck_assert_str_eq(s.b.ctx.in_use, "registered files and buffers, " NEW);
 	scene_end(&s);
 }
 END_TEST
@@ -86,8 +86,8 @@ static void want(bool holds, const struct bare_rig *b)
 {
 	if (holds)
 		return;
-	fprintf(stderr, "rc %d, error '%s', in use '%s', note '%s'\n", b->rc,
-		b->err.text, b->ctx.in_use, b->ctx.note);
+	fprintf(stderr, "rc %d, error '%s', in use '%s', note '%s'\n", b->rc, b->err.text,
+		b->ctx.in_use, b->ctx.note);
 	_exit(1);
 }
 
@@ -109,8 +109,7 @@ static void read_something(struct bare_rig *b)
 	op = an_op(MLGEN_READ, &file);
 	op.iov = &iov;
 	op.iovcnt = 1;
-	want(bare_do(b, &op) > 0,
-	     b); /* the device stops at work for the task */
+	want(bare_do(b, &op) > 0, b); /* the device stops at work for the task */
 	op = an_op(MLGEN_CLOSE, &file);
 	want(bare_do(b, &op) == 0, b);
 }
@@ -128,10 +127,8 @@ static void little_locked_memory(const char *option)
 	if (!bare_init(&b))
 		return;
 	want(!strstr(b.ctx.in_use, "buffers"), &b);
-	want(strcmp(b.ctx.note,
-		    "fixedbufs: 4096 KiB of locked memory wanted, ulimit -l "
-		    "is 64 KiB; not registered, the numbers mean the same") ==
-		     0,
+	want(strcmp(b.ctx.note, "fixedbufs: 4096 KiB of locked memory wanted, ulimit -l is 64 KiB; "
+				"not registered, the numbers mean the same") == 0,
 	     &b);
 	read_something(&b);
 	bare_end(&b);
@@ -156,9 +153,8 @@ static void few_descriptors(const char *option)
 		b.rc = b.engine->init(&b.ctx, &b.err);
 		want(b.rc == -EMFILE, &b);
 		want(strcmp(b.err.text,
-			    "registerfiles: a table of 100 files: Too many "
-			    "open files; raise ulimit -n to that, or lower "
-			    "iodepth, or drop registerfiles=1") == 0,
+			    "registerfiles: a table of 100 files: Too many open files; raise "
+			    "ulimit -n to that, or lower iodepth, or drop registerfiles=1") == 0,
 		     &b);
 		bare_end(&b);
 		return;
@@ -167,9 +163,8 @@ static void few_descriptors(const char *option)
 		return;
 	want(!b.ctx.can_link && !strstr(b.ctx.in_use, "files"), &b);
 	want(strcmp(b.ctx.note,
-		    "registerfiles: not a table of 100 files but ordinary "
-		    "descriptors: Too many open files; raise ulimit -n to "
-		    "that, or lower iodepth") == 0,
+		    "registerfiles: not a table of 100 files but ordinary descriptors: "
+		    "Too many open files; raise ulimit -n to that, or lower iodepth") == 0,
 	     &b);
 	read_something(&b);
 	bare_end(&b);
@@ -177,8 +172,7 @@ static void few_descriptors(const char *option)
 
 START_TEST(too_few_descriptors_are_a_note_or_an_error)
 {
-	static const char *const options[] = { "registerfiles=auto",
-					       "registerfiles=1" };
+	static const char *const options[] = { "registerfiles=auto", "registerfiles=1" };
 	struct bare_rig b;
 
 	bare_prepare(&b, "io_uring", NULL, 4);
@@ -193,8 +187,7 @@ END_TEST
 static void refuse(long call, unsigned error)
 {
 	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 (unsigned)offsetof(struct seccomp_data, nr)),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
@@ -217,8 +210,7 @@ static void nothing_registered(const char *option)
 	if (!bare_init(&b))
 		return;
 	want(!b.ctx.can_link && !strstr(b.ctx.in_use, "registered"), &b);
-	want(strstr(b.ctx.note, "seccomp") && strstr(b.ctx.note, "fixedbufs"),
-	     &b);
+	want(strstr(b.ctx.note, "seccomp") && strstr(b.ctx.note, "fixedbufs"), &b);
 	read_something(&b);
 	bare_end(&b);
 }
@@ -257,9 +249,9 @@ START_TEST(a_queue_of_a_polling_thread_is_half_as_deep)
 
 	bare_prepare(&b, "io_uring", options, 16385);
 	ck_assert_int_eq(b.engine->init(&b.ctx, &b.err), -EINVAL);
-	ck_assert_str_eq(b.err.text,
-			 "iodepth: 16385 is more than a ring of io_uring "
-			 "holds with sqthread_poll, 16384");
+	ck_assert_str_eq(
+		b.err.text,
+		"iodepth: 16385 is more than a ring of io_uring holds with sqthread_poll, 16384");
 	bare_end(&b);
 }
 END_TEST
@@ -271,8 +263,7 @@ static TCase *case_of_means(void)
 	tcase_add_loop_test(t, what_is_in_use_is_said, 0, MEANS_CASES);
 	tcase_add_test(t, without_options_the_defaults_hold);
 	tcase_add_loop_test(t, little_locked_memory_is_a_note, 0, 2);
-	tcase_add_loop_test(t, too_few_descriptors_are_a_note_or_an_error, 0,
-			    2);
+	tcase_add_loop_test(t, too_few_descriptors_are_a_note_or_an_error, 0, 2);
 	tcase_add_test(t, without_registration_it_works_all_the_same);
 	tcase_add_test(t, a_kernel_that_takes_nothing_for_ever_ends_the_worker);
 	tcase_add_test(t, a_queue_of_a_polling_thread_is_half_as_deep);

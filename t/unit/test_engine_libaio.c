@@ -37,8 +37,7 @@ static void begin(struct aio_rig *r, unsigned depth, const struct rig *with)
 {
 	prepare(r, depth);
 	r->ctx.opts = with ? with->opts : NULL;
-	ck_assert_msg(r->engine->init(&r->ctx, &r->err) == 0, "%s",
-		      r->err.text);
+	ck_assert_msg(r->engine->init(&r->ctx, &r->err) == 0, "%s", r->err.text);
 }
 
 static uint64_t aio_max(void)
@@ -66,8 +65,7 @@ START_TEST(too_few_requests_for_the_host_names_sysctl_and_need)
 	ck_assert_int_eq(r.engine->init(&r.ctx, &r.err), -EAGAIN);
 	snprintf(says, sizeof(says), "fs.aio-max-nr is %" PRIu64 ", ", max);
 	ck_assert_msg(strstr(r.err.text, says) != NULL, "%s", r.err.text);
-	snprintf(says, sizeof(says),
-		 "3 workers of iodepth=%" PRIu64 " need %" PRIu64 ": raise it",
+	snprintf(says, sizeof(says), "3 workers of iodepth=%" PRIu64 " need %" PRIu64 ": raise it",
 		 max + 1, 3 * (max + 1));
 	ck_assert_msg(strstr(r.err.text, says) != NULL, "%s", r.err.text);
 	r.engine->fini(&r.ctx);
@@ -115,8 +113,7 @@ START_TEST(no_more_than_iodepth_are_taken_until_some_are_reaped)
 	ck_assert_int_eq(r.engine->submit(&r.ctx, b.io + DEPTH, 12), 0);
 	ck_assert_int_eq(r.engine->reap(&r.ctx, b.done, 1, 1, UINT64_MAX), 1);
 	ck_assert_int_eq(r.engine->submit(&r.ctx, b.io + DEPTH, 12), 1);
-	ck_assert_int_eq(r.engine->reap(&r.ctx, b.done, DEPTH, 16, UINT64_MAX),
-			 DEPTH);
+	ck_assert_int_eq(r.engine->reap(&r.ctx, b.done, DEPTH, 16, UINT64_MAX), DEPTH);
 	ck_assert_int_eq(r.engine->reap(&r.ctx, b.done, 0, 16, 0), 0);
 	ck_assert_int_eq(r.engine->reap(&r.ctx, b.done, 1, 16, 200000), 0);
 	for (unsigned i = 0; i <= DEPTH; i++) {
@@ -144,15 +141,13 @@ START_TEST(a_refused_request_does_not_hold_up_those_behind_it)
 		ck_assert_int_eq(r.engine->submit(&r.ctx, b.io, DEPTH), DEPTH);
 		unsigned got = 0;
 		while (got < DEPTH) {
-			int n = r.engine->reap(&r.ctx, b.done, 1, 1,
-					       UINT64_MAX);
+			int n = r.engine->reap(&r.ctx, b.done, 1, 1, UINT64_MAX);
 
 			ck_assert_int_eq(n, 1);
 			got++;
 		}
 		for (unsigned i = 0; i < DEPTH; i++)
-			ck_assert_int_eq(b.ios[i].result,
-					 bad & 1u << i ? -EBADF : 1);
+			ck_assert_int_eq(b.ios[i].result, bad & 1u << i ? -EBADF : 1);
 	}
 	r.engine->fini(&r.ctx);
 	rig_end(&file);
@@ -177,8 +172,7 @@ START_TEST(the_ring_is_gone_round_many_times)
 			b.ios[k].result = -1;
 		ck_assert_int_eq(r.engine->submit(&r.ctx, b.io, n), (int)n);
 		while (got < n) {
-			int more = r.engine->reap(&r.ctx, b.done, 1, 1 + i % 3,
-						  UINT64_MAX);
+			int more = r.engine->reap(&r.ctx, b.done, 1, 1 + i % 3, UINT64_MAX);
 
 			ck_assert_int_gt(more, 0);
 			got += (unsigned)more;
@@ -238,13 +232,11 @@ Suite *suite_engine_libaio(void)
 	TCase *t = tcase_create("context");
 
 	tcase_add_test(t, too_few_requests_for_the_host_names_sysctl_and_need);
-	tcase_add_loop_test(
-		t, no_more_than_iodepth_are_taken_until_some_are_reaped, 0,
-		sizeof(reap_cases) / sizeof(reap_cases[0]));
+	tcase_add_loop_test(t, no_more_than_iodepth_are_taken_until_some_are_reaped, 0,
+			    sizeof(reap_cases) / sizeof(reap_cases[0]));
 	tcase_add_test(t, the_ring_is_gone_round_many_times);
 	tcase_add_test(t, nowait_reads_at_once_or_says_eagain);
-	tcase_add_loop_test(
-		t, a_refused_request_does_not_hold_up_those_behind_it, 0, 5);
+	tcase_add_loop_test(t, a_refused_request_does_not_hold_up_those_behind_it, 0, 5);
 	tcase_add_test(t, an_unaligned_direct_read_is_its_own_fault);
 	suite_add_tcase(s, t);
 	return s;

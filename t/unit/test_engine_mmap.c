@@ -41,8 +41,7 @@ START_TEST(a_new_file_is_as_long_as_what_was_written)
 	open_by_engine(&r, 10000, O_WRONLY | O_CREAT | O_TRUNC);
 	for (unsigned k = 0; k < 6 && c->pieces[k]; k++) {
 		fill(&r, off);
-		ck_assert_int_eq(do_one(&r, MLGEN_WRITE, off, c->pieces[k]),
-				 (int64_t)c->pieces[k]);
+		ck_assert_int_eq(do_one(&r, MLGEN_WRITE, off, c->pieces[k]), (int64_t)c->pieces[k]);
 		off += c->pieces[k];
 		ck_assert_uint_eq(size_of(&r), off);
 	}
@@ -169,8 +168,7 @@ START_TEST(no_more_files_than_it_was_told_are_open)
 	ck_assert_int_eq(e->init(&ctx, &err), 0);
 	for (unsigned i = 0; i < 4; i++) {
 		files[i] = (struct mlgen_file){ .path = r.path, .fd = -1 };
-		ios[i] = (struct mlgen_io){ .op = MLGEN_OPEN,
-					    .file = &files[i] };
+		ios[i] = (struct mlgen_io){ .op = MLGEN_OPEN, .file = &files[i] };
 		io = &ios[i];
 		ck_assert_int_eq(e->submit(&ctx, &io, 1), 1);
 		ck_assert_int_eq(ios[i].result, i < 3 ? 0 : -EMFILE);
@@ -217,8 +215,7 @@ START_TEST(files_are_synced_and_advised_empty_or_not)
 	begin(&r, BLOCK);
 	open_by_engine(&r, sizes[_i], O_RDWR);
 	ck_assert_int_eq(do_one(&r, MLGEN_WRITE, 0, 1), 1);
-	for (unsigned i = 0; i < sizeof(advice_cases) / sizeof(advice_cases[0]);
-	     i++) {
+	for (unsigned i = 0; i < sizeof(advice_cases) / sizeof(advice_cases[0]); i++) {
 		const struct advice_case *c = &advice_cases[i];
 		struct io_op op = rig_op(&r, MLGEN_ADVISE, c->off, c->bytes);
 
@@ -240,9 +237,7 @@ START_TEST(a_folder_is_opened_to_be_synced_only)
 	begin(&r, BLOCK);
 	rig_file(&r, 1, O_RDONLY);
 	close(r.file.fd);
-	r.file = (struct mlgen_file){ .path = r.dir,
-				      .fd = -1,
-				      .flags = O_RDONLY | O_DIRECTORY };
+	r.file = (struct mlgen_file){ .path = r.dir, .fd = -1, .flags = O_RDONLY | O_DIRECTORY };
 	ck_assert_int_eq(do_one(&r, MLGEN_OPEN, 0, 0), 0);
 	int64_t rc = do_one(&r, MLGEN_FSYNC, 0, 0);
 	ck_assert(rc == 0 || rc == -EINVAL); /* some know no such thing */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_engine_mmap_faults.c - a file that shrinks is an error, not a crash, and faults of others are theirs. */
+/* test_engine_mmap_faults.c - a file that shrinks is an error, not a crash, and faults of others
+ * are theirs. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -25,19 +26,16 @@ static void *read_what_is_gone(void *arg)
 	struct rig r;
 
 	block_all_signals();
-	ck_assert(rig_start(&r, is_wrapped ? "fault" : "mmap",
-			    is_wrapped ? options : NULL, 1, 8 * BLOCK));
+	ck_assert(rig_start(&r, is_wrapped ? "fault" : "mmap", is_wrapped ? options : NULL, 1,
+			    8 * BLOCK));
 	open_by_engine(&r, 64 * BLOCK, O_RDWR);
 	ck_assert_int_eq(do_one(&r, MLGEN_READ, 32 * BLOCK, BLOCK), BLOCK);
 	ck_assert_int_eq(truncate(r.path, 8 * BLOCK), 0);
 	for (unsigned i = 0; i < 10; i++) {
 		ck_assert_int_eq(do_one(&r, MLGEN_READ, 32 * BLOCK, BLOCK), 0);
-		ck_assert_int_eq(do_one(&r, MLGEN_READ, 7 * BLOCK, BLOCK),
-				 BLOCK);
-		ck_assert_int_eq(do_one(&r, MLGEN_READ, 6 * BLOCK, 4 * BLOCK),
-				 2 * BLOCK);
-		ck_assert_int_eq(do_one(&r, MLGEN_WRITE, 8 * BLOCK, BLOCK),
-				 -EIO);
+		ck_assert_int_eq(do_one(&r, MLGEN_READ, 7 * BLOCK, BLOCK), BLOCK);
+		ck_assert_int_eq(do_one(&r, MLGEN_READ, 6 * BLOCK, 4 * BLOCK), 2 * BLOCK);
+		ck_assert_int_eq(do_one(&r, MLGEN_WRITE, 8 * BLOCK, BLOCK), -EIO);
 	}
 	ck_assert_uint_eq(size_of(&r), 8 * BLOCK);
 	ck_assert_int_eq(truncate(r.path, 64 * BLOCK), 0);
@@ -52,9 +50,7 @@ START_TEST(what_is_gone_of_a_file_is_not_read)
 	bool wrapped = true;
 	pthread_t thread;
 
-	ck_assert_int_eq(pthread_create(&thread, NULL, read_what_is_gone,
-					_i ? &wrapped : NULL),
-			 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, read_what_is_gone, _i ? &wrapped : NULL), 0);
 	pthread_join(thread, NULL);
 }
 END_TEST
@@ -65,9 +61,7 @@ START_TEST(workers_meet_their_own_faults)
 	pthread_t threads[2];
 
 	for (unsigned i = 0; i < 2; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL,
-						read_what_is_gone, NULL),
-				 0);
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, read_what_is_gone, NULL), 0);
 	for (unsigned i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 }
@@ -97,8 +91,7 @@ static void catch_info(int sig, siginfo_t *info, void *context)
 static bool fault_elsewhere(const struct rig *r)
 {
 	int fd = open(r->path, O_RDWR | O_CLOEXEC);
-	volatile char *map =
-		mmap(NULL, 2 * BLOCK, PROT_READ, MAP_SHARED, fd, 64 * BLOCK);
+	volatile char *map = mmap(NULL, 2 * BLOCK, PROT_READ, MAP_SHARED, fd, 64 * BLOCK);
 
 	ck_assert(map != MAP_FAILED);
 	close(fd);

@@ -24,11 +24,8 @@ static void work(struct member *m, struct io *io)
 {
 	struct mlgen_file file = { .path = "/no/such/file", .fd = -1 };
 
-	for (; m->done < m->ops && clock_now(m->rig->clock) < m->stop_ns;
-	     m->done++) {
-		struct io_op op = { .io = { .op = m->kind,
-					    .file = &file,
-					    .len_bytes = m->bytes } };
+	for (; m->done < m->ops && clock_now(m->rig->clock) < m->stop_ns; m->done++) {
+		struct io_op op = { .io = { .op = m->kind, .file = &file, .len_bytes = m->bytes } };
 
 		ck_assert_int_ge(io_do(io, &op), 0);
 		m->end_ns = op.end_ns;
@@ -62,9 +59,7 @@ static void *member_main(void *arg)
 
 static struct member member(enum mlgen_op kind, uint64_t bytes, uint64_t ops)
 {
-	return (struct member){
-		.kind = kind, .bytes = bytes, .ops = ops, .stop_ns = UINT64_MAX
-	};
+	return (struct member){ .kind = kind, .bytes = bytes, .ops = ops, .stop_ns = UINT64_MAX };
 }
 
 /* All of them begin at time 1000. */
@@ -73,8 +68,7 @@ static void run(struct rig *r, struct member *members, unsigned count)
 	clock_expect(r->clock, count);
 	for (unsigned i = 0; i < count; i++) {
 		members[i].rig = r;
-		ck_assert_int_eq(pthread_create(&members[i].thread, NULL,
-						member_main, &members[i]),
+		ck_assert_int_eq(pthread_create(&members[i].thread, NULL, member_main, &members[i]),
 				 0);
 	}
 	clock_leave(r->clock);
@@ -171,8 +165,7 @@ START_TEST(all_workers_together_take_bytes_by_bandwidth)
 
 	ck_assert_int_eq(rig_job(&r, "null", c->options), 0);
 	for (unsigned i = 0; i < c->workers; i++)
-		members[i] = member(i % 2 ? MLGEN_WRITE : MLGEN_READ, c->bytes,
-				    c->ops);
+		members[i] = member(i % 2 ? MLGEN_WRITE : MLGEN_READ, c->bytes, c->ops);
 	run(&r, members, c->workers);
 	for (unsigned i = 0; i < c->workers; i++)
 		if (members[i].end_ns > end_ns)
@@ -191,8 +184,7 @@ START_TEST(each_worker_has_its_turn_whatever_it_asks_for)
 
 	ck_assert_int_eq(rig_job(&r, "null", options), 0);
 	for (unsigned i = 0; i < WORKERS; i++) {
-		members[i] =
-			member(MLGEN_READ, i < 2 ? 4096 : 1 << 20, UINT64_MAX);
+		members[i] = member(MLGEN_READ, i < 2 ? 4096 : 1 << 20, UINT64_MAX);
 		members[i].stop_ns = 1000000000;
 	}
 	run(&r, members, WORKERS);
@@ -201,8 +193,7 @@ START_TEST(each_worker_has_its_turn_whatever_it_asks_for)
 		ck_assert_uint_le(members[i].done, members[0].done + 1);
 		ck_assert_uint_ge(members[i].done + 1, members[0].done);
 		/* from the second round on, each waits for one round */
-		ck_assert_uint_le(members[i].took[9],
-				  (6 * (1 << 20) + 2 * 4096) + 8);
+		ck_assert_uint_le(members[i].took[9], (6 * (1 << 20) + 2 * 4096) + 8);
 	}
 	rig_end(&r);
 }
@@ -210,10 +201,8 @@ END_TEST
 
 START_TEST(metadata_does_not_wait_for_bytes)
 {
-	static const char *const options[] = { "bandwidth=5000", "latency=2ms",
-					       NULL };
-	struct member members[] = { member(MLGEN_READ, 5000, 2),
-				    member(MLGEN_STAT, 5000, 10) };
+	static const char *const options[] = { "bandwidth=5000", "latency=2ms", NULL };
+	struct member members[] = { member(MLGEN_READ, 5000, 2), member(MLGEN_STAT, 5000, 10) };
 	struct rig r;
 
 	ck_assert_int_eq(rig_job(&r, "null", options), 0);
@@ -316,10 +305,8 @@ START_TEST(a_model_that_makes_no_sense_is_refused)
 
 	field_defaults(e->opts, opts);
 	ck_assert_ptr_nonnull(f);
-	ck_assert_int_lt(field_parse(f, opts, bad_cases[_i].value, 1024, &err),
-			 0);
-	ck_assert_msg(strstr(err.text, bad_cases[_i].message) != NULL, "%s",
-		      err.text);
+	ck_assert_int_lt(field_parse(f, opts, bad_cases[_i].value, 1024, &err), 0);
+	ck_assert_msg(strstr(err.text, bad_cases[_i].message) != NULL, "%s", err.text);
 	field_fini(e->opts, opts);
 	mem_free(opts);
 }
@@ -343,16 +330,14 @@ START_TEST(a_forgotten_unit_is_no_storage)
 	bare_prepare(&b, "null", rows[_i].options, 1);
 	ck_assert_int_eq(b.engine->job_init(&b.job, &err), rows[_i].rc);
 	ck_assert(rows[_i].rc == 0 ||
-		  strstr(err.text, "is below the minimum 1k; for MiB per "
-				   "second write ") != NULL);
+		  strstr(err.text, "is below the minimum 1k; for MiB per second write ") != NULL);
 	b.engine->job_fini(&b.job);
 	bare_end(&b);
 }
 END_TEST
 
-#define LOOP(tcase, test, cases)                                               \
-	tcase_add_loop_test(tcase, test, 0,                                    \
-			    (int)(sizeof(cases) / sizeof((cases)[0])))
+#define LOOP(tcase, test, cases)                                                                   \
+	tcase_add_loop_test(tcase, test, 0, (int)(sizeof(cases) / sizeof((cases)[0])))
 
 Suite *suite_engine_null(void)
 {
@@ -369,10 +354,8 @@ Suite *suite_engine_null(void)
 	LOOP(t, all_workers_together_take_bytes_by_bandwidth, shared_cases);
 	tcase_add_test(t, each_worker_has_its_turn_whatever_it_asks_for);
 	tcase_add_test(t, metadata_does_not_wait_for_bytes);
-	LOOP(t, drawn_latencies_are_the_worker_s_own_and_the_same_in_every_run,
-	     drawn_cases);
-	tcase_add_test(
-		t, checkpoints_beside_a_training_have_no_storage_of_their_own);
+	LOOP(t, drawn_latencies_are_the_worker_s_own_and_the_same_in_every_run, drawn_cases);
+	tcase_add_test(t, checkpoints_beside_a_training_have_no_storage_of_their_own);
 	suite_add_tcase(s, t);
 	return s;
 }

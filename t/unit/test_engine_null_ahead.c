@@ -83,9 +83,7 @@ static void open_file(struct rig *r, struct mlgen_file *file, int flags)
 {
 	struct io_op op;
 
-	*file = (struct mlgen_file){ .path = "/no/such/file",
-				     .fd = -1,
-				     .flags = flags };
+	*file = (struct mlgen_file){ .path = "/no/such/file", .fd = -1, .flags = flags };
 	op = (struct io_op){ .io = { .op = MLGEN_OPEN, .file = file } };
 	ck_assert_int_eq(io_do(r->io, &op), 0);
 }
@@ -98,13 +96,11 @@ static void close_file(struct rig *r, struct mlgen_file *file)
 	ck_assert_uint_eq(file->word, 0);
 }
 
-static uint64_t read_ns(struct rig *r, struct mlgen_file *file, uint64_t off,
-			uint64_t bytes)
+static uint64_t read_ns(struct rig *r, struct mlgen_file *file, uint64_t off, uint64_t bytes)
 {
-	struct io_op op = { .io = { .op = MLGEN_READ,
-				    .file = file,
-				    .off = off,
-				    .len_bytes = bytes } };
+	struct io_op op = {
+		.io = { .op = MLGEN_READ, .file = file, .off = off, .len_bytes = bytes }
+	};
 
 	io_wake(r->io);
 	ck_assert_int_eq(io_do(r->io, &op), (int64_t)bytes);
@@ -124,11 +120,10 @@ START_TEST(reads_wait_for_what_was_not_read_ahead)
 		uint64_t ns;
 
 		if (s->pause_ms)
-			clock_sleep_until(r.clock, clock_now(r.clock) +
-							   s->pause_ms * MS);
+			clock_sleep_until(r.clock, clock_now(r.clock) + s->pause_ms * MS);
 		ns = read_ns(&r, &file, s->off, s->bytes);
-		ck_assert_msg(ns == s->ms * MS, "%s: read %u takes %llu ns",
-			      c->what, i, (unsigned long long)ns);
+		ck_assert_msg(ns == s->ms * MS, "%s: read %u takes %llu ns", c->what, i,
+			      (unsigned long long)ns);
 	}
 	close_file(&r, &file);
 	rig_end(&r);
@@ -165,8 +160,7 @@ START_TEST(files_are_read_ahead_each_by_itself_and_too_many_are_not)
 	for (unsigned i = 0; i < 3; i++)
 		ck_assert_uint_eq(read_ns(&r, &files[i], 0, 4 * K), MS);
 	for (unsigned i = 0; i < 3; i++)
-		ck_assert_uint_eq(read_ns(&r, &files[i], 4 * K, 4 * K),
-				  i < 2 ? 0 : MS);
+		ck_assert_uint_eq(read_ns(&r, &files[i], 4 * K, 4 * K), i < 2 ? 0 : MS);
 	for (unsigned i = 0; i < 3; i++)
 		close_file(&r, &files[i]);
 	open_file(&r, &files[2], 0);
@@ -185,10 +179,8 @@ START_TEST(a_window_that_makes_no_sense_is_refused)
 	} rows[] = {
 		{ { "readahead=128", "latency=1ms", NULL },
 		  "128 bytes are below the minimum 4k; for KiB write 128k" },
-		{ { "readahead=4095", "bandwidth=1m", NULL },
-		  "below the minimum 4k" },
-		{ { "readahead=256k", NULL },
-		  "counts with latency= or bandwidth= only" },
+		{ { "readahead=4095", "bandwidth=1m", NULL }, "below the minimum 4k" },
+		{ { "readahead=256k", NULL }, "counts with latency= or bandwidth= only" },
 		{ { "readahead=0", NULL }, NULL },
 		{ { "readahead=4k", "latency=1ms", NULL }, NULL },
 		{ { "readahead=0", "latency=1ms", NULL }, NULL },
@@ -204,8 +196,7 @@ START_TEST(a_window_that_makes_no_sense_is_refused)
 		bare_prepare(&b, "null", rows[i].options, 1);
 		rc = b.engine->job_init(&b.job, &err);
 		ck_assert_int_eq(rc, rows[i].message ? -EINVAL : 0);
-		ck_assert(!rows[i].message ||
-			  strstr(err.text, rows[i].message));
+		ck_assert(!rows[i].message || strstr(err.text, rows[i].message));
 		b.engine->job_fini(&b.job);
 		bare_end(&b);
 	}
@@ -220,8 +211,7 @@ Suite *suite_engine_null_ahead(void)
 	tcase_add_loop_test(t, reads_wait_for_what_was_not_read_ahead, 0,
 			    sizeof(ahead_cases) / sizeof(ahead_cases[0]));
 	tcase_add_test(t, a_file_that_is_opened_again_has_nothing_read);
-	tcase_add_test(
-		t, files_are_read_ahead_each_by_itself_and_too_many_are_not);
+	tcase_add_test(t, files_are_read_ahead_each_by_itself_and_too_many_are_not);
 	tcase_add_test(t, a_window_that_makes_no_sense_is_refused);
 	suite_add_tcase(s, t);
 	return s;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_engine_null_late.c - the null engine below a clock whose sleepers wake late, or below none. */
+/* test_engine_null_late.c - the null engine below a clock whose sleepers wake late, or below none.
+ */
 #include "engine_rig.h"
 #include "suites.h"
 
@@ -24,8 +25,7 @@ static bool late_sleep(const struct mlgen_ctx *ctx, uint64_t ns)
 	return true;
 }
 
-static void late_begin(struct bare_rig *b, struct late_clock *c,
-		       const char *const *options)
+static void late_begin(struct bare_rig *b, struct late_clock *c, const char *const *options)
 {
 	bare_prepare(b, "null", options, 1);
 	ck_assert_int_eq(b->engine->job_init(&b->job, NULL), 0);
@@ -47,9 +47,7 @@ static void late_end(struct bare_rig *b)
 static void read_many(struct bare_rig *b, uint64_t bytes, unsigned count)
 {
 	struct mlgen_file file = { .fd = -1 };
-	struct mlgen_io op = { .op = MLGEN_READ,
-			       .file = &file,
-			       .len_bytes = bytes };
+	struct mlgen_io op = { .op = MLGEN_READ, .file = &file, .len_bytes = bytes };
 	struct mlgen_io *one = &op;
 
 	for (unsigned i = 0; i < count; i++) {
@@ -61,8 +59,7 @@ static void read_many(struct bare_rig *b, uint64_t bytes, unsigned count)
 /* It costs what it has always cost. */
 START_TEST(without_a_model_no_clock_is_read_and_nothing_kept)
 {
-	static const char *const options[] = { "latency=0s", "bandwidth=0",
-					       NULL };
+	static const char *const options[] = { "latency=0s", "bandwidth=0", NULL };
 	struct bare_rig b;
 
 	for (int i = 0; i < 2; i++) {
@@ -124,8 +121,7 @@ END_TEST
 
 START_TEST(no_operation_takes_less_than_its_latency)
 {
-	static const char *const options[] = { "latency=1ms",
-					       "bandwidth=4096000", NULL };
+	static const char *const options[] = { "latency=1ms", "bandwidth=4096000", NULL };
 	struct late_clock c = { 1000, 30000000 };
 	struct bare_rig b;
 
@@ -182,8 +178,7 @@ Suite *suite_engine_null_late(void)
 	tcase_add_test(t, without_a_model_no_clock_is_read_and_nothing_kept);
 	tcase_add_loop_test(t, what_a_thread_wakes_late_by_is_made_up_for, 0,
 			    sizeof(late_cases) / sizeof(late_cases[0]));
-	tcase_add_test(t,
-		       a_host_that_stood_still_is_owed_a_hundredth_of_a_second);
+	tcase_add_test(t, a_host_that_stood_still_is_owed_a_hundredth_of_a_second);
 	tcase_add_test(t, no_operation_takes_less_than_its_latency);
 	tcase_add_test(t, operations_without_bytes_in_between_forget_nothing);
 	tcase_add_test(t, what_never_ends_does_not_begin_again);

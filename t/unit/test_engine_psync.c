@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_engine_psync.c - the flags of preadv2 move the same bytes, or say what the file cannot do. */
+/* test_engine_psync.c - the flags of preadv2 move the same bytes, or say what the file cannot do.
+ */
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -46,9 +47,8 @@ START_TEST(flags_change_no_byte)
 	op = rig_op(&r, MLGEN_WRITE, BLOCK, BLOCK);
 	rc = io_do(r.io, &op);
 	/* A write that may not wait need not find everything at hand. */
-	ck_assert_msg(rc == BLOCK || rc == c->or_else ||
-			      (rc == -EAGAIN && c->or_else < 0),
-		      "%d", (int)rc);
+	ck_assert_msg(rc == BLOCK || rc == c->or_else || (rc == -EAGAIN && c->or_else < 0), "%d",
+		      (int)rc);
 	rig_end(&r);
 }
 END_TEST
@@ -84,8 +84,8 @@ START_TEST(what_may_not_wait_and_is_not_cached_is_eagain)
 	posix_fadvise(r.file.fd, 0, 0, POSIX_FADV_DONTNEED);
 	op = rig_op(&r, MLGEN_READ, 32 * BLOCK, BLOCK);
 	rc = io_do(r.io, &op);
-	/* The first try starts to read ahead, and one of the next may find
-	 * it; a filesystem may keep its pages, or have no such reads. */
+	/* The first try starts to read ahead, and one of the next may find it; a filesystem may
+	 * keep its pages, or have no such reads. */
 	ck_assert(rc == -EAGAIN || rc == BLOCK || rc == -EOPNOTSUPP);
 	rig_end(&r);
 }
@@ -100,8 +100,7 @@ START_TEST(a_file_that_may_not_grow_is_efbig_after_what_fits)
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
 	limit.rlim_max = before.rlim_max;
 	signal(SIGXFSZ, SIG_IGN);
-	ck_assert(
-		rig_start(&r, "psync", flags_cases[_i].options, 1, 16 * BLOCK));
+	ck_assert(rig_start(&r, "psync", flags_cases[_i].options, 1, 16 * BLOCK));
 	rig_file(&r, 4 * BLOCK, O_RDWR);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	op = rig_op(&r, MLGEN_WRITE, 2 * BLOCK, 16 * BLOCK);
@@ -119,11 +118,9 @@ Suite *suite_engine_psync(void)
 	TCase *t = tcase_create("flags");
 
 	tcase_add_loop_test(t, flags_change_no_byte, 0, FLAGS);
-	tcase_add_loop_test(
-		t, an_offset_that_is_none_is_not_the_files_own_position, 0, 3);
+	tcase_add_loop_test(t, an_offset_that_is_none_is_not_the_files_own_position, 0, 3);
 	tcase_add_test(t, what_may_not_wait_and_is_not_cached_is_eagain);
-	tcase_add_loop_test(
-		t, a_file_that_may_not_grow_is_efbig_after_what_fits, 0, 3);
+	tcase_add_loop_test(t, a_file_that_may_not_grow_is_efbig_after_what_fits, 0, 3);
 	suite_add_tcase(s, t);
 	return s;
 }

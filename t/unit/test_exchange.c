@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_exchange.c - what each process says all of them get, and who goes in the middle of it holds up nobody. */
+/* test_exchange.c - what each process says all of them get, and who goes in the middle of it holds
+ * up nobody. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -70,9 +71,7 @@ static void say_much(struct member *m)
 	for (unsigned round = 0; round < 100; round++) {
 		if (round % 20 == 0)
 			ck_assert_int_eq(hosts_barrier(m->hosts, &m->err), 0);
-		ck_assert_int_eq(
-			hosts_exchange(c, mine, bytes_of(m->rank, round), &all),
-			0);
+		ck_assert_int_eq(hosts_exchange(c, mine, bytes_of(m->rank, round), &all), 0);
 		for (unsigned rank = 0; rank < RANKS; rank++)
 			check_part(&all, rank, round);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_fdtable.c - positions follow open files over copies, children and programs, and say where they may be wrong. */
+/* test_fdtable.c - positions follow open files over copies, children and programs, and say where
+ * they may be wrong. */
 #include "suites.h"
 
 #include "import/trace/fdtable.h"
@@ -26,13 +27,11 @@ static uint64_t reads(uint32_t task, int fd, uint64_t bytes)
 	return fd_open_advance(f, task, 0, 0, bytes, false, &flags);
 }
 
-static uint16_t flags_of(uint32_t task, int fd, uint64_t start_ns,
-			 uint64_t end_ns)
+static uint16_t flags_of(uint32_t task, int fd, uint64_t start_ns, uint64_t end_ns)
 {
 	uint16_t flags = 0;
 
-	fd_open_advance(fdtable_find(t, task, fd), task, start_ns, end_ns, 1,
-			false, &flags);
+	fd_open_advance(fdtable_find(t, task, fd), task, start_ns, end_ns, 1, false, &flags);
 	return flags;
 }
 
@@ -111,8 +110,7 @@ START_TEST(a_range_is_closed_or_will_be)
 	fdtable_close_range(t, 1, 3, 9, true);
 	fdtable_exec(t, 1);
 	for (int fd = 0; fd < 100; fd++)
-		ck_assert_int_eq(!fdtable_find(t, 1, fd),
-				 fd >= 90 || (fd >= 3 && fd <= 9));
+		ck_assert_int_eq(!fdtable_find(t, 1, fd), fd >= 90 || (fd >= 3 && fd <= 9));
 }
 END_TEST
 
@@ -135,8 +133,7 @@ START_TEST(calls_that_overlap_make_an_offset_inexact)
 	fdtable_fork(t, 1, 2, false);
 	ck_assert_uint_eq(flags_of(1, 3, 0, 10), TRACE_OFF_INFERRED);
 	ck_assert_uint_eq(flags_of(2, 3, 10, 20), TRACE_OFF_INFERRED);
-	ck_assert_uint_eq(flags_of(1, 3, 15, 30),
-			  TRACE_OFF_INFERRED | TRACE_OFF_INEXACT);
+	ck_assert_uint_eq(flags_of(1, 3, 15, 30), TRACE_OFF_INFERRED | TRACE_OFF_INEXACT);
 	ck_assert_uint_eq(flags_of(1, 3, 25, 40), TRACE_OFF_INFERRED);
 }
 END_TEST
@@ -146,8 +143,7 @@ START_TEST(somebody_unseen_makes_all_of_them_inexact)
 	fdtable_open(t, 1, 3, 7, false, false);
 	fdtable_share(t, 1);
 	fdtable_open(t, 1, 4, 7, false, false);
-	ck_assert_uint_eq(flags_of(1, 3, 0, 1),
-			  TRACE_OFF_INFERRED | TRACE_OFF_INEXACT);
+	ck_assert_uint_eq(flags_of(1, 3, 0, 1), TRACE_OFF_INFERRED | TRACE_OFF_INEXACT);
 	ck_assert_uint_eq(flags_of(1, 4, 0, 1), TRACE_OFF_INFERRED);
 }
 END_TEST
@@ -157,8 +153,7 @@ START_TEST(what_is_appended_goes_to_the_end_where_that_is_known)
 	uint16_t flags = 0;
 	struct fd_open *f = fdtable_open(t, 1, 3, 7, true, false);
 
-	ck_assert_uint_eq(fd_open_advance(f, 1, 0, 0, 10, true, &flags),
-			  TRACE_UNKNOWN);
+	ck_assert_uint_eq(fd_open_advance(f, 1, 0, 0, 10, true, &flags), TRACE_UNKNOWN);
 	ck_assert_uint_eq(flags, 0);
 	ck_assert(!f->is_position_known);
 	f->end = 500;
@@ -177,8 +172,7 @@ START_TEST(a_position_that_is_not_known_stays_so_until_a_seek)
 	struct fd_open *f = fdtable_open(t, 1, 0, 7, false, false);
 
 	f->is_position_known = false;
-	ck_assert_uint_eq(fd_open_advance(f, 1, 0, 0, 10, false, &flags),
-			  TRACE_UNKNOWN);
+	ck_assert_uint_eq(fd_open_advance(f, 1, 0, 0, 10, false, &flags), TRACE_UNKNOWN);
 	ck_assert_uint_eq(flags, 0);
 	fd_open_seek(f, 1, 0, 100);
 	ck_assert_uint_eq(fd_open_advance(f, 1, 0, 0, 10, false, &flags), 100);

@@ -208,10 +208,8 @@ static const struct {
 	{ "flag", "maybe", -EINVAL, "flag: 'maybe'" },
 	{ "number", "nan", -EINVAL, "number: 'nan'" },
 	{ "number", "0x10", -EINVAL, "number: '0x10'" },
-	{ "percent", "101%", -ERANGE,
-	  "percent: 101% is above the maximum 100%" },
-	{ "choice", "gren", -EINVAL,
-	  "choice: 'gren' is none of red blue rouge" },
+	{ "percent", "101%", -ERANGE, "percent: 101% is above the maximum 100%" },
+	{ "choice", "gren", -EINVAL, "choice: 'gren' is none of red blue rouge" },
 	{ "choice", "blu", -EINVAL, "did you mean 'blue'?" },
 	{ "size_dist", "0", -ERANGE, "below the minimum 1" },
 	{ "size_dist", "normal:0:0", -EINVAL, "size_dist: " },
@@ -246,24 +244,20 @@ static const struct {
 	{ "cache", "5 batches", -EINVAL, "cache: '5 batches'" },
 	{ "cache", "samples", -EINVAL, "cache: 'samples'" },
 	{ "cache", "2g", -ERANGE, "cache: 2g is above the maximum 1g" },
-	{ "order", "pool", -EINVAL,
-	  "order: 'pool' is none of none turned pool:N" },
+	{ "order", "pool", -EINVAL, "order: 'pool' is none of none turned pool:N" },
 	{ "order", "pools:4", -EINVAL, "order: 'pools:4' is none of" },
 	{ "order", "pool:", -EINVAL, "order: " },
 	{ "order", "pool:x", -EINVAL, "order: 'x'" },
 	{ "order", "pool:4:4", -EINVAL, "order: '4:4'" },
 	{ "order", "pool:-1", -EINVAL, "order: '-1'" },
-	{ "order", "pool:0", -ERANGE,
-	  "order: 'pool:0': write a number from 1 to 1000000000" },
+	{ "order", "pool:0", -ERANGE, "order: 'pool:0': write a number from 1 to 1000000000" },
 	{ "order", "pool:1000000001", -ERANGE, "write a number from 1 to" },
 	{ "order", "pol:8", -EINVAL, "did you mean 'pool:N'?" },
-	{ "order", "run:7:0", -ERANGE,
-	  "order: 'run:7:0': write a number from 1 to 1000000000" },
+	{ "order", "run:7:0", -ERANGE, "order: 'run:7:0': write a number from 1 to 1000000000" },
 	{ "order", "run:7:", -EINVAL, "order: " },
 	{ "order", "run:7:8:9", -EINVAL, "order: '8:9'" },
 	{ "order", "last:7", -EINVAL, "order: 'last:7' is none of" },
-	{ "page", "page:0", -ERANGE,
-	  "page: 'page:0': write a size from 1 byte to 4e" },
+	{ "page", "page:0", -ERANGE, "page: 'page:0': write a size from 1 byte to 4e" },
 	{ "page", "page:4x", -EINVAL, "page: '4x'" },
 	{ "page", "by:", -EINVAL, "page: " },
 	{ "page", "by:0", -ERANGE, "page: '0': write one above 0" },
@@ -276,8 +270,7 @@ START_TEST(what_is_wrong_is_refused_and_changes_nothing)
 	const struct mlgen_field *f = field_find(fields, bad[_i].name);
 	struct mlgen_err err = { 0 };
 
-	ck_assert_int_eq(field_parse(f, &values, bad[_i].text, 1024, &err),
-			 bad[_i].code);
+	ck_assert_int_eq(field_parse(f, &values, bad[_i].text, 1024, &err), bad[_i].code);
 	ck_assert_int_eq(err.code, bad[_i].code);
 	ck_assert_msg(strstr(err.text, bad[_i].want), "%s", err.text);
 	ck_assert(field_is_default(f, &values));
@@ -339,8 +332,7 @@ END_TEST
 
 START_TEST(names_are_found_whole_or_not)
 {
-	ck_assert_ptr_eq(field_find(fields, "size-dist"),
-			 field_find(fields, "size_dist"));
+	ck_assert_ptr_eq(field_find(fields, "size-dist"), field_find(fields, "size_dist"));
 	ck_assert_str_eq(field_find(fields, "a-flag")->name, "flag");
 	ck_assert_ptr_null(field_find(fields, "siz"));
 	ck_assert_ptr_null(field_find(fields, "size_"));
@@ -432,8 +424,7 @@ Suite *suite_fields(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, defaults_are_set);
 	tcase_add_loop_test(t, what_is_written_reads_back, 0, ROWS(good));
-	tcase_add_loop_test(t, what_is_wrong_is_refused_and_changes_nothing, 0,
-			    ROWS(bad));
+	tcase_add_loop_test(t, what_is_wrong_is_refused_and_changes_nothing, 0, ROWS(bad));
 	tcase_add_test(t, an_empty_text_unsets_what_has_no_default);
 	tcase_add_test(t, kb_base_reaches_the_sizes);
 	tcase_add_test(t, half_a_pair_leaves_the_other_as_it_is);

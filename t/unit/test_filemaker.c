@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_filemaker.c - the time that writing takes is told when it is known, and room is half of what is free. */
+/* test_filemaker.c - the time that writing takes is told when it is known, and room is half of what
+ * is free. */
 #include "run/filemaker.h"
 
 #include <errno.h>
@@ -19,8 +20,8 @@ static const struct {
 	/* all of it: no estimate */
 	{ 12 * MS, GB, GB, "in 12 ms" },
 	{ 2000 * MS, GB, GB, "in 2 s" },
-	/* within the first second caches are fast; a crew that failed or was
-	 * stopped says nothing of the speed */
+	/* within the first second caches are fast; a crew that failed or was stopped says nothing
+	 * of the speed */
 	{ 999 * MS, GB, 4 * GB, "time unknown" },
 	/* what is only in the page cache is no measure */
 	{ 5000 * MS, 0, 4 * GB, "time unknown" },
@@ -30,8 +31,7 @@ START_TEST(a_time_is_told_when_it_is_known)
 {
 	char text[FILEMAKER_TIME_BYTES];
 
-	filemaker_time(text, times[_i].seen_ns, times[_i].synced,
-		       times[_i].all);
+	filemaker_time(text, times[_i].seen_ns, times[_i].synced, times[_i].all);
 	ck_assert_str_eq(text, times[_i].text);
 }
 END_TEST
@@ -43,13 +43,11 @@ static const struct {
 } rooms[] = {
 	{ 2048, false, NULL },
 	{ 2049, false,
-	  "d: 2.00 KiB to write, 4 KiB free, of which half may be used; less, "
-	  "or all" },
+	  "d: 2.00 KiB to write, 4 KiB free, of which half may be used; less, or all" },
 	{ 4096, true, NULL },
 	{ 4097, true, "d: 4.00 KiB to write, 4 KiB free; less" },
 	/* what would not help is not offered */
-	{ 8192, false,
-	  "d: 8 KiB to write, 4 KiB free, of which half may be used; less" },
+	{ 8192, false, "d: 8 KiB to write, 4 KiB free, of which half may be used; less" },
 };
 
 START_TEST(half_of_what_is_free_may_be_used)
@@ -76,10 +74,8 @@ Suite *suite_filemaker(void)
 	Suite *s = suite_create("filemaker");
 	TCase *t = tcase_create("filemaker");
 
-	tcase_add_loop_test(t, a_time_is_told_when_it_is_known, 0,
-			    sizeof(times) / sizeof(*times));
-	tcase_add_loop_test(t, half_of_what_is_free_may_be_used, 0,
-			    sizeof(rooms) / sizeof(*rooms));
+	tcase_add_loop_test(t, a_time_is_told_when_it_is_known, 0, sizeof(times) / sizeof(*times));
+	tcase_add_loop_test(t, half_of_what_is_free_may_be_used, 0, sizeof(rooms) / sizeof(*rooms));
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -62,8 +62,7 @@ START_TEST(a_search_may_end_at_the_network)
 {
 	char *text = answer_of("network", "eth0 carried 9.9 of 10 Gb/s");
 
-	ck_assert_msg(strstr(text, "\nlimit     network: eth0 carried 9.9 of "
-				   "10 Gb/s\n") != NULL,
+	ck_assert_msg(strstr(text, "\nlimit     network: eth0 carried 9.9 of 10 Gb/s\n") != NULL,
 		      "%s", text);
 	free(text);
 }

@@ -26,8 +26,7 @@ static uint64_t *draw(const char *text, enum dist_unit unit)
 	struct mlgen_err err = { 0 };
 	struct dist d;
 
-	ck_assert_msg(dist_parse(&d, text, unit, "s", 1024, &err) == 0, "%s",
-		      err.text);
+	ck_assert_msg(dist_parse(&d, text, unit, "s", 1024, &err) == 0, "%s", err.text);
 	for (uint64_t i = 0; i < VALUES; i++)
 		values[i] = dist_draw(&d, 11, RNG_TEST, i);
 	qsort(values, VALUES, sizeof(*values), values_ascending);
@@ -45,8 +44,7 @@ static const struct {
 	{ "uniform:1:6", DIST_BYTES, DIST_UNIFORM, 1, 6, 0 },
 	{ "normal:5m:1m", DIST_BYTES, DIST_NORMAL, 5242880, 1048576, 0.02 },
 	{ "normal:323ms:5ms", DIST_NS, DIST_NORMAL, 323e6, 5e6, 0.02 },
-	{ "lognormal:100k:150k", DIST_BYTES, DIST_LOGNORMAL, 102400, 153600,
-	  0.05 },
+	{ "lognormal:100k:150k", DIST_BYTES, DIST_LOGNORMAL, 102400, 153600, 0.05 },
 	{ "exponential:20ms", DIST_NS, DIST_EXPONENTIAL, 20e6, 0, 0.02 },
 };
 
@@ -57,10 +55,8 @@ START_TEST(what_was_drawn_is_found)
 
 	fit_values(&f, values, VALUES, drawn[_i].unit);
 	ck_assert_int_eq(f.dist.kind, drawn[_i].kind);
-	ck_assert_double_le(fabs(f.dist.a - drawn[_i].a),
-			    drawn[_i].a * drawn[_i].within);
-	ck_assert_double_le(fabs(f.dist.b - drawn[_i].b),
-			    drawn[_i].b * drawn[_i].within);
+	ck_assert_double_le(fabs(f.dist.a - drawn[_i].a), drawn[_i].a * drawn[_i].within);
+	ck_assert_double_le(fabs(f.dist.b - drawn[_i].b), drawn[_i].b * drawn[_i].within);
 	/* By chance alone it is more than that once in a thousand times. */
 	ck_assert_double_le(f.ks, 1.95 / sqrt(VALUES));
 	mem_free(values);

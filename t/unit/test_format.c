@@ -10,9 +10,9 @@
 #include "suites.h"
 #include "written.h"
 
-#define SHAPE(n, d1, d2, two)                                                  \
-	{                                                                      \
-		.samples = (n), .sides = { (d1), (d2) }, .two_sides = (two)    \
+#define SHAPE(n, d1, d2, two)                                                                      \
+	{                                                                                          \
+		.samples = (n), .sides = { (d1), (d2) }, .two_sides = (two)                        \
 	}
 
 static const struct shape_case {
@@ -40,9 +40,8 @@ END_TEST
 
 START_TEST(content_does_not_depend_on_the_buffer)
 {
-	static const struct format *const formats[] = {
-		&format_npz, &format_raw, &format_npy, &format_indexed_binary
-	};
+	static const struct format *const formats[] = { &format_npz, &format_raw, &format_npy,
+							&format_indexed_binary };
 	const struct file_shape *shape = &shapes[_i].shape;
 
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
@@ -66,8 +65,7 @@ START_TEST(content_does_not_depend_on_the_buffer)
 END_TEST
 
 /* A member whose local header is at `off`, against its central entry. */
-static void check_member(const uint8_t *file, const uint8_t *central,
-			 const char *name)
+static void check_member(const uint8_t *file, const uint8_t *central, const char *name)
 {
 	uint64_t off = number(central + 42, 4);
 	uint64_t size = number(central + 24, 4);
@@ -82,8 +80,7 @@ static void check_member(const uint8_t *file, const uint8_t *central,
 	ck_assert_uint_eq(number(local + 28, 2), 20);
 	ck_assert_uint_eq(number(local + 39, 8), size);
 	ck_assert_uint_eq(number(local + 47, 8), size);
-	ck_assert_uint_eq(number(central + 16, 4),
-			  crc32_z(0, local + 55, size));
+	ck_assert_uint_eq(number(central + 16, 4), crc32_z(0, local + 55, size));
 	ck_assert(memcmp(local + 55, "\x93NUMPY\1\0\x76\0", 10) == 0);
 	ck_assert_uint_eq(local[55 + 127], '\n');
 }
@@ -138,11 +135,9 @@ START_TEST(npz_headers_tell_the_shape)
 		const char *x;
 	} cases[] = {
 		{ SHAPE(4, 1, 300, false),
-		  "{'descr': '|u1', 'fortran_order': False, "
-		  "'shape': (4, 300), } " },
+		  "{'descr': '|u1', 'fortran_order': False, 'shape': (4, 300), } " },
 		{ SHAPE(1, 15865, 14125, true),
-		  "{'descr': '|u1', 'fortran_order': False, "
-		  "'shape': (1, 15865, 14125), } " },
+		  "{'descr': '|u1', 'fortran_order': False, 'shape': (1, 15865, 14125), } " },
 	};
 
 	for (size_t i = 0; i < 2; i++) {
@@ -151,17 +146,15 @@ START_TEST(npz_headers_tell_the_shape)
 		uint64_t off;
 		size_t len;
 
-		ck_assert(format_npz.write_next(&w, buf, sizeof(buf), &off,
-						&len));
-		ck_assert(memcmp(buf + 65, cases[i].x, strlen(cases[i].x)) ==
-			  0);
+		ck_assert(format_npz.write_next(&w, buf, sizeof(buf), &off, &len));
+		ck_assert(memcmp(buf + 65, cases[i].x, strlen(cases[i].x)) == 0);
 	}
 }
 END_TEST
 
 /* Everything behind the payload, without writing it. */
-static size_t tail_of(const struct file_shape *shape, uint8_t *buf,
-		      uint64_t *off, struct format_writer *w)
+static size_t tail_of(const struct file_shape *shape, uint8_t *buf, uint64_t *off,
+		      struct format_writer *w)
 {
 	size_t len;
 
@@ -176,8 +169,7 @@ static size_t tail_of(const struct file_shape *shape, uint8_t *buf,
 
 START_TEST(npz_beyond_4_gib_is_zip64)
 {
-	static const struct file_shape shape =
-		SHAPE(1, 1, UINT64_C(5) << 30, false);
+	static const struct file_shape shape = SHAPE(1, 1, UINT64_C(5) << 30, false);
 	uint64_t member = (UINT64_C(5) << 30) + 128, off;
 	struct format_writer w;
 	uint8_t buf[LEAST_BUFFER];
@@ -217,8 +209,7 @@ END_TEST
 
 START_TEST(npz_writes_the_first_header_again_with_the_checksum)
 {
-	static const struct file_shape shape =
-		SHAPE(1, 1, UINT64_C(5) << 30, false);
+	static const struct file_shape shape = SHAPE(1, 1, UINT64_C(5) << 30, false);
 	struct format_writer w;
 	uint8_t buf[LEAST_BUFFER];
 	uint64_t off;
@@ -282,8 +273,7 @@ START_TEST(content_does_not_compress)
 	uLongf bytes = sizeof(packed);
 
 	format_content(content, sizeof(content), 1, 0);
-	ck_assert_int_eq(compress2(packed, &bytes, content, sizeof(content), 9),
-			 Z_OK);
+	ck_assert_int_eq(compress2(packed, &bytes, content, sizeof(content), 9), Z_OK);
 	ck_assert_uint_ge(bytes, sizeof(content));
 }
 END_TEST
@@ -297,9 +287,8 @@ START_TEST(formats_are_found_by_name)
 	ck_assert_ptr_null(format_find("mat"));
 	ck_assert_ptr_eq(format_of(FORMAT_RAW), &format_raw);
 	for (int f = FORMAT_NPZ; f <= FORMAT_CSV; f++)
-		ck_assert_ptr_eq(
-			format_find(format_of((enum job_format)f)->name),
-			format_of((enum job_format)f));
+		ck_assert_ptr_eq(format_find(format_of((enum job_format)f)->name),
+				 format_of((enum job_format)f));
 }
 END_TEST
 
@@ -309,10 +298,8 @@ Suite *suite_format(void)
 	TCase *t = tcase_create("format");
 
 	tcase_add_loop_test(t, npz_has_the_size_numpy_gives_it, 0, SHAPES);
-	tcase_add_loop_test(t, content_does_not_depend_on_the_buffer, 0,
-			    SHAPES);
-	tcase_add_loop_test(t, npz_is_a_zip_of_two_arrays_with_right_checksums,
-			    0, SHAPES);
+	tcase_add_loop_test(t, content_does_not_depend_on_the_buffer, 0, SHAPES);
+	tcase_add_loop_test(t, npz_is_a_zip_of_two_arrays_with_right_checksums, 0, SHAPES);
 	tcase_add_test(t, npz_samples_lie_where_sample_range_says);
 	tcase_add_test(t, npz_headers_tell_the_shape);
 	tcase_add_test(t, npz_beyond_4_gib_is_zip64);

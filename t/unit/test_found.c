@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_found.c - files that hold different numbers of samples: counted once, found again, read in every order. */
+/* test_found.c - files that hold different numbers of samples: counted once, found again, read in
+ * every order. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -38,8 +39,8 @@ static void tear_down(void)
 	temp_remove(directory);
 }
 
-/* A format of which each byte is a sample, and says which: its place times its
- * value. What begins with '!' is damaged. */
+/* A format of which each byte is a sample, and says which: its place times its value. What begins
+ * with '!' is damaged. */
 static int byte_look(struct look *l)
 {
 	for (uint64_t i = 0; i < l->file_bytes; i++) {
@@ -59,8 +60,8 @@ static int byte_look(struct look *l)
 	return 0;
 }
 
-static void byte_range(const struct file_shape *shape, uint64_t first,
-		       uint64_t n, uint64_t *off, uint64_t *len)
+static void byte_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+		       uint64_t *len)
 {
 	(void)shape;
 	*off = first;
@@ -92,9 +93,7 @@ static int make(struct dataset *ds, enum job_scan_errors errors)
 				.directory = mem_strdup(directory),
 				.parts = 1,
 				.extent_samples = 1 };
-	r = scan_new(&ds->scan,
-		     &(struct scan_request){ .directory = directory,
-					     .errors = errors },
+	r = scan_new(&ds->scan, &(struct scan_request){ .directory = directory, .errors = errors },
 		     &err);
 	if (r == 0)
 		r = found_new(&ds->found, ds->scan, ds, errors, NULL, &err);
@@ -131,8 +130,7 @@ START_TEST(each_file_is_counted)
 		ck_assert_uint_eq(shape.samples, n);
 		ck_assert_uint_eq(shape.facts[1], n);
 		for (uint64_t k = 0; k < n; k++)
-			ck_assert_uint_eq(shape.words[k],
-					  k * (uint64_t)('A' + i % 20));
+			ck_assert_uint_eq(shape.words[k], k * (uint64_t)('A' + i % 20));
 		before += n;
 	}
 	ck_assert_uint_eq(dataset_samples(&ds), before);
@@ -204,8 +202,8 @@ struct model {
 	uint64_t count;
 };
 
-static uint64_t model_file(const struct sampler *s, const struct perm *perm,
-			   uint64_t rank, uint64_t n)
+static uint64_t model_file(const struct sampler *s, const struct perm *perm, uint64_t rank,
+			   uint64_t n)
 {
 	uint64_t files = s->dataset->files;
 
@@ -214,8 +212,7 @@ static uint64_t model_file(const struct sampler *s, const struct perm *perm,
 	return s->shuffle == SHUFFLE_FILE ? perm_at(perm, n) : n;
 }
 
-static void model_add(struct model *m, uint64_t id, uint64_t file,
-		      uint64_t extent)
+static void model_add(struct model *m, uint64_t id, uint64_t file, uint64_t extent)
 {
 	m->ids[m->count] = id;
 	m->files[m->count] = file;
@@ -223,9 +220,8 @@ static void model_add(struct model *m, uint64_t id, uint64_t file,
 }
 
 /* A round of lanes after the other, a record of each that has one in turn. */
-static void model_round(struct model *m, const struct sampler *s,
-			const struct perm *perm, uint64_t rank, uint64_t cycle,
-			uint64_t first)
+static void model_round(struct model *m, const struct sampler *s, const struct perm *perm,
+			uint64_t rank, uint64_t cycle, uint64_t first)
 {
 	uint64_t width = s->lanes ? s->lanes : 1, any = 1;
 	uint64_t period = round_up(s->rank_files, width);
@@ -233,15 +229,11 @@ static void model_round(struct model *m, const struct sampler *s,
 	for (uint64_t row = 0; any && m->count < s->rank_extents; row++) {
 		any = 0;
 		for (uint64_t i = first;
-		     i < first + width && i < s->rank_files &&
-		     m->count < s->rank_extents;
-		     i++) {
+		     i < first + width && i < s->rank_files && m->count < s->rank_extents; i++) {
 			uint64_t at = model_file(s, perm, rank, i);
-			uint64_t start =
-				found_first_sample(s->dataset->found, at);
+			uint64_t start = found_first_sample(s->dataset->found, at);
 
-			if (start + row >=
-			    found_first_sample(s->dataset->found, at + 1))
+			if (start + row >= found_first_sample(s->dataset->found, at + 1))
 				continue;
 			any = 1;
 			model_add(m, start + row, cycle * period + i, row);
@@ -249,8 +241,8 @@ static void model_round(struct model *m, const struct sampler *s,
 	}
 }
 
-static void model_make(struct model *m, const struct sampler *s,
-		       const struct perm *perm, uint64_t rank)
+static void model_make(struct model *m, const struct sampler *s, const struct perm *perm,
+		       uint64_t rank)
 {
 	uint64_t width = s->lanes ? s->lanes : 1;
 
@@ -260,8 +252,7 @@ static void model_make(struct model *m, const struct sampler *s,
 			model_round(m, s, perm, rank, cycle, i);
 }
 
-static void check_rank(struct sampler_epoch *e, const struct model *m,
-		       uint64_t rank)
+static void check_rank(struct sampler_epoch *e, const struct model *m, uint64_t rank)
 {
 	const struct sampler *s = e->sampler;
 
@@ -273,16 +264,12 @@ static void check_rank(struct sampler_epoch *e, const struct model *m,
 		ck_assert_uint_eq(sampler_at(e, rank, other), m->ids[other]);
 		if (!s->lanes)
 			continue;
-		ck_assert_uint_eq(sampler_lane_position(e, rank, m->files[k],
-							m->extents[k]),
-				  k);
-		ck_assert_uint_eq(sampler_lane_at(e, rank, other).file,
-				  m->files[other]);
+		ck_assert_uint_eq(sampler_lane_position(e, rank, m->files[k], m->extents[k]), k);
+		ck_assert_uint_eq(sampler_lane_at(e, rank, other).file, m->files[other]);
 	}
 }
 
-static void check_order(const struct dataset *ds,
-			const struct sampler_config *cfg)
+static void check_order(const struct dataset *ds, const struct sampler_config *cfg)
 {
 	uint64_t most = dataset_samples(ds) + 1;
 	struct model m = { .ids = mem_array(most, 8),
@@ -292,8 +279,7 @@ static void check_order(const struct dataset *ds,
 
 	ck_assert_msg(sampler_init(&s, cfg, ds, &err) == 0, "%s", err.text);
 	ck_assert(s.is_uneven);
-	ck_assert_uint_eq(s.is_whole,
-			  cfg->ranks == 1 && s.rank_extents == s.extents);
+	ck_assert_uint_eq(s.is_whole, cfg->ranks == 1 && s.rank_extents == s.extents);
 	for (uint64_t epoch = 0; epoch < 3; epoch++) {
 		struct sampler_epoch e;
 
@@ -317,19 +303,15 @@ START_TEST(files_in_order_are_those_of_the_model)
 
 		for (size_t i = 0; i < ARRAY_LEN(lanes); i++)
 			for (uint64_t ranks = 1; ranks <= 3; ranks++)
-				check_order(
-					&ds,
-					&(struct sampler_config){
-						.ranks = ranks,
-						.batch = 1 + trial,
-						.lanes = lanes[i],
-						.seed = 3,
-						.shuffle.kind =
-							trial % 2
-								? SHUFFLE_FILE
-								: SHUFFLE_NONE,
-						.shard = SHARD_FILE,
-						.drop_last = trial != 2 });
+				check_order(&ds, &(struct sampler_config){
+							 .ranks = ranks,
+							 .batch = 1 + trial,
+							 .lanes = lanes[i],
+							 .seed = 3,
+							 .shuffle.kind = trial % 2 ? SHUFFLE_FILE
+										   : SHUFFLE_NONE,
+							 .shard = SHARD_FILE,
+							 .drop_last = trial != 2 });
 		unmake(&ds);
 	}
 }
@@ -353,8 +335,7 @@ START_TEST(shuffled_files_are_each_read_whole)
 	ck_assert_int_eq(sampler_init(&s, &cfg, &ds, &err), 0);
 	sampler_epoch(&e, &s, 0);
 	for (uint64_t i = 0; i < n; i++) {
-		uint64_t id =
-			sampler_at(&e, i / s.rank_extents, i % s.rank_extents);
+		uint64_t id = sampler_at(&e, i / s.rank_extents, i % s.rank_extents);
 
 		jumps += id != last + 1;
 		last = id;
@@ -371,10 +352,9 @@ END_TEST
 
 START_TEST(samples_at_random_need_even_shards_of_files)
 {
-	struct sampler_config cfg = { .ranks = 2,
-				      .batch = 1,
-				      .shuffle.kind = SHUFFLE_SAMPLE,
-				      .shard = SHARD_FILE };
+	struct sampler_config cfg = {
+		.ranks = 2, .batch = 1, .shuffle.kind = SHUFFLE_SAMPLE, .shard = SHARD_FILE
+	};
 	struct dataset ds = uneven(10, 1);
 	struct sampler s;
 

@@ -78,12 +78,10 @@ static void make_file(const char *path, const uint64_t *sides)
 	hid_t dataset;
 
 	h5->Pset_obj_track_times(plist, 0);
-	dataset = h5->Dcreate2(file, "records", *h5->T_NATIVE_UINT8, space,
-			       H5P_DEFAULT, plist, H5P_DEFAULT);
-	ck_assert_int_ge(h5->Sselect_elements(space, H5S_SELECT_SET, 1, first),
-			 0);
-	ck_assert_int_ge(h5->Dwrite(dataset, *h5->T_NATIVE_UINT8, one, space,
-				    H5P_DEFAULT, &byte),
+	dataset = h5->Dcreate2(file, "records", *h5->T_NATIVE_UINT8, space, H5P_DEFAULT, plist,
+			       H5P_DEFAULT);
+	ck_assert_int_ge(h5->Sselect_elements(space, H5S_SELECT_SET, 1, first), 0);
+	ck_assert_int_ge(h5->Dwrite(dataset, *h5->T_NATIVE_UINT8, one, space, H5P_DEFAULT, &byte),
 			 0);
 	ck_assert_uint_eq(h5->Dget_offset(dataset), HEAD_BYTES);
 	h5->Sclose(one);
@@ -110,10 +108,8 @@ START_TEST(metadata_is_what_libhdf5_makes_of_that_shape)
 	hdf5_image_fill(im, sides, mine);
 	ck_assert_int_eq(pread(fd, theirs, HEAD_BYTES, 0), HEAD_BYTES);
 	ck_assert(memcmp(mine, theirs, HEAD_BYTES) == 0);
-	ck_assert_int_eq(
-		lseek(fd, 0, SEEK_END),
-		(off_t)(HEAD_BYTES +
-			sides[0] * sides[1] * (sides[2] ? sides[2] : 1)));
+	ck_assert_int_eq(lseek(fd, 0, SEEK_END),
+			 (off_t)(HEAD_BYTES + sides[0] * sides[1] * (sides[2] ? sides[2] : 1)));
 	close(fd);
 	tree_remove(root);
 	mem_free(im);
@@ -186,17 +182,14 @@ START_TEST(sizes_and_places_are_computed)
 {
 	static const struct {
 		uint64_t samples, bytes;
-	} cases[] = {
-		{ 1, 1 }, { 7, 33 }, { 8, 114244 }, { 1, UINT64_C(70000000000) }
-	};
+	} cases[] = { { 1, 1 }, { 7, 33 }, { 8, 114244 }, { 1, UINT64_C(70000000000) } };
 	uint64_t n = cases[_i].samples, bytes = cases[_i].bytes, off, len;
 	struct file_shape shape;
 	struct dataset ds;
 
 	make(&ds, n, bytes_each((double)bytes));
 	format_shape(&ds, 3, &shape);
-	ck_assert_uint_eq(format_hdf5.file_bytes(&shape),
-			  HEAD_BYTES + n * bytes);
+	ck_assert_uint_eq(format_hdf5.file_bytes(&shape), HEAD_BYTES + n * bytes);
 	format_hdf5.sample_range(&shape, 0, n, &off, &len);
 	ck_assert_uint_eq(off, HEAD_BYTES);
 	ck_assert_uint_eq(len, n * bytes);
@@ -245,8 +238,7 @@ START_TEST(files_do_not_depend_on_the_buffer)
 	size_t total;
 	uint8_t *a, *b, *c;
 
-	make(&ds, cases[_i].samples,
-	     cases[_i].two_sides ? as_dlio(bytes, 10) : bytes_each(bytes));
+	make(&ds, cases[_i].samples, cases[_i].two_sides ? as_dlio(bytes, 10) : bytes_each(bytes));
 	format_shape(&ds, 2, &shape);
 	ck_assert(shape.two_sides == cases[_i].two_sides);
 	total = format_hdf5.file_bytes(&shape);
@@ -289,14 +281,13 @@ START_TEST(metadata_has_the_sides_of_the_file)
 }
 END_TEST
 
-static void plan_of(struct plan *p, struct plan_config *config,
-		    const struct dataset *ds, uint64_t sample)
+static void plan_of(struct plan *p, struct plan_config *config, const struct dataset *ds,
+		    uint64_t sample)
 {
 	struct extent x;
 
-	*config = (struct plan_config){ .dataset = ds,
-					.access = ACCESS_FRAMEWORK,
-					.bs_bytes = 512 };
+	*config =
+		(struct plan_config){ .dataset = ds, .access = ACCESS_FRAMEWORK, .bs_bytes = 512 };
 	dataset_extent(ds, sample, &x);
 	plan_init(p, config, &x);
 }
@@ -307,10 +298,9 @@ static void expect(struct plan *p, enum mlgen_op op, uint64_t off, uint64_t len)
 
 	ck_assert(plan_next(p, &got));
 	ck_assert_int_eq(got.op, op);
-	ck_assert_msg(got.off == off && got.len_bytes == len,
-		      "%lu at %lu, not %lu at %lu",
-		      (unsigned long)got.len_bytes, (unsigned long)got.off,
-		      (unsigned long)len, (unsigned long)off);
+	ck_assert_msg(got.off == off && got.len_bytes == len, "%lu at %lu, not %lu at %lu",
+		      (unsigned long)got.len_bytes, (unsigned long)got.off, (unsigned long)len,
+		      (unsigned long)off);
 	ck_assert(got.after);
 	ck_assert_uint_eq(got.got_bytes, len);
 }
@@ -344,16 +334,11 @@ START_TEST(small_samples_are_read_with_what_follows)
 	static const struct {
 		uint64_t samples, bytes, sample, len;
 	} cases[] = {
-		{ 1, 1, 0, 1 },
-		{ 10, 1000, 3, 7000 },
-		{ 10, 1000, 9, 1000 },
-		{ 10, 10000, 3, 65536 },
-		{ 10, 10000, 6, 40000 },
-		{ 20, 65535, 3, 65536 },
-		{ 20, 65536, 3, 65536 },
-		{ 20, 65537, 3, 65537 },
-		{ 20, 65537, 19, 65537 },
-		{ 1, UINT64_C(5) << 30, 0, UINT64_C(5) << 30 },
+		{ 1, 1, 0, 1 },           { 10, 1000, 3, 7000 },
+		{ 10, 1000, 9, 1000 },    { 10, 10000, 3, 65536 },
+		{ 10, 10000, 6, 40000 },  { 20, 65535, 3, 65536 },
+		{ 20, 65536, 3, 65536 },  { 20, 65537, 3, 65537 },
+		{ 20, 65537, 19, 65537 }, { 1, UINT64_C(5) << 30, 0, UINT64_C(5) << 30 },
 	};
 	const uint64_t bytes = cases[_i].bytes, sample = cases[_i].sample;
 	const struct hdf5_image *im;
@@ -369,8 +354,7 @@ START_TEST(small_samples_are_read_with_what_follows)
 	for (unsigned i = 0; i < im->read_count; i++) {
 		if (i == ROOT_READS)
 			expect(&p, MLGEN_STAT, 0, 0);
-		expect(&p, MLGEN_READ, im->reads[i].off,
-		       im->reads[i].len_bytes);
+		expect(&p, MLGEN_READ, im->reads[i].off, im->reads[i].len_bytes);
 	}
 	expect(&p, MLGEN_READ, HEAD_BYTES + sample * bytes, cases[_i].len);
 	expect(&p, MLGEN_CLOSE, 0, 0);
@@ -408,10 +392,8 @@ static TCase *reading(void)
 {
 	TCase *t = tcase_create("reading");
 
-	tcase_add_loop_test(t, metadata_is_read_alike_for_every_shape, 0,
-			    SHAPES);
-	tcase_add_loop_test(
-		t, a_damaged_file_is_an_error_and_nothing_is_printed, 0, 4);
+	tcase_add_loop_test(t, metadata_is_read_alike_for_every_shape, 0, SHAPES);
+	tcase_add_loop_test(t, a_damaged_file_is_an_error_and_nothing_is_printed, 0, 4);
 	tcase_add_test(t, a_sample_is_read_as_h5py_was_seen_to);
 	tcase_add_loop_test(t, small_samples_are_read_with_what_follows, 0, 10);
 	tcase_add_test(t, reads_are_counted);
@@ -423,8 +405,7 @@ Suite *suite_hdf5(void)
 	Suite *s = suite_create("hdf5");
 	TCase *t = tcase_create("files");
 
-	tcase_add_loop_test(t, metadata_is_what_libhdf5_makes_of_that_shape, 0,
-			    SHAPES);
+	tcase_add_loop_test(t, metadata_is_what_libhdf5_makes_of_that_shape, 0, SHAPES);
 	tcase_add_loop_test(t, sizes_and_places_are_computed, 0, 4);
 	tcase_add_loop_test(t, files_do_not_depend_on_the_buffer, 0, 5);
 	tcase_add_loop_test(t, metadata_has_the_sides_of_the_file, 0, 2);

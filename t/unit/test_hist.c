@@ -25,8 +25,7 @@ static int compare(const void *a, const void *b)
 static void fill(uint64_t *values, struct hist *h, uint64_t stream)
 {
 	for (uint64_t i = 0; i < VALUES; i++) {
-		values[i] = (rng_u64(1, stream, i) >> 44) >>
-			    (rng_u64(2, stream, i) % 12);
+		values[i] = (rng_u64(1, stream, i) >> 44) >> (rng_u64(2, stream, i) % 12);
 		hist_add(h, values[i]);
 	}
 }
@@ -64,8 +63,7 @@ START_TEST(a_midpoint_is_within_a_half_bucket)
 		uint64_t ns = rng_u64(3, RNG_TEST, i) >> 22 >> (i % 42);
 		double mid = (double)hist_bucket_midpoint(hist_bucket_of(ns));
 
-		ck_assert_double_le(fabs(mid - (double)ns),
-				    (double)ns / 256 + 1e-9);
+		ck_assert_double_le(fabs(mid - (double)ns), (double)ns / 256 + 1e-9);
 	}
 	for (unsigned b = 0; b < HIST_BUCKETS; b++)
 		ck_assert_uint_eq(hist_bucket_of(hist_bucket_midpoint(b)), b);
@@ -74,8 +72,7 @@ END_TEST
 
 START_TEST(percentiles_are_those_of_the_sorted_values)
 {
-	static const double percents[] = { 0,  1,  5,    25,    50,     75,
-					   90, 99, 99.9, 99.99, 99.995, 100 };
+	static const double percents[] = { 0, 1, 5, 25, 50, 75, 90, 99, 99.9, 99.99, 99.995, 100 };
 	static uint64_t values[VALUES];
 	struct hist *h = hist_new();
 
@@ -87,8 +84,7 @@ START_TEST(percentiles_are_those_of_the_sorted_values)
 		double got = (double)hist_percentile(h, percents[i]);
 
 		ck_assert_double_eq_tol(got, want, want * 0.0040 + 1e-9);
-		ck_assert_uint_eq(hist_beyond(h, percents[i]),
-				  VALUES - (rank ? rank : 1));
+		ck_assert_uint_eq(hist_beyond(h, percents[i]), VALUES - (rank ? rank : 1));
 	}
 	ck_assert_uint_eq(h->min_ns, values[0]);
 	ck_assert_uint_eq(h->max_ns, values[VALUES - 1]);

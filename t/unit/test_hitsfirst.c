@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hitsfirst.c - what a cache has comes first in an epoch, and nothing else of its order changes. */
+/* test_hitsfirst.c - what a cache has comes first in an epoch, and nothing else of its order
+ * changes. */
 #include "data/hitsfirst.h"
 #include "suites.h"
 
@@ -55,8 +56,7 @@ START_TEST(hits_come_first_in_their_order_and_then_the_rest)
 				uint64_t x = sampler_at(&e, rank, i);
 
 				if (has(NULL, rank, x) == (pass == 0))
-					ck_assert_uint_eq(
-						hitsfirst_at(h, rank, at++), x);
+					ck_assert_uint_eq(hitsfirst_at(h, rank, at++), x);
 			}
 		ck_assert_uint_eq(at, OF_RANK);
 	}
@@ -81,8 +81,7 @@ START_TEST(without_a_cache_an_order_is_what_it_was)
 	sampler_epoch(&e, &s, 1);
 	for (uint64_t i = 0; i < OF_RANK; i++)
 		ck_assert_uint_eq(hitsfirst_at(h, 2, i), sampler_at(&e, 2, i));
-	ck_assert_uint_le(hitsfirst_state_bytes(&s, all),
-			  200 + SAMPLES * 4 + OF_RANK * 4 + 400);
+	ck_assert_uint_le(hitsfirst_state_bytes(&s, all), 200 + SAMPLES * 4 + OF_RANK * 4 + 400);
 	hitsfirst_free(h);
 	dataset_fini(&ds);
 }
@@ -102,10 +101,8 @@ START_TEST(an_order_of_one_rank_is_that_which_it_has_among_all)
 	hitsfirst_draw(h, 1, has, NULL);
 	hitsfirst_draw(alone, 1, has, NULL);
 	for (uint64_t i = 0; i < OF_RANK; i++)
-		ck_assert_uint_eq(hitsfirst_at(alone, 1, i),
-				  hitsfirst_at(h, 1, i));
-	ck_assert_uint_eq(hitsfirst_state_bytes(&s, all) -
-				  hitsfirst_state_bytes(&s, one),
+		ck_assert_uint_eq(hitsfirst_at(alone, 1, i), hitsfirst_at(h, 1, i));
+	ck_assert_uint_eq(hitsfirst_state_bytes(&s, all) - hitsfirst_state_bytes(&s, one),
 			  2 * OF_RANK * 4);
 	hitsfirst_free(alone);
 	hitsfirst_free(h);

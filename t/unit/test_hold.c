@@ -80,8 +80,8 @@ START_TEST(a_slot_is_free_when_its_batch_is_taken)
 END_TEST
 
 /*
- * An accelerator and its loaders, each with one extent on its way. Batches are
- * taken by what has arrived, whoever read it, so some are slow to come.
+ * An accelerator and its loaders, each with one extent on its way. Batches are taken by what has
+ * arrived, whoever read it, so some are slow to come.
  */
 #define WINDOW 3u
 #define BATCH 4u
@@ -132,8 +132,8 @@ START_TEST(no_slot_has_two_owners_and_none_is_missing)
 END_TEST
 
 /* Not all of the room comes into use where half of it does. */
-/* The beginning of files that are opened ahead: it stays until its batch was
- * taken, however far that is. */
+/* The beginning of files that are opened ahead: it stays until its batch was taken, however far
+ * that is. */
 START_TEST(what_lies_behind_the_window_stays_until_it_is_taken)
 {
 	struct hold *h = make(2, 4, 4096);
@@ -204,8 +204,7 @@ START_TEST(what_a_smaller_extent_does_not_need_goes_back)
 {
 	uint64_t slot = sizes[_i].slot, zeroes;
 	struct hold *h = make(1, 3, slot);
-	unsigned char *low = take(h, 0, 0), *at = take(h, 0, 0),
-		      *high = take(h, 0, 0);
+	unsigned char *low = take(h, 0, 0), *at = take(h, 0, 0), *high = take(h, 0, 0);
 
 	ck_assert_ptr_eq(low + slot, at);
 	ck_assert_ptr_eq(at + slot, high);
@@ -240,8 +239,7 @@ END_TEST
 
 /* How much. */
 
-static const struct mlgen_engine no_files = { .name = "none",
-					      .caps = MLGEN_CAP_NO_FILES };
+static const struct mlgen_engine no_files = { .name = "none", .caps = MLGEN_CAP_NO_FILES };
 static const struct mlgen_engine files = { .name = "files" };
 
 static struct job job_of(enum job_loader loader, uint64_t file_bytes)
@@ -265,14 +263,11 @@ static struct job job_of(enum job_loader loader, uint64_t file_bytes)
 			     .bs = { .read = 4096 } };
 }
 
-static void stages_of(struct stages *s, const struct job *job,
-		      struct dataset *ds)
+static void stages_of(struct stages *s, const struct job *job, struct dataset *ds)
 {
 	*s = (struct stages){ 0 };
 	ck_assert_int_eq(dataset_init(ds, job, 0, NULL), 0);
-	ck_assert_int_eq(train_pass(&s->train, job, ds, false,
-				    job->direct ? 512 : 0, NULL),
-			 0);
+	ck_assert_int_eq(train_pass(&s->train, job, ds, false, job->direct ? 512 : 0, NULL), 0);
 }
 
 /* clang-format off */
@@ -361,12 +356,10 @@ START_TEST(more_than_the_memory_is_refused)
 	stages_of(&s, &job, &ds);
 	ck_assert_int_eq(hold_check(&job, &s, all, &err), 0);
 	ck_assert_int_eq(hold_check(&job, &s, all - 1, &err), -ENOMEM);
-	ck_assert_str_eq(
-		err.text,
-		"hold_samples: samples read ahead would take 11.44 MiB, and "
-		"the memory of this host is 11.44 MiB; lower prefetch, "
-		"read_threads, batch_size or accelerators, or set "
-		"hold_samples=0");
+	ck_assert_str_eq(err.text,
+			 "hold_samples: samples read ahead would take 11.44 MiB, and the memory of "
+			 "this host is 11.44 MiB; lower prefetch, read_threads, batch_size or "
+			 "accelerators, or set hold_samples=0");
 	/* an epoch has no more than its samples */
 	job.num_files = 20;
 	dataset_fini(&ds);
@@ -395,8 +388,7 @@ START_TEST(the_larger_of_training_and_evaluation_is_checked)
 	ck_assert_double_eq(hold_bytes(&job, &s), (double)need);
 	ck_assert_int_eq(hold_check(&job, &s, need, &err), 0);
 	ck_assert_int_eq(hold_check(&job, &s, need - 1, &err), -ENOMEM);
-	ck_assert_ptr_nonnull(
-		strstr(err.text, _i ? "eval_batch_size" : " batch_size"));
+	ck_assert_ptr_nonnull(strstr(err.text, _i ? "eval_batch_size" : " batch_size"));
 	dataset_fini(&eval);
 	dataset_fini(&ds);
 }
@@ -408,8 +400,7 @@ static TCase *case_of_memory(void)
 
 	tcase_add_test(t, slots_are_apart_and_can_be_written);
 	tcase_add_test(t, a_slot_is_free_when_its_batch_is_taken);
-	tcase_add_loop_test(t, no_slot_has_two_owners_and_none_is_missing, 0,
-			    4);
+	tcase_add_loop_test(t, no_slot_has_two_owners_and_none_is_missing, 0, 4);
 	tcase_add_test(t, what_lies_behind_the_window_stays_until_it_is_taken);
 	tcase_add_test(t, what_was_let_go_last_is_taken_first);
 	tcase_add_loop_test(t, what_a_smaller_extent_does_not_need_goes_back, 0,
@@ -425,11 +416,9 @@ static TCase *case_of_plans(void)
 	tcase_add_loop_test(t, a_plan_has_room_for_all_that_may_be_ahead, 0,
 			    sizeof(plans) / sizeof(plans[0]));
 	tcase_add_test(t, of_sizes_that_vary_the_largest_fits);
-	tcase_add_loop_test(t, nothing_is_held_where_nothing_is_asked_or_moved,
-			    0, 2);
+	tcase_add_loop_test(t, nothing_is_held_where_nothing_is_asked_or_moved, 0, 2);
 	tcase_add_test(t, more_than_the_memory_is_refused);
-	tcase_add_loop_test(t, the_larger_of_training_and_evaluation_is_checked,
-			    0, 2);
+	tcase_add_loop_test(t, the_larger_of_training_and_evaluation_is_checked, 0, 2);
 	return t;
 }
 

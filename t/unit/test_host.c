@@ -122,8 +122,7 @@ START_TEST(control_groups_limit_cpus_and_memory)
 	for (const struct entry *e = c->files; e->path; e++)
 		put_file(e->path, e->text);
 	host_cgroup_limits(root, &cpus, &memory);
-	ck_assert_msg(cpus == c->cpus, "%s: %llu cpus", c->what,
-		      (unsigned long long)cpus);
+	ck_assert_msg(cpus == c->cpus, "%s: %llu cpus", c->what, (unsigned long long)cpus);
 	ck_assert_msg(memory == c->memory_mib * MIB, "%s: %llu bytes", c->what,
 		      (unsigned long long)memory);
 	remove_root();
@@ -182,18 +181,16 @@ static const struct quota_case {
 START_TEST(of_a_quota_the_groups_own_use_counts)
 {
 	const struct quota_case *q = &quota_cases[_i];
-	struct host_cpu c = { .process_user_ns = 2 * S,
-			      .process_system_ns = S,
-			      .busy_ns = 99 * S,
-			      .cpus = 8 };
+	struct host_cpu c = {
+		.process_user_ns = 2 * S, .process_system_ns = S, .busy_ns = 99 * S, .cpus = 8
+	};
 
 	make_root();
 	for (const struct entry *e = q->files; e->path; e++)
 		put_file(e->path, e->text);
 	host_cpu_limit(&c, root);
 	ck_assert_msg(c.of == q->of, "%s: %d", q->what, (int)c.of);
-	ck_assert_msg(fabs(c.cpus - q->cpus) < 1e-9, "%s: %g CPUs", q->what,
-		      c.cpus);
+	ck_assert_msg(fabs(c.cpus - q->cpus) < 1e-9, "%s: %g CPUs", q->what, c.cpus);
 	ck_assert_msg(c.busy_ns == q->busy_ns, "%s: %llu ns", q->what,
 		      (unsigned long long)c.busy_ns);
 	remove_root();
@@ -202,9 +199,7 @@ END_TEST
 
 START_TEST(cpu_percent_is_of_the_cpus_there_are)
 {
-	const struct host_cpu a = { .busy_ns = S,
-				    .cpus = 0.5,
-				    .of = HOST_CPU_OF_QUOTA };
+	const struct host_cpu a = { .busy_ns = S, .cpus = 0.5, .of = HOST_CPU_OF_QUOTA };
 	struct host_cpu b = a;
 
 	b.busy_ns = 2 * S;
@@ -233,10 +228,8 @@ START_TEST(small_system_files_are_read_as_they_are_written)
 	put_file("/keyed", "MemTotalish: 1 kB\nMemTotal:    24 kB\nRss 5\n");
 	ck_assert_int_eq(sysfile_line(line, sizeof(line), root, "/word"), 0);
 	ck_assert_str_eq(line, "none");
-	ck_assert_int_eq(sysfile_line(line, sizeof(line), root, "/empty"),
-			 -ENODATA);
-	ck_assert_int_eq(sysfile_line(line, sizeof(line), root, "/absent"),
-			 -ENOENT);
+	ck_assert_int_eq(sysfile_line(line, sizeof(line), root, "/empty"), -ENODATA);
+	ck_assert_int_eq(sysfile_line(line, sizeof(line), root, "/absent"), -ENOENT);
 	ck_assert_int_eq(sysfile_u64(&v, root, "/word"), -EINVAL);
 	ck_assert_uint_eq(v, 7);
 	ck_assert_int_eq(sysfile_u64(&v, root, "/number"), 0);
@@ -275,15 +268,14 @@ START_TEST(the_network_is_all_interfaces_but_the_loopback)
 
 	make_root();
 	ck_assert(!host_network_read(root, &received, &sent));
-	put_file("/proc/net/dev",
-		 "Inter-|   Receive       |  Transmit\n"
-		 " face |bytes    packets errs drop fifo frame compressed "
-		 "multicast|bytes    packets errs drop fifo colls carrier\n"
-		 "    lo:    7777      1    0    0    0     0          0 "
-		 "        0     7777      1    0    0    0     0       0\n"
-		 "  eth0:18446744073     20    0    0    0     0          0 "
-		 "        0      300      3    0    0    0     0       0\n"
-		 "ib0.8001: 10 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n");
+	put_file("/proc/net/dev", "Inter-|   Receive       |  Transmit\n"
+				  " face |bytes    packets errs drop fifo frame compressed "
+				  "multicast|bytes    packets errs drop fifo colls carrier\n"
+				  "    lo:    7777      1    0    0    0     0          0         "
+				  "0     7777      1    0    0    0     0       0\n"
+				  "  eth0:18446744073     20    0    0    0     0          0       "
+				  "  0      300      3    0    0    0     0       0\n"
+				  "ib0.8001: 10 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n");
 	ck_assert(host_network_read(root, &received, &sent));
 	ck_assert_uint_eq(received, UINT64_C(18446744083));
 	ck_assert_uint_eq(sent, 309);
@@ -360,9 +352,8 @@ START_TEST(a_wrong_list_of_cpus_is_refused_in_words)
 	struct mlgen_err err = { 0 };
 
 	ck_assert_int_eq(host_set_cpus(cases[_i].list, true, &err), -EINVAL);
-	ck_assert_msg(
-		strncmp(err.text, cases[_i].text, strlen(cases[_i].text)) == 0,
-		"%s", err.text);
+	ck_assert_msg(strncmp(err.text, cases[_i].text, strlen(cases[_i].text)) == 0, "%s",
+		      err.text);
 }
 END_TEST
 
@@ -400,8 +391,8 @@ START_TEST(a_command_line_can_be_given_to_a_shell_again)
 }
 END_TEST
 
-/* mpirun, a proxy with a blank in its name, and mlgen; the files of arguments end
- * at their first zero byte here. */
+/* mpirun, a proxy with a blank in its name, and mlgen; the files of arguments end at their first
+ * zero byte here. */
 START_TEST(the_command_is_that_of_the_launcher)
 {
 	struct host h;
@@ -467,14 +458,12 @@ Suite *suite_host(void)
 
 	tcase_add_loop_test(t, control_groups_limit_cpus_and_memory, 0,
 			    sizeof(limit_cases) / sizeof(limit_cases[0]));
-	tcase_add_loop_test(t, of_a_quota_the_groups_own_use_counts, 0,
-			    QUOTA_CASES);
+	tcase_add_loop_test(t, of_a_quota_the_groups_own_use_counts, 0, QUOTA_CASES);
 	tcase_add_test(t, cpu_percent_is_of_the_cpus_there_are);
 	tcase_add_test(t, small_system_files_are_read_as_they_are_written);
 	tcase_add_test(t, this_host_has_cpus_memory_and_a_kernel);
 	tcase_add_test(t, cpu_time_grows_with_work);
-	tcase_add_loop_test(t, a_command_line_can_be_given_to_a_shell_again, 0,
-			    4);
+	tcase_add_loop_test(t, a_command_line_can_be_given_to_a_shell_again, 0, 4);
 	tcase_add_test(t, the_command_is_that_of_the_launcher);
 	tcase_add_test(t, a_command_line_that_is_too_long_ends_in_dots);
 	tcase_add_test(t, the_network_is_all_interfaces_but_the_loopback);

@@ -39,33 +39,28 @@ static const struct {
 START_TEST(a_list_is_all_that_counts_of_its_kind)
 {
 	char list[32];
-	struct job j = { .continue_on_error = cases[_i].continues,
-			 .phase = cases[_i].phase };
+	struct job j = { .continue_on_error = cases[_i].continues, .phase = cases[_i].phase };
 
 	if (cases[_i].list) {
 		snprintf(list, sizeof(list), "%s", cases[_i].list);
 		j.ignore_error = list;
 	}
-	ck_assert_msg(ignored_counts(&j, cases[_i].op, cases[_i].error) ==
-			      cases[_i].counts,
+	ck_assert_msg(ignored_counts(&j, cases[_i].op, cases[_i].error) == cases[_i].counts,
 		      "case %d", _i);
 }
 END_TEST
 
 START_TEST(a_list_is_names_and_numbers)
 {
-	static const char *const good[] = { "", "EIO", "5:11", ",ENOSPC",
-					    "EIO,ENOSPC:122" };
-	static const char *const bad[] = { "EWHAT", "EIO:",        ":EIO",
-					   "EIO,",  "EIO,EIO,EIO", "0",
-					   "4096",  "99999999999", "EIO EIO" };
+	static const char *const good[] = { "", "EIO", "5:11", ",ENOSPC", "EIO,ENOSPC:122" };
+	static const char *const bad[] = { "EWHAT", "EIO:", ":EIO",        "EIO,",   "EIO,EIO,EIO",
+					   "0",     "4096", "99999999999", "EIO EIO" };
 	struct mlgen_err err = { 0 };
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
 		ck_assert_msg(ignored_check(good[i], &err) == 0, "%s", good[i]);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		ck_assert_msg(ignored_check(bad[i], &err) == -EINVAL, "%s",
-			      bad[i]);
+		ck_assert_msg(ignored_check(bad[i], &err) == -EINVAL, "%s", bad[i]);
 }
 END_TEST
 

@@ -17,13 +17,11 @@ static struct dist of_text(const char *text)
 {
 	struct dist d;
 
-	ck_assert_int_eq(dist_parse(&d, text, DIST_NUMBERS, NULL, 1024, NULL),
-			 0);
+	ck_assert_int_eq(dist_parse(&d, text, DIST_NUMBERS, NULL, 1024, NULL), 0);
 	return d;
 }
 
-static struct importance_config config(uint64_t ranks, double rep,
-				       bool is_aggressive)
+static struct importance_config config(uint64_t ranks, double rep, bool is_aggressive)
 {
 	return (struct importance_config){
 		.extents = SAMPLES,
@@ -50,8 +48,8 @@ struct entry {
 };
 
 /*
- * least[1] is the entry to evict, least[n] the lesser of least[2n] and least[2n + 1];
- * the entry of sample i stands at least[SAMPLES + i].
+ * least[1] is the entry to evict, least[n] the lesser of least[2n] and least[2n + 1]; the entry of
+ * sample i stands at least[SAMPLES + i].
  */
 struct shade_cache {
 	struct entry of[SAMPLES];
@@ -67,8 +65,7 @@ static bool has(const void *cache, uint64_t rank, uint64_t extent)
 
 static bool is_less(const struct entry *a, const struct entry *b)
 {
-	return a->weight < b->weight ||
-	       (a->weight <= b->weight && a->reads < b->reads);
+	return a->weight < b->weight || (a->weight <= b->weight && a->reads < b->reads);
 }
 
 /* The first of two that are alike; NULL where neither is in the cache. */
@@ -91,8 +88,7 @@ static void put(struct shade_cache *c, uint64_t extent, struct entry now)
 		c->least[n] = lesser(c->least[2 * n], c->least[2 * n + 1]);
 }
 
-static bool read_through(struct shade_cache *c, const struct importance *im,
-			 uint64_t extent)
+static bool read_through(struct shade_cache *c, const struct importance *im, uint64_t extent)
 {
 	struct entry now = { .weight = importance_weight(im, extent),
 			     .reads = ++c->reads[extent],
@@ -119,8 +115,8 @@ struct shade {
 };
 
 /* What an epoch of another one has, all of whose ranks are known. */
-static void learn_from(struct importance *im, const struct importance *all,
-		       uint64_t ranks, uint64_t epoch)
+static void learn_from(struct importance *im, const struct importance *all, uint64_t ranks,
+		       uint64_t epoch)
 {
 	uint64_t each = SAMPLES / ranks;
 
@@ -140,8 +136,7 @@ static void learn(struct importance *im, uint64_t ranks, uint64_t epoch)
 	learn_from(im, im, ranks, epoch);
 }
 
-static struct shade read_epoch(struct importance *im, struct shade_cache *c,
-			       uint64_t ranks)
+static struct shade read_epoch(struct importance *im, struct shade_cache *c, uint64_t ranks)
 {
 	static bool seen[SAMPLES];
 	uint64_t each = SAMPLES / ranks;
@@ -150,8 +145,7 @@ static struct shade read_epoch(struct importance *im, struct shade_cache *c,
 	memset(seen, 0, sizeof(seen));
 	for (uint64_t n = 0; n < SAMPLES; n++) {
 		uint64_t step = n / (BATCH * ranks), rank = n / BATCH % ranks;
-		uint64_t extent =
-			importance_at(im, rank, step * BATCH + n % BATCH);
+		uint64_t extent = importance_at(im, rank, step * BATCH + n % BATCH);
 
 		ck_assert_uint_lt(step * BATCH, each);
 		is.hit_ratio += read_through(c, im, extent);
@@ -182,15 +176,13 @@ static struct shade play(const struct importance_config *cfg, double part)
 }
 
 /*
- * Hit ratio, and the part of samples that is read, of the eighth epoch: SHADE's
- * rules as its code has them, played by another program, with 8192 samples and
- * batches of 64. Where several accelerators repeat much, more is hit here, of
- * fewer samples, and less of eight that repeat nothing: these rows are held to
- * what is seen, not to what that program says. Most of that is a quirk of SHADE's
- * code, which gives a rank's weight to whoever stood at that place of the order
- * that was drawn, not of the one that was read with its hits first: a program
- * that does so, too, is off by 0.033 on the mean of all 26 figures (0.12 at most),
- * and one that does not by 0.059 (0.20).
+ * Hit ratio, and the part of samples that is read, of the eighth epoch: SHADE's rules as its code
+ * has them, played by another program, with 8192 samples and batches of 64. Where several
+ * accelerators repeat much, more is hit here, of fewer samples, and less of eight that repeat
+ * nothing: these rows are held to what is seen, not to what that program says. Most of that is a
+ * quirk of SHADE's code, which gives a rank's weight to whoever stood at that place of the order
+ * that was drawn, not of the one that was read with its hits first: a program that does so, too, is
+ * off by 0.033 on the mean of all 26 figures (0.12 at most), and one that does not by 0.059 (0.20).
  */
 /* clang-format off */
 static const struct {
@@ -222,16 +214,14 @@ START_TEST(hit_ratios_are_those_of_shade)
 		config(table[_i].ranks, table[_i].rep, table[_i].is_aggressive);
 	struct shade is = play(&cfg, table[_i].part);
 
-	ck_assert_double_eq_tol(is.hit_ratio, table[_i].is.hit_ratio,
-				table[_i].off);
+	ck_assert_double_eq_tol(is.hit_ratio, table[_i].is.hit_ratio, table[_i].off);
 	ck_assert_double_eq_tol(is.unique, table[_i].is.unique, table[_i].off);
 }
 END_TEST
 
 /* ---- draws ---- */
 
-static void count_epoch(const struct importance *im, uint64_t ranks,
-			uint32_t *count)
+static void count_epoch(const struct importance *im, uint64_t ranks, uint32_t *count)
 {
 	memset(count, 0, SAMPLES * sizeof(*count));
 	for (uint64_t r = 0; r < ranks; r++)
@@ -251,8 +241,7 @@ START_TEST(a_first_draw_is_one_with_replacement)
 	count_epoch(im, 4, count);
 	for (unsigned i = 0; i < SAMPLES; i++)
 		unique += count[i] > 0;
-	ck_assert_double_eq_tol(unique / SAMPLES,
-				1 - pow(1 - 1.0 / SAMPLES, SAMPLES), .01);
+	ck_assert_double_eq_tol(unique / SAMPLES, 1 - pow(1 - 1.0 / SAMPLES, SAMPLES), .01);
 	importance_free(im);
 }
 END_TEST
@@ -320,8 +309,7 @@ static void check_alike(const struct importance *a, const struct importance *b,
 {
 	for (uint64_t r = of.first; r < of.end; r++)
 		for (uint64_t p = 0; p < SAMPLES / 4; p++)
-			ck_assert_uint_eq(importance_at(a, r, p),
-					  importance_at(b, r, p));
+			ck_assert_uint_eq(importance_at(a, r, p), importance_at(b, r, p));
 }
 
 /* Half is in the cache: 1.5 times that is three quarters of the order. */
@@ -366,9 +354,7 @@ END_TEST
 /* Three processes: each draws for its own, and hears what all were trained on. */
 START_TEST(ranks_that_are_drawn_apart_are_drawn_alike)
 {
-	static const struct sampler_ranks part[] = { { 0, 1 },
-						     { 1, 3 },
-						     { 3, 4 } };
+	static const struct sampler_ranks part[] = { { 0, 1 }, { 1, 3 }, { 3, 4 } };
 	struct importance_config cfg = config(4, 1.5, _i);
 	struct importance *all, *im[3];
 
@@ -418,15 +404,13 @@ Suite *suite_importance(void)
 	TCase *t = tcase_create("importance");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, hit_ratios_are_those_of_shade, 0,
-			    (int)ARRAY_LEN(table));
+	tcase_add_loop_test(t, hit_ratios_are_those_of_shade, 0, (int)ARRAY_LEN(table));
 	tcase_add_test(t, a_first_draw_is_one_with_replacement);
 	tcase_add_test(t, draws_are_in_proportion_to_weights);
 	tcase_add_test(t, weights_are_ranks_by_loss);
 	tcase_add_test(t, hits_stand_first_and_are_repeated);
 	tcase_add_test(t, the_same_seed_draws_the_same);
-	tcase_add_loop_test(t, ranks_that_are_drawn_apart_are_drawn_alike, 0,
-			    2);
+	tcase_add_loop_test(t, ranks_that_are_drawn_apart_are_drawn_alike, 0, 2);
 	tcase_add_test(t, it_takes_no_more_than_16_bytes_an_extent);
 	suite_add_tcase(s, t);
 	return s;

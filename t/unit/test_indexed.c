@@ -8,8 +8,7 @@
 #include "suites.h"
 #include "written.h"
 
-static void make(struct dataset *ds, int format, uint64_t per_file,
-		 double bytes)
+static void make(struct dataset *ds, int format, uint64_t per_file, double bytes)
 {
 	static char directory[] = "d";
 	const struct job job = { .directory = directory,
@@ -31,18 +30,12 @@ START_TEST(index_files_have_their_samples_file_in_their_names)
 		uint64_t file;
 		const char *path;
 	} names[] = {
-		{ FORMAT_INDEXED_BINARY, 1,
-		  "d/train/img_1_of_3.indexed_binary" },
-		{ FORMAT_INDEXED_BINARY, 4,
-		  "d/train/img_1_of_3.indexed_binary.off.idx" },
-		{ FORMAT_INDEXED_BINARY, 7,
-		  "d/train/img_1_of_3.indexed_binary.sz.idx" },
-		{ FORMAT_MMAP_INDEXED_BINARY, 2,
-		  "d/train/img_2_of_3.mmap_indexed_binary" },
-		{ FORMAT_MMAP_INDEXED_BINARY, 5,
-		  "d/train/img_2_of_3.mmap_indexed_binary.off.idx" },
-		{ FORMAT_MMAP_INDEXED_BINARY, 8,
-		  "d/train/img_2_of_3.mmap_indexed_binary.sz.idx" },
+		{ FORMAT_INDEXED_BINARY, 1, "d/train/img_1_of_3.indexed_binary" },
+		{ FORMAT_INDEXED_BINARY, 4, "d/train/img_1_of_3.indexed_binary.off.idx" },
+		{ FORMAT_INDEXED_BINARY, 7, "d/train/img_1_of_3.indexed_binary.sz.idx" },
+		{ FORMAT_MMAP_INDEXED_BINARY, 2, "d/train/img_2_of_3.mmap_indexed_binary" },
+		{ FORMAT_MMAP_INDEXED_BINARY, 5, "d/train/img_2_of_3.mmap_indexed_binary.off.idx" },
+		{ FORMAT_MMAP_INDEXED_BINARY, 8, "d/train/img_2_of_3.mmap_indexed_binary.sz.idx" },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -66,11 +59,9 @@ START_TEST(index_files_tell_where_every_sample_lies)
 	uint8_t *parts[3], *content = mem_zalloc(samples * bytes);
 
 	for (shape.part = 0; shape.part < 3; shape.part++)
-		parts[shape.part] = whole(&format_indexed_binary, &shape, 6,
-					  LEAST_BUFFER + 13);
+		parts[shape.part] = whole(&format_indexed_binary, &shape, 6, LEAST_BUFFER + 13);
 	shape.part = 1;
-	ck_assert_uint_eq(format_indexed_binary.file_bytes(&shape),
-			  8 * samples);
+	ck_assert_uint_eq(format_indexed_binary.file_bytes(&shape), 8 * samples);
 	shape.part = 0;
 	format_content(content, samples * bytes, 6, 0);
 	ck_assert(memcmp(parts[0], content, samples * bytes) == 0);
@@ -89,11 +80,8 @@ END_TEST
 
 START_TEST(offsets_do_not_end_at_4_gib)
 {
-	struct file_shape shape = { .samples = 3,
-				    .sides = { 1, UINT64_C(3) << 30 },
-				    .part = 1 };
-	uint8_t *file =
-		whole(&format_mmap_indexed_binary, &shape, 0, LEAST_BUFFER);
+	struct file_shape shape = { .samples = 3, .sides = { 1, UINT64_C(3) << 30 }, .part = 1 };
+	uint8_t *file = whole(&format_mmap_indexed_binary, &shape, 0, LEAST_BUFFER);
 
 	ck_assert_uint_eq(number(file + 16, 8), UINT64_C(6) << 30);
 	mem_free(file);

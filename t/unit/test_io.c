@@ -99,8 +99,7 @@ START_TEST(an_engine_that_cannot_start_says_why)
 	f.clock = clock_new_virtual(1);
 	clock_join(f.clock);
 	opstat_init(&f.stat);
-	ck_assert_int_eq(open_io(&f, cases[_i].engine, 1, 4096, &err),
-			 cases[_i].rc);
+	ck_assert_int_eq(open_io(&f, cases[_i].engine, 1, 4096, &err), cases[_i].rc);
 	ck_assert_ptr_null(f.io);
 	ck_assert_int_eq(err.code, cases[_i].rc);
 	ck_assert_str_eq(err.text, cases[_i].text);
@@ -145,8 +144,7 @@ Suite *suite_io(void)
 	Suite *s = suite_create("io");
 	TCase *t = tcase_create("engine");
 
-	tcase_add_test(t,
-		       a_synchronous_operation_starts_where_the_last_one_ended);
+	tcase_add_test(t, a_synchronous_operation_starts_where_the_last_one_ended);
 	tcase_add_test(t, time_between_operations_without_io_wake_is_latency);
 	tcase_add_test(t, idle_time_before_io_wake_is_no_latency);
 	tcase_add_test(t, reads_and_writes_are_never_done_in_the_engines_stead);

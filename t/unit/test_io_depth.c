@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_io_depth.c - operations under way beside each other: batches, order, slices of the buffer, failures. */
+/* test_io_depth.c - operations under way beside each other: batches, order, slices of the buffer,
+ * failures. */
 #include "mock_engine.h"
 #include "suites.h"
 
@@ -18,8 +19,8 @@ static void queue_up(struct queue *q, unsigned depth, size_t buffer_bytes)
 }
 
 /* Operations from `first` on, of `bytes` each, at offsets like their numbers. */
-static void submit_many(struct queue *q, unsigned first, unsigned n,
-			enum mlgen_op kind, uint64_t bytes)
+static void submit_many(struct queue *q, unsigned first, unsigned n, enum mlgen_op kind,
+			uint64_t bytes)
 {
 	for (unsigned i = first; i < first + n; i++) {
 		q->ops[i] = transfer(kind, &q->file, i, bytes);
@@ -114,8 +115,7 @@ START_TEST(an_engine_that_takes_a_few_at_a_time_gets_them_all)
 END_TEST
 
 /* The first n calls: whole pages of the buffer, no two the same. */
-static void check_slices(const struct mock *m, const unsigned char *buf,
-			 unsigned n)
+static void check_slices(const struct mock *m, const unsigned char *buf, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		ck_assert_uint_eq((uintptr_t)(m->bases[i] - buf) % 4096, 0);
@@ -200,16 +200,12 @@ Suite *suite_io_depth(void)
 	TCase *t = tcase_create("depth");
 
 	tcase_add_test(t, a_deep_queue_goes_out_as_one_batch_when_it_is_full);
-	tcase_add_test(
-		t, operations_come_back_in_the_order_in_which_they_complete);
-	tcase_add_test(
-		t, reaping_without_a_minimum_sends_the_queue_and_does_not_wait);
+	tcase_add_test(t, operations_come_back_in_the_order_in_which_they_complete);
+	tcase_add_test(t, reaping_without_a_minimum_sends_the_queue_and_does_not_wait);
 	tcase_add_test(t, an_engine_that_takes_a_few_at_a_time_gets_them_all);
-	tcase_add_test(t,
-		       small_reads_under_way_have_a_slice_of_the_buffer_each);
+	tcase_add_test(t, small_reads_under_way_have_a_slice_of_the_buffer_each);
 	tcase_add_test(t, a_buffer_too_small_for_slices_is_shared);
-	tcase_add_loop_test(
-		t, a_failure_of_the_engine_is_given_by_reap_for_ever, 0, 3);
+	tcase_add_loop_test(t, a_failure_of_the_engine_is_given_by_reap_for_ever, 0, 3);
 	tcase_add_loop_test(t, any_one_of_several_operations_can_fail, 0, 4);
 	suite_add_tcase(s, t);
 	return s;

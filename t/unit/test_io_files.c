@@ -42,8 +42,8 @@ static void make_file(const char *path, size_t bytes)
 }
 
 /* One metadata operation. */
-static int64_t meta_op(struct fixture *f, enum mlgen_op kind,
-		       struct mlgen_file *file, uint64_t bytes)
+static int64_t meta_op(struct fixture *f, enum mlgen_op kind, struct mlgen_file *file,
+		       uint64_t bytes)
 {
 	struct io_op op = transfer(kind, file, 0, bytes);
 
@@ -61,9 +61,7 @@ START_TEST(metadata_that_the_engine_leaves_is_done_here)
 {
 	struct place p;
 	struct fixture f;
-	struct mlgen_file file = { .fd = -1,
-				   .flags = O_RDWR | O_CREAT | O_EXCL,
-				   .mode = 0644 };
+	struct mlgen_file file = { .fd = -1, .flags = O_RDWR | O_CREAT | O_EXCL, .mode = 0644 };
 	struct stat st;
 
 	make_place(&p);
@@ -139,15 +137,13 @@ START_TEST(psync_reads_what_is_in_the_file)
 	file.path = p.a;
 	set_up(&f, engines_find("psync"), 1, 4096);
 	open_file(&f, &file);
-	struct io_op op =
-		transfer(MLGEN_READ, &file, cases[_i].off, cases[_i].want);
+	struct io_op op = transfer(MLGEN_READ, &file, cases[_i].off, cases[_i].want);
 	op.eof_ok = cases[_i].eof_ok;
 	ck_assert_int_eq(io_do(f.io, &op), cases[_i].result);
 	const unsigned char *buf = io_buffer(f.io, &bytes);
 	if (op.io.result > 0 && op.done_bytes <= bytes)
 		for (uint64_t i = 0; i < op.done_bytes; i++)
-			ck_assert_uint_eq(buf[i],
-					  (cases[_i].off + i) * 31 % 251);
+			ck_assert_uint_eq(buf[i], (cases[_i].off + i) * 31 % 251);
 	ck_assert_uint_eq(f.stat.io_bytes[0], op.done_bytes);
 	ck_assert_int_eq(meta_op(&f, MLGEN_CLOSE, &file, 0), 0);
 	tear_down(&f);
@@ -157,9 +153,7 @@ END_TEST
 
 START_TEST(psync_writes_the_buffer_again_and_again)
 {
-	struct mlgen_file file = { .fd = -1,
-				   .mode = 0600,
-				   .flags = O_RDWR | O_CREAT | O_EXCL };
+	struct mlgen_file file = { .fd = -1, .mode = 0600, .flags = O_RDWR | O_CREAT | O_EXCL };
 	const uint64_t want = 3 * 4096 + 17;
 	unsigned char *back = mem_zalloc(want);
 	struct place p;
@@ -230,8 +224,7 @@ Suite *suite_io_files(void)
 	Suite *s = suite_create("io_files");
 	TCase *t = tcase_create("files");
 
-	tcase_add_loop_test(t, metadata_that_the_engine_leaves_is_done_here, 0,
-			    2);
+	tcase_add_loop_test(t, metadata_that_the_engine_leaves_is_done_here, 0, 2);
 	tcase_add_loop_test(t, psync_reads_what_is_in_the_file, 0, 11);
 	tcase_add_test(t, psync_writes_the_buffer_again_and_again);
 	tcase_add_test(t, a_direct_read_ends_with_the_file);

@@ -30,8 +30,7 @@ static void set_up_deep(struct fixture *f, bool is_sync, unsigned depth)
 	struct io_config cfg = { .job = &f->job,
 				 .stat = &f->stat,
 				 .iodepth = is_sync ? 1 : depth,
-				 .buf_bytes = (size_t)(is_sync ? 1 : depth) *
-					      2 * BLOCK,
+				 .buf_bytes = (size_t)(is_sync ? 1 : depth) * 2 * BLOCK,
 				 .stamp = STAMP };
 
 	memset(f, 0, sizeof(*f));
@@ -41,8 +40,7 @@ static void set_up_deep(struct fixture *f, bool is_sync, unsigned depth)
 	f->clock = cfg.clock = clock_new_virtual(1);
 	clock_join(f->clock);
 	opstat_init(&f->stat);
-	f->job = (struct mlgen_engine_job){ .engine = is_sync ? &fake_sync
-							      : &fake_async,
+	f->job = (struct mlgen_engine_job){ .engine = is_sync ? &fake_sync : &fake_async,
 					    .workers = 1,
 					    .priv = &f->fake };
 	ck_assert_int_eq(io_new(&f->io, &cfg, NULL), 0);
@@ -65,18 +63,15 @@ static void tear_down(struct fixture *f)
 }
 
 /*
- * `count` parts of 1, 2, ... `most`, 1, ... bytes, from the end of a text down,
- * so that the order of parts shows. An op that writes them.
+ * `count` parts of 1, 2, ... `most`, 1, ... bytes, from the end of a text down, so that the order
+ * of parts shows. An op that writes them.
  */
-static struct io_op from_op(struct mlgen_file *file, unsigned char *end,
-			    struct iovec *parts, unsigned count, unsigned most,
-			    uint64_t off)
+static struct io_op from_op(struct mlgen_file *file, unsigned char *end, struct iovec *parts,
+			    unsigned count, unsigned most, uint64_t off)
 {
-	struct io_op op = {
-		.io = { .op = MLGEN_WRITE, .file = file, .off = off },
-		.from = parts,
-		.from_parts = count
-	};
+	struct io_op op = { .io = { .op = MLGEN_WRITE, .file = file, .off = off },
+			    .from = parts,
+			    .from_parts = count };
 	uint64_t bytes = 0;
 
 	for (unsigned i = 0; i < count; i++) {
@@ -90,11 +85,9 @@ static struct io_op from_op(struct mlgen_file *file, unsigned char *end,
 }
 
 /* As from_op; the list is remembered. */
-static struct io_op kept_op(struct fixture *f, unsigned count, unsigned most,
-			    uint64_t off)
+static struct io_op kept_op(struct fixture *f, unsigned count, unsigned most, uint64_t off)
 {
-	struct io_op op =
-		from_op(&f->file, f->text + TEXT, f->parts, count, most, off);
+	struct io_op op = from_op(&f->file, f->text + TEXT, f->parts, count, most, off);
 
 	memcpy(f->kept, f->parts, sizeof(f->kept));
 	return op;
@@ -106,9 +99,7 @@ static void check_content(const struct io_op *op, const unsigned char *content)
 	for (unsigned i = 0; i < op->from_parts; i++) {
 		const struct iovec *part = &op->from[i];
 
-		ck_assert_msg(memcmp(content, part->iov_base, part->iov_len) ==
-				      0,
-			      "part %u", i);
+		ck_assert_msg(memcmp(content, part->iov_base, part->iov_len) == 0, "part %u", i);
 		content += part->iov_len;
 	}
 }
@@ -230,8 +221,8 @@ START_TEST(writes_under_way_keep_apart)
 	set_up(&f, false);
 	for (unsigned i = 0; i < DEPTH; i++) {
 		fake_script(&f.fake, MLGEN_WRITE, 20 + (int64_t)i);
-		ops[i] = from_op(&f.file, f.text + TEXT - 1000 * i, parts[i],
-				 16, 16, (uint64_t)i * BLOCK);
+		ops[i] = from_op(&f.file, f.text + TEXT - 1000 * i, parts[i], 16, 16,
+				 (uint64_t)i * BLOCK);
 		io_submit(f.io, &ops[i]);
 	}
 	ck_assert_int_eq(io_reap(f.io, done, DEPTH, DEPTH), DEPTH);
@@ -272,8 +263,7 @@ START_TEST(the_longest_call_is_one_call)
 {
 	const uint64_t part = 2u << 20, bytes = 0x7fff0000u;
 	unsigned char *at =
-		mmap(NULL, part, PROT_NONE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		mmap(NULL, part, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	struct fixture f;
 
 	ck_assert_ptr_ne(at, MAP_FAILED);
@@ -321,9 +311,8 @@ static void check_file(const struct rig *r, const struct io_op *op)
 	unsigned char *content = mem_zalloc(op->io.len_bytes);
 	int fd = open(r->path, O_RDONLY | O_CLOEXEC);
 
-	ck_assert_int_eq(
-		pread(fd, content, op->io.len_bytes, (off_t)op->io.off),
-		(ssize_t)op->io.len_bytes);
+	ck_assert_int_eq(pread(fd, content, op->io.len_bytes, (off_t)op->io.off),
+			 (ssize_t)op->io.len_bytes);
 	check_content(op, content);
 	close(fd);
 	mem_free(content);
@@ -344,15 +333,13 @@ START_TEST(every_engine_writes_them)
 		goto out;
 	rig_file(&r, 0, O_RDWR);
 	for (unsigned i = 0; i < DEPTH; i++) {
-		ops[i] = from_op(
-			&r.file, text + TEXT, parts[i], 200 - 60 * i, 200,
-			i ? ops[i - 1].io.off + ops[i - 1].io.len_bytes : 1000);
+		ops[i] = from_op(&r.file, text + TEXT, parts[i], 200 - 60 * i, 200,
+				 i ? ops[i - 1].io.off + ops[i - 1].io.len_bytes : 1000);
 		io_submit(r.io, &ops[i]);
 	}
 	rig_reap(&r, done, DEPTH);
 	for (unsigned i = 0; i < DEPTH; i++)
-		ck_assert_int_eq(ops[i].io.result,
-				 (int64_t)ops[i].io.len_bytes);
+		ck_assert_int_eq(ops[i].io.result, (int64_t)ops[i].io.len_bytes);
 	for (unsigned i = 0; i < DEPTH && strcmp(e->name, "null") != 0; i++)
 		check_file(&r, &ops[i]);
 	rig_end(&r);
@@ -361,8 +348,7 @@ out:
 }
 END_TEST
 
-/* Within the worker's buffer, which an engine may have registered: one part of
- * it, and several. */
+/* Within the worker's buffer, which an engine may have registered: one part of it, and several. */
 START_TEST(parts_of_the_buffer_are_written_too)
 {
 	const struct engine_case *e = &engines[_i];
@@ -370,16 +356,14 @@ START_TEST(parts_of_the_buffer_are_written_too)
 	struct rig r;
 	size_t bytes;
 
-	if (strcmp(e->name, "null") == 0 ||
-	    !rig_start(&r, e->name, e->options, DEPTH, TEXT))
+	if (strcmp(e->name, "null") == 0 || !rig_start(&r, e->name, e->options, DEPTH, TEXT))
 		return;
 	rig_file(&r, 0, O_RDWR);
 	unsigned char *buf = io_buffer(r.io, &bytes);
 	for (unsigned i = 0; i < TEXT; i++)
 		buf[i] = rig_byte(i);
 	for (unsigned n = 1; n <= 3; n += 2) {
-		struct io_op op = from_op(&r.file, buf + TEXT, parts, n, 3,
-					  r.stat.io_bytes[1]);
+		struct io_op op = from_op(&r.file, buf + TEXT, parts, n, 3, r.stat.io_bytes[1]);
 		uint64_t sum = 0;
 
 		for (unsigned i = 0; i < n; i++) {
@@ -400,15 +384,12 @@ Suite *suite_io_from(void)
 	Suite *s = suite_create("io_from");
 	TCase *t = tcase_create("io_from");
 
-	tcase_add_loop_test(t, parts_go_out_as_they_are_in_one_call, 0,
-			    2 * COUNTS);
-	tcase_add_loop_test(t, a_short_write_goes_on_within_the_parts, 0,
-			    2 * CUTS);
+	tcase_add_loop_test(t, parts_go_out_as_they_are_in_one_call, 0, 2 * COUNTS);
+	tcase_add_loop_test(t, a_short_write_goes_on_within_the_parts, 0, 2 * CUTS);
 	tcase_add_loop_test(t, what_fails_says_how_far_it_came, 0, 2);
 	tcase_add_test(t, a_deep_queue_resumes_in_several_calls);
 	tcase_add_test(t, writes_under_way_keep_apart);
-	tcase_add_loop_test(t, they_are_not_stamped_and_the_next_write_is, 0,
-			    2);
+	tcase_add_loop_test(t, they_are_not_stamped_and_the_next_write_is, 0, 2);
 	tcase_add_loop_test(t, the_longest_call_is_one_call, 0, 2);
 	tcase_add_loop_test(t, every_engine_writes_them, 0, ENGINES);
 	tcase_add_loop_test(t, parts_of_the_buffer_are_written_too, 0, ENGINES);

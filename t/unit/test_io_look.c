@@ -93,8 +93,7 @@ static void *watch(void *arg)
 
 START_TEST(another_thread_may_look_at_any_time)
 {
-	struct mlgen_file files[2] = { { .path = "short" },
-				       { .path = "a/very/much/longer/path" } };
+	struct mlgen_file files[2] = { { .path = "short" }, { .path = "a/very/much/longer/path" } };
 	struct watcher w = { 0 };
 	struct fixture f;
 	pthread_t t;
@@ -119,8 +118,7 @@ Suite *suite_io_look(void)
 	Suite *s = suite_create("io_look");
 	TCase *t = tcase_create("look");
 
-	tcase_add_loop_test(
-		t, what_is_under_way_can_be_seen_and_what_is_done_cannot, 0, 2);
+	tcase_add_loop_test(t, what_is_under_way_can_be_seen_and_what_is_done_cannot, 0, 2);
 	tcase_add_test(t, of_several_the_oldest_is_seen);
 	tcase_add_test(t, a_long_path_is_cut);
 	tcase_add_test(t, another_thread_may_look_at_any_time);

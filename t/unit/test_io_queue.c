@@ -20,8 +20,7 @@ struct fixture {
 	struct io_op *done[FAKE_HELD];
 };
 
-static void set_up_as(struct fixture *f, const struct mlgen_engine *e,
-		      struct io_config cfg)
+static void set_up_as(struct fixture *f, const struct mlgen_engine *e, struct io_config cfg)
 {
 	struct mlgen_err err = { 0 };
 
@@ -31,21 +30,16 @@ static void set_up_as(struct fixture *f, const struct mlgen_engine *e,
 	f->clock = clock_new_virtual(START_NS);
 	clock_join(f->clock);
 	opstat_init(&f->stat);
-	f->job = (struct mlgen_engine_job){ .engine = e,
-					    .workers = 1,
-					    .priv = &f->fake };
+	f->job = (struct mlgen_engine_job){ .engine = e, .workers = 1, .priv = &f->fake };
 	cfg.job = &f->job;
 	cfg.clock = f->clock;
 	cfg.stat = &f->stat;
 	ck_assert_msg(io_new(&f->io, &cfg, &err) == 0, "%s", err.text);
 }
 
-static void set_up(struct fixture *f, const struct mlgen_engine *e,
-		   unsigned depth)
+static void set_up(struct fixture *f, const struct mlgen_engine *e, unsigned depth)
 {
-	set_up_as(f, e,
-		  (struct io_config){ .iodepth = depth,
-				      .buf_bytes = (size_t)depth * 4096 });
+	set_up_as(f, e, (struct io_config){ .iodepth = depth, .buf_bytes = (size_t)depth * 4096 });
 }
 
 static void tear_down(struct fixture *f)
@@ -61,13 +55,12 @@ static uint64_t elapsed(const struct fixture *f)
 	return clock_now(f->clock) - START_NS;
 }
 
-static void submit(struct fixture *f, struct io_op *op, enum mlgen_op kind,
-		   unsigned flags, uint64_t bytes)
+static void submit(struct fixture *f, struct io_op *op, enum mlgen_op kind, unsigned flags,
+		   uint64_t bytes)
 {
-	*op = (struct io_op){ .io = { .op = kind,
-				      .flags = flags,
-				      .file = &f->file,
-				      .len_bytes = bytes } };
+	*op = (struct io_op){
+		.io = { .op = kind, .flags = flags, .file = &f->file, .len_bytes = bytes }
+	};
 	io_submit(f->io, op);
 }
 
@@ -169,8 +162,7 @@ START_TEST(waiting_ends_at_the_deadline)
 	set_up(&f, &fake_async, 8);
 	f.fake.one_by_one = true;
 	submit_reads(&f, ops, 4);
-	int got = io_reap_until(f.io, f.done, deadlines[_i].min,
-				deadlines[_i].max,
+	int got = io_reap_until(f.io, f.done, deadlines[_i].min, deadlines[_i].max,
 				at == CLOCK_NEVER ? at : START_NS + at);
 	ck_assert_int_eq(got, deadlines[_i].got);
 	ck_assert_uint_eq(elapsed(&f), deadlines[_i].ns);
@@ -246,12 +238,10 @@ START_TEST(a_synchronous_engine_never_waits)
 }
 END_TEST
 
-static void check_classes(const uint64_t counted[OPSTAT_DEPTHS],
-			  const uint64_t want[OPSTAT_DEPTHS])
+static void check_classes(const uint64_t counted[OPSTAT_DEPTHS], const uint64_t want[OPSTAT_DEPTHS])
 {
 	for (unsigned i = 0; i < OPSTAT_DEPTHS; i++)
-		ck_assert_msg(counted[i] == want[i], "class %u: %u", i,
-			      (unsigned)counted[i]);
+		ck_assert_msg(counted[i] == want[i], "class %u: %u", i, (unsigned)counted[i]);
 }
 
 START_TEST(depths_and_batches_are_counted)
@@ -322,8 +312,7 @@ static const struct chain_case {
 
 static void check_chain(const struct chain_case *c, bool backwards)
 {
-	static const enum mlgen_op kinds[] = { MLGEN_OPEN, MLGEN_READ,
-					       MLGEN_CLOSE };
+	static const enum mlgen_op kinds[] = { MLGEN_OPEN, MLGEN_READ, MLGEN_CLOSE };
 	struct io_op ops[3];
 	struct fixture f;
 
@@ -340,8 +329,7 @@ static void check_chain(const struct chain_case *c, bool backwards)
 		ck_assert_ptr_eq(f.done[0], &ops[backwards ? 2 - i : i]);
 	}
 	for (unsigned i = 0; i < 3; i++) {
-		ck_assert_msg(ops[i].io.result == c->results[i],
-			      "%s: %u: result %lld", c->what, i,
+		ck_assert_msg(ops[i].io.result == c->results[i], "%s: %u: result %lld", c->what, i,
 			      (long long)ops[i].io.result);
 		ck_assert_uint_eq(ops[i].start_ns, START_NS);
 		ck_assert_uint_eq(ops[i].end_ns, START_NS + 3 * OP_NS);
@@ -414,11 +402,9 @@ START_TEST(only_transfers_have_slices_where_there_are_fewer)
 	struct fixture f;
 	size_t bytes;
 
-	set_up_as(&f, &fake_async,
-		  (struct io_config){ .iodepth = 6,
-				      .transfers = 2,
-				      .files = 2,
-				      .buf_bytes = 8192 });
+	set_up_as(
+		&f, &fake_async,
+		(struct io_config){ .iodepth = 6, .transfers = 2, .files = 2, .buf_bytes = 8192 });
 	const unsigned char *buf = io_buffer(f.io, &bytes);
 	ck_assert_uint_eq(f.fake.files, 2);
 	submit_chain(&f, ops[0]);
@@ -430,8 +416,7 @@ START_TEST(only_transfers_have_slices_where_there_are_fewer)
 	submit_reads(&f, reads, 4);
 	ck_assert_int_eq(io_reap(f.io, f.done, 4, 4), 4);
 	for (unsigned i = 6; i < 10; i++)
-		ck_assert(f.fake.log[i].base == buf ||
-			  f.fake.log[i].base == buf + 4096);
+		ck_assert(f.fake.log[i].base == buf || f.fake.log[i].base == buf + 4096);
 	tear_down(&f);
 }
 END_TEST
@@ -474,16 +459,12 @@ Suite *suite_io_queue(void)
 
 	tcase_add_test(t, a_flush_hands_over_what_was_kept_back);
 	tcase_add_test(t, an_error_of_a_flush_comes_from_reap);
-	tcase_add_loop_test(
-		t,
-		a_batch_starts_where_the_call_before_ended_unless_the_worker_slept,
-		0, 2);
+	tcase_add_loop_test(t, a_batch_starts_where_the_call_before_ended_unless_the_worker_slept,
+			    0, 2);
 	tcase_add_loop_test(t, waiting_ends_at_the_deadline, 0,
 			    sizeof(deadlines) / sizeof(deadlines[0]));
 	tcase_add_test(t, a_deadline_that_has_passed_still_takes_what_is_ready);
-	tcase_add_test(
-		t,
-		a_timeout_of_the_engine_ends_the_wait_whatever_the_clock_says);
+	tcase_add_test(t, a_timeout_of_the_engine_ends_the_wait_whatever_the_clock_says);
 	tcase_add_test(t, what_is_resumed_can_be_too_late);
 	tcase_add_test(t, a_synchronous_engine_never_waits);
 	tcase_add_test(t, depths_and_batches_are_counted);

@@ -61,8 +61,7 @@ static uint64_t sizes_total(const struct sizes *s)
 	return n;
 }
 
-static void check_resume(const struct resume_case *c,
-			 const struct mlgen_engine *e)
+static void check_resume(const struct resume_case *c, const struct mlgen_engine *e)
 {
 	struct mlgen_file file = { .path = "f", .flags = c->file_flags };
 	struct io_op op = transfer(c->op, &file, 7000, c->want);
@@ -74,10 +73,8 @@ static void check_resume(const struct resume_case *c,
 	op.eof_ok = c->eof_ok;
 	op.eof_bytes = c->eof_bytes;
 	int64_t result = io_do(f.io, &op);
-	ck_assert_msg(result == c->result, "%s: result %lld", c->what,
-		      (long long)result);
-	ck_assert_msg(f.mock.calls == c->calls, "%s: %u calls", c->what,
-		      f.mock.calls);
+	ck_assert_msg(result == c->result, "%s: result %lld", c->what, (long long)result);
+	ck_assert_msg(f.mock.calls == c->calls, "%s: %u calls", c->what, f.mock.calls);
 	ck_assert_uint_eq(op.done_bytes, c->done);
 	ck_assert_uint_eq(f.stat.short_ios[c->op == MLGEN_WRITE], c->shorts);
 	ck_assert_uint_eq(f.stat.short_ios[c->op != MLGEN_WRITE], 0);
@@ -201,14 +198,10 @@ Suite *suite_io_resume(void)
 	tcase_add_loop_test(t, short_transfers_and_interruptions_are_resumed, 0,
 			    sizeof(resume_cases) / sizeof(resume_cases[0]));
 	tcase_add_test(t, a_resumed_transfer_goes_on_at_its_offset);
-	tcase_add_loop_test(
-		t, an_engine_that_is_interrupted_but_moves_is_never_given_up, 0,
-		2);
+	tcase_add_loop_test(t, an_engine_that_is_interrupted_but_moves_is_never_given_up, 0, 2);
 	tcase_add_test(t, one_call_reads_more_than_the_buffer_holds);
-	tcase_add_test(t,
-		       a_call_of_more_than_1024_parts_is_split_and_not_short);
-	tcase_add_loop_test(t, a_resumed_write_has_the_content_of_one_in_one_go,
-			    0, 6);
+	tcase_add_test(t, a_call_of_more_than_1024_parts_is_split_and_not_short);
+	tcase_add_loop_test(t, a_resumed_write_has_the_content_of_one_in_one_go, 0, 6);
 	suite_add_tcase(s, t);
 	return s;
 }

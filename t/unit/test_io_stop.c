@@ -27,8 +27,8 @@ struct fixture {
 	struct io_op ops[DEPTH], *done[DEPTH];
 };
 
-static void set_up(struct fixture *f, const struct mlgen_engine *e,
-		   bool is_played, bool ends_in_time)
+static void set_up(struct fixture *f, const struct mlgen_engine *e, bool is_played,
+		   bool ends_in_time)
 {
 	struct io_config cfg = { .iodepth = DEPTH,
 				 .buf_bytes = DEPTH * 4096,
@@ -44,9 +44,7 @@ static void set_up(struct fixture *f, const struct mlgen_engine *e,
 	f->engine = *e;
 	if (!is_played)
 		f->engine.caps &= ~MLGEN_CAP_NO_FILES;
-	f->job = (struct mlgen_engine_job){ .engine = &f->engine,
-					    .workers = 1,
-					    .priv = &f->fake };
+	f->job = (struct mlgen_engine_job){ .engine = &f->engine, .workers = 1, .priv = &f->fake };
 	cfg.job = &f->job;
 	cfg.clock = f->clock;
 	cfg.stat = &f->stat;
@@ -62,13 +60,12 @@ static void tear_down(struct fixture *f)
 	clock_free(f->clock);
 }
 
-static struct io_op *make(struct fixture *f, unsigned i, enum mlgen_op kind,
-			  unsigned flags, uint64_t bytes)
+static struct io_op *make(struct fixture *f, unsigned i, enum mlgen_op kind, unsigned flags,
+			  uint64_t bytes)
 {
-	f->ops[i] = (struct io_op){ .io = { .op = kind,
-					    .flags = flags,
-					    .file = &f->file,
-					    .len_bytes = bytes } };
+	f->ops[i] = (struct io_op){
+		.io = { .op = kind, .flags = flags, .file = &f->file, .len_bytes = bytes }
+	};
 	return &f->ops[i];
 }
 
@@ -119,8 +116,7 @@ START_TEST(nor_behind_its_time_where_that_ends_it)
 {
 	struct fixture f;
 
-	set_up(&f, _i % 2 ? &fake_async : &with_files, _i / 2 % 2,
-	       !(_i / 2 % 2));
+	set_up(&f, _i % 2 ? &fake_async : &with_files, _i / 2 % 2, !(_i / 2 % 2));
 	stop_at(&f.stop, START_NS);
 	check_one(&f, _i / 4, kinds[_i / 4].behind_time);
 }
@@ -144,8 +140,7 @@ START_TEST(what_is_refused_has_a_time)
 
 	set_up(&f, _i ? &fake_async : &with_files, true, true);
 	stop_at(&f.stop, START_NS);
-	ck_assert_int_eq(io_do(f.io, make(&f, 0, MLGEN_READ, 0, 4096)),
-			 -ECANCELED);
+	ck_assert_int_eq(io_do(f.io, make(&f, 0, MLGEN_READ, 0, 4096)), -ECANCELED);
 	ck_assert_uint_ge(io_last_ns(f.io), START_NS);
 	tear_down(&f);
 }
@@ -181,15 +176,13 @@ END_TEST
 /* Also its close: there is nothing to be closed. */
 START_TEST(a_chain_is_cancelled_as_a_whole)
 {
-	static const enum mlgen_op of[] = { MLGEN_OPEN, MLGEN_READ,
-					    MLGEN_CLOSE };
+	static const enum mlgen_op of[] = { MLGEN_OPEN, MLGEN_READ, MLGEN_CLOSE };
 	struct fixture f;
 
 	set_up(&f, &fake_async, false, false);
 	stop_set(&f.stop, f.clock);
 	for (unsigned i = 0; i < 3; i++)
-		io_submit(f.io,
-			  make(&f, i, of[i], i < 2 ? MLGEN_IO_LINK : 0, 4096));
+		io_submit(f.io, make(&f, i, of[i], i < 2 ? MLGEN_IO_LINK : 0, 4096));
 	ck_assert_int_eq(io_reap(f.io, f.done, 3, 3), 3);
 	for (unsigned i = 0; i < 3; i++)
 		ck_assert_int_eq(f.ops[i].io.result, -ECANCELED);
@@ -200,13 +193,11 @@ START_TEST(a_chain_is_cancelled_as_a_whole)
 END_TEST
 
 /* The first part of a transfer is done when it comes. */
-static int stopping_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			   unsigned n)
+static int stopping_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
 	struct fake *f = ctx->job->priv;
 	struct fixture *all =
-		(struct fixture *)(void *)((char *)f -
-					   offsetof(struct fixture, fake));
+		(struct fixture *)(void *)((char *)f - offsetof(struct fixture, fake));
 
 	atomic_store(&all->stop.is_set, 1);
 	return fake_sync_submit(ctx, io, n);
@@ -220,8 +211,7 @@ START_TEST(the_rest_of_a_transfer_is_left)
 	e.submit = stopping_submit;
 	set_up(&f, &e, false, false);
 	fake_script(&f.fake, MLGEN_READ, 512);
-	ck_assert_int_eq(io_do(f.io, make(&f, 0, MLGEN_READ, 0, 4096)),
-			 -ECANCELED);
+	ck_assert_int_eq(io_do(f.io, make(&f, 0, MLGEN_READ, 0, 4096)), -ECANCELED);
 	ck_assert_uint_eq(f.fake.logged, 1);
 	ck_assert_uint_eq(f.stat.io_bytes[0], 512);
 	tear_down(&f);
@@ -234,8 +224,7 @@ Suite *suite_io_stop(void)
 	TCase *t = tcase_create("io_stop");
 
 	tcase_add_loop_test(t, no_call_is_begun_once_it_is_set, 0, 2 * KINDS);
-	tcase_add_loop_test(t, nor_behind_its_time_where_that_ends_it, 0,
-			    4 * KINDS);
+	tcase_add_loop_test(t, nor_behind_its_time_where_that_ends_it, 0, 4 * KINDS);
 	tcase_add_loop_test(t, real_calls_go_on_behind_it_elsewhere, 0, 2);
 	tcase_add_loop_test(t, what_is_refused_has_a_time, 0, 2);
 	tcase_add_test(t, what_is_kept_back_is_cancelled);

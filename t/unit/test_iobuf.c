@@ -41,8 +41,7 @@ static void set_up(struct fixture *f, bool is_sync, uint64_t stamp)
 	f->clock = cfg.clock = clock_new_virtual(1);
 	clock_join(f->clock);
 	opstat_init(&f->stat);
-	f->job = (struct mlgen_engine_job){ .engine = is_sync ? &fake_sync
-							      : &fake_async,
+	f->job = (struct mlgen_engine_job){ .engine = is_sync ? &fake_sync : &fake_async,
 					    .workers = 1,
 					    .priv = &f->fake };
 	ck_assert_int_eq(io_new(&f->io, &cfg, NULL), 0);
@@ -61,10 +60,9 @@ static void tear_down(struct fixture *f)
 
 static struct io_op write_op(struct fixture *f, uint64_t off, uint64_t bytes)
 {
-	return (struct io_op){ .io = { .op = MLGEN_WRITE,
-				       .file = &f->file,
-				       .off = off,
-				       .len_bytes = bytes } };
+	return (struct io_op){
+		.io = { .op = MLGEN_WRITE, .file = &f->file, .off = off, .len_bytes = bytes }
+	};
 }
 
 static uint64_t word_at(const unsigned char *p, unsigned i)
@@ -76,8 +74,8 @@ static uint64_t word_at(const unsigned char *p, unsigned i)
 }
 
 /* The content of one write: stamped each 4 KiB, the rest as it was. */
-static void check_content(const unsigned char *content, uint64_t off,
-			  uint64_t bytes, uint64_t stamp)
+static void check_content(const unsigned char *content, uint64_t off, uint64_t bytes,
+			  uint64_t stamp)
 {
 	uint64_t words[2] = { 0, stamp };
 	unsigned char want;
@@ -111,8 +109,7 @@ START_TEST(no_two_blocks_written_are_alike)
 				ck_assert_int_eq(io_reap(f.io, done, 1, 1), 1);
 		}
 		if (!_i)
-			ck_assert_int_eq(io_reap(f.io, done, DEPTH, DEPTH),
-					 DEPTH);
+			ck_assert_int_eq(io_reap(f.io, done, DEPTH, DEPTH), DEPTH);
 		memcpy(all + kept, f.fake.content, 8 * BLOCK);
 		kept += 8 * BLOCK;
 	}
@@ -181,8 +178,7 @@ START_TEST(writes_under_way_do_not_share_a_stamp)
 	}
 	ck_assert_int_eq(io_reap(f.io, done, DEPTH, DEPTH), DEPTH);
 	for (unsigned i = 0; i < DEPTH; i++)
-		check_content(f.fake.content, i * 2 * BLOCK, 2 * BLOCK,
-			      STAMP + i);
+		check_content(f.fake.content, i * 2 * BLOCK, 2 * BLOCK, STAMP + i);
 	tear_down(&f);
 }
 END_TEST
@@ -226,8 +222,7 @@ START_TEST(without_a_stamp_the_buffer_is_written_as_it_is)
 		struct io_op op = write_op(&f, n * BLOCK, BLOCK);
 
 		ck_assert_int_eq(io_do(f.io, &op), BLOCK);
-		ck_assert_uint_eq(word_at(f.fake.content + n * BLOCK, 0),
-				  word_at(f.buf, 1));
+		ck_assert_uint_eq(word_at(f.fake.content + n * BLOCK, 0), word_at(f.buf, 1));
 		ck_assert_ptr_eq(f.fake.log[n].base, f.buf);
 	}
 	tear_down(&f);
@@ -263,8 +258,8 @@ static struct io_op read_op(struct fixture *f, uint64_t off, uint64_t bytes)
 	return op;
 }
 
-static void check_call(const struct fake_call *call, uint64_t off,
-		       uint64_t bytes, const unsigned char *at)
+static void check_call(const struct fake_call *call, uint64_t off, uint64_t bytes,
+		       const unsigned char *at)
 {
 	ck_assert_int_eq(call->op, MLGEN_READ);
 	ck_assert_uint_eq(call->off, off);
@@ -273,8 +268,7 @@ static void check_call(const struct fake_call *call, uint64_t off,
 }
 
 /* Smaller than a slice, as large as the buffer, larger. */
-static const uint64_t read_sizes[] = { 1,         BLOCK,         2 * BLOCK,
-				       8 * BLOCK, 8 * BLOCK + 1, 24 * BLOCK };
+static const uint64_t read_sizes[] = { 1, BLOCK, 2 * BLOCK, 8 * BLOCK, 8 * BLOCK + 1, 24 * BLOCK };
 
 #define READ_SIZES ((int)(sizeof(read_sizes) / sizeof(read_sizes[0])))
 
@@ -296,8 +290,7 @@ START_TEST(a_read_goes_into_the_room_of_its_caller_in_one_piece)
 	op = read_op(&f, 0, BLOCK);
 	op.into = NULL;
 	ck_assert_int_eq(io_do(f.io, &op), BLOCK);
-	ck_assert(f.fake.log[1].base >= f.buf &&
-		  f.fake.log[1].base < f.buf + (uint64_t)8 * BLOCK);
+	ck_assert(f.fake.log[1].base >= f.buf && f.fake.log[1].base < f.buf + (uint64_t)8 * BLOCK);
 	tear_down(&f);
 }
 END_TEST
@@ -319,8 +312,7 @@ START_TEST(a_resumed_read_goes_on_in_that_room)
 	check_call(&f.fake.log[0], 3 * BLOCK, bytes, into);
 	check_call(&f.fake.log[1], 3 * BLOCK + cut, bytes - cut, into + cut);
 	check_call(&f.fake.log[2], 3 * BLOCK + cut, bytes - cut, into + cut);
-	check_call(&f.fake.log[3], 3 * BLOCK + cut + 1, bytes - cut - 1,
-		   into + cut + 1);
+	check_call(&f.fake.log[3], 3 * BLOCK + cut + 1, bytes - cut - 1, into + cut + 1);
 	ck_assert_uint_eq(op.io.off, 3 * BLOCK);
 	ck_assert_uint_eq(op.io.len_bytes, bytes);
 	ck_assert_uint_eq(f.stat.io_bytes[0], bytes);
@@ -341,8 +333,7 @@ START_TEST(a_direct_read_goes_on_at_whole_sectors_of_it)
 	op.eof_bytes = 2136;
 	ck_assert_int_eq(io_do(f.io, &op), 2136);
 	ck_assert_uint_eq(f.fake.logged, 2);
-	check_call(&f.fake.log[1], BLOCK + 1536, 12 * BLOCK - 1536,
-		   room + BLOCK + 1536);
+	check_call(&f.fake.log[1], BLOCK + 1536, 12 * BLOCK - 1536, room + BLOCK + 1536);
 	tear_down(&f);
 }
 END_TEST
@@ -369,8 +360,7 @@ END_TEST
 START_TEST(a_linked_read_goes_there_too_and_is_not_resumed)
 {
 	struct io_op ops[3] = { 0 }, *done[3];
-	static const enum mlgen_op kinds[] = { MLGEN_OPEN, MLGEN_READ,
-					       MLGEN_CLOSE };
+	static const enum mlgen_op kinds[] = { MLGEN_OPEN, MLGEN_READ, MLGEN_CLOSE };
 	struct fixture f;
 
 	set_up(&f, false, 0);
@@ -397,8 +387,7 @@ START_TEST(one_call_reads_at_most_a_gibibyte_into_it)
 {
 	const uint64_t gib = 1ull << 30, bytes = 2 * gib + 5;
 	unsigned char *at =
-		mmap(NULL, bytes, PROT_NONE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	struct fixture f;
 
 	ck_assert_ptr_ne(at, MAP_FAILED);
@@ -422,27 +411,19 @@ Suite *suite_iobuf(void)
 	TCase *t = tcase_create("iobuf");
 
 	tcase_add_loop_test(t, no_two_blocks_written_are_alike, 0, 2);
-	tcase_add_loop_test(
-		t, a_block_begins_with_its_offset_and_the_number_of_the_write,
-		0, 2);
-	tcase_add_loop_test(t, a_resumed_write_has_the_stamps_of_one_in_one_go,
-			    0, 2 * CUTS);
+	tcase_add_loop_test(t, a_block_begins_with_its_offset_and_the_number_of_the_write, 0, 2);
+	tcase_add_loop_test(t, a_resumed_write_has_the_stamps_of_one_in_one_go, 0, 2 * CUTS);
 	tcase_add_test(t, writes_under_way_do_not_share_a_stamp);
 	tcase_add_loop_test(t, a_small_write_leaves_what_is_behind_it, 0, 2);
 	tcase_add_loop_test(t, what_has_no_slice_is_not_stamped, 0, 2);
-	tcase_add_loop_test(t, without_a_stamp_the_buffer_is_written_as_it_is,
-			    0, 2);
+	tcase_add_loop_test(t, without_a_stamp_the_buffer_is_written_as_it_is, 0, 2);
 	tcase_add_loop_test(t, reads_are_not_stamped, 0, 2);
-	tcase_add_loop_test(
-		t, a_read_goes_into_the_room_of_its_caller_in_one_piece, 0,
-		2 * READ_SIZES);
-	tcase_add_loop_test(t, a_resumed_read_goes_on_in_that_room, 0,
-			    2 * CUTS);
-	tcase_add_loop_test(t, a_direct_read_goes_on_at_whole_sectors_of_it, 0,
-			    2);
+	tcase_add_loop_test(t, a_read_goes_into_the_room_of_its_caller_in_one_piece, 0,
+			    2 * READ_SIZES);
+	tcase_add_loop_test(t, a_resumed_read_goes_on_in_that_room, 0, 2 * CUTS);
+	tcase_add_loop_test(t, a_direct_read_goes_on_at_whole_sectors_of_it, 0, 2);
 	tcase_add_test(t, reads_under_way_keep_apart);
-	tcase_add_loop_test(t, a_linked_read_goes_there_too_and_is_not_resumed,
-			    0, 2);
+	tcase_add_loop_test(t, a_linked_read_goes_there_too_and_is_not_resumed, 0, 2);
 	tcase_add_loop_test(t, one_call_reads_at_most_a_gibibyte_into_it, 0, 2);
 	suite_add_tcase(s, t);
 	return s;

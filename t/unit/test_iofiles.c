@@ -54,8 +54,7 @@ START_TEST(files_have_the_names_that_fio_gives)
 	job.numjobs = names[_i].numjobs;
 	job.directory = NULL;
 	if (names[_i].directory) {
-		snprintf(directory, sizeof(directory), "%s",
-			 names[_i].directory);
+		snprintf(directory, sizeof(directory), "%s", names[_i].directory);
 		job.directory = directory;
 	}
 	if (!names[_i].paths) {
@@ -64,8 +63,8 @@ START_TEST(files_have_the_names_that_fio_gives)
 	}
 	look_ok();
 	for (size_t i = 0; i < files.count; i++)
-		snprintf(paths + strlen(paths), sizeof(paths) - strlen(paths),
-			 "%s%s", i ? " " : "", files.files[i].path);
+		snprintf(paths + strlen(paths), sizeof(paths) - strlen(paths), "%s%s", i ? " " : "",
+			 files.files[i].path);
 	ck_assert_str_eq(paths, names[_i].paths);
 }
 END_TEST
@@ -166,8 +165,7 @@ START_TEST(sizes_and_offsets_mean_what_they_do_in_fio)
 	job.filesize_bytes = share(sizes[_i].filesize).bytes;
 	if (sizes[_i].words) {
 		ck_assert_int_lt(look(), 0);
-		ck_assert_msg(strstr(err.text, sizes[_i].words), "%s",
-			      err.text);
+		ck_assert_msg(strstr(err.text, sizes[_i].words), "%s", err.text);
 		return;
 	}
 	look_ok();
@@ -250,8 +248,7 @@ END_TEST
 START_TEST(readonly_refuses_to_write_and_to_lay_out)
 {
 	request.readonly = true;
-	look_fails(-EROFS, "readonly: d/x.0.0 is missing, and would be made "
-			   "with 64k");
+	look_fails(-EROFS, "readonly: d/x.0.0 is missing, and would be made with 64k");
 	make_job(RW_RANDRW, "p", NULL);
 	look_fails(-EROFS, "readonly: job 'x' writes");
 	make_job(RW_READ, "p", NULL);
@@ -265,8 +262,7 @@ START_TEST(permissions_are_looked_at_before_the_run)
 		ck_assert_int_eq(seteuid(65534), 0);
 	make_job(RW_WRITE, top, NULL);
 	snprintf(word_filename, sizeof(word_filename), "/etc/passwd");
-	look_fails(-EACCES,
-		   "/etc/passwd: cannot be written: Permission denied");
+	look_fails(-EACCES, "/etc/passwd: cannot be written: Permission denied");
 	job.rw = RW_READ;
 	look_ok();
 	if (getuid() == 0)

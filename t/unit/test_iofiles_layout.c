@@ -53,9 +53,8 @@ START_TEST(a_missing_file_is_made_whole_and_cold)
 	ck_assert_int_eq(stat("d/g", &st), 0);
 	ck_assert_uint_ge((uint64_t)st.st_blocks * 512, 3000000);
 	ck_assert(system("cmp -s d/g d/s/t/f") != 0);
-	ck_assert(holds("stderr", "^x: laying out 2 files, 5.72 MiB in "
-				  "d/s/t and elsewhere \\((in .*s|about "
-				  ".*s, estimate)\\)$"));
+	ck_assert(holds("stderr", "^x: laying out 2 files, 5.72 MiB in d/s/t and elsewhere \\((in "
+				  ".*s|about .*s, estimate)\\)$"));
 	lay_out_ok(0);
 }
 END_TEST
@@ -79,22 +78,17 @@ START_TEST(a_job_that_only_writes_gets_space)
 	lay_out_ok(1);
 	ck_assert_uint_eq(size_of("d/f"), 100000 * K);
 	ck_assert_int_eq(stat("d/f", &st), 0);
-	ck_assert(st.st_blocks == 0 ||
-		  (uint64_t)st.st_blocks * 512 >= 100000 * K);
-	ck_assert(holds(
-		"stderr",
-		"^x: laying out 1 file, [0-9.]+ MiB in d \\(space only\\)"));
+	ck_assert(st.st_blocks == 0 || (uint64_t)st.st_blocks * 512 >= 100000 * K);
+	ck_assert(holds("stderr", "^x: laying out 1 file, [0-9.]+ MiB in d \\(space only\\)"));
 }
 END_TEST
 
 START_TEST(an_existing_file_stays_as_it_is)
 {
-	shell("cksum d/p >sum; touch -d 2001-01-01 d/p;"
-	      "stat -c '%i %s %b %y %z' d/p >stat");
+	shell("cksum d/p >sum; touch -d 2001-01-01 d/p;stat -c '%i %s %b %y %z' d/p >stat");
 	make_job(RW_WRITE, "p:f", "64k");
 	lay_out_ok(1);
-	shell("cksum d/p | cmp - sum &&"
-	      "stat -c '%i %s %b %y %z' d/p | cmp - stat");
+	shell("cksum d/p | cmp - sum &&stat -c '%i %s %b %y %z' d/p | cmp - stat");
 }
 END_TEST
 
@@ -120,9 +114,8 @@ START_TEST(a_file_made_meanwhile_is_taken_if_it_is_large_enough)
 	look_ok();
 	shell("mv d/g d/f");
 	ck_assert_int_eq(iolayout_run(&files, &layout, &err), -EEXIST);
-	ck_assert_msg(strstr(err.text, "d/f: was made meanwhile with 1k, and "
-				       "64k are needed"),
-		      "%s", err.text);
+	ck_assert_msg(strstr(err.text, "d/f: was made meanwhile with 1k, and 64k are needed"), "%s",
+		      err.text);
 	ck_assert_uint_eq(size_of("d/f"), K);
 }
 END_TEST
@@ -226,8 +219,7 @@ Suite *suite_iofiles_layout(void)
 	tcase_add_test(t, more_than_half_of_the_free_space_needs_leave);
 	tcase_add_test(t, a_stopped_one_leaves_nothing_half_made);
 	tcase_add_test(t, so_does_one_that_is_stopped_in_the_middle);
-	tcase_add_loop_test(t, any_operation_that_fails_leaves_whole_files_only,
-			    0, 2);
+	tcase_add_loop_test(t, any_operation_that_fails_leaves_whole_files_only, 0, 2);
 	tcase_add_test(t, space_that_cannot_be_given_is_a_hole);
 	suite_add_tcase(s, t);
 	return s;

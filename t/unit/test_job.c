@@ -8,8 +8,7 @@
 #include "job_options.h"
 #include "suites.h"
 
-static const struct mlgen_field *const tables[] = { job_fields,
-						    settings_fields };
+static const struct mlgen_field *const tables[] = { job_fields, settings_fields };
 
 START_TEST(every_row_is_complete)
 {
@@ -19,14 +18,12 @@ START_TEST(every_row_is_complete)
 
 			ck_assert_msg(f->group != NULL, "%s", f->name);
 			ck_assert_msg(f->help[len - 1] == '.', "%s", f->name);
-			ck_assert_msg(field_find(tables[t], f->name) == f,
-				      "%s is there twice", f->name);
+			ck_assert_msg(field_find(tables[t], f->name) == f, "%s is there twice",
+				      f->name);
 			if (f->alias)
-				ck_assert_msg(field_find(tables[t], f->alias) ==
-						      f,
+				ck_assert_msg(field_find(tables[t], f->alias) == f,
 					      "%s is there twice", f->alias);
-			for (const struct mlgen_choice *c = f->choices;
-			     c && c->name; c++)
+			for (const struct mlgen_choice *c = f->choices; c && c->name; c++)
 				ck_assert_msg(c->help != NULL, "%s", c->name);
 		}
 	}
@@ -36,8 +33,7 @@ END_TEST
 START_TEST(no_name_is_both_of_a_job_and_of_the_program)
 {
 	for (const struct mlgen_field *f = job_fields; f->name; f++) {
-		ck_assert_msg(!field_find(settings_fields, f->name), "%s",
-			      f->name);
+		ck_assert_msg(!field_find(settings_fields, f->name), "%s", f->name);
 		ck_assert_msg(!strchr(f->name, '.'), "%s", f->name);
 	}
 }
@@ -91,21 +87,18 @@ END_TEST
 START_TEST(texts_read_back_whatever_kb_base_is)
 {
 	static const char *const sizes[] = {
-		"1m",         "4096", "3g", "normal:2m:1k", "dlio:146600628:0",
-		"gamma:2:64k"
+		"1m", "4096", "3g", "normal:2m:1k", "dlio:146600628:0", "gamma:2:64k"
 	};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		struct job *j = job_new("x"), *copy = job_new("x");
-		const struct mlgen_field *f =
-			field_find(job_fields, "sample_size");
+		const struct mlgen_field *f = field_find(job_fields, "sample_size");
 		struct buf text = { 0 };
 
 		ck_assert_int_eq(field_parse(f, j, sizes[i], 1024, NULL), 0);
 		j->kb_base = 1000;
 		job_option_text(j, "sample_size", &text);
-		ck_assert_int_eq(
-			field_parse(f, copy, buf_str(&text), 1000, NULL), 0);
+		ck_assert_int_eq(field_parse(f, copy, buf_str(&text), 1000, NULL), 0);
 		ck_assert_double_eq(j->sample_size.a, copy->sample_size.a);
 		ck_assert_double_eq(j->sample_size.b, copy->sample_size.b);
 		buf_fini(&text);
@@ -121,12 +114,9 @@ START_TEST(what_a_job_does_follows_from_rw)
 		const char *rw;
 		bool reads, writes, is_random;
 	} rows[] = {
-		{ "rw=read", true, false, false },
-		{ "rw=write", false, true, false },
-		{ "rw=rw", true, true, false },
-		{ "rw=readwrite", true, true, false },
-		{ "rw=randread", true, false, true },
-		{ "rw=randwrite", false, true, true },
+		{ "rw=read", true, false, false },    { "rw=write", false, true, false },
+		{ "rw=rw", true, true, false },       { "rw=readwrite", true, true, false },
+		{ "rw=randread", true, false, true }, { "rw=randwrite", false, true, true },
 		{ "rw=randrw", true, true, true },
 	};
 

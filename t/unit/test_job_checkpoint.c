@@ -12,8 +12,7 @@
 
 static const struct mlgen_engine files_engine = {
 	.name = "files",
-	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) |
-		MLGEN_CAP_DIRECT,
+	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) | MLGEN_CAP_DIRECT,
 };
 static const struct mlgen_engine cached_engine = {
 	.name = "cached",
@@ -27,8 +26,7 @@ static const struct mlgen_engine writes_engine = {
 static const struct mlgen_engine libaio_engine = {
 	.name = "libaio",
 	.reap = no_reap,
-	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) |
-		MLGEN_CAP_DIRECT,
+	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) | MLGEN_CAP_DIRECT,
 };
 
 #define SAVE "phase=checkpoint checkpoint_size=1m"
@@ -52,8 +50,8 @@ static const struct {
 	{ SAVES, &cached_engine, "ioengine: cached cannot write; checkpoint_" },
 	{ SAVE " direct=1", &writes_engine, "direct: ioengine=writes cannot" },
 	{ SAVE " iodepth=8", &files_engine,
-	  "iodepth: ioengine=files does one request at a time; 1 is used, and "
-	  "more checkpoint_threads" },
+	  "iodepth: ioengine=files does one request at a time; 1 is used, and more "
+	  "checkpoint_threads" },
 	{ SAVE " iodepth=8 direct=1", &libaio_engine, NULL },
 	/* of what */
 	{ "phase=checkpoint", &files_engine, "model_layers: nothing says" },
@@ -66,23 +64,20 @@ static const struct {
 	{ SAVE " ranks=1000000 checkpoint_threads=5", &files_engine,
 	  "checkpoint_threads: 5 for each of 1000000 ranks" },
 	{ SAVE " ranks=1000000 checkpoint_threads=4", &files_engine, NULL },
-	{ SAVE " ranks=1000000 checkpoint_threads=1024 "
-	       "checkpoint_ranks=0-4095",
-	  &files_engine, NULL },
-	{ SAVE " model_hidden=64", &files_engine,
-	  "model_hidden: counts with model_layers only" },
-	{ SAVE " zero_stage=1", &files_engine,
-	  "zero_stage: counts with model_layers only" },
+	{ SAVE " ranks=1000000 checkpoint_threads=1024 checkpoint_ranks=0-4095", &files_engine,
+	  NULL },
+	{ SAVE " model_hidden=64", &files_engine, "model_hidden: counts with model_layers only" },
+	{ SAVE " zero_stage=1", &files_engine, "zero_stage: counts with model_layers only" },
 	{ SAVE " tensor_parallel=2", &files_engine, NULL },
 	{ "phase=checkpoint checkpoint_layout=pattern", &files_engine, NULL },
-	{ "phase=checkpoint checkpoint_layout=pattern model_layers=1",
-	  &files_engine, "model_layers: counts with checkpoint_layout=torch" },
-	{ "phase=checkpoint checkpoint_layout=pattern tensor_sizes=x",
-	  &files_engine, "tensor_sizes: counts with checkpoint_layout=torch" },
-	{ "phase=checkpoint checkpoint_layout=pattern model_bytes=4",
-	  &files_engine, "model_bytes: counts with checkpoint_layout=torch" },
-	{ "phase=checkpoint checkpoint_layout=pattern checkpoint_pattern=bert",
-	  &files_engine, NULL },
+	{ "phase=checkpoint checkpoint_layout=pattern model_layers=1", &files_engine,
+	  "model_layers: counts with checkpoint_layout=torch" },
+	{ "phase=checkpoint checkpoint_layout=pattern tensor_sizes=x", &files_engine,
+	  "tensor_sizes: counts with checkpoint_layout=torch" },
+	{ "phase=checkpoint checkpoint_layout=pattern model_bytes=4", &files_engine,
+	  "model_bytes: counts with checkpoint_layout=torch" },
+	{ "phase=checkpoint checkpoint_layout=pattern checkpoint_pattern=bert", &files_engine,
+	  NULL },
 	{ SAVE " checkpoint_pattern=bert", &files_engine,
 	  "checkpoint_pattern: counts with checkpoint_layout=pattern only" },
 	/* in which phase */
@@ -92,24 +87,20 @@ static const struct {
 	  "checkpoint_mode: counts with phase=train only" },
 	{ SAVE " snapshot_bandwidth=1g", &files_engine,
 	  "snapshot_bandwidth: counts with phase=train only" },
-	{ SAVE " restore_shift=1", &files_engine,
-	  "restore_shift: counts with phase=restore only" },
-	{ SAVE " verify=crc32c", &files_engine,
-	  "verify: counts with phase=restore only" },
+	{ SAVE " restore_shift=1", &files_engine, "restore_shift: counts with phase=restore only" },
+	{ SAVE " verify=crc32c", &files_engine, "verify: counts with phase=restore only" },
 	{ SAVE " ramp_time=1", &files_engine,
 	  "ramp_time: counts with phase=train and phase=io only" },
 	{ RESTORE " time_based=1 runtime=1", &files_engine,
 	  "time_based: counts with phase=train and phase=io only" },
 	{ SAVE " continue_on_error=all", &files_engine,
 	  "continue_on_error: counts with phase=train and phase=io" },
-	{ SAVE " max_errors=3", &files_engine,
-	  "max_errors: counts with phase=train and phase=io" },
+	{ SAVE " max_errors=3", &files_engine, "max_errors: counts with phase=train and phase=io" },
 	{ SAVE " numa=device", &files_engine, "numa: counts with phase=train" },
-	{ SAVE " checkpoints=10 pause=5s checkpoint_keep=3 rename_commit=1 "
-	       "checkpoint_fsync=end checkpoint_directory=/d drop_caches=run",
+	{ SAVE " checkpoints=10 pause=5s checkpoint_keep=3 rename_commit=1 checkpoint_fsync=end "
+	       "checkpoint_directory=/d drop_caches=run",
 	  &files_engine, NULL },
-	{ RESTORE " checkpoints=10 pause=5s verify=crc32c drop_caches=run",
-	  &files_engine, NULL },
+	{ RESTORE " checkpoints=10 pause=5s verify=crc32c drop_caches=run", &files_engine, NULL },
 	{ RESTORE " checkpoint_keep=3", &files_engine,
 	  "checkpoint_keep: counts with phase=checkpoint and phase=train" },
 	{ RESTORE " checkpoint_fsync=none", &files_engine,
@@ -121,74 +112,58 @@ static const struct {
 	{ SAVES " pause=2", &files_engine,
 	  "pause: counts with phase=checkpoint and phase=restore" },
 	{ SAVES " verify=crc32c", &files_engine, "verify: counts with" },
-	{ SAVES " checkpoint_mode=async snapshot_bandwidth=1g", &files_engine,
-	  NULL },
+	{ SAVES " checkpoint_mode=async snapshot_bandwidth=1g", &files_engine, NULL },
 	{ SAVES " snapshot_bandwidth=1g", &files_engine,
 	  "snapshot_bandwidth: counts with checkpoint_mode=async only" },
-	{ SAVES " checkpoint_every=5", &files_engine,
-	  "checkpoint_every: '5' is not understood" },
+	{ SAVES " checkpoint_every=5", &files_engine, "checkpoint_every: '5' is not understood" },
 	{ SAVES " dataset=scan", &files_engine,
 	  "checkpoint_directory: by default checkpoints lie within" },
-	{ SAVES " dataset=scan directory=/d checkpoint_directory=/d/c",
-	  &files_engine, "checkpoint_directory: /d/c lies within" },
-	{ SAVES " dataset=scan directory=/d/ checkpoint_directory=/d",
-	  &files_engine, "checkpoint_directory: /d lies within" },
-	{ SAVES " dataset=scan directory=/d checkpoint_directory=/dc",
-	  &files_engine, NULL },
-	{ SAVES " directory=/d checkpoint_directory=/d/c", &files_engine,
-	  NULL },
+	{ SAVES " dataset=scan directory=/d checkpoint_directory=/d/c", &files_engine,
+	  "checkpoint_directory: /d/c lies within" },
+	{ SAVES " dataset=scan directory=/d/ checkpoint_directory=/d", &files_engine,
+	  "checkpoint_directory: /d lies within" },
+	{ SAVES " dataset=scan directory=/d checkpoint_directory=/dc", &files_engine, NULL },
+	{ SAVES " directory=/d checkpoint_directory=/d/c", &files_engine, NULL },
 	/* a training without them, and one that turns them off */
 	{ "checkpoint_keep=3", &files_engine,
 	  "checkpoint_keep: counts with checkpoint_every only" },
-	{ "model_layers=3", &files_engine,
-	  "model_layers: counts with checkpoint_every only" },
-	{ "checkpoint_every=0 model_layers=3 model_hidden=63", &files_engine,
-	  NULL },
-	{ "phase=prepare model_layers=3 checkpoint_keep=3", &files_engine,
-	  NULL },
+	{ "model_layers=3", &files_engine, "model_layers: counts with checkpoint_every only" },
+	{ "checkpoint_every=0 model_layers=3 model_hidden=63", &files_engine, NULL },
+	{ "phase=prepare model_layers=3 checkpoint_keep=3", &files_engine, NULL },
 	/* calls */
 	{ SAVE " bs=4k", &files_engine, NULL },
 	{ SAVE " bs=1000", &files_engine, "bs: 1000 is no multiple of 4096" },
-	{ SAVE " bs=1000 direct=1", &files_engine,
-	  "bs: 1000 is no multiple of 4096" },
-	{ SAVES " bs=1000 direct=1", &files_engine,
-	  "bs: 1000 is no multiple of 4096" },
+	{ SAVE " bs=1000 direct=1", &files_engine, "bs: 1000 is no multiple of 4096" },
+	{ SAVES " bs=1000 direct=1", &files_engine, "bs: 1000 is no multiple of 4096" },
 	{ SAVE " bs=4k,8k", &files_engine, "bs: 4096 and 8192: checkpoints" },
 	{ SAVE " access=framework bs=1000", &files_engine,
 	  "bs: access=framework has sizes of its own" },
-	{ SAVE " access=framework iodepth=2 direct=1 "
-	       "checkpoint_layout=stream",
-	  &libaio_engine, "iodepth: access=framework makes one call" },
+	{ SAVE " access=framework iodepth=2 direct=1 checkpoint_layout=stream", &libaio_engine,
+	  "iodepth: access=framework makes one call" },
 	{ SAVE " access=framework direct=1", &files_engine,
 	  "direct: with access=framework only checkpoint_layout=stream" },
-	{ SAVE " access=framework direct=1 checkpoint_layout=deepspeed",
-	  &files_engine, "direct: with access=framework only" },
-	{ SAVES " access=framework direct=1", &files_engine,
+	{ SAVE " access=framework direct=1 checkpoint_layout=deepspeed", &files_engine,
 	  "direct: with access=framework only" },
-	{ SAVE " access=framework direct=1 checkpoint_layout=stream",
-	  &files_engine, NULL },
+	{ SAVES " access=framework direct=1", &files_engine, "direct: with access=framework only" },
+	{ SAVE " access=framework direct=1 checkpoint_layout=stream", &files_engine, NULL },
 	{ SAVE " access=framework checkpoint_threads=2", &files_engine,
 	  "checkpoint_threads: with access=framework a thread takes" },
-	{ SAVE " access=framework checkpoint_threads=2 "
-	       "checkpoint_layout=deepspeed",
-	  &files_engine, NULL },
+	{ SAVE " access=framework checkpoint_threads=2 checkpoint_layout=deepspeed", &files_engine,
+	  NULL },
 	{ SAVE " checkpoint_threads=2", &files_engine, NULL },
-	{ RESTORE " invalidate=epoch", &files_engine,
-	  "invalidate: there are no epochs" },
+	{ RESTORE " invalidate=epoch", &files_engine, "invalidate: there are no epochs" },
 	{ SAVES " invalidate=epoch", &files_engine, NULL },
 	/* ranks that read each other's */
 	{ RESTORE " ranks=8 restore_shift=0", &files_engine, NULL },
 	{ RESTORE " ranks=8 restore_shift=7", &files_engine,
 	  "restore_shift: goes around the 8 ranks that are played here" },
-	{ RESTORE " ranks=8 checkpoint_ranks=2-3 restore_shift=1",
-	  &files_engine,
+	{ RESTORE " ranks=8 checkpoint_ranks=2-3 restore_shift=1", &files_engine,
 	  "restore_shift: goes around the 2 ranks that are played here" },
 	{ RESTORE " ranks=8 restore_shift=8", &files_engine,
 	  "restore_shift: 8 goes once around the 8 ranks" },
-	{ RESTORE " ranks=8 checkpoint_ranks=2-3 restore_shift=2",
-	  &files_engine, "restore_shift: 2 goes once around the 2 ranks" },
-	{ RESTORE " restore_shift=1", &files_engine,
-	  "restore_shift: the one rank" },
+	{ RESTORE " ranks=8 checkpoint_ranks=2-3 restore_shift=2", &files_engine,
+	  "restore_shift: 2 goes once around the 2 ranks" },
+	{ RESTORE " restore_shift=1", &files_engine, "restore_shift: the one rank" },
 };
 
 START_TEST(options_that_do_not_fit_are_found)
@@ -239,12 +214,10 @@ START_TEST(checkpoint_every_has_a_unit)
 	bool is_bad = everies[_i].is_bad;
 
 	mem_replace(&j->checkpoint_every, everies[_i].text);
-	ck_assert_int_eq(job_checkpoint_every(j, &e, &err),
-			 is_bad ? -EINVAL : 0);
+	ck_assert_int_eq(job_checkpoint_every(j, &e, &err), is_bad ? -EINVAL : 0);
 	ck_assert_int_eq(job_has_checkpoints(j), is_bad || e.count);
 	if (is_bad) {
-		ck_assert_int_eq(strncmp(err.text, "checkpoint_every: '", 19),
-				 0);
+		ck_assert_int_eq(strncmp(err.text, "checkpoint_every: '", 19), 0);
 	} else {
 		ck_assert_int_eq((int)e.unit, everies[_i].unit);
 		ck_assert_uint_eq(e.count, everies[_i].count);
@@ -285,18 +258,16 @@ START_TEST(a_job_saves_by_its_phase_or_every_so_often)
 }
 END_TEST
 
-/* A file may describe the model once, for several kinds of jobs; a command line
- * speaks to all of them. */
+/* A file may describe the model once, for several kinds of jobs; a command line speaks to all of
+ * them. */
 START_TEST(what_is_said_of_several_jobs_is_not_noted)
 {
 	static const struct {
 		const char *how, *job_file, *option_file;
 		unsigned notes;
 	} rows[] = {
-		{ "[x]", "a.job", "a.job", 1 },
-		{ "[global]", "a.job", "a.job", 0 },
-		{ "[model=m]", "a.job", "a.job", 0 },
-		{ "command line", "a.job", NULL, 0 },
+		{ "[x]", "a.job", "a.job", 1 },       { "[global]", "a.job", "a.job", 0 },
+		{ "[model=m]", "a.job", "a.job", 0 }, { "command line", "a.job", NULL, 0 },
 		{ "command line", NULL, NULL, 1 },
 	};
 	const struct mlgen_field *f = field_find(job_fields, "checkpoint_keep");
@@ -327,8 +298,7 @@ Suite *suite_job_checkpoint(void)
 	Suite *s = suite_create("job_checkpoint");
 	TCase *t = tcase_create("job_checkpoint");
 
-	tcase_add_loop_test(t, options_that_do_not_fit_are_found, 0,
-			    ROWS(checks));
+	tcase_add_loop_test(t, options_that_do_not_fit_are_found, 0, ROWS(checks));
 	tcase_add_loop_test(t, checkpoint_every_has_a_unit, 0, ROWS(everies));
 	tcase_add_test(t, a_job_saves_by_its_phase_or_every_so_often);
 	tcase_add_test(t, what_is_said_of_several_jobs_is_not_noted);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_job_fio.c - options of fio: those that mean the same, that change nothing, and that have a hint. */
+/* test_job_fio.c - options of fio: those that mean the same, that change nothing, and that have a
+ * hint. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -23,17 +24,9 @@ static const struct {
 	{ "", 1, 1, { { 8192, 100 } }, NULL },
 	{ "16k", 0, 1, { { 16384, 100 } }, NULL },
 	{ "16k", 1, 1, { { 16384, 100 } }, NULL },
-	{ "4k/10:64k/50:32k/40",
-	  0,
-	  3,
-	  { { 4096, 10 }, { 65536, 50 }, { 32768, 40 } },
-	  NULL },
+	{ "4k/10:64k/50:32k/40", 0, 3, { { 4096, 10 }, { 65536, 50 }, { 32768, 40 } }, NULL },
 	{ "4k:64k", 0, 2, { { 4096, 50 }, { 65536, 50 } }, NULL },
-	{ "4k/50:64k/:32k",
-	  0,
-	  3,
-	  { { 4096, 50 }, { 65536, 25 }, { 32768, 25 } },
-	  NULL },
+	{ "4k/50:64k/:32k", 0, 3, { { 4096, 50 }, { 65536, 25 }, { 32768, 25 } }, NULL },
 	/* what is missing goes to the largest */
 	{ "64k/20:4k/10", 0, 2, { { 65536, 90 }, { 4096, 10 } }, NULL },
 	{ "4k/33.3:8k/66.7", 0, 2, { { 4096, 33.3 }, { 8192, 66.7 } }, NULL },
@@ -67,16 +60,14 @@ START_TEST(bssplit_is_read_as_by_fio)
 	n = job_sizes(j, splits[_i].direction, sizes, &err);
 	if (splits[_i].fault) {
 		ck_assert_int_eq(n, -EINVAL);
-		ck_assert_msg(strstr(err.text, splits[_i].fault), "%s",
-			      err.text);
+		ck_assert_msg(strstr(err.text, splits[_i].fault), "%s", err.text);
 	} else {
 		ck_assert_str_eq(err.text, "");
 		ck_assert_int_eq(n, splits[_i].count);
 	}
 	for (int i = 0; i < n; i++) {
 		ck_assert_uint_eq(sizes[i].bytes, splits[_i].sizes[i].bytes);
-		ck_assert_double_eq_tol(sizes[i].percent,
-					splits[_i].sizes[i].percent, 1e-9);
+		ck_assert_double_eq_tol(sizes[i].percent, splits[_i].sizes[i].percent, 1e-9);
 	}
 	job_free(j);
 }
@@ -107,14 +98,11 @@ static const struct {
 	const char *name, *value;
 	bool is_harmless;
 } harmless[] = {
-	{ "thread", "1", true },     { "gtod_reduce", "1", true },
-	{ "randrepeat", "0", true }, { "fallocate", "none", true },
-	{ "nrfiles", "1", true },    { "nrfiles", "10", false },
-	{ "nrfiles", "", false },    { "sync", "0", true },
-	{ "sync", "none", true },    { "sync", "non", false },
-	{ "sync", "0|none", false }, { "sync", "1", false },
-	{ "exitall", "1", false },   { "force_async", "1", false },
-	{ "rw", "read", false },
+	{ "thread", "1", true },       { "gtod_reduce", "1", true },  { "randrepeat", "0", true },
+	{ "fallocate", "none", true }, { "nrfiles", "1", true },      { "nrfiles", "10", false },
+	{ "nrfiles", "", false },      { "sync", "0", true },         { "sync", "none", true },
+	{ "sync", "non", false },      { "sync", "0|none", false },   { "sync", "1", false },
+	{ "exitall", "1", false },     { "force_async", "1", false }, { "rw", "read", false },
 };
 
 START_TEST(what_changes_nothing_is_harmless)
@@ -122,8 +110,7 @@ START_TEST(what_changes_nothing_is_harmless)
 	const struct fio_option *o = fio_option_find(harmless[_i].name);
 
 	ck_assert_ptr_nonnull(o);
-	ck_assert_int_eq(fio_option_is_harmless(o, harmless[_i].value),
-			 harmless[_i].is_harmless);
+	ck_assert_int_eq(fio_option_is_harmless(o, harmless[_i].value), harmless[_i].is_harmless);
 	ck_assert(!fio_option_is_harmless(NULL, harmless[_i].value));
 }
 END_TEST
@@ -147,8 +134,7 @@ START_TEST(hints_name_options_that_there_are)
 
 		if (!o->hint || sscanf(o->hint, "use %63[a-z_]", word) != 1)
 			continue;
-		ck_assert_msg(field_find(job_fields, word) != NULL, "%s: %s",
-			      o->name, o->hint);
+		ck_assert_msg(field_find(job_fields, word) != NULL, "%s: %s", o->name, o->hint);
 	}
 	ck_assert_ptr_nonnull(fio_option_find("hugepage_size"));
 	ck_assert_ptr_null(fio_option_find("hugepage"));
@@ -158,9 +144,7 @@ END_TEST
 START_TEST(options_of_fio_have_its_names)
 {
 	for (const struct mlgen_field *f = job_fields; f->name; f++)
-		ck_assert_msg(!(f->flags & MLGEN_FIO) ==
-				      !fio_option_find(f->name),
-			      "%s", f->name);
+		ck_assert_msg(!(f->flags & MLGEN_FIO) == !fio_option_find(f->name), "%s", f->name);
 }
 END_TEST
 
@@ -171,8 +155,7 @@ Suite *suite_job_fio(void)
 
 	tcase_add_loop_test(t, bssplit_is_read_as_by_fio, 0, ARRAY_LEN(splits));
 	tcase_add_test(t, bssplit_has_an_end);
-	tcase_add_loop_test(t, what_changes_nothing_is_harmless, 0,
-			    ARRAY_LEN(harmless));
+	tcase_add_loop_test(t, what_changes_nothing_is_harmless, 0, ARRAY_LEN(harmless));
 	tcase_add_test(t, an_option_that_is_there_is_not_excused);
 	tcase_add_test(t, hints_name_options_that_there_are);
 	tcase_add_test(t, options_of_fio_have_its_names);

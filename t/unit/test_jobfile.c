@@ -46,14 +46,12 @@ static void describe(struct buf *out, const struct jobfile *f)
 	for (size_t i = 0; i < f->count; i++) {
 		const struct section *s = &f->sections[i];
 
-		buf_addf(out, "%s%s%s@%u", i ? " " : "",
-			 s->kind == SECTION_VARIANT ? "?" : "", s->name,
-			 s->at.line);
+		buf_addf(out, "%s%s%s@%u", i ? " " : "", s->kind == SECTION_VARIANT ? "?" : "",
+			 s->name, s->at.line);
 		for (size_t k = 0; k < s->opts.count; k++) {
 			const struct opt *o = s->opts.opts[k];
 
-			buf_addf(out, " %s%s%s@%u", o->key,
-				 o->is_bare ? "" : "=",
+			buf_addf(out, " %s%s%s@%u", o->key, o->is_bare ? "" : "=",
 				 o->is_bare ? "" : o->value, o->at.line);
 		}
 	}
@@ -68,17 +66,14 @@ static const struct {
 	{ "\xef\xbb\xbf[a]\n", "a@1", NULL },
 	{ "# x\n; y\n\n  [ a b ]  \n", "a b@4", NULL },
 	/* an indented line is no continuation */
-	{ "[a]\nbs=1\n\tdirect=1\n   epochs = 2  \n",
-	  "a@1 bs=1@2 direct=1@3 epochs=2@4", NULL },
-	{ "[a]\nstonewall\ntime_based\n", "a@1 stonewall@2 time_based@3",
-	  NULL },
+	{ "[a]\nbs=1\n\tdirect=1\n   epochs = 2  \n", "a@1 bs=1@2 direct=1@3 epochs=2@4", NULL },
+	{ "[a]\nstonewall\ntime_based\n", "a@1 stonewall@2 time_based@3", NULL },
 	{ "[a]\ndirectory=/a:b=c d\n", "a@1 directory=/a:b=c d@2", NULL },
 	/* a comment begins behind a blank */
-	{ "[a] # x\nbs=1 # x\nepochs=2\t; y # z\ndirect ;\n",
-	  "a@1 bs=1@2 epochs=2@3 direct@4", NULL },
+	{ "[a] # x\nbs=1 # x\nepochs=2\t; y # z\ndirect ;\n", "a@1 bs=1@2 epochs=2@3 direct@4",
+	  NULL },
 	{ "[a]\ninclude b.inc # x\n", "a@1 bs=9@1", NULL },
-	{ "[a]\nx=a;b\ny=1\n", "a@1 y=1@3",
-	  "'x=a;b': fio would cut the line at ';'" },
+	{ "[a]\nx=a;b\ny=1\n", "a@1 y=1@3", "'x=a;b': fio would cut the line at ';'" },
 	{ "[a]\ny=a#b # c\n", "a@1", "'y=a#b # c': fio would cut the line" },
 	{ "[a#b]\n", "", "'[a#b]': fio would cut the line" },
 	{ "[a]\ny=${MLGEN_TEST_SIGNS}\n", "a@1 y=a ;b #c@2", NULL },
@@ -86,8 +81,7 @@ static const struct {
 	{ "[a]\n[b]\n[global]\n[global]\n", "a@1 b@2 global@3 global@4", NULL },
 	{ "[global]\n[a=b]\n[accelerator=x]\n[accelerator = y]\n",
 	  "global@1 a=b@2 ?accelerator=x@3 ?accelerator = y@4", NULL },
-	{ "[a]\nbs=${MLGEN_TEST_SET}\nb=${MLGEN_TEST_UNSET:-}${MLGEN_TEST_"
-	  "EMPTY:-3}\n",
+	{ "[a]\nbs=${MLGEN_TEST_SET}\nb=${MLGEN_TEST_UNSET:-}${MLGEN_TEST_EMPTY:-3}\n",
 	  "a@1 bs=seven@2 b=3@3", NULL },
 	{ "[a]\ninclude b.inc\nepochs=2\n", "a@1 bs=9@1 epochs=2@3", NULL },
 	{ "[a]\nbs=1\nbs=2\n", "a@1 bs=2@3", "bs: set in line 2 already" },
@@ -97,8 +91,7 @@ static const struct {
 	{ "bs=1\n[a]\n", "a@2", "bs: option before any section" },
 	{ "[a\nbs=1\n", "a@1 bs=1@2", "[a: ']' is missing" },
 	{ "[a]\n[b]\n[a]\n", "a@1 b@2 a@3", "[a]: there is a section" },
-	{ "[a]\n[accelerator=x]\n[accelerator=X]\n",
-	  "a@1 ?accelerator=x@2 ?accelerator=X@3",
+	{ "[a]\n[accelerator=x]\n[accelerator=X]\n", "a@1 ?accelerator=x@2 ?accelerator=X@3",
 	  "[accelerator=X]: there is" },
 	{ "[a]\n[accelerator=x]\n[b]\n[accelerator=x]\n",
 	  "a@1 ?accelerator=x@2 b@3 ?accelerator=x@4", NULL },
@@ -106,8 +99,7 @@ static const struct {
 	{ "# \f\n# \v\n[a]\nbs=1\n", "a@3 bs=1@4", NULL },
 	{ " # \x1b\n[a]\n; \x07\n\tbs=1\n", "a@2 bs=1@4", NULL },
 	{ "[a]\nbs=\x01\n# \x1b\n[b\n", "", "byte 0x01 is no text" },
-	{ "[a]\nbs=${MLGEN_TEST_UNSET}\n", "a@1",
-	  "${MLGEN_TEST_UNSET} is not set" },
+	{ "[a]\nbs=${MLGEN_TEST_UNSET}\n", "a@1", "${MLGEN_TEST_UNSET} is not set" },
 	{ "[a]\nbs=${MLGEN_TEST_LINES}\n", "a@1", "byte 0x0a is no text" },
 	{ "[a]\nx:1\n", "a@1", "x:1: ':' in the name" },
 	{ "", "", "no job" },
@@ -129,17 +121,16 @@ START_TEST(files_are_read_as_they_stand)
 	ck_assert_msg((d.count > 0) == (files[_i].fault != NULL), "%s",
 		      d.count ? d.entries[0].text : "no fault");
 	if (files[_i].fault)
-		ck_assert_msg(strncmp(d.entries[0].text, files[_i].fault,
-				      strlen(files[_i].fault)) == 0,
-			      "%s", d.entries[0].text);
+		ck_assert_msg(
+			strncmp(d.entries[0].text, files[_i].fault, strlen(files[_i].fault)) == 0,
+			"%s", d.entries[0].text);
 	buf_fini(&got);
 	jobfile_fini(&f);
 	diag_fini(&d);
 }
 END_TEST
 
-static void read_long_line(size_t bytes, const char *before, struct jobfile *f,
-			   struct diag *d)
+static void read_long_line(size_t bytes, const char *before, struct jobfile *f, struct diag *d)
 {
 	struct buf text = { 0 };
 
@@ -153,12 +144,10 @@ static void read_long_line(size_t bytes, const char *before, struct jobfile *f,
 	buf_fini(&text);
 }
 
-/* Around what libinih takes, 200 bytes, and what we do: nothing is cut, and
- * nothing is split. */
+/* Around what libinih takes, 200 bytes, and what we do: nothing is cut, and nothing is split. */
 START_TEST(a_line_arrives_whole_or_is_refused)
 {
-	static const size_t lengths[] = { 150,  196,   199,   200,
-					  5000, 65534, 65535, 100000 };
+	static const size_t lengths[] = { 150, 196, 199, 200, 5000, 65534, 65535, 100000 };
 
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		bool fits = lengths[i] + 2 <= 65536;
@@ -169,15 +158,12 @@ START_TEST(a_line_arrives_whole_or_is_refused)
 		ck_assert_uint_eq(d.errors, !fits);
 		ck_assert_uint_eq(f.sections[0].opts.count, fits ? 2 : 1);
 		if (fits)
-			ck_assert_uint_eq(
-				strlen(f.sections[0].opts.opts[0]->value),
-				lengths[i]);
+			ck_assert_uint_eq(strlen(f.sections[0].opts.opts[0]->value), lengths[i]);
 		else
-			ck_assert_int_eq(
-				strncmp(d.entries[0].text,
-					"line of 100002 bytes; at most 65536",
-					i == 7 ? 35 : 8),
-				0);
+			ck_assert_int_eq(strncmp(d.entries[0].text,
+						 "line of 100002 bytes; at most 65536",
+						 i == 7 ? 35 : 8),
+					 0);
 		jobfile_fini(&f);
 		diag_fini(&d);
 	}
@@ -232,11 +218,8 @@ START_TEST(words_of_the_machine_are_its_own)
 {
 	struct buf got = { 0 };
 
-	ck_assert_int_eq(
-		words_expand(&got, "$pagesize $ncpus $mb_memory", "j", NULL),
-		0);
-	ck_assert_int_eq(strtol(buf_str(&got), NULL, 10),
-			 sysconf(_SC_PAGESIZE));
+	ck_assert_int_eq(words_expand(&got, "$pagesize $ncpus $mb_memory", "j", NULL), 0);
+	ck_assert_int_eq(strtol(buf_str(&got), NULL, 10), sysconf(_SC_PAGESIZE));
 	ck_assert_ptr_null(strchr(buf_str(&got), '$'));
 	ck_assert_ptr_null(strstr(buf_str(&got), " 0"));
 	buf_fini(&got);

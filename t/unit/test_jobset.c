@@ -26,20 +26,11 @@ static const struct {
 	{ "[a]\n", "a.job", "epochs", { "1" } },
 	{ "[global]\nepochs=2\n[a]\n", "a.job", "epochs", { "2" } },
 	{ "[a]\n[global]\nepochs=2\n[b]\n", "a.job", "epochs", { "1", "2" } },
-	{ "[global]\nepochs=2\n[global]\nepochs=3\n[a]\n",
-	  "a.job",
-	  "epochs",
-	  { "3" } },
-	{ "[global]\nepochs=2\n[a]\nepochs=4\n[b]\n",
-	  "a.job",
-	  "epochs",
-	  { "4", "2" } },
+	{ "[global]\nepochs=2\n[global]\nepochs=3\n[a]\n", "a.job", "epochs", { "3" } },
+	{ "[global]\nepochs=2\n[a]\nepochs=4\n[b]\n", "a.job", "epochs", { "4", "2" } },
 	{ "[global]\nblocksize=2k\n[a]\nbs=4k\n", "a.job", "bs", { "4k" } },
 	{ "[a]\nepochs=4\n", "a.job --epochs=5", "epochs", { "5" } },
-	{ "[a]\n[b]\n",
-	  "a.job --b.epochs=5 --epochs=6",
-	  "epochs",
-	  { "6", "5" } },
+	{ "[a]\n[b]\n", "a.job --b.epochs=5 --epochs=6", "epochs", { "6", "5" } },
 	/* variants */
 	{ "[a]\naccelerator=x\nepochs=2\n[accelerator=x]\nepochs=3\n"
 	  "[accelerator=y]\nepochs=4\n",
@@ -70,10 +61,7 @@ static const struct {
 	  "bs",
 	  { "64000", "64k", "64000" } },
 	/* what is said of several jobs means to each what it says there */
-	{ "[global]\ndirectory=/$jobname\n[a]\n[b]\n",
-	  "a.job",
-	  "directory",
-	  { "/a", "/b" } },
+	{ "[global]\ndirectory=/$jobname\n[a]\n[b]\n", "a.job", "directory", { "/a", "/b" } },
 	{ "[global]\nrw=read\nbs=,64k\n[a]\nbs=8k,\n[b]\nbs=1k,2k\n[c]\n",
 	  "a.job",
 	  "bs",
@@ -83,30 +71,15 @@ static const struct {
 	  "epochs",
 	  { "2", "3", "4" } },
 	/* without a file */
-	{ "",
-	  "--epochs=2 --name=a --name=b --epochs=3",
-	  "epochs",
-	  { "2", "3" } },
+	{ "", "--epochs=2 --name=a --name=b --epochs=3", "epochs", { "2", "3" } },
 	{ "", "--name=a --epochs=3 --a.epochs=4", "epochs", { "4" } },
-	{ "[a]\n",
-	  "a.job --epochs=2 --name=b --epochs=3",
-	  "epochs",
-	  { "2", "3" } },
+	{ "[a]\n", "a.job --epochs=2 --name=b --epochs=3", "epochs", { "2", "3" } },
 	{ "[a]\n[b]\nepochs=2\n", "a.job --section=b", "epochs", { "2" } },
 	{ "[a]\n", "--name=a --invalidate", "invalidate", { "run" } },
 	/* rw= makes a plain job, wherever it stands; phase= says it first */
-	{ "[a]\nrw=read\n[b]\nphase=io\n[c]\n",
-	  "a.job",
-	  "phase",
-	  { "io", "io", "train" } },
-	{ "[a]\n[global]\nrw=read\n[b]\n",
-	  "a.job",
-	  "phase",
-	  { "train", "io" } },
-	{ "[a]\n[b]\n",
-	  "a.job --a.readwrite=read",
-	  "phase",
-	  { "io", "train" } },
+	{ "[a]\nrw=read\n[b]\nphase=io\n[c]\n", "a.job", "phase", { "io", "io", "train" } },
+	{ "[a]\n[global]\nrw=read\n[b]\n", "a.job", "phase", { "train", "io" } },
+	{ "[a]\n[b]\n", "a.job --a.readwrite=read", "phase", { "io", "train" } },
 	{ "[a]\n", "a.job --rw=read", "phase", { "io" } },
 	{ "", "--name=a --rw=read --name=b", "phase", { "io", "train" } },
 	{ "[global]\nrw=read\n[a]\nphase=train\n[b]\nphase=prepare\n[c]\n",
@@ -116,57 +89,29 @@ static const struct {
 	/* defaults that differ */
 	{ "[a]\nrw=read\n[b]\n", "a.job", "bs", { "4k", "1m" } },
 	{ "[a]\nrw=read\nbs=,64k\n", "a.job", "bs", { "4k,64k" } },
-	{ "[global]\nbs=8k\n[a]\nrw=read\nbs=,64k\n",
-	  "a.job",
-	  "bs",
-	  { "8k,64k" } },
-	{ "[a]\nrw=read\n[b]\n",
-	  "a.job",
-	  "directory",
-	  { ".", "mlgen-data/b" } },
+	{ "[global]\nbs=8k\n[a]\nrw=read\nbs=,64k\n", "a.job", "bs", { "8k,64k" } },
+	{ "[a]\nrw=read\n[b]\n", "a.job", "directory", { ".", "mlgen-data/b" } },
 	{ "[a]\nrw=read\n[b]\nrw=read\npercentile_list=99\n",
 	  "a.job",
 	  "percentile_list",
-	  { "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99",
-	    "99" } },
+	  { "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99", "99" } },
 	/* two names of one thing: the last counts */
 	{ "[a]\nrw=randrw\nrwmixwrite=30\n", "a.job", "rwmixread", { "70%" } },
-	{ "[a]\nrw=rw\nrwmixread=60\nrwmixwrite=30\n",
-	  "a.job",
-	  "rwmixread",
-	  { "70%" } },
-	{ "[a]\nrw=rw\nrwmixwrite=30\nrwmixread=60\n",
-	  "a.job",
-	  "rwmixwrite",
-	  { "40%" } },
-	{ "[global]\nrwmixwrite=30\n[a]\nrw=rw\nrwmixread=60\n",
-	  "a.job",
-	  "rwmixread",
-	  { "60%" } },
+	{ "[a]\nrw=rw\nrwmixread=60\nrwmixwrite=30\n", "a.job", "rwmixread", { "70%" } },
+	{ "[a]\nrw=rw\nrwmixwrite=30\nrwmixread=60\n", "a.job", "rwmixwrite", { "40%" } },
+	{ "[global]\nrwmixwrite=30\n[a]\nrw=rw\nrwmixread=60\n", "a.job", "rwmixread", { "60%" } },
 	{ "[a]\nbuffered=0\n[b]\ndirect=1\nbuffered=1\n[c]\n",
 	  "a.job",
 	  "direct",
 	  { "1", "0", "0" } },
 	{ "[a]\nbuffered=0\n", "a.job --direct=0", "buffered", { "1" } },
 	/* what belongs to the others is left alone */
-	{ "[global]\nrw=read\nepochs=3\n[a]\n[b]\nphase=train\n",
-	  "a.job",
-	  "epochs",
-	  { "1", "3" } },
-	{ "[a]\nrw=read\n[b]\nepochs=1\n",
-	  "a.job --loops=3",
-	  "loops",
-	  { "3", "1" } },
-	{ "[global]\n[accelerator=x]\nepochs=3\n[a]\nrw=read\n",
-	  "a.job",
-	  "epochs",
-	  { "1" } },
+	{ "[global]\nrw=read\nepochs=3\n[a]\n[b]\nphase=train\n", "a.job", "epochs", { "1", "3" } },
+	{ "[a]\nrw=read\n[b]\nepochs=1\n", "a.job --loops=3", "loops", { "3", "1" } },
+	{ "[global]\n[accelerator=x]\nepochs=3\n[a]\nrw=read\n", "a.job", "epochs", { "1" } },
 	{ "[a]\nrw=read\nthinktime=50\n", "a.job", "thinktime", { "50us" } },
 	/* as fio, so that iodepth can be swept */
-	{ "[a]\nrw=read\niodepth=4\niodepth_batch=16\n",
-	  "a.job",
-	  "iodepth_batch_submit",
-	  { "4" } },
+	{ "[a]\nrw=read\niodepth=4\niodepth_batch=16\n", "a.job", "iodepth_batch_submit", { "4" } },
 	{ "[a]\nrw=read\niodepth=32\niodepth_batch_complete=8\n",
 	  "a.job --iodepth=1",
 	  "iodepth_batch_complete_min",
@@ -234,9 +179,8 @@ END_TEST
 START_TEST(settings_are_read_anywhere)
 {
 	write_file("a.job", "[a]\n");
-	ck_assert_int_eq(load("--quiet a.job --json=x --output-format=json "
-			      "--require=au>=90 --require=samples_per_sec>1 "
-			      "--status_interval=2 --readonly=0"),
+	ck_assert_int_eq(load("--quiet a.job --json=x --output-format=json --require=au>=90 "
+			      "--require=samples_per_sec>1 --status_interval=2 --readonly=0"),
 			 0);
 	ck_assert(set.settings.quiet);
 	ck_assert(!set.settings.readonly);
@@ -300,8 +244,7 @@ static const struct {
 	{ "au>=90 read.p99<5", -1, { "", "", 0 } },
 	{ "au > = 90", -1, { "", "", 0 } },
 	{ "au>=1,au>=1,au>=1", -1, { "", "", 0 } },
-	{ "a_name_of_more_than_thirty_one_bytes"
-	  "_and_then_of_more_than_sixty_three>1",
+	{ "a_name_of_more_than_thirty_one_bytes_and_then_of_more_than_sixty_three>1",
 	  -1,
 	  { "", "", 0 } },
 };
@@ -331,15 +274,13 @@ Suite *suite_jobset(void)
 	TCase *t = tcase_create("jobset");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, the_value_that_counts_is_the_nearest, 0,
-			    ARRAY_LEN(rules));
+	tcase_add_loop_test(t, the_value_that_counts_is_the_nearest, 0, ARRAY_LEN(rules));
 	tcase_add_test(t, stonewall_and_files_start_groups);
 	tcase_add_test(t, origins_tell_where_a_value_was_written);
 	tcase_add_test(t, a_fault_counts_once);
 	tcase_add_test(t, settings_are_read_anywhere);
 	tcase_add_test(t, a_request_needs_no_job);
-	tcase_add_loop_test(t, requirements_are_comparisons, 0,
-			    ARRAY_LEN(requirements));
+	tcase_add_loop_test(t, requirements_are_comparisons, 0, ARRAY_LEN(requirements));
 	suite_add_tcase(s, t);
 	return s;
 }

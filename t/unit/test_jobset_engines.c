@@ -47,8 +47,7 @@ START_TEST(each_engine_reads_its_own_option)
 
 		ck_assert_str_eq(o->depth, "7");
 	}
-	ck_assert_uint_eq(
-		((const struct ring_opts *)set.jobs[1]->engine_opts)->depth, 7);
+	ck_assert_uint_eq(((const struct ring_opts *)set.jobs[1]->engine_opts)->depth, 7);
 }
 END_TEST
 
@@ -68,19 +67,14 @@ static const struct {
 	{ "a.job --output", "output: no value; write --output=VALUE" },
 	{ "a.job --epoch=1", "epoch: unknown option; did you mean 'epochs'?" },
 	{ "a.job --jsn=1", "jsn: unknown option; did you mean 'json'?" },
-	{ "a.job --ring_dept=1",
-	  "ring_dept: unknown option; did you mean 'ring_depth'?" },
-	{ "a.job --wait_for=a",
-	  "wait_for: fio option, not in mlgen: use stonewall" },
+	{ "a.job --ring_dept=1", "ring_dept: unknown option; did you mean 'ring_depth'?" },
+	{ "a.job --wait_for=a", "wait_for: fio option, not in mlgen: use stonewall" },
 	{ "a.job --nrfiles=4",
-	  "nrfiles=4: fio option, in mlgen only as nrfiles=1: use "
-	  "filename, " },
+	  "nrfiles=4: fio option, in mlgen only as nrfiles=1: use filename, " },
 	{ "a.job --ioengine=rnig",
-	  "ioengine: 'rnig' is not built in; there is psync ring chain; did "
-	  "you mean 'ring'?" },
-	{ "a.job --ioengine=libaio", "ioengine: 'libaio' is not built in; "
-				     "there is psync ring chain; libaio "
-				     "not found" },
+	  "ioengine: 'rnig' is not built in; there is psync ring chain; did you mean 'ring'?" },
+	{ "a.job --ioengine=libaio",
+	  "ioengine: 'libaio' is not built in; there is psync ring chain; libaio not found" },
 	{ "a.job --require=au", "require=au: no comparison. Quote it: " },
 	{ "--name=a --name=a", "name=a: there is a job of that name already" },
 	{ "-x", "-x: options begin with two dashes" },
@@ -95,8 +89,7 @@ START_TEST(what_cannot_be_run_is_refused)
 {
 	write_file("a.job", "[a]\n");
 	ck_assert_int_eq(load(refusals[_i].line), -EINVAL);
-	ck_assert_msg(strncmp(first_fault(), refusals[_i].fault,
-			      strlen(refusals[_i].fault)) == 0,
+	ck_assert_msg(strncmp(first_fault(), refusals[_i].fault, strlen(refusals[_i].fault)) == 0,
 		      "%s", first_fault());
 }
 END_TEST
@@ -110,8 +103,7 @@ Suite *suite_jobset_engines(void)
 	tcase_add_test(t, an_engine_brings_its_options);
 	tcase_add_test(t, options_of_another_engine_are_checked_and_noted);
 	tcase_add_test(t, each_engine_reads_its_own_option);
-	tcase_add_loop_test(t, what_cannot_be_run_is_refused, 0,
-			    ARRAY_LEN(refusals));
+	tcase_add_loop_test(t, what_cannot_be_run_is_refused, 0, ARRAY_LEN(refusals));
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -19,49 +19,40 @@ static const struct {
 	{ "[a]\nrw=read\n", "a.job --a.shuffle=none", DIAG_ERROR,
 	  "shuffle: an option of phase=train; this job is phase=io" },
 	{ "[a]\nbatch_size=4\nrate=1m\n", "a.job", DIAG_ERROR,
-	  "rate: an option of plain I/O jobs (phase=io, rw=...); this job is "
-	  "phase=train" },
+	  "rate: an option of plain I/O jobs (phase=io, rw=...); this job is phase=train" },
 	{ "[a]\nphase=prepare\nsize=1m\n", "a.job", DIAG_ERROR,
-	  "size: an option of plain I/O jobs (phase=io, rw=...); this job is "
-	  "phase=prepare" },
+	  "size: an option of plain I/O jobs (phase=io, rw=...); this job is phase=prepare" },
 	{ "[a]\nsize=1m\n", "a.job", DIAG_ERROR,
-	  "size: an option of plain I/O jobs (phase=io, rw=...); say which "
-	  "one it is: add rw=read, which is fio's default" },
+	  "size: an option of plain I/O jobs (phase=io, rw=...); say which one it is: add rw=read, "
+	  "which is fio's default" },
 	{ "[global]\nsize=1m\n[a]\n", "a.job", DIAG_ERROR,
 	  "size: an option of plain I/O jobs (phase=io, rw=...); say which " },
 	{ "[a]\nrw=read\n[b]\nepochs=2\n", "a.job --rate=1m", DIAG_NOTE,
-	  "rate: an option of plain I/O jobs (phase=io, rw=...); jobs of "
-	  "phase=train go without it" },
-	{ "[global]\nbatch_size=4\n[a]\nrw=read\n[b]\n", "a.job", DIAG_NOTE,
-	  "batch_size: an option of phase=train; jobs of phase=io go without "
+	  "rate: an option of plain I/O jobs (phase=io, rw=...); jobs of phase=train go without "
 	  "it" },
+	{ "[global]\nbatch_size=4\n[a]\nrw=read\n[b]\n", "a.job", DIAG_NOTE,
+	  "batch_size: an option of phase=train; jobs of phase=io go without it" },
 	{ "[a]\nphase=oi\nrw=read\nepochs=1\n", "a.job", DIAG_ERROR,
-	  "phase: 'oi' is none of train prepare io checkpoint restore replay; "
-	  "did you mean 'io'?" },
+	  "phase: 'oi' is none of train prepare io checkpoint restore replay; did you mean 'io'?" },
 	{ "[a]\nrw=read\n[accelerator=x]\nepochs=3\n", "a.job", DIAG_ERROR,
 	  "accelerator: not set, but a.job has sections for x; " },
 	{ "[a]\nrw=read\nthread\n", "a.job", DIAG_NOTE,
-	  "thread: fio option, changes nothing here: workers are always "
-	  "threads" },
+	  "thread: fio option, changes nothing here: workers are always threads" },
 	{ "[a]\nrw=read\nsync=0\n", "a.job", DIAG_NOTE,
 	  "sync: fio option, changes nothing here: it is so anyway" },
 	{ "[a]\nrw=read\nsync=1\n", "a.job", DIAG_ERROR,
 	  "sync=1: fio option, in mlgen only as sync=0: use fsync or" },
 	{ "[a]\nread_iolog=a.log\nreplay_no_stall=1\n", "a.job", DIAG_ERROR,
-	  "replay_no_stall=1: fio option, in mlgen only as "
-	  "replay_no_stall=0: use replay_time=asap" },
+	  "replay_no_stall=1: fio option, in mlgen only as replay_no_stall=0: use "
+	  "replay_time=asap" },
 	{ "[a]\nread_iolog=a.log\nreplay_time_scale=100\n", "a.job", DIAG_NOTE,
-	  "replay_time_scale: fio option, changes nothing here: it is so "
-	  "anyway" },
+	  "replay_time_scale: fio option, changes nothing here: it is so anyway" },
 	{ "[a]\nrw=read\nreplay_speed=2\n", "a.job", DIAG_ERROR,
-	  "replay_speed: an option of phase=replay (replay_trace=...); this "
-	  "job is phase=io" },
+	  "replay_speed: an option of phase=replay (replay_trace=...); this job is phase=io" },
 	{ "[a]\nrw=read\nforce_async=2\n", "a.job", DIAG_ERROR,
 	  "force_async: fio option, not in mlgen: of fio's ioengine=io_uring" },
-	{ "[global]\nrw=read\n[global]\nreadwrite=write\n[a]\nphase=train\n",
-	  "a.job", DIAG_NOTE,
-	  "readwrite: an option of plain I/O jobs (phase=io, rw=...); jobs "
-	  "of " },
+	{ "[global]\nrw=read\n[global]\nreadwrite=write\n[a]\nphase=train\n", "a.job", DIAG_NOTE,
+	  "readwrite: an option of plain I/O jobs (phase=io, rw=...); jobs of " },
 	{ "[a]\nrw=read\niodepth_batch=2\n", "a.job", DIAG_NOTE,
 	  "iodepth_batch_submit: 2 is more than iodepth=1, which is used" },
 };
@@ -74,9 +65,8 @@ START_TEST(options_of_another_phase_are_told)
 	ck_assert_int_eq(load(phases[_i].line), want);
 	ck_assert_uint_eq(faults.count, 1);
 	ck_assert_int_eq(faults.entries[0].level, phases[_i].level);
-	ck_assert_msg(strncmp(first_fault(), phases[_i].text,
-			      strlen(phases[_i].text)) == 0,
-		      "%s", first_fault());
+	ck_assert_msg(strncmp(first_fault(), phases[_i].text, strlen(phases[_i].text)) == 0, "%s",
+		      first_fault());
 }
 END_TEST
 
@@ -95,10 +85,8 @@ START_TEST(origins_tell_what_a_phase_brought)
 			    "rwmixwrite=40\n");
 	ck_assert_int_eq(load("a.job"), 0);
 	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
-		const struct mlgen_field *f =
-			field_find(job_fields, want[i][0]);
-		const struct job_origin *o =
-			&set.jobs[0]->origins[f - job_fields];
+		const struct mlgen_field *f = field_find(job_fields, want[i][0]);
+		const struct job_origin *o = &set.jobs[0]->origins[f - job_fields];
 
 		ck_assert_str_eq(o->how, want[i][1]);
 		ck_assert_int_eq(o->raw != NULL, *want[i][1] == '[');
@@ -112,8 +100,7 @@ Suite *suite_jobset_phases(void)
 	TCase *t = tcase_create("jobset_phases");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, options_of_another_phase_are_told, 0,
-			    ARRAY_LEN(phases));
+	tcase_add_loop_test(t, options_of_another_phase_are_told, 0, ARRAY_LEN(phases));
 	tcase_add_test(t, origins_tell_what_a_phase_brought);
 	suite_add_tcase(s, t);
 	return s;

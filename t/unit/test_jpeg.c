@@ -13,8 +13,7 @@
 
 #define LEAST 163 /* headers, one block, EOI */
 
-static int make(struct dataset *ds, uint64_t per_file, double bytes,
-		struct mlgen_err *err)
+static int make(struct dataset *ds, uint64_t per_file, double bytes, struct mlgen_err *err)
 {
 	static char directory[] = "d";
 	const struct job job = { .directory = directory,
@@ -35,9 +34,9 @@ static unsigned big_endian(const uint8_t *at)
 }
 
 /*
- * A decoder of one grey scan with one DC and one AC table, after ITU-T T.81:
- * segments by their lengths (B.1.1.4), codes from their counts (C.2), blocks by
- * F.2.2. It knows nothing of what the writer likes to write.
+ * A decoder of one grey scan with one DC and one AC table, after ITU-T T.81: segments by their
+ * lengths (B.1.1.4), codes from their counts (C.2), blocks by F.2.2. It knows nothing of what the
+ * writer likes to write.
  */
 struct codes {
 	uint8_t counts[17]; /* of each length */
@@ -191,8 +190,7 @@ START_TEST(small_files_of_every_size_are_images)
 {
 	struct jpeg j;
 
-	for (uint64_t bytes = LEAST; bytes < 5000;
-	     bytes += bytes < 2500 ? 1 : 7)
+	for (uint64_t bytes = LEAST; bytes < 5000; bytes += bytes < 2500 ? 1 : 7)
 		check_size(bytes, &j);
 }
 END_TEST
@@ -201,8 +199,7 @@ START_TEST(files_about_the_size_of_the_buffer_are_images)
 {
 	struct jpeg j;
 
-	for (uint64_t bytes = LEAST_BUFFER - 40; bytes < LEAST_BUFFER + 40;
-	     bytes++)
+	for (uint64_t bytes = LEAST_BUFFER - 40; bytes < LEAST_BUFFER + 40; bytes++)
 		check_size(bytes, &j);
 }
 END_TEST
@@ -226,12 +223,10 @@ struct blocks {
 };
 
 /*
- * Count the blocks in a piece of a scan. The decoder needs 4 s for 85 MB; this walk
- * relies on what decode_first() asserts: a block begins with a zero byte and ends
- * with the only byte that is 0xfe.
+ * Count the blocks in a piece of a scan. The decoder needs 4 s for 85 MB; this walk relies on what
+ * decode_first() asserts: a block begins with a zero byte and ends with the only byte that is 0xfe.
  */
-static void count_blocks(struct blocks *b, const uint8_t *at,
-			 const uint8_t *end)
+static void count_blocks(struct blocks *b, const uint8_t *at, const uint8_t *end)
 {
 	expect(!memchr(at, 0xff, (size_t)(end - at)), "a marker in the scan");
 	while (at < end) {
@@ -250,8 +245,7 @@ static void count_blocks(struct blocks *b, const uint8_t *at,
 }
 
 /* The headers and all whole blocks of the first piece; where the scan begins. */
-static const uint8_t *decode_first(struct jpeg *j, const uint8_t *piece,
-				   size_t bytes)
+static const uint8_t *decode_first(struct jpeg *j, const uint8_t *piece, size_t bytes)
 {
 	const uint8_t *scan;
 
@@ -307,15 +301,12 @@ START_TEST(images_of_many_blocks_keep_below_that_warning)
 	static uint8_t buf[LEAST_BUFFER];
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		struct format_writer w = {
-			.shape = { .samples = 1, .sides = { 1, sizes[i] } }
-		};
+		struct format_writer w = { .shape = { .samples = 1, .sides = { 1, sizes[i] } } };
 		uint64_t off;
 		struct jpeg j;
 		size_t len;
 
-		ck_assert(format_jpeg.write_next(&w, buf, sizeof(buf), &off,
-						 &len));
+		ck_assert(format_jpeg.write_next(&w, buf, sizeof(buf), &off, &len));
 		decode_first(&j, buf, len);
 		ck_assert_uint_gt((uint64_t)j.width * j.height, 80000000);
 		ck_assert_uint_le((uint64_t)j.width * j.height, 89478485);
@@ -326,8 +317,7 @@ END_TEST
 /* Of the largest file, its headers and the end. */
 START_TEST(the_largest_file_has_sides_that_decoders_take)
 {
-	const struct file_shape shape = { .samples = 1,
-					  .sides = { 1, UINT64_C(4) << 30 } };
+	const struct file_shape shape = { .samples = 1, .sides = { 1, UINT64_C(4) << 30 } };
 	uint64_t total = format_jpeg.file_bytes(&shape), off;
 	static uint8_t buf[LEAST_BUFFER];
 	struct format_writer w = { .shape = shape };
@@ -378,9 +368,7 @@ START_TEST(what_is_no_image_is_refused)
 		struct mlgen_err err = { 0 };
 		struct dataset ds;
 
-		ck_assert_int_eq(
-			make(&ds, cases[i].per_file, cases[i].bytes, &err),
-			-EINVAL);
+		ck_assert_int_eq(make(&ds, cases[i].per_file, cases[i].bytes, &err), -EINVAL);
 		ck_assert_ptr_nonnull(strstr(err.text, cases[i].text));
 	}
 }
@@ -404,8 +392,7 @@ static const struct {
 	const char *text;
 } plans[] = {
 	/* as traced */
-	{ 556074, "open stat 4096@0 61440@4096 65536@65536 65536@131072 65536@196608 65536@262144 "
-		  "65536@327680 65536@393216 65536@458752 65536@524288=31786 32768@556074=0 close" },
+	{ 556074, "open stat 4096@0 61440@4096 65536@65536 65536@131072 65536@196608 65536@262144 65536@327680 65536@393216 65536@458752 65536@524288=31786 32768@556074=0 close" },
 	{ 1000, "open stat 4096@0=1000 61440@1000=0 close" },
 	{ 4095, "open stat 4096@0=4095 61440@4095=0 close" },
 	{ 4096, "open stat 4096@0 61440@4096=0 close" },

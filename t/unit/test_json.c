@@ -130,17 +130,12 @@ START_TEST(numbers_are_stored_whole_and_as_short_as_can_be)
 	char quoted[] = "\"0.10000000000000001";
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-		struct all a = { .share = numbers[i].v,
-				 .text = like_a_number,
-				 .odd = quoted };
+		struct all a = { .share = numbers[i].v, .text = like_a_number, .odd = quoted };
 		char *text = text_of(&a, NULL);
 
-		ck_assert_msg(strstr(text, numbers[i].text), "%s: %s",
-			      numbers[i].text, text);
-		ck_assert_ptr_nonnull(
-			strstr(text, "\"text\": \"0.10000000000000001\""));
-		ck_assert_ptr_nonnull(
-			strstr(text, "\\\"0.10000000000000001\""));
+		ck_assert_msg(strstr(text, numbers[i].text), "%s: %s", numbers[i].text, text);
+		ck_assert_ptr_nonnull(strstr(text, "\"text\": \"0.10000000000000001\""));
+		ck_assert_ptr_nonnull(strstr(text, "\\\"0.10000000000000001\""));
 		free(text);
 	}
 	for (double v = nextafter(90, 0), n = 0; n < 100; n++, v *= 1.37) {
@@ -167,8 +162,7 @@ START_TEST(what_json_cannot_say_is_null_or_the_nearest)
 	ck_assert(int_at(o, "huge") == INT64_MAX);
 	ck_assert(json_is_null(json_object_get(o, "nothing")));
 	ck_assert(json_is_null(json_object_get(o, "endless")));
-	ck_assert_str_eq(json_string_value(json_object_get(o, "odd")),
-			 "/data/?\?");
+	ck_assert_str_eq(json_string_value(json_object_get(o, "odd")), "/data/?\?");
 	json_decref(o);
 }
 END_TEST
@@ -209,8 +203,7 @@ START_TEST(lists_are_arrays_and_maps_are_objects)
 	ck_assert_str_eq(json_string_value(json_object_get(map, "bs")), "1m");
 	ck_assert(json_is_null(json_object_get(map, "log")));
 	ck_assert_uint_eq(json_array_size(lines), 2);
-	ck_assert_str_eq(json_string_value(json_array_get(lines, 0)),
-			 "one \"1\"");
+	ck_assert_str_eq(json_string_value(json_array_get(lines, 0)), "one \"1\"");
 	ck_assert_str_eq(json_string_value(json_array_get(lines, 1)), "two");
 	json_decref(o);
 }
@@ -258,15 +251,13 @@ START_TEST(a_histogram_has_its_percentiles_and_bins)
 	char midpoint[32];
 
 	snprintf(midpoint, sizeof(midpoint), "%llu",
-		 (unsigned long long)hist_bucket_midpoint(
-			 hist_bucket_of(1000000)));
+		 (unsigned long long)hist_bucket_midpoint(hist_bucket_of(1000000)));
 	ck_assert_int_eq(int_at(h, "min"), 100);
 	ck_assert_int_eq(int_at(h, "max"), 1000000);
 	ck_assert_int_eq(int_at(h, "N"), 4);
 	ck_assert_double_eq_tol(real_at(h, "mean"), 250075, 1e-6);
 	ck_assert_int_eq(int_at(p, "50.000000"), 100);
-	ck_assert_int_eq(int_at(p, "99.950000"),
-			 (long long)hist_percentile(a.hist, 99.95));
+	ck_assert_int_eq(int_at(p, "99.950000"), (long long)hist_percentile(a.hist, 99.95));
 	ck_assert_int_eq(int_at(p, "100.000000"), 1000000);
 	ck_assert_uint_eq(json_object_size(bins), 2);
 	ck_assert_int_eq(int_at(bins, "100"), 3);

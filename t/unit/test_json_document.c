@@ -40,8 +40,7 @@ static json_t *document(const struct run_result *r, const struct jobset *set,
 static void expect_keys(const json_t *o, const char *const *keys)
 {
 	for (; *keys; keys++)
-		ck_assert_msg(json_object_get(o, *keys) != NULL,
-			      "%s is missing", *keys);
+		ck_assert_msg(json_object_get(o, *keys) != NULL, "%s is missing", *keys);
 }
 
 /* facts: every key that programs read from fio's documents. */
@@ -72,29 +71,22 @@ static const char *const job_keys[] = { "jobname",
 					"options_resolved",
 					NULL };
 static const char *const direction_keys[] = {
-	"io_bytes",    "io_kbytes",    "bw_bytes",  "bw",       "iops",
-	"runtime",     "total_ios",    "short_ios", "drop_ios", "slat_ns",
-	"clat_ns",     "lat_ns",       "bw_min",    "bw_max",   "bw_mean",
-	"bw_dev",      "bw_samples",   "iops_min",  "iops_max", "iops_mean",
-	"iops_stddev", "iops_samples", NULL
+	"io_bytes",  "io_kbytes", "bw_bytes",    "bw",           "iops",       "runtime",
+	"total_ios", "short_ios", "drop_ios",    "slat_ns",      "clat_ns",    "lat_ns",
+	"bw_min",    "bw_max",    "bw_mean",     "bw_dev",       "bw_samples", "iops_min",
+	"iops_max",  "iops_mean", "iops_stddev", "iops_samples", NULL
 };
-static const char *const disk_keys[] = {
-	"name",          "read_ios", "write_ios", "read_sectors",
-	"write_sectors", "util",     NULL
-};
+static const char *const disk_keys[] = { "name",          "read_ios", "write_ios", "read_sectors",
+					 "write_sectors", "util",     NULL };
 
 START_TEST(a_report_has_every_key_of_fio)
 {
 	struct one_job one;
 
 	set_up_job(&one);
-	struct job_result job = { .job = one.job,
-				  .work = &work_train,
-				  .members = 1 };
+	struct job_result job = { .job = one.job, .work = &work_train, .members = 1 };
 	struct disk_util disk = { .name = "vda" };
-	struct run_result r = {
-		.jobs = &job, .job_count = 1, .disks = &disk, .disk_count = 1
-	};
+	struct run_result r = { .jobs = &job, .job_count = 1, .disks = &disk, .disk_count = 1 };
 	json_t *o = document(&r, &one.set, NULL);
 	json_t *j = json_array_get(json_object_get(o, "jobs"), 0);
 	json_t *d = json_array_get(json_object_get(o, "disk_util"), 0);
@@ -131,9 +123,7 @@ START_TEST(percentiles_are_those_of_the_job)
 
 	set_up_job(&one);
 	one.job->percentile_list = (struct f64_list){ 1, { 12.5 } };
-	struct job_result job = { .job = one.job,
-				  .work = &work_train,
-				  .members = 1 };
+	struct job_result job = { .job = one.job, .work = &work_train, .members = 1 };
 	struct run_result r = { .jobs = &job, .job_count = 1 };
 	json_t *o = document(&r, &one.set, NULL);
 	json_t *j = json_array_get(json_object_get(o, "jobs"), 0);
@@ -168,17 +158,15 @@ START_TEST(a_dry_run_has_a_plan_and_the_figures_it_knows)
 	json_t *o = document(&r, &one.set, &plan);
 	json_t *j = json_array_get(json_object_get(o, "jobs"), 0);
 	json_t *ml = json_object_get(j, "ml");
-	json_t *blocker = json_array_get(
-		json_object_get(json_object_get(j, "plan"), "blockers"), 0);
+	json_t *blocker =
+		json_array_get(json_object_get(json_object_get(j, "plan"), "blockers"), 0);
 
 	ck_assert_int_eq(int_at(ml, "samples"), 24);
 	ck_assert_double_eq(real_at(ml, "demand_bytes_per_sec"), 1e9);
 	ck_assert_ptr_null(json_object_get(ml, "au_percent"));
 	ck_assert_ptr_nonnull(json_object_get(ml, "storage"));
-	ck_assert_str_eq(json_string_value(json_object_get(blocker, "name")),
-			 "space");
-	ck_assert_str_eq(json_string_value(json_object_get(blocker, "text")),
-			 "no room");
+	ck_assert_str_eq(json_string_value(json_object_get(blocker, "name")), "space");
+	ck_assert_str_eq(json_string_value(json_object_get(blocker, "text")), "no room");
 	json_decref(o);
 	job_free(one.job);
 }
@@ -202,10 +190,9 @@ START_TEST(a_job_that_saves_has_its_checkpoints)
 		  .commit_seconds = (double)NAN,
 		  .error = "no space" },
 	};
-	struct job_result job = { .job = one.job,
-				  .work = &work_checkpoint,
-				  .members = 1,
-				  .ml.au_percent = (double)NAN };
+	struct job_result job = {
+		.job = one.job, .work = &work_checkpoint, .members = 1, .ml.au_percent = (double)NAN
+	};
 	checkpoints_result_init(&job.ml.saves);
 	job.ml.saves.items = (struct metric_list){ items, 2 };
 	job.ml.saves.count = 2;
@@ -220,20 +207,17 @@ START_TEST(a_job_that_saves_has_its_checkpoints)
 
 	ck_assert_uint_eq(json_array_size(list), 2);
 	ck_assert_int_eq(int_at(good, "number"), 7);
-	ck_assert_str_eq(json_string_value(json_object_get(good, "name")),
-			 "global_epoch1_step7");
+	ck_assert_str_eq(json_string_value(json_object_get(good, "name")), "global_epoch1_step7");
 	ck_assert(json_is_null(json_object_get(good, "error")));
 	ck_assert_double_eq(real_at(good, "seconds"), 1.5);
-	ck_assert_str_eq(json_string_value(json_object_get(bad, "error")),
-			 "no space");
+	ck_assert_str_eq(json_string_value(json_object_get(bad, "error")), "no space");
 	ck_assert(json_is_null(json_object_get(bad, "name")));
 	ck_assert(json_is_null(json_object_get(bad, "seconds")));
 	ck_assert(json_is_null(json_object_get(bad, "commit_seconds")));
 	ck_assert_int_eq(int_at(saves, "completed"), 1);
 	ck_assert(json_is_null(json_object_get(saves, "in_memory_bytes")));
 	ck_assert(json_is_object(json_object_get(saves, "unlink_ns")));
-	ck_assert(json_is_null(json_object_get(
-		json_object_get(saves, "rank_percent"), "fsync")));
+	ck_assert(json_is_null(json_object_get(json_object_get(saves, "rank_percent"), "fsync")));
 	ck_assert_uint_eq(json_array_size(json_object_get(ml, "restore")), 0);
 	ck_assert_ptr_null(json_object_get(ml, "restores"));
 	ck_assert_ptr_null(json_object_get(ml, "au_percent"));

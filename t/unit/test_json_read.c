@@ -119,10 +119,8 @@ static void check_alike(const struct hist *a, const struct hist *b)
 	ck_assert_uint_eq(a->min_ns, b->min_ns);
 	ck_assert_uint_eq(a->max_ns, b->max_ns);
 	ck_assert_int_eq(memcmp(a->buckets, b->buckets, sizeof(a->buckets)), 0);
-	ck_assert_double_eq_tol(hist_mean(a), hist_mean(b),
-				1e-12 * hist_mean(b));
-	ck_assert_double_eq_tol(hist_stddev(a), hist_stddev(b),
-				1e-6 * hist_stddev(b) + 1e-3);
+	ck_assert_double_eq_tol(hist_mean(a), hist_mean(b), 1e-12 * hist_mean(b));
+	ck_assert_double_eq_tol(hist_stddev(a), hist_stddev(b), 1e-6 * hist_stddev(b) + 1e-3);
 }
 
 START_TEST(every_type_comes_back)
@@ -200,8 +198,7 @@ START_TEST(what_is_missing_is_not_known)
 }
 END_TEST
 
-static const struct mlgen_field *row_of(const struct mlgen_field *table,
-					const char *name)
+static const struct mlgen_field *row_of(const struct mlgen_field *table, const char *name)
 {
 	while (strcmp(table->name, name) != 0)
 		table++;
@@ -215,10 +212,9 @@ START_TEST(what_a_document_lacks_is_told_from_nothing)
 	struct all b;
 	const struct inner *list;
 
-	ck_assert_int_eq(read_all(parse("{\"count\": 0, \"inner\": null, "
-					"\"list\": [{\"n\": 1}, {}]}"),
-				  &b),
-			 0);
+	ck_assert_int_eq(
+		read_all(parse("{\"count\": 0, \"inner\": null, \"list\": [{\"n\": 1}, {}]}"), &b),
+		0);
 	list = b.list.items;
 	ck_assert(!json_store_lacks(&store, row_of(all_fields, "count"), &b));
 	ck_assert(json_store_lacks(&store, row_of(all_fields, "bytes"), &b));
@@ -232,9 +228,8 @@ END_TEST
 START_TEST(a_deviation_keeps_its_digits)
 {
 	static const char text[] =
-		"{\"hist\": {\"N\": 2, \"min\": 3000000000, "
-		"\"max\": 3000000001, \"mean\": 3000000000.5, "
-		"\"stddev\": 0.5, \"bins\": {\"2994733056\": 2}}}";
+		"{\"hist\": {\"N\": 2, \"min\": 3000000000, \"max\": 3000000001, \"mean\": "
+		"3000000000.5, \"stddev\": 0.5, \"bins\": {\"2994733056\": 2}}}";
 	struct all b;
 
 	ck_assert_msg(read_all(parse(text), &b) == 0, "%s", err.text);
@@ -245,9 +240,8 @@ END_TEST
 
 START_TEST(texts_of_others_are_made_printable)
 {
-	static const char text[] =
-		"{\"text\": \"a\\u001bb\", \"chars\": \"\\u001b\", "
-		"\"map\": {\"k\": \"\\n\", \"\\u001b\": \"x\"}}";
+	static const char text[] = "{\"text\": \"a\\u001bb\", \"chars\": \"\\u001b\", \"map\": "
+				   "{\"k\": \"\\n\", \"\\u001b\": \"x\"}}";
 	const struct metric_pair *map;
 	struct all b;
 
@@ -261,8 +255,8 @@ START_TEST(texts_of_others_are_made_printable)
 }
 END_TEST
 
-#define LATENCY(n, bins)                                                       \
-	"{\"hist\": {\"N\": " n ", \"min\": 1, \"max\": 9, \"mean\": 2, "      \
+#define LATENCY(n, bins)                                                                           \
+	"{\"hist\": {\"N\": " n ", \"min\": 1, \"max\": 9, \"mean\": 2, "                          \
 	"\"stddev\": 1, \"bins\": " bins "}}"
 
 static const struct {
@@ -288,8 +282,7 @@ static const struct {
 	{ "{\"hist\": {}}", "top.hist.N: must be a whole number" },
 	{ LATENCY("2", "{\"2\": 1}"), "top.hist: its bins do not add up to N" },
 	{ LATENCY("1", "{\"2\": 2}"), "top.hist: its bins do not add up to N" },
-	{ LATENCY("1", "{\"20\": 1}"),
-	  "top.hist: has a bin below min or above max" },
+	{ LATENCY("1", "{\"20\": 1}"), "top.hist: has a bin below min or above max" },
 	{ LATENCY("1", "[]"), "top.hist.bins: must be an object" },
 	{ LATENCY("1", "{\"2\": -1}"), "top.hist.bins.2: must be a whole" },
 	{ LATENCY("1", "{\"x\": 1}"), "top.hist.bins.x: is no bin" },
@@ -301,8 +294,7 @@ START_TEST(a_wrong_value_is_named_with_its_place)
 	struct all b;
 
 	ck_assert_int_eq(read_all(parse(wrong[_i].text), &b), -EINVAL);
-	ck_assert_msg(strstr(err.text, wrong[_i].fault), "%s: %s",
-		      wrong[_i].text, err.text);
+	ck_assert_msg(strstr(err.text, wrong[_i].fault), "%s: %s", wrong[_i].text, err.text);
 	ck_assert_msg(strncmp(err.text, "f.json: ", 8) == 0, "%s", err.text);
 }
 END_TEST
@@ -337,8 +329,7 @@ START_TEST(parts_merge_to_the_histogram_of_all_values)
 	}
 	check_alike(merged, all);
 	for (double p = 0; p <= 100; p += 0.125)
-		ck_assert_uint_eq(hist_percentile(merged, p),
-				  hist_percentile(all, p));
+		ck_assert_uint_eq(hist_percentile(merged, p), hist_percentile(all, p));
 	hist_free(all);
 	hist_free(merged);
 }

@@ -52,8 +52,7 @@ static const char *below(const char *path)
 
 START_TEST(labels_have_the_names_of_images_in_another_folder)
 {
-	static const char *const pairs[] = { "images:labels",
-					     "/images/:/labels/", NULL };
+	static const char *const pairs[] = { "images:labels", "/images/:/labels/", NULL };
 	struct job job = pair_job(pairs[_i]);
 	struct dataset_totals t;
 	struct dataset ds;
@@ -120,10 +119,9 @@ END_TEST
 /* Operations of an extent as letters, with the bytes of each read. */
 static const char *ops_of(const struct plan_config *c, uint64_t id, char *out)
 {
-	static const char letters[] = { [MLGEN_OPEN] = 'o',
-					[MLGEN_STAT] = 's',
-					[MLGEN_READ] = 'r',
-					[MLGEN_CLOSE] = 'c' };
+	static const char letters[] = {
+		[MLGEN_OPEN] = 'o', [MLGEN_STAT] = 's', [MLGEN_READ] = 'r', [MLGEN_CLOSE] = 'c'
+	};
 	struct extent x;
 	struct plan plan;
 	struct plan_op op;
@@ -134,8 +132,7 @@ static const char *ops_of(const struct plan_config *c, uint64_t id, char *out)
 	while (plan_next(&plan, &op)) {
 		n += snprintf(out + n, 8, "%c", letters[op.op]);
 		if (op.op == MLGEN_READ)
-			n += snprintf(out + n, 24, "%u/%u",
-				      (unsigned)op.len_bytes,
+			n += snprintf(out + n, 24, "%u/%u", (unsigned)op.len_bytes,
 				      (unsigned)op.got_bytes);
 	}
 	return out;
@@ -155,16 +152,14 @@ START_TEST(a_label_is_read_after_its_sample)
 	c.dataset = &ds;
 	ck_assert_str_eq(ops_of(&c, 0, out), "or1000/1000cor10/10c");
 	ck_assert_str_eq(ops_of(&c, 1, out), "or2000/2000c");
-	ck_assert_str_eq(ops_of(&c, 2, out),
-			 "or3000/3000r1000/1000cor3000/3000r500/500c");
+	ck_assert_str_eq(ops_of(&c, 2, out), "or3000/3000r1000/1000cor3000/3000r500/500c");
 	c.direct = true;
 	c.align_bytes = 512;
 	ck_assert_str_eq(ops_of(&c, 0, out), "or1024/1000cor512/10c");
 	c.direct = false;
 	c.align_bytes = 0;
 	c.access = ACCESS_FRAMEWORK;
-	ck_assert_str_eq(ops_of(&c, 0, out) + strlen("osr4096/1000"),
-			 "r61440/0cossr11/10r1/0c");
+	ck_assert_str_eq(ops_of(&c, 0, out) + strlen("osr4096/1000"), "r61440/0cossr11/10r1/0c");
 	ck_assert_uint_ge(plan_largest_read(&c), 3501);
 	dataset_fini(&ds);
 }
@@ -241,15 +236,13 @@ Suite *suite_labels(void)
 	TCase *t = tcase_create("labels");
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_add_loop_test(
-		t, labels_have_the_names_of_images_in_another_folder, 0, 3);
+	tcase_add_loop_test(t, labels_have_the_names_of_images_in_another_folder, 0, 3);
 	tcase_add_test(t, suffixes_of_one_folder_are_a_pair);
 	tcase_add_test(t, labels_outside_the_directory_are_looked_for);
 	tcase_add_test(t, a_label_is_read_after_its_sample);
 	tcase_add_test(t, a_ceiling_passes_over_labels_that_are_missing);
 	tcase_add_loop_test(t, pairs_that_are_none_are_refused, 0, 3);
-	tcase_add_test(t,
-		       folders_of_the_usual_names_are_no_pair_without_a_match);
+	tcase_add_test(t, folders_of_the_usual_names_are_no_pair_without_a_match);
 	tcase_add_test(t, none_reads_all_files_as_samples);
 	suite_add_tcase(s, t);
 	return s;

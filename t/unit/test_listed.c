@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_listed.c - samples that a list gives of files, in any order: each file gets its own, in that order. */
+/* test_listed.c - samples that a list gives of files, in any order: each file gets its own, in that
+ * order. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -87,20 +88,15 @@ static void add(struct rig *g, unsigned number, uint64_t off, uint64_t bytes)
 	if (number >= FILES)
 		ck_assert_uint_eq(f->place, LISTED_NONE);
 	else
-		ck_assert_int_eq(
-			listed_add(g->listed, f->place, off, bytes, &err), 0);
+		ck_assert_int_eq(listed_add(g->listed, f->place, off, bytes, &err), 0);
 }
 
 static int group(struct rig *g)
 {
 	ck_assert_int_eq(places_settle(&g->places, &err), 0);
-	ck_assert_int_eq(
-		scan_new(&g->scan,
-			 &(struct scan_request){ .directory = directory },
-			 &err),
-		0);
-	ck_assert_int_eq(listed_settle(g->listed, g->scan, &g->places, &err),
+	ck_assert_int_eq(scan_new(&g->scan, &(struct scan_request){ .directory = directory }, &err),
 			 0);
+	ck_assert_int_eq(listed_settle(g->listed, g->scan, &g->places, &err), 0);
 	g->counts = mem_array((size_t)scan_files(g->scan), sizeof(*g->counts));
 	return listed_group(g->listed, g->scan, g->counts, &g->words, &err);
 }
@@ -123,8 +119,7 @@ START_TEST(samples_are_grouped_by_file_and_stay_in_order)
 	begin(&g);
 	/* Of a file they are SAMPLES / FILES apart; every ninth path is none. */
 	for (unsigned i = 0; i < SAMPLES; i++)
-		add(&g, i % 9 ? i * 7919u % FILES : FILES + i % 50, i % 90,
-		    1 + i % 10);
+		add(&g, i % 9 ? i * 7919u % FILES : FILES + i % 50, i % 90, 1 + i % 10);
 	ck_assert_int_eq(group(&g), 0);
 	ck_assert_uint_eq(scan_files(g.scan), FILES);
 	ck_assert_int_eq(namefile_map(&g.words, 0, &g.map, &err), 0);
@@ -133,8 +128,7 @@ START_TEST(samples_are_grouped_by_file_and_stay_in_order)
 		uint64_t samples = 0, bytes = 0;
 		char name[16];
 
-		ck_assert_int_gt(scan_name(g.scan, file, name, sizeof(name)),
-				 0);
+		ck_assert_int_gt(scan_name(g.scan, file, name, sizeof(name)), 0);
 		unsigned number = (unsigned)atoi(name);
 		for (unsigned i = 0; i < SAMPLES; i++) {
 			if (i % 9 == 0 || i * 7919u % FILES != number)
@@ -147,8 +141,7 @@ START_TEST(samples_are_grouped_by_file_and_stay_in_order)
 		ck_assert_uint_eq(g.counts[file].samples, samples);
 		ck_assert_uint_eq(g.counts[file].bytes, bytes);
 	}
-	ck_assert_uint_eq((uint64_t)((const char *)word - g.map.bytes),
-			  g.words.end);
+	ck_assert_uint_eq((uint64_t)((const char *)word - g.map.bytes), g.words.end);
 	namefile_unmap(&g.map);
 	end(&g);
 }
@@ -163,9 +156,9 @@ START_TEST(a_file_that_became_shorter_is_named)
 	add(&g, 0, 0, FILE_BYTES);
 	add(&g, 1, FILE_BYTES - 1, 2);
 	ck_assert_int_eq(group(&g), -EINVAL);
-	ck_assert_ptr_nonnull(
-		strstr(err.text, "/1: it ends at byte 100 now, and a sample of "
-				 "the list is of 2 bytes at 99"));
+	ck_assert_ptr_nonnull(strstr(
+		err.text,
+		"/1: it ends at byte 100 now, and a sample of the list is of 2 bytes at 99"));
 	end(&g);
 }
 END_TEST

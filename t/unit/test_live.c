@@ -79,8 +79,7 @@ START_TEST(a_share_is_of_what_another_counter_gained)
 }
 END_TEST
 
-/* A name is one column; a second row of it comes right behind, where the first
- * does not apply. */
+/* A name is one column; a second row of it comes right behind, where the first does not apply. */
 START_TEST(a_figure_has_one_value_in_any_interval)
 {
 	for (const struct live_field *f = live_fields; f->field.name; f++) {
@@ -116,8 +115,7 @@ END_TEST
 
 static bool is_sum(const struct live_field *f)
 {
-	return f->kind == LIVE_COUNTER || f->kind == LIVE_SHARE ||
-	       f->join == LIVE_JOIN_SUM;
+	return f->kind == LIVE_COUNTER || f->kind == LIVE_SHARE || f->join == LIVE_JOIN_SUM;
 }
 
 START_TEST(what_processes_did_is_the_sum_of_it_in_every_row)

@@ -8,8 +8,7 @@
 
 static const char head[] =
 	"snapshot_time             1523008010.817348638 secs.nsecs\n"
-	"req_waittime              2193 samples [usec] 31 19323 2279254 "
-	"2825876\n"
+	"req_waittime              2193 samples [usec] 31 19323 2279254 2825876\n"
 	"req_active                2193 samples [reqs] 1 19 4197 17147\n";
 
 static char root[TREE_BYTES];
@@ -31,8 +30,7 @@ static void put_devices(const char *base)
 		const char *device, *lines;
 	} devices[] = {
 		{ "osc/scratch-OST0000-osc-ffff8c01/stats",
-		  "read_bytes                591 samples [bytes] 4096 4194304 "
-		  "452705124 45890\n"
+		  "read_bytes                591 samples [bytes] 4096 4194304 452705124 45890\n"
 		  "write_bytes               10 samples [bytes] 1 2 300 4\n"
 		  "ost_read                  591 samples [usec] 1 2 3 4\n" },
 		{ "osc/scratch-OST000a-osc-ffff8c01/stats",
@@ -49,8 +47,7 @@ static void put_devices(const char *base)
 		{ "osc/num_refs/stats", "" },
 		{ "mdc/scratch-MDT0000-mdc-ffff8c01/stats",
 		  "read_bytes                2 samples [bytes] 0 4096 600000\n"
-		  "mds_getattr               231 samples [usec] 50 5735 45029 "
-		  "606\n" },
+		  "mds_getattr               231 samples [usec] 50 5735 45029 606\n" },
 	};
 	char path[160];
 
@@ -62,8 +59,7 @@ static void put_devices(const char *base)
 
 START_TEST(servers_are_summed_wherever_their_files_lie)
 {
-	static const char *const bases[] = { "/proc/fs/lustre", DEBUGFS,
-					     SYSFS };
+	static const char *const bases[] = { "/proc/fs/lustre", DEBUGFS, SYSFS };
 	struct lustre_stat s;
 
 	tree_make(root);
@@ -102,8 +98,7 @@ START_TEST(a_filesystem_is_known_by_its_name)
 {
 	static const char *const sources[][2] = {
 		{ "192.0.2.5@o2ib:/scratch", "scratch" },
-		{ "192.0.2.5@tcp,192.0.2.6@tcp:192.0.2.7@tcp:/fs/home/me",
-		  "fs" },
+		{ "192.0.2.5@tcp,192.0.2.6@tcp:192.0.2.7@tcp:/fs/home/me", "fs" },
 		{ "/dev/vda1", "" },
 		{ "", "" },
 	};
@@ -119,8 +114,7 @@ Suite *suite_lustre(void)
 	Suite *s = suite_create("lustre");
 	TCase *t = tcase_create("lustre");
 
-	tcase_add_loop_test(t, servers_are_summed_wherever_their_files_lie, 0,
-			    3);
+	tcase_add_loop_test(t, servers_are_summed_wherever_their_files_lie, 0, 3);
 	tcase_add_test(t, targets_are_known_where_their_statistics_are_not);
 	tcase_add_loop_test(t, a_filesystem_is_known_by_its_name, 0, 4);
 	suite_add_tcase(s, t);

@@ -19,10 +19,8 @@ END_TEST
 
 START_TEST(what_is_written_reads_back)
 {
-	static const char *const sizes[] = { "1000", "16m",
-					     "dlio:146600628:68341808",
-					     "normal:1m:10k",
-					     "dlio:114660.07:136.6" };
+	static const char *const sizes[] = { "1000", "16m", "dlio:146600628:68341808",
+					     "normal:1m:10k", "dlio:114660.07:136.6" };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct dataset ds, back;
@@ -40,8 +38,7 @@ START_TEST(what_is_written_reads_back)
 		ck_assert_uint_eq(back.samples_per_file, 2);
 		ck_assert_uint_eq(back.subfolders, 3);
 		for (uint64_t f = 0; f < 10; f++)
-			ck_assert_uint_eq(dataset_file_bytes(&back, f),
-					  dataset_file_bytes(&ds, f));
+			ck_assert_uint_eq(dataset_file_bytes(&back, f), dataset_file_bytes(&ds, f));
 		dataset_fini(&back);
 		dataset_fini(&ds);
 	}
@@ -72,16 +69,12 @@ START_TEST(a_mismatch_names_both_values_and_the_way_out)
 	static const struct {
 		const char *option, *made, *job;
 	} cases[] = {
-		{ "format", "\"format\": \"npz\"",
-		  "format=npz, the job says raw" },
-		{ "sample_size", "\"sample_size\": \"16m\"",
-		  "sample_size=16m, the job says 1000" },
+		{ "format", "\"format\": \"npz\"", "format=npz, the job says raw" },
+		{ "sample_size", "\"sample_size\": \"16m\"", "sample_size=16m, the job says 1000" },
 		{ "samples_per_file", "\"samples_per_file\": 5",
 		  "samples_per_file=5, the job says 2" },
-		{ "subfolders", "\"subfolders\": 1",
-		  "subfolders=1, the job says 3" },
-		{ "num_files", "\"num_files\": 7",
-		  "num_files=7, the job says 10" },
+		{ "subfolders", "\"subfolders\": 1", "subfolders=1, the job says 3" },
+		{ "num_files", "\"num_files\": 7", "num_files=7, the job says 10" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -97,8 +90,7 @@ START_TEST(a_mismatch_names_both_values_and_the_way_out)
 
 		buf_add(&text, "{\"version\": 1, \"complete\": true");
 		for (size_t k = 0; k < 5; k++)
-			buf_addf(&text, ", %s",
-				 k == i ? cases[i].made : right[k]);
+			buf_addf(&text, ", %s", k == i ? cases[i].made : right[k]);
 		buf_addc(&text, '}');
 		put_text(manifest_path, buf_str(&text));
 		buf_fini(&text);
@@ -107,8 +99,7 @@ START_TEST(a_mismatch_names_both_values_and_the_way_out)
 		ck_assert_msg(strstr(err.text, cases[i].job), "%s", err.text);
 		ck_assert_ptr_nonnull(strstr(err.text, directory));
 		ck_assert_ptr_nonnull(strstr(err.text, "--replace"));
-		ck_assert_ptr_nonnull(
-			strstr(err.text, i == 4 ? "7 files" : "10 files"));
+		ck_assert_ptr_nonnull(strstr(err.text, i == 4 ? "7 files" : "10 files"));
 		dataset_fini(&ds);
 	}
 }
@@ -124,12 +115,10 @@ START_TEST(a_damaged_manifest_is_an_error_with_its_path)
 		"null",
 		"{\"version\": 1}",
 		"{\"version\": 2, \"complete\": true}",
-		"{\"version\": 1, \"format\": \"raw\", \"num_files\": -1, "
-		"\"samples_per_file\": 2, \"subfolders\": 3, "
-		"\"sample_size\": \"1000\", \"complete\": true}",
-		"{\"version\": 1, \"format\": \"raw\", \"num_files\": 10, "
-		"\"samples_per_file\": 2, \"subfolders\": 3, "
-		"\"sample_size\": \"1000\", \"complete\": true",
+		"{\"version\": 1, \"format\": \"raw\", \"num_files\": -1, \"samples_per_file\": 2, "
+		"\"subfolders\": 3, \"sample_size\": \"1000\", \"complete\": true}",
+		"{\"version\": 1, \"format\": \"raw\", \"num_files\": 10, \"samples_per_file\": 2, "
+		"\"subfolders\": 3, \"sample_size\": \"1000\", \"complete\": true",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -141,8 +130,7 @@ START_TEST(a_damaged_manifest_is_an_error_with_its_path)
 		make(&ds, "1000", 10);
 		ck_assert_int_eq(manifest_read(&ds, &state, &err), -EINVAL);
 		ck_assert_msg(strstr(err.text, manifest_path), "%s", err.text);
-		ck_assert_int_eq(manifest_describe(directory, &back, NULL),
-				 -EINVAL);
+		ck_assert_int_eq(manifest_describe(directory, &back, NULL), -EINVAL);
 		dataset_fini(&ds);
 	}
 }
@@ -155,9 +143,8 @@ START_TEST(describe_knows_formats_and_absence)
 
 	ck_assert_int_eq(manifest_describe(directory, &ds, &err), -ENOENT);
 	put_text(manifest_path,
-		 "{\"version\": 1, \"format\": \"zarr\", \"num_files\": 1, "
-		 "\"samples_per_file\": 2, \"subfolders\": 3, "
-		 "\"sample_size\": \"1000\", \"complete\": true}");
+		 "{\"version\": 1, \"format\": \"zarr\", \"num_files\": 1, \"samples_per_file\": "
+		 "2, \"subfolders\": 3, \"sample_size\": \"1000\", \"complete\": true}");
 	ck_assert_int_eq(manifest_describe(directory, &ds, &err), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(err.text, "zarr"));
 }

@@ -5,8 +5,7 @@
 #include "manifest_rig.h"
 #include "suites.h"
 
-static enum manifest_state state_of_eval(struct dataset *eval,
-					 const struct dataset *train)
+static enum manifest_state state_of_eval(struct dataset *eval, const struct dataset *train)
 {
 	struct mlgen_err err = { 0 };
 	enum manifest_state state;
@@ -29,16 +28,14 @@ START_TEST(files_to_evaluate_with_are_part_of_it)
 	ck_assert_int_eq(state_of_eval(&eval, &ds), MANIFEST_ABSENT);
 	ck_assert_int_eq(manifest_write(&ds, true, NULL), 0);
 	ck_assert_int_eq(state_of_eval(&eval, &ds), MANIFEST_ABSENT);
-	ck_assert_int_eq(
-		manifest_present(&eval, &files, &bytes, &estimate, NULL), 0);
+	ck_assert_int_eq(manifest_present(&eval, &files, &bytes, &estimate, NULL), 0);
 	ck_assert_uint_eq(files, 0);
 	ds.eval_files = 4;
 	ck_assert_int_eq(manifest_write(&ds, false, NULL), 0);
 	ck_assert_int_eq(state_of_eval(&eval, &ds), MANIFEST_INCOMPLETE);
 	ck_assert_int_eq(manifest_write(&ds, true, NULL), 0);
 	ck_assert_int_eq(state_of_eval(&eval, &ds), MANIFEST_COMPLETE);
-	ck_assert_int_eq(
-		manifest_present(&eval, &files, &bytes, &estimate, NULL), 0);
+	ck_assert_int_eq(manifest_present(&eval, &files, &bytes, &estimate, NULL), 0);
 	ck_assert_uint_eq(files, 4);
 	ck_assert_int_eq(manifest_describe(directory, &back, NULL), 0);
 	ck_assert_uint_eq(back.eval_files, 4);
@@ -51,8 +48,7 @@ START_TEST(files_to_evaluate_with_are_part_of_it)
 	dataset_fini(&eval);
 	ck_assert_int_eq(dataset_init_split(&eval, &ds, 5, NULL), 0);
 	ck_assert_int_eq(manifest_read_eval(&eval, &ds, &state, &err), -EINVAL);
-	ck_assert_msg(strstr(err.text, "eval_files=4, the job says 5"), "%s",
-		      err.text);
+	ck_assert_msg(strstr(err.text, "eval_files=4, the job says 5"), "%s", err.text);
 	dataset_fini(&eval);
 	dataset_fini(&ds);
 }
@@ -75,10 +71,8 @@ START_TEST(a_part_of_a_dataset_evaluates_with_the_same_files)
 		dataset_path(&all, i, a, sizeof(a));
 		dataset_path(&some, i, b, sizeof(b));
 		ck_assert_str_eq(a, b);
-		ck_assert_uint_eq(dataset_file_bytes(&all, i),
-				  dataset_file_bytes(&some, i));
-		ck_assert_uint_eq(dataset_content(&all, i),
-				  dataset_content(&some, i));
+		ck_assert_uint_eq(dataset_file_bytes(&all, i), dataset_file_bytes(&some, i));
+		ck_assert_uint_eq(dataset_content(&all, i), dataset_content(&some, i));
 	}
 	dataset_fini(&all);
 	dataset_fini(&some);

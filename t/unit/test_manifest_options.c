@@ -6,19 +6,16 @@
 #include "suites.h"
 
 /* One job of a format with options. */
-static int make_with(struct dataset *ds, int format, uint64_t label,
-		     uint64_t rows, const char *columns, struct mlgen_err *err)
+static int make_with(struct dataset *ds, int format, uint64_t label, uint64_t rows,
+		     const char *columns, struct mlgen_err *err)
 {
-	double bytes = !columns                         ? 1000
-		       : strcmp(columns, "a:int8") == 0 ? 1
-							: 17;
+	double bytes = !columns ? 1000 : strcmp(columns, "a:int8") == 0 ? 1 : 17;
 	char text[64];
 	struct job job = { .directory = directory,
 			   .format = format,
 			   .phase = PHASE_PREPARE,
 			   .num_files = 10,
-			   .samples_per_file =
-				   format == FORMAT_PARQUET ? 2048 : 1,
+			   .samples_per_file = format == FORMAT_PARQUET ? 2048 : 1,
 			   .sample_size = { .kind = DIST_CONST, .a = bytes },
 			   .label_size_bytes = label,
 			   .row_group_size = rows,
@@ -50,8 +47,8 @@ START_TEST(options_of_a_format_are_kept_where_they_are_no_default)
 	char text[1024] = "";
 	FILE *f;
 
-	if (make_with(&ds, cases[_i].format, cases[_i].label, cases[_i].rows,
-		      cases[_i].columns, &err) != 0) {
+	if (make_with(&ds, cases[_i].format, cases[_i].label, cases[_i].rows, cases[_i].columns,
+		      &err) != 0) {
 		ck_assert_msg(strstr(err.text, "was left out"), "%s", err.text);
 		return;
 	}
@@ -60,12 +57,9 @@ START_TEST(options_of_a_format_are_kept_where_they_are_no_default)
 	ck_assert_ptr_nonnull(f);
 	ck_assert_uint_gt(fread(text, 1, sizeof(text) - 1, f), 0);
 	fclose(f);
-	ck_assert_int_eq(strstr(text, "label_size") != NULL,
-			 cases[_i].label_written);
-	ck_assert_int_eq(strstr(text, "row_group_size") != NULL,
-			 cases[_i].rows_written);
-	ck_assert_int_eq(strstr(text, "columns") != NULL,
-			 cases[_i].columns != NULL);
+	ck_assert_int_eq(strstr(text, "label_size") != NULL, cases[_i].label_written);
+	ck_assert_int_eq(strstr(text, "row_group_size") != NULL, cases[_i].rows_written);
+	ck_assert_int_eq(strstr(text, "columns") != NULL, cases[_i].columns != NULL);
 	ck_assert_ptr_null(strstr(text, "eval_files"));
 	expect_state(&ds, MANIFEST_COMPLETE);
 	ck_assert_int_eq(manifest_describe(directory, &back, NULL), 0);
@@ -73,8 +67,7 @@ START_TEST(options_of_a_format_are_kept_where_they_are_no_default)
 	ck_assert_uint_eq(back.options.label_size_bytes, cases[_i].label);
 	ck_assert_uint_eq(back.options.row_group_size, cases[_i].rows);
 	for (uint64_t i = 0; i < dataset_all_files(&ds); i++)
-		ck_assert_uint_eq(dataset_file_bytes(&back, i),
-				  dataset_file_bytes(&ds, i));
+		ck_assert_uint_eq(dataset_file_bytes(&back, i), dataset_file_bytes(&ds, i));
 	dataset_fini(&back);
 	dataset_fini(&ds);
 }
@@ -87,15 +80,11 @@ START_TEST(other_options_of_a_format_are_a_mismatch)
 		uint64_t label, rows;
 		const char *columns, *words;
 	} cases[] = {
-		{ FORMAT_NPY, 78, 1024, NULL,
-		  "label_size=77, the job says 78" },
+		{ FORMAT_NPY, 78, 1024, NULL, "label_size=77, the job says 78" },
 		{ FORMAT_NPY, 0, 1024, NULL, "label_size=77, the job says 0" },
-		{ FORMAT_PARQUET, 0, 1024, "a:int8",
-		  "row_group_size=512, the job says 1024" },
-		{ FORMAT_PARQUET, 0, 512, "a:int16",
-		  "columns=a:int8, the job says a:int16" },
-		{ FORMAT_PARQUET, 0, 512, NULL,
-		  "columns=a:int8, the job says (none)" },
+		{ FORMAT_PARQUET, 0, 1024, "a:int8", "row_group_size=512, the job says 1024" },
+		{ FORMAT_PARQUET, 0, 512, "a:int16", "columns=a:int8, the job says a:int16" },
+		{ FORMAT_PARQUET, 0, 512, NULL, "columns=a:int8, the job says (none)" },
 	};
 	bool is_npy = cases[_i].format == FORMAT_NPY;
 	struct mlgen_err err = { 0 };
@@ -111,8 +100,7 @@ START_TEST(other_options_of_a_format_are_a_mismatch)
 	ds.options.label_size_bytes = cases[_i].label;
 	ds.options.row_group_size = cases[_i].rows;
 	free(ds.options.columns);
-	ds.options.columns =
-		cases[_i].columns ? strdup(cases[_i].columns) : NULL;
+	ds.options.columns = cases[_i].columns ? strdup(cases[_i].columns) : NULL;
 	ck_assert_int_eq(manifest_read(&ds, &state, &err), -EINVAL);
 	ck_assert_msg(strstr(err.text, cases[_i].words), "%s", err.text);
 	ck_assert_ptr_nonnull(strstr(err.text, "--phase=prepare --replace"));
@@ -142,9 +130,7 @@ Suite *suite_manifest_options(void)
 	TCase *t = tcase_create("manifest_options");
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_add_loop_test(
-		t, options_of_a_format_are_kept_where_they_are_no_default, 0,
-		5);
+	tcase_add_loop_test(t, options_of_a_format_are_kept_where_they_are_no_default, 0, 5);
 	tcase_add_loop_test(t, other_options_of_a_format_are_a_mismatch, 0, 5);
 	tcase_add_test(t, options_of_other_formats_are_none);
 	suite_add_tcase(s, t);

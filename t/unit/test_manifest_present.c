@@ -6,8 +6,7 @@
 #include "manifest_rig.h"
 #include "suites.h"
 
-static void expect_present(const struct dataset *ds, uint64_t files,
-			   uint64_t bytes)
+static void expect_present(const struct dataset *ds, uint64_t files, uint64_t bytes)
 {
 	uint64_t f, b;
 	bool estimate;
@@ -61,8 +60,7 @@ START_TEST(present_of_millions_is_an_estimate)
 	ck_assert_int_eq(manifest_write(&ds, false, NULL), 0);
 	snprintf(path, sizeof(path), "%s/train", directory);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
-	ck_assert_int_eq(manifest_present(&ds, &files, &bytes, &estimate, NULL),
-			 0);
+	ck_assert_int_eq(manifest_present(&ds, &files, &bytes, &estimate, NULL), 0);
 	ck_assert_uint_eq(files, 0);
 	ck_assert(estimate);
 	dataset_fini(&ds);

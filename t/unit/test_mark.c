@@ -12,25 +12,21 @@
 
 static const struct netif eth0 = { "eth0", 10 * GBIT };
 static const struct netif eth1 = { "eth1", 10 * GBIT };
-static const struct memsource vda = { .kind = MEMSOURCE_DEVICE,
-				      .name = "device counters",
-				      .scope = "vda ",
-				      .is_sure = true };
-static const struct memsource vdb = { .kind = MEMSOURCE_DEVICE,
-				      .name = "device counters",
-				      .scope = "vdb ",
-				      .is_sure = true };
+static const struct memsource vda = {
+	.kind = MEMSOURCE_DEVICE, .name = "device counters", .scope = "vda ", .is_sure = true
+};
+static const struct memsource vdb = {
+	.kind = MEMSOURCE_DEVICE, .name = "device counters", .scope = "vdb ", .is_sure = true
+};
 static const struct memsource process = { .kind = MEMSOURCE_PROCESS,
 					  .name = "/proc/self/io",
 					  .is_sure = true };
-static const struct memsource unsure = { .kind = MEMSOURCE_PROCESS,
-					 .name = "/proc/self/io" };
+static const struct memsource unsure = { .kind = MEMSOURCE_PROCESS, .name = "/proc/self/io" };
 
 /*
- * This host as it is after so many seconds: of its two CPUs one is busy up to
- * second 4, of which this process has a half, and both are idle behind that.
- * Each second 1000 bytes come in, and jobs read 400, of which storage delivers
- * 100 up to second 4, and all behind that.
+ * This host as it is after so many seconds: of its two CPUs one is busy up to second 4, of which
+ * this process has a half, and both are idle behind that. Each second 1000 bytes come in, and jobs
+ * read 400, of which storage delivers 100 up to second 4, and all behind that.
  */
 static struct mark at(uint64_t seconds)
 {
@@ -195,8 +191,7 @@ START_TEST(bytes_of_two_sources_have_no_one_figure)
 	b.storage = sources[_i].b;
 	marks_join(&a, &b);
 	ck_assert_int_eq(marks_storage(&st, &a), sources[_i].is_one);
-	ck_assert_uint_eq(st.device_read_bytes,
-			  sources[_i].is_one ? 300 : UINT64_MAX);
+	ck_assert_uint_eq(st.device_read_bytes, sources[_i].is_one ? 300 : UINT64_MAX);
 }
 END_TEST
 
@@ -234,8 +229,7 @@ START_TEST(joules_are_told_of_each_gib_and_sample)
 	m.end.energy.unmeasured = "no zone counts DRAM";
 	marks_energy(&e, &m, 0, 0);
 	ck_assert_double_eq_tol(e.joules, 90, 1e-9);
-	ck_assert(isnan(e.dram_joules) && isnan(e.joules_per_gib) &&
-		  isnan(e.joules_per_sample));
+	ck_assert(isnan(e.dram_joules) && isnan(e.joules_per_gib) && isnan(e.joules_per_sample));
 	ck_assert_str_eq(e.unmeasured, "no zone counts DRAM");
 	m.begin.energy.package_uj = UINT64_MAX;
 	marks_energy(&e, &m, 1, 1);
@@ -291,9 +285,8 @@ Suite *suite_mark(void)
 	Suite *s = suite_create("mark");
 	TCase *t = tcase_create("mark");
 
-	tcase_add_loop_test(t,
-			    a_window_of_two_has_what_was_counted_in_all_of_it,
-			    0, sizeof(rows) / sizeof(*rows));
+	tcase_add_loop_test(t, a_window_of_two_has_what_was_counted_in_all_of_it, 0,
+			    sizeof(rows) / sizeof(*rows));
 	tcase_add_test(t, one_that_never_began_adds_nothing);
 	tcase_add_test(t, the_first_beginning_is_the_one_that_is_named);
 	tcase_add_test(t, bytes_of_two_interfaces_are_nobodys);

@@ -27,10 +27,8 @@ static const struct {
 	{ "2026-02-28T12:00:01", UINT64_C(1772280001000000000), 19, true },
 	{ "2026-02-28 12:00:01.5 x", UINT64_C(1772280001500000000), 21, true },
 	{ "2026-02-28T12:00:01Z", UINT64_C(1772280001000000000), 20, false },
-	{ "2026-02-28T13:30:01+01:30", UINT64_C(1772280001000000000), 25,
-	  false },
-	{ "2026-02-28T10:00:01-0200", UINT64_C(1772280001000000000), 24,
-	  false },
+	{ "2026-02-28T13:30:01+01:30", UINT64_C(1772280001000000000), 25, false },
+	{ "2026-02-28T10:00:01-0200", UINT64_C(1772280001000000000), 24, false },
 	{ "1969-12-31T23:59:59Z", 1969, 4, false }, /* no such date; a number */
 	{ "2026-13-01T00:00:00Z", 2026, 4, false },
 	{ "2026-02-28T24:00:00Z", 2026, 4, false },
@@ -47,14 +45,12 @@ START_TEST(times_are_of_many_forms)
 	bool is_local = false;
 	size_t bytes = marker_time(times[_i].text, &ns, &is_local);
 
-	ck_assert_msg(bytes == times[_i].bytes, "%s: %zu bytes", times[_i].text,
-		      bytes);
+	ck_assert_msg(bytes == times[_i].bytes, "%s: %zu bytes", times[_i].text, bytes);
 	if (!bytes)
 		return;
 	/* A bare year is a number of seconds. */
-	ck_assert_uint_eq(ns, ns < 10000 * NS_PER_S && times[_i].ns
-				      ? times[_i].ns * NS_PER_S
-				      : times[_i].ns);
+	ck_assert_uint_eq(ns, ns < 10000 * NS_PER_S && times[_i].ns ? times[_i].ns * NS_PER_S
+								    : times[_i].ns);
 	ck_assert(is_local == times[_i].is_local);
 }
 END_TEST
@@ -70,24 +66,17 @@ static const struct {
 	{ "epoch 12 end", TRACE_EPOCH, MARKER_ENDS, 12, "" },
 	{ "Epoch 3", TRACE_EPOCH, MARKER_BEGINS, 3, "" },
 	{ "epoch", TRACE_EPOCH, MARKER_BEGINS, TRACE_UNKNOWN, "" },
-	{ "epoch three start", TRACE_STAGE, MARKER_BEGINS, TRACE_UNKNOWN,
-	  "epoch three" },
+	{ "epoch three start", TRACE_STAGE, MARKER_BEGINS, TRACE_UNKNOWN, "epoch three" },
 	{ "epoch 99999999999999999999", TRACE_TEXT, MARKER_POINT, TRACE_UNKNOWN,
 	  "epoch 99999999999999999999" },
-	{ "epoch_count", TRACE_TEXT, MARKER_POINT, TRACE_UNKNOWN,
-	  "epoch_count" },
+	{ "epoch_count", TRACE_TEXT, MARKER_POINT, TRACE_UNKNOWN, "epoch_count" },
 	{ "block_stop", TRACE_STAGE, MARKER_ENDS, TRACE_UNKNOWN, "block" },
-	{ "  eval   begin ", TRACE_STAGE, MARKER_BEGINS, TRACE_UNKNOWN,
-	  "eval" },
-	{ "data_loading_start", TRACE_STAGE, MARKER_BEGINS, TRACE_UNKNOWN,
-	  "data_loading" },
-	{ "save_checkpoint_start", TRACE_CHECKPOINT, MARKER_BEGINS,
-	  TRACE_UNKNOWN, "save" },
+	{ "  eval   begin ", TRACE_STAGE, MARKER_BEGINS, TRACE_UNKNOWN, "eval" },
+	{ "data_loading_start", TRACE_STAGE, MARKER_BEGINS, TRACE_UNKNOWN, "data_loading" },
+	{ "save_checkpoint_start", TRACE_CHECKPOINT, MARKER_BEGINS, TRACE_UNKNOWN, "save" },
 	{ "ckpt end", TRACE_CHECKPOINT, MARKER_ENDS, TRACE_UNKNOWN, "save" },
-	{ "load checkpoint start", TRACE_CHECKPOINT, MARKER_BEGINS,
-	  TRACE_UNKNOWN, "restore" },
-	{ "checkpoint restored", TRACE_TEXT, MARKER_POINT, TRACE_UNKNOWN,
-	  "checkpoint restored" },
+	{ "load checkpoint start", TRACE_CHECKPOINT, MARKER_BEGINS, TRACE_UNKNOWN, "restore" },
+	{ "checkpoint restored", TRACE_TEXT, MARKER_POINT, TRACE_UNKNOWN, "checkpoint restored" },
 	{ "start", TRACE_TEXT, MARKER_POINT, TRACE_UNKNOWN, "start" },
 	{ "restart", TRACE_TEXT, MARKER_POINT, TRACE_UNKNOWN, "restart" },
 	{ "", TRACE_TEXT, MARKER_POINT, TRACE_UNKNOWN, "" },
@@ -165,10 +154,8 @@ Suite *suite_marker_line(void)
 
 	tcase_add_checked_fixture(t, set_zone, NULL);
 	tcase_add_loop_test(t, times_are_of_many_forms, 0, ARRAY_LEN(times));
-	tcase_add_loop_test(t, words_say_what_begins_and_ends, 0,
-			    ARRAY_LEN(words));
-	tcase_add_loop_test(t, lines_of_mlperf_have_a_rank_before_them, 0,
-			    ARRAY_LEN(prefixes));
+	tcase_add_loop_test(t, words_say_what_begins_and_ends, 0, ARRAY_LEN(words));
+	tcase_add_loop_test(t, lines_of_mlperf_have_a_rank_before_them, 0, ARRAY_LEN(prefixes));
 	tcase_add_test(t, a_log_with_a_comma_in_its_dates_is_no_table);
 	suite_add_tcase(s, t);
 	return s;

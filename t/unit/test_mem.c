@@ -173,8 +173,7 @@ static void check_buffers(enum mem_kind kind)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		char *p = mem_buffer(sizes[i], kind);
 
-		ck_assert_msg(p != NULL, "%zu bytes: %s", sizes[i],
-			      strerror(errno));
+		ck_assert_msg(p != NULL, "%zu bytes: %s", sizes[i], strerror(errno));
 		ck_assert_uint_eq((uintptr_t)p % page, 0);
 		check_touched(p, sizes[i], page);
 		memset(p, 1, sizes[i]);
@@ -268,8 +267,7 @@ START_TEST(a_buffer_too_large_is_null)
 	ck_assert_ptr_null(mem_buffer(most - 1, kinds[_i].kind));
 	errno = 0;
 	ck_assert_ptr_null(mem_buffer(half, kinds[_i].kind));
-	ck_assert_msg(errno == ENOMEM || kinds[_i].kind == MEM_HUGEPAGE, "%s",
-		      strerror(errno));
+	ck_assert_msg(errno == ENOMEM || kinds[_i].kind == MEM_HUGEPAGE, "%s", strerror(errno));
 }
 END_TEST
 
@@ -308,13 +306,10 @@ Suite *suite_mem(void)
 	tcase_add_exit_test(tc, growth_that_overflows_ends_the_program, 1);
 	tcase_add_test(tc, strings_are_copied);
 	tcase_add_test(tc, replace_takes_null_and_a_part_of_the_old_string);
-	tcase_add_loop_test(tc, a_buffer_is_page_aligned_touched_and_writable,
-			    0, KINDS);
+	tcase_add_loop_test(tc, a_buffer_is_page_aligned_touched_and_writable, 0, KINDS);
 #ifndef OWN_ALLOCATOR
 	/* But for huge pages, of which the system may have none. */
-	tcase_add_loop_test(tc,
-			    what_is_reserved_is_in_memory_once_it_is_touched, 0,
-			    KINDS - 1);
+	tcase_add_loop_test(tc, what_is_reserved_is_in_memory_once_it_is_touched, 0, KINDS - 1);
 #endif
 	tcase_add_test(tc, a_table_is_page_aligned_touched_and_writable);
 	tcase_add_loop_test(tc, no_buffer_is_nothing_to_free, 0, KINDS);

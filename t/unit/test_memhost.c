@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_memhost.c - processes of a host that have enough each are refused where they have too little together. */
+/* test_memhost.c - processes of a host that have enough each are refused where they have too little
+ * together. */
 #include <check.h>
 #include <errno.h>
 #include <string.h>
@@ -10,8 +11,8 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-/* What of the host, and of the group of each rank, is left; with what each rank
- * takes, in MiB, beside the 2 that count for the program. */
+/* What of the host, and of the group of each rank, is left; with what each rank takes, in MiB,
+ * beside the 2 that count for the program. */
 struct memhost_case {
 	const char *what;
 	uint64_t host, group;
@@ -24,8 +25,7 @@ struct memhost_case {
 static const struct memhost_case cases[] = {
 	{ "it fits", 48, 0, { 0 }, { 10, 10, 10, 10 }, NULL },
 	{ "the host has too little", 47, 0, { 0 }, { 10, 10, 10, 10 },
-	  "a (read_threads=4) takes about 48 MiB in 4 processes together, and the host is "
-	  "small; lower" },
+	  "a (read_threads=4) takes about 48 MiB in 4 processes together, and the host is small; lower" },
 	{ "one takes most", 47, 0, { 0 }, { 1, 1, 36, 2 },
 	  "48 MiB in 4 processes" },
 	{ "each in a group of its own", 1000, 13, { 1, 2, 3, 4 },
@@ -46,8 +46,8 @@ static void make_room(struct memroom *room, unsigned rank)
 {
 	const struct memhost_case *c = the_case;
 
-	room->places[0] = (struct memroom_place){ .bytes = c->host * MIB,
-						  .of = "the host is small" };
+	room->places[0] =
+		(struct memroom_place){ .bytes = c->host * MIB, .of = "the host is small" };
 	room->places[1] = (struct memroom_place){ .id = { 1, c->groups[rank] },
 						  .bytes = c->group * MIB,
 						  .of = "the group is small" };
@@ -69,10 +69,9 @@ static void check(struct member *m)
 	} else {
 		ck_assert_msg(rc == -ENOMEM, "%s: %d", the_case->what, rc);
 		ck_assert_uint_eq(failed, 0);
-		ck_assert_msg(strstr(m->err.text, the_case->text) != NULL,
-			      "%s: %s", the_case->what, m->err.text);
-		ck_assert_ptr_nonnull(
-			strstr(m->err.text, hosts_name(m->hosts, 0)));
+		ck_assert_msg(strstr(m->err.text, the_case->text) != NULL, "%s: %s", the_case->what,
+			      m->err.text);
+		ck_assert_ptr_nonnull(strstr(m->err.text, hosts_name(m->hosts, 0)));
 	}
 	job_free(job);
 }
@@ -99,8 +98,8 @@ Suite *suite_memhost(void)
 	Suite *s = suite_create("memhost");
 	TCase *t = tcase_create("memhost");
 
-	tcase_add_loop_test(t, what_processes_share_is_compared_with_their_sum,
-			    0, sizeof(cases) / sizeof(cases[0]));
+	tcase_add_loop_test(t, what_processes_share_is_compared_with_their_sum, 0,
+			    sizeof(cases) / sizeof(cases[0]));
 	tcase_add_test(t, a_process_alone_is_checked_elsewhere);
 	suite_add_tcase(s, t);
 	return s;

@@ -54,9 +54,9 @@ START_TEST(jobs_side_by_side_are_added_up)
 {
 	expect(0, NULL);
 	room.bytes = 299 * MIB;
-	expect(0, "memory: b (accelerators=20), with the jobs beside it, takes "
-		  "about 302 MiB, and here is little; lower accelerators, "
-		  "read_threads, iodepth or bs, or allow it more");
+	expect(0,
+	       "memory: b (accelerators=20), with the jobs beside it, takes about 302 MiB, and "
+	       "here is little; lower accelerators, read_threads, iodepth or bs, or allow it more");
 	needs[0].bytes = 10 * MIB;
 	expect(0, NULL);
 }
@@ -104,17 +104,14 @@ static void expect_limited(unsigned group, uint64_t limit_mib, const char *text)
 START_TEST(the_least_limit_that_works_is_named)
 {
 	expect_limited(0, 301,
-		       "memory_limit: 301 MiB is too little: b "
-		       "(accelerators=20), with the jobs beside it, takes "
-		       "about 302 MiB; memory_limit=322MiB is the least that "
-		       "works, or lower accelerators, read_threads, iodepth or "
-		       "bs");
+		       "memory_limit: 301 MiB is too little: b (accelerators=20), with the jobs "
+		       "beside it, takes about 302 MiB; memory_limit=322MiB is the least that "
+		       "works, or lower accelerators, read_threads, iodepth or bs");
 	expect_limited(0, 302, NULL);
 	expect_limited(1, 321,
-		       "memory_limit: 321 MiB is too little: c "
-		       "(accelerators=30) takes about 322 MiB; "
-		       "memory_limit=322MiB is the least that works, or lower "
-		       "accelerators, read_threads, iodepth or bs");
+		       "memory_limit: 321 MiB is too little: c (accelerators=30) takes about 322 "
+		       "MiB; memory_limit=322MiB is the least that works, or lower accelerators, "
+		       "read_threads, iodepth or bs");
 	expect_limited(0, 322, NULL);
 	expect_limited(1, 322, NULL);
 }
@@ -126,14 +123,12 @@ START_TEST(a_limit_is_of_all_processes_of_a_host)
 	struct mlgen_err err = { 0 };
 
 	ck_assert_int_eq(memneed_check_limit(&all, 0, 604 * MIB, 2, &err), 0);
-	ck_assert_int_eq(memneed_check_limit(&all, 0, 603 * MIB, 2, &err),
-			 -ENOMEM);
-	ck_assert_str_eq(err.text,
-			 "memory_limit: 603 MiB is too little: b "
-			 "(accelerators=20), with the jobs beside it, takes "
-			 "about 302 MiB, each of 2 processes on this host; "
-			 "memory_limit=644MiB is the least that works, or "
-			 "lower accelerators, read_threads, iodepth or bs");
+	ck_assert_int_eq(memneed_check_limit(&all, 0, 603 * MIB, 2, &err), -ENOMEM);
+	ck_assert_str_eq(
+		err.text,
+		"memory_limit: 603 MiB is too little: b (accelerators=20), with the jobs beside "
+		"it, takes about 302 MiB, each of 2 processes on this host; memory_limit=644MiB is "
+		"the least that works, or lower accelerators, read_threads, iodepth or bs");
 }
 END_TEST
 
@@ -141,10 +136,10 @@ START_TEST(the_program_itself_takes_some)
 {
 	memset(needs, 0, sizeof(needs));
 	needs[0].bytes = MIB;
-	expect_limited(0, 5,
-		       "memory_limit: 5 MiB is too little: mlgen itself takes "
-		       "about 12 MiB, and the kernel kills who needs more; "
-		       "memory_limit=12MiB is the least that works");
+	expect_limited(
+		0, 5,
+		"memory_limit: 5 MiB is too little: mlgen itself takes about 12 MiB, and the "
+		"kernel kills who needs more; memory_limit=12MiB is the least that works");
 	expect_limited(0, 12, NULL);
 }
 END_TEST
@@ -155,9 +150,7 @@ START_TEST(nothing_wraps_around)
 	expect(0, "with the jobs beside it, takes about");
 	needs[1].left_bytes = UINT64_MAX;
 	expect(1, "takes about");
-	ck_assert_int_eq(
-		memneed_check_limit(&all, 1, MIB, 1, &(struct mlgen_err){ 0 }),
-		-ENOMEM);
+	ck_assert_int_eq(memneed_check_limit(&all, 1, MIB, 1, &(struct mlgen_err){ 0 }), -ENOMEM);
 }
 END_TEST
 

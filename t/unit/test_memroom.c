@@ -59,13 +59,11 @@ START_TEST(the_least_of_host_and_groups_is_left)
 	struct memroom m;
 
 	tree_make(root);
-	tree_file(root, "/proc/meminfo",
-		  "MemTotal: 4194304 kB\nMemAvailable: 1048576 kB\n");
+	tree_file(root, "/proc/meminfo", "MemTotal: 4194304 kB\nMemAvailable: 1048576 kB\n");
 	for (size_t i = 0; c->files[i].path; i++)
 		tree_file(root, c->files[i].path, c->files[i].text);
 	memroom_read(&m, root, "/sys/fs/cgroup/mine");
-	ck_assert_msg(m.bytes == c->mib * MIB, "%s: %llu", c->what,
-		      (unsigned long long)m.bytes);
+	ck_assert_msg(m.bytes == c->mib * MIB, "%s: %llu", c->what, (unsigned long long)m.bytes);
 	ck_assert_msg(strstr(m.of, c->of) != NULL, "%s: %s", c->what, m.of);
 	ck_assert_uint_ge(m.place_count, 1);
 	ck_assert_uint_eq(m.places[0].id[0] | m.places[0].id[1], 0);
@@ -85,8 +83,7 @@ START_TEST(address_space_is_what_a_limit_leaves)
 
 	tree_make(root);
 	tree_file(root, "/proc/meminfo", "MemAvailable: 1048576 kB\n");
-	tree_file(root, "/proc/self/status",
-		  "VmSize:  8192 kB\nVmData:  1099511562240 kB\n");
+	tree_file(root, "/proc/self/status", "VmSize:  8192 kB\nVmData:  1099511562240 kB\n");
 	memroom_read(&m, root, "");
 	ck_assert_uint_eq(m.address_bytes, UINT64_MAX);
 	ck_assert_int_eq(setrlimit(RLIMIT_DATA, &data), 0);

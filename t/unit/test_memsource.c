@@ -21,19 +21,14 @@ static void set_up(void)
 		    "read_bytes: 123456\nwrite_bytes: 7\n"
 		    "cancelled_write_bytes: 0\n");
 	tree_file(root, "/proc/self/mountstats",
-		  "device 192.0.2.1:/ai mounted on /mnt/array with fstype "
-		  "nfs4 statvers=1.1\n"
+		  "device 192.0.2.1:/ai mounted on /mnt/array with fstype nfs4 statvers=1.1\n"
 		  "\tbytes:\t1 2 3 4 5000 6 7 8\n"
 		  "\t        READ: 5 5 0 0 0 0 0 0 0\n");
-	tree_file(root,
-		  "/proc/fs/lustre/osc/scratch-OST0000-osc-ffff8c01/stats",
+	tree_file(root, "/proc/fs/lustre/osc/scratch-OST0000-osc-ffff8c01/stats",
 		  "read_bytes 4 samples [bytes] 1 2 3000 4\n");
-	tree_file(root, "/sys/block/vda/stat",
-		  "  100 5 2000 7 1 2 3 4 5 6 7 0 0 0 0\n");
-	tree_file(root, "/sys/block/nvme0c0n1/stat",
-		  "  100 5 16 7 1 2 3 4 5 6 7 0 0 0 0\n");
-	tree_file(root, "/sys/block/nvme0c1n1/stat",
-		  "  100 5 32 7 1 2 3 4 5 6 7 0 0 0 0\n");
+	tree_file(root, "/sys/block/vda/stat", "  100 5 2000 7 1 2 3 4 5 6 7 0 0 0 0\n");
+	tree_file(root, "/sys/block/nvme0c0n1/stat", "  100 5 16 7 1 2 3 4 5 6 7 0 0 0 0\n");
+	tree_file(root, "/sys/block/nvme0c1n1/stat", "  100 5 32 7 1 2 3 4 5 6 7 0 0 0 0\n");
 	tree_file(root, "/sys/block/nvme0n1/stat", "0 0 0 0 0 0 0 0 0 0 0\n");
 }
 
@@ -93,8 +88,7 @@ START_TEST(the_source_is_what_fits_the_mount)
 	memsource_open(&m, &c->mount, root);
 	ck_assert_int_eq(m.kind, c->kind);
 	ck_assert_str_eq(m.name, c->name);
-	ck_assert_int_eq(memsource_read(&m, &n),
-			 c->kind == MEMSOURCE_NONE ? -ENODATA : 0);
+	ck_assert_int_eq(memsource_read(&m, &n), c->kind == MEMSOURCE_NONE ? -ENODATA : 0);
 	ck_assert_uint_eq(n.read_bytes, c->bytes);
 	ck_assert_uint_eq(n.reads, c->reads);
 	ck_assert_int_eq(m.is_sure, c->is_sure);
@@ -106,8 +100,7 @@ END_TEST
 /* Never 0, which would be a figure. */
 START_TEST(where_nothing_counts_it_is_unknown)
 {
-	static const char *const texts[] = { "rchar: 1\n", "",
-					     "read_bytes: some\n" };
+	static const char *const texts[] = { "rchar: 1\n", "", "read_bytes: some\n" };
 	const struct mount mount = { .type = "btrfs" };
 	struct memsource_count n;
 	struct memsource m;
@@ -138,8 +131,7 @@ START_TEST(jobs_share_what_counts_for_both)
 		memsource_open(&m[i], &cases[rows[i]].mount, root);
 	for (size_t i = 0; i < 5; i++)
 		for (size_t k = 0; k < 5; k++)
-			ck_assert_msg(memsource_counts(&m[i], &m[k]) ==
-					      expected[i][k],
+			ck_assert_msg(memsource_counts(&m[i], &m[k]) == expected[i][k],
 				      "%zu counts %zu", i, k);
 	for (size_t i = 0; i < 5; i++)
 		memsource_close(&m[i]);

@@ -42,8 +42,7 @@ static void fill(struct job_result *r, struct job *j, uint64_t reads)
 		.io = { .numjobs = 1,
 			.files = 1,
 			.file_bytes = 1 << 20,
-			.rate = { { 1000, NONE, false },
-				  { NONE, NONE, false } },
+			.rate = { { 1000, NONE, false }, { NONE, NONE, false } },
 			.worker_percent = { .read = 100 } },
 		.iodepth_used = 1,
 		.wall_seconds = 2,
@@ -212,15 +211,14 @@ START_TEST(a_paced_job_and_one_without_keep_all_latencies)
 }
 END_TEST
 
-/* Counted of this host and of one disk, in seconds: half a CPU, and a byte that
- * storage delivers of two that are read, until second 4; then neither. */
+/* Counted of this host and of one disk, in seconds: half a CPU, and a byte that storage delivers of
+ * two that are read, until second 4; then neither. */
 static struct mark mark_at(uint64_t seconds)
 {
 	uint64_t busy = seconds < 4 ? seconds : 4;
 
 	return (struct mark){ .ns = seconds * UINT64_C(1000000000),
-			      .cpu = { .cpus = 1,
-				       .busy_ns = 1 + busy * 500000000 },
+			      .cpu = { .cpus = 1, .busy_ns = 1 + busy * 500000000 },
 			      .noise = { .cpus = 1 },
 			      .storage = { busy * 1000, UINT64_MAX },
 			      .jobs_read_bytes = busy * 2000 };
@@ -232,9 +230,7 @@ static void measure(struct job_result *r, uint64_t begin, uint64_t end)
 					       .name = "device counters",
 					       .is_sure = true };
 
-	r->marks = (struct marks){ .begin = mark_at(begin),
-				   .end = mark_at(end),
-				   .storage = &disk };
+	r->marks = (struct marks){ .begin = mark_at(begin), .end = mark_at(end), .storage = &disk };
 	r->host.cpu_percent = 7; /* its own */
 	r->storage.source = "device counters";
 }
@@ -383,8 +379,7 @@ static void fill_saves(struct job_result *r, double seconds)
 	c->count = c->completed = 1;
 	c->bytes = 1000;
 	c->threads = 1;
-	c->seconds_mean = c->seconds_min = c->seconds_max = c->first_seconds =
-		seconds;
+	c->seconds_mean = c->seconds_min = c->seconds_max = c->first_seconds = seconds;
 	c->bytes_per_sec = c->slowest_rank_bytes_per_sec = 1000 / seconds;
 	c->rank_percent = (struct rank_percent){ .write = 100 };
 	c->durable = true;
@@ -401,8 +396,7 @@ START_TEST(checkpoints_of_trainings_add_up)
 	fill_saves(&run.jobs[1], 4);
 	run.jobs[1].ml.saves.durable = false;
 	run.jobs[1].ml.saves.slowest_rank = 5;
-	run.jobs[1].ml.saves.rank_percent =
-		(struct rank_percent){ .fsync = 100 };
+	run.jobs[1].ml.saves.rank_percent = (struct rank_percent){ .fsync = 100 };
 	merge_groups(&run);
 	ck_assert_uint_eq(run.job_count, 2);
 	ck_assert_uint_eq(c->count, 2);
@@ -471,12 +465,10 @@ Suite *suite_merge(void)
 	tcase_add_test(t, a_paced_job_and_one_without_keep_all_latencies);
 	tcase_add_test(t, jobs_of_a_group_have_one_window);
 	tcase_add_test(t, trainings_of_a_group_have_one_window);
-	tcase_add_loop_test(t, a_share_of_several_sources_is_a_mean_or_unknown,
-			    0, 2);
+	tcase_add_loop_test(t, a_share_of_several_sources_is_a_mean_or_unknown, 0, 2);
 	tcase_add_test(t, what_read_nothing_needs_no_share);
 	tcase_add_test(t, files_that_were_cached_before_are_those_of_all);
-	tcase_add_test(t,
-		       workers_of_one_job_have_one_window_and_its_caches_once);
+	tcase_add_test(t, workers_of_one_job_have_one_window_and_its_caches_once);
 	tcase_add_test(t, checkpoints_of_trainings_add_up);
 	tcase_add_test(t, checkpoints_of_one_training_are_the_sum);
 	tcase_add_test(t, jobs_that_save_stay_on_their_own);

@@ -22,13 +22,10 @@ static void copy_lists(const struct mlgen_field *table, char *base)
 		else if (f->type == MLGEN_HIST && *h)
 			*h = copy_hist(NULL, *h);
 		else if (f->type == MLGEN_LIST || f->type == MLGEN_F64_ARRAY)
-			l->items = l->count
-					   ? grow(NULL, l->items,
-						  l->count * (f->sub ? f->stride
-								     : 8),
-						  l->count * (f->sub ? f->stride
-								     : 8))
-					   : NULL;
+			l->items =
+				l->count ? grow(NULL, l->items, l->count * (f->sub ? f->stride : 8),
+						l->count * (f->sub ? f->stride : 8))
+					 : NULL;
 	}
 }
 
@@ -40,8 +37,7 @@ static void copy(struct job_result *to, const struct job_result *from)
 
 /* (x y) z, or x (y z). */
 static void merge_all(struct job_result *out, const struct job_result *records,
-		      const unsigned *order, bool ends_first,
-		      enum merge_how how)
+		      const unsigned *order, bool ends_first, enum merge_how how)
 {
 	struct job_result *r = keep(mem_array(RECORDS, sizeof(*r)));
 
@@ -61,21 +57,18 @@ static void merge_all(struct job_result *out, const struct job_result *records,
 
 static bool is_near(double a, double b)
 {
-	return (isnan(a) && isnan(b)) ||
-	       fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b)) || a == b;
+	return (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b)) || a == b;
 }
 
 static bool is_same_hist(const struct hist *a, const struct hist *b)
 {
 	if (!a || !b)
 		return a == b;
-	return a->count == b->count && a->sum_ns == b->sum_ns &&
-	       a->min_ns == b->min_ns && a->max_ns == b->max_ns &&
-	       memcmp(a->buckets, b->buckets, sizeof(a->buckets)) == 0;
+	return a->count == b->count && a->sum_ns == b->sum_ns && a->min_ns == b->min_ns &&
+	       a->max_ns == b->max_ns && memcmp(a->buckets, b->buckets, sizeof(a->buckets)) == 0;
 }
 
-static bool is_same_text(const struct mlgen_field *f, const char *a,
-			 const char *b)
+static bool is_same_text(const struct mlgen_field *f, const char *a, const char *b)
 {
 	const char *texts[] = { a, b };
 
@@ -89,11 +82,11 @@ static bool is_same_text(const struct mlgen_field *f, const char *a,
 }
 
 /* `ordered` is the bit of the way to merge where another order was taken. */
-static void check_table(const struct mlgen_field *table, const char *a,
-			const char *b, unsigned ordered);
+static void check_table(const struct mlgen_field *table, const char *a, const char *b,
+			unsigned ordered);
 
-static bool is_same_list(const struct mlgen_field *f, const char *a,
-			 const char *b, unsigned ordered)
+static bool is_same_list(const struct mlgen_field *f, const char *a, const char *b,
+			 unsigned ordered)
 {
 	const struct metric_list *x = (const void *)a, *y = (const void *)b;
 	const double *u = x->items, *v = y->items;
@@ -108,19 +101,16 @@ static bool is_same_list(const struct mlgen_field *f, const char *a,
 	return is_same;
 }
 
-/* Doubles and counts of which structs without a table consist; a variance is
- * the difference of two large ones. */
-static bool is_same_interval(const struct interval_stat *a,
-			     const struct interval_stat *b)
+/* Doubles and counts of which structs without a table consist; a variance is the difference of two
+ * large ones. */
+static bool is_same_interval(const struct interval_stat *a, const struct interval_stat *b)
 {
-	return is_near(a->min, b->min) && is_near(a->max, b->max) &&
-	       is_near(a->mean, b->mean) && a->samples == b->samples &&
-	       ((isnan(a->dev) && isnan(b->dev)) ||
-		fabs(a->dev - b->dev) < 1e-9 * a->dev);
+	return is_near(a->min, b->min) && is_near(a->max, b->max) && is_near(a->mean, b->mean) &&
+	       a->samples == b->samples &&
+	       ((isnan(a->dev) && isnan(b->dev)) || fabs(a->dev - b->dev) < 1e-9 * a->dev);
 }
 
-static bool is_same_part(const struct mlgen_field *f, const char *a,
-			 const char *b)
+static bool is_same_part(const struct mlgen_field *f, const char *a, const char *b)
 {
 	bool is_same = true;
 
@@ -134,14 +124,12 @@ static bool is_same_part(const struct mlgen_field *f, const char *a,
 	return is_same;
 }
 
-static bool is_same_row(const struct mlgen_field *f, const char *a,
-			const char *b, unsigned ordered)
+static bool is_same_row(const struct mlgen_field *f, const char *a, const char *b, unsigned ordered)
 {
 	switch (f->type) {
 	case MLGEN_F64:
 	case MLGEN_PERCENT:
-		return is_near(*(const double *)(const void *)a,
-			       *(const double *)(const void *)b);
+		return is_near(*(const double *)(const void *)a, *(const double *)(const void *)b);
 	case MLGEN_STR:
 		return is_same_text(f, a, b);
 	case MLGEN_HIST:
@@ -160,23 +148,20 @@ static bool is_same_row(const struct mlgen_field *f, const char *a,
 	}
 }
 
-static void check_table(const struct mlgen_field *table, const char *a,
-			const char *b, unsigned ordered)
+static void check_table(const struct mlgen_field *table, const char *a, const char *b,
+			unsigned ordered)
 {
 	for (const struct mlgen_field *f = table; f->name; f++)
 		if (!(f->merge->ordered & ordered))
-			ck_assert_msg(
-				is_same_row(f, a + f->off, b + f->off, ordered),
-				"%s depends on the %s (%s)", f->name,
-				ordered ? "order" : "grouping",
-				f->help ? f->help : "");
+			ck_assert_msg(is_same_row(f, a + f->off, b + f->off, ordered),
+				      "%s depends on the %s (%s)", f->name,
+				      ordered ? "order" : "grouping", f->help ? f->help : "");
 }
 
 static void check_trial(const struct job_result *records, enum merge_how how)
 {
 	static const unsigned orders[][RECORDS] = {
-		{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
-		{ 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
+		{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
 	};
 	static struct job_result first, other;
 
@@ -184,15 +169,14 @@ static void check_trial(const struct job_result *records, enum merge_how how)
 	for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++)
 		for (unsigned k = 0; k < 2; k++) {
 			merge_all(&other, records, orders[i], k, how);
-			check_table(metrics_result_fields, (char *)&first,
-				    (char *)&other, i ? 1u << how : 0);
+			check_table(metrics_result_fields, (char *)&first, (char *)&other,
+				    i ? 1u << how : 0);
 		}
 }
 
 START_TEST(order_and_grouping_do_not_matter)
 {
-	static const struct workload *const works[] = { &work_train, &work_io,
-							&work_checkpoint };
+	static const struct workload *const works[] = { &work_train, &work_io, &work_checkpoint };
 	static struct job_result records[RECORDS];
 	struct job *jobs[RECORDS];
 
@@ -216,8 +200,7 @@ Suite *suite_merge_order(void)
 	TCase *t = tcase_create("merge_order");
 
 	tcase_set_timeout(t, 30);
-	tcase_add_loop_test(t, order_and_grouping_do_not_matter, MERGE_GROUP,
-			    MERGE_TURNS + 1);
+	tcase_add_loop_test(t, order_and_grouping_do_not_matter, MERGE_GROUP, MERGE_TURNS + 1);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -12,8 +12,7 @@ static void cover(char *covered, const struct mlgen_field *table, size_t off)
 {
 	for (const struct mlgen_field *f = table; f->name; f++) {
 		const struct merge_rule *r = f->merge;
-		bool is_double =
-			f->type == MLGEN_F64 || f->type == MLGEN_PERCENT;
+		bool is_double = f->type == MLGEN_F64 || f->type == MLGEN_PERCENT;
 
 		ck_assert_msg(r, "%s has no rule", f->name);
 		ck_assert_msg(r->whole || (is_double ? !!r->f64 : !!r->u64),
@@ -30,8 +29,7 @@ static void check_covered(const char *covered, const void *ones, size_t bytes)
 	const unsigned char *is_used = ones;
 
 	for (size_t i = 0; i < bytes; i++)
-		ck_assert_msg(covered[i] || !is_used[i],
-			      "no row has the member at byte %zu", i);
+		ck_assert_msg(covered[i] || !is_used[i], "no row has the member at byte %zu", i);
 }
 
 #if defined(__has_builtin)
@@ -106,8 +104,8 @@ static void teardown(void)
 	job_free(job);
 }
 
-/* The load of a group's host and what storage delivered are measured as one, but
- * these are the jobs' own. */
+/* The load of a group's host and what storage delivered are measured as one, but these are the
+ * jobs' own. */
 START_TEST(a_group_keeps_latencies_and_the_slowest_of_all)
 {
 	to.host.oversleep_ns = copy_hist(NULL, keep(hist_new()));
@@ -132,8 +130,8 @@ START_TEST(a_group_keeps_latencies_and_the_slowest_of_all)
 }
 END_TEST
 
-/* What clients weighed is nothing that turns go by: 2 workers of 20 s each and one of
- * 40 s weigh alike. */
+/* What clients weighed is nothing that turns go by: 2 workers of 20 s each and one of 40 s weigh
+ * alike. */
 START_TEST(turns_of_clients_weigh_by_their_own_time)
 {
 	static struct job_result last;
@@ -157,10 +155,8 @@ START_TEST(what_is_alike_is_known_of_all)
 
 	for (unsigned i = 0; i < 2; i++) {
 		struct job_result *r = i ? &from : &to;
-		uint64_t *rows[] = { &r->ml.cache.size_bytes,
-				     &r->ml.cache.size_samples,
-				     &r->ml.cache.data_bytes,
-				     &r->ml.samples_per_extent,
+		uint64_t *rows[] = { &r->ml.cache.size_bytes, &r->ml.cache.size_samples,
+				     &r->ml.cache.data_bytes, &r->ml.samples_per_extent,
 				     &r->numa.device_node };
 
 		memcpy(of[i], rows, sizeof(rows));
@@ -179,9 +175,7 @@ START_TEST(the_slowest_rank_is_the_first_of_its_like)
 	static const struct {
 		double first, second;
 		uint64_t slowest;
-	} cases[] = {
-		{ 10, 10, 1 }, { 10, 9, 2 }, { 9, 10, 1 }, { NONE, 9, 2 }
-	};
+	} cases[] = { { 10, 10, 1 }, { 10, 9, 2 }, { 9, 10, 1 }, { NONE, 9, 2 } };
 	struct checkpoints_result *c[] = { &to.ml.saves, &from.ml.saves };
 
 	for (unsigned i = 0; i < 2; i++) {
@@ -189,17 +183,15 @@ START_TEST(the_slowest_rank_is_the_first_of_its_like)
 
 		c[i]->items.items = k;
 		c[i]->items.count = c[i]->count = c[i]->completed = 1;
-		c[i]->slowest_rank_bytes_per_sec =
-			k->slowest_rank_bytes_per_sec =
-				i ? cases[_i].second : cases[_i].first;
+		c[i]->slowest_rank_bytes_per_sec = k->slowest_rank_bytes_per_sec =
+			i ? cases[_i].second : cases[_i].first;
 		c[i]->slowest_rank = k->slowest_rank = 1 + i;
 		k->complete = true;
 	}
 	merge_jobs(&to, &from, MERGE_CLIENTS, &memory, NULL);
 	ck_assert_uint_eq(c[0]->slowest_rank, cases[_i].slowest);
-	ck_assert_uint_eq(
-		((struct checkpoint_result *)c[0]->items.items)->slowest_rank,
-		cases[_i].slowest);
+	ck_assert_uint_eq(((struct checkpoint_result *)c[0]->items.items)->slowest_rank,
+			  cases[_i].slowest);
 }
 END_TEST
 
@@ -226,18 +218,14 @@ START_TEST(epochs_of_two_lengths_merge_as_they_were_run)
 		{ MERGE_TURNS, 1023, 3, 1024 }, { MERGE_TURNS, 1024, 1, 1024 },
 	};
 	size_t had = cases[_i].had, more = cases[_i].more;
-	to.ml.epochs = (struct metric_list){
-		keep(mem_zalloc(had * sizeof(struct epoch_result))), had
-	};
-	from.ml.epochs = (struct metric_list){
-		keep(mem_zalloc(more * sizeof(struct epoch_result))), more
-	};
-	to.ml.cache.epochs = (struct metric_list){
-		keep(mem_zalloc(had * sizeof(struct cache_epoch))), had
-	};
-	from.ml.cache.epochs = (struct metric_list){
-		keep(mem_zalloc(more * sizeof(struct cache_epoch))), more
-	};
+	to.ml.epochs =
+		(struct metric_list){ keep(mem_zalloc(had * sizeof(struct epoch_result))), had };
+	from.ml.epochs =
+		(struct metric_list){ keep(mem_zalloc(more * sizeof(struct epoch_result))), more };
+	to.ml.cache.epochs =
+		(struct metric_list){ keep(mem_zalloc(had * sizeof(struct cache_epoch))), had };
+	from.ml.cache.epochs =
+		(struct metric_list){ keep(mem_zalloc(more * sizeof(struct cache_epoch))), more };
 	merge_jobs(&to, &from, cases[_i].how, &memory, NULL);
 	ck_assert_uint_eq(to.ml.epochs.count, cases[_i].count);
 	ck_assert_uint_eq(to.ml.cache.epochs.count, cases[_i].count);
@@ -254,13 +242,10 @@ START_TEST(accelerators_that_ran_once_keep_their_au)
 	double to_au[] = { 10, 20, 30 }, from_au[] = { 30, 40, 50 };
 	to.ml.counted_steps = from.ml.counted_steps = 3;
 	to.ml.au_percent_per_accelerator = (struct metric_list){ to_au, had };
-	from.ml.au_percent_per_accelerator =
-		(struct metric_list){ from_au, more };
+	from.ml.au_percent_per_accelerator = (struct metric_list){ from_au, more };
 	merge_jobs(&to, &from, MERGE_TURNS, &memory, NULL);
 	for (unsigned i = 0; i < 3; i++)
-		ck_assert_double_eq_tol(
-			to_au[i], 10 * i + (i < had && i < more ? 20 : 10),
-			1e-9);
+		ck_assert_double_eq_tol(to_au[i], 10 * i + (i < had && i < more ? 20 : 10), 1e-9);
 }
 END_TEST
 
@@ -340,11 +325,9 @@ Suite *suite_merge_rules(void)
 	tcase_add_loop_test(t, the_slowest_rank_is_the_first_of_its_like, 0, 4);
 	tcase_add_test(t, without_au_the_reason_stays);
 	tcase_add_test(t, shares_of_time_weigh_by_workers);
-	tcase_add_loop_test(t, epochs_of_two_lengths_merge_as_they_were_run, 0,
-			    8);
+	tcase_add_loop_test(t, epochs_of_two_lengths_merge_as_they_were_run, 0, 8);
 	tcase_add_loop_test(t, accelerators_that_ran_once_keep_their_au, 0, 4);
-	tcase_add_loop_test(t, slices_of_a_replay_add_up_where_they_are_alike,
-			    0, 4);
+	tcase_add_loop_test(t, slices_of_a_replay_add_up_where_they_are_alike, 0, 4);
 	suite_add_tcase(s, t);
 	return s;
 }

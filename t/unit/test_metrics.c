@@ -9,8 +9,7 @@ static bool is_sentence(const char *help)
 {
 	size_t len = help ? strlen(help) : 0;
 
-	return len > 2 && help[len - 1] == '.' && help[0] >= 'A' &&
-	       help[0] <= 'Z';
+	return len > 2 && help[len - 1] == '.' && help[0] >= 'A' && help[0] <= 'Z';
 }
 
 static bool is_listed(const struct mlgen_field *table)
@@ -27,8 +26,7 @@ START_TEST(every_key_has_a_sentence)
 
 	for (const struct metrics_section *s = metrics_sections; s->table; s++)
 		for (const struct mlgen_field *f = s->table; f->name; f++) {
-			ck_assert_msg(is_sentence(f->help), "%s.%s", s->path,
-				      f->name);
+			ck_assert_msg(is_sentence(f->help), "%s.%s", s->path, f->name);
 			keys++;
 		}
 	ck_assert_uint_gt(keys, 150);
@@ -40,8 +38,8 @@ START_TEST(no_object_has_a_key_twice)
 	for (const struct metrics_section *s = metrics_sections; s->table; s++)
 		for (const struct mlgen_field *f = s->table; f->name; f++)
 			for (const struct mlgen_field *g = f + 1; g->name; g++)
-				ck_assert_msg(strcmp(f->name, g->name) != 0,
-					      "%s.%s", s->path, f->name);
+				ck_assert_msg(strcmp(f->name, g->name) != 0, "%s.%s", s->path,
+					      f->name);
 }
 END_TEST
 
@@ -49,8 +47,7 @@ START_TEST(every_table_inside_another_is_listed)
 {
 	for (const struct metrics_section *s = metrics_sections; s->table; s++)
 		for (const struct mlgen_field *f = s->table; f->name; f++)
-			ck_assert_msg(!f->sub || is_listed(f->sub), "%s.%s",
-				      s->path, f->name);
+			ck_assert_msg(!f->sub || is_listed(f->sub), "%s.%s", s->path, f->name);
 }
 END_TEST
 

@@ -26,8 +26,8 @@ START_TEST(errors_have_fios_sign_and_a_text)
 }
 END_TEST
 
-/* What fio 3.33 prints of a job, and its readers (fio-plot, the converter of
- * bins, pbench, lkp-tests) look for. */
+/* What fio 3.33 prints of a job, and its readers (fio-plot, the converter of bins, pbench,
+ * lkp-tests) look for. */
 static const char *const fio_keys[] = {
 	"jobname",
 	"groupid",
@@ -105,8 +105,7 @@ START_TEST(a_job_has_every_key_of_fio)
 		size_t len = dot ? (size_t)(dot - key) : strlen(key);
 
 		for (f = table; f->name; f++)
-			if (strlen(f->name) == len &&
-			    strncmp(f->name, key, len) == 0)
+			if (strlen(f->name) == len && strncmp(f->name, key, len) == 0)
 				break;
 		ck_assert_msg(f->name != NULL, "%s", fio_keys[_i]);
 		key = dot ? dot + 1 : NULL;
@@ -124,8 +123,7 @@ START_TEST(a_plain_job_has_fios_three_latencies)
 				.wall_seconds = 2,
 				.iodepth_used = 8,
 				.depths = { .depth = { 0, 10, 20, 30, 40 },
-					    .submit = { 1, 2, 3, 4, 5, 6,
-							79 } },
+					    .submit = { 1, 2, 3, 4, 5, 6, 79 } },
 				.read = { .io_bytes = 8192, .total_ios = 2 } };
 	struct metrics_job m;
 
@@ -188,9 +186,7 @@ START_TEST(latencies_fall_into_fios_buckets)
 	hist_add(lat, shares[_i].ns);
 	fill(&m, &r);
 	char unit = shares[_i].unit;
-	const char *table = unit == 'n'   ? "latency_ns"
-			    : unit == 'u' ? "latency_us"
-					  : "latency_ms";
+	const char *table = unit == 'n' ? "latency_ns" : unit == 'u' ? "latency_us" : "latency_ms";
 	const struct metrics_shares *s = unit == 'n'   ? &m.latency_ns
 					 : unit == 'u' ? &m.latency_us
 						       : &m.latency_ms;

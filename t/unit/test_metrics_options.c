@@ -7,8 +7,7 @@
 #include "suites.h"
 #include "work/workloads.h"
 
-static void set_option(struct job *j, const char *option, const char *raw,
-		       const char *how)
+static void set_option(struct job *j, const char *option, const char *raw, const char *how)
 {
 	size_t row = 0;
 

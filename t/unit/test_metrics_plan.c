@@ -10,14 +10,11 @@
 START_TEST(what_a_dry_run_knows_is_in_the_table)
 {
 	for (const char *const *name = metrics_ml_planned; *name; name++)
-		ck_assert_msg(field_find(metrics_ml_fields, *name) != NULL,
-			      "%s", *name);
+		ck_assert_msg(field_find(metrics_ml_fields, *name) != NULL, "%s", *name);
 	for (const char *const *name = metrics_io_planned; *name; name++)
-		ck_assert_msg(field_find(metrics_io_fields, *name) != NULL,
-			      "%s", *name);
+		ck_assert_msg(field_find(metrics_io_fields, *name) != NULL, "%s", *name);
 	for (const char *const *name = metrics_replay_planned; *name; name++)
-		ck_assert_msg(field_find(metrics_io_fields, *name) != NULL,
-			      "%s", *name);
+		ck_assert_msg(field_find(metrics_io_fields, *name) != NULL, "%s", *name);
 }
 END_TEST
 
@@ -47,9 +44,7 @@ END_TEST
 START_TEST(a_plan_until_runtime_has_no_samples)
 {
 	struct job *job = job_new("train");
-	struct plan_report p = { .job = job,
-				 .accelerators = 6,
-				 .total_steps = UINT64_MAX };
+	struct plan_report p = { .job = job, .accelerators = 6, .total_steps = UINT64_MAX };
 	struct job_result r = { 0 };
 
 	metrics_planned(&r, &p);

@@ -48,8 +48,7 @@ START_TEST(the_curve_is_what_ten_caches_hit)
 {
 	uint64_t units = 50 + 137 * (uint64_t)_i, bytes[3000];
 	struct cache_order shuffled = cache_order_shuffled(units, 6, 3);
-	struct cache_order drawn =
-		cache_order_drawn(units, units * 9, 1 + _i % 4, (uint64_t)_i);
+	struct cache_order drawn = cache_order_drawn(units, units * 9, 1 + _i % 4, (uint64_t)_i);
 
 	for (uint64_t u = 0; u < units; u++)
 		bytes[u] = 1 + rng_u64(6, RNG_TEST, u) % 50;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_mlperf_check_repeated.c - runs of one training are compared, as MLPerf Storage asks for several. */
+/* test_mlperf_check_repeated.c - runs of one training are compared, as MLPerf Storage asks for
+ * several. */
 #include "mlperf_rig.h"
 #include "suites.h"
 
@@ -25,12 +26,9 @@ static void load_runs(unsigned n, double spread, bool has_seeds)
 	/* The first of six is behind everybody: it warms up. */
 	unsigned slow = n > 5;
 	results[0].ml.mlperf.v2_0.train_throughput_mean_samples_per_second = 1;
-	results[slow].ml.mlperf.v2_0.train_throughput_mean_samples_per_second =
-		100 - spread;
+	results[slow].ml.mlperf.v2_0.train_throughput_mean_samples_per_second = 100 - spread;
 	for (unsigned i = slow + 1; i < n; i++)
-		results[i]
-			.ml.mlperf.v2_0
-			.train_throughput_mean_samples_per_second = 100;
+		results[i].ml.mlperf.v2_0.train_throughput_mean_samples_per_second = 100;
 }
 
 static const struct {
@@ -41,20 +39,17 @@ static const struct {
 } repeated[] = {
 	{ 1, 0, true, "runs not checked one run" },
 	{ 4, 4, true,
-	  "runs not checked 4 runs within 4.0%, mean 99.00 samples/s; a result "
-	  "is the mean of 5 behind one to warm up" },
+	  "runs not checked 4 runs within 4.0%, mean 99.00 samples/s; a result is the mean of 5 "
+	  "behind one to warm up" },
 	{ 5, 0, true,
-	  "runs not checked 5 runs within 0.0%, mean 100.00 samples/s; a "
-	  "result is the mean of 5 behind one to warm up" },
+	  "runs not checked 5 runs within 0.0%, mean 100.00 samples/s; a result is the mean of 5 "
+	  "behind one to warm up" },
 	{ 6, 4.9, true,
-	  "runs ok 5 runs within 4.9%, without the first, which warmed up, "
-	  "mean 99.02 samples/s " },
+	  "runs ok 5 runs within 4.9%, without the first, which warmed up, mean 99.02 samples/s " },
 	{ 6, 4.9, true, "r0: MLPerf Storage v2.0: VALID, all 10 rules kept" },
-	{ 6, 5.1, true,
-	  "r0: MLPerf Storage v2.0: NOT VALID, 1 of 10 rules broken" },
+	{ 6, 5.1, true, "r0: MLPerf Storage v2.0: NOT VALID, 1 of 10 rules broken" },
 	{ 2, 6, true,
-	  "runs BROKEN 2 runs within 6.2%, mean 97.00 samples/s; the rules ask "
-	  "for 5%" },
+	  "runs BROKEN 2 runs within 6.2%, mean 97.00 samples/s; the rules ask for 5%" },
 	{ 2, 1, false, "randseed=7 twice, each run asks for another" },
 };
 
@@ -69,8 +64,8 @@ START_TEST(a_broken_rule_names_the_run)
 {
 	load_runs(6, 0, true);
 	results[3].ml.mlperf.v2_0.train_au_mean_percentage = 80;
-	expect(&run, "au BROKEN 80.00% (r3) to 95.00% in the window of "
-		     "v2.0; the rules ask for 90%");
+	expect(&run,
+	       "au BROKEN 80.00% (r3) to 95.00% in the window of v2.0; the rules ask for 90%");
 	/* The one to warm up does not count. */
 	results[3].ml.mlperf.v2_0.train_au_mean_percentage = 95;
 	results[0].ml.mlperf.v2_0.train_au_mean_percentage = 80;
@@ -113,11 +108,9 @@ START_TEST(runs_of_v3_follow_each_other)
 	for (size_t i = 0; i < set.count; i++)
 		results[i].ml.mlperf.v3_0 = results[2].ml.mlperf.v2_0;
 	expect_series(9, "runs ok 5 runs within 0.0%");
-	expect_series(11, "runs BROKEN 5 runs within 0.0%, "
-			  "without the first, which warmed up, mean 100.00 "
-			  "samples/s; r5.json began 11 s behind the end of "
-			  "r4.json, which "
-			  "took 10 s: the rules ask for less than a run takes");
+	expect_series(11, "runs BROKEN 5 runs within 0.0%, without the first, which warmed up, "
+			  "mean 100.00 samples/s; r5.json began 11 s behind the end of r4.json, "
+			  "which took 10 s: the rules ask for less than a run takes");
 }
 END_TEST
 
@@ -138,8 +131,7 @@ Suite *suite_mlperf_check_repeated(void)
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, runs_of_v3_follow_each_other);
-	tcase_add_loop_test(t, runs_of_the_same_are_compared, 0,
-			    ROWS(repeated));
+	tcase_add_loop_test(t, runs_of_the_same_are_compared, 0, ROWS(repeated));
 	tcase_add_test(t, a_broken_rule_names_the_run);
 	tcase_add_test(t, trainings_beside_each_other_are_no_repetitions);
 	suite_add_tcase(s, t);

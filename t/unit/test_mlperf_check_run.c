@@ -11,8 +11,7 @@ START_TEST(a_valid_run_keeps_all_rules)
 {
 	load(V2 SAVING);
 	finish();
-	expect(&run, "unet3d: MLPerf Storage v2.0: VALID as a run; of a result "
-		     "1 not checked");
+	expect(&run, "unet3d: MLPerf Storage v2.0: VALID as a run; of a result 1 not checked");
 	expect(&run, "au ok 95.00% in the window of v2.0; at least 90%");
 	expect(&run, "complete ok");
 	expect(&run, "checkpoint ok 1 saved");
@@ -25,8 +24,8 @@ START_TEST(the_window_is_that_of_the_version)
 	load("unet3d.job --check=mlperf-v1" SAVING);
 	finish();
 	results[0].ml.mlperf.v1_0.train_au_mean_percentage = 89.99;
-	expect(&run, "au BROKEN 89.99% in the window of v1.0; the rules ask "
-		     "for 90%: fewer --accelerators");
+	expect(&run, "au BROKEN 89.99% in the window of v1.0; the rules ask for 90%: fewer "
+		     "--accelerators");
 	results[0].ml.mlperf.v1_0.train_au_mean_percentage = 90;
 	expect(&run, "au ok");
 	results[0].ml.mlperf.v1_0.train_au_mean_percentage = (double)NAN;
@@ -59,9 +58,8 @@ START_TEST(what_a_run_shows)
 	results[0].storage.memory_percent = 20;
 	expect(&run, "cache ok 20.0% of the bytes");
 	results[0].storage.memory_percent = 41;
-	expect(&run, "cache BROKEN 41.0% of the bytes came from this host's "
-		     "page cache, and 5 x its memory leave at most 20%: "
-		     "--num_files=2000, or --invalidate=epoch");
+	expect(&run, "cache BROKEN 41.0% of the bytes came from this host's page cache, and 5 x "
+		     "its memory leave at most 20%: --num_files=2000, or --invalidate=epoch");
 	results[0].storage.memory_percent = (double)NAN;
 	expect(&run, "cache not checked");
 	results[0].storage.is_memory = true;
@@ -73,24 +71,21 @@ START_TEST(a_run_of_v3)
 {
 	load(V3);
 	finish();
-	expect(&run, "unet3d: MLPerf Storage v3.0: VALID as a run; of a result "
-		     "1 not checked");
+	expect(&run, "unet3d: MLPerf Storage v3.0: VALID as a run; of a result 1 not checked");
 	results[0].ml.mlperf.v3_0.train_au_mean_percentage = 89;
-	expect(&run, "au BROKEN 89.00% in the window of v3.0; the rules ask "
-		     "for 90%");
+	expect(&run, "au BROKEN 89.00% in the window of v3.0; the rules ask for 90%");
 	expect_no(&run, "checkpoint");
 	results[0].storage.memory_percent = 41;
-	expect(&run, "41.0% of the bytes came from this host's page cache "
-		     "all the same: nobody else may read these files");
-	expect(&run, "cache BROKEN its files left the page cache before each "
-		     "epoch; 41.0%");
+	expect(&run, "41.0% of the bytes came from this host's page cache all the same: nobody "
+		     "else may read these files");
+	expect(&run, "cache BROKEN its files left the page cache before each epoch; 41.0%");
 	results[0].storage.memory_percent = 3;
 	expect(&run, "cache ok its files left");
 	set.jobs[0]->drop_caches = DROP_CACHES_EPOCH;
 	expect(&run, "cache BROKEN this host's caches were not emptied");
 	results[0].storage.caches_dropped = true;
-	expect(&run, "cache ok this host's caches were emptied before each "
-		     "epoch; 3.0% of the bytes");
+	expect(&run,
+	       "cache ok this host's caches were emptied before each epoch; 3.0% of the bytes");
 	set.jobs[0]->drop_caches = DROP_CACHES_NO;
 	set.jobs[0]->direct = true;
 	expect(&run, "cache ok direct=1 passes the page cache by; 3.0%");

@@ -55,25 +55,24 @@ static void put_link(const char *path, const char *to)
 
 #define HEAD "/sys/devices/virtual/nvme-subsystem/nvme-subsys7/nvme7n1"
 
-static const char mountinfo[] =
-	"22 27 0:21 / /proc rw - proc proc rw\n"
-	"27 1 254:1 / / rw,relatime - ext4 /dev/vda1 rw,discard\n"
-	"30 27 0:27 / /tmp rw,nosuid - tmpfs tmpfs rw,size=4k\n"
-	"28 27 0:6 / /dev rw,nosuid - devtmpfs udev rw\n"
-	"29 27 0:28 / /ram rw - ramfs ram rw\n"
-	"31 27 0:45 / /mnt/array rw,relatime shared:3 master:1 - nfs4 "
-	"192.0.2.1:/ai rw,vers=4.2,rsize=1048576\n"
-	"32 27 259:3 / /mnt/nvme ro,noatime - xfs /dev/nvme1n1 rw,attr2\n"
-	"33 27 0:50 / /mnt/with\\040blank\\011tab rw - btrfs /dev/vdb rw\n"
-	"34 27 253:0 / /mnt/lv rw - ext4 /dev/mapper/vg-lv ro\n"
-	"35 27 0:60 / /over rw - overlay overlay rw,lowerdir=/a:/b\n"
-	"36 27 0:61 / /stack rw - tmpfs first rw\n"
-	"37 36 0:62 / /stack rw - tmpfs second rw\n"
-	"38 27 259:9 / /mnt/paths rw - xfs /dev/nvme7n1 rw\n"
-	"39 27 253:5 / /mnt/mpath rw - xfs /dev/mapper/mpatha rw\n"
-	"40 27 0:70 / /mnt/lfs rw - lustre 192.0.2.5@tcp:/fs rw,flock\n"
-	"41 27 0:71 / /tank rw - zfs tank rw,xattr\n"
-	"a line that is none\n";
+static const char mountinfo[] = "22 27 0:21 / /proc rw - proc proc rw\n"
+				"27 1 254:1 / / rw,relatime - ext4 /dev/vda1 rw,discard\n"
+				"30 27 0:27 / /tmp rw,nosuid - tmpfs tmpfs rw,size=4k\n"
+				"28 27 0:6 / /dev rw,nosuid - devtmpfs udev rw\n"
+				"29 27 0:28 / /ram rw - ramfs ram rw\n"
+				"31 27 0:45 / /mnt/array rw,relatime shared:3 master:1 - nfs4 "
+				"192.0.2.1:/ai rw,vers=4.2,rsize=1048576\n"
+				"32 27 259:3 / /mnt/nvme ro,noatime - xfs /dev/nvme1n1 rw,attr2\n"
+				"33 27 0:50 / /mnt/with\\040blank\\011tab rw - btrfs /dev/vdb rw\n"
+				"34 27 253:0 / /mnt/lv rw - ext4 /dev/mapper/vg-lv ro\n"
+				"35 27 0:60 / /over rw - overlay overlay rw,lowerdir=/a:/b\n"
+				"36 27 0:61 / /stack rw - tmpfs first rw\n"
+				"37 36 0:62 / /stack rw - tmpfs second rw\n"
+				"38 27 259:9 / /mnt/paths rw - xfs /dev/nvme7n1 rw\n"
+				"39 27 253:5 / /mnt/mpath rw - xfs /dev/mapper/mpatha rw\n"
+				"40 27 0:70 / /mnt/lfs rw - lustre 192.0.2.5@tcp:/fs rw,flock\n"
+				"41 27 0:71 / /tank rw - zfs tank rw,xattr\n"
+				"a line that is none\n";
 
 static void make_root(void)
 {
@@ -85,18 +84,15 @@ static void make_root(void)
 	put_link(VDA "/device", "../../../virtio1");
 	put_link("/sys/devices/pci0/virtio1/subsystem", "../../bus/virtio");
 	put_file(VDA "/vda1/partition", "1\n");
-	put_link("/sys/dev/block/254:1",
-		 "../../devices/pci0/virtio1/block/vda/vda1");
-	put_file("/sys/block/vda/stat",
-		 "  100 5 2000 7 1 2 3 4 5 6 7 0 0 0 0\n");
+	put_link("/sys/dev/block/254:1", "../../devices/pci0/virtio1/block/vda/vda1");
+	put_file("/sys/block/vda/stat", "  100 5 2000 7 1 2 3 4 5 6 7 0 0 0 0\n");
 	put_file(NVME "/dev", "259:3\n");
 	put_file(NVME "/queue/scheduler", "none\n");
 	put_file(NVME "/queue/read_ahead_kb", "4096\n");
 	put_file(NVME "/device/transport", "rdma\n");
 	put_file(NVME "/device/model", "FAST DISK 3000            \n");
 	put_link(NVME "/device/subsystem", "../../../class/nvme");
-	put_link("/sys/dev/block/259:3",
-		 "../../devices/pci0/nvme/nvme1/nvme1n1");
+	put_link("/sys/dev/block/259:3", "../../devices/pci0/nvme/nvme1/nvme1n1");
 	put_file("/sys/devices/virtual/block/dm-0/dev", "253:0\n");
 	put_file("/sys/devices/virtual/block/dm-0/dm/name", "vg-lv\n");
 	put_link("/sys/dev/block/253:0", "../../devices/virtual/block/dm-0");
@@ -176,9 +172,7 @@ START_TEST(a_path_is_known_by_its_mount_and_its_disk)
 	ck_assert_str_eq(m.options, c->options);
 	ck_assert_str_eq(m.device, c->device);
 	ck_assert_str_eq(m.device_kind, c->kind);
-	ck_assert_str_eq(m.device_model, strcmp(c->device, "nvme1n1") == 0
-						 ? "FAST DISK 3000"
-						 : "");
+	ck_assert_str_eq(m.device_model, strcmp(c->device, "nvme1n1") == 0 ? "FAST DISK 3000" : "");
 	ck_assert_str_eq(m.scheduler, c->scheduler);
 	ck_assert_uint_eq(m.read_ahead_bytes, c->read_ahead_kib * 1024);
 	ck_assert_int_eq(m.is_memory, c->is_memory);
@@ -222,8 +216,7 @@ START_TEST(what_lies_behind_a_mount_is_counted)
 	struct mount m;
 
 	make_root();
-	mount_read_at(&m, root, rows[_i].path,
-		      makedev(rows[_i].dev_major, rows[_i].dev_minor));
+	mount_read_at(&m, root, rows[_i].path, makedev(rows[_i].dev_major, rows[_i].dev_minor));
 	ck_assert_str_eq(m.device, rows[_i].device);
 	ck_assert_str_eq(m.device_kind, rows[_i].kind);
 	ck_assert_uint_eq(m.paths, rows[_i].paths);
@@ -269,8 +262,7 @@ START_TEST(what_no_mount_holds_is_seen_from_the_root_on)
 	struct stat st;
 
 	make_root();
-	put_file("/proc/self/mountinfo",
-		 "22 27 0:21 / /proc rw - proc proc rw\n");
+	put_file("/proc/self/mountinfo", "22 27 0:21 / /proc rw - proc proc rw\n");
 	ck_assert_int_eq(stat(root, &st), 0);
 	mount_read_at(&m, root, "/f", st.st_dev);
 	ck_assert_str_eq(m.target, "/");
@@ -336,8 +328,7 @@ START_TEST(direct_alignment_is_told_or_refused_in_words)
 		ck_assert_msg(rc == 0, "%s", err.text);
 		ck_assert_uint_ge(of_file, 1);
 		ck_assert_uint_eq(of_file & (of_file - 1), 0);
-		ck_assert_int_eq(
-			mount_direct_alignment(root, &of_directory, &err), 0);
+		ck_assert_int_eq(mount_direct_alignment(root, &of_directory, &err), 0);
 		ck_assert_uint_eq(of_directory, of_file);
 	}
 	remove_root();
@@ -352,11 +343,9 @@ START_TEST(direct_in_memory_is_refused)
 
 	if (mount_read(&m, "/dev/shm", &err) || !m.is_memory)
 		return; /* no tmpfs there */
-	ck_assert_int_eq(mount_direct_alignment("/dev/shm", &align, &err),
-			 -EINVAL);
-	ck_assert_str_eq(err.text,
-			 "direct=1: tmpfs at /dev/shm keeps files in memory; "
-			 "O_DIRECT would mean nothing here");
+	ck_assert_int_eq(mount_direct_alignment("/dev/shm", &align, &err), -EINVAL);
+	ck_assert_str_eq(err.text, "direct=1: tmpfs at /dev/shm keeps files in memory; O_DIRECT "
+				   "would mean nothing here");
 }
 END_TEST
 

@@ -17,8 +17,7 @@ static const struct {
 	{ "_x:_y", "set_x/case_x.npy", "set_x/case_y.npy" },
 	{ "images/:labels/", "images/a.npy", "labels/a.npy" },
 	{ "images/:labels/", "d/images/e/a.npy", "d/labels/e/a.npy" },
-	{ "imaging.npy:segmentation.npy", "case_0/imaging.npy",
-	  "case_0/segmentation.npy" },
+	{ "imaging.npy:segmentation.npy", "case_0/imaging.npy", "case_0/segmentation.npy" },
 	{ ".npy:_label.npy", "a.npy", "a_label.npy" },
 	{ "_data.npy:.npy", "a_data.npy", "a.npy" },
 	{ "image:image_seg", "image_1.npy", "image_seg_1.npy" },
@@ -59,15 +58,13 @@ START_TEST(a_twin_that_does_not_fit_is_refused)
 
 	ck_assert(namepair_parse(&p, "a:bcd"));
 	ck_assert_int_eq(namepair_twin(&p, "xxxa", out, sizeof(out)), 6);
-	ck_assert_int_eq(namepair_twin(&p, "xxxxa", out, sizeof(out)),
-			 -ENAMETOOLONG);
+	ck_assert_int_eq(namepair_twin(&p, "xxxxa", out, sizeof(out)), -ENAMETOOLONG);
 }
 END_TEST
 
 START_TEST(what_is_no_pair_is_refused)
 {
-	static const char *const texts[] = { "",   "a",     ":",   "a:",
-					     ":a", "a:b:c", "a:a", "a::" };
+	static const char *const texts[] = { "", "a", ":", "a:", ":a", "a:b:c", "a:a", "a::" };
 	struct namepair p;
 
 	ck_assert(!namepair_parse(&p, texts[_i]));
@@ -79,8 +76,7 @@ Suite *suite_namepair(void)
 	Suite *s = suite_create("namepair");
 	TCase *t = tcase_create("namepair");
 
-	tcase_add_loop_test(t, a_twin_has_to_in_place_of_the_last_from, 0,
-			    (int)ARRAY_LEN(pairs));
+	tcase_add_loop_test(t, a_twin_has_to_in_place_of_the_last_from, 0, (int)ARRAY_LEN(pairs));
 	tcase_add_test(t, a_name_with_neither_is_of_no_pair);
 	tcase_add_test(t, a_twin_that_does_not_fit_is_refused);
 	tcase_add_loop_test(t, what_is_no_pair_is_refused, 0, 8);

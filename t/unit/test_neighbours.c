@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_neighbours.c - runs of neighbours are found in the sampler's orders that have them, and in no other. */
+/* test_neighbours.c - runs of neighbours are found in the sampler's orders that have them, and in
+ * no other. */
 #include <check.h>
 #include <math.h>
 
@@ -10,15 +11,14 @@
 
 static char directory[] = "d";
 
-/* 300 files of ten samples each, or 301; read by so many who have batches of 5 in
- * turn, and are as fast as one another. */
+/* 300 files of ten samples each, or 301; read by so many who have batches of 5 in turn, and are as
+ * fast as one another. */
 struct asked {
 	unsigned files, epochs, readers;
 	struct variant shuffle;
 };
 
-static void follow(struct neighbours *b, const struct sampler *s,
-		   const struct asked *a)
+static void follow(struct neighbours *b, const struct sampler *s, const struct asked *a)
 {
 	for (unsigned epoch = 0; epoch < a->epochs; epoch++) {
 		struct sampler_epoch order;
@@ -27,8 +27,7 @@ static void follow(struct neighbours *b, const struct sampler *s,
 		sampler_epoch(&order, s, epoch);
 		for (uint64_t i = 0; i < s->extents / round * round; i++) {
 			uint64_t in = i % round;
-			uint64_t at =
-				i - in + in % a->readers * 5 + in / a->readers;
+			uint64_t at = i - in + in % a->readers * 5 + in / a->readers;
 
 			neighbours_add(b, sampler_at(&order, 0, at), epoch);
 		}
@@ -45,11 +44,9 @@ static struct neighbourly neighbours_in(const struct asked *a)
 			   .scale = 100,
 			   .accelerators = 1,
 			   .batch_size = 5 };
-	const struct sampler_config cfg = { .ranks = 1,
-					    .batch = 5,
-					    .seed = 7,
-					    .shuffle = a->shuffle,
-					    .shard = SHARD_STRIDED };
+	const struct sampler_config cfg = {
+		.ranks = 1, .batch = 5, .seed = 7, .shuffle = a->shuffle, .shard = SHARD_STRIDED
+	};
 	struct neighbours *b;
 	struct neighbourly is;
 	struct dataset ds;
@@ -82,8 +79,7 @@ START_TEST(runs_are_found_and_windows_of_them)
 {
 	const struct asked *a = &runs[_i];
 	struct neighbourly is = neighbours_in(a);
-	uint64_t run =
-		a->shuffle.kind == SHUFFLE_PAGES ? 20 : a->shuffle.number;
+	uint64_t run = a->shuffle.kind == SHUFFLE_PAGES ? 20 : a->shuffle.number;
 	double window = (double)a->shuffle.second;
 
 	ck_assert_uint_eq(is.run, run);
@@ -134,10 +130,8 @@ Suite *suite_neighbours(void)
 	Suite *s = suite_create("neighbours");
 	TCase *c = tcase_create("orders");
 
-	tcase_add_loop_test(c, runs_are_found_and_windows_of_them, 0,
-			    ARRAY_LEN(runs));
-	tcase_add_loop_test(c, an_order_without_runs_has_none, 0,
-			    ARRAY_LEN(others));
+	tcase_add_loop_test(c, runs_are_found_and_windows_of_them, 0, ARRAY_LEN(runs));
+	tcase_add_loop_test(c, an_order_without_runs_has_none, 0, ARRAY_LEN(others));
 	tcase_add_test(c, few_samples_show_nothing);
 	suite_add_tcase(s, c);
 	return s;

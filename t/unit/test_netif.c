@@ -72,8 +72,7 @@ START_TEST(a_server_on_this_host_has_no_interface)
 }
 END_TEST
 
-/* The rest of 127/8 is reached from 127.0.0.1: the one route that every
- * machine has. */
+/* The rest of 127/8 is reached from 127.0.0.1: the one route that every machine has. */
 START_TEST(the_kernel_names_the_interface_of_a_route)
 {
 	char name[IFNAMSIZ] = "";

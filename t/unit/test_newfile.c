@@ -32,8 +32,8 @@ static struct {
 	bool has_header;          /* the first chunk comes once more */
 } source;
 
-static int next_chunk(void *arg, void *buf, size_t size, uint64_t *off,
-		      size_t *len, struct mlgen_err *e)
+static int next_chunk(void *arg, void *buf, size_t size, uint64_t *off, size_t *len,
+		      struct mlgen_err *e)
 {
 	unsigned i = source.given++;
 
@@ -51,8 +51,7 @@ static int next_chunk(void *arg, void *buf, size_t size, uint64_t *off,
 	return 1;
 }
 
-static void put_no_room(const struct newfile *x, const char *left, char *out,
-			size_t size)
+static void put_no_room(const struct newfile *x, const char *left, char *out, size_t size)
 {
 	(void)x;
 	snprintf(out, size, "%s to come", left);
@@ -84,15 +83,14 @@ static int make_one(void)
 	const struct crew_task task = { make_file, NULL, 1 };
 
 	memset(&err, 0, sizeof(err));
-	maker = (struct filemaker){ .kind = &kind,
-				    .progress = &progress,
-				    .crew = { .engine = engine,
-					      .engine_opts = engine_opts,
-					      .clock = the_clock },
-				    .missing_files = 1,
-				    .missing_bytes =
-					    made_bytes + CHUNKS * CHUNK_BYTES,
-				    .made_bytes = made_bytes };
+	maker = (struct filemaker){
+		.kind = &kind,
+		.progress = &progress,
+		.crew = { .engine = engine, .engine_opts = engine_opts, .clock = the_clock },
+		.missing_files = 1,
+		.missing_bytes = made_bytes + CHUNKS * CHUNK_BYTES,
+		.made_bytes = made_bytes
+	};
 	filemaker_init(&maker, CHUNKS * CHUNK_BYTES);
 	filemaker_begin(&maker);
 	return crew_run(&maker.crew, &task, &err);
@@ -216,8 +214,7 @@ START_TEST(of_no_room_it_says_what_is_left)
 	set_fault("fail_errno", "ENOSPC");
 	made_bytes = 100000;
 	ck_assert_int_eq(make_one(), -ENOSPC);
-	snprintf(text, sizeof(text),
-		 "%s: write at 2000: No space left on device; 4.88 KiB to come",
+	snprintf(text, sizeof(text), "%s: write at 2000: No space left on device; 4.88 KiB to come",
 		 path);
 	ck_assert_str_eq(err.text, text);
 	expect_file(path, 0, 0);

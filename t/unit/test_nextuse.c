@@ -12,8 +12,7 @@
 
 static char directory[] = "d";
 
-static void init(struct dataset *ds, struct sampler *s,
-		 const struct sampler_config *cfg)
+static void init(struct dataset *ds, struct sampler *s, const struct sampler_config *cfg)
 {
 	struct job job = { .directory = directory,
 			   .format = FORMAT_RAW,
@@ -35,8 +34,7 @@ static uint64_t by_file(const void *arg, uint64_t extent)
 }
 
 /* The units of all epochs, one behind the other; *starts of each of them. */
-static uint64_t all_units(const struct nextuse_config *cfg, uint64_t *units,
-			  uint64_t *starts)
+static uint64_t all_units(const struct nextuse_config *cfg, uint64_t *units, uint64_t *starts)
 {
 	uint64_t count = 0;
 
@@ -45,12 +43,9 @@ static uint64_t all_units(const struct nextuse_config *cfg, uint64_t *units,
 		struct orderwalk_at at;
 
 		starts[e] = count;
-		orderwalk_begin(&w, cfg->sampler, cfg->first_rank,
-				cfg->end_rank, e);
+		orderwalk_begin(&w, cfg->sampler, cfg->first_rank, cfg->end_rank, e);
 		while (orderwalk_next(&w, &at))
-			units[count++] = cfg->unit_of
-						 ? by_file(cfg->arg, at.extent)
-						 : at.extent;
+			units[count++] = cfg->unit_of ? by_file(cfg->arg, at.extent) : at.extent;
 		orderwalk_end(&w);
 	}
 	starts[EPOCHS] = count;
@@ -67,8 +62,7 @@ static uint64_t next_of(const uint64_t *units, uint64_t at, uint64_t end)
 }
 
 /* Of a unit, from an epoch's beginning on. */
-static uint64_t first_of(const uint64_t *units, uint64_t start, uint64_t end,
-			 uint64_t unit)
+static uint64_t first_of(const uint64_t *units, uint64_t start, uint64_t end, uint64_t unit)
 {
 	for (uint64_t i = start; i < end; i++)
 		if (units[i] == unit)
@@ -89,15 +83,12 @@ static void check_uses(const struct nextuse_config *cfg)
 		uint64_t end = starts[EPOCHS];
 
 		nextuse_epoch(n, e);
-		ck_assert_uint_eq(nextuse_accesses(n),
-				  starts[e + 1] - starts[e]);
+		ck_assert_uint_eq(nextuse_accesses(n), starts[e + 1] - starts[e]);
 		for (uint64_t i = 0; i < nextuse_accesses(n); i++)
-			ck_assert_uint_eq(nextuse_at(n, i),
-					  next_of(units, starts[e] + i, end));
+			ck_assert_uint_eq(nextuse_at(n, i), next_of(units, starts[e] + i, end));
 		nextuse_look_first(n);
 		for (uint64_t u = 0; u < cfg->units; u++)
-			ck_assert_uint_eq(nextuse_first(n, u),
-					  first_of(units, starts[e], end, u));
+			ck_assert_uint_eq(nextuse_first(n, u), first_of(units, starts[e], end, u));
 	}
 	nextuse_free(n);
 	mem_free(units);
@@ -107,10 +98,7 @@ START_TEST(next_uses_are_those_of_the_order)
 {
 	static const struct sampler_config orders[] = {
 		{ .ranks = 1, .batch = 4, .shuffle.kind = SHUFFLE_SAMPLE },
-		{ .ranks = 3,
-		  .batch = 5,
-		  .shuffle.kind = SHUFFLE_SAMPLE,
-		  .drop_last = true },
+		{ .ranks = 3, .batch = 5, .shuffle.kind = SHUFFLE_SAMPLE, .drop_last = true },
 		{ .ranks = 2, .batch = 4, .shuffle.kind = SHUFFLE_NONE },
 		{ .ranks = 2, .batch = 3, .shuffle.kind = SHUFFLE_FILE },
 		{ .ranks = 1, .batch = 3, .shuffle.kind = SHUFFLE_REPLACEMENT },
@@ -120,10 +108,9 @@ START_TEST(next_uses_are_those_of_the_order)
 	struct sampler s;
 
 	init(&ds, &s, &orders[_i]);
-	struct nextuse_config cfg = { .sampler = &s,
-				      .end_rank = orders[_i].ranks,
-				      .epochs = EPOCHS,
-				      .units = 84 };
+	struct nextuse_config cfg = {
+		.sampler = &s, .end_rank = orders[_i].ranks, .epochs = EPOCHS, .units = 84
+	};
 	check_uses(&cfg);
 	cfg.first_rank = cfg.end_rank - 1;
 	check_uses(&cfg);
@@ -154,9 +141,7 @@ START_TEST(it_takes_4_bytes_an_access_and_4_a_unit)
 	struct sampler s;
 
 	init(&ds, &s, &order);
-	struct nextuse_config cfg = { .sampler = &s,
-				      .end_rank = 2,
-				      .epochs = EPOCHS };
+	struct nextuse_config cfg = { .sampler = &s, .end_rank = 2, .epochs = EPOCHS };
 	uint64_t none = nextuse_state_bytes(&cfg);
 
 	cfg.units = 84;

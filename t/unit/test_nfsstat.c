@@ -6,10 +6,10 @@
 #include "suites.h"
 #include "tree.h"
 
-#define OPS                                                                    \
-	"\tRPC iostats version: 1.1  p/v: 100003/4 (nfs)\n"                    \
-	"\txprt:\ttcp 0 0 2 0 38 4031 4031 0 8123 0 2 92 7\n"                  \
-	"\tper-op statistics\n"                                                \
+#define OPS                                                                                        \
+	"\tRPC iostats version: 1.1  p/v: 100003/4 (nfs)\n"                                        \
+	"\txprt:\ttcp 0 0 2 0 38 4031 4031 0 8123 0 2 92 7\n"                                      \
+	"\tper-op statistics\n"                                                                    \
 	"\t        NULL: 1 1 0 44 24 0 0 0 0\n"
 
 /* clang-format off */
@@ -87,8 +87,7 @@ START_TEST(without_a_table_there_is_no_mount)
 {
 	struct nfsstat s;
 
-	ck_assert_int_eq(nfsstat_read(&s, "/no/such/root", "/mnt/array"),
-			 -ENODATA);
+	ck_assert_int_eq(nfsstat_read(&s, "/no/such/root", "/mnt/array"), -ENODATA);
 }
 END_TEST
 

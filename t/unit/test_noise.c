@@ -60,14 +60,12 @@ START_TEST(counters_are_those_of_the_kernel)
 	tree_file(root, "/sys/fs/cgroup/a/b/cpu.stat",
 		  "usage_usec 5\nnr_periods 9\nnr_throttled 2\n"
 		  "throttled_usec 300\n");
-	tree_file(root, "/sys/fs/cgroup/a/cpu.stat",
-		  "nr_throttled 1\nthrottled_usec 50\n");
+	tree_file(root, "/sys/fs/cgroup/a/cpu.stat", "nr_throttled 1\nthrottled_usec 50\n");
 	noise_read(&c, root);
 	ck_assert_uint_eq(c.cpus, 2);
 	ck_assert_uint_eq(c.program_ns, 8 * S);
 	/* Two with 18 ticks of interrupts each. */
-	ck_assert_uint_eq(c.busy_ns,
-			  10 * S + 36 * S / (uint64_t)sysconf(_SC_CLK_TCK));
+	ck_assert_uint_eq(c.busy_ns, 10 * S + 36 * S / (uint64_t)sysconf(_SC_CLK_TCK));
 	ck_assert_uint_eq(c.steal_ns, 2 * S);
 	ck_assert_uint_eq(c.guest_ns, 3 * S);
 	ck_assert_uint_eq(c.hot, 7);
@@ -130,11 +128,9 @@ END_TEST
 START_TEST(shares_are_of_the_cpus_time)
 {
 	/* 10 s of 2 CPUs; 6 s of programs, of which 4 s are our own. */
-	const struct noise_counts a = { 2, S,    S,     10 * S, 12 * S, 5,
-					S, NONE, 3 * S, S,      NONE };
-	const struct noise_counts b = { 2,      2 * S, 3 * S,     16 * S,
-					20 * S, 7,     3 * S / 2, NONE,
-					5 * S,  S,     9 };
+	const struct noise_counts a = { 2, S, S, 10 * S, 12 * S, 5, S, NONE, 3 * S, S, NONE };
+	const struct noise_counts b = { 2,         2 * S, 3 * S, 16 * S, 20 * S, 7,
+					3 * S / 2, NONE,  5 * S, S,      9 };
 	struct noise n;
 
 	noise_between(&n, &a, &b, 10e9, 4e9);
@@ -218,8 +214,7 @@ Suite *suite_noise(void)
 	tcase_add_test(t, what_is_not_told_is_unknown);
 	tcase_add_test(t, the_clock_is_the_mean_of_the_cpus);
 	tcase_add_test(t, shares_are_of_the_cpus_time);
-	tcase_add_loop_test(t, what_touches_a_result_is_told_from_what_does_not,
-			    0, TOUCH_CASES);
+	tcase_add_loop_test(t, what_touches_a_result_is_told_from_what_does_not, 0, TOUCH_CASES);
 	tcase_add_test(t, this_machine_has_cpus);
 	suite_add_tcase(s, t);
 	return s;

@@ -10,8 +10,8 @@
 #include "suites.h"
 #include "written.h"
 
-static int make(struct dataset *ds, int format, uint64_t per_file, double bytes,
-		uint64_t label, struct mlgen_err *err)
+static int make(struct dataset *ds, int format, uint64_t per_file, double bytes, uint64_t label,
+		struct mlgen_err *err)
 {
 	static char directory[] = "d";
 	const struct job job = { .directory = directory,
@@ -44,8 +44,8 @@ static const struct array_case {
 
 START_TEST(an_array_is_its_header_and_the_samples)
 {
-	static const char begin[] = "\x93NUMPY\1\0\x76\0{'descr': '|u1', "
-				    "'fortran_order': False, 'shape': ";
+	static const char begin[] =
+		"\x93NUMPY\1\0\x76\0{'descr': '|u1', 'fortran_order': False, 'shape': ";
 	const struct array_case *c = &arrays[_i];
 	uint64_t one = c->shape.sides[0] * c->shape.sides[1];
 	uint64_t bytes = c->shape.samples * one, off, len;
@@ -55,8 +55,7 @@ START_TEST(an_array_is_its_header_and_the_samples)
 	ck_assert_uint_eq(format_npy.file_bytes(&c->shape), 128 + bytes);
 	ck_assert(memcmp(file, format_npy.magic, format_npy.magic_bytes) == 0);
 	ck_assert(memcmp(file, begin, sizeof(begin) - 1) == 0);
-	ck_assert(memcmp(file + sizeof(begin) - 1, c->header,
-			 strlen(c->header)) == 0);
+	ck_assert(memcmp(file + sizeof(begin) - 1, c->header, strlen(c->header)) == 0);
 	ck_assert_uint_eq(file[127], '\n');
 	format_content(content, bytes, 5, 0);
 	ck_assert(memcmp(file + 128, content, bytes) == 0);
@@ -135,10 +134,8 @@ static const struct plan_case {
 	/* the kernel's limit for a call */
 	{ 1, 5e9, 0, false, "open stat 4096@0 stat 128@0 4096@0 2147479552@4096 2147479552@2147483648 705036288@4294963200 4096@4999999488=640 close" },
 	/* the label after the image */
-	{ 1, 10000, 5000, false, "open stat 4096@0 stat 128@0 4096@0 4096@4096 4096@8192=1936 close "
-				 "open1 stat 4096@0 stat 128@0 4096@0 4096@4096=1032 close" },
-	{ 1, 10, 20, false, "open stat 4096@0=138 stat 128@0 4096@0=138 close "
-			    "open1 stat 4096@0=148 stat 128@0 4096@0=148 close" },
+	{ 1, 10000, 5000, false, "open stat 4096@0 stat 128@0 4096@0 4096@4096 4096@8192=1936 close open1 stat 4096@0 stat 128@0 4096@0 4096@4096=1032 close" },
+	{ 1, 10, 20, false, "open stat 4096@0=138 stat 128@0 4096@0=138 close open1 stat 4096@0=148 stat 128@0 4096@0=148 close" },
 	{ 1, 10000, 0, true, "open stat 12288@0=10128 close" },
 	{ 1, 10000, 5000, true, "open stat 12288@0=10128 close open1 stat 8192@0=5128 close" },
 };
@@ -156,9 +153,7 @@ START_TEST(numpy_load_reads_a_file_so)
 	struct dataset ds;
 	struct extent x;
 
-	ck_assert_int_eq(
-		make(&ds, FORMAT_NPY, c->per_file, c->bytes, c->label, NULL),
-		0);
+	ck_assert_int_eq(make(&ds, FORMAT_NPY, c->per_file, c->bytes, c->label, NULL), 0);
 	config.dataset = &ds;
 	for (unsigned last = 0; last < 2; last++) {
 		dataset_extent(&ds, last ? c->per_file - 1 : 0, &x);
@@ -173,8 +168,7 @@ Suite *suite_npy(void)
 	Suite *s = suite_create("npy");
 	TCase *t = tcase_create("npy");
 
-	tcase_add_loop_test(t, an_array_is_its_header_and_the_samples, 0,
-			    ARRAYS);
+	tcase_add_loop_test(t, an_array_is_its_header_and_the_samples, 0, ARRAYS);
 	tcase_add_test(t, a_label_is_a_file_beside_its_image);
 	tcase_add_test(t, labels_are_for_npy_only);
 	tcase_add_loop_test(t, numpy_load_reads_a_file_so, 0, PLANS);

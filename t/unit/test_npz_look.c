@@ -17,15 +17,13 @@
 
 static uint8_t *archive(size_t *bytes)
 {
-	const struct file_shape shape = { .samples = 1,
-					  .sides = { 1, SAMPLE } };
+	const struct file_shape shape = { .samples = 1, .sides = { 1, SAMPLE } };
 
 	*bytes = (size_t)format_npz.file_bytes(&shape);
 	return whole(&format_npz, &shape, 3, LEAST_BUFFER);
 }
 
-static void look(struct found *f, const void *data, size_t bytes,
-		 const char *key)
+static void look(struct found *f, const void *data, size_t bytes, const char *key)
 {
 	char key_copy[64], name[64];
 	struct format_options options = { .scan_key = NULL };
@@ -132,13 +130,11 @@ START_TEST(an_archive_that_is_damaged_is_refused)
 	size_t bytes;
 	uint8_t *file = archive(&bytes);
 
-	memcpy(d->off < 0 ? file + bytes - (size_t)-d->off : file + d->off,
-	       d->bytes, d->n);
+	memcpy(d->off < 0 ? file + bytes - (size_t)-d->off : file + d->off, d->bytes, d->n);
 	look(&f, file, bytes, NULL);
 	ck_assert_int_eq(f.result, d->why ? -EINVAL : 0);
 	if (d->why)
-		ck_assert_msg(strstr(f.err.text, d->why) != NULL, "%s",
-			      f.err.text);
+		ck_assert_msg(strstr(f.err.text, d->why) != NULL, "%s", f.err.text);
 	found_fini(&f);
 	mem_free(file);
 }
@@ -177,10 +173,8 @@ static const struct head_case {
 	{ "{'shape': (), 'descr': '<f8', 'fortran_order': False}", 8, 1, 1, 0, false, NULL },
 	{ "{'descr': '<U7', 'fortran_order': True, 'shape': (5,)}", 28, 5, 5, 1, true, NULL },
 	{ "{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (10L, 2L)}", 8, 20, 10, 2, false, NULL },
-	{ "{'descr': [('a', '<f8'), ('b', '<i4', (2, 3)), (('t', 'c'), '|S5')], "
-	  "'fortran_order': False, 'shape': (2,)}", 37, 2, 2, 1, false, NULL },
-	{ "{\"descr\": [('a\\'b', [('x', '|V3', (2,)), ('y', '?')]), ('', '|V1')], "
-	  "'fortran_order': False, 'shape': (2, 0)}", 8, 0, 2, 2, false, NULL },
+	{ "{'descr': [('a', '<f8'), ('b', '<i4', (2, 3)), (('t', 'c'), '|S5')], 'fortran_order': False, 'shape': (2,)}", 37, 2, 2, 1, false, NULL },
+	{ "{\"descr\": [('a\\'b', [('x', '|V3', (2,)), ('y', '?')]), ('', '|V1')], 'fortran_order': False, 'shape': (2, 0)}", 8, 0, 2, 2, false, NULL },
 	{ "{'descr': ('<i2', (3,)), 'fortran_order': False, 'shape': (4,)}", 6, 4, 4, 1, false, NULL },
 	{ "{'descr': '|O', 'fortran_order': False, 'shape': (4,)}", .why = "Python objects" },
 	{ "{'descr': [('a', '|O')], 'fortran_order': False, 'shape': (4,)}", .why = "Python objects" },
@@ -244,8 +238,7 @@ Suite *suite_npz_look(void)
 
 	tcase_add_test(t, what_mlgen_makes_is_found_and_read_as_it_was_made);
 	tcase_add_test(t, a_key_names_a_member);
-	tcase_add_loop_test(t, an_archive_that_is_damaged_is_refused, 0,
-			    DAMAGES);
+	tcase_add_loop_test(t, an_archive_that_is_damaged_is_refused, 0, DAMAGES);
 	tcase_add_test(t, an_archive_that_is_cut_off_is_refused);
 	tcase_add_loop_test(t, a_header_says_what_an_array_is, 0, HEADS);
 	tcase_add_test(t, a_header_nested_without_end_is_refused);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_once.c - what processes of one host have all counted is there once in the report of a job. */
+/* test_once.c - what processes of one host have all counted is there once in the report of a job.
+ */
 #include <check.h>
 
 #include "ask/once.h"
@@ -7,8 +8,7 @@
 
 #define UNKNOWN UINT64_MAX
 
-/* A process: which host it is on, bytes that it wrote, those that it found
- * dirty of all. */
+/* A process: which host it is on, bytes that it wrote, those that it found dirty of all. */
 struct process {
 	unsigned host;
 	uint64_t wrote, dirty;
@@ -29,14 +29,11 @@ static struct job_result result_of(const struct process *p)
 			      .bytes = p->wrote,
 			      .dirty_bytes = dirty,
 			      .in_memory_bytes =
-				      dirty == UNKNOWN || dirty < p->wrote
-					      ? dirty
-					      : p->wrote },
+				      dirty == UNKNOWN || dirty < p->wrote ? dirty : p->wrote },
 	};
 }
 
-static struct job_result merged(const struct process *p, size_t count,
-				size_t hosts)
+static struct job_result merged(const struct process *p, size_t count, size_t hosts)
 {
 	struct once of[3] = { 0 };
 	struct job_result to = { 0 };
@@ -67,11 +64,9 @@ END_TEST
 
 START_TEST(each_dirty_byte_of_checkpoints_is_there_once)
 {
-	/* Of what all have written on a host it has so much: less than the two
-	 * say together, more than either can say alone. */
-	const struct process p[] = {
-		{ 0, 60, 100 }, { 0, 60, 90 }, { 1, 60, 20 }, { 1, 60, 20 }
-	};
+	/* Of what all have written on a host it has so much: less than the two say together, more
+	 * than either can say alone. */
+	const struct process p[] = { { 0, 60, 100 }, { 0, 60, 90 }, { 1, 60, 20 }, { 1, 60, 20 } };
 	struct job_result to = merged(p, 4, 2);
 
 	ck_assert_uint_eq(to.ml.saves.in_memory_bytes, 100 + 20);

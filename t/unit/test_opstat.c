@@ -16,8 +16,7 @@
 static bool is_counter(size_t word)
 {
 	return (word >= WORD(linked) && word < WORD(slat)) ||
-	       (word >= WORD(depth) && word < WORD(io_bytes)) ||
-	       word >= WORD(eval_bytes);
+	       (word >= WORD(depth) && word < WORD(io_bytes)) || word >= WORD(eval_bytes);
 }
 
 /* Of the largest sizes the larger one counts, everything else is a sum. */
@@ -80,9 +79,7 @@ START_TEST(a_merge_adds_every_field)
 	for (size_t i = 0; i < WORDS; i++)
 		if (is_counter(i))
 			ck_assert_uint_eq(word_of(&a, i),
-					  is_largest(i) || is_slowest(i)
-						  ? 1000 + i
-						  : 1005 + 2 * i);
+					  is_largest(i) || is_slowest(i) ? 1000 + i : 1005 + 2 * i);
 	hists_of(&a, hists);
 	for (unsigned i = 0; i < MLGEN_OPS + 5; i++) {
 		ck_assert_uint_eq(hists[i]->count, 2);
@@ -165,8 +162,7 @@ START_TEST(usage_is_that_of_the_time_between)
 	usage_end(&none);
 	usage_end(&some);
 	ck_assert_uint_gt(some.user_ns + some.system_ns, 1000000);
-	ck_assert_uint_lt(none.user_ns + none.system_ns,
-			  some.user_ns + some.system_ns);
+	ck_assert_uint_lt(none.user_ns + none.system_ns, some.user_ns + some.system_ns);
 	usage_add(&sum, &some);
 	usage_add(&sum, &some);
 	ck_assert_uint_eq(sum.user_ns, 2 * some.user_ns);
@@ -180,18 +176,15 @@ START_TEST(classes_of_depths_and_batches)
 	static const struct {
 		unsigned n, depth, batch;
 	} cases[] = {
-		{ 0, 0, 0 },  { 1, 1, 1 },  { 2, 2, 1 },   { 3, 2, 1 },
-		{ 4, 3, 1 },  { 5, 3, 2 },  { 7, 3, 2 },   { 8, 4, 2 },
-		{ 9, 4, 3 },  { 15, 4, 3 }, { 16, 5, 3 },  { 17, 5, 4 },
-		{ 32, 6, 4 }, { 33, 6, 5 }, { 64, 7, 5 },  { 65, 7, 6 },
-		{ 63, 6, 5 }, { 31, 5, 4 }, { 128, 7, 6 }, { UINT_MAX, 7, 6 },
+		{ 0, 0, 0 },  { 1, 1, 1 },  { 2, 2, 1 },  { 3, 2, 1 },   { 4, 3, 1 },
+		{ 5, 3, 2 },  { 7, 3, 2 },  { 8, 4, 2 },  { 9, 4, 3 },   { 15, 4, 3 },
+		{ 16, 5, 3 }, { 17, 5, 4 }, { 32, 6, 4 }, { 33, 6, 5 },  { 64, 7, 5 },
+		{ 65, 7, 6 }, { 63, 6, 5 }, { 31, 5, 4 }, { 128, 7, 6 }, { UINT_MAX, 7, 6 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		ck_assert_uint_eq(opstat_depth_class(cases[i].n),
-				  cases[i].depth);
-		ck_assert_uint_eq(opstat_batch_class(cases[i].n),
-				  cases[i].batch);
+		ck_assert_uint_eq(opstat_depth_class(cases[i].n), cases[i].depth);
+		ck_assert_uint_eq(opstat_batch_class(cases[i].n), cases[i].batch);
 	}
 }
 END_TEST

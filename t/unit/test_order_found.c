@@ -89,8 +89,7 @@ static uint32_t by_weight(uint32_t at, uint32_t epoch)
 {
 	double draw = rng_f64(5, 800 + epoch, at);
 
-	return (uint32_t)(draw < 0.5 ? draw * FILES / 5
-				     : (draw - 0.5) * 2 * FILES);
+	return (uint32_t)(draw < 0.5 ? draw * FILES / 5 : (draw - 0.5) * 2 * FILES);
 }
 
 static uint32_t contiguous(uint32_t at, uint32_t file, uint32_t epoch)
@@ -114,8 +113,7 @@ static void play(struct ordering *o, const struct shape *s, uint32_t epoch)
 	for (uint32_t i = 0; i < reads; i++) {
 		/* In the order of all samples, or of files. */
 		uint32_t place = s->mixes_samples ? i % FILES : i / s->samples;
-		uint32_t sample = s->mixes_samples ? permuted(place, i / FILES)
-						   : i % s->samples;
+		uint32_t sample = s->mixes_samples ? permuted(place, i / FILES) : i % s->samples;
 		uint32_t file = s->file(place, epoch);
 		uint32_t rank = s->ranks < 2 ? 0
 				: s->rank    ? s->rank(place, file, epoch)
@@ -123,8 +121,7 @@ static void play(struct ordering *o, const struct shape *s, uint32_t epoch)
 		/* Batches of five go from worker to worker. */
 		uint32_t worker = rank * WORKERS + i / (s->ranks * 5) % WORKERS;
 
-		ordering_add(o, &(struct ordering_read){ file, epoch, rank,
-							 worker, sample });
+		ordering_add(o, &(struct ordering_read){ file, epoch, rank, worker, sample });
 	}
 }
 
@@ -214,8 +211,7 @@ END_TEST
 
 START_TEST(ranks_that_keep_every_so_many_of_the_names)
 {
-	struct ordered is =
-		order_of(&(struct shape){ RANKS, 1, by_name, NULL, 0 });
+	struct ordered is = order_of(&(struct shape){ RANKS, 1, by_name, NULL, 0 });
 
 	ck_assert_double_eq(is.same_rank, 1);
 	ck_assert_double_eq(is.strided, 1);
@@ -227,8 +223,7 @@ END_TEST
 
 START_TEST(ranks_that_keep_names_that_stand_together)
 {
-	struct ordered is =
-		order_of(&(struct shape){ RANKS, 1, by_name, contiguous, 0 });
+	struct ordered is = order_of(&(struct shape){ RANKS, 1, by_name, contiguous, 0 });
 
 	ck_assert_double_eq(is.same_rank, 1);
 	ck_assert_double_eq(is.contiguous, 1);
@@ -238,8 +233,7 @@ END_TEST
 
 START_TEST(ranks_that_keep_their_files_in_another_order)
 {
-	struct ordered is =
-		order_of(&(struct shape){ RANKS, 1, anew, of_file, 0 });
+	struct ordered is = order_of(&(struct shape){ RANKS, 1, anew, of_file, 0 });
 
 	ck_assert_double_eq(is.same_rank, 1);
 	ck_assert_double_eq(is.strided, 1);
@@ -249,8 +243,7 @@ END_TEST
 
 START_TEST(ranks_that_get_files_anew)
 {
-	struct ordered is =
-		order_of(&(struct shape){ RANKS, 1, anew, NULL, 0 });
+	struct ordered is = order_of(&(struct shape){ RANKS, 1, anew, NULL, 0 });
 
 	ck_assert_double_eq_tol(is.same_rank, 1.0 / RANKS, 0.08);
 }
@@ -258,8 +251,7 @@ END_TEST
 
 START_TEST(files_of_which_several_ranks_read_samples)
 {
-	struct ordered is =
-		order_of(&(struct shape){ RANKS, 10, anew, NULL, 0 });
+	struct ordered is = order_of(&(struct shape){ RANKS, 10, anew, NULL, 0 });
 
 	ck_assert_double_eq(is.several, 1);
 }
@@ -268,8 +260,7 @@ END_TEST
 /* As many as chance would have: a Poisson distribution of mean 1. */
 START_TEST(what_is_drawn_with_replacement_is_read_twice)
 {
-	struct ordered is =
-		order_of(&(struct shape){ 1, 1, with_replacement, NULL, 0 });
+	struct ordered is = order_of(&(struct shape){ 1, 1, with_replacement, NULL, 0 });
 
 	ck_assert_double_eq_tol(is.unread, exp(-1), 0.04);
 	ck_assert_double_eq_tol(is.twice, 1 - 2 * exp(-1), 0.04);
@@ -281,8 +272,7 @@ END_TEST
 
 START_TEST(what_is_drawn_by_weight_is_the_same_in_each_epoch)
 {
-	struct ordered is =
-		order_of(&(struct shape){ 1, 1, by_weight, NULL, 0 });
+	struct ordered is = order_of(&(struct shape){ 1, 1, by_weight, NULL, 0 });
 
 	ck_assert_double_gt(is.count_by_epoch, 0.5);
 	ck_assert_double_gt(is.count_variance, 2);
@@ -310,8 +300,7 @@ Suite *suite_order_found(void)
 
 	tcase_add_test(c, the_order_of_names_is_that);
 	tcase_add_test(c, a_new_order_in_each_epoch_is_that_of_nothing);
-	tcase_add_test(
-		c, an_order_that_was_shuffled_once_is_that_of_the_epoch_before);
+	tcase_add_test(c, an_order_that_was_shuffled_once_is_that_of_the_epoch_before);
 	tcase_add_test(c, files_that_are_near_their_place_have_a_bound);
 	tcase_add_test(c, samples_in_order_of_files_that_are_not);
 	tcase_add_test(c, samples_that_are_mixed_are_in_no_order_of_files);

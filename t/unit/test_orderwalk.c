@@ -25,8 +25,7 @@ static void init(struct dataset *ds, struct sampler *s, uint64_t extent_samples,
 }
 
 /* Everything that a rank reads of a batch. */
-static void check_batch(struct orderwalk *w, struct sampler_epoch *e,
-			uint64_t rank, uint64_t step)
+static void check_batch(struct orderwalk *w, struct sampler_epoch *e, uint64_t rank, uint64_t step)
 {
 	uint64_t end = sampler_batch_start(e, rank, step + 1);
 	struct orderwalk_at at;
@@ -40,8 +39,7 @@ static void check_batch(struct orderwalk *w, struct sampler_epoch *e,
 	}
 }
 
-static void check_walk(const struct sampler *s, uint64_t first, uint64_t end,
-		       uint64_t epoch)
+static void check_walk(const struct sampler *s, uint64_t first, uint64_t end, uint64_t epoch)
 {
 	struct sampler_epoch e;
 	struct orderwalk_at at;
@@ -59,15 +57,13 @@ static void check_walk(const struct sampler *s, uint64_t first, uint64_t end,
 
 START_TEST(it_goes_step_by_step_and_rank_by_rank)
 {
-	static const int shuffles[] = { SHUFFLE_NONE, SHUFFLE_FILE,
-					SHUFFLE_SAMPLE };
+	static const int shuffles[] = { SHUFFLE_NONE, SHUFFLE_FILE, SHUFFLE_SAMPLE };
 
 	/* Lanes are of files, whose samples have no order of their own. */
 	for (unsigned k = 0; k < 3 * 2 * 2 * 3; k++) {
 		struct sampler_config cfg = { .shuffle.kind = shuffles[k % 3],
 					      .drop_last = k / 3 % 2,
-					      .lanes = k % 3 < 2 ? k / 6 % 2 * 3
-								 : 0,
+					      .lanes = k % 3 < 2 ? k / 6 % 2 * 3 : 0,
 					      .ranks = 1 + k / 12 * 2,
 					      .batch = 5 };
 		struct dataset ds;

@@ -71,8 +71,7 @@ static mode_t mode_of(const char *file)
 	return st.st_mode & 07777;
 }
 
-static int open_output(struct output *o, const char *file,
-		       struct mlgen_err *err)
+static int open_output(struct output *o, const char *file, struct mlgen_err *err)
 {
 	struct place p;
 	int rc = place_open(&p, "output", file, err);
@@ -364,8 +363,7 @@ Suite *suite_output(void)
 	tcase_add_test(t, a_device_is_written_in_place);
 	tcase_add_test(t, a_pipe_is_written_in_place);
 	tcase_add_test(t, a_full_device_is_an_error_in_the_systems_words);
-	tcase_add_test(t,
-		       what_is_streamed_is_not_kept_and_replaces_all_the_same);
+	tcase_add_test(t, what_is_streamed_is_not_kept_and_replaces_all_the_same);
 	tcase_add_test(t, what_is_streamed_and_given_up_leaves_the_old_file);
 	tcase_add_test(t, a_stream_that_fails_says_why_when_it_is_closed);
 	tcase_add_loop_test(t, what_cannot_be_written_is_refused_when_opened, 0,

@@ -40,8 +40,7 @@ static uint64_t resident(uint64_t file_bytes)
 
 START_TEST(a_written_file_is_resident_to_the_byte)
 {
-	static const size_t sizes[] = { 0,       1,       4096, 10001,
-					1 << 20, 65 << 20 /* two windows */ };
+	static const size_t sizes[] = { 0, 1, 4096, 10001, 1 << 20, 65 << 20 /* two windows */ };
 
 	make_file(sizes[_i]);
 	uint64_t in = resident(sizes[_i]);
@@ -90,8 +89,8 @@ END_TEST
 /* Of a large file no more than so much, at any place it may begin. */
 START_TEST(a_look_at_a_file_is_bounded)
 {
-	static const size_t sizes[] = { 0, 10001, CACHE_LOOK_BYTES,
-					CACHE_LOOK_BYTES + 1, 11 << 20 };
+	static const size_t sizes[] = { 0, 10001, CACHE_LOOK_BYTES, CACHE_LOOK_BYTES + 1,
+					11 << 20 };
 	uint64_t in, looked;
 	size_t bytes = sizes[_i];
 	size_t most = bytes < CACHE_LOOK_BYTES ? bytes : CACHE_LOOK_BYTES;
@@ -115,11 +114,9 @@ START_TEST(what_is_no_file_is_refused)
 	uint64_t in, size;
 
 	ck_assert_int_eq(pagecache_drop("/no/such/file"), -ENOENT);
-	ck_assert_int_eq(pagecache_resident("/no/such/file", &in, &size),
-			 -ENOENT);
+	ck_assert_int_eq(pagecache_resident("/no/such/file", &in, &size), -ENOENT);
 	ck_assert_int_eq(pagecache_resident("/", &in, &size), -EINVAL);
-	ck_assert_int_eq(pagecache_sample("/no/such/file", 0, &in, &size),
-			 -ENOENT);
+	ck_assert_int_eq(pagecache_sample("/no/such/file", 0, &in, &size), -ENOENT);
 	ck_assert_int_eq(pagecache_sample("/", 0, &in, &size), -EINVAL);
 }
 END_TEST

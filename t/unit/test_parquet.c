@@ -77,15 +77,13 @@ static void check_chunk(const uint8_t *at, const struct parquet_chunk *c,
 
 	for (uint64_t page = 0; page < c->pages; page++) {
 		size_t n = parquet_page_header(c, page, head);
-		uint64_t values =
-			page < c->pages - 1 ? c->page_values : c->last_values;
+		uint64_t values = page < c->pages - 1 ? c->page_values : c->last_values;
 
 		ck_assert(memcmp(at, head, n) == 0);
 		at += n;
 		ck_assert(values == 1 || values * c->value_bytes <= 1 << 20);
-		for (uint64_t i = 0; i < values && c->value_bytes == 4 &&
-				     column->kind == COLUMN_INT8;
-		     i++) {
+		for (uint64_t i = 0;
+		     i < values && c->value_bytes == 4 && column->kind == COLUMN_INT8; i++) {
 			int32_t v = (int32_t)number32(at + 4 * i);
 
 			ck_assert_msg(v >= -128 && v <= 127, "%d", v);
@@ -105,9 +103,8 @@ START_TEST(chunks_are_pages_of_values)
 
 	for (uint64_t g = 0; g < p->groups; g++) {
 		for (unsigned i = 0; i < p->columns.count; i++)
-			check_chunk(file + 4 + g * p->group_bytes +
-					    p->chunks[i].off,
-				    &p->chunks[i], &p->columns.list[i]);
+			check_chunk(file + 4 + g * p->group_bytes + p->chunks[i].off, &p->chunks[i],
+				    &p->columns.list[i]);
 	}
 	mem_free(file);
 	dataset_fini(&ds);
@@ -117,13 +114,9 @@ END_TEST
 START_TEST(a_page_header_has_the_bytes_of_its_specification)
 {
 	/* type 0, twice 2400 bytes, then 600 values, PLAIN, RLE, RLE */
-	static const uint8_t want[] = { 0x15, 0,    0x15, 0xc0, 0x25,
-					0x15, 0xc0, 0x25, 0x2c, 0x15,
-					0xb0, 0x09, 0x15, 0,    0x15,
-					6,    0x15, 6,    0,    0 };
-	const struct parquet_chunk c = { .value_bytes = 4,
-					 .last_values = 600,
-					 .pages = 1 };
+	static const uint8_t want[] = { 0x15, 0,    0x15, 0xc0, 0x25, 0x15, 0xc0, 0x25, 0x2c, 0x15,
+					0xb0, 0x09, 0x15, 0,    0x15, 6,    0x15, 6,    0,    0 };
+	const struct parquet_chunk c = { .value_bytes = 4, .last_values = 600, .pages = 1 };
 	uint8_t got[PARQUET_PIECE_MAX];
 
 	ck_assert_uint_eq(parquet_page_header(&c, 0, got), sizeof(want));
@@ -138,8 +131,7 @@ START_TEST(files_differ_in_all_but_their_frame)
 	uint8_t *a = whole(&ds, 0, 1 << 20), *b = whole(&ds, 1, 1 << 20);
 
 	ck_assert(memcmp(a + 64, b + 64, 4096) != 0);
-	ck_assert(memcmp(a + p->footer_off, b + p->footer_off,
-			 p->footer_bytes) == 0);
+	ck_assert(memcmp(a + p->footer_off, b + p->footer_off, p->footer_bytes) == 0);
 	mem_free(a);
 	mem_free(b);
 	dataset_fini(&ds);
@@ -170,8 +162,7 @@ START_TEST(dlrm_has_a_footer_of_megabytes_of_the_length_computed)
 	ck_assert_uint_eq(ds.extent_samples, 6144);
 	ck_assert_uint_eq(dataset_extents(&ds), 7680);
 	ck_assert_uint_eq(p->chunks[0].pages, 1);
-	ck_assert_uint_eq(p->chunks[0].bytes - p->chunks[0].last_head_bytes,
-			  24576);
+	ck_assert_uint_eq(p->chunks[0].bytes - p->chunks[0].last_head_bytes, 24576);
 	/* more than 32 bits of offset, and chunks by the thousand */
 	ck_assert_uint_gt(p->footer_off, UINT64_C(1) << 31);
 	ck_assert_uint_gt(p->footer_bytes, 768 * 200 * 40);
@@ -199,10 +190,8 @@ static const struct refused_case {
 	{ { 10, 10, 4, "x:int32", "y" }, "read_columns: there is no column 'y'" },
 	{ { 10, 10, 4, NULL, "y" }, "read_columns: there is no column 'y'" },
 	{ { 10000, 4096, 4, NULL, NULL },
-	  "row_group_size: 4096 does not divide samples_per_file, which is "
-	  "10000; use one that does, or samples_per_file=8192 or 12288" },
-	{ { 1000001, 1, 4, NULL, NULL }, "row_group_size: 1 makes 1000001 row "
-	  "groups" },
+	  "row_group_size: 4096 does not divide samples_per_file, which is 10000; use one that does, or samples_per_file=8192 or 12288" },
+	{ { 1000001, 1, 4, NULL, NULL }, "row_group_size: 1 makes 1000001 row groups" },
 	{ { 1000000, 1, 8000, "x0..999:float64", NULL }, "make a footer of" },
 	{ { 100000000, 1024, 3e9, NULL, NULL }, "sample_size: 3000000000 bytes" },
 	{ { 100000000, 100000000, 2e9 * 40, "x0..39:int8[2000000000]", NULL },
@@ -224,15 +213,12 @@ END_TEST
 START_TEST(sizes_that_differ_are_refused)
 {
 	struct mlgen_err err = { 0 };
-	struct dataset ds = {
-		.format = &format_parquet,
-		.samples_per_file = 1,
-		.sample_size = { .kind = DIST_NORMAL, .a = 1000, .b = 10 }
-	};
+	struct dataset ds = { .format = &format_parquet,
+			      .samples_per_file = 1,
+			      .sample_size = { .kind = DIST_NORMAL, .a = 1000, .b = 10 } };
 
 	ck_assert_int_eq(dataset_init_format(&ds, &err), -EINVAL);
-	ck_assert_msg(strstr(err.text, "sample_size: the rows"), "%s",
-		      err.text);
+	ck_assert_msg(strstr(err.text, "sample_size: the rows"), "%s", err.text);
 	format_parquet.fini(&ds);
 	format_parquet.fini(&ds);
 }
@@ -243,13 +229,11 @@ Suite *suite_parquet(void)
 	Suite *s = suite_create("parquet");
 	TCase *t = tcase_create("parquet");
 
-	tcase_add_loop_test(t, a_file_is_as_long_as_it_says_whatever_the_buffer,
-			    0, TABLES);
+	tcase_add_loop_test(t, a_file_is_as_long_as_it_says_whatever_the_buffer, 0, TABLES);
 	tcase_add_loop_test(t, chunks_are_pages_of_values, 0, TABLES);
 	tcase_add_test(t, a_page_header_has_the_bytes_of_its_specification);
 	tcase_add_test(t, files_differ_in_all_but_their_frame);
-	tcase_add_test(t,
-		       dlrm_has_a_footer_of_megabytes_of_the_length_computed);
+	tcase_add_test(t, dlrm_has_a_footer_of_megabytes_of_the_length_computed);
 	tcase_add_loop_test(t, what_no_file_can_hold_is_refused_in_words, 0,
 			    (int)(sizeof(refused) / sizeof(refused[0])));
 	tcase_add_test(t, sizes_that_differ_are_refused);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_parquet_look.c - footers of Parquet files that somebody else wrote: whole, damaged and hostile. */
+/* test_parquet_look.c - footers of Parquet files that somebody else wrote: whole, damaged and
+ * hostile. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -95,47 +96,15 @@ static const struct footer_case {
 	{ { { 5, 24, 4, 100 }, { 5, 104, 200, 100 } }, 2, 10, "a", NULL },
 	{ { { 5, 4, 0, 100 }, { 0, 104, 0, 100 } }, 2, 5, "a.b", NULL },
 	{ { { 0, 0, 0, 0 } }, 0, 0, NULL, NULL },
-	{ { { 5, 4, 0, 100 } },
-	  1,
-	  5,
-	  "b",
-	  "read_columns: there is no column 'b'" },
-	{ { { 5, 4, 0, 100 } },
-	  1,
-	  5,
-	  "a,,b",
-	  "read_columns: a name is missing" },
-	{ { { 5, 4, 0, 100 } },
-	  1,
-	  6,
-	  NULL,
-	  "the footer says 6 rows, and its row groups have 5" },
-	{ { { 5, 4, 0, 201 } },
-	  1,
-	  5,
-	  NULL,
-	  "column 'a.b' of row group 0 has 201 bytes at 4" },
-	{ { { 5, 3, 0, 1 } },
-	  1,
-	  5,
-	  NULL,
-	  "column 'a.b' of row group 0 has 1 bytes at 3" },
-	{ { { 5, INT64_MAX, 0, INT64_MAX } },
-	  1,
-	  5,
-	  NULL,
-	  "column 'a.b' of row group 0 has " },
-	{ { { 5, 4, INT64_MIN, -1 } },
-	  1,
-	  5,
-	  NULL,
-	  "column 'a.b' of row group 0 has -1 bytes" },
+	{ { { 5, 4, 0, 100 } }, 1, 5, "b", "read_columns: there is no column 'b'" },
+	{ { { 5, 4, 0, 100 } }, 1, 5, "a,,b", "read_columns: a name is missing" },
+	{ { { 5, 4, 0, 100 } }, 1, 6, NULL, "the footer says 6 rows, and its row groups have 5" },
+	{ { { 5, 4, 0, 201 } }, 1, 5, NULL, "column 'a.b' of row group 0 has 201 bytes at 4" },
+	{ { { 5, 3, 0, 1 } }, 1, 5, NULL, "column 'a.b' of row group 0 has 1 bytes at 3" },
+	{ { { 5, INT64_MAX, 0, INT64_MAX } }, 1, 5, NULL, "column 'a.b' of row group 0 has " },
+	{ { { 5, 4, INT64_MIN, -1 } }, 1, 5, NULL, "column 'a.b' of row group 0 has -1 bytes" },
 	{ { { -5, 4, 0, 1 } }, 1, -5, NULL, "row group 0 has -5 rows" },
-	{ { { ROWS_MOST + 1, 4, 0, 1 } },
-	  1,
-	  ROWS_MOST + 1,
-	  NULL,
-	  "rows are beyond counting" },
+	{ { { ROWS_MOST + 1, 4, 0, 1 } }, 1, ROWS_MOST + 1, NULL, "rows are beyond counting" },
 	{ { { 5, 4, 0, 150 }, { 5, 54, 0, 150 } },
 	  2,
 	  10,
@@ -149,16 +118,14 @@ START_TEST(footers_are_held_against_their_file)
 	const struct footer_case *c = &footers[_i];
 	struct found f;
 
-	look(&f, make(200, put_footer(c->groups, c->count, c->rows)),
-	     c->columns);
+	look(&f, make(200, put_footer(c->groups, c->count, c->rows)), c->columns);
 	if (c->words) {
 		ck_assert_int_eq(f.result, -EINVAL);
 		ck_assert_msg(strstr(f.err.text, c->words), "%s", f.err.text);
 	} else {
 		ck_assert_msg(f.result == 0, "%s", f.err.text);
 		ck_assert_uint_eq(f.look.samples, (uint64_t)c->rows);
-		ck_assert_uint_eq(f.look.sample_bytes,
-				  (uint64_t)c->rows / 5 * 100);
+		ck_assert_uint_eq(f.look.sample_bytes, (uint64_t)c->rows / 5 * 100);
 		ck_assert_uint_eq(f.look.word_count, (uint64_t)c->rows / 5 * 3);
 	}
 	found_fini(&f);
@@ -192,23 +159,11 @@ static const struct hostile {
 	  7,
 	  false,
 	  "a list of the footer is longer" },
-	{ { 0x1b, 0xff, 0xff, 0xff, 0xff, 0x0f, 0xcc },
-	  7,
-	  false,
-	  "a map of the footer is longer" },
-	{ { 0x18, 0xff, 0xff, 0xff, 0xff, 0x0f },
-	  6,
-	  false,
-	  "a text of the footer is longer" },
-	{ { 0x16, 0xff },
-	  2,
-	  true,
-	  "a number of the footer has more than 64 bits" },
+	{ { 0x1b, 0xff, 0xff, 0xff, 0xff, 0x0f, 0xcc }, 7, false, "a map of the footer is longer" },
+	{ { 0x18, 0xff, 0xff, 0xff, 0xff, 0x0f }, 6, false, "a text of the footer is longer" },
+	{ { 0x16, 0xff }, 2, true, "a number of the footer has more than 64 bits" },
 	{ { 0x1f }, 1, true, "of no type of Thrift's" },
-	{ { 0x49, 0x1c, 0x19, 0x18, 0x00 },
-	  5,
-	  false,
-	  "a struct of the footer is none" },
+	{ { 0x49, 0x1c, 0x19, 0x18, 0x00 }, 5, false, "a struct of the footer is none" },
 	{ { 0x48, 0x00 }, 2, false, "a list of the footer is none" },
 	{ { 0x38, 0x00 }, 2, false, "a number of the footer is none" },
 };
@@ -264,10 +219,9 @@ START_TEST(a_row_group_is_where_its_chunks_are)
 		[PARQUET_CHUNKS] = 2,
 		[PARQUET_GROUPS] = 2,
 	};
-	const struct file_shape shape = { .samples = 8,
-					  .facts = facts,
-					  .words = two_groups,
-					  .found_bytes = 50 };
+	const struct file_shape shape = {
+		.samples = 8, .facts = facts, .words = two_groups, .found_bytes = 50
+	};
 	uint64_t off, len;
 
 	parquet_found_range(&shape, 0, 5, &off, &len);
@@ -289,10 +243,9 @@ END_TEST
 /* Facts and words of a file whose row groups differ, as put down by a scan. */
 START_TEST(row_groups_that_differ_are_counted)
 {
-	const struct group groups[] = { { 5, 4, 0, 10 },
-					{ 0, 14, 0, 1 },
-					{ 3, 24, 0, 30 },
-					{ 5, 60, 0, 7 } };
+	const struct group groups[] = {
+		{ 5, 4, 0, 10 }, { 0, 14, 0, 1 }, { 3, 24, 0, 30 }, { 5, 60, 0, 7 }
+	};
 	const uint64_t want[] = { 5, 4, 10, 8, 24, 30, 13, 60, 7 };
 	uint64_t words[ARRAY_LEN(want)];
 	struct found f;
@@ -305,8 +258,7 @@ START_TEST(row_groups_that_differ_are_counted)
 	ck_assert_uint_eq(f.look.facts[PARQUET_CHUNKS], 1);
 	ck_assert_uint_eq(f.look.word_count, ARRAY_LEN(want));
 	ck_assert_int_eq(namefile_flush(&f.words, &f.err), 0);
-	ck_assert_int_eq(pread(f.words.fd, words, sizeof(words), 0),
-			 sizeof(words));
+	ck_assert_int_eq(pread(f.words.fd, words, sizeof(words), 0), sizeof(words));
 	ck_assert_mem_eq(words, want, sizeof(want));
 	found_fini(&f);
 }
@@ -320,9 +272,7 @@ Suite *suite_parquet_look(void)
 	tcase_add_loop_test(t, footers_are_held_against_their_file, 0, FOOTERS);
 	tcase_add_test(t, a_footer_that_is_cut_off_anywhere_is_an_error);
 	tcase_add_loop_test(t, lengths_that_lie_are_errors, 0, HOSTILES);
-	tcase_add_loop_test(
-		t, columns_are_named_alone_by_range_or_by_what_they_are_in, 0,
-		NAMES);
+	tcase_add_loop_test(t, columns_are_named_alone_by_range_or_by_what_they_are_in, 0, NAMES);
 	tcase_add_test(t, a_row_group_is_where_its_chunks_are);
 	tcase_add_test(t, row_groups_that_differ_are_counted);
 	suite_add_tcase(s, t);

@@ -34,8 +34,7 @@ START_TEST(a_sample_lies_where_its_row_group_does)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint64_t off, len;
 
-		format_parquet.sample_range(&shape, cases[i].first, cases[i].n,
-					    &off, &len);
+		format_parquet.sample_range(&shape, cases[i].first, cases[i].n, &off, &len);
 		ck_assert_uint_eq(off, 4 + cases[i].group * p->group_bytes);
 		ck_assert_uint_eq(len, cases[i].groups * p->group_bytes);
 	}
@@ -43,8 +42,7 @@ START_TEST(a_sample_lies_where_its_row_group_does)
 }
 END_TEST
 
-static void next_is(struct plan *p, enum mlgen_op op, uint64_t off,
-		    uint64_t len)
+static void next_is(struct plan *p, enum mlgen_op op, uint64_t off, uint64_t len)
 {
 	struct plan_op got;
 
@@ -56,13 +54,11 @@ static void next_is(struct plan *p, enum mlgen_op op, uint64_t off,
 	ck_assert(got.after);
 }
 
-static void chunks_are_next(struct plan *plan, const struct parquet *p,
-			    uint64_t group)
+static void chunks_are_next(struct plan *plan, const struct parquet *p, uint64_t group)
 {
 	for (unsigned i = 0; i < p->columns.count; i++)
 		if (p->columns.list[i].is_read)
-			next_is(plan, MLGEN_READ,
-				4 + group * p->group_bytes + p->chunks[i].off,
+			next_is(plan, MLGEN_READ, 4 + group * p->group_bytes + p->chunks[i].off,
 				p->chunks[i].bytes);
 }
 
@@ -75,8 +71,7 @@ static void is_over(struct plan *plan)
 	ck_assert(!plan_next(plan, &op));
 }
 
-static void begin(struct plan *plan, const struct plan_config *config,
-		  uint64_t id)
+static void begin(struct plan *plan, const struct plan_config *config, uint64_t id)
 {
 	struct extent x;
 
@@ -87,8 +82,7 @@ static void begin(struct plan *plan, const struct plan_config *config,
 START_TEST(the_first_row_group_of_a_file_reads_its_footer)
 {
 	struct dataset ds;
-	const struct plan_config config = { .dataset = &ds,
-					    .access = ACCESS_FRAMEWORK };
+	const struct plan_config config = { .dataset = &ds, .access = ACCESS_FRAMEWORK };
 	const struct parquet *p = make(&ds, &tables[_i]);
 	uint64_t tail = p->file_bytes < 65536 ? p->file_bytes : 65536;
 	struct plan plan;
@@ -105,8 +99,8 @@ START_TEST(the_first_row_group_of_a_file_reads_its_footer)
 }
 END_TEST
 
-/* A file whose footer and tail have `least` to `least` + 7 bytes together: by
- * the length of a name and the number of row groups. */
+/* A file whose footer and tail have `least` to `least` + 7 bytes together: by the length of a name
+ * and the number of row groups. */
 static void make_footer(struct dataset *ds, uint64_t least)
 {
 	for (uint64_t rows = 600; rows < 1500; rows++) {
@@ -115,8 +109,7 @@ static void make_footer(struct dataset *ds, uint64_t least)
 			const struct table t = { rows, 1, 8, column, NULL };
 			uint64_t bytes;
 
-			snprintf(column, sizeof(column), "%0*d:int64", letters,
-				 1);
+			snprintf(column, sizeof(column), "%0*d:int64", letters, 1);
 			bytes = make(ds, &t)->footer_bytes + 8;
 			if (bytes >= least && bytes < least + 8)
 				return;
@@ -129,8 +122,7 @@ static void make_footer(struct dataset *ds, uint64_t least)
 START_TEST(only_a_footer_that_did_not_fit_is_read_again)
 {
 	struct dataset ds;
-	const struct plan_config config = { .dataset = &ds,
-					    .access = ACCESS_FRAMEWORK };
+	const struct plan_config config = { .dataset = &ds, .access = ACCESS_FRAMEWORK };
 	/* The one column makes one read more. */
 	static const struct {
 		uint64_t least;
@@ -150,8 +142,7 @@ END_TEST
 START_TEST(other_row_groups_read_only_their_columns)
 {
 	struct dataset ds;
-	const struct plan_config config = { .dataset = &ds,
-					    .access = ACCESS_FRAMEWORK };
+	const struct plan_config config = { .dataset = &ds, .access = ACCESS_FRAMEWORK };
 	const struct parquet *p = make(&ds, &dlrm);
 	struct plan plan;
 	struct plan_op op;
@@ -173,8 +164,7 @@ END_TEST
 START_TEST(counting_is_going_through_all_of_them)
 {
 	struct dataset ds;
-	const struct plan_config config = { .dataset = &ds,
-					    .access = ACCESS_FRAMEWORK };
+	const struct plan_config config = { .dataset = &ds, .access = ACCESS_FRAMEWORK };
 	const struct parquet *p = make(&ds, _i < TABLES ? &tables[_i] : &dlrm);
 	uint64_t last = p->groups - 1;
 
@@ -210,13 +200,10 @@ Suite *suite_parquet_plan(void)
 
 	tcase_add_test(t, all_columns_are_read_where_none_are_named);
 	tcase_add_test(t, a_sample_lies_where_its_row_group_does);
-	tcase_add_loop_test(t, the_first_row_group_of_a_file_reads_its_footer,
-			    0, TABLES);
-	tcase_add_loop_test(t, only_a_footer_that_did_not_fit_is_read_again, 0,
-			    2);
+	tcase_add_loop_test(t, the_first_row_group_of_a_file_reads_its_footer, 0, TABLES);
+	tcase_add_loop_test(t, only_a_footer_that_did_not_fit_is_read_again, 0, 2);
 	tcase_add_test(t, other_row_groups_read_only_their_columns);
-	tcase_add_loop_test(t, counting_is_going_through_all_of_them, 0,
-			    TABLES + 1);
+	tcase_add_loop_test(t, counting_is_going_through_all_of_them, 0, TABLES + 1);
 	suite_add_tcase(s, t);
 	return s;
 }

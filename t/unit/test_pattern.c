@@ -96,13 +96,12 @@ START_TEST(a_job_moves_what_fio_moves)
 		job.io_size.percent = fio[i].io_percent;
 		job.loops = fio[i].loops;
 		job.norandommap = fio[i].norandommap;
-		struct pattern *p =
-			pattern_of(&job, fio[i].regions, fio[i].count, 0);
+		struct pattern *p = pattern_of(&job, fio[i].regions, fio[i].count, 0);
 		uint64_t said = pattern_bytes(p);
 		struct sums s = run_out(p);
 		ck_assert_msg(s.ops == fio[i].ops && s.bytes == fio[i].kib * KI,
-			      "row %zu: %lu requests of %lu bytes", i,
-			      (unsigned long)s.ops, (unsigned long)s.bytes);
+			      "row %zu: %lu requests of %lu bytes", i, (unsigned long)s.ops,
+			      (unsigned long)s.bytes);
 		ck_assert_uint_eq(said, s.bytes);
 		pattern_free(p);
 	}
@@ -114,8 +113,7 @@ START_TEST(regions_take_turns_and_drop_out)
 	static const struct pattern_region regions[] = { { 0, 12 * KI },
 							 { 8 * KI, 32 * KI },
 							 { 0, 18 * KI } };
-	static const uint32_t turns[] = { 0, 1, 2, 0, 1, 2, 0, 1,
-					  2, 1, 2, 1, 1, 1, 1 };
+	static const uint32_t turns[] = { 0, 1, 2, 0, 1, 2, 0, 1, 2, 1, 2, 1, 1, 1, 1 };
 	static const int ways[] = { RW_READ, RW_RANDREAD };
 
 	for (unsigned way = 0; way < 2; way++) {
@@ -161,9 +159,8 @@ END_TEST
 START_TEST(time_based_never_ends)
 {
 	static char split[] = "4k/50:8k/50";
-	static const int ways[] = { RW_READ,    RW_RW,       RW_RANDREAD,
-				    RW_RANDRW,  RW_RANDREAD, RW_READ,
-				    RW_RANDREAD };
+	static const int ways[] = { RW_READ,     RW_RW,   RW_RANDREAD, RW_RANDRW,
+				    RW_RANDREAD, RW_READ, RW_RANDREAD };
 
 	for (unsigned way = 0; way < 7; way++) {
 		struct job job = job_of(ways[way], 4 * KI, 4 * KI);
@@ -178,8 +175,7 @@ START_TEST(time_based_never_ends)
 		unsigned last = 0, bad = 0;
 		ck_assert_uint_eq(pattern_bytes(p), UINT64_MAX);
 		for (unsigned i = 0; i < 100000; i++) {
-			bad += !pattern_next(p, &op) ||
-			       op.off + op.len_bytes > 64 * KI;
+			bad += !pattern_next(p, &op) || op.off + op.len_bytes > 64 * KI;
 			last += op.off + op.len_bytes == 64 * KI;
 		}
 		ck_assert_uint_eq(bad, 0);
@@ -190,15 +186,12 @@ START_TEST(time_based_never_ends)
 }
 END_TEST
 
-static void expect_error(const struct job *job,
-			 const struct pattern_region *regions, unsigned count,
-			 const char *want)
+static void expect_error(const struct job *job, const struct pattern_region *regions,
+			 unsigned count, const char *want)
 {
 	struct mlgen_err err = { 0 };
 	struct pattern *p = NULL;
-	struct pattern_config cfg = { .job = job,
-				      .regions = regions,
-				      .count = count };
+	struct pattern_config cfg = { .job = job, .regions = regions, .count = count };
 
 	ck_assert_int_eq(pattern_new(&p, &cfg, &err), -EINVAL);
 	ck_assert_ptr_null(p);
@@ -208,31 +201,26 @@ static void expect_error(const struct job *job,
 START_TEST(a_region_without_room_for_a_request_is_an_error)
 {
 	static char split[] = "4k/50:oops";
-	static const struct pattern_region small[] = { { 0, MI },
-						       { 0, 2 * KI } };
+	static const struct pattern_region small[] = { { 0, MI }, { 0, 2 * KI } };
 	static const struct pattern_region two_blocks = { 0, 8 * KI };
 	struct job job = job_of(RW_RANDREAD, 4 * KI, 4 * KI);
 
 	expect_error(&job, &small[1], 1,
-		     "size: 2 KiB is less than one request of 4 KiB; raise "
-		     "size or lower bs");
+		     "size: 2 KiB is less than one request of 4 KiB; raise size or lower bs");
 	expect_error(&job, small, 2,
-		     "size: file 2 of 2 has 2 KiB for this job, less than one "
-		     "request of 4 KiB; raise size or lower bs");
+		     "size: file 2 of 2 has 2 KiB for this job, less than one request of 4 KiB; "
+		     "raise size or lower bs");
 	/* Both directions of a mix need room. */
 	job = job_of(RW_RW, 4 * KI, 16 * KI);
 	expect_error(&job, &two_blocks, 1,
-		     "size: 8 KiB is less than one request of 16 KiB; raise "
-		     "size or lower bs");
+		     "size: 8 KiB is less than one request of 16 KiB; raise size or lower bs");
 	/* A direction that is not used does not. */
 	job.rw = RW_READ;
 	pattern_free(pattern_of(&job, &two_blocks, 1, 0));
 	job.bssplit = split;
-	ck_assert_int_eq(
-		pattern_new(&(struct pattern *){ NULL },
-			    &(struct pattern_config){ &job, &two_blocks, 1, 0 },
-			    NULL),
-		-EINVAL);
+	ck_assert_int_eq(pattern_new(&(struct pattern *){ NULL },
+				     &(struct pattern_config){ &job, &two_blocks, 1, 0 }, NULL),
+			 -EINVAL);
 	pattern_free(NULL);
 }
 END_TEST
@@ -264,8 +252,7 @@ Suite *suite_pattern(void)
 	tcase_add_test(tc, many_regions_take_turns_too);
 	tcase_add_test(tc, time_based_never_ends);
 	tcase_add_test(tc, a_region_without_room_for_a_request_is_an_error);
-	tcase_add_test(tc,
-		       the_largest_request_is_that_of_the_directions_in_use);
+	tcase_add_test(tc, the_largest_request_is_that_of_the_directions_in_use);
 	suite_add_tcase(s, tc);
 	return s;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pattern_mix.c - reads and writes of a plain job, and sizes of requests, have their shares. */
+/* test_pattern_mix.c - reads and writes of a plain job, and sizes of requests, have their shares.
+ */
 #include "pattern_rig.h"
 #include "suites.h"
 
@@ -40,9 +41,7 @@ START_TEST(a_mix_has_the_share_asked_for)
 			struct pattern *p = one_file(&job, 4096 * 4 * KI);
 			struct sums s = run_out(p);
 			ck_assert_uint_eq(s.ops, 4096);
-			ck_assert_double_eq_tol(100 - 100 * (double)s.writes /
-								4096,
-						reads[i], 0.1);
+			ck_assert_double_eq_tol(100 - 100 * (double)s.writes / 4096, reads[i], 0.1);
 			pattern_free(p);
 		}
 	}
@@ -72,8 +71,7 @@ START_TEST(directions_of_a_mix_have_no_beat)
 END_TEST
 
 /* Counts of 8, 32 and 64 KiB, cut ones last. */
-static struct sums count_sizes(struct pattern *p, uint64_t counts[4],
-			       uint64_t bytes, uint64_t unit)
+static struct sums count_sizes(struct pattern *p, uint64_t counts[4], uint64_t bytes, uint64_t unit)
 {
 	struct sums s = { 0, 0, 0 };
 	uint64_t bad = 0;
@@ -96,8 +94,7 @@ START_TEST(bssplit_has_the_shares_asked_for)
 {
 	static char split[] = "8k/10:64k/50:32k/40";
 	static const double want[] = { 10, 40, 50, 0 };
-	static const int ways[] = { RW_READ, RW_RANDREAD, RW_RANDRW,
-				    RW_RANDREAD };
+	static const int ways[] = { RW_READ, RW_RANDREAD, RW_RANDRW, RW_RANDREAD };
 
 	for (unsigned way = 0; way < 4; way++) {
 		struct job job = job_of(ways[way], 4 * KI, 4 * KI);
@@ -106,19 +103,16 @@ START_TEST(bssplit_has_the_shares_asked_for)
 		job.bssplit = split;
 		job.norandommap = way == 3;
 		struct pattern *p = one_file(&job, 128 * MI + 13 * KI);
-		struct sums s =
-			count_sizes(p, counts, 128 * MI + 13 * KI, 8 * KI);
+		struct sums s = count_sizes(p, counts, 128 * MI + 13 * KI, 8 * KI);
 		for (unsigned k = 0; k < 4; k++)
-			ck_assert_double_eq_tol(100 * (double)counts[k] /
-							(double)s.ops,
-						want[k], 2.5);
-		/* fio's total: all but what is less than 8 KiB; without a
-		 * map, until it is reached. */
+			ck_assert_double_eq_tol(100 * (double)counts[k] / (double)s.ops, want[k],
+						2.5);
+		/* fio's total: all but what is less than 8 KiB; without a map, until it is
+		 * reached. */
 		if (way < 3)
 			ck_assert_uint_eq(s.bytes, 128 * MI + 8 * KI);
 		else
-			ck_assert(s.bytes >= 128 * MI + 13 * KI &&
-				  s.bytes < 128 * MI + 77 * KI);
+			ck_assert(s.bytes >= 128 * MI + 13 * KI && s.bytes < 128 * MI + 77 * KI);
 		pattern_free(p);
 	}
 }
@@ -129,8 +123,7 @@ Suite *suite_pattern_mix(void)
 	Suite *s = suite_create("pattern_mix");
 	TCase *tc = tcase_create("pattern_mix");
 
-	tcase_add_test(tc,
-		       directions_of_a_sequential_mix_have_their_own_positions);
+	tcase_add_test(tc, directions_of_a_sequential_mix_have_their_own_positions);
 	tcase_add_test(tc, a_mix_has_the_share_asked_for);
 	tcase_add_test(tc, directions_of_a_mix_have_no_beat);
 	tcase_add_test(tc, bssplit_has_the_shares_asked_for);

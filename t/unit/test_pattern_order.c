@@ -5,8 +5,8 @@
 #include "suites.h"
 
 /* A check for each request would take minutes: counted, then checked. */
-static void expect_each_block_once(const struct job *job, uint64_t off,
-				   uint64_t bytes, uint64_t worker)
+static void expect_each_block_once(const struct job *job, uint64_t off, uint64_t bytes,
+				   uint64_t worker)
 {
 	struct pattern_region region = { off, bytes };
 	struct pattern *p = pattern_of(job, &region, 1, worker);
@@ -18,8 +18,7 @@ static void expect_each_block_once(const struct job *job, uint64_t off,
 		uint64_t block = (op.off - off) / bs;
 
 		good += op.len_bytes == bs && op.region == 0 && op.off >= off &&
-			block < bytes / bs && (op.off - off) % bs == 0 &&
-			!seen[block]++;
+			block < bytes / bs && (op.off - off) % bs == 0 && !seen[block]++;
 	}
 	ck_assert_uint_eq(ops, bytes / bs);
 	ck_assert_uint_eq(good, ops);
@@ -29,9 +28,7 @@ static void expect_each_block_once(const struct job *job, uint64_t off,
 
 START_TEST(a_random_map_has_every_block_once)
 {
-	static const uint64_t more[] = {
-		4095, 4096, 4097, 28000, 65536, 100003
-	};
+	static const uint64_t more[] = { 4095, 4096, 4097, 28000, 65536, 100003 };
 	struct job job = job_of(RW_RANDREAD, 4 * KI, 4 * KI);
 
 	for (uint64_t n = 1; n <= 2000; n++)
@@ -108,8 +105,7 @@ START_TEST(without_a_map_any_block_may_come)
 }
 END_TEST
 
-static void first_offsets(const struct job *job, uint64_t worker,
-			  uint64_t out[1000])
+static void first_offsets(const struct job *job, uint64_t worker, uint64_t out[1000])
 {
 	struct pattern_region region = { 0, 1000 * 4 * KI };
 	struct pattern *p = pattern_of(job, &region, 1, worker);

@@ -19,8 +19,8 @@ static void expect_bijection(uint64_t n, uint64_t seed, uint64_t round)
 
 		/* Not for each: libcheck writes down what holds, too. */
 		if (element >= n || seen[element])
-			ck_abort_msg("n=%lu: %lu comes twice, or is none",
-				     (unsigned long)n, (unsigned long)element);
+			ck_abort_msg("n=%lu: %lu comes twice, or is none", (unsigned long)n,
+				     (unsigned long)element);
 		seen[element] = 1;
 	}
 	mem_free(seen);
@@ -28,9 +28,8 @@ static void expect_bijection(uint64_t n, uint64_t seed, uint64_t round)
 
 START_TEST(every_element_comes_once)
 {
-	static const uint64_t more[] = { 1000,  1023,  1024,  1025,  4096,
-					 4097,  16384, 16385, 28000, 65535,
-					 65536, 65537, 200000 };
+	static const uint64_t more[] = { 1000,  1023,  1024,  1025,  4096,  4097,  16384,
+					 16385, 28000, 65535, 65536, 65537, 200000 };
 
 	for (uint64_t n = 0; n < 300; n++)
 		expect_bijection(n, n, 0);
@@ -41,10 +40,9 @@ END_TEST
 
 START_TEST(huge_sets_stay_in_range)
 {
-	static const uint64_t sizes[] = {
-		UINT64_C(1) << 32, (UINT64_C(1) << 32) + 1,
-		UINT64_C(4195197692), (UINT64_C(1) << 62) + 1, UINT64_C(1) << 63
-	};
+	static const uint64_t sizes[] = { UINT64_C(1) << 32, (UINT64_C(1) << 32) + 1,
+					  UINT64_C(4195197692), (UINT64_C(1) << 62) + 1,
+					  UINT64_C(1) << 63 };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct perm p;
@@ -102,11 +100,9 @@ START_TEST(each_element_is_as_likely_at_each_position)
 		double want = 20000 / (double)n;
 		for (uint64_t i = 0; i < n; i++)
 			for (uint64_t k = 0; k < n; k++)
-				chi_square += (counts[i][k] - want) *
-					      (counts[i][k] - want) / want;
-		ck_assert_msg(chi_square < 2.5 * cells + 20,
-			      "n=%d: chi square %.0f of %.0f cells", (int)n,
-			      chi_square, cells);
+				chi_square += (counts[i][k] - want) * (counts[i][k] - want) / want;
+		ck_assert_msg(chi_square < 2.5 * cells + 20, "n=%d: chi square %.0f of %.0f cells",
+			      (int)n, chi_square, cells);
 	}
 }
 END_TEST
@@ -119,8 +115,7 @@ START_TEST(neighbours_are_torn_apart)
 
 	perm_init(&p, 28000, 1, 1);
 	for (uint64_t i = 0; i + 1 < 28000; i++)
-		sum += (double)llabs((long long)perm_at(&p, i + 1) -
-				     (long long)perm_at(&p, i));
+		sum += (double)llabs((long long)perm_at(&p, i + 1) - (long long)perm_at(&p, i));
 	ck_assert_double_eq_tol(sum / 27999 / 28000, 1.0 / 3, 0.01);
 }
 END_TEST
@@ -147,8 +142,7 @@ static void walk(uint64_t *out, uint64_t n, uint64_t seed, uint64_t round)
 
 START_TEST(a_walk_meets_every_element_once)
 {
-	static const uint64_t more[] = { 4095,  4096,  4097,  28000,
-					 65535, 65536, 65537, 200000 };
+	static const uint64_t more[] = { 4095, 4096, 4097, 28000, 65535, 65536, 65537, 200000 };
 	static const size_t count = sizeof(more) / sizeof(more[0]);
 
 	for (uint64_t k = 0; k < 2000 + count; k++) {
@@ -161,8 +155,8 @@ START_TEST(a_walk_meets_every_element_once)
 		/* A check for each would take minutes. */
 		for (uint64_t i = 0; i < n; i++)
 			missing -= order[i] < n && !seen[order[i]]++;
-		ck_assert_msg(missing == 0, "n=%lu: %lu missing",
-			      (unsigned long)n, (unsigned long)missing);
+		ck_assert_msg(missing == 0, "n=%lu: %lu missing", (unsigned long)n,
+			      (unsigned long)missing);
 		mem_free(order);
 		mem_free(seen);
 	}
@@ -171,10 +165,8 @@ END_TEST
 
 START_TEST(a_walk_of_a_huge_set_stays_in_range)
 {
-	static const uint64_t sizes[] = { UINT64_C(1) << 32,
-					  (UINT64_C(1) << 32) + 1,
-					  (UINT64_C(1) << 62) + 1,
-					  UINT64_C(1) << 63 };
+	static const uint64_t sizes[] = { UINT64_C(1) << 32, (UINT64_C(1) << 32) + 1,
+					  (UINT64_C(1) << 62) + 1, UINT64_C(1) << 63 };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct perm_walk w;
@@ -232,27 +224,22 @@ START_TEST(a_walk_meets_each_element_as_often_at_each_position)
 		double want = 20000 / (double)n;
 		for (uint64_t i = 0; i < n; i++)
 			for (uint64_t k = 0; k < n; k++)
-				chi_square += (counts[i][k] - want) *
-					      (counts[i][k] - want) / want;
-		ck_assert_msg(chi_square < 2.5 * cells + 20,
-			      "n=%d: chi square %.0f of %.0f cells", (int)n,
-			      chi_square, cells);
+				chi_square += (counts[i][k] - want) * (counts[i][k] - want) / want;
+		ck_assert_msg(chi_square < 2.5 * cells + 20, "n=%d: chi square %.0f of %.0f cells",
+			      (int)n, chi_square, cells);
 	}
 }
 END_TEST
 
 /* Of an order and itself `lag` further on, in standard deviations. */
-static double serial_correlation(const uint64_t *order, uint64_t n,
-				 uint64_t lag)
+static double serial_correlation(const uint64_t *order, uint64_t n, uint64_t lag)
 {
 	double sum = 0, middle = (double)(n - 1) / 2;
 
 	for (uint64_t i = 0; i < n; i++)
-		sum += ((double)order[i] - middle) *
-		       ((double)order[(i + lag) % n] - middle);
+		sum += ((double)order[i] - middle) * ((double)order[(i + lag) % n] - middle);
 	/* The variance is n^2 / 12; half a turn meets each pair twice. */
-	return sum * 12 / (double)n / (double)n /
-	       sqrt((double)n * (lag * 2 == n ? 2 : 1));
+	return sum * 12 / (double)n / (double)n / sqrt((double)n * (lag * 2 == n ? 2 : 1));
 }
 
 /* How often the commonest distance of neighbours comes. */
@@ -271,13 +258,12 @@ static unsigned commonest_stride(const uint64_t *order, uint64_t n)
 }
 
 /*
- * A device or a read-ahead may not find a stride in it. Lags are powers of two,
- * where a hash of few bits would show its making.
+ * A device or a read-ahead may not find a stride in it. Lags are powers of two, where a hash of few
+ * bits would show its making.
  */
 START_TEST(a_walk_has_no_stride)
 {
-	static const uint64_t sizes[] = { 1 << 10, 1 << 13, 3 << 12,
-					  1 << 16, 100000,  1 << 17 };
+	static const uint64_t sizes[] = { 1 << 10, 1 << 13, 3 << 12, 1 << 16, 100000, 1 << 17 };
 
 	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
 		uint64_t n = sizes[k];
@@ -290,8 +276,8 @@ START_TEST(a_walk_has_no_stride)
 			for (uint64_t lag = 1; lag < n; lag *= 2) {
 				double z = serial_correlation(order, n, lag);
 
-				ck_assert_msg(fabs(z) < 5, "n=%d lag %d: %.1f",
-					      (int)n, (int)lag, z);
+				ck_assert_msg(fabs(z) < 5, "n=%d lag %d: %.1f", (int)n, (int)lag,
+					      z);
 			}
 		}
 		mem_free(order);
@@ -311,11 +297,10 @@ START_TEST(each_run_of_a_walk_is_spread_over_the_set)
 		for (unsigned i = 0; i < 256; i++)
 			cells[order[run * 256 + i] >> 12]++;
 		for (unsigned i = 0; i < 16; i++)
-			chi_square +=
-				(cells[i] - 16.0) * (cells[i] - 16.0) / 16;
+			chi_square += (cells[i] - 16.0) * (cells[i] - 16.0) / 16;
 	}
-	/* 256 runs of 15 degrees of freedom, +- 5 standard deviations of 88;
-	 * both ends: too even is a pattern, too. */
+	/* 256 runs of 15 degrees of freedom, +- 5 standard deviations of 88; both ends: too even is
+	 * a pattern, too. */
 	ck_assert_double_eq_tol(chi_square, 256 * 15, 440);
 }
 END_TEST

@@ -12,9 +12,8 @@
 #define KI UINT64_C(1024)
 
 /* Bytes of 512, as a map; each taken once. */
-static uint64_t take_all(struct pieces *s, uint64_t region_bytes,
-			 uint64_t counts[4], const struct piece_kind *kinds,
-			 unsigned n)
+static uint64_t take_all(struct pieces *s, uint64_t region_bytes, uint64_t counts[4],
+			 const struct piece_kind *kinds, unsigned n)
 {
 	unsigned char *seen = mem_zalloc(region_bytes / 512);
 	uint64_t bytes = 0, twice = 0;
@@ -27,8 +26,7 @@ static uint64_t take_all(struct pieces *s, uint64_t region_bytes,
 		for (uint64_t at = p.off; at < p.off + p.bytes; at += 512)
 			twice += seen[at / 512]++;
 		for (unsigned k = 0; k < n; k++)
-			counts[k] += p.bytes == kinds[k].bytes &&
-				     p.is_write == kinds[k].is_write;
+			counts[k] += p.bytes == kinds[k].bytes && p.is_write == kinds[k].is_write;
 		bytes += p.bytes;
 	}
 	ck_assert_uint_eq(twice, 0);
@@ -64,23 +62,20 @@ START_TEST(every_byte_comes_once_in_the_shares_asked_for)
 {
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint64_t counts[4], want = cases[i].bytes;
-		struct pieces *s =
-			pieces_new(cases[i].kinds, cases[i].n, cases[i].region);
+		struct pieces *s = pieces_new(cases[i].kinds, cases[i].n, cases[i].region);
 
 		if (!want)
 			want = cases[i].region;
 		ck_assert_uint_eq(pieces_bytes(s), want);
 		for (uint64_t round = 0; round < 2; round++) {
 			pieces_start(s, 7, round);
-			ck_assert_uint_eq(take_all(s, cases[i].region, counts,
-						   cases[i].kinds, cases[i].n),
-					  want);
+			ck_assert_uint_eq(
+				take_all(s, cases[i].region, counts, cases[i].kinds, cases[i].n),
+				want);
 			for (unsigned k = 0; k < cases[i].n; k++)
-				ck_assert_double_eq_tol(
-					100 * (double)counts[k] /
-						(double)pieces_count(s),
-					cases[i].kinds[k].percent,
-					cases[i].within);
+				ck_assert_double_eq_tol(100 * (double)counts[k] /
+								(double)pieces_count(s),
+							cases[i].kinds[k].percent, cases[i].within);
 		}
 		pieces_free(s);
 	}

@@ -50,8 +50,8 @@ static uint32_t samples_of(const struct line *l, uint32_t batch)
 }
 
 /* One sample, by a reader that is free then. */
-static void play_read(struct played *p, const struct line *l, double *free_ns,
-		      double from_ns, uint32_t worker, uint32_t epoch)
+static void play_read(struct played *p, const struct line *l, double *free_ns, double from_ns,
+		      uint32_t worker, uint32_t epoch)
 {
 	double read = l->read_ns * (1 + l->jitter * draw(p));
 	double wake = l->kind == PULSE_OWN ? 0 : 3e4 * (draw(p) + 1);
@@ -67,9 +67,8 @@ static void play_read(struct played *p, const struct line *l, double *free_ns,
 	*free_ns += l->think_ns * (1 + 0.1 * draw(p)) + 2e3;
 }
 
-static double play_batch(struct played *p, const struct line *l,
-			 double *free_ns, double from_ns, uint32_t batch,
-			 uint32_t epoch)
+static double play_batch(struct played *p, const struct line *l, double *free_ns, double from_ns,
+			 uint32_t batch, uint32_t epoch)
 {
 	double end = 0;
 
@@ -87,11 +86,9 @@ static double play_batch(struct played *p, const struct line *l,
 	return end;
 }
 
-static double play_epoch(struct played *p, const struct line *l,
-			 double begin_ns, uint32_t epoch)
+static double play_epoch(struct played *p, const struct line *l, double begin_ns, uint32_t epoch)
 {
-	uint32_t window = l->kind == PULSE_WORKER ? l->workers * l->prefetch
-						  : l->prefetch;
+	uint32_t window = l->kind == PULSE_WORKER ? l->workers * l->prefetch : l->prefetch;
 	double *taken = mem_array(l->batches + 1, sizeof(*taken));
 	double free_ns[64], last = begin_ns;
 
@@ -125,21 +122,19 @@ static struct pulse found_of(const struct line *l)
 	struct pulse found;
 	double ns = 1e9;
 
-	p.at = mem_array((size_t)l->epochs * l->batches * l->batch,
-			 sizeof(*p.at));
+	p.at = mem_array((size_t)l->epochs * l->batches * l->batch, sizeof(*p.at));
 	p.workers = readers(l) * (l->forks ? l->epochs : 1);
 	for (uint32_t e = 0; e < l->epochs; e++)
 		ns = play_epoch(&p, l, ns, e) + 5e6;
 	qsort(p.at, p.count, sizeof(*p.at), by_start);
 	pulse_find(&found, p.at, p.count, p.workers,
-		   readers(l) > 1 || l->forks ? PULSE_HAS_WORKERS
-					      : PULSE_MAY_BE_OWN);
+		   readers(l) > 1 || l->forks ? PULSE_HAS_WORKERS : PULSE_MAY_BE_OWN);
 	mem_free(p.at);
 	return found;
 }
 
-static struct line line_of(enum pulse_kind kind, uint32_t workers,
-			   uint32_t batch, uint32_t prefetch)
+static struct line line_of(enum pulse_kind kind, uint32_t workers, uint32_t batch,
+			   uint32_t prefetch)
 {
 	return (struct line){
 		.kind = kind,
@@ -164,25 +159,19 @@ static double middle(const struct pulse *p)
 static void check_found(const struct line *l, const char *what)
 {
 	struct pulse p = found_of(l);
-	uint32_t window = l->kind == PULSE_WORKER ? l->workers * l->prefetch
-						  : l->prefetch;
+	uint32_t window = l->kind == PULSE_WORKER ? l->workers * l->prefetch : l->prefetch;
 
-	ck_assert_msg(p.batch == l->batch,
-		      "%s: batch %u, not %u (%u workers, %u ahead)", what,
+	ck_assert_msg(p.batch == l->batch, "%s: batch %u, not %u (%u workers, %u ahead)", what,
 		      p.batch, l->batch, l->workers, l->prefetch);
 	ck_assert_uint_eq(p.workers, l->workers);
-	ck_assert_msg(p.kind == l->kind,
-		      "%s: kind %d, not %d (batch %u, %u workers, %u ahead)",
+	ck_assert_msg(p.kind == l->kind, "%s: kind %d, not %d (batch %u, %u workers, %u ahead)",
 		      what, p.kind, l->kind, l->batch, l->workers, l->prefetch);
 	if (l->kind != PULSE_OWN)
-		ck_assert_msg(p.window == window,
-			      "%s: %u ahead, not %u (batch %u, %u workers)",
+		ck_assert_msg(p.window == window, "%s: %u ahead, not %u (batch %u, %u workers)",
 			      what, p.window, window, l->batch, l->workers);
-	ck_assert_msg(
-		fabs(middle(&p) / l->compute_ns - 1) < 0.01,
-		"%s: a step of %g, not %g (batch %u, %u workers, %u ahead)",
-		what, middle(&p), l->compute_ns, l->batch, l->workers,
-		l->prefetch);
+	ck_assert_msg(fabs(middle(&p) / l->compute_ns - 1) < 0.01,
+		      "%s: a step of %g, not %g (batch %u, %u workers, %u ahead)", what, middle(&p),
+		      l->compute_ns, l->batch, l->workers, l->prefetch);
 	pulse_fini(&p);
 }
 
@@ -193,8 +182,7 @@ START_TEST(workers_of_a_batch_each_come_back)
 	for (size_t i = 0; i < ARRAY_LEN(batches); i++)
 		for (uint32_t w = 1; w <= 8; w++)
 			for (uint32_t ahead = 1; ahead <= 8; ahead *= 2) {
-				struct line l = line_of(PULSE_WORKER, w,
-							batches[i], ahead);
+				struct line l = line_of(PULSE_WORKER, w, batches[i], ahead);
 
 				l.batches = 12 * w + 8 * ahead;
 				check_found(&l, "worker");
@@ -238,8 +226,7 @@ START_TEST(batches_of_all_workers_come_back)
 	for (size_t i = 2; i < ARRAY_LEN(batches); i++)
 		for (uint32_t w = 2; w <= 8; w++)
 			for (uint32_t ahead = 1; ahead <= 8; ahead *= 2) {
-				struct line l = line_of(PULSE_SHARED, w,
-							batches[i], ahead);
+				struct line l = line_of(PULSE_SHARED, w, batches[i], ahead);
 
 				if (batches[i] < 2 * w)
 					continue;
@@ -315,8 +302,7 @@ START_TEST(a_first_batch_that_is_late_is_seen_through)
 			l.forks = true;
 			check_found(&l, "late");
 			p = found_of(&l);
-			ck_assert_double_eq_tol(p.first_late_ns, l.late_ns,
-						0.1 * l.compute_ns);
+			ck_assert_double_eq_tol(p.first_late_ns, l.late_ns, 0.1 * l.compute_ns);
 			pulse_fini(&p);
 		}
 }
@@ -333,10 +319,10 @@ START_TEST(steps_that_differ_are_known_by_their_distribution)
 	ck_assert_uint_eq(p.batch, 8);
 	ck_assert_uint_gt(p.steps, 1000);
 	ck_assert_double_eq_tol(middle(&p), l.compute_ns, 0.02 * l.compute_ns);
-	ck_assert_double_eq_tol(pulse_quantile(p.step_ns, p.steps, 0),
-				0.7 * l.compute_ns, 0.02 * l.compute_ns);
-	ck_assert_double_eq_tol(pulse_quantile(p.step_ns, p.steps, 1),
-				1.3 * l.compute_ns, 0.02 * l.compute_ns);
+	ck_assert_double_eq_tol(pulse_quantile(p.step_ns, p.steps, 0), 0.7 * l.compute_ns,
+				0.02 * l.compute_ns);
+	ck_assert_double_eq_tol(pulse_quantile(p.step_ns, p.steps, 1), 1.3 * l.compute_ns,
+				0.02 * l.compute_ns);
 	pulse_fini(&p);
 }
 END_TEST
@@ -352,8 +338,7 @@ START_TEST(slow_storage_leaves_a_bound)
 		l.compute_ns = 1e6;
 		p = found_of(&l);
 		ck_assert_msg(2 * p.steps < p.in_epoch || !p.steps,
-			      "%u of %" PRIu64 " steps with %u workers",
-			      p.steps, p.in_epoch, w);
+			      "%u of %" PRIu64 " steps with %u workers", p.steps, p.in_epoch, w);
 		if (p.batch)
 			ck_assert_double_ge(p.bound_ns, l.compute_ns);
 		pulse_fini(&p);
@@ -393,8 +378,7 @@ static struct played play_ranks(const struct line *l, uint32_t ranks)
 {
 	struct played p = { .workers = ranks * readers(l) };
 
-	p.at = mem_array((size_t)ranks * l->epochs * l->batches * l->batch,
-			 sizeof(*p.at));
+	p.at = mem_array((size_t)ranks * l->epochs * l->batches * l->batch, sizeof(*p.at));
 	for (uint32_t r = 0; r < ranks; r++) {
 		size_t first = p.count;
 		double ns = 1e9;
@@ -414,18 +398,16 @@ static void check_groups(const struct line *l, uint32_t ranks, uint32_t groups)
 	struct pulse_groups g = pulse_groups_of(p.at, p.count, p.workers);
 	uint32_t by_rank[64], mixed[64];
 
-	ck_assert_msg(g.groups == groups, "%u groups, not %u (batch %u)",
-		      g.groups, groups, l->batch);
+	ck_assert_msg(g.groups == groups, "%u groups, not %u (batch %u)", g.groups, groups,
+		      l->batch);
 	for (uint32_t w = 0; w < p.workers; w++) {
 		by_rank[w] = w / readers(l);
 		mixed[w] = w % readers(l) % ranks;
 	}
 	if (groups > 1) {
 		ck_assert_uint_eq(g.batch, l->batch);
-		ck_assert_double_ge(
-			pulse_groups_part(&g, p.at, p.count, by_rank), 0.9);
-		ck_assert_double_lt(pulse_groups_part(&g, p.at, p.count, mixed),
-				    0.8);
+		ck_assert_double_ge(pulse_groups_part(&g, p.at, p.count, by_rank), 0.9);
+		ck_assert_double_lt(pulse_groups_part(&g, p.at, p.count, mixed), 0.8);
 	}
 	mem_free(p.at);
 }
@@ -447,9 +429,7 @@ END_TEST
 
 START_TEST(few_reads_are_no_pipeline)
 {
-	struct pulse_read r[3] = { { 1, 2, 0, 0 },
-				   { 3, 4, 0, 0 },
-				   { 5, 6, 0, 0 } };
+	struct pulse_read r[3] = { { 1, 2, 0, 0 }, { 3, 4, 0, 0 }, { 5, 6, 0, 0 } };
 	struct pulse p;
 
 	pulse_find(&p, NULL, 0, 0, PULSE_HAS_WORKERS);
@@ -470,22 +450,16 @@ Suite *suite_pipeline_found(void)
 	tcase_add_test(c, a_first_batch_that_is_late_is_seen_through);
 	tcase_add_test(c, workers_of_a_batch_each_come_back);
 	tcase_add_test(c, batches_that_overlap_come_back);
-	tcase_add_test(
-		c,
-		workers_that_stall_behind_their_first_batch_are_as_far_ahead);
+	tcase_add_test(c, workers_that_stall_behind_their_first_batch_are_as_far_ahead);
 	tcase_add_test(c, batches_of_all_workers_come_back);
 	tcase_add_test(c, a_rank_that_reads_by_itself_comes_back);
 	tcase_add_test(c, batches_of_one_sample_come_back);
 	tcase_add_test(c, time_between_samples_is_no_batch);
-	tcase_add_test(
-		c,
-		workers_of_each_epoch_and_a_short_last_batch_are_seen_through);
+	tcase_add_test(c, workers_of_each_epoch_and_a_short_last_batch_are_seen_through);
 	tcase_add_test(c, steps_that_differ_are_known_by_their_distribution);
 	tcase_add_test(c, slow_storage_leaves_a_bound);
 	tcase_add_test(c, steps_that_waited_are_left_out);
-	tcase_add_test(
-		c,
-		the_batch_of_busy_workers_is_what_their_counts_have_in_common);
+	tcase_add_test(c, the_batch_of_busy_workers_is_what_their_counts_have_in_common);
 	tcase_add_test(c, ranks_of_one_process_are_told_apart);
 	tcase_add_test(c, few_reads_are_no_pipeline);
 	suite_add_tcase(s, c);

@@ -37,8 +37,7 @@ static char *found(struct distil_rig *g)
 
 static void is_in(const char *jobs, const char *line)
 {
-	ck_assert_msg(strstr(jobs, line) != NULL, "no \"%s\" in:\n%s", line,
-		      jobs);
+	ck_assert_msg(strstr(jobs, line) != NULL, "no \"%s\" in:\n%s", line, jobs);
 }
 
 static void is_not_in(const char *jobs, const char *line)
@@ -55,14 +54,13 @@ struct doing {
 };
 
 /* From its front, or every block once by a permutation. */
-static uint64_t run(struct distil_rig *g, const struct doing *w, uint32_t tid,
-		    const char *path, uint64_t at)
+static uint64_t run(struct distil_rig *g, const struct doing *w, uint32_t tid, const char *path,
+		    uint64_t at)
 {
 	for (uint64_t i = 0; i < w->count; i++) {
 		uint64_t block = w->is_random ? i * 37 % w->count : i;
 
-		distil_rig_call(g, w->op, at, tid, path, block * w->bytes,
-				w->bytes, w->flags);
+		distil_rig_call(g, w->op, at, tid, path, block * w->bytes, w->bytes, w->flags);
 		at += 5 + w->pause_ns;
 	}
 	return at;
@@ -73,9 +71,8 @@ START_TEST(a_thread_that_reads_from_the_front_is_rw_read)
 	struct distil_rig g;
 
 	distil_rig_open(&g);
-	run(&g,
-	    &(struct doing){ .op = TRACE_READ, .bytes = 4096, .count = 100 }, 1,
-	    "/x/f.dat", 1000);
+	run(&g, &(struct doing){ .op = TRACE_READ, .bytes = 4096, .count = 100 }, 1, "/x/f.dat",
+	    1000);
 	char *jobs = found(&g);
 	is_in(jobs, "[read]\n");
 	is_in(jobs, "rw=read\nbs=4k\n");
@@ -95,11 +92,7 @@ START_TEST(places_out_of_order_are_random)
 	struct distil_rig g;
 
 	distil_rig_open(&g);
-	run(&g,
-	    &(struct doing){ .op = TRACE_WRITE,
-			     .bytes = 8192,
-			     .count = 64,
-			     .is_random = true },
+	run(&g, &(struct doing){ .op = TRACE_WRITE, .bytes = 8192, .count = 64, .is_random = true },
 	    1, "/x/f", 9);
 	char *jobs = found(&g);
 	is_in(jobs, "[write]\n");
@@ -120,8 +113,7 @@ START_TEST(both_directions_at_a_time_are_a_mix)
 		unsigned w = i % 10 >= 7;
 		uint64_t bytes = w ? 65536 : 4096;
 
-		distil_rig_call(&g, w ? TRACE_WRITE : TRACE_READ, at, 1, "/f",
-				off[w], bytes, 0);
+		distil_rig_call(&g, w ? TRACE_WRITE : TRACE_READ, at, 1, "/f", off[w], bytes, 0);
 		off[w] += bytes;
 	}
 	char *jobs = found(&g);
@@ -161,15 +153,11 @@ START_TEST(threads_that_do_alike_are_one_job)
 
 		snprintf(path, sizeof(path), "/own.%u", i);
 		run(&g,
-		    &(struct doing){ .op = TRACE_READ,
-				     .bytes = 4096,
-				     .count = 100,
-				     .is_random = true },
-		    1 + i, "/shared", 1000 + i);
-		run(&g,
 		    &(struct doing){
-			    .op = TRACE_WRITE, .bytes = 4096, .count = 100 },
-		    11 + i, path, 1000000);
+			    .op = TRACE_READ, .bytes = 4096, .count = 100, .is_random = true },
+		    1 + i, "/shared", 1000 + i);
+		run(&g, &(struct doing){ .op = TRACE_WRITE, .bytes = 4096, .count = 100 }, 11 + i,
+		    path, 1000000);
 	}
 	char *jobs = found(&g);
 	is_in(jobs, "[read]\n");
@@ -188,10 +176,9 @@ START_TEST(what_comes_later_waits_or_starts_later)
 
 	distil_rig_open(&g);
 	run(&g, &slow, 1, "/a", 1000);
-	run(&g, &(struct doing){ .op = TRACE_WRITE, .bytes = 512, .count = 9 },
-	    2, "/b", 50001000);
-	run(&g, &(struct doing){ .op = TRACE_WRITE, .bytes = 1024, .count = 9 },
-	    3, "/c", 500000000);
+	run(&g, &(struct doing){ .op = TRACE_WRITE, .bytes = 512, .count = 9 }, 2, "/b", 50001000);
+	run(&g, &(struct doing){ .op = TRACE_WRITE, .bytes = 1024, .count = 9 }, 3, "/c",
+	    500000000);
 	char *jobs = found(&g);
 	is_in(jobs, "startdelay=50ms\nrw=write\nbs=512\n");
 	is_in(jobs, "[write-2]\nstonewall\n");
@@ -209,21 +196,18 @@ START_TEST(pauses_are_a_rate_only_if_starts_are_even)
 	distil_rig_open(&g);
 	/* Every 4 ms; what comes late is made up for. */
 	for (uint64_t i = 0; i < even.count; i++)
-		distil_rig_call(&g, TRACE_READ,
-				at + 4000000 * i + i * 7919 % 1000 * 1000, 1,
+		distil_rig_call(&g, TRACE_READ, at + 4000000 * i + i * 7919 % 1000 * 1000, 1,
 				"/paced", 65536 * i, 65536, 0);
 	/* 5 ms behind every 16. */
 	at = UINT64_C(10000000000);
 	for (uint64_t i = 0; i < 320; i++) {
-		distil_rig_call(&g, TRACE_READ, at, 2, "/blocks", 4096 * i,
-				4096, 0);
+		distil_rig_call(&g, TRACE_READ, at, 2, "/blocks", 4096 * i, 4096, 0);
 		at += i % 16 == 15 ? 5000005 : 5;
 	}
 	/* As long as it takes, which is never the same. */
 	at = UINT64_C(30000000000);
 	for (uint64_t i = 0; i < 200; i++) {
-		distil_rig_call(&g, TRACE_READ, at, 3, "/thinks", 8192 * i,
-				8192, 0);
+		distil_rig_call(&g, TRACE_READ, at, 3, "/thinks", 8192 * i, 8192, 0);
 		at += 5 + rng_u64(1, RNG_REQUEST, i) % 2000000;
 	}
 	char *jobs = found(&g);
@@ -242,11 +226,10 @@ START_TEST(syncs_are_counted_by_writes)
 
 	distil_rig_open(&g);
 	for (uint64_t i = 0; i < 64; i++, at += 10) {
-		distil_rig_call(&g, TRACE_WRITE, at, 1, "/log", 4096 * i, 4096,
-				0);
+		distil_rig_call(&g, TRACE_WRITE, at, 1, "/log", 4096 * i, 4096, 0);
 		if (i % 8 == 7)
-			distil_rig_call(&g, TRACE_FDATASYNC, at + 5, 1, "/log",
-					TRACE_UNKNOWN, 0, 0);
+			distil_rig_call(&g, TRACE_FDATASYNC, at + 5, 1, "/log", TRACE_UNKNOWN, 0,
+					0);
 	}
 	distil_rig_call(&g, TRACE_FSYNC, at, 1, "/log", TRACE_UNKNOWN, 0, 0);
 	char *jobs = found(&g);
@@ -261,20 +244,18 @@ START_TEST(requests_that_overlap_are_an_iodepth)
 	struct distil_rig g;
 
 	distil_rig_open(&g);
-	distil_rig_call(&g, TRACE_OPEN, 1, 1, "/f", TRACE_UNKNOWN,
-			O_RDONLY | O_DIRECT, 0);
+	distil_rig_call(&g, TRACE_OPEN, 1, 1, "/f", TRACE_UNKNOWN, O_RDONLY | O_DIRECT, 0);
 	for (uint64_t i = 0; i < 64; i++)
-		distil_rig_record(
-			&g,
-			(struct trace_record){ .op = TRACE_READ,
-					       .start_ns = 1000 + 100 * i,
-					       .duration_ns = 790,
-					       .tid = 1,
-					       .off = i * 37 % 64 * 4096,
-					       .len_bytes = 4096,
-					       .result = 4096,
-					       .flags = TRACE_ASYNC },
-			"/f");
+		distil_rig_record(&g,
+				  (struct trace_record){ .op = TRACE_READ,
+							 .start_ns = 1000 + 100 * i,
+							 .duration_ns = 790,
+							 .tid = 1,
+							 .off = i * 37 % 64 * 4096,
+							 .len_bytes = 4096,
+							 .result = 4096,
+							 .flags = TRACE_ASYNC },
+				  "/f");
 	char *jobs = found(&g);
 	is_in(jobs, "iodepth=8\nioengine=libaio\ndirect=1\n");
 	is_not_in(jobs, "think");
@@ -290,8 +271,7 @@ START_TEST(page_faults_alone_are_ioengine_mmap)
 
 	distil_rig_open(&g);
 	for (uint64_t i = 0; i < 64; i++)
-		distil_rig_call(&g, TRACE_FAULT, 1000 + 10 * i, 1, "/f",
-				65536 * i, 4096, 0);
+		distil_rig_call(&g, TRACE_FAULT, 1000 + 10 * i, 1, "/f", 65536 * i, 4096, 0);
 	char *jobs = found(&g);
 	is_in(jobs, "rw=read\nioengine=mmap\nbs=64k\n");
 	is_not_in(jobs, "io_size");
@@ -306,8 +286,7 @@ START_TEST(names_and_sizes_alone_are_no_job)
 
 	distil_rig_open(&g);
 	for (uint64_t i = 0; i < 64; i++)
-		distil_rig_call(&g, TRACE_STAT, 1000 + 10 * i, 1, "/f",
-				TRACE_UNKNOWN, 4096, 0);
+		distil_rig_call(&g, TRACE_STAT, 1000 + 10 * i, 1, "/f", TRACE_UNKNOWN, 4096, 0);
 	char *jobs = found(&g);
 	ck_assert_str_eq(jobs, "");
 	mem_free(jobs);
@@ -326,8 +305,8 @@ START_TEST(of_many_patterns_eight_are_sections)
 
 		snprintf(path, sizeof(path), "/f%u", i);
 		run(&g,
-		    &(struct doing){ i % 2 ? TRACE_READ : TRACE_WRITE,
-				     512 * (i + 1), 50, i % 3 == 0, 0, 0 },
+		    &(struct doing){ i % 2 ? TRACE_READ : TRACE_WRITE, 512 * (i + 1), 50,
+				     i % 3 == 0, 0, 0 },
 		    1 + i, path, 1000);
 	}
 	char *jobs = found(&g);

@@ -47,16 +47,13 @@ static const struct plan_case {
 };
 /* clang-format on */
 
-static const struct plan_case *set_up(int i, struct dataset *ds,
-				      struct plan_config *config,
+static const struct plan_case *set_up(int i, struct dataset *ds, struct plan_config *config,
 				      struct extent *x)
 {
 	const struct plan_case *c = &cases[i];
 
 	make(ds, c->format, c->per_file, c->bytes);
-	*config = (struct plan_config){ .dataset = ds,
-					.bs_bytes = c->bs,
-					.align_bytes = c->align };
+	*config = (struct plan_config){ .dataset = ds, .bs_bytes = c->bs, .align_bytes = c->align };
 	dataset_extent(ds, c->id, x);
 	return c;
 }
@@ -76,12 +73,9 @@ START_TEST(operations_come_in_order)
 	for (size_t i = 0; i < 8 && c->reads[i].len; i++) {
 		ck_assert_msg(plan_next(&p, &op), "%s", c->what);
 		ck_assert_int_eq(op.op, MLGEN_READ);
-		ck_assert_msg(op.off == c->reads[i].off &&
-				      op.len_bytes == c->reads[i].len &&
-				      (op.got_bytes < op.len_bytes) ==
-					      c->reads[i].eof_ok,
-			      "%s: read %lu at %lu", c->what,
-			      (unsigned long)op.len_bytes,
+		ck_assert_msg(op.off == c->reads[i].off && op.len_bytes == c->reads[i].len &&
+				      (op.got_bytes < op.len_bytes) == c->reads[i].eof_ok,
+			      "%s: read %lu at %lu", c->what, (unsigned long)op.len_bytes,
 			      (unsigned long)op.off);
 		ck_assert(op.after == (i == 0));
 	}
@@ -119,8 +113,7 @@ END_TEST
 
 START_TEST(a_framework_waits_and_chains_nothing)
 {
-	struct plan_config config = { .access = ACCESS_FRAMEWORK,
-				      .direct = _i };
+	struct plan_config config = { .access = ACCESS_FRAMEWORK, .direct = _i };
 	struct plan_op read;
 	struct dataset ds;
 	struct extent x;

@@ -53,8 +53,8 @@ START_TEST(a_buffer_is_as_large_as_the_largest_request)
 
 	make(&ds, c->format, c->per_file, c->bytes);
 	config.dataset = &ds;
-	ck_assert_msg(plan_buffer_bytes(&config, c->depth) == c->want,
-		      "%s: %zu", c->what, plan_buffer_bytes(&config, c->depth));
+	ck_assert_msg(plan_buffer_bytes(&config, c->depth) == c->want, "%s: %zu", c->what,
+		      plan_buffer_bytes(&config, c->depth));
 	dataset_fini(&ds);
 }
 END_TEST
@@ -73,8 +73,7 @@ START_TEST(the_largest_file_decides_the_buffer)
 			most = dataset_file_bytes(&ds, i);
 	ck_assert_uint_gt(most, dataset_file_bytes(&ds, 0));
 	config.dataset = &ds;
-	ck_assert_uint_eq(plan_buffer_bytes(&config, 1),
-			  (most + 4095) / 4096 * 4096);
+	ck_assert_uint_eq(plan_buffer_bytes(&config, 1), (most + 4095) / 4096 * 4096);
 	dataset_fini(&ds);
 }
 END_TEST
@@ -108,8 +107,7 @@ Suite *suite_plan_buffer(void)
 	TCase *t = tcase_create("plan_buffer");
 	int n = (int)(sizeof(buffers) / sizeof(buffers[0]));
 
-	tcase_add_loop_test(t, a_buffer_is_as_large_as_the_largest_request, 0,
-			    n);
+	tcase_add_loop_test(t, a_buffer_is_as_large_as_the_largest_request, 0, n);
 	tcase_add_test(t, the_largest_file_decides_the_buffer);
 	tcase_add_test(t, who_needs_no_more_looks_no_further);
 	suite_add_tcase(s, t);

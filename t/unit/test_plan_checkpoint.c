@@ -46,16 +46,15 @@ static void make(struct plan_report *p, struct job *j)
 {
 	struct mlgen_err err = { 0 };
 
-	ck_assert_msg(plan_make(p, j, &host, &settings, &err) == 0, "%s",
-		      err.text);
+	ck_assert_msg(plan_make(p, j, &host, &settings, &err) == 0, "%s", err.text);
 }
 
 /* ---- which ranks are alike ---- */
 
-#define LLAMA_405B                                                             \
-	"phase=checkpoint model_layers=126 model_hidden=16384 "                \
-	"model_ffn=53248 model_heads=128 model_kv_heads=8 "                    \
-	"model_vocabulary=128256 tensor_parallel=8 pipeline_parallel=32 "      \
+#define LLAMA_405B                                                                                 \
+	"phase=checkpoint model_layers=126 model_hidden=16384 "                                    \
+	"model_ffn=53248 model_heads=128 model_kv_heads=8 "                                        \
+	"model_vocabulary=128256 tensor_parallel=8 pipeline_parallel=32 "                          \
 	"ranks=512 "
 
 static const struct {
@@ -82,10 +81,7 @@ static const struct {
 	    { "256-511", 256, 0, 0, 0 } },
 	  811764809728,
 	  256 },
-	{ "phase=checkpoint checkpoint_size=1g ranks=3",
-	  { { "0-2", 3, GIB, 0, 1 } },
-	  3 * GIB,
-	  3 },
+	{ "phase=checkpoint checkpoint_size=1g ranks=3", { { "0-2", 3, GIB, 0, 1 } }, 3 * GIB, 3 },
 	{ "phase=restore checkpoint_layout=pattern ranks=3",
 	  { { "0", 1, 499153191, 0, 1 }, { "1-2", 2, 0, 0, 0 } },
 	  499153191,
@@ -104,12 +100,9 @@ START_TEST(equal_ranks_are_one_class)
 		ck_assert_ptr_nonnull(jobs[_i].classes[i].ranks);
 		ck_assert_str_eq(got[i].ranks, jobs[_i].classes[i].ranks);
 		ck_assert_uint_eq(got[i].count, jobs[_i].classes[i].count);
-		ck_assert_uint_eq(got[i].model_bytes,
-				  jobs[_i].classes[i].model);
-		ck_assert_uint_eq(got[i].optimizer_bytes,
-				  jobs[_i].classes[i].optimizer);
-		ck_assert_uint_eq(got[i].bytes,
-				  got[i].model_bytes + got[i].optimizer_bytes);
+		ck_assert_uint_eq(got[i].model_bytes, jobs[_i].classes[i].model);
+		ck_assert_uint_eq(got[i].optimizer_bytes, jobs[_i].classes[i].optimizer);
+		ck_assert_uint_eq(got[i].bytes, got[i].model_bytes + got[i].optimizer_bytes);
 		ck_assert_uint_eq(got[i].files, jobs[_i].classes[i].files);
 		ranks += got[i].count;
 	}
@@ -124,9 +117,9 @@ END_TEST
 
 /* ---- how many ---- */
 
-#define TRAINING                                                               \
-	"phase=train format=raw num_files=1000 sample_size=1k "                \
-	"accelerators=2 batch_size=5 epochs=4 compute_time=10ms "              \
+#define TRAINING                                                                                   \
+	"phase=train format=raw num_files=1000 sample_size=1k "                                    \
+	"accelerators=2 batch_size=5 epochs=4 compute_time=10ms "                                  \
 	"checkpoint_size=1m "
 
 static const struct {
@@ -140,8 +133,7 @@ static const struct {
 	{ TRAINING "checkpoint_every=3epochs", 1, false },
 	{ TRAINING "checkpoint_every=1s", 4, true },
 	{ TRAINING "checkpoint_every=1s runtime=3", 3, true },
-	{ TRAINING "checkpoint_every=50steps runtime=3 time_based=1",
-	  UINT64_MAX, false },
+	{ TRAINING "checkpoint_every=50steps runtime=3 time_based=1", UINT64_MAX, false },
 	{ TRAINING "checkpoint_every=1s compute_time=0", UINT64_MAX, true },
 };
 
@@ -154,8 +146,7 @@ START_TEST(a_training_counts_its_saves)
 	make(&p, j);
 	ck_assert(p.checkpoint.checkpoints == saves);
 	ck_assert_int_eq(p.checkpoint.is_estimate, trainings[_i].is_estimate);
-	ck_assert(p.checkpoint.move_bytes ==
-		  (saves == UINT64_MAX ? saves : saves * 2 << 20));
+	ck_assert(p.checkpoint.move_bytes == (saves == UINT64_MAX ? saves : saves * 2 << 20));
 	ck_assert_uint_eq(p.blockers.count, 0);
 	plan_fini(&p);
 	job_free(j);
@@ -186,8 +177,7 @@ static bool is_blocked(const struct plan_report *p, const char *name)
 
 START_TEST(too_many_ranks_for_the_memory_block)
 {
-	struct job *j = make_job("phase=checkpoint checkpoint_size=1m "
-				 "ranks=60000 bs=64m");
+	struct job *j = make_job("phase=checkpoint checkpoint_size=1m ranks=60000 bs=64m");
 	struct plan_report p;
 
 	make(&p, j);
@@ -204,8 +194,8 @@ END_TEST
 
 START_TEST(open_files_are_those_of_all_ranks)
 {
-	struct job *j = make_job("phase=checkpoint checkpoint_size=1m "
-				 "ranks=40 checkpoint_threads=2");
+	struct job *j =
+		make_job("phase=checkpoint checkpoint_size=1m ranks=40 checkpoint_threads=2");
 	struct plan_report p;
 
 	host.open_files = 80;
@@ -221,10 +211,8 @@ END_TEST
 
 START_TEST(what_is_saved_before_can_be_restored)
 {
-	struct job *saves = make_job("phase=checkpoint checkpoint_size=1m "
-				     "checkpoints=2");
-	struct job *reads = make_job("phase=restore checkpoint_size=1m "
-				     "checkpoints=2");
+	struct job *saves = make_job("phase=checkpoint checkpoint_size=1m checkpoints=2");
+	struct job *reads = make_job("phase=restore checkpoint_size=1m checkpoints=2");
 	struct job *both[] = { saves, reads };
 	const struct jobset jobset = { .jobs = both, .count = 2 };
 	struct plan_report p[2] = { 0 };
@@ -279,9 +267,8 @@ static const char page[] =
 
 START_TEST(the_page_is_aligned)
 {
-	struct job *j =
-		make_job(LLAMA_405B "zero_stage=1 checkpoint_layout=deepspeed "
-				    "checkpoint_ranks=300");
+	struct job *j = make_job(LLAMA_405B
+				 "zero_stage=1 checkpoint_layout=deepspeed checkpoint_ranks=300");
 	struct plan_report p;
 
 	make(&p, j);
@@ -299,8 +286,7 @@ Suite *suite_plan_checkpoint(void)
 	TCase *t = tcase_create("plan_checkpoint");
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_add_loop_test(t, equal_ranks_are_one_class, 0,
-			    sizeof(jobs) / sizeof(*jobs));
+	tcase_add_loop_test(t, equal_ranks_are_one_class, 0, sizeof(jobs) / sizeof(*jobs));
 	tcase_add_loop_test(t, a_training_counts_its_saves, 0,
 			    sizeof(trainings) / sizeof(*trainings));
 	tcase_add_test(t, a_training_without_saves_has_none);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plan_forward.c - files read forward: the requests of TensorFlow and WebDataset, extent by extent. */
+/* test_plan_forward.c - files read forward: the requests of TensorFlow and WebDataset, extent by
+ * extent. */
 #include <check.h>
 #include <string.h>
 
@@ -9,8 +10,7 @@
 #include "data/plan_forward.h"
 #include "suites.h"
 
-static void make(struct dataset *ds, int format, uint64_t per_file,
-		 uint64_t bytes)
+static void make(struct dataset *ds, int format, uint64_t per_file, uint64_t bytes)
 {
 	static char directory[] = "d";
 	const struct job job = { .directory = directory,
@@ -46,15 +46,13 @@ struct trace {
 	bool has_block;
 };
 
-static void add_call(struct trace *t, enum mlgen_op op, uint64_t len,
-		     uint64_t got)
+static void add_call(struct trace *t, enum mlgen_op op, uint64_t len, uint64_t got)
 {
 	if (t->count == t->room) {
 		t->room = 2 * t->room + 64;
 		t->calls = mem_realloc(t->calls, t->room * sizeof(*t->calls));
 	}
-	t->calls[t->count++] =
-		(struct call){ op, t->raw_at, len, got, t->sample };
+	t->calls[t->count++] = (struct call){ op, t->raw_at, len, got, t->sample };
 }
 
 static uint64_t raw_read(struct trace *t, uint64_t len)
@@ -189,8 +187,7 @@ static void trace(struct trace *t, const struct dataset *ds)
 			     .room = t->room,
 			     .file_bytes = dataset_file_bytes(ds, 0) };
 	if (ds->format == &format_tfrecord)
-		tensorflow(t, ds->samples_per_file,
-			   t->file_bytes / ds->samples_per_file);
+		tensorflow(t, ds->samples_per_file, t->file_bytes / ds->samples_per_file);
 	else
 		webdataset(t, ds->samples_per_file, bytes);
 }
@@ -207,28 +204,25 @@ static bool is_call(const struct plan_op *op, const struct call *c)
 {
 	return op->op == c->op && op->after &&
 	       (op->op != MLGEN_READ ||
-		(op->off == c->off && op->len_bytes == c->len &&
-		 op->got_bytes == c->got));
+		(op->off == c->off && op->len_bytes == c->len && op->got_bytes == c->got));
 }
 
 /* Each assertion writes to a file: none for every call and extent. */
-static void fail_call(const struct dataset *ds, const struct extent *x,
-		      const struct plan_op *op, const struct call *c)
+static void fail_call(const struct dataset *ds, const struct extent *x, const struct plan_op *op,
+		      const struct call *c)
 {
-	ck_abort_msg("%s, %lu samples of %lu, extent %lu of %u: %d %lu at %lu "
-		     "gives %lu, not %d %lu at %lu gives %lu",
+	ck_abort_msg("%s, %lu samples of %lu, extent %lu of %u: %d %lu at %lu gives %lu, not %d "
+		     "%lu at %lu gives %lu",
 		     ds->format->name, (unsigned long)ds->samples_per_file,
-		     (unsigned long)dataset_sample_bytes(ds, 0),
-		     (unsigned long)x->id, x->samples, op->op,
-		     (unsigned long)op->len_bytes, (unsigned long)op->off,
+		     (unsigned long)dataset_sample_bytes(ds, 0), (unsigned long)x->id, x->samples,
+		     op->op, (unsigned long)op->len_bytes, (unsigned long)op->off,
 		     (unsigned long)op->got_bytes, c->op, (unsigned long)c->len,
 		     (unsigned long)c->off, (unsigned long)c->got);
 }
 
 /* An extent has the calls that deliver its samples; gives their number. */
-static size_t check_extent(const struct plan_config *config,
-			   const struct extent *x, const struct call *calls,
-			   size_t count)
+static size_t check_extent(const struct plan_config *config, const struct extent *x,
+			   const struct call *calls, size_t count)
 {
 	struct plan_counts want = { 0 }, got;
 	uint64_t last = x->first_sample + x->samples - 1;
@@ -247,20 +241,18 @@ static size_t check_extent(const struct plan_config *config,
 		fail_call(config->dataset, x, &op, &(struct call){ 0 });
 	plan_count(config, x, &got);
 	if (memcmp(&got, &want, sizeof(got)) != 0)
-		ck_abort_msg(
-			"%s, %lu samples of %lu: extent %lu counts wrong",
-			config->dataset->format->name,
-			(unsigned long)config->dataset->samples_per_file,
-			(unsigned long)dataset_sample_bytes(config->dataset, 0),
-			(unsigned long)x->id);
+		ck_abort_msg("%s, %lu samples of %lu: extent %lu counts wrong",
+			     config->dataset->format->name,
+			     (unsigned long)config->dataset->samples_per_file,
+			     (unsigned long)dataset_sample_bytes(config->dataset, 0),
+			     (unsigned long)x->id);
 	return n;
 }
 
 /* Of the second file. */
 static void check_extents(const struct dataset *ds, const struct trace *t)
 {
-	struct plan_config config = { .dataset = ds,
-				      .access = ACCESS_FRAMEWORK };
+	struct plan_config config = { .dataset = ds, .access = ACCESS_FRAMEWORK };
 	uint64_t extents = ds->samples_per_file / ds->extent_samples;
 	size_t done = 0;
 
@@ -268,15 +260,13 @@ static void check_extents(const struct dataset *ds, const struct trace *t)
 		struct extent x;
 
 		dataset_extent(ds, extents + i, &x);
-		done += check_extent(&config, &x, t->calls + done,
-				     t->count - done);
+		done += check_extent(&config, &x, t->calls + done, t->count - done);
 	}
 	ck_assert_uint_eq(done, t->count);
 }
 
 /* With every number of samples that may make an extent. */
-static void check_file(struct trace *t, int format, uint64_t per_file,
-		       uint64_t bytes)
+static void check_file(struct trace *t, int format, uint64_t per_file, uint64_t bytes)
 {
 	struct dataset ds;
 
@@ -296,8 +286,7 @@ static void check_file(struct trace *t, int format, uint64_t per_file,
 static uint64_t payload_of(uint64_t record)
 {
 	for (uint64_t bytes = record - 30; bytes > 0; bytes--) {
-		struct file_shape shape = { .samples = 1,
-					    .sides = { 1, bytes } };
+		struct file_shape shape = { .samples = 1, .sides = { 1, bytes } };
 
 		if (format_tfrecord.file_bytes(&shape) == record)
 			return bytes;
@@ -306,22 +295,19 @@ static uint64_t payload_of(uint64_t record)
 	return 0;
 }
 
-static const uint64_t counts[] = { 1,  2,  3,  4,  5,   7,   8,   12,
-				   16, 20, 40, 60, 127, 256, 257, 512 };
+static const uint64_t counts[] = { 1, 2, 3, 4, 5, 7, 8, 12, 16, 20, 40, 60, 127, 256, 257, 512 };
 #define COUNTS ((int)(sizeof(counts) / sizeof(counts[0])))
 
 START_TEST(tensorflow_reads_its_buffer_after_buffer)
 {
 	/* records that end where the buffer does, or next to it */
-	static const uint64_t records[] = { 512,    1024,   1023,   1025,
-					    3000,   16384,  65536,  65537,
-					    131072, 262143, 262144, 262145,
+	static const uint64_t records[] = { 512,    1024,   1023,   1025,   3000,   16384,
+					    65536,  65537,  131072, 262143, 262144, 262145,
 					    393216, 524288, 700001, 2825827 };
 	struct trace t = { 0 };
 
 	for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++)
-		check_file(&t, FORMAT_TFRECORD, counts[_i],
-			   payload_of(records[i]));
+		check_file(&t, FORMAT_TFRECORD, counts[_i], payload_of(records[i]));
 	check_file(&t, FORMAT_TFRECORD, counts[_i], 1);
 	mem_free(t.calls);
 }
@@ -329,8 +315,7 @@ END_TEST
 
 START_TEST(webdataset_reads_through_two_buffers)
 {
-	static const uint64_t others[] = { 20480,  102400, 114244,
-					   262144, 300001, 1048576 };
+	static const uint64_t others[] = { 20480, 102400, 114244, 262144, 300001, 1048576 };
 	struct trace t = { 0 };
 
 	/* every place that a shard's last member can have in its block */
@@ -392,8 +377,7 @@ START_TEST(a_large_file_is_counted_without_its_reads)
 	static const struct {
 		int format;
 		uint64_t bytes;
-	} files[] = { { FORMAT_TFRECORD, 2147000000 },
-		      { FORMAT_TAR, UINT64_C(8) << 29 } };
+	} files[] = { { FORMAT_TFRECORD, 2147000000 }, { FORMAT_TAR, UINT64_C(8) << 29 } };
 	struct plan_config config = { .access = ACCESS_FRAMEWORK };
 
 	for (int i = 0; i < 2; i++) {
@@ -436,8 +420,7 @@ START_TEST(with_direct_a_short_read_is_the_last)
 		struct extent x;
 		struct plan p;
 
-		make(&ds, FORMAT_TFRECORD, files[i].per_file,
-		     payload_of(files[i].record));
+		make(&ds, FORMAT_TFRECORD, files[i].per_file, payload_of(files[i].record));
 		config.dataset = &ds;
 		x = (struct extent){ 0, 0, 0, (uint32_t)ds.samples_per_file };
 		plan_init(&p, &config, &x);
@@ -474,8 +457,7 @@ START_TEST(extents_are_divisors_within_a_buffer)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		ck_assert_uint_eq(forward_extent_samples(cases[i].per_file,
-							 cases[i].record),
+		ck_assert_uint_eq(forward_extent_samples(cases[i].per_file, cases[i].record),
 				  cases[i].want);
 }
 END_TEST
@@ -490,8 +472,7 @@ Suite *suite_plan_forward(void)
 	suite_add_tcase(s, t);
 	if (format_tfrecord.needs)
 		return s;
-	tcase_add_loop_test(t, tensorflow_reads_its_buffer_after_buffer, 0,
-			    COUNTS);
+	tcase_add_loop_test(t, tensorflow_reads_its_buffer_after_buffer, 0, COUNTS);
 	tcase_add_test(t, every_byte_is_read_once);
 	tcase_add_test(t, a_large_file_is_counted_without_its_reads);
 	tcase_add_test(t, with_direct_a_short_read_is_the_last);

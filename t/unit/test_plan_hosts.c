@@ -16,9 +16,7 @@ static void plan(struct member *m)
 	struct plan_report p[2] = {
 		{ .program_bytes = 100 * unit,
 		  .reads_in_flight = unit,
-		  .checkpoint = { .local_ranks = 2,
-				  .move_bytes = 5,
-				  .program_bytes = 10 * unit } },
+		  .checkpoint = { .local_ranks = 2, .move_bytes = 5, .program_bytes = 10 * unit } },
 		{ .io.move_bytes = m->rank == 2 ? UINT64_MAX : 7 },
 	};
 
@@ -44,8 +42,7 @@ static void plan(struct member *m)
 		ck_assert_ptr_nonnull(strstr(text, "(rank 3): no room for 9"));
 		text = plan_find_check(&p[0], "files")->text;
 		ck_assert_ptr_nonnull(strstr(text, "(rank 1): not so many"));
-		ck_assert_str_eq(plan_find_check(&p[0], "dataset")->text,
-				 "is another's");
+		ck_assert_str_eq(plan_find_check(&p[0], "dataset")->text, "is another's");
 	}
 	plan_fini(&p[0]);
 	plan_fini(&p[1]);

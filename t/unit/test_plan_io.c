@@ -60,18 +60,16 @@ static void make(struct plan_report *p)
 {
 	struct mlgen_err err = { 0 };
 
-	ck_assert_msg(plan_make(p, job, &host, &settings, &err) == 0, "%s",
-		      err.text);
+	ck_assert_msg(plan_make(p, job, &host, &settings, &err) == 0, "%s", err.text);
 }
 
-static void expect_check(const struct plan_report *p, const char *name,
-			 enum plan_state state, const char *words)
+static void expect_check(const struct plan_report *p, const char *name, enum plan_state state,
+			 const char *words)
 {
 	const struct plan_check *c = plan_find_check(p, name);
 
 	ck_assert_msg(c != NULL, "no check %s", name);
-	ck_assert_msg(c->state == (int)state, "%s: %d %s", name, c->state,
-		      c->text ? c->text : "");
+	ck_assert_msg(c->state == (int)state, "%s: %d %s", name, c->state, c->text ? c->text : "");
 	if (words)
 		ck_assert_msg(c->text && strstr(c->text, words), "%s: %s", name,
 			      c->text ? c->text : "");
@@ -218,20 +216,16 @@ START_TEST(the_page_says_it)
 	plan_text(to, &p);
 	fclose(to);
 	ck_assert_ptr_eq(text, strstr(text, "rr: dry run, nothing was read"));
-	ck_assert_ptr_nonnull(
-		strstr(text, "\npattern   randread, 4 KiB reads, 4 workers\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\npattern   randread, 4 KiB reads, 4 workers\n"));
 	ck_assert_ptr_nonnull(strstr(text, data));
 	ck_assert_ptr_nonnull(strstr(text, "present 0 files; to write 4 "));
 	ck_assert_ptr_nonnull(strstr(text, "\nrun       32 MiB read\n"));
 	ck_assert_ptr_nonnull(strstr(text, "\nrate      reads 4 MiB/s\n"));
-	ck_assert_ptr_nonnull(
-		strstr(text, "\nin flight 4 requests (4 workers, one each)\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nin flight 4 requests (4 workers, one each)\n"));
 	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
-		ck_assert_msg(
-			strcspn(line, "\n") <= 80 ||
-				(line > text &&
-				 strncmp(line - 1, data, strlen(data)) == 0),
-			"%s", line);
+		ck_assert_msg(strcspn(line, "\n") <= 80 ||
+				      (line > text && strncmp(line - 1, data, strlen(data)) == 0),
+			      "%s", line);
 	free(text);
 	plan_fini(&p);
 }

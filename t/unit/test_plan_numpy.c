@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plan_numpy.c - what Python calls to read npz files, and the formats that a framework reads. */
+/* test_plan_numpy.c - what Python calls to read npz files, and the formats that a framework reads.
+ */
 #include <check.h>
 #include <string.h>
 
@@ -10,10 +11,9 @@
 #include "suites.h"
 
 /*
- * The Python between NumPy and read(2), layer by layer, as its sources have
- * it: _bufferedreader_read_generic and _io__Buffered_seek_impl of CPython's
- * Modules/_io/bufferedio.c, Lib/zipfile.py, numpy/lib/format.py. It knows
- * nothing of plans.
+ * The Python between NumPy and read(2), layer by layer, as its sources have it:
+ * _bufferedreader_read_generic and _io__Buffered_seek_impl of CPython's Modules/_io/bufferedio.c,
+ * Lib/zipfile.py, numpy/lib/format.py. It knows nothing of plans.
  */
 #define PY_BUFFER 4096u /* st_blksize */
 
@@ -37,13 +37,11 @@ struct python {
 	uint64_t member_at, member_left, member_buffered;
 };
 
-static void py_call(struct python *py, enum mlgen_op op, uint64_t len,
-		    uint64_t got)
+static void py_call(struct python *py, enum mlgen_op op, uint64_t len, uint64_t got)
 {
 	if (py->count == py->room) {
 		py->room = 2 * py->room + 16;
-		py->calls =
-			mem_realloc(py->calls, py->room * sizeof(*py->calls));
+		py->calls = mem_realloc(py->calls, py->room * sizeof(*py->calls));
 	}
 	py->calls[py->count++] = (struct call){ op, py->raw_at, len, got };
 }
@@ -167,8 +165,7 @@ static void zip_directory(struct python *py, uint64_t dir_bytes, bool is_zip64)
 		buffered_seek_end(py, 22 + 20 + 56);
 		buffered_read(py, 56);
 	}
-	buffered_seek(py, py->file_bytes - 22 - (is_zip64 ? 20 + 56 : 0) -
-				  dir_bytes);
+	buffered_seek(py, py->file_bytes - 22 - (is_zip64 ? 20 + 56 : 0) - dir_bytes);
 	buffered_read(py, dir_bytes);
 }
 
@@ -189,8 +186,7 @@ static void numpy_load(struct python *py, uint64_t payload, uint64_t file_bytes)
 	member_read(py, 2);
 	member_read(py, 118);
 	for (uint64_t at = 0; at < payload; at += NUMPY_BUFFER)
-		member_read(py, payload - at < NUMPY_BUFFER ? payload - at
-							    : NUMPY_BUFFER);
+		member_read(py, payload - at < NUMPY_BUFFER ? payload - at : NUMPY_BUFFER);
 	py_call(py, MLGEN_CLOSE, 0, 0);
 }
 
@@ -214,28 +210,25 @@ static const struct {
 };
 /* clang-format on */
 
-static void set_framework(struct plan_config *config, struct dataset *ds,
-			  uint64_t per_file, uint64_t bytes)
+static void set_framework(struct plan_config *config, struct dataset *ds, uint64_t per_file,
+			  uint64_t bytes)
 {
 	make(ds, FORMAT_NPZ, per_file, (double)bytes);
-	*config = (struct plan_config){ .dataset = ds,
-					.access = ACCESS_FRAMEWORK,
-					.bs_bytes = 512 };
+	*config =
+		(struct plan_config){ .dataset = ds, .access = ACCESS_FRAMEWORK, .bs_bytes = 512 };
 }
 
-static void expect_call(const struct plan_op *op, const struct call *c,
-			size_t i)
+static void expect_call(const struct plan_op *op, const struct call *c, size_t i)
 {
 	ck_assert_msg(op->op == c->op, "%zu: %d, not %d", i, op->op, c->op);
 	ck_assert_msg(op->after, "%zu does not wait", i);
 	if (op->op != MLGEN_READ)
 		return;
-	ck_assert_msg(op->off == c->off && op->len_bytes == c->len &&
-			      op->got_bytes == c->got,
+	ck_assert_msg(op->off == c->off && op->len_bytes == c->len && op->got_bytes == c->got,
 		      "%zu: %lu at %lu gives %lu, not %lu at %lu gives %lu", i,
 		      (unsigned long)op->len_bytes, (unsigned long)op->off,
-		      (unsigned long)op->got_bytes, (unsigned long)c->len,
-		      (unsigned long)c->off, (unsigned long)c->got);
+		      (unsigned long)op->got_bytes, (unsigned long)c->len, (unsigned long)c->off,
+		      (unsigned long)c->got);
 }
 
 START_TEST(framework_reads_npz_as_python_does)
@@ -260,8 +253,7 @@ START_TEST(framework_reads_npz_as_python_does)
 			ck_assert_msg(plan_next(&p, &op), "ends at %zu", i);
 			expect_call(&op, &py.calls[i], i);
 			add(&want, &op);
-			ck_assert_uint_le(op.len_bytes,
-					  plan_largest_read(&config));
+			ck_assert_uint_le(op.len_bytes, plan_largest_read(&config));
 		}
 		ck_assert(!plan_next(&p, &op));
 		ck_assert(!plan_next(&p, &op));
@@ -273,13 +265,12 @@ START_TEST(framework_reads_npz_as_python_does)
 }
 END_TEST
 
-/* What strace saw of NumPy 1.24 (t/func/traces); 8 MiB: then 31 times 252 KiB
- * and 4 KiB in turn, the last short. */
+/* What strace saw of NumPy 1.24 (t/func/traces); 8 MiB: then 31 times 252 KiB and 4 KiB in turn,
+ * the last short. */
 static const struct {
 	uint64_t len, got;
-} head[] = { { 4096, 4096 }, { 23, 22 },     { 1, 0 },
-	     { 4096, 42 },   { 4096, 124 },  { 4096, 4096 },
-	     { 4096, 4096 }, { 4096, 4096 }, { 4096, 4096 } };
+} head[] = { { 4096, 4096 }, { 23, 22 },     { 1, 0 },       { 4096, 42 },  { 4096, 124 },
+	     { 4096, 4096 }, { 4096, 4096 }, { 4096, 4096 }, { 4096, 4096 } };
 
 static void expect_read(struct plan *p, uint64_t len, uint64_t got)
 {
@@ -292,8 +283,8 @@ static void expect_read(struct plan *p, uint64_t len, uint64_t got)
 	ck_assert_uint_eq(op.got_bytes, got);
 }
 
-static void expect_head(struct plan *p, struct plan_config *config,
-			struct dataset *ds, uint64_t bytes)
+static void expect_head(struct plan *p, struct plan_config *config, struct dataset *ds,
+			uint64_t bytes)
 {
 	struct extent x;
 
@@ -400,8 +391,7 @@ START_TEST(job_check_knows_which_formats_a_framework_reads)
 			j->shuffle.kind = SHUFFLE_NONE;
 			job_check(j, &d);
 			ck_assert_int_eq(d.count == 0,
-					 format_of((enum job_format)format)
-							 ->framework[direct] !=
+					 format_of((enum job_format)format)->framework[direct] !=
 						 NULL);
 			diag_fini(&d);
 			job_free(j);

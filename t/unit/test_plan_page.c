@@ -25,18 +25,15 @@ static char *text_of(const struct plan_report *p)
 }
 
 static struct plan_check checks[] = {
-	{ NULL, PLAN_OK, NULL },      { NULL, PLAN_OK, NULL },
-	{ NULL, PLAN_OK, NULL },      { NULL, PLAN_FAIL, NULL },
-	{ NULL, PLAN_WARNING, NULL },
+	{ NULL, PLAN_OK, NULL },   { NULL, PLAN_OK, NULL },      { NULL, PLAN_OK, NULL },
+	{ NULL, PLAN_FAIL, NULL }, { NULL, PLAN_WARNING, NULL },
 };
 
 /* The figures of a large run, as nobody could measure them here. */
 static void fill(struct plan_report *p)
 {
-	static char words[][32] = {
-		"dataset", "space", "memory",   "files",
-		"steps",   "5 x",   "raise it", "more files"
-	};
+	static char words[][32] = { "dataset", "space", "memory",   "files",
+				    "steps",   "5 x",   "raise it", "more files" };
 
 	for (size_t i = 0; i < 5; i++)
 		checks[i].name = words[i];
@@ -125,11 +122,9 @@ static void expect_narrow(char *text)
 {
 	size_t more = strlen(directory) - strlen("/tmp/mlgen-unit.XXXXXX");
 
-	for (char *line = strtok_r(text, "\n", &text); line;
-	     line = strtok_r(NULL, "\n", &text))
-		ck_assert_msg(strlen(line) <=
-				      90 + (strstr(line, directory) ? more : 0),
-			      "%s", line);
+	for (char *line = strtok_r(text, "\n", &text); line; line = strtok_r(NULL, "\n", &text))
+		ck_assert_msg(strlen(line) <= 90 + (strstr(line, directory) ? more : 0), "%s",
+			      line);
 }
 
 START_TEST(no_line_is_wider_than_90)
@@ -167,9 +162,8 @@ START_TEST(what_was_set_is_named)
 	job->origins[row_of("drop_last")].at = at; /* its default */
 	make(&p);
 	char *text = text_of(&p);
-	ck_assert_ptr_nonnull(strstr(text,
-				     "\nnot default: num_files (command line);"
-				     " 1 option of jobs/a.job"));
+	ck_assert_ptr_nonnull(
+		strstr(text, "\nnot default: num_files (command line); 1 option of jobs/a.job"));
 	free(text);
 	plan_fini(&p);
 }
@@ -188,8 +182,7 @@ START_TEST(a_ratio_has_as_many_digits_as_say_something)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct plan_report p = { .dataset_memory_ratio =
-						 cases[i].ratio };
+		struct plan_report p = { .dataset_memory_ratio = cases[i].ratio };
 		char *text = NULL;
 		size_t bytes = 0;
 		FILE *to = open_memstream(&text, &bytes);

@@ -14,14 +14,13 @@
 #include "suites.h"
 #include "work/workloads.h"
 
-static void expect_check(const struct plan_report *p, const char *name,
-			 enum plan_state state, const char *words)
+static void expect_check(const struct plan_report *p, const char *name, enum plan_state state,
+			 const char *words)
 {
 	const struct plan_check *c = plan_find_check(p, name);
 
 	ck_assert_msg(c != NULL, "no check %s", name);
-	ck_assert_msg(c->state == (int)state, "%s: %d %s", name, c->state,
-		      c->text ? c->text : "");
+	ck_assert_msg(c->state == (int)state, "%s: %d %s", name, c->state, c->text ? c->text : "");
 	if (words)
 		ck_assert_msg(c->text && strstr(c->text, words), "%s: %s", name,
 			      c->text ? c->text : "");
@@ -142,8 +141,7 @@ START_TEST(too_little_space_blocks)
 	job->sample_size.a = 1ull << 50;
 	make(&p);
 	expect_check(&p, "space", PLAN_FAIL, "another directory");
-	ck_assert_ptr_null(
-		strstr(plan_find_check(&p, "space")->text, "allow_fill"));
+	ck_assert_ptr_null(strstr(plan_find_check(&p, "space")->text, "allow_fill"));
 	ck_assert(is_blocked(&p, "space"));
 	plan_fini(&p);
 }

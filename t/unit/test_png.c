@@ -59,16 +59,14 @@ static void read_image(struct image *m, const uint8_t *file, uint64_t bytes)
 	ck_assert(m->has_end);
 }
 
-static const uint64_t sizes[] = { LEAST,  LEAST + 1, LEAST + 2, 100,
-				  150,    1000,      4096,      65535,
-				  65536,  65600,     65640,     131072,
+static const uint64_t sizes[] = { LEAST,  LEAST + 1, LEAST + 2, 100,    150,   1000,
+				  4096,   65535,     65536,     65600,  65640, 131072,
 				  131200, 196800,    300001,    1000003 };
 #define SIZES ((int)(sizeof(sizes) / sizeof(sizes[0])))
 
 START_TEST(an_image_has_its_size_and_inflates_to_its_rows)
 {
-	const struct file_shape shape = { .samples = 1,
-					  .sides = { 1, sizes[_i] } };
+	const struct file_shape shape = { .samples = 1, .sides = { 1, sizes[_i] } };
 	uint8_t *file = whole(&format_png, &shape, 7, LEAST_BUFFER);
 	uLongf raw;
 	uint8_t *rows;
@@ -78,8 +76,7 @@ START_TEST(an_image_has_its_size_and_inflates_to_its_rows)
 	read_image(&m, file, sizes[_i]);
 	raw = (m.width + 1) * m.height;
 	rows = mem_zalloc(raw);
-	ck_assert_int_eq(
-		uncompress(rows, &raw, m.stream, (uLong)m.stream_bytes), Z_OK);
+	ck_assert_int_eq(uncompress(rows, &raw, m.stream, (uLong)m.stream_bytes), Z_OK);
 	ck_assert_uint_eq(raw, (m.width + 1) * m.height);
 	for (uint64_t y = 0; y < m.height; y++)
 		ck_assert_uint_eq(rows[y * (m.width + 1)], 0);
@@ -114,8 +111,7 @@ static void look(struct found *f, const void *data, size_t bytes)
 
 START_TEST(what_mlgen_makes_is_found_as_it_was_made)
 {
-	const struct file_shape made = { .samples = 1,
-					 .sides = { 1, sizes[_i] } };
+	const struct file_shape made = { .samples = 1, .sides = { 1, sizes[_i] } };
 	uint8_t *file = whole(&format_png, &made, 7, LEAST_BUFFER);
 	struct png_layout a, b;
 	struct found f;
@@ -224,8 +220,7 @@ START_TEST(pillow_goes_through_an_image_chunk_by_chunk)
 	} plans[] = {
 		{ 1000, "open stat 4096@0=1000 close" },
 		{ 10000, "open stat 4096@0 4096@4096 4096@8192=1808 close" },
-		{ 70000, "open stat 4096@0 61440@4096 4096@65536 "
-			 "4096@69632=368 close" },
+		{ 70000, "open stat 4096@0 61440@4096 4096@65536 4096@69632=368 close" },
 	};
 	static char directory[] = "d";
 
@@ -257,13 +252,9 @@ Suite *suite_png(void)
 	Suite *s = suite_create("png");
 	TCase *t = tcase_create("png");
 
-	tcase_add_loop_test(t, an_image_has_its_size_and_inflates_to_its_rows,
-			    0, SIZES);
-	tcase_add_test(
-		t,
-		what_is_drawn_too_small_or_too_large_is_the_least_or_the_most);
-	tcase_add_loop_test(t, what_mlgen_makes_is_found_as_it_was_made, 0,
-			    SIZES);
+	tcase_add_loop_test(t, an_image_has_its_size_and_inflates_to_its_rows, 0, SIZES);
+	tcase_add_test(t, what_is_drawn_too_small_or_too_large_is_the_least_or_the_most);
+	tcase_add_loop_test(t, what_mlgen_makes_is_found_as_it_was_made, 0, SIZES);
 	tcase_add_loop_test(t, an_image_that_is_damaged_is_refused, 0, DAMAGES);
 	tcase_add_test(t, what_others_add_to_an_image_is_no_damage);
 	tcase_add_test(t, chunks_without_an_image_come_to_an_end);

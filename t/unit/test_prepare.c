@@ -30,8 +30,7 @@ START_TEST(a_dataset_is_made_whole)
 		{ "raw", "1", 1, 5 },
 	};
 
-	make(cases[_i].format, cases[_i].size, cases[_i].files,
-	     cases[_i].subfolders);
+	make(cases[_i].format, cases[_i].size, cases[_i].files, cases[_i].subfolders);
 	prepare_ok(cases[_i].files, 0);
 	ck_assert_uint_eq(progress.files_done, cases[_i].files);
 	ck_assert_uint_eq(progress.bytes_done, progress.bytes_total);
@@ -168,10 +167,7 @@ START_TEST(one_line_says_how_much_where_and_how_long)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = '\0';
-	snprintf(want, sizeof(want),
-		 "j: writing 20 npz files, 1.92 MiB to %s "
-		 "(",
-		 directory);
+	snprintf(want, sizeof(want), "j: writing 20 npz files, 1.92 MiB to %s (", directory);
 	ck_assert_msg(strstr(text, want), "%s", text);
 	/* what is written within a second needs no estimate */
 	ck_assert(strstr(text, " (in ") || strstr(text, "s, estimate)\n"));
@@ -206,14 +202,12 @@ Suite *suite_prepare(void)
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_loop_test(t, a_dataset_is_made_whole, 0, 6);
 	tcase_add_test(t, names_of_a_complete_dataset_are_asked_for);
-	tcase_add_test(t,
-		       of_many_files_a_thousand_are_asked_for_unless_all_are);
+	tcase_add_test(t, of_many_files_a_thousand_are_asked_for_unless_all_are);
 	tcase_add_test(t, what_a_dry_run_asks_is_what_a_preparation_says);
 	tcase_add_test(t, phase_prepare_mends_a_complete_dataset);
 	tcase_add_test(t, an_incomplete_dataset_is_resumed);
 	tcase_add_test(t, a_subset_is_no_reason_to_call_the_whole_complete);
-	tcase_add_test(t,
-		       a_stopped_one_leaves_no_temporary_file_and_is_resumed);
+	tcase_add_test(t, a_stopped_one_leaves_no_temporary_file_and_is_resumed);
 	tcase_add_test(t, an_engine_without_files_needs_none);
 	tcase_add_test(t, one_line_says_how_much_where_and_how_long);
 	tcase_add_test(t, files_do_not_stay_in_the_page_cache);

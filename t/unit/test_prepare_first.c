@@ -24,41 +24,34 @@ START_TEST(a_first_file_that_is_wrong_is_found_before_the_run)
 		int code;
 	} cases[] = {
 		{ "rm -f $f",
-		  "open: No such file or directory; the dataset "
-		  "was complete: --phase=prepare writes",
+		  "open: No such file or directory; the dataset was complete: --phase=prepare "
+		  "writes",
 		  -ENOENT },
 		{ "truncate -s 99 $f",
-		  "has 99 bytes instead of 100000; it was truncated or "
-		  "replaced; --phase=prepare writes it again",
+		  "has 99 bytes instead of 100000; it was truncated or replaced; --phase=prepare "
+		  "writes it again",
 		  -EINVAL },
-		{ "truncate -s 0 $f", "has 0 bytes instead of 100000",
-		  -EINVAL },
-		{ "truncate -s 100001 $f", "has 100001 bytes instead of",
-		  -EINVAL },
+		{ "truncate -s 0 $f", "has 0 bytes instead of 100000", -EINVAL },
+		{ "truncate -s 100001 $f", "has 100001 bytes instead of", -EINVAL },
 		{ "rm $f; mkdir $f",
-		  "is a directory, and no regular file; remove it, and "
-		  "--phase=prepare writes",
+		  "is a directory, and no regular file; remove it, and --phase=prepare writes",
 		  -EISDIR },
-		{ "rm $f; ln -s $f $f",
-		  "open: Too many levels of symbolic links", -ELOOP },
-		{ "rm $f; mkfifo $f", "is a fifo, and no regular file; remove",
-		  -EINVAL },
-		{ "ln -sf /dev/zero $f",
-		  "is a character device, and no regular file; remove",
+		{ "rm $f; ln -s $f $f", "open: Too many levels of symbolic links", -ELOOP },
+		{ "rm $f; mkfifo $f", "is a fifo, and no regular file; remove", -EINVAL },
+		{ "ln -sf /dev/zero $f", "is a character device, and no regular file; remove",
 		  -EINVAL },
 	};
 	char command[512], fill[256];
 
 	prepare_ok(20, 0);
 	snprintf(fill, sizeof(fill), "%s", file_path(0));
-	snprintf(command, sizeof(command), "f='%s'; %s", fill,
-		 cases[_i].command);
+	snprintf(command, sizeof(command), "f='%s'; %s", fill, cases[_i].command);
 	ck_assert_int_eq(system(command), 0);
 	prepare_fails(cases[_i].code, cases[_i].words);
 	ck_assert_ptr_eq(strstr(err.text, fill), err.text);
 	ck_assert(!started);
-	if (!strstr(cases[_i].words, "writes it") &&
-	    !strstr(cases[_i].words, "bytes") && cases[_i].code != -ENOENT)
+	if (!strstr(cases[_i].words, "writes it") && !strstr(cases[_i].words, "bytes") &&
+	    cases[_i].code != -ENOENT)
 		return;
 	request.check_all = true;
 	prepare_ok(1, 19);
@@ -70,8 +63,7 @@ static void overwrite(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY);
 
-	ck_assert_int_eq(pwrite(fd, text, strlen(text), 0),
-			 (ssize_t)strlen(text));
+	ck_assert_int_eq(pwrite(fd, text, strlen(text), 0), (ssize_t)strlen(text));
 	close(fd);
 }
 
@@ -81,8 +73,7 @@ START_TEST(files_of_another_format_are_found_and_written_anew)
 	prepare_ok(20, 0);
 	overwrite(file_path(0), "GIF89a");
 	overwrite(file_path(7), "GIF89a");
-	prepare_fails(-EILSEQ, "begins with the bytes 47 49 46, and "
-			       "format=jpeg with ff d8 ff");
+	prepare_fails(-EILSEQ, "begins with the bytes 47 49 46, and format=jpeg with ff d8 ff");
 	ck_assert_ptr_eq(strstr(err.text, file_path(0)), err.text);
 	ck_assert_ptr_nonnull(strstr(err.text, "--phase=prepare writes"));
 	request.check_all = true;
@@ -135,8 +126,7 @@ Suite *suite_prepare_first(void)
 	TCase *t = tcase_create("prepare_first");
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_add_loop_test(
-		t, a_first_file_that_is_wrong_is_found_before_the_run, 0, 8);
+	tcase_add_loop_test(t, a_first_file_that_is_wrong_is_found_before_the_run, 0, 8);
 	tcase_add_test(t, files_of_another_format_are_found_and_written_anew);
 	tcase_add_test(t, of_an_evaluation_the_first_file_is_looked_at_too);
 	tcase_add_test(t, a_scan_is_left_alone);

@@ -152,8 +152,7 @@ Suite *suite_prepare_parts(void)
 	TCase *t = tcase_create("prepare_parts");
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_add_loop_test(
-		t, all_parts_of_a_format_are_made_mended_and_replaced, 0, 3);
+	tcase_add_loop_test(t, all_parts_of_a_format_are_made_mended_and_replaced, 0, 3);
 	tcase_add_test(t, what_others_have_in_its_folders_stays);
 	tcase_add_test(t, a_folder_of_any_part_may_be_of_others);
 	tcase_add_test(t, files_to_evaluate_with_are_made_too);

@@ -139,8 +139,7 @@ END_TEST
 /* A disk that is full after so many writes. */
 static _Atomic unsigned writes_left;
 
-static int faulty_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			 unsigned n)
+static int faulty_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
 	(void)ctx;
 	(void)n;
@@ -149,8 +148,7 @@ static int faulty_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
 
 	errno = ENOSPC;
 	if (writes_left > 0 && writes_left-- > 0)
-		done = pwrite(op->file->fd, op->iov->iov_base, op->iov->iov_len,
-			      (off_t)op->off);
+		done = pwrite(op->file->fd, op->iov->iov_base, op->iov->iov_len, (off_t)op->off);
 	op->result = done < 0 ? -errno : done;
 	return 1;
 }
@@ -177,8 +175,7 @@ START_TEST(a_full_disk_names_the_file_and_what_is_missing)
 		ck_assert(started);
 		ck_assert_int_eq(count_names("*.part"), 0);
 		ck_assert_int_eq(count_names(".*"), 0);
-		ck_assert_uint_eq(result.files_written,
-				  (uint64_t)count_names("img_*"));
+		ck_assert_uint_eq(result.files_written, (uint64_t)count_names("img_*"));
 		for (uint64_t i = 0; i < 20; i++)
 			unlink(file_path(i));
 	}
@@ -210,11 +207,9 @@ Suite *suite_prepare_refused(void)
 	tcase_add_test(t, a_temporary_name_of_others_stays_too);
 	tcase_add_test(t, readonly_refuses_to_write_and_writes_nothing);
 	tcase_add_test(t, readonly_runs_where_all_files_are_there);
-	tcase_add_test(t,
-		       too_little_space_is_refused_before_anything_is_written);
+	tcase_add_test(t, too_little_space_is_refused_before_anything_is_written);
 	tcase_add_test(t, a_mismatch_is_passed_on_and_nothing_is_touched);
-	tcase_add_test(t,
-		       replace_deletes_what_the_manifest_describes_and_no_more);
+	tcase_add_test(t, replace_deletes_what_the_manifest_describes_and_no_more);
 	tcase_add_test(t, replace_obeys_readonly);
 	tcase_add_test(t, two_at_once_are_refused);
 	tcase_add_test(t, a_full_disk_names_the_file_and_what_is_missing);

@@ -52,12 +52,10 @@ START_TEST(a_text_is_shown_and_not_obeyed)
 
 	printable_add(&b, texts[_i].text);
 	ck_assert_str_eq(buf_str(&b), texts[_i].want);
-	ck_assert_uint_eq(printable_copy(copy, sizeof(copy), texts[_i].text),
-			  b.len);
+	ck_assert_uint_eq(printable_copy(copy, sizeof(copy), texts[_i].text), b.len);
 	ck_assert_str_eq(copy, texts[_i].want);
 	ck_assert(printable_is(texts[_i].want));
-	ck_assert_int_eq(printable_is(texts[_i].text),
-			 !strcmp(texts[_i].text, texts[_i].want));
+	ck_assert_int_eq(printable_is(texts[_i].text), !strcmp(texts[_i].text, texts[_i].want));
 	buf_fini(&b);
 }
 END_TEST

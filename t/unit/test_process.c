@@ -90,8 +90,7 @@ START_TEST(another_boot_of_this_machine_has_ended_all)
 
 	process_self(&p);
 	snprintf(p.boot_id, sizeof(p.boot_id), "another");
-	ck_assert_int_eq(look(&p),
-			 p.machine_id[0] ? PROCESS_GONE : PROCESS_UNKNOWN);
+	ck_assert_int_eq(look(&p), p.machine_id[0] ? PROCESS_GONE : PROCESS_UNKNOWN);
 	p.boot_id[0] = '\0';
 	ck_assert_int_eq(look(&p), PROCESS_UNKNOWN);
 }
@@ -127,8 +126,7 @@ Suite *suite_process(void)
 	TCase *t = tcase_create("process");
 
 	tcase_add_test(t, this_process_runs);
-	tcase_add_test(t,
-		       one_that_was_killed_is_gone_even_if_nobody_has_waited);
+	tcase_add_test(t, one_that_was_killed_is_gone_even_if_nobody_has_waited);
 	tcase_add_test(t, a_number_that_was_given_again_is_another_process);
 	tcase_add_test(t, another_boot_of_this_machine_has_ended_all);
 	tcase_add_test(t, of_other_hosts_and_containers_nothing_is_known);

@@ -18,8 +18,7 @@ static const struct profile_phase *profiled(void)
 {
 	ck_assert_int_eq(trace_writer_finish(rig.w, NULL, &err), 0);
 	rig.w = NULL;
-	ck_assert_msg(profile_trace(&profile, rig.path, true, &err) == 0, "%s",
-		      err.text);
+	ck_assert_msg(profile_trace(&profile, rig.path, true, &err) == 0, "%s", err.text);
 	ck_assert_uint_eq(profile.count, 1);
 	return &profile.phases[0];
 }

@@ -40,8 +40,7 @@ static void teardown(void)
 }
 
 /* A call of 10 ns by thread 1, 5 ns behind the one before. */
-static struct trace_record call_of(unsigned op, uint32_t file, uint64_t off,
-				   uint64_t len)
+static struct trace_record call_of(unsigned op, uint32_t file, uint64_t off, uint64_t len)
 {
 	bool moves = op == TRACE_READ || op == TRACE_WRITE;
 	struct trace_record r = {
@@ -142,8 +141,7 @@ START_TEST(files_are_those_whose_bytes_are_used)
 	call(TRACE_STAT, 2, 0, 1200);
 	finish();
 	ck_assert_uint_eq(phases[0].files, 3);
-	check_values(&phases[0].file_sizes, (const double[]){ 100, 1500, 7000 },
-		     3);
+	check_values(&phases[0].file_sizes, (const double[]){ 100, 1500, 7000 }, 3);
 	ck_assert_uint_eq(phases[1].files, 0);
 }
 END_TEST
@@ -321,8 +319,7 @@ END_TEST
 
 /* ---- threads ---- */
 
-static void call_at(uint32_t tid, uint64_t start_ns, uint64_t duration_ns,
-		    uint64_t bytes)
+static void call_at(uint32_t tid, uint64_t start_ns, uint64_t duration_ns, uint64_t bytes)
 {
 	struct trace_record r = call_of(TRACE_READ, 1, 0, bytes);
 
@@ -417,8 +414,7 @@ Suite *suite_profile_books(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, calls_are_counted_by_what_they_do);
 	tcase_add_test(t, files_are_those_whose_bytes_are_used);
-	tcase_add_test(t,
-		       what_moved_nothing_or_nobody_knows_where_has_no_place);
+	tcase_add_test(t, what_moved_nothing_or_nobody_knows_where_has_no_place);
 	tcase_add_test(t, accesses_follow_one_another_in_a_file);
 	tcase_add_test(t, blocks_are_touched_by_reads);
 	tcase_add_test(t, blocks_of_files_are_not_each_others);

@@ -31,21 +31,17 @@ START_TEST(a_name_follows_from_key_unit_and_kind)
 		enum prom_type type;
 		bool is_target;
 	} rows[] = {
-		{ "read_bytes", "mlgen_read_bytes", "bytes", PROM_COUNTER,
-		  false },
+		{ "read_bytes", "mlgen_read_bytes", "bytes", PROM_COUNTER, false },
 		{ "samples", "mlgen_samples", NULL, PROM_COUNTER, false },
-		{ "step_time", "mlgen_step_time_seconds", "seconds",
-		  PROM_COUNTER, false },
-		{ "waiting", "mlgen_waiting_seconds", "seconds", PROM_GAUGE,
-		  false },
+		{ "step_time", "mlgen_step_time_seconds", "seconds", PROM_COUNTER, false },
+		{ "waiting", "mlgen_waiting_seconds", "seconds", PROM_GAUGE, false },
 		{ "au_percent", "mlgen_au_ratio", "ratio", PROM_GAUGE, false },
-		{ "cpu_percent", "mlgen_cpu_ratio", "ratio", PROM_GAUGE,
-		  false },
+		{ "cpu_percent", "mlgen_cpu_ratio", "ratio", PROM_GAUGE, false },
 		{ "epoch", "mlgen_epoch_target", NULL, PROM_GAUGE, true },
-		{ "checkpoint_done", "mlgen_checkpoint_done_target_bytes",
-		  "bytes", PROM_GAUGE, true },
-		{ "operation_latency", "mlgen_operation_latency_seconds",
-		  "seconds", PROM_HISTOGRAM, false },
+		{ "checkpoint_done", "mlgen_checkpoint_done_target_bytes", "bytes", PROM_GAUGE,
+		  true },
+		{ "operation_latency", "mlgen_operation_latency_seconds", "seconds", PROM_HISTOGRAM,
+		  false },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -72,8 +68,7 @@ START_TEST(every_row_is_a_good_metric_of_its_own)
 		if (!prom_is_metric(f))
 			continue;
 		prom_family_init(&p, f, false);
-		ck_assert_uint_eq(strspn(p.name, "abcdefghijklmnopqrstuvwxyz_"
-						 "0123456789"),
+		ck_assert_uint_eq(strspn(p.name, "abcdefghijklmnopqrstuvwxyz_0123456789"),
 				  strlen(p.name));
 		ck_assert_ptr_null(strstr(p.name, "percent"));
 		ck_assert_ptr_null(strstr(p.name, "total"));
@@ -96,9 +91,7 @@ static struct buf out;
 static struct prom_text text_of(bool is_open)
 {
 	buf_reset(&out);
-	return (struct prom_text){ .to = &out,
-				   .is_open = is_open,
-				   .host = HOST };
+	return (struct prom_text){ .to = &out, .is_open = is_open, .host = HOST };
 }
 
 START_TEST(a_counter_is_named_as_each_form_wants_it)
@@ -111,21 +104,19 @@ START_TEST(a_counter_is_named_as_each_form_wants_it)
 	prom_text_family(&t, &p);
 	prom_text_count(&t, &l, 42);
 	prom_text_end(&t);
-	ck_assert_str_eq(
-		buf_str(&out),
-		"# HELP mlgen_read_bytes_total Bytes read, as transferred.\n"
-		"# TYPE mlgen_read_bytes_total counter\n"
-		"mlgen_read_bytes_total{host=\"h\",section=\"a\"} 42\n");
+	ck_assert_str_eq(buf_str(&out),
+			 "# HELP mlgen_read_bytes_total Bytes read, as transferred.\n"
+			 "# TYPE mlgen_read_bytes_total counter\n"
+			 "mlgen_read_bytes_total{host=\"h\",section=\"a\"} 42\n");
 	t = text_of(true);
 	prom_text_family(&t, &p);
 	prom_text_count(&t, &l, 42);
 	prom_text_end(&t);
-	ck_assert_str_eq(buf_str(&out),
-			 "# HELP mlgen_read_bytes Bytes read, as transferred.\n"
-			 "# TYPE mlgen_read_bytes counter\n"
-			 "# UNIT mlgen_read_bytes bytes\n"
-			 "mlgen_read_bytes_total{host=\"h\",section=\"a\"} 42\n"
-			 "# EOF\n");
+	ck_assert_str_eq(buf_str(&out), "# HELP mlgen_read_bytes Bytes read, as transferred.\n"
+					"# TYPE mlgen_read_bytes counter\n"
+					"# UNIT mlgen_read_bytes bytes\n"
+					"mlgen_read_bytes_total{host=\"h\",section=\"a\"} 42\n"
+					"# EOF\n");
 	prom_family_fini(&p);
 }
 END_TEST
@@ -139,9 +130,9 @@ START_TEST(names_of_jobs_cannot_leave_their_quotes)
 	struct prom_text t = text_of(false);
 	t.family = &p;
 	prom_text_count(&t, &l, 1);
-	ck_assert_str_eq(buf_str(&out),
-			 "mlgen_samples_total{host=\"h\",section="
-			 "\"a\\\"} 1\\\\n# \\\\ \\\\xff\"} 1\n");
+	ck_assert_str_eq(
+		buf_str(&out),
+		"mlgen_samples_total{host=\"h\",section=\"a\\\"} 1\\\\n# \\\\ \\\\xff\"} 1\n");
 	t = text_of(false);
 	prom_text_number(&t, &l, (double)NAN);
 	ck_assert_uint_eq(out.len, 0);
@@ -184,13 +175,12 @@ START_TEST(seconds_are_exact_and_infinity_has_all)
 	struct prom_text t = text_of(true);
 	t.family = &p;
 	prom_text_hist(&t, &l, &h);
-	ck_assert_ptr_nonnull(strstr(
-		buf_str(&out), "_bucket{host=\"h\",operation=\"read\","
-			       "le=\"50.0\"} 2\n"
-			       "mlgen_operation_latency_seconds_bucket{host="
-			       "\"h\",operation=\"read\",le=\"+Inf\"} 3\n"
-			       "mlgen_operation_latency_seconds_sum{host="
-			       "\"h\",operation=\"read\"} 61.000000001\n"));
+	ck_assert_ptr_nonnull(strstr(buf_str(&out),
+				     "_bucket{host=\"h\",operation=\"read\",le=\"50.0\"} 2\n"
+				     "mlgen_operation_latency_seconds_bucket{host=\"h\",operation="
+				     "\"read\",le=\"+Inf\"} 3\n"
+				     "mlgen_operation_latency_seconds_sum{host=\"h\",operation="
+				     "\"read\"} 61.000000001\n"));
 	prom_family_fini(&p);
 }
 END_TEST
@@ -207,8 +197,7 @@ START_TEST(a_client_gets_the_form_that_it_likes_best)
 		{ "text/plain;version=0.0.4", false },
 		{ "application/openmetrics-text", true },
 		{ "application/openmetrics-text;version=1.0.0,application/"
-		  "openmetrics-text;version=0.0.1;q=0.75,text/plain;version="
-		  "0.0.4;q=0.5,*/*;q=0.1",
+		  "openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
 		  true },
 		{ "text/plain, application/openmetrics-text;q=0.5", false },
 		{ "application/openmetrics-text; q=0", false },
@@ -217,9 +206,8 @@ START_TEST(a_client_gets_the_form_that_it_likes_best)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		ck_assert_msg(prom_text_wants_open(rows[i].accept) ==
-				      rows[i].is_open,
-			      "%s", rows[i].accept);
+		ck_assert_msg(prom_text_wants_open(rows[i].accept) == rows[i].is_open, "%s",
+			      rows[i].accept);
 }
 END_TEST
 
@@ -243,8 +231,7 @@ START_TEST(what_is_no_address_is_refused_in_words)
 		{ "[127.0.0.1]:9100", "is no address" },
 		{ "storage.example:9100", "names are not looked up" },
 		{ "1.2.3:9100", "is no address" },
-		{ "1111111111111111111111111111111111111111111111111111111111"
-		  "1111111:1",
+		{ "11111111111111111111111111111111111111111111111111111111111111111:1",
 		  "is no address" },
 	};
 
@@ -252,11 +239,9 @@ START_TEST(what_is_no_address_is_refused_in_words)
 		struct mlgen_err err = { 0 };
 		int rc = prom_address_check(rows[i].given, &err);
 
-		ck_assert_msg(rc == (rows[i].words ? -EINVAL : 0), "%s",
-			      rows[i].given);
+		ck_assert_msg(rc == (rows[i].words ? -EINVAL : 0), "%s", rows[i].given);
 		if (rows[i].words)
-			ck_assert_msg(strstr(err.text, rows[i].words), "%s",
-				      err.text);
+			ck_assert_msg(strstr(err.text, rows[i].words), "%s", err.text);
 	}
 }
 END_TEST
@@ -275,8 +260,7 @@ START_TEST(a_port_that_is_taken_or_an_address_of_others_is_told)
 	close(fd);
 	/* Of documentation: RFC 5737. */
 	err = (struct mlgen_err){ 0 };
-	ck_assert_int_eq(prom_address_listen("192.0.2.1:0", at, &err),
-			 -EADDRNOTAVAIL);
+	ck_assert_int_eq(prom_address_listen("192.0.2.1:0", at, &err), -EADDRNOTAVAIL);
 	ck_assert_ptr_nonnull(strstr(err.text, "none of this host's"));
 }
 END_TEST

@@ -60,8 +60,7 @@ static void add_reads(struct pyfile *f, char *out, size_t size)
 	while (pyfile_next(f, &off, &bytes)) {
 		size_t n = strlen(out);
 
-		snprintf(out + n, size - n, "%s%" PRIu64 "@%" PRIu64,
-			 n ? " " : "", bytes, off);
+		snprintf(out + n, size - n, "%s%" PRIu64 "@%" PRIu64, n ? " " : "", bytes, off);
 	}
 }
 
@@ -91,8 +90,7 @@ START_TEST(a_program_becomes_reads)
 END_TEST
 
 /* What a member gives, asked for so many bytes again and again. */
-static void read_member(const struct zip_member *m, uint64_t each, char *out,
-			size_t size)
+static void read_member(const struct zip_member *m, uint64_t each, char *out, size_t size)
 {
 	uint64_t left = m->plain_bytes;
 	struct zipread z;
@@ -127,11 +125,7 @@ static const struct member_case {
 	  30000, "8192@0 4096@8192" },
 	/* no less than 4 KiB is asked for, and no more than there is */
 	{ { .stored_bytes = 100000, .plain_bytes = 1000, .is_deflated = true },
-	  1000, "4096@0 4096@4096 4096@8192 4096@12288 4096@16384 4096@20480 "
-	  "4096@24576 4096@28672 4096@32768 4096@36864 4096@40960 4096@45056 "
-	  "4096@49152 4096@53248 4096@57344 4096@61440 4096@65536 4096@69632 "
-	  "4096@73728 4096@77824 4096@81920 4096@86016 4096@90112 4096@94208 "
-	  "4096@98304" },
+	  1000, "4096@0 4096@4096 4096@8192 4096@12288 4096@16384 4096@20480 4096@24576 4096@28672 4096@32768 4096@36864 4096@40960 4096@45056 4096@49152 4096@53248 4096@57344 4096@61440 4096@65536 4096@69632 4096@73728 4096@77824 4096@81920 4096@86016 4096@90112 4096@94208 4096@98304" },
 };
 /* clang-format on */
 #define MEMBERS ((int)(sizeof(members) / sizeof(members[0])))
@@ -151,9 +145,7 @@ START_TEST(a_member_that_lies_about_its_sizes_ends)
 	const struct zip_member wrong[] = {
 		{ .stored_bytes = 0, .plain_bytes = 100, .is_deflated = true },
 		{ .stored_bytes = 100, .plain_bytes = 0, .is_deflated = true },
-		{ .stored_bytes = 1,
-		  .plain_bytes = 1000000,
-		  .is_deflated = true },
+		{ .stored_bytes = 1, .plain_bytes = 1000000, .is_deflated = true },
 		{ .stored_bytes = 10, .plain_bytes = 100 },
 	};
 

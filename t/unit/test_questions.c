@@ -32,8 +32,7 @@ static void teardown(void)
 
 static int load(const char *line)
 {
-	const struct jobset_env env = { .engines = engines,
-					.questions = ask_questions };
+	const struct jobset_env env = { .engines = engines, .questions = ask_questions };
 	char *words = mem_strdup(line), *at = words;
 	char *argv[32] = { words };
 	int argc = 1, rc = 0;
@@ -70,11 +69,10 @@ START_TEST(the_arguments_are_files)
 END_TEST
 
 #define LETTERS_11 "abcdefghij\u00e4"
-#define LETTERS_121                                                            \
-	LETTERS_11 LETTERS_11 LETTERS_11 LETTERS_11 LETTERS_11 LETTERS_11      \
-		LETTERS_11 LETTERS_11 LETTERS_11 LETTERS_11 LETTERS_11
-#define NOTES_7                                                                \
-	" --note=a --note=b --note=c --note=d --note=e --note=f --note=g"
+#define LETTERS_121                                                                                \
+	LETTERS_11 LETTERS_11 LETTERS_11 LETTERS_11 LETTERS_11 LETTERS_11 LETTERS_11 LETTERS_11    \
+		LETTERS_11 LETTERS_11 LETTERS_11
+#define NOTES_7 " --note=a --note=b --note=c --note=d --note=e --note=f --note=g"
 
 static const struct {
 	const char *line, *fault;
@@ -84,11 +82,9 @@ static const struct {
 	{ "--import=dlio", "import: no file; name the YAML file" },
 	{ "--describe", "describe: no file; name the files of a trace" },
 	{ "--compare a.json", "compare: 'a.json' alone; name two files" },
-	{ "--compare --merge a b", "compare: one of table, compare, merge, "
-				   "report, page, import, export, clean, "
-				   "describe, "
-				   "distil, capture, score and check "
-				   "at a time" },
+	{ "--compare --merge a b",
+	  "compare: one of table, compare, merge, report, page, import, export, clean, describe, "
+	  "distil, capture, score and check at a time" },
 	{ "--clean --merge a b", "merge: one of table, compare, merge" },
 	{ "--clean", "clean: no file; name the directory of a dataset" },
 	{ "--yes d", "yes: goes with --clean" },
@@ -115,8 +111,8 @@ static const struct {
 	{ "--name=x --memory=64g", "memory: goes with --datasize and --check" },
 	{ "--name=x --hosts=2", "hosts: goes with --datasize and --check" },
 	{ "--describe --require=au>=90 t.mlt",
-	  "require=au>=90: goes with a run, --merge, --report, --score, "
-	  "--find-max, --find-min; --describe asks nothing of its figures" },
+	  "require=au>=90: goes with a run, --merge, --report, --score, --find-max, --find-min; "
+	  "--describe asks nothing of its figures" },
 	{ "--table=au --require=au>=90 a.json", "--table asks nothing" },
 	{ "--compare --require=au>=90 a.json b.json", "--compare asks" },
 	{ "--check=mlperf-v2 --require=au>=90 a.json", "--check asks" },
@@ -126,16 +122,13 @@ static const struct {
 	{ "--name=x --title=a\x1b[1m", "title: is one line of text in UTF-8" },
 	{ "--name=x --note=a\xff", "note: is one line of text in UTF-8" },
 	{ "--name=x --note=a\n\nb", "note: is blank; leave it out" },
-	{ "--name=x --title=" LETTERS_121,
-	  "title: of 121 letters is too long; up to 120" },
+	{ "--name=x --title=" LETTERS_121, "title: of 121 letters is too long; up to 120" },
 	{ "--name=x" NOTES_7 NOTES_7 NOTES_7, "note: 21 are too many" },
-	{ "--table=au --title=t a.json",
-	  "title: is for a report or a page, and --table makes none; leave out "
-	  "--title, or add --html=FILE" },
+	{ "--table=au --title=t a.json", "title: is for a report or a page, and --table makes "
+					 "none; leave out --title, or add --html=FILE" },
 	{ "--clean --note=t d", "leave out --note" },
 	{ "--score a.mlt", "score: 'a.mlt' alone; name two files" },
-	{ "--score a.mlt b.mlt --epochs=2",
-	  "epochs: is of a job, and --score" },
+	{ "--score a.mlt b.mlt --epochs=2", "epochs: is of a job, and --score" },
 	{ "--score a.mlt b.job", "b.job: no such job file" },
 	{ "--score a.mlt b.json", "b.json: is what a run wrote, and no job" },
 	{ "--score a.mlt b.job --trace=t.mlt", "trace: is of a run" },
@@ -176,12 +169,10 @@ START_TEST(a_row_names_options_there_are)
 
 		ck_assert_ptr_nonnull(field_find(settings_fields, q->option));
 		for (; other && *other; other++)
-			ck_assert_ptr_nonnull(
-				field_find(settings_fields, *other));
+			ck_assert_ptr_nonnull(field_find(settings_fields, *other));
 		ck_assert_ptr_nonnull(q->answer);
 		ck_assert_int_eq(q->files != NULL,
-				 q->about != ABOUT_JOBS &&
-					 q->about != ABOUT_COMMAND);
+				 q->about != ABOUT_JOBS && q->about != ABOUT_COMMAND);
 	}
 }
 END_TEST
@@ -192,10 +183,8 @@ START_TEST(what_makes_no_sense_is_refused)
 
 	ck_assert_int_eq(load(refusals[_i].line), -EINVAL);
 	for (size_t i = 0; i < faults.count; i++)
-		found |= strstr(faults.entries[i].text, refusals[_i].fault) !=
-			 NULL;
-	ck_assert_msg(found, "%s: %s", refusals[_i].line,
-		      faults.entries[0].text);
+		found |= strstr(faults.entries[i].text, refusals[_i].fault) != NULL;
+	ck_assert_msg(found, "%s: %s", refusals[_i].line, faults.entries[0].text);
 }
 END_TEST
 
@@ -205,8 +194,7 @@ Suite *suite_questions(void)
 	TCase *t = tcase_create("questions");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, the_arguments_are_files, 0,
-			    sizeof(questions) / sizeof(*questions));
+	tcase_add_loop_test(t, the_arguments_are_files, 0, sizeof(questions) / sizeof(*questions));
 	tcase_add_loop_test(t, of_several_those_about_files_come_first, 0,
 			    sizeof(asked) / sizeof(*asked));
 	tcase_add_test(t, a_row_names_options_there_are);

@@ -59,8 +59,7 @@ START_TEST(a_list_is_its_numbers_in_order)
 	struct buf text = { 0 };
 	struct ranges r;
 
-	ck_assert_int_eq(ranges_parse(&r, good[_i].text, END, "things", NULL),
-			 0);
+	ck_assert_int_eq(ranges_parse(&r, good[_i].text, END, "things", NULL), 0);
 	describe(&text, &r);
 	ck_assert_str_eq(buf_str(&text), good[_i].want);
 	buf_fini(&text);
@@ -73,10 +72,8 @@ START_TEST(what_is_no_list_is_refused)
 	struct mlgen_err err = { 0 };
 	struct ranges r;
 
-	ck_assert_int_eq(ranges_parse(&r, bad[_i].text, END, "things", &err),
-			 bad[_i].rc);
-	ck_assert_msg(strncmp(err.text, bad[_i].err, strlen(bad[_i].err)) == 0,
-		      "%s", err.text);
+	ck_assert_int_eq(ranges_parse(&r, bad[_i].text, END, "things", &err), bad[_i].rc);
+	ck_assert_msg(strncmp(err.text, bad[_i].err, strlen(bad[_i].err)) == 0, "%s", err.text);
 	ck_assert_uint_eq(r.numbers, 0);
 	ck_assert_ptr_null(r.items);
 }
@@ -91,13 +88,11 @@ START_TEST(a_list_is_cut_and_asked)
 		struct ranges r;
 		uint64_t n = 0;
 
-		ck_assert_int_eq(ranges_parse(&r, list, END, "things", NULL),
-				 0);
+		ck_assert_int_eq(ranges_parse(&r, list, END, "things", NULL), 0);
 		ranges_cut(&r, end);
 		for (uint64_t i = 0; i < END; i++) {
-			bool is_in = i == 1 || (i >= 3 && i <= 5) ||
-				     (i >= 9 && i <= 12) || i == 20 ||
-				     (i >= 22 && i <= 40) || i == 99;
+			bool is_in = i == 1 || (i >= 3 && i <= 5) || (i >= 9 && i <= 12) ||
+				     i == 20 || (i >= 22 && i <= 40) || i == 99;
 
 			is_in = is_in && i < end;
 			ck_assert_int_eq(ranges_has(&r, i), is_in);
@@ -126,8 +121,7 @@ START_TEST(a_list_is_parted)
 			ranges_keep(&r, from, end);
 			ck_assert_uint_eq(r.numbers, n);
 			for (uint64_t i = 0; i < n; i++)
-				ck_assert_uint_eq(ranges_at(&r, i),
-						  ranges_at(&all, from + i));
+				ck_assert_uint_eq(ranges_at(&r, i), ranges_at(&all, from + i));
 			ranges_fini(&r);
 		}
 	}
@@ -135,8 +129,7 @@ START_TEST(a_list_is_parted)
 		ranges_parse(&r, list, END, "things", NULL);
 		ranges_cut_below(&r, first);
 		for (uint64_t i = 0; i < END; i++)
-			ck_assert_int_eq(ranges_has(&r, i),
-					 i >= first && ranges_has(&all, i));
+			ck_assert_int_eq(ranges_has(&r, i), i >= first && ranges_has(&all, i));
 		ranges_fini(&r);
 	}
 	ranges_fini(&all);

@@ -31,8 +31,7 @@ START_TEST(the_slowest_one_stands_beside_the_median)
 	}
 	rank_collect_slowest(&s, ranks, stalls[_i].count);
 	ck_assert_uint_eq(s.rank, stalls[_i].slowest);
-	ck_assert_double_eq_tol(s.stall_median_ns,
-				(double)stalls[_i].median_ms * 1e6, 1);
+	ck_assert_double_eq_tol(s.stall_median_ns, (double)stalls[_i].median_ms * 1e6, 1);
 	for (uint64_t i = 0; i < stalls[_i].count; i++)
 		hist_free(ranks[i].stall);
 }
@@ -43,8 +42,7 @@ Suite *suite_rank(void)
 	Suite *s = suite_create("rank");
 	TCase *t = tcase_create("rank");
 
-	tcase_add_loop_test(t, the_slowest_one_stands_beside_the_median, 0,
-			    ARRAY_LEN(stalls));
+	tcase_add_loop_test(t, the_slowest_one_stands_beside_the_median, 0, ARRAY_LEN(stalls));
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -58,9 +58,7 @@ static void set_up(struct fixture *f, const struct set_up *s)
 	f->clock = cfg.clock = clock_new_virtual(5000);
 	clock_join(f->clock);
 	opstat_init(&f->stat);
-	f->job = (struct mlgen_engine_job){ .engine = &fake_async,
-					    .workers = 1,
-					    .priv = &f->fake };
+	f->job = (struct mlgen_engine_job){ .engine = &fake_async, .workers = 1, .priv = &f->fake };
 	ck_assert_int_eq(io_new(&f->io, &cfg, NULL), 0);
 	make_dataset(&f->dataset);
 	f->plan = (struct plan_config){ .dataset = &f->dataset,
@@ -286,8 +284,8 @@ static const struct failure {
 };
 /* clang-format on */
 
-static void check_failure(const struct failure *c, const struct set_up *like,
-			  bool backwards, struct mlgen_err *err)
+static void check_failure(const struct failure *c, const struct set_up *like, bool backwards,
+			  struct mlgen_err *err)
 {
 	struct set_up s = *like;
 	struct fixture f;
@@ -371,8 +369,7 @@ END_TEST
 
 START_TEST(the_io_has_room_for_chains_where_they_can_be)
 {
-	static const struct mlgen_engine few = { .caps = MLGEN_CAP(MLGEN_READ),
-						 .reap = fake_reap };
+	static const struct mlgen_engine few = { .caps = MLGEN_CAP(MLGEN_READ), .reap = fake_reap };
 	static const struct {
 		const struct mlgen_engine *engine;
 		uint64_t iodepth;

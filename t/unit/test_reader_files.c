@@ -20,8 +20,7 @@ struct script {
 	struct plan_op ops[4][10]; /* up to `after` 0; all wait */
 };
 
-static void script_init(struct plan *p, const struct file_shape *shape,
-			const struct extent *x)
+static void script_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	(void)shape;
 	(void)x;
@@ -37,8 +36,7 @@ static bool script_next(struct plan *p, struct plan_op *op)
 	return next->after;
 }
 
-static const struct plan_kind scripted = { .init = script_init,
-					   .next = script_next };
+static const struct plan_kind scripted = { .init = script_init, .next = script_next };
 
 static uint64_t file_bytes(const struct file_shape *shape)
 {
@@ -115,9 +113,7 @@ static void set_up(struct fixture *f, const struct script *s, int engine)
 	f->clock = cfg.clock = clock_new_virtual(5000);
 	clock_join(f->clock);
 	opstat_init(&f->stat);
-	f->job = (struct mlgen_engine_job){ .engine = &engines[engine],
-					    .workers = 1,
-					    .priv = f };
+	f->job = (struct mlgen_engine_job){ .engine = &engines[engine], .workers = 1, .priv = f };
 	ck_assert_int_eq(io_new(&f->io, &cfg, NULL), 0);
 	f->dataset = (struct dataset){
 		.format = s->is_forward ? &forward : &ordinary,
@@ -132,8 +128,7 @@ static void set_up(struct fixture *f, const struct script *s, int engine)
 		.extent_samples = 1,
 		.common = (void *)(uintptr_t)s,
 	};
-	f->plan = (struct plan_config){ .dataset = &f->dataset,
-					.access = ACCESS_FRAMEWORK };
+	f->plan = (struct plan_config){ .dataset = &f->dataset, .access = ACCESS_FRAMEWORK };
 	f->reader = reader_new(f->io, &f->stat, 1, cfg.iodepth);
 }
 
@@ -302,8 +297,7 @@ START_TEST(a_failure_names_its_file_and_ends_the_sample)
 	calls = strlen(buf_str(&f.trace));
 	last = strlen(failures[i].last_calls);
 	ck_assert_uint_ge(calls, last);
-	ck_assert_str_eq(buf_str(&f.trace) + calls - last,
-			 failures[i].last_calls);
+	ck_assert_str_eq(buf_str(&f.trace) + calls - last, failures[i].last_calls);
 	ck_assert_uint_eq(f.stat.sample->count, 0);
 	/* and the next one is whole again */
 	ck_assert_int_eq(read_one(&f, 3), 0);
@@ -367,9 +361,7 @@ START_TEST(a_file_that_was_left_is_closed_first)
 	ck_assert_int_eq(read_one(&f, 8), 0);
 	traced(&f, "close " IMAGE "\nopen " IMAGE "\nread " IMAGE " 0+200\n");
 	ck_assert_int_eq(read_one(&f, 0), 0);
-	traced(&f,
-	       "close " IMAGE
-	       "\nopen train/img_0_of_4.a\nread train/img_0_of_4.a 0+200\n");
+	traced(&f, "close " IMAGE "\nopen train/img_0_of_4.a\nread train/img_0_of_4.a 0+200\n");
 	ck_assert_int_eq(f.fake.open_files, 1);
 	reader_close(f.reader);
 	tear_down(&f);
@@ -451,27 +443,17 @@ Suite *suite_reader_files(void)
 	TCase *t = tcase_create("reader_files");
 	int engines_count = 2;
 
-	tcase_add_loop_test(t, a_sample_in_two_files_is_read_from_both, 0,
-			    engines_count);
-	tcase_add_loop_test(t, a_stat_without_an_open_has_the_path_of_its_part,
-			    0, engines_count);
-	tcase_add_loop_test(
-		t, a_failure_names_its_file_and_ends_the_sample, 0,
-		engines_count * (int)(sizeof(failures) / sizeof(failures[0])));
-	tcase_add_loop_test(t, a_file_stays_open_from_extent_to_extent, 0,
-			    engines_count);
-	tcase_add_loop_test(t, reader_close_ends_a_file_early, 0,
-			    engines_count);
-	tcase_add_loop_test(t, a_file_that_was_left_is_closed_first, 0,
-			    engines_count);
-	tcase_add_loop_test(t, a_file_whose_read_fails_is_read_on, 0,
-			    engines_count);
-	tcase_add_loop_test(t, nothing_of_a_file_is_there_without_its_open, 0,
-			    engines_count);
-	tcase_add_loop_test(t, what_is_read_at_the_start_is_no_sample, 0,
-			    engines_count);
-	tcase_add_loop_test(t, a_name_too_long_fails_before_any_call, 0,
-			    engines_count);
+	tcase_add_loop_test(t, a_sample_in_two_files_is_read_from_both, 0, engines_count);
+	tcase_add_loop_test(t, a_stat_without_an_open_has_the_path_of_its_part, 0, engines_count);
+	tcase_add_loop_test(t, a_failure_names_its_file_and_ends_the_sample, 0,
+			    engines_count * (int)(sizeof(failures) / sizeof(failures[0])));
+	tcase_add_loop_test(t, a_file_stays_open_from_extent_to_extent, 0, engines_count);
+	tcase_add_loop_test(t, reader_close_ends_a_file_early, 0, engines_count);
+	tcase_add_loop_test(t, a_file_that_was_left_is_closed_first, 0, engines_count);
+	tcase_add_loop_test(t, a_file_whose_read_fails_is_read_on, 0, engines_count);
+	tcase_add_loop_test(t, nothing_of_a_file_is_there_without_its_open, 0, engines_count);
+	tcase_add_loop_test(t, what_is_read_at_the_start_is_no_sample, 0, engines_count);
+	tcase_add_loop_test(t, a_name_too_long_fails_before_any_call, 0, engines_count);
 	suite_add_tcase(s, t);
 	return s;
 }

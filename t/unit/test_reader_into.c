@@ -42,13 +42,11 @@ static void set_up(struct fixture *f, uint64_t bs)
 	f->clock = cfg.clock = clock_new_virtual(1);
 	clock_join(f->clock);
 	opstat_init(&f->stat);
-	f->engine_job = (struct mlgen_engine_job){ .engine = &fake_async,
-						   .workers = 1,
-						   .priv = &f->fake };
+	f->engine_job =
+		(struct mlgen_engine_job){ .engine = &fake_async, .workers = 1, .priv = &f->fake };
 	ck_assert_int_eq(io_new(&f->io, &cfg, NULL), 0);
 	ck_assert_int_eq(dataset_init(&f->dataset, &job, 0, NULL), 0);
-	f->plan =
-		(struct plan_config){ .dataset = &f->dataset, .bs_bytes = bs };
+	f->plan = (struct plan_config){ .dataset = &f->dataset, .bs_bytes = bs };
 	f->reader = reader_new(f->io, &f->stat, 1, 1);
 }
 

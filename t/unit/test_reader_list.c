@@ -53,13 +53,11 @@ static void set_up(struct fixture *f)
 	f->clock = cfg.clock = clock_new_virtual(1);
 	clock_join(f->clock);
 	opstat_init(&f->stat);
-	f->engine_job = (struct mlgen_engine_job){ .engine = &fake_async,
-						   .workers = 1,
-						   .priv = &f->fake };
+	f->engine_job =
+		(struct mlgen_engine_job){ .engine = &fake_async, .workers = 1, .priv = &f->fake };
 	ck_assert_int_eq(io_new(&f->io, &cfg, NULL), 0);
 	ck_assert_int_eq(dataset_init(&f->dataset, &job, 0, NULL), 0);
-	f->plan = (struct plan_config){ .dataset = &f->dataset,
-					.bs_bytes = 1024 };
+	f->plan = (struct plan_config){ .dataset = &f->dataset, .bs_bytes = 1024 };
 	f->reader = reader_new(f->io, &f->stat, 1, 4);
 	/* A miss: two requests of storage, and then a file of a cache. */
 	f->pieces[0] = (struct read_piece){ .op = MLGEN_READ,
@@ -105,18 +103,16 @@ static const struct read_task *run_list(struct fixture *f)
 	return t;
 }
 
-static void check_calls(const struct fixture *f, const enum mlgen_op *ops,
-			unsigned n)
+static void check_calls(const struct fixture *f, const enum mlgen_op *ops, unsigned n)
 {
 	ck_assert_uint_eq(f->fake.logged, n);
 	for (unsigned i = 0; i < n; i++)
 		ck_assert_int_eq(f->fake.log[i].op, ops[i]);
 }
 
-static const enum mlgen_op of_a_miss[] = {
-	MLGEN_OPEN, MLGEN_READ,  MLGEN_READ,  MLGEN_CLOSE, MLGEN_UNLINK,
-	MLGEN_OPEN, MLGEN_WRITE, MLGEN_WRITE, MLGEN_CLOSE
-};
+static const enum mlgen_op of_a_miss[] = { MLGEN_OPEN,  MLGEN_READ,   MLGEN_READ,
+					   MLGEN_CLOSE, MLGEN_UNLINK, MLGEN_OPEN,
+					   MLGEN_WRITE, MLGEN_WRITE,  MLGEN_CLOSE };
 
 START_TEST(a_miss_is_read_and_then_kept)
 {
@@ -186,11 +182,9 @@ START_TEST(a_file_that_is_open_stays_open)
 	struct fixture f;
 
 	set_up(&f);
-	f.pieces[0] = (struct read_piece){ .op = MLGEN_READ,
-					   .is_tier = true,
-					   .open = &slab,
-					   .off = 8192,
-					   .bytes = 2048 };
+	f.pieces[0] = (struct read_piece){
+		.op = MLGEN_READ, .is_tier = true, .open = &slab, .off = 8192, .bytes = 2048
+	};
 	f.list.count = 1;
 	ck_assert_int_eq(run_list(&f)->error, 0);
 	ck_assert_uint_eq(f.fake.logged, 2);

@@ -34,11 +34,11 @@ static struct recorded *good(const char *text)
 
 /* ---- text ---- */
 
-#define ALL                                                                    \
-	"# most of them\ntemplate 93.5%\nstat\nopen\nstat\n"                   \
-	"read start 4096\nread end-65557 65557\nread here 258048,4096 *\n"     \
-	"read here+10 rest\nread any 12.5% x3\nread sample sample\n"           \
-	"read sample+7 512 *sample\nclose\n"                                   \
+#define ALL                                                                                        \
+	"# most of them\ntemplate 93.5%\nstat\nopen\nstat\n"                                       \
+	"read start 4096\nread end-65557 65557\nread here 258048,4096 *\n"                         \
+	"read here+10 rest\nread any 12.5% x3\nread sample sample\n"                               \
+	"read sample+7 512 *sample\nclose\n"                                                       \
 	"\n# the others\ntemplate 6.5%\nopen\nread end 4096\nclose\n"
 
 START_TEST(what_is_written_reads_back)
@@ -116,8 +116,8 @@ START_TEST(bad_lines_are_refused_with_their_number)
 	put(bad[_i].text, bad[_i].bytes);
 	ck_assert_int_eq(recorded_read(&r, path, 1024, &err), bad[_i].code);
 	ck_assert_ptr_null(r);
-	ck_assert_msg(strstr(err.text, bad[_i].in_message),
-		      "'%s' is not in: %s", bad[_i].in_message, err.text);
+	ck_assert_msg(strstr(err.text, bad[_i].in_message), "'%s' is not in: %s",
+		      bad[_i].in_message, err.text);
 }
 END_TEST
 
@@ -143,8 +143,8 @@ struct rig {
 	struct plan_config config;
 };
 
-static void begin(struct rig *g, int format, uint64_t per_file, double bytes,
-		  uint64_t align, const char *text)
+static void begin(struct rig *g, int format, uint64_t per_file, double bytes, uint64_t align,
+		  const char *text)
 {
 	static char directory[] = "d";
 	const struct job job = { .directory = directory,
@@ -193,8 +193,7 @@ static char *played(const struct rig *g, uint64_t id)
 			buf_addf(&text, "%llu+%llu", (unsigned long long)op.off,
 				 (unsigned long long)op.len_bytes);
 		if (op.op == MLGEN_READ && op.got_bytes < op.len_bytes)
-			buf_addf(&text, "=%llu",
-				 (unsigned long long)op.got_bytes);
+			buf_addf(&text, "=%llu", (unsigned long long)op.got_bytes);
 	}
 	return buf_take(&text);
 }
@@ -237,11 +236,9 @@ START_TEST(calls_are_those_of_the_template)
 	struct rig g;
 
 	snprintf(text, sizeof(text), ONE_OF, plays[_i].calls);
-	begin(&g, plays[_i].format, plays[_i].per_file, plays[_i].bytes,
-	      plays[_i].align, text);
+	begin(&g, plays[_i].format, plays[_i].per_file, plays[_i].bytes, plays[_i].align, text);
 	got = played(&g, plays[_i].id);
-	ck_assert_msg(strcmp(got, plays[_i].want) == 0, "%s: %s",
-		      plays[_i].what, got);
+	ck_assert_msg(strcmp(got, plays[_i].want) == 0, "%s: %s", plays[_i].what, got);
 	mem_free(got);
 	dataset_fini(&g.ds);
 }
@@ -284,8 +281,7 @@ START_TEST(counts_are_those_of_the_operations)
 
 	for (int a = 0; a < COUNT(aligns); a++) {
 		snprintf(text, sizeof(text), ONE_OF,
-			 _i < COUNT(more) ? more[_i]
-					  : plays[_i - COUNT(more)].calls);
+			 _i < COUNT(more) ? more[_i] : plays[_i - COUNT(more)].calls);
 		begin(&g, FORMAT_RAW, 3, 10001, aligns[a], text);
 		for (uint64_t id = 0; id < 6; id++)
 			check_counts(&g, id);
@@ -317,8 +313,7 @@ START_TEST(a_rest_takes_as_many_calls_as_it_needs)
 
 	begin(&g, FORMAT_RAW, 1, 5e9, 0, ONE("read start+1 rest"));
 	got = played(&g, 0);
-	ck_assert_str_eq(got, "O 1+2147479552 2147479553+2147479552 "
-			      "4294959105+705040895 C");
+	ck_assert_str_eq(got, "O 1+2147479552 2147479553+2147479552 4294959105+705040895 C");
 	mem_free(got);
 	dataset_fini(&g.ds);
 }
@@ -390,9 +385,8 @@ START_TEST(of_a_pair_of_files_both_are_read)
 				 .scale = 100,
 				 .accelerators = 1,
 				 .batch_size = 1 };
-	struct rig g = { .config = { .dataset = &g.ds,
-				     .access = ACCESS_RECORDED,
-				     .bs_bytes = 4096 } };
+	struct rig g = { .config = {
+				 .dataset = &g.ds, .access = ACCESS_RECORDED, .bs_bytes = 4096 } };
 	char *got;
 
 	put(TEXT(ONE("read end-4 8")));
@@ -416,13 +410,10 @@ Suite *suite_recorded(void)
 
 	tcase_add_checked_fixture(tc, setup, remove_place);
 	tcase_add_test(tc, what_is_written_reads_back);
-	tcase_add_loop_test(tc, bad_lines_are_refused_with_their_number, 0,
-			    COUNT(bad));
+	tcase_add_loop_test(tc, bad_lines_are_refused_with_their_number, 0, COUNT(bad));
 	tcase_add_test(tc, what_is_no_file_is_refused);
-	tcase_add_loop_test(tc, calls_are_those_of_the_template, 0,
-			    COUNT(plays));
-	tcase_add_loop_test(tc, counts_are_those_of_the_operations, 0,
-			    COUNT(plays) + 6);
+	tcase_add_loop_test(tc, calls_are_those_of_the_template, 0, COUNT(plays));
+	tcase_add_loop_test(tc, counts_are_those_of_the_operations, 0, COUNT(plays) + 6);
 	tcase_add_test(tc, a_large_file_is_counted_without_its_calls);
 	tcase_add_test(tc, a_rest_takes_as_many_calls_as_it_needs);
 	tcase_add_test(tc, random_places_are_within_the_file_and_differ);

@@ -30,8 +30,7 @@ static int put_numbers(struct relay *r, uint64_t count, struct mlgen_err *err)
 }
 
 /* So many at once. */
-static int get_numbers(struct relay *r, uint64_t count, size_t some,
-		       struct mlgen_err *err)
+static int get_numbers(struct relay *r, uint64_t count, size_t some, struct mlgen_err *err)
 {
 	uint64_t *got = mem_array(some, sizeof(*got));
 	int rc = 0;
@@ -56,10 +55,8 @@ static void hand_over(struct member *m)
 	for (unsigned round = 0; round < 2; round++) {
 		relay_begin(&r, m->hosts, round == 0);
 		ck_assert(relay_gives(&r) == (m->rank == 0));
-		int rc = relay_gives(&r)
-				 ? put_numbers(&r, NUMBERS, &m->err)
-				 : get_numbers(&r, NUMBERS, 1 + 999 * m->rank,
-					       &m->err);
+		int rc = relay_gives(&r) ? put_numbers(&r, NUMBERS, &m->err)
+					 : get_numbers(&r, NUMBERS, 1 + 999 * m->rank, &m->err);
 		ck_assert_int_eq(relay_end(&r, rc, &m->err), 0);
 	}
 }
@@ -107,8 +104,7 @@ static void fail_one(struct member *m)
 				  : get_numbers(&r, NUMBERS, 10, &m->err);
 	}
 	ck_assert_int_eq(relay_end(&r, rc, &m->err), -ENOSPC);
-	ck_assert_msg(strstr(m->err.text, "there is no room") != NULL, "%s",
-		      m->err.text);
+	ck_assert_msg(strstr(m->err.text, "there is no room") != NULL, "%s", m->err.text);
 	uint64_t all = 0;
 	struct mlgen_err err = { 0 };
 	ck_assert_int_eq(hosts_vote(m->hosts, 1u << m->rank, &all, &err), 0);
@@ -129,8 +125,7 @@ static void ask_for_more(struct member *m)
 	struct relay r;
 
 	relay_begin(&r, m->hosts, true);
-	int rc = m->rank == 0 ? put_numbers(&r, 5, &m->err)
-			      : get_numbers(&r, 6, 1, &m->err);
+	int rc = m->rank == 0 ? put_numbers(&r, 5, &m->err) : get_numbers(&r, 6, 1, &m->err);
 	ck_assert_int_eq(relay_end(&r, rc, &m->err), -EPROTO);
 }
 
@@ -164,9 +159,7 @@ static void list(struct member *m)
 		int64_t mtime_ns = 0;
 
 		snprintf(want, sizeof(want), "%03u", i);
-		ck_assert_int_gt(
-			scan_name_and_time(s, i, name, sizeof(name), &mtime_ns),
-			0);
+		ck_assert_int_gt(scan_name_and_time(s, i, name, sizeof(name), &mtime_ns), 0);
 		ck_assert_str_eq(name, want);
 		ck_assert_int_gt(mtime_ns, 0);
 		ck_assert_uint_eq(scan_size(s, i), i + 1);

@@ -16,8 +16,7 @@
 
 /* ---- workers ---- */
 
-static struct trace_record call(uint32_t tid, uint64_t start_ns,
-				uint64_t duration_ns)
+static struct trace_record call(uint32_t tid, uint64_t start_ns, uint64_t duration_ns)
 {
 	return (struct trace_record){ .pid = 1,
 				      .tid = tid,
@@ -27,8 +26,7 @@ static struct trace_record call(uint32_t tid, uint64_t start_ns,
 }
 
 /* Of threads 1 to n, each of which is there from first to last. */
-static unsigned workers_of(const uint64_t (*times)[2], uint32_t n,
-			   uint64_t most, unsigned *of)
+static unsigned workers_of(const uint64_t (*times)[2], uint32_t n, uint64_t most, unsigned *of)
 {
 	struct replay_lanes l = { 0 };
 	struct mlgen_err err = { 0 };
@@ -66,9 +64,7 @@ END_TEST
 
 START_TEST(threads_that_followed_one_another_share_one)
 {
-	const uint64_t times[][2] = {
-		{ 10, 20 }, { 30, 40 }, { 50, 60 }, { 35, 70 }
-	};
+	const uint64_t times[][2] = { { 10, 20 }, { 30, 40 }, { 50, 60 }, { 35, 70 } };
 	unsigned of[4];
 
 	ck_assert_uint_eq(workers_of(times, 4, 0, of), 2);
@@ -80,9 +76,7 @@ END_TEST
 
 START_TEST(there_are_no_more_workers_than_asked_for)
 {
-	const uint64_t times[][2] = {
-		{ 1, 90 }, { 2, 90 }, { 3, 90 }, { 4, 90 }, { 5, 90 }
-	};
+	const uint64_t times[][2] = { { 1, 90 }, { 2, 90 }, { 3, 90 }, { 4, 90 }, { 5, 90 } };
 	unsigned of[5];
 
 	ck_assert_uint_eq(workers_of(times, 5, 2, of), 2);
@@ -162,8 +156,7 @@ START_TEST(what_cannot_be_replayed_is_counted_by_its_reason)
 					  .result = rows[i].result };
 		char text[64];
 
-		ck_assert_int_eq(replay_take(&op, &r, rows[i].file, &left),
-				 rows[i].taken);
+		ck_assert_int_eq(replay_take(&op, &r, rows[i].file, &left), rows[i].taken);
 		replay_left_put(&left, text, sizeof(text));
 		ck_assert_str_eq(text, rows[i].left);
 	}
@@ -187,8 +180,7 @@ START_TEST(a_long_list_of_reasons_is_cut_and_counted_whole)
 
 	for (unsigned i = 0; i < LEFT_REASONS; i++)
 		left.count[i] = 1000;
-	ck_assert_uint_eq(replay_left_put(&left, text, sizeof(text)),
-			  1000 * LEFT_REASONS);
+	ck_assert_uint_eq(replay_left_put(&left, text, sizeof(text)), 1000 * LEFT_REASONS);
 	ck_assert_uint_eq(strlen(text), sizeof(text) - 1);
 }
 END_TEST
@@ -206,10 +198,7 @@ START_TEST(a_file_that_was_read_was_there_as_far_as_it_was_read)
 {
 	const struct trace_record r[] = {
 		{ .op = TRACE_OPEN, .len_bytes = O_RDONLY },
-		{ .op = TRACE_READ,
-		  .off = 4096,
-		  .len_bytes = 100,
-		  .result = 7 },
+		{ .op = TRACE_READ, .off = 4096, .len_bytes = 100, .result = 7 },
 		{ .op = TRACE_READ, .off = 0, .len_bytes = 100, .result = 100 },
 	};
 	struct replay_file f = after(r, 3);
@@ -249,8 +238,7 @@ END_TEST
 START_TEST(a_worker_has_as_many_files_open_as_in_the_trace)
 {
 	struct replay_opened x = { 0 };
-	struct replay_op open = { .op = MLGEN_OPEN },
-			 read = { .op = MLGEN_READ },
+	struct replay_op open = { .op = MLGEN_OPEN }, read = { .op = MLGEN_READ },
 			 close = { .op = MLGEN_CLOSE };
 
 	for (uint32_t file = 1; file <= 100; file++) {

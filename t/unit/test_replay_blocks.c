@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_replay_blocks.c - what a device was asked for is a read or write from its issue to its completion. */
+/* test_replay_blocks.c - what a device was asked for is a read or write from its issue to its
+ * completion. */
 #include <check.h>
 
 #include "suites.h"
@@ -31,8 +32,7 @@ static void issue(uint64_t start_ns, uint64_t off, unsigned flags)
 	replay_blocks_add(blocks, &r);
 }
 
-static void complete(uint64_t start_ns, uint64_t duration_ns, uint64_t off,
-		     int64_t result)
+static void complete(uint64_t start_ns, uint64_t duration_ns, uint64_t off, int64_t result)
 {
 	const struct trace_record r = { .start_ns = start_ns,
 					.duration_ns = duration_ns,
@@ -45,8 +45,8 @@ static void complete(uint64_t start_ns, uint64_t duration_ns, uint64_t off,
 	replay_blocks_add(blocks, &r);
 }
 
-static void expect(bool is_end, unsigned op, uint64_t start_ns,
-		   uint64_t duration_ns, uint64_t off, int64_t result)
+static void expect(bool is_end, unsigned op, uint64_t start_ns, uint64_t duration_ns, uint64_t off,
+		   int64_t result)
 {
 	struct trace_record r;
 
@@ -165,11 +165,9 @@ Suite *suite_replay_blocks(void)
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, they_come_in_the_order_of_issues_once_they_are_done);
-	tcase_add_test(
-		t, a_completion_that_has_its_own_times_is_taken_at_its_word);
+	tcase_add_test(t, a_completion_that_has_its_own_times_is_taken_at_its_word);
 	tcase_add_test(t, what_failed_did);
-	tcase_add_test(t,
-		       a_completion_that_is_lost_holds_up_16384_others_at_most);
+	tcase_add_test(t, a_completion_that_is_lost_holds_up_16384_others_at_most);
 	tcase_add_test(t, what_lies_beyond_the_span_is_folded);
 	tcase_add_test(t, other_records_are_none);
 	suite_add_tcase(s, t);

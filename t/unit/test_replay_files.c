@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_replay_files.c - files of a replay lie below its directory, as the trace had them, whole or not at all. */
+/* test_replay_files.c - files of a replay lie below its directory, as the trace had them, whole or
+ * not at all. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -36,9 +37,8 @@ START_TEST(files_are_made_whole_and_cold)
 	ck_assert_uint_eq(maker.made_bytes, 3100008);
 	ck_assert_uint_eq(progress.bytes_done, 3100008);
 	ck_assert_uint_eq(progress.files_done, 5);
-	ck_assert_str_eq(found(FILES),
-			 "./d/.mlgen-replay ./d/data/a ./d/data/empty "
-			 "./d/data/odd ./d/data/sub/b ./d/rel/c name\xff ");
+	ck_assert_str_eq(found(FILES), "./d/.mlgen-replay ./d/data/a ./d/data/empty ./d/data/odd "
+				       "./d/data/sub/b ./d/rel/c name\xff ");
 	ck_assert_uint_eq(size_of("d/data/odd\nname\xff"), 7);
 	ck_assert_uint_eq(size_of("d/data/a"), 3000000);
 	ck_assert_uint_eq(size_of("d/data/sub/b"), 1);
@@ -49,8 +49,8 @@ START_TEST(files_are_made_whole_and_cold)
 	ck_assert(system("cmp -s -n 100000 d/data/a d/rel/c") != 0);
 	ck_assert_int_eq(stat("d/data/a", &st), 0);
 	ck_assert_uint_ge((uint64_t)st.st_blocks * 512, 3000000);
-	shell("grep -Eq '^x: laying out 5 files, [0-9.]+ MiB in .*/d "
-	      "\\((in .*s|about .*s, estimate)\\)$' stderr");
+	shell("grep -Eq '^x: laying out 5 files, [0-9.]+ MiB in .*/d \\((in .*s|about .*s, "
+	      "estimate)\\)$' stderr");
 	shell("stat -c '%i %s %y %z' d/data/a >stat");
 	make_ok(0);
 	ck_assert(!maker.started);
@@ -68,8 +68,7 @@ START_TEST(a_file_that_is_only_written_gets_space)
 	ck_assert_int_eq(stat("d/w", &st), 0);
 	ck_assert_int_eq(st.st_size, 100 << 20);
 	ck_assert(st.st_blocks == 0 || st.st_blocks * 512 >= 100 << 20);
-	shell("grep -Eq '^x: laying out 1 file, 100 MiB in .*/d "
-	      "\\(space only\\)$' stderr");
+	shell("grep -Eq '^x: laying out 1 file, 100 MiB in .*/d \\(space only\\)$' stderr");
 }
 END_TEST
 
@@ -101,9 +100,8 @@ START_TEST(folders_are_made_unless_the_trace_does)
 	ck_assert_uint_gt(files.missing_folders, 0);
 	make_ok(1);
 	ck_assert_str_eq(found("-path './d/*'"),
-			 "./d/.mlgen-replay ./d/new ./d/out ./d/seen "
-			 "./d/seen/deep ./d/seen/deep/er ./d/was "
-			 "./d/was/file ");
+			 "./d/.mlgen-replay ./d/new ./d/out ./d/seen ./d/seen/deep "
+			 "./d/seen/deep/er ./d/was ./d/was/file ");
 	make_ok(0);
 	ck_assert(!maker.started);
 }
@@ -129,8 +127,8 @@ START_TEST(a_file_of_another_size_is_made_anew)
 	add("/b", THERE | READ, 1000);
 	add("/new", CHANGED, 0);
 	make_ok(2);
-	shell("cksum d/b >sum; stat -c %i d/b >inode; echo more >>d/a;"
-	      "echo made by the replay >d/new");
+	shell("cksum d/b >sum; stat -c %i d/b >inode; echo more >>d/a;echo made by the replay "
+	      ">d/new");
 	look_ok();
 	ck_assert_uint_eq(files.missing_files, 1);
 	make_ok(1);
@@ -161,13 +159,11 @@ START_TEST(a_killed_run_is_gone_on_with)
 {
 	add("/s/a", THERE | READ, 1000);
 	make_ok(1);
-	shell("mv d/s/a d/s/.a.mlgen-part; ln -s ../../precious d/s/b;"
-	      "mv d/s/b d/s/.b.mlgen-part; echo precious >precious;"
-	      ": >d/.mlgen-dataset.lock");
+	shell("mv d/s/a d/s/.a.mlgen-part; ln -s ../../precious d/s/b;mv d/s/b d/s/.b.mlgen-part; "
+	      "echo precious >precious;: >d/.mlgen-dataset.lock");
 	add("/s/b", THERE | READ, 2000);
 	make_ok(2);
-	ck_assert_str_eq(found(FILES), "./d/.mlgen-replay ./d/s/a ./d/s/b "
-				       "./precious ");
+	ck_assert_str_eq(found(FILES), "./d/.mlgen-replay ./d/s/a ./d/s/b ./precious ");
 	ck_assert_uint_eq(size_of("d/s/b"), 2000);
 	shell("grep -q precious precious");
 }
@@ -212,8 +208,7 @@ START_TEST(a_place_that_cannot_be_written_is_refused)
 	look_ok();
 	ck_assert(!is_root || seteuid(65534) == 0);
 	ck_assert_int_eq(replay_files_check_writable(&files, &err), -EACCES);
-	make_fails(-EACCES, "/d: 1 file to write: Permission denied; make it "
-			    "writable");
+	make_fails(-EACCES, "/d: 1 file to write: Permission denied; make it writable");
 	ck_assert(!is_root || seteuid(0) == 0);
 }
 END_TEST
@@ -284,8 +279,7 @@ Suite *suite_replay_files(void)
 	tcase_add_test(t, a_place_that_cannot_be_written_is_refused);
 	tcase_add_test(t, a_stopped_one_leaves_nothing_half_made);
 	tcase_add_loop_test(t, so_does_one_that_is_stopped_in_the_middle, 0, 2);
-	tcase_add_loop_test(t, any_operation_that_fails_leaves_whole_files_only,
-			    0, 2);
+	tcase_add_loop_test(t, any_operation_that_fails_leaves_whole_files_only, 0, 2);
 	suite_add_tcase(s, t);
 	return s;
 }

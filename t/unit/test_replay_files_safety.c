@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_replay_files_safety.c - what others have stays as it is, where a replay makes files and where the trace names them. */
+/* test_replay_files_safety.c - what others have stays as it is, where a replay makes files and
+ * where the trace names them. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -15,8 +16,7 @@ START_TEST(what_others_have_there_stays)
 {
 	shell("mkdir -p d/a; echo mine >d/a/b; cp d/a/b old");
 	add("/a/b", THERE | READ, 6);
-	look_fails(-EEXIST, "/d/a/b: is in the way, and there is no "
-			    ".mlgen-replay in ");
+	look_fails(-EEXIST, "/d/a/b: is in the way, and there is no .mlgen-replay in ");
 	make_fails(-EEXIST, "is in the way");
 	use("d");
 	add("/a/b", THERE | READ | CHANGED, 5);
@@ -26,8 +26,7 @@ START_TEST(what_others_have_there_stays)
 	look_fails(-EEXIST, "is in the way");
 	use("d");
 	add("/c", THERE | READ, 5);
-	look_fails(-ENOTEMPTY, "/d: is not empty, and there is no "
-			       ".mlgen-replay in it");
+	look_fails(-ENOTEMPTY, "/d: is not empty, and there is no .mlgen-replay in it");
 	use("d");
 	add("/c", CHANGED, 0);
 	make_fails(-ENOTEMPTY, "is not empty");
@@ -57,14 +56,12 @@ START_TEST(nothing_is_made_or_taken_behind_a_link)
 {
 	add("/s/t/a", THERE | READ, 1000);
 	make_ok(1);
-	shell("mkdir away; echo precious >away/a; cp away/a old;"
-	      "mv d/s/t d/s/u; ln -s ../../away d/s/t");
+	shell("mkdir away; echo precious >away/a; cp away/a old;mv d/s/t d/s/u; ln -s ../../away "
+	      "d/s/t");
 	look_fails(-ELOOP, "/d/s/t/a: a folder on the way is a symbolic link");
 	make_fails(-ELOOP, "is a symbolic link");
-	shell("rm d/s/t; mv d/s/u d/s/t; rm d/s/t/a;"
-	      "ln -s ../../../away/a d/s/t/a");
-	look_fails(-ELOOP, "/d/s/t/a: is a symbolic link, and in the trace a "
-			   "file");
+	shell("rm d/s/t; mv d/s/u d/s/t; rm d/s/t/a;ln -s ../../../away/a d/s/t/a");
+	look_fails(-ELOOP, "/d/s/t/a: is a symbolic link, and in the trace a file");
 	make_fails(-ELOOP, "is a symbolic link");
 	shell("cmp away/a old");
 	/* That the trace makes itself. */
@@ -101,8 +98,7 @@ START_TEST(what_is_no_file_is_refused)
 	shell("rmdir d/a; mkfifo d/a");
 	make_fails(-EEXIST, "/d/a: is a fifo, and in the trace a file");
 	shell("rm -r d/a d/f; : >d/f");
-	look_fails(-EEXIST, "/d/f: is a regular file, and in the trace a "
-			    "folder");
+	look_fails(-EEXIST, "/d/f: is a regular file, and in the trace a folder");
 	shell("rm d/f");
 	add("/p/q", THERE | READ, 1);
 	shell(": >d/p");
@@ -110,22 +106,20 @@ START_TEST(what_is_no_file_is_refused)
 	use("stderr");
 	add("/a", THERE | READ, 1000);
 	look_fails(-ENOTDIR, "directory: ");
-	ck_assert_msg(strstr(err.text, "stderr is a regular file"), "%s",
-		      err.text);
+	ck_assert_msg(strstr(err.text, "stderr is a regular file"), "%s", err.text);
 }
 END_TEST
 
 START_TEST(a_directory_with_the_traced_files_is_refused)
 {
-	shell("mkdir -p data/sub; echo 1234 >data/sub/x; ln -s data way;"
-	      "mkdir else; ln -s ../data/sub/x else/link");
+	shell("mkdir -p data/sub; echo 1234 >data/sub/x; ln -s data way;mkdir else; ln -s "
+	      "../data/sub/x else/link");
 	use("data");
 	add_here("data/sub/x", THERE | READ, 5);
-	look_fails(-EEXIST, "/data: the directory holds files that the trace "
-			    "names: ");
-	ck_assert_msg(strstr(err.text, "/data/sub/x; name another directory, "
-				       "or use replay_files=traced"),
-		      "%s", err.text);
+	look_fails(-EEXIST, "/data: the directory holds files that the trace names: ");
+	ck_assert_msg(
+		strstr(err.text, "/data/sub/x; name another directory, or use replay_files=traced"),
+		"%s", err.text);
 	use("way/sub");
 	add("data/sub/x", THERE | READ, 5);
 	look_fails(-EEXIST, "the directory holds files that the trace names");
@@ -140,8 +134,7 @@ START_TEST(a_directory_with_the_traced_files_is_refused)
 	look_fails(-EEXIST, "the directory holds files that the trace names");
 	use("/");
 	add_here("data/sub/x", THERE | READ | CHANGED, 5);
-	look_fails(-EEXIST, "/: the directory holds files that the trace "
-			    "names");
+	look_fails(-EEXIST, "/: the directory holds files that the trace names");
 	use("data-two");
 	add_here("data/sub/x", THERE | READ, 5);
 	add_here("data/gone", THERE | READ, 5);
@@ -211,8 +204,7 @@ START_TEST(traced_files_that_cannot_be_read_are_named)
 	job.replay_files = REPLAY_TRACED;
 	add("data/x", THERE | READ, 6);
 	add("/", THERE, 4096); /* seen: a folder, or whatever */
-	look_fails(-EFBIG, "data/x: has 5, and the trace has 6 of it; "
-			   "replay_files=traced reads");
+	look_fails(-EFBIG, "data/x: has 5, and the trace has 6 of it; replay_files=traced reads");
 	add("data/gone", THERE | READ, 0);
 	add("data", THERE | READ, 0);
 	look_fails(-EFBIG, "; so it is with 3 of its files");
@@ -250,8 +242,7 @@ Suite *suite_replay_files_safety(void)
 	tcase_add_test(t, what_others_have_there_stays);
 	tcase_add_test(t, an_empty_directory_will_do);
 	tcase_add_test(t, nothing_is_made_or_taken_behind_a_link);
-	tcase_add_test(t,
-		       a_file_with_two_names_is_made_anew_before_it_is_changed);
+	tcase_add_test(t, a_file_with_two_names_is_made_anew_before_it_is_changed);
 	tcase_add_test(t, what_is_no_file_is_refused);
 	tcase_add_test(t, a_directory_with_the_traced_files_is_refused);
 	tcase_add_test(t, among_many_names_the_traced_files_are_found);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_replay_names.c - a name of a trace has one place below the directory, and none outside of it. */
+/* test_replay_names.c - a name of a trace has one place below the directory, and none outside of
+ * it. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -54,16 +55,13 @@ START_TEST(a_directory_is_where_links_lead)
 	use("new");
 	expect_path(add("/a", THERE, 1), "new/a");
 	use(".");
-	ck_assert_int_eq(replay_files_path(&files, add("/a", THERE, 1), path),
-			 0);
+	ck_assert_int_eq(replay_files_path(&files, add("/a", THERE, 1), path), 0);
 	ck_assert_str_eq(path + strlen(top), "/a");
 	use("/");
-	ck_assert_int_eq(replay_files_path(&files, add("/a/b", THERE, 1), path),
-			 0);
+	ck_assert_int_eq(replay_files_path(&files, add("/a/b", THERE, 1), path), 0);
 	ck_assert_str_eq(path, "/a/b");
 	use("/no-such-folder/x/");
-	ck_assert_int_eq(replay_files_path(&files, add("/a/b", THERE, 1), path),
-			 0);
+	ck_assert_int_eq(replay_files_path(&files, add("/a/b", THERE, 1), path), 0);
 	ck_assert_str_eq(path, "/no-such-folder/x/a/b");
 }
 END_TEST
@@ -73,8 +71,7 @@ START_TEST(a_name_may_be_too_long)
 	char name[PATH_MAX + 1] = "/", path[PATH_MAX];
 
 	memset(name + 1, 'n', 256);
-	ck_assert_int_eq(replay_files_path(&files, add(name, THERE, 1), path),
-			 -ENAMETOOLONG);
+	ck_assert_int_eq(replay_files_path(&files, add(name, THERE, 1), path), -ENAMETOOLONG);
 	look_fails(-ENAMETOOLONG, "File name too long below ");
 	use("d");
 	name[256] = '\0';
@@ -116,16 +113,16 @@ START_TEST(a_file_and_a_folder_cannot_have_one_name)
 {
 	add("/a/b", THERE | READ, 10);
 	add("/a/b/c/d", THERE, 10);
-	look_fails(-ENOTDIR, "/a/b: the trace has a file of this name, and "
-			     "/a/b/c/d in a folder of the same name");
+	look_fails(-ENOTDIR, "/a/b: the trace has a file of this name, and /a/b/c/d in a folder of "
+			     "the same name");
 	use("d");
 	add("/", THERE | READ, 10);
 	look_fails(-EISDIR, "which is this directory itself");
 	use("d");
 	add("/", THERE | FOLDER, 4096);
 	add("a/../.mlgen-replay", THERE, 10);
-	look_fails(-EINVAL, "/d/.mlgen-replay: the trace has a file of this "
-			    "name, which mlgen needs");
+	look_fails(-EINVAL,
+		   "/d/.mlgen-replay: the trace has a file of this name, which mlgen needs");
 	ck_assert_str_eq(found("-name d"), "");
 }
 END_TEST

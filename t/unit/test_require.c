@@ -31,9 +31,7 @@ static void set_up(void)
 		.wall_seconds = 2,
 		.io = { .numjobs = 1, .rate[1].asked_iops = (double)NAN },
 		.storage = { .memory_percent = 3.5, .osts = UINT64_MAX },
-		.read = { .io_bytes = 4096000,
-			  .total_ios = 1000,
-			  .lat_ns = lat },
+		.read = { .io_bytes = 4096000, .total_ios = 1000, .lat_ns = lat },
 	};
 	run = (struct run_result){ .jobs = results, .job_count = 1 };
 }
@@ -106,14 +104,11 @@ static const struct {
 	{ "read.iop>=90", "did you mean 'read.iops'?" },
 	{ "memory_percent>=9", "did you mean 'storage.memory_percent'?" },
 	{ "clat_ns.p99<=9", "did you mean 'read.clat_ns.p99'?" },
-	{ "storage.memry_percent<=9",
-	  "did you mean 'storage.memory_percent'?" },
+	{ "storage.memry_percent<=9", "did you mean 'storage.memory_percent'?" },
 	{ "stall_ns>=9", "stall_ns.p99" },
 	{ "stal_ns.p99<=9", "did you mean 'stall_ns.p99'?" },
-	{ "ops.read.lat_ns.px<=9",
-	  "is a latency; ask for one figure of it: ops.read.lat_ns.p99," },
-	{ "epochs>=9",
-	  "epochs: is a list; ask for one of it, from 0: epochs.0." },
+	{ "ops.read.lat_ns.px<=9", "is a latency; ask for one figure of it: ops.read.lat_ns.p99," },
+	{ "epochs>=9", "epochs: is a list; ask for one of it, from 0: epochs.0." },
 	{ "epochs.last.au_percent>=9", "from 0: epochs.0." },
 	{ "epochs.0.au_percnt>=9", "did you mean 'epochs.0.au_percent'?" },
 	{ "epochs.0.au_percent>=101", "can never hold" },
@@ -153,14 +148,11 @@ START_TEST(figures_are_found_below_io_then_in_the_job)
 	const char *text = rows[_i].text;
 	int known = require_check(text, NULL, &err);
 
-	ck_assert_msg((known < 0) == (rows[_i].missed < 0), "%s: %d %s", text,
-		      known, err.text);
+	ck_assert_msg((known < 0) == (rows[_i].missed < 0), "%s: %d %s", text, known, err.text);
 	if (known < 0)
-		ck_assert_msg(strncmp(err.text, "require=", 8) == 0, "%s",
-			      err.text);
+		ck_assert_msg(strncmp(err.text, "require=", 8) == 0, "%s", err.text);
 	else
-		ck_assert_int_eq(require_check(text, &run, &err),
-				 rows[_i].missed);
+		ck_assert_int_eq(require_check(text, &run, &err), rows[_i].missed);
 }
 END_TEST
 
@@ -169,8 +161,7 @@ START_TEST(what_cannot_hold_is_refused_before_the_run)
 	struct mlgen_err err = { 0 };
 
 	ck_assert_int_eq(require_check(refused[_i].text, NULL, &err), -EINVAL);
-	ck_assert_msg(strstr(err.text, refused[_i].says), "%s: %s",
-		      refused[_i].text, err.text);
+	ck_assert_msg(strstr(err.text, refused[_i].says), "%s: %s", refused[_i].text, err.text);
 }
 END_TEST
 
@@ -178,8 +169,7 @@ START_TEST(what_can_hold_is_not)
 {
 	struct mlgen_err err = { 0 };
 
-	ck_assert_msg(require_check(possible[_i], NULL, &err) == 0, "%s",
-		      err.text);
+	ck_assert_msg(require_check(possible[_i], NULL, &err) == 0, "%s", err.text);
 }
 END_TEST
 
@@ -235,8 +225,7 @@ START_TEST(an_element_of_a_list_is_required_by_its_number)
 			.saves = { .count = 1, .items = { &saved, 1 } } },
 	};
 	for (size_t i = 0; i < sizeof(elements) / sizeof(*elements); i++)
-		ck_assert_msg(require_check(elements[i].text, &run, &err) ==
-				      elements[i].missed,
+		ck_assert_msg(require_check(elements[i].text, &run, &err) == elements[i].missed,
 			      "%s: %s", elements[i].text, err.text);
 }
 END_TEST
@@ -256,21 +245,14 @@ START_TEST(a_job_with_checkpoints_has_what_they_have)
 		.rank_percent.data = 3,
 		.write_ns = lat,
 	};
-	results[1] = (struct job_result){ .job = job,
-					  .work = &work_train,
-					  .ml.au_percent = 95 };
+	results[1] = (struct job_result){ .job = job, .work = &work_train, .ml.au_percent = 95 };
 	run.job_count = 2;
-	ck_assert_int_eq(require_check("saves.bytes_per_sec>=5e8", &run, &err),
-			 0);
-	ck_assert_int_eq(require_check("saves.bytes_per_sec>=6e8", &run, &err),
-			 1);
-	ck_assert_int_eq(
-		require_check("saves.rank_percent.data<=5", &run, &err), 0);
-	ck_assert_int_eq(
-		require_check("saves.write_ns.max=5000000", &run, &err), 0);
+	ck_assert_int_eq(require_check("saves.bytes_per_sec>=5e8", &run, &err), 0);
+	ck_assert_int_eq(require_check("saves.bytes_per_sec>=6e8", &run, &err), 1);
+	ck_assert_int_eq(require_check("saves.rank_percent.data<=5", &run, &err), 0);
+	ck_assert_int_eq(require_check("saves.write_ns.max=5000000", &run, &err), 0);
 	ck_assert_int_eq(require_check("au>=90", &run, &err), 0);
-	ck_assert_int_eq(require_check("restores.bytes_per_sec>1", &run, &err),
-			 1);
+	ck_assert_int_eq(require_check("restores.bytes_per_sec>1", &run, &err), 1);
 }
 END_TEST
 

@@ -31,9 +31,7 @@ static void make(uint64_t files, const char *size)
 			   .batch_size = 1 };
 
 	dataset_fini(&ds);
-	ck_assert_int_eq(dist_parse(&job.sample_size, size, DIST_BYTES, NULL,
-				    1024, NULL),
-			 0);
+	ck_assert_int_eq(dist_parse(&job.sample_size, size, DIST_BYTES, NULL, 1024, NULL), 0);
 	ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
 	tree_folder(root, "/train");
 }
@@ -127,8 +125,7 @@ START_TEST(one_file_is_found)
 	ck_assert_double_eq_tol(r.percent, 5, 1e-9);
 	ck_assert(!r.is_nothing);
 	for (uint64_t round = 0; round < 5; round++)
-		ck_assert(!residency_is_nothing(&ds, round, the_clock,
-						CLOCK_NEVER));
+		ck_assert(!residency_is_nothing(&ds, round, the_clock, CLOCK_NEVER));
 }
 END_TEST
 

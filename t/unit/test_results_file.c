@@ -57,26 +57,21 @@ static const struct {
 	{ "{\"a\": 99999999999999999999}", "no JSON: " },
 	{ "[]", ": is no report of mlgen; --json=FILE of a run writes one" },
 	{ "{}", ": is no report of mlgen" },
-	{ "{\"fio version\": \"fio-3.33\", \"jobs\": []}",
-	  ": is no report of mlgen but of fio" },
-	{ "{\"mlgen version\": \"1\", \"schema_version\": \"1\"}",
-	  ": is no report of mlgen" },
+	{ "{\"fio version\": \"fio-3.33\", \"jobs\": []}", ": is no report of mlgen but of fio" },
+	{ "{\"mlgen version\": \"1\", \"schema_version\": \"1\"}", ": is no report of mlgen" },
 	{ "{\"mlgen version\": \"3.1\", \"schema_version\": 3}",
 	  ": has schema_version 3 (mlgen 3.1), this program reads 1 and 2" },
 	{ "{" HEAD "\"jobs\": {}}", ": jobs: must be a list" },
 	{ "{" HEAD "\"jobs\": []}", ": there is no job in it" },
-	{ "{" HEAD "\"jobs\": [{\"jobname\": \"a\"}, {}]}",
-	  ": jobs[1]: has no jobname" },
+	{ "{" HEAD "\"jobs\": [{\"jobname\": \"a\"}, {}]}", ": jobs[1]: has no jobname" },
 	{ "{" HEAD "\"jobs\": [7]}", ": jobs[0]: has no jobname" },
 };
 
 START_TEST(what_is_no_result_is_refused)
 {
 	ck_assert_int_lt(open_text(bad[_i].text), 0);
-	ck_assert_msg(strstr(err.text, bad[_i].fault), "%s: %s", bad[_i].text,
-		      err.text);
-	ck_assert_msg(strncmp(err.text, path, strlen(path)) == 0, "%s",
-		      err.text);
+	ck_assert_msg(strstr(err.text, bad[_i].fault), "%s: %s", bad[_i].text, err.text);
+	ck_assert_msg(strncmp(err.text, path, strlen(path)) == 0, "%s", err.text);
 }
 END_TEST
 
@@ -103,24 +98,18 @@ START_TEST(the_version_is_the_one_that_is_written)
 END_TEST
 
 static const char document[] =
-	"{" HEAD "\"find_max\": {\"answer\": 3}, \"merged\": {\"turns\": 2},"
-	"\"timestamp_ms\": 5000, \"machine\": {\"hostname\": \"h1\"},"
-	"\"jobs\": [{\"jobname\": \"t\", \"elapsed\": 3,"
-	" \"options_resolved\": {\"batch_size\": \"7\", \"bs\": \"1m\","
-	"  \"compute_time\": \"323ms\", \"direct\": \"1\", \"epochs\": \"5\","
-	"  \"directory\": \"/a b\", \"runtime\": null,"
-	"  \"bandwidth\": \"500m\"},"
-	" \"read\": {\"iops\": 12.5, \"clat_ns\": {\"N\": 0, \"min\": 0,"
-	"  \"max\": 0, \"mean\": 0, \"stddev\": 0}},"
-	" \"dataset\": {\"bytes\": 1024},"
-	" \"ml\": {\"accelerators\": 8, \"au_percent\": 63.1,"
-	"  \"sample_bytes_per_sec\": null, \"target_met\": true,"
-	"  \"verdict\": {\"name\": \"storage\"},"
-	"  \"au_percent_per_accelerator\": [60, 70],"
-	"  \"epochs\": [{\"au_percent\": 61}, {\"au_percent\": 62}],"
-	"  \"stall_ns\": {\"N\": 20, \"min\": 1, \"max\": 260,"
-	"   \"mean\": 27, \"stddev\": 56,"
-	"   \"bins\": {\"1\": 10, \"30\": 9, \"261\": 1}}}}]}";
+	"{" HEAD
+	"\"find_max\": {\"answer\": 3}, \"merged\": {\"turns\": 2},\"timestamp_ms\": 5000, "
+	"\"machine\": {\"hostname\": \"h1\"},\"jobs\": [{\"jobname\": \"t\", \"elapsed\": 3, "
+	"\"options_resolved\": {\"batch_size\": \"7\", \"bs\": \"1m\",  \"compute_time\": "
+	"\"323ms\", \"direct\": \"1\", \"epochs\": \"5\",  \"directory\": \"/a b\", \"runtime\": "
+	"null,  \"bandwidth\": \"500m\"}, \"read\": {\"iops\": 12.5, \"clat_ns\": {\"N\": 0, "
+	"\"min\": 0,  \"max\": 0, \"mean\": 0, \"stddev\": 0}}, \"dataset\": {\"bytes\": 1024}, "
+	"\"ml\": {\"accelerators\": 8, \"au_percent\": 63.1,  \"sample_bytes_per_sec\": null, "
+	"\"target_met\": true,  \"verdict\": {\"name\": \"storage\"},  "
+	"\"au_percent_per_accelerator\": [60, 70],  \"epochs\": [{\"au_percent\": 61}, "
+	"{\"au_percent\": 62}],  \"stall_ns\": {\"N\": 20, \"min\": 1, \"max\": 260,   \"mean\": "
+	"27, \"stddev\": 56,   \"bins\": {\"1\": 10, \"30\": 9, \"261\": 1}}}}]}";
 
 static const struct {
 	const char *key;
@@ -177,11 +166,9 @@ START_TEST(a_key_finds_its_figure)
 	struct figure_value v;
 
 	ck_assert_msg(open_text(document) == 0, "%s", err.text);
-	ck_assert_msg(figure_init(&f, known[_i].key, &err) == 0, "%s",
-		      err.text);
+	ck_assert_msg(figure_init(&f, known[_i].key, &err) == 0, "%s", err.text);
 	figure_value(&f, &file.records[0], &v);
-	ck_assert_msg((int)v.kind == known[_i].kind, "%s: %d", f.key,
-		      (int)v.kind);
+	ck_assert_msg((int)v.kind == known[_i].kind, "%s: %d", f.key, (int)v.kind);
 	ck_assert_double_eq_tol(v.real, known[_i].number, 1e-12);
 	ck_assert_pstr_eq(v.text, known[_i].text);
 	figure_value_fini(&v);
@@ -211,13 +198,11 @@ static const struct {
 	{ "epochs.0", "ask for one of it, from 0: epochs.0.epoch" },
 	{ "epochs.x.au_percent", "from 0: epochs.0.epoch" },
 	{ "epochs.0x", "from 0: epochs.0.epoch" },
-	{ "au_percent_per_accelerator",
-	  "from 0: au_percent_per_accelerator.0" },
+	{ "au_percent_per_accelerator", "from 0: au_percent_per_accelerator.0" },
 	{ "au_percent_per_accelerator.0.x", "is a list" },
 	{ "au_percent.", "there is nothing inside of 'au_percent'" },
 	{ "stall_ns.", "ask for one figure of it: stall_ns.p99," },
-	{ "nothing_like_it_at_all",
-	  "no result has it; ask for a metric such as" },
+	{ "nothing_like_it_at_all", "no result has it; ask for a metric such as" },
 	{ "", "no result has it" },
 };
 
@@ -226,8 +211,7 @@ START_TEST(a_key_that_nothing_has_names_the_nearest)
 	struct figure f;
 
 	ck_assert_int_eq(figure_init(&f, unknown[_i].key, &err), -EINVAL);
-	ck_assert_msg(strstr(err.text, unknown[_i].fault), "%s: %s",
-		      unknown[_i].key, err.text);
+	ck_assert_msg(strstr(err.text, unknown[_i].fault), "%s: %s", unknown[_i].key, err.text);
 }
 END_TEST
 
@@ -248,22 +232,19 @@ START_TEST(what_a_run_measures_is_told_from_the_rest)
 		{ "steps", VALUE_NONE },
 		{ "numjobs", VALUE_NONE },
 	};
-	static const char *const others[] = { "file",       "jobname",
-					      "target_met", "batch_size",
-					      "timestamp",  "dataset.bytes" };
+	static const char *const others[] = { "file",       "jobname",   "target_met",
+					      "batch_size", "timestamp", "dataset.bytes" };
 	struct figure f;
 	struct figure_value v;
 
 	ck_assert_int_eq(open_text(document), 0);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		ck_assert_int_eq(figure_init_measured(&f, keys[i].key, &err),
-				 0);
+		ck_assert_int_eq(figure_init_measured(&f, keys[i].key, &err), 0);
 		figure_value(&f, &file.records[0], &v);
 		ck_assert_msg((int)v.kind == keys[i].kind, "%s", keys[i].key);
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		ck_assert_int_eq(figure_init_measured(&f, others[i], NULL),
-				 -EINVAL);
+		ck_assert_int_eq(figure_init_measured(&f, others[i], NULL), -EINVAL);
 }
 END_TEST
 
@@ -273,9 +254,8 @@ START_TEST(a_percentile_of_few_values_is_unsure)
 		const char *key;
 		bool is_unsure;
 	} keys[] = {
-		{ "stall_ns.p50", false }, { "stall_ns.p51", true },
-		{ "stall_ns.p99", true },  { "stall_ns.p100", false },
-		{ "stall_ns.max", false },
+		{ "stall_ns.p50", false },  { "stall_ns.p51", true },  { "stall_ns.p99", true },
+		{ "stall_ns.p100", false }, { "stall_ns.max", false },
 	};
 	struct figure f;
 	struct figure_value v;
@@ -284,22 +264,21 @@ START_TEST(a_percentile_of_few_values_is_unsure)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		ck_assert_int_eq(figure_init(&f, keys[i].key, &err), 0);
 		figure_value(&f, &file.records[0], &v);
-		ck_assert_msg(v.is_unsure == keys[i].is_unsure, "%s",
-			      keys[i].key);
+		ck_assert_msg(v.is_unsure == keys[i].is_unsure, "%s", keys[i].key);
 	}
 }
 END_TEST
 
-/* 4 s of epochs with 3/4 of the payload, 5 s of evaluations, 1 s of waiting for
- * checkpoints: bytes of all were divided by the 4 s. */
-#define OLD_TRAINING(phase, eval)                                              \
-	"{" HEAD "\"jobs\": [{\"jobname\": \"t\", \"job_runtime\": 4000,"      \
-	" \"options_resolved\": {\"phase\": \"" phase "\"},"                   \
-	" \"read\": {\"io_bytes\": 8000, \"total_ios\": 100, \"bw\": 1,"       \
-	"  \"bw_bytes\": 2000, \"iops\": 25.0, \"runtime\": 4000},"            \
-	" \"ml\": {\"sample_bytes\": 3000, \"io_bytes\": 8000,"                \
-	"  \"io_bytes_per_sec\": 2000.0, \"wall_seconds\": 4.0,"               \
-	"  \"saves\": {\"stall_seconds\": 1.0, \"wall_seconds\": 2.5},"        \
+/* 4 s of epochs with 3/4 of the payload, 5 s of evaluations, 1 s of waiting for checkpoints: bytes
+ * of all were divided by the 4 s. */
+#define OLD_TRAINING(phase, eval)                                                                  \
+	"{" HEAD "\"jobs\": [{\"jobname\": \"t\", \"job_runtime\": 4000,"                          \
+	" \"options_resolved\": {\"phase\": \"" phase "\"},"                                       \
+	" \"read\": {\"io_bytes\": 8000, \"total_ios\": 100, \"bw\": 1,"                           \
+	"  \"bw_bytes\": 2000, \"iops\": 25.0, \"runtime\": 4000},"                                \
+	" \"ml\": {\"sample_bytes\": 3000, \"io_bytes\": 8000,"                                    \
+	"  \"io_bytes_per_sec\": 2000.0, \"wall_seconds\": 4.0,"                                   \
+	"  \"saves\": {\"stall_seconds\": 1.0, \"wall_seconds\": 2.5},"                            \
 	"  \"eval\": {\"seconds\": 5.0, " eval " }}}]}"
 
 static double number_of(const char *key)
@@ -323,8 +302,8 @@ struct number {
 static void check_numbers(const struct number *n)
 {
 	for (; n->key; n++)
-		ck_assert_msg(fabs(number_of(n->key) - n->is) < 1e-9, "%s: %g",
-			      n->key, number_of(n->key));
+		ck_assert_msg(fabs(number_of(n->key) - n->is) < 1e-9, "%s: %g", n->key,
+			      number_of(n->key));
 }
 
 START_TEST(rates_of_an_older_document_are_over_their_own_time)
@@ -337,8 +316,7 @@ START_TEST(rates_of_an_older_document_are_over_their_own_time)
 		{ "job_runtime", 10000 },  { NULL, 0 },
 	};
 
-	ck_assert_int_eq(
-		open_text(OLD_TRAINING("train", "\"sample_bytes\": 1000")), 0);
+	ck_assert_int_eq(open_text(OLD_TRAINING("train", "\"sample_bytes\": 1000")), 0);
 	check_numbers(is);
 }
 END_TEST
@@ -353,29 +331,22 @@ START_TEST(what_an_older_document_says_rightly_stays)
 					    { NULL, 0 } };
 
 	ck_assert_int_eq(
-		open_text(OLD_TRAINING("train", "\"sample_bytes\": 1000,"
-						"\"io_bytes\": 500")),
-		0);
+		open_text(OLD_TRAINING("train", "\"sample_bytes\": 1000,\"io_bytes\": 500")), 0);
 	check_numbers(is);
 	ck_assert_double_eq(number_of("eval.io_bytes"), 500);
 	results_close(&file);
-	ck_assert_int_eq(
-		open_text(OLD_TRAINING("checkpoint", "\"sample_bytes\": 9")),
-		0);
+	ck_assert_int_eq(open_text(OLD_TRAINING("checkpoint", "\"sample_bytes\": 9")), 0);
 	check_numbers(is);
 	results_close(&file);
-	ck_assert_int_eq(
-		open_text(OLD_TRAINING("train", "\"sample_bytes\": 0")), 0);
+	ck_assert_int_eq(open_text(OLD_TRAINING("train", "\"sample_bytes\": 0")), 0);
 	ck_assert_double_eq(number_of("io_bytes_per_sec"), 2000);
 	ck_assert_double_eq(number_of("eval.io_bytes"), 0);
 	ck_assert_double_eq(number_of("eval.io_bytes_per_sec"), -1);
 	results_close(&file);
-	ck_assert_int_eq(
-		open_text(OLD_TRAINING("train", "\"sample_bytes\": -2000")),
-		-EINVAL);
-	ck_assert_msg(strstr(err.text, ": jobs[0].ml.eval.sample_bytes: must "
-				       "be a whole number from 0"),
-		      "%s", err.text);
+	ck_assert_int_eq(open_text(OLD_TRAINING("train", "\"sample_bytes\": -2000")), -EINVAL);
+	ck_assert_msg(
+		strstr(err.text, ": jobs[0].ml.eval.sample_bytes: must be a whole number from 0"),
+		"%s", err.text);
 }
 END_TEST
 
@@ -383,18 +354,13 @@ END_TEST
 START_TEST(samples_of_an_older_document_are_the_columns_read)
 {
 	static const char text[] =
-		"{" HEAD "\"jobs\": [{\"jobname\": \"t\","
-		" \"options_resolved\": {\"format\": \"parquet\","
-		"  \"columns\": \"a:int32,b:int8[34],c:float16\","
-		"  \"read_columns\": \"a,c\"},"
-		" \"dataset\": {\"sample_bytes\": 80000,"
-		"  \"mean_sample_bytes\": 40.0},"
-		" \"ml\": {\"sample_bytes\": 4000, \"io_bytes\": 900,"
-		"  \"sample_bytes_per_sec\": 2000.0,"
-		"  \"epochs\": [{\"sample_bytes\": 400},"
-		"   {\"sample_bytes_per_sec\": null}],"
-		"  \"mlperf\": {\"v2_0\": {"
-		"   \"train_io_mean_MB_per_second\": 3.0}}}}]}";
+		"{" HEAD
+		"\"jobs\": [{\"jobname\": \"t\", \"options_resolved\": {\"format\": \"parquet\",  "
+		"\"columns\": \"a:int32,b:int8[34],c:float16\",  \"read_columns\": \"a,c\"}, "
+		"\"dataset\": {\"sample_bytes\": 80000,  \"mean_sample_bytes\": 40.0}, \"ml\": "
+		"{\"sample_bytes\": 4000, \"io_bytes\": 900,  \"sample_bytes_per_sec\": 2000.0,  "
+		"\"epochs\": [{\"sample_bytes\": 400},   {\"sample_bytes_per_sec\": null}],  "
+		"\"mlperf\": {\"v2_0\": {   \"train_io_mean_MB_per_second\": 3.0}}}}]}";
 	static const struct number is[] = {
 		{ "dataset.sample_bytes", 12000 },
 		{ "dataset.row_bytes", 80000 },
@@ -413,20 +379,20 @@ START_TEST(samples_of_an_older_document_are_the_columns_read)
 }
 END_TEST
 
-/* The job `t` reads 6 of 40 bytes of a row, and the job `other` all of them;
- * today's document says so itself. */
-#define OLD_SEARCH(of, dataset)                                                \
-	"{" HEAD "\"find_max\": {\"job\": \"" of "\","                         \
-	" \"requirement\": \"sample_bytes_per_sec>=1900\","                    \
-	" \"probes\": [{\"figures\": [2000.0],"                                \
-	"  \"sample_bytes_per_sec\": 2000.0, \"au_percent\": 90.0},"           \
-	"  {\"sample_bytes_per_sec\": null},"                                  \
-	"  {\"sample_bytes_per_sec\": 4000.0}]},"                              \
-	"\"jobs\": [{\"jobname\": \"t\", \"options_resolved\": {"              \
-	"  \"format\": \"parquet\", \"read_columns\": \"a,c\","                \
-	"  \"columns\": \"a:int32,b:int8[34],c:float16\"},"                    \
-	" \"dataset\": {" dataset "\"sample_bytes\": 80000}, \"ml\": {}},"     \
-	" {\"jobname\": \"other\", \"options_resolved\": {},"                  \
+/* The job `t` reads 6 of 40 bytes of a row, and the job `other` all of them; today's document says
+ * so itself. */
+#define OLD_SEARCH(of, dataset)                                                                    \
+	"{" HEAD "\"find_max\": {\"job\": \"" of "\","                                             \
+	" \"requirement\": \"sample_bytes_per_sec>=1900\","                                        \
+	" \"probes\": [{\"figures\": [2000.0],"                                                    \
+	"  \"sample_bytes_per_sec\": 2000.0, \"au_percent\": 90.0},"                               \
+	"  {\"sample_bytes_per_sec\": null},"                                                      \
+	"  {\"sample_bytes_per_sec\": 4000.0}]},"                                                  \
+	"\"jobs\": [{\"jobname\": \"t\", \"options_resolved\": {"                                  \
+	"  \"format\": \"parquet\", \"read_columns\": \"a,c\","                                    \
+	"  \"columns\": \"a:int32,b:int8[34],c:float16\"},"                                        \
+	" \"dataset\": {" dataset "\"sample_bytes\": 80000}, \"ml\": {}},"                         \
+	" {\"jobname\": \"other\", \"options_resolved\": {},"                                      \
 	"  \"dataset\": {\"sample_bytes\": 80000}, \"ml\": {}}]}"
 
 START_TEST(probes_of_an_older_document_are_of_the_columns_read)
@@ -443,8 +409,7 @@ START_TEST(probes_of_an_older_document_are_of_the_columns_read)
 		{ "find_max.probes.0.sample_bytes_per_sec", cases[_i].first },
 		{ "find_max.probes.1.sample_bytes_per_sec", -1 },
 		{ "find_max.probes.2.sample_bytes_per_sec", cases[_i].third },
-		/* a rate is no AU, and a part of the requirement has the
-		 * meaning of its limit */
+		/* a rate is no AU, and a part of the requirement has the meaning of its limit */
 		{ "find_max.probes.0.au_percent", 90 },
 		{ "find_max.probes.0.figures.0", 2000 },
 		{ NULL, 0 },
@@ -455,8 +420,7 @@ START_TEST(probes_of_an_older_document_are_of_the_columns_read)
 }
 END_TEST
 
-#define LOOP(t, test, list)                                                    \
-	tcase_add_loop_test(t, test, 0, sizeof(list) / sizeof(*(list)))
+#define LOOP(t, test, list) tcase_add_loop_test(t, test, 0, sizeof(list) / sizeof(*(list)))
 
 Suite *suite_results_file(void)
 {
@@ -474,8 +438,7 @@ Suite *suite_results_file(void)
 	tcase_add_test(t, rates_of_an_older_document_are_over_their_own_time);
 	tcase_add_test(t, what_an_older_document_says_rightly_stays);
 	tcase_add_test(t, samples_of_an_older_document_are_the_columns_read);
-	tcase_add_loop_test(
-		t, probes_of_an_older_document_are_of_the_columns_read, 0, 3);
+	tcase_add_loop_test(t, probes_of_an_older_document_are_of_the_columns_read, 0, 3);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -31,9 +31,7 @@ END_TEST
 
 START_TEST(taking_splits_samples_and_bytes)
 {
-	struct token have = {
-		.samples = 10, .sample_bytes = 1000, .id_sum = 45, .extents = 2
-	};
+	struct token have = { .samples = 10, .sample_bytes = 1000, .id_sum = 45, .extents = 2 };
 	struct token out;
 
 	token_take(&have, 4, &out);
@@ -53,9 +51,7 @@ END_TEST
 
 START_TEST(what_failed_goes_with_the_first_part_and_has_no_bytes)
 {
-	struct token have = { .samples = 10,
-			      .failed_samples = 6,
-			      .sample_bytes = 400 };
+	struct token have = { .samples = 10, .failed_samples = 6, .sample_bytes = 400 };
 	struct token out;
 
 	token_take(&have, 4, &out);
@@ -209,8 +205,7 @@ static void *produce(void *arg)
 	struct two_sides *s = arg;
 
 	for (uint64_t i = 0; i < MANY; i++) {
-		ring_push(s->ring,
-			  &(struct token){ .samples = 1, .id_sum = i });
+		ring_push(s->ring, &(struct token){ .samples = 1, .id_sum = i });
 		atomic_fetch_add(&s->rings, 1);
 	}
 	return NULL;
@@ -252,8 +247,7 @@ static void nap(int signal)
 	nanosleep(&(struct timespec){ .tv_nsec = 150000 }, NULL);
 }
 
-/* Until everything is pushed, stop the consumer again and again, wherever it
- * happens to be. */
+/* Until everything is pushed, stop the consumer again and again, wherever it happens to be. */
 static void *interrupt(void *arg)
 {
 	struct two_sides *s = arg;
@@ -270,8 +264,7 @@ static void *produce_slowly(void *arg)
 	struct two_sides *s = arg;
 
 	for (uint64_t i = 0; i < PUSHES; i++) {
-		ring_push(s->ring,
-			  &(struct token){ .samples = 1, .id_sum = i });
+		ring_push(s->ring, &(struct token){ .samples = 1, .id_sum = i });
 		atomic_fetch_add(&s->rings, 1);
 		for (unsigned pause = 0; pause < 300; pause++)
 			atomic_load(&s->rings);
@@ -290,8 +283,7 @@ START_TEST(a_consumer_that_is_stopped_costs_no_room)
 	s.consumer = pthread_self();
 	ck_assert(signal(SIGUSR1, nap) != SIG_ERR);
 	ck_assert_int_eq(pthread_create(&interrupter, NULL, interrupt, &s), 0);
-	ck_assert_int_eq(pthread_create(&producer, NULL, produce_slowly, &s),
-			 0);
+	ck_assert_int_eq(pthread_create(&producer, NULL, produce_slowly, &s), 0);
 	while (samples < PUSHES) {
 		while (ring_pop(s.ring, 0, 0, &t)) {
 			samples += t.samples;
@@ -313,8 +305,7 @@ Suite *suite_ring(void)
 
 	tcase_add_test(tc, first_in_first_out);
 	tcase_add_test(tc, taking_splits_samples_and_bytes);
-	tcase_add_test(tc,
-		       what_failed_goes_with_the_first_part_and_has_no_bytes);
+	tcase_add_test(tc, what_failed_goes_with_the_first_part_and_has_no_bytes);
 	tcase_add_test(tc, what_was_left_of_stages_before_is_dropped);
 	tcase_add_test(tc, those_of_later_stages_wait);
 	tcase_add_test(tc, those_of_later_batches_wait);
@@ -323,8 +314,7 @@ Suite *suite_ring(void)
 	tcase_add_test(tc, a_full_ring_adds_what_is_alike);
 	tcase_add_test(tc, nothing_is_lost_between_two_threads);
 	tcase_add_test(tc, a_consumer_that_is_stopped_costs_no_room);
-	tcase_set_timeout(tc,
-			  120); /* the thread sanitizer takes a tenth of that */
+	tcase_set_timeout(tc, 120); /* the thread sanitizer takes a tenth of that */
 	suite_add_tcase(s, tc);
 	return s;
 }

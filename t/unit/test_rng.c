@@ -13,8 +13,7 @@ START_TEST(numbers_stay_what_they_are)
 {
 	/* Datasets are made with these: they may never change. */
 	ck_assert_uint_eq(rng_u64(0, 0, 0), UINT64_C(0x2f381d0980892c1e));
-	ck_assert_uint_eq(rng_u64(42, RNG_SHUFFLE, 7),
-			  UINT64_C(0x9838d3f24b86daec));
+	ck_assert_uint_eq(rng_u64(42, RNG_SHUFFLE, 7), UINT64_C(0x9838d3f24b86daec));
 	unsigned char content[11];
 	rng_fill(content, sizeof(content), 42, RNG_CONTENT, 3);
 	const unsigned char want[11] = { 0x0b, 0xbf, 0x9f, 0x6f, 0xab, 0x30,
@@ -68,8 +67,7 @@ START_TEST(neighbours_do_not_correlate)
 	double sum = 0;
 
 	for (uint64_t i = 0; i < 100000; i++)
-		sum += (rng_f64(9, RNG_TEST, i) - 0.5) *
-		       (rng_f64(9, RNG_TEST, i + 1) - 0.5);
+		sum += (rng_f64(9, RNG_TEST, i) - 0.5) * (rng_f64(9, RNG_TEST, i + 1) - 0.5);
 	/* 1/12 per standard error of 1/sqrt(100000), five of them. */
 	ck_assert_double_lt(fabs(sum / 100000), 5.0 / 12 / 316);
 }

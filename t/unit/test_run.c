@@ -6,16 +6,13 @@
 #include "train_rig.h"
 
 /*
- * What one reader does to one accelerator that computes for 10 ms, with one
- * batch ahead: reads and computes overlap, so a counted step takes
- * max(read, compute).
+ * What one reader does to one accelerator that computes for 10 ms, with one batch ahead: reads and
+ * computes overlap, so a counted step takes max(read, compute).
  */
 static const struct {
 	uint64_t read_ms;
 	double au;
-} overlap[] = {
-	{ 0, 100 }, { 5, 100 }, { 10, 100 }, { 15, 100 / 1.5 }, { 40, 25 }
-};
+} overlap[] = { { 0, 100 }, { 5, 100 }, { 10, 100 }, { 15, 100 / 1.5 }, { 40, 25 } };
 
 START_TEST(one_reader_one_accelerator)
 {
@@ -50,12 +47,9 @@ START_TEST(accelerator_time_adds_up)
 	ck_assert_uint_eq(r.ml->step_ns->min_ns, 15 * MS);
 	ck_assert_uint_eq(r.ml->stall_ns->max_ns, 5 * MS);
 	/* v1.0: measured compute without the first step over W - T_1. */
-	assert_near(r.ml->mlperf.v1_0.train_au_mean_percentage,
-		    100 * 30.0 / 45);
-	assert_near(r.ml->mlperf.v1_0.train_throughput_mean_samples_per_second,
-		    4 / 0.070);
-	assert_near(r.ml->mlperf.v3_0.train_throughput_mean_samples_per_second,
-		    3 / 0.045);
+	assert_near(r.ml->mlperf.v1_0.train_au_mean_percentage, 100 * 30.0 / 45);
+	assert_near(r.ml->mlperf.v1_0.train_throughput_mean_samples_per_second, 4 / 0.070);
+	assert_near(r.ml->mlperf.v3_0.train_throughput_mean_samples_per_second, 3 / 0.045);
 	end(&r, &j, 1);
 }
 END_TEST
@@ -166,16 +160,15 @@ START_TEST(runtime_cuts_what_storage_is_played_for)
 }
 END_TEST
 
-/* One rank computes for longer than the others: what it is cut in, the others
- * have not done either. */
+/* One rank computes for longer than the others: what it is cut in, the others have not done
+ * either. */
 START_TEST(all_ranks_have_done_the_same_steps_when_time_is_up)
 {
 	struct job *j = new_job();
 
 	j->accelerators = 4;
 	j->num_files = 400;
-	j->compute_time =
-		(struct dist){ .kind = DIST_UNIFORM, .a = MS, .b = 20 * MS };
+	j->compute_time = (struct dist){ .kind = DIST_UNIFORM, .a = MS, .b = 20 * MS };
 	j->runtime_ns = (100 + (uint64_t)_i) * MS;
 	struct ran r = go(&j, 1);
 	ck_assert_uint_gt(r.ml->steps, 2);
@@ -207,9 +200,7 @@ START_TEST(a_step_barrier_waits_for_the_slowest)
 
 	j->accelerators = 4;
 	j->num_files = 400;
-	j->compute_time = (struct dist){ .kind = DIST_UNIFORM,
-					 .a = 5.0 * MS,
-					 .b = 15.0 * MS };
+	j->compute_time = (struct dist){ .kind = DIST_UNIFORM, .a = 5.0 * MS, .b = 15.0 * MS };
 	struct ran with = go(&j, 1);
 	double barrier = with.ml->time_percent.barrier;
 	ck_assert(barrier > 10 && with.ml->au_percent < 90);
@@ -231,8 +222,7 @@ START_TEST(two_jobs_run_together_and_one_after_the_other)
 	struct ran r = go(jobs, 2);
 	ck_assert_uint_eq(r.result->jobs[0].ml.steps, 4);
 	ck_assert_uint_eq(r.result->jobs[1].ml.steps, 8);
-	assert_near((double)(clock_now(r.clock) - 1000 * MS) / 1e9,
-		    _i ? 0.120 : 0.080);
+	assert_near((double)(clock_now(r.clock) - 1000 * MS) / 1e9, _i ? 0.120 : 0.080);
 	end(&r, jobs, 2);
 }
 END_TEST
@@ -286,17 +276,14 @@ Suite *suite_run(void)
 	tcase_add_test(tc, accelerator_time_adds_up);
 	tcase_add_test(tc, loaders_read_side_by_side);
 	tcase_add_loop_test(tc, every_sample_is_delivered_exactly_once, 0, 3);
-	tcase_add_loop_test(tc, steps_limit_stops_all_ranks_at_the_same_step, 0,
-			    3);
+	tcase_add_loop_test(tc, steps_limit_stops_all_ranks_at_the_same_step, 0, 3);
 	tcase_add_test(tc, runtime_repeats_epochs_when_time_based);
 	tcase_add_test(tc, runtime_cuts_a_computation);
 	tcase_add_loop_test(tc, runtime_cuts_what_storage_is_played_for, 0, 3);
-	tcase_add_loop_test(
-		tc, all_ranks_have_done_the_same_steps_when_time_is_up, 0, 10);
+	tcase_add_loop_test(tc, all_ranks_have_done_the_same_steps_when_time_is_up, 0, 10);
 	tcase_add_test(tc, ramp_time_delays_what_is_counted);
 	tcase_add_test(tc, a_step_barrier_waits_for_the_slowest);
-	tcase_add_loop_test(tc, two_jobs_run_together_and_one_after_the_other,
-			    0, 2);
+	tcase_add_loop_test(tc, two_jobs_run_together_and_one_after_the_other, 0, 2);
 	tcase_add_test(tc, no_compute_means_no_utilisation_and_no_demand);
 	tcase_add_test(tc, demand_is_batch_over_compute);
 	tcase_add_test(tc, start_delay_is_not_part_of_the_result);

@@ -36,8 +36,7 @@ static const struct {
 
 START_TEST(what_is_ahead_costs_no_memory_per_sample)
 {
-	struct rig r = { .job = job_of(aheads[_i].loader, aheads[_i].files,
-				       1) };
+	struct rig r = { .job = job_of(aheads[_i].loader, aheads[_i].files, 1) };
 	struct job *j = r.job;
 	struct stages stages = { 0 };
 	struct memneed need = { 0 };
@@ -46,14 +45,12 @@ START_TEST(what_is_ahead_costs_no_memory_per_sample)
 	j->prefetch = aheads[_i].prefetch;
 	j->batch_size = aheads[_i].batch;
 	if (aheads[_i].buffer)
-		j->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER,
-					       .number = aheads[_i].buffer };
+		j->shuffle =
+			(struct variant){ .kind = SHUFFLE_BUFFER, .number = aheads[_i].buffer };
 	rig_datasets(&r);
-	ck_assert_int_eq(
-		train_pass(&stages.train, j, &r.dataset, false, 0, NULL), 0);
+	ck_assert_int_eq(train_pass(&stages.train, j, &r.dataset, false, 0, NULL), 0);
 	ck_assert_uint_eq(stages.train.window, aheads[_i].window);
-	ck_assert_uint_le(loader_ring_tokens(j, &stages),
-			  aheads[_i].most_tokens);
+	ck_assert_uint_le(loader_ring_tokens(j, &stages), aheads[_i].most_tokens);
 	/* nor is more asked of the host: 16 threads of half a MiB at most */
 	memneed_train(&need, j, &stages);
 	ck_assert_uint_le(need.bytes, 8 << 20);
@@ -71,8 +68,7 @@ START_TEST(an_evaluation_has_no_buffer_that_shuffles)
 	r.job->eval_files = 100;
 	r.job->eval_batch_size = 5;
 	r.job->prefetch = 3;
-	r.job->shuffle =
-		(struct variant){ .kind = SHUFFLE_BUFFER, .number = 1000 };
+	r.job->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER, .number = 1000 };
 	rig_datasets(&r);
 	ck_assert_int_eq(train_pass(&pass, r.job, &r.eval, true, 0, NULL), 0);
 	ck_assert_uint_eq(pass.window, 3);
@@ -81,8 +77,8 @@ START_TEST(an_evaluation_has_no_buffer_that_shuffles)
 }
 END_TEST
 
-/* More samples are ahead than a ring has tokens, and of several epochs. What
- * an epoch has delivered is checked in the run. */
+/* More samples are ahead than a ring has tokens, and of several epochs. What an epoch has delivered
+ * is checked in the run. */
 START_TEST(rings_shorter_than_what_is_ahead_lose_nothing)
 {
 	static const int loaders[] = { LOADER_PLAIN, LOADER_TFDATA };
@@ -104,22 +100,20 @@ START_TEST(rings_shorter_than_what_is_ahead_lose_nothing)
 }
 END_TEST
 
-/* 20 ms to decode, 10 to compute, and so late does the thread wake: it has no
- * more to wait for than before, and the rest of its step is shorter. */
+/* 20 ms to decode, 10 to compute, and so late does the thread wake: it has no more to wait for than
+ * before, and the rest of its step is shorter. */
 START_TEST(waking_late_from_decoding_is_no_stall)
 {
 	static const uint64_t late_ms[] = { 0, 4, 13 }, over_ms[] = { 0, 0, 3 };
 	static const uint64_t stall_ms[] = { 10, 10, 7 };
-	struct rig r = { .job = job_of(LOADER_TFDATA, 11, 1),
-			 .late_ns = late_ms[_i] * MS };
+	struct rig r = { .job = job_of(LOADER_TFDATA, 11, 1), .late_ns = late_ms[_i] * MS };
 	const struct rank_count *c;
 
 	r.job->preprocess_time = constant(20 * MS);
 	rig_go(&r);
 	c = &rig_rank(&r)->count;
 	ck_assert_uint_eq(count_get(&c->steps), 11);
-	ck_assert_uint_eq(rig_rank(&r)->first_step->max_ns,
-			  (30 + over_ms[_i]) * MS);
+	ck_assert_uint_eq(rig_rank(&r)->first_step->max_ns, (30 + over_ms[_i]) * MS);
 	ck_assert_uint_eq(rig_rank(&r)->stall->max_ns, stall_ms[_i] * MS);
 	ck_assert_uint_eq(rig_rank(&r)->oversleep->max_ns, over_ms[_i] * MS);
 	rig_end(&r);
@@ -135,8 +129,8 @@ static struct job *job_without_threads(void)
 	return j;
 }
 
-/* A read takes 3 ms and decoding a sample 1: 8 ms a batch of two, all of which
- * the accelerator waits for, in each step of each epoch. */
+/* A read takes 3 ms and decoding a sample 1: 8 ms a batch of two, all of which the accelerator
+ * waits for, in each step of each epoch. */
 START_TEST(without_read_threads_reading_is_stall)
 {
 	struct rig r = { .job = job_without_threads() };
@@ -166,8 +160,7 @@ START_TEST(without_read_threads_reading_is_stall)
 }
 END_TEST
 
-/* Each by itself, also in an evaluation and in ramp_time, and with extents that
- * no batch fits. */
+/* Each by itself, also in an evaluation and in ramp_time, and with extents that no batch fits. */
 START_TEST(without_read_threads_each_accelerator_reads_its_own)
 {
 	struct rig r = { .job = job_without_threads(), .extent_samples = 6 };
@@ -211,8 +204,8 @@ START_TEST(without_read_threads_an_error_stops_the_run)
 }
 END_TEST
 
-/* What the accelerator is at when its time is up, or a signal comes: a read of
- * an hour, decoding that takes one, or many reads of a millisecond. */
+/* What the accelerator is at when its time is up, or a signal comes: a read of an hour, decoding
+ * that takes one, or many reads of a millisecond. */
 START_TEST(without_read_threads_a_stop_ends_reading)
 {
 	static const uint64_t read_ns[] = { 3600000 * MS, 0, MS };
@@ -250,8 +243,7 @@ START_TEST(without_read_threads_memory_is_needed_all_the_same)
 
 	r.job->accelerators = 4;
 	rig_datasets(&r);
-	ck_assert_int_eq(
-		train_stages(&stages, r.job, &r.dataset, NULL, 0, NULL), 0);
+	ck_assert_int_eq(train_stages(&stages, r.job, &r.dataset, NULL, 0, NULL), 0);
 	memneed_train(&none, r.job, &stages);
 	r.job->read_threads = r.job->prefetch = 1;
 	memneed_train(&one, r.job, &stages);
@@ -262,8 +254,8 @@ START_TEST(without_read_threads_memory_is_needed_all_the_same)
 }
 END_TEST
 
-/* Two epochs of 10 samples, and evaluations of 4: what fails is of the first
- * epoch, or of its evaluation and the second one. */
+/* Two epochs of 10 samples, and evaluations of 4: what fails is of the first epoch, or of its
+ * evaluation and the second one. */
 START_TEST(without_read_threads_what_failed_is_not_delivered)
 {
 	struct rig r = { .job = job_without_threads() };
@@ -282,8 +274,7 @@ START_TEST(without_read_threads_what_failed_is_not_delivered)
 	ck_assert_uint_eq(count_get(&c->steps), 10);
 	ck_assert_uint_eq(count_get(&c->failed_samples), _i ? 2 : 5);
 	ck_assert_uint_eq(count_get(&c->samples), _i ? 18 : 15);
-	ck_assert_uint_eq(count_get(&c->sample_bytes),
-			  (_i ? 18 : 15) * UINT64_C(4096));
+	ck_assert_uint_eq(count_get(&c->sample_bytes), (_i ? 18 : 15) * UINT64_C(4096));
 	ck_assert_uint_eq(count_get(&c->eval_failed_samples), _i ? 3 : 0);
 	ck_assert_uint_eq(count_get(&c->eval_samples), _i ? 5 : 8);
 	rig_end(&r);
@@ -299,18 +290,14 @@ Suite *suite_run_ahead(void)
 	tcase_add_loop_test(t, what_is_ahead_costs_no_memory_per_sample, 0,
 			    sizeof(aheads) / sizeof(aheads[0]));
 	tcase_add_test(t, an_evaluation_has_no_buffer_that_shuffles);
-	tcase_add_loop_test(t, rings_shorter_than_what_is_ahead_lose_nothing, 0,
-			    4);
+	tcase_add_loop_test(t, rings_shorter_than_what_is_ahead_lose_nothing, 0, 4);
 	tcase_add_loop_test(t, waking_late_from_decoding_is_no_stall, 0, 3);
 	tcase_add_test(t, without_read_threads_reading_is_stall);
-	tcase_add_loop_test(
-		t, without_read_threads_each_accelerator_reads_its_own, 0, 2);
-	tcase_add_loop_test(t, without_read_threads_an_error_stops_the_run, 0,
-			    3);
+	tcase_add_loop_test(t, without_read_threads_each_accelerator_reads_its_own, 0, 2);
+	tcase_add_loop_test(t, without_read_threads_an_error_stops_the_run, 0, 3);
 	tcase_add_test(t, without_read_threads_memory_is_needed_all_the_same);
 	tcase_add_loop_test(t, without_read_threads_a_stop_ends_reading, 0, 6);
-	tcase_add_loop_test(
-		t, without_read_threads_what_failed_is_not_delivered, 0, 2);
+	tcase_add_loop_test(t, without_read_threads_what_failed_is_not_delivered, 0, 2);
 	suite_add_tcase(s, t);
 	return s;
 }

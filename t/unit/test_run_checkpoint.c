@@ -47,8 +47,7 @@ static void check_ran(const struct rig *r, uint64_t steps)
 {
 	ck_assert_msg(r->err.code == 0, "%s", r->err.text);
 	for (uint64_t i = 0; i < r->job->accelerators; i++)
-		ck_assert_uint_eq(count_get(&r->train.ranks[i].count.steps),
-				  steps);
+		ck_assert_uint_eq(count_get(&r->train.ranks[i].count.steps), steps);
 }
 
 /* The same steps as without: each of 10 ms, nothing of it a checkpoint. */
@@ -58,10 +57,8 @@ static void check_steps_are_undisturbed(const struct rig *r)
 		const struct rank *k = &r->train.ranks[i];
 		uint64_t steps = count_get(&k->count.steps);
 
-		ck_assert_uint_eq(count_get(&k->count.step_ns),
-				  steps * STEP_NS);
-		ck_assert_uint_eq(count_get(&k->count.compute_ns),
-				  steps * STEP_NS);
+		ck_assert_uint_eq(count_get(&k->count.step_ns), steps * STEP_NS);
+		ck_assert_uint_eq(count_get(&k->count.compute_ns), steps * STEP_NS);
 		ck_assert_uint_eq(k->counted_wall_ns, k->counted_compute_ns);
 		ck_assert_uint_eq(k->step->max_ns, STEP_NS);
 	}
@@ -70,8 +67,7 @@ static void check_steps_are_undisturbed(const struct rig *r)
 static void check_stood_still(const struct rig *r, uint64_t ns)
 {
 	for (uint64_t i = 0; i < r->job->accelerators; i++)
-		ck_assert_uint_eq(
-			count_get(&r->train.ranks[i].count.checkpoint_ns), ns);
+		ck_assert_uint_eq(count_get(&r->train.ranks[i].count.checkpoint_ns), ns);
 }
 
 /* ---- when ---- */
@@ -98,8 +94,7 @@ static const struct {
 START_TEST(it_is_saved_after_the_steps_asked_for)
 {
 	uint64_t n = due[_i % DUES].count;
-	struct rig r = { .job = save_job(due[_i % DUES].every,
-					 CHECKPOINT_SYNC) };
+	struct rig r = { .job = save_job(due[_i % DUES].every, CHECKPOINT_SYNC) };
 
 	r.job->epochs = 2;
 	r.job->barrier = barriers[_i / DUES];
@@ -176,8 +171,7 @@ START_TEST(an_evaluation_comes_behind_it_and_loses_nothing)
 	check_stood_still(&r, 2 * SAVE_NS);
 	ck_assert_uint_eq(count_get(&c->eval_steps), 2 * 3);
 	ck_assert_uint_eq(count_get(&c->eval_ns), 2 * 12 * MS);
-	ck_assert_uint_eq(r.elapsed_ns,
-			  2 * (STEPS * STEP_NS + SAVE_NS + 12 * MS));
+	ck_assert_uint_eq(r.elapsed_ns, 2 * (STEPS * STEP_NS + SAVE_NS + 12 * MS));
 	rig_end(&r);
 }
 END_TEST
@@ -213,12 +207,11 @@ START_TEST(async_ones_cost_their_snapshots_only)
 }
 END_TEST
 
-/* 90 ms to write, 40 of steps: each waits for the other 50, and has its snapshot
- * behind that. An evaluation of 60 ms leaves nothing to wait for. */
+/* 90 ms to write, 40 of steps: each waits for the other 50, and has its snapshot behind that. An
+ * evaluation of 60 ms leaves nothing to wait for. */
 START_TEST(the_next_one_waits_until_the_last_is_written)
 {
-	static const uint64_t waits[2][5] = { { 0, 50, 50, 50, 50 },
-					      { 0, 50, 0, 50, 50 } };
+	static const uint64_t waits[2][5] = { { 0, 50, 50, 50, 50 }, { 0, 50, 0, 50, 50 } };
 	struct rig r = { .job = save_job("4 steps", CHECKPOINT_ASYNC) };
 	uint64_t stood_ns = 0;
 
@@ -236,10 +229,8 @@ START_TEST(the_next_one_waits_until_the_last_is_written)
 
 		stood_ns += wait_ns + SNAPSHOT_NS;
 		ck_assert_uint_eq(ns_of(saved(&r, i)->wait_seconds), wait_ns);
-		ck_assert_uint_eq(ns_of(saved(&r, i)->snapshot_seconds),
-				  SNAPSHOT_NS);
-		ck_assert_uint_eq(ns_of(saved(&r, i)->stall_seconds),
-				  wait_ns + SNAPSHOT_NS);
+		ck_assert_uint_eq(ns_of(saved(&r, i)->snapshot_seconds), SNAPSHOT_NS);
+		ck_assert_uint_eq(ns_of(saved(&r, i)->stall_seconds), wait_ns + SNAPSHOT_NS);
 	}
 	check_steps_are_undisturbed(&r);
 	check_stood_still(&r, stood_ns);
@@ -277,8 +268,7 @@ START_TEST(loaders_read_ahead_meanwhile)
 	check_ran(&r, STEPS);
 	k = rig_rank(&r);
 	/* 5 steps wait, 3 find what was read within 30 ms, one a part of it */
-	ck_assert_uint_eq(count_get(&k->count.stall_ns),
-			  (8 + 4 * 6 + 3 * 0 + 2 + 6) * MS);
+	ck_assert_uint_eq(count_get(&k->count.stall_ns), (8 + 4 * 6 + 3 * 0 + 2 + 6) * MS);
 	rig_end(&r);
 }
 END_TEST
@@ -290,18 +280,16 @@ static const char *const everies[] = { "3 steps", "1 epoch", "50ms", "7ms" };
 
 static struct job *uneven_job(int i)
 {
-	struct job *j =
-		save_job(everies[i % EVERIES],
-			 i / EVERIES % 2 ? CHECKPOINT_SYNC : CHECKPOINT_ASYNC);
+	struct job *j = save_job(everies[i % EVERIES],
+				 i / EVERIES % 2 ? CHECKPOINT_SYNC : CHECKPOINT_ASYNC);
 
 	j->barrier = barriers[i / EVERIES / 2];
 	j->snapshot_bandwidth = BANDWIDTH;
 	j->accelerators = 4;
 	j->num_files = 4 * STEPS;
 	j->epochs = 5;
-	j->compute_time = (struct dist){ .kind = DIST_UNIFORM,
-					 .a = (double)MS,
-					 .b = 30 * (double)MS };
+	j->compute_time =
+		(struct dist){ .kind = DIST_UNIFORM, .a = (double)MS, .b = 30 * (double)MS };
 	return j;
 }
 #define UNEVEN (EVERIES * 2 * BARRIERS)
@@ -326,14 +314,12 @@ START_TEST(they_meet_after_the_same_step)
 	for (unsigned i = 0; i < 4; i++) {
 		const struct rank_count *c = &r.train.ranks[i].count;
 
-		ck_assert_uint_le(count_get(&c->step_ns) +
-					  count_get(&c->eval_ns) +
+		ck_assert_uint_le(count_get(&c->step_ns) + count_get(&c->eval_ns) +
 					  count_get(&c->checkpoint_ns),
 				  r.elapsed_ns);
-		ck_assert_uint_eq(count_get(&c->step_ns),
-				  count_get(&c->compute_ns) +
-					  count_get(&c->stall_ns) +
-					  count_get(&c->barrier_ns));
+		ck_assert_uint_eq(count_get(&c->step_ns), count_get(&c->compute_ns) +
+								  count_get(&c->stall_ns) +
+								  count_get(&c->barrier_ns));
 	}
 	rig_end(&r);
 }
@@ -374,9 +360,7 @@ END_TEST
 
 START_TEST(one_that_fails_ends_the_run)
 {
-	struct rig r = { .job = save_job("4 steps",
-					 _i % 2 ? CHECKPOINT_SYNC
-						: CHECKPOINT_ASYNC) };
+	struct rig r = { .job = save_job("4 steps", _i % 2 ? CHECKPOINT_SYNC : CHECKPOINT_ASYNC) };
 
 	r.job->barrier = barriers[_i / 2];
 	r.job->epochs = 1000;
@@ -393,8 +377,7 @@ END_TEST
 
 START_TEST(an_interruption_gives_it_up)
 {
-	struct rig r = { .job = save_job("4 steps", _i % 2 ? CHECKPOINT_SYNC
-							   : CHECKPOINT_ASYNC),
+	struct rig r = { .job = save_job("4 steps", _i % 2 ? CHECKPOINT_SYNC : CHECKPOINT_ASYNC),
 			 /* 7 ms after it began */
 			 .interrupt_at_ns = 4 * STEP_NS + 7 * MS };
 
@@ -432,29 +415,20 @@ Suite *suite_run_checkpoint(void)
 	Suite *s = suite_create("run_checkpoint");
 	TCase *tc = tcase_create("run_checkpoint");
 
-	tcase_add_loop_test(tc, it_is_saved_after_the_steps_asked_for, 0,
-			    DUES * BARRIERS);
-	tcase_add_loop_test(tc, a_run_that_ends_saves_what_is_due_by_then, 0,
-			    2 * BARRIERS);
-	tcase_add_loop_test(tc, runtime_cuts_one_that_is_under_way, 0,
-			    BARRIERS);
-	tcase_add_loop_test(tc, an_evaluation_comes_behind_it_and_loses_nothing,
-			    0, BARRIERS);
-	tcase_add_loop_test(tc, async_ones_cost_their_snapshots_only, 0,
-			    2 * BARRIERS);
-	tcase_add_loop_test(tc, the_next_one_waits_until_the_last_is_written, 0,
-			    2 * BARRIERS);
+	tcase_add_loop_test(tc, it_is_saved_after_the_steps_asked_for, 0, DUES * BARRIERS);
+	tcase_add_loop_test(tc, a_run_that_ends_saves_what_is_due_by_then, 0, 2 * BARRIERS);
+	tcase_add_loop_test(tc, runtime_cuts_one_that_is_under_way, 0, BARRIERS);
+	tcase_add_loop_test(tc, an_evaluation_comes_behind_it_and_loses_nothing, 0, BARRIERS);
+	tcase_add_loop_test(tc, async_ones_cost_their_snapshots_only, 0, 2 * BARRIERS);
+	tcase_add_loop_test(tc, the_next_one_waits_until_the_last_is_written, 0, 2 * BARRIERS);
 	tcase_add_loop_test(tc, only_ranks_that_save_something_copy_it, 0, 2);
 	tcase_add_test(tc, loaders_read_ahead_meanwhile);
 	tcase_add_loop_test(tc, they_meet_after_the_same_step, 0, UNEVEN);
-	tcase_add_loop_test(tc, a_rank_whose_time_is_up_is_not_waited_for, 0,
-			    5 * UNEVEN);
-	tcase_add_test(tc,
-		       what_comes_within_ramp_time_is_saved_but_not_counted);
+	tcase_add_loop_test(tc, a_rank_whose_time_is_up_is_not_waited_for, 0, 5 * UNEVEN);
+	tcase_add_test(tc, what_comes_within_ramp_time_is_saved_but_not_counted);
 	tcase_add_loop_test(tc, one_that_fails_ends_the_run, 0, 2 * BARRIERS);
 	tcase_add_loop_test(tc, an_interruption_gives_it_up, 0, 2 * BARRIERS);
-	tcase_add_loop_test(tc, an_interruption_cuts_a_snapshot_short, 0,
-			    BARRIERS);
+	tcase_add_loop_test(tc, an_interruption_cuts_a_snapshot_short, 0, BARRIERS);
 	suite_add_tcase(s, tc);
 	return s;
 }

@@ -12,9 +12,9 @@ static double au(const struct rig *r)
 }
 
 /*
- * Nothing to read, but samples take their time to decode: with pytorch one
- * after the other in each of the workers, with tfdata batch by batch in
- * decode_threads of them. 41 steps of 10 ms, of which 40 count.
+ * Nothing to read, but samples take their time to decode: with pytorch one after the other in each
+ * of the workers, with tfdata batch by batch in decode_threads of them. 41 steps of 10 ms, of which
+ * 40 count.
  */
 /* clang-format off */
 static const struct {
@@ -63,22 +63,20 @@ START_TEST(decoding_takes_its_time)
 	mock_of(j)->read_ns = decodes[_i].read_ms * MS;
 	rig_go(&r);
 	check_counts(&r, 41, 41 * j->batch_size, 41 * j->batch_size);
-	ck_assert_uint_eq(rig_rank(&r)->first_step->max_ns,
-			  (decodes[_i].first_ms + 10) * MS);
+	ck_assert_uint_eq(rig_rank(&r)->first_step->max_ns, (decodes[_i].first_ms + 10) * MS);
 	assert_near(au(&r), 100 * 10 / decodes[_i].step_ms);
 	rig_end(&r);
 }
 END_TEST
 
-/* Each sleep is woken late, and the next one takes that back: 41 batches of four
- * samples take what they would, and the last lateness. */
+/* Each sleep is woken late, and the next one takes that back: 41 batches of four samples take what
+ * they would, and the last lateness. */
 START_TEST(lateness_does_not_add_up)
 {
 	uint64_t elapsed[2];
 
 	for (unsigned late = 0; late < 2; late++) {
-		struct rig r = { .job = tfdata_job(41, 4),
-				 .late_ns = late * 80000 };
+		struct rig r = { .job = tfdata_job(41, 4), .late_ns = late * 80000 };
 
 		r.job->num_files = 41 * 4;
 		r.job->samples_per_file = 1;
@@ -109,15 +107,12 @@ START_TEST(the_first_sample_takes_longer)
 	r.job->prefetch = 1;
 	r.job->compute_time = constant(1 * MS);
 	r.job->preprocess_time = constant(_i < 2 ? 5 * MS : 0);
-	r.job->preprocess_at =
-		_i == 1 ? PREPROCESS_AT_READS : PREPROCESS_AT_SAMPLE;
+	r.job->preprocess_at = _i == 1 ? PREPROCESS_AT_READS : PREPROCESS_AT_SAMPLE;
 	r.job->first_sample_time = constant(100 * MS);
 	rig_go(&r);
 	check_counts(&r, 41, 41 * 2, 41 * 2);
-	ck_assert_uint_eq(rig_rank(&r)->first_step->max_ns,
-			  (_i < 2 ? 100 + 10 + 1 : 100 + 1) * MS);
-	ck_assert_uint_eq(r.elapsed_ns,
-			  (_i < 2 ? 100 + 41 * 10 + 1 : 100 + 41) * MS);
+	ck_assert_uint_eq(rig_rank(&r)->first_step->max_ns, (_i < 2 ? 100 + 10 + 1 : 100 + 1) * MS);
+	ck_assert_uint_eq(r.elapsed_ns, (_i < 2 ? 100 + 41 * 10 + 1 : 100 + 41) * MS);
 	rig_end(&r);
 }
 END_TEST
@@ -152,9 +147,8 @@ START_TEST(what_a_sample_takes_to_decode_follows_from_the_seed)
 
 		r.job->loader = _i ? LOADER_TFDATA : LOADER_PYTORCH;
 		r.job->randseed = i < 2 ? 1 : 2;
-		r.job->preprocess_time = (struct dist){ .kind = DIST_UNIFORM,
-							.a = 20.0 * MS,
-							.b = 60.0 * MS };
+		r.job->preprocess_time =
+			(struct dist){ .kind = DIST_UNIFORM, .a = 20.0 * MS, .b = 60.0 * MS };
 		rig_go(&r);
 		check_counts(&r, 20, 20, 20);
 		elapsed[i] = r.elapsed_ns;
@@ -176,8 +170,7 @@ Suite *suite_run_decode(void)
 	tcase_add_loop_test(t, the_first_sample_takes_longer, 0, 3);
 	tcase_add_loop_test(t, lateness_does_not_add_up, 0, 2);
 	tcase_add_test(t, a_loader_that_decodes_is_idle);
-	tcase_add_loop_test(
-		t, what_a_sample_takes_to_decode_follows_from_the_seed, 0, 2);
+	tcase_add_loop_test(t, what_a_sample_takes_to_decode_follows_from_the_seed, 0, 2);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -66,8 +66,7 @@ START_TEST(what_failed_was_not_delivered)
 	ck_assert_uint_eq(e[1].failed_samples, 3);
 	/* nobody else counts what is missing in a batch */
 	ck_assert(isnan(r.ml->mlperf.v2_0.train_au_mean_percentage));
-	ck_assert(isnan(
-		r.ml->mlperf.v1_0.train_throughput_mean_samples_per_second));
+	ck_assert(isnan(r.ml->mlperf.v1_0.train_throughput_mean_samples_per_second));
 	ck_assert_uint_eq(r.ml->mlperf_epochs.count, 0);
 	end(&r, &j, 1);
 }
@@ -108,15 +107,13 @@ START_TEST(an_au_takes_samples)
 	assert_near(r.job->failed.percent, 18.75);
 	assert_near(e[0].au_percent, 100);
 	ck_assert_ptr_nonnull(strstr(r.job->failed.first, ".raw: read at 0: "));
-	ck_assert_ptr_nonnull(strstr(r.job->failed.first,
-				     "(epoch 2, step 4, accelerator 1)"));
+	ck_assert_ptr_nonnull(strstr(r.job->failed.first, "(epoch 2, step 4, accelerator 1)"));
 	ck_assert(!r.ml->target_met);
 	ck_assert_str_eq(r.ml->mlperf.train_au_meet_expectation, "fail");
 	if (too_many) {
 		ck_assert(isnan(r.ml->au_percent));
 		ck_assert(isnan(e[1].au_percent));
-		ck_assert_ptr_nonnull(
-			strstr(r.ml->au_unmeasured, "samples failed"));
+		ck_assert_ptr_nonnull(strstr(r.ml->au_unmeasured, "samples failed"));
 	} else {
 		/* 7 counted steps an epoch; nothing was computed with 3 */
 		assert_near(r.ml->au_percent, 100 * 11 / 14.0);
@@ -185,15 +182,13 @@ Suite *suite_run_errors(void)
 	TCase *tc = tcase_create("virtual time");
 
 	tcase_set_timeout(tc, 20);
-	tcase_add_loop_test(tc, an_error_stops_the_run_and_names_the_read, 0,
-			    3);
+	tcase_add_loop_test(tc, an_error_stops_the_run_and_names_the_read, 0, 3);
 	tcase_add_test(tc, a_counted_error_does_not_stop_the_run);
 	tcase_add_loop_test(tc, what_failed_was_not_delivered, 0, 3);
 	tcase_add_test(tc, an_epoch_of_nothing_but_errors_is_one);
 	tcase_add_loop_test(tc, an_au_takes_samples, 0,
 			    (int)(sizeof(allowances) / sizeof(*allowances)));
-	tcase_add_test(tc,
-		       of_two_accelerators_the_one_that_had_all_keeps_its_au);
+	tcase_add_test(tc, of_two_accelerators_the_one_that_had_all_keeps_its_au);
 	tcase_add_test(tc, errors_within_ramp_time_are_errors);
 	suite_add_tcase(s, tc);
 	return s;

@@ -41,8 +41,7 @@ static void check_bytes(struct rig *r, uint64_t all, uint64_t eval)
 
 	for (unsigned i = 0; i < j->accelerators * threads; i++) {
 		struct rank *rank = &r->train.ranks[i / threads];
-		const struct opstat *stat =
-			&rank->loaders[i % threads].worker.stat;
+		const struct opstat *stat = &rank->loaders[i % threads].worker.stat;
 
 		all_bytes += opstat_io_bytes(stat, 0);
 		eval_bytes += stat->eval_bytes;
@@ -117,8 +116,8 @@ START_TEST(its_failed_samples_are_its_own)
 }
 END_TEST
 
-/* A read takes 5 ms, one goes ahead: 5 + 5 + 5 + 4 ms an evaluation, and the
- * next epoch begins with a read, too. */
+/* A read takes 5 ms, one goes ahead: 5 + 5 + 5 + 4 ms an evaluation, and the next epoch begins with
+ * a read, too. */
 START_TEST(nothing_is_read_ahead_of_it_or_beyond_it)
 {
 	struct rig r = { .job = eval_job() };
@@ -159,16 +158,15 @@ START_TEST(it_comes_after_the_epochs_asked_for)
 	r.job->epochs = when[_i / 3].epochs;
 	r.job->eval_after = when[_i / 3].after;
 	r.job->eval_every = when[_i / 3].every;
-	/* threads that have something to read in some stages only, and pass
-	 * the others as they come: a billion orders take too long */
+	/* threads that have something to read in some stages only, and pass the others as they
+	 * come: a billion orders take too long */
 	r.job->shuffle.kind = SHUFFLE_FILE;
 	r.job->read_threads = 4;
 	r.job->num_files = 2;
 	rig_go(&r);
 	check_counts(&r, 2 * when[_i / 3].epochs, 3 * when[_i / 3].evaluations);
-	ck_assert_uint_eq(r.elapsed_ns, (20 * when[_i / 3].epochs +
-					 12 * when[_i / 3].evaluations) *
-						MS);
+	ck_assert_uint_eq(r.elapsed_ns,
+			  (20 * when[_i / 3].epochs + 12 * when[_i / 3].evaluations) * MS);
 	rig_end(&r);
 }
 END_TEST
@@ -188,9 +186,8 @@ START_TEST(a_training_is_the_same_with_it)
 		r.job->eval_files = i ? 12 : 0;
 		r.job->epochs = 3;
 		r.job->read_threads = 2;
-		r.job->compute_time = (struct dist){ .kind = DIST_UNIFORM,
-						     .a = 5.0 * MS,
-						     .b = 15.0 * MS };
+		r.job->compute_time =
+			(struct dist){ .kind = DIST_UNIFORM, .a = 5.0 * MS, .b = 15.0 * MS };
 		mock_of(r.job)->read_ns = 25 * MS;
 		rig_go(&r);
 		check_counts(&r, 90, i * 36);
@@ -201,10 +198,8 @@ START_TEST(a_training_is_the_same_with_it)
 	}
 	ck_assert_uint_eq(counted[0], counted[1]);
 	ck_assert_uint_eq(stall[0], stall[1]);
-	ck_assert_uint_eq(count_get(&count[0].step_ns),
-			  count_get(&count[1].step_ns));
-	ck_assert_uint_eq(count_get(&count[0].sample_bytes),
-			  count_get(&count[1].sample_bytes));
+	ck_assert_uint_eq(count_get(&count[0].step_ns), count_get(&count[1].step_ns));
+	ck_assert_uint_eq(count_get(&count[0].sample_bytes), count_get(&count[1].sample_bytes));
 }
 END_TEST
 
@@ -230,8 +225,7 @@ START_TEST(its_batch_can_be_another)
 	r.job->drop_last = cases[_i / 3].drop_last;
 	rig_go(&r);
 	check_counts(&r, 4, 2 * cases[_i / 3].steps);
-	ck_assert_uint_eq(count_get(&rig_rank(&r)->count.eval_samples),
-			  2 * cases[_i / 3].samples);
+	ck_assert_uint_eq(count_get(&rig_rank(&r)->count.eval_samples), 2 * cases[_i / 3].samples);
 	rig_end(&r);
 }
 END_TEST
@@ -255,15 +249,13 @@ START_TEST(its_extents_hold_several_samples)
 }
 END_TEST
 
-/* A buffer is for the training; a batch of the evaluation, however small, does
- * not wait for it. */
+/* A buffer is for the training; a batch of the evaluation, however small, does not wait for it. */
 START_TEST(it_is_not_drawn_from_the_shuffle_buffer)
 {
 	struct rig r = { .job = eval_job() };
 
 	r.job->loader = LOADER_TFDATA;
-	r.job->shuffle =
-		(struct variant){ .kind = SHUFFLE_BUFFER, .number = 64 };
+	r.job->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER, .number = 64 };
 	r.job->num_files = 200;
 	r.job->batch_size = 50;
 	r.job->eval_files = 400;
@@ -271,8 +263,7 @@ START_TEST(it_is_not_drawn_from_the_shuffle_buffer)
 	mock_of(r.job)->read_ns = MS;
 	rig_go(&r);
 	check_counts(&r, 8, 800);
-	ck_assert_uint_eq(count_get(&rig_rank(&r)->count.eval_ns),
-			  2 * (1 + 400 * 4) * MS);
+	ck_assert_uint_eq(count_get(&rig_rank(&r)->count.eval_ns), 2 * (1 + 400 * 4) * MS);
 	rig_end(&r);
 }
 END_TEST
@@ -352,8 +343,7 @@ START_TEST(time_based_goes_on_behind_it)
 }
 END_TEST
 
-/* Ranks of different speed do not wait in it, but behind it, unless they never
- * do. */
+/* Ranks of different speed do not wait in it, but behind it, unless they never do. */
 START_TEST(ranks_wait_for_each_other_behind_it)
 {
 	struct rig r = { .job = eval_job() };
@@ -364,9 +354,7 @@ START_TEST(ranks_wait_for_each_other_behind_it)
 	r.job->accelerators = 2;
 	r.job->num_files = 8;
 	r.job->eval_files = 40;
-	r.job->eval_time = (struct dist){ .kind = DIST_UNIFORM,
-					  .a = 5.0 * MS,
-					  .b = 15.0 * MS };
+	r.job->eval_time = (struct dist){ .kind = DIST_UNIFORM, .a = 5.0 * MS, .b = 15.0 * MS };
 	rig_go(&r);
 	check_counts(&r, 4, 20);
 	a = count_get(&r.train.ranks[0].count.eval_ns);
@@ -386,11 +374,10 @@ START_TEST(within_ramp_time_it_is_not_counted)
 	r.job->ramp_time_ns = 100 * MS;
 	r.job->loader = loaders[_i];
 	rig_go(&r);
-	/* 40 + 12 + 40 + 12: the first step that ends behind it is the ninth;
-	 * two files more of that epoch have been read before by tf.data */
+	/* 40 + 12 + 40 + 12: the first step that ends behind it is the ninth; two files more of
+	 * that epoch have been read before by tf.data */
 	check_counts(&r, 7, 6);
-	check_bytes(&r, (_i == 2 ? 4 + 2 * 3 : 6 + 2 * 3) * 4096u,
-		    2 * 3 * 4096);
+	check_bytes(&r, (_i == 2 ? 4 + 2 * 3 : 6 + 2 * 3) * 4096u, 2 * 3 * 4096);
 	ck_assert_uint_eq(count_get(&rig_rank(&r)->count.eval_ns), 24 * MS);
 	rig_end(&r);
 }
@@ -433,13 +420,13 @@ START_TEST(fewer_files_than_accelerators_are_refused)
 	r.job->loader = LOADER_TFDATA;
 	r.job->accelerators = 4;
 	rig_datasets(&r);
-	ck_assert_int_eq(train_init(&r.train, r.job, &r.dataset, &r.eval, 0,
-				    NULL, &r.failure, &r.interrupted, &r.err),
+	ck_assert_int_eq(train_init(&r.train, r.job, &r.dataset, &r.eval, 0, NULL, &r.failure,
+				    &r.interrupted, &r.err),
 			 -EINVAL);
-	ck_assert_str_eq(r.err.text,
-			 "accelerators: 4 are more than the 3 files of the "
-			 "evaluation, of which each takes whole ones; more "
-			 "eval_files, or shard=strided with loader=pytorch");
+	ck_assert_str_eq(
+		r.err.text,
+		"accelerators: 4 are more than the 3 files of the evaluation, of which each takes "
+		"whole ones; more eval_files, or shard=strided with loader=pytorch");
 	train_fini(&r.train);
 	dataset_fini(&r.dataset);
 	job_free(r.job);
@@ -454,13 +441,11 @@ Suite *suite_run_eval(void)
 	TCase *t = tcase_create("virtual time");
 
 	tcase_set_timeout(t, 20);
-	tcase_add_loop_test(t, an_evaluation_has_its_own_steps_samples_and_time,
-			    0, 9);
+	tcase_add_loop_test(t, an_evaluation_has_its_own_steps_samples_and_time, 0, 9);
 	tcase_add_test(t, its_failed_samples_are_its_own);
 	tcase_add_loop_test(t, it_reads_its_own_files, 0, 3);
 	tcase_add_loop_test(t, nothing_is_read_ahead_of_it_or_beyond_it, 0, 3);
-	tcase_add_loop_test(t, it_comes_after_the_epochs_asked_for, 0,
-			    3 * COUNT(when));
+	tcase_add_loop_test(t, it_comes_after_the_epochs_asked_for, 0, 3 * COUNT(when));
 	tcase_add_loop_test(t, a_training_is_the_same_with_it, 0, 2);
 	tcase_add_loop_test(t, its_batch_can_be_another, 0, 12);
 	tcase_add_loop_test(t, its_extents_hold_several_samples, 0, 6);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_run_hosts.c - trainings of several processes, which are threads here, draw the orders of one with as many accelerators. */
+/* test_run_hosts.c - trainings of several processes, which are threads here, draw the orders of one
+ * with as many accelerators. */
 #include "base/util.h"
 #include "data/importance.h"
 #include "run/tier.h"
@@ -55,8 +56,7 @@ static void stop_process(void *member_run)
 	train_close(&p->train);
 }
 
-static void begin_process(struct member_run *p, uint64_t accelerators,
-			  uint64_t before)
+static void begin_process(struct member_run *p, uint64_t accelerators, uint64_t before)
 {
 	struct train *t = &p->train;
 
@@ -66,8 +66,8 @@ static void begin_process(struct member_run *p, uint64_t accelerators,
 	p->clock = clock_new_real();
 	failure_init(&p->failure, stop_process, p);
 	ck_assert_int_eq(dataset_init(&p->dataset, p->job, 0, NULL), 0);
-	ck_assert_msg(train_init(t, p->job, &p->dataset, NULL, 0, p->clock,
-				 &p->failure, &p->interrupted, &p->err) == 0,
+	ck_assert_msg(train_init(t, p->job, &p->dataset, NULL, 0, p->clock, &p->failure,
+				 &p->interrupted, &p->err) == 0,
 		      "%s", p->err.text);
 	t->place = &p->place;
 	t->stop = &p->stop;
@@ -129,18 +129,15 @@ static void check_process(const struct member_run *p)
 	struct sampler_epoch mine, want;
 	uint64_t first = p->job->accelerators_before;
 
-	ck_assert_msg(!atomic_load(&p->failure.is_set), "%s",
-		      p->failure.err.text);
+	ck_assert_msg(!atomic_load(&p->failure.is_set), "%s", p->failure.err.text);
 	sampler_epoch(&mine, s, EPOCHS - 1);
 	sampler_epoch(&want, &alone.train.stages.train.sampler, EPOCHS - 1);
 	for (uint64_t r = first; r < first + p->job->accelerators; r++)
 		for (uint64_t i = 0; i < s->rank_extents; i++)
-			ck_assert_uint_eq(sampler_at(&mine, r, i),
-					  sampler_at(&want, r, i));
+			ck_assert_uint_eq(sampler_at(&mine, r, i), sampler_at(&want, r, i));
 	for (uint64_t i = 0; i < p->job->num_files && p->train.importance; i++)
-		ck_assert_double_eq(
-			importance_weight(p->train.importance, i),
-			importance_weight(alone.train.importance, i));
+		ck_assert_double_eq(importance_weight(p->train.importance, i),
+				    importance_weight(alone.train.importance, i));
 }
 
 static uint64_t hits_of(const struct member_run *p)
@@ -156,10 +153,8 @@ static void importance(struct job *j)
 {
 	j->shuffle.kind = SHUFFLE_IMPORTANCE;
 	j->importance_rep = 1.5;
-	j->importance_difficulty =
-		(struct dist){ .kind = DIST_UNIFORM, .a = 1, .b = 9 };
-	j->importance_decay =
-		(struct dist){ .kind = DIST_UNIFORM, .a = 0.5, .b = 1 };
+	j->importance_difficulty = (struct dist){ .kind = DIST_UNIFORM, .a = 1, .b = 9 };
+	j->importance_decay = (struct dist){ .kind = DIST_UNIFORM, .a = 0.5, .b = 1 };
 }
 
 /* There are 3 turns in what they say of an epoch. */
@@ -189,8 +184,8 @@ static void cached(struct job *j)
 	of_ranks(j, CACHE_IMPORTANCE);
 }
 
-/* What was trained on is not what stands in the order, and follows from caches
- * that the others do not know. */
+/* What was trained on is not what stands in the order, and follows from caches that the others do
+ * not know. */
 static void substituted(struct job *j)
 {
 	importance(j);
@@ -266,8 +261,7 @@ Suite *suite_run_hosts(void)
 	TCase *t = tcase_create("several processes");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, orders_and_hits_are_those_of_one_process, 0,
-			    ARRAY_LEN(jobs));
+	tcase_add_loop_test(t, orders_and_hits_are_those_of_one_process, 0, ARRAY_LEN(jobs));
 	tcase_add_loop_test(t, a_failure_in_one_of_them_ends_all, 0, 12);
 	suite_add_tcase(s, t);
 	return s;

@@ -7,10 +7,9 @@
 #define HOUR (3600000 * MS)
 #define MOST_FILES 64
 
-/* It takes a batch of one sample, and computes as long as the test looks: what
- * is read then is what may be ahead. A read takes 1 ms. */
-static struct job *still_job(uint64_t files, uint64_t per_file,
-			     uint64_t threads, uint64_t prefetch)
+/* It takes a batch of one sample, and computes as long as the test looks: what is read then is what
+ * may be ahead. A read takes 1 ms. */
+static struct job *still_job(uint64_t files, uint64_t per_file, uint64_t threads, uint64_t prefetch)
 {
 	struct job *j = new_job();
 
@@ -41,8 +40,8 @@ static void go_until(struct rig *r, uint64_t ms, unsigned *of_file)
 
 /*
  * W files side by side, of each three records beyond what was delivered, and
- * 2W more of which the beginning was read. One batch was taken, and `prefetch`
- * more have been delivered.
+ * 2W more of which the beginning was read. One batch was taken, and `prefetch` more have been
+ * delivered.
  */
 /* clang-format off */
 static const struct {
@@ -56,8 +55,8 @@ static const struct {
 	/* fewer files than threads, and than lanes */
 	{ 4, 10, 1, 2, 1, { 4, 4, 3, 3 } },
 	{ 2, 10, 1, 4, 1, { 4, 4 } },
-	/* a thread goes on to its next file when this one was delivered, with
-	 * all beside it, and one more is asked for */
+	/* a thread goes on to its next file when this one was delivered, with all beside it, and
+	 * one more is asked for */
 	{ 20, 1, 1, 1, 1, { 1, 1, 1, 1 } },
 	{ 20, 1, 1, 2, 1, { 1, 1, 1, 1, 1, 1 } },
 	{ 20, 1, 1, 2, 2, { 1, 1, 1, 1, 1, 1, 1, 1 } },
@@ -74,16 +73,15 @@ static const struct {
 
 START_TEST(the_beginnings_of_the_next_files_are_read_ahead)
 {
-	struct rig r = { .job = still_job(still[_i].files, still[_i].per_file,
-					  still[_i].threads,
+	struct rig r = { .job = still_job(still[_i].files, still[_i].per_file, still[_i].threads,
 					  still[_i].prefetch),
 			 .extent_samples = still[_i].extent };
 	unsigned of_file[MOST_FILES];
 
 	go_until(&r, 500, of_file);
 	for (unsigned i = 0; i < 20; i++)
-		ck_assert_msg(of_file[i] == (i < 12 ? still[_i].of_file[i] : 0),
-			      "file %u: %u", i, of_file[i]);
+		ck_assert_msg(of_file[i] == (i < 12 ? still[_i].of_file[i] : 0), "file %u: %u", i,
+			      of_file[i]);
 	rig_end(&r);
 }
 END_TEST
@@ -103,18 +101,17 @@ START_TEST(so_many_reads_are_in_flight)
 }
 END_TEST
 
-/* The first record of the slow file takes 20 ms, and no prefetch helps: of the
- * fast one three are ahead, and one was delivered, which came before it. */
+/* The first record of the slow file takes 20 ms, and no prefetch helps: of the fast one three are
+ * ahead, and one was delivered, which came before it. */
 START_TEST(a_slow_file_holds_up_the_reading_of_the_others)
 {
 	static const struct {
 		bool in_order;
 		uint64_t ms;
 		unsigned fast, slow;
-	} cases[] = { { true, 19, 4, 0 },
-		      { true, 39, 5, 1 },
-		      { true, 59, 6, 2 },
-		      { false, 19, 10, 0 } };
+	} cases[] = {
+		{ true, 19, 4, 0 }, { true, 39, 5, 1 }, { true, 59, 6, 2 }, { false, 19, 10, 0 }
+	};
 	struct rig r = { .job = still_job(2, 10, 2, 100) };
 	unsigned of_file[MOST_FILES];
 
@@ -127,8 +124,8 @@ START_TEST(a_slow_file_holds_up_the_reading_of_the_others)
 }
 END_TEST
 
-/* It runs on, but an iterator is a new one: no file of the next epoch is opened
- * while one of this is not delivered. */
+/* It runs on, but an iterator is a new one: no file of the next epoch is opened while one of this
+ * is not delivered. */
 START_TEST(an_epoch_begins_when_the_one_before_was_delivered)
 {
 	struct rig r = { .job = still_job(2, 1, 1, 100) };
@@ -144,8 +141,8 @@ START_TEST(an_epoch_begins_when_the_one_before_was_delivered)
 }
 END_TEST
 
-/* What is ahead beyond the batches is of threads, however many files there are
- * and however long they are. */
+/* What is ahead beyond the batches is of threads, however many files there are and however long
+ * they are. */
 START_TEST(what_is_beyond_the_batches_depends_on_no_file)
 {
 	static const struct {
@@ -154,17 +151,13 @@ START_TEST(what_is_beyond_the_batches_depends_on_no_file)
 		      { 1000, 100000000, 1, 36 },  { 1000, 2, 1, 24 },
 		      { 1000, 1000, 2, 24 },       { 1000, 1000, 4, 12 },
 		      { 1000, 1000000, 1000, 12 }, { 5, 1000, 1, 15 } };
-	struct rig r = { .job = still_job(cases[_i].files, cases[_i].per_file,
-					  4, 2),
+	struct rig r = { .job = still_job(cases[_i].files, cases[_i].per_file, 4, 2),
 			 .extent_samples = cases[_i].extent };
 	struct stages stages = { 0 };
 
 	rig_datasets(&r);
-	ck_assert_int_eq(
-		train_pass(&stages.train, r.job, &r.dataset, false, 0, NULL),
-		0);
-	ck_assert_uint_eq(loader_extents_beyond(r.job, &stages.train),
-			  cases[_i].beyond);
+	ck_assert_int_eq(train_pass(&stages.train, r.job, &r.dataset, false, 0, NULL), 0);
+	ck_assert_uint_eq(loader_extents_beyond(r.job, &stages.train), cases[_i].beyond);
 	ck_assert_uint_le(loader_ring_tokens(r.job, &stages), 16);
 	r.job->deterministic = false;
 	ck_assert_uint_eq(loader_extents_beyond(r.job, &stages.train), 0);
@@ -173,8 +166,7 @@ START_TEST(what_is_beyond_the_batches_depends_on_no_file)
 }
 END_TEST
 
-#define LOOP(t, test, list)                                                    \
-	tcase_add_loop_test(t, test, 0, sizeof(list) / sizeof(*(list)))
+#define LOOP(t, test, list) tcase_add_loop_test(t, test, 0, sizeof(list) / sizeof(*(list)))
 
 Suite *suite_run_interleave(void)
 {
@@ -184,12 +176,9 @@ Suite *suite_run_interleave(void)
 	tcase_set_timeout(t, 20);
 	LOOP(t, the_beginnings_of_the_next_files_are_read_ahead, still);
 	tcase_add_loop_test(t, so_many_reads_are_in_flight, 0, 2);
-	tcase_add_loop_test(t, a_slow_file_holds_up_the_reading_of_the_others,
-			    0, 4);
-	tcase_add_loop_test(
-		t, an_epoch_begins_when_the_one_before_was_delivered, 0, 2);
-	tcase_add_loop_test(t, what_is_beyond_the_batches_depends_on_no_file, 0,
-			    8);
+	tcase_add_loop_test(t, a_slow_file_holds_up_the_reading_of_the_others, 0, 4);
+	tcase_add_loop_test(t, an_epoch_begins_when_the_one_before_was_delivered, 0, 2);
+	tcase_add_loop_test(t, what_is_beyond_the_batches_depends_on_no_file, 0, 8);
 	suite_add_tcase(s, t);
 	return s;
 }

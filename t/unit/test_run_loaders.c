@@ -94,8 +94,8 @@ START_TEST(a_cache_to_be_dropped_keeps_tfdata_within_its_epoch)
 }
 END_TEST
 
-/* Epochs so short that several lie within what is read ahead; nothing of an
- * epoch after the last is read. */
+/* Epochs so short that several lie within what is read ahead; nothing of an epoch after the last is
+ * read. */
 START_TEST(epochs_shorter_than_the_prefetch_are_whole)
 {
 	static const uint64_t batches[] = { 12, 6, 4, 5 };
@@ -134,8 +134,7 @@ START_TEST(fewer_files_than_read_threads)
 		{ 9, 1, 4, 2, 1, 2, 8 },
 	};
 	/* clang-format on */
-	struct rig r = { .job = tfdata_job(cases[_i].files,
-					   cases[_i].per_file) };
+	struct rig r = { .job = tfdata_job(cases[_i].files, cases[_i].per_file) };
 
 	r.job->epochs = 3;
 	r.job->batch_size = cases[_i].batch;
@@ -143,8 +142,7 @@ START_TEST(fewer_files_than_read_threads)
 	r.job->accelerators = cases[_i].accelerators;
 	mock_of(r.job)->read_ns = MS;
 	rig_go(&r);
-	check_counts(&r, 3 * cases[_i].steps,
-		     3 * cases[_i].steps * cases[_i].batch,
+	check_counts(&r, 3 * cases[_i].steps, 3 * cases[_i].steps * cases[_i].batch,
 		     3 * cases[_i].reads);
 	rig_end(&r);
 }
@@ -163,8 +161,8 @@ START_TEST(fewer_batches_than_read_threads)
 }
 END_TEST
 
-/* Extents of 6144 samples: larger than a batch, smaller, and no part of one.
- * Each is one read of 1 ms, of a loader alone. */
+/* Extents of 6144 samples: larger than a batch, smaller, and no part of one. Each is one read of 1
+ * ms, of a loader alone. */
 /* clang-format off */
 static const struct {
 	uint64_t batch, steps, extents; /* of an epoch of 40 extents */
@@ -183,8 +181,7 @@ static const struct {
 
 START_TEST(batches_and_extents_of_any_size)
 {
-	static const int loaders[] = { LOADER_PYTORCH, LOADER_PLAIN,
-				       LOADER_TFDATA };
+	static const int loaders[] = { LOADER_PYTORCH, LOADER_PLAIN, LOADER_TFDATA };
 	struct rig r = { .job = tfdata_job(4, 61440), .extent_samples = 6144 };
 	int i = _i % LARGE;
 	uint64_t first_ms = large[i].first_ms;
@@ -200,20 +197,19 @@ START_TEST(batches_and_extents_of_any_size)
 	r.job->batch_size = large[i].batch;
 	mock_of(r.job)->read_ns = MS;
 	rig_go(&r);
-	check_counts(&r, 2 * large[i].steps,
-		     2 * large[i].steps * large[i].batch, 2 * large[i].extents);
+	check_counts(&r, 2 * large[i].steps, 2 * large[i].steps * large[i].batch,
+		     2 * large[i].extents);
 	ck_assert_uint_eq(count_get(&rig_rank(&r)->count.sample_bytes),
 			  2 * large[i].steps * large[i].batch);
 	if (r.job->read_threads == 1)
-		ck_assert_uint_eq(rig_rank(&r)->first_step->max_ns,
-				  (first_ms + 10) * MS);
+		ck_assert_uint_eq(rig_rank(&r)->first_step->max_ns, (first_ms + 10) * MS);
 	rig_end(&r);
 }
 END_TEST
 
-/* A read takes 1 ms: so long it fills, while three samples of each of the next
- * files are read beside the first; then each batch of 2 waits for 2 more while
- * 10 ms are computed; at the end it drains. */
+/* A read takes 1 ms: so long it fills, while three samples of each of the next files are read
+ * beside the first; then each batch of 2 waits for 2 more while 10 ms are computed; at the end it
+ * drains. */
 START_TEST(a_shuffle_buffer_fills_before_the_first_batch)
 {
 	static const struct {
@@ -225,13 +221,11 @@ START_TEST(a_shuffle_buffer_fills_before_the_first_batch)
 
 	r.job->batch_size = 2;
 	r.job->epochs = 2;
-	r.job->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER,
-					   .number = cases[_i].buffer };
+	r.job->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER, .number = cases[_i].buffer };
 	mock_of(r.job)->read_ns = MS;
 	rig_go(&r);
 	check_counts(&r, 40, 80, 80);
-	ck_assert_uint_eq(rig_rank(&r)->first_step->max_ns,
-			  (cases[_i].fill_ms + 10) * MS);
+	ck_assert_uint_eq(rig_rank(&r)->first_step->max_ns, (cases[_i].fill_ms + 10) * MS);
 	/* that of the second epoch fills while the first one drains */
 	ck_assert_uint_eq(rig_rank(&r)->first_step->min_ns, 10 * MS);
 	ck_assert_uint_eq(rig_rank(&r)->stall->max_ns, 0);
@@ -245,8 +239,7 @@ START_TEST(a_shuffle_buffer_holds_batches_back)
 	struct rig r = { .job = tfdata_job(4, 10) };
 
 	r.job->deterministic = false;
-	r.job->shuffle =
-		(struct variant){ .kind = SHUFFLE_BUFFER, .number = 8 };
+	r.job->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER, .number = 8 };
 	mock_of(r.job)->read_ns = 20 * MS;
 	rig_go(&r);
 	check_counts(&r, 40, 40, 40);
@@ -271,8 +264,7 @@ END_TEST
 
 START_TEST(barriers_change_no_count_of_tfdata)
 {
-	static const int barriers[] = { BARRIER_NONE, BARRIER_STEP,
-					BARRIER_EPOCH };
+	static const int barriers[] = { BARRIER_NONE, BARRIER_STEP, BARRIER_EPOCH };
 	struct rig r = { .job = tfdata_job(9, 8) };
 
 	r.job->accelerators = 3;
@@ -282,9 +274,7 @@ START_TEST(barriers_change_no_count_of_tfdata)
 	r.job->prefetch = 5;
 	r.job->shuffle.kind = SHUFFLE_FILE;
 	r.job->barrier = barriers[_i];
-	r.job->compute_time = (struct dist){ .kind = DIST_UNIFORM,
-					     .a = 5.0 * MS,
-					     .b = 15.0 * MS };
+	r.job->compute_time = (struct dist){ .kind = DIST_UNIFORM, .a = 5.0 * MS, .b = 15.0 * MS };
 	mock_of(r.job)->read_ns = MS;
 	rig_go(&r);
 	check_counts(&r, 24, 96, 4 * 72);
@@ -299,8 +289,7 @@ START_TEST(an_error_in_a_tfdata_loader_stops_the_run)
 	r.job->accelerators = 3;
 	r.job->read_threads = 3;
 	r.job->preprocess_time = constant(5 * MS);
-	r.job->shuffle =
-		(struct variant){ .kind = SHUFFLE_BUFFER, .number = 3 };
+	r.job->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER, .number = 3 };
 	r.job->epochs = 3;
 	mock_of(r.job)->read_ns = MS;
 	mock_of(r.job)->fail_at = (uint64_t)_i * 9;
@@ -324,27 +313,24 @@ START_TEST(a_counted_error_in_a_tfdata_loader_does_not)
 	for (uint64_t i = 0; i < job_readers(r.job); i++)
 		errors += rig_rank(&r)->loaders[i].worker.stat.errors;
 	ck_assert_uint_eq(errors, 1);
-	ck_assert_uint_eq(count_get(&rig_rank(&r)->count.sample_bytes),
-			  15 * 4096);
+	ck_assert_uint_eq(count_get(&rig_rank(&r)->count.sample_bytes), 15 * 4096);
 	rig_end(&r);
 }
 END_TEST
 
 START_TEST(an_interruption_ends_tfdata_within_a_step)
 {
-	struct rig r = { .job = tfdata_job(10, 10),
-			 .interrupt_at_ns = 105 * MS };
+	struct rig r = { .job = tfdata_job(10, 10), .interrupt_at_ns = 105 * MS };
 
 	r.job->epochs = 100;
 	r.job->read_threads = 2;
-	r.job->shuffle =
-		(struct variant){ .kind = SHUFFLE_BUFFER, .number = 20 };
+	r.job->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER, .number = 20 };
 	r.job->preprocess_time = constant(2 * MS);
 	mock_of(r.job)->read_ns = MS;
 	rig_go(&r);
 	ck_assert_int_eq(r.err.code, 0);
-	/* 10.5 ms to fill and 2 to decode: the tenth step is under way, and
-	 * no step that is not whole is counted */
+	/* 10.5 ms to fill and 2 to decode: the tenth step is under way, and no step that is not
+	 * whole is counted */
 	ck_assert_uint_eq(count_get(&rig_rank(&r)->count.steps), 9);
 	ck_assert_uint_eq(r.elapsed_ns, 105 * MS);
 	rig_end(&r);
@@ -360,20 +346,16 @@ Suite *suite_run_loaders(void)
 	tcase_add_test(t, tfdata_reads_so_many_files_side_by_side);
 	tcase_add_loop_test(t, tfdata_runs_on_across_epochs, 0, 4);
 	tcase_add_loop_test(t, pytorch_and_plain_begin_each_epoch_anew, 0, 2);
-	tcase_add_loop_test(
-		t, a_cache_to_be_dropped_keeps_tfdata_within_its_epoch, 0, 3);
-	tcase_add_loop_test(t, epochs_shorter_than_the_prefetch_are_whole, 0,
-			    4);
+	tcase_add_loop_test(t, a_cache_to_be_dropped_keeps_tfdata_within_its_epoch, 0, 3);
+	tcase_add_loop_test(t, epochs_shorter_than_the_prefetch_are_whole, 0, 4);
 	tcase_add_loop_test(t, fewer_files_than_read_threads, 0, 5);
 	tcase_add_loop_test(t, fewer_batches_than_read_threads, 0, 2);
 	tcase_add_loop_test(t, batches_and_extents_of_any_size, 0, 6 * LARGE);
-	tcase_add_loop_test(t, a_shuffle_buffer_fills_before_the_first_batch, 0,
-			    5);
+	tcase_add_loop_test(t, a_shuffle_buffer_fills_before_the_first_batch, 0, 5);
 	tcase_add_test(t, a_shuffle_buffer_holds_batches_back);
 	tcase_add_test(t, ramp_time_with_tfdata);
 	tcase_add_loop_test(t, barriers_change_no_count_of_tfdata, 0, 3);
-	tcase_add_loop_test(t, an_error_in_a_tfdata_loader_stops_the_run, 0,
-			    12);
+	tcase_add_loop_test(t, an_error_in_a_tfdata_loader_stops_the_run, 0, 12);
 	tcase_add_test(t, a_counted_error_in_a_tfdata_loader_does_not);
 	tcase_add_test(t, an_interruption_ends_tfdata_within_a_step);
 	suite_add_tcase(s, t);

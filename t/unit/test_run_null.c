@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_run_null.c - a training on modelled storage reaches what arithmetic says, to the nanosecond. */
+/* test_run_null.c - a training on modelled storage reaches what arithmetic says, to the nanosecond.
+ */
 #include "io/engines.h"
 #include "job/fields.h"
 #include "suites.h"
@@ -11,8 +12,7 @@ static void set(struct job *j, const char *option, const char *value)
 	struct mlgen_err err = { 0 };
 
 	ck_assert_ptr_nonnull(f);
-	ck_assert_msg(field_parse(f, j->engine_opts, value, 1024, &err) == 0,
-		      "%s", err.text);
+	ck_assert_msg(field_parse(f, j->engine_opts, value, 1024, &err) == 0, "%s", err.text);
 }
 
 static struct job *null_job(const char *bandwidth, const char *latency)
@@ -48,8 +48,8 @@ static double au(const struct rank *k)
 START_TEST(utilisation_is_bandwidth_over_demand)
 {
 	const struct workload *w = &workloads[_i];
-	double demand = (double)(w->accelerators * w->batch * w->sample_bytes) *
-			1e9 / (double)w->compute_ns;
+	double demand = (double)(w->accelerators * w->batch * w->sample_bytes) * 1e9 /
+			(double)w->compute_ns;
 	struct rig r = { .job = null_job("0", "0") };
 	struct job *j = r.job;
 	char bandwidth[32];
@@ -69,8 +69,7 @@ START_TEST(utilisation_is_bandwidth_over_demand)
 		double want = w->share < 1 ? w->share : 1;
 
 		/* a request is a whole number of ns */
-		ck_assert_msg(fabs(got - want) < 1e-4, "got %.6f, want %.6f",
-			      got, want);
+		ck_assert_msg(fabs(got - want) < 1e-4, "got %.6f, want %.6f", got, want);
 	}
 	rig_end(&r);
 }

@@ -28,8 +28,8 @@ static void check_whole(const struct rig *r, uint64_t steps, uint64_t samples)
 	ck_assert_uint_eq(count_get(&c->samples), samples);
 }
 
-/* Of each batch one sample is the slow file's, whatever the other one has
- * ready: batch k is whole after 20 (k + 1) ms. */
+/* Of each batch one sample is the slow file's, whatever the other one has ready: batch k is whole
+ * after 20 (k + 1) ms. */
 START_TEST(in_order_a_slow_file_holds_up_each_batch)
 {
 	struct rig r = { .job = uneven_job() };
@@ -62,19 +62,17 @@ START_TEST(out_of_order_a_batch_has_what_is_there)
 }
 END_TEST
 
-/* The first batch of two is drawn when six samples are there: in order three
- * of each file, else six of the fast one. */
+/* The first batch of two is drawn when six samples are there: in order three of each file, else six
+ * of the fast one. */
 START_TEST(a_buffer_that_shuffles_fills_in_order_too)
 {
 	struct rig r = { .job = uneven_job() };
 
-	r.job->shuffle =
-		(struct variant){ .kind = SHUFFLE_BUFFER, .number = 4 };
+	r.job->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER, .number = 4 };
 	r.job->deterministic = _i;
 	rig_go(&r);
 	check_whole(&r, 10, 20);
-	ck_assert_uint_eq(rig_rank(&r)->first_step->max_ns,
-			  _i ? 70 * MS : 16 * MS);
+	ck_assert_uint_eq(rig_rank(&r)->first_step->max_ns, _i ? 70 * MS : 16 * MS);
 	rig_end(&r);
 }
 END_TEST
@@ -99,8 +97,8 @@ START_TEST(the_order_is_that_of_the_lanes)
 }
 END_TEST
 
-/* In order the fast file's loader waits for room then, and the accelerator for
- * the slow one: of which no sample comes. */
+/* In order the fast file's loader waits for room then, and the accelerator for the slow one: of
+ * which no sample comes. */
 START_TEST(a_stop_ends_what_waits_for_a_slow_file)
 {
 	struct rig r = { .job = uneven_job() };
@@ -113,8 +111,7 @@ START_TEST(a_stop_ends_what_waits_for_a_slow_file)
 	rig_go(&r);
 	/* as they arrive: of ten samples of the fast file, those of the first
 	 * 3 + 4 batches are read */
-	check_whole(&r, r.job->deterministic ? 0 : 3,
-		    r.job->deterministic ? 0 : 6);
+	check_whole(&r, r.job->deterministic ? 0 : 3, r.job->deterministic ? 0 : 6);
 	/* and no loader goes on behind it */
 	ck_assert_uint_eq(clock_now(r.clock), RIG_BEGIN_NS + 5000 * MS);
 	rig_end(&r);
@@ -159,16 +156,14 @@ static void draw_job(struct rig *r, uint64_t *at)
 	j->accelerators = draw(at, 1, 2);
 	j->read_threads = draw(at, 1, 5);
 	j->batch_size = draw(at, 1, j->num_files / 2 * j->samples_per_file);
-	if (j->batch_size >
-	    j->num_files / j->accelerators * j->samples_per_file)
+	if (j->batch_size > j->num_files / j->accelerators * j->samples_per_file)
 		j->batch_size = 1;
 	j->prefetch = draw(at, 1, 4);
 	j->drop_last = draw(at, 0, 1);
 	j->deterministic = draw(at, 0, 3) > 0;
 	j->epochs = draw(at, 1, 4);
 	if (buffer)
-		j->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER,
-					       .number = buffer };
+		j->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER, .number = buffer };
 	if (draw(at, 0, 1)) {
 		j->eval_files = draw(at, 2, 5);
 		j->eval_batch_size = draw(at, 1, 2);
@@ -184,8 +179,7 @@ static void draw_job(struct rig *r, uint64_t *at)
 	}
 }
 
-/* Nothing hangs, no ring overflows, and each epoch is whole, which the run
- * checks itself. */
+/* Nothing hangs, no ring overflows, and each epoch is whole, which the run checks itself. */
 START_TEST(any_mixture_of_options_is_whole)
 {
 	uint64_t at = (uint64_t)_i * 1000;
@@ -200,10 +194,8 @@ START_TEST(any_mixture_of_options_is_whole)
 		ck_assert_msg(r.err.code == 0, "%s", r.err.text);
 		s = &r.train.stages.train.sampler;
 		c = &rig_rank(&r)->count;
-		ck_assert_uint_eq(count_get(&c->steps),
-				  r.job->epochs * s->steps);
-		ck_assert_uint_eq(count_get(&c->samples) +
-					  count_get(&c->failed_samples),
+		ck_assert_uint_eq(count_get(&c->steps), r.job->epochs * s->steps);
+		ck_assert_uint_eq(count_get(&c->samples) + count_get(&c->failed_samples),
 				  r.job->epochs * sampler_rank_samples(s));
 		rig_end(&r);
 	}

@@ -26,8 +26,8 @@ static struct job job_of(uint64_t files, uint64_t per_file, uint64_t batch)
 			     .randseed = 123 };
 }
 
-static int init(struct sampler *s, const struct job *job,
-		const struct dataset *ds, uint64_t ranks, struct mlgen_err *err)
+static int init(struct sampler *s, const struct job *job, const struct dataset *ds, uint64_t ranks,
+		struct mlgen_err *err)
 {
 	struct sampler_config cfg = sampler_config(job, ranks);
 
@@ -35,8 +35,8 @@ static int init(struct sampler *s, const struct job *job,
 }
 
 /*
- * As torch.utils.data.DistributedSampler(shuffle=False) lists them: padded
- * from the start without drop_last.
+ * As torch.utils.data.DistributedSampler(shuffle=False) lists them: padded from the start without
+ * drop_last.
  */
 START_TEST(shards_are_those_of_distributed_sampler)
 {
@@ -87,10 +87,8 @@ START_TEST(shards_are_those_of_distributed_sampler)
 		sampler_epoch(&e, &s, 0);
 		for (uint64_t r = 0; r < cases[i].ranks; r++)
 			for (uint64_t k = 0; k < s.rank_extents && k < 4; k++)
-				ck_assert_msg(sampler_at(&e, r, k) ==
-						      cases[i].ids[r][k],
-					      "case %zu rank %lu at %lu", i,
-					      (unsigned long)r,
+				ck_assert_msg(sampler_at(&e, r, k) == cases[i].ids[r][k],
+					      "case %zu rank %lu at %lu", i, (unsigned long)r,
 					      (unsigned long)k);
 		dataset_fini(&ds);
 	}
@@ -112,8 +110,8 @@ static void count_epoch(const struct sampler *s, uint64_t epoch, unsigned *seen)
 		}
 }
 
-/* Every extent at most (drop_last) or at least (padded) once, and the number
- * of repetitions or omissions is what the arithmetic says. */
+/* Every extent at most (drop_last) or at least (padded) once, and the number of repetitions or
+ * omissions is what the arithmetic says. */
 static void check_coverage(const struct sampler *s, const unsigned *seen)
 {
 	uint64_t read = s->ranks * s->rank_extents, missing = 0, more = 0;
@@ -148,20 +146,17 @@ static void check_all_orders(struct job *job, uint64_t ranks)
 
 START_TEST(ranks_together_read_everything_once)
 {
-	static const int shuffles[] = { SHUFFLE_NONE, SHUFFLE_SAMPLE,
-					SHUFFLE_FILE };
+	static const int shuffles[] = { SHUFFLE_NONE, SHUFFLE_SAMPLE, SHUFFLE_FILE };
 	static const uint64_t sizes[][2] = { { 1, 1 },   { 7, 1 },  { 64, 1 },
 					     { 101, 1 }, { 10, 7 }, { 33, 4 } };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		for (uint64_t ranks = 1; ranks <= 9; ranks++)
 			for (unsigned k = 0; k < 3 * 2 * 2; k++) {
-				struct job job = job_of(sizes[i][0],
-							sizes[i][1], 1 + k % 3);
+				struct job job = job_of(sizes[i][0], sizes[i][1], 1 + k % 3);
 
 				job.shuffle.kind = shuffles[k % 3];
-				job.shard = k & 1 ? SHARD_STRIDED
-						  : SHARD_CONTIGUOUS;
+				job.shard = k & 1 ? SHARD_STRIDED : SHARD_CONTIGUOUS;
 				job.drop_last = k & 2;
 				check_all_orders(&job, ranks);
 			}
@@ -264,8 +259,7 @@ START_TEST(steps_are_floor_of_samples_by_ranks_times_batch)
 		ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
 		ck_assert_int_eq(init(&s, &job, &ds, cases[i].ranks, NULL), 0);
 		ck_assert_uint_eq(s.steps, cases[i].steps);
-		ck_assert_uint_eq(sampler_batch_samples(&s, s.steps - 1),
-				  cases[i].batch);
+		ck_assert_uint_eq(sampler_batch_samples(&s, s.steps - 1), cases[i].batch);
 		dataset_fini(&ds);
 	}
 }
@@ -292,9 +286,7 @@ START_TEST(an_order_that_is_too_short_is_padded_for_every_rank)
 {
 	static const struct {
 		uint64_t files, ranks, batch, each;
-	} cases[] = {
-		{ 10, 8, 3, 2 }, { 3, 8, 4, 1 }, { 2, 1, 3, 2 }, { 1, 5, 1, 1 }
-	};
+	} cases[] = { { 10, 8, 3, 2 }, { 3, 8, 4, 1 }, { 2, 1, 3, 2 }, { 1, 5, 1, 1 } };
 	uint64_t files = cases[_i].files, ranks = cases[_i].ranks;
 	struct job job = job_of(files, 1, cases[_i].batch);
 	struct sampler_epoch e;
@@ -311,8 +303,7 @@ START_TEST(an_order_that_is_too_short_is_padded_for_every_rank)
 	sampler_epoch(&e, &s, 0);
 	for (uint64_t r = 0; r < ranks; r++)
 		for (uint64_t k = 0; k < cases[_i].each; k++)
-			ck_assert_uint_eq(sampler_at(&e, r, k),
-					  (k * ranks + r) % files);
+			ck_assert_uint_eq(sampler_at(&e, r, k), (k * ranks + r) % files);
 	dataset_fini(&ds);
 }
 END_TEST
@@ -327,11 +318,10 @@ START_TEST(a_rank_without_a_batch_is_an_error)
 	job.drop_last = true;
 	ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
 	ck_assert_int_eq(init(&s, &job, &ds, 4, &err), -EINVAL);
-	ck_assert_str_eq(err.text,
-			 "batch_size: 3 is more than the 2 samples of one "
-			 "accelerator's shard (10 files, 4 accelerators); more "
-			 "num_files, a smaller batch_size or fewer "
-			 "accelerators");
+	ck_assert_str_eq(
+		err.text,
+		"batch_size: 3 is more than the 2 samples of one accelerator's shard (10 files, 4 "
+		"accelerators); more num_files, a smaller batch_size or fewer accelerators");
 	dataset_fini(&ds);
 }
 END_TEST
@@ -348,8 +338,7 @@ START_TEST(a_billion_samples_are_no_larger_than_ten)
 	ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
 	ck_assert_int_eq(init(&s, &job, &ds, 1000, NULL), 0);
 	sampler_epoch(&e, &s, 3);
-	ck_assert_uint_lt(sampler_at(&e, 999, s.rank_extents - 1),
-			  1000000000000);
+	ck_assert_uint_lt(sampler_at(&e, 999, s.rank_extents - 1), 1000000000000);
 	dataset_fini(&ds);
 }
 END_TEST
@@ -366,8 +355,7 @@ Suite *suite_sampler(void)
 	tcase_add_test(t, epochs_and_seeds_are_different_orders_and_repeat);
 	tcase_add_test(t, steps_are_floor_of_samples_by_ranks_times_batch);
 	tcase_add_test(t, the_last_batch_is_short_without_drop_last);
-	tcase_add_loop_test(
-		t, an_order_that_is_too_short_is_padded_for_every_rank, 0, 4);
+	tcase_add_loop_test(t, an_order_that_is_too_short_is_padded_for_every_rank, 0, 4);
 	tcase_add_test(t, a_rank_without_a_batch_is_an_error);
 	tcase_add_test(t, a_billion_samples_are_no_larger_than_ten);
 	suite_add_tcase(s, t);

@@ -8,8 +8,7 @@
 #include "suites.h"
 
 /* How often each extent is read in an epoch. */
-static void check_epoch(const struct sampler *s, uint64_t epoch,
-			const struct setting *c)
+static void check_epoch(const struct sampler *s, uint64_t epoch, const struct setting *c)
 {
 	uint64_t read = s->ranks * s->rank_extents, missing = 0, more = 0;
 	unsigned *seen = mem_array(s->extents, sizeof(*seen));
@@ -17,8 +16,7 @@ static void check_epoch(const struct sampler *s, uint64_t epoch,
 
 	sampler_epoch(&e, s, epoch);
 	for (uint64_t i = 0; i < read; i++) {
-		uint64_t id = sampler_at(&e, i / s->rank_extents,
-					 i % s->rank_extents);
+		uint64_t id = sampler_at(&e, i / s->rank_extents, i % s->rank_extents);
 
 		/* Not for each: libcheck writes down what holds, too. */
 		if (id >= s->extents)
@@ -27,16 +25,12 @@ static void check_epoch(const struct sampler *s, uint64_t epoch,
 	}
 	for (uint64_t i = 0; i < s->extents; i++)
 		missing += seen[i] == 0;
-	ck_assert_msg(missing == (s->drop_last ? s->extents - read : 0), "%s",
-		      name_of(c));
-	ck_assert_msg(more == (s->drop_last ? 0 : read - s->extents), "%s",
-		      name_of(c));
-	ck_assert_msg(!s->is_whole || (missing == 0 && more == 0), "%s",
-		      name_of(c));
+	ck_assert_msg(missing == (s->drop_last ? s->extents - read : 0), "%s", name_of(c));
+	ck_assert_msg(more == (s->drop_last ? 0 : read - s->extents), "%s", name_of(c));
+	ck_assert_msg(!s->is_whole || (missing == 0 && more == 0), "%s", name_of(c));
 	/* The last extent may be one that is not used up. */
 	ck_assert_msg(s->is_whole || missing || more ||
-			      s->steps * s->batch * s->ranks <
-				      s->extents * s->extent_samples,
+			      s->steps * s->batch * s->ranks < s->extents * s->extent_samples,
 		      "%s", name_of(c));
 	mem_free(seen);
 }
@@ -59,16 +53,13 @@ static void check_batches(const struct sampler *s, const struct setting *c)
 			i++;
 		ck_assert_msg(i == end, "%s", name_of(c));
 		samples += sampler_batch_samples(s, b);
-		ck_assert_msg(end * s->extent_samples >= samples, "%s",
+		ck_assert_msg(end * s->extent_samples >= samples, "%s", name_of(c));
+		ck_assert_msg(b + 1 == s->steps || sampler_batch_samples(s, b) == s->batch, "%s",
 			      name_of(c));
-		ck_assert_msg(b + 1 == s->steps ||
-				      sampler_batch_samples(s, b) == s->batch,
-			      "%s", name_of(c));
 	}
 	ck_assert_msg(samples == sampler_rank_samples(s), "%s", name_of(c));
 	ck_assert_msg(samples <= s->rank_extents * s->extent_samples &&
-			      samples + s->extent_samples >
-				      s->rank_extents * s->extent_samples,
+			      samples + s->extent_samples > s->rank_extents * s->extent_samples,
 		      "%s", name_of(c));
 }
 
@@ -90,8 +81,8 @@ static bool check_setting(const struct setting *c)
 
 static unsigned check_orders(struct setting *c)
 {
-	static const int shuffles[] = { SHUFFLE_NONE, SHUFFLE_FILE,
-					SHUFFLE_SAMPLE, SHUFFLE_BUFFER };
+	static const int shuffles[] = { SHUFFLE_NONE, SHUFFLE_FILE, SHUFFLE_SAMPLE,
+					SHUFFLE_BUFFER };
 	static const uint64_t lanes[] = { 0, 1, 2, 3, 8 };
 	unsigned done = 0;
 
@@ -108,9 +99,7 @@ static unsigned check_orders(struct setting *c)
 START_TEST(every_extent_is_read_once_whatever_the_order)
 {
 	static const uint64_t files[] = { 1, 2, 5, 8, 13 };
-	static const uint64_t shapes[][2] = {
-		{ 1, 1 }, { 4, 1 }, { 4, 4 }, { 12, 3 }, { 12, 6 }
-	};
+	static const uint64_t shapes[][2] = { { 1, 1 }, { 4, 1 }, { 4, 4 }, { 12, 3 }, { 12, 6 } };
 	static const uint64_t batches[] = { 1, 3, 4, 16 };
 	unsigned done = 0;
 
@@ -158,8 +147,7 @@ START_TEST(a_batch_begins_with_the_first_extent_that_begins_in_it)
 		ck_assert_uint_eq(s.steps, cases[i].steps);
 		sampler_epoch(&e, &s, 0);
 		for (uint64_t b = 0; b < 6 && b <= s.steps; b++)
-			ck_assert_uint_eq(sampler_batch_start(&e, 0, b),
-					  cases[i].starts[b]);
+			ck_assert_uint_eq(sampler_batch_start(&e, 0, b), cases[i].starts[b]);
 		dataset_fini(&ds);
 	}
 }
@@ -223,19 +211,17 @@ START_TEST(shards_of_files)
 		sampler_epoch(&e, &s, 0);
 		for (uint64_t r = 0; r < 3; r++)
 			for (uint64_t k = 0; k < s.rank_extents; k++)
-				ck_assert_msg(
-					sampler_at(&e, r, k) ==
-						cases[i].files[r][k / 2] * 2 +
-							k % 2,
-					"case %zu rank %lu at %lu", i,
-					(unsigned long)r, (unsigned long)k);
+				ck_assert_msg(sampler_at(&e, r, k) ==
+						      cases[i].files[r][k / 2] * 2 + k % 2,
+					      "case %zu rank %lu at %lu", i, (unsigned long)r,
+					      (unsigned long)k);
 		dataset_fini(&ds);
 	}
 }
 END_TEST
 
-/* shuffle=file moves files among the ranks from epoch to epoch, and each is
- * read from its front to its back. */
+/* shuffle=file moves files among the ranks from epoch to epoch, and each is read from its front to
+ * its back. */
 START_TEST(shuffled_files_are_read_front_to_back)
 {
 	struct setting c = { .files = 30,
@@ -333,8 +319,7 @@ START_TEST(ten_billion_files_are_no_larger_than_ten)
 
 	ck_assert_int_eq(make(&s, &ds, &c, NULL), 0);
 	sampler_epoch(&e, &s, 3);
-	ck_assert_uint_lt(sampler_at(&e, 999, s.rank_extents - 1),
-			  1000000000000);
+	ck_assert_uint_lt(sampler_at(&e, 999, s.rank_extents - 1), 1000000000000);
 	ck_assert_uint_eq(sampler_lane_position(&e, 999, s.rank_files - 1, 99),
 			  s.rank_files * 100 - 1);
 	dataset_fini(&ds);
@@ -348,8 +333,7 @@ Suite *suite_sampler_files(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, every_extent_is_read_once_whatever_the_order);
-	tcase_add_test(t,
-		       a_batch_begins_with_the_first_extent_that_begins_in_it);
+	tcase_add_test(t, a_batch_begins_with_the_first_extent_that_begins_in_it);
 	tcase_add_test(t, what_no_batch_needs_is_not_read);
 	tcase_add_test(t, shards_of_files);
 	tcase_add_test(t, shuffled_files_are_read_front_to_back);

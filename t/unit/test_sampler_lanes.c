@@ -5,9 +5,9 @@
 #include "suites.h"
 
 /*
- * tf.data's interleave with block_length=1: `cycle` places are visited in turn,
- * each gives an element of its file; a place whose file has ended takes the
- * next one when it is visited, and is passed over when there is none.
+ * tf.data's interleave with block_length=1: `cycle` places are visited in turn, each gives an
+ * element of its file; a place whose file has ended takes the next one when it is visited, and is
+ * passed over when there is none.
  */
 struct interleave {
 	uint64_t files, per_file, cycle, next_file, at;
@@ -17,8 +17,7 @@ struct interleave {
 	} places[16];
 };
 
-static bool interleave_next(struct interleave *v, uint64_t *file,
-			    uint64_t *element)
+static bool interleave_next(struct interleave *v, uint64_t *file, uint64_t *element)
 {
 	for (uint64_t passed = 0; passed < v->cycle; passed++) {
 		uint64_t i = v->at;
@@ -56,12 +55,10 @@ static void check_lanes(const struct setting *c)
 		uint64_t rank = c->ranks - 1;
 
 		ck_assert_msg(sampler_at(&e, rank, k) ==
-				      (file * c->ranks + rank) * c->per_file +
-					      element,
+				      (file * c->ranks + rank) * c->per_file + element,
 			      "%s", name_of(c));
-		ck_assert_msg(sampler_lane_position(&e, rank, file, element) ==
-				      k,
-			      "%s", name_of(c));
+		ck_assert_msg(sampler_lane_position(&e, rank, file, element) == k, "%s",
+			      name_of(c));
 	}
 	ck_assert_uint_eq(k, s.rank_extents);
 	dataset_fini(&ds);

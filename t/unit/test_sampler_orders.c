@@ -89,23 +89,20 @@ static struct dist of_text(const char *text)
 {
 	struct dist d;
 
-	ck_assert_int_eq(dist_parse(&d, text, DIST_NUMBERS, NULL, 1024, NULL),
-			 0);
+	ck_assert_int_eq(dist_parse(&d, text, DIST_NUMBERS, NULL, 1024, NULL), 0);
 	return d;
 }
 
 /* Reads of the heaviest half, and the part of all weights that it has. */
 START_TEST(weights_are_drawn_in_proportion)
 {
-	static const char *const weights[] = { "uniform:0.5:1.5", "3",
-					       "lognormal:1:1",
+	static const char *const weights[] = { "uniform:0.5:1.5", "3", "lognormal:1:1",
 					       "exponential:0.01" };
 	const struct setting c = { .files = 100,
 				   .extent_samples = 1 + (unsigned)_i % 2,
 				   .ranks = 2,
-				   .shuffle = {
-					   .kind = SHUFFLE_WEIGHTED,
-					   .dist = of_text(weights[_i]) } };
+				   .shuffle = { .kind = SHUFFLE_WEIGHTED,
+						.dist = of_text(weights[_i]) } };
 	double reads[2] = { 0 }, weight[2] = { 0 };
 	struct dataset ds;
 	struct sampler s;
@@ -135,8 +132,7 @@ START_TEST(weights_too_far_apart_are_refused)
 				   .extent_samples = 1,
 				   .ranks = 1,
 				   .shuffle = { .kind = SHUFFLE_WEIGHTED,
-						.dist = of_text(
-							"lognormal:1:1000") } };
+						.dist = of_text("lognormal:1:1000") } };
 	struct mlgen_err err = { 0 };
 	struct dataset ds;
 	struct sampler s;
@@ -176,8 +172,7 @@ START_TEST(runs_are_an_order_of_all)
 }
 END_TEST
 
-/* What a window of the order holds: as many whole runs, of which each is over
- * when it is. */
+/* What a window of the order holds: as many whole runs, of which each is over when it is. */
 START_TEST(a_window_has_whole_runs)
 {
 	struct setting c = runs[_i];
@@ -193,16 +188,14 @@ START_TEST(a_window_has_whole_runs)
 		uint32_t *count = mem_array(s.extents, sizeof(*count));
 		uint64_t left = 0, seen = 0;
 
-		/* Until no run is half read; a window is over then, or is
-		 * shorter by chance, which it may be. */
+		/* Until no run is half read; a window is over then, or is shorter by chance, which
+		 * it may be. */
 		do {
 			uint64_t run = sampler_at(&e, 0, at++) / s.run_extents;
 
 			left += count[run]++
 					? 0
-					: u64_min(s.run_extents,
-						  s.extents -
-							  run * s.run_extents);
+					: u64_min(s.run_extents, s.extents - run * s.run_extents);
 			seen++;
 		} while (seen < left);
 		ck_assert_uint_eq(seen, left);
@@ -230,20 +223,17 @@ START_TEST(pages_hold_as_many_samples_as_fit)
 }
 END_TEST
 
-static const int kinds[] = { SHUFFLE_REPLACEMENT, SHUFFLE_WEIGHTED,
-			     SHUFFLE_CHUNKS };
+static const int kinds[] = { SHUFFLE_REPLACEMENT, SHUFFLE_WEIGHTED, SHUFFLE_CHUNKS };
 
-/* Any thread that asks for a place, in whatever turn, gets the same; another
- * epoch has others. */
+/* Any thread that asks for a place, in whatever turn, gets the same; another epoch has others. */
 START_TEST(orders_are_pure_functions)
 {
-	const struct setting c = { .files = 30,
-				   .extent_samples = 1,
-				   .ranks = 3,
-				   .shuffle = { .kind = kinds[_i],
-						.number = 16,
-						.second = 3,
-						.dist = { .a = 1 } } };
+	const struct setting c = {
+		.files = 30,
+		.extent_samples = 1,
+		.ranks = 3,
+		.shuffle = { .kind = kinds[_i], .number = 16, .second = 3, .dist = { .a = 1 } }
+	};
 	struct sampler_epoch a, b, other;
 	struct dataset ds;
 	struct sampler s;
@@ -274,18 +264,13 @@ Suite *suite_sampler_orders(void)
 	TCase *t = tcase_create("sampler_orders");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(
-		t, an_epoch_with_replacement_has_as_many_as_chance_leaves, 0,
-		2);
+	tcase_add_loop_test(t, an_epoch_with_replacement_has_as_many_as_chance_leaves, 0, 2);
 	tcase_add_loop_test(t, weights_are_drawn_in_proportion, 0, 4);
 	tcase_add_test(t, weights_too_far_apart_are_refused);
-	tcase_add_loop_test(t, runs_are_an_order_of_all, 0,
-			    (int)ARRAY_LEN(runs));
-	tcase_add_loop_test(t, a_window_has_whole_runs, 0,
-			    (int)ARRAY_LEN(runs));
+	tcase_add_loop_test(t, runs_are_an_order_of_all, 0, (int)ARRAY_LEN(runs));
+	tcase_add_loop_test(t, a_window_has_whole_runs, 0, (int)ARRAY_LEN(runs));
 	tcase_add_test(t, pages_hold_as_many_samples_as_fit);
-	tcase_add_loop_test(t, orders_are_pure_functions, 0,
-			    (int)ARRAY_LEN(kinds));
+	tcase_add_loop_test(t, orders_are_pure_functions, 0, (int)ARRAY_LEN(kinds));
 	suite_add_tcase(s, t);
 	return s;
 }

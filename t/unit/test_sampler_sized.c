@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sampler_sized.c - extents that have different numbers of samples, in every order, against a sum over all of them. */
+/* test_sampler_sized.c - extents that have different numbers of samples, in every order, against a
+ * sum over all of them. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,8 +40,8 @@ static void tear_down(void)
 	temp_remove(directory);
 }
 
-/* A format of which each byte is an extent of as many samples; words are how
- * many there are before each, and before the end. */
+/* A format of which each byte is an extent of as many samples; words are how many there are before
+ * each, and before the end. */
 enum { EXTENTS, EXTENTS_BEFORE };
 
 static int counts_look(struct look *l)
@@ -55,8 +56,8 @@ static int counts_look(struct look *l)
 	return 0;
 }
 
-static void counts_extent(const struct file_shape *shape, uint64_t n,
-			  uint64_t *first, uint64_t *samples)
+static void counts_extent(const struct file_shape *shape, uint64_t n, uint64_t *first,
+			  uint64_t *samples)
 {
 	ck_assert_uint_lt(n, shape->facts[EXTENTS]);
 	*first = shape->words[n];
@@ -78,8 +79,7 @@ static void put(unsigned number, const uint8_t *counts, size_t n)
 	fclose(f);
 }
 
-/* As files are written: groups of one size, and a shorter one at the end. Or
- * all of them anyhow. */
+/* As files are written: groups of one size, and a shorter one at the end. Or all of them anyhow. */
 static void put_files(unsigned files, unsigned seed, bool is_usual)
 {
 	for (unsigned i = 0; i < files; i++) {
@@ -90,10 +90,7 @@ static void put_files(unsigned files, unsigned seed, bool is_usual)
 			uint64_t at = (uint64_t)i * MOST + k;
 			bool is_full = is_usual && k + 1 < n;
 
-			counts[k] =
-				is_full ? 20
-					: (uint8_t)(1 +
-						    rng_u64(seed, 2, at) % 20);
+			counts[k] = is_full ? 20 : (uint8_t)(1 + rng_u64(seed, 2, at) % 20);
 		}
 		put(i, counts, n);
 	}
@@ -106,13 +103,8 @@ static void make(struct dataset *ds)
 				.parts = 1,
 				.extents_differ = true };
 	ck_assert_int_eq(
-		scan_new(&ds->scan,
-			 &(struct scan_request){ .directory = directory },
-			 &err),
-		0);
-	ck_assert_int_eq(
-		found_new(&ds->found, ds->scan, ds, SCAN_REFUSE, NULL, &err),
-		0);
+		scan_new(&ds->scan, &(struct scan_request){ .directory = directory }, &err), 0);
+	ck_assert_int_eq(found_new(&ds->found, ds->scan, ds, SCAN_REFUSE, NULL, &err), 0);
 	ds->files = ds->files_named = scan_files(ds->scan);
 	ds->uneven_samples = found_first_sample(ds->found, ds->files);
 	ds->samples_per_file = divide_up(ds->uneven_samples, ds->files);
@@ -146,8 +138,7 @@ START_TEST(extents_are_found_by_their_number)
 			ck_assert_uint_eq(x.first_sample, at);
 			at += x.samples;
 		}
-		ck_assert_uint_eq(at, found_first_sample(ds.found, file + 1) -
-					      samples);
+		ck_assert_uint_eq(at, found_first_sample(ds.found, file + 1) - samples);
 		samples += at;
 	}
 	ck_assert_uint_eq(id, dataset_extents(&ds));
@@ -164,8 +155,7 @@ START_TEST(extents_are_found_by_their_number)
 }
 END_TEST
 
-static uint64_t samples_of(struct sampler_epoch *e, uint64_t rank,
-			   uint64_t position)
+static uint64_t samples_of(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	struct extent x;
 
@@ -173,24 +163,21 @@ static uint64_t samples_of(struct sampler_epoch *e, uint64_t rank,
 	return x.samples;
 }
 
-/* Is all that is said of a position what follows from the samples before it?
- * Not an assertion for each: libcheck writes down what holds, too. */
-static bool is_right(struct sampler_epoch *e, uint64_t rank, uint64_t position,
-		     uint64_t before)
+/* Is all that is said of a position what follows from the samples before it? Not an assertion for
+ * each: libcheck writes down what holds, too. */
+static bool is_right(struct sampler_epoch *e, uint64_t rank, uint64_t position, uint64_t before)
 {
 	uint64_t batch = before / e->sampler->batch;
 
 	return sampler_samples_before(e, rank, position) == before &&
-	       sampler_batch_of(e, rank, position) == batch &&
-	       sampler_has(e, rank, position) &&
+	       sampler_batch_of(e, rank, position) == batch && sampler_has(e, rank, position) &&
 	       sampler_batch_start(e, rank, batch) <= position &&
 	       sampler_batch_start(e, rank, batch + 1) > position;
 }
 
-/* Each batch has the extents whose first samples are in it; how often each id
- * was read goes into `seen`. */
-static uint64_t check_rank(struct sampler_epoch *e, uint64_t rank,
-			   uint64_t *seen)
+/* Each batch has the extents whose first samples are in it; how often each id was read goes into
+ * `seen`. */
+static uint64_t check_rank(struct sampler_epoch *e, uint64_t rank, uint64_t *seen)
 {
 	const struct sampler *s = e->sampler;
 	uint64_t before = 0, position = 0;
@@ -208,8 +195,7 @@ static uint64_t check_rank(struct sampler_epoch *e, uint64_t rank,
 	return position;
 }
 
-/* From anywhere to anywhere it is what it is when gone through from the
- * beginning. */
+/* From anywhere to anywhere it is what it is when gone through from the beginning. */
 static void check_jumps(struct sampler_epoch *e, uint64_t rank, uint64_t n)
 {
 	for (uint64_t i = 0; i < 10; i++) {
@@ -218,28 +204,22 @@ static void check_jumps(struct sampler_epoch *e, uint64_t rank, uint64_t n)
 
 		sampler_epoch(&fresh, e->sampler, 0);
 		fresh.perm = e->perm;
-		ck_assert_uint_eq(
-			sampler_samples_before(e, rank, position),
-			sampler_samples_before(&fresh, rank, position));
+		ck_assert_uint_eq(sampler_samples_before(e, rank, position),
+				  sampler_samples_before(&fresh, rank, position));
 	}
 }
 
-static void check_order(const struct dataset *ds,
-			const struct sampler_config *cfg)
+static void check_order(const struct dataset *ds, const struct sampler_config *cfg)
 {
 	uint64_t all = dataset_samples(ds), *seen;
-	uint64_t share =
-		cfg->drop_last ? all / cfg->ranks : divide_up(all, cfg->ranks);
+	uint64_t share = cfg->drop_last ? all / cfg->ranks : divide_up(all, cfg->ranks);
 	struct sampler s;
 
 	ck_assert_msg(sampler_init(&s, cfg, ds, &err) == 0, "%s", err.text);
-	ck_assert_uint_eq(s.steps, cfg->drop_last
-					   ? share / cfg->batch
-					   : divide_up(share, cfg->batch));
-	ck_assert_uint_eq(sampler_rank_samples(&s),
-			  cfg->drop_last ? s.steps * cfg->batch : share);
-	ck_assert_uint_eq(s.is_whole,
-			  cfg->ranks == 1 && sampler_rank_samples(&s) == all);
+	ck_assert_uint_eq(s.steps,
+			  cfg->drop_last ? share / cfg->batch : divide_up(share, cfg->batch));
+	ck_assert_uint_eq(sampler_rank_samples(&s), cfg->drop_last ? s.steps * cfg->batch : share);
+	ck_assert_uint_eq(s.is_whole, cfg->ranks == 1 && sampler_rank_samples(&s) == all);
 	seen = mem_array(s.extents, sizeof(*seen));
 	for (uint64_t epoch = 0; epoch < 2; epoch++) {
 		struct sampler_epoch e;
@@ -250,8 +230,7 @@ static void check_order(const struct dataset *ds,
 			check_jumps(&e, rank, check_rank(&e, rank, seen));
 		for (uint64_t i = 0; s.is_whole && i < s.extents; i++)
 			if (seen[i] != 1)
-				ck_abort_msg("extent %lu was read %lu times",
-					     (unsigned long)i,
+				ck_abort_msg("extent %lu was read %lu times", (unsigned long)i,
 					     (unsigned long)seen[i]);
 	}
 	mem_free(seen);
@@ -260,13 +239,12 @@ static void check_order(const struct dataset *ds,
 static void check_orders(const struct dataset *ds, unsigned trial)
 {
 	static const uint64_t lanes[] = { 0, 0, 1, 3, 40 };
-	static const int shuffles[] = { SHUFFLE_NONE, SHUFFLE_FILE,
-					SHUFFLE_SAMPLE, SHUFFLE_BUFFER };
+	static const int shuffles[] = { SHUFFLE_NONE, SHUFFLE_FILE, SHUFFLE_SAMPLE,
+					SHUFFLE_BUFFER };
 
 	for (unsigned k = 0; k < 5 * 4 * 3 * 3 * 2; k++) {
 		struct sampler_config cfg = { .lanes = lanes[k % 5],
-					      .shuffle.kind =
-						      shuffles[k / 5 % 4],
+					      .shuffle.kind = shuffles[k / 5 % 4],
 					      .shard = (int)(k / 20 % 3),
 					      .ranks = 1 + k / 60 % 3,
 					      .drop_last = k / 180,
@@ -295,9 +273,7 @@ END_TEST
 /* By hand: groups of 20, 20, 10 and 20, 5; batches of 25. */
 START_TEST(a_shorter_last_group_moves_the_batches_behind_it)
 {
-	const struct sampler_config cfg = { .ranks = 1,
-					    .batch = 25,
-					    .drop_last = true };
+	const struct sampler_config cfg = { .ranks = 1, .batch = 25, .drop_last = true };
 	const uint64_t starts[] = { 0, 2, 3, 5 };
 	struct sampler_epoch e;
 	struct dataset ds;
@@ -319,9 +295,7 @@ END_TEST
 /* Of two ranks one has the large groups: both deliver as many. */
 START_TEST(a_rank_of_small_extents_begins_again)
 {
-	const struct sampler_config cfg = { .ranks = 2,
-					    .batch = 11,
-					    .drop_last = true };
+	const struct sampler_config cfg = { .ranks = 2, .batch = 11, .drop_last = true };
 	struct sampler_epoch e;
 	struct dataset ds;
 	struct sampler s;
@@ -341,18 +315,16 @@ END_TEST
 
 START_TEST(whole_files_in_any_order_of_samples_are_refused)
 {
-	struct sampler_config cfg = { .ranks = 1,
-				      .batch = 1,
-				      .shuffle.kind = SHUFFLE_SAMPLE,
-				      .shard = SHARD_FILE };
+	struct sampler_config cfg = {
+		.ranks = 1, .batch = 1, .shuffle.kind = SHUFFLE_SAMPLE, .shard = SHARD_FILE
+	};
 	struct dataset ds;
 	struct sampler s;
 
 	put_files(4, 1, true);
 	make(&ds);
 	ck_assert_int_eq(sampler_init(&s, &cfg, &ds, &err), -EINVAL);
-	ck_assert_msg(strstr(err.text, "row groups of as many samples each"),
-		      "%s", err.text);
+	ck_assert_msg(strstr(err.text, "row groups of as many samples each"), "%s", err.text);
 	unmake(&ds);
 }
 END_TEST

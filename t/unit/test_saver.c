@@ -65,8 +65,7 @@ static unsigned entries(void)
 
 	ck_assert_ptr_nonnull(d);
 	while ((e = readdir(d)) != NULL)
-		n += strcmp(e->d_name, ".") != 0 &&
-		     strcmp(e->d_name, "..") != 0;
+		n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
 	closedir(d);
 	return n;
 }
@@ -87,19 +86,16 @@ static bool has_direct(void)
 static const char *const ways[] = {
 	"checkpoint_layout=torch access=plain",
 	"checkpoint_layout=torch access=plain checkpoint_threads=2",
-	"checkpoint_layout=torch access=plain checkpoint_threads=2 "
-	"checkpoint_fsync=end",
+	"checkpoint_layout=torch access=plain checkpoint_threads=2 checkpoint_fsync=end",
 	"checkpoint_layout=torch access=plain bs=4096 checkpoint_threads=3",
-	"checkpoint_layout=torch access=plain bs=2m checkpoint_threads=3 "
-	"checkpoint_fsync=end rename_commit=1",
+	"checkpoint_layout=torch access=plain bs=2m checkpoint_threads=3 checkpoint_fsync=end "
+	"rename_commit=1",
 	"checkpoint_layout=torch access=plain checkpoint_threads=2 direct=1",
 	"checkpoint_layout=torch access=framework",
 	"checkpoint_layout=torch access=framework checkpoint_fsync=end",
-	"checkpoint_layout=deepspeed access=plain checkpoint_threads=2 "
-	"rename_commit=1",
+	"checkpoint_layout=deepspeed access=plain checkpoint_threads=2 rename_commit=1",
 	"checkpoint_layout=deepspeed access=framework checkpoint_threads=2",
-	"checkpoint_layout=deepspeed access=framework checkpoint_threads=3 "
-	"checkpoint_fsync=end",
+	"checkpoint_layout=deepspeed access=framework checkpoint_threads=3 checkpoint_fsync=end",
 	"checkpoint_layout=stream access=plain checkpoint_fsync=none",
 	"checkpoint_layout=stream access=framework checkpoint_threads=2",
 	/* one rank, because each has a buffer of 32 MiB */
@@ -128,8 +124,7 @@ START_TEST(files_are_what_the_layout_says_and_are_read_back)
 	char verified[256];
 	struct rig r;
 
-	temp_folder_in(directory,
-		       strstr(way, "direct=1") ? temp_disk() : temp_memory());
+	temp_folder_in(directory, strstr(way, "direct=1") ? temp_disk() : temp_memory());
 	if (can_be_done(name, way)) {
 		ck_assert_int_eq(rig_saves(&r, engine(name), way, 2), 0);
 		ck_assert_uint_eq(r.result.completed, 2);
@@ -166,14 +161,12 @@ START_TEST(older_ones_are_deleted_and_what_is_foreign_stays)
 	ck_assert_uint_eq(rig_record(&r, 2)->deleted_checkpoints, 1);
 	ck_assert_uint_eq(r.checkpoints.items[0].number, 2);
 
-	snprintf(path, sizeof(path), "%s/%s/notes", directory,
-		 r.checkpoints.items[0].name);
+	snprintf(path, sizeof(path), "%s/%s/notes", directory, r.checkpoints.items[0].name);
 	rig_end(&r);
 	f = fopen(path, "w");
 	ck_assert_ptr_nonnull(f);
 	fclose(f);
-	ck_assert_int_eq(rig_saves(&r, engine("psync"), "checkpoint_keep=1", 1),
-			 0);
+	ck_assert_int_eq(rig_saves(&r, engine("psync"), "checkpoint_keep=1", 1), 0);
 	ck_assert_int_eq(access(path, F_OK), 0);
 	ck_assert_uint_eq(entries(), 2);
 	ck_assert_uint_eq(r.checkpoints.count, 1);
@@ -200,8 +193,7 @@ START_TEST(broken_ones_go_where_older_ones_do)
 	ck_assert_int_eq(rig_saves(&r, engine("psync"), "", 1), 0);
 	ck_assert_uint_eq(entries(), 2);
 	rig_end(&r);
-	ck_assert_int_eq(rig_saves(&r, engine("psync"), "checkpoint_keep=5", 1),
-			 0);
+	ck_assert_int_eq(rig_saves(&r, engine("psync"), "checkpoint_keep=5", 1), 0);
 	ck_assert_uint_eq(r.result.deleted_checkpoints, 1);
 	ck_assert_uint_eq(entries(), 2);
 	ck_assert_uint_eq(r.checkpoints.items[0].number, 2);
@@ -251,8 +243,7 @@ static void flip(const char *path, off_t off)
 
 START_TEST(a_flipped_byte_is_found)
 {
-	static const char *const accesses[] = { "access=plain",
-						"access=framework" };
+	static const char *const accesses[] = { "access=plain", "access=framework" };
 	struct shard f;
 	char path[PATH_MAX], want[64];
 	struct rig r;
@@ -297,18 +288,15 @@ START_TEST(a_short_file_says_where_it_ends)
 	off_t end;
 
 	make_directory();
-	ck_assert_int_eq(rig_saves(&r, engine("psync"), cuts[_i].options, 1),
-			 0);
+	ck_assert_int_eq(rig_saves(&r, engine("psync"), cuts[_i].options, 1), 0);
 	rig_path(&r, 0, 0, &f, path);
 	end = (off_t)f.bytes / 8 * cuts[_i].part + 11;
 	ck_assert_int_eq(truncate(path, end), 0);
-	snprintf(want, sizeof(want), "the file ends at %lld of %llu bytes",
-		 (long long)end, (unsigned long long)f.bytes);
+	snprintf(want, sizeof(want), "the file ends at %lld of %llu bytes", (long long)end,
+		 (unsigned long long)f.bytes);
 	rig_end(&r);
-	ck_assert_int_lt(rig_restores(&r, engine("psync"), cuts[_i].options),
-			 0);
-	ck_assert_msg(strstr(r.err.text, want) != NULL, "%s, not: %s", want,
-		      r.err.text);
+	ck_assert_int_lt(rig_restores(&r, engine("psync"), cuts[_i].options), 0);
+	ck_assert_msg(strstr(r.err.text, want) != NULL, "%s, not: %s", want, r.err.text);
 	rig_end(&r);
 	remove_directory();
 }
@@ -338,15 +326,13 @@ Suite *suite_saver(void)
 	Suite *s = suite_create("saver");
 	TCase *t = tcase_create("saver");
 
-	tcase_add_loop_test(
-		t, files_are_what_the_layout_says_and_are_read_back, 0,
-		(int)(WAYS * sizeof(engine_names) / sizeof(engine_names[0])));
+	tcase_add_loop_test(t, files_are_what_the_layout_says_and_are_read_back, 0,
+			    (int)(WAYS * sizeof(engine_names) / sizeof(engine_names[0])));
 	tcase_add_test(t, older_ones_are_deleted_and_what_is_foreign_stays);
 	tcase_add_test(t, broken_ones_go_where_older_ones_do);
 	tcase_add_loop_test(t, one_of_the_same_step_is_replaced, 0, 2);
 	tcase_add_loop_test(t, a_flipped_byte_is_found, 0, 2);
-	tcase_add_loop_test(t, a_short_file_says_where_it_ends, 0,
-			    sizeof(cuts) / sizeof(cuts[0]));
+	tcase_add_loop_test(t, a_short_file_says_where_it_ends, 0, sizeof(cuts) / sizeof(cuts[0]));
 	tcase_add_test(t, a_missing_file_is_named);
 	suite_add_tcase(s, t);
 	return s;

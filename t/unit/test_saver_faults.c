@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_saver_faults.c - a checkpoint that fails or is interrupted leaves nothing, and time is accounted for. */
+/* test_saver_faults.c - a checkpoint that fails or is interrupted leaves nothing, and time is
+ * accounted for. */
 #include "suites.h"
 
 #include <math.h>
@@ -37,15 +38,12 @@ static struct fault fail_at(unsigned number, const char *options)
 	out.err = r.err;
 	for (size_t i = 0; i < r.result.items.count; i++)
 		if (!rig_record(&r, i)->complete)
-			ck_assert_str_eq(rig_record(&r, i)->error,
-					 r.failure.err.text);
+			ck_assert_str_eq(rig_record(&r, i)->error, r.failure.err.text);
 	checkpoints_fini(&r.checkpoints);
-	ck_assert_int_eq(
-		checkpoints_open(&r.checkpoints, directory, &r.set, NULL), 0);
+	ck_assert_int_eq(checkpoints_open(&r.checkpoints, directory, &r.set, NULL), 0);
 	out.left = r.checkpoints.count;
 	for (size_t i = 0; i < out.left; i++)
-		ck_assert(r.checkpoints.items[i].is_complete ||
-			  out.completed == 2);
+		ck_assert(r.checkpoints.items[i].is_complete || out.completed == 2);
 	ck_assert_uint_eq(r.checkpoints.foreign_count, 0);
 	if (out.left == 0)
 		ck_assert(is_empty());
@@ -80,8 +78,7 @@ START_TEST(each_operation_that_fails_is_told_and_cleared_away)
 	unsigned quiet = 0;
 	struct fault f;
 
-	snprintf(options, sizeof(options),
-		 "%s ranks=1 rename_commit=1 checkpoint_keep=1",
+	snprintf(options, sizeof(options), "%s ranks=1 rename_commit=1 checkpoint_keep=1",
 		 fault_ways[_i]);
 	/* Advice that fails is no failure, and is not the last operation. */
 	for (unsigned n = 1; quiet < 2; n++) {
@@ -90,8 +87,7 @@ START_TEST(each_operation_that_fails_is_told_and_cleared_away)
 		quiet = f.rc == 0 && f.err.code == 0 ? quiet + 1 : 0;
 		if (quiet)
 			continue;
-		ck_assert_msg(strncmp(f.err.text, "checkpoint ", 11) == 0, "%s",
-			      f.err.text);
+		ck_assert_msg(strncmp(f.err.text, "checkpoint ", 11) == 0, "%s", f.err.text);
 		ck_assert_int_eq(f.err.code, -EIO);
 		ck_assert_uint_eq(f.left, f.completed);
 		for (unsigned i = 0; i < WORDS; i++)
@@ -104,8 +100,7 @@ START_TEST(each_operation_that_fails_is_told_and_cleared_away)
 END_TEST
 
 /* Saves at one step: by `engine`, of which operation `fail_after` fails. */
-static int save_there(const struct mlgen_engine *engine, const char *options,
-		      unsigned fail_after)
+static int save_there(const struct mlgen_engine *engine, const char *options, unsigned fail_after)
 {
 	char text[64] = "";
 	struct rig r;
@@ -132,9 +127,7 @@ static void check_whole(const char *options, unsigned *newer)
 	struct rig r;
 
 	rig_open(&r, engines_find("psync"), options, "");
-	ck_assert_msg(checkpoints_to_restore(&r.checkpoints, 1, &k, &r.err) ==
-			      0,
-		      "%s", r.err.text);
+	ck_assert_msg(checkpoints_to_restore(&r.checkpoints, 1, &k, &r.err) == 0, "%s", r.err.text);
 	ck_assert_str_eq(k.name, "global_epoch1_step5");
 	for (size_t i = 0; i < r.checkpoints.count; i++)
 		ck_assert_int_ne(r.checkpoints.items[i].place, CHECKPOINT_PART);
@@ -144,19 +137,16 @@ static void check_whole(const char *options, unsigned *newer)
 
 START_TEST(what_is_to_be_replaced_is_whole_until_that_is_done)
 {
-	const char *options =
-		_i ? "ranks=1 bs=4m rename_commit=1" : "ranks=1 bs=4m";
+	const char *options = _i ? "ranks=1 bs=4m rename_commit=1" : "ranks=1 bs=4m";
 	unsigned n = 0, newer = 0, rc;
 
 	do {
 		make_directory();
-		ck_assert_int_eq(save_there(engines_find("psync"), options, 0),
-				 0);
+		ck_assert_int_eq(save_there(engines_find("psync"), options, 0), 0);
 		rc = save_there(engines_find("fault"), options, ++n) != 0;
 		check_whole(options, &newer);
 		/* The next one finds nothing in its way. */
-		ck_assert_int_eq(save_there(engines_find("psync"), options, 0),
-				 0);
+		ck_assert_int_eq(save_there(engines_find("psync"), options, 0), 0);
 		remove_directory();
 	} while (rc && n < 50);
 	/* open, write, fsync, close, two renames, the unlink */
@@ -171,17 +161,13 @@ START_TEST(a_full_filesystem_says_what_is_missing)
 	struct rig r;
 
 	make_directory();
-	rig_open(&r, engines_find("fault"),
-		 "model_layers=0 checkpoint_size=1m bs=64k ranks=1",
+	rig_open(&r, engines_find("fault"), "model_layers=0 checkpoint_size=1m bs=64k ranks=1",
 		 "fail_after=10 fail_errno=ENOSPC");
 	rig_start(&r, clock_new_real());
 	ck_assert_int_lt(rig_save(&r, 1), 0);
 	rig_finish(&r);
-	ck_assert_msg(strstr(r.err.text, "No space left on device; ") != NULL,
-		      "%s", r.err.text);
-	ck_assert_ptr_nonnull(strstr(r.err.text,
-				     "of this checkpoint were still to be "
-				     "written"));
+	ck_assert_msg(strstr(r.err.text, "No space left on device; ") != NULL, "%s", r.err.text);
+	ck_assert_ptr_nonnull(strstr(r.err.text, "of this checkpoint were still to be written"));
 	rig_end(&r);
 	ck_assert(is_empty());
 	remove_directory();
@@ -189,8 +175,8 @@ START_TEST(a_full_filesystem_says_what_is_missing)
 END_TEST
 
 /*
- * An engine of the test's own: each operation takes op_ns of virtual time and
- * touches no file; at write or read number stop_at the run is interrupted.
+ * An engine of the test's own: each operation takes op_ns of virtual time and touches no file; at
+ * write or read number stop_at the run is interrupted.
  */
 struct mock {
 	uint64_t op_ns, stop_at;
@@ -231,8 +217,7 @@ static const struct mlgen_engine mock_engine = {
 	.submit = mock_submit,
 };
 
-static void open_scene(struct rig *r, const char *options,
-		       const char *engine_options)
+static void open_scene(struct rig *r, const char *options, const char *engine_options)
 {
 	scene = r;
 	atomic_store(&moves, 0);
@@ -242,18 +227,16 @@ static void open_scene(struct rig *r, const char *options,
 
 static void assert_near(double got, double want)
 {
-	ck_assert_msg(fabs(got - want) < 1e-9, "got %.9f, want %.9f", got,
-		      want);
+	ck_assert_msg(fabs(got - want) < 1e-9, "got %.9f, want %.9f", got, want);
 }
 
 static double sum_of(const struct rank_percent *p)
 {
-	return p->data + p->open + p->write + p->read + p->fsync + p->close +
-	       p->other;
+	return p->data + p->open + p->write + p->read + p->fsync + p->close + p->other;
 }
 
-/* 2 ranks x 2 threads, each with its half of one file: one thread makes it, the
- * other opens it, half of it in requests of 16 KiB, fsync by the last, close. */
+/* 2 ranks x 2 threads, each with its half of one file: one thread makes it, the other opens it,
+ * half of it in requests of 16 KiB, fsync by the last, close. */
 START_TEST(seconds_are_those_of_the_slowest_rank)
 {
 	const struct checkpoint_result *k;
@@ -277,8 +260,7 @@ START_TEST(seconds_are_those_of_the_slowest_rank)
 	ck_assert_uint_eq(k->files, 2);
 	ck_assert(k->complete);
 	assert_near(k->bytes_per_sec, (double)k->bytes / k->seconds);
-	assert_near(k->slowest_rank_bytes_per_sec,
-		    (double)f.bytes / k->seconds);
+	assert_near(k->slowest_rank_bytes_per_sec, (double)f.bytes / k->seconds);
 	ck_assert(isnan(k->stall_seconds));
 	assert_near(rig_record(&r, 2)->stall_seconds, 0.012);
 	assert_near(r.result.stall_seconds, 0.012);
@@ -306,8 +288,8 @@ START_TEST(files_stay_open_until_all_are_written)
 	struct rig r;
 
 	open_scene(&r,
-		   "checkpoint_threads=3 checkpoint_fsync=end "
-		   "checkpoint_layout=deepspeed access=framework",
+		   "checkpoint_threads=3 checkpoint_fsync=end checkpoint_layout=deepspeed "
+		   "access=framework",
 		   "op_ns=1m");
 	ck_assert_int_eq(rig_save(&r, 1), 0);
 	rig_finish(&r);
@@ -360,8 +342,7 @@ END_TEST
 static const struct mlgen_engine *psync;
 
 /* The other thread does not get ahead while this one stops. */
-static int stopping_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			   unsigned n)
+static int stopping_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -456,9 +437,7 @@ START_TEST(ranks_that_save_nothing_are_refused)
 	struct rig r;
 
 	rig_open(&r, &mock_engine,
-		 "checkpoint_layout=pattern checkpoint_pattern=unet3d "
-		 "checkpoint_ranks=1",
-		 "");
+		 "checkpoint_layout=pattern checkpoint_pattern=unet3d checkpoint_ranks=1", "");
 	cfg = (struct saver_config){ .job = r.job,
 				     .set = &r.set,
 				     .checkpoints = &r.checkpoints,
@@ -475,18 +454,15 @@ Suite *suite_saver_faults(void)
 	Suite *s = suite_create("saver_faults");
 	TCase *t = tcase_create("saver_faults");
 
-	tcase_add_loop_test(t,
-			    each_operation_that_fails_is_told_and_cleared_away,
-			    0, sizeof(fault_ways) / sizeof(fault_ways[0]));
-	tcase_add_loop_test(
-		t, what_is_to_be_replaced_is_whole_until_that_is_done, 0, 2);
+	tcase_add_loop_test(t, each_operation_that_fails_is_told_and_cleared_away, 0,
+			    sizeof(fault_ways) / sizeof(fault_ways[0]));
+	tcase_add_loop_test(t, what_is_to_be_replaced_is_whole_until_that_is_done, 0, 2);
 	tcase_add_test(t, a_full_filesystem_says_what_is_missing);
 	tcase_add_test(t, seconds_are_those_of_the_slowest_rank);
 	tcase_add_test(t, files_stay_open_until_all_are_written);
 	tcase_add_test(t, without_fsync_it_is_not_durable);
 	tcase_add_test(t, an_interruption_gives_the_checkpoint_up);
-	tcase_add_loop_test(
-		t, an_interrupted_one_stays_and_is_known_to_be_broken, 0, 2);
+	tcase_add_loop_test(t, an_interrupted_one_stays_and_is_known_to_be_broken, 0, 2);
 	tcase_add_test(t, a_closed_saver_begins_nothing);
 	tcase_add_test(t, each_rank_reads_what_another_one_wrote);
 	tcase_add_test(t, ranks_that_save_nothing_are_refused);

@@ -32,8 +32,7 @@ static const char *said(void)
 static struct scan *found(enum job_scan_errors errors)
 {
 	struct scan *s = NULL;
-	const struct scan_request req = { .directory = directory,
-					  .errors = errors };
+	const struct scan_request req = { .directory = directory, .errors = errors };
 	int r = scan_new(&s, &req, &err);
 
 	ck_assert_msg(r == 0, "%s", err.text);
@@ -42,8 +41,7 @@ static struct scan *found(enum job_scan_errors errors)
 
 static void refused(enum job_scan_errors errors, int code, const char *words)
 {
-	const struct scan_request req = { .directory = directory,
-					  .errors = errors };
+	const struct scan_request req = { .directory = directory, .errors = errors };
 	struct scan *s;
 
 	memset(&err, 0, sizeof(err));
@@ -63,9 +61,8 @@ static void expect_name(const struct scan *s, uint64_t i, const char *name)
 
 START_TEST(files_are_in_the_order_of_their_paths)
 {
-	static const char *const names[] = { "a",     "a-1",  "b.x",
-					     "b/c/d", "b/z",  "b0/1",
-					     "b00",   "c\nd", "\xff" };
+	static const char *const names[] = { "a",    "a-1", "b.x",  "b/c/d", "b/z",
+					     "b0/1", "b00", "c\nd", "\xff" };
 	struct scan *s;
 
 	folder("b0");
@@ -202,8 +199,7 @@ START_TEST(a_web_of_links_is_walked_once)
 		snprintf(name, sizeof(name), "%02u", i);
 		folder(name);
 		for (unsigned k = 0; k < 2; k++) {
-			snprintf(name, sizeof(name), "%02u/%c", i,
-				 'a' + (char)k);
+			snprintf(name, sizeof(name), "%02u/%c", i, 'a' + (char)k);
 			snprintf(to, sizeof(to), "../%02u", i + 1);
 			ck_assert_int_eq(symlink(to, name), 0);
 		}
@@ -239,8 +235,7 @@ START_TEST(folders_are_followed_as_deep_as_asked)
 		ck_assert_uint_eq(skipped.deeper, depth > 0 && depth < 4);
 		scan_free(s);
 	}
-	ck_assert_ptr_nonnull(
-		strstr(said(), "out: 1 folder deeper than scan_depth\n"));
+	ck_assert_ptr_nonnull(strstr(said(), "out: 1 folder deeper than scan_depth\n"));
 }
 END_TEST
 
@@ -268,8 +263,8 @@ START_TEST(what_is_no_file_is_refused_or_skipped_and_counted)
 	ck_assert_int_eq(symlink("nowhere", "broken"), 0);
 	ck_assert_int_eq(symlink("..", "d/up"), 0);
 	refused(SCAN_REFUSE, -EINVAL,
-		": dataset=scan found 2 sockets, pipes or devices, 3 links "
-		"that lead nowhere or in a circle; --scan_errors=skip");
+		": dataset=scan found 2 sockets, pipes or devices, 3 links that lead nowhere or in "
+		"a circle; --scan_errors=skip");
 	ck_assert_ptr_nonnull(strstr(said(), "/socket: a socket, pipe"));
 	ck_assert_ptr_nonnull(strstr(said(), "/pi\\npe: "));
 	ck_assert_ptr_nonnull(strstr(said(), "/circle: a link in a circle\n"));
@@ -396,8 +391,7 @@ START_TEST(files_take_little_memory)
 	folder("1");
 	put("one", 1);
 	for (unsigned i = 0; i < 20000; i++) {
-		snprintf(name, sizeof(name), "%u/img_%06u_of_020000.jpeg",
-			 i % 2, i);
+		snprintf(name, sizeof(name), "%u/img_%06u_of_020000.jpeg", i % 2, i);
 		ck_assert_int_eq(link("one", name), 0);
 	}
 	getrusage(RUSAGE_SELF, &before);
@@ -426,8 +420,7 @@ Suite *suite_scan(void)
 	tcase_add_test(t, folders_are_followed_as_deep_as_asked);
 	tcase_add_test(t, what_is_no_file_is_refused_or_skipped_and_counted);
 	tcase_add_test(t, only_a_few_are_named);
-	tcase_add_test(t,
-		       what_may_not_be_read_is_refused_or_skipped_and_counted);
+	tcase_add_test(t, what_may_not_be_read_is_refused_or_skipped_and_counted);
 	tcase_add_test(t, what_mlgen_leaves_beside_its_files_is_not_seen);
 	tcase_add_test(t, without_a_directory_nothing_is_found);
 	tcase_add_test(t, names_need_a_place_and_leave_nothing_there);

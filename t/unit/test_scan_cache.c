@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_scan_cache.c - what a scan has found is found again without a look, and never where it is not so. */
+/* test_scan_cache.c - what a scan has found is found again without a look, and never where it is
+ * not so. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -65,12 +66,9 @@ START_TEST(only_files_that_changed_are_looked_into)
 	ck_assert_uint_eq(scan_by_cache(), FILES);
 	/* A nanosecond is enough. */
 	snprintf(path, sizeof(path), "%s/%06u", data, 4);
-	ck_assert_int_eq(
-		utimensat(AT_FDCWD, path,
-			  (struct timespec[]){ times[0],
-					       { 1000000000, 999999998 } },
-			  0),
-		0);
+	ck_assert_int_eq(utimensat(AT_FDCWD, path,
+				   (struct timespec[]){ times[0], { 1000000000, 999999998 } }, 0),
+			 0);
 	ck_assert_uint_eq(scan_by_cache(), FILES - 1);
 }
 END_TEST
@@ -126,10 +124,8 @@ END_TEST
 
 START_TEST(both_parts_are_in_one_file)
 {
-	const struct kept_request train = { .path = cache,
-					    .part = SCAN_TRAINING };
-	const struct kept_request eval = { .path = cache,
-					   .part = SCAN_EVALUATION };
+	const struct kept_request train = { .path = cache, .part = SCAN_TRAINING };
+	const struct kept_request eval = { .path = cache, .part = SCAN_EVALUATION };
 
 	put_all();
 	ck_assert_uint_eq(scan_with(&eval), 0);
@@ -206,9 +202,8 @@ START_TEST(of_two_writers_the_last_stays)
 		ck_assert_int_eq(kept_begin(k[i], 1, 1), 0);
 	}
 	for (unsigned i = 0; i < 2; i++)
-		ck_assert_int_eq(scan_cache_add(&k[i]->writer, SCAN_TRAINING,
-						i ? "b" : "a", 1, &stamp,
-						&none),
+		ck_assert_int_eq(scan_cache_add(&k[i]->writer, SCAN_TRAINING, i ? "b" : "a", 1,
+						&stamp, &none),
 				 0);
 	/* Until then there is the old one. */
 	ck_assert_uint_eq(scan_by_cache(), FILES);

@@ -82,18 +82,15 @@ START_TEST(a_bit_that_is_another_one_is_seen)
 	memcpy(&h, bytes, sizeof(h));
 	ck_assert(scan_cache_layout(&h, &l));
 	for (size_t at = sizeof(h.magic); at < n; at += at < 160 ? 1 : 491) {
-		bool is_padding =
-			at >= l.names + h.name_bytes[0] && at < l.words;
-		bool is_key_padding =
-			at >= sizeof(h) + h.key_bytes && at < l.records;
+		bool is_padding = at >= l.names + h.name_bytes[0] && at < l.words;
+		bool is_key_padding = at >= sizeof(h) + h.key_bytes && at < l.records;
 		char old = bytes[at];
 
 		bytes[at] = (char)(old ^ 1 << at % 8);
 		write_cache(bytes, n);
 		bytes[at] = old;
 		if (!is_padding && !is_key_padding)
-			ck_assert_uint_eq(scan_by_cache(),
-					  at < l.words ? 0 : FEW_FILES - 1);
+			ck_assert_uint_eq(scan_by_cache(), at < l.words ? 0 : FEW_FILES - 1);
 	}
 	ck_assert_uint_eq(scan_by_cache(), FEW_FILES);
 	mem_free(bytes);
@@ -148,8 +145,7 @@ START_TEST(what_is_no_cache_is_refused_and_stays)
 }
 END_TEST
 
-/* Between the limits nothing is asserted: what check notes of that goes to a
- * file, too. */
+/* Between the limits nothing is asserted: what check notes of that goes to a file, too. */
 START_TEST(without_room_nothing_is_kept_and_nothing_left)
 {
 	const struct kept_request keeps = { .path = cache };

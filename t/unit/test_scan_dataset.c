@@ -54,11 +54,9 @@ START_TEST(a_dataset_has_names_and_sizes_of_a_scan)
 	ck_assert_uint_eq(shape.sides[1], 3000);
 	ck_assert_uint_eq(shape.samples, 1);
 	snprintf(want, sizeof(want), "%s/b", directory);
-	ck_assert_int_eq(dataset_path(&ds, 1, path, sizeof(path)),
-			 (int)strlen(want));
+	ck_assert_int_eq(dataset_path(&ds, 1, path, sizeof(path)), (int)strlen(want));
 	ck_assert_str_eq(path, want);
-	ck_assert_int_eq(dataset_path(&ds, 1, path, strlen(want)),
-			 -ENAMETOOLONG);
+	ck_assert_int_eq(dataset_path(&ds, 1, path, strlen(want)), -ENAMETOOLONG);
 	dataset_fini(&ds);
 }
 END_TEST
@@ -132,8 +130,7 @@ START_TEST(what_only_made_files_have_is_refused)
 	job.batch_size = cases[_i].batch;
 	job.dataset_ratio = cases[_i].ratio;
 	ck_assert_int_eq(dataset_init(&ds, &job, 0, &err), -EINVAL);
-	ck_assert_msg(strstr(err.text, cases[_i].words) == err.text, "%s",
-		      err.text);
+	ck_assert_msg(strstr(err.text, cases[_i].words) == err.text, "%s", err.text);
 }
 END_TEST
 
@@ -164,8 +161,7 @@ START_TEST(files_to_evaluate_with_lie_in_valid)
 	ck_assert_uint_eq(eval.files, 3);
 	ck_assert_double_eq(dist_mean(&eval.sample_size), 300);
 	snprintf(want, sizeof(want), "%s/valid/d", directory);
-	ck_assert_int_eq(dataset_path(&eval, 1, path, sizeof(path)),
-			 (int)strlen(want));
+	ck_assert_int_eq(dataset_path(&eval, 1, path, sizeof(path)), (int)strlen(want));
 	ck_assert_str_eq(path, want);
 	dataset_fini(&eval);
 	job.scale = 50;

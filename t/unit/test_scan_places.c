@@ -59,8 +59,7 @@ START_TEST(braces_stand_for_names)
 	} cases[] = {
 		{ "plain", "plain" },
 		{ "", "" },
-		{ "s-{000..003}.tar",
-		  "s-000.tar s-001.tar s-002.tar s-003.tar" },
+		{ "s-{000..003}.tar", "s-000.tar s-001.tar s-002.tar s-003.tar" },
 		{ "{8..11}", "8 9 10 11" },
 		{ "{8..011}", "008 009 010 011" },
 		{ "{3..1}", "3 2 1" },
@@ -106,9 +105,8 @@ START_TEST(too_many_names_are_refused)
 		"{0..999999999999999999}",
 		"{-999999999999999999..999999999999999999}",
 		"{0..999}{0..999}{0..999}",
-		("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"
-		 "{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,"
-		 "b}"),
+		("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{"
+		 "a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"),
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -227,11 +225,9 @@ START_TEST(places_that_are_not_there_are_named)
 	refused("a:no", -ENOENT, "no: No such file");
 	refused("a/{0..2}.tar", -ENOENT, "a/2.tar: No such file");
 	refused("a/{0..5}.tar", -ENOENT,
-		"a/2.tar: No such file or directory; dataset=scan reads the "
-		"files of a directory that exists (so it is with 4 of the 6 of "
-		"a/{0..5}.tar)");
-	refused("a/*.npy", -ENOENT,
-		"directory: nothing is there that matches a/*.npy");
+		"a/2.tar: No such file or directory; dataset=scan reads the files of a directory "
+		"that exists (so it is with 4 of the 6 of a/{0..5}.tar)");
+	refused("a/*.npy", -ENOENT, "directory: nothing is there that matches a/*.npy");
 	refused("a:pipe", -EINVAL, "pipe: a socket, pipe or device");
 	refused("pipe", -EINVAL, "pipe: a socket, pipe or device");
 	refused("a/0.tar/x", -ENOTDIR, "a/0.tar/x: Not a directory");
@@ -278,16 +274,15 @@ START_TEST(train_and_valid_are_parts_of_a_place)
 		{ "d/train d/car", "d", "", "none" },
 		{ "d/valid", "d", "", "none" },
 		{ "d", "d", "", "none" },
-		{ "d/train d/valid e/train e/valid f", "d:e:f",
-		  "d/train e/train f", "d/valid e/valid" },
+		{ "d/train d/valid e/train e/valid f", "d:e:f", "d/train e/train f",
+		  "d/valid e/valid" },
 		{ "d e/train e/valid", "d:e", "d e/train", "e/valid" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char command[256];
 
-		snprintf(command, sizeof(command), "rm -rf *; mkdir -p %s",
-			 cases[i].folders);
+		snprintf(command, sizeof(command), "rm -rf *; mkdir -p %s", cases[i].folders);
 		ck_assert_int_eq(system(command), 0);
 		ck_assert_str_eq(part(cases[i].where, false), cases[i].train);
 		ck_assert_str_eq(part(cases[i].where, true), cases[i].valid);

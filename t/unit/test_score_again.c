@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_score_again.c - figures of rounds, of reuse and of the course of a run, from profiles filled by hand. */
+/* test_score_again.c - figures of rounds, of reuse and of the course of a run, from profiles filled
+ * by hand. */
 #include <check.h>
 #include <math.h>
 
@@ -14,12 +15,9 @@ START_TEST(rounds_are_those_of_samples_where_both_number_them)
 	check_unknown("coverage", "nothing was read in rounds");
 	check_unknown("visits an epoch", "nothing was read in rounds");
 	a.rounds = (struct rounds_sums){ .items = 100, .visits = 200 };
-	b.rounds =
-		(struct rounds_sums){ .rounds = 4, .items = 50, .visits = 300 };
-	a.file_rounds =
-		(struct rounds_sums){ .rounds = 1, .items = 3, .visits = 3 };
-	b.file_rounds =
-		(struct rounds_sums){ .rounds = 1, .items = 4, .visits = 4 };
+	b.rounds = (struct rounds_sums){ .rounds = 4, .items = 50, .visits = 300 };
+	a.file_rounds = (struct rounds_sums){ .rounds = 1, .items = 3, .visits = 3 };
+	b.file_rounds = (struct rounds_sums){ .rounds = 1, .items = 4, .visits = 4 };
 	a.has_samples = true;
 	check_is("coverage", .25);
 	check_is("visits an epoch", 0);
@@ -41,11 +39,8 @@ START_TEST(orders_of_few_items_are_apart_by_chance)
 	const char *two = "one of them has no two rounds";
 	const char *numbers = "one of them does not number its samples";
 
-	a.file_rounds = (struct rounds_sums){ .items = 200,
-					      .order = NONE,
-					      .places = NONE };
-	b.file_rounds =
-		(struct rounds_sums){ .items = 50, .order = .5, .places = 1 };
+	a.file_rounds = (struct rounds_sums){ .items = 200, .order = NONE, .places = NONE };
+	b.file_rounds = (struct rounds_sums){ .items = 50, .order = .5, .places = 1 };
 	check_unknown("order of two rounds", two);
 	check_unknown("order of the first", numbers);
 	a.file_rounds.order = -.25;
@@ -54,8 +49,7 @@ START_TEST(orders_of_few_items_are_apart_by_chance)
 	check_is("order of the first", .75);
 	ck_assert_double_eq_tol(look("order of the first").at_least, .6, EXACT);
 	b.file_rounds.items = 1;
-	ck_assert_double_eq_tol(look("order of the first").at_least,
-				3 * sqrt(2), EXACT);
+	ck_assert_double_eq_tol(look("order of the first").at_least, 3 * sqrt(2), EXACT);
 	b.file_rounds.items = 0;
 	ck_assert(look("order of the first").at_least == 0);
 }
@@ -104,8 +98,7 @@ static void fill_series(size_t a_count, size_t b_count)
 	a.series_step_ns = b.series_step_ns = 1000000000;
 }
 
-static const char few[] =
-	"below 30 seconds, or about the same in all; the means count";
+static const char few[] = "below 30 seconds, or about the same in all; the means count";
 
 START_TEST(a_course_takes_half_a_minute)
 {
@@ -153,8 +146,7 @@ Suite *suite_score_again(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, rounds_are_those_of_samples_where_both_number_them);
 	tcase_add_test(t, orders_of_few_items_are_apart_by_chance);
-	tcase_add_test(t,
-		       caches_of_ten_sizes_miss_what_was_touched_too_long_ago);
+	tcase_add_test(t, caches_of_ten_sizes_miss_what_was_touched_too_long_ago);
 	tcase_add_test(t, a_course_takes_half_a_minute);
 	tcase_add_test(t, a_course_varies);
 	suite_add_tcase(s, t);

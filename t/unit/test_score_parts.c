@@ -166,8 +166,7 @@ static const struct {
 	  "one of them read nothing" },
 	{ "write size: W1, log2", offsetof(struct profile_phase, write_sizes),
 	  "one of them wrote nothing" },
-	{ "seek: W1, log2", offsetof(struct profile_phase, seeks),
-	  "no seeks in one of them" },
+	{ "seek: W1, log2", offsetof(struct profile_phase, seeks), "no seeks in one of them" },
 };
 
 START_TEST(sizes_are_apart_by_their_powers_of_two)
@@ -230,15 +229,12 @@ START_TEST(one_time_more_of_few_is_chance)
 	static const struct {
 		uint64_t real;
 		double at_least;
-	} rows[] = {
-		{ 0, 0 }, { 1, .5 }, { 3, .5 }, { 17, 2. / 17 }, { 1000, .002 }
-	};
+	} rows[] = { { 0, 0 }, { 1, .5 }, { 3, .5 }, { 17, 2. / 17 }, { 1000, .002 } };
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		a.inflight.idle_count = rows[i].real;
 		b.inflight.idle_count = rows[i].real + 1;
-		ck_assert_double_eq_tol(look("idle: times").at_least,
-					rows[i].at_least, EXACT);
+		ck_assert_double_eq_tol(look("idle: times").at_least, rows[i].at_least, EXACT);
 	}
 	a.inflight.idle_count = 17;
 	b.inflight.idle_count = 18;
@@ -318,8 +314,7 @@ START_TEST(thresholds_are_those_of_the_manual)
 		const struct score_part *p = &score_parts[i];
 
 		ck_assert_uint_eq(p->metric, rows[i].metric);
-		ck_assert_str_eq(score_metric_name(p->metric),
-				 rows[i].metric_name);
+		ck_assert_str_eq(score_metric_name(p->metric), rows[i].metric_name);
 		ck_assert_str_eq(p->name, rows[i].name);
 		ck_assert(is_same(p->distilled, rows[i].distilled));
 		ck_assert(is_same(p->preset, rows[i].preset));
@@ -334,24 +329,19 @@ Suite *suite_score_parts(void)
 	TCase *t = tcase_create("score_parts");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, counts_are_apart_by_a_part_of_the_real_one, 0,
-			    ARRAY_LEN(counts));
+	tcase_add_loop_test(t, counts_are_apart_by_a_part_of_the_real_one, 0, ARRAY_LEN(counts));
 	tcase_add_test(t, threads_and_their_shares_are_apart);
 	tcase_add_test(t, operations_are_compared_by_their_shares);
-	tcase_add_test(
-		t, accesses_in_sequence_are_a_share_of_those_behind_another);
+	tcase_add_test(t, accesses_in_sequence_are_a_share_of_those_behind_another);
 	tcase_add_test(t, a_time_that_is_not_known_is_no_distance);
 	tcase_add_test(t, hits_are_what_did_not_come_into_the_cache);
-	tcase_add_loop_test(t, distributions_are_apart_by_their_shares, 0,
-			    ARRAY_LEN(spreads));
+	tcase_add_loop_test(t, distributions_are_apart_by_their_shares, 0, ARRAY_LEN(spreads));
 	tcase_add_test(t, both_are_in_classes_where_one_is);
-	tcase_add_loop_test(t, sizes_are_apart_by_their_powers_of_two, 0,
-			    ARRAY_LEN(logs));
+	tcase_add_loop_test(t, sizes_are_apart_by_their_powers_of_two, 0, ARRAY_LEN(logs));
 	tcase_add_test(t, steps_are_apart_at_half_and_nearly_all);
 	tcase_add_test(t, a_percentile_of_few_steps_varies_by_chance);
 	tcase_add_test(t, one_time_more_of_few_is_chance);
-	tcase_add_test(t,
-		       times_between_calls_are_apart_by_a_part_of_their_mean);
+	tcase_add_test(t, times_between_calls_are_apart_by_a_part_of_their_mean);
 	tcase_add_test(t, thresholds_are_those_of_the_manual);
 	suite_add_tcase(s, t);
 	return s;

@@ -19,8 +19,7 @@ static struct scored some;
 static void setup(void)
 {
 	for (int i = 0; i < 2; i++)
-		parts[i] = (struct scored_part){ .name = i ? "block size: D"
-							   : "operations: mix",
+		parts[i] = (struct scored_part){ .name = i ? "block size: D" : "operations: mix",
 						 .number = i ? 12 : 1,
 						 .distance = .5,
 						 .limit = 1,
@@ -32,8 +31,7 @@ static void setup(void)
 	phase = (struct scored_phase){ .name = "train",
 				       .verdict = SCORE_PASS,
 				       .parts = { parts, 2 } };
-	some = (struct scored){ .verdict = SCORE_PASS,
-				.phases = { &phase, 1 } };
+	some = (struct scored){ .verdict = SCORE_PASS, .phases = { &phase, 1 } };
 	for (unsigned m = 0; m < SCORE_METRICS; m++)
 		some.worst[m] = NONE;
 	some.worst[0] = some.worst[SCORE_METRICS - 1] = .5;
@@ -47,8 +45,7 @@ static void check_has(const char *want)
 
 	score_text(f, &some);
 	ck_assert_int_eq(fclose(f), 0);
-	ck_assert_msg(strstr(text, want) != NULL, "no '%s' in:\n%s", want,
-		      text);
+	ck_assert_msg(strstr(text, want) != NULL, "no '%s' in:\n%s", want, text);
 	free(text);
 }
 

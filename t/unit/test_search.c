@@ -10,8 +10,8 @@
 #define LIMIT 90.0
 #define ROWS(a) (int)(sizeof(a) / sizeof(*(a)))
 
-/* Storage that is enough for `enough` accelerators at 100 %; what a run measures
- * of that is off by up to `noise` percent, and short probes flatter it. */
+/* Storage that is enough for `enough` accelerators at 100 %; what a run measures of that is off by
+ * up to `noise` percent, and short probes flatter it. */
 struct storage {
 	double enough, noise, flattery;
 	uint64_t possible; /* 0 = all */
@@ -22,8 +22,7 @@ struct storage {
 static double au(struct storage *s, uint64_t n, bool is_full)
 {
 	double at_best = 100 * fmin(1, s->enough / (double)n);
-	double off =
-		s->noise * (2 * rng_f64(s->seed, RNG_TEST, s->drawn++) - 1);
+	double off = s->noise * (2 * rng_f64(s->seed, RNG_TEST, s->drawn++) - 1);
 
 	return at_best + off + (is_full ? 0 : s->flattery);
 }
@@ -43,10 +42,7 @@ static struct search_answer find(struct search *s, struct storage *of)
 		if (of->possible && step.value > of->possible)
 			search_tell_impossible(s, step);
 		else
-			search_tell(s, step,
-				    (au(of, step.value, is_full) - LIMIT) /
-					    LIMIT,
-				    0);
+			search_tell(s, step, (au(of, step.value, is_full) - LIMIT) / LIMIT, 0);
 	}
 	return search_answer(s);
 }
@@ -98,9 +94,7 @@ END_TEST
 START_TEST(noise_moves_it_by_one_at_most)
 {
 	double enough = 1 + 0.13 * (_i % 120);
-	struct storage of = { .enough = enough,
-			      .noise = 1.5,
-			      .seed = (uint64_t)_i };
+	struct storage of = { .enough = enough, .noise = 1.5, .seed = (uint64_t)_i };
 	struct search s;
 
 	search_init(&s, 1, 65536);
@@ -146,8 +140,7 @@ START_TEST(it_says_when_it_cannot_tell)
 }
 END_TEST
 
-/* Nothing larger is tried where it is known to fail, too, though it came
- * nearer. */
+/* Nothing larger is tried where it is known to fail, too, though it came nearer. */
 START_TEST(what_falls_is_not_tried_further)
 {
 	struct search s;
@@ -228,8 +221,8 @@ START_TEST(nothing_may_hold)
 }
 END_TEST
 
-/* Threads, say: one is too few, sixteen are enough, from 100 on too many. Short
- * jobs are run in full at once. */
+/* Threads, say: one is too few, sixteen are enough, from 100 on too many. Short jobs are run in
+ * full at once. */
 START_TEST(it_may_begin_to_hold_later)
 {
 	bool is_full_at_once = _i == 1;
@@ -269,8 +262,7 @@ static const struct {
 
 START_TEST(there_are_other_limits)
 {
-	struct storage of = { .enough = ends[_i].enough,
-			      .possible = ends[_i].possible };
+	struct storage of = { .enough = ends[_i].enough, .possible = ends[_i].possible };
 	struct search s;
 
 	search_init(&s, ends[_i].least, ends[_i].most);
@@ -327,8 +319,7 @@ Suite *suite_search(void)
 	Suite *s = suite_create("search");
 	TCase *t = tcase_create("search");
 
-	tcase_add_loop_test(t, without_noise_it_is_what_arithmetic_says, 0,
-			    200);
+	tcase_add_loop_test(t, without_noise_it_is_what_arithmetic_says, 0, 200);
 	tcase_add_test(t, few_probes_are_enough);
 	tcase_add_loop_test(t, noise_moves_it_by_one_at_most, 0, 600);
 	tcase_add_test(t, it_says_when_it_cannot_tell);

@@ -24,10 +24,9 @@ struct feed {
 static void feed_init(struct feed *f, size_t jobs)
 {
 	memset(f, 0, sizeof(*f));
-	f->now = f->before = (struct live){ .job_name = "x",
-					    .phase = LIVE_TRAIN,
-					    .now_ns = 5 * SEC,
-					    .epochs = 3 };
+	f->now = f->before = (struct live){
+		.job_name = "x", .phase = LIVE_TRAIN, .now_ns = 5 * SEC, .epochs = 3
+	};
 	live_hists_new(&f->now);
 	live_hists_new(&f->before);
 	f->series = series_new(f->now.now_ns, jobs);
@@ -73,8 +72,7 @@ static void feed_look(struct feed *f, uint64_t seconds, unsigned operations)
 		hist_add(f->now.lat[MLGEN_READ], ns);
 		hist_add(f->all, ns);
 	}
-	series_add(f->series,
-		   &(struct live_span){ &f->now, &f->before, &host });
+	series_add(f->series, &(struct live_span){ &f->now, &f->before, &host });
 }
 
 static double total(const struct metric_list *l)
@@ -87,8 +85,7 @@ static double total(const struct metric_list *l)
 	return sum;
 }
 
-static double weighted(const struct metric_list *l,
-		       const struct metric_list *seconds)
+static double weighted(const struct metric_list *l, const struct metric_list *seconds)
 {
 	const double *v = l->items, *s = seconds->items;
 	double sum = 0;
@@ -117,8 +114,7 @@ START_TEST(thinned_intervals_keep_counts_means_and_histograms)
 	double compute = 0, step = 0;
 	for (size_t i = 0; i < f.series->count; i++)
 		for (unsigned c = 0; c < f.series->column_count; c++)
-			if (!strcmp(f.series->columns[c]->field.name,
-				    "au_percent")) {
+			if (!strcmp(f.series->columns[c]->field.name, "au_percent")) {
 				compute += f.series->intervals[i].cells[c].sum;
 				step += f.series->intervals[i].cells[c].weight;
 			}
@@ -127,11 +123,10 @@ START_TEST(thinned_intervals_keep_counts_means_and_histograms)
 	series_finish(f.series, &job);
 	ck_assert_uint_eq(job.intervals, job.read_ios.count);
 	ck_assert_double_eq(total(&job.read_ios), f.reads);
-	ck_assert_double_eq(total(&job.seconds),
-			    (double)(f.now.now_ns - 5 * SEC) / 1e9);
+	ck_assert_double_eq(total(&job.seconds), (double)(f.now.now_ns - 5 * SEC) / 1e9);
 	/* The mean over time is that of all looks, whatever they became. */
-	ck_assert_double_eq_tol(weighted(&job.cpu_percent, &job.seconds) * 1e9,
-				f.cpu_ns, f.cpu_ns * 1e-9);
+	ck_assert_double_eq_tol(weighted(&job.cpu_percent, &job.seconds) * 1e9, f.cpu_ns,
+				f.cpu_ns * 1e-9);
 	ck_assert_double_nan(((double *)job.resident_bytes.items)[0]);
 	ck_assert_double_eq(((double *)job.page_cache_bytes.items)[0], 4096);
 	const struct series_latency *l = job.latencies.items;
@@ -182,8 +177,7 @@ END_TEST
 
 START_TEST(each_column_of_the_log_is_in_the_document)
 {
-	static const char *const other[] = { "time", "seconds", "job",
-					     "phase" };
+	static const char *const other[] = { "time", "seconds", "job", "phase" };
 	const struct mlgen_field *row;
 
 	for (const struct live_field *f = live_fields; f->field.name; f++) {
@@ -206,8 +200,7 @@ Suite *suite_series(void)
 	Suite *s = suite_create("series");
 	TCase *t = tcase_create("series");
 
-	tcase_add_loop_test(
-		t, thinned_intervals_keep_counts_means_and_histograms, 0, 5);
+	tcase_add_loop_test(t, thinned_intervals_keep_counts_means_and_histograms, 0, 5);
 	tcase_add_test(t, memory_is_bounded_also_with_many_jobs);
 	tcase_add_test(t, what_lies_between_intervals_is_in_none);
 	tcase_add_test(t, each_column_of_the_log_is_in_the_document);

@@ -7,29 +7,27 @@
 
 /* ---- which files there are ---- */
 
-#define LLAMA_8B                                                               \
-	"model_layers=32 model_hidden=4096 model_ffn=14336 model_heads=32 "    \
+#define LLAMA_8B                                                                                   \
+	"model_layers=32 model_hidden=4096 model_ffn=14336 model_heads=32 "                        \
 	"model_kv_heads=8 model_vocabulary=128256 "
 
-#define LLAMA_70B                                                              \
-	"model_layers=80 model_hidden=8192 model_ffn=28672 model_heads=128 "   \
+#define LLAMA_70B                                                                                  \
+	"model_layers=80 model_hidden=8192 model_ffn=28672 model_heads=128 "                       \
 	"model_kv_heads=8 model_vocabulary=128256 "
 
-#define LLAMA_405B                                                             \
-	"model_layers=126 model_hidden=16384 model_ffn=53248 "                 \
+#define LLAMA_405B                                                                                 \
+	"model_layers=126 model_hidden=16384 model_ffn=53248 "                                     \
 	"model_heads=128 model_kv_heads=8 model_vocabulary=128256 "
 
-#define LLAMA_1T                                                               \
-	"model_layers=128 model_hidden=25872 model_ffn=98304 "                 \
+#define LLAMA_1T                                                                                   \
+	"model_layers=128 model_hidden=25872 model_ffn=98304 "                                     \
 	"model_heads=192 model_kv_heads=32 model_vocabulary=128256 "
 
 #define PARALLEL_8B "ranks=8 zero_stage=3 "
 #define PARALLEL_70B "ranks=64 tensor_parallel=8 zero_stage=3 "
-#define PARALLEL_405B                                                          \
-	"ranks=512 tensor_parallel=8 pipeline_parallel=32 zero_stage=1 "
+#define PARALLEL_405B "ranks=512 tensor_parallel=8 pipeline_parallel=32 zero_stage=1 "
 
-#define PARALLEL_1T                                                            \
-	"ranks=1024 tensor_parallel=8 pipeline_parallel=64 zero_stage=1 "
+#define PARALLEL_1T "ranks=1024 tensor_parallel=8 pipeline_parallel=64 zero_stage=1 "
 
 /* What DLIO writes of MLPerf Storage's models. */
 /* clang-format off */
@@ -115,8 +113,7 @@ START_TEST(they_have_its_names)
 	struct shard_rig r;
 	struct shard f;
 
-	snprintf(options, sizeof(options), "checkpoint_layout=deepspeed %s",
-		 c->options);
+	snprintf(options, sizeof(options), "checkpoint_layout=deepspeed %s", c->options);
 	rig_open(&r, options);
 	ck_assert_uint_lt(c->index, shard_files(&r.set, c->rank));
 	shard_init(&f, &r.set, c->rank, c->index, 1);
@@ -202,8 +199,8 @@ static void open_some(struct shard_rig *r, const char *options, uint64_t seed)
 	} else {
 		for (uint64_t i = 0; i < n; i++)
 			used += (size_t)snprintf(text + used, room - used,
-						 "t.%" PRIu64 " %" PRIu64 "\n",
-						 i, some_bytes(seed, i));
+						 "t.%" PRIu64 " %" PRIu64 "\n", i,
+						 some_bytes(seed, i));
 		rig_open_list(r, options, text, RIG_SPAN);
 	}
 	mem_free(text);
@@ -292,9 +289,8 @@ START_TEST(any_part_of_it_is_the_same_bytes)
 END_TEST
 
 /* What its writer does of a call. */
-static void write_call(const struct shard *f, struct shard_piece *at,
-		       const struct shard_write *w, unsigned char *slice,
-		       uint8_t *to)
+static void write_call(const struct shard *f, struct shard_piece *at, const struct shard_write *w,
+		       unsigned char *slice, uint8_t *to)
 {
 	static struct iovec parts[CONTENT_PARTS];
 	const struct content *c = f->set->content;
@@ -333,8 +329,7 @@ START_TEST(calls_write_the_whole_file)
 		ck_assert_uint_le(w.bytes, f.bytes - off);
 		ck_assert_uint_le(w.head_bytes, shard_most_head(&r.set));
 		ck_assert_uint_le(w.bytes, shard_most_write(&r.set));
-		ck_assert_uint_le(w.bytes - w.head_bytes,
-				  shard_most_run(&r.set));
+		ck_assert_uint_le(w.bytes - w.head_bytes, shard_most_run(&r.set));
 		write_call(&f, &at, &w, slice, written + off);
 	}
 	ck_assert_uint_eq(off, f.bytes);
@@ -362,21 +357,19 @@ START_TEST(calls_read_all_tensors_and_nothing_beyond_the_file)
 		uint64_t has = f.bytes - rd.off;
 
 		ck_assert_uint_lt(rd.off, f.bytes);
-		ck_assert_uint_eq(rd.got_bytes,
-				  rd.bytes < has ? rd.bytes : has);
+		ck_assert_uint_eq(rd.got_bytes, rd.bytes < has ? rd.bytes : has);
 		memset(seen + rd.off, 1, rd.got_bytes);
 	}
 	while (shard_next(&f, &p))
-		ck_assert(!p.is_tensor ||
-			  memchr(seen + p.off, 0, p.bytes) == NULL);
+		ck_assert(!p.is_tensor || memchr(seen + p.off, 0, p.bytes) == NULL);
 	mem_free(seen);
 	rig_close(&r);
 }
 END_TEST
 
 /* As its reader does, in parts of any length. */
-static bool check_all(const struct shard *f, const uint8_t *bytes,
-		      uint64_t *wrong, char *where, size_t room)
+static bool check_all(const struct shard *f, const uint8_t *bytes, uint64_t *wrong, char *where,
+		      size_t room)
 {
 	struct shard_piece p = { 0 };
 	uint64_t off = 0, n;
@@ -384,8 +377,7 @@ static bool check_all(const struct shard *f, const uint8_t *bytes,
 	for (uint64_t i = 0; off < f->bytes; off += n, i++) {
 		n = rng_u64(5, RNG_TEST, i) % 20000 + 1;
 		n = n < f->bytes - off ? n : f->bytes - off;
-		if (!shard_check(f, &p, off, bytes + off, n, wrong, where,
-				 room))
+		if (!shard_check(f, &p, off, bytes + off, n, wrong, where, room))
 			return false;
 	}
 	return true;
@@ -416,8 +408,7 @@ START_TEST(a_wrong_byte_is_found_and_named)
 			snprintf(want, sizeof(want), "tensor %s", t.name);
 			ck_assert_str_eq(where, want);
 		} else {
-			ck_assert(strstr(where, " of the archive") ||
-				  strstr(where, " of record "));
+			ck_assert(strstr(where, " of the archive") || strstr(where, " of record "));
 		}
 		whole[bad] ^= 0x20;
 	}
@@ -435,14 +426,12 @@ START_TEST(other_checkpoints_ranks_and_files_have_other_bytes)
 	struct shard f;
 	uint8_t *bytes[4];
 
-	rig_open(&r, "checkpoint_layout=stream model_layers=2 model_hidden=64 "
-		     "model_heads=4 model_kv_heads=4 model_ffn=64 "
-		     "model_vocabulary=64 ranks=2 zero_stage=3 ");
+	rig_open(&r, "checkpoint_layout=stream model_layers=2 model_hidden=64 model_heads=4 "
+		     "model_kv_heads=4 model_ffn=64 model_vocabulary=64 ranks=2 zero_stage=3 ");
 	shard_init(&f, &r.set, 0, 0, 4);
 	bytes[3] = rig_whole(&f);
 	for (int i = 0; i < 3; i++) {
-		shard_init(&f, &r.set, others[i].rank, others[i].index,
-			   others[i].checkpoint);
+		shard_init(&f, &r.set, others[i].rank, others[i].index, others[i].checkpoint);
 		bytes[i] = rig_whole(&f);
 		ck_assert_mem_ne(bytes[i], bytes[3], 4096);
 		for (int k = 0; k < i; k++)
@@ -468,9 +457,7 @@ Suite *suite_shard(void)
 	tcase_add_loop_test(any, pieces_follow_one_another_to_the_end, 0, SOME);
 	tcase_add_loop_test(any, any_part_of_it_is_the_same_bytes, 0, SOME);
 	tcase_add_loop_test(any, calls_write_the_whole_file, 0, FRAMEWORK);
-	tcase_add_loop_test(any,
-			    calls_read_all_tensors_and_nothing_beyond_the_file,
-			    0, FRAMEWORK);
+	tcase_add_loop_test(any, calls_read_all_tensors_and_nothing_beyond_the_file, 0, FRAMEWORK);
 	tcase_add_loop_test(any, a_wrong_byte_is_found_and_named, 0, SOME);
 	tcase_add_test(any, other_checkpoints_ranks_and_files_have_other_bytes);
 	suite_add_tcase(s, any);

@@ -15,8 +15,7 @@ START_TEST(plain_runs_begin_at_multiples_of_a_span)
 	struct shard f;
 	uint64_t off, bytes;
 
-	rig_open_list(&r, "checkpoint_layout=torch access=plain ",
-		      "a 100000\nb 5\n", RIG_SPAN);
+	rig_open_list(&r, "checkpoint_layout=torch access=plain ", "a 100000\nb 5\n", RIG_SPAN);
 	shard_init(&f, &r.set, 0, 0, 1);
 	while (!p.is_tensor)
 		ck_assert(shard_next(&f, &p));
@@ -33,8 +32,7 @@ START_TEST(plain_runs_begin_at_multiples_of_a_span)
 }
 END_TEST
 
-static void expect_write(const struct shard *f, struct shard_write *w,
-			 uint64_t head, uint64_t run)
+static void expect_write(const struct shard *f, struct shard_write *w, uint64_t head, uint64_t run)
 {
 	ck_assert(shard_write_next(f, w));
 	ck_assert_uint_eq(w->head_bytes, head);
@@ -50,10 +48,7 @@ START_TEST(a_tensor_too_long_for_a_call_is_several)
 	struct shard f;
 	uint64_t from;
 
-	rig_open_span(&r,
-		      "checkpoint_layout=torch checkpoint_size=5g "
-		      "access=framework ",
-		      2u << 20);
+	rig_open_span(&r, "checkpoint_layout=torch checkpoint_size=5g access=framework ", 2u << 20);
 	ck_assert_uint_eq(shard_most_run(&r.set), most);
 	shard_init(&f, &r.set, 0, 0, 1);
 	ck_assert_uint_gt(f.bytes, 5 * GIB);
@@ -85,8 +80,7 @@ START_TEST(a_stream_is_chunks_of_32_mib_and_the_rest)
 	struct shard_rig r;
 	struct shard f;
 
-	rig_open(&r, "checkpoint_layout=stream access=framework "
-		     "checkpoint_size=100000000 ");
+	rig_open(&r, "checkpoint_layout=stream access=framework checkpoint_size=100000000 ");
 	shard_init(&f, &r.set, 0, 0, 1);
 	ck_assert_uint_eq(f.bytes, 100000000);
 	for (uint64_t i = 0; i < 3; i++) {
@@ -130,8 +124,8 @@ START_TEST(a_pattern_is_a_small_write_and_a_large_one_in_turn)
 	struct shard f;
 	uint64_t large = 0, at_least = 0, drawn = 0;
 
-	snprintf(options, sizeof(options),
-		 "checkpoint_layout=pattern access=framework %s", c->options);
+	snprintf(options, sizeof(options), "checkpoint_layout=pattern access=framework %s",
+		 c->options);
 	rig_open_span(&r, options, 2u << 20);
 	shard_init(&f, &r.set, 0, 0, 1);
 	ck_assert_uint_eq(f.bytes, c->bytes);
@@ -153,8 +147,7 @@ START_TEST(a_pattern_is_a_small_write_and_a_large_one_in_turn)
 	if (c->one_large == 0)
 		ck_assert_uint_gt(at_least, 0);
 	if (c->mean > 0)
-		ck_assert_double_eq_tol((double)drawn / (double)large, c->mean,
-					0.1 * c->mean);
+		ck_assert_double_eq_tol((double)drawn / (double)large, c->mean, 0.1 * c->mean);
 	rig_close(&r);
 }
 END_TEST
@@ -166,8 +159,7 @@ START_TEST(its_calls_are_the_same_in_each_checkpoint_but_not_each_rank)
 	struct shard fa, fb, fc;
 	bool differs = false;
 
-	rig_open(&r, "checkpoint_layout=pattern access=framework "
-		     "checkpoint_pattern=unet3d ");
+	rig_open(&r, "checkpoint_layout=pattern access=framework checkpoint_pattern=unet3d ");
 	shard_init(&fa, &r.set, 0, 0, 1);
 	shard_init(&fb, &r.set, 0, 0, 2);
 	fc = fa;
@@ -191,12 +183,8 @@ Suite *suite_shard_calls(void)
 	tcase_add_test(calls, plain_runs_begin_at_multiples_of_a_span);
 	tcase_add_test(calls, a_tensor_too_long_for_a_call_is_several);
 	tcase_add_test(calls, a_stream_is_chunks_of_32_mib_and_the_rest);
-	tcase_add_loop_test(calls,
-			    a_pattern_is_a_small_write_and_a_large_one_in_turn,
-			    0, PATTERNS);
-	tcase_add_test(
-		calls,
-		its_calls_are_the_same_in_each_checkpoint_but_not_each_rank);
+	tcase_add_loop_test(calls, a_pattern_is_a_small_write_and_a_large_one_in_turn, 0, PATTERNS);
+	tcase_add_test(calls, its_calls_are_the_same_in_each_checkpoint_but_not_each_rank);
 	suite_add_tcase(s, calls);
 	return s;
 }

@@ -46,9 +46,8 @@ Suite *suite_shellword(void)
 	Suite *s = suite_create("shellword");
 	TCase *t = tcase_create("shellword");
 
-	tcase_add_loop_test(t,
-			    an_argument_is_quoted_where_a_shell_would_change_it,
-			    0, (int)ARRAY_LEN(words));
+	tcase_add_loop_test(t, an_argument_is_quoted_where_a_shell_would_change_it, 0,
+			    (int)ARRAY_LEN(words));
 	tcase_add_test(t, arguments_have_a_blank_between_them);
 	suite_add_tcase(s, t);
 	return s;

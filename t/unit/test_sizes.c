@@ -81,8 +81,7 @@ Suite *suite_sizes(void)
 
 	tcase_add_loop_test(t, a_class_ends_with_a_power_of_two, 0, n);
 	tcase_add_test(t, merging_is_counting_together);
-	tcase_add_test(t,
-		       the_most_frequent_come_first_and_rare_ones_not_at_all);
+	tcase_add_test(t, the_most_frequent_come_first_and_rare_ones_not_at_all);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -26,8 +26,7 @@ static size_t one_each(const struct slot *s)
 	return WORKERS;
 }
 
-static const struct activity two_records = { .worker = worker_at,
-					     .records = one_each };
+static const struct activity two_records = { .worker = worker_at, .records = one_each };
 
 struct scene {
 	uint64_t read_bytes; /* by jobs */
@@ -121,8 +120,7 @@ START_TEST(each_record_ends_with_its_own_worker)
 	span_end_all(p);
 	ck_assert_uint_eq(window_ns(&c, 1), 200 * MS);
 	ck_assert_uint_eq(window_ns(&c, 0), 800 * MS);
-	ck_assert_uint_ge(p->ends[0].cpu.process_user_ns,
-			  p->ends[1].cpu.process_user_ns);
+	ck_assert_uint_ge(p->ends[0].cpu.process_user_ns, p->ends[1].cpu.process_user_ns);
 	scene_fini(&c);
 }
 END_TEST
@@ -209,8 +207,8 @@ static void at(struct scene *c, uint64_t ms, uint64_t delivered, uint64_t read)
 }
 
 /* A record's share from memory, of the bytes in its window. */
-static void check_storage(const struct scene *c, size_t record,
-			  uint64_t delivered, uint64_t read, double percent)
+static void check_storage(const struct scene *c, size_t record, uint64_t delivered, uint64_t read,
+			  double percent)
 {
 	struct storage_result st = { 0 };
 	struct marks m;

@@ -45,11 +45,10 @@ START_TEST(evaluations_come_after_their_epochs)
 	at = stage_first(&s);
 	for (uint64_t i = 0; orders[_i].order[i]; i++) {
 		ck_assert_uint_eq(at.number, i);
-		ck_assert_msg(at.pass->is_eval == (orders[_i].order[i] == 'e'),
-			      "%s at %lu", orders[_i].order, (unsigned long)i);
-		ck_assert_msg(stage_runs_on(&s, &at) ==
-				      (orders[_i].runs_on[i] == '+'),
-			      "%s at %lu", orders[_i].order, (unsigned long)i);
+		ck_assert_msg(at.pass->is_eval == (orders[_i].order[i] == 'e'), "%s at %lu",
+			      orders[_i].order, (unsigned long)i);
+		ck_assert_msg(stage_runs_on(&s, &at) == (orders[_i].runs_on[i] == '+'), "%s at %lu",
+			      orders[_i].order, (unsigned long)i);
 		stage_next(&s, &at);
 	}
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_star.c - processes played by threads meet over loopback: what they say arrives, and who goes is missed. */
+/* test_star.c - processes played by threads meet over loopback: what they say arrives, and who goes
+ * is missed. */
 #include <check.h>
 #include <errno.h>
 #include <poll.h>
@@ -24,8 +25,7 @@ static void talk(struct member *m)
 	size_t n;
 
 	for (unsigned round = 0; round < 100; round++) {
-		ck_assert_int_eq(
-			hosts_vote(m->hosts, 1u << m->rank, &all, &m->err), 0);
+		ck_assert_int_eq(hosts_vote(m->hosts, 1u << m->rank, &all, &m->err), 0);
 		ck_assert_uint_eq(all, 15);
 	}
 	/* Two on end: a fast one is ahead of those that are waited for. */
@@ -33,9 +33,7 @@ static void talk(struct member *m)
 		char *mine = calloc(1, 100000 + m->rank);
 
 		memset(mine, 'a' + (int)m->rank, 100000 + m->rank);
-		ck_assert_int_eq(hosts_gather(m->hosts, mine, 100000 + m->rank,
-					      &b, &m->err),
-				 0);
+		ck_assert_int_eq(hosts_gather(m->hosts, mine, 100000 + m->rank, &b, &m->err), 0);
 		for (unsigned i = 0; i < RANKS && m->rank == 0; i++) {
 			const char *part = hosts_part(&b, i, &n);
 
@@ -72,9 +70,7 @@ static void vote_aside(struct member *m)
 		/* What is done together goes on beside it. */
 		if (round == 25)
 			ck_assert_int_eq(hosts_barrier(m->hosts, &m->err), 0);
-		ck_assert_int_eq(
-			ballot_vote(b, m->rank ? 0 : UINT64_MAX - round, &all),
-			0);
+		ck_assert_int_eq(ballot_vote(b, m->rank ? 0 : UINT64_MAX - round, &all), 0);
 		ck_assert_uint_eq(all, UINT64_MAX - round);
 	}
 	if (m->rank == 2)
@@ -104,8 +100,7 @@ static void fail_some(struct member *m)
 
 	ck_assert_int_eq(hosts_agree(m->hosts, 0, &err), 0);
 	if (m->rank >= 2)
-		rc = mlgen_fail(&err, m->rank == 2 ? -ENOSPC : -EIO,
-				"disk %u is full", m->rank);
+		rc = mlgen_fail(&err, m->rank == 2 ? -ENOSPC : -EIO, "disk %u is full", m->rank);
 	rc = hosts_agree(m->hosts, rc, &err);
 	ck_assert_int_eq(rc, m->rank == 3 ? -EIO : -ENOSPC);
 	if (m->rank < 2)
@@ -116,8 +111,7 @@ static void fail_some(struct member *m)
 	rc = hosts_agree(m->hosts, m->rank == 3 ? 0 : -ENOSPC, &err);
 	ck_assert_int_eq(rc, -ENOSPC);
 	if (m->rank == 3)
-		ck_assert_str_eq(strstr(err.text, "(rank"),
-				 "(rank 2): disk 2 is full");
+		ck_assert_str_eq(strstr(err.text, "(rank"), "(rank 2): disk 2 is full");
 }
 
 START_TEST(test_the_lowest_that_failed_has_failed_for_all)
@@ -135,8 +129,7 @@ START_TEST(test_another_version_is_refused_by_all)
 	run_members(m, talk);
 	for (unsigned i = 0; i < RANKS; i++) {
 		ck_assert_int_eq(m[i].met, -EINVAL);
-		ck_assert_ptr_nonnull(strstr(m[i].err.text, "(rank 2) has "
-							    "mlgen 2"));
+		ck_assert_ptr_nonnull(strstr(m[i].err.text, "(rank 2) has mlgen 2"));
 	}
 }
 END_TEST
@@ -220,8 +213,7 @@ static bool await_round(struct party *p, unsigned round)
 /* Rank 3 leaves after ten rounds, rank 1 closes after twenty. */
 static void dance(struct member *m)
 {
-	struct party p = { .lock = PTHREAD_MUTEX_INITIALIZER,
-			   .changed = PTHREAD_COND_INITIALIZER };
+	struct party p = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 	uint32_t number = hosts_reserve(m->hosts, 2) + 1;
 	struct hosts_channel *c = NULL;
 
@@ -279,8 +271,7 @@ static void expect_answer(struct survey *s, unsigned rank, const char *text)
 static void be_asked(struct member *m)
 {
 	struct talker t = { .rank = m->rank };
-	struct survey *s = survey_open(m->hosts, hosts_reserve(m->hosts, 1),
-				       put_words, &t);
+	struct survey *s = survey_open(m->hosts, hosts_reserve(m->hosts, 1), put_words, &t);
 
 	if (m->rank == 3)
 		survey_end(s);
@@ -328,21 +319,11 @@ static const struct {
 	int rc;
 } environments[] = {
 	{ { NULL }, LAUNCHER_NONE, 1, 0 },
-	{ { "OMPI_COMM_WORLD_SIZE", "1", "OMPI_COMM_WORLD_RANK", "0" },
-	  LAUNCHER_NONE,
-	  1,
-	  0 },
-	{ { "OMPI_COMM_WORLD_SIZE", "4", "OMPI_COMM_WORLD_RANK", "3" },
-	  LAUNCHER_OPENMPI,
-	  4,
-	  0 },
+	{ { "OMPI_COMM_WORLD_SIZE", "1", "OMPI_COMM_WORLD_RANK", "0" }, LAUNCHER_NONE, 1, 0 },
+	{ { "OMPI_COMM_WORLD_SIZE", "4", "OMPI_COMM_WORLD_RANK", "3" }, LAUNCHER_OPENMPI, 4, 0 },
 	{ { "PMI_SIZE", "2", "PMI_RANK", "1" }, LAUNCHER_MPICH, 2, 0 },
-	{ { "SLURM_STEP_NUM_TASKS", "1", "SLURM_PROCID", "0" },
-	  LAUNCHER_NONE,
-	  1,
-	  0 },
-	{ { "SLURM_STEP_NUM_TASKS", "2", "SLURM_PROCID", "1", "PMIX_RANK",
-	    "1" },
+	{ { "SLURM_STEP_NUM_TASKS", "1", "SLURM_PROCID", "0" }, LAUNCHER_NONE, 1, 0 },
+	{ { "SLURM_STEP_NUM_TASKS", "2", "SLURM_PROCID", "1", "PMIX_RANK", "1" },
 	  LAUNCHER_OPENMPI,
 	  2,
 	  0 },
@@ -350,10 +331,7 @@ static const struct {
 	  LAUNCHER_MPICH,
 	  2,
 	  0 },
-	{ { "SLURM_STEP_NUM_TASKS", "2", "SLURM_PROCID", "1" },
-	  LAUNCHER_NONE,
-	  2,
-	  -EINVAL },
+	{ { "SLURM_STEP_NUM_TASKS", "2", "SLURM_PROCID", "1" }, LAUNCHER_NONE, 2, -EINVAL },
 	{ { "SLURM_NTASKS", "8", "SLURM_PROCID", "0" }, LAUNCHER_NONE, 1, 0 },
 };
 
@@ -415,12 +393,10 @@ static int knock_at(int port)
 {
 	const struct sockaddr_in to = { .sin_family = AF_INET,
 					.sin_port = htons((uint16_t)port),
-					.sin_addr.s_addr =
-						htonl(INADDR_LOOPBACK) };
+					.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	ck_assert_int_eq(connect(fd, (const struct sockaddr *)&to, sizeof(to)),
-			 0);
+	ck_assert_int_eq(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
 	return fd;
 }
 
@@ -474,10 +450,8 @@ START_TEST(test_a_greeting_has_one_deadline_and_its_sender_is_named)
 	greet(slow, WORD, 1, 1);
 	greeter_look(&g, 1000);
 	ck_assert_uint_eq(g.count, 0);
-	ck_assert_str_eq(
-		greeter_tell(&g, text, sizeof(text)),
-		"; 1 connection, the last from 127.0.0.1, was not from "
-		"this job");
+	ck_assert_str_eq(greeter_tell(&g, text, sizeof(text)),
+			 "; 1 connection, the last from 127.0.0.1, was not from this job");
 	close(slow);
 	close_port(&g);
 }
@@ -499,8 +473,7 @@ START_TEST(test_what_comes_in_parts_has_one_deadline)
 	int fds[2];
 
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &patience,
-		   sizeof(patience));
+	setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	pthread_create(&thread, NULL, trickle, &fds[1]);
 	ck_assert(!connect_read(fds[0], to, sizeof(to)));
 	ck_assert_int_eq(errno, EWOULDBLOCK);
@@ -564,28 +537,19 @@ Suite *suite_star(void)
 	tcase_add_test(t, test_a_ballot_is_held_beside_what_is_done_together);
 	tcase_add_test(t, test_the_lowest_that_failed_has_failed_for_all);
 	tcase_add_test(t, test_another_version_is_refused_by_all);
-	tcase_add_test(
-		t,
-		test_one_that_is_gone_is_named_and_the_others_go_on_to_the_gather);
-	tcase_add_test(
-		t, test_a_channel_passes_without_who_left_and_can_be_closed);
-	tcase_add_test(
-		t, test_others_answer_when_asked_and_once_more_at_their_end);
+	tcase_add_test(t, test_one_that_is_gone_is_named_and_the_others_go_on_to_the_gather);
+	tcase_add_test(t, test_a_channel_passes_without_who_left_and_can_be_closed);
+	tcase_add_test(t, test_others_answer_when_asked_and_once_more_at_their_end);
 	suite_add_tcase(s, t);
 	TCase *port = tcase_create("port");
 	tcase_add_test(port, test_a_stranger_who_says_little_holds_up_nobody);
-	tcase_add_test(
-		port, test_a_greeting_has_one_deadline_and_its_sender_is_named);
+	tcase_add_test(port, test_a_greeting_has_one_deadline_and_its_sender_is_named);
 	tcase_add_test(port, test_what_comes_in_parts_has_one_deadline);
-	tcase_add_test(
-		port,
-		test_who_does_not_know_the_word_or_is_not_expected_has_to_go);
-	tcase_add_test(port,
-		       test_of_more_strangers_than_places_the_oldest_has_to_go);
+	tcase_add_test(port, test_who_does_not_know_the_word_or_is_not_expected_has_to_go);
+	tcase_add_test(port, test_of_more_strangers_than_places_the_oldest_has_to_go);
 	suite_add_tcase(s, port);
 	TCase *launcher = tcase_create("launcher");
-	tcase_add_loop_test(launcher,
-			    test_the_environment_says_whose_library_it_is, 0,
+	tcase_add_loop_test(launcher, test_the_environment_says_whose_library_it_is, 0,
 			    ARRAY_LEN(environments));
 	suite_add_tcase(s, launcher);
 	return s;

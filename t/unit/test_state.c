@@ -12,8 +12,7 @@
 
 /* ---- the models of MLPerf Storage ---- */
 
-static void assert_bytes(uint64_t bytes, double unit, int digits,
-			 const char *want)
+static void assert_bytes(uint64_t bytes, double unit, int digits, const char *want)
 {
 	char text[32];
 
@@ -88,8 +87,7 @@ START_TEST(the_total_is_fourteen_bytes_a_parameter)
 }
 END_TEST
 
-static void check_group(const struct state *s, const struct model *m,
-			const struct state_group *g)
+static void check_group(const struct state *s, const struct model *m, const struct state_group *g)
 {
 	uint64_t layers = s->job->model_layers, sum = 0;
 	struct state_tensor t, other;
@@ -163,8 +161,7 @@ START_TEST(the_optimizer_is_three_pairs)
 	ck_assert_uint_eq(g.tensors, 6);
 	for (uint64_t i = 0; i < 6; i++) {
 		state_tensor(&s, &g, i, &t);
-		ck_assert_uint_eq(t.bytes,
-				  i % 2 ? 5 * 4096 * 4 : 8030261248 / 8 * 4);
+		ck_assert_uint_eq(t.bytes, i % 2 ? 5 * 4096 * 4 : 8030261248 / 8 * 4);
 		ck_assert_int_eq(strncmp(t.name, "optimizer.", 10), 0);
 	}
 	state_fini(&s);
@@ -188,11 +185,9 @@ START_TEST(each_rank_saves_its_share)
 
 		state_group(&s, shares[_i].rank, i, &g);
 		if (g.is_optimizer)
-			snprintf(text + n, sizeof(text) - n, "%so",
-				 i ? " " : "");
+			snprintf(text + n, sizeof(text) - n, "%so", i ? " " : "");
 		else
-			snprintf(text + n, sizeof(text) - n, "%s%" PRIu64,
-				 i ? " " : "", g.layer);
+			snprintf(text + n, sizeof(text) - n, "%s%" PRIu64, i ? " " : "", g.layer);
 	}
 	ck_assert_str_eq(text, shares[_i].groups);
 	state_rank_bytes(&s, shares[_i].rank, &b);
@@ -242,20 +237,15 @@ static const struct {
 } locals[] = {
 	{ "checkpoint_size=1 ranks=4", "0 1 2 3" },
 	{ "checkpoint_size=1 ranks=4 checkpoint_ranks=zero", "0" },
-	{ "checkpoint_size=1 ranks=100 checkpoint_ranks=64,0-2,9",
-	  "0 1 2 9 64" },
+	{ "checkpoint_size=1 ranks=100 checkpoint_ranks=64,0-2,9", "0 1 2 9 64" },
 	{ "checkpoint_size=1 ranks=8 checkpoint_ranks=7,3-4,5", "3 4 5 7" },
-	{ "checkpoint_size=1 tensor_parallel=2 pipeline_parallel=3",
-	  "0 1 2 3 4 5" },
+	{ "checkpoint_size=1 tensor_parallel=2 pipeline_parallel=3", "0 1 2 3 4 5" },
 	{ "checkpoint_size=1 tensor_parallel=2 data_parallel=2", "0 1 2 3" },
 	/* a training: its accelerators, and no more */
 	{ "checkpoint_size=1 phase=train accelerators=3", "0 1 2" },
 	{ "checkpoint_size=1 phase=train accelerators=2 ranks=64", "0 1" },
-	{ "checkpoint_size=1 phase=train accelerators=2 tensor_parallel=4",
-	  "0 1" },
-	{ "checkpoint_size=1 phase=train accelerators=4 ranks=64 "
-	  "checkpoint_ranks=1-2,8",
-	  "1 2" },
+	{ "checkpoint_size=1 phase=train accelerators=2 tensor_parallel=4", "0 1" },
+	{ "checkpoint_size=1 phase=train accelerators=4 ranks=64 checkpoint_ranks=1-2,8", "1 2" },
 };
 
 START_TEST(local_ranks_are_those_of_this_host)
@@ -275,8 +265,8 @@ START_TEST(local_ranks_are_those_of_this_host)
 			ck_assert_uint_eq(state_local(&s, n++), r);
 	}
 	for (uint64_t i = 0; i < state_locals(&s); i++)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text),
-			 "%s%" PRIu64, i ? " " : "", state_local(&s, i));
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%" PRIu64,
+			 i ? " " : "", state_local(&s, i));
 	ck_assert_str_eq(text, locals[_i].ranks);
 	state_fini(&s);
 	job_free(j);
@@ -288,18 +278,13 @@ Suite *suite_state(void)
 	Suite *s = suite_create("state");
 	TCase *t = tcase_create("state");
 
-	tcase_add_loop_test(t, bytes_of_the_closed_runs_are_those_of_dlio, 0,
-			    ROWS(models));
-	tcase_add_loop_test(t, the_total_is_fourteen_bytes_a_parameter, 0,
-			    ROWS(models));
-	tcase_add_loop_test(t,
-			    groups_and_tensors_sum_to_the_bytes_of_their_rank,
-			    0, ROWS(models));
+	tcase_add_loop_test(t, bytes_of_the_closed_runs_are_those_of_dlio, 0, ROWS(models));
+	tcase_add_loop_test(t, the_total_is_fourteen_bytes_a_parameter, 0, ROWS(models));
+	tcase_add_loop_test(t, groups_and_tensors_sum_to_the_bytes_of_their_rank, 0, ROWS(models));
 	tcase_add_test(t, the_optimizer_is_three_pairs);
 	tcase_add_loop_test(t, each_rank_saves_its_share, 0, ROWS(shares));
 	tcase_add_test(t, all_bytes_is_the_sum_over_ranks);
-	tcase_add_loop_test(t, local_ranks_are_those_of_this_host, 0,
-			    ROWS(locals));
+	tcase_add_loop_test(t, local_ranks_are_those_of_this_host, 0, ROWS(locals));
 	suite_add_tcase(s, t);
 	return s;
 }

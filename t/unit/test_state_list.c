@@ -18,8 +18,7 @@ static void setup(void)
 	make_place("x.tensors");
 }
 
-static void load_list(struct state *s, struct job **j, const char *text,
-		      const char *more)
+static void load_list(struct state *s, struct job **j, const char *text, const char *more)
 {
 	char options[400];
 	struct mlgen_err err = { 0 };
@@ -38,18 +37,15 @@ START_TEST(a_list_has_names_and_sizes)
 	static const struct {
 		const char *name;
 		uint64_t bytes;
-	} want[] = { { "a.weight", 4096 },
-		     { "tensor.1", 100 },
-		     { "b", 3 << 19 },
-		     { "tensor.3", 7 } };
+	} want[] = {
+		{ "a.weight", 4096 }, { "tensor.1", 100 }, { "b", 3 << 19 }, { "tensor.3", 7 }
+	};
 	struct state_bytes all;
 	struct state_group g;
 	struct job *j;
 	struct state s;
 
-	load_list(&s, &j,
-		  "# a list\n\na.weight 4k\n 100 # plain\n\tb\t1.5m\r\n7",
-		  "ranks=2");
+	load_list(&s, &j, "# a list\n\na.weight 4k\n 100 # plain\n\tb\t1.5m\r\n7", "ranks=2");
 	ck_assert_uint_eq(state_groups(&s, 1), 1);
 	state_group(&s, 1, 0, &g);
 	ck_assert_uint_eq(g.tensors, 4);
@@ -108,14 +104,12 @@ START_TEST(a_wrong_list_is_told_with_its_line)
 	struct mlgen_err err = { 0 };
 	struct state_list *l = NULL;
 
-	put(lists[_i].text,
-	    lists[_i].bytes ? lists[_i].bytes : strlen(lists[_i].text));
+	put(lists[_i].text, lists[_i].bytes ? lists[_i].bytes : strlen(lists[_i].text));
 	ck_assert_int_lt(state_list_new(&l, path, 1024, 100, &err), 0);
 	ck_assert_ptr_null(l);
-	snprintf(want, sizeof(want), "%.*s%s%s", (int)(at - lists[_i].fault),
-		 lists[_i].fault, path, at + strlen("PATH"));
-	ck_assert_msg(strncmp(err.text, want, strlen(want)) == 0, "%s",
-		      err.text);
+	snprintf(want, sizeof(want), "%.*s%s%s", (int)(at - lists[_i].fault), lists[_i].fault, path,
+		 at + strlen("PATH"));
+	ck_assert_msg(strncmp(err.text, want, strlen(want)) == 0, "%s", err.text);
 }
 END_TEST
 
@@ -174,8 +168,7 @@ Suite *suite_state_list(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, a_list_has_names_and_sizes);
 	tcase_add_test(t, a_list_is_scaled_and_has_the_kb_of_its_job);
-	tcase_add_loop_test(t, a_wrong_list_is_told_with_its_line, 0,
-			    ROWS(lists));
+	tcase_add_loop_test(t, a_wrong_list_is_told_with_its_line, 0, ROWS(lists));
 	tcase_add_test(t, names_and_lines_have_an_end);
 	tcase_add_test(t, a_million_tensors_are_the_most);
 	suite_add_tcase(s, t);

@@ -38,13 +38,10 @@ static const struct {
 	{ "checkpoint_size=150 scale=1%", 2 },
 	{ "checkpoint_size=1 scale=0.001%", 1 },
 	{ "checkpoint_layout=pattern ranks=4", 499153191 },
-	{ "checkpoint_layout=pattern checkpoint_pattern=bert ranks=2",
-	  2 * 4034713312ull },
-	{ "checkpoint_layout=pattern checkpoint_pattern=dlrm ranks=4",
-	  27129166561 },
+	{ "checkpoint_layout=pattern checkpoint_pattern=bert ranks=2", 2 * 4034713312ull },
+	{ "checkpoint_layout=pattern checkpoint_pattern=dlrm ranks=4", 27129166561 },
 	{ "checkpoint_layout=pattern checkpoint_size=1m", 1 << 20 },
-	{ "checkpoint_layout=pattern checkpoint_size=1m model_layers=2",
-	  1 << 20 },
+	{ "checkpoint_layout=pattern checkpoint_size=1m model_layers=2", 1 << 20 },
 	{ "checkpoint_layout=pattern ranks=4 scale=10%", 49915319 },
 	/* the largest there can be: nothing wraps */
 	{ "checkpoint_size=1024t ranks=8000", 8000ull << 50 },
@@ -92,8 +89,7 @@ START_TEST(a_scaled_model_keeps_its_shape)
 	state_all_bytes(&s, &whole);
 	j->scale = 1;
 	state_all_bytes(&s, &part);
-	ck_assert_double_eq_tol((double)part.total / (double)whole.total, 0.01,
-				1e-6);
+	ck_assert_double_eq_tol((double)part.total / (double)whole.total, 0.01, 1e-6);
 	for (uint64_t r = 0; r < s.ranks; r++)
 		groups += state_groups(&s, r);
 	ck_assert_uint_eq(groups, m->model_groups + m->ranks);
@@ -127,18 +123,17 @@ END_TEST
 /* With the most of everything there is an answer or an error, never a wrap. */
 START_TEST(the_largest_model_is_counted_or_refused)
 {
-	struct job *j = make_job("model_layers=1000000 model_hidden=1000000 "
-				 "model_ffn=1000000 model_heads=1000000 "
-				 "model_kv_heads=1 model_vocabulary=1 "
-				 "zero_stage=1 data_parallel=1000000");
+	struct job *j = make_job(
+		"model_layers=1000000 model_hidden=1000000 model_ffn=1000000 model_heads=1000000 "
+		"model_kv_heads=1 model_vocabulary=1 zero_stage=1 data_parallel=1000000");
 	struct mlgen_err err = { 0 };
 	struct state_bytes all;
 	struct state s;
 
 	/* 5e18 parameters */
 	ck_assert_int_eq(state_init(&s, j, &err), -ERANGE);
-	ck_assert_str_eq(err.text, "model_layers: the state of all ranks would "
-				   "have more than 8 EiB");
+	ck_assert_str_eq(err.text,
+			 "model_layers: the state of all ranks would have more than 8 EiB");
 	j->model_layers = 100000; /* 5e17 */
 	memset(&err, 0, sizeof(err));
 	ck_assert_int_eq(state_init(&s, j, &err), 0);
@@ -157,12 +152,11 @@ static const struct {
 } bad[] = {
 	{ "", "model_layers: nothing says what is saved" },
 	{ "model_layers=1 checkpoint_size=1", "checkpoint_size: stands for" },
-	{ "model_layers=1 tensor_sizes=/x", "tensor_sizes: stands for a model, "
-					    "and so does model_layers" },
+	{ "model_layers=1 tensor_sizes=/x",
+	  "tensor_sizes: stands for a model, and so does model_layers" },
 	{ "checkpoint_size=1 tensor_sizes=/x",
 	  "tensor_sizes: stands for a model, and so does checkpoint_size" },
-	{ SMALL "ranks=9 tensor_parallel=2", "ranks: 9 are no multiple of the "
-					     "2 that one copy" },
+	{ SMALL "ranks=9 tensor_parallel=2", "ranks: 9 are no multiple of the 2 that one copy" },
 	{ SMALL "ranks=2 tensor_parallel=2 pipeline_parallel=2",
 	  "ranks: 2 are no multiple of the 4" },
 	{ SMALL "ranks=8 tensor_parallel=2 data_parallel=2",
@@ -177,8 +171,8 @@ static const struct {
 	{ SMALL "pipeline_parallel=2 zero_stage=3", "zero_stage: 3 shares" },
 	{ "checkpoint_size=1 tensor_parallel=1001 data_parallel=1000",
 	  "ranks: tensor_parallel=1001" },
-	{ "checkpoint_size=1 tensor_parallel=1000000 "
-	  "pipeline_parallel=1000000 data_parallel=1000000",
+	{ "checkpoint_size=1 tensor_parallel=1000000 pipeline_parallel=1000000 "
+	  "data_parallel=1000000",
 	  "ranks: " },
 	{ "checkpoint_size=1 phase=train accelerators=3 tensor_parallel=2",
 	  "ranks: 3 (accelerators) are no multiple of the 2" },
@@ -194,15 +188,11 @@ static const struct {
 	  "checkpoint_ranks: 'some' is no list of ranks" },
 	{ "checkpoint_size=1 ranks=8 checkpoint_ranks=99999999999999999999",
 	  "checkpoint_ranks: 18446744073709551615 is not among" },
-	{ "checkpoint_size=1 phase=train accelerators=2 ranks=8 "
-	  "checkpoint_ranks=4-7",
+	{ "checkpoint_size=1 phase=train accelerators=2 ranks=8 checkpoint_ranks=4-7",
 	  "checkpoint_ranks: none of 4-7 is among the 2 accelerators" },
-	{ "checkpoint_size=1024t ranks=1000000",
-	  "checkpoint_size: the state of all ranks" },
-	{ "tensor_sizes=/nowhere/at/all",
-	  "tensor_sizes: /nowhere/at/all: No such file" },
-	{ "tensor_sizes=/",
-	  "tensor_sizes: /: is a directory, and no regular file" },
+	{ "checkpoint_size=1024t ranks=1000000", "checkpoint_size: the state of all ranks" },
+	{ "tensor_sizes=/nowhere/at/all", "tensor_sizes: /nowhere/at/all: No such file" },
+	{ "tensor_sizes=/", "tensor_sizes: /: is a directory, and no regular file" },
 };
 
 START_TEST(what_does_not_fit_is_refused)
@@ -212,9 +202,7 @@ START_TEST(what_does_not_fit_is_refused)
 	struct state s;
 
 	ck_assert_int_lt(state_init(&s, j, &err), 0);
-	ck_assert_msg(strncmp(err.text, bad[_i].fault, strlen(bad[_i].fault)) ==
-			      0,
-		      "%s", err.text);
+	ck_assert_msg(strncmp(err.text, bad[_i].fault, strlen(bad[_i].fault)) == 0, "%s", err.text);
 	state_fini(&s);
 	job_free(j);
 }
@@ -228,13 +216,11 @@ START_TEST(each_rule_names_its_option)
 		const char *option;
 		int rc = 0;
 
-		for (unsigned i = 0;
-		     (option = job_check_model(j, i, &rc, &err)); i++) {
+		for (unsigned i = 0; (option = job_check_model(j, i, &rc, &err)); i++) {
 			ck_assert_ptr_nonnull(field_find(job_fields, option));
 			if (rc == 0)
 				continue;
-			ck_assert_int_eq(
-				strncmp(err.text, option, strlen(option)), 0);
+			ck_assert_int_eq(strncmp(err.text, option, strlen(option)), 0);
 			memset(&err, 0, sizeof(err));
 		}
 		job_free(j);
@@ -247,8 +233,7 @@ Suite *suite_state_sizes(void)
 	Suite *s = suite_create("state_sizes");
 	TCase *t = tcase_create("state_sizes");
 
-	tcase_add_loop_test(t, what_is_no_transformer_has_its_size, 0,
-			    ROWS(totals));
+	tcase_add_loop_test(t, what_is_no_transformer_has_its_size, 0, ROWS(totals));
 	tcase_add_test(t, every_tensor_is_scaled);
 	tcase_add_loop_test(t, a_scaled_model_keeps_its_shape, 0, ROWS(models));
 	tcase_add_test(t, no_tensor_is_lost_among_many_ranks);

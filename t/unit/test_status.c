@@ -9,8 +9,8 @@
 #include "status_rig.h"
 #include "suites.h"
 
-static void run_seconds(struct screen *s, struct live *l, struct hist *stall,
-			uint64_t from, uint64_t to)
+static void run_seconds(struct screen *s, struct live *l, struct hist *stall, uint64_t from,
+			uint64_t to)
 {
 	for (uint64_t second = from; second <= to; second++) {
 		train(l, stall, second);
@@ -27,9 +27,9 @@ START_TEST(training_shows_the_last_seconds_in_one_line)
 
 	screen_init(&s, ETA_AUTO, 80, 0);
 	run_seconds(&s, &l, stall, 1, 15);
-	ck_assert_str_eq(seen(&s),
-			 CLEAR "unet3d epoch 2/5 step 118/500 14.9 GiB/s AU "
-			       "63.2% stall p99 610 ms left 16m04s");
+	ck_assert_str_eq(
+		seen(&s), CLEAR
+		"unet3d epoch 2/5 step 118/500 14.9 GiB/s AU 63.2% stall p99 610 ms left 16m04s");
 	status_erase(s.status);
 	ck_assert_str_eq(seen(&s), CLEAR);
 	status_erase(s.status);
@@ -49,8 +49,8 @@ START_TEST(errors_stand_beside_the_step)
 	train(&l, stall, 1);
 	l.errors = 1;
 	status_print(s.status, &l, 1);
-	ck_assert_str_eq(seen(&s), "14:02:11  unet3d  epoch 2/5  step 118/500  "
-				   "1 error  left 16m04s\n");
+	ck_assert_str_eq(seen(&s),
+			 "14:02:11  unet3d  epoch 2/5  step 118/500  1 error  left 16m04s\n");
 	l.errors = 1234;
 	status_print(s.status, &l, 1);
 	ck_assert_ptr_nonnull(strstr(seen(&s), " 1,234 errors "));
@@ -101,8 +101,7 @@ START_TEST(updates_more_often_than_once_a_second_look_back_as_far)
 	}
 	/* 149 GiB of the ten seconds, in 10.5 s at most. */
 	const char *line = seen(&s);
-	ck_assert_msg(strstr(line, " 14.2 GiB/s ") != NULL ||
-			      strstr(line, " 14.1 GiB/s ") != NULL,
+	ck_assert_msg(strstr(line, " 14.2 GiB/s ") != NULL || strstr(line, " 14.1 GiB/s ") != NULL,
 		      "%s", line);
 	screen_fini(&s);
 	hist_free(stall);
@@ -136,8 +135,7 @@ START_TEST(a_plain_job_shows_both_directions_and_its_time)
 		status_update(s.status, &l, 1);
 	}
 	ck_assert_str_eq(seen(&s),
-			 CLEAR "rr  r=203k IOPS 793 MiB/s  w=87 IOPS 0.34 MiB/s"
-			       "  20%  left 48s");
+			 CLEAR "rr  r=203k IOPS 793 MiB/s  w=87 IOPS 0.34 MiB/s  20%  left 48s");
 	screen_fini(&s);
 }
 END_TEST
@@ -166,12 +164,10 @@ START_TEST(a_plain_job_that_hangs_names_its_request)
 	struct live l = plain(3);
 
 	screen_init(&s, ETA_AUTO, 80, 0);
-	l.oldest = (struct io_outstanding){ .start_ns = l.now_ns - 12 * SEC,
-					    .op = MLGEN_READ };
+	l.oldest = (struct io_outstanding){ .start_ns = l.now_ns - 12 * SEC, .op = MLGEN_READ };
 	snprintf(l.oldest.path, sizeof(l.oldest.path), "/mnt/array/rr.0.0");
 	status_update(s.status, &l, 1);
-	ck_assert_str_eq(seen(&s),
-			 CLEAR "rr  read for 12 s: /mnt/array/rr.0.0");
+	ck_assert_str_eq(seen(&s), CLEAR "rr  read for 12 s: /mnt/array/rr.0.0");
 	screen_fini(&s);
 }
 END_TEST
@@ -186,8 +182,7 @@ static void save(struct live *l, uint64_t second)
 		.checkpoint = 3,
 		.checkpoints = 10,
 		.checkpoint_bytes = 1047 * GIB / 10,
-		.checkpoint_done =
-			412 * GIB / 10 - (5 - second) * 87 * GIB / 10,
+		.checkpoint_done = 412 * GIB / 10 - (5 - second) * 87 * GIB / 10,
 		.left_ns = UINT64_MAX,
 		.is_checkpointing = true,
 	};
@@ -208,13 +203,11 @@ START_TEST(a_save_shows_how_far_its_checkpoint_is)
 	save(&l, 5);
 	status_update(s.status, &l, 1);
 	ck_assert_str_eq(seen(&s),
-			 CLEAR "save  checkpoint 3/10  41.20 of 104.7 GiB  "
-			       "8.70 GiB/s  left 1m31s");
+			 CLEAR "save  checkpoint 3/10  41.20 of 104.7 GiB  8.70 GiB/s  left 1m31s");
 	l.left_ns = 72 * SEC; /* what knows of pauses is better */
 	status_update(s.status, &l, 1);
 	ck_assert_str_eq(seen(&s),
-			 CLEAR "save  checkpoint 3/10  41.20 of 104.7 GiB  "
-			       "8.70 GiB/s  left 1m12s");
+			 CLEAR "save  checkpoint 3/10  41.20 of 104.7 GiB  8.70 GiB/s  left 1m12s");
 	screen_fini(&s);
 }
 END_TEST
@@ -251,9 +244,8 @@ START_TEST(a_training_shows_the_checkpoint_under_way)
 	l.checkpoint_done = 10 * GIB;
 	l.is_checkpointing = true;
 	status_print(s.status, &l, 1);
-	ck_assert_str_eq(seen(&s),
-			 "14:02:11  unet3d epoch 2/5 step 118/500 checkpoint 4 "
-			 "10.00 of 40 GiB left 16m04s\n");
+	ck_assert_str_eq(seen(&s), "14:02:11  unet3d epoch 2/5 step 118/500 checkpoint 4 10.00 of "
+				   "40 GiB left 16m04s\n");
 	screen_fini(&s);
 	hist_free(stall);
 }
@@ -308,8 +300,7 @@ START_TEST(an_operation_outstanding_for_ten_seconds_is_named)
 
 	screen_init(&s, ETA_AUTO, 80, 0);
 	run_seconds(&s, &l, stall, 1, 3);
-	l.oldest = (struct io_outstanding){ .start_ns = l.now_ns - 9 * SEC,
-					    .op = MLGEN_READ };
+	l.oldest = (struct io_outstanding){ .start_ns = l.now_ns - 9 * SEC, .op = MLGEN_READ };
 	snprintf(l.oldest.path, sizeof(l.oldest.path),
 		 "/mnt/array/unet3d/train/img_00117_of_28000.npz");
 	l.waiting_ns = 9 * SEC;
@@ -318,9 +309,8 @@ START_TEST(an_operation_outstanding_for_ten_seconds_is_named)
 	l.now_ns += SEC;
 	l.waiting_ns += SEC;
 	status_update(s.status, &l, 1);
-	ck_assert_str_eq(seen(&s),
-			 CLEAR "unet3d  epoch 2/5  read for 10 s: "
-			       "...et3d/train/img_00117_of_28000.npz");
+	ck_assert_str_eq(seen(&s), CLEAR
+			 "unet3d  epoch 2/5  read for 10 s: ...et3d/train/img_00117_of_28000.npz");
 	screen_fini(&s);
 	hist_free(stall);
 }
@@ -342,15 +332,13 @@ START_TEST(preparation_shows_files_bytes_rate_and_time_left)
 
 	screen_init(&s, ETA_AUTO, 80, 0);
 	status_update(s.status, &l, 1);
-	ck_assert_str_eq(seen(&s), CLEAR "prepare   12,000/28,000 files  "
-					 "1.56 of 3.73 TiB");
+	ck_assert_str_eq(seen(&s), CLEAR "prepare   12,000/28,000 files  1.56 of 3.73 TiB");
 	l.now_ns += SEC;
 	l.files_done = 12480;
 	l.bytes_done += 481 * GIB / 100;
 	status_update(s.status, &l, 1);
-	ck_assert_str_eq(seen(&s),
-			 CLEAR "prepare   12,480/28,000 files  "
-			       "1.57 of 3.73 TiB  4.81 GiB/s  left 7m41s");
+	ck_assert_str_eq(seen(&s), CLEAR
+			 "prepare   12,480/28,000 files  1.57 of 3.73 TiB  4.81 GiB/s  left 7m41s");
 	screen_fini(&s);
 }
 END_TEST
@@ -362,15 +350,13 @@ START_TEST(jobs_that_do_not_read_yet_say_what_they_are_at)
 		const char *expected;
 	} rows[] = {
 		{ LIVE_WAIT, CLEAR "unet3d  waits for its start" },
-		{ LIVE_DROP,
-		  CLEAR "unet3d  drops its files from the page cache" },
+		{ LIVE_DROP, CLEAR "unet3d  drops its files from the page cache" },
 		{ LIVE_DONE, CLEAR "unet3d  done" },
 	};
 	struct screen s;
-	struct live l = { .job_name = "unet3d",
-			  .phase = rows[_i].phase,
-			  .now_ns = SEC,
-			  .left_ns = UINT64_MAX };
+	struct live l = {
+		.job_name = "unet3d", .phase = rows[_i].phase, .now_ns = SEC, .left_ns = UINT64_MAX
+	};
 
 	screen_init(&s, ETA_AUTO, 80, 0);
 	status_update(s.status, &l, 1);
@@ -386,10 +372,8 @@ Suite *suite_status(void)
 
 	tcase_add_test(t, training_shows_the_last_seconds_in_one_line);
 	tcase_add_test(t, errors_stand_beside_the_step);
-	tcase_add_test(t,
-		       au_throughput_and_percentile_forget_after_ten_seconds);
-	tcase_add_test(t,
-		       updates_more_often_than_once_a_second_look_back_as_far);
+	tcase_add_test(t, au_throughput_and_percentile_forget_after_ten_seconds);
+	tcase_add_test(t, updates_more_often_than_once_a_second_look_back_as_far);
 	tcase_add_test(t, a_plain_job_shows_both_directions_and_its_time);
 	tcase_add_test(t, a_direction_that_does_nothing_is_left_out);
 	tcase_add_test(t, a_plain_job_that_hangs_names_its_request);
@@ -397,12 +381,10 @@ Suite *suite_status(void)
 	tcase_add_test(t, between_two_checkpoints_it_pauses);
 	tcase_add_test(t, a_training_shows_the_checkpoint_under_way);
 	tcase_add_test(t, its_layout_is_called_so);
-	tcase_add_test(t,
-		       a_stall_in_progress_takes_the_place_of_the_throughput);
+	tcase_add_test(t, a_stall_in_progress_takes_the_place_of_the_throughput);
 	tcase_add_test(t, an_operation_outstanding_for_ten_seconds_is_named);
 	tcase_add_test(t, preparation_shows_files_bytes_rate_and_time_left);
-	tcase_add_loop_test(t, jobs_that_do_not_read_yet_say_what_they_are_at,
-			    0, 3);
+	tcase_add_loop_test(t, jobs_that_do_not_read_yet_say_what_they_are_at, 0, 3);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -15,9 +15,8 @@ START_TEST(eta_decides_whether_a_line_is_drawn)
 		unsigned columns;
 		bool draws;
 	} rows[] = {
-		{ ETA_AUTO, 80, true },   { ETA_AUTO, 0, false },
-		{ ETA_ALWAYS, 80, true }, { ETA_ALWAYS, 0, true },
-		{ ETA_NEVER, 80, false }, { ETA_NEVER, 0, false },
+		{ ETA_AUTO, 80, true },  { ETA_AUTO, 0, false },   { ETA_ALWAYS, 80, true },
+		{ ETA_ALWAYS, 0, true }, { ETA_NEVER, 80, false }, { ETA_NEVER, 0, false },
 	};
 	struct screen s;
 	struct live l;
@@ -47,10 +46,8 @@ START_TEST(status_interval_prints_whole_lines_with_the_time)
 		if (!*line)
 			continue;
 		lines++;
-		ck_assert_str_eq(line,
-				 "14:02:11  unet3d  epoch 2/5  14.9 GiB/s  "
-				 "AU 63.2%  stall p99 610 ms  left "
-				 "16m04s\n");
+		ck_assert_str_eq(line, "14:02:11  unet3d  epoch 2/5  14.9 GiB/s  AU 63.2%  stall "
+				       "p99 610 ms  left 16m04s\n");
 	}
 	ck_assert_uint_eq(lines, 3);
 	screen_fini(&s);
@@ -69,11 +66,8 @@ START_TEST(a_signal_prints_one_line_per_job_at_once)
 	train(&l[1], b, 1);
 	l[1].job_name = "resnet50";
 	status_print(s.status, l, 2);
-	ck_assert_str_eq(seen(&s),
-			 "14:02:11  unet3d  epoch 2/5  step 118/500  left "
-			 "16m04s\n"
-			 "14:02:11  resnet50  epoch 2/5  step 118/500  left "
-			 "16m04s\n");
+	ck_assert_str_eq(seen(&s), "14:02:11  unet3d  epoch 2/5  step 118/500  left 16m04s\n"
+				   "14:02:11  resnet50  epoch 2/5  step 118/500  left 16m04s\n");
 	screen_fini(&s);
 	hist_free(a);
 	hist_free(b);
@@ -82,8 +76,7 @@ END_TEST
 
 START_TEST(several_jobs_share_the_drawn_line)
 {
-	static const char *const names[] = { "unet3d", "resnet50", "cosmoflow",
-					     "retinanet" };
+	static const char *const names[] = { "unet3d", "resnet50", "cosmoflow", "retinanet" };
 	struct screen s;
 	struct live l[4];
 	struct hist *stall[4];
@@ -99,12 +92,11 @@ START_TEST(several_jobs_share_the_drawn_line)
 		seen(&s);
 		status_update(s.status, l, 2);
 	}
-	ck_assert_str_eq(seen(&s), CLEAR "unet3d 14.9 GiB/s AU 63.2% | "
-					 "resnet50 14.9 GiB/s AU 63.2%");
+	ck_assert_str_eq(seen(&s),
+			 CLEAR "unet3d 14.9 GiB/s AU 63.2% | resnet50 14.9 GiB/s AU 63.2%");
 	status_update(s.status, l, 4);
-	ck_assert_str_eq(seen(&s), CLEAR "unet3d 14.9 GiB/s AU 63.2% | "
-					 "resnet50 14.9 GiB/s AU 63.2%  +2 "
-					 "more");
+	ck_assert_str_eq(seen(&s), CLEAR
+			 "unet3d 14.9 GiB/s AU 63.2% | resnet50 14.9 GiB/s AU 63.2%  +2 more");
 	screen_fini(&s);
 	for (unsigned i = 0; i < 4; i++)
 		hist_free(stall[i]);
@@ -124,8 +116,7 @@ START_TEST(jobs_that_wait_or_are_done_give_way_to_the_one_that_works)
 				      .now_ns = SEC };
 	train(&l[1], stall, 1);
 	status_update(s.status, l, 3);
-	ck_assert_str_eq(seen(&s), CLEAR "unet3d  epoch 2/5  step 118/500  "
-					 "left 16m04s");
+	ck_assert_str_eq(seen(&s), CLEAR "unet3d  epoch 2/5  step 118/500  left 16m04s");
 	screen_fini(&s);
 	hist_free(stall);
 }
@@ -135,9 +126,8 @@ END_TEST
 START_TEST(no_line_is_wider_than_the_screen)
 {
 	static const unsigned columns[] = { 80, 200, 40, 2 };
-	static const char name[] =
-		"a-job-with-a-name-that-is-by-itself-longer-than-a-line-of-"
-		"eighty-columns-and-then-some";
+	static const char name[] = "a-job-with-a-name-that-is-by-itself-longer-than-a-line-of-"
+				   "eighty-columns-and-then-some";
 	struct screen s;
 	struct live l;
 	struct hist *stall = hist_new();
@@ -172,9 +162,7 @@ END_TEST
 START_TEST(names_cannot_move_the_cursor)
 {
 	struct screen s;
-	struct live l = { .job_name = "a\033[2J\nb",
-			  .phase = LIVE_DONE,
-			  .now_ns = SEC };
+	struct live l = { .job_name = "a\033[2J\nb", .phase = LIVE_DONE, .now_ns = SEC };
 
 	screen_init(&s, ETA_AUTO, 80, 0);
 	status_update(s.status, &l, 1);
@@ -192,8 +180,7 @@ Suite *suite_status_draw(void)
 	tcase_add_test(t, status_interval_prints_whole_lines_with_the_time);
 	tcase_add_test(t, a_signal_prints_one_line_per_job_at_once);
 	tcase_add_test(t, several_jobs_share_the_drawn_line);
-	tcase_add_test(
-		t, jobs_that_wait_or_are_done_give_way_to_the_one_that_works);
+	tcase_add_test(t, jobs_that_wait_or_are_done_give_way_to_the_one_that_works);
 	tcase_add_loop_test(t, no_line_is_wider_than_the_screen, 0, 4);
 	tcase_add_test(t, names_cannot_move_the_cursor);
 	suite_add_tcase(s, t);

@@ -23,10 +23,9 @@ static void *sleep_in(void *arg)
 	uint64_t late_ns = 0;
 
 	clock_join(s->c);
-	s->slept = s->is_exact
-			   ? stop_sleep_exactly(&s->stop, s->c, s->deadline_ns,
-						&late_ns) >= s->deadline_ns
-			   : stop_sleep_until(&s->stop, s->c, s->deadline_ns);
+	s->slept = s->is_exact ? stop_sleep_exactly(&s->stop, s->c, s->deadline_ns, &late_ns) >=
+					 s->deadline_ns
+			       : stop_sleep_until(&s->stop, s->c, s->deadline_ns);
 	s->woke_ns = clock_now(s->c);
 	clock_leave(s->c);
 	return NULL;
@@ -62,9 +61,7 @@ END_TEST
 
 START_TEST(none_begins_once_it_is_set)
 {
-	struct scene s = { .deadline_ns = START + HOUR_NS,
-			   .is_exact = _i,
-			   .stop.is_set = 1 };
+	struct scene s = { .deadline_ns = START + HOUR_NS, .is_exact = _i, .stop.is_set = 1 };
 
 	play(&s, 0);
 	ck_assert(!s.slept);
@@ -92,8 +89,7 @@ START_TEST(without_one_it_is_a_sleep)
 
 	clock_join(c);
 	ck_assert(stop_sleep_until(NULL, c, START + 9));
-	ck_assert_uint_eq(stop_sleep_exactly(NULL, c, START + 20, &late_ns),
-			  START + 20);
+	ck_assert_uint_eq(stop_sleep_exactly(NULL, c, START + 20, &late_ns), START + 20);
 	ck_assert(!stop_has_come(NULL, UINT64_MAX - 1));
 	clock_leave(c);
 	clock_free(c);

@@ -61,8 +61,7 @@ END_TEST
 
 START_TEST(where_nothing_is_known_all_are_there)
 {
-	check_text("ext4 / /dev/sda1, "
-		   "nfs /data/with\\040blank server:/x, overlay /data none, "
+	check_text("ext4 / /dev/sda1, nfs /data/with\\040blank server:/x, overlay /data none, "
 		   "tmpfs /dev/shm tmpfs, xfs /data /dev/sdb1");
 	storage_fini(&some);
 	check_text(NULL);
@@ -100,8 +99,7 @@ END_TEST
 
 START_TEST(programs_and_logs_are_no_files_of_data)
 {
-	static const char *const no_data[] = { "/opt/libtorch.so",
-					       "/me/train.py", "/me/a.pyc",
+	static const char *const no_data[] = { "/opt/libtorch.so", "/me/train.py", "/me/a.pyc",
 					       "/me/a.log" };
 
 	for (size_t i = 0; i < 4; i++)
@@ -114,8 +112,7 @@ END_TEST
 START_TEST(what_python_tries_a_folder_with_is_no_data)
 {
 	struct trace_record r = { .op = TRACE_OPEN,
-				  .len_bytes = O_RDWR | O_CREAT | O_EXCL |
-					       O_CLOEXEC };
+				  .len_bytes = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC };
 
 	ck_assert(scope_is_probe("/tmp/5qu1_cgv", &r));
 	ck_assert(!scope_is_probe("/tmp/5qu1_cgv.npz", &r));

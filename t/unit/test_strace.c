@@ -11,10 +11,8 @@ START_TEST(a_line_has_a_pid_or_none_and_a_time_of_any_form)
 	static const struct {
 		const char *line, *begins;
 	} forms[] = {
-		{ "7 00:00:02 fsync(3</a>) = 0 <0.000005>",
-		  "2" S ",5000,7,7,,fsync,/a,,0,0,\n" },
-		{ "00:00:02 fsync(3</a>) = 0 <0.000005>",
-		  "2" S ",5000,,,,fsync,/a,,0,0,\n" },
+		{ "7 00:00:02 fsync(3</a>) = 0 <0.000005>", "2" S ",5000,7,7,,fsync,/a,,0,0,\n" },
+		{ "00:00:02 fsync(3</a>) = 0 <0.000005>", "2" S ",5000,,,,fsync,/a,,0,0,\n" },
 		{ "[pid  7] 00:00:02.000001 fsync(3</a>) = 0 <0.000005>",
 		  "2000001000,5000,7,7,,fsync,/a,,0,0,\n" },
 		{ "7<name of it> 00:00:02 fsync(3</a>) = 0 <0.000005>",
@@ -25,12 +23,9 @@ START_TEST(a_line_has_a_pid_or_none_and_a_time_of_any_form)
 		  "2123456789,5123,7,7,,fsync,/a,,0,0,\n" },
 		{ "7 1795455328.058407 fsync(3</a>) = 0",
 		  "1795455328058407000,,7,7,,fsync,/a,,0,0,\n" },
-		{ "7 1795455328 fsync(3</a>) = 0 <0>",
-		  "1795455328" S ",0,7,7,,fsync,/a,,0,0,\n" },
-		{ "1795455328 fsync(3</a>) = 0",
-		  "1795455328" S ",,,,,fsync,/a,,0,0,\n" },
-		{ "7 00:00:02 (+     0.000123) [  74] [00007f01] fsync(3</a>)"
-		  "      = 0",
+		{ "7 1795455328 fsync(3</a>) = 0 <0>", "1795455328" S ",0,7,7,,fsync,/a,,0,0,\n" },
+		{ "1795455328 fsync(3</a>) = 0", "1795455328" S ",,,,,fsync,/a,,0,0,\n" },
+		{ "7 00:00:02 (+     0.000123) [  74] [00007f01] fsync(3</a>)      = 0",
 		  "2" S ",,7,7,,fsync,/a,,0,0,\n" },
 	};
 
@@ -60,12 +55,10 @@ END_TEST
 START_TEST(a_log_without_times_is_refused_with_what_makes_them)
 {
 	ck_assert_int_eq(import("7 fsync(3</a>) = 0\n"), -EINVAL);
-	ck_assert_str_eq(err.text,
-			 "log:1: has no time; let strace write the time of "
-			 "each call, best by strace -f -ttt -T -yy");
+	ck_assert_str_eq(err.text, "log:1: has no time; let strace write the time of each call, "
+				   "best by strace -f -ttt -T -yy");
 	ck_assert_int_eq(import("\n     0.000123 fsync(3</a>) = 0\n"), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(err.text, "log:2: has the time since the "
-					       "line before (-r)"));
+	ck_assert_ptr_nonnull(strstr(err.text, "log:2: has the time since the line before (-r)"));
 	ck_assert_int_eq(import("read(3, \"\", 0 <unfinished ...>\n"), -EINVAL);
 }
 END_TEST
@@ -78,15 +71,13 @@ START_TEST(what_is_no_call_is_passed_over)
 	     "7 00:00:01 --- SIGCHLD {si_signo=SIGCHLD, si_pid=8} ---\n"
 	     "7 00:00:01 --- stopped by SIGSTOP ---\n"
 	     "[ Process PID=7 runs in 32 bit mode. ]\n"
-	     "7 00:00:02 restart_syscall(<... resuming interrupted nanosleep "
-	     "...>) = 0\n"
+	     "7 00:00:02 restart_syscall(<... resuming interrupted nanosleep ...>) = 0\n"
 	     "7 00:00:02 rt_sigreturn({mask=[]}) = 59\n"
 	     "7 00:00:02 exit_group(0) = ?\n"
 	     " > /usr/lib/libc.so.6(__read+0x1) [0xf1]\n"
-	     "7 00:00:02 wait4(8, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, "
-	     "NULL) = 8\n"
-	     "7 00:00:02 ioctl(3, SNDCTL_TMR_START or TCSETS, {c_iflag=ICRNL, "
-	     "...}) = -1 ENOTTY (Inappropriate ioctl for device)\n"
+	     "7 00:00:02 wait4(8, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL) = 8\n"
+	     "7 00:00:02 ioctl(3, SNDCTL_TMR_START or TCSETS, {c_iflag=ICRNL, ...}) = -1 ENOTTY "
+	     "(Inappropriate ioctl for device)\n"
 	     "7 00:00:03 read(0</a>, strace: Process 7 detached\n"
 	     " <detached ...>\n"
 	     "% time     seconds  usecs/call     calls    errors syscall\n"
@@ -123,8 +114,7 @@ START_TEST(calls_on_files_that_have_no_record_are_counted_by_name)
 {
 	rows_of("7 00:00:01 chmod(\"/a\", 0600) = 0\n"
 		"7 00:00:01 chmod(\"/a\", 0600) = 0\n"
-		"7 00:00:01 syscall_0x1ff(0, 0) = -1 ENOSYS (Function not "
-		"implemented)\n"
+		"7 00:00:01 syscall_0x1ff(0, 0) = -1 ENOSYS (Function not implemented)\n"
 		"7 00:00:01 futex(0x7f01, FUTEX_WAKE, 1) = 0\n"
 		"7 00:00:01 access(\"/a\", R_OK) = 0\n");
 	ck_assert_uint_eq(m.tally.unknown_count, 2);
@@ -159,8 +149,8 @@ END_TEST
 
 START_TEST(a_message_in_the_middle_of_a_line_does_not_break_it)
 {
-	ROWS("00:00:01 clone(child_stack=NULL, flags=CLONE_CHILD_CLEARTID|"
-	     "SIGCHLDstrace: Process 8 attached\n"
+	ROWS("00:00:01 clone(child_stack=NULL, flags=CLONE_CHILD_CLEARTID|SIGCHLDstrace: Process 8 "
+	     "attached\n"
 	     ", child_tidptr=0x7f01) = 8 <0.000001>\n"
 	     "[pid     7] 00:00:02 fsync(3</a>) = 0 <0.000001>\n"
 	     "[pid     8] 00:00:02 +++ exited with 0 +++\n"
@@ -176,8 +166,8 @@ END_TEST
 START_TEST(a_descriptor_is_free_when_its_close_begins)
 {
 	ROWS("7 00:00:01 openat(AT_FDCWD, \"/a\", O_RDONLY) = 3 <0>\n"
-	     "7 00:00:02 clone3({flags=CLONE_VM|CLONE_FILES|CLONE_THREAD, "
-	     "stack=0x7f01} => {parent_tid=[8]}, 88) = 8 <0>\n"
+	     "7 00:00:02 clone3({flags=CLONE_VM|CLONE_FILES|CLONE_THREAD, stack=0x7f01} => "
+	     "{parent_tid=[8]}, 88) = 8 <0>\n"
 	     "7 00:00:03 close(3 <unfinished ...>\n"
 	     "8 00:00:04 openat(AT_FDCWD, \"/b\", O_RDONLY) = 3 <0>\n"
 	     "7 00:00:05 <... close resumed>) = 0 <2.0>\n"
@@ -200,8 +190,7 @@ Suite *suite_strace(void)
 	tcase_add_test(c, a_log_without_times_is_refused_with_what_makes_them);
 	tcase_add_test(c, what_is_no_call_is_passed_over);
 	tcase_add_test(c, what_cannot_be_read_is_told_with_its_line);
-	tcase_add_test(c,
-		       calls_on_files_that_have_no_record_are_counted_by_name);
+	tcase_add_test(c, calls_on_files_that_have_no_record_are_counted_by_name);
 	tcase_add_test(c, two_halves_are_one_call);
 	tcase_add_test(c, a_message_in_the_middle_of_a_line_does_not_break_it);
 	tcase_add_test(c, a_descriptor_is_free_when_its_close_begins);

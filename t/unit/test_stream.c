@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stream.c - plain jobs on the virtual clock: counts, pace and pauses exact to the nanosecond. */
+/* test_stream.c - plain jobs on the virtual clock: counts, pace and pauses exact to the nanosecond.
+ */
 #include <check.h>
 #include <errno.h>
 #include <math.h>
@@ -14,8 +15,8 @@
 #define REQUEST 4096ull
 
 /*
- * An engine without files: every read, write and sync takes op_ns of virtual
- * time; read number fail_at fails.
+ * An engine without files: every read, write and sync takes op_ns of virtual time; read number
+ * fail_at fails.
  */
 struct mock {
 	uint64_t op_ns;
@@ -85,18 +86,15 @@ struct ran {
 	const struct job_result *job;
 };
 
-static const struct host host = { .cpus = 2,
-				  .cpus_online = 2,
-				  .memory_bytes = 1ull << 30,
-				  .open_files = 1024 };
+static const struct host host = {
+	.cpus = 2, .cpus_online = 2, .memory_bytes = 1ull << 30, .open_files = 1024
+};
 
 static struct ran go(struct job *j)
 {
 	struct ran r = { .clock = clock_new_virtual(1000 * MS) };
 	struct job *jobs[] = { j };
-	struct run_config cfg = {
-		.jobs = jobs, .count = 1, .host = &host, .clock = r.clock
-	};
+	struct run_config cfg = { .jobs = jobs, .count = 1, .host = &host, .clock = r.clock };
 	struct mlgen_err err = { 0 };
 
 	atomic_store(&reads, 0);
@@ -116,17 +114,15 @@ static void end(struct ran *r, struct job *j)
 
 static void assert_near(double got, double want)
 {
-	ck_assert_msg(fabs(got - want) < 1e-9, "got %.9f, want %.9f", got,
-		      want);
+	ck_assert_msg(fabs(got - want) < 1e-9, "got %.9f, want %.9f", got, want);
 }
 
 static const struct {
 	int rw;
 	uint64_t requests, loops, reads, writes;
 } counts[] = {
-	{ RW_READ, 10, 1, 10, 0 },     { RW_WRITE, 10, 1, 0, 10 },
-	{ RW_RANDREAD, 64, 1, 64, 0 }, { RW_RANDWRITE, 7, 3, 0, 21 },
-	{ RW_RANDREAD, 10, 4, 40, 0 },
+	{ RW_READ, 10, 1, 10, 0 },     { RW_WRITE, 10, 1, 0, 10 },    { RW_RANDREAD, 64, 1, 64, 0 },
+	{ RW_RANDWRITE, 7, 3, 0, 21 }, { RW_RANDREAD, 10, 4, 40, 0 },
 };
 
 START_TEST(a_job_moves_its_size_once_a_loop)
@@ -338,8 +334,7 @@ START_TEST(the_first_error_ends_the_job_and_says_where)
 	struct ran r = go(j);
 
 	ck_assert_int_eq(r.result->err.code, -EIO);
-	ck_assert_msg(strstr(r.result->err.text, "read at 12288"), "%s",
-		      r.result->err.text);
+	ck_assert_msg(strstr(r.result->err.text, "read at 12288"), "%s", r.result->err.text);
 	ck_assert(!r.job->complete);
 	ck_assert_uint_eq(r.job->read.total_ios, 3);
 	end(&r, j);
@@ -350,9 +345,8 @@ static const struct {
 	int how;
 	bool goes_on;
 } continues[] = {
-	{ CONTINUE_NONE, false },  { CONTINUE_READ, true },
-	{ CONTINUE_IO, true },     { CONTINUE_ALL, true },
-	{ CONTINUE_WRITE, false },
+	{ CONTINUE_NONE, false }, { CONTINUE_READ, true },   { CONTINUE_IO, true },
+	{ CONTINUE_ALL, true },   { CONTINUE_WRITE, false },
 };
 
 /* One of the 20 requests of two workers: the job has one error, not each. */
@@ -365,14 +359,12 @@ START_TEST(what_may_fail_is_of_the_job)
 	j->continue_on_error = CONTINUE_ALL;
 	j->max_errors.percent = _i ? 5 : 4.9;
 	struct ran r = go(j);
-	const struct job_result *io[] = { &r.result->jobs[0],
-					  &r.result->jobs[1] };
+	const struct job_result *io[] = { &r.result->jobs[0], &r.result->jobs[1] };
 	const struct job_result *met = io[0]->errors ? io[0] : io[1];
 
 	ck_assert_uint_eq(r.result->job_count, 2);
 	ck_assert_uint_eq(io[0]->errors + io[1]->errors, 1);
-	ck_assert_uint_eq(io[0]->failed.is_too_many + io[1]->failed.is_too_many,
-			  !_i);
+	ck_assert_uint_eq(io[0]->failed.is_too_many + io[1]->failed.is_too_many, !_i);
 	ck_assert_uint_eq(met->failed.is_too_many, !_i);
 	ck_assert_double_eq(met->failed.percent, 10);
 	ck_assert_ptr_nonnull(strstr(met->failed.first, "read at "));
@@ -469,25 +461,19 @@ Suite *suite_stream(void)
 	Suite *s = suite_create("stream");
 	TCase *c = tcase_create("stream");
 
-	tcase_add_loop_test(c, a_job_moves_its_size_once_a_loop, 0,
-			    COUNT(counts));
-	tcase_add_test(c,
-		       a_rate_that_storage_can_meet_is_kept_to_the_nanosecond);
-	tcase_add_test(c,
-		       latency_of_a_missed_rate_counts_from_the_intended_start);
+	tcase_add_loop_test(c, a_job_moves_its_size_once_a_loop, 0, COUNT(counts));
+	tcase_add_test(c, a_rate_that_storage_can_meet_is_kept_to_the_nanosecond);
+	tcase_add_test(c, latency_of_a_missed_rate_counts_from_the_intended_start);
 	tcase_add_test(c, a_rate_in_bytes_and_one_in_requests_hold_both);
 	tcase_add_test(c, the_pace_of_a_mix_keeps_its_order);
-	tcase_add_loop_test(c, thinktime_is_a_pause_after_so_many_requests, 0,
-			    COUNT(thinks));
+	tcase_add_loop_test(c, thinktime_is_a_pause_after_so_many_requests, 0, COUNT(thinks));
 	tcase_add_test(c, a_time_based_job_goes_on_until_runtime_is_over);
 	tcase_add_test(c, runtime_ends_a_job_that_is_larger);
 	tcase_add_test(c, ramp_time_only_delays_what_is_counted);
-	tcase_add_loop_test(c, syncs_come_after_so_many_writes, 0,
-			    COUNT(syncs));
+	tcase_add_loop_test(c, syncs_come_after_so_many_writes, 0, COUNT(syncs));
 	tcase_add_test(c, reads_are_never_followed_by_a_sync);
 	tcase_add_test(c, the_first_error_ends_the_job_and_says_where);
-	tcase_add_loop_test(c, continue_on_error_counts_what_it_names, 0,
-			    COUNT(continues));
+	tcase_add_loop_test(c, continue_on_error_counts_what_it_names, 0, COUNT(continues));
 	tcase_add_loop_test(c, what_may_fail_is_of_the_job, 0, 2);
 	tcase_add_test(c, each_of_numjobs_has_a_record);
 	tcase_add_test(c, a_group_reports_as_one);

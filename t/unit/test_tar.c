@@ -13,8 +13,7 @@
 #define LEAST_BUFFER 65536u
 
 /* The whole file, written in chunks of at most `chunk` bytes. */
-static uint8_t *whole(const struct file_shape *shape, uint64_t index,
-		      size_t chunk)
+static uint8_t *whole(const struct file_shape *shape, uint64_t index, size_t chunk)
 {
 	struct format_writer w = { .shape = *shape, .seed_index = index };
 	uint64_t total = format_tar.file_bytes(shape), end = 0, off;
@@ -52,8 +51,7 @@ static const struct shape_case {
 
 static struct file_shape shape_of(int i)
 {
-	return (struct file_shape){ .samples = shapes[i].samples,
-				    .sides = { 1, shapes[i].bytes } };
+	return (struct file_shape){ .samples = shapes[i].samples, .sides = { 1, shapes[i].bytes } };
 }
 
 static uint64_t octal(const uint8_t *at, unsigned digits)
@@ -74,8 +72,7 @@ static void expect_zeros(const uint8_t *from, const uint8_t *to)
 }
 
 /* A header; its size. */
-static uint64_t expect_header(const uint8_t *at, uint64_t key,
-			      const char *suffix)
+static uint64_t expect_header(const uint8_t *at, uint64_t key, const char *suffix)
 {
 	uint64_t sum = 8 * ' ';
 	char name[32];
@@ -99,8 +96,8 @@ static uint64_t expect_header(const uint8_t *at, uint64_t key,
 }
 
 /* Of one sample; gives what follows it. */
-static const uint8_t *expect_sample(const uint8_t *at, uint64_t key,
-				    const uint8_t *content, uint64_t bytes)
+static const uint8_t *expect_sample(const uint8_t *at, uint64_t key, const uint8_t *content,
+				    uint64_t bytes)
 {
 	const uint8_t *end = at + 512 + (bytes + 511) / 512 * 512;
 	char label[8];
@@ -133,8 +130,7 @@ START_TEST(a_shard_is_two_members_a_sample)
 		format_tar.sample_range(&shape, i, 1, &off, &len);
 		ck_assert_uint_eq(off, (uint64_t)(at - file) + 512);
 		ck_assert_uint_eq(len, bytes);
-		at = expect_sample(at, 5 * shape.samples + i,
-				   content + i * bytes, bytes);
+		at = expect_sample(at, 5 * shape.samples + i, content + i * bytes, bytes);
 	}
 	ck_assert(at + 1024 <= file + shapes[_i].file_bytes);
 	expect_zeros(at, file + shapes[_i].file_bytes);
@@ -214,8 +210,7 @@ END_TEST
 
 START_TEST(the_largest_member_has_its_size)
 {
-	struct format_writer w = { .shape = { .samples = 1,
-					      .sides = { 1, 8589934591 } } };
+	struct format_writer w = { .shape = { .samples = 1, .sides = { 1, 8589934591 } } };
 	static uint8_t buf[LEAST_BUFFER];
 	uint64_t off;
 	size_t len;
@@ -231,8 +226,7 @@ Suite *suite_tar(void)
 	TCase *t = tcase_create("tar");
 
 	tcase_add_loop_test(t, a_shard_is_two_members_a_sample, 0, SHAPES);
-	tcase_add_loop_test(t, content_does_not_depend_on_the_buffer, 0,
-			    SHAPES);
+	tcase_add_loop_test(t, content_does_not_depend_on_the_buffer, 0, SHAPES);
 	tcase_add_test(t, several_samples_are_one_range);
 	tcase_add_test(t, a_dataset_of_shards);
 	tcase_add_test(t, a_member_that_ustar_cannot_hold_is_refused);

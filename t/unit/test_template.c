@@ -55,8 +55,7 @@ struct page {
 
 static const struct template_scope scopes[] = {
 	{ "", job_fields, TEMPLATE_AT(struct page, job, struct job) },
-	{ "of", figure_fields,
-	  TEMPLATE_AT(struct page, figures, struct figures) },
+	{ "of", figure_fields, TEMPLATE_AT(struct page, figures, struct figures) },
 	{ 0 },
 };
 
@@ -78,8 +77,7 @@ static struct figures some(void)
 	};
 }
 
-static void check_says(const struct figures *f, const char *text,
-		       const char *want)
+static void check_says(const struct figures *f, const char *text, const char *want)
 {
 	struct job *job = job_new("j");
 	const struct page page = { f, job };
@@ -157,10 +155,8 @@ START_TEST(a_plural_is_of_the_count_before_it)
 {
 	struct figures f = some();
 
-	check_says(&f, "{of.files} file{s}, {of.inner.found} part{s}",
-		   "28,000 files, 1 part");
-	check_says(&f, "{of.files} file{s} of {of.bytes} byte{s}",
-		   "28,000 files of 3 MiB bytes");
+	check_says(&f, "{of.files} file{s}, {of.inner.found} part{s}", "28,000 files, 1 part");
+	check_says(&f, "{of.files} file{s} of {of.bytes} byte{s}", "28,000 files of 3 MiB bytes");
 	f.files = 0;
 	check_says(&f, "{of.files} file{s}", "0 files");
 }
@@ -190,8 +186,7 @@ START_TEST(a_template_that_cannot_be_resolved_is_refused)
 		const struct template t = { wrong[i][0], scopes };
 		struct mlgen_err err = { 0 };
 
-		ck_assert_msg(template_check(&t, &err) < 0, "%s passes",
-			      t.text);
+		ck_assert_msg(template_check(&t, &err) < 0, "%s passes", t.text);
 		ck_assert_str_eq(err.text, wrong[i][1]);
 	}
 }
@@ -205,8 +200,7 @@ START_TEST(every_template_of_the_program_resolves)
 
 	ck_assert_ptr_nonnull(workloads[0]); /* all of their pages are here */
 	while ((t = template_next(t))) {
-		ck_assert_msg(template_check(t, &err) == 0, "\"%s\": %s",
-			      t->text, err.text);
+		ck_assert_msg(template_check(t, &err) == 0, "\"%s\": %s", t->text, err.text);
 		n++;
 	}
 	ck_assert_uint_ge(n, 20);

@@ -64,8 +64,8 @@ static void check_line_starts(const char *text, const char *line)
 	ck_assert_msg(has_flowed(text, line), "no line '%s'", line);
 }
 
-/* Opened, read and closed in one submission: the read takes the time of all
- * three, and none of them has a latency of its own. */
+/* Opened, read and closed in one submission: the read takes the time of all three, and none of them
+ * has a latency of its own. */
 START_TEST(an_engines_means_are_named_and_chains_have_no_latency)
 {
 	struct world *w = world_new();
@@ -75,11 +75,11 @@ START_TEST(an_engines_means_are_named_and_chains_have_no_latency)
 	w->result.ops.open.total++;
 	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
-	check_line_starts(text,
-			  "threads   32 read threads (4 per accelerator), "
-			  "ioengine=io_uring (registered files, chains),");
-	check_line_starts(text, "open              140,001        -        -"
-				"        -        -        -        -");
+	check_line_starts(text, "threads   32 read threads (4 per accelerator), ioengine=io_uring "
+				"(registered files, chains),");
+	check_line_starts(
+		text,
+		"open              140,001        -        -        -        -        -        -");
 	check_line_starts(text, "close             140,000    0.008");
 	free(text);
 	world_free(w);
@@ -93,28 +93,22 @@ START_TEST(one_thread_is_no_threads)
 	w->job.read_threads = 1;
 	w->result.ml.accelerators = 1;
 	char *text = report_text(&w->run, DETAIL_USUAL);
-	check_line_starts(text,
-			  "threads   1 read thread (1 per accelerator), ");
+	check_line_starts(text, "threads   1 read thread (1 per accelerator), ");
 	free(text);
 	world_free(w);
 }
 END_TEST
 
-/* Two accelerators on the disk of a laptop: constant sizes, MiB/s, an epoch
- * too small for a p99, a device that has counters. */
+/* Two accelerators on the disk of a laptop: constant sizes, MiB/s, an epoch too small for a p99, a
+ * device that has counters. */
 static void make_laptop(struct world *w)
 {
 	static const struct epoch_result epochs[5] = {
-		{ 1, 256, 0, 0, 1.70, 150.6, 301 * MIB, 96.2, 30, 2.11e6, NONE,
-		  .14e9 },
-		{ 2, 256, 0, 0, 1.63, 157.1, 314 * MIB, 98.6, 30, 1.18e6, NONE,
-		  .10e9 },
-		{ 3, 256, 0, 0, 1.62, 158.0, 316 * MIB, 98.7, 30, 1.17e6, NONE,
-		  .10e9 },
-		{ 4, 256, 0, 0, 1.63, 157.1, 314 * MIB, 98.5, 30, 1.33e6, NONE,
-		  .10e9 },
-		{ 5, 256, 0, 0, 1.62, 158.0, 316 * MIB, 98.7, 30, 1.22e6, NONE,
-		  .10e9 },
+		{ 1, 256, 0, 0, 1.70, 150.6, 301 * MIB, 96.2, 30, 2.11e6, NONE, .14e9 },
+		{ 2, 256, 0, 0, 1.63, 157.1, 314 * MIB, 98.6, 30, 1.18e6, NONE, .10e9 },
+		{ 3, 256, 0, 0, 1.62, 158.0, 316 * MIB, 98.7, 30, 1.17e6, NONE, .10e9 },
+		{ 4, 256, 0, 0, 1.63, 157.1, 314 * MIB, 98.5, 30, 1.33e6, NONE, .10e9 },
+		{ 5, 256, 0, 0, 1.62, 158.0, 316 * MIB, 98.7, 30, 1.22e6, NONE, .10e9 },
 	};
 	struct ml_result *ml = &w->result.ml;
 	struct job *j = &w->job;
@@ -125,9 +119,7 @@ static void make_laptop(struct world *w)
 	j->read_threads = 2;
 	j->compute_time.a = 100 * MS;
 	mem_replace(&ml->accelerator, NULL);
-	w->dataset = (struct dataset){ .format = &format_raw,
-				       .files = 256,
-				       .samples_per_file = 1 };
+	w->dataset = (struct dataset){ .format = &format_raw, .files = 256, .samples_per_file = 1 };
 	w->result.totals = (struct dataset_totals){
 		.bytes = 512 << 20,
 		.mean_file_bytes = 2 << 20,
@@ -158,20 +150,16 @@ static void make_laptop(struct world *w)
 	free_latencies(&w->result);
 	w->result.ops.open.total = w->result.ops.close.total = 1280;
 	w->result.ops.read.total = 2560;
-	w->result.ops.open.lat_ns = hist_of(
-		1280, SPREAD({ 50, .018 }, { 90, .03 }, { 99, .066 }), .214);
-	w->result.ops.read.lat_ns = hist_of(
-		2560, SPREAD({ 50, .655 }, { 90, .911 }, { 99, 1.508 }), 4.87);
-	w->result.ops.close.lat_ns = hist_of(
-		1280, SPREAD({ 50, .003 }, { 90, .004 }, { 99, .009 }), .031);
-	ml->sample_ns = hist_of(
-		1280,
-		SPREAD({ 1, .9 }, { 50, 1.34 }, { 90, 1.848 }, { 99, 3.021 }),
-		6.112);
-	ml->stall_ns = hist_of(
-		150, SPREAD({ 5, .1 }, { 50, 1.004 }, { 90, 3.02 }), 7.9);
-	ml->step_ns = hist_of(
-		150, SPREAD({ 1, 100.1 }, { 50, 101.2 }, { 90, 103.3 }), 108.2);
+	w->result.ops.open.lat_ns =
+		hist_of(1280, SPREAD({ 50, .018 }, { 90, .03 }, { 99, .066 }), .214);
+	w->result.ops.read.lat_ns =
+		hist_of(2560, SPREAD({ 50, .655 }, { 90, .911 }, { 99, 1.508 }), 4.87);
+	w->result.ops.close.lat_ns =
+		hist_of(1280, SPREAD({ 50, .003 }, { 90, .004 }, { 99, .009 }), .031);
+	ml->sample_ns =
+		hist_of(1280, SPREAD({ 1, .9 }, { 50, 1.34 }, { 90, 1.848 }, { 99, 3.021 }), 6.112);
+	ml->stall_ns = hist_of(150, SPREAD({ 5, .1 }, { 50, 1.004 }, { 90, 3.02 }), 7.9);
+	ml->step_ns = hist_of(150, SPREAD({ 1, 100.1 }, { 50, 101.2 }, { 90, 103.3 }), 108.2);
 	w->result.read.total_ios = 2560;
 	w->result.read.io_bytes = UINT64_C(2560) << 20;
 	mem_replace(&w->result.storage.filesystem, "ext4");
@@ -284,10 +272,9 @@ START_TEST(a_model_of_storage_is_named_by_what_it_plays)
 	strcpy(c->unmeasured, "from memory: ioengine=null reads no file");
 	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
-	check_has(text, "\nstorage   a model: ioengine=null, delay=20ms; "
-			"touches no file\n");
-	check_has(text, "\nceiling            99.6% AU without storage; from "
-			"memory: ioengine=null reads no file\n");
+	check_has(text, "\nstorage   a model: ioengine=null, delay=20ms; touches no file\n");
+	check_has(text, "\nceiling            99.6% AU without storage; from memory: ioengine=null "
+			"reads no file\n");
 	free(text);
 	world_free(w);
 }
@@ -346,8 +333,7 @@ START_TEST(each_job_has_its_block)
 	free(text);
 	text = report_text(&a->run, DETAIL_FIRST);
 	ck_assert_str_eq(text,
-			 "unet3d: 63.1% AU (target 90%: missed), 14.86 GiB/s, "
-			 "108.8 samples/s\n"
+			 "unet3d: 63.1% AU (target 90%: missed), 14.86 GiB/s, 108.8 samples/s\n"
 			 "quickstart: 98.1% AU, 312 MiB/s, 156.1 samples/s\n");
 	free(text);
 	/* verdict_fill replaced the verdicts of the copies. */
@@ -376,17 +362,13 @@ Suite *suite_text(void)
 	TCase *t = tcase_create("text");
 
 	tcase_add_test(t, a_storage_bound_run_reads_as_in_the_manual);
-	tcase_add_test(t,
-		       an_engines_means_are_named_and_chains_have_no_latency);
+	tcase_add_test(t, an_engines_means_are_named_and_chains_have_no_latency);
 	tcase_add_test(t, one_thread_is_no_threads);
-	tcase_add_test(
-		t,
-		a_laptop_report_counts_in_mib_and_leaves_thin_percentiles_out);
+	tcase_add_test(t, a_laptop_report_counts_in_mib_and_leaves_thin_percentiles_out);
 	tcase_add_test(t, without_compute_there_is_no_au_and_no_demand);
 	tcase_add_test(t, a_model_of_storage_is_named_by_what_it_plays);
 	tcase_add_test(t, the_null_engine_is_never_taken_for_storage);
-	tcase_add_test(t,
-		       control_characters_of_a_name_never_reach_the_terminal);
+	tcase_add_test(t, control_characters_of_a_name_never_reach_the_terminal);
 	tcase_add_test(t, each_job_has_its_block);
 	tcase_add_test(t, a_job_that_never_began_has_one_line);
 	suite_add_tcase(s, t);

@@ -38,8 +38,7 @@ static void tier_init(struct tier *t, struct world *w)
 		t->epochs[i] =
 			(struct cache_epoch){ .epoch = i + 1,
 					      .is_cold = i == 0,
-					      .counts = i ? counts(200, 800)
-							  : counts(0, 1000) };
+					      .counts = i ? counts(200, 800) : counts(0, 1000) };
 	add_many(t->hit, 400, 1 * MS);
 	add_many(t->miss, 2600, 11 * MS);
 	*c = (struct cache_result){
@@ -74,16 +73,15 @@ START_TEST(a_tier_has_its_lines)
 
 	tier_init(&t, w);
 	char *text = report_text(&w->run, DETAIL_USUAL);
-	check_has(text, "\ncache              minio in memory, 200 MiB (20.0% "
-			"of the dataset): hit ratio 20.0% from\n"
-			"                   epoch 2 on; epoch 1 (cold) 0.0%, 2 "
-			"20.0%, 3 20.0%\n"
-			"cache samples      400 hits, 2,600 misses; 200 fills\n"
-			"cache bytes        400 MiB from the tier, 2.54 GiB "
-			"from storage; 200 MiB held at the end\n"
-			"order              sequential 0.1%, correlation with "
-			"the epoch before -0.01,\n"
-			"                   a sample 1.00 times an epoch\n");
+	check_has(text,
+		  "\ncache              minio in memory, 200 MiB (20.0% of the dataset): hit ratio "
+		  "20.0% from\n"
+		  "                   epoch 2 on; epoch 1 (cold) 0.0%, 2 20.0%, 3 20.0%\n"
+		  "cache samples      400 hits, 2,600 misses; 200 fills\n"
+		  "cache bytes        400 MiB from the tier, 2.54 GiB from storage; 200 MiB held "
+		  "at the end\n"
+		  "order              sequential 0.1%, correlation with the epoch before -0.01,\n"
+		  "                   a sample 1.00 times an epoch\n");
 	check_has(text, "\nhit                   400    1.000");
 	check_has(text, "\nmiss                2,600   11.00 ");
 	free(text);
@@ -114,12 +112,12 @@ START_TEST(what_happened_to_it_is_said)
 	c->epochs.count = 1;
 	c->hit_ratio = NONE;
 	char *text = report_text(&w->run, DETAIL_USUAL);
-	check_has(text, "minio in /mnt/nvme/tier, 8 x 5,000 samples: hit ratio "
-			"13.3%,\n                   of one epoch\n");
-	check_has(text, "400 hits, 2,600 misses, 3 substituted, 4 of the hits "
-			"late; 200 fills,\n                   5 dropped, 6 "
-			"evictions; 7 were there before; 400 hits looked at,\n"
-			"                   1 of them WRONG\n");
+	check_has(text, "minio in /mnt/nvme/tier, 8 x 5,000 samples: hit ratio 13.3%,\n            "
+			"       of one epoch\n");
+	check_has(text,
+		  "400 hits, 2,600 misses, 3 substituted, 4 of the hits late; 200 fills,\n         "
+		  "          5 dropped, 6 evictions; 7 were there before; 400 hits looked at,\n"
+		  "                   1 of them WRONG\n");
 	check_has(text, "its directory is full");
 	free(text);
 	tier_fini(&t, w);
@@ -147,8 +145,7 @@ START_TEST(its_figures_have_keys)
 	double v = 0;
 
 	/* A run without a tier has none of them. */
-	ck_assert(!require_value(&w->result, "cache.hit_ratio", &v) ||
-		  isnan(v));
+	ck_assert(!require_value(&w->result, "cache.hit_ratio", &v) || isnan(v));
 	tier_init(&t, w);
 	ck_assert(require_value(&w->result, "cache.hit_ratio", &v));
 	ck_assert_double_eq_tol(v, 0.2, 1e-9);
@@ -163,8 +160,8 @@ END_TEST
 
 /* ---- what decides, and what is to be tried ---- */
 
-/* 4 readers of one accelerator were busy all the time: 3,000 samples in 7.5 s
- * are 10 ms each, of which a tier of a fifth saves 10 ms of every hit. */
+/* 4 readers of one accelerator were busy all the time: 3,000 samples in 7.5 s are 10 ms each, of
+ * which a tier of a fifth saves 10 ms of every hit. */
 static void bind_to_storage(struct world *w)
 {
 	struct ml_result *ml = &w->result.ml;
@@ -185,10 +182,9 @@ static void bind_to_storage(struct world *w)
 
 static struct verdict_findings findings(const struct world *w)
 {
-	return (struct verdict_findings){ .run = &w->run,
-					  .result = &w->result,
-					  .job = &w->job,
-					  .ml = &w->result.ml };
+	return (struct verdict_findings){
+		.run = &w->run, .result = &w->result, .job = &w->job, .ml = &w->result.ml
+	};
 }
 
 START_TEST(a_larger_tier_follows_from_what_hits_and_misses_cost)
@@ -232,8 +228,7 @@ START_TEST(storage_that_is_the_limit_asks_for_a_larger_tier)
 	bind_to_storage(w);
 	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_has(text, "STORAGE-BOUND");
-	check_has(text, "--cache_size=25% : a tier of 25% would reach 90% AU "
-			"(estimate)");
+	check_has(text, "--cache_size=25% : a tier of 25% would reach 90% AU (estimate)");
 	free(text);
 	tier_fini(&t, w);
 	world_free(w);
@@ -250,10 +245,9 @@ START_TEST(a_tier_whose_disk_is_the_limit_is_named)
 	w->result.ml.cache.directory = "/mnt/nvme/tier";
 	add_many(t.hit, 4000, 10 * MS);
 	char *text = report_text(&w->run, DETAIL_USUAL);
-	check_has(text, "CACHE-BOUND     the tier's disk is the limit: "
-			"/mnt/nvme/tier and storage gave");
-	check_has(text, "58.6% of the time of samples is that of hits, of "
-			"9.182 ms each (mean);");
+	check_has(text,
+		  "CACHE-BOUND     the tier's disk is the limit: /mnt/nvme/tier and storage gave");
+	check_has(text, "58.6% of the time of samples is that of hits, of 9.182 ms each (mean);");
 	check_has(text, "--cache_directory=PATH : a tier on a faster disk");
 	free(text);
 	tier_fini(&t, w);

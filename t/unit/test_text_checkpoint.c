@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_text_checkpoint.c - the report of saves and restores, to the column, from results filled by hand. */
+/* test_text_checkpoint.c - the report of saves and restores, to the column, from results filled by
+ * hand. */
 #include <check.h>
 #include <errno.h>
 #include <math.h>
@@ -73,8 +74,7 @@ START_TEST(a_restore)
 		"restore: 8.71 GiB/s, 12.0 s per checkpoint (1 of 104.7 GiB, 8 ranks)\n"
 		"  read: IOPS=8920, BW=87.1GiB/s (93.5GB/s)(1047GiB/12020msec)\n"
 		"  slowest rank    1.055 GiB/s (rank 5, checkpoint 7); MLPerf scores this one\n"
-		"  caches          its files left this host's before the first one "
-		"(drop_caches=run)\n"
+		"  caches          its files left this host's before the first one (drop_caches=run)\n"
 		"  verified        no: what was read was dropped (verify=none)\n"
 		"  STORAGE-BOUND   storage delivered 8.71 GiB/s to 8 ranks\n"
 		"  because         ranks spent 99.6% of their time in I/O calls, read 99.5%; host CPU 11.2%\n"
@@ -111,18 +111,11 @@ START_TEST(a_part_of_the_ranks_and_of_the_bytes_is_said_early)
 
 	w->result.ml.saves.job_ranks = 64;
 	w->job->scale = 1;
-	check_line(&w->run,
-		   "save: 8.71 GiB/s, 12.0 s per checkpoint (10 of 104.7 "
-		   "GiB)");
-	check_line(&w->run,
-		   "  part of it      8 of 64 ranks are played by this "
-		   "host;");
-	check_line(&w->run,
-		   "                  scale=1%: each tensor has that part "
-		   "of its bytes");
-	check_line(&w->run,
-		   "  slowest rank    1.055 GiB/s (rank 5, checkpoint 7); "
-		   "MLPerf scores the slowest of all");
+	check_line(&w->run, "save: 8.71 GiB/s, 12.0 s per checkpoint (10 of 104.7 GiB)");
+	check_line(&w->run, "  part of it      8 of 64 ranks are played by this host;");
+	check_line(&w->run, "                  scale=1%: each tensor has that part of its bytes");
+	check_line(&w->run, "  slowest rank    1.055 GiB/s (rank 5, checkpoint 7); MLPerf scores "
+			    "the slowest of all");
 	world_free(w);
 }
 END_TEST
@@ -146,15 +139,10 @@ START_TEST(a_failed_checkpoint_is_said_early)
 
 	fail_fourth(w);
 	mlgen_fail(&w->result.err, -EIO, "fsync");
+	check_line(&w->run, "save: 8.71 GiB/s, 12.0 s per checkpoint; stopped by an error");
+	check_line(&w->run, "  error           /mnt/array/ckpt/x: fsync: Input/output error");
 	check_line(&w->run,
-		   "save: 8.71 GiB/s, 12.0 s per checkpoint; stopped by an "
-		   "error");
-	check_line(&w->run,
-		   "  error           /mnt/array/ckpt/x: fsync: Input/output "
-		   "error");
-	check_line(&w->run,
-		   "         4   not complete: /mnt/array/ckpt/x: fsync: "
-		   "Input/output error");
+		   "         4   not complete: /mnt/array/ckpt/x: fsync: Input/output error");
 	world_free(w);
 }
 END_TEST
@@ -167,8 +155,7 @@ START_TEST(an_interrupted_one_is_said_early)
 	snprintf(w->items[3].error, sizeof(w->items[3].error), "interrupted");
 	w->result.interrupted = true;
 	check_line(&w->run,
-		   "save: 8.71 GiB/s, 12.0 s per checkpoint; interrupted in "
-		   "checkpoint 4 of 10");
+		   "save: 8.71 GiB/s, 12.0 s per checkpoint; interrupted in checkpoint 4 of 10");
 	check_line(&w->run, "         4   not complete: interrupted");
 	check_report_lacks(&w->run, "  error  ");
 	world_free(w);
@@ -188,11 +175,8 @@ START_TEST(none_is_said_to_be_none)
 	c->bytes_per_sec = c->seconds_mean = NONE;
 	mlgen_fail(&w->result.err, -EIO, "fsync");
 	check_first(&w->run,
-		    "save: no checkpoint was saved (stopped by an error in "
-		    "checkpoint 1 of 10)\n");
-	check_line(&w->run,
-		   "  error           /mnt/array/ckpt/x: fsync: Input/output "
-		   "error");
+		    "save: no checkpoint was saved (stopped by an error in checkpoint 1 of 10)\n");
+	check_line(&w->run, "  error           /mnt/array/ckpt/x: fsync: Input/output error");
 	check_report_lacks(&w->run, "nan");
 	world_free(w);
 }
@@ -209,8 +193,7 @@ START_TEST(of_many_checkpoints_the_first_and_the_last_stay)
 		fill_item(&w->items[i], i);
 	c->count = c->completed = c->items.count = 1000;
 	check_line(&w->run, "       ...");
-	check_line(&w->run, "         2     11.82     104.7    8.86     1.107 "
-			    "(rank 1)");
+	check_line(&w->run, "         2     11.82     104.7    8.86     1.107 (rank 1)");
 	check_report_lacks(&w->run, "\n         3 ");
 	check_report_lacks(&w->run, "\n       900 ");
 	c->count = c->completed = 5000;
@@ -232,21 +215,18 @@ START_TEST(renames_and_deletions_have_their_columns)
 	w->items[9].delete_seconds = c->delete_seconds = 0.412;
 	c->rename_ns = hist_of(10, MS);
 	c->unlink_ns = hist_of(16, 20 * MS);
+	check_line(&w->run, "checkpoint   seconds       GiB   GiB/s   slowest rank, GiB/s  commit, "
+			    "s  delete, s");
+	check_line(&w->run, "        10     11.98     104.7    8.74     1.092 (rank 1)         "
+			    "0.004      0.412");
+	check_line(
+		&w->run,
+		"deleted            1 older checkpoint, 16 files, in 0.412 s (checkpoint_keep=10)");
+	check_line(
+		&w->run,
+		"rename                 10   16.18         -        -        -        -   65.95");
 	check_line(&w->run,
-		   "checkpoint   seconds       GiB   GiB/s   slowest rank, "
-		   "GiB/s  commit, s  delete, s");
-	check_line(&w->run,
-		   "        10     11.98     104.7    8.74     1.092 (rank "
-		   "1)         0.004      0.412");
-	check_line(&w->run,
-		   "deleted            1 older checkpoint, 16 files, in "
-		   "0.412 s (checkpoint_keep=10)");
-	check_line(&w->run,
-		   "rename                 10   16.18         -        -    "
-		   "    -        -   65.95");
-	check_line(&w->run,
-		   "unlink                 16  356.7          -        -    "
-		   "    -        - 1550");
+		   "unlink                 16  356.7          -        -        -        - 1550");
 	world_free(w);
 }
 END_TEST

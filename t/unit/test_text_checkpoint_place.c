@@ -15,24 +15,20 @@ START_TEST(without_fsync_the_first_line_says_it)
 	struct world *w = world_new();
 
 	without_fsync(w);
-	check_first(&w->run,
-		    "save: 8.71 GiB/s; NOT DURABLE: 412 of 1047 GiB were "
-		    "still in memory at the end\n");
+	check_first(
+		&w->run,
+		"save: 8.71 GiB/s; NOT DURABLE: 412 of 1047 GiB were still in memory at the end\n");
 	mem_replace(&w->job->name, "a_long_name");
-	check_first(&w->run,
-		    "a_long_name: 8.71 GiB/s; NOT DURABLE: 412 of 1047 GiB "
-		    "in memory\n");
+	check_first(&w->run, "a_long_name: 8.71 GiB/s; NOT DURABLE: 412 of 1047 GiB in memory\n");
 	mem_replace(&w->job->name, "a_name_that_is_longer_than_others");
-	check_first(&w->run, "a_name_that_is_longer_than_others: 8.71 GiB/s; "
-			     "NOT DURABLE: 412 of 1047 GiB in memory\n");
+	check_first(&w->run, "a_name_that_is_longer_than_others: 8.71 GiB/s; NOT DURABLE: 412 of "
+			     "1047 GiB in memory\n");
+	check_line(&w->run, "  fsync           none (checkpoint_fsync=none): 412 of 1047 GiB were "
+			    "still in this host's");
+	check_line(&w->run, "  NOT A STORAGE RESULT   checkpoint_fsync=none: this is how fast "
+			    "memory took them");
 	check_line(&w->run,
-		   "  fsync           none (checkpoint_fsync=none): 412 of "
-		   "1047 GiB were still in this host's");
-	check_line(&w->run,
-		   "  NOT A STORAGE RESULT   checkpoint_fsync=none: this is "
-		   "how fast memory took them");
-	check_line(&w->run, "  try next        --checkpoint_fsync=file : until "
-			    "storage has the bytes");
+		   "  try next        --checkpoint_fsync=file : until storage has the bytes");
 	world_free(w);
 }
 END_TEST
@@ -42,12 +38,11 @@ START_TEST(a_little_in_memory_leaves_a_storage_result)
 	struct world *w = world_new();
 
 	without_fsync(w)->in_memory_bytes = GIB;
-	check_first(&w->run,
-		    "save: 8.71 GiB/s; NOT DURABLE: 1 of 1047 GiB were "
-		    "still in memory at the end\n");
+	check_first(
+		&w->run,
+		"save: 8.71 GiB/s; NOT DURABLE: 1 of 1047 GiB were still in memory at the end\n");
 	check_line(&w->run,
-		   "  STORAGE-BOUND   storage took 8.71 GiB/s of 8 ranks; "
-		   "nothing was flushed");
+		   "  STORAGE-BOUND   storage took 8.71 GiB/s of 8 ranks; nothing was flushed");
 	check_line(&w->run, "                  (checkpoint_fsync=none)");
 	world_free(w);
 }
@@ -59,8 +54,7 @@ START_TEST(what_nobody_knows_is_unknown)
 
 	without_fsync(w)->in_memory_bytes = UINT64_MAX;
 	check_first(&w->run,
-		    "save: 8.71 GiB/s; NOT DURABLE: an unknown part of 1.02 "
-		    "TiB in memory\n");
+		    "save: 8.71 GiB/s; NOT DURABLE: an unknown part of 1.02 TiB in memory\n");
 	world_free(w);
 }
 END_TEST
@@ -71,15 +65,13 @@ START_TEST(o_direct_leaves_the_cache_of_the_device)
 
 	without_fsync(w)->in_memory_bytes = 0;
 	w->job->direct = true;
-	check_first(&w->run,
-		    "save: 8.71 GiB/s; NOT DURABLE: 0 of 1047 GiB were "
-		    "still in memory at the end\n");
+	check_first(
+		&w->run,
+		"save: 8.71 GiB/s; NOT DURABLE: 0 of 1047 GiB were still in memory at the end\n");
+	check_line(&w->run, "  fsync           none (checkpoint_fsync=none): what the device's own "
+			    "cache holds is not");
 	check_line(&w->run,
-		   "  fsync           none (checkpoint_fsync=none): what "
-		   "the device's own cache holds is not");
-	check_line(&w->run,
-		   "  STORAGE-BOUND   storage took 8.71 GiB/s of 8 ranks; "
-		   "nothing was flushed");
+		   "  STORAGE-BOUND   storage took 8.71 GiB/s of 8 ranks; nothing was flushed");
 	world_free(w);
 }
 END_TEST
@@ -92,21 +84,15 @@ START_TEST(a_restore_from_memory_is_no_storage_result)
 
 	w->result.storage.memory_percent = 96;
 	w->result.ml.restores.caches_dropped = false;
-	check_line(&w->run, "restore: 8.71 GiB/s, 12.0 s per checkpoint      "
-			    "MEMORY, NOT STORAGE");
+	check_line(&w->run, "restore: 8.71 GiB/s, 12.0 s per checkpoint      MEMORY, NOT STORAGE");
 	check_line(&w->run,
-		   "  NOT A STORAGE RESULT   96.0% of the bytes came from "
-		   "this host's page cache");
-	check_line(&w->run,
-		   "from memory        96.0% of the bytes read, 1005 of 1047 "
-		   "GiB (NFS mountstats);");
+		   "  NOT A STORAGE RESULT   96.0% of the bytes came from this host's page cache");
+	check_line(
+		&w->run,
+		"from memory        96.0% of the bytes read, 1005 of 1047 GiB (NFS mountstats);");
 	w->result.storage.jobs_read_bytes = 2 * w->result.read.io_bytes;
-	check_line(&w->run,
-		   "from memory        96.0% of the bytes that mlgen read "
-		   "there,");
-	check_line(&w->run,
-		   "  try next        --drop_caches=run : the same from "
-		   "empty caches");
+	check_line(&w->run, "from memory        96.0% of the bytes that mlgen read there,");
+	check_line(&w->run, "  try next        --drop_caches=run : the same from empty caches");
 	w->result.storage.memory_percent = 10;
 	check_report_lacks(&w->run, "NOT STORAGE");
 	world_free(w);
@@ -122,8 +108,8 @@ START_TEST(what_came_before_the_first_one_is_in_the_window)
 	w->result.wall_seconds = 140;
 	check_report_lacks(&w->run, "window ");
 	w->result.wall_seconds = 120;
-	check_line(&w->run, "window             from memory, host: 2m21s, "
-			    "start to end of job; rates over 2m00s of it");
+	check_line(&w->run, "window             from memory, host: 2m21s, start to end of job; "
+			    "rates over 2m00s of it");
 	world_free(w);
 }
 END_TEST
@@ -133,12 +119,11 @@ START_TEST(caches_that_were_not_emptied_are_said)
 	struct world *w = restore_new();
 
 	w->result.ml.restores.caches_dropped = false;
-	check_line(&w->run,
-		   "  caches          NOT EMPTIED (drop_caches=no): only "
-		   "the files left this host's page cache");
+	check_line(&w->run, "  caches          NOT EMPTIED (drop_caches=no): only the files left "
+			    "this host's page cache");
 	w->job->direct = true;
-	check_line(&w->run, "  caches          NOT EMPTIED (drop_caches=no); "
-			    "direct=1 passes by this host's page cache");
+	check_line(&w->run, "  caches          NOT EMPTIED (drop_caches=no); direct=1 passes by "
+			    "this host's page cache");
 	world_free(w);
 }
 END_TEST
@@ -148,8 +133,7 @@ START_TEST(what_was_verified_is_said)
 	struct world *w = restore_new();
 
 	w->result.ml.restores.verified = true;
-	check_line(&w->run, "  verified        every byte is what was saved "
-			    "(verify=crc32c)");
+	check_line(&w->run, "  verified        every byte is what was saved (verify=crc32c)");
 	world_free(w);
 }
 END_TEST
@@ -168,9 +152,7 @@ START_TEST(without_storage_nothing_is_said_of_it)
 	w->job->engine = &null_engine;
 	w->result.ml.saves.durable = false;
 	check_line(&w->run, "storage   none: ioengine=null touches no file");
-	check_line(&w->run,
-		   "  try next        --ioengine=psync : the same with "
-		   "storage");
+	check_line(&w->run, "  try next        --ioengine=psync : the same with storage");
 	check_report_lacks(&w->run, "NOT DURABLE");
 	check_report_lacks(&w->run, "STORAGE-BOUND");
 	w->job->engine = NULL;

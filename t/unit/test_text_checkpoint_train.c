@@ -30,9 +30,7 @@ static struct world *training_new(void)
 	ml->demand_bytes_per_sec = 23.67 * (double)GIB;
 	ml->au_percent = 63.1;
 	ml->target_au_percent = 90;
-	ml->time_percent = (struct time_percent){ .compute = 50,
-						  .stall = 40,
-						  .checkpoint = 10 };
+	ml->time_percent = (struct time_percent){ .compute = 50, .stall = 40, .checkpoint = 10 };
 	ml->loader_percent = (struct loader_percent){ .read = 99, .idle = 1 };
 	c->stall_seconds = 120.4;
 	c->snapshot_seconds = 3.2;
@@ -44,23 +42,19 @@ START_TEST(a_training_says_what_its_checkpoints_cost)
 {
 	struct world *w = training_new();
 
+	check_line(&w->run, "checkpoints        10 of 104.7 GiB, 12.0 s each (first 12.4, later "
+			    "11.9), 8.71 GiB/s");
+	check_line(&w->run, "checkpoint stall   120 s of training, async: 3.20 for snapshots, "
+			    "0.400 for the one before");
+	check_line(&w->run, "checkpoint time    write 37.3%  fsync 62.0%  open 0.1%  data 0.4%  "
+			    "other 0.2%  = 100%");
+	check_line(&w->run, "accelerator time   compute 50.0%  stall 40.0%  checkpoint 10.0%       "
+			    "        = 100%");
+	check_line(
+		&w->run,
+		"saves, ms           count    mean      p50      p90      p99    p99.9      max");
 	check_line(&w->run,
-		   "checkpoints        10 of 104.7 GiB, 12.0 s each (first "
-		   "12.4, later 11.9), 8.71 GiB/s");
-	check_line(&w->run,
-		   "checkpoint stall   120 s of training, async: 3.20 for "
-		   "snapshots, 0.400 for the one before");
-	check_line(&w->run,
-		   "checkpoint time    write 37.3%  fsync 62.0%  open 0.1%  "
-		   "data 0.4%  other 0.2%  = 100%");
-	check_line(&w->run, "accelerator time   compute 50.0%  stall 40.0%  "
-			    "checkpoint 10.0%               = 100%");
-	check_line(&w->run,
-		   "saves, ms           count    mean      p50      p90      "
-		   "p99    p99.9      max");
-	check_line(&w->run,
-		   "fsync                 160 1639      551.6   5117         "
-		   "   -        - 7804");
+		   "fsync                 160 1639      551.6   5117            -        - 7804");
 	world_free(w);
 }
 END_TEST
@@ -74,10 +68,9 @@ START_TEST(a_training_with_checkpoints_fits_on_a_screen)
 	struct hist *all[8];
 
 	for (uint64_t i = 0; i < 20; i++)
-		epochs[i] = (struct epoch_result){ .epoch = i + 1,
-						   .samples = 28000,
-						   .seconds = 250,
-						   .stall_count = 4000 };
+		epochs[i] = (struct epoch_result){
+			.epoch = i + 1, .samples = 28000, .seconds = 250, .stall_count = 4000
+		};
 	for (unsigned i = 0; i < 8; i++)
 		all[i] = hist_of(1000, MS);
 	ml->epochs = (struct metric_list){ epochs, 20 };
@@ -95,11 +88,10 @@ START_TEST(a_training_with_checkpoints_fits_on_a_screen)
 	ml->saves.unlink_ns = hist_of(16, 20 * MS);
 	ml->saves.deleted_checkpoints = 1;
 	ml->saves.delete_seconds = 0.4;
-	check_line(&w->run, "accelerator time   compute 50.0%  stall 40.0%  "
-			    "checkpoint 10.0%               = 100%");
-	check_line(&w->run,
-		   "   20     250.0    28,000      0.000       0    0.0%  "
-		   "        0.000           0.000");
+	check_line(&w->run, "accelerator time   compute 50.0%  stall 40.0%  checkpoint 10.0%       "
+			    "        = 100%");
+	check_line(&w->run, "   20     250.0    28,000      0.000       0    0.0%          0.000   "
+			    "        0.000");
 	check_report_lacks(&w->run, "\n   10 ");
 	for (unsigned i = 0; i < 8; i++)
 		hist_free(all[i]);
@@ -113,8 +105,7 @@ START_TEST(a_training_says_that_its_checkpoints_are_not_durable)
 
 	without_fsync(w);
 	check_first(&w->run,
-		    "unet3d: 63.1% AU, 14.86 GiB/s; NOT DURABLE: 412 of "
-		    "1047 GiB in memory\n");
+		    "unet3d: 63.1% AU, 14.86 GiB/s; NOT DURABLE: 412 of 1047 GiB in memory\n");
 	world_free(w);
 }
 END_TEST
@@ -125,9 +116,7 @@ START_TEST(a_training_without_checkpoints_says_nothing_of_them)
 
 	free_hists(&w->result.ml.saves);
 	checkpoints_result_init(&w->result.ml.saves);
-	check_line(&w->run,
-		   "checkpoints        none: the run was over before the "
-		   "first was due");
+	check_line(&w->run, "checkpoints        none: the run was over before the first was due");
 	mem_replace(&w->job->checkpoint_every, NULL);
 	check_report_lacks(&w->run, "checkpoints");
 	check_report_lacks(&w->run, "saves");

@@ -85,11 +85,10 @@ START_TEST(shares_add_up_to_100_as_printed)
 	check_shape(text);
 	check_has(text, "compute 33.4%  stall 33.3%  barrier 33.3%");
 	check_lacks(text, "oversleep");
-	check_has(text,
-		  "\nread thread time   read 10.0%  write 10.0%  "
-		  "open 10.0%  stat 10.0%  fsync 10.0%\n"
-		  "                   close 10.0%  reap 10.0%  cpu 10.0%  "
-		  "other 10.0%  idle 10.0%  = 100%\n");
+	check_has(text, "\nread thread time   read 10.0%  write 10.0%  open 10.0%  stat 10.0%  "
+			"fsync 10.0%\n"
+			"                   close 10.0%  reap 10.0%  cpu 10.0%  other 10.0%  idle "
+			"10.0%  = 100%\n");
 	free(text);
 	world_free(w);
 }
@@ -100,20 +99,18 @@ START_TEST(a_stall_of_minutes_and_a_long_percentile_list_keep_their_columns)
 	struct world *w = world_new();
 	struct ml_result *ml = &w->result.ml;
 
-	w->job.percentile_list =
-		(struct f64_list){ 17,
-				   { 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90,
-				     95, 99, 99.5, 99.9, 99.95, 99.99 } };
+	w->job.percentile_list = (struct f64_list){
+		17, { 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99 }
+	};
 	hist_free(ml->stall_ns);
-	ml->stall_ns =
-		hist_of(19960, SPREAD({ 50, 12000 }, { 99, 61000 }), 182000);
+	ml->stall_ns = hist_of(19960, SPREAD({ 50, 12000 }, { 99, 61000 }), 182000);
 	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
-	check_has(text,
-		  "\nlatency, ms         count      mean        p50        "
-		  "p90        p99        max\n");
-	check_has(text, "\nstall              19,960  26001      12000      "
-			"54895      61069     182000\n");
+	check_has(text, "\nlatency, ms         count      mean        p50        p90        p99    "
+			"    max\n");
+	check_has(
+		text,
+		"\nstall              19,960  26001      12000      54895      61069     182000\n");
 	free(text);
 	world_free(w);
 }
@@ -128,8 +125,8 @@ START_TEST(an_outage_in_the_middle_shows_in_the_steady_line)
 	w->result.errors = 3;
 	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
-	check_has(text, "\nsteady             epochs 2-5 differ by 100.8%; "
-			"3 errors counted, the run went on\n");
+	check_has(text, "\nsteady             epochs 2-5 differ by 100.8%; 3 errors counted, the "
+			"run went on\n");
 	free(text);
 	world_free(w);
 }
@@ -141,8 +138,7 @@ START_TEST(two_epochs_tell_nothing_about_steadiness)
 
 	w->result.ml.epochs.count = w->result.ml.epochs_total = 2;
 	char *text = report_text(&w->run, DETAIL_USUAL);
-	check_has(text, "\nsteady             unknown (takes 3 whole epochs); "
-			"no errors\n");
+	check_has(text, "\nsteady             unknown (takes 3 whole epochs); no errors\n");
 	free(text);
 	world_free(w);
 }
@@ -158,11 +154,11 @@ START_TEST(a_window_that_has_more_than_the_epochs_is_named)
 	w->result.window = (struct window_result){ "start", 2, 1300 };
 	check_report_lacks(&w->run, "window ");
 	w->result.window.seconds = 1400;
-	check_line(&w->run, "window             from memory, host: 23m20s, "
-			    "start to end of job; rates over 21m26s of it");
+	check_line(&w->run, "window             from memory, host: 23m20s, start to end of job; "
+			    "rates over 21m26s of it");
 	w->result.window = (struct window_result){ "ramp_time", 62, 1300 };
-	check_line(&w->run, "window             from memory, host: 21m40s, "
-			    "end of ramp_time to end of job");
+	check_line(&w->run,
+		   "window             from memory, host: 21m40s, end of ramp_time to end of job");
 	world_free(w);
 }
 END_TEST
@@ -176,9 +172,7 @@ Suite *suite_text_epochs(void)
 	tcase_add_test(t, epochs_that_were_not_kept_are_marked_at_the_end);
 	tcase_add_loop_test(t, as_many_epochs_as_fit_are_all_shown, 0, 2);
 	tcase_add_test(t, shares_add_up_to_100_as_printed);
-	tcase_add_test(
-		t,
-		a_stall_of_minutes_and_a_long_percentile_list_keep_their_columns);
+	tcase_add_test(t, a_stall_of_minutes_and_a_long_percentile_list_keep_their_columns);
 	tcase_add_test(t, an_outage_in_the_middle_shows_in_the_steady_line);
 	tcase_add_test(t, two_epochs_tell_nothing_about_steadiness);
 	tcase_add_test(t, a_window_that_has_more_than_the_epochs_is_named);

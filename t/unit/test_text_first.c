@@ -91,8 +91,8 @@ START_TEST(a_ceiling_has_a_line_and_decides)
 	/* clang-format on */
 	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
-	check_has(text, "\nceiling            64.5% AU without storage, 63.7% "
-			"AU from memory (12 files, 1 GiB,\n"
+	check_has(text, "\nceiling            64.5% AU without storage, 63.7% AU from memory (12 "
+			"files, 1 GiB,\n"
 			"                   over and over)\n");
 	free(text);
 	world_free(w);
@@ -108,42 +108,33 @@ static const struct first_line {
 	const char *expected;
 } first_lines[] = {
 	{ "complete", .steps = 2500, .counted_steps = 19960, .au_percent = 63.1,
-	  .expected = "unet3d: 63.1% AU (target 90%: missed), 14.86 GiB/s, "
-		      "108.8 samples/s\n" },
-	{ "too short", .too_short = true, .steps = 13, .counted_steps = 96,
+	  .expected = "unet3d: 63.1% AU (target 90%: missed), 14.86 GiB/s, 108.8 samples/s\n" },
+	{ "too short", .too_short = true, .steps = 13, .counted_steps = 96, .au_percent = 63.1,
+	  .expected = "unet3d: 63.1% AU (too short: 12 counted steps), 14.86 GiB/s, 108.8 "
+		      "samples/s\n" },
+	{ "one step an epoch", .too_short = true, .steps = 5, .counted_steps = 0,
+	  .au_percent = NONE,
+	  .expected = "unet3d: AU unknown (too short: 0 counted steps), 14.86 GiB/s, 108.8 "
+		      "samples/s\n" },
+	{ "interrupted", .interrupted = true, .steps = 118, .counted_steps = 944,
 	  .au_percent = 63.1,
-	  .expected = "unet3d: 63.1% AU (too short: 12 counted steps), 14.86 "
-		      "GiB/s, 108.8 samples/s\n" },
-	{ "one step an epoch", .too_short = true, .steps = 5,
-	  .counted_steps = 0, .au_percent = NONE,
-	  .expected = "unet3d: AU unknown (too short: 0 counted steps), 14.86 "
-		      "GiB/s, 108.8 samples/s\n" },
-	{ "interrupted", .interrupted = true, .steps = 118,
-	  .counted_steps = 944, .au_percent = 63.1,
-	  .expected = "unet3d: 63.1% AU, 14.86 GiB/s, 108.8 samples/s "
-		      "(interrupted after 118 steps)\n" },
-	{ "interrupted early", .interrupted = true, .too_short = true,
-	  .steps = 13, .counted_steps = 96, .au_percent = 63.1,
-	  .expected = "unet3d: 63.1% AU (too short), 14.86 GiB/s (interrupted "
-		      "after 13 steps)\n" },
-	{ "failed", .failed = true, .steps = 118, .counted_steps = 944,
-	  .au_percent = 63.1,
-	  .expected = "unet3d: 63.1% AU, 14.86 GiB/s (stopped by an error "
-		      "after 118 steps)\n" },
-	{ "failed at once", .failed = true, .too_short = true, .steps = 1,
-	  .counted_steps = 0, .au_percent = NONE,
-	  .expected = "unet3d: 14.86 GiB/s, 108.8 samples/s (stopped by an "
-		      "error after 1 step)\n" },
+	  .expected = "unet3d: 63.1% AU, 14.86 GiB/s, 108.8 samples/s (interrupted after 118 "
+		      "steps)\n" },
+	{ "interrupted early", .interrupted = true, .too_short = true, .steps = 13,
+	  .counted_steps = 96, .au_percent = 63.1,
+	  .expected = "unet3d: 63.1% AU (too short), 14.86 GiB/s (interrupted after 13 steps)\n" },
+	{ "failed", .failed = true, .steps = 118, .counted_steps = 944, .au_percent = 63.1,
+	  .expected = "unet3d: 63.1% AU, 14.86 GiB/s (stopped by an error after 118 steps)\n" },
+	{ "failed at once", .failed = true, .too_short = true, .steps = 1, .counted_steps = 0,
+	  .au_percent = NONE,
+	  .expected = "unet3d: 14.86 GiB/s, 108.8 samples/s (stopped by an error after 1 step)\n" },
 	{ "failed before", .failed = true, .steps = 0, .au_percent = NONE,
 	  .expected = "unet3d: no step was finished (stopped by an error)\n" },
-	{ "another job failed", .other_failed = true, .steps = 118,
-	  .counted_steps = 944, .au_percent = 63.1,
-	  .expected = "unet3d: 63.1% AU, 14.86 GiB/s "
-		      "(another job failed after 118 steps)\n" },
-	{ "memory", .memory = true, .steps = 2500, .counted_steps = 19960,
-	  .au_percent = 99.2,
-	  .expected = "unet3d: 99.2% AU, 14.86 GiB/s, 108.8 samples/s      "
-		      "MEMORY, NOT STORAGE\n" },
+	{ "another job failed", .other_failed = true, .steps = 118, .counted_steps = 944,
+	  .au_percent = 63.1,
+	  .expected = "unet3d: 63.1% AU, 14.86 GiB/s (another job failed after 118 steps)\n" },
+	{ "memory", .memory = true, .steps = 2500, .counted_steps = 19960, .au_percent = 99.2,
+	  .expected = "unet3d: 99.2% AU, 14.86 GiB/s, 108.8 samples/s      MEMORY, NOT STORAGE\n" },
 };
 
 START_TEST(quiet_prints_the_first_line_and_marks_what_is_not_whole)
@@ -163,11 +154,9 @@ START_TEST(quiet_prints_the_first_line_and_marks_what_is_not_whole)
 	if (l->memory)
 		w->result.storage.memory_percent = 96;
 	char *quiet = report_text(&w->run, DETAIL_FIRST);
-	ck_assert_msg(is_flowed_same(quiet, l->expected), "%s: %s", l->what,
-		      quiet);
+	ck_assert_msg(is_flowed_same(quiet, l->expected), "%s: %s", l->what, quiet);
 	char *full = report_text(&w->run, DETAIL_USUAL);
-	ck_assert_msg(!strncmp(full, quiet, strlen(quiet)), "%s: %s", l->what,
-		      full);
+	ck_assert_msg(!strncmp(full, quiet, strlen(quiet)), "%s: %s", l->what, full);
 	check_shape(full);
 	free(full);
 	free(quiet);
@@ -203,8 +192,7 @@ START_TEST(errors_stand_in_the_first_line)
 	w->result.failed.is_too_many = failing[_i].is_too_many;
 	ml->au_percent = failing[_i].au;
 	for (unsigned quiet = 0; quiet < 2; quiet++) {
-		char *text = report_text(&w->run,
-					 quiet ? DETAIL_FIRST : DETAIL_USUAL);
+		char *text = report_text(&w->run, quiet ? DETAIL_FIRST : DETAIL_USUAL);
 
 		check_shape(text);
 		check_has(text, failing[_i].line);
@@ -224,9 +212,8 @@ Suite *suite_text_first(void)
 	tcase_add_test(t, a_full_host_is_no_statement_about_storage);
 	tcase_add_test(t, a_ceiling_has_a_line_and_decides);
 	tcase_add_test(t, a_ceiling_of_direct_reads_says_that_it_was_buffered);
-	tcase_add_loop_test(
-		t, quiet_prints_the_first_line_and_marks_what_is_not_whole, 0,
-		sizeof(first_lines) / sizeof(*first_lines));
+	tcase_add_loop_test(t, quiet_prints_the_first_line_and_marks_what_is_not_whole, 0,
+			    sizeof(first_lines) / sizeof(*first_lines));
 	tcase_add_loop_test(t, errors_stand_in_the_first_line, 0,
 			    (int)(sizeof(failing) / sizeof(*failing)));
 	suite_add_tcase(s, t);

@@ -115,8 +115,7 @@ static void make_mixed(struct world *w)
 	r->read.lat_ns = r->ops.read.lat_ns = hist_of(212736, 81000);
 	r->read.slat_ns = hist_of(212736, 500000);
 	r->read.total_ns = hist_of(212736, 600000);
-	r->read.bw_kib =
-		(struct interval_stat){ 80000, 90112, 85094, 1702, 10 };
+	r->read.bw_kib = (struct interval_stat){ 80000, 90112, 85094, 1702, 10 };
 	r->write.total_ios = r->ops.write.total = 10000;
 	r->write.io_bytes = 10000 * 16384;
 	r->write.lat_ns = r->ops.write.lat_ns = hist_of(10000, 12000);
@@ -177,9 +176,8 @@ START_TEST(a_direction_that_the_mix_holds_back_missed_nothing)
 
 	make_mixed(w);
 	w->results[0].io.rate[0].is_missed = false;
-	check_line(&w->run,
-		   "  rate            read asked 100 MiB/s, had 83.1 MiB/s: "
-		   "below, held back by the mix;");
+	check_line(&w->run, "  rate            read asked 100 MiB/s, had 83.1 MiB/s: below, held "
+			    "back by the mix;");
 	check_report_lacks(&w->run, "NOT MET");
 	world_free(w);
 }
@@ -241,9 +239,7 @@ START_TEST(an_interrupted_job_says_how_long_it_ran)
 
 	w->results[0].interrupted = true;
 	w->results[0].complete = false;
-	check_first(
-		&w->run,
-		"rr: read 203k IOPS, 792 MiB/s (interrupted after 2.59 s)\n");
+	check_first(&w->run, "rr: read 203k IOPS, 792 MiB/s (interrupted after 2.59 s)\n");
 	world_free(w);
 }
 END_TEST
@@ -253,12 +249,9 @@ START_TEST(an_error_and_nothing_moved_are_said)
 	struct world *w = world_new();
 
 	mlgen_fail(&w->results[0].err, -EIO, "read /data/f17");
-	check_first(&w->run,
-		    "rr: read 203k IOPS, 792 MiB/s (stopped by an error "
-		    "after 2.59 s)\n");
+	check_first(&w->run, "rr: read 203k IOPS, 792 MiB/s (stopped by an error after 2.59 s)\n");
 	w->results[0].read.total_ios = 0;
-	check_first(&w->run,
-		    "rr: no operation was finished (stopped by an error)\n");
+	check_first(&w->run, "rr: no operation was finished (stopped by an error)\n");
 	world_free(w);
 }
 END_TEST

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_text_io_window.c - what of a plain job was not the storage, and over which time it was measured. */
+/* test_text_io_window.c - what of a plain job was not the storage, and over which time it was
+ * measured. */
 #include <check.h>
 #include <stdio.h>
 
@@ -16,14 +17,10 @@ START_TEST(reads_from_the_page_cache_are_no_storage)
 
 	w->job->direct = false;
 	w->results[0].storage.memory_percent = 98.2;
-	check_line(&w->run,
-		   "rr: read 203k IOPS, 792 MiB/s      MEMORY, NOT STORAGE");
-	check_line(&w->run,
-		   "  NOT A STORAGE RESULT   98.2% of the bytes read came "
-		   "from this host's page cache");
-	check_line(&w->run,
-		   "  because         the files (2 GiB) fit into memory "
-		   "(256 GiB)");
+	check_line(&w->run, "rr: read 203k IOPS, 792 MiB/s      MEMORY, NOT STORAGE");
+	check_line(&w->run, "  NOT A STORAGE RESULT   98.2% of the bytes read came from this "
+			    "host's page cache");
+	check_line(&w->run, "  because         the files (2 GiB) fit into memory (256 GiB)");
 	world_free(w);
 }
 END_TEST
@@ -56,18 +53,14 @@ static const struct {
 	{ "start", 2.59, 2, false, false,
 	  "from memory, host: 2.59 s, first start to last end of 2 jobs" },
 	{ "ramp_time", 2.59, 3, false, false,
-	  "from memory, host: 2.59 s, first end of ramp_time to last end of 3 "
-	  "jobs" },
+	  "from memory, host: 2.59 s, first end of ramp_time to last end of 3 jobs" },
 	/* only so much longer that nobody would see it */
 	{ "start", 3.5, 1, false, false, NULL },
 	{ "start", 3.6, 1, false, false,
-	  "from memory, host: 3.60 s, start to end of job; rates over 2.59 s "
-	  "of it" },
+	  "from memory, host: 3.60 s, start to end of job; rates over 2.59 s of it" },
 	/* where there is no line of what came from memory */
-	{ "ramp_time", 2.59, 1, true, false,
-	  "host: 2.59 s, end of ramp_time to end of job" },
-	{ "ramp_time", 2.59, 1, false, true,
-	  "host: 2.59 s, end of ramp_time to end of job" },
+	{ "ramp_time", 2.59, 1, true, false, "host: 2.59 s, end of ramp_time to end of job" },
+	{ "ramp_time", 2.59, 1, false, true, "host: 2.59 s, end of ramp_time to end of job" },
 };
 
 START_TEST(a_window_is_named_where_it_is_not_simply_the_job)
@@ -76,8 +69,7 @@ START_TEST(a_window_is_named_where_it_is_not_simply_the_job)
 	struct job_result *r = &w->results[0];
 	char line[160];
 
-	r->window = (struct window_result){ windows[_i].from, 0,
-					    windows[_i].seconds };
+	r->window = (struct window_result){ windows[_i].from, 0, windows[_i].seconds };
 	r->members = windows[_i].members;
 	if (windows[_i].writes) {
 		r->write = r->read;
@@ -103,11 +95,10 @@ START_TEST(a_share_of_what_others_read_too_is_no_share_of_the_job)
 	struct storage_result *s = &w->results[0].storage;
 
 	s->jobs_read_bytes = 2 * GIB + 1048576; /* what was under way */
-	check_line(&w->run, "from memory        0.2% of the bytes read "
-			    "(device counters);");
+	check_line(&w->run, "from memory        0.2% of the bytes read (device counters);");
 	s->jobs_read_bytes = 7 * GIB;
-	check_line(&w->run, "from memory        0.2% of the 7 GiB that mlgen "
-			    "read there (device counters);");
+	check_line(&w->run,
+		   "from memory        0.2% of the 7 GiB that mlgen read there (device counters);");
 	world_free(w);
 }
 END_TEST
@@ -118,9 +109,8 @@ START_TEST(a_full_host_is_said_and_nothing_else_is)
 
 	check_report_lacks(&w->run, "because");
 	w->results[0].host.cpu_percent = 97;
-	check_line(&w->run,
-		   "  HOST-BOUND      CPU 97.0% busy (64 CPUs): this host "
-		   "may be the limit, not storage");
+	check_line(&w->run, "  HOST-BOUND      CPU 97.0% busy (64 CPUs): this host may be the "
+			    "limit, not storage");
 	world_free(w);
 }
 END_TEST
@@ -136,9 +126,8 @@ START_TEST(writes_that_nothing_waited_for_are_said)
 	r->ops.write = r->ops.read;
 	r->read = (struct direction_result){ 0 };
 	r->ops.read = (struct op_result){ 0 };
-	check_line(&w->run,
-		   "writes             went to the page cache: nothing waited "
-		   "until storage had them (direct,");
+	check_line(&w->run, "writes             went to the page cache: nothing waited until "
+			    "storage had them (direct,");
 	check_report_lacks(&w->run, "from memory");
 	r->sync.total = 1;
 	check_report_lacks(&w->run, "went to the page cache");
@@ -152,9 +141,8 @@ START_TEST(latencies_of_a_part_are_not_those_of_all)
 	struct world *w = world_new();
 
 	w->results[0].read.total_ios++;
-	check_line(&w->run,
-		   "read              524,289        -        -        -"
-		   "        -        -        -        -");
+	check_line(&w->run, "read              524,289        -        -        -        -        "
+			    "-        -        -");
 	world_free(w);
 }
 END_TEST
@@ -163,16 +151,14 @@ START_TEST(what_the_disks_did_stands_once_below_all_jobs)
 {
 	struct world *w = world_new();
 
-	w->disk = (struct disk_util){ .name = "nvme1n1",
-				      .read_ios = 524288,
-				      .read_sectors = 4194304,
-				      .util = 98.2 };
+	w->disk = (struct disk_util){
+		.name = "nvme1n1", .read_ios = 524288, .read_sectors = 4194304, .util = 98.2
+	};
 	w->run.disks = &w->disk;
 	w->run.disk_count = 1;
 	w->disk.queue_depth = 3.5;
-	check_line(&w->run,
-		   "disk      nvme1n1: 98.2% busy, 3.500 in its queue (mean), "
-		   "524,288 reads (2 GiB), 0 writes (0 B),");
+	check_line(&w->run, "disk      nvme1n1: 98.2% busy, 3.500 in its queue (mean), 524,288 "
+			    "reads (2 GiB), 0 writes (0 B),");
 	world_free(w);
 }
 END_TEST
@@ -183,12 +169,10 @@ Suite *suite_text_io_window(void)
 	TCase *t = tcase_create("text_io_window");
 
 	tcase_add_test(t, reads_from_the_page_cache_are_no_storage);
-	tcase_add_test(t,
-		       with_o_direct_a_counter_that_saw_less_decides_nothing);
-	tcase_add_loop_test(t, a_window_is_named_where_it_is_not_simply_the_job,
-			    0, sizeof(windows) / sizeof(*windows));
-	tcase_add_test(t,
-		       a_share_of_what_others_read_too_is_no_share_of_the_job);
+	tcase_add_test(t, with_o_direct_a_counter_that_saw_less_decides_nothing);
+	tcase_add_loop_test(t, a_window_is_named_where_it_is_not_simply_the_job, 0,
+			    sizeof(windows) / sizeof(*windows));
+	tcase_add_test(t, a_share_of_what_others_read_too_is_no_share_of_the_job);
 	tcase_add_test(t, a_full_host_is_said_and_nothing_else_is);
 	tcase_add_test(t, writes_that_nothing_waited_for_are_said);
 	tcase_add_test(t, latencies_of_a_part_are_not_those_of_all);

@@ -26,8 +26,7 @@ static void world_init(struct world *w)
 					    .step_ns = hist_new() } };
 	w->result.host.noise.hot = NONE;
 	w->result.storage.slowest_sample_ns = (double)NAN;
-	w->result.ml.slowest_rank =
-		(struct slowest_rank){ NONE, (double)NAN, (double)NAN };
+	w->result.ml.slowest_rank = (struct slowest_rank){ NONE, (double)NAN, (double)NAN };
 	w->b = (struct text_block){ .run = &w->run,
 				    .ml = &w->result.ml,
 				    .storage = &w->result.storage,
@@ -54,8 +53,7 @@ static void put_noise(struct world *w)
 
 static void check_text(struct world *w, const char *want)
 {
-	ck_assert_msg(is_flowed_same(buf_str(&w->out), want), "%s",
-		      buf_str(&w->out));
+	ck_assert_msg(is_flowed_same(buf_str(&w->out), want), "%s", buf_str(&w->out));
 }
 
 START_TEST(a_quiet_host_gets_no_line)
@@ -82,13 +80,10 @@ START_TEST(threads_on_one_cpu_are_told)
 	w.result.thread_cpu.workers_seconds = 6;
 	w.result.thread_cpu.workers_waited_seconds = 6;
 	put_noise(&w);
-	check_text(
-		&w,
-		"noise              its threads were ready to run and had no "
-		"CPU 50.0% of the time,\n"
-		"                   while CPUs were 52.0% busy: the kernel "
-		"kept "
-		"them on the same ones\n");
+	check_text(&w, "noise              its threads were ready to run and had no CPU 50.0% of "
+		       "the time,\n"
+		       "                   while CPUs were 52.0% busy: the kernel kept them on the "
+		       "same ones\n");
 	buf_fini(&w.out);
 	w.out = (struct buf){ 0 };
 	w.result.host.cpu_percent = 98;
@@ -117,18 +112,13 @@ START_TEST(noise_is_told_with_its_figures)
 	put_noise(&w);
 	check_text(&w,
 		   "noise              the hypervisor took 2.5% of the CPUs;\n"
-		   "                   other processes and the kernel had "
-		   "30.0% of the CPUs,\n"
-		   "                   virtual machines 10.0%, threads waited "
-		   "for one 44.0% of the time;\n"
-		   "                   the CPU quota of its control group "
-		   "stopped it 1,200 times,\n"
-		   "                   12.0% of the time; heat slowed CPUs "
-		   "down 1 time;\n"
-		   "                   threads waited for memory 3.0% of the "
+		   "                   other processes and the kernel had 30.0% of the CPUs,\n"
+		   "                   virtual machines 10.0%, threads waited for one 44.0% of the "
 		   "time;\n"
-		   "                   late wake-ups were 1.5% of accelerator "
-		   "time\n");
+		   "                   the CPU quota of its control group stopped it 1,200 times,\n"
+		   "                   12.0% of the time; heat slowed CPUs down 1 time;\n"
+		   "                   threads waited for memory 3.0% of the time;\n"
+		   "                   late wake-ups were 1.5% of accelerator time\n");
 	world_fini(&w);
 }
 END_TEST
@@ -158,15 +148,14 @@ START_TEST(a_sample_is_named_when_it_stands_out)
 		hist_add(w.result.ml.sample_ns, MS);
 	for (unsigned i = 0; i < sample_cases[_i].of_8ms; i++)
 		hist_add(w.result.ml.sample_ns, 8 * MS);
-	snprintf(w.result.storage.slowest_file,
-		 sizeof(w.result.storage.slowest_file), "/d/img_1.raw");
+	snprintf(w.result.storage.slowest_file, sizeof(w.result.storage.slowest_file),
+		 "/d/img_1.raw");
 	w.result.storage.slowest_file_bytes = 1 << 20;
 	w.result.storage.slowest_sample_ns = sample_cases[_i].slowest_ms * 1e6;
 	text_slowest(&w.out, &w.b);
-	ck_assert_msg(
-		!!strstr(buf_str(&w.out), "sample in /d/img_1.raw (1 MiB): ") ==
-			sample_cases[_i].is_named,
-		"case %d: %s", _i, buf_str(&w.out));
+	ck_assert_msg(!!strstr(buf_str(&w.out), "sample in /d/img_1.raw (1 MiB): ") ==
+			      sample_cases[_i].is_named,
+		      "case %d: %s", _i, buf_str(&w.out));
 	world_fini(&w);
 }
 END_TEST
@@ -192,12 +181,10 @@ START_TEST(an_accelerator_is_named_when_it_stands_out)
 	world_init(&w);
 	w.result.ml.counted_steps = rank_cases[_i].steps;
 	hist_add(w.result.ml.step_ns, (uint64_t)(rank_cases[_i].step_ms * 1e6));
-	w.result.ml.slowest_rank =
-		(struct slowest_rank){ 3, rank_cases[_i].mean_ms * 1e6,
-				       rank_cases[_i].median_ms * 1e6 };
+	w.result.ml.slowest_rank = (struct slowest_rank){ 3, rank_cases[_i].mean_ms * 1e6,
+							  rank_cases[_i].median_ms * 1e6 };
 	text_slowest(&w.out, &w.b);
-	ck_assert_msg(!!strstr(buf_str(&w.out), "accelerator 3: stall ") ==
-			      rank_cases[_i].is_named,
+	ck_assert_msg(!!strstr(buf_str(&w.out), "accelerator 3: stall ") == rank_cases[_i].is_named,
 		      "case %d: %s", _i, buf_str(&w.out));
 	world_fini(&w);
 }
@@ -207,8 +194,7 @@ static void put_command(struct world *w, const char *command)
 {
 	buf_reset(&w->out);
 	w->b.is_first = true;
-	snprintf(w->run.host.command, sizeof(w->run.host.command), "%s",
-		 command);
+	snprintf(w->run.host.command, sizeof(w->run.host.command), "%s", command);
 	text_command(&w->out, &w->b);
 }
 
@@ -221,14 +207,14 @@ START_TEST(a_command_is_to_be_copied_into_a_shell)
 	check_text(&w, "");
 	put_command(&w, "mlgen x.job --epochs=2");
 	check_text(&w, "command   mlgen x.job --epochs=2\n");
-	put_command(&w, "mlgen unet3d.job --directory=/mnt/array/unet3d "
-			"--accelerators=8 --num_files=28000 --epochs=5 "
-			"'--require=au >= 90 and it'\\''s so' --quiet");
-	check_text(&w, "command   mlgen unet3d.job --directory=/mnt/array/"
-		       "unet3d --accelerators=8 \\\n"
-		       "          --num_files=28000 --epochs=5 "
-		       "'--require=au >= 90 and it'\\''s so' \\\n"
-		       "          --quiet\n");
+	put_command(&w,
+		    "mlgen unet3d.job --directory=/mnt/array/unet3d --accelerators=8 "
+		    "--num_files=28000 --epochs=5 '--require=au >= 90 and it'\\''s so' --quiet");
+	check_text(
+		&w,
+		"command   mlgen unet3d.job --directory=/mnt/array/unet3d --accelerators=8 \\\n"
+		"          --num_files=28000 --epochs=5 '--require=au >= 90 and it'\\''s so' \\\n"
+		"          --quiet\n");
 	world_fini(&w);
 }
 END_TEST

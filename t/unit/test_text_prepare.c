@@ -18,12 +18,10 @@ START_TEST(a_preparation_reports_what_it_wrote_and_kept)
 	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
 	ck_assert_str_eq(
-		text, "unet3d: 15,520 files, 2.07 TiB written in 7m21s, "
-		      "4.81 GiB/s, 35.19 files/s\n"
-		      "  in memory now   0.0%: each file was synced and "
-		      "dropped from the page cache\n"
-		      "  12,480 files were there already, complete, and were "
-		      "kept\n");
+		text,
+		"unet3d: 15,520 files, 2.07 TiB written in 7m21s, 4.81 GiB/s, 35.19 files/s\n"
+		"  in memory now   0.0%: each file was synced and dropped from the page cache\n"
+		"  12,480 files were there already, complete, and were kept\n");
 	free(text);
 	world_free(w);
 }
@@ -40,8 +38,7 @@ START_TEST(a_preparation_with_nothing_to_do_says_so)
 		.resident_percent = NONE,
 	};
 	char *text = report_text(&w->run, DETAIL_USUAL);
-	ck_assert_str_eq(text, "unet3d: nothing written, 28,000 files are "
-			       "there\n"
+	ck_assert_str_eq(text, "unet3d: nothing written, 28,000 files are there\n"
 			       "  in memory now   unknown\n");
 	free(text);
 	world_free(w);
@@ -61,10 +58,10 @@ START_TEST(a_preparation_cut_short_says_how_it_goes_on)
 		.interrupted = true,
 	};
 	char *text = report_text(&w->run, DETAIL_USUAL);
-	check_has(text, "unet3d: 1 file, 3 MiB written in 1.50 s, 2.00 MiB/s, "
-			"0.667 files/s (interrupted)\n");
-	check_has(text, "\n  the dataset is incomplete; the next run goes on "
-			"where this one ended\n");
+	check_has(text, "unet3d: 1 file, 3 MiB written in 1.50 s, 2.00 MiB/s, 0.667 files/s "
+			"(interrupted)\n");
+	check_has(text,
+		  "\n  the dataset is incomplete; the next run goes on where this one ended\n");
 	free(text);
 	world_free(w);
 }

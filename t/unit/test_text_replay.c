@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_text_replay.c - what the report of a replay has beside a plain job's, from results filled by hand. */
+/* test_text_replay.c - what the report of a replay has beside a plain job's, from results filled by
+ * hand. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -87,22 +88,18 @@ static const char *report(void)
 
 static void expect(const char *words)
 {
-	ck_assert_msg(has_flowed(report(), words), "no \"%s\" in\n%s", words,
-		      text);
+	ck_assert_msg(has_flowed(report(), words), "no \"%s\" in\n%s", words, text);
 }
 
 static void expect_none(const char *words)
 {
-	ck_assert_msg(!has_flowed(report(), words), "\"%s\" in\n%s", words,
-		      text);
+	ck_assert_msg(!has_flowed(report(), words), "\"%s\" in\n%s", words, text);
 }
 
 START_TEST(it_says_what_was_asked_and_done)
 {
-	expect("\n  replay          asked 70 operations, 60 MiB in 60.0 s; "
-	       "done 70 in 60.0 s\n");
-	expect("\njob       replay of t.mlt: 4 threads in 3 workers, think "
-	       "times kept\n");
+	expect("\n  replay          asked 70 operations, 60 MiB in 60.0 s; done 70 in 60.0 s\n");
+	expect("\njob       replay of t.mlt: 4 threads in 3 workers, think times kept\n");
 	result.io.replay.done_operations = 69;
 	result.io.replay.done_bytes = 59 * MIB;
 	expect("; done 69, 59 MiB in 60.0 s\n");
@@ -114,8 +111,7 @@ static const struct {
 	double speed;
 	const char *words;
 } hows[] = {
-	{ REPLAY_THINK, REPLAY_BY_THREAD, 2,
-	  "workers, think times kept, twice as fast\n" },
+	{ REPLAY_THINK, REPLAY_BY_THREAD, 2, "workers, think times kept, twice as fast\n" },
 	{ REPLAY_FIXED, REPLAY_BY_FILE, .5,
 	  "workers, at its times, half as fast,\n"
 	  "          in the order of each file\n" },
@@ -140,22 +136,19 @@ static unsigned count_rows(void)
 	const char *at = strstr(report(), "\nfrom, s");
 	unsigned n = 0;
 
-	for (at = at ? strchr(at + 1, '\n') : NULL; at && at[1] != '\n';
-	     at = strchr(at + 1, '\n'))
+	for (at = at ? strchr(at + 1, '\n') : NULL; at && at[1] != '\n'; at = strchr(at + 1, '\n'))
 		n++;
 	return n;
 }
 
 START_TEST(over_time_has_ten_lines_at_most)
 {
-	static const unsigned counts[][2] = { { 60, 10 }, { 1, 1 },  { 10, 10 },
-					      { 11, 6 },  { 25, 9 }, { 59, 10 },
-					      { 0, 0 } };
+	static const unsigned counts[][2] = { { 60, 10 }, { 1, 1 },   { 10, 10 }, { 11, 6 },
+					      { 25, 9 },  { 59, 10 }, { 0, 0 } };
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		result.io.replay.slices.count = counts[i][0];
-		ck_assert_msg(count_rows() == counts[i][1], "%u\n%s",
-			      counts[i][0], text);
+		ck_assert_msg(count_rows() == counts[i][1], "%u\n%s", counts[i][0], text);
 	}
 }
 END_TEST
@@ -200,12 +193,10 @@ START_TEST(what_was_special_is_told)
 	snprintf(r->left_out, sizeof(r->left_out), "2 getdents, 1 advise");
 	hist_add(late, 2000000);
 	result.read.slat_ns = late;
-	expect("\nwaits              3 waits for threads more than a second of "
-	       "the trace behind,");
+	expect("\nwaits              3 waits for threads more than a second of the trace behind,");
 	expect("1.50 s in all");
-	expect("\nmapped             12 pages of mappings touched in the "
-	       "trace, "
-	       "replayed as reads\n");
+	expect("\nmapped             12 pages of mappings touched in the trace, replayed as "
+	       "reads\n");
 	expect("\nredirected         1 operation would change files");
 	expect("\nleft out           2 getdents, 1 advise\n");
 	expect("\nlate               reads p50 2.000 ms");
@@ -218,8 +209,7 @@ END_TEST
 START_TEST(a_replay_that_moved_nothing_says_why_all_the_same)
 {
 	result.read = (struct direction_result){ 0 };
-	snprintf(result.io.replay.left_out, sizeof(result.io.replay.left_out),
-		 "2 getdents");
+	snprintf(result.io.replay.left_out, sizeof(result.io.replay.left_out), "2 getdents");
 	expect("no operation was finished");
 	expect("left out           2 getdents\n");
 }

@@ -8,58 +8,47 @@
 START_TEST(storage_is_described_by_what_lies_under_the_directory)
 {
 	static const struct {
-		const char *filesystem, *source, *target, *options, *device,
-			*kind;
+		const char *filesystem, *source, *target, *options, *device, *kind;
 		bool is_memory;
 		const char *expected;
 		uint64_t paths, osts;
 		bool has_own_cache;
 	} mounts[] = {
-		{ "nfs4", "192.0.2.1:/ai", "/mnt/array",
-		  "rw,vers=4.2,rsize=262144,proto=rdma", NULL, NULL, false,
-		  "nfs4 192.0.2.1:/ai at /mnt/array "
-		  "(vers=4.2,proto=rdma,rsize=256k)",
-		  0, 0, false },
-		{ "ext4", "/dev/vda1", "/", "rw", "vda", "virtio", false,
-		  "ext4 on /dev/vda1 at / (virtio, scheduler none, read_ahead "
-		  "128 KiB)",
-		  0, 0, false },
-		{ "nfs4", "192.0.2.1:/ai", "/mnt/array",
-		  "rw,relatime,vers=4.2,rsize=1048576,wsize=1048576,namlen=255,"
-		  "hard,proto=tcp,nconnect=16,timeo=600,retrans=2,sec=sys,"
-		  "clientaddr=192.0.2.77,local_lock=none,addr=192.0.2.1",
+		{ "nfs4", "192.0.2.1:/ai", "/mnt/array", "rw,vers=4.2,rsize=262144,proto=rdma",
 		  NULL, NULL, false,
-		  "nfs4 192.0.2.1:/ai at /mnt/array "
-		  "(vers=4.2,proto=tcp,nconnect=16,rsize=1m)",
-		  0, 0, false },
-		{ "ext4", "/dev/vda1", "/", "rw,relatime,sync,data=journal",
-		  "vda", NULL, false,
-		  "ext4 on /dev/vda1 at / (scheduler none, read_ahead 128 "
-		  "KiB),\n"
+		  "nfs4 192.0.2.1:/ai at /mnt/array (vers=4.2,proto=rdma,rsize=256k)", 0, 0,
+		  false },
+		{ "ext4", "/dev/vda1", "/", "rw", "vda", "virtio", false,
+		  "ext4 on /dev/vda1 at / (virtio, scheduler none, read_ahead 128 KiB)", 0, 0,
+		  false },
+		{ "nfs4", "192.0.2.1:/ai", "/mnt/array",
+		  "rw,relatime,vers=4.2,rsize=1048576,wsize=1048576,namlen=255,hard,proto=tcp,"
+		  "nconnect=16,timeo=600,retrans=2,sec=sys,clientaddr=192.0.2.77,local_lock=none,"
+		  "addr=192.0.2.1",
+		  NULL, NULL, false,
+		  "nfs4 192.0.2.1:/ai at /mnt/array (vers=4.2,proto=tcp,nconnect=16,rsize=1m)", 0,
+		  0, false },
+		{ "ext4", "/dev/vda1", "/", "rw,relatime,sync,data=journal", "vda", NULL, false,
+		  "ext4 on /dev/vda1 at / (scheduler none, read_ahead 128 KiB),\n"
 		  "          mounted sync,data=journal",
 		  0, 0, false },
-		{ "xfs", "/dev/nvme1n1", "/mnt/nvme", "rw", "nvme1n1",
-		  "nvme-rdma", false,
-		  "xfs on /dev/nvme1n1 at /mnt/nvme (nvme-rdma, 2 paths, "
-		  "scheduler none,\n          read_ahead 128 KiB)",
+		{ "xfs", "/dev/nvme1n1", "/mnt/nvme", "rw", "nvme1n1", "nvme-rdma", false,
+		  "xfs on /dev/nvme1n1 at /mnt/nvme (nvme-rdma, 2 paths, scheduler none,\n         "
+		  " read_ahead 128 KiB)",
 		  .paths = 2 },
-		{ "lustre", "192.0.2.5@o2ib:/scratch", "/scratch",
-		  "rw,flock,lazystatfs", NULL, NULL, false,
-		  "lustre 192.0.2.5@o2ib:/scratch at /scratch (12 OSTs), "
-		  "mounted flock,lazystatfs",
+		{ "lustre", "192.0.2.5@o2ib:/scratch", "/scratch", "rw,flock,lazystatfs", NULL,
+		  NULL, false,
+		  "lustre 192.0.2.5@o2ib:/scratch at /scratch (12 OSTs), mounted flock,lazystatfs",
 		  .osts = 12 },
-		{ "lustre", "192.0.2.5@tcp:/scratch", "/scratch", "rw", NULL,
-		  NULL, false, "lustre 192.0.2.5@tcp:/scratch at /scratch", 0,
-		  0, false },
+		{ "lustre", "192.0.2.5@tcp:/scratch", "/scratch", "rw", NULL, NULL, false,
+		  "lustre 192.0.2.5@tcp:/scratch at /scratch", 0, 0, false },
 		{ "gpfs", "fs1", "/gpfs", "rw", NULL, NULL, false,
 		  "gpfs fs1 at /gpfs (own cache: bytes from memory unknown)",
 		  .has_own_cache = true },
-		{ "tmpfs", "tmpfs", "/tmp", "rw", NULL, NULL, true,
-		  "tmpfs at /tmp: this is memory", 0, 0, false },
-		{ "overlay", "overlay", "/", "rw", NULL, NULL, false,
-		  "overlay at /", 0, 0, false },
-		{ NULL, NULL, NULL, NULL, NULL, NULL, false, "unknown", 0, 0,
-		  false },
+		{ "tmpfs", "tmpfs", "/tmp", "rw", NULL, NULL, true, "tmpfs at /tmp: this is memory",
+		  0, 0, false },
+		{ "overlay", "overlay", "/", "rw", NULL, NULL, false, "overlay at /", 0, 0, false },
+		{ NULL, NULL, NULL, NULL, NULL, NULL, false, "unknown", 0, 0, false },
 	};
 	struct world *w = world_new();
 	struct storage_result *s = &w->result.storage;
@@ -128,8 +117,7 @@ static void fill_numa(struct numa_result *n, size_t i)
 	if (numa_lines[i].nodes == 3)
 		n->loader_nodes = mem_strdup("0-1");
 	else if (numa_lines[i].nodes)
-		n->loader_nodes =
-			mem_strdup(numa_lines[i].nodes == 1 ? "0" : "1");
+		n->loader_nodes = mem_strdup(numa_lines[i].nodes == 1 ? "0" : "1");
 }
 
 START_TEST(loaders_far_from_their_disk_are_reported)
@@ -145,14 +133,12 @@ START_TEST(loaders_far_from_their_disk_are_reported)
 	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
 	if (numa_lines[_i].expected) {
-		snprintf(line, sizeof(line), "\n%-19s%s\n", "numa",
-			 numa_lines[_i].expected);
+		snprintf(line, sizeof(line), "\n%-19s%s\n", "numa", numa_lines[_i].expected);
 		check_has(text, line);
 	} else {
 		ck_assert_ptr_null(strstr(text, "\nnuma"));
 	}
-	bool is_known = w->result.numa.loader_nodes &&
-			w->result.numa.device_node != UINT64_MAX;
+	bool is_known = w->result.numa.loader_nodes && w->result.numa.device_node != UINT64_MAX;
 	ck_assert(is_known == !!strstr(text, "NUMA node 1)"));
 	free(text);
 	mem_replace(&w->job.numa_cpu_nodes, NULL);
@@ -170,10 +156,8 @@ START_TEST(the_network_stands_with_the_host)
 	} rows[] = {
 		{ { "bond0", UINT64_C(200000000000), 0, 130.2e9, 65.1 },
 		  "bond0 130 of 200 Gb/s\n" },
-		{ { "eth0", UINT64_C(1000000000), 0, .4242e9, 42.42 },
-		  "eth0 0.424 of 1 Gb/s\n" },
-		{ { "eth0", UINT64_MAX, 0, 1.5e9, NONE },
-		  "eth0 1.5 Gb/s, line rate unknown\n" },
+		{ { "eth0", UINT64_C(1000000000), 0, .4242e9, 42.42 }, "eth0 0.424 of 1 Gb/s\n" },
+		{ { "eth0", UINT64_MAX, 0, 1.5e9, NONE }, "eth0 1.5 Gb/s, line rate unknown\n" },
 		{ { NULL, UINT64_MAX, UINT64_MAX, NONE, NONE }, NULL },
 	};
 	struct world *w = world_new();
@@ -199,10 +183,8 @@ START_TEST(servers_see_reads_of_another_size)
 	} rows[] = {
 		{ "nfs4", UINT64_C(400) << 20, 400,
 		  "1023 KiB mean; 1 MiB mean at the NFS server\n" },
-		{ "nfs", UINT64_C(400) << 20, 1600,
-		  "   256 KiB mean at the NFS server\n" },
-		{ "lustre", UINT64_C(400) << 20, 100,
-		  "   4 MiB mean at the Lustre servers\n" },
+		{ "nfs", UINT64_C(400) << 20, 1600, "   256 KiB mean at the NFS server\n" },
+		{ "lustre", UINT64_C(400) << 20, 100, "   4 MiB mean at the Lustre servers\n" },
 		/* counted otherwise, or not at all */
 		{ "nfs4", UINT64_C(400) << 20, UINT64_MAX, NULL },
 		{ "nfs4", 0, 0, NULL },
@@ -240,18 +222,15 @@ START_TEST(dropping_is_reported_as_it_happened)
 		{ INVALIDATE_RUN,
 		  1,
 		  256,
-		  { "(256 files sampled)",
-		    "invalidate=run dropped its files before the run" } },
+		  { "(256 files sampled)", "invalidate=run dropped its files before the run" } },
 		{ INVALIDATE_RUN,
 		  0,
 		  256,
-		  { "(256 files sampled)",
-		    "invalidate=run found nothing to drop" } },
+		  { "(256 files sampled)", "invalidate=run found nothing to drop" } },
 		{ INVALIDATE_EPOCH,
 		  0,
 		  256,
-		  { "(256 files sampled)",
-		    "invalidate=epoch found nothing to drop" } },
+		  { "(256 files sampled)", "invalidate=epoch found nothing to drop" } },
 	};
 	struct world *w = world_new();
 
@@ -272,9 +251,7 @@ Suite *suite_text_storage(void)
 	Suite *s = suite_create("text_storage");
 	TCase *t = tcase_create("text_storage");
 
-	tcase_add_loop_test(
-		t, storage_is_described_by_what_lies_under_the_directory, 0,
-		10);
+	tcase_add_loop_test(t, storage_is_described_by_what_lies_under_the_directory, 0, 10);
 	tcase_add_loop_test(t, the_network_stands_with_the_host, 0, 4);
 	tcase_add_loop_test(t, servers_see_reads_of_another_size, 0, 6);
 	tcase_add_loop_test(t, dropping_is_reported_as_it_happened, 0, 4);

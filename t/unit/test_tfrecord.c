@@ -59,8 +59,7 @@ START_TEST(the_checksums_here_are_the_known_ones)
 END_TEST
 
 /* The whole file, written in chunks of at most `chunk` bytes. */
-static uint8_t *whole(const struct file_shape *shape, uint64_t index,
-		      size_t chunk)
+static uint8_t *whole(const struct file_shape *shape, uint64_t index, size_t chunk)
 {
 	struct format_writer w = { .shape = *shape, .seed_index = index };
 	uint64_t total = format_tfrecord.file_bytes(shape), end = 0, off;
@@ -99,8 +98,7 @@ static const struct shape_case {
 
 static struct file_shape shape_of(int i)
 {
-	return (struct file_shape){ .samples = shapes[i].samples,
-				    .sides = { 1, shapes[i].bytes } };
+	return (struct file_shape){ .samples = shapes[i].samples, .sides = { 1, shapes[i].bytes } };
 }
 
 /* A protobuf varint. */
@@ -115,8 +113,7 @@ static uint64_t varint(const uint8_t **at)
 	return v;
 }
 
-/* A length-delimited field; what is in it ends at the same byte as `end`, if
- * that is given. */
+/* A length-delimited field; what is in it ends at the same byte as `end`, if that is given. */
 static uint64_t field(const uint8_t **at, uint8_t tag, const uint8_t *end)
 {
 	uint64_t length;
@@ -136,8 +133,7 @@ static void expect_name(const uint8_t **at, const char *name)
 }
 
 /* An Example of `size` and `image`; gives the payload. */
-static const uint8_t *expect_example(const uint8_t *at, const uint8_t *end,
-				     uint64_t bytes)
+static const uint8_t *expect_example(const uint8_t *at, const uint8_t *end, uint64_t bytes)
 {
 	const uint8_t *entry_end;
 	uint64_t n;
@@ -224,8 +220,7 @@ START_TEST(the_index_tells_where_records_lie)
 	at = index = (char *)whole(&shape, 0, LEAST_BUFFER);
 	for (uint64_t i = 0; i < shape.samples; i++) {
 		char line[48];
-		int n = snprintf(line, sizeof(line),
-				 "%" PRIu64 " %" PRIu64 "\n", i * record,
+		int n = snprintf(line, sizeof(line), "%" PRIu64 " %" PRIu64 "\n", i * record,
 				 record);
 
 		ck_assert(strncmp(at, line, (size_t)n) == 0);
@@ -249,12 +244,10 @@ START_TEST(the_size_of_an_index_is_known_without_its_lines)
 
 			record = format_tfrecord.file_bytes(&shape) / counts[k];
 			for (uint64_t n = 0; n < counts[k]; n++)
-				bytes += (uint64_t)snprintf(
-					NULL, 0, "%" PRIu64 " %" PRIu64 "\n",
-					n * record, record);
+				bytes += (uint64_t)snprintf(NULL, 0, "%" PRIu64 " %" PRIu64 "\n",
+							    n * record, record);
 			shape.part = 1;
-			ck_assert_uint_eq(format_tfrecord.file_bytes(&shape),
-					  bytes);
+			ck_assert_uint_eq(format_tfrecord.file_bytes(&shape), bytes);
 		}
 	}
 }
@@ -272,13 +265,10 @@ START_TEST(files_are_as_large_as_tensorflow_makes_them)
 		{ UINT64_C(100000000000), 52, 1,
 		  /* records of 100 bytes: offsets of 1, 3, 4 .. 13 digits */
 		  UINT64_C(100000000000) * 5 + 1 +
-			  9 * (3 + 4 * UINT64_C(10) + 5 * UINT64_C(100) +
-			       6 * UINT64_C(1000) + 7 * UINT64_C(10000) +
-			       8 * UINT64_C(100000) + 9 * UINT64_C(1000000) +
-			       10 * UINT64_C(10000000) +
-			       11 * UINT64_C(100000000) +
-			       12 * UINT64_C(1000000000) +
-			       13 * UINT64_C(10000000000)) },
+			  9 * (3 + 4 * UINT64_C(10) + 5 * UINT64_C(100) + 6 * UINT64_C(1000) +
+			       7 * UINT64_C(10000) + 8 * UINT64_C(100000) + 9 * UINT64_C(1000000) +
+			       10 * UINT64_C(10000000) + 11 * UINT64_C(100000000) +
+			       12 * UINT64_C(1000000000) + 13 * UINT64_C(10000000000)) },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -286,8 +276,7 @@ START_TEST(files_are_as_large_as_tensorflow_makes_them)
 					    .sides = { 1, cases[i].bytes },
 					    .part = (unsigned)cases[i].part };
 
-		ck_assert_uint_eq(format_tfrecord.file_bytes(&shape),
-				  cases[i].want);
+		ck_assert_uint_eq(format_tfrecord.file_bytes(&shape), cases[i].want);
 	}
 }
 END_TEST
@@ -333,8 +322,7 @@ START_TEST(an_index_lies_beside_every_file)
 	ck_assert_str_eq(path, "d/index/train/3/img_07_of_30.tfrecord.idx");
 	ck_assert_uint_eq(dataset_file_bytes(&ds, 7), 255400);
 	/* 1, 3 x 4, 36 x 5, 60 x 6 digits; " 2554\n" */
-	ck_assert_uint_eq(dataset_file_bytes(&ds, 37),
-			  1 + 3 * 4 + 36 * 5 + 60 * 6 + 100 * 6);
+	ck_assert_uint_eq(dataset_file_bytes(&ds, 37), 1 + 3 * 4 + 36 * 5 + 60 * 6 + 100 * 6);
 	dataset_fini(&ds);
 }
 END_TEST
@@ -363,10 +351,8 @@ Suite *suite_tfrecord(void)
 	suite_add_tcase(s, t);
 	if (format_tfrecord.needs)
 		return s;
-	tcase_add_loop_test(t, records_are_examples_with_right_checksums, 0,
-			    SHAPES);
-	tcase_add_loop_test(t, content_does_not_depend_on_the_buffer, 0,
-			    SHAPES);
+	tcase_add_loop_test(t, records_are_examples_with_right_checksums, 0, SHAPES);
+	tcase_add_loop_test(t, content_does_not_depend_on_the_buffer, 0, SHAPES);
 	tcase_add_loop_test(t, the_index_tells_where_records_lie, 0, SHAPES);
 	tcase_add_test(t, an_index_lies_beside_every_file);
 	tcase_add_test(t, a_sample_that_protobuf_cannot_hold_is_refused);

@@ -15,11 +15,11 @@ static struct thrift begin(void)
 	return (struct thrift){ .to = bytes, .size = ROOM };
 }
 
-#define IS(t, ...)                                                             \
-	do {                                                                   \
-		static const uint8_t want[] = { __VA_ARGS__ };                 \
-		ck_assert_uint_eq((t).len, sizeof(want));                      \
-		ck_assert_mem_eq(bytes, want, sizeof(want));                   \
+#define IS(t, ...)                                                                                 \
+	do {                                                                                       \
+		static const uint8_t want[] = { __VA_ARGS__ };                                     \
+		ck_assert_uint_eq((t).len, sizeof(want));                                          \
+		ck_assert_mem_eq(bytes, want, sizeof(want));                                       \
 	} while (0)
 
 /* clang-format off */
@@ -79,8 +79,7 @@ START_TEST(a_list_has_its_length_in_a_half_byte_or_behind_it)
 	thrift_list(&t, 2, THRIFT_BINARY, 14);
 	thrift_list(&t, 3, THRIFT_STRUCT, 15);
 	thrift_list(&t, 4, THRIFT_STRUCT, 300);
-	IS(t, 0x19, 0x25, 1, 2, 0x19, 0xe8, 0x19, 0xfc, 15, 0x19, 0xfc, 0xac,
-	   0x02);
+	IS(t, 0x19, 0x25, 1, 2, 0x19, 0xe8, 0x19, 0xfc, 15, 0x19, 0xfc, 0xac, 0x02);
 }
 END_TEST
 
@@ -123,8 +122,7 @@ Suite *suite_thrift(void)
 	Suite *s = suite_create("thrift");
 	TCase *t = tcase_create("thrift");
 
-	tcase_add_loop_test(t, numbers_are_zigzag_of_seven_bits_a_byte, 0,
-			    NUMBERS);
+	tcase_add_loop_test(t, numbers_are_zigzag_of_seven_bits_a_byte, 0, NUMBERS);
 	tcase_add_test(t, a_field_is_its_distance_and_its_type);
 	tcase_add_test(t, a_list_has_its_length_in_a_half_byte_or_behind_it);
 	tcase_add_test(t, a_struct_counts_ids_for_itself);

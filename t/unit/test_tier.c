@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tier.c - a cache tier decides by the plan, whoever asks first; and its slots are never another's. */
+/* test_tier.c - a cache tier decides by the plan, whoever asks first; and its slots are never
+ * another's. */
 #include <math.h>
 #include <string.h>
 
@@ -52,12 +53,10 @@ static void set_up(struct fixture *f, int policy)
 			       .cache_size = { .percent = 40 },
 			       .cache_latency = { .a = 1000 } };
 	ck_assert_int_eq(dataset_init(&f->dataset, &f->job, 0, NULL), 0);
-	ck_assert_int_eq(
-		train_pass(&f->pass, &f->job, &f->dataset, false, 0, &err), 0);
+	ck_assert_int_eq(train_pass(&f->pass, &f->job, &f->dataset, false, 0, &err), 0);
 	ck_assert_int_eq(tier_new(&f->tier, &cfg, &err), 0);
 	for (uint64_t i = 0; i < RANKS; i++)
-		f->loaders[i] =
-			tier_loader_new(f->tier, i, i, NULL, NULL, &err);
+		f->loaders[i] = tier_loader_new(f->tier, i, i, NULL, NULL, &err);
 }
 
 static void tear_down(struct fixture *f)
@@ -77,8 +76,7 @@ static void ask(struct fixture *f, uint64_t rank, uint64_t epoch, uint64_t step)
 
 	sampler_epoch(&order, &f->pass.sampler, epoch);
 	for (uint64_t i = step * BATCH; i < (step + 1) * BATCH; i++)
-		f->got[rank][epoch][i] =
-			*tier_decide(f->loaders[rank], epoch, &order, i);
+		f->got[rank][epoch][i] = *tier_decide(f->loaders[rank], epoch, &order, i);
 }
 
 /* Ranks by turns, whichever is first; one of them `ahead` by so many steps. */
@@ -144,9 +142,7 @@ START_TEST(threads_side_by_side_get_them_too)
 	for (uint64_t i = 0; i < RANKS; i++) {
 		askers[i] = (struct asker){ &f, i, &peers };
 		clock_expect(f.clock, 1);
-		ck_assert_int_eq(
-			thread_start(&threads[i], ask_by_itself, &askers[i]),
-			0);
+		ck_assert_int_eq(thread_start(&threads[i], ask_by_itself, &askers[i]), 0);
 	}
 	for (uint64_t i = 0; i < RANKS; i++)
 		pthread_join(threads[i], NULL);
@@ -246,25 +242,21 @@ static uint64_t state_bytes(struct fixture *f)
 	return tier_state_bytes(&f->job, &stages);
 }
 
-/* Of so many files, of which so many are held in a directory: all alike, or each
- * of another size. */
-static void resize(struct fixture *f, uint64_t files, uint64_t held,
-		   bool differ)
+/* Of so many files, of which so many are held in a directory: all alike, or each of another
+ * size. */
+static void resize(struct fixture *f, uint64_t files, uint64_t held, bool differ)
 {
 	static char tier[] = "tier";
 
 	dataset_fini(&f->dataset);
 	f->job.num_files = files;
 	if (differ)
-		f->job.sample_size = (struct dist){ .kind = DIST_UNIFORM,
-						    .a = 1000,
-						    .b = 2000 };
+		f->job.sample_size = (struct dist){ .kind = DIST_UNIFORM, .a = 1000, .b = 2000 };
 	f->job.cache_size = (struct cache_size){ .samples = held };
 	f->job.cache_directory = tier;
 	f->job.cache_persist = true;
 	ck_assert_int_eq(dataset_init(&f->dataset, &f->job, 0, NULL), 0);
-	ck_assert_int_eq(
-		train_pass(&f->pass, &f->job, &f->dataset, false, 0, NULL), 0);
+	ck_assert_int_eq(train_pass(&f->pass, &f->job, &f->dataset, false, 0, NULL), 0);
 }
 
 #define MORE 100000u
@@ -338,21 +330,18 @@ Suite *suite_tier(void)
 	Suite *s = suite_create("tier");
 	TCase *tc = tcase_create("decisions");
 
-	tcase_add_loop_test(tc,
-			    decisions_are_those_of_the_plan_whoever_asks_first,
-			    CACHE_LRU, CACHE_IMPORTANCE);
+	tcase_add_loop_test(tc, decisions_are_those_of_the_plan_whoever_asks_first, CACHE_LRU,
+			    CACHE_IMPORTANCE);
 	tcase_add_test(tc, threads_side_by_side_get_them_too);
 	tcase_add_test(tc, what_was_written_over_is_said_to_be_lost);
 	tcase_add_test(tc, epochs_are_counted);
 	tcase_add_test(tc, accesses_are_counted_anew_before_32_bits_are_full);
-	tcase_add_loop_test(tc,
-			    it_takes_16_bytes_a_sample_and_32_an_entry_at_most,
-			    2 * CACHE_LRU, 2 * CACHE_HOT + 2);
+	tcase_add_loop_test(tc, it_takes_16_bytes_a_sample_and_32_an_entry_at_most, 2 * CACHE_LRU,
+			    2 * CACHE_HOT + 2);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("slots");
 	tcase_add_test(tc, a_slot_is_read_by_those_whose_bytes_it_has);
-	tcase_add_test(tc,
-		       a_slot_that_failed_is_filled_again_where_there_is_room);
+	tcase_add_test(tc, a_slot_that_failed_is_filled_again_where_there_is_room);
 	suite_add_tcase(s, tc);
 	return s;
 }

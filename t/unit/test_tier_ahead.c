@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tier_ahead.c - cache_prefetch: what is brought into a tier ahead of its batch, how far ahead, and by whom. */
+/* test_tier_ahead.c - cache_prefetch: what is brought into a tier ahead of its batch, how far
+ * ahead, and by whom. */
 #include <sched.h>
 #include <string.h>
 
@@ -30,16 +31,13 @@ struct fixture {
 static void set_up(struct fixture *f, uint64_t epochs)
 {
 	static char directory[] = "d";
-	struct tier_config cfg = { .job = &f->job,
-				   .pass = &f->pass,
-				   .engine_job = &f->engine_job };
+	struct tier_config cfg = { .job = &f->job, .pass = &f->pass, .engine_job = &f->engine_job };
 	struct mlgen_err err = { 0 };
 
 	memset(f, 0, sizeof(*f));
 	f->clock = cfg.clock = clock_new_real();
-	f->engine_job = (struct mlgen_engine_job){ .engine = &fake_sync,
-						   .workers = 2,
-						   .priv = &f->fake };
+	f->engine_job =
+		(struct mlgen_engine_job){ .engine = &fake_sync, .workers = 2, .priv = &f->fake };
 	f->job = (struct job){ .directory = directory,
 			       .format = FORMAT_RAW,
 			       .num_files = FILES,
@@ -61,8 +59,7 @@ static void set_up(struct fixture *f, uint64_t epochs)
 			       .cache_prefetch = AHEAD,
 			       .cache_latency = { .a = 1000 } };
 	ck_assert_int_eq(dataset_init(&f->dataset, &f->job, 0, NULL), 0);
-	ck_assert_int_eq(
-		train_pass(&f->pass, &f->job, &f->dataset, false, 0, &err), 0);
+	ck_assert_int_eq(train_pass(&f->pass, &f->job, &f->dataset, false, 0, &err), 0);
 	ck_assert_int_eq(tier_new(&f->tier, &cfg, &err), 0);
 	f->loader = tier_loader_new(f->tier, 0, 0, NULL, NULL, &err);
 }
@@ -85,8 +82,7 @@ static void ask(struct fixture *f, uint64_t epoch, uint64_t step)
 		f->got[i] = *tier_decide(f->loader, epoch, &order, i);
 }
 
-static const struct cache_counts *counts(const struct fixture *f,
-					 uint64_t epoch)
+static const struct cache_counts *counts(const struct fixture *f, uint64_t epoch)
 {
 	return &f->tier->caches[0].records[epoch];
 }
@@ -100,8 +96,7 @@ static unsigned slots_in_state(const struct fixture *f, enum tier_slot_state s)
 	for (uint64_t u = 0; u < FILES; u++) {
 		uint32_t slot = cache_find(c->cache, u);
 
-		n += slot != CACHE_NO_SLOT &&
-		     tier_slot_state(c->slots[slot]) == s;
+		n += slot != CACHE_NO_SLOT && tier_slot_state(c->slots[slot]) == s;
 	}
 	return n;
 }
@@ -133,8 +128,7 @@ START_TEST(what_waits_too_long_is_dropped)
 	/* All of this epoch, and of the next one's first what is not there. */
 	ck_assert_uint_ge(counts(&f, 0)->prefetches, FILES);
 	ck_assert_uint_le(counts(&f, 0)->prefetches, FILES + AHEAD);
-	ck_assert_uint_eq(counts(&f, 0)->dropped_fills,
-			  counts(&f, 0)->prefetches - AHEAD);
+	ck_assert_uint_eq(counts(&f, 0)->dropped_fills, counts(&f, 0)->prefetches - AHEAD);
 	tear_down(&f);
 }
 END_TEST
@@ -155,8 +149,7 @@ END_TEST
 /* Its thread has read, or failed to read, so many. */
 static void let_it_read(const struct fixture *f, unsigned most)
 {
-	while (slots_in_state(f, SLOT_READY) + slots_in_state(f, SLOT_FAILED) <
-	       most)
+	while (slots_in_state(f, SLOT_READY) + slots_in_state(f, SLOT_FAILED) < most)
 		sched_yield();
 }
 
@@ -168,8 +161,8 @@ static void end(struct fixture *f)
 	ck_assert_str_eq(err.text, "");
 }
 
-/* The first batch is asked for by its loader at once; as many as there is room
- * for wait behind it. */
+/* The first batch is asked for by its loader at once; as many as there is room for wait behind
+ * it. */
 START_TEST(a_thread_reads_what_is_wanted_into_its_slot)
 {
 	struct mlgen_err err = { 0 };
@@ -229,8 +222,7 @@ Suite *suite_tier_ahead(void)
 	tcase_add_test(tc, behind_the_last_epoch_there_is_nothing);
 	tcase_add_test(tc, a_thread_reads_what_is_wanted_into_its_slot);
 	tcase_add_test(tc, what_cannot_be_read_ahead_ends_nothing);
-	tcase_add_test(tc,
-		       threads_are_no_more_than_there_are_readers_or_samples);
+	tcase_add_test(tc, threads_are_no_more_than_there_are_readers_or_samples);
 	suite_add_tcase(s, tc);
 	return s;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tier_parts.c - one cache of several processes: what each of them decides and counts adds up to one. */
+/* test_tier_parts.c - one cache of several processes: what each of them decides and counts adds up
+ * to one. */
 #include "base/mem.h"
 #include "tier_part_rig.h"
 
@@ -12,15 +13,12 @@ static void decide_all(struct part *p)
 	uint64_t steps = p->pass.sampler.steps;
 
 	for (uint64_t i = 0; i < n; i++)
-		loaders[i] =
-			tier_loader_new(p->tier, p->job.accelerators_before + i,
-					i, NULL, NULL, &p->err);
+		loaders[i] = tier_loader_new(p->tier, p->job.accelerators_before + i, i, NULL, NULL,
+					     &p->err);
 	for (uint64_t k = 0; k < EPOCHS * steps * BATCH; k++)
 		for (uint64_t i = 0; i < n; i++) {
-			sampler_epoch(&order, &p->pass.sampler,
-				      k / (steps * BATCH));
-			tier_decide(loaders[i], k / (steps * BATCH), &order,
-				    k % (steps * BATCH));
+			sampler_epoch(&order, &p->pass.sampler, k / (steps * BATCH));
+			tier_decide(loaders[i], k / (steps * BATCH), &order, k % (steps * BATCH));
 		}
 	for (uint64_t i = 0; i < n; i++) {
 		tier_loader_close(loaders[i]);
@@ -63,8 +61,7 @@ static void add_result(struct summed *to, const struct part *p)
 	mem_free(r.epochs.items);
 }
 
-static void run_parts(struct summed *out, uint64_t parts, uint64_t each,
-		      int policy, int substitute)
+static void run_parts(struct summed *out, uint64_t parts, uint64_t each, int policy, int substitute)
 {
 	static struct part p;
 
@@ -92,8 +89,7 @@ START_TEST(what_parts_count_adds_up_to_what_one_process_does)
 	run_parts(&one, 1, 4, policy, substitute);
 	run_parts(&two, 2, 2, policy, substitute);
 	run_parts(&four, 4, 1, policy, substitute);
-	ck_assert_uint_gt(one.epochs[1].misses + one.epochs[1].substitutions,
-			  0);
+	ck_assert_uint_gt(one.epochs[1].misses + one.epochs[1].substitutions, 0);
 	one.epochs[0].rank_correlation = two.epochs[0].rank_correlation =
 		four.epochs[0].rank_correlation = 0;
 	ck_assert_mem_eq(&two, &one, sizeof(one));
@@ -129,9 +125,8 @@ Suite *suite_tier_parts(void)
 	Suite *s = suite_create("tier_parts");
 	TCase *tc = tcase_create("tier_parts");
 
-	tcase_add_loop_test(tc,
-			    what_parts_count_adds_up_to_what_one_process_does,
-			    0, 2 * (CACHE_HOT - CACHE_LRU + 1));
+	tcase_add_loop_test(tc, what_parts_count_adds_up_to_what_one_process_does, 0,
+			    2 * (CACHE_HOT - CACHE_LRU + 1));
 	tcase_add_test(tc, slots_are_dealt_out_to_the_last);
 	suite_add_tcase(s, tc);
 	return s;

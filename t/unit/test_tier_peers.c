@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tier_peers.c - processes with parts of one cache ask each other for what is there, and get nothing else. */
+/* test_tier_peers.c - processes with parts of one cache ask each other for what is there, and get
+ * nothing else. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -30,10 +31,9 @@ static void nothing(void)
 {
 }
 
-static const struct hosts_mpi threads_mpi = { .abi = HOSTS_MPI_ABI,
-					      .name = "threads",
-					      .exchange = exchange,
-					      .end = nothing };
+static const struct hosts_mpi threads_mpi = {
+	.abi = HOSTS_MPI_ABI, .name = "threads", .exchange = exchange, .end = nothing
+};
 
 static void *part_main(void *arg)
 {
@@ -42,13 +42,11 @@ static void *part_main(void *arg)
 	struct tier_peers_config cfg = { 0 };
 
 	own_rank = p->rank;
-	ck_assert_int_eq(hosts_meet_through(&p->hosts, &threads_mpi, p->rank,
-					    PARTS, &hc, &p->err),
+	ck_assert_int_eq(hosts_meet_through(&p->hosts, &threads_mpi, p->rank, PARTS, &hc, &p->err),
 			 0);
 	cfg.hosts = p->hosts;
 	cfg.channel = hosts_reserve(p->hosts, 1);
-	p->opened =
-		tier_peers_open(&p->peers, &p->job, &p->pass, &cfg, &p->err);
+	p->opened = tier_peers_open(&p->peers, &p->job, &p->pass, &cfg, &p->err);
 	if (p->opened == 0) {
 		part_open_tier(p);
 		ck_assert_int_eq(tier_start(p->tier, &p->err), 0);
@@ -82,8 +80,7 @@ static void run_both(struct part *p, void (*does)(struct part *p))
 	for (unsigned i = 0; i < PARTS; i++) {
 		part_make_pass(&p[i]);
 		p[i].does = does;
-		ck_assert_int_eq(
-			pthread_create(&threads[i], NULL, part_main, &p[i]), 0);
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, part_main, &p[i]), 0);
 	}
 	for (unsigned i = 0; i < PARTS; i++) {
 		pthread_join(threads[i], NULL);
@@ -96,8 +93,7 @@ static void run_both(struct part *p, void (*does)(struct part *p))
 #define SLOT 5u
 #define OTHER 1u
 
-static struct tier_ask question(uint32_t kind, uint32_t generation,
-				const unsigned char *memory)
+static struct tier_ask question(uint32_t kind, uint32_t generation, const unsigned char *memory)
 {
 	return (struct tier_ask){ .kind = kind,
 				  .slot = SLOT,
@@ -108,8 +104,7 @@ static struct tier_ask question(uint32_t kind, uint32_t generation,
 				  .pieces[0] = { 0, BYTES } };
 }
 
-static uint32_t say(struct part *p, const struct tier_ask *a,
-		    unsigned char *memory)
+static uint32_t say(struct part *p, const struct tier_ask *a, unsigned char *memory)
 {
 	struct tier_answer answer = { 0 };
 	int rc = tier_peers_ask(p->peers, OTHER, a, memory, &answer, &p->err);
@@ -222,14 +217,10 @@ static void *ask_again_and_again(void *asker)
 		memset(sent, (int)(i % 251), sizeof(sent));
 		q = question(TIER_FILL, i, sent);
 		q.slot = 2 * a->number + OTHER;
-		ck_assert_int_eq(tier_peers_ask(a->part->peers, OTHER, &q, sent,
-						&answer, &err),
-				 0);
+		ck_assert_int_eq(tier_peers_ask(a->part->peers, OTHER, &q, sent, &answer, &err), 0);
 		q = question(TIER_GET, i, NULL);
 		q.slot = 2 * (a->number / 2) + OTHER;
-		ck_assert_int_eq(tier_peers_ask(a->part->peers, OTHER, &q, got,
-						&answer, &err),
-				 0);
+		ck_assert_int_eq(tier_peers_ask(a->part->peers, OTHER, &q, got, &answer, &err), 0);
 		if (answer.said == TIER_THERE)
 			for (unsigned k = 0; k < BYTES; k++)
 				ck_assert_uint_eq(got[k], i % 251);
@@ -244,9 +235,7 @@ static void ask_side_by_side(struct part *p)
 
 	for (unsigned i = 0; i < ASKERS && p->rank != OTHER; i++) {
 		askers[i] = (struct asker){ p, i };
-		ck_assert_int_eq(thread_start(&threads[i], ask_again_and_again,
-					      &askers[i]),
-				 0);
+		ck_assert_int_eq(thread_start(&threads[i], ask_again_and_again, &askers[i]), 0);
 	}
 	for (unsigned i = 0; i < ASKERS && p->rank != OTHER; i++)
 		pthread_join(threads[i], NULL);
@@ -270,18 +259,12 @@ static const struct tier_ask bad_questions[] = {
 	{ .kind = TIER_GET, .slot = UINT32_MAX, .count = 1 },
 	{ .kind = TIER_GET, .slot = SLOT, .count = 0 },
 	{ .kind = TIER_GET, .slot = SLOT, .count = 3 },
-	{ .kind = TIER_GET,
-	  .slot = SLOT,
-	  .generation = UINT32_MAX,
-	  .count = 1 },
+	{ .kind = TIER_GET, .slot = SLOT, .generation = UINT32_MAX, .count = 1 },
 	{ .kind = TIER_GET,
 	  .slot = SLOT,
 	  .count = 1,
 	  .pieces[0] = { .at = UINT64_MAX, .bytes = 2 } },
-	{ .kind = TIER_GET,
-	  .slot = SLOT,
-	  .count = 2,
-	  .pieces = { { 0, 8 }, { 8, UINT64_MAX } } },
+	{ .kind = TIER_GET, .slot = SLOT, .count = 2, .pieces = { { 0, 8 }, { 8, UINT64_MAX } } },
 };
 static int bad_at;
 
@@ -292,12 +275,12 @@ static void ask_nonsense(struct part *p)
 
 	if (p->rank == OTHER)
 		return;
-	ck_assert_int_eq(tier_peers_ask(p->peers, OTHER, &bad_questions[bad_at],
-					sent, &answer, &p->err),
-			 -EPIPE);
-	ck_assert_ptr_nonnull(strstr(p->err.text, "(rank 1): its part of the "
-						  "cache cannot be asked: it "
-						  "has closed a connection"));
+	ck_assert_int_eq(
+		tier_peers_ask(p->peers, OTHER, &bad_questions[bad_at], sent, &answer, &p->err),
+		-EPIPE);
+	ck_assert_ptr_nonnull(strstr(
+		p->err.text,
+		"(rank 1): its part of the cache cannot be asked: it has closed a connection"));
 }
 
 START_TEST(what_is_no_question_ends_its_connection)
@@ -318,9 +301,7 @@ static void ask_when_cut(struct part *p)
 	struct tier_answer answer;
 
 	tier_close(p->tier);
-	ck_assert_int_eq(
-		tier_peers_ask(p->peers, !p->rank, &a, got, &answer, &p->err),
-		-ECANCELED);
+	ck_assert_int_eq(tier_peers_ask(p->peers, !p->rank, &a, got, &answer, &p->err), -ECANCELED);
 	p->err = (struct mlgen_err){ 0 };
 }
 
@@ -344,8 +325,7 @@ START_TEST(who_sees_other_data_is_refused_by_all)
 	run_both(p, ask_when_cut);
 	for (unsigned i = 0; i < PARTS; i++) {
 		ck_assert_int_eq(p[i].opened, -EINVAL);
-		ck_assert_ptr_nonnull(
-			strstr(p[i].err.text, "(rank 1) sees another data"));
+		ck_assert_ptr_nonnull(strstr(p[i].err.text, "(rank 1) sees another data"));
 	}
 }
 END_TEST
@@ -358,10 +338,8 @@ static uint16_t free_port(void)
 		unsigned n = 0;
 
 		for (; n < 3; n++) {
-			struct sockaddr_in6 at = {
-				.sin6_family = AF_INET6,
-				.sin6_port = htons((uint16_t)(port + n))
-			};
+			struct sockaddr_in6 at = { .sin6_family = AF_INET6,
+						   .sin6_port = htons((uint16_t)(port + n)) };
 
 			fds[n] = socket(AF_INET6, SOCK_STREAM, 0);
 			if (bind(fds[n], (struct sockaddr *)&at, sizeof(at)))
@@ -381,18 +359,15 @@ static _Atomic unsigned strangers;
 /* Comes in as soon as there is a door, with another word, until there is none. */
 static void *stranger_main(void *port)
 {
-	const struct sockaddr_in at = {
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-		.sin_port = htons((uint16_t)(*(uint16_t *)port + 2))
-	};
+	const struct sockaddr_in at = { .sin_family = AF_INET,
+					.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+					.sin_port = htons((uint16_t)(*(uint16_t *)port + 2)) };
 	const uint64_t word[2] = { 1, 0 };
 
 	while (!atomic_load(&stranger_ends)) {
 		int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-		if (connect(fd, (const struct sockaddr *)&at, sizeof(at)) ==
-			    0 &&
+		if (connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0 &&
 		    send(fd, word, sizeof(word), MSG_NOSIGNAL) == sizeof(word))
 			atomic_fetch_add(&strangers, 1);
 		close(fd);

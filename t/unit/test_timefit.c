@@ -54,11 +54,9 @@ START_TEST(times_come_back_as_their_distribution)
 	const char *text = written[_i].text;
 	struct timefit fit = fit_of(text);
 
-	ck_assert_msg(fit.dist.kind == written[_i].kind, "%s: kind %d", text,
-		      (int)fit.dist.kind);
-	ck_assert_msg(fabs(dist_mean(&fit.dist) / written[_i].mean_ns - 1) <
-			      0.04,
-		      "%s: mean %g", text, dist_mean(&fit.dist));
+	ck_assert_msg(fit.dist.kind == written[_i].kind, "%s: kind %d", text, (int)fit.dist.kind);
+	ck_assert_msg(fabs(dist_mean(&fit.dist) / written[_i].mean_ns - 1) < 0.04, "%s: mean %g",
+		      text, dist_mean(&fit.dist));
 	ck_assert_msg(fabs(dist_stdev(&fit.dist) - written[_i].stdev_ns) <=
 			      0.06 * written[_i].stdev_ns,
 		      "%s: stdev %g", text, dist_stdev(&fit.dist));
@@ -109,8 +107,7 @@ Suite *suite_timefit(void)
 	Suite *s = suite_create("timefit");
 	TCase *times = tcase_create("timefit");
 
-	tcase_add_loop_test(times, times_come_back_as_their_distribution, 0,
-			    ARRAY_LEN(written));
+	tcase_add_loop_test(times, times_come_back_as_their_distribution, 0, ARRAY_LEN(written));
 	tcase_add_test(times, a_constant_is_seen_behind_what_held_it_up);
 	tcase_add_test(times, what_was_held_up_makes_no_deviation);
 	suite_add_tcase(s, times);

@@ -69,16 +69,13 @@ static void put_disks(void)
 {
 	put_file(PCI "/0000:81:00.0/numa_node", "1\n");
 	put_file(PCI "/0000:81:00.0/nvme/nvme0/nvme0n1/nvme0n1p1/dev", "");
-	put_disk("259:0",
-		 "../../devices/pci0000:80/0000:81:00.0/nvme/nvme0/nvme0n1");
+	put_disk("259:0", "../../devices/pci0000:80/0000:81:00.0/nvme/nvme0/nvme0n1");
 	put_file(PCI "/0000:01:00.0/numa_node", "0\n");
 	put_file(PCI "/0000:01:00.0/nvme/nvme1/nvme1n1/dev", "");
-	put_disk("259:1",
-		 "../../devices/pci0000:80/0000:01:00.0/nvme/nvme1/nvme1n1");
+	put_disk("259:1", "../../devices/pci0000:80/0000:01:00.0/nvme/nvme1/nvme1n1");
 	put_file(PCI "/0000:02:00.0/numa_node", "-1\n");
 	put_file(PCI "/0000:02:00.0/virtio1/block/vda/dev", "");
-	put_disk("254:0",
-		 "../../devices/pci0000:80/0000:02:00.0/virtio1/block/vda");
+	put_disk("254:0", "../../devices/pci0000:80/0000:02:00.0/virtio1/block/vda");
 }
 
 /* Over both, over one and a partition of it, over nothing; and two paths. */
@@ -90,20 +87,17 @@ static void put_stacks(void)
 		 "../../../../pci0000:80/0000:01:00.0/nvme/nvme1/nvme1n1");
 	put_disk("9:0", "../../devices/virtual/block/md0");
 	put_link(BLOCK "/md1/slaves/nvme0n1p1",
-		 "../../../../pci0000:80/0000:81:00.0/nvme/nvme0/nvme0n1/"
-		 "nvme0n1p1");
+		 "../../../../pci0000:80/0000:81:00.0/nvme/nvme0/nvme0n1/nvme0n1p1");
 	put_link(BLOCK "/dm-0/slaves/md1", "../../md1");
 	put_disk("253:0", "../../devices/virtual/block/dm-0");
 	put_file(BLOCK "/loop0/dev", "7:0\n");
 	put_disk("7:0", "../../devices/virtual/block/loop0");
 	put_link(BLOCK "/dm-1/slaves/dm-1", "../../dm-1");
 	put_disk("253:1", "../../devices/virtual/block/dm-1");
-	put_link(SUBSYSTEM "/nvme0",
-		 "../../../pci0000:80/0000:81:00.0/nvme/nvme0");
+	put_link(SUBSYSTEM "/nvme0", "../../../pci0000:80/0000:81:00.0/nvme/nvme0");
 	put_link(SUBSYSTEM "/subsystem", "../../../../class/nvme-subsystem");
 	put_file(SUBSYSTEM "/nvme0n2/dev", "");
-	put_disk("259:2",
-		 "../../devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n2");
+	put_disk("259:2", "../../devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n2");
 }
 
 static void setup(void)
@@ -143,9 +137,7 @@ static const struct disk_case {
 
 static struct mount mount_of(const struct disk_case *c)
 {
-	struct mount m = { .type = "nfs4",
-			   .dev_major = c->dev_major,
-			   .dev_minor = c->dev_minor };
+	struct mount m = { .type = "nfs4", .dev_major = c->dev_major, .dev_minor = c->dev_minor };
 
 	snprintf(m.device, sizeof(m.device), "%s", c->disk);
 	return m;
@@ -214,10 +206,9 @@ static void assert_text(const char *got, const char *want)
 START_TEST(threads_get_what_is_allowed_of_what_is_wished_for)
 {
 	const struct plan_case *c = &plans[_i];
-	const struct topology_wish wish = { .cpus = c->cpus,
-					    .nodes = c->nodes,
-					    .disk_node = c->disk_node,
-					    .disk = "nvme0n1" };
+	const struct topology_wish wish = {
+		.cpus = c->cpus, .nodes = c->nodes, .disk_node = c->disk_node, .disk = "nvme0n1"
+	};
 	struct mlgen_err err = { 0 };
 	struct topology *t = NULL;
 	char *threads, *loaders;
@@ -243,8 +234,7 @@ START_TEST(this_host_gives_what_this_process_may_use)
 
 	unsetenv("HWLOC_SYNTHETIC");
 	ck_assert_msg(topology_new(&t, NULL, &err) == 0, "%s", err.text);
-	ck_assert_msg(topology_plan(t, &all, &threads, &loaders, &err) == 0,
-		      "%s", err.text);
+	ck_assert_msg(topology_plan(t, &all, &threads, &loaders, &err) == 0, "%s", err.text);
 	ck_assert_str_ne(threads, "");
 	ck_assert_str_eq(threads, loaders);
 	ck_assert_int_ge(topology_here(), 0);
@@ -378,16 +368,11 @@ Suite *suite_topology(void)
 	TCase *t = tcase_create("topology");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t,
-			    a_disk_is_where_its_controller_or_all_its_parts_are,
-			    0, ROWS(disks));
+	tcase_add_loop_test(t, a_disk_is_where_its_controller_or_all_its_parts_are, 0, ROWS(disks));
 	tcase_add_test(t, one_node_is_no_choice);
-	tcase_add_loop_test(t,
-			    threads_get_what_is_allowed_of_what_is_wished_for,
-			    0, ROWS(plans));
+	tcase_add_loop_test(t, threads_get_what_is_allowed_of_what_is_wished_for, 0, ROWS(plans));
 	tcase_add_test(t, this_host_gives_what_this_process_may_use);
-	tcase_add_loop_test(t, a_job_is_placed_or_its_owner_is_told_why_not, 0,
-			    ROWS(placements));
+	tcase_add_loop_test(t, a_job_is_placed_or_its_owner_is_told_why_not, 0, ROWS(placements));
 	tcase_add_test(t, a_preparation_is_not_told_about_its_readers);
 	tcase_add_test(t, nodes_are_written_as_ranges);
 	tcase_add_test(t, a_look_is_far_when_the_disk_is_known_to_be_elsewhere);

@@ -20,9 +20,8 @@ static const char captured[] = "layer0.weight 5000000\n"
 			       "layer11.weight 1024\n";
 
 static const uint64_t path_writes[] = {
-	1152 + 5000000, 64 + 20000,    96 + 300000,   96 + 1024,
-	64 + 4096,      64 + 4000000,  192 + 1000000, 64 + 123456,
-	64 + 2097152,   192 + 8000000, 1011,          0,
+	1152 + 5000000, 64 + 20000,  96 + 300000,  96 + 1024,     64 + 4096, 64 + 4000000,
+	192 + 1000000,  64 + 123456, 64 + 2097152, 192 + 8000000, 1011,      0,
 };
 
 static const uint64_t file_writes[] = {
@@ -144,8 +143,7 @@ static char *hundred(void)
 	char *text = mem_zalloc(room);
 
 	for (int i = 0; i < 100; i++)
-		used += (size_t)snprintf(text + used, room - used,
-					 "layer%d.weight%s 5000000\n", i,
+		used += (size_t)snprintf(text + used, room - used, "layer%d.weight%s 5000000\n", i,
 					 i ? "" : "_");
 	return text;
 }
@@ -199,11 +197,8 @@ Suite *suite_torch(void)
 
 	tcase_add_test(calls, writes_are_those_that_were_captured);
 	tcase_add_test(calls, so_are_reads);
-	tcase_add_test(
-		calls,
-		dlio_writes_one_tensor_in_three_calls_and_reads_it_in_one);
-	tcase_add_test(calls,
-		       what_is_too_long_for_a_buffer_is_written_by_itself);
+	tcase_add_test(calls, dlio_writes_one_tensor_in_three_calls_and_reads_it_in_one);
+	tcase_add_test(calls, what_is_too_long_for_a_buffer_is_written_by_itself);
 	suite_add_tcase(s, calls);
 	return s;
 }

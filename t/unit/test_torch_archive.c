@@ -17,8 +17,7 @@ static uint64_t number(const uint8_t *at, unsigned bytes)
 	return v;
 }
 
-static void part_of(const struct shard *f, uint64_t off, void *to,
-		    uint64_t bytes)
+static void part_of(const struct shard *f, uint64_t off, void *to, uint64_t bytes)
 {
 	struct shard_piece p = { 0 };
 
@@ -59,8 +58,7 @@ static size_t take_entry(const uint8_t *at, struct entry *e)
 		e->off = number(field, 8);
 		field += 8;
 	}
-	ck_assert_ptr_eq(extra ? field : at + 46 + name_bytes,
-			 at + 46 + name_bytes + extra);
+	ck_assert_ptr_eq(extra ? field : at + 46 + name_bytes, at + 46 + name_bytes + extra);
 	return 46 + name_bytes + extra;
 }
 
@@ -123,8 +121,7 @@ static struct directory find_directory(const struct shard *f)
 	ck_assert_uint_eq(d.off + d.bytes + sizeof(end), f->bytes);
 	ck_assert_uint_eq(number(end + 76 + 10, 2), d.records);
 	ck_assert_uint_eq(number(end + 76 + 12, 4), d.bytes);
-	ck_assert_uint_eq(number(end + 76 + 16, 4),
-			  d.off < UINT32_MAX ? d.off : UINT32_MAX);
+	ck_assert_uint_eq(number(end + 76 + 16, 4), d.off < UINT32_MAX ? d.off : UINT32_MAX);
 	return d;
 }
 
@@ -157,8 +154,7 @@ static void check_archive(const struct shard *f)
 	mem_free(directory);
 }
 
-static const uint64_t tensor_counts[] = { 1,  2,  9,   10,  11,
-					  12, 99, 100, 101, 1002 };
+static const uint64_t tensor_counts[] = { 1, 2, 9, 10, 11, 12, 99, 100, 101, 1002 };
 
 #define TENSOR_COUNTS ((int)(sizeof(tensor_counts) / sizeof(tensor_counts[0])))
 
@@ -174,9 +170,7 @@ START_TEST(an_unzipper_finds_every_record_and_its_checksum)
 	struct shard_rig r;
 	struct shard f;
 
-	open_list(&r,
-		  _i < TENSOR_COUNTS ? PATH : "checkpoint_layout=deepspeed ",
-		  text);
+	open_list(&r, _i < TENSOR_COUNTS ? PATH : "checkpoint_layout=deepspeed ", text);
 	shard_init(&f, &r.set, 0, 0, 1);
 	ck_assert_str_eq(f.zip.stem, _i < TENSOR_COUNTS ? "rank_0" : "archive");
 	check_archive(&f);
@@ -244,8 +238,7 @@ Suite *suite_torch_archive(void)
 	Suite *s = suite_create("torch_archive");
 	TCase *archive = tcase_create("archive");
 
-	tcase_add_loop_test(archive,
-			    an_unzipper_finds_every_record_and_its_checksum, 0,
+	tcase_add_loop_test(archive, an_unzipper_finds_every_record_and_its_checksum, 0,
 			    2 * TENSOR_COUNTS);
 	tcase_add_loop_test(archive, so_it_does_beyond_4_gib, 0, LONG_LISTS);
 	tcase_add_test(archive, its_zip64_fields_are_as_miniz_has_them);

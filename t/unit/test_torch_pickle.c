@@ -10,8 +10,7 @@
 #include "shard_rig.h"
 
 static const char one_tensor[] =
-	"\x80\2}q\0X\1\0\0\0aq\1ctorch._utils\n_rebuild_tensor_v2\nq\2(("
-	"X\7\0\0\0"
+	"\x80\2}q\0X\1\0\0\0aq\1ctorch._utils\n_rebuild_tensor_v2\nq\2((X\7\0\0\0"
 	"storageq\3ctorch\nCharStorage\nq\4X\1\0\0\0"
 	"0q\5X\3\0\0\0cpuq\6"
 	"J\x27\x79\xc0\x1dtq\7QK\0J\x27\x79\xc0\x1d\x85q\10K\1\x85q\11\x89"
@@ -40,12 +39,12 @@ static uint64_t bytes_300(uint64_t i)
 	return 300;
 }
 
-#define SMALL_MODEL                                                            \
-	"model_layers=60 model_hidden=8 model_ffn=16 model_heads=2 "           \
+#define SMALL_MODEL                                                                                \
+	"model_layers=60 model_hidden=8 model_ffn=16 model_heads=2 "                               \
 	"model_kv_heads=2 model_vocabulary=16 "
 
-/* Lengths and checksums of what torch 1.13.1 pickled of the same names, types
- * and lengths: around a thousand items, 255 objects, and each form of a number. */
+/* Lengths and checksums of what torch 1.13.1 pickled of the same names, types and lengths: around a
+ * thousand items, 255 objects, and each form of a number. */
 /* clang-format off */
 static const struct pickle_case {
 	uint64_t tensors; /* of a list of 300 bytes each; 0 = options or a list */

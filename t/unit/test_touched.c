@@ -64,13 +64,11 @@ START_TEST(many_pieces_are_exact_and_come_back)
 	struct touched t = { 0 };
 
 	for (uint64_t i = 0; i < TOUCHED_PIECES; i++)
-		ck_assert_uint_eq(touched_add(&pool, &t, 10 * i, 10 * i + 5),
-				  5);
+		ck_assert_uint_eq(touched_add(&pool, &t, 10 * i, 10 * i + 5), 5);
 	ck_assert_uint_ne(t.more, 0);
 	ck_assert(touched_is_exact(&pool, &t));
 	ck_assert_uint_eq(touched_bytes(&pool, &t), 5 * TOUCHED_PIECES);
-	ck_assert_uint_eq(touched_add(&pool, &t, 0, 10 * TOUCHED_PIECES),
-			  5 * TOUCHED_PIECES);
+	ck_assert_uint_eq(touched_add(&pool, &t, 0, 10 * TOUCHED_PIECES), 5 * TOUCHED_PIECES);
 	ck_assert_uint_eq(t.more, 0);
 	ck_assert_uint_eq(touched_bytes(&pool, &t), 10 * TOUCHED_PIECES);
 }
@@ -138,8 +136,7 @@ START_TEST(the_largest_offsets_have_larger_blocks)
 	for (uint64_t i = 0; i <= TOUCHED_PIECES; i++)
 		touched_add(&pool, &t, i << 20, (i << 20) + 1);
 	uint64_t before = touched_bytes(&pool, &t);
-	ck_assert_uint_eq(before, (uint64_t)TOUCHED_PIECES * TOUCHED_BLOCK + 1 +
-					  TOUCHED_BLOCK - 1);
+	ck_assert_uint_eq(before, (uint64_t)TOUCHED_PIECES * TOUCHED_BLOCK + 1 + TOUCHED_BLOCK - 1);
 	touched_add(&pool, &t, INT64_MAX - 5, INT64_MAX);
 	ck_assert_uint_gt(touched_bytes(&pool, &t), before);
 	ck_assert_uint_le(pool.arena.bytes, 64 << 20);
@@ -155,15 +152,13 @@ START_TEST(files_do_not_disturb_each_other)
 
 	memset(t, 0, sizeof(t));
 	for (uint64_t i = 0; i < 40 * 100; i++)
-		touched_add(&pool, &t[i % 40], (i / 40) * 100,
-			    (i / 40) * 100 + 1 + i % 40);
+		touched_add(&pool, &t[i % 40], (i / 40) * 100, (i / 40) * 100 + 1 + i % 40);
 	for (unsigned f = 0; f < 40; f++)
 		ck_assert_uint_eq(touched_bytes(&pool, &t[f]), 100 * (1 + f));
 	/* One whole, and its room goes to another. */
 	touched_add(&pool, &t[7], 0, 1000000);
 	for (unsigned i = 0; i < 50; i++)
-		touched_add(&pool, &t[8], 20000 + random_next(&state) % 9000,
-			    29000);
+		touched_add(&pool, &t[8], 20000 + random_next(&state) % 9000, 29000);
 	ck_assert_uint_eq(touched_bytes(&pool, &t[7]), 1000000);
 	ck_assert_uint_eq(touched_bytes(&pool, &t[9]), 1000);
 }

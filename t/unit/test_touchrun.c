@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_touchrun.c - page faults become the reads that they stand for, wherever in memory a file is mapped. */
+/* test_touchrun.c - page faults become the reads that they stand for, wherever in memory a file is
+ * mapped. */
 #include <check.h>
 #include <stdint.h>
 
@@ -19,8 +20,7 @@ static unsigned reads_of(const unsigned *pages, unsigned count, uint64_t *sum)
 
 	*sum = 0;
 	for (unsigned i = 0; i < count; i++) {
-		if (!touchrun_next(&t, pages[i] * (uint64_t)PAGE, FILE_BYTES,
-				   &from, &bytes))
+		if (!touchrun_next(&t, pages[i] * (uint64_t)PAGE, FILE_BYTES, &from, &bytes))
 			continue;
 		ck_assert_uint_eq(from, *sum);
 		*sum += bytes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_trace_csv.c - the parts of a trace are one text, in the order of time and with the phase that holds. */
+/* test_trace_csv.c - the parts of a trace are one text, in the order of time and with the phase
+ * that holds. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +30,7 @@ static void begin(struct part *p, uint32_t number)
 	p->fd = memfd_create("trace", MFD_CLOEXEC);
 	ck_assert_int_ge(p->fd, 0);
 	snprintf(p->path, sizeof(p->path), "/proc/self/fd/%d", p->fd);
-	ck_assert_int_eq(
-		trace_writer_new(&p->writer, p->fd, p->path, &head, &err), 0);
+	ck_assert_int_eq(trace_writer_new(&p->writer, p->fd, p->path, &head, &err), 0);
 }
 
 static uint32_t name_in(struct part *p, const char *name)
@@ -38,9 +38,8 @@ static uint32_t name_in(struct part *p, const char *name)
 	return name ? trace_writer_name(p->writer, name, strlen(name)) : 0;
 }
 
-static struct trace_record *add(struct part *p, struct trace_record *r,
-				uint16_t op, uint64_t start_ns,
-				uint64_t duration_ns, const char *name)
+static struct trace_record *add(struct part *p, struct trace_record *r, uint16_t op,
+				uint64_t start_ns, uint64_t duration_ns, const char *name)
 {
 	*r = (struct trace_record){ .start_ns = start_ns,
 				    .duration_ns = duration_ns,
@@ -52,13 +51,12 @@ static struct trace_record *add(struct part *p, struct trace_record *r,
 	return r;
 }
 
-static void put(struct part *p, uint16_t op, uint64_t start_ns,
-		uint64_t duration_ns, const char *name)
+static void put(struct part *p, uint16_t op, uint64_t start_ns, uint64_t duration_ns,
+		const char *name)
 {
 	struct trace_record r;
 
-	trace_writer_record(p->writer,
-			    add(p, &r, op, start_ns, duration_ns, name));
+	trace_writer_record(p->writer, add(p, &r, op, start_ns, duration_ns, name));
 }
 
 static void end(struct part *p)
@@ -86,9 +84,7 @@ static char *text_of(const struct part *parts, size_t count)
 	trace_reader_close(reader);
 	for (size_t i = 0; i < count; i++)
 		close(parts[i].fd);
-	ck_assert_int_eq(
-		strncmp(text, TRACE_CSV_HEADER "\n", sizeof(TRACE_CSV_HEADER)),
-		0);
+	ck_assert_int_eq(strncmp(text, TRACE_CSV_HEADER "\n", sizeof(TRACE_CSV_HEADER)), 0);
 	return text + sizeof(TRACE_CSV_HEADER);
 }
 
@@ -128,8 +124,7 @@ START_TEST(flags_have_their_names_and_those_of_later_ones_a_number)
 		{ 0, "" },
 		{ TRACE_ASYNC, "async" },
 		{ TRACE_ASYNC | TRACE_OFF_INEXACT, "off_inexact|async" },
-		{ 0x7f, "off_inexact|off_inferred|chained|writes|read_ahead|"
-			"async|begins" },
+		{ 0x7f, "off_inexact|off_inferred|chained|writes|read_ahead|async|begins" },
 		{ 0x8100, "33024" },
 		{ 0x8000 | TRACE_WRITES, "writes|32768" },
 	};
@@ -143,8 +138,7 @@ START_TEST(flags_have_their_names_and_those_of_later_ones_a_number)
 		add(&p, &r, TRACE_CLOSE, 10, 1, NULL)->flags = rows[i].flags;
 		trace_writer_record(p.writer, &r);
 		end(&p);
-		snprintf(want, sizeof(want), "10,1,,,,close,,,,0,,%s\n",
-			 rows[i].text);
+		snprintf(want, sizeof(want), "10,1,,,,close,,,,0,,%s\n", rows[i].text);
 		ck_assert_str_eq(text_of(&p, 1), want);
 	}
 }
@@ -224,15 +218,14 @@ START_TEST(a_marker_whose_end_was_not_seen_holds_to_the_end)
 	put(&p, TRACE_CLOSE, 1000, 1, NULL);
 	put(&p, TRACE_CHECKPOINT, 2000, TRACE_UNKNOWN, NULL);
 	end(&p);
-	ck_assert_str_eq(text_of(&p, 1),
-			 "10,,,,eval,stage,eval,,,0,,begins\n"
-			 "1000,1,,,eval,close,,,,0,,\n"
-			 "2000,,,,checkpoint,checkpoint,,,,0,,begins\n");
+	ck_assert_str_eq(text_of(&p, 1), "10,,,,eval,stage,eval,,,0,,begins\n"
+					 "1000,1,,,eval,close,,,,0,,\n"
+					 "2000,,,,checkpoint,checkpoint,,,,0,,begins\n");
 }
 END_TEST
 
-/* More at a time than anybody has: those that end last count, and nothing is
- * written beyond the table. */
+/* More at a time than anybody has: those that end last count, and nothing is written beyond the
+ * table. */
 START_TEST(of_very_many_phases_some_hold)
 {
 	struct part p;
@@ -267,8 +260,7 @@ Suite *suite_trace_csv(void)
 	TCase *t = tcase_create("trace_csv");
 
 	tcase_add_test(t, parts_have_ids_of_their_own);
-	tcase_add_test(t,
-		       flags_have_their_names_and_those_of_later_ones_a_number);
+	tcase_add_test(t, flags_have_their_names_and_those_of_later_ones_a_number);
 	tcase_add_test(t, a_phase_is_what_began_last_and_else_the_epoch);
 	tcase_add_test(t, a_step_that_begins_with_its_phase_is_in_it);
 	tcase_add_test(t, a_marker_whose_end_was_not_seen_holds_to_the_end);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_trace_file.c - what was traced is read back, as far as a file goes, and nothing else ever is. */
+/* test_trace_file.c - what was traced is read back, as far as a file goes, and nothing else ever
+ * is. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -51,17 +52,15 @@ static struct trace_record record_of(uint64_t i)
 
 static struct trace_writer *open_writer(unsigned which, uint32_t part, int *fd)
 {
-	struct trace_head head = { .run_id = "fifteen letters",
-				   .part = part,
-				   .wall_ns = 5,
-				   .clock_ns = 6 };
+	struct trace_head head = {
+		.run_id = "fifteen letters", .part = part, .wall_ns = 5, .clock_ns = 6
+	};
 	struct trace_writer *w;
 
 	*fd = open(path[which], O_RDWR | O_TRUNC);
 	ck_assert_int_ge(*fd, 0);
 	err = (struct mlgen_err){ 0 };
-	ck_assert_int_eq(trace_writer_new(&w, *fd, path[which], &head, &err),
-			 0);
+	ck_assert_int_eq(trace_writer_new(&w, *fd, path[which], &head, &err), 0);
 	return w;
 }
 
@@ -78,8 +77,7 @@ static void add_files(struct trace_writer *w, unsigned first, unsigned count)
 }
 
 /* So many records, a chunk each `every`. */
-static void write_trace(unsigned which, uint32_t part, uint64_t count,
-			uint64_t every)
+static void write_trace(unsigned which, uint32_t part, uint64_t count, uint64_t every)
 {
 	struct trace_written done;
 	int fd;
@@ -124,16 +122,14 @@ static struct seen read_trace(const char *const *paths, size_t count)
 	while ((s.rc = trace_reader_next(r, &b, &err)) > 0) {
 		s.entries += b.entry_count;
 		for (size_t i = 0; i < b.entry_count; i++)
-			ck_assert_int_eq(
-				strncmp(b.entries[i].text, "/data/", 6), 0);
+			ck_assert_int_eq(strncmp(b.entries[i].text, "/data/", 6), 0);
 		for (size_t i = 0; i < b.record_count; i++) {
 			uint64_t n = b.records[i].off / 4096;
 			struct trace_record want = record_of(n);
 
 			if (count > 1)
 				want.file = b.records[i].file;
-			ck_assert_int_eq(
-				memcmp(&want, &b.records[i], sizeof(want)), 0);
+			ck_assert_int_eq(memcmp(&want, &b.records[i], sizeof(want)), 0);
 			if (count == 1) {
 				ck_assert_uint_ge(n, next);
 				next = n + 1;
@@ -183,28 +179,24 @@ START_TEST(has_an_index)
 		trace_writer_flush(w);
 	}
 	ck_assert_int_eq(trace_writer_finish(w, NULL, &err), 0);
-	ck_assert_int_eq(pread(fd, &end, sizeof(end),
-			       lseek(fd, 0, SEEK_END) - (off_t)sizeof(end)),
+	ck_assert_int_eq(pread(fd, &end, sizeof(end), lseek(fd, 0, SEEK_END) - (off_t)sizeof(end)),
 			 sizeof(end));
 	trace_swap_end(&end);
 	ck_assert_uint_eq(end.records, 3 * TRACE_INDEX_ENTRIES / 2);
 	for (uint64_t at = end.index_off; at;) {
 		struct trace_index_entry *in = mem_zalloc(TRACE_CHUNK_RAW_MOST);
 
-		ck_assert_int_eq(pread(fd, &h, sizeof(h), (off_t)at),
-				 sizeof(h));
+		ck_assert_int_eq(pread(fd, &h, sizeof(h), (off_t)at), sizeof(h));
 		ck_assert(trace_get_chunk_head(&h));
 		ck_assert_uint_eq(h.kind, TRACE_CHUNK_INDEX);
 		chunks += h.count - 1;
 		if (h.flags & TRACE_CHUNK_IS_ZSTD) {
 			static unsigned char packed[1 << 20];
 
-			ck_assert_int_eq(pread(fd, packed, h.packed_bytes,
-					       (off_t)(at + sizeof(h))),
+			ck_assert_int_eq(pread(fd, packed, h.packed_bytes, (off_t)(at + sizeof(h))),
 					 h.packed_bytes);
 			ck_assert_uint_eq(
-				ZSTD_decompress(in, TRACE_CHUNK_RAW_MOST,
-						packed, h.packed_bytes),
+				ZSTD_decompress(in, TRACE_CHUNK_RAW_MOST, packed, h.packed_bytes),
 				h.raw_bytes);
 		}
 		at = in[0].off;
@@ -215,8 +207,7 @@ START_TEST(has_an_index)
 }
 END_TEST
 
-/* The last chunks at every byte: what is whole is read, and it is said that
- * the end is missing. */
+/* The last chunks at every byte: what is whole is read, and it is said that the end is missing. */
 START_TEST(may_be_cut_anywhere)
 {
 	struct stat st;
@@ -272,8 +263,7 @@ START_TEST(may_have_a_bit_flipped)
 			was_damaged = true;
 		}
 		if (s.rc == 0 && s.records < 300 && !s.read.truncated)
-			ck_assert_uint_eq(s.records + s.read.damaged_records,
-					  300);
+			ck_assert_uint_eq(s.records + s.read.damaged_records, 300);
 		flip(at, (unsigned)at % 8);
 	}
 	ck_assert(was_damaged);
@@ -390,8 +380,7 @@ END_TEST
 
 START_TEST(counts_what_was_lost)
 {
-	struct trace_entry lost = { .kind = TRACE_LOST,
-				    .number = { TRACE_READ, 17, 1, 2 } };
+	struct trace_entry lost = { .kind = TRACE_LOST, .number = { TRACE_READ, 17, 1, 2 } };
 	int fd;
 	struct trace_writer *w = open_writer(0, 0, &fd);
 

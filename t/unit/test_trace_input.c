@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_trace_input.c - the text of a gzip file is read like any other, and where it ends too early that is said. */
+/* test_trace_input.c - the text of a gzip file is read like any other, and where it ends too early
+ * that is said. */
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -24,9 +25,7 @@ static void add_member(struct buf *file, const char *text, size_t bytes)
 	memcpy(in, text, bytes);
 	z.next_in = in;
 	z.next_out = out;
-	ck_assert_int_eq(
-		deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY),
-		Z_OK);
+	ck_assert_int_eq(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
 	ck_assert_int_eq(deflate(&z, Z_FINISH), Z_STREAM_END);
 	buf_addn(file, (char *)out, room - z.avail_out);
 	deflateEnd(&z);
@@ -39,12 +38,11 @@ static void member(struct buf *file, const char *text)
 	add_member(file, text, strlen(text));
 }
 
-/* Lines with '|' behind each, and what is wrong. `step` = bytes that come at a
- * time through a pipe; 0 = a file. */
+/* Lines with '|' behind each, and what is wrong. `step` = bytes that come at a time through a pipe;
+ * 0 = a file. */
 static bool was_cut_off;
 
-static void read_text(struct buf *out, const char *bytes, size_t count,
-		      size_t step)
+static void read_text(struct buf *out, const char *bytes, size_t count, size_t step)
 {
 	struct trace_input in;
 	struct buf line = { 0 };
@@ -161,12 +159,9 @@ START_TEST(one_that_is_cut_off_is_its_whole_lines)
 	for (size_t bytes = 2; bytes < file.len; bytes++) {
 		read_text(&out, file.s, bytes, 0);
 		if (err.code < 0)
-			ck_assert_ptr_nonnull(
-				strstr(buf_str(&out), "is cut off"));
+			ck_assert_ptr_nonnull(strstr(buf_str(&out), "is cut off"));
 		else
-			ck_assert_int_eq(strncmp("one|two|three|",
-						 buf_str(&out), out.len),
-					 0);
+			ck_assert_int_eq(strncmp("one|two|three|", buf_str(&out), out.len), 0);
 		ck_assert_int_eq(was_cut_off, !err.code);
 	}
 	ck_assert_str_eq(buf_str(&out), "one|two|three|");
@@ -186,8 +181,8 @@ START_TEST(one_that_is_damaged_says_where)
 
 	buf_add(&file, "garbage");
 	read_text(&out, file.s, file.len, 0);
-	ck_assert_ptr_nonnull(strstr(buf_str(&out), "one|two|f.gz: is a gzip "
-						    "file that is damaged ("));
+	ck_assert_ptr_nonnull(
+		strstr(buf_str(&out), "one|two|f.gz: is a gzip file that is damaged ("));
 	file.s[whole - 6] ^= 1; /* of the checksum */
 	read_text(&out, file.s, whole, 0);
 	ck_assert_ptr_nonnull(strstr(buf_str(&out), "incorrect data check"));
@@ -201,8 +196,8 @@ START_TEST(a_zero_in_it_is_refused_with_its_line)
 	struct buf file = { 0 };
 
 	add_member(&file, "one\nt\0wo\n", 9);
-	expect(&file, "f.gz:2: a byte of zero, which no text has; is this file "
-		      "what the option says?");
+	expect(&file,
+	       "f.gz:2: a byte of zero, which no text has; is this file what the option says?");
 	buf_fini(&file);
 }
 END_TEST

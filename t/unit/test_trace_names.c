@@ -22,19 +22,16 @@ START_TEST(has_one_id)
 		int len = snprintf(name, sizeof(name), "/a/folder/of/%u", i);
 
 		ck_assert_uint_eq(trace_names_find(n, name, (size_t)len), 0);
-		ck_assert_uint_eq(trace_names_id(n, name, (size_t)len, &is_new),
-				  i + 1);
+		ck_assert_uint_eq(trace_names_id(n, name, (size_t)len, &is_new), i + 1);
 		ck_assert(is_new);
 	}
 	for (unsigned i = 0; i < 300000; i += 7) {
 		int len = snprintf(name, sizeof(name), "/a/folder/of/%u", i);
 		size_t bytes;
 
-		ck_assert_uint_eq(trace_names_id(n, name, (size_t)len, &is_new),
-				  i + 1);
+		ck_assert_uint_eq(trace_names_id(n, name, (size_t)len, &is_new), i + 1);
 		ck_assert(!is_new);
-		ck_assert_uint_eq(trace_names_find(n, name, (size_t)len),
-				  i + 1);
+		ck_assert_uint_eq(trace_names_find(n, name, (size_t)len), i + 1);
 		ck_assert_str_eq(trace_names_text(n, i + 1, &bytes), name);
 		ck_assert_uint_eq(bytes, (size_t)len);
 	}
@@ -48,20 +45,17 @@ START_TEST(tells_names_apart)
 	static const struct {
 		const char *name;
 		size_t bytes;
-	} names[] = { { "", 0 },           { "a", 1 },        { "a\0", 2 },
-		      { "a\0b", 3 },       { "abcdefgh", 8 }, { "abcdefg", 7 },
-		      { "abcdefgh\0", 9 }, { "\xff\n", 2 } };
+	} names[] = { { "", 0 },         { "a", 1 },       { "a\0", 2 },        { "a\0b", 3 },
+		      { "abcdefgh", 8 }, { "abcdefg", 7 }, { "abcdefgh\0", 9 }, { "\xff\n", 2 } };
 	struct trace_names *n = trace_names_new();
 
 	for (unsigned round = 0; round < 2; round++)
 		for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
 			size_t bytes;
-			uint32_t id = trace_names_id(n, names[i].name,
-						     names[i].bytes, NULL);
+			uint32_t id = trace_names_id(n, names[i].name, names[i].bytes, NULL);
 
 			ck_assert_uint_eq(id, i + 1);
-			ck_assert_int_eq(memcmp(trace_names_text(n, id, &bytes),
-						names[i].name,
+			ck_assert_int_eq(memcmp(trace_names_text(n, id, &bytes), names[i].name,
 						names[i].bytes + 1),
 					 0);
 			ck_assert_uint_eq(bytes, names[i].bytes);

@@ -20,9 +20,7 @@ static bool put(struct trace_ring *r, uint64_t off, const char *name)
 
 	if (!to)
 		return false;
-	*to = (struct trace_record){ .off = off,
-				     .pid = (uint32_t)bytes,
-				     .op = TRACE_READ };
+	*to = (struct trace_record){ .off = off, .pid = (uint32_t)bytes, .op = TRACE_READ };
 	if (bytes)
 		trace_ring_name(r, 0, name, bytes);
 	trace_ring_put(r, slots);
@@ -72,12 +70,10 @@ START_TEST(two_names_lie_behind_each_other)
 	memset(b, 'b', sizeof(b));
 	for (unsigned i = 0; i < 3 * SLOTS; i++) {
 		unsigned slots = trace_ring_slots(sizeof(a) + sizeof(b));
-		struct trace_record *to =
-			trace_ring_room(r, slots, TRACE_RENAME, 0);
+		struct trace_record *to = trace_ring_room(r, slots, TRACE_RENAME, 0);
 
 		ck_assert_uint_eq(slots, 6);
-		*to = (struct trace_record){ .pid = sizeof(a),
-					     .tid = sizeof(b) };
+		*to = (struct trace_record){ .pid = sizeof(a), .tid = sizeof(b) };
 		trace_ring_name(r, 0, a, sizeof(a));
 		trace_ring_name(r, sizeof(a), b, sizeof(b));
 		trace_ring_put(r, slots);
@@ -243,10 +239,8 @@ Suite *suite_trace_ring(void)
 
 	tcase_add_test(t, names_of_any_length_come_out_wherever_the_ring_ends);
 	tcase_add_test(t, two_names_lie_behind_each_other);
-	tcase_add_test(
-		t, what_has_no_room_is_counted_with_its_first_and_last_time);
-	tcase_add_test(t,
-		       numbers_of_files_are_taken_given_back_and_of_one_ring);
+	tcase_add_test(t, what_has_no_room_is_counted_with_its_first_and_last_time);
+	tcase_add_test(t, numbers_of_files_are_taken_given_back_and_of_one_ring);
 	tcase_add_test(t, a_marker_is_a_record_with_its_text);
 	tcase_add_test(t, of_two_threads_what_came_and_what_was_lost_is_all);
 	suite_add_tcase(s, t);

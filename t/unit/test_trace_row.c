@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_trace_row.c - rows of comma-separated values are read as RFC 4180 has them, and names written so that they come back. */
+/* test_trace_row.c - rows of comma-separated values are read as RFC 4180 has them, and names
+ * written so that they come back. */
 #include <check.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,8 +25,7 @@ static void begin(struct trace_input *in, const char *text, size_t bytes)
 	in->owns_fd = true;
 }
 
-/* Cells with '|' between them, rows with a newline at their end; or what is
- * wrong. */
+/* Cells with '|' between them, rows with a newline at their end; or what is wrong. */
 static void read_rows(struct buf *out, const char *text, size_t bytes)
 {
 	struct trace_row row = { 0 };
@@ -67,15 +67,14 @@ static const struct {
 	{ "\"a\r\nb\"\r\nc\n", "a\r\nb\nc\n" },
 	{ "a\rb,c\n", "a\rb|c\n" },
 	{ "\"a\"", "a\n" },
-	{ "a\nb\"c\n", "a\nf:2: a quote in the middle of a cell; put the whole "
-		       "cell in quotes, and write it twice" },
-	{ "a\n\"b\"c\n", "a\nf:2: text behind the quote that ends a cell; a "
-			 "quote in it is written twice" },
-	{ "a\nb,\"c\nd\n", "a\nf:2: the quote that opens here is not closed "
-			   "before the end of the file" },
+	{ "a\nb\"c\n", "a\nf:2: a quote in the middle of a cell; put the whole cell in quotes, and "
+		       "write it twice" },
+	{ "a\n\"b\"c\n",
+	  "a\nf:2: text behind the quote that ends a cell; a quote in it is written twice" },
+	{ "a\nb,\"c\nd\n",
+	  "a\nf:2: the quote that opens here is not closed before the end of the file" },
 	{ "\"a\nb\"\n\"c\n\nd\"e\n",
-	  "a\nb\nf:5: text behind the quote that ends a cell; a quote in it is "
-	  "written twice" },
+	  "a\nb\nf:5: text behind the quote that ends a cell; a quote in it is written twice" },
 };
 
 START_TEST(rows_are_read_as_they_are_written)
@@ -106,8 +105,7 @@ START_TEST(a_row_without_an_end_is_refused_and_not_kept)
 	memset(text, 'x', sizeof(text));
 	memcpy(text, "a\n\"", 3);
 	read_rows(&out, text, sizeof(text));
-	ck_assert_ptr_nonnull(
-		strstr(buf_str(&out), "f:2: a row of more than 1 MiB"));
+	ck_assert_ptr_nonnull(strstr(buf_str(&out), "f:2: a row of more than 1 MiB"));
 	buf_fini(&out);
 }
 END_TEST
@@ -155,8 +153,7 @@ END_TEST
 
 START_TEST(what_is_no_escape_is_pointed_at)
 {
-	static const char *const wrong[] = { "a\\", "a\\n", "a\\x", "a\\x1",
-					     "a\\x1g" };
+	static const char *const wrong[] = { "a\\", "a\\n", "a\\x", "a\\x1", "a\\x1g" };
 
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		char text[8];
@@ -171,11 +168,8 @@ END_TEST
 START_TEST(a_cell_is_quoted_where_it_must_be)
 {
 	static const char *const cells[][2] = {
-		{ "a b", "a b" },
-		{ "a,b", "\"a,b\"" },
-		{ "a\"b", "\"a\"\"b\"" },
-		{ "a\nb", "\"a\nb\"" },
-		{ "", "" },
+		{ "a b", "a b" },       { "a,b", "\"a,b\"" }, { "a\"b", "\"a\"\"b\"" },
+		{ "a\nb", "\"a\nb\"" }, { "", "" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cells); i++) {
@@ -216,8 +210,7 @@ START_TEST(a_number_is_all_of_its_text)
 	const char *text = numbers[_i].text;
 	int64_t v = 0;
 
-	ck_assert_pstr_eq(trace_number_take_signed(text, strlen(text), &v),
-			  numbers[_i].wrong);
+	ck_assert_pstr_eq(trace_number_take_signed(text, strlen(text), &v), numbers[_i].wrong);
 	if (numbers[_i].wrong)
 		return;
 	ck_assert_int_eq(v, numbers[_i].value);
@@ -231,12 +224,10 @@ START_TEST(numbers_without_a_sign_have_a_limit)
 {
 	uint64_t v = 0;
 
-	ck_assert_ptr_null(
-		trace_number_take("18446744073709551615", 20, UINT64_MAX, &v));
+	ck_assert_ptr_null(trace_number_take("18446744073709551615", 20, UINT64_MAX, &v));
 	ck_assert_uint_eq(v, UINT64_MAX);
-	ck_assert_str_eq(
-		trace_number_take("18446744073709551616", 20, UINT64_MAX, &v),
-		"is too large");
+	ck_assert_str_eq(trace_number_take("18446744073709551616", 20, UINT64_MAX, &v),
+			 "is too large");
 	ck_assert_str_eq(trace_number_take("11", 2, 10, &v), "is too large");
 	ck_assert_str_eq(trace_number_take("-1", 2, 10, &v), "is negative");
 }
@@ -247,16 +238,14 @@ Suite *suite_trace_row(void)
 	Suite *s = suite_create("trace_row");
 	TCase *t = tcase_create("trace_row");
 
-	tcase_add_loop_test(t, rows_are_read_as_they_are_written, 0,
-			    (int)ARRAY_LEN(texts));
+	tcase_add_loop_test(t, rows_are_read_as_they_are_written, 0, (int)ARRAY_LEN(texts));
 	tcase_add_test(t, a_byte_of_zero_is_refused_with_its_line);
 	tcase_add_test(t, a_row_without_an_end_is_refused_and_not_kept);
 	tcase_add_loop_test(t, a_name_of_any_bytes_is_text_and_comes_back, 0,
 			    (int)ARRAY_LEN(names));
 	tcase_add_test(t, what_is_no_escape_is_pointed_at);
 	tcase_add_test(t, a_cell_is_quoted_where_it_must_be);
-	tcase_add_loop_test(t, a_number_is_all_of_its_text, 0,
-			    (int)ARRAY_LEN(numbers));
+	tcase_add_loop_test(t, a_number_is_all_of_its_text, 0, (int)ARRAY_LEN(numbers));
 	tcase_add_test(t, numbers_without_a_sign_have_a_limit);
 	suite_add_tcase(s, t);
 	return s;

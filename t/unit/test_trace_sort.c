@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_trace_sort.c - however many runs there are, records come out as a stable sort of all would give them. */
+/* test_trace_sort.c - however many runs there are, records come out as a stable sort of all would
+ * give them. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,8 @@ static int by_start(const void *a, const void *b)
 /* Few starts, so that many are the same. */
 static struct trace_record *make(size_t n, uint64_t starts)
 {
-	static const uint16_t ops[] = { TRACE_READ, TRACE_STEP, TRACE_READ,
-					TRACE_EPOCH, TRACE_READ };
+	static const uint16_t ops[] = { TRACE_READ, TRACE_STEP, TRACE_READ, TRACE_EPOCH,
+					TRACE_READ };
 	struct trace_record *all = mem_array(n, sizeof(*all));
 	uint64_t state = 7;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_trace_source.c - what is replayed is a trace or a log of fio's, and all else is refused with what would be right. */
+/* test_trace_source.c - what is replayed is a trace or a log of fio's, and all else is refused with
+ * what would be right. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -74,11 +75,9 @@ static unsigned read_all(struct trace_reader *r, char *text, size_t room)
 			size_t at = strlen(text);
 
 			snprintf(text + at, room - at, "%s %lld %lld %llu;",
-				 trace_op_name(b.records[i].op),
-				 (long long)b.records[i].off,
+				 trace_op_name(b.records[i].op), (long long)b.records[i].off,
 				 (long long)b.records[i].len_bytes,
-				 (unsigned long long)b.records[i].start_ns /
-					 1000);
+				 (unsigned long long)b.records[i].start_ns / 1000);
 		}
 		count += (unsigned)b.record_count;
 	}
@@ -108,10 +107,8 @@ static void refused(const char *path, const char *want)
 	forget();
 	ck_assert_int_lt(trace_source_open(&r, path, &err), 0);
 	ck_assert_ptr_null(r);
-	ck_assert_msg(strstr(err.text, want), "'%s' is not in '%s'", want,
-		      err.text);
-	ck_assert_msg(strncmp(err.text, path, strlen(path)) == 0, "%s",
-		      err.text);
+	ck_assert_msg(strstr(err.text, want), "'%s' is not in '%s'", want, err.text);
+	ck_assert_msg(strncmp(err.text, path, strlen(path)) == 0, "%s", err.text);
 }
 
 static void refused_text(const char *text, size_t bytes, const char *want)
@@ -176,12 +173,10 @@ END_TEST
 
 START_TEST(a_log_with_a_fault_is_refused_with_its_line)
 {
-	refused_text(V3 "0 a add\n1 a read 0\n", sizeof(V3) + 18,
-		     "source-test:3: 4 words");
+	refused_text(V3 "0 a add\n1 a read 0\n", sizeof(V3) + 18, "source-test:3: 4 words");
 	refused_text("fio version 1 iolog\n", 20,
 		     "source-test:1: is no iolog of fio's that is known");
-	refused_text(V3 "0 a re\0ad 0 1\n", sizeof(V3) + 14,
-		     "source-test:2: a byte of zero");
+	refused_text(V3 "0 a re\0ad 0 1\n", sizeof(V3) + 14, "source-test:2: a byte of zero");
 }
 END_TEST
 

@@ -63,8 +63,7 @@ static void take_entry(struct seen *s, const struct trace_entry *e)
 	if (e->kind == TRACE_FILE && id < NAMES_MOST)
 		snprintf(s->names[id], sizeof(s->names[id]), "%s", e->text);
 	if (e->kind == TRACE_THREAD && s->role_count < 8)
-		snprintf(s->roles[s->role_count++], sizeof(s->roles[0]), "%s",
-			 e->text);
+		snprintf(s->roles[s->role_count++], sizeof(s->roles[0]), "%s", e->text);
 	if (e->kind == TRACE_FACT)
 		snprintf(s->fact, sizeof(s->fact), "%s", e->text);
 	if (e->kind == TRACE_PROCESS)
@@ -84,14 +83,12 @@ static void read_back(struct fixture *f)
 	struct trace_reader *r;
 	struct trace_batch b;
 
-	ck_assert_msg(trace_reader_open(&r, paths, 1, &err) == 0, "%s",
-		      err.text);
+	ck_assert_msg(trace_reader_open(&r, paths, 1, &err) == 0, "%s", err.text);
 	while (trace_reader_next(r, &b, &err) > 0) {
 		for (size_t i = 0; i < b.entry_count; i++)
 			take_entry(s, &b.entries[i]);
 		s->records =
-			mem_realloc(s->records, (s->count + b.record_count) *
-							sizeof(*s->records));
+			mem_realloc(s->records, (s->count + b.record_count) * sizeof(*s->records));
 		if (b.record_count)
 			memcpy(s->records + s->count, b.records,
 			       b.record_count * sizeof(*b.records));
@@ -107,8 +104,7 @@ static struct tracer_total stop(struct fixture *f, bool always)
 	struct tracer_total total;
 	struct mlgen_err err = { 0 };
 
-	ck_assert_msg(tracer_stop(f->t, always, &total, &err) == 0, "%s",
-		      err.text);
+	ck_assert_msg(tracer_stop(f->t, always, &total, &err) == 0, "%s", err.text);
 	return total;
 }
 
@@ -121,8 +117,8 @@ static void tear_down(struct fixture *f)
 	mem_free(f->seen.records);
 }
 
-static void do_op(struct trace_ring *ring, struct mlgen_file *file,
-		  enum mlgen_op kind, int64_t result)
+static void do_op(struct trace_ring *ring, struct mlgen_file *file, enum mlgen_op kind,
+		  int64_t result)
 {
 	struct io_op op = { .io = { .op = kind,
 				    .file = file,
@@ -214,13 +210,11 @@ START_TEST(a_chain_that_comes_back_in_another_order_keeps_its_names)
 	set_up(&f, 1);
 	struct trace_ring *ring = tracer_ring(f.t, "loader 0 of rank 0", 4);
 	for (unsigned i = 0; i < 10; i++) {
-		static const enum mlgen_op order[] = { MLGEN_CLOSE, MLGEN_READ,
-						       MLGEN_OPEN };
+		static const enum mlgen_op order[] = { MLGEN_CLOSE, MLGEN_READ, MLGEN_OPEN };
 
 		a = (struct mlgen_file){ .path = "d/a" };
 		for (unsigned k = 0; k < 3; k++) {
-			struct io_op op = { .io = { .op = order[k],
-						    .file = &a },
+			struct io_op op = { .io = { .op = order[k], .file = &a },
 					    .is_linked = true };
 
 			io_trace(ring, &op, true);
@@ -234,8 +228,7 @@ START_TEST(a_chain_that_comes_back_in_another_order_keeps_its_names)
 	ck_assert_uint_eq(f.seen.count, 30);
 	for (size_t i = 0; i < 30; i++) {
 		ck_assert_str_eq(name_of(&f, f.seen.records[i].file), "d/a");
-		ck_assert_uint_eq(f.seen.records[i].flags,
-				  TRACE_CHAINED | TRACE_ASYNC);
+		ck_assert_uint_eq(f.seen.records[i].flags, TRACE_CHAINED | TRACE_ASYNC);
 	}
 	tear_down(&f);
 }
@@ -324,8 +317,7 @@ START_TEST(of_many_threads_all_is_written_or_counted_and_nothing_mixed_up)
 	set_up(&f, 100000); /* the smallest rings */
 	for (unsigned i = 0; i < THREADS; i++) {
 		w[i] = (struct worker){ .f = &f, .index = i };
-		ck_assert_int_eq(
-			pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
+		ck_assert_int_eq(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
 	}
 	for (unsigned i = 0; i < THREADS; i++)
 		pthread_join(w[i].thread, NULL);
@@ -408,15 +400,10 @@ Suite *suite_tracer(void)
 	TCase *t = tcase_create("tracer");
 
 	tcase_add_test(t, operations_have_the_names_of_their_files);
-	tcase_add_test(
-		t, a_chain_that_comes_back_in_another_order_keeps_its_names);
+	tcase_add_test(t, a_chain_that_comes_back_in_another_order_keeps_its_names);
 	tcase_add_test(t, what_holds_for_all_comes_first_and_who_does_what);
-	tcase_add_test(
-		t,
-		without_a_ring_the_file_stays_as_it_was_but_where_one_is_asked_for);
-	tcase_add_test(
-		t,
-		of_many_threads_all_is_written_or_counted_and_nothing_mixed_up);
+	tcase_add_test(t, without_a_ring_the_file_stays_as_it_was_but_where_one_is_asked_for);
+	tcase_add_test(t, of_many_threads_all_is_written_or_counted_and_nothing_mixed_up);
 	tcase_add_test(t, a_thread_that_never_ends_has_what_it_did);
 	tcase_add_test(t, what_cannot_be_written_is_told_at_the_end);
 	tcase_add_test(t, rings_are_as_large_as_all_of_them_may_be);

@@ -59,8 +59,7 @@ START_TEST(a_size_is_read_exactly)
 	struct mlgen_err err = { 0 };
 	uint64_t got = 0;
 
-	ck_assert_msg(units_size(r->text, r->kb_base, &got, &err) == 0, "%s",
-		      err.text);
+	ck_assert_msg(units_size(r->text, r->kb_base, &got, &err) == 0, "%s", err.text);
 	ck_assert_uint_eq(got, r->want);
 }
 END_TEST
@@ -79,8 +78,7 @@ START_TEST(a_count_is_read_exactly)
 	struct mlgen_err err = { 0 };
 	uint64_t got = 0;
 
-	ck_assert_msg(units_u64(counts[_i].text, &got, &err) == 0, "%s",
-		      err.text);
+	ck_assert_msg(units_u64(counts[_i].text, &got, &err) == 0, "%s", err.text);
 	ck_assert_uint_eq(got, counts[_i].want);
 }
 END_TEST
@@ -122,8 +120,7 @@ START_TEST(a_time_is_read_to_the_nanosecond)
 	struct mlgen_err err = { 0 };
 	uint64_t got = 1;
 
-	ck_assert_msg(units_time(r->text, r->default_unit, &got, &err) == 0,
-		      "%s", err.text);
+	ck_assert_msg(units_time(r->text, r->default_unit, &got, &err) == 0, "%s", err.text);
 	ck_assert_uint_eq(got, r->want);
 }
 END_TEST
@@ -221,10 +218,9 @@ START_TEST(what_is_not_understood_whole_is_refused)
 	}
 	ck_assert_int_eq(rc, r->code);
 	ck_assert_int_eq(err.code, r->code);
-	ck_assert_msg(strstr(err.text, r->in_message), "'%s' is not in: %s",
-		      r->in_message, err.text);
-	ck_assert_msg(strstr(err.text, r->text), "text is not in: %s",
+	ck_assert_msg(strstr(err.text, r->in_message), "'%s' is not in: %s", r->in_message,
 		      err.text);
+	ck_assert_msg(strstr(err.text, r->text), "text is not in: %s", err.text);
 }
 END_TEST
 
@@ -257,12 +253,10 @@ static void expect_round_trips(uint64_t v)
 	char text[UNITS_TEXT_BYTES];
 	uint64_t back = ~v;
 
-	ck_assert_int_eq(units_size(units_put_size(text, v), 1024, &back, NULL),
-			 0);
+	ck_assert_int_eq(units_size(units_put_size(text, v), 1024, &back, NULL), 0);
 	ck_assert_uint_eq(back, v);
 	back = ~v;
-	ck_assert_int_eq(units_time(units_put_time(text, v), "us", &back, NULL),
-			 0);
+	ck_assert_int_eq(units_time(units_put_time(text, v), "us", &back, NULL), 0);
 	ck_assert_uint_eq(back, v);
 }
 
@@ -442,8 +436,7 @@ START_TEST(the_largest_values_fit)
 {
 	char text[UNITS_TEXT_BYTES];
 
-	ck_assert_str_eq(units_human_count(text, UINT64_MAX),
-			 "18,446,744,073,709,551,615");
+	ck_assert_str_eq(units_human_count(text, UINT64_MAX), "18,446,744,073,709,551,615");
 	ck_assert_str_eq(units_human_time(text, UINT64_MAX), "213504d00h");
 	units_human_bytes(text, 1e308);
 	ck_assert_uint_lt(strlen(text), sizeof(text));
@@ -459,10 +452,8 @@ Suite *suite_units(void)
 
 	tcase_add_loop_test(tc, a_size_is_read_exactly, 0, COUNT(sizes));
 	tcase_add_loop_test(tc, a_count_is_read_exactly, 0, COUNT(counts));
-	tcase_add_loop_test(tc, a_time_is_read_to_the_nanosecond, 0,
-			    COUNT(times));
-	tcase_add_loop_test(tc, what_is_not_understood_whole_is_refused, 0,
-			    COUNT(bad));
+	tcase_add_loop_test(tc, a_time_is_read_to_the_nanosecond, 0, COUNT(times));
+	tcase_add_loop_test(tc, what_is_not_understood_whole_is_refused, 0, COUNT(bad));
 	tcase_add_test(tc, decimals_percentages_and_switches_are_read);
 	tcase_add_test(tc, every_whole_number_reads_back);
 	tcase_add_test(tc, every_double_reads_back);

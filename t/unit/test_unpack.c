@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_unpack.c - streams, chunks and pages of deflate, whole and damaged; and the time that decompressing takes. */
+/* test_unpack.c - streams, chunks and pages of deflate, whole and damaged; and the time that
+ * decompressing takes. */
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
@@ -38,9 +39,7 @@ static size_t deflate_to(unsigned char *to, size_t bytes, int window)
 {
 	z_stream z = { 0 };
 
-	ck_assert_int_eq(
-		deflateInit2(&z, 6, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY),
-		Z_OK);
+	ck_assert_int_eq(deflateInit2(&z, 6, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY), Z_OK);
 	z.next_in = raw;
 	z.avail_in = (uInt)bytes;
 	z.next_out = to;
@@ -64,8 +63,7 @@ START_TEST(a_stream_is_gone_on_with_from_read_to_read)
 
 			if (at == 0)
 				unpack_begin(u);
-			ck_assert_ptr_null(unpack_read(
-				u, PLAN_STREAM, packed + at, bytes, &off));
+			ck_assert_ptr_null(unpack_read(u, PLAN_STREAM, packed + at, bytes, &off));
 			ck_assert_uint_eq(off, bytes);
 		}
 }
@@ -81,17 +79,14 @@ START_TEST(a_wrong_byte_is_found)
 		size_t at = 2 + rng_u64(3, 1, i) % (n - 2);
 
 		packed[at] ^= 0x55;
-		ck_assert_msg(unpack_read(u, PLAN_DEFLATE, packed, n, &off),
-			      "at %zu", at);
+		ck_assert_msg(unpack_read(u, PLAN_DEFLATE, packed, n, &off), "at %zu", at);
 		ck_assert_uint_gt(off + 300000, at);
 		ck_assert_uint_le(off, n);
 		packed[at] ^= 0x55;
 	}
 	ck_assert_ptr_null(unpack_read(u, PLAN_DEFLATE, packed, n, &off));
 	for (size_t cut = 0; cut < n; cut += 1 + n / 7)
-		ck_assert_str_eq(
-			unpack_read(u, PLAN_DEFLATE, packed, cut, &off),
-			"it is cut off");
+		ck_assert_str_eq(unpack_read(u, PLAN_DEFLATE, packed, cut, &off), "it is cut off");
 }
 END_TEST
 
@@ -104,13 +99,12 @@ static size_t zstd_to(unsigned char *to, size_t bytes)
 }
 
 /* A page of either version: `levels` of the second are not compressed. */
-static size_t put_page_of(enum plan_packed codec, uint8_t *to, size_t bytes,
-			  unsigned levels, bool is_raw)
+static size_t put_page_of(enum plan_packed codec, uint8_t *to, size_t bytes, unsigned levels,
+			  bool is_raw)
 {
-	size_t stored = is_raw ? bytes
-			: codec == PLAN_ZSTD_PAGES
-				? zstd_to(packed, bytes)
-				: deflate_to(packed, bytes, 31);
+	size_t stored = is_raw                     ? bytes
+			: codec == PLAN_ZSTD_PAGES ? zstd_to(packed, bytes)
+						   : deflate_to(packed, bytes, 31);
 	struct thrift t = { .to = to, .size = 100 };
 	unsigned outer;
 
@@ -153,8 +147,7 @@ START_TEST(so_are_those_of_zstd)
 	ck_assert_ptr_nonnull(unpack_read(u, PLAN_PAGES, chunk, n, &off));
 	for (size_t cut = 1; cut < n; cut += 1 + cut % 977) {
 		bool is_end = cut == ends[0] || cut == ends[1];
-		bool is_right =
-			!unpack_read(u, PLAN_ZSTD_PAGES, chunk, cut, &off);
+		bool is_right = !unpack_read(u, PLAN_ZSTD_PAGES, chunk, cut, &off);
 
 		ck_assert_uint_le(off, cut);
 		if (is_right != is_end)
@@ -187,8 +180,7 @@ START_TEST(pages_are_decompressed_one_by_one)
 	ck_assert(off > ends[0] && off <= ends[1]);
 	chunk[ends[1] - 500] ^= 1;
 	for (size_t cut = 1; cut < n; cut++) {
-		bool is_end =
-			cut == ends[0] || cut == ends[1] || cut == ends[2];
+		bool is_end = cut == ends[0] || cut == ends[1] || cut == ends[2];
 		bool is_right = !unpack_read(u, PLAN_PAGES, chunk, cut, &off);
 
 		if (is_right != is_end)

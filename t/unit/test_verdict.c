@@ -83,14 +83,10 @@ START_TEST(network_bound_names_the_interface_and_its_rate)
 		double bits, percent;
 		const char *expected;
 	} rows[] = {
-		{ UINT64_C(100000000000), 92.04e9, 92.04,
-		  "bond0 carried 92 of 100 Gb/s" },
-		{ UINT64_C(1000000000), .9412e9, 94.12,
-		  "bond0 carried 0.941 of 1 Gb/s" },
-		{ UINT64_C(2500000000), 2.3e9, 92,
-		  "bond0 carried 2.3 of 2.5 Gb/s" },
-		{ UINT64_C(1600000000000), 1500.4e9, 93.8,
-		  "bond0 carried 1500 of 1600 Gb/s" },
+		{ UINT64_C(100000000000), 92.04e9, 92.04, "bond0 carried 92 of 100 Gb/s" },
+		{ UINT64_C(1000000000), .9412e9, 94.12, "bond0 carried 0.941 of 1 Gb/s" },
+		{ UINT64_C(2500000000), 2.3e9, 92, "bond0 carried 2.3 of 2.5 Gb/s" },
+		{ UINT64_C(1600000000000), 1500.4e9, 93.8, "bond0 carried 1500 of 1600 Gb/s" },
 	};
 	struct world w;
 
@@ -104,8 +100,7 @@ START_TEST(network_bound_names_the_interface_and_its_rate)
 	ck_assert_str_eq(verdict_label("network"), "NETWORK-BOUND");
 	ck_assert_str_eq(w.result.verdict.headline, rows[_i].expected);
 	check_has(w.result.verdict.because, "% of its line rate");
-	check_has(w.result.verdict.because, "host CPU 11.0%, wake-ups on "
-					    "time");
+	check_has(w.result.verdict.because, "host CPU 11.0%, wake-ups on time");
 	world_fini(&w);
 }
 END_TEST
@@ -116,15 +111,9 @@ START_TEST(storage_bound_names_the_call_that_readers_wait_in)
 		struct loader_percent loader;
 		const char *expected;
 	} rows[] = {
-		{ { .read = 99, .idle = 1 },
-		  "99.0% of their time waiting in "
-		  "read(); " },
-		{ { .open = 95, .idle = 5 },
-		  "95.0% of their time waiting in "
-		  "open(); " },
-		{ { .reap = 95, .idle = 5 },
-		  "95.0% of their time waiting for "
-		  "completions; " },
+		{ { .read = 99, .idle = 1 }, "99.0% of their time waiting in read(); " },
+		{ { .open = 95, .idle = 5 }, "95.0% of their time waiting in open(); " },
+		{ { .reap = 95, .idle = 5 }, "95.0% of their time waiting for completions; " },
 		{ { .open = 50, .read = 40, .stat = 2, .idle = 8 },
 		  "92.0% of their time in I/O calls, open 50.0%, read 40.0%" },
 		{ { .read = 50, .stat = 40, .close = 2, .idle = 8 },
@@ -141,8 +130,7 @@ START_TEST(storage_bound_names_the_call_that_readers_wait_in)
 	verdict_fill(&w.run);
 	ck_assert_str_eq(w.result.verdict.name, "storage");
 	check_has(w.result.verdict.because, rows[_i].expected);
-	check_has(w.result.verdict.because, "host CPU 11.0%, wake-ups on "
-					    "time");
+	check_has(w.result.verdict.because, "host CPU 11.0%, wake-ups on time");
 	world_fini(&w);
 }
 END_TEST
@@ -153,12 +141,10 @@ START_TEST(storage_bound_asks_for_more_reads_until_that_is_no_experiment)
 		uint64_t threads;
 		const char *expected;
 	} rows[] = {
-		{ 0, "--read_threads=1 --prefetch=1 : what does reading while "
-		     "accelerators compute save?" },
-		{ 1, "--read_threads=2 : is it bandwidth, or too few reads in "
-		     "flight (8 now)?" },
-		{ 4, "--read_threads=8 : is it bandwidth, or too few reads in "
-		     "flight (32 now)?" },
+		{ 0, "--read_threads=1 --prefetch=1 : what does reading while accelerators compute "
+		     "save?" },
+		{ 1, "--read_threads=2 : is it bandwidth, or too few reads in flight (8 now)?" },
+		{ 4, "--read_threads=8 : is it bandwidth, or too few reads in flight (32 now)?" },
 		{ 64, "--accelerators=5 : does storage keep up with fewer?" },
 	};
 	struct world w;
@@ -180,15 +166,10 @@ START_TEST(memory_advice_depends_on_what_was_tried)
 		bool direct;
 		const char *because, *try_next;
 	} rows[] = {
-		{ 23, false,
-		  "the dataset (168 files, 23 GiB) fits into memory "
-		  "(256 GiB)",
+		{ 23, false, "the dataset (168 files, 23 GiB) fits into memory (256 GiB)",
 		  "--dataset_ratio=5 : 9,376 files, or direct=1" },
-		{ 23, true, "fits into memory",
-		  "--dataset_ratio=5 : 9,376 files" },
-		{ 512, false,
-		  "(168 files, 512 GiB) is only 2.0 x memory (256 "
-		  "GiB)",
+		{ 23, true, "fits into memory", "--dataset_ratio=5 : 9,376 files" },
+		{ 512, false, "(168 files, 512 GiB) is only 2.0 x memory (256 GiB)",
 		  "--dataset_ratio=5 : 9,376 files, or direct=1" },
 		{ 1280, false, "is only 5.0 x memory",
 		  "--direct=1 : reads that pass by the page cache" },
@@ -215,16 +196,14 @@ START_TEST(compute_bound_asks_for_no_more_than_the_dataset_feeds)
 	} rows[] = {
 		{ 28000, "--accelerators=16 : storage keeps up, ask for more" },
 		{ 84, "--accelerators=12 : storage keeps up, ask for more" },
-		{ 60, "--dataset_ratio=5 : these files are too few for more "
-		      "accelerators" },
+		{ 60, "--dataset_ratio=5 : these files are too few for more accelerators" },
 	};
 	struct dataset ds = { .files = rows[_i].files, .samples_per_file = 1 };
 	struct world w;
 
 	world_init(&w);
 	w.result.dataset = &ds;
-	w.result.ml.time_percent =
-		(struct time_percent){ .compute = 98, .stall = 2 };
+	w.result.ml.time_percent = (struct time_percent){ .compute = 98, .stall = 2 };
 	verdict_fill(&w.run);
 	ck_assert_str_eq(w.result.verdict.try_next, rows[_i].expected);
 	world_fini(&w);
@@ -239,15 +218,11 @@ START_TEST(host_bound_halves_what_can_be_halved)
 		double mine;
 		const char *expected;
 	} rows[] = {
-		{ 8, 4, false, 40,
-		  "the same while nothing else runs on these CPUs" },
+		{ 8, 4, false, 40, "the same while nothing else runs on these CPUs" },
 		{ 8, 4, false, 60,
-		  "--accelerators=4 : half the load here; this is "
-		  "not a statement about storage" },
-		{ 1, 4, false, 60,
-		  "--read_threads=2 : fewer threads on these CPUs" },
-		{ 1, 2, false, 60,
-		  "--read_threads=1 : fewer threads on these CPUs" },
+		  "--accelerators=4 : half the load here; this is not a statement about storage" },
+		{ 1, 4, false, 60, "--read_threads=2 : fewer threads on these CPUs" },
+		{ 1, 2, false, 60, "--read_threads=1 : fewer threads on these CPUs" },
 		{ 1, 1, false, 60, "--direct=1 : less copying on these CPUs" },
 		{ 1, 1, true, 60, NULL },
 	};
@@ -278,8 +253,7 @@ START_TEST(a_few_files_over_and_over_are_memory)
 	w.result.storage.memory_percent = 96;
 	verdict_fill(&w.run);
 	ck_assert_str_eq(w.result.verdict.name, "memory");
-	check_has(w.result.verdict.because,
-		  "9 of the files were read over and over");
+	check_has(w.result.verdict.because, "9 of the files were read over and over");
 	check_has(w.result.verdict.try_next, "--distinct_files=0");
 	world_fini(&w);
 }
@@ -307,8 +281,7 @@ START_TEST(a_model_of_storage_is_storage)
 	w.job.engine = &model;
 	w.job.engine_opts = &opts;
 	w.result.storage.memory_percent = NONE;
-	w.result.ml.loader_percent =
-		(struct loader_percent){ .read = 95, .idle = 5 };
+	w.result.ml.loader_percent = (struct loader_percent){ .read = 95, .idle = 5 };
 	ck_assert(verdict_without_storage(&w.job));
 	ck_assert(verdict_is_model(&w.job));
 	verdict_fill(&w.run);
@@ -322,8 +295,7 @@ START_TEST(a_model_of_storage_is_storage)
 }
 END_TEST
 
-/* Delivered / (one accelerator's demand x target), on the side of what AU
- * showed. */
+/* Delivered / (one accelerator's demand x target), on the side of what AU showed. */
 START_TEST(enough_for_is_an_estimate_that_agrees_with_au)
 {
 	static const struct {
@@ -331,14 +303,11 @@ START_TEST(enough_for_is_an_estimate_that_agrees_with_au)
 		uint64_t expected;
 		double at;
 	} rows[] = {
-		{ 14.86, 23.67, 63.1, 90, 5, 90 },
-		{ 14.86, 23.67, 63.1, NONE, 5, 90 },
-		{ 14.86, 23.67, 63.1, 50, 10, 50 },
-		{ 1, 23.67, 5, 90, 0, 90 },
+		{ 14.86, 23.67, 63.1, 90, 5, 90 },         { 14.86, 23.67, 63.1, NONE, 5, 90 },
+		{ 14.86, 23.67, 63.1, 50, 10, 50 },        { 1, 23.67, 5, 90, 0, 90 },
 		{ 21.4, 23.67, 89.9, 90, 7, 90 }, /* 8.04, but it missed */
 		{ 21.0, 23.67, 90.1, 90, 8, 90 }, /* 7.9, but it met */
-		{ 14.86, NONE, NONE, 90, UINT64_MAX, 90 },
-		{ 14.86, 23.67, 63.1, 1, 502, 1 },
+		{ 14.86, NONE, NONE, 90, UINT64_MAX, 90 }, { 14.86, 23.67, 63.1, 1, 502, 1 },
 		{ 14.86, 23.67, 63.1, 0, UINT64_MAX, 0 },
 	};
 	struct world w;
@@ -354,8 +323,8 @@ START_TEST(enough_for_is_an_estimate_that_agrees_with_au)
 }
 END_TEST
 
-/* Readers are busy half of the time, four fifths of that in I/O, and storage
- * supplies 80 % of what is asked for: AU is 95 since all was read ahead. */
+/* Readers are busy half of the time, four fifths of that in I/O, and storage supplies 80 % of what
+ * is asked for: AU is 95 since all was read ahead. */
 START_TEST(epochs_that_are_read_ahead_hide_slow_storage)
 {
 	struct world w;
@@ -470,25 +439,18 @@ Suite *suite_verdict(void)
 
 	tcase_add_loop_test(t, the_first_verdict_that_holds_is_taken, 0,
 			    sizeof(thresholds) / sizeof(*thresholds));
-	tcase_add_loop_test(t, network_bound_names_the_interface_and_its_rate,
-			    0, 4);
-	tcase_add_loop_test(
-		t, storage_bound_names_the_call_that_readers_wait_in, 0, 7);
-	tcase_add_loop_test(
-		t,
-		storage_bound_asks_for_more_reads_until_that_is_no_experiment,
-		0, 4);
+	tcase_add_loop_test(t, network_bound_names_the_interface_and_its_rate, 0, 4);
+	tcase_add_loop_test(t, storage_bound_names_the_call_that_readers_wait_in, 0, 7);
+	tcase_add_loop_test(t, storage_bound_asks_for_more_reads_until_that_is_no_experiment, 0, 4);
 	tcase_add_loop_test(t, memory_advice_depends_on_what_was_tried, 0, 4);
-	tcase_add_loop_test(
-		t, compute_bound_asks_for_no_more_than_the_dataset_feeds, 0, 3);
+	tcase_add_loop_test(t, compute_bound_asks_for_no_more_than_the_dataset_feeds, 0, 3);
 	tcase_add_loop_test(t, host_bound_halves_what_can_be_halved, 0, 6);
 	tcase_add_loop_test(t, errors_come_before_anything_else, 0,
 			    (int)(sizeof(failing) / sizeof(*failing)));
 	tcase_add_test(t, epochs_that_are_read_ahead_hide_slow_storage);
 	tcase_add_test(t, a_few_files_over_and_over_are_memory);
 	tcase_add_test(t, a_model_of_storage_is_storage);
-	tcase_add_loop_test(t, enough_for_is_an_estimate_that_agrees_with_au, 0,
-			    9);
+	tcase_add_loop_test(t, enough_for_is_an_estimate_that_agrees_with_au, 0, 9);
 	tcase_add_test(t, only_a_training_that_finished_a_step_has_a_verdict);
 	tcase_add_test(t, filling_twice_gives_the_same_and_leaks_nothing);
 	suite_add_tcase(s, t);

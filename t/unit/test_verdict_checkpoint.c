@@ -11,29 +11,23 @@ static const struct saving {
 } savings[] = {
 	{ "storage", "direct", .is_durable = true, .write = 30, .fsync = 65 },
 	{ "storage", "checkpoint_threads", .is_durable = true, .write = 90 },
-	{ "storage", "checkpoint_threads", .is_durable = true, .direct = true,
-	  .write = 30, .fsync = 65 },
+	{ "storage", "checkpoint_threads", .is_durable = true, .direct = true, .write = 30,
+	  .fsync = 65 },
 	{ "storage", "checkpoint_threads", .is_restore = true, .read = 80 },
 	{ "unclear", "checkpoint_threads", .is_restore = true, .read = 79.8 },
 	{ "unclear", "ioengine", .no_files = true, .write = 99 },
 	/* memory comes first */
-	{ "memory", "checkpoint_fsync", .memory = 10.1, .cpu = 99,
-	  .write = 99 },
+	{ "memory", "checkpoint_fsync", .memory = 10.1, .cpu = 99, .write = 99 },
 	{ "memory", "checkpoint_fsync", .memory = NONE, .write = 99 },
 	{ "storage", "checkpoint_threads", .memory = 10, .write = 99 },
-	{ "storage", "checkpoint_threads", .direct = true, .memory = 50,
-	  .write = 99 },
-	{ "memory", "checkpoint_directory", .is_memory = true,
-	  .is_durable = true, .write = 99 },
-	{ "memory", "drop_caches", .is_restore = true, .memory = 10.1,
+	{ "storage", "checkpoint_threads", .direct = true, .memory = 50, .write = 99 },
+	{ "memory", "checkpoint_directory", .is_memory = true, .is_durable = true, .write = 99 },
+	{ "memory", "drop_caches", .is_restore = true, .memory = 10.1, .read = 99 },
+	{ "storage", "checkpoint_threads", .is_restore = true, .memory = NONE, .read = 99 },
+	{ "storage", "checkpoint_threads", .is_restore = true, .direct = true, .memory = 99,
 	  .read = 99 },
-	{ "storage", "checkpoint_threads", .is_restore = true, .memory = NONE,
-	  .read = 99 },
-	{ "storage", "checkpoint_threads", .is_restore = true, .direct = true,
-	  .memory = 99, .read = 99 },
 	/* then the network, of what was received */
-	{ "network", NULL, .is_restore = true, .network = 90, .cpu = 99,
-	  .read = 99 },
+	{ "network", NULL, .is_restore = true, .network = 90, .cpu = 99, .read = 99 },
 	{ "storage", NULL, .is_restore = true, .network = 89.9, .read = 99 },
 	{ "storage", NULL, .is_durable = true, .network = 95, .write = 99 },
 	/* then the host */
@@ -43,15 +37,13 @@ static const struct saving {
 	{ "storage", NULL, .is_durable = true, .data = 19.9, .write = 80.1 },
 	/* flushes decide from half of the time on */
 	{ "storage", "direct", .is_durable = true, .write = 40, .fsync = 50 },
-	{ "storage", "checkpoint_threads", .is_durable = true, .write = 50,
-	  .fsync = 49.9 },
+	{ "storage", "checkpoint_threads", .is_durable = true, .write = 50, .fsync = 49.9 },
 };
 
 static void fill_saving(struct world *w, const struct saving *t)
 {
 	struct ml_result *ml = &w->result.ml;
-	struct checkpoints_result *c =
-		t->is_restore ? &ml->restores : &ml->saves;
+	struct checkpoints_result *c = t->is_restore ? &ml->restores : &ml->saves;
 
 	w->job.phase = t->is_restore ? PHASE_RESTORE : PHASE_CHECKPOINT;
 	w->job.checkpoint_threads = 1;
@@ -70,15 +62,12 @@ static void fill_saving(struct world *w, const struct saving *t)
 		.bytes = 100000,
 		.bytes_per_sec = GIB,
 		.durable = t->is_durable,
-		.in_memory_bytes = isnan(t->memory)
-					   ? UINT64_MAX
-					   : (uint64_t)(t->memory * 1000),
+		.in_memory_bytes = isnan(t->memory) ? UINT64_MAX : (uint64_t)(t->memory * 1000),
 		.rank_percent = { .data = t->data,
 				  .write = t->write,
 				  .read = t->read,
 				  .fsync = t->fsync,
-				  .other = 100 - t->data - t->write - t->read -
-					   t->fsync },
+				  .other = 100 - t->data - t->write - t->read - t->fsync },
 	};
 }
 
@@ -104,16 +93,15 @@ START_TEST(a_checkpoint_job_has_the_first_that_holds)
 }
 END_TEST
 
-static int reap_nothing(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			unsigned min, unsigned max, uint64_t timeout_ns)
+static int reap_nothing(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
+			uint64_t timeout_ns)
 {
 	(void)ctx, (void)io, (void)min, (void)max, (void)timeout_ns;
 	return 0;
 }
 
 /* One that has several calls in flight. */
-static const struct mlgen_engine queue_engine = { .name = "libaio",
-						  .reap = reap_nothing };
+static const struct mlgen_engine queue_engine = { .name = "libaio", .reap = reap_nothing };
 
 /* What of it is said: of a GiB/s, by 8 ranks unless it is told. */
 static const struct said {
@@ -125,16 +113,12 @@ static const struct said {
 	const char *headline, *because, *try_next;
 } said[] = {
 	{ .of = { "memory", NULL, .memory = 50, .write = 99 },
-	  .headline =
-		  "checkpoint_fsync=none: this is how fast memory took them",
-	  .because = "nothing was flushed: 48.8 of 97.7 KiB were in memory at "
-		     "the end",
+	  .headline = "checkpoint_fsync=none: this is how fast memory took them",
+	  .because = "nothing was flushed: 48.8 of 97.7 KiB were in memory at the end",
 	  .try_next = "--checkpoint_fsync=file : until storage has the bytes" },
 	{ .of = { "memory", NULL, .memory = NONE, .write = 99 },
-	  .headline =
-		  "checkpoint_fsync=none: this is how fast memory took them",
-	  .because =
-		  "nothing was flushed, and nothing tells how much was written",
+	  .headline = "checkpoint_fsync=none: this is how fast memory took them",
+	  .because = "nothing was flushed, and nothing tells how much was written",
 	  .try_next = "--checkpoint_fsync=file : until storage has the bytes" },
 	{ .of = { "memory", NULL, .is_memory = true, .write = 99 },
 	  .headline = "this filesystem keeps files in memory",
@@ -145,135 +129,113 @@ static const struct said {
 	  .headline = "tmpfs keeps files in memory",
 	  .because = "/dev/shm is tmpfs: no storage was touched",
 	  .try_next = "--checkpoint_directory=PATH : a directory on storage" },
-	{ .of = { "memory", NULL, .is_restore = true, .memory = 60,
-		  .read = 99 },
+	{ .of = { "memory", NULL, .is_restore = true, .memory = 60, .read = 99 },
 	  .gib = 256,
 	  .headline = "60.0% of the bytes came from this host's page cache",
 	  .because = "what was restored (256 GiB) fits into memory (256 GiB)",
 	  .try_next = "--drop_caches=run : the same from empty caches" },
-	{ .of = { "memory", NULL, .is_restore = true, .memory = 60,
-		  .read = 99 },
+	{ .of = { "memory", NULL, .is_restore = true, .memory = 60, .read = 99 },
 	  .gib = 257,
 	  .headline = "60.0% of the bytes came from this host's page cache",
-	  .because =
-		  "what was restored (257 GiB) lies partly in memory (256 GiB)",
+	  .because = "what was restored (257 GiB) lies partly in memory (256 GiB)",
 	  .try_next = "--drop_caches=run : the same from empty caches" },
-	{ .of = { "network", NULL, .is_restore = true, .network = 92, .cpu = 12,
-		  .read = 99 },
+	{ .of = { "network", NULL, .is_restore = true, .network = 92, .cpu = 12, .read = 99 },
 	  .headline = "bond0 carried 92 of 100 Gb/s",
-	  .because = "that is 92.0% of its line rate, for 1.00 GiB/s of "
-		     "checkpoints; host CPU 12.0%",
-	  .try_next = "a faster link, or more hosts; not a statement about "
-		      "storage" },
-	{ .of = { "host", NULL, .is_durable = true, .cpu = 95, .data = 7,
-		  .write = 90 },
+	  .because =
+		  "that is 92.0% of its line rate, for 1.00 GiB/s of checkpoints; host CPU 12.0%",
+	  .try_next = "a faster link, or more hosts; not a statement about storage" },
+	{ .of = { "host", NULL, .is_durable = true, .cpu = 95, .data = 7, .write = 90 },
 	  .mine = 60,
-	  .headline = "CPU 95.0% busy (64 CPUs): this host may be the limit, "
-		      "not storage",
-	  .because = "mlgen itself took usr 0.0%, sys 60.0%, other processes "
-		     "35.0%; data 7.0% of rank time",
+	  .headline = "CPU 95.0% busy (64 CPUs): this host may be the limit, not storage",
+	  .because = "mlgen itself took usr 0.0%, sys 60.0%, other processes 35.0%; data 7.0% of "
+		     "rank time",
 	  .try_next = "--direct=1 : less copying on these CPUs" },
-	{ .of = { "host", NULL, .is_durable = true, .cpu = 95, .data = 7,
-		  .write = 90 },
+	{ .of = { "host", NULL, .is_durable = true, .cpu = 95, .data = 7, .write = 90 },
 	  .mine = 40,
-	  .headline = "CPU 95.0% busy (64 CPUs): this host may be the limit, "
-		      "not storage",
-	  .because = "mlgen itself took usr 0.0%, sys 40.0%, other processes "
-		     "55.0%; data 7.0% of rank time",
+	  .headline = "CPU 95.0% busy (64 CPUs): this host may be the limit, not storage",
+	  .because = "mlgen itself took usr 0.0%, sys 40.0%, other processes 55.0%; data 7.0% of "
+		     "rank time",
 	  .try_next = "the same while nothing else runs on these CPUs" },
 	{ .of = { "host", NULL, .is_restore = true, .data = 25, .read = 70 },
 	  .verified = true,
 	  .headline = "checking data took 25.0% of the ranks' time",
-	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes "
-		     "0.0%; data 25.0% of rank time",
+	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes 0.0%; data 25.0% of "
+		     "rank time",
 	  .try_next = "--verify=none : the same without checking" },
 	{ .of = { "host", NULL, .is_restore = true, .data = 25, .read = 70 },
 	  .framework = true,
 	  .headline = "checking data took 25.0% of the ranks' time",
-	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes "
-		     "0.0%; data 25.0% of rank time",
-	  .try_next = "fewer ranks here, or more hosts; not a statement about "
-		      "storage" },
+	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes 0.0%; data 25.0% of "
+		     "rank time",
+	  .try_next = "fewer ranks here, or more hosts; not a statement about storage" },
 	{ .of = { "host", NULL, .is_durable = true, .data = 25, .write = 70 },
 	  .framework = true,
 	  .ranks = 1,
 	  .headline = "making data took 25.0% of the ranks' time",
-	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes "
-		     "0.0%; data 25.0% of rank time" },
+	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes 0.0%; data 25.0% of "
+		     "rank time" },
 	{ .of = { "host", NULL, .is_durable = true, .data = 25, .write = 70 },
 	  .framework = true,
 	  .ranks = 2,
 	  .headline = "making data took 25.0% of the ranks' time",
-	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes "
-		     "0.0%; data 25.0% of rank time",
-	  .try_next = "fewer ranks here, or more hosts; not a statement about "
-		      "storage" },
-	{ .of = { "storage", NULL, .is_durable = true, .cpu = 12, .write = 90,
-		  .fsync = 0.5 },
+	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes 0.0%; data 25.0% of "
+		     "rank time",
+	  .try_next = "fewer ranks here, or more hosts; not a statement about storage" },
+	{ .of = { "storage", NULL, .is_durable = true, .cpu = 12, .write = 90, .fsync = 0.5 },
 	  .ranks = 2,
 	  .headline = "storage took 1.00 GiB/s of 2 ranks",
-	  .because = "ranks spent 90.5% of their time in I/O calls, write "
-		     "90.0%, fsync 0.5%; host CPU 12.0%",
-	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few "
-		      "writes in flight (2 now)?" },
+	  .because = "ranks spent 90.5% of their time in I/O calls, write 90.0%, fsync 0.5%; host "
+		     "CPU 12.0%",
+	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few writes in flight (2 "
+		      "now)?" },
 	{ .of = { "storage", NULL, .is_durable = true, .cpu = 12, .write = 90 },
 	  .ranks = 1,
 	  .headline = "storage took 1.00 GiB/s of 1 rank",
-	  .because = "ranks spent 90.0% of their time in I/O calls, write "
-		     "90.0%; host CPU 12.0%",
-	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few "
-		      "writes in flight (1 now)?" },
-	{ .of = { "storage", NULL, .direct = true, .cpu = 12, .write = 50,
-		  .fsync = 40 },
-	  .headline = "storage took 1.00 GiB/s of 8 ranks; nothing was flushed "
-		      "(checkpoint_fsync=none)",
-	  .because = "ranks spent 90.0% of their time in I/O calls, write "
-		     "50.0%, fsync 40.0%; host CPU 12.0%",
-	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few "
-		      "writes in flight (8 now)?" },
+	  .because = "ranks spent 90.0% of their time in I/O calls, write 90.0%; host CPU 12.0%",
+	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few writes in flight (1 "
+		      "now)?" },
+	{ .of = { "storage", NULL, .direct = true, .cpu = 12, .write = 50, .fsync = 40 },
+	  .headline =
+		  "storage took 1.00 GiB/s of 8 ranks; nothing was flushed (checkpoint_fsync=none)",
+	  .because = "ranks spent 90.0% of their time in I/O calls, write 50.0%, fsync 40.0%; host "
+		     "CPU 12.0%",
+	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few writes in flight (8 "
+		      "now)?" },
 	{ .of = { "storage", NULL, .is_restore = true, .cpu = 12, .read = 90 },
 	  .threads = 32,
 	  .headline = "storage delivered 1.00 GiB/s to 8 ranks",
-	  .because = "ranks spent 90.0% of their time in I/O calls, read "
-		     "90.0%; host CPU 12.0%",
-	  .try_next = "--checkpoint_threads=64 : is it bandwidth, or too few "
-		      "reads in flight (256 now)?" },
+	  .because = "ranks spent 90.0% of their time in I/O calls, read 90.0%; host CPU 12.0%",
+	  .try_next = "--checkpoint_threads=64 : is it bandwidth, or too few reads in flight (256 "
+		      "now)?" },
 	{ .of = { "storage", NULL, .is_restore = true, .cpu = 12, .read = 90 },
 	  .threads = 33,
 	  .headline = "storage delivered 1.00 GiB/s to 8 ranks",
-	  .because = "ranks spent 90.0% of their time in I/O calls, read "
-		     "90.0%; host CPU 12.0%" },
+	  .because = "ranks spent 90.0% of their time in I/O calls, read 90.0%; host CPU 12.0%" },
 	{ .of = { "storage", NULL, .is_restore = true, .cpu = 12, .read = 90 },
 	  .ranks = 73,
 	  .threads = 7,
 	  .headline = "storage delivered 1.00 GiB/s to 73 ranks",
-	  .because = "ranks spent 90.0% of their time in I/O calls, read "
-		     "90.0%; host CPU 12.0%",
-	  .try_next = "--checkpoint_threads=14 : is it bandwidth, or too few "
-		      "reads in flight (511 now)?" },
+	  .because = "ranks spent 90.0% of their time in I/O calls, read 90.0%; host CPU 12.0%",
+	  .try_next = "--checkpoint_threads=14 : is it bandwidth, or too few reads in flight (511 "
+		      "now)?" },
 	{ .of = { "storage", NULL, .is_restore = true, .cpu = 12, .read = 90 },
 	  .ranks = 64,
 	  .threads = 8,
 	  .headline = "storage delivered 1.00 GiB/s to 64 ranks",
-	  .because = "ranks spent 90.0% of their time in I/O calls, read "
-		     "90.0%; host CPU 12.0%" },
+	  .because = "ranks spent 90.0% of their time in I/O calls, read 90.0%; host CPU 12.0%" },
 	{ .of = { "storage", NULL, .is_restore = true, .cpu = 12, .read = 90 },
 	  .depth = 4,
 	  .headline = "storage delivered 1.00 GiB/s to 8 ranks",
-	  .because = "ranks spent 90.0% of their time in I/O calls, read "
-		     "90.0%; host CPU 12.0%",
-	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few "
-		      "reads in flight (32 now)?" },
-	{ .of = { "unclear", NULL, .is_durable = true, .cpu = 12, .write = 50,
-		  .data = 8 },
+	  .because = "ranks spent 90.0% of their time in I/O calls, read 90.0%; host CPU 12.0%",
+	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few reads in flight (32 "
+		      "now)?" },
+	{ .of = { "unclear", NULL, .is_durable = true, .cpu = 12, .write = 50, .data = 8 },
 	  .headline = "ranks in I/O calls 50.0%, CPU 12.0%: neither decides",
 	  .because = "data 8.0%, other 42.0% of rank time",
-	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few "
-		      "writes in flight (8 now)?" },
-	{ .of = { "unclear", NULL, .no_files = true, .is_durable = true,
-		  .cpu = 12, .write = 50 },
-	  .headline = "no storage in this (ioengine=null), and CPU 12.0% does "
-		      "not decide",
+	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few writes in flight (8 "
+		      "now)?" },
+	{ .of = { "unclear", NULL, .no_files = true, .is_durable = true, .cpu = 12, .write = 50 },
+	  .headline = "no storage in this (ioengine=null), and CPU 12.0% does not decide",
 	  .because = "data 0.0%, other 50.0% of rank time",
 	  .try_next = "--ioengine=psync : the same with storage" },
 };
@@ -286,8 +248,7 @@ START_TEST(what_a_checkpoint_verdict_says_is_what_was_measured)
 
 	world_init(&w);
 	struct ml_result *ml = &w.result.ml;
-	struct checkpoints_result *c =
-		t->of.is_restore ? &ml->restores : &ml->saves;
+	struct checkpoints_result *c = t->of.is_restore ? &ml->restores : &ml->saves;
 	fill_saving(&w, &t->of);
 	c->ranks = t->ranks ? t->ranks : 8;
 	c->verified = t->verified;
@@ -330,9 +291,7 @@ END_TEST
 
 START_TEST(a_restore_from_memory_goes_on_to_another_experiment)
 {
-	static const struct saving from_memory = { .is_restore = true,
-						   .memory = 90,
-						   .read = 99 };
+	static const struct saving from_memory = { .is_restore = true, .memory = 90, .read = 99 };
 	struct world w;
 
 	world_init(&w);
@@ -361,9 +320,8 @@ Suite *suite_verdict_checkpoint(void)
 
 	tcase_add_loop_test(t, a_checkpoint_job_has_the_first_that_holds, 0,
 			    (int)(sizeof(savings) / sizeof(*savings)));
-	tcase_add_loop_test(t,
-			    what_a_checkpoint_verdict_says_is_what_was_measured,
-			    0, (int)(sizeof(said) / sizeof(*said)));
+	tcase_add_loop_test(t, what_a_checkpoint_verdict_says_is_what_was_measured, 0,
+			    (int)(sizeof(said) / sizeof(*said)));
 	tcase_add_test(t, without_a_checkpoint_there_is_no_verdict);
 	tcase_add_test(t, a_restore_from_memory_goes_on_to_another_experiment);
 	suite_add_tcase(s, t);

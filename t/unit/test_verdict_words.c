@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_verdict_words.c - what a verdict says of waiting, and how long a run has to be for AU to show it. */
+/* test_verdict_words.c - what a verdict says of waiting, and how long a run has to be for AU to
+ * show it. */
 #include "data/dataset.h"
 #include "report/verdict_parts.h"
 #include "report/verdict_supply.h"
@@ -48,15 +49,13 @@ START_TEST(batches_are_read_ahead_as_the_loader_has_it)
 	w.job.prefetch = 2;
 	w.job.loader = LOADER_TFDATA;
 	ck_assert_uint_eq(verdict_batches_ahead(&w.job), 2);
-	/* Three records of each of three threads of 28 readers are 36
-	 * batches of 7. */
+	/* Three records of each of three threads of 28 readers are 36 batches of 7. */
 	w.job.deterministic = true;
 	w.job.read_threads = 28;
 	ck_assert_uint_eq(verdict_batches_ahead(&w.job), 2 + 36);
 	w.job.loader = LOADER_PYTORCH;
 	ck_assert_uint_eq(verdict_batches_ahead(&w.job), 2 * 28);
-	w.job.shuffle =
-		(struct variant){ .kind = SHUFFLE_BUFFER, .number = 70 };
+	w.job.shuffle = (struct variant){ .kind = SHUFFLE_BUFFER, .number = 70 };
 	ck_assert_uint_eq(verdict_batches_ahead(&w.job), 2 * 28 + 10);
 	world_fini(&w);
 }
@@ -80,8 +79,8 @@ static void hide(struct world *w, const struct dataset *ds)
 	ml->time_percent = (struct time_percent){ .compute = 97, .stall = 3 };
 }
 
-/* 8 batches ahead are hidden by fewer than 80 steps of 8 accelerators with batches
- * of 7, which are 4,480 samples. */
+/* 8 batches ahead are hidden by fewer than 80 steps of 8 accelerators with batches of 7, which are
+ * 4,480 samples. */
 START_TEST(what_is_hidden_asks_for_as_many_files_as_show_it)
 {
 	struct world w;
@@ -91,8 +90,7 @@ START_TEST(what_is_hidden_asks_for_as_many_files_as_show_it)
 	w.job.scale = 100 - (double)_i;
 	verdict_fill(&w.run);
 	check_has(w.result.verdict.try_next,
-		  _i ? "--num_files=2240 --scale=100% : epochs"
-		     : "--num_files=2240 : epochs");
+		  _i ? "--num_files=2240 --scale=100% : epochs" : "--num_files=2240 : epochs");
 	world_fini(&w);
 }
 END_TEST
@@ -109,8 +107,7 @@ START_TEST(reads_in_flight_are_those_of_all_threads)
 	engine.reap = no_reap;
 	w.job.engine = &engine;
 	w.job.iodepth = 3;
-	w.result.ml.loader_percent =
-		(struct loader_percent){ .read = 95, .idle = 5 };
+	w.result.ml.loader_percent = (struct loader_percent){ .read = 95, .idle = 5 };
 	verdict_fill(&w.run);
 	check_has(w.result.verdict.try_next, "--read_threads=8 ");
 	check_has(w.result.verdict.try_next, "(96 now)?");
@@ -165,8 +162,7 @@ START_TEST(one_cpu_is_no_cpus)
 		{ .5, "CPU 95.0% busy (0.5 CPUs)" },
 		{ 0, "CPU 95.0% busy (64 CPUs)" },
 	};
-	const struct host_result h = { .cpu_percent = 95,
-				       .cpus = rows[_i].cpus };
+	const struct host_result h = { .cpu_percent = 95, .cpus = rows[_i].cpus };
 	const struct host host = { .cpus = 64 };
 	struct buf out = { 0 };
 
@@ -193,15 +189,13 @@ END_TEST
 /* 80 steps would show it: an epoch of 79 is short, one of 80 is cut short. */
 START_TEST(steps_cut_short_what_epochs_would_show)
 {
-	struct dataset ds = { .files = 2240 - (uint64_t)_i,
-			      .samples_per_file = 2 };
+	struct dataset ds = { .files = 2240 - (uint64_t)_i, .samples_per_file = 2 };
 	struct world w;
 
 	hide(&w, &ds);
 	w.job.steps = 79;
 	verdict_fill(&w.run);
-	check_has(w.result.verdict.because,
-		  _i ? "epochs are short" : "the run is short");
+	check_has(w.result.verdict.because, _i ? "epochs are short" : "the run is short");
 	world_fini(&w);
 }
 END_TEST
@@ -211,15 +205,12 @@ Suite *suite_verdict_words(void)
 	Suite *s = suite_create("verdict_words");
 	TCase *t = tcase_create("verdict_words");
 
-	tcase_add_loop_test(
-		t, stall_is_a_percentile_that_has_something_beyond_it, 0, 6);
+	tcase_add_loop_test(t, stall_is_a_percentile_that_has_something_beyond_it, 0, 6);
 	tcase_add_test(t, batches_are_read_ahead_as_the_loader_has_it);
-	tcase_add_loop_test(t, what_is_hidden_asks_for_as_many_files_as_show_it,
-			    0, 2);
+	tcase_add_loop_test(t, what_is_hidden_asks_for_as_many_files_as_show_it, 0, 2);
 	tcase_add_loop_test(t, steps_cut_short_what_epochs_would_show, 0, 2);
 	tcase_add_test(t, reads_in_flight_are_those_of_all_threads);
-	tcase_add_loop_test(t, a_plain_job_is_the_hosts_from_90_percent_on, 0,
-			    2);
+	tcase_add_loop_test(t, a_plain_job_is_the_hosts_from_90_percent_on, 0, 2);
 	tcase_add_loop_test(t, past_memory_go_files_of_any_size, 0, 2);
 	tcase_add_loop_test(t, one_cpu_is_no_cpus, 0, 4);
 	tcase_add_test(t, steps_that_take_no_time_have_no_rate);

@@ -29,8 +29,7 @@ static size_t letter_bytes(const char *at)
 	return n;
 }
 
-static void put(void *to, unsigned row, unsigned column, enum view_look look,
-		const char *text)
+static void put(void *to, unsigned row, unsigned column, enum view_look look, const char *text)
 {
 	const struct view_pen *pen = to;
 
@@ -136,8 +135,7 @@ static void stage_fini(void)
 static void draw(unsigned columns, unsigned rows, bool is_utf8)
 {
 	memset(cells, 0, sizeof(cells));
-	stage.pen =
-		(struct view_pen){ put, &stage.pen, rows, columns, is_utf8 };
+	stage.pen = (struct view_pen){ put, &stage.pen, rows, columns, is_utf8 };
 	view_layout(&stage.pen, &stage.scene);
 }
 
@@ -148,17 +146,15 @@ START_TEST(a_training_has_its_panels)
 	ck_assert_ptr_nonnull(strstr(row_text(0), "1 job"));
 	ck_assert_ptr_nonnull(strstr(row_text(0), "1m04s"));
 	ck_assert_ptr_nonnull(strstr(row_text(0), "q ends the run"));
-	ck_assert_ptr_nonnull(strstr(row_text(2),
-				     "8.00 MiB/s   mean 4.50 MiB/s, most 8.00 "
-				     "MiB/s of the last 8 looks"));
+	ck_assert_ptr_nonnull(strstr(
+		row_text(2), "8.00 MiB/s   mean 4.50 MiB/s, most 8.00 MiB/s of the last 8 looks"));
 	/* Eight columns rise to the top of three rows on the right. */
 	ck_assert_ptr_nonnull(strstr(row_text(3), "\u2582\u2585\u2588"));
 	ck_assert_str_eq(cells[5][71], "\u2583");
 	ck_assert_str_eq(cells[5][78], "\u2588");
 	ck_assert_str_eq(cells[3][78], "\u2588");
 	ck_assert_ptr_nonnull(strstr(row_text(7), " AU           60.0%"));
-	ck_assert_ptr_nonnull(strstr(
-		row_text(8), "compute 60.0%   stall 30.0%  other 10.0%"));
+	ck_assert_ptr_nonnull(strstr(row_text(8), "compute 60.0%   stall 30.0%  other 10.0%"));
 	/* Of twenty columns twelve, six and two. */
 	ck_assert_str_eq(cells[8][14 + 11], "\u2588");
 	ck_assert_str_eq(cells[8][14 + 12], "\u2592");
@@ -166,15 +162,13 @@ START_TEST(a_training_has_its_panels)
 	ck_assert_str_eq(cells[8][14 + 18], "\u2591");
 	ck_assert_str_eq(cells[8][14 + 19], "\u2591");
 	ck_assert_str_eq(cells[8][14 + 20], "");
-	ck_assert_ptr_nonnull(strstr(
-		row_text(9), "I/O 80.0%       idle 10.0%   other 10.0%"));
+	ck_assert_ptr_nonnull(strstr(row_text(9), "I/O 80.0%       idle 10.0%   other 10.0%"));
 	ck_assert_int_eq(row_with("Latency, ms"), 11);
 	ck_assert_ptr_nonnull(strstr(row_text(12), " read             2."));
 	ck_assert_ptr_nonnull(strstr(row_text(12), "1,000"));
 	ck_assert_int_eq(row_with("Job            At"), 14);
-	ck_assert_ptr_nonnull(strstr(row_text(15),
-				     " job0           train      2/5 118/500"
-				     "  1.00 GiB/s"));
+	ck_assert_ptr_nonnull(
+		strstr(row_text(15), " job0           train      2/5 118/500  1.00 GiB/s"));
 	ck_assert_ptr_nonnull(strstr(row_text(15), "60.0%   1m05s"));
 	stage_fini();
 }
@@ -248,8 +242,8 @@ START_TEST(a_small_terminal_is_told_what_it_takes)
 	stage_init(3);
 	stage.scene.messages = "mlgen: note: one\n";
 	draw(small[_i].columns, small[_i].rows, true);
-	snprintf(want, sizeof(want), "%ux%u: the live view needs 80x24",
-		 small[_i].columns, small[_i].rows);
+	snprintf(want, sizeof(want), "%ux%u: the live view needs 80x24", small[_i].columns,
+		 small[_i].rows);
 	ck_assert_int_eq(strncmp(row_text(0), want, strlen(row_text(0))), 0);
 	if (small[_i].columns > 40)
 		ck_assert_int_eq(row_with("q ends it"), 1);
@@ -321,8 +315,7 @@ Suite *suite_view(void)
 	tcase_add_test(t, odd_names_stay_in_their_column);
 	tcase_add_test(t, more_jobs_than_rows_are_counted_and_busy_ones_shown);
 	tcase_add_test(t, a_wide_picture_has_more_columns);
-	tcase_add_loop_test(t, a_small_terminal_is_told_what_it_takes, 0,
-			    (int)ARRAY_LEN(small));
+	tcase_add_loop_test(t, a_small_terminal_is_told_what_it_takes, 0, (int)ARRAY_LEN(small));
 	tcase_add_test(t, errors_a_hanging_call_and_messages_are_seen);
 	tcase_add_test(t, a_run_that_ends_says_so);
 	tcase_add_test(t, a_plain_job_has_no_accelerators);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_visits.c - records of threads become the visits that they are, and come back in order however many there are. */
+/* test_visits.c - records of threads become the visits that they are, and come back in order
+ * however many there are. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -80,8 +81,7 @@ START_TEST(the_last_ones_may_go_on)
 	ck_assert_ptr_null(visits_at(v, VISITS_WINDOW - 1));
 	ck_assert_ptr_null(visits_at(v, 2 * VISITS_WINDOW));
 	ck_assert_uint_eq(visits_at(v, VISITS_WINDOW)->file, VISITS_WINDOW);
-	ck_assert_uint_eq(visits_at(v, 2 * VISITS_WINDOW - 1)->file,
-			  2 * VISITS_WINDOW - 1);
+	ck_assert_uint_eq(visits_at(v, 2 * VISITS_WINDOW - 1)->file, 2 * VISITS_WINDOW - 1);
 	visits_free(v);
 }
 END_TEST
@@ -127,16 +127,14 @@ static void end(void)
 }
 
 /* 10 ns long, 5 behind the one before. */
-static void call(unsigned task, unsigned op, unsigned file, uint64_t off,
-		 uint64_t len)
+static void call(unsigned task, unsigned op, unsigned file, uint64_t off, uint64_t len)
 {
 	struct trace_record r = {
 		.start_ns = now,
 		.duration_ns = 10,
 		.off = off,
 		.len_bytes = len,
-		.result = op == TRACE_READ || op == TRACE_WRITE ? (int64_t)len
-								: 0,
+		.result = op == TRACE_READ || op == TRACE_WRITE ? (int64_t)len : 0,
 		.cpu_ns = 3,
 		.pid = 1,
 		.tid = 1 + task,
@@ -177,8 +175,7 @@ START_TEST(from_open_to_close_is_one)
 
 	ck_assert_uint_eq(seen(0)->calls, 6);
 	ck_assert_uint_eq(visits_count(visits), 2);
-	ck_assert_uint_eq(seen(0)->flags,
-			  VISIT_OPENS | VISIT_READS | VISIT_CLOSES);
+	ck_assert_uint_eq(seen(0)->flags, VISIT_OPENS | VISIT_READS | VISIT_CLOSES);
 	ck_assert_uint_eq(seen(0)->read_bytes, 12288);
 	ck_assert_uint_eq(seen(0)->reads, 3);
 	ck_assert_uint_eq(seen(0)->off, 0);
@@ -281,8 +278,7 @@ START_TEST(a_file_that_stays_open_is_visited_anew)
 		call(0, TRACE_READ, 7, i % 2 * 100000 + i * 100, 50);
 	ck_assert_uint_eq(seen(0)->reads, VISIT_PLACES + 1);
 	ck_assert_uint_eq(visits_count(visits), 100);
-	ck_assert_uint_eq(seen(0)->flags & (VISIT_JUMPS | VISIT_BACK),
-			  VISIT_JUMPS | VISIT_BACK);
+	ck_assert_uint_eq(seen(0)->flags & (VISIT_JUMPS | VISIT_BACK), VISIT_JUMPS | VISIT_BACK);
 	ck_assert_uint_eq(seen(50)->reads, 1);
 	end();
 }

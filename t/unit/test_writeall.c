@@ -69,8 +69,7 @@ START_TEST(what_follows_a_short_write_fails_with_its_reason)
 
 	end_files_at(WHOLE / 2);
 	if (_i)
-		ck_assert_int_eq(writeall_at(fileno(f), text, WHOLE, 0),
-				 -EFBIG);
+		ck_assert_int_eq(writeall_at(fileno(f), text, WHOLE, 0), -EFBIG);
 	else
 		ck_assert_int_eq(writeall(fileno(f), text, WHOLE), -EFBIG);
 	end_files_at(RLIM_INFINITY);
@@ -98,10 +97,8 @@ Suite *suite_writeall(void)
 	TCase *t = tcase_create("writeall");
 
 	tcase_add_test(t, a_text_goes_to_where_the_descriptor_stands);
-	tcase_add_test(t,
-		       a_place_is_written_and_the_descriptor_stays_where_it_is);
-	tcase_add_loop_test(t, what_follows_a_short_write_fails_with_its_reason,
-			    0, 2);
+	tcase_add_test(t, a_place_is_written_and_the_descriptor_stays_where_it_is);
+	tcase_add_loop_test(t, what_follows_a_short_write_fails_with_its_reason, 0, 2);
 	tcase_add_test(t, a_descriptor_that_takes_nothing_is_told);
 	suite_add_tcase(s, t);
 	return s;

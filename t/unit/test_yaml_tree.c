@@ -106,9 +106,7 @@ START_TEST(a_fault_has_its_place)
 
 	ck_assert_int_eq(parse(&t, bad[_i].text, &root, &err), -EINVAL);
 	ck_assert_ptr_null(root);
-	ck_assert_msg(strncmp(err.text, bad[_i].want, strlen(bad[_i].want)) ==
-			      0,
-		      "%s", err.text);
+	ck_assert_msg(strncmp(err.text, bad[_i].want, strlen(bad[_i].want)) == 0, "%s", err.text);
 	yaml_tree_fini(&t);
 }
 END_TEST
@@ -152,9 +150,8 @@ START_TEST(null_has_several_spellings)
 	static const struct {
 		const char *text;
 		bool is_null;
-	} rows[] = { { "a:", true },        { "a: ~", true },
-		     { "a: null", true },   { "a: ''", false },
-		     { "a: 0", false },     { "a: []", false },
+	} rows[] = { { "a:", true },        { "a: ~", true },  { "a: null", true },
+		     { "a: ''", false },    { "a: 0", false }, { "a: []", false },
 		     { "a: 'null'", false } };
 	struct yaml_tree t = { 0 };
 	struct mlgen_err err = { 0 };
@@ -245,8 +242,8 @@ START_TEST(aliases_and_anchors_are_limited)
 	repeat(&text, _i ? "*a," : "&b 1,", YAML_ALIASES_MAX + 1);
 	buf_addc(&text, ']');
 	ck_assert_int_eq(parse_buf(&text, &err, &nodes), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(err.text, _i ? "more than 1000 aliases"
-						  : "more than 1000 anchors"));
+	ck_assert_ptr_nonnull(
+		strstr(err.text, _i ? "more than 1000 aliases" : "more than 1000 anchors"));
 }
 END_TEST
 
@@ -294,9 +291,7 @@ START_TEST(a_value_can_be_set)
 	int rc;
 
 	ck_assert_int_eq(parse(&t, text, &root, &err), 0);
-	ck_assert_int_eq(
-		yaml_tree_parse(&t, "+p=[7]", false, "[7]", 3, &value, &err),
-		0);
+	ck_assert_int_eq(yaml_tree_parse(&t, "+p=[7]", false, "[7]", 3, &value, &err), 0);
 	rc = yaml_tree_set(&t, root, sets[_i].path, value, &err);
 	if (sets[_i].want) {
 		ck_assert_int_eq(rc, 0);
@@ -317,8 +312,7 @@ START_TEST(a_file_that_cannot_be_read_is_named)
 	struct mlgen_err err = { 0 }, dir = { 0 };
 	struct yaml_node *root;
 
-	ck_assert_int_eq(yaml_tree_read(&t, "/nowhere/x.yaml", &root, &err),
-			 -ENOENT);
+	ck_assert_int_eq(yaml_tree_read(&t, "/nowhere/x.yaml", &root, &err), -ENOENT);
 	ck_assert_ptr_eq(strstr(err.text, "/nowhere/x.yaml: "), err.text);
 	ck_assert_int_eq(yaml_tree_read(&t, "/", &root, &dir), -EISDIR);
 	yaml_tree_fini(&t);

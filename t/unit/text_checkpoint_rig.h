@@ -32,14 +32,13 @@ static inline struct hist *hist_of(uint64_t n, uint64_t least_ns)
 	for (uint64_t i = 0; i < n; i++) {
 		double part = (double)i / (double)n;
 
-		hist_add(h, least_ns + (uint64_t)(99 * (double)least_ns * part *
-						  part * part * part));
+		hist_add(h,
+			 least_ns + (uint64_t)(99 * (double)least_ns * part * part * part * part));
 	}
 	return h;
 }
 
-static char filesystem[] = "nfs4", source[] = "192.0.2.1:/ai",
-	    target[] = "/mnt/array",
+static char filesystem[] = "nfs4", source[] = "192.0.2.1:/ai", target[] = "/mnt/array",
 	    options[] = "vers=4.2,proto=tcp,nconnect=16,rsize=1048576";
 
 static inline void fill_storage(struct storage_result *s)
@@ -79,8 +78,7 @@ static inline void fill_item(struct checkpoint_result *k, uint64_t i)
 		.stall_seconds = NONE,
 		.complete = true,
 	};
-	snprintf(k->name, sizeof(k->name), "global_epoch1_step%u",
-		 (unsigned)i + 1);
+	snprintf(k->name, sizeof(k->name), "global_epoch1_step%u", (unsigned)i + 1);
 	k->bytes_per_sec = (double)k->bytes / k->seconds;
 	k->slowest_rank_seconds = k->seconds;
 	k->slowest_rank_bytes_per_sec = k->bytes_per_sec / 8;
@@ -114,11 +112,9 @@ static inline void fill_save(struct world *w)
 	struct checkpoints_result *c = &w->result.ml.saves;
 
 	fill_result(w, c);
-	c->rank_percent = (struct rank_percent){ .data = 0.4,
-						 .open = 0.1,
-						 .write = 37.3,
-						 .fsync = 62.0,
-						 .other = 0.2 };
+	c->rank_percent = (struct rank_percent){
+		.data = 0.4, .open = 0.1, .write = 37.3, .fsync = 62.0, .other = 0.2
+	};
 	c->open_ns = hist_of(160, 400000);
 	c->write_ns = hist_of(107220, 30000);
 	c->fsync_ns = hist_of(160, 80 * MS);
@@ -148,10 +144,9 @@ static inline struct world *world_new(void)
 	j->invalidate = INVALIDATE_RUN;
 	mem_replace(&j->ioengine, "psync");
 	j->percentile_list = (struct f64_list){ 4, { 50, 90, 99, 99.9 } };
-	w->result = (struct job_result){ .job = j,
-					 .work = &work_checkpoint,
-					 .members = 1,
-					 .elapsed_seconds = 166 };
+	w->result = (struct job_result){
+		.job = j, .work = &work_checkpoint, .members = 1, .elapsed_seconds = 166
+	};
 	fill_storage(&w->result.storage);
 	w->result.in_use = "";
 	w->result.host = (struct host_result){ .cpu_percent = 11.2,
@@ -160,12 +155,10 @@ static inline struct world *world_new(void)
 					       .switches_per_sec = 50778 };
 	w->result.network =
 		(struct network_result){ .interface = "bond0",
-					 .line_rate_bits_per_sec =
-						 UINT64_C(200000000000),
+					 .line_rate_bits_per_sec = UINT64_C(200000000000),
 					 .received_bits_per_sec = 1e9,
 					 .percent = 0.5 };
-	w->result.numa = (struct numa_result){ .device_node = UINT64_MAX,
-					       .far_percent = NONE };
+	w->result.numa = (struct numa_result){ .device_node = UINT64_MAX, .far_percent = NONE };
 	w->result.complete = true;
 	checkpoints_result_init(&w->result.ml.restores);
 	fill_save(w);
@@ -182,9 +175,8 @@ static inline struct world *world_new(void)
 
 static inline void free_hists(struct checkpoints_result *c)
 {
-	struct hist *all[] = { c->open_ns,  c->write_ns, c->read_ns,
-			       c->fsync_ns, c->close_ns, c->rename_ns,
-			       c->unlink_ns };
+	struct hist *all[] = { c->open_ns,  c->write_ns,  c->read_ns,  c->fsync_ns,
+			       c->close_ns, c->rename_ns, c->unlink_ns };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		hist_free(all[i]);
@@ -204,9 +196,7 @@ static inline struct world *restore_new(void)
 	w->job->drop_caches = DROP_CACHES_RUN;
 	fill_result(w, c);
 	c->is_restore = true;
-	c->rank_percent = (struct rank_percent){ .open = 0.1,
-						 .read = 99.5,
-						 .other = 0.4 };
+	c->rank_percent = (struct rank_percent){ .open = 0.1, .read = 99.5, .other = 0.4 };
 	c->open_ns = hist_of(160, 400000);
 	c->read_ns = hist_of(107220, 30000);
 	c->close_ns = hist_of(160, 1000);
@@ -238,8 +228,6 @@ static inline struct checkpoints_result *without_fsync(struct world *w)
 	w->job->checkpoint_fsync = CHECKPOINT_FSYNC_NONE;
 	c->durable = false;
 	c->in_memory_bytes = 412 * GIB;
-	c->rank_percent = (struct rank_percent){ .write = 99.2,
-						 .open = 0.2,
-						 .data = 0.6 };
+	c->rank_percent = (struct rank_percent){ .write = 99.2, .open = 0.2, .data = 0.6 };
 	return c;
 }

@@ -21,8 +21,8 @@ struct world {
 	struct disk_util disk;
 };
 
-/* n latencies from `least` to a hundred times that; most of them low. The last
- * ones asked for are kept, for all workers have the same. */
+/* n latencies from `least` to a hundred times that; most of them low. The last ones asked for are
+ * kept, for all workers have the same. */
 static inline struct hist *hist_of(uint64_t n, uint64_t least_ns)
 {
 	static struct hist *kept;
@@ -35,10 +35,8 @@ static inline struct hist *hist_of(uint64_t n, uint64_t least_ns)
 		for (uint64_t i = 0; i < n; i++) {
 			double part = (double)i / (double)n;
 
-			hist_add(kept,
-				 least_ns +
-					 (uint64_t)(99 * (double)least_ns *
-						    part * part * part * part));
+			hist_add(kept, least_ns + (uint64_t)(99 * (double)least_ns * part * part *
+							     part * part));
 		}
 		kept_n = n;
 		kept_least_ns = least_ns;
@@ -71,17 +69,15 @@ static inline void fill_storage(struct storage_result *s)
 
 static inline void free_storage(struct storage_result *s)
 {
-	char *all[] = { s->directory,    s->filesystem, s->mount_source,
-			s->mount_target, s->device,     s->device_kind,
-			s->scheduler };
+	char *all[] = { s->directory, s->filesystem,  s->mount_source, s->mount_target,
+			s->device,    s->device_kind, s->scheduler };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		mem_free(all[i]);
 }
 
 /* 524,288 reads of 4 KiB in 2.586 s, at depth 32. */
-static inline void fill_record(struct world *w, struct job_result *r,
-			       uint64_t jobnum)
+static inline void fill_record(struct world *w, struct job_result *r, uint64_t jobnum)
 {
 	*r = (struct job_result){ .job = w->job,
 				  .work = &work_io,
@@ -105,8 +101,7 @@ static inline void fill_record(struct world *w, struct job_result *r,
 					.user_percent = 3.1,
 					.system_percent = 10.1,
 					.switches_per_sec = 50778 };
-	r->numa = (struct numa_result){ .device_node = UINT64_MAX,
-					.far_percent = NONE };
+	r->numa = (struct numa_result){ .device_node = UINT64_MAX, .far_percent = NONE };
 	r->complete = true;
 	fill_storage(&r->storage);
 	r->read.total_ios = 524288;
@@ -129,10 +124,9 @@ static inline struct world *world_new(void)
 	w->job->direct = true;
 	/* The line `host` has no version of a library then. */
 	mem_replace(&w->job->ioengine, "uring_cmd");
-	w->job->percentile_list =
-		(struct f64_list){ 17,
-				   { 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90,
-				     95, 99, 99.5, 99.9, 99.95, 99.99 } };
+	w->job->percentile_list = (struct f64_list){
+		17, { 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99 }
+	};
 	fill_record(w, &w->results[0], 0);
 	w->results[0].read_align_bytes = 512;
 	w->run.jobs = w->results;
@@ -146,8 +140,7 @@ static inline struct world *world_new(void)
 	return w;
 }
 
-static inline void free_direction(struct direction_result *d,
-				  struct op_result *op)
+static inline void free_direction(struct direction_result *d, struct op_result *op)
 {
 	if (d->lat_ns != op->lat_ns)
 		hist_free(d->lat_ns);

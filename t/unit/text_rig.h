@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_rig.h - a training that was bound by its storage, filled by hand, and what its report says. */
+/* text_rig.h - a training that was bound by its storage, filled by hand, and what its report says.
+ */
 #pragma once
 
 #include <check.h>
@@ -34,8 +35,7 @@ static inline void add_many(struct hist *h, uint64_t n, uint64_t ns)
 }
 
 /* Between two of the points in eight steps; one value at the end. */
-static inline struct hist *hist_of(uint64_t n, const struct spread *s,
-				   double max_ms)
+static inline struct hist *hist_of(uint64_t n, const struct spread *s, double max_ms)
 {
 	struct hist *h = hist_new();
 	double from_ms = s->ms, from_percent = 0;
@@ -43,16 +43,13 @@ static inline struct hist *hist_of(uint64_t n, const struct spread *s,
 	for (; s->percent > 0; s++) {
 		for (unsigned k = 1; k <= 8; k++) {
 			double part = k / 8.0;
-			double percent = from_percent +
-					 part * (s->percent - from_percent);
+			double percent = from_percent + part * (s->percent - from_percent);
 			double ms = from_ms + part * (s->ms - from_ms);
-			uint64_t upto =
-				(uint64_t)ceil((double)n * percent / 100);
+			uint64_t upto = (uint64_t)ceil((double)n * percent / 100);
 
 			upto = upto < n ? upto : n - 1;
 			if (upto > h->count)
-				add_many(h, upto - h->count,
-					 (uint64_t)(ms * MS));
+				add_many(h, upto - h->count, (uint64_t)(ms * MS));
 		}
 		from_ms = s->ms;
 		from_percent = s->percent;
@@ -65,55 +62,45 @@ static inline struct hist *hist_of(uint64_t n, const struct spread *s,
 #define SPREAD(...) ((const struct spread[]){ __VA_ARGS__, { 0, 0 } })
 
 /* Latency tables like those of a network filesystem under full load. */
-static inline void fill_latencies(struct job_result *r, uint64_t samples,
-				  uint64_t steps)
+static inline void fill_latencies(struct job_result *r, uint64_t samples, uint64_t steps)
 {
 	struct ml_result *ml = &r->ml;
 	struct ops_result *o = &r->ops;
 
 	o->open.total = o->close.total = samples;
 	o->read.total = samples * 140;
-	o->open.lat_ns = hist_of(samples,
-				 SPREAD({ 1, .11 }, { 50, .241 }, { 90, .498 },
-					{ 99, 1.911 }, { 99.9, 12.4 }),
-				 88.1);
-	o->read.lat_ns = hist_of(o->read.total,
-				 SPREAD({ 1, .4 }, { 50, 1.9 }, { 90, 3.3 },
-					{ 99, 8.12 }, { 99.9, 21.87 }),
-				 412.3);
-	o->close.lat_ns = hist_of(
+	o->open.lat_ns = hist_of(
 		samples,
-		SPREAD({ 50, .005 }, { 90, .009 }, { 99, .021 }, { 99.9, .14 }),
-		6.025);
-	ml->sample_ns = hist_of(samples,
-				SPREAD({ 1, 140 }, { 50, 283 }, { 90, 431.5 },
-				       { 99, 702.8 }, { 99.9, 1120 }),
-				1488);
-	ml->stall_ns = hist_of(steps,
-			       SPREAD({ 5, .5 }, { 50, 158.2 }, { 90, 302.7 },
-				      { 99, 611.9 }, { 99.9, 988.4 }),
-			       1205);
-	ml->step_ns = hist_of(steps,
-			      SPREAD({ 5, 338 }, { 50, 496 }, { 90, 640.9 },
-				     { 99, 951.2 }, { 99.9, 1322 }),
-			      1540);
-	r->host.oversleep_ns =
-		hist_of(steps, SPREAD({ 50, .003 }, { 99, .038 }), .2);
+		SPREAD({ 1, .11 }, { 50, .241 }, { 90, .498 }, { 99, 1.911 }, { 99.9, 12.4 }),
+		88.1);
+	o->read.lat_ns = hist_of(
+		o->read.total,
+		SPREAD({ 1, .4 }, { 50, 1.9 }, { 90, 3.3 }, { 99, 8.12 }, { 99.9, 21.87 }), 412.3);
+	o->close.lat_ns = hist_of(
+		samples, SPREAD({ 50, .005 }, { 90, .009 }, { 99, .021 }, { 99.9, .14 }), 6.025);
+	ml->sample_ns = hist_of(
+		samples,
+		SPREAD({ 1, 140 }, { 50, 283 }, { 90, 431.5 }, { 99, 702.8 }, { 99.9, 1120 }),
+		1488);
+	ml->stall_ns = hist_of(
+		steps,
+		SPREAD({ 5, .5 }, { 50, 158.2 }, { 90, 302.7 }, { 99, 611.9 }, { 99.9, 988.4 }),
+		1205);
+	ml->step_ns = hist_of(
+		steps,
+		SPREAD({ 5, 338 }, { 50, 496 }, { 90, 640.9 }, { 99, 951.2 }, { 99.9, 1322 }),
+		1540);
+	r->host.oversleep_ns = hist_of(steps, SPREAD({ 50, .003 }, { 99, .038 }), .2);
 }
 
 static inline void fill_epochs(struct ml_result *ml, unsigned n)
 {
 	static const struct epoch_result like[5] = {
-		{ 1, 28000, 0, 0, 261.8, 107.0, 14.60 * GIB, 62.1, 3992, 180e6,
-		  640.2e6, 2.2e9 },
-		{ 2, 28000, 0, 0, 256.3, 109.2, 14.92 * GIB, 63.4, 3992, 170e6,
-		  611.0e6, 1.9e9 },
-		{ 3, 28000, 0, 0, 255.1, 109.8, 14.99 * GIB, 63.7, 3992, 170e6,
-		  598.4e6, 1.9e9 },
-		{ 4, 28000, 0, 0, 256.0, 109.4, 14.93 * GIB, 63.4, 3992, 170e6,
-		  606.7e6, 1.9e9 },
-		{ 5, 28000, 0, 0, 257.2, 108.9, 14.86 * GIB, 63.1, 3992, 170e6,
-		  613.5e6, 1.9e9 },
+		{ 1, 28000, 0, 0, 261.8, 107.0, 14.60 * GIB, 62.1, 3992, 180e6, 640.2e6, 2.2e9 },
+		{ 2, 28000, 0, 0, 256.3, 109.2, 14.92 * GIB, 63.4, 3992, 170e6, 611.0e6, 1.9e9 },
+		{ 3, 28000, 0, 0, 255.1, 109.8, 14.99 * GIB, 63.7, 3992, 170e6, 598.4e6, 1.9e9 },
+		{ 4, 28000, 0, 0, 256.0, 109.4, 14.93 * GIB, 63.4, 3992, 170e6, 606.7e6, 1.9e9 },
+		{ 5, 28000, 0, 0, 257.2, 108.9, 14.86 * GIB, 63.1, 3992, 170e6, 613.5e6, 1.9e9 },
 	};
 	struct epoch_result *e = mem_array(n, sizeof(*e));
 
@@ -154,8 +141,8 @@ static inline void fill_storage(struct storage_result *s)
 		.filesystem = mem_strdup("nfs4"),
 		.mount_source = mem_strdup("192.0.2.1:/ai"),
 		.mount_target = mem_strdup("/mnt/array"),
-		.mount_options = mem_strdup("rw,relatime,vers=4.2,rsize=1048576"
-					    ",hard,proto=tcp,nconnect=16"),
+		.mount_options =
+			mem_strdup("rw,relatime,vers=4.2,rsize=1048576,hard,proto=tcp,nconnect=16"),
 		.read_ahead_bytes = UINT64_MAX,
 		.device_paths = UINT64_MAX,
 		.osts = UINT64_MAX,
@@ -185,9 +172,7 @@ static inline void fill_ml(struct job_result *r)
 	ml->time_percent = (struct time_percent){
 		.compute = 62.8, .stall = 33.9, .barrier = 2.9, .other = .4
 	};
-	ml->loader_percent = (struct loader_percent){ .read = 99.76,
-						      .open = .13,
-						      .idle = .11 };
+	ml->loader_percent = (struct loader_percent){ .read = 99.76, .open = .13, .idle = .11 };
 	ml->demand_bytes_per_sec = 23.67 * GIB;
 	r->host = (struct host_result){ .cpu_percent = 11.2,
 					.user_percent = 1.1,
@@ -204,10 +189,9 @@ static inline struct world *world_new(void)
 	struct world *w = mem_zalloc(sizeof(*w));
 
 	fill_job(&w->job);
-	w->dataset = (struct dataset){ .format = &format_npz,
-				       .files = 28000,
-				       .files_named = 28000,
-				       .samples_per_file = 1 };
+	w->dataset = (struct dataset){
+		.format = &format_npz, .files = 28000, .files_named = 28000, .samples_per_file = 1
+	};
 	w->result.job = &w->job;
 	w->result.dataset = &w->dataset;
 	w->result.totals = (struct dataset_totals){
@@ -234,11 +218,10 @@ static inline struct world *world_new(void)
 static inline void free_latencies(struct job_result *r)
 {
 	struct ml_result *ml = &r->ml;
-	struct hist *all[] = { r->ops.open.lat_ns,  r->ops.stat.lat_ns,
-			       r->ops.read.lat_ns,  r->ops.write.lat_ns,
-			       r->ops.fsync.lat_ns, r->ops.close.lat_ns,
-			       ml->sample_ns,       ml->stall_ns,
-			       ml->step_ns,         r->host.oversleep_ns };
+	struct hist *all[] = { r->ops.open.lat_ns,  r->ops.stat.lat_ns,  r->ops.read.lat_ns,
+			       r->ops.write.lat_ns, r->ops.fsync.lat_ns, r->ops.close.lat_ns,
+			       ml->sample_ns,       ml->stall_ns,        ml->step_ns,
+			       r->host.oversleep_ns };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		hist_free(all[i]);

@@ -33,17 +33,15 @@ struct part {
 	void (*does)(struct part *p);
 };
 
-static inline void part_make(struct part *p, uint64_t parts,
-			     uint64_t accelerators)
+static inline void part_make(struct part *p, uint64_t parts, uint64_t accelerators)
 {
 	static char directory[] = "d";
 
 	p->clock = clock_new_real();
 	/* Whose threads have descriptors of their own. */
-	p->engine_job =
-		(struct mlgen_engine_job){ .engine = engines_find("psync"),
-					   .find = engines_find,
-					   .workers = 8 };
+	p->engine_job = (struct mlgen_engine_job){ .engine = engines_find("psync"),
+						   .find = engines_find,
+						   .workers = 8 };
 	p->job = (struct job){
 		.directory = directory,
 		.format = FORMAT_RAW,
@@ -85,9 +83,7 @@ static inline void part_open_tier(struct part *p)
 
 static inline void part_make_pass(struct part *p)
 {
-	ck_assert_int_eq(
-		train_pass(&p->pass, &p->job, &p->dataset, false, 0, &p->err),
-		0);
+	ck_assert_int_eq(train_pass(&p->pass, &p->job, &p->dataset, false, 0, &p->err), 0);
 }
 
 static inline void part_free(struct part *p)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_rig.h - trainings on the virtual clock, over an engine whose reads take as long as they are told. */
+/* train_rig.h - trainings on the virtual clock, over an engine whose reads take as long as they are
+ * told. */
 #pragma once
 
 #include <check.h>
@@ -21,9 +22,8 @@
 #define MOCK_LOG 4096
 
 /*
- * An engine without files whose reads take read_ns of virtual time, as many
- * at once as there are workers; fail_count reads fail, from number fail_at on.
- * Writes likewise, one of them.
+ * An engine without files whose reads take read_ns of virtual time, as many at once as there are
+ * workers; fail_count reads fail, from number fail_at on. Writes likewise, one of them.
  */
 struct mock {
 	uint64_t read_ns;
@@ -40,8 +40,7 @@ static const struct mlgen_field mock_fields[] = {
 	{ "fail_at", MLGEN_F_U64(struct mock, fail_at), .def = "1t" },
 	{ "fail_count", MLGEN_F_U64(struct mock, fail_count), .def = "1" },
 	{ "write_ns", MLGEN_F_U64(struct mock, write_ns), .def = "0" },
-	{ "fail_write_at", MLGEN_F_U64(struct mock, fail_write_at),
-	  .def = "1t" },
+	{ "fail_write_at", MLGEN_F_U64(struct mock, fail_write_at), .def = "1t" },
 	{ 0 },
 };
 
@@ -77,20 +76,17 @@ static inline void mock_note(uint64_t number, const struct mlgen_ctx *ctx,
 	read_log[number].end_ns = ctx->now_ns(ctx);
 }
 
-static inline int64_t mock_write(struct mlgen_ctx *ctx,
-				 const struct mlgen_io *op)
+static inline int64_t mock_write(struct mlgen_ctx *ctx, const struct mlgen_io *op)
 {
 	const struct mock *m = ctx->opts;
 	uint64_t number = atomic_fetch_add(&writes, 1);
 
-	if (m->write_ns &&
-	    !ctx->sleep_until(ctx, ctx->now_ns(ctx) + m->write_ns))
+	if (m->write_ns && !ctx->sleep_until(ctx, ctx->now_ns(ctx) + m->write_ns))
 		return -ECANCELED;
 	return number == m->fail_write_at ? -EIO : (int64_t)op->len_bytes;
 }
 
-static inline int mock_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			      unsigned n)
+static inline int mock_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
 	const struct mock *m = ctx->opts;
 
@@ -101,15 +97,13 @@ static inline int mock_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
 	if (io[0]->op != MLGEN_READ)
 		return 1;
 	uint64_t number = atomic_fetch_add(&reads, 1);
-	uint64_t ns =
-		m->odd_ns && mock_file(io[0]) % 2 ? m->odd_ns : m->read_ns;
+	uint64_t ns = m->odd_ns && mock_file(io[0]) % 2 ? m->odd_ns : m->read_ns;
 	if (ns && !ctx->sleep_until(ctx, ctx->now_ns(ctx) + ns)) {
 		io[0]->result = -ECANCELED;
 		return 1;
 	}
 	mock_note(number, ctx, io[0]);
-	bool fails =
-		number >= m->fail_at && number - m->fail_at < m->fail_count;
+	bool fails = number >= m->fail_at && number - m->fail_at < m->fail_count;
 	io[0]->result = fails ? -EIO : (int64_t)io[0]->len_bytes;
 	return 1;
 }
@@ -154,8 +148,7 @@ static inline struct job *new_job(void)
 
 static inline void assert_near(double got, double want)
 {
-	ck_assert_msg(fabs(got - want) < 1e-6, "got %.9f, want %.9f", got,
-		      want);
+	ck_assert_msg(fabs(got - want) < 1e-6, "got %.9f, want %.9f", got, want);
 }
 
 /* A training alone, with an evaluation or without. Set `job` first. */
@@ -208,8 +201,7 @@ static inline void rig_datasets(struct rig *r)
 {
 	const struct job *j = r->job;
 
-	ck_assert_msg(dataset_init(&r->dataset, j, 0, &r->err) == 0, "%s",
-		      r->err.text);
+	ck_assert_msg(dataset_init(&r->dataset, j, 0, &r->err) == 0, "%s", r->err.text);
 	if (r->extent_samples)
 		r->dataset.extent_samples = r->extent_samples;
 	r->eval = r->dataset; /* what it owns stays the other's */
@@ -231,19 +223,16 @@ static inline void rig_saver(struct rig *r)
 				    .stop = &r->stop,
 				    .beside = &r->train.engine_job };
 
-	ck_assert_msg(state_init(&r->state, j, &r->err) == 0, "%s",
-		      r->err.text);
+	ck_assert_msg(state_init(&r->state, j, &r->err) == 0, "%s", r->err.text);
 	r->content = content_new(saver_span_bytes(j), j->randseed);
 	r->set = (struct shard_set){ .state = &r->state,
 				     .layout = layout_of(j),
 				     .content = r->content,
 				     .is_plain = true,
 				     .bs = j->bs.write };
-	ck_assert_msg(checkpoints_open(&r->checkpoints, "nowhere", &r->set,
-				       &r->err) == 0,
-		      "%s", r->err.text);
-	ck_assert_msg(saver_new(&r->train.saver, &cfg, &r->err) == 0, "%s",
+	ck_assert_msg(checkpoints_open(&r->checkpoints, "nowhere", &r->set, &r->err) == 0, "%s",
 		      r->err.text);
+	ck_assert_msg(saver_new(&r->train.saver, &cfg, &r->err) == 0, "%s", r->err.text);
 	r->train.state = &r->state;
 }
 
@@ -269,9 +258,8 @@ static inline void rig_go(struct rig *r)
 	r->clock = clock_new_virtual(RIG_BEGIN_NS);
 	clock_set_late(r->clock, r->late_ns);
 	failure_init(&r->failure, rig_stop, r);
-	ck_assert_msg(train_init(&r->train, j, &r->dataset,
-				 j->eval_files ? &r->eval : NULL, 0, r->clock,
-				 &r->failure, &r->interrupted, &r->err) == 0,
+	ck_assert_msg(train_init(&r->train, j, &r->dataset, j->eval_files ? &r->eval : NULL, 0,
+				 r->clock, &r->failure, &r->interrupted, &r->err) == 0,
 		      "%s", r->err.text);
 	r->train.place = &r->place;
 	r->train.stop = &r->stop;
@@ -280,16 +268,14 @@ static inline void rig_go(struct rig *r)
 	clock_expect(r->clock, 1);
 	clock_join(r->clock);
 	if (r->interrupt_at_ns)
-		ck_assert_int_eq(worker_start(&r->interrupter, r->clock,
-					      rig_interrupt, r, NULL),
+		ck_assert_int_eq(worker_start(&r->interrupter, r->clock, rig_interrupt, r, NULL),
 				 0);
 	ck_assert_int_eq(train_start(&r->train, &r->err), 0);
 	clock_leave(r->clock);
 	train_join(&r->train);
 	if (r->interrupt_at_ns)
 		worker_join(&r->interrupter);
-	r->elapsed_ns =
-		atomic_load(&r->train.end_ns) - atomic_load(&r->train.start_ns);
+	r->elapsed_ns = atomic_load(&r->train.end_ns) - atomic_load(&r->train.start_ns);
 	if (r->train.saver)
 		saver_collect(r->train.saver, &r->saves);
 	if (atomic_load(&r->failure.is_set))

@@ -23,8 +23,7 @@ static inline void tree_remove(const char *root)
 }
 
 /* root + path, with its folders. */
-static inline void tree_name(char *name, size_t size, const char *root,
-			     const char *path)
+static inline void tree_name(char *name, size_t size, const char *root, const char *path)
 {
 	int len = snprintf(name, size, "%s%s", root, path);
 
@@ -32,8 +31,7 @@ static inline void tree_name(char *name, size_t size, const char *root,
 	temp_parents(name);
 }
 
-static inline void tree_file(const char *root, const char *path,
-			     const char *text)
+static inline void tree_file(const char *root, const char *path, const char *text)
 {
 	char name[600];
 	FILE *f;

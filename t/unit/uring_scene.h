@@ -14,8 +14,8 @@ struct scene {
 	struct mlgen_file file;
 };
 
-static inline bool scene_init(struct scene *s, const char *const *options,
-			      unsigned depth, unsigned files, uint64_t bytes)
+static inline bool scene_init(struct scene *s, const char *const *options, unsigned depth,
+			      unsigned files, uint64_t bytes)
 {
 	memset(s, 0, sizeof(*s));
 	bare_prepare(&s->b, "io_uring", options, depth);
@@ -25,9 +25,7 @@ static inline bool scene_init(struct scene *s, const char *const *options,
 		return false;
 	rig_file(&s->r, bytes, O_RDONLY);
 	close(s->r.file.fd);
-	s->file = (struct mlgen_file){ .path = s->r.path,
-				       .fd = -1,
-				       .flags = O_RDONLY };
+	s->file = (struct mlgen_file){ .path = s->r.path, .fd = -1, .flags = O_RDONLY };
 	return true;
 }
 
@@ -43,8 +41,7 @@ static inline struct mlgen_io an_op(enum mlgen_op kind, struct mlgen_file *file)
 	return (struct mlgen_io){ .op = kind, .file = file };
 }
 
-static inline int64_t one(struct scene *s, enum mlgen_op kind,
-			  struct mlgen_file *file)
+static inline int64_t one(struct scene *s, enum mlgen_op kind, struct mlgen_file *file)
 {
 	struct mlgen_io op = an_op(kind, file);
 
@@ -64,8 +61,7 @@ static inline void reap_all(struct scene *s, unsigned n)
 	}
 }
 
-static inline void check_open(const struct mlgen_file *file, bool in_table,
-			      bool by_fd)
+static inline void check_open(const struct mlgen_file *file, bool in_table, bool by_fd)
 {
 	ck_assert_int_eq(file->word != 0, in_table);
 	ck_assert_int_eq(file->fd >= 0, by_fd);

@@ -47,8 +47,7 @@ static void world_init(struct world *w)
 	ceiling_result_init(&ml->ceiling);
 	ml->target_au_percent = 90;
 	w->result.storage.memory_percent = 0;
-	w->result.network =
-		(struct network_result){ .interface = "bond0", .percent = 65 };
+	w->result.network = (struct network_result){ .interface = "bond0", .percent = 65 };
 	w->result.host.cpu_percent = 11;
 	ml->time_percent = (struct time_percent){ .compute = 63, .stall = 37 };
 	ml->loader_percent = (struct loader_percent){ .read = 50, .idle = 50 };
@@ -68,8 +67,7 @@ static void world_fini(struct world *w)
 	mem_free(v->try_next);
 }
 
-__attribute__((unused)) static void check_has(const char *text,
-					      const char *part)
+__attribute__((unused)) static void check_has(const char *text, const char *part)
 {
 	ck_assert_ptr_nonnull(text);
 	ck_assert_msg(strstr(text, part) != NULL, "no '%s' in: %s", part, text);
@@ -79,14 +77,10 @@ __attribute__((unused)) static void check_has(const char *text,
 __attribute__((unused)) static void check_options(const char *text)
 {
 	static const char *const built[] = {
-		"accelerators",       "read_threads",
-		"dataset_ratio",      "direct",
-		"directory",          "ioengine",
-		"checkpoint_threads", "checkpoint_directory",
-		"checkpoint_fsync",   "drop_caches",
-		"checkpoint_ranks",   "verify",
-		"distinct_files",     "ceiling",
-		"max_errors",         "prefetch"
+		"accelerators",     "read_threads", "dataset_ratio",      "direct",
+		"directory",        "ioengine",     "checkpoint_threads", "checkpoint_directory",
+		"checkpoint_fsync", "drop_caches",  "checkpoint_ranks",   "verify",
+		"distinct_files",   "ceiling",      "max_errors",         "prefetch"
 	};
 
 	for (const char *o = text; o && (o = strstr(o, "--"));) {
@@ -94,8 +88,7 @@ __attribute__((unused)) static void check_options(const char *text)
 		bool known = false;
 
 		for (size_t i = 0; i < sizeof(built) / sizeof(*built); i++)
-			known |= strlen(built[i]) == len &&
-				 !strncmp(o, built[i], len);
+			known |= strlen(built[i]) == len && !strncmp(o, built[i], len);
 		ck_assert_msg(known, "unknown option in: %s", text);
 	}
 }

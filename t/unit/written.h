@@ -22,8 +22,7 @@ static inline uint64_t number(const uint8_t *at, unsigned bytes)
 }
 
 /* The whole file, written in chunks of at most `chunk` bytes; mem_free. */
-static inline uint8_t *whole(const struct format *f,
-			     const struct file_shape *shape, uint64_t index,
+static inline uint8_t *whole(const struct format *f, const struct file_shape *shape, uint64_t index,
 			     size_t chunk)
 {
 	struct format_writer w = { .shape = *shape, .seed_index = index };

@@ -13,8 +13,7 @@ struct {
 
 /* ---- both ---- */
 
-static __always_inline void tell_submit(struct thread_state *s,
-					struct capture_request *r,
+static __always_inline void tell_submit(struct thread_state *s, struct capture_request *r,
 					struct capture_request_key *key)
 {
 	u64 both = bpf_get_current_pid_tgid();
@@ -48,8 +47,7 @@ static __always_inline void tell_submit(struct thread_state *s,
 }
 
 /* As the one who submitted it: `duration_ns` may be unknown. */
-static __always_inline void tell_end(const struct capture_request *r,
-				     u64 duration_ns, s64 result)
+static __always_inline void tell_end(const struct capture_request *r, u64 duration_ns, s64 result)
 {
 	struct capture_event *e = ring_take(r->op, EVENT_ASYNC_END);
 
@@ -122,8 +120,7 @@ static __always_inline int uring_submit(struct io_kiocb *req)
 		r.off = BPF_CORE_READ(rw, kiocb.ki_pos);
 		r.len_bytes = BPF_CORE_READ(rw, len);
 		if (opcode == URING_READV || opcode == URING_WRITEV)
-			r.len_bytes = iovec_bytes(BPF_CORE_READ(rw, addr),
-						  r.len_bytes);
+			r.len_bytes = iovec_bytes(BPF_CORE_READ(rw, addr), r.len_bytes);
 	}
 	tell_submit(s, &r, &key);
 	return 0;
@@ -143,8 +140,7 @@ int BPF_PROG(on_uring_submit_old, struct io_kiocb *req)
 }
 
 /* The file: only now is it known, where it is one that was registered. */
-static __always_inline bool uring_file(struct io_kiocb *req,
-				       struct capture_request *r)
+static __always_inline bool uring_file(struct io_kiocb *req, struct capture_request *r)
 {
 	struct file *file = BPF_CORE_READ(req, file);
 	struct thread_state *s = current_thread();
@@ -202,14 +198,7 @@ struct iocb {
 	u32 flags, resfd;
 };
 
-enum {
-	AIO_PREAD = 0,
-	AIO_PWRITE,
-	AIO_FSYNC,
-	AIO_FDSYNC,
-	AIO_PREADV = 7,
-	AIO_PWRITEV
-};
+enum { AIO_PREAD = 0, AIO_PWRITE, AIO_FSYNC, AIO_FDSYNC, AIO_PREADV = 7, AIO_PWRITEV };
 
 #define AIO_MOST 1024 /* of one call */
 
@@ -236,8 +225,8 @@ struct aio_loop {
 	u64 count, now;
 };
 
-/* A program may take completions out of the ring by itself; then the next use of
- * the same request says that this one is over. */
+/* A program may take completions out of the ring by itself; then the next use of the same request
+ * says that this one is over. */
 static __always_inline void aio_forget(struct capture_request_key *key)
 {
 	struct capture_request *old = bpf_map_lookup_elem(&requests, key);
@@ -270,9 +259,7 @@ static long aio_submitted(u32 i, void *context)
 	r.off = TRACE_UNKNOWN;
 	if (r.op == TRACE_READ || r.op == TRACE_WRITE) {
 		r.off = cb.offset;
-		r.len_bytes = cb.opcode >= AIO_PREADV
-				      ? iovec_bytes(cb.buf, cb.nbytes)
-				      : cb.nbytes;
+		r.len_bytes = cb.opcode >= AIO_PREADV ? iovec_bytes(cb.buf, cb.nbytes) : cb.nbytes;
 	}
 	aio_forget(&key);
 	tell_submit(loop->s, &r, &key);
@@ -288,8 +275,7 @@ static long aio_ended(u32 i, void *context)
 
 	if (i >= loop->count)
 		return 1;
-	if (bpf_probe_read_user(event, sizeof(event),
-				(void *)(loop->list + i * sizeof(event))))
+	if (bpf_probe_read_user(event, sizeof(event), (void *)(loop->list + i * sizeof(event))))
 		return 0;
 	key.address = event[1];
 	key.pid = bpf_get_current_pid_tgid() >> 32;
@@ -301,23 +287,19 @@ static long aio_ended(u32 i, void *context)
 	return 0;
 }
 
-static __always_inline void end_io_submit(struct thread_state *s, u64 context,
-					  u64 list, s64 count)
+static __always_inline void end_io_submit(struct thread_state *s, u64 context, u64 list, s64 count)
 {
 	struct aio_loop loop = { s, list, count, 0 };
 
 	(void)context;
-	if (count > 0 &&
-	    bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))
+	if (count > 0 && bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))
 		bpf_loop(AIO_MOST, aio_submitted, &loop, 0);
 }
 
-static __always_inline void end_io_getevents(struct thread_state *s, u64 list,
-					     s64 count, u64 now)
+static __always_inline void end_io_getevents(struct thread_state *s, u64 list, s64 count, u64 now)
 {
 	struct aio_loop loop = { s, list, count, now };
 
-	if (count > 0 &&
-	    bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))
+	if (count > 0 && bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))
 		bpf_loop(AIO_MOST, aio_ended, &loop, 0);
 }

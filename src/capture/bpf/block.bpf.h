@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* block.bpf.h - requests to block devices: those of who is followed, and all others to the same disks. */
+/* block.bpf.h - requests to block devices: those of who is followed, and all others to the same
+ * disks. */
 #pragma once
 
 #include "capture/bpf/state.bpf.h"
@@ -31,8 +32,8 @@ static __always_inline u32 disk_of(struct request *rq)
 	return disk ? (u32)disk->major << 20 | (u32)disk->first_minor : 0;
 }
 
-static __always_inline void tell_block(const struct capture_request *r, u16 op,
-				       u64 duration_ns, s64 result)
+static __always_inline void tell_block(const struct capture_request *r, u16 op, u64 duration_ns,
+				       s64 result)
 {
 	struct capture_event *e = ring_take(op, EVENT_BLOCK);
 
@@ -50,8 +51,8 @@ int BPF_PROG(on_issue, struct request *rq)
 	struct capture_request r = { 0 };
 	u64 key = (u64)(unsigned long)rq, both;
 
-	if ((!s && !bpf_map_lookup_elem(&disks, &dev)) || !dev ||
-	    op > REQ_OP_WRITE || !rq->__data_len)
+	if ((!s && !bpf_map_lookup_elem(&disks, &dev)) || !dev || op > REQ_OP_WRITE ||
+	    !rq->__data_len)
 		return 0;
 	if (s) { /* else nobody knows whose it is */
 		both = bpf_get_current_pid_tgid();
@@ -63,8 +64,7 @@ int BPF_PROG(on_issue, struct request *rq)
 	r.len_bytes = rq->__data_len;
 	r.dev = dev;
 	r.flags = op == REQ_OP_WRITE ? TRACE_WRITES : 0;
-	if (rq->cmd_flags &
-	    1u << bpf_core_enum_value(enum req_flag_bits, __REQ_RAHEAD))
+	if (rq->cmd_flags & 1u << bpf_core_enum_value(enum req_flag_bits, __REQ_RAHEAD))
 		r.flags |= TRACE_READ_AHEAD;
 	bpf_map_update_elem(&block_requests, &key, &r, BPF_ANY);
 	tell_block(&r, TRACE_BLOCK_ISSUE, 0, 0);

@@ -45,17 +45,15 @@ static void add_folder(struct found_disks *f, const char *folder, int deep)
 	char path[PATH_MAX], inner[PATH_MAX];
 	DIR *slaves;
 
-	if (snprintf(path, sizeof(path), "%s/slaves", folder) >=
-	    (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/slaves", folder) >= (int)sizeof(path))
 		return;
 	add_disk(f, device_in(folder));
 	slaves = deep ? opendir(path) : NULL;
 	if (!slaves)
 		return;
 	for (struct dirent *d; (d = readdir(slaves));) {
-		if (d->d_name[0] == '.' ||
-		    snprintf(inner, sizeof(inner), "/sys/class/block/%s",
-			     d->d_name) >= (int)sizeof(inner))
+		if (d->d_name[0] == '.' || snprintf(inner, sizeof(inner), "/sys/class/block/%s",
+						    d->d_name) >= (int)sizeof(inner))
 			continue;
 		add_disk(f, device_in(inner));
 		if (realpath(inner, path))
@@ -69,8 +67,7 @@ size_t disks_below(uint32_t dev, uint32_t *disks, size_t most)
 	struct found_disks f = { disks, 0, most };
 	char link[64], folder[PATH_MAX], part[PATH_MAX + 16];
 
-	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", dev >> 20,
-		 dev & 0xfffff);
+	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", dev >> 20, dev & 0xfffff);
 	if (!realpath(link, folder))
 		return 0;
 	snprintf(part, sizeof(part), "%s/partition", folder);
@@ -89,8 +86,7 @@ void disk_name(char *out, size_t bytes, uint32_t dev)
 	char link[64], folder[PATH_MAX];
 	const char *slash = NULL;
 
-	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", dev >> 20,
-		 dev & 0xfffff);
+	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", dev >> 20, dev & 0xfffff);
 	if (realpath(link, folder))
 		slash = strrchr(folder, '/');
 	if (slash)

@@ -85,10 +85,10 @@ enum event_kind {
 
 /* Bits of capture_event.more. */
 enum {
-	EVENT_NO_CLOCK = 1,  /* EVENT_TASK: start_ns is not when it began */
-	EVENT_IS_THREAD = 2, /* of a process that has others */
-	EVENT_IS_LAST = 4,   /* EVENT_EXIT: the process is over */
-	EVENT_IS_CUT = 8,    /* a path or text is longer than there was room */
+	EVENT_NO_CLOCK = 1,    /* EVENT_TASK: start_ns is not when it began */
+	EVENT_IS_THREAD = 2,   /* of a process that has others */
+	EVENT_IS_LAST = 4,     /* EVENT_EXIT: the process is over */
+	EVENT_IS_CUT = 8,      /* a path or text is longer than there was room */
 	EVENT_IS_DELETED = 16, /* EVENT_NAME: has no name any more */
 	EVENT_SEEN = 32,       /* EVENT_TASK: was there before us */
 };

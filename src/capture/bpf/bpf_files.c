@@ -55,15 +55,12 @@ void files_free(struct bpf_files *f)
 }
 
 /* Where this inode is, or would go. */
-static struct inode_slot *find_slot(const struct bpf_files *f, uint32_t dev,
-				    uint64_t ino)
+static struct inode_slot *find_slot(const struct bpf_files *f, uint32_t dev, uint64_t ino)
 {
-	uint64_t key =
-		(ino ^ (uint64_t)dev << 40) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t key = (ino ^ (uint64_t)dev << 40) * UINT64_C(0x9e3779b97f4a7c15);
 	size_t at = (size_t)(key >> 20) & (f->size - 1);
 
-	while (f->slots[at].id &&
-	       (f->slots[at].ino != ino || f->slots[at].dev != dev))
+	while (f->slots[at].id && (f->slots[at].ino != ino || f->slots[at].dev != dev))
 		at = (at + 1) & (f->size - 1);
 	return &f->slots[at];
 }
@@ -81,16 +78,14 @@ static void bpf_files_grow(struct bpf_files *f)
 	mem_free(old);
 }
 
-static void bpf_files_remember(struct bpf_files *f, uint32_t id, uint32_t dev,
-			       uint64_t ino)
+static void bpf_files_remember(struct bpf_files *f, uint32_t id, uint32_t dev, uint64_t ino)
 {
 	if (id >= f->inode_room) {
 		size_t room = f->inode_room ? 2 * f->inode_room : 1024;
 
 		while (room <= id)
 			room *= 2;
-		f->inode_of =
-			mem_realloc(f->inode_of, room * sizeof(*f->inode_of));
+		f->inode_of = mem_realloc(f->inode_of, room * sizeof(*f->inode_of));
 		memset(f->inode_of + f->inode_room, 0,
 		       (room - f->inode_room) * sizeof(*f->inode_of));
 		f->inode_room = room;
@@ -98,8 +93,8 @@ static void bpf_files_remember(struct bpf_files *f, uint32_t id, uint32_t dev,
 	f->inode_of[id] = (struct inode_of){ ino, dev };
 }
 
-static struct inode_slot *bpf_files_put(struct bpf_files *f, uint32_t dev,
-					uint64_t ino, uint32_t id)
+static struct inode_slot *bpf_files_put(struct bpf_files *f, uint32_t dev, uint64_t ino,
+					uint32_t id)
 {
 	struct inode_slot *s = find_slot(f, dev, ino);
 
@@ -128,8 +123,7 @@ static uint32_t name_id(struct bpf_files *f, const char *text, size_t bytes,
 /* ---- names from the kernel ---- */
 
 /* "leaf\0folder\0" as /folder/leaf. */
-static void join_names(struct buf *to, const struct capture_name *n,
-		       size_t bytes)
+static void join_names(struct buf *to, const struct capture_name *n, size_t bytes)
 {
 	size_t end = bytes;
 
@@ -177,15 +171,15 @@ uint32_t files_known(struct bpf_files *f, uint32_t dev, uint64_t ino)
 
 uint32_t files_find(struct bpf_files *f, uint32_t dev, uint64_t ino)
 {
-	uint64_t known[4] = { TRACE_UNKNOWN, makedev(dev >> 20, dev & 0xfffff),
-			      ino, TRACE_UNKNOWN };
+	uint64_t known[4] = { TRACE_UNKNOWN, makedev(dev >> 20, dev & 0xfffff), ino,
+			      TRACE_UNKNOWN };
 	uint32_t id = files_known(f, dev, ino);
 	char text[64];
 
 	if (id)
 		return id;
-	int n = snprintf(text, sizeof(text), "(inode %" PRIu64 " of %u:%u)",
-			 ino, dev >> 20, dev & 0xfffff);
+	int n = snprintf(text, sizeof(text), "(inode %" PRIu64 " of %u:%u)", ino, dev >> 20,
+			 dev & 0xfffff);
 	id = name_id(f, text, (size_t)n, known);
 	bpf_files_put(f, dev, ino, id);
 	return id;
@@ -220,8 +214,7 @@ static void add_parts(struct buf *path, const char *text, size_t bytes)
 	}
 }
 
-uint32_t files_path(struct bpf_files *f, uint32_t dev, uint64_t ino,
-		    const char *text, size_t bytes)
+uint32_t files_path(struct bpf_files *f, uint32_t dev, uint64_t ino, const char *text, size_t bytes)
 {
 	const char *from = ino ? find_slot(f, dev, ino)->directory : NULL;
 

@@ -9,9 +9,9 @@
 #include "trace/trace_writer.h"
 
 /*
- * Programs open, rename and reuse: a file is its inode, and has the name under
- * which it was first seen, or the last one that it was given since. Costs some
- * 50 bytes a file, and directories their path.
+ * Programs open, rename and reuse: a file is its inode, and has the name under which it was first
+ * seen, or the last one that it was given since. Costs some 50 bytes a file, and directories their
+ * path.
  */
 struct bpf_files;
 
@@ -26,10 +26,10 @@ uint32_t files_find(struct bpf_files *f, uint32_t dev, uint64_t ino);
 /* The same; 0 = it was never named. */
 uint32_t files_known(struct bpf_files *f, uint32_t dev, uint64_t ino);
 
-/* One path of a call, as the program had it, below the directory it is relative
- * to: id of its name, without . and .. in it. `text` has no 0. */
-uint32_t files_path(struct bpf_files *f, uint32_t dev, uint64_t ino,
-		    const char *text, size_t bytes);
+/* One path of a call, as the program had it, below the directory it is relative to: id of its name,
+ * without . and .. in it. `text` has no 0. */
+uint32_t files_path(struct bpf_files *f, uint32_t dev, uint64_t ino, const char *text,
+		    size_t bytes);
 
 /* What had the name `from` has `to` from now on. */
 void files_renamed(struct bpf_files *f, uint32_t from, uint32_t to);

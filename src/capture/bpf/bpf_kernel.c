@@ -42,9 +42,7 @@ static int fill_settings(struct bpf_object *o, uint64_t ring_bytes)
 	if (!map)
 		return -EINVAL;
 	rc = bpf_map__set_initial_value(map, &s, sizeof(s));
-	return rc ? rc
-		  : bpf_map__set_max_entries(find_map(o, "ring"),
-					     (uint32_t)ring_bytes);
+	return rc ? rc : bpf_map__set_max_entries(find_map(o, "ring"), (uint32_t)ring_bytes);
 }
 
 static int take_maps(struct bpf_kernel *k)
@@ -54,8 +52,8 @@ static int take_maps(struct bpf_kernel *k)
 
 	if (!shared || !threads)
 		return -EINVAL;
-	k->shared = mmap(NULL, sizeof(*k->shared), PROT_READ | PROT_WRITE,
-			 MAP_SHARED, bpf_map__fd(shared), 0);
+	k->shared = mmap(NULL, sizeof(*k->shared), PROT_READ | PROT_WRITE, MAP_SHARED,
+			 bpf_map__fd(shared), 0);
 	if (k->shared == MAP_FAILED) {
 		k->shared = NULL;
 		return -errno;
@@ -72,33 +70,26 @@ static int take_maps(struct bpf_kernel *k)
 static int load_fail(int rc, struct mlgen_err *err)
 {
 	if (rc == -EPERM)
-		return mlgen_fail(err, rc,
-				  "capture: the kernel refuses its programs: "
-				  "%s; run it under sudo, or give the program "
-				  "its rights by setcap "
-				  "cap_bpf,cap_perfmon+ep, and a container "
-				  "--cap-add BPF,PERFMON%s%s",
-				  strerror(-rc),
-				  *said_last() ? ". It said: " : "",
-				  said_last());
+		return mlgen_fail(
+			err, rc,
+			"capture: the kernel refuses its programs: %s; run it under sudo, or give "
+			"the program its rights by setcap cap_bpf,cap_perfmon+ep, and a container "
+			"--cap-add BPF,PERFMON%s%s",
+			strerror(-rc), *said_last() ? ". It said: " : "", said_last());
 	return mlgen_fail(err, rc,
-			  "capture: cannot load the programs for the kernel: "
-			  "%s. It said: %s",
+			  "capture: cannot load the programs for the kernel: %s. It said: %s",
 			  strerror(-rc), said_last());
 }
 
-int kernel_load(struct bpf_kernel *k, uint64_t ring_bytes, struct buf *notes,
-		struct mlgen_err *err)
+int kernel_load(struct bpf_kernel *k, uint64_t ring_bytes, struct buf *notes, struct mlgen_err *err)
 {
-	struct bpf_object_open_opts options = { .sz = sizeof(options),
-						.object_name = "mlgen" };
+	struct bpf_object_open_opts options = { .sz = sizeof(options), .object_name = "mlgen" };
 	int rc;
 
 	*k = (struct bpf_kernel){ 0 };
 	said_quiet();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	k->object = bpf_object__open_mem(capture_object, capture_object_bytes,
-					 &options);
+	k->object = bpf_object__open_mem(capture_object, capture_object_bytes, &options);
 	if (!k->object) {
 		rc = -errno;
 		return load_fail(rc, err);
@@ -122,17 +113,14 @@ int kernel_attach(struct bpf_kernel *k, struct mlgen_err *err)
 
 	bpf_object__for_each_program(p, k->object)
 	{
-		if (!bpf_program__autoload(p) ||
-		    !strcmp(bpf_program__name(p), "each_task") ||
+		if (!bpf_program__autoload(p) || !strcmp(bpf_program__name(p), "each_task") ||
 		    k->link_count == KERNEL_LINKS_MOST)
 			continue;
 		struct bpf_link *link = bpf_program__attach(p);
 		if (!link) {
 			int rc = -errno;
 
-			return mlgen_fail(err, rc,
-					  "capture: cannot attach %s to the "
-					  "kernel: %s",
+			return mlgen_fail(err, rc, "capture: cannot attach %s to the kernel: %s",
 					  bpf_program__name(p), strerror(-rc));
 		}
 		k->links[k->link_count++] = link;
@@ -192,17 +180,14 @@ static int iterate(struct bpf_link *link)
 
 int kernel_spread(struct bpf_kernel *k, struct mlgen_err *err)
 {
-	struct bpf_program *p =
-		bpf_object__find_program_by_name(k->object, "each_task");
+	struct bpf_program *p = bpf_object__find_program_by_name(k->object, "each_task");
 	struct bpf_link *link = bpf_program__attach_iter(p, NULL);
 	uint32_t before;
 	int rc;
 
 	if (!link) {
 		rc = -errno;
-		return mlgen_fail(err, rc,
-				  "capture: cannot go over all tasks: %s",
-				  strerror(-rc));
+		return mlgen_fail(err, rc, "capture: cannot go over all tasks: %s", strerror(-rc));
 	}
 	do {
 		before = k->shared->tasks_added;
@@ -210,9 +195,7 @@ int kernel_spread(struct bpf_kernel *k, struct mlgen_err *err)
 	} while (rc == 0 && before != k->shared->tasks_added);
 	bpf_link__destroy(link);
 	if (rc < 0)
-		return mlgen_fail(err, rc,
-				  "capture: cannot go over all tasks: %s",
-				  strerror(-rc));
+		return mlgen_fail(err, rc, "capture: cannot go over all tasks: %s", strerror(-rc));
 	return 0;
 }
 
@@ -249,12 +232,10 @@ uint64_t kernel_missed(const struct bpf_kernel *k, struct buf *which)
 		uint32_t bytes = sizeof(info);
 		int fd = bpf_program__fd(p);
 
-		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &bytes) ||
-		    !info.recursion_misses)
+		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &bytes) || !info.recursion_misses)
 			continue;
 		sum += info.recursion_misses;
-		buf_addf(which, "%s%s", which->len ? ", " : "",
-			 bpf_program__name(p));
+		buf_addf(which, "%s%s", which->len ? ", " : "", bpf_program__name(p));
 	}
 	return sum;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpf_kernel.h - the programs in the kernel: which of them it can run, loaded, attached, and their maps. */
+/* bpf_kernel.h - the programs in the kernel: which of them it can run, loaded, attached, and their
+ * maps. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,9 +28,8 @@ struct bpf_kernel {
 };
 
 /*
- * Load what this kernel can run: 0 or -errno with err. What it cannot goes to
- * `notes`, a line each. Nothing is attached yet. kernel_close takes a zeroed
- * one, and one that is closed.
+ * Load what this kernel can run: 0 or -errno with err. What it cannot goes to `notes`, a line each.
+ * Nothing is attached yet. kernel_close takes a zeroed one, and one that is closed.
  */
 int kernel_load(struct bpf_kernel *k, uint64_t ring_bytes, struct buf *notes,
 		struct mlgen_err *err);

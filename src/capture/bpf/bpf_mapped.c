@@ -32,14 +32,12 @@ void mapped_free(struct bpf_mapped *m)
 
 static size_t set_of(uint32_t pid, uint64_t address)
 {
-	uint64_t key =
-		(address ^ (uint64_t)pid << 44) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t key = (address ^ (uint64_t)pid << 44) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return key >> 50;
 }
 
-void mapped_add(struct bpf_mapped *m, uint32_t pid, uint64_t address,
-		struct mapped_file f)
+void mapped_add(struct bpf_mapped *m, uint32_t pid, uint64_t address, struct mapped_file f)
 {
 	struct mapping *set = m->at[set_of(pid, address)], *to = set;
 
@@ -54,8 +52,7 @@ void mapped_add(struct bpf_mapped *m, uint32_t pid, uint64_t address,
 	*to = (struct mapping){ address, ++m->clock, f, pid };
 }
 
-struct mapped_file mapped_find(const struct bpf_mapped *m, uint32_t pid,
-			       uint64_t address)
+struct mapped_file mapped_find(const struct bpf_mapped *m, uint32_t pid, uint64_t address)
 {
 	const struct mapping *set = m->at[set_of(pid, address)];
 

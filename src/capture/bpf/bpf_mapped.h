@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Remembers some 65536 mappings, by their first address; of more the oldest in
- * its place is given up. */
+/* Remembers some 65536 mappings, by their first address; of more the oldest in its place is given
+ * up. */
 struct bpf_mapped;
 
 struct mapped_file {
@@ -16,8 +16,6 @@ struct mapped_file {
 struct bpf_mapped *mapped_new(void);
 void mapped_free(struct bpf_mapped *m); /* NULL is fine */
 
-void mapped_add(struct bpf_mapped *m, uint32_t pid, uint64_t address,
-		struct mapped_file f);
+void mapped_add(struct bpf_mapped *m, uint32_t pid, uint64_t address, struct mapped_file f);
 /* .file 0 = nothing known is mapped there. */
-struct mapped_file mapped_find(const struct bpf_mapped *m, uint32_t pid,
-			       uint64_t address);
+struct mapped_file mapped_find(const struct bpf_mapped *m, uint32_t pid, uint64_t address);

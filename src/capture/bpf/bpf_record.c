@@ -32,8 +32,7 @@ struct bpf_record {
 	uint64_t records, lost, unseen_ends;
 };
 
-struct bpf_record *record_new(struct trace_writer *writer,
-			      struct bpf_kernel *kernel)
+struct bpf_record *record_new(struct trace_writer *writer, struct bpf_kernel *kernel)
 {
 	struct bpf_record *r = mem_zalloc(sizeof(*r));
 
@@ -83,8 +82,7 @@ static void watch_device(struct bpf_record *r, uint32_t dev)
 	r->devices[r->device_count++] = dev;
 	n = disks_below(dev, disks, ARRAY_LEN(disks));
 	for (size_t i = 0; i < n; i++)
-		bpf_map_update_elem(r->kernel->disks_fd, &disks[i], &one,
-				    BPF_ANY);
+		bpf_map_update_elem(r->kernel->disks_fd, &disks[i], &one, BPF_ANY);
 }
 
 static void take_name(struct bpf_record *r, const struct capture_name *n)
@@ -131,8 +129,7 @@ static void bpf_record_put(struct bpf_record *r, const struct trace_record *t)
 }
 
 /* Which file lies there: the process has what those had that it is from. */
-static struct mapped_file find_mapped(struct bpf_record *r, uint32_t pid,
-				      uint64_t address)
+static struct mapped_file find_mapped(struct bpf_record *r, uint32_t pid, uint64_t address)
 {
 	struct mapped_file f = mapped_find(r->mapped, pid, address);
 
@@ -152,8 +149,7 @@ static void take_call(struct bpf_record *r, const struct capture_event *e)
 	if (e->op == TRACE_MMAP && e->result > 0) {
 		mapped_add(r->mapped, e->pid, (uint64_t)e->result,
 			   (struct mapped_file){ t.file, e->off });
-	} else if (!t.file &&
-		   (e->op == TRACE_MUNMAP || e->op == TRACE_ADVISE)) {
+	} else if (!t.file && (e->op == TRACE_MUNMAP || e->op == TRACE_ADVISE)) {
 		m = find_mapped(r, e->pid, e->off);
 		if (!m.file)
 			return; /* memory without a file */
@@ -164,15 +160,13 @@ static void take_call(struct bpf_record *r, const struct capture_event *e)
 	bpf_record_put(r, &t);
 }
 
-static uint32_t path_of(struct bpf_record *r, const struct capture_paths *p,
-			unsigned which)
+static uint32_t path_of(struct bpf_record *r, const struct capture_paths *p, unsigned which)
 {
 	size_t from = which ? p->path[0].bytes : 0, n = p->path[which].bytes;
 
 	if (n < 2)
 		return 0;
-	return files_path(r->files, p->path[which].dev, p->path[which].ino,
-			  p->text + from, n - 1);
+	return files_path(r->files, p->path[which].dev, p->path[which].ino, p->text + from, n - 1);
 }
 
 static void take_paths(struct bpf_record *r, const struct capture_paths *p)
@@ -263,8 +257,8 @@ static void name_thread(struct bpf_record *r, const struct capture_text *x)
 {
 	struct trace_entry e = {
 		.kind = TRACE_THREAD,
-		.number = { x->task.tid, x->task.pid, TRACE_UNKNOWN,
-			    TRACE_UNKNOWN, TRACE_UNKNOWN, TRACE_UNKNOWN },
+		.number = { x->task.tid, x->task.pid, TRACE_UNKNOWN, TRACE_UNKNOWN, TRACE_UNKNOWN,
+			    TRACE_UNKNOWN },
 		.text = x->text,
 		.text_bytes = strnlen(x->text, 15),
 	};
@@ -316,16 +310,15 @@ void record_event(struct bpf_record *r, const void *event, size_t bytes)
 
 /* ---- the end ---- */
 
-/* Of libaio, completions that the program took by itself; those of io_uring are
- * seen whoever takes them, and were under way. */
+/* Of libaio, completions that the program took by itself; those of io_uring are seen whoever takes
+ * them, and were under way. */
 static void end_requests(struct bpf_record *r)
 {
 	struct capture_request_key key, *last = NULL;
 	struct capture_request q;
 
 	while (bpf_map_get_next_key(r->kernel->requests_fd, last, &key) == 0) {
-		if (key.pid && bpf_map_lookup_elem(r->kernel->requests_fd, &key,
-						   &q) == 0) {
+		if (key.pid && bpf_map_lookup_elem(r->kernel->requests_fd, &key, &q) == 0) {
 			struct capture_event e = {
 				.start_ns = q.start_ns,
 				.duration_ns = TRACE_UNKNOWN,
@@ -348,13 +341,12 @@ static void end_requests(struct bpf_record *r)
 	}
 }
 
-static void tell_loss(struct bpf_record *r, unsigned op,
-		      const struct capture_loss *l, const char *why)
+static void tell_loss(struct bpf_record *r, unsigned op, const struct capture_loss *l,
+		      const char *why)
 {
 	struct trace_entry e = {
 		.kind = TRACE_LOST,
-		.number = { op, l->events, l->first_ns, l->last_ns, 0,
-			    TRACE_UNKNOWN },
+		.number = { op, l->events, l->first_ns, l->last_ns, 0, TRACE_UNKNOWN },
 		.text = why,
 		.text_bytes = strlen(why),
 	};
@@ -385,30 +377,27 @@ void record_end(struct bpf_record *r, struct buf *notes)
 		if (!l.events)
 			continue;
 		if (kind == LOSS_NAMES)
-			buf_addf(
-				notes,
-				"names of files that were lost, %" PRIu64
-				" times: they have the number of their inode\n",
-				l.events);
+			buf_addf(notes,
+				 "names of files that were lost, %" PRIu64
+				 " times: they have the number of their inode\n",
+				 l.events);
 		else if (kind == LOSS_COMPAT)
 			buf_addf(notes,
-				 "calls of programs of another architecture "
-				 "are not recorded: %" PRIu64 "\n",
+				 "calls of programs of another architecture are not recorded: "
+				 "%" PRIu64 "\n",
 				 l.events);
 		else
-			tell_loss(r, kind < TRACE_OPS ? kind : TRACE_NONE, &l,
-				  why_lost(kind));
+			tell_loss(r, kind < TRACE_OPS ? kind : TRACE_NONE, &l, why_lost(kind));
 	}
-	l = (struct capture_loss){ kernel_missed(r->kernel, &which),
-				   TRACE_UNKNOWN, TRACE_UNKNOWN };
+	l = (struct capture_loss){ kernel_missed(r->kernel, &which), TRACE_UNKNOWN, TRACE_UNKNOWN };
 	if (l.events) {
 		buf_add(&which, " ran already on that CPU");
 		tell_loss(r, TRACE_NONE, &l, buf_str(&which));
 	}
 	if (r->unseen_ends)
 		buf_addf(notes,
-			 "%" PRIu64 " requests of libaio have no known "
-			 "duration: the program took their ends by itself\n",
+			 "%" PRIu64 " requests of libaio have no known duration: the program took "
+			 "their ends by itself\n",
 			 r->unseen_ends);
 	buf_fini(&which);
 }

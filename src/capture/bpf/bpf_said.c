@@ -8,13 +8,13 @@
 
 #include <bpf/libbpf.h>
 
-/* A failed load says hundreds of kilobytes, and its end is what counts. libbpf
- * hands no state to its printer, so this is one for all. */
+/* A failed load says hundreds of kilobytes, and its end is what counts. libbpf hands no state to
+ * its printer, so this is one for all. */
 #define SAID_BYTES 700
 static char said[2 * SAID_BYTES + 1];
 
-__attribute__((format(printf, 2, 0))) static int
-keep(enum libbpf_print_level level, const char *format, va_list ap)
+__attribute__((format(printf, 2, 0))) static int keep(enum libbpf_print_level level,
+						      const char *format, va_list ap)
 {
 	size_t had = strlen(said);
 	int n;

@@ -13,9 +13,9 @@
 #include "base/util.h"
 
 /*
- * A program, the tracepoint that it watches, and what it takes from it: the
- * first argument is a pointer to this structure, which has this member (NULL =
- * whichever). What is missing without it: NULL = there is no capture.
+ * A program, the tracepoint that it watches, and what it takes from it: the first argument is a
+ * pointer to this structure, which has this member (NULL = whichever). What is missing without it:
+ * NULL = there is no capture.
  */
 static const struct {
 	const char *program, *tracepoint, *structure, *member, *missing;
@@ -26,22 +26,17 @@ static const struct {
 	{ "on_switch", "sched_switch", NULL, NULL, NULL },
 	{ "on_page_added", "mm_filemap_add_to_page_cache", "folio", "_flags_1",
 	  "what came into the page cache" },
-	{ "on_page_missed", "mm_filemap_fault", "address_space", "host",
-	  "page faults" },
-	{ "on_pages_mapped", "mm_filemap_map_pages", "address_space", "host",
-	  "page faults" },
+	{ "on_page_missed", "mm_filemap_fault", "address_space", "host", "page faults" },
+	{ "on_pages_mapped", "mm_filemap_map_pages", "address_space", "host", "page faults" },
 	{ "on_fault_user", "page_fault_user", NULL, NULL, "page faults" },
 	{ "on_fault_kernel", "page_fault_kernel", NULL, NULL, "page faults" },
 	{ "on_issue", "block_rq_issue", "request", "q", "block requests" },
-	{ "on_complete", "block_rq_complete", "request", "q",
-	  "block requests" },
-	{ "on_uring_complete", "io_uring_complete", "io_ring_ctx", NULL,
-	  "requests of io_uring" },
+	{ "on_complete", "block_rq_complete", "request", "q", "block requests" },
+	{ "on_uring_complete", "io_uring_complete", "io_ring_ctx", NULL, "requests of io_uring" },
 };
 
 /* The function that a tracepoint calls: NULL = there is no such tracepoint. */
-static const struct btf_type *tracepoint_type(const struct btf *kernel,
-					      const char *name)
+static const struct btf_type *tracepoint_type(const struct btf *kernel, const char *name)
 {
 	const struct btf_type *t;
 	char typedef_name[128];
@@ -58,8 +53,7 @@ static const struct btf_type *tracepoint_type(const struct btf *kernel,
 }
 
 /* Is its first argument (behind the one for itself) such a pointer? */
-static bool takes(const struct btf *kernel, const struct btf_type *call,
-		  const char *structure)
+static bool takes(const struct btf *kernel, const struct btf_type *call, const char *structure)
 {
 	const struct btf_param *p = btf_params(call);
 	const struct btf_type *t;
@@ -80,8 +74,7 @@ static bool takes(const struct btf *kernel, const struct btf_type *call,
 
 /* Members of unions without a name are the structure's. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as a declaration is */
-static bool has_member(const struct btf *kernel, const struct btf_type *t,
-		       const char *member)
+static bool has_member(const struct btf *kernel, const struct btf_type *t, const char *member)
 {
 	const struct btf_member *m = btf_members(t);
 
@@ -94,24 +87,20 @@ static bool has_member(const struct btf *kernel, const struct btf_type *t,
 		if (name && *name)
 			continue;
 		inner = btf__type_by_id(kernel, m[i].type);
-		if (inner && btf_is_composite(inner) &&
-		    has_member(kernel, inner, member))
+		if (inner && btf_is_composite(inner) && has_member(kernel, inner, member))
 			return true;
 	}
 	return false;
 }
 
-static bool structure_has(const struct btf *kernel, const char *structure,
-			  const char *member)
+static bool structure_has(const struct btf *kernel, const char *structure, const char *member)
 {
 	int id;
 
 	if (!structure || !member)
 		return true;
 	id = btf__find_by_name_kind(kernel, structure, BTF_KIND_STRUCT);
-	return id >= 0 &&
-	       has_member(kernel, btf__type_by_id(kernel, (unsigned)id),
-			  member);
+	return id >= 0 && has_member(kernel, btf__type_by_id(kernel, (unsigned)id), member);
 }
 
 static void leave_out(struct bpf_object *o, const char *program)
@@ -129,21 +118,19 @@ static void note_missing(struct buf *notes, const char *missing)
 		buf_addf(notes, "this kernel does not tell of %s\n", missing);
 }
 
-static int check_needs(struct bpf_object *o, const struct btf *kernel,
-		       struct buf *notes, struct mlgen_err *err)
+static int check_needs(struct bpf_object *o, const struct btf *kernel, struct buf *notes,
+		       struct mlgen_err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(needs); i++) {
-		const struct btf_type *call =
-			tracepoint_type(kernel, needs[i].tracepoint);
+		const struct btf_type *call = tracepoint_type(kernel, needs[i].tracepoint);
 
 		if (call && takes(kernel, call, needs[i].structure) &&
 		    structure_has(kernel, needs[i].structure, needs[i].member))
 			continue;
 		if (!needs[i].missing)
 			return mlgen_fail(err, -ENOTSUP,
-					  "capture: this kernel has no "
-					  "tracepoint %s as mlgen knows it; "
-					  "capture by strace needs none",
+					  "capture: this kernel has no tracepoint %s as mlgen "
+					  "knows it; capture by strace needs none",
 					  needs[i].tracepoint);
 		leave_out(o, needs[i].program);
 		note_missing(notes, needs[i].missing);
@@ -152,15 +139,11 @@ static int check_needs(struct bpf_object *o, const struct btf *kernel,
 }
 
 /* Of what is there in two forms, one. */
-static void choose_forms(struct bpf_object *o, const struct btf *kernel,
-			 struct buf *notes)
+static void choose_forms(struct bpf_object *o, const struct btf *kernel, struct buf *notes)
 {
-	bool has_cast = btf__find_by_name_kind(kernel, "bpf_rdonly_cast",
-					       BTF_KIND_FUNC) >= 0;
-	const struct btf_type *now =
-		tracepoint_type(kernel, "io_uring_submit_req");
-	const struct btf_type *old =
-		tracepoint_type(kernel, "io_uring_submit_sqe");
+	bool has_cast = btf__find_by_name_kind(kernel, "bpf_rdonly_cast", BTF_KIND_FUNC) >= 0;
+	const struct btf_type *now = tracepoint_type(kernel, "io_uring_submit_req");
+	const struct btf_type *old = tracepoint_type(kernel, "io_uring_submit_sqe");
 	bool is_now = now && takes(kernel, now, "io_kiocb");
 	bool is_old = !is_now && old && takes(kernel, old, "io_kiocb");
 
@@ -176,19 +159,17 @@ static void choose_forms(struct bpf_object *o, const struct btf *kernel,
 	}
 }
 
-int suits_choose(struct bpf_object *object, struct buf *notes,
-		 struct mlgen_err *err)
+int suits_choose(struct bpf_object *object, struct buf *notes, struct mlgen_err *err)
 {
 	struct btf *kernel = btf__load_vmlinux_btf();
 	int rc;
 
 	if (!kernel)
-		return mlgen_fail(err, -ENOTSUP,
-				  "capture: /sys/kernel/btf/vmlinux: cannot be "
-				  "read: %s; it says what lies where in this "
-				  "kernel, and without it capture goes by "
-				  "strace",
-				  strerror(errno));
+		return mlgen_fail(
+			err, -ENOTSUP,
+			"capture: /sys/kernel/btf/vmlinux: cannot be read: %s; it says what lies "
+			"where in this kernel, and without it capture goes by strace",
+			strerror(errno));
 	choose_forms(object, kernel, notes);
 	rc = check_needs(object, kernel, notes, err);
 	btf__free(kernel);

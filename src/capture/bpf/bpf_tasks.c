@@ -67,13 +67,12 @@ static const struct task *task_find(const struct bpf_tasks *t, uint32_t pid)
 	return k;
 }
 
-static void write_task(struct bpf_tasks *t, const struct task *k,
-		       uint64_t end_ns)
+static void write_task(struct bpf_tasks *t, const struct task *k, uint64_t end_ns)
 {
 	struct trace_entry e = {
 		.kind = TRACE_PROCESS,
-		.number = { k->pid, k->parent ? k->parent : TRACE_UNKNOWN,
-			    k->start_ns, end_ns, TRACE_UNKNOWN, TRACE_UNKNOWN },
+		.number = { k->pid, k->parent ? k->parent : TRACE_UNKNOWN, k->start_ns, end_ns,
+			    TRACE_UNKNOWN, TRACE_UNKNOWN },
 		.text = k->text ? k->text : "",
 	};
 
@@ -81,8 +80,7 @@ static void write_task(struct bpf_tasks *t, const struct task *k,
 	trace_writer_entry(t->writer, &e);
 }
 
-static struct task *task_make(struct bpf_tasks *t, uint32_t pid,
-			      uint32_t parent, uint64_t start_ns)
+static struct task *task_make(struct bpf_tasks *t, uint32_t pid, uint32_t parent, uint64_t start_ns)
 {
 	struct task **at = task_at(t, pid), *k = *at;
 
@@ -97,8 +95,7 @@ static struct task *task_make(struct bpf_tasks *t, uint32_t pid,
 	return k;
 }
 
-void tasks_started(struct bpf_tasks *t, uint32_t pid, uint32_t parent,
-		   uint64_t start_ns)
+void tasks_started(struct bpf_tasks *t, uint32_t pid, uint32_t parent, uint64_t start_ns)
 {
 	const struct task *from = task_find(t, parent);
 	struct task *k = task_make(t, pid, parent, start_ns);
@@ -107,8 +104,7 @@ void tasks_started(struct bpf_tasks *t, uint32_t pid, uint32_t parent,
 	write_task(t, k, TRACE_UNKNOWN);
 }
 
-void tasks_found(struct bpf_tasks *t, uint32_t pid, uint32_t parent,
-		 uint64_t start_ns)
+void tasks_found(struct bpf_tasks *t, uint32_t pid, uint32_t parent, uint64_t start_ns)
 {
 	struct task *k;
 
@@ -120,8 +116,7 @@ void tasks_found(struct bpf_tasks *t, uint32_t pid, uint32_t parent,
 	write_task(t, k, TRACE_UNKNOWN);
 }
 
-void tasks_executed(struct bpf_tasks *t, uint32_t pid, const char *text,
-		    size_t bytes)
+void tasks_executed(struct bpf_tasks *t, uint32_t pid, const char *text, size_t bytes)
 {
 	struct task *k = *task_at(t, pid);
 

@@ -14,14 +14,11 @@ struct bpf_tasks *tasks_new(struct trace_writer *writer);
 void tasks_free(struct bpf_tasks *t); /* NULL is fine */
 
 /* It was started by `parent`, and does the same until it executes something. */
-void tasks_started(struct bpf_tasks *t, uint32_t pid, uint32_t parent,
-		   uint64_t start_ns);
+void tasks_started(struct bpf_tasks *t, uint32_t pid, uint32_t parent, uint64_t start_ns);
 /* It was there before: its command line is asked for in /proc. */
-void tasks_found(struct bpf_tasks *t, uint32_t pid, uint32_t parent,
-		 uint64_t start_ns);
+void tasks_found(struct bpf_tasks *t, uint32_t pid, uint32_t parent, uint64_t start_ns);
 /* `text` has a 0 between its words. */
-void tasks_executed(struct bpf_tasks *t, uint32_t pid, const char *text,
-		    size_t bytes);
+void tasks_executed(struct bpf_tasks *t, uint32_t pid, const char *text, size_t bytes);
 void tasks_ended(struct bpf_tasks *t, uint32_t pid, uint64_t end_ns);
 
 /* 0 = not known. */

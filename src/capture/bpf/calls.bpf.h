@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* calls.bpf.h - system calls: of which file and place, with what result; reads and writes, and those by path. */
+/* calls.bpf.h - system calls: of which file and place, with what result; reads and writes, and
+ * those by path. */
 #pragma once
 
 #include "capture/bpf/names.bpf.h"
@@ -46,10 +47,8 @@ static __always_inline bool is_compat(void)
 
 /* ---- what most events are ---- */
 
-static __always_inline void tell_call(struct thread_state *s,
-				      const struct file_seen *f, u16 op,
-				      u64 off, u64 len_bytes,
-				      const struct call *c, u16 flags)
+static __always_inline void tell_call(struct thread_state *s, const struct file_seen *f, u16 op,
+				      u64 off, u64 len_bytes, const struct call *c, u16 flags)
 {
 	struct capture_event *e = ring_take(op, EVENT_CALL);
 
@@ -66,9 +65,8 @@ static __always_inline void tell_call(struct thread_state *s,
 }
 
 /* Where a call that reads or writes at the file's own position did. */
-static __always_inline u64 at_position(const struct thread_state *s,
-				       const struct file_seen *f, s64 moved,
-				       bool writes, u16 *flags)
+static __always_inline u64 at_position(const struct thread_state *s, const struct file_seen *f,
+				       s64 moved, bool writes, u16 *flags)
 {
 	u64 off = f->position - (moved > 0 ? moved : 0);
 
@@ -95,8 +93,8 @@ static __always_inline bool at_own_position(const struct call *c)
 	return false;
 }
 
-static __always_inline void end_transfer(struct thread_state *s,
-					 const struct call *c, bool is_typed)
+static __always_inline void end_transfer(struct thread_state *s, const struct call *c,
+					 bool is_typed)
 {
 	bool writes = is_writing(c->call);
 	bool is_vector = c->call >= CALL_READV && c->call <= CALL_PWRITEV2;
@@ -123,8 +121,7 @@ static __always_inline void end_transfer(struct thread_state *s,
 	}
 	if (!writes)
 		end_read_pages(s, &f, off, bytes);
-	tell_call(s, &f, writes ? TRACE_WRITE : TRACE_READ, off, bytes, c,
-		  flags);
+	tell_call(s, &f, writes ? TRACE_WRITE : TRACE_READ, off, bytes, c, flags);
 }
 
 /* ---- by path ---- */
@@ -138,15 +135,13 @@ struct path_call {
 };
 
 /* One of its paths; how many bytes of text that takes. */
-static __always_inline u64 copy_path(struct capture_paths *to, u32 which,
-				     u64 at, u64 from)
+static __always_inline u64 copy_path(struct capture_paths *to, u32 which, u64 at, u64 from)
 {
 	long n;
 
 	if (at > EVENT_PATH_BYTES)
 		return 0;
-	n = bpf_probe_read_user_str(to->text + at, EVENT_PATH_BYTES,
-				    (void *)from);
+	n = bpf_probe_read_user_str(to->text + at, EVENT_PATH_BYTES, (void *)from);
 	if (n < 0 || n > EVENT_PATH_BYTES)
 		n = 0;
 	to->path[which].bytes = n;
@@ -222,8 +217,7 @@ static __always_inline u64 open_flags(const struct call *c)
 	return c->arg[2];
 }
 
-static __always_inline void end_open(struct thread_state *s,
-				     const struct call *c)
+static __always_inline void end_open(struct thread_state *s, const struct call *c)
 {
 	bool is_at = c->call == CALL_OPENAT || c->call == CALL_OPENAT2;
 	struct path_call p = { .op = TRACE_OPEN };
@@ -247,8 +241,7 @@ static __always_inline void end_open(struct thread_state *s,
 /* A device as the kernel has it, of what it tells programs. */
 static __always_inline u32 device_of(u64 told)
 {
-	return (u32)(told >> 8 & 0xfff) << 20 | (u32)(told & 0xff) |
-	       (u32)(told >> 12 & 0xfff00);
+	return (u32)(told >> 8 & 0xfff) << 20 | (u32)(told & 0xff) | (u32)(told >> 12 & 0xfff00);
 }
 
 static __always_inline void read_stat(struct path_call *p, u64 from)
@@ -275,20 +268,17 @@ static __always_inline void read_statx(struct path_call *p, u64 from)
 	p->len_bytes = st[1];
 }
 
-static __always_inline void end_fstat(struct thread_state *s,
-				      const struct call *c)
+static __always_inline void end_fstat(struct thread_state *s, const struct call *c)
 {
 	struct file_seen f;
 
 	if (!see_file(file_at(c->arg[0]), &f, false))
 		return;
 	need_file_name(s, &f);
-	tell_call(s, &f, TRACE_STAT, TRACE_UNKNOWN,
-		  c->result < 0 ? TRACE_UNKNOWN : f.size, c, 0);
+	tell_call(s, &f, TRACE_STAT, TRACE_UNKNOWN, c->result < 0 ? TRACE_UNKNOWN : f.size, c, 0);
 }
 
-static __always_inline void end_stat(struct thread_state *s,
-				     const struct call *c)
+static __always_inline void end_stat(struct thread_state *s, const struct call *c)
 {
 	bool is_at = c->call != CALL_STAT;
 	struct path_call p = { .op = TRACE_STAT, .len_bytes = TRACE_UNKNOWN };
@@ -312,8 +302,7 @@ static __always_inline void end_stat(struct thread_state *s,
 
 /* ---- names that come, go and change ---- */
 
-static __always_inline void end_naming(struct thread_state *s,
-				       const struct call *c)
+static __always_inline void end_naming(struct thread_state *s, const struct call *c)
 {
 	struct path_call p = { .from = { AT_FDCWD, AT_FDCWD } };
 

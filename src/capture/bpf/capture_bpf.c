@@ -51,8 +51,7 @@ static void bpf_free(void *state)
 	mem_free(c);
 }
 
-static int bpf_open(void **state, const struct capture_config *cfg,
-		    struct mlgen_err *err)
+static int bpf_open(void **state, const struct capture_config *cfg, struct mlgen_err *err)
 {
 	struct bpf_capture *c = mem_zalloc(sizeof(*c));
 	int rc;
@@ -61,12 +60,10 @@ static int bpf_open(void **state, const struct capture_config *cfg,
 	rc = kernel_load(&c->kernel, cfg->buffer_bytes, &c->notes, err);
 	if (rc == 0) {
 		c->record = record_new(cfg->writer, &c->kernel);
-		c->ring =
-			ring_buffer__new(c->kernel.ring_fd, on_event, c, NULL);
+		c->ring = ring_buffer__new(c->kernel.ring_fd, on_event, c, NULL);
 		if (!c->ring) {
 			rc = -errno;
-			mlgen_fail(err, rc,
-				   "capture: no ring of %" PRIu64 " bytes: %s",
+			mlgen_fail(err, rc, "capture: no ring of %" PRIu64 " bytes: %s",
 				   cfg->buffer_bytes, strerror(-rc));
 		}
 	}
@@ -84,8 +81,8 @@ static int watch(struct bpf_capture *c, struct mlgen_err *err)
 	if (c->is_attached)
 		return 0;
 	c->is_attached = true;
-	/* A ring that is full is lost. Where it may: nothing is said of it. A
-	 * command is there already, and has its own. */
+	/* A ring that is full is lost. Where it may: nothing is said of it. A command is there
+	 * already, and has its own. */
 	(void)setpriority(PRIO_PROCESS, 0, READER_NICE);
 	return kernel_attach(&c->kernel, err);
 }
@@ -106,9 +103,8 @@ static int bpf_attach(void *state, struct mlgen_err *err)
 	int rc = watch(c, err);
 
 	if (rc == 0)
-		rc = c->cfg.whose == CAPTURE_CGROUP
-			     ? seed_cgroup(&c->kernel, c->cfg.cgroup, err)
-			     : seed_process(&c->kernel, c->cfg.pid, err);
+		rc = c->cfg.whose == CAPTURE_CGROUP ? seed_cgroup(&c->kernel, c->cfg.cgroup, err)
+						    : seed_process(&c->kernel, c->cfg.pid, err);
 	return rc ? rc : kernel_spread(&c->kernel, err);
 }
 
@@ -116,8 +112,7 @@ static int drain_fail(int rc, struct mlgen_err *err)
 {
 	if (rc >= 0 || rc == -EINTR)
 		return 0;
-	return mlgen_fail(err, rc, "capture: cannot read the kernel's ring: %s",
-			  strerror(-rc));
+	return mlgen_fail(err, rc, "capture: cannot read the kernel's ring: %s", strerror(-rc));
 }
 
 static int bpf_drain(void *state, int timeout_ms, struct mlgen_err *err)
@@ -127,9 +122,8 @@ static int bpf_drain(void *state, int timeout_ms, struct mlgen_err *err)
 
 	/* Programs wake us by it, and set it back; see state.bpf.h. */
 	__atomic_store_n(&c->kernel.shared->reader_sleeps, 1, __ATOMIC_SEQ_CST);
-	rc = ring_buffer__poll(c->ring, timeout_ms >= 0 && timeout_ms < LOOK_MS
-						? timeout_ms
-						: LOOK_MS);
+	rc = ring_buffer__poll(c->ring,
+			       timeout_ms >= 0 && timeout_ms < LOOK_MS ? timeout_ms : LOOK_MS);
 	__atomic_store_n(&c->kernel.shared->reader_sleeps, 0, __ATOMIC_SEQ_CST);
 	if (rc >= 0 || rc == -EINTR)
 		rc = ring_buffer__consume(c->ring);
@@ -146,8 +140,8 @@ static void bpf_look(void *state, struct capture_status *status)
 			status->lost += kernel_loss(&c->kernel, kind).events;
 }
 
-static int bpf_stop(void *state, struct capture_status *status,
-		    struct buf *notes, struct mlgen_err *err)
+static int bpf_stop(void *state, struct capture_status *status, struct buf *notes,
+		    struct mlgen_err *err)
 {
 	struct bpf_capture *c = state;
 	int rc;

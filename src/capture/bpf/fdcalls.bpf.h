@@ -62,8 +62,7 @@ static __always_inline bool fd_call_of(const struct call *c, struct fd_call *to)
 	return false;
 }
 
-static __always_inline void end_fd_call(struct thread_state *s,
-					const struct call *c)
+static __always_inline void end_fd_call(struct thread_state *s, const struct call *c)
 {
 	struct file_seen f;
 	struct fd_call d;
@@ -74,14 +73,12 @@ static __always_inline void end_fd_call(struct thread_state *s,
 	tell_call(s, &f, d.op, d.off, d.len_bytes, c, 0);
 }
 
-/* Of an address: which file that is, mlgen knows from mmap. Most are of none and
- * become no record, so that CPU time is left to the next. */
-static __always_inline void end_address_call(struct thread_state *s,
-					     const struct call *c)
+/* Of an address: which file that is, mlgen knows from mmap. Most are of none and become no record,
+ * so that CPU time is left to the next. */
+static __always_inline void end_address_call(struct thread_state *s, const struct call *c)
 {
 	struct capture_event *e =
-		ring_take(c->call == CALL_MUNMAP ? TRACE_MUNMAP : TRACE_ADVISE,
-			  EVENT_CALL);
+		ring_take(c->call == CALL_MUNMAP ? TRACE_MUNMAP : TRACE_ADVISE, EVENT_CALL);
 
 	if (!e)
 		return;
@@ -97,9 +94,8 @@ static __always_inline void end_address_call(struct thread_state *s,
 }
 
 /* Bytes that never come to the program: of what is a file at either end. */
-static __always_inline void end_moved(struct thread_state *s,
-				      const struct call *c, u32 fd, u64 off_at,
-				      u64 bytes, u16 op)
+static __always_inline void end_moved(struct thread_state *s, const struct call *c, u32 fd,
+				      u64 off_at, u64 bytes, u16 op)
 {
 	struct file_seen f;
 	u64 off;
@@ -117,8 +113,7 @@ static __always_inline void end_moved(struct thread_state *s,
 	tell_call(s, &f, op, off, bytes, c, 0);
 }
 
-static __always_inline void end_copy(struct thread_state *s,
-				     const struct call *c)
+static __always_inline void end_copy(struct thread_state *s, const struct call *c)
 {
 	if (c->call == CALL_SENDFILE) {
 		end_moved(s, c, c->arg[1], c->arg[2], c->arg[3], TRACE_READ);
@@ -129,8 +124,7 @@ static __always_inline void end_copy(struct thread_state *s,
 	end_moved(s, c, c->arg[2], c->arg[3], c->arg[4], TRACE_WRITE);
 }
 
-static __always_inline void end_close(struct thread_state *s,
-				      const struct call *c)
+static __always_inline void end_close(struct thread_state *s, const struct call *c)
 {
 	struct file_seen f = { .id = s->closing };
 	struct call closed = *c;
@@ -209,9 +203,8 @@ static __always_inline int enter(struct pt_regs *regs, long id, bool is_typed)
 
 	if (!s)
 		return 0;
-	s->call = c.call = (u64)id < CALL_NUMBERS
-				   ? settings.call_of[id & (CALL_NUMBERS - 1)]
-				   : CALL_NONE;
+	s->call = c.call =
+		(u64)id < CALL_NUMBERS ? settings.call_of[id & (CALL_NUMBERS - 1)] : CALL_NONE;
 	if (s->miss_ns)
 		flush_fault(s);
 	if (s->added.count)
@@ -241,8 +234,7 @@ static __always_inline int enter(struct pt_regs *regs, long id, bool is_typed)
 	return 0;
 }
 
-static __always_inline int leave(struct pt_regs *regs, long result,
-				 bool is_typed)
+static __always_inline int leave(struct pt_regs *regs, long result, bool is_typed)
 {
 	struct thread_state *s = current_thread();
 	struct call c;

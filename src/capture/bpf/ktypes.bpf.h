@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* ktypes.bpf.h - of the kernel's structures what the programs read; where it lies is found when they are loaded. */
+/* ktypes.bpf.h - of the kernel's structures what the programs read; where it lies is found when
+ * they are loaded. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /*
- * Only names and kinds of members count: libbpf puts in the offsets of the
- * kernel that runs (BTF), so that no header of it is needed to build.
+ * Only names and kinds of members count: libbpf puts in the offsets of the kernel that runs (BTF),
+ * so that no header of it is needed to build.
  */
 typedef unsigned char __u8, u8;
 typedef unsigned short __u16, u16, __be16;
@@ -17,8 +18,7 @@ typedef short __s16, s16;
 typedef int __s32, s32;
 typedef long long __s64, s64;
 
-#pragma clang attribute push(__attribute__((preserve_access_index)),           \
-			     apply_to = record)
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {

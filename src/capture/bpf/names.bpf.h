@@ -13,12 +13,11 @@
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 /*
- * What a pointer points to, read by plain loads where the kernel can say of a
- * pointer what it is (6.2 and later), else by a helper's copy, which is several
- * times slower. `is_typed` is a constant: one of them is compiled.
+ * What a pointer points to, read by plain loads where the kernel can say of a pointer what it is
+ * (6.2 and later), else by a helper's copy, which is several times slower. `is_typed` is a
+ * constant: one of them is compiled.
  */
-#define TYPED(pointer, type)                                                   \
-	((type *)bpf_rdonly_cast((pointer), bpf_core_type_id_kernel(type)))
+#define TYPED(pointer, type) ((type *)bpf_rdonly_cast((pointer), bpf_core_type_id_kernel(type)))
 
 /* Files whose name went out; the oldest are forgotten, and told once more. */
 struct named_key {
@@ -48,8 +47,7 @@ static __always_inline struct file *file_at(u32 fd)
 	struct fdtable *table = task->files->fdt;
 	struct file *file = NULL;
 
-	if (fd >= table->max_fds ||
-	    bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd))
+	if (fd >= table->max_fds || bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd))
 		return NULL;
 	return file;
 }
@@ -70,8 +68,7 @@ static __always_inline bool is_storage(u32 mode)
 	return mode == S_IFREG || mode == S_IFDIR || mode == S_IFBLK;
 }
 
-static __always_inline bool see_file(struct file *file, struct file_seen *to,
-				     bool is_typed)
+static __always_inline bool see_file(struct file *file, struct file_seen *to, bool is_typed)
 {
 	to->file = file;
 	if (!file)
@@ -106,9 +103,8 @@ struct walk {
 	struct capture_name *to;
 };
 
-/* One part of the path. False: there is no room for it. How far the text goes
- * stands in the map: the verifier takes it for any number, and each step for the
- * one before. */
+/* One part of the path. False: there is no room for it. How far the text goes stands in the map:
+ * the verifier takes it for any number, and each step for the one before. */
 static __always_inline bool add_part(struct walk *w, struct dentry *d)
 {
 	const unsigned char *name = BPF_CORE_READ(d, d_name.name);
@@ -171,9 +167,9 @@ static __always_inline void walk_all(struct walk *w)
 }
 
 /*
- * The name of what the scratch says: 1 = it went out. Of a file system whose
- * mount is not known (0) it is cut. Not static, and without pointers as
- * arguments: so it is verified once, not at each of its calls.
+ * The name of what the scratch says: 1 = it went out. Of a file system whose mount is not known (0)
+ * it is cut. Not static, and without pointers as arguments: so it is verified once, not at each of
+ * its calls.
  */
 __noinline int tell_name(void)
 {
@@ -209,19 +205,16 @@ __noinline int tell_name(void)
 	w.root = BPF_CORE_READ(task, fs, root.dentry);
 	w.root_mnt = BPF_CORE_READ(task, fs, root.mnt);
 	if (mnt)
-		w.mount =
-			(void *)mnt - bpf_core_field_offset(struct mount, mnt);
+		w.mount = (void *)mnt - bpf_core_field_offset(struct mount, mnt);
 	w.to = n;
 	/* Neither in the tree of names, nor a root. */
-	if (!BPF_CORE_READ(leaf, d_hash.pprev) &&
-	    BPF_CORE_READ(leaf, d_parent) != leaf)
+	if (!BPF_CORE_READ(leaf, d_hash.pprev) && BPF_CORE_READ(leaf, d_parent) != leaf)
 		n->more |= EVENT_IS_DELETED;
 	walk_all(&w);
 	bytes = n->text_bytes;
 	if (bytes > EVENT_PATH_BYTES)
 		return 0;
-	return ring_copy(n, offsetof(struct capture_name, text) + bytes,
-			 LOSS_NAMES);
+	return ring_copy(n, offsetof(struct capture_name, text) + bytes, LOSS_NAMES);
 }
 
 /* Values of `named`: a guess gives way to a name that a program opened. */
@@ -229,8 +222,7 @@ enum { NAME_SURE = 1, NAME_GUESSED };
 
 /* Its name goes out unless it has before. */
 static __always_inline void need_name(struct identity *id, struct dentry *leaf,
-				      struct vfsmount *mnt, struct inode *inode,
-				      u32 how)
+				      struct vfsmount *mnt, struct inode *inode, u32 how)
 {
 	struct named_key key = { id->ino, id->dev, id->generation };
 	u32 *known = bpf_map_lookup_elem(&named, &key);
@@ -249,8 +241,7 @@ static __always_inline void need_name(struct identity *id, struct dentry *leaf,
 		bpf_map_update_elem(&named, &key, &how, BPF_ANY);
 }
 
-static __always_inline bool is_last_named(const struct thread_state *s,
-					  const struct identity *id)
+static __always_inline bool is_last_named(const struct thread_state *s, const struct identity *id)
 {
 	return s->named.ino == id->ino && s->named.dev == id->dev &&
 	       s->named.generation == id->generation;
@@ -258,13 +249,11 @@ static __always_inline bool is_last_named(const struct thread_state *s,
 
 static __always_inline void need_name_of(struct identity *id, struct file *file)
 {
-	need_name(id, BPF_CORE_READ(file, f_path.dentry),
-		  BPF_CORE_READ(file, f_path.mnt), BPF_CORE_READ(file, f_inode),
-		  NAME_SURE);
+	need_name(id, BPF_CORE_READ(file, f_path.dentry), BPF_CORE_READ(file, f_path.mnt),
+		  BPF_CORE_READ(file, f_inode), NAME_SURE);
 }
 
-static __always_inline void need_file_name(struct thread_state *s,
-					   struct file_seen *f)
+static __always_inline void need_file_name(struct thread_state *s, struct file_seen *f)
 {
 	if (is_last_named(s, &f->id))
 		return;
@@ -273,8 +262,7 @@ static __always_inline void need_file_name(struct thread_state *s,
 }
 
 /* The mount, if what is mounted there is this file system. */
-static __always_inline struct vfsmount *mount_if(struct vfsmount *mnt,
-						 struct super_block *of)
+static __always_inline struct vfsmount *mount_if(struct vfsmount *mnt, struct super_block *of)
 {
 	return BPF_CORE_READ(mnt, mnt_sb) == of ? mnt : NULL;
 }
@@ -289,8 +277,7 @@ struct mapping_seen {
 static long see_mapping(struct task_struct *task, struct vm_area_struct *vma,
 			struct mapping_seen *to)
 {
-	to->page = vma->vm_pgoff +
-		   ((to->address - vma->vm_start) >> settings.page_shift);
+	to->page = vma->vm_pgoff + ((to->address - vma->vm_start) >> settings.page_shift);
 	to->file = vma->vm_file;
 	return 0;
 }
@@ -302,12 +289,11 @@ static __always_inline void find_mapping(struct mapping_seen *to, u64 address)
 	to->page = TRACE_UNKNOWN;
 	to->file = NULL;
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma))
-		bpf_find_vma(bpf_get_current_task_btf(), address, see_mapping,
-			     to, 0);
+		bpf_find_vma(bpf_get_current_task_btf(), address, see_mapping, to, 0);
 }
 
-/* A name that an inode has, below a mount that the program uses: that of its own
- * file, its root or where it is. */
+/* A name that an inode has, below a mount that the program uses: that of its own file, its root or
+ * where it is. */
 static __always_inline void guess_name(struct file_seen *f, struct inode *inode)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -322,14 +308,12 @@ static __always_inline void guess_name(struct file_seen *f, struct inode *inode)
 		mnt = mount_if(BPF_CORE_READ(task, fs, root.mnt), of);
 	if (!mnt)
 		mnt = mount_if(BPF_CORE_READ(task, fs, pwd.mnt), of);
-	need_name(&f->id,
-		  (void *)alias - bpf_core_field_offset(struct dentry, d_u),
-		  mnt, inode, NAME_GUESSED);
+	need_name(&f->id, (void *)alias - bpf_core_field_offset(struct dentry, d_u), mnt, inode,
+		  NAME_GUESSED);
 }
 
 /* Of a page of a mapping the kernel says the inode alone. */
-static __noinline int need_inode_name(struct thread_state *s,
-				      struct inode *inode, u64 address)
+static __noinline int need_inode_name(struct thread_state *s, struct inode *inode, u64 address)
 {
 	struct mapping_seen m;
 	struct file_seen f = { 0 };
@@ -398,8 +382,7 @@ __noinline u64 iovec_bytes(u64 list, u64 count)
 	for (u32 i = 0; i < IOVECS_MOST; i++) {
 		if (i >= count)
 			break;
-		if (bpf_probe_read_user(one, sizeof(one),
-					(void *)(list + i * sizeof(one))))
+		if (bpf_probe_read_user(one, sizeof(one), (void *)(list + i * sizeof(one))))
 			return TRACE_UNKNOWN;
 		sum += one[1];
 	}

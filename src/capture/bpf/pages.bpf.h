@@ -9,8 +9,7 @@
 
 /* ---- into the page cache ---- */
 
-static __always_inline void tell_added(struct thread_state *s, u64 first,
-				       u64 count, u16 flags)
+static __always_inline void tell_added(struct thread_state *s, u64 first, u64 count, u16 flags)
 {
 	struct capture_event *e = ring_take(TRACE_CACHE_ADD, EVENT_CALL);
 
@@ -29,8 +28,8 @@ static __always_inline void tell_added(struct thread_state *s, u64 first,
 }
 
 /*
- * What came in on behalf of a read of the bytes from..end: before and behind
- * that it is read ahead. All of it is asked for where end is 0.
+ * What came in on behalf of a read of the bytes from..end: before and behind that it is read ahead.
+ * All of it is asked for where end is 0.
  */
 static __noinline void flush_added(struct thread_state *s, u64 from, u64 end)
 {
@@ -54,12 +53,10 @@ static __noinline void flush_added(struct thread_state *s, u64 from, u64 end)
 		tell_added(s, first, after - first, TRACE_READ_AHEAD);
 	} else {
 		if (first < asked_first)
-			tell_added(s, first, asked_first - first,
-				   TRACE_READ_AHEAD);
+			tell_added(s, first, asked_first - first, TRACE_READ_AHEAD);
 		tell_added(s, asked_first, asked_after - asked_first, 0);
 		if (asked_after < after)
-			tell_added(s, asked_after, after - asked_after,
-				   TRACE_READ_AHEAD);
+			tell_added(s, asked_after, after - asked_after, TRACE_READ_AHEAD);
 	}
 	s->added.count = 0;
 }
@@ -74,8 +71,7 @@ static __always_inline void flush_other(struct thread_state *s)
 }
 
 /* A read of this file is over. */
-static __always_inline void end_read_pages(struct thread_state *s,
-					   struct file_seen *f, u64 off,
+static __always_inline void end_read_pages(struct thread_state *s, struct file_seen *f, u64 off,
 					   u64 bytes)
 {
 	if (!s->added.count)
@@ -88,9 +84,8 @@ static __always_inline void end_read_pages(struct thread_state *s,
 
 static __always_inline bool is_writing(u32 call)
 {
-	return call == CALL_WRITE || call == CALL_PWRITE ||
-	       call == CALL_WRITEV || call == CALL_PWRITEV ||
-	       call == CALL_PWRITEV2;
+	return call == CALL_WRITE || call == CALL_PWRITE || call == CALL_WRITEV ||
+	       call == CALL_PWRITEV || call == CALL_PWRITEV2;
 }
 
 SEC("tp_btf/mm_filemap_add_to_page_cache")
@@ -141,8 +136,7 @@ static __always_inline void tell_fault(struct thread_state *s)
 	e->off = s->miss_page << PAGE_SHIFT;
 	e->len_bytes = 1ull << PAGE_SHIFT;
 	e->result = 0;
-	e->cpu_ns =
-		s->entered_ns ? TRACE_UNKNOWN : take_cpu(s, bpf_ktime_get_ns());
+	e->cpu_ns = s->entered_ns ? TRACE_UNKNOWN : take_cpu(s, bpf_ktime_get_ns());
 	e->ino = s->miss_ino;
 	e->dev = s->miss_dev;
 	ring_give(e);
@@ -185,17 +179,15 @@ int BPF_PROG(on_fault_kernel, unsigned long address)
 }
 
 /* Is it in the fault that the thread is in? */
-static __always_inline bool is_missed(const struct thread_state *s,
-				      struct inode *inode, u64 first, u64 last)
+static __always_inline bool is_missed(const struct thread_state *s, struct inode *inode, u64 first,
+				      u64 last)
 {
-	return s->miss_ns && s->miss_ino == inode->i_ino &&
-	       s->miss_dev == inode->i_sb->s_dev && s->miss_page >= first &&
-	       s->miss_page <= last;
+	return s->miss_ns && s->miss_ino == inode->i_ino && s->miss_dev == inode->i_sb->s_dev &&
+	       s->miss_page >= first && s->miss_page <= last;
 }
 
 /* A fault, in place of the one before it. */
-static __always_inline void begin_miss(struct thread_state *s,
-				       struct inode *inode, u64 page,
+static __always_inline void begin_miss(struct thread_state *s, struct inode *inode, u64 page,
 				       u64 start_ns)
 {
 	flush_fault(s);
@@ -220,17 +212,16 @@ int BPF_PROG(on_page_missed, struct address_space *mapping, unsigned long index)
 	now = bpf_ktime_get_ns();
 	/* Found at once or read from disk: then it is looked for once more. */
 	if (!is_missed(s, inode, index, index))
-		begin_miss(s, inode, index,
-			   s->fault_address ? s->fault_ns : now);
+		begin_miss(s, inode, index, s->fault_address ? s->fault_ns : now);
 	s->miss_end_ns = now;
 	return 0;
 }
 
 /*
- * The neighbours of a page that is touched are mapped along with it, first to
- * last. Which of them it was follows from where the mapping begins; where the
- * kernel cannot say (before 5.17, or while mappings change), from windows that
- * begin at multiples of 64 KiB, as all do but the first of a mapping.
+ * The neighbours of a page that is touched are mapped along with it, first to last. Which of them
+ * it was follows from where the mapping begins; where the kernel cannot say (before 5.17, or while
+ * mappings change), from windows that begin at multiples of 64 KiB, as all do but the first of a
+ * mapping.
  */
 static __always_inline u64 page_touched(u64 address, u64 first, u64 last)
 {
@@ -243,8 +234,8 @@ static __always_inline u64 page_touched(u64 address, u64 first, u64 last)
 }
 
 SEC("tp_btf/mm_filemap_map_pages")
-int BPF_PROG(on_pages_mapped, struct address_space *mapping,
-	     unsigned long first, unsigned long last)
+int BPF_PROG(on_pages_mapped, struct address_space *mapping, unsigned long first,
+	     unsigned long last)
 {
 	struct thread_state *s = current_thread();
 	struct inode *inode;
@@ -257,9 +248,7 @@ int BPF_PROG(on_pages_mapped, struct address_space *mapping,
 			flush_added(s, s->miss_page << PAGE_SHIFT,
 				    (s->miss_page + 1) << PAGE_SHIFT);
 	} else if (s->fault_address) {
-		begin_miss(s, inode,
-			   page_touched(s->fault_address, first, last),
-			   s->fault_ns);
+		begin_miss(s, inode, page_touched(s->fault_address, first, last), s->fault_ns);
 	} else {
 		return 0; /* MAP_POPULATE, which has no fault */
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* state.bpf.h - what is known of each thread that is followed, the way of events to mlgen, and what was lost on it. */
+/* state.bpf.h - what is known of each thread that is followed, the way of events to mlgen, and what
+ * was lost on it. */
 #pragma once
 
 #include "capture/bpf/ktypes.bpf.h"
@@ -71,8 +72,7 @@ struct scratch {
 		struct capture_paths paths;
 		struct capture_text text;
 	};
-	char slack
-		[EVENT_PATH_BYTES]; /* the verifier's bound of what is copied */
+	char slack[EVENT_PATH_BYTES]; /* the verifier's bound of what is copied */
 };
 
 struct {
@@ -118,9 +118,8 @@ static __noinline void add_loss(u32 kind)
 /* ---- the ring ---- */
 
 /*
- * A wake-up at each event would cost five times what the event does: the reader
- * looks by itself, some times a second, and is woken only where it sleeps and
- * much waits already.
+ * A wake-up at each event would cost five times what the event does: the reader looks by itself,
+ * some times a second, and is woken only where it sleeps and much waits already.
  */
 static __always_inline u64 ring_flags(void)
 {
@@ -131,8 +130,8 @@ static __always_inline u64 ring_flags(void)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* NULL: lost, and counted. Its pid and tid are in it, what else is not 0 is the
- * caller's to fill in. */
+/* NULL: lost, and counted. Its pid and tid are in it, what else is not 0 is the caller's to fill
+ * in. */
 static __always_inline struct capture_event *ring_take(u16 op, u8 kind)
 {
 	struct capture_event *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
@@ -155,8 +154,7 @@ static __always_inline struct capture_event *ring_take(u16 op, u8 kind)
 }
 
 /* Of who asked for it, who need not be who runs now. */
-static __always_inline void put_request(struct capture_event *e,
-					const struct capture_request *r,
+static __always_inline void put_request(struct capture_event *e, const struct capture_request *r,
 					u64 duration_ns, s64 result)
 {
 	e->start_ns = r->start_ns;
@@ -202,10 +200,8 @@ static __always_inline u64 take_cpu(struct thread_state *s, u64 now)
 	return ns;
 }
 
-/* An event of the current thread without a file, from its entry into a call to
- * now. */
-static __always_inline void event_times(struct capture_event *e,
-					struct thread_state *s, u64 now)
+/* An event of the current thread without a file, from its entry into a call to now. */
+static __always_inline void event_times(struct capture_event *e, struct thread_state *s, u64 now)
 {
 	e->start_ns = s->entered_ns;
 	e->duration_ns = now - s->entered_ns;

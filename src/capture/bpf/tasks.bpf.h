@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* tasks.bpf.h - who is followed: children from their first instruction, what they execute, and how they end. */
+/* tasks.bpf.h - who is followed: children from their first instruction, what they execute, and how
+ * they end. */
 #pragma once
 
 #include "capture/bpf/names.bpf.h"
@@ -8,8 +9,7 @@
 /* ---- on and off the CPU ---- */
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempt, struct task_struct *prev,
-	     struct task_struct *next)
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct thread_state *from = thread_of(prev), *to;
 	u64 now;
@@ -28,8 +28,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev,
 
 /* ---- tasks ---- */
 
-static __always_inline void tell_task(struct task_struct *task, u32 parent,
-				      u32 maker, u64 start_ns, u8 more)
+static __always_inline void tell_task(struct task_struct *task, u32 parent, u32 maker, u64 start_ns,
+				      u8 more)
 {
 	struct capture_event *e = ring_take(TRACE_FORK, EVENT_TASK);
 
@@ -59,8 +59,7 @@ int BPF_PROG(on_newtask, struct task_struct *task, u64 clone_flags)
 	if (!s)
 		return 0;
 	flush_fault(s);
-	s = bpf_task_storage_get(&threads, task, 0,
-				 BPF_LOCAL_STORAGE_GET_F_CREATE);
+	s = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!s) {
 		add_loss(LOSS_TASKS);
 		return 0;
@@ -71,8 +70,8 @@ int BPF_PROG(on_newtask, struct task_struct *task, u64 clone_flags)
 }
 
 /*
- * Who is of a process that is followed, or was started by one: run until there
- * are no more, after on_newtask watches what comes.
+ * Who is of a process that is followed, or was started by one: run until there are no more, after
+ * on_newtask watches what comes.
  */
 SEC("iter/task")
 int each_task(struct bpf_iter__task *ctx)
@@ -84,11 +83,9 @@ int each_task(struct bpf_iter__task *ctx)
 		return 0;
 	s = thread_of(task);
 	if (!s) {
-		if (!thread_of(task->group_leader) &&
-		    !thread_of(task->real_parent))
+		if (!thread_of(task->group_leader) && !thread_of(task->real_parent))
 			return 0;
-		s = bpf_task_storage_get(&threads, task, 0,
-					 BPF_LOCAL_STORAGE_GET_F_CREATE);
+		s = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (!s) {
 			add_loss(LOSS_TASKS);
 			return 0;
@@ -98,14 +95,12 @@ int each_task(struct bpf_iter__task *ctx)
 	}
 	s->is_told = 1;
 	shared.tasks_added++;
-	tell_task(task, task->real_parent->tgid, 0, task->start_time,
-		  EVENT_SEEN);
+	tell_task(task, task->real_parent->tgid, 0, task->start_time, EVENT_SEEN);
 	return 0;
 }
 
 /* Text of the user's, as much as there is room for. */
-static __always_inline u32 copy_user(struct capture_text *to,
-				     unsigned long from, unsigned long end)
+static __always_inline u32 copy_user(struct capture_text *to, unsigned long from, unsigned long end)
 {
 	u64 bytes = end > from ? end - from : 0;
 
@@ -119,8 +114,8 @@ static __always_inline u32 copy_user(struct capture_text *to,
 	return bytes;
 }
 
-static __always_inline void fill_text(struct capture_text *t,
-				      struct thread_state *s, u16 op, u8 kind)
+static __always_inline void fill_text(struct capture_text *t, struct thread_state *s, u16 op,
+				      u8 kind)
 {
 	u64 now = bpf_ktime_get_ns(), both = bpf_get_current_pid_tgid();
 
@@ -137,8 +132,7 @@ static __always_inline void fill_text(struct capture_text *t,
 }
 
 SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *task, int old_pid,
-	     struct linux_binprm *binprm)
+int BPF_PROG(on_exec, struct task_struct *task, int old_pid, struct linux_binprm *binprm)
 {
 	struct thread_state *s = thread_of(task);
 	struct scratch *buffer = scratch();
@@ -155,11 +149,9 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid,
 	fill_text(t, s, TRACE_EXEC, EVENT_EXEC);
 	t->task.ino = f.id.ino;
 	t->task.dev = f.id.dev;
-	t->bytes = copy_user(t, BPF_CORE_READ(task, mm, arg_start),
-			     BPF_CORE_READ(task, mm, arg_end));
-	ring_copy(t,
-		  offsetof(struct capture_text, text) +
-			  (t->bytes & (EVENT_PATH_BYTES - 1)),
+	t->bytes =
+		copy_user(t, BPF_CORE_READ(task, mm, arg_start), BPF_CORE_READ(task, mm, arg_end));
+	ring_copy(t, offsetof(struct capture_text, text) + (t->bytes & (EVENT_PATH_BYTES - 1)),
 		  TRACE_EXEC);
 	return 0;
 }

@@ -11,8 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Asked so often it costs 3 % of a CPU, and is as late as that at most
- * once a message. */
+/* Asked so often it costs 3 % of a CPU, and is as late as that at most once a message. */
 #define NAP_NS 200000
 
 static void nap(void)
@@ -27,8 +26,7 @@ static int await(MPI_Request *request)
 	int is_done = 0;
 
 	for (;;) {
-		if (MPI_Test(request, &is_done, MPI_STATUS_IGNORE) !=
-		    MPI_SUCCESS)
+		if (MPI_Test(request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
 			return -1;
 		if (is_done)
 			return 0;
@@ -40,15 +38,14 @@ static int start(unsigned *rank, unsigned *total, char *why, size_t why_bytes)
 {
 	int has = 0, mine = 0, all = 0;
 
-	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &has) !=
-	    MPI_SUCCESS) {
+	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &has) != MPI_SUCCESS) {
 		snprintf(why, why_bytes, "MPI_Init_thread failed");
 		return -1;
 	}
 	if (has < MPI_THREAD_SERIALIZED) {
 		snprintf(why, why_bytes,
-			 "its library does not let one thread after the other "
-			 "call it (MPI_THREAD_SERIALIZED)");
+			 "its library does not let one thread after the other call it "
+			 "(MPI_THREAD_SERIALIZED)");
 		return -1;
 	}
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -63,9 +60,8 @@ static int exchange(const void *mine, size_t n, void *all)
 {
 	MPI_Request request;
 
-	if (n > INT_MAX ||
-	    MPI_Iallgather(mine, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE,
-			   MPI_COMM_WORLD, &request) != MPI_SUCCESS)
+	if (n > INT_MAX || MPI_Iallgather(mine, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE,
+					  MPI_COMM_WORLD, &request) != MPI_SUCCESS)
 		return -1;
 	return await(&request);
 }
@@ -74,8 +70,8 @@ static int send_to(unsigned to, const void *bytes, size_t n)
 {
 	MPI_Request request;
 
-	if (n > INT_MAX || MPI_Isend(bytes, (int)n, MPI_BYTE, (int)to, 0,
-				     MPI_COMM_WORLD, &request) != MPI_SUCCESS)
+	if (n > INT_MAX ||
+	    MPI_Isend(bytes, (int)n, MPI_BYTE, (int)to, 0, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
 		return -1;
 	return await(&request);
 }
@@ -85,15 +81,14 @@ static long receive(unsigned *from, void *bytes, size_t room)
 	MPI_Status status;
 	int is_there = 0, n = 0;
 
-	if (MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &is_there, &status) !=
-	    MPI_SUCCESS)
+	if (MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &is_there, &status) != MPI_SUCCESS)
 		return -1;
 	if (!is_there)
 		return 0;
 	MPI_Get_count(&status, MPI_BYTE, &n);
 	if (n < 0 || (size_t)n > room ||
-	    MPI_Recv(bytes, n, MPI_BYTE, status.MPI_SOURCE, 0, MPI_COMM_WORLD,
-		     &status) != MPI_SUCCESS)
+	    MPI_Recv(bytes, n, MPI_BYTE, status.MPI_SOURCE, 0, MPI_COMM_WORLD, &status) !=
+		    MPI_SUCCESS)
 		return -1;
 	*from = (unsigned)status.MPI_SOURCE;
 	return n;
@@ -101,12 +96,11 @@ static long receive(unsigned *from, void *bytes, size_t room)
 
 #ifndef OPEN_MPI
 /*
- * MPICH over TCP of UCX closes its connections in MPI_Finalize, and whoever sees
- * one closed in a call that makes progress waits there for ever. That is a race
- * between processes which no pause decides: with one of 0.1 s, none of 65 runs
- * hung on an idle machine, and one of 25 at a load of 11. So MPI is not ended at
- * all. The launcher is told, in the lines of PMI-1 that MPICH itself sends it:
- * first all say that they call MPI no more, then each that it ends.
+ * MPICH over TCP of UCX closes its connections in MPI_Finalize, and whoever sees one closed in a
+ * call that makes progress waits there for ever. That is a race between processes which no pause
+ * decides: with one of 0.1 s, none of 65 runs hung on an idle machine, and one of 25 at a load of
+ * 11. So MPI is not ended at all. The launcher is told, in the lines of PMI-1 that MPICH itself
+ * sends it: first all say that they call MPI no more, then each that it ends.
  */
 #define PMI_WAIT_MS 10000
 
@@ -143,8 +137,7 @@ static void end(void)
 	MPI_Request request;
 	int fd = pmi_fd();
 
-	if (fd < 0 || MPI_Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS ||
-	    await(&request) != 0)
+	if (fd < 0 || MPI_Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS || await(&request) != 0)
 		MPI_Finalize();
 	else if (pmi_say(fd, "cmd=barrier_in\n", "cmd=barrier_out") == 0)
 		pmi_say(fd, "cmd=finalize\n", "cmd=finalize_ack");

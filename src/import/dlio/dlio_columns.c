@@ -65,14 +65,13 @@ static bool is_name(const char *s)
 	return true;
 }
 
-static void fault(struct dlio_writer *w, const struct yaml_node *n,
-		  const char *what)
+static void fault(struct dlio_writer *w, const struct yaml_node *n, const char *what)
 {
 	dlio_fault(w->c, n, "dataset.parquet.columns", "%s", what);
 }
 
-static void read_name(struct dlio_writer *w, const struct yaml_node *n,
-		      size_t number, struct col *col)
+static void read_name(struct dlio_writer *w, const struct yaml_node *n, size_t number,
+		      struct col *col)
 {
 	const struct yaml_node *name = yaml_find(n, "name");
 
@@ -82,34 +81,27 @@ static void read_name(struct dlio_writer *w, const struct yaml_node *n,
 		snprintf(col->name, sizeof(col->name), "%s", name->text);
 	else
 		fault(w, name,
-		      "name: a name of letters, digits and '_' is needed, of "
-		      "at most 63 bytes");
+		      "name: a name of letters, digits and '_' is needed, of at most 63 bytes");
 }
 
-static void read_type(struct dlio_writer *w, const struct yaml_node *n,
-		      struct col *col)
+static void read_type(struct dlio_writer *w, const struct yaml_node *n, struct col *col)
 {
 	const struct yaml_node *dtype = yaml_find(n, "dtype");
 	const struct yaml_node *size = yaml_find(n, "size");
 
-	col->type = !dtype                     ? &types[0]
-		    : dtype->kind == YAML_TEXT ? find_type(dtype->text)
-					       : NULL;
+	col->type = !dtype ? &types[0] : dtype->kind == YAML_TEXT ? find_type(dtype->text) : NULL;
 	if (!col->type) {
 		fault(w, dtype,
-		      "dtype: one of float16 float32 float64 int8 int16 int32 "
-		      "int64 is needed");
+		      "dtype: one of float16 float32 float64 int8 int16 int32 int64 is needed");
 		col->type = &types[0];
 	}
 	col->values = 1;
-	if (size &&
-	    (!dlio_number(size, &col->values) || col->values < 1 ||
-	     col->values > VALUES_MAX || col->values != floor(col->values)))
+	if (size && (!dlio_number(size, &col->values) || col->values < 1 ||
+		     col->values > VALUES_MAX || col->values != floor(col->values)))
 		fault(w, size, "size: a whole number from 1 on is needed");
 }
 
-static void read_choice(struct dlio_writer *w, const struct yaml_node *n,
-			struct col *col)
+static void read_choice(struct dlio_writer *w, const struct yaml_node *n, struct col *col)
 {
 	const struct yaml_node *read = yaml_find(n, "read");
 
@@ -123,8 +115,7 @@ static void read_choice(struct dlio_writer *w, const struct yaml_node *n,
 		col->is_read = tolower((unsigned char)*read->text) == 't';
 }
 
-static void dlio_columns_read_all(struct dlio_writer *w,
-				  const struct yaml_node *list,
+static void dlio_columns_read_all(struct dlio_writer *w, const struct yaml_node *list,
 				  struct cols *cols)
 {
 	cols->list = mem_array(list->count, sizeof(*cols->list));
@@ -157,9 +148,8 @@ static bool follows(const struct col *a, const struct col *b)
 	size_t at = digits_at(a->name);
 	const char *x = a->name + at, *y = b->name + at;
 
-	return at && *x && digits_at(b->name) == at &&
-	       strncmp(a->name, b->name, at) == 0 && strlen(x) == strlen(y) &&
-	       strlen(x) < 10 &&
+	return at && *x && digits_at(b->name) == at && strncmp(a->name, b->name, at) == 0 &&
+	       strlen(x) == strlen(y) && strlen(x) < 10 &&
 	       strtoul(x, NULL, 10) + 1 == strtoul(y, NULL, 10);
 }
 
@@ -185,8 +175,7 @@ static void add_list(struct buf *out, const struct cols *cols, bool typed)
 		}
 		buf_addf(out, "%s%s", out->len ? "," : "", list[i].name);
 		if (last > i)
-			buf_addf(out, "..%s",
-				 list[last].name + digits_at(list[last].name));
+			buf_addf(out, "..%s", list[last].name + digits_at(list[last].name));
 		if (typed)
 			buf_addf(out, ":%s", list[i].type->name);
 		if (typed && list[i].values > 1)
@@ -216,11 +205,10 @@ static void regroup(struct cols *cols)
 			first++;
 		cols->list[i].order = first;
 	}
-	qsort(cols->list, cols->count, sizeof(*cols->list),
-	      dlio_columns_compare);
+	qsort(cols->list, cols->count, sizeof(*cols->list), dlio_columns_compare);
 	for (size_t i = 0; i < cols->count; i++)
-		snprintf(cols->list[i].name, sizeof(cols->list[i].name),
-			 "%c%0*zu", letter, width, i);
+		snprintf(cols->list[i].name, sizeof(cols->list[i].name), "%c%0*zu", letter, width,
+			 i);
 }
 
 static bool write_lists(struct dlio_writer *w, const struct cols *cols)
@@ -244,8 +232,7 @@ static bool write_lists(struct dlio_writer *w, const struct cols *cols)
 	return fits;
 }
 
-static void write_columns(struct dlio_writer *w, struct cols *cols,
-			  const struct yaml_node *n)
+static void write_columns(struct dlio_writer *w, struct cols *cols, const struct yaml_node *n)
 {
 	if (cols->read_count == 0)
 		fault(w, n, "read: no column is read");
@@ -253,26 +240,20 @@ static void write_columns(struct dlio_writer *w, struct cols *cols,
 		return;
 	regroup(cols);
 	dlio_say(w,
-		 "%zu columns in the YAML's order would be too long a line: "
-		 "here those of a type stand beside each other, %zu of them "
-		 "are read, and the names are mlgen's.",
+		 "%zu columns in the YAML's order would be too long a line: here those of a type "
+		 "stand beside each other, %zu of them are read, and the names are mlgen's.",
 		 cols->count, cols->read_count);
 	if (!write_lists(w, cols))
-		fault(w, n,
-		      "more kinds of columns than a line of a job file can "
-		      "say");
+		fault(w, n, "more kinds of columns than a line of a job file can say");
 }
 
 static void compare_bytes(struct dlio_writer *w, double bytes)
 {
-	const struct dlio_value *v =
-		dlio_take(w, "dataset.record_length_bytes");
+	const struct dlio_value *v = dlio_take(w, "dataset.record_length_bytes");
 
 	dlio_take(w, "dataset.record_length_bytes_stdev");
 	if (v->node && v->number != bytes)
-		dlio_say(w,
-			 "The columns are %.0f bytes, not the %.12g of "
-			 "record_length_bytes.",
+		dlio_say(w, "The columns are %.0f bytes, not the %.12g of record_length_bytes.",
 			 bytes, v->number);
 }
 
@@ -300,28 +281,22 @@ static void write_row_groups(struct dlio_writer *w)
 
 	if (2 * rows < fmin(said, all))
 		dlio_fault_of(w->c, "dataset.num_samples_per_file",
-			      "%.0f are no whole row groups of %.0f (row_group_"
-			      "size), nor of a little less; add "
-			      "++workload.dataset.num_samples_per_file=%.0f",
+			      "%.0f are no whole row groups of %.0f (row_group_size), nor of a "
+			      "little less; add ++workload.dataset.num_samples_per_file=%.0f",
 			      all, said, fmax(floor(all / said), 1) * said);
 	else if (said > all)
-		dlio_say(w,
-			 "A row group of %.0f rows holds all %.0f of a "
-			 "file.",
-			 said, all);
+		dlio_say(w, "A row group of %.0f rows holds all %.0f of a file.", said, all);
 	else if (rows != said)
 		dlio_say(w,
-			 "%.0f rows do not divide the %.0f of a file, so that "
-			 "DLIO's last row group is shorter; here all are "
-			 "alike.",
+			 "%.0f rows do not divide the %.0f of a file, so that DLIO's last row "
+			 "group is shorter; here all are alike.",
 			 said, all);
 	dlio_option_as(w, "dataset.parquet.row_group_size", "%.0f", rows);
 }
 
 double dlio_write_columns(struct dlio_writer *w)
 {
-	const struct yaml_node *n =
-		dlio_take(w, "dataset.parquet.columns")->node;
+	const struct yaml_node *n = dlio_take(w, "dataset.parquet.columns")->node;
 	struct cols cols = { 0 };
 	double bytes = 0;
 

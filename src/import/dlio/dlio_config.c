@@ -28,8 +28,8 @@ void dlio_clean(struct buf *out, const char *text, size_t most)
 	}
 }
 
-void dlio_fault(struct dlio_config *c, const struct yaml_node *n,
-		const char *path, const char *fmt, ...)
+void dlio_fault(struct dlio_config *c, const struct yaml_node *n, const char *path, const char *fmt,
+		...)
 {
 	struct buf line = { 0 };
 	char sentence[512];
@@ -71,8 +71,7 @@ bool dlio_number(const struct yaml_node *n, double *number)
 	char text[64], *end;
 	const char *s;
 
-	if (n->kind != YAML_TEXT || !n->is_plain ||
-	    !ungroup(text, sizeof(text), n->text))
+	if (n->kind != YAML_TEXT || !n->is_plain || !ungroup(text, sizeof(text), n->text))
 		return false;
 	s = text + (*text == '-' || *text == '+');
 	if (s[strspn(s, "0123456789.eE+-")])
@@ -97,8 +96,8 @@ static bool boolean(const struct yaml_node *n, bool *yes)
 /* ---- what the types read ---- */
 
 /* Says what stands there, and what should. */
-static void dlio_config_wrong(struct dlio_config *c, const struct yaml_node *n,
-			      const char *path, const char *wanted)
+static void dlio_config_wrong(struct dlio_config *c, const struct yaml_node *n, const char *path,
+			      const char *wanted)
 {
 	const char *text = n->text ? n->text : "";
 	struct yaml_node bare = *n;
@@ -111,56 +110,48 @@ static void dlio_config_wrong(struct dlio_config *c, const struct yaml_node *n,
 			   n->kind == YAML_MAP ? "map" : "list", wanted);
 	else if (strstr(text, "${"))
 		dlio_fault(c, n, path,
-			   "'%.*s' is for Hydra to resolve; write the value, "
-			   "or add ++workload.%.80s=VALUE",
+			   "'%.*s' is for Hydra to resolve; write the value, or add "
+			   "++workload.%.80s=VALUE",
 			   SHOWN, text, path);
-	else if (!n->is_plain &&
-		 (dlio_number(&bare, &number) || boolean(&bare, &yes)))
-		dlio_fault(c, n, path,
-			   "'%.*s' in quotes is a text, where %s is needed",
-			   SHOWN, text, wanted);
+	else if (!n->is_plain && (dlio_number(&bare, &number) || boolean(&bare, &yes)))
+		dlio_fault(c, n, path, "'%.*s' in quotes is a text, where %s is needed", SHOWN,
+			   text, wanted);
 	else
 		dlio_fault(c, n, path, "'%.*s' is not %s", SHOWN, text, wanted);
 }
 
-static void dlio_config_check_range(struct dlio_config *c,
-				    const struct dlio_key *k,
+static void dlio_config_check_range(struct dlio_config *c, const struct dlio_key *k,
 				    const struct yaml_node *n, double number)
 {
 	if (number < k->min)
-		dlio_fault(c, n, k->path, "%.*s is less than %.10g", SHOWN,
-			   n->text, k->min);
+		dlio_fault(c, n, k->path, "%.*s is less than %.10g", SHOWN, n->text, k->min);
 	else if (number > k->max)
 		dlio_fault(c, n, k->path,
-			   "%.*s is more than %.16g, the most that mlgen "
-			   "takes; add ++workload.%s=VALUE for another one",
+			   "%.*s is more than %.16g, the most that mlgen takes; add "
+			   "++workload.%s=VALUE for another one",
 			   SHOWN, n->text, k->max, k->path);
 }
 
-static void read_number(struct dlio_config *c, const struct dlio_key *k,
-			const struct yaml_node *n, struct dlio_value *v)
+static void read_number(struct dlio_config *c, const struct dlio_key *k, const struct yaml_node *n,
+			struct dlio_value *v)
 {
 	bool is_whole = k->type == DLIO_WHOLE || k->type == DLIO_WHOLES;
 
-	if (dlio_number(n, &v->number) &&
-	    (!is_whole || v->number == floor(v->number)))
+	if (dlio_number(n, &v->number) && (!is_whole || v->number == floor(v->number)))
 		dlio_config_check_range(c, k, n, v->number);
 	else
-		dlio_config_wrong(c, n, k->path,
-				  is_whole ? "a whole number" : "a number");
+		dlio_config_wrong(c, n, k->path, is_whole ? "a whole number" : "a number");
 }
 
-static void read_boolean(struct dlio_config *c, const struct dlio_key *k,
-			 const struct yaml_node *n, struct dlio_value *v)
+static void read_boolean(struct dlio_config *c, const struct dlio_key *k, const struct yaml_node *n,
+			 struct dlio_value *v)
 {
 	if (!boolean(n, &v->yes))
 		dlio_config_wrong(c, n, k->path, "True or False");
 }
 
-static void dlio_config_read_text(struct dlio_config *c,
-				  const struct dlio_key *k,
-				  const struct yaml_node *n,
-				  struct dlio_value *v)
+static void dlio_config_read_text(struct dlio_config *c, const struct dlio_key *k,
+				  const struct yaml_node *n, struct dlio_value *v)
 {
 	if (n->kind == YAML_TEXT && !strstr(n->text, "${"))
 		v->text = n->text;
@@ -176,8 +167,8 @@ static const char *without_prefix(const char *word)
 	return strncmp(word, "tf_", 3) == 0 ? word + 3 : word;
 }
 
-static void read_word(struct dlio_config *c, const struct dlio_key *k,
-		      const struct yaml_node *n, struct dlio_value *v)
+static void read_word(struct dlio_config *c, const struct dlio_key *k, const struct yaml_node *n,
+		      struct dlio_value *v)
 {
 	bool yes;
 
@@ -188,8 +179,7 @@ static void read_word(struct dlio_config *c, const struct dlio_key *k,
 	} else if (boolean(n, &yes) && !yes && dlio_has_word(k->words, "off")) {
 		v->text = "off"; /* which YAML takes for False */
 	} else {
-		dlio_fault(c, n, k->path, "'%.*s' is none of: %s", SHOWN,
-			   n->text, k->words);
+		dlio_fault(c, n, k->path, "'%.*s' is none of: %s", SHOWN, n->text, k->words);
 	}
 }
 
@@ -230,20 +220,18 @@ static void read_distribution(struct dlio_config *c, const struct dlio_key *k,
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-		if (type->kind != YAML_TEXT ||
-		    strcmp(type->text, kinds[i].type) != 0)
+		if (type->kind != YAML_TEXT || strcmp(type->text, kinds[i].type) != 0)
 			continue;
 		t->kind = kinds[i].kind;
 		t->a = parameter(c, k, n, kinds[i].a);
 		t->b = kinds[i].b ? parameter(c, k, n, kinds[i].b) : 0;
 		return;
 	}
-	dlio_config_wrong(c, type, k->path,
-			  "one of: normal uniform gamma exponential poisson");
+	dlio_config_wrong(c, type, k->path, "one of: normal uniform gamma exponential poisson");
 }
 
-static void read_time(struct dlio_config *c, const struct dlio_key *k,
-		      const struct yaml_node *n, struct dlio_value *v)
+static void read_time(struct dlio_config *c, const struct dlio_key *k, const struct yaml_node *n,
+		      struct dlio_value *v)
 {
 	v->time = (struct dlio_time){ 0 };
 	if (n->kind == YAML_MAP)
@@ -251,16 +239,12 @@ static void read_time(struct dlio_config *c, const struct dlio_key *k,
 	else if (dlio_number(n, &v->time.a))
 		dlio_config_check_range(c, k, n, v->time.a);
 	else
-		dlio_config_wrong(
-			c, n, k->path,
-			"a number of seconds, or a map with mean or type");
+		dlio_config_wrong(c, n, k->path, "a number of seconds, or a map with mean or type");
 }
 
 /* Who needs the items takes them from the node. */
-static void dlio_config_read_list(struct dlio_config *c,
-				  const struct dlio_key *k,
-				  const struct yaml_node *n,
-				  struct dlio_value *v)
+static void dlio_config_read_list(struct dlio_config *c, const struct dlio_key *k,
+				  const struct yaml_node *n, struct dlio_value *v)
 {
 	if (n->kind != YAML_LIST)
 		dlio_config_wrong(c, n, k->path, "a list");
@@ -274,12 +258,10 @@ static void dlio_config_read_list(struct dlio_config *c,
 
 /* ---- values ---- */
 
-static void read_value(struct dlio_config *c, const struct dlio_key *k,
-		       const struct yaml_node *n)
+static void read_value(struct dlio_config *c, const struct dlio_key *k, const struct yaml_node *n)
 {
-	static void (*const readers[])(
-		struct dlio_config *, const struct dlio_key *,
-		const struct yaml_node *, struct dlio_value *) = {
+	static void (*const readers[])(struct dlio_config *, const struct dlio_key *,
+				       const struct yaml_node *, struct dlio_value *) = {
 		[DLIO_TEXT] = dlio_config_read_text,
 		[DLIO_WORD] = read_word,
 		[DLIO_BOOL] = read_boolean,
@@ -311,22 +293,19 @@ static void set_defaults(struct dlio_config *c)
 
 /* ---- the tree ---- */
 
-static void add_extra(struct dlio_config *c, const char *path,
-		      const struct yaml_node *n, const char *why)
+static void add_extra(struct dlio_config *c, const char *path, const struct yaml_node *n,
+		      const char *why)
 {
 	if ((c->extra_count & (c->extra_count - 1)) == 0)
-		c->extras = mem_realloc(
-			c->extras, (c->extra_count ? 2 * c->extra_count : 1) *
-					   sizeof(*c->extras));
-	c->extras[c->extra_count++] = (struct dlio_extra){
-		.path = mem_strdup(path), .node = n, .why = why
-	};
+		c->extras = mem_realloc(c->extras, (c->extra_count ? 2 * c->extra_count : 1) *
+							   sizeof(*c->extras));
+	c->extras[c->extra_count++] =
+		(struct dlio_extra){ .path = mem_strdup(path), .node = n, .why = why };
 }
 
 /* Both spellings may be there; DLIO of today reads the newer. */
-static void take_value(struct dlio_config *c, const struct dlio_key *k,
-		       const char *path, const struct yaml_node *key,
-		       const struct yaml_node *n)
+static void take_value(struct dlio_config *c, const struct dlio_key *k, const char *path,
+		       const struct yaml_node *key, const struct yaml_node *n)
 {
 	struct dlio_value *v = &c->values[k - dlio_keys];
 	bool is_newer = strcmp(path, k->path) == 0;
@@ -336,33 +315,30 @@ static void take_value(struct dlio_config *c, const struct dlio_key *k,
 		return;
 	}
 	if (v->node)
-		add_extra(c, "(older spelling)", v->node,
-			  "the newer one is there, too");
+		add_extra(c, "(older spelling)", v->node, "the newer one is there, too");
 	read_value(c, k, n);
 	v->node = n;
 	v->key = key;
 }
 
-static void take_entry(struct dlio_config *c, const char *path,
-		       const struct yaml_node *key, const struct yaml_node *n);
+static void take_entry(struct dlio_config *c, const char *path, const struct yaml_node *key,
+		       const struct yaml_node *n);
 
-static void take_map(struct dlio_config *c, const char *prefix,
-		     const struct yaml_node *map)
+static void take_map(struct dlio_config *c, const char *prefix, const struct yaml_node *map)
 {
 	struct buf path = { 0 };
 
 	for (size_t i = 0; i < map->count; i++) {
 		buf_reset(&path);
-		buf_addf(&path, "%s%s%s", prefix, *prefix ? "." : "",
-			 map->keys[i]->text);
+		buf_addf(&path, "%s%s%s", prefix, *prefix ? "." : "", map->keys[i]->text);
 		take_entry(c, buf_str(&path), map->keys[i], map->items[i]);
 	}
 	buf_fini(&path);
 }
 
 /* The recursion goes as deep as the table of keys. */
-static void take_entry(struct dlio_config *c, const char *path,
-		       const struct yaml_node *key, const struct yaml_node *n)
+static void take_entry(struct dlio_config *c, const char *path, const struct yaml_node *key,
+		       const struct yaml_node *n)
 {
 	const struct dlio_key *k = dlio_key_find(path);
 	bool is_group = dlio_is_group(path);
@@ -396,8 +372,7 @@ void dlio_config_read(struct dlio_config *c, const struct yaml_node *root)
 	take_map(c, "", workload);
 	for (size_t i = 0; i < root->count; i++)
 		if (root->items[i] != workload)
-			add_extra(c, root->keys[i]->text, root->items[i],
-				  "beside the workload");
+			add_extra(c, root->keys[i]->text, root->items[i], "beside the workload");
 }
 
 void dlio_config_fini(struct dlio_config *c)
@@ -408,8 +383,7 @@ void dlio_config_fini(struct dlio_config *c)
 	buf_fini(&c->faults);
 }
 
-const struct dlio_value *dlio_value(const struct dlio_config *c,
-				    const char *path)
+const struct dlio_value *dlio_value(const struct dlio_config *c, const char *path)
 {
 	return &c->values[dlio_key_of(path) - dlio_keys];
 }
@@ -419,8 +393,7 @@ bool dlio_is_set(const struct dlio_config *c, const char *path)
 	return dlio_value(c, path)->node != NULL;
 }
 
-bool dlio_is_word(const struct dlio_config *c, const char *path,
-		  const char *words)
+bool dlio_is_word(const struct dlio_config *c, const char *path, const char *words)
 {
 	const char *text = dlio_value(c, path)->text;
 

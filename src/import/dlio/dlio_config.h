@@ -45,8 +45,8 @@ struct dlio_config {
 	struct dlio_value values[DLIO_ROWS_MAX]; /* as dlio_keys has them */
 	struct dlio_extra *extras;
 	size_t extra_count;
-	/* Keys that options are made of, as DLIO spells them today; others
-	 * stand in many a YAML that is not DLIO's. */
+	/* Keys that options are made of, as DLIO spells them today; others stand in many a YAML
+	 * that is not DLIO's. */
 	size_t known;
 	/* "FILE:3:7: dataset.format: ...", a line each. */
 	struct buf faults;
@@ -57,36 +57,32 @@ struct dlio_config {
 #define DLIO_TOLD_MAX 100u
 
 /*
- * Take what stands in a workload's YAML; the tree has to live as long as the
- * configuration. Look at fault_count. fini takes a zeroed struct.
+ * Take what stands in a workload's YAML; the tree has to live as long as the configuration. Look at
+ * fault_count. fini takes a zeroed struct.
  */
 void dlio_config_read(struct dlio_config *c, const struct yaml_node *root);
 void dlio_config_fini(struct dlio_config *c);
 
 /* One more fault; `n` may be NULL. Signs that are no text become '?'. */
 __attribute__((format(printf, 4, 5))) void dlio_fault(struct dlio_config *c,
-						      const struct yaml_node *n,
-						      const char *path,
+						      const struct yaml_node *n, const char *path,
 						      const char *fmt, ...);
 
 /* The same where the value of this key stands. */
-#define dlio_fault_of(c, path, ...)                                            \
-	dlio_fault(c, dlio_value(c, path)->node, path, __VA_ARGS__)
+#define dlio_fault_of(c, path, ...) dlio_fault(c, dlio_value(c, path)->node, path, __VA_ARGS__)
 
 /* The value of a key of the table, which a type that is not NONE has. */
-const struct dlio_value *dlio_value(const struct dlio_config *c,
-				    const char *path);
+const struct dlio_value *dlio_value(const struct dlio_config *c, const char *path);
 
 /* Is it in the YAML, and not null? */
 bool dlio_is_set(const struct dlio_config *c, const char *path);
 
 /* Is its text one of the words? No text is none. */
-bool dlio_is_word(const struct dlio_config *c, const char *path,
-		  const char *words);
+bool dlio_is_word(const struct dlio_config *c, const char *path, const char *words);
 
 /*
- * A number of YAML, or a whole one, of a plain text; false = it is none. What
- * YAML takes for octal is none.
+ * A number of YAML, or a whole one, of a plain text; false = it is none. What YAML takes for octal
+ * is none.
  */
 bool dlio_number(const struct yaml_node *n, double *number);
 

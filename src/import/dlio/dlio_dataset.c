@@ -16,17 +16,13 @@ static bool is_format(const struct dlio_writer *w, const char *words)
 static const struct {
 	const char *dlio, *mlgen, *why;
 } formats[] = {
-	{ "hdf5_opt", "hdf5",
-	  "The YAML says hdf5_opt, which DLIO itself has no reader for." },
+	{ "hdf5_opt", "hdf5", "The YAML says hdf5_opt, which DLIO itself has no reader for." },
 	{ "bin", "raw",
-	  "The YAML says bin, which mlgen has not: files of the same bytes, "
-	  "without a header." },
+	  "The YAML says bin, which mlgen has not: files of the same bytes, without a header." },
 	{ "dcm", "raw",
-	  "The YAML says dcm, which mlgen has not: files of the same bytes, "
-	  "without a header." },
+	  "The YAML says dcm, which mlgen has not: files of the same bytes, without a header." },
 	{ "synthetic", "raw",
-	  "The YAML says synthetic: no files are read. The null engine reads "
-	  "none either." },
+	  "The YAML says synthetic: no files are read. The null engine reads none either." },
 };
 
 static void write_format(struct dlio_writer *w)
@@ -60,11 +56,10 @@ static double element_bytes(struct dlio_writer *w)
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
 		if (dlio_has_word(sizes[i].types, type))
 			return sizes[i].bytes;
-	dlio_fault_of(
-		w->c, "dataset.record_element_type",
-		"'%.40s' is none of: uint8 int8 uint16 int16 uint32 int32 "
-		"uint64 int64 float16 float32 float64",
-		type);
+	dlio_fault_of(w->c, "dataset.record_element_type",
+		      "'%.40s' is none of: uint8 int8 uint16 int16 uint32 int32 uint64 int64 "
+		      "float16 float32 float64",
+		      type);
 	return 1;
 }
 
@@ -88,8 +83,7 @@ static void write_bytes(struct dlio_writer *w, double bytes)
 {
 	if (bytes < 1 || bytes > 1099511627776.0)
 		dlio_fault_of(w->c, "dataset.record_dims",
-			      "a sample of %.0f bytes; 1 to 1 TiB can be",
-			      bytes);
+			      "a sample of %.0f bytes; 1 to 1 TiB can be", bytes);
 	dlio_option(w, "sample_size=%.0f", floor(bytes));
 }
 
@@ -106,13 +100,12 @@ static void write_law(struct dlio_writer *w, double mean, double stdev)
 	double side = floor(sqrt(mean));
 
 	if (stdev > 0)
-		dlio_say(w, "Mean and stdev as in the YAML. DLIO draws the two "
-			    "sides of a sample, so that its files have less "
-			    "of a stdev; dlio: follows the same law.");
+		dlio_say(w, "Mean and stdev as in the YAML. DLIO draws the two sides of a sample, "
+			    "so that its files have less of a stdev; dlio: follows the same law.");
 	else
 		dlio_say(w,
-			 "The YAML says %.12g bytes; DLIO makes a square of "
-			 "it, %.0f x %.0f = %s bytes, and dlio: does, too.",
+			 "The YAML says %.12g bytes; DLIO makes a square of it, %.0f x %.0f = %s "
+			 "bytes, and dlio: does, too.",
 			 mean, side, side, dlio_digits(side * side).s);
 	dlio_option(w, "sample_size=dlio:%.12g:%.12g", mean, stdev);
 }
@@ -130,16 +123,16 @@ static void write_sample_size(struct dlio_writer *w, double row_bytes)
 	stdev = dlio_take(w, "dataset.record_length_bytes_stdev")->number;
 	if (stdev > 0 && is_format(w, "parquet")) {
 		dlio_say(w,
-			 "The YAML says a stdev of %.12g; the rows of a "
-			 "Parquet file are all of one size.",
+			 "The YAML says a stdev of %.12g; the rows of a Parquet file are all of "
+			 "one size.",
 			 stdev);
 		stdev = 0;
 	}
 	if (stdev > 0) {
 		write_law(w, mean, stdev);
 	} else if (is_format(w, "jpeg png")) {
-		dlio_say(w, "The number is that of the decoded image in DLIO; "
-			    "here the file has it.");
+		dlio_say(w,
+			 "The number is that of the decoded image in DLIO; here the file has it.");
 		dlio_option(w, "sample_size=%.0f", floor(mean));
 	} else if (is_square(mean) || is_format(w, "parquet")) {
 		dlio_option(w, "sample_size=%.0f", floor(mean));
@@ -157,15 +150,12 @@ static void write_files(struct dlio_writer *w)
 
 	dlio_option_of(w, "dataset.num_files_train");
 	if (folders > files) {
-		dlio_say(w,
-			 "%.0f subfolders for %.0f files: the others would "
-			 "be empty.",
-			 folders, files);
+		dlio_say(w, "%.0f subfolders for %.0f files: the others would be empty.", folders,
+			 files);
 		folders = files;
 	}
 	if (folders > 1)
-		dlio_option_as(w, "dataset.num_subfolders_train", "%.0f",
-			       folders);
+		dlio_option_as(w, "dataset.num_subfolders_train", "%.0f", folders);
 }
 
 static void write_samples(struct dlio_writer *w)
@@ -198,13 +188,13 @@ void dlio_write_evaluation(struct dlio_writer *w)
 	double files = dlio_take(w, "dataset.num_files_eval")->number;
 
 	/* An evaluation is asked for, so the key is there. */
-	if (strcmp(dlio_value(w->c, "workflow.evaluation")->key->text,
-		   "do_eval") == 0)
-		dlio_say(w, "The YAML says do_eval, which DLIO does not read: "
-			    "it would not evaluate.");
+	if (strcmp(dlio_value(w->c, "workflow.evaluation")->key->text, "do_eval") == 0)
+		dlio_say(w,
+			 "The YAML says do_eval, which DLIO does not read: it would not evaluate.");
 	if (files == 0) {
-		dlio_say(w, "The YAML evaluates, and has no files to do it "
-			    "with: num_files_eval is 0.");
+		dlio_say(
+			w,
+			"The YAML evaluates, and has no files to do it with: num_files_eval is 0.");
 		dlio_block(w, "evaluation");
 		return;
 	}

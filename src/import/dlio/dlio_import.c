@@ -47,8 +47,8 @@ static struct yaml_node *workload_of(struct yaml_node *root)
 	return root;
 }
 
-static int override(struct yaml_tree *t, struct yaml_node *root,
-		    const char *arg, struct mlgen_err *err)
+static int override(struct yaml_tree *t, struct yaml_node *root, const char *arg,
+		    struct mlgen_err *err)
 {
 	const char *path = arg + strspn(arg, "+");
 	const char *equal = strchr(path, '=');
@@ -60,11 +60,8 @@ static int override(struct yaml_tree *t, struct yaml_node *root,
 		path += 9;
 	if (!equal || equal <= path)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: an override is written "
-				  "++workload.GROUP.KEY=VALUE",
-				  arg);
-	rc = yaml_tree_parse(t, arg, false, equal + 1, strlen(equal + 1),
-			     &value, err);
+				  "%s: an override is written ++workload.GROUP.KEY=VALUE", arg);
+	rc = yaml_tree_parse(t, arg, false, equal + 1, strlen(equal + 1), &value, err);
 	if (rc < 0)
 		return rc;
 	if (!value)
@@ -77,43 +74,40 @@ static int override(struct yaml_tree *t, struct yaml_node *root,
 
 /* ---- the YAML ---- */
 
-static int check_root(const char *file, const struct yaml_node *root,
-		      struct mlgen_err *err)
+static int check_root(const char *file, const struct yaml_node *root, struct mlgen_err *err)
 {
 	if (!root || yaml_is_null(root))
 		return mlgen_fail(err, -EINVAL, "%s: nothing is in it", file);
 	if (root->kind != YAML_MAP)
 		return mlgen_fail(err, -EINVAL,
-				  "%s:%u:%u: no workload of DLIO: a map of "
-				  "keys is needed, such as model, dataset, "
-				  "reader, train",
+				  "%s:%u:%u: no workload of DLIO: a map of keys is needed, such as "
+				  "model, dataset, reader, train",
 				  file, root->line, root->column);
 	return 0;
 }
 
 /* Hydra's own file names the others. */
-static int check_known(const char *file, const struct yaml_node *root,
-		       const struct dlio_config *c, struct mlgen_err *err)
+static int check_known(const char *file, const struct yaml_node *root, const struct dlio_config *c,
+		       struct mlgen_err *err)
 {
 	const struct yaml_node *defaults = yaml_find(root, "defaults");
 
 	if (c->known || c->fault_count)
 		return 0;
 	if (defaults)
-		return mlgen_fail(err, -EINVAL,
-				  "%s:%u:%u: defaults names other files, which "
-				  "Hydra puts together; import the workload's "
-				  "own, such as configs/workload/NAME.yaml",
-				  file, defaults->line, defaults->column);
+		return mlgen_fail(
+			err, -EINVAL,
+			"%s:%u:%u: defaults names other files, which Hydra puts together; import "
+			"the workload's own, such as configs/workload/NAME.yaml",
+			file, defaults->line, defaults->column);
 	return mlgen_fail(err, -EINVAL,
-			  "%s: no workload of DLIO: no key in it says what "
-			  "one reads or writes (framework, model.name, "
-			  "workflow.train, dataset.format ...)",
+			  "%s: no workload of DLIO: no key in it says what one reads or writes "
+			  "(framework, model.name, workflow.train, dataset.format ...)",
 			  file);
 }
 
-static int read_tree(struct yaml_tree *t, char *const *args, size_t count,
-		     struct yaml_node **root, struct mlgen_err *err)
+static int read_tree(struct yaml_tree *t, char *const *args, size_t count, struct yaml_node **root,
+		     struct mlgen_err *err)
 {
 	int rc = yaml_tree_read(t, args[0], root, err);
 
@@ -124,8 +118,8 @@ static int read_tree(struct yaml_tree *t, char *const *args, size_t count,
 			rc = override(t, *root, args[i], err);
 		else
 			rc = mlgen_fail(err, -EINVAL,
-					"%s: one YAML file at a time, and "
-					"behind it ++workload.GROUP.KEY=VALUE",
+					"%s: one YAML file at a time, and behind it "
+					"++workload.GROUP.KEY=VALUE",
 					args[i]);
 	}
 	return rc;
@@ -147,8 +141,7 @@ static void tell_faults(const struct dlio_config *c)
 {
 	print_lines(buf_str(&c->faults));
 	if (c->fault_count > DLIO_TOLD_MAX)
-		log_error("%zu more faults",
-			  c->fault_count - (size_t)DLIO_TOLD_MAX);
+		log_error("%zu more faults", c->fault_count - (size_t)DLIO_TOLD_MAX);
 }
 
 /* The key that is meant, of today's spellings and the older ones; or NULL. */
@@ -194,8 +187,7 @@ static void note_unknown(const struct dlio_config *c)
 			note(x, "not a key of DLIO that mlgen knows");
 	}
 	if (unknown > NOTES_MAX)
-		log_note("%zu more keys that mlgen does not know; the job file "
-			 "names all",
+		log_note("%zu more keys that mlgen does not know; the job file names all",
 			 unknown - NOTES_MAX);
 }
 
@@ -203,14 +195,12 @@ static void tell_refusals(const struct diag *d, const char *file)
 {
 	for (size_t i = 0; i < d->count; i++)
 		if (d->entries[i].level == DIAG_ERROR)
-			log_error("%s: mlgen refuses the job of it: %s", file,
-				  d->entries[i].text);
+			log_error("%s: mlgen refuses the job of it: %s", file, d->entries[i].text);
 }
 
-/* What relates several options is for the job's own checks to say. Without
- * memory files or /proc nothing is known, and that is no fault. */
-static int check_job(const struct ask *a, const struct buf *job,
-		     const char *file)
+/* What relates several options is for the job's own checks to say. Without memory files or /proc
+ * nothing is known, and that is no fault. */
+static int check_job(const struct ask *a, const struct buf *job, const char *file)
 {
 	char program[] = "mlgen", path[64];
 	char *const argv[] = { program, path, NULL };
@@ -220,8 +210,7 @@ static int check_job(const struct ask *a, const struct buf *job,
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	diag_init(&d);
-	if (fd >= 0 && access(path, R_OK) == 0 &&
-	    writeall(fd, buf_str(job), job->len) == 0)
+	if (fd >= 0 && access(path, R_OK) == 0 && writeall(fd, buf_str(job), job->len) == 0)
 		rc = jobset_load(&set, 2, argv, a->env, &d);
 	tell_refusals(&d, file);
 	diag_fini(&d);
@@ -231,8 +220,7 @@ static int check_job(const struct ask *a, const struct buf *job,
 	return rc;
 }
 
-static int print_job(const struct ask *a, const struct dlio_config *c,
-		     const struct buf *job)
+static int print_job(const struct ask *a, const struct dlio_config *c, const struct buf *job)
 {
 	note_unknown(c);
 	if (fputs(buf_str(job), a->to) >= 0 && fflush(a->to) == 0)
@@ -241,8 +229,7 @@ static int print_job(const struct ask *a, const struct dlio_config *c,
 	return EXIT_FAILED;
 }
 
-static int dlio_import_answer(const struct ask *a, struct dlio_config *c,
-			      const char *file)
+static int dlio_import_answer(const struct ask *a, struct dlio_config *c, const char *file)
 {
 	struct buf job = { 0 };
 	int status = EXIT_USAGE;
@@ -285,8 +272,8 @@ int ask_import_dlio(const struct ask *a)
 	char *const *files = a->set->files;
 
 	if (!a->set->file_count || is_override(files[0])) {
-		log_error("--import=dlio: name the YAML file of a workload: "
-			  "mlgen --import=dlio unet3d_h100.yaml");
+		log_error("--import=dlio: name the YAML file of a workload: mlgen --import=dlio "
+			  "unet3d_h100.yaml");
 		return EXIT_USAGE;
 	}
 	return import(a, files, a->set->file_count);

@@ -44,8 +44,7 @@ static const char *find_accelerator(const char *file)
 		const char *at = strstr(file, known[i]);
 		size_t len = strlen(known[i]);
 
-		if (at && at > file && at[-1] == '_' &&
-		    (!at[len] || strchr("._", at[len])))
+		if (at && at > file && at[-1] == '_' && (!at[len] || strchr("._", at[len])))
 			return known[i];
 	}
 	return NULL;
@@ -65,13 +64,11 @@ static bool is_foreign(const struct dlio_writer *w, const char *folder)
 	return dlio_has_word(DLIO_FOREIGN, type) || strstr(folder, "://");
 }
 
-static void add_root(struct dlio_writer *w, struct buf *path,
-		     const char *folder)
+static void add_root(struct dlio_writer *w, struct buf *path, const char *folder)
 {
 	const char *root = dlio_use(w, "storage.storage_root")->text;
 
-	if (*folder == '/' || strstr(folder, "://") || !root ||
-	    dlio_has_word(". ./", root))
+	if (*folder == '/' || strstr(folder, "://") || !root || dlio_has_word(". ./", root))
 		return;
 	buf_add(path, root);
 	if (*root && root[strlen(root) - 1] != '/')
@@ -93,8 +90,7 @@ static void add_folder(struct buf *path, const char *folder)
 	buf_addn(path, folder, len);
 }
 
-void dlio_write_directory(struct dlio_writer *w, const char *option,
-			  const char *path)
+void dlio_write_directory(struct dlio_writer *w, const char *option, const char *path)
 {
 	const char *text = dlio_take(w, path)->text;
 	const char *folder = text ? text : "";
@@ -107,22 +103,20 @@ void dlio_write_directory(struct dlio_writer *w, const char *option,
 		const char *root = dlio_take(w, "storage.storage_root")->text;
 
 		dlio_say(w,
-			 "The YAML says %.80s in %.80s (%s), and mlgen speaks "
-			 "to file systems only: a directory stands for it.",
+			 "The YAML says %.80s in %.80s (%s), and mlgen speaks to file systems "
+			 "only: a directory stands for it.",
 			 folder, root, type);
 	} else {
 		add_root(w, &place, folder);
 		add_folder(&place, folder);
 		fits = dlio_option_text(w, option, buf_str(&place));
 		if (!fits)
-			dlio_say(w,
-				 "The YAML says '%.80s', which no line of a "
-				 "job file can hold.",
+			dlio_say(w, "The YAML says '%.80s', which no line of a job file can hold.",
 				 folder);
 	}
 	if (!fits)
-		dlio_option(w, "%s=${MLGEN_DIR:-mlgen-data}/%s%s", option,
-			    w->name, is_saved ? "-checkpoints" : "");
+		dlio_option(w, "%s=${MLGEN_DIR:-mlgen-data}/%s%s", option, w->name,
+			    is_saved ? "-checkpoints" : "");
 	buf_fini(&place);
 }
 
@@ -139,8 +133,7 @@ static bool has_dataset(const struct dlio_config *c)
 {
 	for (const struct dlio_key *k = dlio_keys; k->path; k++)
 		if (c->values[k - dlio_keys].node &&
-		    (strncmp(k->path, "dataset.", 8) == 0 ||
-		     strncmp(k->path, "reader.", 7) == 0 ||
+		    (strncmp(k->path, "dataset.", 8) == 0 || strncmp(k->path, "reader.", 7) == 0 ||
 		     strncmp(k->path, "train.", 6) == 0))
 			return true;
 	return false;
@@ -168,10 +161,9 @@ static enum purpose find_purpose(struct dlio_writer *w)
 	if (trains)
 		return TRAINS;
 	if (!generates)
-		dlio_fault_of(
-			c, "workflow.train",
-			"False, and neither generate_data nor checkpoint is "
-			"True: there is nothing to do");
+		dlio_fault_of(c, "workflow.train",
+			      "False, and neither generate_data nor checkpoint is True: there is "
+			      "nothing to do");
 	return PREPARES;
 }
 
@@ -185,26 +177,22 @@ static void write_head(struct dlio_writer *w, enum purpose purpose)
 		[SAVES] = "--scale=1%",
 	};
 
-	dlio_say(w, "%.80s: what DLIO's %.80s says, imported by mlgen.",
-		 w->name, w->file);
+	dlio_say(w, "%.80s: what DLIO's %.80s says, imported by mlgen.", w->name, w->file);
 	buf_add(&w->block, "#\n");
 	buf_addf(&w->block,
-		 "#   mlgen %s.job --dry-run            what it needs, and "
-		 "whether it fits here\n"
+		 "#   mlgen %s.job --dry-run            what it needs, and whether it fits here\n"
 		 "#   mlgen %s.job --directory=/mnt/array/%s %s",
 		 w->name, w->name, w->name, size[purpose]);
 	/* Or they would lie where mlgen is started. */
 	if (purpose == TRAINS && yes(w->c, "workflow.checkpoint"))
-		buf_addf(&w->block,
-			 " \\\n#      --checkpoint_directory=/mnt/array/"
-			 "%s-checkpoints",
+		buf_addf(&w->block, " \\\n#      --checkpoint_directory=/mnt/array/%s-checkpoints",
 			 w->name);
 	buf_add(&w->block, "\n#\n");
-	dlio_say(w, "What the YAML says is what stands here; where DLIO's code "
-		    "does something else, a comment says so.");
+	dlio_say(w, "What the YAML says is what stands here; where DLIO's code does something "
+		    "else, a comment says so.");
 	if (is_slip(w->c))
-		dlio_say(w, "The YAML says train: True and has no dataset, "
-			    "unlike its siblings: it saves and restores only.");
+		dlio_say(w, "The YAML says train: True and has no dataset, unlike its siblings: it "
+			    "saves and restores only.");
 	buf_reset(&w->defaults);
 	dlio_block(w, NULL);
 }
@@ -230,8 +218,7 @@ static void write_steps(struct dlio_writer *w)
 	if (steps < 1)
 		return;
 	if (epochs > 1)
-		dlio_say(w, "total_training_steps; DLIO ends each epoch after "
-			    "so many.");
+		dlio_say(w, "total_training_steps; DLIO ends each epoch after so many.");
 	dlio_option_of(w, "train.total_training_steps");
 }
 

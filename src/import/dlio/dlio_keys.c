@@ -107,11 +107,11 @@ static void as_time(struct buf *out, const struct dlio_value *v)
 #define MOST_SECONDS 86400.0
 #define MOST_SEED 9007199254740991.0
 
-#define FORMATS                                                                \
-	"tfrecord hdf5 hdf5_opt csv npz npy jpeg png indexed_binary "          \
+#define FORMATS                                                                                    \
+	"tfrecord hdf5 hdf5_opt csv npz npy jpeg png indexed_binary "                              \
 	"mmap_indexed_binary parquet bin dcm synthetic"
-#define LOADERS                                                                \
-	"tensorflow pytorch dali native_dali native_pytorch "                  \
+#define LOADERS                                                                                    \
+	"tensorflow pytorch dali native_dali native_pytorch "                                      \
 	"native_tensorflow terabyte daos_pytorch custom none synthetic"
 #define OBJECTS "of object storage, which mlgen does not speak to"
 #define BUFFER "mlgen writes files of any size from a buffer of 1 MiB"
@@ -322,8 +322,7 @@ static const char *newer(const char *path)
 {
 	const char *const older = "data_reader";
 
-	return strncmp(path, older, strlen(older)) == 0 ? path + strlen("data_")
-							: path;
+	return strncmp(path, older, strlen(older)) == 0 ? path + strlen("data_") : path;
 }
 
 const struct dlio_key *dlio_key_find(const char *path)
@@ -362,8 +361,7 @@ bool dlio_is_group(const char *path)
 	path = newer(path);
 	len = strlen(path);
 	for (const struct dlio_key *k = dlio_keys; k->path; k++)
-		if (dlio_keys_begins(k->path, path, len) ||
-		    dlio_keys_begins(k->older, path, len))
+		if (dlio_keys_begins(k->path, path, len) || dlio_keys_begins(k->older, path, len))
 			return true;
 	return false;
 }

@@ -31,15 +31,12 @@ struct dlio_key {
 	const char *def;   /* as the YAML would have it; NULL = nothing */
 	double min, max;   /* WHOLE, WHOLES, NUMBER, TIME */
 	const char *words; /* WORD: with blanks */
-	/* What it becomes in a job file; NULL = other options follow from it,
-	 * or none. */
+	/* What it becomes in a job file; NULL = other options follow from it, or none. */
 	const char *option;
-	/* How the option's value is written; NULL = it takes more than this
-	 * key to know. */
+	/* How the option's value is written; NULL = it takes more than this key to know. */
 	void (*convert)(struct buf *out, const struct dlio_value *v);
 	bool is_quiet; /* the default makes no option, and is not told */
-	/* Why nothing becomes of it: never (NONE), or where the workload does
-	 * something else. */
+	/* Why nothing becomes of it: never (NONE), or where the workload does something else. */
 	const char *unused;
 };
 

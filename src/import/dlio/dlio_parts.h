@@ -5,15 +5,14 @@
 #include "import/dlio/dlio_writer.h"
 
 /* dlio_job.c: a directory that the YAML names. */
-void dlio_write_directory(struct dlio_writer *w, const char *option,
-			  const char *path);
+void dlio_write_directory(struct dlio_writer *w, const char *option, const char *path);
 
 /* dlio_dataset.c: files and samples, and those of the evaluation. */
 void dlio_write_dataset(struct dlio_writer *w);
 void dlio_write_evaluation(struct dlio_writer *w);
 
-/* dlio_columns.c: what a Parquet file is made of; the bytes of a row, 0 where
- * the YAML names no columns. */
+/* dlio_columns.c: what a Parquet file is made of; the bytes of a row, 0 where the YAML names no
+ * columns. */
 double dlio_write_columns(struct dlio_writer *w);
 
 /* dlio_reader.c: how the dataset is read; `saves`: with checkpoints between. */

@@ -12,8 +12,7 @@
 
 static bool is_tfdata(struct dlio_writer *w)
 {
-	const struct dlio_value *loader =
-		dlio_value(w->c, "reader.data_loader");
+	const struct dlio_value *loader = dlio_value(w->c, "reader.data_loader");
 	bool is_tf;
 
 	dlio_take(w, "framework");
@@ -26,13 +25,12 @@ static bool is_tfdata(struct dlio_writer *w)
 	if (dlio_has_word("pytorch native_pytorch", loader->text))
 		return false;
 	if (strcmp(loader->text, "synthetic") == 0)
-		dlio_say(w, "The YAML says data_loader: synthetic, which reads "
-			    "no files; nor does the null engine.");
+		dlio_say(w, "The YAML says data_loader: synthetic, which reads no files; nor does "
+			    "the null engine.");
 	else
 		dlio_say(w,
-			 "The YAML says data_loader: %s. Its order of reads "
-			 "is not known here; this is the framework's own "
-			 "loader.",
+			 "The YAML says data_loader: %s. Its order of reads is not known here; "
+			 "this is the framework's own loader.",
 			 loader->text);
 	return is_tf;
 }
@@ -55,14 +53,9 @@ static void write_pytorch(struct dlio_writer *w)
 	dlio_option(w, "loader=pytorch");
 	dlio_option_as(w, "reader.read_threads", "%.0f", threads);
 	if (threads > 1 && ahead > 0 && fmod(ahead, threads) != 0)
-		dlio_say(w,
-			 "prefetch_size=%.0f is shared by %.0f workers, "
-			 "rounded up.",
-			 ahead, threads);
-	dlio_option_as(w, "reader.prefetch_size", "%.0f",
-		       threads == 0 ? 0
-		       : each < 1   ? 2
-				    : each);
+		dlio_say(w, "prefetch_size=%.0f is shared by %.0f workers, rounded up.", ahead,
+			 threads);
+	dlio_option_as(w, "reader.prefetch_size", "%.0f", threads == 0 ? 0 : each < 1 ? 2 : each);
 }
 
 /* ---- the order ---- */
@@ -71,20 +64,19 @@ static void say_seed(struct dlio_writer *w)
 {
 	if (dlio_is_word(w->c, "reader.sample_shuffle", "random") ||
 	    dlio_is_word(w->c, "reader.file_shuffle", "random"))
-		dlio_say(w, "random is without a seed in DLIO; here every "
-			    "order follows from randseed.");
+		dlio_say(w, "random is without a seed in DLIO; here every order follows from "
+			    "randseed.");
 	if (!dlio_take(w, "train.seed_change_epoch")->yes)
-		dlio_say(w, "The YAML says seed_change_epoch: False, the same "
-			    "order in every epoch; here each has its own.");
+		dlio_say(w, "The YAML says seed_change_epoch: False, the same order in every "
+			    "epoch; here each has its own.");
 }
 
 static void shuffle_pytorch(struct dlio_writer *w, bool samples, bool files)
 {
 	if (samples || files)
-		dlio_say(w, "A new random order each epoch, as the YAML says. "
-			    "DLIO itself reads each rank's files in name order "
-			    "(but v1.0): shuffle=none with shard=contiguous "
-			    "does that.");
+		dlio_say(w, "A new random order each epoch, as the YAML says. DLIO itself reads "
+			    "each rank's files in name order (but v1.0): shuffle=none with "
+			    "shard=contiguous does that.");
 	dlio_option_as(w, "reader.sample_shuffle", "%s",
 		       samples ? "sample"
 		       : files ? "file"
@@ -94,27 +86,21 @@ static void shuffle_pytorch(struct dlio_writer *w, bool samples, bool files)
 
 static void shuffle_tfdata(struct dlio_writer *w, bool samples, bool files)
 {
-	double buffer =
-		samples ? dlio_take(w, "reader.shuffle_size")->number : 0;
+	double buffer = samples ? dlio_take(w, "reader.shuffle_size")->number : 0;
 
 	if (files && buffer >= 1)
-		dlio_say(w, "The YAML shuffles the list of files, too. DLIO "
-			    "does that once, before the first epoch; here the "
-			    "files keep the order of their names.");
+		dlio_say(w, "The YAML shuffles the list of files, too. DLIO does that once, before "
+			    "the first epoch; here the files keep the order of their names.");
 	else if (files)
-		dlio_say(w, "Files in a new random order each epoch, as the "
-			    "YAML says. DLIO shuffles their list once, before "
-			    "the first epoch.");
+		dlio_say(w, "Files in a new random order each epoch, as the YAML says. DLIO "
+			    "shuffles their list once, before the first epoch.");
 	else if (dlio_is_set(w->c, "reader.file_shuffle"))
-		dlio_say(w, "The YAML says file_shuffle: off. DLIO takes any "
-			    "text there for a yes, and shuffles the list of "
-			    "files once.");
+		dlio_say(w, "The YAML says file_shuffle: off. DLIO takes any text there for a yes, "
+			    "and shuffles the list of files once.");
 	if (buffer >= 1)
-		dlio_option_as(w, "reader.sample_shuffle", "buffer:%.0f",
-			       buffer);
+		dlio_option_as(w, "reader.sample_shuffle", "buffer:%.0f", buffer);
 	else
-		dlio_option_as(w, "reader.sample_shuffle", "%s",
-			       files ? "file" : "none");
+		dlio_option_as(w, "reader.sample_shuffle", "%s", files ? "file" : "none");
 	dlio_option(w, "shard=file");
 }
 
@@ -149,8 +135,8 @@ static const char *why_plain(struct dlio_writer *w, bool is_tf, bool saves)
 	if (dlio_is_word(w->c, "dataset.format", "bin dcm synthetic"))
 		return "format=raw is read by no framework";
 	if (dlio_is_word(w->c, "dataset.format", "tfrecord") && !is_tf)
-		return "PyTorch has no reader of TFRecord files, and DLIO's "
-		       "native ones are not known here";
+		return "PyTorch has no reader of TFRecord files, and DLIO's native ones are not "
+		       "known here";
 	if (direct && !dlio_is_word(w->c, "dataset.format", "npz npy tfrecord"))
 		return "no framework reads this format with O_DIRECT";
 	if (direct && saves)
@@ -161,23 +147,20 @@ static const char *why_plain(struct dlio_writer *w, bool is_tf, bool saves)
 static void write_calls(struct dlio_writer *w, bool is_tf, bool saves)
 {
 	const char *plain = why_plain(w, is_tf, saves);
-	const struct dlio_value *transfer =
-		dlio_value(w->c, "reader.transfer_size");
+	const struct dlio_value *transfer = dlio_value(w->c, "reader.transfer_size");
 	bool direct = dlio_take(w, "reader.odirect")->yes;
 
 	if (is_tf && transfer->node) {
 		dlio_take(w, "reader.transfer_size");
 		if (transfer->number != TF_BUFFER)
 			dlio_say(w,
-				 "The YAML says transfer_size: %.0f; here "
-				 "TensorFlow's calls are those of 256 KiB.",
+				 "The YAML says transfer_size: %.0f; here TensorFlow's calls are "
+				 "those of 256 KiB.",
 				 transfer->number);
 	}
-	if (dlio_is_word(w->c, "dataset.format", "mmap_indexed_binary") &&
-	    !plain)
-		dlio_say(w, "DLIO maps the file and touches nothing of it: its "
-			    "indexes are read, and no samples. access=plain "
-			    "reads them.");
+	if (dlio_is_word(w->c, "dataset.format", "mmap_indexed_binary") && !plain)
+		dlio_say(w, "DLIO maps the file and touches nothing of it: its indexes are read, "
+			    "and no samples. access=plain reads them.");
 	if (plain)
 		dlio_say(w, "Not by a framework's calls: %s.", plain);
 	dlio_option(w, "access=%s", plain ? "plain" : "framework");

@@ -79,8 +79,7 @@ static double series_stdev(const struct series *s)
 {
 	double mean = series_mean(s);
 
-	return s->n ? sqrt(fmax(0, s->sum_squares / (double)s->n - mean * mean))
-		    : (double)NAN;
+	return s->n ? sqrt(fmax(0, s->sum_squares / (double)s->n - mean * mean)) : (double)NAN;
 }
 
 /* ---- what DLIO says of the run and its host ---- */
@@ -94,8 +93,7 @@ static void set_time(json_t *o, const char *key, uint64_t ms)
 
 	localtime_r(&seconds, &tm);
 	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text, sizeof(text), "%s.%06u", date,
-		 (unsigned)(ms % 1000) * 1000);
+	snprintf(text, sizeof(text), "%s.%06u", date, (unsigned)(ms % 1000) * 1000);
 	set_text(o, key, text);
 }
 
@@ -153,11 +151,9 @@ static void add_host(json_t *o, const struct host *host)
 {
 	struct utsname uts;
 
-	json_object_set_new(o, "host_memory_GB",
-			    list_of(real((double)host->memory_bytes / GIB)));
-	json_object_set_new(
-		o, "host_cpu_count",
-		list_of(json_integer((json_int_t)host->cpus_online)));
+	json_object_set_new(o, "host_memory_GB", list_of(real((double)host->memory_bytes / GIB)));
+	json_object_set_new(o, "host_cpu_count",
+			    list_of(json_integer((json_int_t)host->cpus_online)));
 	if (uname(&uts) == 0)
 		set_text(o, "host_processor_name", uts.machine);
 	set_lines(o, "host_cpuinfo", "/proc/cpuinfo");
@@ -167,21 +163,17 @@ static void add_host(json_t *o, const struct host *host)
 /* ---- the data set ---- */
 
 /* r NULL: checkpoints need none, and DLIO has the keys all the same. */
-static void add_dataset(json_t *o, const struct job_result *r,
-			const struct host *host)
+static void add_dataset(json_t *o, const struct job_result *r, const struct host *host)
 {
 	const struct dataset *ds = r ? r->dataset : NULL;
-	double bytes =
-		ds ? (double)dataset_samples(ds) * dist_mean(&ds->sample_size)
-		   : 0;
+	double bytes = ds ? (double)dataset_samples(ds) * dist_mean(&ds->sample_size) : 0;
 
 	set_count(o, "num_files_train", ds ? ds->files : 0);
 	set_count(o, "num_files_eval", r ? r->job->eval_files : 0);
 	set_count(o, "num_samples_per_file", ds ? ds->samples_per_file : 1);
 	set_real(o, "data_size_per_host_GB", bytes / GIB);
-	json_object_set_new(
-		o, "potential_caching",
-		list_of(json_integer((double)host->memory_bytes > bytes)));
+	json_object_set_new(o, "potential_caching",
+			    list_of(json_integer((double)host->memory_bytes > bytes)));
 }
 
 /* ---- metric ---- */
@@ -199,23 +191,18 @@ static double target_of(const struct job *j)
 	return isnan(j->target_au) ? DEFAULT_AU : j->target_au;
 }
 
-static double rate_of(const struct mlperf_epoch *e,
-		      const struct mlperf_rules *rules)
+static double rate_of(const struct mlperf_epoch *e, const struct mlperf_rules *rules)
 {
-	return *(const double *)(const void *)((const char *)e +
-					       rules->epoch_rate);
+	return *(const double *)(const void *)((const char *)e + rules->epoch_rate);
 }
 
 static size_t add_training(json_t *metric, const struct subject *s)
 {
-	static const char *const au_keys[] = { "train_au_percentage",
-					       "train_au_mean_percentage",
+	static const char *const au_keys[] = { "train_au_percentage", "train_au_mean_percentage",
 					       "train_au_stdev_percentage" };
-	static const char *const rate_keys[] = {
-		"train_throughput_samples_per_second",
-		"train_throughput_mean_samples_per_second",
-		"train_throughput_stdev_samples_per_second"
-	};
+	static const char *const rate_keys[] = { "train_throughput_samples_per_second",
+						 "train_throughput_mean_samples_per_second",
+						 "train_throughput_stdev_samples_per_second" };
 	const struct job_result *r = s->training;
 	const struct mlperf_epoch *epochs = r->ml.mlperf_epochs.items;
 	struct series au = series_new(), rate = series_new();
@@ -229,10 +216,8 @@ static size_t add_training(json_t *metric, const struct subject *s)
 	set_text(metric, "train_au_meet_expectation",
 		 series_mean(&au) >= target_of(r->job) ? "success" : "fail");
 	set_series(metric, rate_keys, &rate);
-	set_real(metric, "train_io_mean_MB_per_second",
-		 series_mean(&rate) * mb);
-	set_real(metric, "train_io_stdev_MB_per_second",
-		 series_stdev(&rate) * mb);
+	set_real(metric, "train_io_mean_MB_per_second", series_mean(&rate) * mb);
+	set_real(metric, "train_io_stdev_MB_per_second", series_stdev(&rate) * mb);
 	return au.n;
 }
 
@@ -264,20 +249,17 @@ static void add_checkpoints(json_t *metric, const char *const keys[4],
 	set_real(metric, keys[1], series_stdev(&rate));
 	set_real(metric, keys[2], series_mean(&seconds));
 	set_real(metric, keys[3], series_stdev(&seconds));
-	set_real(metric, "checkpoint_size_GB",
-		 (double)c->bytes_per_checkpoint / GIB);
+	set_real(metric, "checkpoint_size_GB", (double)c->bytes_per_checkpoint / GIB);
 	json_decref(rate.list);
 	json_decref(seconds.list);
 }
 
 static void add_saves(json_t *metric, const struct checkpoints_result *c)
 {
-	static const char *const keys[] = {
-		"save_checkpoint_io_mean_GB_per_second",
-		"save_checkpoint_io_stdev_GB_per_second",
-		"save_checkpoint_duration_mean_seconds",
-		"save_checkpoint_duration_stdev_seconds"
-	};
+	static const char *const keys[] = { "save_checkpoint_io_mean_GB_per_second",
+					    "save_checkpoint_io_stdev_GB_per_second",
+					    "save_checkpoint_duration_mean_seconds",
+					    "save_checkpoint_duration_stdev_seconds" };
 
 	if (c->count)
 		add_checkpoints(metric, keys, c);
@@ -285,12 +267,10 @@ static void add_saves(json_t *metric, const struct checkpoints_result *c)
 
 static void add_restores(json_t *metric, const struct checkpoints_result *c)
 {
-	static const char *const keys[] = {
-		"load_checkpoint_io_mean_GB_per_second",
-		"load_checkpoint_io_stdev_GB_per_second",
-		"load_checkpoint_duration_mean_seconds",
-		"load_checkpoint_duration_stdev_seconds"
-	};
+	static const char *const keys[] = { "load_checkpoint_io_mean_GB_per_second",
+					    "load_checkpoint_io_stdev_GB_per_second",
+					    "load_checkpoint_duration_mean_seconds",
+					    "load_checkpoint_duration_stdev_seconds" };
 
 	if (c->count)
 		add_checkpoints(metric, keys, c);
@@ -326,11 +306,10 @@ static bool dlio_summary_find(struct subject *s, const struct run_result *r,
 	for (size_t i = 0; i < r->job_count; i++) {
 		const struct job_result *j = &r->jobs[i];
 		bool is_restore = job_work(j->job)->restores;
-		const struct job_result **to =
-			j->work && workload_trains(j->work) ? &s->training
-			: !job_result_is_of_checkpoints(j)  ? NULL
-			: is_restore                        ? &s->restore
-							    : &s->save;
+		const struct job_result **to = j->work && workload_trains(j->work) ? &s->training
+					       : !job_result_is_of_checkpoints(j)  ? NULL
+					       : is_restore                        ? &s->restore
+										   : &s->save;
 
 		if (to && !*to)
 			*to = j;
@@ -344,16 +323,15 @@ static uint64_t ranks_of(const struct subject *s)
 {
 	if (s->training)
 		return s->training->ml.accelerators;
-	return s->save ? s->save->ml.saves.ranks
-		       : s->restore->ml.restores.ranks;
+	return s->save ? s->save->ml.saves.ranks : s->restore->ml.restores.ranks;
 }
 
 int dlio_summary_check(const struct jobset *set, struct mlgen_err *err)
 {
 	if (set->settings.dry_run)
 		return mlgen_fail(err, -EINVAL,
-				  "output-format=dlio: a dry run has no "
-				  "results; --output-format=json has the plan");
+				  "output-format=dlio: a dry run has no results; "
+				  "--output-format=json has the plan");
 	for (size_t i = 0; i < set->count; i++) {
 		const struct workload *w = job_work(set->jobs[i]);
 
@@ -361,9 +339,8 @@ int dlio_summary_check(const struct jobset *set, struct mlgen_err *err)
 			return 0;
 	}
 	return mlgen_fail(err, -EINVAL,
-			  "output-format=dlio: DLIO has a summary of a "
-			  "training, or of checkpoints, and there is none; "
-			  "--output-format=json has all jobs");
+			  "output-format=dlio: DLIO has a summary of a training, or of "
+			  "checkpoints, and there is none; --output-format=json has all jobs");
 }
 
 int dlio_summary(FILE *to, const struct run_result *r, const struct jobset *set)
@@ -371,8 +348,8 @@ int dlio_summary(FILE *to, const struct run_result *r, const struct jobset *set)
 	struct subject s;
 
 	if (!dlio_summary_find(&s, r, set)) {
-		log_error("output-format=dlio: no training and no checkpoint "
-			  "came far enough to have a summary");
+		log_error("output-format=dlio: no training and no checkpoint came far enough to "
+			  "have a summary");
 		return -EINVAL;
 	}
 	json_t *o = json_object();

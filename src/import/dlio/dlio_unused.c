@@ -20,14 +20,12 @@ static const struct {
 	{ "checkpoint.", "no checkpoint is saved" },
 };
 
-static const char *why_unused(const struct dlio_writer *w,
-			      const struct dlio_key *k)
+static const char *why_unused(const struct dlio_writer *w, const struct dlio_key *k)
 {
 	bool saves = dlio_value(w->c, "checkpoint.fsync")->is_used;
 
 	for (size_t i = 0; i < ARRAY_LEN(unsaved); i++)
-		if (!saves && strncmp(k->path, unsaved[i].begin,
-				      strlen(unsaved[i].begin)) == 0)
+		if (!saves && strncmp(k->path, unsaved[i].begin, strlen(unsaved[i].begin)) == 0)
 			return unsaved[i].why;
 	return k->unused ? k->unused : "this workload has no use for it";
 }
@@ -35,9 +33,8 @@ static const char *why_unused(const struct dlio_writer *w,
 /* Who reads a job file need not see what opens somebody's storage. */
 static bool is_secret(const char *path)
 {
-	static const char *const words[] = { "key",        "secret",
-					     "token",      "password",
-					     "credential", "storage_options" };
+	static const char *const words[] = { "key",      "secret",     "token",
+					     "password", "credential", "storage_options" };
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (strcasestr(path, words[i]))
@@ -45,8 +42,7 @@ static bool is_secret(const char *path)
 	return false;
 }
 
-/* In YAML's short form; up to `most` bytes, or aliases of aliases would fill
- * the memory. */
+/* In YAML's short form; up to `most` bytes, or aliases of aliases would fill the memory. */
 static void add_node(struct buf *out, const struct yaml_node *n, size_t most)
 {
 	bool is_map = n->kind == YAML_MAP;
@@ -75,8 +71,8 @@ static void add_node(struct buf *out, const struct yaml_node *n, size_t most)
 	buf_addc(out, is_map ? '}' : ']');
 }
 
-static void say_unused(struct dlio_writer *w, const char *path,
-		       const struct yaml_node *n, const char *why)
+static void say_unused(struct dlio_writer *w, const char *path, const struct yaml_node *n,
+		       const char *why)
 {
 	struct buf text = { 0 };
 
@@ -86,10 +82,7 @@ static void say_unused(struct dlio_writer *w, const char *path,
 		buf_add(&text, NOT_SHOWN);
 	else
 		add_node(&text, n, SHOWN_TREE);
-	buf_addf(&text, ": %s",
-		 why ? why
-		     : "not a key of DLIO that mlgen "
-		       "knows");
+	buf_addf(&text, ": %s", why ? why : "not a key of DLIO that mlgen knows");
 	if (!why && n->line)
 		buf_addf(&text, " (line %u)", n->line);
 	dlio_say(w, "%s", buf_str(&text));
@@ -102,8 +95,7 @@ void dlio_write_unused(struct dlio_writer *w)
 
 	buf_reset(&w->defaults);
 	for (size_t i = 0; i < c->extra_count; i++)
-		say_unused(w, c->extras[i].path, c->extras[i].node,
-			   c->extras[i].why);
+		say_unused(w, c->extras[i].path, c->extras[i].node, c->extras[i].why);
 	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
 		const struct dlio_value *v = &c->values[k - dlio_keys];
 

@@ -19,10 +19,9 @@ const struct dlio_value *dlio_take(struct dlio_writer *w, const char *path)
 	const struct dlio_value *v = dlio_value(w->c, path);
 	const char *dot = strrchr(path, '.');
 
-	if (!v->node && !v->is_used && !k->is_quiet &&
-	    (k->def || k->type == DLIO_TIME))
-		buf_addf(&w->defaults, "%s%s=%s", w->defaults.len ? ", " : "",
-			 dot ? dot + 1 : path, k->def ? k->def : "0");
+	if (!v->node && !v->is_used && !k->is_quiet && (k->def || k->type == DLIO_TIME))
+		buf_addf(&w->defaults, "%s%s=%s", w->defaults.len ? ", " : "", dot ? dot + 1 : path,
+			 k->def ? k->def : "0");
 	return dlio_use(w, path);
 }
 
@@ -47,10 +46,8 @@ void dlio_option(struct dlio_writer *w, const char *fmt, ...)
 	buf_addf(&w->block, "%s\n", line);
 }
 
-/* In the YAML the stdev is a key of its own, which replaces that of a normal
- * time. */
-static void take_stdev(struct dlio_writer *w, const char *path,
-		       struct dlio_time *t)
+/* In the YAML the stdev is a key of its own, which replaces that of a normal time. */
+static void take_stdev(struct dlio_writer *w, const char *path, struct dlio_time *t)
 {
 	char stdev[64];
 
@@ -60,9 +57,8 @@ static void take_stdev(struct dlio_writer *w, const char *path,
 		t->b = dlio_take(w, stdev)->number;
 	}
 	if (t->kind == DLIO_POISSON)
-		dlio_say(w, "DLIO draws whole seconds of a Poisson "
-			    "distribution; here they are normal, of the same "
-			    "mean and stdev.");
+		dlio_say(w, "DLIO draws whole seconds of a Poisson distribution; here they are "
+			    "normal, of the same mean and stdev.");
 }
 
 void dlio_option_of(struct dlio_writer *w, const char *path)
@@ -77,8 +73,7 @@ void dlio_option_of(struct dlio_writer *w, const char *path)
 	buf_addc(&w->block, '\n');
 }
 
-void dlio_option_as(struct dlio_writer *w, const char *path, const char *fmt,
-		    ...)
+void dlio_option_as(struct dlio_writer *w, const char *path, const char *fmt, ...)
 {
 	char value[256];
 	va_list ap;
@@ -92,8 +87,7 @@ void dlio_option_as(struct dlio_writer *w, const char *path, const char *fmt,
 
 bool dlio_option_text(struct dlio_writer *w, const char *name, const char *text)
 {
-	if (!*text || jobreader_cannot_hold(text) ||
-	    strlen(name) + strlen(text) > OPTION_MAX)
+	if (!*text || jobreader_cannot_hold(text) || strlen(name) + strlen(text) > OPTION_MAX)
 		return false;
 	buf_addf(&w->block, "%s=%s\n", name, text);
 	return true;
@@ -172,8 +166,7 @@ void dlio_block(struct dlio_writer *w, const char *heading)
 	if (w->defaults.len) {
 		struct buf text = { 0 };
 
-		buf_addf(&text, "Not in the YAML, so DLIO's defaults: %s.",
-			 buf_str(&w->defaults));
+		buf_addf(&text, "Not in the YAML, so DLIO's defaults: %s.", buf_str(&w->defaults));
 		add_comment(w->out, buf_str(&text));
 		buf_fini(&text);
 	}

@@ -5,9 +5,8 @@
 #include "import/dlio/dlio_config.h"
 
 /*
- * Options and what there is to say of them are gathered in a block, which gets
- * its heading when it is done, and beside that the names of the keys whose
- * values are DLIO's defaults.
+ * Options and what there is to say of them are gathered in a block, which gets its heading when it
+ * is done, and beside that the names of the keys whose values are DLIO's defaults.
  */
 struct dlio_writer {
 	struct dlio_config *c;
@@ -17,8 +16,8 @@ struct dlio_writer {
 	struct buf block, defaults;
 };
 
-/* The value of a key that an option follows from now; use: and where a default
- * changes nothing, so that it need not be told. */
+/* The value of a key that an option follows from now; use: and where a default changes nothing, so
+ * that it need not be told. */
 const struct dlio_value *dlio_take(struct dlio_writer *w, const char *path);
 const struct dlio_value *dlio_use(struct dlio_writer *w, const char *path);
 
@@ -26,22 +25,17 @@ const struct dlio_value *dlio_use(struct dlio_writer *w, const char *path);
 void dlio_option_of(struct dlio_writer *w, const char *path);
 
 /* The same of a value that other keys bear on: (w, "train.seed", "%d", 3). */
-__attribute__((format(printf, 3, 4))) void dlio_option_as(struct dlio_writer *w,
-							  const char *path,
+__attribute__((format(printf, 3, 4))) void dlio_option_as(struct dlio_writer *w, const char *path,
 							  const char *fmt, ...);
 
 /* One that no key stands for: "barrier=step". */
-__attribute__((format(printf, 2, 3))) void dlio_option(struct dlio_writer *w,
-						       const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void dlio_option(struct dlio_writer *w, const char *fmt, ...);
 
-/* NAME=TEXT; false where no line of a job file can hold it, and then nothing
- * is written. */
-bool dlio_option_text(struct dlio_writer *w, const char *name,
-		      const char *text);
+/* NAME=TEXT; false where no line of a job file can hold it, and then nothing is written. */
+bool dlio_option_text(struct dlio_writer *w, const char *name, const char *text);
 
 /* A comment, in lines of readable length. */
-__attribute__((format(printf, 2, 3))) void dlio_say(struct dlio_writer *w,
-						    const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void dlio_say(struct dlio_writer *w, const char *fmt, ...);
 
 /* 1024 as "1,024", for a comment. */
 struct dlio_digits {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blktrace.c - --import=blktrace: binary files of one recording of block devices, one for each CPU. */
+/* blktrace.c - --import=blktrace: binary files of one recording of block devices, one for each CPU.
+ */
 #include "import/trace/importer.h"
 
 #include <errno.h>
@@ -14,8 +15,8 @@ enum { SECTOR_BYTES = 512, PDU_MOST = 65535, NAME_MOST = 64 };
 /* Pairs of device and CPU of which numbers are watched; more are not. */
 enum { COUNTERS_MOST = 4096 };
 
-/* The kernel numbers a device's events on a CPU; those that it had no room for
- * have numbers, too. */
+/* The kernel numbers a device's events on a CPU; those that it had no room for have numbers,
+ * too. */
 struct counter {
 	uint32_t device, cpu, first, last, count;
 	uint64_t first_ns, last_ns;
@@ -63,8 +64,7 @@ static int blktrace_refuse(struct reading *r, const char *what, uint32_t magic)
 	return mlgen_fail(r->err, -EINVAL,
 			  "%s: at byte %" PRIu64 ": %s (%08" PRIx32
 			  "); a record of blktrace begins with %08x",
-			  r->in.name, r->at, what, magic,
-			  BLKTRACE_MAGIC | BLKTRACE_VERSION);
+			  r->in.name, r->at, what, magic, BLKTRACE_MAGIC | BLKTRACE_VERSION);
 }
 
 static int check_magic(struct reading *r, const void *bytes)
@@ -77,22 +77,19 @@ static int check_magic(struct reading *r, const void *bytes)
 		r->is_swapped = is_swapped;
 	memcpy(&first, bytes, sizeof(first));
 	if (!is_known || is_swapped != r->is_swapped)
-		return blktrace_refuse(r,
-				       r->at ? "no record begins here"
-					     : "is no binary file of blktrace",
-				       first);
+		return blktrace_refuse(
+			r, r->at ? "no record begins here" : "is no binary file of blktrace",
+			first);
 	blktrace_event_take(bytes, r->is_swapped, &r->event);
 	if ((r->event.magic & 0xff) != BLKTRACE_VERSION)
-		return blktrace_refuse(r, "a record of another version",
-				       r->event.magic);
+		return blktrace_refuse(r, "a record of another version", r->event.magic);
 	return 0;
 }
 
 static void note_cut(struct reading *r)
 {
 	import_note(r->m,
-		    "%s: ends within a record, at byte %" PRIu64
-		    "; what is before it is taken",
+		    "%s: ends within a record, at byte %" PRIu64 "; what is before it is taken",
 		    r->in.name, r->at);
 }
 
@@ -159,8 +156,8 @@ static uint32_t device_of(struct reading *r)
 	if (r->has_device && r->device == device)
 		return r->device_name;
 	/* The kernel's own form: 12 bits of the major number, 20 of the minor. */
-	bytes = snprintf(name, sizeof(name), "/dev/block/%" PRIu32 ":%" PRIu32,
-			 device >> 20, device & 0xfffff);
+	bytes = snprintf(name, sizeof(name), "/dev/block/%" PRIu32 ":%" PRIu32, device >> 20,
+			 device & 0xfffff);
 	r->has_device = true;
 	r->device = device;
 	r->device_name = trace_fill_name(r->m->fill, name, (size_t)bytes);
@@ -193,8 +190,7 @@ static int take_request(struct reading *r)
 	return trace_fill_add(r->m->fill, &to, r->err);
 }
 
-/* Is it of an extent that is read or written? Others are counted once, when
- * they are issued. */
+/* Is it of an extent that is read or written? Others are counted once, when they are issued. */
 static bool is_transfer(struct reading *r)
 {
 	const struct blktrace_event *e = &r->event;
@@ -233,14 +229,12 @@ static struct counter *counter_of(struct reading *r)
 		return NULL;
 	if (r->counter_count == r->counter_room) {
 		r->counter_room = r->counter_room ? r->counter_room * 2 : 16;
-		r->counters = mem_realloc(
-			r->counters, r->counter_room * sizeof(*r->counters));
+		r->counters = mem_realloc(r->counters, r->counter_room * sizeof(*r->counters));
 	}
 	struct counter *c = &r->counters[r->counter_count++];
-	*c = (struct counter){ .device = e->device,
-			       .cpu = e->cpu,
-			       .first = UINT32_MAX,
-			       .first_ns = UINT64_MAX };
+	*c = (struct counter){
+		.device = e->device, .cpu = e->cpu, .first = UINT32_MAX, .first_ns = UINT64_MAX
+	};
 	return c;
 }
 
@@ -271,28 +265,22 @@ static void tell_lost(struct reading *r)
 
 		if (there <= c->count)
 			continue;
-		uint64_t number[] = { TRACE_NONE, there - c->count, c->first_ns,
-				      c->last_ns, 0 };
+		uint64_t number[] = { TRACE_NONE, there - c->count, c->first_ns, c->last_ns, 0 };
 
-		trace_fill_entry(r->m->fill, TRACE_LOST, number,
-				 ARRAY_LEN(number),
-				 "numbers of events are missing in the "
-				 "recording");
+		trace_fill_entry(r->m->fill, TRACE_LOST, number, ARRAY_LEN(number),
+				 "numbers of events are missing in the recording");
 		lost += there - c->count;
 	}
 	if (lost)
 		import_note(r->m,
-			    "%" PRIu64 " event%s of the recording are missing, "
-			    "by their numbers",
+			    "%" PRIu64 " event%s of the recording are missing, by their numbers",
 			    lost, plural(lost));
 }
 
 static void tell_one(struct reading *r, uint64_t count, const char *what)
 {
 	if (count)
-		import_note(r->m,
-			    "left out, since a trace has none: %" PRIu64 " %s",
-			    count, what);
+		import_note(r->m, "left out, since a trace has none: %" PRIu64 " %s", count, what);
 }
 
 static void tell_left(struct reading *r)
@@ -363,8 +351,7 @@ int import_blktrace(struct importing *m, struct mlgen_err *err)
 		tell_lost(r);
 		tell_left(r);
 		if (!r->has_clock)
-			m->no_clock = "the recording does not say what time of "
-				      "day it began";
+			m->no_clock = "the recording does not say what time of day it began";
 		rc = import_judge(m, "blktrace", err);
 	}
 	mem_free(r->counters);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blktrace_event.c - what the kernel records of a block device: an event as it lies in a file of blktrace. */
+/* blktrace_event.c - what the kernel records of a block device: an event as it lies in a file of
+ * blktrace. */
 #include "import/trace/blktrace_event.h"
 
 #include <byteswap.h>
@@ -54,8 +55,7 @@ static int error_of(uint16_t error)
 	return half > 0 ? -half : half;
 }
 
-void blktrace_event_take(const void *at, bool is_swapped,
-			 struct blktrace_event *out)
+void blktrace_event_take(const void *at, bool is_swapped, struct blktrace_event *out)
 {
 	struct raw r;
 

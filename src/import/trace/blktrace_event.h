@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blktrace_event.h - what the kernel records of a block device: an event as it lies in a file of blktrace. */
+/* blktrace_event.h - what the kernel records of a block device: an event as it lies in a file of
+ * blktrace. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * include/uapi/linux/blktrace_api.h of Linux: 48 bytes in the byte order of the
- * host that recorded them, and pdu_bytes behind them.
+ * include/uapi/linux/blktrace_api.h of Linux: 48 bytes in the byte order of the host that recorded
+ * them, and pdu_bytes behind them.
  */
 #define BLKTRACE_MAGIC 0x65617400u
 #define BLKTRACE_VERSION 7u
@@ -44,9 +45,8 @@ struct blktrace_event {
 	unsigned pdu_bytes;
 };
 
-/* A record's first bytes: in another order than this host's? False in *is_known:
- * they are no record's of any version. */
+/* A record's first bytes: in another order than this host's? False in *is_known: they are no
+ * record's of any version. */
 bool blktrace_is_swapped(const void *at, bool *is_known);
 
-void blktrace_event_take(const void *at, bool is_swapped,
-			 struct blktrace_event *out);
+void blktrace_event_take(const void *at, bool is_swapped, struct blktrace_event *out);

@@ -112,8 +112,7 @@ static int call_names_compare(const void *name, const void *row)
 
 static const struct call *find_exact(const char *name)
 {
-	return bsearch(name, names, ARRAY_LEN(names), sizeof(*names),
-		       call_names_compare);
+	return bsearch(name, names, ARRAY_LEN(names), sizeof(*names), call_names_compare);
 }
 
 static const char *without_prefix(const char *name)

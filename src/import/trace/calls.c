@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls.c - a call on a file, as logs of several programs have it, becomes a record with its place in the file. */
+/* calls.c - a call on a file, as logs of several programs have it, becomes a record with its place
+ * in the file. */
 #include "import/trace/calls.h"
 
 #include <errno.h>
@@ -54,8 +55,7 @@ static bool is_fd(int64_t fd)
 }
 
 /* It was open before the log begins, or nobody saw how. */
-static struct fd_open *open_unseen(struct fdtable *t, uint32_t pid, int fd,
-				   uint32_t file)
+static struct fd_open *open_unseen(struct fdtable *t, uint32_t pid, int fd, uint32_t file)
 {
 	struct fd_open *f = fdtable_open(t, pid, fd, file, false, false);
 
@@ -63,8 +63,7 @@ static struct fd_open *open_unseen(struct fdtable *t, uint32_t pid, int fd,
 	return f;
 }
 
-static struct fd_open *find_by(struct fdtable *t, uint32_t pid, int fd,
-			       uint32_t file)
+static struct fd_open *find_by(struct fdtable *t, uint32_t pid, int fd, uint32_t file)
 {
 	struct fd_open *f = fdtable_find(t, pid, fd);
 
@@ -78,9 +77,8 @@ static struct fd_open *find_open(struct calls *c, const struct call_seen *s)
 {
 	if (is_fd(s->fd))
 		return find_by(c->by_fd, s->pid, (int)s->fd, s->file);
-	return s->file && s->file <= INT32_MAX
-		       ? find_by(c->by_name, s->pid, (int)s->file, s->file)
-		       : NULL;
+	return s->file && s->file <= INT32_MAX ? find_by(c->by_name, s->pid, (int)s->file, s->file)
+					       : NULL;
 }
 
 /* Of a file that is open twice nobody knows which one reads. */
@@ -88,8 +86,7 @@ static void open_name(struct calls *c, const struct call_seen *s, bool appends)
 {
 	int fd = (int)s->file;
 	bool is_second = fdtable_find(c->by_name, s->pid, fd);
-	struct fd_open *f =
-		fdtable_open(c->by_name, s->pid, fd, s->file, appends, false);
+	struct fd_open *f = fdtable_open(c->by_name, s->pid, fd, s->file, appends, false);
 
 	f->is_position_known = !is_second;
 }
@@ -107,8 +104,7 @@ static void take_open(struct calls *c, const struct call_seen *s)
 			     has_flags && (s->flags & O_CLOEXEC));
 }
 
-static void take_close(struct calls *c, const struct call_seen *s,
-		       uint32_t file)
+static void take_close(struct calls *c, const struct call_seen *s, uint32_t file)
 {
 	if (is_fd(s->fd))
 		fdtable_close(c->by_fd, s->pid, (int)s->fd);
@@ -118,8 +114,7 @@ static void take_close(struct calls *c, const struct call_seen *s,
 
 static uint64_t end_of(const struct call_seen *s)
 {
-	return s->start_ns +
-	       (s->duration_ns == TRACE_UNKNOWN ? 0 : s->duration_ns);
+	return s->start_ns + (s->duration_ns == TRACE_UNKNOWN ? 0 : s->duration_ns);
 }
 
 static void take_seek(struct fd_open *f, const struct call_seen *s)
@@ -133,8 +128,7 @@ static void take_seek(struct fd_open *f, const struct call_seen *s)
 		to = s->off;
 	else if (s->has_result && s->result > 0)
 		to = (uint64_t)s->result;
-	else if (s->whence == SEEK_CUR && s->off != TRACE_UNKNOWN &&
-		 f->is_position_known)
+	else if (s->whence == SEEK_CUR && s->off != TRACE_UNKNOWN && f->is_position_known)
 		to = f->position + s->off;
 	if (to <= INT64_MAX)
 		fd_open_seek(f, s->tid, end_of(s), to);
@@ -145,8 +139,7 @@ static void take_seek(struct fd_open *f, const struct call_seen *s)
 static void take_dup(struct calls *c, const struct call_seen *s)
 {
 	if (is_fd(s->fd) && s->has_result && is_fd(s->result))
-		fdtable_dup(c->by_fd, s->pid, (int)s->fd, (int)s->result,
-			    false);
+		fdtable_dup(c->by_fd, s->pid, (int)s->fd, (int)s->result, false);
 }
 
 static void take_fork(struct calls *c, const struct call_seen *s)
@@ -171,14 +164,13 @@ static bool moves_bytes(const struct call *k)
 }
 
 /* Where the call is, at the position of what is open. */
-static void calls_place(struct calls *c, const struct call *k,
-			const struct call_seen *s, struct fd_open *f,
-			struct trace_record *to)
+static void calls_place(struct calls *c, const struct call *k, const struct call_seen *s,
+			struct fd_open *f, struct trace_record *to)
 {
 	uint64_t moved = to->result > 0 ? (uint64_t)to->result : 0;
 
-	to->off = fd_open_advance(f, s->tid, s->start_ns, end_of(s), moved,
-				  k->op == TRACE_WRITE, &to->flags);
+	to->off = fd_open_advance(f, s->tid, s->start_ns, end_of(s), moved, k->op == TRACE_WRITE,
+				  &to->flags);
 	if (to->flags & TRACE_OFF_INEXACT)
 		c->m->tally.inexact++;
 	else if (to->flags & TRACE_OFF_INFERRED)
@@ -187,13 +179,12 @@ static void calls_place(struct calls *c, const struct call *k,
 
 static bool has_no_length(const struct call *k)
 {
-	return k->kind == CALL_CLOSE || k->kind == CALL_RENAME ||
-	       k->kind == CALL_FORK ||
+	return k->kind == CALL_CLOSE || k->kind == CALL_RENAME || k->kind == CALL_FORK ||
 	       (k->kind == CALL_FILE && k->op != TRACE_STAT);
 }
 
-static void take_sizes(struct calls *c, const struct call *k,
-		       const struct call_seen *s, struct trace_record *to)
+static void take_sizes(struct calls *c, const struct call *k, const struct call_seen *s,
+		       struct trace_record *to)
 {
 	bool was_moved = moves_bytes(k) && s->has_result && s->result >= 0;
 
@@ -207,15 +198,13 @@ static void take_sizes(struct calls *c, const struct call *k,
 	else if (moves_bytes(k) && s->bytes <= INT64_MAX)
 		to->result = (int64_t)s->bytes;
 	/* What it gives back is an address or a descriptor of no use. */
-	if (!moves_bytes(k) && k->op != TRACE_MMAP && k->op != TRACE_FORK &&
-	    to->result > 0)
+	if (!moves_bytes(k) && k->op != TRACE_MMAP && k->op != TRACE_FORK && to->result > 0)
 		to->result = 0;
 	c->unsized_count += moves_bytes(k) && to->len_bytes == TRACE_UNKNOWN;
 }
 
-static int add_record(struct calls *c, const struct call *k,
-		      const struct call_seen *s, struct fd_open *f,
-		      struct mlgen_err *err)
+static int add_record(struct calls *c, const struct call *k, const struct call_seen *s,
+		      struct fd_open *f, struct mlgen_err *err)
 {
 	uint64_t clock = c->m->clock_offset_ns;
 	struct trace_record to = {
@@ -229,8 +218,7 @@ static int add_record(struct calls *c, const struct call *k,
 		.op = k->op,
 	};
 
-	if (k->op == TRACE_UNLINK && s->flags != TRACE_UNKNOWN &&
-	    (s->flags & AT_REMOVEDIR))
+	if (k->op == TRACE_UNLINK && s->flags != TRACE_UNKNOWN && (s->flags & AT_REMOVEDIR))
 		to.op = TRACE_RMDIR;
 	take_sizes(c, k, s, &to);
 	if (k->kind == CALL_RENAME && s->becomes)
@@ -244,14 +232,13 @@ static int add_record(struct calls *c, const struct call *k,
 
 static bool needs_open(const struct call *k)
 {
-	return k->kind == CALL_CLOSE || k->kind == CALL_MOVES ||
-	       k->kind == CALL_AT || k->kind == CALL_SEEK ||
-	       k->kind == CALL_FILE;
+	return k->kind == CALL_CLOSE || k->kind == CALL_MOVES || k->kind == CALL_AT ||
+	       k->kind == CALL_SEEK || k->kind == CALL_FILE;
 }
 
 /* What happens to what is open besides; before the record, or behind it. */
-static void calls_change(struct calls *c, const struct call *k,
-			 const struct call_seen *s, struct fd_open *f)
+static void calls_change(struct calls *c, const struct call *k, const struct call_seen *s,
+			 struct fd_open *f)
 {
 	uint32_t file = f ? f->file : s->file;
 
@@ -299,8 +286,7 @@ static void look_at_clock(struct importing *m)
 {
 	uint64_t first_ns, last_ns;
 
-	if (trace_fill_span(m->fill, &first_ns, &last_ns) &&
-	    first_ns < DAY_LEAST_NS)
+	if (trace_fill_span(m->fill, &first_ns, &last_ns) && first_ns < DAY_LEAST_NS)
 		m->no_clock = "the log's times are none of day";
 }
 
@@ -310,17 +296,16 @@ void calls_tell(struct calls *c)
 	struct buf names = { 0 };
 
 	for (size_t i = 0; i < t->unknown_count; i++)
-		buf_addf(&names, "%s%s %" PRIu64, i ? ", " : "",
-			 t->unknown[i].name, t->unknown[i].count);
+		buf_addf(&names, "%s%s %" PRIu64, i ? ", " : "", t->unknown[i].name,
+			 t->unknown[i].count);
 	if (c->nameless_count)
 		import_note(c->m,
-			    "calls on what has no name in the log, such as "
-			    "pipes, are left out: %s",
+			    "calls on what has no name in the log, such as pipes, are left out: %s",
 			    buf_str(&names));
 	if (c->unsized_count)
 		import_note(c->m,
-			    "of %" PRIu64 " read%s and writes the log does not "
-			    "say how many bytes they moved",
+			    "of %" PRIu64
+			    " read%s and writes the log does not say how many bytes they moved",
 			    c->unsized_count, plural(c->unsized_count));
 	look_at_clock(c->m);
 	buf_fini(&names);

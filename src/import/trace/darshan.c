@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* darshan.c - --import=darshan: what DXT of Darshan has of a job's reads and writes, from the text of darshan-dxt-parser. */
+/* darshan.c - --import=darshan: what DXT of Darshan has of a job's reads and writes, from the text
+ * of darshan-dxt-parser. */
 #include "import/trace/importer.h"
 
 #include <inttypes.h>
@@ -12,9 +13,9 @@
 #include "trace/trace_number.h"
 
 /*
- * The log has no pids, but ranks: a process is its rank plus one, and behind the
- * last of the file before where there are several. A thread's number is that of
- * its process where it is the first of it; others are numbered from here.
+ * The log has no pids, but ranks: a process is its rank plus one, and behind the last of the file
+ * before where there are several. A thread's number is that of its process where it is the first of
+ * it; others are numbered from here.
  */
 enum { OTHER_THREADS = 100000000 };
 #define NO_THREAD UINT64_MAX
@@ -56,10 +57,9 @@ struct darshan {
 
 /* ---- lines that begin with # ---- */
 
-/* What stands behind `key`, up to the next `until` or the line's end; NULL = it
- * is not there. */
-static const char *value_of(const struct darshan *d, const char *key,
-			    const char *until, size_t *bytes)
+/* What stands behind `key`, up to the next `until` or the line's end; NULL = it is not there. */
+static const char *value_of(const struct darshan *d, const char *key, const char *until,
+			    size_t *bytes)
 {
 	const char *s = strstr(buf_str(&d->line), key), *end;
 
@@ -164,24 +164,20 @@ static void take_comment(struct darshan *d)
 
 /* ---- rows ---- */
 
-static uint32_t new_process(struct darshan *d, uint32_t pid, uint32_t number,
-			    uint64_t thread)
+static uint32_t new_process(struct darshan *d, uint32_t pid, uint32_t number, uint64_t thread)
 {
 	uint64_t said = pid;
 
 	if (number >= d->room) {
 		d->room = (size_t)u64_max(64, 2 * (uint64_t)number);
-		d->first_thread = mem_realloc(
-			d->first_thread, d->room * sizeof(*d->first_thread));
+		d->first_thread = mem_realloc(d->first_thread, d->room * sizeof(*d->first_thread));
 	}
 	d->first_thread[number] = thread;
-	trace_fill_entry(d->m->fill, TRACE_PROCESS, &said, 1,
-			 buf_str(&d->command));
+	trace_fill_entry(d->m->fill, TRACE_PROCESS, &said, 1, buf_str(&d->command));
 	return pid;
 }
 
-static uint32_t thread_of(struct darshan *d, uint32_t pid,
-			  const struct darshan_row *r)
+static uint32_t thread_of(struct darshan *d, uint32_t pid, const struct darshan_row *r)
 {
 	uint64_t thread = r->has_thread ? r->thread : NO_THREAD;
 	bool is_new;
@@ -194,8 +190,7 @@ static uint32_t thread_of(struct darshan *d, uint32_t pid,
 	if (d->first_thread[number] == thread || !r->has_thread)
 		return pid;
 	/* Addresses, of 47 bits, or numbers of 32. */
-	return OTHER_THREADS +
-	       keyed_number(&d->threads, (uint64_t)pid << 47 ^ thread, &is_new);
+	return OTHER_THREADS + keyed_number(&d->threads, (uint64_t)pid << 47 ^ thread, &is_new);
 }
 
 /* MPI-IO calls read and write: what it did is there again. False: left out. */
@@ -246,8 +241,7 @@ static enum module module_of(const char *name, size_t bytes)
 {
 	enum module m = MODULE_POSIX;
 
-	while (m < MODULES && (strlen(modules[m]) != bytes ||
-			       memcmp(modules[m], name, bytes) != 0))
+	while (m < MODULES && (strlen(modules[m]) != bytes || memcmp(modules[m], name, bytes) != 0))
 		m++;
 	return m;
 }
@@ -263,19 +257,16 @@ static int take_row(struct darshan *d, const char *line, size_t bytes)
 		return darshan_unread(d, wrong);
 	module = module_of(r.module, r.module_bytes);
 	if (module == MODULES && strncmp(r.module, "X_", 2) != 0)
-		return darshan_unread(
-			d, "is no row of DXT, which begins with X_POSIX "
-			   "or X_MPIIO");
+		return darshan_unread(d, "is no row of DXT, which begins with X_POSIX or X_MPIIO");
 	if (module == MODULES) {
-		snprintf(name, sizeof(name), "%.*s",
-			 (int)u64_min(r.module_bytes, sizeof(name)), r.module);
+		snprintf(name, sizeof(name), "%.*s", (int)u64_min(r.module_bytes, sizeof(name)),
+			 r.module);
 		import_unknown(d->m, name);
 		return 0;
 	}
 	if (!d->file)
-		return darshan_unread(d,
-				      "no line '# DXT, file_id: ID, file_name: "
-				      "NAME' above says which file this is");
+		return darshan_unread(d, "no line '# DXT, file_id: ID, file_name: NAME' above says "
+					 "which file this is");
 	if (d->before + r.rank >= OTHER_THREADS)
 		return darshan_unread(d, "a rank of more than 100 million");
 	return is_wanted(d, module) ? add_row(d, &r) : 0;
@@ -312,10 +303,10 @@ static void begin_file(struct darshan *d)
 static void end_file(struct darshan *d)
 {
 	if (!d->has_start) {
-		import_note(d->m,
-			    "%s: no line '# start_time:' says when the job "
-			    "began; times are from there",
-			    d->in.name);
+		import_note(
+			d->m,
+			"%s: no line '# start_time:' says when the job began; times are from there",
+			d->in.name);
 		d->m->no_clock = "the log does not say when the job began";
 	}
 	if (d->there < d->due)
@@ -329,8 +320,7 @@ static int read_file(struct darshan *d, const char *path)
 	begin_file(d);
 	while (rc >= 0) {
 		d->number = d->in.line;
-		rc = trace_input_line(&d->in, &d->line, &d->m->tally.is_cut,
-				      d->err);
+		rc = trace_input_line(&d->in, &d->line, &d->m->tally.is_cut, d->err);
 		if (rc <= 0)
 			break;
 		d->m->is_torn = d->m->tally.is_cut;
@@ -347,31 +337,27 @@ static void note_mpiio(struct darshan *d)
 {
 	if (d->repeated)
 		import_note(d->m,
-			    "%" PRIu64 " row%s of X_MPIIO repeat%s what "
-			    "X_POSIX has of the same files, and %s left out",
-			    d->repeated, plural(d->repeated),
-			    d->repeated == 1 ? "s" : "",
+			    "%" PRIu64 " row%s of X_MPIIO repeat%s what X_POSIX has of the same "
+			    "files, and %s left out",
+			    d->repeated, plural(d->repeated), d->repeated == 1 ? "s" : "",
 			    d->repeated == 1 ? "is" : "are");
 	if (d->alone)
 		import_note(d->m,
-			    "%" PRIu64 " row%s of X_MPIIO %s of files that "
-			    "X_POSIX does not have above them: calls of "
-			    "MPI-IO, and not what storage was asked for",
-			    d->alone, plural(d->alone),
-			    d->alone == 1 ? "is" : "are");
+			    "%" PRIu64
+			    " row%s of X_MPIIO %s of files that X_POSIX does not have above them: "
+			    "calls of MPI-IO, and not what storage was asked for",
+			    d->alone, plural(d->alone), d->alone == 1 ? "is" : "are");
 }
 
 static void note_missing(struct darshan *d)
 {
 	if (d->partial)
-		import_note(d->m, "Darshan says that its data are incomplete: "
-				  "it had no memory for more");
+		import_note(d->m,
+			    "Darshan says that its data are incomplete: it had no memory for more");
 	if (d->missing)
 		import_note(d->m,
-			    "%" PRIu64 " row%s that the heads of the files "
-			    "count %s not there",
-			    d->missing, plural(d->missing),
-			    d->missing == 1 ? "is" : "are");
+			    "%" PRIu64 " row%s that the heads of the files count %s not there",
+			    d->missing, plural(d->missing), d->missing == 1 ? "is" : "are");
 }
 
 static void end_all(struct darshan *d)
@@ -379,12 +365,10 @@ static void end_all(struct darshan *d)
 	if (d->host.len && !d->has_hosts)
 		put_fact(d, "host", buf_str(&d->host));
 	import_note(d->m,
-		    "Darshan's DXT has reads and writes; no open, close, stat "
-		    "or sync is in it, and nothing that failed. Its times have "
-		    "%u decimals of a second",
+		    "Darshan's DXT has reads and writes; no open, close, stat or sync is in it, "
+		    "and nothing that failed. Its times have %u decimals of a second",
 		    d->decimals);
-	import_note(d->m, "a process is its rank plus one, since the log has "
-			  "no pids");
+	import_note(d->m, "a process is its rank plus one, since the log has no pids");
 	note_mpiio(d);
 	note_missing(d);
 }

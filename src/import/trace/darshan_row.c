@@ -62,8 +62,7 @@ static bool next_word(struct words *l, struct word *w)
 	return w->bytes > 0;
 }
 
-const char *darshan_seconds(const char *s, size_t bytes, uint64_t *ns,
-			    unsigned *decimals)
+const char *darshan_seconds(const char *s, size_t bytes, uint64_t *ns, unsigned *decimals)
 {
 	const char *point = memchr(s, '.', bytes);
 	size_t whole = point ? (size_t)(point - s) : bytes;
@@ -90,27 +89,25 @@ struct taking {
 	size_t why_bytes;
 };
 
-static const char *darshan_row_say(struct taking *t, const char *what,
-				   struct word w, const char *wrong)
+static const char *darshan_row_say(struct taking *t, const char *what, struct word w,
+				   const char *wrong)
 {
-	snprintf(t->why, t->why_bytes, "the %s '%.*s' %s", what,
-		 (int)u64_min(w.bytes, 40), w.s, wrong);
+	snprintf(t->why, t->why_bytes, "the %s '%.*s' %s", what, (int)u64_min(w.bytes, 40), w.s,
+		 wrong);
 	return t->why;
 }
 
-static const char *take_number(struct taking *t, const char *what,
-			       struct word w, uint64_t most, uint64_t *out)
+static const char *take_number(struct taking *t, const char *what, struct word w, uint64_t most,
+			       uint64_t *out)
 {
 	const char *wrong = trace_number_take(w.s, w.bytes, most, out);
 
 	return wrong ? darshan_row_say(t, what, w, wrong) : NULL;
 }
 
-static const char *take_time(struct taking *t, const char *what, struct word w,
-			     uint64_t *ns)
+static const char *take_time(struct taking *t, const char *what, struct word w, uint64_t *ns)
 {
-	const char *wrong =
-		darshan_seconds(w.s, w.bytes, ns, &t->row->decimals);
+	const char *wrong = darshan_seconds(w.s, w.bytes, ns, &t->row->decimals);
 
 	return wrong ? darshan_row_say(t, what, w, wrong) : NULL;
 }
@@ -136,8 +133,7 @@ static const char *take_cell(struct taking *t, enum column c, struct word w)
 		r->is_write = word_is(w, "write");
 		return r->is_write || word_is(w, "read")
 			       ? NULL
-			       : darshan_row_say(t, "word", w,
-						 "is neither read nor write");
+			       : darshan_row_say(t, "word", w, "is neither read nor write");
 	case COLUMN_SEGMENT:
 		return take_number(t, "segment", w, UINT64_MAX, &segment);
 	case COLUMN_OFFSET:
@@ -160,14 +156,12 @@ static const char *take_rest(struct taking *t, struct words *l)
 	while (next_word(l, &w)) {
 		if (*w.s == '[') {
 			if (w.s[w.bytes - 1] != ']')
-				return darshan_row_say(t, "list", w,
-						       "has no end");
+				return darshan_row_say(t, "list", w, "has no end");
 			continue;
 		}
 		if (r->has_thread)
 			return darshan_row_say(t, "word", w, "is one too many");
-		const char *wrong =
-			take_number(t, "thread", w, UINT64_MAX - 1, &r->thread);
+		const char *wrong = take_number(t, "thread", w, UINT64_MAX - 1, &r->thread);
 
 		if (wrong)
 			return wrong;
@@ -176,8 +170,8 @@ static const char *take_rest(struct taking *t, struct words *l)
 	return NULL;
 }
 
-const char *darshan_row_take(struct darshan_row *r, const char *line,
-			     size_t bytes, char *why, size_t why_bytes)
+const char *darshan_row_take(struct darshan_row *r, const char *line, size_t bytes, char *why,
+			     size_t why_bytes)
 {
 	struct words l = { line, line + bytes };
 	struct taking t = { r, why, why_bytes };
@@ -187,8 +181,7 @@ const char *darshan_row_take(struct darshan_row *r, const char *line,
 	*r = (struct darshan_row){ 0 };
 	for (unsigned c = 0; !wrong && c < COLUMNS_ALWAYS; c++) {
 		if (!next_word(&l, &w)) {
-			snprintf(why, why_bytes,
-				 "%u words, and a line has %d: " COLUMNS, c,
+			snprintf(why, why_bytes, "%u words, and a line has %d: " COLUMNS, c,
 				 COLUMNS_ALWAYS);
 			return why;
 		}

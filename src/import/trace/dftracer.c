@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dftracer.c - --import=dftracer: what DFTracer, or DLIO Profiler before it, wrote of calls on files and of a training. */
+/* dftracer.c - --import=dftracer: what DFTracer, or DLIO Profiler before it, wrote of calls on
+ * files and of a training. */
 #include "import/trace/importer.h"
 
 #include <errno.h>
@@ -34,8 +35,8 @@ struct dftracer {
 	struct calls *calls;
 	struct dftracer_names *names;
 	struct dftracer_marks marks;
-	/* Files that a process opens, reads or writes by POSIX: those of STDIO
-	 * are above them, and the same I/O again. */
+	/* Files that a process opens, reads or writes by POSIX: those of STDIO are above them, and
+	 * the same I/O again. */
 	struct keyed posix;
 	uint64_t unit_ns;         /* of the times of this file */
 	uint64_t timed;           /* events of this file, read by that unit */
@@ -59,8 +60,7 @@ static const char *text_in(const json_t *object, const char *key)
 /* Names of a version each; those that no version has are NULL. */
 #define ANY_OF(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-static bool number_in(const json_t *args, const char *const *names,
-		      int64_t *out)
+static bool number_in(const json_t *args, const char *const *names, int64_t *out)
 {
 	return json_whole(json_member(args, names), out);
 }
@@ -69,8 +69,7 @@ static uint64_t size_in(const json_t *args, const char *const *names)
 {
 	int64_t v;
 
-	return number_in(args, names, &v) && v >= 0 ? (uint64_t)v
-						    : TRACE_UNKNOWN;
+	return number_in(args, names, &v) && v >= 0 ? (uint64_t)v : TRACE_UNKNOWN;
 }
 
 /* Threads of old versions are numbers of 64 bits. */
@@ -96,8 +95,8 @@ static const char *hash_text(const json_t *value, char *room, size_t bytes)
 	return room;
 }
 
-static uint32_t file_in(struct dftracer *d, const json_t *args,
-			const char *const *clear, const char *const *hashed)
+static uint32_t file_in(struct dftracer *d, const json_t *args, const char *const *clear,
+			const char *const *hashed)
 {
 	const char *name = json_string_value(json_member(args, clear));
 	char room[24];
@@ -120,14 +119,12 @@ static void take_items(const json_t *args, struct call_seen *s)
 	if (item == TRACE_UNKNOWN || count == TRACE_UNKNOWN ||
 	    __builtin_mul_overflow(item, count, &s->bytes))
 		s->bytes = TRACE_UNKNOWN;
-	if (s->has_result &&
-	    (s->result < 0 || item > INT64_MAX ||
-	     __builtin_mul_overflow(s->result, (int64_t)item, &s->result)))
+	if (s->has_result && (s->result < 0 || item > INT64_MAX ||
+			      __builtin_mul_overflow(s->result, (int64_t)item, &s->result)))
 		s->has_result = false;
 }
 
-static void take_result(struct dftracer *d, const json_t *args,
-			struct call_seen *s)
+static void take_result(struct dftracer *d, const json_t *args, struct call_seen *s)
 {
 	int64_t code;
 
@@ -142,14 +139,13 @@ static void take_result(struct dftracer *d, const json_t *args,
 	d->causeless++;
 }
 
-static void take_args(struct dftracer *d, const struct call *k,
-		      const json_t *args, struct call_seen *s)
+static void take_args(struct dftracer *d, const struct call *k, const json_t *args,
+		      struct call_seen *s)
 {
 	int64_t off;
 
 	take_result(d, args, s);
-	s->bytes = size_in(args, ANY_OF("count", "nbyte", "size", "length",
-					"len", "size_sum"));
+	s->bytes = size_in(args, ANY_OF("count", "nbyte", "size", "length", "len", "size_sum"));
 	if (k->is_stdio && k->kind == CALL_MOVES)
 		take_items(args, s);
 	else if (k->is_stdio)
@@ -158,23 +154,19 @@ static void take_args(struct dftracer *d, const struct call *k,
 		s->fd = -1;
 	if (!number_in(args, ANY_OF("whence"), &s->whence))
 		s->whence = -1;
-	s->off = number_in(args, ANY_OF("offset", "off"), &off) &&
-				 (off >= 0 || k->kind == CALL_SEEK)
-			 ? (uint64_t)off
-			 : TRACE_UNKNOWN;
+	s->off =
+		number_in(args, ANY_OF("offset", "off"), &off) && (off >= 0 || k->kind == CALL_SEEK)
+			? (uint64_t)off
+			: TRACE_UNKNOWN;
 	s->flags = size_in(args, ANY_OF("flags"));
-	s->file = file_in(
-		d, args,
-		ANY_OF("fname", "filename", "pathname", "path", "oldpath"),
-		ANY_OF("fhash", "oldpath_hash"));
+	s->file = file_in(d, args, ANY_OF("fname", "filename", "pathname", "path", "oldpath"),
+			  ANY_OF("fhash", "oldpath_hash"));
 	if (k->kind == CALL_RENAME)
-		s->becomes = file_in(d, args, ANY_OF("newpath", "newname"),
-				     ANY_OF("newpath_hash"));
+		s->becomes = file_in(d, args, ANY_OF("newpath", "newname"), ANY_OF("newpath_hash"));
 }
 
 /* False: it is there already, by what it called. */
-static bool is_wanted(struct dftracer *d, const struct call *k,
-		      const struct call_seen *s)
+static bool is_wanted(struct dftracer *d, const struct call *k, const struct call_seen *s)
 {
 	uint64_t key = (uint64_t)s->pid << 32 | s->file;
 	uint32_t number;
@@ -221,30 +213,26 @@ static bool is_cat(const char *cat, const char *name)
 }
 
 /*
- * The unit of the times that follow. A file says it once, among its first
- * events; times that were read by another unit cannot be mended, so that a
- * file that says it later is refused.
+ * The unit of the times that follow. A file says it once, among its first events; times that were
+ * read by another unit cannot be mended, so that a file that says it later is refused.
  */
 static int take_unit(struct dftracer *d, const char *value)
 {
 	const struct time_metric *t = time_metrics;
 
-	while (t < time_metrics + ARRAY_LEN(time_metrics) &&
-	       strcasecmp(t->name, value) != 0)
+	while (t < time_metrics + ARRAY_LEN(time_metrics) && strcasecmp(t->name, value) != 0)
 		t++;
 	if (t == time_metrics + ARRAY_LEN(time_metrics))
-		return trace_input_refuse(
-			&d->objects.in, d->objects.line, d->err,
-			"time_metric '%.40s' is no unit of time that is "
-			"known; they are NS, US, MS and SEC",
-			value);
+		return trace_input_refuse(&d->objects.in, d->objects.line, d->err,
+					  "time_metric '%.40s' is no unit of time that is known; "
+					  "they are NS, US, MS and SEC",
+					  value);
 	if (d->timed && t->ns != d->unit_ns)
-		return trace_input_refuse(
-			&d->objects.in, d->objects.line, d->err,
-			"time_metric %s comes after %" PRIu64 " event%s whose "
-			"times have another unit; move the event CM to the "
-			"beginning of the file",
-			t->name, d->timed, plural(d->timed));
+		return trace_input_refuse(&d->objects.in, d->objects.line, d->err,
+					  "time_metric %s comes after %" PRIu64
+					  " event%s whose times have another unit; move the event "
+					  "CM to the beginning of the file",
+					  t->name, d->timed, plural(d->timed));
 	d->unit_ns = t->ns;
 	return 0;
 }
@@ -256,8 +244,8 @@ static int take_name(struct dftracer *d, const json_t *event)
 	const char *what = text_in(event, "name");
 	const char *name = text_in(args, "name");
 	char room[24];
-	const char *value = hash_text(
-		json_member(args, ANY_OF("value", "hash")), room, sizeof(room));
+	const char *value =
+		hash_text(json_member(args, ANY_OF("value", "hash")), room, sizeof(room));
 
 	if (!what || !has_text(name) || !has_text(value))
 		return 0;
@@ -280,16 +268,13 @@ static int take_complete(struct dftracer *d, const json_t *event)
 	};
 
 	if (!e.name || !e.cat)
-		return dftracer_unread(
-			d, "an event without name or cat, which say what "
-			   "it is");
+		return dftracer_unread(d, "an event without name or cat, which say what it is");
 	if (!json_time(json_object_get(event, "ts"), d->unit_ns, &e.start_ns))
-		return dftracer_unread(
-			d, "an event without ts, the time at which it began, "
-			   "in microseconds or the log's time_metric");
+		return dftracer_unread(d, "an event without ts, the time at which it began, in "
+					  "microseconds or the log's time_metric");
 	if (dur && !json_time(dur, d->unit_ns, &e.duration_ns))
-		return dftracer_unread(d, "dur is no number of microseconds, "
-					  "or the log's time_metric");
+		return dftracer_unread(
+			d, "dur is no number of microseconds, or the log's time_metric");
 	d->timed++;
 	if (is_cat(e.cat, "POSIX") || is_cat(e.cat, "STDIO"))
 		return take_call(d, &e);
@@ -300,9 +285,9 @@ static int take_complete(struct dftracer *d, const json_t *event)
 }
 
 /*
- * The kind of an event: the letter of the Chrome trace format or, since
- * DFTracer writes numbers (enum EventType), the letter that a number stands
- * for. 0 = an event without a kind that could be known.
+ * The kind of an event: the letter of the Chrome trace format or, since DFTracer writes numbers
+ * (enum EventType), the letter that a number stands for. 0 = an event without a kind that could be
+ * known.
  */
 static char kind_of(const json_t *event)
 {
@@ -313,9 +298,7 @@ static char kind_of(const json_t *event)
 
 	if (!json_whole(ph, &number))
 		return letter ? *letter : 0;
-	return number > 0 && number < (int64_t)ARRAY_LEN(by_number)
-		       ? by_number[number]
-		       : 0;
+	return number > 0 && number < (int64_t)ARRAY_LEN(by_number) ? by_number[number] : 0;
 }
 
 static int take_event(void *who, const json_t *event)
@@ -324,8 +307,9 @@ static int take_event(void *who, const json_t *event)
 
 	switch (kind_of(event)) {
 	case 0:
-		return dftracer_unread(d, "an event without ph, its kind; X or "
-					  "1 is a complete one, M or 4 a name");
+		return dftracer_unread(
+			d,
+			"an event without ph, its kind; X or 1 is a complete one, M or 4 a name");
 	case 'X':
 		return take_complete(d, event);
 	case 'M':
@@ -342,32 +326,30 @@ static void dftracer_tell(struct dftracer *d)
 
 	if (d->stdio)
 		import_note(d->m,
-			    "%" PRIu64 " call%s of STDIO %s taken, of files "
-			    "without calls of POSIX in the same process; sizes "
-			    "are those of fread and fwrite, not of read(2)",
-			    d->stdio, plural(d->stdio),
-			    d->stdio == 1 ? "is" : "are");
+			    "%" PRIu64
+			    " call%s of STDIO %s taken, of files without calls of POSIX in the "
+			    "same process; sizes are those of fread and fwrite, not of read(2)",
+			    d->stdio, plural(d->stdio), d->stdio == 1 ? "is" : "are");
 	if (d->repeated)
 		import_note(d->m,
-			    "%" PRIu64 " call%s of STDIO %s above calls of "
-			    "POSIX that are there, and left out",
-			    d->repeated, plural(d->repeated),
-			    d->repeated == 1 ? "is" : "are");
+			    "%" PRIu64
+			    " call%s of STDIO %s above calls of POSIX that are there, and left out",
+			    d->repeated, plural(d->repeated), d->repeated == 1 ? "is" : "are");
 	if (d->causeless)
-		import_note(d->m,
-			    "%" PRIu64 " call%s failed, and the log does not "
-			    "say why; the trace has EIO for it",
-			    d->causeless, plural(d->causeless));
+		import_note(
+			d->m,
+			"%" PRIu64
+			" call%s failed, and the log does not say why; the trace has EIO for it",
+			d->causeless, plural(d->causeless));
 	if (nameless)
 		import_note(d->m,
-			    "%" PRIu64 " file%s without a name, since no event "
-			    "FH explains the hash; is a file of the log "
-			    "missing?",
+			    "%" PRIu64 " file%s without a name, since no event FH explains the "
+			    "hash; is a file of the log missing?",
 			    nameless, plural(nameless));
 	if (d->others)
 		import_note(d->m,
-			    "%" PRIu64 " event%s left out: neither complete "
-			    "(ph X or 1) nor a name (M or 4)",
+			    "%" PRIu64
+			    " event%s left out: neither complete (ph X or 1) nor a name (M or 4)",
 			    d->others, plural(d->others));
 	calls_tell(d->calls);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dftracer_marks.c - events of the application, such as epochs and steps of DLIO, as markers of a trace. */
+/* dftracer_marks.c - events of the application, such as epochs and steps of DLIO, as markers of a
+ * trace. */
 #include "import/trace/dftracer_marks.h"
 
 #include <inttypes.h>
@@ -10,8 +11,8 @@
 #include "base/util.h"
 #include "import/trace/json_objects.h"
 
-/* By the last part of an event's name: that of DLIO is DLIOBenchmark._train.
- * Loaders' and readers' own events (fetch, preprocess, ...) are no markers. */
+/* By the last part of an event's name: that of DLIO is DLIOBenchmark._train. Loaders' and readers'
+ * own events (fetch, preprocess, ...) are no markers. */
 static const struct mark {
 	const char *name;
 	uint16_t op;
@@ -50,13 +51,11 @@ static const struct mark *mark_of(const struct dftracer_event *e)
 	return NULL;
 }
 
-static bool number_in(const json_t *args, const char *key, uint64_t most,
-		      uint64_t *out)
+static bool number_in(const json_t *args, const char *key, uint64_t most, uint64_t *out)
 {
 	int64_t v;
 
-	if (!args || !json_whole(json_object_get(args, key), &v) || v < 0 ||
-	    (uint64_t)v > most)
+	if (!args || !json_whole(json_object_get(args, key), &v) || v < 0 || (uint64_t)v > most)
 		return false;
 	*out = (uint64_t)v;
 	return true;
@@ -71,8 +70,8 @@ static uint64_t from_0(struct dftracer_count *c, uint64_t number)
 	return number - u64_min(number, c->first);
 }
 
-static void dftracer_marks_widen(struct dftracer_marks *k,
-				 const struct dftracer_event *e, uint64_t epoch)
+static void dftracer_marks_widen(struct dftracer_marks *k, const struct dftracer_event *e,
+				 uint64_t epoch)
 {
 	uint64_t end_ns = e->start_ns + e->duration_ns;
 	bool is_new;
@@ -90,8 +89,8 @@ static void dftracer_marks_widen(struct dftracer_marks *k,
 	s->end_ns = u64_max(s->end_ns, end_ns);
 }
 
-static struct trace_record marker(const struct importing *m, uint16_t op,
-				  uint64_t start_ns, uint64_t duration_ns)
+static struct trace_record marker(const struct importing *m, uint16_t op, uint64_t start_ns,
+				  uint64_t duration_ns)
 {
 	uint64_t clock = m->clock_offset_ns;
 
@@ -106,19 +105,16 @@ static struct trace_record marker(const struct importing *m, uint16_t op,
 	};
 }
 
-static int add_mark(struct dftracer_marks *k, struct importing *m,
-		    const struct dftracer_event *e, const struct mark *mark,
-		    struct mlgen_err *err)
+static int add_mark(struct dftracer_marks *k, struct importing *m, const struct dftracer_event *e,
+		    const struct mark *mark, struct mlgen_err *err)
 {
-	struct trace_record r =
-		marker(m, mark->op, e->start_ns, e->duration_ns);
+	struct trace_record r = marker(m, mark->op, e->start_ns, e->duration_ns);
 	uint64_t n;
 
 	r.pid = e->pid;
 	r.tid = e->tid;
 	if (mark->text)
-		r.file = trace_fill_name(m->fill, mark->text,
-					 strlen(mark->text));
+		r.file = trace_fill_name(m->fill, mark->text, strlen(mark->text));
 	if (mark->op == TRACE_EPOCH) {
 		k->has_epochs = true;
 		if (number_in(e->args, "epoch", EPOCH_MOST, &n))
@@ -144,15 +140,14 @@ int dftracer_marks_take(struct dftracer_marks *k, struct importing *m,
 	return 0;
 }
 
-int dftracer_marks_end(struct dftracer_marks *k, struct importing *m,
-		       struct mlgen_err *err)
+int dftracer_marks_end(struct dftracer_marks *k, struct importing *m, struct mlgen_err *err)
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < k->numbers.count; i++) {
 		const struct dftracer_span *s = &k->spans[i];
-		struct trace_record r = marker(m, TRACE_EPOCH, s->start_ns,
-					       s->end_ns - s->start_ns);
+		struct trace_record r =
+			marker(m, TRACE_EPOCH, s->start_ns, s->end_ns - s->start_ns);
 
 		if (k->has_epochs)
 			break;
@@ -160,15 +155,14 @@ int dftracer_marks_end(struct dftracer_marks *k, struct importing *m,
 		rc = trace_fill_add(m->fill, &r, err);
 	}
 	if (!k->has_epochs && k->numbers.count)
-		import_note(m, "an epoch is from the first event to the last "
-			       "that has its number, since none of them is the "
-			       "epoch itself");
+		import_note(m, "an epoch is from the first event to the last that has its number, "
+			       "since none of them is the epoch itself");
 	if (k->left)
-		import_note(m,
-			    "%" PRIu64 " event%s of the application, for which "
-			    "a trace has no marker, %s left out",
-			    k->left, plural(k->left),
-			    k->left == 1 ? "is" : "are");
+		import_note(
+			m,
+			"%" PRIu64
+			" event%s of the application, for which a trace has no marker, %s left out",
+			k->left, plural(k->left), k->left == 1 ? "is" : "are");
 	return rc;
 }
 

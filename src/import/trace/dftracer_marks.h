@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dftracer_marks.h - events of the application, such as epochs and steps of DLIO, as markers of a trace. */
+/* dftracer_marks.h - events of the application, such as epochs and steps of DLIO, as markers of a
+ * trace. */
 #pragma once
 
 #include <jansson.h>
@@ -35,6 +36,5 @@ struct dftracer_marks {
 int dftracer_marks_take(struct dftracer_marks *k, struct importing *m,
 			const struct dftracer_event *e, struct mlgen_err *err);
 /* Epochs that follow from the others. */
-int dftracer_marks_end(struct dftracer_marks *k, struct importing *m,
-		       struct mlgen_err *err);
+int dftracer_marks_end(struct dftracer_marks *k, struct importing *m, struct mlgen_err *err);
 void dftracer_marks_fini(struct dftracer_marks *k);

@@ -40,8 +40,7 @@ void dftracer_names_free(struct dftracer_names *n)
 	mem_free(n);
 }
 
-static struct hashed *dftracer_names_find(struct dftracer_names *n,
-					  const char *hash, bool *is_new)
+static struct hashed *dftracer_names_find(struct dftracer_names *n, const char *hash, bool *is_new)
 {
 	uint32_t id = trace_names_id(n->hashes, hash, strlen(hash), is_new);
 
@@ -52,8 +51,7 @@ static struct hashed *dftracer_names_find(struct dftracer_names *n,
 	return &n->files[id - 1];
 }
 
-void dftracer_names_explain(struct dftracer_names *n, const char *hash,
-			    const char *name)
+void dftracer_names_explain(struct dftracer_names *n, const char *hash, const char *name)
 {
 	bool is_new;
 	struct hashed *h = dftracer_names_find(n, hash, &is_new);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dio.c - --import=dio: system calls on storage as DIO's tracer writes them, or as they come out of Elasticsearch. */
+/* dio.c - --import=dio: system calls on storage as DIO's tracer writes them, or as they come out of
+ * Elasticsearch. */
 #include "import/trace/importer.h"
 
 #include <inttypes.h>
@@ -23,27 +24,17 @@ struct dio {
 /* Names of versions, and of exports; those that none has are NULL. */
 #define ANY_OF(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-static const char *const call_names[] = { "syscall",
-					  "syscall_name",
-					  "system_call_name",
-					  "sys_call_name",
-					  "call",
-					  "name",
-					  NULL };
-static const char *const begin_names[] = { "call_timestamp",
-					   "time_called",
-					   "enter_timestamp",
-					   "start_timestamp",
-					   "timestamp",
-					   "@timestamp",
-					   NULL };
-static const char *const end_names[] = { "return_timestamp", "time_returned",
-					 "exit_timestamp", "end_timestamp",
-					 NULL };
-static const char *const duration_names[] = { "execution_time", "latency",
-					      "duration", NULL };
-static const char *const result_names[] = { "return_value", "retval", "ret",
-					    "result", NULL };
+static const char *const call_names[] = {
+	"syscall", "syscall_name", "system_call_name", "sys_call_name", "call", "name", NULL
+};
+static const char *const begin_names[] = {
+	"call_timestamp", "time_called", "enter_timestamp", "start_timestamp", "timestamp",
+	"@timestamp",     NULL
+};
+static const char *const end_names[] = { "return_timestamp", "time_returned", "exit_timestamp",
+					 "end_timestamp", NULL };
+static const char *const duration_names[] = { "execution_time", "latency", "duration", NULL };
+static const char *const result_names[] = { "return_value", "retval", "ret", "result", NULL };
 
 static int dio_unread(struct dio *d, const char *why)
 {
@@ -67,8 +58,7 @@ static uint64_t size_in(const struct event *e, const char *const *names)
 {
 	int64_t v;
 
-	return json_whole(member(e, names), &v) && v >= 0 ? (uint64_t)v
-							  : TRACE_UNKNOWN;
+	return json_whole(member(e, names), &v) && v >= 0 ? (uint64_t)v : TRACE_UNKNOWN;
 }
 
 static const char *text_in(const struct event *e, const char *const *names)
@@ -80,8 +70,7 @@ static uint32_t task_in(const json_t *event, const char *name)
 {
 	int64_t v;
 
-	return json_whole(json_object_get(event, name), &v) && v > 0 &&
-			       v <= UINT32_MAX
+	return json_whole(json_object_get(event, name), &v) && v > 0 && v <= UINT32_MAX
 		       ? (uint32_t)v
 		       : 0;
 }
@@ -106,8 +95,7 @@ static uint32_t tag_in(struct dio *d, const json_t *event)
 {
 	const json_t *tag = json_object_get(event, "file_tag");
 	const json_t *dev = json_member(tag, ANY_OF("dev", "device"));
-	const json_t *ino =
-		json_member(tag, ANY_OF("ino", "inode", "inode_nr"));
+	const json_t *ino = json_member(tag, ANY_OF("ino", "inode", "inode_nr"));
 	int64_t device, inode;
 	char text[64];
 
@@ -124,18 +112,16 @@ static uint32_t tag_in(struct dio *d, const json_t *event)
 	if (!json_whole(dev, &device) || !json_whole(ino, &inode))
 		return 0;
 	d->tagged++;
-	snprintf(text, sizeof(text), "file %" PRId64 " %" PRId64, device,
-		 inode);
+	snprintf(text, sizeof(text), "file %" PRId64 " %" PRId64, device, inode);
 	return name_of(d, text);
 }
 
 static uint32_t file_in(struct dio *d, const struct event *e)
 {
-	const char *kernels = json_string_value(
-		json_member(e->event, ANY_OF("file_path", "kernel_file_path")));
-	const char *given =
-		text_in(e, ANY_OF("path", "pathname", "filename", "oldpath",
-				  "oldname", "file_path"));
+	const char *kernels =
+		json_string_value(json_member(e->event, ANY_OF("file_path", "kernel_file_path")));
+	const char *given = text_in(
+		e, ANY_OF("path", "pathname", "filename", "oldpath", "oldname", "file_path"));
 
 	if (has_text(kernels))
 		return name_of(d, kernels);
@@ -151,8 +137,8 @@ static uint32_t becomes_in(struct dio *d, const struct event *e)
 
 static void name_process(struct dio *d, const json_t *event, uint32_t pid)
 {
-	const char *text = json_string_value(json_member(
-		event, ANY_OF("comm", "process_name", "proc_name")));
+	const char *text =
+		json_string_value(json_member(event, ANY_OF("comm", "process_name", "proc_name")));
 	uint64_t said[] = { pid, task_in(event, "ppid") };
 	bool is_new = false;
 
@@ -160,21 +146,18 @@ static void name_process(struct dio *d, const json_t *event, uint32_t pid)
 		return;
 	keyed_number(&d->processes, pid, &is_new);
 	if (is_new)
-		trace_fill_entry(d->m->fill, TRACE_PROCESS, said,
-				 said[1] ? 2 : 1, text);
+		trace_fill_entry(d->m->fill, TRACE_PROCESS, said, said[1] ? 2 : 1, text);
 }
 
 /* ---- events ---- */
 
-static void take_args(struct dio *d, const struct call *k,
-		      const struct event *e, struct call_seen *s)
+static void take_args(struct dio *d, const struct call *k, const struct event *e,
+		      struct call_seen *s)
 {
 	int64_t off;
 
-	s->has_result =
-		json_whole(json_member(e->event, result_names), &s->result);
-	if (!json_whole(member(e, ANY_OF("fd", "oldfd", "fildes", "fdes")),
-			&s->fd))
+	s->has_result = json_whole(json_member(e->event, result_names), &s->result);
+	if (!json_whole(member(e, ANY_OF("fd", "oldfd", "fildes", "fdes")), &s->fd))
 		s->fd = -1;
 	if (!json_whole(member(e, ANY_OF("whence")), &s->whence))
 		s->whence = -1;
@@ -182,8 +165,7 @@ static void take_args(struct dio *d, const struct call *k,
 				 (off >= 0 || k->kind == CALL_SEEK)
 			 ? (uint64_t)off
 			 : TRACE_UNKNOWN;
-	s->bytes = size_in(e, ANY_OF("count", "size", "bytes", "length", "len",
-				     "bytes_request"));
+	s->bytes = size_in(e, ANY_OF("count", "size", "bytes", "length", "len", "bytes_request"));
 	s->flags = size_in(e, ANY_OF("flags", "flag"));
 	s->file = file_in(d, e);
 	if (k->kind == CALL_RENAME)
@@ -201,18 +183,16 @@ static int take_call(struct dio *d, const struct event *e, const char *name)
 		return 0;
 	}
 	if (!time_in(e->event, begin_names, &s.start_ns))
-		return dio_unread(d,
-				  "an event without the time of the call, as "
-				  "call_timestamp in nanoseconds");
+		return dio_unread(
+			d,
+			"an event without the time of the call, as call_timestamp in nanoseconds");
 	s.duration_ns = TRACE_UNKNOWN;
 	if (time_in(e->event, end_names, &end_ns)) {
 		if (end_ns < s.start_ns)
-			return dio_unread(
-				d, "an event that ends before it begins");
+			return dio_unread(d, "an event that ends before it begins");
 		s.duration_ns = end_ns - s.start_ns;
 	} else {
-		json_time(json_member(e->event, duration_names), 1,
-			  &s.duration_ns);
+		json_time(json_member(e->event, duration_names), 1, &s.duration_ns);
 	}
 	s.pid = task_in(e->event, "pid");
 	s.tid = task_in(e->event, "tid");
@@ -245,8 +225,7 @@ static int take_event(void *who, const json_t *whole)
 	e.args = json_member(e.event, ANY_OF("args", "arguments"));
 	name = json_string_value(json_member(e.event, call_names));
 	if (!has_text(name))
-		return dio_unread(d, "an event without the name of its system "
-				     "call, as syscall");
+		return dio_unread(d, "an event without the name of its system call, as syscall");
 	return take_call(d, &e, name);
 }
 
@@ -254,12 +233,11 @@ static void dio_tell(struct dio *d)
 {
 	if (d->tagged)
 		import_note(d->m,
-			    "%" PRIu64 " descriptor%s of files that were open "
-			    "before the log begins: a tag stands for the name",
+			    "%" PRIu64 " descriptor%s of files that were open before the log "
+			    "begins: a tag stands for the name",
 			    d->tagged, plural(d->tagged));
 	calls_tell(d->calls);
-	import_note(d->m, "DIO does not see pages of mapped files, nor "
-			  "requests of io_uring");
+	import_note(d->m, "DIO does not see pages of mapped files, nor requests of io_uring");
 }
 
 int import_dio(struct importing *m, struct mlgen_err *err)

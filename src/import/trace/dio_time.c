@@ -62,16 +62,13 @@ bool dio_time_take(const char *text, uint64_t *ns)
 	int zone;
 	time_t whole;
 
-	if (!take_digits(&text, 4, '-', &t.tm_year) ||
-	    !take_digits(&text, 2, '-', &t.tm_mon) ||
-	    !take_digits(&text, 2, 0, &t.tm_mday) ||
-	    (*text != 'T' && *text != ' '))
+	if (!take_digits(&text, 4, '-', &t.tm_year) || !take_digits(&text, 2, '-', &t.tm_mon) ||
+	    !take_digits(&text, 2, 0, &t.tm_mday) || (*text != 'T' && *text != ' '))
 		return false;
 	text++;
-	if (!take_digits(&text, 2, ':', &t.tm_hour) ||
-	    !take_digits(&text, 2, ':', &t.tm_min) ||
-	    !take_digits(&text, 2, 0, &t.tm_sec) ||
-	    !take_fraction(&text, &fraction) || !take_zone(text, &zone))
+	if (!take_digits(&text, 2, ':', &t.tm_hour) || !take_digits(&text, 2, ':', &t.tm_min) ||
+	    !take_digits(&text, 2, 0, &t.tm_sec) || !take_fraction(&text, &fraction) ||
+	    !take_zone(text, &zone))
 		return false;
 	t.tm_year -= 1900;
 	t.tm_mon -= 1;

@@ -110,8 +110,7 @@ static void remove_at(struct table *b, size_t hole)
 }
 
 /* `open` has its reference already. */
-static void table_set(struct table *b, int fd, struct fd_open *open,
-		      bool closes_on_exec)
+static void table_set(struct table *b, int fd, struct fd_open *open, bool closes_on_exec)
 {
 	size_t i = place_of(b, fd);
 
@@ -119,8 +118,7 @@ static void table_set(struct table *b, int fd, struct fd_open *open,
 		remove_at(b, i);
 	if (4 * (b->count + 1) > 3 * b->size)
 		table_grow(b);
-	b->entries[place_of(b, fd)] =
-		(struct entry){ open, fd, closes_on_exec };
+	b->entries[place_of(b, fd)] = (struct entry){ open, fd, closes_on_exec };
 	b->count++;
 }
 
@@ -235,8 +233,7 @@ void fdtable_exit(struct fdtable *t, uint32_t task)
 	}
 }
 
-void fdtable_fork(struct fdtable *t, uint32_t parent, uint32_t child,
-		  bool shares)
+void fdtable_fork(struct fdtable *t, uint32_t parent, uint32_t child, bool shares)
 {
 	struct table *b;
 
@@ -271,8 +268,7 @@ void fdtable_rename(struct fdtable *t, uint32_t file, uint32_t becomes)
 		const struct table *b = t->owners[i].table;
 
 		for (size_t k = 0; b && k < b->size; k++)
-			if (b->entries[k].open &&
-			    b->entries[k].open->file == file)
+			if (b->entries[k].open && b->entries[k].open->file == file)
 				b->entries[k].open->file = becomes;
 	}
 }
@@ -291,8 +287,8 @@ void fdtable_exec(struct fdtable *t, uint32_t task)
 
 /* ---- descriptors ---- */
 
-struct fd_open *fdtable_open(struct fdtable *t, uint32_t task, int fd,
-			     uint32_t file, bool appends, bool closes_on_exec)
+struct fd_open *fdtable_open(struct fdtable *t, uint32_t task, int fd, uint32_t file, bool appends,
+			     bool closes_on_exec)
 {
 	struct fd_open *f = mem_zalloc(sizeof(*f));
 
@@ -305,8 +301,7 @@ struct fd_open *fdtable_open(struct fdtable *t, uint32_t task, int fd,
 	return f;
 }
 
-void fdtable_dup(struct fdtable *t, uint32_t task, int from, int to,
-		 bool closes_on_exec)
+void fdtable_dup(struct fdtable *t, uint32_t task, int from, int to, bool closes_on_exec)
 {
 	struct fd_open *f = fdtable_find(t, task, from);
 
@@ -332,16 +327,15 @@ void fdtable_close(struct fdtable *t, uint32_t task, int fd)
 		remove_at(b, i);
 }
 
-void fdtable_close_range(struct fdtable *t, uint32_t task, unsigned first,
-			 unsigned last, bool on_exec)
+void fdtable_close_range(struct fdtable *t, uint32_t task, unsigned first, unsigned last,
+			 bool on_exec)
 {
 	struct table *b = table_find(t, task);
 
 	for (size_t i = 0; b && i < b->size; i++) {
 		struct entry *e = &b->entries[i];
 
-		while (e->open && (unsigned)e->fd >= first &&
-		       (unsigned)e->fd <= last) {
+		while (e->open && (unsigned)e->fd >= first && (unsigned)e->fd <= last) {
 			if (on_exec) {
 				e->closes_on_exec = true;
 				break;
@@ -376,14 +370,11 @@ static void moved(struct fd_open *f, uint32_t tid, uint64_t end_ns)
 	f->last_end_ns = end_ns;
 }
 
-uint64_t fd_open_advance(struct fd_open *f, uint32_t tid, uint64_t start_ns,
-			 uint64_t end_ns, uint64_t bytes, bool is_write,
-			 uint16_t *flags)
+uint64_t fd_open_advance(struct fd_open *f, uint32_t tid, uint64_t start_ns, uint64_t end_ns,
+			 uint64_t bytes, bool is_write, uint16_t *flags)
 {
 	bool is_to_end = is_write && f->appends;
-	uint64_t at = is_to_end              ? f->end
-		      : f->is_position_known ? f->position
-					     : TRACE_UNKNOWN;
+	uint64_t at = is_to_end ? f->end : f->is_position_known ? f->position : TRACE_UNKNOWN;
 
 	if (at > INT64_MAX || bytes > INT64_MAX) {
 		f->is_position_known &= !is_to_end || !bytes;
@@ -403,8 +394,7 @@ uint64_t fd_open_advance(struct fd_open *f, uint32_t tid, uint64_t start_ns,
 	return at;
 }
 
-void fd_open_seek(struct fd_open *f, uint32_t tid, uint64_t end_ns,
-		  uint64_t position)
+void fd_open_seek(struct fd_open *f, uint32_t tid, uint64_t end_ns, uint64_t position)
 {
 	f->position = position;
 	f->is_position_known = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* importer.c - what turns another program's log into a trace: the rows, and what of a log could not be read. */
+/* importer.c - what turns another program's log into a trace: the rows, and what of a log could not
+ * be read. */
 #include "import/trace/importer.h"
 
 #include <errno.h>
@@ -29,9 +30,8 @@ static const struct importer importers[] = {
 
 const struct importer *importer_of(int import)
 {
-	return (size_t)import < ARRAY_LEN(importers) && importers[import].name
-		       ? &importers[import]
-		       : NULL;
+	return (size_t)import < ARRAY_LEN(importers) && importers[import].name ? &importers[import]
+									       : NULL;
 }
 
 static void put_place(struct buf *out, const char *file, uint64_t line)
@@ -45,14 +45,14 @@ static int refuse_kind(const struct import_tally *t, struct mlgen_err *err)
 {
 	const char *first = buf_str(&t->first_unread);
 
-	return mlgen_fail(err, -EINVAL,
-			  "%.*s. Nothing in the first %d lines could be read; "
-			  "is this what the option says?",
-			  (int)strcspn(first, "\n"), first, LINES_TRIED);
+	return mlgen_fail(
+		err, -EINVAL,
+		"%.*s. Nothing in the first %d lines could be read; is this what the option says?",
+		(int)strcspn(first, "\n"), first, LINES_TRIED);
 }
 
-int import_unread(struct importing *m, const char *file, uint64_t line,
-		  struct mlgen_err *err, const char *fmt, ...)
+int import_unread(struct importing *m, const char *file, uint64_t line, struct mlgen_err *err,
+		  const char *fmt, ...)
 {
 	struct import_tally *t = &m->tally;
 	va_list ap;
@@ -80,8 +80,7 @@ void import_unknown(struct importing *m, const char *name)
 	struct import_tally *t = &m->tally;
 
 	for (size_t i = 0; i < t->unknown_count; i++) {
-		if (strncmp(t->unknown[i].name, name,
-			    sizeof(t->unknown[i].name) - 1) == 0) {
+		if (strncmp(t->unknown[i].name, name, sizeof(t->unknown[i].name) - 1) == 0) {
 			t->unknown[i].count++;
 			return;
 		}
@@ -113,28 +112,25 @@ int import_judge(struct importing *m, const char *form, struct mlgen_err *err)
 	const char *first = buf_str(&m->tally.first_unread);
 
 	if (!t->lines)
-		return mlgen_fail(err, -EINVAL,
-				  "import=%s: there is nothing in '%s'", form,
+		return mlgen_fail(err, -EINVAL, "import=%s: there is nothing in '%s'", form,
 				  m->files[0]);
 	if (t->unread == t->lines)
-		return mlgen_fail(err, -EINVAL,
-				  "%.*s. Nothing in it could be read; is this "
-				  "what the option says?",
-				  (int)strcspn(first, "\n"), first);
+		return mlgen_fail(
+			err, -EINVAL,
+			"%.*s. Nothing in it could be read; is this what the option says?",
+			(int)strcspn(first, "\n"), first);
 	if (m->is_lenient || t->unread * UNREAD_ONE_OF <= t->lines)
 		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "%.*s. %" PRIu64 " of %" PRIu64
-			  " lines could not be read, and one of %d may be so; "
-			  "--lenient leaves them out",
-			  (int)strcspn(first, "\n"), first, t->unread, t->lines,
-			  UNREAD_ONE_OF);
+	return mlgen_fail(
+		err, -EINVAL,
+		"%.*s. %" PRIu64 " of %" PRIu64
+		" lines could not be read, and one of %d may be so; --lenient leaves them out",
+		(int)strcspn(first, "\n"), first, t->unread, t->lines, UNREAD_ONE_OF);
 }
 
 /* ---- what people are told ---- */
 
-typedef void (*tell)(const char *fmt, ...)
-	__attribute__((format(printf, 1, 2)));
+typedef void (*tell)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 static void tell_lines(const struct buf *lines, tell how)
 {
@@ -149,10 +145,8 @@ static void tell_lines(const struct buf *lines, tell how)
 static void tell_unread(const struct import_tally *t)
 {
 	tell_lines(&t->first_unread, log_warn);
-	log_warn("%" PRIu64 " line%s of %" PRIu64
-		 " could not be read, and %s left out",
-		 t->unread, plural(t->unread), t->lines,
-		 t->unread == 1 ? "is" : "are");
+	log_warn("%" PRIu64 " line%s of %" PRIu64 " could not be read, and %s left out", t->unread,
+		 plural(t->unread), t->lines, t->unread == 1 ? "is" : "are");
 }
 
 static void tell_unknown(const struct import_tally *t)
@@ -160,12 +154,11 @@ static void tell_unknown(const struct import_tally *t)
 	struct buf names = { 0 };
 
 	for (size_t i = 0; i < t->unknown_count; i++)
-		buf_addf(&names, "%s%s %" PRIu64, i ? ", " : "",
-			 t->unknown[i].name, t->unknown[i].count);
+		buf_addf(&names, "%s%s %" PRIu64, i ? ", " : "", t->unknown[i].name,
+			 t->unknown[i].count);
 	if (t->unknown_others)
 		buf_addf(&names, ", others %" PRIu64, t->unknown_others);
-	log_note("calls that are not known here, and are left out: %s",
-		 buf_str(&names));
+	log_note("calls that are not known here, and are left out: %s", buf_str(&names));
 	buf_fini(&names);
 }
 
@@ -181,12 +174,10 @@ void import_tell(const struct importing *m)
 	if (t->unknown_count)
 		tell_unknown(t);
 	if (t->inferred || t->inexact)
-		log_note("%" PRIu64 " offset%s or sizes follow from the calls "
-			 "before, and are marked as that; %" PRIu64
-			 " of them may be wrong, since somebody else moved the "
-			 "position",
-			 t->inferred + t->inexact,
-			 plural(t->inferred + t->inexact), t->inexact);
+		log_note("%" PRIu64 " offset%s or sizes follow from the calls before, and are "
+			 "marked as that; %" PRIu64
+			 " of them may be wrong, since somebody else moved the position",
+			 t->inferred + t->inexact, plural(t->inferred + t->inexact), t->inexact);
 	tell_lines(&t->notes, log_note);
 }
 

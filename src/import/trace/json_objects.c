@@ -11,8 +11,7 @@
 
 static bool is_between(char c)
 {
-	return c == ' ' || (c >= '\t' && c <= '\r') || c == ',' || c == '[' ||
-	       c == ']';
+	return c == ' ' || (c >= '\t' && c <= '\r') || c == ',' || c == '[' || c == ']';
 }
 
 /* What is no object, up to the line's end, is one that cannot be read. */
@@ -73,8 +72,7 @@ static int take_block(struct json_objects *o, bool *is_whole)
 	}
 	*is_whole |= o->is_broken;
 	if (o->text.len + (size_t)(at - from) > TRACE_INPUT_LINE_MAX)
-		return trace_input_refuse(in, o->line, o->err,
-					  "an object of more than 1 MiB");
+		return trace_input_refuse(in, o->line, o->err, "an object of more than 1 MiB");
 	buf_addn(&o->text, from, (size_t)(at - from));
 	in->at = (size_t)(at - in->buffer);
 	return 1;
@@ -85,14 +83,10 @@ static void tell_cut(struct json_objects *o)
 {
 	const struct importing *m = o->m;
 
-	if (strcmp(m->files[m->file_count - 1], o->in.name) == 0 ||
-	    m->file_count == 1)
+	if (strcmp(m->files[m->file_count - 1], o->in.name) == 0 || m->file_count == 1)
 		o->m->tally.is_cut = true;
 	else
-		import_note(o->m,
-			    "%s: the last line has no end; is the file "
-			    "whole?",
-			    o->in.name);
+		import_note(o->m, "%s: the last line has no end; is the file whole?", o->in.name);
 }
 
 /* 1 = there is one, 0 = none, or -errno with err. */
@@ -132,15 +126,14 @@ static int take_text(struct json_objects *o, json_objects_take take, void *who)
 	object = json_loadb(o->text.s, o->text.len, 0, &wrong);
 	if (!object)
 		return import_unread(o->m, o->in.name, o->line, o->err,
-				     "is no JSON: %s, at byte %d of it",
-				     wrong.text, wrong.position);
+				     "is no JSON: %s, at byte %d of it", wrong.text,
+				     wrong.position);
 	rc = take(who, object);
 	json_decref(object);
 	return rc;
 }
 
-int json_objects_read(struct json_objects *o, const char *path,
-		      json_objects_take take, void *who)
+int json_objects_read(struct json_objects *o, const char *path, json_objects_take take, void *who)
 {
 	int rc = trace_input_open(&o->in, path, o->err);
 
@@ -176,8 +169,7 @@ bool json_whole(const json_t *value, int64_t *out)
 		return true;
 	}
 	return json_is_string(value) &&
-	       !trace_number_take_signed(json_string_value(value),
-					 json_string_length(value), out);
+	       !trace_number_take_signed(json_string_value(value), json_string_length(value), out);
 }
 
 bool json_time(const json_t *value, uint64_t unit_ns, uint64_t *out)
@@ -191,8 +183,7 @@ bool json_time(const json_t *value, uint64_t unit_ns, uint64_t *out)
 		*out = (uint64_t)whole * unit_ns;
 		return true;
 	}
-	ns = json_is_real(value) ? json_real_value(value) * (double)unit_ns
-				 : -1;
+	ns = json_is_real(value) ? json_real_value(value) * (double)unit_ns : -1;
 	if (!(ns >= 0 && ns < 9e18))
 		return false;
 	*out = (uint64_t)(ns + 0.5);

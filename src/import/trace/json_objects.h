@@ -7,10 +7,10 @@
 #include "import/trace/importer.h"
 
 /*
- * A line each with or without commas, an array of them that may have no end, or
- * objects over several lines. One that is damaged is an unread line of the log,
- * and what follows is found again: an object ends at the latest where a line
- * begins with the next one. One at a time is in memory, of 1 MiB at most.
+ * A line each with or without commas, an array of them that may have no end, or objects over
+ * several lines. One that is damaged is an unread line of the log, and what follows is found again:
+ * an object ends at the latest where a line begins with the next one. One at a time is in memory,
+ * of 1 MiB at most.
  */
 struct json_objects {
 	struct importing *m;
@@ -28,8 +28,7 @@ struct json_objects {
 typedef int (*json_objects_take)(void *who, const json_t *object);
 
 /* All of a file, counted in m->tally. 0, or -errno with o->err. */
-int json_objects_read(struct json_objects *o, const char *path,
-		      json_objects_take take, void *who);
+int json_objects_read(struct json_objects *o, const char *path, json_objects_take take, void *who);
 /* This object is of no use, either: as import_unread. */
 int json_objects_unread(struct json_objects *o, const char *why);
 void json_objects_fini(struct json_objects *o);

@@ -45,8 +45,7 @@ static bool is_between(char c)
 
 static bool word_is(const struct words *w, const char *word)
 {
-	return w->bytes == strlen(word) &&
-	       strncasecmp(w->s, word, w->bytes) == 0;
+	return w->bytes == strlen(word) && strncasecmp(w->s, word, w->bytes) == 0;
 }
 
 static bool word_has(const struct words *w, const char *part)
@@ -119,8 +118,7 @@ static const char *checkpoint_kind(const struct words *w)
 {
 	if (!word_has(w, "checkpoint") && !word_has(w, "ckpt"))
 		return NULL;
-	return word_has(w, "load") || word_has(w, "restor") ? "restore"
-							    : "save";
+	return word_has(w, "load") || word_has(w, "restor") ? "restore" : "save";
 }
 
 void marker_line_words(struct marker_line *m, const char *text, size_t bytes)
@@ -169,9 +167,7 @@ static int64_t rank_before(const char *line, const char *mark)
 		v += place * (at[-1] - '0');
 		place *= 10;
 	}
-	return at == line || at[-1] == '[' || isspace((unsigned char)at[-1])
-		       ? v
-		       : -1;
+	return at == line || at[-1] == '[' || isspace((unsigned char)at[-1]) ? v : -1;
 }
 
 static bool json_time(const json_t *j, uint64_t *ns)
@@ -211,19 +207,16 @@ static void add_value(struct marker_line *m, const json_t *value)
 		return;
 	buf_add(&m->name, ": ");
 	json_dump_callback(value, add_part, &m->name,
-			   JSON_ENCODE_ANY | JSON_COMPACT |
-				   JSON_REAL_PRECISION(9));
+			   JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
 }
 
 static int take_mllog(struct marker_line *m, const json_t *all)
 {
 	const json_t *key = json_object_get(all, "key");
 
-	if (!json_is_string(key) ||
-	    !json_time(json_object_get(all, "time_ms"), &m->time_ns)) {
+	if (!json_is_string(key) || !json_time(json_object_get(all, "time_ms"), &m->time_ns)) {
 		snprintf(m->wrong, sizeof(m->wrong),
-			 "a line of MLPerf has a text 'key' and a number "
-			 "'time_ms'");
+			 "a line of MLPerf has a text 'key' and a number 'time_ms'");
 		return -1;
 	}
 	marker_line_words(m, json_string_value(key), json_string_length(key));
@@ -247,13 +240,11 @@ int marker_line_mllog(struct marker_line *m, const char *line, size_t bytes)
 		return 0;
 	m->rank = rank_before(line, at);
 	at += strlen(mark);
-	all = json_loadb(at, bytes - (size_t)(at - line),
-			 JSON_DISABLE_EOF_CHECK, &error);
+	all = json_loadb(at, bytes - (size_t)(at - line), JSON_DISABLE_EOF_CHECK, &error);
 	if (!json_is_object(all)) {
 		json_decref(all);
 		snprintf(m->wrong, sizeof(m->wrong),
-			 "behind :::MLLOG stands no object of JSON: %.120s",
-			 error.text);
+			 "behind :::MLLOG stands no object of JSON: %.120s", error.text);
 		return -1;
 	}
 	rc = take_mllog(m, all);
@@ -278,14 +269,10 @@ static const struct dlio_line {
 	{ "Starting data generation", MARKER_BEGINS, TRACE_STAGE, "generate" },
 	{ "Generation done", MARKER_ENDS, TRACE_STAGE, "generate" },
 	/* Version 2, and before it. */
-	{ "Starting saving checkpoint ", MARKER_BEGINS, TRACE_CHECKPOINT,
-	  "save" },
-	{ "Finished saving checkpoint ", MARKER_ENDS, TRACE_CHECKPOINT,
-	  "save" },
-	{ "Starting loading checkpoint ", MARKER_BEGINS, TRACE_CHECKPOINT,
-	  "restore" },
-	{ "Finished loading checkpoint ", MARKER_ENDS, TRACE_CHECKPOINT,
-	  "restore" },
+	{ "Starting saving checkpoint ", MARKER_BEGINS, TRACE_CHECKPOINT, "save" },
+	{ "Finished saving checkpoint ", MARKER_ENDS, TRACE_CHECKPOINT, "save" },
+	{ "Starting loading checkpoint ", MARKER_BEGINS, TRACE_CHECKPOINT, "restore" },
+	{ "Finished loading checkpoint ", MARKER_ENDS, TRACE_CHECKPOINT, "restore" },
 	{ "Starting checkpoint ", MARKER_BEGINS, TRACE_CHECKPOINT, "save" },
 	{ "Ending checkpoint ", MARKER_ENDS, TRACE_CHECKPOINT, "save" },
 };
@@ -293,8 +280,7 @@ static const struct dlio_line {
 static const struct dlio_line *dlio_line_of(const char *text)
 {
 	for (size_t i = 0; i < ARRAY_LEN(dlio_lines); i++)
-		if (strncmp(text, dlio_lines[i].text,
-			    strlen(dlio_lines[i].text)) == 0)
+		if (strncmp(text, dlio_lines[i].text, strlen(dlio_lines[i].text)) == 0)
 			return &dlio_lines[i];
 	return NULL;
 }
@@ -311,9 +297,7 @@ int marker_line_dlio(struct marker_line *m, const char *line)
 		at = strchr(at, ']') + 1;
 	while (*at == ' ')
 		at++;
-	bytes = strchr("0123456789", *at)
-			? marker_time(at, &m->time_ns, &m->is_local)
-			: 0;
+	bytes = strchr("0123456789", *at) ? marker_time(at, &m->time_ns, &m->is_local) : 0;
 	if (!bytes || at[bytes] != ' ')
 		return 0;
 	l = dlio_line_of(at + bytes + 1);
@@ -380,9 +364,8 @@ int marker_line_csv(struct marker_line *m, const char *line, bool is_first)
 	bytes = marker_time(line, &m->time_ns, &m->is_local);
 	if (!bytes || line[bytes] != ',') {
 		snprintf(m->wrong, sizeof(m->wrong),
-			 "'%.40s' is no time and text with a comma between "
-			 "them; a time is seconds since 1970, or "
-			 "2026-02-28T12:00:00Z",
+			 "'%.40s' is no time and text with a comma between them; a time is seconds "
+			 "since 1970, or 2026-02-28T12:00:00Z",
 			 line);
 		return -1;
 	}

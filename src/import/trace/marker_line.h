@@ -23,8 +23,8 @@ struct marker_line {
 };
 
 /*
- * What a line is: 1 = a marker, 0 = none, -1 = it looks like one, and m->wrong
- * says what is wrong with it. Lines end in a zero byte.
+ * What a line is: 1 = a marker, 0 = none, -1 = it looks like one, and m->wrong says what is wrong
+ * with it. Lines end in a zero byte.
  */
 
 /* ":::MLLOG {...}" of MLPerf, with whatever stands before it. */
@@ -36,15 +36,15 @@ int marker_line_csv(struct marker_line *m, const char *line, bool is_first);
 /* Does this first line begin such a table? */
 bool marker_line_is_csv(const char *line);
 
-/* "epoch 3 start", "eval_stop", "checkpoint save begin": op, edge, number and
- * name; anything else is TRACE_TEXT. */
+/* "epoch 3 start", "eval_stop", "checkpoint save begin": op, edge, number and name; anything else
+ * is TRACE_TEXT. */
 void marker_line_words(struct marker_line *m, const char *text, size_t bytes);
 
 void marker_line_fini(struct marker_line *m);
 
 /*
- * A time of day: seconds since 1970, with a fraction or not, or as many ms, us
- * or ns as their size tells, or 2026-02-28T12:00:00.5 with a zone (Z, +01:00) or
- * without. Bytes that it takes; 0 = there is none.
+ * A time of day: seconds since 1970, with a fraction or not, or as many ms, us or ns as their size
+ * tells, or 2026-02-28T12:00:00.5 with a zone (Z, +01:00) or without. Bytes that it takes; 0 =
+ * there is none.
  */
 size_t marker_time(const char *s, uint64_t *ns, bool *is_local);

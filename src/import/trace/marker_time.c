@@ -69,11 +69,10 @@ static bool take_zone(const char **s, int *east_s)
 
 static bool is_date(const struct tm *t)
 {
-	return t->tm_year >= YEAR_LEAST - 1900 &&
-	       t->tm_year <= YEAR_MOST - 1900 && t->tm_mon >= 0 &&
-	       t->tm_mon < 12 && t->tm_mday >= 1 && t->tm_mday <= 31 &&
-	       t->tm_hour >= 0 && t->tm_hour < 24 && t->tm_min >= 0 &&
-	       t->tm_min < 60 && t->tm_sec >= 0 && t->tm_sec <= 60;
+	return t->tm_year >= YEAR_LEAST - 1900 && t->tm_year <= YEAR_MOST - 1900 &&
+	       t->tm_mon >= 0 && t->tm_mon < 12 && t->tm_mday >= 1 && t->tm_mday <= 31 &&
+	       t->tm_hour >= 0 && t->tm_hour < 24 && t->tm_min >= 0 && t->tm_min < 60 &&
+	       t->tm_sec >= 0 && t->tm_sec <= 60;
 }
 
 /* Digits with one of `between` behind each but the last. */
@@ -137,8 +136,7 @@ static size_t take_number(const char *s, uint64_t *ns)
 	fraction = take_fraction(&at);
 	unit = unit_ns(v);
 	if (__builtin_mul_overflow(v, unit, &v) ||
-	    __builtin_add_overflow(v, fraction * unit / NS_PER_S, &v) ||
-	    v > INT64_MAX)
+	    __builtin_add_overflow(v, fraction * unit / NS_PER_S, &v) || v > INT64_MAX)
 		return 0;
 	*ns = v;
 	return (size_t)(at - s);

@@ -38,7 +38,7 @@ struct marking {
 	uint64_t offset_ns; /* to be taken off a time of day */
 	bool has_offset, has_epochs;
 	uint64_t least_ns, most_ns; /* of day, of the markers */
-	uint64_t epoch_base; /* number of the log's first epoch: 0, or else 1 */
+	uint64_t epoch_base;        /* number of the log's first epoch: 0, or else 1 */
 	uint64_t taken, near, wrong, endless, startless, crowded;
 	bool is_local;
 };
@@ -79,15 +79,14 @@ static bool trace_time(struct marking *k, uint64_t time_ns, uint64_t *out)
 	if (time_ns < k->offset_ns)
 		return false;
 	*out = time_ns - k->offset_ns;
-	k->near += !k->has_span || (*out + NS_PER_DAY >= k->first_ns &&
-				    *out <= k->last_ns + NS_PER_DAY);
+	k->near += !k->has_span ||
+		   (*out + NS_PER_DAY >= k->first_ns && *out <= k->last_ns + NS_PER_DAY);
 	return true;
 }
 
 static void put_seconds(struct buf *out, uint64_t ns)
 {
-	buf_addf(out, "%" PRIu64 ".%03" PRIu64, ns / NS_PER_S,
-		 ns % NS_PER_S / 1000000);
+	buf_addf(out, "%" PRIu64 ".%03" PRIu64, ns / NS_PER_S, ns % NS_PER_S / 1000000);
 }
 
 static int refuse_clocks(struct marking *k)
@@ -103,8 +102,7 @@ static int refuse_clocks(struct marking *k)
 	buf_add(&text, k->offset_ns ? " s of its own clock" : " s");
 	rc = mlgen_fail(
 		k->err, -EINVAL,
-		"markers=%s: none is within a day of the trace: %s; are "
-		"both of the same run?",
+		"markers=%s: none is within a day of the trace: %s; are both of the same run?",
 		k->in.name, buf_str(&text));
 	buf_fini(&text);
 	return rc;
@@ -112,9 +110,8 @@ static int refuse_clocks(struct marking *k)
 
 /* ---- what becomes of a marker ---- */
 
-static int markers_put(struct marking *k, const struct marker_kind *kind,
-		       const char *text, size_t bytes, uint64_t start_ns,
-		       uint64_t duration_ns)
+static int markers_put(struct marking *k, const struct marker_kind *kind, const char *text,
+		       size_t bytes, uint64_t start_ns, uint64_t duration_ns)
 {
 	struct trace_record to = {
 		.start_ns = start_ns,
@@ -136,22 +133,16 @@ static int markers_put(struct marking *k, const struct marker_kind *kind,
 static int put_text(struct marking *k, uint64_t now_ns)
 {
 	const struct marker_line *l = &k->line;
-	struct marker_kind text = { .op = TRACE_TEXT,
-				    .rank = l->rank,
-				    .number = TRACE_UNKNOWN };
+	struct marker_kind text = { .op = TRACE_TEXT, .rank = l->rank, .number = TRACE_UNKNOWN };
 
-	return l->name.len ? markers_put(k, &text, l->name.s, l->name.len,
-					 now_ns, 0)
-			   : 0;
+	return l->name.len ? markers_put(k, &text, l->name.s, l->name.len, now_ns, 0) : 0;
 }
 
-static int end_kind(struct marking *k, struct marker_kind *kind,
-		    uint64_t duration_ns)
+static int end_kind(struct marking *k, struct marker_kind *kind, uint64_t duration_ns)
 {
 	kind->is_open = false;
 	k->endless += duration_ns == TRACE_UNKNOWN;
-	return markers_put(k, kind, kind->name, strlen(kind->name),
-			   kind->start_ns, duration_ns);
+	return markers_put(k, kind, kind->name, strlen(kind->name), kind->start_ns, duration_ns);
 }
 
 static struct marker_kind *kind_of(struct marking *k)
@@ -163,8 +154,7 @@ static struct marker_kind *kind_of(struct marking *k)
 		size_t n = (k->at + i) % k->count;
 		struct marker_kind *kind = &k->kinds[n];
 
-		if (kind->op == l->op && kind->rank == l->rank &&
-		    strcmp(kind->name, name) == 0) {
+		if (kind->op == l->op && kind->rank == l->rank && strcmp(kind->name, name) == 0) {
 			k->at = n;
 			return kind;
 		}
@@ -179,8 +169,8 @@ static struct marker_kind *kind_of(struct marking *k)
 	return kind;
 }
 
-/* From 0, as a trace has them; a log may count from 1. Checkpoints have none (a
- * log often counts those of an epoch), but their order. */
+/* From 0, as a trace has them; a log may count from 1. Checkpoints have none (a log often counts
+ * those of an epoch), but their order. */
 static uint64_t number_of(struct marking *k, const struct marker_kind *kind)
 {
 	uint64_t n = k->line.number;
@@ -195,16 +185,13 @@ static uint64_t number_of(struct marking *k, const struct marker_kind *kind)
 	return n < k->epoch_base ? n : n - k->epoch_base;
 }
 
-static int take_edge(struct marking *k, struct marker_kind *kind,
-		     uint64_t now_ns)
+static int take_edge(struct marking *k, struct marker_kind *kind, uint64_t now_ns)
 {
 	int rc = 0;
 
 	if (k->line.edge == MARKER_ENDS) {
 		if (kind->is_open)
-			return end_kind(
-				k, kind,
-				now_ns - u64_min(kind->start_ns, now_ns));
+			return end_kind(k, kind, now_ns - u64_min(kind->start_ns, now_ns));
 		k->startless++;
 		return 0;
 	}
@@ -237,16 +224,13 @@ static int take_marker(struct marking *k)
 static int take_wrong(struct marking *k, uint64_t line)
 {
 	if (!k->m->is_lenient)
-		return trace_input_refuse(&k->in, line, k->err, "%s",
-					  k->line.wrong);
+		return trace_input_refuse(&k->in, line, k->err, "%s", k->line.wrong);
 	if (!k->wrong++)
-		import_note(k->m, "%s:%" PRIu64 ": %s", k->in.name, line,
-			    k->line.wrong);
+		import_note(k->m, "%s:%" PRIu64 ": %s", k->in.name, line, k->line.wrong);
 	return 0;
 }
 
-static int look_at(struct marking *k, const struct buf *line, bool is_table,
-		   bool is_first)
+static int look_at(struct marking *k, const struct buf *line, bool is_table, bool is_first)
 {
 	int found;
 
@@ -269,9 +253,7 @@ static int read_lines(struct marking *k)
 			is_table = marker_line_is_csv(buf_str(&line));
 		found = look_at(k, &line, is_table, is_first);
 		is_first = false;
-		rc = found > 0 ? take_marker(k)
-		     : found   ? take_wrong(k, k->in.line - !is_cut)
-			       : 0;
+		rc = found > 0 ? take_marker(k) : found ? take_wrong(k, k->in.line - !is_cut) : 0;
 		if (rc < 0)
 			break;
 	}
@@ -292,34 +274,28 @@ static int end_all(struct marking *k)
 static void markers_tell(struct marking *k)
 {
 	if (k->wrong)
-		import_note(k->m, "%s: %" PRIu64 " line%s could not be read",
-			    k->in.name, k->wrong, plural(k->wrong));
+		import_note(k->m, "%s: %" PRIu64 " line%s could not be read", k->in.name, k->wrong,
+			    plural(k->wrong));
 	if (k->endless)
 		import_note(k->m,
-			    "%s: %" PRIu64 " marker%s without an end, and end "
-			    "where the next of the kind begins",
+			    "%s: %" PRIu64
+			    " marker%s without an end, and end where the next of the kind begins",
 			    k->in.name, k->endless, plural(k->endless));
 	if (k->startless)
-		import_note(k->m,
-			    "%s: %" PRIu64 " end%s of what never began, left "
-			    "out",
-			    k->in.name, k->startless, plural(k->startless));
+		import_note(k->m, "%s: %" PRIu64 " end%s of what never began, left out", k->in.name,
+			    k->startless, plural(k->startless));
 	if (k->crowded)
-		import_note(k->m,
-			    "%s: %" PRIu64 " marker%s of more than %d kinds "
-			    "left out",
-			    k->in.name, k->crowded, plural(k->crowded),
-			    KINDS_MOST);
+		import_note(k->m, "%s: %" PRIu64 " marker%s of more than %d kinds left out",
+			    k->in.name, k->crowded, plural(k->crowded), KINDS_MOST);
 	if (k->m->is_day_unknown)
 		import_note(k->m,
-			    "%s: the log's times of day have neither zone nor "
-			    "date; they are taken as this host's (TZ), on the "
-			    "day of the first marker",
+			    "%s: the log's times of day have neither zone nor date; they are taken "
+			    "as this host's (TZ), on the day of the first marker",
 			    k->in.name);
 	if (k->is_local)
 		import_note(k->m,
-			    "%s: dates without a zone are taken as this "
-			    "host's; TZ=UTC or another has them elsewhere",
+			    "%s: dates without a zone are taken as this host's; TZ=UTC or another "
+			    "has them elsewhere",
 			    k->in.name);
 }
 
@@ -327,9 +303,8 @@ static int check_all(struct marking *k)
 {
 	if (k->least_ns > k->most_ns)
 		return mlgen_fail(k->err, -EINVAL,
-				  "markers=%s: has no marker: no line of "
-				  ":::MLLOG, none of DLIO's output, and its "
-				  "first line is no time,text",
+				  "markers=%s: has no marker: no line of :::MLLOG, none of DLIO's "
+				  "output, and its first line is no time,text",
 				  k->in.name);
 	return k->near ? 0 : refuse_clocks(k);
 }
@@ -353,9 +328,8 @@ int import_markers(struct importing *m, const char *file, struct mlgen_err *err)
 	int rc;
 
 	if (m->no_clock)
-		return mlgen_fail(err, -EINVAL,
-				  "markers=%s: have no place in the trace: %s",
-				  file, m->no_clock);
+		return mlgen_fail(err, -EINVAL, "markers=%s: have no place in the trace: %s", file,
+				  m->no_clock);
 	k.has_span = trace_fill_span(m->fill, &k.first_ns, &k.last_ns);
 	rc = trace_input_open(&k.in, file, err);
 	k.kinds = mem_array(KINDS_MOST, sizeof(*k.kinds));

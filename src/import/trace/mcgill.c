@@ -50,8 +50,7 @@ static uint32_t name_of(struct reading *r, struct mcgill_text t)
 /* The whole path, where one is known. */
 static uint32_t file_of(struct reading *r, const struct mcgill_line *l)
 {
-	uint32_t path =
-		l->name.bytes ? mcgill_names_path(r->names, l->name) : 0;
+	uint32_t path = l->name.bytes ? mcgill_names_path(r->names, l->name) : 0;
 
 	return path ? path : name_of(r, l->name);
 }
@@ -65,12 +64,10 @@ static uint32_t path_of_open(struct reading *r, const struct mcgill_line *l)
 
 	if (l->path.bytes < PATH_CUT_BYTES || !l->name.bytes)
 		return name_of(r, l->path);
-	if (behind == l->name.bytes &&
-	    memcmp(l->path.s + before, l->name.s, behind) == 0)
+	if (behind == l->name.bytes && memcmp(l->path.s + before, l->name.s, behind) == 0)
 		return name_of(r, l->path);
 	r->cut++;
-	if (behind > l->name.bytes ||
-	    memcmp(l->path.s + before, l->name.s, behind) != 0)
+	if (behind > l->name.bytes || memcmp(l->path.s + before, l->name.s, behind) != 0)
 		return name_of(r, l->name);
 	buf_reset(&r->scratch);
 	buf_addn(&r->scratch, l->path.s, before);
@@ -85,8 +82,7 @@ static bool is_log(const struct mcgill_text *name)
 
 	if (name->bytes == 1 && *name->s == '0')
 		return true;
-	return name->bytes >= bytes &&
-	       memcmp(name->s + name->bytes - bytes, end, bytes) == 0;
+	return name->bytes >= bytes && memcmp(name->s + name->bytes - bytes, end, bytes) == 0;
 }
 
 /* ---- records ---- */
@@ -185,8 +181,8 @@ static int64_t within_day(int64_t ns)
 
 static void take_clock(struct align *a, const struct mcgill_line *l)
 {
-	int64_t offset = (int64_t)(l->day_s * NS_PER_S) -
-			 (int64_t)(l->time_ns % (uint64_t)NS_PER_DAY);
+	int64_t offset =
+		(int64_t)(l->day_s * NS_PER_S) - (int64_t)(l->time_ns % (uint64_t)NS_PER_DAY);
 
 	if (!a->is_known)
 		*a = (struct align){ .is_known = true, .first_ns = offset };
@@ -197,29 +193,26 @@ static void take_clock(struct align *a, const struct mcgill_line *l)
 		a->most = offset;
 }
 
-/* A second that is said began at most a second ago: so each line says from where
- * to where the difference is. It is said a little late, so of lines that cannot
- * all be right those count that say the least. */
+/* A second that is said began at most a second ago: so each line says from where to where the
+ * difference is. It is said a little late, so of lines that cannot all be right those count that
+ * say the least. */
 static void set_clock(struct reading *r)
 {
 	const struct align *a = &r->align;
 	int64_t from = a->most, to = a->least + (int64_t)NS_PER_S, middle;
 
 	if (!a->is_known) {
-		r->m->no_clock = "there is no trace_time_align.out, which has "
-				 "the time of day";
+		r->m->no_clock = "there is no trace_time_align.out, which has the time of day";
 		return;
 	}
 	if (from > to)
 		from = to;
 	middle = (a->first_ns + from + (to - from) / 2) % NS_PER_DAY;
-	r->m->clock_offset_ns =
-		(uint64_t)(middle < 0 ? middle + NS_PER_DAY : middle);
+	r->m->clock_offset_ns = (uint64_t)(middle < 0 ? middle + NS_PER_DAY : middle);
 	r->m->is_day_unknown = true;
 	if (to - from > CLOCK_SURE_NS)
 		import_note(r->m,
-			    "the time of day is known to %" PRId64
-			    " ms, by trace_time_align.out",
+			    "the time of day is known to %" PRId64 " ms, by trace_time_align.out",
 			    (to - from) / 2000000 + 1);
 }
 
@@ -268,9 +261,9 @@ static int take_line(struct reading *r, const char *text, uint64_t line)
 		return 0;
 	r->m->tally.lines++;
 	if (r->form.kind == MCGILL_NONE)
-		return import_unread(r->m, r->file, line, r->err,
-				     "is of none of McGill's scripts, by the "
-				     "file's name and by its header");
+		return import_unread(
+			r->m, r->file, line, r->err,
+			"is of none of McGill's scripts, by the file's name and by its header");
 	wrong = mcgill_line_take(&r->form, text, &l);
 	if (!wrong && l.latency_ns > l.time_ns)
 		wrong = "took longer than the host is up";
@@ -298,10 +291,7 @@ static int read_file(struct reading *r, const struct mcgill_file *f)
 	}
 	r->m->is_torn = false;
 	if (rc == 0 && is_cut)
-		import_note(r->m,
-			    "%s: the last line has no end; is the file "
-			    "whole?",
-			    in.name);
+		import_note(r->m, "%s: the last line has no end; is the file whole?", in.name);
 	trace_input_close(&in);
 	buf_fini(&line);
 	return rc;
@@ -313,29 +303,25 @@ static void mcgill_tell(struct reading *r)
 
 	if (r->logs)
 		import_note(r->m,
-			    "left out: %" PRIu64 " write%s to a terminal (0) "
-			    "or a log (*.log)",
+			    "left out: %" PRIu64 " write%s to a terminal (0) or a log (*.log)",
 			    r->logs, plural(r->logs));
 	if (r->failed)
 		import_note(r->m,
-			    "%" PRIu64 " open%s without a file failed; which "
-			    "error is not known, and is taken as ENOENT",
+			    "%" PRIu64 " open%s without a file failed; which error is not known, "
+			    "and is taken as ENOENT",
 			    r->failed, plural(r->failed));
 	if (r->cut)
 		import_note(r->m,
-			    "%" PRIu64 " path%s of opens end after %d bytes; "
-			    "their names are known",
+			    "%" PRIu64 " path%s of opens end after %d bytes; their names are known",
 			    r->cut, plural(r->cut), PATH_CUT_BYTES);
 	if (several)
 		import_note(r->m,
-			    "%" PRIu64 " name%s of files stand for several "
-			    "paths, and stay as they are",
+			    "%" PRIu64
+			    " name%s of files stand for several paths, and stay as they are",
 			    several, plural(several));
 	if (r->lost)
-		import_note(r->m,
-			    "bpftrace lost %" PRIu64
-			    " event%s of the recording",
-			    r->lost, plural(r->lost));
+		import_note(r->m, "bpftrace lost %" PRIu64 " event%s of the recording", r->lost,
+			    plural(r->lost));
 }
 
 static int read_all(struct reading *r, const struct mcgill_files *f)
@@ -349,8 +335,7 @@ static int read_all(struct reading *r, const struct mcgill_files *f)
 			rc = read_file(r, &f->file[i]);
 	}
 	if (rc == 0 && others)
-		import_note(r->m, "%zu file%s without calls not read", others,
-			    plural(others));
+		import_note(r->m, "%zu file%s without calls not read", others, plural(others));
 	return rc;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mcgill_files.c - the files of one recording by McGill's scripts, in the order in which they are read. */
+/* mcgill_files.c - the files of one recording by McGill's scripts, in the order in which they are
+ * read. */
 #include "import/trace/mcgill_files.h"
 
 #include <dirent.h>
@@ -15,19 +16,16 @@
 /* A header is among the first lines. */
 enum { LINES_LOOKED_AT = 8 };
 
-static void add_file(struct mcgill_files *f, const char *path,
-		     enum mcgill_kind kind)
+static void add_file(struct mcgill_files *f, const char *path, enum mcgill_kind kind)
 {
 	if (f->count == f->room) {
 		f->room = f->room ? f->room * 2 : 16;
 		f->file = mem_realloc(f->file, f->room * sizeof(*f->file));
 	}
-	f->file[f->count++] =
-		(struct mcgill_file){ .path = mem_strdup(path), .kind = kind };
+	f->file[f->count++] = (struct mcgill_file){ .path = mem_strdup(path), .kind = kind };
 }
 
-static int add_directory(struct mcgill_files *f, const char *path,
-			 struct mlgen_err *err)
+static int add_directory(struct mcgill_files *f, const char *path, struct mlgen_err *err)
 {
 	DIR *dir = opendir(path);
 	struct buf name = { 0 };
@@ -35,8 +33,7 @@ static int add_directory(struct mcgill_files *f, const char *path,
 	size_t before = f->count;
 
 	if (!dir)
-		return mlgen_fail(err, -errno, "%s: cannot be read: %s", path,
-				  strerror(errno));
+		return mlgen_fail(err, -errno, "%s: cannot be read: %s", path, strerror(errno));
 	while ((e = readdir(dir))) {
 		enum mcgill_kind kind = mcgill_kind_of_name(e->d_name);
 		size_t bytes = strlen(e->d_name);
@@ -53,8 +50,8 @@ static int add_directory(struct mcgill_files *f, const char *path,
 	if (f->count > before)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "%s: no file of McGill's scripts is in it; they are "
-			  "trace_read.out, trace_openat.out and so on",
+			  "%s: no file of McGill's scripts is in it; they are trace_read.out, "
+			  "trace_openat.out and so on",
 			  path);
 }
 
@@ -78,8 +75,7 @@ static enum mcgill_kind kind_by_header(const char *path)
 	return form.kind;
 }
 
-static int add_given(struct mcgill_files *f, const char *path,
-		     struct mlgen_err *err)
+static int add_given(struct mcgill_files *f, const char *path, struct mlgen_err *err)
 {
 	enum mcgill_kind kind = mcgill_kind_of_name(path);
 	struct stat st;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mcgill_files.h - the files of one recording by McGill's scripts, in the order in which they are read. */
+/* mcgill_files.h - the files of one recording by McGill's scripts, in the order in which they are
+ * read. */
 #pragma once
 
 #include <stddef.h>
@@ -20,9 +21,8 @@ struct mcgill_files {
 };
 
 /*
- * As given; a directory stands for those of the set that are in it. What has
- * paths and clocks comes first, so that the others can use it. 0, or -errno with
- * err.
+ * As given; a directory stands for those of the set that are in it. What has paths and clocks comes
+ * first, so that the others can use it. 0, or -errno with err.
  */
 int mcgill_files_find(struct mcgill_files *f, char *const *given, size_t count,
 		      struct mlgen_err *err);

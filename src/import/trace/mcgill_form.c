@@ -70,8 +70,7 @@ static void add_column(struct mcgill_form *f, const char *at, size_t bytes)
 	f->has_sector |= title_is(at, bytes, "SECTOR");
 	f->has_queue |= title_is(at, bytes, "QLAT(ns)");
 	/* "BUFFER ADDR" is one. */
-	if (*at == '(' || title_is(at, bytes, "ADDR") ||
-	    f->count == MCGILL_COLUMNS)
+	if (*at == '(' || title_is(at, bytes, "ADDR") || f->count == MCGILL_COLUMNS)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(titles); i++)
 		if (title_is(at, bytes, titles[i].title))
@@ -102,8 +101,7 @@ static void put_names_last(struct mcgill_form *f)
 }
 
 /* Of a file by another name. */
-static enum mcgill_kind kind_by_columns(const char *line,
-					const struct mcgill_form *f)
+static enum mcgill_kind kind_by_columns(const char *line, const struct mcgill_form *f)
 {
 	if (strstr(line, " FUNCTION "))
 		return MCGILL_CREATE;
@@ -140,9 +138,8 @@ static void take_titles(struct mcgill_form *f, const char *line)
 
 bool mcgill_header(struct mcgill_form *f, const char *line)
 {
-	static const char *const says[] = { "Attaching ", "mkdir():",
-					    "rmdir():",   "unlink():",
-					    "munmap():",  "@" };
+	static const char *const says[] = { "Attaching ", "mkdir():",  "rmdir():",
+					    "unlink():",  "munmap():", "@" };
 
 	for (size_t i = 0; i < ARRAY_LEN(says); i++)
 		if (strncmp(line, says[i], strlen(says[i])) == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mcgill_line.c - a line of what McGill's bpftrace scripts print, taken apart as its header says. */
+/* mcgill_line.c - a line of what McGill's bpftrace scripts print, taken apart as its header says.
+ */
 #include "import/trace/mcgill_line.h"
 
 #include <ctype.h>
@@ -96,12 +97,10 @@ static bool fits(struct mcgill_text path, struct mcgill_text name)
 
 	return path.bytes == PATH_CUT_BYTES
 		       ? bytes <= name.bytes && memcmp(base, name.s, bytes) == 0
-		       : bytes == name.bytes &&
-				 memcmp(base, name.s, bytes) == 0;
+		       : bytes == name.bytes && memcmp(base, name.s, bytes) == 0;
 }
 
-/* Both may have blanks: where the second is the end of the first, else at the
- * last blank. */
+/* Both may have blanks: where the second is the end of the first, else at the last blank. */
 static void split_names(const char *s, struct mcgill_line *out)
 {
 	size_t all = strlen(s);
@@ -111,11 +110,9 @@ static void split_names(const char *s, struct mcgill_line *out)
 	out->name = (struct mcgill_text){ s + all, 0 };
 	if (!last)
 		return;
-	for (const char *at = last; at;
-	     at = memrchr(s, ' ', (size_t)(at - s))) {
+	for (const char *at = last; at; at = memrchr(s, ' ', (size_t)(at - s))) {
 		struct mcgill_text path = { s, (size_t)(at - s) };
-		struct mcgill_text name = { at + 1,
-					    (size_t)(s + all - at) - 1 };
+		struct mcgill_text name = { at + 1, (size_t)(s + all - at) - 1 };
 
 		if (at == last || fits(path, name)) {
 			out->path = path;
@@ -126,11 +123,9 @@ static void split_names(const char *s, struct mcgill_line *out)
 	}
 }
 
-static const char *take_names(const struct mcgill_form *f, const char *at,
-			      struct mcgill_line *out)
+static const char *take_names(const struct mcgill_form *f, const char *at, struct mcgill_line *out)
 {
-	bool has_path =
-		f->count >= 2 && f->column[f->count - 2] == MCGILL_FULLPATH;
+	bool has_path = f->count >= 2 && f->column[f->count - 2] == MCGILL_FULLPATH;
 
 	/* One blank is between columns; more would be a name that is empty. */
 	at += *at == ' ';
@@ -162,56 +157,41 @@ static void skip_comm(const char **at)
 	}
 }
 
-static const char *take_column(enum mcgill_column column,
-			       const struct mcgill_text *w,
+static const char *take_column(enum mcgill_column column, const struct mcgill_text *w,
 			       struct mcgill_line *out)
 {
 	switch (column) {
 	case MCGILL_TIME:
-		return word_number(w, &out->time_ns)
-			       ? NULL
-			       : "the time is no number of ns";
+		return word_number(w, &out->time_ns) ? NULL : "the time is no number of ns";
 	case MCGILL_PID:
 		return word_id(w, &out->pid) ? NULL : "the PID is no number";
 	case MCGILL_TID:
 		return word_id(w, &out->tid) ? NULL : "the TID is no number";
 	case MCGILL_OFFSET:
-		return word_number(w, &out->off) ? NULL
-						 : "the offset is no number";
+		return word_number(w, &out->off) ? NULL : "the offset is no number";
 	case MCGILL_REQUESTED:
-		return word_number(w, &out->requested)
-			       ? NULL
-			       : "the size is no number";
+		return word_number(w, &out->requested) ? NULL : "the size is no number";
 	case MCGILL_RETURNED:
 		out->has_result = true;
 		return word_result(w, &out->result)
 			       ? NULL
-			       : "what it returned is no number of bytes, nor "
-				 "an error";
+			       : "what it returned is no number of bytes, nor an error";
 	case MCGILL_LATENCY:
-		return word_number(w, &out->latency_ns)
-			       ? NULL
-			       : "the latency is no number of ns";
+		return word_number(w, &out->latency_ns) ? NULL : "the latency is no number of ns";
 	default:
 		return NULL;
 	}
 }
 
 /* Where a file has no header. */
-static void default_form(const struct mcgill_form *f, const char *text,
-			 struct mcgill_form *out)
+static void default_form(const struct mcgill_form *f, const char *text, struct mcgill_form *out)
 {
-	static const unsigned char sized[] = {
-		MCGILL_TIME,     MCGILL_PID,     MCGILL_OFFSET,
-		MCGILL_RETURNED, MCGILL_LATENCY, MCGILL_FILENAME
-	};
-	static const unsigned char opened[] = {
-		MCGILL_TIME,    MCGILL_PID,      MCGILL_COMM,
-		MCGILL_LATENCY, MCGILL_FULLPATH, MCGILL_FILENAME
-	};
-	static const unsigned char closed[] = { MCGILL_TIME, MCGILL_PID,
-						MCGILL_SKIPPED, MCGILL_LATENCY,
-						MCGILL_FILENAME };
+	static const unsigned char sized[] = { MCGILL_TIME,     MCGILL_PID,     MCGILL_OFFSET,
+					       MCGILL_RETURNED, MCGILL_LATENCY, MCGILL_FILENAME };
+	static const unsigned char opened[] = { MCGILL_TIME,    MCGILL_PID,      MCGILL_COMM,
+						MCGILL_LATENCY, MCGILL_FULLPATH, MCGILL_FILENAME };
+	static const unsigned char closed[] = { MCGILL_TIME, MCGILL_PID, MCGILL_SKIPPED,
+						MCGILL_LATENCY, MCGILL_FILENAME };
 	const unsigned char *from = f->kind == MCGILL_OPEN    ? opened
 				    : f->kind == MCGILL_CLOSE ? closed
 							      : sized;
@@ -231,8 +211,7 @@ static void default_form(const struct mcgill_form *f, const char *text,
 	}
 }
 
-static const char *take_call(const struct mcgill_form *f, const char *text,
-			     struct mcgill_line *out)
+static const char *take_call(const struct mcgill_form *f, const char *text, struct mcgill_line *out)
 {
 	const char *at = text, *wrong = NULL;
 
@@ -300,8 +279,7 @@ static const struct call {
 	{ "create()", TRACE_OPEN, true, true, false, false },
 };
 
-static const char *take_path(const struct call *c, const char *at,
-			     struct mcgill_line *out)
+static const char *take_path(const struct call *c, const char *at, struct mcgill_line *out)
 {
 	struct mcgill_line both = { 0 };
 
@@ -314,8 +292,8 @@ static const char *take_path(const struct call *c, const char *at,
 		return NULL;
 	/* The other way round. */
 	both.name = (struct mcgill_text){ at, strcspn(at, " ") };
-	both.path = (struct mcgill_text){ at + both.name.bytes + 1,
-					  strlen(at) - both.name.bytes - 1 };
+	both.path =
+		(struct mcgill_text){ at + both.name.bytes + 1, strlen(at) - both.name.bytes - 1 };
 	out->path = both.path;
 	out->name = both.name;
 	return NULL;
@@ -337,8 +315,8 @@ static const char *take_create(const char *text, struct mcgill_line *out)
 		    is_word(&w.w[2u + calls[i].has_tid], calls[i].name))
 			c = &calls[i];
 	if (!c)
-		return "no call that creates or deletes; they are mkdir(), "
-		       "rmdir(), unlink() and create()";
+		return "no call that creates or deletes; they are mkdir(), rmdir(), unlink() and "
+		       "create()";
 	out->op = c->op;
 	at = 3u + c->has_tid + c->has_mode;
 	take_words(&w, text, at + c->has_latency);
@@ -349,8 +327,8 @@ static const char *take_create(const char *text, struct mcgill_line *out)
 	return wrong ? wrong : take_path(c, w.rest, out);
 }
 
-/* From its end, since the name of a command may have blanks: T BYTES LAT, with
- * SECTOR or the time in the queue between them in later ones. */
+/* From its end, since the name of a command may have blanks: T BYTES LAT, with SECTOR or the time
+ * in the queue between them in later ones. */
 static const char *take_block(const struct mcgill_form *f, const char *text,
 			      struct mcgill_line *out)
 {
@@ -374,8 +352,7 @@ static const char *take_block(const struct mcgill_form *f, const char *text,
 		return "the size is no number";
 	if (w.count - t == 4 && !word_number(&w.w[t + 2], &sector))
 		return "the sector is no number";
-	if (w.count - t == 4 && !f->has_queue &&
-	    sector < UINT64_MAX / SECTOR_BYTES)
+	if (w.count - t == 4 && !f->has_queue && sector < UINT64_MAX / SECTOR_BYTES)
 		out->off = sector * SECTOR_BYTES;
 	out->op = TRACE_BLOCK_ISSUE;
 	return take_column(MCGILL_LATENCY, &w.w[w.count - 1], out);
@@ -417,16 +394,13 @@ static const char *take_clock(const char *text, struct mcgill_line *out)
 	struct words w;
 
 	take_words(&w, text, 3);
-	if (w.count != 2 || !word_number(&w.w[0], &out->time_ns) ||
-	    w.w[1].bytes != 8)
+	if (w.count != 2 || !word_number(&w.w[0], &out->time_ns) || w.w[1].bytes != 8)
 		return "is no ns and HH:MM:SS";
 	for (size_t i = 0; i < 3; i++) {
 		const char *s = w.w[1].s + 3 * i;
-		unsigned v =
-			(unsigned)(s[0] - '0') * 10 + (unsigned)(s[1] - '0');
+		unsigned v = (unsigned)(s[0] - '0') * 10 + (unsigned)(s[1] - '0');
 
-		if (!isdigit((unsigned char)s[0]) ||
-		    !isdigit((unsigned char)s[1]) || v > most[i] ||
+		if (!isdigit((unsigned char)s[0]) || !isdigit((unsigned char)s[1]) || v > most[i] ||
 		    (i < 2 && s[2] != ':'))
 			return "is no ns and HH:MM:SS";
 		out->day_s = out->day_s * 60 + v;
@@ -448,8 +422,7 @@ static uint16_t op_of(enum mcgill_kind kind)
 	}
 }
 
-const char *mcgill_line_take(const struct mcgill_form *f, const char *text,
-			     struct mcgill_line *out)
+const char *mcgill_line_take(const struct mcgill_form *f, const char *text, struct mcgill_line *out)
 {
 	struct mcgill_form form;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mcgill_line.h - a line of what McGill's bpftrace scripts print, taken apart as its header says. */
+/* mcgill_line.h - a line of what McGill's bpftrace scripts print, taken apart as its header says.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -70,8 +71,8 @@ struct mcgill_line {
 /* By its name: "trace_read.out". */
 enum mcgill_kind mcgill_kind_of_name(const char *path);
 
-/* A header, or what bpftrace itself says: true, and the form follows it. A file
- * that was nobody's gets its kind from it. */
+/* A header, or what bpftrace itself says: true, and the form follows it. A file that was nobody's
+ * gets its kind from it. */
 bool mcgill_header(struct mcgill_form *f, const char *line);
 
 /* NULL, or why it cannot be read. */

@@ -54,8 +54,7 @@ static uint32_t name_id(struct mcgill_names *n, struct mcgill_text name)
 	return id;
 }
 
-void mcgill_names_opened(struct mcgill_names *n, struct mcgill_text name,
-			 uint32_t path)
+void mcgill_names_opened(struct mcgill_names *n, struct mcgill_text name, uint32_t path)
 {
 	uint32_t id = name_id(n, name);
 

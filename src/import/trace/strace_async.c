@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strace_async.c - requests that strace shows where they are submitted, and perhaps where they end: libaio. */
+/* strace_async.c - requests that strace shows where they are submitted, and perhaps where they end:
+ * libaio. */
 #include "import/trace/strace_inside.h"
 
 #include "base/mem.h"
 
 /* ---- what is under way ---- */
 
-static int aio_put(struct strace_reader *r, struct strace_aio *a,
-		   uint64_t duration_ns, int64_t result, struct mlgen_err *err)
+static int aio_put(struct strace_reader *r, struct strace_aio *a, uint64_t duration_ns,
+		   int64_t result, struct mlgen_err *err)
 {
 	struct trace_record record = {
 		.start_ns = a->start_ns,
@@ -28,8 +29,7 @@ static int aio_put(struct strace_reader *r, struct strace_aio *a,
 }
 
 /* Taken to have done what it was asked for. */
-static int give_up(struct strace_reader *r, struct strace_aio *a,
-		   struct mlgen_err *err)
+static int give_up(struct strace_reader *r, struct strace_aio *a, struct mlgen_err *err)
 {
 	bool moves = a->op == TRACE_READ || a->op == TRACE_WRITE;
 
@@ -37,9 +37,7 @@ static int give_up(struct strace_reader *r, struct strace_aio *a,
 		return 0;
 	r->aio_lost++;
 	return aio_put(r, a, TRACE_UNKNOWN,
-		       moves && a->bytes != TRACE_UNKNOWN ? (int64_t)a->bytes
-							  : 0,
-		       err);
+		       moves && a->bytes != TRACE_UNKNOWN ? (int64_t)a->bytes : 0, err);
 }
 
 int strace_aio_flush(struct strace_reader *r, struct mlgen_err *err)
@@ -61,8 +59,7 @@ static uint16_t op_of(struct strace_text code)
 		return TRACE_WRITE;
 	if (strace_text_begins(code, "IOCB_CMD_FSYNC"))
 		return TRACE_FSYNC;
-	return strace_text_begins(code, "IOCB_CMD_FDSYNC") ? TRACE_FDATASYNC
-							   : TRACE_NONE;
+	return strace_text_begins(code, "IOCB_CMD_FDSYNC") ? TRACE_FDATASYNC : TRACE_NONE;
 }
 
 /* Of a list of parts aio_nbytes is their number. */
@@ -87,8 +84,7 @@ static uint64_t bytes_of(struct strace_text request, struct strace_text code)
 }
 
 /* 0, also of what is left out; STRACE_BAD, or -errno. */
-static int strace_async_submit(struct strace_event *e,
-			       struct strace_text request, uint64_t context)
+static int strace_async_submit(struct strace_event *e, struct strace_text request, uint64_t context)
 {
 	struct strace_aio *a = &e->r->aio[e->r->aio_at];
 	struct strace_text code, fd;
@@ -133,8 +129,7 @@ int strace_take_submit(struct strace_event *e)
 	if (!e->r->aio)
 		e->r->aio = mem_array(STRACE_AIO, sizeof(*e->r->aio));
 	list = e->call.args[2];
-	while (rc == 0 && left-- > 0 && strace_text_item(&list, &request) &&
-	       *request.s == '{')
+	while (rc == 0 && left-- > 0 && strace_text_item(&list, &request) && *request.s == '{')
 		rc = strace_async_submit(e, request, context);
 	return rc;
 }
@@ -142,8 +137,7 @@ int strace_take_submit(struct strace_event *e)
 /* ---- completion ---- */
 
 /* The oldest of its kind. */
-static struct strace_aio *strace_async_find(struct strace_event *e,
-					    uint64_t context, uint64_t data)
+static struct strace_aio *strace_async_find(struct strace_event *e, uint64_t context, uint64_t data)
 {
 	struct strace_reader *r = e->r;
 
@@ -177,10 +171,7 @@ int strace_take_events(struct strace_event *e)
 			break;
 		a = strace_async_find(e, context, (uint64_t)data);
 		if (a)
-			rc = aio_put(e->r, a,
-				     e->end_ns > a->start_ns
-					     ? e->end_ns - a->start_ns
-					     : 0,
+			rc = aio_put(e->r, a, e->end_ns > a->start_ns ? e->end_ns - a->start_ns : 0,
 				     result, e->err);
 	}
 	return rc;

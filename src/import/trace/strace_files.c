@@ -21,8 +21,7 @@ static int open_flags(struct strace_event *e, uint64_t *flags)
 	if (arg >= c->arg_count)
 		return strace_bad(e, "an open without flags");
 	text = c->args[arg];
-	if (text.n && *text.s == '{' &&
-	    !strace_text_member(text, "flags", &text))
+	if (text.n && *text.s == '{' && !strace_text_member(text, "flags", &text))
 		return strace_bad(e, "an open without flags");
 	*flags = strace_words_flags(&e->r->words, text);
 	return 0;
@@ -32,8 +31,7 @@ static uint32_t folder_of(struct strace_event *e, uint64_t flags)
 {
 	if (!(flags & (O_DIRECTORY | O_PATH)) || !e->r->path.len)
 		return 0;
-	return trace_names_id(e->r->folders, e->r->path.s, e->r->path.len,
-			      NULL);
+	return trace_names_id(e->r->folders, e->r->path.s, e->r->path.len, NULL);
 }
 
 /* What the result says is it, links followed. */
@@ -49,11 +47,10 @@ static int open_result(struct strace_event *e, uint64_t flags, uint32_t *file)
 			return strace_bad(e, "a path with a byte of zero");
 	}
 	*file = strace_path_file(e);
-	f = fdtable_open(r->fds, e->task->tid, (int)e->call.result, *file,
-			 flags & O_APPEND, flags & O_CLOEXEC);
-	f->tag = place->is_char || strace_is_char(buf_str(&r->path))
-			 ? STRACE_TAG_CHAR
-			 : folder_of(e, flags);
+	f = fdtable_open(r->fds, e->task->tid, (int)e->call.result, *file, flags & O_APPEND,
+			 flags & O_CLOEXEC);
+	f->tag = place->is_char || strace_is_char(buf_str(&r->path)) ? STRACE_TAG_CHAR
+								     : folder_of(e, flags);
 	if (flags & O_TRUNC || (flags & O_CREAT && flags & O_EXCL))
 		f->end = 0;
 	return 0;
@@ -84,10 +81,9 @@ int strace_take_open(struct strace_event *e)
 int strace_take_close(struct strace_event *e)
 {
 	const struct strace_pending *p = &e->task->pending;
-	struct strace_what what = { .op = TRACE_CLOSE,
-				    .off = TRACE_UNKNOWN,
-				    .result = e->call.result,
-				    .file = p->closed };
+	struct strace_what what = {
+		.op = TRACE_CLOSE, .off = TRACE_UNKNOWN, .result = e->call.result, .file = p->closed
+	};
 	struct strace_ref ref;
 
 	if (!p->has_closed) {
@@ -110,16 +106,14 @@ int strace_take_close_range(struct strace_event *e)
 		return STRACE_BAD;
 	if (strace_text_has(e->call.all, "CLOSE_RANGE_UNSHARE"))
 		fdtable_unshare(e->r->fds, e->task->tid);
-	fdtable_close_range(
-		e->r->fds, e->task->tid, (unsigned)first, (unsigned)last,
-		strace_text_has(e->call.all, "CLOSE_RANGE_CLOEXEC"));
+	fdtable_close_range(e->r->fds, e->task->tid, (unsigned)first, (unsigned)last,
+			    strace_text_has(e->call.all, "CLOSE_RANGE_CLOEXEC"));
 	return 0;
 }
 
 static bool gave_fd(const struct strace_event *e)
 {
-	return e->call.has_result && e->call.result >= 0 &&
-	       e->call.result <= INT32_MAX;
+	return e->call.has_result && e->call.result >= 0 && e->call.result <= INT32_MAX;
 }
 
 int strace_take_dup(struct strace_event *e)
@@ -129,8 +123,7 @@ int strace_take_dup(struct strace_event *e)
 	if (strace_ref(e, 0, &ref))
 		return STRACE_BAD;
 	if (gave_fd(e) && ref.fd >= 0)
-		fdtable_dup(e->r->fds, e->task->tid, ref.fd,
-			    (int)e->call.result,
+		fdtable_dup(e->r->fds, e->task->tid, ref.fd, (int)e->call.result,
 			    strace_text_has(e->call.all, "O_CLOEXEC"));
 	return 0;
 }
@@ -154,13 +147,11 @@ int strace_take_fcntl(struct strace_event *e)
 	if (!gave_fd(e) || ref.fd < 0)
 		return 0;
 	if (strace_text_begins(what, "F_DUPFD"))
-		fdtable_dup(e->r->fds, e->task->tid, ref.fd,
-			    (int)e->call.result,
+		fdtable_dup(e->r->fds, e->task->tid, ref.fd, (int)e->call.result,
 			    strace_text_is(what, "F_DUPFD_CLOEXEC"));
 	else if (strace_text_is(what, "F_SETFD"))
-		fdtable_close_on_exec(
-			e->r->fds, e->task->tid, ref.fd,
-			strace_text_has(e->call.all, "FD_CLOEXEC"));
+		fdtable_close_on_exec(e->r->fds, e->task->tid, ref.fd,
+				      strace_text_has(e->call.all, "FD_CLOEXEC"));
 	else if (strace_text_is(what, "F_SETFL") && ref.open)
 		set_appends(ref.open, strace_text_has(e->call.all, "O_APPEND"));
 	else if (strace_text_is(what, "F_GETFL") && ref.open)
@@ -171,8 +162,8 @@ int strace_take_fcntl(struct strace_event *e)
 int strace_take_no_file(struct strace_event *e)
 {
 	if (gave_fd(e))
-		fdtable_open(e->r->fds, e->task->tid, (int)e->call.result, 0,
-			     false, strace_text_has(e->call.all, "CLOEXEC"));
+		fdtable_open(e->r->fds, e->task->tid, (int)e->call.result, 0, false,
+			     strace_text_has(e->call.all, "CLOEXEC"));
 	return 0;
 }
 
@@ -184,14 +175,12 @@ int strace_take_pair(struct strace_event *e)
 	struct strace_place place;
 	int fd;
 
-	if (e->call.result != 0 || !e->call.has_result ||
-	    (size_t)e->row->arg >= e->call.arg_count)
+	if (e->call.result != 0 || !e->call.has_result || (size_t)e->row->arg >= e->call.arg_count)
 		return 0;
 	list = e->call.args[e->row->arg];
 	while (strace_text_item(&list, &item))
 		if (strace_fd(item, &fd, &place) && fd >= 0)
-			fdtable_open(e->r->fds, e->task->tid, fd, 0, false,
-				     closes);
+			fdtable_open(e->r->fds, e->task->tid, fd, 0, false, closes);
 	return 0;
 }
 
@@ -213,10 +202,9 @@ static uint64_t size_found(const struct strace_event *e)
 /* Of a descriptor: fstat, and what has a path of no bytes. */
 static bool is_of_fd(const struct strace_event *e)
 {
-	return e->row->arg < 0 ||
-	       (e->row->at >= 0 && (size_t)e->row->arg < e->call.arg_count &&
-		(strace_text_is(e->call.args[e->row->arg], "\"\"") ||
-		 strace_text_is(e->call.args[e->row->arg], "NULL")));
+	return e->row->arg < 0 || (e->row->at >= 0 && (size_t)e->row->arg < e->call.arg_count &&
+				   (strace_text_is(e->call.args[e->row->arg], "\"\"") ||
+				    strace_text_is(e->call.args[e->row->arg], "NULL")));
 }
 
 int strace_take_stat(struct strace_event *e)
@@ -265,8 +253,7 @@ int strace_take_path(struct strace_event *e)
 
 int strace_take_unlink(struct strace_event *e)
 {
-	static const struct strace_row rmdir_at = { "unlinkat", NULL, 0, 1, 0,
-						    TRACE_RMDIR };
+	static const struct strace_row rmdir_at = { "unlinkat", NULL, 0, 1, 0, TRACE_RMDIR };
 
 	if (strace_text_has(e->call.all, "AT_REMOVEDIR"))
 		e->row = &rmdir_at;
@@ -276,8 +263,7 @@ int strace_take_unlink(struct strace_event *e)
 /* rename(a, b), or renameat(folder, a, folder, b). */
 int strace_take_rename(struct strace_event *e)
 {
-	struct strace_what what = { .op = TRACE_RENAME,
-				    .result = e->call.result };
+	struct strace_what what = { .op = TRACE_RENAME, .result = e->call.result };
 	bool has_folders = e->row->at >= 0;
 	int rc = strace_path(e, e->row->at, e->row->arg);
 
@@ -323,8 +309,7 @@ int strace_take_fchdir(struct strace_event *e)
 
 int strace_take_getcwd(struct strace_event *e)
 {
-	if (e->call.has_result && e->call.result > 0 &&
-	    strace_path(e, -1, 0) == 0)
+	if (e->call.has_result && e->call.result > 0 && strace_path(e, -1, 0) == 0)
 		now_in(e, buf_str(&e->r->path));
 	return 0;
 }

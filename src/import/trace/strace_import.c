@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strace_import.c - --import=strace: one log of strace, or those of strace -ff, which have one a task. */
+/* strace_import.c - --import=strace: one log of strace, or those of strace -ff, which have one a
+ * task. */
 #include "import/trace/strace.h"
 
 #include <errno.h>
@@ -56,8 +57,7 @@ static int next_line(struct logs *all, struct log *log, struct mlgen_err *err)
 	log->has_line = rc > 0 && !is_cut;
 	all->m->tally.is_cut |= is_cut;
 	if (log->has_line && all->count > 1) {
-		strace_line_split(&l, (struct strace_text){ buf_str(&log->line),
-							    log->line.len });
+		strace_line_split(&l, (struct strace_text){ buf_str(&log->line), log->line.len });
 		log->ns = strace_source_time(&log->ahead, &l);
 	}
 	return 0;
@@ -70,9 +70,8 @@ static int open_logs(struct logs *all, struct mlgen_err *err)
 
 	if (m->file_count > FILES_MOST)
 		return mlgen_fail(err, -EINVAL,
-				  "import=strace: %zu files are too many, %d "
-				  "can be read at a time; make one of them by "
-				  "strace-log-merge",
+				  "import=strace: %zu files are too many, %d can be read at a "
+				  "time; make one of them by strace-log-merge",
 				  m->file_count, FILES_MOST);
 	all->logs = mem_array(m->file_count, sizeof(*all->logs));
 	for (; rc == 0 && all->count < m->file_count; all->count++) {
@@ -93,8 +92,7 @@ static struct log *earliest(const struct logs *all)
 	struct log *first = NULL;
 
 	for (size_t i = 0; i < all->count; i++)
-		if (all->logs[i].has_line &&
-		    (!first || all->logs[i].ns < first->ns))
+		if (all->logs[i].has_line && (!first || all->logs[i].ns < first->ns))
 			first = &all->logs[i];
 	return first;
 }
@@ -110,8 +108,8 @@ static int read_logs(struct logs *all, struct mlgen_err *err)
 		/* A line of no bytes has no memory to end it in. */
 		if (!log->line.s)
 			buf_addc(&log->line, ' ');
-		rc = strace_reader_line(all->r, log->line.s, log->line.len,
-					log->source.name, log->lineno, err);
+		rc = strace_reader_line(all->r, log->line.s, log->line.len, log->source.name,
+					log->lineno, err);
 		if (rc == 0)
 			rc = next_line(all, log, err);
 	}

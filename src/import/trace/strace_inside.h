@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strace_inside.h - what the parts of the reader of strace share: its state, and the call that it is at. */
+/* strace_inside.h - what the parts of the reader of strace share: its state, and the call that it
+ * is at. */
 #pragma once
 
 #include "import/trace/fdtable.h"
@@ -21,8 +22,7 @@ struct strace_source {
 };
 
 /* The time of a line, since 1970 or midnight of the first day. */
-uint64_t strace_source_time(struct strace_source *s,
-			    const struct strace_line *l);
+uint64_t strace_source_time(struct strace_source *s, const struct strace_line *l);
 
 /* A request of libaio. */
 struct strace_aio {
@@ -37,8 +37,7 @@ enum { STRACE_HELD = 4096, STRACE_AIO = 4096 };
 
 struct strace_reader {
 	struct importing *m;
-	struct strace_words rows,
-		words; /* of calls; of errors, flags, signals */
+	struct strace_words rows, words; /* of calls; of errors, flags, signals */
 	struct fdtable *fds;
 	struct strace_tasks tasks;
 	struct strace_task *forking, *moving; /* with such a call pending */
@@ -63,8 +62,7 @@ struct strace_reader {
 #define STRACE_CLONE_FILES UINT64_C(0x400)
 #define STRACE_CLONE_THREAD UINT64_C(0x10000)
 
-/* fd_open.tag of what is open and has no place on storage; others are
- * folders. */
+/* fd_open.tag of what is open and has no place on storage; others are folders. */
 #define STRACE_TAG_CHAR UINT32_MAX
 
 /* The call that is being read, of which everything is known. */
@@ -80,9 +78,8 @@ struct strace_event {
 };
 
 /*
- * A kind of call. `take` gives 0, STRACE_BAD (with e->why), or -errno. `at` is
- * the argument with the folder and `arg` that with the path or descriptor; -1 =
- * none.
+ * A kind of call. `take` gives 0, STRACE_BAD (with e->why), or -errno. `at` is the argument with
+ * the folder and `arg` that with the path or descriptor; -1 = none.
  */
 enum { STRACE_BAD = 1 };
 enum strace_trait {
@@ -104,8 +101,7 @@ struct strace_row {
 /* All rows, and the words that stand for numbers. */
 void strace_tables_fill(struct strace_words *calls, struct strace_words *words);
 /* NULL = no such name; take NULL = there is nothing to be done. */
-const struct strace_row *strace_row_of(const struct strace_reader *r,
-				       struct strace_text name);
+const struct strace_row *strace_row_of(const struct strace_reader *r, struct strace_text name);
 
 /* ---- what calls need ---- */
 
@@ -122,20 +118,18 @@ struct strace_ref {
 
 /* What stands behind it counts where it is there. 0 or STRACE_BAD. */
 int strace_ref(struct strace_event *e, int arg, struct strace_ref *ref);
-int strace_ref_text(struct strace_event *e, struct strace_text t,
-		    struct strace_ref *ref);
-/* Is it of a file, that has bytes on storage? Else it is counted if it is not
- * known. */
+int strace_ref_text(struct strace_event *e, struct strace_text t, struct strace_ref *ref);
+/* Is it of a file, that has bytes on storage? Else it is counted if it is not known. */
 bool strace_ref_is_file(struct strace_event *e, const struct strace_ref *ref);
 
 /* Without -yy a path has to say whether it is of a character device. */
 bool strace_is_char(const char *path);
 
-/* The folder that a path begins at (-1: where the process is), in r->path; empty
- * = not known. 0 or STRACE_BAD. */
+/* The folder that a path begins at (-1: where the process is), in r->path; empty = not known. 0 or
+ * STRACE_BAD. */
 int strace_folder(struct strace_event *e, int at);
-/* The path of an argument, with that of its folder, in r->path; 0, STRACE_BAD,
- * or 2: the call did not get that far. */
+/* The path of an argument, with that of its folder, in r->path; 0, STRACE_BAD, or 2: the call did
+ * not get that far. */
 enum { STRACE_NO_PATH = 2 };
 int strace_path(struct strace_event *e, int at, int arg);
 /* The file of r->path. */
@@ -149,25 +143,21 @@ struct strace_what {
 	int64_t result;
 };
 int strace_emit(struct strace_event *e, const struct strace_what *what);
-int strace_put(struct strace_reader *r, const struct trace_record *record,
-	       struct mlgen_err *err);
+int strace_put(struct strace_reader *r, const struct trace_record *record, struct mlgen_err *err);
 
-/* Where a read or write was of which `done` bytes were moved (or -errno): at
- * *off, or with NULL at its own position. */
-uint64_t strace_move(struct strace_event *e, const struct strace_ref *ref,
-		     bool is_write, const uint64_t *off, int64_t done,
-		     uint16_t *flags);
+/* Where a read or write was of which `done` bytes were moved (or -errno): at *off, or with NULL at
+ * its own position. */
+uint64_t strace_move(struct strace_event *e, const struct strace_ref *ref, bool is_write,
+		     const uint64_t *off, int64_t done, uint16_t *flags);
 
 /* The task of a number, known or new. */
-struct strace_task *strace_task_of(struct strace_reader *r, uint32_t tid,
-				   uint64_t now_ns);
+struct strace_task *strace_task_of(struct strace_reader *r, uint32_t tid, uint64_t now_ns);
 /* What is known of a process now. */
-void strace_process_tell(struct strace_reader *r,
-			 const struct strace_process *p, uint64_t end_ns);
+void strace_process_tell(struct strace_reader *r, const struct strace_process *p, uint64_t end_ns);
 int strace_exited(struct strace_event *e, struct strace_text status);
 /* A process without a name says its number. */
-int strace_learn_pid(struct strace_reader *r, struct strace_task *task,
-		     uint32_t pid, struct mlgen_err *err);
+int strace_learn_pid(struct strace_reader *r, struct strace_task *task, uint32_t pid,
+		     struct mlgen_err *err);
 
 /* ---- calls ---- */
 

@@ -12,8 +12,8 @@ static bool writes(const struct strace_event *e)
 /* ---- reads and writes ---- */
 
 /* `off` NULL = its own position. */
-static int move(struct strace_event *e, const struct strace_ref *ref,
-		bool is_write, uint64_t bytes, const uint64_t *off)
+static int move(struct strace_event *e, const struct strace_ref *ref, bool is_write, uint64_t bytes,
+		const uint64_t *off)
 {
 	struct strace_what what = { .op = is_write ? TRACE_WRITE : TRACE_READ,
 				    .bytes = bytes,
@@ -92,8 +92,7 @@ static bool pointed(struct strace_text t, uint64_t *off, bool *has)
 }
 
 /* One side of a copy in the kernel. */
-static int copy_side(struct strace_event *e, int fd_arg, int off_arg,
-		     uint64_t bytes, bool is_write)
+static int copy_side(struct strace_event *e, int fd_arg, int off_arg, uint64_t bytes, bool is_write)
 {
 	struct strace_ref ref;
 	uint64_t off;
@@ -142,9 +141,8 @@ static int strace_io_seek(struct strace_event *e, int64_t to)
 		return STRACE_BAD;
 	if (e->call.has_result && ref.open && to >= 0 && e->call.result >= 0)
 		fd_open_seek(ref.open, e->task->tid, e->end_ns, (uint64_t)to);
-	if (e->call.has_result && ref.open && to >= 0 &&
-	    e->call.arg_count > 2 && strace_text_is(e->call.args[1], "0") &&
-	    strace_text_is(e->call.args[2], "SEEK_END"))
+	if (e->call.has_result && ref.open && to >= 0 && e->call.arg_count > 2 &&
+	    strace_text_is(e->call.args[1], "0") && strace_text_is(e->call.args[2], "SEEK_END"))
 		ref.open->end = (uint64_t)to;
 	return 0;
 }
@@ -217,8 +215,7 @@ int strace_take_ftruncate(struct strace_event *e)
 
 int strace_take_truncate(struct strace_event *e)
 {
-	struct strace_what what = { .op = TRACE_ALLOCATE,
-				    .result = e->call.result };
+	struct strace_what what = { .op = TRACE_ALLOCATE, .result = e->call.result };
 	int rc = strace_path(e, -1, 0);
 
 	if (rc || !e->call.has_result)
@@ -243,36 +240,30 @@ int strace_take_getdents(struct strace_event *e)
 
 int strace_take_mmap(struct strace_event *e)
 {
-	struct strace_what what = { .op = TRACE_MMAP,
-				    .result = e->call.result };
+	struct strace_what what = { .op = TRACE_MMAP, .result = e->call.result };
 	struct strace_process *p = e->task->process;
 	struct strace_ref ref;
 	bool is_there;
 
 	if (e->call.arg_count < 6 || !e->call.has_result)
-		return e->call.has_result
-			       ? strace_bad(e, "a call with too few arguments")
-			       : 0;
+		return e->call.has_result ? strace_bad(e, "a call with too few arguments") : 0;
 	/* An address may look negative; errors are few. */
 	is_there = !e->call.failed;
-	if (strace_arg(e, 1, &what.bytes) || strace_arg(e, 5, &what.off) ||
-	    strace_ref(e, 4, &ref))
+	if (strace_arg(e, 1, &what.bytes) || strace_arg(e, 5, &what.off) || strace_ref(e, 4, &ref))
 		return STRACE_BAD;
 	if (strace_text_has(e->call.args[3], "MAP_ANONYMOUS"))
 		ref.fd = -1;
 	if (ref.fd >= 0 && strace_ref_is_file(e, &ref))
 		what.file = ref.open->file;
 	if (is_there)
-		strace_process_map(p, (uint64_t)what.result,
-				   round_up(what.bytes, 4096), what.file);
+		strace_process_map(p, (uint64_t)what.result, round_up(what.bytes, 4096), what.file);
 	return what.file ? strace_emit(e, &what) : 0;
 }
 
 int strace_take_munmap(struct strace_event *e)
 {
 	struct strace_process *p = e->task->process;
-	struct strace_what what = { .op = TRACE_MUNMAP,
-				    .result = e->call.result };
+	struct strace_what what = { .op = TRACE_MUNMAP, .result = e->call.result };
 
 	if (strace_arg(e, 0, &what.off) || strace_arg(e, 1, &what.bytes))
 		return STRACE_BAD;
@@ -290,15 +281,13 @@ int strace_take_mremap(struct strace_event *e)
 	uint64_t at, bytes, now_bytes;
 	uint32_t file;
 
-	if (strace_arg(e, 0, &at) || strace_arg(e, 1, &bytes) ||
-	    strace_arg(e, 2, &now_bytes))
+	if (strace_arg(e, 0, &at) || strace_arg(e, 1, &bytes) || strace_arg(e, 2, &now_bytes))
 		return STRACE_BAD;
 	if (!e->call.has_result || e->call.failed)
 		return 0;
 	file = strace_process_mapped(p, at, bytes);
 	strace_process_map(p, at, round_up(bytes, 4096), 0);
-	strace_process_map(p, (uint64_t)e->call.result,
-			   round_up(now_bytes, 4096), file);
+	strace_process_map(p, (uint64_t)e->call.result, round_up(now_bytes, 4096), file);
 	return 0;
 }
 

@@ -55,8 +55,7 @@ static bool take_tid(struct strace_text *t, uint32_t *tid)
 	if (!take_whole(&at, &v) || v > STRACE_TID_MOST)
 		return false;
 	if (at.n && *at.s == '<') {
-		close = memmem(at.s, at.n, has_brackets ? ">] " : "> ",
-			       has_brackets ? 3 : 2);
+		close = memmem(at.s, at.n, has_brackets ? ">] " : "> ", has_brackets ? 3 : 2);
 		if (!close)
 			return false;
 		skip(&at, (size_t)(close - at.s) + 1);
@@ -85,8 +84,8 @@ static bool take_day(struct strace_text *t, uint64_t *ns)
 	if (!take_whole(&at, &minutes) || !at.n || *at.s != ':')
 		return false;
 	skip(&at, 1);
-	if (!strace_text_seconds(&at, &seconds_ns) || hours > 23 ||
-	    minutes > 59 || seconds_ns > 61 * NS_PER_S)
+	if (!strace_text_seconds(&at, &seconds_ns) || hours > 23 || minutes > 59 ||
+	    seconds_ns > 61 * NS_PER_S)
 		return false;
 	*ns = (hours * 60 + minutes) * 60 * NS_PER_S + seconds_ns;
 	*t = at;
@@ -113,9 +112,8 @@ static void skip_more(struct strace_text *t)
 	const char *close;
 
 	skip_blanks(t);
-	while (t->n &&
-	       ((*t->s == '[' && !strace_text_begins(*t, "[ Process")) ||
-		strace_text_begins(*t, "(+"))) {
+	while (t->n && ((*t->s == '[' && !strace_text_begins(*t, "[ Process")) ||
+			strace_text_begins(*t, "(+"))) {
 		close = memchr(t->s, *t->s == '[' ? ']' : ')', t->n);
 		if (!close)
 			return;
@@ -139,8 +137,8 @@ void strace_line_split(struct strace_line *l, struct strace_text line)
 
 static bool is_name(char c)
 {
-	return is_digit(c) || c == '_' || c == '?' || c == '#' ||
-	       (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+	return is_digit(c) || c == '_' || c == '?' || c == '#' || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
 }
 
 bool strace_call_name(struct strace_text body, struct strace_text *name)
@@ -160,14 +158,12 @@ static void add_arg(struct strace_call *c, const char *from, const char *to)
 	while (to > from && to[-1] == ' ')
 		to--;
 	if (c->arg_count < STRACE_ARGS && from < to)
-		c->args[c->arg_count++] =
-			(struct strace_text){ from, (size_t)(to - from) };
+		c->args[c->arg_count++] = (struct strace_text){ from, (size_t)(to - from) };
 }
 
-/* Behind '(' up to what is behind the ')' that belongs to it; NULL = there is
- * none, and the last argument may be a part of it. */
-static const char *split_args(struct strace_call *c, const char *s,
-			      const char *end)
+/* Behind '(' up to what is behind the ')' that belongs to it; NULL = there is none, and the last
+ * argument may be a part of it. */
+static const char *split_args(struct strace_call *c, const char *s, const char *end)
 {
 	const char *at = s, *from = s;
 	int depth = 1;
@@ -181,8 +177,7 @@ static const char *split_args(struct strace_call *c, const char *s,
 		depth += strace_text_pass(s, &at, end);
 		if (depth == 0) {
 			add_arg(c, from, at - 1);
-			c->all =
-				(struct strace_text){ s, (size_t)(at - 1 - s) };
+			c->all = (struct strace_text){ s, (size_t)(at - 1 - s) };
 			return at;
 		}
 	}
@@ -217,8 +212,7 @@ static void take_place(struct strace_place *p, struct strace_text t)
 	if (at - t.s < 3)
 		return;
 	p->path = (struct strace_text){ t.s + 1, (size_t)(at - t.s) - 2 };
-	p->kind = strace_text_begins(p->path, "/") ||
-				  strace_text_begins(p->path, "\\x2f") ||
+	p->kind = strace_text_begins(p->path, "/") || strace_text_begins(p->path, "\\x2f") ||
 				  strace_text_begins(p->path, "\\57")
 			  ? PLACE_PATH
 			  : PLACE_OTHER;
@@ -227,14 +221,11 @@ static void take_place(struct strace_place *p, struct strace_text t)
 	device = memchr(p->path.s, '<', p->path.n);
 	if (p->kind == PLACE_PATH && device) {
 		p->is_char = strace_text_begins(
-			(struct strace_text){
-				device,
-				p->path.n - (size_t)(device - p->path.s) },
+			(struct strace_text){ device, p->path.n - (size_t)(device - p->path.s) },
 			"<char ");
 		p->path.n = (size_t)(device - p->path.s);
 	}
-	if (p->path.n > 10 &&
-	    memcmp(p->path.s + p->path.n - 10, " (deleted)", 10) == 0)
+	if (p->path.n > 10 && memcmp(p->path.s + p->path.n - 10, " (deleted)", 10) == 0)
 		p->path.n -= 10;
 }
 
@@ -255,8 +246,7 @@ bool strace_fd(struct strace_text t, int *fd, struct strace_place *place)
 	*fd = (int)v;
 	*place = (struct strace_place){ .kind = PLACE_NONE };
 	if (angle)
-		take_place(place, (struct strace_text){
-					  angle, t.n - (size_t)(angle - t.s) });
+		take_place(place, (struct strace_text){ angle, t.n - (size_t)(angle - t.s) });
 	return true;
 }
 

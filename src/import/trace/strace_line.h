@@ -55,10 +55,9 @@ struct strace_call {
 /* "NAME(" at its beginning. */
 bool strace_call_name(struct strace_text body, struct strace_text *name);
 
-/* A call with its result. NULL, or what is wrong with it: of one without an end
- * there are the arguments, as far as they go. */
+/* A call with its result. NULL, or what is wrong with it: of one without an end there are the
+ * arguments, as far as they go. */
 const char *strace_call_split(struct strace_call *c, struct strace_text body);
 
-/* "3</a/b>": the number, and the place. False = it is none. AT_FDCWD is
- * AT_FDCWD. */
+/* "3</a/b>": the number, and the place. False = it is none. AT_FDCWD is AT_FDCWD. */
 bool strace_fd(struct strace_text t, int *fd, struct strace_place *place);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strace_process.c - processes and threads of strace: who made whom, what they run, how they ended. */
+/* strace_process.c - processes and threads of strace: who made whom, what they run, how they ended.
+ */
 #include "import/trace/strace_inside.h"
 
 #include "base/mem.h"
@@ -7,8 +8,7 @@
 
 /* ---- who they are ---- */
 
-void strace_process_tell(struct strace_reader *r,
-			 const struct strace_process *p, uint64_t end_ns)
+void strace_process_tell(struct strace_reader *r, const struct strace_process *p, uint64_t end_ns)
 {
 	uint64_t number[] = {
 		p->pid,
@@ -23,8 +23,8 @@ void strace_process_tell(struct strace_reader *r,
 }
 
 /* A task that is there already keeps the call that it is in. */
-static void adopt(struct strace_reader *r, struct strace_task *parent,
-		  struct strace_text flags, uint32_t tid, uint64_t now_ns)
+static void adopt(struct strace_reader *r, struct strace_task *parent, struct strace_text flags,
+		  uint32_t tid, uint64_t now_ns)
 {
 	uint64_t bits = strace_words_flags(&r->words, flags);
 	bool is_thread = bits & STRACE_CLONE_THREAD;
@@ -33,8 +33,7 @@ static void adopt(struct strace_reader *r, struct strace_task *parent,
 	if (task == parent)
 		return;
 	if (!task)
-		task = strace_tasks_add(&r->tasks, tid,
-					is_thread ? parent->process : NULL);
+		task = strace_tasks_add(&r->tasks, tid, is_thread ? parent->process : NULL);
 	else
 		strace_task_move(task, is_thread ? parent->process : NULL);
 	fdtable_fork(r->fds, parent->tid, tid, bits & STRACE_CLONE_FILES);
@@ -46,8 +45,8 @@ static void adopt(struct strace_reader *r, struct strace_task *parent,
 	strace_process_tell(r, task->process, TRACE_UNKNOWN);
 }
 
-void strace_reader_task(struct strace_reader *r, uint32_t tid, uint32_t pid,
-			uint32_t parent, const char *command, const char *cwd)
+void strace_reader_task(struct strace_reader *r, uint32_t tid, uint32_t pid, uint32_t parent,
+			const char *command, const char *cwd)
 {
 	struct strace_task *leader = strace_tasks_find(&r->tasks, pid);
 	struct strace_process *p;
@@ -68,8 +67,7 @@ void strace_reader_task(struct strace_reader *r, uint32_t tid, uint32_t pid,
 		strace_process_tell(r, p, TRACE_UNKNOWN);
 }
 
-void strace_reader_fd(struct strace_reader *r, uint32_t pid, int fd,
-		      bool appends)
+void strace_reader_fd(struct strace_reader *r, uint32_t pid, int fd, bool appends)
 {
 	/* The first call with this descriptor says which file it is. */
 	fdtable_open(r->fds, pid, fd, 0, appends, false);
@@ -85,15 +83,13 @@ static struct strace_text flags_of(struct strace_text args)
 		return (struct strace_text){ args.s, 0 };
 	args.n -= (size_t)(at + 6 - args.s);
 	args.s = at + 6;
-	while (n < args.n && args.s[n] != ',' && args.s[n] != '}' &&
-	       args.s[n] != ' ')
+	while (n < args.n && args.s[n] != ',' && args.s[n] != '}' && args.s[n] != ' ')
 		n++;
 	return (struct strace_text){ args.s, n };
 }
 
 /* One that nobody introduced may be of a fork that has not returned yet. */
-struct strace_task *strace_task_of(struct strace_reader *r, uint32_t tid,
-				   uint64_t now_ns)
+struct strace_task *strace_task_of(struct strace_reader *r, uint32_t tid, uint64_t now_ns)
 {
 	struct strace_task *task = strace_tasks_find(&r->tasks, tid);
 	struct strace_task *maker = NULL;
@@ -107,14 +103,12 @@ struct strace_task *strace_task_of(struct strace_reader *r, uint32_t tid,
 		return strace_tasks_add(&r->tasks, tid, NULL);
 	maker->pending.child = tid;
 	adopt(r, maker,
-	      flags_of((struct strace_text){ maker->pending.text.s,
-					     maker->pending.text.len }),
-	      tid, now_ns);
+	      flags_of((struct strace_text){ maker->pending.text.s, maker->pending.text.len }), tid,
+	      now_ns);
 	return strace_tasks_find(&r->tasks, tid);
 }
 
-static int flush_held(struct strace_reader *r, uint32_t pid,
-		      struct mlgen_err *err)
+static int flush_held(struct strace_reader *r, uint32_t pid, struct mlgen_err *err)
 {
 	int rc = 0;
 
@@ -133,8 +127,8 @@ static int flush_held(struct strace_reader *r, uint32_t pid,
 }
 
 /* NULL: nobody will say it any more. */
-int strace_learn_pid(struct strace_reader *r, struct strace_task *task,
-		     uint32_t pid, struct mlgen_err *err)
+int strace_learn_pid(struct strace_reader *r, struct strace_task *task, uint32_t pid,
+		     struct mlgen_err *err)
 {
 	if (task && pid && !strace_tasks_find(&r->tasks, pid)) {
 		strace_tasks_rename(&r->tasks, task, pid);
@@ -170,8 +164,7 @@ static int tell_fork(struct strace_event *e)
 int strace_take_fork(struct strace_event *e)
 {
 	struct strace_text flags = flags_of(e->call.all);
-	bool is_thread =
-		strace_words_flags(&e->r->words, flags) & STRACE_CLONE_THREAD;
+	bool is_thread = strace_words_flags(&e->r->words, flags) & STRACE_CLONE_THREAD;
 	int64_t child = e->call.result;
 
 	if (!e->call.has_result || child <= 0 || child > INT32_MAX)
@@ -193,8 +186,7 @@ static void keep_command(struct strace_event *e)
 	buf_reset(command);
 	if (arg < e->call.arg_count)
 		list = e->call.args[arg];
-	while (list.n && (*list.s == '[' || *list.s == ',') &&
-	       strace_text_item(&list, &item)) {
+	while (list.n && (*list.s == '[' || *list.s == ',') && strace_text_item(&list, &item)) {
 		const char *last = memrchr(item.s, '"', item.n);
 
 		if (!last || *item.s != '"')
@@ -209,8 +201,7 @@ static void keep_command(struct strace_event *e)
 		if (is_cut)
 			buf_add(command, "...");
 	}
-	mem_replace(&p->command,
-		    command->len ? buf_str(command) : buf_str(&e->r->path));
+	mem_replace(&p->command, command->len ? buf_str(command) : buf_str(&e->r->path));
 }
 
 /* Those that failed are a shell that looks for a program. */
@@ -250,8 +241,7 @@ static void gone(struct strace_reader *r, struct strace_task *task)
 }
 
 /* A thread's call of execve ends as its process's. */
-static void supersede(struct strace_reader *r, struct strace_task *leader,
-		      uint32_t tid)
+static void supersede(struct strace_reader *r, struct strace_task *leader, uint32_t tid)
 {
 	struct strace_task *task = strace_tasks_find(&r->tasks, tid);
 	struct strace_pending *p = &leader->pending;
@@ -260,8 +250,7 @@ static void supersede(struct strace_reader *r, struct strace_task *leader,
 		return;
 	strace_task_unlist(leader);
 	buf_reset(&p->text);
-	buf_addn(&p->text, buf_str(&task->pending.text),
-		 task->pending.text.len);
+	buf_addn(&p->text, buf_str(&task->pending.text), task->pending.text.len);
 	p->is_open = task->pending.is_open;
 	p->start_ns = task->pending.start_ns;
 	p->row = task->pending.row;
@@ -269,8 +258,7 @@ static void supersede(struct strace_reader *r, struct strace_task *leader,
 	gone(r, task);
 }
 
-/* "exited with 3", "killed by SIGKILL (core dumped)", "superseded by execve in
- * pid 12". */
+/* "exited with 3", "killed by SIGKILL (core dumped)", "superseded by execve in pid 12". */
 static int64_t status_of(struct strace_event *e, struct strace_text status)
 {
 	const struct strace_word *word;

@@ -43,13 +43,11 @@ void strace_reader_free(struct strace_reader *r)
 
 /* ---- when, and who ---- */
 
-uint64_t strace_source_time(struct strace_source *s,
-			    const struct strace_line *l)
+uint64_t strace_source_time(struct strace_source *s, const struct strace_line *l)
 {
 	if (l->clock == STRACE_TIMELESS || l->clock == STRACE_RELATIVE)
 		return s->last_ns + s->days_ns;
-	if (l->clock == STRACE_DAY && s->has_time &&
-	    l->ns + DAY_NS / 2 < s->last_ns)
+	if (l->clock == STRACE_DAY && s->has_time && l->ns + DAY_NS / 2 < s->last_ns)
 		s->days_ns += DAY_NS;
 	s->has_time = true;
 	s->last_ns = l->ns;
@@ -74,10 +72,9 @@ static struct strace_task *unnamed_task(struct strace_reader *r)
 	return strace_tasks_add(&r->tasks, 0, NULL);
 }
 
-/* The first "[pid N]" of strace -f: it is the process that had none, unless that
- * one is in a fork of which N can be the child. 0 or -errno. */
-static int name_first(struct strace_reader *r, const struct strace_line *l,
-		      struct mlgen_err *err)
+/* The first "[pid N]" of strace -f: it is the process that had none, unless that one is in a fork
+ * of which N can be the child. 0 or -errno. */
+static int name_first(struct strace_reader *r, const struct strace_line *l, struct mlgen_err *err)
 {
 	struct strace_task *first = strace_tasks_find(&r->tasks, 0);
 
@@ -96,8 +93,7 @@ static int find_task(struct strace_event *e, const struct strace_line *l)
 		r->is_followed = true;
 		rc = name_first(r, l, e->err);
 		e->task = strace_task_of(r, l->tid, e->start_ns);
-	} else if (r->source->tid && !r->is_holding && r->is_followed &&
-		   r->source != &r->own) {
+	} else if (r->source->tid && !r->is_holding && r->is_followed && r->source != &r->own) {
 		e->task = strace_task_of(r, r->source->tid, e->start_ns);
 	} else {
 		e->task = unnamed_task(r);
@@ -122,8 +118,7 @@ static int find_error(struct strace_event *e)
 }
 
 /* `now_ns` is that of its end where the line has only ended it; else 0. */
-static int run_call(struct strace_event *e, struct strace_text body,
-		    uint64_t now_ns)
+static int run_call(struct strace_event *e, struct strace_text body, uint64_t now_ns)
 {
 	struct strace_call *c = &e->call;
 	char name[32];
@@ -135,8 +130,8 @@ static int run_call(struct strace_event *e, struct strace_text body,
 		return STRACE_BAD;
 	e->row = strace_row_of(e->r, c->name);
 	if (!e->row) {
-		snprintf(name, sizeof(name), "%.*s",
-			 (int)u64_min(c->name.n, sizeof(name) - 1), c->name.s);
+		snprintf(name, sizeof(name), "%.*s", (int)u64_min(c->name.n, sizeof(name) - 1),
+			 c->name.s);
 		import_unknown(e->r->m, name);
 		return 0;
 	}
@@ -215,17 +210,15 @@ static int resume_call(struct strace_event *e, struct strace_text body)
 		return strace_bad(e, "neither a call, a signal nor an exit");
 	name = (size_t)(end - body.s) - 5;
 	from = (size_t)(end - body.s) + sizeof(resumed) - 1;
-	if (!p->is_open || p->text.len <= name ||
-	    memcmp(p->text.s, body.s + 5, name) != 0 || p->text.s[name] != '(')
-		return strace_bad(e, "the end of a call of which the log has "
-				     "no beginning");
+	if (!p->is_open || p->text.len <= name || memcmp(p->text.s, body.s + 5, name) != 0 ||
+	    p->text.s[name] != '(')
+		return strace_bad(e, "the end of a call of which the log has no beginning");
 	if (p->text.len + body.n > TRACE_INPUT_LINE_MAX)
 		return strace_bad(e, "a call of more than 1 MiB");
 	buf_addn(&p->text, body.s + from, body.n - from);
 	e->start_ns = p->start_ns;
 	strace_task_unlist(e->task);
-	rc = run_call(e, (struct strace_text){ p->text.s, p->text.len },
-		      now_ns);
+	rc = run_call(e, (struct strace_text){ p->text.s, p->text.len }, now_ns);
 	forget_pending(e->task);
 	return rc;
 }
@@ -263,8 +256,8 @@ static int take_body(struct strace_event *e, struct strace_text body)
 
 /* ---- a line ---- */
 
-/* Of what strace itself says: some of it stands in the middle of a line. True =
- * there is no more to be read now. */
+/* Of what strace itself says: some of it stands in the middle of a line. True = there is no more to
+ * be read now. */
 static bool is_message(struct strace_reader *r, struct strace_text *t)
 {
 	static const char process[] = "strace: Process ";
@@ -289,8 +282,7 @@ static bool is_message(struct strace_reader *r, struct strace_text *t)
 		*t = (struct strace_text){ r->line.s, r->line.len };
 	}
 	s->is_over |= strace_text_begins(*t, "% time ");
-	return s->is_over || strace_text_begins(*t, "strace: ") ||
-	       strace_text_begins(*t, " > ");
+	return s->is_over || strace_text_begins(*t, "strace: ") || strace_text_begins(*t, " > ");
 }
 
 /* Signals, and what says nothing of calls. */
@@ -298,35 +290,31 @@ static bool is_silent(struct strace_text body)
 {
 	return !body.n || strace_text_begins(body, "--- ") ||
 	       strace_text_begins(body, "[ Process PID=") ||
-	       strace_text_begins(body, "<detached") ||
-	       strace_text_is(body, "<unfinished ...>");
+	       strace_text_begins(body, "<detached") || strace_text_is(body, "<unfinished ...>");
 }
 
 /* Of a log without times no line is of use; of one with them, one of others. */
-static int refuse_timeless(struct strace_event *e, const struct strace_line *l,
-			   const char *file, uint64_t lineno)
+static int refuse_timeless(struct strace_event *e, const struct strace_line *l, const char *file,
+			   uint64_t lineno)
 {
 	struct strace_text body = l->body;
 
 	if (e->r->source->has_time || e->r->m->is_lenient ||
-	    (strace_call_split(&e->call, body) &&
-	     !ends_in(&body, "<unfinished ...>")))
-		return strace_bad(e, l->clock == STRACE_RELATIVE
-					     ? "a time since the line before"
-					     : "no time, or no call");
-	return mlgen_fail(e->err, -EINVAL,
-			  "%s:%" PRIu64 ": %s; let strace write the time of "
-			  "each call, best by strace -f -ttt -T -yy",
-			  strcmp(file, "-") == 0 ? "standard input" : file,
-			  lineno,
-			  l->clock == STRACE_RELATIVE
-				  ? "has the time since the line before (-r), "
-				    "and not which time it is"
-				  : "has no time");
+	    (strace_call_split(&e->call, body) && !ends_in(&body, "<unfinished ...>")))
+		return strace_bad(e, l->clock == STRACE_RELATIVE ? "a time since the line before"
+								 : "no time, or no call");
+	return mlgen_fail(
+		e->err, -EINVAL,
+		"%s:%" PRIu64
+		": %s; let strace write the time of each call, best by strace -f -ttt -T -yy",
+		strcmp(file, "-") == 0 ? "standard input" : file, lineno,
+		l->clock == STRACE_RELATIVE
+			? "has the time since the line before (-r), and not which time it is"
+			: "has no time");
 }
 
-/* A time of the log on the trace's clock. Which is how far from it may be
- * another thing at the next line, and a call's halves are two lines. */
+/* A time of the log on the trace's clock. Which is how far from it may be another thing at the next
+ * line, and a call's halves are two lines. */
 static uint64_t trace_time(const struct strace_reader *r, uint64_t ns)
 {
 	uint64_t off = r->m->clock_offset_ns;
@@ -334,8 +322,8 @@ static uint64_t trace_time(const struct strace_reader *r, uint64_t ns)
 	return ns > off ? ns - off : 0;
 }
 
-static int take_line(struct strace_event *e, const struct strace_line *l,
-		     const char *file, uint64_t lineno)
+static int take_line(struct strace_event *e, const struct strace_line *l, const char *file,
+		     uint64_t lineno)
 {
 	struct strace_source *s = e->r->source;
 	int rc;
@@ -349,8 +337,8 @@ static int take_line(struct strace_event *e, const struct strace_line *l,
 	return rc ? rc : take_body(e, l->body);
 }
 
-int strace_reader_line(struct strace_reader *r, char *line, size_t bytes,
-		       const char *file, uint64_t lineno, struct mlgen_err *err)
+int strace_reader_line(struct strace_reader *r, char *line, size_t bytes, const char *file,
+		       uint64_t lineno, struct mlgen_err *err)
 {
 	struct strace_text text = { line, bytes };
 	struct strace_event e;
@@ -379,12 +367,10 @@ int strace_reader_line(struct strace_reader *r, char *line, size_t bytes,
 static void tell_clock(const struct strace_reader *r)
 {
 	if (r->is_of_day)
-		import_note(r->m, "times are of day, and the first line is of "
-				  "day 0; strace -ttt has the date, too");
+		import_note(r->m, "times are of day, and the first line is of day 0; strace -ttt "
+				  "has the date, too");
 	if (r->timeless)
-		import_note(r->m,
-			    "%" PRIu64 " call%s no duration; strace -T "
-			    "writes it",
+		import_note(r->m, "%" PRIu64 " call%s no duration; strace -T writes it",
 			    r->timeless, r->timeless == 1 ? " has" : "s have");
 }
 
@@ -393,22 +379,20 @@ static void tell_notes(const struct strace_reader *r)
 	tell_clock(r);
 	if (r->unnamed)
 		import_note(r->m,
-			    "%" PRIu64 " call%s on descriptors that were open "
-			    "before the log begins, whose files are not known, "
-			    "%s left out; strace -yy names them",
-			    r->unnamed, plural(r->unnamed),
-			    r->unnamed == 1 ? "is" : "are");
+			    "%" PRIu64
+			    " call%s on descriptors that were open before the log begins, whose "
+			    "files are not known, %s left out; strace -yy names them",
+			    r->unnamed, plural(r->unnamed), r->unnamed == 1 ? "is" : "are");
 	if (r->rings)
 		import_note(r->m,
-			    "%" PRIu64 " call%s of io_uring_enter: what was "
-			    "read and written by io_uring no strace sees; "
-			    "--capture does",
+			    "%" PRIu64 " call%s of io_uring_enter: what was read and written by "
+			    "io_uring no strace sees; --capture does",
 			    r->rings, plural(r->rings));
 	if (r->aio_lost)
 		import_note(r->m,
-			    "the end of %" PRIu64 " request%s of libaio is not "
-			    "in the log (it may be taken without a call): "
-			    "without duration, and taken as done",
+			    "the end of %" PRIu64
+			    " request%s of libaio is not in the log (it may be taken without a "
+			    "call): without duration, and taken as done",
 			    r->aio_lost, plural(r->aio_lost));
 }
 

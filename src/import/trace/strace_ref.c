@@ -30,10 +30,9 @@ int strace_arg(struct strace_event *e, size_t arg, uint64_t *value)
 bool strace_is_char(const char *path)
 {
 	static const char *const begins[] = {
-		"/dev/null",        "/dev/zero",   "/dev/full", "/dev/random",
-		"/dev/urandom",     "/dev/tty",    "/dev/pts/", "/dev/ptmx",
-		"/dev/console",     "/dev/nvidia", "/dev/dri/", "/dev/kfd",
-		"/dev/infiniband/",
+		"/dev/null", "/dev/zero", "/dev/full",        "/dev/random",  "/dev/urandom",
+		"/dev/tty",  "/dev/pts/", "/dev/ptmx",        "/dev/console", "/dev/nvidia",
+		"/dev/dri/", "/dev/kfd",  "/dev/infiniband/",
 	};
 
 	if (strncmp(path, "/dev/", 5) != 0)
@@ -48,8 +47,7 @@ uint32_t strace_path_file(struct strace_event *e)
 {
 	struct strace_reader *r = e->r;
 
-	return r->path.len ? trace_fill_name(r->m->fill, r->path.s, r->path.len)
-			   : 0;
+	return r->path.len ? trace_fill_name(r->m->fill, r->path.s, r->path.len) : 0;
 }
 
 static int place_path(struct strace_event *e, const struct strace_place *place)
@@ -61,8 +59,7 @@ static int place_path(struct strace_event *e, const struct strace_place *place)
 }
 
 /* The log has not shown how it came to be open. */
-static void set_seen(struct strace_event *e, struct strace_ref *ref,
-		     uint32_t file, bool is_char)
+static void set_seen(struct strace_event *e, struct strace_ref *ref, uint32_t file, bool is_char)
 {
 	uint32_t tag = is_char ? STRACE_TAG_CHAR : 0;
 	bool is_told, appends;
@@ -73,8 +70,7 @@ static void set_seen(struct strace_event *e, struct strace_ref *ref,
 	is_told = ref->open && !ref->open->file && !ref->open->may_append;
 	appends = is_told && ref->open->appends;
 	if (!ref->open)
-		ref->open = fdtable_open(e->r->fds, e->task->tid, ref->fd, file,
-					 false, false);
+		ref->open = fdtable_open(e->r->fds, e->task->tid, ref->fd, file, false, false);
 	ref->open->file = file;
 	ref->open->appends = appends;
 	ref->open->may_append = !is_told;
@@ -83,16 +79,13 @@ static void set_seen(struct strace_event *e, struct strace_ref *ref,
 	ref->open->tag = tag;
 }
 
-int strace_ref_text(struct strace_event *e, struct strace_text t,
-		    struct strace_ref *ref)
+int strace_ref_text(struct strace_event *e, struct strace_text t, struct strace_ref *ref)
 {
 	struct strace_place place;
 
 	if (!strace_fd(t, &ref->fd, &place))
 		return strace_bad(e, "a descriptor is no number");
-	ref->open = ref->fd < 0
-			    ? NULL
-			    : fdtable_find(e->r->fds, e->task->tid, ref->fd);
+	ref->open = ref->fd < 0 ? NULL : fdtable_find(e->r->fds, e->task->tid, ref->fd);
 	if (ref->fd < 0 || place.kind == PLACE_NONE)
 		return 0;
 	if (place.kind == PLACE_OTHER) {
@@ -127,14 +120,12 @@ bool strace_ref_is_file(struct strace_event *e, const struct strace_ref *ref)
 /* ---- paths ---- */
 
 /* What it says of where the process is holds for calls that do not say it. */
-static int begin_at_place(struct strace_event *e,
-			  const struct strace_place *place, bool is_cwd)
+static int begin_at_place(struct strace_event *e, const struct strace_place *place, bool is_cwd)
 {
 	struct strace_process *p = e->task->process;
 	int rc = place_path(e, place);
 
-	if (rc == 0 && is_cwd &&
-	    (!p->cwd || strcmp(p->cwd, buf_str(&e->r->path)) != 0))
+	if (rc == 0 && is_cwd && (!p->cwd || strcmp(p->cwd, buf_str(&e->r->path)) != 0))
 		mem_replace(&p->cwd, buf_str(&e->r->path));
 	return rc;
 }
@@ -146,14 +137,12 @@ int strace_folder(struct strace_event *e, int at)
 	int fd = AT_FDCWD;
 
 	buf_reset(&r->path);
-	if (at >= (int)e->call.arg_count ||
-	    (at >= 0 && !strace_fd(e->call.args[at], &fd, &place)))
+	if (at >= (int)e->call.arg_count || (at >= 0 && !strace_fd(e->call.args[at], &fd, &place)))
 		return strace_bad(e, "a folder is no descriptor");
 	if (place.kind == PLACE_PATH)
 		return begin_at_place(e, &place, fd == AT_FDCWD);
 	if (fd == AT_FDCWD) {
-		buf_add(&r->path,
-			e->task->process->cwd ? e->task->process->cwd : "");
+		buf_add(&r->path, e->task->process->cwd ? e->task->process->cwd : "");
 	} else if (fd >= 0) {
 		struct fd_open *f = fdtable_find(r->fds, e->task->tid, fd);
 		const char *folder = NULL;
@@ -207,14 +196,12 @@ int strace_path(struct strace_event *e, int at, int arg)
 
 /* ---- records ---- */
 
-int strace_put(struct strace_reader *r, const struct trace_record *record,
-	       struct mlgen_err *err)
+int strace_put(struct strace_reader *r, const struct trace_record *record, struct mlgen_err *err)
 {
 	if (!r->is_holding)
 		return trace_fill_add(r->m->fill, record, err);
 	r->held[r->held_count++] = *record;
-	return r->held_count < STRACE_HELD ? 0
-					   : strace_learn_pid(r, NULL, 0, err);
+	return r->held_count < STRACE_HELD ? 0 : strace_learn_pid(r, NULL, 0, err);
 }
 
 int strace_emit(struct strace_event *e, const struct strace_what *what)
@@ -236,8 +223,7 @@ int strace_emit(struct strace_event *e, const struct strace_what *what)
 
 	t->inexact += (what->flags & TRACE_OFF_INEXACT) != 0;
 	t->inferred +=
-		(what->flags & (TRACE_OFF_INEXACT | TRACE_OFF_INFERRED)) ==
-		TRACE_OFF_INFERRED;
+		(what->flags & (TRACE_OFF_INEXACT | TRACE_OFF_INFERRED)) == TRACE_OFF_INFERRED;
 	e->r->timeless += e->duration_ns == TRACE_UNKNOWN;
 	return strace_put(e->r, &record, e->err);
 }
@@ -246,15 +232,13 @@ int strace_emit(struct strace_event *e, const struct strace_what *what)
 static bool is_contended(const struct strace_event *e, const struct fd_open *f)
 {
 	for (const struct strace_task *t = e->r->moving; t; t = t->behind)
-		if (t != e->task &&
-		    fdtable_find(e->r->fds, t->tid, t->pending.fd) == f)
+		if (t != e->task && fdtable_find(e->r->fds, t->tid, t->pending.fd) == f)
 			return true;
 	return false;
 }
 
-uint64_t strace_move(struct strace_event *e, const struct strace_ref *ref,
-		     bool is_write, const uint64_t *off, int64_t done,
-		     uint16_t *flags)
+uint64_t strace_move(struct strace_event *e, const struct strace_ref *ref, bool is_write,
+		     const uint64_t *off, int64_t done, uint16_t *flags)
 {
 	struct fd_open *f = ref->open;
 	uint64_t at;
@@ -266,17 +250,15 @@ uint64_t strace_move(struct strace_event *e, const struct strace_ref *ref,
 		return at;
 	}
 	if (off || done < 0) {
-		at = off                    ? f->end
-		     : f->is_position_known ? f->position
-					    : TRACE_UNKNOWN;
+		at = off ? f->end : f->is_position_known ? f->position : TRACE_UNKNOWN;
 		if (at == TRACE_UNKNOWN)
 			return at;
 		*flags |= TRACE_OFF_INFERRED;
 		f->end += off && done > 0 ? (uint64_t)done : 0;
 		return at;
 	}
-	at = fd_open_advance(f, e->task->tid, e->start_ns, e->end_ns,
-			     (uint64_t)done, is_write, flags);
+	at = fd_open_advance(f, e->task->tid, e->start_ns, e->end_ns, (uint64_t)done, is_write,
+			     flags);
 	if (*flags & TRACE_OFF_INFERRED && e->r->moving && is_contended(e, f))
 		*flags |= TRACE_OFF_INEXACT;
 	return at;

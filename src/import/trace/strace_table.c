@@ -112,68 +112,51 @@ static const struct strace_row rows[] = {
 
 /* They give a descriptor that has no place on storage. */
 static const char no_files[] =
-	"socket accept accept4 eventfd eventfd2 epoll_create epoll_create1 "
-	"timerfd_create signalfd signalfd4 inotify_init inotify_init1 "
-	"memfd_create memfd_secret userfaultfd perf_event_open "
-	"fanotify_init pidfd_open pidfd_getfd mq_open fsopen fspick fsmount "
+	"socket accept accept4 eventfd eventfd2 epoll_create epoll_create1 timerfd_create signalfd "
+	"signalfd4 inotify_init inotify_init1 memfd_create memfd_secret userfaultfd "
+	"perf_event_open fanotify_init pidfd_open pidfd_getfd mq_open fsopen fspick fsmount "
 	"open_tree landlock_create_ruleset";
 
 /* They ask nothing of storage, or nothing that a trace has. */
 static const char no_io[] =
-	"_newselect _sysctl access acct add_key adjtimex alarm "
-	"arch_prctl bind bpf brk cachestat capget capset clock_adjtime "
-	"clock_getres clock_gettime clock_nanosleep clock_settime "
-	"connect delete_module epoll_ctl epoll_ctl_old epoll_pwait "
-	"epoll_pwait2 epoll_wait epoll_wait_old exit exit_group faccessat "
-	"faccessat2 fanotify_mark fgetxattr flistxattr flock fsconfig fstatfs "
-	"fstatfs64 futex futex_requeue futex_wait futex_waitv futex_wake "
-	"get_kernel_syms get_mempolicy get_robust_list get_thread_area getcpu "
-	"getegid getegid32 geteuid geteuid32 getgid getgid32 getgroups "
-	"getgroups32 getitimer getpeername getpgid getpgrp getpmsg getppid "
-	"getpriority getrandom getresgid getresgid32 getresuid getresuid32 "
-	"getrlimit getrusage getsid getsockname getsockopt gettimeofday "
-	"getuid getuid32 getxattr idle init_module inotify_add_watch "
-	"inotify_rm_watch io_cancel io_destroy io_setup io_uring_register "
-	"ioctl ioperm iopl ioprio_get ioprio_set ipc kcmp kexec_file_load "
-	"kexec_load keyctl kill landlock_add_rule landlock_restrict_self "
-	"lgetxattr listen listxattr llistxattr lookup_dcookie "
-	"lsm_get_self_attr "
-	"map_shadow_stack mbind membarrier migrate_pages mincore mlock mlock2 "
-	"mlockall modify_ldt mount mount_setattr move_mount move_pages "
-	"mprotect mq_getsetattr mq_notify mq_timedreceive mq_timedsend "
-	"mq_unlink mseal msgctl msgget msgrcv msgsnd munlock munlockall "
-	"name_to_handle_at nanosleep nice oldfstat oldlstat oldstat "
-	"pause personality pidfd_send_signal pivot_root pkey_alloc pkey_free "
-	"pkey_mprotect poll ppoll prctl prlimit64 process_madvise "
-	"process_mrelease process_vm_readv process_vm_writev pselect6 ptrace "
-	"quotactl quotactl_fd readlink readlinkat reboot recv recvfrom "
-	"recvmmsg "
-	"recvmsg remap_file_pages request_key restart_syscall rseq "
-	"rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo "
-	"rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo "
-	"sched_get_priority_max sched_get_priority_min sched_getaffinity "
-	"sched_getattr sched_getparam sched_getscheduler "
-	"sched_rr_get_interval sched_setaffinity sched_setattr "
-	"sched_setparam sched_setscheduler sched_yield select semctl semget "
-	"seccomp semop semtimedop send sendmmsg sendmsg sendto set_mempolicy "
-	"set_mempolicy_home_node set_robust_list set_thread_area setdomainname "
-	"setfsgid setfsgid32 setfsuid setfsuid32 setgid setgid32 setgroups "
-	"setgroups32 sethostname setitimer setns setpgid setpriority setregid "
-	"setregid32 setresgid setresgid32 setresuid setresuid32 setreuid "
-	"setreuid32 setrlimit setsid setsockopt settimeofday setuid setuid32 "
-	"sgetmask shmat shmctl shmdt shmget shutdown sigaction sigaltstack "
-	"signal sigpending sigprocmask sigreturn sigsuspend socketcall "
-	"ssetmask statfs statfs64 stime swapoff swapon sysfs sysinfo syslog "
-	"tee tgkill time timer_create timer_delete timer_getoverrun "
-	"timer_gettime timer_settime timerfd_gettime timerfd_settime times "
-	"tkill ugetrlimit ulimit umask umount umount2 uname uselib ustat "
-	"vhangup vmsplice wait4 waitid waitpid clock_getres_time64 "
-	"clock_gettime64 clock_nanosleep_time64 futex_time64 ppoll_time64 "
+	"_newselect _sysctl access acct add_key adjtimex alarm arch_prctl bind bpf brk cachestat "
+	"capget capset clock_adjtime clock_getres clock_gettime clock_nanosleep clock_settime "
+	"connect delete_module epoll_ctl epoll_ctl_old epoll_pwait epoll_pwait2 epoll_wait "
+	"epoll_wait_old exit exit_group faccessat faccessat2 fanotify_mark fgetxattr flistxattr "
+	"flock fsconfig fstatfs fstatfs64 futex futex_requeue futex_wait futex_waitv futex_wake "
+	"get_kernel_syms get_mempolicy get_robust_list get_thread_area getcpu getegid getegid32 "
+	"geteuid geteuid32 getgid getgid32 getgroups getgroups32 getitimer getpeername getpgid "
+	"getpgrp getpmsg getppid getpriority getrandom getresgid getresgid32 getresuid getresuid32 "
+	"getrlimit getrusage getsid getsockname getsockopt gettimeofday getuid getuid32 getxattr "
+	"idle init_module inotify_add_watch inotify_rm_watch io_cancel io_destroy io_setup "
+	"io_uring_register ioctl ioperm iopl ioprio_get ioprio_set ipc kcmp kexec_file_load "
+	"kexec_load keyctl kill landlock_add_rule landlock_restrict_self lgetxattr listen "
+	"listxattr llistxattr lookup_dcookie lsm_get_self_attr map_shadow_stack mbind membarrier "
+	"migrate_pages mincore mlock mlock2 mlockall modify_ldt mount mount_setattr move_mount "
+	"move_pages mprotect mq_getsetattr mq_notify mq_timedreceive mq_timedsend mq_unlink mseal "
+	"msgctl msgget msgrcv msgsnd munlock munlockall name_to_handle_at nanosleep nice oldfstat "
+	"oldlstat oldstat pause personality pidfd_send_signal pivot_root pkey_alloc pkey_free "
+	"pkey_mprotect poll ppoll prctl prlimit64 process_madvise process_mrelease "
+	"process_vm_readv process_vm_writev pselect6 ptrace quotactl quotactl_fd readlink "
+	"readlinkat reboot recv recvfrom recvmmsg recvmsg remap_file_pages request_key "
+	"restart_syscall rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo "
+	"rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max "
+	"sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler "
+	"sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam sched_setscheduler "
+	"sched_yield select semctl semget seccomp semop semtimedop send sendmmsg sendmsg sendto "
+	"set_mempolicy set_mempolicy_home_node set_robust_list set_thread_area setdomainname "
+	"setfsgid setfsgid32 setfsuid setfsuid32 setgid setgid32 setgroups setgroups32 sethostname "
+	"setitimer setns setpgid setpriority setregid setregid32 setresgid setresgid32 setresuid "
+	"setresuid32 setreuid setreuid32 setrlimit setsid setsockopt settimeofday setuid setuid32 "
+	"sgetmask shmat shmctl shmdt shmget shutdown sigaction sigaltstack signal sigpending "
+	"sigprocmask sigreturn sigsuspend socketcall ssetmask statfs statfs64 stime swapoff swapon "
+	"sysfs sysinfo syslog tee tgkill time timer_create timer_delete timer_getoverrun "
+	"timer_gettime timer_settime timerfd_gettime timerfd_settime times tkill ugetrlimit ulimit "
+	"umask umount umount2 uname uselib ustat vhangup vmsplice wait4 waitid waitpid "
+	"clock_getres_time64 clock_gettime64 clock_nanosleep_time64 futex_time64 ppoll_time64 "
 	"pselect6_time64 rt_sigtimedwait_time64 ???";
 
-static const struct strace_row row_of_no_file = { "",   strace_take_no_file,
-						  NONE, NONE,
-						  0,    0 };
+static const struct strace_row row_of_no_file = { "", strace_take_no_file, NONE, NONE, 0, 0 };
 static const struct strace_row row_of_no_io = { "", NULL, NONE, NONE, 0, 0 };
 
 enum { VALUE_NO_FILE = -1, VALUE_NO_IO = -2 };
@@ -183,9 +166,9 @@ struct value {
 	int64_t value;
 };
 
-#define W(name)                                                                \
-	{                                                                      \
-#name, name                                                    \
+#define W(name)                                                                                    \
+	{                                                                                          \
+#name, name                                                                        \
 	}
 /* clang-format off */
 static const struct value values[] = {
@@ -244,15 +227,12 @@ void strace_tables_fill(struct strace_words *calls, struct strace_words *words)
 	add_list(calls, no_io, VALUE_NO_IO);
 	add_list(calls, no_files, VALUE_NO_FILE);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		strace_words_add(calls, rows[i].name, strlen(rows[i].name),
-				 (int64_t)i);
+		strace_words_add(calls, rows[i].name, strlen(rows[i].name), (int64_t)i);
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
-		strace_words_add(words, values[i].name, strlen(values[i].name),
-				 values[i].value);
+		strace_words_add(words, values[i].name, strlen(values[i].name), values[i].value);
 }
 
-const struct strace_row *strace_row_of(const struct strace_reader *r,
-				       struct strace_text name)
+const struct strace_row *strace_row_of(const struct strace_reader *r, struct strace_text name)
 {
 	const struct strace_word *found = strace_words_find(&r->rows, name);
 

@@ -14,8 +14,7 @@ static struct strace_task **place_of(const struct strace_tasks *t, uint32_t tid)
 	return &t->places[(tid * UINT32_C(2654435761)) & (t->size - 1)];
 }
 
-struct strace_task *strace_tasks_find(const struct strace_tasks *t,
-				      uint32_t tid)
+struct strace_task *strace_tasks_find(const struct strace_tasks *t, uint32_t tid)
 {
 	struct strace_task *task = t->size ? *place_of(t, tid) : NULL;
 
@@ -39,8 +38,7 @@ static void strace_tasks_grow(struct strace_tasks *t)
 	t->size = old.size ? 2 * old.size : PLACES;
 	t->places = mem_array(t->size, sizeof(struct strace_task *));
 	for (size_t i = 0; i < old.size; i++)
-		for (struct strace_task *at = old.places[i], *next; at;
-		     at = next) {
+		for (struct strace_task *at = old.places[i], *next; at; at = next) {
 			next = at->next;
 			strace_tasks_enter(t, at);
 		}
@@ -104,8 +102,7 @@ void strace_tasks_remove(struct strace_tasks *t, struct strace_task *task)
 	mem_free(task);
 }
 
-void strace_tasks_rename(struct strace_tasks *t, struct strace_task *task,
-			 uint32_t tid)
+void strace_tasks_rename(struct strace_tasks *t, struct strace_task *task, uint32_t tid)
 {
 	strace_tasks_leave(t, task);
 	if (task->process->pid == task->tid)
@@ -161,8 +158,7 @@ void strace_task_unlist(struct strace_task *task)
 
 /* ---- processes ---- */
 
-void strace_process_copy(struct strace_process *to,
-			 const struct strace_process *from)
+void strace_process_copy(struct strace_process *to, const struct strace_process *from)
 {
 	size_t bytes = from->map_count * sizeof(*from->maps);
 
@@ -202,8 +198,7 @@ static void put_map(struct strace_process *p, size_t i, struct strace_map map)
 		p->map_size = p->map_size ? 2 * p->map_size : 16;
 		p->maps = mem_realloc(p->maps, p->map_size * sizeof(*p->maps));
 	}
-	memmove(&p->maps[i + 1], &p->maps[i],
-		(p->map_count - i) * sizeof(*p->maps));
+	memmove(&p->maps[i + 1], &p->maps[i], (p->map_count - i) * sizeof(*p->maps));
 	p->maps[i] = map;
 	p->map_count++;
 }
@@ -227,13 +222,11 @@ static void unmap(struct strace_process *p, uint64_t at, uint64_t to)
 		gone++;
 	if (gone < p->map_count && p->maps[gone].from < to)
 		p->maps[gone].from = to;
-	memmove(&p->maps[i], &p->maps[gone],
-		(p->map_count - gone) * sizeof(*p->maps));
+	memmove(&p->maps[i], &p->maps[gone], (p->map_count - gone) * sizeof(*p->maps));
 	p->map_count -= gone - i;
 }
 
-void strace_process_map(struct strace_process *p, uint64_t at, uint64_t bytes,
-			uint32_t file)
+void strace_process_map(struct strace_process *p, uint64_t at, uint64_t bytes, uint32_t file)
 {
 	uint64_t to = at + bytes;
 
@@ -242,16 +235,12 @@ void strace_process_map(struct strace_process *p, uint64_t at, uint64_t bytes,
 	if (p->map_count)
 		unmap(p, at, to);
 	if (file)
-		put_map(p, first_behind(p, at),
-			(struct strace_map){ at, to, file });
+		put_map(p, first_behind(p, at), (struct strace_map){ at, to, file });
 }
 
-uint32_t strace_process_mapped(const struct strace_process *p, uint64_t at,
-			       uint64_t bytes)
+uint32_t strace_process_mapped(const struct strace_process *p, uint64_t at, uint64_t bytes)
 {
 	size_t i = first_behind(p, at);
 
-	return i < p->map_count && p->maps[i].from < at + bytes
-		       ? p->maps[i].file
-		       : 0;
+	return i < p->map_count && p->maps[i].from < at + bytes ? p->maps[i].file : 0;
 }

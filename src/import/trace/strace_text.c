@@ -25,8 +25,7 @@ bool strace_text_has(struct strace_text t, const char *part)
 
 /* ---- numbers ---- */
 
-static bool take_digits(const char *s, const char *end, unsigned base,
-			uint64_t *out)
+static bool take_digits(const char *s, const char *end, unsigned base, uint64_t *out)
 {
 	const char *at = s;
 	uint64_t v = 0;
@@ -150,8 +149,7 @@ bool strace_text_unquote(struct strace_text t, struct buf *out)
 {
 	if (t.n < 2 || t.s[0] != '"' || t.s[t.n - 1] != '"')
 		return false;
-	return strace_text_unescape((struct strace_text){ t.s + 1, t.n - 2 },
-				    out);
+	return strace_text_unescape((struct strace_text){ t.s + 1, t.n - 2 }, out);
 }
 
 /* ---- lists ---- */
@@ -164,8 +162,8 @@ static const char *pass_string(const char *at, const char *end)
 	return at < end ? at + 1 : end;
 }
 
-/* Of a path a device may stand in < > in it; of what is none there may be
- * brackets, arrows and strings. At '<'. */
+/* Of a path a device may stand in < > in it; of what is none there may be brackets, arrows and
+ * strings. At '<'. */
 static const char *pass_place(const char *at, const char *end)
 {
 	bool is_path = end - at > 1 && (at[1] == '/' || at[1] == '\\');
@@ -178,8 +176,7 @@ static const char *pass_place(const char *at, const char *end)
 		}
 		if (!is_path)
 			brackets += (*at == '[') - (*at == ']');
-		depth += (*at == '<' && brackets <= 0) -
-			 (*at == '>' && brackets <= 0);
+		depth += (*at == '<' && brackets <= 0) - (*at == '>' && brackets <= 0);
 		at++;
 		if (depth == 0)
 			return at;
@@ -197,8 +194,8 @@ static const char *pass_comment(const char *at, const char *end)
 /* 3</a>, AT_FDCWD</a>, 0x3</a>; but 1<<2 is none. */
 static bool is_place(const char *begin, const char *at, const char *end)
 {
-	return at > begin && (hex_of(at[-1]) >= 0 || at[-1] == 'D') &&
-	       end - at > 1 && at[1] != '<' && at[1] != ' ' && at[1] != '.';
+	return at > begin && (hex_of(at[-1]) >= 0 || at[-1] == 'D') && end - at > 1 &&
+	       at[1] != '<' && at[1] != ' ' && at[1] != '.';
 }
 
 int strace_text_pass(const char *begin, const char **at, const char *end)
@@ -255,15 +252,13 @@ bool strace_text_item(struct strace_text *list, struct strace_text *item)
 	return item->n > 0;
 }
 
-bool strace_text_member(struct strace_text list, const char *name,
-			struct strace_text *value)
+bool strace_text_member(struct strace_text list, const char *name, struct strace_text *value)
 {
 	size_t n = strlen(name);
 	struct strace_text item;
 
 	while (strace_text_item(&list, &item)) {
-		if (item.n <= n || item.s[n] != '=' ||
-		    memcmp(item.s, name, n) != 0)
+		if (item.n <= n || item.s[n] != '=' || memcmp(item.s, name, n) != 0)
 			continue;
 		*value = (struct strace_text){ item.s + n + 1, item.n - n - 1 };
 		return true;
@@ -271,13 +266,11 @@ bool strace_text_member(struct strace_text list, const char *name,
 	return false;
 }
 
-bool strace_text_member_number(struct strace_text list, const char *name,
-			       int64_t *value)
+bool strace_text_member_number(struct strace_text list, const char *name, int64_t *value)
 {
 	struct strace_text text;
 
-	return strace_text_member(list, name, &text) &&
-	       strace_text_number(text, value);
+	return strace_text_member(list, name, &text) && strace_text_number(text, value);
 }
 
 /* ---- words ---- */
@@ -291,13 +284,11 @@ static uint32_t hash_of(const char *s, size_t n)
 	return h ^ h >> 15;
 }
 
-static struct strace_word *place_of(const struct strace_words *w, const char *s,
-				    size_t n)
+static struct strace_word *place_of(const struct strace_words *w, const char *s, size_t n)
 {
 	size_t i = hash_of(s, n) & (w->size - 1);
 
-	while (w->words[i].name &&
-	       (w->words[i].bytes != n || memcmp(w->words[i].name, s, n) != 0))
+	while (w->words[i].name && (w->words[i].bytes != n || memcmp(w->words[i].name, s, n) != 0))
 		i = (i + 1) & (w->size - 1);
 	return &w->words[i];
 }
@@ -310,13 +301,11 @@ static void words_grow(struct strace_words *w)
 	w->words = mem_array(w->size, sizeof(*w->words));
 	for (size_t i = 0; i < old.size; i++)
 		if (old.words[i].name)
-			*place_of(w, old.words[i].name, old.words[i].bytes) =
-				old.words[i];
+			*place_of(w, old.words[i].name, old.words[i].bytes) = old.words[i];
 	mem_free(old.words);
 }
 
-void strace_words_add(struct strace_words *w, const char *name, size_t bytes,
-		      int64_t value)
+void strace_words_add(struct strace_words *w, const char *name, size_t bytes, int64_t value)
 {
 	struct strace_word *to;
 
@@ -327,11 +316,9 @@ void strace_words_add(struct strace_words *w, const char *name, size_t bytes,
 	*to = (struct strace_word){ name, bytes, value };
 }
 
-const struct strace_word *strace_words_find(const struct strace_words *w,
-					    struct strace_text t)
+const struct strace_word *strace_words_find(const struct strace_words *w, struct strace_text t)
 {
-	const struct strace_word *found =
-		w->size && t.n ? place_of(w, t.s, t.n) : NULL;
+	const struct strace_word *found = w->size && t.n ? place_of(w, t.s, t.n) : NULL;
 
 	return found && found->name ? found : NULL;
 }

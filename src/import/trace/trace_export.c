@@ -10,22 +10,19 @@
 #include "trace/trace_iolog.h"
 #include "trace/trace_ordered.h"
 
-/* What is missing of a trace is missing of its other form. False: the files
- * themselves are not whole. */
+/* What is missing of a trace is missing of its other form. False: the files themselves are not
+ * whole. */
 static bool tell_missing(const struct trace_read *read)
 {
 	if (read->lost)
-		log_warn("%" PRIu64 " event%s were lost when the trace was "
-			 "recorded",
-			 read->lost, plural(read->lost));
+		log_warn("%" PRIu64 " event%s were lost when the trace was recorded", read->lost,
+			 plural(read->lost));
 	if (read->damaged_chunks)
-		log_warn("%" PRIu64 " chunk%s of the trace are damaged, of "
-			 "%" PRIu64 " bytes; what is in them is left out",
-			 read->damaged_chunks, plural(read->damaged_chunks),
-			 read->damaged_bytes);
+		log_warn("%" PRIu64 " chunk%s of the trace are damaged, of %" PRIu64
+			 " bytes; what is in them is left out",
+			 read->damaged_chunks, plural(read->damaged_chunks), read->damaged_bytes);
 	if (read->truncated)
-		log_warn("%u file%s of the trace ended early; what is behind "
-			 "is not known",
+		log_warn("%u file%s of the trace ended early; what is behind is not known",
 			 read->truncated, plural(read->truncated));
 	return !read->damaged_chunks && !read->truncated;
 }
@@ -35,8 +32,7 @@ static int export_csv(struct trace_ordered *o, FILE *to, struct mlgen_err *err)
 	return trace_csv_write(o, to, err);
 }
 
-static int export_iolog(struct trace_ordered *o, FILE *to,
-			struct mlgen_err *err)
+static int export_iolog(struct trace_ordered *o, FILE *to, struct mlgen_err *err)
 {
 	struct trace_iolog_left left = { 0 };
 	int rc = trace_iolog_write(o, to, &left, err);
@@ -46,12 +42,10 @@ static int export_iolog(struct trace_ordered *o, FILE *to,
 	return rc;
 }
 
-static int trace_export_put(const struct ask *a, struct trace_ordered *o,
-			    struct mlgen_err *err)
+static int trace_export_put(const struct ask *a, struct trace_ordered *o, struct mlgen_err *err)
 {
-	return a->set->settings.export == EXPORT_CSV
-		       ? export_csv(o, a->to, err)
-		       : export_iolog(o, a->to, err);
+	return a->set->settings.export == EXPORT_CSV ? export_csv(o, a->to, err)
+						     : export_iolog(o, a->to, err);
 }
 
 int ask_export(const struct ask *a)
@@ -59,15 +53,14 @@ int ask_export(const struct ask *a)
 	struct mlgen_err err = { 0 };
 	struct trace_reader *r = NULL;
 	struct trace_ordered *o = NULL;
-	int rc = trace_reader_open(&r, (const char *const *)a->set->files,
-				   a->set->file_count, &err);
+	int rc =
+		trace_reader_open(&r, (const char *const *)a->set->files, a->set->file_count, &err);
 	int status = EXIT_USAGE;
 
 	if (rc == 0)
 		rc = trace_ordered_read(&o, r, &err);
 	if (rc == 0) {
-		status = tell_missing(trace_reader_read(r)) ? EXIT_RAN
-							    : EXIT_FAILED;
+		status = tell_missing(trace_reader_read(r)) ? EXIT_RAN : EXIT_FAILED;
 		rc = trace_export_put(a, o, &err);
 		if (rc < 0)
 			status = EXIT_FAILED;

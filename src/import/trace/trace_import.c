@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_import.c - --import of a log: the file that becomes a trace, from the first look at it to its name. */
+/* trace_import.c - --import of a log: the file that becomes a trace, from the first look at it to
+ * its name. */
 #include "ask/ask.h"
 
 #include <errno.h>
@@ -37,9 +38,8 @@ static bool is_read(const struct import *m)
 	for (size_t i = 0; i < m->read.file_count; i++) {
 		const char *file = m->read.files[i];
 
-		if (strcmp(file, "-") == 0
-			    ? place_is_fd(&m->place, STDIN_FILENO)
-			    : place_is_path(&m->place, file))
+		if (strcmp(file, "-") == 0 ? place_is_fd(&m->place, STDIN_FILENO)
+					   : place_is_path(&m->place, file))
 			return true;
 	}
 	return false;
@@ -54,11 +54,9 @@ static int check_place(struct import *m, struct mlgen_err *err)
 		return rc;
 	if (is_read(m))
 		return mlgen_fail(err, -EINVAL,
-				  "trace=%s: is the file that is read; name "
-				  "another file",
+				  "trace=%s: is the file that is read; name another file",
 				  p->given);
-	return p->kind == PLACE_FILE && !p->is_handed_over ? place_lock(p, err)
-							   : 0;
+	return p->kind == PLACE_FILE && !p->is_handed_over ? place_lock(p, err) : 0;
 }
 
 static int import_place(struct import *m, struct mlgen_err *err)
@@ -78,12 +76,10 @@ static int import_place(struct import *m, struct mlgen_err *err)
 		return rc;
 	if (p->is_handed_over)
 		return ftruncate(p->fd, 0) < 0 ? -errno : 0;
-	mode = p->kind == PLACE_FILE && fstat(p->fd, &old) == 0
-		       ? old.st_mode & 07777
-		       : replace_new_mode();
+	mode = p->kind == PLACE_FILE && fstat(p->fd, &old) == 0 ? old.st_mode & 07777
+								: replace_new_mode();
 	rc = replace_begin(&m->file, p->path, mode);
-	return rc < 0 ? mlgen_fail(err, rc, "trace=%s: cannot be written: %s",
-				   given, strerror(-rc))
+	return rc < 0 ? mlgen_fail(err, rc, "trace=%s: cannot be written: %s", given, strerror(-rc))
 		      : 0;
 }
 
@@ -96,30 +92,29 @@ static int commit(struct import *m, struct mlgen_err *err)
 {
 	int rc = m->file.target ? replace_commit(&m->file) : 0;
 
-	return rc < 0 ? mlgen_fail(err, rc, "trace=%s: cannot be written: %s",
-				   m->place.given, strerror(-rc))
+	return rc < 0 ? mlgen_fail(err, rc, "trace=%s: cannot be written: %s", m->place.given,
+				   strerror(-rc))
 		      : 0;
 }
 
-/* An empty trace would look like a job without I/O: a log of another kind, or
- * of calls that are not on files, has to be told from that. */
+/* An empty trace would look like a job without I/O: a log of another kind, or of calls that are not
+ * on files, has to be told from that. */
 static int refuse_empty(const struct import *m, struct mlgen_err *err)
 {
 	if (m->filled.records || m->filled.markers)
 		return 0;
 	import_tell(&m->read);
 	return mlgen_fail(err, -EINVAL,
-			  "import=%s: nothing in '%s' is a call on a file or a "
-			  "marker, and the trace would be empty; is this what "
-			  "the option says?",
+			  "import=%s: nothing in '%s' is a call on a file or a marker, and the "
+			  "trace would be empty; is this what the option says?",
 			  m->importer->name, m->read.files[0]);
 }
 
 static int read_all(struct import *m, struct mlgen_err *err)
 {
 	const char *markers = m->ask->set->settings.markers;
-	int rc = trace_fill_new(&m->read.fill, import_fd(m), m->place.given,
-				m->importer->name, err);
+	int rc =
+		trace_fill_new(&m->read.fill, import_fd(m), m->place.given, m->importer->name, err);
 
 	if (rc == 0)
 		rc = m->importer->read(&m->read, err);
@@ -146,13 +141,11 @@ static void import_fini(struct import *m)
 static void put_unknown(struct buf *out, const struct trace_filled *f)
 {
 	if (!f->processes)
-		buf_add(out,
-			f->mounts
-				? "; processes and host are not known"
-				: "; processes, mounts and host are not known");
+		buf_add(out, f->mounts ? "; processes and host are not known"
+				       : "; processes, mounts and host are not known");
 	else
-		buf_add(out, f->mounts ? "; the host is not known"
-				       : "; mounts and host are not known");
+		buf_add(out,
+			f->mounts ? "; the host is not known" : "; mounts and host are not known");
 }
 
 static int say_done(const struct import *m)
@@ -163,10 +156,9 @@ static int say_done(const struct import *m)
 	import_tell(&m->read);
 	put_unknown(&rest, f);
 	fprintf(m->ask->to,
-		"%s: %" PRIu64 " record%s and %" PRIu64
-		" marker%s with %" PRIu32 " name%s%s\n",
-		m->place.given, f->records, plural(f->records), f->markers,
-		plural(f->markers), f->files, plural(f->files), buf_str(&rest));
+		"%s: %" PRIu64 " record%s and %" PRIu64 " marker%s with %" PRIu32 " name%s%s\n",
+		m->place.given, f->records, plural(f->records), f->markers, plural(f->markers),
+		f->files, plural(f->files), buf_str(&rest));
 	buf_fini(&rest);
 	return EXIT_RAN;
 }
@@ -191,15 +183,13 @@ int ask_import_trace(const struct ask *a)
 	int status;
 
 	if (a->set->file_count > 1 && !m.importer->takes_several) {
-		log_error("import=%s: '%s' is one file too many; a trace is "
-			  "made of one",
+		log_error("import=%s: '%s' is one file too many; a trace is made of one",
 			  m.importer->name, a->set->files[1]);
 		return EXIT_USAGE;
 	}
 	signals_attend(SIGNALS_LOOKED);
-	status = import_place(&m, &err) < 0 || read_all(&m, &err) < 0
-			 ? status_of(&err)
-			 : say_done(&m);
+	status = import_place(&m, &err) < 0 || read_all(&m, &err) < 0 ? status_of(&err)
+								      : say_done(&m);
 	import_fini(&m);
 	return status;
 }

@@ -44,16 +44,14 @@ void html_title(struct html *h, const char *title, const char *notes)
 	json_object_set_new(h->root, "notes", lines);
 }
 
-int html_answer(struct html *h, const char *text, size_t bytes,
-		struct mlgen_err *err)
+int html_answer(struct html *h, const char *text, size_t bytes, struct mlgen_err *err)
 {
 	json_t *all = json_array();
 	json_error_t e;
 	size_t at = 0;
 
 	while (at < bytes) {
-		json_t *one = json_loadb(text + at, bytes - at,
-					 JSON_DISABLE_EOF_CHECK, &e);
+		json_t *one = json_loadb(text + at, bytes - at, JSON_DISABLE_EOF_CHECK, &e);
 		if (!one)
 			break;
 		json_array_append_new(all, one);
@@ -62,9 +60,7 @@ int html_answer(struct html *h, const char *text, size_t bytes,
 	}
 	bool is_whole = at == bytes;
 	json_object_set_new(h->root, "answer", all);
-	return is_whole ? 0
-			: mlgen_fail(err, -EINVAL, "html: cannot be made: %s",
-				     e.text);
+	return is_whole ? 0 : mlgen_fail(err, -EINVAL, "html: cannot be made: %s", e.text);
 }
 
 void html_document(struct html *h, const char *file, json_t *document)
@@ -81,8 +77,7 @@ void html_document(struct html *h, const char *file, json_t *document)
 static void remove_all(json_t *of, const char *key)
 {
 	json_object_del(of, key);
-	for (void *i = json_object_iter(of); i;
-	     i = json_object_iter_next(of, i))
+	for (void *i = json_object_iter(of); i; i = json_object_iter_next(of, i))
 		remove_all(json_object_iter_value(i), key);
 	for (size_t i = 0; i < json_array_size(of); i++)
 		remove_all(json_array_get(of, i), key);
@@ -97,8 +92,7 @@ static int count_bytes(const char *text, size_t bytes, void *data)
 
 static void leave_out(struct html *h)
 {
-	static const char *const parts[] = { "bins", "latencies", "series",
-					     NULL };
+	static const char *const parts[] = { "bins", "latencies", "series", NULL };
 
 	for (size_t i = 0; parts[i]; i++) {
 		size_t bytes = 0;
@@ -107,8 +101,7 @@ static void leave_out(struct html *h)
 		if (bytes <= FIGURES_BYTES)
 			return;
 		remove_all(h->root, parts[i]);
-		json_array_append_new(json_object_get(h->root, "left_out"),
-				      json_string(parts[i]));
+		json_array_append_new(json_object_get(h->root, "left_out"), json_string(parts[i]));
 	}
 }
 
@@ -127,8 +120,7 @@ static int put_escaped(const char *text, size_t bytes, void *data)
 	return 0;
 }
 
-static void put_part(FILE *to, const char *tag, const char *begin,
-		     const char *end)
+static void put_part(FILE *to, const char *tag, const char *begin, const char *end)
 {
 	fprintf(to, "<%s>\n", tag);
 	fwrite(begin, 1, (size_t)(end - begin), to);
@@ -140,19 +132,16 @@ int html_write(struct html *h, FILE *to)
 	leave_out(h);
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
 	      "<meta charset=\"utf-8\">\n"
-	      "<meta http-equiv=\"Content-Security-Policy\" "
-	      "content=\"default-src 'none'; script-src 'unsafe-inline'; "
-	      "style-src 'unsafe-inline'; img-src data:\">\n"
-	      "<meta name=\"viewport\" "
-	      "content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
 	      "<meta name=\"generator\" content=\"mlgen\">\n"
 	      "<title>mlgen</title>\n",
 	      to);
 	put_part(to, "style", html_css, html_css_end);
-	fputs("</head>\n<body>\n<main></main>\n<noscript>The figures of this "
-	      "page are at its end, as JSON; a browser shows them with its "
-	      "scripts switched on.</noscript>\n"
+	fputs("</head>\n<body>\n<main></main>\n<noscript>The figures of this page are at its end, "
+	      "as JSON; a browser shows them with its scripts switched on.</noscript>\n"
 	      "<script type=\"application/json\" id=\"figures\">",
 	      to);
 	json_dump_callback(h->root, put_escaped, to, DUMP_FLAGS);

@@ -5,21 +5,21 @@
 #include "config.h"
 
 /* make runs at the top of the tree. */
-#define EMBED(name, file)                                                      \
-	".globl " name ", " name "_end\n" name ":\n" file name "_end:\n"       \
+#define EMBED(name, file)                                                                          \
+	".globl " name ", " name "_end\n" name ":\n" file name "_end:\n"                           \
 	".byte 0\n"
 #define FILE_AT(path) ".incbin \"" path "\"\n"
 
 /* One script, in the order of its files. */
 #define SCRIPT(name) FILE_AT("src/report/html/" name ".js")
-#define SCRIPTS                                                                \
-	SCRIPT("kit")                                                          \
-	SCRIPT("charts")                                                       \
-	SCRIPT("over_time")                                                    \
-	SCRIPT("job")                                                          \
-	SCRIPT("asked")                                                        \
-	SCRIPT("sweep")                                                        \
-	SCRIPT("trace")                                                        \
+#define SCRIPTS                                                                                    \
+	SCRIPT("kit")                                                                              \
+	SCRIPT("charts")                                                                           \
+	SCRIPT("over_time")                                                                        \
+	SCRIPT("job")                                                                              \
+	SCRIPT("asked")                                                                            \
+	SCRIPT("sweep")                                                                            \
+	SCRIPT("trace")                                                                            \
 	SCRIPT("page")
 
 #ifdef CHARTJS_FILE
@@ -28,7 +28,5 @@
 #define CHARTJS
 #endif
 
-__asm__(".pushsection .rodata\n" EMBED("html_css",
-				       FILE_AT("src/report/html/page.css"))
-		EMBED("html_js", SCRIPTS)
-			EMBED("html_chartjs", CHARTJS) ".popsection\n");
+__asm__(".pushsection .rodata\n" EMBED("html_css", FILE_AT("src/report/html/page.css"))
+		EMBED("html_js", SCRIPTS) EMBED("html_chartjs", CHARTJS) ".popsection\n");

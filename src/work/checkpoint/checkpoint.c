@@ -6,8 +6,7 @@
 
 static const char *const groups[] = { "Model", "Checkpoint", NULL };
 static const char *const also_of_save[] = { "Workload", NULL };
-static const char *const also_of_restore[] = { "Workload", "Model",
-					       "Checkpoint", NULL };
+static const char *const also_of_restore[] = { "Workload", "Model", "Checkpoint", NULL };
 
 const struct workload work_checkpoint = {
 	.groups = groups,

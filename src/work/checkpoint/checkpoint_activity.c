@@ -35,8 +35,7 @@ static bool checkpoint_is_restore(const struct slot *s)
 	return job_work(s->job)->restores;
 }
 
-static int checkpoint_init_slot(struct slot *s, struct run_shared *run,
-				struct mlgen_err *err)
+static int checkpoint_init_slot(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
 	s->own = mem_zalloc(sizeof(struct saving));
@@ -44,8 +43,7 @@ static int checkpoint_init_slot(struct slot *s, struct run_shared *run,
 }
 
 /* Where its checkpoints lie is where its files do. */
-static int rule_cpus(struct slot *s, struct run_shared *run,
-		     struct mlgen_err *err)
+static int rule_cpus(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	s->mount = s->checkpoint_mount;
 	s->align_bytes = s->checkpoint_align_bytes;
@@ -78,17 +76,14 @@ static int take_chosen(struct hosts *h, struct checkpoint *restores, size_t n,
 	return rc;
 }
 
-/* Which ones to restore is seen here and not before: jobs of earlier groups
- * may have saved them. */
-static int choose(struct slot *s, struct hosts *h, int rc,
-		  struct mlgen_err *err)
+/* Which ones to restore is seen here and not before: jobs of earlier groups may have saved them. */
+static int choose(struct slot *s, struct hosts *h, int rc, struct mlgen_err *err)
 {
 	size_t n = s->job->checkpoints;
 
 	saving_of(s)->restores = mem_array(n, sizeof(*saving_of(s)->restores));
 	if (rc == 0)
-		rc = checkpoints_to_restore(&s->checkpoints, n,
-					    saving_of(s)->restores, err);
+		rc = checkpoints_to_restore(&s->checkpoints, n, saving_of(s)->restores, err);
 	/* Of none that is there each makes up the same. */
 	if (!slot_touches_files(s))
 		return rc;
@@ -96,8 +91,7 @@ static int choose(struct slot *s, struct hosts *h, int rc,
 	return rc < 0 ? rc : take_chosen(h, saving_of(s)->restores, n, err);
 }
 
-static int prepare(struct slot *s, struct run_shared *run,
-		   struct mlgen_err *err)
+static int prepare(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	int rc = setup_checkpoints_open(s, run, err);
 
@@ -115,8 +109,7 @@ static bool drops(const struct slot *s)
 	const struct job *j = s->job;
 
 	return checkpoint_is_restore(s) && slot_touches_files(s) &&
-	       (j->invalidate != INVALIDATE_NONE ||
-		j->drop_caches != DROP_CACHES_NO);
+	       (j->invalidate != INVALIDATE_NONE || j->drop_caches != DROP_CACHES_NO);
 }
 
 /* Part of the files that stays in the page cache, estimated from samples. */
@@ -125,10 +118,9 @@ struct dropping {
 	uint64_t files, looked_bytes, resident_bytes;
 };
 
-/* A file that is going to be read leaves the page cache. The first of all is
- * looked at in any case, and so is what cannot be dropped: is it a file? */
-static int drop_file(struct dropping *d, const char *path, bool is_first,
-		     struct mlgen_err *err)
+/* A file that is going to be read leaves the page cache. The first of all is looked at in any case,
+ * and so is what cannot be dropped: is it a file? */
+static int drop_file(struct dropping *d, const char *path, bool is_first, struct mlgen_err *err)
 {
 	bool has_failed = drops(d->s) && pagecache_drop(path) < 0;
 	uint64_t resident, looked;
@@ -141,8 +133,7 @@ static int drop_file(struct dropping *d, const char *path, bool is_first,
 	return is_first || has_failed ? filekind_check(path, "", err) : 0;
 }
 
-static int drop_one(struct dropping *d, const struct checkpoint *k,
-		    struct mlgen_err *err)
+static int drop_one(struct dropping *d, const struct checkpoint *k, struct mlgen_err *err)
 {
 	const struct slot *s = d->s;
 	char name[FILE_NAME_BYTES], path[PATH_MAX];
@@ -168,21 +159,19 @@ static int drop_one(struct dropping *d, const struct checkpoint *k,
 	return rc;
 }
 
-/* Empty the whole page cache only if more than a percent of the files stays in
- * it, for example because another process has mapped them. */
-static int drop_everything(struct slot *s, const struct dropping *d,
-			   struct mlgen_err *err)
+/* Empty the whole page cache only if more than a percent of the files stays in it, for example
+ * because another process has mapped them. */
+static int drop_everything(struct slot *s, const struct dropping *d, struct mlgen_err *err)
 {
-	double percent = d->looked_bytes ? 100 * (double)d->resident_bytes /
-						   (double)d->looked_bytes
-					 : 100;
+	double percent =
+		d->looked_bytes ? 100 * (double)d->resident_bytes / (double)d->looked_bytes : 100;
 	int rc = 0;
 
 	if (s->job->drop_caches == DROP_CACHES_NO)
 		return 0;
 	if (percent > 1) {
-		log_note("%s: drop_caches: %.0f%% of its files stays in the "
-			 "page cache, so that is emptied of everything",
+		log_note("%s: drop_caches: %.0f%% of its files stays in the page cache, so that is "
+			 "emptied of everything",
 			 s->job->name, percent);
 		rc = dropcaches_run("", err);
 	}
@@ -197,8 +186,7 @@ static int drop_cache(struct slot *s, struct mlgen_err *err)
 
 	if (!checkpoint_is_restore(s) || !slot_touches_files(s))
 		return 0;
-	for (uint64_t i = 0; i < s->job->checkpoints && rc == 0 &&
-			     !stop_is_set(&s->progress.stop);
+	for (uint64_t i = 0; i < s->job->checkpoints && rc == 0 && !stop_is_set(&s->progress.stop);
 	     i++)
 		rc = drop_one(&d, &saving_of(s)->restores[i], err);
 	return rc == 0 ? drop_everything(s, &d, err) : rc;
@@ -220,13 +208,12 @@ static void make_driver(struct slot *s, struct run_shared *run, uint64_t now_ns)
 		.stop = &s->progress.stop,
 		.watch = &slot_watch,
 		.watched = s,
-		.start_after_ns =
-			j->startdelay_ns ? now_ns + j->startdelay_ns : 0,
+		.start_after_ns = j->startdelay_ns ? now_ns + j->startdelay_ns : 0,
 	};
 }
 
-static int checkpoint_start(struct slot *s, struct run_shared *run,
-			    uint64_t now_ns, struct mlgen_err *err)
+static int checkpoint_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
+			    struct mlgen_err *err)
 {
 	/* ioengine=null prepares nothing. */
 	int rc = s->content ? 0 : prepare(s, run, err);
@@ -284,9 +271,8 @@ static void wake_all(struct slot *s)
 
 static uint64_t start_ns(const struct slot *s)
 {
-	return saving_of(s) && saving_of(s)->driver
-		       ? atomic_load(&saving_of(s)->driver->start_ns)
-		       : 0;
+	return saving_of(s) && saving_of(s)->driver ? atomic_load(&saving_of(s)->driver->start_ns)
+						    : 0;
 }
 
 static struct worker *worker_at(const struct slot *s, uint64_t i)
@@ -295,8 +281,7 @@ static struct worker *worker_at(const struct slot *s, uint64_t i)
 }
 
 /* Until all are done, at the speed so far, or runtime is over. */
-static uint64_t checkpoint_left_ns(const struct slot *s,
-				   const struct live *live)
+static uint64_t checkpoint_left_ns(const struct slot *s, const struct live *live)
 {
 	const struct job *j = s->job;
 	uint64_t start = start_ns(s), left = UINT64_MAX;
@@ -305,17 +290,14 @@ static uint64_t checkpoint_left_ns(const struct slot *s,
 	if (!start || live->now_ns <= start)
 		return left;
 	if (j->runtime_ns)
-		left = start + j->runtime_ns > live->now_ns
-			       ? start + j->runtime_ns - live->now_ns
-			       : 0;
+		left = start + j->runtime_ns > live->now_ns ? start + j->runtime_ns - live->now_ns
+							    : 0;
 	if (!live->is_checkpointing && live->checkpoint)
 		done++;
 	else if (live->checkpoint_bytes)
-		done += (double)live->checkpoint_done /
-			(double)live->checkpoint_bytes;
+		done += (double)live->checkpoint_done / (double)live->checkpoint_bytes;
 	if (done > 0) {
-		double ns = (double)(live->now_ns - start) / done *
-			    ((double)j->checkpoints - done);
+		double ns = (double)(live->now_ns - start) / done * ((double)j->checkpoints - done);
 
 		if (ns < (double)left)
 			left = ns > 0 ? (uint64_t)ns : 0;
@@ -371,8 +353,7 @@ static void leave_out(struct ml_result *ml)
 static void collect_ml(struct job_result *out, struct slot *s)
 {
 	struct ml_result *ml = &out->ml;
-	struct checkpoints_result *r =
-		checkpoint_is_restore(s) ? &ml->restores : &ml->saves;
+	struct checkpoints_result *r = checkpoint_is_restore(s) ? &ml->restores : &ml->saves;
 
 	leave_out(ml);
 	saver_collect(s->saver, r);
@@ -381,12 +362,9 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	out->in_use = collect_in_use(s);
 	collect_ops(&out->ops, &s->total);
 	collect_worker_time(&ml->loader_percent, &s->total);
-	ml->io_bytes =
-		opstat_io_bytes(&s->total, checkpoint_is_restore(s) ? 0 : 1);
+	ml->io_bytes = opstat_io_bytes(&s->total, checkpoint_is_restore(s) ? 0 : 1);
 	out->wall_seconds = r->wall_seconds;
-	ml->io_bytes_per_sec =
-		out->wall_seconds > 0 ? (double)ml->io_bytes / out->wall_seconds
-				      : 0;
+	ml->io_bytes_per_sec = out->wall_seconds > 0 ? (double)ml->io_bytes / out->wall_seconds : 0;
 	out->errors = s->total.errors;
 	collect_storage(&out->storage, s, s->checkpoint_directory);
 	out->storage.cache_drops = drops(s);
@@ -395,8 +373,7 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	out->complete = saving_of(s)->driver->is_complete;
 }
 
-static void checkpoint_collect(struct job_result *out, size_t record,
-			       struct slot *s)
+static void checkpoint_collect(struct job_result *out, size_t record, struct slot *s)
 {
 	(void)record;
 	if (!saving_of(s)->driver || !atomic_load(&s->work_begin_ns))

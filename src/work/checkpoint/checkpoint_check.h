@@ -4,6 +4,6 @@
 
 #include "job/job.h"
 
-/* Part of job_check: of phase=checkpoint and phase=restore, and of a training
- * with or without checkpoint_every. */
+/* Part of job_check: of phase=checkpoint and phase=restore, and of a training with or without
+ * checkpoint_every. */
 void checkpoint_check(const struct job *j, struct diag *d);

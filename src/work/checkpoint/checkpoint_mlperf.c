@@ -30,32 +30,27 @@ static uint64_t local_ranks(const struct job *j)
 }
 
 /* A part of the ranks, on this host. */
-static enum mlperf_state say_some(const struct mlperf_subject *s, uint64_t here,
-				  uint64_t others, struct buf *text)
+static enum mlperf_state say_some(const struct mlperf_subject *s, uint64_t here, uint64_t others,
+				  struct buf *text)
 {
 	bool is_subset = here == MLPERF_SUBSET;
 
 	if (!s->workload->has_subset) {
-		buf_addf(text, "; the other %" PRIu64 " belong to the result",
-			 others);
+		buf_addf(text, "; the other %" PRIu64 " belong to the result", others);
 		if (is_subset)
-			buf_add(text, ", as a subset of 8 is of the 8b model "
-				      "only");
+			buf_add(text, ", as a subset of 8 is of the 8b model only");
 		return MLPERF_UNCHECKED;
 	}
 	buf_addf(text,
-		 is_subset
-			 ? ": their subset mode, for storage inside a host. Of "
-			   "shared storage the other %" PRIu64
-			   " belong to the result"
-			 : "; the other %" PRIu64 " belong to the result, or "
-			   "8 of one host, their subset mode",
+		 is_subset ? ": their subset mode, for storage inside a host. Of shared storage "
+			     "the other %" PRIu64 " belong to the result"
+			   : "; the other %" PRIu64
+			     " belong to the result, or 8 of one host, their subset mode",
 		 others);
 	return is_subset ? MLPERF_OK : MLPERF_UNCHECKED;
 }
 
-static enum mlperf_state check_ranks(const struct mlperf_subject *s,
-				     struct buf *text)
+static enum mlperf_state check_ranks(const struct mlperf_subject *s, struct buf *text)
 {
 	uint64_t all = job_ranks(s->job), here = local_ranks(s->job);
 
@@ -63,8 +58,8 @@ static enum mlperf_state check_ranks(const struct mlperf_subject *s,
 		return MLPERF_NONE;
 	buf_addf(text, "%" PRIu64 " of %" PRIu64 " on this host", here, all);
 	if (all != s->workload->ranks) {
-		buf_addf(text, "; CLOSED has %" PRIu64 ": --ranks=%" PRIu64,
-			 s->workload->ranks, s->workload->ranks);
+		buf_addf(text, "; CLOSED has %" PRIu64 ": --ranks=%" PRIu64, s->workload->ranks,
+			 s->workload->ranks);
 		return MLPERF_BROKEN;
 	}
 	if (here < s->rules->ranks_here) {
@@ -78,8 +73,7 @@ static enum mlperf_state check_ranks(const struct mlperf_subject *s,
 }
 
 /* Of all ranks and of those of this host. A list of tensors may be elsewhere. */
-static int sizes_of(const struct job *j, double *all, double *here,
-		    struct mlgen_err *err)
+static int sizes_of(const struct job *j, double *all, double *here, struct mlgen_err *err)
 {
 	struct state state = { 0 };
 	struct state_bytes bytes = { 0 };
@@ -98,8 +92,7 @@ static int sizes_of(const struct job *j, double *all, double *here,
 }
 
 /* Does a checkpoint fit into the accelerators that it is of? */
-static enum mlperf_state check_memory(const struct mlperf_subject *s,
-				      struct buf *text)
+static enum mlperf_state check_memory(const struct mlperf_subject *s, struct buf *text)
 {
 	const struct mlperf_accelerator *a = s->rules->memories;
 	char size[UNITS_TEXT_BYTES];
@@ -113,13 +106,11 @@ static enum mlperf_state check_memory(const struct mlperf_subject *s,
 		buf_add(text, err.text);
 		return MLPERF_UNCHECKED;
 	}
-	buf_addf(text, "%s; %.0f accelerators hold",
-		 units_human_bytes(size, all), ranks);
+	buf_addf(text, "%s; %.0f accelerators hold", units_human_bytes(size, all), ranks);
 	for (; a->name; a++) {
 		double holds = ranks * a->memory_bytes;
 
-		buf_addf(text, "%s %.0f GB (%s%s)",
-			 a == s->rules->memories ? "" : ",", holds / 1e9,
+		buf_addf(text, "%s %.0f GB (%s%s)", a == s->rules->memories ? "" : ",", holds / 1e9,
 			 a->name, all <= holds ? "" : ", too little");
 		fits += all <= holds;
 	}
@@ -129,11 +120,9 @@ static enum mlperf_state check_memory(const struct mlperf_subject *s,
 	return MLPERF_BROKEN;
 }
 
-static enum mlperf_state check_count(const struct mlperf_subject *s,
-				     struct buf *text)
+static enum mlperf_state check_count(const struct mlperf_subject *s, struct buf *text)
 {
-	const char *what =
-		checkpoint_mlperf_is_restore(s) ? "restored" : "saved";
+	const char *what = checkpoint_mlperf_is_restore(s) ? "restored" : "saved";
 	uint64_t n = s->job->checkpoints;
 
 	if (s->run)
@@ -141,8 +130,8 @@ static enum mlperf_state check_count(const struct mlperf_subject *s,
 	buf_addf(text, "%" PRIu64 " %s", n, s->run ? what : "planned");
 	if (n == MLPERF_CHECKPOINTS)
 		return MLPERF_OK;
-	buf_addf(text, "; the rules ask for %d: --checkpoints=%d",
-		 MLPERF_CHECKPOINTS, MLPERF_CHECKPOINTS);
+	buf_addf(text, "; the rules ask for %d: --checkpoints=%d", MLPERF_CHECKPOINTS,
+		 MLPERF_CHECKPOINTS);
 	return MLPERF_BROKEN;
 }
 
@@ -167,8 +156,7 @@ static bool has_other(const struct mlperf_subject *s)
 }
 
 /* Seconds from the end of the saves to the begin of the restores. */
-static double seconds_between(const struct mlperf_subject *a,
-			      const struct mlperf_subject *b)
+static double seconds_between(const struct mlperf_subject *a, const struct mlperf_subject *b)
 {
 	bool is_restore = checkpoint_mlperf_is_restore(a);
 	uint64_t end_ms = is_restore ? b->end_ms : a->end_ms;
@@ -178,8 +166,7 @@ static double seconds_between(const struct mlperf_subject *a,
 }
 
 /* In another run, the nearest; NULL = there is none. */
-static const struct mlperf_subject *
-find_other_run(const struct mlperf_subject *s)
+static const struct mlperf_subject *find_other_run(const struct mlperf_subject *s)
 {
 	const struct mlperf_subject *nearest = NULL;
 
@@ -187,11 +174,9 @@ find_other_run(const struct mlperf_subject *s)
 		const struct mlperf_group *g = &s->group->all->of[i];
 
 		for (size_t k = 0; k < g->count; k++)
-			if (g->of[k].workload == s->workload &&
-			    is_other(s, g->of[k].job) &&
-			    (!nearest ||
-			     fabs(seconds_between(s, &g->of[k])) <
-				     fabs(seconds_between(s, nearest))))
+			if (g->of[k].workload == s->workload && is_other(s, g->of[k].job) &&
+			    (!nearest || fabs(seconds_between(s, &g->of[k])) <
+						 fabs(seconds_between(s, nearest))))
 				nearest = &g->of[k];
 	}
 	return nearest;
@@ -199,26 +184,22 @@ find_other_run(const struct mlperf_subject *s)
 
 /* Of one that has not done the other of the two itself. */
 static enum mlperf_state judge_other_run(const struct mlperf_subject *s,
-					 const struct mlperf_subject *other,
-					 struct buf *text)
+					 const struct mlperf_subject *other, struct buf *text)
 {
 	double seconds = seconds_between(s, other);
 	bool is_restore = checkpoint_mlperf_is_restore(s);
 
-	buf_addf(text, "%s of %s, %.1f s %s", is_restore ? "saves" : "restores",
-		 other->name, fabs(seconds),
-		 is_restore == (seconds >= 0) ? "before" : "behind");
+	buf_addf(text, "%s of %s, %.1f s %s", is_restore ? "saves" : "restores", other->name,
+		 fabs(seconds), is_restore == (seconds >= 0) ? "before" : "behind");
 	if (seconds >= 0 && seconds <= s->rules->phases_seconds)
 		return MLPERF_OK;
-	buf_addf(text,
-		 "; restores begin when saves have ended, at most %u s later",
+	buf_addf(text, "; restores begin when saves have ended, at most %u s later",
 		 s->rules->phases_seconds);
 	return MLPERF_BROKEN;
 }
 
 /* Both belong to a result; they may be two runs. */
-static enum mlperf_state check_phases(const struct mlperf_subject *s,
-				      struct buf *text)
+static enum mlperf_state check_phases(const struct mlperf_subject *s, struct buf *text)
 {
 	const struct mlperf_subject *other = NULL;
 
@@ -230,14 +211,12 @@ static enum mlperf_state check_phases(const struct mlperf_subject *s,
 		other = find_other_run(s);
 	if (other)
 		return judge_other_run(s, other, text);
-	buf_addf(text, "the %d %s that belong to it are not of this run",
-		 MLPERF_CHECKPOINTS,
+	buf_addf(text, "the %d %s that belong to it are not of this run", MLPERF_CHECKPOINTS,
 		 checkpoint_mlperf_is_restore(s) ? "saves" : "restores");
 	return MLPERF_UNCHECKED;
 }
 
-static enum mlperf_state check_fsync(const struct mlperf_subject *s,
-				     struct buf *text)
+static enum mlperf_state check_fsync(const struct mlperf_subject *s, struct buf *text)
 {
 	if (checkpoint_mlperf_is_restore(s))
 		return MLPERF_NONE;
@@ -247,33 +226,25 @@ static enum mlperf_state check_fsync(const struct mlperf_subject *s,
 				      : "all files of a rank at its end");
 		return MLPERF_OK;
 	}
-	buf_add(text, "checkpoint_fsync=none leaves them in memory: "
-		      "--checkpoint_fsync=file");
+	buf_add(text, "checkpoint_fsync=none leaves them in memory: --checkpoint_fsync=file");
 	return MLPERF_BROKEN;
 }
 
 static bool came_from_memory(const struct mlperf_subject *s)
 {
-	return s->run &&
-	       s->result->storage.memory_percent > VERDICT_MEMORY_PERCENT;
+	return s->run && s->result->storage.memory_percent > VERDICT_MEMORY_PERCENT;
 }
 
 /* Somebody may have emptied them by hand, or rebooted. */
-static enum mlperf_state say_kept(const struct mlperf_subject *s,
-				  struct buf *text)
+static enum mlperf_state say_kept(const struct mlperf_subject *s, struct buf *text)
 {
-	double percent =
-		s->run ? s->result->storage.memory_percent : (double)NAN;
+	double percent = s->run ? s->result->storage.memory_percent : (double)NAN;
 
-	buf_add(text, "drop_caches=no: this host's caches are to be emptied "
-		      "between saving and restoring: --drop_caches=run, as "
-		      "root");
+	buf_add(text, "drop_caches=no: this host's caches are to be emptied between saving and "
+		      "restoring: --drop_caches=run, as root");
 	if (!(percent <= VERDICT_MEMORY_PERCENT))
 		return MLPERF_BROKEN;
-	buf_addf(text,
-		 ". Or they were: %.1f%% of the bytes came from its page "
-		 "cache",
-		 percent);
+	buf_addf(text, ". Or they were: %.1f%% of the bytes came from its page cache", percent);
 	return MLPERF_UNCHECKED;
 }
 
@@ -283,33 +254,28 @@ static bool is_beyond_memory(const struct mlperf_subject *s, struct buf *text)
 	char size[UNITS_TEXT_BYTES], memory[UNITS_TEXT_BYTES];
 	double all, here, memories = (double)s->rules->cache_memories;
 
-	if (!s->rules->cache_memories ||
-	    sizes_of(s->job, &all, &here, NULL) < 0 ||
+	if (!s->rules->cache_memories || sizes_of(s->job, &all, &here, NULL) < 0 ||
 	    here * MLPERF_CHECKPOINTS <= memories * (double)s->memory_bytes)
 		return false;
 	buf_addf(text,
-		 "%d x %s of this host are more than %g x its memory (%s%s): "
-		 "they need not be emptied",
+		 "%d x %s of this host are more than %g x its memory (%s%s): they need not be "
+		 "emptied",
 		 MLPERF_CHECKPOINTS, units_human_bytes(size, here), memories,
-		 units_human_bytes(memory, (double)s->memory_bytes),
-		 s->memory_of);
+		 units_human_bytes(memory, (double)s->memory_bytes), s->memory_of);
 	return true;
 }
 
-static enum mlperf_state check_cache(const struct mlperf_subject *s,
-				     struct buf *text)
+static enum mlperf_state check_cache(const struct mlperf_subject *s, struct buf *text)
 {
 	if (!checkpoint_mlperf_is_restore(s))
 		return MLPERF_NONE;
 	if (s->job->drop_caches == DROP_CACHES_NO && is_beyond_memory(s, text))
 		return MLPERF_OK;
 	if (came_from_memory(s)) {
-		buf_addf(text,
-			 "%.1f%% of the bytes came from this host's page cache",
+		buf_addf(text, "%.1f%% of the bytes came from this host's page cache",
 			 s->result->storage.memory_percent);
 		buf_add(text, s->job->drop_caches == DROP_CACHES_RUN
-				      ? " all the same: nobody else may read "
-					"them"
+				      ? " all the same: nobody else may read them"
 				      : ": --drop_caches=run, as root");
 		return MLPERF_BROKEN;
 	}

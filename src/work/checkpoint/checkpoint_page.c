@@ -14,8 +14,7 @@
 static double checkpoint_seconds(const struct checkpoints_result *c)
 {
 	const struct checkpoint_result *k = c->items.items;
-	double seconds =
-		c->completed ? c->seconds_mean * (double)c->completed : 0;
+	double seconds = c->completed ? c->seconds_mean * (double)c->completed : 0;
 
 	for (size_t i = 0; i < c->items.count; i++)
 		if (!k[i].complete && k[i].seconds > 0)
@@ -29,8 +28,7 @@ static double checkpoint_seconds_of(const struct job_result *r)
 }
 
 /* One checkpoint of all ranks; it is wanted as fast as can be. */
-static void list_state(struct listing *f, const struct job *j,
-		       const struct host *host)
+static void list_state(struct listing *f, const struct job *j, const struct host *host)
 {
 	struct mlgen_err err = { 0 };
 	struct state_bytes all;
@@ -42,8 +40,7 @@ static void list_state(struct listing *f, const struct job *j,
 		state_all_bytes(&s, &all);
 		units_human_bytes(f->size, (double)all.total);
 		snprintf(f->need, sizeof(f->need), "checkpoint");
-		snprintf(f->who, sizeof(f->who), "%.16s rank%s",
-			 units_human_count(n, s.ranks),
+		snprintf(f->who, sizeof(f->who), "%.16s rank%s", units_human_count(n, s.ranks),
 			 s.ranks == 1 ? "" : "s");
 	}
 	state_fini(&s);
@@ -55,8 +52,7 @@ static char *checkpoint_directory_of(const struct plan_report *p)
 }
 
 static void checkpoint_page_report(FILE *to, const struct run_result *run,
-				   const struct job_result *r, size_t n,
-				   enum detail detail)
+				   const struct job_result *r, size_t n, enum detail detail)
 {
 	struct text_block b;
 

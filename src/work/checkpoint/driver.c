@@ -26,9 +26,7 @@ static bool nap(struct driver *d, uint64_t until_ns)
 
 static uint64_t end_ns(const struct driver *d)
 {
-	return d->job->runtime_ns
-		       ? atomic_load(&d->start_ns) + d->job->runtime_ns
-		       : UINT64_MAX;
+	return d->job->runtime_ns ? atomic_load(&d->start_ns) + d->job->runtime_ns : UINT64_MAX;
 }
 
 static int driver_begin(struct driver *d, uint64_t i)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver.h - what a training is to its checkpoints, where there is none: it begins one after the other. */
+/* driver.h - what a training is to its checkpoints, where there is none: it begins one after the
+ * other. */
 #pragma once
 
 #include <pthread.h>
@@ -12,10 +13,9 @@
 #include "run/saver.h"
 
 /*
- * A thread that begins `count` checkpoints, or restores those of a list, with
- * `pause` between the end of one and the begin of the next. runtime= ends it
- * between two of them. Made by the caller, who sets what stands above `thread`
- * and has zeroed the rest.
+ * A thread that begins `count` checkpoints, or restores those of a list, with `pause` between the
+ * end of one and the begin of the next. runtime= ends it between two of them. Made by the caller,
+ * who sets what stands above `thread` and has zeroed the rest.
  */
 struct driver {
 	const struct job *job;

@@ -77,13 +77,12 @@ static void look_at_files(struct look *l)
 		shard_init(&f, &l->set, rank, files - 1, 1);
 		shard_name(&f, name, sizeof(name));
 		l->c->last_file = mem_strdup(name);
-		l->c->most_write_bytes =
-			l->set.is_plain ? l->set.bs : largest_write(l, rank);
+		l->c->most_write_bytes = l->set.is_plain ? l->set.bs : largest_write(l, rank);
 	}
 }
 
-/* How often a training saves; of one that time ends, or whose checkpoints come
- * by the clock, what it does at 100 % utilisation. */
+/* How often a training saves; of one that time ends, or whose checkpoints come by the clock, what
+ * it does at 100 % utilisation. */
 static uint64_t count_saves(struct plan_report *p)
 {
 	struct checkpoint_every every = { 0 };
@@ -95,8 +94,7 @@ static uint64_t count_saves(struct plan_report *p)
 	if (every.unit == EVERY_TIME)
 		return isnan(p->least_seconds)
 			       ? UINT64_MAX
-			       : (uint64_t)(p->least_seconds * 1e9 /
-					    (double)every.count);
+			       : (uint64_t)(p->least_seconds * 1e9 / (double)every.count);
 	if (p->total_steps == UINT64_MAX || p->steps_per_epoch == 0)
 		return UINT64_MAX;
 	if (every.unit == EVERY_STEPS)
@@ -110,17 +108,16 @@ static void count_work(struct look *l)
 	const struct job *j = l->p->job;
 
 	c->checkpoints = is_beside(j) ? count_saves(l->p) : j->checkpoints;
-	c->move_bytes = c->checkpoints == UINT64_MAX
-				? UINT64_MAX
-				: plan_product(c->checkpoints, c->local_bytes);
+	c->move_bytes = c->checkpoints == UINT64_MAX ? UINT64_MAX
+						     : plan_product(c->checkpoints, c->local_bytes);
 	/* A framework does one call at a time. */
 	uint64_t depth = l->set.is_plain ? job_depth(j) : 1;
 	uint64_t threads = plan_product(c->local_ranks, j->checkpoint_threads);
 	c->in_flight = plan_product(threads, depth);
 }
 
-/* Each thread has a slice of the pool for every request, and room for what the
- * layout puts around tensors, which takes a look at all files. */
+/* Each thread has a slice of the pool for every request, and room for what the layout puts around
+ * tensors, which takes a look at all files. */
 static bool fits_memory(struct look *l)
 {
 	uint64_t before = l->p->need.bytes;
@@ -133,10 +130,10 @@ static bool fits_memory(struct look *l)
 static void check_durable(struct look *l)
 {
 	if (l->p->job->checkpoint_fsync == CHECKPOINT_FSYNC_NONE)
-		plan_add_check(l->p, "durable", PLAN_WARNING,
-			       "NOT DURABLE: without fsync what is measured is "
-			       "how fast this host's memory takes the bytes; "
-			       "checkpoint_fsync=file or end flushes them");
+		plan_add_check(
+			l->p, "durable", PLAN_WARNING,
+			"NOT DURABLE: without fsync what is measured is how fast this host's "
+			"memory takes the bytes; checkpoint_fsync=file or end flushes them");
 	else
 		plan_add_check(l->p, "durable", PLAN_OK, "%s", "");
 }
@@ -145,12 +142,11 @@ static void check_caches(struct look *l)
 {
 	const struct job *j = l->p->job;
 
-	if (is_restore(l->p) && !j->direct &&
-	    j->drop_caches == DROP_CACHES_NO &&
+	if (is_restore(l->p) && !j->direct && j->drop_caches == DROP_CACHES_NO &&
 	    j->invalidate == INVALIDATE_NONE)
 		plan_add_check(l->p, "caches", PLAN_WARNING,
-			       "memory can answer instead of storage: "
-			       "drop_caches=run, invalidate=run or direct=1");
+			       "memory can answer instead of storage: drop_caches=run, "
+			       "invalidate=run or direct=1");
 	else
 		plan_add_check(l->p, "caches", PLAN_OK, "%s", "");
 }
@@ -162,8 +158,7 @@ static void check_room(struct look *l)
 	uint64_t count = l->c->checkpoints;
 
 	/* As a run does it that cannot know. */
-	if (count == UINT64_MAX ||
-	    (l->c->is_estimate && !l->p->job->runtime_ns))
+	if (count == UINT64_MAX || (l->c->is_estimate && !l->p->job->runtime_ns))
 		count = 1;
 	if (checkpoints_check_room(&l->there, count, keep, &err))
 		plan_add_check(l->p, "room", PLAN_FAIL, "%s", err.text);
@@ -179,8 +174,7 @@ static void look_at_saving(struct look *l)
 	struct mlgen_err err = { 0 };
 	struct checkpoint next;
 
-	if (checkpoints_check_next(&l->there, is_alone ? UINT64_MAX : 0,
-				   &err)) {
+	if (checkpoints_check_next(&l->there, is_alone ? UINT64_MAX : 0, &err)) {
 		plan_add_check(l->p, "checkpoints", PLAN_FAIL, "%s", err.text);
 	} else if (is_alone) {
 		checkpoints_next(&l->there, 1, UINT64_MAX, &next);
@@ -242,15 +236,13 @@ static void look_at_storage(struct look *l)
 	p->free_bytes = l->c->free_bytes;
 	if (p->mount.is_memory)
 		plan_add_check(p, "storage", PLAN_WARNING,
-			       "%s at %s is memory: nothing of a disk is "
-			       "measured there",
+			       "%s at %s is memory: nothing of a disk is measured there",
 			       p->mount.type, p->mount.target);
 	if (p->job->direct)
 		plan_check_direct(p, l->c->directory);
 }
 
-/* What takes a look at every file, and so is left out where there are too many
- * ranks anyway. */
+/* What takes a look at every file, and so is left out where there are too many ranks anyway. */
 static void look_around(struct look *l)
 {
 	check_verify(l);
@@ -304,8 +296,7 @@ static int begin_look(struct look *l, struct mlgen_err *err)
 	return 0;
 }
 
-int plan_checkpoint(struct plan_report *p, const struct plan_input *in,
-		    struct mlgen_err *err)
+int plan_checkpoint(struct plan_report *p, const struct plan_input *in, struct mlgen_err *err)
 {
 	struct look l = { .p = p, .c = &p->checkpoint };
 	int rc = begin_look(&l, err);
@@ -329,8 +320,7 @@ int plan_checkpoint(struct plan_report *p, const struct plan_input *in,
 }
 
 /* Would all that p reads be there, whole, when its turn comes? */
-static bool is_saved_by(const struct plan_report *p,
-			const struct plan_report *before)
+static bool is_saved_by(const struct plan_report *p, const struct plan_report *before)
 {
 	const struct plan_checkpoint *a = &p->checkpoint;
 	const struct plan_checkpoint *b = &before->checkpoint;
@@ -339,16 +329,14 @@ static bool is_saved_by(const struct plan_report *p,
 
 	if (saves->checkpoint_keep && saves->checkpoint_keep < kept)
 		kept = saves->checkpoint_keep;
-	return job_has_checkpoints(saves) && !is_restore(before) &&
-	       saves->group < p->job->group && a->directory && b->directory &&
-	       strcmp(a->directory, b->directory) == 0 &&
+	return job_has_checkpoints(saves) && !is_restore(before) && saves->group < p->job->group &&
+	       a->directory && b->directory && strcmp(a->directory, b->directory) == 0 &&
 	       saves->checkpoint_layout == p->job->checkpoint_layout &&
-	       saves->access == p->job->access &&
-	       a->local_bytes == b->local_bytes && a->checkpoints <= kept;
+	       saves->access == p->job->access && a->local_bytes == b->local_bytes &&
+	       a->checkpoints <= kept;
 }
 
-void plan_checkpoint_expect(struct plan_report *p,
-			    const struct plan_report *before, size_t count)
+void plan_checkpoint_expect(struct plan_report *p, const struct plan_report *before, size_t count)
 {
 	struct plan_check *checks = p->checks.items;
 	const struct plan_report *saves = NULL;

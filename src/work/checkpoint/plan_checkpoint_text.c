@@ -21,8 +21,8 @@ static bool is_beside(const struct job *j)
 	return job_work(j)->checkpoints == CHECKPOINTS_ASKED;
 }
 
-/* What the bytes of one thing are shown in: GiB, as in the published tables,
- * also where TiB would be shorter. */
+/* What the bytes of one thing are shown in: GiB, as in the published tables, also where TiB would
+ * be shorter. */
 struct unit {
 	const char *name;
 	double bytes;
@@ -54,9 +54,8 @@ static void put_model(struct buf *text, const struct plan_report *p)
 		plan_say(text, p, "files of the pattern {checkpoint_pattern}");
 	else if (p->checkpoint.parameters)
 		plan_say(text, p,
-			 "{plan.checkpoint.parameters} parameters, "
-			 "{model_layers} layer{s} of hidden size "
-			 "{model_hidden}");
+			 "{plan.checkpoint.parameters} parameters, {model_layers} layer{s} of "
+			 "hidden size {model_hidden}");
 	else if (j->tensor_sizes)
 		plan_say(text, p, "the tensors of {tensor_sizes} in each rank");
 	else
@@ -72,16 +71,14 @@ static void put_parallelism(struct buf *text, const struct plan_report *p)
 	plan_say(text, p, "{plan.checkpoint.ranks}");
 	if (c->ranks > 1 && c->parameters)
 		plan_say(text, p,
-			 " = tensor {plan.checkpoint.tensor_parallel} x "
-			 "pipeline {plan.checkpoint.pipeline_parallel} x "
-			 "data {plan.checkpoint.data_parallel}");
+			 " = tensor {plan.checkpoint.tensor_parallel} x pipeline "
+			 "{plan.checkpoint.pipeline_parallel} x data "
+			 "{plan.checkpoint.data_parallel}");
 	plan_say(text, p, "[, ZeRO stage {zero_stage}]");
 }
 
-/* "model 1.870 + optimizer 11.218 = 13.088 GiB each (2,007,565,312 +
- * 12,045,637,632 bytes)" */
-static void add_bytes(struct buf *text, const struct plan_ranks *k,
-		      bool is_model)
+/* "model 1.870 + optimizer 11.218 = 13.088 GiB each (2,007,565,312 + 12,045,637,632 bytes)" */
+static void add_bytes(struct buf *text, const struct plan_ranks *k, bool is_model)
 {
 	const struct unit u = unit_of(k->bytes);
 	const char *each = k->count > 1 ? " each" : "";
@@ -102,8 +99,7 @@ static void add_bytes(struct buf *text, const struct plan_ranks *k,
 	if (is_model)
 		buf_add(text, k->model_bytes ? "model " : "optimizer ");
 	add_in(text, &u, k->bytes);
-	buf_addf(text, " %s%s (%s bytes)", u.name, each,
-		 k->model_bytes ? n : m);
+	buf_addf(text, " %s%s (%s bytes)", u.name, each, k->model_bytes ? n : m);
 }
 
 static void put_class(FILE *to, const struct plan_ranks *k, bool is_model)
@@ -115,8 +111,7 @@ static void put_class(FILE *to, const struct plan_ranks *k, bool is_model)
 	buf_addf(&text, "rank%s %s: ", plural(k->count), k->ranks);
 	if (k->files) {
 		add_bytes(&text, k, is_model);
-		buf_addf(&text, ", %s file%s", units_human_count(n, k->files),
-			 plural(k->files));
+		buf_addf(&text, ", %s file%s", units_human_count(n, k->files), plural(k->files));
 	} else {
 		buf_add(&text, "nothing");
 	}
@@ -140,8 +135,8 @@ static void put_sum(FILE *to, struct buf *line, uint64_t files, uint64_t bytes)
 	char n[UNITS_TEXT_BYTES], m[UNITS_TEXT_BYTES];
 	struct buf figure = { 0 };
 
-	buf_addf(line, "%s file%s, %s bytes", units_human_count(n, files),
-		 plural(files), units_human_count(m, bytes));
+	buf_addf(line, "%s file%s, %s bytes", units_human_count(n, files), plural(files),
+		 units_human_count(m, bytes));
 	add_in(&figure, &u, bytes);
 	buf_addf(&figure, " %s", u.name);
 	plan_add_figure(to, line, buf_str(&figure));
@@ -198,19 +193,16 @@ static void put_directory(struct buf *text, const struct plan_report *p)
 	const struct plan_checkpoint *c = &p->checkpoint;
 
 	if (!p->touches_files) {
-		buf_add(text, "ioengine=null touches no file: nothing is "
-			      "written, read or needed on storage");
+		buf_add(text, "ioengine=null touches no file: nothing is written, read or needed "
+			      "on storage");
 		return;
 	}
 	plan_say(text, p,
-		 "{plan.checkpoint.directory}; complete ones there: "
-		 "{plan.checkpoint.present}");
+		 "{plan.checkpoint.directory}; complete ones there: {plan.checkpoint.present}");
 	if (c->saved_by)
 		buf_addf(text, "; reads what [%s] saves before", c->saved_by);
 	else if (c->first && c->last && strcmp(c->first, c->last) != 0)
-		plan_say(text, p,
-			 "; reads {plan.checkpoint.first} .. "
-			 "{plan.checkpoint.last}");
+		plan_say(text, p, "; reads {plan.checkpoint.first} .. {plan.checkpoint.last}");
 	else if (c->first)
 		buf_addf(text, "; %s %s", c->last ? "reads" : "next", c->first);
 }
@@ -222,8 +214,7 @@ static void put_room(FILE *to, const struct plan_report *p)
 	struct buf line = { 0 };
 
 	plan_start_line(&line, "");
-	buf_addf(&line, "free in %s",
-		 c->mount.target[0] ? c->mount.target : c->directory);
+	buf_addf(&line, "free in %s", c->mount.target[0] ? c->mount.target : c->directory);
 	if (c->free_bytes != UINT64_MAX)
 		units_human_bytes(bytes, (double)c->free_bytes);
 	else
@@ -242,8 +233,8 @@ static void put_every(struct buf *text, const struct plan_report *p)
 		buf_add(text, "; training waits until it is written");
 	else if (j->snapshot_bandwidth)
 		plan_say(text, p,
-			 "; training waits for a snapshot at "
-			 "{snapshot_bandwidth}/s per rank and goes on");
+			 "; training waits for a snapshot at {snapshot_bandwidth}/s per rank and "
+			 "goes on");
 	else
 		buf_add(text, "; training goes on meanwhile");
 }
@@ -258,8 +249,7 @@ static void add_count(struct buf *line, const struct plan_report *p)
 	if (c->checkpoints == UINT64_MAX)
 		buf_add(line, "checkpoints until runtime");
 	else
-		plan_say(line, p,
-			 "{plan.checkpoint.checkpoints} checkpoint{s}");
+		plan_say(line, p, "{plan.checkpoint.checkpoints} checkpoint{s}");
 	if (!is_beside(j) && j->checkpoints > 1)
 		plan_say(line, p, "[, {pause} between them]");
 	if (job_work(j)->restores)
@@ -292,8 +282,7 @@ static void put_fsync(struct buf *text, const struct plan_report *p)
 	static const char *const words[] = {
 		[CHECKPOINT_FSYNC_NONE] = "nothing is flushed",
 		[CHECKPOINT_FSYNC_FILE] = "each file before it is closed",
-		[CHECKPOINT_FSYNC_END] =
-			"all files of a rank when its last is written",
+		[CHECKPOINT_FSYNC_END] = "all files of a rank when its last is written",
 	};
 
 	if (!plan_find_check(p, "durable"))
@@ -317,8 +306,7 @@ static void put_caches(struct buf *text, const struct plan_report *p)
 		return;
 	if (j->drop_caches == DROP_CACHES_RUN && job_work(j)->restores)
 		buf_add(text,
-			"the files leave this host's first; everything, if "
-			"more than 1% stays");
+			"the files leave this host's first; everything, if more than 1% stays");
 	else if (j->drop_caches == DROP_CACHES_RUN)
 		buf_add(text, "this host's are emptied before the job");
 	else if (j->invalidate != INVALIDATE_NONE)
@@ -332,8 +320,7 @@ static void put_in_flight(struct buf *text, const struct plan_report *p)
 	const struct job *j = p->job;
 
 	plan_say(text, p,
-		 "{plan.checkpoint.in_flight} request{s} "
-		 "({plan.checkpoint.local_ranks} rank{s} x "
+		 "{plan.checkpoint.in_flight} request{s} ({plan.checkpoint.local_ranks} rank{s} x "
 		 "{checkpoint_threads} thread{s}");
 	if (j->access != ACCESS_FRAMEWORK && job_depth(j) > 1)
 		buf_addf(text, " x iodepth %u)", job_depth(j));

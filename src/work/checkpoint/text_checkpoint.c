@@ -17,15 +17,7 @@
 #define MOSTLY_FSYNC 50.0
 
 /* What a first line that is too long goes without, one after the other. */
-enum {
-	NO_RANKS = 1,
-	NO_COUNT,
-	NO_PLACE,
-	NO_SECONDS,
-	FEWER_WORDS,
-	FEWEST_WORDS,
-	LENGTHS
-};
+enum { NO_RANKS = 1, NO_COUNT, NO_PLACE, NO_SECONDS, FEWER_WORDS, FEWEST_WORDS, LENGTHS };
 
 static bool is_restore(const struct text_block *b)
 {
@@ -42,27 +34,22 @@ static void put_end(struct buf *out, const struct text_block *b, bool brief)
 
 	buf_add(out, text_early_end(b));
 	if (!brief && at <= b->job->checkpoints)
-		buf_addf(out, " in checkpoint %" PRIu64 " of %" PRIu64, at,
-			 b->job->checkpoints);
+		buf_addf(out, " in checkpoint %" PRIu64 " of %" PRIu64, at, b->job->checkpoints);
 }
 
 static void put_ranks(struct buf *out, const struct checkpoints_result *c)
 {
 	if (c->ranks < c->job_ranks)
 		buf_addf(out, "%" PRIu64 " of ", c->ranks);
-	buf_addf(out, "%" PRIu64 " rank%s", c->job_ranks,
-		 c->job_ranks == 1 ? "" : "s");
+	buf_addf(out, "%" PRIu64 " rank%s", c->job_ranks, c->job_ranks == 1 ? "" : "s");
 }
 
 /* " (10 of 104.7 GiB, 8 ranks)" */
-static void put_count(struct buf *out, const struct text_block *b,
-		      unsigned length)
+static void put_count(struct buf *out, const struct text_block *b, unsigned length)
 {
 	if (length >= NO_COUNT)
 		return;
-	text_say(out, b,
-		 " ({checkpoints.completed} of "
-		 "{checkpoints.bytes_per_checkpoint}");
+	text_say(out, b, " ({checkpoints.completed} of {checkpoints.bytes_per_checkpoint}");
 	if (length < NO_RANKS) {
 		text_say(out, b, "[, {scale=}], ");
 		put_ranks(out, b->checkpoints);
@@ -70,18 +57,14 @@ static void put_count(struct buf *out, const struct text_block *b,
 	buf_addc(out, ')');
 }
 
-static void put_reserve(struct buf *out, const struct text_block *b,
-			unsigned length)
+static void put_reserve(struct buf *out, const struct text_block *b, unsigned length)
 {
-	unsigned brevity = length >= FEWEST_WORDS  ? 2
-			   : length >= FEWER_WORDS ? 1
-						   : 0;
+	unsigned brevity = length >= FEWEST_WORDS ? 2 : length >= FEWER_WORDS ? 1 : 0;
 	struct buf text = { 0 };
 	bool is_marked = false;
 
 	if (!is_restore(b))
-		is_marked = text_not_durable(&text, b->job, b->checkpoints,
-					     brevity);
+		is_marked = text_not_durable(&text, b->job, b->checkpoints, brevity);
 	if (text.len)
 		buf_addf(out, "; %s", buf_str(&text));
 	if (!is_marked && text_is_memory(b))
@@ -89,14 +72,12 @@ static void put_reserve(struct buf *out, const struct text_block *b,
 	buf_fini(&text);
 }
 
-static void put_answer(struct buf *out, const struct text_block *b,
-		       unsigned length)
+static void put_answer(struct buf *out, const struct text_block *b, unsigned length)
 {
 	buf_addf(out, "%s: ", b->job->name);
 	text_say(out, b, "{checkpoints.bytes_per_sec}");
 	if (length < NO_SECONDS)
-		text_say(out, b,
-			 ", {checkpoints.seconds_mean} s per checkpoint");
+		text_say(out, b, ", {checkpoints.seconds_mean} s per checkpoint");
 	put_count(out, b, length);
 	if (text_early_end(b)) {
 		buf_add(out, "; ");
@@ -140,9 +121,7 @@ static void put_part(struct buf *text, const struct text_block *b)
 		buf_add(text, " are played by this host");
 	}
 	if (b->job->scale < 100)
-		buf_addf(text,
-			 "%sscale=%g%%: each tensor has that part of "
-			 "its bytes",
+		buf_addf(text, "%sscale=%g%%: each tensor has that part of its bytes",
 			 text->len ? "; " : "", b->job->scale);
 }
 
@@ -155,11 +134,10 @@ static void put_slowest(struct buf *text, const struct text_block *b)
 	if (isnan(rate))
 		return;
 	buf_addf(text, "%s %s (rank %" PRIu64 ", checkpoint %" PRIu64 "); ",
-		 units_sig4(number, rate / b->unit.bytes), b->unit.name,
-		 c->slowest_rank, c->slowest_checkpoint);
-	buf_add(text, c->ranks < c->job_ranks
-			      ? "MLPerf scores the slowest of all hosts"
-			      : "MLPerf scores this one");
+		 units_sig4(number, rate / b->unit.bytes), b->unit.name, c->slowest_rank,
+		 c->slowest_checkpoint);
+	buf_add(text, c->ranks < c->job_ranks ? "MLPerf scores the slowest of all hosts"
+					      : "MLPerf scores this one");
 }
 
 static void put_spread(struct buf *text, const struct text_block *b)
@@ -168,10 +146,8 @@ static void put_spread(struct buf *text, const struct text_block *b)
 	if (b->checkpoints->completed < 2)
 		return;
 	text_say(text, b,
-		 "checkpoints {checkpoints.seconds_min} to "
-		 "{checkpoints.seconds_max} s"
-		 "[; first {checkpoints.first_seconds}, later "
-		 "{checkpoints.later_seconds}]");
+		 "checkpoints {checkpoints.seconds_min} to {checkpoints.seconds_max} s[; first "
+		 "{checkpoints.first_seconds}, later {checkpoints.later_seconds}]");
 }
 
 /* What stands in the first line as well, if not in so many words. */
@@ -182,14 +158,12 @@ static void put_unflushed(struct buf *text, const struct text_block *b)
 
 	buf_add(text, "none (checkpoint_fsync=none): ");
 	if (b->job->direct)
-		buf_add(text, "what the device's own cache holds is not "
-			      "durable");
+		buf_add(text, "what the device's own cache holds is not durable");
 	else if (c->in_memory_bytes == UINT64_MAX)
 		buf_add(text, "nothing tells how much storage had at the end");
 	else
 		buf_addf(text, "%s were still in this host's memory at the end",
-			 show_part_of(part, (double)c->in_memory_bytes,
-				      (double)c->bytes));
+			 show_part_of(part, (double)c->in_memory_bytes, (double)c->bytes));
 }
 
 static void put_fsync(struct buf *text, const struct text_block *b)
@@ -203,10 +177,10 @@ static void put_fsync(struct buf *text, const struct text_block *b)
 	if (b->job->checkpoint_fsync == CHECKPOINT_FSYNC_NONE)
 		put_unflushed(text, b);
 	else if (percent >= MOSTLY_FSYNC && !b->job->direct)
-		buf_addf(text,
-			 "%.1f%% of the time: most bytes were still in memory "
-			 "when write() returned",
-			 percent);
+		buf_addf(
+			text,
+			"%.1f%% of the time: most bytes were still in memory when write() returned",
+			percent);
 	else
 		buf_addf(text, "%.1f%% of the time, %s", percent,
 			 b->job->checkpoint_fsync == CHECKPOINT_FSYNC_END
@@ -219,30 +193,26 @@ static void put_caches(struct buf *text, const struct text_block *b)
 {
 	static const char *const dropped[] = {
 		[INVALIDATE_NONE] = "nothing was dropped",
-		[INVALIDATE_RUN] = "only the files left this host's page "
-				   "cache (invalidate=run)",
-		[INVALIDATE_EPOCH] = "only the files left this host's page "
-				     "cache (invalidate=epoch)",
+		[INVALIDATE_RUN] = "only the files left this host's page cache (invalidate=run)",
+		[INVALIDATE_EPOCH] =
+			"only the files left this host's page cache (invalidate=epoch)",
 	};
 
 	if (verdict_without_storage(b->job))
 		return;
 	if (b->checkpoints->caches_dropped)
-		buf_add(text, "its files left this host's before the first one "
-			      "(drop_caches=run)");
+		buf_add(text, "its files left this host's before the first one (drop_caches=run)");
 	else if (b->job->direct)
-		buf_add(text, "NOT EMPTIED (drop_caches=no); direct=1 passes "
-			      "by this host's page cache");
+		buf_add(text,
+			"NOT EMPTIED (drop_caches=no); direct=1 passes by this host's page cache");
 	else
-		buf_addf(text, "NOT EMPTIED (drop_caches=no): %s",
-			 dropped[b->job->invalidate]);
+		buf_addf(text, "NOT EMPTIED (drop_caches=no): %s", dropped[b->job->invalidate]);
 }
 
 static void put_verified(struct buf *text, const struct text_block *b)
 {
-	buf_add(text, b->checkpoints->verified
-			      ? "every byte is what was saved (verify=crc32c)"
-			      : "no: what was read was dropped (verify=none)");
+	buf_add(text, b->checkpoints->verified ? "every byte is what was saved (verify=crc32c)"
+					       : "no: what was read was dropped (verify=none)");
 }
 
 /* What went wrong, as the last checkpoint that failed has it. */
@@ -277,26 +247,21 @@ static const struct text_line of_saves[] = {
 };
 
 static const struct text_line of_restores[] = {
-	{ "  slowest rank", put_slowest },
-	{ "  spread", put_spread },
-	{ "  caches", put_caches },
-	{ "  verified", put_verified },
-	{ NULL, text_verdict },
-	{ 0 },
+	{ "  slowest rank", put_slowest }, { "  spread", put_spread }, { "  caches", put_caches },
+	{ "  verified", put_verified },    { NULL, text_verdict },     { 0 },
 };
 
 static void below_answer(struct buf *out, const struct text_block *b)
 {
 	text_put_list(out, of_all, TEXT_ANSWER_INDENT, b);
 	if (b->checkpoints->completed > 0)
-		text_put_list(out, is_restore(b) ? of_restores : of_saves,
-			      TEXT_ANSWER_INDENT, b);
+		text_put_list(out, is_restore(b) ? of_restores : of_saves, TEXT_ANSWER_INDENT, b);
 }
 
 /* ---- public ---- */
 
-bool text_not_durable(struct buf *out, const struct job *job,
-		      const struct checkpoints_result *c, unsigned brevity)
+bool text_not_durable(struct buf *out, const struct job *job, const struct checkpoints_result *c,
+		      unsigned brevity)
 {
 	static const char *const ends[] = {
 		"were still in this host's memory at the end",
@@ -315,8 +280,7 @@ bool text_not_durable(struct buf *out, const struct job *job,
 		snprintf(part, sizeof(part), "an unknown part of %s",
 			 units_human_bytes(bytes, (double)c->bytes));
 	else
-		show_part_of(part, (double)c->in_memory_bytes,
-			     (double)c->bytes);
+		show_part_of(part, (double)c->in_memory_bytes, (double)c->bytes);
 	buf_addf(out, "NOT DURABLE: %s %s", part, ends[brevity]);
 	return true;
 }
@@ -342,20 +306,17 @@ void text_checkpoint_report(FILE *to, struct text_block *b)
 		below_answer(&below, b);
 		buf_add(&parts[ANSWER], buf_str(&below));
 		text_put_list(&parts[SETTINGS],
-			      is_restore(b) ? text_restore_settings
-					    : text_save_settings,
+			      is_restore(b) ? text_restore_settings : text_save_settings,
 			      TEXT_SETTING_INDENT, b);
 		text_checkpoint_latency(&parts[LATENCY], b);
 		if (b->checkpoints->count > 0)
-			text_put_list(&parts[EVIDENCE],
-				      text_checkpoint_evidence,
+			text_put_list(&parts[EVIDENCE], text_checkpoint_evidence,
 				      TEXT_EVIDENCE_INDENT, b);
 	}
 	for (unsigned i = 0; i < PARTS; i++)
 		lines += text_lines(&parts[i]) + (i > 0);
 	if (detail > DETAIL_BRIEF)
-		text_checkpoint_table(&parts[TABLE], b,
-				      lines < LINES ? LINES - lines : 0);
+		text_checkpoint_table(&parts[TABLE], b, lines < LINES ? LINES - lines : 0);
 	for (unsigned i = 0; i < PARTS; i++) {
 		if (i > 0 && parts[i].len > 0)
 			fputc('\n', to);

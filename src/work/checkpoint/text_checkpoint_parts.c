@@ -55,9 +55,8 @@ static void put_job(struct buf *text, const struct text_block *b)
 	text_say(text, b, ", layout {checkpoint_layout}");
 	if (is_restore(b))
 		text_say(text, b,
-			 "[, each rank reads what another one of "
-			 "this host saved (restore_shift="
-			 "{restore_shift})]");
+			 "[, each rank reads what another one of this host saved "
+			 "(restore_shift={restore_shift})]");
 	else
 		add_saving(text, b);
 }
@@ -66,8 +65,7 @@ static void put_job(struct buf *text, const struct text_block *b)
 static void add_calls(struct buf *text, const struct text_block *b)
 {
 	if (b->job->access == ACCESS_FRAMEWORK)
-		buf_addf(text, ", %s as its framework does",
-			 is_restore(b) ? "reads" : "writes");
+		buf_addf(text, ", %s as its framework does", is_restore(b) ? "reads" : "writes");
 	else if (is_restore(b))
 		text_say(text, b, ", {bs.read} requests");
 	else
@@ -78,8 +76,7 @@ static void put_threads(struct buf *text, const struct text_block *b)
 {
 
 	text_say(text, b,
-		 "{checkpoints.threads} thread{s} "
-		 "({checkpoint_threads} per rank), "
+		 "{checkpoints.threads} thread{s} ({checkpoint_threads} per rank), "
 		 "ioengine={ioengine}[ ({ml.in_use})]");
 	if (job_depth(b->job) > 1)
 		buf_addf(text, ", iodepth=%u", job_depth(b->job));
@@ -100,8 +97,8 @@ static void put_state(struct buf *text, const struct text_block *b)
 	text_say(text, b, "{checkpoints.bytes_per_checkpoint} per checkpoint");
 	text_memory_ratio(text, b, (double)c->bytes_per_checkpoint);
 	if (c->items.count > 0 && k[0].files > 0)
-		buf_addf(text, ", in %s file%s",
-			 units_human_count(n, k[0].files), plural(k[0].files));
+		buf_addf(text, ", in %s file%s", units_human_count(n, k[0].files),
+			 plural(k[0].files));
 	if (!verdict_without_storage(b->job))
 		text_say(text, b, "[, in {checkpoints.directory}]");
 }
@@ -152,8 +149,8 @@ static void plan_table(struct table *t, const struct text_block *b)
 
 static void put_header(struct buf *out, const struct table *t)
 {
-	buf_addf(out, "checkpoint   seconds%8.3s   %s  slowest rank, %s",
-		 t->unit->name, t->unit->name, t->unit->name);
+	buf_addf(out, "checkpoint   seconds%8.3s   %s  slowest rank, %s", t->unit->name,
+		 t->unit->name, t->unit->name);
 	if (t->has_commit)
 		buf_add(out, "  commit, s");
 	if (t->has_delete)
@@ -170,8 +167,7 @@ static void put_incomplete(struct buf *out, const struct checkpoint_result *k)
 
 	buf_addf(out, "%10" PRIu64 "   %s", k->number, what);
 	if (k->error[0])
-		buf_addf(out, ": %.*s%s", (int)room, k->error,
-			 is_long ? "..." : "");
+		buf_addf(out, ": %.*s%s", (int)room, k->error, is_long ? "..." : "");
 	buf_addc(out, '\n');
 }
 
@@ -186,11 +182,9 @@ static void put_checkpoint(struct buf *out, const struct table *t,
 	}
 	buf_addf(out, "%10" PRIu64, k->number);
 	put_cell(out, 10, t->seconds, k->seconds);
-	buf_addf(out, "%8s",
-		 units_sig4(number, (double)k->bytes / t->unit->bytes));
+	buf_addf(out, "%8s", units_sig4(number, (double)k->bytes / t->unit->bytes));
 	put_cell(out, 8, t->rate, k->bytes_per_sec / t->unit->bytes);
-	put_cell(out, 9, t->slowest,
-		 k->slowest_rank_bytes_per_sec / t->unit->bytes);
+	put_cell(out, 9, t->slowest, k->slowest_rank_bytes_per_sec / t->unit->bytes);
 	snprintf(rank, sizeof(rank), " (rank %" PRIu64 ")", k->slowest_rank);
 	if (t->has_commit || t->has_delete)
 		buf_addf(out, "%-12s", rank);
@@ -210,8 +204,7 @@ static uint64_t count_of(const struct hist *h)
 	return h ? h->count : 0;
 }
 
-static void put_latencies(struct buf *out, const char *title,
-			  const struct checkpoints_result *c,
+static void put_latencies(struct buf *out, const char *title, const struct checkpoints_result *c,
 			  const struct f64_list *percentiles)
 {
 	const struct text_latency_row rows[] = {
@@ -229,8 +222,7 @@ static void put_latencies(struct buf *out, const char *title,
 
 /* ---- evidence ---- */
 
-static void put_shares(struct buf *out, const char *label,
-		       const struct checkpoints_result *c)
+static void put_shares(struct buf *out, const char *label, const struct checkpoints_result *c)
 {
 	struct show_shares shares;
 
@@ -248,9 +240,8 @@ static void put_deleted(struct buf *text, const struct text_block *b)
 
 	if (b->checkpoints->deleted_checkpoints > 0)
 		text_say(text, b,
-			 "{checkpoints.deleted_checkpoints} older "
-			 "checkpoint{s}, {checkpoints.deleted_files} file{s}"
-			 "[, in {checkpoints.delete_seconds} s] "
+			 "{checkpoints.deleted_checkpoints} older checkpoint{s}, "
+			 "{checkpoints.deleted_files} file{s}[, in {checkpoints.delete_seconds} s] "
 			 "(checkpoint_keep={checkpoint_keep})");
 }
 
@@ -267,18 +258,14 @@ static void put_from_memory(struct buf *text, const struct text_block *b)
 	if (verdict_without_storage(b->job) || !(read > 0))
 		return;
 	if (s->is_memory)
-		buf_addf(text, "all of it: %s is memory",
-			 s->filesystem ? s->filesystem : "this");
+		buf_addf(text, "all of it: %s is memory", s->filesystem ? s->filesystem : "this");
 	else if (isnan(s->memory_percent))
-		buf_add(text, "unknown: nothing here counts what storage "
-			      "delivered");
+		buf_add(text, "unknown: nothing here counts what storage delivered");
 	else
 		buf_addf(text, "%s of the bytes%s read%s, %s (%s)",
-			 show_percent(percent, s->memory_percent),
-			 has_others ? " that mlgen" : "",
+			 show_percent(percent, s->memory_percent), has_others ? " that mlgen" : "",
 			 has_others ? " there" : "",
-			 show_part_of(part, read * s->memory_percent / 100,
-				      read),
+			 show_part_of(part, read * s->memory_percent / 100, read),
 			 s->source ? s->source : "unknown");
 	if (!s->is_memory)
 		text_unseen(text, s);
@@ -292,9 +279,8 @@ static void put_errors(struct buf *text, const struct text_block *b)
 
 	text_say(text, b, "[{ml.errors} counted, the run went on]");
 	if (short_ios > 0)
-		buf_addf(text, "%s%s short transfer%s resumed",
-			 text->len ? "; " : "", units_human_count(n, short_ios),
-			 plural(short_ios));
+		buf_addf(text, "%s%s short transfer%s resumed", text->len ? "; " : "",
+			 units_human_count(n, short_ios), plural(short_ios));
 }
 
 /* ---- in a training ---- */
@@ -304,20 +290,17 @@ static void put_saves(struct buf *text, const struct text_block *b)
 {
 	const struct checkpoints_result *c = b->checkpoints;
 
-	text_say(text, b,
-		 "{checkpoints.completed} of "
-		 "{checkpoints.bytes_per_checkpoint}");
+	text_say(text, b, "{checkpoints.completed} of {checkpoints.bytes_per_checkpoint}");
 	if (c->completed > 0)
 		text_say(text, b, ", {checkpoints.seconds_mean} s each");
 	if (c->completed > 1)
 		text_say(text, b,
-			 "[ (first {checkpoints.first_seconds}, "
-			 "later {checkpoints.later_seconds})]");
+			 "[ (first {checkpoints.first_seconds}, later "
+			 "{checkpoints.later_seconds})]");
 	if (c->completed > 0)
 		text_say(text, b, ", {checkpoints.bytes_per_sec}");
 	if (c->count > c->completed)
-		buf_addf(text, "; %" PRIu64 " not completed",
-			 c->count - c->completed);
+		buf_addf(text, "; %" PRIu64 " not completed", c->count - c->completed);
 	text_say(text, b, "[; in {checkpoint_directory}]");
 }
 
@@ -334,16 +317,12 @@ static void put_stall(struct buf *text, const struct text_block *b)
 
 	if (isnan(c->stall_seconds))
 		return;
-	text_say(text, b,
-		 "{checkpoints.stall_seconds} s of training, "
-		 "{checkpoint_mode}");
+	text_say(text, b, "{checkpoints.stall_seconds} s of training, {checkpoint_mode}");
 	if (is_async && c->snapshot_seconds > 0)
-		text_say(text, b,
-			 ": {checkpoints.snapshot_seconds} for snapshots");
+		text_say(text, b, ": {checkpoints.snapshot_seconds} for snapshots");
 	if (is_async && c->wait_seconds > 0) {
 		buf_addc(text, c->snapshot_seconds > 0 ? ',' : ':');
-		text_say(text, b,
-			 " {checkpoints.wait_seconds} for the one before");
+		text_say(text, b, " {checkpoints.wait_seconds} for the one before");
 	}
 }
 
@@ -363,8 +342,7 @@ const struct text_line text_restore_settings[] = {
 	{ NULL, text_command },      { 0 },
 };
 
-void text_checkpoint_table(struct buf *out, const struct text_block *b,
-			   unsigned most_lines)
+void text_checkpoint_table(struct buf *out, const struct text_block *b, unsigned most_lines)
 {
 	const struct checkpoints_result *c = b->checkpoints;
 	const struct checkpoint_result *k = c->items.items;

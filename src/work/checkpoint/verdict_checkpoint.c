@@ -27,8 +27,7 @@ static bool is_restore(const struct verdict_findings *f)
 
 static double io_share(const struct verdict_findings *f)
 {
-	static const char *const kinds[] = { "write", "read", "fsync", "open",
-					     "close" };
+	static const char *const kinds[] = { "write", "read", "fsync", "open", "close" };
 	double sum = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
@@ -49,8 +48,8 @@ static bool put_more_threads(struct buf *out, const struct verdict_findings *f)
 	if (threads > MOST_THREADS || in_flight(f) >= MOST_IN_FLIGHT)
 		return false;
 	buf_addf(out,
-		 "--checkpoint_threads=%" PRIu64 " : is it bandwidth, or too "
-		 "few %s in flight (%" PRIu64 " now)?",
+		 "--checkpoint_threads=%" PRIu64
+		 " : is it bandwidth, or too few %s in flight (%" PRIu64 " now)?",
 		 threads, is_restore(f) ? "reads" : "writes", in_flight(f));
 	return true;
 }
@@ -76,8 +75,7 @@ static bool memory_holds(const struct verdict_findings *f)
 	if (f->job->direct)
 		return false;
 	if (is_restore(f))
-		return f->result->storage.memory_percent >
-		       VERDICT_MEMORY_PERCENT;
+		return f->result->storage.memory_percent > VERDICT_MEMORY_PERCENT;
 	return !(in_memory_percent(f->checkpoints) <= VERDICT_MEMORY_PERCENT);
 }
 
@@ -87,17 +85,15 @@ static void memory_headline(struct buf *out, const struct verdict_findings *f)
 		return;
 	if (is_restore(f))
 		verdict_say(out, f,
-			    "{ml.storage.memory_percent} of the bytes "
-			    "came from this host's page cache");
+			    "{ml.storage.memory_percent} of the bytes came from this host's page "
+			    "cache");
 	else
-		buf_add(out, "checkpoint_fsync=none: this is how fast memory "
-			     "took them");
+		buf_add(out, "checkpoint_fsync=none: this is how fast memory took them");
 }
 
 static void memory_because(struct buf *out, const struct verdict_findings *f)
 {
-	char part[SHOW_PART_BYTES], bytes[UNITS_TEXT_BYTES],
-		memory[UNITS_TEXT_BYTES];
+	char part[SHOW_PART_BYTES], bytes[UNITS_TEXT_BYTES], memory[UNITS_TEXT_BYTES];
 	double size = (double)f->checkpoints->bytes;
 	double ram = (double)f->run->host.memory_bytes;
 
@@ -109,34 +105,25 @@ static void memory_because(struct buf *out, const struct verdict_findings *f)
 		buf_addf(out, "what was restored (%s) %s memory (%s)", bytes,
 			 size <= ram ? "fits into" : "lies partly in", memory);
 	else if (f->checkpoints->in_memory_bytes == UINT64_MAX)
-		buf_add(out, "nothing was flushed, and nothing tells how much "
-			     "was written");
+		buf_add(out, "nothing was flushed, and nothing tells how much was written");
 	else
-		buf_addf(out,
-			 "nothing was flushed: %s were in memory at the "
-			 "end",
-			 show_part_of(part,
-				      (double)f->checkpoints->in_memory_bytes,
-				      size));
+		buf_addf(out, "nothing was flushed: %s were in memory at the end",
+			 show_part_of(part, (double)f->checkpoints->in_memory_bytes, size));
 }
 
 static void memory_try(struct buf *out, const struct verdict_findings *f)
 {
 	if (f->result->storage.is_memory)
-		buf_add(out, "--checkpoint_directory=PATH : a directory on "
-			     "storage");
+		buf_add(out, "--checkpoint_directory=PATH : a directory on storage");
 	else if (!is_restore(f))
-		buf_add(out, "--checkpoint_fsync=file : until storage has the "
-			     "bytes");
+		buf_add(out, "--checkpoint_fsync=file : until storage has the bytes");
 	else if (!f->checkpoints->caches_dropped)
 		buf_add(out, "--drop_caches=run : the same from empty caches");
 	else if (advice_direct(f->job))
-		buf_add(out, "--direct=1 : requests that pass by the page "
-			     "cache");
+		buf_add(out, "--direct=1 : requests that pass by the page cache");
 	else
-		buf_add(out, "--checkpoint_ranks=RANKS "
-			     "--checkpoint_directory=PATH : those of another "
-			     "host, whose files this one has not written");
+		buf_add(out, "--checkpoint_ranks=RANKS --checkpoint_directory=PATH : those of "
+			     "another host, whose files this one has not written");
 }
 
 /* ---- network ---- */
@@ -149,16 +136,14 @@ static bool network_holds(const struct verdict_findings *f)
 static void network_because(struct buf *out, const struct verdict_findings *f)
 {
 	verdict_say(out, f,
-		    "that is {ml.network.percent} of its line rate, "
-		    "for {checkpoints.bytes_per_sec} of checkpoints; "
-		    "host CPU {ml.host.cpu_percent}");
+		    "that is {ml.network.percent} of its line rate, for "
+		    "{checkpoints.bytes_per_sec} of checkpoints; host CPU {ml.host.cpu_percent}");
 }
 
 static void network_try(struct buf *out, const struct verdict_findings *f)
 {
 	(void)f;
-	buf_add(out, "a faster link, or more hosts; not a statement about "
-		     "storage");
+	buf_add(out, "a faster link, or more hosts; not a statement about storage");
 }
 
 /* ---- host ---- */
@@ -177,8 +162,7 @@ static void host_headline(struct buf *out, const struct verdict_findings *f)
 {
 	if (!host_is_full(f)) {
 		buf_addf(out, "%s data took %.1f%% of the ranks' time",
-			 is_restore(f) ? "checking" : "making",
-			 show_share(&f->ranks, "data"));
+			 is_restore(f) ? "checking" : "making", show_share(&f->ranks, "data"));
 		return;
 	}
 	verdict_put_full(out, &f->result->host, &f->run->host);
@@ -188,8 +172,7 @@ static void host_headline(struct buf *out, const struct verdict_findings *f)
 static void host_because(struct buf *out, const struct verdict_findings *f)
 {
 	verdict_put_cpu(out, &f->result->host);
-	buf_addf(out, "; data %.1f%% of rank time",
-		 show_share(&f->ranks, "data"));
+	buf_addf(out, "; data %.1f%% of rank time", show_share(&f->ranks, "data"));
 }
 
 static void host_try(struct buf *out, const struct verdict_findings *f)
@@ -201,28 +184,26 @@ static void host_try(struct buf *out, const struct verdict_findings *f)
 	else if (advice_direct(f->job))
 		buf_add(out, "--direct=1 : less copying on these CPUs");
 	else if (f->checkpoints->ranks > 1)
-		buf_add(out, "fewer ranks here, or more hosts; not a statement "
-			     "about storage");
+		buf_add(out, "fewer ranks here, or more hosts; not a statement about storage");
 }
 
 /* ---- storage ---- */
 
 static bool storage_holds(const struct verdict_findings *f)
 {
-	return !verdict_without_storage(f->job) &&
-	       io_share(f) >= VERDICT_STORAGE_PERCENT;
+	return !verdict_without_storage(f->job) && io_share(f) >= VERDICT_STORAGE_PERCENT;
 }
 
 static void storage_headline(struct buf *out, const struct verdict_findings *f)
 {
 	if (is_restore(f))
 		verdict_say(out, f,
-			    "storage delivered {checkpoints.bytes_per_sec} "
-			    "to {checkpoints.ranks} rank{s}");
+			    "storage delivered {checkpoints.bytes_per_sec} to {checkpoints.ranks} "
+			    "rank{s}");
 	else
-		verdict_say(out, f,
-			    "storage took {checkpoints.bytes_per_sec} of "
-			    "{checkpoints.ranks} rank{s}");
+		verdict_say(
+			out, f,
+			"storage took {checkpoints.bytes_per_sec} of {checkpoints.ranks} rank{s}");
 	if (!is_restore(f) && !f->checkpoints->durable)
 		buf_add(out, "; nothing was flushed (checkpoint_fsync=none)");
 }
@@ -232,9 +213,8 @@ static void storage_because(struct buf *out, const struct verdict_findings *f)
 	const char *main_kind = is_restore(f) ? "read" : "write";
 	double fsync = show_share(&f->ranks, "fsync");
 
-	buf_addf(out,
-		 "ranks spent %.1f%% of their time in I/O calls, %s %.1f%%",
-		 io_share(f), main_kind, show_share(&f->ranks, main_kind));
+	buf_addf(out, "ranks spent %.1f%% of their time in I/O calls, %s %.1f%%", io_share(f),
+		 main_kind, show_share(&f->ranks, main_kind));
 	if (fsync > 0)
 		buf_addf(out, ", fsync %.1f%%", fsync);
 	verdict_say(out, f, "; host CPU {ml.host.cpu_percent}");
@@ -244,8 +224,8 @@ static void storage_try(struct buf *out, const struct verdict_findings *f)
 {
 	if (!is_restore(f) && advice_direct(f->job) &&
 	    show_share(&f->ranks, "fsync") >= FSYNC_PERCENT)
-		buf_add(out, "--direct=1 : is it storage, or this host writing "
-			     "back its page cache?");
+		buf_add(out,
+			"--direct=1 : is it storage, or this host writing back its page cache?");
 	else
 		put_more_threads(out, f);
 }
@@ -262,8 +242,8 @@ static void unclear_headline(struct buf *out, const struct verdict_findings *f)
 {
 	if (verdict_without_storage(f->job)) {
 		verdict_say(out, f,
-			    "no storage in this (ioengine=null), and "
-			    "CPU {ml.host.cpu_percent} does not decide");
+			    "no storage in this (ioengine=null), and CPU {ml.host.cpu_percent} "
+			    "does not decide");
 		return;
 	}
 	buf_addf(out, "ranks in I/O calls %.1f%%", io_share(f));
@@ -272,8 +252,8 @@ static void unclear_headline(struct buf *out, const struct verdict_findings *f)
 
 static void unclear_because(struct buf *out, const struct verdict_findings *f)
 {
-	buf_addf(out, "data %.1f%%, other %.1f%% of rank time",
-		 show_share(&f->ranks, "data"), show_share(&f->ranks, "other"));
+	buf_addf(out, "data %.1f%%, other %.1f%% of rank time", show_share(&f->ranks, "data"),
+		 show_share(&f->ranks, "other"));
 }
 
 static void unclear_try(struct buf *out, const struct verdict_findings *f)
@@ -287,13 +267,10 @@ static void unclear_try(struct buf *out, const struct verdict_findings *f)
 /* In the order in which they are tried; the last always holds. */
 static const struct verdict verdicts[] = {
 	{ "memory", memory_holds, memory_headline, memory_because, memory_try },
-	{ "network", network_holds, verdict_network_headline, network_because,
-	  network_try },
+	{ "network", network_holds, verdict_network_headline, network_because, network_try },
 	{ "host", host_holds, host_headline, host_because, host_try },
-	{ "storage", storage_holds, storage_headline, storage_because,
-	  storage_try },
-	{ "unclear", unclear_holds, unclear_headline, unclear_because,
-	  unclear_try },
+	{ "storage", storage_holds, storage_headline, storage_because, storage_try },
+	{ "unclear", unclear_holds, unclear_headline, unclear_because, unclear_try },
 	{ 0 },
 };
 

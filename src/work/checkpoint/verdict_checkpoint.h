@@ -15,8 +15,6 @@
  *            takes 20 % or more of the ranks' time
  *   storage  ranks spend 80 % or more of their time inside I/O calls
  *   unclear  none of these
- * Fills ml.verdict, whose strings belong to the result; none where no
- * checkpoint was completed.
+ * Fills ml.verdict, whose strings belong to the result; none where no checkpoint was completed.
  */
-void verdict_fill_checkpoint(const struct run_result *run,
-			     struct job_result *j);
+void verdict_fill_checkpoint(const struct run_result *run, struct job_result *j);

@@ -37,8 +37,8 @@ static int check_char(const char *path, dev_t device, struct mlgen_err *err)
 	if (major(device) == 1 && (n == 3 || n == 5 || n == 7))
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "%s: is a character device; of those only /dev/null, "
-			  "/dev/zero and /dev/full can be measured",
+			  "%s: is a character device; of those only /dev/null, /dev/zero and "
+			  "/dev/full can be measured",
 			  path);
 }
 
@@ -50,8 +50,7 @@ static bool is_allowed(const struct looking *x, dev_t device)
 	char *name;
 
 	while (!allowed && (name = ionames_next(&at))) {
-		allowed = stat(name, &st) == 0 && S_ISBLK(st.st_mode) &&
-			  st.st_rdev == device;
+		allowed = stat(name, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == device;
 		mem_free(name);
 	}
 	return allowed;
@@ -62,17 +61,15 @@ static struct blockdev_guards *guards_of(struct iofiles *f)
 	return f->guards ? f->guards : &f->own_guards;
 }
 
-static int guard(const struct looking *x, const struct iofile *file,
-		 struct mlgen_err *err)
+static int guard(const struct looking *x, const struct iofile *file, struct mlgen_err *err)
 {
 	struct iofiles *f = x->f;
 	int r;
 
 	if (!is_allowed(x, file->device))
 		return mlgen_fail(err, -EPERM,
-				  "%s: is a block device, and this job would "
-				  "overwrite what is on it; if that is meant, "
-				  "say --allow_device=%s",
+				  "%s: is a block device, and this job would overwrite what is on "
+				  "it; if that is meant, say --allow_device=%s",
 				  file->path, file->path);
 	r = blockdev_hold(guards_of(f), file->path, file->device, err);
 	if (r)
@@ -82,8 +79,8 @@ static int guard(const struct looking *x, const struct iofile *file,
 	return 0;
 }
 
-static int look_at_block(const struct looking *x, struct iofile *file,
-			 dev_t device, struct mlgen_err *err)
+static int look_at_block(const struct looking *x, struct iofile *file, dev_t device,
+			 struct mlgen_err *err)
 {
 	struct mount m;
 	int r = mount_read(&m, file->path, err);
@@ -93,14 +90,13 @@ static int look_at_block(const struct looking *x, struct iofile *file,
 	file->device = device;
 	file->bytes = m.total_bytes;
 	if (file->bytes == 0)
-		return mlgen_fail(err, -ENOMEDIUM,
-				  "%s: is a block device of no size: %s",
+		return mlgen_fail(err, -ENOMEDIUM, "%s: is a block device of no size: %s",
 				  file->path, strerror(ENOMEDIUM));
 	return job_writes(x->job) ? guard(x, file, err) : 0;
 }
 
-static int take_kind(const struct looking *x, struct iofile *file,
-		     const struct stat *st, struct mlgen_err *err)
+static int take_kind(const struct looking *x, struct iofile *file, const struct stat *st,
+		     struct mlgen_err *err)
 {
 	if (S_ISREG(st->st_mode)) {
 		file->kind = IOFILE_REGULAR;
@@ -115,17 +111,14 @@ static int take_kind(const struct looking *x, struct iofile *file,
 		file->kind = IOFILE_CHAR;
 		return check_char(file->path, st->st_rdev, err);
 	}
-	return mlgen_fail(
-		err, S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL,
-		"%s: is %s; filename= names files and block devices%s",
-		file->path, filekind_other(st->st_mode),
-		S_ISDIR(st->st_mode) ? ", directory= where they lie" : "");
+	return mlgen_fail(err, S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL,
+			  "%s: is %s; filename= names files and block devices%s", file->path,
+			  filekind_other(st->st_mode),
+			  S_ISDIR(st->st_mode) ? ", directory= where they lie" : "");
 }
 
-/* directory= is not made: a filesystem may be missing there. What lies below
- * it is. */
-static int check_directory(const struct job *j, const char *path,
-			   struct mlgen_err *err)
+/* directory= is not made: a filesystem may be missing there. What lies below it is. */
+static int check_directory(const struct job *j, const char *path, struct mlgen_err *err)
 {
 	char *directory = ionames_directory(j);
 	size_t len = directory ? strlen(directory) : 0;
@@ -140,27 +133,23 @@ static int check_directory(const struct job *j, const char *path,
 		r = -ENOTDIR;
 	if (r)
 		mlgen_fail(err, r, "%s: %s; make it, or name another",
-			   newdir_put_place(&place, j, "directory", directory),
-			   strerror(-r));
+			   newdir_put_place(&place, j, "directory", directory), strerror(-r));
 	mem_free(directory);
 	return r;
 }
 
-static int take_missing(const struct looking *x, struct iofile *file,
-			struct mlgen_err *err)
+static int take_missing(const struct looking *x, struct iofile *file, struct mlgen_err *err)
 {
 	size_t len = strlen(file->path);
 	struct stat st;
 
 	if (lstat(file->path, &st) == 0)
-		return mlgen_fail(err, -ENOENT,
-				  "%s: is a link that leads nowhere; remove "
-				  "it, or make what it leads to",
-				  file->path);
+		return mlgen_fail(
+			err, -ENOENT,
+			"%s: is a link that leads nowhere; remove it, or make what it leads to",
+			file->path);
 	if (file->path[len - 1] == '/')
-		return mlgen_fail(err, -EISDIR,
-				  "%s: is the name of a directory; name a file "
-				  "in it",
+		return mlgen_fail(err, -EISDIR, "%s: is the name of a directory; name a file in it",
 				  file->path);
 	file->kind = IOFILE_REGULAR;
 	file->is_missing = true;
@@ -168,20 +157,17 @@ static int take_missing(const struct looking *x, struct iofile *file,
 }
 
 /* Now, and not in the middle of the run. */
-static int check_access(const struct looking *x, const struct iofile *file,
-			struct mlgen_err *err)
+static int check_access(const struct looking *x, const struct iofile *file, struct mlgen_err *err)
 {
 	int mode = job_writes(x->job) ? R_OK | W_OK : R_OK;
 
 	if (faccessat(AT_FDCWD, file->path, mode, AT_EACCESS) == 0)
 		return 0;
 	return mlgen_fail(err, -errno, "%s: cannot be %s: %s", file->path,
-			  job_writes(x->job) ? "written" : "read",
-			  strerror(errno));
+			  job_writes(x->job) ? "written" : "read", strerror(errno));
 }
 
-static int iofiles_look(const struct looking *x, struct iofile *file,
-			struct mlgen_err *err)
+static int iofiles_look(const struct looking *x, struct iofile *file, struct mlgen_err *err)
 {
 	char way[DIRS_WAY_BYTES];
 	struct stat st;
@@ -202,54 +188,42 @@ static int iofiles_look(const struct looking *x, struct iofile *file,
 
 static uint64_t percent_of(uint64_t bytes, double percent)
 {
-	return percent >= 100 ? bytes
-			      : (uint64_t)((double)bytes * (percent / 100));
+	return percent >= 100 ? bytes : (uint64_t)((double)bytes * (percent / 100));
 }
 
 /* Of a file without a size, the job has to say it. */
-static int size_unknown(const struct looking *x, const struct iofile *file,
-			struct mlgen_err *err)
+static int size_unknown(const struct looking *x, const struct iofile *file, struct mlgen_err *err)
 {
 	const struct job *j = x->job;
-	const char *what =
-		file->is_missing ? "is missing" : "has no size of its own";
-	const struct size_share *share =
-		j->size.percent > 0 ? &j->size : &j->offset;
+	const char *what = file->is_missing ? "is missing" : "has no size of its own";
+	const struct size_share *share = j->size.percent > 0 ? &j->size : &j->offset;
 	char percent[UNITS_TEXT_BYTES];
 
 	if (share->percent > 0)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: %s%% of %s, which %s; give it in bytes, "
-				  "or filesize=",
+				  "%s: %s%% of %s, which %s; give it in bytes, or filesize=",
 				  share == &j->size ? "size" : "offset",
-				  units_put_f64(percent, share->percent),
-				  file->path, what);
+				  units_put_f64(percent, share->percent), file->path, what);
 	if (j->size.bytes)
 		return mlgen_fail(err, -EINVAL,
-				  "size: '%" PRIu64 "' is less than a byte for "
-				  "each of the %zu files",
+				  "size: '%" PRIu64
+				  "' is less than a byte for each of the %zu files",
 				  j->size.bytes, x->f->count);
-	return mlgen_fail(err, -EINVAL, "size: %s %s; say how large",
-			  file->path, what);
+	return mlgen_fail(err, -EINVAL, "size: %s %s; say how large", file->path, what);
 }
 
-static int too_small(const struct iofile *file, uint64_t end,
-		     struct mlgen_err *err)
+static int too_small(const struct iofile *file, uint64_t end, struct mlgen_err *err)
 {
 	char has[UNITS_TEXT_BYTES], needs[UNITS_TEXT_BYTES];
 
 	return mlgen_fail(
 		err, -EFBIG,
-		"%s: has %s, and %s of it are asked for by size=, "
-		"offset= and filesize=; %s",
-		file->path, units_put_size(has, file->bytes),
-		units_put_size(needs, end),
+		"%s: has %s, and %s of it are asked for by size=, offset= and filesize=; %s",
+		file->path, units_put_size(has, file->bytes), units_put_size(needs, end),
 		file->kind == IOFILE_BLOCK
-			? "a device cannot be extended: ask for less, "
-			  "or for size=100%"
-			: "a file that exists is never extended: ask "
-			  "for less, name another file, or remove "
-			  "this one and it is made as large");
+			? "a device cannot be extended: ask for less, or for size=100%"
+			: "a file that exists is never extended: ask for less, name another file, "
+			  "or remove this one and it is made as large");
 }
 
 static int beyond_end(const struct iofile *file, uint64_t off, uint64_t limit,
@@ -259,17 +233,14 @@ static int beyond_end(const struct iofile *file, uint64_t off, uint64_t limit,
 
 	if (file->bytes == 0)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: is empty; remove it, and it is made as "
-				  "large as size= says",
+				  "%s: is empty; remove it, and it is made as large as size= says",
 				  file->path);
 	return mlgen_fail(err, -EINVAL, "offset: %s is not below the %s of %s",
-			  units_put_size(from, off), units_put_size(end, limit),
-			  file->path);
+			  units_put_size(from, off), units_put_size(end, limit), file->path);
 }
 
 /* The size of what does not exist, or has none: from the job alone. */
-static int invent_bytes(const struct looking *x, struct iofile *file,
-			struct mlgen_err *err)
+static int invent_bytes(const struct looking *x, struct iofile *file, struct mlgen_err *err)
 {
 	const struct job *j = x->job;
 
@@ -282,8 +253,7 @@ static int invent_bytes(const struct looking *x, struct iofile *file,
 	if (__builtin_add_overflow(j->offset.bytes, x->share, &file->bytes) ||
 	    file->bytes > INT64_MAX)
 		return mlgen_fail(err, -EFBIG,
-				  "offset: no file can be as large as offset= "
-				  "and size= together");
+				  "offset: no file can be as large as offset= and size= together");
 	return 0;
 }
 
@@ -296,12 +266,10 @@ static uint64_t offset_of(const struct looking *x, uint64_t limit)
 	return offset->percent > 0 ? off - off % x->smallest : offset->bytes;
 }
 
-static int iofiles_place(const struct looking *x, struct iofile *file,
-			 struct mlgen_err *err)
+static int iofiles_place(const struct looking *x, struct iofile *file, struct mlgen_err *err)
 {
 	const struct job *j = x->job;
-	bool is_real = !file->is_missing && file->kind != IOFILE_CHAR &&
-		       job_touches_files(j);
+	bool is_real = !file->is_missing && file->kind != IOFILE_CHAR && job_touches_files(j);
 	int r = is_real ? 0 : invent_bytes(x, file, err);
 	uint64_t limit, off, room;
 
@@ -388,8 +356,8 @@ static int check_readonly(const struct looking *x, struct mlgen_err *err)
 	while (!file->is_missing)
 		file++;
 	return mlgen_fail(err, -EROFS,
-			  "readonly: %s is missing, and would be made with %s; "
-			  "make it once without --readonly (--create_only=1)",
+			  "readonly: %s is missing, and would be made with %s; make it once "
+			  "without --readonly (--create_only=1)",
 			  file->path, units_put_size(bytes, file->bytes));
 }
 
@@ -414,8 +382,7 @@ static int iofiles_look_at_all(struct looking *x, struct mlgen_err *err)
 	return check_readonly(x, err);
 }
 
-int iofiles_init(struct iofiles *f, const struct iofiles_request *req,
-		 struct mlgen_err *err)
+int iofiles_init(struct iofiles *f, const struct iofiles_request *req, struct mlgen_err *err)
 {
 	struct looking x = { .req = req, .job = req->job, .f = f };
 	struct ionames names;
@@ -423,10 +390,10 @@ int iofiles_init(struct iofiles *f, const struct iofiles_request *req,
 
 	*f = (struct iofiles){ .guards = req->guards };
 	if (req->readonly && job_writes(req->job))
-		return mlgen_fail(err, -EROFS,
-				  "readonly: job '%s' writes; run it without "
-				  "--readonly, or with rw=read",
-				  req->job->name);
+		return mlgen_fail(
+			err, -EROFS,
+			"readonly: job '%s' writes; run it without --readonly, or with rw=read",
+			req->job->name);
 	r = ionames_init(&names, req->job, err);
 	if (r == 0) {
 		take_names(f, &names);
@@ -450,8 +417,7 @@ void iofiles_fini(struct iofiles *f)
 	*f = (struct iofiles){ 0 };
 }
 
-const struct iofile *iofiles_of(const struct iofiles *f, uint64_t worker,
-				size_t *count)
+const struct iofile *iofiles_of(const struct iofiles *f, uint64_t worker, size_t *count)
 {
 	*count = f->is_shared ? f->count : 1;
 	return f->is_shared ? f->files : &f->files[worker];

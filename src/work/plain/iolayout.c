@@ -48,8 +48,7 @@ static struct folder *folder_of(struct layout *x, const char *path)
 			mem_free(folder);
 			return &x->folders[i];
 		}
-	x->folders = mem_realloc(x->folders,
-				 (x->folder_count + 1) * sizeof(*x->folders));
+	x->folders = mem_realloc(x->folders, (x->folder_count + 1) * sizeof(*x->folders));
 	x->folders[x->folder_count] = (struct folder){ .path = folder };
 	return &x->folders[x->folder_count++];
 }
@@ -110,8 +109,8 @@ static int check_directories(struct layout *x, struct mlgen_err *err)
 		const char *path = x->folders[i].path;
 		bool is_in = len && strncmp(path, directory, len) == 0;
 
-		r = newdir_check(j, is_in ? "directory" : "filename",
-				 is_in ? directory : path, err);
+		r = newdir_check(j, is_in ? "directory" : "filename", is_in ? directory : path,
+				 err);
 	}
 	mem_free(directory);
 	return r;
@@ -122,12 +121,10 @@ static int check_writable(struct layout *x, struct mlgen_err *err)
 	char what[UNITS_TEXT_BYTES + 8], files[UNITS_TEXT_BYTES];
 	int r = check_directories(x, err);
 
-	snprintf(what, sizeof(what), "%s file%s",
-		 units_human_count(files, x->f->missing_files),
+	snprintf(what, sizeof(what), "%s file%s", units_human_count(files, x->f->missing_files),
 		 plural(x->f->missing_files));
 	for (size_t i = 0; i < x->folder_count && r == 0; i++)
-		r = filemaker_check_writable(x->folders[i].path, what,
-					     "--directory", err);
+		r = filemaker_check_writable(x->folders[i].path, what, "--directory", err);
 	return r;
 }
 
@@ -137,15 +134,14 @@ static int check_room(struct layout *x, struct mlgen_err *err)
 
 	for (size_t i = 0; i < x->folder_count && r == 0; i++) {
 		const struct folder *d = &x->folders[i];
-		const struct filemaker_room room = {
-			.path = d->path,
-			.purpose = "to lay out",
-			.missing_bytes = missing_on(x, d->mount),
-			.free_bytes = d->free_bytes,
-			.allow_fill = x->l->req->allow_fill,
-			.way_out = "a smaller size=, another directory=",
-			.or_fill = ", or --allow_fill"
-		};
+		const struct filemaker_room room = { .path = d->path,
+						     .purpose = "to lay out",
+						     .missing_bytes = missing_on(x, d->mount),
+						     .free_bytes = d->free_bytes,
+						     .allow_fill = x->l->req->allow_fill,
+						     .way_out =
+							     "a smaller size=, another directory=",
+						     .or_fill = ", or --allow_fill" };
 
 		r = filemaker_check_room(&room, err);
 	}
@@ -162,8 +158,7 @@ static int open_folders(struct layout *x, struct mlgen_err *err)
 		struct folder *d = &x->folders[i];
 
 		r = dirs_make(d->path, &x->l->started);
-		r = r ? mlgen_fail(err, r, "%s: mkdir: %s", d->path,
-				   strerror(-r))
+		r = r ? mlgen_fail(err, r, "%s: mkdir: %s", d->path, strerror(-r))
 		      : dirlock_take(&d->lock, d->path, err);
 	}
 	return r;
@@ -182,8 +177,7 @@ static int sync_folders(const struct layout *x, struct mlgen_err *err)
 /* What is still to do */
 
 /* Another job or another mlgen has made it meanwhile: it has to be as large. */
-static int look_again(struct iofiles *f, struct iofile *file,
-		      struct mlgen_err *err)
+static int look_again(struct iofiles *f, struct iofile *file, struct mlgen_err *err)
 {
 	char has[UNITS_TEXT_BYTES], needs[UNITS_TEXT_BYTES];
 	struct stat st;
@@ -192,11 +186,9 @@ static int look_again(struct iofiles *f, struct iofile *file,
 		return 0;
 	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < file->bytes)
 		return mlgen_fail(err, -EEXIST,
-				  "%s: was made meanwhile with %s, and %s are "
-				  "needed; jobs that share a file have to give "
-				  "it one size",
-				  file->path,
-				  units_put_size(has, (uint64_t)st.st_size),
+				  "%s: was made meanwhile with %s, and %s are needed; jobs that "
+				  "share a file have to give it one size",
+				  file->path, units_put_size(has, (uint64_t)st.st_size),
 				  units_put_size(needs, file->bytes));
 	file->is_missing = false;
 	f->missing_files--;
@@ -223,12 +215,9 @@ static void iolayout_announce(const void *arg, const char *time)
 	const struct filemaker *m = &x->maker;
 	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
 
-	log_plain("%s: laying out %s file%s, %s in %s%s (%s)",
-		  x->l->req->job->name,
-		  units_human_count(files, m->missing_files),
-		  m->missing_files == 1 ? "" : "s",
-		  units_human_bytes(bytes, (double)m->missing_bytes),
-		  x->folders[0].path,
+	log_plain("%s: laying out %s file%s, %s in %s%s (%s)", x->l->req->job->name,
+		  units_human_count(files, m->missing_files), m->missing_files == 1 ? "" : "s",
+		  units_human_bytes(bytes, (double)m->missing_bytes), x->folders[0].path,
 		  x->folder_count > 1 ? " and elsewhere" : "",
 		  x->parts.has_content ? time : "space only");
 }
@@ -257,11 +246,9 @@ static int make_parts(struct layout *x, struct mlgen_err *err)
 
 	iolayout_begin(x);
 	if (!x->parts.has_content)
-		return filemaker_run(&x->maker, &make, iolayout_announce, x,
-				     err);
+		return filemaker_run(&x->maker, &make, iolayout_announce, x, err);
 	r = crew_run(&x->maker.crew, &make, err);
-	return r ? r
-		 : filemaker_run(&x->maker, &fill, iolayout_announce, x, err);
+	return r ? r : filemaker_run(&x->maker, &fill, iolayout_announce, x, err);
 }
 
 static int work_locked(struct layout *x, struct mlgen_err *err)
@@ -313,8 +300,7 @@ static int iolayout_interrupted(const struct layout *x, struct mlgen_err *err)
 
 /* A layout that is only asked about. */
 static int ask(struct iofiles *f, const struct iofiles_request *req,
-	       int (*check)(struct layout *x, struct mlgen_err *err),
-	       struct mlgen_err *err)
+	       int (*check)(struct layout *x, struct mlgen_err *err), struct mlgen_err *err)
 {
 	struct iolayout l = { .req = req };
 	struct layout x = { .f = f, .l = &l };
@@ -326,15 +312,13 @@ static int ask(struct iofiles *f, const struct iofiles_request *req,
 	return r;
 }
 
-int iolayout_check_writable(struct iofiles *f,
-			    const struct iofiles_request *req,
+int iolayout_check_writable(struct iofiles *f, const struct iofiles_request *req,
 			    struct mlgen_err *err)
 {
 	return ask(f, req, check_writable, err);
 }
 
-int iolayout_check_room(struct iofiles *f, const struct iofiles_request *req,
-			struct mlgen_err *err)
+int iolayout_check_room(struct iofiles *f, const struct iofiles_request *req, struct mlgen_err *err)
 {
 	return ask(f, req, check_room, err);
 }

@@ -34,19 +34,17 @@ static bool ionames_has(const struct ionames *n, const char *path)
 	return false;
 }
 
-static int add_entry(struct ionames *n, const char *directory,
-		     const char *entry, struct mlgen_err *err)
+static int add_entry(struct ionames *n, const char *directory, const char *entry,
+		     struct mlgen_err *err)
 {
 	char *path = ionames_join(*entry == '/' ? NULL : directory, entry);
 
 	if (strcmp(entry, "-") == 0)
 		mlgen_fail(err, -EINVAL,
-			   "filename: '-' (standard input or output) cannot be "
-			   "measured; name a file, or write it ./-");
+			   "filename: '-' (standard input or output) cannot be measured; name a "
+			   "file, or write it ./-");
 	else if (ionames_has(n, path))
-		mlgen_fail(err, -EINVAL,
-			   "filename: '%s' is named twice; once is enough",
-			   entry);
+		mlgen_fail(err, -EINVAL, "filename: '%s' is named twice; once is enough", entry);
 	else {
 		ionames_add(n, path);
 		return 0;
@@ -67,9 +65,9 @@ static int add_list(struct ionames *n, const char *directory, const char *list,
 		mem_free(entry);
 	}
 	if (r == 0 && n->count == 0)
-		r = mlgen_fail(err, -EINVAL,
-			       "filename: there is no name in it; one or more "
-			       "with ':' between them");
+		r = mlgen_fail(
+			err, -EINVAL,
+			"filename: there is no name in it; one or more with ':' between them");
 	return r;
 }
 
@@ -78,13 +76,11 @@ static bool is_of_device(const struct job *job)
 {
 	struct stat st;
 
-	return job_touches_files(job) && strchr(job->name, '/') &&
-	       stat(job->name, &st) == 0 &&
+	return job_touches_files(job) && strchr(job->name, '/') && stat(job->name, &st) == 0 &&
 	       (S_ISBLK(st.st_mode) || S_ISCHR(st.st_mode));
 }
 
-static void add_own(struct ionames *n, const char *directory,
-		    const struct job *job)
+static void add_own(struct ionames *n, const char *directory, const struct job *job)
 {
 	struct buf name = { 0 };
 
@@ -116,14 +112,12 @@ static int check_directory(const char *list, struct mlgen_err *err)
 	if (entries < 2)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "directory: '%s' is a list, and a job has one; write "
-			  "a colon in a name as '\\:', or give the files with "
-			  "their folders in filename=",
+			  "directory: '%s' is a list, and a job has one; write a colon in a name "
+			  "as '\\:', or give the files with their folders in filename=",
 			  list);
 }
 
-int ionames_init(struct ionames *n, const struct job *job,
-		 struct mlgen_err *err)
+int ionames_init(struct ionames *n, const struct job *job, struct mlgen_err *err)
 {
 	char *directory = ionames_directory(job);
 	int r = directory ? check_directory(job->directory, err) : 0;

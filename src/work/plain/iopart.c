@@ -14,22 +14,20 @@
 #include "run/datafile.h"
 #include "work/plain/iocontent.h"
 
-static void put_no_room(const struct newfile *x, const char *left, char *out,
-			size_t size)
+static void put_no_room(const struct newfile *x, const char *left, char *out, size_t size)
 {
 	char have[UNITS_TEXT_BYTES];
 	struct mount m = { 0 };
 
 	mount_read(&m, x->file.path, NULL);
 	snprintf(out, size,
-		 "%s are still to be laid out, %s free; make room, or a "
-		 "smaller size=",
-		 left, units_human_bytes(have, (double)m.free_bytes));
+		 "%s are still to be laid out, %s free; make room, or a smaller size=", left,
+		 units_human_bytes(have, (double)m.free_bytes));
 }
 
 /* By path, as fio has it: the folders are the user's. */
-static int open_new(struct newfile *x, struct crew_worker *w,
-		    const struct iopart *part, int flags, struct mlgen_err *err)
+static int open_new(struct newfile *x, struct crew_worker *w, const struct iopart *part, int flags,
+		    struct mlgen_err *err)
 {
 	const struct ioparts *all = w->owner;
 	int r;
@@ -40,8 +38,7 @@ static int open_new(struct newfile *x, struct crew_worker *w,
 			       .bytes = part->file->bytes,
 			       .file = { .path = w->part,
 					 .fd = -1,
-					 .flags = O_RDWR | O_NOFOLLOW |
-						  O_CLOEXEC | flags,
+					 .flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags,
 					 .mode = 0666 },
 			       .is_piece = true };
 	newfile_temporary(w->part, x->path, &iopart_kind);
@@ -70,11 +67,8 @@ static int iopart_check_name(const struct iopart *part, struct mlgen_err *err)
 	char temporary[PATH_MAX];
 	int r = newfile_temporary(temporary, path, &iopart_kind);
 
-	return r ? mlgen_fail(err, r,
-			      "%s: %s; its temporary name .%s%s needs to be as "
-			      "short, too",
-			      path, strerror(-r), slash ? slash + 1 : path,
-			      iopart_kind.suffix)
+	return r ? mlgen_fail(err, r, "%s: %s; its temporary name .%s%s needs to be as short, too",
+			      path, strerror(-r), slash ? slash + 1 : path, iopart_kind.suffix)
 		 : 0;
 }
 
@@ -117,11 +111,9 @@ int ioparts_remove(const struct ioparts *p, struct mlgen_err *err)
 	int r = 0;
 
 	for (size_t i = 0; i < p->count; i++) {
-		newfile_temporary(temporary, p->list[i].file->path,
-				  &iopart_kind);
+		newfile_temporary(temporary, p->list[i].file->path, &iopart_kind);
 		if (unlink(temporary) != 0 && errno != ENOENT && r == 0)
-			r = datafile_failed(temporary, MLGEN_UNLINK, -errno,
-					    err);
+			r = datafile_failed(temporary, MLGEN_UNLINK, -errno, err);
 	}
 	return r;
 }
@@ -137,8 +129,8 @@ int iopart_make(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 		return r;
 	r = iocontent_allocate(&x, all->has_content, err);
 	if (r == 0 && !all->has_content)
-		atomic_fetch_add_explicit(&all->maker->progress->bytes_done,
-					  x.bytes, memory_order_relaxed);
+		atomic_fetch_add_explicit(&all->maker->progress->bytes_done, x.bytes,
+					  memory_order_relaxed);
 	r = newfile_end(&x, r, !all->has_content, err);
 	if (r == 0 && !all->has_content)
 		part->file->is_missing = false;
@@ -156,9 +148,7 @@ int iopart_fill(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 		return r;
 	r = iocontent_fill_piece(&x, index - part->first_piece, err);
 	/* The last one syncs what all have written: size and times, too. */
-	left = r ? 0
-		 : atomic_fetch_sub_explicit(&part->pieces_left, 1,
-					     memory_order_acq_rel);
+	left = r ? 0 : atomic_fetch_sub_explicit(&part->pieces_left, 1, memory_order_acq_rel);
 	r = newfile_end(&x, r, left == 1, err);
 	if (r == 0 && left == 1)
 		part->file->is_missing = false; /* nobody else looks at it */

@@ -40,10 +40,9 @@ void ioparts_fini(struct ioparts *p); /* takes a failed one */
 int ioparts_remove(const struct ioparts *p, struct mlgen_err *err);
 
 /*
- * Tasks of a crew whose owner is the struct ioparts. iopart_make, of each
- * file: make it and its space, and without content give it its name.
- * iopart_fill, of each piece: write and sync it; the last one of a file gives
- * that its name. A file that took the name meanwhile is an error.
+ * Tasks of a crew whose owner is the struct ioparts. iopart_make, of each file: make it and its
+ * space, and without content give it its name. iopart_fill, of each piece: write and sync it; the
+ * last one of a file gives that its name. A file that took the name meanwhile is an error.
  */
 int iopart_make(struct crew_worker *w, uint64_t index, struct mlgen_err *err);
 int iopart_fill(struct crew_worker *w, uint64_t index, struct mlgen_err *err);

@@ -9,8 +9,7 @@ static const char *const groups[] = { "Plain I/O", NULL };
 static const struct workload_default defaults[] = {
 	{ "directory", "." },
 	{ "bs", "4k" },
-	{ "percentile_list",
-	  "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99" },
+	{ "percentile_list", "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99" },
 	{ 0 },
 };
 

@@ -16,8 +16,7 @@
 #include "work/plain/requests.h"
 #include "work/plain/stream.h"
 
-static struct iofiles_request request_of(const struct slot *s,
-					 struct run_shared *run)
+static struct iofiles_request request_of(const struct slot *s, struct run_shared *run)
 {
 	const struct run_config *cfg = &run->cfg;
 
@@ -28,8 +27,7 @@ static struct iofiles_request request_of(const struct slot *s,
 					 .guards = &run->guards };
 }
 
-static int plain_init_slot(struct slot *s, struct run_shared *run,
-			   struct mlgen_err *err)
+static int plain_init_slot(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
 	(void)err;
@@ -38,8 +36,7 @@ static int plain_init_slot(struct slot *s, struct run_shared *run,
 }
 
 /* What is there, and may it be written: a dry run goes on without files. */
-static int rule_files(struct slot *s, struct run_shared *run,
-		      struct mlgen_err *err)
+static int rule_files(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct iofiles_request req = request_of(s, run);
 	int rc = iofiles_init(&plain_of(s)->files, &req, err);
@@ -54,64 +51,45 @@ static const char *directory_of(const struct slot *s)
 	return slot_touches_files(s) ? plain_of(s)->files.directory : NULL;
 }
 
-static int rule_mount(struct slot *s, struct run_shared *run,
-		      struct mlgen_err *err)
+static int rule_mount(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
-	return directory_of(s) ? mount_read(&s->mount, directory_of(s), err)
-			       : 0;
+	return directory_of(s) ? mount_read(&s->mount, directory_of(s), err) : 0;
 }
 
-static int rule_direct(struct slot *s, struct run_shared *run,
-		       struct mlgen_err *err)
+static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
 	return directory_of(s) && s->job->direct
-		       ? requests_check_direct(s->job, &plain_of(s)->files,
-					       &s->align_bytes, err)
+		       ? requests_check_direct(s->job, &plain_of(s)->files, &s->align_bytes, err)
 		       : 0;
 }
 
 /* Without files there is nothing to ask about. */
-static int rule_requests(struct slot *s, struct run_shared *run,
-			 struct mlgen_err *err)
+static int rule_requests(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
-	return plain_of(s)->files.count
-		       ? requests_check(s->job, &plain_of(s)->files, err)
-		       : 0;
+	return plain_of(s)->files.count ? requests_check(s->job, &plain_of(s)->files, err) : 0;
 }
 
-static int rule_writable(struct slot *s, struct run_shared *run,
-			 struct mlgen_err *err)
+static int rule_writable(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct iofiles_request req = request_of(s, run);
 
-	return directory_of(s)
-		       ? iolayout_check_writable(&plain_of(s)->files, &req, err)
-		       : 0;
+	return directory_of(s) ? iolayout_check_writable(&plain_of(s)->files, &req, err) : 0;
 }
 
-static int rule_room(struct slot *s, struct run_shared *run,
-		     struct mlgen_err *err)
+static int rule_room(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct iofiles_request req = request_of(s, run);
 
-	return directory_of(s)
-		       ? iolayout_check_room(&plain_of(s)->files, &req, err)
-		       : 0;
+	return directory_of(s) ? iolayout_check_room(&plain_of(s)->files, &req, err) : 0;
 }
 
 static const struct rule own_rules[] = {
-	{ "data", rule_files },
-	{ "requests", rule_requests },
-	{ "engine", rules_engine },
-	{ "space", rule_mount },
-	{ "cpus", rules_cpus },
-	{ "direct", rule_direct },
-	{ "data", rule_writable },
-	{ "space", rule_room },
-	{ NULL, NULL },
+	{ "data", rule_files },    { "requests", rule_requests }, { "engine", rules_engine },
+	{ "space", rule_mount },   { "cpus", rules_cpus },        { "direct", rule_direct },
+	{ "data", rule_writable }, { "space", rule_room },        { NULL, NULL },
 };
 
 static const struct rule *const plain_rules[] = { own_rules, NULL };
@@ -144,13 +122,10 @@ static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 }
 
 /* Jobs before it may have made its files: they are looked at anew. */
-static int plain_activity_prepare(struct slot *s, struct run_shared *run,
-				  struct mlgen_err *err)
+static int plain_activity_prepare(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct iofiles_request req = request_of(s, run);
-	struct iolayout layout = { .req = &req,
-				   .clock = run->cfg.clock,
-				   .progress = &s->progress };
+	struct iolayout layout = { .req = &req, .clock = run->cfg.clock, .progress = &s->progress };
 	int rc;
 
 	iofiles_fini(&plain_of(s)->files);
@@ -207,9 +182,9 @@ static int plain_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 
 	if (s->job->create_only)
 		return 0;
-	rc = streams_init(&plain_of(s)->streams, s->job, &stream_pattern,
-			  s->job->numjobs, &plain_of(s)->files, run->cfg.clock,
-			  &run->failure, &run->interrupted, err);
+	rc = streams_init(&plain_of(s)->streams, s->job, &stream_pattern, s->job->numjobs,
+			  &plain_of(s)->files, run->cfg.clock, &run->failure, &run->interrupted,
+			  err);
 	if (rc < 0)
 		return rc;
 	slot_join_others(s, run, &plain_of(s)->streams.peers);
@@ -272,8 +247,7 @@ static uint64_t plain_left_ns(const struct slot *s, const struct live *live)
 		left = end > live->now_ns ? end - live->now_ns : 0;
 	}
 	if (all != UINT64_MAX && done && done <= all) {
-		double ns = (double)(live->now_ns - start) / (double)done *
-			    (double)(all - done);
+		double ns = (double)(live->now_ns - start) / (double)done * (double)(all - done);
 
 		if (ns < (double)left)
 			left = (uint64_t)ns;
@@ -290,8 +264,7 @@ void plain_look(const struct slot *s, struct live *live)
 		live->phase = LIVE_WAIT; /* startdelay */
 }
 
-static struct rate_result rate_of(const struct job *j, unsigned d,
-				  uint64_t workers)
+static struct rate_result rate_of(const struct job *j, unsigned d, uint64_t workers)
 {
 	const struct u64_pair *bytes = &j->rate, *ios = &j->rate_iops;
 	uint64_t b = d ? bytes->write : bytes->read;
@@ -305,8 +278,8 @@ static struct rate_result rate_of(const struct job *j, unsigned d,
 }
 
 /* Below what was asked, and not because the mix held this direction back. */
-static void judge_rate(struct rate_result *r, const struct direction_result *d,
-		       double seconds, bool was_late)
+static void judge_rate(struct rate_result *r, const struct direction_result *d, double seconds,
+		       bool was_late)
 {
 	double bytes = (double)d->io_bytes / seconds;
 	double ios = (double)d->total_ios / seconds;
@@ -315,20 +288,18 @@ static void judge_rate(struct rate_result *r, const struct direction_result *d,
 		return;
 	r->is_missed = !(bytes >= PLAIN_RATE_MET * r->asked_bytes_per_sec ||
 			 isnan(r->asked_bytes_per_sec)) ||
-		       !(ios >= PLAIN_RATE_MET * r->asked_iops ||
-			 isnan(r->asked_iops));
+		       !(ios >= PLAIN_RATE_MET * r->asked_iops || isnan(r->asked_iops));
 }
 
 /* The part of a record that is the sum of some workers, first to last. */
-static void collect_some(struct job_result *out, struct slot *s,
-			 struct opstat *t, uint64_t first, uint64_t n)
+static void collect_some(struct job_result *out, struct slot *s, struct opstat *t, uint64_t first,
+			 uint64_t n)
 {
 	struct io_result *io = &out->io;
 	/* Of one worker alone the job's are kept, as run_tick does. */
-	const struct rate_set *rates =
-		n < plain_of(s)->streams.count
-			? &plain_of(s)->streams.streams[first].worker.rates
-			: &s->rates;
+	const struct rate_set *rates = n < plain_of(s)->streams.count
+					       ? &plain_of(s)->streams.streams[first].worker.rates
+					       : &s->rates;
 	bool was_late = false;
 
 	out->complete = true;
@@ -347,8 +318,7 @@ static void collect_some(struct job_result *out, struct slot *s,
 	collect_direction(&out->write, rates, t, 1);
 	for (unsigned d = 0; d < 2; d++) {
 		io->rate[d] = rate_of(s->job, d, n);
-		judge_rate(&io->rate[d], d ? &out->write : &out->read,
-			   out->wall_seconds, was_late);
+		judge_rate(&io->rate[d], d ? &out->write : &out->read, out->wall_seconds, was_late);
 	}
 	collect_depths(&out->depths, t);
 	collect_ops(&out->ops, t);
@@ -359,15 +329,13 @@ static void collect_some(struct job_result *out, struct slot *s,
 	out->errors = count_get(&t->errors);
 }
 
-static void collect_files(struct io_result *io, const struct slot *s,
-			  uint64_t first, uint64_t n)
+static void collect_files(struct io_result *io, const struct slot *s, uint64_t first, uint64_t n)
 {
 	uint64_t last = plain_of(s)->files.is_shared ? first + 1 : first + n;
 
 	for (uint64_t w = first; w < last; w++) {
 		size_t count = 0;
-		const struct iofile *f =
-			iofiles_of(&plain_of(s)->files, w, &count);
+		const struct iofile *f = iofiles_of(&plain_of(s)->files, w, &count);
 
 		io->files += count;
 		for (size_t i = 0; i < count; i++)
@@ -393,8 +361,7 @@ static bool has_too_many_errors(const struct slot *s)
 	return failed_exceeds(s->job, errors, all);
 }
 
-void plain_collect_workers(struct job_result *out, size_t record, bool is_one,
-			   struct slot *s)
+void plain_collect_workers(struct job_result *out, size_t record, bool is_one, struct slot *s)
 {
 	const struct plain *p = plain_of(s);
 	uint64_t n = is_one ? p->streams.count : 1;
@@ -415,8 +382,7 @@ void plain_collect_workers(struct job_result *out, size_t record, bool is_one,
 	out->complete &= !out->interrupted && !atomic_load(&p->streams.closed);
 }
 
-void plain_collect_none(struct job_result *out, struct slot *s,
-			uint64_t workers)
+void plain_collect_none(struct job_result *out, struct slot *s, uint64_t workers)
 {
 	out->io.numjobs = workers;
 	out->in_use = "";
@@ -435,8 +401,7 @@ static void plain_collect(struct job_result *out, size_t record, struct slot *s)
 		bool is_one = is_one_record(s);
 
 		plain_collect_workers(out, record, is_one, s);
-		collect_files(&out->io, s, record,
-			      is_one ? plain_of(s)->streams.count : 1);
+		collect_files(&out->io, s, record, is_one ? plain_of(s)->streams.count : 1);
 		out->iodepth_used = out->io.iodepth_least = job_depth(s->job);
 		return;
 	}

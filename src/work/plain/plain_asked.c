@@ -10,8 +10,7 @@ static double bytes_per_sec(const struct job_result *r)
 {
 	double wall = r->wall_seconds;
 
-	return wall > 0 ? (double)(r->read.io_bytes + r->write.io_bytes) / wall
-			: (double)NAN;
+	return wall > 0 ? (double)(r->read.io_bytes + r->write.io_bytes) / wall : (double)NAN;
 }
 
 static uint64_t workers(const struct job_result *r)
@@ -31,8 +30,7 @@ const struct asked plain_asked = {
 	.bytes_per_sec = bytes_per_sec,
 	.workers = workers,
 	.worker = "workers",
-	.side_by_side = "rates are the bytes of all over the time of the "
-			"longest",
+	.side_by_side = "rates are the bytes of all over the time of the longest",
 	.varied = plain_varied,
 	.example = "read.iops>=1000",
 	.mlperf_rules = mlperf_other_rules,

@@ -11,9 +11,9 @@
 /* fio's requests of direct=1 are multiples of a sector, too. */
 #define SECTOR_BYTES 512
 
-#define FAULT(d, j, option, ...)                                               \
+#define FAULT(d, j, option, ...)                                                                   \
 	diag_add(d, DIAG_ERROR, job_place(j, option), option ": " __VA_ARGS__)
-#define NOTE(d, j, option, ...)                                                \
+#define NOTE(d, j, option, ...)                                                                    \
 	diag_add(d, DIAG_NOTE, job_place(j, option), option ": " __VA_ARGS__)
 
 static void check_engine(const struct job *j, struct diag *d)
@@ -21,35 +21,28 @@ static void check_engine(const struct job *j, struct diag *d)
 	const struct mlgen_engine *e = j->engine;
 
 	if (job_reads(j) && !(e->caps & MLGEN_CAP(MLGEN_READ)))
-		FAULT(d, j, "ioengine",
-		      "%s cannot read, which this rw needs; use "
-		      "ioengine=psync",
+		FAULT(d, j, "ioengine", "%s cannot read, which this rw needs; use ioengine=psync",
 		      e->name);
 	if (job_writes(j) && !(e->caps & MLGEN_CAP(MLGEN_WRITE)))
-		FAULT(d, j, "ioengine",
-		      "%s cannot write, which this rw needs; use "
-		      "ioengine=psync",
+		FAULT(d, j, "ioengine", "%s cannot write, which this rw needs; use ioengine=psync",
 		      e->name);
 	if (strcmp(e->name, "libaio") == 0 && !j->direct)
 		NOTE(d, j, "ioengine",
-		     "libaio without direct=1: io_submit waits for buffered "
-		     "files, so that one request is under way, not iodepth");
+		     "libaio without direct=1: io_submit waits for buffered files, so that one "
+		     "request is under way, not iodepth");
 }
 
 /* Nothing is there that would tell how large it is. */
 static void check_no_files(const struct job *j, struct diag *d)
 {
 	if (!j->size.bytes && !j->filesize_bytes)
-		FAULT(d, j, "size",
-		      "ioengine=%s has no files that would tell; set size=1g",
+		FAULT(d, j, "size", "ioengine=%s has no files that would tell; set size=1g",
 		      j->engine->name);
 	if (j->create_only)
-		FAULT(d, j, "create_only", "ioengine=%s makes no files",
-		      j->engine->name);
+		FAULT(d, j, "create_only", "ioengine=%s makes no files", j->engine->name);
 }
 
-static void check_sizes_of(const struct job *j, unsigned direction,
-			   struct diag *d)
+static void check_sizes_of(const struct job *j, unsigned direction, struct diag *d)
 {
 	struct job_size sizes[JOB_SIZES_MAX];
 	struct mlgen_err err = { 0 };
@@ -57,13 +50,11 @@ static void check_sizes_of(const struct job *j, unsigned direction,
 	const char *option = j->bssplit ? "bssplit" : "bs";
 
 	if (n < 0)
-		diag_add(d, DIAG_ERROR, job_place(j, "bssplit"), "%s",
-			 err.text);
+		diag_add(d, DIAG_ERROR, job_place(j, "bssplit"), "%s", err.text);
 	for (int i = 0; i < n; i++) {
 		if (j->direct && sizes[i].bytes % SECTOR_BYTES)
 			diag_add(d, DIAG_ERROR, job_place(j, option),
-				 "%s: %" PRIu64 " is no multiple of 512, which "
-				 "direct=1 needs",
+				 "%s: %" PRIu64 " is no multiple of 512, which direct=1 needs",
 				 option, sizes[i].bytes);
 	}
 }
@@ -79,11 +70,9 @@ static void check_sizes(const struct job *j, struct diag *d)
 	if (!is_mixed && job_is_changed(j, "rwmixread"))
 		NOTE(d, j, "rwmixread", "counts with rw=rw and rw=randrw only");
 	if (!is_mixed && job_is_changed(j, "rwmixwrite"))
-		NOTE(d, j, "rwmixwrite",
-		     "counts with rw=rw and rw=randrw only");
+		NOTE(d, j, "rwmixwrite", "counts with rw=rw and rw=randrw only");
 	if (!job_is_random(j) && j->norandommap)
-		NOTE(d, j, "norandommap",
-		     "counts with random reads and writes only");
+		NOTE(d, j, "norandommap", "counts with random reads and writes only");
 }
 
 static void check_depth(const struct job *j, struct diag *d)
@@ -92,16 +81,14 @@ static void check_depth(const struct job *j, struct diag *d)
 
 	if (requests > REQUESTS_MAX)
 		FAULT(d, j, "numjobs",
-		      "%" PRIu64 " of iodepth=%" PRIu64 " are %.0f requests "
-		      "at once, at most %.0f can be",
+		      "%" PRIu64 " of iodepth=%" PRIu64
+		      " are %.0f requests at once, at most %.0f can be",
 		      j->numjobs, j->iodepth, requests, REQUESTS_MAX);
 	if (j->iodepth_batch_complete_max &&
 	    j->iodepth_batch_complete_max < j->iodepth_batch_complete_min)
 		FAULT(d, j, "iodepth_batch_complete_max",
-		      "%" PRIu64 " is less than "
-		      "iodepth_batch_complete_min=%" PRIu64,
-		      j->iodepth_batch_complete_max,
-		      j->iodepth_batch_complete_min);
+		      "%" PRIu64 " is less than iodepth_batch_complete_min=%" PRIu64,
+		      j->iodepth_batch_complete_max, j->iodepth_batch_complete_min);
 }
 
 static void check_syncs(const struct job *j, struct diag *d)
@@ -121,8 +108,7 @@ static void check_verify(const struct job *j, struct diag *d)
 {
 	if (j->verify != VERIFY_NONE)
 		FAULT(d, j, "verify",
-		      "a plain job does not check what it reads; use verify=0, "
-		      "or phase=restore");
+		      "a plain job does not check what it reads; use verify=0, or phase=restore");
 }
 
 static void check_pace(const struct job *j, struct diag *d)
@@ -130,14 +116,11 @@ static void check_pace(const struct job *j, struct diag *d)
 	if (job_is_changed(j, "thinktime_blocks") && !j->thinktime_ns)
 		NOTE(d, j, "thinktime_blocks", "counts with thinktime only");
 	if (j->time_based && j->loops > 1)
-		NOTE(d, j, "loops",
-		     "time_based repeats until runtime has passed");
+		NOTE(d, j, "loops", "time_based repeats until runtime has passed");
 	if (j->invalidate == INVALIDATE_EPOCH)
-		FAULT(d, j, "invalidate",
-		      "a plain job has no epochs; use invalidate=run");
+		FAULT(d, j, "invalidate", "a plain job has no epochs; use invalidate=run");
 	if (j->drop_caches == DROP_CACHES_EPOCH)
-		FAULT(d, j, "drop_caches",
-		      "a plain job has no epochs; use drop_caches=run");
+		FAULT(d, j, "drop_caches", "a plain job has no epochs; use drop_caches=run");
 }
 
 void plain_check(const struct job *j, struct diag *d)

@@ -30,16 +30,13 @@ void plain_look(const struct slot *s, struct live *live);
 /* What its threads know of the run, after streams_init. */
 void plain_begin(struct slot *s, uint64_t now_ns);
 
-/* After join: what one worker did, or with is_one all of them; nothing of the
- * files that they worked on. */
-void plain_collect_workers(struct job_result *out, size_t record, bool is_one,
-			   struct slot *s);
+/* After join: what one worker did, or with is_one all of them; nothing of the files that they
+ * worked on. */
+void plain_collect_workers(struct job_result *out, size_t record, bool is_one, struct slot *s);
 /* The same where none was begun: it came no further than the layout. */
-void plain_collect_none(struct job_result *out, struct slot *s,
-			uint64_t workers);
+void plain_collect_none(struct job_result *out, struct slot *s, uint64_t workers);
 
 /* Members of a struct activity. */
-#define PLAIN_ACTIVITY                                                         \
-	.join = plain_join_threads, .close = plain_close_all,                  \
-	.wake = plain_wake_all, .start_ns = plain_start_ns,                    \
-	.worker = plain_worker_at, .look = plain_look
+#define PLAIN_ACTIVITY                                                                             \
+	.join = plain_join_threads, .close = plain_close_all, .wake = plain_wake_all,              \
+	.start_ns = plain_start_ns, .worker = plain_worker_at, .look = plain_look

@@ -6,8 +6,7 @@
 #include "work/plain/plain.h"
 
 /* A job that has no names here is told elsewhere why. */
-static bool any_file(const struct job *j,
-		     bool (*is)(const void *arg, const char *path),
+static bool any_file(const struct job *j, bool (*is)(const void *arg, const char *path),
 		     const void *arg)
 {
 	struct mlgen_err unused = { 0 };

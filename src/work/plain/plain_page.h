@@ -9,7 +9,7 @@
 #include "work/plain/verdict_io.h"
 
 /* Members of a struct page. */
-#define PLAIN_PAGE                                                             \
-	.directory = plan_io_directory, .verdict = verdict_fill_io,            \
-	.seconds = text_io_seconds, .workers = "workers", .looked_at = "time", \
-	.key = "io", .fields = metrics_io_fields, .has_row = metrics_io_has
+#define PLAIN_PAGE                                                                                 \
+	.directory = plan_io_directory, .verdict = verdict_fill_io, .seconds = text_io_seconds,    \
+	.workers = "workers", .looked_at = "time", .key = "io", .fields = metrics_io_fields,       \
+	.has_row = metrics_io_has

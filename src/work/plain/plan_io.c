@@ -43,8 +43,7 @@ void plan_io_check_mount(struct plan_report *p)
 		plan_add_check(p, "space", PLAN_OK, "%s", "");
 	if (p->mount.is_memory)
 		plan_add_check(p, "storage", PLAN_WARNING,
-			       "%s at %s is memory: nothing of a disk is "
-			       "measured there",
+			       "%s at %s is memory: nothing of a disk is measured there",
 			       p->mount.type, p->mount.target);
 }
 
@@ -52,12 +51,11 @@ void plan_io_check_memory(struct plan_report *p, bool reads_cached)
 {
 	double memory = (double)p->memory_bytes;
 
-	p->dataset_memory_ratio =
-		memory > 0 ? (double)p->io.file_bytes / memory : (double)NAN;
+	p->dataset_memory_ratio = memory > 0 ? (double)p->io.file_bytes / memory : (double)NAN;
 	if (p->dataset_memory_ratio < 1 && reads_cached)
-		plan_add_check(p, "memory", PLAN_WARNING,
-			       "this host can keep the files in memory: "
-			       "direct=1, or a larger --size");
+		plan_add_check(
+			p, "memory", PLAN_WARNING,
+			"this host can keep the files in memory: direct=1, or a larger --size");
 	else
 		plan_add_check(p, "memory", PLAN_OK, "%s", "");
 }
@@ -101,8 +99,7 @@ static void compute_memory(struct plan_report *p, const struct iofiles *f)
 	if (f->count)
 		iofiles_of(f, 0, &files);
 	p->reads_in_flight = plan_product(j->numjobs, job_depth(j));
-	p->io.buffer_bytes =
-		plan_product(j->numjobs, stream_buffer_bytes(j, job_depth(j)));
+	p->io.buffer_bytes = plan_product(j->numjobs, stream_buffer_bytes(j, job_depth(j)));
 	memneed_prepare(&p->need, f->missing_files, iofiles_largest_missing(f));
 	if (!j->create_only)
 		plain_need(&p->need, j, files);
@@ -113,8 +110,7 @@ static void compute_memory(struct plan_report *p, const struct iofiles *f)
 static bool reads_cached(const struct job *j)
 {
 	return job_reads(j) && !j->direct &&
-	       (j->invalidate == INVALIDATE_NONE || j->time_based ||
-		j->loops > 1);
+	       (j->invalidate == INVALIDATE_NONE || j->time_based || j->loops > 1);
 }
 
 static void look_at_files(struct plan_report *p, const struct iofiles *f)
@@ -129,15 +125,13 @@ static void look_at_files(struct plan_report *p, const struct iofiles *f)
 		check_direct(p, f);
 }
 
-int plan_io(struct plan_report *p, const struct plan_input *in,
-	    struct mlgen_err *unused)
+int plan_io(struct plan_report *p, const struct plan_input *in, struct mlgen_err *unused)
 {
 	const struct settings *set = in->set;
 	const struct iofiles_request req = { .job = p->job,
 					     .readonly = set->readonly,
 					     .allow_fill = set->allow_fill,
-					     .allow_device =
-						     set->allow_device };
+					     .allow_device = set->allow_device };
 	struct iofiles f = { 0 };
 
 	/* What fails is told by a rule. */

@@ -30,8 +30,8 @@ void plan_io_put_data(FILE *to, const struct plan_report *p, const char *where)
 	plan_start_line(&line, "data");
 	if (!p->touches_files) {
 		plan_say(&line, p,
-			 "{ioengine=} touches no file: nothing is "
-			 "written, read or needed on storage");
+			 "{ioengine=} touches no file: nothing is written, read or needed on "
+			 "storage");
 		plan_put_line(to, &line);
 		return;
 	}
@@ -61,9 +61,7 @@ static void put_data(FILE *to, const struct plan_report *p)
 
 static const char *moved(const struct job *j)
 {
-	return !job_writes(j)  ? " read"
-	       : !job_reads(j) ? " written"
-			       : " read and written";
+	return !job_writes(j) ? " read" : !job_reads(j) ? " written" : " read and written";
 }
 
 static void add_moves(struct buf *line, const struct plan_report *p)
@@ -91,21 +89,19 @@ static void put_run(struct buf *text, const struct plan_report *p)
 }
 
 /* Of all workers: the options say it of one. */
-static void add_pace(struct buf *line, const char *what, uint64_t bytes,
-		     uint64_t iops, uint64_t workers)
+static void add_pace(struct buf *line, const char *what, uint64_t bytes, uint64_t iops,
+		     uint64_t workers)
 {
 	char n[UNITS_TEXT_BYTES];
 	double all = (double)workers;
 	const char *end = line->len ? "; " : "";
 
 	if (bytes)
-		buf_addf(line, "%s%s %s/s", end, what,
-			 units_human_bytes(n, (double)bytes * all));
+		buf_addf(line, "%s%s %s/s", end, what, units_human_bytes(n, (double)bytes * all));
 	if (bytes && iops)
 		end = ", ";
 	if (iops)
-		buf_addf(line, "%s%s %s IOPS", end, what,
-			 units_sig4(n, (double)iops * all));
+		buf_addf(line, "%s%s %s IOPS", end, what, units_sig4(n, (double)iops * all));
 }
 
 static void put_pace(struct buf *text, const struct plan_report *p)
@@ -113,18 +109,14 @@ static void put_pace(struct buf *text, const struct plan_report *p)
 	const struct job *j = p->job;
 
 	if (job_reads(j))
-		add_pace(text, "reads", j->rate.read, j->rate_iops.read,
-			 j->numjobs);
+		add_pace(text, "reads", j->rate.read, j->rate_iops.read, j->numjobs);
 	if (job_writes(j))
-		add_pace(text, "writes", j->rate.write, j->rate_iops.write,
-			 j->numjobs);
+		add_pace(text, "writes", j->rate.write, j->rate_iops.write, j->numjobs);
 }
 
 static void put_in_flight(struct buf *text, const struct plan_report *p)
 {
-	plan_say(text, p,
-		 "{plan.reads_in_flight} request{s} ({numjobs} "
-		 "worker{s}");
+	plan_say(text, p, "{plan.reads_in_flight} request{s} ({numjobs} worker{s}");
 	if (p->processes > 1)
 		buf_add(text, " in each process");
 	if (job_depth(p->job) == 1)

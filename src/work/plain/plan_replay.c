@@ -38,8 +38,8 @@ static void count_operations(struct plan_report *p, const struct replay_ops *o)
 	p->io.move_bytes = o->bytes[0] + o->bytes[1];
 	if (o->was_incomplete)
 		plan_add_check(p, "trace", PLAN_WARNING,
-			       "the trace has lost some of its operations, or "
-			       "has no end: what is left of it is replayed");
+			       "the trace has lost some of its operations, or has no end: what is "
+			       "left of it is replayed");
 	else
 		plan_add_check(p, "trace", PLAN_OK, "%s", "");
 }
@@ -61,15 +61,13 @@ static void compute_memory(struct plan_report *p, const struct replay_ops *o,
 			   const struct replay_files *f)
 {
 	p->reads_in_flight = plan_product(o->workers, p->replay.depth);
-	p->open_files = plan_sum(PLAN_OWN_FILES,
-				 plan_product(o->workers, o->most_open));
+	p->open_files = plan_sum(PLAN_OWN_FILES, plan_product(o->workers, o->most_open));
 	p->io.buffer_bytes = plan_product(o->workers, replay_buffer_bytes(o));
 	replay_need(&p->need, p->job, o, f);
 	p->program_bytes = plan_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
 }
 
-int plan_replay(struct plan_report *p, const struct plan_input *in,
-		struct mlgen_err *unused)
+int plan_replay(struct plan_report *p, const struct plan_input *in, struct mlgen_err *unused)
 {
 	struct replay_files files = { 0 };
 	struct replay_ops ops = { 0 };
@@ -95,8 +93,7 @@ static void put_replay(struct buf *text, const struct plan_report *p)
 	plan_say(text, p, "{replay_trace}");
 	if (!p->replay.operations)
 		return;
-	plan_say(text, p,
-		 ": {plan.threads} thread{s} in {plan.workers} worker{s}");
+	plan_say(text, p, ": {plan.threads} thread{s} in {plan.workers} worker{s}");
 	replay_put_how(text, p->job);
 }
 
@@ -109,8 +106,7 @@ static void put_time(struct buf *text, const struct plan_report *p)
 {
 	static const char *const words[] = {
 		[REPLAY_THINK] = " where storage is as fast as in the trace",
-		[REPLAY_FIXED] =
-			" and more where storage is slower than the trace's",
+		[REPLAY_FIXED] = " and more where storage is slower than the trace's",
 		[REPLAY_ASAP] = " in the trace",
 	};
 
@@ -123,8 +119,8 @@ static void put_run(struct buf *text, const struct plan_report *p)
 	if (!p->replay.operations)
 		return;
 	plan_say(text, p,
-		 "{plan.operations} operation{s}[, {plan.replay_read_bytes} "
-		 "read][, {plan.replay_write_bytes} written]");
+		 "{plan.operations} operation{s}[, {plan.replay_read_bytes} read][, "
+		 "{plan.replay_write_bytes} written]");
 	put_time(text, p);
 	plan_say(text, p, "[, for at most {runtime}]");
 }
@@ -139,16 +135,15 @@ static void put_touches(struct buf *text, const struct plan_report *p)
 static void put_blocks(struct buf *text, const struct plan_report *p)
 {
 	plan_say(text, p,
-		 "[{plan.blocks} request{s} of block devices, replayed on a "
-		 "file for each]");
+		 "[{plan.blocks} request{s} of block devices, replayed on a file for each]");
 	plan_say(text, p, "[; {plan.folded} beyond {replay_span} folded]");
 }
 
 static void put_redirected(struct buf *text, const struct plan_report *p)
 {
 	plan_say(text, p,
-		 "[{plan.redirected} operation{s} would change files that the "
-		 "trace names, and have those below {directory}]");
+		 "[{plan.redirected} operation{s} would change files that the trace names, and "
+		 "have those below {directory}]");
 }
 
 static void put_left_out(struct buf *text, const struct plan_report *p)
@@ -160,8 +155,7 @@ static void put_in_flight(struct buf *text, const struct plan_report *p)
 {
 	if (!p->replay.operations)
 		return;
-	plan_say(text, p,
-		 "{plan.reads_in_flight} request{s} ({plan.workers} worker{s}");
+	plan_say(text, p, "{plan.reads_in_flight} request{s} ({plan.workers} worker{s}");
 	if (p->processes > 1)
 		buf_add(text, " in each process");
 	if (p->replay.depth == 1)

@@ -27,16 +27,14 @@ static struct replay *replay_of(const struct slot *s)
 	return s->own;
 }
 
-static int replay_init(struct slot *s, struct run_shared *run,
-		       struct mlgen_err *err)
+static int replay_init(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct replay *r = mem_zalloc(sizeof(*r));
 
 	(void)run;
 	(void)err;
 	s->own = r;
-	r->plain.files.directory =
-		mem_strdup(job_touches_files(s->job) ? s->job->directory : "");
+	r->plain.files.directory = mem_strdup(job_touches_files(s->job) ? s->job->directory : "");
 	return 0;
 }
 
@@ -49,8 +47,7 @@ static void replay_activity_forget(struct replay *r)
 }
 
 /* What the trace asks for. A dry run and a run read it once. */
-static int rule_trace(struct slot *s, struct run_shared *run,
-		      struct mlgen_err *err)
+static int rule_trace(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct replay *r = replay_of(s);
 	int rc;
@@ -69,21 +66,17 @@ static bool has_ops(const struct slot *s)
 	return replay_of(s)->ops.workers > 0;
 }
 
-static int rule_readonly(struct slot *s, struct run_shared *run,
-			 struct mlgen_err *err)
+static int rule_readonly(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const struct replay_ops *o = &replay_of(s)->ops;
 
 	if (!run->cfg.readonly || !o->writes)
 		return 0;
-	return mlgen_fail(err, -EROFS,
-			  "readonly: %s changes files; run it without "
-			  "--readonly",
+	return mlgen_fail(err, -EROFS, "readonly: %s changes files; run it without --readonly",
 			  s->job->replay_trace);
 }
 
-static int rule_engine_writes(struct slot *s, struct run_shared *run,
-			      struct mlgen_err *err)
+static int rule_engine_writes(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const struct replay_ops *o = &replay_of(s)->ops;
 	const struct mlgen_engine *e = s->job->engine;
@@ -92,14 +85,12 @@ static int rule_engine_writes(struct slot *s, struct run_shared *run,
 	if (!o->bytes[1] || e->caps & MLGEN_CAP(MLGEN_WRITE))
 		return 0;
 	return mlgen_fail(err, -EOPNOTSUPP,
-			  "ioengine: %s cannot write, which %s does; use "
-			  "ioengine=psync",
-			  e->name, s->job->replay_trace);
+			  "ioengine: %s cannot write, which %s does; use ioengine=psync", e->name,
+			  s->job->replay_trace);
 }
 
 /* What a device was asked for may be less than O_DIRECT can ask of a file. */
-static int rule_direct(struct slot *s, struct run_shared *run,
-		       struct mlgen_err *err)
+static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const struct replay_ops *o = &replay_of(s)->ops;
 	struct mlgen_err why = { 0 };
@@ -112,51 +103,42 @@ static int rule_direct(struct slot *s, struct run_shared *run,
 	rc = mount_direct_alignment(s->job->directory, &align_bytes, &why);
 	if (rc < 0)
 		return mlgen_fail(err, rc,
-				  "%s; block requests have passed the page "
-				  "cache, and with direct=0 they are replayed "
-				  "through it",
+				  "%s; block requests have passed the page cache, and with "
+				  "direct=0 they are replayed through it",
 				  why.text);
 	if (o->align_bytes >= align_bytes)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "direct: %s has block requests that are multiples of "
-			  "%" PRIu64 " bytes, and O_DIRECT needs %" PRIu64
-			  " below %s; name another directory, or use direct=0, "
-			  "which replays them through the page cache",
-			  s->job->replay_trace, o->align_bytes, align_bytes,
-			  s->job->directory);
+			  "direct: %s has block requests that are multiples of %" PRIu64
+			  " bytes, and O_DIRECT needs %" PRIu64
+			  " below %s; name another directory, or use direct=0, which replays them "
+			  "through the page cache",
+			  s->job->replay_trace, o->align_bytes, align_bytes, s->job->directory);
 }
 
-static int rule_look(struct slot *s, struct run_shared *run,
-		     struct mlgen_err *err)
+static int rule_look(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct replay *r = replay_of(s);
 	int rc = has_ops(s) ? replay_files_look(&r->files, err) : 0;
 
-	if (rc == 0 && has_ops(s) && run->cfg.readonly &&
-	    r->files.missing_files)
+	if (rc == 0 && has_ops(s) && run->cfg.readonly && r->files.missing_files)
 		rc = mlgen_fail(err, -EROFS,
-				"readonly: %" PRIu64 " file%s below %s are "
-				"missing, and would be made; run it once "
-				"without --readonly",
-				r->files.missing_files,
-				plural(r->files.missing_files),
+				"readonly: %" PRIu64 " file%s below %s are missing, and would be "
+				"made; run it once without --readonly",
+				r->files.missing_files, plural(r->files.missing_files),
 				s->job->directory);
 	return rc;
 }
 
 /* The directory may not be there yet: what leads to it is. */
-static int rule_mount(struct slot *s, struct run_shared *run,
-		      struct mlgen_err *err)
+static int rule_mount(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
-	return slot_touches_files(s) && has_ops(s)
-		       ? mount_read(&s->mount, s->job->directory, err)
-		       : 0;
+	return slot_touches_files(s) && has_ops(s) ? mount_read(&s->mount, s->job->directory, err)
+						   : 0;
 }
 
-static int rule_writable(struct slot *s, struct run_shared *run,
-			 struct mlgen_err *err)
+static int rule_writable(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
 	return slot_touches_files(s) && has_ops(s)
@@ -164,12 +146,10 @@ static int rule_writable(struct slot *s, struct run_shared *run,
 		       : 0;
 }
 
-static int rule_room(struct slot *s, struct run_shared *run,
-		     struct mlgen_err *err)
+static int rule_room(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	return slot_touches_files(s) && has_ops(s)
-		       ? replay_files_check_room(&replay_of(s)->files,
-						 run->cfg.allow_fill, err)
+		       ? replay_files_check_room(&replay_of(s)->files, run->cfg.allow_fill, err)
 		       : 0;
 }
 
@@ -203,8 +183,7 @@ static uint64_t requests(const struct slot *s)
 	return (uint64_t)o->workers * o->depth;
 }
 
-static void replay_memory(const struct slot *s, uint64_t room_bytes,
-			  struct memneed *n)
+static void replay_memory(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 {
 	(void)room_bytes;
 	replay_need(n, s->job, &replay_of(s)->ops, &replay_of(s)->files);
@@ -212,8 +191,7 @@ static void replay_memory(const struct slot *s, uint64_t room_bytes,
 
 /* ---- preparation ---- */
 
-static int replay_activity_prepare(struct slot *s, struct run_shared *run,
-				   struct mlgen_err *err)
+static int replay_activity_prepare(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct replay *r = replay_of(s);
 	struct replay_files_maker m = { .clock = run->cfg.clock,
@@ -245,8 +223,7 @@ static void drop_cached(const struct slot *s)
 	for (uint32_t i = 1; i <= trace_names_count(r->files.names); i++) {
 		unsigned flags = replay_file(&r->files, i)->flags;
 
-		if (flags & REPLAY_FILE_THERE &&
-		    !(flags & REPLAY_FILE_FOLDER) &&
+		if (flags & REPLAY_FILE_THERE && !(flags & REPLAY_FILE_FOLDER) &&
 		    replay_files_path(&r->files, i, path) == 0)
 			pagecache_drop(path);
 	}
@@ -271,29 +248,25 @@ static void share(struct slot *s)
 
 	r->shared.ops = &r->ops;
 	r->shared.files = &r->files;
-	r->shared.positions =
-		mem_array(r->ops.workers, sizeof(*r->shared.positions));
+	r->shared.positions = mem_array(r->ops.workers, sizeof(*r->shared.positions));
 	if (turns)
 		r->shared.turns = mem_array(turns, sizeof(*r->shared.turns));
 	r->plain.streams.own = &r->shared;
-	atomic_store(&r->plain.streams.bytes,
-		     r->ops.bytes[0] + r->ops.bytes[1]);
+	atomic_store(&r->plain.streams.bytes, r->ops.bytes[0] + r->ops.bytes[1]);
 }
 
 static int replay_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 			struct mlgen_err *err)
 {
 	struct replay *r = replay_of(s);
-	int rc = streams_init(&r->plain.streams, s->job, &stream_replay,
-			      r->ops.workers, NULL, run->cfg.clock,
-			      &run->failure, &run->interrupted, err);
+	int rc = streams_init(&r->plain.streams, s->job, &stream_replay, r->ops.workers, NULL,
+			      run->cfg.clock, &run->failure, &run->interrupted, err);
 
 	if (rc < 0)
 		return rc;
 	slot_join_others(s, run, &r->plain.streams.peers);
 	if (r->ops.was_incomplete)
-		log_warn("%s: the trace is incomplete; what there is of it is "
-			 "replayed",
+		log_warn("%s: the trace is incomplete; what there is of it is replayed",
 			 s->job->replay_trace);
 	share(s);
 	plain_begin(s, now_ns);
@@ -350,8 +323,7 @@ static void collect_done(struct replay_result *to, const struct slot *s)
 
 	memcpy(all.slices, r->ops.slices, sizeof(all.slices));
 	for (uint64_t i = 0; i < r->plain.streams.count; i++) {
-		const struct replay_done *d =
-			replay_done_of(&r->plain.streams.streams[i]);
+		const struct replay_done *d = replay_done_of(&r->plain.streams.streams[i]);
 
 		if (!d)
 			continue;
@@ -377,8 +349,7 @@ static void collect_replayed_files(struct io_result *io, const struct slot *s)
 	io->laid_out_bytes = r->plain.made_bytes;
 }
 
-static void replay_collect(struct job_result *out, size_t record,
-			   struct slot *s)
+static void replay_collect(struct job_result *out, size_t record, struct slot *s)
 {
 	const struct replay *r = replay_of(s);
 
@@ -389,8 +360,7 @@ static void replay_collect(struct job_result *out, size_t record,
 	collect_asked(&out->io.replay, s);
 	if (r->plain.streams.streams && s->work_begin_ns) {
 		plain_collect_workers(out, record, true, s);
-		out->iodepth_used = out->io.iodepth_least =
-			s->job->engine->reap ? r->ops.depth : 1;
+		out->iodepth_used = out->io.iodepth_least = s->job->engine->reap ? r->ops.depth : 1;
 		collect_done(&out->io.replay, s);
 		return;
 	}

@@ -42,20 +42,18 @@ static struct issued *issued_at(struct replay_blocks *b, uint64_t number)
 	return &b->list[number % ROOM];
 }
 
-static struct issued *add_issue(struct replay_blocks *b,
-				const struct trace_record *r)
+static struct issued *add_issue(struct replay_blocks *b, const struct trace_record *r)
 {
 	struct issued *i = issued_at(b, b->next++);
 
 	*i = (struct issued){ .request = *r };
 	i->request.op = r->flags & TRACE_WRITES ? TRACE_WRITE : TRACE_READ;
-	i->request.result =
-		r->len_bytes == TRACE_UNKNOWN ? 0 : (int64_t)r->len_bytes;
+	i->request.result = r->len_bytes == TRACE_UNKNOWN ? 0 : (int64_t)r->len_bytes;
 	return i;
 }
 
-/* One that was issued before the trace began is known where its completion says
- * how long it took. */
+/* One that was issued before the trace began is known where its completion says how long it
+ * took. */
 static void add_end(struct replay_blocks *b, const struct trace_record *r)
 {
 	uint64_t end_ns = opkind_end_ns(r), number;
@@ -97,13 +95,11 @@ static void replay_blocks_fold(struct replay_blocks *b, struct trace_record *r)
 	b->folded++;
 }
 
-bool replay_blocks_next(struct replay_blocks *b, bool is_end,
-			struct trace_record *out)
+bool replay_blocks_next(struct replay_blocks *b, bool is_end, struct trace_record *out)
 {
 	bool is_full = b->next - b->first == ROOM;
 
-	if (b->first == b->next ||
-	    !(issued_at(b, b->first)->is_done || is_full || is_end))
+	if (b->first == b->next || !(issued_at(b, b->first)->is_done || is_full || is_end))
 		return false;
 	*out = issued_at(b, b->first++)->request;
 	replay_blocks_fold(b, out);

@@ -6,8 +6,7 @@
 
 static void count_slice(struct replay_ops *o, const struct replay_op *op)
 {
-	double at = (double)op->start_ns / o->job->replay_speed / 1e9 /
-		    o->slice_seconds;
+	double at = (double)op->start_ns / o->job->replay_speed / 1e9 / o->slice_seconds;
 	size_t i = at < REPLAY_SLICES - 1 ? (size_t)at : REPLAY_SLICES - 1;
 
 	o->slices[i].asked_ios++;
@@ -34,14 +33,12 @@ static void count_moving(struct replay_ops *o, const struct replay_file *f,
 	count_slice(o, op);
 }
 
-void replay_count(struct replay_ops *o, const struct replay_file *f,
-		  const struct replay_op *op)
+void replay_count(struct replay_ops *o, const struct replay_file *f, const struct replay_op *op)
 {
 	o->operations++;
 	o->touches += (op->flags & REPLAY_TOUCH) != 0;
 	o->writes |= (f->flags & REPLAY_FILE_CHANGED) != 0;
-	if (f->flags & REPLAY_FILE_CHANGED &&
-	    o->job->replay_files == REPLAY_TRACED)
+	if (f->flags & REPLAY_FILE_CHANGED && o->job->replay_files == REPLAY_TRACED)
 		o->redirected++;
 	if (op->op == MLGEN_READ || op->op == MLGEN_WRITE)
 		count_moving(o, f, op);

@@ -8,5 +8,4 @@
 #define REPLAY_ALIGN_MOST UINT64_C(4096)
 
 /* One more, of this file; slice_seconds is set. */
-void replay_count(struct replay_ops *o, const struct replay_file *f,
-		  const struct replay_op *op);
+void replay_count(struct replay_ops *o, const struct replay_file *f, const struct replay_op *op);

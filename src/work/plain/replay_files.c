@@ -44,8 +44,7 @@ size_t replay_root(const char *directory)
 	return strcmp(directory, "/") == 0 ? 0 : strlen(directory);
 }
 
-/* Up to which of its bytes `path` leads when its last step is left out; of "/" it
- * is all. */
+/* Up to which of its bytes `path` leads when its last step is left out; of "/" it is all. */
 static size_t above(const char *path, size_t bytes)
 {
 	while (bytes > 0 && path[bytes - 1] != '/')
@@ -68,8 +67,7 @@ static char *real_directory(const char *path)
 		part[there] = '\0';
 	}
 	mem_free(part);
-	if (!found ||
-	    replay_add_steps(real, replay_root(real), path + there) != 0)
+	if (!found || replay_add_steps(real, replay_root(real), path + there) != 0)
 		return mem_strdup(path);
 	return mem_strdup(*real ? real : "/");
 }
@@ -109,8 +107,7 @@ bool replay_file_is_traced(const struct replay_files *f, uint32_t id)
 	       !(replay_file(f, id)->flags & REPLAY_FILE_CHANGED);
 }
 
-int replay_files_path(const struct replay_files *f, uint32_t id,
-		      char out[PATH_MAX])
+int replay_files_path(const struct replay_files *f, uint32_t id, char out[PATH_MAX])
 {
 	const char *name = trace_names_text(f->names, id, NULL);
 	size_t root = replay_root(f->directory);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_files.h - the files that a replay touches: which the trace names, where they are here, made where they are missing. */
+/* replay_files.h - the files that a replay touches: which the trace names, where they are here,
+ * made where they are missing. */
 #pragma once
 
 #include <limits.h>
@@ -14,20 +15,20 @@
 #include "run/filemaker.h"
 #include "trace/trace_names.h"
 
-/* Replayed onto files of the same names below `directory`, or with
- * replay_files=traced onto those that the trace names. */
+/* Replayed onto files of the same names below `directory`, or with replay_files=traced onto those
+ * that the trace names. */
 enum replay_file_flag {
-	/* The trace shows that it was there before: it is made. Without it the
-	 * trace itself makes the file, or never found it. */
+	/* The trace shows that it was there before: it is made. Without it the trace itself makes
+	 * the file, or never found it. */
 	REPLAY_FILE_THERE = 1u << 0,
-	/* The trace changes it (writes, truncates, renames, removes, makes it):
-	 * it is below `directory` in any case. */
+	/* The trace changes it (writes, truncates, renames, removes, makes it): it is below
+	 * `directory` in any case. */
 	REPLAY_FILE_CHANGED = 1u << 1,
 	REPLAY_FILE_FOLDER = 1u << 2,
 	/* Its bytes are read, so that it needs content and not only space. */
 	REPLAY_FILE_READ = 1u << 3,
-	/* The trace has made it, or emptied it, by where it is read to: what is
-	 * in it from there on the trace has written. */
+	/* The trace has made it, or emptied it, by where it is read to: what is in it from there on
+	 * the trace has written. */
 	REPLAY_FILE_MADE = 1u << 4,
 	/* It stands for a block device, of which the trace has requests. */
 	REPLAY_FILE_DEVICE = 1u << 5,
@@ -59,44 +60,37 @@ void replay_files_init(struct replay_files *f, const struct job *job);
 void replay_files_fini(struct replay_files *f);
 
 /* Its id; a new one has no flags. */
-uint32_t replay_files_id(struct replay_files *f, const char *name,
-			 size_t bytes);
+uint32_t replay_files_id(struct replay_files *f, const char *name, size_t bytes);
 struct replay_file *replay_file(const struct replay_files *f, uint32_t id);
 
 /* Is it replayed on the file that the trace names, and only read? */
 bool replay_file_is_traced(const struct replay_files *f, uint32_t id);
 
 /*
- * Where it is here: below the directory the whole path of the trace, without
- * "." and with ".." resolved within it, so that no name leads out of there; of
- * one that replay_file_is_traced, its name. 0, or -ENAMETOOLONG. Any thread.
+ * Where it is here: below the directory the whole path of the trace, without "." and with ".."
+ * resolved within it, so that no name leads out of there; of one that replay_file_is_traced, its
+ * name. 0, or -ENAMETOOLONG. Any thread.
  */
-int replay_files_path(const struct replay_files *f, uint32_t id,
-		      char out[PATH_MAX]);
+int replay_files_path(const struct replay_files *f, uint32_t id, char out[PATH_MAX]);
 
 /*
- * What is there, what is missing; changes no file. 0, or -errno with err for
- * what must not be: a directory that holds files which the trace names
- * (replay_files=own), a step below the directory that is a symbolic link, a file
- * in the way, a traced file that is missing, too small or cannot be read
- * (replay_files=traced), a name too long. job->directory itself may be missing:
- * it is made.
+ * What is there, what is missing; changes no file. 0, or -errno with err for what must not be: a
+ * directory that holds files which the trace names (replay_files=own), a step below the directory
+ * that is a symbolic link, a file in the way, a traced file that is missing, too small or cannot be
+ * read (replay_files=traced), a name too long. job->directory itself may be missing: it is made.
  *
- * A directory that was empty when files were made there holds .mlgen-replay from
- * then on, and what is in it may be made anew. In another one that is not empty
- * nothing is made and nothing changed: files that are only read, and as large as
- * in the trace, may be there.
+ * A directory that was empty when files were made there holds .mlgen-replay from then on, and what
+ * is in it may be made anew. In another one that is not empty nothing is made and nothing changed:
+ * files that are only read, and as large as in the trace, may be there.
  *
- * Names that lead to one place below the directory become one here, which may
- * add names, but none that an operation has.
+ * Names that lead to one place below the directory become one here, which may add names, but none
+ * that an operation has.
  */
 int replay_files_look(struct replay_files *f, struct mlgen_err *err);
 
 /* May what is missing be made where it goes, and is there room? */
-int replay_files_check_writable(const struct replay_files *f,
-				struct mlgen_err *err);
-int replay_files_check_room(const struct replay_files *f, bool allow_fill,
-			    struct mlgen_err *err);
+int replay_files_check_writable(const struct replay_files *f, struct mlgen_err *err);
+int replay_files_check_room(const struct replay_files *f, bool allow_fill, struct mlgen_err *err);
 
 struct replay_files_maker {
 	struct clock *clock;
@@ -107,11 +101,9 @@ struct replay_files_maker {
 };
 
 /*
- * Looks anew, and makes what is missing: announced, in parallel, each under a
- * temporary name until it is whole, synced and dropped from the page cache, as
- * files of plain jobs are (iolayout.h). A file of an earlier replay that has
- * another size is made anew. Folders are made too. 0 or -errno with err;
- * CREW_STOPPED with progress->stop.
+ * Looks anew, and makes what is missing: announced, in parallel, each under a temporary name until
+ * it is whole, synced and dropped from the page cache, as files of plain jobs are (iolayout.h). A
+ * file of an earlier replay that has another size is made anew. Folders are made too. 0 or -errno
+ * with err; CREW_STOPPED with progress->stop.
  */
-int replay_files_make(struct replay_files *f, struct replay_files_maker *m,
-		      struct mlgen_err *err);
+int replay_files_make(struct replay_files *f, struct replay_files_maker *m, struct mlgen_err *err);

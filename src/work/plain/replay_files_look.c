@@ -36,8 +36,7 @@ static const char marker_part[] = JSONFILE_PART(REPLAY_MARKER);
 
 static bool is_a_name_of_ours(const char *name)
 {
-	static const char *const ours[] = { ".", "..", "lost+found",
-					    DIRLOCK_NAME, marker_part };
+	static const char *const ours[] = { ".", "..", "lost+found", DIRLOCK_NAME, marker_part };
 
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 		if (strcmp(name, ours[i]) == 0)
@@ -63,18 +62,15 @@ static int is_empty(int dir_fd, bool *empty)
 	return r;
 }
 
-static int directory_fail(const struct replay_files *f, int code,
-			  struct mlgen_err *err)
+static int directory_fail(const struct replay_files *f, int code, struct mlgen_err *err)
 {
 	char way[DIRS_WAY_BYTES];
 
-	return mlgen_fail(err, code, "directory: %s: %s%s", f->directory,
-			  strerror(-code),
+	return mlgen_fail(err, code, "directory: %s: %s%s", f->directory, strerror(-code),
 			  dirs_in_the_way(way, f->directory, code));
 }
 
-int replay_place_look(struct replay_place *p, const struct replay_files *f,
-		      struct mlgen_err *err)
+int replay_place_look(struct replay_place *p, const struct replay_files *f, struct mlgen_err *err)
 {
 	struct stat st;
 	int r = 0;
@@ -87,8 +83,7 @@ int replay_place_look(struct replay_place *p, const struct replay_files *f,
 	if (p->fd < 0)
 		return directory_fail(f, p->fd, err);
 	p->is_marked =
-		fstatat(p->fd, REPLAY_MARKER, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		S_ISREG(st.st_mode);
+		fstatat(p->fd, REPLAY_MARKER, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 	if (!p->is_marked)
 		r = is_empty(p->fd, &p->is_empty);
 	if (r == 0)
@@ -111,8 +106,7 @@ static void missing(struct replay_files *f, struct replay_file *file)
 {
 	if (file->flags & REPLAY_FILE_THERE)
 		file->flags |= REPLAY_FILE_MISSING;
-	if (file->flags & REPLAY_FILE_FOLDER ||
-	    !(file->flags & REPLAY_FILE_THERE)) {
+	if (file->flags & REPLAY_FILE_FOLDER || !(file->flags & REPLAY_FILE_THERE)) {
 		f->missing_folders++;
 		return;
 	}
@@ -124,52 +118,43 @@ static void missing(struct replay_files *f, struct replay_file *file)
 static int in_the_way(const struct looking *x, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EEXIST,
-			  "%s: is in the way, and there is no %s in %s that "
-			  "says mlgen made it for a replay; name a directory "
-			  "that is empty or new, or remove it",
+			  "%s: is in the way, and there is no %s in %s that says mlgen made it for "
+			  "a replay; name a directory that is empty or new, or remove it",
 			  x->path, REPLAY_MARKER, x->f->directory);
 }
 
-static int wrong_kind(const struct looking *x, const struct stat *st,
-		      bool is_folder, struct mlgen_err *err)
+static int wrong_kind(const struct looking *x, const struct stat *st, bool is_folder,
+		      struct mlgen_err *err)
 {
-	const char *other = S_ISLNK(st->st_mode) ? "a symbolic link"
-						 : filekind_other(st->st_mode);
+	const char *other = S_ISLNK(st->st_mode) ? "a symbolic link" : filekind_other(st->st_mode);
 
 	return mlgen_fail(err, S_ISLNK(st->st_mode) ? -ELOOP : -EEXIST,
-			  "%s: is %s, and in the trace a %s; remove it, or "
-			  "name another directory",
-			  x->path, other ? other : "a regular file",
-			  is_folder ? "folder" : "file");
+			  "%s: is %s, and in the trace a %s; remove it, or name another directory",
+			  x->path, other ? other : "a regular file", is_folder ? "folder" : "file");
 }
 
-static int check_access(const struct looking *x, const struct replay_file *file,
-			const char *name, struct mlgen_err *err)
+static int check_access(const struct looking *x, const struct replay_file *file, const char *name,
+			struct mlgen_err *err)
 {
 	bool writes = file->flags & REPLAY_FILE_CHANGED;
 
-	if (faccessat(x->folder_fd, name, writes ? R_OK | W_OK : R_OK,
-		      AT_EACCESS) == 0)
+	if (faccessat(x->folder_fd, name, writes ? R_OK | W_OK : R_OK, AT_EACCESS) == 0)
 		return 0;
-	return mlgen_fail(err, -errno, "%s: cannot be %s: %s", x->path,
-			  writes ? "written" : "read", strerror(errno));
+	return mlgen_fail(err, -errno, "%s: cannot be %s: %s", x->path, writes ? "written" : "read",
+			  strerror(errno));
 }
 
-/* A file that has other names, too, may be anybody's: what is written to it would
- * be in all of them. */
-static bool is_as_it_should_be(const struct replay_file *file,
-			       const struct stat *st)
+/* A file that has other names, too, may be anybody's: what is written to it would be in all of
+ * them. */
+static bool is_as_it_should_be(const struct replay_file *file, const struct stat *st)
 {
 	if (file->flags & REPLAY_FILE_CHANGED && st->st_nlink > 1)
 		return false;
-	return !(file->flags & REPLAY_FILE_THERE) ||
-	       (uint64_t)st->st_size == file->bytes;
+	return !(file->flags & REPLAY_FILE_THERE) || (uint64_t)st->st_size == file->bytes;
 }
 
-/* What was made for a trace that only writes it has space, and is no storage to
- * read. */
-static bool has_holes(const struct looking *x, const struct replay_file *file,
-		      const char *name)
+/* What was made for a trace that only writes it has space, and is no storage to read. */
+static bool has_holes(const struct looking *x, const struct replay_file *file, const char *name)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC;
 	off_t hole;
@@ -186,8 +171,8 @@ static bool has_holes(const struct looking *x, const struct replay_file *file,
 	return hole >= 0 && (uint64_t)hole < file->bytes;
 }
 
-/* The trace does not say of what kind it is: it has only seen it, by a stat, or
- * gives its name to something by a rename, as a replay before has done. */
+/* The trace does not say of what kind it is: it has only seen it, by a stat, or gives its name to
+ * something by a rename, as a replay before has done. */
 static bool may_be_folder(const struct replay_file *file)
 {
 	unsigned flags = file->flags;
@@ -197,9 +182,8 @@ static bool may_be_folder(const struct replay_file *file)
 		(flags & REPLAY_FILE_MADE && !(flags & REPLAY_FILE_THERE)));
 }
 
-static int is_there(struct looking *x, struct replay_file *file,
-		    const char *name, const struct stat *st,
-		    struct mlgen_err *err)
+static int is_there(struct looking *x, struct replay_file *file, const char *name,
+		    const struct stat *st, struct mlgen_err *err)
 {
 	bool is_folder = file->flags & REPLAY_FILE_FOLDER;
 
@@ -209,8 +193,7 @@ static int is_there(struct looking *x, struct replay_file *file,
 	if (is_folder ? !S_ISDIR(st->st_mode) : !S_ISREG(st->st_mode))
 		return wrong_kind(x, st, is_folder, err);
 	if (!x->place.is_marked &&
-	    (file->flags & REPLAY_FILE_CHANGED ||
-	     (!is_folder && !is_as_it_should_be(file, st))))
+	    (file->flags & REPLAY_FILE_CHANGED || (!is_folder && !is_as_it_should_be(file, st))))
 		return in_the_way(x, err);
 	if (is_folder)
 		return 0;
@@ -221,8 +204,8 @@ static int is_there(struct looking *x, struct replay_file *file,
 		return 0;
 	}
 	return mlgen_fail(err, -EMLINK,
-			  "%s: has other names, too, and what the replay "
-			  "writes would be in all of them; remove it",
+			  "%s: has other names, too, and what the replay writes would be in all of "
+			  "them; remove it",
 			  x->path);
 }
 
@@ -236,8 +219,7 @@ static int folder_fail(const struct looking *x, int code, struct mlgen_err *err)
 			  dirs_in_the_way(way, x->path, code));
 }
 
-/* x->folder_fd is that of x->path, whose last step becomes *name: 0 or -errno,
- * without err. */
+/* x->folder_fd is that of x->path, whose last step becomes *name: 0 or -errno, without err. */
 static int hold_folder(struct looking *x, const char **name)
 {
 	const char *below = x->path + replay_root(x->f->directory);
@@ -248,8 +230,7 @@ static int hold_folder(struct looking *x, const char **name)
 	slash = strrchr(below, '/');
 	bytes = slash ? (size_t)(slash - below) : 0;
 	*name = slash ? slash + 1 : below;
-	if (x->folder_fd == -EBADF || strncmp(x->folder, below, bytes) != 0 ||
-	    x->folder[bytes]) {
+	if (x->folder_fd == -EBADF || strncmp(x->folder, below, bytes) != 0 || x->folder[bytes]) {
 		if (x->folder_fd >= 0)
 			close(x->folder_fd);
 		memcpy(x->folder, below, bytes);
@@ -259,10 +240,9 @@ static int hold_folder(struct looking *x, const char **name)
 	return x->folder_fd < 0 ? x->folder_fd : 0;
 }
 
-/* There is none that it could be in, -ENOENT or -ENOTDIR: is there the one that
- * the trace makes its folder in, if it does? */
-static int has_no_folder(struct looking *x, uint32_t id, int code,
-			 struct mlgen_err *err)
+/* There is none that it could be in, -ENOENT or -ENOTDIR: is there the one that the trace makes its
+ * folder in, if it does? */
+static int has_no_folder(struct looking *x, uint32_t id, int code, struct mlgen_err *err)
 {
 	size_t made_above = replay_names_made_above(x->f, id);
 	const char *name;
@@ -294,12 +274,10 @@ static int look_at(struct looking *x, uint32_t id, struct mlgen_err *err)
 		return has_no_folder(x, id, r, err);
 	if (r)
 		return folder_fail(x, r, err);
-	if (fstatat(x->folder_fd, *name ? name : ".", &st,
-		    AT_SYMLINK_NOFOLLOW) == 0)
+	if (fstatat(x->folder_fd, *name ? name : ".", &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return is_there(x, file, name, &st, err);
 	if (errno != ENOENT)
-		return mlgen_fail(err, -errno, "%s: %s", x->path,
-				  strerror(errno));
+		return mlgen_fail(err, -errno, "%s: %s", x->path, strerror(errno));
 	if (file->flags & REPLAY_FILE_THERE)
 		missing(x->f, file);
 	return 0;
@@ -316,9 +294,8 @@ static int check_place(const struct looking *x, struct mlgen_err *err)
 	    !(f->missing_files || f->missing_folders || f->changed_files))
 		return 0;
 	return mlgen_fail(err, -ENOTEMPTY,
-			  "directory: %s: is not empty, and there is no %s in "
-			  "it that says mlgen made it for a replay; name one "
-			  "that is empty or new, such as %s/replay",
+			  "directory: %s: is not empty, and there is no %s in it that says mlgen "
+			  "made it for a replay; name one that is empty or new, such as %s/replay",
 			  f->directory, REPLAY_MARKER,
 			  replay_root(f->directory) ? f->directory : "");
 }
@@ -361,8 +338,7 @@ int replay_files_look(struct replay_files *f, struct mlgen_err *err)
 
 /* ---- may they be made? ---- */
 
-int replay_files_check_writable(const struct replay_files *f,
-				struct mlgen_err *err)
+int replay_files_check_writable(const struct replay_files *f, struct mlgen_err *err)
 {
 	uint64_t n = f->missing_files ? f->missing_files : f->changed_files;
 	char what[UNITS_TEXT_BYTES + 16] = "folders", text[UNITS_TEXT_BYTES];
@@ -373,22 +349,18 @@ int replay_files_check_writable(const struct replay_files *f,
 	if (r)
 		return r;
 	if (n)
-		snprintf(what, sizeof(what), "%s file%s",
-			 units_human_count(text, n), plural(n));
+		snprintf(what, sizeof(what), "%s file%s", units_human_count(text, n), plural(n));
 	return filemaker_check_writable(f->directory, what, "--directory", err);
 }
 
-int replay_files_check_room(const struct replay_files *f, bool allow_fill,
-			    struct mlgen_err *err)
+int replay_files_check_room(const struct replay_files *f, bool allow_fill, struct mlgen_err *err)
 {
 	struct filemaker_room room = {
 		.path = f->directory,
 		.purpose = "to lay out",
 		.missing_bytes = f->missing_bytes,
 		.allow_fill = allow_fill,
-		.way_out = f->are_devices ? "a smaller "
-					    "replay_span=, another "
-					    "directory="
+		.way_out = f->are_devices ? "a smaller replay_span=, another directory="
 					  : "another directory=",
 		.or_fill = ", or --allow_fill"
 	};

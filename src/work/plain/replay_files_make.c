@@ -21,8 +21,8 @@
 #include "work/plain/iocontent.h"
 #include "work/plain/replay_part.h"
 
-/* A file that has more than its share is written by all workers together; of
- * others each has one. No fewer than two pieces. */
+/* A file that has more than its share is written by all workers together; of others each has one.
+ * No fewer than two pieces. */
 #define LARGE_SHARE 8
 #define LARGE_LEAST (UINT64_C(128) << 20)
 
@@ -42,13 +42,10 @@ struct making {
 static int put_marker(const struct making *x, struct mlgen_err *err)
 {
 	json_t *root = json_pack("{s:i}", "mlgen_replay", 1);
-	int r = root ? jsonfile_replace(x->parts.dir.fd, REPLAY_MARKER, root,
-					true)
-		     : -ENOMEM;
+	int r = root ? jsonfile_replace(x->parts.dir.fd, REPLAY_MARKER, root, true) : -ENOMEM;
 
 	json_decref(root);
-	return r ? mlgen_fail(err, r, "%s/%s: %s", x->f->directory,
-			      REPLAY_MARKER, strerror(-r))
+	return r ? mlgen_fail(err, r, "%s/%s: %s", x->f->directory, REPLAY_MARKER, strerror(-r))
 		 : 0;
 }
 
@@ -63,17 +60,15 @@ static int open_directory(struct making *x, struct mlgen_err *err)
 	if (r == 0)
 		r = dirlock_take(&x->lock, x->f->directory, err);
 	if (r == 0)
-		r = datadir_open(&x->parts.dir, x->f->directory, x->lock.maker,
-				 err);
+		r = datadir_open(&x->parts.dir, x->f->directory, x->lock.maker, err);
 	return r;
 }
 
-/* Names reach the device, too: of all folders at once, of which nobody has a
- * list. A filesystem that knows no such thing has no need of it. */
+/* Names reach the device, too: of all folders at once, of which nobody has a list. A filesystem
+ * that knows no such thing has no need of it. */
 static void sync_names(const struct making *x)
 {
-	int fd = openat(x->parts.dir.fd, ".",
-			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(x->parts.dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
@@ -90,24 +85,21 @@ static void replay_files_make_announce(const void *arg, const char *time)
 	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
 
 	log_plain("%s: laying out %s file%s, %s in %s (%s)", x->f->job->name,
-		  units_human_count(files, m->missing_files),
-		  plural(m->missing_files),
-		  units_human_bytes(bytes, (double)m->missing_bytes),
-		  x->f->directory, x->has_content ? time : "space only");
+		  units_human_count(files, m->missing_files), plural(m->missing_files),
+		  units_human_bytes(bytes, (double)m->missing_bytes), x->f->directory,
+		  x->has_content ? time : "space only");
 }
 
 /* The first that takes time is announced, with all that is to be made. */
 static int run(struct making *x,
-	       int (*each)(struct crew_worker *w, uint64_t index,
-			   struct mlgen_err *err),
+	       int (*each)(struct crew_worker *w, uint64_t index, struct mlgen_err *err),
 	       uint64_t n, struct mlgen_err *err)
 {
 	const struct crew_task task = { each, &x->parts, n };
 	bool is_first = !x->is_announced && x->f->missing_files;
 
 	x->is_announced |= is_first;
-	return is_first ? filemaker_run(&x->maker, &task,
-					replay_files_make_announce, x, err)
+	return is_first ? filemaker_run(&x->maker, &task, replay_files_make_announce, x, err)
 			: crew_run(&x->maker.crew, &task, err);
 }
 
@@ -120,8 +112,7 @@ static int make_large(struct making *x, uint32_t id, struct mlgen_err *err)
 	int r;
 
 	x->parts.large = id;
-	atomic_store_explicit(&x->parts.pieces_left, pieces,
-			      memory_order_relaxed);
+	atomic_store_explicit(&x->parts.pieces_left, pieces, memory_order_relaxed);
 	r = crew_run(&crew, &begin, err);
 	if (r == 0)
 		r = run(x, replay_part_piece, pieces, err);
@@ -134,8 +125,7 @@ static int make_large(struct making *x, uint32_t id, struct mlgen_err *err)
 
 static bool has_content(const struct replay_file *file)
 {
-	return file->flags & REPLAY_FILE_MISSING &&
-	       file->flags & REPLAY_FILE_READ && file->bytes;
+	return file->flags & REPLAY_FILE_MISSING && file->flags & REPLAY_FILE_READ && file->bytes;
 }
 
 static int make_files(struct making *x, struct mlgen_err *err)
@@ -143,8 +133,7 @@ static int make_files(struct making *x, struct mlgen_err *err)
 	uint32_t names = trace_names_count(x->f->names);
 	int r = 0;
 
-	x->parts.large_bytes =
-		u64_max(LARGE_LEAST, x->f->missing_bytes / LARGE_SHARE);
+	x->parts.large_bytes = u64_max(LARGE_LEAST, x->f->missing_bytes / LARGE_SHARE);
 	for (uint32_t id = 1; id <= names; id++)
 		x->has_content |= has_content(replay_file(x->f, id));
 	for (uint32_t id = 1; id <= names && r == 0; id++)
@@ -179,8 +168,7 @@ static void making_end(struct making *x)
 static int make_all(struct making *x, struct mlgen_err *err)
 {
 	uint32_t names = trace_names_count(x->f->names);
-	const struct crew_task folders = { replay_part_folder, &x->parts,
-					   names };
+	const struct crew_task folders = { replay_part_folder, &x->parts, names };
 	int r;
 
 	making_begin(x);
@@ -217,19 +205,16 @@ static int make_locked(struct making *x, struct mlgen_err *err)
 	return r;
 }
 
-int replay_files_make(struct replay_files *f, struct replay_files_maker *m,
-		      struct mlgen_err *err)
+int replay_files_make(struct replay_files *f, struct replay_files_maker *m, struct mlgen_err *err)
 {
-	struct making x = {
-		.f = f,
-		.m = m,
-		.maker = { .kind = &replay_part_kind,
-			   .progress = m->progress,
-			   .crew = { .engine = f->job->engine,
-				     .engine_opts = f->job->engine_opts,
-				     .clock = m->clock } },
-		.parts = { .f = f, .maker = &x.maker, .dir.fd = -1 }
-	};
+	struct making x = { .f = f,
+			    .m = m,
+			    .maker = { .kind = &replay_part_kind,
+				       .progress = m->progress,
+				       .crew = { .engine = f->job->engine,
+						 .engine_opts = f->job->engine_opts,
+						 .clock = m->clock } },
+			    .parts = { .f = f, .maker = &x.maker, .dir.fd = -1 } };
 	int r = replay_files_look(f, err);
 
 	m->made_files = m->made_bytes = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_files_names.c - one name for each file below the directory, and what the names say of each other. */
+/* replay_files_names.c - one name for each file below the directory, and what the names say of each
+ * other. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,21 +12,18 @@
 /* Of a name that is too long so much is shown. */
 #define SHOWN_BYTES 160
 
-static int name_too_long(const struct replay_files *f, uint32_t id,
-			 struct mlgen_err *err)
+static int name_too_long(const struct replay_files *f, uint32_t id, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -ENAMETOOLONG,
-			  "%s: %s below %s; name a directory with a shorter "
-			  "path, or another filesystem: %.*s...",
-			  f->job->replay_trace ? f->job->replay_trace
-					       : "replay_trace",
+			  "%s: %s below %s; name a directory with a shorter path, or another "
+			  "filesystem: %.*s...",
+			  f->job->replay_trace ? f->job->replay_trace : "replay_trace",
 			  strerror(ENAMETOOLONG), f->directory, SHOWN_BYTES,
 			  trace_names_text(f->names, id, NULL));
 }
 
 /* Two names, of which the second one stays. */
-static void replay_files_names_join(struct replay_files *f, uint32_t id,
-				    uint32_t stays)
+static void replay_files_names_join(struct replay_files *f, uint32_t id, uint32_t stays)
 {
 	struct replay_file *from = replay_file(f, id);
 	struct replay_file *to = replay_file(f, stays);
@@ -35,60 +33,52 @@ static void replay_files_names_join(struct replay_files *f, uint32_t id,
 	from->flags |= REPLAY_FILE_ALIAS;
 }
 
-static int replay_files_names_settle(struct replay_files *f, uint32_t id,
-				     struct mlgen_err *err)
+static int replay_files_names_settle(struct replay_files *f, uint32_t id, struct mlgen_err *err)
 {
 	size_t bytes;
 	const char *name = trace_names_text(f->names, id, &bytes);
 	char path[PATH_MAX];
 
-	if (replay_files_path(f, id, path) != 0 ||
-	    replay_add_steps(path, 0, name) != 0)
+	if (replay_files_path(f, id, path) != 0 || replay_add_steps(path, 0, name) != 0)
 		return name_too_long(f, id, err);
 	if (*path == '\0')
 		memcpy(path, "/", 2);
 	if (strlen(path) != bytes || memcmp(path, name, bytes) != 0)
-		replay_files_names_join(f, id,
-					replay_files_id(f, path, strlen(path)));
+		replay_files_names_join(f, id, replay_files_id(f, path, strlen(path)));
 	return 0;
 }
 
-static int check_name(const struct replay_files *f, uint32_t id,
-		      struct mlgen_err *err)
+static int check_name(const struct replay_files *f, uint32_t id, struct mlgen_err *err)
 {
-	static const char *const ours[] = { "/" REPLAY_MARKER,
-					    "/" JSONFILE_PART(REPLAY_MARKER),
+	static const char *const ours[] = { "/" REPLAY_MARKER, "/" JSONFILE_PART(REPLAY_MARKER),
 					    "/" DIRLOCK_NAME };
 	const char *name = trace_names_text(f->names, id, NULL);
 
-	if (name[1] == '\0' &&
-	    !(replay_file(f, id)->flags & REPLAY_FILE_FOLDER))
-		return mlgen_fail(err, -EISDIR,
-				  "%s: the trace has a file of the name %s, "
-				  "which is this directory itself",
-				  f->directory, name);
+	if (name[1] == '\0' && !(replay_file(f, id)->flags & REPLAY_FILE_FOLDER))
+		return mlgen_fail(
+			err, -EISDIR,
+			"%s: the trace has a file of the name %s, which is this directory itself",
+			f->directory, name);
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 		if (strcmp(name, ours[i]) == 0)
-			return mlgen_fail(
-				err, -EINVAL,
-				"%s%s: the trace has a file of this "
-				"name, which mlgen needs there itself",
-				f->directory, name);
+			return mlgen_fail(err, -EINVAL,
+					  "%s%s: the trace has a file of this name, which mlgen "
+					  "needs there itself",
+					  f->directory, name);
 	return 0;
 }
 
-/* What stands above a file in the tree, if the trace names it; NULL = it does
- * not. */
-static struct replay_file *file_above(const struct replay_files *f,
-				      const char *name, const char *slash)
+/* What stands above a file in the tree, if the trace names it; NULL = it does not. */
+static struct replay_file *file_above(const struct replay_files *f, const char *name,
+				      const char *slash)
 {
 	uint32_t id = trace_names_find(f->names, name, (size_t)(slash - name));
 
 	return id && replay_file(f, id)->flags ? replay_file(f, id) : NULL;
 }
 
-/* Something is below it. A stat or a rename does not say that it is of a folder,
- * and what was in a folder before that has been renamed the trace has made. */
+/* Something is below it. A stat or a rename does not say that it is of a folder, and what was in a
+ * folder before that has been renamed the trace has made. */
 static void infer_above(struct replay_file *file, struct replay_file *above)
 {
 	unsigned flags = above->flags;
@@ -120,8 +110,7 @@ static void infer(const struct replay_files *f, uint32_t id)
 }
 
 /* A file that was there before, where another one has a folder? */
-static int check_above(const struct replay_files *f, uint32_t id,
-		       struct mlgen_err *err)
+static int check_above(const struct replay_files *f, uint32_t id, struct mlgen_err *err)
 {
 	const char *name = trace_names_text(f->names, id, NULL);
 	const char *slash = name;
@@ -133,12 +122,10 @@ static int check_above(const struct replay_files *f, uint32_t id,
 		unsigned flags = above ? above->flags : 0;
 
 		if (flags & REPLAY_FILE_THERE && !(flags & REPLAY_FILE_FOLDER))
-			return mlgen_fail(
-				err, -ENOTDIR,
-				"%.*s: the trace has a file of this "
-				"name, and %s in a folder of the same "
-				"name: both cannot be made",
-				(int)(slash - name), name, name);
+			return mlgen_fail(err, -ENOTDIR,
+					  "%.*s: the trace has a file of this name, and %s in a "
+					  "folder of the same name: both cannot be made",
+					  (int)(slash - name), name, name);
 	}
 	return 0;
 }
@@ -160,8 +147,8 @@ bool replay_file_is_below(const struct replay_files *f, uint32_t id)
 {
 	unsigned flags = replay_file(f, id)->flags;
 
-	return flags & (REPLAY_FILE_THERE | REPLAY_FILE_CHANGED) &&
-	       !(flags & REPLAY_FILE_ALIAS) && !replay_file_is_traced(f, id);
+	return flags & (REPLAY_FILE_THERE | REPLAY_FILE_CHANGED) && !(flags & REPLAY_FILE_ALIAS) &&
+	       !replay_file_is_traced(f, id);
 }
 
 int replay_names_settle(struct replay_files *f, struct mlgen_err *err)
@@ -172,16 +159,14 @@ int replay_names_settle(struct replay_files *f, struct mlgen_err *err)
 	for (uint32_t id = 1; id <= given && r == 0; id++) {
 		unsigned flags = replay_file(f, id)->flags;
 
-		if (flags && !(flags & REPLAY_FILE_ALIAS) &&
-		    !replay_file_is_traced(f, id))
+		if (flags && !(flags & REPLAY_FILE_ALIAS) && !replay_file_is_traced(f, id))
 			r = replay_files_names_settle(f, id, err);
 	}
 	for (uint32_t id = 1; id <= trace_names_count(f->names) && r == 0; id++)
 		infer(f, id);
 	f->files = f->bytes = f->changed_files = 0;
 	f->uses_directory = false;
-	for (uint32_t id = 1; id <= trace_names_count(f->names) && r == 0;
-	     id++) {
+	for (uint32_t id = 1; id <= trace_names_count(f->names) && r == 0; id++) {
 		unsigned flags = replay_file(f, id)->flags;
 
 		if (!flags || flags & REPLAY_FILE_ALIAS)

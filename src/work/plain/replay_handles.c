@@ -4,20 +4,18 @@
 
 #include "base/mem.h"
 
-static struct replay_handle **bucket_of(const struct replay_handles *h,
-					uint32_t id)
+static struct replay_handle **bucket_of(const struct replay_handles *h, uint32_t id)
 {
 	return &h->buckets[(id * UINT32_C(2654435761) >> 7) & h->mask];
 }
 
 size_t replay_handles_bytes(size_t count, size_t path_bytes)
 {
-	return count * (sizeof(struct replay_handle) + path_bytes +
-			4 * sizeof(struct replay_handle *));
+	return count *
+	       (sizeof(struct replay_handle) + path_bytes + 4 * sizeof(struct replay_handle *));
 }
 
-void replay_handles_init(struct replay_handles *h, size_t count,
-			 size_t path_bytes)
+void replay_handles_init(struct replay_handles *h, size_t count, size_t path_bytes)
 {
 	size_t buckets = 1;
 
@@ -44,8 +42,7 @@ void replay_handles_fini(struct replay_handles *h)
 	*h = (struct replay_handles){ 0 };
 }
 
-struct replay_handle *replay_handles_find(const struct replay_handles *h,
-					  uint32_t id)
+struct replay_handle *replay_handles_find(const struct replay_handles *h, uint32_t id)
 {
 	struct replay_handle *at = *bucket_of(h, id);
 

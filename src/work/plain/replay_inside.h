@@ -11,13 +11,13 @@ enum replay_inside_flag {
 	REPLAY_FILE_MISSING = 1u << 17,
 };
 
-/* In a directory that was empty when mlgen first made files for a replay there:
- * what lies in it may be made anew. */
+/* In a directory that was empty when mlgen first made files for a replay there: what lies in it may
+ * be made anew. */
 #define REPLAY_MARKER ".mlgen-replay"
 
 /*
- * The steps of `path` behind the first `root` bytes of `out`, each with a slash
- * before it; ".." leads back to them at most. 0 or -ENAMETOOLONG.
+ * The steps of `path` behind the first `root` bytes of `out`, each with a slash before it; ".."
+ * leads back to them at most. 0 or -ENAMETOOLONG.
  */
 int replay_add_steps(char out[PATH_MAX], size_t root, const char *path);
 
@@ -36,21 +36,19 @@ size_t replay_root(const char *directory);
 bool replay_file_is_below(const struct replay_files *f, uint32_t id);
 
 /*
- * Give each file below the directory one name, "/a/b", and count. 0, or -errno
- * with err: a name too long, or one that is mlgen's own.
+ * Give each file below the directory one name, "/a/b", and count. 0, or -errno with err: a name too
+ * long, or one that is mlgen's own.
  */
 int replay_names_settle(struct replay_files *f, struct mlgen_err *err);
 
-/* Is a folder above a file one that the trace makes itself, or a file of it?
- * Then what is below it is not to be made: the bytes of its name up to there,
+/* Is a folder above a file one that the trace makes itself, or a file of it? Then what is below it
+ * is not to be made: the bytes of its name up to there,
  * 0 = none. */
 size_t replay_names_made_above(const struct replay_files *f, uint32_t id);
 
-/* Refuse a directory in which files lie that the trace names: 0 or -errno with
- * err. With is_marked, those that lie there because a replay made them do not
- * count. */
-int replay_traced_check_apart(const struct replay_files *f, bool is_marked,
-			      struct mlgen_err *err);
+/* Refuse a directory in which files lie that the trace names: 0 or -errno with err. With is_marked,
+ * those that lie there because a replay made them do not count. */
+int replay_traced_check_apart(const struct replay_files *f, bool is_marked, struct mlgen_err *err);
 
 /* With replay_files=traced: are they there, as large, and may they be read? */
 int replay_traced_look(const struct replay_files *f, struct mlgen_err *err);
@@ -63,6 +61,5 @@ struct replay_place {
 };
 
 /* 0, also of one that is missing, or -errno with err. */
-int replay_place_look(struct replay_place *p, const struct replay_files *f,
-		      struct mlgen_err *err);
+int replay_place_look(struct replay_place *p, const struct replay_files *f, struct mlgen_err *err);
 void replay_place_leave(struct replay_place *p);

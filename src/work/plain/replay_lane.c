@@ -37,8 +37,7 @@ static void replay_run(struct stream *s)
 	int rc = 0;
 
 	l->last_ns = lane_start_ns(l);
-	while (!stream_is_over(s) &&
-	       (rc = replay_cursor_next(l->cursor, &op, &err)) > 0) {
+	while (!stream_is_over(s) && (rc = replay_cursor_next(l->cursor, &op, &err)) > 0) {
 		lane_next(l, op);
 		if (s->end_ns != UINT64_MAX && lane_now(l) >= s->end_ns)
 			break;
@@ -52,17 +51,15 @@ static void replay_run(struct stream *s)
 size_t replay_buffer_bytes(const struct replay_ops *o)
 {
 	uint64_t one = round_up(u64_max(o->largest_bytes, 1), PAGE_BYTES);
-	uint64_t most = round_up(
-		u64_max(BUFFERS_BYTES / o->workers, BUFFER_LEAST_BYTES),
-		PAGE_BYTES);
+	uint64_t most =
+		round_up(u64_max(BUFFERS_BYTES / o->workers, BUFFER_LEAST_BYTES), PAGE_BYTES);
 
 	return (size_t)(one > most / o->depth ? most : one * o->depth);
 }
 
 static size_t path_room(const struct replay_ops *o, const char *directory)
 {
-	return (size_t)u64_min(strlen(directory) + o->longest_name + 3,
-			       PATH_MAX);
+	return (size_t)u64_min(strlen(directory) + o->longest_name + 3, PATH_MAX);
 }
 
 /* One more, for an open that failed in the trace and may not do so here. */
@@ -103,8 +100,7 @@ static int replay_set_up(struct stream *s, struct mlgen_err *err)
 	l->ns_per_ns = 1 / s->all->job->replay_speed;
 	l->told.slices.seconds = o->slice_seconds;
 	l->cursor = replay_cursor_new(o, (unsigned)s->index);
-	replay_handles_init(&l->handles, handle_count(o),
-			    path_room(o, all->files->directory));
+	replay_handles_init(&l->handles, handle_count(o), path_room(o, all->files->directory));
 	make_lane_ops(l, o->depth);
 	return stream_open_io(s, &needs, err);
 }
@@ -114,8 +110,7 @@ static void replay_close_files(struct stream *s)
 	struct lane *l = lane_of(s);
 	struct replay_handle *h;
 
-	while (l && l->cursor && !lane_in_flight(l) &&
-	       (h = replay_handles_any(&l->handles)))
+	while (l && l->cursor && !lane_in_flight(l) && (h = replay_handles_any(&l->handles)))
 		lane_close(l, h, true);
 }
 
@@ -138,11 +133,9 @@ static const char *replay_why_short(const struct stream *s)
 {
 	const struct replay_shared *all = s->all->own;
 
-	return all->ops->left_writes
-		       ? "writes of which the trace does not know the offset, "
-			 "such as appends, were left out, and may have made it "
-			 "that long"
-		       : "";
+	return all->ops->left_writes ? "writes of which the trace does not know the offset, such "
+				       "as appends, were left out, and may have made it that long"
+				     : "";
 }
 
 const struct stream_kind stream_replay = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_lane_do.c - what a worker of a replay does: its operations, and the files that it has open. */
+/* replay_lane_do.c - what a worker of a replay does: its operations, and the files that it has
+ * open. */
 #include <errno.h>
 
 #include "base/util.h"
@@ -15,8 +16,7 @@ static void note_moved(struct lane *l, const struct io_op *op)
 	if (op->io.op != MLGEN_READ && op->io.op != MLGEN_WRITE)
 		return;
 	l->told.bytes += bytes;
-	replay_slices_add(&l->told.slices,
-			  (double)(op->end_ns - lane_start_ns(l)) / 1e9, bytes);
+	replay_slices_add(&l->told.slices, (double)(op->end_ns - lane_start_ns(l)) / 1e9, bytes);
 }
 
 static void note_lateness(struct lane *l, const struct lane_op *lo)
@@ -25,11 +25,9 @@ static void note_lateness(struct lane *l, const struct lane_op *lo)
 	const struct io_op *op = &lo->so.io;
 	unsigned d = op->io.op == MLGEN_WRITE;
 
-	if (!lo->so.due_ns ||
-	    (op->io.op != MLGEN_READ && op->io.op != MLGEN_WRITE))
+	if (!lo->so.due_ns || (op->io.op != MLGEN_READ && op->io.op != MLGEN_WRITE))
 		return;
-	l->s->lag_ns =
-		op->start_ns > lo->so.due_ns ? op->start_ns - lo->so.due_ns : 0;
+	l->s->lag_ns = op->start_ns > lo->so.due_ns ? op->start_ns - lo->so.due_ns : 0;
 	hist_add(stat->slat[d], l->s->lag_ns);
 	hist_add(stat->total[d], l->s->lag_ns + op->end_ns - op->start_ns);
 }
@@ -73,8 +71,7 @@ static void lane_complete(struct lane *l, struct io_op *op)
 
 int lane_reap(struct lane *l, unsigned min, uint64_t deadline_ns)
 {
-	int n = io_reap_until(stream_io(l->s), l->done,
-			      (unsigned)u64_min(min, lane_in_flight(l)),
+	int n = io_reap_until(stream_io(l->s), l->done, (unsigned)u64_min(min, lane_in_flight(l)),
 			      l->s->depth, deadline_ns);
 
 	for (int i = 0; i < n; i++)
@@ -91,8 +88,7 @@ void lane_reap_to(struct lane *l, unsigned most)
 
 /* ---- what goes out ---- */
 
-static struct io_op *lane_take_op(struct lane *l, enum mlgen_op kind,
-				  struct mlgen_file *file)
+static struct io_op *lane_take_op(struct lane *l, enum mlgen_op kind, struct mlgen_file *file)
 {
 	struct lane_op *lo = l->free[--l->free_count];
 	struct io_op *op = &lo->so.io;
@@ -145,8 +141,7 @@ static struct replay_handle *lane_new_handle(struct lane *l, uint32_t id)
 	/* There are as many as the trace has open at once, and one more. */
 	if (!h)
 		return NULL;
-	h->file =
-		(struct mlgen_file){ .path = h->path, .fd = -1, .mode = 0644 };
+	h->file = (struct mlgen_file){ .path = h->path, .fd = -1, .mode = 0644 };
 	replay_files_path(l->all->files, id, h->path);
 	return h;
 }
@@ -193,10 +188,7 @@ static struct replay_handle *lane_handle(struct lane *l, uint32_t id)
 	struct replay_handle *h = replay_handles_find(&l->handles, id);
 
 	return h ? h
-		 : lane_open(l, id,
-			     replay_flags_unseen(l->s->all->job, l->all->files,
-						 id),
-			     NULL);
+		 : lane_open(l, id, replay_flags_unseen(l->s->all->job, l->all->files, id), NULL);
 }
 
 /* ---- operations ---- */
@@ -205,9 +197,7 @@ static void lane_begin_open(struct lane *l, const struct replay_op *op)
 {
 	struct replay_handle *h =
 		lane_open(l, op->file,
-			  replay_flags(l->s->all->job, l->all->files, op->file,
-				       op->len_bytes),
-			  op);
+			  replay_flags(l->s->all->job, l->all->files, op->file, op->len_bytes), op);
 
 	/* In the trace nobody had it. */
 	if (h && op->flags & REPLAY_MAY_FAIL)
@@ -218,15 +208,12 @@ static void lane_begin_open(struct lane *l, const struct replay_op *op)
 static void lane_begin_named(struct lane *l, const struct replay_op *op)
 {
 	struct replay_handle *h =
-		op->op == MLGEN_STAT
-			? replay_handles_find(&l->handles, op->file)
-			: NULL;
+		op->op == MLGEN_STAT ? replay_handles_find(&l->handles, op->file) : NULL;
 	struct io_op *io;
 	struct lane_op *lo;
 
 	replay_files_path(l->all->files, op->file, l->path);
-	l->named =
-		(struct mlgen_file){ .path = l->path, .fd = -1, .mode = 0755 };
+	l->named = (struct mlgen_file){ .path = l->path, .fd = -1, .mode = 0755 };
 	io = lane_take_op(l, op->op, h ? &h->file : &l->named);
 	lo = io->owner;
 	lo->may_fail = op->flags & REPLAY_MAY_FAIL;
@@ -237,8 +224,8 @@ static void lane_begin_named(struct lane *l, const struct replay_op *op)
 	lane_do(l, io);
 }
 
-static void lane_begin_on(struct lane *l, const struct replay_op *op,
-			  struct replay_turns *turns, uint64_t due_ns)
+static void lane_begin_on(struct lane *l, const struct replay_op *op, struct replay_turns *turns,
+			  uint64_t due_ns)
 {
 	struct replay_handle *h = lane_handle(l, op->file);
 	struct io_op *io;
@@ -272,8 +259,8 @@ static void lane_begin_close(struct lane *l, const struct replay_op *op)
 		lane_close(l, h, false);
 }
 
-void lane_begin(struct lane *l, const struct replay_op *op,
-		struct replay_turns *turns, uint64_t due_ns)
+void lane_begin(struct lane *l, const struct replay_op *op, struct replay_turns *turns,
+		uint64_t due_ns)
 {
 	bool is_named = false;
 

@@ -9,7 +9,7 @@
 
 /* One operation on its way. */
 struct lane_op {
-	struct stream_op so; /* the first member: owner of its io_op is this */
+	struct stream_op so;          /* the first member: owner of its io_op is this */
 	struct replay_handle *handle; /* NULL = by a name */
 	struct replay_turns *turns;
 	bool may_fail, is_extra; /* not of the trace: it is not counted */
@@ -29,8 +29,8 @@ struct lane {
 	uint64_t last_ns;  /* its last submission or completion */
 	uint64_t limit_ns; /* up to there of the trace it need not look */
 	double ns_per_ns;  /* 1 / replay_speed */
-	/* Of those that the engine was not given yet: they go together, as they did
-	 * in the trace. */
+	/* Of those that the engine was not given yet: they go together, as they did in the
+	 * trace. */
 	uint64_t kept_start_ns;
 	bool has_kept;
 	struct replay_done told;
@@ -66,13 +66,12 @@ void lane_reap_to(struct lane *l, unsigned most);
 void lane_flush_before(struct lane *l, uint64_t start_ns);
 
 /* Do it; reads, writes and syncs may still be under way behind it. */
-void lane_begin(struct lane *l, const struct replay_op *op,
-		struct replay_turns *turns, uint64_t due_ns);
+void lane_begin(struct lane *l, const struct replay_op *op, struct replay_turns *turns,
+		uint64_t due_ns);
 /* With is_extra the trace has no such close. */
 void lane_close(struct lane *l, struct replay_handle *h, bool is_extra);
 
 /* ---- when it may (replay_lane_when.c) ---- */
 
-/* Its time, its turn, and fewer under way; then begin it, unless the run is
- * over. */
+/* Its time, its turn, and fewer under way; then begin it, unless the run is over. */
 void lane_next(struct lane *l, const struct replay_op *op);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_lane_when.c - when a worker of a replay may go on: for the others, its time and its turn. */
+/* replay_lane_when.c - when a worker of a replay may go on: for the others, its time and its turn.
+ */
 #include "base/util.h"
 #include "work/plain/replay_lane_inside.h"
 
@@ -7,8 +8,8 @@
 #define AHEAD_NS NS_PER_S
 /* Between two looks at what nobody rings for. */
 #define LOOK_NS UINT64_C(1000000)
-/* A wait for completions ends late by less than this, on a host that is not
- * busy: the rest of a pause is spent looking. */
+/* A wait for completions ends late by less than this, on a host that is not busy: the rest of a
+ * pause is spent looking. */
 #define SPIN_NS UINT64_C(50000)
 
 /* ---- waiting ---- */
@@ -42,8 +43,7 @@ static void lane_wait_exactly(struct lane *l, uint64_t until_ns)
 
 static bool lane_is_over(const struct lane *l)
 {
-	return stream_is_over(l->s) ||
-	       (l->s->end_ns != UINT64_MAX && lane_now(l) >= l->s->end_ns);
+	return stream_is_over(l->s) || (l->s->end_ns != UINT64_MAX && lane_now(l) >= l->s->end_ns);
 }
 
 /* ---- for what ---- */
@@ -54,8 +54,7 @@ static uint64_t slowest_ns(const struct lane *l)
 
 	for (uint64_t i = 0; i < l->s->all->count; i++)
 		least = u64_min(least,
-				atomic_load_explicit(&l->all->positions[i],
-						     memory_order_relaxed));
+				atomic_load_explicit(&l->all->positions[i], memory_order_relaxed));
 	return least;
 }
 
@@ -66,8 +65,7 @@ static bool is_ahead(struct lane *l, uint64_t start_ns)
 	if (start_ns <= l->limit_ns)
 		return false;
 	slowest = slowest_ns(l);
-	l->limit_ns = slowest > UINT64_MAX - AHEAD_NS ? UINT64_MAX
-						      : slowest + AHEAD_NS;
+	l->limit_ns = slowest > UINT64_MAX - AHEAD_NS ? UINT64_MAX : slowest + AHEAD_NS;
 	return start_ns > l->limit_ns;
 }
 
@@ -76,8 +74,7 @@ static void await_others(struct lane *l, uint64_t start_ns)
 {
 	uint64_t begin;
 
-	atomic_store_explicit(&l->all->positions[l->s->index], start_ns,
-			      memory_order_relaxed);
+	atomic_store_explicit(&l->all->positions[l->s->index], start_ns, memory_order_relaxed);
 	if (!is_ahead(l, start_ns))
 		return;
 	begin = lane_now(l);
@@ -99,9 +96,9 @@ static uint64_t due_of(const struct lane *l, const struct replay_op *op)
 	case REPLAY_FIXED:
 		return lane_start_ns(l) + scaled(l, op->start_ns);
 	case REPLAY_THINK:
-		return op->think_ns ? u64_max(l->last_ns, lane_start_ns(l)) +
-					      scaled(l, op->think_ns)
-				    : 0;
+		return op->think_ns
+			       ? u64_max(l->last_ns, lane_start_ns(l)) + scaled(l, op->think_ns)
+			       : 0;
 	default:
 		return 0;
 	}
@@ -117,24 +114,19 @@ static void await_due(struct lane *l, uint64_t due_ns)
 	io_wake(stream_io(l->s));
 }
 
-static struct replay_turns *turns_of(const struct lane *l,
-				     const struct replay_op *op)
+static struct replay_turns *turns_of(const struct lane *l, const struct replay_op *op)
 {
 	if (!l->all->turns)
 		return NULL;
-	return &l->all->turns[l->s->all->job->replay_order == REPLAY_BY_FILE
-				      ? op->file
-				      : 0];
+	return &l->all->turns[l->s->all->job->replay_order == REPLAY_BY_FILE ? op->file : 0];
 }
 
 static bool is_turn(struct replay_turns *t, const struct replay_op *op)
 {
-	return atomic_load(&t->begun) == op->turn &&
-	       op->turn - atomic_load(&t->done) <= op->beside;
+	return atomic_load(&t->begun) == op->turn && op->turn - atomic_load(&t->done) <= op->beside;
 }
 
-static void await_turn(struct lane *l, struct replay_turns *t,
-		       const struct replay_op *op)
+static void await_turn(struct lane *l, struct replay_turns *t, const struct replay_op *op)
 {
 	while (!lane_is_over(l)) {
 		uint32_t seen = bell_look(&l->all->go_on);
@@ -144,8 +136,7 @@ static void await_turn(struct lane *l, struct replay_turns *t,
 		if (lane_in_flight(l))
 			lane_reap(l, 1, lane_now(l) + LOOK_NS);
 		else
-			bell_wait(&l->all->go_on, l->s->all->clock, seen,
-				  lane_now(l) + LOOK_NS);
+			bell_wait(&l->all->go_on, l->s->all->clock, seen, lane_now(l) + LOOK_NS);
 	}
 	io_wake(stream_io(l->s));
 	atomic_store(&t->begun, op->turn + 1);
@@ -166,6 +157,5 @@ void lane_next(struct lane *l, const struct replay_op *op)
 		await_turn(l, turns, op);
 	if (lane_is_over(l))
 		return;
-	lane_begin(l, op, turns,
-		   l->s->all->job->replay_time == REPLAY_FIXED ? due_ns : 0);
+	lane_begin(l, op, turns, l->s->all->job->replay_time == REPLAY_FIXED ? due_ns : 0);
 }

@@ -31,9 +31,7 @@ void replay_lanes_add(struct replay_lanes *l, const struct trace_record *r)
 	l->threads = mem_grow(l->threads, &l->room, n + 1, sizeof(*l->threads));
 	t = &l->threads[n];
 	if (is_new)
-		*t = (struct lane_thread){ .first_ns = r->start_ns,
-					   .last_ns = end,
-					   .number = n };
+		*t = (struct lane_thread){ .first_ns = r->start_ns, .last_ns = end, .number = n };
 	if (r->start_ns < t->first_ns)
 		t->first_ns = r->start_ns;
 	if (end > t->last_ns)
@@ -55,8 +53,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* The first worker whose last thread has ended by then; else a new one. */
-static unsigned free_worker(const uint64_t *ends, unsigned workers,
-			    uint64_t from_ns)
+static unsigned free_worker(const uint64_t *ends, unsigned workers, uint64_t from_ns)
 {
 	unsigned w = 0;
 
@@ -65,8 +62,7 @@ static unsigned free_worker(const uint64_t *ends, unsigned workers,
 	return w;
 }
 
-int replay_lanes_share(struct replay_lanes *l, uint64_t most,
-		       struct mlgen_err *err)
+int replay_lanes_share(struct replay_lanes *l, uint64_t most, struct mlgen_err *err)
 {
 	size_t room = 0;
 	uint64_t *ends;
@@ -93,13 +89,12 @@ int replay_lanes_share(struct replay_lanes *l, uint64_t most,
 	if (l->workers <= WORKERS_MOST)
 		return 0;
 	return mlgen_fail(err, -E2BIG,
-			  "the trace has %u threads at the same time, more "
-			  "than %d; replay_threads=256 lets them share so many",
+			  "the trace has %u threads at the same time, more than %d; "
+			  "replay_threads=256 lets them share so many",
 			  l->workers, WORKERS_MOST);
 }
 
-unsigned replay_lanes_of(const struct replay_lanes *l,
-			 const struct trace_record *r)
+unsigned replay_lanes_of(const struct replay_lanes *l, const struct trace_record *r)
 {
 	uint32_t n = 0;
 

@@ -21,14 +21,11 @@ struct replay_lanes {
 void replay_lanes_add(struct replay_lanes *l, const struct trace_record *r);
 
 /*
- * All are known: threads that did something at different times share a worker.
- * With `most` (0 = no limit) there are no more than so many, and the others
- * share them in turn. 0, or -E2BIG with err.
+ * All are known: threads that did something at different times share a worker. With `most` (0 = no
+ * limit) there are no more than so many, and the others share them in turn. 0, or -E2BIG with err.
  */
-int replay_lanes_share(struct replay_lanes *l, uint64_t most,
-		       struct mlgen_err *err);
+int replay_lanes_share(struct replay_lanes *l, uint64_t most, struct mlgen_err *err);
 
 /* Of a record that was added. */
-unsigned replay_lanes_of(const struct replay_lanes *l,
-			 const struct trace_record *r);
+unsigned replay_lanes_of(const struct replay_lanes *l, const struct trace_record *r);
 void replay_lanes_fini(struct replay_lanes *l);

@@ -17,8 +17,7 @@ static const char *const reasons[LEFT_REASONS] = {
 	[LEFT_CLOSE] = "close of what another thread had opened",
 };
 
-uint64_t replay_left_put(const struct replay_left_counts *l, char *out,
-			 size_t bytes)
+uint64_t replay_left_put(const struct replay_left_counts *l, char *out, size_t bytes)
 {
 	uint64_t all = 0;
 	size_t at = 0;
@@ -29,9 +28,8 @@ uint64_t replay_left_put(const struct replay_left_counts *l, char *out,
 			continue;
 		all += l->count[i];
 		if (at < bytes)
-			at += (size_t)snprintf(
-				out + at, bytes - at, "%s%" PRIu64 " %s",
-				at ? ", " : "", l->count[i], reasons[i]);
+			at += (size_t)snprintf(out + at, bytes - at, "%s%" PRIu64 " %s",
+					       at ? ", " : "", l->count[i], reasons[i]);
 	}
 	return all;
 }

@@ -24,5 +24,4 @@ struct replay_left_counts {
 };
 
 /* "12 getdents, 3 without an offset"; "" where there is none. The sum. */
-uint64_t replay_left_put(const struct replay_left_counts *l, char *out,
-			 size_t bytes);
+uint64_t replay_left_put(const struct replay_left_counts *l, char *out, size_t bytes);

@@ -10,8 +10,8 @@
 #define FILE_BYTES UINT64_C(80)
 #define REQUEST_BYTES UINT64_C(512)
 
-void replay_need(struct memneed *n, const struct job *j,
-		 const struct replay_ops *o, const struct replay_files *f)
+void replay_need(struct memneed *n, const struct job *j, const struct replay_ops *o,
+		 const struct replay_files *f)
 {
 	uint64_t workers = u64_max(o->workers, 1);
 	uint64_t each = o->workers ? replay_open_bytes(o, j->directory) : 0;
@@ -23,8 +23,7 @@ void replay_need(struct memneed *n, const struct job *j,
 	if (!o->workers)
 		return;
 	if (job_touches_files(j) || o->bytes[1])
-		memneed_buffers(n, j, workers, replay_buffer_bytes(o),
-				o->bytes[1] > 0);
+		memneed_buffers(n, j, workers, replay_buffer_bytes(o), o->bytes[1] > 0);
 	else
 		memneed_untouched(n, workers, replay_buffer_bytes(o));
 }

@@ -8,12 +8,10 @@ static uint32_t *at(struct spill *s, uint32_t i)
 	return (uint32_t *)s->at + i;
 }
 
-static uint32_t *open_of(struct replay_opened *x, unsigned worker,
-			 uint32_t file)
+static uint32_t *open_of(struct replay_opened *x, unsigned worker, uint32_t file)
 {
 	bool is_new;
-	uint32_t n =
-		keyed_number(&x->keys, (uint64_t)worker << 32 | file, &is_new);
+	uint32_t n = keyed_number(&x->keys, (uint64_t)worker << 32 | file, &is_new);
 
 	return at(&x->open, n);
 }
@@ -35,8 +33,7 @@ static bool needs_open(unsigned op)
 	       op == MLGEN_FDATASYNC || op == MLGEN_ALLOCATE;
 }
 
-bool replay_opened_take(struct replay_opened *x, unsigned worker,
-			const struct replay_op *op)
+bool replay_opened_take(struct replay_opened *x, unsigned worker, const struct replay_op *op)
 {
 	uint32_t *open = open_of(x, worker, op->file);
 

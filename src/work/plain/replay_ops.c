@@ -70,8 +70,7 @@ static uint32_t file_of(struct reading *x, uint32_t file)
 }
 
 /* Of all records the same answer: 1 and the operation, or 0. */
-static int replay_ops_take(struct reading *x, const struct trace_record *r,
-			   struct replay_op *op,
+static int replay_ops_take(struct reading *x, const struct trace_record *r, struct replay_op *op,
 			   struct replay_left_counts *left)
 {
 	uint32_t file = file_of(x, r->file), to = 0;
@@ -84,9 +83,7 @@ static int replay_ops_take(struct reading *x, const struct trace_record *r,
 		return 0;
 	if (op->op != MLGEN_RENAME)
 		return 1;
-	to = r->off <= trace_ordered_names(x->ordered)
-		     ? file_of(x, (uint32_t)r->off)
-		     : 0;
+	to = r->off <= trace_ordered_names(x->ordered) ? file_of(x, (uint32_t)r->off) : 0;
 	if (!to || to == UINT32_MAX) {
 		left->count[LEFT_NO_FILE]++;
 		return 0;
@@ -128,12 +125,11 @@ static void note_sizes(struct reading *x, const struct trace_batch *batch)
 	for (size_t i = 0; i < batch->entry_count; i++) {
 		const struct trace_entry *e = &batch->entries[i];
 
-		if (e->kind != TRACE_FILE || e->number[1] == TRACE_UNKNOWN ||
-		    !e->number[1] || !replay_scope_has(e->text))
+		if (e->kind != TRACE_FILE || e->number[1] == TRACE_UNKNOWN || !e->number[1] ||
+		    !replay_scope_has(e->text))
 			continue;
 		struct replay_file *f =
-			replay_file(x->files, replay_files_id(x->files, e->text,
-							      e->text_bytes));
+			replay_file(x->files, replay_files_id(x->files, e->text, e->text_bytes));
 
 		f->bytes = u64_max(f->bytes, e->number[1]);
 	}
@@ -142,8 +138,7 @@ static void note_sizes(struct reading *x, const struct trace_batch *batch)
 /* Calls on files, and pages of their mappings. */
 static bool is_call(const struct trace_record *r)
 {
-	return (r->op > TRACE_NONE && r->op <= TRACE_ADVISE) ||
-	       r->op == TRACE_FAULT;
+	return (r->op > TRACE_NONE && r->op <= TRACE_ADVISE) || r->op == TRACE_FAULT;
 }
 
 static void note_kinds(struct reading *x, const struct trace_batch *batch)
@@ -167,8 +162,7 @@ static int read_entries(struct reading *x, struct mlgen_err *err)
 	if (rc == 0) {
 		const struct trace_read *t = trace_reader_read(x->reader);
 
-		x->o->was_incomplete =
-			t->damaged_chunks || t->truncated || t->lost;
+		x->o->was_incomplete = t->damaged_chunks || t->truncated || t->lost;
 		rc = trace_reader_rewind(x->reader, err);
 	}
 	return rc;
@@ -181,23 +175,19 @@ static int begin_records(struct reading *x, struct mlgen_err *err)
 	trace_ordered_free(x->ordered);
 	x->ordered = NULL;
 	replay_blocks_free(x->blocks);
-	x->blocks = x->has_blocks && !x->has_calls
-			    ? replay_blocks_new(x->o->job->replay_span_bytes)
-			    : NULL;
+	x->blocks = x->has_blocks && !x->has_calls ? replay_blocks_new(x->o->job->replay_span_bytes)
+						   : NULL;
 	mem_free(x->ids);
 	x->ids = NULL;
 	rc = trace_ordered_read(&x->ordered, x->reader, err);
 	if (rc == 0)
-		x->ids = mem_array((size_t)trace_ordered_names(x->ordered) + 1,
-				   sizeof(*x->ids));
+		x->ids = mem_array((size_t)trace_ordered_names(x->ordered) + 1, sizeof(*x->ids));
 	return rc;
 }
 
-typedef int tell_record(struct reading *x, const struct trace_record *r,
-			struct mlgen_err *err);
+typedef int tell_record(struct reading *x, const struct trace_record *r, struct mlgen_err *err);
 
-static int tell_requests(struct reading *x, tell_record *tell, bool is_end,
-			 struct mlgen_err *err)
+static int tell_requests(struct reading *x, tell_record *tell, bool is_end, struct mlgen_err *err)
 {
 	struct trace_record request;
 	int rc = 0;
@@ -207,8 +197,7 @@ static int tell_requests(struct reading *x, tell_record *tell, bool is_end,
 	return rc;
 }
 
-static int each_record(struct reading *x, tell_record *tell,
-		       struct mlgen_err *err)
+static int each_record(struct reading *x, tell_record *tell, struct mlgen_err *err)
 {
 	const struct trace_record *r;
 	int rc;
@@ -226,8 +215,7 @@ static int each_record(struct reading *x, tell_record *tell,
 	return rc == 0 && x->blocks ? tell_requests(x, tell, true, err) : rc;
 }
 
-static int look_record(struct reading *x, const struct trace_record *r,
-		       struct mlgen_err *err)
+static int look_record(struct reading *x, const struct trace_record *r, struct mlgen_err *err)
 {
 	(void)err;
 	look_at(x, r);
@@ -237,8 +225,7 @@ static int look_record(struct reading *x, const struct trace_record *r,
 /* ---- then: what each worker does ---- */
 
 /* Time goes on to its start: how many are under way then. */
-static uint16_t begin_in(struct scope_state *s, uint64_t start_ns,
-			 uint64_t end_ns)
+static uint16_t begin_in(struct scope_state *s, uint64_t start_ns, uint64_t end_ns)
 {
 	uint64_t n;
 
@@ -259,16 +246,15 @@ static struct scope_state *scope_of(struct reading *x, uint32_t file)
 }
 
 /* Its times, and behind whom it begins. */
-static void replay_ops_place(struct reading *x, struct replay_op *op,
-			     unsigned worker, const struct trace_record *r)
+static void replay_ops_place(struct reading *x, struct replay_op *op, unsigned worker,
+			     const struct trace_record *r)
 {
 	struct scope_state *w = &x->workers[worker], *s = scope_of(x, op->file);
 	uint64_t end = opkind_end_ns(r), behind;
 	bool is_first = w->turn == 0;
 
 	op->under_way = begin_in(w, r->start_ns, end);
-	behind = is_first ? x->first_ns
-			  : u64_max(w->started_ns, w->under_way.ended_ns);
+	behind = is_first ? x->first_ns : u64_max(w->started_ns, w->under_way.ended_ns);
 	op->think_ns = r->start_ns > behind ? r->start_ns - behind : 0;
 	op->start_ns = r->start_ns - x->first_ns;
 	w->started_ns = r->start_ns;
@@ -280,8 +266,8 @@ static void replay_ops_place(struct reading *x, struct replay_op *op,
 		x->o->depth = op->under_way + 1u;
 }
 
-static int replay_ops_put(struct reading *x, unsigned worker,
-			  const struct replay_op *op, struct mlgen_err *err)
+static int replay_ops_put(struct reading *x, unsigned worker, const struct replay_op *op,
+			  struct mlgen_err *err)
 {
 	replay_count(x->o, replay_file(x->files, op->file), op);
 	return replay_spool_add(x->o->spool, worker, op, err);
@@ -310,8 +296,7 @@ static int put_parts(struct reading *x, unsigned worker, struct replay_op *op,
 	return rc;
 }
 
-static int put_record(struct reading *x, const struct trace_record *r,
-		      struct mlgen_err *err)
+static int put_record(struct reading *x, const struct trace_record *r, struct mlgen_err *err)
 {
 	struct replay_op op;
 	unsigned worker;
@@ -377,10 +362,8 @@ static int no_operation(const struct reading *x, struct mlgen_err *err)
 	uint64_t n = replay_left_put(&x->left, left, sizeof(left));
 
 	return mlgen_fail(err, -ENODATA,
-			  "%s: has no operation on a file that could be "
-			  "replayed%s%s",
-			  x->o->job->replay_trace, n ? "; left out: " : "",
-			  left);
+			  "%s: has no operation on a file that could be replayed%s%s",
+			  x->o->job->replay_trace, n ? "; left out: " : "", left);
 }
 
 /* The device itself is never touched: a filesystem may be on it. */
@@ -390,18 +373,15 @@ static int check_kinds(const struct reading *x, struct mlgen_err *err)
 
 	if (x->has_blocks && !x->has_calls && j->replay_files == REPLAY_TRACED)
 		return mlgen_fail(err, -EINVAL,
-				  "replay_files: %s has requests of block "
-				  "devices and no calls on files; "
-				  "replay_files=own replays them on a file for "
-				  "each device",
+				  "replay_files: %s has requests of block devices and no calls on "
+				  "files; replay_files=own replays them on a file for each device",
 				  j->replay_trace);
 	if (j->replay_span_bytes && x->has_calls)
-		return mlgen_fail(err, -EINVAL,
-				  "replay_span: %s has calls on files, which "
-				  "are replayed where they were; leave "
-				  "replay_span out, which is for traces of "
-				  "block requests alone",
-				  j->replay_trace);
+		return mlgen_fail(
+			err, -EINVAL,
+			"replay_span: %s has calls on files, which are replayed where they were; "
+			"leave replay_span out, which is for traces of block requests alone",
+			j->replay_trace);
 	return 0;
 }
 
@@ -442,15 +422,13 @@ static int put_all(struct reading *x, struct mlgen_err *err)
 	return rc;
 }
 
-int replay_ops_read(struct replay_ops *o, struct replay_files *files,
-		    const struct job *job, struct mlgen_err *err)
+int replay_ops_read(struct replay_ops *o, struct replay_files *files, const struct job *job,
+		    struct mlgen_err *err)
 {
 	struct reading x = { .o = o, .files = files };
 	int rc;
 
-	*o = (struct replay_ops){ .job = job,
-				  .depth = 1,
-				  .align_bytes = REPLAY_ALIGN_MOST };
+	*o = (struct replay_ops){ .job = job, .depth = 1, .align_bytes = REPLAY_ALIGN_MOST };
 	rc = trace_source_open(&x.reader, job->replay_trace, err);
 	if (rc == 0)
 		rc = look_first(&x, err);
@@ -461,8 +439,7 @@ int replay_ops_read(struct replay_ops *o, struct replay_files *files,
 		rc = put_all(&x, err);
 	}
 	o->most_open = replay_opened_most(&x.opened);
-	o->left_operations =
-		replay_left_put(&x.left, o->left_out, sizeof(o->left_out));
+	o->left_operations = replay_left_put(&x.left, o->left_out, sizeof(o->left_out));
 	o->left_writes = x.left.writes;
 	reading_fini(&x);
 	if (rc < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_ops.h - a trace made ready to be replayed: what each worker does, one operation after the other. */
+/* replay_ops.h - a trace made ready to be replayed: what each worker does, one operation after the
+ * other. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,31 +29,29 @@ struct replay_op {
 	uint32_t len_bytes;   /* as asked for; OPEN: flags of open(2) */
 	uint32_t moved_bytes; /* of a read that ended at the end of the file */
 	uint32_t file;        /* id of replay_files.h */
-	uint32_t turn; /* how many began before it: on its file, or at all */
-	uint16_t under_way; /* of its worker's, when it began */
-	uint16_t beside;    /* of those that `turn` counts */
-	uint8_t op;         /* enum mlgen_op */
-	uint8_t flags;      /* enum replay_flag */
+	uint32_t turn;        /* how many began before it: on its file, or at all */
+	uint16_t under_way;   /* of its worker's, when it began */
+	uint16_t beside;      /* of those that `turn` counts */
+	uint8_t op;           /* enum mlgen_op */
+	uint8_t flags;        /* enum replay_flag */
 };
 
 /*
- * What a whole trace comes to, for one job. It is read twice, sorted by start
- * with bounded memory, and what each worker does is put into a temporary file
- * without a name (base/unnamed.h), so that memory grows with workers and files,
- * and not with operations.
+ * What a whole trace comes to, for one job. It is read twice, sorted by start with bounded memory,
+ * and what each worker does is put into a temporary file without a name (base/unnamed.h), so that
+ * memory grows with workers and files, and not with operations.
  *
- * Block requests are replayed where a trace has nothing else: else they are what
- * the calls came to.
+ * Block requests are replayed where a trace has nothing else: else they are what the calls came to.
  *
- * Threads of the trace that were there at different times share a worker; so do
- * all with replay_threads=. Of a worker operations keep their order, and as many
- * are under way when one begins as were in the trace.
+ * Threads of the trace that were there at different times share a worker; so do all with
+ * replay_threads=. Of a worker operations keep their order, and as many are under way when one
+ * begins as were in the trace.
  */
 struct replay_ops {
 	const struct job *job;
 	uint64_t threads; /* of the trace that have operations */
 	unsigned workers;
-	unsigned depth; /* most under way of a worker; 1 and more */
+	unsigned depth;                /* most under way of a worker; 1 and more */
 	uint64_t operations, bytes[2]; /* read, written */
 	uint64_t touches, redirected;
 	uint64_t span_ns;       /* from the first start to the last end */
@@ -60,8 +59,8 @@ struct replay_ops {
 	unsigned most_open;     /* files that a worker has open at once */
 	size_t longest_name;    /* of the trace, bytes */
 	bool writes;            /* something is changed */
-	/* It has no calls on files, and these are requests of block devices:
-	 * reads and writes of files that stand for them. */
+	/* It has no calls on files, and these are requests of block devices: reads and writes of
+	 * files that stand for them. */
 	uint64_t blocks, folded; /* beyond replay_span, of them */
 	bool is_direct;          /* they pass the page cache */
 	uint64_t align_bytes;    /* what their offsets and lengths divide by */
@@ -76,20 +75,17 @@ struct replay_ops {
 };
 
 /*
- * 0, or -errno with err: no trace, one without an operation that could be
- * replayed, more than 65535 threads at a time, no room for the temporary file, or
- * options that do not fit to what it has.
+ * 0, or -errno with err: no trace, one without an operation that could be replayed, more than 65535
+ * threads at a time, no room for the temporary file, or options that do not fit to what it has.
  * `files` is empty, and knows all files afterwards.
  */
-int replay_ops_read(struct replay_ops *o, struct replay_files *files,
-		    const struct job *job, struct mlgen_err *err);
+int replay_ops_read(struct replay_ops *o, struct replay_files *files, const struct job *job,
+		    struct mlgen_err *err);
 void replay_ops_fini(struct replay_ops *o); /* takes a zeroed one */
 
 /* The way of one worker through its operations, on its own thread. */
 struct replay_cursor;
-struct replay_cursor *replay_cursor_new(const struct replay_ops *o,
-					unsigned worker);
+struct replay_cursor *replay_cursor_new(const struct replay_ops *o, unsigned worker);
 void replay_cursor_free(struct replay_cursor *c); /* NULL is fine */
 /* 1 and *op, until the next call; 0 = that was all; or -errno with err. */
-int replay_cursor_next(struct replay_cursor *c, const struct replay_op **op,
-		       struct mlgen_err *err);
+int replay_cursor_next(struct replay_cursor *c, const struct replay_op **op, struct mlgen_err *err);

@@ -6,8 +6,7 @@
 #include "work/plain/replay_text.h"
 
 /* Its trace is a file that it reads and no one else may write. */
-static bool any_file(const struct job *j,
-		     bool (*is)(const void *arg, const char *path),
+static bool any_file(const struct job *j, bool (*is)(const void *arg, const char *path),
 		     const void *arg)
 {
 	return j->replay_trace && is(arg, j->replay_trace);

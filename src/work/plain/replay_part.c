@@ -14,17 +14,15 @@
 #include "run/datafile.h"
 #include "work/plain/iocontent.h"
 
-static void put_no_room(const struct newfile *x, const char *left, char *out,
-			size_t size)
+static void put_no_room(const struct newfile *x, const char *left, char *out, size_t size)
 {
 	char have[UNITS_TEXT_BYTES];
 	struct mount m = { 0 };
 
 	mount_read(&m, x->file.path, NULL);
 	snprintf(out, size,
-		 "%s are still to be laid out, %s free; make room, or another "
-		 "directory=",
-		 left, units_human_bytes(have, (double)m.free_bytes));
+		 "%s are still to be laid out, %s free; make room, or another directory=", left,
+		 units_human_bytes(have, (double)m.free_bytes));
 }
 
 const struct newfile_kind replay_part_kind = { .suffix = ".mlgen-part",
@@ -34,8 +32,7 @@ const struct newfile_kind replay_part_kind = { .suffix = ".mlgen-part",
 
 /* ---- one file ---- */
 
-static const struct replay_file *file_of(const struct crew_worker *w,
-					 uint32_t id)
+static const struct replay_file *file_of(const struct crew_worker *w, uint32_t id)
 {
 	const struct replay_parts *p = w->owner;
 
@@ -50,8 +47,7 @@ static int put_part(struct crew_worker *w, uint32_t id)
 
 	if (newfile_temporary(w->part, w->path, &replay_part_kind) == 0)
 		return 0;
-	n = snprintf(w->part, sizeof(w->part), "%.*s.%x%s",
-		     (int)(name - w->path), w->path, id,
+	n = snprintf(w->part, sizeof(w->part), "%.*s.%x%s", (int)(name - w->path), w->path, id,
 		     replay_part_kind.suffix);
 	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
@@ -65,10 +61,8 @@ static int reach(struct crew_worker *w, uint32_t id, struct mlgen_err *err)
 	if (r == 0)
 		r = put_part(w, id);
 	if (r)
-		return mlgen_fail(err, r,
-				  "%s: %s; name a directory with a shorter "
-				  "path",
-				  w->path, strerror(-r));
+		return mlgen_fail(err, r, "%s: %s; name a directory with a shorter path", w->path,
+				  strerror(-r));
 	return datadir_make(&p->dir, w, err);
 }
 
@@ -97,8 +91,7 @@ static int open_new(struct newfile *x, struct mlgen_err *err)
 	int r = crew_do(x->w, MLGEN_OPEN, &x->file);
 
 	if (r == -EEXIST) {
-		r = datadir_check_owner(&p->dir, x->w->folder_fd, x->file.path,
-					err);
+		r = datadir_check_owner(&p->dir, x->w->folder_fd, x->file.path, err);
 		if (r)
 			return r;
 		crew_do(x->w, MLGEN_UNLINK, &x->file);
@@ -136,14 +129,11 @@ bool replay_part_is_large(const struct replay_parts *p, uint32_t id)
 {
 	const struct replay_file *file = replay_file(p->f, id);
 
-	return file->flags & REPLAY_FILE_MISSING &&
-	       file->flags & REPLAY_FILE_READ &&
-	       !(file->flags & REPLAY_FILE_FOLDER) &&
-	       file->bytes >= p->large_bytes;
+	return file->flags & REPLAY_FILE_MISSING && file->flags & REPLAY_FILE_READ &&
+	       !(file->flags & REPLAY_FILE_FOLDER) && file->bytes >= p->large_bytes;
 }
 
-int replay_part_folder(struct crew_worker *w, uint64_t index,
-		       struct mlgen_err *err)
+int replay_part_folder(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	const struct replay_parts *p = w->owner;
 	uint32_t id = (uint32_t)index + 1;
@@ -151,8 +141,7 @@ int replay_part_folder(struct crew_worker *w, uint64_t index,
 	bool is_made = flags & REPLAY_FILE_FOLDER && flags & REPLAY_FILE_THERE;
 	size_t bytes, root = replay_root(p->f->directory);
 
-	if (!replay_file_is_below(p->f, id) ||
-	    (flags & REPLAY_FILE_THERE && !is_made))
+	if (!replay_file_is_below(p->f, id) || (flags & REPLAY_FILE_THERE && !is_made))
 		return 0;
 	if (replay_files_path(p->f, id, w->path) != 0)
 		return 0;
@@ -165,8 +154,7 @@ int replay_part_folder(struct crew_worker *w, uint64_t index,
 	return datadir_make(&p->dir, w, err);
 }
 
-int replay_part_make(struct crew_worker *w, uint64_t index,
-		     struct mlgen_err *err)
+int replay_part_make(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	uint32_t id = (uint32_t)index + 1;
 	struct newfile x;
@@ -190,8 +178,7 @@ int replay_part_make(struct crew_worker *w, uint64_t index,
 	return r;
 }
 
-int replay_part_begin(struct crew_worker *w, uint64_t index,
-		      struct mlgen_err *err)
+int replay_part_begin(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	const struct replay_parts *p = w->owner;
 	struct newfile x;
@@ -207,8 +194,7 @@ int replay_part_begin(struct crew_worker *w, uint64_t index,
 	return newfile_end(&x, iocontent_allocate(&x, true, err), false, err);
 }
 
-int replay_part_piece(struct crew_worker *w, uint64_t index,
-		      struct mlgen_err *err)
+int replay_part_piece(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	struct replay_parts *p = w->owner;
 	struct newfile x;
@@ -224,17 +210,14 @@ int replay_part_piece(struct crew_worker *w, uint64_t index,
 		return newfile_failed(&x, opstat_name(MLGEN_OPEN), r, err);
 	r = iocontent_fill_piece(&x, index, err);
 	/* The last one syncs what all have written: size and times, too. */
-	left = r ? 0
-		 : atomic_fetch_sub_explicit(&p->pieces_left, 1,
-					     memory_order_acq_rel);
+	left = r ? 0 : atomic_fetch_sub_explicit(&p->pieces_left, 1, memory_order_acq_rel);
 	r = newfile_end(&x, r, left == 1, err);
 	if (r == 0 && left == 1)
 		has_been_made(w, p->large);
 	return r;
 }
 
-int replay_part_drop(struct crew_worker *w, uint64_t index,
-		     struct mlgen_err *err)
+int replay_part_drop(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	const struct replay_parts *p = w->owner;
 	struct newfile x;

@@ -10,9 +10,8 @@
 
 /* Linux, admin-guide/devices.txt, and what udev names below /dev. */
 static const char *const disks[] = {
-	"sd",   "hd",  "vd", "xvd",     "nvme",  "mmcblk",
-	"loop", "dm-", "md", "mapper/", "disk/", "nbd",
-	"rbd",  "ram", "zd", "zram",    "pmem",  "bcache",
+	"sd",      "hd",    "vd",  "xvd", "nvme", "mmcblk", "loop", "dm-",  "md",
+	"mapper/", "disk/", "nbd", "rbd", "ram",  "zd",     "zram", "pmem", "bcache",
 };
 
 static bool is_disk(const char *path)

@@ -49,8 +49,7 @@ void replay_slices_add(struct replay_slices *s, double at, uint64_t bytes)
 	s->count = u64_max(s->count, i + 1);
 }
 
-void replay_slices_merge(struct replay_slices *to,
-			 const struct replay_slices *b)
+void replay_slices_merge(struct replay_slices *to, const struct replay_slices *b)
 {
 	struct replay_slices other = *b;
 

@@ -4,8 +4,8 @@
 
 #include "run/results.h"
 
-/* Slices of `seconds` each; a time behind the last of them makes each twice as
- * long, so that two become one. */
+/* Slices of `seconds` each; a time behind the last of them makes each twice as long, so that two
+ * become one. */
 struct replay_slices {
 	double seconds; /* set before the first is added */
 	struct replay_slice slices[REPLAY_SLICES];
@@ -18,7 +18,6 @@ void replay_slices_add(struct replay_slices *s, double at, uint64_t bytes);
 /* Until they are at least so long, in steps of two. */
 void replay_slices_stretch(struct replay_slices *s, double seconds);
 
-/* Both become as long as the longer; `b` goes into `to`. Slices of both are of
- * the same first length. */
-void replay_slices_merge(struct replay_slices *to,
-			 const struct replay_slices *b);
+/* Both become as long as the longer; `b` goes into `to`. Slices of both are of the same first
+ * length. */
+void replay_slices_merge(struct replay_slices *to, const struct replay_slices *b);

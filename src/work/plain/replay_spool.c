@@ -35,17 +35,14 @@ struct replay_spool {
 	uint64_t end; /* of the file */
 };
 
-int replay_spool_new(struct replay_spool **out, const char *beside,
-		     struct mlgen_err *err)
+int replay_spool_new(struct replay_spool **out, const char *beside, struct mlgen_err *err)
 {
 	const char *folder = unnamed_folder(beside);
 	int fd = unnamed_open(folder);
 	struct replay_spool *s;
 
 	if (fd < 0)
-		return mlgen_fail(err, fd,
-				  "%s: a temporary file: %s; TMPDIR names "
-				  "another folder",
+		return mlgen_fail(err, fd, "%s: a temporary file: %s; TMPDIR names another folder",
 				  folder, strerror(-fd));
 	s = mem_zalloc(sizeof(*s));
 	s->fd = fd;
@@ -77,8 +74,7 @@ static struct spool_lane *lane_of(struct replay_spool *s, unsigned worker)
 {
 	s->lanes = mem_grow(s->lanes, &s->room, worker + 1, sizeof(*s->lanes));
 	while (s->count <= worker)
-		s->lanes[s->count++] =
-			(struct spool_lane){ .first = NOWHERE, .at = NOWHERE };
+		s->lanes[s->count++] = (struct spool_lane){ .first = NOWHERE, .at = NOWHERE };
 	struct spool_lane *l = &s->lanes[worker];
 
 	if (l->at == NOWHERE) {
@@ -88,8 +84,8 @@ static struct spool_lane *lane_of(struct replay_spool *s, unsigned worker)
 	return l;
 }
 
-static int write_chunk(const struct replay_spool *s, struct spool_lane *l,
-		       uint64_t next, struct mlgen_err *err)
+static int write_chunk(const struct replay_spool *s, struct spool_lane *l, uint64_t next,
+		       struct mlgen_err *err)
 {
 	int rc;
 
@@ -97,16 +93,16 @@ static int write_chunk(const struct replay_spool *s, struct spool_lane *l,
 	rc = writeall_at(s->fd, l->chunk, sizeof(*l->chunk), l->at);
 	if (rc < 0)
 		return mlgen_fail(err, rc,
-				  "%s: the operations of the trace, 48 bytes "
-				  "each: %s; TMPDIR names another folder",
+				  "%s: the operations of the trace, 48 bytes each: %s; TMPDIR "
+				  "names another folder",
 				  s->folder, strerror(-rc));
 	l->chunk->count = 0;
 	l->at = next;
 	return 0;
 }
 
-int replay_spool_add(struct replay_spool *s, unsigned worker,
-		     const struct replay_op *op, struct mlgen_err *err)
+int replay_spool_add(struct replay_spool *s, unsigned worker, const struct replay_op *op,
+		     struct mlgen_err *err)
 {
 	struct spool_lane *l = lane_of(s, worker);
 	int rc = 0;
@@ -141,8 +137,7 @@ struct replay_cursor {
 	struct chunk chunk;
 };
 
-struct replay_cursor *replay_cursor_new(const struct replay_ops *o,
-					unsigned worker)
+struct replay_cursor *replay_cursor_new(const struct replay_ops *o, unsigned worker)
 {
 	const struct replay_spool *s = o->spool;
 	struct replay_cursor *c = mem_zalloc(sizeof(*c));
@@ -163,31 +158,27 @@ static int read_chunk(struct replay_cursor *c, struct mlgen_err *err)
 	size_t done = 0;
 
 	while (done < sizeof(c->chunk)) {
-		ssize_t n =
-			pread(c->spool->fd, to + done, sizeof(c->chunk) - done,
-			      (off_t)(c->next + done));
+		ssize_t n = pread(c->spool->fd, to + done, sizeof(c->chunk) - done,
+				  (off_t)(c->next + done));
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return mlgen_fail(err, n ? -errno : -EIO,
-					  "%s: the temporary file of the "
-					  "trace's operations: %s",
-					  c->spool->folder,
-					  strerror(n ? errno : EIO));
+					  "%s: the temporary file of the trace's operations: %s",
+					  c->spool->folder, strerror(n ? errno : EIO));
 		done += (size_t)n;
 	}
 	c->next = c->chunk.next;
 	c->at = 0;
 	/* It is there when it is needed, and what was read makes room. */
 	if (c->next != NOWHERE)
-		posix_fadvise(c->spool->fd, (off_t)c->next,
-			      sizeof(struct chunk), POSIX_FADV_WILLNEED);
+		posix_fadvise(c->spool->fd, (off_t)c->next, sizeof(struct chunk),
+			      POSIX_FADV_WILLNEED);
 	return 0;
 }
 
-int replay_cursor_next(struct replay_cursor *c, const struct replay_op **op,
-		       struct mlgen_err *err)
+int replay_cursor_next(struct replay_cursor *c, const struct replay_op **op, struct mlgen_err *err)
 {
 	if (c->at == c->chunk.count) {
 		int rc = c->next == NOWHERE ? 0 : read_chunk(c, err);

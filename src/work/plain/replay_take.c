@@ -49,8 +49,7 @@ uint64_t replay_bytes(const struct trace_record *r)
 		return is_known && r->len_bytes ? r->len_bytes : PAGE_BYTES;
 	if (r->op == TRACE_WRITE || !is_known)
 		return r->result > 0 ? (uint64_t)r->result : 0;
-	return r->op == TRACE_READ ? u64_min(r->len_bytes, CALL_MOST_BYTES)
-				   : r->len_bytes;
+	return r->op == TRACE_READ ? u64_min(r->len_bytes, CALL_MOST_BYTES) : r->len_bytes;
 }
 
 static bool has_place(unsigned op)
@@ -72,28 +71,22 @@ static unsigned reason(const struct trace_record *r, uint32_t file)
 	return 0;
 }
 
-int replay_take(struct replay_op *op, const struct trace_record *r,
-		uint32_t file, struct replay_left_counts *left)
+int replay_take(struct replay_op *op, const struct trace_record *r, uint32_t file,
+		struct replay_left_counts *left)
 {
-	const struct take_row none = { 0 },
-			      *row = r->op < TRACE_OPS ? &rows[r->op] : &none;
+	const struct take_row none = { 0 }, *row = r->op < TRACE_OPS ? &rows[r->op] : &none;
 	unsigned why = row->op ? reason(r, file) : row->left;
 
 	if (why)
 		left->count[why - 1]++;
-	if (why == LEFT_NO_OFFSET + 1 &&
-	    (r->op == TRACE_WRITE || r->op == TRACE_ALLOCATE))
+	if (why == LEFT_NO_OFFSET + 1 && (r->op == TRACE_WRITE || r->op == TRACE_ALLOCATE))
 		left->writes++;
 	if (!row->op || why)
 		return 0;
-	*op = (struct replay_op){ .op = (uint8_t)(row->op - 1),
-				  .file = file,
-				  .off = r->off };
+	*op = (struct replay_op){ .op = (uint8_t)(row->op - 1), .file = file, .off = r->off };
 	/* Where it is not known how, what is written is made, too. */
 	if (r->op == TRACE_OPEN)
-		op->len_bytes = r->len_bytes == TRACE_UNKNOWN
-					? O_CREAT
-					: (uint32_t)r->len_bytes;
+		op->len_bytes = r->len_bytes == TRACE_UNKNOWN ? O_CREAT : (uint32_t)r->len_bytes;
 	if (r->op == TRACE_FAULT)
 		op->off -= op->off % PAGE_BYTES;
 	op->flags = (r->op == TRACE_FAULT ? REPLAY_TOUCH : 0) |
@@ -161,8 +154,7 @@ void replay_take_file(struct replay_file *f, const struct trace_record *r)
 		take_open(f, r->len_bytes);
 		break;
 	case TRACE_STAT:
-		if (f->flags & REPLAY_FILE_CHANGED ||
-		    r->len_bytes == TRACE_UNKNOWN)
+		if (f->flags & REPLAY_FILE_CHANGED || r->len_bytes == TRACE_UNKNOWN)
 			was_there(f);
 		else
 			had_bytes(f, r->len_bytes);
@@ -198,14 +190,12 @@ void replay_take_device(struct replay_file *f, const struct trace_record *r)
 {
 	uint64_t end;
 
-	if (__builtin_add_overflow(r->off, replay_bytes(r), &end) ||
-	    end > UINT64_MAX - PAGE_BYTES)
+	if (__builtin_add_overflow(r->off, replay_bytes(r), &end) || end > UINT64_MAX - PAGE_BYTES)
 		end = UINT64_MAX - PAGE_BYTES;
 	/* How large the device is does not matter. */
 	if (!(f->flags & REPLAY_FILE_DEVICE))
 		f->bytes = 0;
-	f->flags |=
-		REPLAY_FILE_DEVICE | REPLAY_FILE_THERE |
-		(r->op == TRACE_WRITE ? REPLAY_FILE_CHANGED : REPLAY_FILE_READ);
+	f->flags |= REPLAY_FILE_DEVICE | REPLAY_FILE_THERE |
+		    (r->op == TRACE_WRITE ? REPLAY_FILE_CHANGED : REPLAY_FILE_READ);
 	f->bytes = u64_max(f->bytes, round_up(end, PAGE_BYTES));
 }

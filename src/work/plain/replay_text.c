@@ -51,9 +51,8 @@ void replay_put_how(struct buf *text, const struct job *j)
 
 const char *replay_touches_are(const struct job *j)
 {
-	return j->ioengine && strcmp(j->ioengine, "mmap") == 0
-		       ? "touches of mapped pages"
-		       : "reads";
+	return j->ioengine && strcmp(j->ioengine, "mmap") == 0 ? "touches of mapped pages"
+							       : "reads";
 }
 
 /* ---- what ran ---- */
@@ -61,8 +60,8 @@ const char *replay_touches_are(const struct job *j)
 static void put_job(struct buf *text, const struct text_block *b)
 {
 	text_say(text, b,
-		 "replay of {io.replay.trace}: {io.replay.threads} thread{s} "
-		 "in {io.numjobs} worker{s}");
+		 "replay of {io.replay.trace}: {io.replay.threads} thread{s} in {io.numjobs} "
+		 "worker{s}");
 	replay_put_how(text, b->job);
 	if (b->result->members > 1)
 		buf_addf(text, "; %u jobs together", b->result->members);
@@ -71,8 +70,7 @@ static void put_job(struct buf *text, const struct text_block *b)
 /* Whether the cache is passed by the trace says, where the job does not. */
 static void put_workers(struct buf *text, const struct text_block *b)
 {
-	if (job_is_given(b->job, "direct") ||
-	    job_is_given(b->job, "buffered")) {
+	if (job_is_given(b->job, "direct") || job_is_given(b->job, "buffered")) {
 		text_io_put_workers(text, b);
 		return;
 	}
@@ -85,8 +83,7 @@ static void put_files(struct buf *text, const struct text_block *b)
 	bool is_traced = b->job->replay_files == REPLAY_TRACED;
 
 	text_io_put_files(text, b,
-			  is_traced ? "those of the trace; what would change "
-				      "one is below"
+			  is_traced ? "those of the trace; what would change one is below"
 				    : "below");
 }
 
@@ -104,9 +101,8 @@ static void put_asked(struct buf *text, const struct text_block *b)
 	const struct replay_result *r = &b->io->replay;
 
 	text_say(text, b,
-		 "asked {io.replay.asked_operations} operation{s}, "
-		 "{io.replay.asked_bytes} in {io.replay.asked_seconds} s; "
-		 "done {io.replay.done_operations}");
+		 "asked {io.replay.asked_operations} operation{s}, {io.replay.asked_bytes} in "
+		 "{io.replay.asked_seconds} s; done {io.replay.done_operations}");
 	if (r->done_bytes != r->asked_bytes)
 		text_say(text, b, ", {io.replay.done_bytes}");
 	text_say(text, b, " in {io.wall_seconds} s");
@@ -178,28 +174,22 @@ static void put_over_time(struct buf *out, const struct text_block *b)
 		most = fmax(most, fmax(rows[i].asked, rows[i].done));
 	const struct rate_unit unit = show_rate_unit(most);
 	int digits = show_rate_decimals(&unit, most / unit.bytes);
-	buf_addf(out, "%-11s%8s, %s%9s, %s\n", "from, s", "asked", unit.name,
-		 "done", unit.name);
+	buf_addf(out, "%-11s%8s, %s%9s, %s\n", "from, s", "asked", unit.name, "done", unit.name);
 	double apart = n > 1 ? rows[1].begin_seconds : r->slice_seconds;
 	for (size_t i = 0; i < n; i++)
-		buf_addf(out, "%-11.*f%15.*f%16.*f\n", digits_of(apart),
-			 rows[i].begin_seconds, digits,
-			 rows[i].asked / unit.bytes, digits,
-			 rows[i].done / unit.bytes);
+		buf_addf(out, "%-11.*f%15.*f%16.*f\n", digits_of(apart), rows[i].begin_seconds,
+			 digits, rows[i].asked / unit.bytes, digits, rows[i].done / unit.bytes);
 }
 
 /* ---- how it went ---- */
 
-static void add_late(struct buf *text, const struct hist *late,
-		     const char *name)
+static void add_late(struct buf *text, const struct hist *late, const char *name)
 {
-	char half[UNITS_TEXT_BYTES], p99[UNITS_TEXT_BYTES],
-		most[UNITS_TEXT_BYTES];
+	char half[UNITS_TEXT_BYTES], p99[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES];
 
 	if (!late || late->count == 0)
 		return;
-	buf_addf(text, "%s%s p50 %s ms, p99 %s ms, at most %s ms",
-		 text->len ? "; " : "", name,
+	buf_addf(text, "%s%s p50 %s ms, p99 %s ms, at most %s ms", text->len ? "; " : "", name,
 		 units_human_ms(half, (double)hist_percentile(late, 50)),
 		 units_human_ms(p99, (double)hist_percentile(late, 99)),
 		 units_human_ms(most, (double)late->max_ns));
@@ -216,15 +206,13 @@ static void put_lateness(struct buf *text, const struct text_block *b)
 static void put_waits(struct buf *text, const struct text_block *b)
 {
 	text_say(text, b,
-		 "[{io.replay.waits} wait{s} for threads more than a second "
-		 "of the trace behind, {io.replay.wait_seconds} s in all]");
+		 "[{io.replay.waits} wait{s} for threads more than a second of the trace behind, "
+		 "{io.replay.wait_seconds} s in all]");
 }
 
 static void put_touches(struct buf *text, const struct text_block *b)
 {
-	text_say(text, b,
-		 "[{io.replay.touches} page{s} of mappings touched in the "
-		 "trace]");
+	text_say(text, b, "[{io.replay.touches} page{s} of mappings touched in the trace]");
 	if (text->len)
 		buf_addf(text, ", replayed as %s", replay_touches_are(b->job));
 }
@@ -232,16 +220,16 @@ static void put_touches(struct buf *text, const struct text_block *b)
 static void put_blocks(struct buf *text, const struct text_block *b)
 {
 	text_say(text, b,
-		 "[{io.replay.blocks} request{s} of block devices in the "
-		 "trace, replayed on a file for each]");
+		 "[{io.replay.blocks} request{s} of block devices in the trace, replayed on a file "
+		 "for each]");
 	text_say(text, b, "[; {io.replay.folded} beyond {replay_span} folded]");
 }
 
 static void put_redirected(struct buf *text, const struct text_block *b)
 {
 	text_say(text, b,
-		 "[{io.replay.redirected} operation{s} would change files "
-		 "that the trace names, and had those below the directory]");
+		 "[{io.replay.redirected} operation{s} would change files that the trace names, "
+		 "and had those below the directory]");
 }
 
 static void put_left_out(struct buf *text, const struct text_block *b)
@@ -259,8 +247,8 @@ static const struct text_line evidence[] = {
 	{ 0 },
 };
 
-void replay_text(FILE *to, const struct run_result *run,
-		 const struct job_result *records, size_t n, enum detail detail)
+void replay_text(FILE *to, const struct run_result *run, const struct job_result *records, size_t n,
+		 enum detail detail)
 {
 	static const struct text_io_kind kind = {
 		.answer = below_answer,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_text.h - the text report of a replay: that of a plain job, and what was asked and done of its trace. */
+/* replay_text.h - the text report of a replay: that of a plain job, and what was asked and done of
+ * its trace. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,8 +13,7 @@
 #include "run/results.h"
 
 /* As text_io_report(). */
-void replay_text(FILE *to, const struct run_result *run,
-		 const struct job_result *records, size_t n,
+void replay_text(FILE *to, const struct run_result *run, const struct job_result *records, size_t n,
 		 enum detail detail);
 
 /* ", think times kept, twice as fast", appended: when an operation is due. */

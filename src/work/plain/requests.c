@@ -32,13 +32,12 @@ static const char *place_of(const struct iofiles *f)
 {
 	const struct iofile *first = f->count ? f->files : NULL;
 
-	return first && !first->is_missing && first->kind != IOFILE_CHAR
-		       ? first->path
-		       : f->directory;
+	return first && !first->is_missing && first->kind != IOFILE_CHAR ? first->path
+									 : f->directory;
 }
 
-int requests_bytes(const struct job *j, const struct iofiles *f,
-		   uint64_t worker, uint64_t *bytes, struct mlgen_err *err)
+int requests_bytes(const struct job *j, const struct iofiles *f, uint64_t worker, uint64_t *bytes,
+		   struct mlgen_err *err)
 {
 	struct pattern *pattern = NULL;
 	size_t count;
@@ -47,10 +46,9 @@ int requests_bytes(const struct job *j, const struct iofiles *f,
 
 	for (size_t i = 0; i < count; i++)
 		regions[i] = files[i].region;
-	const struct pattern_config cfg = { .job = j,
-					    .regions = regions,
-					    .count = (unsigned)count,
-					    .worker = worker };
+	const struct pattern_config cfg = {
+		.job = j, .regions = regions, .count = (unsigned)count, .worker = worker
+	};
 	int rc = pattern_new(&pattern, &cfg, err);
 	if (rc == 0)
 		*bytes = pattern_bytes(pattern);
@@ -59,8 +57,7 @@ int requests_bytes(const struct job *j, const struct iofiles *f,
 	return rc;
 }
 
-int requests_check(const struct job *j, const struct iofiles *f,
-		   struct mlgen_err *err)
+int requests_check(const struct job *j, const struct iofiles *f, struct mlgen_err *err)
 {
 	uint64_t bytes;
 	int rc = 0;
@@ -70,8 +67,8 @@ int requests_check(const struct job *j, const struct iofiles *f,
 	return rc;
 }
 
-int requests_check_direct(const struct job *j, const struct iofiles *f,
-			  uint64_t *align_bytes, struct mlgen_err *err)
+int requests_check_direct(const struct job *j, const struct iofiles *f, uint64_t *align_bytes,
+			  struct mlgen_err *err)
 {
 	char want[UNITS_TEXT_BYTES], have[UNITS_TEXT_BYTES];
 	uint64_t common = common_alignment(j, f);
@@ -81,9 +78,9 @@ int requests_check_direct(const struct job *j, const struct iofiles *f,
 		*align_bytes = 0;
 	if (rc < 0 || !common || common >= *align_bytes)
 		return rc;
-	return mlgen_fail(err, -EINVAL,
-			  "direct=1: bs or offset is a multiple of %s, "
-			  "O_DIRECT takes multiples of %s here",
-			  units_human_bytes(have, (double)common),
-			  units_human_bytes(want, (double)*align_bytes));
+	return mlgen_fail(
+		err, -EINVAL,
+		"direct=1: bs or offset is a multiple of %s, O_DIRECT takes multiples of %s here",
+		units_human_bytes(have, (double)common),
+		units_human_bytes(want, (double)*align_bytes));
 }

@@ -57,8 +57,7 @@ static void begin_time(void *arg, uint64_t votes)
 		all->watch->begin(all->watched);
 	atomic_store(&all->start_ns, clock_now(all->clock));
 	if (all->job->runtime_ns)
-		stop_at(all->stop, atomic_load(&all->start_ns) +
-					   all->job->ramp_time_ns +
+		stop_at(all->stop, atomic_load(&all->start_ns) + all->job->ramp_time_ns +
 					   all->job->runtime_ns);
 }
 
@@ -89,8 +88,7 @@ static bool start_together(struct stream *s)
 		return false;
 	start = atomic_load(&s->all->start_ns);
 	s->count_from_ns = start + j->ramp_time_ns;
-	s->end_ns =
-		j->runtime_ns ? s->count_from_ns + j->runtime_ns : UINT64_MAX;
+	s->end_ns = j->runtime_ns ? s->count_from_ns + j->runtime_ns : UINT64_MAX;
 	io_wake(stream_io(s));
 	if (!j->ramp_time_ns)
 		start_counting(s, start);
@@ -100,31 +98,27 @@ static bool start_together(struct stream *s)
 /* Requests. */
 
 /* Only a read that got something knows where the end is. */
-static void describe_end(const struct stream *s, const struct io_op *op,
-			 struct mlgen_err *err)
+static void describe_end(const struct stream *s, const struct io_op *op, struct mlgen_err *err)
 {
 	const struct mlgen_io *io = &op->io;
 	char end[32] = "behind the end of the file";
 	const char *why = "";
 
 	if (op->done_bytes)
-		snprintf(end, sizeof(end), "it ends at %" PRIu64,
-			 io->off + op->done_bytes);
+		snprintf(end, sizeof(end), "it ends at %" PRIu64, io->off + op->done_bytes);
 	if (s->all->kind->why_short)
 		why = s->all->kind->why_short(s);
 	if (*why)
-		mlgen_fail(err, -ENODATA, "%s: read at %" PRIu64 ": %s; %s",
-			   io->file->path, io->off, end, why);
+		mlgen_fail(err, -ENODATA, "%s: read at %" PRIu64 ": %s; %s", io->file->path,
+			   io->off, end, why);
 	else
 		mlgen_fail(err, -ENODATA,
-			   "%s: read at %" PRIu64
-			   ": %s; it was truncated while %s ran",
+			   "%s: read at %" PRIu64 ": %s; it was truncated while %s ran",
 			   io->file->path, io->off, end, s->all->job->name);
 }
 
 /* What the error itself does not tell; "" = it tells all. */
-static const char *stream_note(const struct stream *s,
-			       const struct mlgen_io *io)
+static const char *stream_note(const struct stream *s, const struct mlgen_io *io)
 {
 	bool is_call = io->op == MLGEN_READ || io->op == MLGEN_WRITE;
 
@@ -137,16 +131,14 @@ static const char *stream_note(const struct stream *s,
 		return "make room, or a smaller size=";
 	case EINVAL:
 		return is_call && (io->file->flags & O_DIRECT)
-			       ? "direct=1 needs bs and offset in multiples of "
-				 "the device's block"
+			       ? "direct=1 needs bs and offset in multiples of the device's block"
 			       : "";
 	default:
 		return "";
 	}
 }
 
-static void stream_describe(const struct stream *s, const struct io_op *op,
-			    struct mlgen_err *err)
+static void stream_describe(const struct stream *s, const struct io_op *op, struct mlgen_err *err)
 {
 	const struct mlgen_io *io = &op->io;
 	int code = (int)io->result;
@@ -160,20 +152,17 @@ static void stream_describe(const struct stream *s, const struct io_op *op,
 	if (io->op == MLGEN_READ || io->op == MLGEN_WRITE)
 		snprintf(at, sizeof(at), " at %" PRIu64, io->off);
 	noroom_put(why, io->file->path, code, io->off + io->len_bytes);
-	mlgen_fail(err, code, "%s: %s%s: %s%s%s%s", io->file->path,
-		   opstat_name(io->op), at, strerror(-code), why,
-		   *note ? "; " : "", note);
+	mlgen_fail(err, code, "%s: %s%s: %s%s%s%s", io->file->path, opstat_name(io->op), at,
+		   strerror(-code), why, *note ? "; " : "", note);
 }
 
 /* Its error counts, or ends the run. */
 void stream_take_error(struct stream *s, const struct io_op *op)
 {
 	struct mlgen_err err = { 0 };
-	bool is_counted =
-		ignored_counts(s->all->job, op->io.op, (int)op->io.result);
+	bool is_counted = ignored_counts(s->all->job, op->io.op, (int)op->io.result);
 
-	if (op->io.result == -ECANCELED &&
-	    stop_has_come(s->all->stop, stream_now(s)))
+	if (op->io.result == -ECANCELED && stop_has_come(s->all->stop, stream_now(s)))
 		return; /* it was not even begun, or only played */
 	if (is_counted)
 		opstat_add_error(&s->worker.stat);
@@ -205,8 +194,8 @@ static void stream_complete(struct stream *s, struct io_op *op)
 }
 
 /* Hand it over; a synchronous engine has then done it. */
-static void stream_submit(struct stream *s, enum mlgen_op kind,
-			  struct mlgen_file *file, uint64_t due_ns)
+static void stream_submit(struct stream *s, enum mlgen_op kind, struct mlgen_file *file,
+			  uint64_t due_ns)
 {
 	struct stream_op *so = s->free_ops[--s->free_count];
 	struct io_op *op = &so->io;
@@ -292,8 +281,8 @@ static bool thinks_now(const struct stream *s)
 }
 
 /*
- * Submit whatever may go now. The time at which the next one is due, if that
- * is not yet; else UINT64_MAX.
+ * Submit whatever may go now. The time at which the next one is due, if that is not yet; else
+ * UINT64_MAX.
  */
 static uint64_t stream_fill(struct stream *s)
 {
@@ -309,10 +298,8 @@ static uint64_t stream_fill(struct stream *s)
 				 pace_due(&s->pace, s->next.is_write);
 			if (due_ns > stream_now(s))
 				return due_ns;
-			pace_take(&s->pace, s->next.is_write,
-				  s->next.len_bytes);
-			/* Not the end of the one before: that can lie before
-			 * this one was due. */
+			pace_take(&s->pace, s->next.is_write, s->next.len_bytes);
+			/* Not the end of the one before: that can lie before this one was due. */
 			io_wake(stream_io(s));
 		}
 		submit_next(s, due_ns);
@@ -336,9 +323,8 @@ int stream_engine_failed(struct stream *s, int rc)
 static int reap(struct stream *s, unsigned min, uint64_t deadline_ns)
 {
 	const struct job *j = s->all->job;
-	unsigned max = j->iodepth_batch_complete_max
-			       ? (unsigned)j->iodepth_batch_complete_max
-			       : s->depth;
+	unsigned max =
+		j->iodepth_batch_complete_max ? (unsigned)j->iodepth_batch_complete_max : s->depth;
 	int n;
 
 	if (min > stream_in_flight(s))
@@ -359,8 +345,7 @@ void stream_nap(struct stream *s, uint64_t until_ns)
 	if (until_ns > s->end_ns)
 		until_ns = s->end_ns;
 	if (until_ns > begin)
-		stop_sleep_exactly(s->all->stop, s->all->clock, until_ns,
-				   &s->late_ns);
+		stop_sleep_exactly(s->all->stop, s->all->clock, until_ns, &s->late_ns);
 	count_add(&s->worker.stat.idle_ns, stream_now(s) - begin);
 	io_wake(stream_io(s));
 }
@@ -378,8 +363,8 @@ static unsigned least(const struct stream *s)
 }
 
 /*
- * One round: submit, then wait for some or for what comes next. The time is
- * that of the last completion where there is one: no clock is read for it.
+ * One round: submit, then wait for some or for what comes next. The time is that of the last
+ * completion where there is one: no clock is read for it.
  */
 static uint64_t turn(struct stream *s)
 {
@@ -390,8 +375,7 @@ static uint64_t turn(struct stream *s)
 	if (s->has_done)
 		return io_last_ns(stream_io(s));
 	if (stream_in_flight(s)) {
-		int n = reap(s, least(s),
-			     due_ns < s->end_ns ? due_ns : s->end_ns);
+		int n = reap(s, least(s), due_ns < s->end_ns ? due_ns : s->end_ns);
 
 		return n > 0 ? io_last_ns(stream_io(s)) : stream_now(s);
 	}
@@ -409,8 +393,7 @@ static uint64_t turn(struct stream *s)
 /* What is under way ends; its time still counts. */
 static void drain(struct stream *s)
 {
-	while (stream_in_flight(s) &&
-	       reap(s, stream_in_flight(s), CLOCK_NEVER) >= 0)
+	while (stream_in_flight(s) && reap(s, stream_in_flight(s), CLOCK_NEVER) >= 0)
 		;
 }
 
@@ -438,8 +421,8 @@ static void stream_run(struct stream *s)
 	if (s->worker.counts)
 		s->wall_ns = stream_now(s) - s->worker.begin_ns;
 	s->was_late = s->lag_ns > s->wall_ns / LATE_PART;
-	traced_stage(s->all->traced, s->worker.trace,
-		     atomic_load(&s->all->start_ns), stream_now(s));
+	traced_stage(s->all->traced, s->worker.trace, atomic_load(&s->all->start_ns),
+		     stream_now(s));
 }
 
 /* Some filesystems tell only here what became of the writes. */

@@ -35,7 +35,7 @@ struct stream {
 	uint64_t unsynced;      /* writes since the last fsync */
 	uint64_t unsynced_data; /* ... fdatasync */
 	bool has_written;
-	uint64_t since_thought; /* requests since the last thinktime */
+	uint64_t since_thought;           /* requests since the last thinktime */
 	unsigned kept_back, batch_submit; /* submitted, not flushed */
 	uint64_t end_ns;                  /* of runtime; UINT64_MAX = none */
 	uint64_t count_from_ns;           /* end of ramp_time */
@@ -64,15 +64,14 @@ void stream_close_files(struct stream *s);
 
 /* ---- for every kind ---- */
 
-/* On its own thread: the worker's engine and buffer, filled where it writes. 0
- * or -errno with err. */
+/* On its own thread: the worker's engine and buffer, filled where it writes. 0 or -errno with
+ * err. */
 struct stream_needs {
 	unsigned depth, files;
 	size_t buffer_bytes;
 	bool writes;
 };
-int stream_open_io(struct stream *s, const struct stream_needs *needs,
-		   struct mlgen_err *err);
+int stream_open_io(struct stream *s, const struct stream_needs *needs, struct mlgen_err *err);
 
 /* Nothing new is begun; what is under way is waited for. */
 bool stream_is_over(const struct stream *s);
@@ -85,8 +84,7 @@ int stream_engine_failed(struct stream *s, int rc);
 /* Sleep until then, but for no longer than the run lasts. */
 void stream_nap(struct stream *s, uint64_t until_ns);
 
-/* An operation failed: counted, where continue_on_error says so, or it ends
- * the run. */
+/* An operation failed: counted, where continue_on_error says so, or it ends the run. */
 void stream_take_error(struct stream *s, const struct io_op *op);
 
 /* The engine itself failed: gives rc back. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream_setup.c - what a stream needs before its first request: pattern, engine, buffer, open files. */
+/* stream_setup.c - what a stream needs before its first request: pattern, engine, buffer, open
+ * files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,12 +21,10 @@ static void fill_buffer(struct stream *s)
 	size_t bytes;
 	void *buf = io_buffer(stream_io(s), &bytes);
 
-	rng_fill(buf, bytes, s->all->job->randseed, RNG_CONTENT,
-		 s->index * bytes);
+	rng_fill(buf, bytes, s->all->job->randseed, RNG_CONTENT, s->index * bytes);
 }
 
-int stream_open_io(struct stream *s, const struct stream_needs *needs,
-		   struct mlgen_err *err)
+int stream_open_io(struct stream *s, const struct stream_needs *needs, struct mlgen_err *err)
 {
 	const struct job *j = s->all->job;
 	struct worker_config cfg = {
@@ -59,9 +58,8 @@ static void tell_bytes(const struct stream *s)
 {
 	uint64_t bytes = pattern_bytes(s->pattern);
 
-	atomic_store(&s->all->bytes, bytes > UINT64_MAX / s->all->count
-					     ? UINT64_MAX
-					     : bytes * s->all->count);
+	atomic_store(&s->all->bytes,
+		     bytes > UINT64_MAX / s->all->count ? UINT64_MAX : bytes * s->all->count);
 }
 
 static int make_pattern(struct stream *s, struct mlgen_err *err)
@@ -69,10 +67,9 @@ static int make_pattern(struct stream *s, struct mlgen_err *err)
 	size_t n = 0;
 	const struct iofile *files = iofiles_of(s->all->files, s->index, &n);
 	struct pattern_region *regions = mem_array(n, sizeof(*regions));
-	struct pattern_config cfg = { .job = s->all->job,
-				      .regions = regions,
-				      .count = (unsigned)n,
-				      .worker = s->index };
+	struct pattern_config cfg = {
+		.job = s->all->job, .regions = regions, .count = (unsigned)n, .worker = s->index
+	};
 	int rc;
 
 	for (size_t i = 0; i < n; i++)
@@ -98,23 +95,20 @@ static void make_ops(struct stream *s)
 /* The engine itself, and none of its operations. */
 int stream_fail_engine(const char *name, int rc, struct mlgen_err *err)
 {
-	return mlgen_fail(err, rc, "ioengine=%s: cannot go on: %s", name,
-			  strerror(-rc));
+	return mlgen_fail(err, rc, "ioengine=%s: cannot go on: %s", name, strerror(-rc));
 }
 
-static int try_open(struct stream *s, struct mlgen_file *file,
-		    const struct iofile *of, struct io_op *op)
+static int try_open(struct stream *s, struct mlgen_file *file, const struct iofile *of,
+		    struct io_op *op)
 {
-	*op = (struct io_op){
-		.io = { .op = MLGEN_OPEN,
-			.file = file,
-			.size_bytes = of->kind == IOFILE_CHAR ? 0 : of->bytes }
-	};
+	*op = (struct io_op){ .io = { .op = MLGEN_OPEN,
+				      .file = file,
+				      .size_bytes = of->kind == IOFILE_CHAR ? 0 : of->bytes } };
 	return (int)io_do(stream_io(s), op);
 }
 
-static int open_one(struct stream *s, struct mlgen_file *file,
-		    const struct iofile *of, struct mlgen_err *err)
+static int open_one(struct stream *s, struct mlgen_file *file, const struct iofile *of,
+		    struct mlgen_err *err)
 {
 	const char *engine = s->all->job->engine->name;
 	struct io_op op;
@@ -131,13 +125,11 @@ static int open_one(struct stream *s, struct mlgen_file *file,
 		return stream_fail_engine(engine, rc, err);
 	if (rc == -EOPNOTSUPP)
 		return mlgen_fail(err, rc,
-				  "%s: open: %s; this filesystem has no files "
-				  "for ioengine=%s",
+				  "%s: open: %s; this filesystem has no files for ioengine=%s",
 				  file->path, strerror(-rc), engine);
 	if (rc == -EINVAL && (file->flags & O_DIRECT))
 		return mlgen_fail(err, rc,
-				  "%s: open: %s; this filesystem has no "
-				  "O_DIRECT, use direct=0",
+				  "%s: open: %s; this filesystem has no O_DIRECT, use direct=0",
 				  file->path, strerror(-rc));
 	return mlgen_fail(err, rc, "%s: open: %s", file->path, strerror(-rc));
 }
@@ -145,22 +137,19 @@ static int open_one(struct stream *s, struct mlgen_file *file,
 static int stream_setup_open_files(struct stream *s, struct mlgen_err *err)
 {
 	const struct job *j = s->all->job;
-	const struct iofile *files =
-		iofiles_of(s->all->files, s->index, &s->file_count);
+	const struct iofile *files = iofiles_of(s->all->files, s->index, &s->file_count);
 	int rc = 0;
 
 	s->files = mem_array(s->file_count, sizeof(*s->files));
 	for (size_t i = 0; i < s->file_count && rc == 0; i++) {
 		struct mlgen_file *f = &s->files[i];
 
-		/* A mapping that is written has to be readable, too. To note
-		 * the time of a read costs 2 % of it when it comes from memory;
-		 * fio does without as well. */
+		/* A mapping that is written has to be readable, too. To note the time of a read
+		 * costs 2 % of it when it comes from memory; fio does without as well. */
 		*f = (struct mlgen_file){
 			.path = files[i].path,
 			.fd = -1,
-			.flags = (job_writes(j) ? O_RDWR : O_RDONLY) |
-				 O_CLOEXEC | O_NOATIME |
+			.flags = (job_writes(j) ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOATIME |
 				 (j->direct ? O_DIRECT : 0),
 		};
 		rc = open_one(s, f, &files[i], err);
@@ -170,10 +159,9 @@ static int stream_setup_open_files(struct stream *s, struct mlgen_err *err)
 }
 
 /*
- * 0 = all that is free: one system call for many requests. But a device that
- * gets them all at once is done with them all at once, and idle until the
- * next: 4 KiB at iodepth=32 on a virtio disk, 82 thousand IOPS one by one, as
- * fio does it, and 70 all at once.
+ * 0 = all that is free: one system call for many requests. But a device that gets them all at once
+ * is done with them all at once, and idle until the next: 4 KiB at iodepth=32 on a virtio disk, 82
+ * thousand IOPS one by one, as fio does it, and 70 all at once.
  */
 static unsigned batch_submit(const struct job *j)
 {
@@ -217,8 +205,7 @@ int stream_set_up(struct stream *s, struct mlgen_err *err)
 void stream_close_files(struct stream *s)
 {
 	for (size_t i = 0; i < s->open_files && stream_in_flight(s) == 0; i++) {
-		struct io_op op = { .io = { .op = MLGEN_CLOSE,
-					    .file = &s->files[i] } };
+		struct io_op op = { .io = { .op = MLGEN_CLOSE, .file = &s->files[i] } };
 
 		io_do(stream_io(s), &op);
 		if (op.io.result < 0)

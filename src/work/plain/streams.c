@@ -6,11 +6,9 @@
 #include "io/engines.h"
 #include "work/plain/stream.h"
 
-int streams_init(struct streams *p, const struct job *job,
-		 const struct stream_kind *kind, uint64_t count,
-		 const struct iofiles *files, struct clock *clock,
-		 struct failure *failure, const _Atomic bool *interrupted,
-		 struct mlgen_err *err)
+int streams_init(struct streams *p, const struct job *job, const struct stream_kind *kind,
+		 uint64_t count, const struct iofiles *files, struct clock *clock,
+		 struct failure *failure, const _Atomic bool *interrupted, struct mlgen_err *err)
 {
 	*p = (struct streams){ .job = job,
 			       .kind = kind,
@@ -25,9 +23,7 @@ int streams_init(struct streams *p, const struct job *job,
 		.find = engines_find,
 		.workers = (unsigned)count,
 	};
-	int rc = job->engine->job_init
-			 ? job->engine->job_init(&p->engine_job, err)
-			 : 0;
+	int rc = job->engine->job_init ? job->engine->job_init(&p->engine_job, err) : 0;
 	if (rc < 0)
 		return rc;
 	peers_init(&p->peers, clock, p->count);
@@ -58,8 +54,8 @@ int streams_start(struct streams *p, struct mlgen_err *err)
 	int rc = 0;
 
 	for (uint64_t i = 0; i < p->count && rc == 0; i++)
-		rc = worker_start(&p->streams[i].worker.thread, p->clock,
-				  stream_main, &p->streams[i], err);
+		rc = worker_start(&p->streams[i].worker.thread, p->clock, stream_main,
+				  &p->streams[i], err);
 	if (rc < 0)
 		streams_close(p);
 	return rc;

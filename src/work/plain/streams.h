@@ -16,8 +16,8 @@
 struct stream;
 
 /*
- * What the workers of a job do: requests of a pattern, or what a trace says. All
- * on the worker's own thread, but fini.
+ * What the workers of a job do: requests of a pattern, or what a trace says. All on the worker's
+ * own thread, but fini.
  */
 struct stream_kind {
 	/* Everything up to the first request. 0 or -errno with err. */
@@ -26,13 +26,12 @@ struct stream_kind {
 	void (*run)(struct stream *s);
 	void (*close_files)(struct stream *s);
 	void (*fini)(struct stream *s); /* after join */
-	/* Why a file may be shorter than a read expects, though nobody has
-	 * truncated it: "" = for no such reason. NULL = there never is one. */
+	/* Why a file may be shorter than a read expects, though nobody has truncated it: "" = for
+	 * no such reason. NULL = there never is one. */
 	const char *(*why_short)(const struct stream *s);
 };
 
-/* Set up by streams_init, its threads by streams_start; a zeroed one is fine
- * for streams_fini. */
+/* Set up by streams_init, its threads by streams_start; a zeroed one is fine for streams_fini. */
 struct streams {
 	const struct job *job;
 	const struct stream_kind *kind;
@@ -40,8 +39,7 @@ struct streams {
 	const struct iofiles *files;
 	const struct placement *place; /* set before streams_start */
 	const struct traced *traced;   /* the same; NULL = there is no trace */
-	struct worker_list
-		*workers; /* for their threads to join; NULL = none */
+	struct worker_list *workers;   /* for their threads to join; NULL = none */
 	struct mlgen_engine_job engine_job;
 	struct clock *clock;
 	struct failure *failure;
@@ -49,9 +47,9 @@ struct streams {
 	struct stop *stop; /* set before streams_start; NULL = none */
 	struct peers peers;
 	struct stream *streams;
-	uint64_t count;          /* of them */
-	_Atomic uint64_t bytes;  /* of all; UINT64_MAX = no end; 0 = not yet */
-	uint64_t start_after_ns; /* startdelay */
+	uint64_t count;                /* of them */
+	_Atomic uint64_t bytes;        /* of all; UINT64_MAX = no end; 0 = not yet */
+	uint64_t start_after_ns;       /* startdelay */
 	const struct run_watch *watch; /* NULL = nobody watches */
 	void *watched;                 /* its argument */
 	struct bell go;
@@ -59,11 +57,9 @@ struct streams {
 	_Atomic bool closed;       /* an error: leave everything */
 };
 
-int streams_init(struct streams *p, const struct job *job,
-		 const struct stream_kind *kind, uint64_t count,
-		 const struct iofiles *files, struct clock *clock,
-		 struct failure *failure, const _Atomic bool *interrupted,
-		 struct mlgen_err *err);
+int streams_init(struct streams *p, const struct job *job, const struct stream_kind *kind,
+		 uint64_t count, const struct iofiles *files, struct clock *clock,
+		 struct failure *failure, const _Atomic bool *interrupted, struct mlgen_err *err);
 void streams_fini(struct streams *p);
 
 /* Start all threads; join them. On the conductor's thread (run.c). */

@@ -41,8 +41,7 @@ static void own(struct hist **h)
 }
 
 /* What the record shares with its own operations it goes on sharing. */
-static void own_alias(struct hist **h, const struct hist *original,
-		      struct hist *copy)
+static void own_alias(struct hist **h, const struct hist *original, struct hist *copy)
 {
 	if (*h && *h == original)
 		*h = copy;
@@ -60,8 +59,7 @@ static void own_direction(struct direction_result *d, struct op_result *op)
 	own(&d->total_ns);
 }
 
-static void free_direction(struct direction_result *d,
-			   const struct op_result *op)
+static void free_direction(struct direction_result *d, const struct op_result *op)
 {
 	if (d->lat_ns != op->lat_ns)
 		hist_free(d->lat_ns);
@@ -70,8 +68,7 @@ static void free_direction(struct direction_result *d,
 	hist_free(op->lat_ns);
 }
 
-static void sum_init(struct job_result *sum, const struct job_result *records,
-		     size_t n)
+static void sum_init(struct job_result *sum, const struct job_result *records, size_t n)
 {
 	*sum = records[0];
 	struct ops_result *ops = &sum->ops;
@@ -95,8 +92,7 @@ static void sum_fini(struct job_result *sum)
 {
 	const struct ops_result *ops = &sum->ops;
 	const struct verdict_result *v = &sum->verdict;
-	char *texts[] = { sum->numa.loader_nodes, v->name, v->headline,
-			  v->because, v->try_next };
+	char *texts[] = { sum->numa.loader_nodes, v->name, v->headline, v->because, v->try_next };
 
 	mem_free(sum->sums);
 	if (sum->sync.lat_ns != ops->fsync.lat_ns)
@@ -121,13 +117,10 @@ static void put_nothing(struct buf *out, const struct text_block *b)
 	char n[UNITS_TEXT_BYTES];
 
 	if (b->job->create_only && !end && io->laid_out_files > 0)
-		text_say(out, b,
-			 "{io.laid_out_files} file{s}, "
-			 "{io.laid_out_bytes} laid out");
+		text_say(out, b, "{io.laid_out_files} file{s}, {io.laid_out_bytes} laid out");
 	else if (b->job->create_only && !end)
 		buf_addf(out, "nothing to lay out, %s file%s there",
-			 units_human_count(n, io->files),
-			 io->files == 1 ? " is" : "s are");
+			 units_human_count(n, io->files), io->files == 1 ? " is" : "s are");
 	else
 		buf_add(out, "no operation was finished");
 	if (end)
@@ -148,13 +141,11 @@ static void put_direction(struct buf *out, const struct text_block *b,
 		return;
 	}
 	buf_addf(out, "%s %s IOPS, %s", name,
-		 show_fio_number(iops, floor((double)d->total_ios / seconds),
-				 false),
+		 show_fio_number(iops, floor((double)d->total_ios / seconds), false),
 		 show_rate(rate, &b->unit, (double)d->io_bytes / seconds));
 }
 
-static void put_end(struct buf *out, const struct text_block *b,
-		    unsigned length)
+static void put_end(struct buf *out, const struct text_block *b, unsigned length)
 {
 	const char *end = text_early_end(b);
 	char time[UNITS_TEXT_BYTES];
@@ -166,13 +157,11 @@ static void put_end(struct buf *out, const struct text_block *b,
 	if (b->io->rate[0].is_missed || b->io->rate[1].is_missed)
 		buf_add(out, "; rate NOT MET");
 	if (end && length < NO_TIME && ns > 0)
-		buf_addf(out, " (%s after %s)", end,
-			 units_human_time(time, (uint64_t)ns));
+		buf_addf(out, " (%s after %s)", end, units_human_time(time, (uint64_t)ns));
 	else if (end)
 		buf_addf(out, " (%s)", end);
 	if (text_is_memory(b))
-		buf_addf(out, "%sMEMORY, NOT STORAGE",
-			 length < NO_GAP ? "      " : "  ");
+		buf_addf(out, "%sMEMORY, NOT STORAGE", length < NO_GAP ? "      " : "  ");
 	buf_addc(out, '\n');
 }
 
@@ -200,12 +189,10 @@ static void put_answer(struct buf *out, const struct text_block *b)
 }
 
 /* "asked 100 MiB/s, had 83.1 MiB/s: NOT MET" */
-static void put_rate(struct buf *text, const struct text_block *b,
-		     unsigned which, bool is_only)
+static void put_rate(struct buf *text, const struct text_block *b, unsigned which, bool is_only)
 {
 	const struct rate_result *rate = &b->io->rate[which];
-	const struct direction_result *d =
-		which ? &b->result->write : &b->result->read;
+	const struct direction_result *d = which ? &b->result->write : &b->result->read;
 	double seconds = b->result->wall_seconds;
 	double had = seconds > 0 ? 1 / seconds : (double)NAN;
 	bool is_done = which ? job_writes(b->job) : job_reads(b->job);
@@ -215,27 +202,23 @@ static void put_rate(struct buf *text, const struct text_block *b,
 
 	if (!is_done || (!has_bytes && !has_iops))
 		return;
-	buf_addf(text, "%s%s%sasked ", text->len ? "; " : "",
-		 is_only ? "" : direction_names[which], is_only ? "" : " ");
+	buf_addf(text, "%s%s%sasked ", text->len ? "; " : "", is_only ? "" : direction_names[which],
+		 is_only ? "" : " ");
 	if (has_bytes)
-		buf_add(text,
-			show_rate(n, &b->unit, rate->asked_bytes_per_sec));
+		buf_add(text, show_rate(n, &b->unit, rate->asked_bytes_per_sec));
 	if (has_iops)
 		buf_addf(text, "%s%s IOPS", has_bytes ? " and " : "",
 			 units_sig4(n, rate->asked_iops));
 	buf_add(text, ", had ");
 	if (has_bytes)
-		buf_add(text,
-			show_rate(n, &b->unit, (double)d->io_bytes * had));
+		buf_add(text, show_rate(n, &b->unit, (double)d->io_bytes * had));
 	if (has_iops)
 		buf_addf(text, "%s%s IOPS", has_bytes ? " and " : "",
 			 units_sig4(n, (double)d->total_ios * had));
 	bool is_reached =
 		(!has_bytes ||
-		 (double)d->io_bytes * had >=
-			 PLAIN_RATE_MET * rate->asked_bytes_per_sec) &&
-		(!has_iops || (double)d->total_ios * had >=
-				      PLAIN_RATE_MET * rate->asked_iops);
+		 (double)d->io_bytes * had >= PLAIN_RATE_MET * rate->asked_bytes_per_sec) &&
+		(!has_iops || (double)d->total_ios * had >= PLAIN_RATE_MET * rate->asked_iops);
 	/* A mix has as much of the one as it has of the other. */
 	buf_addf(text, ": %s",
 		 rate->is_missed ? "NOT MET"
@@ -282,20 +265,16 @@ static const char *put_latencies(struct buf *out, const struct text_block *b)
 
 		if (!d[i]->total_ns) {
 			rows[n++] =
-				(struct text_latency_row){ direction_names[i],
-							   ios, d[i]->lat_ns };
+				(struct text_latency_row){ direction_names[i], ios, d[i]->lat_ns };
 			continue;
 		}
-		const struct hist *h[3] = { d[i]->slat_ns, d[i]->lat_ns,
-					    d[i]->total_ns };
+		const struct hist *h[3] = { d[i]->slat_ns, d[i]->lat_ns, d[i]->total_ns };
 		for (unsigned k = 0; k < 3; k++)
-			rows[n++] = (struct text_latency_row){
-				paced[i][k], ios ? h[k] ? h[k]->count : 0 : 0,
-				h[k]
-			};
+			rows[n++] =
+				(struct text_latency_row){ paced[i][k],
+							   ios ? h[k] ? h[k]->count : 0 : 0, h[k] };
 	}
-	rows[n++] = (struct text_latency_row){ "fsync", r->sync.total,
-					       r->sync.lat_ns };
+	rows[n++] = (struct text_latency_row){ "fsync", r->sync.total, r->sync.lat_ns };
 	return text_io_latency(out, rows, n, &b->job->percentile_list);
 }
 
@@ -310,8 +289,7 @@ static void print_parts(FILE *to, const struct buf *parts, size_t n)
 	}
 }
 
-static void put_evidence(struct buf *out, const struct text_block *b,
-			 const struct text_line *own)
+static void put_evidence(struct buf *out, const struct text_block *b, const struct text_line *own)
 {
 	if (own)
 		text_put_list(out, own, TEXT_EVIDENCE_INDENT, b);
@@ -319,8 +297,7 @@ static void put_evidence(struct buf *out, const struct text_block *b,
 		text_put_list(out, text_io_evidence, TEXT_EVIDENCE_INDENT, b);
 }
 
-static void report(FILE *to, const struct text_block *b,
-		   const struct job_result *records, size_t n,
+static void report(FILE *to, const struct text_block *b, const struct job_result *records, size_t n,
 		   const struct text_io_kind *kind)
 {
 	enum { ANSWER, SETTINGS, OWN, WORKERS, LATENCY, EVIDENCE, PARTS };
@@ -338,8 +315,7 @@ static void report(FILE *to, const struct text_block *b,
 		text_verdict(&parts[ANSWER], b);
 	} else if (b->detail > DETAIL_BRIEF) {
 		put_below_answer(&parts[ANSWER], b, kind->answer);
-		text_put_list(&parts[SETTINGS], kind->settings,
-			      TEXT_SETTING_INDENT, b);
+		text_put_list(&parts[SETTINGS], kind->settings, TEXT_SETTING_INDENT, b);
 		if (kind->table)
 			kind->table(&parts[OWN], b);
 		if (ios_of(r) > 0) {
@@ -355,9 +331,8 @@ static void report(FILE *to, const struct text_block *b,
 	buf_fini(&first);
 }
 
-void text_io_print(FILE *to, const struct run_result *run,
-		   const struct job_result *records, size_t n,
-		   enum detail detail, const struct text_io_kind *kind)
+void text_io_print(FILE *to, const struct run_result *run, const struct job_result *records,
+		   size_t n, enum detail detail, const struct text_io_kind *kind)
 {
 	struct job_result sum;
 	struct text_block b;
@@ -366,18 +341,16 @@ void text_io_print(FILE *to, const struct run_result *run,
 	verdict_fill_io(run, &sum);
 	text_block_init(&b, run, &sum, detail);
 	double seconds = sum.wall_seconds;
-	double most = (double)(sum.read.io_bytes > sum.write.io_bytes
-				       ? sum.read.io_bytes
-				       : sum.write.io_bytes);
+	double most = (double)(sum.read.io_bytes > sum.write.io_bytes ? sum.read.io_bytes
+								      : sum.write.io_bytes);
 	b.unit = show_rate_unit(seconds > 0 ? most / seconds : (double)NAN);
 	show_loader_time(&sum.io.worker_percent, &b.loader);
 	report(to, &b, records, n, kind);
 	sum_fini(&sum);
 }
 
-void text_io_report(FILE *to, const struct run_result *run,
-		    const struct job_result *records, size_t n,
-		    enum detail detail)
+void text_io_report(FILE *to, const struct run_result *run, const struct job_result *records,
+		    size_t n, enum detail detail)
 {
 	static const struct text_io_kind kind = {
 		.answer = below_answer,

@@ -22,19 +22,16 @@ struct text_io_kind {
 };
 
 /*
- * One block for a job: `n` records of it one after the other, one for each
- * worker, or one for all of them. The answer, one line per direction as fio
- * has it, the settings, the workers where there are several records, the
- * latencies and the evidence.
+ * One block for a job: `n` records of it one after the other, one for each worker, or one for all
+ * of them. The answer, one line per direction as fio has it, the settings, the workers where there
+ * are several records, the latencies and the evidence.
  */
-void text_io_report(FILE *to, const struct run_result *run,
-		    const struct job_result *records, size_t n,
-		    enum detail detail);
+void text_io_report(FILE *to, const struct run_result *run, const struct job_result *records,
+		    size_t n, enum detail detail);
 
 /* The same of such a kind. */
-void text_io_print(FILE *to, const struct run_result *run,
-		   const struct job_result *records, size_t n,
-		   enum detail detail, const struct text_io_kind *kind);
+void text_io_print(FILE *to, const struct run_result *run, const struct job_result *records,
+		   size_t n, enum detail detail, const struct text_io_kind *kind);
 
 /* Over which bytes and operations are counted. */
 double text_io_seconds(const struct job_result *r);

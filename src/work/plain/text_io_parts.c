@@ -40,8 +40,7 @@ static void add_every(struct buf *text, const char *option, uint64_t writes)
 {
 	if (writes)
 		buf_addf(text, ", %s after %s%" PRIu64 " write%s", option,
-			 writes > 1 ? "every " : "each of ", writes,
-			 plural(writes));
+			 writes > 1 ? "every " : "each of ", writes, plural(writes));
 }
 
 static void put_job(struct buf *text, const struct text_block *b)
@@ -66,16 +65,14 @@ static void put_job(struct buf *text, const struct text_block *b)
 		buf_addf(text, "; %u jobs together", b->result->members);
 }
 
-/* Jobs with one record may differ. A document of before these were told apart has
- * no least. */
+/* Jobs with one record may differ. A document of before these were told apart has no least. */
 static void put_depth(struct buf *out, const struct text_block *b)
 {
 	uint64_t least = b->io->iodepth_least;
 	uint64_t most = b->result->iodepth_used;
 
 	if (least && least < most)
-		text_say(out, b,
-			 ", iodepth={io.iodepth_least} to {io.iodepth_used}");
+		text_say(out, b, ", iodepth={io.iodepth_least} to {io.iodepth_used}");
 	else
 		text_say(out, b, ", iodepth={io.iodepth_used}");
 	if (b->io->numjobs > 1 && most > 1)
@@ -98,8 +95,7 @@ void text_io_put_workers(struct buf *text, const struct text_block *b)
 		buf_add(text, ": through the page cache");
 }
 
-void text_io_put_files(struct buf *text, const struct text_block *b,
-		       const char *where)
+void text_io_put_files(struct buf *text, const struct text_block *b, const char *where)
 {
 	const struct io_result *io = b->io;
 
@@ -115,8 +111,8 @@ void text_io_put_files(struct buf *text, const struct text_block *b,
 		buf_add(text, "; laid out before the run");
 	else
 		text_say(text, b,
-			 "[; {io.laid_out_files} of them laid out "
-			 "before the run ({io.laid_out_bytes})]");
+			 "[; {io.laid_out_files} of them laid out before the run "
+			 "({io.laid_out_bytes})]");
 }
 
 static void put_files(struct buf *text, const struct text_block *b)
@@ -153,8 +149,8 @@ struct worker_columns {
 };
 
 /* IOPS, throughput and p99 of one direction of one worker. */
-static void put_cells(struct buf *out, const struct worker_columns *c,
-		      double seconds, const struct direction_result *d)
+static void put_cells(struct buf *out, const struct worker_columns *c, double seconds,
+		      const struct direction_result *d)
 {
 	char iops[UNITS_TEXT_BYTES] = "-", rate[UNITS_TEXT_BYTES] = "-",
 	     p99[UNITS_TEXT_BYTES] = "-";
@@ -162,19 +158,16 @@ static void put_cells(struct buf *out, const struct worker_columns *c,
 	if (seconds > 0) {
 		double v = (double)d->io_bytes / seconds / c->unit.bytes;
 
-		show_fio_number(iops, floor((double)d->total_ios / seconds),
-				false);
-		snprintf(rate, sizeof(rate), "%.*f",
-			 show_rate_decimals(&c->unit, v), v);
+		show_fio_number(iops, floor((double)d->total_ios / seconds), false);
+		snprintf(rate, sizeof(rate), "%.*f", show_rate_decimals(&c->unit, v), v);
 	}
 	if (d->lat_ns && hist_beyond(d->lat_ns, 99) >= BEYOND)
-		units_human_ms(p99, (double)hist_percentile(d->lat_ns, 99) *
-					    (c->is_us ? 1e3 : 1));
+		units_human_ms(p99, (double)hist_percentile(d->lat_ns, 99) * (c->is_us ? 1e3 : 1));
 	buf_addf(out, "%12s%9s%9s", iops, rate, p99);
 }
 
-static void put_worker(struct buf *out, const struct worker_columns *c,
-		       const struct job_result *r, const char *name)
+static void put_worker(struct buf *out, const struct worker_columns *c, const struct job_result *r,
+		       const char *name)
 {
 	char number[64];
 
@@ -210,8 +203,7 @@ static void put_sizes(struct buf *text, const struct text_block *b,
 		return;
 	show_sizes(text, &d->sizes);
 	buf_addf(text, ", %s mean",
-		 units_human_bytes(mean,
-				   (double)d->io_bytes / (double)d->total_ios));
+		 units_human_bytes(mean, (double)d->io_bytes / (double)d->total_ios));
 }
 
 static void put_read_sizes(struct buf *text, const struct text_block *b)
@@ -235,8 +227,7 @@ static bool passes_cache(const struct text_block *b)
 {
 	const struct job *j = b->job;
 
-	return j->direct || (j->engine && b->io->replay.blocks &&
-			     replay_flags_pass_cache(j, true));
+	return j->direct || (j->engine && b->io->replay.blocks && replay_flags_pass_cache(j, true));
 }
 
 /* Were all writes waited for until storage had them? */
@@ -244,18 +235,17 @@ static void put_written(struct buf *text, const struct text_block *b)
 {
 	const struct job *j = b->job;
 
-	if (b->result->write.total_ios == 0 || passes_cache(b) ||
-	    verdict_without_storage(j) || b->storage->is_memory)
+	if (b->result->write.total_ios == 0 || passes_cache(b) || verdict_without_storage(j) ||
+	    b->storage->is_memory)
 		return;
 	if (b->result->sync.total > 0)
 		return;
-	buf_add(text,
-		"went to the page cache: nothing waited until storage had "
-		"them (direct, fsync, fdatasync and end_fsync are off)");
+	buf_add(text, "went to the page cache: nothing waited until storage had them (direct, "
+		      "fsync, fdatasync and end_fsync are off)");
 }
 
-/* Percent of the elapsed time is the sum of all workers; by operation it is
- * what an engine costs. */
+/* Percent of the elapsed time is the sum of all workers; by operation it is what an engine
+ * costs. */
 static void put_cpu(struct buf *text, const struct text_block *b)
 {
 	const struct job_result *r = b->result;
@@ -268,9 +258,7 @@ static void put_cpu(struct buf *text, const struct text_block *b)
 		buf_addf(text, "; per operation usr %s us, sys %s us",
 			 units_human_ms(usr, r->usr_cpu_percent * ns * 1e3),
 			 units_human_ms(sys, r->sys_cpu_percent * ns * 1e3));
-	text_say(text, b,
-		 "; {ctx} context switches"
-		 "[, {majf} major fault{s}]");
+	text_say(text, b, "; {ctx} context switches[, {majf} major fault{s}]");
 }
 
 /* "read 780 to 801 MiB/s over 30 seconds (stdev 1.2%)" */
@@ -278,20 +266,18 @@ static void add_steady(struct buf *text, const struct text_block *b,
 		       const struct direction_result *d, const char *name)
 {
 	const struct interval_stat *s = &d->bw_kib;
-	char least[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES],
-		dev[UNITS_TEXT_BYTES];
+	char least[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES], dev[UNITS_TEXT_BYTES];
 
 	if (s->samples < SECONDS_FOR_STEADY || !(s->mean > 0))
 		return;
 	show_rate(least, &b->unit, s->min * 1024);
 	show_rate(most, &b->unit, s->max * 1024);
 	*strchr(least, ' ') = '\0';
-	buf_addf(text, "%s%s %s to %s over %" PRIu64 " seconds",
-		 text->len ? ", " : "", name, least, most, s->samples);
+	buf_addf(text, "%s%s %s to %s over %" PRIu64 " seconds", text->len ? ", " : "", name, least,
+		 most, s->samples);
 	/* Those of several jobs do not add up. */
 	if (b->result->members == 1)
-		buf_addf(text, " (stdev %s)",
-			 show_percent(dev, 100 * s->dev / s->mean));
+		buf_addf(text, " (stdev %s)", show_percent(dev, 100 * s->dev / s->mean));
 }
 
 static void put_steady(struct buf *text, const struct text_block *b)
@@ -303,18 +289,16 @@ static void put_steady(struct buf *text, const struct text_block *b)
 	add_steady(text, b, &r->read, "read");
 	add_steady(text, b, &r->write, "write");
 	if (!text->len)
-		buf_addf(text, "unknown (takes %d seconds)",
-			 SECONDS_FOR_STEADY);
+		buf_addf(text, "unknown (takes %d seconds)", SECONDS_FOR_STEADY);
 	if (b->result->errors > 0)
-		text_say(text, b,
-			 "; {io.errors} error{s} counted, the run went on");
+		text_say(text, b, "; {io.errors} error{s} counted, the run went on");
 	else if (r->err.code != 0)
 		buf_add(text, "; stopped by an error");
 	else
 		buf_add(text, "; no errors");
 	if (short_ios > 0)
-		buf_addf(text, ", %s short transfer%s resumed",
-			 units_human_count(n, short_ios), plural(short_ios));
+		buf_addf(text, ", %s short transfer%s resumed", units_human_count(n, short_ios),
+			 plural(short_ios));
 }
 
 const struct text_line text_io_settings[] = {
@@ -328,9 +312,8 @@ const struct text_line text_io_settings[] = {
 	{ 0 },
 };
 
-void text_io_workers(struct buf *out, const struct text_block *b,
-		     const struct job_result *records, size_t n,
-		     const char *unit)
+void text_io_workers(struct buf *out, const struct text_block *b, const struct job_result *records,
+		     size_t n, const char *unit)
 {
 	if (n < 2)
 		return;

@@ -5,8 +5,8 @@
 #include "run/results.h"
 
 /*
- * Only two verdicts, by the limits of verdict.h; where neither holds there is
- * none, since such a job has no demand that could be missed:
+ * Only two verdicts, by the limits of verdict.h; where neither holds there is none, since such a
+ * job has no demand that could be missed:
  *   memory   reads that did not come from storage, without direct=1
  *   host     the CPUs are busy for 90 % or more
  * Fills io.verdict; its strings belong to the result.

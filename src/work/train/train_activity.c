@@ -30,8 +30,8 @@ static bool trains(const struct slot *s)
 	return !job_work(s->job)->only_prepares;
 }
 
-/* A directory is asked with a file that is made in it for a moment; into that
- * of a scan nothing is written. */
+/* A directory is asked with a file that is made in it for a moment; into that of a scan nothing is
+ * written. */
 static int find_alignment(struct slot *s, struct mlgen_err *err)
 {
 	const struct dataset *ds = &s->dataset;
@@ -39,10 +39,8 @@ static int find_alignment(struct slot *s, struct mlgen_err *err)
 	int n = ds->scan ? dataset_path(ds, 0, path, sizeof(path)) : 0;
 
 	if (n < 0)
-		return mlgen_fail(err, n, "%s: %s", ds->directory,
-				  strerror(-n));
-	return mount_direct_alignment(n ? path : ds->directory, &s->align_bytes,
-				      err);
+		return mlgen_fail(err, n, "%s: %s", ds->directory, strerror(-n));
+	return mount_direct_alignment(n ? path : ds->directory, &s->align_bytes, err);
 }
 
 static struct dataset *eval_of(struct slot *s)
@@ -50,8 +48,7 @@ static struct dataset *eval_of(struct slot *s)
 	return s->eval.files ? &s->eval : NULL;
 }
 
-static int train_init_slot(struct slot *s, struct run_shared *run,
-			   struct mlgen_err *err)
+static int train_init_slot(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const struct job *j = s->job;
 	struct stages stages;
@@ -59,24 +56,21 @@ static int train_init_slot(struct slot *s, struct run_shared *run,
 
 	if (rc == 0 && j->eval_files)
 		rc = dataset_given_init_eval(&s->eval, &s->dataset, j,
-					     s->given ? &s->given[1] : NULL,
-					     err);
+					     s->given ? &s->given[1] : NULL, err);
 	if (rc == 0 && trains(s))
 		rc = train_stages(&stages, j, &s->dataset, eval_of(s), 0, err);
 	return rc == 0 ? setup_checkpoints_init(s, err) : rc;
 }
 
 /* The folder of checkpoints in it is made with it. */
-static int rule_directory(struct slot *s, struct run_shared *run,
-			  struct mlgen_err *err)
+static int rule_directory(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	if (!slot_touches_files(s) || s->dataset.scan || run->cfg.readonly)
 		return 0;
 	return newdir_check(s->job, "directory", s->dataset.directory, err);
 }
 
-static int rule_hold(struct slot *s, struct run_shared *run,
-		     struct mlgen_err *err)
+static int rule_hold(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct stages stages;
 	int rc;
@@ -84,13 +78,10 @@ static int rule_hold(struct slot *s, struct run_shared *run,
 	if (!trains(s))
 		return 0;
 	rc = train_stages(&stages, s->job, &s->dataset, eval_of(s), 0, err);
-	return rc < 0 ? rc
-		      : hold_check(s->job, &stages, run->cfg.host->memory_bytes,
-				   err);
+	return rc < 0 ? rc : hold_check(s->job, &stages, run->cfg.host->memory_bytes, err);
 }
 
-static int rule_cache(struct slot *s, struct run_shared *run,
-		      struct mlgen_err *err)
+static int rule_cache(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct stages stages;
 	int rc;
@@ -103,73 +94,54 @@ static int rule_cache(struct slot *s, struct run_shared *run,
 }
 
 /* Before any job of the run has made something. */
-static int rule_foreign(struct slot *s, struct run_shared *run,
-			struct mlgen_err *err)
+static int rule_foreign(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	/* Of another's dataset nothing may be replaced. */
-	bool is_read = s->dataset.scan &&
-		       (s->job->dataset == DATASET_SCAN || !run->cfg.replace);
+	bool is_read = s->dataset.scan && (s->job->dataset == DATASET_SCAN || !run->cfg.replace);
 
 	if (!slot_touches_files(s) || is_read || run->cfg.readonly)
 		return 0;
 	return foreign_check_dataset(s->dataset.directory, s->job, err);
 }
 
-static int rule_mount(struct slot *s, struct run_shared *run,
-		      struct mlgen_err *err)
+static int rule_mount(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
-	return slot_touches_files(s)
-		       ? mount_read(&s->mount, dataset_place(&s->dataset), err)
-		       : 0;
+	return slot_touches_files(s) ? mount_read(&s->mount, dataset_place(&s->dataset), err) : 0;
 }
 
-static int rule_direct(struct slot *s, struct run_shared *run,
-		       struct mlgen_err *err)
+static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
-	return slot_touches_files(s) && s->job->direct ? find_alignment(s, err)
-						       : 0;
+	return slot_touches_files(s) && s->job->direct ? find_alignment(s, err) : 0;
 }
 
 static const struct rule first_rules[] = {
-	{ "dataset", rule_directory },
-	{ "hold", rule_hold },
-	{ "cache", rule_cache },
-	{ "engine", rules_engine },
-	{ NULL, NULL },
+	{ "dataset", rule_directory }, { "hold", rule_hold }, { "cache", rule_cache },
+	{ "engine", rules_engine },    { NULL, NULL },
 };
 
 static const struct rule last_rules[] = {
-	{ "dataset", rule_foreign },
-	{ "space", rule_mount },
-	{ "cpus", rules_cpus },
-	{ "direct", rule_direct },
-	{ NULL, NULL },
+	{ "dataset", rule_foreign }, { "space", rule_mount }, { "cpus", rules_cpus },
+	{ "direct", rule_direct },   { NULL, NULL },
 };
 
 static const struct rule *const train_rules[] = {
-	first_rules, setup_checkpoints_rules, last_rules, train_cache_rules,
-	NULL,
+	first_rules, setup_checkpoints_rules, last_rules, train_cache_rules, NULL,
 };
 
-static int train_meet(struct slot *s, struct run_shared *r,
-		      struct mlgen_err *err)
+static int train_meet(struct slot *s, struct run_shared *r, struct mlgen_err *err)
 {
 	const struct tier_peers_config cfg = {
 		.hosts = r->cfg.hosts,
-		.channel = r->channels + (uint32_t)(s - r->slots) +
-			   2 * (uint32_t)r->cfg.count,
+		.channel = r->channels + (uint32_t)(s - r->slots) + 2 * (uint32_t)r->cfg.count,
 		.number = (unsigned)(s - r->slots),
 	};
 	struct stages stages;
-	int rc = train_stages(&stages, s->job, &s->dataset, eval_of(s),
-			      s->align_bytes, err);
+	int rc = train_stages(&stages, s->job, &s->dataset, eval_of(s), s->align_bytes, err);
 
 	/* It went well in init, with the same. */
-	return rc < 0 ? rc
-		      : tier_peers_open(&s->cache_peers, s->job, &stages.train,
-					&cfg, err);
+	return rc < 0 ? rc : tier_peers_open(&s->cache_peers, s->job, &stages.train, &cfg, err);
 }
 
 static uint64_t train_open_files(const struct slot *s)
@@ -178,8 +150,7 @@ static uint64_t train_open_files(const struct slot *s)
 
 	if (!trains(s))
 		return 0;
-	return j->accelerators * job_readers(j) *
-		       (job_samples_at_once(j) + tier_open_files(j)) +
+	return j->accelerators * job_readers(j) * (job_samples_at_once(j) + tier_open_files(j)) +
 	       tier_peers_files(j) + setup_checkpoints_files(s);
 }
 
@@ -198,8 +169,7 @@ static bool prepares(const struct slot *s)
 
 	if (!slot_touches_files(s) || ds.scan)
 		return false;
-	return !trains(s) || manifest_read(&ds, &state, NULL) < 0 ||
-	       state != MANIFEST_COMPLETE;
+	return !trains(s) || manifest_read(&ds, &state, NULL) < 0 || state != MANIFEST_COMPLETE;
 }
 
 static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
@@ -208,13 +178,10 @@ static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 	struct stages stages;
 
 	if (prepares(s))
-		memneed_prepare(
-			n, dataset_all_files(ds),
-			dataset_file_bytes(
-				ds, dataset_large_file(ds, CREW_MOST_BYTES)));
-	if (!trains(s) ||
-	    train_stages(&stages, s->job, ds, s->eval.files ? &s->eval : NULL,
-			 s->align_bytes, NULL) < 0)
+		memneed_prepare(n, dataset_all_files(ds),
+				dataset_file_bytes(ds, dataset_large_file(ds, CREW_MOST_BYTES)));
+	if (!trains(s) || train_stages(&stages, s->job, ds, s->eval.files ? &s->eval : NULL,
+				       s->align_bytes, NULL) < 0)
 		return;
 	memneed_train(n, s->job, &stages);
 	memneed_hold(n, s->job, &stages);
@@ -222,8 +189,7 @@ static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 	setup_checkpoints_need(s, room_bytes, n);
 }
 
-static struct prepare_request request_of(struct slot *s,
-					 const struct run_shared *r)
+static struct prepare_request request_of(struct slot *s, const struct run_shared *r)
 {
 	return (struct prepare_request){
 		.job_name = s->job->name,
@@ -250,21 +216,18 @@ static bool is_mended(const struct slot *s)
 {
 	const struct slot *other = s->all;
 
-	while (other < s &&
-	       (!slot_has_dataset(other) || trains(other) ||
-		strcmp(other->dataset.directory, s->dataset.directory) != 0))
+	while (other < s && (!slot_has_dataset(other) || trains(other) ||
+			     strcmp(other->dataset.directory, s->dataset.directory) != 0))
 		other++;
 	return other < s;
 }
 
-static int rule_there(struct slot *s, struct run_shared *run,
-		      struct mlgen_err *err)
+static int rule_there(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const struct prepare_request req = request_of(s, run);
 
-	return slot_touches_files(s) && s->job->engine && !is_mended(s)
-		       ? prepare_ask(&req, err)
-		       : 0;
+	return slot_touches_files(s) && s->job->engine && !is_mended(s) ? prepare_ask(&req, err)
+									: 0;
 }
 
 static const struct rule own_turn[] = {
@@ -274,8 +237,7 @@ static const struct rule own_turn[] = {
 
 static const struct rule *const turn_rules[] = { own_turn, NULL };
 
-static int prepare_dataset_of(struct slot *s, struct run_shared *r,
-			      struct mlgen_err *err)
+static int prepare_dataset_of(struct slot *s, struct run_shared *r, struct mlgen_err *err)
 {
 	if (s->is_prepared && !trains(s))
 		return 0;
@@ -310,10 +272,8 @@ static uint64_t count_saves(const struct slot *s)
 	if (job_checkpoint_every(j, &every, NULL) < 0 || !every.count)
 		return 0;
 	if (every.unit == EVERY_TIME)
-		return j->runtime_ns > every.count ? j->runtime_ns / every.count
-						   : 1;
-	if (j->time_based ||
-	    train_pass(&pass, j, &s->dataset, false, 0, NULL) < 0)
+		return j->runtime_ns > every.count ? j->runtime_ns / every.count : 1;
+	if (j->time_based || train_pass(&pass, j, &s->dataset, false, 0, NULL) < 0)
 		return 1;
 	if (every.unit == EVERY_EPOCHS)
 		return j->epochs / every.count;
@@ -321,13 +281,11 @@ static uint64_t count_saves(const struct slot *s)
 	return (j->steps && j->steps < steps ? j->steps : steps) / every.count;
 }
 
-static int open_checkpoints(struct slot *s, const struct run_shared *r,
-			    struct mlgen_err *err)
+static int open_checkpoints(struct slot *s, const struct run_shared *r, struct mlgen_err *err)
 {
 	int rc = setup_checkpoints_open(s, r, err);
 
-	return rc == 0 ? setup_checkpoints_place(s, r, count_saves(s), err)
-		       : rc;
+	return rc == 0 ? setup_checkpoints_place(s, r, count_saves(s), err) : rc;
 }
 
 static bool has_checkpoints(const struct slot *s)
@@ -335,16 +293,14 @@ static bool has_checkpoints(const struct slot *s)
 	return s->shards.state != NULL;
 }
 
-static int train_activity_prepare(struct slot *s, struct run_shared *r,
-				  struct mlgen_err *err)
+static int train_activity_prepare(struct slot *s, struct run_shared *r, struct mlgen_err *err)
 {
 	int rc = prepare_dataset_of(s, r, err);
 
 	return rc == 0 && has_checkpoints(s) ? open_checkpoints(s, r, err) : rc;
 }
 
-static int make_saver(struct slot *s, struct run_shared *r,
-		      struct mlgen_err *err)
+static int make_saver(struct slot *s, struct run_shared *r, struct mlgen_err *err)
 {
 	/* ioengine=null prepares nothing. */
 	int rc = s->content ? 0 : open_checkpoints(s, r, err);
@@ -356,14 +312,13 @@ static int make_saver(struct slot *s, struct run_shared *r,
 	return rc;
 }
 
-static int train_activity_start(struct slot *s, struct run_shared *r,
-				uint64_t now_ns, struct mlgen_err *err)
+static int train_activity_start(struct slot *s, struct run_shared *r, uint64_t now_ns,
+				struct mlgen_err *err)
 {
 	/* From here on it is only read. */
 	s->dataset.distinct_files = s->job->distinct_files;
-	int rc = train_init(&s->train, s->job, &s->dataset, eval_of(s),
-			    s->align_bytes, r->cfg.clock, &r->failure,
-			    &r->interrupted, err);
+	int rc = train_init(&s->train, s->job, &s->dataset, eval_of(s), s->align_bytes,
+			    r->cfg.clock, &r->failure, &r->interrupted, err);
 	if (rc == 0 && has_checkpoints(s))
 		rc = make_saver(s, r, err);
 	if (rc < 0)
@@ -378,8 +333,7 @@ static int train_activity_start(struct slot *s, struct run_shared *r,
 	s->train.stop = &s->progress.stop;
 	s->train.start_after_ns = now_ns + s->job->startdelay_ns;
 	/* It was looked at just now. */
-	s->train.is_dropped =
-		s->prepare.is_nothing_resident && !s->job->startdelay_ns;
+	s->train.is_dropped = s->prepare.is_nothing_resident && !s->job->startdelay_ns;
 	s->resident_before_percent = s->prepare.resident_percent;
 	s->train.watch = &slot_watch;
 	s->train.watched = s;
@@ -441,8 +395,7 @@ static size_t one_record(const struct slot *s)
 	return 1;
 }
 
-static void train_activity_collect(struct job_result *out, size_t record,
-				   struct slot *s)
+static void train_activity_collect(struct job_result *out, size_t record, struct slot *s)
 {
 	(void)record;
 	train_collect(out, s);

@@ -15,16 +15,10 @@ static uint64_t accelerators(const struct job_result *r)
 	return r->ml.accelerators;
 }
 
-static const char *const train_varied[] = { "accelerators",
-					    "batch_size",
-					    "read_threads",
-					    "prefetch",
-					    "iodepth",
-					    "decode_threads",
-					    "distinct_files",
-					    "eval_batch_size",
-					    "checkpoint_threads",
-					    NULL };
+static const char *const train_varied[] = {
+	"accelerators",   "batch_size",     "read_threads",    "prefetch",           "iodepth",
+	"decode_threads", "distinct_files", "eval_batch_size", "checkpoint_threads", NULL
+};
 
 static const char *const train_lessened[] = { "cache_size", NULL };
 
@@ -39,7 +33,6 @@ const struct asked train_asked = {
 };
 
 const struct asked prepare_asked = {
-	.side_by_side = "files and bytes are their sums, over the time of the "
-			"longest",
+	.side_by_side = "files and bytes are their sums, over the time of the longest",
 	.mlperf_rules = mlperf_other_rules,
 };

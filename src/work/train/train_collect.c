@@ -16,12 +16,10 @@
 
 static struct hist *merge_ranks(struct slot *s, size_t member_off)
 {
-	return rank_collect_hist(s->train.ranks, s->job->accelerators,
-				 member_off);
+	return rank_collect_hist(s->train.ranks, s->job->accelerators, member_off);
 }
 
-static void collect_loaders(struct loader_percent *p, const struct rank *r,
-			    uint64_t loaders)
+static void collect_loaders(struct loader_percent *p, const struct rank *r, uint64_t loaders)
 {
 	struct opstat all = { 0 };
 
@@ -67,8 +65,7 @@ static void collect_eval(struct eval_result *e, const struct slot *s)
 	}
 	e->seconds = (double)ns / 1e9;
 	e->samples_per_sec = collect_per_second(e->samples, e->seconds);
-	e->sample_bytes_per_sec =
-		collect_per_second(e->sample_bytes, e->seconds);
+	e->sample_bytes_per_sec = collect_per_second(e->sample_bytes, e->seconds);
 	e->io_bytes = s->total.eval_bytes;
 	e->io_bytes_per_sec = collect_per_second(e->io_bytes, e->seconds);
 }
@@ -80,22 +77,18 @@ static void collect_rates(struct job_result *out)
 
 	ml->samples_per_sec = collect_per_second(ml->samples, t);
 	ml->sample_bytes_per_sec = collect_per_second(ml->sample_bytes, t);
-	ml->io_bytes_per_sec =
-		collect_per_second(ml->io_bytes, t + ml->cut_seconds);
+	ml->io_bytes_per_sec = collect_per_second(ml->io_bytes, t + ml->cut_seconds);
 }
 
 static void collect_target(struct ml_result *ml, const struct job *j)
 {
 	ml->target_au_percent = j->target_au;
-	if (isnan(j->target_au) ||
-	    (isnan(ml->au_percent) && !ml->failed_samples))
+	if (isnan(j->target_au) || (isnan(ml->au_percent) && !ml->failed_samples))
 		return;
 	ml->target_met = ml->au_percent >= j->target_au;
 	/* The published rule compares their own AU. */
 	ml->mlperf.train_au_meet_expectation =
-		ml->mlperf.v2_0.train_au_mean_percentage >= j->target_au
-			? "success"
-			: "fail";
+		ml->mlperf.v2_0.train_au_mean_percentage >= j->target_au ? "success" : "fail";
 }
 
 static void collect_ml(struct job_result *out, struct slot *s)
@@ -112,16 +105,13 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	collect_worker_time(&ml->loader_percent, &s->total);
 	collect_each_rank(ml, s);
 	ml->sample_ns = s->total.sample;
-	ml->samples_per_extent = s->dataset.extents_differ
-					 ? UINT64_MAX
-					 : s->dataset.extent_samples;
+	ml->samples_per_extent = s->dataset.extents_differ ? UINT64_MAX : s->dataset.extent_samples;
 	out->errors = count_get(&s->total.errors);
 	collect_ops(&out->ops, &s->total);
 	collect_eval(&ml->eval, s);
 	ml->io_bytes = opstat_io_bytes(&s->total, 0) - ml->eval.io_bytes;
 	collect_rates(out);
-	rank_collect_slowest(&ml->slowest_rank, s->train.ranks,
-			     j->accelerators);
+	rank_collect_slowest(&ml->slowest_rank, s->train.ranks, j->accelerators);
 	ml->step_ns = merge_ranks(s, offsetof(struct rank, step));
 	ml->first_step_ns = merge_ranks(s, offsetof(struct rank, first_step));
 	ml->stall_ns = merge_ranks(s, offsetof(struct rank, stall));
@@ -139,8 +129,7 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	/* An engine without files has read none that could be named. */
 	if (job_touches_files(j))
 		collect_slowest(&out->storage, &s->total);
-	out->host.oversleep_ns =
-		merge_ranks(s, offsetof(struct rank, oversleep));
+	out->host.oversleep_ns = merge_ranks(s, offsetof(struct rank, oversleep));
 	collect_numa(&out->numa, s);
 	out->interrupted = atomic_load(s->train.interrupted);
 	out->complete = !out->interrupted && !atomic_load(&s->train.closed) &&
@@ -177,14 +166,12 @@ static void add_saves(struct job_result *out)
 }
 
 /* Accelerators that read by themselves are no others than their loaders. */
-static void collect_thread_cpu(struct thread_cpu_result *t,
-			       const struct slot *s)
+static void collect_thread_cpu(struct thread_cpu_result *t, const struct slot *s)
 {
 	collect_worker_cpu(t, &s->total.usage);
 	if (!s->job->read_threads)
 		t->workers_seconds = t->workers_waited_seconds = (double)NAN;
-	t->accelerators_seconds =
-		rank_collect_cpu_seconds(s->train.ranks, s->job->accelerators);
+	t->accelerators_seconds = rank_collect_cpu_seconds(s->train.ranks, s->job->accelerators);
 }
 
 static void collect_trained(struct job_result *out, struct slot *s)

@@ -27,8 +27,7 @@ static uint64_t train_left_ns(const struct slot *s, const struct live *live)
 	if (!j->time_based && (!all || j->epochs * epoch_steps(s) < all))
 		all = j->epochs * epoch_steps(s);
 	if (all > done && done > 0) {
-		double ns = (double)(live->now_ns - start) / (double)done *
-			    (double)(all - done);
+		double ns = (double)(live->now_ns - start) / (double)done * (double)(all - done);
 
 		if (ns < (double)left)
 			left = (uint64_t)ns;
@@ -57,8 +56,7 @@ static void look_at_rank(struct rank *r, struct live *live)
 	if (live->stall && r->left_out_stall)
 		hist_gather(live->stall, r->left_out_stall);
 	pthread_mutex_unlock(&r->books);
-	if (since && live->now_ns > since &&
-	    live->now_ns - since > live->waiting_ns)
+	if (since && live->now_ns > since && live->now_ns - since > live->waiting_ns)
 		live->waiting_ns = live->now_ns - since;
 }
 

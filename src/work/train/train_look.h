@@ -5,6 +5,5 @@
 struct live;
 struct slot;
 
-/* Add what the slot's ranks and their loaders have done until now. While its
- * threads run. */
+/* Add what the slot's ranks and their loaders have done until now. While its threads run. */
 void train_look(const struct slot *s, struct live *live);

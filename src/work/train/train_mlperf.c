@@ -17,30 +17,27 @@ static char *train_mlperf_whole(char *out, double n)
 
 static void add_num_files(struct buf *text, const struct mlperf_subject *s)
 {
-	bool makes = dataset_makes_files(s->result ? s->result->dataset : NULL,
-					 s->job);
+	bool makes = dataset_makes_files(s->result ? s->result->dataset : NULL, s->job);
 
 	buf_addf(text, "%s%.0f%s", makes ? "--num_files=" : "", s->need.files,
 		 makes ? "" : " files");
 }
 
 /* Their text ("exactly match") and their checker ("less than") disagree. */
-static enum mlperf_state check_exact(const struct mlperf_subject *s,
-				     struct buf *text)
+static enum mlperf_state check_exact(const struct mlperf_subject *s, struct buf *text)
 {
 	double most = s->need.files * s->samples_per_file;
 
 	if (!s->rules->is_exact || s->samples <= most)
 		return MLPERF_OK;
-	buf_add(text, "; more than --datasize says, and while their checker "
-		      "lets that pass, the rules ask for exactly that: ");
+	buf_add(text, "; more than --datasize says, and while their checker lets that pass, the "
+		      "rules ask for exactly that: ");
 	add_num_files(text, s);
 	return MLPERF_UNCHECKED;
 }
 
 /* Of the nominal sizes, as their tool counts. */
-static enum mlperf_state check_dataset(const struct mlperf_subject *s,
-				       struct buf *text)
+static enum mlperf_state check_dataset(const struct mlperf_subject *s, struct buf *text)
 {
 	char bytes[UNITS_TEXT_BYTES], memory[UNITS_TEXT_BYTES];
 	double all = (double)s->memory_bytes * (double)s->hosts;
@@ -52,22 +49,17 @@ static enum mlperf_state check_dataset(const struct mlperf_subject *s,
 	double has = s->samples * s->need.sample_bytes;
 	bool is_kept = s->samples >= s->need.memory_passes;
 	buf_addf(text, "%s is ", units_human_bytes(bytes, has));
-	buf_addf(text, has / all < 0.01 ? "less than %g" : "%.4g",
-		 fmax(has / all, 0.01));
-	buf_addf(text, " x the memory of %" PRIu64 " host%s (%s%s each)",
-		 s->hosts, s->hosts == 1 ? "" : "s",
-		 units_human_bytes(memory, (double)s->memory_bytes),
+	buf_addf(text, has / all < 0.01 ? "less than %g" : "%.4g", fmax(has / all, 0.01));
+	buf_addf(text, " x the memory of %" PRIu64 " host%s (%s%s each)", s->hosts,
+		 s->hosts == 1 ? "" : "s", units_human_bytes(memory, (double)s->memory_bytes),
 		 s->memory_of);
-	buf_addf(text,
-		 is_kept ? "; at least %d x" : "; the rules ask for %d x: ",
-		 MLPERF_MEMORIES);
+	buf_addf(text, is_kept ? "; at least %d x" : "; the rules ask for %d x: ", MLPERF_MEMORIES);
 	if (!is_kept)
 		add_num_files(text, s);
 	return is_kept ? check_exact(s, text) : MLPERF_BROKEN;
 }
 
-static enum mlperf_state check_steps(const struct mlperf_subject *s,
-				     struct buf *text)
+static enum mlperf_state check_steps(const struct mlperf_subject *s, struct buf *text)
 {
 	char n[UNITS_TEXT_BYTES];
 
@@ -77,10 +69,8 @@ static enum mlperf_state check_steps(const struct mlperf_subject *s,
 	}
 	bool is_kept = s->samples >= s->need.steps_passes;
 	double of_step = s->need.steps_samples / MLPERF_STEPS;
-	buf_addf(text, "%s in an epoch",
-		 train_mlperf_whole(n, floor(s->samples / of_step)));
-	buf_addf(text, is_kept ? "; at least %d" : "; the rules ask for %d: ",
-		 MLPERF_STEPS);
+	buf_addf(text, "%s in an epoch", train_mlperf_whole(n, floor(s->samples / of_step)));
+	buf_addf(text, is_kept ? "; at least %d" : "; the rules ask for %d: ", MLPERF_STEPS);
 	if (is_kept && s->samples < s->need.steps_samples)
 		buf_add(text, ", which their tools round down to whole files");
 	if (!is_kept)
@@ -88,19 +78,17 @@ static enum mlperf_state check_steps(const struct mlperf_subject *s,
 	return is_kept ? MLPERF_OK : MLPERF_BROKEN;
 }
 
-static enum mlperf_state check_epochs(const struct mlperf_subject *s,
-				      struct buf *text)
+static enum mlperf_state check_epochs(const struct mlperf_subject *s, struct buf *text)
 {
 	uint64_t n = s->run ? s->result->ml.epochs_total : s->job->epochs;
 	uint64_t want = s->workload ? s->workload->epochs : s->rules->epochs;
 
 	/* Each sample once an epoch is what an epoch is (Rules.md). */
-	if (s->job->cache != CACHE_NONE &&
-	    s->job->cache_substitute != CACHE_SUBSTITUTE_NONE) {
+	if (s->job->cache != CACHE_NONE && s->job->cache_substitute != CACHE_SUBSTITUTE_NONE) {
 		buf_add(text, "cache_substitute=");
 		job_option_text(s->job, "cache_substitute", text);
-		buf_add(text, " leaves samples out of epochs and reads others "
-			      "twice: --cache_substitute=none");
+		buf_add(text, " leaves samples out of epochs and reads others twice: "
+			      "--cache_substitute=none");
 		return MLPERF_BROKEN;
 	}
 	if (!want)
@@ -108,10 +96,8 @@ static enum mlperf_state check_epochs(const struct mlperf_subject *s,
 	buf_addf(text, "%" PRIu64, n);
 	if (n == want && s->job->epochs == want)
 		return MLPERF_OK;
-	buf_addf(text,
-		 " of %" PRIu64 ": --epochs=%" PRIu64
-		 ", and neither steps nor runtime",
-		 want, want);
+	buf_addf(text, " of %" PRIu64 ": --epochs=%" PRIu64 ", and neither steps nor runtime", want,
+		 want);
 	return MLPERF_BROKEN;
 }
 
@@ -121,8 +107,7 @@ static double au_of(const struct mlperf_subject *s)
 }
 
 /* Of all runs that count the least; each has to be enough. */
-static const struct mlperf_subject *find_least_au(const struct mlperf_group *g,
-						  double *most)
+static const struct mlperf_subject *find_least_au(const struct mlperf_group *g, double *most)
 {
 	const struct mlperf_subject *least = NULL;
 
@@ -141,8 +126,7 @@ static const struct mlperf_subject *find_least_au(const struct mlperf_group *g,
 	return least;
 }
 
-static enum mlperf_state check_au(const struct mlperf_subject *s,
-				  struct buf *text)
+static enum mlperf_state check_au(const struct mlperf_subject *s, struct buf *text)
 {
 	double most;
 
@@ -157,8 +141,7 @@ static enum mlperf_state check_au(const struct mlperf_subject *s,
 		return MLPERF_BROKEN;
 	}
 	if (isnan(au)) {
-		buf_add(text, "no epoch has a second step, which is the first "
-			      "that counts");
+		buf_add(text, "no epoch has a second step, which is the first that counts");
 		return MLPERF_UNCHECKED;
 	}
 	buf_addf(text, "%.2f%%", au);
@@ -169,57 +152,48 @@ static enum mlperf_state check_au(const struct mlperf_subject *s,
 		buf_addf(text, "; at least %g%%", s->workload->au);
 		return MLPERF_OK;
 	}
-	buf_addf(text,
-		 "; the rules ask for %g%%: fewer --accelerators, or faster "
-		 "storage",
+	buf_addf(text, "; the rules ask for %g%%: fewer --accelerators, or faster storage",
 		 s->workload->au);
 	return MLPERF_BROKEN;
 }
 
 /* Their unet3d writes its model once, behind the last epoch. */
-static enum mlperf_state check_checkpoint(const struct mlperf_subject *s,
-					  struct buf *text)
+static enum mlperf_state check_checkpoint(const struct mlperf_subject *s, struct buf *text)
 {
 	if (!s->workload || !s->workload->saves)
 		return MLPERF_NONE;
 	if (!s->job->checkpoint_every) {
-		buf_add(text, "unet3d saves its model after epoch 5: "
-			      "--checkpoint_every=5epochs "
-			      "--checkpoint_size=499153191 "
-			      "--checkpoint_ranks=zero");
+		buf_add(text, "unet3d saves its model after epoch 5: --checkpoint_every=5epochs "
+			      "--checkpoint_size=499153191 --checkpoint_ranks=zero");
 		return MLPERF_BROKEN;
 	}
 	if (s->job->checkpoint_mode == CHECKPOINT_ASYNC) {
-		buf_add(text, "checkpoint_mode=async hides it, and theirs "
-			      "waits: --checkpoint_mode=sync");
+		buf_add(text,
+			"checkpoint_mode=async hides it, and theirs waits: --checkpoint_mode=sync");
 		return MLPERF_BROKEN;
 	}
 	if (!s->run) {
-		buf_addf(text, "a model is saved every %s",
-			 s->job->checkpoint_every);
+		buf_addf(text, "a model is saved every %s", s->job->checkpoint_every);
 		return MLPERF_OK;
 	}
 	uint64_t saved = s->result->ml.saves.completed;
 	buf_addf(text, "%" PRIu64 " saved", saved);
 	if (saved)
 		return MLPERF_OK;
-	buf_add(text,
-		", and the rules ask for one: --checkpoint_every=5epochs");
+	buf_add(text, ", and the rules ask for one: --checkpoint_every=5epochs");
 	return MLPERF_BROKEN;
 }
 
-/* v1.0: "Caches must be cleared between two consecutive benchmark runs." In v2.0
- * the dataset's size, a run to warm up and new seeds are to do. In v3.0 DLIO
- * itself empties them before each epoch (dlio_benchmark/main.py of
- * mlcommons/DLIO_local_changes f6796ed). */
+/* v1.0: "Caches must be cleared between two consecutive benchmark runs." In v2.0 the dataset's
+ * size, a run to warm up and new seeds are to do. In v3.0 DLIO itself empties them before each
+ * epoch (dlio_benchmark/main.py of mlcommons/DLIO_local_changes f6796ed). */
 static bool keeps_caches(const struct mlperf_subject *s)
 {
 	const struct job *j = s->job;
 
 	switch (s->rules->empties) {
 	case MLPERF_EMPTY_RUN:
-		return j->invalidate == INVALIDATE_NONE &&
-		       j->drop_caches == DROP_CACHES_NO;
+		return j->invalidate == INVALIDATE_NONE && j->drop_caches == DROP_CACHES_NO;
 	case MLPERF_EMPTY_EPOCH:
 		return !job_drops_each_epoch(j) && !j->direct;
 	case MLPERF_EMPTY_NEVER:
@@ -234,13 +208,11 @@ static void say_kept(const struct mlperf_subject *s, struct buf *text)
 
 	buf_add(text, "invalidate=");
 	job_option_text(s->job, "invalidate", text);
-	buf_addf(text,
-		 ": caches are to be emptied before each %s: "
-		 "--invalidate=%s",
+	buf_addf(text, ": caches are to be emptied before each %s: --invalidate=%s",
 		 is_run ? "run" : "epoch", is_run ? "run" : "epoch");
 	if (!is_run)
-		buf_add(text, "; or --drop_caches=epoch, as root, which takes "
-			      "names and sizes from memory, too");
+		buf_add(text, "; or --drop_caches=epoch, as root, which takes names and sizes from "
+			      "memory, too");
 }
 
 /* How a run kept its caches empty. */
@@ -249,66 +221,58 @@ static void say_emptied(const struct mlperf_subject *s, struct buf *text)
 	if (s->rules->empties != MLPERF_EMPTY_EPOCH)
 		return;
 	if (s->job->drop_caches == DROP_CACHES_EPOCH)
-		buf_add(text, "this host's caches were emptied before each "
-			      "epoch; ");
+		buf_add(text, "this host's caches were emptied before each epoch; ");
 	else if (s->job->direct)
 		buf_add(text, "direct=1 passes the page cache by; ");
 	else
-		buf_add(text, "its files left the page cache before each "
-			      "epoch; ");
+		buf_add(text, "its files left the page cache before each epoch; ");
 }
 
 /* Why there may be so much in memory, and what to do about it. */
 static void say_shared(const struct mlperf_subject *s, struct buf *text)
 {
 	if (s->rules->empties == MLPERF_EMPTY_EPOCH) {
-		buf_add(text,
-			" all the same: nobody else may read these files");
+		buf_add(text, " all the same: nobody else may read these files");
 		return;
 	}
-	buf_addf(text,
-		 ", and %d x its memory leave at most %g%%: ", MLPERF_MEMORIES,
+	buf_addf(text, ", and %d x its memory leave at most %g%%: ", MLPERF_MEMORIES,
 		 MEMORY_PERCENT);
 	add_num_files(text, s);
 	buf_add(text, ", or --invalidate=epoch");
 }
 
-static enum mlperf_state check_shares(const struct mlperf_subject *s,
-				      struct buf *text)
+static enum mlperf_state check_shares(const struct mlperf_subject *s, struct buf *text)
 {
 	const struct storage_result *st = &s->result->storage;
 
 	if (st->is_memory) {
-		buf_addf(text, "%s is %s, which is memory: another --directory",
-			 st->directory, st->filesystem);
+		buf_addf(text, "%s is %s, which is memory: another --directory", st->directory,
+			 st->filesystem);
 		return MLPERF_BROKEN;
 	}
 	if (isnan(st->memory_percent)) {
-		buf_add(text, "nothing here tells how many bytes this host's "
-			      "page cache gave");
+		buf_add(text, "nothing here tells how many bytes this host's page cache gave");
 		return MLPERF_UNCHECKED;
 	}
-	buf_addf(text, "%.1f%% of the bytes came from this host's page cache",
-		 st->memory_percent);
+	buf_addf(text, "%.1f%% of the bytes came from this host's page cache", st->memory_percent);
 	if (st->memory_percent <= MEMORY_PERCENT)
 		return MLPERF_OK;
 	say_shared(s, text);
 	return MLPERF_BROKEN;
 }
 
-/* A tier of the benchmark's own is none of what CLOSED lets set (Rules.md of
- * mlcommons/storage, 3.6.2: the table of parameters). */
+/* A tier of the benchmark's own is none of what CLOSED lets set (Rules.md of mlcommons/storage,
+ * 3.6.2: the table of parameters). */
 static enum mlperf_state check_tier(const struct job *j, struct buf *text)
 {
 	buf_add(text, "cache=");
 	job_option_text(j, "cache", text);
-	buf_add(text, " is a cache of the benchmark's own, which CLOSED does "
-		      "not have: --cache=none");
+	buf_add(text,
+		" is a cache of the benchmark's own, which CLOSED does not have: --cache=none");
 	return MLPERF_BROKEN;
 }
 
-static enum mlperf_state check_cache(const struct mlperf_subject *s,
-				     struct buf *text)
+static enum mlperf_state check_cache(const struct mlperf_subject *s, struct buf *text)
 {
 	if (s->job->cache != CACHE_NONE)
 		return check_tier(s->job, text);
@@ -318,8 +282,7 @@ static enum mlperf_state check_cache(const struct mlperf_subject *s,
 	}
 	if (!s->run)
 		return mlperf_not_yet(text);
-	if (s->rules->empties == MLPERF_EMPTY_EPOCH &&
-	    s->job->drop_caches == DROP_CACHES_EPOCH &&
+	if (s->rules->empties == MLPERF_EMPTY_EPOCH && s->job->drop_caches == DROP_CACHES_EPOCH &&
 	    !s->result->storage.caches_dropped) {
 		buf_add(text, "this host's caches were not emptied");
 		return MLPERF_BROKEN;

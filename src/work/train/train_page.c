@@ -11,8 +11,7 @@
 #include "work/train/train_verdict.h"
 #include "work/train/training.h"
 
-static void list_dataset(struct listing *f, const struct job *j,
-			 const struct host *host)
+static void list_dataset(struct listing *f, const struct job *j, const struct host *host)
 {
 	struct mlgen_err err = { 0 };
 	struct dataset_totals t;

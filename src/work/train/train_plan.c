@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_plan.c - what a dry run computes of a dataset, and of a training; train_plan_text.c prints it. */
+/* train_plan.c - what a dry run computes of a dataset, and of a training; train_plan_text.c prints
+ * it. */
 #include "work/train/train_plan.h"
 
 #include <inttypes.h>
@@ -49,18 +50,17 @@ static bool look_at_files(struct plan_report *p, const struct plan_input *in)
 	int rc = manifest_read(&p->dataset, &state, &err);
 
 	if (!rc && state != MANIFEST_ABSENT)
-		rc = manifest_present(&p->dataset, &p->present_files,
-				      &p->present_bytes, &p->present_estimate,
-				      &err);
+		rc = manifest_present(&p->dataset, &p->present_files, &p->present_bytes,
+				      &p->present_estimate, &err);
 	if (rc && !renew) {
 		plan_add_check(p, "dataset", PLAN_FAIL, "%s", err.text);
 		return false;
 	}
 	if (rc) {
 		p->present_files = p->present_bytes = 0;
-		plan_add_check(p, "dataset", PLAN_WARNING,
-			       "--replace deletes the dataset that is there, "
-			       "which was made otherwise");
+		plan_add_check(
+			p, "dataset", PLAN_WARNING,
+			"--replace deletes the dataset that is there, which was made otherwise");
 	}
 	p->write_files = dataset_there(&p->dataset) - p->present_files;
 	if (p->write_files && p->totals.bytes > p->present_bytes)
@@ -69,8 +69,7 @@ static bool look_at_files(struct plan_report *p, const struct plan_input *in)
 }
 
 /* Of the files to evaluate with, which are beside them. */
-static int add_eval(struct plan_report *p, struct prepare_need *n,
-		    struct mlgen_err *err)
+static int add_eval(struct plan_report *p, struct prepare_need *n, struct mlgen_err *err)
 {
 	enum manifest_state state;
 	struct dataset_totals totals;
@@ -116,8 +115,7 @@ static void ask_place(struct plan_report *p, const struct plan_input *in)
 		dataremove_bytes(p->dataset.directory, &need.freed_bytes, NULL);
 	if (rc)
 		plan_add_fail(p, "dataset", &err);
-	for (const struct prepare_rule *rule = prepare_rules;
-	     rule->name && rc == 0; rule++) {
+	for (const struct prepare_rule *rule = prepare_rules; rule->name && rc == 0; rule++) {
 		struct mlgen_err why = { 0 };
 
 		if (rule->ask(&need, &why))
@@ -138,11 +136,9 @@ static void check_mount(struct plan_report *p, const struct plan_input *in)
 	if (is_matching)
 		ask_place(p, in);
 	if (p->mount.is_memory)
-		plan_add_check(
-			p, "storage", PLAN_WARNING,
-			"%s at %s is memory: nothing of a disk is measured "
-			"there",
-			p->mount.type, p->mount.target);
+		plan_add_check(p, "storage", PLAN_WARNING,
+			       "%s at %s is memory: nothing of a disk is measured there",
+			       p->mount.type, p->mount.target);
 }
 
 static void check_direct(struct plan_report *p)
@@ -150,8 +146,7 @@ static void check_direct(struct plan_report *p)
 	char path[4096];
 	const char *probe = dataset_place(&p->dataset);
 
-	if (p->present_files &&
-	    dataset_path(&p->dataset, 0, path, sizeof(path)) > 0 &&
+	if (p->present_files && dataset_path(&p->dataset, 0, path, sizeof(path)) > 0 &&
 	    access(path, F_OK) == 0)
 		probe = path;
 	plan_check_direct(p, probe);
@@ -163,23 +158,20 @@ static void check_memory(struct plan_report *p)
 	char ratio[32];
 
 	snprintf(ratio, sizeof(ratio), "--dataset_ratio=%d", MLPERF_MEMORIES);
-	p->dataset_memory_ratio =
-		memory > 0 ? (double)p->totals.bytes / memory : (double)NAN;
+	p->dataset_memory_ratio = memory > 0 ? (double)p->totals.bytes / memory : (double)NAN;
 	if (!(p->dataset_memory_ratio < MLPERF_MEMORIES))
 		plan_add_check(p, "memory", PLAN_OK, "%d x", MLPERF_MEMORIES);
 	else if (p->job->direct || job_drops_each_epoch(p->job))
 		plan_add_check(p, "memory", PLAN_OK, "%s", "");
 	else
 		plan_add_check(p, "memory", PLAN_WARNING,
-			       "%s can keep much of the dataset in memory; "
-			       "MLPerf Storage asks for %d x: %s, or %s",
-			       p->is_of_hosts ? "these hosts" : "this host",
-			       MLPERF_MEMORIES,
+			       "%s can keep much of the dataset in memory; MLPerf Storage asks for "
+			       "%d x: %s, or %s",
+			       p->is_of_hosts ? "these hosts" : "this host", MLPERF_MEMORIES,
 			       dataset_makes_files(&p->dataset, p->job)
 				       ? ratio
 				       : "a directory with more files",
-			       advice_direct(p->job) ? "direct=1"
-						     : "invalidate=epoch");
+			       advice_direct(p->job) ? "direct=1" : "invalidate=epoch");
 }
 
 /* As the run will ask. */
@@ -204,14 +196,11 @@ static void check_steps(struct plan_report *p)
 		plan_add_check(p, "steps", PLAN_OK, "%d", MLPERF_STEPS);
 		return;
 	}
-	uint64_t samples =
-		plan_product(j->batch_size * p->accelerators, MLPERF_STEPS);
+	uint64_t samples = plan_product(j->batch_size * p->accelerators, MLPERF_STEPS);
 	uint64_t files = divide_up(samples, p->dataset.samples_per_file);
 	plan_add_check(p, "steps", PLAN_WARNING,
-		       "MLPerf Storage asks for %d steps per epoch: "
-		       "%s%" PRIu64 "%s",
-		       MLPERF_STEPS, makes_files ? "--num_files=" : "", files,
-		       makes_files ? "" : " files");
+		       "MLPerf Storage asks for %d steps per epoch: %s%" PRIu64 "%s", MLPERF_STEPS,
+		       makes_files ? "--num_files=" : "", files, makes_files ? "" : " files");
 }
 
 static void count_eval(struct plan_report *p, const struct pass *pass)
@@ -234,8 +223,7 @@ static void count_steps(struct plan_report *p, const struct stages *stages)
 
 	p->steps_per_epoch = steps;
 	p->left_over_samples = taken < samples ? samples - taken : 0;
-	p->total_steps =
-		j->time_based ? UINT64_MAX : plan_product(j->epochs, steps);
+	p->total_steps = j->time_based ? UINT64_MAX : plan_product(j->epochs, steps);
 	if (j->steps && j->steps < p->total_steps)
 		p->total_steps = j->steps;
 	if (stages->has_eval)
@@ -259,8 +247,7 @@ static void count_calls(struct plan_report *p, const struct plan_config *plan)
 	struct plan_calls *c = &p->calls_per_sample;
 	double samples = 0, bytes = 0;
 
-	for (uint64_t i = 0, id = 0; i < LOOKED_AT && id < extents;
-	     i++, id += step) {
+	for (uint64_t i = 0, id = 0; i < LOOKED_AT && id < extents; i++, id += step) {
 		struct plan_counts counts;
 		struct extent x;
 
@@ -310,25 +297,21 @@ static void compute_length(struct plan_report *p)
 {
 	const struct job *j = p->job;
 	double step_seconds = dist_mean(&j->compute_time) / 1e9;
-	double runtime =
-		j->runtime_ns ? (double)j->runtime_ns / 1e9 : (double)INFINITY;
+	double runtime = j->runtime_ns ? (double)j->runtime_ns / 1e9 : (double)INFINITY;
 	double seconds = runtime, samples = (double)NAN;
 
 	if (p->total_steps != UINT64_MAX) {
-		samples = (double)p->total_steps * (double)p->accelerators *
-			  (double)j->batch_size;
+		samples = (double)p->total_steps * (double)p->accelerators * (double)j->batch_size;
 		seconds = fmin(runtime, (double)p->total_steps * step_seconds);
 	}
 	p->read_bytes = samples * p->io_bytes_per_sample;
-	p->least_seconds =
-		seconds > 0 && isfinite(seconds) ? seconds : (double)NAN;
+	p->least_seconds = seconds > 0 && isfinite(seconds) ? seconds : (double)NAN;
 }
 
 static void compute_memory(struct plan_report *p, const struct stages *stages)
 {
 	const struct job *j = p->job;
-	double samples =
-		(double)p->accelerators * hold_samples(j, &stages->train);
+	double samples = (double)p->accelerators * hold_samples(j, &stages->train);
 
 	memneed_train(&p->need, j, stages);
 	tier_need(&p->need, j, stages);
@@ -350,8 +333,8 @@ static void check_hold(struct plan_report *p, const struct stages *stages)
 	plan_add_check(p, "hold", PLAN_OK, "%s", "");
 }
 
-static int plan_stages(struct plan_report *p, const struct plan_input *in,
-		       struct stages *stages, struct mlgen_err *err)
+static int plan_stages(struct plan_report *p, const struct plan_input *in, struct stages *stages,
+		       struct mlgen_err *err)
 {
 	const struct job *j = p->job;
 	uint64_t threads = plan_product(j->accelerators, job_readers(j));
@@ -360,8 +343,7 @@ static int plan_stages(struct plan_report *p, const struct plan_input *in,
 	count_steps(p, stages);
 	p->reads_in_flight = plan_product(threads, job_depth(j));
 	if (p->touches_files) {
-		p->open_files = plan_product(threads, job_samples_at_once(j)) +
-				PLAN_OWN_FILES;
+		p->open_files = plan_product(threads, job_samples_at_once(j)) + PLAN_OWN_FILES;
 		check_memory(p);
 		check_emptied(p);
 		if (j->direct)
@@ -379,28 +361,24 @@ static int plan_stages(struct plan_report *p, const struct plan_input *in,
 	return rc;
 }
 
-static int plan_training(struct plan_report *p, const struct plan_input *in,
-			 struct mlgen_err *err)
+static int plan_training(struct plan_report *p, const struct plan_input *in, struct mlgen_err *err)
 {
 	const struct job *j = p->job;
 	struct stages stages;
-	int rc = train_stages(&stages, j, &p->dataset,
-			      j->eval_files ? &p->eval : NULL, 0, err);
+	int rc = train_stages(&stages, j, &p->dataset, j->eval_files ? &p->eval : NULL, 0, err);
 
 	return rc ? rc : plan_stages(p, in, &stages, err);
 }
 
-int train_plan(struct plan_report *p, const struct plan_input *in,
-	       struct mlgen_err *err)
+int train_plan(struct plan_report *p, const struct plan_input *in, struct mlgen_err *err)
 {
 	dataset_totals(&p->dataset, &p->totals);
 	if (p->touches_files)
 		check_mount(p, in);
 	if (p->write_files || !is_training(p))
-		memneed_prepare(&p->need, dataset_all_files(&p->dataset),
-				dataset_file_bytes(
-					&p->dataset,
-					dataset_large_file(&p->dataset,
-							   CREW_MOST_BYTES)));
+		memneed_prepare(
+			&p->need, dataset_all_files(&p->dataset),
+			dataset_file_bytes(&p->dataset,
+					   dataset_large_file(&p->dataset, CREW_MOST_BYTES)));
 	return is_training(p) ? plan_training(p, in, err) : 0;
 }

@@ -23,15 +23,13 @@ static void put_share(struct buf *line, const struct cacheshare *c)
 	char n[UNITS_TEXT_BYTES], m[UNITS_TEXT_BYTES];
 
 	if (c->asked >= 1) {
-		buf_addf(line, "all of the dataset fits, %s",
-			 units_human_bytes(n, c->held_bytes));
+		buf_addf(line, "all of the dataset fits, %s", units_human_bytes(n, c->held_bytes));
 		return;
 	}
 	buf_addf(line, "%s of the dataset, %s", show_percent(n, c->share * 100),
 		 units_human_bytes(m, c->held_bytes));
 	if (c->samples != UINT64_MAX)
-		buf_addf(line, " (%s samples)",
-			 units_human_count(n, c->samples));
+		buf_addf(line, " (%s samples)", units_human_count(n, c->samples));
 }
 
 static void put_where(struct buf *line, const struct job *j)
@@ -45,23 +43,17 @@ static void put_where(struct buf *line, const struct job *j)
 	if (j->cache_scope == CACHE_OF_RANK && j->accelerators > 1)
 		buf_add(line, ", for each accelerator");
 	if (job_cache_parts(j) > 1)
-		buf_addf(line,
-			 ", one of all %" PRIu64 " processes, each of which "
-			 "keeps 1/%" PRIu64,
+		buf_addf(line, ", one of all %" PRIu64 " processes, each of which keeps 1/%" PRIu64,
 			 job_cache_parts(j), job_cache_parts(j));
 }
 
-static void put_expected(struct buf *line, const struct job *j,
-			 const struct cacheshare *c)
+static void put_expected(struct buf *line, const struct job *j, const struct cacheshare *c)
 {
-	double hits =
-		cacheshare_holds_for(j)
-			? cacheshare_hits((enum job_cache)j->cache, c->share)
-			: (double)NAN;
+	double hits = cacheshare_holds_for(j) ? cacheshare_hits((enum job_cache)j->cache, c->share)
+					      : (double)NAN;
 
 	if (!isnan(hits))
-		buf_addf(line, "%.1f%% hits expected from epoch 2 on; ",
-			 hits * 100);
+		buf_addf(line, "%.1f%% hits expected from epoch 2 on; ", hits * 100);
 }
 
 void train_plan_cache(FILE *to, const struct plan_report *p)

@@ -27,8 +27,7 @@ static void put_scan(FILE *to, const struct dataset_totals *t)
 	struct buf line = { 0 };
 
 	plan_start_line(&line, "");
-	buf_addf(&line, "looked into: %s read in %s",
-		 units_human_bytes(n, t->scan_read_bytes),
+	buf_addf(&line, "looked into: %s read in %s", units_human_bytes(n, t->scan_read_bytes),
 		 units_human_time(m, (uint64_t)(t->scan_seconds * 1e9)));
 	if (t->scan_kept_files > 0)
 		buf_addf(&line, ", %s file%s known from before",
@@ -48,15 +47,12 @@ static void put_dataset(FILE *to, const struct plan_report *p)
 	buf_addf(&line, "%s %s file%s", units_human_count(n, p->dataset.files),
 		 p->dataset.format->name, plural(p->dataset.files));
 	if (p->dataset.uneven_samples)
-		buf_addf(&line, ", %s samples",
-			 units_human_count(m, p->dataset.uneven_samples));
+		buf_addf(&line, ", %s samples", units_human_count(m, p->dataset.uneven_samples));
 	else
-		buf_addf(&line, " x %s sample%s",
-			 units_human_count(m, per_file), plural(per_file));
+		buf_addf(&line, " x %s sample%s", units_human_count(m, per_file), plural(per_file));
 	buf_addf(&sizes, "%s mean", units_human_mb(n, t->mean_file_bytes));
 	if (t->stdev_file_bytes > 0)
-		buf_addf(&sizes, ", %s stdev",
-			 units_human_mb(n, t->stdev_file_bytes));
+		buf_addf(&sizes, ", %s stdev", units_human_mb(n, t->stdev_file_bytes));
 	bool is_short = line.len + 2 + sizes.len + 4 <= PLAN_POINT_AT;
 	if (is_short)
 		buf_addf(&line, ", %s", buf_str(&sizes));
@@ -70,9 +66,7 @@ static void put_dataset(FILE *to, const struct plan_report *p)
 		plan_put_sentence(to, buf_str(&sizes));
 	buf_fini(&sizes);
 	if (t->label_files > 0) {
-		buf_addf(&labels,
-			 "%s of these files ha%s a label file, read with the "
-			 "sample",
+		buf_addf(&labels, "%s of these files ha%s a label file, read with the sample",
 			 units_human_count(n, (uint64_t)t->label_files),
 			 t->label_files < 2 ? "s" : "ve");
 		plan_put_sentence(to, buf_str(&labels));
@@ -81,9 +75,8 @@ static void put_dataset(FILE *to, const struct plan_report *p)
 	if (t->scan_read_bytes > 0 || t->scan_kept_files > 0)
 		put_scan(to, t);
 	if (!p->touches_files) {
-		plan_put_sentence(to,
-				  "ioengine=null touches no file: nothing is "
-				  "written, read or needed on storage");
+		plan_put_sentence(to, "ioengine=null touches no file: nothing is written, read or "
+				      "needed on storage");
 		return;
 	}
 	plan_put_present(to, p, "dataset");
@@ -100,8 +93,8 @@ static void put_epoch(FILE *to, const struct plan_report *p)
 
 	plan_start_line(&line, "epoch");
 	buf_addf(&line, "%s / (%" PRIu64 " accelerator%s x batch %" PRIu64 ")",
-		 units_human_count(n, dataset_samples(&p->dataset)),
-		 p->accelerators, plural(p->accelerators), j->batch_size);
+		 units_human_count(n, dataset_samples(&p->dataset)), p->accelerators,
+		 plural(p->accelerators), j->batch_size);
 	plan_say(&line, p, " = {plan.steps_per_epoch} step{s},");
 	/* Leave room for the check, as a billion samples do not. */
 	if (line.len + sizeof(" 0 samples left over") > PLAN_CHECK_AT) {
@@ -111,9 +104,7 @@ static void put_epoch(FILE *to, const struct plan_report *p)
 		buf_addc(&line, ' ');
 	}
 	if (j->drop_last)
-		plan_say(&line, p,
-			 "{plan.left_over_samples} sample{s} left "
-			 "over");
+		plan_say(&line, p, "{plan.left_over_samples} sample{s} left over");
 	else
 		buf_add(&line, "the last batch may be short");
 	plan_put_checked(to, &line, plan_find_check(p, "steps"));
@@ -127,8 +118,8 @@ static void put_evaluation(struct buf *text, const struct plan_report *p)
 	if (p->eval_files == 0)
 		return;
 	plan_say(text, p,
-		 "{plan.eval_files} more file{s}, {plan.eval_bytes}; "
-		 "{plan.eval_steps} step{s} after ");
+		 "{plan.eval_files} more file{s}, {plan.eval_bytes}; {plan.eval_steps} step{s} "
+		 "after ");
 	if (j->eval_every == 1)
 		buf_add(text, "every epoch");
 	else
@@ -166,9 +157,8 @@ static void put_run(struct buf *text, const struct plan_report *p)
 }
 
 /* One line of demand; samples_per_sec NaN = none. */
-static void put_demand_line(FILE *to, const char *label, const char *who,
-			    double samples_per_sec, const struct rate_unit *u,
-			    int decimals, double bytes_per_sec)
+static void put_demand_line(FILE *to, const char *label, const char *who, double samples_per_sec,
+			    const struct rate_unit *u, int decimals, double bytes_per_sec)
 {
 	char n[UNITS_TEXT_BYTES];
 	struct buf line = { 0 };
@@ -176,8 +166,7 @@ static void put_demand_line(FILE *to, const char *label, const char *who,
 	plan_start_line(&line, label);
 	buf_add(&line, who);
 	if (!isnan(samples_per_sec)) {
-		plan_add_at_point(&line, units_sig4(n, samples_per_sec),
-				  SAMPLES_POINT_AT);
+		plan_add_at_point(&line, units_sig4(n, samples_per_sec), SAMPLES_POINT_AT);
 		plan_pad_to(&line, SAMPLES_POINT_AT + 4);
 		buf_add(&line, "samples/s");
 	}
@@ -192,8 +181,8 @@ static int demand_decimals(const struct rate_unit *u, double rate)
 {
 	int decimals = show_rate_decimals(u, rate);
 
-	for (double first = rate * pow(10, decimals);
-	     first > 0 && first < 99.5 && decimals < 8; first *= 10)
+	for (double first = rate * pow(10, decimals); first > 0 && first < 99.5 && decimals < 8;
+	     first *= 10)
 		decimals++;
 	return decimals;
 }
@@ -209,20 +198,16 @@ static void put_demand_lines(FILE *to, const struct plan_report *p)
 
 	if (isnan(all)) {
 		fprintf(to, "%-*s%s\n", PLAN_TEXT_AT, "demand",
-			"without limit: compute_time=0, as fast as storage "
-			"delivers");
+			"without limit: compute_time=0, as fast as storage delivers");
 		return;
 	}
-	snprintf(who, sizeof(who), "one %s",
-		 j->accelerator ? j->accelerator : "accelerator");
+	snprintf(who, sizeof(who), "one %s", j->accelerator ? j->accelerator : "accelerator");
 	put_demand_line(to, "demand", who, p->samples_per_sec_one, &u, decimals,
 			p->bytes_per_sec_one);
 	if (p->accelerators > 1) {
 		show_accelerators(who, p->accelerators, j->accelerator);
-		put_demand_line(to, "", who,
-				p->samples_per_sec_one *
-					(double)p->accelerators,
-				&u, decimals, all);
+		put_demand_line(to, "", who, p->samples_per_sec_one * (double)p->accelerators, &u,
+				decimals, all);
 	}
 	if (isnan(j->target_au))
 		return;
@@ -248,8 +233,8 @@ static void put_readers(struct buf *text, const struct plan_report *p)
 	const struct job *j = p->job;
 
 	plan_say(text, p,
-		 "{plan.reads_in_flight} read{s} ({plan.accelerators} "
-		 "accelerator{s}[ x {read_threads} read_threads]");
+		 "{plan.reads_in_flight} read{s} ({plan.accelerators} accelerator{s}[ x "
+		 "{read_threads} read_threads]");
 	if (job_interleaves(j))
 		buf_addf(text, " x %u files", JOB_INTERLEAVE_THREADS);
 	buf_add(text, j->read_threads ? ", " : " without read_threads, ");
@@ -327,13 +312,11 @@ static void put_samples(FILE *to, const struct plan_report *p)
 	const char *framework = framework_of(p->job);
 	struct buf text = { 0 };
 
-	if (!p->job->hold_samples && framework && p->framework_bytes > 0 &&
-	    p->job->read_threads) {
+	if (!p->job->hold_samples && framework && p->framework_bytes > 0 && p->job->read_threads) {
 		buf_add(&text, framework);
 		plan_say(&text, p,
-			 " would also hold {plan.framework_bytes} of "
-			 "prefetched samples; hold_samples=1 takes that from "
-			 "the page cache, too");
+			 " would also hold {plan.framework_bytes} of prefetched samples; "
+			 "hold_samples=1 takes that from the page cache, too");
 		plan_put_sentence(to, buf_str(&text));
 	}
 	buf_fini(&text);
@@ -347,8 +330,7 @@ static void put_emptied(struct buf *text, const struct plan_report *p)
 		return;
 	buf_addf(text, "%s are emptied before %s",
 		 p->hosts > 1 ? "those of each host" : "this host's",
-		 p->job->drop_caches == DROP_CACHES_EPOCH ? "each epoch"
-							  : "the job");
+		 p->job->drop_caches == DROP_CACHES_EPOCH ? "each epoch" : "the job");
 }
 
 void prepare_plan_text(FILE *to, const struct plan_report *p)

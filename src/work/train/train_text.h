@@ -8,7 +8,7 @@
 #include "run/results.h"
 
 /* As `text` of report/page.h. */
-void train_text(FILE *to, const struct run_result *run,
-		const struct job_result *r, size_t n, enum detail detail);
-void prepare_text(FILE *to, const struct run_result *run,
-		  const struct job_result *r, size_t n, enum detail detail);
+void train_text(FILE *to, const struct run_result *run, const struct job_result *r, size_t n,
+		enum detail detail);
+void prepare_text(FILE *to, const struct run_result *run, const struct job_result *r, size_t n,
+		  enum detail detail);

@@ -13,8 +13,7 @@
 #include "work/checkpoint/text_checkpoint_parts.h"
 
 /* What the client of a network filesystem made of these reads. */
-static void put_sizes_at_server(struct buf *text,
-				const struct storage_result *s)
+static void put_sizes_at_server(struct buf *text, const struct storage_result *s)
 {
 	const char *type = has_text(s->filesystem) ? s->filesystem : "";
 	const char *server = !strncmp(type, "nfs", 3)  ? "NFS server"
@@ -25,8 +24,7 @@ static void put_sizes_at_server(struct buf *text,
 	if (!server || s->device_reads == UINT64_MAX || s->device_reads == 0)
 		return;
 	buf_addf(text, "; %s mean at the %s",
-		 units_human_bytes(mean, (double)s->device_read_bytes /
-						 (double)s->device_reads),
+		 units_human_bytes(mean, (double)s->device_read_bytes / (double)s->device_reads),
 		 server);
 }
 
@@ -43,20 +41,17 @@ static void put_read_sizes(struct buf *text, const struct text_block *b)
 	if (is_plain && !strcmp(called, mean))
 		buf_addf(text, "%s as called (bs)", called);
 	else if (is_plain)
-		buf_addf(text, "up to %s as called (bs), %s mean", called,
-			 mean);
+		buf_addf(text, "up to %s as called (bs), %s mean", called, mean);
 	else if (b->job->direct && b->job->access == ACCESS_FRAMEWORK)
 		buf_addf(text, "whole files as called, %s mean", mean);
 	else {
 		show_sizes(text, &r->sizes); /* none of a merged result */
-		buf_addf(text, "%s%s mean", text->len ? " as called, " : "",
-			 mean);
+		buf_addf(text, "%s%s mean", text->len ? " as called, " : "", mean);
 	}
 	put_sizes_at_server(text, b->storage);
 }
 
-static void put_ceiling_figure(struct buf *text, bool is_rate, double au,
-			       double rate)
+static void put_ceiling_figure(struct buf *text, bool is_rate, double au, double rate)
 {
 	char number[UNITS_TEXT_BYTES];
 	double figure = is_rate ? rate : au;
@@ -77,24 +72,22 @@ static void put_ceiling(struct buf *text, const struct text_block *b)
 
 	if (!c->is_tried)
 		return;
-	put_ceiling_figure(text, is_rate, c->null_au_percent,
-			   c->null_samples_per_sec);
+	put_ceiling_figure(text, is_rate, c->null_au_percent, c->null_samples_per_sec);
 	buf_add(text, " without storage");
 	if (!verdict_without_storage(b->job)) {
 		buf_add(text, ", ");
-		put_ceiling_figure(text, is_rate, c->cached_au_percent,
-				   c->cached_samples_per_sec);
+		put_ceiling_figure(text, is_rate, c->cached_au_percent, c->cached_samples_per_sec);
 		buf_add(text, " from memory");
 	}
 	if (c->cached_seconds > 0) {
 		text_say(text, b,
-			 " ({ml.ceiling.cached_files} file{s}, "
-			 "{ml.ceiling.cached_bytes}, over and over");
+			 " ({ml.ceiling.cached_files} file{s}, {ml.ceiling.cached_bytes}, over and "
+			 "over");
 		buf_add(text, b->job->direct ? ", direct=0)" : ")");
 	}
 	text_say(text, b,
-		 "[; without the {ml.ceiling.jobs_beside} job{s} "
-		 "beside it][; {ml.ceiling.unmeasured}]");
+		 "[; without the {ml.ceiling.jobs_beside} job{s} beside it][; "
+		 "{ml.ceiling.unmeasured}]");
 }
 
 static uint64_t taken(const struct epoch_result *e)
@@ -102,10 +95,9 @@ static uint64_t taken(const struct epoch_result *e)
 	return e->samples + e->failed_samples;
 }
 
-/* By how much epochs from the second on differ; a last one that was cut short
- * does not count. False where there are no two of them. */
-static bool epochs_differ(const struct ml_result *ml, double *percent,
-			  uint64_t *last)
+/* By how much epochs from the second on differ; a last one that was cut short does not count. False
+ * where there are no two of them. */
+static bool epochs_differ(const struct ml_result *ml, double *percent, uint64_t *last)
 {
 	const struct epoch_result *e = ml->epochs.items;
 	size_t n = ml->epochs.count;
@@ -137,8 +129,7 @@ static void put_steady(struct buf *text, const struct text_block *b)
 	else
 		buf_add(text, "unknown (takes 3 whole epochs)");
 	if (b->result->errors > 0)
-		text_say(text, b,
-			 "; {ml.errors} error{s} counted, the run went on");
+		text_say(text, b, "; {ml.errors} error{s} counted, the run went on");
 	else if (b->result->err.code != 0)
 		buf_add(text, "; stopped by an error");
 	else
@@ -154,10 +145,9 @@ static void put_evaluation(struct buf *text, const struct text_block *b)
 	if (b->job->eval_files == 0)
 		return;
 	text_say(text, b,
-		 "{ml.eval.steps} step{s}, {ml.eval.samples} samples"
-		 ", {ml.eval.samples_per_sec} samples/s, ");
-	buf_add(text,
-		show_rate(rate, &b->unit, b->ml->eval.sample_bytes_per_sec));
+		 "{ml.eval.steps} step{s}, {ml.eval.samples} samples, {ml.eval.samples_per_sec} "
+		 "samples/s, ");
+	buf_add(text, show_rate(rate, &b->unit, b->ml->eval.sample_bytes_per_sec));
 }
 
 static void put_accelerator_time(struct buf *out, const struct text_block *b)

@@ -56,15 +56,13 @@ static const char *reader_of(const struct text_block *b)
 {
 	const struct dataset *ds = b->result->dataset;
 
-	return ds && ds->format && ds->format->reader ? ds->format->reader
-						      : "its framework";
+	return ds && ds->format && ds->format->reader ? ds->format->reader : "its framework";
 }
 
 /* Name the order of shards: resolve.c may have chosen it, not the user. */
 static void put_shards(struct buf *text, const struct job *job)
 {
-	buf_add(text,
-		", each file from front to back (loader=tfdata, shuffle=");
+	buf_add(text, ", each file from front to back (loader=tfdata, shuffle=");
 	job_option_text(job, "shuffle", text);
 	buf_addc(text, ')');
 }
@@ -74,9 +72,7 @@ static void put_threads(struct buf *text, const struct text_block *b)
 	const struct job *job = b->job;
 
 	if (job->read_threads)
-		text_say(text, b,
-			 "{readers} read thread{s} ({readers_each} per "
-			 "accelerator)");
+		text_say(text, b, "{readers} read thread{s} ({readers_each} per accelerator)");
 	else
 		buf_add(text, "each accelerator's own thread");
 	text_say(text, b, ", ioengine={ioengine}[ ({ml.in_use})], {direct=}");
@@ -88,8 +84,7 @@ static void put_threads(struct buf *text, const struct text_block *b)
 	else if (job->access == ACCESS_RECORDED)
 		text_say(text, b, ", reads as recorded in {recorded_calls}");
 	else
-		buf_addf(text, ", reads as %s does",
-			 job->direct ? "DLIO" : reader_of(b));
+		buf_addf(text, ", reads as %s does", job->direct ? "DLIO" : reader_of(b));
 	if (job->dataset == DATASET_SCAN && job->loader == LOADER_TFDATA)
 		put_shards(text, job);
 }
@@ -115,12 +110,11 @@ static void put_dataset(struct buf *text, const struct text_block *b)
 
 	if (!ds)
 		return;
-	buf_addf(text, "%s %s file%s of ", units_human_count(number, ds->files),
-		 ds->format->name, plural(ds->files));
+	buf_addf(text, "%s %s file%s of ", units_human_count(number, ds->files), ds->format->name,
+		 plural(ds->files));
 	put_file_size(text, t);
 	if (ds->uneven_samples)
-		buf_addf(text, ", %s samples",
-			 units_human_count(number, ds->uneven_samples));
+		buf_addf(text, ", %s samples", units_human_count(number, ds->uneven_samples));
 	else if (ds->samples_per_file > 1)
 		buf_addf(text, ", %s samples each",
 			 units_human_count(number, ds->samples_per_file));

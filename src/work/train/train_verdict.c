@@ -22,8 +22,7 @@
 #define MOST_READS 512 /* more in flight are no experiment any more */
 #define MOST_READ_THREADS 1024
 
-static const char *const io_kinds[] = { "read",  "write", "open", "stat",
-					"fsync", "close", "reap" };
+static const char *const io_kinds[] = { "read", "write", "open", "stat", "fsync", "close", "reap" };
 
 /* No byte is moved, and no storage is played either. */
 static bool lacks_storage(const struct verdict_findings *f)
@@ -47,8 +46,7 @@ static double io_share(const struct verdict_findings *f)
 }
 
 /* The kinds that took most of the loaders' time, most first. */
-static void largest_kinds(const struct verdict_findings *f,
-			  const char *largest[2])
+static void largest_kinds(const struct verdict_findings *f, const char *largest[2])
 {
 	largest[0] = largest[1] = io_kinds[0];
 	for (size_t i = 1; i < ARRAY_LEN(io_kinds); i++) {
@@ -57,30 +55,29 @@ static void largest_kinds(const struct verdict_findings *f,
 		if (share > show_share(&f->loader, largest[0])) {
 			largest[1] = largest[0];
 			largest[0] = io_kinds[i];
-		} else if (largest[1] == largest[0] ||
-			   share > show_share(&f->loader, largest[1])) {
+		} else if (largest[1] == largest[0] || share > show_share(&f->loader, largest[1])) {
 			largest[1] = io_kinds[i];
 		}
 	}
 }
 
-/* Twice the reads in flight: the experiment that tells bandwidth from
- * latency. False where so many are in flight that it would tell nothing.
- * Accelerators that read themselves get a thread first. */
+/* Twice the reads in flight: the experiment that tells bandwidth from latency. False where so many
+ * are in flight that it would tell nothing. Accelerators that read themselves get a thread
+ * first. */
 static bool put_more_threads(struct buf *out, const struct verdict_findings *f,
 			     const char *question)
 {
 	uint64_t threads = f->job->read_threads * 2;
 
 	if (!threads) {
-		buf_add(out, "--read_threads=1 --prefetch=1 : what does "
-			     "reading while accelerators compute save?");
+		buf_add(out, "--read_threads=1 --prefetch=1 : what does reading while accelerators "
+			     "compute save?");
 		return true;
 	}
 	if (threads > MOST_READ_THREADS || reads_in_flight(f) >= MOST_READS)
 		return false;
-	buf_addf(out, "--read_threads=%" PRIu64 " : %s (%" PRIu64 " now)?",
-		 threads, question, reads_in_flight(f));
+	buf_addf(out, "--read_threads=%" PRIu64 " : %s (%" PRIu64 " now)?", threads, question,
+		 reads_in_flight(f));
 	return true;
 }
 
@@ -96,38 +93,34 @@ static void memory_headline(struct buf *out, const struct verdict_findings *f)
 {
 	if (!verdict_keeps_in_memory(out, f))
 		verdict_say(out, f,
-			    "{ml.storage.memory_percent} of the bytes "
-			    "came from this host's page cache");
+			    "{ml.storage.memory_percent} of the bytes came from this host's page "
+			    "cache");
 }
 
 static void memory_because(struct buf *out, const struct verdict_findings *f)
 {
-	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES],
-		memory[UNITS_TEXT_BYTES];
+	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES], memory[UNITS_TEXT_BYTES];
 	double size = (double)f->result->totals.bytes;
 	double ram = (double)host_all_memory(&f->run->host);
 
 	if (verdict_is_in_memory(out, f, "read"))
 		return;
 	if (f->job->distinct_files) {
-		verdict_say(out, f,
-			    "{distinct_files} of the files were read "
-			    "over and over (distinct_files)");
+		verdict_say(
+			out, f,
+			"{distinct_files} of the files were read over and over (distinct_files)");
 		return;
 	}
-	units_human_count(files, f->result->dataset ? f->result->dataset->files
-						    : f->job->num_files);
+	units_human_count(files,
+			  f->result->dataset ? f->result->dataset->files : f->job->num_files);
 	units_human_bytes(bytes, size);
 	units_human_bytes(memory, ram);
 	if (size <= ram)
-		buf_addf(out,
-			 "the dataset (%s files, %s) fits into memory (%s)",
-			 files, bytes, memory);
+		buf_addf(out, "the dataset (%s files, %s) fits into memory (%s)", files, bytes,
+			 memory);
 	else
-		buf_addf(out,
-			 "the dataset (%s files, %s) is only %.1f x memory "
-			 "(%s)",
-			 files, bytes, size / ram, memory);
+		buf_addf(out, "the dataset (%s files, %s) is only %.1f x memory (%s)", files, bytes,
+			 size / ram, memory);
 }
 
 /* Where no larger data set can be had: each of these the job would take. */
@@ -139,8 +132,7 @@ static void put_past_memory(struct buf *out, const struct verdict_findings *f)
 	if (advice_direct(f->job))
 		buf_add(out, "--direct=1 : reads that pass by the page cache");
 	else if (f->job->invalidate != INVALIDATE_EPOCH)
-		buf_add(out, "--invalidate=epoch : each from an empty page "
-			     "cache");
+		buf_add(out, "--invalidate=epoch : each from an empty page cache");
 	else
 		buf_addf(out, "--directory=PATH : one with %s of files",
 			 units_human_bytes(need, MLPERF_MEMORIES * ram));
@@ -168,9 +160,8 @@ static void memory_try(struct buf *out, const struct verdict_findings *f)
 	buf_addf(out, "--dataset_ratio=%d", MLPERF_MEMORIES);
 	if (t->mean_file_bytes > 0)
 		buf_addf(out, " : %s files",
-			 units_human_count(
-				 files, (uint64_t)ceil(MLPERF_MEMORIES * ram /
-						       t->mean_file_bytes)));
+			 units_human_count(files, (uint64_t)ceil(MLPERF_MEMORIES * ram /
+								 t->mean_file_bytes)));
 	if (advice_direct(f->job))
 		buf_add(out, ", or direct=1");
 }
@@ -189,16 +180,14 @@ static void network_because(struct buf *out, const struct verdict_findings *f)
 static void network_try(struct buf *out, const struct verdict_findings *f)
 {
 	(void)f;
-	buf_add(out, "a faster link, or more hosts; not a statement about "
-		     "storage");
+	buf_add(out, "a faster link, or more hosts; not a statement about storage");
 }
 
 static void compute_headline(struct buf *out, const struct verdict_findings *f)
 {
-	buf_add(out, lacks_storage(f) ? "no storage in this (ioengine=null): "
-		     : verdict_is_model(f->job)
-			     ? "the modelled storage keeps up: "
-			     : "storage keeps up: ");
+	buf_add(out, lacks_storage(f)           ? "no storage in this (ioengine=null): "
+		     : verdict_is_model(f->job) ? "the modelled storage keeps up: "
+						: "storage keeps up: ");
 	verdict_put_stall(out, f);
 }
 
@@ -208,13 +197,10 @@ static void compute_because(struct buf *out, const struct verdict_findings *f)
 		verdict_ceiling_put(out, &f->ceiling);
 		buf_add(out, "; ");
 	}
-	buf_addf(out, "stall is %.1f%% of accelerator time",
-		 show_share(&f->time, "stall"));
+	buf_addf(out, "stall is %.1f%% of accelerator time", show_share(&f->time, "stall"));
 	if (verdict_has_long_first_steps(f))
-		buf_add(out, " with first steps of epochs, which AU leaves "
-			     "out");
-	buf_addf(out, "; read threads idle %.1f%% of theirs",
-		 show_share(&f->loader, "idle"));
+		buf_add(out, " with first steps of epochs, which AU leaves out");
+	buf_addf(out, "; read threads idle %.1f%% of theirs", show_share(&f->loader, "idle"));
 }
 
 static void compute_try(struct buf *out, const struct verdict_findings *f)
@@ -231,55 +217,44 @@ static void compute_try(struct buf *out, const struct verdict_findings *f)
 	if (wanted > most)
 		wanted = most;
 	if (wanted > f->job->accelerators)
-		buf_addf(out,
-			 "--accelerators=%" PRIu64 " : storage keeps up, "
-			 "ask for more",
+		buf_addf(out, "--accelerators=%" PRIu64 " : storage keeps up, ask for more",
 			 wanted);
 	else if (dataset_makes_files(ds, f->job))
-		buf_addf(out,
-			 "--dataset_ratio=%d : these files are too few for "
-			 "more accelerators",
+		buf_addf(out, "--dataset_ratio=%d : these files are too few for more accelerators",
 			 MLPERF_MEMORIES);
 	else
-		buf_add(out, "--directory=PATH : these files are too few for "
-			     "more accelerators");
+		buf_add(out, "--directory=PATH : these files are too few for more accelerators");
 }
 
 static bool storage_holds(const struct verdict_findings *f)
 {
-	return !lacks_storage(f) && (f->ceiling.says == CEILING_ABOVE ||
-				     show_io_percent(&f->ml->loader_percent) >=
-					     VERDICT_STORAGE_PERCENT);
+	return !lacks_storage(f) &&
+	       (f->ceiling.says == CEILING_ABOVE ||
+		show_io_percent(&f->ml->loader_percent) >= VERDICT_STORAGE_PERCENT);
 }
 
 static void storage_headline(struct buf *out, const struct verdict_findings *f)
 {
 	const struct ml_result *ml = f->ml;
-	char who[SHOW_ACCELERATORS_BYTES], asked[UNITS_TEXT_BYTES],
-		got[UNITS_TEXT_BYTES];
-	const char *who_gave =
-		verdict_is_model(f->job) ? "the modelled storage" : "storage";
+	char who[SHOW_ACCELERATORS_BYTES], asked[UNITS_TEXT_BYTES], got[UNITS_TEXT_BYTES];
+	const char *who_gave = verdict_is_model(f->job) ? "the modelled storage" : "storage";
 
 	show_rate(got, &f->unit, ml->sample_bytes_per_sec);
 	if (isnan(ml->demand_bytes_per_sec)) {
-		buf_addf(out,
-			 "%s delivered %s; compute_time=0 takes all there is",
-			 who_gave, got);
+		buf_addf(out, "%s delivered %s; compute_time=0 takes all there is", who_gave, got);
 		return;
 	}
 	buf_addf(out, "%s ask%s for %s; %s delivered %s",
 		 show_accelerators(who, ml->accelerators, ml->accelerator),
 		 ml->accelerators == 1 ? "s" : "",
-		 show_rate(asked, &f->unit, ml->demand_bytes_per_sec), who_gave,
-		 got);
+		 show_rate(asked, &f->unit, ml->demand_bytes_per_sec), who_gave, got);
 }
 
 /* What the storage costs was measured. */
 static void put_ceiling_above(struct buf *out, const struct ceiling_gap *g)
 {
 	verdict_ceiling_put(out, g);
-	buf_addf(out, ", %.1f%s more; ", g->points,
-		 g->is_rate ? "%" : " points");
+	buf_addf(out, ", %.1f%s more; ", g->points, g->is_rate ? "%" : " points");
 }
 
 static void storage_because(struct buf *out, const struct verdict_findings *f)
@@ -293,20 +268,15 @@ static void storage_because(struct buf *out, const struct verdict_findings *f)
 	double all = io_share(f);
 	if (first < 0.9 * all)
 		buf_addf(out,
-			 "read threads spent %.1f%% of their time in I/O "
-			 "calls, %s %.1f%%, %s %.1f%%; ",
-			 all, most[0], first, most[1],
-			 show_share(&f->loader, most[1]));
+			 "read threads spent %.1f%% of their time in I/O calls, %s %.1f%%, %s "
+			 "%.1f%%; ",
+			 all, most[0], first, most[1], show_share(&f->loader, most[1]));
 	else if (!strcmp(most[0], "reap"))
-		buf_addf(out,
-			 "read threads spent %.1f%% of their time waiting "
-			 "for completions; ",
+		buf_addf(out, "read threads spent %.1f%% of their time waiting for completions; ",
 			 first);
 	else
-		buf_addf(out,
-			 "read threads spent %.1f%% of their time waiting "
-			 "in %s(); ",
-			 first, most[0]);
+		buf_addf(out, "read threads spent %.1f%% of their time waiting in %s(); ", first,
+			 most[0]);
 	verdict_say(out, f, "host CPU {ml.host.cpu_percent}, ");
 	verdict_put_wakeups(out, f);
 }
@@ -318,14 +288,10 @@ static void storage_try(struct buf *out, const struct verdict_findings *f)
 
 	if (verdict_put_larger_cache(out, f))
 		return;
-	if (put_more_threads(out, f,
-			     "is it bandwidth, or too few reads in "
-			     "flight"))
+	if (put_more_threads(out, f, "is it bandwidth, or too few reads in flight"))
 		return;
 	if (enough > 0 && enough < f->job->accelerators)
-		buf_addf(out,
-			 "--accelerators=%" PRIu64 " : does storage keep "
-			 "up with fewer?",
+		buf_addf(out, "--accelerators=%" PRIu64 " : does storage keep up with fewer?",
 			 enough);
 }
 
@@ -339,12 +305,10 @@ static bool hidden_holds(const struct verdict_findings *f)
 static void hidden_headline(struct buf *out, const struct verdict_findings *f)
 {
 	const struct ml_result *ml = f->ml;
-	char who[SHOW_ACCELERATORS_BYTES], asked[UNITS_TEXT_BYTES],
-		got[UNITS_TEXT_BYTES];
+	char who[SHOW_ACCELERATORS_BYTES], asked[UNITS_TEXT_BYTES], got[UNITS_TEXT_BYTES];
 	double supply = verdict_supply_percent(f->result) / 100;
 
-	buf_addf(out,
-		 "%s ask%s for %s; %s gives read threads that never idle %s",
+	buf_addf(out, "%s ask%s for %s; %s gives read threads that never idle %s",
 		 show_accelerators(who, ml->accelerators, ml->accelerator),
 		 ml->accelerators == 1 ? "s" : "",
 		 show_rate(asked, &f->unit, ml->demand_bytes_per_sec),
@@ -359,19 +323,17 @@ static bool is_cut_short(const struct verdict_findings *f)
 	const struct dataset *ds = f->result->dataset;
 
 	return j->steps && ds &&
-	       dataset_samples(ds) / j->batch_size / j->accelerators >=
-		       verdict_steps_that_show(j);
+	       dataset_samples(ds) / j->batch_size / j->accelerators >= verdict_steps_that_show(j);
 }
 
 static void hidden_because(struct buf *out, const struct verdict_findings *f)
 {
 	buf_addf(out,
-		 "%s short: most of %s is read before its first step, which AU "
-		 "leaves out; with it stall is %.1f%% of accelerator time; "
-		 "read threads spent %.1f%% of theirs in I/O calls",
-		 is_cut_short(f) ? "the run is" : "epochs are",
-		 is_cut_short(f) ? "it" : "one", show_share(&f->time, "stall"),
-		 io_share(f));
+		 "%s short: most of %s is read before its first step, which AU leaves out; with it "
+		 "stall is %.1f%% of accelerator time; read threads spent %.1f%% of theirs in I/O "
+		 "calls",
+		 is_cut_short(f) ? "the run is" : "epochs are", is_cut_short(f) ? "it" : "one",
+		 show_share(&f->time, "stall"), io_share(f));
 }
 
 static void hidden_try(struct buf *out, const struct verdict_findings *f)
@@ -379,22 +341,17 @@ static void hidden_try(struct buf *out, const struct verdict_findings *f)
 	const struct job *j = f->job;
 	const struct dataset *ds = f->result->dataset;
 	uint64_t steps = verdict_steps_that_show(j);
-	double samples =
-		(double)steps * (double)j->batch_size * (double)j->accelerators;
+	double samples = (double)steps * (double)j->batch_size * (double)j->accelerators;
 
 	if (is_cut_short(f))
-		buf_addf(out,
-			 "--steps=%" PRIu64 " : long enough for AU to show it",
-			 steps);
+		buf_addf(out, "--steps=%" PRIu64 " : long enough for AU to show it", steps);
 	else if (ds && !dataset_makes_files(ds, j))
 		buf_addf(out,
-			 "a directory with %.0f files or more has epochs long "
-			 "enough for AU to show it",
+			 "a directory with %.0f files or more has epochs long enough for AU to "
+			 "show it",
 			 ceil(samples / (double)ds->samples_per_file));
 	else if (ds)
-		buf_addf(out,
-			 "--num_files=%.0f%s : epochs long enough for AU to "
-			 "show it",
+		buf_addf(out, "--num_files=%.0f%s : epochs long enough for AU to show it",
 			 ceil(samples / (double)ds->samples_per_file),
 			 j->scale < 100 ? " --scale=100%" : "");
 }
@@ -409,8 +366,8 @@ static void unclear_headline(struct buf *out, const struct verdict_findings *f)
 {
 	if (lacks_storage(f)) {
 		verdict_say(out, f,
-			    "no storage in this (ioengine=null), and "
-			    "CPU {ml.host.cpu_percent} does not decide");
+			    "no storage in this (ioengine=null), and CPU {ml.host.cpu_percent} "
+			    "does not decide");
 		return;
 	}
 	buf_addf(out, "read threads in I/O calls %.1f%%", io_share(f));
@@ -420,13 +377,11 @@ static void unclear_headline(struct buf *out, const struct verdict_findings *f)
 static void unclear_because(struct buf *out, const struct verdict_findings *f)
 {
 	if (isnan(f->ml->demand_bytes_per_sec))
-		buf_add(out, "compute_time=0 asks for no throughput that could "
-			     "be missed; ");
+		buf_add(out, "compute_time=0 asks for no throughput that could be missed; ");
 	else
 		buf_addf(out, "stall is %.1f%% of accelerator time; ",
 			 show_share(&f->time, "stall"));
-	buf_addf(out, "read threads idle %.1f%% of theirs, ",
-		 show_share(&f->loader, "idle"));
+	buf_addf(out, "read threads idle %.1f%% of theirs, ", show_share(&f->loader, "idle"));
 	verdict_put_wakeups(out, f);
 }
 
@@ -437,40 +392,32 @@ static void unclear_try(struct buf *out, const struct verdict_findings *f)
 	else if (!f->ml->ceiling.is_tried && !verdict_is_model(f->job))
 		buf_add(out, "--ceiling : what this host could do at best");
 	else
-		put_more_threads(out, f,
-				 "is less time lost with more reads in "
-				 "flight");
+		put_more_threads(out, f, "is less time lost with more reads in flight");
 }
 
 /* In the order in which they are tried; the last always holds. */
 static const struct verdict verdicts[] = {
-	{ "errors", verdict_errors_holds, verdict_errors_headline,
-	  verdict_errors_because, verdict_errors_try },
+	{ "errors", verdict_errors_holds, verdict_errors_headline, verdict_errors_because,
+	  verdict_errors_try },
 	{ "memory", memory_holds, memory_headline, memory_because, memory_try },
-	{ "network", verdict_network_is_full, verdict_network_headline,
-	  network_because, network_try },
-	{ "host", verdict_host_holds, verdict_host_headline,
-	  verdict_host_because, verdict_host_try },
-	{ "unclear", verdict_disputed_holds, verdict_disputed_headline,
-	  verdict_disputed_because, verdict_disputed_try },
-	{ "storage", hidden_holds, hidden_headline, hidden_because,
-	  hidden_try },
-	{ "compute", verdict_keeps_up, compute_headline, compute_because,
-	  compute_try },
-	{ "cache", verdict_cache_holds, verdict_cache_headline,
-	  verdict_cache_because, verdict_cache_try },
-	{ "storage", storage_holds, storage_headline, storage_because,
-	  storage_try },
-	{ "unclear", unclear_holds, unclear_headline, unclear_because,
-	  unclear_try },
+	{ "network", verdict_network_is_full, verdict_network_headline, network_because,
+	  network_try },
+	{ "host", verdict_host_holds, verdict_host_headline, verdict_host_because,
+	  verdict_host_try },
+	{ "unclear", verdict_disputed_holds, verdict_disputed_headline, verdict_disputed_because,
+	  verdict_disputed_try },
+	{ "storage", hidden_holds, hidden_headline, hidden_because, hidden_try },
+	{ "compute", verdict_keeps_up, compute_headline, compute_because, compute_try },
+	{ "cache", verdict_cache_holds, verdict_cache_headline, verdict_cache_because,
+	  verdict_cache_try },
+	{ "storage", storage_holds, storage_headline, storage_because, storage_try },
+	{ "unclear", unclear_holds, unclear_headline, unclear_because, unclear_try },
 	{ 0 },
 };
 
 void train_verdict(const struct run_result *run, struct job_result *j)
 {
-	struct verdict_findings f = {
-		.run = run, .result = j, .job = j->job, .ml = &j->ml
-	};
+	struct verdict_findings f = { .run = run, .result = j, .job = j->job, .ml = &j->ml };
 
 	if (j->ml.steps == 0)
 		return;

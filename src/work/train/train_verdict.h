@@ -21,7 +21,7 @@
  *   storage  loaders spend 80 % or more of their time inside I/O calls, or the
  *            ceiling is clearly above
  *   unclear  none of these
- * A figure that could not be measured decides nothing. A training that
- * finished no step has no verdict.
+ * A figure that could not be measured decides nothing. A training that finished no step has no
+ * verdict.
  */
 void train_verdict(const struct run_result *run, struct job_result *j);

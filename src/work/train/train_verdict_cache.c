@@ -41,8 +41,7 @@ bool verdict_cache_holds(const struct verdict_findings *f)
 	const struct cache_result *c = &f->ml->cache;
 
 	return c->policy && has_text(c->directory) &&
-	       show_io_percent(&f->ml->loader_percent) >=
-		       VERDICT_STORAGE_PERCENT &&
+	       show_io_percent(&f->ml->loader_percent) >= VERDICT_STORAGE_PERCENT &&
 	       hit_share(c) >= MOST_OF_TIME;
 }
 
@@ -51,8 +50,7 @@ void verdict_cache_headline(struct buf *out, const struct verdict_findings *f)
 	char rate[UNITS_TEXT_BYTES];
 
 	buf_addf(out, "the tier's disk is the limit: %s and storage gave %s",
-		 f->ml->cache.directory,
-		 show_rate(rate, &f->unit, f->ml->sample_bytes_per_sec));
+		 f->ml->cache.directory, show_rate(rate, &f->unit, f->ml->sample_bytes_per_sec));
 }
 
 void verdict_cache_because(struct buf *out, const struct verdict_findings *f)
@@ -60,13 +58,10 @@ void verdict_cache_because(struct buf *out, const struct verdict_findings *f)
 	const struct cache_result *c = &f->ml->cache;
 	char hit[UNITS_TEXT_BYTES], miss[UNITS_TEXT_BYTES];
 
-	buf_addf(out, "%.1f%% of the time of samples is that of hits",
-		 hit_share(c) * 100);
-	buf_addf(out, ", of %s ms each (mean)",
-		 units_human_ms(hit, hist_mean(c->hit_ns)));
+	buf_addf(out, "%.1f%% of the time of samples is that of hits", hit_share(c) * 100);
+	buf_addf(out, ", of %s ms each (mean)", units_human_ms(hit, hist_mean(c->hit_ns)));
 	if (c->miss_ns && c->miss_ns->count)
-		buf_addf(out, "; a miss takes %s ms",
-			 units_human_ms(miss, hist_mean(c->miss_ns)));
+		buf_addf(out, "; a miss takes %s ms", units_human_ms(miss, hist_mean(c->miss_ns)));
 	verdict_say(out, f, "; host CPU {ml.host.cpu_percent}");
 }
 
@@ -78,26 +73,24 @@ void verdict_cache_try(struct buf *out, const struct verdict_findings *f)
 
 /* ---- what another size would be worth ---- */
 
-/* What a reader is busy with for one sample, in seconds: reading, decoding and
- * all else but waiting for accelerators. */
+/* What a reader is busy with for one sample, in seconds: reading, decoding and all else but waiting
+ * for accelerators. */
 static double busy_seconds(const struct verdict_findings *f)
 {
 	const struct ml_result *ml = f->ml;
 	double readers = (double)ml->accelerators * (double)job_readers(f->job);
 	double idle = ml->loader_percent.idle / 100;
 
-	return (1 - idle) * f->result->wall_seconds * readers /
-	       (double)ml->samples;
+	return (1 - idle) * f->result->wall_seconds * readers / (double)ml->samples;
 }
 
 /* Seconds that it may be busy, for this AU. */
-static double seconds_allowed(const struct verdict_findings *f,
-			      double au_percent)
+static double seconds_allowed(const struct verdict_findings *f, double au_percent)
 {
 	const struct ml_result *ml = f->ml;
 	double readers = (double)ml->accelerators * (double)job_readers(f->job);
-	double samples = (double)ml->accelerators * (double)f->job->batch_size *
-			 1e9 / dist_mean(&f->job->compute_time);
+	double samples = (double)ml->accelerators * (double)f->job->batch_size * 1e9 /
+			 dist_mean(&f->job->compute_time);
 
 	return readers / (samples * au_percent / 100);
 }
@@ -118,9 +111,8 @@ double verdict_cache_share(const struct verdict_findings *f, double au_percent)
 	double saved = hist_mean(c->miss_ns) / 1e9 - mean_hit_seconds(c);
 	double lacks = busy_seconds(f) - seconds_allowed(f, au_percent);
 	double ratio = c->all.hit_ratio + lacks / saved;
-	return saved > 0 && lacks > 0
-		       ? cacheshare_for((enum job_cache)f->job->cache, ratio)
-		       : (double)NAN;
+	return saved > 0 && lacks > 0 ? cacheshare_for((enum job_cache)f->job->cache, ratio)
+				      : (double)NAN;
 }
 
 bool verdict_put_larger_cache(struct buf *out, const struct verdict_findings *f)
@@ -130,9 +122,7 @@ bool verdict_put_larger_cache(struct buf *out, const struct verdict_findings *f)
 
 	if (!(percent <= 100))
 		return false;
-	buf_addf(out,
-		 "--cache_size=%.0f%% : a tier of %.0f%% would reach %g%% AU "
-		 "(estimate)",
+	buf_addf(out, "--cache_size=%.0f%% : a tier of %.0f%% would reach %g%% AU (estimate)",
 		 percent, percent, au);
 	return true;
 }

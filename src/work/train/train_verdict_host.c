@@ -23,16 +23,14 @@ static bool wakes_late(const struct verdict_findings *f)
 	return f->ml->time_percent.oversleep >= OVERSLEEP_PERCENT;
 }
 
-/* Stalls hold first steps of epochs, which AU leaves out: where it is high,
- * they are not what the verdict is about. */
+/* Stalls hold first steps of epochs, which AU leaves out: where it is high, they are not what the
+ * verdict is about. */
 static bool hardly_waits(const struct verdict_findings *f)
 {
-	return f->ml->time_percent.stall <= STALL_PERCENT ||
-	       f->ml->au_percent >= BUSY_AU_PERCENT;
+	return f->ml->time_percent.stall <= STALL_PERCENT || f->ml->au_percent >= BUSY_AU_PERCENT;
 }
 
-static void put_ceiling_headline(struct buf *out,
-				 const struct verdict_findings *f)
+static void put_ceiling_headline(struct buf *out, const struct verdict_findings *f)
 {
 	char percent[UNITS_TEXT_BYTES];
 
@@ -40,8 +38,7 @@ static void put_ceiling_headline(struct buf *out,
 		buf_addf(out, "oversleep %.1f%% of accelerator time; ",
 			 show_share(&f->time, "oversleep"));
 	else if (!isnan(f->result->host.cpu_percent))
-		buf_addf(out, "CPU %s busy; ",
-			 show_percent(percent, f->result->host.cpu_percent));
+		buf_addf(out, "CPU %s busy; ", show_percent(percent, f->result->host.cpu_percent));
 	verdict_ceiling_put(out, &f->ceiling);
 }
 
@@ -50,19 +47,16 @@ static void put_ceiling_because(struct buf *out, const struct ceiling_gap *g)
 	if (g->points < 0.05)
 		buf_add(out, "the ceiling is no higher than the result: ");
 	else if (g->is_rate)
-		buf_addf(out,
-			 "the ceiling is %.1f%% above the result: ", g->points);
+		buf_addf(out, "the ceiling is %.1f%% above the result: ", g->points);
 	else
-		buf_addf(out, "the ceiling is %.1f points above the result: ",
-			 g->points);
+		buf_addf(out, "the ceiling is %.1f points above the result: ", g->points);
 	buf_add(out, "storage hardly matters");
 }
 
 static void put_full_headline(struct buf *out, const struct verdict_findings *f)
 {
 	verdict_put_full(out, &f->result->host, &f->run->host);
-	buf_addf(out, "; stall is %.1f%% of accelerator time",
-		 show_share(&f->time, "stall"));
+	buf_addf(out, "; stall is %.1f%% of accelerator time", show_share(&f->time, "stall"));
 }
 
 /* Are the CPUs full of what is not mlgen? */
@@ -76,13 +70,11 @@ static void put_less_load(struct buf *out, const struct job *job)
 {
 	if (job->accelerators > 1)
 		buf_addf(out,
-			 "--accelerators=%" PRIu64 " : half the load here; "
-			 "this is not a statement about storage",
+			 "--accelerators=%" PRIu64
+			 " : half the load here; this is not a statement about storage",
 			 job->accelerators / 2);
 	else if (job->read_threads > 1)
-		buf_addf(out,
-			 "--read_threads=%" PRIu64 " : fewer threads on "
-			 "these CPUs",
+		buf_addf(out, "--read_threads=%" PRIu64 " : fewer threads on these CPUs",
 			 job->read_threads / 2);
 	else if (advice_direct(job))
 		buf_add(out, "--direct=1 : less copying on these CPUs");
@@ -95,8 +87,7 @@ void verdict_put_stall(struct buf *out, const struct verdict_findings *f)
 	char ms[UNITS_TEXT_BYTES];
 
 	if (!stall || stall->count == 0 || !f->ml->step_ns) {
-		buf_addf(out, "stall %.1f%% of accelerator time",
-			 show_share(&f->time, "stall"));
+		buf_addf(out, "stall %.1f%% of accelerator time", show_share(&f->time, "stall"));
 		return;
 	}
 	size_t i = 0;
@@ -104,13 +95,10 @@ void verdict_put_stall(struct buf *out, const struct verdict_findings *f)
 		i++;
 	if (i < ARRAY_LEN(percents))
 		buf_addf(out, "stall p%g %s ms", percents[i],
-			 units_human_ms(ms, (double)hist_percentile(
-						    stall, percents[i])));
+			 units_human_ms(ms, (double)hist_percentile(stall, percents[i])));
 	else
-		buf_addf(out, "stall %s ms (mean)",
-			 units_human_ms(ms, hist_mean(stall)));
-	buf_addf(out, " in steps of %s ms",
-		 units_human_ms(ms, hist_mean(f->ml->step_ns)));
+		buf_addf(out, "stall %s ms (mean)", units_human_ms(ms, hist_mean(stall)));
+	buf_addf(out, " in steps of %s ms", units_human_ms(ms, hist_mean(f->ml->step_ns)));
 }
 
 void verdict_put_wakeups(struct buf *out, const struct verdict_findings *f)
@@ -125,8 +113,7 @@ void verdict_put_wakeups(struct buf *out, const struct verdict_findings *f)
 
 bool verdict_has_long_first_steps(const struct verdict_findings *f)
 {
-	return f->ml->time_percent.stall > STALL_PERCENT &&
-	       f->ml->au_percent >= BUSY_AU_PERCENT;
+	return f->ml->time_percent.stall > STALL_PERCENT && f->ml->au_percent >= BUSY_AU_PERCENT;
 }
 
 bool verdict_keeps_up(const struct verdict_findings *f)
@@ -134,8 +121,8 @@ bool verdict_keeps_up(const struct verdict_findings *f)
 	return !isnan(f->ml->demand_bytes_per_sec) && hardly_waits(f);
 }
 
-/* A ceiling is a measurement, a busy CPU a hint. Nothing is in the way of accelerators
- * that are busy. */
+/* A ceiling is a measurement, a busy CPU a hint. Nothing is in the way of accelerators that are
+ * busy. */
 bool verdict_host_holds(const struct verdict_findings *f)
 {
 	if (f->ml->au_percent >= BUSY_AU_PERCENT && hardly_waits(f))
@@ -147,8 +134,8 @@ bool verdict_host_holds(const struct verdict_findings *f)
 
 /* ---- the hint and the measurement disagree ---- */
 
-/* Others who had the CPUs may have left them by the time of the ceiling, unless it is
- * known what storage costs; and with jobs beside this one a ceiling decides nothing. */
+/* Others who had the CPUs may have left them by the time of the ceiling, unless it is known what
+ * storage costs; and with jobs beside this one a ceiling decides nothing. */
 bool verdict_disputed_holds(const struct verdict_findings *f)
 {
 	if (isnan(f->ceiling.reached) || f->ceiling.says == CEILING_NEAR ||
@@ -159,8 +146,7 @@ bool verdict_disputed_holds(const struct verdict_findings *f)
 	return is_full(f) || wakes_late(f);
 }
 
-void verdict_disputed_headline(struct buf *out,
-			       const struct verdict_findings *f)
+void verdict_disputed_headline(struct buf *out, const struct verdict_findings *f)
 {
 	if (is_full(f))
 		verdict_put_full(out, &f->result->host, &f->run->host);
@@ -174,15 +160,12 @@ void verdict_disputed_headline(struct buf *out,
 void verdict_disputed_because(struct buf *out, const struct verdict_findings *f)
 {
 	if (is_taken(f))
-		buf_add(out,
-			"others had the CPUs in the run, and may have left "
-			"them when the ceiling was measured; ");
+		buf_add(out, "others had the CPUs in the run, and may have left them when the "
+			     "ceiling was measured; ");
 	else if (f->ml->ceiling.jobs_beside)
-		buf_add(out, "the ceiling is of this job without those beside "
-			     "it; ");
+		buf_add(out, "the ceiling is of this job without those beside it; ");
 	else
-		buf_add(out, "what the host does and what it could do "
-			     "disagree; ");
+		buf_add(out, "what the host does and what it could do disagree; ");
 	verdict_put_cpu(out, &f->result->host);
 }
 
@@ -201,9 +184,7 @@ void verdict_host_headline(struct buf *out, const struct verdict_findings *f)
 	else if (is_full(f))
 		put_full_headline(out, f);
 	else
-		buf_addf(out,
-			 "oversleep is %.1f%% of accelerator time: this "
-			 "host wakes late",
+		buf_addf(out, "oversleep is %.1f%% of accelerator time: this host wakes late",
 			 show_share(&f->time, "oversleep"));
 }
 
@@ -231,14 +212,11 @@ void verdict_host_try(struct buf *out, const struct verdict_findings *f)
 	if (is_taken(f))
 		buf_add(out, "the same while nothing else runs on these CPUs");
 	else if (f->ceiling.says == CEILING_NEAR && copies)
-		buf_addf(out,
-			 "--direct=1 : less copying on these CPUs, which "
-			 "costs %.1f %s",
-			 f->ceiling.copying,
-			 f->ceiling.is_rate ? "percent" : "points");
+		buf_addf(out, "--direct=1 : less copying on these CPUs, which costs %.1f %s",
+			 f->ceiling.copying, f->ceiling.is_rate ? "percent" : "points");
 	else if (f->ceiling.says == CEILING_NEAR)
-		buf_add(out, "fewer accelerators here, or more hosts; not a "
-			     "statement about storage");
+		buf_add(out,
+			"fewer accelerators here, or more hosts; not a statement about storage");
 	else if (!f->ml->ceiling.is_tried && !verdict_without_storage(job))
 		buf_add(out, "--ceiling : what this host could do at best");
 	else

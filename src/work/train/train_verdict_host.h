@@ -22,11 +22,8 @@ void verdict_host_headline(struct buf *out, const struct verdict_findings *f);
 void verdict_host_because(struct buf *out, const struct verdict_findings *f);
 void verdict_host_try(struct buf *out, const struct verdict_findings *f);
 
-/* The row behind it: the host seems to be the limit, and its ceiling says that it is
- * not. */
+/* The row behind it: the host seems to be the limit, and its ceiling says that it is not. */
 bool verdict_disputed_holds(const struct verdict_findings *f);
-void verdict_disputed_headline(struct buf *out,
-			       const struct verdict_findings *f);
-void verdict_disputed_because(struct buf *out,
-			      const struct verdict_findings *f);
+void verdict_disputed_headline(struct buf *out, const struct verdict_findings *f);
+void verdict_disputed_because(struct buf *out, const struct verdict_findings *f);
 void verdict_disputed_try(struct buf *out, const struct verdict_findings *f);

@@ -5,16 +5,14 @@
 #include "work/checkpoint/checkpoint_check.h"
 #include "work/train/train_check.h"
 
-static const char *const groups[] = { "Workload",   "Dataset", "Accelerator",
-				      "Evaluation", "Loader",  "Cache",
-				      NULL };
+static const char *const groups[] = { "Workload", "Dataset", "Accelerator", "Evaluation",
+				      "Loader",   "Cache",   NULL };
 static const char *const also[] = { "Model", "Checkpoint", NULL };
 
 /* A training that saves can be prepared: all options of one are taken. */
-static const char *const also_of_prepare[] = {
-	"Workload", "Dataset", "Accelerator", "Evaluation", "Loader",
-	"Cache",    "Model",   "Checkpoint",  NULL
-};
+static const char *const also_of_prepare[] = { "Workload",   "Dataset",    "Accelerator",
+					       "Evaluation", "Loader",     "Cache",
+					       "Model",      "Checkpoint", NULL };
 
 static const struct workload_default instead[] = {
 	{ "numjobs", "read_threads (of each accelerator) and accelerators" },
