@@ -11,6 +11,7 @@
 
 #include "ask/clean_inside.h"
 #include "base/below.h"
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "data/checkpoint_inside.h"
@@ -26,18 +27,11 @@ struct clean_checkpoint {
 	bool stays;            /* something in its folder does */
 };
 
-static int by_text(const void *a, const void *b)
-{
-	const char *const *x = a, *const *y = b;
-
-	return strcmp(*x, *y);
-}
-
 static bool clean_checkpoint_is_its(const struct checkpoint_removal *r, const char *name)
 {
 	return strcmp(name, CHECKPOINT_MANIFEST) == 0 ||
 	       strcmp(name, JSONFILE_PART(CHECKPOINT_MANIFEST)) == 0 ||
-	       (r->count && bsearch(&name, r->names, r->count, sizeof(name), by_text));
+	       (r->count && bsearch(&name, r->names, r->count, sizeof(name), text_compare));
 }
 
 /* Those that others have put into its folder. */
@@ -128,7 +122,7 @@ static void judge_checkpoint(struct clean *c, struct clean_checkpoint *k)
 	int rc = 0;
 
 	if (r->count)
-		qsort(r->names, r->count, sizeof(*r->names), by_text);
+		qsort(r->names, r->count, sizeof(*r->names), text_compare);
 	name_others(c, k);
 	for (size_t i = 0; i < r->count; i++)
 		judge_file(c, k, r->names[i]);

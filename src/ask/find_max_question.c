@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_max_question.c - what --find-max and --find-min ask: which option, of which job, for what.
- */
+/* find_max_question.c - what --find-max and --find-min ask: which option, of which job, for
+ * what. */
 #include "ask/find_max.h"
 
 #include <errno.h>

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "job/workload.h"
 
@@ -170,14 +171,7 @@ static void fill_group(struct mlperf_group *g)
 	}
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct mlperf_subject *x = a, *y = b;
-
-	if (x->job->group != y->job->group)
-		return x->job->group < y->job->group ? -1 : 1;
-	return (x->begin_ms > y->begin_ms) - (x->begin_ms < y->begin_ms);
-}
+COMPARE_BY2(by_start, struct mlperf_subject, job->group, begin_ms)
 
 static size_t jobs_of(const struct ask *a, const struct mlperf_source *s)
 {

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/bisect.h"
+#include "base/compare.h"
 #include "base/mem.h"
 
 static bool is_blank(char c)
@@ -92,12 +94,7 @@ static int ranges_read_all(struct ranges *r, const char *text, uint64_t end, con
 	return rc;
 }
 
-static int by_first(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-
-	return x->first < y->first ? -1 : x->first > y->first;
-}
+COMPARE_BY(by_first, struct range, first)
 
 /* Of sorted ranges make those that do not touch. */
 static int ranges_join(struct ranges *r, struct mlgen_err *err)
@@ -173,18 +170,10 @@ void ranges_cut(struct ranges *r, uint64_t end)
 /* The last range of which `key` (first or before) is no more than `value`. */
 static const struct range *ranges_find(const struct ranges *r, uint64_t value, bool by_before)
 {
-	size_t low = 0, high = r->count;
+	const struct range *at = r->items;
+	size_t later = BISECT(i, 0, r->count, (by_before ? at[i].before : at[i].first) > value);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct range *at = &r->items[middle];
-
-		if ((by_before ? at->before : at->first) <= value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &r->items[low - 1] : NULL;
+	return later ? &at[later - 1] : NULL;
 }
 
 void ranges_cut_below(struct ranges *r, uint64_t first)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_watch.c - record until it is over: the command, the time, a signal, or what is recorded.
- */
+/* capture_watch.c - record until it is over: the command, the time, a signal, or what is
+ * recorded. */
 #include "capture/capture_watch.h"
 
 #include <errno.h>

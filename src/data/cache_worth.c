@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/util.h"
 #include "data/cache_inside.h"
 
@@ -111,17 +112,10 @@ static bool is_old(const struct cache *c, const struct cache_node *n)
 	return c->worth[n->slot] != n->worth || is_aside(c, n->slot);
 }
 
-static int by_worth(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* What about `part` of them are worth at most; one of them is. */
 static uint64_t part_worth(uint64_t *samples, unsigned count, double part)
 {
-	qsort(samples, count, sizeof(*samples), by_worth);
+	qsort(samples, count, sizeof(*samples), u64_compare);
 	return samples[(unsigned)(part * (count - 1))];
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/below.h"
 #include "base/buf.h"
+#include "base/compare.h"
 #include "base/dirs.h"
 #include "base/mem.h"
 #include "base/units.h"
@@ -72,23 +73,9 @@ static void checkpoints_look_at(struct checkpoints *c, const char *name)
 		checkpoints_append(c, &k);
 }
 
-static int by_age(const void *a, const void *b)
-{
-	const struct checkpoint *x = a, *y = b;
+COMPARE_BY3(by_age, struct checkpoint, number, epoch, step)
 
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	if (x->epoch != y->epoch)
-		return x->epoch < y->epoch ? -1 : 1;
-	return x->step < y->step ? -1 : x->step > y->step;
-}
-
-static int checkpoints_by_name(const void *a, const void *b)
-{
-	const struct checkpoint_foreign *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
+COMPARE_BY_TEXT(checkpoints_by_name, struct checkpoint_foreign, name)
 
 const struct checkpoint *checkpoints_at(const struct checkpoints *c, uint64_t epoch, uint64_t step,
 					enum checkpoint_place place)

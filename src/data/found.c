@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bisect.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/signals.h"
@@ -419,17 +420,7 @@ uint64_t found_sample_bytes(const struct found *f, uint64_t file)
 static uint64_t search(const struct found *f, uint64_t at,
 		       uint64_t (*first)(const struct found *f, uint64_t file))
 {
-	uint64_t low = 0, high = f->files;
-
-	while (high - low > 1) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (first(f, middle) <= at)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return BISECT(file, 1, f->files, first(f, file) > at) - 1;
 }
 
 uint64_t found_file_of(const struct found *f, uint64_t sample)

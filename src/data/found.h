@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* found.h - what a scan found inside the files of a dataset: how many samples each has, and where.
- */
+/* found.h - what a scan found inside the files of a dataset: how many samples each has, and
+ * where. */
 #pragma once
 
 #include <stdint.h>

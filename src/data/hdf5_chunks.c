@@ -76,8 +76,8 @@ static int chunk_at(struct hdf5_file *f, const hsize_t *first, struct hdf5_note 
 		return hdf5_file_refuse(f, "has chunks without its filter, which are not told from "
 					   "others; use decompress=none");
 	for (size_t i = before; i < f->notes.count; i++)
-		if (f->notes.list[i].is_sample)
-			*chunk = f->notes.list[i];
+		if (f->notes.at[i].is_sample)
+			*chunk = f->notes.at[i];
 	if (chunk->off <= f->look->file_bytes && chunk->bytes <= f->look->file_bytes - chunk->off)
 		return 0;
 	return hdf5_file_refuse(f,
@@ -183,8 +183,8 @@ static int learn(struct chunks *c, uint64_t row, struct steps *out)
 	out->list = mem_array(out->count, sizeof(*out->list));
 	memset(out->list, 0, out->count * sizeof(*out->list));
 	for (size_t i = 0; i < out->count; i++)
-		if (!f->notes.list[i].is_sample)
-			out->list[i] = f->notes.list[i];
+		if (!f->notes.at[i].is_sample)
+			out->list[i] = f->notes.at[i];
 	return 0;
 }
 

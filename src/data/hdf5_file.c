@@ -4,6 +4,7 @@
 
 #ifdef HAVE_HDF5
 
+#include "base/vec.h"
 #include "data/hdf5_file.h"
 
 #include <errno.h>
@@ -56,11 +57,7 @@ void hdf5_file_note(struct hdf5_file *f, struct hdf5_note note)
 {
 	struct hdf5_notes *n = &f->notes;
 
-	if (n->count == n->room) {
-		n->room = n->room ? 2 * n->room : 64;
-		n->list = mem_realloc(n->list, n->room * sizeof(*n->list));
-	}
-	n->list[n->count++] = note;
+	vec_push(n, note);
 }
 
 /* As the driver for files does, it reads zeros behind the end. */
@@ -412,7 +409,7 @@ void hdf5_file_close(struct hdf5_file *f)
 void hdf5_file_fini(struct hdf5_file *f)
 {
 	hdf5_file_close(f);
-	mem_free(f->notes.list);
+	mem_free(f->notes.at);
 	f->notes = (struct hdf5_notes){ 0 };
 }
 

@@ -18,9 +18,9 @@ struct hdf5_note {
 	bool is_sample;
 };
 struct hdf5_notes {
-	struct hdf5_note *list; /* owned */
-	size_t count, room;
-	size_t root; /* of them: those of H5Fopen() */
+	struct hdf5_note *at; /* owned */
+	size_t count, room;   /* vec.h */
+	size_t root;          /* of them: those of H5Fopen() */
 };
 
 /*

@@ -4,6 +4,7 @@
 
 #ifdef HAVE_HDF5
 
+#include "base/bisect.h"
 #include "data/hdf5_found.h"
 
 #include "base/util.h"
@@ -80,17 +81,8 @@ uint64_t hdf5_found_chunk(const struct hdf5_found *f, uint64_t row)
 void hdf5_found_steps(const struct hdf5_found *f, uint64_t row, uint64_t *from, uint64_t *end)
 {
 	const uint64_t *table = f->words + f->table;
-	uint64_t low = 0, high = f->table_rows;
-
 	/* The first entry is that of row 0. */
-	while (high - low > 1) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (table[2 * middle] <= row)
-			low = middle;
-		else
-			high = middle;
-	}
+	uint64_t low = BISECT(i, 1, f->table_rows, table[2 * i] > row) - 1;
 	*from = table[2 * low + 1];
 	*end = low + 1 < f->table_rows ? table[2 * low + 3] : f->table;
 }

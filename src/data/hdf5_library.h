@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hdf5_library.h - libhdf5, loaded when the first HDF5 file is asked for: no other job starts it.
- */
+/* hdf5_library.h - libhdf5, loaded when the first HDF5 file is asked for: no other job starts
+ * it. */
 #pragma once
 
 #include <hdf5.h>

@@ -31,9 +31,9 @@ static int put_reads(struct hdf5_file *f, struct hdf5_found *found)
 	int r = 0;
 
 	for (size_t i = 0; i < f->notes.count && r == 0; i++) {
-		r = look_word(f->look, f->notes.list[i].off);
+		r = look_word(f->look, f->notes.at[i].off);
 		if (r == 0)
-			r = look_word(f->look, f->notes.list[i].bytes);
+			r = look_word(f->look, f->notes.at[i].bytes);
 	}
 	found->read_count = f->notes.count;
 	found->root_count = f->notes.root;
@@ -77,7 +77,7 @@ static int find_bytes(struct hdf5_file *f, const void *bytes, size_t n, uint64_t
 	int r = 0;
 
 	for (size_t i = 0; i < f->notes.count && r == 0 && *off == 0; i++) {
-		const struct hdf5_note *note = &f->notes.list[i];
+		const struct hdf5_note *note = &f->notes.at[i];
 		uint64_t there;
 		const uint8_t *at;
 

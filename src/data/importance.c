@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/perm.h"
 #include "base/quantile.h"
@@ -323,14 +324,7 @@ static double loss_of(const struct importance *im, uint64_t epoch, uint64_t exte
 	       dist_draw_number(&c->decay, rng_u64(c->seed, RNG_DECAY, epoch), RNG_DECAY, extent);
 }
 
-static int by_loss(const void *a, const void *b)
-{
-	const struct loss *x = a, *y = b;
-
-	if (x->loss < y->loss || x->loss > y->loss)
-		return x->loss < y->loss ? -1 : 1;
-	return (x->extent > y->extent) - (x->extent < y->extent);
-}
+COMPARE_BY2(by_loss, struct loss, loss, extent)
 
 void importance_trained(struct importance *im, uint64_t epoch, const uint64_t *extents,
 			unsigned count)

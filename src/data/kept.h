@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept.h - where the findings of a scan are kept, those of an earlier one and those for the next.
- */
+/* kept.h - where the findings of a scan are kept, those of an earlier one and those for the
+ * next. */
 #pragma once
 
 #include <stdatomic.h>

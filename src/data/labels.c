@@ -11,10 +11,12 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/bisect.h"
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/units.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "data/detect_names.h"
 #include "data/namepair.h"
 #include "hosts/relay.h"
@@ -42,9 +44,8 @@ struct labels {
 	struct namepair pair;
 	char suffixes[SUFFIXES_MAX][SUFFIX_BYTES];
 	unsigned suffix_count;
-	struct listed_label *listed; /* until settled; owned */
-	size_t listed_count, listed_room;
-	uint64_t *values; /* of each file, 0 = no label; owned */
+	VEC(struct listed_label) listed; /* until settled */
+	uint64_t *values;                /* of each file, 0 = no label; owned */
 	uint64_t files, largest;
 	uint64_t not_listable; /* labels whose suffix has no number */
 	uint64_t unused;       /* labels of no file */
@@ -132,11 +133,10 @@ static bool keep_other(const void *arg, uint64_t file)
 	l->not_listable += suffix == 0;
 	if (suffix == 0)
 		return false;
-	l->listed = mem_grow(l->listed, &l->listed_room, l->listed_count + 1, sizeof(*l->listed));
-	l->listed[l->listed_count++] = (struct listed_label){
-		.key = key_of(path),
-		.value = scan_size(c->scan, file) << SIZE_SHIFT | suffix,
-	};
+	vec_push(&l->listed, (struct listed_label){
+				     .key = key_of(path),
+				     .value = scan_size(c->scan, file) << SIZE_SHIFT | suffix,
+			     });
 	return false;
 }
 
@@ -164,14 +164,14 @@ void labels_free(struct labels *l)
 	if (!l)
 		return;
 	mem_free(l->text);
-	mem_free(l->listed);
+	vec_fini(&l->listed);
 	mem_free(l->values);
 	mem_free(l);
 }
 
 uint64_t labels_listed(const struct labels *l)
 {
-	return l->listed_count + l->not_listable;
+	return l->listed.count + l->not_listable;
 }
 
 bool labels_have_suffix(const struct labels *l, const char *suffix)
@@ -197,17 +197,9 @@ static int by_key(const void *a, const void *b)
 
 static struct listed_label *lower_bound(struct labels *l, uint64_t key)
 {
-	size_t low = 0, high = l->listed_count;
+	size_t at = BISECT(i, 0, l->listed.count, l->listed.at[i].key >= key);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (l->listed[middle].key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < l->listed_count && l->listed[low].key == key ? &l->listed[low] : NULL;
+	return at < l->listed.count && l->listed.at[at].key == key ? &l->listed.at[at] : NULL;
 }
 
 static uint64_t find_listed(struct labels *l, const char *twin)
@@ -259,8 +251,8 @@ int labels_settle(struct labels *l, const struct scan *scan, const char *base,
 	bool is_listed = labels_listed(l) > 0;
 	char twin[PATH_MAX];
 
-	if (l->listed_count)
-		qsort(l->listed, l->listed_count, sizeof(*l->listed), by_key);
+	if (l->listed.count)
+		qsort(l->listed.at, l->listed.count, sizeof(*l->listed.at), by_key);
 	l->files = scan_files(scan);
 	l->values = mem_array((size_t)l->files, sizeof(*l->values));
 	for (uint64_t i = 0; i < l->files; i++) {
@@ -272,11 +264,9 @@ int labels_settle(struct labels *l, const struct scan *scan, const char *base,
 		l->largest = u64_max(l->largest, labels_bytes(l, i));
 	}
 	l->unused = l->not_listable;
-	for (size_t i = 0; i < l->listed_count; i++)
-		l->unused += !(l->listed[i].value & IS_USED);
-	mem_free(l->listed);
-	l->listed = NULL;
-	l->listed_count = 0;
+	for (size_t i = 0; i < l->listed.count; i++)
+		l->unused += !(l->listed.at[i].value & IS_USED);
+	vec_fini(&l->listed);
 	return 0;
 }
 

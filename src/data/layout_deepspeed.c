@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layout_deepspeed.c - checkpoint_layout=deepspeed: DLIO's files, each by torch.save(state, file).
- */
+/* layout_deepspeed.c - checkpoint_layout=deepspeed: DLIO's files, each by torch.save(state,
+ * file). */
 #include "data/layout.h"
 
 #include <inttypes.h>

@@ -78,7 +78,7 @@ static uint64_t hash_of(const char *path)
 
 static const char *path_of(const struct listed *l, const struct places *p, const struct slot *at)
 {
-	return at->is_none ? l->none.names[at->index] : p->all[at->index].path;
+	return at->is_none ? l->none.at[at->index] : p->at[at->index].path;
 }
 
 static struct slot *free_slot(const struct listed *l, uint64_t hash)
@@ -127,7 +127,7 @@ void listed_add_place(struct listed *l, const struct places *p, uint64_t bytes)
 {
 	uint64_t place = p->count - 1;
 
-	add_slot(l, p->all[place].path, (struct slot){ .index = place, .file = { place, bytes } });
+	add_slot(l, p->at[place].path, (struct slot){ .index = place, .file = { place, bytes } });
 }
 
 void listed_add_none(struct listed *l, const char *path)
@@ -187,7 +187,7 @@ int listed_settle(struct listed *l, const struct scan *s, const struct places *p
 		return r;
 	l->files = mem_array(p->count, sizeof(*l->files));
 	for (size_t i = 0; i < p->count; i++)
-		l->files[i] = file_named(s, names.bytes, p->all[i].name);
+		l->files[i] = file_named(s, names.bytes, p->at[i].name);
 	namefile_unmap(&names);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "data/format.h"
@@ -195,17 +196,7 @@ struct place {
 /* The chunk that has this byte of a row group. */
 static unsigned column_at(const struct parquet *p, uint64_t off)
 {
-	unsigned low = 0, high = p->columns.count - 1;
-
-	while (low < high) {
-		unsigned middle = low + (high - low + 1) / 2;
-
-		if (p->chunks[middle].off <= off)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
+	return (unsigned)BISECT(i, 1, p->columns.count, p->chunks[i].off > off) - 1;
 }
 
 static void find_place(const struct parquet *p, uint64_t pos, struct place *place)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/found.h"
@@ -401,18 +402,7 @@ static uint64_t first_row(const struct file_shape *shape, uint64_t group)
 
 uint64_t parquet_found_group(const struct file_shape *shape, uint64_t row)
 {
-	uint64_t low = 0, high = shape->facts[PARQUET_GROUPS];
-
-	/* `low` begins at it or before, `high` behind it. */
-	while (high - low > 1) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (first_row(shape, middle) <= row)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return BISECT(g, 1, shape->facts[PARQUET_GROUPS], first_row(shape, g) > row) - 1;
 }
 
 /* From the first chunk of the row groups on, as many bytes as all have. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/bisect.h"
 #include "base/util.h"
 #include "data/look.h"
 #include "data/plan.h"
@@ -80,17 +81,7 @@ static uint64_t square_root_of(uint64_t v)
 /* The most bytes of rows that a file has room for. */
 static uint64_t most_raw(uint64_t bytes)
 {
-	uint64_t low = LEAST_RAW, high = bytes;
-
-	while (high - low > 1) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (bytes_with(middle) <= bytes)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return BISECT(raw, LEAST_RAW + 1, bytes, bytes_with(raw) > bytes) - 1;
 }
 
 static struct picture picture_of(const struct file_shape *shape)

@@ -2,6 +2,7 @@
 /* sampler_uneven.c - files in order that have different numbers of samples. */
 #include "data/sampler_inside.h"
 
+#include "base/bisect.h"
 #include "base/util.h"
 
 /*
@@ -120,17 +121,7 @@ static uint64_t rows(const struct sampler_epoch *e, uint64_t row)
 /* The last row that begins at `at` or before it. */
 static uint64_t row_of(const struct sampler_epoch *e, uint64_t at)
 {
-	uint64_t low = 0, high = at + 1;
-
-	while (high - low > 1) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (rows(e, middle) <= at)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return BISECT(row, 1, at + 1, rows(e, row) > at) - 1;
 }
 
 struct sampler_lane sampler_uneven_at(struct sampler_epoch *e, uint64_t rank, uint64_t position)

@@ -107,8 +107,8 @@ static int walk_places(struct walk *w, const struct places *p)
 	int r = scan_walk_begin(w);
 
 	for (size_t i = 0; i < p->count && r == 0; i++)
-		r = p->all[i].is_folder ? scan_walk_folder(w, p->all[i].name)
-					: scan_walk_file(w, p->all[i].name);
+		r = p->at[i].is_folder ? scan_walk_folder(w, p->at[i].name)
+				       : scan_walk_file(w, p->at[i].name);
 	/* Those of one place are in order. */
 	if (r == 0 && p->count > 1)
 		r = scan_sort(w->scan, 0, w->err);
@@ -135,7 +135,7 @@ static int scan_places(struct walk *w, struct places *p)
 	r = take_part(w, p);
 	if (r)
 		return r;
-	s->place = mem_strdup(p->all[0].path);
+	s->place = mem_strdup(p->at[0].path);
 	r = walk_places(w, p);
 	if (r == 0) {
 		s->skipped.again += links_keep_once(&w->links, s);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/vec.h"
 
 /* Digits of an end of a range, as many as fit int64_t. */
 #define DIGITS_MAX 18
@@ -31,19 +32,15 @@ struct range {
 
 void namelist_add(struct namelist *l, char *name)
 {
-	if (l->count == l->room) {
-		l->room = l->room ? 2 * l->room : 16;
-		l->names = mem_realloc(l->names, l->room * sizeof(*l->names));
-	}
-	l->names[l->count++] = name;
+	vec_push(l, name);
 	l->bytes += strlen(name) + 1;
 }
 
 void namelist_fini(struct namelist *l)
 {
 	for (size_t i = 0; i < l->count; i++)
-		mem_free(l->names[i]);
-	mem_free(l->names);
+		mem_free(l->at[i]);
+	vec_fini(l);
 	*l = (struct namelist){ 0 };
 }
 
@@ -204,15 +201,15 @@ static bool expand_once(struct namelist *from, struct namelist *to)
 	bool any = false;
 
 	for (size_t i = 0; i < from->count && !is_full(to); i++) {
-		struct pair p = find_pair(from->names[i]);
+		struct pair p = find_pair(from->at[i]);
 		struct range r;
 
 		if (!p.open)
-			namelist_add(to, mem_strdup(from->names[i]));
+			namelist_add(to, mem_strdup(from->at[i]));
 		else if (!p.has_comma && read_range(&r, p.open + 1, p.close))
-			put_range(to, from->names[i], &p, &r);
+			put_range(to, from->at[i], &p, &r);
 		else
-			put_parts(to, from->names[i], &p);
+			put_parts(to, from->at[i], &p);
 		any |= p.open != NULL;
 	}
 	return any;
@@ -236,7 +233,7 @@ int braces_expand(struct namelist *to, const char *name, struct mlgen_err *err)
 		return too_many(name, err);
 	}
 	for (size_t i = 0; i < now.count; i++)
-		namelist_add(to, now.names[i]);
-	mem_free(now.names);
+		namelist_add(to, now.at[i]);
+	mem_free(now.at);
 	return 0;
 }

@@ -9,10 +9,10 @@
 
 /* Names that were made; owned. */
 struct namelist {
-	char **names;
-	size_t count, room;
-	size_t bytes; /* of all names, with a zero each */
-	bool is_over; /* there would be more than can be */
+	char **at;
+	size_t count, room; /* vec.h */
+	size_t bytes;       /* of all names, with a zero each */
+	bool is_over;       /* there would be more than can be */
 };
 
 void namelist_add(struct namelist *l, char *name); /* which it owns */

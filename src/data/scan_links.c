@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "data/scan_inside.h"
 
@@ -36,28 +37,14 @@ static void scan_links_grow(struct links *l)
 	l->folder_room = room;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	const struct link *x = a, *y = b;
-
-	return (x->name_at > y->name_at) - (x->name_at < y->name_at);
-}
+COMPARE_BY(by_name, struct link, name_at)
 
 static bool is_same(const struct link *x, const struct link *y)
 {
 	return x->dev == y->dev && x->ino == y->ino;
 }
 
-static int by_file(const void *a, const void *b)
-{
-	const struct link *x = a, *y = b;
-
-	if (x->dev != y->dev)
-		return x->dev < y->dev ? -1 : 1;
-	if (x->ino != y->ino)
-		return x->ino < y->ino ? -1 : 1;
-	return (x->rank > y->rank) - (x->rank < y->rank);
-}
+COMPARE_BY3(by_file, struct link, dev, ino, rank)
 
 static void rank(struct links *l, const struct scan *s)
 {

@@ -13,17 +13,14 @@
 
 #include "base/mem.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "data/scan_braces.h"
 
 /* ---- one place ---- */
 
 static void push_place(struct places *p, char *path, bool is_folder)
 {
-	if (p->count == p->room) {
-		p->room = p->room ? 2 * p->room : 8;
-		p->all = mem_realloc(p->all, p->room * sizeof(*p->all));
-	}
-	p->all[p->count++] = (struct place){ .path = path, .is_folder = is_folder };
+	vec_push(p, (struct place){ .path = path, .is_folder = is_folder });
 }
 
 /* Without the slashes behind it. */
@@ -92,7 +89,7 @@ static size_t count_missing(const struct namelist *l)
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->count; i++)
-		n += !strpbrk(l->names[i], "*?[") && !is_there(l->names[i]);
+		n += !strpbrk(l->at[i], "*?[") && !is_there(l->at[i]);
 	return n;
 }
 
@@ -104,7 +101,7 @@ static int add_names(struct places *p, const char *entry, struct mlgen_err *err)
 	int r = braces_expand(&names, entry, err);
 
 	for (size_t i = 0; i < names.count && r == 0; i++)
-		r = add_name(p, names.names[i], &why);
+		r = add_name(p, names.at[i], &why);
 	missing = r == -ENOENT && names.count > 1 ? count_missing(&names) : 0;
 	if (why.code && missing > 1)
 		mlgen_fail(err, r, "%s (so it is with %zu of the %zu of %s)", why.text, missing,
@@ -156,7 +153,7 @@ static int add_entries(struct places *p, const char *directory, struct mlgen_err
 static bool is_relative(const struct places *p, bool relative)
 {
 	for (size_t i = 0; i < p->count; i++)
-		if ((p->all[i].path[0] != '/') != relative)
+		if ((p->at[i].path[0] != '/') != relative)
 			return false;
 	return true;
 }
@@ -188,16 +185,16 @@ static int settle_paths(struct places *p, struct mlgen_err *err)
 	if (mixed && !getcwd(cwd, sizeof(cwd)))
 		return mlgen_fail(err, -errno, "directory: getcwd: %s", strerror(errno));
 	for (size_t i = 0; i < p->count; i++) {
-		char *path = p->all[i].path;
+		char *path = p->at[i].path;
 
 		if (mixed && *path != '/') {
 			size_t n = strlen(cwd) + strlen(path) + 2;
 
-			p->all[i].path = mem_zalloc(n);
-			snprintf(p->all[i].path, n, "%s/%s", cwd, path);
+			p->at[i].path = mem_zalloc(n);
+			snprintf(p->at[i].path, n, "%s/%s", cwd, path);
 			mem_free(path);
 		}
-		tidy(p->all[i].path);
+		tidy(p->at[i].path);
 	}
 	return 0;
 }
@@ -250,18 +247,18 @@ int places_settle(struct places *p, struct mlgen_err *err)
 
 	if (r)
 		return r;
-	first = p->all[0].path;
-	n = folder_length(&p->all[0]);
+	first = p->at[0].path;
+	n = folder_length(&p->at[0]);
 	for (size_t i = 1; i < p->count; i++) {
-		size_t length = folder_length(&p->all[i]);
+		size_t length = folder_length(&p->at[i]);
 
-		n = common(first, n, p->all[i].path);
+		n = common(first, n, p->at[i].path);
 		if (n > length)
 			n = length;
 	}
 	p->base = n ? mem_strndup(first, n) : mem_strdup(".");
 	for (size_t i = 0; i < p->count; i++)
-		place_name(&p->all[i], p->base);
+		place_name(&p->at[i], p->base);
 	return 0;
 }
 
@@ -342,8 +339,8 @@ void places_add_file(struct places *p, const char *path)
 void places_fini(struct places *p)
 {
 	for (size_t i = 0; i < p->count; i++)
-		mem_free(p->all[i].path);
-	mem_free(p->all);
+		mem_free(p->at[i].path);
+	mem_free(p->at);
 	mem_free(p->base);
 	*p = (struct places){ 0 };
 }
@@ -351,8 +348,8 @@ void places_fini(struct places *p)
 void places_take_training(struct places *p, bool is_known)
 {
 	for (size_t i = 0; i < p->count; i++)
-		if (is_laid_out(&p->all[i], is_known))
-			take_folder(p, &p->all[i], "train");
+		if (is_laid_out(&p->at[i], is_known))
+			take_folder(p, &p->at[i], "train");
 }
 
 int places_take_evaluation(struct places *p, bool is_known, struct mlgen_err *err)
@@ -360,14 +357,14 @@ int places_take_evaluation(struct places *p, bool is_known, struct mlgen_err *er
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->count; i++) {
-		struct place *at = &p->all[i];
+		struct place *at = &p->at[i];
 
 		if (!is_laid_out(at, is_known) || !is_folder(at->path, "valid")) {
 			mem_free(at->path);
 			continue;
 		}
 		take_folder(p, at, "valid");
-		p->all[kept++] = *at;
+		p->at[kept++] = *at;
 	}
 	p->count = kept;
 	return kept ? 0

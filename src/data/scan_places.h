@@ -14,9 +14,9 @@ struct place {
 };
 
 struct places {
-	struct place *all;
-	size_t count, room;
-	char *base; /* the folder that has them all; owned */
+	struct place *at;
+	size_t count, room; /* vec.h */
+	char *base;         /* the folder that has them all; owned */
 };
 
 /*

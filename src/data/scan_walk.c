@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan_walk.c - the way of a scan through folders: each is listed once, and its files lie in order.
- */
+/* scan_walk.c - the way of a scan through folders: each is listed once, and its files lie in
+ * order. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

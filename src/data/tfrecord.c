@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tfrecord.c - format=tfrecord: TensorFlow's records, each a tf.train.Example, and their indexes.
- */
+/* tfrecord.c - format=tfrecord: TensorFlow's records, each a tf.train.Example, and their
+ * indexes. */
 #include "data/format.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thrift_read.h - reads structures in Thrift's compact protocol from a file that a scan looks at.
- */
+/* thrift_read.h - reads structures in Thrift's compact protocol from a file that a scan looks
+ * at. */
 #pragma once
 
 #include <stdbool.h>

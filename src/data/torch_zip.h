@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* torch_zip.h - the archive that torch.save writes: a record per tensor, each at a multiple of 64.
- */
+/* torch_zip.h - the archive that torch.save writes: a record per tensor, each at a multiple of
+ * 64. */
 #pragma once
 
 #include "data/shard.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "describe/opkind.h"
 
@@ -46,12 +47,7 @@ static int pass_one(struct describe *d, struct mlgen_err *err)
 
 /* ---- names that the end needs ---- */
 
-static int compare_wanted(const void *a, const void *b)
-{
-	const struct wanted_name *x = a, *y = b;
-
-	return (x->id > y->id) - (x->id < y->id);
-}
+COMPARE_BY(compare_wanted, struct wanted_name, id)
 
 static void want(struct describe *d, uint32_t id)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* describe_pass.c - the first time through a trace: accounts of what its records and entries say.
- */
+/* describe_pass.c - the first time through a trace: accounts of what its records and entries
+ * say. */
 #include "describe/describe_inside.h"
 
 #include <string.h>

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fairness.c - how unevenly something is shared, and how alike two orders are. */
+#include "base/compare.h"
 #include "describe/fairness.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static int compare_shares(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 struct fairness fairness_of(double *shares, size_t n)
 {
 	struct fairness f = { (double)NAN, (double)NAN };
 	double sum = 0, ranked = 0, count = (double)n;
 
-	qsort(shares, n, sizeof(*shares), compare_shares);
+	qsort(shares, n, sizeof(*shares), f64_compare);
 	for (size_t i = 0; i < n; i++) {
 		sum += shares[i];
 		ranked += (double)(i + 1) * shares[i];

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* markbook.c - epochs, stages and checkpoints of a trace, as its markers say or as its reads show.
- */
+/* markbook.c - epochs, stages and checkpoints of a trace, as its markers say or as its reads
+ * show. */
 #include "describe/markbook.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
+#include "base/compare.h"
 #include "describe/opkind.h"
 
 /* Passes over files that are looked at: more are no epochs. */
@@ -119,14 +121,7 @@ void markbook_note(struct markbook *b, const struct trace_record *r)
 
 /* ---- between the passes ---- */
 
-static int compare_marks(const void *a, const void *b)
-{
-	const struct mark_account *x = a, *y = b;
-
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
-}
+COMPARE_BY2(compare_marks, struct mark_account, start_ns, number)
 
 static void list_sort(struct mark_list *l)
 {
@@ -200,17 +195,10 @@ void markbook_settle(struct markbook *b, const struct filebook *files)
 /* The epoch under way at that time, + 1; 0 = none. */
 static uint32_t epoch_at(const struct markbook *b, uint64_t ns)
 {
-	uint32_t low = 0, high = b->epochs.count;
+	uint32_t later = (uint32_t)BISECT(i, 0, b->epochs.count,
+					  mark_at(&b->epochs, (uint32_t)i)->start_ns > ns);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (mark_at(&b->epochs, middle)->start_ns <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && ns < mark_at(&b->epochs, low - 1)->end_ns ? low : 0;
+	return later && ns < mark_at(&b->epochs, later - 1)->end_ns ? later : 0;
 }
 
 /* Of a file that is read so many times as a whole, which time is this one? */

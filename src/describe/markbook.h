@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* markbook.h - epochs, stages and checkpoints of a trace, as its markers say or as its reads show.
- */
+/* markbook.h - epochs, stages and checkpoints of a trace, as its markers say or as its reads
+ * show. */
 #pragma once
 
 #include <stdbool.h>

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/util.h"
 
 #define BLOCK_BITS 12
@@ -87,17 +88,8 @@ static uint32_t set_take(struct touched_pool *p)
 static uint32_t put_piece(struct touched_piece *list, uint32_t count, struct touched_piece piece,
 			  uint64_t *gained)
 {
-	uint32_t low = 0, high = count, end;
+	uint32_t low = (uint32_t)BISECT(i, 0, count, list[i].to >= piece.from), end;
 	uint64_t had = 0;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (list[middle].to < piece.from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (end = low; end < count && list[end].from <= piece.to; end++)
 		had += list[end].to - list[end].from;
 	if (end > low) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
@@ -103,19 +104,12 @@ static void find_batch(struct cadence *g)
 
 /* ---- steps ---- */
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The middle one, and how far the outermost are from it. */
 static double middle(double *list, uint32_t n, double *apart)
 {
 	double m;
 
-	qsort(list, n, sizeof(*list), by_size);
+	qsort(list, n, sizeof(*list), f64_compare);
 	m = list[n / 2];
 	*apart = m > 0 ? fmax(list[n - 1] - m, m - list[0]) / m : (double)INFINITY;
 	return m;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 
@@ -30,18 +31,11 @@ struct forming {
 
 /* ---- who saves ---- */
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static uint32_t make_unique(uint32_t *list, uint32_t n)
 {
 	uint32_t kept = 0;
 
-	qsort(list, n, sizeof(*list), by_number);
+	qsort(list, n, sizeof(*list), u32_compare);
 	for (uint32_t i = 0; i < n; i++)
 		if (kept == 0 || list[kept - 1] != list[i])
 			list[kept++] = list[i];

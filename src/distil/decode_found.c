@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode_found.c - what a reader does with a sample: how long that takes, and behind which reads.
- */
+/* decode_found.c - what a reader does with a sample: how long that takes, and behind which
+ * reads. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "describe/touchrun.h"
@@ -38,16 +39,9 @@ struct between {
 	double *read_ns; /* behind each of these reads, in the middle */
 };
 
-static int by_number(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 static double middle_of(double *at, uint32_t n)
 {
-	qsort(at, n, sizeof(*at), by_number);
+	qsort(at, n, sizeof(*at), f64_compare);
 	return n ? at[n / 2] : 0;
 }
 
@@ -161,7 +155,7 @@ static void find_between(struct between *b, const struct pipeline *f)
 			ns += (double)x->calls[k].think_ns;
 		b->sample_ns[b->count++] = ns;
 	}
-	qsort(b->sample_ns, b->count, sizeof(*b->sample_ns), by_number);
+	qsort(b->sample_ns, b->count, sizeof(*b->sample_ns), f64_compare);
 	find_reads(b, f);
 }
 

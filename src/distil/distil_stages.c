@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "distil/distil_inside.h"
@@ -304,13 +305,6 @@ static bool is_save(const struct saves *s, const struct visit *x)
 	       x->flags & (VISIT_WRITES | VISIT_READS);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* Nothing is written meanwhile. */
 static int note_gaps(struct saves *s, struct mlgen_err *err)
 {
@@ -335,7 +329,7 @@ static void judge_gaps(struct saves *s)
 	double best = GAP_RATIO;
 
 	s->bound_ns = UINT64_MAX;
-	qsort(s->gaps, s->count, sizeof(*s->gaps), by_number);
+	qsort(s->gaps, s->count, sizeof(*s->gaps), u64_compare);
 	for (uint32_t i = 0; i + 1 < s->count; i++) {
 		uint64_t shorter = u64_max(s->gaps[i], GAP_LEAST_NS);
 		double ratio = (double)s->gaps[i + 1] / (double)shorter;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil_tasks.c - which threads of a trace belong to one training, and what number each has in it.
- */
+/* distil_tasks.c - which threads of a trace belong to one training, and what number each has in
+ * it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

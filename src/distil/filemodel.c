@@ -2,6 +2,7 @@
 /* filemodel.c - a data set of one file that has so many bytes. */
 #include "distil/filemodel.h"
 
+#include "base/bisect.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/format.h"
@@ -46,17 +47,7 @@ static uint64_t bytes_with(const struct dataset *ds, uint64_t sample_bytes)
 /* The smallest sample whose file has so many bytes, at most `high`. */
 static uint64_t least_with(const struct dataset *ds, uint64_t file_bytes, uint64_t high)
 {
-	uint64_t low = 1;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (bytes_with(ds, middle) < file_bytes)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return BISECT(bytes, 1, high, bytes_with(ds, bytes) >= file_bytes);
 }
 
 static uint64_t middle_with(const struct dataset *ds, uint64_t file_bytes, uint64_t most)

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "distil/pipeline_inside.h"
 
 /* Of less no allocator asks the kernel; glibc does from 128 KiB on (M_MMAP_THRESHOLD,
@@ -31,12 +33,7 @@ struct fresh_reads {
 	size_t count, room;
 };
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct fresh_read *x = a, *y = b;
-
-	return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
-}
+COMPARE_BY(by_bytes, struct fresh_read, bytes)
 
 /* What the thread did before the call was no more than all its time. */
 static double cpu_of(const struct specimen_call *c)
@@ -53,12 +50,11 @@ static void add_reads(struct fresh_reads *r, const struct specimen *x)
 		if (c->op != TRACE_READ || c->cpu_ns == TRACE_UNKNOWN ||
 		    c->result < (int64_t)LEAST_BYTES)
 			continue;
-		r->at = mem_grow(r->at, &r->room, r->count + 1, sizeof(*r->at));
-		r->at[r->count++] = (struct fresh_read){
-			.bytes = (uint64_t)c->result,
-			.is_slow = ns > COPY_NS_A_BYTE * (double)c->result,
-			.cpu_ns = ns,
-		};
+		vec_push(r, (struct fresh_read){
+				    .bytes = (uint64_t)c->result,
+				    .is_slow = ns > COPY_NS_A_BYTE * (double)c->result,
+				    .cpu_ns = ns,
+			    });
 	}
 }
 

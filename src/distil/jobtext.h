@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobtext.h - a job file as it is written for people: sections of options, each with what says so.
- */
+/* jobtext.h - a job file as it is written for people: sections of options, each with what says
+ * so. */
 #pragma once
 
 #include <stddef.h>

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 
@@ -161,13 +162,6 @@ static bool is_end(const struct sample_place *s)
 	return s->pairs && 2 * s->far > s->pairs;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Samples from the end of a run to the next end; how many. */
 static uint32_t spacings(const struct neighbours *b, uint32_t *to)
 {
@@ -186,7 +180,7 @@ static uint32_t most_common(uint32_t *of, uint32_t count)
 {
 	uint32_t most = 0, is = 0, same = 0;
 
-	qsort(of, count, sizeof(*of), by_number);
+	qsort(of, count, sizeof(*of), u32_compare);
 	for (uint32_t i = 0; i < count; i++) {
 		same = i && of[i] == of[i - 1] ? same + 1 : 1;
 		if (same > most) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain_pace.h - whether a thread's requests come at a rate, after pauses, or as fast as they can.
- */
+/* plain_pace.h - whether a thread's requests come at a rate, after pauses, or as fast as they
+ * can. */
 #pragma once
 
 #include "base/units.h"

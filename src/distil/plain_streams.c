@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 
@@ -270,12 +271,7 @@ static void join_thread(struct plain_stream *a, const struct plain_stream *b)
 	widen(a, b);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct plain_stream *x = a, *y = b;
-
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
+COMPARE_BY(by_start, struct plain_stream, start_ns)
 
 static void join_threads(struct plain_streams *s)
 {

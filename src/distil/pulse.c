@@ -5,23 +5,17 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 
 /* Fewer show nothing. */
 #define READS_LEAST 8
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 void pulse_sort(double *at, size_t count)
 {
 	if (count)
-		qsort(at, count, sizeof(*at), by_size);
+		qsort(at, count, sizeof(*at), f64_compare);
 }
 
 double pulse_quantile(const double *sorted, size_t count, double part)

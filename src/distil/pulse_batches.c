@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "distil/pulse_inside.h"
@@ -60,12 +61,7 @@ static int by_beginning(const void *a, const void *b)
 	return (x->rows < y->rows) - (x->rows > y->rows);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const struct pulse_batch *x = a, *y = b;
-
-	return (x->number > y->number) - (x->number < y->number);
-}
+COMPARE_BY(by_number, struct pulse_batch, number)
 
 static uint32_t rows_of_all(const struct worker_turn *turns, uint32_t workers)
 {

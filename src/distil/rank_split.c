@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "distil/rankreads.h"
@@ -18,12 +19,7 @@ struct split_worker {
 	uint32_t tid, worker;
 };
 
-static int by_tid(const void *a, const void *b)
-{
-	const struct split_worker *x = a, *y = b;
-
-	return (x->tid > y->tid) - (x->tid < y->tid);
-}
+COMPARE_BY(by_tid, struct split_worker, tid)
 
 /* All of them threads of one process, of which nothing says whose they are. */
 static bool may_be_several(const struct distil *d, const struct rankreads *r)

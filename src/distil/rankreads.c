@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
+#include "base/vec.h"
 
 /* As the tasks of a party are dealt out. */
 struct dealing {
@@ -74,13 +75,12 @@ static void add_visit(const struct dealing *g, struct rank_reads *r, const struc
 		r->task[r->workers] = x->task;
 		g->number[g->first[x->task]] = ++r->workers;
 	}
-	r->at = mem_grow(r->at, &r->room, r->count + 1, sizeof(*r->at));
-	r->at[r->count++] = (struct pulse_read){
-		.start_ns = x->start_ns,
-		.end_ns = u64_max(x->end_ns, x->start_ns),
-		.worker = g->number[g->first[x->task]] - 1,
-		.epoch = x->stage,
-	};
+	vec_push(r, (struct pulse_read){
+			    .start_ns = x->start_ns,
+			    .end_ns = u64_max(x->end_ns, x->start_ns),
+			    .worker = g->number[g->first[x->task]] - 1,
+			    .epoch = x->stage,
+		    });
 }
 
 static int deal_out(struct rankreads *r, const struct dealing *g, enum stage_kind kind,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rankreads.h - when samples were read, rank by rank: of a training's visits what pulse.h looks at.
- */
+/* rankreads.h - when samples were read, rank by rank: of a training's visits what pulse.h looks
+ * at. */
 #pragma once
 
 #include "distil/distil_inside.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/detect_names.h"
@@ -265,13 +266,6 @@ void samplebook_fini(struct samplebook *b)
 	*b = (struct samplebook){ 0 };
 }
 
-static int by_size(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 size_t samplebook_sizes(const struct samplebook *b, const struct distil *d, uint64_t *out,
 			size_t most)
 {
@@ -283,6 +277,6 @@ size_t samplebook_sizes(const struct samplebook *b, const struct distil *d, uint
 			continue;
 		out[n++] = samplebook_bytes(b, d, id);
 	}
-	qsort(out, n, sizeof(*out), by_size);
+	qsort(out, n, sizeof(*out), u64_compare);
 	return n;
 }

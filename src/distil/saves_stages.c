@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/util.h"
@@ -94,12 +96,7 @@ static void add_save(struct saves *s, uint64_t start_ns, uint64_t end_ns, uint32
 						   .directory = directory };
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct save *x = a, *y = b;
-
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
+COMPARE_BY(by_start, struct save, start_ns)
 
 static void make_saves(struct parting *g)
 {
@@ -135,17 +132,9 @@ int saves_find(struct saves *s, const struct distil *d, uint32_t party, struct m
 
 uint32_t saves_begun_by(const struct saves *s, uint64_t ns)
 {
-	uint32_t low = 0, high = s->count;
+	uint32_t later = (uint32_t)BISECT(i, 0, s->count, s->at[i].start_ns > ns);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (s->at[middle].start_ns <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? low - 1 : s->count;
+	return later ? later - 1 : s->count;
 }
 
 /* ---- what is read meanwhile ---- */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/util.h"
@@ -94,13 +95,6 @@ static void settle(struct sizefit *fit, double mean, double stdev)
 	}
 }
 
-static int by_size(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* How far the distribution functions of both, ascending, are apart. */
 static double drawn_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m)
 {
@@ -144,17 +138,10 @@ void sizefit_settle(struct sizefit *fit, const uint64_t *values, size_t count, u
 	    (fit->dist.b > before.dist.b * RATIO_MOST || is_cut(&fit->dist)))
 		*fit = before;
 	mean = draw_mean(&fit->dist, drawn, n);
-	qsort(drawn, n, sizeof(*drawn), by_size);
+	qsort(drawn, n, sizeof(*drawn), u64_compare);
 	fit->is_good &= fabs(mean / fit->mean - 1) <= OFF_MOST &&
 			drawn_distance(values, count, drawn, n) <= DISTANCE_MOST;
 	mem_free(drawn);
-}
-
-static int by_probability(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 uint64_t *sizefit_weigh(const uint64_t *values, size_t count, size_t *weighed)
@@ -165,7 +152,7 @@ uint64_t *sizefit_weigh(const uint64_t *values, size_t count, size_t *weighed)
 
 	for (size_t i = 0; i < count; i++)
 		p[i] = rng_f64(DATASET_SEED, RNG_SAMPLE_SIZE, i);
-	qsort(p, count, sizeof(*p), by_probability);
+	qsort(p, count, sizeof(*p), f64_compare);
 	/* The k-th value is what is drawn half way to the neighbours of the k-th of the
 	 * probabilities. */
 	for (size_t i = 0; i < WEIGHED; i++) {

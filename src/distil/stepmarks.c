@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/util.h"
@@ -44,17 +45,9 @@ static void list_evals(struct stepmarking *g)
 
 static bool in_eval(const struct stepmarking *g, uint64_t at_ns)
 {
-	uint32_t low = 0, high = g->evals;
+	uint64_t later = BISECT(i, 0, g->evals, g->eval[i]->start_ns > at_ns);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (g->eval[middle]->start_ns <= at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 && at_ns < g->eval[low - 1]->end_ns;
+	return later > 0 && at_ns < g->eval[later - 1]->end_ns;
 }
 
 static bool is_of_party(const struct stepmarking *g, const struct trace_record *r)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* visit.c - the visits of a trace: the last of them in memory, the rest in a file without a name.
- */
+/* visit.c - the visits of a trace: the last of them in memory, the rest in a file without a
+ * name. */
 #include "distil/visit.h"
 
 #include <errno.h>

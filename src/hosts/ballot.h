@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ballot.h - votes of all processes that one thread of each waits for, over a channel of their own.
- */
+/* ballot.h - votes of all processes that one thread of each waits for, over a channel of their
+ * own. */
 #pragma once
 
 #include "hosts/hosts.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hosts.h - the processes of one job on several hosts: who they are, and what they tell each other.
- */
+/* hosts.h - the processes of one job on several hosts: who they are, and what they tell each
+ * other. */
 #pragma once
 
 #include <stdbool.h>

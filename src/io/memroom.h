@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memroom.h - memory that this process may still take: of the host, its control groups, its limits.
- */
+/* memroom.h - memory that this process may still take: of the host, its control groups, its
+ * limits. */
 #pragma once
 
 #include <stdint.h>

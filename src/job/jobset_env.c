@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/compare.h"
 #include "base/mem.h"
 #include "job/fields.h"
 
@@ -49,11 +50,6 @@ struct job_names {
 	char **names;
 	size_t count;
 };
-
-static int jobset_by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
 
 /* The job files of a folder; of one that is not there none. */
 static void add_names(struct job_names *n, const char *path)
@@ -101,7 +97,7 @@ char *jobset_nearest_file(const char *name, const struct jobset_env *env)
 		add_searched(&n, env);
 	/* The order of a folder is chance. */
 	if (n.count)
-		qsort(n.names, n.count, sizeof(*n.names), jobset_by_name);
+		qsort(n.names, n.count, sizeof(*n.names), text_compare);
 	n.names = mem_realloc(n.names, (n.count + 1) * sizeof(*n.names));
 	n.names[n.count] = NULL;
 	found = field_nearest_word((const char *const *)n.names, name + folder_len);

@@ -11,6 +11,7 @@
 
 #include "base/bom.h"
 #include "base/buf.h"
+#include "base/compare.h"
 #include "base/filekind.h"
 #include "base/mem.h"
 #include "base/printable.h"
@@ -85,12 +86,7 @@ static void add_folder(struct list *l, const char *path, struct buf *looked)
 	closedir(d);
 }
 
-static int listjobs_by_name(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
+COMPARE_BY_TEXT(listjobs_by_name, struct entry, name)
 
 static void find_jobs(struct list *l, const struct jobset_env *env, struct buf *looked)
 {

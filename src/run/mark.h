@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mark.h - this host at one time, and what it did between two: figures around the work of a record.
- */
+/* mark.h - this host at one time, and what it did between two: figures around the work of a
+ * record. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memhost.h - whether the processes of a job on one host find the memory that they take together.
- */
+/* memhost.h - whether the processes of a job on one host find the memory that they take
+ * together. */
 #pragma once
 
 #include "hosts/hosts.h"

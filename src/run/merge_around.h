@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge_around.h - what was measured around jobs that are reported as one: host, network, storage.
- */
+/* merge_around.h - what was measured around jobs that are reported as one: host, network,
+ * storage. */
 #pragma once
 
 #include "run/results.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_result.h - the tables that describe results.h: names, units, and how two results are one.
- */
+/* metrics_result.h - the tables that describe results.h: names, units, and how two results are
+ * one. */
 #pragma once
 
 #include "field/merge_rules.h"

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "run/collect.h"
 
@@ -49,13 +50,6 @@ void rank_collect_au(struct job_result *out, const struct rank *ranks, const str
 	ml->cut_seconds = (double)cut_ns / 1e9;
 }
 
-static int rank_by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Of the ranks' mean stalls, while each still has its own histogram. */
 void rank_collect_slowest(struct slowest_rank *out, const struct rank *ranks, uint64_t all)
 {
@@ -75,7 +69,7 @@ void rank_collect_slowest(struct slowest_rank *out, const struct rank *ranks, ui
 		}
 		n++;
 	}
-	qsort(means, n, sizeof(*means), rank_by_value);
+	qsort(means, n, sizeof(*means), f64_compare);
 	/* The lower one of two middles is taken: of two means, the slow one has no part in it. */
 	if (n > 0)
 		out->stall_median_ns = means[(n - 1) / 2];

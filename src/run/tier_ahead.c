@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_ahead.c - samples that are brought into a cache tier ahead of their batch (cache_prefetch).
- */
+/* tier_ahead.c - samples that are brought into a cache tier ahead of their batch
+ * (cache_prefetch). */
 #include "run/tier_ahead.h"
 
 #include "base/mem.h"

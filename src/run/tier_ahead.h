@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_ahead.h - samples that are brought into a cache tier ahead of their batch (cache_prefetch).
- */
+/* tier_ahead.h - samples that are brought into a cache tier ahead of their batch
+ * (cache_prefetch). */
 #pragma once
 
 #include "run/tier_inside.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_thread.h - a thread of a cache tier's own, which reads or writes as one of its loaders does.
- */
+/* tier_thread.h - a thread of a cache tier's own, which reads or writes as one of its loaders
+ * does. */
 #pragma once
 
 #include "run/tier_inside.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 
 struct traced_thread {
@@ -51,14 +52,7 @@ void traced_threads_add(struct traced_threads *t, size_t job, uint64_t now_ns)
 	pthread_mutex_unlock(&t->lock);
 }
 
-static int compare_threads(const void *a, const void *b)
-{
-	const struct traced_thread *x = a, *y = b;
-
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return (x->since_ns > y->since_ns) - (x->since_ns < y->since_ns);
-}
+COMPARE_BY2(compare_threads, struct traced_thread, tid, since_ns)
 
 /* How many began at that time or before it, of its number or a lower one. */
 static size_t begun_by(const struct traced_threads *t, const struct traced_thread *key)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tracemarks.h - what a training puts into a trace beside its operations: samples, steps, epochs.
- */
+/* tracemarks.h - what a training puts into a trace beside its operations: samples, steps,
+ * epochs. */
 #pragma once
 
 #include "run/rank_step.h"

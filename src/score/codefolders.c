@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
+#include "base/vec.h"
 
 static const char *const modules[] = { ".py", ".pyc", ".so" };
 static const char *const compiled = "/__pycache__";
@@ -44,8 +45,7 @@ void codefolders_add(struct codefolders *f, const char *path)
 		length -= strlen(compiled);
 	if (!length || has(f, path, length))
 		return;
-	f->at = mem_grow(f->at, &f->room, f->count + 1, sizeof(*f->at));
-	f->at[f->count++] = mem_strndup(path, length);
+	vec_push(f, mem_strndup(path, length));
 }
 
 bool codefolders_has(const struct codefolders *f, const char *path)

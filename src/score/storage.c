@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/compare.h"
 #include "base/mem.h"
 
 /* A log beside the data, or a setting that is read, is no storage. */
@@ -74,11 +75,6 @@ void storage_moved(struct storage *s, size_t mount, uint64_t bytes)
 		s->at[mount - 1].bytes += bytes;
 }
 
-static int storage_compare(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 char *storage_text(const struct storage *s)
 {
 	const char *texts[STORAGE_MOUNTS] = { NULL };
@@ -91,7 +87,7 @@ char *storage_text(const struct storage *s)
 	for (size_t i = 0; i < s->count; i++)
 		if (s->at[i].bytes >= (bytes + COUNTS_PART - 1) / COUNTS_PART)
 			texts[n++] = s->at[i].text;
-	qsort(texts, n, sizeof(*texts), storage_compare);
+	qsort(texts, n, sizeof(*texts), text_compare);
 	for (size_t i = 0; i < n; i++)
 		if (i == 0 || strcmp(texts[i], texts[i - 1]) != 0)
 			buf_addf(&text, "%s%s", text.len ? ", " : "", texts[i]);

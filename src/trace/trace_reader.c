@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "trace/trace_chunk.h"
@@ -29,12 +30,7 @@ struct trace_reader {
 	struct spill ids; /* uint32_t, by id of the file at hand; 0 = none yet */
 };
 
-static int compare_parts(const void *a, const void *b)
-{
-	const struct trace_file *x = a, *y = b;
-
-	return (x->head.part > y->head.part) - (x->head.part < y->head.part);
-}
+COMPARE_BY(compare_parts, struct trace_file, head.part)
 
 /* Files are held closed but the one at hand: there may be many. */
 static int check_parts(const struct trace_reader *r, struct mlgen_err *err)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/unnamed.h"
@@ -78,14 +79,7 @@ void trace_sort_free(struct trace_sort *s)
 
 /* ---- a run in memory ---- */
 
-static int by_key(const void *a, const void *b)
-{
-	const struct sort_key *x = a, *y = b;
-
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
-}
+COMPARE_BY2(by_key, struct sort_key, start_ns, place)
 
 static struct sort_key key_of(const struct trace_record *r, size_t place)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tracer.h - a run's own trace: a ring for each thread, and a thread that writes what they bring.
- */
+/* tracer.h - a run's own trace: a ring for each thread, and a thread that writes what they
+ * bring. */
 #pragma once
 
 #include <mlgen/err.h>

@@ -7,15 +7,12 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "trace/tracer_entries.h"
 
 static void append(struct tracer_lines *l, struct tracer_line *line)
 {
-	if (l->count == l->room) {
-		l->room = l->room ? 2 * l->room : 16;
-		l->list = mem_realloc(l->list, l->room * sizeof(*l->list));
-	}
-	l->list[l->count++] = line;
+	vec_push(l, line);
 }
 
 void tracer_lines_add(struct tracer_lines *l, struct trace_ring *ring, const char *role)
@@ -30,7 +27,7 @@ void tracer_lines_add(struct tracer_lines *l, struct trace_ring *ring, const cha
 void tracer_lines_join(struct tracer_lines *l, struct tracer_lines *from, struct trace_writer *w)
 {
 	for (size_t i = 0; i < from->count; i++) {
-		struct tracer_line *line = from->list[i];
+		struct tracer_line *line = from->at[i];
 		const uint64_t number[] = { line->ring->tid, (uint64_t)getpid() };
 		struct trace_entry e = tracer_entries_make(TRACE_THREAD, number, 2, line->role);
 
@@ -38,7 +35,7 @@ void tracer_lines_join(struct tracer_lines *l, struct tracer_lines *from, struct
 			trace_writer_entry(w, &e);
 		append(l, line);
 	}
-	mem_free(from->list);
+	mem_free(from->at);
 	*from = (struct tracer_lines){ 0 };
 }
 
@@ -51,8 +48,8 @@ static void free_line(struct tracer_line *line)
 void tracer_lines_fini(struct tracer_lines *l)
 {
 	for (size_t i = 0; i < l->count; i++)
-		free_line(l->list[i]);
-	mem_free(l->list);
+		free_line(l->at[i]);
+	mem_free(l->at);
 	mem_free(l->names);
 	*l = (struct tracer_lines){ 0 };
 }
@@ -163,13 +160,13 @@ double tracer_lines_drain(struct tracer_lines *l, struct trace_writer *w, uint64
 	if (!l->names)
 		l->names = mem_zalloc(TRACE_RING_NAMES_BYTES);
 	for (size_t i = 0; i < l->count; i++) {
-		struct tracer_line *line = l->list[i];
+		struct tracer_line *line = l->at[i];
 		bool is_over = trace_ring_is_over(line->ring);
 		double full = drain_line(l, line, w, lost);
 
 		fullest = full > fullest ? full : fullest;
 		if (!is_over) {
-			l->list[kept++] = line;
+			l->at[kept++] = line;
 			continue;
 		}
 		tell_line(line, w);
@@ -185,12 +182,12 @@ uint64_t tracer_lines_lost(const struct tracer_lines *l)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < l->count; i++)
-		n += line_lost(l->list[i]);
+		n += line_lost(l->at[i]);
 	return n;
 }
 
 void tracer_lines_tell_lost(struct tracer_lines *l, struct trace_writer *w)
 {
 	for (size_t i = 0; i < l->count; i++)
-		tell_line(l->list[i], w);
+		tell_line(l->at[i], w);
 }

@@ -16,9 +16,9 @@ struct tracer_line {
 
 /* A zeroed one has none. */
 struct tracer_lines {
-	struct tracer_line **list;
-	size_t count, room;
-	char *names; /* a name that is taken out */
+	struct tracer_line **at;
+	size_t count, room; /* vec.h */
+	char *names;        /* a name that is taken out */
 };
 
 void tracer_lines_add(struct tracer_lines *l, struct trace_ring *ring, const char *role);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_import_darshan.c - any text as what darshan-dxt-parser prints: refused in words, or a trace.
- */
+/* fuzz_import_darshan.c - any text as what darshan-dxt-parser prints: refused in words, or a
+ * trace. */
 #include "import_rig.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_recorded.c - any bytes as a file of recorded calls: refused by line, or written back alike.
- */
+/* fuzz_recorded.c - any bytes as a file of recorded calls: refused by line, or written back
+ * alike. */
 #include "fuzz.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_rig.h - what the targets of importers share: a text as a trace, and that one as text again.
- */
+/* trace_rig.h - what the targets of importers share: a text as a trace, and that one as text
+ * again. */
 #pragma once
 
 #include "fuzz.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* manlists.c - print the field tables for the manual pages, for completion in shells, and for lint.
- */
+/* manlists.c - print the field tables for the manual pages, for completion in shells, and for
+ * lint. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_text.c - prints a trace as lines of words, for scripts that compare it with something else.
- */
+/* trace_text.c - prints a trace as lines of words, for scripts that compare it with something
+ * else. */
 
 /*
  *	trace_text FILE...

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_engine_io_uring_chains.c - open to close in one submission, and the table they go through.
- */
+/* test_engine_io_uring_chains.c - open to close in one submission, and the table they go
+ * through. */
 #include "suites.h"
 #include "uring_scene.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_engine_null_late.c - the null engine below a clock whose sleepers wake late, or below none.
- */
+/* test_engine_null_late.c - the null engine below a clock whose sleepers wake late, or below
+ * none. */
 #include "engine_rig.h"
 #include "suites.h"
 

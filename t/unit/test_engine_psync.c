@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_engine_psync.c - the flags of preadv2 move the same bytes, or say what the file cannot do.
- */
+/* test_engine_psync.c - the flags of preadv2 move the same bytes, or say what the file cannot
+ * do. */
 #include <signal.h>
 #include <sys/resource.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_job_rules.c - options that do not fit one another, and what is told of one that was guessed.
- */
+/* test_job_rules.c - options that do not fit one another, and what is told of one that was
+ * guessed. */
 
 #include "base/mem.h"
 #include "base/util.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_once.c - what processes of one host have all counted is there once in the report of a job.
- */
+/* test_once.c - what processes of one host have all counted is there once in the report of a
+ * job. */
 #include <check.h>
 
 #include "ask/once.h"

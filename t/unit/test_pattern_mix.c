@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pattern_mix.c - reads and writes of a plain job, and sizes of requests, have their shares.
- */
+/* test_pattern_mix.c - reads and writes of a plain job, and sizes of requests, have their
+ * shares. */
 #include "pattern_rig.h"
 #include "suites.h"
 

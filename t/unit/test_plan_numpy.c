@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plan_numpy.c - what Python calls to read npz files, and the formats that a framework reads.
- */
+/* test_plan_numpy.c - what Python calls to read npz files, and the formats that a framework
+ * reads. */
 #include <check.h>
 #include <string.h>
 

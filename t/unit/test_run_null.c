@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_run_null.c - a training on modelled storage reaches what arithmetic says, to the nanosecond.
- */
+/* test_run_null.c - a training on modelled storage reaches what arithmetic says, to the
+ * nanosecond. */
 #include "io/engines.h"
 #include "job/fields.h"
 #include "suites.h"

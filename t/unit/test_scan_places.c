@@ -46,7 +46,7 @@ static char *join(struct namelist *l)
 	text[0] = '\0';
 	for (size_t i = 0; i < l->count; i++) {
 		strcat(text, i ? " " : "");
-		strcat(text, l->names[i]);
+		strcat(text, l->at[i]);
 	}
 	namelist_fini(l);
 	return text;
@@ -131,8 +131,8 @@ static const char *found(const char *where)
 	snprintf(text, sizeof(text), "%s:", p.base);
 	for (size_t i = 0; i < p.count; i++) {
 		strcat(text, " ");
-		strcat(text, p.all[i].name);
-		strcat(text, p.all[i].is_folder ? "/" : "");
+		strcat(text, p.at[i].name);
+		strcat(text, p.at[i].is_folder ? "/" : "");
 	}
 	places_fini(&p);
 	return text;
@@ -256,7 +256,7 @@ static const char *part(const char *where, bool evaluates)
 	text[0] = '\0';
 	for (size_t i = 0; i < p.count; i++) {
 		strcat(text, i ? " " : "");
-		strcat(text, p.all[i].name);
+		strcat(text, p.at[i].name);
 	}
 	places_fini(&p);
 	return text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stream.c - plain jobs on the virtual clock: counts, pace and pauses exact to the nanosecond.
- */
+/* test_stream.c - plain jobs on the virtual clock: counts, pace and pauses exact to the
+ * nanosecond. */
 #include <check.h>
 #include <errno.h>
 #include <math.h>

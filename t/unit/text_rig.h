@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_rig.h - a training that was bound by its storage, filled by hand, and what its report says.
- */
+/* text_rig.h - a training that was bound by its storage, filled by hand, and what its report
+ * says. */
 #pragma once
 
 #include <check.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* capture.bpf.c - the programs that the kernel runs for mlgen --capture: one object of all of them.
- */
+/* capture.bpf.c - the programs that the kernel runs for mlgen --capture: one object of all of
+ * them. */
 
 /* Maps are shared by all, so that they are one translation unit. */
 #include "capture/bpf/ktypes.bpf.h"

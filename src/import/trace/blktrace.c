@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blktrace.c - --import=blktrace: binary files of one recording of block devices, one for each CPU.
- */
+/* blktrace.c - --import=blktrace: binary files of one recording of block devices, one for each
+ * CPU. */
 #include "import/trace/importer.h"
 
 #include <errno.h>

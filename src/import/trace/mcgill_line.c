@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mcgill_line.c - a line of what McGill's bpftrace scripts print, taken apart as its header says.
- */
+/* mcgill_line.c - a line of what McGill's bpftrace scripts print, taken apart as its header
+ * says. */
 #include "import/trace/mcgill_line.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mcgill_line.h - a line of what McGill's bpftrace scripts print, taken apart as its header says.
- */
+/* mcgill_line.h - a line of what McGill's bpftrace scripts print, taken apart as its header
+ * says. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strace_process.c - processes and threads of strace: who made whom, what they run, how they ended.
- */
+/* strace_process.c - processes and threads of strace: who made whom, what they run, how they
+ * ended. */
 #include "import/trace/strace_inside.h"
 
 #include "base/mem.h"

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/mem.h"
 #include "trace/trace.h"
 
@@ -179,17 +180,7 @@ void strace_process_exec(struct strace_process *p)
 /* The first that ends behind `at`. */
 static size_t first_behind(const struct strace_process *p, uint64_t at)
 {
-	size_t low = 0, high = p->map_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->maps[mid].to > at)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
+	return BISECT(i, 0, p->map_count, p->maps[i].to > at);
 }
 
 static void put_map(struct strace_process *p, size_t i, struct strace_map map)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strace_tasks.h - the threads and processes of a log of strace, and what of them has to be known.
- */
+/* strace_tasks.h - the threads and processes of a log of strace, and what of them has to be
+ * known. */
 #pragma once
 
 #include <stdbool.h>

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bisect.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "io/mount.h"
@@ -48,17 +49,7 @@ static int open_new(struct newfile *x, struct crew_worker *w, const struct iopar
 
 static struct iopart *part_of(struct ioparts *p, uint64_t piece)
 {
-	size_t low = 0, high = p->count;
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->list[middle].first_piece <= piece)
-			low = middle;
-		else
-			high = middle;
-	}
-	return &p->list[low];
+	return &p->list[BISECT(i, 1, p->count, p->list[i].first_piece > piece) - 1];
 }
 
 static int iopart_check_name(const struct iopart *part, struct mlgen_err *err)

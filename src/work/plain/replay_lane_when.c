@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_lane_when.c - when a worker of a replay may go on: for the others, its time and its turn.
- */
+/* replay_lane_when.c - when a worker of a replay may go on: for the others, its time and its
+ * turn. */
 #include "base/util.h"
 #include "work/plain/replay_lane_inside.h"
 

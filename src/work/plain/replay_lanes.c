@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "describe/opkind.h"
 
@@ -38,19 +39,9 @@ void replay_lanes_add(struct replay_lanes *l, const struct trace_record *r)
 		t->last_ns = end;
 }
 
-static int by_first(const void *a, const void *b)
-{
-	const struct lane_thread *x = a, *y = b;
+COMPARE_BY(by_first, struct lane_thread, first_ns)
 
-	return x->first_ns < y->first_ns ? -1 : x->first_ns > y->first_ns;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const struct lane_thread *x = a, *y = b;
-
-	return x->number < y->number ? -1 : x->number > y->number;
-}
+COMPARE_BY(by_number, struct lane_thread, number)
 
 /* The first worker whose last thread has ended by then; else a new one. */
 static unsigned free_worker(const uint64_t *ends, unsigned workers, uint64_t from_ns)

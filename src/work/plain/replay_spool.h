@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_spool.h - the operations of each worker of a replay, in a temporary file without a name.
- */
+/* replay_spool.h - the operations of each worker of a replay, in a temporary file without a
+ * name. */
 #pragma once
 
 #include <mlgen/err.h>
