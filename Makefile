@@ -56,7 +56,7 @@ KERNEL_SRC := $(wildcard src/*/*/*.bpf.c)
 PLUGIN_SRC := src/hosts/plugin/mpi_plugin.c
 PLUGINS = $(MPI_FOUND:%=$(B)/mlgen-mpi-%.so)
 LIBRARY_SRC = $(filter-out $(KERNEL_SRC) $(PLUGIN_SRC) $(if $(filter yes,$(HAVE_BPF)),, \
-	src/capture/bpf/%),$(sort $(wildcard src/*/*.c src/*/*/*.c))) $(ENGINES)
+	src/capture/bpf/%),$(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))) $(ENGINES)
 LIBRARY_OBJ = $(LIBRARY_SRC:%.c=$(B)/%.o)
 # The program around them, which finds the shipped jobs next to itself.
 PROGRAM := $(P)mlgen

@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/checkpoints.h"
-#include "data/manifest.h"
+#include "data/dataset/manifest.h"
+#include "data/state/checkpoints.h"
 
 /* Of files that stay, and of faults, so many are named. */
 #define CLEAN_SHOWN 20

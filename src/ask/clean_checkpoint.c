@@ -12,12 +12,12 @@
 #include "ask/clean_inside.h"
 #include "base/below.h"
 #include "base/compare.h"
+#include "base/jsonfile.h"
 #include "base/mem.h"
 #include "base/units.h"
-#include "data/checkpoint_inside.h"
-#include "data/checkpoint_manifest.h"
-#include "data/checkpoint_name.h"
-#include "base/jsonfile.h"
+#include "data/state/checkpoint_inside.h"
+#include "data/state/checkpoint_manifest.h"
+#include "data/state/checkpoint_name.h"
 
 /* The manifest of one is in memory while it is looked at. */
 struct clean_checkpoint {

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "ask/clean_inside.h"
+#include "base/jsonfile.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/format.h"
-#include "base/jsonfile.h"
-#include "data/manifest.h"
+#include "data/dataset/manifest.h"
+#include "data/file/format.h"
 #include "run/datafile.h"
 
 static void set_fini(struct clean_set *s)

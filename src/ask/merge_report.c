@@ -8,9 +8,9 @@
 
 #include "ask/asked.h"
 #include "ask/merge_files.h"
-#include "base/wrap.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/wrap.h"
 #include "report/json.h"
 #include "report/page.h"
 #include "report/show.h"

@@ -8,11 +8,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/cache.h"
-#include "data/misscurve.h"
-#include "data/nextuse.h"
-#include "data/orderwalk.h"
-#include "data/pages.h"
+#include "data/cache/cache.h"
+#include "data/cache/misscurve.h"
+#include "data/cache/nextuse.h"
+#include "data/cache/pages.h"
+#include "data/order/orderwalk.h"
 #include "job/cache_words.h"
 
 /* Of hot a ranking would have to be known, of importance weights. LRU's is the first: one pass says

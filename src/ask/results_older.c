@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/columns.h"
+#include "data/formats/parquet/columns.h"
 
 static const char *option_of(json_t *job, const char *option)
 {

@@ -2,7 +2,7 @@
 /* calls_found.h - visits of a trace as templates of calls, for access=recorded. */
 #pragma once
 
-#include "data/recorded.h"
+#include "data/plans/recorded.h"
 #include "distil/explain.h"
 
 enum {

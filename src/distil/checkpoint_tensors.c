@@ -13,8 +13,8 @@
 #include "base/unnamed.h"
 #include "base/util.h"
 #include "base/writeall.h"
-#include "data/torch_calls.h"
-#include "data/torch_zip.h"
+#include "data/state/torch_calls.h"
+#include "data/state/torch_zip.h"
 
 enum {
 	ALIGN = 64,

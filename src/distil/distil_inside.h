@@ -15,11 +15,11 @@
 #include "describe/markbook.h"
 #include "describe/taskbook.h"
 #include "distil/explain.h"
-#include "trace/trace_ordered.h"
 #include "distil/jobtext.h"
 #include "distil/specimen.h"
 #include "distil/visit.h"
 #include "job/job.h"
+#include "trace/trace_ordered.h"
 
 /* What a file is for. */
 enum file_class {

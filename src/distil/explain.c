@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/format.h"
+#include "data/file/format.h"
 #include "trace/trace.h"
 
 enum {

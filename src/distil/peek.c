@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "data/detect.h"
-#include "data/detect_names.h"
-#include "data/format.h"
-#include "data/look.h"
-#include "data/namefile.h"
-#include "data/parquet_look.h"
+#include "data/dataset/detect.h"
+#include "data/file/format.h"
+#include "data/file/look.h"
+#include "data/formats/parquet/parquet_look.h"
+#include "data/scan/detect_names.h"
+#include "data/scan/namefile.h"
 
 /* Of a footer with more columns only the first are taken. */
 enum { CHUNKS_MOST = 4096 };

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "io/iobuf.h"
 #include "io/io.h"
+#include "io/iobuf.h"
 #include "stat/opstat.h"
 
 /*

@@ -48,7 +48,7 @@ static inline bool shuffle_repeats(int shuffle)
 }
 
 enum job_importance { IMPORTANCE_AGGRESSIVE, IMPORTANCE_RELAXED };
-/* What a cache tier keeps; the rows stand in data/cache.c. */
+/* What a cache tier keeps; the rows stand in data/cache/cache.c. */
 enum job_cache {
 	CACHE_NONE,
 	CACHE_LRU,
@@ -206,7 +206,7 @@ struct job {
 	double cache_decoded_factor; /* decoded bytes of a raw one */
 	bool cache_verify;
 
-	/* The state of a model: data/state.h makes sizes of it. */
+	/* The state of a model: data/state/state.h makes sizes of it. */
 	char *model; /* NULL = none named */
 	uint64_t model_layers, model_hidden, model_ffn, model_heads, model_kv_heads,
 		model_vocabulary;

@@ -12,8 +12,8 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/checkpoints.h"
-#include "data/manifest.h"
+#include "data/dataset/manifest.h"
+#include "data/state/checkpoints.h"
 #include "report/ours.h"
 #include "report/page.h"
 #include "report/place.h"

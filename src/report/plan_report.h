@@ -8,8 +8,8 @@
 
 #include <mlgen/err.h>
 
-#include "data/dataset.h"
-#include "data/state.h"
+#include "data/file/dataset.h"
+#include "data/state/state.h"
 #include "io/host.h"
 #include "io/mount.h"
 #include "job/jobset.h"

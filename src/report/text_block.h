@@ -6,8 +6,8 @@
 
 #include "base/buf.h"
 #include "report/detail.h"
-#include "report/template.h"
 #include "report/show.h"
+#include "report/template.h"
 #include "run/results.h"
 
 #define TEXT_ANSWER_INDENT 18

@@ -9,8 +9,8 @@
 
 #include "base/below.h"
 #include "base/filekind.h"
-#include "data/format.h"
-#include "data/manifest.h"
+#include "data/dataset/manifest.h"
+#include "data/file/format.h"
 #include "io/noroom.h"
 #include "run/firstbytes.h"
 

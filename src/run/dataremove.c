@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "data/manifest.h"
+#include "data/dataset/manifest.h"
 #include "run/datafile.h"
 #include "run/datafolder.h"
 

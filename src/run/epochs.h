@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/sampler.h"
+#include "data/order/sampler.h"
 #include "run/results.h"
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* failed.c - see failed.h. */
-#include "run/failed.h"
 #include "job/workload.h"
+#include "run/failed.h"
 
 #include <math.h>
 #include <string.h>

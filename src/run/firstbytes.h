@@ -7,7 +7,7 @@
 
 #include <mlgen/err.h>
 
-#include "data/dataset.h"
+#include "data/file/dataset.h"
 #include "run/crew.h"
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loader_models.c - who reads which batch: the rows of loader=. */
-#include "run/interleave.h"
 #include "base/util.h"
+#include "run/interleave.h"
 #include "run/loader_anew.h"
 #include "run/loader_inside.h"
 #include "run/reader.h"

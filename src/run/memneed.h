@@ -7,8 +7,8 @@
 
 #include <mlgen/err.h>
 
-#include "data/shard.h"
 #include "base/buf.h"
+#include "data/state/shard.h"
 #include "io/memroom.h"
 #include "job/job.h"
 #include "run/stages.h"

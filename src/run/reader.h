@@ -7,7 +7,7 @@
 
 #include <mlgen/err.h>
 
-#include "data/plan.h"
+#include "data/file/plan.h"
 #include "io/io.h"
 #include "job/job.h"
 

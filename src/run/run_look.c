@@ -4,8 +4,8 @@
 
 #include "io/noise.h"
 #include "run/activity.h"
-#include "run/run_inside.h"
 #include "run/rates.h"
+#include "run/run_inside.h"
 
 void run_interrupt(struct run *r)
 {

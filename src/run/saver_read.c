@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "io/meta.h"
 #include "base/util.h"
+#include "io/meta.h"
 #include "run/saver_inside.h"
 
 #define WHERE_BYTES (STATE_NAME_BYTES + 64)

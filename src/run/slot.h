@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "data/checkpoints.h"
+#include "data/state/checkpoints.h"
 #include "io/blockdev.h"
 #include "io/devstat.h"
 #include "io/mount.h"

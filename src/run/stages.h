@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/plan.h"
-#include "data/sampler.h"
+#include "data/file/plan.h"
+#include "data/order/sampler.h"
 
 /* What is read in a stage: the training's dataset, or the evaluation's. */
 struct pass {

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/pages.h"
-#include "data/plan.h"
+#include "data/cache/pages.h"
+#include "data/file/plan.h"
 
 /*
  * A unit has a number, a size, and ranges of bytes of files: one, or two where samples are pairs.

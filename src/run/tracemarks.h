@@ -5,8 +5,8 @@
 
 #include "run/rank_step.h"
 #include "run/reader.h"
-#include "run/train.h"
 #include "run/traced.h"
+#include "run/train.h"
 
 /* Who a loader is; without a thread of its own it is its rank. */
 void tracemarks_role(const struct loader *l, char role[TRACED_ROLE_BYTES]);

@@ -9,8 +9,8 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/demand.h"
-#include "data/hitsfirst.h"
+#include "data/order/hitsfirst.h"
+#include "data/plans/demand.h"
 #include "io/engines.h"
 #include "run/live.h"
 #include "run/loader.h"

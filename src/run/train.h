@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/stop.h"
 #include "base/count.h"
-#include "data/importance.h"
-#include "data/state.h"
+#include "base/stop.h"
+#include "data/order/importance.h"
+#include "data/state/state.h"
 #include "run/bell.h"
 #include "run/epochs.h"
 #include "run/failure.h"

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "base/perm.h"
 #include "base/rng.h"
-#include "data/cache.h"
+#include "data/cache/cache.h"
 #include "job/cache_words.h"
 
 #define ROUNDS 9

@@ -14,8 +14,8 @@
 
 #include "base/mem.h"
 #include "base/perm.h"
-#include "data/cache.h"
-#include "data/misscurve.h"
+#include "data/cache/cache.h"
+#include "data/cache/misscurve.h"
 #include "job/cache_words.h"
 
 #define SIZES 10

@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "io/engines.h"
-#include "job/showjob.h"
 #include "job/jobset.h"
+#include "job/showjob.h"
 
 static const struct jobset_env env = {
 	.engines = engines_built,

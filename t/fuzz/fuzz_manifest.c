@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/dataset.h"
-#include "data/manifest.h"
+#include "data/dataset/manifest.h"
+#include "data/file/dataset.h"
 
 /* One folder for the process, in memory where there is such a place. */
 static char directory[] = "/dev/shm/mlgen-fuzz.XXXXXX";

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/perm.h"
 #include "base/rng.h"
-#include "data/cache.h"
+#include "data/cache/cache.h"
 #include "suites.h"
 
 /* Accesses of some epochs, with what comes next of each. */

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/checkpoints.h"
-#include "data/layout.h"
+#include "data/state/checkpoints.h"
+#include "data/state/layout.h"
 #include "job_options.h"
 #include "temp.h"
 #include "work/workloads.h"

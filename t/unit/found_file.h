@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "data/look.h"
-#include "data/namefile.h"
-#include "data/plan.h"
+#include "data/file/look.h"
+#include "data/file/plan.h"
+#include "data/scan/namefile.h"
 
 struct found {
 	struct look look;

@@ -9,8 +9,8 @@
 
 #include "base/buf.h"
 #include "base/dist.h"
-#include "data/format.h"
-#include "data/manifest.h"
+#include "data/dataset/manifest.h"
+#include "data/file/format.h"
 #include "temp.h"
 #include "work/workloads.h"
 

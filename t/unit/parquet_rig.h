@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/format.h"
-#include "data/parquet.h"
+#include "data/file/format.h"
+#include "data/formats/parquet/parquet.h"
 
 #define LEAST_BUFFER 65536u
 

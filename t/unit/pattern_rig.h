@@ -5,7 +5,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "data/pattern.h"
+#include "data/pattern/pattern.h"
 
 #define KI UINT64_C(1024)
 #define MI (1024 * KI)

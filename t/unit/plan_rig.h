@@ -4,8 +4,8 @@
 
 #include <check.h>
 
-#include "data/format.h"
-#include "data/plan.h"
+#include "data/file/format.h"
+#include "data/file/plan.h"
 
 static inline void make(struct dataset *ds, int format, uint64_t per_file, double bytes)
 {

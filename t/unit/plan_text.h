@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/plan.h"
+#include "data/file/plan.h"
 
 #define PLAN_TEXT_BYTES 1024
 

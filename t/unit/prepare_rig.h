@@ -13,8 +13,8 @@
 
 #include "base/clock.h"
 #include "base/dist.h"
-#include "data/format.h"
-#include "data/manifest.h"
+#include "data/dataset/manifest.h"
+#include "data/file/format.h"
 #include "io/engines.h"
 #include "run/crew.h"
 #include "run/prepare.h"

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flowed.h"
 #include "report/text.h"
 #include "report/verdict.h"
-#include "flowed.h"
 
 /* The report as a string; freed with free(). Inline, gcc 12 takes what it gives for a pointer to
  * its local. */

@@ -4,7 +4,7 @@
 
 #include <check.h>
 
-#include "data/sampler.h"
+#include "data/order/sampler.h"
 #include "work/workloads.h"
 
 /* What one case is made of. */

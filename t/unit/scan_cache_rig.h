@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "data/format.h"
-#include "data/found.h"
-#include "data/kept.h"
-#include "data/look.h"
-#include "data/scan.h"
+#include "data/file/format.h"
+#include "data/file/found.h"
+#include "data/file/kept.h"
+#include "data/file/look.h"
+#include "data/scan/scan.h"
 #include "temp.h"
 
 #define FILES 100u

@@ -11,9 +11,9 @@
 
 #include "ask/ceiling.h"
 #include "ask/ceiling_files.h"
+#include "null_engine.h"
 #include "report/verdict_ceiling.h"
 #include "stat/hist.h"
-#include "null_engine.h"
 #include "suites.h"
 #include "tree.h"
 #include "work/workloads.h"

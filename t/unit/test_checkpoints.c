@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "checkpoints_rig.h"
 #include "io/engines.h"
 #include "io/mount.h"
-#include "checkpoints_rig.h"
 #include "suites.h"
 
 START_TEST(a_missing_directory_has_none)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "data/columns.h"
+#include "data/formats/parquet/columns.h"
 #include "suites.h"
 
 /* "NAME KIND BYTES[ list]", a column each. */

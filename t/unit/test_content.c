@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "data/content.h"
-#include "data/crcjoin.h"
+#include "data/state/content.h"
+#include "data/state/crcjoin.h"
 #include "suites.h"
 
 #define KIB 1024u

@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "base/rng.h"
-#include "data/crcjoin.h"
+#include "data/state/crcjoin.h"
 #include "suites.h"
 
 #define BYTES 5000u

@@ -8,8 +8,8 @@
 
 #include "ask/ask.h"
 #include "ask/mlperf_rules.h"
-#include "job_options.h"
 #include "flowed.h"
+#include "job_options.h"
 #include "suites.h"
 #include "work/workloads.h"
 

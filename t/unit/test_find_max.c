@@ -8,8 +8,8 @@
 
 #include "ask/find_max.h"
 #include "base/mem.h"
-#include "work/workloads.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 /* The text below a search for the most numjobs: 2 held, 3 ended in `verdict`. */
 static char *answer_of(const char *verdict, const char *headline)

@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "data/format.h"
+#include "data/file/format.h"
 #include "suites.h"
 #include "written.h"
 

@@ -3,7 +3,7 @@
 #include <check.h>
 
 #include "config.h"
-#include "data/format.h"
+#include "data/file/format.h"
 #include "suites.h"
 
 #ifdef HAVE_HDF5
@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "data/hdf5_image.h"
-#include "data/hdf5_library.h"
-#include "data/plan.h"
+#include "data/file/plan.h"
+#include "data/formats/hdf5/hdf5_image.h"
+#include "data/formats/hdf5/hdf5_library.h"
 #include "tree.h"
 
 #define LEAST_BUFFER 65536u

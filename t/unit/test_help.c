@@ -10,8 +10,8 @@
 
 #include "base/mem.h"
 #include "job/help.h"
-#include "job/showjob.h"
 #include "job/help_topics.h"
+#include "job/showjob.h"
 #include "temp.h"
 
 #define TEXT_BYTES 131072

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/importance.h"
+#include "data/order/importance.h"
 #include "suites.h"
 
 #define SAMPLES 8192

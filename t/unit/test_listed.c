@@ -11,8 +11,8 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/listed.h"
-#include "data/scan.h"
+#include "data/scan/listed.h"
+#include "data/scan/scan.h"
 #include "suites.h"
 #include "temp.h"
 

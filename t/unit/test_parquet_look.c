@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "data/parquet_look.h"
-#include "data/parquet_names.h"
-#include "data/thrift.h"
+#include "data/formats/parquet/parquet_look.h"
+#include "data/formats/parquet/parquet_names.h"
+#include "data/formats/parquet/thrift.h"
 #include "found_file.h"
 #include "suites.h"
 

@@ -3,8 +3,8 @@
 #include <check.h>
 #include <string.h>
 
-#include "data/format.h"
-#include "data/plan.h"
+#include "data/file/format.h"
+#include "data/file/plan.h"
 #include "plan_rig.h"
 #include "suites.h"
 

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "report/plan_report.h"
 #include "temp.h"
 #include "work/checkpoint/plan_checkpoint.h"
-#include "report/plan_report.h"
 
-#include "job_options.h"
 #include "flowed.h"
+#include "job_options.h"
 #include "suites.h"
 
 #define GIB (1ull << 30)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/format.h"
-#include "data/plan.h"
+#include "data/file/format.h"
+#include "data/file/plan.h"
 #include "plan_rig.h"
 #include "suites.h"
 

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/format.h"
+#include "data/file/format.h"
+#include "flowed.h"
+#include "plan_report_rig.h"
 #include "report/plan_lines.h"
 #include "report/plan_report.h"
-#include "plan_report_rig.h"
-#include "flowed.h"
 #include "suites.h"
 
 static char *text_of(const struct plan_report *p)

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/format.h"
-#include "data/manifest.h"
+#include "data/dataset/manifest.h"
+#include "data/file/format.h"
+#include "plan_report_rig.h"
 #include "report/plan_lines.h"
 #include "report/plan_report.h"
-#include "plan_report_rig.h"
 #include "suites.h"
 #include "work/workloads.h"
 

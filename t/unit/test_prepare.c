@@ -8,12 +8,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "data/format.h"
-#include "data/manifest.h"
+#include "data/dataset/manifest.h"
+#include "data/file/format.h"
 #include "io/engines.h"
+#include "prepare_rig.h"
 #include "run/crew.h"
 #include "run/prepare.h"
-#include "prepare_rig.h"
 #include "suites.h"
 
 START_TEST(a_dataset_is_made_whole)

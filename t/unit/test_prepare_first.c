@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/format.h"
-#include "data/manifest.h"
-#include "run/crew.h"
+#include "data/dataset/manifest.h"
+#include "data/file/format.h"
 #include "prepare_rig.h"
+#include "run/crew.h"
 #include "suites.h"
 
 /* What a run that trusts a dataset looks at: its first file. */

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/format.h"
-#include "data/manifest.h"
-#include "run/crew.h"
+#include "data/dataset/manifest.h"
+#include "data/file/format.h"
 #include "prepare_rig.h"
+#include "run/crew.h"
 #include "suites.h"
 
 /* Formats that this build has, with what other libraries they need. */

@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/format.h"
-#include "data/manifest.h"
+#include "data/dataset/manifest.h"
+#include "data/file/format.h"
 #include "io/engines.h"
-#include "run/crew.h"
 #include "prepare_rig.h"
+#include "run/crew.h"
 #include "suites.h"
 
 START_TEST(what_mlgen_did_not_write_is_never_overwritten)

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/pyfile.h"
-#include "data/zipread.h"
+#include "data/plans/pyfile.h"
+#include "data/plans/zipread.h"
 #include "suites.h"
 
 /* clang-format off */

@@ -9,9 +9,9 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "data/format.h"
-#include "data/plan.h"
-#include "data/recorded.h"
+#include "data/file/format.h"
+#include "data/file/plan.h"
+#include "data/plans/recorded.h"
 #include "suites.h"
 #include "textfile_rig.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/scan.h"
+#include "data/scan/scan.h"
 #include "hosts/relay.h"
 #include "star_rig.h"
 #include "suites.h"

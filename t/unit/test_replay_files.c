@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "io/pagecache.h"
-#include "run/crew.h"
 #include "replay_files_rig.h"
+#include "run/crew.h"
 #include "suites.h"
 #include "work/plain/replay_files.h"
 

@@ -12,9 +12,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "data/dataset.h"
-#include "data/format.h"
-#include "data/scan.h"
+#include "data/file/dataset.h"
+#include "data/file/format.h"
+#include "data/scan/scan.h"
 #include "scan_rig.h"
 #include "suites.h"
 

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "data/format.h"
-#include "data/kept.h"
-#include "data/scan.h"
+#include "data/file/format.h"
+#include "data/file/kept.h"
+#include "data/scan/scan.h"
 #include "scan_cache_rig.h"
 #include "suites.h"
 

@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "data/dataset.h"
-#include "data/format.h"
+#include "data/file/dataset.h"
+#include "data/file/format.h"
 #include "scan_rig.h"
 #include "suites.h"
 #include "work/workloads.h"

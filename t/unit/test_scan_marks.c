@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/scan.h"
-#include "data/scan_marks.h"
+#include "data/scan/scan.h"
+#include "data/scan/scan_marks.h"
 #include "suites.h"
 #include "temp.h"
 

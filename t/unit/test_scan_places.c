@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/scan_braces.h"
-#include "data/scan_places.h"
+#include "data/scan/scan_braces.h"
+#include "data/scan/scan_places.h"
 #include "suites.h"
 #include "temp.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/state.h"
+#include "data/state/state.h"
 
 /* ---- the models of MLPerf Storage ---- */
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/state.h"
-#include "data/state_list.h"
+#include "data/state/state.h"
+#include "data/state/state_list.h"
 #include "work/workloads.h"
 
 static void setup(void)

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "data/state.h"
+#include "data/state/state.h"
 #include "job/job_check_model.h"
 
 /* ---- sizes ---- */

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/text_noise.h"
 #include "flowed.h"
+#include "report/text_noise.h"
 #include "suites.h"
 
 #define NONE UINT64_MAX

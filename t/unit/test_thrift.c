@@ -3,7 +3,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "data/thrift.h"
+#include "data/formats/parquet/thrift.h"
 #include "suites.h"
 
 #define ROOM 512

@@ -5,8 +5,8 @@
 
 #include <zlib.h>
 
-#include "data/torch_pickle.h"
-#include "data/torch_zip.h"
+#include "data/state/torch_pickle.h"
+#include "data/state/torch_zip.h"
 #include "shard_rig.h"
 
 static const char one_tensor[] =

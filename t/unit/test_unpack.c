@@ -8,8 +8,8 @@
 
 #include "base/rng.h"
 #include "base/util.h"
-#include "data/parquet_page.h"
-#include "data/thrift.h"
+#include "data/formats/parquet/parquet_page.h"
+#include "data/formats/parquet/thrift.h"
 #include "run/unpack.h"
 #include "suites.h"
 #include "temp.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_verdict_words.c - what a verdict says of waiting, and how long a run has to be for AU to
  * show it. */
-#include "data/dataset.h"
+#include "data/file/dataset.h"
+#include "reap_rig.h"
 #include "report/verdict_parts.h"
 #include "report/verdict_supply.h"
-#include "reap_rig.h"
 #include "suites.h"
 #include "verdict_rig.h"
 #include "work/plain/verdict_io.h"

@@ -12,10 +12,10 @@
 #include "io/pagecache.h"
 #include "run/activity.h"
 #include "run/collect.h"
-#include "work/checkpoint/checkpoint.h"
-#include "work/checkpoint/driver.h"
 #include "run/saver.h"
 #include "run/setup_checkpoints.h"
+#include "work/checkpoint/checkpoint.h"
+#include "work/checkpoint/driver.h"
 
 #define FILE_NAME_BYTES 256
 

@@ -6,7 +6,7 @@
 #include "ask/mlperf_inside.h"
 #include "base/ranges.h"
 #include "base/units.h"
-#include "data/state.h"
+#include "data/state/state.h"
 #include "job/job_checkpoint.h"
 #include "job/workload.h"
 #include "report/verdict.h"

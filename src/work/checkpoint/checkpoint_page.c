@@ -2,7 +2,7 @@
 /* checkpoint_page.c - what saves or restores, in reports and plans. */
 #include <stdio.h>
 
-#include "data/state.h"
+#include "data/state/state.h"
 #include "report/metrics.h"
 #include "report/page.h"
 #include "work/checkpoint/checkpoint.h"

@@ -8,9 +8,9 @@
 #include "base/util.h"
 #include "job/fields.h"
 #include "job/workload.h"
-#include "work/checkpoint/plan_checkpoint.h"
 #include "report/plan_lines.h"
 #include "report/plan_memory.h"
+#include "work/checkpoint/plan_checkpoint.h"
 
 /* Where the further lines of one thing begin. */
 #define INDENT (PLAN_TEXT_AT + 2)

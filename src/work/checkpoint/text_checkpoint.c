@@ -8,8 +8,8 @@
 #include "base/util.h"
 #include "base/wrap.h"
 #include "job/workload.h"
-#include "work/checkpoint/text_checkpoint_parts.h"
 #include "report/verdict.h"
+#include "work/checkpoint/text_checkpoint_parts.h"
 
 #define LINES 52
 

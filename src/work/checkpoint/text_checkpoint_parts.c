@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/wrap.h"
 #include "base/util.h"
+#include "base/wrap.h"
 #include "job/workload.h"
 #include "report/text_evidence.h"
 #include "report/text_noise.h"

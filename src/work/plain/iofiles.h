@@ -8,7 +8,7 @@
 
 #include <mlgen/err.h>
 
-#include "data/pattern.h"
+#include "data/pattern/pattern.h"
 #include "io/blockdev.h"
 #include "job/job.h"
 

@@ -10,8 +10,8 @@
 #include <mlgen/err.h>
 
 #include "run/crew.h"
-#include "work/plain/iofiles.h"
 #include "run/newfile.h"
+#include "work/plain/iofiles.h"
 
 struct iopart {
 	struct iofile *file;

@@ -3,7 +3,7 @@
 #include "work/plain/plain_need.h"
 
 #include "base/units.h"
-#include "data/pattern.h"
+#include "data/pattern/pattern.h"
 #include "work/plain/stream.h"
 
 /* Per open file and per request. */

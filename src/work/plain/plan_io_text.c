@@ -2,9 +2,9 @@
 /* plan_io_text.c - the page that a dry run prints for a plain job. */
 #include "base/units.h"
 #include "base/util.h"
-#include "work/plain/plan_io.h"
 #include "report/plan_lines.h"
 #include "report/plan_memory.h"
+#include "work/plain/plan_io.h"
 
 static void put_pattern(struct buf *text, const struct plan_report *p)
 {

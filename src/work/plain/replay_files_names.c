@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/util.h"
 #include "base/jsonfile.h"
+#include "base/util.h"
 #include "run/dirlock.h"
 #include "work/plain/replay_inside.h"
 

@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "report/detail.h"
 #include "base/buf.h"
 #include "job/job.h"
+#include "report/detail.h"
 #include "run/results.h"
 
 /* As text_io_report(). */

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
-#include "data/pattern.h"
+#include "data/pattern/pattern.h"
 #include "io/mount.h"
 
 /* The largest power of two that divides all sizes and offsets; 0 = any. */

@@ -2,7 +2,7 @@
 /* stream.h - one worker of a plain job: its requests, as fast or as paced as it may. */
 #pragma once
 
-#include "data/pattern.h"
+#include "data/pattern/pattern.h"
 #include "run/pace.h"
 #include "work/plain/streams.h"
 

@@ -9,9 +9,9 @@
 #include "job/job.h"
 #include "run/bell.h"
 #include "run/failure.h"
-#include "work/plain/iofiles.h"
 #include "run/peers.h"
 #include "run/worker.h"
+#include "work/plain/iofiles.h"
 
 struct stream;
 

@@ -11,13 +11,13 @@
 #include "base/wrap.h"
 #include "report/text_block.h"
 #include "report/text_evidence.h"
-#include "work/plain/plain.h"
-#include "work/plain/text_io_parts.h"
 #include "report/text_settings.h"
 #include "report/text_tables.h"
 #include "report/verdict.h"
-#include "work/plain/verdict_io.h"
 #include "run/merge.h"
+#include "work/plain/plain.h"
+#include "work/plain/text_io_parts.h"
+#include "work/plain/verdict_io.h"
 
 static const char *const direction_names[2] = { "read", "write" };
 

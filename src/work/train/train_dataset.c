@@ -7,9 +7,9 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/dataset_given.h"
-#include "data/scan.h"
-#include "data/scan_marks.h"
+#include "data/dataset/dataset_given.h"
+#include "data/scan/scan.h"
+#include "data/scan/scan_marks.h"
 #include "job/workload.h"
 #include "run/shared.h"
 

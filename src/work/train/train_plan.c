@@ -13,9 +13,9 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/demand.h"
-#include "data/manifest.h"
-#include "data/sampler.h"
+#include "data/dataset/manifest.h"
+#include "data/order/sampler.h"
+#include "data/plans/demand.h"
 #include "io/dropcaches.h"
 #include "job/advice.h"
 #include "job/workload.h"
@@ -29,7 +29,7 @@
 #include "run/train.h"
 #include "work/checkpoint/plan_checkpoint.h"
 
-/* Extents that stand for all in the calls per sample, as in data/demand.c. */
+/* Extents that stand for all in the calls per sample, as in data/plans/demand.c. */
 #define LOOKED_AT 32768
 
 static bool is_training(const struct plan_report *p)

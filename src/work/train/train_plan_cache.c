@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/units.h"
-#include "data/cacheshare.h"
+#include "data/cache/cacheshare.h"
 #include "job/cache_words.h"
 #include "report/plan_lines.h"
 #include "report/show.h"

@@ -10,12 +10,12 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/format.h"
+#include "data/file/format.h"
 #include "job/guess.h"
-#include "work/checkpoint/plan_checkpoint.h"
 #include "report/plan_lines.h"
 #include "report/plan_memory.h"
 #include "report/show.h"
+#include "work/checkpoint/plan_checkpoint.h"
 
 /* The same inside the table of demand. */
 #define SAMPLES_POINT_AT 29

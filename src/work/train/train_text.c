@@ -10,11 +10,11 @@
 #include "base/wrap.h"
 #include "report/show.h"
 #include "report/text_block.h"
-#include "work/checkpoint/text_checkpoint.h"
-#include "work/checkpoint/text_checkpoint_parts.h"
 #include "report/text_tables.h"
 #include "report/verdict.h"
 #include "report/verdict_errors.h"
+#include "work/checkpoint/text_checkpoint.h"
+#include "work/checkpoint/text_checkpoint_parts.h"
 #include "work/train/train_text_parts.h"
 
 #define LINES 52

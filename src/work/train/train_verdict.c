@@ -13,9 +13,9 @@
 #include "job/advice.h"
 #include "report/show.h"
 #include "report/verdict.h"
+#include "report/verdict_errors.h"
 #include "report/verdict_supply.h"
 #include "work/checkpoint/verdict_checkpoint.h"
-#include "report/verdict_errors.h"
 #include "work/train/train_verdict_cache.h"
 #include "work/train/train_verdict_host.h"
 

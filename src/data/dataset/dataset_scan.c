@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dataset_scan.c - a dataset of the files that are there. */
+#include "data/dataset/dataset_scan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "data/dataset/dataset_dlio.h"
+#include "data/dataset/dataset_given.h"
+#include "data/dataset/detect.h"
+#include "data/file/format.h"
+#include "data/file/found.h"
+#include "data/file/kept.h"
+#include "data/scan/labels.h"
+#include "data/scan/namepair.h"
+#include "data/scan/scan.h"
+#include "job/workload.h"
+
+static int check_format(const struct format *f, const struct job *j, struct mlgen_err *err)
+{
+	if (f->look || j->samples_per_file == 1)
+		return 0;
+	return mlgen_fail(
+		err, -EINVAL,
+		"samples_per_file: with dataset=scan each file is one sample, not %" PRIu64
+		"; samples_per_file=1",
+		j->samples_per_file);
+}
+
+/* What the checks of a training could not ask of format=auto. */
+static int check_access(const struct format *f, const struct job *j, struct mlgen_err *err)
+{
+	if (j->access != ACCESS_FRAMEWORK)
+		return 0;
+	if (!f->framework[0])
+		return mlgen_fail(err, -EINVAL,
+				  "access: format=auto found %s files, for which no framework has "
+				  "calls; use access=plain",
+				  f->name);
+	if (f->is_forward && j->loader != LOADER_TFDATA)
+		return mlgen_fail(
+			err, -EINVAL,
+			"access: format=auto found %s files, which of the loaders only tfdata "
+			"reads as a framework does; use loader=tfdata, or access=plain",
+			f->name);
+	if (j->direct && !f->framework[1])
+		return mlgen_fail(err, -EINVAL,
+				  "direct: format=auto found %s files, which no framework reads "
+				  "with O_DIRECT; use direct=0, or access=plain",
+				  f->name);
+	return 0;
+}
+
+/* Bytes at an offset are what they are. */
+static int settle_listed(struct dataset *ds, const struct job *j, struct mlgen_err *err)
+{
+	const char *list = j->file_list;
+
+	if (!list || strcmp(list, "-") == 0)
+		list = "stdin";
+	if (ds->format && ds->format != &format_raw)
+		return mlgen_fail(err, -EINVAL,
+				  "format: %s has OFFSET and LENGTH behind each path, which are "
+				  "bytes of the file as they stand; format=raw, or a list of paths "
+				  "alone to have samples found in %s files",
+				  list, ds->format->name);
+	ds->format = &format_raw;
+	return check_access(ds->format, j, err);
+}
+
+/* Files of other kinds leave the scan. */
+static int settle_format(struct dataset *ds, const struct job *j, struct mlgen_err *err)
+{
+	int r;
+
+	if (scan_has_listed(ds->scan))
+		return settle_listed(ds, j, err);
+	if (ds->format) {
+		if (ds->format != &format_raw)
+			detect_leave_out(ds->scan, ds->directory);
+		return check_format(ds->format, j, err);
+	}
+	r = detect_format(&ds->format, ds->scan, ds->directory, err);
+	if (r == 0)
+		r = check_format(ds->format, j, err);
+	return r ? r : check_access(ds->format, j, err);
+}
+
+/* What the command line asks for has to be there, and is the first of them. A job file describes a
+ * dataset that would be made, and yields to what is. */
+static int choose_count(struct dataset *ds, const struct job *j, const char *option, uint64_t asked,
+			const char *directory, struct mlgen_err *err)
+{
+	bool is_asked = job_is_commanded(j, option);
+	uint64_t found = ds->files;
+
+	if (is_asked && asked < found)
+		ds->files = asked;
+	if (is_asked && asked > found)
+		return mlgen_fail(
+			err, -EINVAL,
+			"%s: %" PRIu64 ", but dataset=scan found %" PRIu64 " in %s; leave it out%s",
+			option, asked, found, directory,
+			strcmp(option, "num_files") == 0 ? " (scale= takes a part of them)"
+							 : ", or lower it");
+	if (!is_asked && job_is_changed(j, option) && asked != found)
+		scan_note(ds->scan,
+			  "%s: %" PRIu64 " yields to the %" PRIu64 " files that are in %s", option,
+			  asked, found, directory);
+	return 0;
+}
+
+static void note_unused(const struct dataset *ds, const struct job *j)
+{
+	static const char *const options[] = { "samples_per_file", "sample_size", "subfolders",
+					       "columns", "row_group_size" };
+
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (job_is_changed(j, options[i]))
+			scan_note(ds->scan,
+				  "%s: not used; dataset=scan takes the files as they are",
+				  options[i]);
+}
+
+bool dataset_scan_takes(const struct dataset *ds, const struct job *job)
+{
+	return job->dataset == DATASET_SCAN || dataset_dlio_is_there(ds, job);
+}
+
+int dataset_scan_check(const struct job *job, struct mlgen_err *err)
+{
+	if (job_work(job)->only_prepares)
+		return mlgen_fail(err, -EINVAL,
+				  "phase: prepare writes files, and dataset=scan reads those that "
+				  "are there; phase=train, or dataset=made");
+	if (job->dataset_ratio > 0)
+		return mlgen_fail(err, -EINVAL,
+				  "dataset_ratio: %g x memory is for files that are written, "
+				  "dataset=scan reads those that are there; leave it out",
+				  job->dataset_ratio);
+	/* A list may say where the samples of raw files are. */
+	if (job->format == FORMAT_AUTO || (job->format == FORMAT_RAW && job->file_list))
+		return 0;
+	return check_format(format_of((enum job_format)job->format), job, err);
+}
+
+/* Is the file one that stands beside another, and holds no samples? */
+static bool is_beside(const struct dataset *ds, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (unsigned i = 1; i < FORMAT_PARTS; i++) {
+		const char *beside = ds->format->parts[i].beside;
+		size_t m = beside ? strlen(beside) : 0;
+
+		if (m && n > m && strcmp(name + n - m, beside) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* One whose name cannot be read back stays, and fails where it is looked at. */
+static bool has_samples(const void *arg, uint64_t file)
+{
+	const struct dataset *ds = arg;
+	char name[PATH_MAX];
+
+	return scan_name(ds->scan, file, name, sizeof(name)) < 0 || !is_beside(ds, name);
+}
+
+struct pairing {
+	const char *directory;
+	struct namepair pair;
+	uint64_t counts[NAMEPAIR_TWIN + 1];
+};
+
+static bool is_first(void *arg, const char *name)
+{
+	struct pairing *p = arg;
+	char path[2 * PATH_MAX];
+	enum namepair_role role;
+
+	snprintf(path, sizeof(path), "%s/%s", p->directory, name);
+	role = namepair_role(&p->pair, path);
+	p->counts[role]++;
+	return role == NAMEPAIR_FIRST;
+}
+
+static void note_unpaired(const struct dataset *ds, const struct pairing *p, bool has_labels)
+{
+	uint64_t firsts = p->counts[NAMEPAIR_FIRST];
+	uint64_t twins = p->counts[NAMEPAIR_TWIN];
+	char text[UNITS_TEXT_BYTES];
+
+	if (p->counts[NAMEPAIR_NEITHER])
+		scan_note(ds->scan,
+			  "%s: left out: %s with neither part of scan_pair=%s in the path",
+			  ds->directory, units_human_count(text, p->counts[NAMEPAIR_NEITHER]),
+			  ds->options.scan_pair);
+	if (twins > firsts && !has_labels)
+		scan_note(ds->scan,
+			  "%s: left out: at least %s with %s in the path that are no file's twin",
+			  ds->directory, units_human_count(text, twins - firsts), p->pair.to);
+}
+
+/* Two arrays are one sample where both are npy files; a list may name the first of them alone. */
+static bool are_arrays(const struct dataset *ds)
+{
+	return ds->format == &format_npy &&
+	       (labels_listed(ds->labels) == 0 || labels_have_suffix(ds->labels, ".npy"));
+}
+
+/* Samples of shards have their labels in them, and an index beside a file is no label. NULL: the
+ * format is not known yet. */
+static bool takes_labels(const struct format *f)
+{
+	return !f || (!f->is_forward && !f->at_start && !f->parts[1].beside);
+}
+
+/* Only the first files of pairs stay; their twins are part 1. */
+static int take_pairs(struct dataset *ds, struct mlgen_err *err)
+{
+	const char *text = ds->options.scan_pair;
+	struct pairing p = { .directory = ds->directory };
+
+	if (!takes_labels(ds->format))
+		return mlgen_fail(err, -EINVAL,
+				  "scan_pair: %s has %s files, which have no label files beside "
+				  "them; leave it out",
+				  ds->directory, ds->format->name);
+
+	namepair_parse(&p.pair, text); /* collect_labels has asked */
+	p.counts[NAMEPAIR_TWIN] = labels_listed(ds->labels);
+	scan_keep_named(ds->scan, is_first, &p);
+	if (scan_files(ds->scan) == 0)
+		return mlgen_fail(err, -EINVAL,
+				  "scan_pair: no file in %s has '%.*s' in its path; FROM:TO are "
+				  "parts of two paths, such as _x.npy:_y.npy",
+				  ds->directory, (int)p.pair.from_bytes, p.pair.from);
+	note_unpaired(ds, &p, !are_arrays(ds));
+	ds->parts = 2;
+	if (are_arrays(ds)) {
+		labels_free(ds->labels);
+		ds->labels = NULL;
+	} else {
+		mem_replace(&ds->options.scan_pair, NULL);
+	}
+	return 0;
+}
+
+/* Take label files out of the scan, before its format is looked for. */
+static int collect_labels(struct dataset *ds, const struct job *job, struct mlgen_err *err)
+{
+	struct namepair pair;
+	bool is_asked = ds->options.scan_pair != NULL;
+
+	if (job->dataset != DATASET_SCAN)
+		return 0;
+	if (is_asked && !namepair_parse(&pair, ds->options.scan_pair))
+		return mlgen_fail(err, -EINVAL, "scan_pair: '%s' is not FROM:TO",
+				  ds->options.scan_pair);
+	if (is_asked && scan_has_listed(ds->scan))
+		return mlgen_fail(err, -EINVAL,
+				  "scan_pair: the list has OFFSET and LENGTH of each sample, and "
+				  "no files in pairs; leave it out");
+	if (!is_asked && !job->scan_pair && takes_labels(ds->format) &&
+	    !scan_has_listed(ds->scan) && labels_are_usual(ds->scan, ds->directory))
+		mem_replace(&ds->options.scan_pair, LABELS_USUAL_PAIR);
+	if (ds->options.scan_pair)
+		ds->labels = labels_new(ds->scan, ds->directory, ds->options.scan_pair);
+	return 0;
+}
+
+/* What stands beside files of samples is no file of the scan, but its parts. */
+static int take_parts(struct dataset *ds, struct mlgen_err *err)
+{
+	if (ds->options.scan_pair)
+		return take_pairs(ds, err);
+	while (ds->parts < FORMAT_PARTS && ds->format->parts[ds->parts].beside)
+		ds->parts++;
+	if (ds->parts == 1)
+		return 0;
+	scan_keep(ds->scan, has_samples, ds);
+	if (scan_files(ds->scan))
+		return 0;
+	return mlgen_fail(err, -EINVAL, "%s: has indexes of %s files, and no file of samples",
+			  ds->directory, ds->format->name);
+}
+
+static int other_names(const struct dataset *ds, enum scan_part part, struct mlgen_err *err)
+{
+	return mlgen_fail(
+		err, -EEXIST,
+		"%s: %s/ holds files that DLIO would name img_0_of_N.%s, and others; with "
+		"--dataset=scan all are read, --directory= makes the dataset elsewhere",
+		ds->directory, part == SCAN_TRAINING ? "train" : "valid", ds->format->name);
+}
+
+/* A dataset would be made here, but DLIO has made one already: it is used. */
+static int keep_dlio(struct dataset *ds, enum scan_part part, struct mlgen_err *err)
+{
+	uint64_t named, files = dataset_dlio_keep(ds->scan, ds->format, &named);
+	char of[40] = "";
+
+	if (files == 0)
+		return other_names(ds, part, err);
+	if (part == SCAN_EVALUATION)
+		return 0;
+	if (files != named)
+		snprintf(of, sizeof(of), " of the %" PRIu64, named);
+	scan_note(ds->scan,
+		  "%s: %" PRIu64 "%s files that DLIO made are there and are used as they are",
+		  ds->directory, files, of);
+	return 0;
+}
+
+/* The same command has scanned this before, for another run. */
+static bool is_told(const struct job *job, enum scan_part part)
+{
+	const struct job_kept *kept = job_kept(job);
+
+	return kept && kept->has_told[part];
+}
+
+static void note_told(const struct job *job, enum scan_part part)
+{
+	struct job_kept *kept = job_kept(job);
+
+	if (kept)
+		kept->has_told[part] = true;
+}
+
+/* Of a scan that was asked for. */
+static const char *cache_of(const struct job *job)
+{
+	return job->dataset == DATASET_SCAN ? job->scan_cache : NULL;
+}
+
+static int list_files(struct dataset *ds, const struct job *job, enum scan_part part,
+		      struct mlgen_err *err)
+{
+	bool has_directory = !job->file_list || job_is_given(job, "directory");
+	const char *directory = job->directory ? job->directory : ".";
+	char *except = kept_path(cache_of(job));
+	const struct scan_request req = {
+		.directory = has_directory ? directory : NULL,
+		.file_list = job->dataset == DATASET_SCAN ? job->file_list : NULL,
+		.part = part,
+		.is_laid_out = job->dataset == DATASET_MADE,
+		.except = except,
+		.errors = (enum job_scan_errors)job->scan_errors,
+		.depth = job->scan_depth,
+		.is_quiet = is_told(job, part),
+	};
+	int r = scan_new(&ds->scan, &req, err);
+
+	mem_free(except);
+	return r;
+}
+
+/* None of DLIO's files may be missing where its dataset is used in place of one that would be
+ * made. */
+static enum job_scan_errors errors_of(const struct job *job)
+{
+	return job->dataset == DATASET_SCAN ? (enum job_scan_errors)job->scan_errors : SCAN_REFUSE;
+}
+
+static int look_into(struct dataset *ds, const struct job *job, enum scan_part part,
+		     struct mlgen_err *err)
+{
+	struct job_kept *kept = job_kept(job);
+	bool is_kept = kept && kept->finds;
+	const struct kept_request keeps = { .path = cache_of(job),
+					    .memory = is_kept ? kept : NULL,
+					    .part = part,
+					    .is_quiet = scan_is_quiet(ds->scan) };
+
+	if (scan_has_listed(ds->scan))
+		return found_new_listed(&ds->found, ds->scan, err);
+	if (ds->format->look)
+		return found_new(&ds->found, ds->scan, ds, errors_of(job), &keeps, err);
+	if (keeps.path)
+		scan_note(ds->scan, "scan_cache: not used; a scan looks into no %s file",
+			  ds->format->name);
+	return 0;
+}
+
+/* A pair that was asked for has to be there; one that is assumed need not. */
+static int settle_labels(struct dataset *ds, const struct job *job, struct mlgen_err *err)
+{
+	const struct scan *scan = ds->scan;
+	int r = ds->labels ? labels_settle(ds->labels, scan, ds->directory, err) : 0;
+
+	if (r || !ds->labels)
+		return r;
+	if (labels_count(ds->labels, scan_files(scan)) == 0 && job->scan_pair)
+		return labels_refuse(ds->labels, scan, ds->directory, err);
+	if (labels_count(ds->labels, scan_files(scan)) == 0) {
+		scan_note(scan,
+			  "%s: left out: the files in labels/, none of which has the name of one "
+			  "in images/",
+			  ds->directory);
+		labels_free(ds->labels);
+		ds->labels = NULL;
+		ds->parts = 1;
+		return 0;
+	}
+	if (!job->scan_pair)
+		scan_note(scan,
+			  "%s: images/ and labels/ are read in pairs; scan_pair=none reads the "
+			  "images alone",
+			  ds->directory);
+	labels_note_unpaired(ds->labels, scan, ds->directory);
+	return 0;
+}
+
+/* Lists the files, and looks into them. */
+static int look_for_files(struct dataset *ds, const struct job *job, enum scan_part part,
+			  struct mlgen_err *err)
+{
+	int r = list_files(ds, job, part, err);
+
+	if (r)
+		return r;
+	mem_replace(&ds->directory, scan_base(ds->scan));
+	r = collect_labels(ds, job, err);
+	if (r == 0)
+		r = job->dataset == DATASET_MADE ? keep_dlio(ds, part, err)
+						 : settle_format(ds, job, err);
+	if (r == 0)
+		r = take_parts(ds, err);
+	if (r == 0)
+		r = look_into(ds, job, part, err);
+	return r ? r : settle_labels(ds, job, err);
+}
+
+/* Another process has done that. */
+static void take_given(struct dataset *ds, struct dataset_given *g)
+{
+	mem_replace(&ds->directory, g->directory);
+	ds->format = g->format;
+	ds->parts = g->parts;
+	ds->scan = g->scan;
+	ds->found = g->found;
+	ds->labels = g->labels;
+	if (ds->labels)
+		mem_replace(&ds->options.scan_pair, NULL);
+	g->labels = NULL;
+	g->scan = NULL;
+	g->found = NULL;
+}
+
+static int find_files(struct dataset *ds, const struct job *job, enum scan_part part,
+		      struct dataset_given *given, struct mlgen_err *err)
+{
+	int r = 0;
+
+	if (given)
+		take_given(ds, given);
+	else
+		r = look_for_files(ds, job, part, err);
+	if (r)
+		return r;
+	ds->files = scan_files(ds->scan);
+	return ds->format->found_init ? ds->format->found_init(ds, err) : 0;
+}
+
+int dataset_scan(struct dataset *ds, const struct job *job, struct dataset_given *given,
+		 struct mlgen_err *err)
+{
+	int r = dataset_scan_check(job, err);
+
+	if (r == 0)
+		r = find_files(ds, job, SCAN_TRAINING, given, err);
+	if (r)
+		return r;
+	if (job->dataset == DATASET_SCAN)
+		note_unused(ds, job);
+	r = choose_count(ds, job, "num_files", job->num_files, ds->directory, err);
+	note_told(job, SCAN_TRAINING);
+	return r;
+}
+
+int dataset_scan_eval(struct dataset *eval, const struct dataset *train, const struct job *job,
+		      struct dataset_given *given, struct mlgen_err *err)
+{
+	int r;
+
+	if (job->file_list && job->dataset == DATASET_SCAN)
+		return mlgen_fail(err, -EINVAL,
+				  "eval_files: file_list names the files that are trained with, "
+				  "and none to evaluate; eval_files=0");
+	eval->format = train->format;
+	r = find_files(eval, job, SCAN_EVALUATION, given, err);
+	if (r == 0)
+		r = choose_count(eval, job, "eval_files", job->eval_files, scan_place(eval->scan),
+				 err);
+	note_told(job, SCAN_EVALUATION);
+	return r;
+}
+
+void dataset_scan_mean(struct dataset *ds)
+{
+	uint64_t samples = ds->found ? found_first_sample(ds->found, ds->files) : ds->files;
+	double bytes = 0;
+
+	for (uint64_t i = 0; i < ds->files && !ds->found; i++)
+		bytes += (double)scan_size(ds->scan, i);
+	if (ds->found)
+		bytes = (double)found_sample_bytes(ds->found, ds->files);
+	if (ds->labels)
+		bytes += (double)labels_sum(ds->labels, ds->files);
+	ds->samples_per_file = divide_up(samples, u64_max(ds->files, 1));
+	if (dataset_each(ds) == 0)
+		ds->uneven_samples = samples;
+	dist_drop(&ds->sample_size);
+	ds->sample_size = (struct dist){ .kind = DIST_CONST, .a = bytes / (double)samples };
+}
+
+const char *dataset_place(const struct dataset *ds)
+{
+	return ds->scan ? scan_place(ds->scan) : ds->directory;
+}

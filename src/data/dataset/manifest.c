@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* manifest.c - what a dataset directory was made from, compared with what a job wants. */
+#include "data/dataset/manifest.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "data/dataset/manifest_file.h"
+#include "data/file/format.h"
+
+/* More files than this are not looked at one by one. */
+#define LOOK_FILES UINT64_C(1000000)
+#define LOOK_SAMPLE UINT64_C(4096)
+
+static void describe(const struct dataset *ds, struct manifest *m)
+{
+	const struct format_options *o = &ds->options;
+	struct buf size;
+
+	buf_init(&size);
+	dist_identify(&size, &ds->sample_size, DIST_BYTES);
+	m->num_files = ds->files_named;
+	m->samples_per_file = ds->samples_per_file;
+	m->subfolders = ds->subfolders;
+	snprintf(m->format, sizeof(m->format), "%s", ds->format->name);
+	snprintf(m->sample_size, sizeof(m->sample_size), "%s", buf_str(&size));
+	buf_reset(&size);
+	dist_content(&size, &ds->sample_size);
+	m->sizes = size.len ? buf_take(&size) : NULL;
+	buf_fini(&size);
+	m->eval_files = ds->eval_files;
+	m->label_size = o->label_size_bytes;
+	m->row_group_size = MANIFEST_ROW_GROUP_SIZE;
+	/* Other formats make nothing of what a job may have all the same. */
+	if (ds->format != &format_parquet)
+		return;
+	if (o->row_group_size)
+		m->row_group_size = o->row_group_size;
+	if (o->columns)
+		m->columns = mem_strdup(o->columns);
+}
+
+static int describe_sizes(struct dataset *ds, const struct manifest *m, const char *directory,
+			  struct mlgen_err *err)
+{
+	int r = dist_recall(&ds->sample_size, m->sample_size, m->sizes, DIST_BYTES, err);
+
+	if (r)
+		return r;
+	if (dist_is_const(&ds->sample_size) && ds->sample_size.a < 1)
+		return mlgen_fail(err, -EINVAL, "%s/%s: sample_size=%s is below the minimum 1",
+				  directory, MANIFEST_NAME, m->sample_size);
+	return 0;
+}
+
+static int describe_dataset(struct dataset *ds, struct manifest *m, const char *directory,
+			    struct mlgen_err *err)
+{
+	int r;
+
+	ds->format = format_find(m->format);
+	if (!ds->format)
+		return mlgen_fail(err, -EINVAL, "%s/%s: format '%s' is not known to this mlgen",
+				  directory, MANIFEST_NAME, m->format);
+	ds->directory = mem_strdup(directory);
+	ds->files = m->num_files;
+	ds->files_named = m->num_files;
+	ds->samples_per_file = m->samples_per_file;
+	ds->subfolders = m->subfolders;
+	ds->eval_files = m->eval_files;
+	ds->options.label_size_bytes = m->label_size;
+	ds->options.row_group_size = m->row_group_size;
+	ds->options.columns = m->columns;
+	m->columns = NULL;
+	r = describe_sizes(ds, m, directory, err);
+	if (r == 0)
+		r = dataset_init_format(ds, err);
+	return r ? r : dataset_check_bytes(ds, (double)ds->files, err);
+}
+
+/* What --replace would delete. */
+static uint64_t files_made(const char *directory)
+{
+	struct dataset made;
+	struct manifest m;
+	uint64_t files;
+
+	if (manifest_load(directory, &m, NULL) != 0)
+		return 0;
+	files = m.num_files; /* at least, of a format that is not known */
+	memset(&made, 0, sizeof(made));
+	if (describe_dataset(&made, &m, directory, NULL) == 0)
+		files = (made.files + made.eval_files) * made.parts;
+	dataset_fini(&made);
+	manifest_fini(&m);
+	return files;
+}
+
+/* `others` is another way out, with a comma behind it. */
+static int differs_or(const struct dataset *ds, const char *option, const char *made,
+		      const char *job, const char *others, struct mlgen_err *err)
+{
+	uint64_t files = files_made(ds->directory);
+
+	return mlgen_fail(err, -EINVAL,
+			  "dataset %s was made with %s=%s, the job says %s; %sanother directory, "
+			  "or --phase=prepare --replace to make it anew (deletes %" PRIu64
+			  " file%s)",
+			  ds->directory, option, made, job, others, files, files == 1 ? "" : "s");
+}
+
+static int differs(const struct dataset *ds, const char *option, const char *made, const char *job,
+		   struct mlgen_err *err)
+{
+	return differs_or(ds, option, made, job, "", err);
+}
+
+static int differs_count(const struct dataset *ds, const char *option, uint64_t made, uint64_t job,
+			 struct mlgen_err *err)
+{
+	char a[24], b[24];
+
+	snprintf(a, sizeof(a), "%" PRIu64, made);
+	snprintf(b, sizeof(b), "%" PRIu64, job);
+	return differs(ds, option, a, b, err);
+}
+
+/* What scale takes follows accelerators; for fewer of them they may do. */
+static int differs_files(const struct dataset *ds, const struct manifest *m, struct mlgen_err *err)
+{
+	uint64_t ranks = m->complete ? dataset_ranks_for(ds, m->num_files) : 0;
+	char a[24], b[24], fewer[64] = "";
+
+	snprintf(a, sizeof(a), "%" PRIu64, m->num_files);
+	snprintf(b, sizeof(b), "%" PRIu64, ds->files);
+	if (ranks > 0 && ranks < ds->scaled.ranks)
+		snprintf(fewer, sizeof(fewer), "--accelerators=%" PRIu64 " can do with these, ",
+			 ranks);
+	return differs_or(ds, "num_files", a, b, fewer, err);
+}
+
+static int compare_columns(const struct dataset *ds, const struct manifest *m,
+			   const struct manifest *job, struct mlgen_err *err)
+{
+	const char *made = m->columns ? m->columns : "(none)";
+	const char *wanted = job->columns ? job->columns : "(none)";
+
+	return strcmp(made, wanted) == 0 ? 0 : differs(ds, "columns", made, wanted, err);
+}
+
+/* Numbers that have to be the same. */
+static int compare_counts(const struct dataset *ds, const struct manifest *m,
+			  const struct manifest *job, struct mlgen_err *err)
+{
+	const struct {
+		const char *option;
+		uint64_t made, job;
+	} counts[] = {
+		{ "samples_per_file", m->samples_per_file, job->samples_per_file },
+		{ "subfolders", m->subfolders, job->subfolders },
+		{ "label_size", m->label_size, job->label_size },
+		{ "row_group_size", m->row_group_size, job->row_group_size },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+		if (counts[i].made != counts[i].job)
+			return differs_count(ds, counts[i].option, counts[i].made, counts[i].job,
+					     err);
+	return 0;
+}
+
+static int manifest_compare(const struct dataset *ds, const struct manifest *m,
+			    struct mlgen_err *err)
+{
+	struct manifest job = { 0 };
+	int r = 0;
+
+	describe(ds, &job);
+	if (strcmp(m->format, job.format) != 0)
+		r = differs(ds, "format", m->format, job.format, err);
+	else if (strcmp(m->sample_size, job.sample_size) != 0)
+		r = differs(ds, "sample_size", m->sample_size, job.sample_size, err);
+	if (r == 0)
+		r = compare_counts(ds, m, &job, err);
+	if (r == 0)
+		r = compare_columns(ds, m, &job, err);
+	if (r == 0 && m->num_files < ds->files)
+		r = differs_files(ds, m, err);
+	manifest_fini(&job);
+	return r;
+}
+
+static bool is_whole(const struct dataset *ds, uint64_t file)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	return dataset_path(ds, file, path, sizeof(path)) > 0 && stat(path, &st) == 0 &&
+	       S_ISREG(st.st_mode) && (uint64_t)st.st_size == dataset_file_bytes(ds, file);
+}
+
+/* Look at `n` files, evenly spread over all parts, and scale up to all. */
+static void manifest_look(const struct dataset *ds, uint64_t n, uint64_t *files, uint64_t *bytes)
+{
+	uint64_t all = dataset_all_files(ds);
+	double each = (double)all / (double)n;
+	double present_bytes = 0;
+	uint64_t present = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t file = n == all ? i : (uint64_t)((double)i * each);
+
+		if (!is_whole(ds, file))
+			continue;
+		present++;
+		present_bytes += (double)dataset_file_bytes(ds, file);
+	}
+	*files = (uint64_t)((double)present * each);
+	*bytes = (uint64_t)(present_bytes * each);
+}
+
+/* Without the folders of its files there is nothing to look for. */
+static bool has_folder(const struct dataset *ds)
+{
+	char path[PATH_MAX];
+
+	for (unsigned part = 0; part < ds->parts; part++)
+		if (dataset_folder(ds, part, path, sizeof(path)) > 0 && access(path, F_OK) == 0)
+			return true;
+	return false;
+}
+
+static bool is_eval(const struct dataset *ds)
+{
+	return ds->first_content > 0;
+}
+
+static void all_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes, bool *estimate)
+{
+	struct dataset_totals t;
+
+	dataset_totals(ds, &t);
+	*files = dataset_there(ds);
+	*bytes = t.bytes;
+	*estimate = t.estimate;
+}
+
+int manifest_read(struct dataset *ds, enum manifest_state *state, struct mlgen_err *err)
+{
+	struct manifest m;
+	int r;
+
+	*state = ds->scan ? MANIFEST_COMPLETE : MANIFEST_ABSENT;
+	if (ds->scan)
+		return 0;
+	r = manifest_load(ds->directory, &m, err);
+	if (r)
+		return r == -ENOENT ? 0 : r;
+	r = manifest_compare(ds, &m, err);
+	if (r == 0) {
+		ds->files_named = m.num_files;
+		ds->eval_files = m.eval_files;
+		*state = m.complete ? MANIFEST_COMPLETE : MANIFEST_INCOMPLETE;
+	}
+	manifest_fini(&m);
+	return r;
+}
+
+int manifest_read_eval(struct dataset *eval, const struct dataset *train,
+		       enum manifest_state *state, struct mlgen_err *err)
+{
+	struct manifest m;
+	int r = manifest_load(eval->directory, &m, err);
+
+	*state = MANIFEST_ABSENT;
+	if (r == -ENOENT) {
+		dataset_place_eval(eval, train, eval->files);
+		return 0;
+	}
+	if (r)
+		return r;
+	if (m.eval_files)
+		*state = m.complete ? MANIFEST_COMPLETE : MANIFEST_INCOMPLETE;
+	if (m.eval_files && m.eval_files < eval->files)
+		r = differs_count(train, "eval_files", m.eval_files, eval->files, err);
+	dataset_place_eval(eval, train, m.eval_files ? m.eval_files : eval->files);
+	manifest_fini(&m);
+	return r;
+}
+
+int manifest_write(const struct dataset *ds, bool complete, struct mlgen_err *err)
+{
+	struct manifest m = { 0 };
+	int r;
+
+	describe(ds, &m);
+	m.complete = complete;
+	r = manifest_store(ds->directory, &m, err);
+	manifest_fini(&m);
+	return r;
+}
+
+int manifest_write_at(int dir_fd, const struct dataset *ds, bool complete, struct mlgen_err *err)
+{
+	struct manifest m = { 0 };
+	int r;
+
+	describe(ds, &m);
+	m.complete = complete;
+	r = manifest_store_at(dir_fd, ds->directory, &m, err);
+	manifest_fini(&m);
+	return r;
+}
+
+/* `m` was just loaded, with the result `r`; it is used up. */
+static int describe_loaded(struct manifest *m, int r, const char *directory, struct dataset *ds,
+			   struct mlgen_err *err)
+{
+	memset(ds, 0, sizeof(*ds));
+	if (r)
+		return r;
+	r = describe_dataset(ds, m, directory, err);
+	manifest_fini(m);
+	if (r)
+		dataset_fini(ds);
+	return r;
+}
+
+int manifest_describe(const char *directory, struct dataset *ds, struct mlgen_err *err)
+{
+	struct manifest m;
+	int r = manifest_load(directory, &m, err);
+
+	return describe_loaded(&m, r, directory, ds, err);
+}
+
+int manifest_describe_at(int dir_fd, const char *directory, struct dataset *ds,
+			 struct mlgen_err *err)
+{
+	struct manifest m;
+	int r = manifest_load_at(dir_fd, directory, &m, err);
+
+	return describe_loaded(&m, r, directory, ds, err);
+}
+
+int manifest_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes, bool *estimate,
+		     struct mlgen_err *err)
+{
+	uint64_t all = dataset_all_files(ds);
+	struct manifest m = { 0 };
+	int r = ds->scan ? 0 : manifest_load(ds->directory, &m, err);
+
+	*files = 0;
+	*bytes = 0;
+	*estimate = false;
+	if (r)
+		return r == -ENOENT ? 0 : r;
+	if (ds->scan || (m.complete && (m.eval_files || !is_eval(ds)))) {
+		all_present(ds, files, bytes, estimate);
+	} else if (has_folder(ds)) {
+		*estimate = all > LOOK_FILES;
+		manifest_look(ds, *estimate ? LOOK_SAMPLE : all, files, bytes);
+	}
+	manifest_fini(&m);
+	return 0;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kept.c - see kept.h. */
+#include "data/file/kept.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/filekind.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/unnamed.h"
+#include "base/util.h"
+#include "config.h"
+#include "data/file/format.h"
+#include "job/job.h"
+
+/* ---- what it is of ---- */
+
+/* All that format->look goes by: what another scan would find otherwise. */
+static char *key_of(const struct dataset *ds)
+{
+	const struct format_options *o = &ds->options;
+	const struct {
+		const char *name, *value;
+	} texts[] = {
+		{ "scan_key", o->scan_key },
+		{ "scan_pair", o->scan_pair },
+		{ "hdf5_dataset", o->hdf5_dataset },
+		{ "read_columns", o->read_columns },
+	};
+	struct buf key = { 0 };
+
+	buf_addf(&key, "format=%s, access=%s", ds->format->name,
+		 o->access == ACCESS_FRAMEWORK ? "framework" : "plain");
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		if (texts[i].value)
+			buf_addf(&key, ", %s=%s", texts[i].name, texts[i].value);
+	if (o->decompress != DECOMPRESS_NONE)
+		buf_addf(&key, ", decompress=%d", o->decompress);
+	buf_addf(&key, " by mlgen %s", MLGEN_VERSION);
+	return buf_take(&key);
+}
+
+/* ---- the old one ---- */
+
+static int kept_refuse(const struct kept *k, int code, const char *what, struct mlgen_err *err)
+{
+	return mlgen_fail(err, code, "scan_cache: %s: %s", k->req.path, what);
+}
+
+/* Nothing is there yet: could it be made? */
+static int check_place(const struct kept *k, struct mlgen_err *err)
+{
+	const char *slash = strrchr(k->path, '/');
+	char *folder =
+		slash ? mem_strndup(k->path, slash == k->path ? 1 : (size_t)(slash - k->path))
+		      : mem_strdup(".");
+	int r = faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) ? -errno : 0;
+
+	mem_free(folder);
+	return r ? mlgen_fail(err, r,
+			      "scan_cache: %s: cannot be made: %s; name a file in a directory that "
+			      "is there and may be written",
+			      k->req.path, strerror(-r))
+		 : 0;
+}
+
+static int open_path(struct kept *k, struct mlgen_err *err)
+{
+	const char *other;
+	struct stat st;
+
+	k->path = kept_path(k->req.path);
+	k->fd = open(k->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (k->fd < 0 && errno == ENOENT)
+		return check_place(k, err);
+	if (k->fd < 0 || fstat(k->fd, &st) != 0)
+		return kept_refuse(k, -errno, strerror(errno), err);
+	other = filekind_other(st.st_mode);
+	return other ? mlgen_fail(err, -EINVAL,
+				  "scan_cache: %s: is %s, and no regular file; name another file",
+				  k->req.path, other)
+		     : 0;
+}
+
+static int read_old(struct kept *k, struct mlgen_err *err)
+{
+	struct mlgen_err why = { 0 };
+
+	switch (scan_cache_open(&k->cache, k->fd, k->key, &why)) {
+	case SCAN_CACHE_FITS:
+		k->has_cache = true;
+		return 0;
+	case SCAN_CACHE_FOREIGN:
+		return kept_refuse(k, -EINVAL,
+				   "is no scan cache, and is left as it is; name another file",
+				   err);
+	default:
+		if (k->req.path && !k->req.is_quiet)
+			log_note("scan_cache: %s: %s; all files are looked into, and it is written "
+				 "anew",
+				 k->req.path, why.text);
+		return 0;
+	}
+}
+
+char *kept_path(const char *path)
+{
+	char *real = path ? realpath(path, NULL) : NULL;
+	char *out = path ? mem_strdup(real ? real : path) : NULL;
+
+	free(real);
+	return out;
+}
+
+int kept_open(struct kept **out, const struct kept_request *req, const struct dataset *ds,
+	      struct mlgen_err *err)
+{
+	struct kept *k;
+	int r = 0;
+
+	*out = NULL;
+	if (!req || (!req->path && !req->memory))
+		return 0;
+	k = mem_zalloc(sizeof(*k));
+	k->req = *req;
+	k->key = key_of(ds);
+	k->beside = mem_strdup(ds->directory);
+	k->fd = req->path ? -1 : req->memory->scan_fd;
+	k->replace.fd = k->writer.fd = -1;
+	if (req->path)
+		r = open_path(k, err);
+	if (r == 0 && k->fd >= 0)
+		r = read_old(k, err);
+	if (r)
+		kept_free(k);
+	else
+		*out = k;
+	return r;
+}
+
+void kept_free(struct kept *k)
+{
+	if (!k)
+		return;
+	if (k->req.path && k->fd >= 0)
+		close(k->fd);
+	scan_cache_writer_fini(&k->writer);
+	replace_abandon(&k->replace);
+	mem_free(k->path);
+	mem_free(k->key);
+	mem_free(k->beside);
+	mem_free(k);
+}
+
+/* ---- what is known of a file ---- */
+
+struct put {
+	struct namefile *words;
+	struct mlgen_err *err;
+};
+
+static int put_words(void *arg, const uint64_t *words, size_t count)
+{
+	struct put *p = arg;
+
+	return namefile_add(p->words, (const char *)words, count * sizeof(*words), p->err);
+}
+
+int kept_take(struct kept *k, struct scan_cursor *cursor, const char *name,
+	      const struct scan_stamp *stamp, struct scan_cached *found, struct namefile *words,
+	      struct mlgen_err *err)
+{
+	struct put put = { words, err };
+	const struct scan_record *r =
+		k->has_cache ? scan_cursor_find(cursor, k->req.part, name) : NULL;
+	uint64_t end = words->end;
+	int rc;
+
+	if (!r || r->stamp.size_bytes != stamp->size_bytes ||
+	    r->stamp.mtime_ns != stamp->mtime_ns || r->stamp.beside != stamp->beside)
+		return 0;
+	rc = scan_cache_words(&k->cache, &r->found, put_words, &put);
+	if (rc == 0) {
+		*found = r->found;
+		atomic_fetch_add(&k->taken, 1);
+		return 1;
+	}
+	if (rc != -EBADMSG)
+		return rc;
+	namefile_cut(words, end);
+	atomic_fetch_add(&k->damaged, 1);
+	return 0;
+}
+
+void kept_tell(const struct kept *k)
+{
+	uint64_t damaged = atomic_load(&k->damaged);
+	uint64_t known = k->has_cache ? k->cache.header.files[k->req.part] : 0;
+	char text[UNITS_TEXT_BYTES];
+
+	if (!k->req.path || k->req.is_quiet)
+		return;
+	if (damaged)
+		log_note(
+			"scan_cache: %s: it is damaged in what it has of %s file%s; %s looked into",
+			k->req.path, units_human_count(text, damaged), plural(damaged),
+			damaged == 1 ? "it was" : "they were");
+	else if (known && atomic_load(&k->taken) == 0)
+		log_note("scan_cache: %s: none of its %s file%s is here as it was; all were looked "
+			 "into",
+			 k->req.path, units_human_count(text, known), plural(known));
+}
+
+/* ---- the new one ---- */
+
+static enum scan_part other_part(const struct kept *k)
+{
+	return k->req.part == SCAN_TRAINING ? SCAN_EVALUATION : SCAN_TRAINING;
+}
+
+static int copy_words(void *arg, const uint64_t *words, size_t count)
+{
+	return scan_cache_add_words(arg, words, count);
+}
+
+/* One that is damaged keeps its place, and fits no file. */
+static int carry(struct kept *k, const struct scan_record *r, const char *name)
+{
+	struct scan_cached found = r->found;
+	struct scan_stamp stamp = r->stamp;
+	int rc = scan_cache_words(&k->cache, &found, copy_words, &k->writer);
+
+	if (rc == -EBADMSG) {
+		found.word_count = 0;
+		stamp.size_bytes = 0;
+		rc = 0;
+	}
+	return rc ? rc
+		  : scan_cache_add(&k->writer, other_part(k), name, r->name_bytes, &stamp, &found);
+}
+
+static int carry_other(struct kept *k)
+{
+	const uint64_t *files = k->cache.header.files;
+	enum scan_part part = other_part(k);
+	uint64_t from = part == SCAN_TRAINING ? 0 : files[SCAN_TRAINING];
+	struct scan_cursor *cursor;
+	int r = 0;
+
+	if (!k->has_cache || !files[part])
+		return 0;
+	cursor = mem_zalloc(sizeof(*cursor));
+	scan_cursor_init(cursor, &k->cache);
+	for (uint64_t i = 0; i < files[part] && r == 0; i++) {
+		const char *name;
+		const struct scan_record *record = scan_cursor_at(cursor, from + i, &name);
+
+		r = record ? carry(k, record, name) : -EBADMSG;
+	}
+	mem_free(cursor);
+	return r;
+}
+
+static int open_new(struct kept *k)
+{
+	struct stat st;
+	int r;
+
+	if (!k->req.path)
+		return unnamed_open(unnamed_folder(k->beside));
+	r = replace_begin(&k->replace, k->path,
+			  k->fd >= 0 && fstat(k->fd, &st) == 0 ? st.st_mode & 07777
+							       : replace_new_mode());
+	return r ? r : k->replace.fd;
+}
+
+int kept_begin(struct kept *k, uint64_t files, uint64_t name_bytes)
+{
+	uint64_t count[SCAN_PARTS] = { 0 }, names[SCAN_PARTS] = { 0 };
+	enum scan_part other = other_part(k);
+	int fd = open_new(k), r;
+
+	if (fd < 0)
+		return fd;
+	if (k->has_cache) {
+		count[other] = k->cache.header.files[other];
+		names[other] = k->cache.header.name_bytes[other];
+	}
+	count[k->req.part] = files;
+	names[k->req.part] = name_bytes;
+	r = scan_cache_begin(&k->writer, fd, k->key, count, names);
+	return r || other != SCAN_TRAINING ? r : carry_other(k);
+}
+
+int kept_end(struct kept *k)
+{
+	int r = other_part(k) == SCAN_EVALUATION ? carry_other(k) : 0;
+
+	if (r == 0)
+		r = scan_cache_end(&k->writer);
+	if (r)
+		return r;
+	if (k->req.path)
+		return replace_commit(&k->replace);
+	if (k->fd >= 0)
+		close(k->fd);
+	k->fd = k->req.memory->scan_fd = k->writer.fd;
+	return 0;
+}
+
+void kept_fail(struct kept *k, int code)
+{
+	if (k->req.path && !k->req.is_quiet)
+		log_warn("scan_cache: %s: cannot be written: %s; what this scan has found is not "
+			 "kept",
+			 k->req.path, strerror(-code));
+	if (!k->req.path && k->writer.fd >= 0)
+		close(k->writer.fd);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* look.c - see look.h. */
+#include "data/file/look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/signals.h"
+#include "base/util.h"
+
+/* What is fetched where one place is looked at, and where one follows the other. */
+#define JUMP_BYTES 4096u
+
+static uint64_t page_down(uint64_t off)
+{
+	return off - off % JUMP_BYTES;
+}
+
+int look_init(struct look *l, struct namefile *words, struct mlgen_err *err)
+{
+	*l = (struct look){
+		.fd = -1, .words = words, .err = err, .window = mem_zalloc(LOOK_BYTES + JUMP_BYTES)
+	};
+	return 0;
+}
+
+void look_fini(struct look *l)
+{
+	look_close(l);
+	mem_free(l->window);
+	l->window = NULL;
+}
+
+int look_open(struct look *l, int dir_fd, const char *name, const char *path, uint64_t file_bytes)
+{
+	l->path = path;
+	l->file_bytes = file_bytes;
+	l->note.code = 0;
+	l->words_at = l->words ? l->words->end : 0;
+	look_again(l);
+	l->window_bytes = 0;
+	l->range_count = 0;
+	l->fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (l->fd < 0)
+		return mlgen_fail(l->err, -errno, "%s: %s", path, strerror(errno));
+	/* Of a page there is nothing to read ahead. */
+	if (file_bytes > JUMP_BYTES)
+		posix_fadvise(l->fd, 0, 0, POSIX_FADV_RANDOM);
+	return 0;
+}
+
+void look_close(struct look *l)
+{
+	if (l->fd < 0)
+		return;
+	for (unsigned i = 0; i < l->range_count; i++)
+		posix_fadvise(l->fd, (off_t)l->ranges[i].off,
+			      (off_t)(l->ranges[i].end - l->ranges[i].off), POSIX_FADV_DONTNEED);
+	close(l->fd);
+	l->fd = -1;
+}
+
+/* One range holds what is behind the last, and all where they are too many. */
+static void look_remember(struct look *l, uint64_t off, uint64_t end)
+{
+	unsigned n = l->range_count;
+
+	if (n && off >= l->ranges[n - 1].off && off <= l->ranges[n - 1].end) {
+		l->ranges[n - 1].end = u64_max(l->ranges[n - 1].end, end);
+	} else if (n < LOOK_RANGES) {
+		l->ranges[n].off = off;
+		l->ranges[n].end = end;
+		l->range_count++;
+	} else {
+		l->ranges[n - 1].off = u64_min(l->ranges[n - 1].off, off);
+		l->ranges[n - 1].end = u64_max(l->ranges[n - 1].end, end);
+	}
+}
+
+/* Whole pages, as far as the file goes: bytes that were there, or -errno. */
+static ssize_t look_fetch(struct look *l, uint8_t *to, uint64_t off, size_t bytes)
+{
+	size_t done = 0;
+
+	if (signals_taken())
+		return mlgen_fail(l->err, -EINTR, "%s: interrupted", l->path);
+	while (done < bytes) {
+		ssize_t n = pread(l->fd, to + done, bytes - done, (off_t)(off + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return mlgen_fail(l->err, -errno, "%s: at byte %" PRIu64 ": %s", l->path,
+					  off + done, strerror(errno));
+		if (n == 0)
+			break;
+		done += (size_t)n;
+		if (off + done >= l->file_bytes)
+			break;
+	}
+	l->read_bytes += done;
+	look_remember(l, off, off + round_up(done, JUMP_BYTES));
+	return (ssize_t)done;
+}
+
+static int cut_off(struct look *l, uint64_t end)
+{
+	return look_fail(l, l->file_bytes,
+			 "the file is cut off here; what its format says goes on to byte %" PRIu64,
+			 end);
+}
+
+static bool has(const struct look *l, uint64_t off, size_t bytes)
+{
+	return off >= l->window_off && off + bytes <= l->window_off + l->window_bytes;
+}
+
+const uint8_t *look_at(struct look *l, uint64_t off, size_t bytes)
+{
+	uint64_t end, start = page_down(off);
+	bool goes_on =
+		l->window_bytes && off >= l->window_off && off <= l->window_off + l->window_bytes;
+	uint64_t want = goes_on ? LOOK_BYTES : JUMP_BYTES;
+	ssize_t n;
+
+	if (__builtin_add_overflow(off, bytes, &end) || end > l->file_bytes) {
+		cut_off(l, end);
+		return NULL;
+	}
+	if (has(l, off, bytes))
+		return l->window + (off - l->window_off);
+	want = u64_max(want, round_up(end - start, JUMP_BYTES));
+	l->window_bytes = 0;
+	n = look_fetch(l, l->window, start, (size_t)want);
+	if (n < 0)
+		return NULL;
+	l->window_off = start;
+	l->window_bytes = (size_t)n;
+	if (has(l, off, bytes))
+		return l->window + (off - start);
+	l->file_bytes = start + (uint64_t)n;
+	cut_off(l, end);
+	return NULL;
+}
+
+int look_copy(struct look *l, uint64_t off, void *to, uint64_t bytes)
+{
+	uint8_t *at = to;
+
+	while (bytes) {
+		size_t n = (size_t)u64_min(bytes, LOOK_BYTES / 2);
+		const uint8_t *from = look_at(l, off, n);
+
+		if (!from)
+			return l->err->code;
+		memcpy(at, from, n);
+		at += n;
+		off += n;
+		bytes -= n;
+	}
+	return 0;
+}
+
+int look_word(struct look *l, uint64_t word)
+{
+	l->word_count++;
+	return namefile_add(l->words, (const char *)&word, sizeof(word), l->err);
+}
+
+void look_again(struct look *l)
+{
+	l->samples = l->sample_bytes = l->word_count = 0;
+	l->packed_most = 0;
+	if (l->words)
+		namefile_cut(l->words, l->words_at);
+	memset(l->facts, 0, sizeof(l->facts));
+}
+
+int look_fail(struct look *l, uint64_t off, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return mlgen_fail(l->err, -EINVAL, "%s: at byte %" PRIu64 ": %s", l->path, off, text);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hdf5_chunks.c - see hdf5_chunks.h. */
+#include "config.h"
+
+#ifdef HAVE_HDF5
+
+#include "data/formats/hdf5/hdf5_chunks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/signals.h"
+#include "base/util.h"
+
+/* Of a row: a read of the index, or 0 bytes for a chunk. */
+struct steps {
+	struct hdf5_note *list; /* owned */
+	size_t count;
+};
+
+/* For rows from this one on there are these steps. */
+struct turn {
+	uint64_t row, word;
+};
+
+struct chunks {
+	struct hdf5_file *file;
+	const struct hdf5_shape *shape;
+	struct hdf5_found *found;
+	uint64_t rows;
+	uint64_t left; /* chunks that may still be learned */
+	struct turn *turns;
+	size_t turn_count, turn_room;
+};
+
+/* One chunk */
+
+static herr_t see_where(unsigned n, const H5E_error2_t *e, void *arg)
+{
+	bool *is = arg;
+
+	if (n == 0 && e->func_name)
+		*is = strcmp(e->func_name, "H5D__chunk_direct_read") == 0;
+	return 0;
+}
+
+/* Was the chunk looked for, and is not there? The function that asked for it complains then; what
+ * goes wrong on the way is the fault of those below. */
+static bool is_missing(struct hdf5_file *f)
+{
+	bool is = false;
+
+	f->h5->Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, see_where, &is);
+	return is && !f->has_failed;
+}
+
+/* The chunk with this first element, as libhdf5 finds it: its place and bytes, 0 where there is
+ * none. What is read on the way is in the notes. */
+static int chunk_at(struct hdf5_file *f, const hsize_t *first, struct hdf5_note *chunk)
+{
+	/* Nothing is read into it. */
+	uint8_t nowhere[8];
+	uint32_t mask;
+	size_t before = f->notes.count;
+	herr_t r;
+
+	*chunk = (struct hdf5_note){ .is_sample = true };
+	f->leaves_chunks = true;
+	r = f->h5->Dread_chunk(f->dataset, H5P_DEFAULT, first, &mask, nowhere);
+	f->leaves_chunks = false;
+	if (r < 0)
+		return is_missing(f) ? 0 : hdf5_file_failed(f);
+	if (mask && f->look->options->decompress != DECOMPRESS_NONE)
+		return hdf5_file_refuse(f, "has chunks without its filter, which are not told from "
+					   "others; use decompress=none");
+	for (size_t i = before; i < f->notes.count; i++)
+		if (f->notes.at[i].is_sample)
+			*chunk = f->notes.at[i];
+	if (chunk->off <= f->look->file_bytes && chunk->bytes <= f->look->file_bytes - chunk->off)
+		return 0;
+	return hdf5_file_refuse(f,
+				"has a chunk of %" PRIu64 " bytes at %" PRIu64
+				", behind the end of the file at %" PRIu64,
+				chunk->bytes, chunk->off, f->look->file_bytes);
+}
+
+/* The next chunk of a row, in the order of the last axes; false behind the last one. */
+static bool next_chunk(const struct hdf5_shape *s, hsize_t *first)
+{
+	for (unsigned i = s->rank - 1; i > 0; i--) {
+		first[i] += s->chunk[i];
+		if (first[i] < s->sides[i])
+			return true;
+		first[i] = 0;
+	}
+	return false;
+}
+
+/* All of them, in the order of rows */
+
+static int put_row(struct chunks *c, uint64_t row, uint64_t *row_bytes)
+{
+	hsize_t first[HDF5_RANK_ALL] = { row * c->shape->chunk[0] };
+	struct look *l = c->file->look;
+	struct hdf5_note chunk;
+	int r;
+
+	*row_bytes = 0;
+	do {
+		c->file->notes.count = 0;
+		r = chunk_at(c->file, first, &chunk);
+		if (r == 0)
+			r = look_word(l, chunk.off);
+		if (r == 0)
+			r = look_word(l, chunk.bytes);
+		*row_bytes += chunk.bytes;
+		if (c->found->is_filtered)
+			l->packed_most = u64_max(l->packed_most, chunk.bytes);
+	} while (r == 0 && *row_bytes <= l->file_bytes && next_chunk(c->shape, first));
+	return r;
+}
+
+static int put_chunks(struct chunks *c)
+{
+	struct look *l = c->file->look;
+	uint64_t samples = c->shape->sides[0], all = 0, bytes;
+
+	for (uint64_t row = 0; row < c->rows; row++) {
+		int r = put_row(c, row, &bytes);
+		struct hdf5_share share;
+
+		if (r)
+			return r;
+		all += bytes;
+		if (all > l->file_bytes)
+			return hdf5_file_refuse(
+				c->file, "has chunks that are larger together than the file");
+		share = hdf5_share_of(c->found, samples, row, bytes);
+		l->sample_bytes += (share.samples - 1) * share.each + share.last;
+		if (signals_taken())
+			return mlgen_fail(l->err, -EINTR, "%s: interrupted", l->path);
+	}
+	if (all == 0)
+		return hdf5_file_refuse(c->file,
+					"has no data: none was written since it was created");
+	return 0;
+}
+
+/* What is read to find them */
+
+static void steps_fini(struct steps *s)
+{
+	mem_free(s->list);
+	s->list = NULL;
+}
+
+/* The steps of a row in a newly opened file. */
+static int learn(struct chunks *c, uint64_t row, struct steps *out)
+{
+	hsize_t first[HDF5_RANK_ALL] = { row * c->shape->chunk[0] };
+	struct hdf5_file *f = c->file;
+	struct hdf5_note chunk;
+	int r;
+
+	out->list = NULL;
+	out->count = 0;
+	hdf5_file_close(f);
+	r = hdf5_file_open(f);
+	f->notes.count = 0;
+	do {
+		if (r == 0)
+			r = chunk_at(f, first, &chunk);
+		/* One that is not there has its turn as well. */
+		if (r == 0 && chunk.bytes == 0)
+			hdf5_file_note(f, chunk);
+	} while (r == 0 && next_chunk(c->shape, first));
+	c->left -= u64_min(c->left, c->found->row_chunks);
+	if (r)
+		return r;
+	out->count = f->notes.count;
+	out->list = mem_array(out->count, sizeof(*out->list));
+	memset(out->list, 0, out->count * sizeof(*out->list));
+	for (size_t i = 0; i < out->count; i++)
+		if (!f->notes.at[i].is_sample)
+			out->list[i] = f->notes.at[i];
+	return 0;
+}
+
+static bool is_same(const struct steps *a, const struct steps *b)
+{
+	bool is = a->count == b->count;
+
+	for (size_t i = 0; is && i < a->count; i++)
+		is = a->list[i].off == b->list[i].off && a->list[i].bytes == b->list[i].bytes;
+	return is;
+}
+
+static int put_steps(struct chunks *c, uint64_t row, const struct steps *s)
+{
+	struct look *l = c->file->look;
+	int r = 0;
+
+	if (c->turn_count == c->turn_room) {
+		c->turn_room = c->turn_room ? 2 * c->turn_room : 16;
+		c->turns = mem_realloc(c->turns, c->turn_room * sizeof(*c->turns));
+	}
+	c->turns[c->turn_count++] = (struct turn){ row, l->word_count };
+	for (size_t i = 0; i < s->count && r == 0; i++) {
+		r = look_word(l, s->list[i].off);
+		if (r == 0)
+			r = look_word(l, s->list[i].bytes);
+	}
+	return r;
+}
+
+/* Those of row a are put down, those of row b behind it not yet. */
+static int learn_between(struct chunks *c, uint64_t a, const struct steps *of_a, uint64_t b,
+			 const struct steps *of_b)
+{
+	uint64_t middle = a + (b - a) / 2;
+	struct steps of_middle;
+	int r;
+
+	if (is_same(of_a, of_b))
+		return 0;
+	if (middle == a || c->left == 0)
+		return put_steps(c, b, of_b);
+	r = learn(c, middle, &of_middle);
+	if (r == 0)
+		r = learn_between(c, a, of_a, middle, &of_middle);
+	if (r == 0)
+		r = learn_between(c, middle, &of_middle, b, of_b);
+	steps_fini(&of_middle);
+	return r;
+}
+
+static int learn_all(struct chunks *c)
+{
+	struct steps first = { 0 }, last = { 0 };
+	int r = learn(c, 0, &first);
+
+	if (r == 0)
+		r = put_steps(c, 0, &first);
+	if (r == 0 && c->rows > 1)
+		r = learn(c, c->rows - 1, &last);
+	if (r == 0 && c->rows > 1)
+		r = learn_between(c, 0, &first, c->rows - 1, &last);
+	steps_fini(&first);
+	steps_fini(&last);
+	return r;
+}
+
+static int put_table(struct chunks *c)
+{
+	struct look *l = c->file->look;
+	int r = 0;
+
+	c->found->table = l->word_count;
+	c->found->table_rows = c->turn_count;
+	for (size_t i = 0; i < c->turn_count && r == 0; i++) {
+		r = look_word(l, c->turns[i].row);
+		if (r == 0)
+			r = look_word(l, c->turns[i].word);
+	}
+	return r;
+}
+
+/* How they are laid out: no more of them than the file has bytes. */
+static int chunks_shape(struct chunks *c, size_t cache_bytes)
+{
+	const struct hdf5_shape *s = c->shape;
+	struct hdf5_found *found = c->found;
+	uint64_t chunks = 1, bytes = s->element_bytes;
+	bool is_counted = true;
+
+	for (unsigned i = 0; i < s->rank && is_counted; i++) {
+		is_counted = s->chunk[i] && !__builtin_mul_overflow(bytes, s->chunk[i], &bytes) &&
+			     !__builtin_mul_overflow(chunks, divide_up(s->sides[i], s->chunk[i]),
+						     &chunks);
+		if (i == 0)
+			c->rows = chunks;
+	}
+	if (!is_counted || c->rows == 0 || chunks > c->file->look->file_bytes)
+		return hdf5_file_refuse(
+			c->file, "has more chunks than the file's %" PRIu64 " bytes can hold",
+			c->file->look->file_bytes);
+	found->row_samples = s->chunk[0];
+	found->row_chunks = chunks / c->rows;
+	found->chunk_bytes = bytes;
+	found->is_direct = !s->is_filtered && bytes > cache_bytes;
+	return 0;
+}
+
+int hdf5_chunks_look(struct hdf5_file *f, const struct hdf5_shape *s, size_t cache_bytes,
+		     struct hdf5_found *found)
+{
+	struct chunks c = { .file = f, .shape = s, .found = found, .left = HDF5_LEARN_MAX };
+	int r = chunks_shape(&c, cache_bytes);
+
+	if (r == 0)
+		r = put_chunks(&c);
+	if (r == 0)
+		r = learn_all(&c);
+	if (r == 0)
+		r = put_table(&c);
+	mem_free(c.turns);
+	return r;
+}
+
+#endif

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hdf5_file.c - see hdf5_file.h. */
+#include "config.h"
+
+#ifdef HAVE_HDF5
+
+#include "base/vec.h"
+#include "data/formats/hdf5/hdf5_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "data/file/dataset.h"
+
+/* Groups within groups, and all that is looked at in search of a dataset. */
+#define DEPTH_MAX 16
+/* Of a header that is read ahead; what a damaged file asks for is more. */
+#define ZEROS_MAX (UINT64_C(1) << 20)
+#define OBJECTS_MAX 1000u
+
+#define VIRTUAL "is a virtual one, made of those of other files; scan these"
+
+/* What goes wrong */
+
+int hdf5_file_failed(struct hdf5_file *f)
+{
+	char *text = f->source.why;
+
+	if (f->has_failed)
+		return f->look->err->code;
+	if (!*text)
+		hdf5_source_why(f->h5, text, sizeof(f->source.why));
+	return look_fail(f->look, f->last_off, "libhdf5 does not understand what it read here: %s",
+			 *text ? text : "no reason given");
+}
+
+int hdf5_file_refuse(struct hdf5_file *f, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return mlgen_fail(f->look->err, -EINVAL, "%s: dataset '%s' %s", f->look->path, f->name,
+			  text);
+}
+
+/* Reading */
+
+void hdf5_file_note(struct hdf5_file *f, struct hdf5_note note)
+{
+	struct hdf5_notes *n = &f->notes;
+
+	vec_push(n, note);
+}
+
+/* As the driver for files does, it reads zeros behind the end. */
+static bool file_read(void *arg, bool is_sample, uint64_t off, uint64_t bytes, void *to)
+{
+	struct hdf5_file *f = arg;
+	uint64_t there = f->look->file_bytes;
+
+	hdf5_file_note(f, (struct hdf5_note){ off, bytes, is_sample });
+	/* What libhdf5 calls a sample may be a global heap, too. */
+	if (is_sample && f->leaves_chunks)
+		return true;
+	f->last_off = off;
+	there = off < there ? u64_min(bytes, there - off) : 0;
+	if (bytes - there > ZEROS_MAX && !f->has_failed) {
+		look_fail(f->look, off,
+			  "%" PRIu64
+			  " bytes are said to be here, which is behind the end of the file",
+			  bytes);
+		f->has_failed = true;
+	}
+	if (f->has_failed)
+		return false;
+	memset((uint8_t *)to + there, 0, (size_t)(bytes - there));
+	f->has_failed = look_copy(f->look, off, to, there) < 0;
+	return !f->has_failed;
+}
+
+static int open_file(struct hdf5_file *f)
+{
+	f->source = (struct hdf5_source){ .read = file_read,
+					  .arg = f,
+					  .end_of_file = f->look->file_bytes };
+	f->notes.count = 0;
+	f->dataset = H5I_INVALID_HID;
+	f->file = hdf5_source_open(f->h5, &f->source);
+	f->notes.root = f->notes.count;
+	return f->file < 0 ? hdf5_file_failed(f) : 0;
+}
+
+/* Which dataset */
+
+struct search {
+	struct hdf5_file *file;
+	unsigned looked_at;
+	char flat[HDF5_PATH_MAX];   /* the first of one dimension; "" = none */
+	char closed[HDF5_PATH_MAX]; /* the first that does not open; the same */
+	char path[HDF5_PATH_MAX];
+	bool is_done;
+};
+
+static int rank_of(const struct hdf5_library *h5, hid_t dataset)
+{
+	hid_t space = h5->Dget_space(dataset);
+	int rank = space >= 0 ? h5->Sget_simple_extent_ndims(space) : -1;
+
+	if (space >= 0)
+		h5->Sclose(space);
+	return rank;
+}
+
+static void search_group(struct search *s, hid_t group, size_t length, unsigned depth);
+
+static void search_object(struct search *s, hid_t object, size_t length, unsigned depth)
+{
+	const struct hdf5_library *h5 = s->file->h5;
+	H5I_type_t type = h5->Iget_type(object);
+	int rank = type == H5I_DATASET ? rank_of(h5, object) : 0;
+
+	if (rank > 1) {
+		memcpy(s->file->name, s->path, sizeof(s->path));
+		s->is_done = true;
+	} else if (rank == 1 && !*s->flat) {
+		memcpy(s->flat, s->path, sizeof(s->path));
+	} else if (type == H5I_GROUP && depth < DEPTH_MAX && length + 1 < sizeof(s->path)) {
+		s->path[length] = '/';
+		search_group(s, object, length + 1, depth + 1);
+	}
+}
+
+/* By name, as libhdf5 lists them. What cannot be opened (a link into another file) is what is
+ * looked for where there is nothing else: opening it again says why. */
+static void search_group(struct search *s, hid_t group, size_t length, unsigned depth)
+{
+	const struct hdf5_library *h5 = s->file->h5;
+	size_t room = sizeof(s->path) - length;
+	H5G_info_t info;
+
+	if (h5->Gget_info(group, &info) < 0)
+		return;
+	for (hsize_t i = 0; i < info.nlinks && !s->is_done; i++) {
+		ssize_t n = h5->Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i,
+						 s->path + length, room, H5P_DEFAULT);
+		hid_t object;
+
+		if (s->file->has_failed || ++s->looked_at > OBJECTS_MAX)
+			return;
+		if (n <= 0 || (size_t)n >= room)
+			continue;
+		object = h5->Oopen(group, s->path + length, H5P_DEFAULT);
+		if (object < 0 && !*s->closed)
+			memcpy(s->closed, s->path, sizeof(s->path));
+		if (object < 0)
+			continue;
+		search_object(s, object, length + (size_t)n, depth);
+		h5->Oclose(object);
+	}
+}
+
+/* The first with two dimensions or more: those of one are labels. */
+static int find_first(struct hdf5_file *f)
+{
+	struct search *s = mem_zalloc(sizeof(*s));
+	int r = 0;
+
+	s->file = f;
+	search_group(s, f->file, 0, 0);
+	if (!s->is_done)
+		memcpy(f->name, *s->flat ? s->flat : s->closed, sizeof(f->name));
+	if (f->has_failed)
+		r = f->look->err->code;
+	else if (!*f->name)
+		r = mlgen_fail(f->look->err, -EINVAL,
+			       "%s: there is no dataset with a dimension in it (objects looked at: "
+			       "%u); name one with hdf5_dataset=",
+			       f->look->path, s->looked_at);
+	mem_free(s);
+	return r;
+}
+
+static int find_named(struct hdf5_file *f, const char *name)
+{
+	hid_t object = f->h5->Oopen(f->file, name, H5P_DEFAULT);
+	bool is_one = object >= 0 && f->h5->Iget_type(object) == H5I_DATASET;
+	char why[128] = "it is a group";
+
+	if (object < 0)
+		hdf5_source_why(f->h5, why, sizeof(why));
+	if (object >= 0)
+		f->h5->Oclose(object);
+	if (f->has_failed)
+		return f->look->err->code;
+	if (is_one && strlen(name) < sizeof(f->name)) {
+		snprintf(f->name, sizeof(f->name), "%s", name);
+		return 0;
+	}
+	if (find_first(f))
+		return f->look->err->code;
+	return mlgen_fail(f->look->err, -EINVAL,
+			  "%s: hdf5_dataset: there is no dataset '%s' in it that opens (%s); "
+			  "without the option it is '%s'",
+			  f->look->path, name, why, f->name);
+}
+
+int hdf5_file_choose(struct hdf5_file *f)
+{
+	const char *name = f->look->options->hdf5_dataset;
+	int r = open_file(f);
+
+	if (r == 0)
+		r = name ? find_named(f, name) : find_first(f);
+	hdf5_file_close(f);
+	return r;
+}
+
+/* What it is */
+
+/* Elements that point to what lies elsewhere. */
+static bool is_variable(const struct hdf5_library *h5, hid_t type, unsigned depth)
+{
+	H5T_class_t class = h5->Tget_class(type);
+	bool is = class == H5T_VLEN || class == H5T_REFERENCE ||
+		  (class == H5T_STRING && h5->Tis_variable_str(type) > 0);
+	int n = class == H5T_COMPOUND ? h5->Tget_nmembers(type) : 0;
+
+	if (class == H5T_ARRAY && depth < DEPTH_MAX) {
+		hid_t of = h5->Tget_super(type);
+
+		is = of < 0 || is_variable(h5, of, depth + 1);
+		if (of >= 0)
+			h5->Tclose(of);
+	}
+	for (int i = 0; i < n && !is && depth < DEPTH_MAX; i++) {
+		hid_t of = h5->Tget_member_type(type, (unsigned)i);
+
+		is = of < 0 || is_variable(h5, of, depth + 1);
+		if (of >= 0)
+			h5->Tclose(of);
+	}
+	return is;
+}
+
+static int shape_type(struct hdf5_file *f, struct hdf5_shape *s)
+{
+	hid_t type = f->h5->Dget_type(f->dataset);
+	bool is_elsewhere = type >= 0 && is_variable(f->h5, type, 0);
+
+	s->element_bytes = type >= 0 ? f->h5->Tget_size(type) : 0;
+	if (type >= 0)
+		f->h5->Tclose(type);
+	if (s->element_bytes == 0)
+		return hdf5_file_failed(f);
+	if (is_elsewhere)
+		return hdf5_file_refuse(f, "has elements of variable length, or that point to "
+					   "others; take one of a fixed size (hdf5_dataset=)");
+	return 0;
+}
+
+static int shape_sides(struct hdf5_file *f, struct hdf5_shape *s)
+{
+	hid_t space = f->h5->Dget_space(f->dataset);
+	int rank = space >= 0 ? f->h5->Sget_simple_extent_ndims(space) : -1;
+
+	if (rank > 0 && rank <= HDF5_RANK_ALL &&
+	    f->h5->Sget_simple_extent_dims(space, s->sides, NULL) < 0)
+		rank = -1;
+	if (space >= 0)
+		f->h5->Sclose(space);
+	if (rank < 0 || rank > HDF5_RANK_ALL)
+		return hdf5_file_failed(f);
+	s->rank = (unsigned)rank;
+	if (rank == 0)
+		return hdf5_file_refuse(f, "has no dimension, and samples are along the first one; "
+					   "take another (hdf5_dataset=)");
+	return 0;
+}
+
+/* All but deflate are refused by the names they have. */
+static int shape_filters(struct hdf5_file *f, hid_t plist, struct hdf5_shape *s)
+{
+	int n = f->h5->Pget_nfilters(plist);
+
+	if (n < 0)
+		return hdf5_file_failed(f);
+	for (int i = 0; i < n; i++) {
+		char name[64] = "";
+		unsigned flags, config;
+		size_t values = 0;
+		H5Z_filter_t id = f->h5->Pget_filter2(plist, (unsigned)i, &flags, &values, NULL,
+						      sizeof(name), name, &config);
+
+		if (id < 0)
+			return hdf5_file_failed(f);
+		name[sizeof(name) - 1] = '\0';
+		if (id != H5Z_FILTER_DEFLATE)
+			return hdf5_file_refuse(
+				f,
+				"has the filter %d, '%s', and of filters only deflate (gzip) is "
+				"known; rewrite it with that or without",
+				(int)id, name);
+	}
+	s->is_filtered = n > 0;
+	return 0;
+}
+
+static int shape_layout(struct hdf5_file *f, hid_t plist, struct hdf5_shape *s)
+{
+	H5D_layout_t layout = f->h5->Pget_layout(plist);
+
+	switch (layout) {
+	case H5D_COMPACT:
+		s->is_compact = true;
+		return 0;
+	case H5D_CONTIGUOUS:
+		if (f->h5->Pget_external_count(plist) != 0)
+			return hdf5_file_refuse(f, "has its data in other files (external "
+						   "storage), and a sample is read from its own");
+		return 0;
+	case H5D_CHUNKED:
+		s->is_chunked = true;
+		if (f->h5->Pget_chunk(plist, HDF5_RANK_ALL, s->chunk) != (int)s->rank)
+			return hdf5_file_failed(f);
+		return shape_filters(f, plist, s);
+	case H5D_VIRTUAL:
+		return hdf5_file_refuse(f, VIRTUAL);
+	default:
+		return hdf5_file_failed(f);
+	}
+}
+
+/* A place that libhdf5 has not set aside yet has no data in it. */
+static int shape_place(struct hdf5_file *f, struct hdf5_shape *s)
+{
+	haddr_t off = f->h5->Dget_offset(f->dataset);
+
+	if (off == HADDR_UNDEF)
+		return hdf5_file_refuse(f, "has no data: none was written since it was created");
+	s->off = off;
+	return 0;
+}
+
+int hdf5_file_shape(struct hdf5_file *f, struct hdf5_shape *s)
+{
+	hid_t plist = f->h5->Dget_create_plist(f->dataset);
+	int r;
+
+	*s = (struct hdf5_shape){ 0 };
+	if (plist < 0)
+		return hdf5_file_failed(f);
+	r = shape_sides(f, s);
+	if (r == 0)
+		r = shape_layout(f, plist, s);
+	if (r == 0)
+		r = shape_type(f, s);
+	if (r == 0 && !s->is_chunked && !s->is_compact && s->sides[0])
+		r = shape_place(f, s);
+	f->h5->Pclose(plist);
+	return r;
+}
+
+/* It may be damaged, or made of what other files have. */
+static int not_opened(struct hdf5_file *f)
+{
+	char why[128];
+
+	if (f->has_failed)
+		return f->look->err->code;
+	hdf5_source_why(f->h5, why, sizeof(why));
+	return hdf5_file_refuse(f, "does not open, says libhdf5: %s", why);
+}
+
+/* Opening as h5py does: the dataset, then what its type and shape are. */
+
+int hdf5_file_open(struct hdf5_file *f)
+{
+	hid_t space = H5I_INVALID_HID;
+	int r = open_file(f);
+
+	if (r)
+		return r;
+	f->dataset = f->h5->Oopen(f->file, f->name, H5P_DEFAULT);
+	if (f->dataset >= 0)
+		space = f->h5->Dget_space(f->dataset);
+	if (space < 0)
+		return not_opened(f);
+	f->h5->Sclose(space);
+	return f->has_failed ? f->look->err->code : 0;
+}
+
+void hdf5_file_close(struct hdf5_file *f)
+{
+	if (f->dataset >= 0)
+		f->h5->Oclose(f->dataset);
+	if (f->file >= 0)
+		f->h5->Fclose(f->file);
+	f->dataset = f->file = H5I_INVALID_HID;
+}
+
+void hdf5_file_fini(struct hdf5_file *f)
+{
+	hdf5_file_close(f);
+	mem_free(f->notes.at);
+	f->notes = (struct hdf5_notes){ 0 };
+}
+
+#endif

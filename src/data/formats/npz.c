@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* npz.c - format=npz: what numpy.savez(x=..., y=...) writes, a stored zip of two arrays. */
+#include "data/formats/npz.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "data/file/plan.h"
+
+/*
+ * x.npy holds the samples, y.npy one label (zero, as DLIO writes) for each.
+ * The layout is that of PKWARE's APPNOTE 6.3: two stored members, central directory, end record.
+ * NumPy forces the zip64 extra field into every local header; sizes and offsets of 4 GiB and more
+ * stand only in such fields.
+ */
+enum {
+	CENTRAL_BYTES = 51, /* 46 + "x.npy", without extra */
+	TAIL_MAX = 256,
+};
+
+#define MAX32 UINT64_C(0xffffffff) /* "look into the zip64 field" */
+#define DOS_DATE 0x21              /* 1980-01-01, the zero of zip */
+
+enum { STREAM, HEADER_AGAIN, DONE }; /* format_writer.stage */
+
+/* Bytes of the zip64 extra field of a central entry. */
+static unsigned extra_bytes(uint64_t size, uint64_t off)
+{
+	unsigned n = (size >= MAX32 ? 16u : 0u) + (off >= MAX32 ? 8u : 0u);
+
+	return n ? n + 4 : 0;
+}
+
+/* Little endian, `bytes` wide. */
+static void npz_put(uint8_t **at, unsigned bytes, uint64_t v)
+{
+	for (; bytes; bytes--, v >>= 8)
+		*(*at)++ = (uint8_t)v;
+}
+
+static void npz_put_text(uint8_t **at, const char *s, size_t n)
+{
+	memcpy(*at, s, n);
+	*at += n;
+}
+
+static uint64_t cap32(uint64_t v)
+{
+	return v < MAX32 ? v : MAX32;
+}
+
+static void put_local(uint8_t **at, char array, uint32_t crc, uint64_t size)
+{
+	npz_put_text(at, "PK\3\4", 4);
+	npz_put(at, 2, size < MAX32 ? 20 : 45); /* version needed: 4.5 = zip64 */
+	npz_put(at, 2, 0);                      /* flags */
+	npz_put(at, 2, 0);                      /* method: stored */
+	npz_put(at, 2, 0);                      /* time */
+	npz_put(at, 2, DOS_DATE);
+	npz_put(at, 4, crc);
+	npz_put(at, 4, cap32(size));
+	npz_put(at, 4, cap32(size));
+	npz_put(at, 2, NPZ_NAME_BYTES);
+	npz_put(at, 2, NPZ_EXTRA_BYTES);
+	npz_put_text(at, (const char[]){ array }, 1);
+	npz_put_text(at, ".npy", 4);
+	npz_put(at, 2, 1); /* extra field: zip64 */
+	npz_put(at, 2, 16);
+	npz_put(at, 8, size);
+	npz_put(at, 8, size);
+}
+
+static void put_central(uint8_t **at, char array, uint32_t crc, uint64_t size, uint64_t off)
+{
+	unsigned extra = extra_bytes(size, off);
+
+	npz_put_text(at, "PK\1\2", 4);
+	npz_put(at, 2, 0x0300 | (extra ? 45 : 20)); /* made by: Unix */
+	npz_put(at, 2, extra ? 45 : 20);
+	npz_put(at, 2, 0);
+	npz_put(at, 2, 0);
+	npz_put(at, 2, 0);
+	npz_put(at, 2, DOS_DATE);
+	npz_put(at, 4, crc);
+	npz_put(at, 4, cap32(size));
+	npz_put(at, 4, cap32(size));
+	npz_put(at, 2, 5);
+	npz_put(at, 2, extra);
+	npz_put(at, 2, 0);          /* comment */
+	npz_put(at, 2, 0);          /* disk */
+	npz_put(at, 2, 0);          /* internal attributes */
+	npz_put(at, 4, 0x01800000); /* mode 0600, as NumPy's */
+	npz_put(at, 4, cap32(off));
+	npz_put_text(at, (const char[]){ array }, 1);
+	npz_put_text(at, ".npy", 4);
+	if (extra == 0)
+		return;
+	npz_put(at, 2, 1);
+	npz_put(at, 2, extra - 4);
+	if (size >= MAX32) {
+		npz_put(at, 8, size);
+		npz_put(at, 8, size);
+	}
+	if (off >= MAX32)
+		npz_put(at, 8, off);
+}
+
+/* zip64 end record and locator; needed once the directory lies beyond 4 GiB. */
+static void put_end64(uint8_t **at, const struct npz_layout *l)
+{
+	npz_put_text(at, "PK\6\6", 4);
+	npz_put(at, 8, ZIP_END64_BYTES - 12);
+	npz_put(at, 2, 45);
+	npz_put(at, 2, 45);
+	npz_put(at, 4, 0);
+	npz_put(at, 4, 0);
+	npz_put(at, 8, 2);
+	npz_put(at, 8, 2);
+	npz_put(at, 8, l->dir_bytes);
+	npz_put(at, 8, l->dir_off);
+	npz_put_text(at, "PK\6\7", 4);
+	npz_put(at, 4, 0);
+	npz_put(at, 8, l->dir_off + l->dir_bytes);
+	npz_put(at, 4, 1);
+}
+
+static void put_tail(uint8_t **at, const struct npz_layout *l, const uint32_t crc[2])
+{
+	put_central(at, 'x', crc[0], l->x_bytes, 0);
+	put_central(at, 'y', crc[1], l->y_bytes, l->y_off);
+	if (l->has_end64)
+		put_end64(at, l);
+	npz_put_text(at, "PK\5\6", 4);
+	npz_put(at, 2, 0);
+	npz_put(at, 2, 0);
+	npz_put(at, 2, 2);
+	npz_put(at, 2, 2);
+	npz_put(at, 4, l->dir_bytes);
+	npz_put(at, 4, cap32(l->dir_off));
+	npz_put(at, 2, 0);
+}
+
+static void y_header(uint8_t out[NPY_HEADER_BYTES], const struct file_shape *s)
+{
+	char shape[24];
+
+	snprintf(shape, sizeof(shape), "%" PRIu64 ",", s->samples);
+	npy_header(out, "<i8", shape);
+}
+
+static uint32_t crc_add(uint32_t crc, const void *data, size_t bytes)
+{
+	return (uint32_t)crc32_z(crc, data, bytes);
+}
+
+static uint32_t crc_add_zeros(uint32_t crc, uint64_t bytes)
+{
+	static const uint8_t zeros[4096];
+
+	while (bytes) {
+		size_t n = bytes < sizeof(zeros) ? (size_t)bytes : sizeof(zeros);
+
+		crc = crc_add(crc, zeros, n);
+		bytes -= n;
+	}
+	return crc;
+}
+
+/* The pieces below fill `to` at w->pos and give the number of bytes, 0 where a piece that is not to
+ * be cut finds too little room. */
+static size_t fill_x_head(struct format_writer *w, const struct npz_layout *l, uint8_t *to,
+			  size_t room)
+{
+	uint8_t *at = to;
+
+	if (room < NPZ_HEAD_BYTES)
+		return 0;
+	put_local(&at, 'x', 0, l->x_bytes);
+	npy_samples_header(at, &w->shape);
+	w->crc[0] = crc_add(0, at, NPY_HEADER_BYTES);
+	return NPZ_HEAD_BYTES;
+}
+
+static size_t fill_x_data(struct format_writer *w, const struct npz_layout *l, uint8_t *to,
+			  size_t room)
+{
+	uint64_t left = l->y_off - w->pos;
+	size_t n = left < room ? (size_t)left : room;
+
+	format_content(to, n, w->seed_index, w->pos - NPZ_HEAD_BYTES);
+	w->crc[0] = crc_add(w->crc[0], to, n);
+	return n;
+}
+
+static size_t fill_y_head(struct format_writer *w, const struct npz_layout *l, uint8_t *to,
+			  size_t room)
+{
+	uint8_t header[NPY_HEADER_BYTES];
+	uint8_t *at = to;
+
+	if (room < NPZ_HEAD_BYTES)
+		return 0;
+	y_header(header, &w->shape);
+	w->crc[1] = crc_add_zeros(crc_add(0, header, NPY_HEADER_BYTES), 8 * w->shape.samples);
+	put_local(&at, 'y', w->crc[1], l->y_bytes);
+	memcpy(at, header, NPY_HEADER_BYTES);
+	return NPZ_HEAD_BYTES;
+}
+
+static size_t fill_y_data(const struct format_writer *w, const struct npz_layout *l, uint8_t *to,
+			  size_t room)
+{
+	uint64_t left = l->dir_off - w->pos;
+	size_t n = left < room ? (size_t)left : room;
+
+	memset(to, 0, n);
+	return n;
+}
+
+static size_t fill_tail(const struct format_writer *w, const struct npz_layout *l, uint8_t *to,
+			size_t room)
+{
+	uint8_t *at = to;
+
+	if (room < TAIL_MAX)
+		return 0;
+	put_tail(&at, l, w->crc);
+	return (size_t)(at - to);
+}
+
+static size_t npz_fill_piece(struct format_writer *w, const struct npz_layout *l, uint8_t *to,
+			     size_t room)
+{
+	if (w->pos == 0)
+		return fill_x_head(w, l, to, room);
+	if (w->pos < l->y_off)
+		return fill_x_data(w, l, to, room);
+	if (w->pos == l->y_off)
+		return fill_y_head(w, l, to, room);
+	if (w->pos < l->dir_off)
+		return fill_y_data(w, l, to, room);
+	return fill_tail(w, l, to, room);
+}
+
+static uint64_t npz_file_bytes(const struct file_shape *shape)
+{
+	return npz_layout(shape).end;
+}
+
+static void npz_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			     uint64_t *off, uint64_t *len)
+{
+	*off = NPZ_HEAD_BYTES + first * format_sample_bytes(shape);
+	*len = n * format_sample_bytes(shape);
+}
+
+/* The local header of x.npy, with the checksum of what has been written. */
+static void write_header_again(const struct format_writer *w, const struct npz_layout *l,
+			       uint8_t *to)
+{
+	put_local(&to, 'x', w->crc[0], l->x_bytes);
+}
+
+static bool npz_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
+			   size_t *len)
+{
+	const struct npz_layout l = npz_layout(&w->shape);
+	size_t n;
+
+	if (w->stage == DONE)
+		return false;
+	*len = 0;
+	if (w->stage == HEADER_AGAIN) {
+		write_header_again(w, &l, buf);
+		*off = 0;
+		*len = NPZ_LOCAL_BYTES;
+		w->stage = DONE;
+		return true;
+	}
+	*off = w->pos;
+	while (w->pos < l.end && (n = npz_fill_piece(w, &l, (uint8_t *)buf + *len, bytes - *len))) {
+		w->pos += n;
+		*len += n;
+	}
+	if (w->pos < l.end)
+		return true;
+	/* A file that is a single chunk is patched before it is written. */
+	if (*off == 0)
+		write_header_again(w, &l, buf);
+	w->stage = *off == 0 ? DONE : HEADER_AGAIN;
+	return true;
+}
+
+struct npz_layout npz_layout(const struct file_shape *shape)
+{
+	struct npz_layout l;
+
+	l.x_bytes = NPY_HEADER_BYTES + shape->samples * format_sample_bytes(shape);
+	l.y_bytes = NPY_HEADER_BYTES + 8 * shape->samples;
+	l.y_off = NPZ_LOCAL_BYTES + l.x_bytes;
+	l.dir_off = l.y_off + NPZ_LOCAL_BYTES + l.y_bytes;
+	l.dir_bytes =
+		2 * CENTRAL_BYTES + extra_bytes(l.x_bytes, 0) + extra_bytes(l.y_bytes, l.y_off);
+	l.has_end64 = l.dir_off >= MAX32;
+	l.end = l.dir_off + l.dir_bytes + ZIP_END_BYTES;
+	if (l.has_end64)
+		l.end += ZIP_END64_BYTES + ZIP_LOCATOR_BYTES;
+	return l;
+}
+
+/* Of a file that is made: x.npy, which comes first. */
+static void made_array(const struct file_shape *shape, struct npz_array *a)
+{
+	const struct npz_layout l = npz_layout(shape);
+
+	*a = (struct npz_array){
+		.dir_off = l.dir_off,
+		.dir_bytes = l.dir_bytes,
+		.end_off = l.end - ZIP_END_BYTES,
+		.has_locator = l.has_end64,
+		.member = { .name_bytes = NPZ_NAME_BYTES,
+			    .extra_bytes = NPZ_EXTRA_BYTES,
+			    .stored_bytes = l.x_bytes,
+			    .plain_bytes = l.x_bytes },
+		.header_bytes = NPY_HEADER_BYTES,
+		.data_bytes = l.x_bytes - NPY_HEADER_BYTES,
+		.item_bytes = 1,
+	};
+}
+
+void npz_array(const struct file_shape *shape, struct npz_array *a)
+{
+	if (shape->facts)
+		npz_array_found(shape->facts, shape->found_bytes, a);
+	else
+		made_array(shape, a);
+}
+
+const struct format format_npz = {
+	.name = "npz",
+	.magic = "PK\3\4",
+	.magic_bytes = 4,
+	.file_bytes = npz_file_bytes,
+	.sample_range = npz_sample_range,
+	.write_next = npz_write_next,
+	.framework = { &plan_numpy, &plan_whole_file },
+	.reader = "NumPy",
+	.is_array = true,
+	.look = npz_look,
+	.found_range = npz_found_range,
+};

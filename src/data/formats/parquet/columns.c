@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* columns.c - see columns.h. */
+#include "data/formats/parquet/columns.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "job/fields.h"
+
+#define NAME_BYTES (COLUMN_NAME_MAX + 1)
+/* Of a number in a name. */
+#define DIGITS_MAX 9
+
+/* In the order of enum column_kind. */
+static const struct type {
+	const char *name;
+	unsigned bytes;
+} types[] = {
+	{ "int8", 1 },    { "int32", 4 },   { "int64", 8 },
+	{ "float16", 2 }, { "float32", 4 }, { "float64", 8 },
+};
+
+#define TYPES ARRAY_LEN(types)
+
+/* What one entry names: PREFIX, or PREFIX with each number behind it. */
+struct names {
+	const char *option;
+	char prefix[NAME_BYTES];
+	unsigned digits; /* 0 = one name and no number */
+	unsigned long first, last;
+};
+
+/* The next entry without blanks around it, the caller's; *rest is NULL behind the last one, and
+ * then so is the entry. */
+static char *next_entry(const char **rest)
+{
+	const char *from = *rest;
+	size_t n;
+
+	if (!from)
+		return NULL;
+	n = strcspn(from, ",");
+	*rest = from[n] ? from + n + 1 : NULL;
+	while (n > 0 && (*from == ' ' || *from == '\t')) {
+		from++;
+		n--;
+	}
+	while (n > 0 && (from[n - 1] == ' ' || from[n - 1] == '\t'))
+		n--;
+	return mem_strndup(from, n);
+}
+
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+static int columns_check_name(const char *option, const char *name, struct mlgen_err *err)
+{
+	size_t n = strlen(name);
+
+	if (n == 0)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: a name is missing; names and commas take turns", option);
+	if (n > COLUMN_NAME_MAX)
+		return mlgen_fail(err, -EINVAL, "%s: '%.30s...': a name has at most %d letters",
+				  option, name, COLUMN_NAME_MAX);
+	if (strspn(name, letters) != n)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: '%.255s': a name has letters, digits, '_' and '-'; a range "
+				  "of them is written feature_000..026",
+				  option, name);
+	return 0;
+}
+
+static size_t digits_at_end(const char *text)
+{
+	size_t n = strlen(text), digits = 0;
+
+	while (digits < n && text[n - digits - 1] >= '0' && text[n - digits - 1] <= '9')
+		digits++;
+	return digits;
+}
+
+/* 8..12 needs no zeros in front; of 08..112 nobody knows what 8 is called. */
+static bool are_alike(const char *first, size_t digits, size_t last_digits)
+{
+	return digits == last_digits || (digits < last_digits && (digits == 1 || *first != '0'));
+}
+
+static int wrong_range(const struct names *n, const char *last, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EINVAL,
+			  "%s: '%s..%.255s' is no range; write two numbers of as many digits, at "
+			  "most %d: feature_000..026",
+			  n->option, n->prefix, last, DIGITS_MAX);
+}
+
+/* n->prefix is all that stands before the two dots, `last` what is behind. */
+static int range_parse(struct names *n, const char *last, struct mlgen_err *err)
+{
+	size_t digits = digits_at_end(n->prefix);
+	size_t last_digits = digits_at_end(last);
+	char *first = n->prefix + strlen(n->prefix) - digits;
+
+	if (digits == 0 || digits > DIGITS_MAX || last_digits == 0 || last_digits > DIGITS_MAX ||
+	    last_digits != strlen(last))
+		return wrong_range(n, last, err);
+	n->first = strtoul(first, NULL, 10);
+	n->last = strtoul(last, NULL, 10);
+	if (n->last < n->first)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: '%s..%s' runs backwards; write the smaller number first",
+				  n->option, n->prefix, last);
+	if (!are_alike(first, digits, last_digits))
+		return wrong_range(n, last, err);
+	if (n->last - n->first >= COLUMNS_MAX)
+		return mlgen_fail(err, -EINVAL, "%s: '%s..%s' is more than %d columns", n->option,
+				  n->prefix, last, COLUMNS_MAX);
+	n->digits = (unsigned)digits;
+	*first = '\0';
+	return 0;
+}
+
+static int names_parse(struct names *n, const char *option, const char *text, struct mlgen_err *err)
+{
+	const char *dots = strstr(text, "..");
+	char *name = dots ? mem_strndup(text, (size_t)(dots - text)) : mem_strdup(text);
+	int r;
+
+	*n = (struct names){ .option = option };
+	r = columns_check_name(option, name, err);
+	if (r == 0)
+		memcpy(n->prefix, name, strlen(name) + 1);
+	mem_free(name);
+	return r == 0 && dots ? range_parse(n, dots + 2, err) : r;
+}
+
+/* Room for a range's longest name: the prefix is shorter by a digit or more, but its last number
+ * may have DIGITS_MAX. */
+#define EXPANDED_BYTES (NAME_BYTES + DIGITS_MAX)
+
+static void columns_name_of(const struct names *n, unsigned long number, char out[EXPANDED_BYTES])
+{
+	if (n->digits)
+		snprintf(out, EXPANDED_BYTES, "%s%0*lu", n->prefix, (int)n->digits, number);
+	else
+		snprintf(out, EXPANDED_BYTES, "%s", n->prefix);
+}
+
+static int too_wide(const char *name, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EINVAL,
+			  "columns: %s: more than %" PRId32 " bytes in a row; use several columns",
+			  name, INT32_MAX);
+}
+
+static int unknown_type(const char *entry, const char *type, struct mlgen_err *err)
+{
+	const char *words[TYPES + 1] = { 0 };
+	const char *nearest;
+
+	for (size_t i = 0; i < TYPES; i++)
+		words[i] = types[i].name;
+	nearest = field_nearest_word(words, type);
+	return mlgen_fail(err, -EINVAL,
+			  "columns: '%.255s': '%.255s' is none of int8 int32 int64 float16 float32 "
+			  "float64%s%s%s",
+			  entry, type, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+			  nearest ? "'?" : "");
+}
+
+/* "N]" */
+static int parse_list(struct column *c, const char *entry, char *text, struct mlgen_err *err)
+{
+	size_t n = strlen(text);
+	uint64_t values;
+
+	if (n < 2 || text[n - 1] != ']')
+		return mlgen_fail(err, -EINVAL, "columns: '%.255s': a list is written NAME:TYPE[N]",
+				  entry);
+	text[n - 1] = '\0';
+	if (units_u64(text, &values, NULL) || values == 0)
+		return mlgen_fail(err, -EINVAL,
+				  "columns: '%.255s': a list has a number of values from 1 on",
+				  entry);
+	if (values > INT32_MAX / c->bytes)
+		return too_wide(entry, err);
+	c->is_list = true;
+	c->bytes *= values;
+	return 0;
+}
+
+/* "TYPE" or "TYPE[N]"; cuts the text up. */
+static int parse_type(struct column *c, const char *entry, char *text, struct mlgen_err *err)
+{
+	char *list = strchr(text, '[');
+
+	if (list)
+		*list = '\0';
+	for (size_t i = 0; i < TYPES; i++) {
+		if (strcmp(types[i].name, text) != 0)
+			continue;
+		c->kind = (enum column_kind)i;
+		c->bytes = types[i].bytes;
+		return list ? parse_list(c, entry, list + 1, err) : 0;
+	}
+	return unknown_type(entry, text, err);
+}
+
+/* A column of the type of `like` for each of the names. */
+static int add_columns(struct columns *c, const struct names *names, const struct column *like,
+		       struct mlgen_err *err)
+{
+	size_t n = names->last - names->first + 1;
+
+	if (n > COLUMNS_MAX - c->count)
+		return mlgen_fail(err, -EINVAL, "columns: more than %d of them", COLUMNS_MAX);
+	c->list = mem_realloc(c->list, (c->count + n) * sizeof(*c->list));
+	for (size_t i = 0; i < n; i++) {
+		struct column *one = &c->list[c->count];
+		char name[EXPANDED_BYTES];
+
+		columns_name_of(names, names->first + i, name);
+		if (columns_check_name("columns", name, err))
+			return -EINVAL;
+		*one = *like;
+		one->name = mem_strdup(name);
+		one->is_read = true;
+		c->count++;
+	}
+	return 0;
+}
+
+static int add_entry(struct columns *c, const char *entry, struct mlgen_err *err)
+{
+	const char *colon = strchr(entry, ':');
+	struct column like = { 0 };
+	struct names names;
+	char *name, *type;
+	int r;
+
+	if (!colon)
+		return mlgen_fail(
+			err, -EINVAL,
+			"columns: '%.255s' has no type; write NAME:TYPE, with commas between",
+			entry);
+	name = mem_strndup(entry, (size_t)(colon - entry));
+	type = mem_strdup(colon + 1);
+	r = names_parse(&names, "columns", name, err);
+	if (r == 0)
+		r = parse_type(&like, entry, type, err);
+	if (r == 0)
+		r = add_columns(c, &names, &like, err);
+	mem_free(name);
+	mem_free(type);
+	return r;
+}
+
+static int columns_compare(const void *a, const void *b)
+{
+	const struct column *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static int sort_names(struct columns *c, struct mlgen_err *err)
+{
+	c->by_name = mem_array(c->count, sizeof(*c->by_name));
+	for (unsigned i = 0; i < c->count; i++)
+		c->by_name[i] = &c->list[i];
+	qsort(c->by_name, c->count, sizeof(*c->by_name), columns_compare);
+	for (unsigned i = 1; i < c->count; i++)
+		if (strcmp(c->by_name[i - 1]->name, c->by_name[i]->name) == 0)
+			return mlgen_fail(err, -EINVAL,
+					  "columns: %s stands there twice; name each column once",
+					  c->by_name[i]->name);
+	return 0;
+}
+
+static struct column *columns_find(const struct columns *c, char *name)
+{
+	struct column key = { .name = name }, *key_at = &key;
+	struct column **found =
+		bsearch(&key_at, c->by_name, c->count, sizeof(*c->by_name), columns_compare);
+
+	return found ? *found : NULL;
+}
+
+static int no_column(const struct columns *c, const char *name, struct mlgen_err *err)
+{
+	const char **words = mem_array(c->count + 1, sizeof(*words));
+	const char *nearest;
+	int r;
+
+	for (unsigned i = 0; i < c->count; i++)
+		words[i] = c->list[i].name;
+	nearest = field_nearest_word(words, name);
+	if (nearest)
+		r = mlgen_fail(err, -EINVAL,
+			       "read_columns: there is no column '%s'; did you mean '%s'?", name,
+			       nearest);
+	else
+		r = mlgen_fail(
+			err, -EINVAL,
+			"read_columns: there is no column '%s'; columns has %u, from '%s' to '%s'",
+			name, c->count, words[0], words[c->count - 1]);
+	mem_free(words);
+	return r;
+}
+
+static int select_entry(struct columns *c, const char *entry, struct mlgen_err *err)
+{
+	struct names names;
+	int r = names_parse(&names, "read_columns", entry, err);
+
+	for (unsigned long i = names.first; r == 0 && i <= names.last; i++) {
+		char name[EXPANDED_BYTES];
+		struct column *one;
+
+		columns_name_of(&names, i, name);
+		one = columns_find(c, name);
+		if (!one)
+			return no_column(c, name, err);
+		if (one->is_read)
+			return mlgen_fail(
+				err, -EINVAL,
+				"read_columns: %s stands there twice; name each column once", name);
+		one->is_read = true;
+	}
+	return r;
+}
+
+int columns_parse(struct columns *c, const char *text, struct mlgen_err *err)
+{
+	char *entry;
+	int r = 0;
+
+	while (r == 0 && (entry = next_entry(&text)) != NULL) {
+		r = add_entry(c, entry, err);
+		mem_free(entry);
+	}
+	return r ? r : sort_names(c, err);
+}
+
+int columns_one(struct columns *c, uint64_t bytes, struct mlgen_err *err)
+{
+	const struct column like = { .kind = COLUMN_BYTES, .bytes = bytes };
+	const struct names names = { .prefix = "data" };
+	int r;
+
+	if (bytes > INT32_MAX)
+		return mlgen_fail(err, -EINVAL,
+				  "sample_size: %" PRIu64 " bytes are more than the %" PRId32
+				  " that one column holds; use several columns",
+				  bytes, INT32_MAX);
+	r = add_columns(c, &names, &like, err);
+	return r ? r : sort_names(c, err);
+}
+
+void columns_fini(struct columns *c)
+{
+	for (unsigned i = 0; i < c->count; i++)
+		mem_free(c->list[i].name);
+	mem_free(c->list);
+	mem_free(c->by_name);
+	memset(c, 0, sizeof(*c));
+}
+
+int columns_select(struct columns *c, const char *text, struct mlgen_err *err)
+{
+	char *entry;
+	int r = 0;
+
+	/* No text has no entries. */
+	for (unsigned i = 0; i < c->count; i++)
+		c->list[i].is_read = !text;
+	while (r == 0 && (entry = next_entry(&text)) != NULL) {
+		r = select_entry(c, entry, err);
+		mem_free(entry);
+	}
+	return r;
+}
+
+uint64_t columns_row_bytes(const struct columns *c)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < c->count; i++)
+		bytes += c->list[i].bytes;
+	return bytes;
+}
+
+uint64_t columns_read_bytes(const struct columns *c)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < c->count; i++)
+		bytes += c->list[i].is_read ? c->list[i].bytes : 0;
+	return bytes;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parquet.c - format=parquet: row groups of plain pages, and a footer. */
+#include "data/formats/parquet/parquet.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bisect.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "data/file/format.h"
+#include "data/file/plan.h"
+#include "data/formats/parquet/parquet_look.h"
+
+/* Writers' usual size of a page; of larger values each is one. */
+#define PAGE_BYTES (UINT64_C(1) << 20)
+/* Of a list in the footer: Arrow's reader takes no more. */
+#define GROUPS_MAX 1000000
+/* Offsets are counted in 64 bits, footers and pages in 31. */
+#define FILE_MAX 0x1p62
+#define FOOTER_MAX INT32_MAX
+
+/* int8 is stored as INT32, the smallest there is; a list of them as bytes. */
+static uint64_t stored_bytes(const struct column *c)
+{
+	return c->kind == COLUMN_INT8 && !c->is_list ? 4 : c->bytes;
+}
+
+static int init_columns(struct parquet *p, const struct dataset *ds, struct mlgen_err *err)
+{
+	uint64_t size = (uint64_t)dist_mean(&ds->sample_size), sum;
+	const char *text = ds->options.columns;
+	int r;
+
+	if (!dist_is_const(&ds->sample_size))
+		return mlgen_fail(err, -EINVAL,
+				  "sample_size: the rows of a Parquet file are all of one size; "
+				  "write a constant, or use another format");
+	r = text ? columns_parse(&p->columns, text, err) : columns_one(&p->columns, size, err);
+	if (r == 0)
+		r = columns_select(&p->columns, ds->options.read_columns, err);
+	if (r)
+		return r;
+	sum = columns_row_bytes(&p->columns);
+	if (sum == size)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "sample_size: %" PRIu64
+			  " bytes is what the columns add up to, not %" PRIu64
+			  "; write sample_size=%" PRIu64 ", or change columns",
+			  sum, size, sum);
+}
+
+/* Rows of a group: a file that is shorter is one group. */
+static int init_groups(struct parquet *p, const struct dataset *ds, struct mlgen_err *err)
+{
+	uint64_t rows = ds->samples_per_file;
+	uint64_t group = ds->options.row_group_size, down;
+
+	assert(rows > 0);
+	if (group == 0 || group > rows)
+		group = rows;
+	down = rows - rows % group;
+	if (down != rows)
+		return mlgen_fail(err, -EINVAL,
+				  "row_group_size: %" PRIu64
+				  " does not divide samples_per_file, which is %" PRIu64
+				  "; use one that does, or samples_per_file=%" PRIu64
+				  " or %" PRIu64,
+				  group, rows, down, down + group);
+	p->group_rows = group;
+	p->groups = rows / group;
+	if (p->groups <= GROUPS_MAX)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "row_group_size: %" PRIu64 " makes %" PRIu64
+			  " row groups of a file's %" PRIu64
+			  " rows, and mlgen takes %d at most; use a larger one",
+			  group, p->groups, rows, GROUPS_MAX);
+}
+
+static int check_file(const struct parquet *p, const struct dataset *ds, struct mlgen_err *err)
+{
+	char text[UNITS_TEXT_BYTES];
+	double row = 0;
+
+	for (unsigned i = 0; i < p->columns.count; i++)
+		row += (double)stored_bytes(&p->columns.list[i]);
+	row *= (double)ds->samples_per_file;
+	if (row < FILE_MAX)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "samples_per_file: %" PRIu64 " rows would be %s; lower it or sample_size",
+			  ds->samples_per_file, units_human_bytes(text, row));
+}
+
+static void init_chunk(struct parquet_chunk *c, const struct column *column, uint64_t rows)
+{
+	uint8_t piece[PARQUET_PIECE_MAX];
+	uint64_t most;
+
+	c->value_bytes = stored_bytes(column);
+	most = c->value_bytes < PAGE_BYTES ? PAGE_BYTES / c->value_bytes : 1;
+	c->page_values = rows < most ? rows : most;
+	c->pages = (rows - 1) / c->page_values + 1;
+	c->last_values = rows - (c->pages - 1) * c->page_values;
+	c->last_head_bytes = parquet_page_header(c, c->pages - 1, piece);
+	c->head_bytes = parquet_page_header(c, 0, piece);
+	c->bytes = (c->pages - 1) * c->head_bytes + c->last_head_bytes + rows * c->value_bytes;
+}
+
+static void init_chunks(struct parquet *p)
+{
+	p->chunks = mem_array(p->columns.count, sizeof(*p->chunks));
+	for (unsigned i = 0; i < p->columns.count; i++) {
+		init_chunk(&p->chunks[i], &p->columns.list[i], p->group_rows);
+		p->chunks[i].off = p->group_bytes;
+		p->group_bytes += p->chunks[i].bytes;
+	}
+}
+
+static int init_footer(struct parquet *p, struct mlgen_err *err)
+{
+	p->footer_off = PARQUET_MAGIC_BYTES + p->groups * p->group_bytes;
+	p->footer_bytes = parquet_footer_bytes(p);
+	p->file_bytes = p->footer_off + p->footer_bytes + PARQUET_TAIL_BYTES;
+	if (p->footer_bytes <= FOOTER_MAX)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "row_group_size: %" PRIu64
+			  " row groups of %u columns make a footer of %" PRIu64
+			  " bytes, and it can have %" PRId32 "; use a larger row_group_size",
+			  p->groups, p->columns.count, p->footer_bytes, FOOTER_MAX);
+}
+
+static void init_reads(struct parquet *p)
+{
+	p->reads = mem_array(p->columns.count, sizeof(*p->reads));
+	p->row_read_bytes = columns_read_bytes(&p->columns);
+	for (unsigned i = 0; i < p->columns.count; i++) {
+		uint64_t bytes = p->chunks[i].bytes;
+
+		if (!p->columns.list[i].is_read)
+			continue;
+		p->reads[p->read_count++] = i;
+		p->read_bytes += bytes;
+		sizes_add(&p->read_sizes, bytes, 1);
+		if (bytes > p->largest_read)
+			p->largest_read = bytes;
+	}
+}
+
+static int parquet_init(struct dataset *ds, struct mlgen_err *err)
+{
+	struct parquet *p = mem_zalloc(sizeof(*p));
+	int r;
+
+	ds->common = p;
+	r = init_columns(p, ds, err);
+	if (r == 0)
+		r = init_groups(p, ds, err);
+	if (r == 0)
+		r = check_file(p, ds, err);
+	if (r)
+		return r;
+	init_chunks(p);
+	init_reads(p);
+	ds->extent_samples = p->group_rows;
+	return init_footer(p, err);
+}
+
+static void parquet_fini(struct dataset *ds)
+{
+	struct parquet *p = ds->common;
+
+	if (!p)
+		return;
+	columns_fini(&p->columns);
+	mem_free(p->chunks);
+	mem_free(p->reads);
+	mem_free(p);
+	ds->common = NULL;
+}
+
+/* Where a byte of the row groups belongs to. */
+struct place {
+	unsigned column;
+	const struct parquet_chunk *chunk;
+	uint64_t page;
+	uint64_t in_page;                /* bytes of the page before it, its header's too */
+	uint64_t head_bytes, data_bytes; /* of the page */
+};
+
+/* The chunk that has this byte of a row group. */
+static unsigned column_at(const struct parquet *p, uint64_t off)
+{
+	return (unsigned)BISECT(i, 1, p->columns.count, p->chunks[i].off > off) - 1;
+}
+
+static void find_place(const struct parquet *p, uint64_t pos, struct place *place)
+{
+	uint64_t off = (pos - PARQUET_MAGIC_BYTES) % p->group_bytes;
+	unsigned column = column_at(p, off);
+	const struct parquet_chunk *c = &p->chunks[column];
+	uint64_t page_bytes = c->head_bytes + c->page_values * c->value_bytes;
+	uint64_t page = (off - c->off) / page_bytes;
+	bool is_last = page == c->pages - 1;
+
+	place->column = column;
+	place->chunk = c;
+	place->page = page;
+	place->in_page = (off - c->off) % page_bytes;
+	place->head_bytes = is_last ? c->last_head_bytes : c->head_bytes;
+	place->data_bytes = c->value_bytes * (is_last ? c->last_values : c->page_values);
+}
+
+/*
+ * n values of an int8 column: signed bytes as little-endian INT32. The bytes are made at the end of
+ * where the values go, so that none is overwritten before its turn.
+ */
+static void put_int8(uint8_t *to, size_t n, uint64_t seed_index, uint64_t from)
+{
+	uint8_t *bytes = to + 3 * n;
+
+	format_content(bytes, n, seed_index, from);
+	for (size_t i = 0; i < n; i++) {
+		uint8_t low = bytes[i];
+		uint8_t sign = low & 0x80 ? 0xff : 0;
+
+		to[4 * i] = low;
+		memset(to + 4 * i + 1, sign, 3);
+	}
+}
+
+static size_t fill_data(const struct format_writer *w, const struct parquet *p, uint8_t *to,
+			size_t room)
+{
+	const struct column *c;
+	struct place place;
+	uint64_t done, left;
+	size_t n;
+
+	find_place(p, w->pos, &place);
+	if (place.in_page == 0)
+		return room < PARQUET_PIECE_MAX ? 0
+						: parquet_page_header(place.chunk, place.page, to);
+	done = place.in_page - place.head_bytes;
+	left = place.data_bytes - done;
+	n = left < room ? (size_t)left : room;
+	c = &p->columns.list[place.column];
+	if (c->kind != COLUMN_INT8 || c->is_list) {
+		format_content(to, n, w->seed_index, w->pos);
+		return n;
+	}
+	put_int8(to, n / 4, w->seed_index, w->pos - done + done / 4);
+	return n - n % 4;
+}
+
+static size_t fill_footer(struct format_writer *w, const struct parquet *p, uint8_t *to,
+			  size_t room)
+{
+	if (room < PARQUET_PIECE_MAX)
+		return 0;
+	return parquet_footer_piece(p, w->stage++, to);
+}
+
+static size_t parquet_fill_piece(struct format_writer *w, const struct parquet *p, uint8_t *to,
+				 size_t room)
+{
+	if (w->pos == 0) {
+		memcpy(to, "PAR1", PARQUET_MAGIC_BYTES);
+		return PARQUET_MAGIC_BYTES;
+	}
+	if (w->pos < p->footer_off)
+		return fill_data(w, p, to, room);
+	return fill_footer(w, p, to, room);
+}
+
+static uint64_t parquet_file_bytes(const struct file_shape *shape)
+{
+	const struct parquet *p = shape->common;
+
+	return p->file_bytes;
+}
+
+/* Rows do not lie together: the row groups that hold them. */
+static void parquet_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+				 uint64_t *off, uint64_t *len)
+{
+	const struct parquet *p = shape->common;
+	uint64_t from = first / p->group_rows;
+	uint64_t to = (first + n - 1) / p->group_rows + 1;
+
+	*off = PARQUET_MAGIC_BYTES + from * p->group_bytes;
+	*len = (to - from) * p->group_bytes;
+}
+
+static bool parquet_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
+			       size_t *len)
+{
+	const struct parquet *p = w->shape.common;
+	size_t n;
+
+	*off = w->pos;
+	*len = 0;
+	while (w->pos < p->file_bytes &&
+	       (n = parquet_fill_piece(w, p, (uint8_t *)buf + *len, bytes - *len))) {
+		w->pos += n;
+		*len += n;
+	}
+	return *len > 0;
+}
+
+uint64_t parquet_read_bytes(const struct dataset *ds)
+{
+	const struct parquet *p = ds->common;
+
+	/* Of files that are there: those on disk, a mean. */
+	return p ? p->row_read_bytes : (uint64_t)dist_mean(&ds->sample_size);
+}
+
+const struct format format_parquet = {
+	.name = "parquet",
+	.init = parquet_init,
+	.fini = parquet_fini,
+	.magic = "PAR1",
+	.magic_bytes = PARQUET_MAGIC_BYTES,
+	.file_bytes = parquet_file_bytes,
+	.sample_range = parquet_sample_range,
+	.write_next = parquet_write_next,
+	/* Arrow knows no O_DIRECT. */
+	.framework = { &plan_parquet, NULL },
+	.reader = "pyarrow",
+	.read_bytes = parquet_read_bytes,
+	.look = parquet_look,
+	.found_range = parquet_found_range,
+	.found_extent = parquet_found_extent,
+	.found_init = parquet_found_init,
+};

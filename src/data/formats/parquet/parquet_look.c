@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parquet_look.c - see parquet_look.h. */
+#include "data/formats/parquet/parquet_look.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bisect.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "data/file/found.h"
+#include "data/formats/parquet/parquet.h"
+#include "data/formats/parquet/parquet_names.h"
+#include "data/formats/parquet/thrift_read.h"
+
+/* From parquet.thrift of the Apache Parquet format. */
+enum {
+	FILE_ROWS = 3,
+	FILE_ROW_GROUPS = 4,
+
+	GROUP_COLUMNS = 1,
+	GROUP_ROWS = 3,
+
+	CHUNK_FILE_PATH = 1,
+	CHUNK_META = 3,
+
+	META_PATH = 3,
+	META_CODEC = 4,
+	META_STORED_BYTES = 7,
+	META_PAGE_OFFSET = 9,
+	META_DICTIONARY_OFFSET = 11,
+};
+
+/* As it names them. */
+static const char *const codecs[] = { "none",   "snappy", "gzip", "lzo",
+				      "brotli", "lz4",    "zstd", "lz4_raw" };
+
+static bool is_known(int64_t codec)
+{
+	return codec == PARQUET_CODEC_NONE || codec == PARQUET_CODEC_GZIP ||
+	       codec == PARQUET_CODEC_ZSTD;
+}
+
+struct chunk {
+	bool has_meta, has_page, has_bytes, is_elsewhere;
+	int64_t page, dictionary, bytes, codec;
+	char name[PARQUET_NAME_MAX];
+};
+
+struct footer {
+	struct thrift_reader in;
+	struct look *look;
+	struct parquet_names names; /* of read_columns */
+	uint64_t off;               /* of the footer: no chunk reaches it */
+	uint64_t groups;
+	uint64_t each_chunks; /* of the first group, that are read */
+	/* The group at hand: place and bytes of each that is read. */
+	uint64_t *words; /* owned */
+	size_t chunks, room;
+	int64_t rows; /* that the footer says */
+	bool has_rows;
+};
+
+/* One column of a row group */
+
+static void read_path(struct thrift_reader *in, const struct thrift_field *f, char *name)
+{
+	unsigned type;
+	uint64_t n = thrift_elements(in, f, &type);
+	size_t len = 0;
+
+	for (uint64_t i = 0; i < n && !thrift_failed(in); i++) {
+		if (len && len + 1 < PARQUET_NAME_MAX)
+			name[len++] = '.';
+		thrift_string(in, type, name + len, PARQUET_NAME_MAX - len);
+		len += strlen(name + len);
+	}
+}
+
+static void read_meta(struct thrift_reader *in, struct chunk *c)
+{
+	struct thrift_field f = { 0 };
+
+	while (thrift_next(in, &f)) {
+		switch (f.id) {
+		case META_PATH:
+			read_path(in, &f, c->name);
+			break;
+		case META_CODEC:
+			c->codec = thrift_int(in, &f);
+			break;
+		case META_STORED_BYTES:
+			c->bytes = thrift_int(in, &f);
+			c->has_bytes = true;
+			break;
+		case META_PAGE_OFFSET:
+			c->page = thrift_int(in, &f);
+			c->has_page = true;
+			break;
+		case META_DICTIONARY_OFFSET:
+			c->dictionary = thrift_int(in, &f);
+			break;
+		default:
+			thrift_skip(in, f.type);
+		}
+	}
+	c->has_meta = true;
+}
+
+static void read_chunk(struct thrift_reader *in, struct chunk *c)
+{
+	struct thrift_field f = { 0 };
+
+	while (thrift_next(in, &f)) {
+		if (f.id == CHUNK_META && thrift_enter(in, f.type)) {
+			read_meta(in, c);
+			thrift_leave(in);
+		} else {
+			c->is_elsewhere |= f.id == CHUNK_FILE_PATH;
+			thrift_skip(in, f.type);
+		}
+	}
+}
+
+static int check_codec(struct footer *t, const struct chunk *c)
+{
+	struct look *l = t->look;
+
+	if (c->codec < 0 || c->codec >= (int64_t)ARRAY_LEN(codecs))
+		return look_fail(l, t->in.off,
+				 "column '%s' is compressed with a codec of number %" PRId64
+				 ", which is none of Parquet's",
+				 c->name, c->codec);
+	if (l->options->decompress != DECOMPRESS_REAL || is_known(c->codec))
+		return 0;
+	return look_fail(
+		l, t->in.off,
+		"column '%s' is compressed with %s, and decompress=real knows gzip and zstd; use "
+		"decompress=sleep with decompress_rate=, or leave the column out of read_columns",
+		c->name, codecs[c->codec]);
+}
+
+/* Arrow begins with the dictionary, where one stands before the pages. */
+static int take_chunk(struct footer *t, const struct chunk *c)
+{
+	struct look *l = t->look;
+	int64_t off = c->dictionary > 0 && c->dictionary < c->page ? c->dictionary : c->page;
+	int r;
+
+	if (!c->has_meta || !c->has_page || !c->has_bytes)
+		return look_fail(l, t->in.off,
+				 "the footer does not say where a column is: an encrypted one "
+				 "cannot be read");
+	if (c->is_elsewhere)
+		return look_fail(l, t->in.off,
+				 "column '%s' lies in another file, and is not looked for there",
+				 c->name);
+	if (!parquet_names_has(&t->names, c->name))
+		return 0;
+	if (off < PARQUET_MAGIC_BYTES || c->bytes < 0 || (uint64_t)off > t->off ||
+	    (uint64_t)c->bytes > t->off - (uint64_t)off)
+		return look_fail(
+			l, t->in.off,
+			"column '%s' of row group %" PRIu64 " has %" PRId64 " bytes at %" PRId64
+			", which are not between the first bytes and the footer at %" PRIu64,
+			c->name, t->groups, c->bytes, off, t->off);
+	r = check_codec(t, c);
+	if (r)
+		return r;
+	if (t->chunks == t->room) {
+		t->room = t->room ? 2 * t->room : 64;
+		t->words = mem_realloc(t->words, 2 * t->room * sizeof(*t->words));
+	}
+	t->words[2 * t->chunks] = (uint64_t)off;
+	t->words[2 * t->chunks + 1] = (uint64_t)c->bytes | (uint64_t)c->codec
+								   << PARQUET_CODEC_SHIFT;
+	t->chunks++;
+	return 0;
+}
+
+static int read_columns(struct footer *t, const struct thrift_field *f)
+{
+	unsigned type;
+	uint64_t n = thrift_elements(&t->in, f, &type);
+
+	for (uint64_t i = 0; i < n && !thrift_failed(&t->in); i++) {
+		struct chunk c = { 0 };
+		int r;
+
+		if (!thrift_enter(&t->in, type))
+			break;
+		read_chunk(&t->in, &c);
+		thrift_leave(&t->in);
+		r = thrift_failed(&t->in) ? 0 : take_chunk(t, &c);
+		if (r)
+			return r;
+	}
+	return thrift_failed(&t->in);
+}
+
+/* Row groups */
+
+static void put_bytes(struct look *l, const uint64_t *chunk)
+{
+	uint64_t bytes = parquet_chunk_bytes(chunk);
+
+	l->sample_bytes += bytes;
+	if (parquet_chunk_codec(chunk) != PARQUET_CODEC_NONE)
+		l->packed_most = u64_max(l->packed_most, bytes);
+}
+
+static int put_group(struct footer *t)
+{
+	int r = look_word(t->look, t->look->samples);
+
+	for (size_t i = 0; i < t->chunks && r == 0; i++) {
+		r = look_word(t->look, t->words[2 * i]);
+		if (r == 0)
+			r = look_word(t->look, t->words[2 * i + 1]);
+		put_bytes(t->look, t->words + 2 * i);
+	}
+	/* They do not overlap. */
+	if (r == 0 && t->look->sample_bytes > t->off)
+		r = look_fail(t->look, t->in.off,
+			      "the columns have %" PRIu64
+			      " bytes together, more than there are before the footer",
+			      t->look->sample_bytes);
+	return r;
+}
+
+static int check_group(struct footer *t, int64_t rows)
+{
+	struct look *l = t->look;
+	uint64_t *each = &l->facts[PARQUET_GROUP_ROWS];
+
+	if (rows < 0)
+		return look_fail(l, t->in.off, "row group %" PRIu64 " has %" PRId64 " rows",
+				 t->groups, rows);
+	if (rows == 0)
+		return 0;
+	if (t->groups == 0)
+		t->each_chunks = t->chunks;
+	if (t->groups == 0 || (uint64_t)rows == *each)
+		*each = (uint64_t)rows;
+	else
+		*each = 0;
+	t->groups++;
+	if (t->chunks == 0 && parquet_names_check(&t->names, l))
+		return l->err->code;
+	if (t->chunks != t->each_chunks || t->chunks == 0)
+		return look_fail(
+			l, t->in.off,
+			"a row group has %zu columns that are read, and the first has %" PRIu64,
+			t->chunks, t->each_chunks);
+	if (__builtin_add_overflow(l->samples, (uint64_t)rows, &l->samples) ||
+	    l->samples > INT64_MAX || rows > UINT32_MAX)
+		return look_fail(l, t->in.off, "rows are beyond counting");
+	return put_group(t);
+}
+
+static int read_group(struct footer *t)
+{
+	struct thrift_field f = { 0 };
+	int64_t rows = 0;
+	int r = 0;
+
+	t->chunks = 0;
+	while (r == 0 && thrift_next(&t->in, &f)) {
+		if (f.id == GROUP_COLUMNS)
+			r = read_columns(t, &f);
+		else if (f.id == GROUP_ROWS)
+			rows = thrift_int(&t->in, &f);
+		else
+			thrift_skip(&t->in, f.type);
+	}
+	if (r == 0)
+		r = thrift_failed(&t->in);
+	return r ? r : check_group(t, rows);
+}
+
+static int read_groups(struct footer *t, const struct thrift_field *f)
+{
+	unsigned type;
+	uint64_t n = thrift_elements(&t->in, f, &type);
+	int r = 0;
+
+	for (uint64_t i = 0; i < n && r == 0 && !thrift_failed(&t->in); i++) {
+		if (thrift_enter(&t->in, type))
+			r = read_group(t);
+		thrift_leave(&t->in);
+	}
+	return r ? r : thrift_failed(&t->in);
+}
+
+/* The file */
+
+static int read_footer(struct footer *t)
+{
+	struct thrift_field f = { 0 };
+	int r = 0;
+
+	while (r == 0 && thrift_next(&t->in, &f)) {
+		if (f.id == FILE_ROW_GROUPS) {
+			r = read_groups(t, &f);
+		} else if (f.id == FILE_ROWS) {
+			t->rows = thrift_int(&t->in, &f);
+			t->has_rows = true;
+		} else {
+			thrift_skip(&t->in, f.type);
+		}
+	}
+	if (r == 0)
+		r = thrift_failed(&t->in);
+	if (r)
+		return r;
+	if (!t->has_rows)
+		return look_fail(t->look, t->off,
+				 "the footer does not say how many rows there are");
+	if (t->rows != (int64_t)t->look->samples)
+		return look_fail(t->look, t->off,
+				 "the footer says %" PRId64
+				 " rows, and its row groups have %" PRIu64,
+				 t->rows, t->look->samples);
+	return t->groups ? parquet_names_check(&t->names, t->look) : 0;
+}
+
+/* Where the footer is, by the file's last bytes. */
+static int find_footer(struct look *l, uint64_t *off, uint64_t *bytes)
+{
+	const uint64_t around = PARQUET_MAGIC_BYTES + PARQUET_TAIL_BYTES;
+	uint64_t end = l->file_bytes, tail = end - PARQUET_TAIL_BYTES;
+	const uint8_t *at;
+
+	if (end < around)
+		return look_fail(l, 0,
+				 "a Parquet file has %" PRIu64 " bytes at least, this has %" PRIu64,
+				 around, end);
+	at = look_at(l, tail, PARQUET_TAIL_BYTES);
+	if (!at)
+		return l->err->code;
+	if (memcmp(at + 4, "PARE", 4) == 0)
+		return look_fail(
+			l, tail,
+			"the footer is encrypted (PARE), and cannot be read without its key");
+	if (memcmp(at + 4, "PAR1", 4) != 0)
+		return look_fail(l, tail + 4, "a Parquet file ends in PAR1, this does not");
+	*bytes = look_le(at, 4);
+	if (*bytes > end - around)
+		return look_fail(l, tail,
+				 "the footer has %" PRIu64 " bytes, more than the file before it",
+				 *bytes);
+	*off = tail - *bytes;
+	at = look_at(l, 0, PARQUET_MAGIC_BYTES);
+	if (!at)
+		return l->err->code;
+	return memcmp(at, "PAR1", 4) == 0
+		       ? 0
+		       : look_fail(l, 0, "a Parquet file begins with PAR1, this does not");
+}
+
+int parquet_look(struct look *l)
+{
+	struct footer *t = mem_zalloc(sizeof(*t));
+	uint64_t bytes = 0;
+	int r = find_footer(l, &t->off, &bytes);
+
+	t->look = l;
+	if (r == 0)
+		r = parquet_names_init(&t->names, l->options->read_columns, l);
+	if (r == 0) {
+		thrift_reader_init(&t->in, l, t->off, t->off + bytes);
+		r = read_footer(t);
+	}
+	l->facts[PARQUET_CHUNKS] = t->each_chunks;
+	l->facts[PARQUET_FOOTER_OFF] = t->off;
+	l->facts[PARQUET_FOOTER_BYTES] = bytes;
+	l->facts[PARQUET_GROUPS] = l->facts[PARQUET_GROUPS_BEFORE] = t->groups;
+	parquet_names_fini(&t->names);
+	mem_free(t->words);
+	mem_free(t);
+	return r;
+}
+
+/* What is found */
+
+/* A row group's words begin with where its rows end. */
+static const uint64_t *group_words(const struct file_shape *shape, uint64_t group)
+{
+	return shape->words + group * (1 + 2 * shape->facts[PARQUET_CHUNKS]);
+}
+
+const uint64_t *parquet_found_chunks(const struct file_shape *shape, uint64_t group)
+{
+	return group_words(shape, group) + 1;
+}
+
+static uint64_t first_row(const struct file_shape *shape, uint64_t group)
+{
+	return group ? *group_words(shape, group - 1) : 0;
+}
+
+uint64_t parquet_found_group(const struct file_shape *shape, uint64_t row)
+{
+	return BISECT(g, 1, shape->facts[PARQUET_GROUPS], first_row(shape, g) > row) - 1;
+}
+
+/* From the first chunk of the row groups on, as many bytes as all have. */
+void parquet_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+			 uint64_t *len)
+{
+	uint64_t end = parquet_found_group(shape, first + n - 1) + 1;
+
+	*off = UINT64_MAX;
+	*len = 0;
+	for (uint64_t g = parquet_found_group(shape, first); g < end; g++) {
+		const uint64_t *chunk = parquet_found_chunks(shape, g);
+
+		for (uint64_t i = 0; i < shape->facts[PARQUET_CHUNKS]; i++) {
+			*off = u64_min(*off, chunk[2 * i]);
+			*len += parquet_chunk_bytes(chunk + 2 * i);
+		}
+	}
+	*len = u64_min(*len, shape->found_bytes);
+	*off = u64_min(*off, shape->found_bytes - *len);
+}
+
+void parquet_found_extent(const struct file_shape *shape, uint64_t n, uint64_t *first,
+			  uint64_t *samples)
+{
+	*first = first_row(shape, n);
+	*samples = first_row(shape, n + 1) - *first;
+}
+
+/* Rows of every row group of every file, where all have as many; else 0. */
+static uint64_t each_rows(const struct dataset *ds)
+{
+	uint64_t each = 0;
+
+	for (uint64_t i = 0; i < ds->files; i++) {
+		struct file_shape shape = { 0 };
+		uint64_t rows;
+
+		found_shape(ds->found, i, &shape);
+		rows = shape.facts[PARQUET_GROUP_ROWS];
+		if (rows == 0 || (i > 0 && rows != each))
+			return 0;
+		each = rows;
+	}
+	return each;
+}
+
+/* What is read together are row groups. */
+int parquet_found_init(struct dataset *ds, struct mlgen_err *err)
+{
+	(void)err;
+	ds->extent_samples = each_rows(ds);
+	if (ds->extent_samples)
+		return 0;
+	ds->extents_differ = true;
+	found_count_extents(ds->found, PARQUET_GROUPS_BEFORE);
+	ds->extent_samples =
+		found_first_sample(ds->found, ds->files) / found_first_extent(ds->found, ds->files);
+	return 0;
+}

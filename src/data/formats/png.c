@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* png.c - format=png: a grey image of noise whose file has exactly the size asked for. */
+#include "data/formats/png.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/bisect.h"
+#include "base/util.h"
+#include "data/file/look.h"
+#include "data/file/plan.h"
+
+/*
+ * W3C's PNG: the signature; IHDR; a comment (tEXt), of blanks, as long as what the image lacks of
+ * the file's size; IDAT chunks of 64 KiB, which is what Pillow writes; IEND. What they hold is a
+ * zlib stream (RFC 1950) of stored blocks (RFC 1951), since noise does not get smaller: rows of
+ * 8-bit pixels, each behind a byte for its filter, none.
+ */
+enum {
+	IDAT_MAX = 65536,
+	STORED_MAX = 65535,
+	STORED_HEAD = 5,
+	ZLIB_HEAD = 2,
+	ADLER_BYTES = 4,
+	HEADER_BYTES = 13, /* of IHDR */
+	KEYWORD_BYTES = 8, /* "Comment" and a zero */
+	HEAD_BYTES = PNG_SIGNATURE_BYTES + PNG_CHUNK_BYTES + HEADER_BYTES + PNG_CHUNK_BYTES +
+		     KEYWORD_BYTES,
+	LEAST_RAW = 2, /* one row of one pixel */
+	LEAST = HEAD_BYTES + PNG_CHUNK_BYTES + ZLIB_HEAD + STORED_HEAD + LEAST_RAW + ADLER_BYTES +
+		PNG_END_BYTES,
+};
+
+/* Pillow takes a larger image for a bomb and warns (89,478,485 pixels). */
+#define MOST (UINT64_C(85) << 20)
+
+/* Chunks before the image that a look goes through. */
+#define CHUNKS_MAX 4096u
+/* From the image to IEND, in a file that goes on behind it. */
+#define CHUNKS_TO_END (1u << 20)
+
+struct picture {
+	uint64_t stride, rows; /* bytes of a row; pixels are one less */
+	uint64_t raw, stream;  /* all rows, and the zlib stream of them */
+	uint64_t blanks;       /* of the comment */
+	uint64_t data_off;     /* of the first IDAT chunk */
+	uint64_t end;          /* ... and behind the last one */
+};
+
+/* Of a size that is drawn, too: init knows only their mean. */
+static uint64_t png_file_bytes(const struct file_shape *shape)
+{
+	return u64_max(LEAST, u64_min(format_sample_bytes(shape), MOST));
+}
+
+static uint64_t stream_bytes(uint64_t raw)
+{
+	return ZLIB_HEAD + raw + STORED_HEAD * divide_up(raw, STORED_MAX) + ADLER_BYTES;
+}
+
+/* A file with rows of so many bytes, and an empty comment. */
+static uint64_t bytes_with(uint64_t raw)
+{
+	uint64_t stream = stream_bytes(raw);
+
+	return HEAD_BYTES + stream + PNG_CHUNK_BYTES * divide_up(stream, IDAT_MAX) + PNG_END_BYTES;
+}
+
+static uint64_t square_root_of(uint64_t v)
+{
+	uint64_t root = 0;
+
+	for (uint64_t bit = UINT64_C(1) << 31; bit; bit >>= 1)
+		if ((root + bit) * (root + bit) <= v)
+			root += bit;
+	return root;
+}
+
+/* The most bytes of rows that a file has room for. */
+static uint64_t most_raw(uint64_t bytes)
+{
+	return BISECT(raw, LEAST_RAW + 1, bytes, bytes_with(raw) > bytes) - 1;
+}
+
+static struct picture picture_of(const struct file_shape *shape)
+{
+	uint64_t bytes = png_file_bytes(shape), raw = most_raw(bytes);
+	struct picture p = { .stride = u64_max(2, square_root_of(raw)) };
+
+	p.rows = raw / p.stride;
+	p.raw = p.rows * p.stride;
+	p.stream = stream_bytes(p.raw);
+	p.blanks = bytes - bytes_with(p.raw);
+	p.data_off = HEAD_BYTES + p.blanks;
+	p.end = bytes - PNG_END_BYTES;
+	return p;
+}
+
+static uint8_t *put_be(uint8_t *to, uint64_t v)
+{
+	for (unsigned i = 0; i < 4; i++)
+		to[i] = (uint8_t)(v >> (24 - 8 * i));
+	return to + 4;
+}
+
+static uint8_t *put_chunk_head(uint8_t *to, uint64_t bytes, const char *type)
+{
+	memcpy(put_be(to, bytes), type, 4);
+	return to + 8;
+}
+
+/* The CRC is over type and payload. */
+static uint8_t *put_crc(uint8_t *to, uint64_t payload)
+{
+	return put_be(to, crc32_z(0, to - payload - 4, (size_t)payload + 4));
+}
+
+static size_t fill_head(struct format_writer *w, const struct picture *p, uint8_t *to, size_t room)
+{
+	uint8_t *at = to;
+
+	if (room < p->data_off)
+		return 0;
+	memcpy(at, "\x89PNG\r\n\x1a\n", PNG_SIGNATURE_BYTES);
+	at = put_chunk_head(at + PNG_SIGNATURE_BYTES, HEADER_BYTES, "IHDR");
+	at = put_be(put_be(at, p->stride - 1), p->rows);
+	memcpy(at, "\10\0\0\0\0", 5); /* 8 bits, grey, not interlaced */
+	at = put_crc(at + 5, HEADER_BYTES);
+	at = put_chunk_head(at, KEYWORD_BYTES + p->blanks, "tEXt");
+	memcpy(at, "Comment", KEYWORD_BYTES);
+	memset(at + KEYWORD_BYTES, ' ', p->blanks);
+	put_crc(at + KEYWORD_BYTES + p->blanks, KEYWORD_BYTES + p->blanks);
+	w->crc[1] = (uint32_t)adler32_z(0, NULL, 0);
+	return p->data_off;
+}
+
+/* Bytes of the rows. */
+static void fill_rows(struct format_writer *w, const struct picture *p, uint8_t *to, size_t n,
+		      uint64_t off)
+{
+	uint64_t next = round_up(off, p->stride);
+
+	format_content(to, n, w->seed_index, off);
+	for (; next < off + n; next += p->stride)
+		to[next - off] = 0;
+	w->crc[1] = (uint32_t)adler32_z(w->crc[1], to, n);
+}
+
+/* What stands before a stored block: is it the last, its length, the same inverted. */
+static uint8_t block_head(const struct picture *p, uint64_t block, unsigned i)
+{
+	uint64_t from = block * STORED_MAX;
+	uint64_t n = u64_min(p->raw - from, STORED_MAX);
+
+	if (i == 0)
+		return from + n == p->raw;
+	n ^= i > 2 ? 0xffff : 0;
+	return (uint8_t)(i % 2 ? n : n >> 8);
+}
+
+/* Bytes of the zlib stream. */
+static void fill_stream(struct format_writer *w, const struct picture *p, uint8_t *to, size_t n,
+			uint64_t off)
+{
+	static const uint8_t zlib_head[ZLIB_HEAD] = { 0x78, 0x01 };
+	uint64_t tail = p->stream - ADLER_BYTES;
+
+	while (n) {
+		uint64_t at = off - ZLIB_HEAD;
+		uint64_t block = at / (STORED_HEAD + STORED_MAX);
+		uint64_t in = at % (STORED_HEAD + STORED_MAX), run = 1;
+
+		if (off < ZLIB_HEAD) {
+			*to = zlib_head[off];
+		} else if (off >= tail) {
+			*to = (uint8_t)(w->crc[1] >> (24 - 8 * (off - tail)));
+		} else if (in < STORED_HEAD) {
+			*to = block_head(p, block, (unsigned)in);
+		} else {
+			run = STORED_HEAD + STORED_MAX - in;
+			run = u64_min(u64_min(run, tail - off), n);
+			fill_rows(w, p, to, (size_t)run, block * STORED_MAX + in - STORED_HEAD);
+		}
+		to += run;
+		off += run;
+		n -= (size_t)run;
+	}
+}
+
+/* Some of an IDAT chunk: 0 where a piece that is not to be cut finds too little room. */
+static size_t fill_data(struct format_writer *w, const struct picture *p, uint8_t *to, size_t room)
+{
+	uint64_t all = IDAT_MAX + PNG_CHUNK_BYTES;
+	uint64_t chunk = (w->pos - p->data_off) / all;
+	uint64_t in = (w->pos - p->data_off) % all;
+	uint64_t payload = u64_min(p->stream - chunk * IDAT_MAX, IDAT_MAX);
+	size_t n = 8;
+
+	if (room < n)
+		return 0;
+	if (in == 0) {
+		put_chunk_head(to, payload, "IDAT");
+		w->crc[0] = (uint32_t)crc32_z(0, to + 4, 4);
+	} else if (in < 8 + payload) {
+		n = (size_t)u64_min(8 + payload - in, room);
+		fill_stream(w, p, to, n, chunk * IDAT_MAX + in - 8);
+		w->crc[0] = (uint32_t)crc32_z(w->crc[0], to, n);
+	} else {
+		n = 4;
+		put_be(to, w->crc[0]);
+	}
+	return n;
+}
+
+static size_t fill_end(uint8_t *to, size_t room)
+{
+	if (room < PNG_END_BYTES)
+		return 0;
+	put_crc(put_chunk_head(to, 0, "IEND"), 0);
+	return PNG_END_BYTES;
+}
+
+static bool png_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
+			   size_t *len)
+{
+	const struct picture p = picture_of(&w->shape);
+	uint64_t file_bytes = p.end + PNG_END_BYTES;
+
+	if (w->pos == file_bytes)
+		return false;
+	*off = w->pos;
+	*len = 0;
+	while (w->pos < file_bytes) {
+		uint8_t *to = (uint8_t *)buf + *len;
+		size_t room = bytes - *len;
+		size_t n = w->pos == 0      ? fill_head(w, &p, to, room)
+			   : w->pos < p.end ? fill_data(w, &p, to, room)
+					    : fill_end(to, room);
+
+		if (n == 0)
+			break;
+		w->pos += n;
+		*len += n;
+	}
+	return true;
+}
+
+/* An image is its file. */
+static void png_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			     uint64_t *off, uint64_t *len)
+{
+	(void)first;
+	(void)n;
+	*off = 0;
+	*len = shape->facts ? shape->found_bytes : png_file_bytes(shape);
+}
+
+static int png_init(struct dataset *ds, struct mlgen_err *err)
+{
+	double mean = dist_mean(&ds->sample_size);
+
+	if (ds->samples_per_file > 1)
+		return mlgen_fail(err, -EINVAL,
+				  "samples_per_file: %" PRIu64
+				  " do not fit format=png, a file of which is one image; "
+				  "samples_per_file=1 and more num_files",
+				  ds->samples_per_file);
+	if (mean < LEAST)
+		return mlgen_fail(err, -EINVAL,
+				  "sample_size: %.15g bytes are no PNG file, of which one pixel "
+				  "takes as many; at least %d",
+				  mean, LEAST);
+	if (mean > (double)MOST)
+		return mlgen_fail(err, -EINVAL,
+				  "sample_size: %.15g bytes are more than a PNG file of decodable "
+				  "dimensions holds; at most 85m",
+				  mean);
+	return 0;
+}
+
+/* ---- of others ---- */
+
+struct progress {
+	uint64_t off; /* of the next chunk */
+	bool has_header, is_data;
+};
+
+/* Facts are the layout's members. Pillow takes the header wherever it stands before the image;
+ * Apple's tools put CgBI before it. */
+static int look_chunk(struct look *l, struct progress *p)
+{
+	const uint8_t *at = look_at(l, p->off, 8);
+	uint64_t bytes, left;
+	bool is_header;
+
+	if (!at)
+		return l->err->code;
+	bytes = look_be(at, 4);
+	left = l->file_bytes - p->off;
+	if (left < PNG_CHUNK_BYTES + PNG_END_BYTES ||
+	    bytes > left - PNG_CHUNK_BYTES - PNG_END_BYTES)
+		return look_fail(l, p->off,
+				 "a PNG chunk of %" PRIu64
+				 " bytes, of which the file has fewer: it is cut off or damaged",
+				 bytes);
+	p->is_data = memcmp(at + 4, "IDAT", 4) == 0;
+	is_header = memcmp(at + 4, "IHDR", 4) == 0;
+	if ((p->is_data && !p->has_header) || (is_header && bytes != HEADER_BYTES))
+		return look_fail(l, p->off,
+				 "before the image a PNG file has its header, IHDR, of %d bytes, "
+				 "and this one has not",
+				 HEADER_BYTES);
+	p->has_header |= is_header;
+	if (p->is_data) {
+		l->facts[2] = p->off + 8;
+		l->facts[3] = bytes;
+	} else if (bytes > PYFILE_BLOCK && bytes > l->facts[1]) {
+		l->facts[0] = p->off + 8;
+		l->facts[1] = bytes;
+	}
+	p->off += PNG_CHUNK_BYTES + bytes;
+	return 0;
+}
+
+/* 1 where IEND is at `off`, which is its end then; 0, or -errno. */
+static int look_iend(struct look *l, uint64_t off, uint64_t *bytes)
+{
+	const uint8_t *at = look_at(l, off, 8);
+
+	if (!at)
+		return l->err->code;
+	*bytes = look_be(at, 4);
+	if (memcmp(at, "\0\0\0\0IEND", 8) != 0)
+		return 0;
+	l->facts[4] = off + PNG_END_BYTES;
+	return 1;
+}
+
+/* Readers stop at IEND, whatever others have appended. */
+static int look_end(struct look *l, uint64_t off)
+{
+	uint64_t bytes = 0;
+	int r = look_iend(l, l->file_bytes - PNG_END_BYTES, &bytes);
+
+	for (unsigned i = 0; r == 0 && i < CHUNKS_TO_END; i++) {
+		if (l->file_bytes - off < PNG_END_BYTES)
+			break;
+		r = look_iend(l, off, &bytes);
+		if (r || bytes > l->file_bytes - off - PNG_CHUNK_BYTES)
+			break;
+		off += PNG_CHUNK_BYTES + bytes;
+	}
+	if (r)
+		return r < 0 ? r : 0;
+	return look_fail(
+		l, off,
+		"the file does not end as PNG files do, with IEND: it is cut off or damaged");
+}
+
+static int png_look(struct look *l)
+{
+	struct progress p = { .off = PNG_SIGNATURE_BYTES };
+	const uint8_t *at = look_at(l, 0, PNG_SIGNATURE_BYTES);
+	int r = 0;
+
+	if (!at)
+		return l->err->code;
+	if (memcmp(at, "\x89PNG\r\n\x1a\n", PNG_SIGNATURE_BYTES) != 0)
+		return look_fail(l, 0, "no PNG file begins here: \\x89PNG would");
+	for (unsigned i = 0; i < CHUNKS_MAX && r == 0 && !p.is_data; i++)
+		r = look_chunk(l, &p);
+	if (r)
+		return r;
+	if (!p.is_data)
+		return look_fail(l, p.off,
+				 "no image (IDAT) among the first %u chunks of the PNG file",
+				 CHUNKS_MAX);
+	l->samples = 1;
+	l->sample_bytes = l->file_bytes;
+	return look_end(l, p.off);
+}
+
+void png_layout(const struct file_shape *shape, struct png_layout *l)
+{
+	struct picture p;
+	uint64_t comment;
+
+	if (shape->facts) {
+		*l = (struct png_layout){ shape->facts[0], shape->facts[1], shape->facts[2],
+					  shape->facts[3], shape->facts[4] };
+		return;
+	}
+	p = picture_of(shape);
+	comment = KEYWORD_BYTES + p.blanks;
+	*l = (struct png_layout){ .data_off = p.data_off + 8,
+				  .data_bytes = u64_min(p.stream, IDAT_MAX),
+				  .end_off = p.end + PNG_END_BYTES };
+	if (comment <= PYFILE_BLOCK)
+		return;
+	l->large_off = p.data_off - 4 - comment;
+	l->large_bytes = comment;
+}
+
+const struct format format_png = {
+	.name = "png",
+	.init = png_init,
+	.magic = "\x89PNG\r\n\x1a\n",
+	.magic_bytes = PNG_SIGNATURE_BYTES,
+	.file_bytes = png_file_bytes,
+	.sample_range = png_sample_range,
+	.write_next = png_write_next,
+	.framework = { &plan_png },
+	.reader = "Pillow",
+	.look = png_look,
+	.found_range = png_sample_range,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* zip_look.h - where a member lies in a zip archive that somebody else wrote. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/file/look.h"
+#include "data/plans/zipread.h"
+
+struct zip_found {
+	uint64_t dir_off, dir_bytes;
+	uint64_t end_off; /* of the end record */
+	bool has_comment; /* behind it */
+	bool has_locator; /* of a zip64 end record, before it */
+	struct zip_member member;
+};
+
+/*
+ * The member called `key`, or key with the suffix behind it, the last of several; with a NULL key
+ * the first whose name has the suffix. 0, or -errno with the look's err: no such member, or one
+ * that cannot be read.
+ */
+int zip_look(struct look *l, const char *key, const char *suffix, struct zip_found *found);

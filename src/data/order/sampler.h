@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sampler.h - which extent is read next: a pure function of (seed, epoch, rank, position). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mlgen/err.h>
+
+#include "base/perm.h"
+#include "data/file/dataset.h"
+
+struct hitsfirst;
+struct importance;
+
+/*
+ * The order of an epoch is a permutation of all extents (shuffle=sample), of the files with their
+ * extents in order (shuffle=file), of runs of neighbours (pages, chunks: sampler_runs.c), or none;
+ * or each place of it is drawn alone, with replacement (replacement, weighted: sampler_drawn.c). A
+ * shard cuts that order among the ranks: strided (rank r takes r, r+P, ...), contiguous, or whole
+ * files, strided. With drop_last every rank has the same number of full batches, floor(N / (P x
+ * batch)) where an extent is a sample; without, the order is padded by repetition from its start to
+ * ceil(N / P) for each rank, as PyTorch's DistributedSampler does, and the last batch is short,
+ * which may be the only one.
+ *
+ * loader=tfdata reads `lanes` files at a time, an extent of each in turn, as tf.data's interleave
+ * does; its shards are of whole files, too.
+ *
+ * Where files have different numbers of samples and their order counts (shuffle=file, shard=file,
+ * lanes), every rank delivers as many all the same, floor(N / P): one whose files hold fewer begins
+ * again with its first, as repeat() does, and what others hold beyond that is not read.
+ *
+ * An extent that straddles two batches belongs to the one with its first sample. Where extents have
+ * different numbers of samples, which batch that is follows from those before it in the rank's
+ * order (sampler_sized.c), and each rank goes on, from its first again where it has no more, until
+ * it has floor(N / P) samples as well; with drop_last off, ceil(N / P).
+ *
+ * Read-only after init, shared by all threads.
+ */
+struct sampler {
+	const struct dataset *dataset;
+	enum job_shuffle shuffle;
+	enum job_shard shard;
+	bool drop_last, is_eval;
+	uint64_t seed;
+	uint64_t extents, ranks, batch;
+	uint64_t extent_samples; /* of each; where is_sized a mean */
+	uint64_t file_extents;   /* of a file; the most, where is_uneven; none,
+				  * where is_sized */
+	uint64_t lanes;          /* files read side by side; 0 = not tfdata */
+	uint64_t rank_files;     /* of a rank, where shards are of files */
+	uint64_t rank_extents;   /* each rank reads so many per epoch; where
+				  * is_sized its share of them, and more or less
+				  * are read */
+	uint64_t rank_samples;   /* of a rank's epoch */
+	uint64_t steps;          /* per epoch, the same for every rank */
+	/* pages, chunks: extents of a run, runs of a window. */
+	uint64_t run_extents, window_runs;
+	/* weighted: the dataset's job has them; larger ones are cut to this. */
+	struct dist weights;
+	double weight_most;
+	/* shuffle=importance: the order of the epoch at hand; NULL = none is drawn, and all weights
+	 * are alike. */
+	const struct importance *importance;
+	/* cache_hits_first: likewise; NULL = it is another. */
+	const struct hitsfirst *hits_first;
+	bool is_uneven; /* ordered files of unequal extents */
+	bool is_sized;  /* extents of unequal samples */
+	bool is_whole;  /* an epoch reads every extent exactly once */
+};
+
+/* What sampler_init takes of a job; an evaluation has some of its own. */
+struct sampler_config {
+	uint64_t ranks, batch, lanes, seed;
+	struct variant shuffle; /* as in struct job */
+	int shard;
+	bool drop_last;
+	bool is_eval; /* for the names of options in messages */
+};
+
+/* Ranks from `first` on, up to before `end`. */
+struct sampler_ranks {
+	uint64_t first, end;
+};
+
+/* The round of files that was asked for last (sampler_uneven.c); of more lanes than these it is
+ * looked up what they have. */
+#define SAMPLER_ROUND_LANES 32
+struct sampler_round {
+	bool is_known;
+	uint64_t rank, number, start, end;
+	uint64_t extents[SAMPLER_ROUND_LANES];
+};
+
+/* The position that was asked for last (sampler_sized.c). */
+struct sampler_place {
+	bool is_known;
+	uint64_t rank, position, samples_before;
+};
+
+/* The window that was asked for last (sampler_runs.c). */
+struct sampler_window {
+	bool is_known;
+	uint64_t number, start;
+	struct perm perm;
+};
+
+/* The order of one epoch; a private copy per thread. */
+struct sampler_epoch {
+	const struct sampler *sampler;
+	struct perm perm;
+	uint64_t drawn_seed; /* of an order that draws */
+	uint64_t short_at;   /* place of the short run; UINT64_MAX = none */
+	struct sampler_window window;
+	struct sampler_round round;
+	struct sampler_place place;
+};
+
+struct sampler_config sampler_config(const struct job *job, uint64_t ranks);
+/* Of an order that is drawn at the epochs' barriers: whose a process of the job has to know. Those
+ * of its accelerators; of a cache of all hosts those of all, since each decides for all of it. */
+struct sampler_ranks sampler_ranks_known(const struct job *job);
+/* 0, or -EINVAL with err: a rank gets no batch. */
+int sampler_init(struct sampler *s, const struct sampler_config *cfg, const struct dataset *ds,
+		 struct mlgen_err *err);
+void sampler_epoch(struct sampler_epoch *e, const struct sampler *s, uint64_t epoch);
+
+/* The id of the extent at a position of a rank's order. */
+uint64_t sampler_at(struct sampler_epoch *e, uint64_t rank, uint64_t position);
+
+/* The samples of a rank's epoch before what stands at a position. */
+uint64_t sampler_samples_before(struct sampler_epoch *e, uint64_t rank, uint64_t position);
+/* Is what stands there read in the epoch? */
+bool sampler_has(struct sampler_epoch *e, uint64_t rank, uint64_t position);
+/* The batch that a position belongs to. */
+uint64_t sampler_batch_of(struct sampler_epoch *e, uint64_t rank, uint64_t position);
+/* The first position of a batch; of batch `steps` the end. */
+uint64_t sampler_batch_start(struct sampler_epoch *e, uint64_t rank, uint64_t step);
+/* The positions of a rank's epoch. */
+uint64_t sampler_extents(struct sampler_epoch *e, uint64_t rank);
+
+/* What stands at a position, with lanes: an extent of a rank's file, which is one of so many that
+ * are read side by side. */
+struct sampler_lane {
+	uint64_t file, extent, lanes;
+};
+struct sampler_lane sampler_lane_at(struct sampler_epoch *e, uint64_t rank, uint64_t position);
+
+/* Where extent `extent` of the rank's `file`-th file stands in its order, with lanes; sampler_has
+ * says whether it is read. */
+uint64_t sampler_lane_position(struct sampler_epoch *e, uint64_t rank, uint64_t file,
+			       uint64_t extent);
+
+/* Is any of that file read in the epoch, with lanes? Of uneven ones a rank may have more than
+ * rank_files: they are those from its first again. */
+bool sampler_has_file(struct sampler_epoch *e, uint64_t rank, uint64_t file);
+/* How many extents it has. */
+uint64_t sampler_file_extents(const struct sampler_epoch *e, uint64_t rank, uint64_t file);
+
+/* shuffle=weighted: the weight of an extent. */
+double sampler_weight(const struct sampler *s, uint64_t extent);
+
+/* Samples of a rank's epoch. */
+uint64_t sampler_rank_samples(const struct sampler *s);
+
+/* Samples in batch `step` (< steps) of a rank: `batch`, or fewer in a last one. */
+uint64_t sampler_batch_samples(const struct sampler *s, uint64_t step);

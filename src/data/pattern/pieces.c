@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pieces.c - a region cut into requests of several sizes, each taken once, in random order. */
+#include "data/pattern/pieces.h"
+
+#include <assert.h>
+
+#include "base/mem.h"
+#include "base/perm.h"
+#include "base/rng.h"
+
+/* Strips of at most so many of the largest. */
+#define STRIP_PIECES 16
+
+struct kind {
+	struct piece_kind is;
+	uint64_t per_strip;
+	uint64_t first_strip; /* in the order of strips */
+	uint64_t in_strips;   /* pieces there; the others are in the tail */
+	uint64_t count, left;
+	struct perm_walk order;
+};
+
+struct pieces {
+	unsigned kinds;
+	uint64_t strip_bytes, strips;
+	uint64_t tail_at; /* behind the last strip: smallest pieces */
+	uint64_t count, bytes, left;
+	struct perm strip_order;
+	struct kind kind[];
+};
+
+static uint64_t divisor(uint64_t a, uint64_t b)
+{
+	while (b > 0) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/*
+ * The smallest strip that all kinds divide. Odd sizes would make it huge, and shares coarse: then
+ * the largest kind is a strip, and the last piece of the others is cut short.
+ */
+static uint64_t strip_size(const struct piece_kind *kinds, unsigned count)
+{
+	uint64_t largest = 0, common = 1;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (kinds[i].bytes > largest)
+			largest = kinds[i].bytes;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		assert(kinds[i].bytes > 0);
+		uint64_t times = kinds[i].bytes / divisor(common, kinds[i].bytes);
+		if (common > STRIP_PIECES * largest / times)
+			return largest;
+		common *= times;
+	}
+	return common;
+}
+
+/* Pieces are as the percentages, so strips are as percentage / per_strip. */
+static double strip_share(const struct kind *k)
+{
+	return k->is.percent / (double)k->per_strip;
+}
+
+static void share_strips(struct pieces *s)
+{
+	double sum = 0, shared = 0;
+	uint64_t given = 0;
+
+	for (unsigned i = 0; i < s->kinds; i++) {
+		struct kind *k = &s->kind[i];
+
+		k->per_strip = (s->strip_bytes - 1) / k->is.bytes + 1;
+		sum += strip_share(k);
+	}
+	for (unsigned i = 0; i < s->kinds; i++) {
+		struct kind *k = &s->kind[i];
+		uint64_t end = s->strips;
+
+		shared += strip_share(k);
+		/* Sums are rounded, not shares: at most one strip from exact. */
+		if (i + 1 < s->kinds && shared < sum)
+			end = (uint64_t)((double)end * (shared / sum) + 0.5);
+		k->first_strip = given;
+		k->in_strips = (end - given) * k->per_strip;
+		k->count = k->in_strips;
+		given = end;
+	}
+}
+
+static struct kind *smallest(struct pieces *s)
+{
+	struct kind *found = &s->kind[0];
+
+	for (unsigned i = 1; i < s->kinds; i++) {
+		if (s->kind[i].is.bytes < found->is.bytes)
+			found = &s->kind[i];
+	}
+	return found;
+}
+
+struct pieces *pieces_new(const struct piece_kind *kinds, unsigned count, uint64_t region_bytes)
+{
+	struct pieces *s = mem_zalloc(sizeof(*s) + count * sizeof(struct kind));
+	struct kind *small;
+	uint64_t tail;
+
+	s->kinds = count;
+	for (unsigned i = 0; i < count; i++)
+		s->kind[i].is = kinds[i];
+	s->strip_bytes = strip_size(kinds, count);
+	s->strips = region_bytes / s->strip_bytes;
+	s->tail_at = s->strips * s->strip_bytes;
+	share_strips(s);
+	small = smallest(s);
+	tail = (region_bytes - s->tail_at) / small->is.bytes;
+	small->count += tail;
+	s->bytes = s->tail_at + tail * small->is.bytes;
+	for (unsigned i = 0; i < count; i++)
+		s->count += s->kind[i].count;
+	return s;
+}
+
+void pieces_free(struct pieces *s)
+{
+	mem_free(s);
+}
+
+uint64_t pieces_count(const struct pieces *s)
+{
+	return s->count;
+}
+
+uint64_t pieces_bytes(const struct pieces *s)
+{
+	return s->bytes;
+}
+
+void pieces_start(struct pieces *s, uint64_t seed, uint64_t round)
+{
+	uint64_t own = rng_u64(seed, RNG_SHUFFLE, round);
+
+	perm_init(&s->strip_order, s->strips, own, 0);
+	s->left = s->count;
+	for (unsigned i = 0; i < s->kinds; i++) {
+		struct kind *k = &s->kind[i];
+
+		k->left = k->count;
+		perm_walk_init(&k->order, k->count, own, i + 1);
+	}
+}
+
+/* Any piece that is left is as likely: the kinds run out together. */
+static struct kind *draw_kind(struct pieces *s, uint64_t random)
+{
+	uint64_t at = (uint64_t)(((unsigned __int128)random * s->left) >> 64);
+	struct kind *k = s->kind;
+
+	for (; at >= k->left; k++)
+		at -= k->left;
+	return k;
+}
+
+struct piece pieces_next(struct pieces *s, uint64_t random)
+{
+	struct kind *k = draw_kind(s, random);
+	struct piece piece = { .bytes = k->is.bytes, .is_write = k->is.is_write };
+	uint64_t at = 0, strip, room;
+
+	perm_walk_next(&k->order, &at, 1);
+	k->left--;
+	s->left--;
+	if (at >= k->in_strips) {
+		piece.off = s->tail_at + (at - k->in_strips) * k->is.bytes;
+		return piece;
+	}
+	strip = perm_at(&s->strip_order, k->first_strip + at / k->per_strip);
+	piece.off = (at % k->per_strip) * k->is.bytes;
+	room = s->strip_bytes - piece.off;
+	if (piece.bytes > room)
+		piece.bytes = room;
+	piece.off += strip * s->strip_bytes;
+	return piece;
+}

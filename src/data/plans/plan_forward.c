@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_forward.c - a file's requests from its beginning to its end, by TensorFlow and by
+ * WebDataset. */
+#include "data/plans/plan_forward.h"
+
+#include "data/file/plan.h"
+#include "data/formats/tfrecord_look.h"
+
+/*
+ * Both readers have a stream in blocks over a file that is read in requests of their own sizes. A
+ * block is fetched when a record reaches into it, so a request is made by the extent that first
+ * needs a byte of its block; most extents of small samples make none. A request that comes short is
+ * followed by one for the rest, which gets nothing: that is how both learn of the end. One that
+ * begins at the end gets nothing and needs no other. Derived from the sources of:
+ *
+ * - tfrecord: tf.data.TFRecordDataset (TensorFlow 2). The block is its buffer
+ *   of 256 KiB and the request too, an open and preads, no stat. Having read
+ *   the last record it asks for one more, so it always meets the end.
+ *
+ * - tar: webdataset.WebDataset (0.2) over tarfile's mode "r|*" (CPython 3.8 to
+ *   3.13), for a file on the local filesystem. Blocks are tarfile's 10 KiB,
+ *   but for the first: 512 bytes, to see whether it is compressed. The file
+ *   below has a buffer of one filesystem block (st_blksize, 4096 bytes) and
+ *   fetches whole blocks past it, which makes four requests in 20 KiB. A
+ *   sample is handed over when the first member of the next one has been
+ *   read, for only its name tells that the sample is complete; the last one at
+ *   the end mark. What is padded behind that stays unread. (From 3.14 on the
+ *   buffer has 128 KiB or more; GOPEN_BUFFER sets another.)
+ *
+ * Every call waits for the one before it.
+ */
+static const struct stream {
+	const struct format *format;
+	uint64_t (*needed)(const struct file_shape *shape, uint64_t n);
+	bool has_stat;                      /* for the size of its buffer */
+	uint64_t first_bytes, block_bytes;  /* the blocks */
+	uint64_t period_bytes, requests[4]; /* sizes, over and over */
+	uint64_t largest_bytes;
+} streams[] = {
+	{ .format = &format_tfrecord,
+	  .needed = tfrecord_needed,
+	  .first_bytes = TFRECORD_READ_BYTES,
+	  .block_bytes = TFRECORD_READ_BYTES,
+	  .period_bytes = TFRECORD_READ_BYTES,
+	  .requests = { TFRECORD_READ_BYTES },
+	  .largest_bytes = TFRECORD_READ_BYTES },
+	{ .format = &format_tar,
+	  .needed = tar_needed,
+	  .has_stat = true,
+	  .first_bytes = 512,
+	  .block_bytes = 10240,
+	  .period_bytes = 20480,
+	  .requests = { 4096, 4096, 4096, 8192 },
+	  .largest_bytes = 8192 },
+};
+
+/* plan.step */
+enum { OPEN, STAT, READ, READ_REST, CLOSED };
+
+/* plan.has */
+enum { LAST = 1 /* extent of its file */ };
+
+#define EXTENT_BYTES 262144
+
+static const struct stream *stream_of(const struct plan_config *config)
+{
+	const struct stream *s = streams;
+
+	while (s->format != config->dataset->format)
+		s++;
+	return s;
+}
+
+/* The end of the block that holds the last of so many bytes. */
+static uint64_t block_end(const struct stream *s, uint64_t bytes)
+{
+	uint64_t more;
+
+	if (bytes <= s->first_bytes)
+		return bytes ? s->first_bytes : 0;
+	more = bytes - s->first_bytes + s->block_bytes - 1;
+	return s->first_bytes + more - more % s->block_bytes;
+}
+
+/* How far its blocks lead with the first n samples. */
+static uint64_t blocks_until(const struct stream *s, const struct file_shape *shape, uint64_t n)
+{
+	return n ? block_end(s, s->needed(shape, n)) : 0;
+}
+
+/* The first request that begins at `from` or behind it. */
+static uint64_t request_at(const struct stream *s, uint64_t from, uint64_t *bytes)
+{
+	uint64_t at = from - from % s->period_bytes;
+	uint64_t end = at + s->period_bytes;
+	unsigned i = 0;
+
+	while (at < from)
+		at += s->requests[i++];
+	*bytes = at < end ? s->requests[i] : s->requests[0];
+	return at;
+}
+
+static void forward_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
+{
+	const struct stream *s = stream_of(p->config);
+	uint64_t until = x->first_sample + x->samples, bytes;
+
+	p->off = request_at(s, blocks_until(s, shape, x->first_sample), &bytes);
+	p->end = blocks_until(s, shape, until);
+	p->step = x->first_sample ? READ : OPEN;
+	p->has = until == shape->samples ? LAST : 0;
+}
+
+static bool is_packed(const struct plan *p)
+{
+	return p->shape.facts && p->config->dataset->format == &format_tfrecord &&
+	       tfrecord_found_is_compressed(&p->shape);
+}
+
+static void next_read(struct plan *p, struct plan_op *op)
+{
+	uint64_t bytes;
+
+	op->op = MLGEN_READ;
+	op->packed = is_packed(p) ? PLAN_STREAM : PLAN_RAW;
+	op->off = request_at(stream_of(p->config), p->off, &bytes);
+	op->len_bytes = bytes;
+	p->off = op->off + bytes;
+	/* With O_DIRECT a short read is the end: no other may begin there. */
+	if (op->off < p->file_bytes && p->off > p->file_bytes && !p->config->direct)
+		p->step = READ_REST;
+}
+
+static void read_rest(struct plan *p, struct plan_op *op)
+{
+	op->op = MLGEN_READ;
+	op->off = p->file_bytes;
+	op->len_bytes = p->off - p->file_bytes;
+	p->step = READ;
+}
+
+static bool forward_next(struct plan *p, struct plan_op *op)
+{
+	op->after = true;
+	if (p->step == OPEN) {
+		op->op = MLGEN_OPEN;
+		p->step = stream_of(p->config)->has_stat ? STAT : READ;
+	} else if (p->step == STAT) {
+		op->op = MLGEN_STAT;
+		p->step = READ;
+	} else if (p->step == READ_REST) {
+		read_rest(p, op);
+	} else if (p->off < p->end && p->off <= p->file_bytes) {
+		next_read(p, op);
+	} else if (p->step == READ && p->has == LAST) {
+		op->op = MLGEN_CLOSE;
+		p->step = CLOSED;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Whole periods that lie within the file. */
+static void forward_skip(struct plan *p, struct plan_counts *c)
+{
+	const struct stream *s = stream_of(p->config);
+	uint64_t end = p->end < p->file_bytes ? p->end : p->file_bytes;
+	uint64_t n = end > p->off ? (end - p->off) / s->period_bytes : 0;
+
+	for (unsigned i = 0; i < 4 && s->requests[i]; i++) {
+		c->ops[MLGEN_READ] += n;
+		sizes_add(&c->reads, s->requests[i], n);
+	}
+	c->io_bytes += n * s->period_bytes;
+	p->off += n * s->period_bytes;
+}
+
+static uint64_t forward_largest_read(const struct plan_config *config)
+{
+	return stream_of(config)->largest_bytes;
+}
+
+const struct plan_kind plan_forward = {
+	.init = forward_init,
+	.next = forward_next,
+	.skip = forward_skip,
+	.largest_read = forward_largest_read,
+};
+
+uint64_t forward_extent_samples(uint64_t samples_per_file, uint64_t record_bytes)
+{
+	uint64_t n = EXTENT_BYTES / record_bytes;
+
+	if (n > samples_per_file)
+		n = samples_per_file;
+	while (n > 1 && samples_per_file % n)
+		n--;
+	return n ? n : 1;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_hdf5.c - h5py.File(file)['records'][k], call by call. */
+#include "config.h"
+#include "data/file/plan.h"
+#include "data/formats/hdf5/hdf5_found.h"
+#include "data/formats/hdf5/hdf5_image.h"
+
+/*
+ * h5py opens the file for each sample, as DLIO does. What libhdf5 reads of the metadata was learnt
+ * from libhdf5: of files that are made once, as it is the same for every shape (hdf5_image.h), of
+ * those that a scan found for each (hdf5_found.h). It reads a sample in one call, but a small one
+ * through its sieve buffer: as far as that and the dataset go, in case that the next is wanted,
+ * too, which it never is, as the file is closed. Of chunks it reads the index until it has found
+ * one, then that one whole, and so on.
+ *
+ * The first stat is that of the open file. The other one is by name, lstat(2) in search of a
+ * symbolic link, at the end of H5Fopen(). flock(2) stays out.
+ */
+enum { STEP_OPEN, STEP_STAT, STEP_METADATA };
+
+/* Behind the metadata: what is still to be done. */
+enum { REST_READ, REST_CLOSE, REST_DONE };
+
+/* How far one read of a sample at p->off goes, before `end`. */
+static uint64_t sieved(uint64_t len, uint64_t left, uint64_t sieve_bytes)
+{
+	if (len > sieve_bytes)
+		return len;
+	return left < sieve_bytes ? left : sieve_bytes;
+}
+
+static void made_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
+{
+	const struct hdf5_image *im = shape->common;
+	uint64_t len;
+
+	format_sample_range(p->config->dataset->format, shape, x->first_sample, x->samples, &p->off,
+			    &len);
+	p->end = p->off + sieved(len, p->file_bytes - p->off, im->sieve_bytes);
+}
+
+static void begin_read(struct plan_op *op, uint64_t off, uint64_t bytes)
+{
+	op->op = MLGEN_READ;
+	op->off = off;
+	op->len_bytes = bytes;
+}
+
+/* p->has: what is still to be done. */
+static bool next_of_one(struct plan *p, struct plan_op *op)
+{
+	if (p->has == REST_DONE)
+		return false;
+	if (p->has == REST_READ)
+		begin_read(op, p->off, p->end - p->off);
+	else
+		op->op = MLGEN_CLOSE;
+	p->has++;
+	return true;
+}
+
+#ifdef HAVE_HDF5
+
+/* Chunked: p->off .. p->end are words of steps, p->jump that of the chunk whose turn is next. */
+static void found_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
+{
+	struct hdf5_found f;
+	uint64_t row, len;
+
+	hdf5_found_unpack(&f, shape);
+	if (f.is_chunked) {
+		row = x->first_sample / f.row_samples;
+		hdf5_found_steps(&f, row, &p->off, &p->end);
+		p->jump = hdf5_found_chunk(&f, row);
+		return;
+	}
+	hdf5_found_range(shape, x->first_sample, x->samples, &p->off, &len);
+	p->end = p->off + sieved(len, f.end - p->off, f.sieve_bytes);
+	if (f.is_compact)
+		p->has = REST_CLOSE;
+}
+
+/* The chunk whole, or of one that is not kept the sample in it. */
+static void read_chunk(const struct plan *p, const struct hdf5_found *f, const uint64_t *chunk,
+		       struct plan_op *op)
+{
+	uint64_t len = f->chunk_bytes / f->row_samples;
+	uint64_t off = p->extent.first_sample % f->row_samples * len;
+
+	if (f->is_direct)
+		begin_read(op, chunk[0] + off, len);
+	else
+		begin_read(op, chunk[0], chunk[1]);
+	op->packed = f->is_filtered ? PLAN_DEFLATE : PLAN_RAW;
+}
+
+/* Is there another read? What is not there is not read. */
+static bool next_of_chunks(struct plan *p, const struct hdf5_found *f, struct plan_op *op)
+{
+	while (p->off < p->end) {
+		const uint64_t *step = f->words + p->off;
+		const uint64_t *chunk = f->words + p->jump;
+
+		p->off += 2;
+		if (step[1]) {
+			begin_read(op, step[0], step[1]);
+			return true;
+		}
+		p->jump += 2;
+		if (chunk[1]) {
+			read_chunk(p, f, chunk, op);
+			return true;
+		}
+	}
+	return false;
+}
+
+static unsigned found_root(const struct plan *p)
+{
+	struct hdf5_found f;
+
+	hdf5_found_unpack(&f, &p->shape);
+	return (unsigned)f.root_count;
+}
+
+static bool found_next(struct plan *p, unsigned step, struct plan_op *op)
+{
+	struct hdf5_found f;
+
+	hdf5_found_unpack(&f, &p->shape);
+	if (step < f.read_count) {
+		begin_read(op, f.words[2 * step], f.words[2 * step + 1]);
+		return true;
+	}
+	if (f.is_chunked && p->has == REST_READ) {
+		if (next_of_chunks(p, &f, op))
+			return true;
+		p->has = REST_CLOSE;
+	}
+	return next_of_one(p, op);
+}
+
+#else
+
+static void found_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
+{
+	(void)p;
+	(void)shape;
+	(void)x;
+}
+
+static unsigned found_root(const struct plan *p)
+{
+	(void)p;
+	return 0;
+}
+
+static bool found_next(struct plan *p, unsigned step, struct plan_op *op)
+{
+	(void)p;
+	(void)step;
+	(void)op;
+	return false;
+}
+
+#endif
+
+static bool made_next(struct plan *p, unsigned step, struct plan_op *op)
+{
+	const struct hdf5_image *im = p->shape.common;
+
+	if (step >= im->read_count)
+		return next_of_one(p, op);
+	begin_read(op, im->reads[step].off, im->reads[step].len_bytes);
+	return true;
+}
+
+static void hdf5_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
+{
+	if (shape->facts)
+		found_init(p, shape, x);
+	else
+		made_init(p, shape, x);
+}
+
+/* Reads before the second stat. */
+static unsigned root_reads(const struct plan *p)
+{
+	const struct hdf5_image *im = p->shape.common;
+
+	return p->shape.facts ? found_root(p) : im->root_count;
+}
+
+static bool hdf5_next(struct plan *p, struct plan_op *op)
+{
+	unsigned step = p->step++, link = STEP_METADATA + root_reads(p);
+
+	op->after = true;
+	if (step < STEP_METADATA || step == link) {
+		op->op = step == STEP_OPEN ? MLGEN_OPEN : MLGEN_STAT;
+		return true;
+	}
+	step -= step > link ? STEP_METADATA + 1u : STEP_METADATA;
+	return p->shape.facts ? found_next(p, step, op) : made_next(p, step, op);
+}
+
+static uint64_t hdf5_largest_read(const struct plan_config *config)
+{
+	(void)config;
+	return UINT64_MAX;
+}
+
+const struct plan_kind plan_hdf5 = {
+	.init = hdf5_init,
+	.next = hdf5_next,
+	.largest_read = hdf5_largest_read,
+};

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* zipread.h - what Python's zipfile asks of an archive's file when a member of it is read. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/plans/pyfile.h"
+
+/* Where a member lies: its local header, the name and the extra field behind that, then what is
+ * stored of it. */
+struct zip_member {
+	uint64_t header_off;
+	unsigned name_bytes, extra_bytes;
+	uint64_t stored_bytes; /* in the file */
+	uint64_t plain_bytes;  /* what becomes of them */
+	bool is_deflated;
+};
+
+#define ZIP_LOCAL_BYTES 30u
+
+/* What stands behind the directory, last to first: the end record, without a comment, and for zip64
+ * the locator of the end record that is before it. */
+enum {
+	ZIP_END_BYTES = 22,
+	ZIP_LOCATOR_BYTES = 20,
+	ZIP_END64_BYTES = 56,
+};
+
+/*
+ * A member that is open (zipfile.ZipExtFile of CPython 3.11): an iterator without memory behind it.
+ * It asks the file for 4096 bytes at least, or what is left, and keeps what was not asked of it.
+ *
+ * Of a deflated member the sizes of requests follow from how far its bytes inflate, which only they
+ * could tell: here all of it is as compressible as the mean. The bytes and their order are exact
+ * all the same.
+ */
+struct zipread {
+	struct zip_member member;
+	uint64_t at;    /* the next byte of it in the file */
+	uint64_t taken; /* of stored_bytes */
+	uint64_t plain; /* inflated of plain_bytes */
+	uint64_t want;  /* that the read under way still lacks */
+	uint64_t ready; /* read and not asked for yet */
+};
+
+void zipread_open(struct zipread *z, const struct zip_member *member);
+/* ZipFile.open() reads three pieces before the data. */
+void zipread_head(struct zipread *z, struct pyfile *f, uint64_t bytes);
+/* read(bytes); then zipread_more() until it says that there is no more, and after each all of
+ * pyfile_next(). */
+void zipread_read(struct zipread *z, uint64_t bytes);
+bool zipread_more(struct zipread *z, struct pyfile *f);

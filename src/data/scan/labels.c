@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels.c - see labels.h. */
+#include "data/scan/labels.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/bisect.h"
+#include "base/mem.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "base/vec.h"
+#include "data/scan/detect_names.h"
+#include "data/scan/namepair.h"
+#include "hosts/relay.h"
+
+/* Number of files that show whether there are folders of images and labels. */
+#define USUAL_SAMPLES 64u
+
+/* A label with another suffix than these, or a longer one, is left out. */
+#define SUFFIXES_MAX 32u
+#define SUFFIX_BYTES 16u
+
+/* The value of a label: its size, above the number of its suffix, from 1 on. The highest bit marks
+ * a label that belongs to a file. */
+#define SIZE_SHIFT 8
+#define SUFFIX_MASK UINT64_C(0xff)
+#define IS_USED (UINT64_C(1) << 63)
+
+struct listed_label {
+	uint64_t key; /* hash of the path without the suffix */
+	uint64_t value;
+};
+
+struct labels {
+	char *text; /* FROM:TO; owned */
+	struct namepair pair;
+	char suffixes[SUFFIXES_MAX][SUFFIX_BYTES];
+	unsigned suffix_count;
+	VEC(struct listed_label) listed; /* until settled */
+	uint64_t *values;                /* of each file, 0 = no label; owned */
+	uint64_t files, largest;
+	uint64_t not_listable; /* labels whose suffix has no number */
+	uint64_t unused;       /* labels of no file */
+};
+
+/* FNV-1a. */
+static uint64_t hash_of(const char *text, size_t bytes)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < bytes; i++)
+		h = (h ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+static uint64_t key_of(const char *path)
+{
+	return hash_of(path, strlen(path) - strlen(detect_suffix(path)));
+}
+
+/* Number of a suffix, from 1 on; 0 = there are too many, or it is too long. */
+static unsigned suffix_number(struct labels *l, const char *suffix)
+{
+	for (unsigned i = 0; i < l->suffix_count; i++)
+		if (strcmp(l->suffixes[i], suffix) == 0)
+			return i + 1;
+	if (l->suffix_count == SUFFIXES_MAX || strlen(suffix) >= SUFFIX_BYTES)
+		return 0;
+	snprintf(l->suffixes[l->suffix_count], SUFFIX_BYTES, "%s", suffix);
+	return ++l->suffix_count;
+}
+
+/* ---- which files are labels ---- */
+
+/* Path of a file of the scan: its length, or -errno. */
+static int path_of(const struct scan *scan, const char *base, uint64_t file,
+		   char path[2 * PATH_MAX])
+{
+	int n = snprintf(path, PATH_MAX, "%s/", base);
+	int r = n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : scan_name(scan, file, path + n, PATH_MAX);
+
+	return r < 0 ? r : n + r;
+}
+
+bool labels_are_usual(const struct scan *scan, const char *base)
+{
+	uint64_t files = scan_files(scan);
+	uint64_t n = u64_min(files, USUAL_SAMPLES);
+	uint64_t counts[NAMEPAIR_TWIN + 1] = { 0 };
+	struct namepair pair;
+
+	if (!namepair_parse(&pair, LABELS_USUAL_PAIR))
+		return false;
+	for (uint64_t i = 0; i < n; i++) {
+		char path[2 * PATH_MAX];
+		uint64_t file = (uint64_t)((double)i * (double)files / (double)n);
+		enum namepair_role role;
+
+		if (path_of(scan, base, file, path) < 0)
+			continue;
+		role = namepair_role(&pair, path);
+		if (role != NAMEPAIR_TWIN || detect_name(path) == NAME_LABEL)
+			counts[role]++;
+	}
+	return counts[NAMEPAIR_FIRST] && counts[NAMEPAIR_TWIN];
+}
+
+struct collecting {
+	struct labels *labels;
+	const struct scan *scan;
+	const char *base;
+};
+
+static bool keep_other(const void *arg, uint64_t file)
+{
+	const struct collecting *c = arg;
+	struct labels *l = c->labels;
+	char path[2 * PATH_MAX];
+	unsigned suffix;
+
+	if (path_of(c->scan, c->base, file, path) < 0 ||
+	    namepair_role(&l->pair, path) != NAMEPAIR_TWIN)
+		return true;
+	suffix = suffix_number(l, detect_suffix(path));
+	l->not_listable += suffix == 0;
+	if (suffix == 0)
+		return false;
+	vec_push(&l->listed, (struct listed_label){
+				     .key = key_of(path),
+				     .value = scan_size(c->scan, file) << SIZE_SHIFT | suffix,
+			     });
+	return false;
+}
+
+static struct labels *labels_of(const char *pair)
+{
+	struct labels *l = mem_zalloc(sizeof(*l));
+
+	l->text = mem_strdup(pair);
+	namepair_parse(&l->pair, l->text);
+	return l;
+}
+
+struct labels *labels_new(struct scan *scan, const char *base, const char *pair)
+{
+	struct labels *l = labels_of(pair);
+
+	const struct collecting c = { l, scan, base };
+
+	scan_keep(scan, keep_other, &c);
+	return l;
+}
+
+void labels_free(struct labels *l)
+{
+	if (!l)
+		return;
+	mem_free(l->text);
+	vec_fini(&l->listed);
+	mem_free(l->values);
+	mem_free(l);
+}
+
+uint64_t labels_listed(const struct labels *l)
+{
+	return l->listed.count + l->not_listable;
+}
+
+bool labels_have_suffix(const struct labels *l, const char *suffix)
+{
+	for (unsigned i = 0; i < l->suffix_count; i++)
+		if (strcasecmp(l->suffixes[i], suffix) == 0)
+			return true;
+	return false;
+}
+
+/* ---- whose labels they are ---- */
+
+/* Labels whose paths differ in the suffix alone are in the order in which their suffixes were met,
+ * and the first one is taken. */
+static int by_key(const void *a, const void *b)
+{
+	const struct listed_label *x = a, *y = b;
+
+	uint64_t m = x->value & SUFFIX_MASK, n = y->value & SUFFIX_MASK;
+
+	return x->key != y->key ? (x->key < y->key ? -1 : 1) : (m > n) - (m < n);
+}
+
+static struct listed_label *lower_bound(struct labels *l, uint64_t key)
+{
+	size_t at = BISECT(i, 0, l->listed.count, l->listed.at[i].key >= key);
+
+	return at < l->listed.count && l->listed.at[at].key == key ? &l->listed.at[at] : NULL;
+}
+
+static uint64_t find_listed(struct labels *l, const char *twin)
+{
+	struct listed_label *at;
+
+	at = lower_bound(l, key_of(twin));
+	if (!at)
+		return 0;
+	at->value |= IS_USED;
+	return at->value & ~IS_USED;
+}
+
+static uint64_t look_for(struct labels *l, const char *twin)
+{
+	const char *own = detect_suffix(twin);
+	const char *const suffixes[] = { own, ".txt", ".json", ".xml", ".png", ".npy" };
+	int stem = (int)(strlen(twin) - strlen(own));
+	char path[PATH_MAX];
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
+		unsigned suffix;
+		int n = snprintf(path, sizeof(path), "%.*s%s", stem, twin, suffixes[i]);
+
+		if (n < 0 || (size_t)n >= sizeof(path) || stat(path, &st) != 0 ||
+		    !S_ISREG(st.st_mode) || st.st_size == 0)
+			continue;
+		suffix = suffix_number(l, suffixes[i]);
+		if (suffix)
+			return (uint64_t)st.st_size << SIZE_SHIFT | suffix;
+	}
+	return 0;
+}
+
+/* Path of a file's label, with the suffix of the file. */
+static int twin_of(const struct labels *l, const struct scan *scan, const char *base, uint64_t file,
+		   char twin[PATH_MAX])
+{
+	char path[2 * PATH_MAX];
+	int r = path_of(scan, base, file, path);
+
+	return r < 0 ? r : namepair_twin(&l->pair, path, twin, PATH_MAX);
+}
+
+int labels_settle(struct labels *l, const struct scan *scan, const char *base,
+		  struct mlgen_err *err)
+{
+	bool is_listed = labels_listed(l) > 0;
+	char twin[PATH_MAX];
+
+	if (l->listed.count)
+		qsort(l->listed.at, l->listed.count, sizeof(*l->listed.at), by_key);
+	l->files = scan_files(scan);
+	l->values = mem_array((size_t)l->files, sizeof(*l->values));
+	for (uint64_t i = 0; i < l->files; i++) {
+		if (signals_taken())
+			return mlgen_fail(err, -EINTR, "%s: interrupted", base);
+		if (twin_of(l, scan, base, i, twin) < 0)
+			continue;
+		l->values[i] = is_listed ? find_listed(l, twin) : look_for(l, twin);
+		l->largest = u64_max(l->largest, labels_bytes(l, i));
+	}
+	l->unused = l->not_listable;
+	for (size_t i = 0; i < l->listed.count; i++)
+		l->unused += !(l->listed.at[i].value & IS_USED);
+	vec_fini(&l->listed);
+	return 0;
+}
+
+void labels_note_unpaired(const struct labels *l, const struct scan *scan, const char *base)
+{
+	uint64_t without = l->files - labels_count(l, l->files);
+	char text[UNITS_TEXT_BYTES];
+
+	if (without)
+		scan_note(scan,
+			  "%s: %s of %" PRIu64
+			  " files ha%s no label by scan_pair=%s, and no label is read for %s",
+			  base, units_human_count(text, without), l->files,
+			  without == 1 ? "s" : "ve", l->text, without == 1 ? "it" : "them");
+	if (l->unused)
+		scan_note(scan, "%s: left out: %s label%s of no file", base,
+			  units_human_count(text, l->unused), plural(l->unused));
+}
+
+int labels_refuse(const struct labels *l, const struct scan *scan, const char *base,
+		  struct mlgen_err *err)
+{
+	char twin[PATH_MAX] = "", *slash;
+	struct stat st;
+
+	if (twin_of(l, scan, base, 0, twin) > 0) {
+		slash = strrchr(twin, '/');
+		if (slash)
+			*slash = '\0';
+		if (slash && stat(twin, &st) != 0)
+			return mlgen_fail(
+				err, -errno,
+				"scan_pair: %s: %s; the labels of %s would be there by %s", twin,
+				strerror(errno), base, l->text);
+	}
+	return mlgen_fail(err, -EINVAL,
+			  "scan_pair: no file in %s has a label by %s: a label has TO in place of "
+			  "FROM in its path, and the name of its file up to the suffix",
+			  base, l->text);
+}
+
+/* ---- what is asked of them ---- */
+
+uint64_t labels_bytes(const struct labels *l, uint64_t file)
+{
+	return l->values[file] >> SIZE_SHIFT;
+}
+
+uint64_t labels_largest(const struct labels *l)
+{
+	return l->largest;
+}
+
+uint64_t labels_sum(const struct labels *l, uint64_t files)
+{
+	uint64_t bytes = 0;
+
+	for (uint64_t i = 0; i < files; i++)
+		bytes += labels_bytes(l, i);
+	return bytes;
+}
+
+uint64_t labels_count(const struct labels *l, uint64_t files)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < files; i++)
+		n += l->values[i] != 0;
+	return n;
+}
+
+int labels_path(const struct labels *l, uint64_t file, const char *path, char *out, size_t size)
+{
+	unsigned suffix = (unsigned)(l->values[file] & SUFFIX_MASK);
+	char twin[PATH_MAX];
+	int n;
+
+	if (!suffix)
+		return -ENOENT;
+	n = namepair_twin(&l->pair, path, twin, sizeof(twin));
+	if (n < 0)
+		return n;
+	n -= (int)strlen(detect_suffix(twin));
+	n = snprintf(out, size, "%.*s%s", n, twin, l->suffixes[suffix - 1]);
+	return n >= 0 && (size_t)n < size ? n : -ENAMETOOLONG;
+}
+
+/* ---- for other processes ---- */
+
+struct labels_head {
+	uint64_t files, largest, text_bytes;
+	char suffixes[SUFFIXES_MAX][SUFFIX_BYTES];
+	unsigned suffix_count;
+};
+
+int labels_give(const struct labels *l, struct relay *to, struct mlgen_err *err)
+{
+	struct labels_head head = { .files = l->files,
+				    .largest = l->largest,
+				    .text_bytes = strlen(l->text),
+				    .suffix_count = l->suffix_count };
+	int rc;
+
+	memcpy(head.suffixes, l->suffixes, sizeof(head.suffixes));
+	rc = relay_put(to, &head, sizeof(head), err);
+	if (rc == 0)
+		rc = relay_put(to, l->text, (size_t)head.text_bytes, err);
+	for (uint64_t i = 0; i < l->files && rc == 0; i++)
+		rc = relay_put(to, &l->values[i], sizeof(l->values[i]), err);
+	return rc;
+}
+
+int labels_take(struct labels **out, struct relay *from, struct mlgen_err *err)
+{
+	struct labels_head head;
+	struct labels *l;
+	char *text;
+	int rc = relay_get(from, &head, sizeof(head), err);
+
+	if (rc)
+		return rc;
+	text = mem_zalloc((size_t)head.text_bytes + 1);
+	rc = relay_get(from, text, (size_t)head.text_bytes, err);
+	l = labels_of(text);
+	mem_free(text);
+	l->files = head.files;
+	l->largest = head.largest;
+	l->suffix_count = head.suffix_count;
+	memcpy(l->suffixes, head.suffixes, sizeof(l->suffixes));
+	l->values = mem_array((size_t)l->files, sizeof(*l->values));
+	if (rc == 0)
+		rc = relay_get(from, l->values, (size_t)l->files * sizeof(*l->values), err);
+	if (rc) {
+		labels_free(l);
+		return rc;
+	}
+	*out = l;
+	return 0;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* listed.c - see listed.h. */
+#include "data/scan/listed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "data/scan/scan_braces.h"
+#include "data/scan/scan_inside.h"
+
+/* Sums stay far within 64 bits, also those of many datasets. */
+#define MOST_BYTES (UINT64_C(1) << 56)
+
+/* As it is spooled. */
+struct sample {
+	uint64_t place; /* and then the file of the scan */
+	uint64_t off, bytes;
+};
+
+/* A slot of the table of paths. */
+struct slot {
+	uint64_t hash; /* 0 = free */
+	uint64_t index;
+	bool is_none; /* of the paths that are left out, else of the places */
+	struct listed_file file;
+};
+
+struct listed {
+	struct namefile spool;
+	uint64_t samples;
+	struct slot *slots;
+	uint64_t count, room;
+	struct namelist none;
+	uint64_t *files; /* by place: which of the scan, or LISTED_NONE */
+};
+
+int listed_new(struct listed **out, const char *beside, struct mlgen_err *err)
+{
+	struct listed *l = mem_zalloc(sizeof(*l));
+	int r = namefile_open(&l->spool, beside, err);
+
+	if (r) {
+		listed_free(l);
+		return r;
+	}
+	*out = l;
+	return 0;
+}
+
+void listed_free(struct listed *l)
+{
+	if (!l)
+		return;
+	namefile_close(&l->spool);
+	namelist_fini(&l->none);
+	mem_free(l->slots);
+	mem_free(l->files);
+	mem_free(l);
+}
+
+/* ---- paths ---- */
+
+/* FNV-1a, 64 bits; never 0. */
+static uint64_t hash_of(const char *path)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (; *path; path++)
+		h = (h ^ (unsigned char)*path) * UINT64_C(0x100000001b3);
+	return h ? h : 1;
+}
+
+static const char *path_of(const struct listed *l, const struct places *p, const struct slot *at)
+{
+	return at->is_none ? l->none.at[at->index] : p->at[at->index].path;
+}
+
+static struct slot *free_slot(const struct listed *l, uint64_t hash)
+{
+	uint64_t at = hash & (l->room - 1);
+
+	while (l->slots[at].hash)
+		at = (at + 1) & (l->room - 1);
+	return &l->slots[at];
+}
+
+static void listed_grow(struct listed *l)
+{
+	struct slot *old = l->slots;
+	uint64_t room = l->room;
+
+	l->room = room ? 2 * room : 1024;
+	l->slots = mem_array((size_t)l->room, sizeof(*l->slots));
+	for (uint64_t i = 0; i < room; i++)
+		if (old[i].hash)
+			*free_slot(l, old[i].hash) = old[i];
+	mem_free(old);
+}
+
+static void add_slot(struct listed *l, const char *path, struct slot s)
+{
+	if (2 * l->count >= l->room)
+		listed_grow(l);
+	s.hash = hash_of(path);
+	*free_slot(l, s.hash) = s;
+	l->count++;
+}
+
+const struct listed_file *listed_find(const struct listed *l, const struct places *p,
+				      const char *path)
+{
+	uint64_t hash = hash_of(path), at = hash & (l->room - 1);
+
+	for (; l->room && l->slots[at].hash; at = (at + 1) & (l->room - 1))
+		if (l->slots[at].hash == hash && strcmp(path_of(l, p, &l->slots[at]), path) == 0)
+			return &l->slots[at].file;
+	return NULL;
+}
+
+void listed_add_place(struct listed *l, const struct places *p, uint64_t bytes)
+{
+	uint64_t place = p->count - 1;
+
+	add_slot(l, p->at[place].path, (struct slot){ .index = place, .file = { place, bytes } });
+}
+
+void listed_add_none(struct listed *l, const char *path)
+{
+	namelist_add(&l->none, mem_strdup(path));
+	add_slot(l, path,
+		 (struct slot){
+			 .index = l->none.count - 1, .is_none = true, .file = { LISTED_NONE, 0 } });
+}
+
+int listed_add(struct listed *l, uint64_t place, uint64_t off, uint64_t bytes,
+	       struct mlgen_err *err)
+{
+	const struct sample s = { place, off, bytes };
+
+	l->samples++;
+	return namefile_add(&l->spool, (const char *)&s, sizeof(s), err);
+}
+
+/* ---- files ---- */
+
+/* Which file of the scan has this name, below its base. */
+static uint64_t file_named(const struct scan *s, const char *names, const char *name)
+{
+	uint64_t low = 0, high = s->count;
+	size_t n = strlen(name);
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		const struct entry *e = &s->entries[middle];
+		size_t m = entry_name_length(e);
+		int r = memcmp(name, names + entry_name_at(e), n < m ? n : m);
+
+		if (r == 0 && n == m)
+			return middle;
+		if (r < 0 || (r == 0 && n < m))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return LISTED_NONE;
+}
+
+int listed_settle(struct listed *l, const struct scan *s, const struct places *p,
+		  struct mlgen_err *err)
+{
+	struct namefile_map names;
+	int r = namefile_flush(&l->spool, err);
+
+	namefile_end(&l->spool);
+	mem_free(l->slots);
+	l->slots = NULL;
+	namelist_fini(&l->none);
+	if (r == 0)
+		r = namefile_map(&s->names, 0, &names, err);
+	if (r)
+		return r;
+	l->files = mem_array(p->count, sizeof(*l->files));
+	for (size_t i = 0; i < p->count; i++)
+		l->files[i] = file_named(s, names.bytes, p->at[i].name);
+	namefile_unmap(&names);
+	return 0;
+}
+
+/* ---- samples ---- */
+
+static int check(const struct scan *s, uint64_t file, const struct sample *at,
+		 struct mlgen_err *err)
+{
+	char name[PATH_MAX] = "";
+
+	if (at->off <= scan_size(s, file) && at->bytes <= scan_size(s, file) - at->off)
+		return 0;
+	if (scan_name(s, file, name, sizeof(name)) < 0)
+		*name = '\0';
+	return mlgen_fail(err, -EINVAL,
+			  "file_list: %s/%s: it ends at byte %" PRIu64
+			  " now, and a sample of the list is of %" PRIu64 " bytes at %" PRIu64
+			  "; it was larger when the list was read",
+			  scan_base(s), name, scan_size(s, file), at->bytes, at->off);
+}
+
+static int count(const struct listed *l, const struct scan *s, const struct sample *all,
+		 struct listed_count *counts, struct mlgen_err *err)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < l->samples; i++) {
+		uint64_t file = l->files[all[i].place];
+		int r = file == LISTED_NONE ? 0 : check(s, file, &all[i], err);
+
+		if (r)
+			return r;
+		if (file == LISTED_NONE)
+			continue;
+		counts[file].samples++;
+		counts[file].bytes += all[i].bytes;
+		if (all[i].bytes > MOST_BYTES - sum)
+			return mlgen_fail(
+				err, -EFBIG,
+				"file_list: its samples are larger together than can be counted");
+		sum += all[i].bytes;
+	}
+	return 0;
+}
+
+/* A file of so many bytes whose blocks are there, mapped: what is written to the memory meets no
+ * full filesystem. */
+static uint64_t *map_room(struct namefile *f, uint64_t bytes, struct mlgen_err *err)
+{
+	int r = -posix_fallocate(f->fd, 0, (off_t)bytes);
+	void *at = MAP_FAILED;
+
+	if (r == 0) {
+		at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
+		r = at == MAP_FAILED ? -errno : 0;
+	}
+	if (r) {
+		namefile_failed(f, r, err);
+		return NULL;
+	}
+	f->end = bytes;
+	return at;
+}
+
+/* Where a file begins grows with each sample of it that is put down. */
+static void put_words(const struct listed *l, const struct sample *all,
+		      const struct listed_count *counts, uint64_t files, uint64_t *words)
+{
+	uint64_t *next = mem_array((size_t)files, sizeof(*next)), sum = 0;
+
+	for (uint64_t i = 0; i < files; i++) {
+		next[i] = sum;
+		sum += 2 * counts[i].samples;
+	}
+	for (uint64_t i = 0; i < l->samples; i++) {
+		uint64_t file = l->files[all[i].place];
+
+		if (file == LISTED_NONE)
+			continue;
+		words[next[file]++] = all[i].off;
+		words[next[file]++] = all[i].bytes;
+	}
+	mem_free(next);
+}
+
+static int group(const struct listed *l, const struct scan *s, const struct sample *all,
+		 struct listed_count *counts, struct namefile *words, struct mlgen_err *err)
+{
+	uint64_t samples = 0, bytes, *to;
+	int r = count(l, s, all, counts, err);
+
+	if (r)
+		return r;
+	for (uint64_t i = 0; i < s->count; i++)
+		samples += counts[i].samples;
+	bytes = 2 * samples * sizeof(*to);
+	to = map_room(words, bytes, err);
+	if (!to)
+		return err->code;
+	put_words(l, all, counts, s->count, to);
+	munmap(to, (size_t)bytes);
+	return 0;
+}
+
+int listed_group(struct listed *l, const struct scan *s, struct listed_count *counts,
+		 struct namefile *words, struct mlgen_err *err)
+{
+	struct namefile_map map;
+	int r = namefile_map(&l->spool, 0, &map, err);
+
+	if (r)
+		return r;
+	madvise(map.bytes, map.length, MADV_SEQUENTIAL);
+	r = group(l, s, (const void *)map.bytes, counts, words, err);
+	namefile_unmap(&map);
+	return r;
+}

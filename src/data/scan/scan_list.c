@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scan_list.c - see scan_list.h. */
+#include "data/scan/scan_list.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bom.h"
+#include "base/mem.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "data/scan/listed.h"
+#include "data/scan/namefile.h"
+#include "data/scan/scan_inside.h"
+
+/* A path, and two numbers behind it. */
+#define LINE_BYTES (PATH_MAX + 128)
+
+struct list {
+	struct walk *w;
+	const char *name; /* for messages */
+	char *folder;     /* of relative paths; owned, NULL = this one */
+	int fd;
+	off_t off;
+	uint64_t line;
+	size_t at, end; /* of buffer */
+	char buffer[65536];
+	char text[LINE_BYTES]; /* of the line; its path, where it has columns */
+	char path[PATH_MAX];
+	uint64_t first_line; /* that has text; 0 = none was there */
+	bool has_columns;
+	/* Of the last line: the path as it is written, and which file that is. */
+	bool has_last;
+	char last[LINE_BYTES];
+	struct listed_file file;
+};
+
+/* ---- standard input ---- */
+
+static int copy_all(struct namefile *to, struct mlgen_err *err)
+{
+	char buffer[4096];
+
+	for (;;) {
+		ssize_t n = read(STDIN_FILENO, buffer, sizeof(buffer));
+		int r;
+
+		if (n < 0 && errno == EINTR && !signals_taken())
+			continue;
+		if (n < 0)
+			return mlgen_fail(err, -errno, "file_list: stdin: %s", strerror(errno));
+		if (n == 0)
+			return namefile_flush(to, err);
+		r = namefile_add(to, buffer, (size_t)n, err);
+		if (r)
+			return r;
+	}
+}
+
+/* A pipe is read once: what came through it takes its place. */
+static int spool_stdin(struct mlgen_err *err)
+{
+	struct namefile copy;
+	int r = namefile_open(&copy, NULL, err);
+
+	if (r == 0)
+		r = copy_all(&copy, err);
+	if (r == 0 && (lseek(copy.fd, 0, SEEK_SET) < 0 || dup2(copy.fd, STDIN_FILENO) < 0))
+		r = mlgen_fail(err, -errno, "file_list: stdin: %s", strerror(errno));
+	namefile_close(&copy);
+	return r;
+}
+
+static int open_stdin(struct list *l)
+{
+	struct stat st;
+	int r = fstat(STDIN_FILENO, &st) ? -errno : 0;
+
+	l->name = "stdin";
+	if (r)
+		return mlgen_fail(l->w->err, r, "file_list: stdin: %s", strerror(-r));
+	if (!S_ISREG(st.st_mode))
+		r = spool_stdin(l->w->err);
+	/* Read by pread, which leaves the offset to the next who reads. */
+	l->off = r ? 0 : lseek(STDIN_FILENO, 0, SEEK_CUR);
+	return r;
+}
+
+static int open_list(struct list *l)
+{
+	const char *slash;
+	struct stat st;
+
+	l->fd = open(l->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (l->fd < 0 || fstat(l->fd, &st) != 0)
+		return mlgen_fail(l->w->err, -errno, "file_list: %s: %s", l->name, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return mlgen_fail(l->w->err, -EINVAL,
+				  "file_list: %s: no regular file, and a list is read more than "
+				  "once; standard input is taken by file_list=-",
+				  l->name);
+	slash = strrchr(l->name, '/');
+	if (!l->folder && slash)
+		l->folder = mem_strndup(l->name, slash == l->name ? 1 : (size_t)(slash - l->name));
+	return 0;
+}
+
+/* ---- lines ---- */
+
+/* The next byte, -1 at the end, or -errno - 1. */
+static int next_byte(struct list *l)
+{
+	ssize_t n;
+
+	if (l->at < l->end)
+		return (unsigned char)l->buffer[l->at++];
+	do
+		n = pread(l->fd, l->buffer, sizeof(l->buffer), l->off);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return n ? -errno - 1 : -1;
+	l->off += n;
+	l->end = (size_t)n;
+	l->at = 1;
+	return (unsigned char)l->buffer[0];
+}
+
+__attribute__((format(printf, 2, 3))) static int bad_line(struct list *l, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return mlgen_fail(l->w->err, -EINVAL, "%s:%" PRIu64 ": %s", l->name, l->line, text);
+}
+
+/* A mark before the first line is no part of its path. */
+static size_t drop_bom(struct list *l, size_t n)
+{
+	size_t skip = l->line == 1 ? bom_bytes(l->text, n) : 0;
+
+	memmove(l->text, l->text + skip, n - skip);
+	return n - skip;
+}
+
+/* 1: a line is in l->text; 0: there is none; or -errno with err. */
+static int next_line(struct list *l)
+{
+	size_t n = 0;
+	int c;
+
+	l->line++;
+	while ((c = next_byte(l)) >= 0 && c != '\n') {
+		if (c == '\0')
+			return bad_line(l, "a zero byte; a list has one path a line, as text");
+		if (n + 1 >= sizeof(l->text))
+			return bad_line(l, "the line is longer than a path can be");
+		l->text[n++] = (char)c;
+	}
+	if (c < -1)
+		return mlgen_fail(l->w->err, c + 1, "file_list: %s: %s", l->name,
+				  strerror(-(c + 1)));
+	n = drop_bom(l, n);
+	if (n && l->text[n - 1] == '\r')
+		n--;
+	l->text[n] = '\0';
+	return c >= 0 || n > 0;
+}
+
+/* ---- paths ---- */
+
+/* The line's path as it is opened. */
+static int make_path(struct list *l)
+{
+	bool is_below = l->folder && *l->text != '/';
+	int n = snprintf(l->path, sizeof(l->path), "%s%s%s", is_below ? l->folder : "",
+			 is_below ? "/" : "", l->text);
+
+	return n < 0 || (size_t)n >= sizeof(l->path) ? bad_line(l, "the path is too long") : 0;
+}
+
+/* Into the places: 1 with its size, or 0: it is left out. */
+static int add_path(struct list *l, struct places *p, uint64_t *bytes)
+{
+	struct scan_skipped *s = &l->w->scan->skipped;
+	struct stat st;
+
+	/* It stands in messages. */
+	if (snprintf(l->w->path, sizeof(l->w->path), "%s:%" PRIu64 ": %s", l->name, l->line,
+		     l->path) < 0)
+		return bad_line(l, "the path is too long");
+	if (stat(l->path, &st) != 0)
+		scan_skip(l->w, errno == ENOENT ? &s->missing : &s->unreadable, strerror(errno));
+	else if (S_ISDIR(st.st_mode))
+		scan_skip(l->w, &s->folders, "a folder, where a file has to be");
+	else if (!S_ISREG(st.st_mode))
+		scan_skip(l->w, &s->special, "a socket, pipe or device");
+	else {
+		places_add_file(p, l->path);
+		*bytes = (uint64_t)st.st_size;
+		return 1;
+	}
+	return 0;
+}
+
+/* ---- samples ---- */
+
+/* The line's path again, or a new one. */
+static int find_file(struct list *l, struct places *p, struct listed_file *out)
+{
+	struct listed *listed = l->w->scan->listed;
+	const struct listed_file *known = listed_find(listed, p, l->path);
+	uint64_t bytes = 0;
+	int r;
+
+	if (!known) {
+		r = add_path(l, p, &bytes);
+		if (r < 0)
+			return r;
+		if (r)
+			listed_add_place(listed, p, bytes);
+		else
+			listed_add_none(listed, l->path);
+		known = listed_find(listed, p, l->path);
+	}
+	*out = *known;
+	return 0;
+}
+
+/* Those of a file often stand next to each other. */
+static int take_file(struct list *l, struct places *p)
+{
+	int r;
+
+	if (l->has_last && strcmp(l->text, l->last) == 0)
+		return 0;
+	r = make_path(l);
+	if (r == 0)
+		r = find_file(l, p, &l->file);
+	if (r == 0)
+		memcpy(l->last, l->text, strlen(l->text) + 1);
+	l->has_last = r == 0;
+	return r;
+}
+
+static int read_column(struct list *l, const char *column, const char *text, uint64_t *out)
+{
+	struct mlgen_err why = { 0 };
+
+	return units_size(text, 1024, out, &why) ? bad_line(l, "%s %s", column, why.text) : 0;
+}
+
+/* `columns`: what stands behind the path and its TAB. */
+static int read_columns(struct list *l, char *columns, uint64_t *off, uint64_t *bytes)
+{
+	char *tab = strchr(columns, '\t');
+	int r;
+
+	if (!tab || strchr(tab + 1, '\t'))
+		return bad_line(l,
+				"%s column behind the path, where there are two: OFFSET and "
+				"LENGTH, with a TAB in front of each",
+				tab ? "a third" : "one");
+	*tab = '\0';
+	r = read_column(l, "OFFSET", columns, off);
+	if (r == 0)
+		r = read_column(l, "LENGTH", tab + 1, bytes);
+	if (r)
+		return r;
+	if (*bytes == 0)
+		return bad_line(l, "LENGTH 0; a sample has one byte or more");
+	return 0;
+}
+
+static int add_sample(struct list *l, struct places *p, char *columns)
+{
+	uint64_t off = 0, bytes = 0;
+	int r = read_columns(l, columns, &off, &bytes);
+
+	if (r)
+		return r;
+	if (!*l->text)
+		return bad_line(l, "no path in front of the columns");
+	r = take_file(l, p);
+	if (r || l->file.place == LISTED_NONE)
+		return r;
+	if (off > l->file.bytes || bytes > l->file.bytes - off)
+		return bad_line(l,
+				"%s: %" PRIu64 " bytes at %" PRIu64
+				" reach beyond its end, which is at %" PRIu64,
+				l->text, bytes, off, l->file.bytes);
+	return listed_add(l->w->scan->listed, l->file.place, off, bytes, l->w->err);
+}
+
+/* What the first line has all have. */
+static int check_columns(struct list *l, bool has_columns)
+{
+	if (l->first_line == 0) {
+		l->first_line = l->line;
+		l->has_columns = has_columns;
+		if (has_columns)
+			return listed_new(&l->w->scan->listed, l->w->req->directory, l->w->err);
+	}
+	if (has_columns == l->has_columns)
+		return 0;
+	return has_columns ? bad_line(l,
+				      "OFFSET and LENGTH behind the path, and line %" PRIu64
+				      " has none; either all lines have them or none has",
+				      l->first_line)
+			   : bad_line(l,
+				      "no OFFSET and LENGTH behind the path, and line %" PRIu64
+				      " has them; a whole file is its size at offset 0",
+				      l->first_line);
+}
+
+static int add_line(struct list *l, struct places *p)
+{
+	char *tab = strchr(l->text, '\t');
+	uint64_t bytes;
+	int r = check_columns(l, tab != NULL);
+
+	if (r)
+		return r;
+	if (tab) {
+		*tab = '\0';
+		return add_sample(l, p, tab + 1);
+	}
+	r = make_path(l);
+	if (r == 0)
+		r = add_path(l, p, &bytes);
+	return r < 0 ? r : 0;
+}
+
+static int read_lines(struct list *l, struct places *p)
+{
+	int r;
+
+	while ((r = next_line(l)) > 0) {
+		if (signals_taken())
+			return mlgen_fail(l->w->err, -EINTR, "%s: interrupted", l->name);
+		r = *l->text ? add_line(l, p) : 0;
+		if (r)
+			return r;
+	}
+	return r;
+}
+
+int scan_list_read(struct walk *w, struct places *p)
+{
+	const struct scan_request *req = w->req;
+	bool is_stdin = strcmp(req->file_list, "-") == 0;
+	struct list *l = mem_zalloc(sizeof(*l));
+	int r;
+
+	*p = (struct places){ 0 };
+	l->w = w;
+	l->name = req->file_list;
+	l->fd = is_stdin ? STDIN_FILENO : -1;
+	l->folder = req->directory ? mem_strdup(req->directory) : NULL;
+	r = is_stdin ? open_stdin(l) : open_list(l);
+	if (r == 0)
+		r = read_lines(l, p);
+	if (r == 0)
+		r = scan_judge_list(w, l->name);
+	if (r == 0 && p->count == 0)
+		r = mlgen_fail(w->err, -ENOENT, "file_list: %s names no file that is there",
+			       l->name);
+	if (r == 0)
+		r = places_settle(p, w->err);
+	if (!is_stdin && l->fd >= 0)
+		close(l->fd);
+	mem_free(l->folder);
+	mem_free(l);
+	return r;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scan_walk.c - the way of a scan through folders: each is listed once, and its files lie in
+ * order. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/signals.h"
+#include "base/util.h"
+#include "data/dataset/manifest.h"
+#include "data/scan/scan_inside.h"
+
+static int64_t changed_ns(const struct stat *st)
+{
+	return (int64_t)((uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec);
+}
+
+/* w->path has the name behind it. A folder's ends in a slash, so that the order of names in a
+ * folder is that of the paths of all files. */
+static int scan_add(struct walk *w, size_t name, const struct stat *st, bool is_linked)
+{
+	size_t n = w->length + name - w->top_length;
+	struct namefile *names = &w->scan->names;
+	bool is_folder = S_ISDIR(st->st_mode);
+	int64_t mtime_ns = changed_ns(st);
+	uint64_t at = names->end + sizeof(mtime_ns);
+	struct entry e = { .name = at << LENGTH_BITS | (is_linked ? THROUGH_LINK : 0),
+			   .size_bytes = is_folder ? IS_FOLDER : (uint64_t)st->st_size };
+	const char *path = w->path + w->top_length;
+	int r = namefile_add(names, (const char *)&mtime_ns, sizeof(mtime_ns), w->err);
+
+	if (r == 0)
+		r = namefile_add(names, path, n, w->err);
+	if (r == 0 && is_folder)
+		r = namefile_add(names, "/", 1, w->err);
+	if (r)
+		return r;
+	if (is_linked && !is_folder)
+		links_add_file(&w->links, st, entry_name_at(&e));
+	e.name += n + is_folder;
+	scan_push(w->scan, e);
+	if (!is_folder)
+		scan_marks_add(&w->scan->marks, e.name, st);
+	return 0;
+}
+
+/* ---- one folder ---- */
+
+static bool scan_walk_begins(const char *s, const char *with)
+{
+	return strncmp(s, with, strlen(with)) == 0;
+}
+
+/* Itself and its parent, and what mlgen writes beside a dataset's files. */
+static bool is_of_no_interest(const char *name)
+{
+	size_t n = strlen(name);
+
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	       strcmp(name, MANIFEST_NAME) == 0 || scan_walk_begins(name, ".mlgen-dataset.") ||
+	       (*name == '.' && n > 6 && strcmp(name + n - 5, ".part") == 0);
+}
+
+static void skip_failed(struct walk *w, int fd, const char *name, int code)
+{
+	struct scan_skipped *s = &w->scan->skipped;
+	struct stat st;
+
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
+	    errno == ENOENT) /* it has gone in the meantime */
+		return;
+	if (code == ELOOP)
+		scan_skip(w, &s->links, "a link in a circle");
+	else if (code == ENOENT)
+		scan_skip(w, &s->links, "a link that leads nowhere");
+	else
+		scan_skip(w, &s->unreadable, strerror(code));
+}
+
+static bool is_readable(int fd, const char *name, const struct stat *st)
+{
+	return (st->st_mode & 0444) == 0444 || faccessat(fd, name, R_OK, AT_EACCESS) == 0;
+}
+
+static bool is_too_deep(const struct walk *w, const struct folder *in)
+{
+	return w->req->depth && in->depth >= w->req->depth;
+}
+
+/* Is it the one that the request has excepted? It may be replaced while this goes on. */
+static bool is_excepted(const struct walk *w, const char *name, const struct stat *st)
+{
+	const char *path = w->req->except, *slash;
+	struct stat except;
+
+	if (!path)
+		return false;
+	slash = strrchr(path, '/');
+	path = slash ? slash + 1 : path;
+	slash = strrchr(name, '/');
+	name = slash ? slash + 1 : name;
+	return strcmp(name, path) == 0 && stat(w->req->except, &except) == 0 &&
+	       except.st_dev == st->st_dev && except.st_ino == st->st_ino;
+}
+
+/* `in` NULL: it has to be a file. */
+static int scan_look(struct walk *w, const struct folder *in, int fd, const char *name,
+		     bool is_linked)
+{
+	struct scan_skipped *s = &w->scan->skipped;
+	size_t n = strlen(name);
+	struct stat st;
+
+	if (w->length + n + 1 >= sizeof(w->path)) {
+		scan_skip(w, &s->too_long, "its names are too long for a path");
+		return 0;
+	}
+	memcpy(w->path + w->length, name, n + 1);
+	if (fstatat(fd, name, &st, 0) != 0)
+		skip_failed(w, fd, name, errno);
+	else if (in && S_ISDIR(st.st_mode) && is_too_deep(w, in))
+		s->deeper++;
+	else if (in && S_ISDIR(st.st_mode))
+		return scan_add(w, n, &st, is_linked);
+	else if (!S_ISREG(st.st_mode)) /* a folder in place of the file, too */
+		scan_skip(w, &s->special, "a socket, pipe or device");
+	else if (is_excepted(w, name, &st))
+		return 0;
+	else if (st.st_size == 0)
+		s->empty++;
+	else if (!is_readable(fd, name, &st))
+		scan_skip(w, &s->unreadable, strerror(errno));
+	else
+		return scan_add(w, n, &st, is_linked);
+	return 0;
+}
+
+static bool is_link(int fd, const struct dirent *d)
+{
+	struct stat st;
+
+	if (d->d_type != DT_UNKNOWN)
+		return d->d_type == DT_LNK;
+	return fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+}
+
+static int list(struct walk *w, const struct folder *f, DIR *dir)
+{
+	struct dirent *d;
+	int r = 0;
+
+	while (r == 0 && (errno = 0, d = readdir(dir))) {
+		if (signals_taken())
+			r = mlgen_fail(w->err, -EINTR, "%s: interrupted", w->scan->base);
+		else if (!is_of_no_interest(d->d_name))
+			r = scan_look(w, f, dirfd(dir), d->d_name,
+				      f->is_linked || is_link(dirfd(dir), d));
+		w->path[w->length] = '\0';
+	}
+	if (r == 0 && errno)
+		scan_skip(w, &w->scan->skipped.unreadable, strerror(errno));
+	return r;
+}
+
+static bool is_circle(const struct folder *f)
+{
+	for (const struct folder *a = f->above; a; a = a->above)
+		if (a->dev == f->dev && a->ino == f->ino)
+			return true;
+	return false;
+}
+
+static int fail_folder(struct walk *w, const struct folder *f, int code)
+{
+	if (!f->above)
+		return mlgen_fail(
+			w->err, -code,
+			"%.*s: %s; dataset=scan reads the files of a directory that exists",
+			(int)w->length - 1, w->path, strerror(code));
+	if (code != ENOENT) /* it has gone in the meantime */
+		scan_skip(w, &w->scan->skipped.unreadable, strerror(code));
+	return 0;
+}
+
+/* Lists it into the entries from where they end; *f is what it is. */
+static int list_folder(struct walk *w, struct folder *f)
+{
+	struct scan_skipped *s = &w->scan->skipped;
+	DIR *dir = opendir(w->path);
+	struct stat st;
+	int r = 0;
+
+	if (!dir || fstat(dirfd(dir), &st) != 0) {
+		r = fail_folder(w, f, errno);
+		if (dir)
+			closedir(dir);
+		return r;
+	}
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	if (is_circle(f))
+		scan_skip(w, &s->links, "a link back to a folder above it");
+	else if (f->is_linked && !links_enter(&w->links, &st))
+		s->again++;
+	else
+		r = list(w, f, dir);
+	closedir(dir);
+	return r;
+}
+
+/* ---- all folders ---- */
+
+static uint64_t first_folder(const struct scan *s, uint64_t from)
+{
+	while (from < s->count && s->entries[from].size_bytes != IS_FOLDER)
+		from++;
+	return from;
+}
+
+static int walk(struct walk *w, struct folder *f);
+
+static int descend(struct walk *w, const struct folder *f, struct entry e)
+{
+	struct folder below = { .above = f,
+				.depth = f->depth + 1,
+				.is_linked = e.name & THROUGH_LINK };
+	size_t length = w->length;
+	int r = scan_entry_name(w->scan, &e, w->path + w->top_length,
+				sizeof(w->path) - w->top_length);
+
+	if (r < 0)
+		return namefile_failed(&w->scan->names, r, w->err);
+	w->length = w->top_length + (size_t)r;
+	r = walk(w, &below);
+	w->length = length;
+	w->path[length] = '\0';
+	return r;
+}
+
+/* The files of a folder lie where they belong already, up to its first folder; what comes behind
+ * makes room for what is in that. */
+static int walk(struct walk *w, struct folder *f)
+{
+	struct scan *s = w->scan;
+	uint64_t first = s->count, n;
+	struct entry *rest;
+	int r = list_folder(w, f);
+
+	if (r == 0)
+		r = scan_sort(s, first, w->err);
+	if (r)
+		return r;
+	first = first_folder(s, first);
+	n = s->count - first;
+	if (n == 0)
+		return 0;
+	rest = mem_array((size_t)n, sizeof(*rest));
+	memcpy(rest, &s->entries[first], (size_t)n * sizeof(*rest));
+	s->count = first;
+	for (uint64_t i = 0; i < n && r == 0; i++)
+		if (rest[i].size_bytes == IS_FOLDER)
+			r = descend(w, f, rest[i]);
+		else
+			scan_push(s, rest[i]);
+	mem_free(rest);
+	return r;
+}
+
+static int too_long(struct walk *w, const char *path)
+{
+	return mlgen_fail(w->err, -ENAMETOOLONG, "directory: %.60s... is too long", path);
+}
+
+int scan_walk_begin(struct walk *w)
+{
+	const char *base = w->scan->base;
+	int n = snprintf(w->path, sizeof(w->path), "%s%s", base, strcmp(base, "/") == 0 ? "" : "/");
+
+	if (n < 0 || (size_t)n >= sizeof(w->path))
+		return too_long(w, base);
+	w->length = w->top_length = (size_t)n;
+	return 0;
+}
+
+int scan_walk_folder(struct walk *w, const char *name)
+{
+	struct folder f = { .depth = 1 };
+	size_t room = sizeof(w->path) - w->top_length;
+	int n = snprintf(w->path + w->top_length, room, "%s%s", name, *name ? "/" : "");
+	int r;
+
+	if (n < 0 || (size_t)n >= room)
+		return too_long(w, name);
+	w->length = w->top_length + (size_t)n;
+	r = walk(w, &f);
+	w->length = w->top_length;
+	w->path[w->length] = '\0';
+	return r;
+}
+
+int scan_walk_file(struct walk *w, const char *name)
+{
+	int fd = open(w->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return mlgen_fail(w->err, -errno, "%s: %s", w->path, strerror(errno));
+	r = scan_look(w, NULL, fd, name, false);
+	close(fd);
+	w->path[w->length] = '\0';
+	return r;
+}

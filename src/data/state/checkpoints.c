@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* checkpoints.c - see checkpoints.h. */
+#include "data/state/checkpoints.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/below.h"
+#include "base/buf.h"
+#include "base/compare.h"
+#include "base/dirs.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "data/state/checkpoint_inside.h"
+#include "data/state/checkpoint_manifest.h"
+#include "data/state/checkpoint_name.h"
+#include "io/mount.h"
+
+/* Of numbers and steps: what a manifest, which is JSON, can hold. */
+#define NUMBER_MAX ((uint64_t)INT64_MAX)
+
+/* The list */
+
+static void checkpoints_append(struct checkpoints *c, const struct checkpoint *k)
+{
+	c->items = mem_realloc(c->items, (c->count + 1) * sizeof(*c->items));
+	c->items[c->count++] = *k;
+}
+
+static void add_foreign(struct checkpoints *c, const struct checkpoint *k, const char *why)
+{
+	struct checkpoint_foreign *f;
+
+	c->foreign = mem_realloc(c->foreign, (c->foreign_count + 1) * sizeof(*c->foreign));
+	f = &c->foreign[c->foreign_count++];
+	memcpy(f->name, k->name, sizeof(f->name));
+	snprintf(f->why, sizeof(f->why), "%s", why);
+}
+
+/* To read what is in it, through links. */
+static int folder_to_read(const struct checkpoints *c, const struct checkpoint *k)
+{
+	int fd = openat(c->dir_fd, k->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static void checkpoints_look_at(struct checkpoints *c, const char *name)
+{
+	char why[sizeof(c->foreign->why)];
+	struct checkpoint k = { 0 };
+	int fd;
+
+	if (!checkpoint_read_name(name, &k) || k.epoch == CHECKPOINT_PROBE_EPOCH)
+		return;
+	fd = folder_to_read(c, &k);
+	if (fd < 0)
+		snprintf(why, sizeof(why), "%s", strerror(-fd));
+	else if (checkpoint_manifest_look(fd, c->set, &k, why, sizeof(why)) == 0)
+		why[0] = '\0';
+	if (fd >= 0)
+		close(fd);
+	k.is_complete &= k.place != CHECKPOINT_PART;
+	if (why[0])
+		add_foreign(c, &k, why);
+	else
+		checkpoints_append(c, &k);
+}
+
+COMPARE_BY3(by_age, struct checkpoint, number, epoch, step)
+
+COMPARE_BY_TEXT(checkpoints_by_name, struct checkpoint_foreign, name)
+
+const struct checkpoint *checkpoints_at(const struct checkpoints *c, uint64_t epoch, uint64_t step,
+					enum checkpoint_place place)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->items[i].epoch == epoch && c->items[i].step == step &&
+		    c->items[i].place == place)
+			return &c->items[i];
+	return NULL;
+}
+
+const struct checkpoint *checkpoints_replaced(const struct checkpoints *c, uint64_t epoch,
+					      uint64_t step)
+{
+	const struct checkpoint *k = checkpoints_at(c, epoch, step, CHECKPOINT_FINAL);
+
+	return k && k->is_complete ? k : NULL;
+}
+
+/* It was put aside, and what replaced it is there: whoever did that deletes it. */
+static void supersede(const struct checkpoints *c, struct checkpoint *k)
+{
+	const struct checkpoint *by = checkpoints_at(c, k->epoch, k->step, CHECKPOINT_FINAL);
+
+	if (k->place != CHECKPOINT_OLD || !by || !by->is_complete)
+		return;
+	k->is_complete = false;
+	k->writer = by->writer;
+}
+
+static int fail_here(const struct checkpoints *c, int rc, struct mlgen_err *err)
+{
+	char way[DIRS_WAY_BYTES];
+
+	return mlgen_fail(err, rc, "%s: %s%s", c->directory, strerror(-rc),
+			  dirs_in_the_way(way, c->directory, rc));
+}
+
+int checkpoints_reach(struct checkpoints *c, struct mlgen_err *err)
+{
+	c->dir_fd = below_hold(c->directory);
+	c->is_held = c->dir_fd >= 0;
+	return c->is_held ? 0 : fail_here(c, c->dir_fd, err);
+}
+
+static int checkpoints_look(struct checkpoints *c, struct mlgen_err *err)
+{
+	DIR *dir = opendir(c->directory);
+	struct dirent *entry;
+	int rc = 0;
+
+	if (!dir && errno == ENOENT)
+		return 0;
+	if (!dir)
+		return fail_here(c, -errno, err);
+	if (!c->is_held)
+		rc = checkpoints_reach(c, err);
+	while (rc == 0 && (errno = 0, entry = readdir(dir)))
+		checkpoints_look_at(c, entry->d_name);
+	if (rc == 0 && errno)
+		rc = fail_here(c, -errno, err);
+	closedir(dir);
+	for (size_t i = 0; i < c->count; i++)
+		supersede(c, &c->items[i]);
+	if (c->count)
+		qsort(c->items, c->count, sizeof(*c->items), by_age);
+	if (c->foreign_count)
+		qsort(c->foreign, c->foreign_count, sizeof(*c->foreign), checkpoints_by_name);
+	return rc;
+}
+
+static uint64_t local_bytes(const struct shard_set *set)
+{
+	uint64_t bytes = 0;
+	struct shard f;
+
+	for (uint64_t i = 0; i < state_locals(set->state); i++) {
+		uint64_t rank = state_local(set->state, i);
+		uint64_t n = shard_files(set, rank);
+
+		for (uint64_t file = 0; file < n; file++) {
+			shard_init(&f, set, rank, file, 1);
+			bytes += f.bytes;
+		}
+	}
+	return bytes;
+}
+
+int checkpoints_open(struct checkpoints *c, const char *directory, const struct shard_set *set,
+		     struct mlgen_err *err)
+{
+	const struct mlgen_engine *e = set->state->job->engine;
+
+	*c = (struct checkpoints){ .directory = mem_strdup(directory),
+				   .set = set,
+				   .local_bytes = local_bytes(set) };
+	process_self(&c->self);
+	c->touches_nothing = e && e->caps & MLGEN_CAP_NO_FILES;
+	return c->touches_nothing ? 0 : checkpoints_look(c, err);
+}
+
+int checkpoints_refresh(struct checkpoints *c, struct mlgen_err *err)
+{
+	c->count = c->foreign_count = 0;
+	return c->touches_nothing ? 0 : checkpoints_look(c, err);
+}
+
+void checkpoints_fini(struct checkpoints *c)
+{
+	if (c->is_held)
+		close(c->dir_fd);
+	mem_free(c->directory);
+	mem_free(c->items);
+	mem_free(c->foreign);
+	*c = (struct checkpoints){ 0 };
+}
+
+/* The next one */
+
+/* Of all that have such a name, be they ours or not; 0: there is none. */
+static uint64_t newest_step(const struct checkpoints *c, const char **name)
+{
+	uint64_t step = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (c->items[i].step > step) {
+			step = c->items[i].step;
+			*name = c->items[i].name;
+		}
+	for (size_t i = 0; i < c->foreign_count; i++) {
+		struct checkpoint k;
+
+		if (checkpoint_read_name(c->foreign[i].name, &k) && k.step > step) {
+			step = k.step;
+			*name = c->foreign[i].name;
+		}
+	}
+	return step;
+}
+
+int checkpoints_check_next(const struct checkpoints *c, uint64_t step, struct mlgen_err *err)
+{
+	const char *name = "";
+
+	for (size_t i = 0; i < c->count; i++)
+		if (c->items[i].number >= NUMBER_MAX)
+			return mlgen_fail(err, -ERANGE,
+					  "%s/%s: is checkpoint number %" PRIu64
+					  ", and a manifest has no larger one; move it away, or "
+					  "use another checkpoint_directory",
+					  c->directory, c->items[i].name, c->items[i].number);
+	if (step == UINT64_MAX && newest_step(c, &name) >= NUMBER_MAX)
+		return mlgen_fail(err, -ERANGE,
+				  "%s/%s: there is no step behind this one; move it away, or use "
+				  "another checkpoint_directory",
+				  c->directory, name);
+	return 0;
+}
+
+void checkpoints_next(const struct checkpoints *c, uint64_t epoch, uint64_t step,
+		      struct checkpoint *next)
+{
+	const char *name = "";
+
+	*next = (struct checkpoint){
+		.number = 1, .epoch = epoch, .step = step, .bytes = c->local_bytes
+	};
+	for (size_t i = 0; i < c->count; i++)
+		if (c->items[i].number >= next->number)
+			next->number = c->items[i].number + 1;
+	checkpoint_sign(next, &c->self);
+	if (step == UINT64_MAX)
+		next->step = newest_step(c, &name) + 1;
+	next->place =
+		c->set->state->job->rename_commit || checkpoints_replaced(c, epoch, next->step)
+			? CHECKPOINT_PART
+			: CHECKPOINT_FINAL;
+	checkpoint_put_name(next->name, epoch, next->step, next->place);
+}
+
+int checkpoint_path(const struct checkpoints *c, const struct checkpoint *k, const char *file,
+		    char path[PATH_MAX])
+{
+	int n = snprintf(path, PATH_MAX, "%s/%s%s%s", c->directory, k->name, file ? "/" : "",
+			 file ? file : "");
+
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+void checkpoints_add(struct checkpoints *c, const struct checkpoint *k)
+{
+	checkpoints_append(c, k);
+}
+
+void checkpoints_remove(struct checkpoints *c, const char *name)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (strcmp(c->items[i].name, name) != 0)
+			c->items[n++] = c->items[i];
+	c->count = n;
+}
+
+/* Restoring */
+
+/* What keeps some of them from being restored, for a message. */
+struct excuses {
+	struct buf text;
+	unsigned count;
+};
+
+#define EXCUSES_SHOWN 4
+
+static void excuse(struct excuses *x, const char *name, const char *why)
+{
+	if (x->count++ < EXCUSES_SHOWN)
+		buf_addf(&x->text, "; %s: %s", name, why);
+}
+
+static void end_excuses(struct excuses *x)
+{
+	if (x->count > EXCUSES_SHOWN)
+		buf_addf(&x->text, "; %u more", x->count - EXCUSES_SHOWN);
+}
+
+static bool is_restorable(const struct checkpoints *c, const struct checkpoint *k,
+			  struct excuses *x)
+{
+	char how[256];
+	bool fits;
+	int fd;
+
+	if (!k->is_complete) {
+		excuse(x, k->name, "not complete");
+		return false;
+	}
+	fd = folder_to_read(c, k);
+	if (fd < 0) {
+		excuse(x, k->name, strerror(-fd));
+		return false;
+	}
+	fits = checkpoint_manifest_fits(fd, c->set, how, sizeof(how));
+	close(fd);
+	if (!fits)
+		excuse(x, k->name, how);
+	return fits;
+}
+
+static int too_few(const struct checkpoints *c, size_t count, size_t found, const struct excuses *x,
+		   struct mlgen_err *err)
+{
+	const char *more = buf_str(&x->text);
+
+	if (found == 0 && x->count == 0)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: holds no checkpoint; save one with phase=checkpoint, or "
+				  "another checkpoint_directory=",
+				  c->directory);
+	if (found == 0)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: none of its checkpoints can be restored by this job%s",
+				  c->directory, more);
+	return mlgen_fail(err, -EINVAL,
+			  "%s: %zu of %zu checkpoints can be restored; checkpoints=%zu takes "
+			  "these, or save more%s",
+			  c->directory, found, count, found, more);
+}
+
+/* As they would be called: nothing is read. */
+static void imagine(size_t count, struct checkpoint *to)
+{
+	for (size_t i = 0; i < count; i++) {
+		to[i] = (struct checkpoint){
+			.number = i + 1, .epoch = 1, .step = i + 1, .is_complete = true
+		};
+		checkpoint_put_name(to[i].name, 1, i + 1, CHECKPOINT_FINAL);
+	}
+}
+
+int checkpoints_to_restore(const struct checkpoints *c, size_t count, struct checkpoint *to,
+			   struct mlgen_err *err)
+{
+	struct excuses x = { 0 };
+	size_t found = 0;
+	int rc = 0;
+
+	if (c->touches_nothing) {
+		imagine(count, to);
+		return 0;
+	}
+	for (size_t i = c->count; i-- && found < count;)
+		if (is_restorable(c, &c->items[i], &x))
+			to[count - ++found] = c->items[i];
+	if (found < count) {
+		for (size_t i = 0; i < c->foreign_count; i++)
+			excuse(&x, c->foreign[i].name, c->foreign[i].why);
+		end_excuses(&x);
+		rc = too_few(c, count, found, &x, err);
+	}
+	buf_fini(&x.text);
+	return rc;
+}
+
+/* Room */
+
+/* The most bytes that they take at any time beyond what is there now: each is whole before an old
+ * one goes. */
+static double most_bytes(const struct checkpoints *c, uint64_t count, uint64_t keep)
+{
+	double now = 0, most = 0;
+	uint64_t there = 0;
+	size_t old = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		there += c->items[i].is_complete;
+	for (uint64_t i = 0; i < count; i++) {
+		now += (double)c->local_bytes;
+		most = now > most ? now : most;
+		for (there++; keep && there > keep; there--) {
+			while (old < c->count && !c->items[old].is_complete)
+				old++;
+			now -= old < c->count ? (double)c->items[old++].bytes
+					      : (double)c->local_bytes;
+		}
+	}
+	return most;
+}
+
+int checkpoints_check_room(const struct checkpoints *c, uint64_t count, uint64_t keep,
+			   struct mlgen_err *err)
+{
+	char need[UNITS_TEXT_BYTES], room[UNITS_TEXT_BYTES], lack[UNITS_TEXT_BYTES];
+	double most = most_bytes(c, count, keep);
+	struct mount m;
+	int rc;
+
+	if (c->touches_nothing)
+		return 0;
+	rc = mount_read(&m, c->directory, err);
+	/* A filesystem that cannot tell says that it has none at all. */
+	if (rc < 0 || m.total_bytes == 0 || most <= (double)m.free_bytes)
+		return rc;
+	return mlgen_fail(err, -ENOSPC,
+			  "%s: %" PRIu64
+			  " checkpoint%s up to %s, and %s are free: %s too few; fewer checkpoints, "
+			  "checkpoint_keep=1, --scale=, or another checkpoint_directory=",
+			  c->directory, count, count == 1 ? " takes" : "s take",
+			  units_human_bytes(need, most),
+			  units_human_bytes(room, (double)m.free_bytes),
+			  units_human_bytes(lack, most - (double)m.free_bytes));
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* content.c - the bytes of a checkpoint's tensors: from a pool, stamped, and their checksums by
+ * arithmetic. */
+#include "data/state/content.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <string.h>
+
+#include <zlib.h>
+
+#include "base/util.h"
+#include "config.h"
+
+#ifdef HAVE_ISAL
+#include <isa-l/crc.h>
+#endif
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "data/state/crcjoin.h"
+
+/* Not what plain jobs of the same seed write. */
+#define POOL_STREAM (1u << 8 | RNG_CONTENT)
+
+enum {
+	STAMP_BYTES = sizeof(struct content_stamp),
+	REST_BYTES = CONTENT_BLOCK - STAMP_BYTES,
+	/* From a word of the stamp to the end of the block. */
+	FROM_SUM = CONTENT_BLOCK - offsetof(struct content_stamp, crc32c),
+	FROM_OFF = CONTENT_BLOCK - offsetof(struct content_stamp, off),
+	/* The crc32c is over the block from here on. */
+	SUMMED = offsetof(struct content_stamp, rank),
+};
+
+_Static_assert(sizeof(struct content_stamp) == 32, "no holes in a stamp");
+_Static_assert((CONTENT_PARTS - 1) * CONTENT_SHIFT <= CONTENT_SLACK,
+	       "the last repetition ends in the slack");
+
+struct sums {
+	uint32_t crc32, crc32c;
+};
+
+/* Past what is behind the stamp, and from the two words of its offset on. */
+struct joins {
+	struct crcjoin rest, low, high;
+};
+
+struct content {
+	uint64_t span_bytes;
+	unsigned char *pool; /* with the slack */
+	struct sums *rest;   /* behind the stamp of each block */
+	struct joins crc32, crc32c;
+	struct crcjoin word; /* of the crc32c: 4 bytes */
+	/* Of the crc32: past a block, past all blocks of the span but the first, from the stamp's
+	 * own checksum on. */
+	struct crcjoin block, middle, sum;
+};
+
+/* The stamps of one run: what they have in common. */
+struct stamps {
+	const struct content *c;
+	uint64_t off;
+	struct content_stamp stamp; /* checksum and offset are 0 */
+	struct sums sums;           /* of that, past the rest */
+};
+
+/* What repetitions have in common: a checksum of all but the first block. */
+struct middle {
+	bool is_known;
+	uint32_t crc32;
+};
+
+static void joins_init(struct joins *j, uint32_t polynomial)
+{
+	crcjoin_init(&j->rest, polynomial, REST_BYTES);
+	crcjoin_init(&j->low, polynomial, FROM_OFF);
+	crcjoin_init(&j->high, polynomial, FROM_OFF - sizeof(uint32_t));
+}
+
+static uint32_t crc32_of(uint32_t crc, const void *data, size_t bytes)
+{
+	return (uint32_t)crc32(crc, data, (uInt)bytes);
+}
+
+/* Of data that are a few words, or while the pool is made. */
+static uint32_t crc32c_of(const struct crcjoin *word, const void *data, size_t bytes)
+{
+	return crcjoin_sum(word, 0, data, bytes);
+}
+
+static uint64_t blocks_of(uint64_t bytes)
+{
+	return (bytes + CONTENT_BLOCK - 1) / CONTENT_BLOCK;
+}
+
+/* Stamps. */
+
+static struct stamps stamps_of(const struct content *c, const struct content_of *of)
+{
+	struct stamps s = { .c = c,
+			    .off = of->off,
+			    .stamp = {
+				    .magic = htole32(CONTENT_MAGIC),
+				    .rank = htole32((uint32_t)of->rank),
+				    .checkpoint = htole32((uint32_t)of->checkpoint),
+				    .file = htole64(of->file),
+			    } };
+	const unsigned char *bytes = (const unsigned char *)&s.stamp;
+
+	s.sums.crc32 = crcjoin_past(&c->crc32.rest, crc32_of(0, bytes, STAMP_BYTES));
+	s.sums.crc32c = crcjoin_past(&c->crc32c.rest,
+				     crc32c_of(&c->word, bytes + SUMMED, STAMP_BYTES - SUMMED));
+	return s;
+}
+
+/* What the offset adds to a checksum. */
+static inline uint32_t off_part(const struct joins *j, uint64_t off)
+{
+	return crcjoin_past(&j->low, (uint32_t)off) ^ crcjoin_past(&j->high, (uint32_t)(off >> 32));
+}
+
+static inline uint64_t off_of(const struct stamps *s, uint64_t block)
+{
+	return s->off + block * CONTENT_BLOCK;
+}
+
+/* What the stamp of a block says of it. */
+static inline uint32_t block_crc32c(const struct stamps *s, uint64_t block)
+{
+	return s->sums.crc32c ^ s->c->rest[block].crc32c ^
+	       off_part(&s->c->crc32c, off_of(s, block));
+}
+
+/* Of all of it. */
+static inline uint32_t block_crc32(const struct stamps *s, uint64_t block)
+{
+	return s->sums.crc32 ^ s->c->rest[block].crc32 ^ off_part(&s->c->crc32, off_of(s, block)) ^
+	       crcjoin_past(&s->c->sum, block_crc32c(s, block));
+}
+
+static inline struct content_stamp stamp_of(const struct stamps *s, uint64_t block)
+{
+	struct content_stamp stamp = s->stamp;
+
+	stamp.crc32c = htole32(block_crc32c(s, block));
+	stamp.off = htole64(off_of(s, block));
+	return stamp;
+}
+
+/* Ranges of the slice, as it is when stamped. */
+
+/* The part of a block's stamp that is in [at, at + bytes). */
+static void copy_stamp(const struct stamps *s, uint64_t block, uint64_t at, unsigned char *to,
+		       uint64_t bytes)
+{
+	const struct content_stamp stamp = stamp_of(s, block);
+	uint64_t begin = block * CONTENT_BLOCK, end = begin + STAMP_BYTES;
+	uint64_t from = begin > at ? begin : at;
+	uint64_t until = u64_min(end, at + bytes);
+
+	if (from < until)
+		memcpy(to + (from - at), (const unsigned char *)&stamp + (from - begin),
+		       until - from);
+}
+
+static void copy_range(const struct stamps *s, uint64_t at, unsigned char *to, uint64_t bytes)
+{
+	uint64_t last = blocks_of(at + bytes);
+
+	memcpy(to, s->c->pool + at, bytes);
+	for (uint64_t block = at / CONTENT_BLOCK; block < last; block++)
+		copy_stamp(s, block, at, to, bytes);
+}
+
+/* How much of [at, at + bytes) is in the block of `at`. */
+static uint64_t in_block(uint64_t at, uint64_t bytes)
+{
+	return u64_min(CONTENT_BLOCK - at % CONTENT_BLOCK, bytes);
+}
+
+static uint32_t part_crc32(const struct stamps *s, uint64_t at, uint64_t bytes, uint32_t crc)
+{
+	unsigned char part[CONTENT_BLOCK];
+
+	copy_range(s, at, part, bytes);
+	return crc32_of(crc, part, bytes);
+}
+
+static uint32_t range_crc32(const struct stamps *s, uint64_t at, uint64_t bytes, uint32_t crc)
+{
+	for (uint64_t n; bytes; at += n, bytes -= n) {
+		n = in_block(at, bytes);
+		if (n == CONTENT_BLOCK)
+			crc = crcjoin_past(&s->c->block, crc) ^ block_crc32(s, at / CONTENT_BLOCK);
+		else
+			crc = part_crc32(s, at, n, crc);
+	}
+	return crc;
+}
+
+static uint32_t middle_crc32(const struct stamps *s, struct middle *m, uint32_t crc)
+{
+	if (!m->is_known)
+		m->crc32 = range_crc32(s, CONTENT_BLOCK, s->c->span_bytes - CONTENT_BLOCK, 0);
+	m->is_known = true;
+	return crcjoin_past(&s->c->middle, crc) ^ m->crc32;
+}
+
+/* What lies in one repetition. */
+static uint32_t turn_crc32(const struct stamps *s, struct middle *m, uint64_t at, uint64_t bytes,
+			   uint32_t crc)
+{
+	uint64_t span = s->c->span_bytes;
+
+	if (at >= CONTENT_BLOCK || at + bytes < span)
+		return range_crc32(s, at, bytes, crc);
+	crc = range_crc32(s, at, CONTENT_BLOCK - at, crc);
+	crc = middle_crc32(s, m, crc);
+	return range_crc32(s, span, at + bytes - span, crc);
+}
+
+#ifdef HAVE_ISAL
+
+/* By its stamp, and by its bytes, whose checksum is the stamp's. */
+static bool block_is_right(const struct stamps *s, uint64_t block, const unsigned char *buf)
+{
+	const struct content_stamp stamp = stamp_of(s, block);
+	/* ISA-L does not say that it only reads, and leaves it to the caller to invert before and
+	 * after. */
+	union {
+		const unsigned char *from;
+		unsigned char *to;
+	} summed = { .from = buf + SUMMED };
+
+	return memcmp(buf, &stamp, sizeof(stamp)) == 0 &&
+	       ~crc32_iscsi(summed.to, CONTENT_BLOCK - SUMMED, ~0u) == le32toh(stamp.crc32c);
+}
+
+#else
+
+/* Nothing to tell it by: it is compared. */
+static bool block_is_right(const struct stamps *s, uint64_t block, const unsigned char *buf)
+{
+	(void)s;
+	(void)block;
+	(void)buf;
+	return false;
+}
+
+#endif
+
+/* Bytes that are right before the first wrong one; at most a block. */
+static uint64_t content_compare(const struct stamps *s, uint64_t at, const unsigned char *buf,
+				uint64_t bytes)
+{
+	unsigned char part[CONTENT_BLOCK];
+	uint64_t i = 0;
+
+	copy_range(s, at, part, bytes);
+	if (memcmp(part, buf, bytes) == 0)
+		return bytes;
+	while (part[i] == buf[i])
+		i++;
+	return i;
+}
+
+static uint64_t content_check_range(const struct stamps *s, uint64_t at, const unsigned char *buf,
+				    uint64_t bytes)
+{
+	uint64_t done = 0, n, right;
+
+	for (; done < bytes; done += n) {
+		n = in_block(at + done, bytes - done);
+		if (n == CONTENT_BLOCK &&
+		    block_is_right(s, (at + done) / CONTENT_BLOCK, buf + done))
+			continue;
+		right = content_compare(s, at + done, buf + done, n);
+		if (right < n)
+			return done + right;
+	}
+	return bytes;
+}
+
+/* Runs: ranges, one for each repetition. */
+
+static uint64_t in_slice(const struct content *c, uint64_t p)
+{
+	return p % c->span_bytes + CONTENT_SHIFT * (p / c->span_bytes);
+}
+
+/* How much of [p, p + bytes) is in the repetition of p. */
+static uint64_t in_turn(const struct content *c, uint64_t p, uint64_t bytes)
+{
+	return u64_min(c->span_bytes - p % c->span_bytes, bytes);
+}
+
+static void sum_pool(struct content *c)
+{
+	uint64_t blocks = c->span_bytes / CONTENT_BLOCK + 1;
+
+	c->rest = mem_array(blocks, sizeof(*c->rest));
+	for (uint64_t i = 0; i < blocks; i++) {
+		const unsigned char *rest = c->pool + i * CONTENT_BLOCK + STAMP_BYTES;
+
+		c->rest[i].crc32 = crc32_of(0, rest, REST_BYTES);
+		c->rest[i].crc32c = crc32c_of(&c->word, rest, REST_BYTES);
+	}
+}
+
+struct content *content_new(uint64_t span_bytes, uint64_t seed)
+{
+	struct content *c = mem_zalloc(sizeof(*c));
+	uint64_t bytes = span_bytes + CONTENT_SLACK;
+
+	assert(span_bytes && span_bytes % CONTENT_BLOCK == 0);
+	c->span_bytes = span_bytes;
+	c->pool = mem_zalloc(bytes);
+	rng_fill(c->pool, bytes, seed, POOL_STREAM, 0);
+	joins_init(&c->crc32, CRCJOIN_CRC32);
+	joins_init(&c->crc32c, CRCJOIN_CRC32C);
+	crcjoin_init(&c->block, CRCJOIN_CRC32, CONTENT_BLOCK);
+	crcjoin_init(&c->middle, CRCJOIN_CRC32, span_bytes - CONTENT_BLOCK);
+	crcjoin_init(&c->sum, CRCJOIN_CRC32, FROM_SUM);
+	crcjoin_init(&c->word, CRCJOIN_CRC32C, sizeof(uint32_t));
+	sum_pool(c);
+	return c;
+}
+
+void content_free(struct content *c)
+{
+	if (!c)
+		return;
+	mem_free(c->rest);
+	mem_free(c->pool);
+	mem_free(c);
+}
+
+uint64_t content_span_bytes(const struct content *c)
+{
+	return c->span_bytes;
+}
+
+void content_fill(const struct content *c, void *slice)
+{
+	content_mend(c, slice, 0, c->span_bytes + CONTENT_SLACK);
+}
+
+unsigned content_put(const struct content *c, const struct content_of *of, void *slice,
+		     uint64_t bytes, struct iovec *parts)
+{
+	const struct stamps s = stamps_of(c, of);
+	uint64_t used = u64_min(bytes, c->span_bytes + CONTENT_SLACK);
+	uint64_t blocks = blocks_of(used);
+	unsigned char *at = slice;
+	unsigned n = 0;
+
+	for (uint64_t i = 0; i < blocks; i++) {
+		const struct content_stamp stamp = stamp_of(&s, i);
+
+		memcpy(at + i * CONTENT_BLOCK, &stamp, sizeof(stamp));
+	}
+	for (uint64_t p = 0; p < bytes; p += c->span_bytes, n++) {
+		assert(n < CONTENT_PARTS);
+		parts[n].iov_base = at + in_slice(c, p);
+		parts[n].iov_len = in_turn(c, p, bytes - p);
+	}
+	return n;
+}
+
+void content_mend(const struct content *c, void *slice, uint64_t at, uint64_t bytes)
+{
+	memcpy((unsigned char *)slice + at, c->pool + at, bytes);
+}
+
+void content_copy(const struct content *c, const struct content_of *of, uint64_t p, void *to,
+		  uint64_t bytes)
+{
+	const struct stamps s = stamps_of(c, of);
+	unsigned char *at = to;
+
+	for (uint64_t n; bytes; p += n, at += n, bytes -= n) {
+		n = in_turn(c, p, bytes);
+		copy_range(&s, in_slice(c, p), at, n);
+	}
+}
+
+uint32_t content_crc32(const struct content *c, const struct content_of *of, uint64_t p,
+		       uint64_t bytes, uint32_t crc)
+{
+	const struct stamps s = stamps_of(c, of);
+	struct middle middle = { .is_known = false };
+
+	for (uint64_t n; bytes; p += n, bytes -= n) {
+		n = in_turn(c, p, bytes);
+		crc = turn_crc32(&s, &middle, in_slice(c, p), n, crc);
+	}
+	return crc;
+}
+
+uint64_t content_check(const struct content *c, const struct content_of *of, uint64_t p,
+		       const void *buf, uint64_t bytes)
+{
+	const struct stamps s = stamps_of(c, of);
+	const unsigned char *at = buf;
+	uint64_t done = 0, n, right;
+
+	for (; done < bytes; done += n) {
+		n = in_turn(c, p + done, bytes - done);
+		right = content_check_range(&s, in_slice(c, p + done), at + done, n);
+		if (right < n)
+			return done + right;
+	}
+	return bytes;
+}

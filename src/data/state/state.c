@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* state.c - see state.h. */
+#include "data/state/state.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "data/state/state_list.h"
+#include "job/job_check_model.h"
+#include "job/job_checkpoint.h"
+
+/* Measured sums of the writes of one checkpoint: McGill's. */
+static const struct {
+	uint64_t bytes;
+	bool is_of_rank_0;
+} patterns[] = {
+	[PATTERN_UNET3D] = { 499153191, true },
+	[PATTERN_BERT] = { 4034713312, false },
+	[PATTERN_DLRM] = { 27129166561, true },
+};
+
+/* ---- tensors of a transformer, in elements of one rank ---- */
+
+enum layer_kind { LAYER_EMBEDDING, LAYER_BLOCK, LAYER_HEAD, LAYER_NORM };
+
+#define BLOCK_TENSORS 6
+
+static const char *const block_names[BLOCK_TENSORS] = {
+	"input_layernorm",          "self_attention.qkv", "self_attention.dense",
+	"post_attention_layernorm", "mlp.gate_up",        "mlp.down",
+};
+
+/* Two moments and the parameters themselves in full precision; in each, what decays and what does
+ * not. */
+#define OPTIMIZER_TENSORS 6
+/* Norms and biases, as DLIO counts them. */
+#define NOT_DECAYED_ROWS 5
+
+static const char *const optimizer_names[OPTIMIZER_TENSORS] = {
+	"fp32.decay",       "fp32.no_decay",    "exp_avg.decay",
+	"exp_avg.no_decay", "exp_avg_sq.decay", "exp_avg_sq.no_decay",
+};
+
+static enum layer_kind layer_kind(const struct state *s, uint64_t layer)
+{
+	uint64_t layers = s->job->model_layers;
+
+	if (layer == 0)
+		return LAYER_EMBEDDING;
+	if (layer <= layers)
+		return LAYER_BLOCK;
+	return layer == layers + 1 ? LAYER_HEAD : LAYER_NORM;
+}
+
+/* No remainder is given to anybody, as in DLIO; nor is anything lost whole. */
+static uint64_t part(uint64_t elements, uint64_t ranks)
+{
+	uint64_t n = elements / ranks;
+
+	return n ? n : 1;
+}
+
+static uint64_t kv_size(const struct job *j)
+{
+	return j->model_hidden / j->model_heads * j->model_kv_heads;
+}
+
+/* What all tensor-parallel ranks have a copy of is cut by ZeRO 3 only. */
+static uint64_t block_elements(const struct state *s, uint64_t i)
+{
+	const struct job *j = s->job;
+	uint64_t h = j->model_hidden;
+	uint64_t shards = s->zero_stage == 3 ? s->data_parallel : 1;
+	uint64_t parts = shards * s->tensor_parallel;
+
+	switch (i) {
+	case 1:
+		return part(h * (h + 2 * kv_size(j)), parts);
+	case 2:
+		return part(h * h, parts);
+	case 4:
+		return part(2 * h * j->model_ffn, parts);
+	case 5:
+		return part(h * j->model_ffn, parts);
+	default:
+		return part(h, shards);
+	}
+}
+
+static uint64_t layer_elements(const struct state *s, enum layer_kind kind, uint64_t i)
+{
+	const struct job *j = s->job;
+	uint64_t shards = s->zero_stage == 3 ? s->data_parallel : 1;
+
+	if (kind == LAYER_BLOCK)
+		return block_elements(s, i);
+	if (kind == LAYER_NORM)
+		return part(j->model_hidden, shards);
+	return part(j->model_vocabulary * j->model_hidden, s->tensor_parallel * shards);
+}
+
+static uint64_t layer_tensors(enum layer_kind kind)
+{
+	return kind == LAYER_BLOCK ? BLOCK_TENSORS : 1;
+}
+
+static uint64_t layer_tensor_bytes(const struct state *s, enum layer_kind kind, uint64_t i)
+{
+	return state_scaled(layer_elements(s, kind, i) * s->job->model_bytes, s->job->scale);
+}
+
+static uint64_t layer_bytes(const struct state *s, enum layer_kind kind)
+{
+	uint64_t bytes = 0;
+
+	for (uint64_t i = 0; i < layer_tensors(kind); i++)
+		bytes += layer_tensor_bytes(s, kind, i);
+	return bytes;
+}
+
+static uint64_t optimizer_tensor_bytes(const struct state *s, uint64_t i)
+{
+	const struct job *j = s->job;
+	uint64_t ranks = s->zero_stage ? s->ranks : s->tensor_parallel * s->pipeline_parallel;
+	uint64_t elements =
+		i % 2 ? NOT_DECAYED_ROWS * j->model_hidden : part(state_parameters(s), ranks);
+
+	return state_scaled(elements * j->optimizer_bytes, j->scale);
+}
+
+static uint64_t optimizer_bytes(const struct state *s)
+{
+	uint64_t bytes = 0;
+
+	for (uint64_t i = 0; i < OPTIMIZER_TENSORS; i++)
+		bytes += optimizer_tensor_bytes(s, i);
+	return bytes;
+}
+
+/* ---- who saves what ---- */
+
+/* Of one pipeline stage: its first and last layer, in DLIO's numbers. */
+struct stage {
+	uint64_t first, last;
+};
+
+/* Embedding and head come on top of a stage's equal number of blocks. */
+static struct stage stage_of(const struct state *s, uint64_t rank)
+{
+	uint64_t stages = s->pipeline_parallel;
+	uint64_t i = rank / s->tensor_parallel % stages;
+	uint64_t layers = s->job->model_layers;
+	uint64_t each = layers / stages, more = layers % stages;
+	struct stage stage;
+
+	stage.first = i * each + (i < more ? i : more) + 1;
+	stage.last = stage.first + each + (i < more) - 1;
+	if (i == 0)
+		stage.first = 0;
+	if (i == stages - 1)
+		stage.last = layers + 2;
+	return stage;
+}
+
+static bool is_first_copy(const struct state *s, uint64_t rank)
+{
+	return rank < s->tensor_parallel * s->pipeline_parallel;
+}
+
+static bool saves_model(const struct state *s, uint64_t rank)
+{
+	return s->zero_stage == 3 || is_first_copy(s, rank);
+}
+
+static bool saves_optimizer(const struct state *s, uint64_t rank)
+{
+	return s->job->optimizer_bytes && (s->zero_stage || is_first_copy(s, rank));
+}
+
+static uint64_t model_groups(const struct state *s, uint64_t rank)
+{
+	struct stage stage = stage_of(s, rank);
+
+	return saves_model(s, rank) ? stage.last - stage.first + 1 : 0;
+}
+
+/* ---- what is no transformer: one group ---- */
+
+static bool saves_plain(const struct state *s, uint64_t rank)
+{
+	return s->kind != STATE_PATTERN || rank == 0 ||
+	       !patterns[s->job->checkpoint_pattern].is_of_rank_0;
+}
+
+static uint64_t plain_tensors(const struct state *s)
+{
+	return s->kind == STATE_LIST ? state_list_tensors(s->list) : 1;
+}
+
+static uint64_t plain_bytes(const struct state *s)
+{
+	const struct job *j = s->job;
+	uint64_t bytes = j->checkpoint_size_bytes;
+
+	if (s->kind == STATE_LIST)
+		return state_list_bytes(s->list);
+	if (s->kind == STATE_PATTERN && bytes == 0)
+		bytes = patterns[j->checkpoint_pattern].bytes;
+	return state_scaled(bytes, j->scale);
+}
+
+static void plain_tensor(const struct state *s, uint64_t i, struct state_tensor *t)
+{
+	bool is_list = s->kind == STATE_LIST;
+
+	t->bytes = is_list ? state_list_size(s->list, i) : plain_bytes(s);
+	t->value_bytes = 1;
+	snprintf(t->name, sizeof(t->name), "%s", is_list ? state_list_name(s->list, i) : "a");
+}
+
+/* ---- public ---- */
+
+static void set_kind(struct state *s)
+{
+	const struct job *j = s->job;
+
+	if (j->checkpoint_layout == LAYOUT_PATTERN)
+		s->kind = STATE_PATTERN;
+	else if (j->tensor_sizes)
+		s->kind = STATE_LIST;
+	else if (j->model_layers)
+		s->kind = STATE_TRANSFORMER;
+	else
+		s->kind = STATE_SIZE;
+}
+
+static int state_check(const struct job *j, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && job_check_model(j, i, &rc, err);)
+		i++;
+	return rc;
+}
+
+static int load_list(struct state *s, struct mlgen_err *err)
+{
+	const struct job *j = s->job;
+	int rc = state_list_new(&s->list, j->tensor_sizes, (unsigned)j->kb_base, j->scale, err);
+
+	if (rc == 0 && (double)state_list_bytes(s->list) * (double)s->ranks > MODEL_BYTES_MAX)
+		rc = mlgen_fail(err, -ERANGE,
+				"tensor_sizes: the state of %" PRIu64
+				" ranks would have more than 8 EiB",
+				s->ranks);
+	return rc;
+}
+
+int state_init(struct state *s, const struct job *job, struct mlgen_err *err)
+{
+	int rc = state_check(job, err);
+
+	*s = (struct state){ .job = job };
+	if (rc)
+		return rc;
+	s->ranks = job_ranks(job);
+	s->tensor_parallel = job->tensor_parallel;
+	s->pipeline_parallel = job->pipeline_parallel;
+	s->data_parallel = s->ranks / (s->tensor_parallel * s->pipeline_parallel);
+	s->zero_stage = (unsigned)job->zero_stage;
+	set_kind(s);
+	rc = job_local_ranks(job, &s->local, err);
+	if (rc == 0 && s->kind == STATE_LIST)
+		rc = load_list(s, err);
+	if (rc)
+		state_fini(s);
+	return rc;
+}
+
+int state_whole(struct state *of, const struct state *s, struct mlgen_err *err)
+{
+	*of = *s;
+	of->local = (struct ranges){ 0 };
+	return job_saved_ranks(s->job, &of->local, err);
+}
+
+void state_fini(struct state *s)
+{
+	state_list_free(s->list);
+	ranges_fini(&s->local);
+	*s = (struct state){ 0 };
+}
+
+uint64_t state_parameters(const struct state *s)
+{
+	const struct job *j = s->job;
+	uint64_t h = j->model_hidden;
+	uint64_t block = h + h * (h + 2 * kv_size(j)) + h * h + h + 3 * h * j->model_ffn;
+
+	if (s->kind != STATE_TRANSFORMER)
+		return 0;
+	return 2 * j->model_vocabulary * h + h + j->model_layers * block;
+}
+
+uint64_t state_groups(const struct state *s, uint64_t rank)
+{
+	assert(rank < s->ranks);
+	if (s->kind != STATE_TRANSFORMER)
+		return saves_plain(s, rank);
+	return model_groups(s, rank) + saves_optimizer(s, rank);
+}
+
+void state_group(const struct state *s, uint64_t rank, uint64_t i, struct state_group *g)
+{
+	enum layer_kind kind;
+
+	assert(i < state_groups(s, rank));
+	*g = (struct state_group){ .rank = rank };
+	if (s->kind != STATE_TRANSFORMER) {
+		g->tensors = plain_tensors(s);
+		g->bytes = plain_bytes(s);
+	} else if (i == model_groups(s, rank)) {
+		g->is_optimizer = true;
+		g->tensors = OPTIMIZER_TENSORS;
+		g->bytes = optimizer_bytes(s);
+	} else {
+		g->layer = stage_of(s, rank).first + i;
+		kind = layer_kind(s, g->layer);
+		g->tensors = layer_tensors(kind);
+		g->bytes = layer_bytes(s, kind);
+	}
+}
+
+static void name_layer_tensor(const struct state_group *g, enum layer_kind kind, uint64_t i,
+			      struct state_tensor *t)
+{
+	static const char *const names[] = {
+		[LAYER_EMBEDDING] = "embedding.weight",
+		[LAYER_HEAD] = "lm_head.weight",
+		[LAYER_NORM] = "final_layernorm.weight",
+	};
+
+	if (kind == LAYER_BLOCK)
+		snprintf(t->name, sizeof(t->name), "layers.%" PRIu64 ".%s.weight", g->layer,
+			 block_names[i]);
+	else
+		snprintf(t->name, sizeof(t->name), "%s", names[kind]);
+}
+
+/* What is scaled need not be whole values. */
+static unsigned value_bytes(uint64_t bytes, uint64_t value)
+{
+	bool is_usual = value == 2 || value == 4 || value == 8;
+
+	return is_usual && bytes % value == 0 ? (unsigned)value : 1;
+}
+
+void state_tensor(const struct state *s, const struct state_group *g, uint64_t i,
+		  struct state_tensor *t)
+{
+	enum layer_kind kind;
+
+	assert(i < g->tensors);
+	if (s->kind != STATE_TRANSFORMER) {
+		plain_tensor(s, i, t);
+	} else if (g->is_optimizer) {
+		t->bytes = optimizer_tensor_bytes(s, i);
+		t->value_bytes = value_bytes(t->bytes, s->job->optimizer_bytes);
+		snprintf(t->name, sizeof(t->name), "optimizer.%s", optimizer_names[i]);
+	} else {
+		kind = layer_kind(s, g->layer);
+		t->bytes = layer_tensor_bytes(s, kind, i);
+		t->value_bytes = value_bytes(t->bytes, s->job->model_bytes);
+		name_layer_tensor(g, kind, i, t);
+	}
+}
+
+static uint64_t stage_bytes(const struct state *s, const struct stage *stage)
+{
+	uint64_t layers = s->job->model_layers;
+	uint64_t first = stage->first ? stage->first : 1;
+	uint64_t last = stage->last > layers ? layers : stage->last;
+	uint64_t bytes = (last - first + 1) * layer_bytes(s, LAYER_BLOCK);
+
+	if (stage->first == 0)
+		bytes += layer_bytes(s, LAYER_EMBEDDING);
+	if (stage->last > layers)
+		bytes += layer_bytes(s, LAYER_HEAD) + layer_bytes(s, LAYER_NORM);
+	return bytes;
+}
+
+void state_rank_bytes(const struct state *s, uint64_t rank, struct state_bytes *b)
+{
+	struct stage stage;
+
+	assert(rank < s->ranks);
+	*b = (struct state_bytes){ 0 };
+	if (s->kind != STATE_TRANSFORMER) {
+		b->model = saves_plain(s, rank) ? plain_bytes(s) : 0;
+	} else {
+		stage = stage_of(s, rank);
+		if (saves_model(s, rank))
+			b->model = stage_bytes(s, &stage);
+		if (saves_optimizer(s, rank))
+			b->optimizer = optimizer_bytes(s);
+	}
+	b->total = b->model + b->optimizer;
+}
+
+static uint64_t plain_ranks(const struct state *s)
+{
+	return s->ranks > 1 && saves_plain(s, 1) ? s->ranks : 1;
+}
+
+void state_all_bytes(const struct state *s, struct state_bytes *b)
+{
+	uint64_t of_a_copy = s->tensor_parallel * s->pipeline_parallel;
+	struct stage all = { 0, s->job->model_layers + 2 };
+
+	*b = (struct state_bytes){ 0 };
+	if (s->kind != STATE_TRANSFORMER) {
+		b->model = plain_ranks(s) * plain_bytes(s);
+	} else {
+		/* The stages of one tensor-parallel rank hold all layers. */
+		b->model = stage_bytes(s, &all) * s->tensor_parallel *
+			   (s->zero_stage == 3 ? s->data_parallel : 1);
+		if (s->job->optimizer_bytes)
+			b->optimizer = optimizer_bytes(s) * (s->zero_stage ? s->ranks : of_a_copy);
+	}
+	b->total = b->model + b->optimizer;
+}
+
+uint64_t state_locals(const struct state *s)
+{
+	return s->local.numbers;
+}
+
+uint64_t state_local(const struct state *s, uint64_t i)
+{
+	return ranges_at(&s->local, i);
+}
+
+bool state_is_local(const struct state *s, uint64_t rank)
+{
+	return ranges_has(&s->local, rank);
+}
