@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/plans/pyfile.h"
+#include "data/file/pyfile.h"
 #include "data/plans/zipread.h"
 #include "suites.h"
 

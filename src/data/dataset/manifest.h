@@ -8,6 +8,7 @@
 #include <mlgen/err.h>
 
 #include "data/file/dataset.h"
+#include "data/scan/scan.h" /* MANIFEST_NAME */
 
 /*
  * DIRECTORY/mlgen-dataset.json holds the parameters and `complete`. It is replaced atomically and
@@ -15,8 +16,6 @@
  * written under a temporary name and renamed when whole, so an incomplete dataset is resumed by
  * looking for names that are missing.
  */
-#define MANIFEST_NAME "mlgen-dataset.json"
-
 enum manifest_state { MANIFEST_ABSENT, MANIFEST_INCOMPLETE, MANIFEST_COMPLETE };
 
 /*

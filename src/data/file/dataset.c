@@ -11,7 +11,6 @@
 #include "base/util.h"
 #include "data/file/format.h"
 #include "data/file/found.h"
-#include "data/formats/indexed_look.h"
 #include "data/scan/labels.h"
 #include "data/scan/namepair.h"
 #include "data/scan/scan.h"
@@ -47,12 +46,13 @@ static int turn_to_label(const struct dataset *ds, uint64_t file, char *path, si
 	return labels_path(ds->labels, file, first, path, size);
 }
 
-static int turn_to_index(char *path, size_t size)
+/* The index has a name of its own, which the format knows. */
+static int turn_to_index(const struct dataset *ds, char *path, size_t size)
 {
 	char file[PATH_MAX];
 
 	snprintf(file, sizeof(file), "%s", path);
-	return indexed_megatron_path(file, path, size) ? (int)strlen(path) : -ENAMETOOLONG;
+	return ds->format->named_index(file, path, size) ? (int)strlen(path) : -ENAMETOOLONG;
 }
 
 static int path_of_scan(const struct dataset *ds, uint64_t file, char *out, size_t size)
@@ -70,7 +70,7 @@ static int path_of_scan(const struct dataset *ds, uint64_t file, char *out, size
 	if (ds->options.scan_pair)
 		return turn_to_twin(ds, out, size);
 	if (ds->has_megatron)
-		return turn_to_index(out, size);
+		return turn_to_index(ds, out, size);
 	n += r;
 	r = snprintf(out + n, size - (size_t)n, "%s", ds->format->parts[file / ds->files].beside);
 	return (size_t)r < size - (size_t)n ? n + r : -ENAMETOOLONG;

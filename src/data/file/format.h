@@ -101,6 +101,9 @@ struct format {
 	 * more; "" = such a name would be too long.
 	 */
 	bool (*look_beside)(const char *path, unsigned i, char *out, size_t size);
+	/* Of dataset.has_megatron: the path of the index of the file at `path`. False: there is
+	 * none, or no room. */
+	bool (*named_index)(const char *path, char *out, size_t size);
 	/* Optional: what they have in common, once all were looked at: of ds with found and files.
 	 * 0, or -EINVAL with err. */
 	int (*found_init)(struct dataset *ds, struct mlgen_err *err);

@@ -9,10 +9,7 @@
 
 #include "data/file/dataset.h"
 #include "data/file/format.h"
-#include "data/formats/npz.h"
-#include "data/formats/png.h"
-#include "data/plans/pyfile.h"
-#include "data/plans/zipread.h"
+#include "data/file/pyfile.h"
 #include "stat/sizes.h"
 
 struct plan_config {
@@ -51,6 +48,15 @@ struct plan_recorded {
 	struct plan_counts *counts; /* ... and go here; may be NULL */
 };
 
+#define PLAN_OWN_BYTES 192
+
+/* The struct of TYPE in which a kind keeps what it knows of the file; zeroed by plan_init(). */
+#define PLAN_OWN(p, type)                                                                          \
+	({                                                                                         \
+		_Static_assert(sizeof(type) <= PLAN_OWN_BYTES, "PLAN_OWN_BYTES is too small");     \
+		(type *)(void *)(p)->own;                                                          \
+	})
+
 /* An iterator; a plain struct, no memory behind it. */
 struct plan {
 	const struct plan_config *config;
@@ -61,13 +67,10 @@ struct plan {
 	unsigned step;
 	/* What Python's own reading of files makes of its program. */
 	struct pyfile python;
-	/* plan_numpy: the archive, the member that is open, and how many chunks of it have been
-	 * counted already. */
-	struct npz_array npz;
-	struct zipread zip;
-	uint64_t jump;         /* plan_hdf5: the word of the next chunk; plan_parquet:
-				* the row group */
-	struct png_layout png; /* plan_png */
+	uint64_t jump; /* plan_hdf5: the word of the next chunk; plan_parquet:
+			* the row group */
+	/* What its kind keeps of the file: PLAN_OWN(). */
+	_Alignas(uint64_t) unsigned char own[PLAN_OWN_BYTES];
 	struct plan_recorded recorded;
 	/* The label file, after all that kind->next gives: its step and place. */
 	unsigned label_step;

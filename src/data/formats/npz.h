@@ -7,7 +7,7 @@
 
 #include "data/file/format.h"
 #include "data/formats/npy.h"
-#include "data/plans/zipread.h"
+#include "data/formats/zip_look.h"
 
 enum {
 	NPZ_NAME_BYTES = 5, /* "x.npy" */

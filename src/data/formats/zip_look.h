@@ -6,7 +6,26 @@
 #include <stdint.h>
 
 #include "data/file/look.h"
-#include "data/plans/zipread.h"
+
+/* Where a member lies: its local header, the name and the extra field behind that, then what is
+ * stored of it. */
+struct zip_member {
+	uint64_t header_off;
+	unsigned name_bytes, extra_bytes;
+	uint64_t stored_bytes; /* in the file */
+	uint64_t plain_bytes;  /* what becomes of them */
+	bool is_deflated;
+};
+
+#define ZIP_LOCAL_BYTES 30u
+
+/* What stands behind the directory, last to first: the end record, without a comment, and for zip64
+ * the locator of the end record that is before it. */
+enum {
+	ZIP_END_BYTES = 22,
+	ZIP_LOCATOR_BYTES = 20,
+	ZIP_END64_BYTES = 56,
+};
 
 struct zip_found {
 	uint64_t dir_off, dir_bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_forward.c - a file's requests from its beginning to its end, by TensorFlow and by
  * WebDataset. */
-#include "data/plans/plan_forward.h"
+#include "data/formats/forward.h"
 
 #include "data/file/plan.h"
 #include "data/formats/tfrecord_look.h"
@@ -59,8 +59,6 @@ enum { OPEN, STAT, READ, READ_REST, CLOSED };
 
 /* plan.has */
 enum { LAST = 1 /* extent of its file */ };
-
-#define EXTENT_BYTES 262144
 
 static const struct stream *stream_of(const struct plan_config *config)
 {
@@ -188,14 +186,3 @@ const struct plan_kind plan_forward = {
 	.skip = forward_skip,
 	.largest_read = forward_largest_read,
 };
-
-uint64_t forward_extent_samples(uint64_t samples_per_file, uint64_t record_bytes)
-{
-	uint64_t n = EXTENT_BYTES / record_bytes;
-
-	if (n > samples_per_file)
-		n = samples_per_file;
-	while (n > 1 && samples_per_file % n)
-		n--;
-	return n ? n : 1;
-}

@@ -14,11 +14,13 @@ enum { AT_A_TIME = 65536, SMALL = 1024, PREFIX_BYTES = 16 };
 
 enum { OPEN, STAT, PREFIX, BEFORE, LARGE, BEHIND, IMAGE, NEXT_CHUNK, CLOSE, CLOSED };
 
+#define PNG(p) PLAN_OWN(p, struct png_layout)
+
 /* p->end: of the chunk of the image that is being read. */
 static void begin_chunk(struct plan *p, uint64_t off)
 {
-	uint64_t behind = p->png.end_off - PNG_END_BYTES - 4; /* its CRC */
-	uint64_t bytes = p->png.data_bytes;
+	uint64_t behind = PNG(p)->end_off - PNG_END_BYTES - 4; /* its CRC */
+	uint64_t bytes = PNG(p)->data_bytes;
 
 	p->off = off;
 	p->end = bytes ? u64_min(off + bytes, behind) : behind;
@@ -28,7 +30,7 @@ static void begin_chunk(struct plan *p, uint64_t off)
 static void png_init_plan(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	(void)x;
-	png_layout(shape, &p->png);
+	png_layout(shape, PNG(p));
 	pyfile_open(&p->python, p->file_bytes);
 }
 
@@ -60,7 +62,7 @@ static void read_next_head(struct plan *p)
 
 	pyfile_read(&p->python, PNG_CHUNK_BYTES);
 	p->step = CLOSE;
-	if (next >= p->png.end_off - PNG_END_BYTES)
+	if (next >= PNG(p)->end_off - PNG_END_BYTES)
 		return;
 	begin_chunk(p, next);
 	p->step = IMAGE;
@@ -73,15 +75,15 @@ static void take_step(struct plan *p)
 		pyfile_read(&p->python, PREFIX_BYTES);
 		p->step++;
 	} else if (p->step == BEFORE) {
-		if (!advance(p, u64_min(p->png.large_off, p->png.data_off)))
+		if (!advance(p, u64_min(PNG(p)->large_off, PNG(p)->data_off)))
 			p->step++;
 	} else if (p->step == LARGE) {
-		pyfile_read(&p->python, p->png.large_bytes);
+		pyfile_read(&p->python, PNG(p)->large_bytes);
 		p->step++;
 	} else if (p->step == BEHIND) {
-		if (advance(p, p->png.data_off))
+		if (advance(p, PNG(p)->data_off))
 			return;
-		begin_chunk(p, p->png.data_off);
+		begin_chunk(p, PNG(p)->data_off);
 		p->step++;
 	} else if (p->step == IMAGE) {
 		read_image(p);

@@ -5,27 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/plans/pyfile.h"
-
-/* Where a member lies: its local header, the name and the extra field behind that, then what is
- * stored of it. */
-struct zip_member {
-	uint64_t header_off;
-	unsigned name_bytes, extra_bytes;
-	uint64_t stored_bytes; /* in the file */
-	uint64_t plain_bytes;  /* what becomes of them */
-	bool is_deflated;
-};
-
-#define ZIP_LOCAL_BYTES 30u
-
-/* What stands behind the directory, last to first: the end record, without a comment, and for zip64
- * the locator of the end record that is before it. */
-enum {
-	ZIP_END_BYTES = 22,
-	ZIP_LOCATOR_BYTES = 20,
-	ZIP_END64_BYTES = 56,
-};
+#include "data/file/pyfile.h"
+#include "data/formats/zip_look.h"
 
 /*
  * A member that is open (zipfile.ZipExtFile of CPython 3.11): an iterator without memory behind it.

@@ -22,6 +22,10 @@
  * hold: found.h) or goes without them. Empty files, of which there is nothing to read, are left out
  * in either case, and mlgen's own (manifest, lock, unfinished files) are not seen at all.
  */
+/* The manifest of a data set that mlgen has made, which no scan sees; manifest.h reads and writes
+ * it. */
+#define MANIFEST_NAME "mlgen-dataset.json"
+
 struct scan;
 
 struct scan_skipped {

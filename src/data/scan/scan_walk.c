@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/util.h"
-#include "data/dataset/manifest.h"
 #include "data/scan/scan_inside.h"
 
 static int64_t changed_ns(const struct stat *st)

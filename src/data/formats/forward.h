@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_forward.h - what plan_forward has to know of the formats that it reads. */
+/* forward.h - files that are read from their beginning to their end. */
 #pragma once
 
 #include <stdint.h>
 
-#include "data/file/dataset.h"
 #include "data/file/format.h"
 
 /*

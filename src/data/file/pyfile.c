@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pyfile.c - see pyfile.h. */
-#include "data/plans/pyfile.h"
+#include "data/file/pyfile.h"
 
 #include "base/util.h"
 
