@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "data/pattern/pieces.h"
+#include "data/pattern/pattern_internal.h"
 #include "suites.h"
 
 #define KI UINT64_C(1024)

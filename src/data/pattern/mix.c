@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mix.c - what the requests of a plain job are: read or write, and how large. */
-#include "data/pattern/mix.h"
+#include "data/pattern/pattern_internal.h"
 
 #include <string.h>
 

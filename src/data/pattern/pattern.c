@@ -10,8 +10,7 @@
 #include "base/perm.h"
 #include "base/rng.h"
 #include "base/units.h"
-#include "data/pattern/mix.h"
-#include "data/pattern/pieces.h"
+#include "data/pattern/pattern_internal.h"
 
 /*
  * How much a job moves, as fio has it (3.33, measured):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pattern.h - the requests of one worker of a plain job, one after the other. */
+/* pattern.h - which blocks a plain job accesses: offsets, lengths and directions as a function of
+ * the position. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pieces.c - a region cut into requests of several sizes, each taken once, in random order. */
-#include "data/pattern/pieces.h"
+#include "data/pattern/pattern_internal.h"
 
 #include <assert.h>
 
