@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/order/sampler.h"
+#include "data/order/order.h"
 #include "job/advice.h"
 #include "job/workload.h"
 

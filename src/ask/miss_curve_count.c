@@ -12,7 +12,7 @@
 #include "data/cache/misscurve.h"
 #include "data/cache/nextuse.h"
 #include "data/cache/pages.h"
-#include "data/order/orderwalk.h"
+#include "data/order/order.h"
 #include "job/cache_words.h"
 
 /* Of hot a ranking would have to be known, of importance weights. LRU's is the first: one pass says

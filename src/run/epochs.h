@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/order/sampler.h"
+#include "data/order/order.h"
 #include "run/results.h"
 
 /*

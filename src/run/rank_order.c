@@ -9,8 +9,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/order/hitsfirst.h"
-#include "data/order/orderwalk.h"
+#include "data/order/order.h"
 #include "run/tier.h"
 
 /* What all processes say at a time: whole steps, as many as fit, but at least one. */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "data/file/plan.h"
-#include "data/order/sampler.h"
+#include "data/order/order.h"
 
 /* What is read in a stage: the training's dataset, or the evaluation's. */
 struct pass {

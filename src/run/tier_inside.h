@@ -11,7 +11,7 @@
 #include "base/stop.h"
 #include "data/cache/cache.h"
 #include "data/cache/nextuse.h"
-#include "data/order/orderwalk.h"
+#include "data/order/order.h"
 #include "run/bell.h"
 #include "run/tier.h"
 #include "run/tier_peers.h"

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/order/hitsfirst.h"
+#include "data/order/order.h"
 #include "data/plans/demand.h"
 #include "io/engines.h"
 #include "run/live.h"

@@ -9,7 +9,7 @@
 
 #include "base/count.h"
 #include "base/stop.h"
-#include "data/order/importance.h"
+#include "data/order/order.h"
 #include "data/state/state.h"
 #include "run/bell.h"
 #include "run/epochs.h"

@@ -4,7 +4,7 @@
 
 #include <check.h>
 
-#include "data/order/sampler.h"
+#include "data/order/order.h"
 #include "work/workloads.h"
 
 /* What one case is made of. */

@@ -16,7 +16,7 @@
 #include "data/file/format.h"
 #include "data/file/found.h"
 #include "data/file/look.h"
-#include "data/order/sampler.h"
+#include "data/order/order.h"
 #include "data/scan/scan.h"
 #include "suites.h"
 #include "temp.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_hitsfirst.c - what a cache has comes first in an epoch, and nothing else of its order
  * changes. */
-#include "data/order/hitsfirst.h"
+#include "data/order/order.h"
 #include "suites.h"
 
 #define SAMPLES 240u

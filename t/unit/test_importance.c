@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/order/importance.h"
+#include "data/order/order.h"
 #include "suites.h"
 
 #define SAMPLES 8192

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/util.h"
-#include "data/order/sampler.h"
+#include "data/order/order.h"
 #include "distil/neighbours.h"
 #include "suites.h"
 

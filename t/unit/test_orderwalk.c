@@ -2,7 +2,7 @@
 /* test_orderwalk.c - all accesses of an epoch: first batches before second ones. */
 #include <check.h>
 
-#include "data/order/orderwalk.h"
+#include "data/order/order.h"
 #include "suites.h"
 
 static char directory[] = "d";

@@ -2,7 +2,7 @@
 /* test_run_hosts.c - trainings of several processes, which are threads here, draw the orders of one
  * with as many accelerators. */
 #include "base/util.h"
-#include "data/order/importance.h"
+#include "data/order/order.h"
 #include "run/tier.h"
 #include "star_rig.h"
 #include "suites.h"

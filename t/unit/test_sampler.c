@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/order/sampler.h"
+#include "data/order/order.h"
 #include "suites.h"
 #include "work/workloads.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "data/order/sampler.h"
+#include "data/order/order.h"
 #include "sampler_files_rig.h"
 #include "suites.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sampler_lanes.c - the lanes of tf.data. */
-#include "data/order/sampler.h"
+#include "data/order/order.h"
 #include "sampler_files_rig.h"
 #include "suites.h"
 

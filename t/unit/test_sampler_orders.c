@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/order/sampler.h"
+#include "data/order/order.h"
 #include "suites.h"
 
 static char directory[] = "d";

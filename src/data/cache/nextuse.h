@@ -6,7 +6,7 @@
 
 #include <mlgen/err.h>
 
-#include "data/order/orderwalk.h"
+#include "data/order/order.h"
 
 /*
  * Accesses are counted in the order of the plan (orderwalk.h), from 0 on over all epochs. What an

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hitsfirst.c - an epoch's order with what a cache has in front (cache_hits_first). */
-#include "data/order/hitsfirst.h"
+#include "data/order/order.h"
 
 #include <assert.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* orderwalk.c - the accesses of an epoch in the order of the plan: step by step, rank by rank. */
-#include "data/order/orderwalk.h"
+#include "data/order/order.h"
 
 #include "base/mem.h"
 

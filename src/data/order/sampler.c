@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler.c - the order of an epoch and the part of each rank. */
-#include "data/order/sampler_inside.h"
+#include "data/order/order_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "data/order/hitsfirst.h"
-#include "data/order/importance.h"
+#include "data/order/order.h"
 
 /* drop_last: the first extent of a shard of floor or ceil(N / ranks). */
 static uint64_t shard_start(const struct sampler *s, uint64_t rank)

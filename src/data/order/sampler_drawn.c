@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler_drawn.c - extents drawn with replacement: all alike, or by a weight of each. */
-#include "data/order/sampler_inside.h"
+#include "data/order/order_internal.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler_runs.c - runs of neighbours in any order, and what is in them shuffled in windows. */
-#include "data/order/sampler_inside.h"
+#include "data/order/order_internal.h"
 
 #include "base/rng.h"
 #include "base/util.h"

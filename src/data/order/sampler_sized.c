@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler_sized.c - extents of different numbers of samples: how many are before a position. */
-#include "data/order/sampler_inside.h"
+#include "data/order/order_internal.h"
 
 /*
  * In an order that is a permutation no formula says how many samples are before a position: they

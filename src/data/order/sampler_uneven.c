@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler_uneven.c - files in order that have different numbers of samples. */
-#include "data/order/sampler_inside.h"
+#include "data/order/order_internal.h"
 
 #include "base/bisect.h"
 #include "base/util.h"

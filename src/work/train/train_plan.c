@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "data/dataset/manifest.h"
-#include "data/order/sampler.h"
+#include "data/order/order.h"
 #include "data/plans/demand.h"
 #include "io/dropcaches.h"
 #include "job/advice.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler_inside.h - between the files of the sampler; for src/data/sampler*.c alone. */
+/* order_internal.h - what the samplers share. */
 #pragma once
 
-#include "data/order/sampler.h"
+#include "data/order/order.h"
 
 bool sampler_shards_files(const struct sampler *s);
 /* The rank's n-th file in the order of the files. */

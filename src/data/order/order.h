@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler.h - which extent is read next: a pure function of (seed, epoch, rank, position). */
+/* order.h - the order in which a training reads its samples. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,8 +7,19 @@
 
 #include <mlgen/err.h>
 
+#include "base/dist.h"
 #include "base/perm.h"
 #include "data/file/dataset.h"
+#include "job/job.h"
+
+/*
+ * The order in which the ranks of a training read its samples: pure functions of seed, epoch, rank
+ * and position, so that no process and no thread has to tell another. Only the order by importance
+ * has a memory, and the walk over an epoch has a place. An epoch of a sampler belongs to one
+ * thread; the sampler itself is constant.
+ */
+
+/* ---- Which extent is read next: a pure function of (seed, epoch, rank, position) ---- */
 
 struct hitsfirst;
 struct importance;
@@ -165,3 +176,109 @@ uint64_t sampler_rank_samples(const struct sampler *s);
 
 /* Samples in batch `step` (< steps) of a rank: `batch`, or fewer in a last one. */
 uint64_t sampler_batch_samples(const struct sampler *s, uint64_t step);
+
+/* ---- An order by what samples' losses were: shuffle=importance ---- */
+
+/*
+ * SHADE's rules (R. I. S. Khan et al., FAST '23; as its code has them, not as it numbers batches):
+ * an epoch's order is drawn with replacement by weights that follow from the losses of the epochs
+ * before. Losses are played: the difficulty of a sample, drawn once, times what is left of it after
+ * so many epochs.
+ *
+ * Every rank draws for itself, by weights that all share: so a process draws for its own ranks
+ * alone, as long as it hears what all were trained on.
+ *
+ * Memory: at most 16 bytes an extent, once a process. Written at the epoch's barrier alone
+ * (importance_trained, importance_draw, by one thread), read by all threads between two of them.
+ */
+struct importance;
+
+struct importance_config {
+	uint64_t extents, rank_extents; /* of a rank's epoch */
+	struct sampler_ranks known;     /* that are drawn here */
+	uint64_t seed;
+	bool is_aggressive; /* PADS */
+	double rep;         /* how often a hit is repeated; of hits_first */
+	bool hits_first;
+	struct dist difficulty, decay;
+};
+
+/* Of a job and the sampler of its training. */
+struct importance_config importance_config(const struct job *job, const struct sampler *sampler);
+
+/* Is the extent in the rank's cache? NULL = there is none. */
+typedef bool importance_has(const void *cache, uint64_t rank, uint64_t extent);
+
+int importance_new(struct importance **out, const struct importance_config *cfg,
+		   struct mlgen_err *err);
+void importance_free(struct importance *im); /* NULL is fine */
+uint64_t importance_state_bytes(const struct importance_config *cfg);
+
+/* The order of an epoch (from 0), drawn by what is known of those before. */
+void importance_draw(struct importance *im, uint64_t epoch, importance_has *has, const void *cache);
+
+/* The extent at a rank's position of the epoch that was drawn last; of a rank that is known
+ * here. */
+uint64_t importance_at(const struct importance *im, uint64_t rank, uint64_t position);
+
+/* A rank, known here or not, has computed on this batch of that epoch: losses become weights. In
+ * the order of the plan. */
+void importance_trained(struct importance *im, uint64_t epoch, const uint64_t *extents,
+			unsigned count);
+
+/* Weight of an extent in the epoch at hand. */
+double importance_weight(const struct importance *im, uint64_t extent);
+
+/* ---- An epoch's order with what a cache has in front (cache_hits_first) ---- */
+
+/*
+ * What SHADE does of every batch order (R. I. S. Khan et al., FAST '23): of what a rank reads in an
+ * epoch, that which the cache has when it begins comes first, then the rest, both in the order that
+ * they had. So nothing is evicted before it was hit.
+ *
+ * 4 bytes an access of an epoch, of the ranks that are known here. Written at the epoch's barrier
+ * (hitsfirst_draw, by one thread), read by all threads between two of them.
+ */
+struct hitsfirst;
+
+/* Of a sampler, whose own order it is that is parted; it is copied. */
+struct hitsfirst *hitsfirst_new(const struct sampler *s, struct sampler_ranks known);
+void hitsfirst_free(struct hitsfirst *h); /* NULL is fine */
+uint64_t hitsfirst_state_bytes(const struct sampler *s, struct sampler_ranks known);
+
+/* The order of an epoch (from 0), by what is there now. */
+void hitsfirst_draw(struct hitsfirst *h, uint64_t epoch, importance_has *has, const void *cache);
+
+/* The extent at a position of a known rank, of the epoch that was drawn last. */
+uint64_t hitsfirst_at(const struct hitsfirst *h, uint64_t rank, uint64_t position);
+
+/* ---- The accesses of an epoch in the order of the plan: step by step, rank by rank ---- */
+
+/*
+ * What ranks read at the same time has no order in a run; in that of the plan the first batch of
+ * each rank comes before the second of any. Whoever decides by this order decides the same in each
+ * run.
+ */
+struct orderwalk_at {
+	uint64_t rank, step, position;
+	uint64_t extent; /* its id */
+};
+
+struct orderwalk {
+	const struct sampler *sampler;
+	uint64_t first_rank, end_rank; /* only these ranks */
+	/* Of the batch at hand: its end, and where it is. */
+	uint64_t rank, step, position, end;
+	/* One a rank: where extents differ, it is kept how far one has come. */
+	struct sampler_epoch *orders;
+};
+
+/* To the beginning of an epoch (from 0); what `w` held is not looked at. */
+void orderwalk_begin(struct orderwalk *w, const struct sampler *s, uint64_t first_rank,
+		     uint64_t end_rank, uint64_t epoch);
+
+/* The next access; false: the epoch is over. */
+bool orderwalk_next(struct orderwalk *w, struct orderwalk_at *at);
+
+/* At any time after orderwalk_begin; takes a zeroed struct. */
+void orderwalk_end(struct orderwalk *w);
