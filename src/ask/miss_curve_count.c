@@ -9,9 +9,6 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/cache/cache.h"
-#include "data/cache/misscurve.h"
-#include "data/cache/nextuse.h"
-#include "data/cache/pages.h"
 #include "data/order/order.h"
 #include "job/cache_words.h"
 

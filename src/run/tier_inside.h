@@ -10,7 +10,6 @@
 #include "base/perm.h"
 #include "base/stop.h"
 #include "data/cache/cache.h"
-#include "data/cache/nextuse.h"
 #include "data/order/order.h"
 #include "run/bell.h"
 #include "run/tier.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/cache/pages.h"
+#include "data/cache/cache.h"
 #include "data/file/plan.h"
 
 /*

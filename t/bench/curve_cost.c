@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "base/perm.h"
 #include "data/cache/cache.h"
-#include "data/cache/misscurve.h"
 #include "job/cache_words.h"
 
 #define SIZES 10

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "data/cache/cacheshare.h"
+#include "data/cache/cache.h"
 
 /* Closed forms of fresh permutations, confirmed by simulation with 20,000 samples. */
 static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_misscurve.c - lru's curve in one pass is what a cache of each size hits. */
 #include "cache_rig.h"
-#include "data/cache/misscurve.h"
+#include "data/cache/cache.h"
 
 #define SIZES 10
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/cache/nextuse.h"
+#include "data/cache/cache.h"
 #include "suites.h"
 
 #define EPOCHS 4

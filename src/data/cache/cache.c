@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/util.h"
-#include "data/cache/cache_inside.h"
+#include "data/cache/cache_internal.h"
 
 /* ---- the policies ---- */
 

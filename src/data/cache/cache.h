@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache.h - what a cache of some policy holds: lookups in their order, and no bytes of anything. */
+/* cache.h - cache policies, shares of a cache, and miss curves. */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <mlgen/err.h>
 
+#include "base/util.h"
+#include "data/file/dataset.h"
+#include "data/order/order.h"
 #include "job/job.h"
+
+/*
+ * What a cache in front of the storage holds: policies (which unit leaves when another comes),
+ * the share of accesses that hit, and the curve of hits over all sizes of a cache. No bytes are
+ * here: units are numbers, and a cache says in which slot each lies. A cache belongs to whoever
+ * locks it; nothing here does.
+ */
+
+/* ---- What a cache of some policy holds: lookups in their order, and no bytes of anything ---- */
 
 /*
  * A cache holds units (samples, files or pages of them), which have numbers from 0 to units - 1 and
@@ -98,3 +111,160 @@ uint64_t cache_units(const struct cache *c);
  * configuration. Of units that differ, with nobody to tell their sizes, it is more than that. */
 uint64_t cache_slots(const struct cache_config *cfg);
 uint64_t cache_state_bytes(const struct cache_config *cfg);
+
+/* ---- How much of a data set a cache holds, and how often that is a hit ---- */
+
+/* cache_size of each cache, of this data set, as samples are kept: stored_bytes of it before they
+ * are decoded (tier_stored_bytes). */
+struct cacheshare {
+	uint64_t bytes;    /* UINT64_MAX = it is counted in samples */
+	uint64_t samples;  /* UINT64_MAX = by bytes */
+	double held_bytes; /* of kept samples when it is full; never more than
+			      the data set has of them */
+	double share;      /* of the data set's samples, 0 to 1 */
+	double asked;      /* the same, and above 1 where it is larger */
+};
+void cacheshare_of(struct cacheshare *c, const struct job *j, const struct dataset *ds,
+		   uint64_t stored_bytes);
+
+/*
+ * Hit ratio from the second epoch on of a cache that holds this share of the samples, where each
+ * epoch is a fresh permutation: the share itself for what never goes (minio, hot), and for lru and
+ * random what DESIGN.md derives. NaN = the policy has no closed form, or the share is not between 0
+ * and 1.
+ */
+double cacheshare_hits(enum job_cache policy, double share);
+
+/* The other way round: the share that has this hit ratio. NaN likewise. */
+double cacheshare_for(enum job_cache policy, double hit_ratio);
+
+/* Is the job's tier one of which these speak: a fresh permutation each epoch, of whole samples, one
+ * at a time, and nothing that changes what is a hit? */
+bool cacheshare_holds_for(const struct job *j);
+
+/* ---- What lru caches of several sizes would hit, in one pass ---- */
+
+/*
+ * Mattson's stack (IBM Systems Journal 9/2, 1970): a unit is in an lru cache as long as it fits
+ * together with all that was touched since, so that one pass says it of caches of all sizes. What
+ * it says is what cache.h's lru does, exactly, provided that each size holds the largest unit: one
+ * that a cache never keeps would push nothing out of it.
+ *
+ * About 29 bytes a unit. One thread at a time. Units are numbers from 0 here; score/reuse.h has the
+ * same stack for blocks that nobody has counted, and leaves some out where they are too many.
+ */
+struct misscurve;
+
+struct misscurve_config {
+	uint64_t units;        /* less than 2^31 */
+	const uint64_t *sizes; /* of the caches, ascending; borrowed */
+	unsigned count;
+	const uint64_t *unit_bytes; /* NULL = 1 each; borrowed */
+};
+
+struct misscurve *misscurve_new(const struct misscurve_config *cfg);
+void misscurve_free(struct misscurve *m); /* NULL is fine */
+
+/* A unit is touched: it is a hit in caches from this one of the sizes on; `count` = in none of
+ * them. */
+unsigned misscurve_touch(struct misscurve *m, uint64_t unit);
+
+/* ---- When what is accessed now is accessed next: what belady has to know ---- */
+
+/*
+ * Accesses are counted in the order of the plan (orderwalk.h), from 0 on over all epochs. What an
+ * access of one epoch is told is found in this epoch and those that follow, until each unit has
+ * come again: of permutations that is one, and where samples are drawn with replacement, or by
+ * weights, a few more. A unit that NEXTUSE_EPOCHS have not is as far away as one that never comes
+ * again.
+ *
+ * 4 bytes an access of an epoch and 4 a unit. Written by nextuse_epoch and nextuse_look_first,
+ * which one thread calls; then any may read.
+ */
+struct nextuse;
+
+#define NEXTUSE_NEVER UINT64_MAX
+/* An epoch with replacement leaves out 37 % of the units, so many of 10^7 about one. */
+#define NEXTUSE_EPOCHS 16u
+
+struct nextuse_config {
+	const struct sampler *sampler; /* borrowed */
+	uint64_t first_rank, end_rank; /* whose accesses they are */
+	uint64_t epochs;               /* that there will be */
+	uint64_t units;
+	/* Of an extent; NULL = each is one. */
+	uint64_t (*unit_of)(const void *arg, uint64_t extent);
+	const void *arg;
+};
+
+/* 0; -EINVAL with err where the order of the next epoch is not known before it begins, or has more
+ * accesses than can be counted. */
+int nextuse_new(struct nextuse **out, const struct nextuse_config *cfg, struct mlgen_err *err);
+void nextuse_free(struct nextuse *n); /* NULL is fine */
+
+/* To an epoch (from 0); the first, or the one behind the last that was. */
+void nextuse_epoch(struct nextuse *n, uint64_t epoch);
+
+/* The accesses of this epoch. */
+uint64_t nextuse_accesses(const struct nextuse *n);
+
+/* When the unit of the epoch's access `index` (from 0) is accessed next, of all accesses of all
+ * epochs; NEXTUSE_NEVER. */
+uint64_t nextuse_at(const struct nextuse *n, uint64_t index);
+
+/* The first access of a unit from the beginning of this epoch on, likewise. To be asked between
+ * nextuse_look_first and the next nextuse_epoch. */
+void nextuse_look_first(struct nextuse *n);
+uint64_t nextuse_first(const struct nextuse *n, uint64_t unit);
+
+uint64_t nextuse_state_bytes(const struct nextuse_config *cfg);
+
+/* ---- Neighbours of a file that are kept together: cache_unit=page ---- */
+
+/*
+ * A page is so many extents of a file, one behind the other, as many as SIZE has room for on the
+ * mean and one at least; the last page of a file may have fewer. SIZE is that of an extent at
+ * least, and of a file at most (pages_check).
+ * A sample lies in one page: they begin and end with samples, as those of shuffle=pages do. All
+ * files have as many extents.
+ */
+struct pages {
+	uint64_t extents;      /* of a page */
+	uint64_t file_extents; /* of a file */
+	uint64_t per_file, count;
+};
+
+/* Can pages be of this size? 0, or -EINVAL with err: what would be right. */
+int pages_check(const struct dataset *ds, uint64_t size_bytes, struct mlgen_err *err);
+
+static inline struct pages pages_of(const struct dataset *ds, uint64_t size_bytes)
+{
+	uint64_t each = dataset_first_extent(ds, 1);
+	double mean = dataset_mean_file_bytes(ds) / (double)each;
+	double fit = (double)size_bytes / (mean > 1 ? mean : 1);
+	struct pages p = { .file_extents = each, .extents = 1 };
+
+	if (fit > 1)
+		p.extents = fit < (double)each ? (uint64_t)fit : each;
+	p.per_file = divide_up(each, p.extents);
+	p.count = p.per_file * ds->files;
+	return p;
+}
+
+static inline uint64_t pages_unit(const struct pages *p, const struct extent *x)
+{
+	return x->file * p->per_file + x->id % p->file_extents / p->extents;
+}
+
+/* The first extent of a page, and how many it has. */
+static inline uint64_t pages_first(const struct pages *p, uint64_t page)
+{
+	assert(p->per_file > 0);
+	return page / p->per_file * p->file_extents + page % p->per_file * p->extents;
+}
+
+static inline uint64_t pages_extents(const struct pages *p, uint64_t page)
+{
+	assert(p->per_file > 0);
+	return u64_min(p->extents, p->file_extents - page % p->per_file * p->extents);
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cache_lists.c - policies by age: lru, fifo and clock, a list of slots each, and lfu, one for each
  * number of accesses. */
-#include "data/cache/cache_inside.h"
+#include "data/cache/cache_internal.h"
 
 static void fetch_slot(const struct cache *c, uint32_t slot)
 {

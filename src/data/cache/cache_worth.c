@@ -5,7 +5,7 @@
 
 #include "base/compare.h"
 #include "base/util.h"
-#include "data/cache/cache_inside.h"
+#include "data/cache/cache_internal.h"
 
 /*
  * The heap has an eighth of the slots, those worth least, so that it stays in the CPU's caches;

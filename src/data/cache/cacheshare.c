@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cacheshare.c - see cacheshare.h. */
-#include "data/cache/cacheshare.h"
+/* cacheshare.c - how much of a data set a cache holds, and how often that is a hit. */
+#include "data/cache/cache.h"
 
 #include <math.h>
 

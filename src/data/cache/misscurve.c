@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* misscurve.c - what lru caches of several sizes would hit, in one pass. */
-#include "data/cache/misscurve.h"
+#include "data/cache/cache.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nextuse.c - when what is accessed now is accessed next: what belady has to know. */
-#include "data/cache/nextuse.h"
+#include "data/cache/cache.h"
 
 #include <errno.h>
 #include <inttypes.h>

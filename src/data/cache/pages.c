@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pages.c - which sizes pages of a data set can have. */
-#include "data/cache/pages.h"
+#include "data/cache/cache.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/cache/cacheshare.h"
+#include "data/cache/cache.h"
 #include "job/cache_words.h"
 #include "job/workload.h"
 #include "run/newdir.h"

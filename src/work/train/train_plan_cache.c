@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/units.h"
-#include "data/cache/cacheshare.h"
+#include "data/cache/cache.h"
 #include "job/cache_words.h"
 #include "report/plan_lines.h"
 #include "report/show.h"

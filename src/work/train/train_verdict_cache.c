@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "data/cache/cacheshare.h"
+#include "data/cache/cache.h"
 #include "report/verdict.h"
 
 /* Hits take so much of the time of samples, and the tier is the limit. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache_inside.h - what the policies of a cache share; for src/data/cache*.c alone. */
+/* cache_internal.h - what the policies share. */
 #pragma once
 
 #include "data/cache/cache.h"
