@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "data/dataset/manifest.h"
-#include "data/state/checkpoints.h"
+#include "data/state/state.h"
 
 /* Of files that stay, and of faults, so many are named. */
 #define CLEAN_SHOWN 20

@@ -15,9 +15,7 @@
 #include "base/jsonfile.h"
 #include "base/mem.h"
 #include "base/units.h"
-#include "data/state/checkpoint_inside.h"
-#include "data/state/checkpoint_manifest.h"
-#include "data/state/checkpoint_name.h"
+#include "data/state/state.h"
 
 /* The manifest of one is in memory while it is looked at. */
 struct clean_checkpoint {

@@ -13,8 +13,7 @@
 #include "base/unnamed.h"
 #include "base/util.h"
 #include "base/writeall.h"
-#include "data/state/torch_calls.h"
-#include "data/state/torch_zip.h"
+#include "data/state/state.h"
 
 enum {
 	ALIGN = 64,

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/state/shard.h"
+#include "data/state/state.h"
 #include "distil/saves.h"
 #include "job/job.h"
 

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/dataset/manifest.h"
-#include "data/state/checkpoints.h"
+#include "data/state/state.h"
 #include "report/ours.h"
 #include "report/page.h"
 #include "report/place.h"

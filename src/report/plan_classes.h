@@ -2,7 +2,7 @@
 /* plan_classes.h - which ranks of a job save the same, and what all of them do. */
 #pragma once
 
-#include "data/state/shard.h"
+#include "data/state/state.h"
 #include "report/plan_report.h"
 
 /* Fill what c has of the state and of its ranks: classes, and all sums of one checkpoint. Goes

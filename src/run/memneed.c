@@ -12,7 +12,7 @@
 #include "base/thread.h"
 #include "base/units.h"
 #include "data/order/order.h"
-#include "data/state/content.h"
+#include "data/state/state.h"
 #include "job/workload.h"
 #include "run/activity.h"
 #include "run/crew.h"

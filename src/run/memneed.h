@@ -8,7 +8,7 @@
 #include <mlgen/err.h>
 
 #include "base/buf.h"
-#include "data/state/shard.h"
+#include "data/state/state.h"
 #include "io/memroom.h"
 #include "job/job.h"
 #include "run/stages.h"

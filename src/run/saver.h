@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/stop.h"
-#include "data/state/checkpoints.h"
+#include "data/state/state.h"
 #include "run/failure.h"
 #include "run/results.h"
 #include "run/worker.h"

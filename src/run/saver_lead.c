@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "data/state/checkpoint_name.h"
+#include "data/state/state.h"
 #include "hosts/ballot.h"
 #include "hosts/hosts.h"
 #include "run/saver_inside.h"

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "data/state/checkpoints.h"
+#include "data/state/state.h"
 #include "io/blockdev.h"
 #include "io/devstat.h"
 #include "io/mount.h"

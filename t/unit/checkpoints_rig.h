@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/state/checkpoints.h"
-#include "data/state/layout.h"
+#include "data/state/state.h"
+#include "data/state/state_internal.h"
 #include "job_options.h"
 #include "temp.h"
 #include "work/workloads.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "data/state/layout.h"
+#include "data/state/state_internal.h"
 #include "io/engines.h"
 #include "run/saver.h"
 #include "temp.h"

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "data/state/layout.h"
-#include "data/state/shard.h"
+#include "data/state/state.h"
+#include "data/state/state_internal.h"
 #include "temp.h"
 #include "work/workloads.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "data/state/content.h"
-#include "data/state/crcjoin.h"
+#include "data/state/state.h"
+#include "data/state/state_internal.h"
 #include "suites.h"
 
 #define KIB 1024u
@@ -83,7 +83,7 @@ static const struct length {
 #define LENGTHS ((int)(sizeof(lengths) / sizeof(lengths[0])))
 
 /* A range within a run, often near its ends and those of blocks and spans. */
-struct range {
+struct byte_range {
 	uint64_t p, bytes;
 };
 
@@ -92,11 +92,11 @@ static uint64_t pick(uint64_t below, uint64_t *index)
 	return below ? rng_u64(1, RNG_TEST, (*index)++) % below : 0;
 }
 
-static struct range range_of(const struct length *l, uint64_t i)
+static struct byte_range range_of(const struct length *l, uint64_t i)
 {
 	uint64_t index = 10 * i, steps[] = { 1, 4096, l->span };
 	uint64_t step = steps[i % 3];
-	struct range r = { pick(l->bytes / step + 1, &index) * step, 0 };
+	struct byte_range r = { pick(l->bytes / step + 1, &index) * step, 0 };
 
 	r.p += pick(3, &index);
 	if (r.p > l->bytes)
@@ -121,7 +121,7 @@ START_TEST(what_is_written_is_what_is_said)
 	put(&r, &whose, l->bytes);
 	ck_assert_uint_eq(r.count, (l->bytes + l->span - 1) / l->span);
 	for (uint64_t i = 0; i < RANGES; i++) {
-		struct range g = range_of(l, i);
+		struct byte_range g = range_of(l, i);
 
 		memset(copy, 0xa5, l->bytes + 2);
 		content_copy(r.c, &whose, g.p, copy + 1, g.bytes);
@@ -143,7 +143,7 @@ START_TEST(a_checksum_is_that_of_zlib)
 	set_up(&r, l->span);
 	put(&r, &whose, l->bytes);
 	for (uint64_t i = 0; i < RANGES; i++) {
-		struct range g = range_of(l, i);
+		struct byte_range g = range_of(l, i);
 		uint32_t want = (uint32_t)crc32((uLong)i, r.bytes + g.p, (uInt)g.bytes);
 
 		ck_assert_msg(content_crc32(r.c, &whose, g.p, g.bytes, (uint32_t)i) == want,
@@ -161,7 +161,7 @@ START_TEST(what_is_right_is_found_right)
 	set_up(&r, l->span);
 	put(&r, &whose, l->bytes);
 	for (uint64_t i = 0; i < RANGES; i++) {
-		struct range g = range_of(l, i);
+		struct byte_range g = range_of(l, i);
 
 		ck_assert_uint_eq(content_check(r.c, &whose, g.p, r.bytes + g.p, g.bytes), g.bytes);
 	}
@@ -179,7 +179,7 @@ START_TEST(the_first_wrong_byte_is_found)
 	set_up(&r, l->span);
 	put(&r, &whose, l->bytes);
 	for (uint64_t i = 0; i < 400; i++) {
-		struct range g = range_of(l, i % RANGES);
+		struct byte_range g = range_of(l, i % RANGES);
 		uint64_t index = 7 * i + 100000, at, bit;
 
 		if (g.bytes == 0)

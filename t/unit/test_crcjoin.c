@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "base/rng.h"
-#include "data/state/crcjoin.h"
+#include "data/state/state_internal.h"
 #include "suites.h"
 
 #define BYTES 5000u

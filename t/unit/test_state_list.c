@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "data/state/state.h"
-#include "data/state/state_list.h"
+#include "data/state/state_internal.h"
 #include "work/workloads.h"
 
 static void setup(void)

@@ -5,7 +5,7 @@
 
 #include <zlib.h>
 
-#include "data/state/torch_zip.h"
+#include "data/state/state.h"
 #include "shard_rig.h"
 
 static uint64_t number(const uint8_t *at, unsigned bytes)

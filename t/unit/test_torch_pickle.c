@@ -5,8 +5,8 @@
 
 #include <zlib.h>
 
-#include "data/state/torch_pickle.h"
-#include "data/state/torch_zip.h"
+#include "data/state/state.h"
+#include "data/state/state_internal.h"
 #include "shard_rig.h"
 
 static const char one_tensor[] =

@@ -15,7 +15,7 @@
 #include "base/printable.h"
 #include "data/dataset/dataset_scan.h"
 #include "data/dataset/manifest.h"
-#include "data/state/checkpoint_name.h"
+#include "data/state/state.h"
 #include "job/workload.h"
 
 /* So many are named, and so much of a name is shown. */

@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include "base/below.h"
-#include "data/state/checkpoint_inside.h"
-#include "data/state/checkpoint_manifest.h"
-#include "data/state/checkpoint_name.h"
+#include "data/state/state.h"
 
 #define TRIES 100
 

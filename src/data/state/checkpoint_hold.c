@@ -9,8 +9,7 @@
 
 #include "base/below.h"
 #include "base/dirs.h"
-#include "data/state/checkpoint_inside.h"
-#include "data/state/checkpoint_name.h"
+#include "data/state/state.h"
 #include "io/noroom.h"
 
 #define PROBES 1000

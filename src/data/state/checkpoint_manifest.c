@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_manifest.c - see checkpoint_manifest.h. */
-#include "data/state/checkpoint_manifest.h"
+/* checkpoint_manifest.c - the JSON document in a checkpoint's directory: read, compare, replace. */
+#include "data/state/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,7 @@
 #include "base/filekind.h"
 #include "base/jsonfile.h"
 #include "base/mem.h"
-#include "data/state/checkpoint_inside.h"
-#include "data/state/layout.h"
+#include "data/state/state_internal.h"
 
 #define CHECKPOINT_VERSION 1
 /* It names the files of a million ranks, if need be. */

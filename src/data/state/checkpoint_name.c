@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_name.c - see checkpoint_name.h. */
-#include "data/state/checkpoint_name.h"
+/* checkpoint_name.c - names of the directories of checkpoints, given and recognised. */
+#include "data/state/state.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -11,8 +11,7 @@
 #include "base/below.h"
 #include "base/jsonfile.h"
 #include "base/mem.h"
-#include "data/state/checkpoint_inside.h"
-#include "data/state/checkpoint_manifest.h"
+#include "data/state/state.h"
 
 static bool is_of_manifest(const char *name)
 {

@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "base/util.h"
-#include "data/state/checkpoint_inside.h"
+#include "data/state/state.h"
 
 void checkpoint_sign(struct checkpoint *k, const struct process *self)
 {

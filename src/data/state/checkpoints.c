@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoints.c - see checkpoints.h. */
-#include "data/state/checkpoints.h"
+/* checkpoints.c - the checkpoints in a directory: names, whether they are whole, and which to
+ * delete. */
+#include "data/state/state.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,9 +18,6 @@
 #include "base/dirs.h"
 #include "base/mem.h"
 #include "base/units.h"
-#include "data/state/checkpoint_inside.h"
-#include "data/state/checkpoint_manifest.h"
-#include "data/state/checkpoint_name.h"
 #include "io/mount.h"
 
 /* Of numbers and steps: what a manifest, which is JSON, can hold. */

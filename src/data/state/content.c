@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* content.c - the bytes of a checkpoint's tensors: from a pool, stamped, and their checksums by
  * arithmetic. */
-#include "data/state/content.h"
+#include "data/state/state.h"
 
 #include <assert.h>
 #include <endian.h>
@@ -18,7 +18,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "data/state/crcjoin.h"
+#include "data/state/state_internal.h"
 
 /* Not what plain jobs of the same seed write. */
 #define POOL_STREAM (1u << 8 | RNG_CONTENT)

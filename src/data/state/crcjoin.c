@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* crcjoin.c - checksums of what is put together, from those of its parts. */
-#include "data/state/crcjoin.h"
+#include "data/state/state_internal.h"
 
 #include <endian.h>
 #include <string.h>

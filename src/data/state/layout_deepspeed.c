@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* layout_deepspeed.c - checkpoint_layout=deepspeed: DLIO's files, each by torch.save(state,
  * file). */
-#include "data/state/layout.h"
+#include "data/state/state_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "data/state/torch_calls.h"
-#include "data/state/torch_zip.h"
+#include "data/state/state.h"
 
 /*
  * Of a transformer (DLIO checkpointing/base_checkpointing.py): with ZeRO 1 and 2 and a pipeline

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* layout_pattern.c - checkpoint_layout=pattern: the mix of write sizes that was measured of a
  * framework. */
-#include "data/state/layout.h"
+#include "data/state/state_internal.h"
 
 #include "base/dist.h"
 #include "base/rng.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* layout_stream.c - checkpoint_layout=stream: DLIO's files, tensors back to back in chunks of 32
  * MiB. */
-#include "data/state/layout.h"
+#include "data/state/state_internal.h"
 
 #include "base/util.h"
 

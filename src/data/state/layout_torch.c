@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* layout_torch.c - checkpoint_layout=torch: rank_R.pt, all that a rank has, by torch.save(state,
  * path). */
-#include "data/state/layout.h"
+#include "data/state/state_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "data/state/torch_calls.h"
-#include "data/state/torch_zip.h"
+#include "data/state/state.h"
 
 /* The file's name without its suffix is the archive's, or that of whose calls these are. */
 static void torch_init(struct shard *f)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shard.c - one file of a checkpoint: its name, its pieces, the calls that write and read it. */
-#include "data/state/shard.h"
+#include "data/state/state.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/util.h"
-#include "data/state/layout.h"
+#include "data/state/state_internal.h"
 
 static const struct layout *const layouts[] = {
 	[LAYOUT_TORCH] = &layout_torch,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* state.c - see state.h. */
+/* state.c - the state of a model: which rank holds which tensors, of how many bytes. */
 #include "data/state/state.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "data/state/state_list.h"
+#include "data/state/state_internal.h"
 #include "job/job_check_model.h"
 #include "job/job_checkpoint.h"
 

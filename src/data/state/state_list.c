@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* state_list.c - see state_list.h. */
-#include "data/state/state_list.h"
+/* state_list.c - the tensors of a tensor_sizes file. */
+#include "data/state/state_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* torch_calls.c - the calls by which torch.save writes an archive and torch.load reads it. */
-#include "data/state/torch_calls.h"
+#include "data/state/state.h"
 
 #include "base/util.h"
-#include "data/state/layout.h"
-#include "data/state/torch_zip.h"
+#include "data/state/state_internal.h"
 
 enum {
 	PATH_DIRECT = 1024, /* libstdc++: not through the buffer from here on */

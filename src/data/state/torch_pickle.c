@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* torch_pickle.c - data.pkl of an archive: the dict of tensors, as Python's pickler writes it. */
-#include "data/state/torch_pickle.h"
+#include "data/state/state_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

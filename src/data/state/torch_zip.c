@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* torch_zip.c - the archive that torch.save writes: a record per tensor, each at a multiple of
  * 64. */
-#include "data/state/torch_zip.h"
+#include "data/state/state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
 
-#include "data/state/torch_pickle.h"
-#include "data/state/window.h"
+#include "data/state/state_internal.h"
 
 #define MAX32 UINT64_C(0xffffffff) /* "look into the zip64 field" */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* window.c - any part of something that is made from its front: what lies before and behind is left
  * out. */
-#include "data/state/window.h"
+#include "data/state/state_internal.h"
 
 #include <string.h>
 #include <zlib.h>

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
-#include "data/state/checkpoints.h"
+#include "data/state/state.h"
 #include "job/workload.h"
 #include "report/plan_classes.h"
 #include "report/plan_parts.h"
