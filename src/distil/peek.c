@@ -12,8 +12,7 @@
 #include "data/file/format.h"
 #include "data/file/look.h"
 #include "data/formats/parquet/parquet_look.h"
-#include "data/scan/detect_names.h"
-#include "data/scan/namefile.h"
+#include "data/scan/scan.h"
 
 /* Of a footer with more columns only the first are taken. */
 enum { CHUNKS_MOST = 4096 };

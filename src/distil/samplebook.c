@@ -8,7 +8,7 @@
 #include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/scan/detect_names.h"
+#include "data/scan/scan.h"
 
 /* A divisor of places that leaves so small pieces of a file, and more of them than were visited, is
  * one of chance. */

@@ -12,7 +12,7 @@
 
 #include "data/file/look.h"
 #include "data/file/plan.h"
-#include "data/scan/namefile.h"
+#include "data/scan/scan.h"
 
 struct found {
 	struct look look;

@@ -10,7 +10,7 @@
 #include "data/file/dataset.h"
 #include "data/file/format.h"
 #include "data/file/plan.h"
-#include "data/scan/labels.h"
+#include "data/scan/scan.h"
 #include "scan_rig.h"
 #include "suites.h"
 #include "work/workloads.h"

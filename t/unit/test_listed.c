@@ -11,7 +11,6 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/scan/listed.h"
 #include "data/scan/scan.h"
 #include "suites.h"
 #include "temp.h"
@@ -55,7 +54,7 @@ static void make_files(unsigned n)
 /* The listed samples of a scan of all files. */
 struct rig {
 	struct listed *listed;
-	struct places places;
+	struct scan_places places;
 	struct scan *scan;
 	struct namefile words;
 	struct namefile_map map;

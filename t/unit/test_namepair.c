@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "data/scan/namepair.h"
+#include "data/scan/scan.h"
 #include "suites.h"
 
 static const struct {

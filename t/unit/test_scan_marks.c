@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "data/scan/scan.h"
-#include "data/scan/scan_marks.h"
 #include "suites.h"
 #include "temp.h"
 

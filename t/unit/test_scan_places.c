@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/scan/scan_braces.h"
-#include "data/scan/scan_places.h"
+#include "data/scan/scan.h"
+#include "data/scan/scan_internal.h"
 #include "suites.h"
 #include "temp.h"
 
@@ -124,7 +124,7 @@ END_TEST
 static const char *found(const char *where)
 {
 	static char text[4096];
-	struct places p;
+	struct scan_places p;
 	int r = places_find(&p, where, &err);
 
 	ck_assert_msg(r == 0, "%s: %s", where, err.text);
@@ -140,7 +140,7 @@ static const char *found(const char *where)
 
 static void refused(const char *where, int code, const char *words)
 {
-	struct places p;
+	struct scan_places p;
 
 	memset(&err, 0, sizeof(err));
 	ck_assert_int_eq(places_find(&p, where, &err), code);
@@ -243,7 +243,7 @@ END_TEST
 static const char *part(const char *where, bool evaluates)
 {
 	static char text[4096];
-	struct places p;
+	struct scan_places p;
 
 	memset(&err, 0, sizeof(err));
 	ck_assert_int_eq(places_find(&p, where, &err), 0);

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "data/file/format.h"
 #include "data/file/found.h"
-#include "data/scan/labels.h"
 #include "data/scan/scan.h"
 
 struct given_head {

@@ -16,8 +16,6 @@
 #include "data/file/format.h"
 #include "data/file/found.h"
 #include "data/plans/recorded.h"
-#include "data/scan/labels.h"
-#include "data/scan/namepair.h"
 #include "data/scan/scan.h"
 #include "job/advice.h"
 #include "job/workload.h"

@@ -17,8 +17,6 @@
 #include "data/file/format.h"
 #include "data/file/found.h"
 #include "data/file/kept.h"
-#include "data/scan/labels.h"
-#include "data/scan/namepair.h"
 #include "data/scan/scan.h"
 #include "job/workload.h"
 

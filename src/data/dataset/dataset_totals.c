@@ -9,7 +9,6 @@
 #include "data/file/dataset.h"
 #include "data/file/format.h"
 #include "data/file/found.h"
-#include "data/scan/labels.h"
 #include "data/scan/scan.h"
 #include "stat/moments.h"
 

@@ -19,7 +19,7 @@
 #include "base/util.h"
 #include "data/file/look.h"
 #include "data/formats/indexed_look.h"
-#include "data/scan/detect_names.h"
+#include "data/scan/scan.h"
 
 #define SAMPLES_MAX 64u
 #define PERCENT_LEAST 90u

@@ -11,8 +11,6 @@
 #include "base/util.h"
 #include "data/file/format.h"
 #include "data/file/found.h"
-#include "data/scan/labels.h"
-#include "data/scan/namepair.h"
 #include "data/scan/scan.h"
 
 static unsigned digits(uint64_t v)

@@ -7,7 +7,6 @@
 #include "base/rng.h"
 #include "base/util.h"
 #include "data/file/found.h"
-#include "data/scan/labels.h"
 #include "data/scan/scan.h"
 
 static const struct format *const formats[] = {

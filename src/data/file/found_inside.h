@@ -10,7 +10,7 @@
 #include "data/file/found.h"
 #include "data/file/kept.h"
 #include "data/file/look.h"
-#include "data/scan/namefile.h"
+#include "data/scan/scan.h"
 
 /* Storage answers so many at a time. */
 #define FOUND_THREADS 8u

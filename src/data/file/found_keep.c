@@ -8,7 +8,7 @@
 #include "base/signals.h"
 #include "data/file/format.h"
 #include "data/file/found_inside.h"
-#include "data/scan/namepair.h"
+#include "data/scan/scan.h"
 
 bool found_has_beside(const struct looking *g)
 {

@@ -8,7 +8,7 @@
 
 #include <mlgen/err.h>
 
-#include "data/scan/namefile.h"
+#include "data/scan/scan.h"
 
 struct format_options;
 

@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 #include "data/file/format.h"
-#include "data/scan/labels.h"
+#include "data/scan/scan.h"
 
 #define PART_MIN_BYTES 4096ull
 #define PART_MAX_BYTES (1ull << 20)

@@ -13,7 +13,7 @@
 #include "data/file/dataset.h"
 #include "data/file/look.h"
 #include "data/formats/npy_head.h"
-#include "data/scan/namepair.h"
+#include "data/scan/scan.h"
 
 int npy_array_look(struct look *l, uint64_t labels, struct npy_array *a)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* detect_names.c - see detect_names.h. */
-#include "data/scan/detect_names.h"
+/* detect_names.c - what the name of a file says of it. */
+#include "data/scan/scan.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels.c - see labels.h. */
-#include "data/scan/labels.h"
+/* labels.c - the label files of a scan: 0001.txt in labels/ for 0001.jpg in images/. */
+#include "data/scan/scan.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,8 +17,6 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "data/scan/detect_names.h"
-#include "data/scan/namepair.h"
 #include "hosts/relay.h"
 
 /* Number of files that show whether there are folders of images and labels. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* listed.c - see listed.h. */
-#include "data/scan/listed.h"
+/* listed.c - the samples that a list gives of its files: spooled as they come, then grouped by
+ * file. */
+#include "data/scan/scan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +12,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/scan/scan_braces.h"
-#include "data/scan/scan_inside.h"
+#include "data/scan/scan_internal.h"
 
 /* Sums stay far within 64 bits, also those of many datasets. */
 #define MOST_BYTES (UINT64_C(1) << 56)
@@ -76,7 +76,8 @@ static uint64_t hash_of(const char *path)
 	return h ? h : 1;
 }
 
-static const char *path_of(const struct listed *l, const struct places *p, const struct slot *at)
+static const char *path_of(const struct listed *l, const struct scan_places *p,
+			   const struct slot *at)
 {
 	return at->is_none ? l->none.at[at->index] : p->at[at->index].path;
 }
@@ -112,7 +113,7 @@ static void add_slot(struct listed *l, const char *path, struct slot s)
 	l->count++;
 }
 
-const struct listed_file *listed_find(const struct listed *l, const struct places *p,
+const struct listed_file *listed_find(const struct listed *l, const struct scan_places *p,
 				      const char *path)
 {
 	uint64_t hash = hash_of(path), at = hash & (l->room - 1);
@@ -123,7 +124,7 @@ const struct listed_file *listed_find(const struct listed *l, const struct place
 	return NULL;
 }
 
-void listed_add_place(struct listed *l, const struct places *p, uint64_t bytes)
+void listed_add_place(struct listed *l, const struct scan_places *p, uint64_t bytes)
 {
 	uint64_t place = p->count - 1;
 
@@ -171,7 +172,7 @@ static uint64_t file_named(const struct scan *s, const char *names, const char *
 	return LISTED_NONE;
 }
 
-int listed_settle(struct listed *l, const struct scan *s, const struct places *p,
+int listed_settle(struct listed *l, const struct scan *s, const struct scan_places *p,
 		  struct mlgen_err *err)
 {
 	struct namefile_map names;

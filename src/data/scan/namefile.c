@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* namefile.c - see namefile.h. */
-#include "data/scan/namefile.h"
+/* namefile.c - a file without a name that holds the names of others, so that memory does not. */
+#include "data/scan/scan.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* namepair.c - see namepair.h. */
-#include "data/scan/namepair.h"
+/* namepair.c - the names of two files that are one: FROM:TO. */
+#include "data/scan/scan.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,10 +9,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/scan/listed.h"
-#include "data/scan/scan_inside.h"
-#include "data/scan/scan_list.h"
-#include "data/scan/scan_places.h"
+#include "data/scan/scan_internal.h"
 
 /* No filesystem holds more, and sums of sizes stay within 64 bits. */
 #define MOST_BYTES (UINT64_C(1) << 62)
@@ -102,7 +99,7 @@ static int sum_up(struct scan *s, const char *directory, struct mlgen_err *err)
 	return 0;
 }
 
-static int walk_places(struct walk *w, const struct places *p)
+static int walk_places(struct walk *w, const struct scan_places *p)
 {
 	int r = scan_walk_begin(w);
 
@@ -117,7 +114,7 @@ static int walk_places(struct walk *w, const struct places *p)
 	return r;
 }
 
-static int take_part(struct walk *w, struct places *p)
+static int take_part(struct walk *w, struct scan_places *p)
 {
 	if (w->req->part == SCAN_EVALUATION)
 		return places_take_evaluation(p, w->req->is_laid_out, w->err);
@@ -125,7 +122,7 @@ static int take_part(struct walk *w, struct places *p)
 	return 0;
 }
 
-static int scan_places(struct walk *w, struct places *p)
+static int scan_places(struct walk *w, struct scan_places *p)
 {
 	struct scan *s = w->scan;
 	const char *where = w->req->file_list ? w->req->file_list : w->req->directory;
@@ -149,7 +146,7 @@ static int scan_places(struct walk *w, struct places *p)
 static int scan_all(struct scan *s, const struct scan_request *req, struct mlgen_err *err)
 {
 	struct walk *w = mem_zalloc(sizeof(*w));
-	struct places p;
+	struct scan_places p;
 	int r;
 
 	w->scan = s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan_braces.c - see scan_braces.h. */
-#include "data/scan/scan_braces.h"
+/* scan_braces.c - names with braces, as bash and WebDataset write many of them in one. */
+#include "data/scan/scan_internal.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/scan/scan_inside.h"
+#include "data/scan/scan_internal.h"
 #include "hosts/relay.h"
 
 struct given_head {

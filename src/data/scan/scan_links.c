@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan_links.c - see scan_links.h. */
-#include "data/scan/scan_links.h"
+/* scan_links.c - what links led to, so that a scan follows each way once. */
+#include "data/scan/scan_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compare.h"
 #include "base/mem.h"
-#include "data/scan/scan_inside.h"
 
 /* Of an entry that leaves. */
 #define GONE UINT64_MAX

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan_list.c - see scan_list.h. */
-#include "data/scan/scan_list.h"
+/* scan_list.c - the files that a list names, for a scan. */
+#include "data/scan/scan_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,9 +15,7 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/units.h"
-#include "data/scan/listed.h"
-#include "data/scan/namefile.h"
-#include "data/scan/scan_inside.h"
+#include "data/scan/scan.h"
 
 /* A path, and two numbers behind it. */
 #define LINE_BYTES (PATH_MAX + 128)
@@ -188,7 +186,7 @@ static int make_path(struct list *l)
 }
 
 /* Into the places: 1 with its size, or 0: it is left out. */
-static int add_path(struct list *l, struct places *p, uint64_t *bytes)
+static int add_path(struct list *l, struct scan_places *p, uint64_t *bytes)
 {
 	struct scan_skipped *s = &l->w->scan->skipped;
 	struct stat st;
@@ -214,7 +212,7 @@ static int add_path(struct list *l, struct places *p, uint64_t *bytes)
 /* ---- samples ---- */
 
 /* The line's path again, or a new one. */
-static int find_file(struct list *l, struct places *p, struct listed_file *out)
+static int find_file(struct list *l, struct scan_places *p, struct listed_file *out)
 {
 	struct listed *listed = l->w->scan->listed;
 	const struct listed_file *known = listed_find(listed, p, l->path);
@@ -236,7 +234,7 @@ static int find_file(struct list *l, struct places *p, struct listed_file *out)
 }
 
 /* Those of a file often stand next to each other. */
-static int take_file(struct list *l, struct places *p)
+static int take_file(struct list *l, struct scan_places *p)
 {
 	int r;
 
@@ -280,7 +278,7 @@ static int read_columns(struct list *l, char *columns, uint64_t *off, uint64_t *
 	return 0;
 }
 
-static int add_sample(struct list *l, struct places *p, char *columns)
+static int add_sample(struct list *l, struct scan_places *p, char *columns)
 {
 	uint64_t off = 0, bytes = 0;
 	int r = read_columns(l, columns, &off, &bytes);
@@ -321,7 +319,7 @@ static int check_columns(struct list *l, bool has_columns)
 				      l->first_line);
 }
 
-static int add_line(struct list *l, struct places *p)
+static int add_line(struct list *l, struct scan_places *p)
 {
 	char *tab = strchr(l->text, '\t');
 	uint64_t bytes;
@@ -339,7 +337,7 @@ static int add_line(struct list *l, struct places *p)
 	return r < 0 ? r : 0;
 }
 
-static int read_lines(struct list *l, struct places *p)
+static int read_lines(struct list *l, struct scan_places *p)
 {
 	int r;
 
@@ -353,14 +351,14 @@ static int read_lines(struct list *l, struct places *p)
 	return r;
 }
 
-int scan_list_read(struct walk *w, struct places *p)
+int scan_list_read(struct walk *w, struct scan_places *p)
 {
 	const struct scan_request *req = w->req;
 	bool is_stdin = strcmp(req->file_list, "-") == 0;
 	struct list *l = mem_zalloc(sizeof(*l));
 	int r;
 
-	*p = (struct places){ 0 };
+	*p = (struct scan_places){ 0 };
 	l->w = w;
 	l->name = req->file_list;
 	l->fd = is_stdin ? STDIN_FILENO : -1;

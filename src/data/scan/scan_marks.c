@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan_marks.c - see scan_marks.h. */
-#include "data/scan/scan_marks.h"
+/* scan_marks.c - what some files of a scan were like when they were listed, so that it can be
+ * seen whether they still are. */
+#include "data/scan/scan.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/scan/scan_inside.h"
+#include "data/scan/scan_internal.h"
 
 /* Every other one stays. */
 static void thin_out(struct scan_marks *m)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan_places.c - see scan_places.h. */
-#include "data/scan/scan_places.h"
+/* scan_places.c - the folders and files that directory= names, for a scan. */
+#include "data/scan/scan.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,13 +14,13 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "data/scan/scan_braces.h"
+#include "data/scan/scan_internal.h"
 
 /* ---- one place ---- */
 
-static void push_place(struct places *p, char *path, bool is_folder)
+static void push_place(struct scan_places *p, char *path, bool is_folder)
 {
-	vec_push(p, (struct place){ .path = path, .is_folder = is_folder });
+	vec_push(p, (struct scan_place){ .path = path, .is_folder = is_folder });
 }
 
 /* Without the slashes behind it. */
@@ -33,7 +33,7 @@ static char *without_slashes(const char *path)
 	return mem_strndup(path, n);
 }
 
-static int add_place(struct places *p, const char *path, struct mlgen_err *err)
+static int add_place(struct scan_places *p, const char *path, struct mlgen_err *err)
 {
 	struct stat st;
 
@@ -61,7 +61,7 @@ static bool is_there(const char *path)
 	return lstat(path, &st) == 0;
 }
 
-static int add_matches(struct places *p, const char *pattern, struct mlgen_err *err)
+static int add_matches(struct scan_places *p, const char *pattern, struct mlgen_err *err)
 {
 	glob_t g = { 0 };
 	int r = glob(pattern, 0, NULL, &g), rc = 0;
@@ -78,7 +78,7 @@ static int add_matches(struct places *p, const char *pattern, struct mlgen_err *
 	return rc;
 }
 
-static int add_name(struct places *p, const char *name, struct mlgen_err *err)
+static int add_name(struct scan_places *p, const char *name, struct mlgen_err *err)
 {
 	return strpbrk(name, "*?[") && !is_there(name) ? add_matches(p, name, err)
 						       : add_place(p, name, err);
@@ -93,7 +93,7 @@ static size_t count_missing(const struct namelist *l)
 	return n;
 }
 
-static int add_names(struct places *p, const char *entry, struct mlgen_err *err)
+static int add_names(struct scan_places *p, const char *entry, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
 	struct namelist names = { 0 };
@@ -128,7 +128,7 @@ static char *next_entry(const char **at)
 	return entry;
 }
 
-static int add_entries(struct places *p, const char *directory, struct mlgen_err *err)
+static int add_entries(struct scan_places *p, const char *directory, struct mlgen_err *err)
 {
 	const char *at = directory;
 	int r = 0;
@@ -150,7 +150,7 @@ static int add_entries(struct places *p, const char *directory, struct mlgen_err
 
 /* ---- their base ---- */
 
-static bool is_relative(const struct places *p, bool relative)
+static bool is_relative(const struct scan_places *p, bool relative)
 {
 	for (size_t i = 0; i < p->count; i++)
 		if ((p->at[i].path[0] != '/') != relative)
@@ -177,7 +177,7 @@ static void tidy(char *path)
 }
 
 /* One way of writing for all of several. */
-static int settle_paths(struct places *p, struct mlgen_err *err)
+static int settle_paths(struct scan_places *p, struct mlgen_err *err)
 {
 	bool mixed = !is_relative(p, true) && !is_relative(p, false);
 	char cwd[PATH_MAX];
@@ -216,7 +216,7 @@ static size_t common(const char *a, size_t n, const char *b)
 }
 
 /* Of a file the folder that it is in. */
-static size_t folder_length(const struct place *at)
+static size_t folder_length(const struct scan_place *at)
 {
 	const char *slash = strrchr(at->path, '/');
 
@@ -227,7 +227,7 @@ static size_t folder_length(const struct place *at)
 	return slash == at->path ? 1 : (size_t)(slash - at->path);
 }
 
-static void place_name(struct place *at, const char *base)
+static void place_name(struct scan_place *at, const char *base)
 {
 	size_t n = strlen(base);
 
@@ -239,7 +239,7 @@ static void place_name(struct place *at, const char *base)
 		at->name = at->path + n + (base[n - 1] != '/');
 }
 
-int places_settle(struct places *p, struct mlgen_err *err)
+int places_settle(struct scan_places *p, struct mlgen_err *err)
 {
 	const char *first;
 	size_t n;
@@ -300,13 +300,13 @@ static bool has_other_folder(const char *path)
 	return other;
 }
 
-static bool is_laid_out(const struct place *at, bool is_known)
+static bool is_laid_out(const struct scan_place *at, bool is_known)
 {
 	return at->is_folder && is_folder(at->path, "train") &&
 	       (is_known || is_folder(at->path, "valid") || !has_other_folder(at->path));
 }
 
-static void take_folder(struct places *p, struct place *at, const char *name)
+static void take_folder(struct scan_places *p, struct scan_place *at, const char *name)
 {
 	size_t n = strlen(at->path) + strlen(name) + 2;
 	char *path = mem_zalloc(n);
@@ -317,11 +317,11 @@ static void take_folder(struct places *p, struct place *at, const char *name)
 	place_name(at, p->base);
 }
 
-int places_find(struct places *p, const char *directory, struct mlgen_err *err)
+int places_find(struct scan_places *p, const char *directory, struct mlgen_err *err)
 {
 	int r;
 
-	*p = (struct places){ 0 };
+	*p = (struct scan_places){ 0 };
 	/* Of a name with colons or braces in it, too. */
 	r = is_there(directory) ? add_place(p, directory, err) : add_entries(p, directory, err);
 	if (r == 0)
@@ -331,33 +331,33 @@ int places_find(struct places *p, const char *directory, struct mlgen_err *err)
 	return r;
 }
 
-void places_add_file(struct places *p, const char *path)
+void places_add_file(struct scan_places *p, const char *path)
 {
 	push_place(p, mem_strdup(path), false);
 }
 
-void places_fini(struct places *p)
+void places_fini(struct scan_places *p)
 {
 	for (size_t i = 0; i < p->count; i++)
 		mem_free(p->at[i].path);
 	mem_free(p->at);
 	mem_free(p->base);
-	*p = (struct places){ 0 };
+	*p = (struct scan_places){ 0 };
 }
 
-void places_take_training(struct places *p, bool is_known)
+void places_take_training(struct scan_places *p, bool is_known)
 {
 	for (size_t i = 0; i < p->count; i++)
 		if (is_laid_out(&p->at[i], is_known))
 			take_folder(p, &p->at[i], "train");
 }
 
-int places_take_evaluation(struct places *p, bool is_known, struct mlgen_err *err)
+int places_take_evaluation(struct scan_places *p, bool is_known, struct mlgen_err *err)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->count; i++) {
-		struct place *at = &p->at[i];
+		struct scan_place *at = &p->at[i];
 
 		if (!is_laid_out(at, is_known) || !is_folder(at->path, "valid")) {
 			mem_free(at->path);

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "data/scan/scan_inside.h"
+#include "data/scan/scan_internal.h"
 
 /* So many of what is skipped are named; the others are counted. */
 #define TOLD_MAX 5

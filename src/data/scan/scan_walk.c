@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/util.h"
-#include "data/scan/scan_inside.h"
+#include "data/scan/scan_internal.h"
 
 static int64_t changed_ns(const struct stat *st)
 {

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/util.h"
-#include "data/scan/namepair.h"
+#include "data/scan/scan.h"
 #include "job/advice.h"
 #include "job/guess.h"
 #include "job/workload.h"

@@ -9,7 +9,6 @@
 #include "base/util.h"
 #include "data/dataset/dataset_given.h"
 #include "data/scan/scan.h"
-#include "data/scan/scan_marks.h"
 #include "job/workload.h"
 #include "run/shared.h"
 

@@ -185,7 +185,7 @@ static void parquet_fini(struct dataset *ds)
 }
 
 /* Where a byte of the row groups belongs to. */
-struct place {
+struct parquet_place {
 	unsigned column;
 	const struct parquet_chunk *chunk;
 	uint64_t page;
@@ -199,7 +199,7 @@ static unsigned column_at(const struct parquet *p, uint64_t off)
 	return (unsigned)BISECT(i, 1, p->columns.count, p->chunks[i].off > off) - 1;
 }
 
-static void find_place(const struct parquet *p, uint64_t pos, struct place *place)
+static void find_place(const struct parquet *p, uint64_t pos, struct parquet_place *place)
 {
 	uint64_t off = (pos - PARQUET_MAGIC_BYTES) % p->group_bytes;
 	unsigned column = column_at(p, off);
@@ -238,7 +238,7 @@ static size_t fill_data(const struct format_writer *w, const struct parquet *p, 
 			size_t room)
 {
 	const struct column *c;
-	struct place place;
+	struct parquet_place place;
 	uint64_t done, left;
 	size_t n;
 
