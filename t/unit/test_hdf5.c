@@ -14,8 +14,8 @@
 
 #include "base/mem.h"
 #include "data/file/plan.h"
-#include "data/formats/hdf5/hdf5_image.h"
-#include "data/formats/hdf5/hdf5_library.h"
+#include "data/formats/hdf5/hdf5.h"
+#include "data/formats/hdf5/hdf5_internal.h"
 #include "tree.h"
 
 #define LEAST_BUFFER 65536u

@@ -2,8 +2,7 @@
 /* plan_hdf5.c - h5py.File(file)['records'][k], call by call. */
 #include "config.h"
 #include "data/file/plan.h"
-#include "data/formats/hdf5/hdf5_found.h"
-#include "data/formats/hdf5/hdf5_image.h"
+#include "data/formats/hdf5/hdf5.h"
 
 /*
  * h5py opens the file for each sample, as DLIO does. What libhdf5 reads of the metadata was learnt

@@ -7,8 +7,7 @@
 #include "base/mem.h"
 #include "config.h"
 #include "data/file/plan.h"
-#include "data/formats/hdf5/hdf5_found.h"
-#include "data/formats/hdf5/hdf5_image.h"
+#include "data/formats/hdf5/hdf5.h"
 
 #ifdef HAVE_HDF5
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hdf5_chunks.c - see hdf5_chunks.h. */
+/* hdf5_chunks.c - where the chunks of an HDF5 dataset lie, and what libhdf5 reads to find them. */
 #include "config.h"
 
 #ifdef HAVE_HDF5
 
-#include "data/formats/hdf5/hdf5_chunks.h"
+#include "data/formats/hdf5/hdf5_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

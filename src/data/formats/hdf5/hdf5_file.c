@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hdf5_file.c - see hdf5_file.h. */
+/* hdf5_file.c - an HDF5 file that a scan looks at, opened by libhdf5 through the looker's reads. */
 #include "config.h"
 
 #ifdef HAVE_HDF5
 
 #include "base/vec.h"
-#include "data/formats/hdf5/hdf5_file.h"
+#include "data/formats/hdf5/hdf5_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

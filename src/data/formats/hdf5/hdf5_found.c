@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hdf5_found.c - see hdf5_found.h. */
+/* hdf5_found.c - what a scan puts down about an HDF5 file: where samples lie, and the reads that
+ * find them. */
 #include "config.h"
 
 #ifdef HAVE_HDF5
 
 #include "base/bisect.h"
-#include "data/formats/hdf5/hdf5_found.h"
+#include "data/formats/hdf5/hdf5.h"
 
 #include "base/util.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hdf5_image.c - a file's metadata as libhdf5 makes it, and what is read of it. */
-#include "data/formats/hdf5/hdf5_image.h"
+#include "data/formats/hdf5/hdf5.h"
 
 #include "config.h"
 
@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/formats/hdf5/hdf5_library.h"
-#include "data/formats/hdf5/hdf5_source.h"
+#include "data/formats/hdf5/hdf5_internal.h"
 
 /* What init has loaded. */
 static const struct hdf5_library *h5;

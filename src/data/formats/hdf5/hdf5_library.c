@@ -8,7 +8,7 @@
 
 #include "base/library.h"
 #include "base/util.h"
-#include "data/formats/hdf5/hdf5_library.h"
+#include "data/formats/hdf5/hdf5_internal.h"
 
 /* Functions and identifiers alike: a pointer, and the symbol it points to. */
 static const struct library_symbol symbols[] = {

@@ -5,7 +5,7 @@
 
 #ifdef HAVE_HDF5
 
-#include "data/formats/hdf5/hdf5_found.h"
+#include "data/formats/hdf5/hdf5.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,8 +14,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/formats/hdf5/hdf5_chunks.h"
-#include "data/formats/hdf5/hdf5_file.h"
+#include "data/formats/hdf5/hdf5_internal.h"
 
 /* libhdf5 has one, too, but only where it was built with threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

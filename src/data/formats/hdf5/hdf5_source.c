@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hdf5_source.c - see hdf5_source.h. */
+/* hdf5_source.c - a file as libhdf5 sees it, whose bytes come from a function that takes notes. */
 #include "config.h"
 
 #ifdef HAVE_HDF5
 
-#include "data/formats/hdf5/hdf5_source.h"
+#include "data/formats/hdf5/hdf5_internal.h"
 
 #include <stdio.h>
 #include <string.h>
