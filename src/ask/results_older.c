@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/formats/parquet/columns.h"
+#include "data/formats/parquet/parquet.h"
 
 static const char *option_of(json_t *job, const char *option)
 {

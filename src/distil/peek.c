@@ -11,7 +11,7 @@
 #include "data/dataset/detect.h"
 #include "data/file/format.h"
 #include "data/file/look.h"
-#include "data/formats/parquet/parquet_look.h"
+#include "data/formats/parquet/parquet.h"
 #include "data/scan/scan.h"
 
 /* Of a footer with more columns only the first are taken. */

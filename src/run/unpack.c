@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/formats/parquet/parquet_page.h"
+#include "data/formats/parquet/parquet.h"
 
 /* TensorFlow's buffer of what comes out; others have one of their samples. */
 #define OUT_BYTES (UINT64_C(256) << 10)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "data/formats/parquet/columns.h"
+#include "data/formats/parquet/parquet.h"
 #include "suites.h"
 
 /* "NAME KIND BYTES[ list]", a column each. */

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "data/formats/parquet/parquet_look.h"
-#include "data/formats/parquet/parquet_names.h"
-#include "data/formats/parquet/thrift.h"
+#include "data/formats/parquet/parquet.h"
+#include "data/formats/parquet/parquet_internal.h"
 #include "found_file.h"
 #include "suites.h"
 

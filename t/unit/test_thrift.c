@@ -3,7 +3,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "data/formats/parquet/thrift.h"
+#include "data/formats/parquet/parquet_internal.h"
 #include "suites.h"
 
 #define ROOM 512

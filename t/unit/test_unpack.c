@@ -8,8 +8,8 @@
 
 #include "base/rng.h"
 #include "base/util.h"
-#include "data/formats/parquet/parquet_page.h"
-#include "data/formats/parquet/thrift.h"
+#include "data/formats/parquet/parquet.h"
+#include "data/formats/parquet/parquet_internal.h"
 #include "run/unpack.h"
 #include "suites.h"
 #include "temp.h"

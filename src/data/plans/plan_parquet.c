@@ -2,7 +2,6 @@
 /* plan_parquet.c - pyarrow's read_row_group of some columns, call by call. */
 #include "data/file/plan.h"
 #include "data/formats/parquet/parquet.h"
-#include "data/formats/parquet/parquet_look.h"
 
 /*
  * pyarrow's ParquetFile asks for the last 64 KiB of the file, and for the footer once more, whole,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* columns.c - see columns.h. */
-#include "data/formats/parquet/columns.h"
+/* columns.c - what columns= and read_columns= of a table say. */
+#include "data/formats/parquet/parquet.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -12,7 +12,6 @@
 #include "base/units.h"
 #include "data/file/format.h"
 #include "data/file/plan.h"
-#include "data/formats/parquet/parquet_look.h"
 
 /* Writers' usual size of a page; of larger values each is one. */
 #define PAGE_BYTES (UINT64_C(1) << 20)

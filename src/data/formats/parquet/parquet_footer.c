@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "data/formats/parquet/thrift.h"
+#include "data/formats/parquet/parquet_internal.h"
 
 /* From parquet.thrift of the Apache Parquet format. */
 enum physical_type {

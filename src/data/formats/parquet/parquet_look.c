@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parquet_look.c - see parquet_look.h. */
-#include "data/formats/parquet/parquet_look.h"
+/* parquet_look.c - what a scan puts down about a Parquet file: its row groups, and the chunks
+ * that are read of them. */
+#include "data/formats/parquet/parquet.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,9 +11,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/file/found.h"
-#include "data/formats/parquet/parquet.h"
-#include "data/formats/parquet/parquet_names.h"
-#include "data/formats/parquet/thrift_read.h"
+#include "data/formats/parquet/parquet_internal.h"
 
 /* From parquet.thrift of the Apache Parquet format. */
 enum {

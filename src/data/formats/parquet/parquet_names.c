@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parquet_names.c - see parquet_names.h. */
-#include "data/formats/parquet/parquet_names.h"
+/* parquet_names.c - which columns of somebody else's Parquet file read_columns= names. */
+#include "data/formats/parquet/parquet_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/formats/parquet/columns.h"
+#include "data/formats/parquet/parquet.h"
 
 #define DIGITS_MAX 9
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parquet_page.c - see parquet_page.h. */
-#include "data/formats/parquet/parquet_page.h"
+/* parquet_page.c - the header of a page of somebody else's Parquet file, in memory. */
+#include "data/formats/parquet/parquet.h"
 
-#include "data/formats/parquet/thrift_read.h"
+#include "data/formats/parquet/parquet_internal.h"
 
 /* From parquet.thrift of the Apache Parquet format. */
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thrift.c - see thrift.h. */
-#include "data/formats/parquet/thrift.h"
+/* thrift.c - writes structures in Thrift's compact protocol, as Parquet has them. */
+#include "data/formats/parquet/parquet_internal.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thrift_read.c - see thrift_read.h. */
-#include "data/formats/parquet/thrift_read.h"
+/* thrift_read.c - reads structures in Thrift's compact protocol from a file that a scan looks
+ * at. */
+#include "data/formats/parquet/parquet_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
