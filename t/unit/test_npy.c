@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/formats/npy.h"
+#include "data/formats/formats.h"
 #include "plan_text.h"
 #include "suites.h"
 #include "written.h"

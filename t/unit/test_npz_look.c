@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/formats/npy_head.h"
-#include "data/formats/npz.h"
+#include "data/formats/formats.h"
+#include "data/formats/formats_internal.h"
 #include "found_file.h"
 #include "plan_text.h"
 #include "suites.h"

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "data/file/format.h"
 #include "data/file/plan.h"
-#include "data/formats/forward.h"
+#include "data/formats/formats.h"
 #include "suites.h"
 
 static void make(struct dataset *ds, int format, uint64_t per_file, uint64_t bytes)

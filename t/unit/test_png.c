@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "data/formats/png.h"
+#include "data/formats/formats.h"
 #include "found_file.h"
 #include "plan_text.h"
 #include "suites.h"

@@ -18,7 +18,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "data/file/look.h"
-#include "data/formats/indexed_look.h"
+#include "data/formats/formats.h"
 #include "data/scan/scan.h"
 
 #define SAMPLES_MAX 64u

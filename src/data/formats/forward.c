@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* forward.c - how many samples of a file that is read in order are read together. */
-#include "data/formats/forward.h"
-
-#include "data/formats/tfrecord_look.h"
+#include "data/formats/formats.h"
 
 uint64_t forward_extent_samples(uint64_t samples_per_file, uint64_t record_bytes)
 {

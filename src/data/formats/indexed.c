@@ -5,7 +5,7 @@
 
 #include "data/file/format.h"
 #include "data/file/plan.h"
-#include "data/formats/indexed_look.h"
+#include "data/formats/formats.h"
 
 /*
  * The index files are arrays without a header, one 64-bit number a sample, little endian: its

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* indexed_look.c - see indexed_look.h. */
-#include "data/formats/indexed_look.h"
+/* indexed_look.c - what a scan puts down about a file of samples with two index files beside it. */
+#include "data/formats/formats.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npy.c - format=npy: one NumPy array of all samples, and if wanted one of their labels. */
-#include "data/formats/npy.h"
+#include "data/formats/formats.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "data/file/look.h"
 #include "data/file/plan.h"
-#include "data/formats/npy_look.h"
+#include "data/formats/formats_internal.h"
 
 enum { SAMPLES, LABELS, PARTS }; /* file_shape.part */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy_head.c - see npy_head.h. */
-#include "data/formats/npy_head.h"
+/* npy_head.c - what the header of a NumPy array says, whoever wrote it. */
+#include "data/formats/formats_internal.h"
 
 #include <inttypes.h>
 #include <string.h>

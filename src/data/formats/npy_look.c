@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy_look.c - see npy_look.h. */
-#include "data/formats/npy_look.h"
+/* npy_look.c - arrays in files that somebody else has written, alone or with a twin. */
+#include "data/formats/formats_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,6 @@
 
 #include "data/file/dataset.h"
 #include "data/file/look.h"
-#include "data/formats/npy_head.h"
 #include "data/scan/scan.h"
 
 int npy_array_look(struct look *l, uint64_t labels, struct npy_array *a)

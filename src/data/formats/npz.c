@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npz.c - format=npz: what numpy.savez(x=..., y=...) writes, a stored zip of two arrays. */
-#include "data/formats/npz.h"
+#include "data/formats/formats.h"
 
 #include <inttypes.h>
 #include <stdio.h>

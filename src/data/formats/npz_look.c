@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npz_look.c - where an array lies in an npz file that somebody else wrote. */
-#include "data/formats/npz.h"
+#include "data/formats/formats.h"
 
 #include <inttypes.h>
 #define ZLIB_CONST /* what is read stays as it is */
@@ -9,8 +9,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/file/look.h"
-#include "data/formats/npy_head.h"
-#include "data/formats/zip_look.h"
+#include "data/formats/formats_internal.h"
 
 /* So much of a deflated member, from its beginning: bytes, or -errno. */
 static int inflate_head(struct look *l, uint64_t off, uint64_t stored, uint8_t *to, size_t bytes)

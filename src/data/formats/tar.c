@@ -10,8 +10,8 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "data/file/plan.h"
-#include "data/formats/forward.h"
-#include "data/formats/tar_look.h"
+#include "data/formats/formats.h"
+#include "data/formats/formats_internal.h"
 
 /*
  * A sample is two files with one name and two suffixes: NNNNNNNN.bin, its bytes, and NNNNNNNN.cls,

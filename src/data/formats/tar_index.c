@@ -10,8 +10,7 @@
 #include "base/util.h"
 #include "data/file/look.h"
 #include "data/file/look_index.h"
-#include "data/formats/tar_look.h"
-#include "data/formats/tar_walk.h"
+#include "data/formats/formats_internal.h"
 
 /*
  * What DALI's wds2idx writes (NVIDIA/DALI, tools/wds2idx.py): "v1.2 SAMPLES", then a line for each

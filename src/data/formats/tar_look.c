@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tar_look.c - where the samples of a tar file lie that somebody else has written. */
-#include "data/formats/tar_look.h"
+#include "data/formats/formats_internal.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/file/look.h"
-#include "data/formats/tar_walk.h"
 
 /*
  * A sample is what WebDataset takes for one: members behind one another whose names are alike up to

@@ -2,7 +2,7 @@
 /* tar_sparse.c - what stands before the bytes of a sparse member of a tar file: where its holes
  * are. */
 #include "data/file/look.h"
-#include "data/formats/tar_walk.h"
+#include "data/formats/formats_internal.h"
 
 /*
  * GNU tar's manual, "Storing Sparse Files". Pax formats 0.0 and 0.1 have the map in the extended

@@ -17,8 +17,7 @@
 
 #include "base/units.h"
 #include "data/file/plan.h"
-#include "data/formats/forward.h"
-#include "data/formats/tfrecord_look.h"
+#include "data/formats/formats.h"
 
 /*
  * A record: the length of its data (8 bytes) and their checksum, the data and theirs; checksums are

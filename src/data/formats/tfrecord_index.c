@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tfrecord_index.c - the records of a TFRecord file by the index that lies beside it. */
-#include "data/formats/tfrecord_look.h"
+#include "data/formats/formats.h"
 
 #include <inttypes.h>
 #include <limits.h>

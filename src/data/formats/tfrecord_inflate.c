@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tfrecord_inflate.c - records in a compressed file: counted, and how far a reader goes into the
  * file for each. */
-#include "data/formats/tfrecord_look.h"
+#include "data/formats/formats.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tfrecord_look.c - where the records of a TFRecord file lie that somebody else has written. */
-#include "data/formats/tfrecord_look.h"
+#include "data/formats/formats.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_forward.c - a file's requests from its beginning to its end, by TensorFlow and by
  * WebDataset. */
-#include "data/formats/forward.h"
+#include "data/formats/formats.h"
 
 #include "data/file/plan.h"
-#include "data/formats/tfrecord_look.h"
 
 /*
  * Both readers have a stream in blocks over a file that is read in requests of their own sizes. A

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_npy.c - numpy.load(file) of an npy file, call by call, and of its labels after it. */
 #include "data/file/plan.h"
-#include "data/formats/npy.h"
+#include "data/formats/formats.h"
 
 /*
  * Python opens the file and reads the header through its buffer of one block (pyfile.h). The array

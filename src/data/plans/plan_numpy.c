@@ -2,7 +2,7 @@
 /* plan_numpy.c - numpy.load(file)[name] of an npz file, call by call. */
 #include "base/util.h"
 #include "data/file/plan.h"
-#include "data/formats/npz.h"
+#include "data/formats/formats.h"
 #include "data/plans/zipread.h"
 
 /*

@@ -2,7 +2,7 @@
 /* plan_png.c - numpy.asarray(Image.open(file)) of a PNG file, call by call. */
 #include "base/util.h"
 #include "data/file/plan.h"
-#include "data/formats/png.h"
+#include "data/formats/formats.h"
 
 /*
  * Pillow goes through the chunks from the beginning, over Python's buffer of one block (pyfile.h),

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "data/file/pyfile.h"
-#include "data/formats/zip_look.h"
+#include "data/formats/formats.h"
 
 /*
  * A member that is open (zipfile.ZipExtFile of CPython 3.11): an iterator without memory behind it.

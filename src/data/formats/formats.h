@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* formats.h - where the parts of files of some formats lie. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/file/format.h"
+#include "data/file/look.h"
+
+/*
+ * The formats themselves are rows (struct format in data/file/file.h), and nothing but
+ * data/file/format.c names them. What is here is for the readers' plans, which have to know where
+ * the parts of an archive, of an array or of an image lie.
+ */
+
+/* ---- Files that are read from their beginning to their end ---- */
+
+/*
+ * A file that is read from its beginning to its end holds samples one behind the other. How far
+ * into it has a reader gone that has delivered the first n of them, 0 < n <= all?
+ */
+uint64_t tfrecord_needed(const struct file_shape *shape, uint64_t n);
+uint64_t tar_needed(const struct file_shape *shape, uint64_t n);
+
+/*
+ * How many samples to read together: the largest divisor of samples_per_file whose records stay
+ * within one buffer of TensorFlow's, at least 1. Most extents then take a request, none takes many.
+ */
+uint64_t forward_extent_samples(uint64_t samples_per_file, uint64_t record_bytes);
+
+/* ---- What a scan puts down about a file of samples with two index files beside it ---- */
+
+/* What an index is called: the name of its file and this. */
+#define INDEXED_OFFSETS ".off.idx"
+#define INDEXED_SIZES ".sz.idx"
+
+/*
+ * Megatron-LM has one index, NAME.idx of NAME.bin (megatron/core/datasets/ indexed_dataset.py):
+ * MMIDIDX, a version, the type of a token, how many sequences and documents there are; then for
+ * each sequence its tokens (32 bits), for each its offset (64 bits), and the documents. A sample is
+ * a sequence.
+ */
+/* NAME.idx, where the path is NAME.bin and there is room. */
+bool indexed_megatron_path(const char *path, char *out, size_t size);
+/* Is there such an index? `path` as openat(2) takes it. */
+bool indexed_is_megatron(int dir_fd, const char *path);
+
+/*
+ * The indexes are read once, each entry is held against the file, and words are kept only of what
+ * cannot be computed: nothing where samples are all of one size and follow each other, their
+ * offsets where they are of any size and do, else offset and size. They are not mapped where they
+ * are: their pages would be in the page cache when a framework's worker asks for them, and a file
+ * that is cut off while it is mapped ends the process.
+ *
+ * format->look, found_init and found_range.
+ */
+int indexed_look(struct look *l);
+int indexed_found_init(struct dataset *ds, struct mlgen_err *err);
+/* Returns the size of the index of a file that was looked at. */
+uint64_t indexed_found_index_bytes(const struct file_shape *shape);
+bool indexed_beside(const char *path, unsigned i, char *out, size_t size);
+void indexed_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+			 uint64_t *len);
+
+/* ---- The header of a NumPy array in a file ---- */
+
+enum { NPY_HEADER_BYTES = 128 };
+
+/*
+ * Version 1.0: magic, length, a Python dict, spaces up to NPY_HEADER_BYTES. `descr` is the element
+ * type as NumPy writes it, `shape` the inside of the tuple: "3," or "3, 4".
+ */
+void npy_header(uint8_t out[NPY_HEADER_BYTES], const char *descr, const char *shape);
+
+/* Of all samples of a file: bytes, (samples, d1, d2) or (samples, bytes). */
+/* Where the data begins in a file, made or found, and how much it is. */
+uint64_t npy_data_off(const struct file_shape *s);
+uint64_t npy_data_bytes(const struct file_shape *s);
+
+void npy_samples_header(uint8_t out[NPY_HEADER_BYTES], const struct file_shape *shape);
+
+/* ---- Where a member lies in a zip archive that somebody else wrote ---- */
+
+/* Where a member lies: its local header, the name and the extra field behind that, then what is
+ * stored of it. */
+struct zip_member {
+	uint64_t header_off;
+	unsigned name_bytes, extra_bytes;
+	uint64_t stored_bytes; /* in the file */
+	uint64_t plain_bytes;  /* what becomes of them */
+	bool is_deflated;
+};
+
+#define ZIP_LOCAL_BYTES 30u
+
+/* What stands behind the directory, last to first: the end record, without a comment, and for zip64
+ * the locator of the end record that is before it. */
+enum {
+	ZIP_END_BYTES = 22,
+	ZIP_LOCATOR_BYTES = 20,
+	ZIP_END64_BYTES = 56,
+};
+
+struct zip_found {
+	uint64_t dir_off, dir_bytes;
+	uint64_t end_off; /* of the end record */
+	bool has_comment; /* behind it */
+	bool has_locator; /* of a zip64 end record, before it */
+	struct zip_member member;
+};
+
+/*
+ * The member called `key`, or key with the suffix behind it, the last of several; with a NULL key
+ * the first whose name has the suffix. 0, or -errno with the look's err: no such member, or one
+ * that cannot be read.
+ */
+int zip_look(struct look *l, const char *key, const char *suffix, struct zip_found *found);
+
+/* ---- Where the parts of an npz file lie ---- */
+
+enum {
+	NPZ_NAME_BYTES = 5, /* "x.npy" */
+	NPZ_EXTRA_BYTES = 20,
+	NPZ_LOCAL_BYTES = 30 + NPZ_NAME_BYTES + NPZ_EXTRA_BYTES,
+	NPZ_HEAD_BYTES = NPZ_LOCAL_BYTES + NPY_HEADER_BYTES,
+};
+
+/* x.npy, y.npy, central directory, end record. */
+struct npz_layout {
+	uint64_t x_bytes, y_bytes; /* the members: header and data */
+	uint64_t y_off;            /* local header of y.npy */
+	uint64_t dir_off, dir_bytes;
+	bool has_end64; /* zip64 end record and locator before the end record */
+	uint64_t end;   /* of the file */
+};
+
+struct npz_layout npz_layout(const struct file_shape *shape);
+
+/*
+ * One array of an archive that numpy.load can read, made or found: what the calls depend on.
+ */
+struct npz_array {
+	uint64_t dir_off, dir_bytes;
+	uint64_t end_off; /* of the end record, which is the file's end ... */
+	bool has_comment; /* ... but for this, or what else is behind it */
+	bool has_locator; /* of a zip64 end record, before the end record */
+	struct zip_member member;
+	/* The array in it: magic, length and header; its data; an element. */
+	uint64_t header_bytes, data_bytes, item_bytes;
+	bool has_long_header; /* its length has four bytes, not two */
+};
+
+/* Of a made file x.npy; of a found one what npz_look has put down. */
+void npz_array(const struct file_shape *shape, struct npz_array *a);
+
+struct look;
+
+/* Of format_npz: see format.h. */
+int npz_look(struct look *l);
+void npz_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+		     uint64_t *len);
+void npz_array_found(const uint64_t *facts, uint64_t file_bytes, struct npz_array *a);
+
+/* ---- Where the chunks of a PNG file lie ---- */
+
+enum {
+	PNG_SIGNATURE_BYTES = 8,
+	PNG_CHUNK_BYTES = 12, /* length, type and CRC of a chunk */
+	PNG_END_BYTES = 12,   /* IEND */
+};
+
+/* What a reader's calls depend on, of a file made or found. */
+struct png_layout {
+	/* The largest chunk before the image that is more than a block of Python's buffer: its
+	 * payload; 0 = none. */
+	uint64_t large_off, large_bytes;
+	/* The first chunk of the image: its payload. All but the last are as long. */
+	uint64_t data_off, data_bytes;
+	uint64_t end_off; /* behind IEND; what follows no reader looks at */
+};
+
+void png_layout(const struct file_shape *shape, struct png_layout *l);
+
+/* ---- TFRecord files that somebody else has written ---- */
+
+/* format->look and format->found_range. */
+int tfrecord_look(struct look *l);
+void tfrecord_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+			  uint64_t *len);
+
+/* TFRecordDataset reads as much at a time, by default. */
+#define TFRECORD_READ_BYTES 262144
+
+/* Is this a record's length and its checksum? True without ISA-L. */
+bool tfrecord_is_length(const uint8_t *head);
+/* What tfrecord_look does with a compressed file: its words are how far a reader has gone into
+ * it. */
+int tfrecord_inflate(struct look *l);
+
+/* By the index beside it: true where there is one that is of this file. Words are those of
+ * tfrecord_look; l->err says where one could not be put. */
+bool tfrecord_by_index(struct look *l);
+
+/* format->look_beside: where it may lie. */
+bool tfrecord_beside(const char *path, unsigned i, char *out, size_t size);
+
+bool tfrecord_found_is_compressed(const struct file_shape *shape);
+/* Where the first n records end, n > 0. */
+uint64_t tfrecord_found_end(const struct file_shape *shape, uint64_t n);
