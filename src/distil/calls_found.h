@@ -2,7 +2,7 @@
 /* calls_found.h - visits of a trace as templates of calls, for access=recorded. */
 #pragma once
 
-#include "data/plans/recorded.h"
+#include "data/plans/plans.h"
 #include "distil/explain.h"
 
 enum {

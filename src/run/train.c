@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/order/order.h"
-#include "data/plans/demand.h"
+#include "data/plans/plans.h"
 #include "io/engines.h"
 #include "run/live.h"
 #include "run/loader.h"

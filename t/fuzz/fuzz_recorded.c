@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "data/plans/recorded.h"
+#include "data/plans/plans.h"
 
 static struct recorded *read_calls(const void *data, size_t size)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "data/file/pyfile.h"
-#include "data/plans/zipread.h"
+#include "data/plans/plans_internal.h"
 #include "suites.h"
 
 /* clang-format off */

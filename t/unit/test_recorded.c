@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "data/file/format.h"
 #include "data/file/plan.h"
-#include "data/plans/recorded.h"
+#include "data/plans/plans.h"
 #include "suites.h"
 #include "textfile_rig.h"
 

@@ -15,7 +15,7 @@
 #include "data/dataset/dataset_scan.h"
 #include "data/file/format.h"
 #include "data/file/found.h"
-#include "data/plans/recorded.h"
+#include "data/plans/plans.h"
 #include "data/scan/scan.h"
 #include "job/advice.h"
 #include "job/workload.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demand.c - see demand.h. */
-#include "data/plans/demand.h"
+/* demand.c - what accelerators that never wait would ask of storage. */
+#include "data/plans/plans.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include "base/util.h"
 #include "data/file/plan.h"
 #include "data/formats/formats.h"
-#include "data/plans/zipread.h"
+#include "data/plans/plans_internal.h"
 
 /*
  * Three layers of Python lie between NumPy and read(2), and the sizes follow from them (NumPy 1.24,

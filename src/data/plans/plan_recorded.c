@@ -4,7 +4,7 @@
 #include "base/rng.h"
 #include "base/util.h"
 #include "data/file/plan.h"
-#include "data/plans/recorded.h"
+#include "data/plans/plans.h"
 
 /*
  * Every call waits for the one before it, as in the program that was recorded. With direct=1 a read

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* recorded.c - templates of calls: whose they are, as text, and which one a sample has. */
-#include "data/plans/recorded.h"
+#include "data/plans/plans.h"
 
 #include "base/mem.h"
 #include "base/rng.h"

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/wordlines.h"
-#include "data/plans/recorded.h"
+#include "data/plans/plans.h"
 
 /* As many lines as there can be, and their comments. */
 #define BYTES_MAX (UINT64_C(64) << 20)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* zipread.c - see zipread.h. */
-#include "data/plans/zipread.h"
+/* zipread.c - what Python's zipfile asks of an archive's file when a member of it is read. */
+#include "data/plans/plans_internal.h"
 
 #include "base/util.h"
 

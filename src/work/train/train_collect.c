@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/plans/demand.h"
+#include "data/plans/plans.h"
 #include "run/activity.h"
 #include "run/collect.h"
 #include "run/failed.h"

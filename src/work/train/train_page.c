@@ -2,7 +2,7 @@
 /* train_page.c - a training, and a preparation, in reports and plans. */
 #include <math.h>
 
-#include "data/plans/demand.h"
+#include "data/plans/plans.h"
 #include "report/metrics.h"
 #include "report/page.h"
 #include "report/show.h"

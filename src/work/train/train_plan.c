@@ -15,7 +15,7 @@
 #include "base/util.h"
 #include "data/dataset/manifest.h"
 #include "data/order/order.h"
-#include "data/plans/demand.h"
+#include "data/plans/plans.h"
 #include "io/dropcaches.h"
 #include "job/advice.h"
 #include "job/workload.h"

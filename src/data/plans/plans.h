@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recorded.h - templates of the calls by which a sample is read, from a text file
- * (access=recorded). */
+/* plans.h - the calls of each framework's reader. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,6 +8,35 @@
 
 #include <mlgen/engine.h>
 #include <mlgen/err.h>
+
+#include "data/file/plan.h"
+#include "job/job.h"
+
+/*
+ * How frameworks read files: each plan is a row of functions (struct plan_kind in
+ * data/file/file.h) that gives the calls of one reader, one after the other. A format names its
+ * plan. What is here is about plans that come from elsewhere (access=recorded), and about what
+ * readers ask of the storage in all.
+ */
+
+/* ---- What accelerators that never wait would ask of storage ---- */
+
+/*
+ * At 100 % utilisation: batch_size samples per mean compute_time. Sizes as the published tables
+ * have them (the nominal mean of sample_size; of columns the declared widths of those that are
+ * read), and beside it the bytes that the plan really reads for a sample (mean over at most 32,768
+ * evenly spaced extents). NaN with compute_time=0.
+ */
+struct demand {
+	double samples_per_sec;   /* of one accelerator */
+	double bytes_per_sec;     /* of one, nominal */
+	double all_bytes_per_sec; /* of all accelerators */
+	double all_io_bytes_per_sec;
+};
+
+void demand_of(struct demand *d, const struct job *job, const struct plan_config *plan);
+
+/* ---- Templates of the calls by which a sample is read, from a text file (access=recorded) ---- */
 
 /*
  * A text for people, one call a line, in the order in which they are made:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* zipread.h - what Python's zipfile asks of an archive's file when a member of it is read. */
+/* plans_internal.h - what plans share. */
 #pragma once
 
 #include <stdbool.h>
