@@ -143,7 +143,7 @@ static void put_rest(const struct clean *c)
 }
 
 /* List what mlgen owns in a directory, or find out whether it can be removed. */
-static int look_at(struct clean *c, const char *directory)
+static int clean_look_at(struct clean *c, const char *directory)
 {
 	struct mlgen_err err = { 0 };
 	DIR *dir = clean_open(c, directory, &err);
@@ -202,7 +202,7 @@ int ask_clean(const struct ask *a)
 {
 	const struct settings *set = &a->set->settings;
 	struct clean as = { .to = a->to, .replaces = set->replace, .is_quiet = set->yes };
-	int status = each_directory(a, &as, look_at);
+	int status = each_directory(a, &as, clean_look_at);
 
 	if (!set->yes)
 		return status;

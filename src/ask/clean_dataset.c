@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "data/dataset/manifest.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "run/datafile.h"
 
 static void set_fini(struct clean_set *s)

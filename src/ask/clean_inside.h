@@ -13,7 +13,7 @@
 #include <mlgen/err.h>
 
 #include "base/process.h"
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "run/dirlock.h"
 
 /*

@@ -70,7 +70,7 @@ struct fit {
 	bool do_differ;
 };
 
-static void look_at(struct fit *fit, const struct find_max *f, const char *name)
+static void find_max_fraction_look_at(struct fit *fit, const struct find_max *f, const char *name)
 {
 	double rate = demand_of_one(f, name);
 
@@ -125,7 +125,7 @@ static void look_for_fit(struct find_max *f)
 
 	for (char *name; (name = strsep(&rest, " "));)
 		if (*name)
-			look_at(&fit, f, name);
+			find_max_fraction_look_at(&fit, f, name);
 	f->fits = say_fit(f, &fit);
 	mem_free(names);
 }

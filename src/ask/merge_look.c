@@ -145,7 +145,8 @@ static uint64_t least_ms(const struct results_file *doc)
 	return all < 1e15 ? (uint64_t)all : 0;
 }
 
-static int look_at(struct merge *m, size_t i, struct results_file *first, struct mlgen_err *err)
+static int merge_look_at(struct merge *m, size_t i, struct results_file *first,
+			 struct mlgen_err *err)
 {
 	struct results_file own = { 0 };
 	struct results_file *doc = i ? &own : first;
@@ -282,7 +283,7 @@ int merge_look(struct merge *m, struct mlgen_err *err)
 
 	m->runs = mem_array(n, sizeof(*m->runs));
 	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = look_at(m, i, &first, err);
+		rc = merge_look_at(m, i, &first, err);
 	results_close(&first);
 	if (rc == 0)
 		rc = check_doubles(m, err);

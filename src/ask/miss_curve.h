@@ -6,7 +6,7 @@
 #include <mlgen/field.h>
 
 #include "ask/ask.h"
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "job/job.h"
 #include "stat/metric.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "field/unknown.h"
 #include "job/fields.h"
 #include "report/metrics.h"

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "describe/touchrun.h"
 #include "distil/calls_found.h"
 #include "distil/distil_inside.h"

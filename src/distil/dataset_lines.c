@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "distil/dataset_finding.h"
 #include "distil/side_file.h"
 #include "distil/sizefit.h"

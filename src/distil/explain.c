@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "trace/trace.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "distil/filemodel.h"
 #include "distil/specimen.h"
 

@@ -5,7 +5,7 @@
 #include "base/bisect.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 
 /* Rows of Parquet are of one size for the whole file, which its headers and footer hardly depend
  * on. */

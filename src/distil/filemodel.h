@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "job/job.h"
 
 /* What of a data set does not follow from the bytes of a file. */

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "distil/pipeline_inside.h"
 #include "distil/pulse_inside.h"
 #include "distil/timefit.h"

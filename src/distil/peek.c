@@ -9,8 +9,7 @@
 
 #include "base/mem.h"
 #include "data/dataset/detect.h"
-#include "data/file/format.h"
-#include "data/file/look.h"
+#include "data/file/file.h"
 #include "data/formats/parquet/parquet.h"
 #include "data/scan/scan.h"
 

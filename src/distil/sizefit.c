@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/util.h"
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "stat/fit.h"
 
 /* Of fewer values every distribution is as good as another. */

@@ -53,7 +53,8 @@ static void add_cpu(struct starting *s, const struct worker_seen *w, const struc
 }
 
 /* What is done with a sample ends where the next one begins. */
-static void look_at(struct worker_seen *w, uint64_t start_ns, double *other_ns, size_t *others)
+static void start_found_look_at(struct worker_seen *w, uint64_t start_ns, double *other_ns,
+				size_t *others)
 {
 	if (!w->first_ns)
 		w->first_ns = start_ns;
@@ -83,7 +84,7 @@ static int see_workers(struct starting *s, struct mlgen_err *err)
 		if (!w->first_ns)
 			w->stage = x->stage;
 		add_cpu(s, w, x);
-		look_at(w, u64_max(x->start_ns, 1), other_ns, &others);
+		start_found_look_at(w, u64_max(x->start_ns, 1), other_ns, &others);
 		w->stays |= w->stage != x->stage;
 	}
 	pulse_sort(other_ns, others);

@@ -2,7 +2,7 @@
 /* metrics_dataset.c - what the JSON document has of a dataset. */
 #include <string.h>
 
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "report/metrics_tables.h"
 
 /* clang-format off */

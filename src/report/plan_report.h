@@ -8,7 +8,7 @@
 
 #include <mlgen/err.h>
 
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "data/state/state.h"
 #include "io/host.h"
 #include "io/mount.h"

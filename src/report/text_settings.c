@@ -11,7 +11,7 @@
 #include "base/dist.h"
 #include "base/util.h"
 #include "config.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "job/fields.h"
 #include "job/guess.h"
 #include "report/verdict.h"

@@ -10,7 +10,7 @@
 #include "base/below.h"
 #include "base/filekind.h"
 #include "data/dataset/manifest.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "io/noroom.h"
 #include "run/firstbytes.h"
 

@@ -9,7 +9,7 @@
 #include <mlgen/engine.h>
 #include <mlgen/err.h>
 
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "run/crew.h"
 #include "run/datadir.h"
 #include "run/newfile.h"

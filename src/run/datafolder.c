@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/below.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 
 /* Of each part those of its files, the one above them and the part's own. */
 static uint64_t subfolders(const struct dataset *ds)

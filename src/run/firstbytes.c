@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/filekind.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "io/pagecache.h"
 
 /* So many bytes are compared, and shown. */

@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "base/thread.h"
 #include "base/util.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "io/pagecache.h"
 #include "job/ignored.h"
 #include "run/hold.h"

@@ -18,7 +18,7 @@ static void put_part(struct buf *to, const struct memneed_jobs *all, const struc
 }
 
 /* Of one job, for all processes. */
-struct look {
+struct memhost_look {
 	const struct hosts *h;
 	const struct memroom *rooms; /* by rank; of who is gone zeroed */
 	const uint64_t *needs;
@@ -33,8 +33,8 @@ static const struct memroom_place *find_place(const struct memroom *room, const 
 }
 
 /* Of the processes on the host of this one that are there, too. */
-static bool is_enough(const struct look *l, unsigned rank, const struct memroom_place *there,
-		      struct memneed_host *host)
+static bool is_enough(const struct memhost_look *l, unsigned rank,
+		      const struct memroom_place *there, struct memneed_host *host)
 {
 	uint64_t least = there->bytes;
 
@@ -55,7 +55,7 @@ static bool is_enough(const struct look *l, unsigned rank, const struct memroom_
 	return host->processes < 2 || host->bytes <= least;
 }
 
-static bool all_have_enough(const struct look *l, struct memneed_host *host)
+static bool all_have_enough(const struct memhost_look *l, struct memneed_host *host)
 {
 	for (unsigned rank = 0; rank < hosts_total(l->h); rank++)
 		for (size_t i = 0; i < l->rooms[rank].place_count; i++)
@@ -85,7 +85,7 @@ static int check_all(const struct hosts *h, const struct memneed_jobs *all, cons
 {
 	struct memroom *rooms = mem_array(hosts_total(h), sizeof(*rooms));
 	uint64_t *needs = mem_array(hosts_total(h), sizeof(*needs));
-	const struct look look = { h, rooms, needs };
+	const struct memhost_look look = { h, rooms, needs };
 	struct memneed_host host;
 	int rc = 0;
 

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "data/dataset/manifest.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "hosts/hosts.h"
 #include "io/engines.h"
 #include "run/datafile.h"

@@ -7,7 +7,7 @@
 
 #include <mlgen/err.h>
 
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "run/filemaker.h"
 
 struct prepare_result {

@@ -7,7 +7,7 @@
 
 #include <mlgen/err.h>
 
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "run/filemaker.h"
 
 /* What is to be written, and what is there: files to evaluate with, too. */

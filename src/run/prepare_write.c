@@ -11,7 +11,7 @@
 #include "base/count.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "hosts/hosts.h"
 #include "run/datafolder.h"
 

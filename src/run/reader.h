@@ -7,7 +7,7 @@
 
 #include <mlgen/err.h>
 
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "io/io.h"
 #include "job/job.h"
 

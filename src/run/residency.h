@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 
 /* At most so many files are looked at, chosen at random. */
 #define RESIDENCY_FILES 256

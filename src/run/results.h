@@ -7,7 +7,7 @@
 
 #include <mlgen/err.h>
 
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "io/host.h"
 #include "io/mount.h"
 #include "io/noise.h"

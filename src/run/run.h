@@ -9,7 +9,7 @@
 #include <mlgen/err.h>
 
 #include "base/clock.h"
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "io/host.h"
 #include "job/job.h"
 #include "job/settings.h"

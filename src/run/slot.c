@@ -141,7 +141,7 @@ void slot_look_moved(struct worker *w, struct live *live)
 }
 
 /* All workers share a clock, so their time is that of the clock, once for each. */
-static void look_at(struct worker *w, struct live *live)
+static void slot_look_at(struct worker *w, struct live *live)
 {
 	const struct io *io = atomic_load(&w->io);
 	struct io_outstanding o = { 0 };
@@ -163,7 +163,7 @@ static void look_at(struct worker *w, struct live *live)
 void slot_look_at_workers(const struct slot *s, struct live *live)
 {
 	for (struct worker *w = first_of(s); w; w = w->next)
-		look_at(w, live);
+		slot_look_at(w, live);
 }
 
 struct telling {

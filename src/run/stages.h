@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "data/order/order.h"
 
 /* What is read in a stage: the training's dataset, or the evaluation's. */

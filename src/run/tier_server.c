@@ -54,7 +54,7 @@ static bool answer_with(int fd, uint32_t said, uint32_t sum)
 }
 
 /* Its bytes, or -errno. */
-static int look_at(struct tier_thread *th, const struct tier_ask *ask)
+static int tier_server_look_at(struct tier_thread *th, const struct tier_ask *ask)
 {
 	struct tier_loader *l = th->loader;
 	struct tier_way *w = &l->ways[0];
@@ -102,7 +102,7 @@ static bool answer_get(struct tier_thread *th, int fd, const struct tier_ask *as
 	aim(w, ask);
 	if (!tier_slot_enter(word, ask->generation))
 		return answer_with(fd, TIER_NOT_THERE, 0);
-	int rc = look_at(th, ask);
+	int rc = tier_server_look_at(th, ask);
 
 	is_sent = rc < 0 ? answer_with(fd, TIER_FAILED, (uint32_t)-rc) : send_pieces(w, fd, ask);
 	tier_slot_leave(word);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "data/cache/cache.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 
 /*
  * A unit has a number, a size, and ranges of bytes of files: one, or two where samples are pairs.

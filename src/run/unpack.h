@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "data/file/plan.h"
+#include "data/file/file.h"
 
 /*
  * Of one thread. Reads of compressed bytes come to lie in its room, whole, and are decompressed

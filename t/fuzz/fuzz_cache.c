@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "data/file/scan_cache.h"
+#include "data/file/file.h"
 
 #define KEY "format=npy, access=plain by mlgen"
 

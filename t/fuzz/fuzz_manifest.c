@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "data/dataset/manifest.h"
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 
 /* One folder for the process, in memory where there is such a place. */
 static char directory[] = "/dev/shm/mlgen-fuzz.XXXXXX";

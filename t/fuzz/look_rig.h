@@ -8,10 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "data/file/dataset.h"
-#include "data/file/format.h"
-#include "data/file/look.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "fuzz.h"
 
 /* Of the samples so many are asked for, and of a plan so many operations. */

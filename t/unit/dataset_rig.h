@@ -5,7 +5,7 @@
 #include <check.h>
 
 #include "base/dist.h"
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 
 /* 28 files of one 1000-byte sample, one accelerator, batch 7. */
 static inline struct job plain_job(void)

@@ -10,8 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "data/file/look.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "data/scan/scan.h"
 
 struct found {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "data/formats/parquet/parquet.h"
 
 #define LEAST_BUFFER 65536u

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "report/plan_lines.h"
 #include "report/plan_report.h"
 #include "temp.h"

@@ -4,8 +4,7 @@
 
 #include <check.h>
 
-#include "data/file/format.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 
 static inline void make(struct dataset *ds, int format, uint64_t per_file, double bytes)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/file/plan.h"
+#include "data/file/file.h"
 
 #define PLAN_TEXT_BYTES 1024
 

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/dist.h"
 #include "data/dataset/manifest.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "io/engines.h"
 #include "run/crew.h"
 #include "run/prepare.h"

@@ -12,10 +12,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "data/file/format.h"
-#include "data/file/found.h"
-#include "data/file/kept.h"
-#include "data/file/look.h"
+#include "data/file/file.h"
 #include "data/scan/scan.h"
 #include "temp.h"
 

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "temp.h"
 
 static char directory[TEMP_BYTES], log_path[TEMP_BELOW];

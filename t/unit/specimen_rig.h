@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/file/format.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "distil/explain.h"
 #include "trace/trace.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "found_file.h"
 #include "plan_text.h"
 #include "suites.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "dataset_rig.h"
 #include "suites.h"
 #include "work/workloads.h"

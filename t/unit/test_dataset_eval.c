@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "dataset_rig.h"
 #include "suites.h"
 

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/util.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "distil/filemodel.h"
 #include "distil/side_file.h"
 #include "distil/sizefit.h"

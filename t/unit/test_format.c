@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "suites.h"
 #include "written.h"
 

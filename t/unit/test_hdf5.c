@@ -3,7 +3,7 @@
 #include <check.h>
 
 #include "config.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "suites.h"
 
 #ifdef HAVE_HDF5
@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "data/file/plan.h"
 #include "data/formats/hdf5/hdf5.h"
 #include "data/formats/hdf5/hdf5_internal.h"
 #include "tree.h"

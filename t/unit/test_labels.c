@@ -7,9 +7,7 @@
 
 #include "ask/ceiling_files.h"
 #include "base/util.h"
-#include "data/file/dataset.h"
-#include "data/file/format.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "data/scan/scan.h"
 #include "scan_rig.h"
 #include "suites.h"

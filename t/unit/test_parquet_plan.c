@@ -2,7 +2,7 @@
 /* test_parquet_plan.c - what is read of Parquet files for a sample. */
 #include <stdio.h>
 
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "parquet_rig.h"
 #include "suites.h"
 

@@ -3,8 +3,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "data/file/format.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "plan_rig.h"
 #include "suites.h"
 

@@ -2,8 +2,7 @@
 /* test_plan_buffer.c - how large the buffer of a plan is. */
 #include <check.h>
 
-#include "data/file/format.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "plan_rig.h"
 #include "suites.h"
 

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/file/format.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "data/formats/formats.h"
 #include "suites.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "flowed.h"
 #include "plan_report_rig.h"
 #include "report/plan_lines.h"

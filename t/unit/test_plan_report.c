@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "data/dataset/manifest.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "plan_report_rig.h"
 #include "report/plan_lines.h"
 #include "report/plan_report.h"

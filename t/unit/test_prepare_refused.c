@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "data/dataset/manifest.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "io/engines.h"
 #include "prepare_rig.h"
 #include "run/crew.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/file/pyfile.h"
+#include "data/file/file.h"
 #include "data/plans/plans_internal.h"
 #include "suites.h"
 

@@ -9,8 +9,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "data/file/format.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "data/plans/plans.h"
 #include "suites.h"
 #include "textfile_rig.h"

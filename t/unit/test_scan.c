@@ -12,8 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "data/file/dataset.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "data/scan/scan.h"
 #include "scan_rig.h"
 #include "suites.h"

@@ -7,8 +7,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "data/file/dataset.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "scan_rig.h"
 #include "suites.h"
 #include "work/workloads.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_verdict_words.c - what a verdict says of waiting, and how long a run has to be for AU to
  * show it. */
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "reap_rig.h"
 #include "report/verdict_parts.h"
 #include "report/verdict_supply.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "report_text.h"
 #include "work/workloads.h"
 

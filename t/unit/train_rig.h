@@ -13,7 +13,7 @@
 #include <mlgen/engine.h>
 
 #include "base/mem.h"
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "job/job.h"
 #include "run/saver.h"
 #include "run/train.h"

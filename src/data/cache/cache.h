@@ -9,7 +9,7 @@
 #include <mlgen/err.h>
 
 #include "base/util.h"
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "data/order/order.h"
 #include "job/job.h"
 

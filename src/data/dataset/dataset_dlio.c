@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "data/dataset/manifest.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "job/workload.h"
 
 /* Folders below train/ that are looked into for the first name: DLIO makes one level of them. */

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "data/scan/scan.h"
 
 /*

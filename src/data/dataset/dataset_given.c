@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/file/format.h"
-#include "data/file/found.h"
+#include "data/file/file.h"
 #include "data/scan/scan.h"
 
 struct given_head {

@@ -2,7 +2,7 @@
 /* dataset_given.h - the files that one process of a job has found, for the others. */
 #pragma once
 
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "hosts/relay.h"
 
 /*

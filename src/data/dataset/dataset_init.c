@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dataset_init.c - the dataset of a job: how many files, of which format, enough for all ranks. */
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,8 +13,6 @@
 #include "base/util.h"
 #include "data/dataset/dataset_given.h"
 #include "data/dataset/dataset_scan.h"
-#include "data/file/format.h"
-#include "data/file/found.h"
 #include "data/plans/plans.h"
 #include "data/scan/scan.h"
 #include "job/advice.h"

@@ -14,9 +14,7 @@
 #include "data/dataset/dataset_dlio.h"
 #include "data/dataset/dataset_given.h"
 #include "data/dataset/detect.h"
-#include "data/file/format.h"
-#include "data/file/found.h"
-#include "data/file/kept.h"
+#include "data/file/file.h"
 #include "data/scan/scan.h"
 #include "job/workload.h"
 

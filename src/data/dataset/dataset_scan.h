@@ -3,7 +3,7 @@
 #pragma once
 
 #include "data/dataset/dataset_given.h"
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 
 /* Are its files those that are there: with dataset=scan, and where DLIO has made what mlgen would?
  * *ds has format and directory. */

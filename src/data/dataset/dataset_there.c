@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "data/dataset/manifest_file.h"
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "job/job.h"
 
 /* AU counts from the second step of an epoch on. */

@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "data/file/dataset.h"
-#include "data/file/format.h"
-#include "data/file/found.h"
+#include "data/file/file.h"
 #include "data/scan/scan.h"
 #include "stat/moments.h"
 

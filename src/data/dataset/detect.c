@@ -17,7 +17,7 @@
 #include "base/signals.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/file/look.h"
+#include "data/file/file.h"
 #include "data/formats/formats.h"
 #include "data/scan/scan.h"
 

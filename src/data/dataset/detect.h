@@ -4,7 +4,7 @@
 
 #include <mlgen/err.h>
 
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "data/scan/scan.h"
 
 /*

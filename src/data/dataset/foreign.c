@@ -28,7 +28,7 @@
 /* Folders below one another; a link may lead back to where it lies. */
 #define DEPTH_MAX 8u
 
-struct look {
+struct foreign_look {
 	struct buf names;
 	unsigned foreign; /* up to one more than are named */
 	unsigned looks;   /* names that were read */
@@ -69,7 +69,7 @@ static bool is_dots(const char *name)
 }
 
 /* The next name in a folder; NULL = no more. */
-static const char *next_name(struct look *l, DIR *dir)
+static const char *next_name(struct foreign_look *l, DIR *dir)
 {
 	struct dirent *d;
 
@@ -80,10 +80,10 @@ static const char *next_name(struct look *l, DIR *dir)
 	return d ? d->d_name : NULL;
 }
 
-static bool foreign_is_known(struct look *l, int folder, const char *name, unsigned depth);
+static bool foreign_is_known(struct foreign_look *l, int folder, const char *name, unsigned depth);
 
 /* Is there a manifest in the folder, or nothing but what is known? Takes `fd`. */
-static bool holds_known(struct look *l, int fd, unsigned depth)
+static bool holds_known(struct foreign_look *l, int fd, unsigned depth)
 {
 	DIR *dir = has_manifest(fd) ? NULL : fdopendir(fd);
 	const char *name;
@@ -103,7 +103,7 @@ static bool holds_known(struct look *l, int fd, unsigned depth)
 }
 
 /* Is it mlgen's, the filesystem's, or nothing? */
-static bool foreign_is_known(struct look *l, int folder, const char *name, unsigned depth)
+static bool foreign_is_known(struct foreign_look *l, int folder, const char *name, unsigned depth)
 {
 	struct stat st;
 	int fd;
@@ -121,7 +121,7 @@ static bool foreign_is_known(struct look *l, int folder, const char *name, unsig
 }
 
 /* A name stays on one line. */
-static void add_name(struct look *l, const char *name)
+static void add_name(struct foreign_look *l, const char *name)
 {
 	char text[NAME_BYTES + 1];
 
@@ -147,7 +147,7 @@ static bool is_checkpoint(int folder, const char *name)
 }
 
 /* A directory of checkpoints is mlgen's by any of them: it is read further. */
-static void foreign_look_at(struct look *l, DIR *dir, bool at_checkpoints)
+static void foreign_look_at(struct foreign_look *l, DIR *dir, bool at_checkpoints)
 {
 	unsigned enough = at_checkpoints ? UINT_MAX : NAMES_SHOWN + 1;
 	const char *name;
@@ -165,7 +165,7 @@ static void foreign_look_at(struct look *l, DIR *dir, bool at_checkpoints)
 }
 
 /* True: it holds what is not mlgen's, and l->names says what. */
-static bool is_foreign(struct look *l, const char *directory, bool at_checkpoints)
+static bool is_foreign(struct foreign_look *l, const char *directory, bool at_checkpoints)
 {
 	DIR *dir = opendir(directory);
 
@@ -190,7 +190,7 @@ int foreign_check_dataset(const char *directory, const struct job *job, struct m
 	 * valid/. */
 	bool could_scan =
 		!job_has_checkpoints(job) && !job->eval_files && dataset_scan_check(job, NULL) == 0;
-	struct look l = { 0 };
+	struct foreign_look l = { 0 };
 	int rc = 0;
 
 	if (is_foreign(&l, directory, false))
@@ -210,7 +210,7 @@ int foreign_check_dataset(const char *directory, const struct job *job, struct m
 int foreign_check_checkpoints(const char *directory, const struct job *job, struct mlgen_err *err)
 {
 	bool is_own = job->checkpoint_directory || job_work(job)->checkpoints == CHECKPOINTS_ASKED;
-	struct look l = { 0 };
+	struct foreign_look l = { 0 };
 	int rc = 0;
 
 	if (is_foreign(&l, directory, true))

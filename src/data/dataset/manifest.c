@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/dataset/manifest_file.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 
 /* More files than this are not looked at one by one. */
 #define LOOK_FILES UINT64_C(1000000)

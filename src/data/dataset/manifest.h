@@ -7,7 +7,7 @@
 
 #include <mlgen/err.h>
 
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "data/scan/scan.h" /* MANIFEST_NAME */
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dataset.c - name, size and place of every sample, computed from its index. */
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "data/file/format.h"
-#include "data/file/found.h"
 #include "data/scan/scan.h"
 
 static unsigned digits(uint64_t v)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 
 /* A number, and what stands behind it. */
 static bool dataset_find_number(const char *s, uint64_t *out, const char **end)

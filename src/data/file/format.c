@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format.c - find a format, and what all formats share. */
-#include "data/file/format.h"
+#include "data/file/file.h"
 
 #include <string.h>
 
 #include "base/rng.h"
 #include "base/util.h"
-#include "data/file/found.h"
 #include "data/scan/scan.h"
 
 static const struct format *const formats[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* found.c - see found.h. */
-#include "data/file/found.h"
+/* found.c - what a scan found inside the files of a dataset: how many samples each has, and
+ * where. */
+#include "data/file/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 #include "base/thread.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/file/found_inside.h"
+#include "data/file/file_internal.h"
 
 /* Each thread takes so many files. */
 #define TURN_FILES 64u

@@ -2,7 +2,7 @@
 /* found_given.c - what one process of a job has found in files is known to another; see found.h. */
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/file/found_inside.h"
+#include "data/file/file_internal.h"
 #include "hosts/relay.h"
 
 struct given_head {

@@ -6,8 +6,8 @@
 
 #include "base/rng.h"
 #include "base/signals.h"
-#include "data/file/format.h"
-#include "data/file/found_inside.h"
+#include "data/file/file.h"
+#include "data/file/file_internal.h"
 #include "data/scan/scan.h"
 
 bool found_has_beside(const struct looking *g)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* found_listed.c - what a list says of its samples, in place of what is found in files. */
 #include "base/mem.h"
-#include "data/file/found_inside.h"
+#include "data/file/file_internal.h"
 #include "data/scan/scan.h"
 
 static int take_listed(struct found *f, const struct scan *scan, struct listed *listed,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept.c - see kept.h. */
-#include "data/file/kept.h"
+/* kept.c - where the findings of a scan are kept, those of an earlier one and those for the
+ * next. */
+#include "data/file/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,6 @@
 #include "base/unnamed.h"
 #include "base/util.h"
 #include "config.h"
-#include "data/file/format.h"
 #include "job/job.h"
 
 /* ---- what it is of ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look.c - see look.h. */
-#include "data/file/look.h"
+/* look.c - what a scan reads of one file (header, index, directory), so that its samples can be
+ * found. */
+#include "data/file/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

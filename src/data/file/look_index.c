@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look_index.c - see look_index.h. */
-#include "data/file/look_index.h"
+/* look_index.c - a text that lies beside a file and says where its samples are. */
+#include "data/file/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "data/file/look.h"
 
 static FILE *open_file(const char *path)
 {

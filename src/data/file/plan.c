@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c - what all plans share, and those that fit every format. */
-#include "data/file/plan.h"
+#include "data/file/file.h"
 
 #include <string.h>
 
 #include "base/util.h"
-#include "data/file/format.h"
 #include "data/scan/scan.h"
 
 #define PART_MIN_BYTES 4096ull

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scan_cache.c - what an earlier scan found is read again; see scan_cache.h. */
-#include "data/file/scan_cache.h"
+#include "data/file/file.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "base/writeall.h"
-#include "data/file/scan_cache.h"
+#include "data/file/file.h"
 
 #define BUFFER_BYTES 65536u
 

@@ -6,9 +6,7 @@
 
 #include "base/bom.h"
 #include "base/util.h"
-#include "data/file/format.h"
-#include "data/file/look.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 
 /*
  * sample_size numbers of 0 to 255, with commas: a byte of noise each, as text. As wide on average

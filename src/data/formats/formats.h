@@ -5,8 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/file/format.h"
-#include "data/file/look.h"
+#include "data/file/file.h"
 
 /*
  * The formats themselves are rows (struct format in data/file/file.h), and nothing but

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "data/file/format.h"
+#include "data/file/file.h"
 
 /* ---- What the header of a NumPy array says, whoever wrote it ---- */
 

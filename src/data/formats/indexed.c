@@ -3,8 +3,7 @@
  * beside them. */
 #include <string.h>
 
-#include "data/file/format.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "data/formats/formats.h"
 
 /*

@@ -13,7 +13,7 @@
 
 #include "base/signals.h"
 #include "base/util.h"
-#include "data/file/found.h"
+#include "data/file/file.h"
 
 enum { ENTRY_BYTES = 8 };
 

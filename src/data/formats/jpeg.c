@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "data/file/format.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 
 /*
  * Baseline JPEG (ITU-T T.81) in a JFIF file: the headers, one scan, EOI.

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/file/look.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "data/formats/formats_internal.h"
 
 enum { SAMPLES, LABELS, PARTS }; /* file_shape.part */

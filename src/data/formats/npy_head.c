@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/file/look.h"
+#include "data/file/file.h"
 
 /*
  * The text is a Python literal (numpy.lib.format): a dictionary of descr, a string or a list of

@@ -10,8 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "data/file/dataset.h"
-#include "data/file/look.h"
+#include "data/file/file.h"
 #include "data/scan/scan.h"
 
 int npy_array_look(struct look *l, uint64_t labels, struct npy_array *a)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "data/file/plan.h"
+#include "data/file/file.h"
 
 /*
  * x.npy holds the samples, y.npy one label (zero, as DLIO writes) for each.

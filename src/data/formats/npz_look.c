@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/file/look.h"
+#include "data/file/file.h"
 #include "data/formats/formats_internal.h"
 
 /* So much of a deflated member, from its beginning: bytes, or -errno. */

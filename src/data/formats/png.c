@@ -9,8 +9,7 @@
 
 #include "base/bisect.h"
 #include "base/util.h"
-#include "data/file/look.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 
 /*
  * W3C's PNG: the signature; IHDR; a comment (tEXt), of blanks, as long as what the image lacks of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* raw.c - format=raw: samples back to back, nothing else. */
-#include "data/file/format.h"
+#include "data/file/file.h"
 
 #include "base/util.h"
 

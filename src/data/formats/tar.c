@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tar.c - format=tar: shards as WebDataset writes them, two members a sample. */
-#include "data/file/format.h"
+#include "data/file/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,6 @@
 
 #include "base/units.h"
 #include "base/util.h"
-#include "data/file/plan.h"
 #include "data/formats/formats.h"
 #include "data/formats/formats_internal.h"
 

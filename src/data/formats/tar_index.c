@@ -8,8 +8,7 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/util.h"
-#include "data/file/look.h"
-#include "data/file/look_index.h"
+#include "data/file/file.h"
 #include "data/formats/formats_internal.h"
 
 /*

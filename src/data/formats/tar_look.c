@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/file/look.h"
+#include "data/file/file.h"
 
 /*
  * A sample is what WebDataset takes for one: members behind one another whose names are alike up to

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tar_sparse.c - what stands before the bytes of a sparse member of a tar file: where its holes
  * are. */
-#include "data/file/look.h"
+#include "data/file/file.h"
 #include "data/formats/formats_internal.h"
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tfrecord.c - format=tfrecord: TensorFlow's records, each a tf.train.Example, and their
  * indexes. */
-#include "data/file/format.h"
+#include "data/file/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,6 @@
 #endif
 
 #include "base/units.h"
-#include "data/file/plan.h"
 #include "data/formats/formats.h"
 
 /*

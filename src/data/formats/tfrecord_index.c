@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "data/file/look.h"
-#include "data/file/look_index.h"
+#include "data/file/file.h"
 
 /*
  * A line "OFFSET LENGTH" for each record, with all that is around its data, as DALI's tfrecord2idx

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/file/look.h"
+#include "data/file/file.h"
 
 /*
  * TFRecordDataset(compression_type="GZIP" or "ZLIB") inflates into a buffer of 256 KiB, and takes

@@ -12,7 +12,7 @@
 #include <isa-l/crc.h>
 #endif
 
-#include "data/file/look.h"
+#include "data/file/file.h"
 
 /* A record: its length, the checksum of that, so many bytes, their checksum. */
 enum { LENGTH_BYTES = 8, CRC_BYTES = 4, HEAD_BYTES = LENGTH_BYTES + CRC_BYTES };

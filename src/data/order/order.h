@@ -9,7 +9,7 @@
 
 #include "base/dist.h"
 #include "base/perm.h"
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 #include "job/job.h"
 
 /*

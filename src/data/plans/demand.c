@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "data/file/format.h"
+#include "data/file/file.h"
 
 /* As many as a dry run has time for; MLPerf-sized datasets are looked at whole. */
 #define LOOKED_AT 32768

@@ -3,7 +3,7 @@
  * WebDataset. */
 #include "data/formats/formats.h"
 
-#include "data/file/plan.h"
+#include "data/file/file.h"
 
 /*
  * Both readers have a stream in blocks over a file that is read in requests of their own sizes. A

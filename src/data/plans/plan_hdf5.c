@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_hdf5.c - h5py.File(file)['records'][k], call by call. */
 #include "config.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "data/formats/hdf5/hdf5.h"
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_index.c - the calls of DLIO's readers of samples with index files beside them. */
-#include "data/file/plan.h"
+#include "data/file/file.h"
 
 /*
  * A worker reads the index files once, each array with one readinto(); a sample is an open, one

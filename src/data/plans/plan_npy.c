@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_npy.c - numpy.load(file) of an npy file, call by call, and of its labels after it. */
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "data/formats/formats.h"
 
 /*

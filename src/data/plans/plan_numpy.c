@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_numpy.c - numpy.load(file)[name] of an npz file, call by call. */
 #include "base/util.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "data/formats/formats.h"
 #include "data/plans/plans_internal.h"
 

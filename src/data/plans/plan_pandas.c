@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_pandas.c - pandas.read_csv(file) of a text, call by call. */
-#include "data/file/plan.h"
+#include "data/file/file.h"
 
 /*
  * The parser asks for 256 KiB of text at a time, which Python's text file asks of the file, and

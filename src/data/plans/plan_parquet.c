@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_parquet.c - pyarrow's read_row_group of some columns, call by call. */
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "data/formats/parquet/parquet.h"
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_pillow.c - Image.open(file).load() of a JPEG file, call by call. */
-#include "data/file/plan.h"
+#include "data/file/file.h"
 
 /*
  * Pillow hands its decoder 64 KiB at a time, from the file's beginning, until the image is

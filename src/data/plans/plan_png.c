@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_png.c - numpy.asarray(Image.open(file)) of a PNG file, call by call. */
 #include "base/util.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "data/formats/formats.h"
 
 /*

@@ -3,7 +3,7 @@
  * file gives them. */
 #include "base/rng.h"
 #include "base/util.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "data/plans/plans.h"
 
 /*

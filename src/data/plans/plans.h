@@ -9,7 +9,7 @@
 #include <mlgen/engine.h>
 #include <mlgen/err.h>
 
-#include "data/file/plan.h"
+#include "data/file/file.h"
 #include "job/job.h"
 
 /*

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/file/pyfile.h"
+#include "data/file/file.h"
 #include "data/formats/formats.h"
 
 /*

@@ -15,7 +15,7 @@
 #include "report/plan_parts.h"
 #include "run/saver.h"
 
-struct look {
+struct plan_checkpoint_look {
 	struct plan_report *p;
 	struct plan_checkpoint *c; /* p->checkpoint */
 	struct state state;
@@ -39,7 +39,7 @@ static bool is_restore(const struct plan_report *p)
 }
 
 /* With access=framework a tensor is one write, unless it is too long for that. */
-static uint64_t largest_write(const struct look *l, uint64_t rank)
+static uint64_t largest_write(const struct plan_checkpoint_look *l, uint64_t rank)
 {
 	uint64_t most = 0;
 
@@ -60,7 +60,7 @@ static uint64_t largest_write(const struct look *l, uint64_t rank)
 }
 
 /* The first rank of this host that has files: it stands for all. */
-static void look_at_files(struct look *l)
+static void look_at_files(struct plan_checkpoint_look *l)
 {
 	char name[256];
 	struct shard f;
@@ -102,7 +102,7 @@ static uint64_t count_saves(struct plan_report *p)
 	return p->total_steps / p->steps_per_epoch / every.count;
 }
 
-static void count_work(struct look *l)
+static void count_work(struct plan_checkpoint_look *l)
 {
 	struct plan_checkpoint *c = l->c;
 	const struct job *j = l->p->job;
@@ -118,7 +118,7 @@ static void count_work(struct look *l)
 
 /* Each thread has a slice of the pool for every request, and room for what the layout puts around
  * tensors, which takes a look at all files. */
-static bool fits_memory(struct look *l)
+static bool fits_memory(struct plan_checkpoint_look *l)
 {
 	uint64_t before = l->p->need.bytes;
 
@@ -127,7 +127,7 @@ static bool fits_memory(struct look *l)
 	return l->c->program_bytes <= l->p->memory_bytes;
 }
 
-static void check_durable(struct look *l)
+static void check_durable(struct plan_checkpoint_look *l)
 {
 	if (l->p->job->checkpoint_fsync == CHECKPOINT_FSYNC_NONE)
 		plan_add_check(
@@ -138,7 +138,7 @@ static void check_durable(struct look *l)
 		plan_add_check(l->p, "durable", PLAN_OK, "%s", "");
 }
 
-static void check_caches(struct look *l)
+static void check_caches(struct plan_checkpoint_look *l)
 {
 	const struct job *j = l->p->job;
 
@@ -151,7 +151,7 @@ static void check_caches(struct look *l)
 		plan_add_check(l->p, "caches", PLAN_OK, "%s", "");
 }
 
-static void check_room(struct look *l)
+static void check_room(struct plan_checkpoint_look *l)
 {
 	struct mlgen_err err = { 0 };
 	uint64_t keep = l->p->job->checkpoint_keep;
@@ -167,7 +167,7 @@ static void check_room(struct look *l)
 }
 
 /* The name of the first one to save, as it is when it is complete. */
-static void look_at_saving(struct look *l)
+static void look_at_saving(struct plan_checkpoint_look *l)
 {
 	bool is_alone = !is_beside(l->p->job);
 	char name[CHECKPOINT_NAME_BYTES];
@@ -186,13 +186,13 @@ static void look_at_saving(struct look *l)
 	check_durable(l);
 }
 
-static void check_verify(struct look *l)
+static void check_verify(struct plan_checkpoint_look *l)
 {
 	if (is_restore(l->p) && l->p->job->verify != VERIFY_NONE)
 		plan_add_check(l->p, "verify", PLAN_OK, "%s", "");
 }
 
-static void look_at_restoring(struct look *l)
+static void look_at_restoring(struct plan_checkpoint_look *l)
 {
 	struct mlgen_err err = { 0 };
 	size_t count = l->p->job->checkpoints;
@@ -208,7 +208,7 @@ static void look_at_restoring(struct look *l)
 	mem_free(found);
 }
 
-static void look_at_directory(struct look *l)
+static void look_at_directory(struct plan_checkpoint_look *l)
 {
 	struct mlgen_err err = { 0 };
 
@@ -228,7 +228,7 @@ static void look_at_directory(struct look *l)
 }
 
 /* What a training looks at of its dataset; its checkpoints have their own. */
-static void look_at_storage(struct look *l)
+static void look_at_storage(struct plan_checkpoint_look *l)
 {
 	struct plan_report *p = l->p;
 
@@ -243,7 +243,7 @@ static void look_at_storage(struct look *l)
 }
 
 /* What takes a look at every file, and so is left out where there are too many ranks anyway. */
-static void look_around(struct look *l)
+static void look_around(struct plan_checkpoint_look *l)
 {
 	check_verify(l);
 	if (!l->p->touches_files)
@@ -257,7 +257,7 @@ static void look_around(struct look *l)
 }
 
 /* Of a job with nothing but checkpoints; a training adds to what it has. */
-static void add_needs(struct look *l)
+static void add_needs(struct plan_checkpoint_look *l)
 {
 	struct plan_report *p = l->p;
 	bool is_training = is_beside(p->job);
@@ -273,7 +273,7 @@ static void add_needs(struct look *l)
 	p->open_files = plan_sum(p->open_files, l->c->open_files);
 }
 
-static int begin_look(struct look *l, struct mlgen_err *err)
+static int begin_look(struct plan_checkpoint_look *l, struct mlgen_err *err)
 {
 	const struct job *j = l->p->job;
 	int rc = state_init(&l->state, j, err);
@@ -298,7 +298,7 @@ static int begin_look(struct look *l, struct mlgen_err *err)
 
 int plan_checkpoint(struct plan_report *p, const struct plan_input *in, struct mlgen_err *err)
 {
-	struct look l = { .p = p, .c = &p->checkpoint };
+	struct plan_checkpoint_look l = { .p = p, .c = &p->checkpoint };
 	int rc = begin_look(&l, err);
 
 	(void)in;

@@ -101,7 +101,7 @@ static void note_rename(struct reading *x, const struct replay_op *op)
 			REPLAY_FILE_CHANGED | REPLAY_FILE_MADE;
 }
 
-static void look_at(struct reading *x, const struct trace_record *r)
+static void replay_ops_look_at(struct reading *x, const struct trace_record *r)
 {
 	struct replay_left_counts unused = { 0 };
 	struct replay_op op;
@@ -218,7 +218,7 @@ static int each_record(struct reading *x, tell_record *tell, struct mlgen_err *e
 static int look_record(struct reading *x, const struct trace_record *r, struct mlgen_err *err)
 {
 	(void)err;
-	look_at(x, r);
+	replay_ops_look_at(x, r);
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "job/guess.h"
 #include "report/plan_lines.h"
 #include "report/plan_memory.h"

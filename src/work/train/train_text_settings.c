@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "data/file/format.h"
+#include "data/file/file.h"
 #include "job/guess.h"
 #include "report/text_noise.h"
 #include "report/text_settings.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hdf5.c - format=hdf5: one contiguous dataset `records`, as h5py writes it by default. */
-#include "data/file/format.h"
+#include "data/file/file.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 #include "config.h"
-#include "data/file/plan.h"
 #include "data/formats/hdf5/hdf5.h"
 
 #ifdef HAVE_HDF5

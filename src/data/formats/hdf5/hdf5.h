@@ -8,8 +8,7 @@
 
 #include <mlgen/err.h>
 
-#include "data/file/format.h"
-#include "data/file/look.h"
+#include "data/file/file.h"
 
 /*
  * HDF5: a writer without the library, and a look into the files of others with it. What is here is

@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/file/dataset.h"
+#include "data/file/file.h"
 
 /* Groups within groups, and all that is looked at in search of a dataset. */
 #define DEPTH_MAX 16

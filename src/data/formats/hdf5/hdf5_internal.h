@@ -9,7 +9,7 @@
 
 #include <mlgen/err.h>
 
-#include "data/file/look.h"
+#include "data/file/file.h"
 #include "data/formats/hdf5/hdf5.h"
 
 /* ---- Libhdf5, loaded when the first HDF5 file is asked for: no other job starts it ---- */

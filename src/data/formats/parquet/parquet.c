@@ -10,8 +10,7 @@
 #include "base/bisect.h"
 #include "base/mem.h"
 #include "base/units.h"
-#include "data/file/format.h"
-#include "data/file/plan.h"
+#include "data/file/file.h"
 
 /* Writers' usual size of a page; of larger values each is one. */
 #define PAGE_BYTES (UINT64_C(1) << 20)

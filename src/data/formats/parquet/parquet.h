@@ -8,9 +8,7 @@
 
 #include <mlgen/err.h>
 
-#include "data/file/dataset.h"
-#include "data/file/format.h"
-#include "data/file/look.h"
+#include "data/file/file.h"
 #include "stat/sizes.h"
 
 /*

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "data/file/look.h"
+#include "data/file/file.h"
 
 /* ---- Which columns of somebody else's Parquet file read_columns= names ---- */
 

@@ -10,7 +10,7 @@
 #include "base/bisect.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/file/found.h"
+#include "data/file/file.h"
 #include "data/formats/parquet/parquet_internal.h"
 
 /* From parquet.thrift of the Apache Parquet format. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* found_inside.h - what the files of found share: its entries, and the threads that look. */
+/* file_internal.h - what the parts of data/file share. */
 #pragma once
 
 #include <limits.h>
@@ -7,9 +7,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "data/file/found.h"
-#include "data/file/kept.h"
-#include "data/file/look.h"
+#include "data/file/file.h"
 #include "data/scan/scan.h"
 
 /* Storage answers so many at a time. */
