@@ -16,7 +16,7 @@
 #include "base/thread.h"
 #include "build/commit.h"
 #include "config.h"
-#include "data/dataset/detect.h"
+#include "data/dataset/dataset.h"
 #include "hosts/launcher.h"
 #include "hosts/meet.h"
 #include "hosts/same_job.h"

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 #include "data/state/state.h"
 
 /* Of files that stay, and of faults, so many are named. */

@@ -12,7 +12,7 @@
 #include "base/jsonfile.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 #include "data/file/file.h"
 #include "run/datafile.h"
 

@@ -9,7 +9,7 @@
 #include "ask/clean_inside.h"
 #include "base/below.h"
 #include "base/filekind.h"
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 
 /* Folders below each other, each with a descriptor. */
 #define DEPTH_MAX 32u

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "data/dataset/detect.h"
+#include "data/dataset/dataset.h"
 #include "data/file/file.h"
 #include "data/formats/parquet/parquet.h"
 #include "data/scan/scan.h"

@@ -9,7 +9,7 @@
 
 #include "base/below.h"
 #include "base/filekind.h"
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 #include "data/file/file.h"
 #include "io/noroom.h"
 #include "run/firstbytes.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 #include "run/datafile.h"
 #include "run/datafolder.h"
 

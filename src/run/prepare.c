@@ -13,7 +13,7 @@
 #include "base/count.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 #include "data/file/file.h"
 #include "hosts/hosts.h"
 #include "io/engines.h"

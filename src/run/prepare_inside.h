@@ -3,7 +3,7 @@
  * process or several. */
 #pragma once
 
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 #include "run/datafile.h"
 #include "run/dirlock.h"
 #include "run/prepare.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run_begin.c - jobs are set up from their options and their files, which one process of a job
  * looks for; see run_inside.h. */
-#include "data/dataset/dataset_given.h"
+#include "data/dataset/dataset.h"
 #include "hosts/hosts.h"
 #include "run/activity.h"
 #include "run/run_inside.h"

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "data/dataset/foreign.h"
+#include "data/dataset/dataset.h"
 #include "hosts/hosts.h"
 #include "job/workload.h"
 #include "run/newdir.h"

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/dist.h"
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 #include "data/file/file.h"
 #include "temp.h"
 #include "work/workloads.h"

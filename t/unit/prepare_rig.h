@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/dist.h"
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 #include "data/file/file.h"
 #include "io/engines.h"
 #include "run/crew.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 #include "data/file/file.h"
 #include "plan_report_rig.h"
 #include "report/plan_lines.h"

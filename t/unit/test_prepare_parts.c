@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 #include "data/file/file.h"
 #include "prepare_rig.h"
 #include "run/crew.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dataset_dlio.c - see dataset_dlio.h. */
-#include "data/dataset/dataset_dlio.h"
+/* dataset_dlio.c - a dataset that DLIO or MLPerf Storage wrote, where mlgen would make its own. */
+#include "data/dataset/dataset_internal.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 #include "data/file/file.h"
 #include "job/workload.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dataset_given.c - see dataset_given.h. */
-#include "data/dataset/dataset_given.h"
+/* dataset_given.c - the files that one process of a job has found, for the others. */
+#include "data/dataset/dataset.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,8 +11,8 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/dataset/dataset_given.h"
-#include "data/dataset/dataset_scan.h"
+#include "data/dataset/dataset.h"
+#include "data/dataset/dataset_internal.h"
 #include "data/plans/plans.h"
 #include "data/scan/scan.h"
 #include "job/advice.h"

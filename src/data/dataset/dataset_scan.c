@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dataset_scan.c - a dataset of the files that are there. */
-#include "data/dataset/dataset_scan.h"
+#include "data/dataset/dataset_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,9 +11,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/dataset/dataset_dlio.h"
-#include "data/dataset/dataset_given.h"
-#include "data/dataset/detect.h"
+#include "data/dataset/dataset.h"
 #include "data/file/file.h"
 #include "data/scan/scan.h"
 #include "job/workload.h"

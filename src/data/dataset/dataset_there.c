@@ -2,7 +2,7 @@
 /* dataset_there.c - a dataset that scale= made for fewer accelerators; see dataset.h. */
 #include <errno.h>
 
-#include "data/dataset/manifest_file.h"
+#include "data/dataset/dataset_internal.h"
 #include "data/file/file.h"
 #include "job/job.h"
 

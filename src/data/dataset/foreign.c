@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* foreign.c - see foreign.h. */
-#include "data/dataset/foreign.h"
+/* foreign.c - does a directory hold what is somebody else's? */
+#include "data/dataset/dataset.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,8 +13,7 @@
 
 #include "base/buf.h"
 #include "base/printable.h"
-#include "data/dataset/dataset_scan.h"
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset_internal.h"
 #include "data/state/state.h"
 #include "job/workload.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* manifest.c - what a dataset directory was made from, compared with what a job wants. */
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/dataset/manifest_file.h"
+#include "data/dataset/dataset_internal.h"
 #include "data/file/file.h"
 
 /* More files than this are not looked at one by one. */

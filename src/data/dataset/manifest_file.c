@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* manifest_file.c - the JSON document that is a dataset's manifest. */
-#include "data/dataset/manifest_file.h"
+#include "data/dataset/dataset_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "base/filekind.h"
 #include "base/jsonfile.h"
 #include "base/mem.h"
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 
 #define MANIFEST_VERSION 1
 /* Its longest part is a list of columns. */

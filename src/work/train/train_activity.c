@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/dataset/dataset_given.h"
-#include "data/dataset/foreign.h"
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 #include "job/ignored.h"
 #include "run/activity.h"
 #include "run/collect.h"

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/dataset/dataset_given.h"
+#include "data/dataset/dataset.h"
 #include "data/scan/scan.h"
 #include "job/workload.h"
 #include "run/shared.h"

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/dataset/manifest.h"
+#include "data/dataset/dataset.h"
 #include "data/order/order.h"
 #include "data/plans/plans.h"
 #include "io/dropcaches.h"
