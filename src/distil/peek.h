@@ -23,6 +23,6 @@ struct peek {
 };
 
 /* `file_bytes` as the trace has it. Nothing fails: what cannot be found out is not known. A file is
- * read as a scan reads it (data/file/look.h). */
+ * read as a scan reads it (data/file/file.h). */
 void peek(struct peek *p, const char *path, uint64_t file_bytes);
 void peek_fini(struct peek *p);

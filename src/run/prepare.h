@@ -80,6 +80,6 @@ int prepare_dataset(const struct prepare_request *req, struct prepare_result *re
 /*
  * For a dry run: what of this would be refused of the files that are there, whether complete or
  * not? Nothing is changed. What is missing, and where it would go, are others' to ask
- * (prepare_place.h, data/dataset/manifest.h). 0, or -errno with err.
+ * (prepare_place.h, data/dataset/dataset.h). 0, or -errno with err.
  */
 int prepare_ask(const struct prepare_request *req, struct mlgen_err *err);

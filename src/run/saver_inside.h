@@ -96,7 +96,7 @@ struct saver {
 	uint64_t thread_count;
 	unsigned threads_each; /* of a rank */
 	uint64_t bytes, files; /* of one checkpoint */
-	/* Of the content; access=plain: a request, which is a run (shard.h). */
+	/* Of the content; access=plain: a request, which is a run (state.h). */
 	uint64_t span_bytes, slice_bytes;
 
 	struct bell go;   /* to the threads: a round, or no more of them */

@@ -18,7 +18,7 @@
 
 /*
  * What is a hit, what is kept where and what goes for it is decided in the order of the plan
- * (orderwalk.h), whatever storage does: a run can be repeated. Who needs the decisions on a batch
+ * (order.h), whatever storage does: a run can be repeated. Who needs the decisions on a batch
  * makes all those before it, under a lock that is taken once a batch. Decisions on what others have
  * not asked for yet wait in a ring for each rank.
  *

@@ -172,7 +172,7 @@ unsigned misscurve_touch(struct misscurve *m, uint64_t unit);
 /* ---- When what is accessed now is accessed next: what belady has to know ---- */
 
 /*
- * Accesses are counted in the order of the plan (orderwalk.h), from 0 on over all epochs. What an
+ * Accesses are counted in the order of the plan (order.h), from 0 on over all epochs. What an
  * access of one epoch is told is found in this epoch and those that follow, until each unit has
  * come again: of permutations that is one, and where samples are drawn with replacement, or by
  * weights, a few more. A unit that NEXTUSE_EPOCHS have not is as far away as one that never comes

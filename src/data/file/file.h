@@ -65,7 +65,7 @@ struct format_options {
 	uint64_t row_group_size;
 	/* owned; NULL = none given */
 	char *columns, *read_columns, *scan_key, *hdf5_dataset;
-	/* Of a scan of npy files, else NULL: each has a twin (namepair.h), part 1, and a sample is
+	/* Of a scan of npy files, else NULL: each has a twin (scan.h), part 1, and a sample is
 	 * of both. Label files of other kinds are in dataset.labels. */
 	char *scan_pair;
 	int access, decompress;
@@ -120,7 +120,7 @@ struct dataset {
 	/* dataset=scan: names and sizes come from here; owned. The first `files` of it, and
 	 * sample_size is the constant that is their mean. */
 	struct scan *scan;
-	/* Label files of a scan (labels.h), which are part 1; owned, NULL = the files have none. */
+	/* Label files of a scan (scan.h), which are part 1; owned, NULL = the files have none. */
 	struct labels *labels;
 	/* access=recorded: the calls by which samples are read; held, else NULL. */
 	struct recorded *recorded;
@@ -135,7 +135,7 @@ struct dataset {
  *
  * With dataset=scan the directory is listed, which takes its time, and the files are those that are
  * there (scan.h; -errno as there, too). What only made files can have is refused. The same holds
- * where a dataset would be made and DLIO has made one (dataset_dlio.h).
+ * where a dataset would be made and DLIO has made one (dataset_internal.h).
  */
 int dataset_init(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
 		 struct mlgen_err *err);
@@ -346,7 +346,7 @@ struct format {
 	/* The next chunk into buf (>= 64 KiB): true, or false when done. */
 	bool (*write_next)(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
 			   size_t *len);
-	/* access=framework, buffered and with direct=1 (data/file/plan.h); NULL: no framework reads
+	/* access=framework, buffered and with direct=1 (data/file/file.h); NULL: no framework reads
 	 * it so, and job_check refuses. */
 	const struct plan_kind *framework[2];
 	const char *reader; /* whose calls these are: "NumPy" */
@@ -358,9 +358,9 @@ struct format {
 	 * index). Its extents have no samples. */
 	const struct plan_kind *at_start;
 	/*
-	 * dataset=scan: how many samples an open file has, and where (look.h); and where they lie
+	 * dataset=scan: how many samples an open file has, and where (file.h); and where they lie
 	 * by what was put down. Where there is no `look` a file is a sample, or a list says where
-	 * samples lie (listed.h), and found_range takes its words. 0, or -errno with l->err, by
+	 * samples lie (scan.h), and found_range takes its words. 0, or -errno with l->err, by
 	 * look_fail where the file is not what its format says. No file, however damaged, makes it
 	 * crash, hang, or take memory by what it says.
 	 */
@@ -426,7 +426,7 @@ struct format_options;
 #define LOOK_RANGES 8
 
 /*
- * One open file, of one thread. A format's `look` (format.h) reads what it needs by look_at, and
+ * One open file, of one thread. A format's `look` (file.h) reads what it needs by look_at, and
  * says how many samples there are, and where: by a few facts, and where those are not enough by
  * words, which go to a file without a name, so that memory does not grow with samples.
  *
@@ -448,7 +448,7 @@ struct look {
 	uint64_t word_count;
 	uint64_t packed_most; /* of reads of compressed bytes, the largest */
 	uint64_t words_at;    /* in their file: where its first word is */
-	/* Of its index (look_index.h), where that is not as the file is: what is wrong with it. The
+	/* Of its index (file.h), where that is not as the file is: what is wrong with it. The
 	 * file itself is looked at then. */
 	struct mlgen_err note;
 
@@ -719,9 +719,9 @@ void kept_fail(struct kept *k, int code);
  */
 
 /*
- * Each file is looked at once (format->look, look.h), by several threads, since storage answers
+ * Each file is looked at once (format->look, file.h), by several threads, since storage answers
  * many at a time. Here are 72 bytes a file; what is per sample lies in files without a name
- * (namefile.h), mapped while the dataset is.
+ * (scan.h), mapped while the dataset is.
  */
 struct found;
 
@@ -732,11 +732,11 @@ struct found;
  * left, -EINVAL where no file has a sample, -EINTR.
  *
  * What an earlier scan has found of a file that has not changed since is taken from where that is
- * kept, and what this one finds is kept there (kept.h); keeps NULL: nothing is.
+ * kept, and what this one finds is kept there (file.h); keeps NULL: nothing is.
  */
 int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
 	      enum job_scan_errors errors, const struct kept_request *keeps, struct mlgen_err *err);
-/* The same of samples that a list gives (listed.h): no file is looked into. */
+/* The same of samples that a list gives (scan.h): no file is looked into. */
 int found_new_listed(struct found **out, struct scan *scan, struct mlgen_err *err);
 void found_free(struct found *f); /* NULL is fine */
 
@@ -952,7 +952,7 @@ extern const struct plan_kind plan_npy, plan_npy_direct, plan_pillow, plan_png, 
 /* access=recorded: the templates of dataset.recorded; plan_recorded.c. */
 extern const struct plan_kind plan_recorded;
 
-/* access=framework is what the dataset's format says (format.h); an extent without samples is what
+/* access=framework is what the dataset's format says (file.h); an extent without samples is what
  * is read of a file at the start (format->at_start). */
 void plan_init(struct plan *p, const struct plan_config *config, const struct extent *x);
 

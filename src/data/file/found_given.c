@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* found_given.c - what one process of a job has found in files is known to another; see found.h. */
+/* found_given.c - what one process of a job has found in files is known to another; see file.h. */
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/file/file_internal.h"

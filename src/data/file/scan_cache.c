@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan_cache.c - what an earlier scan found is read again; see scan_cache.h. */
+/* scan_cache.c - what an earlier scan found is read again; see file.h. */
 #include "data/file/file.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan_cache_write.c - what a scan found is written for the next one; see scan_cache.h. */
+/* scan_cache_write.c - what a scan found is written for the next one; see file.h. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

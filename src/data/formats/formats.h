@@ -155,7 +155,7 @@ void npz_array(const struct file_shape *shape, struct npz_array *a);
 
 struct look;
 
-/* Of format_npz: see format.h. */
+/* Of format_npz: see file.h. */
 int npz_look(struct look *l);
 void npz_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
 		     uint64_t *len);

@@ -30,7 +30,7 @@ static bool raw_write_next(struct format_writer *w, void *buf, size_t bytes, uin
 	return true;
 }
 
-/* Two words a sample, offset and length (listed.h): from the first byte of them to the last one. */
+/* Two words a sample, offset and length (scan.h): from the first byte of them to the last one. */
 static void raw_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
 			    uint64_t *off, uint64_t *len)
 {

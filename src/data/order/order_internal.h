@@ -8,7 +8,7 @@ bool sampler_shards_files(const struct sampler *s);
 /* The rank's n-th file in the order of the files. */
 uint64_t sampler_file_index(const struct sampler *s, uint64_t rank, uint64_t n);
 
-/* Of a sampler that is_uneven: what sampler.h says of sampler_lane_at, sampler_lane_position,
+/* Of a sampler that is_uneven: what order.h says of sampler_lane_at, sampler_lane_position,
  * sampler_file_extents and sampler_at. */
 struct sampler_lane sampler_uneven_at(struct sampler_epoch *e, uint64_t rank, uint64_t position);
 uint64_t sampler_uneven_position(struct sampler_epoch *e, uint64_t rank, uint64_t file,

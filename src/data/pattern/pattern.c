@@ -25,9 +25,10 @@
  * norandommap) have no pass that ends; in a sequential mix each direction starts again when it is
  * through. With time_based there is neither a total nor a last pass, whatever io_size.
  *
- * With a map and several sizes (bssplit) the bytes are fio's, the pieces are not (pieces.h). With a
- * map and reads and writes that differ in size fio ends where it finds no free place for the
- * larger, at about two thirds of it; here they are pieces, too, and every byte is taken once.
+ * With a map and several sizes (bssplit) the bytes are fio's, the pieces are not
+ * (pattern_internal.h). With a map and reads and writes that differ in size fio ends where it finds
+ * no free place for the larger, at about two thirds of it; here they are pieces, too, and every
+ * byte is taken once.
  */
 
 /* Requests computed at a time: what they are made of overlaps. */

@@ -6,8 +6,8 @@
 
 /*
  * h5py opens the file for each sample, as DLIO does. What libhdf5 reads of the metadata was learnt
- * from libhdf5: of files that are made once, as it is the same for every shape (hdf5_image.h), of
- * those that a scan found for each (hdf5_found.h). It reads a sample in one call, but a small one
+ * from libhdf5: of files that are made once, as it is the same for every shape (hdf5.h), of
+ * those that a scan found for each (hdf5.h). It reads a sample in one call, but a small one
  * through its sieve buffer: as far as that and the dataset go, in case that the next is wanted,
  * too, which it never is, as the file is closed. Of chunks it reads the index until it has found
  * one, then that one whole, and so on.

@@ -4,7 +4,7 @@
 #include "data/formats/formats.h"
 
 /*
- * Python opens the file and reads the header through its buffer of one block (pyfile.h). The array
+ * Python opens the file and reads the header through its buffer of one block (file.h). The array
  * itself is read by C's stdio, from a stream of its own over a copy of the descriptor
  * (numpy.fromfile; NumPy 1.24, glibc 2.36):
  *

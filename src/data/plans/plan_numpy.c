@@ -12,9 +12,9 @@
  *
  * - NumPy takes an array of an archive in chunks of 256 KiB, less where no
  *   whole number of elements is as many.
- * - zipfile (zipread.h) opens the member twice: once to see that it is an
+ * - zipfile (plans_internal.h) opens the member twice: once to see that it is an
  *   array, once to read it.
- * - The file object has a buffer of one block (pyfile.h).
+ * - The file object has a buffer of one block (file.h).
  *
  * What is below is the program of the first two, in their words; each step is one call, of which
  * come none, one or several reads. Every call waits for the one before it. NumPy reads at the

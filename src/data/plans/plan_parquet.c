@@ -25,7 +25,7 @@ enum {
 };
 
 /* A file that is made is like all others; one that was found is as its footer says
- * (parquet_look.h). */
+ * (parquet.h). */
 struct arrow_file {
 	uint64_t footer_off, footer_bytes;
 	uint64_t reads;

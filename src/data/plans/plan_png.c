@@ -5,7 +5,7 @@
 #include "data/formats/formats.h"
 
 /*
- * Pillow goes through the chunks from the beginning, over Python's buffer of one block (pyfile.h),
+ * Pillow goes through the chunks from the beginning, over Python's buffer of one block (file.h),
  * and never back but from its first look at the file: all that is small takes a block after the
  * other. Of the image it asks for 64 KiB at a time, or for what the chunk still has (Pillow 9.4,
  * CPython 3.11). It ends at the head of IEND.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan.c - list files once: names to an unnamed file (namefile.h), 16 bytes a file here. */
+/* scan.c - list files once: names to an unnamed file (scan.h), 16 bytes a file here. */
 #include "data/scan/scan.h"
 
 #include <errno.h>

@@ -33,10 +33,10 @@
  * first in order is taken. What cannot be read as a file (a socket, a link that leads nowhere or
  * back to where it lies, what this user may not read) is counted, the first few are named on
  * stderr, and by scan_errors the job is refused (SCAN_SKIP_DAMAGED, too, which is about what files
- * hold: found.h) or goes without them. Empty files, of which there is nothing to read, are left out
+ * hold: file.h) or goes without them. Empty files, of which there is nothing to read, are left out
  * in either case, and mlgen's own (manifest, lock, unfinished files) are not seen at all.
  */
-/* The manifest of a data set that mlgen has made, which no scan sees; manifest.h reads and writes
+/* The manifest of a data set that mlgen has made, which no scan sees; dataset.h reads and writes
  * it. */
 #define MANIFEST_NAME "mlgen-dataset.json"
 
@@ -54,15 +54,15 @@ struct scan_skipped {
 	uint64_t deeper;     /* folders */
 };
 
-/* Which files of a dataset that is laid out as train/ and valid/ (scan_places.h); of others all are
+/* Which files of a dataset that is laid out as train/ and valid/ (scan.h); of others all are
  * the training's. */
 enum scan_part { SCAN_TRAINING, SCAN_EVALUATION };
 
 /* What is listed; strings are the caller's. */
 struct scan_request {
-	/* One or several (scan_places.h); with a list where its relative paths are, or NULL. */
+	/* One or several (scan.h); with a list where its relative paths are, or NULL. */
 	const char *directory;
-	const char *file_list; /* scan_list.h; NULL = none */
+	const char *file_list; /* scan_internal.h; NULL = none */
 	enum scan_part part;
 	bool is_laid_out; /* the one directory is known to have train/ */
 	/* A file that is none of them, wherever it lies; NULL = there is none. */
@@ -106,7 +106,7 @@ int scan_name_and_time(const struct scan *s, uint64_t file, char *out, size_t si
 
 void scan_skipped(const struct scan *s, struct scan_skipped *out);
 
-/* The samples that a list gives of its files (listed.h), once, to the caller; NULL: it has paths
+/* The samples that a list gives of its files (scan.h), once, to the caller; NULL: it has paths
  * alone, or there is none. */
 struct listed;
 struct listed *scan_take_listed(struct scan *s);
@@ -139,7 +139,7 @@ const char *detect_by_suffix(const char *path);
 /* ---- The label files of a scan: 0001.txt in labels/ for 0001.jpg in images/ ---- */
 
 /*
- * A pair FROM:TO (namepair.h) says where labels are. The suffixes of an image and of its label may
+ * A pair FROM:TO (scan.h) says where labels are. The suffixes of an image and of its label may
  * differ. A label file holds no samples: it leaves the scan and becomes part 1 of the dataset, read
  * whole after the sample.
  *
@@ -254,9 +254,10 @@ struct scan_places {
 
 /*
  * `directory` is one path or several with ':' between them, in which "\:" is a colon. Each may have
- * braces (scan_braces.h), and be a pattern of glob(7); one that is there under the very name it is
- * written is that. A path that is not there, a pattern that nothing matches: -errno with err, which
- * names it. They are in the order in which they are written, those of a pattern in byte order.
+ * braces (scan_internal.h), and be a pattern of glob(7); one that is there under the very name it
+ * is written is that. A path that is not there, a pattern that nothing matches: -errno with err,
+ * which names it. They are in the order in which they are written, those of a pattern in byte
+ * order.
  */
 int places_find(struct scan_places *p, const char *directory, struct mlgen_err *err);
 void places_fini(struct scan_places *p); /* takes a zeroed one */
@@ -282,7 +283,7 @@ int places_take_evaluation(struct scan_places *p, bool is_known, struct mlgen_er
 
 /*
  * A list may have millions of samples of one file, next to each other or not: here is memory for
- * files, and what is per sample lies in files without a name (namefile.h).
+ * files, and what is per sample lies in files without a name (scan.h).
  */
 struct listed;
 struct scan;
@@ -368,7 +369,7 @@ int namepair_twin(const struct namepair *p, const char *path, char *out, size_t 
 #define SCAN_MARKS 1024u
 
 struct scan_mark {
-	uint64_t name; /* as an entry's (scan_inside.h) */
+	uint64_t name; /* as an entry's (scan_internal.h) */
 	uint64_t size_bytes;
 	struct timespec changed;
 };

@@ -156,7 +156,7 @@ struct walk;
  * repeated in this process reads the same list again.
  *
  * With two columns behind each path, PATH TAB OFFSET TAB LENGTH, a line is a sample of so many
- * bytes there, and a path may stand in many lines: the scan has them (listed.h). Either all lines
+ * bytes there, and a path may stand in many lines: the scan has them (scan.h). Either all lines
  * have columns or none has.
  *
  * What is not there, and no file, is counted and told with its line, for scan_judge. 0, or -errno

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_dir.c - make the directory of one checkpoint; see checkpoints.h. */
+/* checkpoint_dir.c - make the directory of one checkpoint; see state.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_hold.c - a directory that checkpoints are going to be saved in; see checkpoints.h. */
+/* checkpoint_hold.c - a directory that checkpoints are going to be saved in; see state.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_remove.c - delete a checkpoint, and nothing else; see checkpoints.h. */
+/* checkpoint_remove.c - delete a checkpoint, and nothing else; see state.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -177,7 +177,7 @@ uint64_t content_check(const struct content *c, const struct content_of *of, uin
  * puts around them (headers, a pickle, a directory). Everything is a function of (state, layout,
  * rank, file, checkpoint): no memory per tensor; iterators go through a file from its front.
  *
- * Runs (content.h): with access=plain a file is cut into runs of content_span_bytes (bs), from its
+ * Runs (state.h): with access=plain a file is cut into runs of content_span_bytes (bs), from its
  * first byte on, and pieces that are not tensors lie over them. With access=framework each tensor
  * is a run, or several of shard_most_run; a stream's runs are its calls, from the file's first byte
  * on, and a pattern's calls are its pieces.
@@ -207,7 +207,7 @@ struct shard {
 	uint64_t meta_bytes; /* the largest piece that is no tensor */
 	/* Tensors before every so-manieth group, to find one. */
 	uint64_t marks[SHARD_MARKS];
-	struct { /* torch_zip.h's own */
+	struct { /* state.h's own */
 		char stem[JOB_ARCHIVE_BYTES];
 		uint64_t pickle_off, pickle_bytes;
 		uint64_t version_off, version_data_off;

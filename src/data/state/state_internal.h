@@ -44,7 +44,7 @@ uint32_t crcjoin_sum(const struct crcjoin *word, uint32_t sum, const void *data,
 
 /* ---- How the state of a rank becomes files: one row of functions a layout ---- */
 
-/* What shard.h declares is the same of all layouts, or asks their row. */
+/* What state.h declares is the same of all layouts, or asks their row. */
 struct layout {
 	const char *name;
 	uint64_t (*files)(const struct shard_set *set, uint64_t rank);
