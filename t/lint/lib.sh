@@ -50,7 +50,7 @@ shell_files()
 # make lint-all has looked at everything. Nothing where the whole tree is to be looked at.
 lint_base()
 {
-	[ -z "${LINT_ALL:-}" ] || return
+	[ -z "${LINT_ALL:-}" ] || return 0
 	base=${BASE:-$(git describe --tags --abbrev=0 2>/dev/null || cat t/lint/base)}
 	if git rev-parse -q --verify "$base^{commit}" 2>/dev/null; then
 		return
