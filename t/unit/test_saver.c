@@ -88,8 +88,8 @@ static const char *const ways[] = {
 	"checkpoint_layout=torch access=plain checkpoint_threads=2",
 	"checkpoint_layout=torch access=plain checkpoint_threads=2 checkpoint_fsync=end",
 	"checkpoint_layout=torch access=plain bs=4096 checkpoint_threads=3",
-	"checkpoint_layout=torch access=plain bs=2m checkpoint_threads=3 checkpoint_fsync=end "
-	"rename_commit=1",
+	("checkpoint_layout=torch access=plain bs=2m checkpoint_threads=3 checkpoint_fsync=end "
+	 "rename_commit=1"),
 	"checkpoint_layout=torch access=plain checkpoint_threads=2 direct=1",
 	"checkpoint_layout=torch access=framework",
 	"checkpoint_layout=torch access=framework checkpoint_fsync=end",

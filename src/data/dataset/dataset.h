@@ -98,8 +98,6 @@ int foreign_check_checkpoints(const char *directory, const struct job *job, stru
 
 /* ---- What a dataset directory was made from and whether it is complete ---- */
 
-#include "data/scan/scan.h" /* MANIFEST_NAME */
-
 /*
  * DIRECTORY/mlgen-dataset.json holds the parameters and `complete`. It is replaced atomically and
  * synced. Complete is trusted here: nothing is listed or stat'ed (run/datasample.h does). Files are

@@ -881,13 +881,6 @@ struct plan_recorded {
 
 #define PLAN_OWN_BYTES 192
 
-/* The struct of TYPE in which a kind keeps what it knows of the file; zeroed by plan_init(). */
-#define PLAN_OWN(p, type)                                                                          \
-	({                                                                                         \
-		_Static_assert(sizeof(type) <= PLAN_OWN_BYTES, "PLAN_OWN_BYTES is too small");     \
-		(type *)(void *)(p)->own;                                                          \
-	})
-
 /* An iterator; a plain struct, no memory behind it. */
 struct plan {
 	const struct plan_config *config;
@@ -900,7 +893,7 @@ struct plan {
 	struct pyfile python;
 	uint64_t jump; /* plan_hdf5: the word of the next chunk; plan_parquet:
 			* the row group */
-	/* What its kind keeps of the file: PLAN_OWN(). */
+	/* A struct of its kind, of what that knows of the file; zeroed by plan_init(). */
 	_Alignas(uint64_t) unsigned char own[PLAN_OWN_BYTES];
 	struct plan_recorded recorded;
 	/* The label file, after all that kind->next gives: its step and place. */

@@ -62,7 +62,11 @@ struct numpy {
 	struct zipread zip;
 };
 
-#define NUMPY(p) PLAN_OWN(p, struct numpy)
+static struct numpy *numpy_of(struct plan *p)
+{
+	_Static_assert(sizeof(struct numpy) <= PLAN_OWN_BYTES, "a plan has no room for it");
+	return (struct numpy *)(void *)p->own;
+}
 
 /* Whole elements. */
 static uint64_t chunk_bytes(const struct npz_array *a)
@@ -73,9 +77,9 @@ static uint64_t chunk_bytes(const struct npz_array *a)
 static void numpy_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	(void)x; /* the array is read whole, whichever sample is wanted */
-	npz_array(shape, &NUMPY(p)->npz);
+	npz_array(shape, &numpy_of(p)->npz);
 	pyfile_open(&p->python, p->file_bytes);
-	p->end = NUMPY(p)->npz.data_bytes;
+	p->end = numpy_of(p)->npz.data_bytes;
 }
 
 static bool is_left_out(const struct npz_array *a, unsigned step)
@@ -108,7 +112,7 @@ static bool is_operation(unsigned step)
 /* ZipFile(): where the directory is, and what is in it. */
 static void begin_archive(struct plan *p, unsigned step)
 {
-	const struct npz_array *a = &NUMPY(p)->npz;
+	const struct npz_array *a = &numpy_of(p)->npz;
 	struct pyfile *f = &p->python;
 	uint64_t before = COMMENT_MAX + ZIP_END_BYTES;
 
@@ -135,13 +139,13 @@ static void begin_archive(struct plan *p, unsigned step)
 /* ZipFile.open() */
 static void begin_member(struct plan *p, unsigned step)
 {
-	const struct zip_member *m = &NUMPY(p)->npz.member;
+	const struct zip_member *m = &numpy_of(p)->npz.member;
 
 	if (step == FIRST_HEAD || step == HEAD) {
-		zipread_open(&NUMPY(p)->zip, m);
-		zipread_head(&NUMPY(p)->zip, &p->python, ZIP_LOCAL_BYTES);
+		zipread_open(&numpy_of(p)->zip, m);
+		zipread_head(&numpy_of(p)->zip, &p->python, ZIP_LOCAL_BYTES);
 	} else {
-		zipread_head(&NUMPY(p)->zip, &p->python,
+		zipread_head(&numpy_of(p)->zip, &p->python,
 			     step == FIRST_NAME || step == NAME ? m->name_bytes : m->extra_bytes);
 	}
 }
@@ -152,15 +156,15 @@ static void jump(struct plan *p, uint64_t chunks)
 	uint64_t bytes = chunks * CHUNK;
 
 	p->python.raw += bytes;
-	NUMPY(p)->zip.at += bytes;
-	NUMPY(p)->zip.taken += bytes;
+	numpy_of(p)->zip.at += bytes;
+	numpy_of(p)->zip.taken += bytes;
 	p->off += bytes;
 	p->jump = 0;
 }
 
 static void begin_array(struct plan *p, unsigned step)
 {
-	const struct npz_array *a = &NUMPY(p)->npz;
+	const struct npz_array *a = &numpy_of(p)->npz;
 	unsigned length_bytes = a->has_long_header ? 4 : 2;
 	uint64_t bytes;
 
@@ -178,7 +182,7 @@ static void begin_array(struct plan *p, unsigned step)
 		bytes = u64_min(chunk_bytes(a), p->end - p->off);
 		p->off += bytes;
 	}
-	zipread_read(&NUMPY(p)->zip, bytes);
+	zipread_read(&numpy_of(p)->zip, bytes);
 }
 
 static void begin_step(struct plan *p)
@@ -197,7 +201,7 @@ static void begin_step(struct plan *p)
 static void next_step(struct plan *p)
 {
 	p->step++;
-	while (is_left_out(&NUMPY(p)->npz, p->step))
+	while (is_left_out(&numpy_of(p)->npz, p->step))
 		p->step++;
 }
 
@@ -209,7 +213,7 @@ static bool numpy_next(struct plan *p, struct plan_op *op)
 		op->op = MLGEN_READ;
 		if (pyfile_next(&p->python, &op->off, &op->len_bytes))
 			return true;
-		if (zipread_more(&NUMPY(p)->zip, &p->python))
+		if (zipread_more(&numpy_of(p)->zip, &p->python))
 			continue;
 		if (p->step == DATA && p->off == p->end)
 			p->step = CLOSE;
@@ -237,15 +241,15 @@ static void numpy_skip(struct plan *p, struct plan_counts *c)
 	struct plan probe = *p;
 	struct plan_op op;
 
-	if (n < 4 || chunk_bytes(&NUMPY(p)->npz) != CHUNK || NUMPY(p)->npz.member.is_deflated)
+	if (n < 4 || chunk_bytes(&numpy_of(p)->npz) != CHUNK || numpy_of(p)->npz.member.is_deflated)
 		return;
 	n -= 3;
 	while (probe.off == 0 && numpy_next(&probe, &op))
 		;
 	while (pyfile_next(&probe.python, &op.off, &op.len_bytes) ||
-	       zipread_more(&NUMPY(&probe)->zip, &probe.python))
+	       zipread_more(&numpy_of(&probe)->zip, &probe.python))
 		;
-	if (NUMPY(&probe)->zip.ready)
+	if (numpy_of(&probe)->zip.ready)
 		return;
 	p->jump = n;
 	c->io_bytes += n * CHUNK;

@@ -14,13 +14,17 @@ enum { AT_A_TIME = 65536, SMALL = 1024, PREFIX_BYTES = 16 };
 
 enum { OPEN, STAT, PREFIX, BEFORE, LARGE, BEHIND, IMAGE, NEXT_CHUNK, CLOSE, CLOSED };
 
-#define PNG(p) PLAN_OWN(p, struct png_layout)
+static struct png_layout *png_of(struct plan *p)
+{
+	_Static_assert(sizeof(struct png_layout) <= PLAN_OWN_BYTES, "a plan has no room for it");
+	return (struct png_layout *)(void *)p->own;
+}
 
 /* p->end: of the chunk of the image that is being read. */
 static void begin_chunk(struct plan *p, uint64_t off)
 {
-	uint64_t behind = PNG(p)->end_off - PNG_END_BYTES - 4; /* its CRC */
-	uint64_t bytes = PNG(p)->data_bytes;
+	uint64_t behind = png_of(p)->end_off - PNG_END_BYTES - 4; /* its CRC */
+	uint64_t bytes = png_of(p)->data_bytes;
 
 	p->off = off;
 	p->end = bytes ? u64_min(off + bytes, behind) : behind;
@@ -30,7 +34,7 @@ static void begin_chunk(struct plan *p, uint64_t off)
 static void png_init_plan(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	(void)x;
-	png_layout(shape, PNG(p));
+	png_layout(shape, png_of(p));
 	pyfile_open(&p->python, p->file_bytes);
 }
 
@@ -62,7 +66,7 @@ static void read_next_head(struct plan *p)
 
 	pyfile_read(&p->python, PNG_CHUNK_BYTES);
 	p->step = CLOSE;
-	if (next >= PNG(p)->end_off - PNG_END_BYTES)
+	if (next >= png_of(p)->end_off - PNG_END_BYTES)
 		return;
 	begin_chunk(p, next);
 	p->step = IMAGE;
@@ -75,15 +79,15 @@ static void take_step(struct plan *p)
 		pyfile_read(&p->python, PREFIX_BYTES);
 		p->step++;
 	} else if (p->step == BEFORE) {
-		if (!advance(p, u64_min(PNG(p)->large_off, PNG(p)->data_off)))
+		if (!advance(p, u64_min(png_of(p)->large_off, png_of(p)->data_off)))
 			p->step++;
 	} else if (p->step == LARGE) {
-		pyfile_read(&p->python, PNG(p)->large_bytes);
+		pyfile_read(&p->python, png_of(p)->large_bytes);
 		p->step++;
 	} else if (p->step == BEHIND) {
-		if (advance(p, PNG(p)->data_off))
+		if (advance(p, png_of(p)->data_off))
 			return;
-		begin_chunk(p, PNG(p)->data_off);
+		begin_chunk(p, png_of(p)->data_off);
 		p->step++;
 	} else if (p->step == IMAGE) {
 		read_image(p);
