@@ -119,3 +119,14 @@ uint64_t tfrecord_found_end(const struct file_shape *shape, uint64_t n)
 {
 	return shape->words[n - 1];
 }
+
+uint64_t forward_extent_samples(uint64_t samples_per_file, uint64_t record_bytes)
+{
+	uint64_t n = TFRECORD_READ_BYTES / record_bytes;
+
+	if (n > samples_per_file)
+		n = samples_per_file;
+	while (n > 1 && samples_per_file % n)
+		n--;
+	return n ? n : 1;
+}
