@@ -44,10 +44,10 @@ planned()
 	done
 }
 
-# The lines that are of a host, of a process, or of whose words they are.
+# Without the lines that are of a host or a process; the last one is the end of one that is broken.
 lines_of_all()
 {
-	grep -v '^hosts \|^memory \|^files \|^not default\|free in\|mpirun\|memory of\|--dataset_ratio\|hosts* can keep' "$@"
+	grep -v '^hosts \|^memory \|^files \|^not default\|free in\|mpirun\|memory of\|--dataset_ratio\|hosts* can keep\|^ *all$' "$@"
 }
 
 same()
