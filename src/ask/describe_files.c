@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "describe/describe.h"
-#include "job/fields.h"
+#include "field/fields.h"
 #include "job/job.h"
 #include "report/json.h"
 

@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
+#include "field/fields.h"
 #include "io/engines.h"
-#include "job/fields.h"
 #include "job/job.h"
 #include "stat/hist.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "data/file/file.h"
+#include "field/fields.h"
 #include "field/unknown.h"
-#include "job/fields.h"
 #include "report/metrics.h"
 #include "report/page.h"
 #include "run/failed.h"

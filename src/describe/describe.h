@@ -11,7 +11,7 @@
 
 #include "describe/described.h"
 #include "describe/interval.h"
-#include "job/fields.h"
+#include "field/fields.h"
 #include "report/json_store.h"
 #include "trace/trace_reader.h"
 

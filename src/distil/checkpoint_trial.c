@@ -3,7 +3,7 @@
 #include "distil/checkpoint_trial.h"
 
 #include "base/util.h"
-#include "job/fields.h"
+#include "field/fields.h"
 #include "run/saver.h"
 
 /* Sizes that are tried, either way: an archive aligns to 64. */

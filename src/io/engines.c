@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/wrap.h"
 #include "config.h"
-#include "job/fields.h"
+#include "field/fields.h"
 #include "job/help_text.h"
 #include "job/jobset.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/shellword.h"
-#include "job/fields.h"
+#include "field/fields.h"
 #include "job/job.h"
 
 /* A script may well pass more options than one section has. */
@@ -80,7 +80,7 @@ static void fail_no_value(struct diag *d, const char *key)
 /* What a general option means when it stands alone; NULL = it cannot. */
 static const char *bare_setting(const struct mlgen_field *f)
 {
-	if (job_field_is_flag(f))
+	if (field_is_flag(f))
 		return "1";
 	if (strcmp(f->name, "help") == 0 || strcmp(f->name, "enghelp") == 0 ||
 	    strcmp(f->name, "cmdhelp") == 0)

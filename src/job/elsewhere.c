@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "job/fields.h"
+#include "field/fields.h"
 
 /* Names that people use and no documentation has. */
 static const struct {

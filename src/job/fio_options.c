@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "job/fields.h"
+#include "field/fields.h"
 
 /* clang-format off */
 const struct fio_option fio_options[] = {

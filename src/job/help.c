@@ -7,9 +7,9 @@
 
 #include "base/buf.h"
 #include "base/wrap.h"
+#include "field/fields.h"
 #include "job/fio_options.h"
 #include "job/help_text.h"
-#include "job/variant.h"
 
 #define OPTION_INDENT 19 /* of those of --cmdhelp */
 #define RANGE_COLUMN 56  /* of the range after a short text */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/wrap.h"
-#include "job/fields.h"
+#include "field/fields.h"
 #include "job/settings.h"
 
 void help_text_clause(struct buf *out, const char *help)

@@ -9,8 +9,8 @@
 #include <mlgen/field.h>
 
 #include "base/dist.h"
+#include "field/fields.h"
 #include "job/diag.h"
-#include "job/fields.h"
 
 enum job_rw { RW_READ, RW_WRITE, RW_RW, RW_RANDREAD, RW_RANDWRITE, RW_RANDRW };
 enum job_format {

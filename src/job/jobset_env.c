@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/compare.h"
 #include "base/mem.h"
-#include "job/fields.h"
+#include "field/fields.h"
 
 static char *try_path(const char *dir, const char *sub, const char *name)
 {

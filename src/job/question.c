@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "job/fields.h"
+#include "field/fields.h"
 #include "trace/trace_reader.h"
 
 static const struct diag_place on_command_line;

@@ -52,7 +52,7 @@ static bool expand(const struct resolver *r, const struct opt *o, const struct m
 	struct buf value = { 0 };
 	bool is_good = false;
 
-	if (o->is_bare && !job_field_is_flag(f))
+	if (o->is_bare && !field_is_flag(f))
 		diag_add(r->d, DIAG_ERROR, o->at, "%s: no value; write %s%s=VALUE", f->name,
 			 o->at.file ? "" : "--", f->name);
 	else if (words_expand(&value, o->value, jobname, &err))

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "job/fields.h"
+#include "field/fields.h"
 #include "job/fio_options.h"
 #include "job/settings.h"
 #include "job/words.h"

@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "base/util.h"
-#include "job/fields.h"
+#include "field/fields.h"
 #include "job/pathname.h"
 
 static const struct diag_place on_command_line;

@@ -9,7 +9,7 @@
 #include "base/printable.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "job/fields.h"
+#include "field/fields.h"
 #include "job/pathname.h"
 
 /* No Linux runs in less: a unit was forgotten. */

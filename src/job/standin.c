@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "job/fields.h"
+#include "field/fields.h"
 
 /* Noise is no options; what is beyond is told as unknown. */
 #define OPTIONS_MAX 256

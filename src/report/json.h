@@ -6,7 +6,7 @@
 
 #include <mlgen/field.h>
 
-#include "job/fields.h"
+#include "field/fields.h"
 #include "job/jobset.h"
 #include "report/plan_report.h"
 #include "run/results.h"

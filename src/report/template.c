@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "base/util.h"
-#include "job/fields.h"
+#include "field/fields.h"
 #include "job/job.h"
 #include "report/show.h"
 

@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "config.h"
 #include "data/file/file.h"
-#include "job/fields.h"
+#include "field/fields.h"
 #include "job/guess.h"
 #include "report/verdict.h"
 

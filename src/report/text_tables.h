@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "job/fields.h"
+#include "field/fields.h"
 #include "report/show.h"
 #include "report/text_block.h"
 #include "run/results.h"

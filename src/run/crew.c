@@ -11,9 +11,9 @@
 
 #include "base/mem.h"
 #include "base/thread.h"
+#include "field/fields.h"
 #include "io/engines.h"
 #include "io/host.h"
-#include "job/fields.h"
 
 #define LEAST_WRITERS 8u
 #define MOST_WRITERS 16u

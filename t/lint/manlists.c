@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "describe/described.h"
+#include "field/fields.h"
 #include "io/engines.h"
 #include "job/help.h"
 #include "job/job.h"
 #include "job/settings.h"
-#include "job/variant.h"
 #include "report/metrics.h"
 #include "report/prom_family.h"
 #include "run/live.h"

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "field/fields.h"
 #include "io/engines.h"
 #include "io/io.h"
-#include "job/fields.h"
 #include "temp.h"
 
 #define RIG_OPTIONS 6

@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 #include "config.h"
+#include "field/fields.h"
 #include "import/dlio/dlio_job.h"
-#include "job/fields.h"
 #include "job/job.h"
 #include "suites.h"
 

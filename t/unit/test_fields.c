@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "job/fields.h"
+#include "field/fields.h"
 
 struct all {
 	uint64_t count, size, time; /* count at offset 0 on purpose */

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "field/fields.h"
 #include "io/engines.h"
-#include "job/fields.h"
 #include "suites.h"
 #include "temp.h"
 

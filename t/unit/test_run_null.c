@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_run_null.c - a training on modelled storage reaches what arithmetic says, to the
  * nanosecond. */
+#include "field/fields.h"
 #include "io/engines.h"
-#include "job/fields.h"
 #include "suites.h"
 #include "train_rig.h"
 

@@ -12,9 +12,9 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "base/writeall.h"
+#include "field/fields.h"
 #include "import/dlio/dlio_job.h"
 #include "job/diag.h"
-#include "job/fields.h"
 
 /* Unknown keys that are told one by one; all stand in the job file. */
 #define NOTES_MAX 20

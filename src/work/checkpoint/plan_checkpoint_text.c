@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 #include "base/util.h"
-#include "job/fields.h"
+#include "field/fields.h"
 #include "job/workload.h"
 #include "report/plan_lines.h"
 #include "report/plan_memory.h"

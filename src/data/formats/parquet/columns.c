@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "job/fields.h"
+#include "field/fields.h"
 
 #define NAME_BYTES (COLUMN_NAME_MAX + 1)
 /* Of a number in a name. */

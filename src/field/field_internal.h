@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* field_types.h - the types that options can have: a row of functions each. */
+/* field_internal.h - the types that options can have: a row of functions each. */
 #pragma once
 
-#include "job/fields.h"
+#include "field/fields.h"
 
 /*
  * `value` is the member itself, of so many bytes. A string, which owns memory, and what only
@@ -31,3 +31,6 @@ struct field_type {
 };
 
 const struct field_type *field_type_of(const struct mlgen_field *f);
+
+/* Where in a value of one of these choices a distribution begins, or its end. */
+size_t variant_dist_at(const struct mlgen_choice *choices, const char *value);

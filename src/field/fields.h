@@ -45,7 +45,7 @@ struct u64_share {
 };
 
 /* Member type of MLGEN_VARIANT: the value of a choice, and what is written behind it
- * (job/variant.h). */
+ * (see variant_form). */
 struct variant {
 	int kind;
 	uint64_t number, second;
@@ -132,4 +132,18 @@ bool field_is_spelling(const struct mlgen_field *f, const struct mlgen_choice *c
 void field_range_text(struct buf *out, const struct mlgen_field *f);
 
 /* May the option stand without a value, which is 1 then? */
-bool job_field_is_flag(const struct mlgen_field *f);
+bool field_is_flag(const struct mlgen_field *f);
+
+/* ---- variants ---- */
+
+/*
+ * A choice whose name is "NAME:FORM" is written with an argument: FORM begins with N, a number from
+ * 1 on, or SIZE, at least a byte, and where "[:WORD]" follows a second number may, which is 0 where
+ * it does not; or it is DIST, a distribution of plain numbers.
+ */
+
+/* The FORM of a choice; NULL = it has none. */
+const char *variant_form(const struct mlgen_choice *c);
+
+/* As in "buffer:", or all of a name without an argument: its length. */
+size_t variant_word_length(const struct mlgen_choice *c);
