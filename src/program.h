@@ -8,7 +8,7 @@
 #include "ask/ask.h"
 #include "ask/merge_hosts.h"
 #include "io/host.h"
-#include "job/jobset.h"
+#include "job/job.h"
 #include "report/output.h"
 #include "report/plan_report.h"
 #include "report/prom.h"

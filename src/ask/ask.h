@@ -7,8 +7,7 @@
 
 #include "hosts/hosts.h"
 #include "io/host.h"
-#include "job/jobset.h"
-#include "job/question.h"
+#include "job/job.h"
 
 /* What a program does with its exit status. */
 enum {

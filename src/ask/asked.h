@@ -4,7 +4,7 @@
 #pragma once
 
 #include "ask/mlperf_inside.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "run/results.h"
 
 struct asked {

@@ -12,8 +12,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "job/guess.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "report/plan_lines.h"
 #include "report/show.h"
 

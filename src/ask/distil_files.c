@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "distil/distil.h"
-#include "job/settings.h"
+#include "job/job.h"
 
 /* Up to the last slash, with it. */
 static size_t folder_bytes(const char *path)

@@ -6,7 +6,7 @@
 #include "ask/probe.h"
 #include "ask/search.h"
 #include "base/buf.h"
-#include "job/jobset.h"
+#include "job/job.h"
 #include "report/metrics_find_max.h"
 #include "report/show.h"
 

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "data/order/order.h"
-#include "job/advice.h"
-#include "job/workload.h"
+#include "job/job.h"
 
 uint64_t find_steps_needed(const struct find_max *f)
 {

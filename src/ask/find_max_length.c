@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "job/advice.h"
+#include "job/job.h"
 #include "report/page.h"
 #include "report/plan_report.h"
 #include "report/verdict_supply.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ask/figure.h"
-#include "job/workload.h"
+#include "job/job.h"
 
 const struct job_result *find_result(const struct find_max *f, const struct run_result *r)
 {

@@ -9,7 +9,7 @@
 #include "ask/require.h"
 #include "base/units.h"
 #include "base/wrap.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "report/text_block.h"
 #include "report/text_settings.h"
 #include "report/verdict.h"

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "job/advice.h"
+#include "job/job.h"
 #include "report/text_block.h"
 #include "report/text_noise.h"
 #include "report/verdict.h"

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "report/json.h"
 #include "report/metrics.h"
 

@@ -10,7 +10,7 @@
 #include "base/util.h"
 #include "data/cache/cache.h"
 #include "data/order/order.h"
-#include "job/cache_words.h"
+#include "job/job.h"
 
 /* Of hot a ranking would have to be known, of importance weights. LRU's is the first: one pass says
  * it of all sizes. */

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "job/workload.h"
+#include "job/job.h"
 
 /* So many are named, others are counted. */
 #define NAMED 8

@@ -8,7 +8,7 @@
 
 #include "base/compare.h"
 #include "base/mem.h"
-#include "job/workload.h"
+#include "job/job.h"
 
 /* ---- one ---- */
 

@@ -9,7 +9,7 @@
 
 #include "base/dist.h"
 #include "base/util.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "run/results.h"
 
 /* clang-format off */

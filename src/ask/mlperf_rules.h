@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "job/jobset.h"
+#include "job/job.h"
 
 /* github.com/mlcommons/storage: v2.0 is caa90c9 (Submission_guidelines.md, mlpstorage/rules.py),
  * v1.0 its v1.0-branch (the same, benchmark.sh, report.py), v3.0 Rules.md 0366ccf and, where that

@@ -5,7 +5,7 @@
 
 #include "ask/mlperf_inside.h"
 #include "base/units.h"
-#include "job/workload.h"
+#include "job/job.h"
 
 const struct mlperf_window *mlperf_window(const struct mlperf_subject *s)
 {

@@ -6,7 +6,7 @@
 
 #include <mlgen/err.h>
 
-#include "job/jobset.h"
+#include "job/job.h"
 #include "run/results.h"
 
 /*

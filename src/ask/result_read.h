@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "ask/results_file.h"
-#include "job/jobset.h"
+#include "job/job.h"
 #include "report/json_read.h"
 #include "run/results.h"
 

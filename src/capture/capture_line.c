@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "base/writeall.h"
-#include "job/settings.h"
+#include "job/job.h"
 
 #define CLEAR "\r\033[K"
 

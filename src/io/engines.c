@@ -12,8 +12,7 @@
 #include "base/wrap.h"
 #include "config.h"
 #include "field/fields.h"
-#include "job/help_text.h"
-#include "job/jobset.h"
+#include "job/job.h"
 
 /* config.h, which configure writes, names the engines and nothing else. */
 /* clang-format off */

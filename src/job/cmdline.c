@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmdline.c - a command line as written: files, jobs, options, settings. */
-#include "job/cmdline.h"
+#include "job/job_internal.h"
 
 #include <string.h>
 #include <strings.h>
@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/shellword.h"
 #include "field/fields.h"
-#include "job/job.h"
 
 /* A script may well pass more options than one section has. */
 #define PARTS_MAX 1000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diag.c - all faults of a job file and a command line, collected, told once. */
-#include "job/diag.h"
+#include "job/job_internal.h"
 
 #include <stdarg.h>
 #include <string.h>

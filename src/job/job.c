@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job.c - one job: made, freed, and what follows from its options. */
-#include "job/job.h"
+#include "job/job_internal.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "job/words.h"
+#include "base/units.h"
+#include "base/util.h"
 
 /* The default directory carries the job's name. */
 static void set_default_directory(struct job *j)
@@ -227,4 +231,432 @@ void job_option_text(const struct job *j, const char *option, struct buf *out)
 
 	assert(f);
 	job_field_text(j, f, j, out);
+}
+
+/* ---- sizes of requests: bssplit, or bs alone ---- */
+
+/* One SIZE, SIZE/ or SIZE/PERCENT; NaN = no percentage. */
+static int read_size(const struct job *j, char *text, struct job_size *out, struct mlgen_err *err)
+{
+	const struct mlgen_field *bs = field_find(job_fields, "bs");
+	char *slash = strchr(text, '/');
+	int rc = 0;
+
+	if (slash)
+		*slash = '\0';
+	out->percent = (double)NAN;
+	rc = units_size(text, (unsigned)j->kb_base, &out->bytes, err);
+	if (rc)
+		return rc;
+	if ((double)out->bytes < bs->min || (double)out->bytes > bs->max)
+		return mlgen_fail(err, -EINVAL, "%s is not between 512 and 1g", text);
+	if (!slash || !slash[1])
+		return 0;
+	rc = units_percent(slash + 1, &out->percent, err);
+	if (!rc && (out->percent < 0 || out->percent > 100))
+		rc = mlgen_fail(err, -EINVAL, "%s is not between 0%% and 100%%", slash + 1);
+	return rc;
+}
+
+/* Entries with colons between them, up to `len`; their number. */
+static int read_sizes(const struct job *j, const char *list, size_t len, struct job_size *sizes,
+		      struct mlgen_err *err)
+{
+	const char *at = list, *end = list + len;
+
+	for (int n = 0;; at++) {
+		size_t part = strcspn(at, ":,");
+		char *text = NULL;
+		int rc = 0;
+
+		if (!part)
+			return mlgen_fail(err, -EINVAL, "'%.*s': a size is missing", (int)len,
+					  list);
+		if (n == JOB_SIZES_MAX)
+			return mlgen_fail(err, -EINVAL, "more than %d sizes", JOB_SIZES_MAX);
+		text = mem_strndup(at, part);
+		rc = read_size(j, text, &sizes[n++], err);
+		mem_free(text);
+		if (rc)
+			return -EINVAL;
+		at += part;
+		if (at == end)
+			return n;
+	}
+}
+
+/* The largest, or the first without a percentage, takes what is left. */
+static int fill_up(struct job_size *sizes, int n, struct mlgen_err *err)
+{
+	double sum = 0;
+	int open = 0, largest = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (isnan(sizes[i].percent))
+			open++;
+		else
+			sum += sizes[i].percent;
+		if (sizes[i].bytes > sizes[largest].bytes)
+			largest = i;
+	}
+	/* Tenths and thirds do not sum exactly. */
+	if (sum > 100 + 1e-9)
+		return mlgen_fail(err, -EINVAL, "the percentages sum to %g, at most 100 can be",
+				  sum);
+	if (sum > 100)
+		sum = 100;
+	for (int i = 0; i < n; i++) {
+		if (isnan(sizes[i].percent))
+			sizes[i].percent = (100 - sum) / open;
+	}
+	if (!open)
+		sizes[largest].percent += 100 - sum;
+	return n;
+}
+
+int job_sizes(const struct job *j, unsigned direction, struct job_size sizes[JOB_SIZES_MAX],
+	      struct mlgen_err *err)
+{
+	const char *list = j->bssplit ? j->bssplit : "";
+	size_t len = strcspn(list, ",");
+	struct mlgen_err why = { 0 };
+	int n = 0;
+
+	if (direction && list[len]) {
+		list += len + 1;
+		len = strcspn(list, ",");
+	}
+	if (!len) {
+		sizes[0].bytes = direction ? j->bs.write : j->bs.read;
+		sizes[0].percent = 100;
+		return 1;
+	}
+	n = read_sizes(j, list, len, sizes, &why);
+	if (n > 0)
+		n = fill_up(sizes, n, &why);
+	if (n < 0)
+		mlgen_fail(err, -EINVAL, "bssplit: %s", why.text);
+	return n;
+}
+
+/* ---- behind which of a sample's reads its time is spent: preprocess_split, first_sample_split
+ * ---- */
+
+/* One READ/PERCENT. */
+static int read_share(char *text, struct job_read_share *out, struct mlgen_err *err)
+{
+	char *slash = strchr(text, '/');
+	int rc;
+
+	if (!slash)
+		return mlgen_fail(err, -EINVAL,
+				  "'%s' has no percentage; it is READ/PERCENT, as in 1/20:4/80",
+				  text);
+	*slash = '\0';
+	rc = units_u64(text, &out->read, err);
+	if (!rc && !out->read)
+		rc = mlgen_fail(err, -EINVAL, "0 is no read; the first one is 1");
+	if (!rc)
+		rc = units_percent(slash + 1, &out->percent, err);
+	if (!rc && (out->percent < 0 || out->percent > 100))
+		rc = mlgen_fail(err, -EINVAL, "%s is not between 0%% and 100%%", slash + 1);
+	return rc;
+}
+
+/* What relates entries. */
+static int check_shares(const struct job_read_share *shares, int n, struct mlgen_err *err)
+{
+	double sum = 0;
+
+	for (int i = 0; i < n; i++) {
+		sum += shares[i].percent;
+		if (i && shares[i].read <= shares[i - 1].read)
+			return mlgen_fail(err, -EINVAL,
+					  "read %" PRIu64 " is behind %" PRIu64
+					  "; reads come in their order, each once",
+					  shares[i].read, shares[i - 1].read);
+	}
+	/* Tenths and thirds do not sum exactly. */
+	if (sum > 100 + 1e-9)
+		return mlgen_fail(err, -EINVAL, "the percentages sum to %g, at most 100 can be",
+				  sum);
+	return n;
+}
+
+static int read_shares(const char *list, struct job_read_share *shares, struct mlgen_err *err)
+{
+	int n = 0;
+
+	for (const char *at = list;; at++) {
+		size_t part = strcspn(at, ":");
+		char *text;
+		int rc;
+
+		if (n == JOB_READ_SHARES_MAX)
+			return mlgen_fail(err, -EINVAL, "more than %d reads", JOB_READ_SHARES_MAX);
+		text = mem_strndup(at, part);
+		rc = read_share(text, &shares[n++], err);
+		mem_free(text);
+		if (rc)
+			return -EINVAL;
+		at += part;
+		if (!*at)
+			return check_shares(shares, n, err);
+	}
+}
+
+int job_read_shares(const char *list, struct job_read_share shares[JOB_READ_SHARES_MAX],
+		    struct mlgen_err *err)
+{
+	return has_text(list) ? read_shares(list, shares, err) : 0;
+}
+
+/* ---- checkpoints ---- */
+
+/* ---- how often ---- */
+
+/* Words that units_time does not know; a NULL unit is none of time. */
+static const struct word {
+	const char *name;
+	const char *time_unit;
+	int unit;
+} words[] = {
+	{ "step", NULL, EVERY_STEPS },   { "steps", NULL, EVERY_STEPS },
+	{ "epoch", NULL, EVERY_EPOCHS }, { "epochs", NULL, EVERY_EPOCHS },
+	{ "second", "s", EVERY_TIME },   { "seconds", "s", EVERY_TIME },
+	{ "minute", "m", EVERY_TIME },   { "minutes", "m", EVERY_TIME },
+	{ "hour", "h", EVERY_TIME },     { "hours", "h", EVERY_TIME },
+	{ "day", "d", EVERY_TIME },      { "days", "d", EVERY_TIME },
+};
+
+static const struct word *find_word(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (strcmp(words[i].name, name) == 0)
+			return &words[i];
+	}
+	return NULL;
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* "500 steps", "90s": the number, the caller's, and the word, in text. */
+static char *job_checkpoint_split(const char *text, const char **word)
+{
+	size_t n = strlen(text);
+
+	while (n && is_letter(text[n - 1]))
+		n--;
+	*word = text + n;
+	while (n && (text[n - 1] == ' ' || text[n - 1] == '\t'))
+		n--;
+	return mem_strndup(text, n);
+}
+
+static int fail_every(const struct job *j, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EINVAL,
+			  "checkpoint_every: '%.200s' is not understood; write a number and its "
+			  "unit: 500 steps, 2 epochs, 90s, 10m",
+			  j->checkpoint_every);
+}
+
+static int parse_time(const char *number, const char *unit, uint64_t *ns)
+{
+	struct buf text = { 0 };
+	int rc;
+
+	buf_addf(&text, "%s%s", number, unit);
+	rc = units_time(buf_str(&text), NULL, ns, NULL);
+	buf_fini(&text);
+	return rc;
+}
+
+/* Only 0 needs no unit. */
+static int parse_every(const char *number, const char *word, struct checkpoint_every *e)
+{
+	const struct word *w = find_word(word);
+
+	if (!*word && strcmp(number, "0") != 0)
+		return -EINVAL;
+	if (w && !w->time_unit) {
+		e->unit = w->unit == EVERY_STEPS ? EVERY_STEPS : EVERY_EPOCHS;
+		return units_u64(number, &e->count, NULL);
+	}
+	e->unit = EVERY_TIME;
+	return parse_time(number, w ? w->time_unit : word, &e->count);
+}
+
+int job_checkpoint_every(const struct job *j, struct checkpoint_every *e, struct mlgen_err *err)
+{
+	const char *word;
+	char *number;
+	int rc;
+
+	*e = (struct checkpoint_every){ 0 };
+	if (!j->checkpoint_every)
+		return 0;
+	number = job_checkpoint_split(j->checkpoint_every, &word);
+	rc = parse_every(number, word, e);
+	mem_free(number);
+	return rc ? fail_every(j, err) : 0;
+}
+
+/* One that cannot be read is an error of its own, of a job that wants them. */
+bool job_has_checkpoints(const struct job *j)
+{
+	struct checkpoint_every e;
+
+	switch (job_work(j)->checkpoints) {
+	case CHECKPOINTS_ALWAYS:
+		return true;
+	case CHECKPOINTS_ASKED:
+		return job_checkpoint_every(j, &e, NULL) || e.count;
+	case CHECKPOINTS_NONE:
+		break;
+	}
+	return false;
+}
+
+char *job_checkpoint_directory(const struct job *j)
+{
+	struct buf path = { 0 };
+
+	if (j->checkpoint_directory)
+		buf_add(&path, j->checkpoint_directory);
+	else if (job_work(j)->checkpoints == CHECKPOINTS_ASKED)
+		buf_addf(&path, "%s/checkpoints", j->directory);
+	else
+		buf_add(&path, j->directory);
+	return buf_take(&path);
+}
+
+bool job_is_archive(const char *name)
+{
+	static const char marks[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	size_t length = strlen(name);
+
+	return length > 0 && length < JOB_ARCHIVE_BYTES && *name != '.' &&
+	       strspn(name, marks) == length;
+}
+
+/* ---- who ---- */
+
+/*
+ * A training says by its accelerators how many ranks there are, but where the parallelism needs
+ * more: then the others are on other hosts.
+ */
+uint64_t job_ranks(const struct job *j)
+{
+	uint64_t one = j->tensor_parallel * j->pipeline_parallel;
+
+	if (j->ranks)
+		return j->ranks;
+	if (j->data_parallel)
+		return one * j->data_parallel;
+	if (job_work(j)->has_accelerators && job_all_accelerators(j) > one)
+		return job_all_accelerators(j);
+	return one;
+}
+
+static int parse_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err)
+{
+	struct mlgen_err why = { 0 };
+	int rc = 0;
+
+	if (strcmp(j->checkpoint_ranks, "all") == 0)
+		ranges_all(out, job_ranks(j));
+	else if (strcmp(j->checkpoint_ranks, "zero") == 0)
+		ranges_all(out, 1);
+	else
+		rc = ranges_parse(out, j->checkpoint_ranks, job_ranks(j), "ranks", &why);
+	if (rc)
+		mlgen_fail(err, rc, "checkpoint_ranks: %s", why.text);
+	return rc;
+}
+
+int job_saved_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err)
+{
+	int rc = parse_ranks(j, out, err);
+
+	if (rc || !job_work(j)->has_accelerators)
+		return rc;
+	ranges_cut(out, job_all_accelerators(j));
+	if (out->numbers)
+		return 0;
+	ranges_fini(out);
+	return mlgen_fail(err, -EINVAL,
+			  "checkpoint_ranks: none of %s is among the %" PRIu64
+			  " accelerators of this training, which are the ranks from 0 on",
+			  j->checkpoint_ranks, job_all_accelerators(j));
+}
+
+/* As many to each host, then to each process of it. */
+static void job_deal_ranks(const struct job_place *p, struct ranges *r)
+{
+	uint64_t from = r->numbers * p->host / p->hosts;
+	uint64_t n = r->numbers * (p->host + 1) / p->hosts - from;
+
+	ranges_keep(r, from + n * p->process / p->processes,
+		    from + n * (p->process + 1) / p->processes);
+}
+
+int job_local_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err)
+{
+	int rc = job_saved_ranks(j, out, err);
+
+	if (rc || !j->place.hosts)
+		return rc;
+	if (job_work(j)->has_accelerators) {
+		ranges_cut(out, j->accelerators_before + j->accelerators);
+		ranges_cut_below(out, j->accelerators_before);
+	} else {
+		job_deal_ranks(&j->place, out);
+	}
+	return 0;
+}
+
+/* ---- what a verdict may advise ---- */
+
+#define SECTOR_BYTES 512
+
+bool advice_makes_files(const struct job *j)
+{
+	return j->dataset == DATASET_MADE;
+}
+
+const char *advice_more_files(const struct job *j, bool makes_files)
+{
+	if (!makes_files)
+		return "a directory with more files";
+	return j->dataset_ratio > 0 ? "a larger dataset_ratio" : "more num_files";
+}
+
+/* DLIO's readers do, and TensorFlow's. */
+bool advice_format_takes_direct(const struct job *j)
+{
+	return j->format == FORMAT_NPZ || j->format == FORMAT_NPY || j->format == FORMAT_TFRECORD;
+}
+
+static bool has_sectors(const struct job *j)
+{
+	return j->bs.read % SECTOR_BYTES == 0 && j->bs.write % SECTOR_BYTES == 0;
+}
+
+bool advice_direct(const struct job *j)
+{
+	const struct mlgen_engine *e = j->engine;
+	bool is_framework = j->access == ACCESS_FRAMEWORK && !job_work(j)->is_plain;
+
+	if (j->direct || (e && !(e->caps & MLGEN_CAP_DIRECT)))
+		return false;
+	if (!is_framework)
+		return has_sectors(j);
+	if (job_has_checkpoints(j) && j->checkpoint_layout != LAYOUT_STREAM)
+		return false;
+	return !job_work(j)->has_accelerators || advice_format_takes_direct(j);
 }

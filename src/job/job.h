@@ -1,16 +1,103 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job.h - one section of a job file: its options, declared once, and their rules. */
+/* job.h - job files and options: what a job is, how it is read, checked and shown. */
 #pragma once
 
+/*
+ * A job is one section of a job file, or what --name=NAME begins on the command line: a struct job,
+ * which holds the value of every option. jobset_load() makes all jobs of a command line. It reads
+ * the files it names, and for each job puts the layers of options one over the other: defaults of
+ * its workload, [global], the section, the [option=value] sections that it selects, the command
+ * line. Every fault is collected in a struct diag, with the file and the line it stands in, so that
+ * a user is told all of them at once.
+ *
+ * An option is a row of a table: name, type, limits, default and a sentence of help. The rows of
+ * jobs are job_fields, those of the program settings_fields, those of an engine its own; parsing,
+ * --showjob, --cmdhelp, the man pages and completion all walk these rows (field/fields.h).
+ *
+ *	workload	what phase= names: a row of facts about it, and a folder below src/work
+ *	setting		an option of the program as a whole, on the command line only
+ *	question	an option that asks for something else than a run: --compare, --find-max
+ *	stand-in	the table of an engine whose shared object is not loaded, as nothing runs
+ *
+ * Jobs belong to their jobset and do not change once it is loaded, so that every thread may read
+ * them. Loading itself is for one thread.
+ */
+
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <mlgen/engine.h>
+#include <mlgen/err.h>
 #include <mlgen/field.h>
 
 #include "base/dist.h"
+#include "base/ranges.h"
 #include "field/fields.h"
-#include "job/diag.h"
+
+struct buf;
+struct activity;
+struct page;
+struct asked;
+struct ask;
+
+/* ---- faults ---- */
+
+/* Where a fault is: file NULL = the command line, line 0 = none. */
+struct diag_place {
+	const char *file; /* not owned; lives as long as the jobset */
+	unsigned line;
+};
+
+enum diag_level { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR };
+
+struct diag_entry {
+	enum diag_level level;
+	struct diag_place at;
+	char *text;
+};
+
+/* A file of noise has a fault a line: the first of them tell enough. */
+#define DIAG_ERRORS_OF_FILE 20
+#define DIAG_MAX 100
+
+struct diag_file {
+	const char *file; /* NULL = the command line */
+	size_t errors;    /* all of them */
+};
+
+/* At most DIAG_ERRORS_OF_FILE errors of each file are kept, and DIAG_MAX warnings and as many
+ * notes; `errors` counts all. */
+struct diag {
+	struct diag_entry *entries;
+	size_t count, errors;
+	struct diag_file *files; /* those that have errors */
+	size_t file_count;
+};
+
+void diag_init(struct diag *d);
+void diag_fini(struct diag *d);
+
+/*
+ * Add one; the same text at the same place is kept once. It is made printable (printable.h), as the
+ * names of files are when they are printed.
+ */
+__attribute__((format(printf, 4, 5))) void diag_add(struct diag *d, enum diag_level level,
+						    struct diag_place at, const char *fmt, ...);
+
+/* Would one more error of this file be kept? */
+bool diag_has_room(const struct diag *d, const char *file);
+
+/*
+ * Print all, in the order file, line: "unet3d.job:12: prefetch: ..." for errors, "unet3d.job:12:
+ * warning: ..." and "...: note: ..." for the others;
+ * of the command line "mlgen: ...". Errors of a file that were not kept are counted in one line;
+ * warnings and notes are left out then.
+ */
+void diag_print(const struct diag *d, FILE *to);
+
+/* ---- the values of options that are one of several words ---- */
 
 enum job_rw { RW_READ, RW_WRITE, RW_RW, RW_RANDREAD, RW_RANDWRITE, RW_RANDRW };
 enum job_format {
@@ -92,6 +179,11 @@ enum job_replay_time { REPLAY_THINK, REPLAY_FIXED, REPLAY_ASAP };
 enum job_replay_order { REPLAY_BY_THREAD, REPLAY_BY_FILE, REPLAY_GLOBAL };
 /* Which errors are counted instead of ending the run. */
 enum job_continue { CONTINUE_NONE, CONTINUE_READ, CONTINUE_WRITE, CONTINUE_IO, CONTINUE_ALL };
+
+/* The word of an enum job_cache. */
+const char *cache_word(int policy);
+
+/* ---- a job ---- */
 
 /*
  * What a command that runs its jobs several times need not find out again. It is of the job as the
@@ -427,8 +519,412 @@ bool job_is_changed(const struct job *j, const char *option);
  * The value of one option as text that a section of this job reads back to the same value, whatever
  * its kb_base; appended.
  */
-struct buf;
 void job_option_text(const struct job *j, const char *option, struct buf *out);
 /* The same of any field, of job_fields (base: the job) or of engine->opts. */
 void job_field_text(const struct job *j, const struct mlgen_field *f, const void *base,
 		    struct buf *out);
+
+/* ---- ranks, models and checkpoints ---- */
+
+/* Ranks of the whole job: `ranks`, or what the parallelism says. Those of a job whose parallelism
+ * is wrong mean nothing. */
+uint64_t job_ranks(const struct job *j);
+
+/* Of these all processes of the job save: checkpoint_ranks, in a training those below its
+ * accelerators. 0, or -errno with err; *out is the caller's (ranges_fini). */
+int job_saved_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err);
+/* Of them this process plays: all, where it is alone; else in a training those that its
+ * accelerators are, or its even share, which may be none. */
+int job_local_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err);
+
+/* Most bytes that all ranks together may have: offsets and sums are 63 bit. */
+#define MODEL_BYTES_MAX 9.2e18
+
+/*
+ * Rules of a job with checkpoints, one after the other, from 0 on: the option that rule i is about,
+ * or NULL behind the last. *rc is 0, or -errno with err: "OPTION: what is wrong, what would be
+ * right".
+ */
+const char *job_check_model(const struct job *j, unsigned i, int *rc, struct mlgen_err *err);
+
+/* ---- errors that count, guesses, advice ---- */
+
+/* What a request that fails with EAGAIN met, as with nowait=1. */
+#define IGNORED_HINT_EAGAIN "it would have had to wait; ignore_error=EAGAIN counts such"
+
+/*
+ * Does this one count (a negative errno)? A list is all that counts of its kind. To a training each
+ * of its operations is a read.
+ */
+bool ignored_counts(const struct job *j, enum mlgen_op op, int error);
+
+/* Each name in it is that of an option: a fault for each that is not. */
+void guess_check(const struct job *j, struct diag *d);
+
+/*
+ * "compute_time is a guess of its source", one after the other with "; ", appended; nothing where
+ * there is none. A value that was given on the command line is no longer the source's.
+ */
+void guess_text(const struct job *j, struct buf *out);
+
+/* Could it have more files, by num_files or dataset_ratio? Those of a scan are what they are. */
+bool advice_makes_files(const struct job *j);
+
+/* How it gets more of them: "more num_files", "a directory with more files". What makes_files is
+ * follows from advice_makes_files, or from a dataset that is known (dataset_makes_files). */
+const char *advice_more_files(const struct job *j, bool makes_files);
+
+/* Does what plays a framework open files of this format with O_DIRECT? */
+bool advice_format_takes_direct(const struct job *j);
+
+/* Could direct=1 be set, which it has not: is it taken by engine, format, layout of checkpoints,
+ * and by the sizes of requests? */
+bool advice_direct(const struct job *j);
+
+/* ---- workloads ---- */
+
+/*
+ * A workload is a folder below src/work and a row in its table (work/workloads.c). Nobody outside
+ * that folder asks which one a job is: what has to be known of it is a fact of its row, or a
+ * function that a room calls.
+ */
+struct workload_default {
+	const char *option, *value; /* NULL ends the list */
+};
+
+enum workload_checkpoints {
+	CHECKPOINTS_NONE,
+	CHECKPOINTS_ASKED, /* with checkpoint_every, beside something else */
+	CHECKPOINTS_ALWAYS,
+};
+
+struct workload {
+	/* ---- its options ---- */
+
+	/* Headings (mlgen_field.group) of options that are its own, what a message calls one of
+	 * them, and those of others that it takes, too. The lists end with NULL; a heading in none
+	 * of them is everybody's. */
+	const char *const *groups;
+	const char *option_of; /* "an option of phase=train" */
+	const char *const *also;
+	/* Defaults that are not those of job_fields; NULL = none. */
+	const struct workload_default *defaults;
+	/* Options of others that are tried here, and what does it here: they are refused by that
+	 * name on the command line, too. NULL = none. */
+	const struct workload_default *instead;
+	/* What relates two of its options, as job_check() has it. */
+	void (*check)(const struct job *j, struct diag *d);
+	/* The option by which more is done at once. */
+	const char *more_at_once;
+
+	/* ---- what it does ---- */
+
+	bool is_plain;                /* as fio has them, and reported so */
+	const char *said_by;          /* an option that alone says so; or NULL */
+	bool has_dataset;             /* its directory holds samples */
+	bool only_prepares;           /* it makes that, and measures nothing */
+	bool has_accelerators;        /* that take batches, and have an AU */
+	bool is_open_ended;           /* time_based makes it as long as runtime */
+	bool is_grouped;              /* by group_reporting, into one record */
+	bool counts_errors;           /* continue_on_error, max_errors */
+	bool needs_read, needs_write; /* of its engine, in any case */
+	bool restores;                /* its checkpoints are read */
+	enum workload_checkpoints checkpoints;
+
+	/* ---- what rooms further on ask of it ---- */
+
+	const struct activity *run; /* run/activity.h */
+	const struct page *page;    /* report/page.h */
+	const struct asked *asked;  /* ask/asked.h */
+};
+
+/* All of them, and the values of phase= in the same order; NULL ends both. */
+extern const struct workload *const workloads[];
+extern const struct mlgen_choice workload_choices[];
+
+const struct workload *job_work(const struct job *j);
+
+/* As phase= has it: "train". */
+const char *job_work_name(const struct job *j);
+
+/* Do its accelerators take samples of a data set? Not those of every workload that has some. */
+static inline bool workload_trains(const struct workload *w)
+{
+	return w->has_accelerators && w->has_dataset;
+}
+
+/* Has a job of this workload that option? Of job_fields. */
+bool workload_has(const struct workload *w, const struct mlgen_field *f);
+
+/* "an option of phase=train"; of one that not every workload has. */
+const char *workload_of(const struct mlgen_field *f);
+
+/* Has this option of job_fields, given or not, its workload's default? */
+bool workload_is_default(const struct job *j, const struct mlgen_field *f);
+
+/* ---- options of the program ---- */
+
+enum settings_format {
+	OUTPUT_TEXT,
+	OUTPUT_JSON,
+	OUTPUT_FIO_JSON,
+	OUTPUT_DLIO,
+	OUTPUT_CSV /* of --table */
+};
+enum settings_check {
+	CHECK_NONE,
+	CHECK_MLPERF_V1,
+	CHECK_MLPERF_V2,
+	CHECK_MLPERF_V3,
+};
+enum settings_import {
+	IMPORT_NONE,
+	IMPORT_DLIO,
+	IMPORT_CSV,
+	IMPORT_FIO_IOLOG,
+	IMPORT_STRACE,
+	IMPORT_MCGILL,
+	IMPORT_DARSHAN,
+	IMPORT_DFTRACER,
+	IMPORT_BLKTRACE,
+	IMPORT_DIO,
+};
+enum settings_export { EXPORT_NONE, EXPORT_CSV, EXPORT_FIO_IOLOG };
+enum settings_backend { BACKEND_AUTO, BACKEND_BPF, BACKEND_STRACE };
+enum settings_dry_run { DRY_RUN_OFF, DRY_RUN_GATE, DRY_RUN_SHOW };
+enum settings_ceiling { CEILING_AUTO, CEILING_OFF, CEILING_ON };
+enum settings_barrier_over { BARRIER_OVER_TCP, BARRIER_OVER_MPI };
+enum settings_eta { ETA_AUTO, ETA_ALWAYS, ETA_NEVER };
+
+struct settings {
+	bool version, list_jobs;
+	char *help;    /* a topic, "all", or "" for the topics */
+	char *cmdhelp; /* an option, or "all" */
+	char *enghelp; /* an engine, or "" for all */
+	bool parse_only, showjob;
+	int dry_run;        /* enum settings_dry_run */
+	bool thorough;      /* look at all files of a dataset before it is read */
+	char *section;      /* run only these, a name a line */
+	bool readonly;      /* refuse anything that writes */
+	bool allow_fill;    /* preparation may use more than half of the free space */
+	char *allow_device; /* may be written, a:b; NULL = none */
+	bool replace;       /* delete a dataset made otherwise, or checkpoints of other runs */
+	int output_format;
+	char *output, *json, *json_each, *html, *log;
+	char *title, *note;           /* for readers; each note has a line; NULL = none */
+	char *metrics, *metrics_file; /* of a run, for Prometheus */
+	uint64_t metrics_linger_ns;   /* 0 = not */
+	bool force;                   /* outputs replace any regular file */
+	char *trace;                  /* of a run: a file for all that it does; or of an import */
+	uint64_t log_interval_ns;
+	int eta;
+	bool live;                   /* a full screen in the place of the status line */
+	uint64_t status_interval_ns; /* 0 = never */
+	bool quiet, brief, verbose, series, page;
+	char *require; /* "au>=90"; several joined with ',' */
+	/* Questions (src/ask): */
+	char *find_max; /* an integer option; NULL = not asked */
+	char *find_min; /* cache_size; NULL = not asked */
+	int ceiling;
+	char *table;      /* keys, a,b,c; the arguments are results */
+	bool compare;     /* the arguments are results */
+	double tolerance; /* percent; NaN = what the noise says */
+	bool merge;       /* the arguments are results */
+	bool report;      /* the same */
+	int check;
+	bool datasize;
+	bool miss_curve;
+	uint64_t memory_bytes; /* of one host; 0 = of this one */
+	uint64_t hosts;
+	/* Of several processes that a launcher started: */
+	int barrier_over;
+	uint64_t peers_port; /* 0 = any */
+	int import;
+	bool lenient;  /* however many lines of a log cannot be read */
+	char *markers; /* an application's log beside what is imported */
+	bool describe; /* the arguments are files of a trace */
+	bool distil;   /* the same, of which a job is made */
+	int export;    /* the same */
+	bool score;    /* each argument is a trace */
+	bool clean;    /* the arguments are directories */
+	bool yes;      /* clean removes */
+	/* Of a command, a process or a control group: */
+	char *capture;        /* the file; NULL = not asked */
+	uint64_t duration_ns; /* 0 = until it ends */
+	uint64_t pid;         /* 0 = none */
+	char *cgroup;         /* a directory, or its name below the root */
+	char *capture_user;
+	uint64_t buffer_bytes;
+	int capture_backend;
+};
+
+extern const struct mlgen_field settings_fields[];
+
+/* Is a run looked at over time, for the document or for the page? */
+static inline bool settings_has_series(const struct settings *s)
+{
+	return s->series || s->html;
+}
+
+/* ---- questions ---- */
+
+enum question_about {
+	ABOUT_FILES,     /* the arguments are no jobs */
+	ABOUT_DOCUMENTS, /* the same where one is a *.json; else it is of a run */
+	ABOUT_JOBS,
+	ABOUT_COMMAND, /* what stands behind -- is no argument of ours */
+};
+
+/*
+ * One question. It is asked where `option`, of settings_fields, has another value than its default.
+ * A table of them ends with an empty row; where one is wanted, NULL is an empty one.
+ */
+struct question {
+	const char *option;
+	enum question_about about;
+	const char *files;    /* what to name where there are none */
+	bool needs_two;       /* one file has nothing to be compared with */
+	bool writes_json;     /* of files: --json has the answer, too */
+	bool writes_html;     /* of files: --html has a page of it */
+	bool shows_documents; /* ... and of the files, which are of runs */
+	bool writes_log;      /* of files: so has --log, over time */
+	bool takes_job;       /* of traces: the last file may be a job, which is run */
+	bool takes_documents; /* of jobs: *.json among them are results of runs */
+	bool takes_require;   /* --require is about its figures */
+	bool prints_csv;      /* --output-format=csv is one of its own */
+	bool has_report;      /* of runs: --title and --note have a place in it */
+	bool is_implied;      /* by documents alone, *.json, where nothing is asked */
+	bool is_live;         /* what it prints appears while it is answered */
+	bool is_streamed;     /* the same, also to a file: it may be any length */
+	/* Options that mean nothing without a question that has this list, NULL-ended; NULL =
+	 * none. */
+	const char *const *goes_with;
+	int (*answer)(const struct ask *a); /* gives the exit status */
+};
+
+/* Does its name look like what a run wrote, and like no job? */
+bool question_is_document(const char *file);
+
+/* ---- all jobs of a command line ---- */
+
+/*
+ * To load a shared object runs its constructors, and a job that is only looked at has no need of
+ * them. Its table stands empty then: by all appearances it can do everything, and it has every
+ * option that nobody else has, as text. Nothing can be run by it. Zeroed is empty.
+ */
+struct standins {
+	struct mlgen_engine **engines;
+	char **paths; /* their names */
+	size_t count;
+	struct mlgen_field *fields; /* of all of them; NULL = no options */
+	char **options;             /* their names */
+	size_t field_count;
+};
+
+struct jobset_env {
+	const struct mlgen_engine *const *engines; /* NULL-ended */
+	const struct question *questions;          /* NULL = none */
+	const char *binary_dir;                    /* jobs/ beside it is searched */
+	const char *installed_dir;                 /* PREFIX/share/mlgen/jobs */
+	/* Why a known engine was not built in, NULL = not known; optional. */
+	const char *(*why_absent)(const char *engine);
+	/*
+	 * The engine of a shared object, which stays loaded; NULL with err. Asked for what
+	 * jobset_is_path says, and only for engines on which jobs are going to run: to load it runs
+	 * code of its own. Optional.
+	 */
+	const struct mlgen_engine *(*load)(const char *path, struct mlgen_err *err);
+	/* Could it be one? 0 or -errno with err; nothing of it is run. Optional. */
+	int (*look)(const char *path, struct mlgen_err *err);
+	/*
+	 * The format of the files in a directory, where that is one of shards, which hold many
+	 * samples one behind the other, and where there are at least so many; NULL = they are no
+	 * shards, or cannot be looked at. Optional.
+	 */
+	const char *(*shards)(const char *directory, uint64_t least);
+};
+
+/* Is ioengine= the path of a shared object? "./my.so", "external:my.so". */
+bool jobset_is_path(const char *ioengine);
+
+struct jobset {
+	struct settings settings;
+	struct job **jobs;
+	size_t count;
+	char **paths; /* the job files read, for messages; owned */
+	size_t path_count;
+	/* In the place of shared objects that were not loaded: with parse-only, showjob, dry-run,
+	 * datasize and miss-curve, which run nothing. */
+	struct standins standins;
+	const struct question *question; /* what is asked; NULL: to run */
+	/* Of a question about files: the arguments, which are no jobs, and there are none, but
+	 * where the last is one (takes_job); of one with takes_documents all arguments. Owned. */
+	char **files;
+	size_t file_count;
+	/* Of --capture: behind "--", NULL-ended, argv's; NULL = none. */
+	char *const *command;
+};
+
+/*
+ * Read the command line and every job file it names; faults of all of them go to `d`. 0 with the
+ * jobs validated (or a general request such as --help in settings and no jobs), -EINVAL when `d`
+ * has errors; fini in any case, after `d` was printed: its places point to the paths here.
+ * Precedence: defaults < [global] above < section < [option=value] < command line.
+ */
+int jobset_load(struct jobset *set, int argc, char *const argv[], const struct jobset_env *env,
+		struct diag *d);
+void jobset_fini(struct jobset *set);
+
+/* They will be run several times, by what follows from this set: what scans find is kept from now
+ * on. */
+void jobset_keep(const struct jobset *set);
+
+/* One of the parts of --require: "au>=90". */
+#define REQUIREMENTS_MAX 16
+
+struct requirement {
+	char metric[64]; /* "au", "samples_per_sec", ... */
+	char op[3];      /* >= <= > < == */
+	double value;
+};
+/* Up to max of them, with commas or "and" between; their number or -EINVAL. */
+int jobset_requirements(const char *text, struct requirement *out, unsigned max,
+			struct mlgen_err *err);
+
+/* With all includes, however often. No job file comes near. */
+#define JOBREADER_BYTES_MAX (4u << 20)
+
+/*
+ * Why no line of a job file can hold this value of an option so that it is read back alike, as a
+ * clause: "a '#'". NULL: one can.
+ */
+const char *jobreader_cannot_hold(const char *value);
+
+/* ---- what is printed of jobs and options ---- */
+
+/* Can one job file hold them all? 0, or -EINVAL with what it cannot hold. */
+int showjob_check(const struct jobset *set, struct mlgen_err *err);
+
+/*
+ * The file, of jobs that were checked: every option with its origin in a comment line above it.
+ */
+void showjob_print(FILE *to, const struct jobset *set);
+
+/* --cmdhelp=OPTION|all. 0, or -ENOENT with a suggestion in err. */
+int help_option(FILE *to, const char *name, const struct mlgen_engine *const *engines,
+		struct mlgen_err *err);
+
+/* The option list of a man page (mdoc) from a table. */
+void help_mdoc(FILE *to, const struct mlgen_field *table);
+
+/*
+ * Topics are the groups of the tables of options: "dataset", "plain-io". "" is the screen that
+ * names them, "all" every option a line, the name of an option what --cmdhelp says of it. 0, or
+ * -ENOENT with the topics in err.
+ */
+int help_topic(FILE *to, const char *topic, const struct mlgen_engine *const *engines,
+	       struct mlgen_err *err);
+
+/* Print a line with the words behind it, from `indent` on, and end it. Lines of the text that end a
+ * sentence stay lines; others are filled. */
+void help_text_print(FILE *to, struct buf *line, const char *text, size_t indent, size_t columns);

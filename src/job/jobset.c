@@ -1,21 +1,127 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jobset.c - from argv and job files to a list of validated jobs. */
-#include "job/jobset.h"
+#include "job/job_internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/compare.h"
 #include "base/mem.h"
-#include "job/cmdline.h"
-#include "job/elsewhere.h"
-#include "job/jobfile.h"
-#include "job/resolve.h"
-#include "job/resolve_engine.h"
-#include "job/settings_capture.h"
-#include "job/settings_check.h"
+#include "field/fields.h"
+
+/* ---- where job files are looked for ---- */
+
+static char *try_path(const char *dir, const char *sub, const char *name)
+{
+	struct buf path = { 0 };
+
+	if (!dir || !*dir)
+		return NULL;
+	buf_addf(&path, "%s/%s%s", dir, sub, name);
+	if (access(buf_str(&path), F_OK) == 0)
+		return buf_take(&path);
+	buf_fini(&path);
+	return NULL;
+}
+
+bool jobset_is_path(const char *ioengine)
+{
+	return strchr(ioengine, '/') || strncmp(ioengine, "external:", 9) == 0;
+}
+
+/*
+ * The path of a job file: NAME.job as the command line means it: here, in $MLGEN_JOBS, in jobs/
+ * beside the binary, among the installed. NULL = none.
+ * An argument with a slash is a path. The result is the caller's (mem_free).
+ */
+static char *jobset_find_file(const char *name, const struct jobset_env *env)
+{
+	char *path = NULL;
+
+	if (!*name || access(name, F_OK) == 0)
+		return *name ? mem_strdup(name) : NULL;
+	if (strchr(name, '/'))
+		return NULL;
+	path = try_path(getenv("MLGEN_JOBS"), "", name);
+	if (!path)
+		path = try_path(env->binary_dir, "jobs/", name);
+	if (!path)
+		path = try_path(env->installed_dir, "", name);
+	return path;
+}
+
+struct job_names {
+	char **names;
+	size_t count;
+};
+
+/* The job files of a folder; of one that is not there none. */
+static void add_names(struct job_names *n, const char *path)
+{
+	DIR *dir = path && *path ? opendir(path) : NULL;
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		const char *suffix = strrchr(entry->d_name, '.');
+
+		if (!suffix || strcmp(suffix, ".job") != 0)
+			continue;
+		n->names = mem_realloc(n->names, (n->count + 1) * sizeof(*n->names));
+		n->names[n->count++] = mem_strdup(entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void add_searched(struct job_names *n, const struct jobset_env *env)
+{
+	struct buf beside = { 0 };
+
+	add_names(n, ".");
+	add_names(n, getenv("MLGEN_JOBS"));
+	if (env->binary_dir)
+		buf_addf(&beside, "%s/jobs", env->binary_dir);
+	add_names(n, buf_str(&beside));
+	add_names(n, env->installed_dir);
+	buf_fini(&beside);
+}
+
+/* The job file whose name comes closest, as an argument that would find it: where `name` has a
+ * folder there, else where job files are looked for.
+ * NULL = none is close. The result is the caller's (mem_free). */
+static char *jobset_nearest_file(const char *name, const struct jobset_env *env)
+{
+	const char *slash = strrchr(name, '/');
+	size_t folder_len = slash ? (size_t)(slash - name) + 1 : 0;
+	struct job_names n = { 0 };
+	struct buf folder = { 0 }, text = { 0 };
+	const char *found;
+
+	buf_addn(&folder, name, folder_len);
+	if (slash)
+		add_names(&n, buf_str(&folder));
+	else
+		add_searched(&n, env);
+	/* The order of a folder is chance. */
+	if (n.count)
+		qsort(n.names, n.count, sizeof(*n.names), text_compare);
+	n.names = mem_realloc(n.names, (n.count + 1) * sizeof(*n.names));
+	n.names[n.count] = NULL;
+	found = field_nearest_word((const char *const *)n.names, name + folder_len);
+	if (found)
+		buf_addf(&text, "%s%s", buf_str(&folder), found);
+	for (size_t i = 0; i < n.count; i++)
+		mem_free(n.names[i]);
+	mem_free(n.names);
+	buf_fini(&folder);
+	return text.len ? buf_take(&text) : NULL;
+}
+
+/* ---- loading ---- */
 
 static const struct diag_place on_command_line;
 
@@ -399,9 +505,8 @@ static void take_files(struct load *l, const struct question *q, unsigned of_fil
 	struct diag *d = l->r.d;
 
 	question_check_one(l->r.engines.env->questions, q, of_files, d);
-	question_check_json(q, &l->set->settings, d);
-	question_check_require(l->r.engines.env->questions, q, &l->set->settings, d);
-	question_check_files(q, c->files, c->file_count, d);
+	question_check_files(l->r.engines.env->questions, q, &l->set->settings, c->files,
+			     c->file_count, d);
 	keep_files(l->set, c);
 	if (ends_with_job(q, c)) {
 		l->no_jobs = c->file_count - 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* question.c - what the program can be asked, by which option, about what. */
-#include "job/question.h"
+#include "job/job_internal.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -125,8 +125,12 @@ void question_check_one(const struct question *table, const struct question *q, 
 	buf_fini(&names);
 }
 
-void question_check_json(const struct question *q, const struct settings *s, struct diag *d)
+/* Options beside a question about files of which nothing would come. */
+static void check_unused(const struct question *table, const struct question *q,
+			 const struct settings *s, struct diag *d)
 {
+	struct buf names = { 0 };
+
 	/* It would be emptied, and nothing put into it. */
 	if (s->json && !q->writes_json)
 		diag_add(d, DIAG_ERROR, on_command_line,
@@ -134,13 +138,6 @@ void question_check_json(const struct question *q, const struct settings *s, str
 	if (s->html && !q->writes_html)
 		diag_add(d, DIAG_ERROR, on_command_line, "html: there is no page of --%s",
 			 q->option);
-}
-
-void question_check_require(const struct question *table, const struct question *q,
-			    const struct settings *s, struct diag *d)
-{
-	struct buf names = { 0 };
-
 	if (!s->require || q->takes_require)
 		return;
 	for (; table->option; table++)
@@ -169,9 +166,11 @@ bool question_is_trace(const char *file)
 	return n > 0 && trace_is_magic(first, (size_t)n);
 }
 
-void question_check_files(const struct question *q, char *const *files, size_t file_count,
+void question_check_files(const struct question *table, const struct question *q,
+			  const struct settings *s, char *const *files, size_t file_count,
 			  struct diag *d)
 {
+	check_unused(table, q, s, d);
 	if (!file_count)
 		diag_add(d, DIAG_ERROR, on_command_line, "%s: no file; name %s", q->option,
 			 q->files);

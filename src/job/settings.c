@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.c - options of the program as a whole, command line only. */
-#include "job/settings.h"
+/* settings.c - options of the program as a whole, and what relates two of them. */
+#include "job/job_internal.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/printable.h"
+#include "base/units.h"
 #include "base/util.h"
+#include "field/fields.h"
 
 /* clang-format off */
 static const struct mlgen_choice formats[] = {
@@ -271,3 +281,480 @@ const struct mlgen_field settings_fields[] = {
 	{ 0 },
 };
 /* clang-format on */
+
+/* ---- --capture ---- */
+
+static const struct diag_place on_command_line;
+
+/* Options that ask for what is had in another way. */
+static const struct {
+	const char *option, *way;
+} ways[] = {
+	{ "trace", "--capture=FILE is the trace of a command" },
+	{ "json", "record first; --describe --json=FILE has the figures" },
+	{ "html", "record first; --describe --html=FILE has the page" },
+	{ "log", "record first; --describe --log=FILE has a row each second" },
+	{ "output",
+	  "standard output is the command's; record first, then --describe --output=FILE" },
+	{ "output-format", "record first; --describe has text and JSON" },
+	{ "require", "record first, then ask for figures with --describe" },
+};
+
+/* All that is no option of a capture, but for what any command line may have. */
+static bool goes_with_capture(const struct mlgen_field *f)
+{
+	static const char *const also[] = { "eta", "quiet" };
+
+	for (size_t i = 0; i < ARRAY_LEN(also); i++)
+		if (strcmp(f->name, also[i]) == 0)
+			return true;
+	return strcmp(f->group, "Capture") == 0 || strcmp(f->group, "Help") == 0;
+}
+
+static const char *way_of(const char *option)
+{
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++)
+		if (strcmp(ways[i].option, option) == 0)
+			return ways[i].way;
+	return "leave it out";
+}
+
+static void refuse_others(const struct settings *s, struct diag *d)
+{
+	for (const struct mlgen_field *f = settings_fields; f->name; f++)
+		if (!goes_with_capture(f) && !field_is_default(f, s))
+			diag_add(d, DIAG_ERROR, on_command_line,
+				 "%s: is of a run, and --capture records a program; %s", f->name,
+				 way_of(f->name));
+}
+
+static void check_whom(const struct settings *s, char *const *command, struct diag *d)
+{
+	const char *running = s->pid ? "pid" : "cgroup";
+
+	if (s->pid && s->cgroup)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "pid: and cgroup name what is recorded, each of them; leave out one");
+	if (command && (s->pid || s->cgroup))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: records what runs already, and behind -- stands a command; leave out "
+			 "one of them",
+			 running);
+	else if (s->capture_user && (s->pid || s->cgroup))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "capture-user: is of a command, and --%s records what runs already",
+			 running);
+	else if (command && !*command)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "capture: nothing stands behind --; write --capture=%s -- COMMAND "
+			 "ARGUMENTS...",
+			 s->capture);
+	else if (!command && !s->pid && !s->cgroup)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "capture: of what? Write --capture=%s -- COMMAND ARGUMENTS..., or "
+			 "--pid=PID or --cgroup=PATH of what runs already",
+			 s->capture);
+}
+
+static void check_buffer(const struct settings *s, struct diag *d)
+{
+	uint64_t n = s->buffer_bytes, below = 1;
+	char given[UNITS_TEXT_BYTES], one[UNITS_TEXT_BYTES];
+	char other[UNITS_TEXT_BYTES];
+
+	while (below <= n / 2)
+		below *= 2;
+	if (n != below)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "buffer: %s is no power of two; the next are %s and %s",
+			 units_put_size(given, n), units_put_size(one, below),
+			 units_put_size(other, 2 * below));
+}
+
+void settings_check_capture(const struct settings *s, char *const *command, struct diag *d)
+{
+	/* A command without -- is told once, and what it made of the rest is not. */
+	if (d->errors)
+		return;
+	pathname_check("capture", s->capture, on_command_line, d);
+	if (strcmp(s->capture, "-") == 0)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "capture=-: name a file; standard output is the command's");
+	check_whom(s, command, d);
+	check_buffer(s, d);
+	refuse_others(s, d);
+}
+
+/* ---- checks ---- */
+
+/* No Linux runs in less: a unit was forgotten. */
+#define LEAST_MEMORY (UINT64_C(16) << 20)
+
+/* That of log_interval: oftener nobody could read it. */
+#define LEAST_INTERVAL_NS (NS_PER_S / 100)
+
+static const struct diag_place on_command_line;
+
+static void check_interval(const struct settings *s, struct diag *d)
+{
+	char given[UNITS_TEXT_BYTES], least[UNITS_TEXT_BYTES];
+
+	if (!s->status_interval_ns || s->status_interval_ns >= LEAST_INTERVAL_NS)
+		return;
+	diag_add(d, DIAG_ERROR, on_command_line,
+		 "status-interval: %s is below the minimum %s; 0 is never",
+		 units_put_time(given, s->status_interval_ns),
+		 units_put_time(least, LEAST_INTERVAL_NS));
+}
+
+static bool makes_trace(const struct settings *s)
+{
+	return s->import != IMPORT_NONE && s->import != IMPORT_DLIO;
+}
+
+/* Of a text each line of which mlgen would write itself, none may be wrong. */
+static bool is_strict(const struct settings *s)
+{
+	return s->import == IMPORT_DLIO || s->import == IMPORT_CSV || s->import == IMPORT_FIO_IOLOG;
+}
+
+static const char *import_name(const struct settings *s, struct buf *to)
+{
+	field_format(to, field_find(settings_fields, "import"), s);
+	return buf_str(to);
+}
+
+static void check_import(const struct settings *s, const char *form, struct diag *d)
+{
+	pathname_check("markers", s->markers, on_command_line, d);
+	if (s->lenient && is_strict(s))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "lenient: import=%s takes all lines or none", form);
+	if (s->markers && s->import == IMPORT_DLIO)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "markers: import=%s makes a job file, and no trace that they could be in",
+			 form);
+}
+
+static void check_trace(const struct settings *s, const struct question *asked, struct diag *d)
+{
+	struct buf name = { 0 };
+	const char *form = import_name(s, &name);
+	bool of_files = asked && asked->about == ABOUT_FILES;
+
+	pathname_check("trace", s->trace, on_command_line, d);
+	if (makes_trace(s) && !s->trace)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "import=%s: makes a trace; name it with --trace=FILE", form);
+	if (s->trace && asked && !of_files && asked->about != ABOUT_COMMAND)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "trace: is of a run, and --%s is none, or many; leave out --trace, and "
+			 "trace a run of its own",
+			 asked->option);
+	if (s->trace && of_files && !makes_trace(s))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "trace: is of a run, or what --import makes of a log; --output=%s is "
+			 "where --%s prints",
+			 s->trace, asked->option);
+	if (makes_trace(s) && (s->dry_run || s->parse_only))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "import=%s: writes a trace, and --%s touches nothing", form,
+			 s->dry_run ? "dry-run" : "parse-only");
+	if ((makes_trace(s) || s->export != EXPORT_NONE) && s->output_format != OUTPUT_TEXT)
+		diag_add(d, DIAG_ERROR, on_command_line, "output-format: %s, and no document",
+			 makes_trace(s) ? "import writes a trace"
+					: "export prints what it is asked for");
+	check_import(s, form, d);
+	buf_fini(&name);
+}
+
+static void check_metrics(const struct settings *s, const struct question *asked, struct diag *d)
+{
+	const char *option = s->metrics ? "metrics" : "metrics-file";
+
+	pathname_check("metrics-file", s->metrics_file, on_command_line, d);
+	if (asked && (s->metrics || s->metrics_file))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: are of a run, and --%s is none, or many; leave out --%s", option,
+			 asked->option, option);
+	if (s->metrics_linger_ns && !s->metrics)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "metrics-linger: nothing is served; add --metrics=ADDRESS:PORT");
+}
+
+/* It is of one run, whose report follows. */
+static void check_live(const struct settings *s, const struct question *asked, struct diag *d)
+{
+	if (!s->live)
+		return;
+	if (asked)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "live: shows a run, and --%s is none, or many; leave out --live",
+			 asked->option);
+	if (s->eta == ETA_ALWAYS)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "live: takes the place of the status line; leave out --eta=always");
+	if (s->dry_run || s->parse_only || s->showjob)
+		diag_add(d, DIAG_ERROR, on_command_line, "live: shows a run, and --%s runs nothing",
+			 s->dry_run      ? "dry-run"
+			 : s->parse_only ? "parse-only"
+					 : "showjob");
+}
+
+/* ---- title and notes ---- */
+
+#define TITLE_LETTERS 120
+#define NOTE_LETTERS 400
+#define NOTES_MOST 20
+
+/* Check one line, which pages and terminals show as it is. */
+static void check_line(const char *option, const char *text, size_t letters, struct diag *d)
+{
+	size_t has = printable_columns(text);
+
+	if (!printable_is(text))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: is one line of text in UTF-8, without control characters%s", option,
+			 strcmp(option, "title") == 0 ? "; --note=TEXT adds lines below it" : "");
+	else if (!text[strspn(text, " ")])
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: is blank; leave it out, or write what a reader should know", option);
+	else if (has > letters)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: of %zu letters is too long; up to %zu, and --note=TEXT may be given "
+			 "several times",
+			 option, has, letters);
+}
+
+static void check_notes(const char *notes, struct diag *d)
+{
+	size_t count = 0;
+
+	while (notes) {
+		struct buf line = { 0 };
+		size_t len = strcspn(notes, "\n");
+
+		buf_addn(&line, notes, len);
+		check_line("note", buf_str(&line), NOTE_LETTERS, d);
+		buf_fini(&line);
+		notes = notes[len] ? notes + len + 1 : NULL;
+		count++;
+	}
+	if (count > NOTES_MOST)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "note: %zu are too many for the top of a report; up to %d", count,
+			 NOTES_MOST);
+}
+
+static void check_labels(const struct settings *s, const struct question *asked, struct diag *d)
+{
+	const char *option = s->title ? "title" : "note";
+
+	if (s->title)
+		check_line("title", s->title, TITLE_LETTERS, d);
+	check_notes(s->note, d);
+	if ((s->title || s->note) && asked && !asked->has_report && !s->html)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: is for a report or a page, and --%s makes none; leave out --%s%s",
+			 option, asked->option, option,
+			 asked->writes_html ? ", or add --html=FILE" : "");
+}
+
+void settings_check(const struct settings *s, const struct question *questions,
+		    const struct question *asked, struct diag *d)
+{
+	if (s->output_format == OUTPUT_CSV && !(asked && asked->prints_csv))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "output-format=csv: goes with --table, or with the JSON documents of "
+			 "runs; --log=FILE writes the intervals of a run as CSV");
+	if (s->quiet + s->brief + s->verbose > 1)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: the report is of one length; leave out --%s",
+			 s->quiet ? "quiet" : "brief", s->brief && s->quiet ? "brief" : "verbose");
+	question_check_options(questions, s, d);
+	pathname_check("output", s->output, on_command_line, d);
+	pathname_check("json", s->json, on_command_line, d);
+	pathname_check("html", s->html, on_command_line, d);
+	pathname_check("log", s->log, on_command_line, d);
+	check_interval(s, d);
+	check_trace(s, asked, d);
+	check_metrics(s, asked, d);
+	check_live(s, asked, d);
+	check_labels(s, asked, d);
+	if (s->datasize && s->html)
+		diag_add(d, DIAG_ERROR, on_command_line, "html: there is no page of --datasize");
+	if (s->datasize && (s->json || s->output_format != OUTPUT_TEXT))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: datasize prints text, and runs nothing; put it behind the command "
+			 "line that datasize prints",
+			 s->json ? "json" : "output-format");
+	if (s->clean && s->output_format != OUTPUT_TEXT)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "output-format: clean prints text, and no document");
+	if ((s->find_max || s->find_min) && s->check != CHECK_NONE)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "check: is of a run, and --find-%s has many; check the answer with a run "
+			 "of its own",
+			 s->find_max ? "max" : "min");
+	if (s->find_max && s->find_min)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "find-min: is a question of its own, as --find-max is; ask one at a time");
+	if (s->yes && (s->readonly || s->dry_run || s->parse_only))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "yes: removes files, and --%s touches none; --clean without --yes only "
+			 "lists them",
+			 s->readonly  ? "readonly"
+			 : s->dry_run ? "dry-run"
+				      : "parse-only");
+	if (s->memory_bytes && s->memory_bytes < LEAST_MEMORY)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "memory: %" PRIu64
+			 " bytes are no host's; a size has a unit, as in --memory=256g",
+			 s->memory_bytes);
+}
+
+/* ---- --require ---- */
+
+#define BLANKS " \t\n"
+#define METRIC_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
+
+static int fail_comparison(const char *part, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EINVAL,
+			  "require=%s: no comparison. Quote it: --require='%s>=90' (the shell took "
+			  "'>' as a redirection)",
+			  part, *part ? part : "au");
+}
+
+/* Blanks may stand around the parts of a comparison, not in them. */
+static const char *skip_blanks(const char *at)
+{
+	return at + strspn(at, BLANKS);
+}
+
+static bool is_of(const char *metric, const char *unit)
+{
+	return strstr(metric, unit) != NULL;
+}
+
+/* "1m" is a million, as rates are counted: not the 1,048,576 of a size. */
+static int read_count(const char *text, double *value, struct mlgen_err *err)
+{
+	static const char suffixes[] = "kmgt";
+	size_t len = strlen(text);
+	const char *s = len ? strchr(suffixes, tolower(text[len - 1])) : NULL;
+	char *number = mem_strndup(text, len - (s != NULL));
+	int rc = s ? units_f64(number, value, NULL) : -EINVAL;
+
+	mem_free(number);
+	if (rc)
+		return mlgen_fail(err, -EINVAL,
+				  "'%s': must be a number, such as 200 or 1.5m; k, m, g and t are "
+				  "powers of 1000",
+				  text);
+	for (; s >= suffixes; s--)
+		*value *= 1000;
+	return 0;
+}
+
+/* Read a value in the unit that the metric's name ends with: "1ms" of stall_ns.p99, "10g" of
+ * bytes_per_sec, "90%" of au. A metric without a unit is a count: "200k" of read.iops. */
+static int read_value(struct requirement *q, const char *text, struct mlgen_err *err)
+{
+	uint64_t n;
+	int rc = 0;
+
+	if (units_f64(text, &q->value, NULL) == 0)
+		return 0;
+	if (is_of(q->metric, "_ns"))
+		rc = units_time(text, "ns", &n, err);
+	else if (is_of(q->metric, "bytes"))
+		rc = units_size(text, 1024, &n, err);
+	else if (strcmp(q->metric, "au") == 0 || is_of(q->metric, "percent") ||
+		 is_of(q->metric, "cpu"))
+		return units_percent(text, &q->value, err);
+	else
+		return read_count(text, &q->value, err);
+	if (rc == 0)
+		q->value = (double)n;
+	return rc;
+}
+
+static int read_requirement(const char *part, struct requirement *out, struct mlgen_err *err)
+{
+	size_t len = strspn(part, METRIC_CHARACTERS);
+	const char *op = skip_blanks(part + len);
+	size_t op_len = strspn(op, "<>=");
+	const char *value = skip_blanks(op + op_len);
+	struct mlgen_err why = { 0 };
+
+	if (!part[len])
+		return fail_comparison(part, err);
+	memset(out, 0, sizeof(*out));
+	if (len && len < sizeof(out->metric) && op_len && op_len < sizeof(out->op)) {
+		memcpy(out->metric, part, len);
+		memcpy(out->op, op, op_len);
+	}
+	if (strcmp(out->op, "=") == 0)
+		memcpy(out->op, "==", 3);
+	if (!out->op[0] || !strstr(" >= <= > < == ", out->op))
+		return mlgen_fail(err, -EINVAL,
+				  "require=%s: not a comparison; write METRIC>=NUMBER, with one of "
+				  ">= <= > < ==",
+				  part);
+	if (read_value(out, value, &why))
+		return mlgen_fail(err, -EINVAL, "require=%s: %s", part, why.text);
+	return 0;
+}
+
+/* The length of what stands before the next comma or "and"; *next is behind that, NULL = it was the
+ * last. */
+static size_t part_length(const char *text, const char **next)
+{
+	const char *at = text;
+
+	while (*at && *at != ',') {
+		const char *word = at + strspn(at, BLANKS);
+
+		if (word > at && strncmp(word, "and", 3) == 0 && strchr(BLANKS, word[3])) {
+			*next = word + 3;
+			return (size_t)(at - text);
+		}
+		at = word > at ? word : at + 1;
+	}
+	*next = *at ? at + 1 : NULL;
+	return (size_t)(at - text);
+}
+
+/* Without the blanks around it. */
+static char *copy_part(const char *text, size_t len)
+{
+	size_t before = strspn(text, BLANKS);
+
+	if (before > len)
+		before = len;
+	while (len > before && strchr(BLANKS, text[len - 1]))
+		len--;
+	return mem_strndup(text + before, len - before);
+}
+
+int jobset_requirements(const char *text, struct requirement *out, unsigned max,
+			struct mlgen_err *err)
+{
+	unsigned n = 0;
+
+	for (const char *at = text, *next = NULL; at; at = next) {
+		size_t len = part_length(at, &next);
+		char *part = copy_part(at, len);
+		int rc = 0;
+
+		if (n == max)
+			rc = mlgen_fail(err, -EINVAL, "require: more than %u comparisons", max);
+		else
+			rc = read_requirement(part, &out[n++], err);
+		mem_free(part);
+		if (rc)
+			return rc;
+	}
+	return (int)n;
+}

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* showjob.c - see showjob.h. */
-#include "job/showjob.h"
+#include "job/job_internal.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/printable.h"
-#include "job/jobfile.h"
-#include "job/jobreader.h"
-#include "job/workload.h"
 
 /* A comment is one line, whatever the file is called. */
 static void print_origin(FILE *to, const struct job_origin *o)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workload.c - which options belong to which workload, and what they are there by default. */
-#include "job/workload.h"
+#include "job/job_internal.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "job/words.h"
 
 const struct workload *job_work(const struct job *j)
 {

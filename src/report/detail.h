@@ -2,7 +2,7 @@
 /* detail.h - how much of a report is printed. */
 #pragma once
 
-#include "job/settings.h"
+#include "job/job.h"
 
 enum detail {
 	DETAIL_FIRST, /* --quiet: its first line */

@@ -7,7 +7,7 @@
 #include <mlgen/field.h>
 
 #include "field/fields.h"
-#include "job/jobset.h"
+#include "job/job.h"
 #include "report/plan_report.h"
 #include "run/results.h"
 

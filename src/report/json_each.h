@@ -5,7 +5,7 @@
 
 #include <mlgen/err.h>
 
-#include "job/jobset.h"
+#include "job/job.h"
 #include "run/run.h"
 
 /*

@@ -17,7 +17,7 @@
 #include "base/printable.h"
 #include "base/units.h"
 #include "io/host.h"
-#include "job/jobreader.h"
+#include "job/job.h"
 #include "report/page.h"
 #include "report/show.h"
 

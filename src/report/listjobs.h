@@ -6,7 +6,7 @@
 
 #include <mlgen/err.h>
 
-#include "job/jobset.h"
+#include "job/job.h"
 
 /*
  * One line per NAME.job in $MLGEN_JOBS, jobs/ beside the binary and the installed ones; of equal

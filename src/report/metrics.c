@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "config.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "report/metrics_find_max.h"
 #include "report/metrics_merged.h"
 #include "report/metrics_options.h"

@@ -7,7 +7,7 @@
 
 #include <mlgen/err.h>
 
-#include "job/jobset.h"
+#include "job/job.h"
 #include "report/csv.h"
 #include "report/output.h"
 #include "report/prom.h"

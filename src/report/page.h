@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/units.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "report/detail.h"
 #include "report/plan_report.h"
 #include "run/results.h"

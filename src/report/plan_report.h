@@ -12,7 +12,7 @@
 #include "data/state/state.h"
 #include "io/host.h"
 #include "io/mount.h"
-#include "job/jobset.h"
+#include "job/job.h"
 #include "run/memneed.h"
 #include "stat/metric.h"
 #include "stat/sizes.h"

@@ -6,7 +6,7 @@
 
 #include <mlgen/err.h>
 
-#include "job/settings.h"
+#include "job/job.h"
 #include "report/place.h"
 #include "run/run.h"
 

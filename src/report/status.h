@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "job/settings.h"
+#include "job/job.h"
 #include "run/live.h"
 
 /*

@@ -13,7 +13,7 @@
 #include "config.h"
 #include "data/file/file.h"
 #include "field/fields.h"
-#include "job/guess.h"
+#include "job/job.h"
 #include "report/verdict.h"
 
 /* Characters of mount options: those of overlays would fill the screen. */

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/units.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "run/failed.h"
 
 bool verdict_is_errors(const struct job_result *r)

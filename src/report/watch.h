@@ -6,7 +6,7 @@
 
 #include <mlgen/err.h>
 
-#include "job/settings.h"
+#include "job/job.h"
 #include "report/csv.h"
 #include "report/json_each.h"
 #include "report/view.h"

@@ -2,7 +2,7 @@
 /* activity.h - what a job does in a run: one row of functions per phase. */
 #pragma once
 
-#include "job/workload.h"
+#include "job/job.h"
 #include "run/memneed.h"
 #include "run/results.h"
 #include "run/rules.h"

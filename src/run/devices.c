@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "job/workload.h"
+#include "job/job.h"
 
 /* "/dev/vda1, ext4 at / (virtio)"; "tmpfs at /tmp: this is memory". */
 static void put_mount(struct buf *to, const struct mount *m)

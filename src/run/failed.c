@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* failed.c - see failed.h. */
-#include "job/workload.h"
+#include "job/job.h"
 #include "run/failed.h"
 
 #include <math.h>

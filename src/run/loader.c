@@ -14,7 +14,7 @@
 #include "base/util.h"
 #include "data/file/file.h"
 #include "io/pagecache.h"
-#include "job/ignored.h"
+#include "job/job.h"
 #include "run/hold.h"
 #include "run/loader_anew.h"
 #include "run/loader_inside.h"

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "data/order/order.h"
 #include "data/state/state.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "run/activity.h"
 #include "run/crew.h"
 #include "run/hold.h"

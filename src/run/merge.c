@@ -3,7 +3,7 @@
 #include "run/merge.h"
 
 #include "base/mem.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "run/failed.h"
 #include "run/merge_around.h"
 #include "run/metrics_result.h"

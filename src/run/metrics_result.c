@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "job/workload.h"
+#include "job/job.h"
 #include "run/failed.h"
 
 /* ---- rules ---- */

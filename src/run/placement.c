@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "io/host.h"
 #include "io/topology.h"
-#include "job/workload.h"
+#include "job/job.h"
 
 static void find_disk(struct placement *p, const struct placement_request *req,
 		      struct mlgen_err *why)

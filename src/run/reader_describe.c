@@ -8,7 +8,7 @@
 
 #include "base/filekind.h"
 #include "io/meta.h"
-#include "job/ignored.h"
+#include "job/job.h"
 #include "run/reader_inside.h"
 
 static const struct task *task_of(const struct read_task *t)

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "job/workload.h"
+#include "job/job.h"
 
 /* AU is no figure of a run that it makes look so many points better. */
 #define AU_MISLEADS_POINTS 10

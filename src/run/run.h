@@ -12,7 +12,6 @@
 #include "data/file/file.h"
 #include "io/host.h"
 #include "job/job.h"
-#include "job/settings.h"
 #include "run/live.h"
 #include "run/results.h"
 

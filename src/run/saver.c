@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "io/engines.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "run/saver_inside.h"
 
 #define CALL_SPAN_BYTES (UINT64_C(2) << 20)

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "data/dataset/dataset.h"
 #include "hosts/hosts.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "run/newdir.h"
 #include "run/saver.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "job/cache_words.h"
+#include "job/job.h"
 #include "run/tier_inside.h"
 
 static double ratio(uint64_t part, uint64_t all)

@@ -19,7 +19,7 @@
 #include "base/perm.h"
 #include "base/rng.h"
 #include "data/cache/cache.h"
-#include "job/cache_words.h"
+#include "job/job.h"
 
 #define ROUNDS 9
 #define ACCESSES 1000000

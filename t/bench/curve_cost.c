@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/perm.h"
 #include "data/cache/cache.h"
-#include "job/cache_words.h"
+#include "job/job.h"
 
 #define SIZES 10
 #define COMING 16 /* as --miss-curve has it */

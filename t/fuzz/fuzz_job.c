@@ -8,8 +8,7 @@
 
 #include "base/mem.h"
 #include "io/engines.h"
-#include "job/jobset.h"
-#include "job/showjob.h"
+#include "job/job.h"
 
 static const struct jobset_env env = {
 	.engines = engines_built,

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "job/jobset.h"
+#include "job/job.h"
 #include "temp.h"
 
 struct ring_opts {

@@ -2,7 +2,7 @@
 /* test_advice.c - what is suggested of a job is something that the job would take. */
 #include <check.h>
 
-#include "job/advice.h"
+#include "job/job.h"
 #include "job_options.h"
 #include "suites.h"
 

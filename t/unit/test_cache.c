@@ -5,7 +5,7 @@
 
 #include "base/util.h"
 #include "cache_rig.h"
-#include "job/cache_words.h"
+#include "job/job.h"
 
 #define UNITS 20000
 #define EPOCHS 12

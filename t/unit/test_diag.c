@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "job/diag.h"
+#include "job/job.h"
 
 static const struct diag_place nowhere;
 

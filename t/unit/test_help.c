@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "job/help.h"
-#include "job/help_topics.h"
-#include "job/showjob.h"
+#include "job/job.h"
 #include "temp.h"
 
 #define TEXT_BYTES 131072

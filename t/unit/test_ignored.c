@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "job/ignored.h"
+#include "job/job_internal.h"
 #include "suites.h"
 #include "work/workloads.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "job/job.h"
-#include "job/settings.h"
 #include "job_options.h"
 #include "suites.h"
 

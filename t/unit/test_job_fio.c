@@ -7,8 +7,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "job/fio_options.h"
-#include "job/job.h"
+#include "job/job_internal.h"
 #include "job_options.h"
 #include "suites.h"
 

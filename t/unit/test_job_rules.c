@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "job/guess.h"
 #include "job/job.h"
 #include "job_options.h"
 #include "reap_rig.h"

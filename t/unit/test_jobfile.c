@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "job/jobfile.h"
-#include "job/words.h"
+#include "job/job_internal.h"
 #include "temp.h"
 
 static char dir[TEMP_BYTES];

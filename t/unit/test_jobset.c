@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "job/jobset.h"
+#include "job/job.h"
 #include "jobset_rig.h"
 #include "suites.h"
 

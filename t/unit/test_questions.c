@@ -6,7 +6,7 @@
 
 #include "ask/ask.h"
 #include "base/mem.h"
-#include "job/jobset.h"
+#include "job/job.h"
 #include "suites.h"
 
 static const struct mlgen_engine psync_engine = {

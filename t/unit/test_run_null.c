@@ -27,10 +27,10 @@ static struct job *null_job(const char *bandwidth, const char *latency)
 
 /* clang-format off */
 /* One request a sample; bytes per second are a share of what they ask for. */
-static const struct workload {
+static const struct training {
 	uint64_t accelerators, batch, sample_bytes, compute_ns;
 	double share; /* > 1: storage keeps up */
-} workloads[] = {
+} trainings[] = {
 	{ 1, 7, 146600628, 323 * MS, 0.5 },
 	{ 8, 7, 146600628, 323 * MS, 0.9 },
 	{ 2, 400, 114660, 224 * MS, 0.25 },
@@ -47,7 +47,7 @@ static double au(const struct rank *k)
 
 START_TEST(utilisation_is_bandwidth_over_demand)
 {
-	const struct workload *w = &workloads[_i];
+	const struct training *w = &trainings[_i];
 	double demand = (double)(w->accelerators * w->batch * w->sample_bytes) * 1e9 /
 			(double)w->compute_ns;
 	struct rig r = { .job = null_job("0", "0") };
@@ -144,7 +144,7 @@ Suite *suite_run_null(void)
 	TCase *t = tcase_create("trainings on modelled storage");
 
 	tcase_add_loop_test(t, utilisation_is_bandwidth_over_demand, 0,
-			    sizeof(workloads) / sizeof(workloads[0]));
+			    sizeof(trainings) / sizeof(trainings[0]));
 	tcase_add_loop_test(t, the_same_seed_draws_the_same_latencies, 0, 2);
 	tcase_add_test(t, each_reader_draws_its_own);
 	tcase_add_test(t, checkpoints_take_their_bytes_from_the_same_storage);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "data/state/state.h"
-#include "job/job_check_model.h"
+#include "job/job.h"
 
 /* ---- sizes ---- */
 

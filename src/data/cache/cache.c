@@ -37,7 +37,7 @@ static bool random_make_room(struct cache *c, const struct cache_access *a, uint
 	.slot_bytes = sizeof(uint64_t), .make_room = cache_worth_make_room, \
 	.hit = cache_worth_hit, .add = cache_worth_add, .remove = cache_worth_remove
 
-/* Words and sentences of them are those of job/cache_words.c. */
+/* Words and sentences of them are those of the option cache, in job/options.c. */
 static const struct cache_policy policies[] = {
 	[CACHE_LRU] = { BY_AGE, .hit = cache_list_renew },
 	[CACHE_FIFO] = { BY_AGE },

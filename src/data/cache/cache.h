@@ -34,7 +34,7 @@
  *
  * At most 22 bytes for each unit that it can hold, or 24 where they differ in size, and 4 for each
  * that there is; nothing is allocated after cache_new. One thread at a time. What policies are
- * called stands in job/cache_words.h: cache_policies are the choices of options.
+ * called is a choice of the option cache (job/options.c).
  */
 struct cache;
 

@@ -12,7 +12,7 @@
 
 #include "data/dataset/dataset.h"
 #include "data/file/file.h"
-#include "job/workload.h"
+#include "job/job.h"
 
 /* Folders below train/ that are looked into for the first name: DLIO makes one level of them. */
 #define DEPTH_MAX 2

@@ -15,8 +15,7 @@
 #include "data/dataset/dataset_internal.h"
 #include "data/plans/plans.h"
 #include "data/scan/scan.h"
-#include "job/advice.h"
-#include "job/workload.h"
+#include "job/job.h"
 
 #define TRAIN_FOLDER "train"
 #define EVAL_FOLDER "valid"

@@ -14,7 +14,7 @@
 #include "data/dataset/dataset.h"
 #include "data/file/file.h"
 #include "data/scan/scan.h"
-#include "job/workload.h"
+#include "job/job.h"
 
 static int check_format(const struct format *f, const struct job *j, struct mlgen_err *err)
 {

@@ -15,7 +15,7 @@
 #include "base/printable.h"
 #include "data/dataset/dataset_internal.h"
 #include "data/state/state.h"
-#include "job/workload.h"
+#include "job/job.h"
 
 /* So many are named, and so much of a name is shown. */
 #define NAMES_SHOWN 3u

@@ -24,7 +24,7 @@ struct pair {
 	bool has_comma;           /* of this pair, not of one within */
 };
 
-struct range {
+struct brace_range {
 	int64_t first, last, step;
 	int width; /* of numbers with zeros in front; 0 = none */
 	bool is_letters;
@@ -72,7 +72,7 @@ static int width_of(const char *from, const char *end)
 	return *digits == '0' && end - digits > 1 ? (int)(end - from) : 0;
 }
 
-static const char *read_end(struct range *r, const char *s, const char *end, int64_t *v)
+static const char *read_end(struct brace_range *r, const char *s, const char *end, int64_t *v)
 {
 	const char *from = s;
 	int width;
@@ -96,9 +96,9 @@ static const char *behind_dots(const char *s, const char *end)
 }
 
 /* "000..127" or "a..f", with "..2" behind it or not. */
-static bool read_range(struct range *r, const char *s, const char *end)
+static bool read_range(struct brace_range *r, const char *s, const char *end)
 {
-	*r = (struct range){ .step = 1, .is_letters = s < end && isalpha((unsigned char)*s) };
+	*r = (struct brace_range){ .step = 1, .is_letters = s < end && isalpha((unsigned char)*s) };
 	s = behind_dots(read_end(r, s, end, &r->first), end);
 	s = s ? read_end(r, s, end, &r->last) : NULL;
 	if (s && s != end) {
@@ -134,7 +134,7 @@ static struct pair find_pair(const char *name)
 {
 	for (const char *open = name; (open = strchr(open, '{')); open++) {
 		struct pair p = { .open = open };
-		struct range r;
+		struct brace_range r;
 		unsigned depth = 0;
 
 		for (const char *c = open; *c && !p.close; c++) {
@@ -162,7 +162,7 @@ static char *with_part(const char *name, const struct pair *p, const char *part,
 }
 
 static void put_range(struct namelist *to, const char *name, const struct pair *p,
-		      const struct range *r)
+		      const struct brace_range *r)
 {
 	uint64_t far = r->last > r->first ? (uint64_t)r->last - (uint64_t)r->first
 					  : (uint64_t)r->first - (uint64_t)r->last;
@@ -202,7 +202,7 @@ static bool expand_once(struct namelist *from, struct namelist *to)
 
 	for (size_t i = 0; i < from->count && !is_full(to); i++) {
 		struct pair p = find_pair(from->at[i]);
-		struct range r;
+		struct brace_range r;
 
 		if (!p.open)
 			namelist_add(to, mem_strdup(from->at[i]));

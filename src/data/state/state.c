@@ -8,8 +8,7 @@
 #include <stdio.h>
 
 #include "data/state/state_internal.h"
-#include "job/job_check_model.h"
-#include "job/job_checkpoint.h"
+#include "job/job.h"
 
 /* Measured sums of the writes of one checkpoint: McGill's. */
 static const struct {

@@ -14,7 +14,7 @@
 #include "base/writeall.h"
 #include "field/fields.h"
 #include "import/dlio/dlio_job.h"
-#include "job/diag.h"
+#include "job/job.h"
 
 /* Unknown keys that are told one by one; all stand in the job file. */
 #define NOTES_MAX 20
@@ -38,7 +38,7 @@ static bool is_override(const char *arg)
 	       strncmp(arg, "workload=", 9) == 0;
 }
 
-static struct yaml_node *workload_of(struct yaml_node *root)
+static struct yaml_node *dlio_workload_of(struct yaml_node *root)
 {
 	for (size_t i = 0; i < root->count; i++)
 		if (strcmp(root->keys[i]->text, "workload") == 0 &&
@@ -67,7 +67,7 @@ static int override(struct yaml_tree *t, struct yaml_node *root, const char *arg
 	if (!value)
 		return mlgen_fail(err, -EINVAL, "%s: a value is missing", arg);
 	keys = mem_strndup(path, (size_t)(equal - path));
-	rc = yaml_tree_set(t, workload_of(root), keys, value, err);
+	rc = yaml_tree_set(t, dlio_workload_of(root), keys, value, err);
 	mem_free(keys);
 	return rc;
 }

@@ -13,7 +13,7 @@
 #include "base/jsonfile.h"
 #include "base/log.h"
 #include "base/util.h"
-#include "job/workload.h"
+#include "job/job.h"
 
 /* What DLIO compares with where a job names no target (metric.au). */
 #define DEFAULT_AU 90

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "job/jobreader.h"
+#include "job/job.h"
 
 /* Comments are as wide as those of the jobs that come with mlgen. */
 #define WIDTH 100

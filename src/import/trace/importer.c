@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
-#include "job/settings.h"
+#include "job/job.h"
 
 /* Of so many at the beginning one has to be of use; of more, so many shown. */
 enum { LINES_TRIED = 100, UNREAD_SHOWN = 5 };

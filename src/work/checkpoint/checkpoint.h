@@ -2,7 +2,7 @@
 /* checkpoint.h - phase=checkpoint and phase=restore: a model's state, saved and read back. */
 #pragma once
 
-#include "job/workload.h"
+#include "job/job.h"
 
 extern const struct workload work_checkpoint, work_restore;
 

@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "job/job_check_model.h"
-#include "job/job_checkpoint.h"
-#include "job/workload.h"
+#include "job/job.h"
 
 /* The kernel's own limit of threads: 2^22, pid_max in proc(5). */
 #define THREADS_MAX 4194304.0

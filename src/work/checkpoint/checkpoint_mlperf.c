@@ -7,8 +7,7 @@
 #include "base/ranges.h"
 #include "base/units.h"
 #include "data/state/state.h"
-#include "job/job_checkpoint.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "report/verdict.h"
 #include "work/checkpoint/checkpoint_mlperf.h"
 

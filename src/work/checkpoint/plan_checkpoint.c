@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "data/state/state.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "report/plan_classes.h"
 #include "report/plan_parts.h"
 #include "run/saver.h"

@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "field/fields.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "report/plan_lines.h"
 #include "report/plan_memory.h"
 #include "work/checkpoint/plan_checkpoint.h"

@@ -7,7 +7,7 @@
 
 #include "base/util.h"
 #include "base/wrap.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "report/verdict.h"
 #include "work/checkpoint/text_checkpoint_parts.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/util.h"
 #include "base/wrap.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "report/text_evidence.h"
 #include "report/text_noise.h"
 #include "report/text_settings.h"

@@ -2,7 +2,7 @@
 /* plain.h - phase=io: a plain job, as fio has them. */
 #pragma once
 
-#include "job/workload.h"
+#include "job/job.h"
 
 /* Less than so much of the rate that was asked for is a rate missed. */
 #define PLAIN_RATE_MET 0.99

@@ -2,7 +2,7 @@
 /* replay.h - phase=replay: the operations of a trace, done again. */
 #pragma once
 
-#include "job/workload.h"
+#include "job/job.h"
 
 extern const struct workload work_replay;
 

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "io/noroom.h"
-#include "job/ignored.h"
+#include "job/job.h"
 #include "run/traced.h"
 
 /* A pace that ends so far behind, as a part of the time, was not kept. */

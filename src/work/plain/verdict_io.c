@@ -3,7 +3,7 @@
 #include "work/plain/verdict_io.h"
 
 #include "base/buf.h"
-#include "job/advice.h"
+#include "job/job.h"
 #include "report/show.h"
 #include "report/verdict.h"
 #include "report/verdict_errors.h"

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "data/dataset/dataset.h"
-#include "job/ignored.h"
+#include "job/job.h"
 #include "run/activity.h"
 #include "run/collect.h"
 #include "run/crew.h"

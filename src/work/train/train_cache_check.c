@@ -11,8 +11,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "data/cache/cache.h"
-#include "job/cache_words.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "run/newdir.h"
 #include "run/tier.h"
 

@@ -8,9 +8,7 @@
 #include "base/buf.h"
 #include "base/util.h"
 #include "data/scan/scan.h"
-#include "job/advice.h"
-#include "job/guess.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "work/train/train_cache_check.h"
 
 /* The kernel's own limit of threads: 2^22, pid_max in proc(5). */

@@ -9,7 +9,7 @@
 #include "base/util.h"
 #include "data/dataset/dataset.h"
 #include "data/scan/scan.h"
-#include "job/workload.h"
+#include "job/job.h"
 #include "run/shared.h"
 
 /* A probe's dataset is that of the command line, and what it takes is shown. */

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/units.h"
 #include "data/cache/cache.h"
-#include "job/cache_words.h"
+#include "job/job.h"
 #include "report/plan_lines.h"
 #include "report/show.h"
 

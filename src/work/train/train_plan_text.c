@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "data/file/file.h"
-#include "job/guess.h"
+#include "job/job.h"
 #include "report/plan_lines.h"
 #include "report/plan_memory.h"
 #include "report/show.h"

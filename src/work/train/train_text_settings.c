@@ -8,7 +8,7 @@
 
 #include "base/util.h"
 #include "data/file/file.h"
-#include "job/guess.h"
+#include "job/job.h"
 #include "report/text_noise.h"
 #include "report/text_settings.h"
 

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "job/advice.h"
+#include "job/job.h"
 #include "report/show.h"
 #include "report/verdict.h"
 #include "report/verdict_errors.h"

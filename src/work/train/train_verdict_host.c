@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/util.h"
-#include "job/advice.h"
+#include "job/job.h"
 #include "report/verdict.h"
 
 #define OVERSLEEP_PERCENT 1.0

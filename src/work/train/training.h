@@ -2,7 +2,7 @@
 /* training.h - phase=train and phase=prepare: a dataset, made and read as a training does. */
 #pragma once
 
-#include "job/workload.h"
+#include "job/job.h"
 
 extern const struct workload work_train, work_prepare;
 
