@@ -33,7 +33,7 @@ static const uint64_t shapes[][HDF5_RANK_MAX] = {
 	{ 3, 500 },
 	{ 255, 256 },
 	{ 65536, 65537 }, /* more than 4 GiB */
-	{ 1009, 113 },    /* the numbers that hdf5_image.c looks for */
+	{ 1009, 113 },    /* the numbers that hdf5.c looks for */
 	{ 113, 1009 },
 	{ 2048, 2048 },
 	{ 96, 136 }, /* that the metadata has, too */

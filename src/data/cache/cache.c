@@ -18,6 +18,26 @@ static bool is_hot(const struct cache *c, uint64_t unit)
 	return c->cfg.is_hot && c->cfg.is_hot(c->cfg.arg, unit);
 }
 
+/* Draws from one number: of one that lies on a free slot the next follows. Most slots are in use,
+ * where none was forgotten; past some draws the next in use is as good as any. */
+#define DRAWS_MOST 32
+
+/* A slot in use, by a random number; there is one. */
+static uint32_t cache_pick(const struct cache *c, uint64_t random)
+{
+	uint32_t slot = 0;
+
+	for (unsigned i = 0; i < DRAWS_MOST; i++) {
+		slot = (uint32_t)(((random >> 32) * c->high) >> 32);
+		if (c->entries[slot].unit != CACHE_FREE)
+			return slot;
+		random = rng_u64(random, RNG_CACHE, i);
+	}
+	while (c->entries[slot].unit == CACHE_FREE)
+		slot = slot + 1 < c->high ? slot + 1 : 0;
+	return slot;
+}
+
 static bool random_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes)
 {
 	(void)a;
@@ -293,25 +313,6 @@ void cache_evict(struct cache *c, uint32_t slot)
 	give_back(c, slot);
 	if (c->cfg.evicted)
 		c->cfg.evicted(c->cfg.to, unit, slot);
-}
-
-/* Draws from one number: of one that lies on a free slot the next follows. Most slots are in use,
- * where none was forgotten; past some draws the next in use is as good as any. */
-#define DRAWS_MOST 32
-
-uint32_t cache_pick(const struct cache *c, uint64_t random)
-{
-	uint32_t slot = 0;
-
-	for (unsigned i = 0; i < DRAWS_MOST; i++) {
-		slot = (uint32_t)(((random >> 32) * c->high) >> 32);
-		if (c->entries[slot].unit != CACHE_FREE)
-			return slot;
-		random = rng_u64(random, RNG_CACHE, i);
-	}
-	while (c->entries[slot].unit == CACHE_FREE)
-		slot = slot + 1 < c->high ? slot + 1 : 0;
-	return slot;
 }
 
 /* ---- accesses ---- */

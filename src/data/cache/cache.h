@@ -184,8 +184,6 @@ unsigned misscurve_touch(struct misscurve *m, uint64_t unit);
 struct nextuse;
 
 #define NEXTUSE_NEVER UINT64_MAX
-/* An epoch with replacement leaves out 37 % of the units, so many of 10^7 about one. */
-#define NEXTUSE_EPOCHS 16u
 
 struct nextuse_config {
 	const struct sampler *sampler; /* borrowed */

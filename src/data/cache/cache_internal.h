@@ -93,8 +93,6 @@ bool cache_fits(const struct cache *c, uint64_t units, uint64_t bytes);
 uint64_t cache_slot_bytes(const struct cache *c, uint32_t slot);
 /* What is in the slot goes, and its owner hears of it. */
 void cache_evict(struct cache *c, uint32_t slot);
-/* A slot in use, by a random number; there is one. */
-uint32_t cache_pick(const struct cache *c, uint64_t random);
 
 /* cache_lists.c: the oldest goes. */
 bool cache_list_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes);

@@ -1,11 +1,143 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* misscurve.c - what lru caches of several sizes would hit, in one pass. */
+/* misscurve.c - how often caches of given sizes would hit: shares, pages, and the curve of lru. */
 #include "data/cache/cache.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 
 #include "base/mem.h"
 #include "base/util.h"
+
+/* ---- which sizes pages of a data set can have ---- */
+
+static double extent_bytes(const struct dataset *ds)
+{
+	return dataset_mean_file_bytes(ds) / (double)dataset_first_extent(ds, 1);
+}
+
+int pages_check(const struct dataset *ds, uint64_t size_bytes, struct mlgen_err *err)
+{
+	double file_bytes = dataset_mean_file_bytes(ds);
+
+	if (ds->found || ds->extents_differ)
+		return mlgen_fail(err, -EINVAL,
+				  "cache_unit: pages are of files that have as many samples each, "
+				  "and those of %s differ; use sample or file",
+				  ds->directory);
+	if (dataset_first_extent(ds, 1) == 1)
+		return mlgen_fail(err, -EINVAL,
+				  "cache_unit: a page has several of a file, and the files of %s "
+				  "are read whole; use sample",
+				  ds->directory);
+	if ((double)size_bytes < extent_bytes(ds))
+		return mlgen_fail(err, -EINVAL,
+				  "cache_unit: a page of %" PRIu64
+				  " bytes holds not one of what is read together, which has %.0f; "
+				  "a size from there to the %.0f of a file, or sample",
+				  size_bytes, extent_bytes(ds), file_bytes);
+	if ((double)size_bytes > file_bytes)
+		return mlgen_fail(err, -EINVAL,
+				  "cache_unit: a page of %" PRIu64
+				  " bytes is larger than a file, which has %.0f; a size from %.0f "
+				  "to there, or file",
+				  size_bytes, file_bytes, extent_bytes(ds));
+	return 0;
+}
+
+/* ---- how much of a data set a cache holds, and how often that is a hit ---- */
+
+/* Bisections until the interval is as small as a double can tell. */
+#define HALVINGS 60
+
+static double kept_factor(const struct job *j)
+{
+	return j->cache_stage == CACHE_DECODED ? j->cache_decoded_factor : 1;
+}
+
+void cacheshare_of(struct cacheshare *c, const struct job *j, const struct dataset *ds,
+		   uint64_t stored_bytes)
+{
+	const struct cache_size *size = &j->cache_size;
+	double samples = (double)dataset_samples(ds);
+	double all = (double)stored_bytes * kept_factor(j);
+
+	*c = (struct cacheshare){ .bytes = UINT64_MAX, .samples = UINT64_MAX };
+	if (size->samples) {
+		c->samples = size->samples;
+		c->asked = (double)size->samples / samples;
+	} else {
+		double bytes = size->bytes ? (double)size->bytes
+					   : (double)stored_bytes * size->percent / 100;
+
+		c->bytes = (uint64_t)bytes;
+		c->asked = all > 0 ? bytes / all : (double)NAN;
+	}
+	c->share = fmin(c->asked, 1);
+	c->held_bytes = c->share * all;
+}
+
+static double hits_of_lru(double c)
+{
+	return c < 1 ? c + (1 - c) * log1p(-c) : 1;
+}
+
+/* What a hit ratio leaves of itself where any of what is there may go: its fixed point is that of
+ * random replacement. */
+static double hits_of_random(double c)
+{
+	double low = 0, high = 1;
+
+	for (unsigned i = 0; i < HALVINGS; i++) {
+		double h = (low + high) / 2, s = (1 - h) / c;
+		double kept = s > 0 ? -expm1(-s) / s : 1;
+
+		*(kept * kept > h ? &low : &high) = h;
+	}
+	return low;
+}
+
+double cacheshare_hits(enum job_cache policy, double share)
+{
+	if (!(share > 0 && share <= 1))
+		return (double)NAN;
+	switch (policy) {
+	case CACHE_MINIO:
+	case CACHE_HOT:
+		return share;
+	case CACHE_LRU:
+		return hits_of_lru(share);
+	case CACHE_RANDOM:
+		return share < 1 ? hits_of_random(share) : 1;
+	default:
+		return (double)NAN;
+	}
+}
+
+double cacheshare_for(enum job_cache policy, double hit_ratio)
+{
+	double low = 0, high = 1;
+
+	if (!(hit_ratio >= 0 && hit_ratio <= 1) || isnan(cacheshare_hits(policy, 0.5)))
+		return (double)NAN;
+	for (unsigned i = 0; i < HALVINGS; i++) {
+		double c = (low + high) / 2;
+
+		*(cacheshare_hits(policy, c) < hit_ratio ? &low : &high) = c;
+	}
+	return high;
+}
+
+bool cacheshare_holds_for(const struct job *j)
+{
+	return j->shuffle.kind == SHUFFLE_SAMPLE && j->cache_unit.kind == CACHE_SAMPLES &&
+	       j->cache_substitute == CACHE_SUBSTITUTE_NONE && !j->cache_hits_first &&
+	       !j->cache_prefetch && !(j->cache_warm > 0) && !j->cache_persist &&
+	       (j->cache_scope != CACHE_OF_RANK || j->accelerators == 1);
+}
+
+/* ---- what lru caches of several sizes would hit, in one pass ---- */
 
 /*
  * Moments are numbers from 0, and each unit has that of its last touch. What was touched since is a

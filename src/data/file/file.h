@@ -568,7 +568,6 @@ struct scan_header {
 #define SCAN_CACHE_ORDER UINT32_C(0x01020304)
 /* To be raised when the layout changes, or what a format's facts and words mean. */
 #define SCAN_CACHE_VERSION 1u
-#define SCAN_CACHE_KEY_BYTES 65536u
 
 /* Where the three parts of it begin. */
 struct scan_layout {
@@ -932,17 +931,16 @@ extern const struct plan_kind plan_plain;
 /* DLIO's way with direct=1: open; stat, for the size of its buffer; the whole file in one aligned
  * read; close. */
 extern const struct plan_kind plan_whole_file;
-/* numpy.load(file)['x'] of an npz file; plan_numpy.c. */
+/* numpy.load(file)['x'] of an npz file. */
 extern const struct plan_kind plan_numpy;
-/* The others of access=framework, a file each: plan_npy.c (numpy.load of an array; with direct=1 as
- * plan_whole_file), plan_pillow.c, plan_png.c, plan_pandas.c, plan_forward.c (a
- * buffered stream from a file's beginning to its end), plan_index.c (at the start index files, and
- * with plan_map the samples' file mapped; then one read a sample, or none), plan_hdf5.c,
- * plan_parquet.c. */
+/* The others of access=framework. plan_npy_direct is plan_whole_file's way with an array;
+ * plan_forward is a buffered stream from a file's beginning to its end; plan_indexes reads index
+ * files at the start, plan_map maps the samples' file as well, and then a sample is one read, or
+ * none. */
 extern const struct plan_kind plan_npy, plan_npy_direct, plan_pillow, plan_png, plan_pandas,
 	plan_forward, plan_indexes, plan_map, plan_indexed, plan_mapped, plan_hdf5, plan_parquet;
 
-/* access=recorded: the templates of dataset.recorded; plan_recorded.c. */
+/* access=recorded: the templates of dataset.recorded. */
 extern const struct plan_kind plan_recorded;
 
 /* access=framework is what the dataset's format says (file.h); an extent without samples is what

@@ -13,12 +13,6 @@
 /* Storage answers so many at a time. */
 #define FOUND_THREADS 8u
 
-/* Of `words`: whose they are, and where they begin in what that one wrote; while it looks, where
- * they end. */
-#define WHERE_BITS 56
-#define WHERE_MASK ((UINT64_C(1) << WHERE_BITS) - 1)
-#define WHERE_NONE UINT64_MAX /* it could not be looked into */
-
 /* One more stands behind the last file, with the sums of all. */
 struct entry {
 	uint64_t first_sample; /* of the dataset; while it looks, how many */
@@ -70,20 +64,5 @@ struct looking {
 	struct looker lookers[FOUND_THREADS];
 };
 
-/*
- * Of files that others belong to (format->look_beside, scan_pair) and that are kept: what those are
- * like is a word before their own.
- */
-bool found_has_beside(const struct looking *g);
-uint64_t found_beside(const struct dataset *ds, const char *path);
-
-/* Words begin where those of the thread's file before have ended; what was found is kept where it
- * is not what was kept already. Words are mapped. */
-void found_settle(struct looking *g);
-
 /* An empty one for the files of a scan. */
 struct found *found_of(const struct scan *scan);
-/* From samples and bytes of each file to those before it; files without a sample go. */
-void found_sum_up(struct found *f);
-/* Nothing more is put down: 0 or -errno with err. */
-int found_map_words(struct found *f, struct mlgen_err *err);

@@ -1,23 +1,341 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* found.c - what a scan found inside the files of a dataset: how many samples each has, and
- * where. */
-#include "data/file/file.h"
+/* found.c - what a scan found inside the files of a dataset: how many samples each has. */
+#include "data/file/file_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bisect.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/signals.h"
 #include "base/thread.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/file/file_internal.h"
+#include "data/scan/scan.h"
+#include "hosts/relay.h"
+
+#define WHERE_NONE UINT64_MAX /* it could not be looked into */
+
+/* Of `words`: whose they are, and where they begin in what that one wrote; while it looks, where
+ * they end. */
+#define WHERE_BITS 56
+
+#define WHERE_MASK ((UINT64_C(1) << WHERE_BITS) - 1)
+
+/* ---- what a list says of its samples, in place of what is found in files ---- */
+
+/* Nothing more is put down: 0 or -errno with err. */
+static int found_map_words(struct found *f, struct mlgen_err *err)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < f->word_files && r == 0; i++) {
+		r = namefile_flush(&f->words[i], err);
+		if (r == 0 && f->words[i].end)
+			r = namefile_map(&f->words[i], 0, &f->maps[i], err);
+		namefile_end(&f->words[i]);
+	}
+	return r;
+}
+
+/* From how many each has to how many are before it; those without go. */
+static void found_sum_up(struct found *f)
+{
+	uint64_t samples = 0, bytes = 0, kept = 0;
+
+	for (uint64_t i = 0; i < f->files; i++) {
+		struct entry e = f->entries[i];
+		uint64_t n = e.first_sample, size = e.sample_bytes;
+
+		if (n == 0)
+			continue;
+		f->each = kept == 0 || f->each == n ? n : 0;
+		f->most = u64_max(f->most, n);
+		e.first_sample = samples;
+		e.sample_bytes = bytes;
+		f->entries[kept++] = e;
+		samples += n;
+		bytes += size;
+	}
+	f->files = kept;
+	f->entries[kept] = (struct entry){ .first_sample = samples, .sample_bytes = bytes };
+}
+
+static int take_listed(struct found *f, const struct scan *scan, struct listed *listed,
+		       struct mlgen_err *err)
+{
+	struct listed_count *counts = mem_array((size_t)f->files, sizeof(*counts));
+	uint64_t words = 0;
+	int r = listed_group(listed, scan, counts, &f->words[0], err);
+
+	for (uint64_t i = 0; i < f->files; i++) {
+		f->entries[i].first_sample = counts[i].samples;
+		f->entries[i].sample_bytes = counts[i].bytes;
+		f->entries[i].words = words;
+		words += 2 * sizeof(uint64_t) * counts[i].samples;
+	}
+	mem_free(counts);
+	found_sum_up(f);
+	return r ? r : found_map_words(f, err);
+}
+
+int found_new_listed(struct found **out, struct scan *scan, struct mlgen_err *err)
+{
+	struct listed *listed = scan_take_listed(scan);
+	struct found *f = found_of(scan);
+	int r = namefile_open(&f->words[0], scan_place(scan), err);
+
+	f->word_files = 1;
+	if (r == 0)
+		r = take_listed(f, scan, listed, err);
+	listed_free(listed);
+	if (r) {
+		found_free(f);
+		return r;
+	}
+	*out = f;
+	return 0;
+}
+
+/* ---- what was found is put in order, and kept for the next scan ---- */
+
+/*
+ * Of files that others belong to (format->look_beside, scan_pair) and that are kept: what those are
+ * like is a word before their own.
+ */
+static bool found_has_beside(const struct looking *g)
+{
+	return g->kept && (g->ds->format->look_beside || g->ds->options.scan_pair);
+}
+
+/* The i-th file beside one: its twin, or what its format has; false: none. */
+static bool beside_of(const struct dataset *ds, const char *path, unsigned i, char out[PATH_MAX])
+{
+	struct namepair pair;
+
+	if (!ds->options.scan_pair)
+		return ds->format->look_beside(path, i, out, PATH_MAX);
+	if (i == 0 && (!namepair_parse(&pair, ds->options.scan_pair) ||
+		       namepair_twin(&pair, path, out, PATH_MAX) < 0))
+		*out = '\0';
+	return i == 0;
+}
+
+/* One number of them all: size and time, and that one is not there. */
+static uint64_t found_beside(const struct dataset *ds, const char *path)
+{
+	uint64_t sum = 0;
+	char beside[PATH_MAX];
+	struct stat st;
+
+	for (unsigned i = 0; beside_of(ds, path, i, beside); i++) {
+		bool is_there = *beside && stat(beside, &st) == 0;
+
+		sum = rng_u64(sum, is_there ? (uint64_t)st.st_size : 0,
+			      is_there ? (uint64_t)st.st_mtim.tv_sec : i);
+		sum = rng_u64(sum, is_there, is_there ? (uint64_t)st.st_mtim.tv_nsec : 0);
+	}
+	return sum;
+}
+
+/* The words of one file: where they are, and how many. */
+struct span {
+	const uint64_t *words;
+	uint64_t count, beside;
+};
+
+/* `ends` has where each thread's last file has ended. */
+static struct span found_keep_settle(const struct looking *g, struct entry *e,
+				     uint64_t ends[FOUND_THREADS])
+{
+	unsigned thread = (unsigned)(e->words >> WHERE_BITS);
+	uint64_t start = ends[thread], end = e->words & WHERE_MASK;
+	const char *bytes = g->found->maps[thread].bytes;
+	struct span s = { 0 };
+
+	ends[thread] = end;
+	if (bytes)
+		s.words = (const void *)(bytes + start);
+	if (s.words && found_has_beside(g)) {
+		s.beside = *s.words++;
+		start += sizeof(uint64_t);
+	}
+	s.count = (end - start) / sizeof(uint64_t);
+	e->words = (uint64_t)thread << WHERE_BITS | start;
+	return s;
+}
+
+static int keep_one(const struct looking *g, uint64_t file, const struct span *s)
+{
+	struct scan_cache_writer *w = &g->kept->writer;
+	const struct entry *e = &g->found->entries[file];
+	struct scan_stamp stamp = { .size_bytes = scan_size(g->scan, file), .beside = s->beside };
+	struct scan_cached found = { .samples = e->first_sample,
+				     .sample_bytes = e->sample_bytes,
+				     .packed_most = g->found->packed_most,
+				     .word_count = s->count };
+	char name[PATH_MAX];
+	int n = scan_name_and_time(g->scan, file, name, sizeof(name), &stamp.mtime_ns);
+	int r = n < 0 ? n : signals_taken() ? -EINTR : scan_cache_add_words(w, s->words, s->count);
+
+	memcpy(found.facts, e->facts, sizeof(found.facts));
+	return r ? r : scan_cache_add(w, g->kept->req.part, name, (size_t)n, &stamp, &found);
+}
+
+/* Is there anything that was not kept, or that has gone? */
+static bool is_new(const struct looking *g, uint64_t files)
+{
+	const struct kept *k = g->kept;
+
+	return k && (!k->has_cache || files != atomic_load(&k->taken) ||
+		     files != k->cache.header.files[k->req.part]);
+}
+
+/* Words begin where those of the thread's file before have ended; what was found is kept where it
+ * is not what was kept already. Words are mapped. */
+static void found_settle(struct looking *g)
+{
+	struct found *f = g->found;
+	uint64_t ends[FOUND_THREADS] = { 0 }, files = 0, bytes = 0;
+	bool writes;
+	int r = 0;
+
+	for (uint64_t i = 0; i < f->files; i++) {
+		if (f->entries[i].words == WHERE_NONE)
+			continue;
+		files++;
+		bytes += scan_name_bytes(g->scan, i);
+	}
+	writes = is_new(g, files);
+	if (writes)
+		r = kept_begin(g->kept, files, bytes);
+	for (uint64_t i = 0; i < f->files; i++) {
+		struct span s;
+
+		if (f->entries[i].words == WHERE_NONE)
+			continue;
+		s = found_keep_settle(g, &f->entries[i], ends);
+		if (writes && r == 0)
+			r = keep_one(g, i, &s);
+	}
+	if (writes && r == 0)
+		r = kept_end(g->kept);
+	if (r)
+		kept_fail(g->kept, r);
+	if (g->kept) {
+		kept_tell(g->kept);
+		f->kept_files = atomic_load(&g->kept->taken);
+	}
+}
+
+/* ---- what one process of a job has found in files is known to another ---- */
+
+struct given_head {
+	uint64_t files, each, most;
+	uint64_t read_bytes, kept_files, packed_most;
+	double seconds;
+	unsigned word_files;
+	uint64_t word_bytes[FOUND_THREADS];
+};
+
+static int put_entry(const struct found *f, uint64_t file, struct relay *to, struct mlgen_err *err)
+{
+	struct entry e = f->entries[file];
+	uint64_t *extents = &e.facts[f->extents_fact];
+
+	/* Of each how many it has, again. */
+	if (f->counts_extents && file == f->files)
+		*extents = 0;
+	else if (f->counts_extents)
+		*extents = found_first_extent(f, file + 1) - *extents;
+	return relay_put(to, &e, sizeof(e), err);
+}
+
+int found_give(const struct found *f, struct relay *to, struct mlgen_err *err)
+{
+	struct given_head head = { .files = f->files,
+				   .each = f->each,
+				   .most = f->most,
+				   .read_bytes = f->read_bytes,
+				   .kept_files = f->kept_files,
+				   .packed_most = f->packed_most,
+				   .seconds = f->seconds,
+				   .word_files = f->word_files };
+
+	for (unsigned i = 0; i < f->word_files; i++)
+		head.word_bytes[i] = f->words[i].end;
+	int rc = relay_put(to, &head, sizeof(head), err);
+	for (uint64_t i = 0; i <= f->files && rc == 0; i++)
+		rc = put_entry(f, i, to, err);
+	for (unsigned i = 0; i < f->word_files && rc == 0; i++)
+		rc = relay_put(to, f->maps[i].bytes, (size_t)f->words[i].end, err);
+	return rc;
+}
+
+static int take_words(struct found *f, unsigned i, uint64_t bytes, struct relay *from,
+		      struct mlgen_err *err)
+{
+	char some[4096];
+	int rc = 0;
+
+	while (bytes && rc == 0) {
+		size_t n = (size_t)u64_min(bytes, sizeof(some));
+
+		rc = relay_get(from, some, n, err);
+		if (rc == 0)
+			rc = namefile_add(&f->words[i], some, n, err);
+		bytes -= n;
+	}
+	return rc;
+}
+
+static int take_all(struct found *f, const char *beside, struct relay *from, struct mlgen_err *err)
+{
+	struct given_head head;
+	int rc = relay_get(from, &head, sizeof(head), err);
+
+	if (rc)
+		return rc;
+	f->files = head.files;
+	f->each = head.each;
+	f->most = head.most;
+	f->read_bytes = head.read_bytes;
+	f->kept_files = head.kept_files;
+	f->packed_most = head.packed_most;
+	f->seconds = head.seconds;
+	f->entries = mem_array((size_t)f->files + 1, sizeof(*f->entries));
+	rc = relay_get(from, f->entries, ((size_t)f->files + 1) * sizeof(*f->entries), err);
+	while (f->word_files < head.word_files && rc == 0) {
+		rc = namefile_open(&f->words[f->word_files], beside, err);
+		if (rc == 0)
+			rc = take_words(f, f->word_files, head.word_bytes[f->word_files], from,
+					err);
+		f->word_files++;
+	}
+	return rc ? rc : found_map_words(f, err);
+}
+
+int found_take(struct found **out, const char *beside, struct relay *from, struct mlgen_err *err)
+{
+	struct found *f = mem_zalloc(sizeof(*f));
+	int rc = take_all(f, beside, from, err);
+
+	if (rc) {
+		found_free(f);
+		return rc;
+	}
+	*out = f;
+	return 0;
+}
+
+/* ---- what is found ---- */
 
 /* Each thread takes so many files. */
 #define TURN_FILES 64u
@@ -271,42 +589,7 @@ static bool has_samples(const void *found, uint64_t file)
 	return ((const struct found *)found)->entries[file].first_sample > 0;
 }
 
-/* From how many each has to how many are before it; those without go. */
-void found_sum_up(struct found *f)
-{
-	uint64_t samples = 0, bytes = 0, kept = 0;
-
-	for (uint64_t i = 0; i < f->files; i++) {
-		struct entry e = f->entries[i];
-		uint64_t n = e.first_sample, size = e.sample_bytes;
-
-		if (n == 0)
-			continue;
-		f->each = kept == 0 || f->each == n ? n : 0;
-		f->most = u64_max(f->most, n);
-		e.first_sample = samples;
-		e.sample_bytes = bytes;
-		f->entries[kept++] = e;
-		samples += n;
-		bytes += size;
-	}
-	f->files = kept;
-	f->entries[kept] = (struct entry){ .first_sample = samples, .sample_bytes = bytes };
-}
-
-int found_map_words(struct found *f, struct mlgen_err *err)
-{
-	int r = 0;
-
-	for (unsigned i = 0; i < f->word_files && r == 0; i++) {
-		r = namefile_flush(&f->words[i], err);
-		if (r == 0 && f->words[i].end)
-			r = namefile_map(&f->words[i], 0, &f->maps[i], err);
-		namefile_end(&f->words[i]);
-	}
-	return r;
-}
-
+/* From samples and bytes of each file to those before it; files without a sample go. */
 static int leave_empty(struct found *f, struct scan *scan, const struct looking *g,
 		       struct mlgen_err *err)
 {

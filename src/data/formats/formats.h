@@ -28,39 +28,16 @@ uint64_t tar_needed(const struct file_shape *shape, uint64_t n);
  */
 uint64_t forward_extent_samples(uint64_t samples_per_file, uint64_t record_bytes);
 
-/* ---- What a scan puts down about a file of samples with two index files beside it ---- */
-
-/* What an index is called: the name of its file and this. */
-#define INDEXED_OFFSETS ".off.idx"
-#define INDEXED_SIZES ".sz.idx"
+/* ---- Samples with index files beside them ---- */
 
 /*
- * Megatron-LM has one index, NAME.idx of NAME.bin (megatron/core/datasets/ indexed_dataset.py):
+ * Megatron-LM has one index, NAME.idx of NAME.bin (megatron/core/datasets/indexed_dataset.py):
  * MMIDIDX, a version, the type of a token, how many sequences and documents there are; then for
  * each sequence its tokens (32 bits), for each its offset (64 bits), and the documents. A sample is
  * a sequence.
  */
-/* NAME.idx, where the path is NAME.bin and there is room. */
-bool indexed_megatron_path(const char *path, char *out, size_t size);
 /* Is there such an index? `path` as openat(2) takes it. */
 bool indexed_is_megatron(int dir_fd, const char *path);
-
-/*
- * The indexes are read once, each entry is held against the file, and words are kept only of what
- * cannot be computed: nothing where samples are all of one size and follow each other, their
- * offsets where they are of any size and do, else offset and size. They are not mapped where they
- * are: their pages would be in the page cache when a framework's worker asks for them, and a file
- * that is cut off while it is mapped ends the process.
- *
- * format->look, found_init and found_range.
- */
-int indexed_look(struct look *l);
-int indexed_found_init(struct dataset *ds, struct mlgen_err *err);
-/* Returns the size of the index of a file that was looked at. */
-uint64_t indexed_found_index_bytes(const struct file_shape *shape);
-bool indexed_beside(const char *path, unsigned i, char *out, size_t size);
-void indexed_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
-			 uint64_t *len);
 
 /* ---- The header of a NumPy array in a file ---- */
 
@@ -72,12 +49,12 @@ enum { NPY_HEADER_BYTES = 128 };
  */
 void npy_header(uint8_t out[NPY_HEADER_BYTES], const char *descr, const char *shape);
 
-/* Of all samples of a file: bytes, (samples, d1, d2) or (samples, bytes). */
+/* That of all samples of a file: bytes, (samples, d1, d2) or (samples, bytes). */
+void npy_samples_header(uint8_t out[NPY_HEADER_BYTES], const struct file_shape *shape);
+
 /* Where the data begins in a file, made or found, and how much it is. */
 uint64_t npy_data_off(const struct file_shape *s);
 uint64_t npy_data_bytes(const struct file_shape *s);
-
-void npy_samples_header(uint8_t out[NPY_HEADER_BYTES], const struct file_shape *shape);
 
 /* ---- Where a member lies in a zip archive that somebody else wrote ---- */
 
@@ -125,17 +102,6 @@ enum {
 	NPZ_HEAD_BYTES = NPZ_LOCAL_BYTES + NPY_HEADER_BYTES,
 };
 
-/* x.npy, y.npy, central directory, end record. */
-struct npz_layout {
-	uint64_t x_bytes, y_bytes; /* the members: header and data */
-	uint64_t y_off;            /* local header of y.npy */
-	uint64_t dir_off, dir_bytes;
-	bool has_end64; /* zip64 end record and locator before the end record */
-	uint64_t end;   /* of the file */
-};
-
-struct npz_layout npz_layout(const struct file_shape *shape);
-
 /*
  * One array of an archive that numpy.load can read, made or found: what the calls depend on.
  */
@@ -152,14 +118,6 @@ struct npz_array {
 
 /* Of a made file x.npy; of a found one what npz_look has put down. */
 void npz_array(const struct file_shape *shape, struct npz_array *a);
-
-struct look;
-
-/* Of format_npz: see file.h. */
-int npz_look(struct look *l);
-void npz_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
-		     uint64_t *len);
-void npz_array_found(const uint64_t *facts, uint64_t file_bytes, struct npz_array *a);
 
 /* ---- Where the chunks of a PNG file lie ---- */
 
@@ -183,27 +141,7 @@ void png_layout(const struct file_shape *shape, struct png_layout *l);
 
 /* ---- TFRecord files that somebody else has written ---- */
 
-/* format->look and format->found_range. */
-int tfrecord_look(struct look *l);
-void tfrecord_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
-			  uint64_t *len);
-
 /* TFRecordDataset reads as much at a time, by default. */
 #define TFRECORD_READ_BYTES 262144
 
-/* Is this a record's length and its checksum? True without ISA-L. */
-bool tfrecord_is_length(const uint8_t *head);
-/* What tfrecord_look does with a compressed file: its words are how far a reader has gone into
- * it. */
-int tfrecord_inflate(struct look *l);
-
-/* By the index beside it: true where there is one that is of this file. Words are those of
- * tfrecord_look; l->err says where one could not be put. */
-bool tfrecord_by_index(struct look *l);
-
-/* format->look_beside: where it may lie. */
-bool tfrecord_beside(const char *path, unsigned i, char *out, size_t size);
-
 bool tfrecord_found_is_compressed(const struct file_shape *shape);
-/* Where the first n records end, n > 0. */
-uint64_t tfrecord_found_end(const struct file_shape *shape, uint64_t n);

@@ -1,18 +1,381 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* indexed.c - format=indexed_binary and mmap_indexed_binary: samples back to back, two index files
  * beside them. */
-#include <string.h>
-
-#include "data/file/file.h"
 #include "data/formats/formats.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/signals.h"
+#include "base/util.h"
+#include "data/file/file.h"
+
+#define INDEXED_SIZES ".sz.idx"
+
+/* What an index is called: the name of its file and this. */
+#define INDEXED_OFFSETS ".off.idx"
+
+/* ---- files that somebody else has written ---- */
+
+enum { ENTRY_BYTES = 8 };
+
+/* Megatron's. */
+static const char magic[] = "MMIDIDX\0"; /* and the zero behind it */
+enum {
+	MAGIC_BYTES = sizeof(magic),
+	HEAD_BYTES = MAGIC_BYTES + 8 + 1 + 8 + 8,
+	VERSION = 1,
+	LENGTH_BYTES = 4,
+};
+
+/* facts: how samples lie, and of the first two the first one's place; of the first the size of
+ * each; the bytes of Megatron's index, 0 = DLIO's are there. */
+enum { HOW, FIRST, SIZE, MEGATRON };
+enum { ALIKE, BEHIND_ANOTHER, ANYWHERE };
+
+/* Sums stay far within 64 bits, also those of many files. */
+#define MOST_BYTES (UINT64_C(1) << 56)
+
+/* An interrupt is looked for after so many entries. */
+#define ENTRIES_AT_ONCE 65536u
+
+/* The two of them, open. */
+struct twins {
+	struct look *file; /* of the samples */
+	struct look offsets, sizes;
+	char paths[2][PATH_MAX];
+	uint64_t offsets_at, sizes_at; /* of their first entries */
+	unsigned size_bytes, unit;     /* of an entry; bytes that 1 is */
+	uint64_t entries;
+	unsigned how;
+	uint64_t first, size, all_bytes;
+};
+
+static int open_index(struct twins *t, struct look *index, const char *path, unsigned unit)
+{
+	struct look *l = t->file;
+	struct stat st;
+	int r = look_init(index, l->words, l->err);
+
+	if (r)
+		return r;
+	if (stat(path, &st) != 0)
+		return mlgen_fail(l->err, -errno,
+				  "%s: %s; there is an index beside each file of samples", path,
+				  strerror(errno));
+	if (!S_ISREG(st.st_mode) || st.st_size % unit)
+		return mlgen_fail(l->err, -EINVAL,
+				  "%s: is no file of whole entries of %u bytes, as an index is",
+				  path, unit);
+	return look_open(index, AT_FDCWD, path, path, (uint64_t)st.st_size);
+}
+
+static int open_twin(struct twins *t, struct look *twin, char *path, const char *suffix)
+{
+	int n = snprintf(path, PATH_MAX, "%s%s", t->file->path, suffix);
+
+	if (n < 0 || n >= PATH_MAX)
+		return mlgen_fail(t->file->err, -EINVAL,
+				  "%s: its name is too long for an index beside it", t->file->path);
+	return open_index(t, twin, path, ENTRY_BYTES);
+}
+
+/* Megatron */
+
+/* NAME.idx, where the path is NAME.bin and there is room. */
+static bool indexed_megatron_path(const char *path, char *out, size_t size)
+{
+	static const char suffix[] = ".bin";
+	size_t n = strlen(path), m = sizeof(suffix) - 1;
+
+	if (n < m || strcmp(path + n - m, suffix) != 0)
+		return false;
+	return (size_t)snprintf(out, size, "%.*s.idx", (int)(n - m), path) < size;
+}
+
+bool indexed_is_megatron(int dir_fd, const char *path)
+{
+	char index[PATH_MAX], begins[MAGIC_BYTES];
+	bool is = false;
+	int fd;
+
+	if (!indexed_megatron_path(path, index, sizeof(index)))
+		return false;
+	fd = openat(dir_fd, index, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return false;
+	is = pread(fd, begins, sizeof(begins), 0) == MAGIC_BYTES &&
+	     memcmp(begins, magic, MAGIC_BYTES) == 0;
+	close(fd);
+	return is;
+}
+
+/* By the code of its type (class DType); 0 = there is none. */
+static unsigned token_bytes(uint8_t code)
+{
+	static const uint8_t bytes[] = { 0, 1, 1, 2, 4, 8, 8, 4, 2 };
+
+	return code < sizeof(bytes) ? bytes[code] : 0;
+}
+
+static int read_head(struct twins *t, struct look *index)
+{
+	const uint8_t *at = look_at(index, 0, HEAD_BYTES);
+	uint64_t version, documents;
+
+	if (!at)
+		return index->err->code;
+	version = look_le(at + MAGIC_BYTES, 8);
+	t->unit = token_bytes(at[MAGIC_BYTES + 8]);
+	if (version != VERSION || t->unit == 0)
+		return look_fail(index, MAGIC_BYTES,
+				 "version %" PRIu64 " and type %u of tokens; known of Megatron's "
+				 "index are version %d and types 1 to 8",
+				 version, at[MAGIC_BYTES + 8], VERSION);
+	t->entries = look_le(at + HEAD_BYTES - 16, 8);
+	documents = look_le(at + HEAD_BYTES - 8, 8);
+	t->sizes_at = HEAD_BYTES;
+	t->size_bytes = LENGTH_BYTES;
+	if (t->entries > index->file_bytes || documents > index->file_bytes ||
+	    HEAD_BYTES + t->entries * (LENGTH_BYTES + ENTRY_BYTES) + documents * ENTRY_BYTES >
+		    index->file_bytes)
+		return look_fail(index, HEAD_BYTES,
+				 "%" PRIu64 " sequences and %" PRIu64
+				 " documents need a longer index than %" PRIu64
+				 " bytes: it is cut off or damaged",
+				 t->entries, documents, index->file_bytes);
+	t->offsets_at = HEAD_BYTES + t->entries * LENGTH_BYTES;
+	return 0;
+}
+
+/* Megatron keeps offsets and sizes in one file, which is opened for each. */
+static int open_megatron(struct twins *t)
+{
+	int r;
+
+	indexed_megatron_path(t->file->path, t->paths[0], PATH_MAX);
+	r = open_index(t, &t->offsets, t->paths[0], 1);
+	if (r == 0)
+		r = open_index(t, &t->sizes, t->paths[0], 1);
+	if (r == 0)
+		r = read_head(t, &t->offsets);
+	t->file->facts[MEGATRON] = t->offsets.file_bytes;
+	return r;
+}
+
+/* DLIO */
+
+static int open_twins(struct twins *t)
+{
+	struct look *l = t->file;
+	int r;
+
+	r = open_twin(t, &t->offsets, t->paths[0], INDEXED_OFFSETS);
+	if (r == 0)
+		r = open_twin(t, &t->sizes, t->paths[1], INDEXED_SIZES);
+	if (r)
+		return r;
+	t->size_bytes = ENTRY_BYTES;
+	t->unit = 1;
+	t->entries = t->offsets.file_bytes / ENTRY_BYTES;
+	if (t->offsets.file_bytes == t->sizes.file_bytes)
+		return 0;
+	return mlgen_fail(l->err, -EINVAL,
+			  "%s: has %" PRIu64 " entries, and the index of sizes beside it %" PRIu64
+			  "; both have one for each sample",
+			  t->paths[0], t->entries, t->sizes.file_bytes / ENTRY_BYTES);
+}
+
+static int entry_at(struct twins *t, uint64_t i, uint64_t *off, uint64_t *size)
+{
+	const uint8_t *at = look_at(&t->offsets, t->offsets_at + i * ENTRY_BYTES, ENTRY_BYTES);
+
+	if (!at)
+		return t->file->err->code;
+	*off = look_le(at, ENTRY_BYTES);
+	at = look_at(&t->sizes, t->sizes_at + i * t->size_bytes, t->size_bytes);
+	if (!at)
+		return t->file->err->code;
+	if (__builtin_mul_overflow(look_le(at, t->size_bytes), t->unit, size))
+		*size = UINT64_MAX;
+	return 0;
+}
+
+static int check_entry(struct twins *t, uint64_t i, uint64_t off, uint64_t size)
+{
+	struct look *l = t->file;
+
+	t->all_bytes += size;
+	if (off <= l->file_bytes && size <= l->file_bytes - off && t->all_bytes <= MOST_BYTES)
+		return 0;
+	return look_fail(&t->offsets, t->offsets_at + i * ENTRY_BYTES,
+			 "entry %" PRIu64 " is of %" PRIu64 " bytes at %" PRIu64
+			 ", and the file of samples ends at %" PRIu64,
+			 i, size, off, l->file_bytes);
+}
+
+static int indexed_look_interrupted(const struct look *l)
+{
+	return mlgen_fail(l->err, -EINTR, "%s: interrupted", l->path);
+}
+
+/* Are they within the file, and how do they lie? */
+static int look_through(struct twins *t)
+{
+	uint64_t off = 0, size = 0, next = 0;
+
+	for (uint64_t i = 0; i < t->entries; i++) {
+		int r = entry_at(t, i, &off, &size);
+
+		if (r == 0)
+			r = check_entry(t, i, off, size);
+		if (r)
+			return r;
+		if (i == 0) {
+			t->first = off;
+			t->size = size;
+		} else if (off != next) {
+			t->how = ANYWHERE;
+		} else if (size != t->size && t->how == ALIKE) {
+			t->how = BEHIND_ANOTHER;
+		}
+		next = off + size;
+		if (i % ENTRIES_AT_ONCE == 0 && signals_taken())
+			return indexed_look_interrupted(t->file);
+	}
+	return 0;
+}
+
+static int put_words(struct twins *t)
+{
+	struct look *l = t->file;
+	uint64_t off = 0, size = 0;
+	int r = 0;
+
+	for (uint64_t i = 0; i < t->entries && r == 0; i++) {
+		r = entry_at(t, i, &off, &size);
+		if (r == 0)
+			r = look_word(l, off);
+		if (r == 0 && t->how == ANYWHERE)
+			r = look_word(l, size);
+		if (r == 0 && i % ENTRIES_AT_ONCE == 0 && signals_taken())
+			r = indexed_look_interrupted(l);
+	}
+	return r || t->how == ANYWHERE ? r : look_word(l, off + size);
+}
+
+/*
+ * The indexes are read once, each entry is held against the file, and words are kept only of what
+ * cannot be computed: nothing where samples are all of one size and follow each other, their
+ * offsets where they are of any size and do, else offset and size. They are not mapped where they
+ * are: their pages would be in the page cache when a framework's worker asks for them, and a file
+ * that is cut off while it is mapped ends the process.
+ *
+ * format->look, found_init and found_range.
+ */
+static int indexed_look(struct look *l)
+{
+	struct twins t = { .file = l, .offsets.fd = -1, .sizes.fd = -1 };
+	int r = indexed_is_megatron(AT_FDCWD, l->path) ? open_megatron(&t) : open_twins(&t);
+
+	if (r == 0)
+		r = look_through(&t);
+	if (r == 0 && t.how != ALIKE)
+		r = put_words(&t);
+	l->read_bytes += t.offsets.read_bytes + t.sizes.read_bytes;
+	look_fini(&t.offsets);
+	look_fini(&t.sizes);
+	if (r)
+		return r;
+	l->samples = t.entries;
+	l->sample_bytes = t.all_bytes;
+	l->facts[HOW] = t.how;
+	l->facts[FIRST] = t.first;
+	l->facts[SIZE] = t.size;
+	return 0;
+}
+
+static bool indexed_beside(const char *path, unsigned i, char *out, size_t size)
+{
+	static const char *const suffixes[] = { INDEXED_OFFSETS, INDEXED_SIZES };
+
+	if (i == ARRAY_LEN(suffixes))
+		return indexed_megatron_path(path, out, size);
+	if (i > ARRAY_LEN(suffixes))
+		return false;
+	if ((size_t)snprintf(out, size, "%s%s", path, suffixes[i]) >= size)
+		*out = '\0';
+	return true;
+}
+
+/* Workers read the indexes of all files alike. */
+static int indexed_found_init(struct dataset *ds, struct mlgen_err *err)
+{
+	uint64_t megatron = 0;
+
+	for (uint64_t i = 0; i < ds->files; i++) {
+		struct file_shape shape = { 0 };
+
+		found_shape(ds->found, i, &shape);
+		megatron += shape.facts[MEGATRON] > 0;
+	}
+	if (megatron && megatron < ds->files)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: %" PRIu64 " of %" PRIu64
+				  " files have an index of Megatron's, and the others those of "
+				  "DLIO; a directory for each",
+				  ds->directory, megatron, ds->files);
+	ds->has_megatron = megatron > 0;
+	if (ds->has_megatron)
+		ds->parts = 2;
+	return 0;
+}
+
+/* Returns the size of the index of a file that was looked at. */
+static uint64_t indexed_found_index_bytes(const struct file_shape *shape)
+{
+	return shape->facts[MEGATRON] ? shape->facts[MEGATRON] : shape->samples * ENTRY_BYTES;
+}
+
+/* From the first of them to the end of the last one. */
+static void indexed_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+				uint64_t *off, uint64_t *len)
+{
+	const uint64_t *facts = shape->facts, *words = shape->words;
+	uint64_t end = 0;
+
+	switch (facts[HOW]) {
+	case ALIKE:
+		*off = facts[FIRST] + first * facts[SIZE];
+		*len = n * facts[SIZE];
+		return;
+	case BEHIND_ANOTHER:
+		*off = words[first];
+		*len = words[first + n] - *off;
+		return;
+	default:
+		*off = UINT64_MAX;
+		for (uint64_t i = first; i < first + n; i++) {
+			*off = u64_min(*off, words[2 * i]);
+			end = u64_max(end, words[2 * i] + words[2 * i + 1]);
+		}
+		*len = end - *off;
+	}
+}
+
+/* ---- files of mlgen ---- */
 
 /*
  * The index files are arrays without a header, one 64-bit number a sample, little endian: its
  * offset and its size (DLIO data_generator/indexed_binary_generator.py).
  */
 enum { SAMPLES, OFFSETS, SIZES, PARTS }; /* file_shape.part */
-
-enum { ENTRY_BYTES = 8 };
 
 static uint64_t indexed_file_bytes(const struct file_shape *shape)
 {

@@ -1,15 +1,442 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npy.c - format=npy: one NumPy array of all samples, and if wanted one of their labels. */
-#include "data/formats/formats.h"
+#include "data/formats/formats_internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "data/file/file.h"
-#include "data/formats/formats_internal.h"
+#include "data/scan/scan.h"
+
+struct npy_array {
+	uint64_t data_off, data_bytes, file_bytes;
+	uint64_t samples; /* 0 = it holds nothing */
+};
+
+/* Of the text. Only a structure of thousands of fields has more. */
+#define NPY_TEXT_MAX (1u << 20)
+
+/* ---- what the header of an array says, whoever wrote it ---- */
+
+/*
+ * The text is a Python literal (numpy.lib.format): a dictionary of descr, a string or a list of
+ * fields, fortran_order and shape. A field is (name, descr) or (name, descr, shape), where name may
+ * be (title, name) and descr again a list; so a structure holds structures.
+ */
+#define NESTED_MAX 64u
+
+/* What is still to be read, and the first thing that was wrong. */
+struct text {
+	const char *at, *end;
+	unsigned nested;
+	const char *why;
+};
+
+static bool text_fail(struct text *t, const char *why)
+{
+	if (!t->why)
+		t->why = why;
+	return false;
+}
+
+static bool peek(struct text *t, char c)
+{
+	while (t->at < t->end &&
+	       (*t->at == ' ' || *t->at == '\n' || *t->at == '\t' || *t->at == '\r'))
+		t->at++;
+	return t->at < t->end && *t->at == c;
+}
+
+static bool accept(struct text *t, char c)
+{
+	if (!peek(t, c))
+		return false;
+	t->at++;
+	return true;
+}
+
+static bool expect(struct text *t, char c)
+{
+	return accept(t, c) ||
+	       text_fail(t, "its header is not the text of a dictionary as numpy.save writes it");
+}
+
+/* What stands between quotes; names may have any letters. */
+static bool string(struct text *t, const char **from, size_t *bytes)
+{
+	char quote;
+
+	if (peek(t, 'u') || peek(t, 'b'))
+		t->at++;
+	if (!peek(t, '\'') && !peek(t, '"'))
+		return expect(t, '\'');
+	quote = *t->at++;
+	*from = t->at;
+	while (t->at < t->end && *t->at != quote)
+		t->at += *t->at == '\\' && t->at + 1 < t->end ? 2 : 1;
+	*bytes = (size_t)(t->at - *from);
+	return expect(t, quote);
+}
+
+static bool is_digit(const struct text *t)
+{
+	return t->at < t->end && *t->at >= '0' && *t->at <= '9';
+}
+
+/* Python 2 wrote 10L for some. */
+static bool count(struct text *t, uint64_t *v)
+{
+	*v = 0;
+	if (peek(t, '-'))
+		return text_fail(t, "its shape has a negative side");
+	if (!is_digit(t))
+		return text_fail(t, "a number is missing in its header");
+	for (; is_digit(t); t->at++)
+		if (__builtin_mul_overflow(*v, 10, v) ||
+		    __builtin_add_overflow(*v, (uint64_t)(*t->at - '0'), v))
+			return text_fail(t, "a side is too large");
+	accept(t, 'L');
+	return true;
+}
+
+static bool multiply(struct text *t, uint64_t *v, uint64_t by)
+{
+	return !__builtin_mul_overflow(*v, by, v) ||
+	       text_fail(t, "it has more bytes than a file can have");
+}
+
+/* (3,), (), (2, 3), or the number alone that a field may have. */
+static bool sides(struct text *t, struct npy_head *h)
+{
+	uint64_t side;
+
+	h->axes = 0;
+	h->first_axis = h->items = 1;
+	if (!accept(t, '('))
+		return count(t, &h->items);
+	while (!accept(t, ')')) {
+		if (!count(t, &side) || !multiply(t, &h->items, side))
+			return false;
+		if (h->axes++ == 0)
+			h->first_axis = side;
+		if (!accept(t, ',') && !peek(t, ')'))
+			return expect(t, ')');
+	}
+	return true;
+}
+
+static bool is_one_of(char c, const char *of)
+{
+	return c && strchr(of, c);
+}
+
+/* "<f4": byte order, kind, bytes of one; of "U" letters of four bytes each. A date has its unit
+ * behind it. */
+static bool plain_type(struct text *t, uint64_t *bytes)
+{
+	struct text in = { 0 };
+	const char *from;
+	size_t n;
+	char kind;
+
+	if (!string(t, &from, &n))
+		return false;
+	in.at = from;
+	in.end = from + n;
+	if (in.at < in.end && is_one_of(*in.at, "<>|="))
+		in.at++;
+	if (in.at == in.end)
+		return text_fail(t, "its descr is empty");
+	kind = *in.at++;
+	if (kind == 'O' || kind == 'T')
+		return text_fail(t, "it holds Python objects, whose number of bytes only Python "
+				    "can tell; an array of numbers or of strings of one length");
+	if (!is_one_of(kind, "?bBiufcmMSaUV"))
+		return text_fail(t, "its descr has a type that is not known");
+	*bytes = 1;
+	if (kind == '?' && in.at == in.end)
+		return true;
+	return (count(&in, bytes) || text_fail(t, "its descr says no number of bytes")) &&
+	       multiply(t, bytes, kind == 'U' ? 4 : 1);
+}
+
+static bool type(struct text *t, uint64_t *bytes);
+
+/* (descr, shape) or (name, descr[, shape]), behind the parenthesis. */
+static bool rest_of_tuple(struct text *t, uint64_t *bytes)
+{
+	struct npy_head repeat = { .items = 1 };
+
+	if (!type(t, bytes))
+		return false;
+	if (accept(t, ',') && !peek(t, ')') && !sides(t, &repeat))
+		return false;
+	accept(t, ',');
+	return expect(t, ')') && multiply(t, bytes, repeat.items);
+}
+
+static bool field_name(struct text *t)
+{
+	const char *from;
+	size_t n;
+
+	if (!accept(t, '('))
+		return string(t, &from, &n);
+	return string(t, &from, &n) && expect(t, ',') && string(t, &from, &n) &&
+	       (accept(t, ',') || true) && expect(t, ')');
+}
+
+static bool fields(struct text *t, uint64_t *bytes)
+{
+	uint64_t one;
+
+	*bytes = 0;
+	while (!accept(t, ']')) {
+		if (!expect(t, '(') || !field_name(t) || !expect(t, ',') || !rest_of_tuple(t, &one))
+			return false;
+		if (__builtin_add_overflow(*bytes, one, bytes))
+			return text_fail(t, "its elements are too large");
+		if (!accept(t, ',') && !peek(t, ']'))
+			return expect(t, ']');
+	}
+	return true;
+}
+
+static bool type(struct text *t, uint64_t *bytes)
+{
+	bool is_right;
+
+	*bytes = 0;
+	if (++t->nested > NESTED_MAX)
+		return text_fail(t, "its descr is nested too deeply");
+	if (accept(t, '['))
+		is_right = fields(t, bytes);
+	else if (accept(t, '('))
+		is_right = rest_of_tuple(t, bytes);
+	else
+		is_right = plain_type(t, bytes);
+	t->nested--;
+	return is_right;
+}
+
+static bool truth(struct text *t, bool *v)
+{
+	static const char *const words[] = { "False", "True" };
+
+	peek(t, ' ');
+	for (unsigned i = 0; i < 2; i++) {
+		size_t n = strlen(words[i]);
+
+		if ((size_t)(t->end - t->at) < n || memcmp(t->at, words[i], n) != 0)
+			continue;
+		t->at += n;
+		*v = i;
+		return true;
+	}
+	return text_fail(t, "fortran_order is neither True nor False");
+}
+
+enum { DESCR = 1, ORDER = 2, SHAPE = 4, ALL = 7 };
+
+/* One "key: value"; which one it was is added to *seen. */
+static bool entry(struct text *t, struct npy_head *h, unsigned *seen)
+{
+	const char *key = "";
+	size_t n = 0;
+
+	if (!string(t, &key, &n) || !expect(t, ':'))
+		return false;
+	if (n == 5 && memcmp(key, "descr", n) == 0) {
+		*seen |= DESCR;
+		return type(t, &h->item_bytes);
+	}
+	if (n == 13 && memcmp(key, "fortran_order", n) == 0) {
+		*seen |= ORDER;
+		return truth(t, &h->is_fortran);
+	}
+	if (n == 5 && memcmp(key, "shape", n) == 0) {
+		*seen |= SHAPE;
+		if (!peek(t, '('))
+			return expect(t, '(');
+		return sides(t, h);
+	}
+	return text_fail(t, "its header has a key that is none of descr, fortran_order and shape");
+}
+
+const char *npy_head_prefix(struct npy_head *h, const uint8_t *at, size_t bytes)
+{
+	unsigned length_bytes;
+
+	if (bytes < 10 || memcmp(at, "\x93NUMPY", 6) != 0)
+		return "no NumPy array begins here: \\x93NUMPY would";
+	if (at[6] < 1 || at[6] > 3 || at[7] != 0)
+		return "a NumPy array of a version that is none of 1.0, 2.0 and 3.0";
+	h->has_long_length = at[6] > 1;
+	length_bytes = h->has_long_length ? 4 : 2;
+	if (bytes < 8 + length_bytes)
+		return "the array is cut off in its header";
+	h->header_bytes = 8 + length_bytes + look_le(at + 8, length_bytes);
+	if (h->header_bytes > NPY_TEXT_MAX)
+		return "its header is larger than 1 MiB";
+	return NULL;
+}
+
+const char *npy_head_text(struct npy_head *h, const char *text, size_t bytes)
+{
+	struct text t = { .at = text, .end = text + bytes };
+	unsigned seen = 0;
+	uint64_t all;
+
+	if (!expect(&t, '{'))
+		return t.why;
+	while (!accept(&t, '}')) {
+		if (!entry(&t, h, &seen))
+			return t.why;
+		if (!accept(&t, ',') && !peek(&t, '}'))
+			expect(&t, '}');
+		if (t.why)
+			return t.why;
+	}
+	if (seen != ALL)
+		return "its header lacks one of descr, fortran_order and shape";
+	if (__builtin_mul_overflow(h->items, h->item_bytes, &all) || all > INT64_MAX)
+		return "it has more bytes than a file can have";
+	return NULL;
+}
+
+int npy_head_look(struct look *l, uint64_t off, uint64_t end, struct npy_head *h)
+{
+	size_t n = end - off < NPY_PREFIX_MAX ? (size_t)(end - off) : NPY_PREFIX_MAX;
+	const uint8_t *at = look_at(l, off, n);
+	const char *why;
+	uint64_t data;
+	char *text;
+	int r;
+
+	if (!at)
+		return l->err->code;
+	why = npy_head_prefix(h, at, n);
+	if (why)
+		return look_fail(l, off, "%s", why);
+	n = h->has_long_length ? 12 : 10;
+	if (h->header_bytes > end - off)
+		return look_fail(l, off,
+				 "the array's header of %" PRIu64 " bytes is cut off: %" PRIu64
+				 " are there",
+				 h->header_bytes, end - off);
+	text = mem_zalloc(h->header_bytes);
+	r = look_copy(l, off + n, text, h->header_bytes - n);
+	why = r ? NULL : npy_head_text(h, text, h->header_bytes - n);
+	mem_free(text);
+	if (r)
+		return r;
+	if (why)
+		return look_fail(l, off, "%s", why);
+	data = h->items * h->item_bytes;
+	if (data > end - off - h->header_bytes)
+		return look_fail(l, off,
+				 "the array is cut off: its header says %" PRIu64
+				 " bytes of data, %" PRIu64 " are there",
+				 data, end - off - h->header_bytes);
+	return 0;
+}
+
+/* What is one sample: the first axis, or all of it. */
+static uint64_t npy_head_samples(const struct npy_head *h)
+{
+	bool is_rows = h->axes > 1 && !h->is_fortran;
+
+	return is_rows ? h->first_axis : 1;
+}
+
+/* ---- arrays in files that somebody else has written, alone or with a twin ---- */
+
+/*
+ * The one that is open: its first axis is the samples'. Of one axis there is one sample, and also
+ * where the first of several varies fastest, for then no row lies in one piece; but one axis of
+ * `labels` elements, which is as many samples as the file has beside which it stands, is a sample
+ * each. 0 or -errno with l->err.
+ */
+static int npy_array_look(struct look *l, uint64_t labels, struct npy_array *a)
+{
+	struct npy_head h = { 0 };
+	int r = npy_head_look(l, 0, l->file_bytes, &h);
+
+	if (r)
+		return r;
+	a->data_off = h.header_bytes;
+	a->data_bytes = h.items * h.item_bytes;
+	a->file_bytes = l->file_bytes;
+	a->samples = a->data_bytes ? npy_head_samples(&h) : 0;
+	if (a->data_bytes && labels && h.axes == 1 && h.first_axis == labels)
+		a->samples = labels;
+	return 0;
+}
+
+/* Its path goes to `path`. */
+static int name_twin(struct look *l, char path[PATH_MAX])
+{
+	struct namepair pair;
+	int r = -EINVAL;
+
+	if (namepair_parse(&pair, l->options->scan_pair))
+		r = namepair_twin(&pair, l->path, path, PATH_MAX);
+	return r < 0 ? mlgen_fail(l->err, r, "%s: scan_pair=%s gives it no twin: %s", l->path,
+				  l->options->scan_pair, strerror(-r))
+		     : 0;
+}
+
+static int open_twin(struct look *l, const char *first, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return mlgen_fail(l->err, -errno,
+				  "%s: %s; it is the twin of %s by scan_pair=", path,
+				  strerror(errno), first);
+	if (!S_ISREG(st.st_mode))
+		return mlgen_fail(l->err, -EINVAL,
+				  "%s: is no file; it is the twin of %s by scan_pair=", path,
+				  first);
+	return look_open(l, AT_FDCWD, path, path, (uint64_t)st.st_size);
+}
+
+static int look_at_twin(struct look *l, const char *first, uint64_t samples, struct npy_array *a)
+{
+	int r = npy_array_look(l, samples > 1 ? samples : 0, a);
+
+	if (r || a->samples == samples)
+		return r;
+	return mlgen_fail(l->err, -EINVAL,
+			  "%s: has %" PRIu64 " samples, and its twin %s has %" PRIu64
+			  "; by scan_pair= both have as many",
+			  first, samples, l->path, a->samples);
+}
+
+/* From the array that is open to its twin by scan_pair=: from *a, which was the first's, to *a,
+ * which is the twin's. Both have as many samples. The look is as after look_open, of the twin. */
+static int npy_twin_look(struct look *l, struct npy_array *a)
+{
+	const char *first = l->path;
+	char path[PATH_MAX];
+	int r = name_twin(l, path);
+
+	look_close(l);
+	if (r == 0)
+		r = open_twin(l, first, path);
+	if (r == 0)
+		r = look_at_twin(l, first, a->samples, a);
+	l->path = first;
+	return r;
+}
+
+/* ---- files of mlgen ---- */
 
 enum { SAMPLES, LABELS, PARTS }; /* file_shape.part */
 

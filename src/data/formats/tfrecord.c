@@ -1,22 +1,404 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tfrecord.c - format=tfrecord: TensorFlow's records, each a tf.train.Example, and their
- * indexes. */
-#include "data/file/file.h"
+/* tfrecord.c - format=tfrecord: TensorFlow's records, each a tf.train.Example. */
+#include "data/formats/formats.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#define ZLIB_CONST /* what is read stays as it is */
+#include <zlib.h>
 
+#include "base/mem.h"
+#include "base/units.h"
 #include "base/util.h"
 #include "config.h"
+#include "data/file/file.h"
 
 #ifdef HAVE_ISAL
 #include <isa-l/crc.h>
 #endif
 
-#include "base/units.h"
-#include "data/formats/formats.h"
+/* A record: its length, the checksum of that, so many bytes, their checksum. */
+enum {
+	LENGTH_BYTES = 8,
+	CRC_BYTES = 4,
+	HEAD_BYTES = LENGTH_BYTES + CRC_BYTES,
+	FRAME_BYTES = HEAD_BYTES + CRC_BYTES,
+};
+
+/* ---- records in a compressed file ---- */
+
+/*
+ * TFRecordDataset(compression_type="GZIP" or "ZLIB") inflates into a buffer of 256 KiB, and takes
+ * records from there (TensorFlow's ZlibInputStream with its default options): when a record is
+ * delivered, the file has been read as far as the buffer needed that holds its end. That is what
+ * the words say, and a sample's bytes are those of the file between two of them.
+ */
+#define OUT_BYTES (256u << 10)
+
+/* Deflate can make a thousand times as much of a file; where so much comes of so little there are
+ * no records in it. */
+#define RATIO_MAX 500
+#define FREE_BYTES (UINT64_C(1) << 30)
+
+struct inflation {
+	struct look *l;
+	z_stream z;
+	uint8_t *out;
+	uint64_t in_at;  /* of the file, given to zlib */
+	uint64_t passed; /* bytes that came out */
+	/* Of the record at hand: its head so far, what is still to come. */
+	uint8_t head[HEAD_BYTES];
+	unsigned head_bytes;
+	uint64_t left;
+};
+
+/* Is this a record's length and its checksum? True without ISA-L. */
+static bool tfrecord_is_length(const uint8_t *head)
+{
+	uint8_t length[LENGTH_BYTES];
+	uint32_t crc;
+
+	memcpy(length, head, sizeof(length));
+	crc = ~crc32_iscsi(length, LENGTH_BYTES, ~0u);
+	crc = (crc >> 15 | crc << 17) + 0xa282ead8u;
+	return crc == look_le(head + LENGTH_BYTES, CRC_BYTES);
+}
+
+/* Records end in what came out; what was read until then is their word. */
+static int take_out(struct inflation *f, size_t bytes)
+{
+	const uint8_t *at = f->out, *end = at + bytes;
+	int r = 0;
+
+	while (at < end && r == 0) {
+		uint64_t left = (uint64_t)(end - at);
+
+		if (f->head_bytes < HEAD_BYTES) {
+			unsigned n = (unsigned)u64_min(HEAD_BYTES - f->head_bytes, left);
+
+			memcpy(f->head + f->head_bytes, at, n);
+			f->head_bytes += n;
+			at += n;
+			if (f->head_bytes < HEAD_BYTES)
+				break;
+			if (!tfrecord_is_length(f->head))
+				return look_fail(f->l, f->in_at,
+						 "no TFRecord, when it is decompressed: the "
+						 "checksum of a length is wrong");
+			f->left = look_le(f->head, 8);
+			if (f->left > UINT64_MAX - CRC_BYTES)
+				return look_fail(f->l, f->in_at, "a record of %" PRIu64 " bytes",
+						 f->left);
+			f->left += CRC_BYTES;
+			continue;
+		}
+		left = u64_min(left, f->left);
+		at += left;
+		f->left -= left;
+		if (f->left)
+			continue;
+		f->head_bytes = 0;
+		f->l->samples++;
+		r = look_word(f->l, f->in_at - f->z.avail_in);
+	}
+	return r;
+}
+
+static int give_in(struct inflation *f)
+{
+	size_t n = (size_t)u64_min(LOOK_BYTES / 2, f->l->file_bytes - f->in_at);
+	const uint8_t *in = look_at(f->l, f->in_at, n);
+
+	if (!in)
+		return f->l->err->code;
+	f->z.next_in = in;
+	f->z.avail_in = (uInt)n;
+	f->in_at += n;
+	return 0;
+}
+
+static int tfrecord_inflate_wrong(struct inflation *f, int code)
+{
+	return look_fail(f->l, f->in_at - f->z.avail_in, "it cannot be decompressed: %s",
+			 f->z.msg              ? f->z.msg
+			 : code == Z_BUF_ERROR ? "it is cut off"
+					       : zError(code));
+}
+
+/* gzip files may have several members behind one another. */
+static int next_member(struct inflation *f)
+{
+	int code = inflateReset(&f->z);
+
+	return code == Z_OK ? 0 : tfrecord_inflate_wrong(f, code);
+}
+
+static int inflate_some(struct inflation *f, bool *is_end)
+{
+	int code, r;
+	size_t n;
+
+	f->z.next_out = f->out;
+	f->z.avail_out = OUT_BYTES;
+	do {
+		if (f->z.avail_in == 0 && f->in_at < f->l->file_bytes) {
+			r = give_in(f);
+			if (r)
+				return r;
+		}
+		code = inflate(&f->z, Z_NO_FLUSH);
+		*is_end =
+			code == Z_STREAM_END && f->z.avail_in == 0 && f->in_at == f->l->file_bytes;
+		if (code == Z_STREAM_END && !*is_end && next_member(f) != 0)
+			return f->l->err->code;
+		if (code != Z_OK && code != Z_STREAM_END)
+			return tfrecord_inflate_wrong(f, code);
+	} while (f->z.avail_out && !*is_end);
+	n = OUT_BYTES - f->z.avail_out;
+	f->passed += n;
+	if (f->passed > FREE_BYTES && f->passed / RATIO_MAX > f->in_at)
+		return look_fail(f->l, f->in_at,
+				 "more than %d times as much comes out as was compressed: no "
+				 "records are like that",
+				 RATIO_MAX);
+	return take_out(f, n);
+}
+
+/* What tfrecord_look does with a compressed file: its words are how far a reader has gone into
+ * it. */
+static int tfrecord_inflate(struct look *l)
+{
+	struct inflation *f = mem_zalloc(sizeof(*f));
+	bool is_end = false;
+	int r;
+
+	f->l = l;
+	f->out = mem_array(OUT_BYTES, 1);
+	/* 32: by its header gzip's or zlib's format. */
+	r = inflateInit2(&f->z, 15 + 32) == Z_OK ? 0 : tfrecord_inflate_wrong(f, Z_MEM_ERROR);
+	while (r == 0 && !is_end)
+		r = inflate_some(f, &is_end);
+	if (r == 0 && (f->head_bytes || f->left))
+		r = look_fail(l, l->file_bytes,
+			      "the last record is cut off, when the file is decompressed");
+	l->sample_bytes = l->samples ? l->file_bytes : 0;
+	inflateEnd(&f->z);
+	mem_free(f->out);
+	mem_free(f);
+	return r;
+}
+
+/* ---- records by the index that lies beside the file ---- */
+
+/*
+ * A line "OFFSET LENGTH" for each record, with all that is around its data, as DALI's tfrecord2idx
+ * and DLIO write it: FILE.idx, or FILE with .idx for its suffix, or of DIR/train/FILE
+ * DIR/index/train/FILE.idx. One that does not follow the file from its first byte to its last is of
+ * another file; then the file itself is gone through.
+ */
+enum { WAYS = 3 };
+
+/* Of the way that a path leads: so many of its last names. */
+static const char *last_names(const char *path, unsigned count)
+{
+	const char *at = path + strlen(path);
+
+	while (at > path && (at[-1] != '/' || --count > 0))
+		at--;
+	return at;
+}
+
+static bool name_index(char *out, size_t size, const char *path, unsigned way)
+{
+	const char *name = last_names(path, 1), *dot = strrchr(name, '.');
+	const char *folder = last_names(path, 2);
+	int n;
+
+	if (way == 0)
+		n = snprintf(out, size, "%s.idx", path);
+	else if (way == 1)
+		n = dot ? snprintf(out, size, "%.*s.idx", (int)(dot - path), path) : -1;
+	else
+		n = snprintf(out, size, "%.*sindex/%s.idx", (int)(folder - path), path, folder);
+	return n > 0 && (size_t)n < size;
+}
+
+/* format->look_beside: where it may lie. */
+static bool tfrecord_beside(const char *path, unsigned i, char *out, size_t size)
+{
+	if (i < WAYS && !name_index(out, size, path, i))
+		*out = '\0';
+	return i < WAYS;
+}
+
+/* True: the lines follow the file, and `take` has had the end of each record. */
+static bool tfrecord_index_follow(struct look *l, FILE *f,
+				  int (*take)(struct look *l, uint64_t end))
+{
+	uint64_t at = 0, off, bytes;
+
+	while (fscanf(f, "%" SCNu64 " %" SCNu64, &off, &bytes) == 2) {
+		if (off != at || bytes <= FRAME_BYTES || bytes > l->file_bytes - at)
+			return false;
+		at += bytes;
+		if (take && take(l, at) != 0)
+			return true; /* with an error, which is told */
+	}
+	return at == l->file_bytes && !ferror(f);
+}
+
+static int take_record(struct look *l, uint64_t end)
+{
+	l->samples++;
+	return look_word(l, end);
+}
+
+/* The lengths of the first record in both. */
+static bool is_of_file(struct look *l, FILE *f)
+{
+	const uint8_t *head = look_at(l, 0, HEAD_BYTES);
+	uint64_t off, bytes;
+
+	return head && tfrecord_is_length(head) &&
+	       fscanf(f, "%" SCNu64 " %" SCNu64, &off, &bytes) == 2 && off == 0 &&
+	       bytes == look_le(head, 8) + FRAME_BYTES;
+}
+
+/* By the index beside it: true where there is one that is of this file. Words are those of
+ * tfrecord_look; l->err says where one could not be put. */
+static bool tfrecord_by_index(struct look *l)
+{
+	char path[PATH_MAX];
+	FILE *f = l->file_bytes > HEAD_BYTES ? look_index_open(l, tfrecord_beside, path) : NULL;
+	bool follows;
+
+	if (!f)
+		return false;
+	follows = is_of_file(l, f);
+	rewind(f);
+	follows = follows && tfrecord_index_follow(l, f, NULL);
+	rewind(f);
+	if (follows && tfrecord_index_follow(l, f, take_record))
+		l->sample_bytes = l->file_bytes - l->samples * FRAME_BYTES;
+	look_index_close(l, f);
+	if (!follows)
+		look_index_note(l, path, "does not follow %s from its first byte to its last",
+				l->path);
+	return follows;
+}
+
+/* ---- where the records lie in a file that somebody else has written ---- */
+
+/* Words: where each record ends; in a compressed file, how far a reader has gone into it. Facts: */
+enum { IS_COMPRESSED };
+
+#ifdef HAVE_ISAL
+
+#else
+
+bool tfrecord_is_length(const uint8_t *head)
+{
+	(void)head;
+	return true;
+}
+
+#endif
+
+static bool is_compressed(const uint8_t *head)
+{
+	return (head[0] == 0x1f && head[1] == 0x8b) ||
+	       (head[0] == 0x78 && (head[0] << 8 | head[1]) % 31 == 0);
+}
+
+static int not_a_record(struct look *l, uint64_t at, const uint8_t *head)
+{
+	if (at || !is_compressed(head))
+		return look_fail(l, at, "no TFRecord: the checksum of its length is wrong");
+	if (l->options->access != ACCESS_FRAMEWORK)
+		return look_fail(l, at,
+				 "the records are compressed, so they can only be read forward; "
+				 "access=framework with loader=tfdata does, or format=raw reads "
+				 "the file as one sample");
+	l->facts[IS_COMPRESSED] = true;
+	l->packed_most = TFRECORD_READ_BYTES;
+	return tfrecord_inflate(l);
+}
+
+/* format->look and format->found_range. */
+static int tfrecord_look(struct look *l)
+{
+	uint64_t at = 0;
+
+	if (tfrecord_by_index(l))
+		return l->err->code;
+	while (at < l->file_bytes) {
+		const uint8_t *head = look_at(l, at, HEAD_BYTES);
+		uint64_t bytes;
+		int r;
+
+		if (!head)
+			return l->err->code;
+		if (!tfrecord_is_length(head))
+			return not_a_record(l, at, head);
+		bytes = look_le(head, LENGTH_BYTES);
+		at += HEAD_BYTES;
+		if (bytes > l->file_bytes - at || CRC_BYTES > l->file_bytes - at - bytes)
+			return look_fail(l, at - HEAD_BYTES,
+					 "a record of %" PRIu64
+					 " bytes, of which the file has %" PRIu64,
+					 bytes, l->file_bytes - at);
+		at += bytes + CRC_BYTES;
+		l->samples++;
+		l->sample_bytes += bytes;
+		r = look_word(l, at);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static void tfrecord_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+				 uint64_t *off, uint64_t *len)
+{
+	const uint64_t *ends = shape->words;
+
+	if (shape->facts[IS_COMPRESSED]) {
+		*off = first ? ends[first - 1] : 0;
+		*len = first + n == shape->samples ? shape->found_bytes - *off
+						   : ends[first + n - 1] - *off;
+		return;
+	}
+	*off = (first ? ends[first - 1] : 0) + HEAD_BYTES;
+	*len = ends[first + n - 1] - CRC_BYTES - *off;
+}
+
+bool tfrecord_found_is_compressed(const struct file_shape *shape)
+{
+	return shape->facts[IS_COMPRESSED];
+}
+
+/* Where the first n records end, n > 0. */
+static uint64_t tfrecord_found_end(const struct file_shape *shape, uint64_t n)
+{
+	return shape->words[n - 1];
+}
+
+uint64_t forward_extent_samples(uint64_t samples_per_file, uint64_t record_bytes)
+{
+	uint64_t n = TFRECORD_READ_BYTES / record_bytes;
+
+	if (n > samples_per_file)
+		n = samples_per_file;
+	while (n > 1 && samples_per_file % n)
+		n--;
+	return n ? n : 1;
+}
+
+/* ---- files of mlgen ---- */
 
 /*
  * A record: the length of its data (8 bytes) and their checksum, the data and theirs; checksums are
@@ -26,9 +408,6 @@
  * for each record.
  */
 enum {
-	LENGTH_BYTES = 8,
-	CRC_BYTES = 4,
-	FRAME_BYTES = LENGTH_BYTES + 2 * CRC_BYTES,
 	HEAD_MAX = 192, /* of a record, what stands before the payload */
 	LINE_MAX_BYTES = 48,
 };

@@ -26,8 +26,8 @@ struct importance;
 
 /*
  * The order of an epoch is a permutation of all extents (shuffle=sample), of the files with their
- * extents in order (shuffle=file), of runs of neighbours (pages, chunks: sampler_runs.c), or none;
- * or each place of it is drawn alone, with replacement (replacement, weighted: sampler_drawn.c). A
+ * extents in order (shuffle=file), of runs of neighbours (pages, chunks), or none;
+ * or each place of it is drawn alone, with replacement (replacement, weighted). A
  * shard cuts that order among the ranks: strided (rank r takes r, r+P, ...), contiguous, or whole
  * files, strided. With drop_last every rank has the same number of full batches, floor(N / (P x
  * batch)) where an extent is a sample; without, the order is padded by repetition from its start to
@@ -43,7 +43,7 @@ struct importance;
  *
  * An extent that straddles two batches belongs to the one with its first sample. Where extents have
  * different numbers of samples, which batch that is follows from those before it in the rank's
- * order (sampler_sized.c), and each rank goes on, from its first again where it has no more, until
+ * order, and each rank goes on, from its first again where it has no more, until
  * it has floor(N / P) samples as well; with drop_last off, ceil(N / P).
  *
  * Read-only after init, shared by all threads.
@@ -94,7 +94,7 @@ struct sampler_ranks {
 	uint64_t first, end;
 };
 
-/* The round of files that was asked for last (sampler_uneven.c); of more lanes than these it is
+/* The round of files that was asked for last; of more lanes than these it is
  * looked up what they have. */
 #define SAMPLER_ROUND_LANES 32
 struct sampler_round {
@@ -103,13 +103,13 @@ struct sampler_round {
 	uint64_t extents[SAMPLER_ROUND_LANES];
 };
 
-/* The position that was asked for last (sampler_sized.c). */
+/* The position that was asked for last. */
 struct sampler_place {
 	bool is_known;
 	uint64_t rank, position, samples_before;
 };
 
-/* The window that was asked for last (sampler_runs.c). */
+/* The window that was asked for last. */
 struct sampler_window {
 	bool is_known;
 	uint64_t number, start;

@@ -7,8 +7,421 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bisect.h"
+#include "base/rng.h"
 #include "base/util.h"
-#include "data/order/order.h"
+
+/* ---- extents of different numbers of samples: how many are before a position ---- */
+
+/*
+ * In an order that is a permutation no formula says how many samples are before a position: they
+ * are those of all extents before it. What is kept is the position that was asked for last: who
+ * reads goes on from there.
+ */
+
+static uint64_t samples_here(struct sampler_epoch *e)
+{
+	struct extent x;
+
+	dataset_extent(e->sampler->dataset, sampler_at(e, e->place.rank, e->place.position), &x);
+	return x.samples;
+}
+
+static void forward(struct sampler_epoch *e)
+{
+	e->place.samples_before += samples_here(e);
+	e->place.position++;
+}
+
+static void back(struct sampler_epoch *e)
+{
+	e->place.position--;
+	e->place.samples_before -= samples_here(e);
+}
+
+static struct sampler_place *place_of(struct sampler_epoch *e, uint64_t rank)
+{
+	if (!e->place.is_known || e->place.rank != rank)
+		e->place = (struct sampler_place){ .is_known = true, .rank = rank };
+	return &e->place;
+}
+
+/* Of a sampler that is_sized: sampler_samples_before, and the other way round the first position
+ * before which there are so many. */
+static uint64_t sampler_sized_before(struct sampler_epoch *e, uint64_t rank, uint64_t position)
+{
+	struct sampler_place *p = place_of(e, rank);
+
+	while (p->position < position)
+		forward(e);
+	while (p->position > position)
+		back(e);
+	return p->samples_before;
+}
+
+static uint64_t sampler_sized_position(struct sampler_epoch *e, uint64_t rank, uint64_t samples)
+{
+	struct sampler_place *p = place_of(e, rank);
+
+	while (p->position > 0 && p->samples_before >= samples)
+		back(e);
+	while (p->samples_before < samples)
+		forward(e);
+	return p->position;
+}
+
+/* ---- files in order that have different numbers of samples ---- */
+
+/*
+ * Files stand in rounds of as many as are read side by side (one, without lanes). A rank whose
+ * files are over before its epoch is begins again with its first round; the last round of a turn
+ * through them may have fewer files, and what is missing counts as files without a sample. So where
+ * a file begins follows from the files before it, and what is kept is the round that was asked for
+ * last: who reads goes on from there, which is a step or none.
+ */
+
+static bool sampler_shards_files(const struct sampler *s)
+{
+	return s->lanes || s->shard == SHARD_FILE;
+}
+
+static uint64_t files_of_rank(const struct sampler *s)
+{
+	return sampler_shards_files(s) ? s->rank_files : s->dataset->files;
+}
+
+static uint64_t width_of(const struct sampler *s)
+{
+	return s->lanes ? s->lanes : 1;
+}
+
+/* The rank's n-th file in the order of the files. */
+static uint64_t sampler_file_index(const struct sampler *s, uint64_t rank, uint64_t n)
+{
+	uint64_t files = s->dataset->files;
+	uint64_t at = s->shard == SHARD_CONTIGUOUS ? rank * s->rank_files + n : n * s->ranks + rank;
+
+	return at < files ? at : at % files;
+}
+
+/* Of the dataset, or its number of files: there is none. */
+static uint64_t file_at(const struct sampler_epoch *e, uint64_t rank, uint64_t file)
+{
+	const struct sampler *s = e->sampler;
+	uint64_t files = files_of_rank(s);
+
+	file %= u64_max(round_up(files, width_of(s)), 1);
+	if (file >= files)
+		return s->dataset->files;
+	if (sampler_shards_files(s))
+		file = sampler_file_index(s, rank, file);
+	return s->shuffle == SHUFFLE_FILE ? perm_at(&e->perm, file) : file;
+}
+
+static uint64_t sampler_uneven_extents(const struct sampler_epoch *e, uint64_t rank, uint64_t file)
+{
+	const struct dataset *ds = e->sampler->dataset;
+	uint64_t at = file_at(e, rank, file);
+
+	return at < ds->files ? dataset_first_extent(ds, at + 1) - dataset_first_extent(ds, at) : 0;
+}
+
+/* Of a lane of the round at hand. */
+static uint64_t lane_extents(const struct sampler_epoch *e, uint64_t lane)
+{
+	const struct sampler_round *r = &e->round;
+
+	return lane < SAMPLER_ROUND_LANES
+		       ? r->extents[lane]
+		       : sampler_uneven_extents(e, r->rank,
+						r->number * width_of(e->sampler) + lane);
+}
+
+static uint64_t round_extents(const struct sampler_epoch *e)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < width_of(e->sampler); i++)
+		sum += lane_extents(e, i);
+	return sum;
+}
+
+static void look_at_round(struct sampler_epoch *e, uint64_t number)
+{
+	uint64_t width = width_of(e->sampler);
+
+	e->round.number = number;
+	for (uint64_t i = 0; i < width && i < SAMPLER_ROUND_LANES; i++)
+		e->round.extents[i] = sampler_uneven_extents(e, e->round.rank, number * width + i);
+	e->round.end = e->round.start + round_extents(e);
+}
+
+static void next_round(struct sampler_epoch *e)
+{
+	e->round.start = e->round.end;
+	look_at_round(e, e->round.number + 1);
+}
+
+static void round_before(struct sampler_epoch *e)
+{
+	uint64_t start = e->round.start;
+
+	e->round.start = 0;
+	look_at_round(e, e->round.number - 1);
+	e->round.start = start - e->round.end;
+	e->round.end = start;
+}
+
+static void take_rank(struct sampler_epoch *e, uint64_t rank)
+{
+	if (e->round.is_known && e->round.rank == rank)
+		return;
+	e->round = (struct sampler_round){ .is_known = true, .rank = rank };
+	look_at_round(e, 0);
+}
+
+static void turn_to_round(struct sampler_epoch *e, uint64_t rank, uint64_t number)
+{
+	take_rank(e, rank);
+	while (e->round.number < number)
+		next_round(e);
+	while (e->round.number > number)
+		round_before(e);
+}
+
+/* Of the round at hand: so many of each lane. */
+static uint64_t rows(const struct sampler_epoch *e, uint64_t row)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < width_of(e->sampler); i++)
+		sum += u64_min(lane_extents(e, i), row);
+	return sum;
+}
+
+/* The last row that begins at `at` or before it. */
+static uint64_t row_of(const struct sampler_epoch *e, uint64_t at)
+{
+	return BISECT(row, 1, at + 1, rows(e, row) > at) - 1;
+}
+
+/* Of a sampler that is_uneven: what order.h says of sampler_lane_at, sampler_lane_position,
+ * sampler_file_extents and sampler_at. */
+static struct sampler_lane sampler_uneven_at(struct sampler_epoch *e, uint64_t rank,
+					     uint64_t position)
+{
+	uint64_t width = width_of(e->sampler), lane = 0, at;
+	struct sampler_lane found = { .lanes = width };
+
+	take_rank(e, rank);
+	while (position >= e->round.end)
+		next_round(e);
+	while (position < e->round.start)
+		round_before(e);
+	at = position - e->round.start;
+	found.extent = width == 1 ? at : row_of(e, at);
+	at -= width == 1 ? at : rows(e, found.extent);
+	/* The one that is so many behind the first of those that go on. */
+	while (lane_extents(e, lane) <= found.extent || at-- > 0)
+		lane++;
+	found.file = e->round.number * width + lane;
+	return found;
+}
+
+static uint64_t sampler_uneven_position(struct sampler_epoch *e, uint64_t rank, uint64_t file,
+					uint64_t extent)
+{
+	uint64_t width = width_of(e->sampler), at;
+
+	turn_to_round(e, rank, file / width);
+	at = e->round.start + rows(e, extent);
+	for (uint64_t i = 0; i < file % width; i++)
+		at += lane_extents(e, i) > extent;
+	return at;
+}
+
+static uint64_t sampler_uneven_id(struct sampler_epoch *e, uint64_t rank, uint64_t position)
+{
+	struct sampler_lane lane = sampler_uneven_at(e, rank, position);
+	uint64_t file = file_at(e, rank, lane.file);
+
+	return dataset_first_extent(e->sampler->dataset, file) + lane.extent;
+}
+
+/* ---- extents drawn with replacement: all alike, or by a weight of each ---- */
+
+/*
+ * shuffle=replacement and weighted. What stands at a place is drawn for this place alone; by weight
+ * it is drawn among all until one passes, which one of the largest weight always does. So an order
+ * needs no memory, whatever the weights, and as many draws as the largest weight is times the mean.
+ */
+
+/* More draws are too slow: some 20 us a sample. */
+#define DRAWS_MOST 1000
+
+/* Of the weights of all extents, less than one in so many is cut. */
+#define CUT_ONE_IN 64
+
+static uint64_t any_extent(const struct sampler *s, uint64_t bits)
+{
+	return (uint64_t)(((unsigned __int128)bits * s->extents) >> 64);
+}
+
+/* shuffle=replacement and weighted: the same. The weights are held by who made them; -EINVAL with
+ * err where no order can be drawn by them. */
+static int sampler_weights_init(struct sampler *s, const struct dist *weights,
+				struct mlgen_err *err)
+{
+	double mean = dist_mean(weights);
+	double p = 1.0 / (CUT_ONE_IN * (double)s->extents);
+
+	s->weights = *weights;
+	s->weight_most = dist_is_const(weights) ? mean : dist_quantile(weights, 1 - p);
+	if (s->weight_most <= DRAWS_MOST * mean)
+		return 0;
+	return mlgen_fail(
+		err, -EINVAL,
+		"shuffle: weights up to %.0f times their mean are too uneven to be drawn from, of "
+		"as many samples at most %d times is possible; use a narrower distribution",
+		s->weight_most / mean, DRAWS_MOST);
+}
+
+double sampler_weight(const struct sampler *s, uint64_t extent)
+{
+	double weight = dist_draw_number(&s->weights, s->seed, RNG_WEIGHT, extent);
+
+	return weight < s->weight_most ? weight : s->weight_most;
+}
+
+static uint64_t weighted_at(const struct sampler *s, uint64_t seed)
+{
+	for (uint64_t n = 0;; n += 2) {
+		uint64_t extent = any_extent(s, rng_u64(seed, RNG_WEIGHTED, n));
+
+		if (rng_f64(seed, RNG_WEIGHTED, n + 1) * s->weight_most <=
+		    sampler_weight(s, extent))
+			return extent;
+	}
+}
+
+static void sampler_drawn_epoch(struct sampler_epoch *e, uint64_t epoch)
+{
+	e->drawn_seed = rng_u64(e->sampler->seed, RNG_REPLACEMENT, epoch);
+}
+
+static uint64_t sampler_drawn_at(const struct sampler_epoch *e, uint64_t at)
+{
+	const struct sampler *s = e->sampler;
+	uint64_t bits = rng_u64(e->drawn_seed, RNG_REPLACEMENT, at);
+
+	return s->shuffle == SHUFFLE_WEIGHTED ? weighted_at(s, bits) : any_extent(s, bits);
+}
+
+/* ---- runs of neighbours in any order, and what is in them shuffled in windows ---- */
+
+/*
+ * shuffle=pages and chunks. Runs of as many extents stand in an order of their own, but for a
+ * shorter last one, which stands anywhere between them; so many runs are a window, and within it
+ * its extents have any order. All of it follows from formulas: where the short run stands is known,
+ * and in front of it and behind it all is as long.
+ *
+ * FFCV draws from a buffer of pages that slides instead (libffcv/ffcv
+ * traversal_order/quasi_random.py); pages of a window come into it and leave it together here.
+ */
+
+/* What the windows of an epoch draw from. */
+static uint64_t runs_seed(const struct sampler *s, uint64_t epoch)
+{
+	return rng_u64(s->seed, RNG_RUNS, epoch);
+}
+
+static uint64_t whole_runs(const struct sampler *s)
+{
+	return s->extents / s->run_extents;
+}
+
+static uint64_t short_extents(const struct sampler *s)
+{
+	return s->extents % s->run_extents;
+}
+
+/* shuffle=pages and chunks: the extent at a place of the epoch's order. */
+static void sampler_runs_epoch(struct sampler_epoch *e, uint64_t epoch)
+{
+	const struct sampler *s = e->sampler;
+
+	perm_init(&e->perm, whole_runs(s), s->seed, epoch);
+	e->drawn_seed = runs_seed(s, epoch);
+	e->short_at = short_extents(s) ? rng_u64(e->drawn_seed, RNG_RUNS, 0) % (whole_runs(s) + 1)
+				       : UINT64_MAX;
+}
+
+/* The extents that the short run lacks; 0 = there is none. */
+static uint64_t lack(const struct sampler *s)
+{
+	return short_extents(s) ? s->run_extents - short_extents(s) : 0;
+}
+
+static uint64_t window_extents(const struct sampler *s)
+{
+	return s->run_extents * s->window_runs;
+}
+
+/* Where a window begins in the order. */
+static uint64_t window_start(const struct sampler_epoch *e, uint64_t window)
+{
+	const struct sampler *s = e->sampler;
+	uint64_t runs = window * s->window_runs;
+
+	return u64_min(runs * s->run_extents - (runs > e->short_at ? lack(s) : 0), s->extents);
+}
+
+static uint64_t window_of(const struct sampler_epoch *e, uint64_t at)
+{
+	uint64_t n = window_extents(e->sampler), window = at / n;
+
+	return at < window_start(e, window + 1) ? window : window + 1;
+}
+
+static void take_window(struct sampler_epoch *e, uint64_t window)
+{
+	struct sampler_window *w = &e->window;
+
+	if (w->is_known && w->number == window)
+		return;
+	w->is_known = true;
+	w->number = window;
+	w->start = window_start(e, window);
+	/* 0 is where the short run stands. */
+	perm_init(&w->perm, window_start(e, window + 1) - w->start, e->drawn_seed, window + 1);
+}
+
+/* The run that stands at a place of the order of runs. */
+static uint64_t run_at(const struct sampler_epoch *e, uint64_t place)
+{
+	if (place == e->short_at)
+		return whole_runs(e->sampler);
+	return perm_at(&e->perm, place - (place > e->short_at));
+}
+
+/* Which extent would stand there, were only the runs shuffled. */
+static uint64_t unshuffled(const struct sampler_epoch *e, uint64_t at)
+{
+	const struct sampler *s = e->sampler;
+	bool is_behind =
+		e->short_at != UINT64_MAX && at >= e->short_at * s->run_extents + short_extents(s);
+
+	at += is_behind ? lack(s) : 0;
+	return run_at(e, at / s->run_extents) * s->run_extents + at % s->run_extents;
+}
+
+static uint64_t sampler_runs_at(struct sampler_epoch *e, uint64_t at)
+{
+	take_window(e, window_of(e, at));
+	return unshuffled(e, e->window.start + perm_at(&e->window.perm, at - e->window.start));
+}
+
+/* ---- samplers ---- */
 
 /* drop_last: the first extent of a shard of floor or ceil(N / ranks). */
 static uint64_t shard_start(const struct sampler *s, uint64_t rank)
@@ -31,19 +444,6 @@ static uint64_t order_index(const struct sampler *s, uint64_t rank, uint64_t pos
 		at = rank * s->rank_extents + position;
 	/* Padding repeats the order from its start. */
 	return at < s->extents ? at : at % s->extents;
-}
-
-bool sampler_shards_files(const struct sampler *s)
-{
-	return s->lanes || s->shard == SHARD_FILE;
-}
-
-uint64_t sampler_file_index(const struct sampler *s, uint64_t rank, uint64_t n)
-{
-	uint64_t files = s->dataset->files;
-	uint64_t at = s->shard == SHARD_CONTIGUOUS ? rank * s->rank_files + n : n * s->ranks + rank;
-
-	return at < files ? at : at % files;
 }
 
 static uint64_t at_file(struct sampler_epoch *e, uint64_t rank, uint64_t position)

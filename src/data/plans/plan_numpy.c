@@ -1,9 +1,103 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_numpy.c - numpy.load(file)[name] of an npz file, call by call. */
+/* plan_numpy.c - numpy.load of npz and npy files, call by call, and of labels after them. */
+#include "data/plans/plans_internal.h"
+
 #include "base/util.h"
 #include "data/file/file.h"
 #include "data/formats/formats.h"
-#include "data/plans/plans_internal.h"
+
+/* ---- what Python's zipfile asks of an archive's file when a member is read ---- */
+
+/* ZipExtFile.MIN_READ_SIZE */
+#define LEAST 4096u
+
+void zipread_open(struct zipread *z, const struct zip_member *member)
+{
+	*z = (struct zipread){ .member = *member, .at = member->header_off };
+}
+
+/* ZipFile.open() reads three pieces before the data. */
+static void zipread_head(struct zipread *z, struct pyfile *f, uint64_t bytes)
+{
+	pyfile_seek(f, z->at);
+	pyfile_read(f, bytes);
+	z->at += bytes;
+}
+
+void zipread_read(struct zipread *z, uint64_t bytes)
+{
+	uint64_t now = u64_min(bytes, z->ready);
+
+	z->ready -= now;
+	z->want = bytes - now;
+}
+
+static void deliver(struct zipread *z, uint64_t bytes)
+{
+	if (bytes > z->want)
+		z->ready = bytes - z->want;
+	z->want -= u64_min(bytes, z->want);
+}
+
+/* At least LEAST, or what is left: what was asked of the file. */
+static uint64_t zipread_take(struct zipread *z, struct pyfile *f, uint64_t bytes)
+{
+	uint64_t left = z->member.stored_bytes - z->taken;
+
+	bytes = u64_min(u64_max(bytes, LEAST), left);
+	if (bytes == 0)
+		return 0;
+	zipread_head(z, f, bytes);
+	z->taken += bytes;
+	return bytes;
+}
+
+/* v x by / of, in 128 bits. */
+static uint64_t in_proportion(uint64_t v, uint64_t by, uint64_t of)
+{
+	return of ? (uint64_t)((unsigned __int128)v * by / of) : 0;
+}
+
+/* One call of ZipExtFile._read1: whether it asked the file. What was taken and could not be
+ * inflated yet, since no more was asked for, comes first. */
+static bool more_deflated(struct zipread *z, struct pyfile *f)
+{
+	const struct zip_member *m = &z->member;
+	uint64_t used = in_proportion(z->plain, m->stored_bytes, m->plain_bytes);
+	uint64_t tail = z->taken > used ? z->taken - used : 0;
+	uint64_t asked = 0, most, out;
+
+	if (z->want > tail)
+		asked = zipread_take(z, f, z->want - tail);
+	most = in_proportion(z->taken, m->plain_bytes, m->stored_bytes);
+	out = most > z->plain ? most - z->plain : 0;
+	out = u64_min(out, u64_max(z->want, LEAST));
+	if (asked == 0 && out == 0)
+		asked = zipread_take(z, f, LEAST);
+	z->plain += out;
+	deliver(z, out);
+	if (asked == 0 && out == 0)
+		z->want = 0;
+	return asked > 0;
+}
+
+bool zipread_more(struct zipread *z, struct pyfile *f)
+{
+	uint64_t got;
+
+	while (z->want && z->member.is_deflated)
+		if (more_deflated(z, f))
+			return true;
+	if (z->want == 0)
+		return false;
+	got = zipread_take(z, f, z->want);
+	deliver(z, got);
+	if (got == 0)
+		z->want = 0;
+	return got > 0;
+}
+
+/* ---- numpy.load(file)[name] of an npz file ---- */
 
 /*
  * Three layers of Python lie between NumPy and read(2), and the sizes follow from them (NumPy 1.24,
@@ -274,4 +368,179 @@ const struct plan_kind plan_numpy = {
 	.next = numpy_next,
 	.skip = numpy_skip,
 	.largest_read = numpy_largest_read,
+};
+
+/* ---- numpy.load(file) of an npy file ---- */
+
+/*
+ * Python opens the file and reads the header through its buffer of one block (file.h). The array
+ * itself is read by C's stdio, from a stream of its own over a copy of the descriptor
+ * (numpy.fromfile; NumPy 1.24, glibc 2.36):
+ *
+ * - Going to the array asks for what lies before it in its block; going there
+ *   once more asks for the whole block. Where it begins with a block neither
+ *   reads anything.
+ * - fread takes what the block holds of the array; then, in one call, the
+ *   whole blocks of the rest; then one block more for what remains.
+ *
+ * Every call waits for the one before it. The copy of the descriptor has no open and no close here,
+ * it never reaches the filesystem.
+ */
+
+#define CALL_MAX PYFILE_CALL_MAX
+
+enum { NPY_OPEN, NPY_STAT, NPY_MAGIC, NPY_HEADER, AGAIN, BEFORE, WHOLE, NPY_DATA, NPY_CLOSED };
+
+static void npy_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
+{
+	(void)p;
+	(void)shape;
+	(void)x; /* the array is read whole, whichever sample is wanted */
+}
+
+static void next_data(struct plan *p, struct plan_op *op)
+{
+	uint64_t left = p->end - p->off;
+
+	op->op = MLGEN_READ;
+	op->off = p->off;
+	op->len_bytes = left < BLOCK ? BLOCK : left - left % BLOCK;
+	if (op->len_bytes > CALL_MAX)
+		op->len_bytes = CALL_MAX;
+	p->off += op->len_bytes;
+}
+
+/* A label file that is no array is read by plan_next. */
+static unsigned arrays_of(const struct dataset *ds)
+{
+	return ds->labels ? 1 : ds->parts;
+}
+
+/* From the last operation of one part to before the first of the next. */
+static void turn_to_next_part(struct plan *p)
+{
+	if (p->has + 1 == arrays_of(p->config->dataset))
+		return;
+	p->has++;
+	p->step = NPY_OPEN;
+}
+
+/* The file is open, so that p->shape is its. */
+static void begin_file(struct plan *p)
+{
+	uint64_t header = npy_data_off(&p->shape);
+
+	pyfile_open(&p->python, p->file_bytes);
+	p->off = header;
+	p->end = header + npy_data_bytes(&p->shape);
+}
+
+/* What lies before the array in its block, or all of it: false = nothing. */
+static bool go_to_array(struct plan *p, struct plan_op *op, bool is_whole)
+{
+	uint64_t before = p->off % BLOCK;
+
+	op->op = MLGEN_READ;
+	op->off = p->off - before;
+	op->len_bytes = is_whole ? BLOCK : before;
+	if (is_whole && before)
+		p->off += BLOCK - before;
+	return before > 0;
+}
+
+/* The next step; whether it is an operation. */
+static bool take_step(struct plan *p, struct plan_op *op)
+{
+	unsigned step = p->step++;
+
+	if (step == NPY_MAGIC) {
+		pyfile_read(&p->python, MAGIC_BYTES);
+		return false;
+	}
+	if (step == NPY_HEADER) {
+		pyfile_seek(&p->python, 0);
+		pyfile_read(&p->python, p->off);
+		return false;
+	}
+	if (step == BEFORE || step == WHOLE)
+		return go_to_array(p, op, step == WHOLE);
+	op->op = step == NPY_OPEN ? MLGEN_OPEN : MLGEN_STAT;
+	op->part = p->has;
+	if (step == NPY_STAT)
+		begin_file(p);
+	return true;
+}
+
+static bool npy_next(struct plan *p, struct plan_op *op)
+{
+	op->after = true;
+	for (;;) {
+		op->op = MLGEN_READ;
+		if (pyfile_next(&p->python, &op->off, &op->len_bytes))
+			return true;
+		if (p->step >= NPY_DATA)
+			break;
+		op->off = op->len_bytes = 0;
+		if (take_step(p, op))
+			return true;
+	}
+	if (p->step == NPY_CLOSED)
+		return false;
+	if (p->off < p->end) {
+		next_data(p, op);
+		return true;
+	}
+	op->op = MLGEN_CLOSE;
+	p->step = NPY_CLOSED;
+	turn_to_next_part(p);
+	return true;
+}
+
+static uint64_t npy_largest_read(const struct plan_config *config)
+{
+	(void)config;
+	return CALL_MAX;
+}
+
+/* plan_whole_file, and again for the label. */
+static bool direct_next(struct plan *p, struct plan_op *op)
+{
+	const struct dataset *ds = p->config->dataset;
+	struct file_shape shape;
+
+	if (!plan_whole_file.next(p, op)) {
+		if (p->has + 1 >= arrays_of(ds))
+			return false;
+		p->has++;
+		format_shape(ds, p->has * ds->files + p->extent.file, &shape);
+		p->file_bytes = format_file_bytes(ds->format, &shape);
+		p->step = 0;
+		plan_whole_file.init(p, &shape, &p->extent);
+		if (!plan_whole_file.next(p, op))
+			return false;
+	}
+	op->part = p->has;
+	return true;
+}
+
+static void direct_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
+{
+	plan_whole_file.init(p, shape, x);
+}
+
+static uint64_t direct_largest_read(const struct plan_config *config)
+{
+	return plan_whole_file.largest_read(config);
+}
+
+const struct plan_kind plan_npy = {
+	.init = npy_init,
+	.next = npy_next,
+	.largest_read = npy_largest_read,
+};
+
+const struct plan_kind plan_npy_direct = {
+	.init = direct_init,
+	.next = direct_next,
+	.largest_read = direct_largest_read,
 };

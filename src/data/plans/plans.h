@@ -72,12 +72,8 @@ void demand_of(struct demand *d, const struct job *job, const struct plan_config
  * epoch.
  */
 
-/* In one file, and in one template. */
-#define RECORDED_TEMPLATES_MAX 256u
 #define RECORDED_CALLS_MAX 65536u
 #define RECORDED_LENGTHS_MAX 8u
-#define RECORDED_COUNT_MAX 1000000000u
-#define RECORDED_BYTES_MAX 2147479552u /* the kernel moves no more in a call */
 
 enum recorded_anchor {
 	RECORDED_START,
@@ -86,9 +82,6 @@ enum recorded_anchor {
 	RECORDED_SAMPLE,
 	RECORDED_ANY,
 };
-
-/* "start" */
-const char *recorded_anchor_word(enum recorded_anchor a);
 
 struct recorded_length {
 	enum {

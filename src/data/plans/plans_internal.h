@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "data/plans/plans.h"
 #include "data/file/file.h"
 #include "data/formats/formats.h"
 
@@ -26,8 +27,6 @@ struct zipread {
 };
 
 void zipread_open(struct zipread *z, const struct zip_member *member);
-/* ZipFile.open() reads three pieces before the data. */
-void zipread_head(struct zipread *z, struct pyfile *f, uint64_t bytes);
 /* read(bytes); then zipread_more() until it says that there is no more, and after each all of
  * pyfile_next(). */
 void zipread_read(struct zipread *z, uint64_t bytes);

@@ -1,12 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recorded.c - templates of calls: whose they are, as text, and which one a sample has. */
+/* recorded.c - access=recorded: templates of calls, read from a text, and the calls that a sample
+ * has by them. */
 #include "data/plans/plans.h"
+
+#include <errno.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/units.h"
+#include "base/util.h"
+#include "base/wordlines.h"
+#include "data/file/file.h"
 
-const char *recorded_anchor_word(enum recorded_anchor a)
+#define RECORDED_BYTES_MAX 2147479552u /* the kernel moves no more in a call */
+
+#define RECORDED_COUNT_MAX 1000000000u
+
+/* In one file, and in one template. */
+#define RECORDED_TEMPLATES_MAX 256u
+
+/* ---- templates ---- */
+
+/* "start" */
+static const char *recorded_anchor_word(enum recorded_anchor a)
 {
 	static const char *const words[] = {
 		[RECORDED_START] = "start",   [RECORDED_END] = "end", [RECORDED_HERE] = "here",
@@ -134,3 +151,586 @@ uint64_t recorded_largest_read(const struct recorded *r)
 	}
 	return most;
 }
+
+/* ---- a text of recorded calls, line by line ---- */
+
+/* As many lines as there can be, and their comments. */
+#define BYTES_MAX (UINT64_C(64) << 20)
+#define OFFSET_MAX (UINT64_C(1) << 60)
+
+/* What is read, and how far. */
+struct reading {
+	struct wordlines in;
+	struct recorded *r;
+	unsigned kb_base;
+	struct recorded_template *template; /* NULL before the first */
+	unsigned begun;                     /* its line */
+	bool is_open, has_read;             /* of it */
+};
+
+#define FAIL(r, code, ...) wordlines_fail(&(r)->in, (code), __VA_ARGS__)
+
+/* ---- a read ---- */
+
+static int read_bytes(const struct reading *r, const char *text, uint64_t *out)
+{
+	struct mlgen_err why = { 0 };
+	int rc = units_size(text, r->kb_base, out, &why);
+
+	return rc ? FAIL(r, rc, "%s", why.text) : 0;
+}
+
+/* "end-65557": its sign is '-' for the end, and '+' for all others. */
+static int read_anchor(const struct reading *r, const char *text, struct recorded_call *c)
+{
+	size_t len = strcspn(text, "+-");
+	unsigned i = 0;
+	int rc = 0;
+
+	while (i <= RECORDED_ANY &&
+	       (strlen(recorded_anchor_word((enum recorded_anchor)i)) != len ||
+		strncmp(recorded_anchor_word((enum recorded_anchor)i), text, len) != 0))
+		i++;
+	if (i > RECORDED_ANY)
+		return FAIL(r, -EINVAL,
+			    "'%s': is no place; write start+N, end-N, here, sample+N or any", text);
+	c->anchor = (enum recorded_anchor)i;
+	if (!text[len])
+		return 0;
+	if (i == RECORDED_ANY || (text[len] == '-') != (i == RECORDED_END))
+		return FAIL(r, -EINVAL, "'%s': is no place; %s", text,
+			    i == RECORDED_ANY   ? "any has no distance"
+			    : i == RECORDED_END ? "write end-N"
+						: "only end has a - behind it");
+	rc = read_bytes(r, text + len + 1, &c->off);
+	if (rc == 0 && c->off > OFFSET_MAX)
+		return FAIL(r, -ERANGE, "'%s': is too far", text);
+	return rc;
+}
+
+static int read_length(const struct reading *r, const char *text, struct recorded_length *l)
+{
+	struct mlgen_err why = { 0 };
+	size_t n = strlen(text);
+	int rc;
+
+	l->kind = strcmp(text, "rest") == 0     ? RECORDED_REST
+		  : strcmp(text, "sample") == 0 ? RECORDED_REST_OF_SAMPLE
+		  : n && text[n - 1] == '%'     ? RECORDED_PERCENT
+						: RECORDED_BYTES;
+	if (l->kind == RECORDED_PERCENT) {
+		if (units_percent(text, &l->percent, &why) ||
+		    !(l->percent > 0 && l->percent <= 100))
+			return FAIL(r, -EINVAL,
+				    "'%s': write a part of the file, above 0 and up to 100%%",
+				    text);
+	} else if (l->kind == RECORDED_BYTES) {
+		rc = read_bytes(r, text, &l->bytes);
+		if (rc)
+			return rc;
+		if (l->bytes == 0 || l->bytes > RECORDED_BYTES_MAX)
+			return FAIL(r, -ERANGE, "'%s': a call reads 1 to %u bytes", text,
+				    RECORDED_BYTES_MAX);
+	}
+	return 0;
+}
+
+static int read_lengths(const struct reading *r, char *text, struct recorded_call *c)
+{
+	char *at = text;
+	int rc = 0;
+
+	while (at && rc == 0) {
+		char *comma = strchr(at, ',');
+
+		if (comma)
+			*comma++ = '\0';
+		if (c->lengths == RECORDED_LENGTHS_MAX)
+			return FAIL(r, -E2BIG, "more than %u lengths", RECORDED_LENGTHS_MAX);
+		rc = read_length(r, at, &c->length[c->lengths++]);
+		at = comma;
+	}
+	return rc;
+}
+
+static bool has_rest(const struct recorded_call *c)
+{
+	for (unsigned i = 0; i < c->lengths; i++)
+		if (c->length[i].kind == RECORDED_REST ||
+		    c->length[i].kind == RECORDED_REST_OF_SAMPLE)
+			return true;
+	return false;
+}
+
+static int read_count(const struct reading *r, const char *text, struct recorded_call *c)
+{
+	bool is_to_end = text && *text == '*';
+
+	c->times = c->lengths;
+	if (!text)
+		return 0;
+	if (is_to_end && (c->anchor == RECORDED_ANY || has_rest(c)))
+		return FAIL(r, -EINVAL, "'%s': %s; write xN", text,
+			    has_rest(c) ? "the first call reads to the end"
+					: "random places have no end");
+	if (strcmp(text, "*") == 0)
+		c->until = RECORDED_TO_END;
+	else if (strcmp(text, "*sample") == 0)
+		c->until = RECORDED_TO_END_OF_SAMPLE;
+	else if (*text != 'x' || units_u64(text + 1, &c->times, NULL) || c->times < 1 ||
+		 c->times > RECORDED_COUNT_MAX)
+		return FAIL(r, -EINVAL,
+			    "'%s': is no count; write xN for 1 to %u calls, * to the end of the "
+			    "file or *sample",
+			    text, RECORDED_COUNT_MAX);
+	return 0;
+}
+
+static int take_read(struct reading *r, struct recorded_call *c, char **at)
+{
+	const char *anchor = wordlines_word(at);
+	char *lengths = wordlines_word(at);
+	int rc;
+
+	if (!lengths)
+		return FAIL(r, -EINVAL,
+			    "half a read; write read PLACE LENGTH, such as read start 4096 or read "
+			    "here 64k *");
+	rc = read_anchor(r, anchor, c);
+	if (rc == 0)
+		rc = read_lengths(r, lengths, c);
+	if (rc == 0)
+		rc = read_count(r, wordlines_word(at), c);
+	return rc;
+}
+
+/* ---- lines ---- */
+
+/* Is the call possible behind those before it? */
+static int check_order(struct reading *r, const struct recorded_call *c)
+{
+	const char *wrong = NULL;
+
+	if (c->op == MLGEN_OPEN && r->is_open)
+		wrong = "open: the file is open already";
+	else if (c->op == MLGEN_CLOSE && !r->is_open)
+		wrong = "close: the file is not open";
+	else if (c->op == MLGEN_READ && !r->is_open)
+		wrong = "read: the file is not open; write open before it";
+	if (wrong)
+		return FAIL(r, -EINVAL, "%s", wrong);
+	if (c->op == MLGEN_READ)
+		r->has_read = true;
+	else if (c->op != MLGEN_STAT)
+		r->is_open = c->op == MLGEN_OPEN;
+	return 0;
+}
+
+static void add_call(struct recorded_template *t, const struct recorded_call *c)
+{
+	/* Powers of two: room doubles when it is used up. */
+	if ((t->count & (t->count - 1)) == 0)
+		t->calls = mem_realloc(t->calls, (t->count ? t->count * 2 : 1) * sizeof(*t->calls));
+	t->calls[t->count++] = *c;
+}
+
+static int take_call(struct reading *r, const char *word, char **at)
+{
+	static const struct {
+		const char *word;
+		enum mlgen_op op;
+	} ops[] = { { "open", MLGEN_OPEN },
+		    { "stat", MLGEN_STAT },
+		    { "read", MLGEN_READ },
+		    { "close", MLGEN_CLOSE } };
+	struct recorded_call c = { 0 };
+	size_t i = 0;
+	int rc = 0;
+
+	while (i < 4 && strcmp(ops[i].word, word) != 0)
+		i++;
+	if (i == 4)
+		return FAIL(r, -EINVAL,
+			    "'%s': is no call; a line is template, open, stat, read or close",
+			    word);
+	if (!r->template)
+		return FAIL(r, -EINVAL, "%s: before any template; the first line is template 100%%",
+			    word);
+	if (r->template->count == RECORDED_CALLS_MAX)
+		return FAIL(r, -E2BIG, "more than %u lines in a template", RECORDED_CALLS_MAX);
+	c.op = ops[i].op;
+	if (c.op == MLGEN_READ)
+		rc = take_read(r, &c, at);
+	if (rc == 0)
+		rc = check_order(r, &c);
+	if (rc == 0)
+		add_call(r->template, &c);
+	return rc;
+}
+
+/* What the template that ends here has left undone. */
+static int end_template(struct reading *r)
+{
+	if (!r->template)
+		return 0;
+	r->in.line = r->begun;
+	if (r->is_open)
+		return FAIL(r, -EINVAL,
+			    "the template does not close what it opens; write close at its end");
+	if (!r->has_read)
+		return FAIL(r, -EINVAL, "a template without a read");
+	return 0;
+}
+
+static int take_template(struct reading *r, const char *share)
+{
+	unsigned line = r->in.line;
+	struct mlgen_err why = { 0 };
+	double percent;
+	int rc = end_template(r);
+
+	r->in.line = line;
+	if (rc)
+		return rc;
+	if (r->r->count == RECORDED_TEMPLATES_MAX)
+		return FAIL(r, -E2BIG, "more than %u templates", RECORDED_TEMPLATES_MAX);
+	if (!share || units_percent(share, &percent, &why) || !(percent > 0 && percent <= 100))
+		return FAIL(r, -EINVAL,
+			    "write the share of samples behind template, above 0 and up to 100%%, "
+			    "such as template 93%%");
+	r->template = &r->r->templates[r->r->count++];
+	r->template->percent = percent;
+	r->r->percent += percent;
+	r->begun = line;
+	r->is_open = r->has_read = false;
+	return 0;
+}
+
+static int take_line(void *arg, char *line)
+{
+	struct reading *r = arg;
+	const char *word = wordlines_word(&line);
+	int rc = strcmp(word, "template") == 0 ? take_template(r, wordlines_word(&line))
+					       : take_call(r, word, &line);
+
+	word = rc == 0 ? wordlines_word(&line) : NULL;
+	return word ? FAIL(r, -EINVAL, "'%s': more words than such a line has", word) : rc;
+}
+
+static int check_shares(const struct reading *r)
+{
+	const struct recorded *x = r->r;
+
+	if (x->count == 0)
+		return mlgen_fail(r->in.err, -EINVAL,
+				  "%s: no template stands in it; write template 100%%, and the "
+				  "calls below it, one a line",
+				  r->in.path);
+	if (x->percent < 99 || x->percent > 101)
+		return mlgen_fail(
+			r->in.err, -EINVAL,
+			"%s: the shares of its %u template%s are %.4g%% together, and not 100%%",
+			r->in.path, x->count, x->count > 1 ? "s" : "", x->percent);
+	return 0;
+}
+
+static int read_calls(struct reading *r)
+{
+	static const struct wordlines_sort calls = {
+		.option = "recorded_calls: ",
+		.noun = "a file of calls",
+		.most_bytes = BYTES_MAX,
+		.take = take_line,
+	};
+	int rc = wordlines_read(&r->in, &calls, r);
+
+	if (rc == 0)
+		rc = end_template(r);
+	return rc ? rc : check_shares(r);
+}
+
+int recorded_read(struct recorded **out, const char *path, unsigned kb_base, struct mlgen_err *err)
+{
+	struct reading r = { .in = { .path = path, .err = err },
+			     .r = mem_zalloc(sizeof(*r.r)),
+			     .kb_base = kb_base };
+	int rc;
+
+	r.r->holders = 1;
+	r.r->templates = mem_array(RECORDED_TEMPLATES_MAX, sizeof(*r.r->templates));
+	rc = read_calls(&r);
+	*out = rc ? NULL : r.r;
+	if (rc)
+		recorded_free(r.r);
+	return rc;
+}
+
+/* ---- the calls of a sample ---- */
+
+/*
+ * Every call waits for the one before it, as in the program that was recorded. With direct=1 a read
+ * is widened to whole blocks, and the next one goes on behind them. Of a pair of files the template
+ * is for each.
+ */
+
+/* The bytes of the extent in the file that is open. */
+static void find_sample(const struct plan *p, uint64_t *begin, uint64_t *end)
+{
+	const struct format *f = p->config->dataset->format;
+	uint64_t len = p->file_bytes;
+
+	*begin = 0;
+	if (format_has_parts(f, &p->shape))
+		format_sample_range(f, &p->shape, p->extent.first_sample, p->extent.samples, begin,
+				    &len);
+	*end = *begin + len;
+}
+
+static uint64_t until(uint64_t off, uint64_t end)
+{
+	return off < end ? end - off : 0;
+}
+
+static uint64_t end_of_sample(const struct plan *p)
+{
+	uint64_t begin, end;
+
+	find_sample(p, &begin, &end);
+	return end;
+}
+
+/* Of what is not the rest of something. */
+static uint64_t plain_length(const struct plan *p, const struct recorded_length *l)
+{
+	double part;
+
+	if (l->kind == RECORDED_BYTES)
+		return l->bytes;
+	part = (double)p->file_bytes * l->percent / 100 + 0.5;
+	return part < 1 ? 1 : part < RECORDED_BYTES_MAX ? (uint64_t)part : RECORDED_BYTES_MAX;
+}
+
+static uint64_t any_place(const struct plan *p, uint64_t len)
+{
+	uint64_t seed = rng_u64(p->config->dataset->recorded->seed, RNG_RECORDED, p->extent.id);
+	uint64_t places = len ? p->file_bytes / len : 0;
+
+	return places ? rng_u64(seed, p->step, p->recorded.done) % places * len : 0;
+}
+
+static uint64_t place_of(const struct plan *p, const struct recorded_call *c, uint64_t len)
+{
+	uint64_t begin, end;
+
+	if (c->anchor == RECORDED_ANY)
+		return any_place(p, len);
+	if (p->recorded.done || p->recorded.goes_on)
+		return p->recorded.here;
+	switch (c->anchor) {
+	case RECORDED_END:
+		return until(c->off, p->file_bytes);
+	case RECORDED_HERE:
+		return p->recorded.here + c->off;
+	case RECORDED_SAMPLE:
+		find_sample(p, &begin, &end);
+		return begin + c->off;
+	default:
+		return c->off;
+	}
+}
+
+/* Whole blocks of it. None begins in the block that the file ends in, once all of that was read. */
+static void plan_recorded_widen(const struct plan *p, uint64_t *off, uint64_t *len)
+{
+	uint64_t align = p->config->align_bytes, end = *off + *len;
+
+	if (align == 0)
+		return;
+	if (*off >= p->file_bytes)
+		*off = round_up(*off, align);
+	else
+		*off -= *off % align;
+	*len = round_up(end > *off ? end - *off : 1, align);
+}
+
+/* ---- runs of reads that are all alike ---- */
+
+/* All lengths of a run taken once; 0 = they are not alike each time. */
+static uint64_t cycle_bytes(const struct plan *p, const struct recorded_call *c)
+{
+	uint64_t align = p->config->align_bytes, sum = 0;
+
+	for (unsigned i = 0; i < c->lengths; i++) {
+		const struct recorded_length *l = &c->length[i];
+		uint64_t len = plain_length(p, l);
+
+		if (l->kind == RECORDED_REST || l->kind == RECORDED_REST_OF_SAMPLE ||
+		    (align && len % align) || len > p->file_bytes)
+			return 0;
+		sum += len;
+	}
+	return sum;
+}
+
+/* Cycles behind which there is at least one more. */
+static uint64_t cycles_alike(const struct plan *p, const struct recorded_call *c, uint64_t bytes)
+{
+	uint64_t off = place_of(p, c, 0), end = p->file_bytes, n, fit;
+
+	if (c->until == RECORDED_TO_END_OF_SAMPLE)
+		end = u64_min(end, end_of_sample(p));
+	if (p->config->align_bytes && off % p->config->align_bytes)
+		return 0;
+	n = fit = until(off, end) / bytes;
+	if (c->until == RECORDED_TIMES)
+		n = c->times / c->lengths;
+	if (c->anchor != RECORDED_ANY)
+		n = u64_min(n, fit);
+	return n ? n - 1 : 0;
+}
+
+/* At the beginning of a run: most of it, counted in one go. */
+static void skip_run(struct plan *p, const struct recorded_call *c, struct plan_counts *to)
+{
+	uint64_t bytes = cycle_bytes(p, c), n;
+
+	if (bytes == 0)
+		return;
+	n = cycles_alike(p, c, bytes);
+	if (n == 0)
+		return;
+	p->recorded.here = place_of(p, c, 0) + n * bytes;
+	p->recorded.done = n * c->lengths;
+	if (!to)
+		return;
+	for (unsigned i = 0; i < c->lengths; i++)
+		sizes_add(&to->reads, plain_length(p, &c->length[i]), n);
+	to->ops[MLGEN_READ] += n * c->lengths;
+	to->io_bytes += n * bytes;
+}
+
+/* ---- one call after the other ---- */
+
+/* Is there anything to ask for from `off` on? */
+static bool find_length(const struct plan *p, const struct recorded_call *c,
+			const struct recorded_length *l, uint64_t off, uint64_t *len)
+{
+	uint64_t left = UINT64_MAX;
+
+	if (l->kind == RECORDED_REST || c->until == RECORDED_TO_END)
+		left = until(off, p->file_bytes);
+	else if (l->kind == RECORDED_REST_OF_SAMPLE || c->until == RECORDED_TO_END_OF_SAMPLE)
+		left = until(off, end_of_sample(p));
+	if (l->kind == RECORDED_REST || l->kind == RECORDED_REST_OF_SAMPLE)
+		*len = u64_min(left, RECORDED_BYTES_MAX);
+	else if (c->until == RECORDED_TO_END_OF_SAMPLE)
+		*len = u64_min(left, *len);
+	return left > 0;
+}
+
+/* What is left may be more than one call moves. */
+static bool is_done(const struct recorded_length *l, uint64_t len)
+{
+	return l->kind == RECORDED_BYTES || l->kind == RECORDED_PERCENT || len < RECORDED_BYTES_MAX;
+}
+
+static bool next_read(struct plan *p, const struct recorded_call *c, struct plan_op *op)
+{
+	uint64_t done = p->recorded.done, off, len;
+	const struct recorded_length *l;
+
+	if (c->until == RECORDED_TIMES && done >= c->times)
+		return false;
+	l = &c->length[done % c->lengths];
+	len = l->kind <= RECORDED_PERCENT ? plain_length(p, l) : 0;
+	off = place_of(p, c, len);
+	if (!find_length(p, c, l, off, &len))
+		return false;
+	p->recorded.goes_on = !is_done(l, len);
+	p->recorded.done += !p->recorded.goes_on;
+	plan_recorded_widen(p, &off, &len);
+	op->op = MLGEN_READ;
+	op->off = off;
+	op->len_bytes = len;
+	p->recorded.here = off + u64_min(len, until(off, p->file_bytes));
+	return true;
+}
+
+/* A call that is no run of reads. */
+static void next_other(struct plan *p, const struct recorded_call *c, struct plan_op *op)
+{
+	op->op = c->op;
+	op->part = p->has;
+	if (c->op == MLGEN_OPEN)
+		p->recorded.here = 0;
+}
+
+static bool turn_to_next_part(struct plan *p)
+{
+	if (p->config->dataset->labels || p->has + 1 >= dataset_sample_parts(p->config->dataset))
+		return false;
+	p->has++;
+	p->step = 0;
+	return true;
+}
+
+static bool recorded_next(struct plan *p, struct plan_op *op)
+{
+	const struct recorded_template *t = p->recorded.of;
+
+	op->after = true;
+	for (;;) {
+		if (p->step == t->count && !turn_to_next_part(p))
+			return false;
+		const struct recorded_call *c = &t->calls[p->step];
+
+		if (c->op != MLGEN_READ) {
+			next_other(p, c, op);
+			p->step++;
+			return true;
+		}
+		if (p->recorded.is_counted && p->recorded.done == 0)
+			skip_run(p, c, p->recorded.counts);
+		if (next_read(p, c, op))
+			return true;
+		p->recorded.done = 0;
+		p->recorded.goes_on = false;
+		p->step++;
+	}
+}
+
+static void recorded_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
+{
+	(void)shape;
+	p->recorded.of = recorded_of(p->config->dataset->recorded, x->id);
+}
+
+/* Where a run begins is known only behind what is before it: all are gone through here, and left
+ * out of what follows. */
+static void recorded_skip(struct plan *p, struct plan_counts *c)
+{
+	struct plan ahead;
+	struct plan_op op;
+
+	p->recorded.is_counted = true;
+	ahead = *p;
+	ahead.recorded.counts = c;
+	while (plan_next(&ahead, &op))
+		;
+}
+
+static uint64_t recorded_largest(const struct plan_config *config)
+{
+	uint64_t most = recorded_largest_read(config->dataset->recorded);
+
+	return config->align_bytes && most < UINT64_MAX
+		       ? round_up(most, config->align_bytes) + config->align_bytes
+		       : most;
+}
+
+const struct plan_kind plan_recorded = {
+	.init = recorded_init,
+	.next = recorded_next,
+	.skip = recorded_skip,
+	.largest_read = recorded_largest,
+};

@@ -1,15 +1,322 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scan.c - list files once: names to an unnamed file (scan.h), 16 bytes a file here. */
-#include "data/scan/scan.h"
+#include "data/scan/scan_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "base/util.h"
-#include "data/scan/scan_internal.h"
+#include "hosts/relay.h"
+
+/* ---- what a scan leaves out: named, counted, and a reason to refuse or not ---- */
+
+/* So many of what is skipped are named; the others are counted. */
+#define TOLD_MAX 5
+
+static void put_some(struct buf *to, uint64_t n, const char *one, const char *many)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	if (n)
+		buf_addf(to, "%s%s %s", to->len ? ", " : "", units_human_count(text, n),
+			 n == 1 ? one : many);
+}
+
+static void put_wrong(struct buf *to, const struct scan_skipped *s)
+{
+	put_some(to, s->special, "socket, pipe or device", "sockets, pipes or devices");
+	put_some(to, s->links, "link that leads nowhere or in a circle",
+		 "links that lead nowhere or in a circle");
+	put_some(to, s->unreadable, "that cannot be read", "that cannot be read");
+	put_some(to, s->too_long, "path that is too long", "paths that are too long");
+}
+
+static void put_listed(struct buf *to, const struct scan_skipped *s)
+{
+	put_some(to, s->missing, "file that is not there", "files that are not there");
+	put_some(to, s->folders, "folder", "folders");
+}
+
+/* No reason to refuse anything. */
+static void put_harmless(struct buf *to, const struct scan_skipped *s)
+{
+	put_some(to, s->empty, "empty file", "empty files");
+	put_some(to, s->again, "that was met before", "that were met before");
+	put_some(to, s->deeper, "folder deeper than scan_depth", "folders deeper than scan_depth");
+}
+
+void scan_note(const struct scan *s, const char *fmt, ...)
+{
+	char text[PATH_MAX + 512];
+	va_list ap;
+
+	if (s->is_quiet)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_note("%s", text);
+}
+
+bool scan_is_quiet(const struct scan *s)
+{
+	return s->is_quiet;
+}
+
+void scan_skip(struct walk *w, uint64_t *counter, const char *why)
+{
+	++*counter;
+	if (w->told++ >= TOLD_MAX)
+		return;
+	scan_note(w->scan, "%s: %s%s", w->path, why,
+		  w->req->errors == SCAN_SKIP ? "; left out" : "");
+}
+
+/* What all that was left out comes to. `found`: "dataset=scan found". 0, or -EACCES or -EINVAL with
+ * err. */
+static int scan_judge(struct walk *w, const char *where, const char *found)
+{
+	const struct scan_skipped *s = &w->scan->skipped;
+	struct buf text = { 0 };
+	int r = 0;
+
+	put_listed(&text, s);
+	put_wrong(&text, s);
+	if (text.len && w->req->errors != SCAN_SKIP)
+		r = mlgen_fail(w->err, s->unreadable ? -EACCES : -EINVAL,
+			       "%s: %s %s; --scan_errors=skip goes without", where, found,
+			       buf_str(&text));
+	put_harmless(&text, s);
+	if (r == 0 && text.len)
+		scan_note(w->scan, "%s: left out: %s", where, buf_str(&text));
+	buf_fini(&text);
+	return r;
+}
+
+int scan_judge_list(struct walk *w, const char *list)
+{
+	const struct scan_skipped *s = &w->scan->skipped;
+	struct buf text = { 0 };
+	int r = 0;
+
+	put_listed(&text, s);
+	put_wrong(&text, s);
+	if (text.len && w->req->errors != SCAN_SKIP)
+		r = mlgen_fail(w->err, -EINVAL,
+			       "%s: file_list names %s; --scan_errors=skip goes without", list,
+			       buf_str(&text));
+	buf_fini(&text);
+	return r;
+}
+
+/* ---- what some files were like when they were listed, so that it can be said what has changed
+ * ---- */
+
+/* Every other one stays. */
+static void thin_out(struct scan_marks *m)
+{
+	m->count = (m->count + 1) / 2;
+	for (uint64_t i = 1; i < m->count; i++)
+		m->all[i] = m->all[2 * i];
+	m->step *= 2;
+}
+
+void scan_marks_add(struct scan_marks *m, uint64_t name, const struct stat *st)
+{
+	uint64_t at = m->met++;
+
+	if (!m->all) {
+		m->all = mem_array(SCAN_MARKS, sizeof(*m->all));
+		m->step = 1;
+	}
+	if (at % m->step)
+		return;
+	if (m->count == SCAN_MARKS)
+		thin_out(m);
+	if (at % m->step == 0)
+		m->all[m->count++] = (struct scan_mark){ .name = name,
+							 .size_bytes = (uint64_t)st->st_size,
+							 .changed = st->st_mtim };
+}
+
+static void scan_marks_fini(struct scan_marks *m)
+{
+	mem_free(m->all);
+	memset(m, 0, sizeof(*m));
+}
+
+/* Is it among the first so many files, whose names are in order? */
+static bool is_among(const struct scan *s, uint64_t files, const char *name)
+{
+	uint64_t low = 0, high = files;
+	char other[PATH_MAX];
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		int r;
+
+		if (scan_name(s, middle, other, sizeof(other)) < 0)
+			return false;
+		r = strcmp(name, other);
+		if (r == 0)
+			return true;
+		if (r < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return false;
+}
+
+static bool is_as_it_was(const struct scan_mark *m, const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && (uint64_t)st.st_size == m->size_bytes &&
+	       st.st_mtim.tv_sec == m->changed.tv_sec && st.st_mtim.tv_nsec == m->changed.tv_nsec;
+}
+
+void scan_look_again(const struct scan *s, uint64_t files, struct scan_changed *out)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/", scan_base(s));
+
+	*out = (struct scan_changed){ 0 };
+	for (uint64_t i = 0; i < s->marks.count; i++) {
+		const struct scan_mark *m = &s->marks.all[i];
+		const struct entry e = { .name = m->name };
+
+		if (scan_entry_name(s, &e, path + n, sizeof(path) - (size_t)n) < 0 ||
+		    !is_among(s, files, path + n))
+			continue;
+		out->looked_at++;
+		if (is_as_it_was(m, path))
+			continue;
+		if (out->changed++ == 0 || strcmp(path, out->path) < 0)
+			memcpy(out->path, path, strlen(path) + 1);
+	}
+}
+
+/* ---- what one process of a job has listed becomes a scan in another ---- */
+
+struct given_head {
+	uint64_t count, bytes;
+	struct scan_skipped skipped;
+	uint64_t base_bytes, place_bytes;
+};
+
+/* Of a file; its name comes behind. */
+struct given_file {
+	uint64_t size_bytes;
+	int64_t mtime_ns;
+	uint64_t name_bytes;
+};
+
+static int put_file(const struct entry *e, const struct namefile_map *map, struct relay *to,
+		    struct mlgen_err *err)
+{
+	struct given_file f = { .size_bytes = e->size_bytes, .name_bytes = entry_name_length(e) };
+	const char *name = map->bytes + (entry_name_at(e) - map->start);
+
+	memcpy(&f.mtime_ns, name - sizeof(f.mtime_ns), sizeof(f.mtime_ns));
+	int rc = relay_put(to, &f, sizeof(f), err);
+	return rc ? rc : relay_put(to, name, (size_t)f.name_bytes, err);
+}
+
+int scan_give(const struct scan *s, struct relay *to, struct mlgen_err *err)
+{
+	const struct given_head head = { .count = s->count,
+					 .bytes = s->bytes,
+					 .skipped = s->skipped,
+					 .base_bytes = strlen(s->base),
+					 .place_bytes = strlen(s->place) };
+	struct namefile_map map;
+	int rc = namefile_map(&s->names, 0, &map, err);
+
+	if (rc)
+		return rc;
+	rc = relay_put(to, &head, sizeof(head), err);
+	if (rc == 0)
+		rc = relay_put(to, s->base, (size_t)head.base_bytes, err);
+	if (rc == 0)
+		rc = relay_put(to, s->place, (size_t)head.place_bytes, err);
+	for (uint64_t i = 0; i < s->count && rc == 0; i++)
+		rc = put_file(&s->entries[i], &map, to, err);
+	namefile_unmap(&map);
+	return rc;
+}
+
+static int take_text(char **out, uint64_t bytes, struct relay *from, struct mlgen_err *err)
+{
+	*out = mem_zalloc((size_t)bytes + 1);
+	return relay_get(from, *out, (size_t)bytes, err);
+}
+
+static int take_file(struct scan *s, uint64_t file, struct relay *from, struct mlgen_err *err)
+{
+	char name[PATH_MAX];
+	struct given_file f;
+	int rc = relay_get(from, &f, sizeof(f), err);
+
+	if (rc == 0)
+		rc = relay_get(from, name, (size_t)f.name_bytes, err);
+	if (rc == 0)
+		rc = namefile_add(&s->names, (const char *)&f.mtime_ns, sizeof(f.mtime_ns), err);
+	if (rc)
+		return rc;
+	s->entries[file] = (struct entry){
+		.name = s->names.end << LENGTH_BITS | f.name_bytes,
+		.size_bytes = f.size_bytes,
+	};
+	return namefile_add(&s->names, name, (size_t)f.name_bytes, err);
+}
+
+static int take_all(struct scan *s, struct relay *from, struct mlgen_err *err)
+{
+	struct given_head head;
+	int rc = relay_get(from, &head, sizeof(head), err);
+
+	if (rc)
+		return rc;
+	rc = take_text(&s->base, head.base_bytes, from, err);
+	if (rc == 0)
+		rc = take_text(&s->place, head.place_bytes, from, err);
+	if (rc)
+		return rc;
+	s->skipped = head.skipped;
+	s->bytes = head.bytes;
+	s->entries = mem_array((size_t)head.count, sizeof(*s->entries));
+	for (; s->count < head.count && rc == 0; s->count++)
+		rc = take_file(s, s->count, from, err);
+	return rc ? rc : namefile_flush(&s->names, err);
+}
+
+int scan_take(struct scan **out, const char *beside, struct relay *from, struct mlgen_err *err)
+{
+	struct scan *s = mem_zalloc(sizeof(*s));
+	int rc = namefile_open(&s->names, beside, err);
+
+	s->is_quiet = true; /* who has listed it tells of it */
+	if (rc == 0)
+		rc = take_all(s, from, err);
+	namefile_end(&s->names);
+	if (rc) {
+		scan_free(s);
+		return rc;
+	}
+	*out = s;
+	return 0;
+}
+
+/* ---- scans ---- */
 
 /* No filesystem holds more, and sums of sizes stay within 64 bits. */
 #define MOST_BYTES (UINT64_C(1) << 62)

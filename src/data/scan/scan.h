@@ -381,7 +381,6 @@ struct scan_marks {
 
 /* One more file was listed; what it costs does not grow with them. */
 void scan_marks_add(struct scan_marks *m, uint64_t name, const struct stat *st);
-void scan_marks_fini(struct scan_marks *m); /* takes a zeroed one */
 
 /* Looks at those among the first `files` of the scan again: how many, which of them have changed or
  * gone, and the path of the first of these. */

@@ -26,9 +26,6 @@ struct namelist {
 void namelist_add(struct namelist *l, char *name); /* which it owns */
 void namelist_fini(struct namelist *l);            /* takes a zeroed one */
 
-/* So many names at most come of braces. */
-#define BRACES_MAX 1000000u
-
 /*
  * Adds what a name stands for: "s-{000..127}.tar" 128 names, "{a,b}/{0..3}" eight, in the order in
  * which they are written. A range is of numbers, which keep the width of the wider end where that
@@ -55,10 +52,6 @@ struct links {
 };
 
 void links_fini(struct links *l); /* takes a zeroed one */
-
-void links_add_file(struct links *l, const struct stat *st, uint64_t name_at);
-/* True: no link has led to this folder before. */
-bool links_enter(struct links *l, const struct stat *st);
 
 /* Of files that several links led to all but the first leave the scan, whose order stands: how
  * many. */
@@ -139,9 +132,6 @@ int scan_walk_file(struct walk *w, const char *name);
 
 /* One that is left out: counted, and the first few are named. */
 void scan_skip(struct walk *w, uint64_t *counter, const char *why);
-/* What all that was left out comes to. `found`: "dataset=scan found". 0, or -EACCES or -EINVAL with
- * err. */
-int scan_judge(struct walk *w, const char *where, const char *found);
 /* The same of a list, before its files are looked at. */
 int scan_judge_list(struct walk *w, const char *list);
 

@@ -1,25 +1,201 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_dir.c - make the directory of one checkpoint; see state.h. */
+/* checkpoint_dir.c - the directory of one checkpoint: its name, made, held and deleted. */
+#include "data/state/state.h"
+
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/below.h"
-#include "data/state/state.h"
+#include "base/dirs.h"
+#include "base/jsonfile.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "io/noroom.h"
+
+/* ---- names, given and recognised ---- */
+
+static const struct {
+	const char *before, *after;
+} places[] = {
+	[CHECKPOINT_FINAL] = { "", "" },
+	[CHECKPOINT_PART] = { ".", ".part" },
+	[CHECKPOINT_OLD] = { ".", ".old" },
+};
+
+#define PLACES ARRAY_LEN(places)
+
+void checkpoint_put_name(char to[CHECKPOINT_NAME_BYTES], uint64_t epoch, uint64_t step,
+			 enum checkpoint_place place)
+{
+	snprintf(to, CHECKPOINT_NAME_BYTES, "%sglobal_epoch%" PRIu64 "_step%" PRIu64 "%s",
+		 places[place].before, epoch, step, places[place].after);
+}
+
+static const char *read_number(const char *s, const char *before, uint64_t *out)
+{
+	char *end;
+
+	if (strncmp(s, before, strlen(before)) != 0)
+		return NULL;
+	s += strlen(before);
+	errno = 0;
+	*out = strtoull(s, &end, 10);
+	return *s >= '0' && *s <= '9' && errno == 0 ? end : NULL;
+}
+
+bool checkpoint_read_name(const char *name, struct checkpoint *k)
+{
+	const char *s;
+
+	s = read_number(name + (*name == '.'), "global_epoch", &k->epoch);
+	s = s ? read_number(s, "_step", &k->step) : NULL;
+	for (unsigned i = 0; s && i < PLACES; i++) {
+		k->place = (enum checkpoint_place)i;
+		checkpoint_put_name(k->name, k->epoch, k->step, k->place);
+		if (strcmp(k->name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+void checkpoint_move(struct checkpoint *c, enum checkpoint_place place)
+{
+	c->place = place;
+	checkpoint_put_name(c->name, c->epoch, c->step, place);
+}
+
+void checkpoint_final_name(const struct checkpoint *c, char to[CHECKPOINT_NAME_BYTES])
+{
+	checkpoint_put_name(to, c->epoch, c->step, CHECKPOINT_FINAL);
+}
+
+/* ---- a directory that checkpoints are going to be saved in ---- */
+
+#define PROBES 1000
+
+static int make_path(const struct checkpoints *c, struct mlgen_err *err)
+{
+	char path[PATH_MAX];
+	int rc;
+
+	if (snprintf(path, sizeof(path), "%s", c->directory) >= PATH_MAX)
+		rc = -ENAMETOOLONG;
+	else
+		rc = dirs_make(path, NULL);
+	return rc < 0 ? mlgen_fail(err, rc, "%s: mkdir: %s", path, strerror(-rc)) : 0;
+}
+
+/* A file by no checkpoint's name, which goes at once: who owns it owns what we make here. Another
+ * run may be just about to do the same. */
+static int make_probe(struct checkpoints *c)
+{
+	char name[CHECKPOINT_NAME_BYTES];
+	int fd = -EEXIST, rc;
+
+	checkpoint_put_name(name, CHECKPOINT_PROBE_EPOCH, 0, CHECKPOINT_PART);
+	for (unsigned tries = 0; fd == -EEXIST && tries < PROBES; tries++)
+		fd = below_create(c->dir_fd, name);
+	if (fd < 0)
+		return fd;
+	rc = below_maker(fd, &c->maker);
+	close(fd);
+	if (unlinkat(c->dir_fd, name, 0) != 0 && errno != ENOENT && rc == 0)
+		rc = -errno;
+	return rc;
+}
+
+static bool checkpoint_hold_is_there(const struct checkpoints *c, const char *name)
+{
+	struct stat st;
+
+	return fstatat(c->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+void checkpoints_put_back(struct checkpoints *c, uint64_t epoch, uint64_t step)
+{
+	const struct checkpoint *part = checkpoints_at(c, epoch, step, CHECKPOINT_PART);
+	char final[CHECKPOINT_NAME_BYTES];
+
+	checkpoint_put_name(final, epoch, step, CHECKPOINT_FINAL);
+	if ((part && checkpoint_is_left(c, part)) || checkpoint_hold_is_there(c, final))
+		return;
+	for (size_t i = 0; i < c->count; i++) {
+		struct checkpoint *k = &c->items[i];
+
+		if (k->epoch != epoch || k->step != step || !k->is_complete ||
+		    k->place != CHECKPOINT_OLD)
+			continue;
+		if (renameat(c->dir_fd, k->name, c->dir_fd, final) != 0)
+			return;
+		memcpy(k->name, final, sizeof(final));
+		k->place = CHECKPOINT_FINAL;
+	}
+}
+
+/* Of names that only we give; what fails is left as it is. */
+static void repair(struct checkpoints *c)
+{
+	int lock_fd = below_lock(c->dir_fd);
+
+	for (size_t i = 0; i < c->count; i++)
+		if (c->items[i].place == CHECKPOINT_OLD && c->items[i].is_complete)
+			checkpoints_put_back(c, c->items[i].epoch, c->items[i].step);
+	for (size_t i = 0; i < c->foreign_count; i++) {
+		struct checkpoint k = { 0 };
+
+		if (checkpoint_read_name(c->foreign[i].name, &k) && k.place != CHECKPOINT_FINAL)
+			checkpoint_drop_bare(c, &k);
+	}
+	below_unlock(lock_fd);
+}
+
+int checkpoints_hold(struct checkpoints *c, struct mlgen_err *err)
+{
+	char why[NOROOM_BYTES];
+	int rc = 0;
+
+	if (c->touches_nothing || c->knows_maker)
+		return 0;
+	if (!c->is_held) {
+		rc = make_path(c, err);
+		if (rc == 0)
+			rc = checkpoints_reach(c, err);
+	}
+	if (rc < 0)
+		return rc;
+	rc = make_probe(c);
+	if (rc < 0)
+		return mlgen_fail(err, rc,
+				  "%s: cannot write here: %s%s; another checkpoint_directory=, or "
+				  "its permissions",
+				  c->directory, strerror(-rc),
+				  noroom_put(why, c->directory, rc, 0));
+	c->knows_maker = true;
+	if (!c->only_adds)
+		repair(c);
+	return 0;
+}
+
+/* ---- made ---- */
 
 #define TRIES 100
 
-int checkpoint_fail(const struct checkpoints *c, const struct checkpoint *k, const char *what,
-		    int rc, struct mlgen_err *err)
+/* Messages with the directory, or the manifest in it; they give back rc. */
+static int checkpoint_fail(const struct checkpoints *c, const struct checkpoint *k,
+			   const char *what, int rc, struct mlgen_err *err)
 {
 	return mlgen_fail(err, rc, "%s/%s: %s%s", c->directory, k->name, what, strerror(-rc));
 }
 
-int checkpoint_fail_manifest(const struct checkpoints *c, const struct checkpoint *k, int rc,
-			     struct mlgen_err *err)
+static int checkpoint_fail_manifest(const struct checkpoints *c, const struct checkpoint *k, int rc,
+				    struct mlgen_err *err)
 {
 	return mlgen_fail(err, rc, "%s/%s/%s: %s", c->directory, k->name, CHECKPOINT_MANIFEST,
 			  strerror(-rc));
@@ -216,4 +392,193 @@ int checkpoints_sync(const struct checkpoints *c, struct mlgen_err *err)
 	int rc = below_sync(c->dir_fd);
 
 	return rc < 0 ? mlgen_fail(err, rc, "%s: fsync: %s", c->directory, strerror(-rc)) : 0;
+}
+
+/* ---- deleted, and nothing else ---- */
+
+static bool is_of_manifest(const char *name)
+{
+	return strcmp(name, CHECKPOINT_MANIFEST) == 0 ||
+	       strcmp(name, JSONFILE_PART(CHECKPOINT_MANIFEST)) == 0;
+}
+
+static bool is_file(const char *name)
+{
+	return is_of_manifest(name) || shard_is_name(name);
+}
+
+/* Anything but these? */
+static bool holds_others(int folder_fd, bool (*is_one)(const char *name))
+{
+	int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	bool holds = false;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return true; /* nobody can tell */
+	}
+	while (!holds && (entry = readdir(dir)))
+		holds = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+			!is_one(entry->d_name);
+	closedir(dir);
+	return holds;
+}
+
+bool checkpoint_drop_bare(const struct checkpoints *c, const struct checkpoint *k)
+{
+	int fd = below_folder(c->dir_fd, k->name);
+	struct stat st;
+	bool is_bare;
+
+	if (fd < 0)
+		return fd == -ENOENT;
+	is_bare = below_is_trusted(fd, c->maker) && !holds_others(fd, is_of_manifest) &&
+		  fstatat(fd, CHECKPOINT_MANIFEST, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
+		  errno == ENOENT;
+	if (is_bare)
+		unlinkat(fd, JSONFILE_PART(CHECKPOINT_MANIFEST), 0);
+	close(fd);
+	return is_bare && (unlinkat(c->dir_fd, k->name, AT_REMOVEDIR) == 0 || errno == ENOENT);
+}
+
+static int stays(const struct checkpoints *c, const struct checkpoint *k, const char *why,
+		 struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EPERM, "%s/%s: stays: %s", c->directory, k->name, why);
+}
+
+static int hold(struct checkpoint_removal *r, const struct checkpoints *c,
+		const struct checkpoint *k, struct mlgen_err *err)
+{
+	r->folder_fd = checkpoint_folder(c, k);
+	r->is_held = r->folder_fd >= 0;
+	if (r->folder_fd == -ELOOP)
+		return stays(c, k, "it is a symbolic link", err);
+	if (!r->is_held)
+		return checkpoint_fail(c, k, "", r->folder_fd == -ESTALE ? -ENOENT : r->folder_fd,
+				       err);
+	if (!below_is_trusted(r->folder_fd, c->maker))
+		return stays(c, k,
+			     "it is another user's, who may have put files there that mlgen did "
+			     "not write",
+			     err);
+	return 0;
+}
+
+/* What was listed may be something else by now, or somebody's. */
+static int checkpoint_remove_judge(const struct checkpoint_removal *r, const struct checkpoints *c,
+				   const struct checkpoint *listed, struct mlgen_err *err)
+{
+	char who[256];
+
+	if (r->now.is_complete &&
+	    (r->now.number != listed->number || r->now.begun_s != listed->begun_s))
+		return mlgen_fail(err, -ENOENT, "%s/%s: is another checkpoint by now", c->directory,
+				  listed->name);
+	if (!checkpoint_is_left(c, &r->now))
+		return 0;
+	return mlgen_fail(
+		err, -EBUSY, "%s/%s: %s; another checkpoint_directory=, or --replace removes it",
+		c->directory, listed->name, checkpoint_word_writer(c, &r->now, who, sizeof(who)));
+}
+
+int checkpoint_removal_begin(struct checkpoint_removal *r, const struct checkpoints *c,
+			     const struct checkpoint *k, struct mlgen_err *err)
+{
+	char why[160] = "";
+	int rc;
+
+	*r = (struct checkpoint_removal){ .now = *k };
+	if (c->touches_nothing)
+		return 0;
+	rc = hold(r, c, k, err);
+	if (rc < 0)
+		return rc;
+	rc = checkpoint_manifest_files(r->folder_fd, c->set, r, why, sizeof(why));
+	if (rc == -EPERM)
+		return stays(c, k, why, err);
+	if (rc < 0)
+		return checkpoint_fail_manifest(c, k, rc, err);
+	return checkpoint_remove_judge(r, c, k, err);
+}
+
+bool checkpoint_removal_is_all(const struct checkpoint_removal *r)
+{
+	return !r->is_held || !holds_others(r->folder_fd, is_file);
+}
+
+void checkpoint_removal_fini(struct checkpoint_removal *r)
+{
+	if (r->is_held)
+		close(r->folder_fd);
+	for (size_t i = 0; i < r->count; i++)
+		mem_free(r->names[i]);
+	mem_free(r->names);
+	*r = (struct checkpoint_removal){ 0 };
+}
+
+/*
+ * Killed in the middle, it is not taken for a whole one: a manifest that says so, or on a full
+ * filesystem none at all.
+ */
+int checkpoint_removal_mark(const struct checkpoint_removal *r, const struct checkpoints *c,
+			    struct mlgen_err *err)
+{
+	int rc;
+
+	if (!r->is_held || !r->now.is_complete)
+		return 0;
+	rc = checkpoint_manifest_mark(r->folder_fd, &c->self);
+	if (rc == -ENOSPC || rc == -EDQUOT)
+		rc = unlinkat(r->folder_fd, CHECKPOINT_MANIFEST, 0) == 0 ? 0 : -errno;
+	return rc < 0 ? checkpoint_fail_manifest(c, &r->now, rc, err) : 0;
+}
+
+/* Another run may have put its own there meanwhile. */
+static bool is_by_name(const struct checkpoints *c, const struct checkpoint_removal *r)
+{
+	struct stat by_name, held;
+
+	return fstatat(c->dir_fd, r->now.name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstat(r->folder_fd, &held) == 0 && by_name.st_dev == held.st_dev &&
+	       by_name.st_ino == held.st_ino;
+}
+
+/* Killed before its folder has gone, that has a name by which it is known. */
+static void put_aside(const struct checkpoints *c, struct checkpoint *k)
+{
+	struct checkpoint old = *k;
+
+	checkpoint_move(&old, CHECKPOINT_OLD);
+	if (k->place == CHECKPOINT_FINAL && renameat(c->dir_fd, k->name, c->dir_fd, old.name) == 0)
+		*k = old;
+}
+
+/* The manifest of a directory that has to stay stays, too: it says whose it is. */
+int checkpoint_removal_end(const struct checkpoint_removal *r, const struct checkpoints *c,
+			   struct mlgen_err *err)
+{
+	static const char *const names[] = { JSONFILE_PART(CHECKPOINT_MANIFEST),
+					     CHECKPOINT_MANIFEST };
+	struct checkpoint k = r->now;
+	bool is_there;
+
+	if (!r->is_held)
+		return 0;
+	if (holds_others(r->folder_fd, is_of_manifest))
+		return mlgen_fail(err, -ENOTEMPTY,
+				  "%s/%s: stays, with files that mlgen did not write", c->directory,
+				  k.name);
+	is_there = is_by_name(c, r);
+	if (is_there)
+		put_aside(c, &k);
+	for (unsigned i = 0; i < 2; i++)
+		if (unlinkat(r->folder_fd, names[i], 0) != 0 && errno != ENOENT)
+			return checkpoint_fail(c, &k, "unlink: ", -errno, err);
+	if (is_there && unlinkat(c->dir_fd, k.name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+		return checkpoint_fail(c, &k, "rmdir: ", -errno, err);
+	return 0;
 }

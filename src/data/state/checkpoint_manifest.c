@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_manifest.c - the JSON document in a checkpoint's directory: read, compare, replace. */
-#include "data/state/state.h"
+/* checkpoint_manifest.c - the JSON document in a checkpoint's directory: read, compare, replace;
+ * and who writes it. */
+#include "data/state/state_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -15,7 +17,107 @@
 #include "base/filekind.h"
 #include "base/jsonfile.h"
 #include "base/mem.h"
-#include "data/state/state_internal.h"
+#include "base/units.h"
+#include "base/util.h"
+
+/* ---- who writes a checkpoint, and whether somebody else still needs it ---- */
+
+void checkpoint_sign(struct checkpoint *k, const struct process *self)
+{
+	k->writer = *self;
+	k->begun_s = (uint64_t)time(NULL);
+}
+
+static json_t *checkpoint_writer_encode(const struct checkpoint *k)
+{
+	const struct process *w = &k->writer;
+
+	/* clang-format off */
+	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I}",
+			 "host", w->host,
+			 "machine_id", w->machine_id,
+			 "boot_id", w->boot_id,
+			 "pid_namespace", (json_int_t)w->pid_namespace,
+			 "pid", (json_int_t)w->pid,
+			 "start_ticks", (json_int_t)w->start_ticks,
+			 "begun", (json_int_t)k->begun_s);
+	/* clang-format on */
+}
+
+static void get_text(const json_t *from, const char *key, char *to, size_t bytes)
+{
+	const char *s = json_string_value(json_object_get(from, key));
+
+	snprintf(to, bytes, "%s", s ? s : "");
+}
+
+static uint64_t get_count(const json_t *from, const char *key)
+{
+	json_int_t n = json_integer_value(json_object_get(from, key));
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+static void checkpoint_writer_decode(const json_t *from, struct checkpoint *k)
+{
+	struct process *w = &k->writer;
+
+	get_text(from, "host", w->host, sizeof(w->host));
+	get_text(from, "machine_id", w->machine_id, sizeof(w->machine_id));
+	get_text(from, "boot_id", w->boot_id, sizeof(w->boot_id));
+	w->pid_namespace = get_count(from, "pid_namespace");
+	w->pid = get_count(from, "pid");
+	w->start_ticks = get_count(from, "start_ticks");
+	k->begun_s = get_count(from, "begun");
+}
+
+bool checkpoint_is_left(const struct checkpoints *c, const struct checkpoint *k)
+{
+	if (c->replaces)
+		return false;
+	if (k->is_complete && k->is_of_other_ranks)
+		return true;
+	if (process_is_same(&k->writer, &c->self))
+		return false;
+	/* Of those who did not say it nobody waits for a whole one. */
+	if (k->is_complete && !k->writer.pid)
+		return false;
+	return process_look(&k->writer, &c->self) != PROCESS_GONE;
+}
+
+static void word_age(const struct checkpoint *k, char *to, size_t bytes)
+{
+	uint64_t now_s = (uint64_t)time(NULL);
+	uint64_t age_s = now_s > k->begun_s ? now_s - k->begun_s : 0;
+	char text[UNITS_TEXT_BYTES];
+
+	units_human_time(text, age_s * NS_PER_S);
+	snprintf(to, bytes, "began it %s ago", text);
+}
+
+const char *checkpoint_word_writer(const struct checkpoints *c, const struct checkpoint *k,
+				   char *to, size_t bytes)
+{
+	const struct process *w = &k->writer;
+	char age[64];
+
+	if (k->is_complete && k->is_of_other_ranks) {
+		snprintf(to, bytes, "has other ranks of the same state");
+		return to;
+	}
+	if (!w->pid) {
+		snprintf(to, bytes, "does not say which process writes it");
+		return to;
+	}
+	word_age(k, age, sizeof(age));
+	snprintf(to, bytes, "is that of pid %" PRIu64 " on host %.64s, which %s%s", w->pid, w->host,
+		 age,
+		 process_look(w, &c->self) == PROCESS_RUNS ? " and still runs"
+							   : " and may still run");
+	return to;
+}
+
+/* ---- the document ---- */
 
 #define CHECKPOINT_VERSION 1
 /* It names the files of a million ranks, if need be. */
@@ -205,7 +307,7 @@ static int checkpoint_manifest_fail(char *why, size_t why_bytes, int rc, const c
 	return rc;
 }
 
-static bool get_count(const json_t *root, const char *key, uint64_t *out)
+static bool read_count(const json_t *root, const char *key, uint64_t *out)
 {
 	const json_t *v = json_object_get(root, key);
 
@@ -219,7 +321,7 @@ static bool has_all(const json_t *root)
 {
 	uint64_t n;
 
-	return get_count(root, "number", &n) && get_count(root, "bytes", &n) &&
+	return read_count(root, "number", &n) && read_count(root, "bytes", &n) &&
 	       json_is_boolean(json_object_get(root, "complete")) &&
 	       json_is_object(json_object_get(root, "made_from")) &&
 	       json_is_object(json_object_get(root, "content")) &&
@@ -237,7 +339,7 @@ static int checkpoint_manifest_parse(FILE *from, json_t **out, char *why, size_t
 	if (!root)
 		return checkpoint_manifest_fail(why, why_bytes, -EINVAL,
 						CHECKPOINT_MANIFEST " is cut short or damaged");
-	if (!get_count(root, "version", &version))
+	if (!read_count(root, "version", &version))
 		rc = checkpoint_manifest_fail(why, why_bytes, -EINVAL,
 					      CHECKPOINT_MANIFEST " is no manifest");
 	else if (version != CHECKPOINT_VERSION)
@@ -360,8 +462,8 @@ static bool is_of_others(const json_t *root, const struct shard_set *set)
 static void checkpoint_manifest_decode(const json_t *root, const struct shard_set *set,
 				       struct checkpoint *k)
 {
-	get_count(root, "number", &k->number);
-	get_count(root, "bytes", &k->bytes);
+	read_count(root, "number", &k->number);
+	read_count(root, "bytes", &k->bytes);
 	k->is_complete = json_is_true(json_object_get(root, "complete"));
 	k->is_of_other_ranks = set && is_of_others(root, set);
 	checkpoint_writer_decode(json_object_get(root, "writer"), k);

@@ -114,7 +114,6 @@ bool state_is_local(const struct state *s, uint64_t rank);
  * of its own.
  */
 #define CONTENT_BLOCK 4096u
-#define CONTENT_SHIFT 4u
 #define CONTENT_SLACK CONTENT_BLOCK
 /* Parts of one call (UIO_MAXIOV), and so the longest run: 1024 spans, less than what Linux moves in
  * one call. */
@@ -483,20 +482,12 @@ int checkpoints_check_room(const struct checkpoints *c, uint64_t count, uint64_t
 /* Hold the directory, which is there. 0 or -errno with err. */
 int checkpoints_reach(struct checkpoints *c, struct mlgen_err *err);
 
-/* Messages with the directory, or the manifest in it; they give back rc. */
-int checkpoint_fail(const struct checkpoints *c, const struct checkpoint *k, const char *what,
-		    int rc, struct mlgen_err *err);
-int checkpoint_fail_manifest(const struct checkpoints *c, const struct checkpoint *k, int rc,
-			     struct mlgen_err *err);
-
 /* Nothing was ever said or written in it: it goes, and this is true. The caller has locked the
  * directory (below_lock), since what another run is just beginning looks the same. */
 bool checkpoint_drop_bare(const struct checkpoints *c, const struct checkpoint *k);
 
-/* checkpoint_writer.c: it is this process's, as of now; how a manifest says so. */
+/* checkpoint_manifest.c: it is this process's, as of now; how a manifest says so. */
 void checkpoint_sign(struct checkpoint *k, const struct process *self);
-json_t *checkpoint_writer_encode(const struct checkpoint *k);
-void checkpoint_writer_decode(const json_t *from, struct checkpoint *k);
 
 /* ---- The JSON document in a checkpoint's directory: read, compare, replace ---- */
 
@@ -605,9 +596,3 @@ bool torch_zip_next(const struct shard *f, struct shard_piece *p);
 void torch_zip_meta(const struct shard *f, const struct shard_piece *p, uint64_t from, void *to,
 		    uint64_t bytes);
 void torch_zip_describe(const struct shard *f, const struct shard_piece *p, char *to, size_t bytes);
-
-/* Move to the first piece of a tensor's record; from a piece near by is cheaper, a zeroed one will
- * do. */
-void torch_zip_find(const struct shard *f, struct shard_piece *p, uint64_t tensor);
-/* Where the data of its record begin. */
-uint64_t torch_zip_data_off(const struct shard *f, const struct shard_piece *p);

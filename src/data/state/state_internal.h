@@ -77,15 +77,7 @@ extern const struct layout layout_torch, layout_deepspeed, layout_stream, layout
  * writers' scratch buffers stay small. */
 #define LAYOUT_META_BYTES (UINT64_C(1) << 20)
 
-/* Rows of layout_deepspeed that others have, too: DLIO's files and names. */
-uint64_t deepspeed_files(const struct shard_set *set, uint64_t rank);
-void deepspeed_groups(struct shard *f);
-void deepspeed_name(const struct shard *f, char *to, size_t bytes);
 extern const char *const deepspeed_names[];
-
-/* One file with all groups of a rank, if it has any. */
-uint64_t layout_one_file(const struct shard_set *set, uint64_t rank);
-void layout_all_groups(struct shard *f);
 
 /* ---- The tensors of a tensor_sizes file ---- */
 
@@ -103,14 +95,9 @@ int state_list_new(struct state_list **out, const char *path, unsigned kb_base, 
 		   struct mlgen_err *err);
 void state_list_free(struct state_list *l); /* NULL is fine */
 
-uint64_t state_list_tensors(const struct state_list *l);
 uint64_t state_list_bytes(const struct state_list *l); /* of all, scaled */
 
-uint64_t state_list_size(const struct state_list *l, uint64_t i); /* scaled */
 const char *state_list_name(const struct state_list *l, uint64_t i);
-
-/* A size of scale=100 % at this scale. */
-uint64_t state_scaled(uint64_t bytes, double scale);
 
 /* Any part of something that is made from its front: what lies before and behind is left out. */
 

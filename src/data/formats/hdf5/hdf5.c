@@ -1,14 +1,320 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hdf5.c - format=hdf5: one contiguous dataset `records`, as h5py writes it by default. */
-#include "data/file/file.h"
+#include "data/formats/hdf5/hdf5.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 #include "config.h"
-#include "data/formats/hdf5/hdf5.h"
+#include "data/file/file.h"
 
 #ifdef HAVE_HDF5
+
+#include "data/formats/hdf5/hdf5_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+
+/* ---- a file's metadata as libhdf5 makes it, and what is read of it ---- */
+
+/* What init has loaded. */
+static const struct hdf5_library *h5;
+
+/*
+ * The numbers that depend on the shape: each side, and behind them the bytes of all samples and the
+ * file's end. All of them take 8 bytes, little endian (HDF5 file format, "sizes of lengths and
+ * offsets").
+ */
+enum { PAYLOAD, END, NUMBERS };
+
+struct numbers {
+	unsigned count;
+	uint64_t values[HDF5_RANK_MAX + NUMBERS];
+};
+
+/*
+ * Sides that stand out, as no other number of the metadata is like them. The payload is no smaller
+ * than 2048 bytes: libhdf5 sets so much aside for small datasets, and gives the rest back only when
+ * the file is closed.
+ */
+static const uint64_t marks[HDF5_RANK_MAX] = { 1009, 113, 11 };
+/* A second file, to compare with. */
+static const uint64_t others[HDF5_RANK_MAX] = { 23, 1571, 3 };
+
+static uint64_t payload_of(unsigned rank, const uint64_t *sides)
+{
+	uint64_t bytes = 1;
+
+	assert(rank <= HDF5_RANK_MAX);
+	for (unsigned i = 0; i < rank; i++)
+		bytes *= sides[i];
+	return bytes;
+}
+
+static void numbers_of(struct numbers *n, const struct hdf5_image *im, const uint64_t *sides)
+{
+	uint64_t payload = payload_of(im->rank, sides);
+
+	memcpy(n->values, sides, im->rank * sizeof(*sides));
+	n->values[im->rank + PAYLOAD] = payload;
+	n->values[im->rank + END] = im->head_bytes + payload;
+	n->count = im->rank + NUMBERS;
+}
+
+static uint64_t get64(const uint8_t *at)
+{
+	uint64_t v = 0;
+
+	for (unsigned i = 8; i--;)
+		v = v << 8 | at[i];
+	return v;
+}
+
+static void put64(uint8_t *at, uint64_t v)
+{
+	for (unsigned i = 0; i < 8; i++, v >>= 8)
+		at[i] = (uint8_t)v;
+}
+
+/* Making a file in memory */
+
+static bool write_a_byte(hid_t dataset, hid_t space)
+{
+	static const hsize_t first[HDF5_RANK_MAX] = { 0 };
+	const uint8_t byte = 0;
+	hid_t one = h5->Screate(H5S_SCALAR);
+	bool ok = one >= 0 && h5->Sselect_elements(space, H5S_SELECT_SET, 1, first) >= 0 &&
+		  h5->Dwrite(dataset, *h5->T_NATIVE_UINT8, one, space, H5P_DEFAULT, &byte) >= 0;
+
+	if (one >= 0)
+		h5->Sclose(one);
+	return ok;
+}
+
+/* The samples get their place with the first byte that is written. */
+static haddr_t add_dataset(hid_t file, unsigned rank, const uint64_t *sides)
+{
+	haddr_t place = HADDR_UNDEF;
+	hid_t space, dataset = H5I_INVALID_HID;
+	hsize_t dims[HDF5_RANK_MAX];
+
+	for (unsigned i = 0; i < HDF5_RANK_MAX; i++)
+		dims[i] = sides[i];
+	space = h5->Screate_simple((int)rank, dims, NULL);
+	/* Files must not differ by the time they were made, and h5py's say nothing about it
+	 * either. */
+	hid_t plist = h5->Pcreate(*h5->P_CLS_DATASET_CREATE_ID);
+	if (space >= 0 && plist >= 0 && h5->Pset_obj_track_times(plist, 0) >= 0)
+		dataset = h5->Dcreate2(file, "records", *h5->T_STD_U8LE, space, H5P_DEFAULT, plist,
+				       H5P_DEFAULT);
+	if (dataset >= 0 && write_a_byte(dataset, space))
+		place = h5->Dget_offset(dataset);
+	if (dataset >= 0)
+		h5->Dclose(dataset);
+	if (plist >= 0)
+		h5->Pclose(plist);
+	if (space >= 0)
+		h5->Sclose(space);
+	return place;
+}
+
+/*
+ * The oldest version of the layout, which is the default of h5py, and of libhdf5 up to 1.14; all of
+ * them read it. Before it makes an image in memory libhdf5 tries to open what has its name, to read
+ * and write.
+ */
+static hid_t create_file(void)
+{
+	hid_t file = H5I_INVALID_HID;
+	hid_t access = h5->Pcreate(*h5->P_CLS_FILE_ACCESS_ID);
+
+	if (access < 0)
+		return file;
+	if (h5->Pset_fapl_core(access, 65536, 0) >= 0 &&
+	    h5->Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0)
+		file = h5->Fcreate(HDF5_NO_FILE, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+	h5->Pclose(access);
+	return file;
+}
+
+/* What lies before the samples, into `head`: its size, or 0. */
+static unsigned read_head(hid_t file, haddr_t place, uint64_t payload, uint8_t *head)
+{
+	size_t bytes = (size_t)(place + payload);
+	uint8_t *all;
+	ssize_t got;
+
+	if (place > HDF5_IMAGE_MAX || h5->Fflush(file, H5F_SCOPE_GLOBAL) < 0)
+		return 0;
+	all = mem_zalloc(bytes);
+	/* The samples are the last thing in the file, or it does not fit. */
+	got = h5->Fget_file_image(file, all, bytes);
+	if (got == (ssize_t)bytes)
+		memcpy(head, all, (size_t)place);
+	mem_free(all);
+	return got == (ssize_t)bytes ? (unsigned)place : 0;
+}
+
+static unsigned make_head(unsigned rank, const uint64_t *sides, uint8_t *head)
+{
+	hid_t file = create_file();
+	unsigned bytes = 0;
+	haddr_t place;
+
+	if (file < 0)
+		return 0;
+	place = add_dataset(file, rank, sides);
+	if (place != HADDR_UNDEF)
+		bytes = read_head(file, place, payload_of(rank, sides), head);
+	h5->Fclose(file);
+	return bytes;
+}
+
+static bool find_places(struct hdf5_image *im)
+{
+	struct numbers n;
+
+	numbers_of(&n, im, marks);
+	for (unsigned off = 0; off + 8 <= im->head_bytes; off++) {
+		uint64_t v = get64(im->head + off);
+
+		for (unsigned i = 0; i < n.count; i++) {
+			if (n.values[i] != v)
+				continue;
+			if (im->place_count == HDF5_PLACES_MAX)
+				return false;
+			im->places[im->place_count++] = (struct hdf5_place){ off, i };
+		}
+	}
+	return true;
+}
+
+/* Is a file of another shape what libhdf5 would have made of it? */
+static bool is_right(const struct hdf5_image *im)
+{
+	uint8_t *two = mem_zalloc((size_t)2 * HDF5_IMAGE_MAX);
+	uint8_t *mine = two + HDF5_IMAGE_MAX;
+	bool same = make_head(im->rank, others, two) == im->head_bytes;
+
+	hdf5_image_fill(im, others, mine);
+	same = same && memcmp(two, mine, im->head_bytes) == 0;
+	mem_free(two);
+	return same;
+}
+
+/*
+ * Seeing what is read
+ *
+ * The metadata is in memory, and the file goes on behind it.
+ */
+struct recorder {
+	struct hdf5_source source;
+	struct hdf5_image *image;
+	uint8_t head[HDF5_IMAGE_MAX];
+};
+
+/* None that reaches into the samples is expected: it would depend on the file's size. */
+static bool recorder_read(void *arg, bool is_sample, uint64_t off, uint64_t bytes, void *to)
+{
+	struct recorder *r = arg;
+	struct hdf5_image *im = r->image;
+
+	(void)is_sample;
+	if (off > im->head_bytes || bytes > im->head_bytes - off ||
+	    im->read_count == HDF5_READS_MAX)
+		return false;
+	im->reads[im->read_count++] = (struct hdf5_read){ (unsigned)off, (unsigned)bytes };
+	memcpy(to, r->head + off, bytes);
+	return true;
+}
+
+/* As h5py: f['records'], then what the type and the shape of the dataset are. */
+static bool hdf5_image_record(struct recorder *r)
+{
+	hid_t dataset = H5I_INVALID_HID, space = H5I_INVALID_HID;
+	hid_t file = hdf5_source_open(h5, &r->source);
+
+	r->image->root_count = r->image->read_count;
+	if (file >= 0)
+		dataset = h5->Oopen(file, "records", H5P_DEFAULT);
+	if (dataset >= 0)
+		space = h5->Dget_space(dataset);
+	if (space >= 0)
+		h5->Sclose(space);
+	if (dataset >= 0)
+		h5->Oclose(dataset);
+	if (file >= 0)
+		h5->Fclose(file);
+	return space >= 0;
+}
+
+static int unknown_layout(struct mlgen_err *err)
+{
+	unsigned v[3] = { 0 };
+
+	h5->get_libversion(&v[0], &v[1], &v[2]);
+	return mlgen_fail(err, -EINVAL,
+			  "format: hdf5: libhdf5 %u.%u.%u lays out files in a way that mlgen does "
+			  "not know; versions 1.10 to 1.14 are known",
+			  v[0], v[1], v[2]);
+}
+
+/* Let libhdf5 write and open files to find their layout; head_bytes stays 0 if this fails. */
+static int learn_layout(struct hdf5_image *im, unsigned rank, struct mlgen_err *err)
+{
+	*im = (struct hdf5_image){ .rank = rank };
+	im->head_bytes = make_head(rank, marks, im->head);
+	if (im->head_bytes && find_places(im) && is_right(im) && hdf5_image_learn(im, marks) == 0)
+		return 0;
+	im->head_bytes = 0;
+	return unknown_layout(err);
+}
+
+int hdf5_image_init(struct hdf5_image *im, unsigned rank, struct mlgen_err *err)
+{
+	static struct hdf5_image layouts[HDF5_RANK_MAX + 1];
+	int rc = 0;
+
+	assert(rank <= HDF5_RANK_MAX);
+	h5 = hdf5_library(err);
+	if (!h5)
+		return -ENOENT;
+	if (layouts[rank].head_bytes == 0)
+		rc = learn_layout(&layouts[rank], rank, err);
+	*im = layouts[rank];
+	return rc;
+}
+
+void hdf5_image_fill(const struct hdf5_image *im, const uint64_t *sides, uint8_t *to)
+{
+	struct numbers n;
+
+	numbers_of(&n, im, sides);
+	memcpy(to, im->head, im->head_bytes);
+	for (unsigned i = 0; i < im->place_count; i++)
+		put64(to + im->places[i].off, n.values[im->places[i].number]);
+}
+
+int hdf5_image_learn(struct hdf5_image *im, const uint64_t *sides)
+{
+	struct recorder *r = mem_zalloc(sizeof(*r));
+	size_t sieve = 0, cache;
+	bool ok;
+
+	im->read_count = 0;
+	r->image = im;
+	r->source.read = recorder_read;
+	r->source.arg = r;
+	r->source.end_of_file = im->head_bytes + payload_of(im->rank, sides);
+	hdf5_image_fill(im, sides, r->head);
+	ok = hdf5_source_sizes(h5, &sieve, &cache) && hdf5_image_record(r);
+	im->sieve_bytes = sieve;
+	mem_free(r);
+	return ok ? 0 : -EINVAL;
+}
+
+/* ---- the format ---- */
 
 /*
  * Metadata, then the samples to the file's end. DLIO has its files in the newest layout and a

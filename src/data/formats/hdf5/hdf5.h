@@ -42,7 +42,6 @@ struct hdf5_found {
 	const uint64_t *words; /* NULL in a look */
 };
 
-void hdf5_found_pack(const struct hdf5_found *f, uint64_t *facts);
 void hdf5_found_unpack(struct hdf5_found *f, const struct file_shape *shape);
 
 /* What each sample has of a row whose chunks are so large: bytes, and those of the last one. */

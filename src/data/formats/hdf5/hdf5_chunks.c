@@ -14,6 +14,19 @@
 #include "base/signals.h"
 #include "base/util.h"
 
+/*
+ * Of an open file that has a chunked dataset and put down the reads of its metadata: the words
+ * behind them, look->sample_bytes, and what is chunked of *found. `cache_bytes`: larger chunks are
+ * not kept. 0, or -errno with look->err.
+ *
+ * Any index will do, as libhdf5 is asked. Each chunk is looked up once. What is read for that
+ * depends on what came before, and h5py opens the file for each sample: so a lookup is repeated in
+ * a newly opened file, but not between two rows whose lookups read the same: they are in the same
+ * leaf of the index, and so is what lies between. At most HDF5_LEARN_MAX chunks of a file are
+ * learned in this way; rows beyond are taken to read as one before them does.
+ */
+#define HDF5_LEARN_MAX 20000u
+
 /* Of a row: a read of the index, or 0 bytes for a chunk. */
 struct steps {
 	struct hdf5_note *list; /* owned */

@@ -111,8 +111,10 @@ uint64_t parquet_read_bytes(const struct dataset *ds);
 /* Header of a page of a chunk, into PARQUET_PIECE_MAX bytes: its length. */
 size_t parquet_page_header(const struct parquet_chunk *c, uint64_t page, uint8_t *to);
 
-/* The footer and its tail in pieces, the same way; then its length, which the last piece says. */
-uint64_t parquet_footer_pieces(const struct parquet *p);
+/*
+ * The footer and its tail in pieces, the same way: the head, each column of the schema, the list
+ * of row groups, each chunk of each of them, the tail. Then its length, which the last piece says.
+ */
 size_t parquet_footer_piece(const struct parquet *p, uint64_t piece, uint8_t *to);
 uint64_t parquet_footer_bytes(const struct parquet *p);
 

@@ -1,10 +1,338 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* parquet_footer.c - what a Parquet file says about itself: page headers, footer. */
-#include "data/formats/parquet/parquet.h"
+#include "data/formats/parquet/parquet_internal.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
-#include "data/formats/parquet/parquet_internal.h"
+#include "base/util.h"
+
+/* ---- reads structures in Thrift's compact protocol from a file that a scan looks at ---- */
+
+/* So much is looked at at a time. */
+#define PIECE_BYTES 4096u
+/* Structs within structs; Parquet has less than ten. */
+#define DEPTH_MAX 40u
+
+#define LONG_LIST 15
+#define VARINT_MAX 10
+
+static void thrift_read_fail(struct thrift_reader *t, const char *what)
+{
+	if (t->failed)
+		return;
+	t->failed =
+		look_fail(t->look, t->off, "%s; the footer ends at byte %" PRIu64, what, t->end);
+	t->there = 0;
+}
+
+void thrift_reader_init(struct thrift_reader *t, struct look *l, uint64_t off, uint64_t end)
+{
+	*t = (struct thrift_reader){ .look = l, .off = off, .end = end };
+}
+
+/* Is there another byte at t->at? */
+static bool thrift_fill(struct thrift_reader *t)
+{
+	uint64_t left = t->end - t->off;
+
+	if (t->failed)
+		return false;
+	if (t->there)
+		return true;
+	if (left == 0) {
+		thrift_read_fail(t, "a value of the footer is cut off here");
+		return false;
+	}
+	left = u64_min(left, PIECE_BYTES);
+	t->at = look_at(t->look, t->off, (size_t)left);
+	t->there = t->at ? (size_t)left : 0;
+	if (!t->at)
+		t->failed = t->look->err->code;
+	return t->at;
+}
+
+static unsigned get_byte(struct thrift_reader *t)
+{
+	if (!thrift_fill(t))
+		return 0;
+	t->off++;
+	t->there--;
+	return *t->at++;
+}
+
+static uint64_t get_varint(struct thrift_reader *t)
+{
+	uint64_t v = 0;
+
+	for (unsigned i = 0; i < VARINT_MAX; i++) {
+		unsigned b = get_byte(t);
+
+		v |= (uint64_t)(b & 0x7f) << 7 * i;
+		if (!(b & 0x80))
+			return v;
+	}
+	thrift_read_fail(t, "a number of the footer has more than 64 bits");
+	return 0;
+}
+
+static int64_t get_zigzag(struct thrift_reader *t)
+{
+	uint64_t v = get_varint(t);
+
+	return (int64_t)(v >> 1 ^ (v & 1 ? UINT64_MAX : 0));
+}
+
+static void thrift_read_pass(struct thrift_reader *t, uint64_t bytes)
+{
+	if (bytes > t->end - t->off) {
+		thrift_read_fail(t, "a text of the footer is longer than what is left");
+		return;
+	}
+	while (bytes && thrift_fill(t)) {
+		size_t n = (size_t)u64_min(bytes, t->there);
+
+		t->at += n;
+		t->there -= n;
+		t->off += n;
+		bytes -= n;
+	}
+}
+
+bool thrift_enter(struct thrift_reader *t, unsigned type)
+{
+	if (type != WIRE_STRUCT)
+		thrift_read_fail(t, "a struct of the footer is none");
+	else if (++t->depth > DEPTH_MAX)
+		thrift_read_fail(t, "the footer has structs within structs without end");
+	return !t->failed;
+}
+
+void thrift_leave(struct thrift_reader *t)
+{
+	t->depth--;
+}
+
+bool thrift_next(struct thrift_reader *t, struct thrift_field *f)
+{
+	unsigned b = get_byte(t);
+
+	f->type = b & 0x0f;
+	if (t->failed || f->type == WIRE_STOP)
+		return false;
+	if (b >> 4)
+		f->id += (int)(b >> 4);
+	else
+		f->id = (int)(int16_t)get_zigzag(t);
+	return !t->failed;
+}
+
+static uint64_t list_head(struct thrift_reader *t, unsigned *type)
+{
+	unsigned b = get_byte(t);
+	uint64_t n = b >> 4;
+
+	*type = b & 0x0f;
+	if (n == LONG_LIST)
+		n = get_varint(t);
+	/* Each takes a byte at least. */
+	if (n > t->end - t->off) {
+		thrift_read_fail(t, "a list of the footer is longer than what is left");
+		n = 0;
+	}
+	return n;
+}
+
+static void skip_map(struct thrift_reader *t)
+{
+	uint64_t n = get_varint(t);
+	unsigned types = n ? get_byte(t) : 0;
+
+	if (n > t->end - t->off)
+		thrift_read_fail(t, "a map of the footer is longer than what is left");
+	for (uint64_t i = 0; i < n && !t->failed; i++) {
+		thrift_skip(t, types >> 4);
+		thrift_skip(t, types & 0x0f);
+	}
+}
+
+static void skip_list(struct thrift_reader *t)
+{
+	unsigned type;
+	uint64_t n = list_head(t, &type);
+
+	for (uint64_t i = 0; i < n && !t->failed; i++)
+		if (type == WIRE_TRUE || type == WIRE_FALSE)
+			get_byte(t);
+		else
+			thrift_skip(t, type);
+}
+
+static void skip_struct(struct thrift_reader *t)
+{
+	struct thrift_field f = { 0 };
+
+	while (thrift_next(t, &f))
+		thrift_skip(t, f.type);
+}
+
+void thrift_skip(struct thrift_reader *t, unsigned type)
+{
+	if (++t->depth > DEPTH_MAX)
+		thrift_read_fail(t, "the footer has structs within structs without end");
+	switch (t->failed ? WIRE_TRUE : type) {
+	case WIRE_TRUE:
+	case WIRE_FALSE:
+		break;
+	case WIRE_BYTE:
+		get_byte(t);
+		break;
+	case WIRE_I16:
+	case WIRE_I32:
+	case WIRE_I64:
+		get_varint(t);
+		break;
+	case WIRE_DOUBLE:
+		thrift_read_pass(t, 8);
+		break;
+	case WIRE_BINARY:
+		thrift_read_pass(t, get_varint(t));
+		break;
+	case WIRE_LIST:
+	case WIRE_SET:
+		skip_list(t);
+		break;
+	case WIRE_MAP:
+		skip_map(t);
+		break;
+	case WIRE_STRUCT:
+		skip_struct(t);
+		break;
+	default:
+		thrift_read_fail(t, "a value of the footer is of no type of Thrift's");
+	}
+	t->depth--;
+}
+
+int64_t thrift_int(struct thrift_reader *t, const struct thrift_field *f)
+{
+	if (f->type != WIRE_I16 && f->type != WIRE_I32 && f->type != WIRE_I64) {
+		thrift_read_fail(t, "a number of the footer is none");
+		return 0;
+	}
+	return get_zigzag(t);
+}
+
+size_t thrift_string(struct thrift_reader *t, unsigned type, char *out, size_t size)
+{
+	uint64_t n = type == WIRE_BINARY ? get_varint(t) : 0;
+	size_t i = 0;
+
+	if (type != WIRE_BINARY)
+		thrift_read_fail(t, "a text of the footer is none");
+	if (n > t->end - t->off) {
+		thrift_read_fail(t, "a text of the footer is longer than what is left");
+		n = 0;
+	}
+	for (; i < n && i + 1 < size; i++)
+		out[i] = (char)get_byte(t);
+	out[i] = '\0';
+	thrift_read_pass(t, n - i);
+	return (size_t)n;
+}
+
+uint64_t thrift_elements(struct thrift_reader *t, const struct thrift_field *f, unsigned *type)
+{
+	*type = 0;
+	if (f->type != WIRE_LIST) {
+		thrift_read_fail(t, "a list of the footer is none");
+		return 0;
+	}
+	return list_head(t, type);
+}
+
+/* ---- the header of a page ---- */
+
+/* From parquet.thrift of the Apache Parquet format. */
+enum {
+	PAGE_RAW_BYTES = 2,
+	PAGE_STORED_BYTES = 3,
+	PAGE_DATA_V2 = 8,
+
+	V2_DEFINITION_BYTES = 5,
+	V2_REPETITION_BYTES = 6,
+	V2_IS_COMPRESSED = 7,
+};
+
+struct page_head {
+	int64_t raw, stored, levels;
+	bool is_raw;
+};
+
+/* Of a page of the second version levels stand before what is compressed. */
+static void read_second(struct thrift_reader *t, struct page_head *h)
+{
+	struct thrift_field f = { 0 };
+
+	while (thrift_next(t, &f)) {
+		int64_t n = 0;
+
+		if (f.id == V2_DEFINITION_BYTES || f.id == V2_REPETITION_BYTES)
+			n = thrift_int(t, &f);
+		else
+			thrift_skip(t, f.type);
+		h->is_raw |= f.id == V2_IS_COMPRESSED && f.type == WIRE_FALSE;
+		if (n < 0 || n > INT32_MAX)
+			n = INT32_MAX;
+		h->levels += n;
+	}
+}
+
+static void read_head(struct thrift_reader *t, struct page_head *h)
+{
+	struct thrift_field f = { 0 };
+
+	while (thrift_next(t, &f)) {
+		if (f.id == PAGE_RAW_BYTES) {
+			h->raw = thrift_int(t, &f);
+		} else if (f.id == PAGE_STORED_BYTES) {
+			h->stored = thrift_int(t, &f);
+		} else if (f.id == PAGE_DATA_V2 && thrift_enter(t, f.type)) {
+			read_second(t, h);
+			thrift_leave(t);
+		} else {
+			thrift_skip(t, f.type);
+		}
+	}
+}
+
+bool parquet_page_read(struct parquet_page *p, const uint8_t *at, size_t bytes)
+{
+	/* Nothing is read through it: all of it is there. */
+	struct mlgen_err err = { 0 };
+	struct look nowhere = { .path = "", .fd = -1, .err = &err };
+	struct page_head h = { 0 };
+	struct thrift_reader t;
+
+	thrift_reader_init(&t, &nowhere, 0, bytes);
+	t.at = at;
+	t.there = bytes;
+	read_head(&t, &h);
+	if (thrift_failed(&t) || h.raw < h.levels || h.stored < h.levels ||
+	    (uint64_t)h.stored > bytes - t.off)
+		return false;
+	*p = (struct parquet_page){
+		.head_bytes = (size_t)t.off,
+		.level_bytes = (uint64_t)h.levels,
+		.stored_bytes = (uint64_t)(h.stored - h.levels),
+		.raw_bytes = (uint64_t)(h.raw - h.levels),
+		.is_packed = !h.is_raw,
+	};
+	return true;
+}
+
+/* ---- the footer ---- */
 
 /* From parquet.thrift of the Apache Parquet format. */
 enum physical_type {
@@ -56,8 +384,6 @@ enum {
 	META_PAGE_OFFSET = 9,
 
 	PAGE_TYPE = 1,
-	PAGE_RAW_BYTES = 2,
-	PAGE_STORED_BYTES = 3,
 	PAGE_DATA_HEADER = 5,
 
 	DATA_VALUES = 1,
@@ -250,12 +576,6 @@ size_t parquet_page_header(const struct parquet_chunk *c, uint64_t page, uint8_t
 	thrift_end(&t, outer);
 	thrift_end(&t, 0);
 	return t.len;
-}
-
-/* Head, each column of the schema, the list of row groups, each chunk of each of them, tail. */
-uint64_t parquet_footer_pieces(const struct parquet *p)
-{
-	return 3 + p->columns.count + p->groups * p->columns.count;
 }
 
 size_t parquet_footer_piece(const struct parquet *p, uint64_t piece, uint8_t *to)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "data/formats/parquet/parquet.h"
 #include "data/file/file.h"
 
 /* ---- Which columns of somebody else's Parquet file read_columns= names ---- */
@@ -32,8 +33,6 @@ int parquet_names_init(struct parquet_names *n, const char *text, struct look *l
 void parquet_names_fini(struct parquet_names *n);
 
 bool parquet_names_has(struct parquet_names *n, const char *column);
-/* Were all of them asked for? 0, or -EINVAL with l->err. */
-int parquet_names_check(const struct parquet_names *n, struct look *l);
 
 /* ---- Writes structures in Thrift's compact protocol, as Parquet has them ---- */
 

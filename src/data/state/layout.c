@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* layout.c - the layouts of checkpoints: which files a rank writes, and by which calls. */
+#include "data/state/state_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/dist.h"
+#include "base/rng.h"
+#include "base/util.h"
+#include "job/job.h"
+
+/* ---- torch: rank_R.pt, all that a rank has, by torch.save(state, path) ---- */
+
+/* The file's name without its suffix is the archive's, or that of whose calls these are. */
+static void torch_init(struct shard *f)
+{
+	const char *name = f->set->state->job->checkpoint_archive;
+
+	if (name && *name)
+		snprintf(f->zip.stem, sizeof(f->zip.stem), "%s", name);
+	else
+		snprintf(f->zip.stem, sizeof(f->zip.stem), "rank_%" PRIu64, f->rank);
+	torch_zip_init(f);
+}
+
+static void torch_name(const struct shard *f, char *to, size_t bytes)
+{
+	snprintf(to, bytes, "rank_%" PRIu64 ".pt", f->rank);
+}
+
+/* One file with all groups of a rank, if it has any. */
+static uint64_t layout_one_file(const struct shard_set *set, uint64_t rank)
+{
+	return state_groups(set->state, rank) > 0;
+}
+
+static void layout_all_groups(struct shard *f)
+{
+	f->groups = state_groups(f->set->state, f->rank);
+}
+
+static const char *const torch_names[] = { "rank_#.pt", NULL };
+
+const struct layout layout_torch = {
+	.name = "torch",
+	.files = layout_one_file,
+	.groups = layout_all_groups,
+	.init = torch_init,
+	.name_of = torch_name,
+	.names = torch_names,
+	.next = torch_zip_next,
+	.meta = torch_zip_meta,
+	.describe = torch_zip_describe,
+	.write_next = torch_path_write_next,
+	.read_next = torch_read_next,
+	.stats_to_read = true,
+	.buffer_bytes = TORCH_PATH_BUFFER,
+};
+
+/* ---- deepspeed: DLIO's files, each by torch.save(state, path) ---- */
+
+/*
+ * Of a transformer (DLIO checkpointing/base_checkpointing.py): with ZeRO 1 and 2 and a pipeline
+ * each layer has a file, else all layers of a rank have one; the optimizer's is the last. Of any
+ * other state: one file a rank.
+ */
+static bool is_transformer(const struct shard_set *set)
+{
+	return set->state->kind == STATE_TRANSFORMER;
+}
+
+static bool is_of_zero_1_or_2(const struct state *s)
+{
+	return s->zero_stage == 1 || s->zero_stage == 2;
+}
+
+static bool has_optimizer(const struct state *s, uint64_t rank, uint64_t groups)
+{
+	struct state_group g;
+
+	if (groups == 0)
+		return false;
+	state_group(s, rank, groups - 1, &g);
+	return g.is_optimizer;
+}
+
+/* Of a rank with so many groups that are layers. */
+static uint64_t model_files(const struct shard_set *set, uint64_t layers)
+{
+	if (layers && is_transformer(set) && is_of_zero_1_or_2(set->state) &&
+	    set->state->pipeline_parallel > 1)
+		return layers;
+	return layers > 0;
+}
+
+static void layer_name(const struct shard *f, uint64_t mp, char *to, size_t bytes)
+{
+	struct state_group g;
+
+	state_group(f->set->state, f->rank, f->first_group, &g);
+	snprintf(to, bytes, "layer_%" PRIu64 "-model_%" PRIu64 "_model_states.pt", g.layer, mp);
+}
+
+static void zero_name(uint64_t dp, uint64_t mp, const char *what, char *to, size_t bytes)
+{
+	snprintf(to, bytes, "zero_pp_rank_%" PRIu64 "_mp_rank_%" PRIu64 "_%s_states.pt", dp, mp,
+		 what);
+}
+
+static void transformer_name(const struct shard *f, char *to, size_t bytes)
+{
+	const struct state *s = f->set->state;
+	uint64_t models = s->tensor_parallel * s->pipeline_parallel;
+	uint64_t dp = f->rank / models, mp = f->rank % models;
+	struct state_group g;
+
+	state_group(s, f->rank, f->first_group, &g);
+	if (g.is_optimizer)
+		zero_name(dp, mp, "optim", to, bytes);
+	else if (!is_of_zero_1_or_2(s))
+		zero_name(dp, mp, "model", to, bytes);
+	else if (s->pipeline_parallel > 1)
+		layer_name(f, mp, to, bytes);
+	else
+		snprintf(to, bytes, "model_%" PRIu64 "_model_states.pt", mp);
+}
+
+/* The name of an archive that is written to an open file. */
+static void deepspeed_init(struct shard *f)
+{
+	snprintf(f->zip.stem, sizeof(f->zip.stem), "archive");
+	torch_zip_init(f);
+}
+
+/* Rows of layout_deepspeed that others have, too: DLIO's files and names. */
+static uint64_t deepspeed_files(const struct shard_set *set, uint64_t rank)
+{
+	uint64_t groups = state_groups(set->state, rank);
+	uint64_t last = has_optimizer(set->state, rank, groups);
+
+	return model_files(set, groups - last) + last;
+}
+
+static void deepspeed_groups(struct shard *f)
+{
+	uint64_t groups = state_groups(f->set->state, f->rank);
+	uint64_t last = has_optimizer(f->set->state, f->rank, groups);
+	uint64_t layers = groups - last;
+	uint64_t files = model_files(f->set, layers);
+
+	if (f->index == files) {
+		f->first_group = layers;
+		f->groups = last;
+	} else if (files == 1) {
+		f->groups = layers;
+	} else {
+		f->first_group = f->index;
+		f->groups = 1;
+	}
+}
+
+static void deepspeed_name(const struct shard *f, char *to, size_t bytes)
+{
+	if (is_transformer(f->set))
+		transformer_name(f, to, bytes);
+	else
+		snprintf(to, bytes, "model_states-%" PRIu64 ".pt", f->rank);
+}
+
+const char *const deepspeed_names[] = {
+	"layer_#-model_#_model_states.pt",
+	"model_#_model_states.pt",
+	"zero_pp_rank_#_mp_rank_#_model_states.pt",
+	"zero_pp_rank_#_mp_rank_#_optim_states.pt",
+	"model_states-#.pt",
+	NULL,
+};
+
+const struct layout layout_deepspeed = {
+	.name = "deepspeed",
+	.files = deepspeed_files,
+	.groups = deepspeed_groups,
+	.init = deepspeed_init,
+	.name_of = deepspeed_name,
+	.names = deepspeed_names,
+	.next = torch_zip_next,
+	.meta = torch_zip_meta,
+	.describe = torch_zip_describe,
+	.write_next = torch_file_write_next,
+	.read_next = torch_read_next,
+	.stats_to_write = true,
+	.stats_to_read = true,
+	.buffer_bytes = TORCH_FILE_BUFFER,
+};
+
+/* ---- stream: DLIO's files, tensors back to back in chunks of 32 MiB ---- */
+
+/* DLIO v3's simple_streaming_checkpointing.py. */
+#define CHUNK_BYTES (UINT64_C(32) << 20)
+
+static bool stream_next(const struct shard *f, struct shard_piece *p)
+{
+	uint64_t order = p->bytes ? p->order + 1 : 0;
+	struct state_tensor t;
+
+	if (order == f->tensors)
+		return false;
+	shard_tensor(f, order, &t);
+	*p = (struct shard_piece){ .off = p->off + p->bytes,
+				   .bytes = t.bytes,
+				   .is_tensor = true,
+				   .tensor = order,
+				   .order = order };
+	return true;
+}
+
+static bool stream_write_next(const struct shard *f, struct shard_write *w)
+{
+	w->off += w->bytes;
+	w->bytes = u64_min(f->bytes - w->off, CHUNK_BYTES);
+	w->is_dropped = true;
+	return w->bytes > 0;
+}
+
+static bool stream_read_next(const struct shard *f, struct shard_read *r)
+{
+	r->off += r->bytes;
+	r->bytes = u64_min(f->bytes - r->off, CHUNK_BYTES);
+	r->got_bytes = r->bytes;
+	return r->bytes > 0;
+}
+
+const struct layout layout_stream = {
+	.name = "stream",
+	.files = deepspeed_files,
+	.groups = deepspeed_groups,
+	.name_of = deepspeed_name,
+	.names = deepspeed_names,
+	.next = stream_next,
+	.write_next = stream_write_next,
+	.read_next = stream_read_next,
+	.run_bytes = CHUNK_BYTES,
+};
+
+/* ---- pattern: the mix of write sizes that was measured of a framework ---- */
+
+/* A small write and a large one in turn, until all is written: McGill's storage benchmark, of its
+ * traces. A large one has at least so many bytes. */
+/* clang-format off */
+static const struct pattern {
+	uint64_t small_bytes;
+	struct dist large;
+	uint64_t least_bytes;
+} patterns[] = {
+	[PATTERN_UNET3D] = { 1280, { DIST_NORMAL, 2170231, 4459727 }, 64 },
+	[PATTERN_BERT] = { 4096, { DIST_CONST, 8384512, 0 }, 0 },
+	[PATTERN_DLRM] = { 7348, { DIST_NORMAL, 517653535, 841116648 }, 98 },
+};
+/* clang-format on */
+
+/* Every rank has sizes of its own, the same in each checkpoint. */
+static uint64_t write_bytes(const struct shard *f, uint64_t order)
+{
+	const struct job *j = f->set->state->job;
+	const struct pattern *p = &patterns[j->checkpoint_pattern];
+	uint64_t bytes;
+
+	if (order % 2 == 0)
+		return p->small_bytes;
+	bytes = dist_draw(&p->large, j->randseed + f->rank, RNG_REQUEST, order / 2);
+	return bytes < p->least_bytes ? p->least_bytes : bytes;
+}
+
+/* A piece is a write, and all of them are of one tensor. */
+static bool pattern_next(const struct shard *f, struct shard_piece *p)
+{
+	uint64_t off = p->off + p->bytes;
+	uint64_t order = p->bytes ? p->order + 1 : 0;
+
+	if (off == f->bytes)
+		return false;
+	*p = (struct shard_piece){
+		.off = off,
+		.bytes = u64_min(write_bytes(f, order), f->bytes - off),
+		.is_tensor = true,
+		.order = order,
+	};
+	return true;
+}
+
+static bool pattern_write_next(const struct shard *f, struct shard_write *w)
+{
+	w->off += w->bytes;
+	if (w->left == 0) {
+		if (!pattern_next(f, &w->at)) {
+			w->bytes = 0;
+			return false;
+		}
+		w->left = w->at.bytes;
+	}
+	w->bytes = u64_min(w->left, shard_most_run(f->set));
+	w->left -= w->bytes;
+	return true;
+}
+
+/* As it was written. */
+static bool pattern_read_next(const struct shard *f, struct shard_read *r)
+{
+	struct shard_write w = { .off = r->off, .bytes = r->bytes, .at = r->at, .left = r->left };
+
+	if (!pattern_write_next(f, &w))
+		return false;
+	r->off = w.off;
+	r->bytes = w.bytes;
+	r->got_bytes = w.bytes;
+	r->at = w.at;
+	r->left = w.left;
+	return true;
+}
+
+const struct layout layout_pattern = {
+	.name = "pattern",
+	.files = layout_one_file,
+	.groups = layout_all_groups,
+	.name_of = deepspeed_name,
+	.names = deepspeed_names,
+	.next = pattern_next,
+	.write_next = pattern_write_next,
+	.read_next = pattern_read_next,
+};
