@@ -62,9 +62,9 @@ LIBRARY_OBJ = $(LIBRARY_SRC:%.c=$(B)/%.o)
 PROGRAM := $(P)mlgen
 JOBS_LINK := $(if $(P),$(P)jobs)
 PROGRAM_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard src/*.c)))
-UNIT_SRC := $(sort $(wildcard t/unit/test_*.c))
+UNIT_SRC := $(sort $(wildcard $(addsuffix /test_*.c,t/unit t/unit/* t/unit/*/* t/unit/*/*/*)))
 UNIT_OBJ := $(B)/t/unit/main.o $(UNIT_SRC:%.c=$(B)/%.o)
-UNIT_NAMES := $(UNIT_SRC:t/unit/test_%.c=%)
+UNIT_NAMES := $(patsubst test_%.c,%,$(notdir $(UNIT_SRC)))
 # The headers that most suites include are compiled once. ccache keeps no such objects.
 UNIT_PCH := $(if $(CCACHE),,$(B)/t/unit/headers.h.gch)
 BENCH := $(patsubst %.c,$(B)/%,$(sort $(wildcard t/bench/*.c)))
@@ -100,7 +100,7 @@ $(B)/t/tools/striptrace: $(LIBRARY)
 $(B)/t/tools/faultfs: private LIBS += $(FUSE_LIBS)
 $(B)/unit-tests: private LIBS += $(CHECK_LIBS) -Wl,--wrap=_mark_point
 $(B)/golden/mlgen: private LIBS += $(GOLDEN_WRAPS)
-$(UNIT_OBJ) $(UNIT_PCH): private COMPILE += $(NOT_OPTIMISED) $(CHECK_CFLAGS)
+$(UNIT_OBJ) $(UNIT_PCH): private COMPILE += $(NOT_OPTIMISED) $(CHECK_CFLAGS) -It/unit
 $(UNIT_OBJ): private COMPILE += $(UNIT_PCH:%.gch=-include %)
 $(UNIT_OBJ): $(UNIT_PCH)
 $(TOOLS:%=%.o) $(GOLDEN_OBJ): private COMPILE += $(NOT_OPTIMISED)
