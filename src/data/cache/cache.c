@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cache.c - what a cache of some policy holds: the policies there are, slots and sizes. */
-#include "data/cache/cache.h"
 
 #include <errno.h>
 #include <inttypes.h>

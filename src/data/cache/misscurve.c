@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* misscurve.c - how often caches of given sizes would hit: shares, pages, and the curve of lru. */
-#include "data/cache/cache.h"
+#include "data/cache/cache_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -70,3 +70,19 @@ void manifest_fini(struct manifest *m);
 
 /* 0, -ENOENT without err, or another -errno with it. */
 int manifest_load(const char *directory, struct manifest *m, struct mlgen_err *err);
+
+/*
+ * Files show what they are by how they begin and end, TFRecord by the checksum of its first length,
+ * indexed binaries by the two indices beside them; else by their suffix, and what shows nothing is
+ * raw. Up to 64 of them, spread over the scan, decide. Files of that format's suffixes are then
+ * taken as they are, the others are looked at.
+ *
+ * Labels, checksums, indices and other kinds leave the scan and are told; -EINVAL with err where
+ * less than 90 % of the rest are of one format. `directory` is the scan's base.
+ */
+int detect_format(const struct format **out, struct scan *scan, const char *directory,
+		  struct mlgen_err *err);
+
+/* The same of a format that is given: what by its name is a label, a checksum or an index leaves,
+ * unless nothing else is there. Nothing is read. */
+void detect_leave_out(struct scan *scan, const char *directory);

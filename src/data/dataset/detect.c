@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* detect.c - of which format the files of a scan are (format=auto). */
-#include "data/dataset/dataset.h"
+#include "data/dataset/dataset_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dataset.c - name, size and place of every sample, computed from its index. */
-#include "data/file/file.h"
+#include "data/file/file_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

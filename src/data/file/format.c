@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format.c - find a format, and what all formats share. */
-#include "data/file/file.h"
+#include "data/file/file_internal.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kept.c - where the findings of a scan are kept, those of an earlier one and those for the
  * next. */
-#include "data/file/file.h"
+#include "data/file/file_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

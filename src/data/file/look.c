@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* look.c - what a scan reads of one file (header, index, directory), so that its samples can be
  * found. */
-#include "data/file/file.h"
+#include "data/file/file_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

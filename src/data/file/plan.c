@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c - what all plans share, and those that fit every format. */
-#include "data/file/file.h"
+#include "data/file/file_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pyfile.c - which calls of read(2) become of what a Python program asks of a file that is open. */
-#include "data/file/file.h"
+#include "data/file/file_internal.h"
 
 #include "base/util.h"
 

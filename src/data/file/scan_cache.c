@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scan_cache.c - what a scan found, written for the next one and read again. */
-#include "data/file/file.h"
+#include "data/file/file_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -43,15 +43,6 @@ bool indexed_is_megatron(int dir_fd, const char *path);
 
 enum { NPY_HEADER_BYTES = 128 };
 
-/*
- * Version 1.0: magic, length, a Python dict, spaces up to NPY_HEADER_BYTES. `descr` is the element
- * type as NumPy writes it, `shape` the inside of the tuple: "3," or "3, 4".
- */
-void npy_header(uint8_t out[NPY_HEADER_BYTES], const char *descr, const char *shape);
-
-/* That of all samples of a file: bytes, (samples, d1, d2) or (samples, bytes). */
-void npy_samples_header(uint8_t out[NPY_HEADER_BYTES], const struct file_shape *shape);
-
 /* Where the data begins in a file, made or found, and how much it is. */
 uint64_t npy_data_off(const struct file_shape *s);
 uint64_t npy_data_bytes(const struct file_shape *s);
@@ -77,21 +68,6 @@ enum {
 	ZIP_LOCATOR_BYTES = 20,
 	ZIP_END64_BYTES = 56,
 };
-
-struct zip_found {
-	uint64_t dir_off, dir_bytes;
-	uint64_t end_off; /* of the end record */
-	bool has_comment; /* behind it */
-	bool has_locator; /* of a zip64 end record, before it */
-	struct zip_member member;
-};
-
-/*
- * The member called `key`, or key with the suffix behind it, the last of several; with a NULL key
- * the first whose name has the suffix. 0, or -errno with the look's err: no such member, or one
- * that cannot be read.
- */
-int zip_look(struct look *l, const char *key, const char *suffix, struct zip_found *found);
 
 /* ---- Where the parts of an npz file lie ---- */
 

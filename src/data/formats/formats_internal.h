@@ -47,3 +47,27 @@ struct look;
 /* ---- The members of a tar file one by one, for src/data/tar_*.c alone ---- */
 
 struct look;
+
+/*
+ * Version 1.0: magic, length, a Python dict, spaces up to NPY_HEADER_BYTES. `descr` is the element
+ * type as NumPy writes it, `shape` the inside of the tuple: "3," or "3, 4".
+ */
+void npy_header(uint8_t out[NPY_HEADER_BYTES], const char *descr, const char *shape);
+
+/* That of all samples of a file: bytes, (samples, d1, d2) or (samples, bytes). */
+void npy_samples_header(uint8_t out[NPY_HEADER_BYTES], const struct file_shape *shape);
+
+struct zip_found {
+	uint64_t dir_off, dir_bytes;
+	uint64_t end_off; /* of the end record */
+	bool has_comment; /* behind it */
+	bool has_locator; /* of a zip64 end record, before it */
+	struct zip_member member;
+};
+
+/*
+ * The member called `key`, or key with the suffix behind it, the last of several; with a NULL key
+ * the first whose name has the suffix. 0, or -errno with the look's err: no such member, or one
+ * that cannot be read.
+ */
+int zip_look(struct look *l, const char *key, const char *suffix, struct zip_found *found);

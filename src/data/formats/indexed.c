@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* indexed.c - format=indexed_binary and mmap_indexed_binary: samples back to back, two index files
  * beside them. */
-#include "data/formats/formats.h"
+#include "data/formats/formats_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

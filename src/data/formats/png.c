@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* png.c - format=png: a grey image of noise whose file has exactly the size asked for. */
-#include "data/formats/formats.h"
+#include "data/formats/formats_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

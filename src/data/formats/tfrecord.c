@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tfrecord.c - format=tfrecord: TensorFlow's records, each a tf.train.Example. */
-#include "data/formats/formats.h"
+#include "data/formats/formats_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

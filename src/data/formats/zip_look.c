@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* zip_look.c - where a member lies in a zip archive that somebody else wrote. */
-#include "data/formats/formats.h"
+#include "data/formats/formats_internal.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pattern.c - the requests of one worker of a plain job, one after the other. */
-#include "data/pattern/pattern.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* demand.c - what accelerators that never wait would ask of storage. */
-#include "data/plans/plans.h"
+#include "data/plans/plans_internal.h"
 
 #include <math.h>
 

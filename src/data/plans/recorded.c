@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* recorded.c - access=recorded: templates of calls, read from a text, and the calls that a sample
  * has by them. */
-#include "data/plans/plans.h"
+#include "data/plans/plans_internal.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels.c - the label files of a scan: 0001.txt in labels/ for 0001.jpg in images/. */
-#include "data/scan/scan.h"
+#include "data/scan/scan_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* listed.c - the samples that a list gives of its files: spooled as they come, then grouped by
  * file. */
-#include "data/scan/scan.h"
 
 #include <errno.h>
 #include <fcntl.h>

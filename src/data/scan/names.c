@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* names.c - the names of files: spooled so that memory does not hold them, paired, and what they
  * say. */
-#include "data/scan/scan.h"
+#include "data/scan/scan_internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -222,9 +222,6 @@ void namefile_cut(struct namefile *f, uint64_t end);
 /* Nothing more will be added. */
 void namefile_end(struct namefile *f);
 
-/* So many bytes at `at`, as a string: its length, or -errno. */
-int namefile_read(const struct namefile *f, uint64_t at, size_t n, char *out, size_t size);
-
 /* From a place before `from` on to the end, for a look at many. */
 struct namefile_map {
 	char *bytes;
@@ -234,9 +231,6 @@ struct namefile_map {
 int namefile_map(const struct namefile *f, uint64_t from, struct namefile_map *m,
 		 struct mlgen_err *err);
 void namefile_unmap(struct namefile_map *m);
-
-/* What went wrong with it, in words: `code`. */
-int namefile_failed(const struct namefile *f, int code, struct mlgen_err *err);
 
 /* ---- The folders and files that directory= names, for a scan ---- */
 
@@ -378,9 +372,6 @@ struct scan_marks {
 	struct scan_mark *all; /* owned */
 	uint64_t count, met, step;
 };
-
-/* One more file was listed; what it costs does not grow with them. */
-void scan_marks_add(struct scan_marks *m, uint64_t name, const struct stat *st);
 
 /* Looks at those among the first `files` of the scan again: how many, which of them have changed or
  * gone, and the path of the first of these. */

@@ -154,3 +154,12 @@ struct walk;
  * file, no line that is one.
  */
 int scan_list_read(struct walk *w, struct scan_places *p);
+
+/* So many bytes at `at`, as a string: its length, or -errno. */
+int namefile_read(const struct namefile *f, uint64_t at, size_t n, char *out, size_t size);
+
+/* What went wrong with it, in words: `code`. */
+int namefile_failed(const struct namefile *f, int code, struct mlgen_err *err);
+
+/* One more file was listed; what it costs does not grow with them. */
+void scan_marks_add(struct scan_marks *m, uint64_t name, const struct stat *st);

@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/units.h"
-#include "data/scan/scan.h"
 
 /* A path, and two numbers behind it. */
 #define LINE_BYTES (PATH_MAX + 128)

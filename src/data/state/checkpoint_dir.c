@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* checkpoint_dir.c - the directory of one checkpoint: its name, made, held and deleted. */
-#include "data/state/state.h"
+#include "data/state/state_internal.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* checkpoints.c - the checkpoints in a directory: names, whether they are whole, and which to
  * delete. */
-#include "data/state/state.h"
+#include "data/state/state_internal.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shard.c - one file of a checkpoint: its name, its pieces, the calls that write and read it. */
-#include "data/state/state.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -250,8 +250,6 @@ void shard_meta(const struct shard *f, const struct shard_piece *p, uint64_t fro
 void shard_run(const struct shard *f, const struct shard_piece *p, uint64_t off, uint64_t *run_off,
 	       uint64_t *run_bytes);
 void shard_content_of(const struct shard *f, uint64_t run_off, struct content_of *of);
-/* The zlib CRC-32 of a piece that is a tensor. */
-uint32_t shard_crc32(const struct shard *f, const struct shard_piece *p);
 
 /* Any bytes of the file, piece by piece from `*p`, which is moved along (zeroed at first; going
  * back starts it anew). */
@@ -476,18 +474,9 @@ int checkpoints_check_room(const struct checkpoints *c, uint64_t count, uint64_t
 
 /* ---- What making and removing directories of checkpoints share ---- */
 
-/* Of no checkpoint: they count from 1. */
-#define CHECKPOINT_PROBE_EPOCH 0
-
-/* Hold the directory, which is there. 0 or -errno with err. */
-int checkpoints_reach(struct checkpoints *c, struct mlgen_err *err);
-
 /* Nothing was ever said or written in it: it goes, and this is true. The caller has locked the
  * directory (below_lock), since what another run is just beginning looks the same. */
 bool checkpoint_drop_bare(const struct checkpoints *c, const struct checkpoint *k);
-
-/* checkpoint_manifest.c: it is this process's, as of now; how a manifest says so. */
-void checkpoint_sign(struct checkpoint *k, const struct process *self);
 
 /* ---- The JSON document in a checkpoint's directory: read, compare, replace ---- */
 
@@ -501,26 +490,6 @@ void checkpoint_sign(struct checkpoint *k, const struct process *self);
  * set NULL: of any state. */
 int checkpoint_manifest_look(int folder_fd, const struct shard_set *set, struct checkpoint *k,
 			     char *why, size_t why_bytes);
-
-/* Is it of the same model, layout, ranks and access as the job's, and with verify= of the same
- * bytes? Else the first difference: "zero_stage: 3 there,
- * 1 in the job". */
-bool checkpoint_manifest_fits(int folder_fd, const struct shard_set *set, char *how,
-			      size_t how_bytes);
-
-/* Write it, synced when it is complete. 0 or -errno. */
-int checkpoint_manifest_store(int folder_fd, const struct shard_set *set,
-			      const struct checkpoint *k, bool is_complete);
-
-/* It is incomplete from now on, and that process deletes it. 0 or -errno. */
-int checkpoint_manifest_mark(int folder_fd, const struct process *by);
-
-/*
- * As look, into r->now of one that is going to be deleted, and its files. -EPERM: it names what no
- * layout gives to a file, or is no file itself; `why` says so.
- */
-int checkpoint_manifest_files(int folder_fd, const struct shard_set *set,
-			      struct checkpoint_removal *r, char *why, size_t why_bytes);
 
 /* ---- Names of the directories of checkpoints, given and recognised ---- */
 
@@ -549,11 +518,6 @@ enum {
 	TORCH_PATH_BUFFER = 8191,
 	TORCH_FILE_BUFFER = 4096,
 };
-
-/* As in struct layout. */
-bool torch_path_write_next(const struct shard *f, struct shard_write *w);
-bool torch_file_write_next(const struct shard *f, struct shard_write *w);
-bool torch_read_next(const struct shard *f, struct shard_read *r);
 
 /* ---- The archive that torch.save writes: a record per tensor, each at a multiple of 64 ---- */
 
@@ -587,12 +551,3 @@ enum {
 	TORCH_END_BYTES = 22,
 	TORCH_VERSION_BYTES = 2,
 };
-
-/* f with its groups and zip.stem; bytes and the rest of zip. */
-void torch_zip_init(struct shard *f);
-
-/* As in struct layout. */
-bool torch_zip_next(const struct shard *f, struct shard_piece *p);
-void torch_zip_meta(const struct shard *f, const struct shard_piece *p, uint64_t from, void *to,
-		    uint64_t bytes);
-void torch_zip_describe(const struct shard *f, const struct shard_piece *p, char *to, size_t bytes);

@@ -126,3 +126,49 @@ void window_number(struct window *w, unsigned bytes, uint64_t v);
  * dimension; their type follows from value_bytes.
  */
 void torch_pickle(const struct shard *f, struct window *w);
+
+/* The zlib CRC-32 of a piece that is a tensor. */
+uint32_t shard_crc32(const struct shard *f, const struct shard_piece *p);
+
+/* Of no checkpoint: they count from 1. */
+#define CHECKPOINT_PROBE_EPOCH 0
+
+/* Hold the directory, which is there. 0 or -errno with err. */
+int checkpoints_reach(struct checkpoints *c, struct mlgen_err *err);
+
+/* checkpoint_manifest.c: it is this process's, as of now; how a manifest says so. */
+void checkpoint_sign(struct checkpoint *k, const struct process *self);
+
+/* Is it of the same model, layout, ranks and access as the job's, and with verify= of the same
+ * bytes? Else the first difference: "zero_stage: 3 there,
+ * 1 in the job". */
+bool checkpoint_manifest_fits(int folder_fd, const struct shard_set *set, char *how,
+			      size_t how_bytes);
+
+/* Write it, synced when it is complete. 0 or -errno. */
+int checkpoint_manifest_store(int folder_fd, const struct shard_set *set,
+			      const struct checkpoint *k, bool is_complete);
+
+/* It is incomplete from now on, and that process deletes it. 0 or -errno. */
+int checkpoint_manifest_mark(int folder_fd, const struct process *by);
+
+/*
+ * As look, into r->now of one that is going to be deleted, and its files. -EPERM: it names what no
+ * layout gives to a file, or is no file itself; `why` says so.
+ */
+int checkpoint_manifest_files(int folder_fd, const struct shard_set *set,
+			      struct checkpoint_removal *r, char *why, size_t why_bytes);
+
+/* As in struct layout. */
+bool torch_path_write_next(const struct shard *f, struct shard_write *w);
+bool torch_file_write_next(const struct shard *f, struct shard_write *w);
+bool torch_read_next(const struct shard *f, struct shard_read *r);
+
+/* f with its groups and zip.stem; bytes and the rest of zip. */
+void torch_zip_init(struct shard *f);
+
+/* As in struct layout. */
+bool torch_zip_next(const struct shard *f, struct shard_piece *p);
+void torch_zip_meta(const struct shard *f, const struct shard_piece *p, uint64_t from, void *to,
+		    uint64_t bytes);
+void torch_zip_describe(const struct shard *f, const struct shard_piece *p, char *to, size_t bytes);

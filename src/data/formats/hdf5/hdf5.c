@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hdf5.c - format=hdf5: one contiguous dataset `records`, as h5py writes it by default. */
-#include "data/formats/hdf5/hdf5.h"
 
 #include <string.h>
 

@@ -44,20 +44,11 @@ struct hdf5_found {
 
 void hdf5_found_unpack(struct hdf5_found *f, const struct file_shape *shape);
 
-/* What each sample has of a row whose chunks are so large: bytes, and those of the last one. */
-struct hdf5_share {
-	uint64_t each, last, samples;
-};
-struct hdf5_share hdf5_share_of(const struct hdf5_found *f, uint64_t samples, uint64_t row,
-				uint64_t row_bytes);
-
 /* The steps of a row: words *from .. *end - 1. */
 void hdf5_found_steps(const struct hdf5_found *f, uint64_t row, uint64_t *from, uint64_t *end);
 /* The word of its first chunk. */
 uint64_t hdf5_found_chunk(const struct hdf5_found *f, uint64_t row);
 
-/* format->look and found_range. */
-int hdf5_look(struct look *l);
 void hdf5_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
 		      uint64_t *len);
 

@@ -207,3 +207,13 @@ __attribute__((format(printf, 2, 3))) int hdf5_file_refuse(struct hdf5_file *f, 
 
 int hdf5_chunks_look(struct hdf5_file *f, const struct hdf5_shape *s, size_t cache_bytes,
 		     struct hdf5_found *found);
+
+/* What each sample has of a row whose chunks are so large: bytes, and those of the last one. */
+struct hdf5_share {
+	uint64_t each, last, samples;
+};
+struct hdf5_share hdf5_share_of(const struct hdf5_found *f, uint64_t samples, uint64_t row,
+				uint64_t row_bytes);
+
+/* format->look and found_range. */
+int hdf5_look(struct look *l);

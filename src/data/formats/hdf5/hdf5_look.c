@@ -15,7 +15,6 @@
 #include "base/bisect.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "data/formats/hdf5/hdf5.h"
 
 /* ---- what a scan puts down ---- */
 

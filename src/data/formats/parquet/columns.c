@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* columns.c - what columns= and read_columns= of a table say. */
-#include "data/formats/parquet/parquet.h"
+#include "data/formats/parquet/parquet_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -112,13 +112,6 @@ uint64_t parquet_read_bytes(const struct dataset *ds);
 size_t parquet_page_header(const struct parquet_chunk *c, uint64_t page, uint8_t *to);
 
 /*
- * The footer and its tail in pieces, the same way: the head, each column of the schema, the list
- * of row groups, each chunk of each of them, the tail. Then its length, which the last piece says.
- */
-size_t parquet_footer_piece(const struct parquet *p, uint64_t piece, uint8_t *to);
-uint64_t parquet_footer_bytes(const struct parquet *p);
-
-/*
  * What a scan puts down about a Parquet file: its row groups, and the chunks that are read of
  * them.
  */
@@ -161,7 +154,6 @@ void parquet_found_range(const struct file_shape *shape, uint64_t first, uint64_
 			 uint64_t *len);
 void parquet_found_extent(const struct file_shape *shape, uint64_t n, uint64_t *first,
 			  uint64_t *samples);
-int parquet_found_init(struct dataset *ds, struct mlgen_err *err);
 
 /* ---- The header of a page of somebody else's Parquet file, in memory ---- */
 

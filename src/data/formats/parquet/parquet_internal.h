@@ -137,3 +137,12 @@ uint64_t thrift_elements(struct thrift_reader *t, const struct thrift_field *f, 
 /* Around the fields of a struct, of a field or an element of this type. */
 bool thrift_enter(struct thrift_reader *t, unsigned type);
 void thrift_leave(struct thrift_reader *t);
+
+/*
+ * The footer and its tail in pieces, the same way: the head, each column of the schema, the list
+ * of row groups, each chunk of each of them, the tail. Then its length, which the last piece says.
+ */
+size_t parquet_footer_piece(const struct parquet *p, uint64_t piece, uint8_t *to);
+uint64_t parquet_footer_bytes(const struct parquet *p);
+
+int parquet_found_init(struct dataset *ds, struct mlgen_err *err);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "data/file/file.h"
+#include "data/file/file_internal.h"
 #include "data/scan/scan.h"
 #include "scan_cache_rig.h"
 #include "suites.h"
