@@ -100,21 +100,34 @@ void diag_print(const struct diag *d, FILE *to);
 /* ---- the values of options that are one of several words ---- */
 
 enum job_rw { RW_READ, RW_WRITE, RW_RW, RW_RANDREAD, RW_RANDWRITE, RW_RANDRW };
+
+/*
+ * The formats of data sets, a row each: FORMAT_NPZ, the value "npz" of format= and what --cmdhelp
+ * says of it, and format_npz, the row of functions in data/formats.
+ */
+/* clang-format off */
+#define JOB_FORMATS(X) \
+	X(NPZ, npz, "NumPy archives, uncompressed; NumPy loads them") \
+	X(NPY, npy, "NumPy arrays") \
+	X(RAW, raw, "the samples' bytes and nothing else") \
+	X(TFRECORD, tfrecord, "TensorFlow's records, each a tf.train.Example, and their index files") \
+	X(JPEG, jpeg, "grey images; sample_size is the encoded file") \
+	X(INDEXED_BINARY, indexed_binary, "samples back to back, with files of offsets and sizes beside them") \
+	X(MMAP_INDEXED_BINARY, mmap_indexed_binary, "the same files, mapped by the framework instead of read") \
+	X(HDF5, hdf5, "HDF5, one contiguous dataset of all samples of a file") \
+	X(PARQUET, parquet, "Parquet, plain pages in row groups; see columns") \
+	X(TAR, tar, "tar shards, as WebDataset writes them") \
+	X(PNG, png, "grey images; sample_size is the encoded file") \
+	X(CSV, csv, "rows of sample_size numbers each, which take some 3.6 bytes as text")
+
 enum job_format {
-	FORMAT_NPZ,
-	FORMAT_NPY,
-	FORMAT_RAW,
-	FORMAT_TFRECORD,
-	FORMAT_JPEG,
-	FORMAT_INDEXED_BINARY,
-	FORMAT_MMAP_INDEXED_BINARY,
-	FORMAT_HDF5,
-	FORMAT_PARQUET,
-	FORMAT_TAR,
-	FORMAT_PNG,
-	FORMAT_CSV,
+#define FORMAT_VALUE(word, name, help) FORMAT_##word,
+	JOB_FORMATS(FORMAT_VALUE)
+#undef FORMAT_VALUE
 	FORMAT_AUTO /* the last: dataset=scan finds out */
 };
+/* clang-format on */
+
 enum job_loader { LOADER_PYTORCH, LOADER_TFDATA, LOADER_PLAIN };
 enum job_shuffle {
 	SHUFFLE_NONE,

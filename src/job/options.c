@@ -43,18 +43,9 @@ static const struct mlgen_choice mems[] = {
 };
 
 static const struct mlgen_choice formats[] = {
-	{ "npz", FORMAT_NPZ, "NumPy archives, uncompressed; NumPy loads them" },
-	{ "npy", FORMAT_NPY, "NumPy arrays" },
-	{ "raw", FORMAT_RAW, "the samples' bytes and nothing else" },
-	{ "tfrecord", FORMAT_TFRECORD, "TensorFlow's records, each a tf.train.Example, and their index files" },
-	{ "jpeg", FORMAT_JPEG, "grey images; sample_size is the encoded file" },
-	{ "indexed_binary", FORMAT_INDEXED_BINARY, "samples back to back, with files of offsets and sizes beside them" },
-	{ "mmap_indexed_binary", FORMAT_MMAP_INDEXED_BINARY, "the same files, mapped by the framework instead of read" },
-	{ "hdf5", FORMAT_HDF5, "HDF5, one contiguous dataset of all samples of a file" },
-	{ "parquet", FORMAT_PARQUET, "Parquet, plain pages in row groups; see columns" },
-	{ "tar", FORMAT_TAR, "tar shards, as WebDataset writes them" },
-	{ "png", FORMAT_PNG, "grey images; sample_size is the encoded file" },
-	{ "csv", FORMAT_CSV, "rows of sample_size numbers each, which take some 3.6 bytes as text" },
+#define FORMAT_CHOICE(word, name, help) { #name, FORMAT_##word, help },
+	JOB_FORMATS(FORMAT_CHOICE)
+#undef FORMAT_CHOICE
 	{ "auto", FORMAT_AUTO, "what the files show themselves to be; of dataset=scan, and its default" },
 	{ 0 },
 };

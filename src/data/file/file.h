@@ -386,9 +386,9 @@ struct format {
 	bool is_forward;
 };
 
-extern const struct format format_csv, format_hdf5, format_indexed_binary, format_jpeg,
-	format_mmap_indexed_binary, format_npy, format_npz, format_parquet, format_png, format_raw,
-	format_tar, format_tfrecord;
+#define FORMAT_ROW(word, name, help) extern const struct format format_##name;
+JOB_FORMATS(FORMAT_ROW)
+#undef FORMAT_ROW
 
 /* NULL for FORMAT_AUTO. */
 const struct format *format_of(enum job_format f);

@@ -9,18 +9,9 @@
 #include "data/scan/scan.h"
 
 static const struct format *const formats[] = {
-	[FORMAT_NPZ] = &format_npz,
-	[FORMAT_NPY] = &format_npy,
-	[FORMAT_RAW] = &format_raw,
-	[FORMAT_TFRECORD] = &format_tfrecord,
-	[FORMAT_JPEG] = &format_jpeg,
-	[FORMAT_INDEXED_BINARY] = &format_indexed_binary,
-	[FORMAT_MMAP_INDEXED_BINARY] = &format_mmap_indexed_binary,
-	[FORMAT_HDF5] = &format_hdf5,
-	[FORMAT_PARQUET] = &format_parquet,
-	[FORMAT_TAR] = &format_tar,
-	[FORMAT_PNG] = &format_png,
-	[FORMAT_CSV] = &format_csv,
+#define FORMAT_OF(word, name, help) [FORMAT_##word] = &format_##name,
+	JOB_FORMATS(FORMAT_OF)
+#undef FORMAT_OF
 };
 
 const struct format *format_of(enum job_format f)
