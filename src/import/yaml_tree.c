@@ -4,116 +4,377 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "config.h"
-#include "import/yaml_parse.h"
 
-/* ---- nodes ---- */
-
-struct yaml_node *yaml_node_new(struct yaml_tree *t, enum yaml_kind kind)
+static struct yaml_node *add_node(struct yaml_tree *t, const struct yaml_node *like)
 {
 	struct yaml_node *n = mem_zalloc(sizeof(*n));
 
-	if ((t->count & (t->count - 1)) == 0)
-		t->nodes = mem_realloc(t->nodes, (t->count ? 2 * t->count : 1) * sizeof(*t->nodes));
-	n->kind = kind;
-	t->nodes[t->count++] = n;
+	n->kind = like->kind;
+	n->from = like->from;
+	n->line = like->line;
+	n->column = like->column;
+	vec_push(&t->nodes, n);
 	return n;
 }
 
-void yaml_node_add(struct yaml_node *n, struct yaml_node *key, struct yaml_node *item)
+static struct yaml_item *find_item(const struct yaml_node *map, const char *key)
 {
-	if ((n->count & (n->count - 1)) == 0) {
-		size_t bytes = (n->count ? 2 * n->count : 1) * sizeof(*n->items);
-
-		n->items = mem_realloc(n->items, bytes);
-		if (n->kind == YAML_MAP)
-			n->keys = mem_realloc(n->keys, bytes);
-	}
-	if (n->kind == YAML_MAP)
-		n->keys[n->count] = key;
-	n->items[n->count++] = item;
+	for (size_t i = 0; i < map->count; i++)
+		if (strcmp(map->at[i].key->text, key) == 0)
+			return &map->at[i];
+	return NULL;
 }
 
-static bool find_index(const struct yaml_node *map, const char *key, size_t *at)
+#ifdef HAVE_YAML
+
+#include <yaml.h>
+
+struct anchor {
+	char *name;
+	struct yaml_node *node;
+};
+
+struct build {
+	struct yaml_tree *tree;
+	const char *name;
+	bool is_file;
+	const char *text;
+	size_t len;
+	yaml_parser_t parser;
+	yaml_event_t event;     /* the one that is looked at */
+	struct yaml_node *root; /* of the document that has begun */
+	bool has_begun;
+	struct yaml_node *open[YAML_DEPTH_MAX]; /* what it is inside of */
+	unsigned depth;
+	VEC(struct anchor) anchors;
+	size_t alias_count;
+	int rc; /* of the first fault */
+	struct mlgen_err *err;
+};
+
+/* ---- faults ---- */
+
+/* `at` counts from 0; a name without lines is enough of a place. */
+__attribute__((format(printf, 3, 4))) static void fault(struct build *b, yaml_mark_t at,
+							const char *fmt, ...)
 {
-	for (*at = 0; *at < map->count; (*at)++)
-		if (strcmp(map->keys[*at]->text, key) == 0)
-			return true;
-	return false;
+	char sentence[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	va_end(ap);
+	b->rc = b->is_file ? mlgen_fail(b->err, -EINVAL, "%s:%zu:%zu: %s", b->name, at.line + 1,
+					at.column + 1, sentence)
+			   : mlgen_fail(b->err, -EINVAL, "%s: %s", b->name, sentence);
+}
+
+/* The same of the event at hand. */
+#define FAULT(b, ...) fault(b, (b)->event.start_mark, __VA_ARGS__)
+
+static void key_fault(struct build *b, const struct yaml_node *key, const char *what)
+{
+	yaml_mark_t at = { .line = key->line - 1u, .column = key->column - 1u };
+
+	fault(b, at, "%.60s: %s", key->text, what);
+}
+
+/* Is there a tab where the line is indented? libyaml calls it a character that starts no token, or
+ * something else further on. */
+static bool has_tab(const struct build *b, size_t line)
+{
+	const char *s = b->text, *end = b->text + b->len;
+
+	while (line-- && s && s < end) {
+		s = memchr(s, '\n', (size_t)(end - s));
+		s = s ? s + 1 : NULL;
+	}
+	while (s && s < end && *s == ' ')
+		s++;
+	return s && s < end && *s == '\t';
+}
+
+/* What libyaml says of a text that is no YAML. Of a byte that is none of UTF-8 it knows the offset
+ * only. */
+static void no_yaml(struct build *b)
+{
+	const yaml_parser_t *p = &b->parser;
+	const char *problem = p->problem ? p->problem : "no YAML";
+
+	if (p->error == YAML_MEMORY_ERROR) {
+		b->rc = mlgen_fail(b->err, -ENOMEM, "%s: out of memory", b->name);
+	} else if (p->error == YAML_READER_ERROR) {
+		yaml_mark_t at = { .column = p->problem_offset };
+
+		for (size_t i = 0; i < p->problem_offset && i < b->len; i++)
+			if (b->text[i] == '\n')
+				at = (yaml_mark_t){ .line = at.line + 1,
+						    .column = p->problem_offset - i - 1 };
+		fault(b, at, "no text: %s; is this a YAML file?", problem);
+	} else if (has_tab(b, p->problem_mark.line)) {
+		fault(b, p->problem_mark,
+		      "a tab where the line is indented; YAML takes spaces only");
+	} else {
+		fault(b, p->problem_mark, "no YAML: %s%s%s", problem, p->context ? " " : "",
+		      p->context ? p->context : "");
+	}
+}
+
+/* ---- maps ---- */
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct yaml_node *x = ((const struct yaml_item *)a)->key;
+	const struct yaml_node *y = ((const struct yaml_item *)b)->key;
+	int order = strcmp(x->text, y->text);
+
+	if (!order)
+		order = COMPARE(x->line, y->line);
+	return order ? order : COMPARE(x->column, y->column);
+}
+
+/* Enter what a merge key names into its map, which has some of it already. */
+static void merge(struct build *b, struct yaml_node *map, const struct yaml_node *key,
+		  const struct yaml_node *from)
+{
+	if (from->kind != YAML_MAP) {
+		key_fault(b, key, "needs a map, or a list of maps");
+		return;
+	}
+	b->tree->merged += from->count;
+	if (b->tree->merged > YAML_MERGED_MAX) {
+		key_fault(b, key, "too much is merged");
+		return;
+	}
+	for (size_t i = 0; i < from->count; i++)
+		if (!find_item(map, from->at[i].key->text))
+			vec_push(map, from->at[i]);
+}
+
+/* No two keys are alike, and "<<" makes way for what it names. */
+static void end_map(struct build *b, struct yaml_node *map)
+{
+	struct yaml_item *sorted = mem_array(map->count, sizeof(*sorted));
+	struct yaml_item *found = find_item(map, "<<"), one;
+	bool is_list;
+
+	for (size_t i = 0; i < map->count; i++)
+		sorted[i] = map->at[i];
+	qsort(sorted, map->count, sizeof(*sorted), compare_keys);
+	for (size_t i = 1; i < map->count && b->rc == 0; i++) {
+		const struct yaml_node *first = sorted[i - 1].key, *twin = sorted[i].key;
+		char what[64];
+
+		snprintf(what, sizeof(what), "is in line %u already", first->line);
+		if (strcmp(first->text, twin->text) == 0)
+			key_fault(b, twin, b->is_file ? what : "is there twice");
+	}
+	mem_free(sorted);
+	if (!found || !found->key->is_plain)
+		return;
+	one = *found;
+	map->count--;
+	memmove(found, found + 1, (size_t)(map->at + map->count - found) * sizeof(one));
+	is_list = one.value->kind == YAML_LIST;
+	for (size_t i = 0; i < (is_list ? one.value->count : 1) && b->rc == 0; i++)
+		merge(b, map, one.key, is_list ? one.value->at[i].value : one.value);
+}
+
+/* ---- events ---- */
+
+/* The newest of a name counts. */
+static struct yaml_node *find_anchor(struct build *b)
+{
+	const char *name = (const char *)b->event.data.alias.anchor;
+	size_t i = b->anchors.count;
+	struct yaml_node *n;
+
+	while (i && strcmp(b->anchors.at[i - 1].name, name) != 0)
+		i--;
+	if (!i) {
+		FAULT(b, "*%.60s: there is no anchor &%.60s above", name, name);
+		return NULL;
+	}
+	n = b->anchors.at[i - 1].node;
+	for (i = 0; i < b->depth && b->open[i] != n;)
+		i++;
+	if (i < b->depth)
+		FAULT(b, "*%.60s: an alias for what it is a part of", name);
+	else if (++b->alias_count > YAML_ALIASES_MAX)
+		FAULT(b, "more than %u aliases", YAML_ALIASES_MAX);
+	return n;
+}
+
+/* A node is the root, or the next item of what is open. In a map a key comes first, and has no
+ * value until the node behind it. */
+static void put(struct build *b, struct yaml_node *n)
+{
+	struct yaml_node *into = b->depth ? b->open[b->depth - 1] : NULL;
+
+	if (b->rc < 0)
+		return;
+	if (!into)
+		b->root = n;
+	else if (into->kind == YAML_LIST)
+		vec_push(into, (struct yaml_item){ NULL, n });
+	else if (into->count && !vec_last(into)->value)
+		vec_last(into)->value = n;
+	else if (n->kind == YAML_TEXT)
+		vec_push(into, (struct yaml_item){ n, NULL });
+	else
+		FAULT(b, "a key that is a list or a map");
+}
+
+/* A node begins with the event at hand, and a text is all of it. */
+static void begin_node(struct build *b, enum yaml_kind kind, const yaml_char_t *anchor)
+{
+	struct yaml_node like = { .kind = kind, .from = b->name }, *n;
+	const char *text = (const char *)b->event.data.scalar.value;
+
+	if (kind != YAML_TEXT && b->depth == YAML_DEPTH_MAX) {
+		FAULT(b, "more than %u levels deep", YAML_DEPTH_MAX);
+		return;
+	}
+	if (b->tree->nodes.count >= YAML_NODES_MAX) {
+		FAULT(b, "more than %u values; is this the configuration of a workload?",
+		      YAML_NODES_MAX);
+		return;
+	}
+	if (b->is_file) {
+		like.line = (unsigned)b->event.start_mark.line + 1;
+		like.column = (unsigned)b->event.start_mark.column + 1;
+	}
+	n = add_node(b->tree, &like);
+	if (anchor)
+		vec_push(&b->anchors, (struct anchor){ mem_strdup((const char *)anchor), n });
+	if (kind == YAML_TEXT) {
+		if (strlen(text) != b->event.data.scalar.length)
+			FAULT(b, "a NUL byte in a text");
+		n->text = mem_strdup(text);
+		n->is_plain = b->event.data.scalar.plain_implicit &&
+			      b->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+	}
+	put(b, n);
+	if (kind != YAML_TEXT && b->rc == 0)
+		b->open[b->depth++] = n;
+}
+
+static void take_event(struct build *b)
+{
+	switch (b->event.type) {
+	case YAML_DOCUMENT_START_EVENT:
+		if (b->has_begun)
+			FAULT(b, "a second document begins; a file has one workload, and one "
+				 "document");
+		b->has_begun = true;
+		break;
+	case YAML_ALIAS_EVENT:
+		put(b, find_anchor(b));
+		break;
+	case YAML_SCALAR_EVENT:
+		begin_node(b, YAML_TEXT, b->event.data.scalar.anchor);
+		break;
+	case YAML_SEQUENCE_START_EVENT:
+		begin_node(b, YAML_LIST, b->event.data.sequence_start.anchor);
+		break;
+	case YAML_MAPPING_START_EVENT:
+		begin_node(b, YAML_MAP, b->event.data.mapping_start.anchor);
+		break;
+	case YAML_SEQUENCE_END_EVENT:
+		b->depth--;
+		break;
+	case YAML_MAPPING_END_EVENT:
+		end_map(b, b->open[--b->depth]);
+		break;
+	default:
+		break;
+	}
+}
+
+int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file, const char *text,
+		    size_t len, struct yaml_node **root, struct mlgen_err *err)
+{
+	struct build b = {
+		.tree = t, .name = name, .is_file = is_file, .text = text, .len = len, .err = err
+	};
+
+	*root = NULL;
+	if (!yaml_parser_initialize(&b.parser))
+		return mlgen_fail(err, -ENOMEM, "%s: out of memory", name);
+	yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, len);
+	while (b.rc == 0 && b.event.type != YAML_STREAM_END_EVENT) {
+		yaml_event_delete(&b.event);
+		if (!yaml_parser_parse(&b.parser, &b.event))
+			no_yaml(&b);
+		else if (b.anchors.count == YAML_ALIASES_MAX)
+			fault(&b, b.event.start_mark, "more than %u anchors", YAML_ALIASES_MAX);
+		else
+			take_event(&b);
+	}
+	if (b.rc == 0)
+		*root = b.root;
+	yaml_event_delete(&b.event);
+	yaml_parser_delete(&b.parser);
+	for (size_t i = 0; i < b.anchors.count; i++)
+		mem_free(b.anchors.at[i].name);
+	vec_fini(&b.anchors);
+	return b.rc;
 }
 
 /* ---- files ---- */
 
-#ifdef HAVE_YAML
-
-static int cannot_read(const char *path, int rc, struct mlgen_err *err)
-{
-	return mlgen_fail(err, rc, "%s: %s", path, strerror(-rc));
-}
-
-static int yaml_tree_read_all(int fd, const char *path, struct buf *text, struct mlgen_err *err)
-{
-	char chunk[16384];
-	ssize_t n;
-
-	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return cannot_read(path, -errno, err);
-		buf_addn(text, chunk, (size_t)n);
-		if (text->len > YAML_BYTES_MAX)
-			return mlgen_fail(
-				err, -EFBIG,
-				"%s: more than %u MiB; is this the configuration of a workload?",
-				path, YAML_BYTES_MAX >> 20);
-	}
-	return 0;
-}
-
-static int open_file(const char *path, struct mlgen_err *err)
-{
-	struct stat st;
-	int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO)
-					: open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-
-	if (fd < 0)
-		return cannot_read(path, -errno, err);
-	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-		close(fd);
-		return mlgen_fail(err, -EISDIR, "%s: a directory, not a YAML file", path);
-	}
-	return fd;
-}
-
 int yaml_tree_read(struct yaml_tree *t, const char *path, struct yaml_node **root,
 		   struct mlgen_err *err)
 {
+	int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO)
+					: open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	struct buf text = { 0 };
-	int fd = open_file(path, err), rc;
+	char chunk[16384];
+	struct stat st;
+	ssize_t n = fd;
+	int rc;
 
 	*root = NULL;
-	if (fd < 0)
-		return fd;
-	rc = yaml_tree_read_all(fd, path, &text, err);
-	close(fd);
-	if (rc == 0)
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		close(fd);
+		return mlgen_fail(err, -EISDIR, "%s: a directory, not a YAML file", path);
+	}
+	while (fd >= 0 && text.len <= YAML_BYTES_MAX && (n = read(fd, chunk, sizeof(chunk))) != 0) {
+		if (n > 0)
+			buf_addn(&text, chunk, (size_t)n);
+		else if (errno != EINTR)
+			break;
+	}
+	if (n < 0)
+		rc = mlgen_fail(err, -errno, "%s: %s", path, strerror(errno));
+	else if (text.len > YAML_BYTES_MAX)
+		rc = mlgen_fail(err, -EFBIG,
+				"%s: more than %u MiB; is this the configuration of a workload?",
+				path, YAML_BYTES_MAX >> 20);
+	else
 		rc = yaml_tree_parse(t, path, true, buf_str(&text), text.len, root, err);
+	if (fd >= 0)
+		close(fd);
 	buf_fini(&text);
 	return rc;
 }
 
 #else
 
-static int not_built(struct yaml_node **root, struct mlgen_err *err)
+int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file, const char *text,
+		    size_t len, struct yaml_node **root, struct mlgen_err *err)
 {
+	(void)t, (void)name, (void)is_file, (void)text, (void)len;
 	*root = NULL;
 	return mlgen_fail(err, -ENOTSUP,
 			  "YAML cannot be read: mlgen was built without libyaml (%s); install it, "
@@ -121,80 +382,45 @@ static int not_built(struct yaml_node **root, struct mlgen_err *err)
 			  PACKAGES_YAML);
 }
 
-int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file, const char *text,
-		    size_t len, struct yaml_node **root, struct mlgen_err *err)
-{
-	(void)t;
-	(void)name;
-	(void)is_file;
-	(void)text;
-	(void)len;
-	return not_built(root, err);
-}
-
 int yaml_tree_read(struct yaml_tree *t, const char *path, struct yaml_node **root,
 		   struct mlgen_err *err)
 {
-	(void)t;
-	(void)path;
-	return not_built(root, err);
+	return yaml_tree_parse(t, path, true, "", 0, root, err);
 }
 
 #endif
 
 /* ---- setting ---- */
 
-static struct yaml_node *text_node(struct yaml_tree *t, const struct yaml_node *like,
-				   const char *text, size_t len)
-{
-	struct yaml_node *n = yaml_node_new(t, YAML_TEXT);
-
-	n->from = like->from;
-	n->line = like->line;
-	n->column = like->column;
-	n->text = mem_strndup(text, len);
-	n->is_plain = true;
-	return n;
-}
-
-/* A map of the same entries, or of none, where there is none yet. */
-static struct yaml_node *own_map(struct yaml_tree *t, const struct yaml_node *old,
-				 const struct yaml_node *like)
-{
-	struct yaml_node *n = yaml_node_new(t, YAML_MAP);
-
-	n->from = old ? old->from : like->from;
-	n->line = old ? old->line : like->line;
-	n->column = old ? old->column : like->column;
-	for (size_t i = 0; old && i < old->count; i++)
-		yaml_node_add(n, old->keys[i], old->items[i]);
-	return n;
-}
-
 int yaml_tree_set(struct yaml_tree *t, struct yaml_node *map, const char *path,
 		  struct yaml_node *value, struct mlgen_err *err)
 {
 	for (;;) {
-		size_t len = strcspn(path, "."), at;
-		struct yaml_node *key = text_node(t, value, path, len);
-		struct yaml_node *next = value;
+		size_t len = strcspn(path, ".");
+		struct yaml_node *key = add_node(t, value), *next = value;
+		const struct yaml_node *old;
+		struct yaml_item *item;
 
 		if (!len)
 			return mlgen_fail(err, -EINVAL, "%s: a name is missing beside a dot",
 					  value->from);
-		if (!find_index(map, key->text, &at))
-			yaml_node_add(map, key, NULL);
-		if (path[len]) {
-			const struct yaml_node *old = map->items[at];
-
-			if (old && old->kind != YAML_MAP && !yaml_is_null(old))
-				return mlgen_fail(err, -EINVAL,
-						  "%s: %s is no map of keys in the file",
-						  value->from, key->text);
-			next = own_map(t, old && old->count ? old : NULL, value);
+		key->kind = YAML_TEXT;
+		key->text = mem_strndup(path, len);
+		key->is_plain = true;
+		item = find_item(map, key->text);
+		old = item ? item->value : NULL;
+		if (path[len] && old && old->kind != YAML_MAP && !yaml_is_null(old))
+			return mlgen_fail(err, -EINVAL, "%s: %s is no map of keys in the file",
+					  value->from, key->text);
+		if (path[len]) { /* a map of the same entries, or of none */
+			next = add_node(t, old && old->count ? old : value);
+			next->kind = YAML_MAP;
+			for (size_t i = 0; old && i < old->count; i++)
+				vec_push(next, old->at[i]);
 		}
-		map->keys[at] = key;
-		map->items[at] = next;
+		if (!item)
+			item = vec_add(map);
+		*item = (struct yaml_item){ key, next };
 		if (!path[len])
 			return 0;
 		map = next;
@@ -206,11 +432,9 @@ int yaml_tree_set(struct yaml_tree *t, struct yaml_node *map, const char *path,
 
 const struct yaml_node *yaml_find(const struct yaml_node *map, const char *key)
 {
-	size_t at;
+	const struct yaml_item *item = map && map->kind == YAML_MAP ? find_item(map, key) : NULL;
 
-	if (!map || map->kind != YAML_MAP || !find_index(map, key, &at))
-		return NULL;
-	return map->items[at];
+	return item ? item->value : NULL;
 }
 
 bool yaml_is_null(const struct yaml_node *n)
@@ -232,12 +456,11 @@ void yaml_place(struct buf *out, const struct yaml_node *n)
 
 void yaml_tree_fini(struct yaml_tree *t)
 {
-	for (size_t i = 0; i < t->count; i++) {
-		mem_free(t->nodes[i]->text);
-		mem_free(t->nodes[i]->keys);
-		mem_free(t->nodes[i]->items);
-		mem_free(t->nodes[i]);
+	for (size_t i = 0; i < t->nodes.count; i++) {
+		mem_free(t->nodes.at[i]->text);
+		vec_fini(t->nodes.at[i]);
+		mem_free(t->nodes.at[i]);
 	}
-	mem_free(t->nodes);
+	vec_fini(&t->nodes);
 	*t = (struct yaml_tree){ 0 };
 }

@@ -7,17 +7,23 @@
 
 #include <mlgen/err.h>
 
+#include "base/vec.h"
+
 enum yaml_kind { YAML_TEXT, YAML_LIST, YAML_MAP };
+
+struct yaml_item {
+	struct yaml_node *key; /* of a MAP: a TEXT */
+	struct yaml_node *value;
+};
 
 struct yaml_node {
 	enum yaml_kind kind;
-	const char *from;         /* the name given to yaml_tree_parse */
-	unsigned line, column;    /* from 1; 0 where there are no lines */
-	char *text;               /* TEXT: as written, never NULL */
-	bool is_plain;            /* TEXT: without quotes, may be a number */
-	struct yaml_node **keys;  /* MAP: each a TEXT; no two alike */
-	struct yaml_node **items; /* LIST, MAP */
-	size_t count;
+	const char *from;      /* the name given to yaml_tree_parse */
+	unsigned line, column; /* from 1; 0 where there are no lines */
+	char *text;            /* TEXT: as written, never NULL */
+	bool is_plain;         /* TEXT: without quotes, may be a number */
+	struct yaml_item *at;  /* LIST, MAP: what is in it; no two keys alike */
+	size_t count, room;
 };
 
 /*
@@ -26,8 +32,7 @@ struct yaml_node {
  * Of a merge key (<<) the map has the entries that it has not by itself.
  */
 struct yaml_tree {
-	struct yaml_node **nodes;
-	size_t count;
+	VEC(struct yaml_node *) nodes;
 	size_t merged; /* entries that merge keys named */
 };
 

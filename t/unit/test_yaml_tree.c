@@ -26,8 +26,8 @@ static void dump(struct buf *out, const struct yaml_node *n)
 	for (size_t i = 0; i < n->count; i++) {
 		buf_add(out, i ? " " : "");
 		if (n->kind == YAML_MAP)
-			buf_addf(out, "%s:", n->keys[i]->text);
-		dump(out, n->items[i]);
+			buf_addf(out, "%s:", n->at[i].key->text);
+		dump(out, n->at[i].value);
 	}
 	buf_addc(out, n->kind == YAML_MAP ? '}' : ']');
 }
@@ -177,7 +177,7 @@ static int parse_buf(struct buf *text, struct mlgen_err *err, size_t *nodes)
 	struct yaml_node *root;
 	int rc = parse(&t, buf_str(text), &root, err);
 
-	*nodes = t.count;
+	*nodes = t.nodes.count;
 	yaml_tree_fini(&t);
 	buf_fini(text);
 	return rc;

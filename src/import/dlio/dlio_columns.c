@@ -120,7 +120,7 @@ static void dlio_columns_read_all(struct dlio_writer *w, const struct yaml_node 
 {
 	cols->list = mem_array(list->count, sizeof(*cols->list));
 	for (size_t i = 0; i < list->count; i++) {
-		const struct yaml_node *n = list->items[i];
+		const struct yaml_node *n = list->at[i].value;
 		struct col *col = &cols->list[cols->count++];
 
 		read_name(w, n, i, col);

@@ -250,9 +250,9 @@ static void dlio_config_read_list(struct dlio_config *c, const struct dlio_key *
 		dlio_config_wrong(c, n, k->path, "a list");
 	for (size_t i = 0; n->kind == YAML_LIST && i < n->count; i++) {
 		if (k->type == DLIO_WHOLES)
-			read_number(c, k, n->items[i], v);
-		else if (n->items[i]->kind != YAML_MAP)
-			dlio_config_wrong(c, n->items[i], k->path, "a map");
+			read_number(c, k, n->at[i].value, v);
+		else if (n->at[i].value->kind != YAML_MAP)
+			dlio_config_wrong(c, n->at[i].value, k->path, "a map");
 	}
 }
 
@@ -330,8 +330,8 @@ static void take_map(struct dlio_config *c, const char *prefix, const struct yam
 
 	for (size_t i = 0; i < map->count; i++) {
 		buf_reset(&path);
-		buf_addf(&path, "%s%s%s", prefix, *prefix ? "." : "", map->keys[i]->text);
-		take_entry(c, buf_str(&path), map->keys[i], map->items[i]);
+		buf_addf(&path, "%s%s%s", prefix, *prefix ? "." : "", map->at[i].key->text);
+		take_entry(c, buf_str(&path), map->at[i].key, map->at[i].value);
 	}
 	buf_fini(&path);
 }
@@ -371,8 +371,9 @@ void dlio_config_read(struct dlio_config *c, const struct yaml_node *root)
 	}
 	take_map(c, "", workload);
 	for (size_t i = 0; i < root->count; i++)
-		if (root->items[i] != workload)
-			add_extra(c, root->keys[i]->text, root->items[i], "beside the workload");
+		if (root->at[i].value != workload)
+			add_extra(c, root->at[i].key->text, root->at[i].value,
+				  "beside the workload");
 }
 
 void dlio_config_fini(struct dlio_config *c)

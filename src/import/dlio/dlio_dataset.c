@@ -72,7 +72,7 @@ static double record_bytes(struct dlio_writer *w)
 	if (!dims->node || !dims->node->count)
 		return 0;
 	for (size_t i = 0; i < dims->node->count; i++) {
-		if (!dlio_number(dims->node->items[i], &side))
+		if (!dlio_number(dims->node->at[i].value, &side))
 			return 0;
 		bytes *= side;
 	}

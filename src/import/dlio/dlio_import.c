@@ -41,9 +41,9 @@ static bool is_override(const char *arg)
 static struct yaml_node *dlio_workload_of(struct yaml_node *root)
 {
 	for (size_t i = 0; i < root->count; i++)
-		if (strcmp(root->keys[i]->text, "workload") == 0 &&
-		    root->items[i]->kind == YAML_MAP)
-			return root->items[i];
+		if (strcmp(root->at[i].key->text, "workload") == 0 &&
+		    root->at[i].value->kind == YAML_MAP)
+			return root->at[i].value;
 	return root;
 }
 

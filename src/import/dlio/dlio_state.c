@@ -138,7 +138,7 @@ static double dlio_state_sum(const struct dlio_writer *w, const char *path, doub
 	double total = 0, one;
 
 	for (size_t i = 0; n && i < n->count; i++)
-		if (dlio_number(n->items[i], &one))
+		if (dlio_number(n->at[i].value, &one))
 			total += floor(one / divisor);
 	return total;
 }

@@ -60,13 +60,13 @@ static void add_node(struct buf *out, const struct yaml_node *n, size_t most)
 			break;
 		}
 		if (is_map) {
-			dlio_clean(out, n->keys[i]->text, SHOWN);
+			dlio_clean(out, n->at[i].key->text, SHOWN);
 			buf_add(out, ": ");
 		}
-		if (is_map && is_secret(n->keys[i]->text))
+		if (is_map && is_secret(n->at[i].key->text))
 			buf_add(out, NOT_SHOWN);
 		else
-			add_node(out, n->items[i], most);
+			add_node(out, n->at[i].value, most);
 	}
 	buf_addc(out, is_map ? '}' : ']');
 }
