@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 
@@ -187,10 +188,9 @@ static void add_list(struct buf *out, const struct cols *cols, bool typed)
 static int dlio_columns_compare(const void *a, const void *b)
 {
 	const struct col *x = a, *y = b;
+	int order = COMPARE(x->order, y->order);
 
-	if (x->order != y->order)
-		return x->order < y->order ? -1 : 1;
-	return y->is_read - x->is_read;
+	return order ? order : COMPARE(y->is_read, x->is_read);
 }
 
 static void regroup(struct cols *cols)

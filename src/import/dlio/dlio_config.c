@@ -296,11 +296,8 @@ static void set_defaults(struct dlio_config *c)
 static void add_extra(struct dlio_config *c, const char *path, const struct yaml_node *n,
 		      const char *why)
 {
-	if ((c->extra_count & (c->extra_count - 1)) == 0)
-		c->extras = mem_realloc(c->extras, (c->extra_count ? 2 * c->extra_count : 1) *
-							   sizeof(*c->extras));
-	c->extras[c->extra_count++] =
-		(struct dlio_extra){ .path = mem_strdup(path), .node = n, .why = why };
+	vec_push(&c->extras,
+		 (struct dlio_extra){ .path = mem_strdup(path), .node = n, .why = why });
 }
 
 /* Both spellings may be there; DLIO of today reads the newer. */
@@ -378,9 +375,9 @@ void dlio_config_read(struct dlio_config *c, const struct yaml_node *root)
 
 void dlio_config_fini(struct dlio_config *c)
 {
-	for (size_t i = 0; i < c->extra_count; i++)
-		mem_free(c->extras[i].path);
-	mem_free(c->extras);
+	for (size_t i = 0; i < c->extras.count; i++)
+		mem_free(c->extras.at[i].path);
+	vec_fini(&c->extras);
 	buf_fini(&c->faults);
 }
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/vec.h"
 #include "import/dlio/dlio_keys.h"
 #include "import/yaml_tree.h"
 
@@ -43,8 +44,7 @@ struct dlio_extra {
 
 struct dlio_config {
 	struct dlio_value values[DLIO_ROWS_MAX]; /* as dlio_keys has them */
-	struct dlio_extra *extras;
-	size_t extra_count;
+	VEC(struct dlio_extra) extras;
 	/* Keys that options are made of, as DLIO spells them today; others stand in many a YAML
 	 * that is not DLIO's. */
 	size_t known;

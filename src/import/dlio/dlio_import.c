@@ -178,8 +178,8 @@ static void note_unknown(const struct dlio_config *c)
 {
 	size_t unknown = 0;
 
-	for (size_t i = 0; i < c->extra_count; i++) {
-		const struct dlio_extra *x = &c->extras[i];
+	for (size_t i = 0; i < c->extras.count; i++) {
+		const struct dlio_extra *x = &c->extras.at[i];
 
 		if (strcmp(x->path, "defaults") == 0)
 			note(x, "names other files, whose values are not here");

@@ -94,8 +94,11 @@ void dlio_write_unused(struct dlio_writer *w)
 	const struct dlio_config *c = w->c;
 
 	buf_reset(&w->defaults);
-	for (size_t i = 0; i < c->extra_count; i++)
-		say_unused(w, c->extras[i].path, c->extras[i].node, c->extras[i].why);
+	for (size_t i = 0; i < c->extras.count; i++) {
+		const struct dlio_extra *x = &c->extras.at[i];
+
+		say_unused(w, x->path, x->node, x->why);
+	}
 	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
 		const struct dlio_value *v = &c->values[k - dlio_keys];
 

@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "import/trace/blktrace_event.h"
 
 enum { SECTOR_BYTES = 512, PDU_MOST = 65535, NAME_MOST = 64 };
@@ -31,8 +31,8 @@ struct reading {
 	bool is_swapped;
 	unsigned char pdu[PDU_MOST];
 	struct blktrace_event event;
-	struct counter *counters;
-	size_t counter_count, counter_room, counter_at;
+	VEC(struct counter) counters;
+	size_t counter_at;            /* the last that was asked for */
 	uint32_t device, device_name; /* the last that had a name */
 	bool has_device;
 	bool has_clock;
@@ -216,26 +216,22 @@ static struct counter *counter_of(struct reading *r)
 {
 	const struct blktrace_event *e = &r->event;
 
-	for (size_t i = 0; i < r->counter_count; i++) {
-		size_t n = (r->counter_at + i) % r->counter_count;
-		struct counter *c = &r->counters[n];
+	for (size_t i = 0; i < r->counters.count; i++) {
+		size_t n = (r->counter_at + i) % r->counters.count;
+		struct counter *c = &r->counters.at[n];
 
 		if (c->device == e->device && c->cpu == e->cpu) {
 			r->counter_at = n;
 			return c;
 		}
 	}
-	if (r->counter_count == COUNTERS_MOST)
+	if (r->counters.count == COUNTERS_MOST)
 		return NULL;
-	if (r->counter_count == r->counter_room) {
-		r->counter_room = r->counter_room ? r->counter_room * 2 : 16;
-		r->counters = mem_realloc(r->counters, r->counter_room * sizeof(*r->counters));
-	}
-	struct counter *c = &r->counters[r->counter_count++];
-	*c = (struct counter){
-		.device = e->device, .cpu = e->cpu, .first = UINT32_MAX, .first_ns = UINT64_MAX
-	};
-	return c;
+	vec_push(&r->counters, (struct counter){ .device = e->device,
+						 .cpu = e->cpu,
+						 .first = UINT32_MAX,
+						 .first_ns = UINT64_MAX });
+	return vec_last(&r->counters);
 }
 
 /* In whatever order they come. None has number 0 but where none is numbered. */
@@ -259,8 +255,8 @@ static void tell_lost(struct reading *r)
 {
 	uint64_t lost = 0;
 
-	for (size_t i = 0; i < r->counter_count; i++) {
-		const struct counter *c = &r->counters[i];
+	for (size_t i = 0; i < r->counters.count; i++) {
+		const struct counter *c = &r->counters.at[i];
 		uint64_t there = (uint64_t)c->last - c->first + 1;
 
 		if (there <= c->count)
@@ -354,7 +350,7 @@ int import_blktrace(struct importing *m, struct mlgen_err *err)
 			m->no_clock = "the recording does not say what time of day it began";
 		rc = import_judge(m, "blktrace", err);
 	}
-	mem_free(r->counters);
+	vec_fini(&r->counters);
 	mem_free(r);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/util.h"
 #include "trace/trace.h"
 
@@ -105,14 +106,13 @@ static const struct call names[] = {
 };
 /* clang-format on */
 
-static int call_names_compare(const void *name, const void *row)
-{
-	return strcmp(name, ((const struct call *)row)->name);
-}
+COMPARE_BY_TEXT(compare_names, struct call, name)
 
 static const struct call *find_exact(const char *name)
 {
-	return bsearch(name, names, ARRAY_LEN(names), sizeof(*names), call_names_compare);
+	const struct call key = { .name = name };
+
+	return bsearch(&key, names, ARRAY_LEN(names), sizeof(*names), compare_names);
 }
 
 static const char *without_prefix(const char *name)

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "describe/keyed.h"
 #include "import/trace/darshan_row.h"
 #include "trace/trace_number.h"
@@ -42,11 +42,10 @@ struct darshan {
 	uint32_t file;       /* of the block; 0 = none was named */
 	uint64_t due, there; /* rows, by the heads of blocks; and found */
 	/* Of all. */
-	struct keyed posix;     /* files that have rows of this module */
-	struct keyed processes; /* pids, and ... */
-	uint64_t *first_thread; /* of each, by its number there */
-	size_t room;
-	struct keyed threads; /* that are not the first */
+	struct keyed posix;         /* files that have rows of this module */
+	struct keyed processes;     /* pids, and ... */
+	VEC(uint64_t) first_thread; /* of each, by its number there */
+	struct keyed threads;       /* that are not the first */
 	struct buf host;
 	bool has_hosts;           /* several */
 	uint64_t repeated, alone; /* rows of MPI-IO, left out and taken */
@@ -164,15 +163,11 @@ static void take_comment(struct darshan *d)
 
 /* ---- rows ---- */
 
-static uint32_t new_process(struct darshan *d, uint32_t pid, uint32_t number, uint64_t thread)
+static uint32_t new_process(struct darshan *d, uint32_t pid, uint64_t thread)
 {
 	uint64_t said = pid;
 
-	if (number >= d->room) {
-		d->room = (size_t)u64_max(64, 2 * (uint64_t)number);
-		d->first_thread = mem_realloc(d->first_thread, d->room * sizeof(*d->first_thread));
-	}
-	d->first_thread[number] = thread;
+	vec_push(&d->first_thread, thread);
 	trace_fill_entry(d->m->fill, TRACE_PROCESS, &said, 1, buf_str(&d->command));
 	return pid;
 }
@@ -184,10 +179,10 @@ static uint32_t thread_of(struct darshan *d, uint32_t pid, const struct darshan_
 	uint32_t number = keyed_number(&d->processes, pid, &is_new);
 
 	if (is_new)
-		return new_process(d, pid, number, thread);
-	if (d->first_thread[number] == NO_THREAD)
-		d->first_thread[number] = thread;
-	if (d->first_thread[number] == thread || !r->has_thread)
+		return new_process(d, pid, thread);
+	if (d->first_thread.at[number] == NO_THREAD)
+		d->first_thread.at[number] = thread;
+	if (d->first_thread.at[number] == thread || !r->has_thread)
 		return pid;
 	/* Addresses, of 47 bits, or numbers of 32. */
 	return OTHER_THREADS + keyed_number(&d->threads, (uint64_t)pid << 47 ^ thread, &is_new);
@@ -378,7 +373,7 @@ static void darshan_fini(struct darshan *d)
 	keyed_fini(&d->posix);
 	keyed_fini(&d->processes);
 	keyed_fini(&d->threads);
-	mem_free(d->first_thread);
+	vec_fini(&d->first_thread);
 	buf_fini(&d->line);
 	buf_fini(&d->command);
 	buf_fini(&d->host);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/mem.h"
 #include "base/util.h"
 #include "import/trace/json_objects.h"
 
@@ -78,13 +77,9 @@ static void dftracer_marks_widen(struct dftracer_marks *k, const struct dftracer
 	uint32_t number = keyed_number(&k->numbers, epoch, &is_new);
 	struct dftracer_span *s;
 
-	if (number >= k->room) {
-		k->room = (size_t)u64_max(64, 2 * (uint64_t)number);
-		k->spans = mem_realloc(k->spans, k->room * sizeof(*k->spans));
-	}
-	s = &k->spans[number];
 	if (is_new)
-		*s = (struct dftracer_span){ epoch, e->start_ns, end_ns };
+		vec_push(&k->spans, (struct dftracer_span){ epoch, e->start_ns, end_ns });
+	s = &k->spans.at[number];
 	s->start_ns = u64_min(s->start_ns, e->start_ns);
 	s->end_ns = u64_max(s->end_ns, end_ns);
 }
@@ -145,7 +140,7 @@ int dftracer_marks_end(struct dftracer_marks *k, struct importing *m, struct mlg
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < k->numbers.count; i++) {
-		const struct dftracer_span *s = &k->spans[i];
+		const struct dftracer_span *s = &k->spans.at[i];
 		struct trace_record r =
 			marker(m, TRACE_EPOCH, s->start_ns, s->end_ns - s->start_ns);
 
@@ -169,5 +164,5 @@ int dftracer_marks_end(struct dftracer_marks *k, struct importing *m, struct mlg
 void dftracer_marks_fini(struct dftracer_marks *k)
 {
 	keyed_fini(&k->numbers);
-	mem_free(k->spans);
+	vec_fini(&k->spans);
 }

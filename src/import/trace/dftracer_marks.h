@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "base/vec.h"
 #include "describe/keyed.h"
 #include "import/trace/importer.h"
 
@@ -16,14 +17,15 @@ struct dftracer_event {
 	const json_t *args; /* NULL = none */
 };
 
+struct dftracer_span {
+	uint64_t number, start_ns, end_ns;
+};
+
 /* A zeroed one is empty. */
 struct dftracer_marks {
-	struct keyed numbers; /* of epochs that args name, and ... */
-	struct dftracer_span {
-		uint64_t number, start_ns, end_ns;
-	} * spans; /* from the first event to the last of each */
-	size_t room;
-	bool has_epochs; /* that are events of their own */
+	struct keyed numbers;            /* of epochs that args name, and ... */
+	VEC(struct dftracer_span) spans; /* ... from the first event to the last of each */
+	bool has_epochs;                 /* that are events of their own */
 	/* The first number met is 1: that application counts from 1. */
 	struct dftracer_count {
 		bool is_begun;

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/mem.h"
-#include "base/util.h"
+#include "base/vec.h"
 #include "trace/trace_names.h"
 
 struct hashed {
@@ -17,8 +16,7 @@ struct hashed {
 struct dftracer_names {
 	struct trace_fill *fill;
 	struct trace_names *hashes; /* numbers of them */
-	struct hashed *files;       /* by number, less one */
-	size_t room;
+	VEC(struct hashed) files;   /* by number, less one */
 	uint64_t unexplained;
 };
 
@@ -36,7 +34,7 @@ void dftracer_names_free(struct dftracer_names *n)
 	if (!n)
 		return;
 	trace_names_free(n->hashes);
-	mem_free(n->files);
+	vec_fini(&n->files);
 	mem_free(n);
 }
 
@@ -44,11 +42,9 @@ static struct hashed *dftracer_names_find(struct dftracer_names *n, const char *
 {
 	uint32_t id = trace_names_id(n->hashes, hash, strlen(hash), is_new);
 
-	if (id > n->room) {
-		n->room = (size_t)u64_max(1024, 2 * (uint64_t)id);
-		n->files = mem_realloc(n->files, n->room * sizeof(*n->files));
-	}
-	return &n->files[id - 1];
+	while (n->files.count < id)
+		vec_push(&n->files, (struct hashed){ 0 });
+	return &n->files.at[id - 1];
 }
 
 void dftracer_names_explain(struct dftracer_names *n, const char *hash, const char *name)

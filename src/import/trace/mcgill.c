@@ -330,9 +330,9 @@ static int read_all(struct reading *r, const struct mcgill_files *f)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < f->count; i++) {
-		others += f->file[i].kind == MCGILL_OTHER;
-		if (f->file[i].kind != MCGILL_OTHER)
-			rc = read_file(r, &f->file[i]);
+		others += f->at[i].kind == MCGILL_OTHER;
+		if (f->at[i].kind != MCGILL_OTHER)
+			rc = read_file(r, &f->at[i]);
 	}
 	if (rc == 0 && others)
 		import_note(r->m, "%zu file%s without calls not read", others, plural(others));

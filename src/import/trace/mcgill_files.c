@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
-#include "base/mem.h"
+#include "base/vec.h"
 #include "trace/trace_input.h"
 
 /* A header is among the first lines. */
@@ -18,11 +18,7 @@ enum { LINES_LOOKED_AT = 8 };
 
 static void add_file(struct mcgill_files *f, const char *path, enum mcgill_kind kind)
 {
-	if (f->count == f->room) {
-		f->room = f->room ? f->room * 2 : 16;
-		f->file = mem_realloc(f->file, f->room * sizeof(*f->file));
-	}
-	f->file[f->count++] = (struct mcgill_file){ .path = mem_strdup(path), .kind = kind };
+	vec_push(f, (struct mcgill_file){ .path = mem_strdup(path), .kind = kind });
 }
 
 static int add_directory(struct mcgill_files *f, const char *path, struct mlgen_err *err)
@@ -114,14 +110,13 @@ int mcgill_files_find(struct mcgill_files *f, char *const *given, size_t count,
 	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = add_given(f, given[i], err);
 	if (rc == 0)
-		qsort(f->file, f->count, sizeof(*f->file), compare_files);
+		qsort(f->at, f->count, sizeof(*f->at), compare_files);
 	return rc;
 }
 
 void mcgill_files_fini(struct mcgill_files *f)
 {
 	for (size_t i = 0; i < f->count; i++)
-		mem_free(f->file[i].path);
-	mem_free(f->file);
-	*f = (struct mcgill_files){ 0 };
+		mem_free(f->at[i].path);
+	vec_fini(f);
 }

@@ -16,7 +16,7 @@ struct mcgill_file {
 
 /* A zeroed one has none. */
 struct mcgill_files {
-	struct mcgill_file *file;
+	struct mcgill_file *at;
 	size_t count, room;
 };
 

@@ -4,18 +4,20 @@
 
 #include <stdbool.h>
 
-#include "base/mem.h"
-#include "base/util.h"
+#include "base/vec.h"
 #include "trace/trace_names.h"
 
 /* A name is not that of one path. */
 #define SEVERAL UINT32_MAX
 
+struct name {
+	uint32_t path; /* 0 = none yet */
+	bool is_counted;
+};
+
 struct mcgill_names {
 	struct trace_names *names;
-	uint32_t *path; /* of each name */
-	bool *is_counted;
-	uint32_t room;
+	VEC(struct name) of; /* each name's, by its id */
 	uint64_t ambiguous;
 };
 
@@ -32,46 +34,37 @@ void mcgill_names_free(struct mcgill_names *n)
 	if (!n)
 		return;
 	trace_names_free(n->names);
-	mem_free(n->path);
-	mem_free(n->is_counted);
+	vec_fini(&n->of);
 	mem_free(n);
 }
 
-static uint32_t name_id(struct mcgill_names *n, struct mcgill_text name)
+static struct name *find_name(struct mcgill_names *n, struct mcgill_text name)
 {
 	uint32_t id = trace_names_id(n->names, name.s, name.bytes, NULL);
-	uint32_t room = n->room;
 
-	if (id < room)
-		return id;
-	room = (uint32_t)u64_max(id + 1, room ? 2 * (uint64_t)room : 1024);
-	n->path = mem_realloc(n->path, room * sizeof(*n->path));
-	n->is_counted = mem_realloc(n->is_counted, room);
-	for (; n->room < room; n->room++) {
-		n->path[n->room] = 0;
-		n->is_counted[n->room] = false;
-	}
-	return id;
+	while (n->of.count <= id)
+		vec_push(&n->of, (struct name){ 0 });
+	return &n->of.at[id];
 }
 
 void mcgill_names_opened(struct mcgill_names *n, struct mcgill_text name, uint32_t path)
 {
-	uint32_t id = name_id(n, name);
+	struct name *found = find_name(n, name);
 
-	if (!n->path[id])
-		n->path[id] = path;
-	else if (n->path[id] != path)
-		n->path[id] = SEVERAL;
+	if (!found->path)
+		found->path = path;
+	else if (found->path != path)
+		found->path = SEVERAL;
 }
 
 uint32_t mcgill_names_path(struct mcgill_names *n, struct mcgill_text name)
 {
-	uint32_t id = name_id(n, name);
+	struct name *found = find_name(n, name);
 
-	if (n->path[id] != SEVERAL)
-		return n->path[id];
-	n->ambiguous += !n->is_counted[id];
-	n->is_counted[id] = true;
+	if (found->path != SEVERAL)
+		return found->path;
+	n->ambiguous += !found->is_counted;
+	found->is_counted = true;
 	return 0;
 }
 
