@@ -3,13 +3,129 @@
  * CPU. */
 #include "import/trace/importer.h"
 
+#include <byteswap.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/util.h"
 #include "base/vec.h"
-#include "import/trace/blktrace_event.h"
+
+/* ---- what the kernel records of a block device: an event as it lies in a file of blktrace ---- */
+
+/*
+ * include/uapi/linux/blktrace_api.h of Linux: 48 bytes in the byte order of the host that recorded
+ * them, and pdu_bytes behind them.
+ */
+#define BLKTRACE_MAGIC 0x65617400u
+#define BLKTRACE_VERSION 7u
+enum { BLKTRACE_EVENT_BYTES = 48 };
+
+enum blktrace_act {
+	BLKTRACE_ISSUE = 7,
+	BLKTRACE_COMPLETE = 8,
+};
+
+enum blktrace_note {
+	BLKTRACE_PROCESS = 0,
+	BLKTRACE_TIMESTAMP = 1, /* two words: seconds since 1970 and ns */
+};
+
+enum blktrace_category {
+	BLKTRACE_READ = 1u << 0,
+	BLKTRACE_WRITE = 1u << 1,
+	BLKTRACE_PASSTHROUGH = 1u << 9, /* commands of no extent */
+	BLKTRACE_NOTIFY = 1u << 10,
+	BLKTRACE_AHEAD = 1u << 11,
+	BLKTRACE_DISCARD = 1u << 13,
+};
+
+struct blktrace_event {
+	uint32_t magic, sequence;
+	uint64_t time_ns, sector;
+	uint32_t bytes;
+	unsigned act;      /* enum blktrace_act; of a notice, blktrace_note */
+	unsigned category; /* bits of enum blktrace_category */
+	uint32_t pid, device, cpu;
+	int error; /* 0, or -errno */
+	unsigned pdu_bytes;
+};
+
+/* Below the version's byte. */
+#define MAGIC_MASK 0xffffff00u
+/* Of an action: a control group's id stands before the rest of the pdu. */
+#define ACT_MASK 0xffu
+
+struct raw {
+	uint32_t magic, sequence;
+	uint64_t time, sector;
+	uint32_t bytes, action, pid, device, cpu;
+	uint16_t error, pdu_bytes;
+};
+
+_Static_assert(sizeof(struct raw) == BLKTRACE_EVENT_BYTES, "as in a file");
+
+/* A record's first bytes: in another order than this host's? False in *is_known: they are no
+ * record's of any version. */
+static bool blktrace_is_swapped(const void *at, bool *is_known)
+{
+	uint32_t magic;
+
+	memcpy(&magic, at, sizeof(magic));
+	*is_known = true;
+	if ((magic & MAGIC_MASK) == BLKTRACE_MAGIC)
+		return false;
+	*is_known = (bswap_32(magic) & MAGIC_MASK) == BLKTRACE_MAGIC;
+	return *is_known;
+}
+
+static void swap(struct raw *r)
+{
+	r->magic = bswap_32(r->magic);
+	r->sequence = bswap_32(r->sequence);
+	r->time = bswap_64(r->time);
+	r->sector = bswap_64(r->sector);
+	r->bytes = bswap_32(r->bytes);
+	r->action = bswap_32(r->action);
+	r->pid = bswap_32(r->pid);
+	r->device = bswap_32(r->device);
+	r->cpu = bswap_32(r->cpu);
+	r->error = bswap_16(r->error);
+	r->pdu_bytes = bswap_16(r->pdu_bytes);
+}
+
+/* The kernel keeps the lower half of -errno; some drivers gave errno. */
+static int error_of(uint16_t error)
+{
+	int16_t half = (int16_t)error;
+
+	return half > 0 ? -half : half;
+}
+
+static void blktrace_event_take(const void *at, bool is_swapped, struct blktrace_event *out)
+{
+	struct raw r;
+
+	memcpy(&r, at, sizeof(r));
+	if (is_swapped)
+		swap(&r);
+	*out = (struct blktrace_event){
+		.magic = r.magic,
+		.sequence = r.sequence,
+		.time_ns = r.time,
+		.sector = r.sector,
+		.bytes = r.bytes,
+		.act = r.action & ACT_MASK,
+		.category = r.action >> 16,
+		.pid = r.pid,
+		.device = r.device,
+		.cpu = r.cpu,
+		.error = error_of(r.error),
+		.pdu_bytes = r.pdu_bytes,
+	};
+}
+
+/* ---- the recording ---- */
 
 enum { SECTOR_BYTES = 512, PDU_MOST = 65535, NAME_MOST = 64 };
 /* Pairs of device and CPU of which numbers are watched; more are not. */

@@ -5,15 +5,264 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/buf.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "describe/keyed.h"
 #include "import/trace/calls.h"
-#include "import/trace/dftracer_marks.h"
-#include "import/trace/dftracer_names.h"
 #include "import/trace/json_objects.h"
+#include "trace/trace_fill.h"
+#include "trace/trace_names.h"
+
+/* ---- files that events name by a hash, which another event explains ---- */
+
+struct hashed {
+	uint32_t file;
+	bool is_explained;
+};
+
+/*
+ * An event FH says what a hash stands for, mostly before the first event that has it, and in a file
+ * that was sorted anywhere. A file that is not explained yet is called "hash H", until it is.
+ */
+struct dftracer_names {
+	struct trace_fill *fill;
+	struct trace_names *hashes; /* numbers of them */
+	VEC(struct hashed) files;   /* by number, less one */
+	uint64_t unexplained;       /* so far */
+};
+
+static struct hashed *dftracer_names_find(struct dftracer_names *n, const char *hash, bool *is_new)
+{
+	uint32_t id = trace_names_id(n->hashes, hash, strlen(hash), is_new);
+
+	while (n->files.count < id)
+		vec_push(&n->files, (struct hashed){ 0 });
+	return &n->files.at[id - 1];
+}
+
+/* What FH says. */
+static void dftracer_names_explain(struct dftracer_names *n, const char *hash, const char *name)
+{
+	bool is_new;
+	struct hashed *h = dftracer_names_find(n, hash, &is_new);
+	uint64_t id;
+
+	if (!is_new && h->is_explained)
+		return;
+	if (is_new) {
+		h->file = trace_fill_name(n->fill, name, strlen(name));
+	} else {
+		/* The later entry of an id counts. */
+		id = h->file;
+		trace_fill_entry(n->fill, TRACE_FILE, &id, 1, name);
+		n->unexplained--;
+	}
+	h->is_explained = true;
+}
+
+/* The id of a file (trace_fill_name). */
+static uint32_t dftracer_names_file(struct dftracer_names *n, const char *hash)
+{
+	bool is_new;
+	struct hashed *h = dftracer_names_find(n, hash, &is_new);
+	struct buf name = { 0 };
+
+	if (!is_new)
+		return h->file;
+	buf_addf(&name, "hash %s", hash);
+	h->file = trace_fill_name(n->fill, name.s, name.len);
+	h->is_explained = false;
+	n->unexplained++;
+	buf_fini(&name);
+	return h->file;
+}
+
+/* ---- events of the application, such as epochs and steps of DLIO, as markers of a trace ---- */
+
+/* An event above files. */
+struct dftracer_event {
+	const char *name, *cat;
+	uint32_t pid, tid;
+	uint64_t start_ns, duration_ns;
+	const json_t *args; /* NULL = none */
+};
+
+struct dftracer_span {
+	uint64_t number, start_ns, end_ns;
+};
+
+/* A zeroed one is empty. */
+struct dftracer_marks {
+	struct keyed numbers;            /* of epochs that args name, and ... */
+	VEC(struct dftracer_span) spans; /* ... from the first event to the last of each */
+	bool has_epochs;                 /* that are events of their own */
+	/* The first number met is 1: that application counts from 1. */
+	struct dftracer_count {
+		bool is_begun;
+		uint64_t first;
+	} epochs, steps;
+	uint64_t left; /* events that stand for no marker */
+};
+
+/* By the last part of an event's name: that of DLIO is DLIOBenchmark._train. Loaders' and readers'
+ * own events (fetch, preprocess, ...) are no markers. */
+static const struct mark {
+	const char *name;
+	uint16_t op;
+	const char *text; /* of a stage or a checkpoint */
+} marks[] = {
+	{ "epoch", TRACE_EPOCH, NULL },
+	{ "step", TRACE_STEP, NULL },
+	{ "compute", TRACE_COMPUTE, NULL },
+	{ "_train", TRACE_STAGE, "train" },
+	{ "train", TRACE_STAGE, "train" },
+	{ "_eval", TRACE_STAGE, "eval" },
+	{ "eval", TRACE_STAGE, "eval" },
+	{ "evaluate", TRACE_STAGE, "eval" },
+	{ "test", TRACE_STAGE, "eval" },
+	{ "block", TRACE_STAGE, "block" },
+	{ "checkpoint", TRACE_CHECKPOINT, "save" },
+	{ "save_checkpoint", TRACE_CHECKPOINT, "save" },
+	{ "load_checkpoint", TRACE_CHECKPOINT, "restore" },
+	{ "restart", TRACE_CHECKPOINT, "restore" },
+};
+
+/* Beyond it, it is no number of an epoch. */
+#define EPOCH_MOST 1000000
+
+static const struct mark *mark_of(const struct dftracer_event *e)
+{
+	const char *point = strrchr(e->name, '.');
+	const char *name = point ? point + 1 : e->name;
+
+	/* There it is the optimizer's. */
+	if (strcasecmp(e->cat, "compute") == 0 && strcmp(name, "step") == 0)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+		if (strcmp(marks[i].name, name) == 0)
+			return &marks[i];
+	return NULL;
+}
+
+static bool whole_in(const json_t *args, const char *key, uint64_t most, uint64_t *out)
+{
+	int64_t v;
+
+	if (!args || !json_whole(json_object_get(args, key), &v) || v < 0 || (uint64_t)v > most)
+		return false;
+	*out = (uint64_t)v;
+	return true;
+}
+
+/* A trace counts from 0; an application may from 1. */
+static uint64_t from_0(struct dftracer_count *c, uint64_t number)
+{
+	if (!c->is_begun)
+		c->first = number == 1;
+	c->is_begun = true;
+	return number - u64_min(number, c->first);
+}
+
+static void dftracer_marks_widen(struct dftracer_marks *k, const struct dftracer_event *e,
+				 uint64_t epoch)
+{
+	uint64_t end_ns = e->start_ns + e->duration_ns;
+	bool is_new;
+	uint32_t number = keyed_number(&k->numbers, epoch, &is_new);
+	struct dftracer_span *s;
+
+	if (is_new)
+		vec_push(&k->spans, (struct dftracer_span){ epoch, e->start_ns, end_ns });
+	s = &k->spans.at[number];
+	s->start_ns = u64_min(s->start_ns, e->start_ns);
+	s->end_ns = u64_max(s->end_ns, end_ns);
+}
+
+static struct trace_record marker(const struct importing *m, uint16_t op, uint64_t start_ns,
+				  uint64_t duration_ns)
+{
+	uint64_t clock = m->clock_offset_ns;
+
+	return (struct trace_record){
+		.start_ns = start_ns > clock ? start_ns - clock : 0,
+		.duration_ns = duration_ns,
+		.off = TRACE_UNKNOWN,
+		.len_bytes = TRACE_UNKNOWN,
+		.result = -1,
+		.cpu_ns = TRACE_UNKNOWN,
+		.op = op,
+	};
+}
+
+static int add_mark(struct dftracer_marks *k, struct importing *m, const struct dftracer_event *e,
+		    const struct mark *mark, struct mlgen_err *err)
+{
+	struct trace_record r = marker(m, mark->op, e->start_ns, e->duration_ns);
+	uint64_t n;
+
+	r.pid = e->pid;
+	r.tid = e->tid;
+	if (mark->text)
+		r.file = trace_fill_name(m->fill, mark->text, strlen(mark->text));
+	if (mark->op == TRACE_EPOCH) {
+		k->has_epochs = true;
+		if (whole_in(e->args, "epoch", EPOCH_MOST, &n))
+			r.off = from_0(&k->epochs, n);
+	} else if (mark->op == TRACE_STEP || mark->op == TRACE_COMPUTE) {
+		if (whole_in(e->args, "step", INT64_MAX, &n))
+			r.off = from_0(&k->steps, n);
+	}
+	return trace_fill_add(m->fill, &r, err);
+}
+
+/* 0 or -errno with err. */
+static int dftracer_marks_take(struct dftracer_marks *k, struct importing *m,
+			       const struct dftracer_event *e, struct mlgen_err *err)
+{
+	const struct mark *mark = mark_of(e);
+	uint64_t epoch;
+
+	if (whole_in(e->args, "epoch", EPOCH_MOST, &epoch))
+		dftracer_marks_widen(k, e, from_0(&k->epochs, epoch));
+	if (mark)
+		return add_mark(k, m, e, mark, err);
+	k->left++;
+	return 0;
+}
+
+/* Epochs that follow from the others. */
+static int dftracer_marks_end(struct dftracer_marks *k, struct importing *m, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < k->numbers.count; i++) {
+		const struct dftracer_span *s = &k->spans.at[i];
+		struct trace_record r =
+			marker(m, TRACE_EPOCH, s->start_ns, s->end_ns - s->start_ns);
+
+		if (k->has_epochs)
+			break;
+		r.off = s->number;
+		rc = trace_fill_add(m->fill, &r, err);
+	}
+	if (!k->has_epochs && k->numbers.count)
+		import_note(m, "an epoch is from the first event to the last that has its number, "
+			       "since none of them is the epoch itself");
+	if (k->left)
+		import_note(
+			m,
+			"%" PRIu64
+			" event%s of the application, for which a trace has no marker, %s left out",
+			k->left, plural(k->left), k->left == 1 ? "is" : "are");
+	return rc;
+}
+
+/* ---- the log ---- */
 
 /* The units of time that a log may be in (DFTracer's TimeMetric). */
 static const struct time_metric {
@@ -33,7 +282,7 @@ struct dftracer {
 	struct mlgen_err *err;
 	struct json_objects objects;
 	struct calls *calls;
-	struct dftracer_names *names;
+	struct dftracer_names names;
 	struct dftracer_marks marks;
 	/* Files that a process opens, reads or writes by POSIX: those of STDIO are above them, and
 	 * the same I/O again. */
@@ -105,7 +354,7 @@ static uint32_t file_in(struct dftracer *d, const json_t *args, const char *cons
 	if (has_text(name))
 		return trace_fill_name(d->m->fill, name, strlen(name));
 	hash = hash_text(json_member(args, hashed), room, sizeof(room));
-	return has_text(hash) ? dftracer_names_file(d->names, hash) : 0;
+	return has_text(hash) ? dftracer_names_file(&d->names, hash) : 0;
 }
 
 /* ---- calls ---- */
@@ -252,7 +501,7 @@ static int take_name(struct dftracer *d, const json_t *event)
 	if (strcmp(what, "CM") == 0 && strcmp(name, "time_metric") == 0)
 		return take_unit(d, value);
 	if (strcmp(what, "FH") == 0)
-		dftracer_names_explain(d->names, value, name);
+		dftracer_names_explain(&d->names, value, name);
 	return 0;
 }
 
@@ -322,7 +571,7 @@ static int take_event(void *who, const json_t *event)
 
 static void dftracer_tell(struct dftracer *d)
 {
-	uint64_t nameless = dftracer_names_unexplained(d->names);
+	uint64_t nameless = d->names.unexplained;
 
 	if (d->stdio)
 		import_note(d->m,
@@ -369,7 +618,8 @@ int import_dftracer(struct importing *m, struct mlgen_err *err)
 	d.objects.m = m;
 	d.objects.err = err;
 	d.calls = calls_new(m, false);
-	d.names = dftracer_names_new(m->fill);
+	d.names.fill = m->fill;
+	d.names.hashes = trace_names_new();
 	for (size_t i = 0; rc == 0 && i < m->file_count; i++)
 		rc = dftracer_file(&d, m->files[i]);
 	if (rc == 0)
@@ -379,8 +629,10 @@ int import_dftracer(struct importing *m, struct mlgen_err *err)
 	if (rc == 0)
 		dftracer_tell(&d);
 	keyed_fini(&d.posix);
-	dftracer_marks_fini(&d.marks);
-	dftracer_names_free(d.names);
+	keyed_fini(&d.marks.numbers);
+	vec_fini(&d.marks.spans);
+	trace_names_free(d.names.hashes);
+	vec_fini(&d.names.files);
 	calls_free(d.calls);
 	json_objects_fini(&d.objects);
 	return rc;

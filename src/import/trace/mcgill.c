@@ -2,17 +2,197 @@
 /* mcgill.c - --import=mcgill: what bpftrace printed for the scripts of McGill, of one recording. */
 #include "import/trace/importer.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/util.h"
-#include "import/trace/mcgill_files.h"
+#include "base/vec.h"
 #include "import/trace/mcgill_line.h"
-#include "import/trace/mcgill_names.h"
 #include "trace/trace.h"
+#include "trace/trace_input.h"
+#include "trace/trace_names.h"
 #include "trace/trace_number.h"
+
+/* ---- the files of one recording by McGill's scripts, in the order in which they are read ---- */
+
+struct mcgill_file {
+	char *path;
+	enum mcgill_kind kind; /* MCGILL_NONE: its header will say */
+};
+
+/* A zeroed one has none. */
+struct mcgill_files {
+	struct mcgill_file *at;
+	size_t count, room;
+};
+
+/* A header is among the first lines. */
+enum { LINES_LOOKED_AT = 8 };
+
+static void add_file(struct mcgill_files *f, const char *path, enum mcgill_kind kind)
+{
+	vec_push(f, (struct mcgill_file){ .path = mem_strdup(path), .kind = kind });
+}
+
+static int add_directory(struct mcgill_files *f, const char *path, struct mlgen_err *err)
+{
+	DIR *dir = opendir(path);
+	struct buf name = { 0 };
+	struct dirent *e;
+	size_t before = f->count;
+
+	if (!dir)
+		return mlgen_fail(err, -errno, "%s: cannot be read: %s", path, strerror(errno));
+	while ((e = readdir(dir))) {
+		enum mcgill_kind kind = mcgill_kind_of_name(e->d_name);
+		size_t bytes = strlen(e->d_name);
+
+		if (kind == MCGILL_NONE || kind == MCGILL_OTHER || bytes < 4 ||
+		    strcmp(e->d_name + bytes - 4, ".out") != 0)
+			continue;
+		buf_reset(&name);
+		buf_addf(&name, "%s/%s", path, e->d_name);
+		add_file(f, buf_str(&name), kind);
+	}
+	closedir(dir);
+	buf_fini(&name);
+	if (f->count > before)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "%s: no file of McGill's scripts is in it; they are trace_read.out, "
+			  "trace_openat.out and so on",
+			  path);
+}
+
+/* Of a file by a name of its own. What cannot be read is told later. */
+static enum mcgill_kind kind_by_header(const char *path)
+{
+	struct mlgen_err unused = { 0 };
+	struct mcgill_form form = { .kind = MCGILL_NONE };
+	struct buf line = { 0 };
+	struct trace_input in;
+	bool is_cut;
+	int rc = trace_input_open(&in, path, &unused);
+
+	in.only_looks = true;
+	for (int i = 0; rc == 0 && i < LINES_LOOKED_AT; i++)
+		if (trace_input_line(&in, &line, &is_cut, &unused) <= 0 ||
+		    (mcgill_header(&form, buf_str(&line)) && form.kind))
+			break;
+	trace_input_close(&in);
+	buf_fini(&line);
+	return form.kind;
+}
+
+static int add_given(struct mcgill_files *f, const char *path, struct mlgen_err *err)
+{
+	enum mcgill_kind kind = mcgill_kind_of_name(path);
+	struct stat st;
+
+	if (strcmp(path, "-") == 0) {
+		add_file(f, path, MCGILL_NONE);
+		return 0;
+	}
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return add_directory(f, path, err);
+	if (kind == MCGILL_NONE && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		kind = kind_by_header(path);
+	add_file(f, path, kind);
+	return 0;
+}
+
+static int rank_of(const struct mcgill_file *f)
+{
+	return f->kind != MCGILL_CLOCK && f->kind != MCGILL_OPEN;
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	const struct mcgill_file *x = a, *y = b;
+
+	if (rank_of(x) != rank_of(y))
+		return rank_of(x) - rank_of(y);
+	return strcmp(x->path, y->path);
+}
+
+/*
+ * As given; a directory stands for those of the set that are in it. What has paths and clocks comes
+ * first, so that the others can use it. 0, or -errno with err.
+ */
+static int mcgill_files_find(struct mcgill_files *f, char *const *given, size_t count,
+			     struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = add_given(f, given[i], err);
+	if (rc == 0)
+		qsort(f->at, f->count, sizeof(*f->at), compare_files);
+	return rc;
+}
+
+static void mcgill_files_fini(struct mcgill_files *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		mem_free(f->at[i].path);
+	vec_fini(f);
+}
+
+/* ---- whole paths of files of which a log has the last part of the name ---- */
+
+/* A name is not that of one path. */
+#define SEVERAL UINT32_MAX
+
+struct name {
+	uint32_t path; /* 0 = none yet */
+	bool is_counted;
+};
+
+struct mcgill_names {
+	struct trace_names *names;
+	VEC(struct name) of; /* each name's, by its id */
+	uint64_t ambiguous;  /* names that several paths have, and were asked for */
+};
+
+static struct name *find_name(struct mcgill_names *n, struct mcgill_text name)
+{
+	uint32_t id = trace_names_id(n->names, name.s, name.bytes, NULL);
+
+	while (n->of.count <= id)
+		vec_push(&n->of, (struct name){ 0 });
+	return &n->of.at[id];
+}
+
+/* A file of this name was opened by a path, of which this is the id. */
+static void mcgill_names_opened(struct mcgill_names *n, struct mcgill_text name, uint32_t path)
+{
+	struct name *found = find_name(n, name);
+
+	if (!found->path)
+		found->path = path;
+	else if (found->path != path)
+		found->path = SEVERAL;
+}
+
+/* The one path that it was opened by; 0 = none, or there were several, which counts. */
+static uint32_t mcgill_names_path(struct mcgill_names *n, struct mcgill_text name)
+{
+	struct name *found = find_name(n, name);
+
+	if (found->path != SEVERAL)
+		return found->path;
+	n->ambiguous += !found->is_counted;
+	found->is_counted = true;
+	return 0;
+}
+
+/* ---- the recording ---- */
 
 #define NS_PER_DAY (INT64_C(86400) * (int64_t)NS_PER_S)
 /* What is known to better than this needs no word. */
@@ -29,7 +209,7 @@ struct align {
 struct reading {
 	struct importing *m;
 	struct mlgen_err *err;
-	struct mcgill_names *names;
+	struct mcgill_names names;
 	const char *file;
 	struct mcgill_form form;
 	struct align align;
@@ -50,7 +230,7 @@ static uint32_t name_of(struct reading *r, struct mcgill_text t)
 /* The whole path, where one is known. */
 static uint32_t file_of(struct reading *r, const struct mcgill_line *l)
 {
-	uint32_t path = l->name.bytes ? mcgill_names_path(r->names, l->name) : 0;
+	uint32_t path = l->name.bytes ? mcgill_names_path(&r->names, l->name) : 0;
 
 	return path ? path : name_of(r, l->name);
 }
@@ -118,7 +298,7 @@ static int put_open(struct reading *r, const struct mcgill_line *l)
 		r->failed++;
 	}
 	if (l->name.bytes && to.file)
-		mcgill_names_opened(r->names, l->name, to.file);
+		mcgill_names_opened(&r->names, l->name, to.file);
 	return mcgill_put(r, &to);
 }
 
@@ -299,7 +479,7 @@ static int read_file(struct reading *r, const struct mcgill_file *f)
 
 static void mcgill_tell(struct reading *r)
 {
-	uint64_t several = mcgill_names_ambiguous(r->names);
+	uint64_t several = r->names.ambiguous;
 
 	if (r->logs)
 		import_note(r->m,
@@ -345,7 +525,7 @@ int import_mcgill(struct importing *m, struct mlgen_err *err)
 	struct mcgill_files files = { 0 };
 	int rc = mcgill_files_find(&files, m->files, m->file_count, err);
 
-	r.names = mcgill_names_new();
+	r.names.names = trace_names_new();
 	if (rc == 0)
 		rc = read_all(&r, &files);
 	if (rc == 0) {
@@ -353,7 +533,8 @@ int import_mcgill(struct importing *m, struct mlgen_err *err)
 		mcgill_tell(&r);
 		rc = import_judge(m, "mcgill", err);
 	}
-	mcgill_names_free(r.names);
+	trace_names_free(r.names.names);
+	vec_fini(&r.names.of);
 	mcgill_files_fini(&files);
 	buf_fini(&r.scratch);
 	return rc;
