@@ -3,8 +3,6 @@
  * or markers. */
 #include "import_rig.h"
 
-#include "import/trace/markers.h"
-
 #define NOON_NS UINT64_C(1772280000000000000)
 
 /* A day around noon of the time of day; or of a clock that knows only that. */

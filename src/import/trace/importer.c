@@ -11,6 +11,48 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "job/job.h"
+#include "trace/trace_csv.h"
+#include "trace/trace_iolog.h"
+
+/* ---- csv and fio-iolog, which mlgen writes, too, and of which all lines count ---- */
+
+static int import_csv(struct importing *m, struct mlgen_err *err)
+{
+	struct trace_csv_read what = { 0 };
+	struct trace_input in;
+	int rc = trace_input_open(&in, m->files[0], err);
+
+	if (rc == 0)
+		rc = trace_csv_read(&in, m->fill, &what, err);
+	if (rc == 0 && what.ignored.len)
+		log_warn("%s: columns that a trace does not have are left out: %s", in.name,
+			 buf_str(&what.ignored));
+	if (rc == 0 && what.has_phases)
+		log_note("%s: phases are not kept; a trace has them by rows of op epoch, stage and "
+			 "checkpoint, and there are none",
+			 in.name);
+	m->tally.is_cut = what.is_cut;
+	trace_csv_read_fini(&what);
+	trace_input_close(&in);
+	return rc;
+}
+
+static int import_iolog(struct importing *m, struct mlgen_err *err)
+{
+	struct trace_iolog_read what = { 0 };
+	struct trace_input in;
+	int rc = trace_input_open(&in, m->files[0], err);
+
+	if (rc == 0)
+		rc = trace_iolog_read(&in, m->fill, &what, err);
+	if (rc == 0)
+		trace_iolog_tell(in.name, &what);
+	m->tally.is_cut = what.is_cut;
+	trace_input_close(&in);
+	return rc;
+}
+
+/* ---- the rows ---- */
 
 /* Of so many at the beginning one has to be of use; of more, so many shown. */
 enum { LINES_TRIED = 100, UNREAD_SHOWN = 5 };
@@ -33,6 +75,8 @@ const struct importer *importer_of(int import)
 	return (size_t)import < ARRAY_LEN(importers) && importers[import].name ? &importers[import]
 									       : NULL;
 }
+
+/* ---- what of a log could not be read ---- */
 
 static void put_place(struct buf *out, const char *file, uint64_t line)
 {

@@ -76,14 +76,19 @@ int import_judge(struct importing *m, const char *form, struct mlgen_err *err);
 void import_tell(const struct importing *m);
 void import_tally_fini(struct import_tally *t);
 
-int import_csv(struct importing *m, struct mlgen_err *err);
-int import_iolog(struct importing *m, struct mlgen_err *err);
 int import_strace(struct importing *m, struct mlgen_err *err);
 int import_mcgill(struct importing *m, struct mlgen_err *err);
 int import_darshan(struct importing *m, struct mlgen_err *err);
 int import_dftracer(struct importing *m, struct mlgen_err *err);
 int import_blktrace(struct importing *m, struct mlgen_err *err);
 int import_dio(struct importing *m, struct mlgen_err *err);
+
+/*
+ * --markers: epochs, stages and checkpoints from the log of the application itself. Lines of MLPerf
+ * (:::MLLOG), DLIO's output, or CSV of time,text; told apart by what is in it. Their times are of
+ * day; m->clock_offset_ns is taken off. Before the log itself or behind it. 0 or -errno with err.
+ */
+int import_markers(struct importing *m, const char *file, struct mlgen_err *err);
 
 /* The one of --import (settings.h); NULL = it makes no trace. */
 const struct importer *importer_of(int import);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* markers.c - --markers: epochs, stages and checkpoints from the log of the application itself. */
-#include "import/trace/markers.h"
+#include "import/trace/importer.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -27,11 +27,6 @@ static bool tell_missing(const struct trace_read *read)
 	return !read->damaged_chunks && !read->truncated;
 }
 
-static int export_csv(struct trace_ordered *o, FILE *to, struct mlgen_err *err)
-{
-	return trace_csv_write(o, to, err);
-}
-
 static int export_iolog(struct trace_ordered *o, FILE *to, struct mlgen_err *err)
 {
 	struct trace_iolog_left left = { 0 };
@@ -40,12 +35,6 @@ static int export_iolog(struct trace_ordered *o, FILE *to, struct mlgen_err *err
 	trace_iolog_left_tell(&left, "");
 	trace_iolog_left_fini(&left);
 	return rc;
-}
-
-static int trace_export_put(const struct ask *a, struct trace_ordered *o, struct mlgen_err *err)
-{
-	return a->set->settings.export == EXPORT_CSV ? export_csv(o, a->to, err)
-						     : export_iolog(o, a->to, err);
 }
 
 int ask_export(const struct ask *a)
@@ -61,7 +50,8 @@ int ask_export(const struct ask *a)
 		rc = trace_ordered_read(&o, r, &err);
 	if (rc == 0) {
 		status = tell_missing(trace_reader_read(r)) ? EXIT_RAN : EXIT_FAILED;
-		rc = trace_export_put(a, o, &err);
+		rc = a->set->settings.export == EXPORT_CSV ? trace_csv_write(o, a->to, &err)
+							   : export_iolog(o, a->to, &err);
 		if (rc < 0)
 			status = EXIT_FAILED;
 	}

@@ -16,7 +16,6 @@
 #include "base/signals.h"
 #include "base/util.h"
 #include "import/trace/importer.h"
-#include "import/trace/markers.h"
 #include "report/place.h"
 #include "report/tracefile.h"
 
