@@ -21,9 +21,6 @@ struct strace_source {
 	struct buf begun; /* of a line that a message of strace's cut */
 };
 
-/* The time of a line, since 1970 or midnight of the first day. */
-uint64_t strace_source_time(struct strace_source *s, const struct strace_line *l);
-
 /* A request of libaio. */
 struct strace_aio {
 	uint32_t pid, tid, file;
@@ -118,7 +115,6 @@ struct strace_ref {
 
 /* What stands behind it counts where it is there. 0 or STRACE_BAD. */
 int strace_ref(struct strace_event *e, int arg, struct strace_ref *ref);
-int strace_ref_text(struct strace_event *e, struct strace_text t, struct strace_ref *ref);
 /* Is it of a file, that has bytes on storage? Else it is counted if it is not known. */
 bool strace_ref_is_file(struct strace_event *e, const struct strace_ref *ref);
 
@@ -143,7 +139,6 @@ struct strace_what {
 	int64_t result;
 };
 int strace_emit(struct strace_event *e, const struct strace_what *what);
-int strace_put(struct strace_reader *r, const struct trace_record *record, struct mlgen_err *err);
 
 /* Where a read or write was of which `done` bytes were moved (or -errno): at *off, or with NULL at
  * its own position. */
@@ -152,45 +147,12 @@ uint64_t strace_move(struct strace_event *e, const struct strace_ref *ref, bool 
 
 /* The task of a number, known or new. */
 struct strace_task *strace_task_of(struct strace_reader *r, uint32_t tid, uint64_t now_ns);
-/* What is known of a process now. */
-void strace_process_tell(struct strace_reader *r, const struct strace_process *p, uint64_t end_ns);
 int strace_exited(struct strace_event *e, struct strace_text status);
 /* A process without a name says its number. */
 int strace_learn_pid(struct strace_reader *r, struct strace_task *task, uint32_t pid,
 		     struct mlgen_err *err);
 
 /* ---- calls ---- */
-
-int strace_take_open(struct strace_event *e);
-int strace_take_close(struct strace_event *e);
-int strace_take_close_range(struct strace_event *e);
-int strace_take_dup(struct strace_event *e);
-int strace_take_fcntl(struct strace_event *e);
-int strace_take_no_file(struct strace_event *e);
-int strace_take_pair(struct strace_event *e);
-int strace_take_stat(struct strace_event *e);
-int strace_take_path(struct strace_event *e);
-int strace_take_unlink(struct strace_event *e);
-int strace_take_rename(struct strace_event *e);
-int strace_take_chdir(struct strace_event *e);
-int strace_take_fchdir(struct strace_event *e);
-int strace_take_getcwd(struct strace_event *e);
-
-int strace_take_move(struct strace_event *e);
-int strace_take_vector(struct strace_event *e);
-int strace_take_seek(struct strace_event *e);
-int strace_take_llseek(struct strace_event *e);
-int strace_take_copy(struct strace_event *e);
-int strace_take_sendfile(struct strace_event *e);
-int strace_take_sync(struct strace_event *e);
-int strace_take_range(struct strace_event *e);
-int strace_take_truncate(struct strace_event *e);
-int strace_take_ftruncate(struct strace_event *e);
-int strace_take_getdents(struct strace_event *e);
-int strace_take_mmap(struct strace_event *e);
-int strace_take_munmap(struct strace_event *e);
-int strace_take_mremap(struct strace_event *e);
-int strace_take_madvise(struct strace_event *e);
 
 int strace_take_fork(struct strace_event *e);
 int strace_take_exec(struct strace_event *e);
