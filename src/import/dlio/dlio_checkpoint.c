@@ -1,8 +1,228 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlio_checkpoint.c - when an imported workload saves and restores. */
-#include "import/dlio/dlio_parts.h"
+/* dlio_checkpoint.c - what the ranks of an imported workload save and restore, and when. */
+#include "import/dlio/dlio_writer.h"
 
 #include <math.h>
+
+#include "base/util.h"
+
+/* ---- what a rank saves ---- */
+
+#define RANKS_MAX 1e6
+
+static double dlio_state_number(const struct dlio_writer *w, const char *path)
+{
+	return dlio_value(w->c, path)->number;
+}
+
+/* A place in the YAML for what several keys have made. */
+static const struct yaml_node *first_of(const struct dlio_writer *w, const char *const *paths)
+{
+	for (; *paths; paths++)
+		if (dlio_is_set(w->c, *paths))
+			return dlio_value(w->c, *paths)->node;
+	return NULL;
+}
+
+static bool has_list(const struct dlio_writer *w, const char *path)
+{
+	const struct yaml_node *n = dlio_value(w->c, path)->node;
+
+	return n && n->count;
+}
+
+/* Older workloads count the elements of their tensors by hand. */
+static bool is_counted(const struct dlio_writer *w)
+{
+	return has_list(w, "model.layer_parameters") || has_list(w, "model.optimization_groups");
+}
+
+static bool is_typed_transformer(const struct dlio_writer *w)
+{
+	return dlio_is_word(w->c, "model.type", "transformer");
+}
+
+/* ---- a transformer ---- */
+
+static void write_transformer(struct dlio_writer *w)
+{
+	if (!is_typed_transformer(w))
+		dlio_say(w,
+			 "DLIO saves model_size_bytes, %s, too, because the YAML does not say "
+			 "type: transformer.",
+			 dlio_digits(dlio_take(w, "model.model_size_bytes")->number).s);
+	dlio_take(w, "model.type");
+	dlio_option_of(w, "model.num_layers");
+	dlio_option_of(w, "model.transformer.hidden_size");
+	dlio_option_of(w, "model.transformer.ffn_hidden_size");
+	dlio_option_of(w, "model.transformer.num_attention_heads");
+	dlio_option_of(w, "model.transformer.num_kv_heads");
+	dlio_option_of(w, "model.transformer.vocab_size");
+	dlio_option_of(w, "model.model_datatype");
+	dlio_option_of(w, "model.optimizer_datatype");
+}
+
+/* The ranks that MLPerf Storage's rules give to its models: mpirun has them, and no YAML. */
+static double known_ranks(const struct dlio_writer *w)
+{
+	static const struct {
+		double layers, hidden, ranks;
+	} models[] = {
+		{ 32, 4096, 8 },
+		{ 80, 8192, 64 },
+		{ 126, 16384, 512 },
+		{ 128, 25872, 1024 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(models); i++)
+		if (dlio_state_number(w, "model.num_layers") == models[i].layers &&
+		    dlio_state_number(w, "model.transformer.hidden_size") == models[i].hidden &&
+		    dlio_state_number(w, "model.parallelism.zero_stage") > 0)
+			return models[i].ranks;
+	return 0;
+}
+
+static double find_ranks(struct dlio_writer *w, double one)
+{
+	double data = dlio_take(w, "model.parallelism.data")->number;
+	double known = known_ranks(w);
+
+	if (data > 0)
+		return one * data;
+	if (known > 0 && fmod(known, one) == 0) {
+		dlio_say(w,
+			 "mpirun says how many ranks there are, and no YAML does: %s are those of "
+			 "MLPerf Storage's rules for a model of this shape.",
+			 dlio_digits(known).s);
+		return known;
+	}
+	dlio_say(w,
+		 "mpirun says how many ranks there are, and no YAML does: %.0f are one copy of the "
+		 "model. --ranks=%.0f would be eight.",
+		 one, 8 * one);
+	return one;
+}
+
+static void write_parallelism(struct dlio_writer *w, bool trains)
+{
+	static const char *const shape[] = { "model.parallelism.tensor",
+					     "model.parallelism.pipeline", "model.parallelism.data",
+					     NULL };
+	double tensor = dlio_take(w, "model.parallelism.tensor")->number;
+	double pipeline = dlio_take(w, "model.parallelism.pipeline")->number;
+	double zero = dlio_take(w, "model.parallelism.zero_stage")->number;
+	double ranks = find_ranks(w, tensor * pipeline);
+
+	if (ranks > RANKS_MAX)
+		dlio_fault(w->c, first_of(w, shape), "model.parallelism",
+			   "%.0f ranks; at most %.0f", ranks, RANKS_MAX);
+	if (zero == 3 && pipeline > 1)
+		dlio_fault_of(w->c, "model.parallelism.zero_stage",
+			      "3 has no pipeline of %.0f; DLIO refuses it, too", pipeline);
+	dlio_option(w, "ranks=%.0f", ranks);
+	dlio_option_of(w, "model.parallelism.tensor");
+	dlio_option_of(w, "model.parallelism.pipeline");
+	dlio_option_of(w, "model.parallelism.zero_stage");
+	dlio_take(w, "checkpoint.mode");
+	if (dlio_is_word(w->c, "checkpoint.mode", "subset") && !trains && ranks > 8) {
+		dlio_say(w, "mode: subset, of which mpirun says how many; 8 are those of MLPerf "
+			    "Storage's rules.");
+		dlio_option_as(w, "checkpoint.mode", "0-7");
+	}
+	dlio_option(w, "checkpoint_layout=deepspeed");
+}
+
+/* ---- one tensor a rank ---- */
+
+static double dlio_state_sum(const struct dlio_writer *w, const char *path, double divisor)
+{
+	const struct yaml_node *n = dlio_value(w->c, path)->node;
+	double total = 0, one;
+
+	for (size_t i = 0; n && i < n->count; i++)
+		if (dlio_number(n->at[i].value, &one))
+			total += floor(one / divisor);
+	return total;
+}
+
+static double counted_bytes(struct dlio_writer *w)
+{
+	double tensor = dlio_take(w, "model.parallelism.tensor")->number;
+	double pipeline = dlio_take(w, "model.parallelism.pipeline")->number;
+	double layers = fmax(dlio_take(w, "model.num_layers")->number, 0);
+	double model =
+		ceil(layers / pipeline) * dlio_state_sum(w, "model.layer_parameters", tensor);
+	double optimizer = 3 * dlio_state_sum(w, "model.optimization_groups", 1);
+
+	dlio_take(w, "model.layer_parameters");
+	dlio_take(w, "model.optimization_groups");
+	dlio_take(w, "model.parallelism.zero_stage");
+	dlio_say(w,
+		 "layer_parameters and optimization_groups, as DLIO makes bytes of them: %.0f "
+		 "layers of a rank with %s bytes each, and three times the groups, %s bytes. It "
+		 "saves them in two files, here they are one. --ranks=%.0f would be one copy of "
+		 "the model.",
+		 ceil(layers / pipeline),
+		 dlio_digits(dlio_state_sum(w, "model.layer_parameters", tensor)).s,
+		 dlio_digits(optimizer).s, tensor * pipeline);
+	return model + optimizer;
+}
+
+static double model_bytes(struct dlio_writer *w)
+{
+	const struct dlio_value *size = dlio_value(w->c, "model.model_size");
+
+	if (!size->node || dlio_is_set(w->c, "model.model_size_bytes"))
+		return dlio_take(w, "model.model_size_bytes")->number;
+	dlio_take(w, "model.model_size");
+	dlio_say(w,
+		 "The YAML says model_size: %.0f. DLIO reads model_size_bytes only, and saves its "
+		 "default instead, %s bytes.",
+		 size->number, dlio_digits(dlio_state_number(w, "model.model_size_bytes")).s);
+	return size->number;
+}
+
+static void write_tensor(struct dlio_writer *w)
+{
+	static const char *const sizes[] = { "model.model_size_bytes", "model.model_size",
+					     "model.optimization_groups", "model.type", NULL };
+	double bytes = is_counted(w) ? counted_bytes(w) : 0;
+	bool is_all;
+
+	if (!is_typed_transformer(w))
+		bytes += model_bytes(w);
+	dlio_take(w, "model.type");
+	if (bytes < 1 || bytes > 1125899906842624.0)
+		dlio_fault(
+			w->c, first_of(w, sizes), "model",
+			"%.0f bytes would be saved of a rank; 1 to 1 PiB can be: %s says how many",
+			bytes, is_typed_transformer(w) ? "num_layers" : "model_size_bytes");
+	dlio_option(w, "checkpoint_size=%.0f", bytes);
+	dlio_take(w, "checkpoint.type");
+	is_all = dlio_is_word(w->c, "checkpoint.type", "all_ranks");
+	if (is_all && !is_counted(w))
+		dlio_say(w, "The YAML says type: all_ranks, which DLIO ignores; its ranks save as "
+			    "it pleases.");
+	dlio_option_as(w, "checkpoint.type", is_all ? "all" : "zero");
+	dlio_option(w, "checkpoint_layout=torch");
+}
+
+/* What a rank saves, and which ranks; in the block at hand. */
+static void dlio_write_state(struct dlio_writer *w, bool trains)
+{
+	if (dlio_state_number(w, "model.num_layers") > 0 && !is_counted(w)) {
+		write_transformer(w);
+		if (!trains)
+			dlio_block(w, "the model: only its byte count matters to storage");
+		write_parallelism(w, trains);
+	} else {
+		write_tensor(w);
+	}
+	dlio_take(w, "framework");
+	if (dlio_is_word(w->c, "framework", "tensorflow"))
+		dlio_say(w, "TensorFlow's own files are not known here; they are written as "
+			    "PyTorch does.");
+}
 
 static void write_fsync(struct dlio_writer *w)
 {

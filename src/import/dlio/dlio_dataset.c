@@ -1,11 +1,514 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlio_dataset.c - files, samples and evaluation of an imported workload. */
-#include "import/dlio/dlio_parts.h"
+/* dlio_dataset.c - files, samples and evaluation of an imported workload, and how it reads them. */
+#include "import/dlio/dlio_writer.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
+#include "base/mem.h"
 #include "base/util.h"
+
+/* ---- columns of a Parquet file, as DLIO's YAML lists them ---- */
+
+/* As many as columns= takes. */
+#define COLUMNS_MAX 10000
+#define NAME_MAX_BYTES 64
+#define VALUES_MAX 1e9
+
+static const struct type {
+	const char *words; /* of DLIO and NumPy */
+	const char *name;  /* of mlgen */
+	unsigned bytes;
+} types[] = {
+	{ "float32 f32", "float32", 4 },
+	{ "float64 f64 double", "float64", 8 },
+	{ "float16 f16 int16 uint16", "float16", 2 },
+	{ "int8 i8 uint8 bool", "int8", 1 },
+	{ "int32 i32 uint32", "int32", 4 },
+	{ "int64 i64 uint64", "int64", 8 },
+};
+
+struct col {
+	char name[NAME_MAX_BYTES];
+	size_t order; /* of its first like */
+	const struct type *type;
+	double values;
+	bool is_read;
+};
+
+struct cols {
+	struct col *list;
+	size_t count, read_count;
+	double row_bytes;
+};
+
+/* ---- columns: what the YAML says ---- */
+
+static const struct type *find_type(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if (dlio_has_word(types[i].words, word))
+			return &types[i];
+	return NULL;
+}
+
+static bool is_name(const char *s)
+{
+	size_t len = strlen(s);
+
+	if (!len || len >= NAME_MAX_BYTES)
+		return false;
+	for (; *s; s++)
+		if (!isalnum((unsigned char)*s) && *s != '_')
+			return false;
+	return true;
+}
+
+static void fault(struct dlio_writer *w, const struct yaml_node *n, const char *what)
+{
+	dlio_fault(w->c, n, "dataset.parquet.columns", "%s", what);
+}
+
+static void read_name(struct dlio_writer *w, const struct yaml_node *n, size_t number,
+		      struct col *col)
+{
+	const struct yaml_node *name = yaml_find(n, "name");
+
+	if (!name)
+		snprintf(col->name, sizeof(col->name), "column_%zu", number);
+	else if (name->kind == YAML_TEXT && is_name(name->text))
+		snprintf(col->name, sizeof(col->name), "%s", name->text);
+	else
+		fault(w, name,
+		      "name: a name of letters, digits and '_' is needed, of at most 63 bytes");
+}
+
+static void read_type(struct dlio_writer *w, const struct yaml_node *n, struct col *col)
+{
+	const struct yaml_node *dtype = yaml_find(n, "dtype");
+	const struct yaml_node *size = yaml_find(n, "size");
+
+	col->type = !dtype ? &types[0] : dtype->kind == YAML_TEXT ? find_type(dtype->text) : NULL;
+	if (!col->type) {
+		fault(w, dtype,
+		      "dtype: one of float16 float32 float64 int8 int16 int32 int64 is needed");
+		col->type = &types[0];
+	}
+	col->values = 1;
+	if (size && (!dlio_number(size, &col->values) || col->values < 1 ||
+		     col->values > VALUES_MAX || col->values != floor(col->values)))
+		fault(w, size, "size: a whole number from 1 on is needed");
+}
+
+static void read_choice(struct dlio_writer *w, const struct yaml_node *n, struct col *col)
+{
+	const struct yaml_node *read = yaml_find(n, "read");
+
+	col->is_read = true;
+	if (!read)
+		return;
+	if (read->kind != YAML_TEXT ||
+	    !dlio_has_word("true True TRUE false False FALSE", read->text))
+		fault(w, read, "read: True or False is needed");
+	else
+		col->is_read = tolower((unsigned char)*read->text) == 't';
+}
+
+static void dlio_columns_read_all(struct dlio_writer *w, const struct yaml_node *list,
+				  struct cols *cols)
+{
+	cols->list = mem_array(list->count, sizeof(*cols->list));
+	for (size_t i = 0; i < list->count; i++) {
+		const struct yaml_node *n = list->at[i].value;
+		struct col *col = &cols->list[cols->count++];
+
+		read_name(w, n, i, col);
+		read_type(w, n, col);
+		read_choice(w, n, col);
+		cols->read_count += col->is_read;
+		cols->row_bytes += col->type->bytes * col->values;
+	}
+}
+
+/* ---- columns: the options ---- */
+
+/* Where the number behind a name begins. */
+static size_t digits_at(const char *name)
+{
+	size_t len = strlen(name);
+
+	while (len && isdigit((unsigned char)name[len - 1]))
+		len--;
+	return len;
+}
+
+static bool follows(const struct col *a, const struct col *b)
+{
+	size_t at = digits_at(a->name);
+	const char *x = a->name + at, *y = b->name + at;
+
+	return at && *x && digits_at(b->name) == at && strncmp(a->name, b->name, at) == 0 &&
+	       strlen(x) == strlen(y) && strlen(x) < 10 &&
+	       strtoul(x, NULL, 10) + 1 == strtoul(y, NULL, 10);
+}
+
+static bool is_alike(const struct col *a, const struct col *b)
+{
+	return a->type == b->type && a->values == b->values;
+}
+
+/* Names with ranges; `typed`: each with its type, else those that are read. */
+static void add_list(struct buf *out, const struct cols *cols, bool typed)
+{
+	const struct col *list = cols->list;
+
+	for (size_t i = 0, last; i < cols->count; i = last + 1) {
+		for (last = i; last + 1 < cols->count; last++)
+			if (!follows(&list[last], &list[last + 1]) ||
+			    (typed ? !is_alike(&list[last], &list[last + 1])
+				   : !list[last + 1].is_read))
+				break;
+		if (!typed && !list[i].is_read) {
+			last = i;
+			continue;
+		}
+		buf_addf(out, "%s%s", out->len ? "," : "", list[i].name);
+		if (last > i)
+			buf_addf(out, "..%s", list[last].name + digits_at(list[last].name));
+		if (typed)
+			buf_addf(out, ":%s", list[i].type->name);
+		if (typed && list[i].values > 1)
+			buf_addf(out, "[%.0f]", list[i].values);
+	}
+}
+
+/* Columns that are alike come together, those that are read first. */
+static int dlio_columns_compare(const void *a, const void *b)
+{
+	const struct col *x = a, *y = b;
+	int order = COMPARE(x->order, y->order);
+
+	return order ? order : COMPARE(y->is_read, x->is_read);
+}
+
+static void regroup(struct cols *cols)
+{
+	char letter = cols->list[0].name[0];
+	int width = snprintf(NULL, 0, "%zu", cols->count - 1);
+
+	for (size_t i = 0; i < cols->count; i++) {
+		size_t first = 0;
+
+		while (!is_alike(&cols->list[first], &cols->list[i]))
+			first++;
+		cols->list[i].order = first;
+	}
+	qsort(cols->list, cols->count, sizeof(*cols->list), dlio_columns_compare);
+	for (size_t i = 0; i < cols->count; i++)
+		snprintf(cols->list[i].name, sizeof(cols->list[i].name), "%c%0*zu", letter, width,
+			 i);
+}
+
+static bool write_lists(struct dlio_writer *w, const struct cols *cols)
+{
+	size_t start = w->block.len;
+	struct buf all = { 0 }, some = { 0 };
+	bool fits;
+
+	add_list(&all, cols, true);
+	fits = dlio_option_text(w, "columns", buf_str(&all));
+	if (fits && cols->read_count < cols->count) {
+		add_list(&some, cols, false);
+		fits = dlio_option_text(w, "read_columns", buf_str(&some));
+	}
+	if (!fits && w->block.len > start) {
+		w->block.len = start;
+		w->block.s[start] = '\0';
+	}
+	buf_fini(&all);
+	buf_fini(&some);
+	return fits;
+}
+
+static void write_columns(struct dlio_writer *w, struct cols *cols, const struct yaml_node *n)
+{
+	if (cols->read_count == 0)
+		fault(w, n, "read: no column is read");
+	if (write_lists(w, cols))
+		return;
+	regroup(cols);
+	dlio_say(w,
+		 "%zu columns in the YAML's order would be too long a line: here those of a type "
+		 "stand beside each other, %zu of them are read, and the names are mlgen's.",
+		 cols->count, cols->read_count);
+	if (!write_lists(w, cols))
+		fault(w, n, "more kinds of columns than a line of a job file can say");
+}
+
+static void compare_bytes(struct dlio_writer *w, double bytes)
+{
+	const struct dlio_value *v = dlio_take(w, "dataset.record_length_bytes");
+
+	dlio_take(w, "dataset.record_length_bytes_stdev");
+	if (v->node && v->number != bytes)
+		dlio_say(w, "The columns are %.0f bytes, not the %.12g of record_length_bytes.",
+			 bytes, v->number);
+}
+
+/* The largest number up to `most` that divides `all`. */
+static double divisor(double all, double most)
+{
+	double best = 1;
+
+	for (double d = 1; d * d <= all; d++) {
+		if (fmod(all, d) != 0)
+			continue;
+		if (d <= most)
+			best = fmax(best, d);
+		if (all / d <= most)
+			best = fmax(best, all / d);
+	}
+	return best;
+}
+
+static void write_row_groups(struct dlio_writer *w)
+{
+	double said = dlio_take(w, "dataset.parquet.row_group_size")->number;
+	double all = dlio_value(w->c, "dataset.num_samples_per_file")->number;
+	double rows = divisor(all, said);
+
+	if (2 * rows < fmin(said, all))
+		dlio_fault_of(w->c, "dataset.num_samples_per_file",
+			      "%.0f are no whole row groups of %.0f (row_group_size), nor of a "
+			      "little less; add ++workload.dataset.num_samples_per_file=%.0f",
+			      all, said, fmax(floor(all / said), 1) * said);
+	else if (said > all)
+		dlio_say(w, "A row group of %.0f rows holds all %.0f of a file.", said, all);
+	else if (rows != said)
+		dlio_say(w,
+			 "%.0f rows do not divide the %.0f of a file, so that DLIO's last row "
+			 "group is shorter; here all are alike.",
+			 said, all);
+	dlio_option_as(w, "dataset.parquet.row_group_size", "%.0f", rows);
+}
+
+/* What a Parquet file is made of; the bytes of a row, 0 where the YAML names no columns. */
+static double dlio_write_columns(struct dlio_writer *w)
+{
+	const struct yaml_node *n = dlio_take(w, "dataset.parquet.columns")->node;
+	struct cols cols = { 0 };
+	double bytes = 0;
+
+	write_row_groups(w);
+	if (!n || !n->count)
+		return 0;
+	if (n->count > COLUMNS_MAX) {
+		fault(w, n, "more than 10,000 columns");
+		return 0;
+	}
+	dlio_columns_read_all(w, n, &cols);
+	if (!w->c->fault_count) {
+		bytes = cols.row_bytes;
+		write_columns(w, &cols, n);
+		compare_bytes(w, bytes);
+	}
+	mem_free(cols.list);
+	return bytes;
+}
+
+/* ---- the loader ---- */
+
+/* What TensorFlow reads at a time where it is not told. */
+#define TF_BUFFER 262144.0
+
+static bool is_tfdata(struct dlio_writer *w)
+{
+	const struct dlio_value *loader = dlio_value(w->c, "reader.data_loader");
+	bool is_tf;
+
+	dlio_take(w, "framework");
+	is_tf = dlio_is_word(w->c, "framework", "tensorflow");
+	if (!loader->node)
+		return is_tf;
+	dlio_take(w, "reader.data_loader");
+	if (dlio_has_word("tensorflow native_tensorflow", loader->text))
+		return true;
+	if (dlio_has_word("pytorch native_pytorch", loader->text))
+		return false;
+	if (strcmp(loader->text, "synthetic") == 0)
+		dlio_say(w, "The YAML says data_loader: synthetic, which reads no files; nor does "
+			    "the null engine.");
+	else
+		dlio_say(w,
+			 "The YAML says data_loader: %s. Its order of reads is not known here; "
+			 "this is the framework's own loader.",
+			 loader->text);
+	return is_tf;
+}
+
+static void write_tfdata(struct dlio_writer *w)
+{
+	dlio_option(w, "loader=tfdata");
+	dlio_option_of(w, "reader.read_threads");
+	dlio_option_of(w, "reader.computation_threads");
+	dlio_option_of(w, "reader.prefetch_size");
+}
+
+/* DLIO shares its prefetch among the workers, and gives 2 to each for none. */
+static void write_pytorch(struct dlio_writer *w)
+{
+	double threads = dlio_take(w, "reader.read_threads")->number;
+	double ahead = dlio_take(w, "reader.prefetch_size")->number;
+	double each = ceil(ahead / fmax(threads, 1));
+
+	dlio_option(w, "loader=pytorch");
+	dlio_option_as(w, "reader.read_threads", "%.0f", threads);
+	if (threads > 1 && ahead > 0 && fmod(ahead, threads) != 0)
+		dlio_say(w, "prefetch_size=%.0f is shared by %.0f workers, rounded up.", ahead,
+			 threads);
+	dlio_option_as(w, "reader.prefetch_size", "%.0f", threads == 0 ? 0 : each < 1 ? 2 : each);
+}
+
+/* ---- the order ---- */
+
+static void say_seed(struct dlio_writer *w)
+{
+	if (dlio_is_word(w->c, "reader.sample_shuffle", "random") ||
+	    dlio_is_word(w->c, "reader.file_shuffle", "random"))
+		dlio_say(w, "random is without a seed in DLIO; here every order follows from "
+			    "randseed.");
+	if (!dlio_take(w, "train.seed_change_epoch")->yes)
+		dlio_say(w, "The YAML says seed_change_epoch: False, the same order in every "
+			    "epoch; here each has its own.");
+}
+
+static void shuffle_pytorch(struct dlio_writer *w, bool samples, bool files)
+{
+	if (samples || files)
+		dlio_say(w, "A new random order each epoch, as the YAML says. DLIO itself reads "
+			    "each rank's files in name order (but v1.0): shuffle=none with "
+			    "shard=contiguous does that.");
+	dlio_option_as(w, "reader.sample_shuffle", "%s",
+		       samples ? "sample"
+		       : files ? "file"
+			       : "none");
+	dlio_option(w, "shard=%s", samples || files ? "strided" : "contiguous");
+}
+
+static void shuffle_tfdata(struct dlio_writer *w, bool samples, bool files)
+{
+	double buffer = samples ? dlio_take(w, "reader.shuffle_size")->number : 0;
+
+	if (files && buffer >= 1)
+		dlio_say(w, "The YAML shuffles the list of files, too. DLIO does that once, before "
+			    "the first epoch; here the files keep the order of their names.");
+	else if (files)
+		dlio_say(w, "Files in a new random order each epoch, as the YAML says. DLIO "
+			    "shuffles their list once, before the first epoch.");
+	else if (dlio_is_set(w->c, "reader.file_shuffle"))
+		dlio_say(w, "The YAML says file_shuffle: off. DLIO takes any text there for a yes, "
+			    "and shuffles the list of files once.");
+	if (buffer >= 1)
+		dlio_option_as(w, "reader.sample_shuffle", "buffer:%.0f", buffer);
+	else
+		dlio_option_as(w, "reader.sample_shuffle", "%s", files ? "file" : "none");
+	dlio_option(w, "shard=file");
+}
+
+static bool shuffles(struct dlio_writer *w, const char *path)
+{
+	dlio_take(w, path);
+	return !dlio_is_word(w->c, path, "off");
+}
+
+static void write_order(struct dlio_writer *w, bool is_tf)
+{
+	bool samples = shuffles(w, "reader.sample_shuffle");
+	bool files = shuffles(w, "reader.file_shuffle");
+
+	if (samples || files)
+		say_seed(w);
+	if (is_tf)
+		shuffle_tfdata(w, samples, files);
+	else
+		shuffle_pytorch(w, samples, files);
+	dlio_option(w, "drop_last=1");
+	dlio_option_of(w, "train.seed");
+}
+
+/* ---- the calls ---- */
+
+static const char *why_plain(struct dlio_writer *w, bool is_tf, bool saves)
+{
+	bool direct = dlio_value(w->c, "reader.odirect")->yes ||
+		      dlio_is_word(w->c, "storage.storage_type", "direct_fs");
+
+	if (dlio_is_word(w->c, "dataset.format", "bin dcm synthetic"))
+		return "format=raw is read by no framework";
+	if (dlio_is_word(w->c, "dataset.format", "tfrecord") && !is_tf)
+		return "PyTorch has no reader of TFRecord files, and DLIO's native ones are not "
+		       "known here";
+	if (direct && !dlio_is_word(w->c, "dataset.format", "npz npy tfrecord"))
+		return "no framework reads this format with O_DIRECT";
+	if (direct && saves)
+		return "torch.save does not write with O_DIRECT";
+	return NULL;
+}
+
+static void write_calls(struct dlio_writer *w, bool is_tf, bool saves)
+{
+	const char *plain = why_plain(w, is_tf, saves);
+	const struct dlio_value *transfer = dlio_value(w->c, "reader.transfer_size");
+	bool direct = dlio_take(w, "reader.odirect")->yes;
+
+	if (is_tf && transfer->node) {
+		dlio_take(w, "reader.transfer_size");
+		if (transfer->number != TF_BUFFER)
+			dlio_say(w,
+				 "The YAML says transfer_size: %.0f; here TensorFlow's calls are "
+				 "those of 256 KiB.",
+				 transfer->number);
+	}
+	if (dlio_is_word(w->c, "dataset.format", "mmap_indexed_binary") && !plain)
+		dlio_say(w, "DLIO maps the file and touches nothing of it: its indexes are read, "
+			    "and no samples. access=plain reads them.");
+	if (plain)
+		dlio_say(w, "Not by a framework's calls: %s.", plain);
+	dlio_option(w, "access=%s", plain ? "plain" : "framework");
+	if (dlio_is_word(w->c, "storage.storage_type", "direct_fs")) {
+		dlio_take(w, "storage.storage_type");
+		direct = true;
+	}
+	dlio_option_as(w, "reader.odirect", "%d", direct);
+	if (dlio_is_word(w->c, "dataset.format", "synthetic") ||
+	    dlio_is_word(w->c, "reader.data_loader", "synthetic"))
+		dlio_option(w, "ioengine=null");
+}
+
+static void write_preprocess(struct dlio_writer *w)
+{
+	if (dlio_is_set(w->c, "reader.preprocess_time") ||
+	    dlio_is_set(w->c, "reader.preprocess_time_stdev"))
+		dlio_option_of(w, "reader.preprocess_time");
+}
+
+void dlio_write_reader(struct dlio_writer *w, bool saves)
+{
+	bool is_tf = is_tfdata(w);
+
+	if (is_tf)
+		write_tfdata(w);
+	else
+		write_pytorch(w);
+	write_preprocess(w);
+	write_order(w, is_tf);
+	write_calls(w, is_tf, saves);
+	dlio_block(w, "how it is read");
+}
 
 static bool is_format(const struct dlio_writer *w, const char *words)
 {

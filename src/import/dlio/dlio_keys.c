@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dlio_keys.c - every key of DLIO's configuration, and what becomes of it. */
-#include "import/dlio/dlio_keys.h"
+#include "import/dlio/dlio_config.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/util.h"
-#include "import/dlio/dlio_config.h"
 
 /* ---- how a value of DLIO's is written as one of mlgen's ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlio_writer.h - the lines of a job file that is made of DLIO's configuration. */
+/* dlio_writer.h - the lines of a job file that is made of DLIO's configuration, and its blocks. */
 #pragma once
 
 #include "import/dlio/dlio_config.h"
@@ -47,3 +47,18 @@ struct dlio_digits dlio_digits(double whole);
 void dlio_block(struct dlio_writer *w, const char *heading);
 
 void dlio_writer_fini(struct dlio_writer *w);
+
+/* ---- blocks ---- */
+
+/* dlio_job.c: a directory that the YAML names. */
+void dlio_write_directory(struct dlio_writer *w, const char *option, const char *path);
+
+/* dlio_dataset.c: files and samples, those of the evaluation, and how the dataset is read; `saves`:
+ * with checkpoints between. */
+void dlio_write_dataset(struct dlio_writer *w);
+void dlio_write_evaluation(struct dlio_writer *w);
+void dlio_write_reader(struct dlio_writer *w, bool saves);
+
+/* dlio_checkpoint.c: checkpoints of a training, and as sections [save] and [restore]. */
+void dlio_write_saving(struct dlio_writer *w);
+void dlio_write_checkpoints(struct dlio_writer *w);
