@@ -202,13 +202,6 @@ static int check_magic(struct reading *r, const void *bytes)
 	return 0;
 }
 
-static void note_cut(struct reading *r)
-{
-	import_note(r->m,
-		    "%s: ends within a record, at byte %" PRIu64 "; what is before it is taken",
-		    r->in.name, r->at);
-}
-
 /* 1, 0 = there is none, or -errno. */
 static int next_event(struct reading *r)
 {
@@ -223,7 +216,10 @@ static int next_event(struct reading *r)
 	if (rc > 0)
 		rc = take_bytes(r, r->pdu, r->event.pdu_bytes, &pdu);
 	if (rc == 0)
-		note_cut(r);
+		import_note(r->m,
+			    "%s: ends within a record, at byte %" PRIu64
+			    "; what is before it is taken",
+			    r->in.name, r->at);
 	r->at += taken + pdu;
 	return rc;
 }
@@ -395,14 +391,6 @@ static void tell_one(struct reading *r, uint64_t count, const char *what)
 		import_note(r->m, "left out, since a trace has none: %" PRIu64 " %s", count, what);
 }
 
-static void tell_left(struct reading *r)
-{
-	tell_one(r, r->passed, "commands to a device");
-	tell_one(r, r->discards, "discards");
-	tell_one(r, r->flushes, "requests without bytes, which are flushes");
-	tell_one(r, r->of_no_direction, "that neither read nor write");
-}
-
 /* ---- all of it ---- */
 
 static int take_event(struct reading *r)
@@ -461,7 +449,10 @@ int import_blktrace(struct importing *m, struct mlgen_err *err)
 		rc = read_file(r, m->files[i]);
 	if (rc == 0) {
 		tell_lost(r);
-		tell_left(r);
+		tell_one(r, r->passed, "commands to a device");
+		tell_one(r, r->discards, "discards");
+		tell_one(r, r->flushes, "requests without bytes, which are flushes");
+		tell_one(r, r->of_no_direction, "that neither read nor write");
 		if (!r->has_clock)
 			m->no_clock = "the recording does not say what time of day it began";
 		rc = import_judge(m, "blktrace", err);

@@ -281,20 +281,6 @@ static const char *value_of(const struct darshan *d, const char *key, const char
 	return s;
 }
 
-static void take_start(struct darshan *d, const char *s, size_t bytes)
-{
-	unsigned unused;
-
-	d->has_start = !darshan_seconds(s, bytes, &d->start_ns, &unused);
-	if (!d->has_start)
-		d->start_ns = 0;
-}
-
-static void put_fact(struct darshan *d, const char *key, const char *value)
-{
-	trace_fill_fact(d->m->fill, key, value);
-}
-
 /* The block's file. Its name is all that stands behind. */
 static bool take_block(struct darshan *d)
 {
@@ -338,20 +324,23 @@ static void take_head(struct darshan *d)
 {
 	const char *text = buf_str(&d->line);
 	size_t bytes;
+	unsigned unused;
 	const char *s = value_of(d, ":", NULL, &bytes);
 
 	if (!s)
 		return;
-	if (strncmp(text, "# start_time:", 13) == 0)
-		take_start(d, s, bytes);
-	else if (strncmp(text, "# jobid:", 8) == 0)
-		put_fact(d, "job", s);
-	else if (strncmp(text, "# nprocs:", 9) == 0)
-		put_fact(d, "ranks", s);
-	else if (strncmp(text, "# exe:", 6) == 0) {
+	if (strncmp(text, "# start_time:", 13) == 0) {
+		d->has_start = !darshan_seconds(s, bytes, &d->start_ns, &unused);
+		if (!d->has_start)
+			d->start_ns = 0;
+	} else if (strncmp(text, "# jobid:", 8) == 0) {
+		trace_fill_fact(d->m->fill, "job", s);
+	} else if (strncmp(text, "# nprocs:", 9) == 0) {
+		trace_fill_fact(d->m->fill, "ranks", s);
+	} else if (strncmp(text, "# exe:", 6) == 0) {
 		buf_reset(&d->command);
 		buf_addn(&d->command, s, bytes);
-		put_fact(d, "command", s);
+		trace_fill_fact(d->m->fill, "command", s);
 	}
 }
 
@@ -495,34 +484,16 @@ static int take_line(struct darshan *d)
 
 /* ---- files ---- */
 
-static void begin_file(struct darshan *d)
+static int read_file(struct darshan *d, const char *path)
 {
+	int rc = trace_input_open(&d->in, path, d->err);
+
 	d->before += d->most;
 	d->most = 0;
 	d->start_ns = d->due = d->there = 0;
 	d->has_start = false;
 	d->file = 0;
 	buf_reset(&d->command);
-}
-
-static void end_file(struct darshan *d)
-{
-	if (!d->has_start) {
-		import_note(
-			d->m,
-			"%s: no line '# start_time:' says when the job began; times are from there",
-			d->in.name);
-		d->m->no_clock = "the log does not say when the job began";
-	}
-	if (d->there < d->due)
-		d->missing += d->due - d->there;
-}
-
-static int read_file(struct darshan *d, const char *path)
-{
-	int rc = trace_input_open(&d->in, path, d->err);
-
-	begin_file(d);
 	while (rc >= 0) {
 		d->number = d->in.line;
 		rc = trace_input_line(&d->in, &d->line, &d->m->tally.is_cut, d->err);
@@ -532,14 +503,28 @@ static int read_file(struct darshan *d, const char *path)
 		rc = take_line(d);
 	}
 	d->m->is_torn = false;
-	if (rc == 0)
-		end_file(d);
+	if (rc == 0 && !d->has_start) {
+		import_note(
+			d->m,
+			"%s: no line '# start_time:' says when the job began; times are from there",
+			d->in.name);
+		d->m->no_clock = "the log does not say when the job began";
+	}
+	if (rc == 0 && d->there < d->due)
+		d->missing += d->due - d->there;
 	trace_input_close(&d->in);
 	return rc;
 }
 
-static void note_mpiio(struct darshan *d)
+static void end_all(struct darshan *d)
 {
+	if (d->host.len && !d->has_hosts)
+		trace_fill_fact(d->m->fill, "host", buf_str(&d->host));
+	import_note(d->m,
+		    "Darshan's DXT has reads and writes; no open, close, stat or sync is in it, "
+		    "and nothing that failed. Its times have %u decimals of a second",
+		    d->decimals);
+	import_note(d->m, "a process is its rank plus one, since the log has no pids");
 	if (d->repeated)
 		import_note(d->m,
 			    "%" PRIu64 " row%s of X_MPIIO repeat%s what X_POSIX has of the same "
@@ -552,10 +537,6 @@ static void note_mpiio(struct darshan *d)
 			    " row%s of X_MPIIO %s of files that X_POSIX does not have above them: "
 			    "calls of MPI-IO, and not what storage was asked for",
 			    d->alone, plural(d->alone), d->alone == 1 ? "is" : "are");
-}
-
-static void note_missing(struct darshan *d)
-{
 	if (d->partial)
 		import_note(d->m,
 			    "Darshan says that its data are incomplete: it had no memory for more");
@@ -563,30 +544,6 @@ static void note_missing(struct darshan *d)
 		import_note(d->m,
 			    "%" PRIu64 " row%s that the heads of the files count %s not there",
 			    d->missing, plural(d->missing), d->missing == 1 ? "is" : "are");
-}
-
-static void end_all(struct darshan *d)
-{
-	if (d->host.len && !d->has_hosts)
-		put_fact(d, "host", buf_str(&d->host));
-	import_note(d->m,
-		    "Darshan's DXT has reads and writes; no open, close, stat or sync is in it, "
-		    "and nothing that failed. Its times have %u decimals of a second",
-		    d->decimals);
-	import_note(d->m, "a process is its rank plus one, since the log has no pids");
-	note_mpiio(d);
-	note_missing(d);
-}
-
-static void darshan_fini(struct darshan *d)
-{
-	keyed_fini(&d->posix);
-	keyed_fini(&d->processes);
-	keyed_fini(&d->threads);
-	vec_fini(&d->first_thread);
-	buf_fini(&d->line);
-	buf_fini(&d->command);
-	buf_fini(&d->host);
 }
 
 int import_darshan(struct importing *m, struct mlgen_err *err)
@@ -600,6 +557,12 @@ int import_darshan(struct importing *m, struct mlgen_err *err)
 		rc = import_judge(m, "darshan", err);
 	if (rc == 0)
 		end_all(&d);
-	darshan_fini(&d);
+	keyed_fini(&d.posix);
+	keyed_fini(&d.processes);
+	keyed_fini(&d.threads);
+	vec_fini(&d.first_thread);
+	buf_fini(&d.line);
+	buf_fini(&d.command);
+	buf_fini(&d.host);
 	return rc;
 }

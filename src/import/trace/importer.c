@@ -78,23 +78,6 @@ const struct importer *importer_of(int import)
 
 /* ---- what of a log could not be read ---- */
 
-static void put_place(struct buf *out, const char *file, uint64_t line)
-{
-	buf_add(out, strcmp(file, "-") == 0 ? "standard input" : file);
-	if (line)
-		buf_addf(out, ":%" PRIu64, line);
-}
-
-static int refuse_kind(const struct import_tally *t, struct mlgen_err *err)
-{
-	const char *first = buf_str(&t->first_unread);
-
-	return mlgen_fail(
-		err, -EINVAL,
-		"%.*s. Nothing in the first %d lines could be read; is this what the option says?",
-		(int)strcspn(first, "\n"), first, LINES_TRIED);
-}
-
 int import_unread(struct importing *m, const char *file, uint64_t line, struct mlgen_err *err,
 		  const char *fmt, ...)
 {
@@ -111,12 +94,18 @@ int import_unread(struct importing *m, const char *file, uint64_t line, struct m
 		va_start(ap, fmt);
 		vsnprintf(text, sizeof(text), fmt, ap);
 		va_end(ap);
-		put_place(&t->first_unread, file, line);
+		buf_add(&t->first_unread, strcmp(file, "-") == 0 ? "standard input" : file);
+		if (line)
+			buf_addf(&t->first_unread, ":%" PRIu64, line);
 		buf_addf(&t->first_unread, ": %s\n", text);
 	}
 	if (m->is_lenient || t->unread != LINES_TRIED || t->lines > LINES_TRIED)
 		return 0;
-	return refuse_kind(t, err);
+	return mlgen_fail(
+		err, -EINVAL,
+		"%.*s. Nothing in the first %d lines could be read; is this what the option says?",
+		(int)strcspn(buf_str(&t->first_unread), "\n"), buf_str(&t->first_unread),
+		LINES_TRIED);
 }
 
 void import_unknown(struct importing *m, const char *name)
@@ -186,13 +175,6 @@ static void tell_lines(const struct buf *lines, tell how)
 	}
 }
 
-static void tell_unread(const struct import_tally *t)
-{
-	tell_lines(&t->first_unread, log_warn);
-	log_warn("%" PRIu64 " line%s of %" PRIu64 " could not be read, and %s left out", t->unread,
-		 plural(t->unread), t->lines, t->unread == 1 ? "is" : "are");
-}
-
 static void tell_unknown(const struct import_tally *t)
 {
 	struct buf names = { 0 };
@@ -213,8 +195,11 @@ void import_tell(const struct importing *m)
 	if (t->is_cut)
 		log_warn("%s: the last line has no end; is the file whole?",
 			 m->files[m->file_count - 1]);
-	if (t->unread)
-		tell_unread(t);
+	if (t->unread) {
+		tell_lines(&t->first_unread, log_warn);
+		log_warn("%" PRIu64 " line%s of %" PRIu64 " could not be read, and %s left out",
+			 t->unread, plural(t->unread), t->lines, t->unread == 1 ? "is" : "are");
+	}
 	if (t->unknown_count)
 		tell_unknown(t);
 	if (t->inferred || t->inexact)

@@ -84,28 +84,16 @@ static bool trace_time(struct marking *k, uint64_t time_ns, uint64_t *out)
 	return true;
 }
 
-static void put_seconds(struct buf *out, uint64_t ns)
-{
-	buf_addf(out, "%" PRIu64 ".%03" PRIu64, ns / NS_PER_S, ns % NS_PER_S / 1000000);
-}
-
 static int refuse_clocks(struct marking *k)
 {
-	struct buf text = { 0 };
-	int rc;
+	uint64_t marker_ms = k->least_ns / 1000000, trace_ms = k->first_ns / 1000000;
 
-	buf_add(&text, "the first is at ");
-	put_seconds(&text, k->least_ns);
-	buf_add(&text, " s since 1970");
-	buf_add(&text, ", and the trace begins at ");
-	put_seconds(&text, k->first_ns);
-	buf_add(&text, k->offset_ns ? " s of its own clock" : " s");
-	rc = mlgen_fail(
-		k->err, -EINVAL,
-		"markers=%s: none is within a day of the trace: %s; are both of the same run?",
-		k->in.name, buf_str(&text));
-	buf_fini(&text);
-	return rc;
+	return mlgen_fail(k->err, -EINVAL,
+			  "markers=%s: none is within a day of the trace: the first is at %" PRIu64
+			  ".%03" PRIu64 " s since 1970, and the trace begins at %" PRIu64
+			  ".%03" PRIu64 " s%s; are both of the same run?",
+			  k->in.name, marker_ms / 1000, marker_ms % 1000, trace_ms / 1000,
+			  trace_ms % 1000, k->offset_ns ? " of its own clock" : "");
 }
 
 /* ---- what becomes of a marker ---- */
@@ -128,14 +116,6 @@ static int markers_put(struct marking *k, const struct marker_kind *kind, const 
 		to.file = trace_fill_name(k->m->fill, text, bytes);
 	k->taken++;
 	return trace_fill_add(k->m->fill, &to, k->err);
-}
-
-static int put_text(struct marking *k, uint64_t now_ns)
-{
-	const struct marker_line *l = &k->line;
-	struct marker_kind text = { .op = TRACE_TEXT, .rank = l->rank, .number = TRACE_UNKNOWN };
-
-	return l->name.len ? markers_put(k, &text, l->name.s, l->name.len, now_ns, 0) : 0;
 }
 
 static int end_kind(struct marking *k, struct marker_kind *kind, uint64_t duration_ns)
@@ -206,14 +186,16 @@ static int take_edge(struct marking *k, struct marker_kind *kind, uint64_t now_n
 
 static int take_marker(struct marking *k)
 {
+	const struct marker_line *l = &k->line;
+	struct marker_kind text = { .op = TRACE_TEXT, .rank = l->rank, .number = TRACE_UNKNOWN };
 	struct marker_kind *kind;
 	uint64_t now_ns;
 
-	k->is_local |= k->line.is_local;
-	if (!trace_time(k, k->line.time_ns, &now_ns))
+	k->is_local |= l->is_local;
+	if (!trace_time(k, l->time_ns, &now_ns))
 		return 0;
-	if (k->line.op == TRACE_TEXT)
-		return put_text(k, now_ns);
+	if (l->op == TRACE_TEXT)
+		return l->name.len ? markers_put(k, &text, l->name.s, l->name.len, now_ns, 0) : 0;
 	kind = kind_of(k);
 	k->crowded += !kind;
 	return kind ? take_edge(k, kind, now_ns) : 0;
@@ -230,16 +212,6 @@ static int take_wrong(struct marking *k, uint64_t line)
 	return 0;
 }
 
-static int look_at(struct marking *k, const struct buf *line, bool is_table, bool is_first)
-{
-	int found;
-
-	if (is_table)
-		return marker_line_csv(&k->line, buf_str(line), is_first);
-	found = marker_line_mllog(&k->line, buf_str(line), line->len);
-	return found ? found : marker_line_dlio(&k->line, buf_str(line));
-}
-
 static int read_lines(struct marking *k)
 {
 	struct buf line = { 0 };
@@ -251,23 +223,18 @@ static int read_lines(struct marking *k)
 			continue;
 		if (is_first)
 			is_table = marker_line_is_csv(buf_str(&line));
-		found = look_at(k, &line, is_table, is_first);
+		if (is_table)
+			found = marker_line_csv(&k->line, buf_str(&line), is_first);
+		else
+			found = marker_line_mllog(&k->line, buf_str(&line), line.len);
+		if (!found && !is_table)
+			found = marker_line_dlio(&k->line, buf_str(&line));
 		is_first = false;
 		rc = found > 0 ? take_marker(k) : found ? take_wrong(k, k->in.line - !is_cut) : 0;
 		if (rc < 0)
 			break;
 	}
 	buf_fini(&line);
-	return rc;
-}
-
-static int end_all(struct marking *k)
-{
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < k->count; i++)
-		if (k->kinds[i].is_open)
-			rc = end_kind(k, &k->kinds[i], TRACE_UNKNOWN);
 	return rc;
 }
 
@@ -299,24 +266,20 @@ static void markers_tell(struct marking *k)
 			    k->in.name);
 }
 
-static int check_all(struct marking *k)
-{
-	if (k->least_ns > k->most_ns)
-		return mlgen_fail(k->err, -EINVAL,
-				  "markers=%s: has no marker: no line of :::MLLOG, none of DLIO's "
-				  "output, and its first line is no time,text",
-				  k->in.name);
-	return k->near ? 0 : refuse_clocks(k);
-}
-
 static int take_file(struct marking *k)
 {
 	int rc = read_lines(k);
 
-	if (rc == 0)
-		rc = check_all(k);
-	if (rc == 0)
-		rc = end_all(k);
+	if (rc == 0 && k->least_ns > k->most_ns)
+		rc = mlgen_fail(k->err, -EINVAL,
+				"markers=%s: has no marker: no line of :::MLLOG, none of DLIO's "
+				"output, and its first line is no time,text",
+				k->in.name);
+	else if (rc == 0 && !k->near)
+		rc = refuse_clocks(k);
+	for (size_t i = 0; rc == 0 && i < k->count; i++)
+		if (k->kinds[i].is_open)
+			rc = end_kind(k, &k->kinds[i], TRACE_UNKNOWN);
 	if (rc == 0)
 		markers_tell(k);
 	return rc;

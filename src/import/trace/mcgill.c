@@ -137,13 +137,6 @@ static int mcgill_files_find(struct mcgill_files *f, char *const *given, size_t 
 	return rc;
 }
 
-static void mcgill_files_fini(struct mcgill_files *f)
-{
-	for (size_t i = 0; i < f->count; i++)
-		mem_free(f->at[i].path);
-	vec_fini(f);
-}
-
 /* ---- whole paths of files of which a log has the last part of the name ---- */
 
 /* A name is not that of one path. */
@@ -227,14 +220,6 @@ static uint32_t name_of(struct reading *r, struct mcgill_text t)
 	return t.bytes ? trace_fill_name(r->m->fill, t.s, t.bytes) : 0;
 }
 
-/* The whole path, where one is known. */
-static uint32_t file_of(struct reading *r, const struct mcgill_line *l)
-{
-	uint32_t path = l->name.bytes ? mcgill_names_path(&r->names, l->name) : 0;
-
-	return path ? path : name_of(r, l->name);
-}
-
 /* bpftrace cuts a path; its last part is known as a whole. */
 static uint32_t path_of_open(struct reading *r, const struct mcgill_line *l)
 {
@@ -302,21 +287,10 @@ static int put_open(struct reading *r, const struct mcgill_line *l)
 	return mcgill_put(r, &to);
 }
 
-/* creat(), mkdir(), rmdir(), unlink(). */
-static int put_create(struct reading *r, const struct mcgill_line *l)
-{
-	struct trace_record to = record_of(l);
-
-	to.off = TRACE_UNKNOWN;
-	if (l->op == TRACE_OPEN)
-		to.len_bytes = O_WRONLY | O_CREAT | O_TRUNC;
-	to.file = name_of(r, l->path);
-	return mcgill_put(r, &to);
-}
-
 static int put_call(struct reading *r, const struct mcgill_line *l)
 {
 	struct trace_record to = record_of(l);
+	uint32_t path;
 
 	if (l->op == TRACE_WRITE && is_log(&l->name)) {
 		r->logs++;
@@ -324,7 +298,8 @@ static int put_call(struct reading *r, const struct mcgill_line *l)
 	}
 	if (l->op != TRACE_MUNMAP && to.off > INT64_MAX)
 		to.off = TRACE_UNKNOWN;
-	to.file = file_of(r, l);
+	path = l->name.bytes ? mcgill_names_path(&r->names, l->name) : 0;
+	to.file = path ? path : name_of(r, l->name);
 	return mcgill_put(r, &to);
 }
 
@@ -400,14 +375,21 @@ static void set_clock(struct reading *r)
 
 static int take_record(struct reading *r, const struct mcgill_line *l)
 {
+	struct trace_record to;
+
 	switch (r->form.kind) {
 	case MCGILL_CLOCK:
 		take_clock(&r->align, l);
 		return 0;
 	case MCGILL_OPEN:
 		return put_open(r, l);
-	case MCGILL_CREATE:
-		return put_create(r, l);
+	case MCGILL_CREATE: /* creat(), mkdir(), rmdir(), unlink() */
+		to = record_of(l);
+		to.off = TRACE_UNKNOWN;
+		if (l->op == TRACE_OPEN)
+			to.len_bytes = O_WRONLY | O_CREAT | O_TRUNC;
+		to.file = name_of(r, l->path);
+		return mcgill_put(r, &to);
 	case MCGILL_BLOCK:
 		return put_block(r, l);
 	default:
@@ -535,7 +517,9 @@ int import_mcgill(struct importing *m, struct mlgen_err *err)
 	}
 	trace_names_free(r.names.names);
 	vec_fini(&r.names.of);
-	mcgill_files_fini(&files);
+	for (size_t i = 0; i < files.count; i++)
+		mem_free(files.at[i].path);
+	vec_fini(&files);
 	buf_fini(&r.scratch);
 	return rc;
 }

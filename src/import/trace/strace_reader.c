@@ -316,26 +316,21 @@ static int refuse_timeless(struct strace_event *e, const struct strace_line *l, 
 			: "has no time");
 }
 
-/* A time of the log on the trace's clock. Which is how far from it may be another thing at the next
- * line, and a call's halves are two lines. */
-static uint64_t trace_time(const struct strace_reader *r, uint64_t ns)
-{
-	uint64_t off = r->m->clock_offset_ns;
-
-	return ns > off ? ns - off : 0;
-}
-
 static int take_line(struct strace_event *e, const struct strace_line *l, const char *file,
 		     uint64_t lineno)
 {
 	struct strace_source *s = e->r->source;
+	uint64_t off = e->r->m->clock_offset_ns, ns;
 	int rc;
 
 	if (l->clock == STRACE_TIMELESS || l->clock == STRACE_RELATIVE)
 		return refuse_timeless(e, l, file, lineno);
 	e->r->is_of_day |= l->clock == STRACE_DAY;
 	s->is_first = !s->has_time;
-	e->start_ns = trace_time(e->r, strace_source_time(s, l));
+	/* On the trace's clock. Which is how far from it may be another thing at the next line, and
+	 * a call's halves are two lines. */
+	ns = strace_source_time(s, l);
+	e->start_ns = ns > off ? ns - off : 0;
 	rc = find_task(e, l);
 	return rc ? rc : take_body(e, l->body);
 }
@@ -367,19 +362,18 @@ int strace_reader_line(struct strace_reader *r, char *line, size_t bytes, const 
 
 /* ---- the end ---- */
 
-static void tell_clock(const struct strace_reader *r)
+int strace_reader_end(struct strace_reader *r, struct mlgen_err *err)
 {
+	int rc = strace_aio_flush(r, err);
+
+	if (rc == 0 && r->is_holding)
+		rc = strace_learn_pid(r, NULL, 0, err);
 	if (r->is_of_day)
 		import_note(r->m, "times are of day, and the first line is of day 0; strace -ttt "
 				  "has the date, too");
 	if (r->timeless)
 		import_note(r->m, "%" PRIu64 " call%s no duration; strace -T writes it",
 			    r->timeless, r->timeless == 1 ? " has" : "s have");
-}
-
-static void tell_notes(const struct strace_reader *r)
-{
-	tell_clock(r);
 	if (r->unnamed)
 		import_note(r->m,
 			    "%" PRIu64
@@ -397,15 +391,6 @@ static void tell_notes(const struct strace_reader *r)
 			    " request%s of libaio is not in the log (it may be taken without a "
 			    "call): without duration, and taken as done",
 			    r->aio_lost, plural(r->aio_lost));
-}
-
-int strace_reader_end(struct strace_reader *r, struct mlgen_err *err)
-{
-	int rc = strace_aio_flush(r, err);
-
-	if (rc == 0 && r->is_holding)
-		rc = strace_learn_pid(r, NULL, 0, err);
-	tell_notes(r);
 	return rc;
 }
 
@@ -488,22 +473,18 @@ static int open_logs(struct logs *all, struct mlgen_err *err)
 	return rc;
 }
 
-static struct log *earliest(const struct logs *all)
-{
-	struct log *first = NULL;
-
-	for (size_t i = 0; i < all->count; i++)
-		if (all->logs[i].has_line && (!first || all->logs[i].ns < first->ns))
-			first = &all->logs[i];
-	return first;
-}
-
 static int read_logs(struct logs *all, struct mlgen_err *err)
 {
-	struct log *log;
 	int rc = 0;
 
-	while (rc == 0 && (log = earliest(all)) != NULL) {
+	while (rc == 0) {
+		struct log *log = NULL; /* whose line is the earliest */
+
+		for (size_t i = 0; i < all->count; i++)
+			if (all->logs[i].has_line && (!log || all->logs[i].ns < log->ns))
+				log = &all->logs[i];
+		if (!log)
+			break;
 		all->r->source = &log->source;
 		all->r->is_followed |= log->source.tid != 0;
 		/* A line of no bytes has no memory to end it in. */
@@ -515,16 +496,6 @@ static int read_logs(struct logs *all, struct mlgen_err *err)
 			rc = next_line(all, log, err);
 	}
 	return rc;
-}
-
-static void close_logs(struct logs *all)
-{
-	for (size_t i = 0; i < all->count; i++) {
-		trace_input_close(&all->logs[i].in);
-		buf_fini(&all->logs[i].line);
-		buf_fini(&all->logs[i].source.begun);
-	}
-	mem_free(all->logs);
 }
 
 int import_strace(struct importing *m, struct mlgen_err *err)
@@ -539,6 +510,11 @@ int import_strace(struct importing *m, struct mlgen_err *err)
 	if (rc == 0)
 		rc = import_judge(m, "strace", err);
 	strace_reader_free(all.r);
-	close_logs(&all);
+	for (size_t i = 0; i < all.count; i++) {
+		trace_input_close(&all.logs[i].in);
+		buf_fini(&all.logs[i].line);
+		buf_fini(&all.logs[i].source.begun);
+	}
+	mem_free(all.logs);
 	return rc;
 }

@@ -82,20 +82,6 @@ static int import_place(struct import *m, struct mlgen_err *err)
 		      : 0;
 }
 
-static int import_fd(const struct import *m)
-{
-	return m->file.target ? m->file.fd : m->place.fd;
-}
-
-static int commit(struct import *m, struct mlgen_err *err)
-{
-	int rc = m->file.target ? replace_commit(&m->file) : 0;
-
-	return rc < 0 ? mlgen_fail(err, rc, "trace=%s: cannot be written: %s", m->place.given,
-				   strerror(-rc))
-		      : 0;
-}
-
 /* An empty trace would look like a job without I/O: a log of another kind, or of calls that are not
  * on files, has to be told from that. */
 static int refuse_empty(const struct import *m, struct mlgen_err *err)
@@ -112,8 +98,8 @@ static int refuse_empty(const struct import *m, struct mlgen_err *err)
 static int read_all(struct import *m, struct mlgen_err *err)
 {
 	const char *markers = m->ask->set->settings.markers;
-	int rc =
-		trace_fill_new(&m->read.fill, import_fd(m), m->place.given, m->importer->name, err);
+	int rc = trace_fill_new(&m->read.fill, m->file.target ? m->file.fd : m->place.fd,
+				m->place.given, m->importer->name, err);
 
 	if (rc == 0)
 		rc = m->importer->read(&m->read, err);
@@ -126,46 +112,29 @@ static int read_all(struct import *m, struct mlgen_err *err)
 	}
 	if (rc == 0)
 		rc = refuse_empty(m, err);
-	return rc < 0 ? rc : commit(m, err);
-}
-
-static void import_fini(struct import *m)
-{
-	trace_fill_abandon(m->read.fill);
-	replace_abandon(&m->file);
-	place_close(&m->place);
-	import_tally_fini(&m->read.tally);
-}
-
-static void put_unknown(struct buf *out, const struct trace_filled *f)
-{
-	if (!f->processes)
-		buf_add(out, f->mounts ? "; processes and host are not known"
-				       : "; processes, mounts and host are not known");
-	else
-		buf_add(out,
-			f->mounts ? "; the host is not known" : "; mounts and host are not known");
+	if (rc < 0 || !m->file.target)
+		return rc;
+	rc = replace_commit(&m->file);
+	return rc < 0 ? mlgen_fail(err, rc, "trace=%s: cannot be written: %s", m->place.given,
+				   strerror(-rc))
+		      : 0;
 }
 
 static int say_done(const struct import *m)
 {
 	const struct trace_filled *f = &m->filled;
-	struct buf rest = { 0 };
+	const char *unknown = !f->processes && !f->mounts
+				      ? "processes, mounts and host are not known"
+			      : !f->processes ? "processes and host are not known"
+			      : !f->mounts    ? "mounts and host are not known"
+					      : "the host is not known";
 
 	import_tell(&m->read);
-	put_unknown(&rest, f);
 	fprintf(m->ask->to,
-		"%s: %" PRIu64 " record%s and %" PRIu64 " marker%s with %" PRIu32 " name%s%s\n",
+		"%s: %" PRIu64 " record%s and %" PRIu64 " marker%s with %" PRIu32 " name%s; %s\n",
 		m->place.given, f->records, plural(f->records), f->markers, plural(f->markers),
-		f->files, plural(f->files), buf_str(&rest));
-	buf_fini(&rest);
+		f->files, plural(f->files), unknown);
 	return EXIT_RAN;
-}
-
-static int status_of(const struct mlgen_err *err)
-{
-	log_error("%s", err->text);
-	return err->code == -EINTR ? EXIT_INTERRUPTED : EXIT_USAGE;
 }
 
 int ask_import_trace(const struct ask *a)
@@ -187,8 +156,15 @@ int ask_import_trace(const struct ask *a)
 		return EXIT_USAGE;
 	}
 	signals_attend(SIGNALS_LOOKED);
-	status = import_place(&m, &err) < 0 || read_all(&m, &err) < 0 ? status_of(&err)
-								      : say_done(&m);
-	import_fini(&m);
+	if (import_place(&m, &err) == 0 && read_all(&m, &err) == 0) {
+		status = say_done(&m);
+	} else {
+		log_error("%s", err.text);
+		status = err.code == -EINTR ? EXIT_INTERRUPTED : EXIT_USAGE;
+	}
+	trace_fill_abandon(m.read.fill);
+	replace_abandon(&m.file);
+	place_close(&m.place);
+	import_tally_fini(&m.read.tally);
 	return status;
 }
