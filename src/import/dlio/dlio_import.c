@@ -127,23 +127,6 @@ static int read_tree(struct yaml_tree *t, char *const *args, size_t count, struc
 
 /* ---- the answer ---- */
 
-static void print_lines(const char *text)
-{
-	while (*text) {
-		int len = (int)strcspn(text, "\n");
-
-		log_plain("%.*s", len, text);
-		text += len + (text[len] == '\n');
-	}
-}
-
-static void tell_faults(const struct dlio_config *c)
-{
-	print_lines(buf_str(&c->faults));
-	if (c->fault_count > DLIO_TOLD_MAX)
-		log_error("%zu more faults", c->fault_count - (size_t)DLIO_TOLD_MAX);
-}
-
 /* The key that is meant, of today's spellings and the older ones; or NULL. */
 static const char *dlio_import_nearest(const char *path)
 {
@@ -191,13 +174,6 @@ static void note_unknown(const struct dlio_config *c)
 			 unknown - NOTES_MAX);
 }
 
-static void tell_refusals(const struct diag *d, const char *file)
-{
-	for (size_t i = 0; i < d->count; i++)
-		if (d->entries[i].level == DIAG_ERROR)
-			log_error("%s: mlgen refuses the job of it: %s", file, d->entries[i].text);
-}
-
 /* What relates several options is for the job's own checks to say. Without memory files or /proc
  * nothing is known, and that is no fault. */
 static int check_job(const struct ask *a, const struct buf *job, const char *file)
@@ -212,7 +188,9 @@ static int check_job(const struct ask *a, const struct buf *job, const char *fil
 	diag_init(&d);
 	if (fd >= 0 && access(path, R_OK) == 0 && writeall(fd, buf_str(job), job->len) == 0)
 		rc = jobset_load(&set, 2, argv, a->env, &d);
-	tell_refusals(&d, file);
+	for (size_t i = 0; i < d.count; i++)
+		if (d.entries[i].level == DIAG_ERROR)
+			log_error("%s: mlgen refuses the job of it: %s", file, d.entries[i].text);
 	diag_fini(&d);
 	jobset_fini(&set);
 	if (fd >= 0)
@@ -220,13 +198,18 @@ static int check_job(const struct ask *a, const struct buf *job, const char *fil
 	return rc;
 }
 
-static int print_job(const struct ask *a, const struct dlio_config *c, const struct buf *job)
+static void tell_faults(const struct dlio_config *c)
 {
-	note_unknown(c);
-	if (fputs(buf_str(job), a->to) >= 0 && fflush(a->to) == 0)
-		return EXIT_RAN;
-	log_error("the job file cannot be written: %s", strerror(errno));
-	return EXIT_FAILED;
+	const char *text = buf_str(&c->faults);
+
+	while (*text) {
+		int len = (int)strcspn(text, "\n");
+
+		log_plain("%.*s", len, text);
+		text += len + (text[len] == '\n');
+	}
+	if (c->fault_count > DLIO_TOLD_MAX)
+		log_error("%zu more faults", c->fault_count - (size_t)DLIO_TOLD_MAX);
 }
 
 static int dlio_import_answer(const struct ask *a, struct dlio_config *c, const char *file)
@@ -236,45 +219,45 @@ static int dlio_import_answer(const struct ask *a, struct dlio_config *c, const 
 
 	if (c->fault_count == 0)
 		dlio_job(c, file, &job);
-	if (c->fault_count)
+	if (c->fault_count) {
 		tell_faults(c);
-	else if (check_job(a, &job, file) == 0)
-		status = print_job(a, c, &job);
-	buf_fini(&job);
-	return status;
-}
-
-static int import(const struct ask *a, char *const *args, size_t count)
-{
-	struct mlgen_err err = { 0 };
-	struct yaml_tree tree = { 0 };
-	struct yaml_node *root;
-	int status;
-
-	if (read_tree(&tree, args, count, &root, &err) < 0) {
-		status = dlio_import_refuse(&err);
-	} else {
-		struct dlio_config config;
-
-		dlio_config_read(&config, root);
-		if (check_known(args[0], root, &config, &err) < 0)
-			status = dlio_import_refuse(&err);
-		else
-			status = dlio_import_answer(a, &config, args[0]);
-		dlio_config_fini(&config);
+	} else if (check_job(a, &job, file) == 0) {
+		note_unknown(c);
+		status = EXIT_RAN;
+		if (fputs(buf_str(&job), a->to) < 0 || fflush(a->to) != 0) {
+			log_error("the job file cannot be written: %s", strerror(errno));
+			status = EXIT_FAILED;
+		}
 	}
-	yaml_tree_fini(&tree);
+	buf_fini(&job);
 	return status;
 }
 
 int ask_import_dlio(const struct ask *a)
 {
 	char *const *files = a->set->files;
+	struct mlgen_err err = { 0 };
+	struct yaml_tree tree = { 0 };
+	struct yaml_node *root;
+	int status;
 
 	if (!a->set->file_count || is_override(files[0])) {
 		log_error("--import=dlio: name the YAML file of a workload: mlgen --import=dlio "
 			  "unet3d_h100.yaml");
 		return EXIT_USAGE;
 	}
-	return import(a, files, a->set->file_count);
+	if (read_tree(&tree, files, a->set->file_count, &root, &err) < 0) {
+		status = dlio_import_refuse(&err);
+	} else {
+		struct dlio_config config;
+
+		dlio_config_read(&config, root);
+		if (check_known(files[0], root, &config, &err) < 0)
+			status = dlio_import_refuse(&err);
+		else
+			status = dlio_import_answer(a, &config, files[0]);
+		dlio_config_fini(&config);
+	}
+	yaml_tree_fini(&tree);
+	return status;
 }
