@@ -132,7 +132,7 @@ static int mcgill_files_find(struct mcgill_files *f, char *const *given, size_t 
 
 	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = add_given(f, given[i], err);
-	if (rc == 0)
+	if (rc == 0 && f->count)
 		qsort(f->at, f->count, sizeof(*f->at), compare_files);
 	return rc;
 }
