@@ -7,11 +7,12 @@
 #include "base/buf.h"
 #include "import/dlio/dlio_job.h"
 
-/* A comment, a header, an option, or nothing; no byte that is no text. */
+/* A comment, a header, an option, or nothing; no byte that is no text. A path may have a tab in it,
+ * which a job file can hold. */
 static void check_line(const char *line, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		MUST((unsigned char)line[i] >= 0x20 && line[i] != 0x7f);
+		MUST(line[i] == '\t' || ((unsigned char)line[i] >= 0x20 && line[i] != 0x7f));
 	MUST(!len || *line == '#' || *line == '[' || memchr(line, '=', len) ||
 	     (len == 9 && memcmp(line, "stonewall", 9) == 0));
 	/* libinih's shortest limit; comments never get there. */
