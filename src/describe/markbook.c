@@ -24,7 +24,7 @@ struct sample_place {
 static void list_fini(struct mark_list *l)
 {
 	spill_free(&l->marks);
-	keyed_fini(&l->keys);
+	map_fini(&l->keys);
 }
 
 void markbook_fini(struct markbook *b)
@@ -32,7 +32,7 @@ void markbook_fini(struct markbook *b)
 	list_fini(&b->epochs);
 	list_fini(&b->stages);
 	list_fini(&b->checkpoints);
-	keyed_fini(&b->sample_keys);
+	map_fini(&b->sample_keys);
 	spill_free(&b->samples);
 }
 
@@ -59,11 +59,11 @@ static struct mark_account *list_have(struct mark_list *l, uint64_t key)
 	uint32_t n;
 	bool is_new;
 
-	if (keyed_find(&l->keys, key, &n))
+	if (map_find(&l->keys, key, &n))
 		return mark_at(l, n);
 	struct mark_account *m = list_add(l);
 	if (m)
-		keyed_number(&l->keys, key, &is_new);
+		map_number(&l->keys, key, &is_new);
 	return m;
 }
 
@@ -252,7 +252,7 @@ static void add_sample(struct markbook *b, const struct trace_record *r)
 
 	if (!e || r->off == TRACE_UNKNOWN || b->is_inferred)
 		return;
-	uint32_t n = keyed_number(&b->sample_keys, r->off, &is_new);
+	uint32_t n = map_number(&b->sample_keys, r->off, &is_new);
 	size_t bytes = ((size_t)n + 1) * sizeof(struct sample_place);
 	if (bytes > b->samples.bytes)
 		spill_need(&b->samples, bytes);

@@ -10,7 +10,7 @@
 #include "base/spill.h"
 #include "describe/fairness.h"
 #include "describe/filebook.h"
-#include "describe/keyed.h"
+#include "base/map.h"
 #include "trace/trace.h"
 
 /* A time that markers name, those of several ranks as one. */
@@ -27,7 +27,7 @@ struct mark_account {
 
 struct mark_list {
 	struct spill marks; /* struct mark_account */
-	struct keyed keys;
+	struct map keys;
 	uint32_t count;
 	uint64_t left_out; /* beyond MARKS_MOST */
 };
@@ -42,7 +42,7 @@ struct markbook {
 	double agree_percent;
 	bool is_inferred;
 	/* Samples by their ids: where they came in the epoch they came last. */
-	struct keyed sample_keys;
+	struct map sample_keys;
 	struct spill samples; /* struct sample_place */
 	bool has_samples;
 };

@@ -69,7 +69,7 @@ static struct task_account *parent_of(const struct taskbook *b, const struct tas
 {
 	uint32_t n;
 
-	if (!a->parent || !keyed_find(&b->process_keys, a->parent, &n))
+	if (!a->parent || !map_find(&b->process_keys, a->parent, &n))
 		return NULL;
 	return taskbook_process(b, n);
 }
@@ -127,7 +127,7 @@ void roles_find(struct taskbook *b)
 	for (uint32_t i = 0; i < b->thread_keys.count; i++) {
 		struct task_account *a = taskbook_thread(b, i);
 
-		if (keyed_find(&b->process_keys, a->pid, &n))
+		if (map_find(&b->process_keys, a->pid, &n))
 			take_said(b, a, taskbook_process(b, n));
 	}
 	guess_all(b);
@@ -135,7 +135,7 @@ void roles_find(struct taskbook *b)
 	for (uint32_t i = 0; i < b->thread_keys.count; i++) {
 		struct task_account *a = taskbook_thread(b, i);
 
-		if (a->role != ROLE_OTHER || !keyed_find(&b->process_keys, a->pid, &n))
+		if (a->role != ROLE_OTHER || !map_find(&b->process_keys, a->pid, &n))
 			continue;
 		const struct task_account *p = taskbook_process(b, n);
 		a->role = p->sure == SURE_SAID ? (int)ROLE_OTHER : p->role;

@@ -17,8 +17,8 @@ void taskbook_init(struct taskbook *b, struct trace_names *names)
 
 void taskbook_fini(struct taskbook *b)
 {
-	keyed_fini(&b->thread_keys);
-	keyed_fini(&b->process_keys);
+	map_fini(&b->thread_keys);
+	map_fini(&b->process_keys);
 	spill_free(&b->threads);
 	spill_free(&b->processes);
 }
@@ -36,7 +36,7 @@ static struct task_account *task_have(struct spill *s, uint32_t number)
 static struct task_account *task_process(struct taskbook *b, uint32_t pid)
 {
 	bool is_new;
-	uint32_t n = keyed_number(&b->process_keys, pid, &is_new);
+	uint32_t n = map_number(&b->process_keys, pid, &is_new);
 	struct task_account *a = task_have(&b->processes, n);
 
 	if (is_new)
@@ -51,7 +51,7 @@ static struct task_account *task_thread(struct taskbook *b, uint32_t pid, uint32
 
 	if (last && last->pid == pid && last->tid == tid)
 		return last;
-	uint32_t n = keyed_number(&b->thread_keys, (uint64_t)pid << 32 | tid, &is_new);
+	uint32_t n = map_number(&b->thread_keys, (uint64_t)pid << 32 | tid, &is_new);
 	struct task_account *a = task_have(&b->threads, n);
 	if (is_new)
 		*a = (struct task_account){ .pid = pid, .tid = tid, .first_ns = UINT64_MAX };

@@ -8,7 +8,7 @@
 
 #include "base/spill.h"
 #include "describe/described.h"
-#include "describe/keyed.h"
+#include "base/map.h"
 #include "trace/trace_names.h"
 
 struct task_account {
@@ -33,7 +33,7 @@ struct task_account {
 };
 
 struct taskbook {
-	struct keyed thread_keys, process_keys;
+	struct map thread_keys, process_keys;
 	struct spill threads, processes; /* struct task_account */
 	struct trace_names *names;
 	uint64_t clock_steps; /* records that ended before the one before */

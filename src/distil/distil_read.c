@@ -127,7 +127,7 @@ static int take_record(struct reading *g, const struct trace_record *r, struct m
 		markbook_note(&d->marks, r);
 		return 0;
 	}
-	if (!keyed_find(&d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &task))
+	if (!map_find(&d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &task))
 		return 0;
 	return visiting_add(g->visiting, r, task, is_kept(d, r), err);
 }

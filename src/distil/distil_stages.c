@@ -34,7 +34,7 @@ struct party_stages {
 	char *root;
 	struct data_set sets[SETS_MOST];
 	uint32_t set_count, last_set;
-	struct keyed places;  /* file, and the end of what was read */
+	struct map places;    /* file, and the end of what was read */
 	struct spill seen_in; /* uint32_t by place: number of the epoch, + 1 */
 	uint64_t *begins;     /* EPOCHS_MOST: the visit with which each begins */
 	uint32_t epochs;
@@ -182,7 +182,7 @@ static uint32_t *place_of(struct party_stages *s, const struct visit *x)
 	bool is_new;
 	uint32_t n;
 
-	n = keyed_number(&s->places, key, &is_new);
+	n = map_number(&s->places, key, &is_new);
 	spill_need(&s->seen_in, ((size_t)n + 1) * sizeof(uint32_t));
 	return (uint32_t *)s->seen_in.at + n;
 }
@@ -277,7 +277,7 @@ static int stage_party(struct distil *d, uint32_t party, struct mlgen_err *err)
 			s.visits = 0;
 			rc = visits_each(d->visits, stage_visit, &s, err);
 		}
-		keyed_fini(&s.places);
+		map_fini(&s.places);
 		spill_free(&s.seen_in);
 		mem_free(s.begins);
 	}

@@ -23,7 +23,7 @@ struct reach {
 
 struct sorting_out {
 	struct distil *d;
-	struct keyed reach_keys;
+	struct map reach_keys;
 	struct spill reaches; /* struct reach */
 	uint32_t *parent;     /* of a thread: another of the same training */
 	char **root;          /* of a thread: where its data lies; NULL = nowhere */
@@ -59,7 +59,7 @@ static const char *task_text(const struct distil *d, uint32_t i)
 static void unite_process(struct sorting_out *s)
 {
 	struct distil *d = s->d;
-	struct keyed seen = { 0 };
+	struct map seen = { 0 };
 	uint32_t *first = mem_array(d->task_count + 1, sizeof(*first));
 
 	for (uint32_t i = 0; i < d->task_count; i++) {
@@ -68,13 +68,13 @@ static void unite_process(struct sorting_out *s)
 
 		if (d->task[i].sure == SURE_SAID)
 			continue;
-		n = keyed_number(&seen, d->task[i].pid, &is_new);
+		n = map_number(&seen, d->task[i].pid, &is_new);
 		if (is_new)
 			first[n] = i;
 		else
 			unite(s, first[n], i);
 	}
-	keyed_fini(&seen);
+	map_fini(&seen);
 	mem_free(first);
 }
 
@@ -124,7 +124,7 @@ static int note_reaches(struct sorting_out *s, struct mlgen_err *err)
 
 		if (!bytes || !f || !distil_in_scope(d, x->file))
 			continue;
-		n = keyed_number(&s->reach_keys, (uint64_t)x->task << 32 | f->directory, &is_new);
+		n = map_number(&s->reach_keys, (uint64_t)x->task << 32 | f->directory, &is_new);
 		spill_need(&s->reaches, ((size_t)n + 1) * sizeof(struct reach));
 		struct reach *r = (struct reach *)s->reaches.at + n;
 		*r = (struct reach){ x->task, f->directory, (is_new ? 0 : r->bytes) + bytes };
@@ -289,13 +289,13 @@ static const struct task_account *process_of(const struct distil *d, uint32_t pi
 {
 	uint32_t n;
 
-	return keyed_find(&d->tasks.process_keys, pid, &n) ? taskbook_process(&d->tasks, n) : NULL;
+	return map_find(&d->tasks.process_keys, pid, &n) ? taskbook_process(&d->tasks, n) : NULL;
 }
 
 /* Ranks are processes that train, in their order; workers are of their parent's. */
 static void number_ranks(struct distil *d, uint32_t party)
 {
-	struct keyed pids = { 0 };
+	struct map pids = { 0 };
 	struct slots slots = { 0 };
 	uint32_t *rank = mem_array(d->task_count + 1, sizeof(*rank));
 	bool has_trainers = false;
@@ -311,7 +311,7 @@ static void number_ranks(struct distil *d, uint32_t party)
 		if (d->task[i].party != party || d->task[i].sure == SURE_SAID || !p ||
 		    (d->task[i].role != ROLE_TRAINER && (has_trainers || !p->read_bytes)))
 			continue;
-		n = keyed_number(&pids, p->pid, &is_new);
+		n = map_number(&pids, p->pid, &is_new);
 		if (is_new)
 			rank[n] = take_slot(&slots, p->first_ns, p->last_ns);
 		d->task[i].rank = rank[n];
@@ -321,12 +321,12 @@ static void number_ranks(struct distil *d, uint32_t party)
 		uint32_t n;
 
 		if (d->task[i].party == party && d->task[i].sure != SURE_SAID &&
-		    d->task[i].rank == UINT32_MAX && p && keyed_find(&pids, p->parent, &n))
+		    d->task[i].rank == UINT32_MAX && p && map_find(&pids, p->parent, &n))
 			d->task[i].rank = rank[n];
 	}
 	mem_free(slots.until);
 	mem_free(rank);
-	keyed_fini(&pids);
+	map_fini(&pids);
 }
 
 static void number_workers(struct distil *d, uint32_t party, uint32_t rank)
@@ -438,7 +438,7 @@ int distil_tasks(struct distil *d, struct mlgen_err *err)
 	mem_free(s.root);
 	mem_free(s.parent);
 	mem_free(s.read_bytes);
-	keyed_fini(&s.reach_keys);
+	map_fini(&s.reach_keys);
 	spill_free(&s.reaches);
 	return rc;
 }

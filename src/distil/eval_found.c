@@ -20,13 +20,13 @@ struct found_eval {
 	struct jobsection *to;
 	struct rankreads reads;
 	struct stepmarks marks;
-	struct keyed files;
+	struct map files;
 	uint32_t trained; /* files that the training reads */
 };
 
 static int count_files(struct found_eval *f, struct mlgen_err *err)
 {
-	struct keyed trained = { 0 };
+	struct map trained = { 0 };
 	struct visits_cursor c = { 0 };
 	const struct visit *x;
 	int rc;
@@ -35,12 +35,12 @@ static int count_files(struct found_eval *f, struct mlgen_err *err)
 		bool is_new;
 
 		if (rankreads_is_sample(f->d, x, f->party, STAGE_EVAL))
-			keyed_number(&f->files, x->file, &is_new);
+			map_number(&f->files, x->file, &is_new);
 		else if (rankreads_is_sample(f->d, x, f->party, STAGE_TRAIN))
-			keyed_number(&trained, x->file, &is_new);
+			map_number(&trained, x->file, &is_new);
 	}
 	f->trained = trained.count;
-	keyed_fini(&trained);
+	map_fini(&trained);
 	return rc;
 }
 
@@ -255,7 +255,7 @@ int distil_eval(struct distil *d, uint32_t party, struct jobsection *to, struct 
 		else
 			say_seen(&f);
 	}
-	keyed_fini(&f.files);
+	map_fini(&f.files);
 	stepmarks_fini(&f.marks);
 	rankreads_fini(&f.reads);
 	return rc;

@@ -24,7 +24,7 @@ struct following {
 	const struct distil *d;
 	uint32_t party;
 	struct order_followed *to;
-	struct keyed keys; /* of ids */
+	struct map keys; /* of ids */
 	struct order_file *file;
 	size_t room;
 	uint64_t each; /* samples of a file */
@@ -108,7 +108,7 @@ static int note_files(struct following *f, struct mlgen_err *err)
 			f->end = u64_max(f->end, x->end_off);
 		if (!is_looked_at(f, x->file))
 			continue;
-		n = keyed_number(&f->keys, x->file, &is_new);
+		n = map_number(&f->keys, x->file, &is_new);
 		if (!is_new)
 			continue;
 		f->file = mem_grow(f->file, &f->room, (size_t)n + 1, sizeof(*f->file));
@@ -176,7 +176,7 @@ static int follow_reads(struct following *f, struct mlgen_err *err)
 		uint32_t n;
 
 		if (!rankreads_is_sample(f->d, x, f->party, STAGE_TRAIN) ||
-		    !keyed_find(&f->keys, x->file, &n))
+		    !map_find(&f->keys, x->file, &n))
 			continue;
 		/* Two epochs may run into each other. */
 		epoch = (uint32_t)u64_max(epoch, x->stage);
@@ -229,7 +229,7 @@ int order_follow(struct order_followed *to, const struct distil *d, uint32_t par
 		count_tasks(&f);
 		rc = follow_reads(&f, err);
 	}
-	keyed_fini(&f.keys);
+	map_fini(&f.keys);
 	mem_free(f.file);
 	return rc;
 }

@@ -27,7 +27,7 @@ struct booking {
 	struct distil *d;
 	struct trace_ordered *records;
 	struct plain_thread *threads;
-	struct keyed direct; /* files that were opened with O_DIRECT */
+	struct map direct; /* files that were opened with O_DIRECT */
 };
 
 static bool is_wanted(void *arg, const struct trace_record *r)
@@ -56,7 +56,7 @@ static struct plain_account *account_new(struct booking *g, uint64_t key, uint32
 	struct plain_account *a;
 	bool is_new;
 
-	keyed_number(&b->keys, key, &is_new);
+	map_number(&b->keys, key, &is_new);
 	if ((b->count & (b->count - 1)) == 0)
 		b->at = mem_realloc(b->at, (b->count ? 2 * (size_t)b->count : 1) * sizeof(*b->at));
 	a = &b->at[b->count++];
@@ -78,11 +78,11 @@ static struct plain_account *account_of(struct booking *g, uint32_t task, uint32
 	struct plain_account *a;
 	uint32_t n;
 
-	if (keyed_find(&g->b->keys, key, &n))
+	if (map_find(&g->b->keys, key, &n))
 		return &g->b->at[n];
 	if (g->b->count >= PLAIN_ACCOUNTS_MOST) {
 		key = key_of(task, 0, is_write);
-		if (keyed_find(&g->b->keys, key, &n)) {
+		if (map_find(&g->b->keys, key, &n)) {
 			a = &g->b->at[n];
 			a->files += makes;
 			return a;
@@ -207,7 +207,7 @@ static void take_request(struct booking *g, const struct trace_record *r, uint32
 	a->is_async |= r->flags & TRACE_ASYNC;
 	a->is_fault |= is_fault;
 	a->is_write |= r->op == TRACE_WRITE;
-	a->is_direct |= keyed_find(&g->direct, r->file, &n);
+	a->is_direct |= map_find(&g->direct, r->file, &n);
 	add_times(a, r, t);
 	add_place(a, r, bytes);
 	add_size(a, bytes);
@@ -232,11 +232,11 @@ static void plain_book_take(struct booking *g, const struct trace_record *r)
 	uint32_t task;
 	bool is_new;
 
-	if (!keyed_find(&d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &task))
+	if (!map_find(&d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &task))
 		return;
 	if (r->file && r->file < d->file_count && distil_class(d, r->file) == CLASS_PLAIN) {
 		if (r->op == TRACE_OPEN && r->len_bytes != TRACE_UNKNOWN && r->len_bytes & O_DIRECT)
-			keyed_number(&g->direct, r->file, &is_new);
+			map_number(&g->direct, r->file, &is_new);
 		else if (r->op == TRACE_FSYNC || r->op == TRACE_FDATASYNC)
 			take_sync(g, r, task);
 		else if (r->op != TRACE_OPEN && r->op != TRACE_CLOSE)
@@ -269,13 +269,13 @@ int plain_book_read(struct plain_book *b, struct distil *d, struct mlgen_err *er
 	for (uint32_t i = 0; i < d->task_count; i++)
 		mem_free(g.threads[i].ends);
 	mem_free(g.threads);
-	keyed_fini(&g.direct);
+	map_fini(&g.direct);
 	return rc;
 }
 
 void plain_book_fini(struct plain_book *b)
 {
 	mem_free(b->at);
-	keyed_fini(&b->keys);
+	map_fini(&b->keys);
 	*b = (struct plain_book){ 0 };
 }

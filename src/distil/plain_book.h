@@ -8,7 +8,7 @@
 
 #include <mlgen/err.h>
 
-#include "describe/keyed.h"
+#include "base/map.h"
 #include "distil/distil_inside.h"
 
 enum {
@@ -49,7 +49,7 @@ struct plain_account {
 struct plain_book {
 	struct plain_account *at; /* in order of their first call */
 	uint32_t count;
-	struct keyed keys; /* of thread, file and direction */
+	struct map keys; /* of thread, file and direction */
 };
 
 /* It reads the trace once more. 0, or -errno with err: as trace_reader_open. */

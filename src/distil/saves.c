@@ -20,7 +20,7 @@ struct saving {
 	struct distil *d;
 	uint32_t party;
 	struct trace_ordered *records;
-	struct keyed direct; /* files that were opened with O_DIRECT */
+	struct map direct; /* files that were opened with O_DIRECT */
 	struct renamed *renamed;
 	uint32_t renamed_count;
 	uint32_t kept; /* files with calls */
@@ -41,7 +41,7 @@ static struct saved_file *file_of(struct saves *s, uint32_t save, uint32_t file)
 {
 	uint32_t n;
 
-	if (!keyed_find(&s->keys, (uint64_t)save << 32 | file, &n))
+	if (!map_find(&s->keys, (uint64_t)save << 32 | file, &n))
 		return NULL;
 	return &s->files[n];
 }
@@ -55,7 +55,7 @@ static struct saved_file *file_new(struct saves *s, uint32_t save, uint32_t file
 		s->files_left_out++;
 		return NULL;
 	}
-	keyed_number(&s->keys, (uint64_t)save << 32 | file, &is_new);
+	map_number(&s->keys, (uint64_t)save << 32 | file, &is_new);
 	if ((s->file_count & (s->file_count - 1)) == 0)
 		s->files = mem_realloc(s->files,
 				       (s->file_count ? 2 * s->file_count : 1) * sizeof(*s->files));
@@ -132,7 +132,7 @@ static void note_write(struct saving *g, struct saved_file *f, const struct trac
 		f->start_ns = r->start_ns;
 		f->task = task;
 		f->first_bytes = bytes;
-		f->is_direct = keyed_find(&g->direct, r->file, &n);
+		f->is_direct = map_find(&g->direct, r->file, &n);
 	}
 	f->has_tasks |= f->task != task;
 	f->is_synced_last = false;
@@ -246,7 +246,7 @@ static void take_open(struct saving *g, const struct trace_record *r)
 	bool is_new;
 
 	if (r->len_bytes & O_DIRECT)
-		keyed_number(&g->direct, r->file, &is_new);
+		map_number(&g->direct, r->file, &is_new);
 }
 
 static void take_call(struct saving *g, const struct trace_record *r)
@@ -258,7 +258,7 @@ static void take_call(struct saving *g, const struct trace_record *r)
 	if (!r->file || r->file >= g->d->file_count ||
 	    distil_class(g->d, r->file) != CLASS_CHECKPOINT)
 		return;
-	(void)keyed_find(&g->d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &task);
+	(void)map_find(&g->d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &task);
 	if (is_others(g, task))
 		return;
 	f = file_at(g, r, makes);
@@ -429,7 +429,7 @@ int saves_read(struct saves *s, struct distil *d, uint32_t party, struct mlgen_e
 	trace_names_free(g.gone);
 	mem_free(g.gone_ns);
 	mem_free(g.renamed);
-	keyed_fini(&g.direct);
+	map_fini(&g.direct);
 	return rc;
 }
 
@@ -439,6 +439,6 @@ void saves_fini(struct saves *s)
 		mem_free(s->files[i].calls);
 	mem_free(s->files);
 	mem_free(s->at);
-	keyed_fini(&s->keys);
+	map_fini(&s->keys);
 	*s = (struct saves){ 0 };
 }

@@ -7,7 +7,7 @@
 
 #include <mlgen/err.h>
 
-#include "describe/keyed.h"
+#include "base/map.h"
 #include "distil/distil_inside.h"
 
 enum {
@@ -59,8 +59,8 @@ struct saves {
 	uint32_t count, left_out;
 	struct saved_file *files;
 	uint32_t file_count, files_left_out;
-	bool has_steps;    /* markers of steps */
-	struct keyed keys; /* save << 32 | file: its number in files */
+	bool has_steps;  /* markers of steps */
+	struct map keys; /* save << 32 | file: its number in files */
 };
 
 /* Those of a party; UINT32_MAX = of all. It reads the trace once more. 0, or -errno with err: as

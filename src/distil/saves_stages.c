@@ -20,9 +20,9 @@ struct parting {
 	struct saves *s;
 	const struct distil *d;
 	uint32_t party;
-	struct keyed keys;   /* stage << 32 | directory */
+	struct map keys;     /* stage << 32 | directory */
 	struct spill parts;  /* struct part */
-	struct keyed names;  /* of files in a stage, without their folders ... */
+	struct map names;    /* of files in a stage, without their folders ... */
 	struct spill firsts; /* ... and in which it was seen first: uint32_t */
 	bool *is_several;    /* by stage: checkpoints, each in a folder */
 };
@@ -49,7 +49,7 @@ static void note_name(struct parting *g, const struct visit *x, uint32_t directo
 	const char *path = distil_path(g->d, x->file);
 	const char *slash = strrchr(path, '/');
 	bool is_new;
-	uint32_t n = keyed_number(&g->names, hash_of(slash ? slash + 1 : path, x->stage), &is_new);
+	uint32_t n = map_number(&g->names, hash_of(slash ? slash + 1 : path, x->stage), &is_new);
 
 	spill_need(&g->firsts, ((size_t)n + 1) * sizeof(uint32_t));
 	uint32_t *first = (uint32_t *)g->firsts.at + n;
@@ -63,7 +63,7 @@ static void note_part(struct parting *g, const struct visit *x)
 	const struct file_account *f = filebook_at(&g->d->files, x->file);
 	uint32_t directory = f ? f->directory : 0;
 	bool is_new;
-	uint32_t n = keyed_number(&g->keys, (uint64_t)x->stage << 32 | directory, &is_new);
+	uint32_t n = map_number(&g->keys, (uint64_t)x->stage << 32 | directory, &is_new);
 
 	spill_need(&g->parts, ((size_t)n + 1) * sizeof(struct part));
 	struct part *p = (struct part *)g->parts.at + n;
@@ -122,8 +122,8 @@ int saves_find(struct saves *s, const struct distil *d, uint32_t party, struct m
 	rc = note_parts(&g, err);
 	if (rc == 0)
 		make_saves(&g);
-	keyed_fini(&g.keys);
-	keyed_fini(&g.names);
+	map_fini(&g.keys);
+	map_fini(&g.names);
 	spill_free(&g.parts);
 	spill_free(&g.firsts);
 	mem_free(g.is_several);

@@ -56,7 +56,7 @@ static bool is_of_party(const struct stepmarking *g, const struct trace_record *
 
 	if (g->d->parties < 2)
 		return true;
-	return keyed_find(&g->d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &n) &&
+	return map_find(&g->d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &n) &&
 	       n < g->d->task_count && g->d->task[n].party == g->party;
 }
 

@@ -47,8 +47,8 @@ void books_fini(struct profile_books *b)
 			continue;
 		rounds_fini(&o->samples);
 		rounds_fini(&o->files);
-		keyed_fini(&o->file_keys);
-		keyed_fini(&o->thread_keys);
+		map_fini(&o->file_keys);
+		map_fini(&o->thread_keys);
 		spill_free(&o->file_list);
 		spill_free(&o->thread_list);
 		mem_free(o);
@@ -68,7 +68,7 @@ static struct phase_book *book_of(struct profile_books *b, size_t n)
 static struct file_seen *file_of(struct phase_book *o, uint32_t id)
 {
 	bool is_new;
-	uint32_t i = keyed_number(&o->file_keys, id, &is_new);
+	uint32_t i = map_number(&o->file_keys, id, &is_new);
 
 	spill_need(&o->file_list, ((size_t)i + 1) * sizeof(struct file_seen));
 	return (struct file_seen *)o->file_list.at + i;
@@ -77,7 +77,7 @@ static struct file_seen *file_of(struct phase_book *o, uint32_t id)
 static struct thread_seen *thread_of(struct phase_book *o, const struct trace_record *r)
 {
 	bool is_new;
-	uint32_t i = keyed_number(&o->thread_keys, (uint64_t)r->pid << 32 | r->tid, &is_new);
+	uint32_t i = map_number(&o->thread_keys, (uint64_t)r->pid << 32 | r->tid, &is_new);
 
 	spill_need(&o->thread_list, ((size_t)i + 1) * sizeof(struct thread_seen));
 	return (struct thread_seen *)o->thread_list.at + i;

@@ -4,14 +4,14 @@
 
 #include "base/spill.h"
 #include "describe/follow.h"
-#include "describe/keyed.h"
+#include "base/map.h"
 #include "score/profile.h"
 #include "score/reuse.h"
 
 /* Of one phase. Files and samples grow it, and leave memory (base/spill.h); threads do, too. */
 struct phase_book {
 	struct rounds samples, files;
-	struct keyed file_keys, thread_keys;
+	struct map file_keys, thread_keys;
 	struct spill file_list;   /* struct file_seen */
 	struct spill thread_list; /* struct thread_seen */
 };

@@ -13,7 +13,7 @@ struct item_place {
 void rounds_visit(struct rounds *b, uint64_t item)
 {
 	bool is_new;
-	uint32_t i = keyed_number(&b->keys, item, &is_new);
+	uint32_t i = map_number(&b->keys, item, &is_new);
 	struct item_place *p;
 	struct round *r;
 
@@ -36,7 +36,7 @@ bool rounds_has(const struct rounds *b, uint64_t item)
 {
 	uint32_t i;
 
-	return keyed_find(&b->keys, item, &i);
+	return map_find(&b->keys, item, &i);
 }
 
 struct rounds_sums rounds_finish(struct rounds *b)
@@ -59,7 +59,7 @@ struct rounds_sums rounds_finish(struct rounds *b)
 
 void rounds_fini(struct rounds *b)
 {
-	keyed_fini(&b->keys);
+	map_fini(&b->keys);
 	spill_free(&b->places);
 	memset(b, 0, sizeof(*b));
 }

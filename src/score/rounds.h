@@ -7,7 +7,7 @@
 
 #include "base/spill.h"
 #include "describe/fairness.h"
-#include "describe/keyed.h"
+#include "base/map.h"
 
 /*
  * The n-th visit of an item is of round n. Markers of epochs say less: loaders read ahead of them.
@@ -30,7 +30,7 @@ struct round {
 
 /* Items of one kind, by numbers. A zeroed one is empty. */
 struct rounds {
-	struct keyed keys;
+	struct map keys;
 	struct spill places; /* struct item_place */
 	struct round at[ROUNDS_MOST];
 	struct order places_order;

@@ -7,7 +7,6 @@
 #include "base/util.h"
 #include "describe/fairness.h"
 #include "describe/follow.h"
-#include "describe/keyed.h"
 #include "describe/pairing.h"
 #include "suites.h"
 
@@ -123,29 +122,6 @@ START_TEST(a_thread_goes_on_where_it_left_off)
 }
 END_TEST
 
-START_TEST(keys_have_numbers_in_the_order_in_which_they_came)
-{
-	struct keyed k = { 0 };
-	uint32_t number;
-	bool is_new;
-
-	for (uint64_t i = 0; i < 100000; i++) {
-		ck_assert_uint_eq(keyed_number(&k, i * i, &is_new), i);
-		ck_assert(is_new);
-	}
-	for (uint64_t i = 0; i < 100000; i++) {
-		ck_assert_uint_eq(keyed_number(&k, i * i, &is_new), i);
-		ck_assert(!is_new);
-	}
-	ck_assert_uint_eq(k.count, 100000);
-	ck_assert(keyed_find(&k, 81, &number));
-	ck_assert_uint_eq(number, 9);
-	ck_assert(!keyed_find(&k, 82, &number));
-	keyed_fini(&k);
-	ck_assert(!keyed_find(&k, 81, &number));
-}
-END_TEST
-
 START_TEST(requests_under_way_are_counted)
 {
 	struct pairing *p = pairing_new();
@@ -187,7 +163,6 @@ Suite *suite_fairness(void)
 	tcase_add_test(t, one_thing_has_no_order);
 	tcase_add_test(t, ten_million_ranks_keep_their_digits);
 	tcase_add_test(t, a_thread_goes_on_where_it_left_off);
-	tcase_add_test(t, keys_have_numbers_in_the_order_in_which_they_came);
 	tcase_add_test(t, requests_under_way_are_counted);
 	tcase_add_test(t, requests_without_an_end_are_given_up);
 	suite_add_tcase(s, t);

@@ -25,7 +25,7 @@ static uint64_t key_of(const struct trace_record *r)
 void replay_lanes_add(struct replay_lanes *l, const struct trace_record *r)
 {
 	bool is_new = false;
-	uint32_t n = keyed_number(&l->keys, key_of(r), &is_new);
+	uint32_t n = map_number(&l->keys, key_of(r), &is_new);
 	uint64_t end = opkind_end_ns(r);
 	struct lane_thread *t;
 
@@ -89,12 +89,12 @@ unsigned replay_lanes_of(const struct replay_lanes *l, const struct trace_record
 {
 	uint32_t n = 0;
 
-	return keyed_find(&l->keys, key_of(r), &n) ? l->threads[n].worker : 0;
+	return map_find(&l->keys, key_of(r), &n) ? l->threads[n].worker : 0;
 }
 
 void replay_lanes_fini(struct replay_lanes *l)
 {
-	keyed_fini(&l->keys);
+	map_fini(&l->keys);
 	mem_free(l->threads);
 	*l = (struct replay_lanes){ 0 };
 }

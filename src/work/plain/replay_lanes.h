@@ -4,14 +4,14 @@
 
 #include <mlgen/err.h>
 
-#include "describe/keyed.h"
+#include "base/map.h"
 #include "trace/trace.h"
 
 struct lane_thread;
 
 /* A zeroed one is empty. Memory grows with the threads of the trace. */
 struct replay_lanes {
-	struct keyed keys; /* process and thread */
+	struct map keys; /* process and thread */
 	struct lane_thread *threads;
 	size_t room;
 	unsigned workers;

@@ -11,7 +11,7 @@ static uint32_t *at(struct spill *s, uint32_t i)
 static uint32_t *open_of(struct replay_opened *x, unsigned worker, uint32_t file)
 {
 	bool is_new;
-	uint32_t n = keyed_number(&x->keys, (uint64_t)worker << 32 | file, &is_new);
+	uint32_t n = map_number(&x->keys, (uint64_t)worker << 32 | file, &is_new);
 
 	return at(&x->open, n);
 }
@@ -58,7 +58,7 @@ unsigned replay_opened_most(const struct replay_opened *x)
 
 void replay_opened_fini(struct replay_opened *x)
 {
-	keyed_fini(&x->keys);
+	map_fini(&x->keys);
 	spill_free(&x->open);
 	spill_free(&x->counts);
 	*x = (struct replay_opened){ 0 };

@@ -2,7 +2,7 @@
 /* replay_opened.h - how many files each worker of a replay will have open. */
 #pragma once
 
-#include "describe/keyed.h"
+#include "base/map.h"
 #include "work/plain/replay_ops.h"
 
 /*
@@ -11,7 +11,7 @@
  * the trace closes it or the end.
  */
 struct replay_opened {
-	struct keyed keys;   /* worker and file */
+	struct map keys;     /* worker and file */
 	struct spill open;   /* uint32_t, how often, by the number of the key */
 	struct spill counts; /* uint32_t: all of a worker, by its number */
 	unsigned most;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_containers.c - arrays that grow, searches in what is ordered, and orders for qsort. */
+/* test_containers.c - arrays that grow, maps, searches in what is ordered, and orders for qsort. */
 #include "suites.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bisect.h"
 #include "base/compare.h"
+#include "base/map.h"
 #include "base/util.h"
 #include "base/vec.h"
 
@@ -120,6 +123,80 @@ START_TEST(structs_are_ordered_by_their_members)
 }
 END_TEST
 
+START_TEST(keys_have_numbers_in_the_order_in_which_they_came)
+{
+	struct map m = { 0 };
+	uint32_t number;
+	bool is_new;
+
+	for (uint64_t i = 0; i < 100000; i++) {
+		ck_assert_uint_eq(map_number(&m, i * i, &is_new), i);
+		ck_assert(is_new);
+	}
+	for (uint64_t i = 0; i < 100000; i++) {
+		ck_assert_uint_eq(map_number(&m, i * i, &is_new), i);
+		ck_assert(!is_new);
+	}
+	ck_assert_uint_eq(m.count, 100000);
+	ck_assert(map_find(&m, 81, &number));
+	ck_assert_uint_eq(number, 9);
+	ck_assert(!map_find(&m, 82, &number));
+	map_fini(&m);
+	ck_assert(!map_find(&m, 81, &number));
+}
+END_TEST
+
+START_TEST(byte_strings_have_numbers_too)
+{
+	struct map_text m = { 0 };
+	char text[24];
+	uint32_t number;
+	size_t bytes;
+	bool is_new;
+
+	ck_assert(!map_text_find(&m, "", 0, &number));
+	ck_assert_ptr_null(map_text_at(&m, 0, NULL));
+	for (uint32_t i = 0; i < 100000; i++) {
+		size_t n =
+			(size_t)snprintf(text, sizeof(text), "%u%s", i, i % 3 ? "" : ", a third");
+
+		ck_assert_uint_eq(map_text_number(&m, text, n, &is_new), i);
+		ck_assert(is_new);
+		ck_assert_uint_eq(map_text_number(&m, text, n, &is_new), i);
+		ck_assert(!is_new);
+	}
+	ck_assert(map_text_find(&m, "99999, a third", 14, &number));
+	ck_assert_uint_eq(number, 99999);
+	ck_assert_str_eq(map_text_at(&m, 99999, &bytes), "99999, a third");
+	ck_assert_uint_eq(bytes, 14);
+	ck_assert_str_eq(map_text_at(&m, 1, NULL), "1");
+	ck_assert_ptr_null(map_text_at(&m, 100000, NULL));
+	/* A byte of 0 is one like others. */
+	ck_assert(!map_text_find(&m, "1", 2, &number));
+	ck_assert_uint_eq(map_text_number(&m, "1", 2, &is_new), 100000);
+	map_text_fini(&m);
+	ck_assert(!map_text_find(&m, "1", 1, &number));
+}
+END_TEST
+
+START_TEST(one_hash_of_two_strings_is_no_matter)
+{
+	struct map_text m = { 0 };
+	uint32_t number;
+	bool is_new;
+
+	/* Whatever the hash of "b" is, it is taken. */
+	map_text_number(&m, "b", 1, &is_new);
+	memcpy(m.text.at, "c", 1);
+	ck_assert(!map_text_find(&m, "b", 1, &number));
+	ck_assert_uint_eq(map_text_number(&m, "b", 1, &is_new), 1);
+	ck_assert(is_new);
+	ck_assert(map_text_find(&m, "b", 1, &number));
+	ck_assert_uint_eq(number, 1);
+	map_text_fini(&m);
+}
+END_TEST
+
 Suite *suite_containers(void)
 {
 	Suite *suite = suite_create("containers");
@@ -127,6 +204,9 @@ Suite *suite_containers(void)
 
 	tcase_add_test(tc, an_array_grows_and_keeps_what_it_has);
 	tcase_add_test(tc, room_that_was_made_does_not_move);
+	tcase_add_test(tc, keys_have_numbers_in_the_order_in_which_they_came);
+	tcase_add_test(tc, byte_strings_have_numbers_too);
+	tcase_add_test(tc, one_hash_of_two_strings_is_no_matter);
 	tcase_add_test(tc, a_search_finds_the_first_place);
 	tcase_add_test(tc, a_search_asks_as_often_as_it_must);
 	tcase_add_test(tc, numbers_and_text_are_ordered);
