@@ -9,6 +9,7 @@
 
 #include "ask/results_older.h"
 #include "base/buf.h"
+#include "base/fnv.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"
@@ -302,19 +303,17 @@ void results_close(struct results_file *f)
 	memset(f, 0, sizeof(*f));
 }
 
-/* FNV-1a */
 static int add_to_print(const char *text, size_t len, void *data)
 {
 	uint64_t *print = data;
 
-	for (size_t i = 0; i < len; i++)
-		*print = (*print ^ (unsigned char)text[i]) * 0x100000001b3;
+	*print = fnv1a(*print, text, len);
 	return 0;
 }
 
 uint64_t results_fingerprint(const struct results_file *f)
 {
-	uint64_t print = 0xcbf29ce484222325;
+	uint64_t print = FNV1A;
 
 	json_dump_callback(f->jobs, add_to_print, &print, JSON_COMPACT);
 	return print;

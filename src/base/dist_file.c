@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
+#include "base/fnv.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/wordlines.h"
@@ -266,43 +268,22 @@ double dist_file_stdev(const struct dist_file *f)
 double dist_file_quantile(const struct dist_file *f, double p)
 {
 	double at = p * f->pieces[f->count - 1].until;
-	unsigned first = 0, last = f->count - 1;
-	const struct piece *in;
+	const struct piece *in = &f->pieces[BISECT(i, 0, f->count - 1, f->pieces[i].until > at)];
 	double into;
 
-	while (first < last) {
-		unsigned half = first + (last - first) / 2;
-
-		if (f->pieces[half].until > at)
-			last = half;
-		else
-			first = half + 1;
-	}
-	in = &f->pieces[first];
 	into = 1 - (in->until - at) / in->weight;
 	into = into > 0 ? into : 0;
 	return in->low + (into < 1 ? into : 1) * (in->high - in->low);
 }
 
-/* FNV-1a, of the numbers' bytes. */
-static uint64_t hash_of(uint64_t hash, double v)
-{
-	unsigned char bytes[sizeof(v)];
-
-	memcpy(bytes, &v, sizeof(v));
-	for (size_t i = 0; i < sizeof(v); i++)
-		hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 uint64_t dist_file_hash(const struct dist_file *f)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = FNV1A;
 
 	for (unsigned i = 0; i < f->count; i++) {
-		hash = hash_of(hash, f->pieces[i].low);
-		hash = hash_of(hash, f->pieces[i].high);
-		hash = hash_of(hash, f->pieces[i].weight);
+		hash = fnv1a(hash, &f->pieces[i].low, sizeof(double));
+		hash = fnv1a(hash, &f->pieces[i].high, sizeof(double));
+		hash = fnv1a(hash, &f->pieces[i].weight, sizeof(double));
 	}
 	return hash;
 }

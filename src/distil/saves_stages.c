@@ -5,6 +5,7 @@
 
 #include "base/bisect.h"
 #include "base/compare.h"
+#include "base/fnv.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/util.h"
@@ -36,11 +37,7 @@ static bool is_ours(const struct parting *g, uint32_t stage)
 
 static uint64_t hash_of(const char *name, uint64_t seed)
 {
-	uint64_t h = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-	return h ^ h >> 31;
+	return fnv1a((seed + 1) * UINT64_C(0x9e3779b97f4a7c15), name, strlen(name));
 }
 
 /* A name that is there again in another folder is of another checkpoint. */

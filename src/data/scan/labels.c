@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 
 #include "base/bisect.h"
+#include "base/compare.h"
+#include "base/fnv.h"
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/units.h"
@@ -49,19 +51,9 @@ struct labels {
 	uint64_t unused;       /* labels of no file */
 };
 
-/* FNV-1a. */
-static uint64_t hash_of(const char *text, size_t bytes)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < bytes; i++)
-		h = (h ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-	return h;
-}
-
 static uint64_t key_of(const char *path)
 {
-	return hash_of(path, strlen(path) - strlen(detect_suffix(path)));
+	return fnv1a(FNV1A, path, strlen(path) - strlen(detect_suffix(path)));
 }
 
 /* Number of a suffix, from 1 on; 0 = there are too many, or it is too long. */
@@ -187,10 +179,9 @@ bool labels_have_suffix(const struct labels *l, const char *suffix)
 static int by_key(const void *a, const void *b)
 {
 	const struct listed_label *x = a, *y = b;
+	int order = COMPARE(x->key, y->key);
 
-	uint64_t m = x->value & SUFFIX_MASK, n = y->value & SUFFIX_MASK;
-
-	return x->key != y->key ? (x->key < y->key ? -1 : 1) : (m > n) - (m < n);
+	return order ? order : COMPARE(x->value & SUFFIX_MASK, y->value & SUFFIX_MASK);
 }
 
 static struct listed_label *lower_bound(struct labels *l, uint64_t key)

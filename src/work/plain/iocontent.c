@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/fnv.h"
 #include "base/rng.h"
 #include "base/util.h"
 
@@ -17,19 +18,11 @@ struct content {
 	uint64_t seed, off, end;
 };
 
-/* FNV-1a */
-static uint64_t seed_of(const char *path)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (; *path; path++)
-		h = (h ^ (unsigned char)*path) * UINT64_C(0x100000001b3);
-	return h;
-}
-
 static int fill_between(struct newfile *x, uint64_t from, uint64_t end, struct mlgen_err *err)
 {
-	struct content c = { .seed = seed_of(x->path), .off = from, .end = end };
+	struct content c = { .seed = fnv1a(FNV1A, x->path, strlen(x->path)),
+			     .off = from,
+			     .end = end };
 
 	x->end = from;
 	return newfile_fill(x, &c, err);
