@@ -4,15 +4,11 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 
-#define FIRST_SIZE 64
 #define BITS 7
 #define CLASSES ((64 - BITS + 1) << BITS)
-
-struct spread_slot {
-	uint64_t value, weight; /* 0 = free */
-};
 
 /* As of stat/hist.h, but of all 64 bits. */
 static unsigned class_of(uint64_t value)
@@ -32,49 +28,25 @@ static double class_middle(unsigned class)
 	return (double)low + (double)(UINT64_C(1) << shift) / 2;
 }
 
-static struct spread_slot *find_value(struct spread_slot *slots, uint32_t size, uint64_t value)
-{
-	uint64_t i = (value * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (size - 1);
-
-	while (slots[i].weight && slots[i].value != value)
-		i = (i + 1) & (size - 1);
-	return &slots[i];
-}
-
-static void grow_slots(struct spread *s)
-{
-	uint32_t size = s->size ? 2 * s->size : FIRST_SIZE;
-	struct spread_slot *to = mem_array(size, sizeof(*to));
-
-	for (uint32_t i = 0; i < s->size; i++)
-		if (s->slots[i].weight)
-			*find_value(to, size, s->slots[i].value) = s->slots[i];
-	mem_free(s->slots);
-	s->slots = to;
-	s->size = size;
-}
-
 static double *classes_of(const struct spread *s)
 {
 	double *classes = mem_array(CLASSES, sizeof(*classes));
 
-	for (uint32_t i = 0; i < s->size; i++)
-		if (s->slots[i].weight)
-			classes[class_of(s->slots[i].value)] += (double)s->slots[i].weight;
+	for (size_t i = 0; i < s->exact.count; i++)
+		classes[class_of(s->exact.at[i].value)] += (double)s->exact.at[i].weight;
 	return classes;
 }
 
-static void become_classes(struct spread *s)
+static void forget_exact(struct spread *s)
 {
-	s->classes = classes_of(s);
-	mem_free(s->slots);
-	s->slots = NULL;
-	s->size = s->used = 0;
+	map_fini(&s->values);
+	vec_fini(&s->exact);
 }
 
 void spread_add(struct spread *s, uint64_t value, uint64_t weight)
 {
-	struct spread_slot *slot;
+	uint32_t i;
+	bool is_new;
 
 	if (!weight)
 		return;
@@ -83,42 +55,34 @@ void spread_add(struct spread *s, uint64_t value, uint64_t weight)
 		s->classes[class_of(value)] += (double)weight;
 		return;
 	}
-	if (3 * s->used >= 2 * s->size)
-		grow_slots(s);
-	slot = find_value(s->slots, s->size, value);
-	s->used += !slot->weight;
-	slot->value = value;
-	slot->weight += weight;
-	if (s->used > SPREAD_EXACT)
-		become_classes(s);
+	i = map_number(&s->values, value, &is_new);
+	if (is_new)
+		vec_push(&s->exact, (struct spread_value){ .value = value });
+	s->exact.at[i].weight += weight;
+	if (s->exact.count > SPREAD_EXACT) {
+		s->classes = classes_of(s);
+		forget_exact(s);
+	}
 }
 
 void spread_fini(struct spread *s)
 {
-	mem_free(s->slots);
+	forget_exact(s);
 	mem_free(s->classes);
 	*s = (struct spread){ 0 };
 }
 
-static int compare_points(const void *a, const void *b)
-{
-	double x = ((const struct weighted *)a)->value;
-	double y = ((const struct weighted *)b)->value;
-
-	return (x > y) - (x < y);
-}
+COMPARE_BY(by_value, struct weighted, value)
 
 static struct weighted *exact_points(const struct spread *s, size_t *count)
 {
-	struct weighted *points = mem_array(s->used, sizeof(*points));
-	size_t n = 0;
+	struct weighted *points = mem_array(s->exact.count, sizeof(*points));
 
-	for (uint32_t i = 0; i < s->size; i++)
-		if (s->slots[i].weight)
-			points[n++] = (struct weighted){ (double)s->slots[i].value,
-							 (double)s->slots[i].weight };
-	qsort(points, n, sizeof(*points), compare_points);
-	*count = n;
+	*count = s->exact.count;
+	for (size_t i = 0; i < *count; i++)
+		points[i] = (struct weighted){ (double)s->exact.at[i].value,
+					       (double)s->exact.at[i].weight };
+	qsort(points, *count, sizeof(*points), by_value);
 	return points;
 }
 

@@ -6,20 +6,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
+#include "base/vec.h"
 #include "score/distance.h"
 
 /* So many different values are kept as they are. One more, and all go into classes, 128 to each
  * power of two. */
 #define SPREAD_EXACT 4096
 
-struct spread_slot;
+struct spread_value {
+	uint64_t value, weight;
+};
 
 /* A zeroed one is empty. */
 struct spread {
-	struct spread_slot *slots;
-	double *classes; /* NULL = exact */
-	uint32_t size, used;
-	uint64_t count; /* values */
+	struct map values;
+	VEC(struct spread_value) exact; /* as values are numbered */
+	double *classes;                /* NULL = exact */
+	uint64_t count;                 /* values */
 };
 
 void spread_add(struct spread *s, uint64_t value, uint64_t weight);

@@ -9,8 +9,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "data/scan/scan_internal.h"
 
 /* Sums stay far within 64 bits, also those of many datasets. */
@@ -22,21 +24,12 @@ struct sample {
 	uint64_t off, bytes;
 };
 
-/* A slot of the table of paths. */
-struct slot {
-	uint64_t hash; /* 0 = free */
-	uint64_t index;
-	bool is_none; /* of the paths that are left out, else of the places */
-	struct listed_file file;
-};
-
 struct listed {
 	struct namefile spool;
 	uint64_t samples;
-	struct slot *slots;
-	uint64_t count, room;
-	struct namelist none;
-	uint64_t *files; /* by place: which of the scan, or LISTED_NONE */
+	struct map_text paths;
+	VEC(struct listed_file) by_path; /* as they are numbered */
+	uint64_t *files;                 /* by place: which of the scan, or LISTED_NONE */
 };
 
 int listed_new(struct listed **out, const char *beside, struct mlgen_err *err)
@@ -52,90 +45,39 @@ int listed_new(struct listed **out, const char *beside, struct mlgen_err *err)
 	return 0;
 }
 
+/* The paths: nobody asks for them any more. */
+static void listed_forget(struct listed *l)
+{
+	map_text_fini(&l->paths);
+	vec_fini(&l->by_path);
+}
+
 void listed_free(struct listed *l)
 {
 	if (!l)
 		return;
 	namefile_close(&l->spool);
-	namelist_fini(&l->none);
-	mem_free(l->slots);
+	listed_forget(l);
 	mem_free(l->files);
 	mem_free(l);
 }
 
 /* ---- paths ---- */
 
-/* FNV-1a, 64 bits; never 0. */
-static uint64_t hash_of(const char *path)
+const struct listed_file *listed_find(const struct listed *l, const char *path)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint32_t number;
 
-	for (; *path; path++)
-		h = (h ^ (unsigned char)*path) * UINT64_C(0x100000001b3);
-	return h ? h : 1;
+	return map_text_find(&l->paths, path, strlen(path), &number) ? &l->by_path.at[number]
+								     : NULL;
 }
 
-static const char *path_of(const struct listed *l, const struct scan_places *p,
-			   const struct slot *at)
+void listed_add_path(struct listed *l, const char *path, uint64_t place, uint64_t bytes)
 {
-	return at->is_none ? l->none.at[at->index] : p->at[at->index].path;
-}
+	bool is_new;
 
-static struct slot *free_slot(const struct listed *l, uint64_t hash)
-{
-	uint64_t at = hash & (l->room - 1);
-
-	while (l->slots[at].hash)
-		at = (at + 1) & (l->room - 1);
-	return &l->slots[at];
-}
-
-static void listed_grow(struct listed *l)
-{
-	struct slot *old = l->slots;
-	uint64_t room = l->room;
-
-	l->room = room ? 2 * room : 1024;
-	l->slots = mem_array((size_t)l->room, sizeof(*l->slots));
-	for (uint64_t i = 0; i < room; i++)
-		if (old[i].hash)
-			*free_slot(l, old[i].hash) = old[i];
-	mem_free(old);
-}
-
-static void add_slot(struct listed *l, const char *path, struct slot s)
-{
-	if (2 * l->count >= l->room)
-		listed_grow(l);
-	s.hash = hash_of(path);
-	*free_slot(l, s.hash) = s;
-	l->count++;
-}
-
-const struct listed_file *listed_find(const struct listed *l, const struct scan_places *p,
-				      const char *path)
-{
-	uint64_t hash = hash_of(path), at = hash & (l->room - 1);
-
-	for (; l->room && l->slots[at].hash; at = (at + 1) & (l->room - 1))
-		if (l->slots[at].hash == hash && strcmp(path_of(l, p, &l->slots[at]), path) == 0)
-			return &l->slots[at].file;
-	return NULL;
-}
-
-void listed_add_place(struct listed *l, const struct scan_places *p, uint64_t bytes)
-{
-	uint64_t place = p->count - 1;
-
-	add_slot(l, p->at[place].path, (struct slot){ .index = place, .file = { place, bytes } });
-}
-
-void listed_add_none(struct listed *l, const char *path)
-{
-	namelist_add(&l->none, mem_strdup(path));
-	add_slot(l, path,
-		 (struct slot){
-			 .index = l->none.count - 1, .is_none = true, .file = { LISTED_NONE, 0 } });
+	map_text_number(&l->paths, path, strlen(path), &is_new);
+	vec_push(&l->by_path, (struct listed_file){ place, bytes });
 }
 
 int listed_add(struct listed *l, uint64_t place, uint64_t off, uint64_t bytes,
@@ -178,9 +120,7 @@ int listed_settle(struct listed *l, const struct scan *s, const struct scan_plac
 	int r = namefile_flush(&l->spool, err);
 
 	namefile_end(&l->spool);
-	mem_free(l->slots);
-	l->slots = NULL;
-	namelist_fini(&l->none);
+	listed_forget(l);
 	if (r == 0)
 		r = namefile_map(&s->names, 0, &names, err);
 	if (r)

@@ -295,11 +295,9 @@ struct listed_file {
 
 /* The file that has this path as it stands, or NULL: nobody has added it. Until the next one is
  * added. */
-const struct listed_file *listed_find(const struct listed *l, const struct scan_places *p,
-				      const char *path);
-/* The last of the places, or without one a path that is left out. */
-void listed_add_place(struct listed *l, const struct scan_places *p, uint64_t bytes);
-void listed_add_none(struct listed *l, const char *path);
+const struct listed_file *listed_find(const struct listed *l, const char *path);
+/* A path that it does not have, of a file of this size, and its place. */
+void listed_add_path(struct listed *l, const char *path, uint64_t place, uint64_t bytes);
 
 /* So many bytes of a place: 0, or -errno with err. */
 int listed_add(struct listed *l, uint64_t place, uint64_t off, uint64_t bytes,

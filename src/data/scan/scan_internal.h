@@ -11,6 +11,8 @@
 
 #include <mlgen/err.h>
 
+#include "base/map.h"
+#include "base/vec.h"
 #include "data/scan/scan.h"
 
 /* ---- Names with braces, as bash and WebDataset write many of them in one ---- */
@@ -45,10 +47,8 @@ struct link {
 };
 
 struct links {
-	struct link *files;
-	uint64_t count, room;
-	struct link *folders; /* a table by dev and ino; ino 0 = free */
-	uint64_t folder_count, folder_room;
+	VEC(struct link) files;
+	struct map_text folders; /* by dev and ino */
 };
 
 void links_fini(struct links *l); /* takes a zeroed one */

@@ -214,7 +214,7 @@ static int add_path(struct list *l, struct scan_places *p, uint64_t *bytes)
 static int find_file(struct list *l, struct scan_places *p, struct listed_file *out)
 {
 	struct listed *listed = l->w->scan->listed;
-	const struct listed_file *known = listed_find(listed, p, l->path);
+	const struct listed_file *known = listed_find(listed, l->path);
 	uint64_t bytes = 0;
 	int r;
 
@@ -222,11 +222,8 @@ static int find_file(struct list *l, struct scan_places *p, struct listed_file *
 		r = add_path(l, p, &bytes);
 		if (r < 0)
 			return r;
-		if (r)
-			listed_add_place(listed, p, bytes);
-		else
-			listed_add_none(listed, l->path);
-		known = listed_find(listed, p, l->path);
+		listed_add_path(listed, l->path, r ? p->count - 1 : LISTED_NONE, bytes);
+		known = listed_find(listed, l->path);
 	}
 	*out = *known;
 	return 0;

@@ -75,14 +75,14 @@ static void add(struct rig *g, unsigned number, uint64_t off, uint64_t bytes)
 	char path[TEMP_BELOW];
 
 	path_of(path, sizeof(path), number);
-	f = listed_find(g->listed, &g->places, path);
+	f = listed_find(g->listed, path);
 	if (!f && number < FILES) {
 		places_add_file(&g->places, path);
-		listed_add_place(g->listed, &g->places, FILE_BYTES);
+		listed_add_path(g->listed, path, g->places.count - 1, FILE_BYTES);
 	} else if (!f) {
-		listed_add_none(g->listed, path);
+		listed_add_path(g->listed, path, LISTED_NONE, 0);
 	}
-	f = listed_find(g->listed, &g->places, path);
+	f = listed_find(g->listed, path);
 	ck_assert_ptr_nonnull(f);
 	if (number >= FILES)
 		ck_assert_uint_eq(f->place, LISTED_NONE);
