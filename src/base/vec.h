@@ -38,5 +38,6 @@
 	do {                                                                                       \
 		mem_free((v)->at);                                                                 \
 		(v)->at = NULL;                                                                    \
-		(v)->count = (v)->room = 0;                                                        \
+		(v)->count = 0;                                                                    \
+		(v)->room = 0;                                                                     \
 	} while (0)

@@ -46,13 +46,13 @@ static uint32_t make_unique(uint32_t *list, uint32_t n)
 static void find_ranks(struct forming *g)
 {
 	struct checkpoint_form *f = g->f;
-	uint32_t *tasks = mem_array((size_t)g->s->file_count + 1, sizeof(*tasks));
+	uint32_t *tasks = mem_array((size_t)g->s->files.count + 1, sizeof(*tasks));
 	uint32_t task_count;
 
-	f->ranks = mem_array((size_t)g->s->file_count + 1, sizeof(*f->ranks));
+	f->ranks = mem_array((size_t)g->s->files.count + 1, sizeof(*f->ranks));
 	f->has_rank_names = true;
-	for (uint32_t i = 0; i < g->s->file_count; i++) {
-		const struct saved_file *file = &g->s->files[i];
+	for (uint32_t i = 0; i < g->s->files.count; i++) {
+		const struct saved_file *file = &g->s->files.at[i];
 
 		if (file->save != 0)
 			continue;
@@ -78,14 +78,14 @@ static void find_like(struct forming *g)
 	const struct saves *s = g->s;
 	uint32_t most = 0;
 
-	for (uint32_t i = 0; i < s->file_count; i++) {
-		const struct saved_file *a = &s->files[i];
+	for (uint32_t i = 0; i < s->files.count; i++) {
+		const struct saved_file *a = &s->files.at[i];
 		uint32_t n = 0;
 
-		if (a->save != 0 || !a->calls)
+		if (a->save != 0 || !a->calls.count)
 			continue;
-		for (uint32_t k = 0; k < s->file_count; k++)
-			n += s->files[k].save == 0 && s->files[k].bytes == a->bytes;
+		for (uint32_t k = 0; k < s->files.count; k++)
+			n += s->files.at[k].save == 0 && s->files.at[k].bytes == a->bytes;
 		if (n > most || !g->f->like) {
 			g->f->like = a;
 			most = n;
@@ -98,16 +98,16 @@ static void find_bytes(struct forming *g)
 	const struct saved_file *like = g->f->like;
 	uint64_t all = 0;
 
-	for (uint32_t i = 0; i < g->s->file_count; i++)
-		if (g->s->files[i].save == 0)
-			all += g->s->files[i].bytes;
+	for (uint32_t i = 0; i < g->s->files.count; i++)
+		if (g->s->files.at[i].save == 0)
+			all += g->s->files.at[i].bytes;
 	g->path = mem_strdup(distil_path(g->d, like->file));
 	g->is_one = g->f->files <= g->f->rank_count;
 	g->bytes = g->is_one ? like->bytes : all / g->f->rank_count;
 	g->rank = g->f->has_rank_names ? saves_rank_of(g->path) : 0;
-	for (uint32_t i = 0; i < g->s->file_count; i++)
-		g->f->unlike += g->is_one && g->s->files[i].save == 0 &&
-				g->s->files[i].bytes != like->bytes;
+	for (uint32_t i = 0; i < g->s->files.count; i++)
+		g->f->unlike += g->is_one && g->s->files.at[i].save == 0 &&
+				g->s->files.at[i].bytes != like->bytes;
 }
 
 /* ---- layouts, by their calls ---- */
@@ -159,15 +159,15 @@ static bool alternates(struct forming *g)
 	struct shard_write w = { 0 };
 	struct shard shard;
 
-	if (like->call_count < 4)
+	if (like->calls.count < 4)
 		return false;
 	shard_init(&shard, &g->trial.set, g->rank, 0, 0);
 	if (!shard_write_next(&shard, &w))
 		return false;
-	for (uint32_t i = 0; i + 1 < like->call_count; i += 2)
-		if (like->calls[i].bytes != w.bytes)
+	for (uint32_t i = 0; i + 1 < like->calls.count; i += 2)
+		if (like->calls.at[i].bytes != w.bytes)
 			return false;
-	return like->calls[1].bytes > w.bytes;
+	return like->calls.at[1].bytes > w.bytes;
 }
 
 static bool is_pattern(struct forming *g)
@@ -181,7 +181,7 @@ static bool is_pattern(struct forming *g)
 		if (!open_as(g, LAYOUT_PATTERN) || !trial_bytes(&g->trial, g->rank, 0))
 			continue;
 		is_same = trial_writes(&g->trial, g->rank, f->like);
-		if (f->like->call_count < 3 || (!is_same && !alternates(g)))
+		if (f->like->calls.count < 3 || (!is_same && !alternates(g)))
 			continue;
 		f->pattern = (enum job_pattern)p;
 		f->has_calls = is_same;
@@ -251,7 +251,7 @@ static bool is_archive(struct forming *g)
 /* A tensor for each write, so that they are as long. */
 static bool is_any(struct forming *g)
 {
-	if (!g->is_one || g->f->like->call_count < 2 || !open_as(g, LAYOUT_TORCH) ||
+	if (!g->is_one || g->f->like->calls.count < 2 || !open_as(g, LAYOUT_TORCH) ||
 	    !tensors_find(&g->f->tensors, &g->trial, g->rank, g->f->like, false)) {
 		tensor_list_fini(&g->f->tensors);
 		return false;

@@ -64,29 +64,28 @@ static void say_sync(const struct saying *g, struct jobsection *to)
 	const struct saves *s = &g->saves;
 	uint32_t synced = 0, late = 0;
 
-	for (uint32_t i = 0; i < s->file_count; i++) {
-		const struct saved_file *f = &s->files[i];
+	for (uint32_t i = 0; i < s->files.count; i++) {
+		const struct saved_file *f = &s->files.at[i];
 
 		synced += f->syncs && f->is_synced_last;
 		/* Another of its files was written before it was synced. */
-		for (uint32_t k = i + 1; f->syncs && k < s->file_count &&
-					 s->files[k].start_ns < f->end_ns && k < i + 64;
+		for (uint32_t k = i + 1; f->syncs && k < s->files.count &&
+					 s->files.at[k].start_ns < f->end_ns && k < i + 64;
 		     k++)
-			if (s->files[k].save == f->save && s->files[k].task == f->task) {
+			if (s->files.at[k].save == f->save && s->files.at[k].task == f->task) {
 				late++;
 				break;
 			}
 	}
-	if (2 * synced < s->file_count) {
+	if (2 * synced < s->files.count) {
 		jobsection_say(to, synced ? DISTIL_LIKELY : DISTIL_SURE, "checkpoint_fsync", "none",
-			       "%" PRIu32 " of %" PRIu32 " files are flushed when they are written",
-			       synced, s->file_count);
+			       "%" PRIu32 " of %zu files are flushed when they are written", synced,
+			       s->files.count);
 		return;
 	}
-	jobsection_say(to, synced == s->file_count ? DISTIL_SURE : DISTIL_LIKELY,
+	jobsection_say(to, synced == s->files.count ? DISTIL_SURE : DISTIL_LIKELY,
 		       "checkpoint_fsync", 2 * late > synced / 2 ? "end" : "file",
-		       "%" PRIu32 " of %" PRIu32 " files end with an fsync, %s", synced,
-		       s->file_count,
+		       "%" PRIu32 " of %zu files end with an fsync, %s", synced, s->files.count,
 		       2 * late > synced / 2 ? "which comes when all of a thread are written"
 					     : "before the next one begins");
 }
@@ -356,7 +355,7 @@ static int say_all(struct saying *g, struct jobsection *to, struct mlgen_err *er
 {
 	int rc = 0;
 
-	if (g->saves.count == 0 || g->saves.file_count == 0) {
+	if (g->saves.count == 0 || g->saves.files.count == 0) {
 		if (g->restores.count)
 			note_lone_restores(g, to);
 		return 0;

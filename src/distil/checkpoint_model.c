@@ -66,8 +66,8 @@ static struct part_name parse(const char *path)
 /* False: there are others among them. */
 static bool gather(struct fitting *f)
 {
-	for (uint32_t i = 0; i < f->s->file_count; i++) {
-		const struct saved_file *file = &f->s->files[i];
+	for (uint32_t i = 0; i < f->s->files.count; i++) {
+		const struct saved_file *file = &f->s->files.at[i];
 		struct part_name p;
 
 		if (file->save != 0)
@@ -227,8 +227,8 @@ void checkpoint_model_find(struct checkpoint_model *m, const struct saves *s,
 	struct fitting f = { .s = s, .d = d };
 
 	*m = (struct checkpoint_model){ 0 };
-	f.files = mem_array((size_t)s->file_count + 1, sizeof(struct saved_file *));
-	f.names = mem_array((size_t)s->file_count + 1, sizeof(*f.names));
+	f.files = mem_array((size_t)s->files.count + 1, sizeof(struct saved_file *));
+	f.names = mem_array((size_t)s->files.count + 1, sizeof(*f.names));
 	trial_init(&f.trial);
 	if (gather(&f))
 		for (size_t i = 0; i < ARRAY_LEN(known) && !m->name; i++) {

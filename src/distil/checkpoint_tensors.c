@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/unnamed.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "base/writeall.h"
 #include "data/state/state.h"
 
@@ -33,7 +34,7 @@ enum {
 
 void tensor_list_fini(struct tensor_list *l)
 {
-	mem_free(l->bytes);
+	mem_free(l->at);
 	*l = (struct tensor_list){ 0 };
 }
 
@@ -41,10 +42,7 @@ static void add(struct tensor_list *l, uint64_t bytes)
 {
 	if (bytes == 0)
 		return;
-	if ((l->count & (l->count - 1)) == 0)
-		l->bytes = mem_realloc(l->bytes,
-				       (l->count ? 2 * (size_t)l->count : 1) * sizeof(*l->bytes));
-	l->bytes[l->count++] = bytes;
+	vec_push(l, bytes);
 }
 
 /* Written to an open file a tensor begins where the archive aligns it, and its header is a short
@@ -53,10 +51,10 @@ bool tensors_are_torch(const struct saved_file *f, bool *is_file)
 {
 	uint32_t large = 0, alone = 0;
 
-	if (f->call_count < 4 || f->call_count < f->writes)
+	if (f->calls.count < 4 || f->calls.count < f->writes)
 		return false;
-	for (uint32_t i = 1; i + 1 < f->call_count; i++) {
-		const struct saved_call *c = &f->calls[i];
+	for (uint32_t i = 1; i + 1 < f->calls.count; i++) {
+		const struct saved_call *c = &f->calls.at[i];
 
 		if (c->bytes <= TORCH_FILE_BUFFER)
 			continue;
@@ -77,13 +75,13 @@ static uint64_t data_off(uint64_t off, size_t name_bytes)
 
 /* Calls in front of the archive's end: its directory, of so many bytes a tensor at most, and what
  * torch writes last. */
-static uint32_t calls_before_end(const struct saved_file *f)
+static size_t calls_before_end(const struct saved_file *f)
 {
-	uint32_t n = f->call_count;
+	size_t n = f->calls.count;
 
-	if (f->calls[n - 1].bytes == END)
+	if (f->calls.at[n - 1].bytes == END)
 		n--;
-	if (n > 1 && f->calls[n - 1].bytes < DIRECTORY_LEAST + (uint64_t)n * DIRECTORY_EACH)
+	if (n > 1 && f->calls.at[n - 1].bytes < DIRECTORY_LEAST + (uint64_t)n * DIRECTORY_EACH)
 		n--;
 	return n;
 }
@@ -96,10 +94,10 @@ static uint32_t calls_before_end(const struct saved_file *f)
 static void take_path_calls(struct tensor_list *l, const struct saved_file *f, const char *archive)
 {
 	size_t name = strlen(archive) + sizeof("/data/1");
-	uint32_t n = calls_before_end(f);
+	size_t n = calls_before_end(f);
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct saved_call *c = &f->calls[i];
+		const struct saved_call *c = &f->calls.at[i];
 		uint64_t pickle = i ? 0 : ALIGN + (uint64_t)n * PICKLE_EACH;
 		uint64_t from = data_off(c->off + pickle, name);
 		uint64_t end = c->off + c->bytes;
@@ -125,11 +123,11 @@ static void add_between(struct tensor_list *l, uint64_t bytes)
 
 static void take_file_calls(struct tensor_list *l, const struct saved_file *f)
 {
-	uint32_t n = calls_before_end(f);
+	size_t n = calls_before_end(f);
 	uint64_t end = 0;
 
 	for (uint32_t i = 1; i < n; i++) {
-		const struct saved_call *c = &f->calls[i];
+		const struct saved_call *c = &f->calls.at[i];
 
 		/* The pickle, or its end. */
 		if (c->off == ALIGN) {
@@ -147,9 +145,10 @@ static void take_file_calls(struct tensor_list *l, const struct saved_file *f)
 
 static void take_calls(struct tensor_list *l, const struct saved_file *f)
 {
-	for (uint32_t i = 0; i < f->call_count; i++)
-		add(l, f->calls[i].bytes > PATH_DIRECT + 2 * ALIGN ? f->calls[i].bytes - 2 * ALIGN
-								   : f->calls[i].bytes);
+	for (uint32_t i = 0; i < f->calls.count; i++)
+		add(l, f->calls.at[i].bytes > PATH_DIRECT + 2 * ALIGN
+			       ? f->calls.at[i].bytes - 2 * ALIGN
+			       : f->calls.at[i].bytes);
 }
 
 /* ---- numbers ---- */
@@ -173,10 +172,11 @@ static void number(struct tensor_list *l)
 		key[i] = i;
 	qsort(key, l->count, sizeof(*key), by_digits);
 	for (uint32_t i = 0; i < l->count; i++)
-		bytes[key[i]] = l->bytes[i];
+		bytes[key[i]] = l->at[i];
 	mem_free(key);
-	mem_free(l->bytes);
-	l->bytes = bytes;
+	mem_free(l->at);
+	l->at = bytes;
+	l->room = (size_t)l->count + 1;
 }
 
 /* ---- until the file is as long ---- */
@@ -198,7 +198,7 @@ void tensors_put(struct buf *to, const struct tensor_list *l)
 	for (uint32_t i = 0; i < l->count; i++) {
 		if (l->name_bytes)
 			put_name(to, l, i);
-		buf_addf(to, "%" PRIu64 "\n", l->bytes[i]);
+		buf_addf(to, "%" PRIu64 "\n", l->at[i]);
 	}
 }
 
@@ -223,11 +223,11 @@ int tensors_offer(const struct tensor_list *l, struct trial *t)
 
 static uint64_t *largest(const struct tensor_list *l)
 {
-	uint64_t *most = l->bytes;
+	uint64_t *most = l->at;
 
 	for (uint32_t i = 1; i < l->count; i++)
-		if (l->bytes[i] > *most)
-			most = &l->bytes[i];
+		if (l->at[i] > *most)
+			most = &l->at[i];
 	return most;
 }
 
@@ -330,6 +330,6 @@ bool tensors_find(struct tensor_list *l, struct trial *t, uint64_t rank, const s
 	number(l);
 	t->job->checkpoint_size_bytes = 0;
 	if (is_path)
-		find_names(l, t, rank, f->calls[0].bytes);
+		find_names(l, t, rank, f->calls.at[0].bytes);
 	return fit(l, t, rank, f->bytes);
 }

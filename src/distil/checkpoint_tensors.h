@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "distil/checkpoint_trial.h"
@@ -11,8 +12,9 @@ struct buf;
 
 /* Sizes of tensors by their number, as a tensor_sizes file has them. */
 struct tensor_list {
-	uint64_t *bytes; /* owned */
+	uint64_t *at; /* bytes; owned */
 	uint32_t count;
+	size_t room;         /* vec.h */
 	uint64_t name_bytes; /* of all names together; 0 = they have none */
 	bool is_exact;       /* the file is as long, to the byte; else to 64 */
 };

@@ -83,16 +83,16 @@ bool trial_writes(struct trial *t, uint64_t rank, const struct saved_file *f)
 	struct shard_write w = { 0 };
 	struct shard shard;
 
-	if (!f->call_count || trial_bytes(t, rank, 0) != f->bytes)
+	if (!f->calls.count || trial_bytes(t, rank, 0) != f->bytes)
 		return false;
 	need_content(t);
 	shard_init(&shard, &t->set, rank, 0, 0);
-	for (uint32_t i = 0; i < f->call_count; i++)
-		if (!shard_write_next(&shard, &w) || w.off != f->calls[i].off ||
-		    w.bytes != f->calls[i].bytes)
+	for (uint32_t i = 0; i < f->calls.count; i++)
+		if (!shard_write_next(&shard, &w) || w.off != f->calls.at[i].off ||
+		    w.bytes != f->calls.at[i].bytes)
 			return false;
 	/* Of a longer one the rest is as the first part of it. */
-	return f->call_count < f->writes || !shard_write_next(&shard, &w);
+	return f->calls.count < f->writes || !shard_write_next(&shard, &w);
 }
 
 static bool has_bytes(struct trial *t, uint64_t rank, uint64_t size, uint64_t bytes)

@@ -11,6 +11,7 @@
 
 #include "config.h"
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
@@ -26,7 +27,7 @@ static void distil_fini(struct distil *d)
 	buf_fini(&d->facts);
 	mem_free(d->scope);
 	mem_free(d->class);
-	mem_free(d->renames);
+	vec_fini(&d->renames);
 	mem_free(d->task);
 	visits_free(d->visits);
 	specimens_fini(&d->specimens);
@@ -82,7 +83,7 @@ static int by_start(const void *a, const void *b)
 	const struct distil_stage *x = *(struct distil_stage *const *)a;
 	const struct distil_stage *y = *(struct distil_stage *const *)b;
 
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+	return COMPARE(x->start_ns, y->start_ns);
 }
 
 static void say_phase(struct distil *d, const struct distil_stage *s)

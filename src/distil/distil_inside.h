@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/dist.h"
+#include "base/vec.h"
 #include "describe/described.h"
 #include "describe/filebook.h"
 #include "describe/markbook.h"
@@ -99,8 +100,7 @@ struct distil {
 	uint8_t *scope; /* DISTIL_IN_SCOPE, by file id */
 	uint8_t *class; /* enum file_class by file id, which is below ... */
 	uint32_t file_count;
-	struct distil_rename *renames; /* as they were made */
-	size_t rename_count, rename_room;
+	VEC(struct distil_rename) renames; /* as they were made */
 	struct distil_task *task;
 	uint32_t task_count;
 	struct visits *visits;

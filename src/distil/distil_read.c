@@ -104,11 +104,9 @@ enum { RENAMES_MOST = 1 << 16 };
 static void note_rename(struct distil *d, const struct trace_record *r)
 {
 	if (r->op != TRACE_RENAME || opkind_failed(r) || r->off >= d->file_count ||
-	    d->rename_count == RENAMES_MOST)
+	    d->renames.count == RENAMES_MOST)
 		return;
-	d->renames =
-		mem_grow(d->renames, &d->rename_room, d->rename_count + 1, sizeof(*d->renames));
-	d->renames[d->rename_count++] = (struct distil_rename){ r->file, (uint32_t)r->off };
+	vec_push(&d->renames, (struct distil_rename){ r->file, (uint32_t)r->off });
 }
 
 static int take_record(struct reading *g, const struct trace_record *r, struct mlgen_err *err)

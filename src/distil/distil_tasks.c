@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "distil/distil_inside.h"
 
 /* A directory counts with a thread that reads such a part of its bytes there. */
@@ -264,8 +265,9 @@ static void number_said(struct distil_task *t, const char *text)
 
 /* Numbers that are taken until a time. */
 struct slots {
-	uint64_t *until;
+	uint64_t *at;
 	uint32_t count;
+	size_t room; /* vec.h */
 };
 
 /* The first that is free at `from`. Who works at a time has a number of its own; that of one who
@@ -275,13 +277,11 @@ static uint32_t take_slot(struct slots *s, uint64_t from, uint64_t until)
 {
 	uint32_t k = 0;
 
-	while (k < s->count && s->until[k] > from)
+	while (k < s->count && s->at[k] > from)
 		k++;
-	if (k == s->count) {
-		s->until = mem_realloc(s->until, (k + 1) * sizeof(*s->until));
-		s->count++;
-	}
-	s->until[k] = until;
+	if (k == s->count)
+		vec_add(s);
+	s->at[k] = until;
 	return k;
 }
 
@@ -324,7 +324,7 @@ static void number_ranks(struct distil *d, uint32_t party)
 		    d->task[i].rank == UINT32_MAX && p && map_find(&pids, p->parent, &n))
 			d->task[i].rank = rank[n];
 	}
-	mem_free(slots.until);
+	vec_fini(&slots);
 	mem_free(rank);
 	map_fini(&pids);
 }
@@ -341,7 +341,7 @@ static void number_workers(struct distil *d, uint32_t party, uint32_t rank)
 		    a->read_bytes)
 			d->task[i].worker = take_slot(&slots, a->first_ns, a->last_ns);
 	}
-	mem_free(slots.until);
+	vec_fini(&slots);
 }
 
 /* Threads that read side by side, where nobody forked loaders: these are workers. One that reads
@@ -365,7 +365,7 @@ static void number_threads(struct distil *d, uint32_t party, uint32_t rank,
 	for (uint32_t i = 0; slots.count < 2 && i < d->task_count; i++)
 		if (d->task[i].party == party && d->task[i].rank == rank)
 			d->task[i].worker = UINT32_MAX;
-	mem_free(slots.until);
+	vec_fini(&slots);
 }
 
 static void number_all(struct distil *d, const uint64_t *read_bytes)

@@ -135,8 +135,9 @@ static void say_marked(struct found_eval *f)
 			       "%" PRIu64 " steps are marked, most as of so many samples",
 			       f->marks.steps);
 	}
-	if (f->marks.count)
-		say_time(f, f->marks.compute_ns, f->marks.count, DISTIL_SURE, "have it marked");
+	if (f->marks.compute_ns.count)
+		say_time(f, f->marks.compute_ns.at, f->marks.compute_ns.count, DISTIL_SURE,
+			 "have it marked");
 }
 
 /* Batches that are read before the rank has computed with the first one: its own, and those that

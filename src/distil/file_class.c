@@ -294,8 +294,8 @@ static enum file_class class_of(const struct classing *s, uint32_t i)
 /* What a checkpoint was renamed to is one, which is restored by that name. */
 static void follow_renames(struct distil *d)
 {
-	for (size_t i = 0; i < d->rename_count; i++) {
-		const struct distil_rename *r = &d->renames[i];
+	for (size_t i = 0; i < d->renames.count; i++) {
+		const struct distil_rename *r = &d->renames.at[i];
 
 		if (d->class[r->from] == CLASS_CHECKPOINT && d->class[r->to] != CLASS_SAMPLE &&
 		    d->class[r->to] != CLASS_MADE)

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
 /* A comment goes no further to the right. */
 enum { WIDTH = 79 };
@@ -21,15 +22,12 @@ struct job_line {
 
 struct jobsection {
 	char *name;
-	struct job_line *lines;
-	size_t count;
+	VEC(struct job_line) lines;
 };
 
 struct jobtext {
-	char **head;
-	size_t head_count;
-	struct jobsection **sections;
-	size_t count;
+	VEC(char *) head;
+	VEC(struct jobsection *) sections;
 };
 
 static const char *const sure_words[] = {
@@ -52,9 +50,9 @@ static void line_fini(struct job_line *l)
 
 static void section_free(struct jobsection *s)
 {
-	for (size_t i = 0; i < s->count; i++)
-		line_fini(&s->lines[i]);
-	mem_free(s->lines);
+	for (size_t i = 0; i < s->lines.count; i++)
+		line_fini(&s->lines.at[i]);
+	vec_fini(&s->lines);
 	mem_free(s->name);
 	mem_free(s);
 }
@@ -63,12 +61,12 @@ void jobtext_free(struct jobtext *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; i < t->head_count; i++)
-		mem_free(t->head[i]);
-	for (size_t i = 0; i < t->count; i++)
-		section_free(t->sections[i]);
-	mem_free(t->head);
-	mem_free(t->sections);
+	for (size_t i = 0; i < t->head.count; i++)
+		mem_free(t->head.at[i]);
+	for (size_t i = 0; i < t->sections.count; i++)
+		section_free(t->sections.at[i]);
+	vec_fini(&t->head);
+	vec_fini(&t->sections);
 	mem_free(t);
 }
 
@@ -94,21 +92,20 @@ void jobtext_head(struct jobtext *t, const char *fmt, ...)
 {
 	va_list args;
 
-	t->head = mem_realloc(t->head, (t->head_count + 1) * sizeof(*t->head));
 	va_start(args, fmt);
-	t->head[t->head_count++] = format_line(fmt, args);
+	vec_push(&t->head, format_line(fmt, args));
 	va_end(args);
 }
 
 size_t jobtext_count(const struct jobtext *t)
 {
-	return t->count;
+	return t->sections.count;
 }
 
 static bool has_section(const struct jobtext *t, const char *name)
 {
-	for (size_t i = 0; i < t->count; i++)
-		if (strcmp(t->sections[i]->name, name) == 0)
+	for (size_t i = 0; i < t->sections.count; i++)
+		if (strcmp(t->sections.at[i]->name, name) == 0)
 			return true;
 	return false;
 }
@@ -124,16 +121,14 @@ struct jobsection *jobtext_section(struct jobtext *t, const char *name)
 		buf_addf(&b, "%s-%u", name, i);
 	}
 	s->name = buf_take(&b);
-	t->sections = mem_realloc(t->sections, (t->count + 1) * sizeof(struct jobsection *));
-	t->sections[t->count++] = s;
+	vec_push(&t->sections, s);
 	return s;
 }
 
 static struct job_line *line_new(struct jobsection *s)
 {
-	s->lines = mem_realloc(s->lines, (s->count + 1) * sizeof(*s->lines));
-	s->lines[s->count] = (struct job_line){ 0 };
-	return &s->lines[s->count++];
+	vec_push(&s->lines, (struct job_line){ 0 });
+	return vec_last(&s->lines);
 }
 
 void jobsection_heading(struct jobsection *s, const char *text)
@@ -146,9 +141,9 @@ void jobsection_heading(struct jobsection *s, const char *text)
 
 static struct job_line *line_of(const struct jobsection *s, const char *option)
 {
-	for (size_t i = 0; i < s->count; i++)
-		if (s->lines[i].option && strcmp(s->lines[i].option, option) == 0)
-			return &s->lines[i];
+	for (size_t i = 0; i < s->lines.count; i++)
+		if (s->lines.at[i].option && strcmp(s->lines.at[i].option, option) == 0)
+			return &s->lines.at[i];
 	return NULL;
 }
 
@@ -239,13 +234,13 @@ static void put_line(FILE *to, const struct job_line *l)
 
 void jobtext_write(const struct jobtext *t, FILE *to)
 {
-	for (size_t i = 0; i < t->head_count; i++)
-		put_comment(to, t->head[i]);
-	for (size_t i = 0; i < t->count; i++) {
-		const struct jobsection *s = t->sections[i];
+	for (size_t i = 0; i < t->head.count; i++)
+		put_comment(to, t->head.at[i]);
+	for (size_t i = 0; i < t->sections.count; i++) {
+		const struct jobsection *s = t->sections.at[i];
 
 		fprintf(to, "\n[%s]\n", s->name);
-		for (size_t k = 0; k < s->count; k++)
-			put_line(to, &s->lines[k]);
+		for (size_t k = 0; k < s->lines.count; k++)
+			put_line(to, &s->lines.at[k]);
 	}
 }

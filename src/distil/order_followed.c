@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "distil/rankreads.h"
 
 /* Of more files so many are looked at, and of all of them each read. */
@@ -24,11 +25,10 @@ struct following {
 	const struct distil *d;
 	uint32_t party;
 	struct order_followed *to;
-	struct map keys; /* of ids */
-	struct order_file *file;
-	size_t room;
-	uint64_t each; /* samples of a file */
-	uint64_t end;  /* behind what is read of a file, at most */
+	struct map keys;             /* of ids */
+	VEC(struct order_file) file; /* as they are numbered */
+	uint64_t each;               /* samples of a file */
+	uint64_t end;                /* behind what is read of a file, at most */
 };
 
 /* ---- files by name ---- */
@@ -77,9 +77,9 @@ static void number_by_name(struct following *f, enum order_names names)
 
 	f->to->directories = 1;
 	for (uint32_t i = 0; i < n; i++) {
-		f->file[i].path = mem_strdup(distil_path(f->d, f->file[i].id));
-		sorted[i] = &f->file[i];
-		if (!is_beside(f->file[i].path, f->file[0].path))
+		f->file.at[i].path = mem_strdup(distil_path(f->d, f->file.at[i].id));
+		sorted[i] = &f->file.at[i];
+		if (!is_beside(f->file.at[i].path, f->file.at[0].path))
 			f->to->directories = 2;
 	}
 	qsort(sorted, n, sizeof(struct order_file *),
@@ -87,7 +87,7 @@ static void number_by_name(struct following *f, enum order_names names)
 	for (uint32_t i = 0; i < n; i++)
 		sorted[i]->name = i;
 	for (uint32_t i = 0; i < n; i++)
-		mem_free(f->file[i].path);
+		mem_free(f->file.at[i].path);
 	mem_free(sorted);
 }
 
@@ -99,7 +99,6 @@ static int note_files(struct following *f, struct mlgen_err *err)
 
 	while ((rc = visits_next(f->d->visits, &c, &x, err)) > 0) {
 		bool is_new;
-		uint32_t n;
 
 		if (!rankreads_is_sample(f->d, x, f->party, STAGE_TRAIN))
 			continue;
@@ -108,11 +107,9 @@ static int note_files(struct following *f, struct mlgen_err *err)
 			f->end = u64_max(f->end, x->end_off);
 		if (!is_looked_at(f, x->file))
 			continue;
-		n = map_number(&f->keys, x->file, &is_new);
-		if (!is_new)
-			continue;
-		f->file = mem_grow(f->file, &f->room, (size_t)n + 1, sizeof(*f->file));
-		f->file[n] = (struct order_file){ .id = x->file };
+		map_number(&f->keys, x->file, &is_new);
+		if (is_new)
+			vec_push(&f->file, (struct order_file){ .id = x->file });
 	}
 	f->to->all_files = (uint64_t)f->keys.count * f->to->every;
 	return rc;
@@ -181,13 +178,13 @@ static int follow_reads(struct following *f, struct mlgen_err *err)
 		/* Two epochs may run into each other. */
 		epoch = (uint32_t)u64_max(epoch, x->stage);
 		ordering_add(o, &(struct ordering_read){
-					.file = f->file[n].name,
+					.file = f->file.at[n].name,
 					.epoch = epoch,
 					.rank = t->rank == UINT32_MAX ? 0 : t->rank,
 					.worker = x->task,
 					.off = x->off,
 				});
-		sample = f->file[n].name * f->each + sample_of(f, x);
+		sample = f->file.at[n].name * f->each + sample_of(f, x);
 		neighbours_add(near, sample, epoch);
 		if (sample < SAMPLES_MOST)
 			ordering_add(samples, &(struct ordering_read){ .file = (uint32_t)sample,
@@ -230,7 +227,7 @@ int order_follow(struct order_followed *to, const struct distil *d, uint32_t par
 		rc = follow_reads(&f, err);
 	}
 	map_fini(&f.keys);
-	mem_free(f.file);
+	vec_fini(&f.file);
 	return rc;
 }
 

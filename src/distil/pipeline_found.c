@@ -254,8 +254,9 @@ static void say_marked_time(struct pipeline *f)
 {
 	char why[96];
 
-	snprintf(why, sizeof(why), "%u steps have it marked", f->marks.count);
-	say_time(f, "compute_time", f->marks.compute_ns, f->marks.count, DISTIL_SURE, why);
+	snprintf(why, sizeof(why), "%zu steps have it marked", f->marks.compute_ns.count);
+	say_time(f, "compute_time", f->marks.compute_ns.at, f->marks.compute_ns.count, DISTIL_SURE,
+		 why);
 }
 
 static void say_seen_time(struct pipeline *f, double percent)
@@ -341,7 +342,7 @@ static void say_compute(struct pipeline *f)
 {
 	double percent = f->in_epoch ? 100.0 * (double)f->steps / (double)f->in_epoch : 0;
 
-	if (f->marks.count)
+	if (f->marks.compute_ns.count)
 		say_marked_time(f);
 	else if (f->forward_step_ns > 0)
 		say_forward_time(f);

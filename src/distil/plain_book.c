@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "describe/opkind.h"
 
 /* What the kernel brings in around a fault (fault_around_bytes). */
@@ -57,9 +58,7 @@ static struct plain_account *account_new(struct booking *g, uint64_t key, uint32
 	bool is_new;
 
 	map_number(&b->keys, key, &is_new);
-	if ((b->count & (b->count - 1)) == 0)
-		b->at = mem_realloc(b->at, (b->count ? 2 * (size_t)b->count : 1) * sizeof(*b->at));
-	a = &b->at[b->count++];
+	a = vec_add(b);
 	*a = (struct plain_account){ .task = task, .file = file, .files = 1, .low = UINT64_MAX };
 	return a;
 }

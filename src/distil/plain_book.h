@@ -49,6 +49,7 @@ struct plain_account {
 struct plain_book {
 	struct plain_account *at; /* in order of their first call */
 	uint32_t count;
+	size_t room;     /* vec.h */
 	struct map keys; /* of thread, file and direction */
 };
 

@@ -9,6 +9,7 @@
 #include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
+#include "base/vec.h"
 
 /* Two are at the same time if they share such a part of the shorter one. */
 #define OVERLAP 0.5
@@ -205,17 +206,13 @@ static int by_task(const void *a, const void *b)
 	const struct plain_account *x = *(struct plain_account *const *)a;
 	const struct plain_account *y = *(struct plain_account *const *)b;
 
-	if (x->task != y->task)
-		return x->task < y->task ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return x->task != y->task ? COMPARE(x->task, y->task) : COMPARE(x->start_ns, y->start_ns);
 }
 
 static struct plain_stream *add_stream(struct plain_streams *s, const struct plain_stream *from)
 {
-	if ((s->count & (s->count - 1)) == 0)
-		s->at = mem_realloc(s->at, (s->count ? 2 * (size_t)s->count : 1) * sizeof(*s->at));
-	s->at[s->count] = *from;
-	return &s->at[s->count++];
+	vec_push(s, *from);
+	return vec_last(s);
 }
 
 static void find_of_threads(struct plain_streams *s, const struct plain_book *b)
@@ -299,7 +296,7 @@ static int by_bytes(const void *a, const void *b)
 	uint64_t p = x->dir[0].bytes + x->dir[1].bytes;
 	uint64_t q = y->dir[0].bytes + y->dir[1].bytes;
 
-	return (p < q) - (p > q);
+	return COMPARE(q, p);
 }
 
 /* How unlike: in what is hardest to do otherwise first. */

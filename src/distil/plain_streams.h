@@ -31,6 +31,7 @@ struct plain_stream {
 struct plain_streams {
 	struct plain_stream *at; /* by their start */
 	uint32_t count;
+	size_t room; /* vec.h */
 };
 
 void plain_streams_find(struct plain_streams *s, const struct plain_book *b);

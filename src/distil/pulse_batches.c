@@ -6,6 +6,7 @@
 #include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "distil/pulse_inside.h"
 
 /* Of one epoch: where a worker stands in the turn of all. */
@@ -17,17 +18,16 @@ struct worker_turn {
 
 struct batch_list {
 	struct pulse_batch *at;
-	size_t count, room;
-	size_t first; /* of the epoch */
-	size_t *open; /* of a worker, + 1; the last is that of all */
+	size_t count, room; /* vec.h */
+	size_t first;       /* of the epoch */
+	size_t *open;       /* of a worker, + 1; the last is that of all */
 	struct worker_turn *turns;
 };
 
 static struct pulse_batch *batch_new(struct batch_list *l)
 {
-	l->at = mem_grow(l->at, &l->room, l->count + 1, sizeof(*l->at));
-	l->at[l->count] = (struct pulse_batch){ 0 };
-	return &l->at[l->count++];
+	vec_push(l, (struct pulse_batch){ 0 });
+	return vec_last(l);
 }
 
 static void add_read(struct batch_list *l, const struct pulse_read *r, const struct spaced *at,
@@ -56,9 +56,7 @@ static int by_beginning(const void *a, const void *b)
 {
 	const struct worker_turn *x = a, *y = b;
 
-	if (x->rows && y->rows)
-		return (x->began_ns > y->began_ns) - (x->began_ns < y->began_ns);
-	return (x->rows < y->rows) - (x->rows > y->rows);
+	return x->rows && y->rows ? COMPARE(x->began_ns, y->began_ns) : COMPARE(y->rows, x->rows);
 }
 
 COMPARE_BY(by_number, struct pulse_batch, number)

@@ -21,12 +21,11 @@ struct saving {
 	uint32_t party;
 	struct trace_ordered *records;
 	struct map direct; /* files that were opened with O_DIRECT */
-	struct renamed *renamed;
-	uint32_t renamed_count;
+	VEC(struct renamed) renamed;
 	uint32_t kept; /* files with calls */
 	uint32_t step_rank;
 	struct trace_names *gone; /* paths that were unlinked ... */
-	uint64_t *gone_ns;        /* ... when, by their number */
+	VEC(uint64_t) gone_ns;    /* ... when, by their number */
 };
 
 enum {
@@ -43,7 +42,7 @@ static struct saved_file *file_of(struct saves *s, uint32_t save, uint32_t file)
 
 	if (!map_find(&s->keys, (uint64_t)save << 32 | file, &n))
 		return NULL;
-	return &s->files[n];
+	return &s->files.at[n];
 }
 
 static struct saved_file *file_new(struct saves *s, uint32_t save, uint32_t file)
@@ -51,15 +50,12 @@ static struct saved_file *file_new(struct saves *s, uint32_t save, uint32_t file
 	struct saved_file *f;
 	bool is_new;
 
-	if (s->file_count == SAVES_FILES_MOST) {
+	if (s->files.count == SAVES_FILES_MOST) {
 		s->files_left_out++;
 		return NULL;
 	}
 	map_number(&s->keys, (uint64_t)save << 32 | file, &is_new);
-	if ((s->file_count & (s->file_count - 1)) == 0)
-		s->files = mem_realloc(s->files,
-				       (s->file_count ? 2 * s->file_count : 1) * sizeof(*s->files));
-	f = &s->files[s->file_count++];
+	f = vec_add(&s->files);
 	*f = (struct saved_file){ .file = file, .save = save, .least_bytes = UINT64_MAX };
 	s->at[save].files++;
 	return f;
@@ -96,14 +92,11 @@ static struct saved_file *file_at(struct saving *g, const struct trace_record *r
 
 static void keep_call(struct saving *g, struct saved_file *f, uint64_t off, uint64_t bytes)
 {
-	uint32_t n = f->call_count;
 
-	if (n == SAVES_CALLS_MOST || (!f->calls && g->kept == SAVES_KEPT_MOST))
+	if (f->calls.count == SAVES_CALLS_MOST || (!f->calls.count && g->kept == SAVES_KEPT_MOST))
 		return;
-	g->kept += !f->calls;
-	if (!f->calls || (n >= 16 && (n & (n - 1)) == 0))
-		f->calls = mem_realloc(f->calls, (n ? 2 * (size_t)n : 16) * sizeof(*f->calls));
-	f->calls[f->call_count++] = (struct saved_call){ off, bytes };
+	g->kept += !f->calls.count;
+	vec_push(&f->calls, (struct saved_call){ off, bytes });
 }
 
 static uint64_t mixed(uint64_t off, uint64_t bytes)
@@ -217,12 +210,9 @@ static void go_on(struct saving *g, const struct trace_record *r)
 static void take_rename(struct saving *g, const struct trace_record *r)
 {
 	go_on(g, r);
-	if (g->renamed_count == RENAMED_MOST || r->off == TRACE_UNKNOWN)
+	if (g->renamed.count == RENAMED_MOST || r->off == TRACE_UNKNOWN)
 		return;
-	if ((g->renamed_count & (g->renamed_count - 1)) == 0)
-		g->renamed = mem_realloc(g->renamed, (g->renamed_count ? 2 * g->renamed_count : 1) *
-							     sizeof(*g->renamed));
-	g->renamed[g->renamed_count++] = (struct renamed){ r->file, (uint32_t)r->off };
+	vec_push(&g->renamed, (struct renamed){ r->file, (uint32_t)r->off });
 }
 
 static void take_unlink(struct saving *g, const struct trace_record *r)
@@ -234,11 +224,9 @@ static void take_unlink(struct saving *g, const struct trace_record *r)
 	go_on(g, r);
 	if (id >= GONE_MOST)
 		return;
-	id = trace_names_id(g->gone, path, strlen(path), &is_new);
-	if (is_new && (id & (id - 1)) == 0)
-		g->gone_ns = mem_realloc(g->gone_ns, 2 * (size_t)id * sizeof(*g->gone_ns));
+	trace_names_id(g->gone, path, strlen(path), &is_new);
 	if (is_new)
-		g->gone_ns[id] = r->start_ns;
+		vec_push(&g->gone_ns, r->start_ns);
 }
 
 static void take_open(struct saving *g, const struct trace_record *r)
@@ -326,8 +314,8 @@ static char *last_name(const struct saving *g, uint32_t file, bool *is_renamed)
 {
 	char *path = mem_strdup(distil_path(g->d, file));
 
-	for (uint32_t i = 0; i < g->renamed_count; i++) {
-		const struct renamed *n = &g->renamed[i];
+	for (uint32_t i = 0; i < g->renamed.count; i++) {
+		const struct renamed *n = &g->renamed.at[i];
 		const char *from = distil_path(g->d, n->from);
 		size_t bytes = strlen(from);
 
@@ -351,15 +339,15 @@ static void find_gone(struct saving *g)
 	struct saves *s = g->s;
 	uint32_t id;
 
-	for (uint32_t i = 0; i < s->file_count; i++) {
-		struct saved_file *f = &s->files[i];
+	for (uint32_t i = 0; i < s->files.count; i++) {
+		struct saved_file *f = &s->files.at[i];
 		struct save *save = &s->at[f->save];
 		char *path = last_name(g, f->file, &save->is_renamed);
 
 		id = trace_names_find(g->gone, path, strlen(path));
-		if (id && g->gone_ns[id] >= f->end_ns &&
-		    (!save->gone_ns || g->gone_ns[id] < save->gone_ns))
-			save->gone_ns = g->gone_ns[id];
+		if (id && g->gone_ns.at[id - 1] >= f->end_ns &&
+		    (!save->gone_ns || g->gone_ns.at[id - 1] < save->gone_ns))
+			save->gone_ns = g->gone_ns.at[id - 1];
 		save->bytes += f->bytes;
 		mem_free(path);
 	}
@@ -382,8 +370,8 @@ static void drop_empty(struct saves *s)
 		if (s->at[i].files)
 			s->at[n++] = s->at[i];
 	}
-	for (uint32_t i = 0; i < s->file_count; i++)
-		s->files[i].save = number[s->files[i].save];
+	for (uint32_t i = 0; i < s->files.count; i++)
+		s->files.at[i].save = number[s->files.at[i].save];
 	s->count = n;
 	mem_free(number);
 }
@@ -427,17 +415,17 @@ int saves_read(struct saves *s, struct distil *d, uint32_t party, struct mlgen_e
 	}
 	trace_ordered_free(g.records);
 	trace_names_free(g.gone);
-	mem_free(g.gone_ns);
-	mem_free(g.renamed);
+	vec_fini(&g.gone_ns);
+	vec_fini(&g.renamed);
 	map_fini(&g.direct);
 	return rc;
 }
 
 void saves_fini(struct saves *s)
 {
-	for (uint32_t i = 0; i < s->file_count; i++)
-		mem_free(s->files[i].calls);
-	mem_free(s->files);
+	for (uint32_t i = 0; i < s->files.count; i++)
+		vec_fini(&s->files.at[i].calls);
+	vec_fini(&s->files);
 	mem_free(s->at);
 	map_fini(&s->keys);
 	*s = (struct saves){ 0 };

@@ -8,6 +8,7 @@
 #include <mlgen/err.h>
 
 #include "base/map.h"
+#include "base/vec.h"
 #include "distil/distil_inside.h"
 
 enum {
@@ -36,8 +37,7 @@ struct saved_file {
 	uint64_t hash;                                 /* of places and sizes, whatever the order */
 	uint32_t depth;                                /* writes under way at a time, at most */
 	uint64_t busy_until_ns;                        /* the write before ends then */
-	struct saved_call *calls;                      /* owned; NULL = not kept */
-	uint32_t call_count;
+	VEC(struct saved_call) calls;                  /* none = not kept */
 };
 
 struct save {
@@ -57,8 +57,8 @@ struct save {
 struct saves {
 	struct save *at; /* in order of time */
 	uint32_t count, left_out;
-	struct saved_file *files;
-	uint32_t file_count, files_left_out;
+	VEC(struct saved_file) files;
+	uint32_t files_left_out;
 	bool has_steps;  /* markers of steps */
 	struct map keys; /* save << 32 | file: its number in files */
 };

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "distil/pipeline_inside.h"
 #include "distil/pulse_inside.h"
 #include "distil/timefit.h"
@@ -32,8 +33,7 @@ struct worker_seen {
 struct starting {
 	struct pipeline *f;
 	struct worker_seen *seen; /* by task */
-	double *ns;
-	size_t count, room;
+	VEC(double) ns;
 	/* Of samples that are not a worker's first: a quarter takes no longer, for behind some of
 	 * them workers wait. */
 	double usual_visit_ns;
@@ -115,8 +115,7 @@ static bool are_new(const struct starting *s)
 
 static void add_start(struct starting *s, uint64_t from_ns, uint64_t first_ns)
 {
-	s->ns = mem_grow(s->ns, &s->room, s->count + 1, sizeof(*s->ns));
-	s->ns[s->count++] = first_ns > from_ns ? (double)(first_ns - from_ns) : 0;
+	vec_push(&s->ns, first_ns > from_ns ? (double)(first_ns - from_ns) : 0);
 }
 
 /* Whose rank and epoch are those of task i? */
@@ -197,8 +196,8 @@ static double first_late(const struct starting *s)
 	double late = s->is_forked && s->f->best ? s->f->best->first_late_ns : 0;
 
 	late = fmax(late - s->first_more_ns, 0);
-	for (size_t i = 0; i < s->count; i++)
-		s->ns[i] += late;
+	for (size_t i = 0; i < s->ns.count; i++)
+		s->ns.at[i] += late;
 	return late;
 }
 
@@ -250,8 +249,8 @@ static void say_start(struct starting *s)
 	struct timefit fit;
 	char more[96] = "";
 
-	pulse_sort(s->ns, s->count);
-	timefit(&fit, s->ns, s->count);
+	pulse_sort(s->ns.at, s->ns.count);
+	timefit(&fit, s->ns.at, s->ns.count);
 	if (fit.mean_ns < START_LEAST_NS) {
 		buf_fini(&text);
 		return;
@@ -264,12 +263,12 @@ static void say_start(struct starting *s)
 		jobsection_say(s->f->to, DISTIL_LIKELY, "worker_start", buf_str(&text),
 			       "workers are other processes in each epoch: from the first of them "
 			       "to a worker's first sample%s; mean %.4g ms of %zu",
-			       more, fit.mean_ns / 1e6, s->count);
+			       more, fit.mean_ns / 1e6, s->ns.count);
 	else
 		jobsection_say(s->f->to, DISTIL_GUESS, "worker_start", buf_str(&text),
 			       "workers are other threads in each epoch: from where the one before "
 			       "must have ended to their first sample; mean %.4g ms of %zu",
-			       fit.mean_ns / 1e6, s->count);
+			       fit.mean_ns / 1e6, s->ns.count);
 	buf_fini(&text);
 }
 
@@ -286,9 +285,9 @@ int pipeline_start(struct pipeline *f, struct mlgen_err *err)
 		time_starts(&s);
 		say_first(&s);
 	}
-	if (rc == 0 && s.count)
+	if (rc == 0 && s.ns.count)
 		say_start(&s);
 	mem_free(s.seen);
-	mem_free(s.ns);
+	vec_fini(&s.ns);
 	return rc;
 }

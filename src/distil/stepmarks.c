@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bisect.h"
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/util.h"
@@ -26,7 +27,7 @@ static int by_start(const void *a, const void *b)
 	const struct mark_account *x = *(const struct mark_account *const *)a;
 	const struct mark_account *y = *(const struct mark_account *const *)b;
 
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return COMPARE(x->start_ns, y->start_ns);
 }
 
 static void list_evals(struct stepmarking *g)
@@ -76,7 +77,6 @@ static void vote(struct stepmarks *m, uint64_t samples)
 static void add_mark(const struct stepmarking *g, const struct trace_record *r)
 {
 	struct stepmarks *m = g->to;
-	size_t room = m->room;
 
 	if ((r->op != TRACE_STEP && r->op != TRACE_COMPUTE) || r->flags & TRACE_BEGINS ||
 	    !is_of_party(g, r) || in_eval(g, r->start_ns) != g->is_eval)
@@ -88,11 +88,9 @@ static void add_mark(const struct stepmarking *g, const struct trace_record *r)
 			m->ranks = (uint32_t)u64_max(m->ranks, (uint64_t)r->result + 1);
 		return;
 	}
-	if (m->count == STEPMARKS_MOST || r->duration_ns == TRACE_UNKNOWN)
+	if (m->compute_ns.count == STEPMARKS_MOST || r->duration_ns == TRACE_UNKNOWN)
 		return;
-	m->compute_ns = mem_grow(m->compute_ns, &room, m->count + 1, sizeof(*m->compute_ns));
-	m->room = (uint32_t)room;
-	m->compute_ns[m->count++] = (double)r->duration_ns;
+	vec_push(&m->compute_ns, (double)r->duration_ns);
 }
 
 int stepmarks_read(struct stepmarks *m, const struct distil *d, uint32_t party, bool is_eval,
@@ -121,12 +119,12 @@ int stepmarks_read(struct stepmarks *m, const struct distil *d, uint32_t party, 
 	}
 	trace_reader_close(from);
 	mem_free(g.eval);
-	pulse_sort(m->compute_ns, m->count);
+	pulse_sort(m->compute_ns.at, m->compute_ns.count);
 	return rc;
 }
 
 void stepmarks_fini(struct stepmarks *m)
 {
-	mem_free(m->compute_ns);
+	vec_fini(&m->compute_ns);
 	*m = (struct stepmarks){ 0 };
 }

@@ -5,10 +5,9 @@
 #include "distil/distil_inside.h"
 
 struct stepmarks {
-	double *compute_ns; /* sorted: what accelerators computed, at most ... */
-	uint32_t count, room;
-	uint64_t steps;   /* that were marked */
-	uint64_t samples; /* of most of them; 0 = not said */
+	VEC(double) compute_ns; /* sorted: what accelerators computed, at most ... */
+	uint64_t steps;         /* that were marked */
+	uint64_t samples;       /* of most of them; 0 = not said */
 	uint64_t votes;
 	uint32_t ranks;
 };

@@ -126,7 +126,7 @@ static inline void distil_rig_close(struct distil_rig *g)
 	buf_fini(&d->facts);
 	mem_free(d->class);
 	mem_free(d->scope);
-	mem_free(d->renames);
+	vec_fini(&d->renames);
 	mem_free(d->task);
 	visits_free(d->visits);
 	specimens_fini(&d->specimens);
