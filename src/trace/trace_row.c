@@ -26,10 +26,7 @@ struct reading {
 
 static void begin_cell(struct trace_row *row)
 {
-	if (row->count + 2 > row->room) {
-		row->room = 2 * row->room + 16;
-		row->starts = mem_realloc(row->starts, row->room * sizeof(*row->starts));
-	}
+	row->starts = mem_grow(row->starts, &row->room, row->count + 2, sizeof(*row->starts));
 	row->starts[row->count] = row->text.len;
 }
 

@@ -12,6 +12,7 @@
 #include "base/signals.h"
 #include "base/unnamed.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "base/writeall.h"
 
 /* Records of a block that is written, and at least and at most of one that is read; the blocks of
@@ -45,8 +46,8 @@ struct trace_sort {
 	int fd;
 	unsigned signals; /* that were there before it was */
 	uint64_t written; /* records */
-	struct sort_run *runs;
-	size_t run_count, block;
+	VEC(struct sort_run) runs;
+	size_t block;
 	size_t *heap; /* of runs, the one with the next record first */
 	size_t heap_count;
 	struct trace_record given;
@@ -68,9 +69,9 @@ void trace_sort_free(struct trace_sort *s)
 		return;
 	if (s->fd >= 0)
 		close(s->fd);
-	for (size_t i = 0; i < s->run_count; i++)
-		mem_free(s->runs[i].block);
-	mem_free(s->runs);
+	for (size_t i = 0; i < s->runs.count; i++)
+		mem_free(s->runs.at[i].block);
+	vec_fini(&s->runs);
 	mem_free(s->heap);
 	mem_free(s->records);
 	mem_free(s->keys);
@@ -176,8 +177,7 @@ static int spill_run(struct trace_sort *s, struct mlgen_err *err)
 		s->written += n;
 	}
 	mem_free(block);
-	s->runs = mem_realloc(s->runs, (s->run_count + 1) * sizeof(*s->runs));
-	s->runs[s->run_count++] = (struct sort_run){ .at = first, .end = s->written };
+	vec_push(&s->runs, (struct sort_run){ .at = first, .end = s->written });
 	s->count = 0;
 	return rc;
 }
@@ -202,7 +202,7 @@ int trace_sort_add(struct trace_sort *s, const struct trace_record *r, struct ml
 
 static const struct trace_record *head_of(const struct trace_sort *s, size_t k)
 {
-	const struct sort_run *run = &s->runs[s->heap[k]];
+	const struct sort_run *run = &s->runs.at[s->heap[k]];
 
 	return &run->block[run->used];
 }
@@ -261,11 +261,11 @@ static int begin_merge(struct trace_sort *s, struct mlgen_err *err)
 	mem_free(s->keys);
 	s->records = NULL;
 	s->keys = NULL;
-	s->block = (size_t)u64_max(BLOCK_LEAST, u64_min(BLOCK, MERGE_RECORDS / s->run_count));
-	s->heap = mem_array(s->run_count, sizeof(*s->heap));
-	for (size_t i = 0; rc >= 0 && i < s->run_count; i++) {
-		s->runs[i].block = mem_array(s->block, sizeof(struct trace_record));
-		rc = fill_block(s, &s->runs[i], err);
+	s->block = (size_t)u64_max(BLOCK_LEAST, u64_min(BLOCK, MERGE_RECORDS / s->runs.count));
+	s->heap = mem_array(s->runs.count, sizeof(*s->heap));
+	for (size_t i = 0; rc >= 0 && i < s->runs.count; i++) {
+		s->runs.at[i].block = mem_array(s->block, sizeof(struct trace_record));
+		rc = fill_block(s, &s->runs.at[i], err);
 		s->heap[s->heap_count++] = i;
 	}
 	for (size_t i = s->heap_count; rc >= 0 && i-- > 0;)
@@ -280,7 +280,7 @@ static int next_merged(struct trace_sort *s, const struct trace_record **r, stru
 
 	if (!s->heap_count)
 		return 0;
-	run = &s->runs[s->heap[0]];
+	run = &s->runs.at[s->heap[0]];
 	s->given = run->block[run->used++];
 	*r = &s->given;
 	if (run->used == run->count)
@@ -296,15 +296,15 @@ static int next_merged(struct trace_sort *s, const struct trace_record **r, stru
 int trace_sort_next(struct trace_sort *s, const struct trace_record **r, struct mlgen_err *err)
 {
 	if (!s->is_merging) {
-		int rc = s->run_count ? begin_merge(s, err) : 0;
+		int rc = s->runs.count ? begin_merge(s, err) : 0;
 
 		s->is_merging = true;
 		if (rc < 0)
 			return rc;
-		if (!s->run_count)
+		if (!s->runs.count)
 			sort_run(s);
 	}
-	if (s->run_count)
+	if (s->runs.count)
 		return next_merged(s, r, err);
 	if (s->next == s->count)
 		return 0;

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "base/writeall.h"
 #include "trace/trace_chunk.h"
 #include "trace/trace_names.h"
@@ -28,11 +29,11 @@ struct trace_writer {
 	ZSTD_CCtx *zstd;
 	/* As large as what they had to hold so far, up to a chunk. */
 	unsigned char *packed; /* as it goes out, with its head */
-	struct trace_record *records;
+	VEC(struct trace_record) records;
 	unsigned char *entries;
-	struct trace_index_entry *index;
-	size_t packed_room, record_room, entry_room, index_room;
-	size_t record_count, entry_bytes, entry_count, index_count;
+	VEC(struct trace_index_entry) index;
+	size_t packed_room, entry_room;
+	size_t entry_bytes, entry_count;
 	uint64_t lost_told; /* by entries of TRACE_LOST */
 };
 
@@ -89,27 +90,26 @@ static void put_index(struct trace_writer *w)
 	struct trace_chunk_head h = {
 		.kind = TRACE_CHUNK_INDEX,
 		.flags = TRACE_CHUNK_IS_ZSTD,
-		.count = (uint32_t)w->index_count,
-		.raw_bytes = (uint32_t)(w->index_count * sizeof(*w->index)),
+		.count = (uint32_t)w->index.count,
+		.raw_bytes = (uint32_t)(w->index.count * sizeof(*w->index.at)),
 	};
 	uint64_t at = w->at;
 
-	trace_swap_index(w->index, w->index_count);
-	if (!put_chunk(w, &h, w->index))
+	trace_swap_index(w->index.at, w->index.count);
+	if (!put_chunk(w, &h, w->index.at))
 		return;
-	w->index[0] = (struct trace_index_entry){ .off = at, .kind = TRACE_CHUNK_INDEX };
-	w->index_count = 1;
+	w->index.at[0] = (struct trace_index_entry){ .off = at, .kind = TRACE_CHUNK_INDEX };
+	w->index.count = 1;
 }
 
 static void add_to_index(struct trace_writer *w, const struct trace_chunk_head *h, uint64_t at)
 {
-	w->index = mem_grow(w->index, &w->index_room, w->index_count + 1, sizeof(*w->index));
-	w->index[w->index_count++] = (struct trace_index_entry){ .off = at,
-								 .first_ns = h->first_ns,
-								 .last_ns = h->last_ns,
-								 .kind = h->kind,
-								 .count = h->count };
-	if (w->index_count == TRACE_INDEX_ENTRIES)
+	vec_push(&w->index, (struct trace_index_entry){ .off = at,
+							.first_ns = h->first_ns,
+							.last_ns = h->last_ns,
+							.kind = h->kind,
+							.count = h->count });
+	if (w->index.count == TRACE_INDEX_ENTRIES)
 		put_index(w);
 }
 
@@ -144,22 +144,22 @@ static void put_records(struct trace_writer *w)
 	struct trace_chunk_head h = {
 		.kind = TRACE_CHUNK_RECORDS,
 		.flags = TRACE_CHUNK_IS_ZSTD,
-		.count = (uint32_t)w->record_count,
-		.raw_bytes = (uint32_t)(w->record_count * sizeof(*w->records)),
+		.count = (uint32_t)w->records.count,
+		.raw_bytes = (uint32_t)(w->records.count * sizeof(*w->records.at)),
 	};
 	uint64_t at;
 
 	put_entries(w); /* what names the files goes first */
 	at = w->at;
-	take_times(&h, w->records, w->record_count);
-	trace_swap_records(w->records, w->record_count);
-	if (!w->error && put_chunk(w, &h, w->records)) {
-		w->done.records += w->record_count;
+	take_times(&h, w->records.at, w->records.count);
+	trace_swap_records(w->records.at, w->records.count);
+	if (!w->error && put_chunk(w, &h, w->records.at)) {
+		w->done.records += w->records.count;
 		add_to_index(w, &h, at);
 	} else {
-		w->done.lost += w->record_count;
+		w->done.lost += w->records.count;
 	}
-	w->record_count = 0;
+	w->records.count = 0;
 }
 
 int trace_writer_new(struct trace_writer **out, int fd, const char *path,
@@ -182,18 +182,15 @@ int trace_writer_new(struct trace_writer **out, int fd, const char *path,
 	if (!w->zstd)
 		mem_none(sizeof(*w));
 	/* Of the file head, before which there is none. */
-	w->index_count = w->index_room = 1;
-	w->index = mem_zalloc(sizeof(*w->index));
+	vec_push(&w->index, (struct trace_index_entry){ 0 });
 	*out = w;
 	return 0;
 }
 
 void trace_writer_record(struct trace_writer *w, const struct trace_record *r)
 {
-	w->records =
-		mem_grow(w->records, &w->record_room, w->record_count + 1, sizeof(*w->records));
-	w->records[w->record_count++] = *r;
-	if (w->record_count == TRACE_CHUNK_RECORD_COUNT)
+	vec_push(&w->records, *r);
+	if (w->records.count == TRACE_CHUNK_RECORD_COUNT)
 		put_records(w);
 }
 
@@ -252,7 +249,7 @@ uint32_t trace_writer_file(struct trace_writer *w, const char *path, size_t byte
 
 void trace_writer_flush(struct trace_writer *w)
 {
-	if (w->record_count)
+	if (w->records.count)
 		put_records(w);
 	else
 		put_entries(w);
@@ -268,7 +265,7 @@ static void put_end(struct trace_writer *w)
 		.entries = w->done.entries,
 		.chunks = w->chunk_number,
 		.lost = w->lost_told + w->done.lost,
-		.index_off = w->index[0].off,
+		.index_off = w->index.at[0].off,
 		.bytes = w->at + sizeof(h) + sizeof(end),
 	};
 
@@ -281,9 +278,9 @@ static void writer_free(struct trace_writer *w)
 	trace_names_free(w->names);
 	ZSTD_freeCCtx(w->zstd);
 	mem_free(w->packed);
-	mem_free(w->records);
+	vec_fini(&w->records);
 	mem_free(w->entries);
-	mem_free(w->index);
+	vec_fini(&w->index);
 	mem_free(w->path);
 	mem_free(w);
 }
@@ -294,7 +291,7 @@ int trace_writer_finish(struct trace_writer *w, struct trace_written *written,
 	int rc;
 
 	trace_writer_flush(w);
-	if (!w->error && w->index_count > 1)
+	if (!w->error && w->index.count > 1)
 		put_index(w);
 	if (!w->error)
 		put_end(w);
