@@ -66,10 +66,7 @@ void inflight_begin(struct inflight *f, uint64_t end_ns)
 
 	if (f->count == INFLIGHT_MOST)
 		drop_first(f);
-	if (f->count == f->room) {
-		f->room = f->room ? 2 * f->room : 64;
-		f->ends = mem_realloc(f->ends, f->room * sizeof(*f->ends));
-	}
+	f->ends = mem_grow(f->ends, &f->room, f->count + 1, sizeof(*f->ends));
 	i = f->count++;
 	f->ends[i] = end_ns;
 	while (i && f->ends[(i - 1) / 2] > f->ends[i]) {

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "describe/opkind.h"
@@ -222,14 +223,7 @@ static void finish_files(struct phase_book *o, struct profile_phase *p)
 }
 
 /* Who has ended makes room for who begins at that very time. */
-static int compare_turns(const void *a, const void *b)
-{
-	const struct thread_turn *x = a, *y = b;
-
-	if (x->at_ns != y->at_ns)
-		return x->at_ns < y->at_ns ? -1 : 1;
-	return x->change - y->change;
-}
+COMPARE_BY2(compare_turns, struct thread_turn, at_ns, change)
 
 /* A loader may have new workers in each epoch: so many are there at once. */
 static double most_at_once(struct thread_turn *turns, size_t count)
