@@ -328,10 +328,7 @@ int scan_entry_name(const struct scan *s, const struct entry *e, char *out, size
 
 void scan_push(struct scan *s, struct entry e)
 {
-	if (s->count == s->room) {
-		s->room = s->room ? 2 * s->room : 1024;
-		s->entries = mem_realloc(s->entries, s->room * sizeof(*s->entries));
-	}
+	s->entries = mem_grow(s->entries, &s->room, s->count + 1, sizeof(*s->entries));
 	s->entries[s->count++] = e;
 }
 

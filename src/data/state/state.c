@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "base/wordlines.h"
 #include "job/job.h"
 
@@ -28,8 +30,8 @@ struct list_tensor {
 };
 
 struct state_list {
-	struct list_tensor *tensors;
-	uint64_t count, bytes;
+	VEC(struct list_tensor) tensors;
+	uint64_t bytes;
 	struct buf names; /* each with its zero byte */
 };
 
@@ -45,20 +47,12 @@ struct reading {
 
 static void state_list_add(struct state_list *l, const char *name, uint64_t bytes, unsigned line)
 {
-	struct list_tensor *t;
-
-	/* Powers of two: room doubles when it is used up. */
-	if ((l->count & (l->count - 1)) == 0)
-		l->tensors = mem_realloc(l->tensors,
-					 (l->count ? l->count * 2 : 1) * sizeof(*l->tensors));
-	t = &l->tensors[l->count];
-	*t = (struct list_tensor){ l->names.len, bytes, line };
+	vec_push(&l->tensors, (struct list_tensor){ l->names.len, bytes, line });
 	if (name)
 		buf_add(&l->names, name);
 	else
-		buf_addf(&l->names, "tensor.%" PRIu64, l->count);
+		buf_addf(&l->names, "tensor.%zu", l->tensors.count - 1);
 	buf_addc(&l->names, '\0');
-	l->count++;
 	l->bytes += bytes;
 }
 
@@ -101,7 +95,7 @@ static int take_tensor(struct reading *r, const char *name, const char *size)
 		return FAIL(r, -EINVAL, "a tensor of 0 bytes; leave it out");
 	if (bytes > INT64_MAX - r->list->bytes)
 		return FAIL(r, -ERANGE, "the tensors are more than 8 EiB");
-	if (r->list->count == STATE_LIST_MAX)
+	if (r->list->tensors.count == STATE_LIST_MAX)
 		return FAIL(r, -E2BIG, "more than %u tensors", STATE_LIST_MAX);
 	if (name && state_list_check_name(r, name))
 		return -EINVAL;
@@ -130,7 +124,7 @@ static int read_tensors(struct reading *r)
 	};
 	int rc = wordlines_read(&r->in, &tensors, r);
 
-	if (rc == 0 && r->list->count == 0)
+	if (rc == 0 && r->list->tensors.count == 0)
 		rc = mlgen_fail(r->in.err, -EINVAL,
 				"tensor_sizes: %s: no tensor stands in it; write one a line: "
 				"BYTES, or NAME BYTES",
@@ -149,21 +143,19 @@ static int state_list_by_name(const void *a, const void *b)
 	const struct named *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
 
-	if (order)
-		return order;
-	return x->line < y->line ? -1 : x->line > y->line;
+	return order ? order : COMPARE(x->line, y->line);
 }
 
 static int state_list_check_twins(struct reading *r)
 {
 	const struct state_list *l = r->list;
-	struct named *names = mem_array(l->count, sizeof(*names));
+	struct named *names = mem_array(l->tensors.count, sizeof(*names));
 	int rc = 0;
 
-	for (uint64_t i = 0; i < l->count; i++)
-		names[i] = (struct named){ state_list_name(l, i), l->tensors[i].line };
-	qsort(names, l->count, sizeof(*names), state_list_by_name);
-	for (uint64_t i = 1; i < l->count && rc == 0; i++) {
+	for (uint64_t i = 0; i < l->tensors.count; i++)
+		names[i] = (struct named){ state_list_name(l, i), l->tensors.at[i].line };
+	qsort(names, l->tensors.count, sizeof(*names), state_list_by_name);
+	for (uint64_t i = 1; i < l->tensors.count && rc == 0; i++) {
 		if (strcmp(names[i].name, names[i - 1].name) != 0)
 			continue;
 		r->in.line = names[i].line;
@@ -198,13 +190,13 @@ void state_list_free(struct state_list *l)
 	if (!l)
 		return;
 	buf_fini(&l->names);
-	mem_free(l->tensors);
+	vec_fini(&l->tensors);
 	mem_free(l);
 }
 
 static uint64_t state_list_tensors(const struct state_list *l)
 {
-	return l->count;
+	return l->tensors.count;
 }
 
 uint64_t state_list_bytes(const struct state_list *l)
@@ -214,12 +206,12 @@ uint64_t state_list_bytes(const struct state_list *l)
 
 static uint64_t state_list_size(const struct state_list *l, uint64_t i)
 {
-	return l->tensors[i].bytes;
+	return l->tensors.at[i].bytes;
 }
 
 const char *state_list_name(const struct state_list *l, uint64_t i)
 {
-	return l->names.s + l->tensors[i].name_at;
+	return l->names.s + l->tensors.at[i].name_at;
 }
 
 /* ---- models ---- */

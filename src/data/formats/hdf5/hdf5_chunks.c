@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/util.h"
+#include "base/vec.h"
 
 /*
  * Of an open file that has a chunked dataset and put down the reads of its metadata: the words
@@ -44,8 +45,7 @@ struct chunks {
 	struct hdf5_found *found;
 	uint64_t rows;
 	uint64_t left; /* chunks that may still be learned */
-	struct turn *turns;
-	size_t turn_count, turn_room;
+	VEC(struct turn) turns;
 };
 
 /* One chunk */
@@ -215,11 +215,7 @@ static int put_steps(struct chunks *c, uint64_t row, const struct steps *s)
 	struct look *l = c->file->look;
 	int r = 0;
 
-	if (c->turn_count == c->turn_room) {
-		c->turn_room = c->turn_room ? 2 * c->turn_room : 16;
-		c->turns = mem_realloc(c->turns, c->turn_room * sizeof(*c->turns));
-	}
-	c->turns[c->turn_count++] = (struct turn){ row, l->word_count };
+	vec_push(&c->turns, (struct turn){ row, l->word_count });
 	for (size_t i = 0; i < s->count && r == 0; i++) {
 		r = look_word(l, s->list[i].off);
 		if (r == 0)
@@ -271,11 +267,11 @@ static int put_table(struct chunks *c)
 	int r = 0;
 
 	c->found->table = l->word_count;
-	c->found->table_rows = c->turn_count;
-	for (size_t i = 0; i < c->turn_count && r == 0; i++) {
-		r = look_word(l, c->turns[i].row);
+	c->found->table_rows = c->turns.count;
+	for (size_t i = 0; i < c->turns.count && r == 0; i++) {
+		r = look_word(l, c->turns.at[i].row);
 		if (r == 0)
-			r = look_word(l, c->turns[i].word);
+			r = look_word(l, c->turns.at[i].word);
 	}
 	return r;
 }
@@ -318,7 +314,7 @@ int hdf5_chunks_look(struct hdf5_file *f, const struct hdf5_shape *s, size_t cac
 		r = learn_all(&c);
 	if (r == 0)
 		r = put_table(&c);
-	mem_free(c.turns);
+	vec_fini(&c.turns);
 	return r;
 }
 

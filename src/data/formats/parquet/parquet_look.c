@@ -12,6 +12,7 @@
 #include "base/bisect.h"
 #include "base/mem.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "data/file/file.h"
 
 /* ---- which columns read_columns= names ---- */
@@ -169,8 +170,8 @@ struct footer {
 	uint64_t groups;
 	uint64_t each_chunks; /* of the first group, that are read */
 	/* The group at hand: place and bytes of each that is read. */
-	uint64_t *words; /* owned */
-	size_t chunks, room;
+	VEC(uint64_t) words;
+	size_t chunks;
 	int64_t rows; /* that the footer says */
 	bool has_rows;
 };
@@ -281,13 +282,8 @@ static int take_chunk(struct footer *t, const struct chunk *c)
 	r = check_codec(t, c);
 	if (r)
 		return r;
-	if (t->chunks == t->room) {
-		t->room = t->room ? 2 * t->room : 64;
-		t->words = mem_realloc(t->words, 2 * t->room * sizeof(*t->words));
-	}
-	t->words[2 * t->chunks] = (uint64_t)off;
-	t->words[2 * t->chunks + 1] = (uint64_t)c->bytes | (uint64_t)c->codec
-								   << PARQUET_CODEC_SHIFT;
+	vec_push(&t->words, (uint64_t)off);
+	vec_push(&t->words, (uint64_t)c->bytes | (uint64_t)c->codec << PARQUET_CODEC_SHIFT);
 	t->chunks++;
 	return 0;
 }
@@ -328,10 +324,10 @@ static int put_group(struct footer *t)
 	int r = look_word(t->look, t->look->samples);
 
 	for (size_t i = 0; i < t->chunks && r == 0; i++) {
-		r = look_word(t->look, t->words[2 * i]);
+		r = look_word(t->look, t->words.at[2 * i]);
 		if (r == 0)
-			r = look_word(t->look, t->words[2 * i + 1]);
-		put_bytes(t->look, t->words + 2 * i);
+			r = look_word(t->look, t->words.at[2 * i + 1]);
+		put_bytes(t->look, t->words.at + 2 * i);
 	}
 	/* They do not overlap. */
 	if (r == 0 && t->look->sample_bytes > t->off)
@@ -378,7 +374,7 @@ static int read_group(struct footer *t)
 	int64_t rows = 0;
 	int r = 0;
 
-	t->chunks = 0;
+	t->chunks = t->words.count = 0;
 	while (r == 0 && thrift_next(&t->in, &f)) {
 		if (f.id == GROUP_COLUMNS)
 			r = read_columns(t, &f);
@@ -490,7 +486,7 @@ int parquet_look(struct look *l)
 	l->facts[PARQUET_FOOTER_BYTES] = bytes;
 	l->facts[PARQUET_GROUPS] = l->facts[PARQUET_GROUPS_BEFORE] = t->groups;
 	parquet_names_fini(&t->names);
-	mem_free(t->words);
+	vec_fini(&t->words);
 	mem_free(t);
 	return r;
 }
