@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "io/mount.h"
 #include "run/dirlock.h"
 #include "run/newdir.h"
@@ -32,8 +33,7 @@ struct layout {
 	struct iolayout *l;
 	struct filemaker maker;
 	struct ioparts parts;
-	struct folder *folders;
-	size_t folder_count;
+	VEC(struct folder) folders;
 	uint64_t asked_files; /* missing at first */
 };
 
@@ -43,14 +43,13 @@ static struct folder *folder_of(struct layout *x, const char *path)
 {
 	char *folder = iofiles_folder(path);
 
-	for (size_t i = 0; i < x->folder_count; i++)
-		if (strcmp(x->folders[i].path, folder) == 0) {
+	for (size_t i = 0; i < x->folders.count; i++)
+		if (strcmp(x->folders.at[i].path, folder) == 0) {
 			mem_free(folder);
-			return &x->folders[i];
+			return &x->folders.at[i];
 		}
-	x->folders = mem_realloc(x->folders, (x->folder_count + 1) * sizeof(*x->folders));
-	x->folders[x->folder_count] = (struct folder){ .path = folder };
-	return &x->folders[x->folder_count++];
+	vec_push(&x->folders, (struct folder){ .path = folder });
+	return vec_last(&x->folders);
 }
 
 static void list_folders(struct layout *x)
@@ -65,9 +64,9 @@ static void list_folders(struct layout *x)
 
 static void free_folders(struct layout *x)
 {
-	for (size_t i = 0; i < x->folder_count; i++)
-		mem_free(x->folders[i].path);
-	mem_free(x->folders);
+	for (size_t i = 0; i < x->folders.count; i++)
+		mem_free(x->folders.at[i].path);
+	vec_fini(&x->folders);
 }
 
 /* Of all folders on the filesystem of one of them. */
@@ -75,9 +74,9 @@ static uint64_t missing_on(const struct layout *x, const char *mount)
 {
 	uint64_t bytes = 0;
 
-	for (size_t i = 0; i < x->folder_count; i++)
-		if (strcmp(x->folders[i].mount, mount) == 0)
-			bytes += x->folders[i].missing_bytes;
+	for (size_t i = 0; i < x->folders.count; i++)
+		if (strcmp(x->folders.at[i].mount, mount) == 0)
+			bytes += x->folders.at[i].missing_bytes;
 	return bytes;
 }
 
@@ -85,8 +84,8 @@ static int look_at_mounts(struct layout *x, struct mlgen_err *err)
 {
 	struct mount m;
 
-	for (size_t i = 0; i < x->folder_count; i++) {
-		struct folder *d = &x->folders[i];
+	for (size_t i = 0; i < x->folders.count; i++) {
+		struct folder *d = &x->folders.at[i];
 		int r = mount_read(&m, d->path, err);
 
 		if (r)
@@ -105,8 +104,8 @@ static int check_directories(struct layout *x, struct mlgen_err *err)
 	size_t len = directory ? strlen(directory) : 0;
 	int r = 0;
 
-	for (size_t i = 0; i < x->folder_count && r == 0; i++) {
-		const char *path = x->folders[i].path;
+	for (size_t i = 0; i < x->folders.count && r == 0; i++) {
+		const char *path = x->folders.at[i].path;
 		bool is_in = len && strncmp(path, directory, len) == 0;
 
 		r = newdir_check(j, is_in ? "directory" : "filename", is_in ? directory : path,
@@ -123,8 +122,8 @@ static int check_writable(struct layout *x, struct mlgen_err *err)
 
 	snprintf(what, sizeof(what), "%s file%s", units_human_count(files, x->f->missing_files),
 		 plural(x->f->missing_files));
-	for (size_t i = 0; i < x->folder_count && r == 0; i++)
-		r = filemaker_check_writable(x->folders[i].path, what, "--directory", err);
+	for (size_t i = 0; i < x->folders.count && r == 0; i++)
+		r = filemaker_check_writable(x->folders.at[i].path, what, "--directory", err);
 	return r;
 }
 
@@ -132,8 +131,8 @@ static int check_room(struct layout *x, struct mlgen_err *err)
 {
 	int r = look_at_mounts(x, err);
 
-	for (size_t i = 0; i < x->folder_count && r == 0; i++) {
-		const struct folder *d = &x->folders[i];
+	for (size_t i = 0; i < x->folders.count && r == 0; i++) {
+		const struct folder *d = &x->folders.at[i];
 		const struct filemaker_room room = { .path = d->path,
 						     .purpose = "to lay out",
 						     .missing_bytes = missing_on(x, d->mount),
@@ -154,8 +153,8 @@ static int open_folders(struct layout *x, struct mlgen_err *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < x->folder_count && r == 0; i++) {
-		struct folder *d = &x->folders[i];
+	for (size_t i = 0; i < x->folders.count && r == 0; i++) {
+		struct folder *d = &x->folders.at[i];
 
 		r = dirs_make(d->path, &x->l->started);
 		r = r ? mlgen_fail(err, r, "%s: mkdir: %s", d->path, strerror(-r))
@@ -169,8 +168,8 @@ static int sync_folders(const struct layout *x, struct mlgen_err *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < x->folder_count && r == 0; i++)
-		r = filemaker_sync_folder(x->folders[i].path, -EACCES, err);
+	for (size_t i = 0; i < x->folders.count && r == 0; i++)
+		r = filemaker_sync_folder(x->folders.at[i].path, -EACCES, err);
 	return r;
 }
 
@@ -217,8 +216,8 @@ static void iolayout_announce(const void *arg, const char *time)
 
 	log_plain("%s: laying out %s file%s, %s in %s%s (%s)", x->l->req->job->name,
 		  units_human_count(files, m->missing_files), m->missing_files == 1 ? "" : "s",
-		  units_human_bytes(bytes, (double)m->missing_bytes), x->folders[0].path,
-		  x->folder_count > 1 ? " and elsewhere" : "",
+		  units_human_bytes(bytes, (double)m->missing_bytes), x->folders.at[0].path,
+		  x->folders.count > 1 ? " and elsewhere" : "",
 		  x->parts.has_content ? time : "space only");
 }
 
@@ -285,8 +284,8 @@ static int iolayout_work(struct layout *x, struct mlgen_err *err)
 		r = open_folders(x, err);
 	if (r == 0)
 		r = work_locked(x, err);
-	for (size_t i = 0; i < x->folder_count; i++)
-		dirlock_drop(&x->folders[i].lock);
+	for (size_t i = 0; i < x->folders.count; i++)
+		dirlock_drop(&x->folders.at[i].lock);
 	return r;
 }
 
@@ -295,7 +294,7 @@ static int iolayout_interrupted(const struct layout *x, struct mlgen_err *err)
 	return mlgen_fail(err, CREW_STOPPED,
 			  "%s: interrupted with %" PRIu64 " of %" PRIu64
 			  " files laid out; the next run makes the others",
-			  x->folders[0].path, x->l->made_files, x->asked_files);
+			  x->folders.at[0].path, x->l->made_files, x->asked_files);
 }
 
 /* A layout that is only asked about. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/compare.h"
-#include "base/mem.h"
+#include "base/util.h"
 #include "describe/opkind.h"
 
 #define WORKERS_MOST 4096
@@ -29,10 +29,11 @@ void replay_lanes_add(struct replay_lanes *l, const struct trace_record *r)
 	uint64_t end = opkind_end_ns(r);
 	struct lane_thread *t;
 
-	l->threads = mem_grow(l->threads, &l->room, n + 1, sizeof(*l->threads));
-	t = &l->threads[n];
 	if (is_new)
-		*t = (struct lane_thread){ .first_ns = r->start_ns, .last_ns = end, .number = n };
+		vec_push(&l->threads, (struct lane_thread){ .first_ns = r->start_ns,
+							    .last_ns = end,
+							    .number = n });
+	t = &l->threads.at[n];
 	if (r->start_ns < t->first_ns)
 		t->first_ns = r->start_ns;
 	if (end > t->last_ns)
@@ -55,28 +56,26 @@ static unsigned free_worker(const uint64_t *ends, unsigned workers, uint64_t fro
 
 int replay_lanes_share(struct replay_lanes *l, uint64_t most, struct mlgen_err *err)
 {
-	size_t room = 0;
-	uint64_t *ends;
+	VEC(uint64_t) ends = { 0 };
 
-	if (l->keys.count == 0)
+	if (l->threads.count == 0)
 		return 0;
-	ends = mem_grow(NULL, &room, 1, sizeof(*ends));
-	qsort(l->threads, l->keys.count, sizeof(*l->threads), by_first);
-	for (uint32_t i = 0; i < l->keys.count; i++) {
-		struct lane_thread *t = &l->threads[i];
-		unsigned w = free_worker(ends, l->workers, t->first_ns);
+	qsort(l->threads.at, l->threads.count, sizeof(*l->threads.at), by_first);
+	for (uint32_t i = 0; i < l->threads.count; i++) {
+		struct lane_thread *t = &l->threads.at[i];
+		unsigned w = free_worker(ends.at, l->workers, t->first_ns);
 
 		if (w == l->workers && most && w == most)
 			w = i % (unsigned)most;
-		ends = mem_grow(ends, &room, w + 1, sizeof(*ends));
-		if (w == l->workers)
-			ends[l->workers++] = 0;
-		if (t->last_ns > ends[w])
-			ends[w] = t->last_ns;
+		if (w == l->workers) {
+			vec_push(&ends, 0);
+			l->workers++;
+		}
+		ends.at[w] = u64_max(ends.at[w], t->last_ns);
 		t->worker = w;
 	}
-	mem_free(ends);
-	qsort(l->threads, l->keys.count, sizeof(*l->threads), by_number);
+	vec_fini(&ends);
+	qsort(l->threads.at, l->threads.count, sizeof(*l->threads.at), by_number);
 	if (l->workers <= WORKERS_MOST)
 		return 0;
 	return mlgen_fail(err, -E2BIG,
@@ -89,12 +88,12 @@ unsigned replay_lanes_of(const struct replay_lanes *l, const struct trace_record
 {
 	uint32_t n = 0;
 
-	return map_find(&l->keys, key_of(r), &n) ? l->threads[n].worker : 0;
+	return map_find(&l->keys, key_of(r), &n) ? l->threads.at[n].worker : 0;
 }
 
 void replay_lanes_fini(struct replay_lanes *l)
 {
 	map_fini(&l->keys);
-	mem_free(l->threads);
+	vec_fini(&l->threads);
 	*l = (struct replay_lanes){ 0 };
 }

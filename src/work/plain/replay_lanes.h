@@ -5,15 +5,15 @@
 #include <mlgen/err.h>
 
 #include "base/map.h"
+#include "base/vec.h"
 #include "trace/trace.h"
 
 struct lane_thread;
 
 /* A zeroed one is empty. Memory grows with the threads of the trace. */
 struct replay_lanes {
-	struct map keys; /* process and thread */
-	struct lane_thread *threads;
-	size_t room;
+	struct map keys;                 /* process and thread */
+	VEC(struct lane_thread) threads; /* as they are numbered */
 	unsigned workers;
 };
 

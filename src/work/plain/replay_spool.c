@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/unnamed.h"
+#include "base/vec.h"
 #include "base/writeall.h"
 
 #define NOWHERE UINT64_MAX
@@ -30,8 +31,7 @@ struct spool_lane {
 struct replay_spool {
 	int fd;
 	const char *folder;
-	struct spool_lane *lanes;
-	size_t count, room;
+	VEC(struct spool_lane) lanes;
 	uint64_t end; /* of the file */
 };
 
@@ -55,9 +55,9 @@ void replay_spool_free(struct replay_spool *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->count; i++)
-		mem_free(s->lanes[i].chunk);
-	mem_free(s->lanes);
+	for (size_t i = 0; i < s->lanes.count; i++)
+		mem_free(s->lanes.at[i].chunk);
+	vec_fini(&s->lanes);
 	close(s->fd);
 	mem_free(s);
 }
@@ -72,10 +72,9 @@ static uint64_t take_place(struct replay_spool *s)
 
 static struct spool_lane *lane_of(struct replay_spool *s, unsigned worker)
 {
-	s->lanes = mem_grow(s->lanes, &s->room, worker + 1, sizeof(*s->lanes));
-	while (s->count <= worker)
-		s->lanes[s->count++] = (struct spool_lane){ .first = NOWHERE, .at = NOWHERE };
-	struct spool_lane *l = &s->lanes[worker];
+	while (s->lanes.count <= worker)
+		vec_push(&s->lanes, (struct spool_lane){ .first = NOWHERE, .at = NOWHERE });
+	struct spool_lane *l = &s->lanes.at[worker];
 
 	if (l->at == NOWHERE) {
 		l->chunk = mem_zalloc(sizeof(*l->chunk));
@@ -117,8 +116,8 @@ int replay_spool_end(struct replay_spool *s, struct mlgen_err *err)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < s->count && rc == 0; i++) {
-		struct spool_lane *l = &s->lanes[i];
+	for (size_t i = 0; i < s->lanes.count && rc == 0; i++) {
+		struct spool_lane *l = &s->lanes.at[i];
 
 		if (l->at == NOWHERE)
 			continue;
@@ -143,7 +142,7 @@ struct replay_cursor *replay_cursor_new(const struct replay_ops *o, unsigned wor
 	struct replay_cursor *c = mem_zalloc(sizeof(*c));
 
 	c->spool = s;
-	c->next = worker < s->count ? s->lanes[worker].first : NOWHERE;
+	c->next = worker < s->lanes.count ? s->lanes.at[worker].first : NOWHERE;
 	return c;
 }
 
