@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "base/units.h"
 #include "base/util.h"
+#include "base/vec.h"
 #include "base/wrap.h"
 
 #define LABEL_WIDTH 17
@@ -47,8 +48,7 @@ struct sheet {
 	const struct comparison *c;
 	int label, value;
 	bool is_stacked; /* differences stand below, one for each column */
-	struct line *lines;
-	size_t line_count;
+	VEC(struct line) lines;
 };
 
 static const char *document_name(const struct comparison *c, size_t i)
@@ -106,10 +106,8 @@ static void put_header(const struct sheet *s)
 /* Its cells are the caller's to fill, with owned text. */
 static struct line *add_line(struct sheet *s, const char *label)
 {
-	s->lines = mem_realloc(s->lines, (s->line_count + 1) * sizeof(*s->lines));
-	struct line *l = &s->lines[s->line_count++];
-	*l = (struct line){ .label = mem_strdup(label) };
-	return l;
+	vec_push(&s->lines, (struct line){ .label = mem_strdup(label) });
+	return vec_last(&s->lines);
 }
 
 static void add_options(struct sheet *s)
@@ -176,10 +174,10 @@ static void add_circumstance(struct sheet *s, const char *key)
 
 static void put_lines(const struct sheet *s)
 {
-	for (size_t k = 0; k < s->line_count; k++) {
-		fprintf(s->to, "%-*s", s->label, s->lines[k].label);
+	for (size_t k = 0; k < s->lines.count; k++) {
+		fprintf(s->to, "%-*s", s->label, s->lines.at[k].label);
 		for (size_t i = 0; i < s->c->count; i++)
-			put_value(s, s->lines[k].cells[i]);
+			put_value(s, s->lines.at[k].cells[i]);
 		fputc('\n', s->to);
 	}
 }
@@ -196,19 +194,19 @@ static void sheet_init(struct sheet *s, FILE *to, const struct comparison *c)
 		add_circumstance(s, circumstances[i]);
 	for (size_t i = 0; i < c->count; i++) {
 		comparison_text_widen(s, document_name(c, i));
-		for (size_t k = 0; k < s->line_count; k++)
-			comparison_text_widen(s, s->lines[k].cells[i]);
+		for (size_t k = 0; k < s->lines.count; k++)
+			comparison_text_widen(s, s->lines.at[k].cells[i]);
 	}
 }
 
 static void sheet_fini(struct sheet *s)
 {
-	for (size_t k = 0; k < s->line_count; k++) {
-		mem_free(s->lines[k].label);
+	for (size_t k = 0; k < s->lines.count; k++) {
+		mem_free(s->lines.at[k].label);
 		for (size_t i = 0; i < s->c->count; i++)
-			mem_free(s->lines[k].cells[i]);
+			mem_free(s->lines.at[k].cells[i]);
 	}
-	mem_free(s->lines);
+	vec_fini(&s->lines);
 }
 
 /* ---- figures ---- */

@@ -80,10 +80,7 @@ static struct figure_value *add_row(struct table *t)
 {
 	size_t bytes = t->columns * sizeof(*t->cells);
 
-	if (t->rows == t->room) {
-		t->room = t->room ? t->room * 2 : 16;
-		t->cells = mem_realloc(t->cells, t->room * bytes);
-	}
+	t->cells = mem_grow(t->cells, &t->room, t->rows + 1, bytes);
 	struct figure_value *row = &t->cells[t->rows++ * t->columns];
 	memset(row, 0, bytes);
 	return row;

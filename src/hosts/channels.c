@@ -11,16 +11,11 @@ struct hosts_channel *channel_of(struct hosts *h, uint32_t number)
 	struct hosts_channel *c;
 
 	pthread_mutex_lock(&h->lock);
-	while (h->channel_room <= number) {
-		size_t room = h->channel_room ? 2 * h->channel_room : 16;
-
-		h->channels = mem_realloc(h->channels, room * sizeof(*h->channels));
-		while (h->channel_room < room)
-			h->channels[h->channel_room++] = NULL;
-	}
-	c = h->channels[number];
+	while (h->channels.count <= number)
+		vec_push(&h->channels, NULL);
+	c = h->channels.at[number];
 	if (!c) {
-		c = h->channels[number] = mem_zalloc(sizeof(*c));
+		c = h->channels.at[number] = mem_zalloc(sizeof(*c));
 		pthread_mutex_init(&c->calls, NULL);
 		pthread_cond_init(&c->has_said, NULL);
 		c->hosts = h;
@@ -113,8 +108,8 @@ static struct hosts_channel *next_channel(struct hosts *h, size_t *number)
 	struct hosts_channel *c = NULL;
 
 	pthread_mutex_lock(&h->lock);
-	while (!c && *number < h->channel_room)
-		c = h->channels[(*number)++];
+	while (!c && *number < h->channels.count)
+		c = h->channels.at[(*number)++];
 	pthread_mutex_unlock(&h->lock);
 	return c;
 }
@@ -143,15 +138,15 @@ void channels_close_all(struct hosts *h)
 
 void channels_fini(struct hosts *h)
 {
-	for (size_t i = 0; i < h->channel_room; i++) {
-		if (!h->channels[i])
+	for (size_t i = 0; i < h->channels.count; i++) {
+		if (!h->channels.at[i])
 			continue;
-		exchange_fini(h->channels[i]);
-		pthread_cond_destroy(&h->channels[i]->has_said);
-		pthread_mutex_destroy(&h->channels[i]->calls);
-		mem_free(h->channels[i]);
+		exchange_fini(h->channels.at[i]);
+		pthread_cond_destroy(&h->channels.at[i]->has_said);
+		pthread_mutex_destroy(&h->channels.at[i]->calls);
+		mem_free(h->channels.at[i]);
 	}
-	mem_free(h->channels);
+	vec_fini(&h->channels);
 }
 
 uint32_t hosts_reserve(struct hosts *h, uint32_t count)

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "hosts/ballot.h"
 #include "hosts/hosts.h"
 #include "hosts/mpi_plugin.h"
@@ -124,9 +125,8 @@ struct hosts {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	/* Below: under lock. */
-	struct hosts_channel **channels;
-	size_t channel_room;
-	uint32_t reserved; /* channels that are taken; 0 is of `votes` */
+	VEC(struct hosts_channel *) channels; /* NULL = nobody has asked for it */
+	uint32_t reserved;                    /* channels that are taken; 0 is of `votes` */
 	struct survey *surveys;
 	struct mlgen_err lost; /* who is gone; empty = nobody */
 	hosts_hear *hear;

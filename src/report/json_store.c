@@ -30,7 +30,7 @@ void json_store_fini(struct json_store *s)
 		next = b->next;
 		mem_free(b);
 	}
-	mem_free(s->lacks);
+	vec_fini(&s->lacks);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -97,17 +97,13 @@ const struct merge_memory json_store_memory = { store_grow, store_take, store_te
 
 void json_store_note_lack(struct json_store *s, const struct mlgen_field *row, const void *base)
 {
-	if (s->lack_count == s->lack_room) {
-		s->lack_room = s->lack_room ? s->lack_room * 2 : 64;
-		s->lacks = mem_realloc(s->lacks, s->lack_room * sizeof(*s->lacks));
-	}
-	s->lacks[s->lack_count++] = (struct json_lack){ row, base };
+	vec_push(&s->lacks, (struct json_lack){ row, base });
 }
 
 bool json_store_lacks(const struct json_store *s, const struct mlgen_field *row, const void *base)
 {
-	for (size_t i = 0; i < s->lack_count; i++)
-		if (s->lacks[i].row == row && s->lacks[i].base == base)
+	for (size_t i = 0; i < s->lacks.count; i++)
+		if (s->lacks.at[i].row == row && s->lacks.at[i].base == base)
 			return true;
 	return false;
 }

@@ -7,6 +7,7 @@
 
 #include <mlgen/field.h>
 
+#include "base/vec.h"
 #include "field/merge_rules.h"
 
 /* What is read belongs to a store, and is freed with it. A zeroed one is empty. Another host wrote
@@ -14,8 +15,7 @@
  * line of its own, so that each is made printable here (printable.h). */
 struct json_store {
 	struct json_block *blocks;
-	struct json_lack *lacks; /* what the document has not */
-	size_t lack_count, lack_room;
+	VEC(struct json_lack) lacks; /* what the document has not */
 };
 
 void json_store_fini(struct json_store *s);

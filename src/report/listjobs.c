@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/printable.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "io/host.h"
 #include "job/job.h"
 #include "report/page.h"
@@ -38,15 +39,14 @@ struct entry {
 };
 
 struct list {
-	struct entry *entries;
-	size_t count;
+	VEC(struct entry) entries;
 	size_t name_width, sees_width;
 };
 
 static bool has_name(const struct list *l, const char *name)
 {
-	for (size_t i = 0; i < l->count; i++)
-		if (strcmp(l->entries[i].name, name) == 0)
+	for (size_t i = 0; i < l->entries.count; i++)
+		if (strcmp(l->entries.at[i].name, name) == 0)
 			return true;
 	return false;
 }
@@ -67,8 +67,7 @@ static void add_entry(struct list *l, const char *dir, const char *file)
 	mem_free(name);
 	name = buf_take(&shown);
 	buf_addf(&path, "%s/%s", dir, file);
-	l->entries = mem_realloc(l->entries, (l->count + 1) * sizeof(*l->entries));
-	l->entries[l->count++] = (struct entry){ .name = name, .path = buf_take(&path) };
+	vec_push(&l->entries, (struct entry){ .name = name, .path = buf_take(&path) });
 }
 
 /* A folder that is not there has no jobs. */
@@ -98,19 +97,19 @@ static void find_jobs(struct list *l, const struct jobset_env *env, struct buf *
 	add_folder(l, buf_str(&beside), looked);
 	add_folder(l, env->installed_dir, looked);
 	buf_fini(&beside);
-	if (l->count)
-		qsort(l->entries, l->count, sizeof(*l->entries), listjobs_by_name);
+	if (l->entries.count)
+		qsort(l->entries.at, l->entries.count, sizeof(*l->entries.at), listjobs_by_name);
 }
 
 static void free_jobs(struct list *l)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		mem_free(l->entries[i].name);
-		mem_free(l->entries[i].path);
-		mem_free(l->entries[i].sees);
-		mem_free(l->entries[i].variants);
+	for (size_t i = 0; i < l->entries.count; i++) {
+		mem_free(l->entries.at[i].name);
+		mem_free(l->entries.at[i].path);
+		mem_free(l->entries.at[i].sees);
+		mem_free(l->entries.at[i].variants);
 	}
-	mem_free(l->entries);
+	vec_fini(&l->entries);
 }
 
 /* The first sentence, as a clause; a dot inside a number ends none. */
@@ -185,11 +184,11 @@ static void listjobs_widen(size_t *width, const char *text)
 static void listjobs_read_all(struct list *l)
 {
 	l->sees_width = strlen("what storage sees");
-	for (size_t i = 0; i < l->count; i++) {
-		read_comments(&l->entries[i]);
-		if (printable_columns(l->entries[i].name) <= NAME_MAX_WIDTH)
-			listjobs_widen(&l->name_width, l->entries[i].name);
-		listjobs_widen(&l->sees_width, l->entries[i].sees);
+	for (size_t i = 0; i < l->entries.count; i++) {
+		read_comments(&l->entries.at[i]);
+		if (printable_columns(l->entries.at[i].name) <= NAME_MAX_WIDTH)
+			listjobs_widen(&l->name_width, l->entries.at[i].name);
+		listjobs_widen(&l->sees_width, l->entries.at[i].sees);
 	}
 }
 
@@ -270,8 +269,8 @@ static void listjobs_put_job(FILE *to, const struct list *l, const struct entry 
 
 static bool has_choice(const struct list *l)
 {
-	for (size_t i = 0; i < l->count; i++)
-		if (l->entries[i].variants && strchr(l->entries[i].variants, ' '))
+	for (size_t i = 0; i < l->entries.count; i++)
+		if (l->entries.at[i].variants && strchr(l->entries.at[i].variants, ' '))
 			return true;
 	return false;
 }
@@ -284,8 +283,8 @@ static void put_list(FILE *to, struct list *l, const struct jobset_env *env)
 	listjobs_read_all(l);
 	fprintf(to, "%-*s  %-*s  %9s  %s\n", (int)l->name_width, "job", (int)l->sees_width,
 		"what storage sees", "size", "one accelerator needs");
-	for (size_t i = 0; i < l->count; i++)
-		listjobs_put_job(to, l, &l->entries[i], env, &host);
+	for (size_t i = 0; i < l->entries.count; i++)
+		listjobs_put_job(to, l, &l->entries.at[i], env, &host);
 	if (has_choice(l))
 		fprintf(to, "--accelerator=NAME picks one in brackets; --dry-run shows what a job "
 			    "means here\n");
@@ -298,7 +297,7 @@ int listjobs(FILE *to, const struct jobset_env *env, struct mlgen_err *err)
 	int rc = 0;
 
 	find_jobs(&list, env, &looked);
-	if (list.count)
+	if (list.entries.count)
 		put_list(to, &list, env);
 	else
 		rc = mlgen_fail(err, -ENOENT,

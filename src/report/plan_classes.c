@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
 /* Ranks that are alike; the last range of them is first to last. */
 struct kind {
@@ -16,8 +17,9 @@ struct kind {
 };
 
 struct kinds {
-	struct kind *of;
-	size_t count, recent;
+	struct kind *at;
+	size_t count, room; /* vec.h */
+	size_t recent;
 };
 
 static void end_range(struct kind *k)
@@ -37,14 +39,13 @@ static bool is_alike(const struct plan_ranks *a, const struct plan_ranks *b)
  * differ by a layer, and the first and the last. */
 static struct kind *find_kind(struct kinds *all, const struct plan_ranks *rank)
 {
-	if (all->count && is_alike(&all->of[all->recent].of, rank))
-		return &all->of[all->recent];
+	if (all->count && is_alike(&all->at[all->recent].of, rank))
+		return &all->at[all->recent];
 	for (all->recent = 0; all->recent < all->count; all->recent++)
-		if (is_alike(&all->of[all->recent].of, rank))
-			return &all->of[all->recent];
-	all->of = mem_realloc(all->of, (all->count + 1) * sizeof(*all->of));
-	all->of[all->count] = (struct kind){ .of = *rank };
-	return &all->of[all->count++];
+		if (is_alike(&all->at[all->recent].of, rank))
+			return &all->at[all->recent];
+	vec_push(all, (struct kind){ .of = *rank });
+	return vec_last(all);
 }
 
 static void add_to_kind(struct kinds *all, const struct plan_ranks *what, uint64_t rank)
@@ -65,12 +66,12 @@ static void take_kinds(struct plan_checkpoint *c, struct kinds *all)
 	struct plan_ranks *items = mem_array(all->count, sizeof(*items));
 
 	for (size_t i = 0; i < all->count; i++) {
-		end_range(&all->of[i]);
-		items[i] = all->of[i].of;
-		items[i].ranks = buf_take(&all->of[i].ranges);
+		end_range(&all->at[i]);
+		items[i] = all->at[i].of;
+		items[i].ranks = buf_take(&all->at[i].ranges);
 	}
 	c->classes = (struct metric_list){ items, all->count };
-	mem_free(all->of);
+	vec_fini(all);
 }
 
 static void look_at_rank(struct plan_ranks *of, const struct shard_set *set, uint64_t rank)

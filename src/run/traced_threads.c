@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/bisect.h"
 #include "base/compare.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
 struct traced_thread {
 	uint64_t since_ns;
@@ -17,8 +19,7 @@ struct traced_thread {
 
 struct traced_threads {
 	pthread_mutex_t lock;
-	struct traced_thread *list; /* by tid and time, where it is sorted */
-	size_t count, room;
+	VEC(struct traced_thread) list; /* by tid and time, where it is sorted */
 	bool is_sorted;
 };
 
@@ -35,57 +36,41 @@ void traced_threads_free(struct traced_threads *t)
 	if (!t)
 		return;
 	pthread_mutex_destroy(&t->lock);
-	mem_free(t->list);
+	vec_fini(&t->list);
 	mem_free(t);
 }
 
 void traced_threads_add(struct traced_threads *t, size_t job, uint64_t now_ns)
 {
 	pthread_mutex_lock(&t->lock);
-	t->list = mem_grow(t->list, &t->room, t->count + 1, sizeof(*t->list));
-	t->list[t->count++] = (struct traced_thread){
-		.since_ns = now_ns,
-		.job = job,
-		.tid = (uint32_t)gettid(),
-	};
+	vec_push(&t->list, (struct traced_thread){
+				   .since_ns = now_ns,
+				   .job = job,
+				   .tid = (uint32_t)gettid(),
+			   });
 	t->is_sorted = false;
 	pthread_mutex_unlock(&t->lock);
 }
 
 COMPARE_BY2(compare_threads, struct traced_thread, tid, since_ns)
 
-/* How many began at that time or before it, of its number or a lower one. */
-static size_t begun_by(const struct traced_threads *t, const struct traced_thread *key)
-{
-	size_t from = 0, to = t->count;
-
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
-
-		if (compare_threads(&t->list[mid], key) <= 0)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	return from;
-}
-
 bool traced_threads_is(struct traced_threads *t, size_t job, uint32_t tid, uint64_t at_ns)
 {
 	const struct traced_thread key = { .since_ns = at_ns, .tid = tid };
 	size_t n;
 
-	if (!t->is_sorted && t->count)
-		qsort(t->list, t->count, sizeof(*t->list), compare_threads);
+	if (!t->is_sorted && t->list.count)
+		qsort(t->list.at, t->list.count, sizeof(*t->list.at), compare_threads);
 	t->is_sorted = true;
-	n = begun_by(t, &key);
-	return n && t->list[n - 1].tid == tid && t->list[n - 1].job == job;
+	/* So many began at that time or before it, of its number or a lower one. */
+	n = BISECT(i, 0, t->list.count, compare_threads(&t->list.at[i], &key) > 0);
+	return n && t->list.at[n - 1].tid == tid && t->list.at[n - 1].job == job;
 }
 
 bool traced_threads_has(const struct traced_threads *t, size_t job)
 {
-	for (size_t i = 0; i < t->count; i++)
-		if (t->list[i].job == job)
+	for (size_t i = 0; i < t->list.count; i++)
+		if (t->list.at[i].job == job)
 			return true;
 	return false;
 }

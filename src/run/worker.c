@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/thread.h"
 #include "io/host.h"
 
@@ -19,9 +18,9 @@ void worker_init(struct worker *w)
 
 void worker_fini(struct worker *w)
 {
-	for (size_t i = 0; i < w->ended_count; i++)
-		io_free(w->ended[i]);
-	mem_free(w->ended);
+	for (size_t i = 0; i < w->ended.count; i++)
+		io_free(w->ended.at[i]);
+	vec_fini(&w->ended);
 	io_free(w->io);
 	opstat_fini(&w->stat);
 	opstat_fini(&w->left_out);
@@ -45,8 +44,7 @@ static void own_descriptors(const struct mlgen_engine_job *job)
 
 static void keep_ended(struct worker *w)
 {
-	w->ended = mem_grow(w->ended, &w->ended_room, w->ended_count + 1, sizeof(struct io *));
-	w->ended[w->ended_count++] = w->io;
+	vec_push(&w->ended, w->io);
 }
 
 /* The list is only ever added to. */

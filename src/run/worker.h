@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "io/io.h"
 #include "io/topology.h"
 #include "run/placement.h"
@@ -51,8 +52,7 @@ struct worker {
 	struct node_watch watch;
 	struct io *_Atomic io; /* for io_look; set by the worker itself */
 	/* Those before it, of threads that have ended: who looks at one of them may go on. */
-	struct io **ended;
-	size_t ended_count, ended_room;
+	VEC(struct io *) ended;
 	struct worker *next; /* in its struct worker_list */
 	bool is_listed;
 	/* The thread helps those whose time is reported: only what it moves counts. */
