@@ -7,6 +7,7 @@
 
 #include "ask/merge_files.h"
 #include "base/buf.h"
+#include "base/compare.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/util.h"
@@ -177,25 +178,20 @@ static int merge_look_at(struct merge *m, size_t i, struct results_file *first,
 	return rc;
 }
 
-static int order_of(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_host(const void *a, const void *b)
 {
 	const struct merge_run *x = a, *y = b;
 	int order = strcmp(x->hostname, y->hostname);
 
 	if (!order)
-		order = order_of(x->start_ms, y->start_ms);
-	return order ? order : order_of(x->fingerprint, y->fingerprint);
+		order = COMPARE(x->start_ms, y->start_ms);
+	return order ? order : COMPARE(x->fingerprint, y->fingerprint);
 }
 
 static int by_start(const void *a, const void *b)
 {
 	const struct merge_run *x = a, *y = b;
-	int order = order_of(x->start_ms, y->start_ms);
+	int order = COMPARE(x->start_ms, y->start_ms);
 
 	return order ? order : by_host(a, b);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "report/text_evidence.h"
@@ -137,9 +138,8 @@ static double rate_of(const struct job_result *r)
 static int by_rate(const void *a, const void *b)
 {
 	const struct job_result *const *x = a, *const *y = b;
-	double rx = rate_of(*x), ry = rate_of(*y);
 
-	return (rx > ry) - (rx < ry);
+	return COMPARE(rate_of(*x), rate_of(*y));
 }
 
 /* What all lines of the table have alike. */
