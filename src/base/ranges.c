@@ -49,9 +49,7 @@ static const char *read_range(const char *s, struct range *range)
 
 static void ranges_add(struct ranges *r, const struct range *range)
 {
-	/* Powers of two: room doubles when it is used up. */
-	if ((r->count & (r->count - 1)) == 0)
-		r->items = mem_realloc(r->items, (r->count ? r->count * 2 : 1) * sizeof(*r->items));
+	r->items = mem_grow(r->items, &r->room, r->count + 1, sizeof(*r->items));
 	r->items[r->count++] = *range;
 }
 

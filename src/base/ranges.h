@@ -14,8 +14,8 @@ struct ranges {
 		uint64_t first, last;
 		uint64_t before; /* numbers of the ranges before this one */
 	} * items;
-	size_t count;
-	uint64_t numbers; /* of all */
+	size_t count, room; /* mem_grow() */
+	uint64_t numbers;   /* of all */
 };
 
 /*

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "trace/trace.h"
@@ -23,15 +24,15 @@ struct encoding {
 	uint64_t behind; /* where the read before ended */
 	bool has_read;
 	struct recorded_template *to;
-	size_t room;
 };
 
 static struct recorded_call *add_line(struct encoding *e, enum mlgen_op op)
 {
+	struct recorded_template *t = e->to;
 	struct recorded_call *c;
 
-	e->to->calls = mem_grow(e->to->calls, &e->room, e->to->count + 1, sizeof(*e->to->calls));
-	c = &e->to->calls[e->to->count++];
+	t->calls = mem_grow(t->calls, &t->room, t->count + 1, sizeof(*t->calls));
+	c = &t->calls[t->count++];
 	memset(c, 0, sizeof(*c));
 	c->op = op;
 	return c;
@@ -261,7 +262,7 @@ static int by_percent(const void *a, const void *b)
 {
 	const struct recorded_template *x = a, *y = b;
 
-	return (x->percent < y->percent) - (x->percent > y->percent);
+	return COMPARE(y->percent, x->percent);
 }
 
 static void merge_rare(struct recorded *r, uint32_t most)

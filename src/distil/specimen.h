@@ -34,6 +34,7 @@ struct specimen {
 	uint64_t file_bytes; /* TRACE_UNKNOWN = not known */
 	uint32_t count;      /* calls that are kept */
 	struct specimen_call *calls;
+	size_t room; /* of calls: mem_grow() */
 };
 
 struct specimens {

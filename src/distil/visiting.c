@@ -144,9 +144,7 @@ static void keep_call(struct going *g, const struct trace_record *r, const struc
 	if (!s || s->count == SPECIMEN_CALLS_MOST)
 		return;
 	n = s->count;
-	/* At powers of two there is no room left. */
-	if (n == 0 || (n >= 16 && (n & (n - 1)) == 0))
-		s->calls = mem_realloc(s->calls, (n ? 2 * (size_t)n : 16) * sizeof(*s->calls));
+	s->calls = mem_grow(s->calls, &s->room, n + 1, sizeof(*s->calls));
 	s->calls[s->count++] = (struct specimen_call){
 		.off = r->off,
 		.len_bytes = r->len_bytes,

@@ -114,6 +114,7 @@ struct recorded_template {
 	double percent;
 	uint32_t count;
 	struct recorded_call *calls; /* owned */
+	size_t room;                 /* mem_grow() */
 };
 
 /* Not changed once it is read: any thread. */

@@ -328,9 +328,7 @@ static int check_order(struct reading *r, const struct recorded_call *c)
 
 static void add_call(struct recorded_template *t, const struct recorded_call *c)
 {
-	/* Powers of two: room doubles when it is used up. */
-	if ((t->count & (t->count - 1)) == 0)
-		t->calls = mem_realloc(t->calls, (t->count ? t->count * 2 : 1) * sizeof(*t->calls));
+	t->calls = mem_grow(t->calls, &t->room, t->count + 1, sizeof(*t->calls));
 	t->calls[t->count++] = *c;
 }
 
