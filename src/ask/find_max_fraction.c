@@ -228,7 +228,7 @@ void find_put_play(struct buf *out, const struct find_max *f)
 		if (!is_dropped(a->argv[i]))
 			is_whole &= host_put_argument(line, sizeof(line), a->argv[i]);
 	for (size_t k = 0; k < args.count; k++)
-		is_whole &= host_put_argument(line, sizeof(line), args.list[k]);
+		is_whole &= host_put_argument(line, sizeof(line), args.at[k]);
 	for (; i < a->argc; i++)
 		is_whole &= host_put_argument(line, sizeof(line), a->argv[i]);
 	if (is_whole)

@@ -126,8 +126,8 @@ static int write_all(const struct merge *m)
 	const struct ask *a = m->ask;
 	const struct settings *set = &a->set->settings;
 	const struct jobset jobs = { .settings.output_format = OUTPUT_JSON,
-				     .jobs = m->result.jobs,
-				     .count = m->result.job_count };
+				     .jobs = m->result.jobs.at,
+				     .count = m->result.jobs.count };
 	struct mlgen_err err = { 0 };
 	int rc = a->json ? merge_print_json(a->json, m, &jobs) : 0;
 

@@ -10,6 +10,7 @@
 #include "ask/probe_hosts.h"
 #include "base/mem.h"
 #include "base/signals.h"
+#include "base/vec.h"
 #include "report/verdict.h"
 #include "report/watch.h"
 
@@ -23,7 +24,7 @@ static char **whole_argv(const struct ask *a, const struct probe_args *args)
 	while (i < a->argc && strcmp(a->argv[i], "--") != 0)
 		argv[n++] = mem_strdup(a->argv[i++]);
 	for (size_t k = 0; k < args->count; k++)
-		argv[n++] = mem_strdup(args->list[k]);
+		argv[n++] = mem_strdup(args->at[k]);
 	while (i < a->argc)
 		argv[n++] = mem_strdup(a->argv[i++]);
 	return argv;
@@ -114,8 +115,7 @@ void probe_args_add(struct probe_args *args, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	args->list = mem_realloc(args->list, (args->count + 1) * sizeof(*args->list));
-	args->list[args->count++] = mem_strdup(text);
+	vec_push(args, mem_strdup(text));
 }
 
 void probe_args_take_storage_away(struct probe_args *args, const struct ask *a,
@@ -135,8 +135,8 @@ void probe_args_take_storage_away(struct probe_args *args, const struct ask *a,
 void probe_args_fini(struct probe_args *args)
 {
 	for (size_t i = 0; i < args->count; i++)
-		mem_free(args->list[i]);
-	mem_free(args->list);
+		mem_free(args->at[i]);
+	vec_fini(args);
 	memset(args, 0, sizeof(*args));
 }
 

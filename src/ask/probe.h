@@ -10,8 +10,8 @@
 
 /* What a probe has more than the command line. A zeroed one has nothing. */
 struct probe_args {
-	char **list; /* owned */
-	size_t count;
+	char **at;          /* owned */
+	size_t count, room; /* vec.h */
 	/* Trainings end where so many percent of AU are out of reach. */
 	double au_floor;
 	/* Its trace goes into this descriptor, the caller's, under this name in messages; NULL = it

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/mem.h"
 
 /* What rank 0 says: this, then for a probe its arguments, each with its NUL. */
 struct order {
@@ -25,7 +24,7 @@ int probe_tell(struct hosts *h, const struct probe_args *args, struct mlgen_err 
 		return 0;
 	buf_addn(&text, (const char *)&order, sizeof(order));
 	for (size_t i = 0; i < args->count; i++)
-		buf_addn(&text, args->list[i], strlen(args->list[i]) + 1);
+		buf_addn(&text, args->at[i], strlen(args->at[i]) + 1);
 	int rc = hosts_share(h, &text, err);
 	buf_fini(&text);
 	return rc;

@@ -101,8 +101,8 @@ static int print_json(const struct ask *a, const struct reported *r)
 {
 	const struct jobset set = {
 		.settings.output_format = a->set->settings.output_format,
-		.jobs = r->doc.jobs,
-		.count = r->doc.job_count,
+		.jobs = r->doc.jobs.at,
+		.count = r->doc.jobs.count,
 	};
 
 	return r->extra.key ? json_report_with(a->to, &r->doc.run, &set, &r->extra)

@@ -89,9 +89,9 @@ static int set_options(const struct reading *g, const struct metrics_job *m,
 
 static struct job *find_job(const struct result_doc *d, const char *name)
 {
-	for (size_t i = 0; i < d->job_count; i++)
-		if (strcmp(d->jobs[i]->name, name) == 0)
-			return d->jobs[i];
+	for (size_t i = 0; i < d->jobs.count; i++)
+		if (strcmp(d->jobs.at[i]->name, name) == 0)
+			return d->jobs.at[i];
 	return NULL;
 }
 
@@ -105,8 +105,7 @@ static int read_job(struct reading *g, const struct metrics_job *m, const struct
 	if (j)
 		return 0;
 	j = job_new(m->jobname);
-	d->jobs = mem_realloc(d->jobs, (d->job_count + 1) * sizeof(*d->jobs));
-	d->jobs[d->job_count++] = j;
+	vec_push(&d->jobs, j);
 	*out = j;
 	if (set_options(g, m, job_fields, j, j->origins, err) < 0)
 		return -EINVAL;
@@ -413,9 +412,9 @@ static void fini_verdicts(struct run_result *run)
 void result_fini(struct result_doc *d)
 {
 	fini_verdicts(&d->run);
-	for (size_t i = 0; i < d->job_count; i++)
-		job_free(d->jobs[i]);
-	mem_free(d->jobs);
+	for (size_t i = 0; i < d->jobs.count; i++)
+		job_free(d->jobs.at[i]);
+	vec_fini(&d->jobs);
 	json_store_fini(&d->store);
 	memset(d, 0, sizeof(*d));
 }

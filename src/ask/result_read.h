@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "ask/results_file.h"
+#include "base/vec.h"
 #include "job/job.h"
 #include "report/json_read.h"
 #include "run/results.h"
@@ -17,8 +18,7 @@
 struct result_doc {
 	struct json_store store; /* owns what the result points to */
 	struct run_result run;   /* verdicts are empty, and go with it */
-	struct job **jobs;       /* of all records, without doubles */
-	size_t job_count;
+	VEC(struct job *) jobs;  /* of all records, without doubles */
 };
 
 /* Of a document that was read with all it has; its records go over to the result. 0, or -EINVAL

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
-
 /* A larger number is nearer to the limit when it gains this much. */
 #define NEARER 0.02
 
@@ -66,8 +64,8 @@ static unsigned contradictions(const struct search *s)
 {
 	unsigned n = 0;
 
-	for (size_t i = 0; i < s->count; i++)
-		n += is_contradicted(s, &s->trials[i]);
+	for (size_t i = 0; i < s->trials.count; i++)
+		n += is_contradicted(s, &s->trials.at[i]);
 	return n;
 }
 
@@ -93,14 +91,14 @@ static struct bounds search_look(const struct search *s, bool only_full)
 {
 	struct bounds b = { 0, 0 };
 
-	for (size_t i = 0; i < s->count; i++) {
-		const struct search_trial *t = &s->trials[i];
+	for (size_t i = 0; i < s->trials.count; i++) {
+		const struct search_trial *t = &s->trials.at[i];
 
 		if (best_verdict(s, t, only_full) == SEARCH_HOLDS && t->value > b.low)
 			b.low = t->value;
 	}
-	for (size_t i = 0; i < s->count; i++) {
-		const struct search_trial *t = &s->trials[i];
+	for (size_t i = 0; i < s->trials.count; i++) {
+		const struct search_trial *t = &s->trials.at[i];
 		enum search_verdict v = best_verdict(s, t, only_full);
 
 		if (v > SEARCH_HOLDS && t->value > b.low && (!b.high || t->value < b.high))
@@ -125,9 +123,10 @@ static const struct search_trial *search_largest(const struct search *s, uint64_
 {
 	const struct search_trial *found = NULL;
 
-	for (size_t i = 0; i < s->count; i++)
-		if (s->trials[i].value < below && (!found || s->trials[i].value > found->value))
-			found = &s->trials[i];
+	for (size_t i = 0; i < s->trials.count; i++)
+		if (s->trials.at[i].value < below &&
+		    (!found || s->trials.at[i].value > found->value))
+			found = &s->trials.at[i];
 	return found;
 }
 
@@ -136,8 +135,8 @@ static const struct search_trial *search_nearest(const struct search *s)
 {
 	const struct search_trial *found = NULL;
 
-	for (size_t i = 0; i < s->count; i++) {
-		const struct search_trial *t = &s->trials[i];
+	for (size_t i = 0; i < s->trials.count; i++) {
+		const struct search_trial *t = &s->trials.at[i];
 
 		if (!t->is_impossible && (!found || mean(t) > mean(found)))
 			found = t;
@@ -158,7 +157,7 @@ static bool rises(const struct search *s)
 
 static struct search_step next_of_none(const struct search *s)
 {
-	if (!s->count)
+	if (!s->trials.count)
 		return step_of(SEARCH_SHORT, s->least);
 	if (rises(s))
 		return step_of(SEARCH_SHORT, twice(search_largest(s, UINT64_MAX)->value, s->most));
@@ -214,8 +213,8 @@ static uint64_t next_failed(const struct search *s, uint64_t above)
 {
 	uint64_t found = 0;
 
-	for (size_t i = 0; i < s->count; i++) {
-		const struct search_trial *t = &s->trials[i];
+	for (size_t i = 0; i < s->trials.count; i++) {
+		const struct search_trial *t = &s->trials.at[i];
 
 		if (t->value > above && (!found || t->value < found) &&
 		    best_verdict(s, t, false) > SEARCH_HOLDS)
@@ -230,12 +229,11 @@ static struct search_trial *trial(struct search *s, struct search_step of)
 {
 	bool is_full = of.what == SEARCH_FULL;
 
-	for (size_t i = 0; i < s->count; i++)
-		if (s->trials[i].value == of.value && s->trials[i].is_full == is_full)
-			return &s->trials[i];
-	s->trials = mem_realloc(s->trials, (s->count + 1) * sizeof(*s->trials));
-	s->trials[s->count] = (struct search_trial){ .value = of.value, .is_full = is_full };
-	return &s->trials[s->count++];
+	for (size_t i = 0; i < s->trials.count; i++)
+		if (s->trials.at[i].value == of.value && s->trials.at[i].is_full == is_full)
+			return &s->trials.at[i];
+	vec_push(&s->trials, (struct search_trial){ .value = of.value, .is_full = is_full });
+	return vec_last(&s->trials);
 }
 
 void search_init(struct search *s, uint64_t least, uint64_t most)
@@ -245,15 +243,15 @@ void search_init(struct search *s, uint64_t least, uint64_t most)
 
 void search_fini(struct search *s)
 {
-	mem_free(s->trials);
+	vec_fini(&s->trials);
 	memset(s, 0, sizeof(*s));
 }
 
 struct search_step search_next(const struct search *s)
 {
-	if (s->count) {
+	if (s->trials.count) {
 		/* What was decided before the last one stays, should noise grow. */
-		const struct search_trial *t = &s->trials[s->count - 1];
+		const struct search_trial *t = &s->trials.at[s->trials.count - 1];
 
 		if (is_near(s, t))
 			return step_of(t->is_full ? SEARCH_FULL : SEARCH_SHORT, t->value);
@@ -314,9 +312,9 @@ bool search_is_confirmed(const struct search *s)
 
 const struct search_trial *search_find(const struct search *s, uint64_t value, bool is_full)
 {
-	for (size_t i = 0; i < s->count; i++)
-		if (s->trials[i].value == value && s->trials[i].is_full == is_full)
-			return &s->trials[i];
+	for (size_t i = 0; i < s->trials.count; i++)
+		if (s->trials.at[i].value == value && s->trials.at[i].is_full == is_full)
+			return &s->trials.at[i];
 	return NULL;
 }
 
@@ -335,9 +333,9 @@ double search_noise(const struct search *s)
 {
 	double noise = SEARCH_NOISE_LEAST;
 
-	for (size_t i = 0; i < s->count; i++) {
-		if (s->trials[i].runs > 1)
-			noise = fmax(noise, spread(&s->trials[i]));
+	for (size_t i = 0; i < s->trials.count; i++) {
+		if (s->trials.at[i].runs > 1)
+			noise = fmax(noise, spread(&s->trials.at[i]));
 	}
 	return noise;
 }

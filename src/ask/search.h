@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
+
 /*
  * What to try next follows from what was told so far and nothing else. Short probes double the
  * number until one fails, then bisect; a full run confirms the largest that held, and another its
@@ -41,8 +43,7 @@ struct search_trial {
 struct search {
 	uint64_t least, most;
 	bool falls; /* what fails fails for all larger numbers; set behind init */
-	struct search_trial *trials;
-	size_t count;
+	VEC(struct search_trial) trials;
 };
 
 enum search_what { SEARCH_SHORT, SEARCH_FULL, SEARCH_END };

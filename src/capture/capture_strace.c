@@ -119,7 +119,7 @@ static void tell_tasks(struct by_strace *s, pid_t pid)
 		folder[n] = '\0';
 	capture_pids_threads(&threads, pid);
 	for (size_t i = 0; i < threads.count; i++)
-		strace_reader_task(s->reader, (uint32_t)threads.list[i], (uint32_t)pid,
+		strace_reader_task(s->reader, (uint32_t)threads.at[i], (uint32_t)pid,
 				   (uint32_t)capture_pid_parent(pid), line, n > 0 ? folder : NULL);
 	tell_descriptors(s, pid);
 	capture_pids_fini(&threads);
@@ -137,8 +137,8 @@ static int strace_attach(void *state, struct mlgen_err *err)
 	else
 		capture_pids_tree(&pids, s->cfg.pid);
 	for (size_t i = 0; i < pids.count; i++)
-		tell_tasks(s, pids.list[i]);
-	rc = pids.count ? strace_attached_start(&s->strace, pids.list, pids.count,
+		tell_tasks(s, pids.at[i]);
+	rc = pids.count ? strace_attached_start(&s->strace, pids.at, pids.count,
 						s->cfg.buffer_bytes, err)
 			: mlgen_fail(err, -ESRCH,
 				     "cgroup=%s: has no task that strace could be attached to",

@@ -16,6 +16,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
+#include "base/vec.h"
 
 #define PF_KTHREAD 0x00200000ul /* linux/sched.h */
 
@@ -149,7 +150,7 @@ char *capture_pid_line(pid_t pid)
 static bool has_pid(const struct capture_pids *p, pid_t pid)
 {
 	for (size_t i = 0; i < p->count; i++)
-		if (p->list[i] == pid)
+		if (p->at[i] == pid)
 			return true;
 	return false;
 }
@@ -158,8 +159,7 @@ static void add_pid(struct capture_pids *p, pid_t pid)
 {
 	if (has_pid(p, pid))
 		return;
-	p->list = mem_realloc(p->list, (p->count + 1) * sizeof(*p->list));
-	p->list[p->count++] = pid;
+	vec_push(p, pid);
 }
 
 /* Those whose parent is in the list. True: there was another one. */
@@ -240,7 +240,7 @@ void capture_pids_threads(struct capture_pids *out, pid_t pid)
 
 void capture_pids_fini(struct capture_pids *p)
 {
-	mem_free(p->list);
+	vec_fini(p);
 	*p = (struct capture_pids){ 0 };
 }
 

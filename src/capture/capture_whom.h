@@ -39,8 +39,8 @@ bool capture_cgroup_runs(const char *directory);
 
 /* Processes, each once. A zeroed one has none. */
 struct capture_pids {
-	pid_t *list; /* owned */
-	size_t count;
+	pid_t *at;          /* owned */
+	size_t count, room; /* vec.h */
 };
 
 /* A process and all that descends from it. */

@@ -13,7 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/mem.h"
+#include "base/vec.h"
 #include "io/mount.h"
 #include "io/sysfile.h"
 
@@ -110,8 +110,8 @@ static bool tell_of_partitions(char out[BLOCKDEV_USER_BYTES], const struct node 
 static struct blockdev_guard *blockdev_find(const struct blockdev_guards *g, dev_t device)
 {
 	for (size_t i = 0; i < g->count; i++)
-		if (g->list[i].device == device)
-			return &g->list[i];
+		if (g->at[i].device == device)
+			return &g->at[i];
 	return NULL;
 }
 
@@ -153,8 +153,7 @@ int blockdev_hold(struct blockdev_guards *g, const char *path, dev_t device, str
 	fd = claim(path, device, err);
 	if (fd < 0)
 		return fd;
-	g->list = mem_realloc(g->list, (g->count + 1) * sizeof(*g->list));
-	g->list[g->count++] = (struct blockdev_guard){ .device = device, .fd = fd, .users = 1 };
+	vec_push(g, (struct blockdev_guard){ .device = device, .fd = fd, .users = 1 });
 	return 0;
 }
 
@@ -165,11 +164,9 @@ void blockdev_release(struct blockdev_guards *g, dev_t device)
 	if (!held || --held->users)
 		return;
 	close(held->fd);
-	*held = g->list[--g->count];
-	if (g->count == 0) {
-		mem_free(g->list);
-		g->list = NULL;
-	}
+	*held = g->at[--g->count];
+	if (g->count == 0)
+		vec_fini(g);
 }
 
 void blockdev_user(char out[BLOCKDEV_USER_BYTES], dev_t device)

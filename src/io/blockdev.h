@@ -20,8 +20,8 @@ struct blockdev_guard {
 };
 
 struct blockdev_guards {
-	struct blockdev_guard *list;
-	size_t count;
+	struct blockdev_guard *at;
+	size_t count, room; /* vec.h */
 };
 
 /*

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
 struct trace_entry tracer_entries_make(enum trace_entry_kind kind, const uint64_t *number,
 				       size_t count, const char *text)
@@ -22,11 +23,10 @@ void tracer_entries_add(struct tracer_entries *e, enum trace_entry_kind kind,
 {
 	char *own = mem_strdup(text);
 
-	e->list = mem_realloc(e->list, (e->count + 1) * sizeof(*e->list));
-	e->list[e->count++] = (struct tracer_kept){
-		.entry = tracer_entries_make(kind, number, count, own),
-		.text = own,
-	};
+	vec_push(e, (struct tracer_kept){
+			    .entry = tracer_entries_make(kind, number, count, own),
+			    .text = own,
+		    });
 }
 
 void tracer_entries_add_fact(struct tracer_entries *e, const char *key, const char *value)
@@ -43,14 +43,14 @@ void tracer_entries_add_fact(struct tracer_entries *e, const char *key, const ch
 void tracer_entries_write(const struct tracer_entries *e, struct trace_writer *w)
 {
 	for (size_t i = 0; i < e->count; i++)
-		trace_writer_entry(w, &e->list[i].entry);
+		trace_writer_entry(w, &e->at[i].entry);
 }
 
 void tracer_entries_write_end(const struct tracer_entries *e, struct trace_writer *w,
 			      uint64_t now_ns)
 {
 	for (size_t i = 0; i < e->count; i++) {
-		struct trace_entry one = e->list[i].entry;
+		struct trace_entry one = e->at[i].entry;
 
 		if (one.kind != TRACE_PROCESS)
 			continue;
@@ -62,7 +62,7 @@ void tracer_entries_write_end(const struct tracer_entries *e, struct trace_write
 void tracer_entries_fini(struct tracer_entries *e)
 {
 	for (size_t i = 0; i < e->count; i++)
-		mem_free(e->list[i].text);
-	mem_free(e->list);
+		mem_free(e->at[i].text);
+	vec_fini(e);
 	*e = (struct tracer_entries){ 0 };
 }

@@ -12,8 +12,8 @@ struct tracer_kept {
 
 /* A zeroed one has none. */
 struct tracer_entries {
-	struct tracer_kept *list;
-	size_t count;
+	struct tracer_kept *at;
+	size_t count, room; /* vec.h */
 };
 
 void tracer_entries_add(struct tracer_entries *e, enum trace_entry_kind kind,

@@ -161,9 +161,9 @@ START_TEST(a_tree_has_all_descendants)
 
 	capture_pids_tree(&pids, getppid());
 	ck_assert_uint_ge(pids.count, 2);
-	ck_assert_int_eq(pids.list[0], getppid());
+	ck_assert_int_eq(pids.at[0], getppid());
 	for (size_t i = 0; i < pids.count; i++)
-		has_self |= pids.list[i] == getpid();
+		has_self |= pids.at[i] == getpid();
 	ck_assert(has_self);
 	capture_pids_fini(&pids);
 }

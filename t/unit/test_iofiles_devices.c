@@ -71,7 +71,7 @@ START_TEST(a_block_device_is_written_only_where_it_is_named)
 	snprintf(command, sizeof(command), "/dev/zero:%s", link);
 	request.allow_device = command;
 	look_ok();
-	ck_assert_uint_eq(files.held_count, 1);
+	ck_assert_uint_eq(files.held.count, 1);
 	lay_out_ok(0);
 	request.readonly = true;
 	look_fails(-EROFS, "readonly");

@@ -193,7 +193,7 @@ START_TEST(the_least_is_confirmed_where_none_holds)
 	while ((step = search_next(&s)).what != SEARCH_END) {
 		double margin = step.value == 1 ? -0.6 : -0.8;
 
-		ck_assert_uint_lt(s.count, 9);
+		ck_assert_uint_lt(s.trials.count, 9);
 		search_tell(&s, step, margin, 0);
 		step.what = SEARCH_FULL;
 		if (step.value == 2)

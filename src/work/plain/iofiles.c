@@ -74,8 +74,7 @@ static int guard(const struct looking *x, const struct iofile *file, struct mlge
 	r = blockdev_hold(guards_of(f), file->path, file->device, err);
 	if (r)
 		return r;
-	f->held = mem_realloc(f->held, (f->held_count + 1) * sizeof(*f->held));
-	f->held[f->held_count++] = file->device;
+	vec_push(&f->held, file->device);
 	return 0;
 }
 
@@ -317,12 +316,12 @@ static uint64_t smallest_request(const struct job *j)
 
 static void take_names(struct iofiles *f, struct ionames *names)
 {
-	f->files = mem_array(names->count, sizeof(*f->files));
-	f->count = names->count;
+	f->files = mem_array(names->paths.count, sizeof(*f->files));
+	f->count = names->paths.count;
 	f->is_shared = names->is_shared;
 	for (size_t i = 0; i < f->count; i++)
-		f->files[i].path = names->paths[i];
-	names->count = 0; /* the paths are this one's now */
+		f->files[i].path = names->paths.at[i];
+	names->paths.count = 0; /* the paths are this one's now */
 }
 
 static void count_missing(struct iofiles *f)
@@ -407,11 +406,11 @@ int iofiles_init(struct iofiles *f, const struct iofiles_request *req, struct ml
 
 void iofiles_fini(struct iofiles *f)
 {
-	for (size_t i = 0; i < f->held_count; i++)
-		blockdev_release(guards_of(f), f->held[i]);
+	for (size_t i = 0; i < f->held.count; i++)
+		blockdev_release(guards_of(f), f->held.at[i]);
 	for (size_t i = 0; i < f->count; i++)
 		mem_free(f->files[i].path);
-	mem_free(f->held);
+	vec_fini(&f->held);
 	mem_free(f->files);
 	mem_free(f->directory);
 	*f = (struct iofiles){ 0 };

@@ -8,6 +8,7 @@
 
 #include <mlgen/err.h>
 
+#include "base/vec.h"
 #include "data/pattern/pattern.h"
 #include "io/blockdev.h"
 #include "job/job.h"
@@ -38,8 +39,7 @@ struct iofiles {
 	/* Block devices that are written: held exclusively until fini, so that nobody can mount
 	 * them meanwhile. */
 	struct blockdev_guards own_guards, *guards;
-	dev_t *held;
-	size_t held_count;
+	VEC(dev_t) held;
 };
 
 struct iofiles_request {

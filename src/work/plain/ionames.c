@@ -22,14 +22,13 @@ static char *ionames_join(const char *directory, const char *name)
 
 static void ionames_add(struct ionames *n, char *path)
 {
-	n->paths = mem_realloc(n->paths, (n->count + 1) * sizeof(*n->paths));
-	n->paths[n->count++] = path;
+	vec_push(&n->paths, path);
 }
 
 static bool ionames_has(const struct ionames *n, const char *path)
 {
-	for (size_t i = 0; i < n->count; i++)
-		if (strcmp(n->paths[i], path) == 0)
+	for (size_t i = 0; i < n->paths.count; i++)
+		if (strcmp(n->paths.at[i], path) == 0)
 			return true;
 	return false;
 }
@@ -64,7 +63,7 @@ static int add_list(struct ionames *n, const char *directory, const char *list,
 		r = add_entry(n, directory, entry, err);
 		mem_free(entry);
 	}
-	if (r == 0 && n->count == 0)
+	if (r == 0 && n->paths.count == 0)
 		r = mlgen_fail(
 			err, -EINVAL,
 			"filename: there is no name in it; one or more with ':' between them");
@@ -137,9 +136,9 @@ int ionames_init(struct ionames *n, const struct job *job, struct mlgen_err *err
 
 void ionames_fini(struct ionames *n)
 {
-	for (size_t i = 0; i < n->count; i++)
-		mem_free(n->paths[i]);
-	mem_free(n->paths);
+	for (size_t i = 0; i < n->paths.count; i++)
+		mem_free(n->paths.at[i]);
+	vec_fini(&n->paths);
 	*n = (struct ionames){ 0 };
 }
 

@@ -7,6 +7,7 @@
 
 #include <mlgen/err.h>
 
+#include "base/vec.h"
 #include "job/job.h"
 
 /*
@@ -15,8 +16,7 @@
  * job is a folder. A job that has the path of a device for its name is about that device.
  */
 struct ionames {
-	char **paths;
-	size_t count;
+	VEC(char *) paths;
 	bool is_shared; /* by all of numjobs */
 };
 

@@ -16,8 +16,8 @@ static bool any_file(const struct job *j, bool (*is)(const void *arg, const char
 	if (!j->engine)
 		return false;
 	if (ionames_init(&names, j, &unused) == 0)
-		for (size_t i = 0; !found && i < names.count; i++)
-			found = is(arg, names.paths[i]);
+		for (size_t i = 0; !found && i < names.paths.count; i++)
+			found = is(arg, names.paths.at[i]);
 	ionames_fini(&names);
 	return found;
 }

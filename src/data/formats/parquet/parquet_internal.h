@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "data/formats/parquet/parquet.h"
 #include "data/file/file.h"
+#include "data/formats/parquet/parquet.h"
 
 /* ---- Which columns of somebody else's Parquet file read_columns= names ---- */
 
@@ -23,8 +23,8 @@ struct parquet_name {
 /* Names with commas, nested ones with dots, each of what is in it as well, as pyarrow's columns=;
  * ranges as in columns=. None: all columns. */
 struct parquet_names {
-	struct parquet_name *list; /* owned */
-	size_t count;
+	struct parquet_name *at;     /* owned */
+	size_t count, room;          /* vec.h */
 	char seen[PARQUET_NAME_MAX]; /* some column that the file has */
 };
 

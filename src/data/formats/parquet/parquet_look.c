@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/vec.h"
 
 #include "base/bisect.h"
 #include "base/mem.h"
@@ -57,10 +58,9 @@ int parquet_names_init(struct parquet_names *n, const char *text, struct look *l
 					  "read_columns: a name is missing, or there are more than "
 					  "%d; names and commas take turns",
 					  COLUMNS_MAX);
-		n->list = mem_realloc(n->list, (n->count + 1) * sizeof(*n->list));
-		n->list[n->count] =
-			(struct parquet_name){ .text = mem_strndup(text + blank, end - blank) };
-		parse_range(&n->list[n->count++]);
+		vec_push(n,
+			 (struct parquet_name){ .text = mem_strndup(text + blank, end - blank) });
+		parse_range(vec_last(n));
 		text += len + (text[len] == ',');
 	}
 	return 0;
@@ -69,10 +69,8 @@ int parquet_names_init(struct parquet_names *n, const char *text, struct look *l
 void parquet_names_fini(struct parquet_names *n)
 {
 	for (size_t i = 0; i < n->count; i++)
-		mem_free(n->list[i].text);
-	mem_free(n->list);
-	n->list = NULL;
-	n->count = 0;
+		mem_free(n->at[i].text);
+	vec_fini(n);
 }
 
 /* Ends the name here, or goes on with what is within? */
@@ -108,8 +106,8 @@ bool parquet_names_has(struct parquet_names *n, const char *column)
 
 	snprintf(n->seen, sizeof(n->seen), "%s", column);
 	for (size_t i = 0; i < n->count; i++)
-		if (is_meant(&n->list[i], column))
-			has = n->list[i].is_there = true;
+		if (is_meant(&n->at[i], column))
+			has = n->at[i].is_there = true;
 	return has;
 }
 
@@ -117,12 +115,12 @@ bool parquet_names_has(struct parquet_names *n, const char *column)
 static int parquet_names_check(const struct parquet_names *n, struct look *l)
 {
 	for (size_t i = 0; i < n->count; i++)
-		if (!n->list[i].is_there)
+		if (!n->at[i].is_there)
 			return mlgen_fail(l->err, -EINVAL,
 					  "%s: read_columns: there is no column '%s%s' in it; it "
 					  "has '%s', among others",
-					  l->path, n->list[i].text,
-					  n->list[i].is_range ? "..." : "", n->seen);
+					  l->path, n->at[i].text,
+					  n->at[i].is_range ? "..." : "", n->seen);
 	return 0;
 }
 
