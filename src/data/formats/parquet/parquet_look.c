@@ -119,8 +119,8 @@ static int parquet_names_check(const struct parquet_names *n, struct look *l)
 			return mlgen_fail(l->err, -EINVAL,
 					  "%s: read_columns: there is no column '%s%s' in it; it "
 					  "has '%s', among others",
-					  l->path, n->at[i].text,
-					  n->at[i].is_range ? "..." : "", n->seen);
+					  l->path, n->at[i].text, n->at[i].is_range ? "..." : "",
+					  n->seen);
 	return 0;
 }
 
