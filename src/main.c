@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "ask/ask.h"
-#include "ask/require.h"
+#include "ask/results/results.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/replace.h"

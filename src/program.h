@@ -6,7 +6,7 @@
 #include <limits.h>
 
 #include "ask/ask.h"
-#include "ask/merge_hosts.h"
+#include "ask/results/results.h"
 #include "io/host.h"
 #include "job/job.h"
 #include "report/output.h"

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ask/probe_hosts.h"
+#include "ask/search/search.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "hosts/hosts.h"

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "ask/mlperf_check.h"
+#include "ask/mlperf/mlperf.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/signals.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask/page_files.h"
+#include "ask/results/results.h"
 #include "base/log.h"
 
 FILE *program_document(struct program *p)

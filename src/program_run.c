@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "ask/ceiling.h"
-#include "ask/mlperf_check.h"
-#include "ask/require.h"
+#include "ask/mlperf/mlperf.h"
+#include "ask/results/results.h"
+#include "ask/search/search.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"

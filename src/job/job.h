@@ -648,7 +648,7 @@ struct workload {
 
 	const struct activity *run; /* run/activity.h */
 	const struct page *page;    /* report/page.h */
-	const struct asked *asked;  /* ask/asked.h */
+	const struct asked *asked;  /* ask/ask.h */
 };
 
 /* All of them, and the values of phase= in the same order; NULL ends both. */

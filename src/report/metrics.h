@@ -24,7 +24,7 @@
 
 /*
  * Of the document. It rises when a key has another meaning or goes; documents of the version before
- * are read, too (ask/results_older.h).
+ * are read, too (ask/results/results_file.c).
  * 2: bytes and rates of a training are without its evaluations, job_runtime with them; samples are
  * the columns that are read; failed samples and operations are in no figure; host, CPU, network and
  * what storage delivered have one window each record.

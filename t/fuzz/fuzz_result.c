@@ -6,8 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "ask/figure.h"
-#include "ask/result_read.h"
+#include "ask/results/results.h"
 #include "io/engines.h"
 #include "report/json.h"
 #include "report/text.h"

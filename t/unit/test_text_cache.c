@@ -3,7 +3,7 @@
 #include "suites.h"
 #include "text_rig.h"
 
-#include "ask/require.h"
+#include "ask/results/results.h"
 #include "work/train/train_verdict_cache.h"
 
 /* What goes into a tier of a fifth of the data set; owned by the world. */

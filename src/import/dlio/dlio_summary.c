@@ -9,7 +9,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "ask/mlperf_rules.h"
+#include "ask/mlperf/mlperf.h"
 #include "base/jsonfile.h"
 #include "base/log.h"
 #include "base/util.h"

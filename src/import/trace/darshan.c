@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "describe/keyed.h"
 #include "trace/trace_number.h"
 
 /* ---- a line of darshan-dxt-parser's text that says what was read or written ---- */
@@ -252,10 +252,10 @@ struct darshan {
 	uint32_t file;       /* of the block; 0 = none was named */
 	uint64_t due, there; /* rows, by the heads of blocks; and found */
 	/* Of all. */
-	struct keyed posix;         /* files that have rows of this module */
-	struct keyed processes;     /* pids, and ... */
+	struct map posix;           /* files that have rows of this module */
+	struct map processes;       /* pids, and ... */
 	VEC(uint64_t) first_thread; /* of each, by its number there */
-	struct keyed threads;       /* that are not the first */
+	struct map threads;         /* that are not the first */
 	struct buf host;
 	bool has_hosts;           /* several */
 	uint64_t repeated, alone; /* rows of MPI-IO, left out and taken */
@@ -375,7 +375,7 @@ static uint32_t thread_of(struct darshan *d, uint32_t pid, const struct darshan_
 {
 	uint64_t thread = r->has_thread ? r->thread : NO_THREAD;
 	bool is_new;
-	uint32_t number = keyed_number(&d->processes, pid, &is_new);
+	uint32_t number = map_number(&d->processes, pid, &is_new);
 
 	if (is_new)
 		return new_process(d, pid, thread);
@@ -384,7 +384,7 @@ static uint32_t thread_of(struct darshan *d, uint32_t pid, const struct darshan_
 	if (d->first_thread.at[number] == thread || !r->has_thread)
 		return pid;
 	/* Addresses, of 47 bits, or numbers of 32. */
-	return OTHER_THREADS + keyed_number(&d->threads, (uint64_t)pid << 47 ^ thread, &is_new);
+	return OTHER_THREADS + map_number(&d->threads, (uint64_t)pid << 47 ^ thread, &is_new);
 }
 
 /* MPI-IO calls read and write: what it did is there again. False: left out. */
@@ -394,10 +394,10 @@ static bool is_wanted(struct darshan *d, enum module module)
 	bool is_new;
 
 	if (module == MODULE_POSIX) {
-		keyed_number(&d->posix, d->file, &is_new);
+		map_number(&d->posix, d->file, &is_new);
 		return true;
 	}
-	if (keyed_find(&d->posix, d->file, &number)) {
+	if (map_find(&d->posix, d->file, &number)) {
 		d->repeated++;
 		return false;
 	}
@@ -557,9 +557,9 @@ int import_darshan(struct importing *m, struct mlgen_err *err)
 		rc = import_judge(m, "darshan", err);
 	if (rc == 0)
 		end_all(&d);
-	keyed_fini(&d.posix);
-	keyed_fini(&d.processes);
-	keyed_fini(&d.threads);
+	map_fini(&d.posix);
+	map_fini(&d.processes);
+	map_fini(&d.threads);
 	vec_fini(&d.first_thread);
 	buf_fini(&d.line);
 	buf_fini(&d.command);

@@ -10,9 +10,9 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "describe/keyed.h"
 #include "import/trace/calls.h"
 #include "import/trace/json_objects.h"
 #include "trace/trace_fill.h"
@@ -98,7 +98,7 @@ struct dftracer_span {
 
 /* A zeroed one is empty. */
 struct dftracer_marks {
-	struct keyed numbers;            /* of epochs that args name, and ... */
+	struct map numbers;              /* of epochs that args name, and ... */
 	VEC(struct dftracer_span) spans; /* ... from the first event to the last of each */
 	bool has_epochs;                 /* that are events of their own */
 	/* The first number met is 1: that application counts from 1. */
@@ -173,7 +173,7 @@ static void dftracer_marks_widen(struct dftracer_marks *k, const struct dftracer
 {
 	uint64_t end_ns = e->start_ns + e->duration_ns;
 	bool is_new;
-	uint32_t number = keyed_number(&k->numbers, epoch, &is_new);
+	uint32_t number = map_number(&k->numbers, epoch, &is_new);
 	struct dftracer_span *s;
 
 	if (is_new)
@@ -286,7 +286,7 @@ struct dftracer {
 	struct dftracer_marks marks;
 	/* Files that a process opens, reads or writes by POSIX: those of STDIO are above them, and
 	 * the same I/O again. */
-	struct keyed posix;
+	struct map posix;
 	uint64_t unit_ns;         /* of the times of this file */
 	uint64_t timed;           /* events of this file, read by that unit */
 	uint64_t repeated, stdio; /* calls of STDIO, left out and taken */
@@ -425,10 +425,10 @@ static bool is_wanted(struct dftracer *d, const struct call *k, const struct cal
 		return true;
 	if (!k->is_stdio) {
 		if (k->kind == CALL_OPEN || k->kind == CALL_MOVES)
-			keyed_number(&d->posix, key, &is_new);
+			map_number(&d->posix, key, &is_new);
 		return true;
 	}
-	if (keyed_find(&d->posix, key, &number)) {
+	if (map_find(&d->posix, key, &number)) {
 		d->repeated++;
 		return false;
 	}
@@ -628,8 +628,8 @@ int import_dftracer(struct importing *m, struct mlgen_err *err)
 		rc = dftracer_marks_end(&d.marks, m, err);
 	if (rc == 0)
 		dftracer_tell(&d);
-	keyed_fini(&d.posix);
-	keyed_fini(&d.marks.numbers);
+	map_fini(&d.posix);
+	map_fini(&d.marks.numbers);
 	vec_fini(&d.marks.spans);
 	trace_names_free(d.names.hashes);
 	vec_fini(&d.names.files);

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/util.h"
-#include "describe/keyed.h"
 #include "import/trace/calls.h"
 #include "import/trace/dio_time.h"
 #include "import/trace/json_objects.h"
@@ -17,8 +17,8 @@ struct dio {
 	struct mlgen_err *err;
 	struct json_objects objects;
 	struct calls *calls;
-	struct keyed processes; /* that are named */
-	uint64_t tagged;        /* descriptors that have a tag for a name */
+	struct map processes; /* that are named */
+	uint64_t tagged;      /* descriptors that have a tag for a name */
 };
 
 /* Names of versions, and of exports; those that none has are NULL. */
@@ -144,7 +144,7 @@ static void name_process(struct dio *d, const json_t *event, uint32_t pid)
 
 	if (!has_text(text) || !pid)
 		return;
-	keyed_number(&d->processes, pid, &is_new);
+	map_number(&d->processes, pid, &is_new);
 	if (is_new)
 		trace_fill_entry(d->m->fill, TRACE_PROCESS, said, said[1] ? 2 : 1, text);
 }
@@ -254,7 +254,7 @@ int import_dio(struct importing *m, struct mlgen_err *err)
 		rc = import_judge(m, "dio", err);
 	if (rc == 0)
 		dio_tell(&d);
-	keyed_fini(&d.processes);
+	map_fini(&d.processes);
 	calls_free(d.calls);
 	json_objects_fini(&d.objects);
 	return rc;

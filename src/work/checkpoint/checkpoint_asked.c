@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* checkpoint_asked.c - what saves or restores, in questions. */
-#include "ask/asked.h"
+#include "ask/ask.h"
 
 #include "work/checkpoint/checkpoint.h"
 #include "work/checkpoint/checkpoint_mlperf.h"

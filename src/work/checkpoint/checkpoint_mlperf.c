@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "ask/mlperf_inside.h"
+#include "ask/mlperf/mlperf.h"
 #include "base/ranges.h"
 #include "base/units.h"
 #include "data/state/state.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plain_asked.c - a plain job in questions. */
-#include "ask/asked.h"
+#include "ask/ask.h"
+#include "ask/mlperf/mlperf.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* train_asked.c - a training, and a preparation, in questions. */
-#include "ask/asked.h"
+#include "ask/ask.h"
 
 #include "work/train/train_mlperf.h"
 #include "work/train/training.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ask/mlperf_rules.h"
+#include "ask/mlperf/mlperf.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"

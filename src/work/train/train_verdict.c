@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ask/mlperf_rules.h"
+#include "ask/mlperf/mlperf.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/util.h"

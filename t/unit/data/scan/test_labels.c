@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ask/ceiling_files.h"
+#include "ask/search/search_internal.h"
 #include "base/util.h"
 #include "data/file/file.h"
 #include "data/scan/scan.h"

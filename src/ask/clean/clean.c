@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clean.c - --clean: what mlgen's manifests own below a directory, and with --yes it goes. */
+#include "ask/clean/clean.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ask/ask.h"
+#include "base/below.h"
+#include "base/filekind.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "data/dataset/dataset.h"
+#include "data/state/state.h"
+
+/* ---- folders ---- */
+
+/* Folders below each other, each with a descriptor. */
+#define DEPTH_MAX 32u
+
+/* A folder that is not gone through; what a dataset has in it stays with it. */
+static void pass_by(struct clean *c, struct clean_set *of, const char *why)
+{
+	if (of && clean_set_has(c, of))
+		of->stays = true;
+	clean_stays(c, NULL, why);
+}
+
+static DIR *open_folder(int parent_fd, const char *name)
+{
+	int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir && fd >= 0)
+		close(fd);
+	return dir;
+}
+
+/* With what lies below it. */
+static void walk_folder(struct clean *c, DIR *dir, struct clean_set *of, unsigned depth)
+{
+	struct stat st;
+
+	if (fstatat(dirfd(dir), MANIFEST_NAME, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		clean_walk(c, dir, of, depth);
+	else if (!c->is_again)
+		clean_dataset(c, dir, depth);
+}
+
+/* Empty, it goes if mlgen made it, or if what was removed lay in it. */
+static void walk_below(struct clean *c, int parent_fd, const char *name, const struct stat *st,
+		       struct clean_set *of, unsigned depth)
+{
+	uint64_t before = c->files + (of ? of->files : 0);
+	uint64_t manifests = c->manifests;
+	char why[128];
+	DIR *dir;
+
+	if (st->st_dev != c->dev) {
+		pass_by(c, of, "is another filesystem; name it by itself");
+		return;
+	}
+	if (depth == DEPTH_MAX) {
+		pass_by(c, of, "lies too deep; name it by itself");
+		return;
+	}
+	dir = open_folder(parent_fd, name);
+	if (!dir) {
+		snprintf(why, sizeof(why), "cannot be read: %s", strerror(errno));
+		pass_by(c, of, why);
+		return;
+	}
+	walk_folder(c, dir, of, depth + 1);
+	closedir(dir);
+	if (c->removes && (before != c->files + (of ? of->files : 0) || manifests != c->manifests ||
+			   (of && clean_set_has_folder(c, of))))
+		unlinkat(parent_fd, name, AT_REMOVEDIR);
+}
+
+static void walk_file(struct clean *c, int folder_fd, const char *name, const struct stat *st,
+		      struct clean_set *of)
+{
+	const char *other = filekind_other(st->st_mode);
+	char why[128] = "";
+
+	if (of && !other && clean_set_takes(c, of, folder_fd, name, st, why, sizeof(why)))
+		return;
+	if (other)
+		snprintf(why, sizeof(why), "is %s", other);
+	if (of && other && clean_set_has(c, of))
+		of->stays = true;
+	clean_stays(c, NULL, why[0] ? why : NULL);
+}
+
+static void walk_entry(struct clean *c, int folder_fd, const char *name, struct clean_set *of,
+		       unsigned depth)
+{
+	struct stat st;
+
+	if (fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return; /* it has gone */
+	if (!S_ISDIR(st.st_mode))
+		walk_file(c, folder_fd, name, &st, of);
+	else if (!clean_checkpoint(c, folder_fd, name))
+		walk_below(c, folder_fd, name, &st, of, depth);
+}
+
+/* Whoever else owns a folder could have put files there by any names. */
+static bool may_be_of(struct clean *c, int folder_fd, const struct clean_set *of)
+{
+	struct stat st;
+	char why[128];
+
+	if (!of || below_is_trusted(folder_fd, of->maker))
+		return true;
+	if (fstat(folder_fd, &st) != 0)
+		return false;
+	snprintf(why, sizeof(why), "this folder is user %u's; remove what is in it as that user",
+		 (unsigned)st.st_uid);
+	clean_stays(c, NULL, why);
+	return false;
+}
+
+/* It is no longer what c->path was made of. */
+static size_t clean_enter(struct clean *c, const char *name)
+{
+	size_t length = strlen(c->path), more = strlen(name);
+
+	if (length + 1 + more >= sizeof(c->path))
+		return 0;
+	c->path[length] = '/';
+	memcpy(c->path + length + 1, name, more + 1);
+	return length;
+}
+
+static void clean_leave(struct clean *c, size_t length)
+{
+	c->path[length] = '\0';
+}
+
+void clean_walk(struct clean *c, DIR *dir, struct clean_set *of, unsigned depth)
+{
+	struct dirent *entry;
+
+	if (!may_be_of(c, dirfd(dir), of)) {
+		of->stays = true;
+		of = NULL;
+	}
+	while ((entry = readdir(dir))) {
+		size_t length;
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		length = clean_enter(c, entry->d_name);
+		if (!length) {
+			clean_stays(c, entry->d_name, "its path is too long");
+			continue;
+		}
+		walk_entry(c, dirfd(dir), entry->d_name, of, depth);
+		clean_leave(c, length);
+	}
+}
+
+/* ---- the question ---- */
+
+/* Of files that stay, and of faults, so many are named. */
+#define CLEAN_SHOWN 20
+
+void clean_stays(struct clean *c, const char *name, const char *why)
+{
+	if (c->is_quiet || c->strangers++ >= CLEAN_SHOWN)
+		return;
+	fprintf(c->to, "%s%s%s: stays%s%s\n", c->path, name ? "/" : "", name ? name : "",
+		why ? ": " : "", why ? why : "");
+}
+
+void clean_stays_because(struct clean *c, const char *sentence)
+{
+	if (!c->is_quiet && c->strangers++ < CLEAN_SHOWN)
+		fprintf(c->to, "%s\n", sentence);
+}
+
+void clean_fault(struct clean *c, const struct mlgen_err *err)
+{
+	if (c->faults++ < CLEAN_SHOWN)
+		log_error("%s", err->text);
+}
+
+void clean_put(struct clean *c, const char *what, uint64_t files, uint64_t bytes)
+{
+	char count[UNITS_TEXT_BYTES], size[UNITS_TEXT_BYTES];
+
+	c->files += files;
+	c->bytes += bytes;
+	if (!c->is_quiet)
+		fprintf(c->to, "%s: %s: %s file%s, %s\n", c->path, what,
+			units_human_count(count, files), plural(files),
+			units_human_bytes(size, (double)bytes));
+}
+
+/* ---- the directory that was named ---- */
+
+static DIR *clean_open(struct clean *c, const char *directory, struct mlgen_err *err)
+{
+	size_t length = strlen(directory);
+	struct stat st;
+	DIR *dir;
+
+	while (length > 1 && directory[length - 1] == '/')
+		length--;
+	if (length >= sizeof(c->path)) {
+		mlgen_fail(err, -ENAMETOOLONG, "%.60s...: %s", directory, strerror(ENAMETOOLONG));
+		return NULL;
+	}
+	memcpy(c->path, directory, length);
+	c->path[length] = '\0';
+	dir = opendir(c->path);
+	if (!dir && errno == ENOTDIR)
+		mlgen_fail(err, -ENOTDIR,
+			   "%s: is no directory; name the one of a dataset or of checkpoints, or "
+			   "one above it",
+			   directory);
+	else if (!dir)
+		mlgen_fail(err, -errno, "%s: %s", directory, strerror(errno));
+	else if (fstatat(dirfd(dir), CHECKPOINT_MANIFEST, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		mlgen_fail(err, -EINVAL,
+			   "%s: is one checkpoint; name the directory that it lies in", directory);
+	if (dir && err->code) {
+		closedir(dir);
+		return NULL;
+	}
+	return dir;
+}
+
+static void clean_look(struct clean *c, DIR *dir)
+{
+	struct stat st = { 0 };
+
+	rewinddir(dir);
+	c->dev = fstat(dirfd(dir), &st) == 0 ? st.st_dev : 0;
+	if (fstatat(dirfd(dir), MANIFEST_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		clean_dataset(c, dir, 0);
+	else
+		clean_walk(c, dir, NULL, 0);
+}
+
+static void clean_put_sum(const struct clean *c)
+{
+	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
+
+	if (c->strangers > CLEAN_SHOWN)
+		fprintf(c->to, "%s more stay\n",
+			units_human_count(files, c->strangers - CLEAN_SHOWN));
+	fprintf(c->to, "%s %s file%s, %s\n", c->removes ? "removed" : "--yes removes",
+		units_human_count(files, c->files), plural(c->files),
+		units_human_bytes(bytes, (double)c->bytes));
+}
+
+static int check_found(const struct clean *c, const char *directory)
+{
+	if (c->faults)
+		return EXIT_USAGE;
+	if (c->manifests)
+		return EXIT_RAN;
+	log_error("%s: there is no " MANIFEST_NAME " and no " CHECKPOINT_MANIFEST
+		  " in it or below it: nothing there is known to be mlgen's",
+		  directory);
+	return EXIT_USAGE;
+}
+
+static void put_rest(const struct clean *c)
+{
+	if (c->faults > CLEAN_SHOWN)
+		log_error("%" PRIu64 " more faults", c->faults - CLEAN_SHOWN);
+}
+
+/* List what mlgen owns in a directory, or find out whether it can be removed. */
+static int clean_look_at(struct clean *c, const char *directory)
+{
+	struct mlgen_err err = { 0 };
+	DIR *dir = clean_open(c, directory, &err);
+	int status;
+
+	if (!dir) {
+		log_error("%s", err.text);
+		return EXIT_USAGE;
+	}
+	clean_look(c, dir);
+	closedir(dir);
+	status = check_found(c, directory);
+	put_rest(c);
+	if (status == EXIT_RAN && !c->is_quiet)
+		clean_put_sum(c);
+	return status;
+}
+
+/* A directory that was there a moment ago may have gone with one that it was in. */
+static int remove_from(struct clean *c, const char *directory)
+{
+	struct mlgen_err err = { 0 };
+	DIR *dir = clean_open(c, directory, &err);
+
+	if (dir) {
+		clean_look(c, dir);
+		closedir(dir);
+		put_rest(c);
+	} else if (err.code != -ENOENT) {
+		clean_fault(c, &err);
+	}
+	clean_put_sum(c);
+	return c->faults ? EXIT_FAILED : EXIT_RAN;
+}
+
+/* Do so with each directory that was named; the status is the worst one. */
+static int each_directory(const struct ask *a, const struct clean *as,
+			  int (*go)(struct clean *c, const char *directory))
+{
+	struct clean *c = mem_zalloc(sizeof(*c));
+	int status = EXIT_RAN;
+
+	for (size_t i = 0; i < a->set->file_count; i++) {
+		*c = *as;
+		process_self(&c->self);
+		int one = go(c, a->set->files[i]);
+		if (one != EXIT_RAN)
+			status = one;
+	}
+	mem_free(c);
+	return status;
+}
+
+/* All directories are looked at before --yes removes anything from one of them. */
+int ask_clean(const struct ask *a)
+{
+	const struct settings *set = &a->set->settings;
+	struct clean as = { .to = a->to, .replaces = set->replace, .is_quiet = set->yes };
+	int status = each_directory(a, &as, clean_look_at);
+
+	if (!set->yes)
+		return status;
+	if (status != EXIT_RAN) {
+		if (a->set->file_count > 1)
+			log_error("clean: nothing was removed from any of the %zu directories",
+				  a->set->file_count);
+		return status;
+	}
+	as.is_quiet = false;
+	as.removes = true;
+	return each_directory(a, &as, remove_from);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clean_checkpoint.c - --clean at one checkpoint: its files as its manifest has them, and how they
+ * go. */
+#include "ask/clean/clean.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/below.h"
+#include "base/compare.h"
+#include "base/jsonfile.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "data/state/state.h"
+
+/* The manifest of one is in memory while it is looked at. */
+struct clean_checkpoint {
+	struct checkpoints in; /* the directory it lies in */
+	struct checkpoint_removal removal;
+	uint64_t files, bytes; /* of it that are there */
+	bool stays;            /* something in its folder does */
+};
+
+static bool clean_checkpoint_is_its(const struct checkpoint_removal *r, const char *name)
+{
+	return strcmp(name, CHECKPOINT_MANIFEST) == 0 ||
+	       strcmp(name, JSONFILE_PART(CHECKPOINT_MANIFEST)) == 0 ||
+	       (r->count && bsearch(&name, r->names, r->count, sizeof(name), text_compare));
+}
+
+/* Those that others have put into its folder. */
+static void name_others(struct clean *c, struct clean_checkpoint *k)
+{
+	int fd = openat(k->removal.folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		clean_stays(c, NULL, "cannot be read");
+		k->stays = true;
+		return;
+	}
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+		    !clean_checkpoint_is_its(&k->removal, entry->d_name)) {
+			clean_stays(c, entry->d_name, NULL);
+			k->stays = true;
+		}
+	closedir(dir);
+}
+
+static void judge_file(struct clean *c, struct clean_checkpoint *k, const char *name)
+{
+	struct stat st;
+	char why[64];
+
+	if (fstatat(k->removal.folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return;
+	if (S_ISREG(st.st_mode) && st.st_uid == k->in.maker) {
+		k->files++;
+		k->bytes += (uint64_t)st.st_size;
+		return;
+	}
+	snprintf(why, sizeof(why), "is user %u's", (unsigned)st.st_uid);
+	clean_stays(c, name, S_ISREG(st.st_mode) ? why : "is no regular file");
+	k->stays = true;
+}
+
+/* A whole one has all its files, and as many bytes as its manifest says: else something else took
+ * the place of a file. */
+static bool is_as_written(struct clean *c, const struct clean_checkpoint *k)
+{
+	const struct checkpoint_removal *r = &k->removal;
+	char why[256], there[UNITS_TEXT_BYTES], said[UNITS_TEXT_BYTES];
+
+	if (!r->now.is_complete || (k->files == r->count && k->bytes == r->now.bytes))
+		return true;
+	snprintf(why, sizeof(why),
+		 "its manifest has %zu files of %s bytes, and %" PRIu64
+		 " of %s are there; remove it by hand",
+		 r->count, units_human_count(said, r->now.bytes), k->files,
+		 units_human_count(there, k->bytes));
+	clean_stays(c, NULL, why);
+	return false;
+}
+
+static int remove_files(const struct clean *c, struct clean_checkpoint *k, struct mlgen_err *err)
+{
+	const struct checkpoint_removal *r = &k->removal;
+	int rc = checkpoint_removal_mark(r, &k->in, err);
+
+	k->files = k->bytes = 0;
+	for (size_t i = 0; rc == 0 && i < r->count; i++) {
+		struct stat st;
+
+		if (fstatat(r->folder_fd, r->names[i], &st, AT_SYMLINK_NOFOLLOW) != 0)
+			continue;
+		if (unlinkat(r->folder_fd, r->names[i], 0) != 0)
+			rc = mlgen_fail(err, -errno, "%s/%s: unlink: %s", c->path, r->names[i],
+					strerror(errno));
+		else {
+			k->files++;
+			k->bytes += (uint64_t)st.st_size;
+		}
+	}
+	return rc < 0 ? rc : checkpoint_removal_end(r, &k->in, err);
+}
+
+static void judge_checkpoint(struct clean *c, struct clean_checkpoint *k)
+{
+	const struct checkpoint_removal *r = &k->removal;
+	struct mlgen_err err = { 0 };
+	char what[96];
+	int rc = 0;
+
+	if (r->count)
+		qsort(r->names, r->count, sizeof(*r->names), text_compare);
+	name_others(c, k);
+	for (size_t i = 0; i < r->count; i++)
+		judge_file(c, k, r->names[i]);
+	if (!is_as_written(c, k))
+		return;
+	snprintf(what, sizeof(what), "checkpoint %" PRIu64 "%s", r->now.number,
+		 r->now.is_complete ? "" : ", not complete");
+	if (c->removes && !k->stays)
+		rc = remove_files(c, k, &err);
+	if (rc < 0)
+		clean_fault(c, &err);
+	if (k->stays)
+		k->files = k->bytes = 0;
+	clean_put(c, what, k->files, k->bytes);
+}
+
+/* Who makes files there is known from one that was made, and only if some are to be removed. */
+static int look_for_maker(struct clean_checkpoint *k, bool removes, struct mlgen_err *err)
+{
+	struct mlgen_err why = { 0 };
+	int rc = 0;
+
+	k->in.maker = geteuid();
+	if (removes)
+		rc = checkpoints_hold(&k->in, &why);
+	return rc < 0 ? mlgen_fail(err, rc,
+				   "%s: nothing can be removed here: %s; its permissions, or "
+				   "another user",
+				   k->in.directory, strerror(-rc))
+		      : 0;
+}
+
+static void begin_checkpoint(struct clean *c, struct clean_checkpoint *k,
+			     const struct checkpoint *found)
+{
+	struct mlgen_err err = { 0 };
+	char who[256];
+	bool runs = process_look(&found->writer, &c->self) == PROCESS_RUNS;
+	int rc = look_for_maker(k, c->removes, &err);
+
+	k->in.replaces = c->replaces && !runs;
+	if (rc == 0)
+		rc = checkpoint_removal_begin(&k->removal, &k->in, found, &err);
+	if (rc == 0) {
+		judge_checkpoint(c, k);
+	} else if (rc == -EPERM && err.text[0]) {
+		clean_stays_because(c, err.text);
+	} else if (rc == -EBUSY) {
+		err = (struct mlgen_err){ 0 };
+		mlgen_fail(&err, rc, "%s: %s; %s", c->path,
+			   checkpoint_word_writer(&k->in, &k->removal.now, who, sizeof(who)),
+			   runs ? "wait until it has ended"
+				: "if it has ended, --replace removes it");
+		clean_fault(c, &err);
+	} else if (rc != -ENOENT) {
+		clean_fault(c, &err);
+	}
+	checkpoint_removal_fini(&k->removal);
+}
+
+/* A run that was killed, or --clean, has left it: nothing is in it. */
+static bool drop_bare(const struct clean *c, struct clean_checkpoint *k,
+		      const struct checkpoint *found)
+{
+	struct mlgen_err err = { 0 };
+	int lock_fd;
+	bool has_gone;
+
+	if (!c->removes || found->place == CHECKPOINT_FINAL || look_for_maker(k, true, &err) < 0)
+		return false;
+	lock_fd = below_lock(k->in.dir_fd);
+	has_gone = checkpoint_drop_bare(&k->in, found);
+	below_unlock(lock_fd);
+	return has_gone;
+}
+
+/* What it is: 1 = one of ours, 0 = none, or -errno with err. */
+static int look_at_checkpoint(const struct clean *c, const struct clean_checkpoint *k,
+			      struct checkpoint *found, struct mlgen_err *err)
+{
+	char why[160];
+	int fd = below_folder(k->in.dir_fd, found->name);
+	int rc;
+
+	if (fd < 0)
+		return 0;
+	rc = checkpoint_manifest_look(fd, NULL, found, why, sizeof(why));
+	close(fd);
+	if (rc == -ENOENT)
+		return 0;
+	return rc < 0 ? mlgen_fail(err, rc,
+				   "%s: %s; remove it by hand, or with the mlgen that wrote it",
+				   c->path, why)
+		      : 1;
+}
+
+bool clean_checkpoint(struct clean *c, int parent_fd, const char *name)
+{
+	size_t parent_bytes = strlen(c->path) - strlen(name) - 1;
+	struct clean_checkpoint k = { 0 };
+	struct checkpoint found = { 0 };
+	struct mlgen_err err = { 0 };
+	int rc;
+
+	if (!checkpoint_read_name(name, &found))
+		return false;
+	k.in = (struct checkpoints){
+		.directory = mem_strndup(c->path, parent_bytes),
+		.dir_fd = parent_fd,
+		.is_held = true,
+		.self = c->self,
+	};
+	rc = look_at_checkpoint(c, &k, &found, &err);
+	if (rc < 0)
+		clean_fault(c, &err);
+	else if (rc == 0)
+		rc = drop_bare(c, &k, &found);
+	else if (!c->is_again) {
+		c->manifests++;
+		begin_checkpoint(c, &k, &found);
+	}
+	mem_free(k.in.directory);
+	return rc != 0;
+}

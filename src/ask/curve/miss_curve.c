@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* miss_curve.c - --miss-curve: what a cache would hit, by size and policy, without a run. */
+#include "ask/curve/curve.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "ask/results/results.h"
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "job/job.h"
+#include "report/json.h"
+#include "report/metrics.h"
+
+struct miss_curve_document {
+	const char *version;
+	uint64_t schema_version;
+	struct metric_list curves; /* miss_curve */
+};
+
+/* ---- what a hit and a miss cost in runs of the job, and what AU is by that ---- */
+
+/* With a tier hits and misses are told apart; without, all are misses. */
+static void take_costs(struct miss_curve *m, const struct record *r)
+{
+	const char *policy = record_option(r, "cache");
+	bool has_tier = policy && strcmp(policy, "none") != 0;
+	double miss_ns = figure_number(has_tier ? "cache.miss_ns.p50" : "sample_ns.p50", r);
+
+	if (!isnan(miss_ns))
+		m->miss_ns = miss_ns;
+	if (has_tier && !isnan(figure_number("cache.hit_ns.p50", r)))
+		m->hit_ns = figure_number("cache.hit_ns.p50", r);
+}
+
+static int read_costs(struct miss_curve *m, const char *path, struct mlgen_err *err)
+{
+	struct results_file f;
+	bool is_of_job = false;
+	int rc = results_open(&f, path, err);
+
+	for (size_t i = 0; i < f.count && rc == 0; i++) {
+		const struct record *r = &f.records[i];
+
+		if (!r->ml || strcmp(r->job->jobname, m->job) != 0)
+			continue;
+		is_of_job = true;
+		take_costs(m, r);
+	}
+	results_close(&f);
+	if (rc == 0 && !is_of_job)
+		return mlgen_fail(
+			err, -EINVAL,
+			"%s: has no training called '%s'; name what a run of this job wrote", path,
+			m->job);
+	return rc;
+}
+
+/* A tier that is played has its cost in the job; of bytes that of the mean. */
+static void take_played(struct miss_curve *m, const struct job *j)
+{
+	double mean_bytes = (double)m->data_bytes / (double)m->units;
+
+	if (dist_mean(&j->cache_latency) <= 0 && !j->cache_bandwidth_bytes)
+		return;
+	m->hit_ns = dist_mean(&j->cache_latency);
+	if (j->cache_bandwidth_bytes)
+		m->hit_ns += mean_bytes * (double)NS_PER_S / (double)j->cache_bandwidth_bytes;
+}
+
+/*
+ * A step computes for so long, or waits for its batch where its loaders take longer: each reads one
+ * extent after the other. Without threads of its own an accelerator reads first and computes then.
+ */
+static double au_of(const struct miss_curve *m, const struct job *j, double hit)
+{
+	double each = hit * m->hit_ns + (1 - hit) * m->miss_ns;
+	double batch = (double)j->batch_size * each;
+	double compute = dist_mean(&j->compute_time);
+	uint64_t threads = job_read_threads(j);
+
+	if (compute <= 0 || isnan(each))
+		return (double)NAN;
+	if (!threads)
+		return 100 * compute / (compute + batch);
+	return 100 * compute / fmax(compute, batch / (double)threads);
+}
+
+/* Costs of hits and misses, of documents and of the job, and what AU is by them. 0, or -errno with
+ * err: a document cannot be read. */
+static int miss_curve_costs(struct miss_curve *m, const struct job *j, char *const *files,
+			    size_t count, struct mlgen_err *err)
+{
+	struct miss_point *points = m->points.items;
+	int rc = 0;
+
+	take_played(m, j);
+	for (size_t i = 0; i < count && rc == 0; i++)
+		if (question_is_document(files[i]))
+			rc = read_costs(m, files[i], err);
+	for (size_t i = 0; i < m->points.count && rc == 0; i++)
+		points[i].au_percent = au_of(m, j, points[i].hit_ratio);
+	return rc;
+}
+
+/* ---- the question ---- */
+
+/* clang-format off */
+#define S struct miss_point
+static const struct mlgen_field point_fields[] = {
+	{ "policy", METRICS_TEXT(S, policy), .help = "As of the option cache." },
+	{ "size_percent", MLGEN_F_PERCENT(S, size_percent), .unit = "percent", .help = "Size of each cache, of the data set." },
+	{ "size_bytes", MLGEN_F_U64(S, size_bytes), .unit = "bytes", .help = "The same in bytes." },
+	{ "hits", MLGEN_F_U64(S, hits), .help = "Accesses of the epochs after the first that it hits." },
+	{ "hit_ratio", MLGEN_F_F64(S, hit_ratio), .flags = MLGEN_NULLABLE, .help = "Hits by accesses, 0 to 1." },
+	{ "au_percent", MLGEN_F_PERCENT(S, au_percent), .unit = "percent", .flags = MLGEN_NULLABLE, .help = "AU by the costs of hits and misses; null = they are not known." },
+	{ 0 },
+};
+#undef S
+
+#define S struct miss_curve
+static const struct mlgen_field curve_fields[] = {
+	{ "jobname", METRICS_TEXT(S, job), .help = "The job that it is of." },
+	{ "data_bytes", MLGEN_F_U64(S, data_bytes), .unit = "bytes", .help = "Of the data set: payload of samples, or files with cache_unit=file." },
+	{ "units", MLGEN_F_U64(S, units), .help = "What is kept as a whole: samples, or files." },
+	{ "caches", MLGEN_F_U64(S, caches), .help = "Of each size so many, with cache_scope=rank one for each accelerator." },
+	{ "epochs", MLGEN_F_U64(S, epochs), .help = "Epochs of the job." },
+	{ "accesses", MLGEN_F_U64(S, accesses), .help = "Of the epochs after the first." },
+	{ "hit_ns", MLGEN_F_F64(S, hit_ns), .unit = "ns", .flags = MLGEN_NULLABLE, .help = "What a hit takes; null = not known." },
+	{ "miss_ns", MLGEN_F_F64(S, miss_ns), .unit = "ns", .flags = MLGEN_NULLABLE, .help = "What a miss takes; null = not known." },
+	{ "left_out", METRICS_CHARS(S, left_out), .flags = MLGEN_NULLABLE, .help = "Options of the job that change what a run hits, and are left out here; null: none." },
+	{ "points", METRIC_LIST(S, points, struct miss_point, point_fields), .help = "Policy by policy, the smallest size first." },
+	{ 0 },
+};
+#undef S
+
+#define S struct miss_curve_document
+const struct mlgen_field miss_curve_fields[] = {
+	{ "mlgen version", METRICS_TEXT(S, version), .help = "Version of this program." },
+	{ "schema_version", MLGEN_F_U64(S, schema_version), .help = "As of the documents of runs, mlgen-json(5)." },
+	{ "miss_curves", METRIC_LIST(S, curves, struct miss_curve, curve_fields), .help = "One of each job." },
+	{ 0 },
+};
+#undef S
+/* clang-format on */
+
+/* ---- a table ---- */
+
+#define COLUMN 8
+
+static void put_head(FILE *to, const struct miss_curve *m)
+{
+	const struct miss_point *points = m->points.items;
+
+	fprintf(to, "  %20s", "size");
+	for (size_t i = 0; i < m->points.count; i += MISS_CURVE_SIZES)
+		fprintf(to, "%*s", COLUMN, points[i].policy);
+	fputc('\n', to);
+}
+
+static void put_rows(FILE *to, const struct miss_curve *m, bool is_au)
+{
+	const struct miss_point *points = m->points.items;
+	char bytes[UNITS_TEXT_BYTES];
+
+	put_head(to, m);
+	for (size_t s = 0; s < MISS_CURVE_SIZES; s++) {
+		fprintf(to, "  %5.0f %%  %11s", points[s].size_percent,
+			units_human_bytes(bytes, (double)points[s].size_bytes));
+		for (size_t i = s; i < m->points.count; i += MISS_CURVE_SIZES)
+			fprintf(to, is_au ? "%*.1f" : "%*.4f", COLUMN,
+				is_au ? points[i].au_percent : points[i].hit_ratio);
+		fputc('\n', to);
+	}
+}
+
+static void put_au(FILE *to, const struct miss_curve *m, const struct job *j)
+{
+	char hit[UNITS_TEXT_BYTES], miss[UNITS_TEXT_BYTES];
+	const struct miss_point *points = m->points.items;
+
+	if (isnan(points[0].au_percent)) {
+		if (!isnan(m->miss_ns))
+			fprintf(to, "  no AU: what a hit takes is not known; name a result of a "
+				    "run with a cache, or set cache_latency\n");
+		return;
+	}
+	fprintf(to,
+		"AU in percent, where a hit takes %s and a miss %s, with %" PRIu64
+		" read threads an accelerator\n",
+		units_human_time(hit, (uint64_t)m->hit_ns),
+		units_human_time(miss, (uint64_t)m->miss_ns), job_readers(j));
+	put_rows(to, m, true);
+}
+
+/* What a run of the job would do besides, which is not in it. */
+static void fill_left_out(struct miss_curve *m, const struct job *j)
+{
+	const struct {
+		const char *name;
+		bool is_set;
+	} options[] = {
+		{ "cache_substitute", j->cache_substitute != CACHE_SUBSTITUTE_NONE },
+		{ "cache_hits_first", j->cache_hits_first },
+		{ "cache_prefetch", j->cache_prefetch > 0 },
+		{ "cache_warm", j->cache_warm > 0 },
+	};
+	struct buf text = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (options[i].is_set)
+			buf_addf(&text, "%s%s", text.len ? ", " : "", options[i].name);
+	snprintf(m->left_out, sizeof(m->left_out), "%s", buf_str(&text));
+	buf_fini(&text);
+}
+
+static void miss_curve_text(FILE *to, const struct miss_curve *m, const struct job *j)
+{
+	char bytes[UNITS_TEXT_BYTES], accesses[UNITS_TEXT_BYTES];
+
+	fprintf(to,
+		"%s: hit ratio of a cache of %s%s, by its size and policy, in epochs 2 to %" PRIu64
+		" (%s accesses)\n",
+		m->job, units_human_bytes(bytes, (double)m->data_bytes),
+		m->caches > 1 ? " for each accelerator" : "", m->epochs,
+		units_human_count(accesses, m->accesses));
+	if (*m->left_out)
+		fprintf(to, "  counted without %s, which a run of the job has\n", m->left_out);
+	put_rows(to, m, false);
+	put_au(to, m, j);
+}
+
+/* ---- the question ---- */
+
+static bool is_training(const struct job *j)
+{
+	return workload_trains(job_work(j));
+}
+
+static int curve_of(const struct ask *a, const struct job *j, struct miss_curve *m,
+		    struct mlgen_err *err)
+{
+	struct dataset ds;
+	int rc;
+
+	if (!is_training(j))
+		return mlgen_fail(err, -EINVAL,
+				  "miss-curve: '%s' is of phase=%s and reads no samples by epochs; "
+				  "name a training, such as unet3d.job",
+				  j->name, job_work_name(j));
+	rc = dataset_init(&ds, j, host_all_memory(a->host), err);
+	if (rc < 0)
+		return rc;
+	rc = dataset_take_there(&ds, j, err);
+	if (rc == 0)
+		rc = miss_curve_count(m, j, &ds, err);
+	if (rc == 0)
+		fill_left_out(m, j);
+	if (rc == 0)
+		rc = miss_curve_costs(m, j, a->set->files, a->set->file_count, err);
+	dataset_fini(&ds);
+	return rc;
+}
+
+static void put_json(const struct ask *a, struct miss_curve_document *d)
+{
+	if (a->set->settings.output_format == OUTPUT_JSON)
+		json_struct(a->to, miss_curve_fields, d, NULL);
+	if (a->json)
+		json_struct(a->json, miss_curve_fields, d, NULL);
+}
+
+static int miss_curve_fail(const struct mlgen_err *err)
+{
+	log_error("%s", err->text);
+	return EXIT_USAGE;
+}
+
+static int check_question(const struct jobset *set, struct mlgen_err *err)
+{
+	int format = set->settings.output_format;
+
+	if (format != OUTPUT_TEXT && format != OUTPUT_JSON)
+		return mlgen_fail(err, -EINVAL,
+				  "output-format: the answer to miss-curve is text or json");
+	if (!set->count)
+		return mlgen_fail(
+			err, -EINVAL,
+			"miss-curve: no job; name one beside the documents, such as unet3d.job");
+	return 0;
+}
+
+int ask_miss_curve(const struct ask *a)
+{
+	const struct jobset *set = a->set;
+	struct miss_curve *curves = mem_array(set->count, sizeof(*curves));
+	struct miss_curve_document d = {
+		.version = metrics_version(),
+		.schema_version = METRICS_SCHEMA_VERSION,
+		.curves = { curves, set->count },
+	};
+	struct mlgen_err err = { 0 };
+	int rc = check_question(set, &err);
+
+	for (size_t i = 0; i < set->count && rc == 0; i++) {
+		rc = curve_of(a, set->jobs[i], &curves[i], &err);
+		if (rc == 0 && set->settings.output_format == OUTPUT_TEXT)
+			miss_curve_text(a->to, &curves[i], set->jobs[i]);
+	}
+	if (rc == 0)
+		put_json(a, &d);
+	for (size_t i = 0; i < set->count; i++)
+		miss_curve_fini(&curves[i]);
+	mem_free(curves);
+	return rc < 0 ? miss_curve_fail(&err) : EXIT_RAN;
+}

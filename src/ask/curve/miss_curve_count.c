@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* miss_curve_count.c - the accesses of a job's epochs, and what caches hit of them. */
+#include "ask/curve/curve.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "data/cache/cache.h"
+#include "data/order/order.h"
+#include "job/job.h"
+
+/* Of hot a ranking would have to be known, of importance weights. LRU's is the first: one pass says
+ * it of all sizes. */
+static const enum job_cache policies[] = {
+	CACHE_LRU, CACHE_FIFO, CACHE_LFU, CACHE_RANDOM, CACHE_CLOCK, CACHE_MINIO, CACHE_BELADY,
+};
+
+/* Accesses are held as 4 bytes each, twice. */
+#define ACCESSES_MOST (UINT64_C(1) << 30)
+
+/* So many are told to a cache before they are accessed. */
+#define COMING 16u
+
+struct counting {
+	const struct job *job;
+	const struct dataset *ds;
+	struct sampler sampler;
+	struct pages pages; /* cache_unit=page */
+	uint64_t units, data_bytes;
+	uint64_t *unit_bytes; /* NULL = all have as many, `each` */
+	uint64_t each;
+	uint64_t sizes[MISS_CURVE_SIZES]; /* bytes, or units of `each` */
+	/* Of one cache: units, and when each is accessed next. */
+	uint32_t *at, *next;
+	uint64_t count, cold; /* of the first epoch */
+	size_t at_room, next_room;
+};
+
+/* ---- units ---- */
+
+static bool is_by_file(const struct counting *c)
+{
+	return c->job->cache_unit.kind == CACHE_FILES;
+}
+
+static bool is_by_page(const struct counting *c)
+{
+	return c->job->cache_unit.kind == CACHE_PAGES;
+}
+
+static uint64_t unit_of(const void *arg, uint64_t extent)
+{
+	const struct counting *c = arg;
+	struct extent x;
+
+	if (!is_by_file(c) && !is_by_page(c))
+		return extent;
+	dataset_extent(c->ds, extent, &x);
+	return is_by_file(c) ? x.file : pages_unit(&c->pages, &x);
+}
+
+static uint64_t page_bytes(const struct counting *c, uint64_t page)
+{
+	uint64_t first = pages_first(&c->pages, page), bytes = 0;
+	struct extent x;
+
+	for (uint64_t i = 0; i < pages_extents(&c->pages, page); i++) {
+		dataset_extent(c->ds, first + i, &x);
+		bytes += dataset_extent_bytes(c->ds, &x);
+	}
+	return bytes;
+}
+
+static uint64_t bytes_of(const struct counting *c, uint64_t unit)
+{
+	struct extent x;
+
+	if (is_by_file(c))
+		return dataset_file_bytes(c->ds, unit);
+	if (is_by_page(c))
+		return page_bytes(c, unit);
+	dataset_extent(c->ds, unit, &x);
+	return dataset_extent_bytes(c->ds, &x);
+}
+
+static uint64_t held_bytes(const void *arg, uint64_t unit)
+{
+	return ((const struct counting *)arg)->unit_bytes[unit];
+}
+
+/* Where all are alike they are counted, which takes no memory. */
+static void measure_units(struct counting *c)
+{
+	bool is_alike = true;
+
+	c->units = is_by_file(c) ? c->ds->files : dataset_extents(c->ds);
+	if (is_by_page(c)) {
+		c->pages = pages_of(c->ds, c->job->cache_unit.number);
+		c->units = c->pages.count;
+	}
+	c->unit_bytes = mem_array(c->units, sizeof(*c->unit_bytes));
+	for (uint64_t u = 0; u < c->units; u++) {
+		c->unit_bytes[u] = bytes_of(c, u);
+		c->data_bytes += c->unit_bytes[u];
+		is_alike = is_alike && c->unit_bytes[u] == c->unit_bytes[0];
+	}
+	c->each = c->unit_bytes[0];
+	if (!is_alike || !c->each)
+		return;
+	mem_free(c->unit_bytes);
+	c->unit_bytes = NULL;
+}
+
+static uint64_t size_bytes(const struct counting *c, unsigned size)
+{
+	/* In parts, for a product of both could be too large. */
+	return c->data_bytes / MISS_CURVE_SIZES * (size + 1) +
+	       c->data_bytes % MISS_CURVE_SIZES * (size + 1) / MISS_CURVE_SIZES;
+}
+
+static void fill_sizes(struct counting *c)
+{
+	for (unsigned i = 0; i < MISS_CURVE_SIZES; i++)
+		c->sizes[i] = c->unit_bytes ? size_bytes(c, i) : size_bytes(c, i) / c->each;
+}
+
+/* ---- the order ---- */
+
+/* An epoch that `steps` cuts ends with the step before. */
+static uint64_t add_epoch(struct counting *c, const struct nextuse_config *of, uint64_t epoch)
+{
+	uint64_t steps = c->job->steps, had = c->count;
+	uint64_t done = epoch * c->sampler.steps;
+	struct orderwalk w;
+	struct orderwalk_at at;
+
+	orderwalk_begin(&w, &c->sampler, of->first_rank, of->end_rank, epoch);
+	while (orderwalk_next(&w, &at) && (!steps || done + at.step < steps)) {
+		c->at = mem_grow(c->at, &c->at_room, c->count + 1, sizeof(*c->at));
+		c->at[c->count++] = (uint32_t)unit_of(c, at.extent);
+	}
+	orderwalk_end(&w);
+	return c->count - had;
+}
+
+static void add_next(struct counting *c, struct nextuse *n, uint64_t epoch, uint64_t accesses)
+{
+	uint64_t first = c->count - accesses;
+
+	nextuse_epoch(n, epoch);
+	c->next = mem_grow(c->next, &c->next_room, c->count, sizeof(*c->next));
+	for (uint64_t i = 0; i < accesses; i++)
+		c->next[first + i] = (uint32_t)u64_min(nextuse_at(n, i), UINT32_MAX);
+}
+
+static int read_order(struct counting *c, uint64_t first_rank, uint64_t end_rank,
+		      struct mlgen_err *err)
+{
+	const struct nextuse_config of = { .sampler = &c->sampler,
+					   .first_rank = first_rank,
+					   .end_rank = end_rank,
+					   .epochs = c->job->epochs,
+					   .units = c->units,
+					   .unit_of = unit_of,
+					   .arg = c };
+	struct nextuse *n;
+	int rc = nextuse_new(&n, &of, err);
+
+	if (rc < 0)
+		return rc;
+	c->count = 0;
+	for (uint64_t e = 0; e < c->job->epochs; e++) {
+		uint64_t accesses = add_epoch(c, &of, e);
+
+		if (!accesses)
+			break;
+		add_next(c, n, e, accesses);
+		if (e == 0)
+			c->cold = c->count;
+		log_progress("miss-curve: epoch %" PRIu64 " of %" PRIu64, e + 1, c->job->epochs);
+	}
+	nextuse_free(n);
+	return 0;
+}
+
+/* ---- hits ---- */
+
+static void count_lru(const struct counting *c, uint64_t *hits)
+{
+	const struct misscurve_config cfg = { c->units, c->sizes, MISS_CURVE_SIZES, c->unit_bytes };
+	struct misscurve *m = misscurve_new(&cfg);
+
+	for (uint64_t i = 0; i < c->count; i++) {
+		unsigned first = misscurve_touch(m, c->at[i]);
+
+		for (unsigned s = first; i >= c->cold && s < cfg.count; s++)
+			hits[s]++;
+	}
+	misscurve_free(m);
+}
+
+static void expect(const struct counting *c, const struct cache *cache, uint64_t first)
+{
+	unsigned n = (unsigned)u64_min(COMING, c->count - first);
+	uint64_t units[COMING];
+
+	for (unsigned i = 0; i < n; i++)
+		units[i] = c->at[first + i];
+	cache_expect(cache, units, n);
+}
+
+static int count_one(const struct counting *c, enum job_cache policy, uint64_t size, uint64_t *hits,
+		     struct mlgen_err *err)
+{
+	const struct cache_config cfg = {
+		.policy = policy,
+		.units = c->units,
+		.capacity_bytes = c->unit_bytes ? size : UINT64_MAX,
+		.capacity_units = c->unit_bytes ? UINT64_MAX : size,
+		.seed = c->job->randseed,
+		.each_bytes = c->unit_bytes ? 0 : 1,
+		.unit_bytes = held_bytes,
+		.arg = c,
+	};
+	struct cache *cache;
+	int rc = cache_new(&cache, &cfg, err);
+
+	if (rc < 0)
+		return rc;
+	for (uint64_t i = 0; i < c->count; i++) {
+		const struct cache_access a = { .unit = c->at[i], .next_use = c->next[i] };
+		struct cache_answer answer;
+
+		if (i % COMING == 0)
+			expect(c, cache, i);
+		cache_access(cache, &a, &answer);
+		*hits += answer.is_hit && i >= c->cold;
+	}
+	cache_free(cache);
+	return 0;
+}
+
+/* A size that does not hold the largest unit is not for one pass. */
+static bool has_one_pass(const struct counting *c)
+{
+	uint64_t largest = c->unit_bytes ? 0 : 1;
+
+	for (uint64_t u = 0; c->unit_bytes && u < c->units; u++)
+		largest = u64_max(largest, c->unit_bytes[u]);
+	return c->sizes[0] >= largest;
+}
+
+static int count_policy(const struct counting *c, enum job_cache policy, struct miss_point *points,
+			struct mlgen_err *err)
+{
+	uint64_t hits[MISS_CURVE_SIZES] = { 0 };
+	bool is_one_pass = policy == CACHE_LRU && has_one_pass(c);
+	int rc = 0;
+
+	if (is_one_pass)
+		count_lru(c, hits);
+	for (unsigned i = 0; i < MISS_CURVE_SIZES && !is_one_pass; i++) {
+		log_progress("miss-curve: %s, size %u of %u", cache_word((int)policy), i + 1,
+			     MISS_CURVE_SIZES);
+		rc = count_one(c, policy, c->sizes[i], &hits[i], err);
+		if (rc < 0)
+			return rc;
+	}
+	for (unsigned i = 0; i < MISS_CURVE_SIZES; i++)
+		points[i].hits += hits[i];
+	return 0;
+}
+
+static int count_cache(struct counting *c, struct miss_curve *m, uint64_t first, uint64_t end,
+		       struct mlgen_err *err)
+{
+	struct miss_point *points = m->points.items;
+	int rc = read_order(c, first, end, err);
+
+	m->accesses += c->count - u64_min(c->cold, c->count);
+	for (size_t p = 0; p < ARRAY_LEN(policies) && rc == 0; p++)
+		rc = count_policy(c, policies[p], points + p * MISS_CURVE_SIZES, err);
+	log_progress("%s", ""); /* what stood there is gone */
+	return rc;
+}
+
+/* ---- what cannot be asked ---- */
+
+static int check_count(const struct counting *c, struct mlgen_err *err)
+{
+	const struct job *j = c->job;
+	double all = (double)j->epochs * (double)j->accelerators * (double)c->sampler.rank_extents;
+
+	if (all > (double)ACCESSES_MOST || c->units > ACCESSES_MOST)
+		return mlgen_fail(err, -EINVAL,
+				  "miss-curve: '%s' has %.3g accesses of %.3g units, more than the "
+				  "%.3g that are held in memory; fewer epochs, or a scale of it",
+				  j->name, all, (double)c->units, (double)ACCESSES_MOST);
+	return 0;
+}
+
+static int check_job(const struct job *j, const struct dataset *ds, struct mlgen_err *err)
+{
+	if (j->cache_unit.kind == CACHE_PAGES && pages_check(ds, j->cache_unit.number, err) < 0)
+		return err->code;
+	if (j->shuffle.kind == SHUFFLE_IMPORTANCE)
+		return mlgen_fail(
+			err, -EINVAL,
+			"miss-curve: '%s' has shuffle=importance, whose order follows from the "
+			"losses of the epoch before; a run with cache=POLICY tells what it hits",
+			j->name);
+	if (j->epochs < 2)
+		return mlgen_fail(err, -EINVAL,
+				  "miss-curve: '%s' has one epoch, and hits are counted in those "
+				  "after the first; epochs=2 or more",
+				  j->name);
+	return 0;
+}
+
+static void fill_points(struct miss_curve *m, const struct counting *c)
+{
+	struct miss_point *points =
+		mem_array(ARRAY_LEN(policies) * MISS_CURVE_SIZES, sizeof(*points));
+
+	for (size_t i = 0; i < ARRAY_LEN(policies) * MISS_CURVE_SIZES; i++) {
+		unsigned size = (unsigned)(i % MISS_CURVE_SIZES);
+
+		points[i] = (struct miss_point){
+			.policy = cache_word((int)policies[i / MISS_CURVE_SIZES]),
+			.size_percent = 100.0 * (size + 1) / MISS_CURVE_SIZES,
+			.size_bytes = size_bytes(c, size),
+			.au_percent = (double)NAN,
+		};
+	}
+	m->points = (struct metric_list){ points, ARRAY_LEN(policies) * MISS_CURVE_SIZES };
+}
+
+static void fill_ratios(struct miss_curve *m)
+{
+	struct miss_point *points = m->points.items;
+
+	for (size_t i = 0; i < m->points.count; i++)
+		points[i].hit_ratio =
+			m->accesses ? (double)points[i].hits / (double)m->accesses : (double)NAN;
+}
+
+/* Each rank's cache by itself, where they have one each. */
+static int count_caches(struct counting *c, struct miss_curve *m, struct mlgen_err *err)
+{
+	uint64_t ranks = c->job->accelerators;
+	bool is_each = c->job->cache_scope == CACHE_OF_RANK;
+	int rc = 0;
+
+	m->caches = is_each ? ranks : 1;
+	for (uint64_t r = 0; r < m->caches && rc == 0; r++)
+		rc = count_cache(c, m, r, is_each ? r + 1 : ranks, err);
+	return rc;
+}
+
+int miss_curve_count(struct miss_curve *m, const struct job *j, const struct dataset *ds,
+		     struct mlgen_err *err)
+{
+	const struct sampler_config cfg = sampler_config(j, j->accelerators);
+	struct counting c = { .job = j, .ds = ds };
+	int rc = check_job(j, ds, err);
+
+	if (rc == 0)
+		rc = sampler_init(&c.sampler, &cfg, ds, err);
+	if (rc < 0)
+		return rc;
+	measure_units(&c);
+	fill_sizes(&c);
+	*m = (struct miss_curve){ .job = j->name,
+				  .data_bytes = c.data_bytes,
+				  .units = c.units,
+				  .epochs = j->epochs,
+				  .hit_ns = (double)NAN,
+				  .miss_ns = (double)NAN };
+	fill_points(m, &c);
+	rc = check_count(&c, err);
+	if (rc == 0)
+		rc = count_caches(&c, m, err);
+	fill_ratios(m);
+	mem_free(c.unit_bytes);
+	mem_free(c.at);
+	mem_free(c.next);
+	return rc;
+}
+
+void miss_curve_fini(struct miss_curve *m)
+{
+	mem_free(m->points.items);
+	*m = (struct miss_curve){ 0 };
+}

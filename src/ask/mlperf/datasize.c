@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* datasize.c - --datasize: the dataset that MLPerf Storage asks for, every term of it, and the
+ * command line. */
+#include "ask/mlperf/mlperf.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "ask/ask.h"
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "job/job.h"
+#include "report/plan_lines.h"
+#include "report/show.h"
+
+/* The column of the figures' ends, and of what they count. */
+#define COUNT_END 60
+
+static char *datasize_whole(char *out, double n)
+{
+	return units_human_count(out, (uint64_t)fmin(n, 1e19));
+}
+
+/* As large files are shown, and small records: 146.6 MB, 114.7 kB, 2,500 B. */
+static char *sample_text(char *out, double bytes)
+{
+	char n[UNITS_TEXT_BYTES];
+
+	if (bytes >= 1e6)
+		return units_human_mb(out, bytes);
+	bool is_small = bytes < 1e4;
+	if (is_small)
+		datasize_whole(n, bytes);
+	else
+		units_sig4(n, bytes / 1e3);
+	snprintf(out, UNITS_TEXT_BYTES, "%.24s %s", n, is_small ? "B" : "kB");
+	return out;
+}
+
+/* "  500 steps         500 x batch 7 x 8 accelerators     28,000 samples" */
+static void put_term(FILE *to, const char *label, const struct buf *terms, double n,
+		     const char *what)
+{
+	char count[UNITS_TEXT_BYTES];
+	struct buf line = { 0 };
+
+	buf_addf(&line, "  %-18s%s", label, buf_str(terms));
+	plan_add_at_point(&line, datasize_whole(count, n), COUNT_END);
+	buf_addf(&line, " %s", what);
+	plan_put_line(to, &line);
+}
+
+static void put_steps(FILE *to, const struct job *j, const struct mlperf_need *n, uint64_t hosts)
+{
+	char label[32];
+	struct buf terms = { 0 };
+
+	snprintf(label, sizeof(label), "%d steps", MLPERF_STEPS);
+	buf_addf(&terms, "%d x batch %" PRIu64 " x %" PRIu64 " accelerator%s", MLPERF_STEPS,
+		 j->batch_size, j->accelerators, plural(j->accelerators));
+	if (hosts > 1)
+		buf_addf(&terms, " x %" PRIu64 " hosts", hosts);
+	put_term(to, label, &terms, n->steps_samples, "samples");
+	buf_fini(&terms);
+}
+
+static void datasize_put_memory(FILE *to, const struct mlperf_need *n, uint64_t hosts,
+				uint64_t memory_bytes)
+{
+	char label[32], memory[UNITS_TEXT_BYTES], sample[UNITS_TEXT_BYTES];
+	struct buf terms = { 0 };
+
+	snprintf(label, sizeof(label), "%d x memory", MLPERF_MEMORIES);
+	buf_addf(&terms, "%d x ", MLPERF_MEMORIES);
+	if (hosts > 1)
+		buf_addf(&terms, "%" PRIu64 " hosts x ", hosts);
+	buf_addf(&terms, "%s / %s", units_human_bytes(memory, (double)memory_bytes),
+		 sample_text(sample, n->sample_bytes));
+	put_term(to, label, &terms, n->memory_samples, "samples");
+	buf_fini(&terms);
+}
+
+static void put_larger(FILE *to, const struct job *j, const struct mlperf_need *n)
+{
+	char per_file[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
+	struct buf terms = { 0 }, what = { 0 };
+
+	buf_addf(&terms, "%s sample%s per file",
+		 datasize_whole(per_file, (double)j->samples_per_file),
+		 plural(j->samples_per_file));
+	buf_addf(&what, "file%s, %s", n->files > 1 ? "s" : "", units_human_bytes(bytes, n->bytes));
+	put_term(to, "larger one /", &terms, n->files, buf_str(&what));
+	buf_fini(&terms);
+	buf_fini(&what);
+}
+
+static void put_headline(FILE *to, const struct job *j, int check, uint64_t hosts,
+			 uint64_t memory_bytes)
+{
+	char who[SHOW_ACCELERATORS_BYTES], memory[UNITS_TEXT_BYTES];
+	const struct mlperf_rules *rules = mlperf_rules_for(check, j);
+	const struct mlperf_workload *w = mlperf_find_workload(rules, j);
+
+	struct buf line = { 0 };
+
+	show_accelerators(who, j->accelerators, j->accelerator);
+	units_human_bytes(memory, (double)memory_bytes);
+	if (hosts > 1)
+		buf_addf(&line, "%s on %" PRIu64 " hosts with %s and %s each", j->name, hosts,
+			 memory, who);
+	else
+		buf_addf(&line, "%s on %s, 1 host with %s", j->name, who, memory);
+	fprintf(to, "%s:\n  what MLPerf Storage %s asks for\n", buf_str(&line), rules->version);
+	buf_fini(&line);
+	if (!w || !w->is_training || !mlperf_has_accelerator(w, j->accelerator))
+		fprintf(to, "  (none of its workloads: the same rules)\n");
+}
+
+/* ---- the command line ---- */
+
+/* An option that the answer replaces, or that asked for it? With a value in the argument itself, as
+ * options have it. */
+static bool is_replaced(const char *arg)
+{
+	static const char *const names[] = {
+		"datasize", "memory", "hosts", "num_files", "scale", "dataset_ratio", NULL,
+	};
+
+	if (strncmp(arg, "--", 2) != 0)
+		return false;
+	size_t len = strcspn(arg + 2, "=");
+	char *name = mem_strndup(arg + 2, len);
+	const char *dot = strrchr(name, '.');
+	bool is_it = false;
+	for (const char *const *n = names; *n; n++)
+		is_it |= field_name_equal(dot ? dot + 1 : name, *n);
+	mem_free(name);
+	return is_it;
+}
+
+/* As a shell reads it back. */
+static void add_quoted(struct buf *line, const char *arg)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,%@";
+
+	if (*arg && !arg[strspn(arg, plain)]) {
+		buf_add(line, arg);
+		return;
+	}
+	buf_addc(line, '\'');
+	for (; *arg; arg++)
+		if (*arg == '\'')
+			buf_add(line, "'\\''");
+		else
+			buf_addc(line, *arg);
+	buf_addc(line, '\'');
+}
+
+static void add_arguments(struct buf *line, const struct ask *a)
+{
+	buf_add(line, "mlgen");
+	for (int i = 1; i < a->argc; i++) {
+		if (is_replaced(a->argv[i]))
+			continue;
+		buf_addc(line, ' ');
+		add_quoted(line, a->argv[i]);
+	}
+}
+
+/* ---- jobs ---- */
+
+/* Of a host, as --check counts it. */
+static uint64_t memory_of(const struct ask *a, const struct job *j)
+{
+	uint64_t host = a->host->memory_bytes;
+
+	if (a->set->settings.memory_bytes)
+		return a->set->settings.memory_bytes;
+	return j->memory_limit && j->memory_limit < host ? j->memory_limit : host;
+}
+
+static int size_job(const struct ask *a, const struct job *j, bool is_only, struct buf *line)
+{
+	const struct settings *set = &a->set->settings;
+	uint64_t hosts = set->hosts ? set->hosts : 1;
+	uint64_t memory = memory_of(a, j);
+	struct mlperf_need need;
+	struct buf guesses = { 0 };
+
+	if (memory == 0) {
+		log_error("memory: this host does not tell how much it has; --memory=256g");
+		return EXIT_USAGE;
+	}
+	mlperf_need(&need, j, (double)j->samples_per_file, dist_mean(&j->sample_size), hosts,
+		    memory);
+	put_headline(a->to, j, set->check, hosts, memory);
+	put_steps(a->to, j, &need, hosts);
+	datasize_put_memory(a->to, &need, hosts, memory);
+	put_larger(a->to, j, &need);
+	guess_text(j, &guesses);
+	if (guesses.len)
+		fprintf(a->to, "  %s\n", buf_str(&guesses));
+	buf_fini(&guesses);
+	buf_addf(line, " --%s%snum_files=%.0f", is_only ? "" : j->name, is_only ? "" : ".",
+		 need.files);
+	return EXIT_RAN;
+}
+
+/* Of scanned files the size is what it is. */
+static bool has_size(const struct job *j)
+{
+	return job_work(j)->has_dataset && j->dataset == DATASET_MADE;
+}
+
+static int datasize_refuse(const struct job *j)
+{
+	if (job_work(j)->checkpoints == CHECKPOINTS_ALWAYS)
+		log_error("datasize: '%s' is of phase=%s: how much it moves follows from the "
+			  "model, not from memory; --dry-run tells it",
+			  j->name, job_work_name(j));
+	else
+		log_error("datasize: '%s' has no dataset that is made for it; name a training, "
+			  "such as unet3d.job",
+			  j->name);
+	return EXIT_USAGE;
+}
+
+int ask_datasize(const struct ask *a)
+{
+	const struct jobset *set = a->set;
+	struct buf line = { 0 };
+	size_t sized = 0;
+	int status = EXIT_RAN;
+
+	add_arguments(&line, a);
+	for (size_t i = 0; i < set->count && status == EXIT_RAN; i++)
+		if (has_size(set->jobs[i])) {
+			status = size_job(a, set->jobs[i], set->count == 1, &line);
+			sized++;
+		}
+	if (!sized)
+		status = set->count ? datasize_refuse(set->jobs[0]) : EXIT_USAGE;
+	if (status == EXIT_RAN)
+		fprintf(a->to, "%s\n", buf_str(&line));
+	buf_fini(&line);
+	return status;
+}

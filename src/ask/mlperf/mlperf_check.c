@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mlperf_check.c - rules that trainings and checkpoints have, and --check. */
+#include "ask/mlperf/mlperf.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "ask/ask.h"
+#include "ask/results/results.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "report/plan_lines.h"
+
+/* ---- rules ---- */
+
+/* Columns of a rule's state and text. */
+#define STATE_AT 14
+#define TEXT_AT 27
+
+/* What was found about one job. */
+struct findings {
+	struct mlperf_rule *rules;
+	size_t count;
+	unsigned broken, unchecked, unchecked_of_result;
+};
+
+static const char *const states[] = {
+	[MLPERF_NONE] = "",
+	[MLPERF_OK] = "ok",
+	[MLPERF_BROKEN] = "broken",
+	[MLPERF_UNCHECKED] = "not checked",
+};
+
+enum mlperf_state mlperf_not_yet(struct buf *text)
+{
+	buf_add(text, "known after the run");
+	return MLPERF_UNCHECKED;
+}
+
+/* "a100 or h100" */
+static void add_accelerators(struct buf *text, const struct mlperf_workload *w)
+{
+	for (const char *const *name = w->accelerators; *name; name++)
+		buf_addf(text, "%s%s", name == w->accelerators ? "" : " or ", *name);
+}
+
+enum mlperf_state mlperf_check_workload(const struct mlperf_subject *s, struct buf *text)
+{
+	const struct mlperf_workload *w = s->workload;
+	const char *name = s->job->accelerator;
+
+	if (job_work(s->job)->only_prepares) {
+		buf_add(text, "phase=prepare writes a dataset and measures nothing: --phase=train");
+		return MLPERF_BROKEN;
+	}
+	if (!w) {
+		const struct mlperf_workload *other = mlperf_find_any(s->job);
+
+		buf_addf(text, "%s is none of its workloads: %s",
+			 other ? other->name : s->job->name, s->rules->names);
+		return MLPERF_BROKEN;
+	}
+	buf_add(text, w->name);
+	if (!w->is_training)
+		return MLPERF_OK;
+	if (!mlperf_has_accelerator(w, name)) {
+		buf_addf(text, ": accelerator=%s is none of its accelerators: --accelerator=",
+			 name ? name : "");
+		add_accelerators(text, w);
+		return MLPERF_BROKEN;
+	}
+	buf_addf(text, " on %" PRIu64 " x %s", s->job->accelerators, name);
+	if (s->hosts > 1)
+		buf_addf(text, ", %" PRIu64 " hosts", s->hosts);
+	return MLPERF_OK;
+}
+
+enum mlperf_state mlperf_check_options(const struct mlperf_subject *s, struct buf *text)
+{
+	struct mlgen_err err = { 0 };
+	int n;
+
+	if (!s->workload)
+		return MLPERF_NONE;
+	n = mlperf_compare(s->job, s->workload, s->ask->env, text, &err);
+	if (n < 0)
+		buf_add(text, err.text);
+	else if (n == 0)
+		buf_addf(text,
+			 "as the shipped %s.job has them, but for those that a CLOSED submission "
+			 "may set",
+			 s->workload->name);
+	return n < 0 ? MLPERF_UNCHECKED : n > 0 ? MLPERF_BROKEN : MLPERF_OK;
+}
+
+enum mlperf_state mlperf_check_complete(const struct mlperf_subject *s, struct buf *text)
+{
+	if (!s->run)
+		return MLPERF_NONE;
+	if (s->result->err.code)
+		buf_add(text, s->result->err.text);
+	else if (s->result->interrupted)
+		buf_add(text, "the run was stopped by a signal");
+	else if (s->result->errors)
+		buf_addf(text,
+			 "%" PRIu64
+			 " errors were counted: continue_on_error=none ends a run at the first",
+			 s->result->errors);
+	else if (!s->result->complete)
+		buf_add(text, "the run did not reach its end");
+	else
+		buf_add(text, "the run reached its end, without errors");
+	return s->result->complete && !s->result->errors && !s->result->err.code ? MLPERF_OK
+										 : MLPERF_BROKEN;
+}
+
+const struct mlperf_row mlperf_other_rules[] = {
+	{ "workload", mlperf_check_workload, false },
+	{ 0 },
+};
+
+static const struct mlperf_row *rules_of(const struct job *j)
+{
+	return job_work(j)->asked->mlperf_rules;
+}
+
+/* ---- what is found ---- */
+
+struct finding {
+	enum mlperf_state state;
+	const struct mlperf_subject *of;
+	char *text;
+	bool is_of_all; /* the same of each run */
+};
+
+static struct finding mlperf_check_look(const struct mlperf_row *row,
+					const struct mlperf_subject *s)
+{
+	struct buf text = { 0 };
+	enum mlperf_state state = row->check(s, &text);
+	struct finding found = { state, s, mem_strdup(buf_str(&text)), true };
+
+	buf_fini(&text);
+	return found;
+}
+
+/* Of all runs that count the worst; of equals the first. */
+static struct finding look_at_all(const struct mlperf_row *row, const struct mlperf_group *g)
+{
+	struct finding worst = { .state = MLPERF_NONE };
+
+	for (size_t i = 0; i < g->count; i++) {
+		if (g->of[i].turn < g->warm_ups)
+			continue;
+		struct finding one = mlperf_check_look(row, &g->of[i]);
+		bool is_first = !worst.of;
+		bool is_of_all = is_first || (worst.is_of_all && strcmp(worst.text, one.text) == 0);
+		if (is_first || one.state > worst.state) {
+			mem_free(worst.text);
+			worst = one;
+		} else {
+			mem_free(one.text);
+		}
+		worst.is_of_all = is_of_all;
+		if (row->is_of_result)
+			break;
+	}
+	return worst;
+}
+
+static void add_finding(struct findings *f, const struct mlperf_row *row, struct finding *found)
+{
+	struct buf text = { 0 };
+
+	f->broken += found->state == MLPERF_BROKEN;
+	f->unchecked += found->state == MLPERF_UNCHECKED;
+	f->unchecked_of_result += found->state == MLPERF_UNCHECKED && row->is_of_result;
+	if (found->state != MLPERF_NONE) {
+		if (!found->is_of_all)
+			buf_addf(&text, "%s: ", found->of->name);
+		buf_add(&text, found->text);
+		f->rules[f->count++] = (struct mlperf_rule){
+			.rule = row->name,
+			.state = states[found->state],
+			.text = buf_take(&text),
+		};
+	}
+	buf_fini(&text);
+	mem_free(found->text);
+}
+
+/* Of one job of the group, or (NULL) of all. */
+static void mlperf_check_find(struct findings *f, const struct mlperf_group *g,
+			      const struct mlperf_subject *only)
+{
+	const struct mlperf_row *rows = rules_of(g->of[0].job);
+	size_t n = 0;
+
+	while (rows[n].name)
+		n++;
+	*f = (struct findings){ .rules = mem_array(n, sizeof(*f->rules)) };
+	for (const struct mlperf_row *row = rows; row->name; row++) {
+		struct finding found = only ? mlperf_check_look(row, only) : look_at_all(row, g);
+
+		add_finding(f, row, &found);
+	}
+}
+
+static void fini_findings(struct findings *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		mem_free(f->rules[i].text);
+	mem_free(f->rules);
+}
+
+/* ---- the page ---- */
+
+/* The answer first. */
+static void put_headline(FILE *to, const struct findings *f, const struct mlperf_group *g)
+{
+	const struct mlperf_subject *s = &g->of[0];
+	bool is_valid_run = s->run && f->unchecked == f->unchecked_of_result;
+
+	fprintf(to, "%s: MLPerf Storage %s: ", s->job->name, s->rules->version);
+	if (f->broken)
+		fprintf(to, "NOT VALID, %u of %zu rules broken", f->broken, f->count);
+	else if (s->run && !f->unchecked)
+		fprintf(to, "VALID, all %zu rules kept", f->count);
+	else if (is_valid_run)
+		fprintf(to, "VALID as %s; of a result", g->turns > 1 ? "runs" : "a run");
+	else
+		fputs("no rule broken", to);
+	if (f->unchecked)
+		fprintf(to, "%s %u not checked", is_valid_run && !f->broken ? "" : ",",
+			f->unchecked);
+	fputc('\n', to);
+}
+
+/* What is wrong has to catch the eye. */
+static const char *shown(const char *state)
+{
+	return strcmp(state, states[MLPERF_BROKEN]) == 0 ? "BROKEN" : state;
+}
+
+static void put_rules(FILE *to, const struct findings *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		const struct mlperf_rule *rule = &f->rules[i];
+		struct buf line = { 0 };
+
+		buf_addf(&line, "  %s", rule->rule);
+		plan_pad_to(&line, STATE_AT);
+		buf_add(&line, shown(rule->state));
+		plan_pad_to(&line, TEXT_AT);
+		plan_put_wrapped(to, &line, TEXT_AT, rule->text);
+	}
+}
+
+unsigned mlperf_print(FILE *to, const struct ask *a, const struct mlperf_groups *g)
+{
+	bool is_quiet = a->set->settings.quiet;
+	unsigned broken = 0;
+
+	for (size_t i = 0; i < g->count; i++) {
+		struct findings f;
+
+		mlperf_check_find(&f, &g->of[i], NULL);
+		/* Behind a report, or another block. */
+		if (!is_quiet && (i || !a->set->file_count))
+			fputc('\n', to);
+		put_headline(to, &f, &g->of[i]);
+		if (!is_quiet)
+			put_rules(to, &f);
+		broken += f.broken;
+		fini_findings(&f);
+	}
+	return broken;
+}
+
+void mlperf_check(FILE *to, const struct ask *a, const struct run_result *r)
+{
+	const struct mlperf_source source = { r, NULL };
+	struct mlperf_groups g;
+
+	mlperf_groups_init(&g, a, &source, r ? 1 : 0);
+	mlperf_print(to, a, &g);
+	mlperf_groups_fini(&g);
+}
+
+/* ---- for the JSON ---- */
+
+static void give(struct metric_list *to, const struct mlperf_group *g,
+		 const struct mlperf_subject *s)
+{
+	struct findings f;
+
+	mlperf_check_find(&f, g, s);
+	*to = (struct metric_list){ f.rules, f.count };
+}
+
+void mlperf_fill(struct run_result *r, const struct ask *a)
+{
+	const struct mlperf_source source = { r, NULL };
+	struct mlperf_groups g;
+
+	mlperf_groups_init(&g, a, &source, 1);
+	for (size_t i = 0; i < g.count; i++)
+		for (size_t k = 0; k < g.of[i].count; k++) {
+			const struct mlperf_subject *s = &g.of[i].of[k];
+			size_t job = (size_t)(s->result - r->jobs);
+
+			if (!r->jobs[job].ml.mlperf_check.items)
+				give(&r->jobs[job].ml.mlperf_check, &g.of[i], s);
+		}
+	mlperf_groups_fini(&g);
+}
+
+void mlperf_plan(struct metric_list *to, const struct job *j, const struct ask *a)
+{
+	struct mlperf_groups g;
+
+	mlperf_groups_init(&g, a, NULL, 0);
+	for (size_t i = 0; i < g.count; i++)
+		for (size_t k = 0; k < g.of[i].count; k++)
+			if (g.of[i].of[k].job == j)
+				give(to, &g.of[i], &g.of[i].of[k]);
+	mlperf_groups_fini(&g);
+}
+
+/* ---- documents ---- */
+
+/* The documents, all of them read. */
+struct documents {
+	struct result_doc *of;
+	struct mlperf_source *sources;
+	size_t count;
+};
+
+static int check_document(const struct results_file *f, struct mlgen_err *err)
+{
+	if (f->records[0].merged)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: is merged, and has no figures of its runs; name the "
+				  "documents that it was made from",
+				  f->path);
+	for (size_t i = 0; i < f->count; i++)
+		if (f->records[i].plan)
+			return mlgen_fail(err, -EINVAL, "%s: is a dry run's: nothing was measured",
+					  f->path);
+	return 0;
+}
+
+/* The same run again would be within 0% of itself. */
+static int check_doubles(const struct documents *d, const struct run_result *new, const char *path,
+			 struct mlgen_err *err)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		const struct run_result *old = d->sources[i].run;
+
+		if (old->timestamp_ms == new->timestamp_ms &&
+		    strcmp(old->host.hostname, new->host.hostname) == 0)
+			return mlgen_fail(
+				err, -EINVAL,
+				"%s: is the same run as %s (host %s, the same millisecond)", path,
+				d->sources[i].name, new->host.hostname);
+	}
+	return 0;
+}
+
+static int read_one(struct documents *d, const struct ask *a, const char *path,
+		    struct mlgen_err *err)
+{
+	struct results_file f;
+	struct result_doc *doc = &d->of[d->count];
+	int rc = results_open(&f, path, err);
+
+	if (rc < 0)
+		return rc;
+	rc = check_document(&f, err);
+	if (rc == 0)
+		rc = result_read(doc, &f, a->env, err);
+	if (rc == 0)
+		rc = check_doubles(d, &doc->run, path, err);
+	if (rc == 0)
+		d->sources[d->count++] = (struct mlperf_source){ &doc->run, mem_strdup(f.name) };
+	else
+		result_fini(doc);
+	results_close(&f);
+	return rc;
+}
+
+static int read_all(struct documents *d, const struct ask *a, struct mlgen_err *err)
+{
+	size_t n = a->set->file_count;
+	int rc = 0;
+
+	d->of = mem_array(n, sizeof(*d->of));
+	d->sources = mem_array(n, sizeof(*d->sources));
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = read_one(d, a, a->set->files[i], err);
+	return rc;
+}
+
+static void documents_fini(struct documents *d)
+{
+	for (size_t i = 0; i < d->count; i++)
+		result_fini(&d->of[i]);
+	for (size_t i = 0; i < d->count; i++)
+		mem_free(d->sources[i].name);
+	mem_free(d->of);
+	mem_free(d->sources);
+}
+
+int ask_check(const struct ask *a)
+{
+	struct documents d = { 0 };
+	struct mlgen_err err = { 0 };
+	unsigned broken = 0;
+	int rc = a->set->settings.output_format == OUTPUT_TEXT
+			 ? read_all(&d, a, &err)
+			 : mlgen_fail(&err, -EINVAL,
+				      "output-format: a check of documents is text; with --check "
+				      "the run itself puts its rules into its JSON");
+
+	if (rc < 0) {
+		log_error("%s", err.text);
+	} else {
+		struct mlperf_groups g;
+
+		mlperf_groups_init(&g, a, d.sources, d.count);
+		broken = mlperf_print(a->to, a, &g);
+		mlperf_groups_fini(&g);
+	}
+	documents_fini(&d);
+	return rc < 0 ? EXIT_USAGE : broken ? EXIT_MISSED : EXIT_RAN;
+}

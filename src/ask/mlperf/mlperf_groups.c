@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mlperf_groups.c - which jobs of which runs are the same once more, and repetitions. */
+#include "ask/mlperf/mlperf.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compare.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "job/job.h"
+
+#define MLPERF_SPREAD 5 /* percent, within which they are repeated */
+
+#define MLPERF_RUNS 5 /* that count */
+
+/* ---- groups ---- */
+
+/* ---- one ---- */
+
+static void set_memory(struct mlperf_subject *s)
+{
+	const struct settings *set = &s->ask->set->settings;
+	const struct host *host = s->run ? &s->run->host : s->ask->host;
+	uint64_t limit = s->run ? host->memory_limit_bytes : s->job->memory_limit;
+
+	s->memory_bytes = host_all_memory(host) / (1 + host->other_hosts);
+	s->memory_of = "";
+	if (set->memory_bytes) {
+		s->memory_bytes = set->memory_bytes;
+	} else if (limit && limit <= host->memory_bytes) {
+		s->memory_bytes = limit;
+		s->memory_of = " of memory_limit";
+	}
+}
+
+/* As their tool counts, those declared; but of files that were there what they have, unless that is
+ * as drawn: within what chance makes of the mean, and whole sides (DLIO's are square). */
+static double sample_bytes_of(const struct dataset *ds, const struct job *j)
+{
+	double there = dist_mean(&ds->sample_size);
+	double declared = dist_mean(&j->sample_size);
+	double chance = 3 * dist_stdev(&j->sample_size) / sqrt((double)dataset_samples(ds));
+	bool is_drawn = ds->is_found && j->dataset == DATASET_MADE &&
+			fabs(there - declared) <= chance + declared / 100;
+
+	/* A document has the sizes in its options only. */
+	return is_drawn || !(there > 0) ? declared : there;
+}
+
+/* A dataset that cannot be made has no number of samples, and says why. */
+static void count_samples(struct mlperf_subject *s)
+{
+	const struct dataset *known = s->result ? s->result->dataset : NULL;
+	struct dataset made;
+	bool is_known = known && known->format;
+
+	s->samples = (double)NAN;
+	if (!job_work(s->job)->has_accelerators)
+		return;
+	if (!is_known && dataset_init(&made, s->job, s->memory_bytes, &s->why))
+		return;
+	const struct dataset *ds = is_known ? known : &made;
+	s->samples = (double)dataset_samples(ds);
+	s->samples_per_file = s->samples / (double)ds->files;
+	mlperf_need(&s->need, s->job, s->samples_per_file, sample_bytes_of(ds, s->job), s->hosts,
+		    s->memory_bytes);
+	if (!is_known)
+		dataset_fini(&made);
+}
+
+/* Groups of jobs follow each other. */
+static uint64_t length_ms(const struct run_result *r)
+{
+	double all = 0, longest = 0;
+
+	for (size_t i = 0; i < r->job_count; i++) {
+		if (i && r->jobs[i].job->group != r->jobs[i - 1].job->group) {
+			all += longest;
+			longest = 0;
+		}
+		longest = fmax(longest, r->jobs[i].elapsed_seconds);
+	}
+	return (uint64_t)(1e3 * (all + longest));
+}
+
+static void init_subject(struct mlperf_subject *s, const struct ask *a,
+			 const struct mlperf_source *from, size_t i)
+{
+	const struct run_result *r = from->run;
+
+	*s = (struct mlperf_subject){
+		.ask = a,
+		.run = r,
+		.result = r ? &r->jobs[i] : NULL,
+		.job = r ? r->jobs[i].job : a->set->jobs[i],
+		.begin_ms = r ? r->timestamp_ms : 0,
+		.end_ms = r ? r->timestamp_ms + length_ms(r) : 0,
+	};
+	s->name = from->name ? from->name : s->job->name;
+	s->rules = mlperf_rules_of(a->set->settings.check);
+	s->workload = mlperf_find_workload(s->rules, s->job);
+}
+
+/* ---- several ---- */
+
+static bool mlperf_groups_is_equal(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* Two of one run that ran side by side are a mix. */
+static bool is_repeated(const struct mlperf_subject *a, const struct mlperf_subject *b)
+{
+	const struct job *x = a->job, *y = b->job;
+	bool is_beside = a->run == b->run && x->group == y->group;
+
+	return a->workload && a->workload == b->workload && !is_beside && x->phase == y->phase &&
+	       x->accelerators == y->accelerators &&
+	       mlperf_groups_is_equal(x->accelerator, y->accelerator);
+}
+
+/* Another host's part of the same run? */
+static bool is_same_turn(const struct mlperf_subject *a, const struct mlperf_subject *b)
+{
+	return a->run != b->run && a->job->group == b->job->group && b->begin_ms < a->end_ms;
+}
+
+/* Is a result of it the mean of several runs? */
+static bool mlperf_repeats(const struct mlperf_subject *s)
+{
+	return job_work(s->job)->has_accelerators || s->rules->repeats_checkpoints;
+}
+
+static void count_turns(struct mlperf_group *g)
+{
+	const struct mlperf_rules *rules = g->of[0].rules;
+	unsigned turn = 0;
+
+	for (size_t i = 1; i < g->count; i++) {
+		turn += !is_same_turn(&g->of[i - 1], &g->of[i]);
+		g->of[i].turn = turn;
+	}
+	g->turns = turn + 1;
+	if (g->turns > MLPERF_RUNS && rules->warms_up && mlperf_repeats(&g->of[0]))
+		g->warm_ups = 1;
+}
+
+static uint64_t hosts_of_turn(const struct mlperf_group *g, unsigned turn)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < g->count; i++)
+		n += g->of[i].turn == turn;
+	return n;
+}
+
+/* One job on several hosts has one document. */
+static uint64_t hosts_of_run(const struct mlperf_group *g, const struct mlperf_subject *s)
+{
+	const struct host *host = s->run ? &s->run->host : s->ask->host;
+
+	return host->other_hosts ? 1 + host->other_hosts : hosts_of_turn(g, s->turn);
+}
+
+static void fill_group(struct mlperf_group *g)
+{
+	count_turns(g);
+	for (size_t i = 0; i < g->count; i++) {
+		struct mlperf_subject *s = &g->of[i];
+
+		s->group = g;
+		s->hosts = s->ask->set->settings.hosts;
+		if (s->hosts <= 1)
+			s->hosts = hosts_of_run(g, s);
+		set_memory(s);
+		count_samples(s);
+	}
+}
+
+COMPARE_BY2(by_start, struct mlperf_subject, job->group, begin_ms)
+
+static size_t jobs_of(const struct ask *a, const struct mlperf_source *s)
+{
+	return s->run ? s->run->job_count : a->set->count;
+}
+
+/* In the order in which they were given, so that blocks are, too. */
+static struct mlperf_subject *list_all(const struct ask *a, const struct mlperf_source *sources,
+				       size_t count, size_t *n)
+{
+	struct mlperf_subject *all;
+
+	*n = 0;
+	for (size_t k = 0; k < count; k++)
+		*n += jobs_of(a, &sources[k]);
+	all = mem_array(*n, sizeof(*all));
+	struct mlperf_subject *s = all;
+	for (size_t k = 0; k < count; k++)
+		for (size_t i = 0; i < jobs_of(a, &sources[k]); i++)
+			init_subject(s++, a, &sources[k], i);
+	return all;
+}
+
+void mlperf_groups_init(struct mlperf_groups *g, const struct ask *a,
+			const struct mlperf_source *sources, size_t count)
+{
+	static const struct mlperf_source plan = { 0 };
+	size_t n;
+	struct mlperf_subject *all = list_all(a, count ? sources : &plan, count ? count : 1, &n);
+
+	*g = (struct mlperf_groups){ mem_array(n, sizeof(*g->of)), 0 };
+	for (size_t i = 0; i < n; i++) {
+		if (!all[i].job)
+			continue;
+		struct mlperf_group *to = &g->of[g->count++];
+		*to = (struct mlperf_group){ .of = mem_array(n, sizeof(*to->of)) };
+		struct mlperf_subject first = all[i];
+		for (size_t k = i; k < n; k++) {
+			if (!all[k].job || (k > i && !is_repeated(&first, &all[k])))
+				continue;
+			to->of[to->count++] = all[k];
+			all[k].job = NULL;
+		}
+		qsort(to->of, to->count, sizeof(*to->of), by_start);
+	}
+	for (size_t i = 0; i < g->count; i++) {
+		g->of[i].all = g;
+		fill_group(&g->of[i]);
+	}
+	mem_free(all);
+}
+
+void mlperf_groups_fini(struct mlperf_groups *g)
+{
+	for (size_t i = 0; i < g->count; i++)
+		mem_free(g->of[i].of);
+	mem_free(g->of);
+}
+
+/* ---- repetitions ---- */
+
+const struct mlperf_window *mlperf_window(const struct mlperf_subject *s)
+{
+	return (const void *)((const char *)&s->result->ml.mlperf + s->rules->window);
+}
+
+/* What a result is the mean of: samples, or bytes, per second; NaN. */
+static double mlperf_rate(const struct mlperf_subject *s)
+{
+	if (!s->run)
+		return (double)NAN;
+	if (job_result_has_accelerators(s->result))
+		return mlperf_window(s)->train_throughput_mean_samples_per_second;
+	return job_result_is_of_checkpoints(s->result)
+		       ? job_result_checkpoints(s->result)->bytes_per_sec
+		       : (double)NAN;
+}
+
+/* The runs that count. */
+struct runs {
+	unsigned count; /* of those with a rate */
+	double least, most, sum;
+};
+
+/* Hosts that ran together are one run. */
+static struct runs count_runs(const struct mlperf_group *g)
+{
+	struct runs runs = { 0 };
+
+	for (unsigned turn = g->warm_ups; turn < g->turns; turn++) {
+		double rate = 0;
+
+		for (size_t i = 0; i < g->count; i++)
+			if (g->of[i].turn == turn)
+				rate += mlperf_rate(&g->of[i]);
+		if (isnan(rate))
+			continue;
+		runs.least = runs.count ? fmin(runs.least, rate) : rate;
+		runs.most = fmax(runs.most, rate);
+		runs.sum += rate;
+		runs.count++;
+	}
+	return runs;
+}
+
+/* The storage must not have seen the order before. Of a saved checkpoint nothing is random. */
+static const struct mlperf_subject *find_double(const struct mlperf_group *g)
+{
+	if (!g->of[0].rules->warms_up || !job_work(g->of[0].job)->has_accelerators)
+		return NULL;
+	for (size_t i = 0; i < g->count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (g->of[i].turn != g->of[k].turn &&
+			    g->of[i].job->randseed == g->of[k].job->randseed)
+				return &g->of[i];
+	return NULL;
+}
+
+/* From the first start to the last end of the hosts that ran together. */
+struct turn {
+	const char *name; /* of one of them */
+	uint64_t begin_ms, end_ms;
+};
+
+static struct turn time_of(const struct mlperf_group *g, unsigned turn)
+{
+	struct turn t = { .begin_ms = UINT64_MAX };
+
+	for (size_t i = 0; i < g->count; i++) {
+		const struct mlperf_subject *s = &g->of[i];
+
+		if (s->turn != turn)
+			continue;
+		t.name = s->name;
+		if (s->begin_ms < t.begin_ms)
+			t.begin_ms = s->begin_ms;
+		if (s->end_ms > t.end_ms)
+			t.end_ms = s->end_ms;
+	}
+	return t;
+}
+
+/* Less lies between two runs than one takes, so that nobody picks. */
+static bool add_gap(struct buf *text, const struct mlperf_group *g)
+{
+	for (unsigned i = 1; g->of[0].rules->is_consecutive && i < g->turns; i++) {
+		struct turn a = time_of(g, i - 1), b = time_of(g, i);
+		char gap[UNITS_TEXT_BYTES], length[UNITS_TEXT_BYTES];
+
+		if (b.begin_ms < a.end_ms + (a.end_ms - a.begin_ms))
+			continue;
+		units_human_time(gap, 1000000 * (b.begin_ms - a.end_ms));
+		units_human_time(length, 1000000 * (a.end_ms - a.begin_ms));
+		buf_addf(text,
+			 "; %s began %s behind the end of %s, which took %s: the rules ask for "
+			 "less than a run takes",
+			 b.name, gap, a.name, length);
+		return true;
+	}
+	return false;
+}
+
+/* Name the documents of each run. Documents that overlap in time are of one run. */
+static void add_hosts(struct buf *text, const struct mlperf_group *g)
+{
+	for (unsigned turn = 0; turn < g->turns; turn++) {
+		size_t parts = 0;
+
+		for (size_t i = 0; i < g->count; i++)
+			parts += g->of[i].turn == turn;
+		for (size_t i = 0, n = 0; parts > 1 && i < g->count; i++) {
+			if (g->of[i].turn != turn)
+				continue;
+			n++;
+			buf_addf(text, "%s%s",
+				 n == 1       ? "; "
+				 : n == parts ? " and "
+					      : ", ",
+				 g->of[i].name);
+		}
+		if (parts > 1)
+			buf_add(text, " overlap, and are taken as hosts of one run");
+	}
+}
+
+static void add_mean(struct buf *text, const struct mlperf_subject *s, double mean)
+{
+	if (job_work(s->job)->has_accelerators)
+		buf_addf(text, "mean %.2f samples/s", mean);
+	else
+		buf_addf(text, "mean %.2f GiB/s", mean / (1 << 30));
+}
+
+/* Their text asks for one of trainings only. */
+static bool needs_warm_up(const struct mlperf_subject *s)
+{
+	return s->rules->warms_up && job_work(s->job)->has_accelerators;
+}
+
+static void add_wanted(struct buf *text, const struct mlperf_subject *s)
+{
+	buf_addf(text, "a result is the mean of %d", MLPERF_RUNS);
+	if (needs_warm_up(s))
+		buf_add(text, " behind one to warm up, each with another --randseed");
+}
+
+static enum mlperf_state say_few(const struct mlperf_subject *s, struct buf *text)
+{
+	buf_add(text, "one run");
+	add_hosts(text, s->group);
+	buf_add(text, "; ");
+	add_wanted(text, s);
+	buf_addf(text, ": --check=mlperf-%s r%d.json ... r%d.json", s->rules->option,
+		 !needs_warm_up(s), MLPERF_RUNS);
+	return MLPERF_UNCHECKED;
+}
+
+static bool is_short_of_hosts(const struct mlperf_group *g, unsigned *parts)
+{
+	for (unsigned turn = 0; turn < g->turns; turn++) {
+		*parts = 0;
+		for (size_t i = 0; i < g->count; i++)
+			*parts += g->of[i].turn == turn;
+		if (*parts != g->of[0].hosts)
+			return true;
+	}
+	return false;
+}
+
+static enum mlperf_state mlperf_runs_judge(const struct mlperf_subject *s, const struct runs *runs,
+					   struct buf *text)
+{
+	const struct mlperf_group *g = s->group;
+	const struct mlperf_subject *twice = find_double(g);
+	double mean = runs->sum / runs->count;
+	double spread = 100 * (runs->most - runs->least) / mean;
+	unsigned parts;
+
+	buf_addf(text, "%u runs within %.1f%%%s, ", runs->count, spread,
+		 g->warm_ups ? ", without the first, which warmed up" : "");
+	add_mean(text, s, mean);
+	add_hosts(text, g);
+	if (spread > MLPERF_SPREAD)
+		buf_addf(text, "; the rules ask for %d%%", MLPERF_SPREAD);
+	if (twice)
+		buf_addf(text, "; randseed=%" PRIu64 " twice, each run asks for another",
+			 twice->job->randseed);
+	bool is_apart = add_gap(text, g);
+	if (twice || is_apart || spread > MLPERF_SPREAD)
+		return MLPERF_BROKEN;
+	if (is_short_of_hosts(g, &parts)) {
+		buf_addf(text,
+			 "; %u of %" PRIu64
+			 " hosts in one of them: name the documents of all hosts",
+			 parts, s->hosts);
+		return MLPERF_UNCHECKED;
+	}
+	if (runs->count >= MLPERF_RUNS && (g->warm_ups || !needs_warm_up(s)))
+		return MLPERF_OK;
+	buf_add(text, "; ");
+	add_wanted(text, s);
+	return MLPERF_UNCHECKED;
+}
+
+enum mlperf_state mlperf_check_runs(const struct mlperf_subject *s, struct buf *text)
+{
+	if (!s->workload || !mlperf_repeats(s))
+		return MLPERF_NONE;
+	struct runs runs = count_runs(s->group);
+	return runs.count < 2 ? say_few(s, text) : mlperf_runs_judge(s, &runs, text);
+}

@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compare.c - two or more results side by side, and which differences count. */
+#include "ask/results/results_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "ask/ask.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "stat/hist.h"
+
+#define COMPARISON_POINTS_LEAST 1.0
+
+/* The epochs of one run do not say what two runs differ by: never less than so many percent, or
+ * points of an AU. */
+#define COMPARISON_NOISE_LEAST 2.0
+
+/* What is taken at least where one does not say how much it varies, percent. */
+#define COMPARISON_NOISE 5.0
+
+/* ---- how far figures vary within one result ---- */
+
+/* What two values differ by is half of what several do: 1.13 standard deviations on the mean, four
+ * 2.06. */
+#define OF_TWO 2
+/* As many seconds say how much seconds vary. */
+#define SECONDS_LEAST 3
+
+/* Samples of an epoch, read or not. */
+static uint64_t taken(const struct epoch_result *e)
+{
+	return e->samples + e->failed_samples;
+}
+
+/* Of all whole epochs but the first, which fills caches, where there are three of them: what lies
+ * between the least and the most, in its unit or percent. */
+static double epochs_spread(const struct record *r, bool is_points)
+{
+	const struct epoch_result *epochs = r->ml ? r->ml->ml.epochs.items : NULL;
+	size_t n = r->ml ? r->ml->ml.epochs.count : 0, from;
+	double least = (double)INFINITY, most = -least;
+
+	if (n >= 2 && taken(&epochs[n - 1]) < taken(&epochs[0]))
+		n--;
+	from = n >= 3;
+	if (n < 2)
+		return (double)NAN;
+	for (size_t i = from; i < n; i++) {
+		double v = is_points ? epochs[i].au_percent : epochs[i].sample_bytes_per_sec;
+
+		if (isnan(v))
+			return (double)NAN;
+		least = fmin(least, v);
+		most = fmax(most, v);
+	}
+	double times = n - from == 2 ? OF_TWO : 1;
+	if (is_points)
+		return (most - least) * times;
+	return least > 0 ? (most - least) / least * 100 * times : (double)NAN;
+}
+
+/* One standard deviation of its seconds. */
+static double seconds_spread(const struct metrics_direction *d)
+{
+	if (d->bw_samples < SECONDS_LEAST || !(d->bw_mean > 0))
+		return (double)NAN;
+	return d->bw_dev / d->bw_mean * 100;
+}
+
+static double checkpoints_spread(const struct checkpoints_result *c)
+{
+	double least = c->seconds_min;
+
+	if (c->completed < 2 || !(least > 0))
+		return (double)NAN;
+	double times = c->completed == 2 ? OF_TWO : 1;
+	return (c->seconds_max - least) / least * 100 * times;
+}
+
+static double run_spread(enum comparison_noise kind, const struct record *r)
+{
+	switch (kind) {
+	case SPREAD_AU:
+		return epochs_spread(r, true);
+	case SPREAD_EPOCHS:
+		return epochs_spread(r, false);
+	case SPREAD_READ:
+		return seconds_spread(&r->job->read);
+	case SPREAD_WRITE:
+		return seconds_spread(&r->job->write);
+	case SPREAD_SAVES:
+		return r->ml ? checkpoints_spread(&r->ml->ml.saves) : (double)NAN;
+	case SPREAD_RESTORES:
+		return r->ml ? checkpoints_spread(&r->ml->ml.restores) : (double)NAN;
+	case SPREAD_NONE:
+		break;
+	}
+	return (double)NAN;
+}
+
+static double percentile(const struct hist *h, double percent)
+{
+	/* Of the digits that a key has, so that no rank lies just beyond. */
+	return (double)hist_percentile(h, rint(percent * 1e9) / 1e9);
+}
+
+/* Where 95 % of such samples would have the percentile: by its rank, two standard deviations of a
+ * binomial distribution to either side. */
+static double percentile_spread(const struct comparison_row *row, const struct record *r)
+{
+	const struct hist *h = figure_latency(&row->figure, r);
+	const char *part = strstr(row->figure.path, ".p");
+	double p;
+
+	if (!h || h->count == 0 || units_f64(part + 2, &p, NULL) < 0)
+		return (double)NAN;
+	double aside = 200 * sqrt(p / 100 * (1 - p / 100) / (double)h->count);
+	double low = percentile(h, fmax(p - aside, 0));
+	double at = percentile(h, p);
+	double high = percentile(h, fmin(p + aside, 100));
+	return at > 0 ? fmax(at - low, high - at) / at * 100 : (double)NAN;
+}
+
+/* In percent (points of an AU), how far a figure varies within one result; NaN = it does not
+ * say. */
+static double comparison_noise(const struct comparison_row *row, const struct record *r)
+{
+	double noise = run_spread(row->noise_of, r), spread = (double)NAN;
+
+	if (figure_is_ns(&row->figure))
+		spread = percentile_spread(row, r);
+	if (isnan(noise))
+		return noise;
+	return fmax(fmax(noise, spread),
+		    row->is_points ? COMPARISON_POINTS_LEAST : COMPARISON_NOISE_LEAST);
+}
+
+/* ---- what is compared ---- */
+
+static const struct {
+	unsigned kinds;
+	const char *label, *key;
+	enum comparison_noise noise_of;
+	bool is_lower_better, decides;
+} all_figures[] = {
+	{ RECORD_TRAIN | RECORD_IO, "errors", "errors", SPREAD_NONE, true, true },
+	{ RECORD_TRAIN, "AU", "au_percent", SPREAD_AU, false, true },
+	{ RECORD_TRAIN, "samples/s", "samples_per_sec", SPREAD_EPOCHS, false, true },
+	{ RECORD_TRAIN, NULL, "sample_bytes_per_sec", SPREAD_EPOCHS, false, true },
+	{ RECORD_TRAIN, "stall p50", "stall_ns.p50", SPREAD_EPOCHS, true, false },
+	{ RECORD_TRAIN, "stall p99", "stall_ns.p99", SPREAD_EPOCHS, true, false },
+	{ RECORD_TRAIN, "read p50", "ops.read.lat_ns.p50", SPREAD_EPOCHS, true, false },
+	{ RECORD_TRAIN, "read p99", "ops.read.lat_ns.p99", SPREAD_EPOCHS, true, false },
+	{ RECORD_TRAIN, "sample p50", "sample_ns.p50", SPREAD_EPOCHS, true, false },
+	{ RECORD_TRAIN, "sample p99", "sample_ns.p99", SPREAD_EPOCHS, true, false },
+	{ RECORD_IO, "read IOPS", "read.iops", SPREAD_READ, false, true },
+	{ RECORD_IO, "read", "read.bw_bytes", SPREAD_READ, false, true },
+	{ RECORD_IO, "write IOPS", "write.iops", SPREAD_WRITE, false, true },
+	{ RECORD_IO, "write", "write.bw_bytes", SPREAD_WRITE, false, true },
+	{ RECORD_IO, "read p50", "read.lat_ns.p50", SPREAD_READ, true, false },
+	{ RECORD_IO, "read p99", "read.lat_ns.p99", SPREAD_READ, true, true },
+	{ RECORD_IO, "read p99.9", "read.lat_ns.p99.9", SPREAD_READ, true, false },
+	{ RECORD_IO, "write p50", "write.lat_ns.p50", SPREAD_WRITE, true, false },
+	{ RECORD_IO, "write p99", "write.lat_ns.p99", SPREAD_WRITE, true, true },
+	{ RECORD_IO, "write p99.9", "write.lat_ns.p99.9", SPREAD_WRITE, true, false },
+	{ RECORD_TRAIN | RECORD_CHECKPOINT, "save, s", "saves.seconds_mean", SPREAD_SAVES, true,
+	  true },
+	{ RECORD_TRAIN | RECORD_CHECKPOINT, "save", "saves.bytes_per_sec", SPREAD_SAVES, false,
+	  true },
+	{ RECORD_TRAIN | RECORD_CHECKPOINT, "slowest rank", "saves.slowest_rank_bytes_per_sec",
+	  SPREAD_SAVES, false, false },
+	{ RECORD_TRAIN, "stall for saves, s", "saves.stall_seconds", SPREAD_SAVES, true, false },
+	{ RECORD_CHECKPOINT, "write p99", "saves.write_ns.p99", SPREAD_SAVES, true, false },
+	{ RECORD_CHECKPOINT, "fsync p99", "saves.fsync_ns.p99", SPREAD_SAVES, true, false },
+	{ RECORD_CHECKPOINT, "restore, s", "restores.seconds_mean", SPREAD_RESTORES, true, true },
+	{ RECORD_CHECKPOINT, "restore", "restores.bytes_per_sec", SPREAD_RESTORES, false, true },
+	{ RECORD_CHECKPOINT, "slowest rank", "restores.slowest_rank_bytes_per_sec", SPREAD_RESTORES,
+	  false, false },
+	{ RECORD_CHECKPOINT, "read p99", "restores.read_ns.p99", SPREAD_RESTORES, true, false },
+};
+
+static bool comparison_is_equal(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+const char *comparison_next_option(const struct comparison *c, struct record_options *at)
+{
+	const char *option;
+
+	while ((option = record_next_option(at, c->of, c->count))) {
+		const char *first = record_option(c->of[0], option);
+
+		for (size_t i = 1; i < c->count; i++)
+			if (!comparison_is_equal(record_option(c->of[i], option), first))
+				return option;
+	}
+	return NULL;
+}
+
+const char *comparison_mark_word(enum comparison_mark m)
+{
+	static const char *const words[] = { NULL, "within noise", "better", "worse" };
+
+	return words[m];
+}
+
+static bool is_shown(const struct comparison_row *row, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (row->values[i].kind != VALUE_NONE && !row->values[i].is_unsure &&
+		    row->values[i].real > 0)
+			return true;
+	return false;
+}
+
+static bool is_known(const struct figure_value *v)
+{
+	return figure_told(v) != VALUE_NONE;
+}
+
+static enum comparison_mark mark(const struct comparison_row *row, size_t i)
+{
+	double d = row->difference[i];
+
+	if (isnan(d))
+		return MARK_NONE;
+	if (fabs(d) <= row->limit[i])
+		return MARK_SAME;
+	return (d > 0) == row->is_lower_better ? MARK_WORSE : MARK_BETTER;
+}
+
+/* More of them are worse where they are more than allowed, fewer are better where they were. */
+static double errors_limit(const struct comparison_row *row, size_t i, const struct comparison *c)
+{
+	size_t larger = row->difference[i] > 0 ? i : 0;
+
+	return record_has_too_many_errors(c->of[larger]) ? 0 : fabs(row->difference[i]);
+}
+
+/* The noise of both: whichever varies more says what can be told apart. */
+static void weigh(struct comparison_row *row, size_t i, const struct comparison *c)
+{
+	const struct figure_value *a = &row->values[0], *b = &row->values[i];
+
+	row->difference[i] = (double)NAN;
+	if (is_known(a) && is_known(b) && row->is_points)
+		row->difference[i] = b->real - a->real;
+	else if (is_known(a) && is_known(b) && a->real > 0)
+		row->difference[i] = (b->real - a->real) / a->real * 100;
+	if (row->noise_of == SPREAD_NONE) {
+		row->noise[i] = 0;
+		row->limit[i] = errors_limit(row, i, c);
+		row->marks[i] = mark(row, i);
+		return;
+	}
+	double first = comparison_noise(row, c->of[0]);
+	double own = comparison_noise(row, c->of[i]);
+	bool both = !isnan(first) && !isnan(own);
+	row->noise[i] = both ? fmax(first, own) : (double)NAN;
+	row->limit[i] = both ? row->noise[i] : fmax(fmax(first, own), COMPARISON_NOISE);
+	if (!isnan(c->tolerance))
+		row->limit[i] = c->tolerance;
+	row->marks[i] = mark(row, i);
+}
+
+static void fill_row(struct comparison_row *row, const struct comparison *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		figure_value(&row->figure, c->of[i], &row->values[i]);
+	for (size_t i = 1; i < c->count; i++)
+		weigh(row, i, c);
+}
+
+static void row_fini(struct comparison_row *row)
+{
+	for (size_t i = 0; i < COMPARISON_FILES; i++)
+		figure_value_fini(&row->values[i]);
+}
+
+void comparison_rows(struct comparison_rows *rows, const struct comparison *c)
+{
+	unsigned kind = record_kind(c->of[0]);
+
+	memset(rows, 0, sizeof(*rows));
+	for (size_t k = 0; k < ARRAY_LEN(all_figures); k++) {
+		if (!(all_figures[k].kinds & kind) || rows->count == COMPARISON_ROWS)
+			continue;
+		struct comparison_row *row = &rows->of[rows->count++];
+		*row = (struct comparison_row){
+			.label = all_figures[k].label,
+			.noise_of = all_figures[k].noise_of,
+			.is_lower_better = all_figures[k].is_lower_better,
+			.is_points = all_figures[k].noise_of == SPREAD_AU ||
+				     all_figures[k].noise_of == SPREAD_NONE,
+			.decides = all_figures[k].decides,
+		};
+		if (figure_init(&row->figure, all_figures[k].key, NULL) == 0)
+			fill_row(row, c);
+		if (!is_shown(row, c->count)) {
+			row_fini(row);
+			rows->count--;
+		}
+	}
+}
+
+static void comparison_rows_fini(struct comparison_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		row_fini(&rows->of[i]);
+}
+
+/* ---- the question ---- */
+
+/* More reads in flight than this many times as before are another experiment. */
+#define MORE_IN_FLIGHT 1.5
+#define ALIKE_PERCENT 1.0
+/* Reads that are faster come from this host itself. */
+#define SLOW_READ_NS 10e3
+
+static const char *kind_word(enum record_kind kind)
+{
+	switch (kind) {
+	case RECORD_TRAIN:
+		return "a training";
+	case RECORD_IO:
+		return "a plain job";
+	case RECORD_CHECKPOINT:
+		return "a job of checkpoints";
+	case RECORD_NOTHING:
+		break;
+	}
+	return "no measurement";
+}
+
+static const char *job_name(const struct results_file *doc, size_t job)
+{
+	return doc->records[job].job->jobname;
+}
+
+/* Which of its job's records it is: a plain job has one of each worker. */
+static size_t record_of(const struct results_file *doc, size_t job)
+{
+	const char *name = job_name(doc, job);
+	size_t n = 0;
+
+	for (size_t i = 0; i < job; i++)
+		n += strcmp(job_name(doc, i), name) == 0;
+	return n;
+}
+
+static const struct record *find_record(const struct results_file *doc, const char *name,
+					size_t record)
+{
+	for (size_t i = 0; i < doc->count; i++)
+		if (strcmp(job_name(doc, i), name) == 0 && record_of(doc, i) == record)
+			return &doc->records[i];
+	return NULL;
+}
+
+/* Job `j` of the first document in another one: that of its name; where each has one job only, that
+ * one. */
+static int find_job(const struct results_file *first, size_t j, const struct results_file *doc,
+		    const struct record **out, struct mlgen_err *err)
+{
+	const char *name = job_name(first, j);
+
+	*out = find_record(doc, name, record_of(first, j));
+	if (!*out && first->count == 1 && doc->count == 1)
+		*out = &doc->records[0];
+	if (*out)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "%s: has no record %zu of a job '%s', as %s has; jobs are compared with "
+			  "those of their name",
+			  doc->path, record_of(first, j) + 1, name, first->path);
+}
+
+static int check_kind(const struct results_file *doc, const struct record *r, struct mlgen_err *err)
+{
+	if (r->plan)
+		return mlgen_fail(err, -EINVAL, "%s: is a dry run's: nothing was measured",
+				  doc->path);
+	if (record_kind(r) == RECORD_NOTHING)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: job '%s' measured nothing: it only prepared, or did not run",
+				  doc->path, r->job->jobname);
+	return 0;
+}
+
+/* Of one name they may differ in any option; of two, not in what they do. */
+static int check_alike(const struct comparison *c, size_t i, struct mlgen_err *err)
+{
+	static const char *const decisive[] = { "phase", "format", "rw" };
+	const struct results_file *a = &c->docs[0], *b = &c->docs[i];
+	const struct record *one = c->of[0], *other = c->of[i];
+	const char *name = one->job->jobname;
+	const char *other_name = other->job->jobname;
+	bool same_name = strcmp(name, other_name) == 0;
+	int rc = check_kind(b, other, err);
+
+	if (rc < 0)
+		return rc;
+	if (record_kind(one) != record_kind(other))
+		return mlgen_fail(err, -EINVAL,
+				  "%s: '%s' is %s, '%s' of %s is %s: they have no figures together",
+				  b->path, other_name, kind_word(record_kind(other)), name, a->path,
+				  kind_word(record_kind(one)));
+	for (size_t k = 0; !same_name && k < 3; k++) {
+		const char *x = record_option(one, decisive[k]);
+		const char *y = record_option(other, decisive[k]);
+
+		if (strcmp(x ? x : "", y ? y : "") != 0)
+			return mlgen_fail(err, -EINVAL,
+					  "%s: job '%s' has %s=%s, '%s' of %s has %s: unlike jobs "
+					  "are compared where they have one name",
+					  b->path, other_name, decisive[k], y ? y : "", name,
+					  a->path, x ? x : "");
+	}
+	return 0;
+}
+
+static int match(struct comparison *c, size_t job, struct mlgen_err *err)
+{
+	c->of[0] = &c->docs[0].records[job];
+	c->is_one_of_many = c->docs[0].count > 1;
+	int rc = check_kind(&c->docs[0], c->of[0], err);
+	for (size_t i = 1; i < c->count && rc == 0; i++) {
+		rc = find_job(&c->docs[0], job, &c->docs[i], &c->of[i], err);
+		if (rc == 0)
+			rc = check_alike(c, i, err);
+	}
+	return rc;
+}
+
+/* ---- what it comes to ---- */
+
+static double number_of(const struct comparison *c, size_t i, const char *key)
+{
+	return figure_number(key, c->of[i]);
+}
+
+/* As job_interleaves() of a job. */
+static bool interleaves(const struct comparison *c, size_t i)
+{
+	const char *loader = record_option(c->of[i], "loader");
+	const char *in_order = record_option(c->of[i], "deterministic");
+
+	return loader && strcmp(loader, "tfdata") == 0 && in_order && strcmp(in_order, "1") == 0;
+}
+
+/* Without read_threads an accelerator reads itself. */
+static double readers_of(const struct comparison *c, size_t i)
+{
+	double n = number_of(c, i, "read_threads");
+
+	if (interleaves(c, i))
+		n *= JOB_INTERLEAVE_THREADS;
+	return n > 0 || isnan(n) ? n : 1;
+}
+
+/* Requests that the job has under way. */
+static double in_flight(const struct comparison *c, size_t i)
+{
+	bool is_io = record_kind(c->of[i]) == RECORD_IO;
+	double workers = is_io ? number_of(c, i, "numjobs")
+			       : number_of(c, i, "accelerators") * readers_of(c, i);
+
+	return workers * number_of(c, i, "iodepth_used");
+}
+
+static enum comparison_mark mark_of(const struct comparison_rows *rows, size_t last,
+				    const char *key)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (strcmp(rows->of[i].figure.path, key) == 0)
+			return rows->of[i].marks[last];
+	return MARK_NONE;
+}
+
+/* Do the accelerators of the last one ask for more than those of the first? */
+static bool asks_alike(const struct comparison *c)
+{
+	const char *key = "demand_bytes_per_sec";
+	double first = number_of(c, 0, key);
+	double last = number_of(c, c->count - 1, key);
+
+	return !(fabs(last - first) > first * ALIKE_PERCENT / 100);
+}
+
+/* A rate with holes in it explains nothing. */
+static bool has_errors(const struct comparison *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (record_has_too_many_errors(c->of[i]))
+			return true;
+	return false;
+}
+
+/* More in flight tells bandwidth from latency, where nothing else differs. */
+static void explain(FILE *to, const struct comparison *c, const struct comparison_rows *rows)
+{
+	size_t last = c->count - 1;
+	bool is_io = record_kind(c->of[0]) == RECORD_IO;
+	const char *rate = is_io ? "read.bw_bytes" : "sample_bytes_per_sec";
+	const char *latency = is_io ? "read.lat_ns.p50" : "ops.read.lat_ns.p50";
+	double times = in_flight(c, last) / in_flight(c, 0);
+	enum comparison_mark of_rate = mark_of(rows, last, rate);
+
+	if (has_errors(c))
+		return;
+	if (c->count > 2 || !(times >= MORE_IN_FLIGHT) || !asks_alike(c))
+		return;
+	if (of_rate == MARK_SAME && mark_of(rows, last, latency) == MARK_WORSE &&
+	    number_of(c, last, latency) >= SLOW_READ_NS)
+		fprintf(to,
+			"=> %.3g x the reads in flight, same throughput, higher latency: bandwidth "
+			"is the limit\n",
+			times);
+	else if (of_rate == MARK_BETTER)
+		fprintf(to,
+			"=> %.3g x the reads in flight, more throughput: too few were in flight "
+			"before\n",
+			times);
+}
+
+/* Of all the others to the first: how many that decide are worse. */
+static unsigned count_worse(const struct comparison *c, const struct comparison_rows *rows)
+{
+	unsigned worse = 0;
+
+	for (size_t k = 0; k < rows->count; k++)
+		for (size_t i = 1; rows->of[k].decides && i < c->count; i++)
+			worse += rows->of[k].marks[i] == MARK_WORSE;
+	return worse;
+}
+
+/* The number of figures that are worse, or -errno with err. */
+static int compare_job(const struct ask *a, struct comparison *c, size_t job, struct mlgen_err *err)
+{
+	struct comparison_rows *rows;
+	int rc = match(c, job, err);
+
+	if (rc < 0)
+		return rc;
+	rows = mem_zalloc(sizeof(*rows));
+	comparison_rows(rows, c);
+	if (a->json)
+		comparison_print_json(a->json, c, rows);
+	if (a->set->settings.output_format == OUTPUT_JSON) {
+		comparison_print_json(a->to, c, rows);
+	} else {
+		if (job > 0)
+			fputc('\n', a->to);
+		comparison_print(a->to, c, rows);
+		explain(a->to, c, rows);
+	}
+	rc = (int)count_worse(c, rows);
+	comparison_rows_fini(rows);
+	mem_free(rows);
+	return rc;
+}
+
+static int compare_all(const struct ask *a, const struct results_file *docs, struct mlgen_err *err)
+{
+	struct comparison c = { .docs = docs,
+				.count = a->set->file_count,
+				.tolerance = a->set->settings.tolerance };
+	int worse = 0;
+
+	for (size_t i = 1; i < c.count; i++)
+		if (docs[i].count != docs[0].count)
+			return mlgen_fail(err, -EINVAL,
+					  "%s: number of job records: %zu, in %s: %zu; only runs "
+					  "of the same jobs can be compared",
+					  docs[i].path, docs[i].count, docs[0].path, docs[0].count);
+	for (size_t j = 0; j < docs[0].count; j++) {
+		int rc = compare_job(a, &c, j, err);
+
+		if (rc < 0)
+			return rc;
+		worse += rc;
+	}
+	return worse;
+}
+
+static int check_request(const struct ask *a, struct mlgen_err *err)
+{
+	int format = a->set->settings.output_format;
+
+	if (format != OUTPUT_TEXT && format != OUTPUT_JSON)
+		return mlgen_fail(err, -EINVAL, "output-format: a comparison is text or json");
+	if (a->set->file_count > COMPARISON_FILES)
+		return mlgen_fail(err, -EINVAL,
+				  "compare: more than %d files; --table=KEYS has a row for each of "
+				  "any number",
+				  COMPARISON_FILES);
+	return 0;
+}
+
+int ask_compare(const struct ask *a)
+{
+	struct results_file docs[COMPARISON_FILES] = { 0 };
+	struct mlgen_err err = { 0 };
+	int rc = check_request(a, &err);
+
+	for (size_t i = 0; rc == 0 && i < a->set->file_count; i++)
+		rc = results_open(&docs[i], a->set->files[i], &err);
+	for (size_t i = 0; rc == 0 && i < a->set->file_count; i++)
+		results_note_incomplete(&docs[i]);
+	if (rc == 0)
+		rc = compare_all(a, docs, &err);
+	if (rc < 0)
+		log_error("%s", err.text);
+	for (size_t i = 0; i < COMPARISON_FILES; i++)
+		results_close(&docs[i]);
+	return rc < 0 ? EXIT_USAGE : rc > 0 ? EXIT_MISSED : EXIT_RAN;
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* comparison_text.c - a comparison as people read it, and as programs do. */
+#include "ask/results/results_internal.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/jsonfile.h"
+#include "base/mem.h"
+#include "base/printable.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "base/vec.h"
+#include "base/wrap.h"
+
+/* ---- a line for each option and figure ---- */
+
+static json_t *real_or_null(double v)
+{
+	return isnan(v) ? json_null() : json_real(v);
+}
+
+static json_t *line_object(const struct comparison *c)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "jobname", json_string(c->of[0]->job->jobname));
+	return o;
+}
+
+static void put_line(FILE *to, json_t *o)
+{
+	jsonfile_dump(to, o, 0);
+	json_decref(o);
+	fputc('\n', to);
+}
+
+static json_t *row_object(const struct comparison *c, const struct comparison_row *row)
+{
+	json_t *o = line_object(c), *values = json_array();
+	json_t *differences = json_array(), *marks = json_array(), *noise = json_array();
+
+	for (size_t i = 0; i < c->count; i++) {
+		const char *word = i ? comparison_mark_word(row->marks[i]) : NULL;
+		bool is_known = figure_told(&row->values[i]) != VALUE_NONE;
+
+		json_array_append_new(values,
+				      real_or_null(is_known ? row->values[i].real : (double)NAN));
+		json_array_append_new(differences,
+				      i ? real_or_null(row->difference[i]) : json_null());
+		json_array_append_new(noise, i ? real_or_null(row->noise[i]) : json_null());
+		json_array_append_new(marks, word ? json_string(word) : json_null());
+	}
+	json_object_set_new(o, "figure", json_string(row->figure.path));
+	json_object_set_new(o, "values", values);
+	json_object_set_new(o, row->is_points ? "difference_points" : "difference_percent",
+			    differences);
+	json_object_set_new(o, row->is_points ? "noise_points" : "noise_percent", noise);
+	json_object_set_new(o, "marks", marks);
+	json_object_set_new(o, "decides", json_boolean(row->decides));
+	return o;
+}
+
+static json_t *option_object(const struct comparison *c, const char *option)
+{
+	json_t *o = line_object(c), *values = json_array();
+
+	for (size_t i = 0; i < c->count; i++) {
+		const char *text = record_option(c->of[i], option);
+
+		json_array_append_new(values, text ? json_string(text) : json_null());
+	}
+	json_object_set_new(o, "option", json_string(option));
+	json_object_set_new(o, "values", values);
+	return o;
+}
+
+void comparison_print_json(FILE *to, const struct comparison *c, const struct comparison_rows *rows)
+{
+	struct record_options at = { 0 };
+	const char *option;
+
+	while ((option = comparison_next_option(c, &at)))
+		put_line(to, option_object(c, option));
+	for (size_t i = 0; i < rows->count; i++)
+		put_line(to, row_object(c, &rows->of[i]));
+}
+
+/* ---- tables ---- */
+
+#define LABEL_WIDTH 17
+#define VALUE_WIDTH 12
+#define DIFFERENCE_WIDTH 9 /* "+102%" */
+#define STACKED_WIDTH 14   /* "worse +100.0%" */
+/* Names and options: what is longer shows its end. */
+#define VALUE_MOST 26
+/* More of a difference is told as "12 x". */
+#define PERCENT_MOST 999.5
+
+/* What differs between two results beside options, and may be why. */
+static const char *const circumstances[] = {
+	"mlgen version",
+	"machine.hostname",
+	"machine.kernel",
+	"machine.cpus",
+	"machine.memory_bytes",
+	"storage.filesystem",
+	"storage.mount_source",
+	"storage.device",
+	"storage.scheduler",
+	"verdict.name",
+	"complete",
+};
+
+/* Something that differs between the results beside their figures. */
+struct line {
+	char *label;
+	char *cells[COMPARISON_FILES];
+};
+
+/* The table in the making. */
+struct sheet {
+	FILE *to;
+	const struct comparison *c;
+	int label, value;
+	bool is_stacked; /* differences stand below, one for each column */
+	VEC(struct line) lines;
+};
+
+static const char *document_name(const struct comparison *c, size_t i)
+{
+	for (size_t k = 0; k < c->count; k++)
+		if (k != i && strcmp(c->docs[k].name, c->docs[i].name) == 0)
+			return c->docs[i].shown;
+	return c->docs[i].name;
+}
+
+static void put_value(const struct sheet *s, const char *text)
+{
+	size_t most = (size_t)s->value;
+	struct buf cell = { 0 };
+
+	if (printable_columns(text) <= most) {
+		printable_pad(&cell, text, s->value);
+		fprintf(s->to, "  %s", buf_str(&cell));
+		buf_fini(&cell);
+		return;
+	}
+	/* Never inside a letter of UTF-8. */
+	while (printable_columns(text) > most - 3 || ((unsigned char)*text & 0xc0) == 0x80)
+		text++;
+	fprintf(s->to, "  ...%s", text);
+}
+
+static void comparison_text_widen(struct sheet *s, const char *text)
+{
+	int len = (int)printable_columns(text);
+
+	if (len > s->value)
+		s->value = len < VALUE_MOST ? len : VALUE_MOST;
+}
+
+static void put_header(const struct sheet *s)
+{
+	const char *name = s->c->of[0]->job->jobname;
+	struct buf cell = { 0 };
+	char *cut = mem_strdup(s->c->is_one_of_many ? name : "");
+
+	while ((int)printable_columns(cut) > s->label)
+		cut[strlen(cut) - 1] = '\0';
+	printable_pad(&cell, cut, -s->label);
+	fputs(buf_str(&cell), s->to);
+	buf_fini(&cell);
+	mem_free(cut);
+	for (size_t i = 0; i < s->c->count; i++)
+		put_value(s, document_name(s->c, i));
+	fputc('\n', s->to);
+}
+
+/* ---- what differs beside the figures ---- */
+
+/* Its cells are the caller's to fill, with owned text. */
+static struct line *add_line(struct sheet *s, const char *label)
+{
+	vec_push(&s->lines, (struct line){ .label = mem_strdup(label) });
+	return vec_last(&s->lines);
+}
+
+static void add_options(struct sheet *s)
+{
+	struct record_options at = { 0 };
+	const char *option;
+
+	while ((option = comparison_next_option(s->c, &at))) {
+		struct line *l = add_line(s, option);
+
+		for (size_t i = 0; i < s->c->count; i++) {
+			const char *text = record_option(s->c->of[i], option);
+
+			l->cells[i] = mem_strdup(text ? text : "-");
+		}
+	}
+}
+
+struct cells {
+	struct figure figure;
+	struct figure_value values[COMPARISON_FILES];
+};
+
+static void read_cells(struct cells *cells, const struct comparison *c, const char *key)
+{
+	memset(cells, 0, sizeof(*cells));
+	if (figure_init(&cells->figure, key, NULL) < 0)
+		return;
+	for (size_t i = 0; i < c->count; i++)
+		figure_value(&cells->figure, c->of[i], &cells->values[i]);
+}
+
+static bool comparison_text_is_equal(const struct figure_value *a, const struct figure_value *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == VALUE_TEXT)
+		return strcmp(a->text, b->text) == 0;
+	return a->kind == VALUE_NONE || a->whole == b->whole;
+}
+
+static void add_circumstance(struct sheet *s, const char *key)
+{
+	struct cells cells;
+	struct figure_column column;
+	bool differs = false;
+
+	read_cells(&cells, s->c, key);
+	for (size_t i = 1; i < s->c->count; i++)
+		differs |= !comparison_text_is_equal(&cells.values[i], &cells.values[0]);
+	if (differs) {
+		column_init(&column, &cells.figure, cells.values, s->c->count, 1, false);
+		struct line *l = add_line(s, column.title);
+		for (size_t i = 0; i < s->c->count; i++) {
+			struct buf cell = { 0 };
+
+			column_cell(&column, &cells.values[i], &cell);
+			l->cells[i] = buf_take(&cell);
+		}
+	}
+	for (size_t i = 0; i < s->c->count; i++)
+		figure_value_fini(&cells.values[i]);
+}
+
+static void put_lines(const struct sheet *s)
+{
+	for (size_t k = 0; k < s->lines.count; k++) {
+		fprintf(s->to, "%-*s", s->label, s->lines.at[k].label);
+		for (size_t i = 0; i < s->c->count; i++)
+			put_value(s, s->lines.at[k].cells[i]);
+		fputc('\n', s->to);
+	}
+}
+
+static void sheet_init(struct sheet *s, FILE *to, const struct comparison *c)
+{
+	*s = (struct sheet){ .to = to,
+			     .c = c,
+			     .label = LABEL_WIDTH,
+			     .value = c->count > 2 ? STACKED_WIDTH : VALUE_WIDTH,
+			     .is_stacked = c->count > 2 };
+	add_options(s);
+	for (size_t i = 0; i < ARRAY_LEN(circumstances); i++)
+		add_circumstance(s, circumstances[i]);
+	for (size_t i = 0; i < c->count; i++) {
+		comparison_text_widen(s, document_name(c, i));
+		for (size_t k = 0; k < s->lines.count; k++)
+			comparison_text_widen(s, s->lines.at[k].cells[i]);
+	}
+}
+
+static void sheet_fini(struct sheet *s)
+{
+	for (size_t k = 0; k < s->lines.count; k++) {
+		mem_free(s->lines.at[k].label);
+		for (size_t i = 0; i < s->c->count; i++)
+			mem_free(s->lines.at[k].cells[i]);
+	}
+	vec_fini(&s->lines);
+}
+
+/* ---- figures ---- */
+
+/* "+0.3", "-1.3%", "+102%", "22,255 x" */
+static void put_difference(struct buf *out, const struct comparison_row *row, size_t i)
+{
+	double d = fmin(row->difference[i], 1e12);
+	char times[UNITS_TEXT_BYTES];
+
+	if (isnan(row->difference[i]))
+		buf_addc(out, '-');
+	else if (row->is_points)
+		buf_addf(out, "%+.*f", row->noise_of == SPREAD_NONE ? 0 : 1,
+			 fabs(d) < 0.05 ? 0 : d);
+	else if (d >= PERCENT_MOST)
+		buf_addf(out, "%s x", units_human_count(times, (uint64_t)(1 + d / 100)));
+	else
+		buf_addf(out, "%+.*f%%", fabs(d) < 99.95 ? 1 : 0, fabs(d) < 0.05 ? 0 : d);
+}
+
+static void put_limit(struct buf *out, const struct comparison *c, const struct comparison_row *row,
+		      size_t i)
+{
+	const char *percent = row->is_points ? "" : "%";
+
+	if (!isnan(c->tolerance))
+		buf_addf(out, " (%g%s)", c->tolerance, percent);
+	else
+		buf_addf(out, " (%s%.*f%s)", isnan(row->noise[i]) ? "unknown: " : "",
+			 row->limit[i] < 99.95 ? 1 : 0, row->limit[i], percent);
+}
+
+/* Print the words after two values and their difference, or below them where the line would be too
+ * long, and end the line. Text in brackets is not broken. */
+static void put_words(const struct sheet *s, const char *words)
+{
+	size_t columns = wrap_columns(), first = strcspn(words, "(");
+	size_t indent = (size_t)s->label + 2 * (2 + (size_t)s->value) + DIFFERENCE_WIDTH + 2;
+	bool is_whole = indent + strlen(words) <= columns;
+
+	if (!*words) {
+		fputc('\n', s->to);
+		return;
+	}
+	if (!is_whole && words[first])
+		first--; /* the blank */
+	if (indent + first > columns) {
+		indent = (size_t)s->label + 2;
+		is_whole = true;
+		fprintf(s->to, "\n%*s", (int)indent, "");
+	} else {
+		fputs("  ", s->to);
+	}
+	if (is_whole || !words[first])
+		fprintf(s->to, "%s\n", words);
+	else
+		fprintf(s->to, "%.*s\n%*s%s\n", (int)first, words, (int)indent, "",
+			words + first + 1);
+}
+
+/* Two results: behind their values. */
+static void put_aside(const struct sheet *s, const struct comparison_row *row)
+{
+	struct buf text = { 0 };
+
+	put_difference(&text, row, 1);
+	fprintf(s->to, "%*s", DIFFERENCE_WIDTH, buf_str(&text));
+	buf_reset(&text);
+	if (row->marks[1] == MARK_SAME && row->noise_of == SPREAD_NONE) {
+		fputs(row->limit[1] > 0 ? "  allowed\n" : "\n", s->to);
+		buf_fini(&text);
+		return;
+	}
+	if (row->marks[1] == MARK_SAME && !isnan(s->c->tolerance))
+		buf_add(&text, "within tolerance");
+	else if (row->marks[1])
+		buf_add(&text, comparison_mark_word(row->marks[1]));
+	if (row->marks[1] == MARK_SAME)
+		put_limit(&text, s->c, row, 1);
+	put_words(s, buf_str(&text));
+	buf_fini(&text);
+}
+
+/* More of them: below their values; what is not marked is within the noise. */
+static void put_below(const struct sheet *s, const struct comparison_row *row)
+{
+	struct buf text = { 0 };
+
+	fprintf(s->to, "\n%*s", s->label + 2 + s->value, "");
+	for (size_t i = 1; i < s->c->count; i++) {
+		buf_reset(&text);
+		if (row->marks[i] > MARK_SAME)
+			buf_addf(&text, "%s ", comparison_mark_word(row->marks[i]));
+		put_difference(&text, row, i);
+		put_value(s, buf_str(&text));
+	}
+	fputc('\n', s->to);
+	buf_fini(&text);
+}
+
+static void put_row(const struct sheet *s, const struct comparison_row *row)
+{
+	struct figure_column column;
+	char label[128];
+
+	column_init(&column, &row->figure, row->values, s->c->count, 1, true);
+	const char *unit = strrchr(column.title, ' ');
+	bool is_scaled = column.kind == COLUMN_SCALED && column.scale > 1;
+	if (!row->label || !is_scaled)
+		snprintf(label, sizeof(label), "%s", row->label ? row->label : column.title);
+	else
+		snprintf(label, sizeof(label), "%s, %s", row->label,
+			 unit ? unit + 1 : column.title);
+	fprintf(s->to, "%-*s", s->label, label);
+	for (size_t i = 0; i < s->c->count; i++) {
+		struct buf cell = { 0 };
+
+		column_cell(&column, &row->values[i], &cell);
+		if (column.kind == COLUMN_PERCENT && cell.len > 1)
+			buf_addc(&cell, '%');
+		put_value(s, buf_str(&cell));
+		buf_fini(&cell);
+	}
+	if (s->is_stacked)
+		put_below(s, row);
+	else
+		put_aside(s, row);
+}
+
+void comparison_print(FILE *to, const struct comparison *c, const struct comparison_rows *rows)
+{
+	struct sheet s;
+
+	sheet_init(&s, to, c);
+	put_header(&s);
+	put_lines(&s);
+	for (size_t i = 0; i < rows->count; i++)
+		put_row(&s, &rows->of[i]);
+	sheet_fini(&s);
+}

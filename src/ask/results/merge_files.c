@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* merge_files.c - runs of several clients, or repetitions, as one. */
+#include "ask/results/results_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ask/ask.h"
+#include "base/buf.h"
+#include "base/compare.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "report/verdict.h"
+#include "run/failed.h"
+#include "run/merge.h"
+#include "stat/hist.h"
+
+/* ---- may these documents become one report, and which ran side by side? ---- */
+
+/* Where clients of one workload may differ: places, seeds, shares of it. */
+static const char *const free_options[] = {
+	"directory",      "checkpoint_directory", "filename",     "randseed",
+	"accelerators",   "checkpoint_ranks",     "cpus_allowed", "numa",
+	"numa_cpu_nodes", "startdelay",           "guess",        "percentile_list",
+	"kb_base",        "write_iolog",
+};
+
+/* ---- alike? ---- */
+
+static bool is_free(const char *option)
+{
+	for (size_t i = 0; i < ARRAY_LEN(free_options); i++)
+		if (strcmp(free_options[i], option) == 0)
+			return true;
+	return false;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* "batch_size (7, 8), epochs (5, 1)", the first of them. */
+static void list_differences(struct buf *out, const struct record *a, const struct record *b)
+{
+	const struct record *const both[] = { a, b };
+	struct record_options at = { 0 };
+	const char *option;
+
+	while ((option = record_next_option(&at, both, 2))) {
+		const char *x = record_option(a, option);
+		const char *y = record_option(b, option);
+
+		if (same_text(x, y) || is_free(option))
+			continue;
+		if (out->len > 300) {
+			buf_add(out, ", ...");
+			break;
+		}
+		buf_addf(out, "%s%s (%s, %s)", out->len ? ", " : "", option, x ? x : "-",
+			 y ? y : "-");
+	}
+}
+
+static int check_job(const struct results_file *first, const struct results_file *doc, size_t i,
+		     struct mlgen_err *err)
+{
+	const struct record *a = &first->records[i], *b = &doc->records[i];
+	const char *name = a->job->jobname, *other = b->job->jobname;
+	struct buf differences = { 0 };
+	int rc = 0;
+
+	if (b->plan)
+		return mlgen_fail(err, -EINVAL, "%s: is a dry run's: nothing was measured",
+				  doc->path);
+	if (!same_text(name, other))
+		return mlgen_fail(err, -EINVAL,
+				  "%s: has job '%s' where %s has '%s'; only runs of the same jobs "
+				  "can be merged",
+				  doc->path, other, first->path, name);
+	list_differences(&differences, a, b);
+	if (differences.len)
+		rc = mlgen_fail(err, -EINVAL,
+				"%s: job '%s' is another workload than that of %s: %s; --compare "
+				"puts them side by side",
+				doc->path, other, first->path, buf_str(&differences));
+	else if (record_kind(a) != record_kind(b))
+		rc = mlgen_fail(err, -EINVAL, "%s: job '%s' did not run as far as in %s", doc->path,
+				other, first->path);
+	buf_fini(&differences);
+	return rc;
+}
+
+static int check_document(const struct results_file *first, const struct results_file *doc,
+			  struct mlgen_err *err)
+{
+	size_t n = doc->count;
+
+	if (doc->records[0].merged)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: is merged already; name the documents that it was made from",
+				  doc->path);
+	if (n != first->count)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: number of job records: %zu, in %s: %zu; only runs of the "
+				  "same jobs can be merged",
+				  doc->path, n, first->path, first->count);
+	for (size_t i = 0; i < n; i++)
+		if (check_job(first, doc, i, err) < 0)
+			return -EINVAL;
+	const char *version = first->records[0].top->version;
+	const char *other = doc->records[0].top->version;
+	if (!same_text(version, other))
+		log_note("%s is of mlgen %s, %s of %s", doc->path, other, first->path, version);
+	return 0;
+}
+
+/* ---- when? ---- */
+
+/* Groups of jobs follow each other. `elapsed`, all that older documents have, was rounded up. */
+static double group_ms(const struct results_file *doc, uint64_t group)
+{
+	double longest = 0;
+
+	for (size_t i = 0; i < doc->count; i++) {
+		const struct metrics_job *job = doc->records[i].job;
+
+		if (job->groupid != group)
+			continue;
+		longest =
+			fmax(longest, job->elapsed_seconds > 0 ? job->elapsed_seconds * 1e3
+							       : ((double)job->elapsed - 1) * 1e3);
+		longest = fmax(longest, (double)job->job_runtime_ms);
+	}
+	return longest;
+}
+
+static uint64_t least_ms(const struct results_file *doc)
+{
+	double all = 0;
+	uint64_t next = 0; /* groups before it are in */
+
+	for (size_t i = 0; i < doc->count; i++) {
+		uint64_t group = doc->records[i].job->groupid;
+
+		if (group < next)
+			continue;
+		all += group_ms(doc, group);
+		next = group + 1;
+	}
+	return all < 1e15 ? (uint64_t)all : 0;
+}
+
+static int merge_look_at(struct merge *m, size_t i, struct results_file *first,
+			 struct mlgen_err *err)
+{
+	struct results_file own = { 0 };
+	struct results_file *doc = i ? &own : first;
+	struct merge_run *run = &m->runs[i];
+	int rc = results_open(doc, m->ask->set->files[i], err);
+
+	if (rc < 0)
+		return rc;
+	const struct metrics_top *top = doc->records[0].top;
+	const char *host = top->machine.hostname;
+	rc = check_document(first, doc, err);
+	if (rc == 0)
+		results_note_incomplete(doc);
+	*run = (struct merge_run){
+		.path = doc->path,
+		.name = mem_strdup(doc->name),
+		.hostname = mem_strdup(host ? host : "unknown"),
+		.start_ms = top->timestamp_ms,
+		.end_ms = top->timestamp_ms + least_ms(doc),
+		.fingerprint = results_fingerprint(doc),
+		.rank = UINT64_MAX,
+		.clock_offset_ns = (double)NAN,
+		.clock_unsure_ns = (double)NAN,
+	};
+	m->count++;
+	if (i)
+		results_close(doc);
+	return rc;
+}
+
+static int by_host(const void *a, const void *b)
+{
+	const struct merge_run *x = a, *y = b;
+	int order = strcmp(x->hostname, y->hostname);
+
+	if (!order)
+		order = COMPARE(x->start_ms, y->start_ms);
+	return order ? order : COMPARE(x->fingerprint, y->fingerprint);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct merge_run *x = a, *y = b;
+	int order = COMPARE(x->start_ms, y->start_ms);
+
+	return order ? order : by_host(a, b);
+}
+
+static int check_doubles(struct merge *m, struct mlgen_err *err)
+{
+	qsort(m->runs, m->count, sizeof(*m->runs), by_host);
+	for (size_t i = 1; i < m->count; i++)
+		if (by_host(&m->runs[i - 1], &m->runs[i]) == 0)
+			return mlgen_fail(
+				err, -EINVAL,
+				"%s: is the same run as %s, to the last figure; each counts once",
+				m->runs[i].path, m->runs[i - 1].path);
+	m->hosts = 1;
+	for (size_t i = 1; i < m->count; i++)
+		m->hosts += strcmp(m->runs[i - 1].hostname, m->runs[i].hostname) != 0;
+	return 0;
+}
+
+/* ---- side by side? ---- */
+
+static double overlap(uint64_t first_start, uint64_t last_start, uint64_t first_end,
+		      uint64_t last_end)
+{
+	double all = (double)(last_end - first_start);
+	double together = (double)first_end - (double)last_start;
+
+	return all > 0 ? fmax(together, 0) / all * 100 : (double)NAN;
+}
+
+/* A run that begins while all those of a turn go on is one of them. */
+static void find_turns(struct merge *m)
+{
+	uint64_t start = 0, first_end = 0, last_end = 0;
+
+	m->overlap_percent = (double)NAN;
+	for (size_t i = 0; i < m->count; i++) {
+		struct merge_run *run = &m->runs[i];
+
+		if (i == 0 || run->start_ms >= first_end) {
+			m->turns++;
+			start = run->start_ms;
+			first_end = last_end = run->end_ms;
+		} else {
+			if (run->end_ms < first_end)
+				first_end = run->end_ms;
+			if (run->end_ms > last_end)
+				last_end = run->end_ms;
+			m->overlap_percent = fmin(m->overlap_percent, overlap(start, run->start_ms,
+									      first_end, last_end));
+		}
+		run->turn = m->turns;
+	}
+}
+
+/* Else their rates have no mean: a client came late, or is missing. */
+static int check_turns(const struct merge *m, struct mlgen_err *err)
+{
+	size_t first = 0, n = 0;
+
+	for (size_t i = 0; i < m->count; i++)
+		first += m->runs[i].turn == 1;
+	for (size_t i = 0; i < m->count; i += n) {
+		const struct merge_run *run = &m->runs[i];
+
+		for (n = 0; i + n < m->count; n++)
+			if (m->runs[i + n].turn != run->turn)
+				break;
+		if (n != first)
+			return mlgen_fail(
+				err, -EINVAL,
+				"%s: %zu run%s together from here on, %zu from %s on: neither "
+				"clients of one run nor repetitions; merge those that ran side by "
+				"side (clocks of the hosts must agree), or as many each time",
+				run->path, n, n == 1 ? "" : "s", first, m->runs[0].path);
+	}
+	return 0;
+}
+
+/* Documents of unlike jobs, dry runs, merged reports, the same run twice and turns of unlike
+ * numbers of runs are refused: -EINVAL with err. Fills runs, hosts, turns. */
+static int merge_look(struct merge *m, struct mlgen_err *err)
+{
+	struct results_file first = { 0 };
+	size_t n = m->ask->set->file_count;
+	int rc = 0;
+
+	m->runs = mem_array(n, sizeof(*m->runs));
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = merge_look_at(m, i, &first, err);
+	results_close(&first);
+	if (rc == 0)
+		rc = check_doubles(m, err);
+	if (rc < 0)
+		return rc;
+	qsort(m->runs, m->count, sizeof(*m->runs), by_start);
+	find_turns(m);
+	return check_turns(m, err);
+}
+
+/* ---- of whom a merged report is, what each came to, and which came to the least ---- */
+
+/* Hosts are told apart by so many points of accelerator time, or if one moves so much more than
+ * another. */
+#define SKEW_POINTS 1.0
+#define SKEW_RATIO 1.1
+
+static void spread_init(struct merge_spread *s)
+{
+	*s = (struct merge_spread){ .least = (double)NAN, .most = (double)NAN };
+}
+
+static void spread_add(struct merge_spread *s, double v, const struct merge_run *of)
+{
+	if (isnan(v))
+		return;
+	if (!(s->least <= v)) {
+		s->least = v;
+		s->least_of = of;
+	}
+	if (!(s->most >= v)) {
+		s->most = v;
+		s->most_of = of;
+	}
+}
+
+static void start_jobs(struct merge *m)
+{
+	size_t count = m->run->job_count;
+
+	m->jobs = mem_array(count, sizeof(*m->jobs));
+	for (size_t i = 0; i < count; i++) {
+		spread_init(&m->jobs[i].au_percent);
+		spread_init(&m->jobs[i].bytes_per_sec);
+		spread_init(&m->jobs[i].host_barrier);
+	}
+}
+
+static double stall_p99_ns(const struct job_result *r)
+{
+	const struct hist *h = r->ml.stall_ns;
+
+	return job_result_has_accelerators(r) && h && h->count ? (double)hist_percentile(h, 99)
+							       : (double)NAN;
+}
+
+static struct metrics_merged_job came_to(const struct job_result *r)
+{
+	bool has_run = job_result_ran(r);
+
+	return (struct metrics_merged_job){
+		.jobname = r->job->name,
+		.au_percent = job_result_has_accelerators(r) ? r->ml.au_percent : (double)NAN,
+		.bytes_per_sec = has_run ? r->work->asked->bytes_per_sec(r) : (double)NAN,
+		.stall_p99_ns = stall_p99_ns(r),
+		.host_barrier_percent = job_result_has_accelerators(r)
+						? r->ml.time_percent.host_barrier
+						: (double)NAN,
+		.cpu_percent = has_run ? r->host.cpu_percent : (double)NAN,
+	};
+}
+
+static void note_job(struct merge *m, struct merge_run *run, size_t i)
+{
+	const struct metrics_merged_job *j = &run->jobs[i];
+
+	spread_add(&m->jobs[i].au_percent, j->au_percent, run);
+	spread_add(&m->jobs[i].bytes_per_sec, j->bytes_per_sec, run);
+	spread_add(&m->jobs[i].host_barrier, j->host_barrier_percent, run);
+}
+
+void merge_note(struct merge *m, struct merge_run *run, const struct run_result *result)
+{
+	size_t all = m->run->job_count;
+	/* Of fewer it is refused a moment later. */
+	size_t n = result->job_count < all ? result->job_count : all;
+
+	if (!m->jobs)
+		start_jobs(m);
+	run->jobs = mem_array(all, sizeof(*run->jobs));
+	for (size_t i = 0; i < n; i++) {
+		run->jobs[i] = came_to(&result->jobs[i]);
+		run->jobs[i].jobname = m->run->jobs[i].job->name;
+		note_job(m, run, i);
+	}
+}
+
+static uint64_t longest_ms(const struct run_result *r)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < r->job_count; i++)
+		most = fmax(most, r->jobs[i].elapsed_seconds * 1e3);
+	return (uint64_t)most;
+}
+
+void merge_of_document(struct merge *m, const struct metrics_merged *of, struct run_result *result)
+{
+	const struct metrics_merged_run *from = of->runs.items;
+
+	*m = (struct merge){ .run = result,
+			     .is_one_job = of->runs.count && from[0].rank != UINT64_MAX,
+			     .runs = mem_array(of->runs.count, sizeof(*m->runs)),
+			     .hosts = of->hosts,
+			     .turns = of->turns,
+			     .overlap_percent = of->overlap_percent };
+	if (m->is_one_job)
+		result->host.other_hosts = of->hosts - 1;
+	start_jobs(m);
+	for (; m->count < of->runs.count; m->count++, from++) {
+		struct merge_run *run = &m->runs[m->count];
+		size_t n =
+			from->jobs.count < result->job_count ? from->jobs.count : result->job_count;
+
+		*run = (struct merge_run){
+			.name = mem_strdup(from->file ? from->file : "?"),
+			.hostname = mem_strdup(from->hostname ? from->hostname : "?"),
+			.start_ms = from->timestamp_ms,
+			.end_ms = from->timestamp_ms + longest_ms(result),
+			.turn = from->turn,
+			.rank = from->rank,
+			.jobs = mem_array(result->job_count, sizeof(*run->jobs)),
+		};
+		memcpy(run->jobs, from->jobs.items, n * sizeof(*run->jobs));
+		for (size_t i = 0; i < n; i++)
+			note_job(m, run, i);
+	}
+	merge_tell_slowest(m);
+}
+
+/* Whom the others wait for at barriers; NULL = nobody in particular. */
+static const struct merge_run *waited_for(const struct merge_job *j)
+{
+	const struct merge_spread *wait = &j->host_barrier;
+
+	return wait->most - wait->least >= SKEW_POINTS ? wait->least_of : NULL;
+}
+
+/* By what their figures show when printed. */
+static const struct merge_run *slowest_of(const struct merge_job *j)
+{
+	const struct merge_spread *au = &j->au_percent;
+	const struct merge_spread *rate = &j->bytes_per_sec;
+
+	if (waited_for(j))
+		return waited_for(j);
+	if (!isnan(au->most))
+		return au->most - au->least >= 0.1 ? au->least_of : NULL;
+	return rate->most > rate->least * 1.001 ? rate->least_of : NULL;
+}
+
+void merge_mark_slowest(struct merge *m)
+{
+	for (size_t i = 0; i < m->run->job_count; i++)
+		for (size_t k = 0; k < m->count; k++) {
+			assert(m->runs[k].jobs);
+			m->runs[k].jobs[i].is_slowest = slowest_of(&m->jobs[i]) == &m->runs[k];
+		}
+}
+
+/* Nothing is said where the figures lie closer. */
+static void put_slowest(struct buf *out, const struct merge_job *j)
+{
+	const struct merge_spread *wait = &j->host_barrier;
+	const struct merge_spread *au = &j->au_percent;
+	const struct merge_spread *rate = &j->bytes_per_sec;
+
+	if (waited_for(j))
+		buf_addf(out,
+			 "all wait for %s: %.1f%% of accelerator time on %s goes into that, and "
+			 "%.1f%% there",
+			 wait->least_of->name, wait->most, wait->most_of->name, wait->least);
+	else if (au->least_of && au->most - au->least >= SKEW_POINTS)
+		buf_addf(out, "the slowest is %s: AU %.1f%%, and %.1f%% on %s", au->least_of->name,
+			 au->least, au->most, au->most_of->name);
+	else if (isnan(au->most) && rate->least_of && rate->least * SKEW_RATIO < rate->most)
+		buf_addf(out, "the slowest is %s, which moved %.0f%% of what %s did",
+			 rate->least_of->name, 100 * rate->least / rate->most, rate->most_of->name);
+}
+
+void merge_tell_slowest(const struct merge *m)
+{
+	for (size_t i = 0; m->is_one_job && m->count > 1 && i < m->run->job_count; i++) {
+		struct verdict_result *v = &m->run->jobs[i].verdict;
+		struct buf text = { 0 };
+
+		if (!v->because)
+			continue;
+		buf_addf(&text, "%s; ", v->because);
+		size_t before = text.len;
+		put_slowest(&text, &m->jobs[i]);
+		if (text.len > before)
+			mem_replace(&v->because, buf_str(&text));
+		buf_fini(&text);
+	}
+}
+
+/* CPUs and memory stay those of one host: that is what a dataset is compared with. What disks of
+ * several hosts did has no meaning together. */
+void merge_name_hosts(struct merge *m)
+{
+	struct host *h = &m->run->host;
+
+	bool is_of_one = m->is_one_job ? m->hosts == 1 : m->count == 1;
+
+	if (!is_of_one)
+		m->run->disk_count = 0;
+	if (m->count > 1 && !m->is_one_job)
+		h->command[0] = '\0';
+	if (m->hosts > 1)
+		snprintf(h->hostname, sizeof(h->hostname), "%.30s and %" PRIu64 " other%s",
+			 m->runs[0].hostname, m->hosts - 1, m->hosts == 2 ? "" : "s");
+}
+
+void merge_fini(struct merge *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		mem_free(m->runs[i].name);
+		mem_free(m->runs[i].hostname);
+		mem_free(m->runs[i].jobs);
+	}
+	mem_free(m->runs);
+	mem_free(m->jobs);
+	result_fini(&m->result);
+}
+
+/* ---- documents ---- */
+
+/* ---- one by one ---- */
+
+static void merge_files_fold(struct result_doc *to, const struct result_doc *from,
+			     enum merge_how how)
+{
+	for (size_t i = 0; i < to->run.job_count; i++)
+		merge_jobs(&to->run.jobs[i], &from->run.jobs[i], how, &json_store_memory,
+			   &to->store);
+	to->run.interrupted |= from->run.interrupted;
+	if (!to->run.err.code)
+		to->run.err = from->run.err;
+}
+
+static int read_run(struct merge *m, const struct merge_run *run, struct result_doc *d,
+		    struct mlgen_err *err)
+{
+	struct results_file f;
+
+	memset(d, 0, sizeof(*d));
+	int rc = results_open(&f, run->path, err);
+	if (rc < 0)
+		return rc;
+	rc = result_read(d, &f, m->ask->env, err);
+	results_close(&f);
+	return rc;
+}
+
+/* All runs of a turn; *next goes behind them. */
+static int read_turn(struct merge *m, size_t *next, struct result_doc *turn, struct mlgen_err *err)
+{
+	struct merge_run *first = &m->runs[*next];
+	int rc = read_run(m, first, turn, err);
+
+	if (rc < 0)
+		return rc;
+	merge_note(m, first, &turn->run);
+	while (++*next < m->count && m->runs[*next].turn == first->turn) {
+		struct merge_run *run = &m->runs[*next];
+		struct result_doc one;
+
+		rc = read_run(m, run, &one, err);
+		/* The file may have changed since it was looked at. */
+		if (rc == 0 && one.run.job_count != turn->run.job_count)
+			rc = mlgen_fail(err, -EINVAL, "%s: was written anew meanwhile", run->path);
+		if (rc == 0) {
+			merge_note(m, run, &one.run);
+			merge_files_fold(turn, &one, MERGE_CLIENTS);
+		}
+		result_fini(&one);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* Clients may have unlike shares of a turn; turns as a whole are repetitions. */
+static int check_repetition(const struct run_result *first, const struct run_result *turn,
+			    const char *path, struct mlgen_err *err)
+{
+	if (turn->job_count != first->job_count)
+		return mlgen_fail(err, -EINVAL, "%s: was written anew meanwhile", path);
+	for (size_t i = 0; i < turn->job_count; i++) {
+		const struct workload *w = turn->jobs[i].work;
+
+		if (!job_result_ran(&turn->jobs[i]) || !job_result_ran(&first->jobs[i]))
+			continue;
+		uint64_t before = w->asked->workers(&first->jobs[i]);
+		uint64_t now = w->asked->workers(&turn->jobs[i]);
+		if (before != now)
+			return mlgen_fail(err, -EINVAL,
+					  "%s: job '%s' ran after the others, and with %" PRIu64
+					  " in place of %" PRIu64
+					  " %s: no repetition; --compare puts them side by side",
+					  path, turn->jobs[i].job->name, now, before,
+					  w->asked->worker);
+	}
+	return 0;
+}
+
+static int read_turns(struct merge *m, struct mlgen_err *err)
+{
+	size_t next = 0;
+	int rc = read_turn(m, &next, &m->result, err);
+
+	while (rc == 0 && next < m->count) {
+		struct result_doc turn;
+		const char *path = m->runs[next].path;
+
+		rc = read_turn(m, &next, &turn, err);
+		if (rc == 0)
+			rc = check_repetition(&m->result.run, &turn.run, path, err);
+		if (rc == 0)
+			merge_files_fold(&m->result, &turn, MERGE_TURNS);
+		result_fini(&turn);
+	}
+	return rc;
+}
+
+static int check_request(const struct ask *a, struct mlgen_err *err)
+{
+	const struct settings *set = &a->set->settings;
+
+	if (set->output_format != OUTPUT_TEXT && set->output_format != OUTPUT_JSON)
+		return mlgen_fail(err, -EINVAL, "output-format: merged results are text or json");
+	return set->require ? require_check(set->require, NULL, err) : 0;
+}
+
+static int write_all(const struct merge *m)
+{
+	const struct ask *a = m->ask;
+	const struct settings *set = &a->set->settings;
+	const struct jobset jobs = { .settings.output_format = OUTPUT_JSON,
+				     .jobs = m->result.jobs.at,
+				     .count = m->result.jobs.count };
+	struct mlgen_err err = { 0 };
+	int rc = a->json ? merge_print_json(a->json, m, &jobs) : 0;
+
+	if (rc == 0 && set->output_format == OUTPUT_JSON)
+		rc = merge_print_json(a->to, m, &jobs);
+	else if (rc == 0)
+		merge_print(a->to, m, detail_of(set));
+	if (rc < 0)
+		return EXIT_FAILED;
+	bool is_missed = set->require && require_check(set->require, &m->result.run, &err) != 0;
+	if (failed_in_any(&m->result.run))
+		return EXIT_FAILED;
+	return is_missed ? EXIT_MISSED : EXIT_RAN;
+}
+
+int ask_merge(const struct ask *a)
+{
+	struct merge m = { .ask = a };
+	struct mlgen_err err = { 0 };
+	int status = EXIT_USAGE;
+
+	m.run = &m.result.run;
+	int rc = check_request(a, &err);
+
+	if (rc == 0)
+		rc = merge_look(&m, &err);
+	if (rc == 0)
+		rc = read_turns(&m, &err);
+	if (rc < 0) {
+		log_error("%s", err.text);
+	} else {
+		merge_name_hosts(&m);
+		merge_mark_slowest(&m);
+		result_retitle(&m.result, &a->set->settings);
+		verdict_fill(&m.result.run);
+		status = write_all(&m);
+	}
+	merge_fini(&m);
+	return status;
+}

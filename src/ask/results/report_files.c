@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report_files.c - the report, and the page, of documents. */
+#include "ask/results/results_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ask/ask.h"
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/wrap.h"
+#include "report/html/html.h"
+#include "report/json.h"
+#include "report/page.h"
+#include "report/show.h"
+#include "report/text.h"
+#include "report/text_block.h"
+#include "report/verdict.h"
+#include "run/failed.h"
+
+/* ---- the report of merged runs ---- */
+
+/* Below that, sums of rates say more than storage did at once. */
+#define OVERLAP_PERCENT 90.0
+/* Starts and ends are known to a second: shorter runs show nothing. */
+#define LONG_MS 20000
+
+/* ---- "4 hosts, 32 x h100" ---- */
+
+static void put_workers(struct buf *out, const struct job_result *r)
+{
+	char who[SHOW_ACCELERATORS_BYTES], n[UNITS_TEXT_BYTES];
+	const char *comma = out->len ? ", " : "";
+
+	if (job_result_has_accelerators(r))
+		buf_addf(out, "%s%s", comma,
+			 show_accelerators(who, r->ml.accelerators, r->ml.accelerator));
+	else if (r->work && r->work->is_plain && r->io.numjobs > 1)
+		buf_addf(out, "%s%s workers", comma, units_human_count(n, r->io.numjobs));
+}
+
+static void put_of_whom(struct buf *out, const struct merge *m, const struct job_result *r)
+{
+	if (m->count == 1)
+		return;
+	if (m->hosts > 1)
+		buf_addf(out, "%" PRIu64 " hosts", m->hosts);
+	if (m->count > m->hosts)
+		buf_addf(out, "%s%zu %s", out->len ? ", " : "", m->count,
+			 m->is_one_job ? "processes" : "runs");
+	put_workers(out, r);
+}
+
+/* Behind the first line, or where it is full, and not the only one, below. */
+static void print_answer(FILE *to, const char *text, size_t len, const struct merge *m,
+			 const struct job_result *r, enum detail detail)
+{
+	struct buf who = { 0 };
+
+	put_of_whom(&who, m, r);
+	fwrite(text, 1, len, to);
+	if (who.len && (detail == DETAIL_FIRST || len + 6 + who.len <= wrap_columns()))
+		fprintf(to, "      %s\n", buf_str(&who));
+	else if (who.len)
+		fprintf(to, "\n  %s\n", buf_str(&who));
+	else
+		fputc('\n', to);
+	buf_fini(&who);
+}
+
+/* ---- how they were merged ---- */
+
+/* "4 processes on 2 hosts, one job", or of runs when they were. */
+static void put_when(struct buf *out, const struct merge *m)
+{
+	char hosts[UNITS_TEXT_BYTES];
+	const char *s = m->hosts == 1 ? "" : "s";
+
+	units_human_count(hosts, m->hosts);
+	if (m->is_one_job)
+		buf_addf(out, "%zu processes on %s host%s, one job", m->count, hosts, s);
+	else
+		buf_addf(out, "%zu runs on %s host%s, side by side", m->count, hosts, s);
+}
+
+static void put_how(struct buf *out, const struct merge *m, const struct job_result *r)
+{
+	char hosts[UNITS_TEXT_BYTES];
+	/* Of what did not run there is nothing to say. */
+	const char *sums = r->work ? r->work->asked->side_by_side : NULL;
+	const char *colon = sums ? ": " : "";
+
+	if (!sums)
+		sums = "";
+	if (m->turns == 1)
+		put_when(out, m);
+	else
+		buf_addf(out, "%zu runs on %s host%s, ", m->count,
+			 units_human_count(hosts, m->hosts), m->hosts == 1 ? "" : "s");
+	if (m->turns == 1)
+		buf_addf(out, "%s%s", colon, sums);
+	else if (m->turns == m->count)
+		buf_add(out, "one after the other: rates are their mean, weighted by time");
+	else
+		buf_addf(out,
+			 "in %" PRIu64
+			 " turns, side by side in each%s%s, and the mean of the turns",
+			 m->turns, colon, sums);
+	if (job_result_has_accelerators(r))
+		buf_add(out, ", AU is the mean of the accelerators");
+}
+
+static bool is_long(const struct merge *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->runs[i].end_ms - m->runs[i].start_ms < LONG_MS)
+			return false;
+	return true;
+}
+
+static void put_overlap(struct buf *out, const struct merge *m)
+{
+	if (m->overlap_percent < OVERLAP_PERCENT && is_long(m))
+		buf_addf(out,
+			 "; they ran all together for %.0f%% of the time only, so storage never "
+			 "had to deliver that sum for long",
+			 m->overlap_percent);
+}
+
+/* Where they are not the same as printed. */
+static void put_spread(struct buf *out, const struct merge_job *j)
+{
+	const struct merge_spread *au = &j->au_percent;
+	const struct merge_spread *rate = &j->bytes_per_sec;
+	const struct merge_spread *wait = &j->host_barrier;
+	struct rate_unit unit = show_rate_unit(rate->most);
+	char least[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES];
+
+	if (au->most - au->least >= 0.1)
+		buf_addf(out, "AU %.1f%% (%s) to %.1f%% (%s)", au->least, au->least_of->name,
+			 au->most, au->most_of->name);
+	if (wait->most - wait->least >= 0.1)
+		buf_addf(out, "%shost barrier %.1f%% (%s) to %.1f%% (%s)", out->len ? "; " : "",
+			 wait->least, wait->least_of->name, wait->most, wait->most_of->name);
+	if (isnan(rate->most))
+		return;
+	show_rate(least, &unit, rate->least);
+	show_rate(most, &unit, rate->most);
+	if (strcmp(least, most) != 0)
+		buf_addf(out, "%s%s (%s) to %s (%s)", out->len ? "; " : "", least,
+			 rate->least_of->name, most, rate->most_of->name);
+}
+
+/* More would make a page of it; JSON has all. */
+#define SHOWN_RUNS 16
+
+static void put_figure(struct buf *out, int width, int decimals, double v, const char *sign)
+{
+	if (isnan(v))
+		buf_addf(out, "%*s", width, "-");
+	else
+		buf_addf(out, "%*.*f%s", width - (int)strlen(sign), decimals, v, sign);
+}
+
+/* Each process of one job. */
+static void put_runs(struct buf *out, const struct merge *m, size_t job)
+{
+	double most = m->jobs[job].bytes_per_sec.most;
+	struct rate_unit unit = show_rate_unit(most);
+	int decimals = isnan(most) ? 0 : show_rate_decimals(&unit, most / unit.bytes);
+
+	buf_addf(out, "%-18s%7s%10s%15s%14s%7s\n", "host", "AU", unit.name, "stall p99, ms",
+		 "host barrier", "CPU");
+	for (size_t i = 0; i < m->count; i++) {
+		const struct metrics_merged_job *j = &m->runs[i].jobs[job];
+
+		buf_addf(out, "%-18.18s", m->runs[i].name);
+		put_figure(out, 7, 1, j->au_percent, "%");
+		put_figure(out, 10, decimals, j->bytes_per_sec / unit.bytes, "");
+		put_figure(out, 15, 3, j->stall_p99_ns / 1e6, "");
+		put_figure(out, 14, 1, j->host_barrier_percent, "%");
+		put_figure(out, 7, 1, j->cpu_percent, "%");
+		buf_add(out, j->is_slowest ? "  slowest\n" : "\n");
+	}
+}
+
+static void print_merged(FILE *to, const struct merge *m, size_t job)
+{
+	const struct merge_job *j = &m->jobs[job];
+	struct buf out = { 0 }, text = { 0 };
+
+	if (m->count == 1)
+		return;
+	put_how(&text, m, &m->run->jobs[job]);
+	put_overlap(&text, m);
+	text_put(&out, m->is_one_job ? "hosts" : "merged", TEXT_EVIDENCE_INDENT, buf_str(&text));
+	buf_reset(&text);
+	put_spread(&text, j);
+	if (text.len)
+		text_put(&out, "least to most", TEXT_EVIDENCE_INDENT, buf_str(&text));
+	if (m->is_one_job && m->count <= SHOWN_RUNS) {
+		buf_addc(&out, '\n');
+		put_runs(&out, m, job);
+	}
+	text_print(to, &out);
+	buf_fini(&text);
+	buf_fini(&out);
+}
+
+/* ---- the report ---- */
+
+/* Records of one plain job, without group_reporting, are reported together. */
+static size_t records_of(const struct run_result *run, size_t first)
+{
+	size_t n = 1;
+
+	while (first + n < run->job_count && run->jobs[first].work &&
+	       page_of(&run->jobs[first])->has_records &&
+	       run->jobs[first + n].job == run->jobs[first].job)
+		n++;
+	return n;
+}
+
+static void print_block(FILE *to, const struct merge *m, size_t first, size_t n, enum detail detail)
+{
+	struct run_result part = *m->run;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *memory = open_memstream(&text, &size);
+
+	if (!memory)
+		return;
+	part.jobs = &m->run->jobs[first];
+	part.job_count = n;
+	/* Once, behind the last. */
+	if (first + n < m->run->job_count) {
+		part.trace.file = NULL;
+		part.disk_count = 0;
+	}
+	part.host_is_told = first > 0;
+	text_report(memory, &part, detail);
+	fclose(memory);
+	size_t len = strcspn(text, "\n");
+	print_answer(to, text, len, m, part.jobs, detail);
+	if (text[len])
+		fputs(text + len + 1, to);
+	if (detail > DETAIL_BRIEF)
+		print_merged(to, m, first);
+	free(text);
+}
+
+void merge_print(FILE *to, const struct merge *m, enum detail detail)
+{
+	const struct run_result *run = m->run;
+	size_t n;
+
+	for (size_t i = 0; i < run->job_count; i += n) {
+		n = records_of(run, i);
+		if (i > 0 && detail > DETAIL_FIRST)
+			fputc('\n', to);
+		print_block(to, m, i, n, detail);
+	}
+}
+
+int merge_print_json(FILE *to, const struct merge *m, const struct jobset *set)
+{
+	struct metrics_merged_run *runs = mem_array(m->count, sizeof(*runs));
+	struct metrics_merged merged = {
+		.hosts = m->hosts,
+		.turns = m->turns,
+		.overlap_percent = m->overlap_percent,
+		.runs = { runs, m->count },
+	};
+	const struct json_extra extra = { "merged", metrics_merged_fields, &merged };
+
+	for (size_t i = 0; i < m->count; i++)
+		runs[i] = (struct metrics_merged_run){
+			.file = m->runs[i].name,
+			.hostname = m->runs[i].hostname,
+			.timestamp_ms = m->runs[i].start_ms,
+			.turn = m->runs[i].turn,
+			.rank = m->runs[i].rank,
+			.clock_offset_ns = m->runs[i].clock_offset_ns,
+			.clock_unsure_ns = m->runs[i].clock_unsure_ns,
+			.jobs = { m->runs[i].jobs, m->run->job_count },
+		};
+	int rc = m->count > 1 ? json_report_with(to, m->run, set, &extra)
+			      : json_report(to, m->run, set, NULL);
+	mem_free(runs);
+	return rc;
+}
+
+/* ---- the page of --html, and --page ---- */
+
+static int open_document(struct results_file *f, const char *path, struct mlgen_err *err)
+{
+	/* It is read twice: for the answer, and for the page. */
+	if (strcmp(path, "-") == 0)
+		return mlgen_fail(err, -EINVAL,
+				  "html: a page is made of files, and not of standard input");
+	return results_open_any(f, path, err);
+}
+
+static int add_documents(struct html *h, const struct ask *a, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < a->set->file_count; i++) {
+		struct results_file f;
+
+		rc = open_document(&f, a->set->files[i], err);
+		if (rc < 0)
+			return rc;
+		html_document(h, f.name, f.root);
+		results_close(&f);
+	}
+	return rc;
+}
+
+int page_files(const struct ask *a, const struct question *q, const char *answer, size_t bytes,
+	       FILE *to, struct mlgen_err *err)
+{
+	struct html h;
+	int rc;
+
+	html_init(&h, q ? q->option : "run");
+	html_title(&h, a->set->settings.title, a->set->settings.note);
+	rc = html_answer(&h, answer, bytes, err);
+	if (rc == 0 && q && q->shows_documents)
+		rc = add_documents(&h, a, err);
+	if (rc == 0 && html_write(&h, to) < 0)
+		rc = mlgen_fail(err, -EIO, "html=%s: %s", a->set->settings.html, strerror(EIO));
+	html_fini(&h);
+	return rc;
+}
+
+/* That they can be read is all there is to say; the page is made behind. */
+int ask_page(const struct ask *a)
+{
+	struct mlgen_err err = { 0 };
+	int rc = 0;
+
+	if (!a->set->settings.html)
+		rc = mlgen_fail(&err, -EINVAL, "page: add --html=FILE, where it is written");
+	for (size_t i = 0; rc == 0 && i < a->set->file_count; i++) {
+		struct results_file f;
+
+		rc = open_document(&f, a->set->files[i], &err);
+		if (rc == 0)
+			results_close(&f);
+	}
+	if (rc < 0) {
+		log_error("%s", err.text);
+		return EXIT_USAGE;
+	}
+	fprintf(a->to, "%s: a page of %zu document%s\n", a->set->settings.html, a->set->file_count,
+		a->set->file_count == 1 ? "" : "s");
+	return EXIT_RAN;
+}
+
+/* ---- the report of a document ---- */
+
+/* What a spreadsheet is for: one row a job. What it has not is empty. */
+#define CSV_KEYS                                                                                   \
+	"file,jobname,phase,accelerators,numjobs,elapsed,au_percent,"                              \
+	"samples_per_sec,sample_bytes_per_sec,stall_ns.p99,read.iops,"                             \
+	"read.bw_bytes,read.clat_ns.p99,write.iops,write.bw_bytes,"                                \
+	"write.clat_ns.p99,saves.bytes_per_sec,restores.bytes_per_sec,"                            \
+	"storage.memory_percent,errors,verdict.name"
+
+/* A document, with what its jobs do not have. */
+struct reported {
+	struct result_doc doc;
+	struct json_extra extra; /* key NULL: it has none */
+	const struct metrics_merged *merged;
+};
+
+static bool prints_json(const struct settings *set)
+{
+	return set->output_format == OUTPUT_JSON || set->output_format == OUTPUT_FIO_JSON;
+}
+
+static int check_request(const struct ask *a, struct mlgen_err *err)
+{
+	const struct settings *set = &a->set->settings;
+
+	if (set->output_format == OUTPUT_DLIO)
+		return mlgen_fail(err, -EINVAL,
+				  "output-format: a document has too little for dlio, which is of "
+				  "the run itself; text, csv, json or fio-json");
+	if (prints_json(set) && a->set->file_count > 1)
+		return mlgen_fail(err, -EINVAL,
+				  "output-format: one document at a time as JSON; --merge makes "
+				  "one of several");
+	return set->require ? require_check(set->require, NULL, err) : 0;
+}
+
+static void take_extra(struct reported *r, const struct record *of)
+{
+	r->merged = of->merged;
+	if (of->merged)
+		r->extra = (struct json_extra){ "merged", metrics_merged_fields, of->merged };
+	else if (of->find_max)
+		r->extra = (struct json_extra){ "find_max", metrics_find_max_fields, of->find_max };
+}
+
+static int read_document(struct reported *r, const struct ask *a, const char *path,
+			 struct mlgen_err *err)
+{
+	struct results_file f;
+	int rc = results_open(&f, path, err);
+
+	*r = (struct reported){ 0 };
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < f.count && rc == 0; i++)
+		if (f.records[i].plan)
+			rc = mlgen_fail(err, -EINVAL, "%s: is a dry run's: nothing was measured",
+					path);
+	take_extra(r, &f.records[0]);
+	if (rc == 0)
+		rc = result_read(&r->doc, &f, a->env, err);
+	results_close(&f);
+	if (rc == 0) {
+		result_retitle(&r->doc, &a->set->settings);
+		verdict_fill(&r->doc.run);
+	}
+	return rc;
+}
+
+/* ---- as it is asked for ---- */
+
+static void print_text(FILE *to, struct reported *r, enum detail detail)
+{
+	struct merge m;
+
+	if (!r->merged) {
+		text_report(to, &r->doc.run, detail);
+		return;
+	}
+	merge_of_document(&m, r->merged, &r->doc.run);
+	merge_print(to, &m, detail);
+	merge_fini(&m);
+}
+
+static int print_json(const struct ask *a, const struct reported *r)
+{
+	const struct jobset set = {
+		.settings.output_format = a->set->settings.output_format,
+		.jobs = r->doc.jobs.at,
+		.count = r->doc.jobs.count,
+	};
+
+	return r->extra.key ? json_report_with(a->to, &r->doc.run, &set, &r->extra)
+			    : json_report(a->to, &r->doc.run, &set, NULL);
+}
+
+static int status_of(const struct ask *a, const struct run_result *run)
+{
+	const char *require = a->set->settings.require;
+	struct mlgen_err err = { 0 };
+	bool is_missed = require && require_check(require, run, &err) != 0;
+
+	if (run->err.code || failed_in_any(run))
+		return EXIT_FAILED;
+	return is_missed ? EXIT_MISSED : EXIT_RAN;
+}
+
+/* The name of one of several stands above it. */
+static int print_one(const struct ask *a, size_t file, struct reported *r)
+{
+	const struct settings *set = &a->set->settings;
+	int rc = 0;
+
+	if (prints_json(set)) {
+		rc = print_json(a, r);
+	} else {
+		if (a->set->file_count > 1 && !set->quiet)
+			fprintf(a->to, "%s== %s\n", file ? "\n" : "", a->set->files[file]);
+		print_text(a->to, r, detail_of(set));
+	}
+	return rc < 0 ? EXIT_FAILED : status_of(a, &r->doc.run);
+}
+
+/* Of several the first that is not well. */
+static int report_all(const struct ask *a)
+{
+	int status = EXIT_RAN;
+
+	for (size_t i = 0; i < a->set->file_count; i++) {
+		struct mlgen_err err = { 0 };
+		struct reported r;
+		int one = EXIT_USAGE;
+
+		if (read_document(&r, a, a->set->files[i], &err) < 0)
+			log_error("%s", err.text);
+		else
+			one = print_one(a, i, &r);
+		result_fini(&r.doc);
+		if (one == EXIT_USAGE)
+			return one;
+		if (status == EXIT_RAN)
+			status = one;
+	}
+	return status;
+}
+
+int ask_report(const struct ask *a)
+{
+	struct mlgen_err err = { 0 };
+
+	if (check_request(a, &err) < 0) {
+		log_error("%s", err.text);
+		return EXIT_USAGE;
+	}
+	if (a->set->settings.output_format == OUTPUT_CSV)
+		return table_files(a, CSV_KEYS);
+	return report_all(a);
+}

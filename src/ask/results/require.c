@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* require.c - see require.h. */
+#include "ask/results/results_internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/units.h"
+
+/* ---- what can never hold ---- */
+
+struct span {
+	double least, most;
+	bool least_is_out, most_is_out;
+};
+
+static void narrow(struct span *s, const struct requirement *q)
+{
+	bool is_out = q->op[1] != '=';
+
+	if (q->op[0] != '<' && q->value >= s->least) {
+		s->least_is_out = is_out || (s->least_is_out && q->value <= s->least);
+		s->least = q->value;
+	}
+	if (q->op[0] != '>' && q->value <= s->most) {
+		s->most_is_out = is_out || (s->most_is_out && q->value >= s->most);
+		s->most = q->value;
+	}
+	/* Equal to what lies outside. */
+	if (q->op[0] == '=' && (q->value < s->least || q->value > s->most))
+		s->most = -1;
+}
+
+static bool is_empty(const struct span *s)
+{
+	return s->least > s->most || (s->least >= s->most && (s->least_is_out || s->most_is_out));
+}
+
+/* No figure is below 0. q[n] with all before it that are of the same. */
+static int check_possible(const char *text, const struct requirement *q, const struct figure *f,
+			  size_t n, struct mlgen_err *err)
+{
+	char number[UNITS_TEXT_BYTES];
+	bool is_percent = f[n].row->type == MLGEN_PERCENT;
+	struct span alone = { .most = is_percent ? 100 : (double)INFINITY };
+	struct span all = alone;
+
+	narrow(&alone, &q[n]);
+	for (size_t i = 0; i <= n; i++)
+		if (strcmp(f[i].path, f[n].path) == 0)
+			narrow(&all, &q[i]);
+	units_put_f64(number, q[n].value);
+	if (is_empty(&alone))
+		return mlgen_fail(err, -EINVAL, "require=%s: %s%s%s can never hold; %s is %s", text,
+				  q[n].metric, q[n].op, number, q[n].metric,
+				  is_percent ? "between 0 and 100" : "never below 0");
+	if (is_empty(&all))
+		return mlgen_fail(
+			err, -EINVAL,
+			"require=%s: %s%s%s can never hold together with what stands before it",
+			text, q[n].metric, q[n].op, number);
+	return 0;
+}
+
+static int find_figures(const char *text, const struct requirement *q, struct figure *f, size_t n,
+			struct mlgen_err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct mlgen_err why = { 0 };
+
+		if (figure_init_measured(&f[i], q[i].metric, &why) < 0)
+			return mlgen_fail(err, -EINVAL, "require=%s: %s", text, why.text);
+		if (check_possible(text, q, f, i, err) < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+/* ---- what a result has ---- */
+
+/* Of a preparation nothing is asked. */
+static bool value_of(const struct record *r, const struct figure *f, double *value)
+{
+	struct figure_value v;
+
+	if (record_kind(r) == RECORD_NOTHING || !figure_value(f, r, &v))
+		return false;
+	*value = v.kind == VALUE_NONE ? (double)NAN : v.real;
+	return true;
+}
+
+/* AU of the steps behind the first ones, where these were most of the time. */
+static bool misleads(const struct run_result *r, size_t i, const struct requirement *q,
+		     const struct figure *f)
+{
+	bool is_au = strcmp(f->path, "au_percent") == 0 || strcmp(f->path, "ml.au_percent") == 0;
+
+	return is_au && q->op[0] == '>' && job_result_au_misleads(&r->jobs[i]);
+}
+
+static void log_misleading(const struct job_result *r, const struct requirement *q)
+{
+	log_error("%s: %s is %.1f, which leaves out the first step of each epoch; with these "
+		  "accelerators were busy for %.1f%% of the time: take more steps per epoch",
+		  r->job->name, q->metric, r->ml.au_percent, job_result_busy_percent(r));
+}
+
+static void log_missed(const char *job, const struct requirement *q, double value)
+{
+	char got[UNITS_TEXT_BYTES], want[UNITS_TEXT_BYTES];
+
+	log_error("%s: %s is %s, required %s%s", job, q->metric,
+		  isnan(value) ? "unknown" : units_sig4(got, value), q->op,
+		  units_put_f64(want, q->value));
+}
+
+/* Jobs that have no such figure are none of its business. */
+static int count_missed(const struct record *records, const struct run_result *r,
+			const struct requirement *q, const struct figure *f, const char *text)
+{
+	int missed = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < r->job_count; i++) {
+		double value;
+
+		if (!value_of(&records[i], f, &value))
+			continue;
+		any = true;
+		if (require_holds(q, value) && !misleads(r, i, q, f))
+			continue;
+		missed++;
+		if (require_holds(q, value))
+			log_misleading(&r->jobs[i], q);
+		else
+			log_missed(records[i].job->jobname, q, value);
+	}
+	if (any)
+		return missed;
+	log_error("require=%s: no job that ran has %s", text, q->metric);
+	return 1;
+}
+
+int require_check(const char *text, const struct run_result *r, struct mlgen_err *err)
+{
+	struct requirement q[REQUIREMENTS_MAX];
+	struct figure f[REQUIREMENTS_MAX];
+	int n = jobset_requirements(text, q, REQUIREMENTS_MAX, err), missed = 0;
+
+	if (n < 0 || find_figures(text, q, f, (size_t)n, err) < 0)
+		return -EINVAL;
+	if (!r)
+		return 0;
+	struct metrics_job *jobs = mem_array(r->job_count, sizeof(*jobs));
+	struct record *records = mem_array(r->job_count, sizeof(*records));
+	for (size_t i = 0; i < r->job_count; i++)
+		record_of_run(&records[i], &jobs[i], r, i);
+	for (int i = 0; i < n; i++)
+		missed += count_missed(records, r, &q[i], &f[i], text);
+	mem_free(records);
+	mem_free(jobs);
+	return missed;
+}
+
+bool require_value(const struct job_result *r, const char *metric, double *value)
+{
+	struct job_result job = *r;
+	const struct run_result alone = { .jobs = &job, .job_count = 1 };
+	struct metrics_job m;
+	struct record record;
+	struct figure f;
+
+	if (figure_init_measured(&f, metric, NULL) < 0)
+		return false;
+	record_of_run(&record, &m, &alone, 0);
+	return value_of(&record, &f, value);
+}
+
+bool require_holds(const struct requirement *q, double value)
+{
+	bool is_equal = value <= q->value && value >= q->value;
+
+	switch (q->op[0]) {
+	case '>':
+		return q->op[1] == '=' ? value >= q->value : value > q->value;
+	case '<':
+		return q->op[1] == '=' ? value <= q->value : value < q->value;
+	default:
+		return is_equal;
+	}
+}

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* results_file.c - documents of runs, line by line or whole, of this version and of older ones. */
+#include "ask/results/results_internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/fnv.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/printable.h"
+#include "base/util.h"
+#include "data/formats/parquet/parquet.h"
+#include "report/metrics.h"
+
+/* ---- documents of older versions ---- */
+
+static const char *option_of(json_t *job, const char *option)
+{
+	json_t *all = json_object_get(job, "options_resolved");
+
+	return json_string_value(json_object_get(all, option));
+}
+
+/* 0 where it is null, or missing. */
+static double results_older_number(json_t *o, const char *key)
+{
+	return json_number_value(json_object_get(o, key));
+}
+
+/* What could not be counted is damage, and stays. */
+static void set_count(json_t *o, const char *key, double n)
+{
+	if (n >= 0 && n < 0x1p62)
+		json_object_set_new(o, key, json_integer((json_int_t)n));
+}
+
+/* What is no number stays what it is. */
+static void set_rate(json_t *o, const char *key, double n, double seconds)
+{
+	if (seconds > 0 && json_is_number(json_object_get(o, key)))
+		json_object_set_new(o, key, json_real(n / seconds));
+}
+
+/* The bytes of evaluations were among the training's. Both read in the same way, so that each has
+ * its part by its payload. */
+static void split_io_bytes(json_t *ml, json_t *eval)
+{
+	double all = results_older_number(ml, "io_bytes");
+	double payload = results_older_number(eval, "sample_bytes");
+	double part = payload / (results_older_number(ml, "sample_bytes") + payload);
+
+	if (!(payload > 0) || !(all > 0))
+		part = 0;
+	part = floor(all * part);
+	set_count(eval, "io_bytes", part);
+	json_object_set_new(eval, "io_bytes_per_sec", json_null());
+	if (!(part > 0))
+		return;
+	set_count(ml, "io_bytes", all - part);
+	set_rate(ml, "io_bytes_per_sec", all - part, results_older_number(ml, "wall_seconds"));
+	if (results_older_number(eval, "seconds") > 0)
+		json_object_set_new(eval, "io_bytes_per_sec",
+				    json_real(part / results_older_number(eval, "seconds")));
+}
+
+static void set_direction(json_t *d, double seconds)
+{
+	double bytes = results_older_number(d, "io_bytes");
+
+	if (!(results_older_number(d, "total_ios") > 0))
+		return;
+	set_count(d, "runtime", seconds * 1e3);
+	set_count(d, "bw_bytes", bytes / seconds);
+	set_count(d, "bw", floor(bytes / seconds) / 1024);
+	set_rate(d, "iops", results_older_number(d, "total_ios"), seconds);
+}
+
+/* It was the time of the epochs alone. */
+static void set_runtime(json_t *job, json_t *ml, json_t *eval)
+{
+	json_t *saves = json_object_get(ml, "saves");
+	double seconds = results_older_number(ml, "wall_seconds") +
+			 results_older_number(eval, "seconds") +
+			 results_older_number(saves, "stall_seconds");
+
+	seconds = fmax(seconds, results_older_number(saves, "wall_seconds"));
+	if (!(seconds > 0))
+		return;
+	set_count(job, "job_runtime", seconds * 1e3);
+	set_direction(json_object_get(job, "read"), seconds);
+	set_direction(json_object_get(job, "write"), seconds);
+}
+
+/* The columns that are read, of a whole row. */
+static double part_of_row(json_t *job)
+{
+	const char *format = option_of(job, "format");
+	const char *text = option_of(job, "columns");
+	struct columns c = { 0 };
+	double part = 1;
+
+	if (!format || strcmp(format, "parquet") != 0 || !text)
+		return 1;
+	if (columns_parse(&c, text, NULL) == 0 &&
+	    columns_select(&c, option_of(job, "read_columns"), NULL) == 0)
+		part = (double)columns_read_bytes(&c) / (double)columns_row_bytes(&c);
+	columns_fini(&c);
+	return part;
+}
+
+static void scale(json_t *o, const char *key, double by)
+{
+	json_t *value = json_object_get(o, key);
+
+	if (json_is_integer(value))
+		set_count(o, key, round(json_number_value(value) * by));
+	else if (json_is_real(value))
+		json_object_set_new(o, key, json_real(json_number_value(value) * by));
+}
+
+static void scale_samples(json_t *o, double by)
+{
+	scale(o, "sample_bytes", by);
+	scale(o, "sample_bytes_per_sec", by);
+	scale(o, "mean_sample_bytes", by);
+}
+
+/* A search whose runs were this job's. What it required stays with its limit, which stands in the
+ * words of whoever asked. */
+static void scale_probes(json_t *find_max, json_t *job, double by)
+{
+	const char *of = json_string_value(json_object_get(find_max, "job"));
+	const char *name = json_string_value(json_object_get(job, "jobname"));
+	json_t *probe;
+	size_t i;
+
+	if (!of || !name || strcmp(of, name) != 0)
+		return;
+	json_array_foreach(json_object_get(find_max, "probes"), i, probe)
+	{
+		scale(probe, "sample_bytes_per_sec", by);
+	}
+}
+
+/* Samples were whole rows, whichever columns were read; but those of MLPerf's figures were not. */
+static void take_columns(json_t *root, json_t *job, json_t *dataset)
+{
+	double part = part_of_row(job);
+	json_t *ml = json_object_get(job, "ml");
+	json_t *mlperf = json_object_get(ml, "mlperf"), *o;
+	const char *version;
+	size_t i;
+
+	json_object_set(dataset, "row_bytes", json_object_get(dataset, "sample_bytes"));
+	scale_samples(dataset, part);
+	scale_samples(ml, part);
+	scale_samples(json_object_get(ml, "eval"), part);
+	json_array_foreach(json_object_get(ml, "epochs"), i, o)
+	{
+		scale_samples(o, part);
+	}
+	json_object_foreach(mlperf, version, o)
+	{
+		scale(o, "train_io_mean_MB_per_second", 1 / part);
+		scale(o, "train_io_stdev_MB_per_second", 1 / part);
+	}
+	scale_probes(json_object_get(root, "find_max"), job, part);
+}
+
+/*
+ * Some figures had another meaning in the schema version before this one. The document says enough
+ * to put them right, so that nobody behind this has to know of it. What is of today's meaning is
+ * left as it is, and so is what is damaged: whoever reads it says so. What stands at the top of the
+ * document and is of one job, is put right with that job.
+ */
+static void results_older_job(json_t *root, json_t *job)
+{
+	json_t *dataset = json_object_get(job, "dataset");
+	const char *phase = option_of(job, "phase");
+	json_t *ml = json_object_get(job, "ml");
+	json_t *eval = json_object_get(ml, "eval");
+
+	if (json_is_object(dataset) && !json_object_get(dataset, "row_bytes"))
+		take_columns(root, job, dataset);
+	if (!phase || strcmp(phase, "train") != 0 || !json_is_object(eval) ||
+	    json_object_get(eval, "io_bytes"))
+		return;
+	split_io_bytes(ml, eval);
+	set_runtime(job, ml, eval);
+}
+
+/* ---- files ---- */
+
+/* A thousand jobs with all their histograms are not that large. */
+#define BYTES_MAX (INT64_C(256) << 20)
+
+/* A text that is cut within a word, as in nul, has a wrong token at its very end. */
+static int fail_at(const struct results_file *f, const json_error_t *e, bool at_end,
+		   struct mlgen_err *err)
+{
+	enum json_error_code code = json_error_code(e);
+	const char *hint = "";
+
+	if (code == json_error_premature_end_of_input && e->position == 0)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: is empty; the run that was to write it did not end",
+				  f->path);
+	if (code == json_error_premature_end_of_input ||
+	    (code == json_error_invalid_syntax && at_end))
+		hint = "; the file ends too early: was it copied whole?";
+	return mlgen_fail(err, -EINVAL, "%s:%d:%d: no JSON: %s%s", f->path, e->line, e->column,
+			  e->text, hint);
+}
+
+static int too_large(const struct results_file *f, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EFBIG, "%s: is larger than any report of mlgen", f->path);
+}
+
+static int check_file(const struct results_file *f, FILE *from, struct mlgen_err *err)
+{
+	struct stat st;
+
+	if (fstat(fileno(from), &st) < 0)
+		return mlgen_fail(err, -errno, "%s: %s", f->path, strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return mlgen_fail(err, -EISDIR,
+				  "%s: is a directory; name the JSON documents in it: %s/*.json",
+				  f->path, f->path);
+	return st.st_size > BYTES_MAX ? too_large(f, err) : 0;
+}
+
+/* A pipe has no size that could be asked for. */
+struct bounded {
+	FILE *from;
+	int64_t bytes;
+};
+
+static size_t read_bounded(void *to, size_t most, void *data)
+{
+	struct bounded *b = data;
+	size_t n = b->bytes > BYTES_MAX ? 0 : fread(to, 1, most, b->from);
+
+	b->bytes += (int64_t)n;
+	return n;
+}
+
+static int results_file_parse(struct results_file *f, FILE *from, struct mlgen_err *err)
+{
+	json_error_t e;
+	int rc = check_file(f, from, err);
+
+	if (rc < 0)
+		return rc;
+	struct bounded b = { .from = from };
+	f->root = json_load_callback(read_bounded, &b, JSON_REJECT_DUPLICATES, &e);
+	if (b.bytes > BYTES_MAX)
+		return too_large(f, err);
+	if (f->root)
+		return 0;
+	bool at_end = e.position == b.bytes && fgetc(from) == EOF;
+	return fail_at(f, &e, at_end, err);
+}
+
+static int load_text(struct results_file *f, const char *text, size_t bytes, struct mlgen_err *err)
+{
+	json_error_t e;
+
+	f->root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &e);
+	if (f->root)
+		return 0;
+	return fail_at(f, &e, e.position == (int64_t)bytes, err);
+}
+
+static int results_file_load(struct results_file *f, struct mlgen_err *err)
+{
+	bool is_stdin = strcmp(f->path, "-") == 0;
+	FILE *from = is_stdin ? stdin : fopen(f->path, "re");
+
+	if (!from)
+		return mlgen_fail(err, -errno, "%s: %s", f->path, strerror(errno));
+	int rc = results_file_parse(f, from, err);
+	if (!is_stdin)
+		fclose(from);
+	return rc;
+}
+
+static int check_version(const struct results_file *f, struct mlgen_err *err)
+{
+	const json_t *schema = json_object_get(f->root, "schema_version");
+	json_t *version = json_object_get(f->root, "mlgen version");
+	json_int_t is = json_integer_value(schema);
+
+	if (!json_is_string(version) || !json_is_integer(schema))
+		return mlgen_fail(
+			err, -EINVAL, "%s: is no report of mlgen%s", f->path,
+			json_object_get(f->root, "fio version")
+				? " but of fio; mlgen runs fio's job files, with --json=FILE"
+				: "; --json=FILE of a run writes one");
+	if (is != METRICS_SCHEMA_VERSION && is != METRICS_SCHEMA_VERSION - 1)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: has schema_version %lld (mlgen %s), this program reads %d "
+				  "and %d; use the version that wrote it",
+				  f->path, (long long)is, json_string_value(version),
+				  METRICS_SCHEMA_VERSION - 1, METRICS_SCHEMA_VERSION);
+	return 0;
+}
+
+static bool is_score(const struct results_file *f)
+{
+	return !f->jobs && json_is_object(json_object_get(f->root, "score"));
+}
+
+/* What it is where it is no run: the member that it has. */
+static const char *other_kind(const struct results_file *f)
+{
+	static const char *const kinds[][2] = {
+		{ "score", "a score" },
+		{ "trace", "the description of a trace" },
+		{ "miss_curves", "a miss curve" },
+	};
+
+	for (size_t i = 0; !f->jobs && i < ARRAY_LEN(kinds); i++)
+		if (json_object_get(f->root, kinds[i][0]))
+			return kinds[i][1];
+	return NULL;
+}
+
+static int check_jobs(const struct results_file *f, struct mlgen_err *err)
+{
+	size_t n = json_array_size(f->jobs);
+
+	if (is_score(f))
+		return mlgen_fail(err, -EINVAL,
+				  "%s: is a score, and no report of a run; --table=file,score.m1 "
+				  "prints its figures",
+				  f->path);
+	if (other_kind(f))
+		return mlgen_fail(err, -EINVAL,
+				  "%s: is %s, and no report of a run; --page --html=FILE shows it",
+				  f->path, other_kind(f));
+	if (!json_is_array(f->jobs))
+		return mlgen_fail(err, -EINVAL, "%s: jobs: must be a list", f->path);
+	for (size_t i = 0; i < n; i++)
+		if (!json_is_string(json_object_get(json_array_get(f->jobs, i), "jobname")))
+			return mlgen_fail(err, -EINVAL, "%s: jobs[%zu]: has no jobname", f->path,
+					  i);
+	if (n == 0)
+		return mlgen_fail(err, -EINVAL, "%s: there is no job in it", f->path);
+	return 0;
+}
+
+/* ---- its records ---- */
+
+static int read_part(struct results_file *f, json_t *outer, const char *where,
+		     const struct record_root *root, struct record *to, struct mlgen_err *err)
+{
+	const struct json_reader r = { &f->store, f->path };
+	json_t *o = root->in ? json_object_get(outer, root->in) : outer;
+	char path[64];
+
+	if (!o || json_is_null(o))
+		return 0;
+	void *base = json_store_alloc(&f->store, root->bytes);
+	memcpy((char *)to + root->off, &base, sizeof(base));
+	snprintf(path, sizeof(path), "%s%s", where, root->in ? root->in : "");
+	return json_read_struct(&r, o, root->table, base, path, err);
+}
+
+/* The objects of the document, or of a job: none where it has not. A job itself stands in a list of
+ * the document, and is read with that. */
+static int read_parts(struct results_file *f, json_t *outer, const char *where, bool is_top,
+		      struct record *to, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (size_t k = 0; k < RECORD_ROOTS && rc == 0; k++)
+		if (record_roots[k].is_top == is_top && record_roots[k].table != metrics_job_fields)
+			rc = read_part(f, outer, where, &record_roots[k], to, err);
+	return rc;
+}
+
+static int read_records(struct results_file *f, struct mlgen_err *err)
+{
+	struct record all = { .file = f->name, .store = &f->store };
+	int rc = read_parts(f, f->root, "", true, &all, err);
+
+	if (rc < 0)
+		return rc;
+	f->count = is_score(f) ? 1 : all.top->jobs.count;
+	f->records = mem_array(f->count, sizeof(*f->records));
+	if (is_score(f)) {
+		f->records[0] = all;
+		return 0;
+	}
+	for (size_t i = 0; i < f->count && rc == 0; i++) {
+		char where[32];
+
+		snprintf(where, sizeof(where), "jobs[%zu].", i);
+		f->records[i] = all;
+		f->records[i].job = (const struct metrics_job *)all.top->jobs.items + i;
+		rc = read_parts(f, json_array_get(f->jobs, i), where, false, &f->records[i], err);
+	}
+	return rc;
+}
+
+static void begin_file(struct results_file *f, const char *path)
+{
+	struct buf shown = { 0 };
+	const char *slash;
+
+	memset(f, 0, sizeof(*f));
+	printable_add(&shown, path);
+	f->path = path;
+	f->shown = buf_take(&shown);
+	slash = strrchr(f->shown, '/');
+	f->name = slash && slash[1] ? slash + 1 : f->shown;
+}
+
+enum takes { RUNS, RUNS_AND_SCORES, ANYTHING };
+
+static bool is_taken(const struct results_file *f, enum takes takes)
+{
+	return (takes >= RUNS_AND_SCORES && is_score(f)) || (takes == ANYTHING && other_kind(f));
+}
+
+/* What was loaded, if it was (rc as of that), is mlgen's, and is read. */
+static int read_loaded(struct results_file *f, enum takes takes, int rc, struct mlgen_err *err)
+{
+	if (rc < 0) {
+		results_close(f);
+		return rc;
+	}
+	f->jobs = json_object_get(f->root, "jobs");
+	rc = check_version(f, err);
+	if (rc == 0 && !is_taken(f, takes))
+		rc = check_jobs(f, err);
+	for (size_t i = 0; rc == 0 && i < json_array_size(f->jobs); i++)
+		results_older_job(f->root, json_array_get(f->jobs, i));
+	if (rc == 0 && (f->jobs || is_score(f)))
+		rc = read_records(f, err);
+	if (rc < 0)
+		results_close(f);
+	return rc;
+}
+
+int results_open(struct results_file *f, const char *path, struct mlgen_err *err)
+{
+	begin_file(f, path);
+	return read_loaded(f, RUNS, results_file_load(f, err), err);
+}
+
+int results_open_any(struct results_file *f, const char *path, struct mlgen_err *err)
+{
+	begin_file(f, path);
+	return read_loaded(f, ANYTHING, results_file_load(f, err), err);
+}
+
+int results_open_scored(struct results_file *f, const char *path, struct mlgen_err *err)
+{
+	begin_file(f, path);
+	return read_loaded(f, RUNS_AND_SCORES, results_file_load(f, err), err);
+}
+
+int results_open_text(struct results_file *f, const char *name, const char *text, size_t bytes,
+		      struct mlgen_err *err)
+{
+	begin_file(f, name);
+	return read_loaded(f, RUNS, load_text(f, text, bytes, err), err);
+}
+
+void results_close(struct results_file *f)
+{
+	json_decref(f->root);
+	mem_free(f->shown);
+	mem_free(f->records);
+	json_store_fini(&f->store);
+	memset(f, 0, sizeof(*f));
+}
+
+static int add_to_print(const char *text, size_t len, void *data)
+{
+	uint64_t *print = data;
+
+	*print = fnv1a(*print, text, len);
+	return 0;
+}
+
+uint64_t results_fingerprint(const struct results_file *f)
+{
+	uint64_t print = FNV1A;
+
+	json_dump_callback(f->jobs, add_to_print, &print, JSON_COMPACT);
+	return print;
+}
+
+void results_note_incomplete(const struct results_file *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		const struct metrics_job *job = f->records[i].job;
+		const char *error = job->error_text;
+
+		if (error || record_is_cut(&f->records[i]))
+			log_note("%s: job '%s' did not run to its end%s%s; its figures cover what "
+				 "ran before",
+				 f->path, job->jobname, error ? ": " : "", error ? error : "");
+	}
+}

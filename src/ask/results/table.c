@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* table.c - figures of many results, a row each: text, CSV or JSON lines. */
+#include "ask/results/results_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ask/ask.h"
+#include "base/jsonfile.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/printable.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "report/show.h"
+
+/* ---- a column of a table ---- */
+
+static const double kib = 1024, mib = 1048576, gib = 1073741824;
+
+/* A key ends with the unit of its figures: it goes, and another one comes. */
+static const struct {
+	const char *ending, *unit;
+} endings[] = {
+	{ "bytes_per_sec", "bytes/s" },
+	{ "bits_per_sec", "bits/s" },
+	{ "bytes", "bytes" },
+	{ "_ns", "ns" },
+};
+
+/* "sample_bytes_per_sec" is "sample", "stall_ns.p99" is "stall p99". */
+static void put_name(struct figure_column *c, const char *unit)
+{
+	const char *path = c->figure->path;
+	size_t len = strlen(path), end = len;
+	const char *part = strstr(path, "_ns.");
+
+	if (strcmp(unit, "ns") == 0 && part) {
+		snprintf(c->title, sizeof(c->title), "%.*s %s", (int)(part - path), path, part + 4);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
+		size_t n = strlen(endings[i].ending);
+
+		if (strcmp(endings[i].unit, unit) == 0 && len >= n &&
+		    strcmp(path + len - n, endings[i].ending) == 0)
+			end = len - n;
+	}
+	while (end > 0 && strchr("_.", path[end - 1]))
+		end--;
+	snprintf(c->title, sizeof(c->title), "%.*s", (int)end, path);
+}
+
+static void put_unit(struct figure_column *c, const char *unit)
+{
+	size_t len = strlen(c->title);
+
+	snprintf(c->title + len, sizeof(c->title) - len, "%s%s", len ? ", " : "", unit);
+}
+
+static int decimals_of(double largest)
+{
+	int d = largest < 9.9995 ? 3 : largest < 99.995 ? 2 : largest < 999.95;
+
+	for (double limit = 0.09995; largest < limit && d < 9; limit /= 10)
+		d++;
+	return largest > 0 ? d : 0;
+}
+
+static double largest_of(const struct figure_value *v, size_t count, size_t stride)
+{
+	double largest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct figure_value *one = &v[i * stride];
+		bool is_number = one->kind == VALUE_WHOLE || one->kind == VALUE_REAL;
+
+		if (is_number && fabs(one->real) > largest)
+			largest = fabs(one->real);
+	}
+	return largest;
+}
+
+/* One rule for both: the unit in which the largest is at least one. */
+static void scale_bytes(struct figure_column *c, double largest, bool is_rate, bool is_alone)
+{
+	struct rate_unit unit = show_rate_unit(largest);
+	const char *name = unit.name;
+
+	c->scale = unit.bytes;
+	if (!is_rate) {
+		c->scale = largest >= gib ? gib : largest >= mib ? mib : kib;
+		name = largest >= gib ? "GiB" : largest >= mib ? "MiB" : "KiB";
+	}
+	put_name(c, is_rate ? "bytes/s" : "bytes");
+	if (is_rate && is_alone)
+		c->title[0] = '\0';
+	put_unit(c, name);
+}
+
+static void column_choose(struct figure_column *c, double largest, bool is_alone)
+{
+	const struct figure *f = c->figure;
+	bool is_rate = figure_has_unit(f, "bytes/s");
+
+	c->kind = COLUMN_SCALED;
+	c->scale = 1;
+	if (figure_is_ns(f)) {
+		c->scale = 1e6;
+		put_name(c, "ns");
+		put_unit(c, "ms");
+	} else if (is_rate || figure_has_unit(f, "bytes")) {
+		scale_bytes(c, largest, is_rate, is_alone);
+	} else if (figure_has_unit(f, "bits/s")) {
+		c->scale = 1e9;
+		put_name(c, "bits/s");
+		put_unit(c, "Gb/s");
+	} else if (figure_has_unit(f, "KiB/s") || figure_has_unit(f, "ms")) {
+		put_unit(c, f->row->unit);
+	} else if (figure_has_unit(f, "%")) {
+		c->kind = COLUMN_PERCENT;
+	} else if (f->kind != FIGURE_METRIC) {
+		c->kind = COLUMN_PLAIN;
+	}
+}
+
+void column_init(struct figure_column *c, const struct figure *f, const struct figure_value *values,
+		 size_t count, size_t stride, bool is_alone)
+{
+	double largest = largest_of(values, count, stride);
+	struct buf cell = { 0 };
+
+	memset(c, 0, sizeof(*c));
+	c->figure = f;
+	snprintf(c->title, sizeof(c->title), "%s", f->key);
+	column_choose(c, largest, is_alone);
+	c->decimals = c->kind == COLUMN_PERCENT ? 1 : decimals_of(largest / c->scale);
+	c->width = (int)printable_columns(c->title);
+	for (size_t i = 0; i < count; i++) {
+		buf_reset(&cell);
+		column_cell(c, &values[i * stride], &cell);
+		int width = (int)printable_columns(buf_str(&cell));
+		if (width > c->width)
+			c->width = width;
+	}
+	buf_fini(&cell);
+}
+
+void column_cell(const struct figure_column *c, const struct figure_value *v, struct buf *out)
+{
+	char count[UNITS_TEXT_BYTES];
+	bool is_whole = v->kind == VALUE_WHOLE && c->scale <= 1 && c->kind == COLUMN_SCALED;
+
+	if (figure_told(v) == VALUE_NONE)
+		buf_addc(out, '-');
+	else if (v->kind == VALUE_BOOL)
+		buf_add(out, v->whole ? "true" : "false");
+	else if (v->text)
+		printable_add(out, *v->text ? v->text : "-");
+	else if (is_whole)
+		buf_add(out, units_human_count(count, v->whole));
+	else
+		buf_addf(out, "%.*f", c->decimals, v->real / c->scale);
+}
+
+/* ---- tables ---- */
+
+#define KEYS_MAX 64
+/* Files that cannot be read are named, up to so many. */
+#define FAULTS_SHOWN 10
+
+struct table {
+	char *keys; /* what the figures point into */
+	struct figure figures[KEYS_MAX];
+	size_t columns;
+	struct figure_value *cells; /* row by row */
+	size_t with_errors;
+	size_t rows, room;
+};
+
+static bool is_there(const struct table *t, const char *key)
+{
+	for (size_t i = 0; i < t->columns; i++)
+		if (strcmp(t->figures[i].key, key) == 0)
+			return true;
+	return false;
+}
+
+static int add_key(struct table *t, char *key, struct mlgen_err *err)
+{
+	key += strspn(key, " \t");
+	for (size_t len = strlen(key); len && strchr(" \t", key[len - 1]);)
+		key[--len] = '\0';
+	if (!*key)
+		return mlgen_fail(err, -EINVAL,
+				  "a key is missing; write keys with commas between them: "
+				  "accelerators,au_percent");
+	if (is_there(t, key))
+		return mlgen_fail(err, -EINVAL, "%s: stands there twice", key);
+	if (t->columns == KEYS_MAX)
+		return mlgen_fail(err, -EINVAL, "more than %d keys", KEYS_MAX);
+	return figure_init(&t->figures[t->columns++], key, err);
+}
+
+static int read_keys(struct table *t, const char *keys, struct mlgen_err *err)
+{
+	t->keys = mem_strdup(keys);
+	for (char *key = t->keys, *next; key; key = next) {
+		next = strchr(key, ',');
+		if (next)
+			*next++ = '\0';
+		if (add_key(t, key, err) < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static void fini(struct table *t)
+{
+	for (size_t i = 0; i < t->rows * t->columns; i++)
+		figure_value_fini(&t->cells[i]);
+	mem_free(t->cells);
+	mem_free(t->keys);
+}
+
+/* The cells of a new row, empty. */
+static struct figure_value *add_row(struct table *t)
+{
+	size_t bytes = t->columns * sizeof(*t->cells);
+
+	t->cells = mem_grow(t->cells, &t->room, t->rows + 1, bytes);
+	struct figure_value *row = &t->cells[t->rows++ * t->columns];
+	memset(row, 0, bytes);
+	return row;
+}
+
+/* Its figures are of what did not fail, and look like any others. */
+static void note_errors(struct table *t, const struct results_file *doc, const struct record *r)
+{
+	if (record_has_too_many_errors(r) && ++t->with_errors <= FAULTS_SHOWN)
+		log_note("%s: job '%s' had more errors than max_errors allows; its figures are of "
+			 "what did not fail",
+			 doc->path, r->job->jobname);
+}
+
+static void add_document(struct table *t, const struct results_file *doc)
+{
+	for (size_t j = 0; j < doc->count; j++) {
+		struct figure_value *row = add_row(t);
+
+		note_errors(t, doc, &doc->records[j]);
+		for (size_t i = 0; i < t->columns; i++)
+			figure_value(&t->figures[i], &doc->records[j], &row[i]);
+	}
+}
+
+/* One file at a time is in memory. Each that is no result is named. */
+static int read_files(struct table *t, char *const *files, size_t count)
+{
+	size_t faults = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct results_file doc;
+		struct mlgen_err err = { 0 };
+
+		if (results_open_scored(&doc, files[i], &err) == 0)
+			add_document(t, &doc);
+		else if (++faults <= FAULTS_SHOWN)
+			log_error("%s", err.text);
+		results_close(&doc);
+	}
+	if (t->with_errors > FAULTS_SHOWN)
+		log_note("and %zu more jobs with errors", t->with_errors - FAULTS_SHOWN);
+	if (faults > FAULTS_SHOWN)
+		log_error("and %zu more of %zu files", faults - FAULTS_SHOWN, count);
+	return faults ? -EINVAL : 0;
+}
+
+/* ---- as text ---- */
+
+static bool is_alone(const struct table *t)
+{
+	unsigned rates = 0;
+
+	for (size_t i = 0; i < t->columns; i++)
+		rates += figure_has_unit(&t->figures[i], "bytes/s");
+	return rates == 1;
+}
+
+static void put_padded(struct buf *line, const char *text, int width)
+{
+	if (line->len)
+		buf_add(line, "  ");
+	printable_pad(line, text, width);
+}
+
+static void print_line(FILE *to, const struct buf *line)
+{
+	fprintf(to, "%s\n", buf_str(line));
+}
+
+static void print_text(FILE *to, const struct table *t)
+{
+	struct figure_column columns[KEYS_MAX];
+	struct buf line = { 0 }, cell = { 0 };
+
+	for (size_t i = 0; i < t->columns; i++) {
+		column_init(&columns[i], &t->figures[i], &t->cells[i], t->rows, t->columns,
+			    is_alone(t));
+		put_padded(&line, columns[i].title, columns[i].width);
+	}
+	print_line(to, &line);
+	for (size_t r = 0; r < t->rows; r++) {
+		buf_reset(&line);
+		for (size_t i = 0; i < t->columns; i++) {
+			buf_reset(&cell);
+			column_cell(&columns[i], &t->cells[r * t->columns + i], &cell);
+			put_padded(&line, buf_str(&cell), columns[i].width);
+		}
+		print_line(to, &line);
+	}
+	buf_fini(&line);
+	buf_fini(&cell);
+}
+
+/* ---- for programs ---- */
+
+static void put_quoted(FILE *to, const char *text)
+{
+	if (!strpbrk(text, ",\"\r\n")) {
+		fputs(text, to);
+		return;
+	}
+	fputc('"', to);
+	for (; *text; text++)
+		fprintf(to, *text == '"' ? "\"\"" : "%c", *text);
+	fputc('"', to);
+}
+
+static void put_csv(FILE *to, const struct figure_value *v)
+{
+	enum figure_kind kind = figure_told(v);
+	char text[UNITS_TEXT_BYTES];
+
+	if (kind == VALUE_WHOLE)
+		fprintf(to, "%" PRIu64, v->whole);
+	else if (kind == VALUE_BOOL)
+		fputs(v->whole ? "true" : "false", to);
+	else if (kind == VALUE_REAL)
+		fputs(units_put_f64(text, v->real), to);
+	else if (kind == VALUE_TEXT)
+		put_quoted(to, v->text);
+}
+
+static void print_csv(FILE *to, const struct table *t)
+{
+	for (size_t i = 0; i < t->columns; i++) {
+		fputs(i ? "," : "", to);
+		put_quoted(to, t->figures[i].key);
+	}
+	fputc('\n', to);
+	for (size_t c = 0; c < t->rows * t->columns; c++) {
+		put_csv(to, &t->cells[c]);
+		fputc((c + 1) % t->columns ? ',' : '\n', to);
+	}
+}
+
+static json_t *json_value(const struct figure_value *v)
+{
+	switch (figure_told(v)) {
+	case VALUE_WHOLE:
+		return json_integer((json_int_t)v->whole);
+	case VALUE_BOOL:
+		return json_boolean(v->whole);
+	case VALUE_REAL:
+		return json_real(v->real);
+	case VALUE_TEXT:
+		return json_string(v->text);
+	case VALUE_NONE:
+		break;
+	}
+	return json_null();
+}
+
+static void print_json(FILE *to, const struct table *t)
+{
+	for (size_t r = 0; r < t->rows; r++) {
+		json_t *row = json_object();
+
+		for (size_t i = 0; i < t->columns; i++)
+			json_object_set_new(row, t->figures[i].key,
+					    json_value(&t->cells[r * t->columns + i]));
+		jsonfile_dump(to, row, 0);
+		json_decref(row);
+		fputc('\n', to);
+	}
+}
+
+static int print(FILE *to, const struct table *t, int format)
+{
+	switch (format) {
+	case OUTPUT_TEXT:
+		print_text(to, t);
+		return EXIT_RAN;
+	case OUTPUT_CSV:
+		print_csv(to, t);
+		return EXIT_RAN;
+	case OUTPUT_JSON:
+		print_json(to, t);
+		return EXIT_RAN;
+	default:
+		log_error("output-format: a table is text, csv or json");
+		return EXIT_USAGE;
+	}
+}
+
+int table_files(const struct ask *a, const char *keys)
+{
+	struct table t = { .keys = NULL };
+	struct mlgen_err err = { 0 };
+	int status = EXIT_USAGE;
+
+	if (read_keys(&t, keys, &err) < 0)
+		log_error("table: %s", err.text);
+	else if (read_files(&t, a->set->files, a->set->file_count) == 0) {
+		if (a->json)
+			print_json(a->json, &t);
+		status = print(a->to, &t, a->set->settings.output_format);
+	}
+	fini(&t);
+	return status;
+}
+
+int ask_table(const struct ask *a)
+{
+	return table_files(a, a->set->settings.table);
+}

@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* find_max_length.c - how far a search can go, how long a probe runs, and what stands in the way of
+ * more. */
+#include "ask/search/search_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "ask/mlperf/mlperf.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "data/order/order.h"
+#include "job/job.h"
+#include "report/page.h"
+#include "report/plan_report.h"
+#include "report/verdict.h"
+#include "report/verdict_supply.h"
+
+/* ---- for how many the files of the dataset are enough ---- */
+
+uint64_t find_steps_needed(const struct find_max *f)
+{
+	return isnan(find_au_limit(f)) ? 1 : 2;
+}
+
+/* The job with another value; it shares all it owns. */
+static struct job job_with(const struct find_max *f, uint64_t value)
+{
+	struct job j = *f->job;
+
+	memcpy((char *)&j + f->option->off, &value, sizeof(value));
+	j.scaled_as = f->job;
+	return j;
+}
+
+double find_files_needed(const struct find_max *f, uint64_t value)
+{
+	const struct job j = job_with(f, value);
+
+	return ceil((double)find_steps_needed(f) * (double)j.batch_size * (double)j.accelerators /
+		    (double)f->samples_per_file);
+}
+
+static bool is_enough(const struct find_max *f, const struct dataset *ds, uint64_t value)
+{
+	const struct job j = job_with(f, value);
+	const struct sampler_config cfg = sampler_config(&j, j.accelerators);
+	struct mlgen_err err = { 0 };
+	struct sampler s;
+
+	return dataset_check_ranks(ds, &j, j.accelerators, &err) == 0 &&
+	       sampler_init(&s, &cfg, ds, &err) == 0 && s.steps >= find_steps_needed(f);
+}
+
+/* Up to `most`; all of it where the files have nothing to do with it. */
+static uint64_t most_of(const struct find_max *f, const struct dataset *ds, uint64_t least,
+			uint64_t most)
+{
+	uint64_t high = dataset_samples(ds) + 1;
+
+	if (most < high && is_enough(f, ds, most))
+		return most;
+	while (high - least > 1) {
+		uint64_t middle = least + (high - least) / 2;
+
+		if (is_enough(f, ds, middle))
+			least = middle;
+		else
+			high = middle;
+	}
+	return least;
+}
+
+bool find_makes_files(const struct find_max *f)
+{
+	return advice_makes_files(f->job) && !f->has_found_files;
+}
+
+uint64_t find_most_by_files(struct find_max *f, uint64_t least, uint64_t most)
+{
+	static const char *const takers[] = { "accelerators", "batch_size", NULL };
+	const char *const *taker = takers;
+	const struct job j = job_with(f, least);
+	struct mlgen_err err = { 0 };
+	struct dataset ds;
+
+	while (*taker && strcmp(*taker, f->option->name) != 0)
+		taker++;
+	if (!*taker || !job_work(&j)->has_dataset ||
+	    dataset_init(&ds, &j, host_all_memory(f->ask->host), &err) < 0)
+		return most;
+	if (dataset_take_there(&ds, &j, &err) < 0) {
+		dataset_fini(&ds);
+		return most;
+	}
+	f->files = ds.files;
+	f->has_found_files = ds.is_found;
+	f->samples_per_file = ds.samples_per_file;
+	if (is_enough(f, &ds, least)) {
+		uint64_t by_files = most_of(f, &ds, least, most);
+
+		f->is_of_files = by_files < most;
+		most = by_files;
+	}
+	dataset_fini(&ds);
+	return most;
+}
+
+/* ---- how many accelerators MLPerf Storage lets this dataset be used for ---- */
+
+/* Samples from which on an epoch has enough steps for n accelerators. */
+static struct mlperf_need need_of(const struct find_max *f, uint64_t n)
+{
+	struct mlperf_need need;
+	struct job j = *f->job;
+
+	j.accelerators = n;
+	mlperf_need(&need, &j, (double)f->samples_per_file, dist_mean(&j.sample_size), 1, 0);
+	return need;
+}
+
+static uint64_t most_valid(const struct find_max *f)
+{
+	double samples = (double)f->files * (double)f->samples_per_file;
+	double of_one = need_of(f, 1).steps_samples;
+	/* Their tools round down, so that it may be one more. */
+	uint64_t n = (uint64_t)floor(samples / of_one) + 1;
+
+	while (n > 0 && need_of(f, n).steps_passes > samples)
+		n--;
+	return n;
+}
+
+void find_text_mlperf(struct buf *out, const struct find_max *f)
+{
+	char files[UNITS_TEXT_BYTES];
+
+	if (!mlperf_find_any(f->job) || !find_counts_accelerators(f) || !f->files ||
+	    verdict_without_storage(f->job))
+		return;
+	uint64_t n = most_valid(f);
+	uint64_t found = f->answer.value ? f->answer.value : 1;
+	units_human_count(files, f->files);
+	if (n)
+		buf_addf(out,
+			 "valid for MLPerf Storage up to %" PRIu64
+			 " accelerator%s with these %s files (%d steps each)\n",
+			 n, n == 1 ? "" : "s", files, MLPERF_STEPS);
+	else
+		buf_addf(out,
+			 "not valid for MLPerf Storage with these %s files: an epoch needs %d "
+			 "steps\n",
+			 files, MLPERF_STEPS);
+	if (found > n)
+		buf_addf(out, "  %" PRIu64 " accelerator%s %s files\n", found,
+			 found == 1 ? " takes" : "s take",
+			 units_human_count(files, (uint64_t)need_of(f, found).files));
+}
+
+/* ---- storage, this host, or the option itself ---- */
+
+/* Nothing is read ahead that would have to be waited out, and every step is like the next. */
+static uint64_t steps_without(const struct job *j)
+{
+	double steps = ceil(2e9 / dist_mean(&j->compute_time));
+	uint64_t n = (uint64_t)fmin(20, fmax(4, steps));
+
+	return j->steps && j->steps < n ? j->steps : n;
+}
+
+/* A short probe of the value that failed, on the null engine. */
+static void try_without_storage(struct find_max *f)
+{
+	struct search_step step = { .what = SEARCH_SHORT, .value = f->answer.limited_by };
+	struct probe_args args = { 0 };
+	struct probe run = { 0 };
+	struct mlgen_err err = { 0 };
+	bool is_full = false;
+	int rc = find_length(f, step, &args, &is_full, &err);
+
+	probe_args_take_storage_away(&args, f->ask, f->job);
+	probe_args_add(&args, "--%s.steps=%" PRIu64, f->job->name, steps_without(f->job));
+	if (rc == 0)
+		rc = probe_run(&run, f->ask, &args, &err);
+	const struct job_result *r = rc == 0 ? find_result(f, run.result) : NULL;
+	if (r && !run.interrupted)
+		f->without_storage = r->ml.au_percent;
+	f->interrupted |= run.interrupted;
+	f->abandoned |= run.abandoned;
+	probe_fini(&run);
+	probe_args_fini(&args);
+}
+
+static const char *known_limit(const char *verdict)
+{
+	static const char *const names[] = { "storage", "network", "host",  "memory",
+					     "compute", "errors",  "cache", "unclear" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(verdict, names[i]) == 0)
+			return names[i];
+	return NULL;
+}
+
+static const struct metrics_probe *last_probe_of(const struct find_max *f, uint64_t value)
+{
+	for (size_t i = f->probe_count; i-- > 0;)
+		if (f->probes[i].value == value)
+			return &f->probes[i];
+	return NULL;
+}
+
+void find_limit(struct find_max *f)
+{
+	const struct search_answer *a = &f->answer;
+	double au = find_au_limit(f);
+
+	if (!a->is_limited) {
+		if (a->found && a->at_most == f->search.most)
+			f->limit = f->is_of_files ? "files" : "option";
+		return;
+	}
+	const struct metrics_probe *p = last_probe_of(f, a->limited_by);
+	f->limit = p && !p->possible ? "not possible"
+		   : p && find_is_hidden(f, p) && strcmp(p->verdict, "compute") == 0 ? "storage"
+		   : p ? known_limit(p->verdict)
+		       : NULL;
+	bool moves_nothing = verdict_without_storage(f->job);
+	if (f->is_min || !p || !p->possible || p->too_many_errors || isnan(au) || f->interrupted ||
+	    (moves_nothing && !verdict_is_model(f->job)))
+		return;
+	try_without_storage(f);
+	if (f->without_storage < au)
+		f->limit = "host";
+	else if (moves_nothing && !isnan(f->without_storage))
+		f->limit = "storage";
+	/* Others kept its CPUs busy: that may be in the way, or storage. */
+	else if (f->limit && !strcmp(f->limit, "host") && !isnan(f->without_storage) &&
+		 !f->missed.is_at_ceiling)
+		f->limit = "unclear";
+}
+
+/* ---- how much storage delivered, and what part of one accelerator that feeds ---- */
+
+/* Less than the least difference that the search believes in. */
+#define TO_SPARE (1 - SEARCH_NOISE_LEAST)
+
+/* ---- what was delivered ---- */
+
+/*
+ * Of short epochs the time in which nobody read says nothing of storage. The readers of one
+ * accelerator idle together; those of several share what there is, and would have less if they all
+ * read.
+ */
+static double delivered(const struct find_max *f, const struct metrics_probe *p)
+{
+	return find_counts_accelerators(f) && p->value == 1 && find_is_hidden(f, p)
+		       ? p->supply_percent / 100 * p->demand_bytes_per_sec
+		       : p->sample_bytes_per_sec;
+}
+
+static double most_delivered(const struct find_max *f)
+{
+	double most = (double)NAN;
+
+	for (size_t i = 0; i < f->probe_count; i++)
+		if (strcmp(f->probes[i].verdict, "memory") != 0)
+			most = fmax(most, delivered(f, &f->probes[i]));
+	return most;
+}
+
+/* ---- which accelerator would fit ---- */
+
+/* What one of that name asks for at the AU required; NaN: it cannot be said. */
+static double demand_of_one(const struct find_max *f, const char *name)
+{
+	const char *job = f->job->name;
+	struct probe_args args = { 0 };
+	struct mlgen_err err = { 0 };
+	struct plan_report plan;
+	struct jobset set;
+	double demand = (double)NAN;
+
+	probe_args_add(&args, "--%s.accelerators=1", job);
+	probe_args_add(&args, "--%s.accelerator=%s", job, name);
+	int rc = probe_load(&set, f->ask, &args, &err);
+	for (size_t i = 0; rc == 0 && i < set.count; i++) {
+		if (strcmp(set.jobs[i]->name, job) != 0)
+			continue;
+		if (plan_make(&plan, set.jobs[i], f->ask->host, &set.settings, &err) == 0)
+			demand = plan.bytes_per_sec_one;
+		plan_fini(&plan);
+	}
+	jobset_fini(&set);
+	probe_args_fini(&args);
+	return demand * find_au_limit(f) / 100;
+}
+
+struct fit {
+	char best[64], least[64]; /* names: the largest that fits, the least */
+	double best_rate, least_rate;
+	bool do_differ;
+};
+
+static void find_max_fraction_look_at(struct fit *fit, const struct find_max *f, const char *name)
+{
+	double rate = demand_of_one(f, name);
+
+	if (!(rate > 0))
+		return;
+	fit->do_differ |= fit->least_rate > 0 && fabs(rate / fit->least_rate - 1) > 1e-6;
+	if (rate <= f->delivered_bytes_per_sec && rate > fit->best_rate) {
+		snprintf(fit->best, sizeof(fit->best), "%s", name);
+		fit->best_rate = rate;
+	}
+	if (!(fit->least_rate > 0) || rate < fit->least_rate) {
+		snprintf(fit->least, sizeof(fit->least), "%s", name);
+		fit->least_rate = rate;
+	}
+}
+
+static char *say_fit(const struct find_max *f, const struct fit *fit)
+{
+	char rate[UNITS_TEXT_BYTES];
+	struct buf out = { 0 };
+	double au = find_au_limit(f);
+
+	if (!fit->do_differ)
+		return NULL;
+	if (fit->best_rate > 0)
+		buf_addf(&out, "%s: %.0f (one needs %s for %g%%)", fit->best,
+			 fmax(1, floor(f->delivered_bytes_per_sec / fit->best_rate)),
+			 show_rate(rate, &f->unit, fit->best_rate), au);
+	else
+		buf_addf(&out,
+			 "none of those published for this job: the least, %s, needs %s for %g%%",
+			 fit->least, show_rate(rate, &f->unit, fit->least_rate), au);
+	return buf_take(&out);
+}
+
+/* On the command line, where it is that of all accelerators. */
+static bool is_overridden(const struct job *j, const char *option)
+{
+	const struct job_origin *o = &j->origins[field_find(job_fields, option) - job_fields];
+
+	return o->how && strcmp(o->how, "command line") == 0;
+}
+
+static void look_for_fit(struct find_max *f)
+{
+	if (!f->job->accelerators_known || is_overridden(f->job, "compute_time") ||
+	    is_overridden(f->job, "batch_size"))
+		return;
+	struct fit fit = { 0 };
+	char *names = mem_strdup(f->job->accelerators_known);
+	char *rest = names;
+
+	for (char *name; (name = strsep(&rest, " "));)
+		if (*name)
+			find_max_fraction_look_at(&fit, f, name);
+	f->fits = say_fit(f, &fit);
+	mem_free(names);
+}
+
+/* ---- the part of one ---- */
+
+/* Two digits, never more than it is. */
+static double round_down(double v)
+{
+	double unit = pow(10, floor(log10(v)) - 1);
+
+	return floor(v / unit + 1e-9) * unit;
+}
+
+/* Four digits, never less than it is. */
+static double four_digits_up(double v)
+{
+	double unit = pow(10, floor(log10(v)) - 3);
+
+	return round(ceil(v / unit - 1e-9) * unit);
+}
+
+static bool is_of_storage(const struct find_max *f)
+{
+	return f->limit && strcmp(f->limit, "storage") == 0;
+}
+
+void find_fraction(struct find_max *f)
+{
+	const struct find_side *s = &f->missed;
+
+	f->delivered_bytes_per_sec = most_delivered(f);
+	if (f->answer.found || f->interrupted || f->err.code || !f->search.falls ||
+	    f->required_count != 1 || !is_of_storage(f) || s->value != 1 ||
+	    !(s->demand_bytes_per_sec > 0))
+		return;
+	double need = s->demand_bytes_per_sec * find_au_limit(f) / 100;
+	double part = f->delivered_bytes_per_sec / need * TO_SPARE;
+	if (!(part > 0) || part >= 1)
+		return;
+	f->fraction = round_down(part);
+	look_for_fit(f);
+}
+
+/* ---- the command that plays it ---- */
+
+/* Longer by that; its parameters in ns. */
+static struct dist stretched(const struct dist *d, double by)
+{
+	struct dist out = dist_times(d, by);
+
+	if (d->kind == DIST_CONST)
+		out.a = four_digits_up(out.a);
+	return out;
+}
+
+/* What is of the search alone, and what would write over its answer. */
+static bool is_dropped(const char *arg)
+{
+	static const char *const names[] = { "find-max", "find_max", "json", "output", "html" };
+	size_t len = strcspn(arg, "=");
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		size_t n = strlen(names[i]);
+
+		if (len > n && strncmp(arg + len - n, names[i], n) == 0 &&
+		    strchr("-.", arg[len - n - 1]))
+			return true;
+	}
+	return false;
+}
+
+/* The arguments that play it; of scale= the files that were read. */
+static void add_play(struct probe_args *args, const struct find_max *f)
+{
+	const struct job *j = f->job;
+	const struct dist time = stretched(&j->compute_time, 1 / f->fraction);
+	struct buf text = { 0 };
+
+	dist_format(&text, &time, DIST_NS);
+	probe_args_add(args, "--%s.accelerators=1", j->name);
+	if (j->scale < 100 && j->accelerators > 1 && f->files && find_makes_files(f)) {
+		probe_args_add(args, "--%s.scale=100%%", j->name);
+		probe_args_add(args, "--%s.num_files=%" PRIu64, j->name, f->files);
+	}
+	probe_args_add(args, "--%s.compute_time=%s", j->name, buf_str(&text));
+	buf_fini(&text);
+}
+
+void find_put_play(struct buf *out, const struct find_max *f)
+{
+	const struct ask *a = f->ask;
+	struct probe_args args = { 0 };
+	char line[sizeof(a->host->command)] = "";
+	bool is_whole = true;
+	int i = 0;
+
+	add_play(&args, f);
+	for (; i < a->argc && strcmp(a->argv[i], "--") != 0; i++)
+		if (!is_dropped(a->argv[i]))
+			is_whole &= host_put_argument(line, sizeof(line), a->argv[i]);
+	for (size_t k = 0; k < args.count; k++)
+		is_whole &= host_put_argument(line, sizeof(line), args.at[k]);
+	for (; i < a->argc; i++)
+		is_whole &= host_put_argument(line, sizeof(line), a->argv[i]);
+	if (is_whole)
+		buf_add(out, line);
+	probe_args_fini(&args);
+}
+
+/* ---- how long a probe runs ---- */
+
+/*
+ * A short probe: so many steps that most of what it takes was not read ahead before the first one.
+ * AU would want more; what read threads bring while they have to read (find_max_judge.c) does not.
+ */
+#define SHORT_STEPS_LEAST 12
+#define SHORT_STEPS_PER_BATCH_AHEAD 3
+#define SHORT_SECONDS 2.0
+#define SHORT_SECONDS_MOST 60.0
+/* Slower than this and it has failed, however many steps there are. */
+#define SLOWER_MOST 2.0
+/* A full run of so few times the steps is run at once: one that fails ends early, and one that
+ * holds may be needed anyway. */
+#define HARDLY_LONGER 5
+/* A plain job, and jobs side by side: the same time for all. */
+#define TIMED_SECONDS 3.0
+
+static void find_max_length_add(struct probe_args *args, const struct job *j, const char *option,
+				uint64_t value)
+{
+	probe_args_add(args, "--%s.%s=%" PRIu64, j->name, option, value);
+}
+
+static void add_runtime(struct probe_args *a, const struct job *j, double seconds)
+{
+	char value[UNITS_TEXT_BYTES];
+	uint64_t ns = (uint64_t)(seconds * 1e9);
+
+	if (j->runtime_ns == 0 || ns < j->runtime_ns)
+		probe_args_add(a, "--%s.runtime=%s", j->name, units_put_time(value, ns));
+}
+
+static double step_seconds(const struct job *j)
+{
+	return dist_mean(&j->compute_time) / 1e9;
+}
+
+static uint64_t short_steps(const struct job *j)
+{
+	double ahead = (double)verdict_batches_ahead(j) * SHORT_STEPS_PER_BATCH_AHEAD;
+	double steps = fmax(ahead, SHORT_SECONDS / step_seconds(j));
+
+	steps = fmin(steps, SHORT_SECONDS_MOST / step_seconds(j));
+	return (uint64_t)ceil(fmax(SHORT_STEPS_LEAST, steps));
+}
+
+/* Time for epochs that are repeated; longer runs are as the job has them. */
+#define REPEAT_SECONDS 30.0
+
+static bool is_cold(const struct job *j)
+{
+	return job_drops_each_epoch(j) || j->direct || !job_touches_files(j);
+}
+
+/* May epochs be repeated? Not where somebody has said how long it is, or that they come from
+ * memory. */
+static bool can_be_longer(const struct job *j)
+{
+	return j->steps == 0 && j->runtime_ns == 0 &&
+	       (is_cold(j) || !job_is_given(j, "invalidate"));
+}
+
+/* At the best rate that was seen so far. */
+static double least_seconds(const struct find_max *f, const struct plan_report *plan)
+{
+	double seconds = plan->least_seconds, most = 0;
+
+	for (size_t i = 0; i < f->probe_count; i++)
+		most = fmax(most, f->probes[i].sample_bytes_per_sec);
+	return most > 0 ? fmax(seconds, plan->read_bytes / most) : seconds;
+}
+
+/*
+ * Short epochs are repeated until so many steps are counted, or its time is over; the first step of
+ * each is not. What is read again comes from storage.
+ */
+static void make_longer(struct probe_args *args, const struct find_max *f, const struct job *j,
+			const struct plan_report *plan)
+{
+	double seconds = least_seconds(f, plan);
+	uint64_t counted = plan->steps_per_epoch - 1;
+
+	if (plan->steps_per_epoch < 2 || counted * j->epochs >= FEW_STEPS || !can_be_longer(j) ||
+	    seconds > REPEAT_SECONDS)
+		return;
+	find_max_length_add(args, j, "epochs", (FEW_STEPS + counted - 1) / counted);
+	if (!is_cold(j))
+		probe_args_add(args, "--%s.invalidate=epoch", j->name);
+	add_runtime(args, j, fmax(REPEAT_SECONDS, SLOWER_MOST * seconds));
+}
+
+static void limit_steps(struct probe_args *args, const struct job *j)
+{
+	uint64_t steps = short_steps(j);
+
+	find_max_length_add(args, j, "steps", steps);
+	add_runtime(args, j, SLOWER_MOST * (double)steps * step_seconds(j) + SHORT_SECONDS);
+}
+
+static bool is_alone(const struct jobset *set, const struct job *j)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (set->jobs[i] != j && set->jobs[i]->group == j->group)
+			return false;
+	return true;
+}
+
+static bool is_timed(const struct job *j, uint64_t ns)
+{
+	return j->time_based && j->runtime_ns == ns;
+}
+
+/* What runs beside it is there from its beginning to its end. */
+static void run_for(struct probe_args *args, const struct jobset *set, const struct job *j,
+		    uint64_t ns)
+{
+	char runtime[UNITS_TEXT_BYTES];
+
+	units_put_time(runtime, ns);
+	for (size_t i = 0; i < set->count; i++) {
+		const struct job *other = set->jobs[i];
+
+		if (other->group != j->group || is_timed(other, ns))
+			continue;
+		if (job_work(other)->is_open_ended)
+			find_max_length_add(args, other, "time_based", 1);
+		probe_args_add(args, "--%s.runtime=%s", other->name, runtime);
+	}
+}
+
+/* A plain job, one that lasts for a time, or one that is not alone. */
+static void limit_time(struct probe_args *args, const struct jobset *set, const struct job *j,
+		       double least_seconds, bool *is_full)
+{
+	double seconds = fmax(TIMED_SECONDS, FEW_STEPS * step_seconds(j));
+	double whole = (double)j->runtime_ns / 1e9;
+
+	seconds = fmin(seconds, SHORT_SECONDS_MOST);
+	if (!is_alone(set, j) && !j->runtime_ns)
+		whole = fmax(least_seconds, seconds);
+	*is_full |= whole > 0 && whole <= seconds;
+	if (*is_full && is_alone(set, j))
+		return;
+	run_for(args, set, j, (uint64_t)(1e9 * (*is_full ? whole : seconds)));
+}
+
+/* AU counts from the second step of an epoch on. */
+static int check_steps(const struct find_max *f, const struct job *j,
+		       const struct plan_report *plan, struct mlgen_err *err)
+{
+	uint64_t steps_per_epoch = plan->steps_per_epoch;
+
+	if (steps_per_epoch >= find_steps_needed(f))
+		return 0;
+	if (!workload_trains(job_work(j)))
+		return mlgen_fail(err, -EINVAL,
+				  "steps=%" PRIu64
+				  ": AU counts from the second step on; raise steps",
+				  steps_per_epoch);
+	return mlgen_fail(
+		err, -EINVAL,
+		"an epoch has %" PRIu64
+		" step%s, and AU counts from the second on; it takes at least %.0f files: %s",
+		steps_per_epoch, steps_per_epoch == 1 ? "" : "s",
+		ceil(2.0 * (double)j->batch_size * (double)j->accelerators /
+		     (double)plan->dataset.samples_per_file),
+		advice_more_files(j, find_makes_files(f)));
+}
+
+static int set_length(const struct find_max *f, const struct jobset *set, struct job *j,
+		      struct probe_args *args, bool *is_full, struct mlgen_err *err)
+{
+	struct plan_report plan;
+
+	if (plan_make(&plan, j, f->ask->host, &set->settings, err) < 0)
+		return -EINVAL;
+	int rc = 0;
+	bool counts = job_work(j)->has_accelerators && step_seconds(j) > 0 && !j->time_based &&
+		      is_alone(set, j);
+	if (counts && plan.total_steps <= HARDLY_LONGER * short_steps(j))
+		*is_full = true;
+	if (job_work(j)->checkpoints == CHECKPOINTS_ALWAYS)
+		*is_full = true;
+	else if (*is_full && counts)
+		make_longer(args, f, j, &plan);
+	else if (!*is_full && counts)
+		limit_steps(args, j);
+	else if (!counts)
+		limit_time(args, set, j, plan.least_seconds, is_full);
+	if (job_work(j)->has_accelerators)
+		rc = check_steps(f, j, &plan, err);
+	plan_fini(&plan);
+	return rc;
+}
+
+static void add_value(struct probe_args *args, const struct find_max *f, uint64_t number)
+{
+	struct buf value = { 0 };
+
+	find_put_shown(&value, f, number);
+	probe_args_add(args, "--%s.%s=%s", f->job->name, f->option->name, buf_str(&value));
+	buf_fini(&value);
+}
+
+int find_length(const struct find_max *f, struct search_step step, struct probe_args *args,
+		bool *is_full, struct mlgen_err *err)
+{
+	struct jobset set;
+	struct job *j = NULL;
+
+	add_value(args, f, step.value);
+	int rc = probe_load(&set, f->ask, args, err);
+	/* Before a tier has filled it shows nothing. */
+	*is_full = step.what == SEARCH_FULL || f->is_min;
+	/* Its figures are those of all numjobs together. */
+	if (job_work(f->job)->page->has_records)
+		find_max_length_add(args, f->job, "group_reporting", 1);
+	for (size_t i = 0; rc == 0 && i < set.count; i++)
+		if (strcmp(set.jobs[i]->name, f->job->name) == 0)
+			j = set.jobs[i];
+	if (j)
+		rc = set_length(f, &set, j, args, is_full, err);
+	jobset_fini(&set);
+	return rc;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* find_max_question.c - what --find-max and --find-min ask: which option, of which job, for
+ * what. */
+#include "ask/search/search_internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "ask/ask.h"
+#include "base/mem.h"
+
+/* MLPerf Storage's, for most workloads. */
+#define USUAL_REQUIREMENT "au>=90"
+
+/* Where the option itself has no limit. */
+#define MOST (1ull << 40)
+
+/* As it was asked, "cache_size" or "unet3d.cache_size". */
+static const char *asked(const struct find_max *f)
+{
+	const struct settings *set = &f->ask->set->settings;
+
+	return f->is_min ? set->find_min : set->find_max;
+}
+
+/* Options that it may vary; NULL = of this workload there is none. */
+static const char *const *varied(const struct find_max *f)
+{
+	const struct asked *of = job_work(f->job)->asked;
+
+	return f->is_min ? of->lessened : of->varied;
+}
+
+static bool is_in(const char *const *list, const char *name)
+{
+	while (list && *list && strcmp(*list, name) != 0)
+		list++;
+	return list && *list;
+}
+
+/* "accelerators, batch_size and prefetch" */
+static void put_varied(struct buf *out, const char *const *at)
+{
+	for (size_t i = 0; at && at[i]; i++)
+		buf_addf(out, "%s%s", i == 0 ? "" : at[i + 1] ? ", " : " and ", at[i]);
+}
+
+static int fail_unknown_option(const struct find_max *f, const char *name, struct mlgen_err *err)
+{
+	const struct mlgen_field *const tables[] = { job_fields, NULL };
+	const char *nearest = field_nearest(tables, name);
+
+	if (nearest)
+		return mlgen_fail(err, -EINVAL, "%s=%s: no such option; did you mean '%s'?",
+				  f->word, asked(f), nearest);
+	return mlgen_fail(
+		err, -EINVAL, "%s=%s: no such option; name %s or JOB.OPTION", f->word, asked(f),
+		f->is_min ? "cache_size" : "one that is a whole number, such as accelerators,");
+}
+
+/* What has an answer that needs no run, the other way round. */
+static int fail_other_way(const struct find_max *f, struct mlgen_err *err)
+{
+	const char *option = f->option->name;
+
+	if (!f->is_min)
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: a larger tier is never worse, so that the most is all of "
+				  "the dataset; ask for the least: --find-min=%s",
+				  f->word, asked(f), option);
+	struct buf names = { 0 };
+	put_varied(&names, varied(f));
+	mlgen_fail(err, -EINVAL,
+		   "%s=%s: the least is asked of what costs, and is better the more there is of "
+		   "it; of phase=%s that is %s",
+		   f->word, asked(f), job_work_name(f->job), names.len ? buf_str(&names) : "none");
+	buf_fini(&names);
+	return -EINVAL;
+}
+
+/* Not of a text, of what makes another job of it, or of its length. */
+static int check_varied(const struct find_max *f, struct mlgen_err *err)
+{
+	const char *const *other = job_work(f->job)->asked->lessened;
+	struct buf names = { 0 };
+
+	if (is_in(varied(f), f->option->name))
+		return 0;
+	if (f->is_min || is_in(other, f->option->name))
+		return fail_other_way(f, err);
+	put_varied(&names, varied(f));
+	mlgen_fail(err, -EINVAL,
+		   "%s=%s: %s is none that can be more and more of the same job; of phase=%s these "
+		   "are: %s",
+		   f->word, asked(f), f->option->name, job_work_name(f->job), buf_str(&names));
+	buf_fini(&names);
+	return -EINVAL;
+}
+
+/* Of an empty tier the first epoch says nothing. */
+static int check_tier(const struct find_max *f, struct mlgen_err *err)
+{
+	const struct job *j = f->job;
+
+	if (!f->is_min)
+		return 0;
+	if (j->cache == CACHE_NONE)
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: there is no tier; say what it keeps, such as cache=minio",
+				  f->word, asked(f));
+	if (j->epochs < 2 && !j->time_based && !(j->cache_warm > 0))
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: a tier is empty in its first epoch; set epochs=3 or "
+				  "more, or cache_warm=100%%",
+				  f->word, asked(f));
+	return 0;
+}
+
+static int fail_job(const struct find_max *f, const char *job, struct mlgen_err *err)
+{
+	const struct jobset *set = f->ask->set;
+	struct buf names = { 0 };
+
+	for (size_t i = 0; i < set->count && names.len < 400; i++)
+		buf_addf(&names, " %s", set->jobs[i]->name);
+	if (job)
+		mlgen_fail(err, -EINVAL, "%s=%s: there is no job '%s'; there is%s", f->word,
+			   asked(f), job, buf_str(&names));
+	else
+		mlgen_fail(err, -EINVAL, "%s=%s: of which job? There is%s; write --%s.%s=%s",
+			   f->word, asked(f), buf_str(&names), set->jobs[0]->name, f->word,
+			   f->option->name);
+	buf_fini(&names);
+	return -EINVAL;
+}
+
+/* "accelerators", or "unet3d.accelerators": a name may have dots itself. */
+static int find_max_question_option(struct find_max *f, const struct jobset *set,
+				    struct mlgen_err *err)
+{
+	const char *text = asked(f);
+	const char *dot = strrchr(text, '.');
+	const char *name = dot ? dot + 1 : text;
+	const struct mlgen_field *option = field_find(job_fields, name);
+
+	if (!option)
+		return fail_unknown_option(f, name, err);
+	f->option = option;
+	char *job = dot ? mem_strndup(text, (size_t)(dot - text)) : NULL;
+	size_t at = set->count;
+	for (size_t i = 0; i < set->count; i++)
+		if (job ? strcmp(set->jobs[i]->name, job) == 0 : set->count == 1)
+			at = i;
+	int rc = 0;
+	if (at < set->count)
+		f->job = set->jobs[at];
+	else
+		rc = fail_job(f, job, err);
+	mem_free(job);
+	return rc;
+}
+
+static int find_requirement(struct find_max *f, const struct settings *set, struct mlgen_err *err)
+{
+	struct buf text = { 0 };
+	const struct job *j = f->job;
+
+	if (set->require)
+		buf_add(&text, set->require);
+	else if (job_work(j)->has_accelerators && !isnan(j->target_au))
+		buf_addf(&text, "au>=%g", j->target_au);
+	else if (job_work(j)->has_accelerators)
+		buf_add(&text, USUAL_REQUIREMENT);
+	else
+		return mlgen_fail(
+			err, -EINVAL,
+			"%s=%s: what has to hold? Say it with --require, such as --require='%s'",
+			f->word, asked(f), job_work(j)->asked->example);
+	f->requirement = buf_take(&text);
+	int n = jobset_requirements(f->requirement, f->required, REQUIREMENTS_MAX, err);
+	f->required_count = n > 0 ? (unsigned)n : 0;
+	return n < 0 ? n : 0;
+}
+
+static bool is_possible(const struct find_max *f, uint64_t value)
+{
+	struct search_step step = { .what = SEARCH_SHORT, .value = value };
+	struct probe_args args = { 0 };
+	struct mlgen_err err = { 0 };
+	bool is_full = false;
+	int rc = find_length(f, step, &args, &is_full, &err);
+
+	probe_args_fini(&args);
+	return rc == 0;
+}
+
+/* The least, or what the job says: one file, say, is too few for any. */
+static uint64_t first_value(const struct find_max *f)
+{
+	const struct mlgen_field *o = f->option;
+	uint64_t least = o->min > 1 ? (uint64_t)o->min : 1, own;
+
+	memcpy(&own, (const char *)f->job + o->off, sizeof(own));
+	return own > least && !is_possible(f, least) && is_possible(f, own) ? own : least;
+}
+
+/* More accelerators are never busier, and never wait less. */
+static bool falls(const struct find_max *f)
+{
+	unsigned n = 0;
+
+	while (n < f->required_count &&
+	       (find_is_au(&f->required[n])
+			? f->required[n].op[0] == '>'
+			: find_is_time(&f->required[n]) && f->required[n].op[0] == '<'))
+		n++;
+	return find_counts_accelerators(f) && n == f->required_count;
+}
+
+/* What is written down is of one run. */
+static int check_outputs(const struct find_max *f, struct mlgen_err *err)
+{
+	const struct settings *set = &f->ask->set->settings;
+
+	if (set->log)
+		return mlgen_fail(err, -EINVAL,
+				  "log: --%s runs the job many times, and a log is of one run; "
+				  "leave out --log",
+				  f->word);
+	if (set->output_format == OUTPUT_DLIO)
+		return mlgen_fail(err, -EINVAL,
+				  "output-format=dlio: has no place for what --%s finds; use json",
+				  f->word);
+	return 0;
+}
+
+/* Which option, and has it anything to do with what the job does? */
+static int check_option(struct find_max *f, struct mlgen_err *err)
+{
+	if (find_max_question_option(f, f->ask->set, err) < 0)
+		return -EINVAL;
+	if (job_work(f->job)->only_prepares)
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: phase=prepare measures nothing; use phase=train", f->word,
+				  asked(f));
+	if (check_varied(f, err) < 0 || check_tier(f, err) < 0)
+		return -EINVAL;
+	if (strcmp(f->option->name, "iodepth") == 0 && !f->job->engine->reap)
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: ioengine=%s has one request under way, whatever iodepth "
+				  "says; use io_uring or libaio, or vary numjobs",
+				  f->word, asked(f), f->job->engine->name);
+	return 0;
+}
+
+static void set_limits(struct find_max *f)
+{
+	const struct mlgen_field *o = f->option;
+	uint64_t most = o->max > 0 && o->max < (double)MOST ? (uint64_t)o->max : MOST;
+
+	if (f->is_min) {
+		search_init(&f->search, 1, FIND_MIN_STEPS);
+		return;
+	}
+	uint64_t least = first_value(f);
+	search_init(&f->search, least, find_most_by_files(f, least, most));
+	f->search.falls = falls(f);
+}
+
+int find_question(struct find_max *f, struct mlgen_err *err)
+{
+	if (check_outputs(f, err) < 0 || check_option(f, err) < 0 ||
+	    find_requirement(f, &f->ask->set->settings, err) < 0)
+		return -EINVAL;
+	if (!isnan(find_au_limit(f)) && dist_mean(&f->job->compute_time) <= 0)
+		return mlgen_fail(err, -EINVAL,
+				  "require=%s: compute_time=0 leaves no accelerator utilisation; "
+				  "set compute_time, or require something else",
+				  f->requirement);
+	set_limits(f);
+	return 0;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* find_max_table.c - the table of --find-max, a row as each run ends. */
+#include "ask/search/search_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "ask/results/results.h"
+#include "base/units.h"
+#include "base/wrap.h"
+#include "job/job.h"
+#include "report/text_block.h"
+#include "report/text_settings.h"
+#include "report/verdict.h"
+
+/* "stall_ns.p99 < 1ms" */
+static void put_part(struct buf *out, const struct requirement *q)
+{
+	char value[UNITS_TEXT_BYTES];
+
+	if (find_is_time(q))
+		units_put_time(value, (uint64_t)q->value);
+	else
+		units_put_f64(value, q->value);
+	buf_addf(out, "%s %s %s", q->metric, q->op, value);
+}
+
+/* "au >= 90 and stall_ns.p99 < 1ms" */
+static void put_requirement(struct buf *out, const struct find_max *f)
+{
+	for (unsigned i = 0; i < f->required_count; i++) {
+		buf_add(out, i ? " and " : "");
+		put_part(out, &f->required[i]);
+	}
+}
+
+static int option_width(const struct find_max *f)
+{
+	int len = (int)strlen(f->option->name);
+
+	return len > 12 ? len : 12;
+}
+
+static int metric_width(const struct requirement *q)
+{
+	int len = (int)strlen(q->metric);
+
+	return len > 11 ? len : 11; /* "14.86 GiB/s" */
+}
+
+/* In a training AU and stalls have a column anyway. */
+static bool has_column(const struct find_max *f, unsigned i)
+{
+	const struct requirement *q = &f->required[i];
+
+	return !find_trains(f) || (!find_is_au(q) && strcmp(q->metric, "stall_ns.p99") != 0);
+}
+
+static void put_columns(struct buf *out, const struct find_max *f)
+{
+	buf_addf(out, "%5s %*s", "probe", option_width(f), f->option->name);
+	if (find_trains(f))
+		buf_addf(out, " %6s", "AU");
+	for (unsigned i = 0; i < f->required_count; i++)
+		if (has_column(f, i))
+			buf_addf(out, "  %*s", metric_width(&f->required[i]),
+				 f->required[i].metric);
+	if (job_work(f->job)->is_open_ended)
+		buf_addf(out, " %6s", f->unit.name);
+	if (find_trains(f))
+		buf_addf(out, "  %13s %6s", "stall p99, ms", "steps");
+	buf_addc(out, '\n');
+}
+
+static void put_rate(struct buf *out, const struct find_max *f, double rate)
+{
+	if (isnan(rate))
+		buf_addf(out, " %6s", "-");
+	else
+		buf_addf(out, " %6.*f", show_rate_decimals(&f->unit, rate / f->unit.bytes),
+			 rate / f->unit.bytes);
+}
+
+static void put_training(struct buf *out, const struct metrics_probe *p)
+{
+	char ms[UNITS_TEXT_BYTES], steps[UNITS_TEXT_BYTES];
+
+	buf_addf(out, "  %13s %6s", units_human_ms(ms, p->stall_p99_ns),
+		 units_human_count(steps, p->steps));
+}
+
+/* "storage-bound"; false: there is none that explains an AU. */
+static bool put_verdict(struct buf *out, const struct metrics_probe *p)
+{
+	const char *label = verdict_label(p->verdict);
+
+	if (!label || !strcmp(p->verdict, "compute"))
+		return false;
+	if (strcmp(p->verdict, "memory") == 0)
+		label = "from memory";
+	for (const char *c = label; *c; c++)
+		buf_addc(out, (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c));
+	return true;
+}
+
+/* The first part of the requirement that was missed; NULL: each was met. */
+static const struct requirement *missed(const struct find_max *f, const struct metrics_probe *p)
+{
+	for (unsigned i = 0; i < f->required_count; i++)
+		if (!require_holds(&f->required[i], p->figures[i]))
+			return &f->required[i];
+	return NULL;
+}
+
+/* Why a run holds nothing: what limits its AU, or what else was missed. */
+static void put_why(struct buf *out, const struct find_max *f, const struct metrics_probe *p)
+{
+	const struct requirement *q = missed(f, p);
+
+	if (!p->too_many_errors && find_is_hidden(f, p))
+		buf_addf(out, "reads reach %.0f%% of need, ", p->supply_percent);
+	/* Beside a model a busy host is a hint; that it is not the limit is measured. */
+	bool is_hint = verdict_is_model(f->job) && !strcmp(p->verdict, "host");
+	bool is_of_au = !q || p->too_many_errors || find_is_au(q);
+	if (is_of_au && !is_hint && put_verdict(out, p))
+		return;
+	if (q) {
+		buf_add(out, "misses ");
+		put_part(out, q);
+	} else {
+		buf_add(out, "unclear");
+	}
+}
+
+static void put_row(struct buf *out, const struct find_max *f, const struct metrics_probe *p)
+{
+	char figure[FIND_FIGURE_BYTES];
+	struct buf why = { 0 };
+
+	if (find_trains(f))
+		buf_addf(out, " %6s", find_au_text(figure, p->au_percent));
+	for (unsigned i = 0; i < f->required_count; i++)
+		if (has_column(f, i))
+			buf_addf(out, "  %*s", metric_width(&f->required[i]),
+				 find_figure_text(figure, &f->required[i], p->figures[i]));
+	if (job_work(f->job)->is_open_ended)
+		put_rate(out, f, p->sample_bytes_per_sec);
+	if (find_trains(f))
+		put_training(out, p);
+	buf_add(out, p->holds ? "  pass  " : "  fail  ");
+	if (!p->holds)
+		put_why(&why, f, p);
+	else if (strcmp(p->verdict, "memory") == 0)
+		put_verdict(&why, p);
+	if (p->cut_short)
+		buf_addf(&why, "%sended early", why.len ? ", " : "");
+	wrap_words(out, wrap_column_of(out), wrap_columns(), buf_str(&why));
+	buf_fini(&why);
+}
+
+static void print_line(FILE *to, const struct buf *line)
+{
+	size_t len = line->len;
+
+	while (len && line->s[len - 1] == ' ')
+		len--;
+	struct buf whole = { 0 };
+	buf_addn(&whole, buf_str(line), len);
+	buf_addc(&whole, '\n');
+	text_print(to, &whole);
+	buf_fini(&whole);
+	fflush(to);
+}
+
+/* The first one shows how large rates are. */
+static void choose_unit(struct find_max *f, const struct metrics_probe *p)
+{
+	struct buf out = { 0 };
+
+	f->unit = show_rate_unit(p->sample_bytes_per_sec);
+	if (!f->table)
+		return;
+	buf_addc(&out, '\n');
+	put_columns(&out, f);
+	text_print(f->table, &out);
+	buf_fini(&out);
+}
+
+void find_put_question(struct buf *out, const struct find_max *f)
+{
+	buf_addf(out, "%s: %s %s with ", f->job->name, f->is_min ? "least" : "most",
+		 f->option->name);
+	put_requirement(out, f);
+}
+
+void find_text_head(struct find_max *f)
+{
+	const struct settings *set = &f->ask->set->settings;
+	struct buf out = { 0 };
+
+	find_put_question(&out, f);
+	buf_addc(&out, '\n');
+	text_put_title(&out, set->title, set->note);
+	text_print(f->table, &out);
+	fflush(f->table);
+	buf_fini(&out);
+}
+
+void find_text_probe(struct find_max *f, const struct metrics_probe *p)
+{
+	struct buf line = { 0 }, value = { 0 };
+	char number[24];
+
+	if (!f->unit.name)
+		choose_unit(f, p);
+	if (!f->table)
+		return;
+	snprintf(number, sizeof(number), "%zu", f->probe_count);
+	find_put_shown(&value, f, p->value);
+	buf_addf(&line, "%5s %*s", p->full ? "full" : number, option_width(f), buf_str(&value));
+	buf_fini(&value);
+	if (p->possible)
+		put_row(&line, f, p);
+	else
+		buf_addf(&line, "  %s: %s", f->err.code ? "failed" : "not possible", p->error);
+	print_line(f->table, &line);
+	buf_fini(&line);
+}
