@@ -17,7 +17,7 @@
 #include "report/outputs.h"
 #include "report/text.h"
 #include "report/watch.h"
-#include "run/traced.h"
+#include "run/run_trace.h"
 
 int program_usage(const struct mlgen_err *err)
 {

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "report/place.h"
-#include "run/live.h"
+#include "run/watch/watch.h"
 
 struct csv;
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
-#include "run/live.h"
+#include "run/watch/watch.h"
 
 /*
  * A row of live_fields is a metric as the conventions of Prometheus have them:

@@ -10,8 +10,8 @@
 #include "base/util.h"
 #include "report/prom_hist.h"
 #include "report/prom_text.h"
-#include "run/host_look.h"
 #include "run/others.h"
+#include "run/watch/watch.h"
 
 #define LOOK_LEAST_NS (NS_PER_S / 10)
 /* Between two readings of what is per second of the host. */

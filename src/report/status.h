@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "job/job.h"
-#include "run/live.h"
+#include "run/watch/watch.h"
 
 /*
  * Throughput, AU and stall percentile are those of the last ten seconds. An accelerator that has

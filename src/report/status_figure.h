@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "run/live.h"
+#include "run/watch/watch.h"
 
 #define STATUS_FIGURE_BYTES 96
 

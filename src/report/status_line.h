@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "run/live.h"
+#include "run/watch/watch.h"
 #include "stat/hist.h"
 
 #define STATUS_COLUMNS 80

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "run/live.h"
+#include "run/watch/watch.h"
 
 #define TRACK_LOOKS 10 /* seconds that AU, throughput and percentiles look back */
 

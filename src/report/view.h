@@ -7,7 +7,7 @@
 
 #include <mlgen/err.h>
 
-#include "run/live.h"
+#include "run/watch/watch.h"
 
 /*
  * What the status line reads, once an interval, on the main thread; the threads of the run do

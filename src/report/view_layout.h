@@ -9,7 +9,7 @@
 #include "report/status_track.h"
 #include "report/view_bars.h"
 #include "report/view_pen.h"
-#include "run/live.h"
+#include "run/watch/watch.h"
 
 /* Less than that has no room for what there is to be seen. */
 #define VIEW_ROWS 24

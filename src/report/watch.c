@@ -18,9 +18,8 @@
 #include "base/util.h"
 #include "report/csv.h"
 #include "report/status.h"
-#include "run/host_look.h"
 #include "run/others.h"
-#include "run/series.h"
+#include "run/watch/watch.h"
 
 #define TICK_NS NS_PER_S
 #define OTHERS_NS 20000000ull /* between two looks for their end */

@@ -11,7 +11,7 @@
 #include "report/json_each.h"
 #include "report/view.h"
 #include "run/run.h"
-#include "run/series_result.h"
+#include "run/watch/watch.h"
 
 /* It ran, but its log could not be written: err says why. */
 enum { WATCH_NO_LOG = 1 };

@@ -18,7 +18,7 @@
 #include "run/hold.h"
 #include "run/loader_anew.h"
 #include "run/loader_inside.h"
-#include "run/reader.h"
+#include "run/read/read.h"
 #include "run/tier.h"
 #include "run/tracemarks.h"
 

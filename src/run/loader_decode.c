@@ -8,9 +8,8 @@
 #include "base/rng.h"
 #include "base/util.h"
 #include "run/loader_inside.h"
-#include "run/reader.h"
+#include "run/read/read.h"
 #include "run/tier.h"
-#include "run/unpack.h"
 
 /* The most draws taken for one extent. */
 #define DRAWS_MAX 16u

@@ -4,7 +4,7 @@
 #include "run/interleave.h"
 #include "run/loader_anew.h"
 #include "run/loader_inside.h"
-#include "run/reader.h"
+#include "run/read/read.h"
 
 /* pytorch: one worker reads a whole batch, its samples one after the other. */
 static bool read_batch(struct loader *l, const struct stage *at, struct sampler_epoch *order,

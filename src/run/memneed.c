@@ -15,13 +15,13 @@
 #include "data/state/state.h"
 #include "job/job.h"
 #include "run/activity.h"
-#include "run/crew.h"
 #include "run/hold.h"
 #include "run/loader.h"
+#include "run/make/make.h"
+#include "run/read/read.h"
 #include "run/ring.h"
 #include "run/saver.h"
 #include "run/train.h"
-#include "run/unpack.h"
 #include "trace/tracer.h"
 
 /*

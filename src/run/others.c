@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "hosts/survey.h"
-#include "run/host_look.h"
 #include "run/run.h"
+#include "run/watch/watch.h"
 
 #define ANSWER_MOST_NS (3 * NS_PER_S / 10)
 /* Readings of the host that are nearer are one. */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "hosts/hosts.h"
-#include "run/live.h"
+#include "run/watch/watch.h"
 
 struct run;
 

@@ -8,12 +8,12 @@
 #include "io/dropcaches.h"
 #include "io/host.h"
 #include "run/loader.h"
+#include "run/make/make.h"
 #include "run/rank_account.h"
 #include "run/rank_checkpoint.h"
 #include "run/rank_eval.h"
 #include "run/rank_order.h"
 #include "run/rank_step.h"
-#include "run/residency.h"
 #include "run/saver.h"
 #include "run/tracemarks.h"
 

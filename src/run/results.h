@@ -14,9 +14,9 @@
 #include "io/topology.h"
 #include "job/job.h"
 #include "run/checkpoints_result.h"
+#include "run/make/make.h"
 #include "run/mark.h"
-#include "run/prepare.h"
-#include "run/series_result.h"
+#include "run/watch/watch.h"
 #include "stat/metric.h"
 #include "stat/opstat.h"
 

@@ -15,8 +15,9 @@
 #include "run/devices.h"
 #include "run/rules.h"
 #include "run/run_inside.h"
+#include "run/run_trace.h"
 #include "run/shared.h"
-#include "run/traced_threads.h"
+#include "run/watch/watch.h"
 #include "trace/tracer.h"
 
 static void stop_all(void *arg)

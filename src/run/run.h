@@ -12,8 +12,8 @@
 #include "data/file/file.h"
 #include "io/host.h"
 #include "job/job.h"
-#include "run/live.h"
 #include "run/results.h"
+#include "run/watch/watch.h"
 
 /*
  * A run owns everything: made in main, handed down, destroyed in main. Jobs of one group start
@@ -67,7 +67,7 @@ int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer, void
 
 /*
  * Record what the threads of its jobs do, but for preparations of jobs that do something else then;
- * from run_execute on, into a file (traced.h). 0 or -errno with err.
+ * from run_execute on, into a file (run_trace.h). 0 or -errno with err.
  */
 struct traced_config;
 int run_trace(struct run *r, const struct traced_config *cfg, struct mlgen_err *err);

@@ -8,6 +8,7 @@
 #include "run/memlimit.h"
 #include "run/others.h"
 #include "run/run.h"
+#include "run/run_trace.h"
 #include "run/slot.h"
 
 struct tracer;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "run/run_inside.h"
-#include "run/traced_threads.h"
+#include "run/watch/watch.h"
 #include "trace/trace_iolog.h"
 
 struct iolog_job {

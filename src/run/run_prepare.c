@@ -5,7 +5,7 @@
 
 #include "hosts/hosts.h"
 #include "run/activity.h"
-#include "run/oneplace.h"
+#include "run/make/make.h"
 
 struct slot *run_next_in_group(struct run *r, unsigned group, struct slot *after)
 {

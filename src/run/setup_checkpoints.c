@@ -12,7 +12,7 @@
 #include "data/dataset/dataset.h"
 #include "hosts/hosts.h"
 #include "job/job.h"
-#include "run/newdir.h"
+#include "run/make/make.h"
 #include "run/saver.h"
 
 static bool saves(const struct job *j)

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "run/activity.h"
-#include "run/crew.h"
+#include "run/make/make.h"
 #include "run/saver.h"
 
 bool slot_touches_files(const struct slot *s)

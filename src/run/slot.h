@@ -9,14 +9,13 @@
 #include "io/devstat.h"
 #include "io/mount.h"
 #include "run/failure.h"
-#include "run/live.h"
+#include "run/make/make.h"
 #include "run/placement.h"
-#include "run/prepare.h"
 #include "run/results.h"
 #include "run/run.h"
 #include "run/span.h"
-#include "run/traced.h"
 #include "run/train.h"
+#include "run/watch/watch.h"
 
 struct memlimit;
 struct rules_known;

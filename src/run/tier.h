@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "run/memneed.h"
 #include "run/placement.h"
-#include "run/reader.h"
+#include "run/read/read.h"
 #include "run/results.h"
 #include "run/stages.h"
 #include "run/worker.h"

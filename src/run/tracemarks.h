@@ -4,9 +4,9 @@
 #pragma once
 
 #include "run/rank_step.h"
-#include "run/reader.h"
-#include "run/traced.h"
+#include "run/read/read.h"
 #include "run/train.h"
+#include "run/watch/watch.h"
 
 /* Who a loader is; without a thread of its own it is its rank. */
 void tracemarks_role(const struct loader *l, char role[TRACED_ROLE_BYTES]);

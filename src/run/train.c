@@ -12,15 +12,14 @@
 #include "data/order/order.h"
 #include "data/plans/plans.h"
 #include "io/engines.h"
-#include "run/live.h"
 #include "run/loader.h"
 #include "run/rank.h"
 #include "run/rank_account.h"
-#include "run/reader.h"
+#include "run/read/read.h"
 #include "run/saver.h"
 #include "run/slot.h"
 #include "run/tier.h"
-#include "run/unpack.h"
+#include "run/watch/watch.h"
 
 bool train_drops_before(const struct train *t, uint64_t epoch)
 {

@@ -11,7 +11,7 @@
 #include "io/io.h"
 #include "io/topology.h"
 #include "run/placement.h"
-#include "run/traced.h"
+#include "run/watch/watch.h"
 #include "stat/moments.h"
 
 /* A series of one-second rates (run_tick). */

@@ -12,7 +12,7 @@
 #include "job/job.h"
 #include "report/metrics.h"
 #include "report/prom_family.h"
-#include "run/live.h"
+#include "run/watch/watch.h"
 #include "score/score.h"
 
 static const struct {

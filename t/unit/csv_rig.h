@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "report/csv.h"
-#include "run/host_look.h"
+#include "run/watch/watch.h"
 #include "temp.h"
 
 #define SEC UINT64_C(1000000000)

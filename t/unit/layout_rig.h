@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "io/engines.h"
 #include "job/job.h"
-#include "run/filemaker.h"
+#include "run/make/make.h"
 #include "temp.h"
 
 static char top[TEMP_BYTES];

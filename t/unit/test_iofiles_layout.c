@@ -12,7 +12,7 @@
 
 #include "io/pagecache.h"
 #include "iofiles_rig.h"
-#include "run/crew.h"
+#include "run/make/make.h"
 #include "suites.h"
 #include "work/plain/iolayout.h"
 

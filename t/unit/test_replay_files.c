@@ -13,7 +13,7 @@
 
 #include "io/pagecache.h"
 #include "replay_files_rig.h"
-#include "run/crew.h"
+#include "run/make/make.h"
 #include "suites.h"
 #include "work/plain/replay_files.h"
 

@@ -19,7 +19,7 @@
 
 #include "base/process.h"
 #include "data/file/file.h"
-#include "run/dirlock.h"
+#include "run/make/make.h"
 
 /* ---- what is found and removed ---- */
 

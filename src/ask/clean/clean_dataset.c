@@ -15,7 +15,7 @@
 #include "base/util.h"
 #include "data/dataset/dataset.h"
 #include "data/file/file.h"
-#include "run/datafile.h"
+#include "run/make/make.h"
 
 static void set_fini(struct clean_set *s)
 {

@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "report/verdict.h"
 #include "report/watch.h"
+#include "run/run_trace.h"
 
 /* ---- several hosts ---- */
 

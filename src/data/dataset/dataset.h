@@ -84,7 +84,7 @@ int foreign_check_checkpoints(const char *directory, const struct job *job, stru
 
 /*
  * DIRECTORY/mlgen-dataset.json holds the parameters and `complete`. It is replaced atomically and
- * synced. Complete is trusted here: nothing is listed or stat'ed (run/datasample.h does). Files are
+ * synced. Complete is trusted here: nothing is listed or stat'ed (run/make does). Files are
  * written under a temporary name and renamed when whole, so an incomplete dataset is resumed by
  * looking for names that are missing.
  */

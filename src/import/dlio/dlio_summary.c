@@ -47,20 +47,20 @@ static void set_text(json_t *o, const char *key, const char *text)
 	json_object_set_new(o, key, value ? value : json_string("?"));
 }
 
-/* ---- a series: its list, mean and population deviation ---- */
+/* ---- values: their list, mean and population deviation ---- */
 
-struct series {
+struct values {
 	json_t *list;
 	double sum, sum_squares;
 	size_t n;
 };
 
-static struct series series_new(void)
+static struct values values_new(void)
 {
-	return (struct series){ .list = json_array() };
+	return (struct values){ .list = json_array() };
 }
 
-static void series_add(struct series *s, double v)
+static void values_add(struct values *s, double v)
 {
 	if (isnan(v))
 		return;
@@ -70,14 +70,14 @@ static void series_add(struct series *s, double v)
 	s->n++;
 }
 
-static double series_mean(const struct series *s)
+static double values_mean(const struct values *s)
 {
 	return s->n ? s->sum / (double)s->n : (double)NAN;
 }
 
-static double series_stdev(const struct series *s)
+static double values_stdev(const struct values *s)
 {
-	double mean = series_mean(s);
+	double mean = values_mean(s);
 
 	return s->n ? sqrt(fmax(0, s->sum_squares / (double)s->n - mean * mean)) : (double)NAN;
 }
@@ -179,11 +179,11 @@ static void add_dataset(json_t *o, const struct job_result *r, const struct host
 /* ---- metric ---- */
 
 /* "train_au_percentage" and its mean and deviation; the list is given away. */
-static void set_series(json_t *o, const char *const keys[3], struct series *s)
+static void set_values(json_t *o, const char *const keys[3], struct values *s)
 {
 	json_object_set_new(o, keys[0], s->list);
-	set_real(o, keys[1], series_mean(s));
-	set_real(o, keys[2], series_stdev(s));
+	set_real(o, keys[1], values_mean(s));
+	set_real(o, keys[2], values_stdev(s));
 }
 
 static double target_of(const struct job *j)
@@ -205,19 +205,19 @@ static size_t add_training(json_t *metric, const struct subject *s)
 						 "train_throughput_stdev_samples_per_second" };
 	const struct job_result *r = s->training;
 	const struct mlperf_epoch *epochs = r->ml.mlperf_epochs.items;
-	struct series au = series_new(), rate = series_new();
+	struct values au = values_new(), rate = values_new();
 	double mb = dist_mean(&r->dataset->sample_size) / MIB;
 
 	for (size_t i = 0; i < r->ml.mlperf_epochs.count; i++) {
-		series_add(&au, epochs[i].au_percent);
-		series_add(&rate, rate_of(&epochs[i], s->rules));
+		values_add(&au, epochs[i].au_percent);
+		values_add(&rate, rate_of(&epochs[i], s->rules));
 	}
-	set_series(metric, au_keys, &au);
+	set_values(metric, au_keys, &au);
 	set_text(metric, "train_au_meet_expectation",
-		 series_mean(&au) >= target_of(r->job) ? "success" : "fail");
-	set_series(metric, rate_keys, &rate);
-	set_real(metric, "train_io_mean_MB_per_second", series_mean(&rate) * mb);
-	set_real(metric, "train_io_stdev_MB_per_second", series_stdev(&rate) * mb);
+		 values_mean(&au) >= target_of(r->job) ? "success" : "fail");
+	set_values(metric, rate_keys, &rate);
+	set_real(metric, "train_io_mean_MB_per_second", values_mean(&rate) * mb);
+	set_real(metric, "train_io_stdev_MB_per_second", values_stdev(&rate) * mb);
 	return au.n;
 }
 
@@ -238,17 +238,17 @@ static void add_checkpoints(json_t *metric, const char *const keys[4],
 			    const struct checkpoints_result *c)
 {
 	const struct checkpoint_result *items = c->items.items;
-	struct series rate = series_new(), seconds = series_new();
+	struct values rate = values_new(), seconds = values_new();
 
 	for (size_t i = 0; i < c->items.count; i++)
 		if (items[i].complete) {
-			series_add(&rate, items[i].bytes_per_sec / GIB);
-			series_add(&seconds, items[i].seconds);
+			values_add(&rate, items[i].bytes_per_sec / GIB);
+			values_add(&seconds, items[i].seconds);
 		}
-	set_real(metric, keys[0], series_mean(&rate));
-	set_real(metric, keys[1], series_stdev(&rate));
-	set_real(metric, keys[2], series_mean(&seconds));
-	set_real(metric, keys[3], series_stdev(&seconds));
+	set_real(metric, keys[0], values_mean(&rate));
+	set_real(metric, keys[1], values_stdev(&rate));
+	set_real(metric, keys[2], values_mean(&seconds));
+	set_real(metric, keys[3], values_stdev(&seconds));
 	set_real(metric, "checkpoint_size_GB", (double)c->bytes_per_checkpoint / GIB);
 	json_decref(rate.list);
 	json_decref(seconds.list);

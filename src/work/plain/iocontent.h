@@ -9,7 +9,7 @@
 
 #include <mlgen/err.h>
 
-#include "run/newfile.h"
+#include "run/make/make.h"
 
 /* As a newfile_kind has it. */
 int iocontent_next(void *source, void *buf, size_t size, uint64_t *off, size_t *len,

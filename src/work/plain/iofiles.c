@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "io/mount.h"
-#include "run/newdir.h"
+#include "run/make/make.h"
 #include "work/plain/ionames.h"
 
 /* What the statics below work on. */

@@ -15,8 +15,7 @@
 #include "base/util.h"
 #include "base/vec.h"
 #include "io/mount.h"
-#include "run/dirlock.h"
-#include "run/newdir.h"
+#include "run/make/make.h"
 #include "work/plain/ionames.h"
 #include "work/plain/iopart.h"
 
@@ -176,7 +175,7 @@ static int sync_folders(const struct layout *x, struct mlgen_err *err)
 /* What is still to do */
 
 /* Another job or another mlgen has made it meanwhile: it has to be as large. */
-static int look_again(struct iofiles *f, struct iofile *file, struct mlgen_err *err)
+static int look_once_more(struct iofiles *f, struct iofile *file, struct mlgen_err *err)
 {
 	char has[UNITS_TEXT_BYTES], needs[UNITS_TEXT_BYTES];
 	struct stat st;
@@ -202,7 +201,7 @@ static int look_at_missing(struct iofiles *f, struct mlgen_err *err)
 
 	for (size_t i = 0; i < f->count && r == 0; i++)
 		if (f->files[i].is_missing)
-			r = look_again(f, &f->files[i], err);
+			r = look_once_more(f, &f->files[i], err);
 	return r;
 }
 

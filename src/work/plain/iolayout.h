@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/clock.h"
-#include "run/filemaker.h"
+#include "run/make/make.h"
 #include "work/plain/iofiles.h"
 
 struct iolayout {

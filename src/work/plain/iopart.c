@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "io/mount.h"
-#include "run/datafile.h"
+#include "run/make/make.h"
 #include "work/plain/iocontent.h"
 
 static void put_no_room(const struct newfile *x, const char *left, char *out, size_t size)

@@ -9,8 +9,7 @@
 
 #include <mlgen/err.h>
 
-#include "run/crew.h"
-#include "run/newfile.h"
+#include "run/make/make.h"
 #include "work/plain/iofiles.h"
 
 struct iopart {

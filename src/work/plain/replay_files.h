@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/spill.h"
 #include "job/job.h"
-#include "run/filemaker.h"
+#include "run/make/make.h"
 #include "trace/trace_names.h"
 
 /* Replayed onto files of the same names below `directory`, or with replay_files=traced onto those

@@ -15,9 +15,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "io/mount.h"
-#include "run/datadir.h"
-#include "run/dirlock.h"
-#include "run/newdir.h"
+#include "run/make/make.h"
 #include "work/plain/replay_inside.h"
 
 /* What the statics below work on. */
@@ -256,7 +254,7 @@ static int has_no_folder(struct looking *x, uint32_t id, int code, struct mlgen_
 	return code && code != -ENOENT ? folder_fail(x, code, err) : 0;
 }
 
-static int look_at(struct looking *x, uint32_t id, struct mlgen_err *err)
+static int look_at_file(struct looking *x, uint32_t id, struct mlgen_err *err)
 {
 	struct replay_file *file = replay_file(x->f, id);
 	const char *name;
@@ -311,7 +309,7 @@ static int look_below(struct looking *x, struct mlgen_err *err)
 		r = replay_traced_check_apart(f, x->place.is_marked, err);
 	for (uint32_t id = 1; id <= trace_names_count(f->names) && r == 0; id++)
 		if (replay_file_is_below(f, id))
-			r = look_at(x, id, err);
+			r = look_at_file(x, id, err);
 	if (x->folder_fd >= 0)
 		close(x->folder_fd);
 	return r ? r : check_place(x, err);

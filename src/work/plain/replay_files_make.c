@@ -16,8 +16,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "run/datadir.h"
-#include "run/dirlock.h"
+#include "run/make/make.h"
 #include "work/plain/iocontent.h"
 #include "work/plain/replay_part.h"
 

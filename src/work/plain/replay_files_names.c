@@ -6,7 +6,7 @@
 
 #include "base/jsonfile.h"
 #include "base/util.h"
-#include "run/dirlock.h"
+#include "run/make/make.h"
 #include "work/plain/replay_inside.h"
 
 /* Of a name that is too long so much is shown. */

@@ -8,9 +8,7 @@
 
 #include <mlgen/err.h>
 
-#include "run/crew.h"
-#include "run/datadir.h"
-#include "run/newfile.h"
+#include "run/make/make.h"
 #include "work/plain/replay_inside.h"
 
 /* As they are made; .NAME.mlgen-part until then. They take the place of what has their names, which

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "io/noroom.h"
 #include "job/job.h"
-#include "run/traced.h"
+#include "run/watch/watch.h"
 
 /* A pace that ends so far behind, as a part of the time, was not kept. */
 #define LATE_PART 100

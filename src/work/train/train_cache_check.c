@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "data/cache/cache.h"
 #include "job/job.h"
-#include "run/newdir.h"
+#include "run/make/make.h"
 #include "run/tier.h"
 
 #define FAULT(d, j, option, ...)                                                                   \

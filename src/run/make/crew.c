@@ -1,0 +1,701 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* crew.c - some threads that share a piece of work, and the files that they lay out. */
+#include "run/make/make_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/below.h"
+#include "base/count.h"
+#include "base/dirs.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "field/fields.h"
+#include "io/engines.h"
+#include "io/fstab.h"
+#include "io/host.h"
+#include "io/mount.h"
+#include "io/noroom.h"
+
+/* ---- crews ---- */
+
+#define LEAST_WRITERS 8u
+#define MOST_WRITERS 16u
+#define LEAST_BUFFER_BYTES UINT64_C(65536)
+#define PAGE_BYTES UINT64_C(4096)
+
+/* At once, of a worker: the file that it makes, and its folder. */
+#define FILES_OPEN 2
+
+struct crew {
+	struct crew_config config;
+	struct crew_task task;
+	struct mlgen_engine_job job;
+	void *opts;
+	pthread_t *threads;
+	struct io **ios; /* of its workers; under the view's lock */
+	unsigned started, most;
+
+	_Atomic unsigned begun; /* workers; each takes a number */
+	_Atomic uint64_t next;
+	_Atomic bool failed;
+	_Atomic uint32_t left; /* workers that are through */
+	int code;              /* of the first error; err beside it */
+	struct mlgen_err err;
+};
+
+/* Read after join only, so the flag is all the ordering that is needed. */
+static void crew_fail(struct crew *c, int code, const struct mlgen_err *err)
+{
+	if (atomic_exchange_explicit(&c->failed, true, memory_order_relaxed))
+		return;
+	c->code = code;
+	c->err = *err;
+}
+
+static void show_crew(struct crew *c, const struct crew *shown)
+{
+	struct crew_view *v = c->config.view;
+
+	if (!v)
+		return;
+	pthread_mutex_lock(&v->lock);
+	v->crew = shown;
+	pthread_mutex_unlock(&v->lock);
+}
+
+/* NULL = it has gone. */
+static void show_io(struct crew *c, unsigned index, struct io *io)
+{
+	struct crew_view *v = c->config.view;
+
+	if (!v)
+		return;
+	pthread_mutex_lock(&v->lock);
+	c->ios[index] = io;
+	pthread_mutex_unlock(&v->lock);
+}
+
+static int crew_work(struct crew_worker *w, struct mlgen_err *err)
+{
+	struct crew *c = w->crew;
+
+	while (!crew_stopped(w)) {
+		uint64_t i = atomic_fetch_add_explicit(&c->next, 1, memory_order_relaxed);
+		int r = i < c->task.count ? c->task.each(w, i, err) : 0;
+
+		if (r || i >= c->task.count)
+			return r;
+	}
+	return 0;
+}
+
+static struct trace_ring *own_ring(const struct crew_worker *w)
+{
+	char role[TRACED_ROLE_BYTES];
+
+	snprintf(role, sizeof(role), "worker %u", w->index);
+	return traced_ring(w->crew->config.traced, role, FILES_OPEN);
+}
+
+static void serve(struct crew_worker *w)
+{
+	struct crew *c = w->crew;
+	struct trace_ring *trace = own_ring(w);
+	const struct io_config cfg = { .job = &c->job,
+				       .clock = c->config.clock,
+				       .stat = &w->stat,
+				       .iodepth = 1,
+				       .buf_bytes = c->config.buf_bytes,
+				       .stop = c->config.stop,
+				       .trace = trace };
+	struct mlgen_err err = { 0 };
+	int r;
+
+	opstat_init(&w->stat);
+	r = io_new(&w->io, &cfg, &err);
+	show_io(c, w->index, w->io);
+	if (r == 0)
+		r = crew_work(w, &err);
+	show_io(c, w->index, NULL);
+	/* What was not even begun (io.h) has not failed. */
+	if (r < 0 && !(r == -ECANCELED && stop_is_set(c->config.stop)))
+		crew_fail(c, r, &err);
+	io_free(w->io);
+	if (trace)
+		trace_ring_end(trace);
+	opstat_fini(&w->stat);
+}
+
+static void *thread_main(void *arg)
+{
+	struct crew *c = arg;
+	struct crew_worker *w = mem_zalloc(sizeof(*w));
+
+	clock_join(c->config.clock);
+	w->crew = c;
+	w->index = atomic_fetch_add_explicit(&c->begun, 1, memory_order_relaxed);
+	w->owner = c->task.owner;
+	w->folder_fd = -1;
+	serve(w);
+	if (w->folder_fd >= 0)
+		close(w->folder_fd);
+	mem_free(w);
+	/* Pairs with the acquire in wait_left. */
+	atomic_fetch_add_explicit(&c->left, 1, memory_order_release);
+	clock_wake(c->config.clock, &c->left);
+	clock_leave(c->config.clock);
+	return NULL;
+}
+
+static int start_thread(struct crew *c, struct mlgen_err *err)
+{
+	int r;
+
+	clock_expect(c->config.clock, 1);
+	r = thread_start(&c->threads[c->started], thread_main, c);
+	if (r == 0) {
+		c->started++;
+		return 0;
+	}
+	clock_join(c->config.clock); /* in the place of the expected one */
+	clock_leave(c->config.clock);
+	return mlgen_fail(err, r, "cannot start a thread: %s", strerror(-r));
+}
+
+static int start_engine(struct crew *c, unsigned workers, struct mlgen_err *err)
+{
+	const struct mlgen_engine *e = c->config.engine;
+
+	if (e->opts_size && !c->config.engine_opts) {
+		c->opts = mem_zalloc(e->opts_size);
+		field_defaults(e->opts, c->opts);
+	}
+	c->job = (struct mlgen_engine_job){
+		.engine = e,
+		.opts = c->opts ? c->opts : c->config.engine_opts,
+		.workers = workers,
+		.is_preparing = true,
+		.find = engines_find,
+	};
+	return e->job_init ? e->job_init(&c->job, err) : 0;
+}
+
+static void free_crew(struct crew *c)
+{
+	const struct mlgen_engine *e = c->config.engine;
+
+	if (e->job_fini)
+		e->job_fini(&c->job);
+	if (c->opts)
+		field_fini(e->opts, c->opts);
+	show_crew(c, NULL);
+	mem_free(c->opts);
+	mem_free(c->ios);
+	mem_free(c->threads);
+	mem_free(c);
+}
+
+static void wait_left(struct crew *c, uint64_t deadline_ns)
+{
+	uint32_t seen;
+
+	/* Pairs with the release in thread_main. */
+	while ((seen = atomic_load_explicit(&c->left, memory_order_acquire)) < c->started)
+		if (clock_wait(c->config.clock, &c->left, seen, deadline_ns) == -ETIMEDOUT)
+			return;
+}
+
+static void crew_join_threads(struct crew *c)
+{
+	wait_left(c, CLOCK_NEVER);
+	clock_leave(c->config.clock);
+	for (unsigned i = 0; i < c->started; i++)
+		pthread_join(c->threads[i], NULL);
+	clock_expect(c->config.clock, 1);
+	clock_join(c->config.clock);
+}
+
+unsigned crew_writers(void)
+{
+	struct host host;
+	unsigned n;
+
+	host_read(&host);
+	n = (unsigned)host.cpus * 2;
+	return n < LEAST_WRITERS ? LEAST_WRITERS : n > MOST_WRITERS ? MOST_WRITERS : n;
+}
+
+size_t crew_writer_bytes(uint64_t largest_file_bytes)
+{
+	uint64_t n = largest_file_bytes;
+
+	if (n > CREW_MOST_BYTES)
+		n = CREW_MOST_BYTES;
+	if (n < LEAST_BUFFER_BYTES)
+		n = LEAST_BUFFER_BYTES;
+	return (size_t)((n + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
+}
+
+/* The calling thread has joined the clock. 0 or -errno with err. */
+static int crew_start(struct crew **out, const struct crew_config *cfg,
+		      const struct crew_task *task, struct mlgen_err *err)
+{
+	struct crew *c = mem_zalloc(sizeof(*c));
+	unsigned workers = cfg->workers;
+	int r;
+
+	if (workers > task->count)
+		workers = (unsigned)task->count;
+	c->config = *cfg;
+	c->task = *task;
+	c->threads = mem_array(workers, sizeof(*c->threads));
+	c->ios = mem_array(workers, sizeof(struct io *));
+	c->most = workers;
+	show_crew(c, c);
+	r = start_engine(c, workers, err);
+	for (unsigned i = 0; r == 0 && i < workers; i++)
+		r = start_thread(c, err);
+	if (r) {
+		atomic_store_explicit(&c->failed, true, memory_order_relaxed);
+		crew_join_threads(c);
+		free_crew(c);
+		return r;
+	}
+	*out = c;
+	return 0;
+}
+
+/* Until all is done, or deadline_ns. */
+static void crew_wait(struct crew *c, uint64_t deadline_ns)
+{
+	wait_left(c, deadline_ns);
+}
+
+/* Wait for all, free everything: 0, the first error, or CREW_STOPPED. */
+static int crew_finish(struct crew *c, struct mlgen_err *err)
+{
+	int r;
+
+	crew_join_threads(c);
+	r = c->code;
+	if (r)
+		mlgen_fail(err, r, "%s", c->err.text);
+	else if (stop_is_set(c->config.stop))
+		r = CREW_STOPPED;
+	free_crew(c);
+	return r;
+}
+
+int crew_run(const struct crew_config *cfg, const struct crew_task *task, struct mlgen_err *err)
+{
+	struct crew *c;
+	int r = crew_start(&c, cfg, task, err);
+
+	return r ? r : crew_finish(c, err);
+}
+
+void crew_look(struct crew_view *v, void (*look)(void *arg, const struct io *io), void *arg)
+{
+	pthread_mutex_lock(&v->lock);
+	for (unsigned i = 0; v->crew && i < v->crew->most; i++)
+		if (v->crew->ios[i])
+			look(arg, v->crew->ios[i]);
+	pthread_mutex_unlock(&v->lock);
+}
+
+bool crew_stopped(const struct crew_worker *w)
+{
+	const struct crew *c = w->crew;
+
+	return atomic_load_explicit(&c->failed, memory_order_relaxed) ||
+	       stop_is_set(c->config.stop);
+}
+
+int crew_do(struct crew_worker *w, enum mlgen_op op, struct mlgen_file *file)
+{
+	struct io_op o = { .io = { .op = op, .file = file } };
+
+	return (int)io_do(w->io, &o);
+}
+
+/* ---- file makers ---- */
+
+#define MOST_SECONDS 5
+
+static void wait_for_speed(const struct filemaker *m, struct crew *crew)
+{
+	for (unsigned i = 1; i <= MOST_SECONDS; i++) {
+		crew_wait(crew, m->start_ns + i * NS_PER_S);
+		if (count_get(&m->synced_bytes))
+			return;
+	}
+}
+
+void filemaker_init(struct filemaker *m, uint64_t largest_file_bytes)
+{
+	struct crew_config *c = &m->crew;
+
+	if (!(c->engine->caps & MLGEN_CAP(MLGEN_WRITE))) {
+		c->engine = engines_find("psync");
+		c->engine_opts = NULL;
+	}
+	c->stop = &m->progress->stop;
+	c->view = &m->progress->crew;
+	c->workers = crew_writers();
+	c->buf_bytes = crew_writer_bytes(largest_file_bytes);
+}
+
+void filemaker_begin(struct filemaker *m)
+{
+	struct filemaker_progress *p = m->progress;
+
+	count_set(&p->files_total, count_get(&m->present_files) + count_get(&m->missing_files));
+	count_set(&p->bytes_total, count_get(&m->present_bytes) + count_get(&m->missing_bytes));
+	count_set(&p->files_done, count_get(&m->present_files));
+	count_set(&p->bytes_done, count_get(&m->present_bytes));
+	m->start_ns = clock_now(m->crew.clock);
+}
+
+int filemaker_run(struct filemaker *m, const struct crew_task *task,
+		  void (*announce)(const void *arg, const char *time), const void *arg,
+		  struct mlgen_err *err)
+{
+	char time[FILEMAKER_TIME_BYTES];
+	struct crew *crew;
+	int r = crew_start(&crew, &m->crew, task, err);
+
+	if (r)
+		return r;
+	wait_for_speed(m, crew);
+	filemaker_time(time, clock_now(m->crew.clock) - m->start_ns, count_get(&m->synced_bytes),
+		       count_get(&m->missing_bytes));
+	announce(arg, time);
+	return crew_finish(crew, err);
+}
+
+/* What is only in the page cache is no measure. */
+void filemaker_time(char out[FILEMAKER_TIME_BYTES], uint64_t seen_ns, uint64_t synced_bytes,
+		    uint64_t all_bytes)
+{
+	char time[UNITS_TEXT_BYTES];
+	double ns = (double)seen_ns;
+
+	if (synced_bytes >= all_bytes) {
+		snprintf(out, FILEMAKER_TIME_BYTES, "in %s", units_human_time(time, seen_ns));
+		return;
+	}
+	if (synced_bytes == 0 || seen_ns < NS_PER_S) {
+		snprintf(out, FILEMAKER_TIME_BYTES, "time unknown");
+		return;
+	}
+	ns *= (double)all_bytes / (double)synced_bytes;
+	/* Whole seconds, once there are some: it is an estimate. */
+	if (ns >= 10e9)
+		ns = round(ns / 1e9) * 1e9;
+	snprintf(out, FILEMAKER_TIME_BYTES, "about %s, estimate",
+		 units_human_time(time, (uint64_t)ns));
+}
+
+uint64_t filemaker_usable(uint64_t free_bytes, bool allow_fill)
+{
+	return allow_fill ? free_bytes : free_bytes / 2;
+}
+
+int filemaker_check_room(const struct filemaker_room *room, struct mlgen_err *err)
+{
+	uint64_t missing = room->missing_bytes, free_bytes = room->free_bytes;
+	bool fills = !room->allow_fill && missing <= free_bytes;
+	char need[UNITS_TEXT_BYTES], have[UNITS_TEXT_BYTES];
+
+	if (missing <= filemaker_usable(free_bytes, room->allow_fill))
+		return 0;
+	return mlgen_fail(err, -ENOSPC, "%s: %s %s, %s free%s; %s%s", room->path,
+			  units_human_bytes(need, (double)missing), room->purpose,
+			  units_human_bytes(have, (double)free_bytes),
+			  room->allow_fill ? "" : ", of which half may be used", room->way_out,
+			  fills ? room->or_fill : "");
+}
+
+int filemaker_check_writable(const char *path, const char *what, const char *option,
+			     struct mlgen_err *err)
+{
+	char way[DIRS_WAY_BYTES];
+	struct mount m;
+	int r = mount_read(&m, path, err);
+
+	if (r)
+		return r;
+	if (*dirs_in_the_way(way, path, -ENOTDIR))
+		return mlgen_fail(err, -ENOTDIR, "%s: %s%s", path, strerror(ENOTDIR), way);
+	if (m.read_only)
+		return mlgen_fail(err, -EROFS, "%s: %s to write: %s at %s; choose another %s", path,
+				  what, strerror(EROFS), m.target, option);
+	if (dirs_can_write(path))
+		return 0;
+	return mlgen_fail(
+		err, -EACCES,
+		"%s: %s to write: %s; make it writable for this user, or choose another %s", path,
+		what, strerror(EACCES), option);
+}
+
+int filemaker_sync_folder(const char *path, int excused, struct mlgen_err *err)
+{
+	int fd = below_hold(path);
+	int r = fd < 0 ? fd : below_sync(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return r == 0 || r == excused ? 0 : mlgen_fail(err, r, "%s: fsync: %s", path, strerror(-r));
+}
+
+/* ---- a file that appears when it is whole ---- */
+
+/* So much of a file is written before it is synced and dropped. */
+#define SYNC_BYTES (UINT64_C(16) << 20)
+
+/* Of what is left to be written, and the way out. */
+#define NO_ROOM_BYTES 160
+
+static const char *newfile_name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void newfile_count(struct newfile *x, uint64_t bytes)
+{
+	count_add_shared(&x->maker->progress->bytes_done, bytes);
+	x->end += bytes;
+	x->unsynced += bytes;
+}
+
+/* What has its name by now stays. Where the filesystem cannot be told to keep it, look once
+ * more. */
+static int rename_new(struct newfile *x, struct io_op *op)
+{
+	const char *to = op->io.path2;
+	int dir = mlgen_file_dir(&x->file);
+
+	if (renameat2(dir, mlgen_file_name(&x->file), dir, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	return faccessat(dir, to, F_OK, 0) == 0 ? -EEXIST : (int)io_do(x->w->io, op);
+}
+
+static int in_the_way(const struct newfile *x, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EEXIST,
+			  "%s: somebody else made it while it was laid out; it stays as it is, "
+			  "start again to use it",
+			  x->path);
+}
+
+/*
+ * To the device, and out of the page cache: of a piece what this worker has written, for others are
+ * at work elsewhere; else all, for a header may have been written again.
+ */
+static int sync_and_drop(struct newfile *x, enum mlgen_op sync, struct mlgen_err *err)
+{
+	struct io_op advise = {
+		.io = { .op = MLGEN_ADVISE, .file = &x->file, .advice = POSIX_FADV_DONTNEED }
+	};
+	int r = crew_do(x->w, sync, &x->file);
+
+	if (r < 0)
+		return newfile_failed(x, opstat_name(sync), r, err);
+	if (x->is_piece) {
+		advise.io.off = x->end - x->unsynced;
+		advise.io.len_bytes = x->unsynced;
+	}
+	if (!x->is_piece || x->unsynced)
+		io_do(x->w->io, &advise); /* what fails costs only memory */
+	count_add_shared(&x->maker->synced_bytes, x->unsynced);
+	x->unsynced = 0;
+	return 0;
+}
+
+static int give_name(struct newfile *x, struct mlgen_err *err)
+{
+	bool replaces = x->maker->kind->replaces;
+	struct io_op op = { .io = { .op = MLGEN_RENAME,
+				    .file = &x->file,
+				    .path2 = x->file.name ? newfile_name_of(x->path) : x->path } };
+	int r = replaces ? (int)io_do(x->w->io, &op) : rename_new(x, &op);
+
+	if (r == -EEXIST && !replaces)
+		return in_the_way(x, err);
+	if (r < 0)
+		return newfile_failed(x, opstat_name(MLGEN_RENAME), r, err);
+	count_add_shared(&x->maker->made_files, 1);
+	count_add_shared(&x->maker->made_bytes, x->bytes);
+	count_add_shared(&x->maker->progress->files_done, 1);
+	return 0;
+}
+
+int newfile_temporary(char out[PATH_MAX], const char *path, const struct newfile_kind *kind)
+{
+	const char *name = newfile_name_of(path);
+	int n = snprintf(out, PATH_MAX, "%.*s.%s%s", (int)(name - path), path, name, kind->suffix);
+
+	return n < PATH_MAX && strlen(newfile_name_of(out)) <= NAME_MAX ? 0 : -ENAMETOOLONG;
+}
+
+int newfile_failed(const struct newfile *x, const char *what, int code, struct mlgen_err *err)
+{
+	uint64_t left = x->maker->missing_bytes -
+			atomic_load_explicit(&x->maker->made_bytes, memory_order_relaxed);
+	char no_room[NO_ROOM_BYTES], text[UNITS_TEXT_BYTES];
+	char why[NOROOM_BYTES];
+
+	noroom_put(why, x->path, code, x->bytes);
+	if (code != -ENOSPC && code != -EDQUOT)
+		return mlgen_fail(err, code, "%s: %s: %s%s", x->path, what, strerror(-code), why);
+	units_human_bytes(text, (double)left);
+	x->maker->kind->put_no_room(x, text, no_room, sizeof(no_room));
+	return mlgen_fail(err, code, "%s: %s: %s%s; %s", x->path, what, strerror(-code), why,
+			  no_room);
+}
+
+int newfile_write(struct newfile *x, uint64_t off, size_t len, struct mlgen_err *err)
+{
+	struct io_op op = {
+		.io = { .op = MLGEN_WRITE, .file = &x->file, .off = off, .len_bytes = len }
+	};
+	int r = (int)io_do(x->w->io, &op);
+	char what[48];
+
+	if (r >= 0)
+		return 0;
+	snprintf(what, sizeof(what), "write at %" PRIu64, off);
+	return newfile_failed(x, what, r, err);
+}
+
+int newfile_fill(struct newfile *x, void *source, struct mlgen_err *err)
+{
+	const struct newfile_kind *kind = x->maker->kind;
+	uint64_t off;
+	size_t bytes, len;
+	void *buf = io_buffer(x->w->io, &bytes);
+	int r;
+
+	while ((r = kind->next(source, buf, bytes, &off, &len, err)) > 0) {
+		if (crew_stopped(x->w))
+			return CREW_STOPPED;
+		r = newfile_write(x, off, len, err);
+		if (r == 0 && off == x->end)
+			newfile_count(x, len);
+		if (r == 0 && x->unsynced >= SYNC_BYTES)
+			r = sync_and_drop(x, MLGEN_FDATASYNC, err);
+		if (r)
+			return r;
+	}
+	if (r == 0 && x->is_piece && x->unsynced)
+		r = sync_and_drop(x, MLGEN_FDATASYNC, err);
+	return r;
+}
+
+int newfile_end(struct newfile *x, int so_far, bool is_whole, struct mlgen_err *err)
+{
+	int r = so_far, closed;
+
+	if (r == 0 && is_whole)
+		r = sync_and_drop(x, MLGEN_FSYNC, err);
+	closed = crew_do(x->w, MLGEN_CLOSE, &x->file);
+	if (r == 0 && closed < 0)
+		r = newfile_failed(x, opstat_name(MLGEN_CLOSE), closed, err);
+	return r || !is_whole ? r : give_name(x, err);
+}
+
+/* ---- a folder that does ---- */
+
+/* The last component goes; false where the path is the root or "." already. */
+static bool cut_last(char *path)
+{
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		path[--len] = '\0';
+	char *slash = strrchr(path, '/');
+	if (strcmp(path, "/") == 0 || strcmp(path, ".") == 0)
+		return false;
+	if (slash)
+		slash[slash == path] = '\0';
+	else
+		memcpy(path, ".", 2);
+	return true;
+}
+
+/* Cut `path` to what is there: how many components are not, of which the first is left in
+ * `missing`. */
+static unsigned cut_missing(char path[PATH_MAX], char missing[PATH_MAX])
+{
+	char at[PATH_MAX];
+	unsigned count = 0;
+
+	memcpy(at, path, PATH_MAX);
+	while (access(path, F_OK) != 0 && errno == ENOENT && cut_last(at)) {
+		memcpy(missing, path, PATH_MAX);
+		memcpy(path, at, PATH_MAX);
+		count++;
+	}
+	return count;
+}
+
+static bool is_empty_directory(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool is_empty = fd >= 0 && dirs_is_empty(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return is_empty;
+}
+
+const char *newdir_put_place(struct newdir_place *to, const struct job *j, const char *option,
+			     const char *path)
+{
+	const struct diag_place at = j->origins ? job_place(j, option) : j->at;
+	size_t len = 0;
+
+	if (at.file)
+		len = (size_t)snprintf(to->text, sizeof(to->text), "%s:%u: ", at.file, at.line);
+	if (len < sizeof(to->text))
+		snprintf(to->text + len, sizeof(to->text) - len, "%s: %s of job '%s'", option, path,
+			 j->name);
+	return to->text;
+}
+
+int newdir_check(const struct job *j, const char *option, const char *path, struct mlgen_err *err)
+{
+	char at[PATH_MAX], missing[PATH_MAX], real[PATH_MAX];
+	struct newdir_place place;
+
+	if (snprintf(at, sizeof(at), "%s", path) >= (int)sizeof(at))
+		return 0; /* whoever makes it says so */
+	unsigned count = cut_missing(at, missing);
+	if (path[0] == '/' && count > 1)
+		return mlgen_fail(err, -ENOENT,
+				  "%s: %s is not there, and of an absolute path only the last "
+				  "folder is made; mount what belongs there, or make it",
+				  newdir_put_place(&place, j, option, path), missing);
+	if (realpath(at, real) && is_empty_directory(real) && fstab_awaits("", real))
+		return mlgen_fail(err, -ENOENT,
+				  "%s: nothing is mounted on %s, for which fstab has a filesystem; "
+				  "mount it, or name another directory",
+				  newdir_put_place(&place, j, option, path), real);
+	return 0;
+}

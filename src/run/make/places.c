@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* places.c - the lock of a directory, one place for two jobs, and what the page cache has. */
+#include "run/make/make_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/below.h"
+#include "base/perm.h"
+#include "base/util.h"
+#include "io/noroom.h"
+#include "io/pagecache.h"
+
+/* ---- the lock of a directory ---- */
+
+/* 0, -EBUSY, -EAGAIN when the file was removed between open and flock. */
+static int lock_file(int fd, struct stat *st)
+{
+	/* A filesystem without locks (ENOLCK, ENOSYS, EOPNOTSUPP) is no reason to refuse: O_EXCL
+	 * still keeps two from one file. */
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+		return -EBUSY;
+	if (fstat(fd, st) != 0)
+		return -errno;
+	return st->st_nlink > 0 ? 0 : -EAGAIN;
+}
+
+/* A killed run has left it, whoever that was: what we hold is to be ours. -EAGAIN, or another
+ * -errno. */
+static int remove_left(int dir_fd)
+{
+	const int flags = O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW;
+	int fd = openat(dir_fd, DIRLOCK_NAME, flags), r;
+	struct stat st;
+
+	if (fd < 0)
+		return errno == ENOENT ? -EAGAIN : -errno;
+	r = lock_file(fd, &st);
+	if (r == 0)
+		r = unlinkat(dir_fd, DIRLOCK_NAME, 0) == 0 || errno == ENOENT ? -EAGAIN : -errno;
+	close(fd);
+	return r;
+}
+
+static int make_lock(struct dirlock *l)
+{
+	const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+	struct stat st;
+	int r;
+
+	l->fd = openat(l->dir_fd, DIRLOCK_NAME, flags, 0666);
+	if (l->fd < 0)
+		return errno == EEXIST ? remove_left(l->dir_fd) : -errno;
+	r = lock_file(l->fd, &st);
+	if (r)
+		close(l->fd);
+	else
+		l->maker = st.st_uid;
+	return r;
+}
+
+static int dirlock_fail(const char *directory, int code, struct mlgen_err *err)
+{
+	char why[NOROOM_BYTES];
+
+	if (code == -EBUSY)
+		return mlgen_fail(
+			err, code,
+			"%s: another mlgen is preparing this directory; wait until it is done",
+			directory);
+	return mlgen_fail(err, code,
+			  "%s: cannot write here: %s%s; another directory, or its permissions",
+			  directory, strerror(-code), noroom_put(why, directory, code, 0));
+}
+
+/* Takes l->dir_fd over. */
+static int dirlock_try(struct dirlock *l, const char *directory, struct mlgen_err *err)
+{
+	int r = l->dir_fd;
+
+	if (r < 0)
+		return dirlock_fail(directory, r, err);
+	do
+		r = make_lock(l);
+	while (r == -EAGAIN || r == -EINTR);
+	l->is_held = r == 0;
+	if (r == 0)
+		return 0;
+	close(l->dir_fd);
+	return dirlock_fail(directory, r, err);
+}
+
+int dirlock_take(struct dirlock *l, const char *directory, struct mlgen_err *err)
+{
+	l->dir_fd = below_hold(directory);
+	return dirlock_try(l, directory, err);
+}
+
+int dirlock_take_at(struct dirlock *l, int dir_fd, const char *directory, struct mlgen_err *err)
+{
+	l->dir_fd = below_folder(dir_fd, "");
+	return dirlock_try(l, directory, err);
+}
+
+void dirlock_drop(struct dirlock *l)
+{
+	if (!l->is_held)
+		return;
+	/* First, so that nobody locks a name on its way out. */
+	unlinkat(l->dir_fd, DIRLOCK_NAME, 0);
+	close(l->fd);
+	close(l->dir_fd);
+	l->is_held = false;
+}
+
+/* ---- no two jobs have one place ---- */
+
+#define PATIENCE_NS (10 * NS_PER_S)
+#define LOOK_EVERY_NS 50000000
+
+enum { TOKEN_BYTES = 32 };
+
+/* What rank 0 says of it. */
+struct probe {
+	char path[PATH_MAX];       /* of the file, or of the directory */
+	char token[TOKEN_BYTES];   /* in hex; "" = no file could be written */
+	uint64_t inode, change_ns; /* of the directory then */
+};
+
+/* The last of what leads to it that is there. */
+static void put_existing(char out[PATH_MAX], const char *directory)
+{
+	snprintf(out, PATH_MAX, "%s", directory);
+	while (access(out, F_OK) != 0) {
+		char *slash = strrchr(out, '/');
+
+		if (!slash) {
+			snprintf(out, PATH_MAX, ".");
+			return;
+		}
+		slash[slash == out] = '\0';
+	}
+}
+
+static int look_at_directory(struct probe *p)
+{
+	struct stat st;
+
+	if (stat(p->path, &st) != 0)
+		return -errno;
+	p->inode = st.st_ino;
+	p->change_ns = (uint64_t)st.st_ctim.tv_sec * NS_PER_S + (uint64_t)st.st_ctim.tv_nsec;
+	return 0;
+}
+
+static int write_token(const char *path, const char *token)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return -errno;
+	ssize_t n = write(fd, token, TOKEN_BYTES);
+	int rc = n < 0 ? -errno : n == TOKEN_BYTES ? 0 : -EIO;
+	if (rc == 0 && fsync(fd) != 0)
+		rc = -errno;
+	if (close(fd) != 0 && rc == 0)
+		rc = -errno;
+	if (rc < 0)
+		unlink(path);
+	return rc;
+}
+
+static void make_probe(struct probe *p, const char *directory)
+{
+	char path[PATH_MAX + 64];
+	uint64_t random = 0;
+
+	put_existing(p->path, directory);
+	if (getrandom(&random, sizeof(random), 0) == sizeof(random))
+		snprintf(p->token, sizeof(p->token), "mlgen%016" PRIx64, random);
+	snprintf(path, sizeof(path), "%s/.mlgen-probe-%016" PRIx64, p->path, random);
+	if (p->token[0] && strlen(path) < PATH_MAX && write_token(path, p->token) == 0) {
+		memcpy(p->path, path, strlen(path) + 1);
+		return;
+	}
+	p->token[0] = '\0';
+	look_at_directory(p);
+}
+
+static bool sees_token(const struct probe *p)
+{
+	char found[TOKEN_BYTES];
+	int fd = open(p->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	ssize_t n = read(fd, found, sizeof(found));
+	close(fd);
+	return n == TOKEN_BYTES && memcmp(found, p->token, TOKEN_BYTES) == 0;
+}
+
+static bool sees_directory(const struct probe *p)
+{
+	struct probe own = *p;
+
+	return look_at_directory(&own) == 0 && own.inode == p->inode &&
+	       own.change_ns == p->change_ns;
+}
+
+/* Whichever clock the run has: another host is not in it. */
+static bool sees(const struct probe *p)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_EVERY_NS };
+	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS;
+
+	for (;;) {
+		if (p->token[0] ? sees_token(p) : sees_directory(p))
+			return true;
+		if (clock_monotonic_ns() >= end_ns)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+}
+
+static int look(const struct hosts *h, const struct probe *p, const char *directory,
+		const char *otherwise, struct mlgen_err *err)
+{
+	if (hosts_host_of(h, hosts_rank(h)) == 0 || sees(p))
+		return 0;
+	return mlgen_fail(err, -EXDEV,
+			  "%s: is not the directory that %s has by that name; name one that all "
+			  "hosts share%s",
+			  directory, hosts_name(h, 0), otherwise);
+}
+
+int oneplace_check(struct hosts *h, const char *directory, const char *otherwise,
+		   struct mlgen_err *err)
+{
+	struct probe p = { 0 };
+	struct buf b = { 0 };
+
+	if (hosts_count(h) == 1)
+		return 0;
+	if (hosts_rank(h) == 0)
+		make_probe(&p, directory);
+	buf_addn(&b, (const char *)&p, sizeof(p));
+	int rc = hosts_share(h, &b, err);
+	if (rc == 0) {
+		memcpy(&p, buf_str(&b), sizeof(p));
+		rc = hosts_agree(h, look(h, &p, directory, otherwise, err), err);
+	}
+	if (hosts_rank(h) == 0 && p.token[0])
+		unlink(p.path);
+	buf_fini(&b);
+	return rc;
+}
+
+/* ---- what of a file the page cache has ---- */
+
+/* No seed that a job may choose: its first files are those that an interrupted run has read, and
+ * that a long one has lost first. */
+#define SEED UINT64_C(0x7265736964656e74)
+
+struct sampling {
+	const struct dataset *ds;
+	const struct clock *clock;
+	uint64_t deadline_ns, round;
+	bool first_is_enough;
+};
+
+static void sample(struct residency *r, const struct sampling *s)
+{
+	uint64_t files = dataset_all_files(s->ds);
+	uint64_t wanted = files < RESIDENCY_FILES ? files : RESIDENCY_FILES;
+	double resident = 0, total = 0;
+	uint64_t absent = 0;
+	struct perm order;
+
+	*r = (struct residency){ .failed_file = UINT64_MAX };
+	perm_init(&order, files, SEED, s->round);
+	for (uint64_t i = 0; i < wanted; i++) {
+		uint64_t file = perm_at(&order, i), found, looked;
+		char path[PATH_MAX];
+
+		if (s->deadline_ns != CLOCK_NEVER && clock_now(s->clock) >= s->deadline_ns)
+			break;
+		if (!dataset_has_file(s->ds, file)) {
+			absent++;
+			continue;
+		}
+		if (dataset_path(s->ds, file, path, sizeof(path)) <= 0 ||
+		    pagecache_sample(path, file, &found, &looked)) {
+			r->failed_file = file;
+			continue;
+		}
+		double bytes = (double)dataset_file_bytes(s->ds, file);
+		if (looked)
+			resident += bytes * (double)found / (double)looked;
+		total += bytes;
+		r->files++;
+		if (found && s->first_is_enough)
+			break;
+	}
+	r->percent = total > 0 ? 100 * resident / total : (double)NAN;
+	r->is_nothing = r->files + absent == wanted && resident <= 0;
+}
+
+void residency_sample(struct residency *r, const struct dataset *ds, const struct clock *clock,
+		      uint64_t deadline_ns)
+{
+	const struct sampling s = { ds, clock, deadline_ns, 0, false };
+
+	sample(r, &s);
+}
+
+bool residency_is_nothing(const struct dataset *ds, uint64_t round, const struct clock *clock,
+			  uint64_t deadline_ns)
+{
+	const struct sampling s = { ds, clock, deadline_ns, round, true };
+	struct residency r;
+
+	sample(&r, &s);
+	return r.is_nothing;
+}

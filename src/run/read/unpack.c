@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unpack.c - see unpack.h. */
+#include "run/read/read_internal.h"
+
+#include <string.h>
+#define ZLIB_CONST /* what is read stays as it is */
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "data/formats/parquet/parquet.h"
+
+/* TensorFlow's buffer of what comes out; others have one of their samples. */
+#define OUT_BYTES (UINT64_C(256) << 10)
+/* Of zlib: its window and tables, zlib.h. */
+#define ZLIB_BYTES (UINT64_C(64) << 10)
+/* Of zstd: its tables and, where there are frames, the window of a page. */
+#define ZSTD_BYTES (UINT64_C(2) << 20)
+
+/* To zlib at a time: it counts in 32 bits. */
+#define IN_MOST (UINT64_C(1) << 30)
+
+struct unpack {
+	z_stream z;
+	bool is_ended; /* the stream: what follows is another one */
+	ZSTD_DCtx *zstd;
+	unsigned char *out;
+	void *room;
+	uint64_t room_bytes;
+};
+
+uint64_t unpack_bytes(uint64_t most_bytes)
+{
+	return most_bytes + OUT_BYTES + ZLIB_BYTES + ZSTD_BYTES;
+}
+
+struct unpack *unpack_new(uint64_t most_bytes)
+{
+	struct unpack *u = mem_zalloc(sizeof(*u));
+
+	u->room_bytes = round_up(u64_max(most_bytes, 1), 4096);
+	u->room = mem_buffer((size_t)u->room_bytes, MEM_MALLOC);
+	u->out = mem_array(OUT_BYTES, 1);
+	u->zstd = ZSTD_createDCtx();
+	/* 32: by its header gzip's or zlib's format. */
+	if (u->room && u->zstd && inflateInit2(&u->z, 15 + 32) == Z_OK)
+		return u;
+	ZSTD_freeDCtx(u->zstd);
+	if (u->room)
+		mem_buffer_free(u->room, (size_t)u->room_bytes, MEM_MALLOC);
+	mem_free(u->out);
+	mem_free(u);
+	return NULL;
+}
+
+void unpack_free(struct unpack *u)
+{
+	if (!u)
+		return;
+	inflateEnd(&u->z);
+	ZSTD_freeDCtx(u->zstd);
+	mem_buffer_free(u->room, (size_t)u->room_bytes, MEM_MALLOC);
+	mem_free(u->out);
+	mem_free(u);
+}
+
+void *unpack_room(struct unpack *u)
+{
+	return u->room;
+}
+
+void unpack_begin(struct unpack *u)
+{
+	inflateReset(&u->z);
+	u->is_ended = false;
+}
+
+static const char *unpack_wrong(const struct unpack *u, int code)
+{
+	return u->z.msg ? u->z.msg : zError(code);
+}
+
+/* As far as it goes, or to the end of the stream. */
+static const char *inflate_some(struct unpack *u)
+{
+	int code;
+
+	do {
+		u->z.next_out = u->out;
+		u->z.avail_out = OUT_BYTES;
+		code = inflate(&u->z, Z_NO_FLUSH);
+		/* Nothing came of nothing: all of it was there before. */
+		if (code == Z_BUF_ERROR)
+			return NULL;
+		if (code != Z_OK && code != Z_STREAM_END)
+			return unpack_wrong(u, code);
+		u->is_ended = code == Z_STREAM_END;
+	} while (!u->is_ended && (u->z.avail_in || !u->z.avail_out));
+	return NULL;
+}
+
+/* A file may be several streams behind one another. */
+static const char *read_stream(struct unpack *u, const unsigned char *at, uint64_t bytes,
+			       uint64_t *off)
+{
+	const char *words = NULL;
+
+	*off = 0;
+	while (*off < bytes && !words) {
+		uint64_t n = u64_min(bytes - *off, IN_MOST);
+
+		if (u->is_ended)
+			unpack_begin(u);
+		u->z.next_in = at + *off;
+		u->z.avail_in = (uInt)n;
+		words = inflate_some(u);
+		*off += n - u->z.avail_in;
+	}
+	return words;
+}
+
+/* One that is whole, of which so much comes; UINT64_MAX = however much. */
+static const char *read_whole(struct unpack *u, const unsigned char *at, uint64_t bytes,
+			      uint64_t raw_bytes, uint64_t *off)
+{
+	const char *words;
+
+	unpack_begin(u);
+	words = read_stream(u, at, bytes, off);
+	if (words)
+		return words;
+	if (!u->is_ended)
+		return "it is cut off";
+	return raw_bytes == UINT64_MAX || u->z.total_out == raw_bytes
+		       ? NULL
+		       : "it is not as long as its page says";
+}
+
+/* The same of zstd, in one frame or several. */
+static const char *read_frames(struct unpack *u, const unsigned char *at, uint64_t bytes,
+			       uint64_t raw_bytes, uint64_t *off)
+{
+	ZSTD_inBuffer in = { at, (size_t)bytes, 0 };
+	ZSTD_outBuffer out;
+	uint64_t total = 0;
+	size_t left;
+
+	ZSTD_DCtx_reset(u->zstd, ZSTD_reset_session_only);
+	do {
+		out = (ZSTD_outBuffer){ u->out, OUT_BYTES, 0 };
+		left = ZSTD_decompressStream(u->zstd, &out, &in);
+		total += out.pos;
+	} while (!ZSTD_isError(left) && (in.pos < in.size || (left && out.pos == out.size)));
+	*off = in.pos;
+	if (ZSTD_isError(left))
+		return ZSTD_getErrorName(left);
+	if (left || bytes == 0)
+		return "it is cut off";
+	return total == raw_bytes ? NULL : "it is not as long as its page says";
+}
+
+/* What is in a page, by the codec of its chunk. */
+typedef const char *whole_fn(struct unpack *u, const unsigned char *at, uint64_t bytes,
+			     uint64_t raw_bytes, uint64_t *off);
+
+static const char *read_page(struct unpack *u, whole_fn *whole, const unsigned char *at,
+			     uint64_t bytes, uint64_t *off)
+{
+	struct parquet_page p;
+	const char *words = NULL;
+	uint64_t head, start = *off;
+
+	if (!parquet_page_read(&p, at, (size_t)bytes))
+		return "there is no whole page";
+	head = p.head_bytes + p.level_bytes;
+	if (p.is_packed && p.raw_bytes)
+		words = whole(u, at + head, p.stored_bytes, p.raw_bytes, off);
+	*off = start + head + (words ? *off : p.stored_bytes);
+	return words;
+}
+
+static const char *read_pages(struct unpack *u, whole_fn *whole, const unsigned char *at,
+			      uint64_t bytes, uint64_t *off)
+{
+	const char *words = NULL;
+
+	while (*off < bytes && !words)
+		words = read_page(u, whole, at + *off, bytes - *off, off);
+	return words;
+}
+
+const char *unpack_read(struct unpack *u, enum plan_packed packed, const void *at, uint64_t bytes,
+			uint64_t *off)
+{
+	const unsigned char *from = at;
+
+	*off = 0;
+	switch (packed) {
+	case PLAN_STREAM:
+		return read_stream(u, from, bytes, off);
+	case PLAN_DEFLATE:
+		return read_whole(u, from, bytes, UINT64_MAX, off);
+	case PLAN_PAGES:
+		return read_pages(u, read_whole, from, bytes, off);
+	case PLAN_ZSTD_PAGES:
+		return read_pages(u, read_frames, from, bytes, off);
+	default:
+		return NULL;
+	}
+}

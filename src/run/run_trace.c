@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run_trace.c - the trace of a run: host, program, mounts and jobs, and who works for which. */
+#include "run/run_trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/process.h"
+#include "base/util.h"
+#include "io/host_facts.h"
+#include "run/slot.h"
+#include "run/watch/watch.h"
+#include "trace/tracer.h"
+
+static void put_fact(void *arg, const char *key, const char *value)
+{
+	tracer_fact(arg, key, value);
+}
+
+static void add_facts(struct tracer *t, const struct run_shared *run)
+{
+	host_facts(run->cfg.host, put_fact, t);
+	for (size_t i = 0; i < run->cfg.count; i++)
+		tracer_fact(t, "job", run->cfg.jobs[i]->name);
+}
+
+static uint64_t ns_of(clockid_t clock)
+{
+	struct timespec ts = { 0 };
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+/* It is told in ticks since the boot, sleep included, which the clock of the records leaves out. */
+static uint64_t start_of(const struct process *p)
+{
+	long ticks = sysconf(_SC_CLK_TCK);
+	uint64_t awake_ns = ns_of(CLOCK_MONOTONIC);
+	uint64_t slept_ns = ns_of(CLOCK_BOOTTIME) - awake_ns, since_boot_ns;
+
+	if (!p->start_ticks || ticks <= 0)
+		return TRACE_UNKNOWN;
+	since_boot_ns = p->start_ticks * (NS_PER_S / (uint64_t)ticks);
+	return since_boot_ns > slept_ns ? since_boot_ns - slept_ns : TRACE_UNKNOWN;
+}
+
+static void add_process(struct tracer *t, const struct run_shared *run)
+{
+	struct process self;
+
+	process_self(&self);
+	const uint64_t number[] = { self.pid, (uint64_t)getppid(), start_of(&self) };
+
+	tracer_entry(t, TRACE_PROCESS, number, ARRAY_LEN(number), run->cfg.host->command);
+}
+
+static void add_mount(struct tracer *t, const struct mount *m)
+{
+	struct buf text = { 0 };
+	struct stat st;
+
+	if (!m->type[0])
+		return;
+	const uint64_t number[] = { stat(m->target, &st) == 0 ? (uint64_t)st.st_dev
+							      : TRACE_UNKNOWN };
+	/* The kernel lists a mount without a source as "none". */
+	mount_put_text(&text, m->type, m->target, m->source[0] ? m->source : "none");
+	tracer_entry(t, TRACE_MOUNT, number, ARRAY_LEN(number), buf_str(&text));
+	buf_fini(&text);
+}
+
+static bool is_same_mount(const struct mount *a, const struct mount *b)
+{
+	return strcmp(a->target, b->target) == 0 && strcmp(a->source, b->source) == 0;
+}
+
+/* Once each, however many jobs lie there. */
+static void add_mounts(struct tracer *t, const struct run_shared *run)
+{
+	const struct mount *seen[2 * 64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < 2 * run->cfg.count; i++) {
+		const struct slot *s = &run->slots[i / 2];
+		const struct mount *m = i % 2 ? &s->checkpoint_mount : &s->mount;
+		size_t k = 0;
+
+		while (k < n && !is_same_mount(seen[k], m))
+			k++;
+		if (k < n || n == ARRAY_LEN(seen))
+			continue;
+		seen[n++] = m;
+		add_mount(t, m);
+	}
+}
+
+/* Has it the time of its group for itself? */
+static bool is_alone(const struct run_shared *run, size_t i)
+{
+	const struct job *job = run->cfg.jobs[i];
+
+	for (size_t k = 0; k < run->cfg.count; k++)
+		if (k != i && run->cfg.jobs[k]->group == job->group)
+			return false;
+	return true;
+}
+
+bool traced_is_logged(struct job *const *jobs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (jobs[i]->write_iolog)
+			return true;
+	return false;
+}
+
+static void trace_slot(struct run_shared *run, size_t i, struct tracer *t,
+		       struct traced_threads *threads)
+{
+	run->slots[i].traced = (struct traced){
+		.tracer = t,
+		.job = run->cfg.count > 1 ? run->cfg.jobs[i]->name : NULL,
+		.stage = is_alone(run, i) ? run->cfg.jobs[i]->name : NULL,
+		.threads = threads,
+		.number = i,
+		.clock = run->cfg.clock,
+	};
+}
+
+int traced_start(struct tracer **out, struct run_shared *run, const struct traced_config *cfg,
+		 struct traced_threads *threads, struct mlgen_err *err)
+{
+	const struct tracer_config of = {
+		.fd = cfg->fd, .path = cfg->path, .clock = run->cfg.clock, .threads = run->threads
+	};
+	struct tracer *t = tracer_new(&of);
+
+	*out = t;
+	add_facts(t, run);
+	add_process(t, run);
+	add_mounts(t, run);
+	for (size_t i = 0; i < run->cfg.count; i++)
+		if (cfg->is_asked || run->cfg.jobs[i]->write_iolog)
+			trace_slot(run, i, t, threads);
+	return tracer_start(t, err);
+}
+
+int traced_end(struct tracer *t, const struct traced_config *cfg, bool always,
+	       struct trace_result *result, struct mlgen_err *err)
+{
+	struct tracer_total total;
+	int rc = tracer_stop(t, always, &total, err);
+
+	result->file = cfg->is_asked ? cfg->path : NULL;
+	result->complete = rc == 0 && total.lost == 0;
+	result->records = total.records;
+	result->bytes = total.bytes;
+	result->lost = total.lost;
+	result->cpu_ns = total.cpu_ns;
+	if (rc < 0 || total.lost == 0)
+		return rc;
+	return mlgen_fail(
+		err, -EIO,
+		"%s%s: is not complete: %" PRIu64
+		" records came faster than they could be written; leave a CPU to what writes them",
+		cfg->is_asked ? "trace=" : "", cfg->path, total.lost);
+}

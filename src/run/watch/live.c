@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* live.c - a look at a running job, for the status line and the log, and at the host beside it. */
+#include "run/watch/watch_internal.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "io/host.h"
+
+/* What an interval was of. */
+enum live_when {
+	LIVE_IN_PREPARE = 1,
+	LIVE_IN_TRAIN = 2, /* between epochs as well */
+	LIVE_IN_STEPS = 4, /* of a training that computes */
+	LIVE_IN_IO = 8,
+	LIVE_IN_CHECKPOINT = 16, /* of a job that saves or restores only */
+	LIVE_IN_SAVE = 32,       /* with a checkpoint under way in any job */
+	LIVE_BEHIND_SAVE = 64,   /* with one begun so far */
+	LIVE_IN_TIER = 128,      /* of a training whose cache tier was asked */
+};
+
+/* ---- several looks become one ---- */
+
+/* Members are summed from what both were before: rows share some of them. */
+struct joining {
+	struct live *to;
+	struct live before;
+	const struct live *other;
+};
+
+static uint64_t count_at(const struct live *l, size_t off)
+{
+	uint64_t n;
+
+	memcpy(&n, (const char *)l + off, sizeof(n));
+	return n;
+}
+
+static void put_count(const struct joining *j, size_t off, uint64_t n)
+{
+	memcpy((char *)j->to + off, &n, sizeof(n));
+}
+
+static void join_sum(const struct joining *j, size_t off)
+{
+	put_count(j, off, count_at(&j->before, off) + count_at(j->other, off));
+}
+
+/* UINT64_MAX = not known. */
+static void join_most(const struct joining *j, size_t off)
+{
+	uint64_t a = count_at(&j->before, off), b = count_at(j->other, off);
+
+	if (a == UINT64_MAX || (b != UINT64_MAX && b > a))
+		put_count(j, off, b);
+}
+
+static void join_least(const struct joining *j, size_t off)
+{
+	double a, b;
+
+	memcpy(&a, (const char *)&j->before + off, sizeof(a));
+	memcpy(&b, (const char *)j->other + off, sizeof(b));
+	a = fmin(a, b); /* of what is known */
+	memcpy((char *)j->to + off, &a, sizeof(a));
+}
+
+static void join_row(const struct joining *j, const struct live_field *f)
+{
+	bool has_of =
+		f->kind == LIVE_SHARE || (f->kind == LIVE_PROGRESS && f->join == LIVE_JOIN_SUM);
+
+	if (f->kind == LIVE_COUNTER || has_of)
+		join_sum(j, f->field.off);
+	if (has_of)
+		join_sum(j, f->of);
+	if (f->kind == LIVE_GAUGE && f->join == LIVE_JOIN_MOST)
+		join_most(j, f->field.off);
+	if (f->kind == LIVE_GAUGE && f->join == LIVE_JOIN_LEAST)
+		join_least(j, f->field.off);
+}
+
+/* The operation that has been under way for the longest, of all; clocks of processes differ. */
+static void join_oldest(struct live *to, const struct live *other)
+{
+	uint64_t start_ns = other->oldest.start_ns;
+
+	if (!start_ns)
+		return;
+	start_ns = start_ns + to->now_ns - other->now_ns;
+	if (to->oldest.start_ns && (int64_t)(to->oldest.start_ns - start_ns) < 0)
+		return;
+	to->oldest = other->oldest;
+	to->oldest.start_ns = start_ns ? start_ns : 1;
+}
+
+static void join_hists(struct live *to, const struct live *other)
+{
+	struct live there = *other;
+	struct hist **h;
+
+	for (unsigned i = 0; (h = live_hist(to, i)); i++) {
+		const struct hist *one = *live_hist(&there, i);
+
+		if (*h && one && one->count)
+			hist_merge(*h, one);
+	}
+}
+
+void live_join(struct live *to, const struct live *other)
+{
+	const struct joining j = { to, *to, other };
+	bool works = other->phase != LIVE_WAIT && other->phase != LIVE_DONE;
+
+	for (const struct live_field *f = live_fields; f->field.name; f++)
+		join_row(&j, f);
+	/* It is done when all are. */
+	if (works && (to->phase == LIVE_WAIT || to->phase == LIVE_DONE))
+		to->phase = other->phase;
+	to->is_checkpointing |= other->is_checkpointing;
+	join_oldest(to, other);
+	join_hists(to, other);
+}
+
+/* ---- the host ---- */
+
+struct host_look {
+	uint64_t cpu_at_ns;
+	uint64_t cpu_wall_ns; /* CLOCK_MONOTONIC of that reading */
+	struct host_cpu cpu;
+	uint64_t received_bytes, sent_bytes; /* at that time */
+	bool has_network;
+	struct live_host last; /* between that reading and the one before */
+	char time[32];
+};
+
+struct host_look *host_look_new(void)
+{
+	struct host_look *h = mem_zalloc(sizeof(*h));
+
+	host_cpu_read(&h->cpu);
+	h->has_network = host_network_read("", &h->received_bytes, &h->sent_bytes);
+	h->cpu_wall_ns = clock_monotonic_ns();
+	return h;
+}
+
+void host_look_free(struct host_look *h)
+{
+	mem_free(h);
+}
+
+static uint64_t since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+static uint64_t per_second(uint64_t n, uint64_t ns)
+{
+	return ns ? (uint64_t)((double)n * 1e9 / (double)ns) : UINT64_MAX;
+}
+
+static void read_network(struct host_look *h, uint64_t ns)
+{
+	uint64_t received, sent;
+	bool had = h->has_network;
+
+	h->has_network = host_network_read("", &received, &sent);
+	h->last.received_bytes_per_sec = h->last.sent_bytes_per_sec = UINT64_MAX;
+	if (had && h->has_network) {
+		h->last.received_bytes_per_sec = per_second(since(received, h->received_bytes), ns);
+		h->last.sent_bytes_per_sec = per_second(since(sent, h->sent_bytes), ns);
+	}
+	h->received_bytes = received;
+	h->sent_bytes = sent;
+}
+
+static void read_rates(struct host_look *h, uint64_t now_ns)
+{
+	struct host_cpu cpu;
+	uint64_t wall_ns = clock_monotonic_ns();
+	uint64_t ns = since(wall_ns, h->cpu_wall_ns);
+
+	host_cpu_read(&cpu);
+	h->last.cpu_percent = host_cpu_percent(&h->cpu, &cpu, ns);
+	h->last.switches_per_sec = per_second(since(cpu.switches, h->cpu.switches), ns);
+	read_network(h, ns);
+	h->cpu = cpu;
+	h->cpu_wall_ns = wall_ns;
+	h->cpu_at_ns = now_ns;
+}
+
+/* Rows of several jobs come right behind each other. */
+static bool is_recent(const struct host_look *h, uint64_t now_ns, uint64_t before_ns)
+{
+	return h->cpu_at_ns != 0 && since(now_ns, h->cpu_at_ns) * 2 < since(now_ns, before_ns);
+}
+
+/* 0: /proc is not mounted. */
+static uint64_t known(uint64_t bytes)
+{
+	return bytes ? bytes : UINT64_MAX;
+}
+
+static void put_time(char *out, size_t size)
+{
+	char text[24] = "";
+	struct timespec wall;
+	struct tm utc;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	if (gmtime_r(&wall.tv_sec, &utc))
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+	snprintf(out, size, "%s.%03uZ", text, (unsigned)(wall.tv_nsec / 1000000) % 1000);
+}
+
+void host_look(struct host_look *h, struct live_host *out, uint64_t now_ns, uint64_t before_ns)
+{
+	if (!is_recent(h, now_ns, before_ns))
+		read_rates(h, now_ns);
+	put_time(h->time, sizeof(h->time));
+	*out = h->last;
+	out->time = h->time;
+	out->resident_bytes = known(host_resident_bytes());
+	out->page_cache_bytes = known(host_page_cache_bytes());
+}
+
+/* ---- a job ---- */
+
+/* Whatever the job is: all that moves its bytes is counted. */
+#define LIVE_IN_WORK (LIVE_IN_TRAIN | LIVE_IN_IO | LIVE_IN_CHECKPOINT)
+
+static const struct mlgen_choice phases[] = {
+	{ "wait", LIVE_WAIT, NULL },
+	{ "prepare", LIVE_PREPARE, NULL },
+	{ "drop", LIVE_DROP, NULL },
+	{ "train", LIVE_TRAIN, NULL },
+	{ "checkpoint", LIVE_CHECKPOINT, NULL },
+	{ "io", LIVE_IO, NULL },
+	{ "done", LIVE_DONE, NULL },
+	{ 0 },
+};
+
+/* clang-format off */
+
+#define L struct live
+#define H struct live_host
+#define OF(m) .of = MLGEN_MEMBER(L, m, uint64_t)
+#define PART(m) .type = MLGEN_PERCENT, .off = MLGEN_MEMBER(L, m, uint64_t)
+#define PHASE(m) .type = MLGEN_ENUM, .off = MLGEN_MEMBER(L, m, enum live_phase), .choices = phases
+#define HIST(m) .type = MLGEN_HIST, .off = MLGEN_MEMBER(L, m, struct hist *)
+/* Three columns of one histogram. */
+#define PERCENTILES(name, m, of_what)                                          \
+	{ .field = { name "_p50_ns", HIST(m), .unit = "ns",                    \
+	    .help = "Half of " of_what " in the interval took so long at most, in ns; empty where there was none." }, \
+	  .kind = LIVE_DISTRIBUTION, .percent = 50 },                          \
+	{ .field = { name "_p99_ns", HIST(m), .unit = "ns",                    \
+	    .help = "99 of 100 took so long at most; of fewer than 100, that is the longest." }, \
+	  .kind = LIVE_DISTRIBUTION, .percent = 99 },                          \
+	{ .field = { name "_max_ns", HIST(m), .unit = "ns",                    \
+	    .help = "The longest of them, within 0.4%." },                     \
+	  .kind = LIVE_DISTRIBUTION, .percent = 100 }
+
+/* In the order of the log's columns. */
+const struct live_field live_fields[] = {
+	{ .field = { "time", MLGEN_F_STR(H, time),
+	    .help = "End of the interval, ISO 8601, UTC." },
+	  .kind = LIVE_OF_HOST,
+	  .metric = "" },
+	{ .field = { "seconds", MLGEN_F_TIME(H, log_ns), .unit = "s",
+	    .help = "The same in seconds since the start of the log." },
+	  .kind = LIVE_OF_HOST,
+	  .metric = "" },
+	{ .field = { "job", MLGEN_F_STR(L, job_name),
+	    .help = "Name of the job." },
+	  .kind = LIVE_GAUGE, .show = LIVE_AS_TEXT },
+	{ .field = { "phase", PHASE(phase),
+	    .help = "What the job is at: wait, prepare, drop (its files leave the page cache), train, io (a plain job), checkpoint (one is saved or restored) or done." },
+	  .kind = LIVE_GAUGE, .show = LIVE_AS_CHOICE },
+	{ .field = { "epoch", MLGEN_F_U64(L, epoch),
+	    .help = "The epoch under way, from 1." },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_NUMBER, .when = LIVE_IN_TRAIN, OF(epochs) },
+	{ .field = { "step", MLGEN_F_U64(L, step),
+	    .help = "The step of this epoch that rank 0 is at, from 1." },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_NUMBER, .when = LIVE_IN_TRAIN, OF(steps) },
+	{ .field = { "samples", MLGEN_F_U64(L, samples), .unit = "samples",
+	    .help = "Samples taken by accelerators in the interval, without those that failed." },
+	  .kind = LIVE_COUNTER, .when = LIVE_IN_TRAIN,
+	  .metric = "Samples that accelerators took, without those that failed." },
+	{ .field = { "sample_bytes", MLGEN_F_U64(L, sample_bytes), .unit = "bytes",
+	    .help = "Their payload, in bytes." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_TRAIN,
+	  .metric = "Payload of the samples that accelerators took." },
+	{ .field = { "io_bytes", MLGEN_F_U64(L, io_bytes), .unit = "bytes",
+	    .help = "Bytes read in the interval as transferred; of a preparation or layout, bytes written." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_TRAIN,
+	  .metric = "" },
+	{ .field = { "io_bytes", MLGEN_F_U64(L, bytes_done), .unit = "bytes" },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_PREPARE },
+	{ .field = { "au_percent", PART(compute_ns), .unit = "%",
+	    .help = "Compute, on samples that did not fail, as a percentage of the steps that ended in the interval; 0 when none did, empty where nothing is computed." },
+	  .kind = LIVE_SHARE, .show = LIVE_AS_SHARE, .when = LIVE_IN_STEPS, OF(step_ns),
+	  .metric = "Compute, on samples that did not fail, as a share of the steps that have ended so far." },
+	{ .field = { "stall_percent", PART(stall_ns), .unit = "%",
+	    .help = "Stall as a percentage of the same steps." },
+	  .kind = LIVE_SHARE, .when = LIVE_IN_TRAIN, OF(step_ns),
+	  .metric = "Stall as a share of the steps that have ended so far." },
+	{ .field = { "cpu_percent", MLGEN_F_PERCENT(H, cpu_percent), .unit = "%",
+	    .help = "How busy the allowed CPUs of this host were, with all processes." },
+	  .kind = LIVE_OF_HOST },
+	{ .field = { "resident_bytes", MLGEN_F_U64(H, resident_bytes), .unit = "bytes",
+	    .help = "Memory that mlgen holds." },
+	  .kind = LIVE_OF_HOST },
+	{ .field = { "page_cache_bytes", MLGEN_F_U64(H, page_cache_bytes), .unit = "bytes",
+	    .help = "Page cache of this host." },
+	  .kind = LIVE_OF_HOST },
+	{ .field = { "read_ios", MLGEN_F_U64(L, io_ios[0]), .unit = "operations",
+	    .help = "Reads that the job completed in the interval." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_OPERATIONS, .when = LIVE_IN_WORK,
+	  .metric = "Reads that are complete." },
+	{ .field = { "write_ios", MLGEN_F_U64(L, io_ios[1]), .unit = "operations",
+	    .help = "Writes that it completed, of checkpoints as well." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_OPERATIONS, .when = LIVE_IN_WORK,
+	  .metric = "Writes that are complete, of checkpoints as well." },
+	{ .field = { "read_bytes", MLGEN_F_U64(L, io_moved[0]), .unit = "bytes",
+	    .help = "Bytes that it read." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_WORK,
+	  .metric = "Bytes read, as transferred." },
+	{ .field = { "write_bytes", MLGEN_F_U64(L, io_moved[1]), .unit = "bytes",
+	    .help = "Bytes that it wrote." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_WORK,
+	  .metric = "Bytes written, as transferred, without what a preparation wrote." },
+	{ .field = { "checkpoint", MLGEN_F_U64(L, checkpoint),
+	    .help = "The checkpoint under way, from 1." },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_NUMBER, .when = LIVE_IN_CHECKPOINT | LIVE_IN_SAVE, OF(checkpoints) },
+	{ .field = { "checkpoint_bytes", MLGEN_F_U64(L, checkpoint_moved), .unit = "bytes",
+	    .help = "Bytes of checkpoints that were written, or read, in the interval." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_CHECKPOINT | LIVE_BEHIND_SAVE,
+	  .metric = "Bytes of checkpoints that were written, or read." },
+	{ .field = { "errors", MLGEN_F_U64(L, errors), .unit = "errors",
+	    .help = "Errors that continue_on_error counted in the interval." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_ERRORS, .when = LIVE_IN_TRAIN | LIVE_IN_IO,
+	  .metric = "Errors that continue_on_error counted." },
+	{ .field = { "hit_percent", PART(hits), .unit = "%",
+	    .help = "Samples that the cache tier had, as a percentage of those that were asked of it in the interval; 0 where none was, empty without a tier." },
+	  .kind = LIVE_SHARE, .show = LIVE_AS_SHARE, .when = LIVE_IN_TIER, OF(accesses),
+	  .metric = "Samples that the cache tier had, as a share of those that were asked of it so far." },
+	PERCENTILES("read", lat[MLGEN_READ], "the reads"),
+	PERCENTILES("write", lat[MLGEN_WRITE], "the writes"),
+	PERCENTILES("sample", sample, "the samples, from the first operation to the last,"),
+	PERCENTILES("stall", stall, "the stalls of accelerators"),
+	{ .field = { "switches_per_sec", MLGEN_F_U64(H, switches_per_sec), .unit = "1/s",
+	    .help = "Context switches of mlgen per second." },
+	  .kind = LIVE_OF_HOST, .metric = "" },
+	{ .field = { "received_bytes_per_sec", MLGEN_F_U64(H, received_bytes_per_sec), .unit = "bytes/s",
+	    .help = "Bytes that this host received per second, by all interfaces but the loopback; empty where nobody tells." },
+	  .kind = LIVE_OF_HOST, .metric = "" },
+	{ .field = { "sent_bytes_per_sec", MLGEN_F_U64(H, sent_bytes_per_sec), .unit = "bytes/s",
+	    .help = "Bytes that it sent." },
+	  .kind = LIVE_OF_HOST, .metric = "" },
+
+	{ .field = { "checkpoint_done", MLGEN_F_U64(L, checkpoint_done), .unit = "bytes",
+	    .help = "So much of the checkpoint under way is written, or read." },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_BYTES, .when = LIVE_IN_SAVE, OF(checkpoint_bytes), .is_unlogged = true, .join = LIVE_JOIN_SUM },
+	{ .field = { "files", MLGEN_F_U64(L, files_done), .unit = "files",
+	    .help = "Files that are prepared." },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_COUNT, .when = LIVE_IN_PREPARE, OF(files_total), .is_unlogged = true, .join = LIVE_JOIN_SUM },
+	{ .field = { "prepared_bytes", MLGEN_F_U64(L, bytes_done), .unit = "bytes",
+	    .help = "Bytes of files that are prepared." },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_BYTES, .when = LIVE_IN_PREPARE, OF(bytes_total), .is_unlogged = true, .join = LIVE_JOIN_SUM },
+	{ .field = { "compute_time", MLGEN_F_TIME(L, compute_ns), .unit = "s",
+	    .help = "Compute, on samples that did not fail, of steps that have ended, of all accelerators." },
+	  .kind = LIVE_COUNTER, .when = LIVE_IN_TRAIN, .is_unlogged = true },
+	{ .field = { "stall_time", MLGEN_F_TIME(L, stall_ns), .unit = "s",
+	    .help = "Stall in these steps, of all accelerators." },
+	  .kind = LIVE_COUNTER, .when = LIVE_IN_TRAIN, .is_unlogged = true },
+	{ .field = { "step_time", MLGEN_F_TIME(L, step_ns), .unit = "s",
+	    .help = "What steps that have ended took, of all accelerators." },
+	  .kind = LIVE_COUNTER, .when = LIVE_IN_TRAIN, .is_unlogged = true },
+	{ .field = { "tier_accesses", MLGEN_F_U64(L, accesses), .unit = "samples",
+	    .help = "Samples that were asked of the cache tier." },
+	  .kind = LIVE_COUNTER, .when = LIVE_IN_TIER, .is_unlogged = true },
+	{ .field = { "tier_hits", MLGEN_F_U64(L, hits), .unit = "samples",
+	    .help = "Samples that the cache tier had." },
+	  .kind = LIVE_COUNTER, .when = LIVE_IN_TIER, .is_unlogged = true },
+	{ .field = { "operation_latency", HIST(lat[0]), .unit = "ns",
+	    .help = "What operations took, from submission to completion; those of a chain are not timed one by one." },
+	  .kind = LIVE_DISTRIBUTION, .is_by_operation = true, .is_unlogged = true },
+	{ .field = { "sample_latency", HIST(sample), .unit = "ns",
+	    .help = "What samples took, from the first operation that was submitted to the last that was complete." },
+	  .kind = LIVE_DISTRIBUTION, .when = LIVE_IN_TRAIN, .is_unlogged = true },
+	{ .field = { "stall", HIST(stall), .unit = "ns",
+	    .help = "Stalls of all accelerators, but for the first steps of epochs." },
+	  .kind = LIVE_DISTRIBUTION, .show = LIVE_AS_P99, .when = LIVE_IN_TRAIN, .is_unlogged = true },
+	{ .field = { "inside_percent", PART(inside_ns), .unit = "%",
+	    .help = "Time of read threads, or of the workers of a plain job, inside calls or waiting for what they asked." },
+	  .kind = LIVE_SHARE, .show = LIVE_AS_SHARE, .when = LIVE_IN_WORK, OF(worker_ns), .is_unlogged = true,
+	  .metric = "" },
+	{ .field = { "idle_percent", PART(idle_ns), .unit = "%",
+	    .help = "Their time waiting for room, or for the time of a request." },
+	  .kind = LIVE_SHARE, .show = LIVE_AS_SHARE, .when = LIVE_IN_WORK, OF(worker_ns), .is_unlogged = true,
+	  .metric = "" },
+	{ .field = { "waiting", MLGEN_F_TIME(L, waiting_ns), .unit = "s",
+	    .help = "How long the longest stall under way has lasted." },
+	  .kind = LIVE_GAUGE, .show = LIVE_AS_SECONDS, .when = LIVE_IN_TRAIN, .is_unlogged = true, .join = LIVE_JOIN_MOST },
+	{ .field = { "done_percent", MLGEN_F_PERCENT(L, done_percent), .unit = "%",
+	    .help = "How much of the time of this phase is over." },
+	  .kind = LIVE_GAUGE, .show = LIVE_AS_PERCENT, .is_unlogged = true, .join = LIVE_JOIN_LEAST },
+	{ .field = { "left", MLGEN_F_TIME(L, left_ns), .unit = "s",
+	    .help = "How long it will still take." },
+	  .kind = LIVE_GAUGE, .show = LIVE_AS_LEFT, .is_unlogged = true, .join = LIVE_JOIN_MOST },
+	{ .field = { 0 } },
+};
+
+/* clang-format on */
+
+const char *live_phase_name(enum live_phase phase)
+{
+	const struct mlgen_choice *c = phases;
+
+	while (c->name && c->value != (int)phase)
+		c++;
+	return c->name;
+}
+
+struct hist **live_hist(struct live *l, unsigned i)
+{
+	if (i < MLGEN_OPS)
+		return &l->lat[i];
+	return i == MLGEN_OPS ? &l->stall : i == MLGEN_OPS + 1 ? &l->sample : NULL;
+}
+
+void live_hists_new(struct live *l)
+{
+	struct hist **h;
+
+	for (unsigned i = 0; (h = live_hist(l, i)); i++)
+		if (!*h)
+			*h = hist_new();
+}
+
+void live_hists_free(struct live *l)
+{
+	struct hist **h;
+
+	for (unsigned i = 0; (h = live_hist(l, i)); i++) {
+		hist_free(*h);
+		*h = NULL;
+	}
+}
+
+/* All but the histograms. */
+static void copy_figures(struct live *to, const struct live *from)
+{
+	struct live own = *to;
+	struct hist **h;
+
+	*to = *from;
+	for (unsigned i = 0; (h = live_hist(to, i)); i++)
+		*h = *live_hist(&own, i);
+}
+
+void live_reset(struct live *l)
+{
+	static const struct live none;
+	struct hist **h;
+
+	copy_figures(l, &none);
+	for (unsigned i = 0; (h = live_hist(l, i)); i++)
+		if (*h)
+			hist_reset(*h);
+}
+
+void live_copy(struct live *to, const struct live *from)
+{
+	struct live there = *from;
+	struct hist **h;
+
+	copy_figures(to, from);
+	for (unsigned i = 0; (h = live_hist(to, i)); i++) {
+		const struct hist *one = *live_hist(&there, i);
+
+		if (*h && one)
+			memcpy(*h, one, sizeof(*one));
+	}
+}
+
+bool live_is_column(const struct live_field *f)
+{
+	return f->field.help && !f->is_unlogged;
+}
+
+/* The interval in which a job ends still holds what it did last, and its work where all of that
+ * began and ended in the interval. */
+static bool was_in(const struct live_span *s, enum live_phase phase)
+{
+	const struct live *now = s->now;
+
+	return now->phase == phase ||
+	       (now->phase == LIVE_DONE &&
+		(s->before->phase == phase || (now->work == phase && now->has_worked)));
+}
+
+/* Steps, and none of them computes: they have no AU. */
+static bool computes(const struct live *now)
+{
+	return now->compute_ns > 0 || now->step_ns == 0;
+}
+
+static unsigned when_of(const struct live_span *s)
+{
+	const struct live *now = s->now;
+	unsigned when = 0;
+
+	if (was_in(s, LIVE_PREPARE))
+		when |= LIVE_IN_PREPARE;
+	/* Between epochs, what the last one did is in this interval. */
+	if (was_in(s, LIVE_TRAIN) || was_in(s, LIVE_DROP))
+		when |= LIVE_IN_TRAIN | (computes(now) ? LIVE_IN_STEPS : 0) |
+			(now->accesses ? LIVE_IN_TIER : 0);
+	if (was_in(s, LIVE_IO))
+		when |= LIVE_IN_IO;
+	if (was_in(s, LIVE_CHECKPOINT))
+		when |= LIVE_IN_CHECKPOINT;
+	if (now->is_checkpointing)
+		when |= LIVE_IN_SAVE;
+	if (now->checkpoint > 0)
+		when |= LIVE_BEHIND_SAVE;
+	return when;
+}
+
+bool live_applies(const struct live_field *f, const struct live_span *s)
+{
+	return f->when == 0 || (f->when & when_of(s));
+}
+
+const struct live_field *live_find(const char *name, size_t len, const struct live_span *s)
+{
+	for (const struct live_field *f = live_fields; f->field.name; f++)
+		if (strlen(f->field.name) == len && !memcmp(f->field.name, name, len) &&
+		    live_applies(f, s))
+			return f;
+	return NULL;
+}
+
+const void *live_now(const struct live_field *f, const struct live_span *s)
+{
+	const char *base = (const char *)s->now;
+
+	if (f->kind == LIVE_OF_HOST)
+		base = (const char *)s->host;
+	return base + f->field.off;
+}
+
+/* Counters only grow; a look that lags behind the other is no progress. */
+static uint64_t gained(const struct live_span *s, size_t off)
+{
+	uint64_t now = count_at(s->now, off), before = count_at(s->before, off);
+
+	return now > before ? now - before : 0;
+}
+
+uint64_t live_count(const struct live_field *f, const struct live_span *s)
+{
+	if (f->kind == LIVE_COUNTER)
+		return gained(s, f->field.off);
+	return *(const uint64_t *)live_now(f, s);
+}
+
+uint64_t live_of(const struct live_field *f, const struct live_span *s)
+{
+	return count_at(s->now, f->of);
+}
+
+uint64_t live_part(const struct live_field *f, const struct live_span *s)
+{
+	return gained(s, f->field.off);
+}
+
+uint64_t live_whole(const struct live_field *f, const struct live_span *s)
+{
+	return gained(s, f->of);
+}
+
+double live_per_sec(const struct live_field *f, const struct live_span *s)
+{
+	if (s->now->now_ns <= s->before->now_ns)
+		return (double)NAN;
+	return (double)live_count(f, s) * 1e9 / (double)(s->now->now_ns - s->before->now_ns);
+}
+
+double live_percent(const struct live_field *f, const struct live_span *s)
+{
+	if (f->kind != LIVE_SHARE)
+		return *(const double *)live_now(f, s);
+	uint64_t all = gained(s, f->of);
+	double percent = all ? (double)gained(s, f->field.off) / (double)all * 100 : (double)NAN;
+	return percent > 100 ? 100 : percent;
+}
+
+static const struct hist *hist_at(const struct live *l, size_t off)
+{
+	const struct hist *h;
+
+	memcpy(&h, (const char *)l + off, sizeof(h));
+	return h;
+}
+
+bool live_distribution(const struct live_field *f, const struct live_span *s, struct hist *out)
+{
+	const struct hist *now = hist_at(s->now, f->field.off);
+	const struct hist *before = hist_at(s->before, f->field.off);
+
+	if (!now || !before)
+		return false;
+	memcpy(out, now, sizeof(*out));
+	hist_subtract(out, before);
+	return out->count > 0;
+}
+
+uint64_t live_percentile(const struct live_field *f, const struct live_span *s,
+			 struct hist *scratch)
+{
+	return live_distribution(f, s, scratch) ? hist_percentile(scratch, f->percent) : UINT64_MAX;
+}
