@@ -110,8 +110,8 @@ struct filemaker_progress {
 /*
  * What the workers that make files share: of a data set, or of a plain job. Which files are missing
  * is the caller's to find out, before and once more when it has the lock of their directory; so a
- * run that was stopped is gone on with, and nothing is made twice. How one of them is made is
- * newfile.h.
+ * run that was stopped is gone on with, and nothing is made twice. How one of them is made
+ * stands in struct newfile.
  */
 struct filemaker {
 	const struct newfile_kind *kind;
@@ -427,7 +427,7 @@ int prepare_dataset(const struct prepare_request *req, struct prepare_result *re
 /*
  * For a dry run: what of this would be refused of the files that are there, whether complete or
  * not? Nothing is changed. What is missing, and where it would go, are others' to ask
- * (prepare_check_place, data/dataset/dataset.h). 0, or -errno with err.
+ * (prepare_rules, data/dataset/dataset.h). 0, or -errno with err.
  */
 int prepare_ask(const struct prepare_request *req, struct mlgen_err *err);
 
