@@ -2,7 +2,10 @@
 /* loader_inside.h - what all loader models do; for src/run/loader*.c alone. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "run/loader.h"
+#include "run/train.h"
 
 struct read_task;
 
@@ -41,3 +44,12 @@ int loader_open_decoding(struct loader *l, struct mlgen_err *err);
 /* What has been read is decompressed and decoded, or the time that this takes is spent. Called once
  * for each extent that was begun. */
 void loader_decode(struct loader *l, const struct read_task *task);
+
+/* ---- loaders that end with each epoch, for others that begin with the next (worker_start) ---- */
+
+/* Does each stage have threads of its own? */
+bool loader_begins_anew(const struct job *job);
+
+/* On such a thread, before its first read: waits until its stage may be read, and for worker_start.
+ * False: the run is over. */
+bool loader_anew_begin(struct loader *l);

@@ -2,7 +2,6 @@
 /* loader_models.c - who reads which batch: the rows of loader=. */
 #include "base/util.h"
 #include "run/interleave.h"
-#include "run/loader_anew.h"
 #include "run/loader_inside.h"
 #include "run/read/read.h"
 

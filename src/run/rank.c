@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank.c - see rank.h. */
+/* rank.c - an accelerator that is played: epochs of steps, evaluations and checkpoints between
+ * them. */
 #include "run/rank.h"
 
 #include <errno.h>
@@ -9,13 +10,259 @@
 #include "io/host.h"
 #include "run/loader.h"
 #include "run/make/make.h"
-#include "run/rank_account.h"
-#include "run/rank_checkpoint.h"
-#include "run/rank_eval.h"
-#include "run/rank_order.h"
-#include "run/rank_step.h"
 #include "run/saver.h"
 #include "run/tracemarks.h"
+
+/* ---- evaluations ---- */
+
+static void add_eval_step(struct rank *r, const struct step *s)
+{
+	struct rank_count *c = &r->count;
+
+	count_add(&c->eval_steps, 1);
+	count_add(&c->eval_samples, token_delivered(&s->token));
+	count_add(&c->eval_failed_samples, s->token.failed_samples);
+	count_add(&c->eval_sample_bytes, s->token.sample_bytes);
+}
+
+/* All its steps, or until time is up, each rank for itself; then they wait for each other. 0, or
+ * -EPIPE once closed. *stopped: the run is over. */
+static int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
+{
+	struct train *t = r->train;
+	struct step s = { .end_ns = u64_max(r->end_ns, peers_passed_ns(&t->peers)) };
+	uint64_t begin_ns = s.end_ns;
+
+	r->have = (struct token){ 0 };
+	rank_step_limit(r, at, 0);
+	for (uint64_t b = 0; b < at->pass->sampler.steps; b++) {
+		if (train_wants_stop(t, 0, s.end_ns))
+			break;
+		s.begin_ns = s.end_ns;
+		if (rank_step_compute(r, at, b, &s) < 0) {
+			*stopped = true;
+			break;
+		}
+		add_eval_step(r, &s);
+		tracemarks_step(r, at, b, &s);
+	}
+	if (train_is_closed(t))
+		return -EPIPE;
+	if (*stopped)
+		peers_cut(&t->peers);
+	else if (t->job->barrier != BARRIER_NONE &&
+		 peers_barrier(&t->peers, &train_decide_stop, t) < 0)
+		return -EPIPE;
+	r->end_ns = u64_max(s.end_ns, peers_passed_ns(&t->peers));
+	count_add(&r->count.eval_ns, r->end_ns - begin_ns);
+	tracemarks_stage(r, at, begin_ns);
+	*stopped |= t->job->barrier != BARRIER_NONE ? atomic_load(&t->is_decided)
+						    : train_wants_stop(t, 0, r->end_ns);
+	return 0;
+}
+
+/* ---- checkpoints ---- */
+
+/* Of a time: agree on a step, and go beyond this one or save after it. */
+static bool is_time(struct train *t, uint64_t step, uint64_t end_ns)
+{
+	struct train_saves *s = &t->saves;
+	bool is_due;
+
+	pthread_mutex_lock(&s->lock);
+	if (!s->due_ns)
+		s->due_ns = atomic_load(&t->start_ns) + s->every.count;
+	if (!s->agreed && end_ns >= s->due_ns)
+		s->agreed = s->passed < step ? step : s->passed + 1;
+	is_due = step == s->agreed;
+	if (!is_due && step > s->passed)
+		s->passed = step;
+	pthread_mutex_unlock(&s->lock);
+	return is_due;
+}
+
+/* Steps and epochs count from 1, steps through all epochs. */
+static bool is_due(struct train *t, const struct stage *at, uint64_t batch, uint64_t end_ns)
+{
+	const struct checkpoint_every *e = &t->saves.every;
+	uint64_t steps = at->pass->sampler.steps;
+	uint64_t step = at->epoch * steps + batch + 1;
+
+	if (!t->saver || !e->count)
+		return false;
+	if (e->unit == EVERY_STEPS)
+		return step % e->count == 0;
+	if (e->unit == EVERY_EPOCHS)
+		return batch + 1 == steps && (at->epoch + 1) % e->count == 0;
+	/* What was agreed on at a barrier holds for the step behind it. */
+	return t->hosts ? t->saves.is_now : is_time(t, step, end_ns);
+}
+
+/* By the last here at a barrier of training, of several processes: is it time for one? Where it is
+ * for any of them, saves.is_now is set by that barrier. */
+/* A time is up for all processes when it is so for one. */
+static bool rank_checkpoint_vote(struct train *t)
+{
+	struct train_saves *s = &t->saves;
+	uint64_t due_ns = s->due_ns ? s->due_ns : atomic_load(&t->start_ns) + s->every.count;
+
+	return t->hosts && t->saver && s->every.count && s->every.unit == EVERY_TIME &&
+	       clock_now(t->clock) >= due_ns;
+}
+
+/* At a barrier. */
+static void begin_save(void *arg, uint64_t votes)
+{
+	struct train *t = arg;
+	struct train_saves *s = &t->saves;
+	struct mlgen_err err = { 0 };
+
+	(void)votes;
+	s->is_now = false;
+	if (atomic_load(t->interrupted))
+		return;
+	s->due_ns = clock_now(t->clock) + s->every.count;
+	s->has_begun = true;
+	if (saver_begin_save(t->saver, s->epoch, s->step, &err) < 0)
+		failure_set(t->failure, &err);
+}
+
+static const struct peers_decision decide_save = { .apply = begin_save };
+
+/* Of those who stood still: they go on, or time is up. */
+static void end_save(void *arg, uint64_t votes)
+{
+	struct train *t = arg;
+	struct train_saves *s = &t->saves;
+
+	if (s->has_begun)
+		saver_note_stall(t->saver, s->snapshot_ns, s->wait_ns,
+				 clock_now(t->clock) - s->from_ns);
+	s->from_ns = UINT64_MAX;
+	s->wait_ns = s->snapshot_ns = s->agreed = 0;
+	s->has_begun = false;
+	train_apply(t, votes);
+}
+
+static void begin_behind_snapshots(void *arg, uint64_t votes)
+{
+	begin_save(arg, votes);
+	end_save(arg, votes);
+}
+
+static const struct peers_decision decide_end = { train_vote, end_save };
+static const struct peers_decision decide_behind_snapshots = { train_vote, begin_behind_snapshots };
+
+/* It stands still from now on. */
+static int rank_checkpoint_enter(struct rank *r, const struct stage *at, uint64_t batch,
+				 uint64_t end_ns, bool is_async)
+{
+	struct train *t = r->train;
+	struct train_saves *s = &t->saves;
+
+	pthread_mutex_lock(&s->lock);
+	s->epoch = at->epoch + 1;
+	s->step = at->epoch * at->pass->sampler.steps + batch + 1;
+	if (end_ns < s->from_ns)
+		s->from_ns = end_ns;
+	pthread_mutex_unlock(&s->lock);
+	return peers_barrier(&t->peers, is_async ? NULL : &decide_save, t);
+}
+
+/* Until its state has been copied, or there is no more use in that. */
+static void sleep_until(struct rank *r, uint64_t end_ns)
+{
+	struct train *t = r->train;
+
+	if (end_ns > stop_at_ns(t->stop))
+		end_ns = stop_at_ns(t->stop);
+	for (;;) {
+		uint32_t seen = bell_look(&r->filled);
+
+		if (train_is_cut(t) || atomic_load(t->interrupted) || clock_now(t->clock) >= end_ns)
+			return;
+		bell_wait(&r->filled, t->clock, seen, end_ns);
+	}
+}
+
+static uint64_t time_of_snapshot_ns(const struct rank *r)
+{
+	const struct train *t = r->train;
+	struct state_bytes bytes;
+
+	if (!t->job->snapshot_bandwidth || !state_is_local(t->state, r->index))
+		return 0;
+	state_rank_bytes(t->state, r->index, &bytes);
+	return (uint64_t)(1e9 * (double)bytes.total / (double)t->job->snapshot_bandwidth);
+}
+
+/* -ECANCELED of an interruption is for the last to see, see begin_save. */
+static int take_snapshot(struct rank *r)
+{
+	struct train *t = r->train;
+	struct train_saves *s = &t->saves;
+	uint64_t begin_ns = peers_passed_ns(&t->peers), waited_ns = begin_ns;
+	uint64_t copy_ns = time_of_snapshot_ns(r);
+
+	if (saver_is_busy(t->saver)) {
+		if (saver_await(t->saver) == -EPIPE)
+			return -EPIPE;
+		waited_ns = clock_now(t->clock);
+	}
+	sleep_until(r, waited_ns + copy_ns);
+	pthread_mutex_lock(&s->lock);
+	s->wait_ns = u64_max(s->wait_ns, waited_ns - begin_ns);
+	s->snapshot_ns = u64_max(s->snapshot_ns, copy_ns);
+	pthread_mutex_unlock(&s->lock);
+	return peers_barrier(&t->peers, &decide_behind_snapshots, t);
+}
+
+static int await_commit(struct rank *r)
+{
+	struct train *t = r->train;
+
+	if (saver_await(t->saver) == -EPIPE)
+		return -EPIPE;
+	return peers_barrier(&t->peers, &decide_end, t);
+}
+
+/*
+ * Behind each step of training, which ended at *end_ns. Where a checkpoint is
+ * due after it, all ranks meet here, whatever barrier= says, and the last of
+ * them begins it:
+ *
+ *	sync	meet, begin; wait until it is committed; meet
+ *	async	meet; wait for the one before; a snapshot, each its own; meet,
+ *		begin
+ *
+ * They meet after the same step: that of a number, the last of an epoch, or the
+ * first that no rank has gone beyond when the first of them finds that the time
+ * has come; of several processes the first behind a barrier at which one of them
+ * does. So each goes through all barriers in the same order, and may leave
+ * between any two. None begins once the run is interrupted.
+ *
+ * 0, or -EPIPE once closed. *end_ns is when the next step begins.
+ */
+static int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batch, uint64_t *end_ns)
+{
+	struct train *t = r->train;
+	bool is_async = t->job->checkpoint_mode == CHECKPOINT_ASYNC;
+	uint64_t begin_ns = *end_ns;
+	int rc;
+
+	if (!is_due(t, at, batch, begin_ns))
+		return 0;
+	rc = rank_checkpoint_enter(r, at, batch, begin_ns, is_async);
+	if (rc == 0)
+		rc = is_async ? take_snapshot(r) : await_commit(r);
+	if (rc < 0)
+		return rc;
+	*end_ns = peers_passed_ns(&t->peers);
+	count_add(&r->count.checkpoint_ns, *end_ns - begin_ns);
+	return 0;
+}
+
+/* ---- epochs ---- */
 
 /* A sample on a slow mount ends after so long, and counts as found. */
 #define SAMPLE_NS NS_PER_S

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank_order.c - an order that follows from losses, or from what a cache has, is drawn before its
  * epoch. */
-#include "run/rank_order.h"
+#include "run/rank.h"
 
 #include <assert.h>
 #include <errno.h>

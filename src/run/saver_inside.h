@@ -157,8 +157,6 @@ static inline bool saver_must_stop(const struct saver *s)
 	       saver_is_interrupted(s);
 }
 
-/* Of the round's ranks; ring all bells. */
-void saver_ring(struct saver *s);
 /* The first error is the checkpoint's, and the run's. */
 void saver_fail(struct saver *s, const struct mlgen_err *err);
 
@@ -211,7 +209,7 @@ __attribute__((format(printf, 3, 4))) int saver_failed_as(struct saver_thread *t
 int saver_failed_other(struct saver_thread *t, const struct mlgen_file *file);
 void saver_moved(struct saver_thread *t, uint64_t bytes);
 
-/* saver_request.c: several at a time. Wait for a free one; 0 and all are complete. */
+/* saver_file.c: several at a time. Wait for a free one; 0 and all are complete. */
 int saver_take(struct saver_thread *t, struct saver_request **out);
 void saver_submit(struct saver_thread *t, struct saver_request *q, struct saver_open *f);
 /* It was taken, and has nothing to submit. */
@@ -230,11 +228,8 @@ static inline void saver_data_end(struct saver_thread *t, uint64_t begin_ns)
 	io_wake(saver_io(t)); /* nor is it a part of the next operation */
 }
 
-/* Move the piece that is at or before `off` to the one that has it. */
-bool saver_seek(const struct shard *f, struct shard_piece *p, uint64_t off);
-
 /* The thread's part of the file that is open: bytes [from, to) with access=plain, all calls else.
- * saver_write.c, saver_read.c. */
+ * saver_write.c. */
 struct saver_range {
 	uint64_t from, to;
 };
@@ -246,14 +241,6 @@ int saver_check(struct saver_thread *t, const char *path, struct shard_piece *at
 /* A read that met the end of the file. */
 int saver_failed_short(struct saver_thread *t, const struct io_op *op);
 
-/* saver_remove.c. It is deleted, by the thread's operations or by plain calls, and no longer
- * listed: 0. Nor is what may not go: -ENOENT, -EPERM, -EBUSY of checkpoint_removal_begin. Or
- * another -errno. */
-int saver_delete(struct saver *s, struct saver_thread *t, const struct checkpoint *k,
-		 uint64_t *files, struct mlgen_err *err);
-/* What a newer one has replaced, NULL = none, and what checkpoint_keep asks. */
-int saver_delete_old(struct saver_thread *t, const struct checkpoint *replaced,
-		     struct checkpoint_result *r, struct mlgen_err *err);
 /* What others have replaced, and did not live to delete. */
 void saver_repair(struct saver *s);
 /* On the caller's thread: the next one's directory, and what is in its way. 0 or -errno with
@@ -265,9 +252,3 @@ int saver_make(struct saver *s, uint64_t epoch, uint64_t step, struct checkpoint
 void saver_end_round(struct saver_thread *t);
 /* There will be no round: what saver_make has made goes. */
 void saver_unmake(struct saver *s, const struct checkpoint *k);
-
-/* saver_collect.c. Under the lock: the newest one's record, and into the sums when there will be
- * another. */
-void saver_record_new(struct saver *s, const struct checkpoint *k);
-void saver_record_keep(struct saver *s);
-void saver_record_init(struct saver *s);

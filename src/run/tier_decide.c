@@ -2,10 +2,389 @@
 /* tier_decide.c - hits, misses and slots in the order of the plan, and what is counted of them. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/util.h"
-#include "run/tier_ahead.h"
+#include "run/tier_inside.h"
+
+/* Epochs with a record of their own; what comes later is in the sums. */
+#define TIER_EPOCHS 1024u
+
+/* ---- what is counted ---- */
+
+/* Rank correlation of those that two epochs have in common: of permutations places are their own
+ * ranks. */
+static double correlation(const struct tier_order *o)
+{
+	double n = o->pairs;
+	double xx = n * o->xx - o->x * o->x, yy = n * o->yy - o->y * o->y;
+
+	if (n < 2 || !(xx > 0) || !(yy > 0))
+		return (double)NAN;
+	return (n * o->xy - o->x * o->y) / sqrt(xx * yy);
+}
+
+/* Where an epoch is counted: in its own record, or in that of the rest. */
+static struct cache_counts *tier_record_of(struct tier_cache *c, uint64_t epoch)
+{
+	return &c->records[u64_min(epoch, c->record_count)];
+}
+
+/* What was decided of an extent, for the epoch and the rank. */
+static void tier_note_access(struct tier_cache *c, const struct extent *x,
+			     const struct tier_decision *d, struct tier_rank *rank,
+			     struct cache_counts *r)
+{
+	uint64_t hits = d->is_hit ? x->samples : 0;
+	uint64_t substitutions = d->is_substituted ? x->samples : 0;
+	uint64_t misses = x->samples - hits - substitutions;
+
+	r->accesses += x->samples;
+	r->hits += hits;
+	r->misses += misses;
+	r->substitutions += substitutions;
+	rank->accesses += x->samples;
+	rank->hits += hits;
+	rank->misses += misses;
+	rank->substitutions += substitutions;
+	if (c->epoch == 0)
+		return;
+	rank->later_accesses += x->samples;
+	rank->later_hits += hits;
+}
+
+/* Extents that were seen: 4 bytes each. An epoch begins. */
+static void tier_note_init(struct tier_cache *c, uint64_t extents)
+{
+	c->seen.last = mem_array(extents, sizeof(*c->seen.last));
+	c->seen.epoch_first = 1;
+}
+
+static void tier_note_fini(struct tier_cache *c)
+{
+	mem_free(c->seen.last);
+}
+
+/* From the epoch before on. */
+static void count_anew(struct tier_cache *c)
+{
+	struct tier_seen *s = &c->seen;
+	uint64_t extents = c->tier->cfg.pass->sampler.extents;
+	uint32_t off = (uint32_t)(s->before_first - 1);
+
+	for (uint64_t i = 0; i < extents; i++)
+		s->last[i] = s->last[i] > off ? s->last[i] - off : 0;
+	s->before_first -= off;
+	s->epoch_first -= off;
+}
+
+static void tier_note_begin(struct tier_cache *c)
+{
+	c->seen.before_first = c->seen.epoch_first;
+	c->seen.epoch_first += c->order.accesses;
+	if (c->seen.epoch_first > TIER_EPOCH_MOST)
+		count_anew(c);
+	c->order = (struct tier_order){ 0 };
+}
+
+/* Where an extent stands in this epoch's order, and where it did before. */
+static void tier_note_order(struct tier_cache *c, const struct tier_access *a,
+			    struct cache_counts *r)
+{
+	const struct orderwalk_at *at = &a->at;
+	const struct extent *x = &a->extent;
+	struct tier_order *o = &c->order;
+	uint64_t *last = &c->last[at->rank - c->first_rank];
+	uint64_t seen = c->seen.last[at->extent];
+	uint64_t number = c->seen.epoch_first + o->accesses;
+	double place = (double)o->accesses;
+	double before = (double)seen - (double)c->seen.before_first;
+
+	o->accesses++;
+	o->follows += at->extent == *last + 1;
+	*last = at->extent;
+	if (seen >= c->seen.epoch_first)
+		return;
+	if (tier_is_own(c, at->rank)) {
+		r->unique_samples += x->samples;
+		r->footprint_bytes += dataset_extent_bytes(c->tier->cfg.pass->dataset, x);
+	}
+	if (seen >= c->seen.before_first) {
+		o->pairs++;
+		o->x += place;
+		o->y += before;
+		o->xx += place * place;
+		o->yy += before * before;
+		o->xy += place * before;
+	}
+	c->seen.last[at->extent] = (uint32_t)number;
+}
+
+void tier_end_epoch(struct tier_cache *c)
+{
+	struct cache_counts *r = tier_record_of(c, c->epoch);
+	const struct tier_order *o = &c->order;
+
+	r->rank_correlation = correlation(o);
+	r->sequential_ratio = o->accesses ? (double)o->follows / (double)o->accesses : (double)NAN;
+}
+
+/* ---- what is given in place of a sample ---- */
+
+/* Of a file that has more samples, so many neighbours are asked about. */
+#define LOOKS_MOST 256u
+
+/* Would it be kept, as far as is known before the access? */
+/* One that turns newcomers away, decides itself what is worth a read. */
+static bool tier_makes_room(const struct tier_cache *c, uint64_t unit)
+{
+	int policy = c->tier->job->cache;
+
+	return policy == CACHE_IMPORTANCE || policy == CACHE_BELADY ||
+	       cache_find(c->cache, unit) != CACHE_NO_SLOT || cache_has_room(c->cache, unit);
+}
+
+/* From any of the file's on. */
+static bool find_in_file(const struct tier_cache *c, uint64_t file, uint64_t random, uint64_t *unit,
+			 uint32_t *slot)
+{
+	const struct dataset *ds = c->tier->plain.dataset;
+	uint64_t first = dataset_first_extent(ds, file);
+	uint64_t count = dataset_first_extent(ds, file + 1) - first;
+
+	for (uint64_t i = 0; i < u64_min(count, LOOKS_MOST); i++) {
+		struct extent x;
+
+		dataset_extent(ds, first + (random + i) % count, &x);
+		*unit = tier_unit_of(&c->tier->units, &x);
+		*slot = cache_find(c->cache, *unit);
+		if (*slot != CACHE_NO_SLOT)
+			return true;
+	}
+	return false;
+}
+
+/* What the cache has in place of a unit that is missed and would not be kept:
+ * its unit and slot. False: nothing. */
+static bool tier_substitute(struct tier_cache *c, const struct extent *x, uint64_t *unit,
+			    uint32_t *slot)
+{
+	const struct job *j = c->tier->job;
+	/* A file's worth of neighbours does not overflow. */
+	uint64_t random = rng_u64(j->randseed, RNG_SUBSTITUTE, c->substituted++) >> 1;
+
+	return j->cache_substitute == CACHE_SUBSTITUTE_ANY
+		       ? cache_any(c->cache, random, unit, slot)
+		       : find_in_file(c, x->file, random, unit, slot);
+}
+
+/* ---- decisions that wait for their rank ---- */
+
+/* Batches that a ring has beyond those that may be read ahead: the one at hand, that of a rank
+ * which is a step behind, and what a part of one is. */
+#define BATCHES_BEYOND 3u
+
+/* Above the generation. */
+#define ENTRY_HIT (UINT32_C(1) << 30)
+#define ENTRY_SUBSTITUTED (UINT32_C(1) << 31)
+
+/* An accelerator may have read on by an epoch before another one has, or before one of its own
+ * loaders has: of plain ones it takes what comes first. */
+static bool may_drift(const struct job *j)
+{
+	bool shares = j->accelerators > 1 && j->cache_scope != CACHE_OF_RANK;
+
+	return (shares && j->barrier != BARRIER_STEP) ||
+	       (j->read_threads > 1 &&
+		(j->loader == LOADER_PLAIN || (j->loader == LOADER_TFDATA && !j->deterministic)));
+}
+
+/* How much may be decided of a rank before it asks for it. */
+static uint64_t ring_room(const struct job *j, const struct pass *pass)
+{
+	const struct sampler *s = &pass->sampler;
+	uint64_t of_batch = s->batch / s->extent_samples + 2;
+	uint64_t ahead = (pass->window + BATCHES_BEYOND) * of_batch;
+	uint64_t epochs = 0;
+
+	/* They meet at its end, or never. */
+	if (may_drift(j))
+		epochs = j->accelerators > 1 && j->barrier == BARRIER_NONE ? 2 : 1;
+	/* Its batches are of any number of extents. */
+	if (s->is_sized)
+		epochs = 2;
+	return ahead + epochs * s->rank_extents;
+}
+
+/* Of a decision that waits. */
+static uint64_t entry_bytes(const struct job *j)
+{
+	return sizeof(struct tier_entry) +
+	       (j->cache_substitute != CACHE_SUBSTITUTE_NONE ? sizeof(uint32_t) : 0);
+}
+
+static uint64_t tier_ring_bytes(const struct job *j, const struct pass *pass)
+{
+	return ring_room(j, pass) * entry_bytes(j);
+}
+
+static void tier_ring_init(struct tier_ring *r, const struct tier *t)
+{
+	r->room = ring_room(t->job, t->cfg.pass);
+	r->at = mem_array(r->room, sizeof(*r->at));
+	if (t->job->cache_substitute != CACHE_SUBSTITUTE_NONE)
+		r->substitutes = mem_array(r->room, sizeof(*r->substitutes));
+}
+
+static void tier_ring_fini(struct tier_ring *r)
+{
+	mem_free(r->at);
+	mem_free(r->substitutes);
+}
+
+static void tier_ring_put(struct tier_ring *r, uint64_t number, const struct tier_decision *d)
+{
+	uint32_t word = d->generation | (d->is_hit ? ENTRY_HIT : 0) |
+			(d->is_substituted ? ENTRY_SUBSTITUTED : 0);
+
+	r->at[number % r->room] = (struct tier_entry){ d->slot, word };
+	if (d->is_substituted)
+		r->substitutes[number % r->room] = d->substitute;
+	r->end = number + 1;
+}
+
+static struct tier_decision tier_ring_get(const struct tier_ring *r, uint64_t number)
+{
+	struct tier_entry e = r->at[number % r->room];
+	bool is_substituted = e.word & ENTRY_SUBSTITUTED;
+
+	return (struct tier_decision){
+		.slot = e.slot,
+		.generation = e.word & TIER_GENERATION_MOST,
+		.is_hit = e.word & ENTRY_HIT,
+		.is_substituted = is_substituted,
+		.substitute = is_substituted ? r->substitutes[number % r->room] : 0,
+	};
+}
+
+/* ---- when each unit is accessed next ---- */
+
+static uint64_t unit_of(const void *tier, uint64_t extent)
+{
+	const struct tier *t = tier;
+	struct extent x;
+
+	dataset_extent(t->plain.dataset, extent, &x);
+	return tier_unit_of(&t->units, &x);
+}
+
+static struct nextuse_config config_of(const struct job *j, const struct pass *pass, uint64_t units)
+{
+	return (struct nextuse_config){
+		.sampler = &pass->sampler,
+		.end_rank = tier_ranks_of(j),
+		.epochs = j->time_based ? UINT64_MAX : j->epochs,
+		.units = units,
+		.unit_of = unit_of,
+	};
+}
+
+/* c->future; 0, or -errno with err. */
+static int tier_future_init(struct tier_cache *c, struct mlgen_err *err)
+{
+	const struct tier *t = c->tier;
+	struct nextuse_config cfg = config_of(t->job, t->cfg.pass, t->units.count);
+
+	cfg.first_rank = c->first_rank;
+	cfg.end_rank = c->end_rank;
+	cfg.arg = t;
+	return nextuse_new(&c->future, &cfg, err);
+}
+
+uint64_t tier_future_bytes(const struct job *job, const struct pass *pass, uint64_t units)
+{
+	struct nextuse_config cfg = config_of(job, pass, units);
+
+	return nextuse_state_bytes(&cfg);
+}
+
+/* An epoch begins. */
+static void tier_future_begin(struct tier_cache *c, uint64_t epoch)
+{
+	nextuse_epoch(c->future, epoch);
+	c->future_at = 0;
+}
+
+/* Of the next access in its order. */
+static uint64_t tier_future_next(struct tier_cache *c)
+{
+	return c->future_at < nextuse_accesses(c->future) ? nextuse_at(c->future, c->future_at++)
+							  : NEXTUSE_NEVER;
+}
+
+/* ---- the accesses of an epoch ---- */
+
+/*
+ * What is known of a sample lies anywhere in memory, and who waits for one such place after the
+ * other waits longer than all of the rest takes. The order is known: so some accesses are looked at
+ * before the first of them is decided, and what they need is fetched side by side.
+ */
+static void look_ahead(struct tier_cache *c)
+{
+	const struct tier *t = c->tier;
+	struct tier_walk *w = &c->walk;
+	uint64_t units[TIER_COMING];
+
+	w->next = w->end = 0;
+	while (w->end < TIER_COMING) {
+		struct tier_access *a = &w->coming[w->end];
+
+		if (!orderwalk_next(&w->order, &a->at))
+			break;
+		dataset_extent(t->cfg.pass->dataset, a->at.extent, &a->extent);
+		a->unit = tier_unit_of(&t->units, &a->extent);
+		__builtin_prefetch(&c->seen.last[a->at.extent], 1);
+		units[w->end++] = a->unit;
+	}
+	cache_expect(c->cache, units, w->end);
+}
+
+static void tier_walk_end(struct tier_cache *c)
+{
+	orderwalk_end(&c->walk.order);
+	c->walk.next = c->walk.end = 0;
+}
+
+/* The accesses of an epoch, one by one; under c->lock. */
+static void tier_walk_begin(struct tier_cache *c, uint64_t epoch)
+{
+	tier_walk_end(c);
+	orderwalk_begin(&c->walk.order, &c->tier->cfg.pass->sampler, c->first_rank, c->end_rank,
+			epoch);
+}
+
+/* The same, and it is still the next. */
+static const struct tier_access *tier_walk_look(struct tier_cache *c)
+{
+	struct tier_walk *w = &c->walk;
+
+	if (w->next == w->end)
+		look_ahead(c);
+	return w->next < w->end ? &w->coming[w->next] : NULL;
+}
+
+/* NULL: the epoch is over. It is there until the next one is asked for. */
+static const struct tier_access *tier_walk_next(struct tier_cache *c)
+{
+	const struct tier_access *a = tier_walk_look(c);
+
+	c->walk.next += a != NULL;
+	return a;
+}
+
+/* ---- decisions ---- */
 
 static const struct sampler *sampler_of(const struct tier_cache *c)
 {

@@ -5,20 +5,167 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/count.h"
 #include "base/perm.h"
 #include "base/stop.h"
 #include "data/cache/cache.h"
+#include "data/file/file.h"
 #include "data/order/order.h"
 #include "run/bell.h"
 #include "run/tier.h"
 #include "run/tier_peers.h"
-#include "run/tier_slot.h"
-#include "run/tier_units.h"
 
-/* Epochs with a record of their own; what comes later is in the sums. */
-#define TIER_EPOCHS 1024u
+struct tier_place;
+struct tier_thread;
+struct tier_ahead;
+struct tier_filler;
+struct tier_server;
+
+/* ---- what a cache tier keeps as a whole: samples, files, or pages of them ---- */
+
+/*
+ * A unit has a number, a size, and ranges of bytes of files: one, or two where samples are pairs.
+ * In the tier they lie one behind the other; where reads are direct each is whole blocks, and
+ * begins at one.
+ */
+struct tier_units {
+	const struct plan_config *plan;
+	int kind;           /* enum job_cache_unit */
+	struct pages pages; /* CACHE_PAGES */
+	double factor;      /* bytes that are kept of one that was read */
+	uint64_t count;
+	uint64_t same_bytes;    /* of each; 0 = they differ */
+	uint64_t largest_bytes; /* of those that were looked at, a million */
+	/* Of all units as they lie in the tier, before they are decoded: what cache_size= is a part
+	 * of. */
+	uint64_t stored_bytes;
+};
+
+#define TIER_RANGES 2
+
+struct tier_range {
+	uint64_t file; /* among those of all parts */
+	uint64_t off, bytes;
+	uint64_t at; /* in the unit */
+};
+
+void tier_units_init(struct tier_units *u, const struct plan_config *plan, const struct job *job);
+
+uint64_t tier_unit_of(const struct tier_units *u, const struct extent *x);
+uint64_t tier_unit_bytes(const struct tier_units *u, uint64_t unit);
+const char *tier_unit_word(const struct tier_units *u); /* "sample" */
+uint64_t tier_unit_samples(const struct tier_units *u); /* the most of one */
+
+/* The id of its first extent. */
+uint64_t tier_unit_first(const struct tier_units *u, uint64_t unit);
+
+/* An extent of the unit, for one of another: in the place that this one has in its own, or the one
+ * that comes next to it. */
+void tier_unit_extent(const struct tier_units *u, uint64_t unit, const struct extent *instead_of,
+		      struct extent *out);
+/* Of so many bytes of a unit: as they are kept (cache_stage). */
+uint64_t tier_kept_bytes(const struct tier_units *u, uint64_t bytes);
+
+/* Their number: of the whole unit that an extent is in; and of the extent. */
+unsigned tier_unit_ranges(const struct tier_units *u, const struct extent *x,
+			  struct tier_range *out);
+unsigned tier_extent_ranges(const struct tier_units *u, const struct extent *x,
+			    struct tier_range *out);
+
+/* Of ranges: where the last of them ends in the unit. */
+uint64_t tier_ranges_end(const struct tier_units *u, const struct tier_range *ranges, unsigned n);
+
+/* ---- a slot of a cache tier: whose bytes it has, and who reads them, in one word ---- */
+
+/*
+ * A slot is given to one unit after the other; each time is a generation, from
+ * 1. The word has the generation whose bytes are in it, or on their way, what
+ * became of them, and how many threads read them. Acquire and release order what is in the slot
+ * with the word: who enters sees all that was filled in, and who fills comes after all who have
+ * left.
+ */
+enum tier_slot_state { SLOT_EMPTY, SLOT_FILLING, SLOT_READY, SLOT_FAILED };
+
+_Static_assert((SLOT_READY | SLOT_FILLING) == SLOT_FAILED, "tier_slot_spoil");
+
+#define SLOT_READERS_BITS 20u
+#define SLOT_STATE_BITS 4u
+#define SLOT_GENERATION_SHIFT (SLOT_READERS_BITS + SLOT_STATE_BITS)
+#define SLOT_READERS_MASK ((UINT64_C(1) << SLOT_READERS_BITS) - 1)
+
+static inline uint64_t tier_slot_word(uint64_t generation, enum tier_slot_state s)
+{
+	return generation << SLOT_GENERATION_SHIFT | (uint64_t)s << SLOT_READERS_BITS;
+}
+
+static inline uint64_t tier_slot_generation(uint64_t word)
+{
+	return word >> SLOT_GENERATION_SHIFT;
+}
+
+static inline enum tier_slot_state tier_slot_state(uint64_t word)
+{
+	return (enum tier_slot_state)(word >> SLOT_READERS_BITS & ((1u << SLOT_STATE_BITS) - 1));
+}
+
+/* Has it the bytes of this generation? Then they stay until tier_slot_leave. */
+static inline bool tier_slot_enter(_Atomic uint64_t *slot, uint64_t generation)
+{
+	uint64_t ready = tier_slot_word(generation, SLOT_READY);
+	uint64_t w = atomic_load_explicit(slot, memory_order_relaxed);
+
+	do {
+		if ((w & ~SLOT_READERS_MASK) != ready)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(slot, &w, w + 1, memory_order_acquire,
+							memory_order_relaxed));
+	return true;
+}
+
+static inline void tier_slot_leave(_Atomic uint64_t *slot)
+{
+	atomic_fetch_sub_explicit(slot, 1, memory_order_release);
+}
+
+/* By one of those who read it: nobody else will. */
+static inline void tier_slot_spoil(_Atomic uint64_t *slot)
+{
+	/* READY and this bit are FAILED. */
+	atomic_fetch_or_explicit(slot, tier_slot_word(0, SLOT_FILLING), memory_order_relaxed);
+}
+
+/* May the bytes of this generation come into it now? Not while somebody reads or fills it, nor
+ * where a later one has it, nor where they are there. Of one that only has room where something
+ * was, `grows` false. */
+static inline bool tier_slot_fill(_Atomic uint64_t *slot, uint64_t generation, bool grows)
+{
+	uint64_t w = atomic_load_explicit(slot, memory_order_relaxed);
+
+	do {
+		enum tier_slot_state s = tier_slot_state(w);
+
+		if (s == SLOT_FILLING || w & SLOT_READERS_MASK ||
+		    tier_slot_generation(w) > generation ||
+		    (tier_slot_generation(w) == generation && s == SLOT_READY) ||
+		    (!grows && s != SLOT_READY))
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(
+		slot, &w, tier_slot_word(generation, SLOT_FILLING), memory_order_acquire,
+		memory_order_relaxed));
+	return true;
+}
+
+/* By who fills it. */
+static inline void tier_slot_filled(_Atomic uint64_t *slot, uint64_t generation, bool is_whole)
+{
+	atomic_store_explicit(slot, tier_slot_word(generation, is_whole ? SLOT_READY : SLOT_FAILED),
+			      memory_order_release);
+}
+
+/* ---- the parts of a cache tier, for src/run/tier*.c alone ---- */
 
 /* Decisions that a loader takes at a time, at most. */
 #define TIER_TAKEN 256u
@@ -121,7 +268,7 @@ struct tier_cache {
 	uint64_t first_rank, end_rank, own_first, own_end;
 	/* Slot s is here if s % parts is `part`: 1 and 0 where it is whole. */
 	uint32_t parts, part;
-	_Atomic uint64_t *slots; /* tier_slot.h; NULL = nothing is kept */
+	_Atomic uint64_t *slots; /* see tier_slot_hold; NULL = nothing is kept */
 	uint64_t all_slots;
 	uint64_t slot_count;        /* of these that are here */
 	uint32_t *sums;             /* of slots: cache_verify; else NULL */
@@ -185,9 +332,6 @@ static inline bool tier_is_own(const struct tier_cache *c, uint64_t rank)
 {
 	return rank >= c->own_first && rank < c->own_end;
 }
-
-struct tier_place;
-struct tier_thread;
 
 struct tier {
 	struct tier_config cfg;
@@ -313,40 +457,10 @@ struct tier_cache *tier_cache_of(const struct tier *t, uint64_t rank);
 /* Is it one of those that cache=hot keeps? */
 bool tier_is_hot(const void *tier, uint64_t unit);
 
-/* tier_note.c: under c->lock, all of it */
-
-/* Where an epoch is counted: in its own record, or in that of the rest. */
-struct cache_counts *tier_record_of(struct tier_cache *c, uint64_t epoch);
-
-/* What was decided of an extent, for the epoch and the rank. */
-void tier_note_access(struct tier_cache *c, const struct extent *x, const struct tier_decision *d,
-		      struct tier_rank *rank, struct cache_counts *r);
-
-/* Extents that were seen: 4 bytes each. An epoch begins. */
-void tier_note_init(struct tier_cache *c, uint64_t extents);
-void tier_note_fini(struct tier_cache *c);
-void tier_note_begin(struct tier_cache *c);
-
-/* Where an extent stands in this epoch's order, and where it did before. */
-void tier_note_order(struct tier_cache *c, const struct tier_access *a, struct cache_counts *r);
+/* tier_decide.c: under c->lock, all of it */
 
 /* The record of the epoch at hand is complete. */
 void tier_end_epoch(struct tier_cache *c);
-
-/* tier_walk.c: the accesses of an epoch, one by one; under c->lock. */
-void tier_walk_begin(struct tier_cache *c, uint64_t epoch);
-/* NULL: the epoch is over. It is there until the next one is asked for. */
-const struct tier_access *tier_walk_next(struct tier_cache *c);
-/* The same, and it is still the next. */
-const struct tier_access *tier_walk_look(struct tier_cache *c);
-void tier_walk_end(struct tier_cache *c); /* at any time */
-
-/* tier_ring.c */
-void tier_ring_init(struct tier_ring *r, const struct tier *t);
-void tier_ring_fini(struct tier_ring *r);
-uint64_t tier_ring_bytes(const struct job *job, const struct pass *pass);
-void tier_ring_put(struct tier_ring *r, uint64_t number, const struct tier_decision *d);
-struct tier_decision tier_ring_get(const struct tier_ring *r, uint64_t number);
 
 /* tier_decide.c */
 
@@ -386,21 +500,9 @@ void tier_turn_to_epoch(struct tier_loader *l, uint64_t epoch);
 /* tier_loader.c: begin an extent of which nothing is there. */
 void tier_miss(struct tier_loader *l, const struct tier_decision *d, const struct extent *x);
 
-/* tier_substitute.c: what the cache has in place of a unit that is missed and would not be kept:
- * its unit and slot. False: nothing. */
-bool tier_substitute(struct tier_cache *c, const struct extent *x, uint64_t *unit, uint32_t *slot);
-/* Would it be kept, as far as is known before the access? */
-bool tier_makes_room(const struct tier_cache *c, uint64_t unit);
+/* When each unit is next accessed (belady). */
 
-/* tier_future.c: when each unit is next accessed (belady). */
-
-/* c->future; 0, or -errno with err. */
-int tier_future_init(struct tier_cache *c, struct mlgen_err *err);
 uint64_t tier_future_bytes(const struct job *job, const struct pass *pass, uint64_t units);
-/* An epoch begins. */
-void tier_future_begin(struct tier_cache *c, uint64_t epoch);
-/* Of the next access in its order. */
-uint64_t tier_future_next(struct tier_cache *c);
 
 /* tier_places.c, for places: a miss is read from storage, to memory or (NULL) to nowhere. Its
  * ranges as pieces; their number. */
@@ -410,13 +512,8 @@ uint32_t tier_sum(const unsigned char *memory, uint64_t bytes);
 /* Of the way's slot, in memory: its bytes; and they are all there, or are not. */
 unsigned char *tier_memory_slot(const struct tier_way *w);
 void tier_memory_filled(struct tier_way *w, bool is_whole);
-/* Of a unit that is in memory: the extent, to where it is wanted, or (NULL) into the worker's
- * buffer. */
-void tier_copy_out(struct tier_way *w, const struct extent *x, const unsigned char *from,
-		   void *into, uint64_t into_bytes);
-void tier_took(struct tier_way *w, const struct extent *x, uint64_t start_ns, uint64_t end_ns);
 
-/* tier_remote.c: slots of other processes. */
+/* Slots of other processes: tier_places.c. */
 
 /* A hit: it is asked for, and waited for. False: it is not there, and nothing has begun; or its
  * process is lost, and l->peer_err says so. */
@@ -426,3 +523,127 @@ bool tier_remote_hit(struct tier_way *w, const struct extent *x, void *into, uin
  * -errno with err: its process is lost. */
 void tier_remote_miss(struct tier_way *w, const struct extent *x);
 int tier_remote_fill(struct tier_way *w, const struct read_task *task, struct mlgen_err *err);
+
+/* ---- a thread of a cache tier's own, which reads or writes as one of its loaders does ---- */
+
+/*
+ * Who fills behind the loaders, fetches ahead of them or fills before the run: a worker with an
+ * engine of its own, a reader whose requests are those of one unit after the other, and a loader of
+ * the tier. Members up to `work` are set by its owner before it starts, and what stands behind them
+ * is the thread's until it is joined.
+ */
+struct tier_thread {
+	struct tier_cache *cache;
+	const char *role; /* in traces */
+	uint64_t number;  /* as tier_loader_new asks for it */
+	unsigned files;
+	size_t buf_bytes;
+	bool may_stop;       /* the run's end ends its operations */
+	bool fills_itself;   /* whatever cache_fill says */
+	bool is_not_counted; /* neither what it moves nor when */
+	/* All that it does. What fails is said in thread->err. */
+	void (*work)(struct tier_thread *thread);
+	void *arg;
+	struct worker worker;
+	struct reader *reader;
+	struct tier_loader *loader;
+	struct mlgen_err err; /* err.code 0 = none */
+};
+
+/* Of one whose first members are set; the others are zero. */
+void tier_thread_init(struct tier_thread *t);
+int tier_thread_start(struct tier_thread *t, struct mlgen_err *err);
+/* Whoever ends it has told `work` to come to its end. 0, or -errno with err: what it has met, but
+ * for the run's end, -ECANCELED. */
+int tier_thread_join(struct tier_thread *t, struct mlgen_err *err);
+/* After it was joined, or never started. */
+void tier_thread_fini(struct tier_thread *t);
+
+/* Called by `work` before each unit: what it moves from here on counts if ramp_time is over. */
+void tier_thread_begin(struct tier_thread *t);
+
+/* By `work`: the extent that it has begun is done. 0, or -errno with thread->err, where `name` is
+ * the option that it is for. */
+int tier_thread_finish(struct tier_thread *t, const char *name, const struct read_task **task);
+
+/* ---- samples that are brought into a cache tier ahead of their batch (cache_prefetch) ---- */
+
+/*
+ * As NoPFS does by the order that it knows (N. Dryden et al., SC '21): what is read so many samples
+ * behind what is decided is accessed for its policy now, and where it was not there threads of the
+ * tier read it from storage into its slot. When its batch comes it is a hit; a late one, where they
+ * were not as fast.
+ *
+ * Orders that follow from the epoch before are known to its end only.
+ */
+struct tier_ahead *tier_ahead_new(struct tier_cache *c);
+void tier_ahead_free(struct tier_ahead *a); /* NULL is fine */
+uint64_t tier_ahead_threads(const struct job *job, uint64_t ranks);
+
+/* Under the cache's lock: an epoch begins; and before each access is decided. */
+void tier_ahead_begin(struct tier_ahead *a, uint64_t epoch);
+void tier_ahead_go_on(struct tier_ahead *a);
+
+/* Around the training's threads. 0, or -errno with err. */
+int tier_ahead_start(struct tier_ahead *a, struct mlgen_err *err);
+int tier_ahead_end(struct tier_ahead *a, struct mlgen_err *err);
+
+/* ---- what loaders have missed is kept behind them: a thread, and a bounded queue
+ * (cache_fill=async) ---- */
+
+/*
+ * A queue of places, each with memory for a unit (tier_filler_places). A loader that has read one
+ * looks for a place that is free, leaves its memory there and takes that of the place: nobody
+ * waits, and where none is free the fill is dropped.
+ */
+void tier_filler_free(struct tier_filler *f); /* NULL is fine */
+
+int tier_filler_start(struct tier_filler *f, struct mlgen_err *err);
+/* What is in the queue is still kept; then it is joined. 0, or -errno with err: what it has met. */
+int tier_filler_end(struct tier_filler *f, struct mlgen_err *err);
+
+/* How many units may wait: cache_queue, but where that is the default no more than 1 GiB of the
+ * largest ones, or two. */
+uint64_t tier_filler_places(const struct job *j, uint64_t slot_bytes);
+
+/* ---- the folder of a cache tier in cache_directory: ours alone, made, kept and removed ---- */
+
+#define TIER_MANIFEST "manifest"
+
+/*
+ * cache_directory/mlgen-cache-JOB, with -RANK, -partN or -processN where a job has several on a
+ * host: what has the marker in it is ours, and the marker is locked while a run uses it. Whatever
+ * else lies in there, or beside it, is not touched.
+ */
+
+/* Of a slot's file, whatever unit is in it; within the folder. */
+void tier_file_name(char out[TIER_NAME_BYTES], uint32_t slot);
+
+/* tier_manifest.c: what is in the slots of a tier that is kept, for the next run. */
+
+/* Take what an earlier one has left over; the manifest is gone then. 1 where it did, 0: there was
+ * none, or -errno with err: it is of something else. */
+int tier_manifest_read(struct tier_cache *c, struct mlgen_err *err);
+/* Room on the disk for the one to come, before the tier takes all there is; where there is none,
+ * that is what tier_manifest_write says. */
+void tier_manifest_reserve(struct tier_cache *c);
+/* After all have been joined. 0, or -errno with err. */
+int tier_manifest_write(struct tier_cache *c, struct mlgen_err *err);
+bool tier_manifest_is_there(const struct tier_cache *c);
+
+/* ---- answers the other processes about the slots of a cache tier that are here ---- */
+
+/*
+ * A few threads, which sleep while nobody asks. A connection is one thread's while a question of it
+ * is answered. Who says something else than a question is shut out.
+ */
+#define TIER_SERVERS 4u
+#define TIER_SERVER_BYTES 65536u /* the buffer of each */
+
+/* 0, or -errno with err. */
+int tier_server_start(struct tier_server **out, struct tier_cache *c,
+		      const struct tier_peers *peers, struct mlgen_err *err);
+/* Joins the threads: 0, or -errno with err, what one of them has met. */
+int tier_server_end(struct tier_server *s, struct mlgen_err *err);
+/* Frees the server with what its threads have counted; NULL is fine. */
+void tier_server_free(struct tier_server *s);

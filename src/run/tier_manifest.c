@@ -14,7 +14,7 @@
 #include "base/dist.h"
 #include "base/mem.h"
 #include "base/writeall.h"
-#include "run/tier_folder.h"
+#include "run/tier_inside.h"
 
 /*
  * Lines of text: what the cache is of, each unit with its slot and checksum, and last a checksum of

@@ -11,7 +11,7 @@
  * With cache_scope=all the slots of one cache are dealt out to the processes of a job: slot s is
  * that of process s % their number. All of them make all decisions, in the order of the plan, so
  * that each knows who has what; what is asked over TCP are bytes, which are there or not
- * (tier_slot.h).
+ * (tier_inside.h).
  *
  * Between two processes there are a few connections, each of which has one question under way at
  * most. A thread that finds none free waits for one.

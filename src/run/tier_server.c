@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier_server.c - see tier_server.h. */
-#include "run/tier_server.h"
+#include "run/tier_inside.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,8 +12,6 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "hosts/connect.h"
-#include "run/tier_filler.h"
-#include "run/tier_thread.h"
 
 /* What epoll says of what is no connection. */
 #define IS_END UINT32_MAX

@@ -7,9 +7,7 @@
 
 #include "base/util.h"
 #include "run/loader.h"
-#include "run/tier_ahead.h"
-#include "run/tier_filler.h"
-#include "run/tier_server.h"
+#include "run/tier_inside.h"
 
 /* In files, and where reads are direct, slots begin at whole blocks. */
 #define BLOCK_BYTES UINT64_C(4096)

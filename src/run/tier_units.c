@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier_units.c - see tier_units.h. */
-#include "run/tier_units.h"
+#include "run/tier_inside.h"
 
 #include <assert.h>
 

@@ -3,7 +3,7 @@
  * epochs. */
 #pragma once
 
-#include "run/rank_step.h"
+#include "run/rank.h"
 #include "run/read/read.h"
 #include "run/train.h"
 #include "run/watch/watch.h"

@@ -14,7 +14,6 @@
 #include "io/engines.h"
 #include "run/loader.h"
 #include "run/rank.h"
-#include "run/rank_account.h"
 #include "run/read/read.h"
 #include "run/saver.h"
 #include "run/slot.h"

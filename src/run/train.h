@@ -74,8 +74,8 @@ struct loader {
 	 * does not. */
 	_Atomic uint64_t reached, needs;
 	uint64_t dropped; /* requests of rank->drop it has carried out */
-	/* worker_start (loader_anew.h): the stage whose turn is next, and is there one that another
-	 * thread reads? */
+	/* worker_start (loader_inside.h): the stage whose turn is next, and is there one that
+	 * another thread reads? */
 	struct stage next;
 	bool goes_on;
 };

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "fake_engine.h"
-#include "run/tier_ahead.h"
+#include "run/tier_inside.h"
 #include "run/train.h"
 #include "suites.h"
 

@@ -111,7 +111,7 @@ struct filemaker_progress {
  * What the workers that make files share: of a data set, or of a plain job. Which files are missing
  * is the caller's to find out, before and once more when it has the lock of their directory; so a
  * run that was stopped is gone on with, and nothing is made twice. How one of them is made
- * stands in struct newfile.
+ * stands in struct newfile_kind.
  */
 struct filemaker {
 	const struct newfile_kind *kind;
