@@ -268,7 +268,7 @@ struct tier_cache {
 	uint64_t first_rank, end_rank, own_first, own_end;
 	/* Slot s is here if s % parts is `part`: 1 and 0 where it is whole. */
 	uint32_t parts, part;
-	_Atomic uint64_t *slots; /* see tier_slot_hold; NULL = nothing is kept */
+	_Atomic uint64_t *slots; /* of tier_slot_word(); NULL = nothing is kept */
 	uint64_t all_slots;
 	uint64_t slot_count;        /* of these that are here */
 	uint32_t *sums;             /* of slots: cache_verify; else NULL */

@@ -4,7 +4,6 @@
 
 #include "layout_rig.h"
 #include "work/plain/iofiles.h"
-#include "work/plain/iolayout.h"
 #include "work/workloads.h"
 
 #define K UINT64_C(1024)

@@ -7,12 +7,7 @@
 
 #include "base/mem.h"
 #include "suites.h"
-#include "work/plain/replay_handles.h"
-#include "work/plain/replay_lanes.h"
-#include "work/plain/replay_opened.h"
-#include "work/plain/replay_slices.h"
-#include "work/plain/replay_spool.h"
-#include "work/plain/replay_take.h"
+#include "work/plain/replay_inside.h"
 
 /* ---- workers ---- */
 

@@ -7,7 +7,7 @@
 #include "report/verdict_supply.h"
 #include "suites.h"
 #include "verdict_rig.h"
-#include "work/plain/verdict_io.h"
+#include "work/plain/text_io.h"
 #include "work/train/train_verdict_host.h"
 
 /* The highest percentile beyond which ten stalls lie, else their mean. */

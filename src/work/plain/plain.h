@@ -9,7 +9,7 @@
 
 extern const struct workload work_io;
 
-/* plain_activity.c, plain_page.c, plain_asked.c */
+/* plain_activity.c, plain.c */
 extern const struct activity plain_activity;
 extern const struct page plain_page;
 extern const struct asked plain_asked;

@@ -2,7 +2,13 @@
 /* plain_inside.h - a plain job in a run, and what a replay has alike. */
 #pragma once
 
+#include <stdint.h>
+
+#include <mlgen/err.h>
+
+#include "job/job.h"
 #include "run/activity.h"
+#include "run/memneed.h"
 #include "work/plain/iofiles.h"
 #include "work/plain/streams.h"
 
@@ -40,3 +46,23 @@ void plain_collect_none(struct job_result *out, struct slot *s, uint64_t workers
 #define PLAIN_ACTIVITY                                                                             \
 	.join = plain_join_threads, .close = plain_close_all, .wake = plain_wake_all,              \
 	.start_ns = plain_start_ns, .worker = plain_worker_at, .look = plain_look
+
+/* ---- what a plain job takes of memory, and what can be lowered ---- */
+
+/* Add what it takes, with so many files for each of its workers. */
+void plain_need(struct memneed *n, const struct job *job, size_t files);
+
+/* As put_costs of run/activity.h. */
+void plain_put_costs(struct buf *out, const struct job *job);
+
+/* ---- can the requests of a plain job be made, of its files as they are? ---- */
+
+/* Bytes that one worker moves; UINT64_MAX where nothing but time ends it. 0, or -errno with err
+ * where its files have no room for a request. */
+int requests_bytes(const struct job *j, const struct iofiles *f, uint64_t worker, uint64_t *bytes,
+		   struct mlgen_err *err);
+
+/* With direct=1: what O_DIRECT asks for there, and are all sizes and offsets multiples of it? 0, or
+ * -errno with err. */
+int requests_check_direct(const struct job *j, const struct iofiles *f, uint64_t *align_bytes,
+			  struct mlgen_err *err);

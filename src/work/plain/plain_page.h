@@ -6,7 +6,6 @@
 #include "report/page.h"
 #include "work/plain/plan_io.h"
 #include "work/plain/text_io.h"
-#include "work/plain/verdict_io.h"
 
 /* Members of a struct page. */
 #define PLAIN_PAGE                                                                                 \

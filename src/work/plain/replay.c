@@ -1,9 +1,453 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay.c - phase=replay: the operations of a trace, done again. */
-#include "work/plain/replay.h"
-
 #include "work/plain/plain.h"
-#include "work/plain/replay_check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "io/mount.h"
+#include "io/pagecache.h"
+#include "work/plain/plain_inside.h"
+#include "work/plain/replay.h"
+#include "work/plain/replay_inside.h"
+
+/* ---- what relates two options ---- */
+
+#define FAULT(d, j, option, ...)                                                                   \
+	diag_add(d, DIAG_ERROR, job_place(j, option), option ": " __VA_ARGS__)
+
+/* What has no meaning where the trace says what is done, and when. */
+static void check_options(const struct job *j, struct diag *d)
+{
+	static const char *const options[] = { "ramp_time", "time_based", "iodepth", "bs" };
+
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (job_is_changed(j, options[i]))
+			diag_add(d, DIAG_NOTE, job_place(j, options[i]),
+				 "%s: is not used by phase=replay, which does what the trace says",
+				 options[i]);
+}
+
+static void replay_check(const struct job *j, struct diag *d)
+{
+	if (!j->replay_trace || !*j->replay_trace)
+		FAULT(d, j, "replay_trace",
+		      "phase=replay needs the trace that is replayed: replay_trace=FILE");
+	if (j->replay_time == REPLAY_ASAP && job_is_changed(j, "replay_speed"))
+		diag_add(d, DIAG_NOTE, job_place(j, "replay_speed"),
+			 "replay_speed: has nothing to speed up with replay_time=asap");
+	if (j->engine && !job_touches_files(j) && j->replay_files == REPLAY_TRACED)
+		FAULT(d, j, "replay_files", "ioengine=%s touches no files; use replay_files=own",
+		      j->engine->name);
+	check_options(j, d);
+}
+
+/* ---- what it takes of memory ---- */
+
+/* Per file and per request. */
+#define FILE_BYTES UINT64_C(80)
+#define REQUEST_BYTES UINT64_C(512)
+
+void replay_need(struct memneed *n, const struct job *j, const struct replay_ops *o,
+		 const struct replay_files *f)
+{
+	uint64_t workers = u64_max(o->workers, 1);
+	uint64_t each = o->workers ? replay_open_bytes(o, j->directory) : 0;
+
+	memneed_prepare(n, f->missing_files, f->largest_missing);
+	memneed_threads(n, workers,
+			each + REPLAY_CHUNK_BYTES + o->depth * REQUEST_BYTES +
+				f->files * FILE_BYTES / workers);
+	if (!o->workers)
+		return;
+	if (job_touches_files(j) || o->bytes[1])
+		memneed_buffers(n, j, workers, replay_buffer_bytes(o), o->bytes[1] > 0);
+	else
+		memneed_untouched(n, workers, replay_buffer_bytes(o));
+}
+
+static void replay_put_costs(struct buf *out, const struct job *j)
+{
+	memneed_put(out, "replay_threads", j->replay_threads);
+}
+
+/* ---- in a run ---- */
+
+/* What a replay has of its own in a slot. */
+struct replay {
+	struct plain plain; /* the first member */
+	struct replay_files files;
+	struct replay_ops ops;
+	struct replay_shared shared;
+};
+
+static struct replay *replay_of(const struct slot *s)
+{
+	return s->own;
+}
+
+static int replay_init(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	struct replay *r = mem_zalloc(sizeof(*r));
+
+	(void)run;
+	(void)err;
+	s->own = r;
+	r->plain.files.directory = mem_strdup(job_touches_files(s->job) ? s->job->directory : "");
+	return 0;
+}
+
+/* ---- rules ---- */
+
+static void replay_activity_forget(struct replay *r)
+{
+	replay_ops_fini(&r->ops);
+	replay_files_fini(&r->files);
+}
+
+/* What the trace asks for. A dry run and a run read it once. */
+static int rule_trace(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	struct replay *r = replay_of(s);
+	int rc;
+
+	(void)run;
+	replay_activity_forget(r);
+	replay_files_init(&r->files, s->job);
+	rc = replay_ops_read(&r->ops, &r->files, s->job, err);
+	if (rc < 0)
+		replay_activity_forget(r);
+	return rc;
+}
+
+static bool has_ops(const struct slot *s)
+{
+	return replay_of(s)->ops.workers > 0;
+}
+
+static int rule_readonly(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	const struct replay_ops *o = &replay_of(s)->ops;
+
+	if (!run->cfg.readonly || !o->writes)
+		return 0;
+	return mlgen_fail(err, -EROFS, "readonly: %s changes files; run it without --readonly",
+			  s->job->replay_trace);
+}
+
+static int rule_engine_writes(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	const struct replay_ops *o = &replay_of(s)->ops;
+	const struct mlgen_engine *e = s->job->engine;
+
+	(void)run;
+	if (!o->bytes[1] || e->caps & MLGEN_CAP(MLGEN_WRITE))
+		return 0;
+	return mlgen_fail(err, -EOPNOTSUPP,
+			  "ioengine: %s cannot write, which %s does; use ioengine=psync", e->name,
+			  s->job->replay_trace);
+}
+
+/* What a device was asked for may be less than O_DIRECT can ask of a file. */
+static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	const struct replay_ops *o = &replay_of(s)->ops;
+	struct mlgen_err why = { 0 };
+	uint64_t align_bytes;
+	int rc;
+
+	(void)run;
+	if (!o->is_direct || !slot_touches_files(s))
+		return 0;
+	rc = mount_direct_alignment(s->job->directory, &align_bytes, &why);
+	if (rc < 0)
+		return mlgen_fail(err, rc,
+				  "%s; block requests have passed the page cache, and with "
+				  "direct=0 they are replayed through it",
+				  why.text);
+	if (o->align_bytes >= align_bytes)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "direct: %s has block requests that are multiples of %" PRIu64
+			  " bytes, and O_DIRECT needs %" PRIu64
+			  " below %s; name another directory, or use direct=0, which replays them "
+			  "through the page cache",
+			  s->job->replay_trace, o->align_bytes, align_bytes, s->job->directory);
+}
+
+static int rule_look(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	struct replay *r = replay_of(s);
+	int rc = has_ops(s) ? replay_files_look(&r->files, err) : 0;
+
+	if (rc == 0 && has_ops(s) && run->cfg.readonly && r->files.missing_files)
+		rc = mlgen_fail(err, -EROFS,
+				"readonly: %" PRIu64 " file%s below %s are missing, and would be "
+				"made; run it once without --readonly",
+				r->files.missing_files, plural(r->files.missing_files),
+				s->job->directory);
+	return rc;
+}
+
+/* The directory may not be there yet: what leads to it is. */
+static int rule_mount(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	(void)run;
+	return slot_touches_files(s) && has_ops(s) ? mount_read(&s->mount, s->job->directory, err)
+						   : 0;
+}
+
+static int rule_writable(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	(void)run;
+	return slot_touches_files(s) && has_ops(s)
+		       ? replay_files_check_writable(&replay_of(s)->files, err)
+		       : 0;
+}
+
+static int rule_room(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	return slot_touches_files(s) && has_ops(s)
+		       ? replay_files_check_room(&replay_of(s)->files, run->cfg.allow_fill, err)
+		       : 0;
+}
+
+static const struct rule own_rules[] = {
+	{ "trace", rule_trace },
+	{ "data", rule_readonly },
+	{ "engine", rule_engine_writes },
+	{ "engine", rules_engine },
+	{ "engine", rule_direct },
+	{ "data", rule_look },
+	{ "space", rule_mount },
+	{ "cpus", rules_cpus },
+	{ "data", rule_writable },
+	{ "space", rule_room },
+	{ NULL, NULL },
+};
+
+static const struct rule *const replay_rules[] = { own_rules, NULL };
+
+static uint64_t open_files(const struct slot *s)
+{
+	const struct replay_ops *o = &replay_of(s)->ops;
+
+	return (uint64_t)o->workers * o->most_open;
+}
+
+static uint64_t requests(const struct slot *s)
+{
+	const struct replay_ops *o = &replay_of(s)->ops;
+
+	return (uint64_t)o->workers * o->depth;
+}
+
+static void replay_memory(const struct slot *s, uint64_t room_bytes, struct memneed *n)
+{
+	(void)room_bytes;
+	replay_need(n, s->job, &replay_of(s)->ops, &replay_of(s)->files);
+}
+
+/* ---- preparation ---- */
+
+static int replay_activity_prepare(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	struct replay *r = replay_of(s);
+	struct replay_files_maker m = { .clock = run->cfg.clock,
+					.progress = &s->progress,
+					.allow_fill = run->cfg.allow_fill };
+	int rc;
+
+	atomic_store(&s->phase, LIVE_PREPARE);
+	rc = replay_files_make(&r->files, &m, err);
+	r->plain.made_files += m.made_files;
+	r->plain.made_bytes += m.made_bytes;
+	if (m.started)
+		atomic_store(&run->has_started, true);
+	s->end_ns = clock_now(run->cfg.clock);
+	atomic_store(&s->phase, LIVE_WAIT);
+	return rc;
+}
+
+/* ---- the run ---- */
+
+/* Once, before the job: what invalidate=1 of fio does. */
+static void drop_cached(const struct slot *s)
+{
+	const struct replay *r = replay_of(s);
+	char path[PATH_MAX];
+
+	if (s->job->invalidate == INVALIDATE_NONE || !slot_touches_files(s))
+		return;
+	for (uint32_t i = 1; i <= trace_names_count(r->files.names); i++) {
+		unsigned flags = replay_file(&r->files, i)->flags;
+
+		if (flags & REPLAY_FILE_THERE && !(flags & REPLAY_FILE_FOLDER) &&
+		    replay_files_path(&r->files, i, path) == 0)
+			pagecache_drop(path);
+	}
+}
+
+static size_t turn_count(const struct replay *r, const struct job *j)
+{
+	switch (j->replay_order) {
+	case REPLAY_BY_FILE:
+		return (size_t)trace_names_count(r->files.names) + 1;
+	case REPLAY_GLOBAL:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static void share(struct slot *s)
+{
+	struct replay *r = replay_of(s);
+	size_t turns = turn_count(r, s->job);
+
+	r->shared.ops = &r->ops;
+	r->shared.files = &r->files;
+	r->shared.positions = mem_array(r->ops.workers, sizeof(*r->shared.positions));
+	if (turns)
+		r->shared.turns = mem_array(turns, sizeof(*r->shared.turns));
+	r->plain.streams.own = &r->shared;
+	atomic_store(&r->plain.streams.bytes, r->ops.bytes[0] + r->ops.bytes[1]);
+}
+
+static int replay_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
+			struct mlgen_err *err)
+{
+	struct replay *r = replay_of(s);
+	int rc = streams_init(&r->plain.streams, s->job, &stream_replay, r->ops.workers, NULL,
+			      run->cfg.clock, &run->failure, &run->interrupted, err);
+
+	if (rc < 0)
+		return rc;
+	slot_join_others(s, run, &r->plain.streams.peers);
+	if (r->ops.was_incomplete)
+		log_warn("%s: the trace is incomplete; what there is of it is replayed",
+			 s->job->replay_trace);
+	share(s);
+	plain_begin(s, now_ns);
+	drop_cached(s);
+	slot_begin_work(s, run->cfg.clock, LIVE_IO, 1);
+	return streams_start(&r->plain.streams, err);
+}
+
+static void replay_fini(struct slot *s)
+{
+	struct replay *r = replay_of(s);
+
+	if (!r)
+		return;
+	streams_fini(&r->plain.streams);
+	iofiles_fini(&r->plain.files);
+	mem_free(r->shared.positions);
+	mem_free(r->shared.turns);
+	replay_activity_forget(r);
+	mem_free(r);
+	s->own = NULL;
+}
+
+static size_t one_record(const struct slot *s)
+{
+	(void)s;
+	return 1;
+}
+
+/* ---- its result ---- */
+
+static void collect_asked(struct replay_result *to, const struct slot *s)
+{
+	const struct replay_ops *o = &replay_of(s)->ops;
+
+	to->trace = s->job->replay_trace;
+	to->threads = o->threads;
+	to->asked_seconds = (double)o->span_ns / s->job->replay_speed / 1e9;
+	to->asked_operations = o->operations;
+	to->asked_bytes = o->bytes[0] + o->bytes[1];
+	to->touches = o->touches;
+	to->redirected = o->redirected;
+	to->blocks = o->blocks;
+	to->folded = o->folded;
+	to->left_out_operations = o->left_operations;
+	memcpy(to->left_out, o->left_out, sizeof(to->left_out));
+}
+
+static void collect_done(struct replay_result *to, const struct slot *s)
+{
+	const struct replay *r = replay_of(s);
+	struct replay_slices all = { .seconds = r->ops.slice_seconds,
+				     .count = REPLAY_SLICES / 2 + 1 };
+
+	memcpy(all.slices, r->ops.slices, sizeof(all.slices));
+	for (uint64_t i = 0; i < r->plain.streams.count; i++) {
+		const struct replay_done *d = replay_done_of(&r->plain.streams.streams[i]);
+
+		if (!d)
+			continue;
+		to->done_operations += d->operations;
+		to->done_bytes += d->bytes;
+		to->waits += d->waits;
+		to->wait_seconds += (double)d->wait_ns / 1e9;
+		replay_slices_merge(&all, &d->slices);
+	}
+	to->slice_seconds = all.seconds;
+	to->slices.count = all.count;
+	to->slices.items = mem_array(all.count, sizeof(*all.slices));
+	memcpy(to->slices.items, all.slices, all.count * sizeof(*all.slices));
+}
+
+static void collect_replayed_files(struct io_result *io, const struct slot *s)
+{
+	const struct replay *r = replay_of(s);
+
+	io->files = r->files.files;
+	io->file_bytes = r->files.bytes;
+	io->laid_out_files = r->plain.made_files;
+	io->laid_out_bytes = r->plain.made_bytes;
+}
+
+static void replay_collect(struct job_result *out, size_t record, struct slot *s)
+{
+	const struct replay *r = replay_of(s);
+
+	if (!s->begin_ns)
+		return;
+	out->work = &work_replay;
+	collect_replayed_files(&out->io, s);
+	collect_asked(&out->io.replay, s);
+	if (r->plain.streams.streams && s->work_begin_ns) {
+		plain_collect_workers(out, record, true, s);
+		out->iodepth_used = out->io.iodepth_least = s->job->engine->reap ? r->ops.depth : 1;
+		collect_done(&out->io.replay, s);
+		return;
+	}
+	plain_collect_none(out, s, r->ops.workers);
+}
+
+const struct activity replay_activity = {
+	PLAIN_ACTIVITY,
+	.init = replay_init,
+	.rules = replay_rules,
+	.open_files = open_files,
+	.lower_files = "replay_threads",
+	.requests = requests,
+	.need = replay_memory,
+	.put_costs = replay_put_costs,
+	.lower = "replay_threads",
+	.prepare = replay_activity_prepare,
+	.start = replay_start,
+	.fini = replay_fini,
+	.records = one_record,
+	.collect = replay_collect,
+};
+
+/* ---- the workload ---- */
 
 static const char *const groups[] = { "Replay", NULL };
 

@@ -6,6 +6,6 @@
 
 extern const struct workload work_replay;
 
-/* replay_activity.c, replay_page.c */
+/* replay.c, replay_text.c */
 extern const struct activity replay_activity;
 extern const struct page replay_page;

@@ -1,13 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_files.c - the files that a replay touches: their ids, and where they are here. */
-#include "work/plain/replay_files.h"
-
+/* replay_files.c - the files that a replay touches: names and ids, and where they are here. */
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include "base/filekind.h"
+#include "base/jsonfile.h"
 #include "base/mem.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "io/mount.h"
+#include "run/make/make.h"
 #include "work/plain/replay_inside.h"
+
+/* ---- one name for each file below the directory ---- */
+
+/* Of a name that is too long so much is shown. */
+#define SHOWN_BYTES 160
+
+static int name_too_long(const struct replay_files *f, uint32_t id, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -ENAMETOOLONG,
+			  "%s: %s below %s; name a directory with a shorter path, or another "
+			  "filesystem: %.*s...",
+			  f->job->replay_trace ? f->job->replay_trace : "replay_trace",
+			  strerror(ENAMETOOLONG), f->directory, SHOWN_BYTES,
+			  trace_names_text(f->names, id, NULL));
+}
+
+/* Two names, of which the second one stays. */
+static void replay_files_names_join(struct replay_files *f, uint32_t id, uint32_t stays)
+{
+	struct replay_file *from = replay_file(f, id);
+	struct replay_file *to = replay_file(f, stays);
+
+	to->flags |= from->flags;
+	to->bytes = u64_max(to->bytes, from->bytes);
+	from->flags |= REPLAY_FILE_ALIAS;
+}
 
 /* One step back, but not beyond `root` bytes. */
 static size_t step_back(const char *out, size_t root, size_t len)
@@ -17,7 +53,11 @@ static size_t step_back(const char *out, size_t root, size_t len)
 	return len;
 }
 
-int replay_add_steps(char out[PATH_MAX], size_t root, const char *path)
+/*
+ * The steps of `path` behind the first `root` bytes of `out`, each with a slash before it; ".."
+ * leads back to them at most. 0 or -ENAMETOOLONG.
+ */
+static int replay_add_steps(char out[PATH_MAX], size_t root, const char *path)
 {
 	size_t len = root;
 
@@ -38,6 +78,367 @@ int replay_add_steps(char out[PATH_MAX], size_t root, const char *path)
 	out[len] = '\0';
 	return 0;
 }
+
+static int replay_files_names_settle(struct replay_files *f, uint32_t id, struct mlgen_err *err)
+{
+	size_t bytes;
+	const char *name = trace_names_text(f->names, id, &bytes);
+	char path[PATH_MAX];
+
+	if (replay_files_path(f, id, path) != 0 || replay_add_steps(path, 0, name) != 0)
+		return name_too_long(f, id, err);
+	if (*path == '\0')
+		memcpy(path, "/", 2);
+	if (strlen(path) != bytes || memcmp(path, name, bytes) != 0)
+		replay_files_names_join(f, id, replay_files_id(f, path, strlen(path)));
+	return 0;
+}
+
+static int check_name(const struct replay_files *f, uint32_t id, struct mlgen_err *err)
+{
+	static const char *const ours[] = { "/" REPLAY_MARKER, "/" JSONFILE_PART(REPLAY_MARKER),
+					    "/" DIRLOCK_NAME };
+	const char *name = trace_names_text(f->names, id, NULL);
+
+	if (name[1] == '\0' && !(replay_file(f, id)->flags & REPLAY_FILE_FOLDER))
+		return mlgen_fail(
+			err, -EISDIR,
+			"%s: the trace has a file of the name %s, which is this directory itself",
+			f->directory, name);
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		if (strcmp(name, ours[i]) == 0)
+			return mlgen_fail(err, -EINVAL,
+					  "%s%s: the trace has a file of this name, which mlgen "
+					  "needs there itself",
+					  f->directory, name);
+	return 0;
+}
+
+/* What stands above a file in the tree, if the trace names it; NULL = it does not. */
+static struct replay_file *file_above(const struct replay_files *f, const char *name,
+				      const char *slash)
+{
+	uint32_t id = trace_names_find(f->names, name, (size_t)(slash - name));
+
+	return id && replay_file(f, id)->flags ? replay_file(f, id) : NULL;
+}
+
+/* Something is below it. A stat or a rename does not say that it is of a folder, and what was in a
+ * folder before that has been renamed the trace has made. */
+static void infer_above(struct replay_file *file, struct replay_file *above)
+{
+	unsigned flags = above->flags;
+
+	if (flags & (REPLAY_FILE_FOLDER | REPLAY_FILE_READ))
+		return;
+	if (flags & REPLAY_FILE_THERE)
+		above->flags |= REPLAY_FILE_FOLDER;
+	else if (flags & REPLAY_FILE_MADE)
+		file->flags &= ~(unsigned)REPLAY_FILE_THERE;
+}
+
+static void infer(const struct replay_files *f, uint32_t id)
+{
+	const char *name = trace_names_text(f->names, id, NULL);
+	struct replay_file *file = replay_file(f, id), *above;
+	const char *slash = name;
+
+	if (!(file->flags & (REPLAY_FILE_THERE | REPLAY_FILE_CHANGED)) ||
+	    file->flags & REPLAY_FILE_ALIAS)
+		return;
+	if (strcmp(name, "/") == 0 && !(file->flags & REPLAY_FILE_READ))
+		file->flags |= REPLAY_FILE_FOLDER;
+	while (*slash && (slash = strchr(slash + 1, '/'))) {
+		above = slash[1] ? file_above(f, name, slash) : NULL;
+		if (above)
+			infer_above(file, above);
+	}
+}
+
+/* A file that was there before, where another one has a folder? */
+static int check_above(const struct replay_files *f, uint32_t id, struct mlgen_err *err)
+{
+	const char *name = trace_names_text(f->names, id, NULL);
+	const char *slash = name;
+
+	if (!(replay_file(f, id)->flags & REPLAY_FILE_THERE))
+		return 0;
+	while ((slash = strchr(slash + 1, '/'))) {
+		const struct replay_file *above = file_above(f, name, slash);
+		unsigned flags = above ? above->flags : 0;
+
+		if (flags & REPLAY_FILE_THERE && !(flags & REPLAY_FILE_FOLDER))
+			return mlgen_fail(err, -ENOTDIR,
+					  "%.*s: the trace has a file of this name, and %s in a "
+					  "folder of the same name: both cannot be made",
+					  (int)(slash - name), name, name);
+	}
+	return 0;
+}
+
+static void replay_files_names_count(struct replay_files *f, uint32_t id)
+{
+	const struct replay_file *file = replay_file(f, id);
+
+	if (file->flags & REPLAY_FILE_CHANGED)
+		f->changed_files++;
+	if (file->flags & REPLAY_FILE_FOLDER)
+		return;
+	f->files++;
+	if (file->flags & REPLAY_FILE_THERE)
+		f->bytes = replay_sum(f->bytes, file->bytes);
+}
+
+bool replay_file_is_below(const struct replay_files *f, uint32_t id)
+{
+	unsigned flags = replay_file(f, id)->flags;
+
+	return flags & (REPLAY_FILE_THERE | REPLAY_FILE_CHANGED) && !(flags & REPLAY_FILE_ALIAS) &&
+	       !replay_file_is_traced(f, id);
+}
+
+int replay_names_settle(struct replay_files *f, struct mlgen_err *err)
+{
+	uint32_t given = trace_names_count(f->names);
+	int r = 0;
+
+	for (uint32_t id = 1; id <= given && r == 0; id++) {
+		unsigned flags = replay_file(f, id)->flags;
+
+		if (flags && !(flags & REPLAY_FILE_ALIAS) && !replay_file_is_traced(f, id))
+			r = replay_files_names_settle(f, id, err);
+	}
+	for (uint32_t id = 1; id <= trace_names_count(f->names) && r == 0; id++)
+		infer(f, id);
+	f->files = f->bytes = f->changed_files = 0;
+	f->uses_directory = false;
+	for (uint32_t id = 1; id <= trace_names_count(f->names) && r == 0; id++) {
+		unsigned flags = replay_file(f, id)->flags;
+
+		if (!flags || flags & REPLAY_FILE_ALIAS)
+			continue;
+		replay_files_names_count(f, id);
+		if (!replay_file_is_below(f, id))
+			continue;
+		f->uses_directory = true;
+		r = check_name(f, id, err);
+		if (r == 0)
+			r = check_above(f, id, err);
+	}
+	return r;
+}
+
+size_t replay_names_made_above(const struct replay_files *f, uint32_t id)
+{
+	const char *name = trace_names_text(f->names, id, NULL);
+	const char *slash = name;
+
+	if (replay_file(f, id)->flags & REPLAY_FILE_THERE)
+		return 0;
+	while ((slash = strchr(slash + 1, '/'))) {
+		const struct replay_file *above = file_above(f, name, slash);
+		unsigned flags = above ? above->flags : 0;
+		bool is_folder = flags & REPLAY_FILE_FOLDER;
+		bool was_there = flags & REPLAY_FILE_THERE;
+
+		if (flags && is_folder != was_there)
+			return (size_t)(slash - name);
+	}
+	return 0;
+}
+
+/* ---- files where the trace names them ---- */
+
+/* ---- does the directory hold them? ---- */
+
+/* So many names are followed to where they lie; of more, every n-th. Those that begin as the
+ * directory does are all looked at. */
+#define FOLLOWED_NAMES 16384u
+
+/* Names are often of the same folder as the one before. */
+struct apart {
+	const struct replay_files *f;
+	bool is_marked;
+	char folder[PATH_MAX]; /* as the trace has it */
+	char real[PATH_MAX];   /* "" = it is not there */
+};
+
+static bool is_in(const char *directory, const char *path)
+{
+	size_t root = replay_root(directory);
+
+	return strncmp(path, directory, root) == 0 && path[root] == '/';
+}
+
+/* The real path of the folder of a name. False: it is not there. */
+static bool follow_folder(struct apart *x, const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	size_t bytes = slash ? (size_t)(slash - name) + 1 : 0;
+
+	if (bytes >= PATH_MAX)
+		return false;
+	if (strncmp(x->folder, name, bytes) != 0 || x->folder[bytes] || !*x->real) {
+		memcpy(x->folder, name, bytes);
+		x->folder[bytes] = '\0';
+		if (!realpath(bytes ? x->folder : ".", x->real))
+			x->real[0] = '\0';
+	}
+	return *x->real;
+}
+
+static int not_apart(const struct apart *x, uint32_t id, const char *real, struct mlgen_err *err)
+{
+	char here[PATH_MAX];
+
+	if (x->is_marked && replay_files_path(x->f, id, here) == 0 && strcmp(here, real) == 0)
+		return 0;
+	return mlgen_fail(err, -EEXIST,
+			  "%s: the directory holds files that the trace names: %s; name another "
+			  "directory, or use replay_files=traced, which only reads them",
+			  x->f->directory, real);
+}
+
+static int check_apart(struct apart *x, uint32_t id, struct mlgen_err *err)
+{
+	const char *name = trace_names_text(x->f->names, id, NULL);
+	const char *slash = strrchr(name, '/');
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (!follow_folder(x, name) || lstat(name, &st) != 0)
+		return 0;
+	memcpy(real, x->real, strlen(x->real) + 1);
+	if (replay_add_steps(real, replay_root(real), slash ? slash + 1 : name) == 0 &&
+	    is_in(x->f->directory, real))
+		return not_apart(x, id, real, err);
+	if (S_ISLNK(st.st_mode) && realpath(name, real) && is_in(x->f->directory, real))
+		return not_apart(x, id, real, err);
+	return 0;
+}
+
+int replay_traced_check_apart(const struct replay_files *f, bool is_marked, struct mlgen_err *err)
+{
+	struct apart x = { .f = f, .is_marked = is_marked };
+	uint32_t names = trace_names_count(f->names);
+	uint32_t step = names / FOLLOWED_NAMES + 1;
+	int r = 0;
+
+	for (uint32_t id = 1; id <= names && r == 0; id++)
+		if (replay_file(f, id)->flags & REPLAY_FILE_THERE &&
+		    (id % step == 0 || is_in(f->directory, trace_names_text(f->names, id, NULL))))
+			r = check_apart(&x, id, err);
+	return r;
+}
+
+/* ---- can they be replayed themselves? ---- */
+
+/* The first that cannot, and why. */
+struct unfit {
+	uint64_t wrong;
+	int code;
+	uint32_t id;
+	char why[256];
+};
+
+/* Linux, admin-guide/devices.txt: of memory, those whose reads change nothing: null, zero, full,
+ * random, urandom. */
+static bool is_harmless(dev_t device)
+{
+	unsigned n = minor(device);
+
+	return major(device) == 1 && (n == 3 || n == 5 || (n >= 7 && n <= 9));
+}
+
+static int check_bytes(uint64_t has, uint64_t needs, char *why, size_t size)
+{
+	char text[2][UNITS_TEXT_BYTES];
+
+	if (has >= needs)
+		return 0;
+	snprintf(why, size, "has %s, and the trace has %s of it", units_put_size(text[0], has),
+		 units_put_size(text[1], needs));
+	return -EFBIG;
+}
+
+static int check_kind(const struct stat *st, const char *name, const struct replay_file *file,
+		      char *why, size_t size)
+{
+	const char *other = filekind_other(st->st_mode);
+	bool is_folder = file->flags & REPLAY_FILE_FOLDER;
+	struct mlgen_err err = { 0 };
+	struct mount m;
+	int r;
+
+	if (S_ISDIR(st->st_mode) && (is_folder || !(file->flags & REPLAY_FILE_READ)))
+		return 0;
+	if (S_ISREG(st->st_mode) && !is_folder)
+		return check_bytes((uint64_t)st->st_size, file->bytes, why, size);
+	if (S_ISCHR(st->st_mode) && is_harmless(st->st_rdev))
+		return 0;
+	if (S_ISBLK(st->st_mode) && !is_folder) {
+		r = mount_read(&m, name, &err);
+		if (r == 0)
+			return check_bytes(m.total_bytes, file->bytes, why, size);
+		snprintf(why, size, "%s", strerror(-r));
+		return r;
+	}
+	snprintf(why, size, "is %s, and in the trace a %s", other ? other : "a regular file",
+		 is_folder ? "folder" : "file");
+	return S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL;
+}
+
+static int look_at_traced(const char *name, const struct replay_file *file, char *why, size_t size)
+{
+	struct stat st;
+	int r;
+
+	if (stat(name, &st) == 0) {
+		r = check_kind(&st, name, file, why, size);
+		if (r || !(file->flags & REPLAY_FILE_READ) ||
+		    faccessat(AT_FDCWD, name, R_OK, AT_EACCESS) == 0)
+			return r;
+	}
+	r = -errno;
+	snprintf(why, size, "%s", strerror(-r));
+	return r;
+}
+
+static int traced_fail(const struct replay_files *f, const struct unfit *t, struct mlgen_err *err)
+{
+	char n[UNITS_TEXT_BYTES], more[96] = "";
+
+	if (t->wrong > 1)
+		snprintf(more, sizeof(more), "; so it is with %s of its files",
+			 units_human_count(n, t->wrong));
+	return mlgen_fail(err, t->code,
+			  "%s: %s%s; replay_files=traced reads the files that the trace names, "
+			  "replay_files=own makes such files",
+			  trace_names_text(f->names, t->id, NULL), t->why, more);
+}
+
+int replay_traced_look(const struct replay_files *f, struct mlgen_err *err)
+{
+	struct unfit t = { 0 };
+
+	for (uint32_t id = 1; id <= trace_names_count(f->names); id++) {
+		const struct replay_file *file = replay_file(f, id);
+		char why[sizeof(t.why)];
+		int r;
+
+		if (!(file->flags & REPLAY_FILE_THERE) || !replay_file_is_traced(f, id))
+			continue;
+		r = look_at_traced(trace_names_text(f->names, id, NULL), file, why, sizeof(why));
+		if (r && t.wrong++ == 0) {
+			t.code = r;
+			t.id = id;
+			memcpy(t.why, why, sizeof(why));
+		}
+	}
+	return t.wrong ? traced_fail(f, &t, err) : 0;
+}
+
+/* ---- files ---- */
 
 size_t replay_root(const char *directory)
 {

@@ -1,24 +1,638 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_files_make.c - make the files of a replay that are missing. */
+/* replay_files_make.c - which files of a replay are there, and those that are missing are made. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/below.h"
 #include "base/count.h"
 #include "base/dirs.h"
+#include "base/filekind.h"
 #include "base/jsonfile.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
+#include "io/mount.h"
 #include "run/make/make.h"
-#include "work/plain/iocontent.h"
-#include "work/plain/replay_part.h"
+#include "work/plain/iofiles.h"
+#include "work/plain/replay_inside.h"
+
+/* What the workers share that make files of one replay. */
+struct replay_parts {
+	const struct replay_files *f;
+	struct filemaker *maker;
+	struct datadir dir;
+	uint64_t large_bytes;         /* from here on a file is written in pieces */
+	uint32_t large;               /* id of the one that is */
+	_Atomic uint64_t pieces_left; /* of it */
+};
+
+/* The directory, held; by whom it is used. */
+struct replay_place {
+	int fd;         /* below.h; negative = there is none */
+	bool is_empty;  /* or missing */
+	bool is_marked; /* by REPLAY_MARKER */
+};
+
+/* ---- looking ---- */
+
+/* What the statics below work on. */
+struct looking {
+	struct replay_files *f;
+	struct replay_place place;
+	char path[PATH_MAX]; /* of the file */
+	/* That it is in: names are often of the same one as the one before. */
+	char folder[PATH_MAX];
+	int folder_fd; /* or -errno; -EBADF = none yet */
+};
+
+/* ---- the directory ---- */
+
+static const char marker_part[] = JSONFILE_PART(REPLAY_MARKER);
+
+static bool is_a_name_of_ours(const char *name)
+{
+	static const char *const ours[] = { ".", "..", "lost+found", DIRLOCK_NAME, marker_part };
+
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		if (strcmp(name, ours[i]) == 0)
+			return true;
+	return false;
+}
+
+/* But for what a filesystem has by itself, and a killed run leaves. */
+static int is_empty(int dir_fd, bool *empty)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	int r = d ? 0 : -errno;
+
+	if (fd >= 0 && !d)
+		close(fd);
+	*empty = true;
+	while (d && *empty && (e = readdir(d)))
+		*empty = is_a_name_of_ours(e->d_name);
+	if (d)
+		closedir(d);
+	return r;
+}
+
+static int directory_fail(const struct replay_files *f, int code, struct mlgen_err *err)
+{
+	char way[DIRS_WAY_BYTES];
+
+	return mlgen_fail(err, code, "directory: %s: %s%s", f->directory, strerror(-code),
+			  dirs_in_the_way(way, f->directory, code));
+}
+
+static void replay_place_leave(struct replay_place *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = -1;
+}
+
+/* 0, also of one that is missing, or -errno with err. */
+static int replay_place_look(struct replay_place *p, const struct replay_files *f,
+			     struct mlgen_err *err)
+{
+	struct stat st;
+	int r = 0;
+
+	*p = (struct replay_place){ .fd = below_hold(f->directory) };
+	if (p->fd == -ENOENT) {
+		p->is_empty = true;
+		return 0;
+	}
+	if (p->fd < 0)
+		return directory_fail(f, p->fd, err);
+	p->is_marked =
+		fstatat(p->fd, REPLAY_MARKER, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+	if (!p->is_marked)
+		r = is_empty(p->fd, &p->is_empty);
+	if (r == 0)
+		return 0;
+	replay_place_leave(p);
+	return directory_fail(f, r, err);
+}
+
+/* ---- one file ---- */
+
+/* Of what the trace makes itself it is the folder that is missing. */
+static void missing(struct replay_files *f, struct replay_file *file)
+{
+	if (file->flags & REPLAY_FILE_THERE)
+		file->flags |= REPLAY_FILE_MISSING;
+	if (file->flags & REPLAY_FILE_FOLDER || !(file->flags & REPLAY_FILE_THERE)) {
+		f->missing_folders++;
+		return;
+	}
+	f->missing_files++;
+	f->missing_bytes = replay_sum(f->missing_bytes, file->bytes);
+	f->largest_missing = u64_max(f->largest_missing, file->bytes);
+}
+
+static int in_the_way(const struct looking *x, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EEXIST,
+			  "%s: is in the way, and there is no %s in %s that says mlgen made it for "
+			  "a replay; name a directory that is empty or new, or remove it",
+			  x->path, REPLAY_MARKER, x->f->directory);
+}
+
+static int wrong_kind(const struct looking *x, const struct stat *st, bool is_folder,
+		      struct mlgen_err *err)
+{
+	const char *other = S_ISLNK(st->st_mode) ? "a symbolic link" : filekind_other(st->st_mode);
+
+	return mlgen_fail(err, S_ISLNK(st->st_mode) ? -ELOOP : -EEXIST,
+			  "%s: is %s, and in the trace a %s; remove it, or name another directory",
+			  x->path, other ? other : "a regular file", is_folder ? "folder" : "file");
+}
+
+static int check_access(const struct looking *x, const struct replay_file *file, const char *name,
+			struct mlgen_err *err)
+{
+	bool writes = file->flags & REPLAY_FILE_CHANGED;
+
+	if (faccessat(x->folder_fd, name, writes ? R_OK | W_OK : R_OK, AT_EACCESS) == 0)
+		return 0;
+	return mlgen_fail(err, -errno, "%s: cannot be %s: %s", x->path, writes ? "written" : "read",
+			  strerror(errno));
+}
+
+/* A file that has other names, too, may be anybody's: what is written to it would be in all of
+ * them. */
+static bool is_as_it_should_be(const struct replay_file *file, const struct stat *st)
+{
+	if (file->flags & REPLAY_FILE_CHANGED && st->st_nlink > 1)
+		return false;
+	return !(file->flags & REPLAY_FILE_THERE) || (uint64_t)st->st_size == file->bytes;
+}
+
+/* What was made for a trace that only writes it has space, and is no storage to read. */
+static bool has_holes(const struct looking *x, const struct replay_file *file, const char *name)
+{
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC;
+	off_t hole;
+	int fd;
+
+	if (!x->place.is_marked || !(file->flags & REPLAY_FILE_THERE) ||
+	    !(file->flags & REPLAY_FILE_READ))
+		return false;
+	fd = openat(x->folder_fd, name, flags);
+	if (fd < 0)
+		return false;
+	hole = lseek(fd, 0, SEEK_HOLE);
+	close(fd);
+	return hole >= 0 && (uint64_t)hole < file->bytes;
+}
+
+/* The trace does not say of what kind it is: it has only seen it, by a stat, or gives its name to
+ * something by a rename, as a replay before has done. */
+static bool may_be_folder(const struct replay_file *file)
+{
+	unsigned flags = file->flags;
+
+	return !(flags & REPLAY_FILE_READ) &&
+	       (!(flags & REPLAY_FILE_CHANGED) ||
+		(flags & REPLAY_FILE_MADE && !(flags & REPLAY_FILE_THERE)));
+}
+
+static int is_there(struct looking *x, struct replay_file *file, const char *name,
+		    const struct stat *st, struct mlgen_err *err)
+{
+	bool is_folder = file->flags & REPLAY_FILE_FOLDER;
+
+	if (S_ISDIR(st->st_mode) && may_be_folder(file) &&
+	    (x->place.is_marked || !(file->flags & REPLAY_FILE_CHANGED)))
+		return 0;
+	if (is_folder ? !S_ISDIR(st->st_mode) : !S_ISREG(st->st_mode))
+		return wrong_kind(x, st, is_folder, err);
+	if (!x->place.is_marked &&
+	    (file->flags & REPLAY_FILE_CHANGED || (!is_folder && !is_as_it_should_be(file, st))))
+		return in_the_way(x, err);
+	if (is_folder)
+		return 0;
+	if (is_as_it_should_be(file, st) && !has_holes(x, file, name))
+		return check_access(x, file, name, err);
+	if (file->flags & REPLAY_FILE_THERE) {
+		missing(x->f, file);
+		return 0;
+	}
+	return mlgen_fail(err, -EMLINK,
+			  "%s: has other names, too, and what the replay writes would be in all of "
+			  "them; remove it",
+			  x->path);
+}
+
+static int folder_fail(const struct looking *x, int code, struct mlgen_err *err)
+{
+	char way[DIRS_WAY_BYTES];
+
+	if (code != -ENOTDIR)
+		return datadir_check_folder(code, x->path, err);
+	return mlgen_fail(err, code, "%s: %s%s", x->path, strerror(ENOTDIR),
+			  dirs_in_the_way(way, x->path, code));
+}
+
+/* x->folder_fd is that of x->path, whose last step becomes *name: 0 or -errno, without err. */
+static int hold_folder(struct looking *x, const char **name)
+{
+	const char *below = x->path + replay_root(x->f->directory);
+	const char *slash;
+	size_t bytes;
+
+	below += *below == '/';
+	slash = strrchr(below, '/');
+	bytes = slash ? (size_t)(slash - below) : 0;
+	*name = slash ? slash + 1 : below;
+	if (x->folder_fd == -EBADF || strncmp(x->folder, below, bytes) != 0 || x->folder[bytes]) {
+		if (x->folder_fd >= 0)
+			close(x->folder_fd);
+		memcpy(x->folder, below, bytes);
+		x->folder[bytes] = '\0';
+		x->folder_fd = below_folder(x->place.fd, x->folder);
+	}
+	return x->folder_fd < 0 ? x->folder_fd : 0;
+}
+
+/* There is none that it could be in, -ENOENT or -ENOTDIR: is there the one that the trace makes its
+ * folder in, if it does? */
+static int has_no_folder(struct looking *x, uint32_t id, int code, struct mlgen_err *err)
+{
+	size_t made_above = replay_names_made_above(x->f, id);
+	const char *name;
+
+	if (made_above) {
+		x->path[replay_root(x->f->directory) + made_above] = '\0';
+		code = hold_folder(x, &name);
+	}
+	if (code == -ENOENT)
+		missing(x->f, replay_file(x->f, id));
+	return code && code != -ENOENT ? folder_fail(x, code, err) : 0;
+}
+
+static int look_at_file(struct looking *x, uint32_t id, struct mlgen_err *err)
+{
+	struct replay_file *file = replay_file(x->f, id);
+	const char *name;
+	struct stat st;
+	int r;
+
+	file->flags &= ~(unsigned)REPLAY_FILE_MISSING;
+	if (x->place.is_empty) {
+		missing(x->f, file);
+		return 0;
+	}
+	replay_files_path(x->f, id, x->path); /* it is known to fit */
+	r = hold_folder(x, &name);
+	if (r == -ENOENT || r == -ENOTDIR)
+		return has_no_folder(x, id, r, err);
+	if (r)
+		return folder_fail(x, r, err);
+	if (fstatat(x->folder_fd, *name ? name : ".", &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return is_there(x, file, name, &st, err);
+	if (errno != ENOENT)
+		return mlgen_fail(err, -errno, "%s: %s", x->path, strerror(errno));
+	if (file->flags & REPLAY_FILE_THERE)
+		missing(x->f, file);
+	return 0;
+}
+
+/* ---- all of them ---- */
+
+/* Nothing is made beside what others have. */
+static int check_place(const struct looking *x, struct mlgen_err *err)
+{
+	const struct replay_files *f = x->f;
+
+	if (x->place.is_empty || x->place.is_marked ||
+	    !(f->missing_files || f->missing_folders || f->changed_files))
+		return 0;
+	return mlgen_fail(err, -ENOTEMPTY,
+			  "directory: %s: is not empty, and there is no %s in it that says mlgen "
+			  "made it for a replay; name one that is empty or new, such as %s/replay",
+			  f->directory, REPLAY_MARKER,
+			  replay_root(f->directory) ? f->directory : "");
+}
+
+static int look_below(struct looking *x, struct mlgen_err *err)
+{
+	struct replay_files *f = x->f;
+	int r = 0;
+
+	f->missing_files = f->missing_bytes = f->largest_missing = 0;
+	f->missing_folders = 0;
+	if (f->job->replay_files == REPLAY_OWN)
+		r = replay_traced_check_apart(f, x->place.is_marked, err);
+	for (uint32_t id = 1; id <= trace_names_count(f->names) && r == 0; id++)
+		if (replay_file_is_below(f, id))
+			r = look_at_file(x, id, err);
+	if (x->folder_fd >= 0)
+		close(x->folder_fd);
+	return r ? r : check_place(x, err);
+}
+
+int replay_files_look(struct replay_files *f, struct mlgen_err *err)
+{
+	struct looking x = { .f = f, .folder_fd = -EBADF };
+	int r = replay_names_settle(f, err);
+
+	if (r || !job_touches_files(f->job))
+		return r;
+	if (f->job->replay_files == REPLAY_TRACED)
+		r = replay_traced_look(f, err);
+	if (r || !f->uses_directory)
+		return r;
+	r = replay_place_look(&x.place, f, err);
+	if (r)
+		return r;
+	r = look_below(&x, err);
+	replay_place_leave(&x.place);
+	return r;
+}
+
+/* ---- may they be made? ---- */
+
+int replay_files_check_writable(const struct replay_files *f, struct mlgen_err *err)
+{
+	uint64_t n = f->missing_files ? f->missing_files : f->changed_files;
+	char what[UNITS_TEXT_BYTES + 16] = "folders", text[UNITS_TEXT_BYTES];
+
+	if (!(n || f->missing_folders) || !job_touches_files(f->job))
+		return 0;
+	int r = newdir_check(f->job, "directory", f->job->directory, err);
+	if (r)
+		return r;
+	if (n)
+		snprintf(what, sizeof(what), "%s file%s", units_human_count(text, n), plural(n));
+	return filemaker_check_writable(f->directory, what, "--directory", err);
+}
+
+int replay_files_check_room(const struct replay_files *f, bool allow_fill, struct mlgen_err *err)
+{
+	struct filemaker_room room = {
+		.path = f->directory,
+		.purpose = "to lay out",
+		.missing_bytes = f->missing_bytes,
+		.allow_fill = allow_fill,
+		.way_out = f->are_devices ? "a smaller replay_span=, another directory="
+					  : "another directory=",
+		.or_fill = ", or --allow_fill"
+	};
+	struct mount m;
+	int r;
+
+	if (!f->missing_files || !job_touches_files(f->job))
+		return 0;
+	r = mount_read(&m, f->directory, err);
+	if (r)
+		return r;
+	room.free_bytes = m.free_bytes;
+	return filemaker_check_room(&room, err);
+}
+
+/* ---- one file on its way ---- */
+
+static void put_no_room(const struct newfile *x, const char *left, char *out, size_t size)
+{
+	char have[UNITS_TEXT_BYTES];
+	struct mount m = { 0 };
+
+	mount_read(&m, x->file.path, NULL);
+	snprintf(out, size,
+		 "%s are still to be laid out, %s free; make room, or another directory=", left,
+		 units_human_bytes(have, (double)m.free_bytes));
+}
+
+const struct newfile_kind replay_part_kind = { .suffix = ".mlgen-part",
+					       .replaces = true,
+					       .next = iocontent_next,
+					       .put_no_room = put_no_room };
+
+/* ---- one file ---- */
+
+static const struct replay_file *file_of(const struct crew_worker *w, uint32_t id)
+{
+	const struct replay_parts *p = w->owner;
+
+	return replay_file(p->f, id);
+}
+
+/* A name that leaves no room for more has its id instead. */
+static int put_part(struct crew_worker *w, uint32_t id)
+{
+	char *name = strrchr(w->path, '/') + 1;
+	int n;
+
+	if (newfile_temporary(w->part, w->path, &replay_part_kind) == 0)
+		return 0;
+	n = snprintf(w->part, sizeof(w->part), "%.*s.%x%s", (int)(name - w->path), w->path, id,
+		     replay_part_kind.suffix);
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* w->path and w->part are its, and it can be made in the folder that is held. */
+static int reach(struct crew_worker *w, uint32_t id, struct mlgen_err *err)
+{
+	const struct replay_parts *p = w->owner;
+	int r = replay_files_path(p->f, id, w->path);
+
+	if (r == 0)
+		r = put_part(w, id);
+	if (r)
+		return mlgen_fail(err, r, "%s: %s; name a directory with a shorter path", w->path,
+				  strerror(-r));
+	return datadir_make(&p->dir, w, err);
+}
+
+static struct newfile part_of(struct crew_worker *w, uint32_t id, int flags)
+{
+	const struct replay_parts *p = w->owner;
+
+	return (struct newfile){
+		.maker = p->maker,
+		.w = w,
+		.path = w->path,
+		.bytes = file_of(w, id)->bytes,
+		.file = { .path = w->part,
+			  .name = strrchr(w->part, '/') + 1,
+			  .dir_fd = w->folder_fd,
+			  .fd = -1,
+			  .flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags,
+			  .mode = 0666 },
+	};
+}
+
+/* What a killed run has left goes. */
+static int open_new(struct newfile *x, struct mlgen_err *err)
+{
+	const struct replay_parts *p = x->w->owner;
+	int r = crew_do(x->w, MLGEN_OPEN, &x->file);
+
+	if (r == -EEXIST) {
+		r = datadir_check_owner(&p->dir, x->w->folder_fd, x->file.path, err);
+		if (r)
+			return r;
+		crew_do(x->w, MLGEN_UNLINK, &x->file);
+		r = crew_do(x->w, MLGEN_OPEN, &x->file);
+	}
+	return r < 0 ? newfile_failed(x, opstat_name(MLGEN_OPEN), r, err) : 0;
+}
+
+static int put_bytes(struct newfile *x, bool has_content, struct mlgen_err *err)
+{
+	int r = x->bytes ? iocontent_allocate(x, has_content, err) : 0;
+
+	if (r || has_content)
+		return r ? r : iocontent_fill(x, err);
+	count_add_shared(&x->maker->progress->bytes_done, x->bytes);
+	return 0;
+}
+
+static bool is_missing(const struct crew_worker *w, uint32_t id)
+{
+	unsigned flags = file_of(w, id)->flags;
+
+	return flags & REPLAY_FILE_MISSING && !(flags & REPLAY_FILE_FOLDER);
+}
+
+/* Nobody else looks at it. */
+static void has_been_made(const struct crew_worker *w, uint32_t id)
+{
+	const struct replay_parts *p = w->owner;
+
+	replay_file(p->f, id)->flags &= ~(unsigned)REPLAY_FILE_MISSING;
+}
+
+static bool replay_part_is_large(const struct replay_parts *p, uint32_t id)
+{
+	const struct replay_file *file = replay_file(p->f, id);
+
+	return file->flags & REPLAY_FILE_MISSING && file->flags & REPLAY_FILE_READ &&
+	       !(file->flags & REPLAY_FILE_FOLDER) && file->bytes >= p->large_bytes;
+}
+
+/*
+ * Tasks of a crew whose owner is the struct replay_parts; 0, CREW_STOPPED, or -errno with err. Of
+ * each name, index 0 being that of id 1:
+ *
+ * _folder: make it if it is one, and what leads to a file that the trace makes. _make: make the
+ * file if it is missing and not large.
+ */
+static int replay_part_folder(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+{
+	const struct replay_parts *p = w->owner;
+	uint32_t id = (uint32_t)index + 1;
+	unsigned flags = file_of(w, id)->flags;
+	bool is_made = flags & REPLAY_FILE_FOLDER && flags & REPLAY_FILE_THERE;
+	size_t bytes, root = replay_root(p->f->directory);
+
+	if (!replay_file_is_below(p->f, id) || (flags & REPLAY_FILE_THERE && !is_made))
+		return 0;
+	if (replay_files_path(p->f, id, w->path) != 0)
+		return 0;
+	bytes = replay_names_made_above(p->f, id);
+	if (bytes)
+		w->path[root + bytes] = '\0';
+	bytes = strlen(w->path);
+	if (is_made && bytes + 1 < sizeof(w->path))
+		memcpy(w->path + bytes, "/", 2);
+	return datadir_make(&p->dir, w, err);
+}
+
+static int replay_part_make(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+{
+	uint32_t id = (uint32_t)index + 1;
+	struct newfile x;
+	int r;
+
+	if (!is_missing(w, id) || replay_part_is_large(w->owner, id))
+		return 0;
+	r = reach(w, id, err);
+	if (r)
+		return r;
+	x = part_of(w, id, O_CREAT | O_EXCL);
+	r = open_new(&x, err);
+	if (r)
+		return r;
+	r = put_bytes(&x, file_of(w, id)->flags & REPLAY_FILE_READ, err);
+	r = newfile_end(&x, r, true, err);
+	if (r)
+		crew_do(w, MLGEN_UNLINK, &x.file);
+	else
+		has_been_made(w, id);
+	return r;
+}
+
+/*
+ * The same of parts->large. _begin, once: make it under its temporary name; _piece, of each piece:
+ * write it; the last one gives the file its name. _drop, once, of one that did not come so far:
+ * remove it.
+ */
+static int replay_part_begin(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+{
+	const struct replay_parts *p = w->owner;
+	struct newfile x;
+	int r = reach(w, p->large, err);
+
+	(void)index;
+	if (r)
+		return r;
+	x = part_of(w, p->large, O_CREAT | O_EXCL);
+	r = open_new(&x, err);
+	if (r)
+		return r;
+	return newfile_end(&x, iocontent_allocate(&x, true, err), false, err);
+}
+
+static int replay_part_piece(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+{
+	struct replay_parts *p = w->owner;
+	struct newfile x;
+	uint64_t left;
+	int r = reach(w, p->large, err);
+
+	if (r)
+		return r;
+	x = part_of(w, p->large, 0);
+	x.is_piece = true;
+	r = crew_do(w, MLGEN_OPEN, &x.file);
+	if (r < 0)
+		return newfile_failed(&x, opstat_name(MLGEN_OPEN), r, err);
+	r = iocontent_fill_piece(&x, index, err);
+	/* The last one syncs what all have written: size and times, too. */
+	left = r ? 0 : atomic_fetch_sub_explicit(&p->pieces_left, 1, memory_order_acq_rel);
+	r = newfile_end(&x, r, left == 1, err);
+	if (r == 0 && left == 1)
+		has_been_made(w, p->large);
+	return r;
+}
+
+static int replay_part_drop(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+{
+	const struct replay_parts *p = w->owner;
+	struct newfile x;
+	int r = reach(w, p->large, err);
+
+	(void)index;
+	if (r)
+		return r;
+	x = part_of(w, p->large, 0);
+	r = crew_do(w, MLGEN_UNLINK, &x.file);
+	return r == -ENOENT ? 0 : r;
+}
+
+/* ---- making ---- */
 
 /* A file that has more than its share is written by all workers together; of others each has one.
  * No fewer than two pieces. */

@@ -2,7 +2,7 @@
 /* replay_flags.h - how a file of a replay is opened. */
 #pragma once
 
-#include "work/plain/replay_files.h"
+#include "work/plain/replay_inside.h"
 
 /*
  * Flags of open(2), by those that the trace has: what is only read of a traced file, and what a

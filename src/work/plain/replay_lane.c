@@ -1,12 +1,608 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_lane.c - see replay_lane.h. */
-#include "work/plain/replay_lane.h"
-
+/* replay_lane.c - a worker of a replay: when it may go on, what it does, the files that it has
+ * open. */
+#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "work/plain/replay_lane_inside.h"
+#include "work/plain/replay_flags.h"
+#include "work/plain/replay_inside.h"
+
+/* ---- parts of a buffer ---- */
+
+static void slice_add(struct replay_slice *to, const struct replay_slice *b)
+{
+	to->asked_ios += b->asked_ios;
+	to->asked_bytes += b->asked_bytes;
+	to->done_ios += b->done_ios;
+	to->done_bytes += b->done_bytes;
+}
+
+/* Two become one. */
+static void replay_slices_fold(struct replay_slices *s)
+{
+	for (size_t i = 0; i < REPLAY_SLICES; i++) {
+		struct replay_slice both = { 0 };
+
+		if (2 * i < REPLAY_SLICES)
+			slice_add(&both, &s->slices[2 * i]);
+		if (2 * i + 1 < REPLAY_SLICES)
+			slice_add(&both, &s->slices[2 * i + 1]);
+		s->slices[i] = both;
+	}
+	s->count = divide_up(s->count, 2);
+	s->seconds *= 2;
+}
+
+/* Until they are at least so long, in steps of two. */
+static void replay_slices_stretch(struct replay_slices *s, double seconds)
+{
+	/* Sums of halves may differ in the last digit. */
+	while (s->seconds > 0 && s->seconds < seconds * .999)
+		replay_slices_fold(s);
+}
+
+void replay_slices_add(struct replay_slices *s, double at, uint64_t bytes)
+{
+	size_t i;
+
+	while (at >= s->seconds * REPLAY_SLICES)
+		replay_slices_fold(s);
+	i = (size_t)(at / s->seconds);
+	if (i >= REPLAY_SLICES)
+		i = REPLAY_SLICES - 1;
+	s->slices[i].done_ios++;
+	s->slices[i].done_bytes += bytes;
+	s->count = u64_max(s->count, i + 1);
+}
+
+void replay_slices_merge(struct replay_slices *to, const struct replay_slices *b)
+{
+	struct replay_slices other = *b;
+
+	replay_slices_stretch(to, other.seconds);
+	replay_slices_stretch(&other, to->seconds);
+	for (size_t i = 0; i < REPLAY_SLICES; i++)
+		slice_add(&to->slices[i], &other.slices[i]);
+	to->count = u64_max(to->count, other.count);
+}
+
+/* ---- files that are open ---- */
+
+static struct replay_handle **bucket_of(const struct replay_handles *h, uint32_t id)
+{
+	return &h->buckets[(id * UINT32_C(2654435761) >> 7) & h->mask];
+}
+
+/* What so many take. */
+static size_t replay_handles_bytes(size_t count, size_t path_bytes)
+{
+	return count *
+	       (sizeof(struct replay_handle) + path_bytes + 4 * sizeof(struct replay_handle *));
+}
+
+void replay_handles_init(struct replay_handles *h, size_t count, size_t path_bytes)
+{
+	size_t buckets = 1;
+
+	while (buckets < 2 * count)
+		buckets *= 2;
+	*h = (struct replay_handles){ .count = count,
+				      .mask = buckets - 1,
+				      .path_bytes = path_bytes };
+	h->all = mem_array(count, sizeof(*h->all));
+	h->buckets = mem_array(buckets, sizeof(struct replay_handle *));
+	h->paths = mem_array(count, path_bytes);
+	for (size_t i = count; i-- > 0;) {
+		h->all[i].path = h->paths + i * path_bytes;
+		h->all[i].next = h->free;
+		h->free = &h->all[i];
+	}
+}
+
+void replay_handles_fini(struct replay_handles *h)
+{
+	mem_free(h->all);
+	mem_free(h->buckets);
+	mem_free(h->paths);
+	*h = (struct replay_handles){ 0 };
+}
+
+struct replay_handle *replay_handles_find(const struct replay_handles *h, uint32_t id)
+{
+	struct replay_handle *at = *bucket_of(h, id);
+
+	while (at && at->id != id)
+		at = at->next;
+	return at;
+}
+
+struct replay_handle *replay_handles_take(struct replay_handles *h, uint32_t id)
+{
+	struct replay_handle *taken = h->free, **bucket = bucket_of(h, id);
+
+	if (!taken)
+		return NULL;
+	h->free = taken->next;
+	taken->id = id;
+	taken->in_flight = 0;
+	taken->next = *bucket;
+	*bucket = taken;
+	return taken;
+}
+
+void replay_handles_give(struct replay_handles *h, struct replay_handle *handle)
+{
+	struct replay_handle **at = bucket_of(h, handle->id);
+
+	while (*at != handle)
+		at = &(*at)->next;
+	*at = handle->next;
+	handle->next = h->free;
+	handle->id = 0;
+	h->free = handle;
+}
+
+struct replay_handle *replay_handles_any(const struct replay_handles *h)
+{
+	for (size_t i = 0; i < h->count; i++)
+		if (h->all[i].id)
+			return &h->all[i];
+	return NULL;
+}
+
+/* ---- what ---- */
+
+/* ---- what comes back ---- */
+
+static void note_moved(struct lane *l, const struct io_op *op)
+{
+	uint64_t bytes = (uint64_t)op->io.result;
+
+	if (op->io.op != MLGEN_READ && op->io.op != MLGEN_WRITE)
+		return;
+	l->told.bytes += bytes;
+	replay_slices_add(&l->told.slices, (double)(op->end_ns - lane_start_ns(l)) / 1e9, bytes);
+}
+
+static void note_lateness(struct lane *l, const struct lane_op *lo)
+{
+	struct opstat *stat = &l->s->worker.stat;
+	const struct io_op *op = &lo->so.io;
+	unsigned d = op->io.op == MLGEN_WRITE;
+
+	if (!lo->so.due_ns || (op->io.op != MLGEN_READ && op->io.op != MLGEN_WRITE))
+		return;
+	l->s->lag_ns = op->start_ns > lo->so.due_ns ? op->start_ns - lo->so.due_ns : 0;
+	hist_add(stat->slat[d], l->s->lag_ns);
+	hist_add(stat->total[d], l->s->lag_ns + op->end_ns - op->start_ns);
+}
+
+static void turn_is_done(struct lane *l, const struct lane_op *lo)
+{
+	if (!lo->turns)
+		return;
+	atomic_fetch_add(&lo->turns->done, 1);
+	bell_ring(&l->all->go_on, l->s->all->clock);
+}
+
+/* A folder that an earlier replay has made. */
+static bool is_there_already(const struct io_op *op)
+{
+	return op->io.op == MLGEN_MKDIR && op->io.result == -EEXIST;
+}
+
+static void lane_complete(struct lane *l, struct io_op *op)
+{
+	struct lane_op *lo = op->owner;
+
+	l->free[l->free_count++] = lo;
+	lo->is_back = true;
+	if (lo->handle)
+		lo->handle->in_flight--;
+	l->last_ns = u64_max(l->last_ns, op->end_ns);
+	turn_is_done(l, lo);
+	if (op->io.result < 0 && !lo->may_fail && !is_there_already(op)) {
+		stream_take_error(l->s, op);
+		return;
+	}
+	if (lo->is_extra)
+		return;
+	l->told.operations++;
+	if (op->io.result >= 0) {
+		note_moved(l, op);
+		note_lateness(l, lo);
+	}
+}
+
+/* How many came back, or -errno: the engine failed. */
+static int lane_reap(struct lane *l, unsigned min, uint64_t deadline_ns)
+{
+	int n = io_reap_until(stream_io(l->s), l->done, (unsigned)u64_min(min, lane_in_flight(l)),
+			      l->s->depth, deadline_ns);
+
+	for (int i = 0; i < n; i++)
+		lane_complete(l, l->done[i]);
+	return n < 0 ? stream_engine_failed(l->s, n) : n;
+}
+
+/* Until no more than so many are under way. */
+static void lane_reap_to(struct lane *l, unsigned most)
+{
+	while (lane_in_flight(l) > most)
+		if (lane_reap(l, lane_in_flight(l) - most, CLOCK_NEVER) < 0)
+			return;
+}
+
+/* ---- what goes out ---- */
+
+static struct io_op *lane_take_op(struct lane *l, enum mlgen_op kind, struct mlgen_file *file)
+{
+	struct lane_op *lo = l->free[--l->free_count];
+	struct io_op *op = &lo->so.io;
+
+	*lo = (struct lane_op){ 0 };
+	op->owner = lo;
+	op->io.op = kind;
+	op->io.file = file;
+	return op;
+}
+
+static void lane_submit(struct lane *l, struct io_op *op)
+{
+	if (l->s->is_sync) {
+		io_do(stream_io(l->s), op);
+		lane_complete(l, op);
+		return;
+	}
+	io_submit(stream_io(l->s), op);
+	l->has_kept = true;
+	l->last_ns = u64_max(l->last_ns, op->start_ns);
+}
+
+/* What began at another time goes to the engine by itself. */
+static void lane_flush_before(struct lane *l, uint64_t start_ns)
+{
+	if (l->has_kept && l->kept_start_ns != start_ns)
+		io_flush(stream_io(l->s));
+	l->kept_start_ns = start_ns;
+	l->has_kept = false;
+}
+
+/* What others stand on: it is waited for. Its result. */
+static int64_t lane_do(struct lane *l, struct io_op *op)
+{
+	struct lane_op *lo = op->owner;
+
+	lane_submit(l, op);
+	while (!lo->is_back)
+		if (lane_reap(l, 1, CLOCK_NEVER) < 0)
+			return -EIO;
+	return op->io.result;
+}
+
+/* ---- open files ---- */
+
+static struct replay_handle *lane_new_handle(struct lane *l, uint32_t id)
+{
+	struct replay_handle *h = replay_handles_take(&l->handles, id);
+
+	/* There are as many as the trace has open at once, and one more. */
+	if (!h)
+		return NULL;
+	h->file = (struct mlgen_file){ .path = h->path, .fd = -1, .mode = 0644 };
+	replay_files_path(l->all->files, id, h->path);
+	return h;
+}
+
+/* NULL: it failed, which is counted. */
+static struct replay_handle *lane_open(struct lane *l, uint32_t id, int flags,
+				       const struct replay_op *of)
+{
+	struct replay_handle *h = lane_new_handle(l, id);
+	struct io_op *op;
+	struct lane_op *lo;
+	int64_t rc;
+
+	if (!h)
+		return NULL;
+	h->file.flags = flags;
+	op = lane_take_op(l, MLGEN_OPEN, &h->file);
+	lo = op->owner;
+	lo->is_extra = !of;
+	lo->may_fail = of && of->flags & REPLAY_MAY_FAIL;
+	rc = lane_do(l, op);
+	if (rc < 0)
+		replay_handles_give(&l->handles, h);
+	return rc < 0 ? NULL : h;
+}
+
+/* With is_extra the trace has no such close. */
+static void lane_close(struct lane *l, struct replay_handle *h, bool is_extra)
+{
+	struct io_op *op;
+
+	while (h->in_flight && lane_reap(l, 1, CLOCK_NEVER) >= 0)
+		;
+	if (h->in_flight)
+		return;
+	op = lane_take_op(l, MLGEN_CLOSE, &h->file);
+	((struct lane_op *)op->owner)->is_extra = is_extra;
+	lane_do(l, op);
+	replay_handles_give(&l->handles, h);
+}
+
+/* Opened by itself where the trace does not show it. */
+static struct replay_handle *lane_handle(struct lane *l, uint32_t id)
+{
+	struct replay_handle *h = replay_handles_find(&l->handles, id);
+
+	return h ? h
+		 : lane_open(l, id, replay_flags_unseen(l->s->all->job, l->all->files, id), NULL);
+}
+
+/* ---- operations ---- */
+
+static void lane_begin_open(struct lane *l, const struct replay_op *op)
+{
+	struct replay_handle *h =
+		lane_open(l, op->file,
+			  replay_flags(l->s->all->job, l->all->files, op->file, op->len_bytes), op);
+
+	/* In the trace nobody had it. */
+	if (h && op->flags & REPLAY_MAY_FAIL)
+		lane_close(l, h, true);
+}
+
+/* On the name of a file, or of an open one its state. */
+static void lane_begin_named(struct lane *l, const struct replay_op *op)
+{
+	struct replay_handle *h =
+		op->op == MLGEN_STAT ? replay_handles_find(&l->handles, op->file) : NULL;
+	struct io_op *io;
+	struct lane_op *lo;
+
+	replay_files_path(l->all->files, op->file, l->path);
+	l->named = (struct mlgen_file){ .path = l->path, .fd = -1, .mode = 0755 };
+	io = lane_take_op(l, op->op, h ? &h->file : &l->named);
+	lo = io->owner;
+	lo->may_fail = op->flags & REPLAY_MAY_FAIL;
+	if (op->op == MLGEN_RENAME) {
+		replay_files_path(l->all->files, (uint32_t)op->off, l->path2);
+		io->io.path2 = l->path2;
+	}
+	lane_do(l, io);
+}
+
+static void lane_begin_on(struct lane *l, const struct replay_op *op, struct replay_turns *turns,
+			  uint64_t due_ns)
+{
+	struct replay_handle *h = lane_handle(l, op->file);
+	struct io_op *io;
+	struct lane_op *lo;
+
+	if (!h) {
+		if (turns)
+			atomic_fetch_add(&turns->done, 1);
+		return;
+	}
+	io = lane_take_op(l, op->op, &h->file);
+	lo = io->owner;
+	lo->handle = h;
+	lo->turns = turns;
+	lo->so.due_ns = due_ns;
+	lo->may_fail = op->flags & REPLAY_MAY_FAIL;
+	io->io.off = op->off;
+	io->io.len_bytes = op->len_bytes;
+	io->eof_ok = op->op == MLGEN_READ && op->moved_bytes < op->len_bytes;
+	io->eof_bytes = op->moved_bytes;
+	h->in_flight++;
+	lane_submit(l, io);
+}
+
+static void lane_begin_close(struct lane *l, const struct replay_op *op)
+{
+	struct replay_handle *h = replay_handles_find(&l->handles, op->file);
+
+	/* Its open failed, which was counted. */
+	if (h)
+		lane_close(l, h, false);
+}
+
+/* Do it; reads, writes and syncs may still be under way behind it. */
+static void lane_begin(struct lane *l, const struct replay_op *op, struct replay_turns *turns,
+		       uint64_t due_ns)
+{
+	bool is_named = false;
+
+	switch (op->op) {
+	case MLGEN_READ:
+	case MLGEN_WRITE:
+	case MLGEN_FSYNC:
+	case MLGEN_FDATASYNC:
+	case MLGEN_ALLOCATE:
+		lane_begin_on(l, op, turns, due_ns);
+		return;
+	case MLGEN_OPEN:
+		lane_begin_open(l, op);
+		break;
+	case MLGEN_CLOSE:
+		lane_begin_close(l, op);
+		break;
+	default:
+		is_named = true;
+		break;
+	}
+	if (is_named)
+		lane_begin_named(l, op);
+	/* These were waited for. */
+	if (turns) {
+		atomic_fetch_add(&turns->done, 1);
+		bell_ring(&l->all->go_on, l->s->all->clock);
+	}
+}
+
+/* ---- when ---- */
+
+/* Of trace: further ahead of the slowest a worker waits. */
+#define AHEAD_NS NS_PER_S
+/* Between two looks at what nobody rings for. */
+#define LOOK_NS UINT64_C(1000000)
+/* A wait for completions ends late by less than this, on a host that is not busy: the rest of a
+ * pause is spent looking. */
+#define SPIN_NS UINT64_C(50000)
+
+/* ---- waiting ---- */
+
+/* Until then, or until something comes back. */
+static void lane_wait(struct lane *l, uint64_t until_ns)
+{
+	if (lane_in_flight(l))
+		lane_reap(l, 1, u64_min(until_ns, l->s->end_ns));
+	else
+		stream_nap(l->s, until_ns);
+}
+
+/* The same to the point, with completions taken as they come. */
+static void lane_wait_exactly(struct lane *l, uint64_t until_ns)
+{
+	uint64_t now = lane_now(l);
+
+	if (!lane_in_flight(l)) {
+		stream_nap(l->s, until_ns);
+		return;
+	}
+	if (until_ns > now + SPIN_NS)
+		lane_reap(l, 1, until_ns - SPIN_NS);
+	else
+		lane_reap(l, 0, now);
+	/* Where time stands still for those who look (clock.h). */
+	if (lane_now(l) == now)
+		lane_wait(l, until_ns);
+}
+
+static bool lane_is_over(const struct lane *l)
+{
+	return stream_is_over(l->s) || (l->s->end_ns != UINT64_MAX && lane_now(l) >= l->s->end_ns);
+}
+
+/* ---- for what ---- */
+
+static uint64_t slowest_ns(const struct lane *l)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint64_t i = 0; i < l->s->all->count; i++)
+		least = u64_min(least,
+				atomic_load_explicit(&l->all->positions[i], memory_order_relaxed));
+	return least;
+}
+
+static bool is_ahead(struct lane *l, uint64_t start_ns)
+{
+	uint64_t slowest;
+
+	if (start_ns <= l->limit_ns)
+		return false;
+	slowest = slowest_ns(l);
+	l->limit_ns = slowest > UINT64_MAX - AHEAD_NS ? UINT64_MAX : slowest + AHEAD_NS;
+	return start_ns > l->limit_ns;
+}
+
+/* For those that are more than a second of the trace behind. */
+static void await_others(struct lane *l, uint64_t start_ns)
+{
+	uint64_t begin;
+
+	atomic_store_explicit(&l->all->positions[l->s->index], start_ns, memory_order_relaxed);
+	if (!is_ahead(l, start_ns))
+		return;
+	begin = lane_now(l);
+	while (is_ahead(l, start_ns) && !lane_is_over(l))
+		lane_wait(l, lane_now(l) + LOOK_NS);
+	l->told.waits++;
+	l->told.wait_ns += lane_now(l) - begin;
+}
+
+static uint64_t scaled(const struct lane *l, uint64_t ns)
+{
+	return (uint64_t)((double)ns * l->ns_per_ns);
+}
+
+/* When it is due; 0 = at once. */
+static uint64_t due_of(const struct lane *l, const struct replay_op *op)
+{
+	switch (l->s->all->job->replay_time) {
+	case REPLAY_FIXED:
+		return lane_start_ns(l) + scaled(l, op->start_ns);
+	case REPLAY_THINK:
+		return op->think_ns
+			       ? u64_max(l->last_ns, lane_start_ns(l)) + scaled(l, op->think_ns)
+			       : 0;
+	default:
+		return 0;
+	}
+}
+
+static void await_due(struct lane *l, uint64_t due_ns)
+{
+	if (!due_ns)
+		return;
+	while (lane_now(l) < due_ns && !lane_is_over(l))
+		lane_wait_exactly(l, due_ns);
+	/* Not the end of the one before: it may lie before this one was due. */
+	io_wake(stream_io(l->s));
+}
+
+static struct replay_turns *turns_of(const struct lane *l, const struct replay_op *op)
+{
+	if (!l->all->turns)
+		return NULL;
+	return &l->all->turns[l->s->all->job->replay_order == REPLAY_BY_FILE ? op->file : 0];
+}
+
+static bool is_turn(struct replay_turns *t, const struct replay_op *op)
+{
+	return atomic_load(&t->begun) == op->turn && op->turn - atomic_load(&t->done) <= op->beside;
+}
+
+static void await_turn(struct lane *l, struct replay_turns *t, const struct replay_op *op)
+{
+	while (!lane_is_over(l)) {
+		uint32_t seen = bell_look(&l->all->go_on);
+
+		if (is_turn(t, op))
+			break;
+		if (lane_in_flight(l))
+			lane_reap(l, 1, lane_now(l) + LOOK_NS);
+		else
+			bell_wait(&l->all->go_on, l->s->all->clock, seen, lane_now(l) + LOOK_NS);
+	}
+	io_wake(stream_io(l->s));
+	atomic_store(&t->begun, op->turn + 1);
+	bell_ring(&l->all->go_on, l->s->all->clock);
+}
+
+/* Its time, its turn, and fewer under way; then begin it, unless the run is over. */
+static void lane_next(struct lane *l, const struct replay_op *op)
+{
+	struct replay_turns *turns = turns_of(l, op);
+	uint64_t due_ns;
+
+	lane_flush_before(l, op->start_ns);
+	await_others(l, op->start_ns);
+	lane_reap_to(l, (unsigned)u64_min(op->under_way, l->s->depth - 1));
+	due_ns = due_of(l, op);
+	await_due(l, due_ns);
+	if (turns)
+		await_turn(l, turns, op);
+	if (lane_is_over(l))
+		return;
+	lane_begin(l, op, turns, l->s->all->job->replay_time == REPLAY_FIXED ? due_ns : 0);
+}
+
+/* ---- workers ---- */
 
 /* Memory for requests of all workers, and what each has at least. */
 #define BUFFERS_BYTES (UINT64_C(4) << 20)

@@ -1,25 +1,362 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_ops.c - see replay_ops.h. */
-#include "work/plain/replay_ops.h"
-
+/* replay_ops.c - the operations of a trace: read, put in order, dealt out to workers. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "describe/opkind.h"
+#include "describe/pairing.h"
 #include "score/inflight.h"
+#include "score/scope.h"
 #include "trace/trace_ordered.h"
 #include "trace/trace_source.h"
-#include "work/plain/replay_blocks.h"
-#include "work/plain/replay_count.h"
 #include "work/plain/replay_flags.h"
-#include "work/plain/replay_lanes.h"
-#include "work/plain/replay_opened.h"
-#include "work/plain/replay_scope.h"
-#include "work/plain/replay_spool.h"
-#include "work/plain/replay_take.h"
+#include "work/plain/replay_inside.h"
+
+/* Of align_bytes: no filesystem needs more for O_DIRECT. */
+#define REPLAY_ALIGN_MOST UINT64_C(4096)
+
+#define REPLAY_MOST_BYTES (UINT64_C(1) << 30)
+
+/* ---- which of them are in it ---- */
+
+/* Linux, admin-guide/devices.txt, and what udev names below /dev. */
+static const char *const disks[] = {
+	"sd",      "hd",    "vd",  "xvd", "nvme", "mmcblk", "loop", "dm-",  "md",
+	"mapper/", "disk/", "nbd", "rbd", "ram",  "zd",     "zram", "pmem", "bcache",
+};
+
+static bool is_disk(const char *path)
+{
+	static const char folder[] = "/dev/";
+
+	if (strncmp(path, folder, sizeof(folder) - 1) != 0)
+		return false;
+	path += sizeof(folder) - 1;
+	for (size_t i = 0; i < ARRAY_LEN(disks); i++)
+		if (strncmp(path, disks[i], strlen(disks[i])) == 0)
+			return true;
+	return false;
+}
+
+/* By its path: what score/scope.h has, and block devices by their usual names. */
+static bool replay_scope_has(const char *path)
+{
+	return scope_has(path) || is_disk(path);
+}
+
+/* ---- counts ---- */
+
+static void count_slice(struct replay_ops *o, const struct replay_op *op)
+{
+	double at = (double)op->start_ns / o->job->replay_speed / 1e9 / o->slice_seconds;
+	size_t i = at < REPLAY_SLICES - 1 ? (size_t)at : REPLAY_SLICES - 1;
+
+	o->slices[i].asked_ios++;
+	o->slices[i].asked_bytes += op->len_bytes;
+}
+
+/* As a power of two. */
+static uint64_t alignment(const struct replay_op *op)
+{
+	uint64_t bits = op->off | op->len_bytes;
+
+	return bits & (~bits + 1);
+}
+
+static void count_moving(struct replay_ops *o, const struct replay_file *f,
+			 const struct replay_op *op)
+{
+	bool writes = op->op == MLGEN_WRITE;
+
+	o->bytes[writes] += writes ? op->len_bytes : op->moved_bytes;
+	o->largest_bytes = u64_max(o->largest_bytes, op->len_bytes);
+	o->blocks += (f->flags & REPLAY_FILE_DEVICE) != 0;
+	o->align_bytes = u64_min(o->align_bytes, alignment(op));
+	count_slice(o, op);
+}
+
+/* One more, of this file; slice_seconds is set. */
+static void replay_count(struct replay_ops *o, const struct replay_file *f,
+			 const struct replay_op *op)
+{
+	o->operations++;
+	o->touches += (op->flags & REPLAY_TOUCH) != 0;
+	o->writes |= (f->flags & REPLAY_FILE_CHANGED) != 0;
+	if (f->flags & REPLAY_FILE_CHANGED && o->job->replay_files == REPLAY_TRACED)
+		o->redirected++;
+	if (op->op == MLGEN_READ || op->op == MLGEN_WRITE)
+		count_moving(o, f, op);
+}
+
+/* ---- who does which ---- */
+
+#define WORKERS_MOST 4096
+
+struct lane_thread {
+	uint64_t first_ns, last_ns; /* its first start, its last end */
+	uint32_t number;
+	unsigned worker;
+};
+
+static uint64_t key_of(const struct trace_record *r)
+{
+	return (uint64_t)r->pid << 32 | r->tid;
+}
+
+void replay_lanes_add(struct replay_lanes *l, const struct trace_record *r)
+{
+	bool is_new = false;
+	uint32_t n = map_number(&l->keys, key_of(r), &is_new);
+	uint64_t end = opkind_end_ns(r);
+	struct lane_thread *t;
+
+	if (is_new)
+		vec_push(&l->threads, (struct lane_thread){ .first_ns = r->start_ns,
+							    .last_ns = end,
+							    .number = n });
+	t = &l->threads.at[n];
+	if (r->start_ns < t->first_ns)
+		t->first_ns = r->start_ns;
+	if (end > t->last_ns)
+		t->last_ns = end;
+}
+
+COMPARE_BY(by_first, struct lane_thread, first_ns)
+
+COMPARE_BY(by_number, struct lane_thread, number)
+
+/* The first worker whose last thread has ended by then; else a new one. */
+static unsigned free_worker(const uint64_t *ends, unsigned workers, uint64_t from_ns)
+{
+	unsigned w = 0;
+
+	while (w < workers && ends[w] >= from_ns)
+		w++;
+	return w;
+}
+
+int replay_lanes_share(struct replay_lanes *l, uint64_t most, struct mlgen_err *err)
+{
+	VEC(uint64_t) ends = { 0 };
+
+	if (l->threads.count == 0)
+		return 0;
+	qsort(l->threads.at, l->threads.count, sizeof(*l->threads.at), by_first);
+	for (uint32_t i = 0; i < l->threads.count; i++) {
+		struct lane_thread *t = &l->threads.at[i];
+		unsigned w = free_worker(ends.at, l->workers, t->first_ns);
+
+		if (w == l->workers && most && w == most)
+			w = i % (unsigned)most;
+		if (w == l->workers) {
+			vec_push(&ends, 0);
+			l->workers++;
+		}
+		ends.at[w] = u64_max(ends.at[w], t->last_ns);
+		t->worker = w;
+	}
+	vec_fini(&ends);
+	qsort(l->threads.at, l->threads.count, sizeof(*l->threads.at), by_number);
+	if (l->workers <= WORKERS_MOST)
+		return 0;
+	return mlgen_fail(err, -E2BIG,
+			  "the trace has %u threads at the same time, more than %d; "
+			  "replay_threads=256 lets them share so many",
+			  l->workers, WORKERS_MOST);
+}
+
+unsigned replay_lanes_of(const struct replay_lanes *l, const struct trace_record *r)
+{
+	uint32_t n = 0;
+
+	return map_find(&l->keys, key_of(r), &n) ? l->threads.at[n].worker : 0;
+}
+
+void replay_lanes_fini(struct replay_lanes *l)
+{
+	map_fini(&l->keys);
+	vec_fini(&l->threads);
+	*l = (struct replay_lanes){ 0 };
+}
+
+/* ---- files that were open before ---- */
+
+static uint32_t *at(struct spill *s, uint32_t i)
+{
+	spill_need(s, (size_t)(i + 1) * sizeof(uint32_t));
+	return (uint32_t *)s->at + i;
+}
+
+static uint32_t *open_of(struct replay_opened *x, unsigned worker, uint32_t file)
+{
+	bool is_new;
+	uint32_t n = map_number(&x->keys, (uint64_t)worker << 32 | file, &is_new);
+
+	return at(&x->open, n);
+}
+
+static void opens(struct replay_opened *x, unsigned worker, uint32_t *open)
+{
+	uint32_t *all = at(&x->counts, worker);
+
+	++*open;
+	++*all;
+	if (*all > x->most)
+		x->most = *all;
+}
+
+/* Is it done on a descriptor, and not by the name? */
+static bool needs_open(unsigned op)
+{
+	return op == MLGEN_READ || op == MLGEN_WRITE || op == MLGEN_FSYNC ||
+	       op == MLGEN_FDATASYNC || op == MLGEN_ALLOCATE;
+}
+
+bool replay_opened_take(struct replay_opened *x, unsigned worker, const struct replay_op *op)
+{
+	uint32_t *open = open_of(x, worker, op->file);
+
+	if (op->op == MLGEN_OPEN) {
+		if (!(op->flags & REPLAY_MAY_FAIL))
+			opens(x, worker, open);
+	} else if (op->op == MLGEN_CLOSE) {
+		if (!*open)
+			return false;
+		--*open;
+		--*at(&x->counts, worker);
+	} else if (needs_open(op->op) && !*open) {
+		opens(x, worker, open);
+	}
+	return true;
+}
+
+unsigned replay_opened_most(const struct replay_opened *x)
+{
+	return x->most ? x->most : 1;
+}
+
+void replay_opened_fini(struct replay_opened *x)
+{
+	map_fini(&x->keys);
+	spill_free(&x->open);
+	spill_free(&x->counts);
+	*x = (struct replay_opened){ 0 };
+}
+
+/* ---- block devices ---- */
+
+#define ROOM 16384u
+
+struct issued {
+	struct trace_record request;
+	bool is_done;
+};
+
+struct replay_blocks {
+	struct pairing *under_way; /* numbers of requests */
+	struct issued list[ROOM];  /* by number, from first to next */
+	uint64_t first, next;
+	uint64_t span_bytes, folded;
+};
+
+struct replay_blocks *replay_blocks_new(uint64_t span_bytes)
+{
+	struct replay_blocks *b = mem_zalloc(sizeof(*b));
+
+	b->under_way = pairing_new();
+	b->span_bytes = span_bytes;
+	return b;
+}
+
+void replay_blocks_free(struct replay_blocks *b)
+{
+	if (!b)
+		return;
+	pairing_free(b->under_way);
+	mem_free(b);
+}
+
+static struct issued *issued_at(struct replay_blocks *b, uint64_t number)
+{
+	return &b->list[number % ROOM];
+}
+
+static struct issued *add_issue(struct replay_blocks *b, const struct trace_record *r)
+{
+	struct issued *i = issued_at(b, b->next++);
+
+	*i = (struct issued){ .request = *r };
+	i->request.op = r->flags & TRACE_WRITES ? TRACE_WRITE : TRACE_READ;
+	i->request.result = r->len_bytes == TRACE_UNKNOWN ? 0 : (int64_t)r->len_bytes;
+	return i;
+}
+
+/* One that was issued before the trace began is known where its completion says how long it
+ * took. */
+static void add_end(struct replay_blocks *b, const struct trace_record *r)
+{
+	uint64_t end_ns = opkind_end_ns(r), number;
+	struct issued *i;
+
+	if (pairing_end(b->under_way, pairing_key(r->file, r->off), &number)) {
+		if (number < b->first)
+			return;
+		i = issued_at(b, number);
+	} else if (opkind_duration_ns(r)) {
+		i = add_issue(b, r);
+	} else {
+		return;
+	}
+	i->is_done = true;
+	i->request.duration_ns = end_ns - i->request.start_ns;
+	if (r->result < 0)
+		i->request.result = r->result;
+}
+
+void replay_blocks_add(struct replay_blocks *b, const struct trace_record *r)
+{
+	/* A flush has no bytes. */
+	if (!opkind_has_time(r) || !opkind_bytes(r))
+		return;
+	if (r->op == TRACE_BLOCK_COMPLETE)
+		add_end(b, r);
+	if (r->op != TRACE_BLOCK_ISSUE)
+		return;
+	pairing_begin(b->under_way, pairing_key(r->file, r->off), b->next);
+	add_issue(b, r);
+}
+
+static void replay_blocks_fold(struct replay_blocks *b, struct trace_record *r)
+{
+	if (!b->span_bytes || r->off == TRACE_UNKNOWN || r->off < b->span_bytes)
+		return;
+	r->off %= b->span_bytes;
+	b->folded++;
+}
+
+bool replay_blocks_next(struct replay_blocks *b, bool is_end, struct trace_record *out)
+{
+	bool is_full = b->next - b->first == ROOM;
+
+	if (b->first == b->next || !(issued_at(b, b->first)->is_done || is_full || is_end))
+		return false;
+	*out = issued_at(b, b->first++)->request;
+	replay_blocks_fold(b, out);
+	return true;
+}
+
+uint64_t replay_blocks_folded(const struct replay_blocks *b)
+{
+	return b->folded;
+}
+
+/* ---- operations ---- */
 
 /* Of a worker, of a file, or of all: who began, and who has not ended. */
 struct scope_state {

@@ -47,20 +47,11 @@ struct stream {
 	uint64_t wall_ns; /* from where it counts to its last completion */
 };
 
-/* After join; what worker_init made, too. */
-void stream_fini(struct stream *s);
-
-void *stream_main(void *arg); /* a struct stream */
-
 /* What each has for its requests. */
 size_t stream_buffer_bytes(const struct job *j, unsigned depth);
 
 /* Of a plain job: its requests are those of a pattern. */
 extern const struct stream_kind stream_pattern;
-
-/* On its own thread, for stream_pattern. */
-int stream_set_up(struct stream *s, struct mlgen_err *err);
-void stream_close_files(struct stream *s);
 
 /* ---- for every kind ---- */
 
@@ -86,9 +77,6 @@ void stream_nap(struct stream *s, uint64_t until_ns);
 
 /* An operation failed: counted, where continue_on_error says so, or it ends the run. */
 void stream_take_error(struct stream *s, const struct io_op *op);
-
-/* The engine itself failed: gives rc back. */
-int stream_fail_engine(const char *name, int rc, struct mlgen_err *err);
 
 static inline struct io *stream_io(const struct stream *s)
 {

@@ -35,3 +35,28 @@ void text_io_print(FILE *to, const struct run_result *run, const struct job_resu
 
 /* Over which bytes and operations are counted. */
 double text_io_seconds(const struct job_result *r);
+
+/* ---- the parts of a plain job's report below its answer ---- */
+
+/* Lines of the settings: how many workers do it and by what means, of which the engine is the first
+ * part; so many files, which lie `where` their directory is, "in" or "below". */
+void text_io_put_engine(struct buf *text, const struct text_block *b);
+void text_io_put_workers(struct buf *text, const struct text_block *b);
+void text_io_put_files(struct buf *text, const struct text_block *b, const char *where);
+
+/* What ran, on what: job, workers, files, storage, host. */
+extern const struct text_line text_io_settings[];
+
+/* Where time and bytes went. */
+extern const struct text_line text_io_evidence[];
+
+/* ---- when the figures of a plain job are not those of the storage ---- */
+
+/*
+ * Only two verdicts, by the limits of verdict.h; where neither holds there is none, since such a
+ * job has no demand that could be missed:
+ *   memory   reads that did not come from storage, without direct=1
+ *   host     the CPUs are busy for 90 % or more
+ * Fills io.verdict; its strings belong to the result.
+ */
+void verdict_fill_io(const struct run_result *run, struct job_result *j);
