@@ -1,8 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint.c - phase=checkpoint and phase=restore: a model's state, saved and read back. */
+/* checkpoint.c - phase=checkpoint and phase=restore: the rows of the workloads, in questions,
+ * reports and plans. */
+#include "work/checkpoint/checkpoint_internal.h"
+
+#include <stdio.h>
+
+#include "ask/ask.h"
+#include "data/state/state.h"
+#include "report/metrics.h"
+#include "report/page.h"
 #include "work/checkpoint/checkpoint.h"
 
-#include "work/checkpoint/checkpoint_check.h"
+/* ---- in questions ---- */
+
+static double bytes_per_sec(const struct job_result *r)
+{
+	return job_result_checkpoints(r)->bytes_per_sec;
+}
+
+static uint64_t ranks(const struct job_result *r)
+{
+	return job_result_checkpoints(r)->ranks;
+}
+
+static const char *const checkpoint_varied[] = { "ranks",
+						 "data_parallel",
+						 "tensor_parallel",
+						 "pipeline_parallel",
+						 "checkpoint_threads",
+						 "iodepth",
+						 "model_layers",
+						 "model_hidden",
+						 NULL };
+
+const struct asked checkpoint_asked = {
+	.bytes_per_sec = bytes_per_sec,
+	.workers = ranks,
+	.worker = "ranks",
+	.side_by_side = "a checkpoint takes as long as its slowest host",
+	.varied = checkpoint_varied,
+	.example = "saves.bytes_per_sec>=1e9",
+	.mlperf_rules = checkpoint_mlperf_rules,
+};
+
+/* ---- in reports and plans ---- */
+
+/* While checkpoints were under way, those that were not completed, too. */
+static double checkpoint_seconds(const struct checkpoints_result *c)
+{
+	const struct checkpoint_result *k = c->items.items;
+	double seconds = c->completed ? c->seconds_mean * (double)c->completed : 0;
+
+	for (size_t i = 0; i < c->items.count; i++)
+		if (!k[i].complete && k[i].seconds > 0)
+			seconds += k[i].seconds;
+	return seconds > 0 ? seconds : 0;
+}
+
+static double checkpoint_seconds_of(const struct job_result *r)
+{
+	return checkpoint_seconds(job_result_checkpoints(r));
+}
+
+/* One checkpoint of all ranks; it is wanted as fast as can be. */
+static void list_state(struct listing *f, const struct job *j, const struct host *host)
+{
+	struct mlgen_err err = { 0 };
+	struct state_bytes all;
+	struct state s;
+	char n[UNITS_TEXT_BYTES];
+
+	(void)host;
+	if (state_init(&s, j, &err) == 0) {
+		state_all_bytes(&s, &all);
+		units_human_bytes(f->size, (double)all.total);
+		snprintf(f->need, sizeof(f->need), "checkpoint");
+		snprintf(f->who, sizeof(f->who), "%.16s rank%s", units_human_count(n, s.ranks),
+			 s.ranks == 1 ? "" : "s");
+	}
+	state_fini(&s);
+}
+
+static char *checkpoint_directory_of(const struct plan_report *p)
+{
+	return p->checkpoint.directory;
+}
+
+static void checkpoint_page_report(FILE *to, const struct run_result *run,
+				   const struct job_result *r, size_t n, enum detail detail)
+{
+	struct text_block b;
+
+	(void)n;
+	text_block_init(&b, run, r, detail);
+	text_checkpoint_report(to, &b);
+}
+
+const struct page checkpoint_page = {
+	.plan = plan_checkpoint,
+	.expect = plan_checkpoint_expect,
+	.plan_text = plan_checkpoint_text,
+	.directory = checkpoint_directory_of,
+	.list = list_state,
+	.text = checkpoint_page_report,
+	.verdict = verdict_fill_checkpoint,
+	.seconds = checkpoint_seconds_of,
+	.workers = "threads",
+	.looked_at = "time",
+	.key = "ml",
+	.fields = metrics_ml_fields,
+	.has_row = metrics_ml_has,
+	.planned = metrics_checkpoint_planned,
+	.fill_planned = metrics_planned,
+};
+
+/* ---- the workloads ---- */
 
 static const char *const groups[] = { "Model", "Checkpoint", NULL };
 static const char *const also_of_save[] = { "Workload", NULL };

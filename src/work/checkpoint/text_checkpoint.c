@@ -1,15 +1,421 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_checkpoint.c - the text report of a checkpoint job: its answer, and the parts in order. */
-#include "work/checkpoint/text_checkpoint.h"
+/* text_checkpoint.c - the text report of checkpoints: its answer, and the parts in order. */
+#include "work/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/util.h"
 #include "base/wrap.h"
 #include "job/job.h"
+#include "report/text_evidence.h"
+#include "report/text_noise.h"
+#include "report/text_settings.h"
+#include "report/text_tables.h"
 #include "report/verdict.h"
-#include "work/checkpoint/text_checkpoint_parts.h"
+
+/* ---- parts ---- */
+
+#define TABLE_LEAST 5 /* lines of checkpoints, however little room there is */
+#define AT_START 2
+
+static bool is_restore(const struct text_block *b)
+{
+	return job_work(b->job)->restores;
+}
+
+/* ---- settings ---- */
+
+/* What is asked for, in words. */
+static void add_saving(struct buf *text, const struct text_block *b)
+{
+	const struct job *j = b->job;
+	static const char *const fsyncs[] = {
+		[CHECKPOINT_FSYNC_NONE] = "no fsync",
+		[CHECKPOINT_FSYNC_FILE] = "fsync of each file",
+		[CHECKPOINT_FSYNC_END] = "fsync of all files at the end",
+	};
+
+	buf_addf(text, ", %s", fsyncs[j->checkpoint_fsync]);
+	text_say(text, b, "[, the newest {checkpoint_keep} kept]");
+	if (j->rename_commit)
+		buf_add(text, ", renamed when complete");
+}
+
+static void put_job(struct buf *text, const struct text_block *b)
+{
+	const struct job *j = b->job;
+
+	text_say(text, b, "[{model}, ]");
+	if (is_restore(b))
+		buf_add(text, "the newest ");
+	text_say(text, b, "{checkpoints} checkpoint{s}");
+	if (j->checkpoints > 1)
+		text_say(text, b, "[, {pause} between them]");
+	text_say(text, b, ", layout {checkpoint_layout}");
+	if (is_restore(b))
+		text_say(text, b,
+			 "[, each rank reads what another one of this host saved "
+			 "(restore_shift={restore_shift})]");
+	else
+		add_saving(text, b);
+}
+
+/* By which calls. */
+static void add_calls(struct buf *text, const struct text_block *b)
+{
+	if (b->job->access == ACCESS_FRAMEWORK)
+		buf_addf(text, ", %s as its framework does", is_restore(b) ? "reads" : "writes");
+	else if (is_restore(b))
+		text_say(text, b, ", {bs.read} requests");
+	else
+		text_say(text, b, ", {bs.write} requests");
+}
+
+static void put_threads(struct buf *text, const struct text_block *b)
+{
+
+	text_say(text, b,
+		 "{checkpoints.threads} thread{s} ({checkpoint_threads} per rank), "
+		 "ioengine={ioengine}[ ({ml.in_use})]");
+	if (job_depth(b->job) > 1)
+		buf_addf(text, ", iodepth=%u", job_depth(b->job));
+	text_say(text, b, ", {direct=}");
+	if (b->job->direct)
+		text_say(text, b, "[ (aligned to {read_align_bytes})]");
+	add_calls(text, b);
+}
+
+static void put_state(struct buf *text, const struct text_block *b)
+{
+	const struct checkpoints_result *c = b->checkpoints;
+	const struct checkpoint_result *k = c->items.items;
+	char n[UNITS_TEXT_BYTES];
+
+	if (c->bytes_per_checkpoint == 0)
+		return;
+	text_say(text, b, "{checkpoints.bytes_per_checkpoint} per checkpoint");
+	text_memory_ratio(text, b, (double)c->bytes_per_checkpoint);
+	if (c->items.count > 0 && k[0].files > 0)
+		buf_addf(text, ", in %s file%s", units_human_count(n, k[0].files),
+			 plural(k[0].files));
+	if (!verdict_without_storage(b->job))
+		text_say(text, b, "[, in {checkpoints.directory}]");
+}
+
+/* ---- the table ---- */
+
+static void put_cell(struct buf *out, int width, int decimals, double v)
+{
+	if (isnan(v))
+		buf_addf(out, "%*s", width, "-");
+	else
+		buf_addf(out, "%*.*f", width, decimals, v);
+}
+
+/* Digits after the point of a column of seconds. */
+static int seconds_decimals(double largest)
+{
+	return largest >= 99.5 ? 1 : largest >= 9.95 ? 2 : 3;
+}
+
+struct table {
+	const struct rate_unit *unit;
+	int seconds, rate, slowest, after;
+	bool has_commit, has_delete;
+};
+
+static void plan_table(struct table *t, const struct text_block *b)
+{
+	const struct checkpoints_result *c = b->checkpoints;
+	const struct checkpoint_result *k = c->items.items;
+	double rate = 0, slowest = 0, after = 0;
+
+	*t = (struct table){ .unit = &b->unit };
+	for (size_t i = 0; i < c->items.count; i++) {
+		rate = fmax(rate, k[i].bytes_per_sec);
+		slowest = fmax(slowest, k[i].slowest_rank_bytes_per_sec);
+		after = fmax(after, k[i].commit_seconds);
+		after = fmax(after, k[i].delete_seconds);
+		t->has_commit |= k[i].commit_seconds > 0;
+		t->has_delete |= k[i].deleted_checkpoints > 0;
+	}
+	t->seconds = seconds_decimals(c->seconds_max);
+	t->after = seconds_decimals(after);
+	t->rate = show_rate_decimals(t->unit, rate / t->unit->bytes);
+	slowest /= t->unit->bytes;
+	t->slowest = slowest < 9.9995 ? 3 : slowest < 99.995 ? 2 : 1;
+}
+
+static void put_header(struct buf *out, const struct table *t)
+{
+	buf_addf(out, "checkpoint   seconds%8.3s   %s  slowest rank, %s", t->unit->name,
+		 t->unit->name, t->unit->name);
+	if (t->has_commit)
+		buf_add(out, "  commit, s");
+	if (t->has_delete)
+		buf_add(out, "  delete, s");
+	buf_addc(out, '\n');
+}
+
+/* As much of its error as there is room for. */
+static void put_incomplete(struct buf *out, const struct checkpoint_result *k)
+{
+	static const char what[] = "not complete";
+	size_t room = wrap_columns() - 13 - sizeof(what) - 4;
+	bool is_long = strlen(k->error) > room;
+
+	buf_addf(out, "%10" PRIu64 "   %s", k->number, what);
+	if (k->error[0])
+		buf_addf(out, ": %.*s%s", (int)room, k->error, is_long ? "..." : "");
+	buf_addc(out, '\n');
+}
+
+static void put_checkpoint(struct buf *out, const struct table *t,
+			   const struct checkpoint_result *k)
+{
+	char rank[32], number[UNITS_TEXT_BYTES];
+
+	if (!k->complete) {
+		put_incomplete(out, k);
+		return;
+	}
+	buf_addf(out, "%10" PRIu64, k->number);
+	put_cell(out, 10, t->seconds, k->seconds);
+	buf_addf(out, "%8s", units_sig4(number, (double)k->bytes / t->unit->bytes));
+	put_cell(out, 8, t->rate, k->bytes_per_sec / t->unit->bytes);
+	put_cell(out, 9, t->slowest, k->slowest_rank_bytes_per_sec / t->unit->bytes);
+	snprintf(rank, sizeof(rank), " (rank %" PRIu64 ")", k->slowest_rank);
+	if (t->has_commit || t->has_delete)
+		buf_addf(out, "%-12s", rank);
+	else
+		buf_add(out, rank);
+	if (t->has_commit)
+		put_cell(out, 11, t->after, k->commit_seconds);
+	if (t->has_delete)
+		put_cell(out, 11, t->after, k->delete_seconds);
+	buf_addc(out, '\n');
+}
+
+/* ---- latencies ---- */
+
+static uint64_t count_of(const struct hist *h)
+{
+	return h ? h->count : 0;
+}
+
+static void put_latencies(struct buf *out, const char *title, const struct checkpoints_result *c,
+			  const struct f64_list *percentiles)
+{
+	const struct text_latency_row rows[] = {
+		{ "open", count_of(c->open_ns), c->open_ns },
+		{ "write", count_of(c->write_ns), c->write_ns },
+		{ "read", count_of(c->read_ns), c->read_ns },
+		{ "fsync", count_of(c->fsync_ns), c->fsync_ns },
+		{ "close", count_of(c->close_ns), c->close_ns },
+		{ "rename", count_of(c->rename_ns), c->rename_ns },
+		{ "unlink", count_of(c->unlink_ns), c->unlink_ns },
+	};
+
+	text_rows_latency(out, title, rows, ARRAY_LEN(rows), percentiles);
+}
+
+/* ---- evidence ---- */
+
+static void put_shares(struct buf *out, const char *label, const struct checkpoints_result *c)
+{
+	struct show_shares shares;
+
+	show_rank_time(&c->rank_percent, &shares);
+	text_shares(out, label, &shares);
+}
+
+static void put_rank_time(struct buf *out, const struct text_block *b)
+{
+	put_shares(out, "rank time", b->checkpoints);
+}
+
+static void put_deleted(struct buf *text, const struct text_block *b)
+{
+
+	if (b->checkpoints->deleted_checkpoints > 0)
+		text_say(text, b,
+			 "{checkpoints.deleted_checkpoints} older checkpoint{s}, "
+			 "{checkpoints.deleted_files} file{s}[, in {checkpoints.delete_seconds} s] "
+			 "(checkpoint_keep={checkpoint_keep})");
+}
+
+/* How many of the bytes no storage has delivered. */
+static void put_from_memory(struct buf *text, const struct text_block *b)
+{
+	const struct storage_result *s = b->storage;
+	double read = (double)b->result->read.io_bytes;
+	bool has_others = text_has_others(b);
+	char percent[UNITS_TEXT_BYTES], part[SHOW_PART_BYTES];
+
+	if (has_others)
+		read = (double)s->jobs_read_bytes;
+	if (verdict_without_storage(b->job) || !(read > 0))
+		return;
+	if (s->is_memory)
+		buf_addf(text, "all of it: %s is memory", s->filesystem ? s->filesystem : "this");
+	else if (isnan(s->memory_percent))
+		buf_add(text, "unknown: nothing here counts what storage delivered");
+	else
+		buf_addf(text, "%s of the bytes%s read%s, %s (%s)",
+			 show_percent(percent, s->memory_percent), has_others ? " that mlgen" : "",
+			 has_others ? " there" : "",
+			 show_part_of(part, read * s->memory_percent / 100, read),
+			 s->source ? s->source : "unknown");
+	if (!s->is_memory)
+		text_unseen(text, s);
+}
+
+static void put_errors(struct buf *text, const struct text_block *b)
+{
+	const struct job_result *r = b->result;
+	uint64_t short_ios = r->read.short_ios + r->write.short_ios;
+	char n[UNITS_TEXT_BYTES];
+
+	text_say(text, b, "[{ml.errors} counted, the run went on]");
+	if (short_ios > 0)
+		buf_addf(text, "%s%s short transfer%s resumed", text->len ? "; " : "",
+			 units_human_count(n, short_ios), plural(short_ios));
+}
+
+/* ---- in a training ---- */
+
+/* Few lines: the report of the training stands around them. */
+static void put_saves(struct buf *text, const struct text_block *b)
+{
+	const struct checkpoints_result *c = b->checkpoints;
+
+	text_say(text, b, "{checkpoints.completed} of {checkpoints.bytes_per_checkpoint}");
+	if (c->completed > 0)
+		text_say(text, b, ", {checkpoints.seconds_mean} s each");
+	if (c->completed > 1)
+		text_say(text, b,
+			 "[ (first {checkpoints.first_seconds}, later "
+			 "{checkpoints.later_seconds})]");
+	if (c->completed > 0)
+		text_say(text, b, ", {checkpoints.bytes_per_sec}");
+	if (c->count > c->completed)
+		buf_addf(text, "; %" PRIu64 " not completed", c->count - c->completed);
+	text_say(text, b, "[; in {checkpoint_directory}]");
+}
+
+static void put_save_time(struct buf *out, const struct text_block *b)
+{
+	put_shares(out, "checkpoint time", b->checkpoints);
+}
+
+/* What training lost by them. */
+static void put_stall(struct buf *text, const struct text_block *b)
+{
+	const struct checkpoints_result *c = b->checkpoints;
+	bool is_async = b->job->checkpoint_mode == CHECKPOINT_ASYNC;
+
+	if (isnan(c->stall_seconds))
+		return;
+	text_say(text, b, "{checkpoints.stall_seconds} s of training, {checkpoint_mode}");
+	if (is_async && c->snapshot_seconds > 0)
+		text_say(text, b, ": {checkpoints.snapshot_seconds} for snapshots");
+	if (is_async && c->wait_seconds > 0) {
+		buf_addc(text, c->snapshot_seconds > 0 ? ',' : ':');
+		text_say(text, b, " {checkpoints.wait_seconds} for the one before");
+	}
+}
+
+/* ---- public ---- */
+
+const struct text_line text_save_settings[] = {
+	{ NULL, text_title },        { "job", put_job },
+	{ "state", put_state },      { "writers", put_threads },
+	{ "storage", text_storage }, { "host", text_machine },
+	{ NULL, text_command },      { 0 },
+};
+
+const struct text_line text_restore_settings[] = {
+	{ NULL, text_title },        { "job", put_job },
+	{ "state", put_state },      { "readers", put_threads },
+	{ "storage", text_storage }, { "host", text_machine },
+	{ NULL, text_command },      { 0 },
+};
+
+/* One line per checkpoint under a header, in at most so many lines. */
+static void text_checkpoint_table(struct buf *out, const struct text_block *b, unsigned most_lines)
+{
+	const struct checkpoints_result *c = b->checkpoints;
+	const struct checkpoint_result *k = c->items.items;
+	size_t kept = c->items.count, head = kept, tail = kept;
+	size_t room = most_lines > 2 ? most_lines - 2 : 0;
+	struct table t;
+
+	if (c->count < 2 || kept == 0)
+		return;
+	room = room < TABLE_LEAST ? TABLE_LEAST : room;
+	if (c->count > kept) {
+		/* The last ones were not kept: what there is, then `...`. */
+		head = kept < room ? kept : room - 1;
+	} else if (kept > room) {
+		head = AT_START;
+		tail = kept - (room - 1 - head);
+	}
+	plan_table(&t, b);
+	put_header(out, &t);
+	for (size_t i = 0; i < head; i++)
+		put_checkpoint(out, &t, &k[i]);
+	if (head < kept || c->count > kept)
+		buf_add(out, "       ...\n");
+	for (size_t i = tail; i < kept; i++)
+		put_checkpoint(out, &t, &k[i]);
+}
+
+/* By operation, as far as they occurred. */
+static void text_checkpoint_latency(struct buf *out, const struct text_block *b)
+{
+	put_latencies(out, "latency", b->checkpoints, &b->job->percentile_list);
+}
+
+const struct text_line text_checkpoint_evidence[] = {
+	{ NULL, put_rank_time },   { "deleted", put_deleted },
+	{ "window", text_window }, { "from memory", put_from_memory },
+	{ "host", text_host },     { "energy", text_energy },
+	{ "noise", text_noise },   { "numa", text_numa },
+	{ "errors", put_errors },  { 0 },
+};
+
+void text_saves_latency(struct buf *out, const struct text_block *b, bool brief)
+{
+	struct checkpoints_result c = b->ml->saves;
+
+	if (brief)
+		c.open_ns = c.close_ns = c.rename_ns = c.unlink_ns = NULL;
+	put_latencies(out, "saves", &c, &b->job->percentile_list);
+}
+
+static const struct text_line saves[] = {
+	{ "checkpoints", put_saves },
+	{ "checkpoint stall", put_stall },
+	{ NULL, put_save_time },
+	{ "deleted", put_deleted },
+	{ 0 },
+};
+
+void text_saves_evidence(struct buf *out, const struct text_block *b)
+{
+	if (!b->job->checkpoint_every)
+		return;
+	if (b->ml->saves.count > 0)
+		text_put_list(out, saves, TEXT_EVIDENCE_INDENT, b);
+	else
+		text_put(out, "checkpoints", TEXT_EVIDENCE_INDENT,
+			 "none: the run was over before the first was due");
+}
+
+/* ---- the report ---- */
 
 #define LINES 52
 
@@ -18,11 +424,6 @@
 
 /* What a first line that is too long goes without, one after the other. */
 enum { NO_RANKS = 1, NO_COUNT, NO_PLACE, NO_SECONDS, FEWER_WORDS, FEWEST_WORDS, LENGTHS };
-
-static bool is_restore(const struct text_block *b)
-{
-	return job_work(b->job)->restores;
-}
 
 /* ---- the answer ---- */
 

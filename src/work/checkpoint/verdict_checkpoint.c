@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verdict_checkpoint.c - what limits saving or restoring a model's state. */
-#include "work/checkpoint/verdict_checkpoint.h"
+#include "work/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 
 #include "ask/mlperf/mlperf.h"
 #include "base/units.h"
-#include "work/train/train_mlperf.h"
+#include "work/train/train_internal.h"
 
 /* What fits of a dataset that is just large enough. */
 #define MEMORY_PERCENT (100.0 / MLPERF_MEMORIES)

@@ -1,21 +1,483 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_text.c - the text report of a training, and of a preparation. */
-#include "work/train/train_text.h"
+/* train_text.c - the text report of a training: its answer, and the parts in order. */
+#include "work/train/train_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/util.h"
 #include "base/wrap.h"
+#include "data/file/file.h"
+#include "job/job.h"
 #include "report/show.h"
 #include "report/text_block.h"
+#include "report/text_evidence.h"
+#include "report/text_noise.h"
+#include "report/text_settings.h"
 #include "report/text_tables.h"
 #include "report/verdict.h"
 #include "report/verdict_errors.h"
-#include "work/checkpoint/text_checkpoint.h"
-#include "work/checkpoint/text_checkpoint_parts.h"
-#include "work/train/train_text_parts.h"
+#include "work/checkpoint/checkpoint.h"
+
+/* ---- what ran ---- */
+
+/* "; compute_time is a guess of its source" */
+static void put_guesses(struct buf *text, const struct job *job)
+{
+	struct buf guesses = { 0 };
+
+	guess_text(job, &guesses);
+	if (guesses.len)
+		buf_addf(text, "; %s", buf_str(&guesses));
+	buf_fini(&guesses);
+}
+
+static void put_job(struct buf *text, const struct text_block *b)
+{
+	static const char *const barriers[] = {
+		[BARRIER_NONE] = "no barrier",
+		[BARRIER_STEP] = "barrier after every step",
+		[BARRIER_EPOCH] = "barrier after every epoch",
+	};
+	const struct job *job = b->job;
+	char who[SHOW_ACCELERATORS_BYTES], time[UNITS_TEXT_BYTES];
+
+	show_accelerators(who, b->ml->accelerators, b->ml->accelerator);
+	buf_addf(text, "%s, batch %" PRIu64 ", ", who, job->batch_size);
+	if (!(dist_mean(&job->compute_time) > 0)) {
+		buf_add(text, "no compute");
+	} else if (dist_is_const(&job->compute_time)) {
+		units_human_time(time, (uint64_t)job->compute_time.a);
+		buf_addf(text, "compute %s per step", time);
+	} else {
+		buf_add(text, "compute ");
+		dist_format(text, &job->compute_time, DIST_NS);
+		buf_add(text, " per step");
+	}
+	buf_addf(text, ", %s", barriers[job->barrier]);
+	put_guesses(text, job);
+	if (b->result->members > 1)
+		buf_addf(text, "; %u jobs together", b->result->members);
+}
+
+/* Whose calls access=framework makes. */
+static const char *reader_of(const struct text_block *b)
+{
+	const struct dataset *ds = b->result->dataset;
+
+	return ds && ds->format && ds->format->reader ? ds->format->reader : "its framework";
+}
+
+/* Name the order of shards: resolve.c may have chosen it, not the user. */
+static void put_shards(struct buf *text, const struct job *job)
+{
+	buf_add(text, ", each file from front to back (loader=tfdata, shuffle=");
+	job_option_text(job, "shuffle", text);
+	buf_addc(text, ')');
+}
+
+static void put_threads(struct buf *text, const struct text_block *b)
+{
+	const struct job *job = b->job;
+
+	if (job->read_threads)
+		text_say(text, b, "{readers} read thread{s} ({readers_each} per accelerator)");
+	else
+		buf_add(text, "each accelerator's own thread");
+	text_say(text, b, ", ioengine={ioengine}[ ({ml.in_use})], {direct=}");
+	buf_addf(text, ", iodepth=%u", job_depth(job));
+	if (job->direct)
+		text_say(text, b, "[ (aligned to {read_align_bytes})]");
+	if (job->access == ACCESS_PLAIN)
+		text_say(text, b, ", {bs.read} reads");
+	else if (job->access == ACCESS_RECORDED)
+		text_say(text, b, ", reads as recorded in {recorded_calls}");
+	else
+		buf_addf(text, ", reads as %s does", job->direct ? "DLIO" : reader_of(b));
+	if (job->dataset == DATASET_SCAN && job->loader == LOADER_TFDATA)
+		put_shards(text, job);
+}
+
+/* "146.6 MB (mean)"; "2 MiB" where all files have one, round, size. */
+static void put_file_size(struct buf *text, const struct dataset_totals *t)
+{
+	char size[UNITS_TEXT_BYTES];
+	bool varies = t->stdev_file_bytes > 0;
+
+	if (!varies && fmod(t->mean_file_bytes, 1024) <= 0)
+		units_human_bytes(size, t->mean_file_bytes);
+	else
+		units_human_mb(size, t->mean_file_bytes);
+	buf_addf(text, "%s%s", size, varies ? " (mean)" : "");
+}
+
+static void put_dataset(struct buf *text, const struct text_block *b)
+{
+	const struct dataset *ds = b->result->dataset;
+	const struct dataset_totals *t = &b->result->totals;
+	char number[UNITS_TEXT_BYTES];
+
+	if (!ds)
+		return;
+	buf_addf(text, "%s %s file%s of ", units_human_count(number, ds->files), ds->format->name,
+		 plural(ds->files));
+	put_file_size(text, t);
+	if (ds->uneven_samples)
+		buf_addf(text, ", %s samples", units_human_count(number, ds->uneven_samples));
+	else if (ds->samples_per_file > 1)
+		buf_addf(text, ", %s samples each",
+			 units_human_count(number, ds->samples_per_file));
+	if (t->label_files > 0)
+		buf_addf(text, ", %s with a label file",
+			 units_human_count(number, (uint64_t)t->label_files));
+	buf_addf(text, ", %s", units_human_bytes(number, (double)t->bytes));
+	if (t->estimate)
+		buf_add(text, " (estimate)");
+	text_memory_ratio(text, b, (double)t->bytes);
+}
+
+const struct text_line train_settings[] = {
+	{ NULL, text_title },        { "job", put_job },
+	{ "threads", put_threads },  { "dataset", put_dataset },
+	{ "storage", text_storage }, { "host", text_machine },
+	{ NULL, text_command },      { 0 },
+};
+
+/* ---- caches ---- */
+
+/* Epochs whose hit ratio is named: the first ones, and the last. */
+#define EPOCHS_NAMED 4
+
+/* "20.0%" of 0.2, "unknown" of NaN. */
+static const char *put_ratio(char *out, double ratio)
+{
+	return show_percent(out, ratio * 100);
+}
+
+static const struct cache_epoch *epoch_at(const struct cache_result *c, size_t i)
+{
+	return (const struct cache_epoch *)c->epochs.items + i;
+}
+
+static void put_size(struct buf *text, const struct cache_result *c)
+{
+	char n[UNITS_TEXT_BYTES];
+
+	if (c->caches > 1)
+		buf_addf(text, "%" PRIu64 " x ", c->caches);
+	if (c->size_bytes == UINT64_MAX) {
+		buf_addf(text, "%s samples", units_human_count(n, c->size_samples));
+		return;
+	}
+	buf_add(text, units_human_bytes(n, (double)c->size_bytes));
+	if (c->data_bytes && c->data_bytes != UINT64_MAX)
+		buf_addf(text, " (%s of the dataset)",
+			 put_ratio(n, (double)c->size_bytes / (double)c->data_bytes));
+}
+
+static bool is_divided(const struct cache_result *c)
+{
+	return c->parts > 1 && c->parts != UINT64_MAX;
+}
+
+static void put_epoch(struct buf *text, const struct cache_epoch *e)
+{
+	char ratio[UNITS_TEXT_BYTES];
+
+	buf_addf(text, "%" PRIu64 "%s %s", e->epoch, e->is_cold ? " (cold)" : "",
+		 put_ratio(ratio, e->counts.hit_ratio));
+}
+
+/* "epoch 1 (cold) 0.0%, 2 19.9%, ... 9 20.1%" */
+static void put_epochs(struct buf *text, const struct cache_result *c)
+{
+	size_t n = c->epochs.count;
+
+	for (size_t i = 0; i < n; i++) {
+		bool is_left_out = i >= EPOCHS_NAMED - 1 && i + 1 < n;
+
+		if (is_left_out && i > EPOCHS_NAMED - 1)
+			continue;
+		buf_add(text, i ? ", " : "; epoch ");
+		if (is_left_out)
+			buf_add(text, "...");
+		else
+			put_epoch(text, epoch_at(c, i));
+	}
+}
+
+static void put_cache(struct buf *text, const struct text_block *b)
+{
+	const struct cache_result *c = b->cache;
+	char ratio[UNITS_TEXT_BYTES];
+
+	if (!c->policy)
+		return;
+	buf_addf(text, "%s ", c->policy);
+	if (has_text(c->directory))
+		buf_addf(text, "in %s, ", c->directory);
+	else
+		buf_addf(text, "%s, ",
+			 has_text(c->place) && !strcmp(c->place, "played") ? "that is only played"
+									   : "in memory");
+	put_size(text, c);
+	if (is_divided(c))
+		buf_addf(text, ", divided among %" PRIu64 " processes", c->parts);
+	if (isnan(c->hit_ratio))
+		buf_addf(text, ": hit ratio %s, of one epoch", put_ratio(ratio, c->all.hit_ratio));
+	else
+		buf_addf(text, ": hit ratio %s from epoch 2 on", put_ratio(ratio, c->hit_ratio));
+	if (c->epochs.count > 1)
+		put_epochs(text, c);
+}
+
+/* What it did with samples; zeros are left out. */
+static void put_counts(struct buf *text, const struct text_block *b)
+{
+	if (!b->cache->policy)
+		return;
+	text_say(text, b, "{cache.hits} hits, {cache.misses} misses");
+	text_say(text, b, "[, {cache.substitutions} substituted]");
+	text_say(text, b, "[, {cache.late_hits} of the hits late]");
+	text_say(text, b,
+		 "[; {cache.fills} fills][, {cache.dropped_fills} dropped][, {cache.evictions} "
+		 "evictions]");
+	text_say(text, b, "[; {cache.prefetches} fetched ahead]");
+	text_say(text, b, "[; {cache.kept_units} were there before]");
+	text_say(text, b, "[; {cache.warm_units} were put there before]");
+	text_say(text, b, "[; {cache.verified} hits looked at]");
+	text_say(text, b, "[, {cache.wrong} of them WRONG]");
+}
+
+static void put_bytes(struct buf *text, const struct text_block *b)
+{
+	if (!b->cache->policy)
+		return;
+	text_say(text, b,
+		 "{cache.cache_bytes} from the tier, {cache.storage_bytes} from storage[, "
+		 "{cache.peer_bytes} from other processes]; {cache.used_bytes} held at the end");
+	if (b->cache->is_full)
+		buf_add(text, "; its directory is full, and it has stopped growing");
+}
+
+/* How far away the rest of it is. */
+static void put_peers(struct buf *text, const struct text_block *b)
+{
+	const struct cache_result *c = b->cache;
+	char n[UNITS_TEXT_BYTES];
+
+	if (!c->policy || !is_divided(c) || !c->peer_ns)
+		return;
+	text_say(text, b, "{cache.peer_hits} hits in other processes' parts");
+	if (c->peer_ns->count)
+		buf_addf(text, ", of %s ms each (mean)", units_human_ms(n, hist_mean(c->peer_ns)));
+	if (c->hit_ns && c->hit_ns->count)
+		buf_addf(text, ", own ones %s ms", units_human_ms(n, hist_mean(c->hit_ns)));
+	text_say(text, b, "[; {cache.sent_bytes} of misses sent to where they are kept]");
+}
+
+/* Of the last epoch, which has one before it. */
+static void put_order(struct buf *text, const struct text_block *b)
+{
+	const struct cache_result *c = b->cache;
+	char ratio[UNITS_TEXT_BYTES];
+
+	if (!c->policy || c->epochs.count == 0)
+		return;
+	const struct cache_counts *last = &epoch_at(c, c->epochs.count - 1)->counts;
+	buf_addf(text, "sequential %s", put_ratio(ratio, last->sequential_ratio));
+	if (!isnan(last->rank_correlation))
+		buf_addf(text, ", correlation with the epoch before %.2f", last->rank_correlation);
+	if (!isnan(last->multiplicity))
+		buf_addf(text, ", a sample %.2f times an epoch", last->multiplicity);
+	if (c->draw_seconds > 0)
+		buf_addf(text, "; drawn in %s s", show_seconds(ratio, c->draw_seconds));
+}
+
+static const struct text_line cache_lines[] = {
+	{ "cache", put_cache },       { "cache samples", put_counts }, { "cache bytes", put_bytes },
+	{ "cache peers", put_peers }, { "order", put_order },          { 0 },
+};
+
+/* What a cache tier did, if there is one; lines of the evidence. */
+static void train_text_cache(struct buf *out, const struct text_block *b)
+{
+	if (b->cache->policy)
+		text_put_list(out, cache_lines, TEXT_EVIDENCE_INDENT, b);
+}
+
+/* ---- where time and bytes went ---- */
+
+/* What the client of a network filesystem made of these reads. */
+static void put_sizes_at_server(struct buf *text, const struct storage_result *s)
+{
+	const char *type = has_text(s->filesystem) ? s->filesystem : "";
+	const char *server = !strncmp(type, "nfs", 3)  ? "NFS server"
+			     : !strcmp(type, "lustre") ? "Lustre servers"
+						       : NULL;
+	char mean[UNITS_TEXT_BYTES];
+
+	if (!server || s->device_reads == UINT64_MAX || s->device_reads == 0)
+		return;
+	buf_addf(text, "; %s mean at the %s",
+		 units_human_bytes(mean, (double)s->device_read_bytes / (double)s->device_reads),
+		 server);
+}
+
+static void put_read_sizes(struct buf *text, const struct text_block *b)
+{
+	const struct direction_result *r = &b->result->read;
+	bool is_plain = b->job->access == ACCESS_PLAIN;
+	char called[UNITS_TEXT_BYTES], mean[UNITS_TEXT_BYTES];
+
+	if (r->total_ios == 0)
+		return;
+	units_human_bytes(called, (double)b->job->bs.read);
+	units_human_bytes(mean, (double)r->io_bytes / (double)r->total_ios);
+	if (is_plain && !strcmp(called, mean))
+		buf_addf(text, "%s as called (bs)", called);
+	else if (is_plain)
+		buf_addf(text, "up to %s as called (bs), %s mean", called, mean);
+	else if (b->job->direct && b->job->access == ACCESS_FRAMEWORK)
+		buf_addf(text, "whole files as called, %s mean", mean);
+	else {
+		show_sizes(text, &r->sizes); /* none of a merged result */
+		buf_addf(text, "%s%s mean", text->len ? " as called, " : "", mean);
+	}
+	put_sizes_at_server(text, b->storage);
+}
+
+static void put_ceiling_figure(struct buf *text, bool is_rate, double au, double rate)
+{
+	char number[UNITS_TEXT_BYTES];
+	double figure = is_rate ? rate : au;
+
+	if (isnan(figure))
+		buf_add(text, "unknown");
+	else if (is_rate)
+		buf_addf(text, "%s samples/s", units_sig4(number, rate));
+	else
+		buf_addf(text, "%.1f%% AU", au);
+}
+
+/* What this host reaches when storage costs nothing. */
+static void put_ceiling(struct buf *text, const struct text_block *b)
+{
+	const struct ceiling_result *c = &b->ml->ceiling;
+	bool is_rate = isnan(b->ml->au_percent);
+
+	if (!c->is_tried)
+		return;
+	put_ceiling_figure(text, is_rate, c->null_au_percent, c->null_samples_per_sec);
+	buf_add(text, " without storage");
+	if (!verdict_without_storage(b->job)) {
+		buf_add(text, ", ");
+		put_ceiling_figure(text, is_rate, c->cached_au_percent, c->cached_samples_per_sec);
+		buf_add(text, " from memory");
+	}
+	if (c->cached_seconds > 0) {
+		text_say(text, b,
+			 " ({ml.ceiling.cached_files} file{s}, {ml.ceiling.cached_bytes}, over and "
+			 "over");
+		buf_add(text, b->job->direct ? ", direct=0)" : ")");
+	}
+	text_say(text, b,
+		 "[; without the {ml.ceiling.jobs_beside} job{s} beside it][; "
+		 "{ml.ceiling.unmeasured}]");
+}
+
+static uint64_t taken(const struct epoch_result *e)
+{
+	return e->samples + e->failed_samples;
+}
+
+/* By how much epochs from the second on differ; a last one that was cut short does not count. False
+ * where there are no two of them. */
+static bool epochs_differ(const struct ml_result *ml, double *percent, uint64_t *last)
+{
+	const struct epoch_result *e = ml->epochs.items;
+	size_t n = ml->epochs.count;
+
+	if (n >= 2 && taken(&e[n - 1]) != taken(&e[n - 2]))
+		n--;
+	if (n < 3)
+		return false;
+	double least = e[1].sample_bytes_per_sec, most = least;
+	for (size_t i = 2; i < n; i++) {
+		least = fmin(least, e[i].sample_bytes_per_sec);
+		most = fmax(most, e[i].sample_bytes_per_sec);
+	}
+	*percent = least > 0 ? (most - least) / least * 100 : (double)NAN;
+	*last = e[n - 1].epoch;
+	return !isnan(*percent);
+}
+
+static void put_steady(struct buf *text, const struct text_block *b)
+{
+	const struct ml_result *ml = b->ml;
+	double percent;
+	uint64_t last;
+	char number[UNITS_TEXT_BYTES];
+
+	if (epochs_differ(ml, &percent, &last))
+		buf_addf(text, "epochs 2-%" PRIu64 " differ by %s", last,
+			 show_percent(number, percent));
+	else
+		buf_add(text, "unknown (takes 3 whole epochs)");
+	if (b->result->errors > 0)
+		text_say(text, b, "; {ml.errors} error{s} counted, the run went on");
+	else if (b->result->err.code != 0)
+		buf_add(text, "; stopped by an error");
+	else
+		buf_add(text, "; no errors");
+	text_say(text, b, "[, {read.short_ios} short reads resumed]");
+}
+
+/* Only of a job that has one. */
+static void put_evaluation(struct buf *text, const struct text_block *b)
+{
+	char rate[UNITS_TEXT_BYTES];
+
+	if (b->job->eval_files == 0)
+		return;
+	text_say(text, b,
+		 "{ml.eval.steps} step{s}, {ml.eval.samples} samples, {ml.eval.samples_per_sec} "
+		 "samples/s, ");
+	buf_add(text, show_rate(rate, &b->unit, b->ml->eval.sample_bytes_per_sec));
+}
+
+static void put_accelerator_time(struct buf *out, const struct text_block *b)
+{
+	text_shares(out, "accelerator time", &b->time);
+}
+
+static void put_read_thread_time(struct buf *out, const struct text_block *b)
+{
+	text_shares(out, "read thread time", &b->loader);
+}
+
+const struct text_line train_evidence[] = {
+	{ NULL, put_accelerator_time },
+	{ NULL, put_read_thread_time },
+	{ "read sizes", put_read_sizes },
+	{ "window", text_window },
+	{ "from memory", text_from_memory },
+	{ "host", text_host },
+	{ "energy", text_energy },
+	{ "noise", text_noise },
+	{ "ceiling", put_ceiling },
+	{ "numa", text_numa },
+	{ NULL, train_text_cache },
+	{ "evaluation", put_evaluation },
+	{ NULL, text_saves_evidence },
+	{ "slowest", text_slowest },
+	{ "steady", put_steady },
+	{ 0 },
+};
+
+/* ---- the report ---- */
 
 #define LINES 52
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_verdict.c - what limits a training, the figures that decide it, what to try next. */
-#include "work/train/train_verdict.h"
+/* train_verdict.c - when the figures of a training are not those of the storage, and what to try
+ * next. */
+#include "work/train/train_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,14 +11,362 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/util.h"
+#include "data/cache/cache.h"
 #include "job/job.h"
 #include "report/show.h"
 #include "report/verdict.h"
 #include "report/verdict_errors.h"
 #include "report/verdict_supply.h"
-#include "work/checkpoint/verdict_checkpoint.h"
-#include "work/train/train_verdict_cache.h"
-#include "work/train/train_verdict_host.h"
+#include "work/checkpoint/checkpoint.h"
+
+/* ---- caches ---- */
+
+/* Hits take so much of the time of samples, and the tier is the limit. */
+#define MOST_OF_TIME 0.5
+
+static double seconds_of(const struct hist *h)
+{
+	return h ? hist_mean(h) * (double)h->count / 1e9 : 0;
+}
+
+static double hit_share(const struct cache_result *c)
+{
+	double hits = seconds_of(c->hit_ns), misses = seconds_of(c->miss_ns);
+
+	return hits > 0 ? hits / (hits + misses + seconds_of(c->peer_ns)) : 0;
+}
+
+static double count_of(const struct hist *h)
+{
+	return h ? (double)h->count : 0;
+}
+
+/* Of a tier that is divided most of them are other processes'. */
+static double mean_hit_seconds(const struct cache_result *c)
+{
+	return (seconds_of(c->hit_ns) + seconds_of(c->peer_ns)) /
+	       (count_of(c->hit_ns) + count_of(c->peer_ns));
+}
+
+/*
+ * A row of a training's verdicts: loaders are in I/O calls, and most of the time of samples is that
+ * of hits, so that the disk of the tier is the limit.
+ */
+static bool verdict_cache_holds(const struct verdict_findings *f)
+{
+	const struct cache_result *c = &f->ml->cache;
+
+	return c->policy && has_text(c->directory) &&
+	       show_io_percent(&f->ml->loader_percent) >= VERDICT_STORAGE_PERCENT &&
+	       hit_share(c) >= MOST_OF_TIME;
+}
+
+static void verdict_cache_headline(struct buf *out, const struct verdict_findings *f)
+{
+	char rate[UNITS_TEXT_BYTES];
+
+	buf_addf(out, "the tier's disk is the limit: %s and storage gave %s",
+		 f->ml->cache.directory, show_rate(rate, &f->unit, f->ml->sample_bytes_per_sec));
+}
+
+static void verdict_cache_because(struct buf *out, const struct verdict_findings *f)
+{
+	const struct cache_result *c = &f->ml->cache;
+	char hit[UNITS_TEXT_BYTES], miss[UNITS_TEXT_BYTES];
+
+	buf_addf(out, "%.1f%% of the time of samples is that of hits", hit_share(c) * 100);
+	buf_addf(out, ", of %s ms each (mean)", units_human_ms(hit, hist_mean(c->hit_ns)));
+	if (c->miss_ns && c->miss_ns->count)
+		buf_addf(out, "; a miss takes %s ms", units_human_ms(miss, hist_mean(c->miss_ns)));
+	verdict_say(out, f, "; host CPU {ml.host.cpu_percent}");
+}
+
+static void verdict_cache_try(struct buf *out, const struct verdict_findings *f)
+{
+	(void)f;
+	buf_add(out, "--cache_directory=PATH : a tier on a faster disk");
+}
+
+/* ---- what another size would be worth ---- */
+
+/* What a reader is busy with for one sample, in seconds: reading, decoding and all else but waiting
+ * for accelerators. */
+static double busy_seconds(const struct verdict_findings *f)
+{
+	const struct ml_result *ml = f->ml;
+	double readers = (double)ml->accelerators * (double)job_readers(f->job);
+	double idle = ml->loader_percent.idle / 100;
+
+	return (1 - idle) * f->result->wall_seconds * readers / (double)ml->samples;
+}
+
+/* Seconds that it may be busy, for this AU. */
+static double seconds_allowed(const struct verdict_findings *f, double au_percent)
+{
+	const struct ml_result *ml = f->ml;
+	double readers = (double)ml->accelerators * (double)job_readers(f->job);
+	double samples = (double)ml->accelerators * (double)f->job->batch_size * 1e9 /
+			 dist_mean(&f->job->compute_time);
+
+	return readers / (samples * au_percent / 100);
+}
+
+static bool has_costs(const struct cache_result *c)
+{
+	return c->policy && count_of(c->hit_ns) + count_of(c->peer_ns) > 0 &&
+	       count_of(c->miss_ns) > 0 && !isnan(c->all.hit_ratio);
+}
+
+double verdict_cache_share(const struct verdict_findings *f, double au_percent)
+{
+	const struct cache_result *c = &f->ml->cache;
+
+	if (!has_costs(c) || !cacheshare_holds_for(f->job) ||
+	    !(dist_mean(&f->job->compute_time) > 0) || f->ml->samples == 0)
+		return (double)NAN;
+	double saved = hist_mean(c->miss_ns) / 1e9 - mean_hit_seconds(c);
+	double lacks = busy_seconds(f) - seconds_allowed(f, au_percent);
+	double ratio = c->all.hit_ratio + lacks / saved;
+	return saved > 0 && lacks > 0 ? cacheshare_for((enum job_cache)f->job->cache, ratio)
+				      : (double)NAN;
+}
+
+/* "--cache_size=40% : a tier of 40% would reach 90% AU (estimate)"; false, and nothing, where that
+ * cannot be said. */
+static bool verdict_put_larger_cache(struct buf *out, const struct verdict_findings *f)
+{
+	double au = verdict_target_au(f->result);
+	double percent = ceil(verdict_cache_share(f, au) * 100);
+
+	if (!(percent <= 100))
+		return false;
+	buf_addf(out, "--cache_size=%.0f%% : a tier of %.0f%% would reach %g%% AU (estimate)",
+		 percent, percent, au);
+	return true;
+}
+
+/* ---- the host ---- */
+
+#define OVERSLEEP_PERCENT 1.0
+#define STALL_PERCENT 5.0
+#define BUSY_AU_PERCENT (100.0 - STALL_PERCENT)
+
+static bool is_full(const struct verdict_findings *f)
+{
+	return f->result->host.cpu_percent >= VERDICT_CPU_PERCENT;
+}
+
+static bool wakes_late(const struct verdict_findings *f)
+{
+	return f->ml->time_percent.oversleep >= OVERSLEEP_PERCENT;
+}
+
+/* Stalls hold first steps of epochs, which AU leaves out: where it is high, they are not what the
+ * verdict is about. */
+static bool hardly_waits(const struct verdict_findings *f)
+{
+	return f->ml->time_percent.stall <= STALL_PERCENT || f->ml->au_percent >= BUSY_AU_PERCENT;
+}
+
+static void put_ceiling_headline(struct buf *out, const struct verdict_findings *f)
+{
+	char percent[UNITS_TEXT_BYTES];
+
+	if (wakes_late(f) && !is_full(f))
+		buf_addf(out, "oversleep %.1f%% of accelerator time; ",
+			 show_share(&f->time, "oversleep"));
+	else if (!isnan(f->result->host.cpu_percent))
+		buf_addf(out, "CPU %s busy; ", show_percent(percent, f->result->host.cpu_percent));
+	verdict_ceiling_put(out, &f->ceiling);
+}
+
+static void put_ceiling_because(struct buf *out, const struct ceiling_gap *g)
+{
+	if (g->points < 0.05)
+		buf_add(out, "the ceiling is no higher than the result: ");
+	else if (g->is_rate)
+		buf_addf(out, "the ceiling is %.1f%% above the result: ", g->points);
+	else
+		buf_addf(out, "the ceiling is %.1f points above the result: ", g->points);
+	buf_add(out, "storage hardly matters");
+}
+
+static void put_full_headline(struct buf *out, const struct verdict_findings *f)
+{
+	verdict_put_full(out, &f->result->host, &f->run->host);
+	buf_addf(out, "; stall is %.1f%% of accelerator time", show_share(&f->time, "stall"));
+}
+
+/* Are the CPUs full of what is not mlgen? */
+static bool is_taken(const struct verdict_findings *f)
+{
+	return is_full(f) && verdict_cpu_is_of_others(&f->result->host);
+}
+
+/* What to take off this host, without having measured its ceiling. */
+static void put_less_load(struct buf *out, const struct job *job)
+{
+	if (job->accelerators > 1)
+		buf_addf(out,
+			 "--accelerators=%" PRIu64
+			 " : half the load here; this is not a statement about storage",
+			 job->accelerators / 2);
+	else if (job->read_threads > 1)
+		buf_addf(out, "--read_threads=%" PRIu64 " : fewer threads on these CPUs",
+			 job->read_threads / 2);
+	else if (advice_direct(job))
+		buf_add(out, "--direct=1 : less copying on these CPUs");
+}
+
+void verdict_put_stall(struct buf *out, const struct verdict_findings *f)
+{
+	static const double percents[] = { 99, 90 };
+	const struct hist *stall = f->ml->stall_ns;
+	char ms[UNITS_TEXT_BYTES];
+
+	if (!stall || stall->count == 0 || !f->ml->step_ns) {
+		buf_addf(out, "stall %.1f%% of accelerator time", show_share(&f->time, "stall"));
+		return;
+	}
+	size_t i = 0;
+	while (i < ARRAY_LEN(percents) && hist_beyond(stall, percents[i]) < 10)
+		i++;
+	if (i < ARRAY_LEN(percents))
+		buf_addf(out, "stall p%g %s ms", percents[i],
+			 units_human_ms(ms, (double)hist_percentile(stall, percents[i])));
+	else
+		buf_addf(out, "stall %s ms (mean)", units_human_ms(ms, hist_mean(stall)));
+	buf_addf(out, " in steps of %s ms", units_human_ms(ms, hist_mean(f->ml->step_ns)));
+}
+
+/* "wake-ups on time", "oversleep 0.4% of accelerator time" */
+static void verdict_put_wakeups(struct buf *out, const struct verdict_findings *f)
+{
+	double late = show_share(&f->time, "oversleep");
+
+	if (late < 0.1)
+		buf_add(out, "wake-ups on time");
+	else
+		buf_addf(out, "oversleep %.1f%% of accelerator time", late);
+}
+
+/* ... and do they wait there so long that it has to be said? */
+static bool verdict_has_long_first_steps(const struct verdict_findings *f)
+{
+	return f->ml->time_percent.stall > STALL_PERCENT && f->ml->au_percent >= BUSY_AU_PERCENT;
+}
+
+/* Do accelerators hardly wait, but for the first steps of epochs? */
+static bool verdict_keeps_up(const struct verdict_findings *f)
+{
+	return !isnan(f->ml->demand_bytes_per_sec) && hardly_waits(f);
+}
+
+/* A row of a training's verdicts. */
+/* A ceiling is a measurement, a busy CPU a hint. Nothing is in the way of accelerators that are
+ * busy. */
+static bool verdict_host_holds(const struct verdict_findings *f)
+{
+	if (f->ml->au_percent >= BUSY_AU_PERCENT && hardly_waits(f))
+		return false;
+	if (f->ceiling.says == CEILING_NEAR)
+		return is_full(f) || wakes_late(f) || !verdict_keeps_up(f);
+	return isnan(f->ceiling.reached) && (is_full(f) || wakes_late(f));
+}
+
+/* ---- the hint and the measurement disagree ---- */
+
+/* The row behind it: the host seems to be the limit, and its ceiling says that it is not. */
+/* Others who had the CPUs may have left them by the time of the ceiling, unless it is known what
+ * storage costs; and with jobs beside this one a ceiling decides nothing. */
+static bool verdict_disputed_holds(const struct verdict_findings *f)
+{
+	if (isnan(f->ceiling.reached) || f->ceiling.says == CEILING_NEAR ||
+	    (f->ml->au_percent >= BUSY_AU_PERCENT && hardly_waits(f)))
+		return false;
+	if (f->ceiling.says == CEILING_ABOVE)
+		return is_taken(f) && !verdict_is_model(f->job);
+	return is_full(f) || wakes_late(f);
+}
+
+static void verdict_disputed_headline(struct buf *out, const struct verdict_findings *f)
+{
+	if (is_full(f))
+		verdict_put_full(out, &f->result->host, &f->run->host);
+	else
+		buf_addf(out, "oversleep is %.1f%% of accelerator time",
+			 show_share(&f->time, "oversleep"));
+	buf_add(out, ", yet ");
+	verdict_ceiling_put(out, &f->ceiling);
+}
+
+static void verdict_disputed_because(struct buf *out, const struct verdict_findings *f)
+{
+	if (is_taken(f))
+		buf_add(out, "others had the CPUs in the run, and may have left them when the "
+			     "ceiling was measured; ");
+	else if (f->ml->ceiling.jobs_beside)
+		buf_add(out, "the ceiling is of this job without those beside it; ");
+	else
+		buf_add(out, "what the host does and what it could do disagree; ");
+	verdict_put_cpu(out, &f->result->host);
+}
+
+static void verdict_disputed_try(struct buf *out, const struct verdict_findings *f)
+{
+	if (is_taken(f) || !f->ml->ceiling.jobs_beside)
+		buf_add(out, "the same while nothing else runs on these CPUs");
+	else
+		buf_add(out, "the same job alone, with --ceiling");
+}
+
+static void verdict_host_headline(struct buf *out, const struct verdict_findings *f)
+{
+	if (f->ceiling.says == CEILING_NEAR)
+		put_ceiling_headline(out, f);
+	else if (is_full(f))
+		put_full_headline(out, f);
+	else
+		buf_addf(out, "oversleep is %.1f%% of accelerator time: this host wakes late",
+			 show_share(&f->time, "oversleep"));
+}
+
+static void verdict_host_because(struct buf *out, const struct verdict_findings *f)
+{
+	const struct host_result *h = &f->result->host;
+	char percent[UNITS_TEXT_BYTES], mean[UNITS_TEXT_BYTES];
+
+	if (f->ceiling.says == CEILING_NEAR)
+		put_ceiling_because(out, &f->ceiling);
+	else if (is_full(f) || !h->oversleep_ns)
+		verdict_put_cpu(out, h);
+	else
+		buf_addf(out, "sleeps ended %s ms late on average, CPU %s busy",
+			 units_human_ms(mean, hist_mean(h->oversleep_ns)),
+			 show_percent(percent, h->cpu_percent));
+}
+
+static void verdict_host_try(struct buf *out, const struct verdict_findings *f)
+{
+	const struct job *job = f->job;
+	bool copies = advice_direct(job) && job->access == ACCESS_PLAIN &&
+		      f->ceiling.copying > CEILING_NEAR_POINTS;
+
+	if (is_taken(f))
+		buf_add(out, "the same while nothing else runs on these CPUs");
+	else if (f->ceiling.says == CEILING_NEAR && copies)
+		buf_addf(out, "--direct=1 : less copying on these CPUs, which costs %.1f %s",
+			 f->ceiling.copying, f->ceiling.is_rate ? "percent" : "points");
+	else if (f->ceiling.says == CEILING_NEAR)
+		buf_add(out,
+			"fewer accelerators here, or more hosts; not a statement about storage");
+	else if (!f->ml->ceiling.is_tried && !verdict_without_storage(job))
+		buf_add(out, "--ceiling : what this host could do at best");
+	else
+		put_less_load(out, job);
+}
+
+/* ---- verdicts ---- */
 
 #define MOST_READS 512 /* more in flight are no experiment any more */
 #define MOST_READ_THREADS 1024

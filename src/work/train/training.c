@@ -1,9 +1,265 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* training.c - phase=train and phase=prepare: a dataset, made and read as a training does. */
-#include "work/train/training.h"
+/* training.c - phase=train and its kin: the rows of the workloads, their data set, in questions,
+ * reports and plans. */
+#include "work/train/train_internal.h"
 
-#include "work/checkpoint/checkpoint_check.h"
-#include "work/train/train_check.h"
+#include <inttypes.h>
+#include <math.h>
+
+#include "ask/ask.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "data/dataset/dataset.h"
+#include "data/plans/plans.h"
+#include "data/scan/scan.h"
+#include "job/job.h"
+#include "report/metrics.h"
+#include "report/page.h"
+#include "report/show.h"
+#include "run/shared.h"
+#include "run/slot.h"
+#include "run/tier.h"
+#include "work/checkpoint/checkpoint.h"
+#include "work/train/train.h"
+
+/* ---- the data set ---- */
+
+/* A probe's dataset is that of the command line, and what it takes is shown. */
+static void note_scaled(const struct slot *s)
+{
+	const struct dataset *ds = &s->dataset;
+
+	if (!ds->scaled.whole || s->job->scaled_as)
+		return;
+	log_note("%s: %s has %" PRIu64 " files, which are read; for %" PRIu64
+		 " accelerators scale=%.15g%% makes %" PRIu64 ", in another directory",
+		 s->job->name, ds->directory, ds->files, ds->scaled.ranks, s->job->scale,
+		 ds->scaled.whole);
+}
+
+int train_dataset_init(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	const struct job *j = s->job;
+	int rc = dataset_given_init(&s->dataset, j, host_all_memory(run->cfg.host), s->given, err);
+
+	if (rc == 0 && (!job_work(j)->only_prepares || !run->cfg.replace))
+		rc = dataset_take_there(&s->dataset, j, err);
+	if (rc == 0)
+		note_scaled(s);
+	return rc;
+}
+
+/* Those that are read may be replaced, or grow, without a call of the run that would show it: one
+ * more call for each sample would be measured. */
+static void look_back(const struct slot *s, const struct dataset *ds)
+{
+	char changed[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
+	uint64_t files = ds->distinct_files ? ds->distinct_files : ds->files;
+	struct scan_changed c;
+
+	if (!ds->scan)
+		return;
+	scan_look_again(ds->scan, u64_min(files, ds->files), &c);
+	if (c.changed)
+		log_warn("%s: files have changed or gone since they were listed: %s of %s that "
+			 "were looked at again, the first is %s; what was read of them may not be "
+			 "what the report says",
+			 s->job->name, units_human_count(changed, c.changed),
+			 units_human_count(all, c.looked_at), c.path);
+}
+
+void train_dataset_look_back(struct slot *s)
+{
+	/* An error says more, and who interrupts does not want to wait. */
+	if (!slot_touches_files(s) || atomic_load(s->train.interrupted) ||
+	    atomic_load(&s->train.failure->is_set))
+		return;
+	look_back(s, &s->dataset);
+	look_back(s, &s->eval);
+}
+
+/* ---- a look at it while it runs ---- */
+
+static uint64_t epoch_steps(const struct slot *s)
+{
+	return s->train.stages.train.sampler.steps;
+}
+
+static uint64_t train_left_ns(const struct slot *s, const struct live *live)
+{
+	const struct job *j = s->job;
+	uint64_t start = atomic_load(&s->train.start_ns), left = UINT64_MAX;
+
+	if (!start)
+		return left;
+	if (j->runtime_ns) {
+		uint64_t end = start + j->ramp_time_ns + j->runtime_ns;
+
+		left = end > live->now_ns ? end - live->now_ns : 0;
+	}
+	uint64_t done = (live->epoch - 1) * epoch_steps(s) + live->step - 1;
+	uint64_t all = j->steps;
+	if (!j->time_based && (!all || j->epochs * epoch_steps(s) < all))
+		all = j->epochs * epoch_steps(s);
+	if (all > done && done > 0) {
+		double ns = (double)(live->now_ns - start) / (double)done * (double)(all - done);
+
+		if (ns < (double)left)
+			left = (uint64_t)ns;
+	}
+	return left;
+}
+
+static void look_at_counts(const struct rank_count *c, struct live *live)
+{
+	live->samples += count_get(&c->samples);
+	live->sample_bytes += count_get(&c->sample_bytes);
+	live->compute_ns += count_get(&c->useful_ns);
+	live->step_ns += count_get(&c->step_ns);
+	live->stall_ns += count_get(&c->stall_ns);
+}
+
+static void look_at_rank(struct rank *r, struct live *live)
+{
+	uint64_t since = count_get(&r->count.waiting_since_ns);
+
+	pthread_mutex_lock(&r->books);
+	look_at_counts(&r->count, live);
+	look_at_counts(&r->left_out, live);
+	if (live->stall)
+		hist_gather(live->stall, r->stall);
+	if (live->stall && r->left_out_stall)
+		hist_gather(live->stall, r->left_out_stall);
+	pthread_mutex_unlock(&r->books);
+	if (since && live->now_ns > since && live->now_ns - since > live->waiting_ns)
+		live->waiting_ns = live->now_ns - since;
+}
+
+void train_look(const struct slot *s, struct live *live)
+{
+	const struct train *t = &s->train;
+
+	live->epoch = count_get(&t->ranks[0].count.epoch);
+	live->epochs = s->job->time_based ? 0 : s->job->epochs;
+	live->step = count_get(&t->ranks[0].count.step);
+	live->steps = epoch_steps(s);
+	for (uint64_t i = 0; i < s->job->accelerators; i++)
+		look_at_rank(&t->ranks[i], live);
+	slot_look_at_workers(s, live);
+	live->io_bytes = live->io_moved[0] + live->io_moved[1];
+	if (live->phase == LIVE_TRAIN && !atomic_load(&t->start_ns))
+		live->phase = LIVE_WAIT; /* startdelay */
+	live->left_ns = train_left_ns(s, live);
+	train_look_at_saves(t, live);
+	if (t->tier)
+		tier_look(t->tier, &live->accesses, &live->hits);
+	if (atomic_load(&t->dropping))
+		live->phase = LIVE_DROP;
+}
+
+/* ---- in questions ---- */
+
+static double bytes_per_sec(const struct job_result *r)
+{
+	return r->ml.sample_bytes_per_sec;
+}
+
+static uint64_t accelerators(const struct job_result *r)
+{
+	return r->ml.accelerators;
+}
+
+static const char *const train_varied[] = {
+	"accelerators",   "batch_size",     "read_threads",    "prefetch",           "iodepth",
+	"decode_threads", "distinct_files", "eval_batch_size", "checkpoint_threads", NULL
+};
+
+static const char *const train_lessened[] = { "cache_size", NULL };
+
+const struct asked train_asked = {
+	.bytes_per_sec = bytes_per_sec,
+	.workers = accelerators,
+	.worker = "accelerators",
+	.side_by_side = "rates and accelerators are their sums",
+	.varied = train_varied,
+	.lessened = train_lessened,
+	.mlperf_rules = train_mlperf_rules,
+};
+
+const struct asked prepare_asked = {
+	.side_by_side = "files and bytes are their sums, over the time of the longest",
+	.mlperf_rules = mlperf_other_rules,
+};
+
+/* ---- in reports and plans ---- */
+
+static void list_dataset(struct listing *f, const struct job *j, const struct host *host)
+{
+	struct mlgen_err err = { 0 };
+	struct dataset_totals t;
+	struct dataset ds;
+	struct demand d;
+
+	if (dataset_init(&ds, j, host_all_memory(host), &err))
+		return;
+	const struct plan_config plan = {
+		.dataset = &ds,
+		.access = (enum job_access)j->access,
+		.bs_bytes = j->bs.read,
+	};
+	dataset_totals(&ds, &t);
+	units_human_bytes(f->size, (double)t.bytes);
+	demand_of(&d, j, &plan);
+	if (!isnan(d.bytes_per_sec)) {
+		struct rate_unit u = show_rate_unit(d.bytes_per_sec);
+
+		show_rate(f->need, &u, d.bytes_per_sec);
+	}
+	dataset_fini(&ds);
+}
+
+static char *train_directory_of(const struct plan_report *p)
+{
+	return p->dataset.directory;
+}
+
+static double train_seconds_of(const struct job_result *r)
+{
+	return r->ml.runtime_seconds;
+}
+
+static double seconds_to_prepare(const struct job_result *r)
+{
+	return (double)r->prepare.wall_ns / 1e9;
+}
+
+const struct page train_page = {
+	.plan = train_plan,
+	.plan_text = train_plan_text,
+	.directory = train_directory_of,
+	.list = list_dataset,
+	.text = train_text,
+	.verdict = train_verdict,
+	.seconds = train_seconds_of,
+	.workers = "read threads",
+	.key = "ml",
+	.fields = metrics_ml_fields,
+	.has_row = metrics_ml_has,
+	.planned = metrics_ml_planned,
+	.fill_planned = metrics_planned,
+};
+
+const struct page prepare_page = {
+	.plan = train_plan,
+	.plan_text = prepare_plan_text,
+	.directory = train_directory_of,
+	.list = list_dataset,
+	.text = prepare_text,
+	.seconds = seconds_to_prepare,
+};
+
+/* ---- the workloads ---- */
 
 static const char *const groups[] = { "Workload", "Dataset", "Accelerator", "Evaluation",
 				      "Loader",   "Cache",   NULL };

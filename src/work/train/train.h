@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* training.h - phase=train and phase=prepare: a dataset, made and read as a training does. */
+/* train.h - phase=train and phase=prepare: a dataset, made and read as a training does. */
 #pragma once
 
 #include "job/job.h"
 
 extern const struct workload work_train, work_prepare;
 
-/* train_activity.c, train_page.c, train_asked.c */
+/* train_activity.c, training.c */
 extern const struct activity train_activity, prepare_activity;
 extern const struct page train_page, prepare_page;
 extern const struct asked train_asked, prepare_asked;

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "report/plan_report.h"
 #include "temp.h"
-#include "work/checkpoint/plan_checkpoint.h"
+#include "work/checkpoint/checkpoint.h"
 
 #include "flowed.h"
 #include "job_options.h"

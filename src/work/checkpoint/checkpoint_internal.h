@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver.h - what a training is to its checkpoints, where there is none: it begins one after the
- * other. */
+/* checkpoint_internal.h - what a training is to its checkpoints, where there is none: it begins one
+ * after the other. */
 #pragma once
 
 #include <pthread.h>
@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ask/mlperf/mlperf.h"
 #include "run/bell.h"
 #include "run/failure.h"
 #include "run/saver.h"
@@ -39,10 +40,6 @@ struct driver {
 	bool is_complete; /* all of them, or until runtime was over */
 };
 
-/* The saver was started. 0 or -errno with err; then it is closed. */
-int driver_start(struct driver *d, struct mlgen_err *err);
-void driver_join(struct driver *d); /* takes one that never started */
+/* ---- MLPerf Storage's rules of saving and restoring checkpoints ---- */
 
-/* Any thread: an error somewhere; or look again (an interruption). */
-void driver_close(struct driver *d);
-void driver_wake(struct driver *d);
+extern const struct mlperf_row checkpoint_mlperf_rules[];

@@ -8,7 +8,7 @@
 #include "suites.h"
 #include "verdict_rig.h"
 #include "work/plain/text_io.h"
-#include "work/train/train_verdict_host.h"
+#include "work/train/train_internal.h"
 
 /* The highest percentile beyond which ten stalls lie, else their mean. */
 START_TEST(stall_is_a_percentile_that_has_something_beyond_it)

@@ -4,7 +4,7 @@
 #include "text_rig.h"
 
 #include "ask/results/results.h"
-#include "work/train/train_verdict_cache.h"
+#include "work/train/train_internal.h"
 
 /* What goes into a tier of a fifth of the data set; owned by the world. */
 struct tier {
