@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "data/file/file.h"
+#include "data/file/file_internal.h"
 
 #define KEY "format=npy, access=plain by mlgen"
 

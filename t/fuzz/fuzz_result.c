@@ -33,8 +33,8 @@ static void look_up(const struct results_file *f)
 static void print(struct result_doc *d)
 {
 	struct jobset set = { .settings.output_format = OUTPUT_JSON,
-			      .jobs = d->jobs,
-			      .count = d->job_count };
+			      .jobs = d->jobs.at,
+			      .count = d->jobs.count };
 	FILE *to = fopen("/dev/null", "w");
 
 	MUST(to);

@@ -12,7 +12,8 @@ export LC_ALL
 cd "$(dirname "$0")/../.." || exit 1
 
 CC=${CC:-cc}
-COMPILE=${COMPILE:--std=gnu11 -D_GNU_SOURCE -Isrc -Iinclude -I.}
+# Tests include what all of them share from the top of t/unit.
+COMPILE="${COMPILE:--std=gnu11 -D_GNU_SOURCE -Isrc -Iinclude -I.} -It/unit"
 export COMPILE
 faults=$(mktemp) || exit 1
 trap 'rm -f "$faults"' EXIT

@@ -148,7 +148,7 @@ void clean_walk(struct clean *c, DIR *dir, struct clean_set *of, unsigned depth)
 {
 	struct dirent *entry;
 
-	if (!may_be_of(c, dirfd(dir), of)) {
+	if (of && !may_be_of(c, dirfd(dir), of)) {
 		of->stays = true;
 		of = NULL;
 	}

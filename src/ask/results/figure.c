@@ -48,7 +48,7 @@ static const char *record_root_path(const struct record_root *root, const char *
 {
 	size_t len = root->name ? strlen(root->name) : 0;
 
-	if (!root->name)
+	if (!root->name || !key)
 		return key;
 	return strncmp(key, root->name, len) == 0 && key[len] == '.' ? key + len + 1 : NULL;
 }

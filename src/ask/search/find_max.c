@@ -23,7 +23,7 @@
 
 const struct job_result *find_result(const struct find_max *f, const struct run_result *r)
 {
-	for (size_t i = 0; i < r->job_count; i++)
+	for (size_t i = 0; r && i < r->job_count; i++)
 		if (strcmp(r->jobs[i].job->name, f->job->name) == 0)
 			return &r->jobs[i];
 	return NULL;

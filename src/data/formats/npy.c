@@ -141,8 +141,8 @@ static bool is_one_of(char c, const char *of)
 static bool plain_type(struct text *t, uint64_t *bytes)
 {
 	struct text in = { 0 };
-	const char *from;
-	size_t n;
+	const char *from = NULL;
+	size_t n = 0;
 	char kind;
 
 	if (!string(t, &from, &n))

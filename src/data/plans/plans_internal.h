@@ -31,4 +31,3 @@ void zipread_open(struct zipread *z, const struct zip_member *member);
  * pyfile_next(). */
 void zipread_read(struct zipread *z, uint64_t bytes);
 bool zipread_more(struct zipread *z, struct pyfile *f);
-

@@ -529,7 +529,7 @@ static int iofiles_look_at_all(struct looking *x, struct mlgen_err *err)
 	int r = 0;
 
 	/* Own files are of the job's size each, those of filename= together. */
-	x->share = x->job->size.bytes / (f->is_shared ? f->count : 1);
+	x->share = x->job->size.bytes / (f->is_shared && f->count ? f->count : 1);
 	x->smallest = smallest_request(x->job);
 	for (size_t i = 0; i < f->count && r == 0; i++) {
 		if (job_touches_files(x->job))

@@ -147,6 +147,7 @@ int replay_lanes_share(struct replay_lanes *l, uint64_t most, struct mlgen_err *
 
 	if (l->threads.count == 0)
 		return 0;
+	vec_room(&ends, 1);
 	qsort(l->threads.at, l->threads.count, sizeof(*l->threads.at), by_first);
 	for (uint32_t i = 0; i < l->threads.count; i++) {
 		struct lane_thread *t = &l->threads.at[i];

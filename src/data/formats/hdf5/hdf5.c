@@ -353,7 +353,7 @@ static void hdf5_sample_range(const struct file_shape *shape, uint64_t first, ui
 static size_t fill_head(const struct file_shape *shape, uint8_t *to)
 {
 	const uint64_t both[] = { shape->samples, shape->sides[0], shape->sides[1] };
-	const uint64_t flat[] = { shape->samples, format_sample_bytes(shape) };
+	const uint64_t flat[] = { shape->samples, format_sample_bytes(shape), 1 };
 
 	hdf5_image_fill(shape->common, shape->two_sides ? both : flat, to);
 	return (size_t)head_bytes(shape);

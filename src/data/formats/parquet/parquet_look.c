@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/vec.h"
 
 #include "base/bisect.h"
 #include "base/mem.h"
