@@ -23,9 +23,8 @@
 #include "io/engines.h"
 #include "job/job.h"
 #include "program.h"
-#include "report/listjobs.h"
-#include "report/version.h"
-#include "report/view_restore.h"
+#include "report/live/live.h"
+#include "report/text/text.h"
 
 /* Which has to be the same on all hosts. */
 #define PROGRAM_VERSION MLGEN_VERSION " (" MLGEN_COMMIT ")"

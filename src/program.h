@@ -9,10 +9,9 @@
 #include "ask/results/results.h"
 #include "io/host.h"
 #include "job/job.h"
-#include "report/output.h"
-#include "report/plan_report.h"
-#include "report/prom.h"
-#include "report/tracefile.h"
+#include "report/output/output.h"
+#include "report/plan/plan.h"
+#include "report/prometheus/prometheus.h"
 #include "run/results.h"
 
 struct csv;

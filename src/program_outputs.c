@@ -2,22 +2,339 @@
 /* program_outputs.c - what the program writes, where, and in which form; see program.h. */
 #include "program.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "ask/mlperf/mlperf.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/signals.h"
+#include "base/util.h"
+#include "data/dataset/dataset.h"
+#include "data/state/state.h"
 #include "import/dlio/dlio_summary.h"
-#include "report/json.h"
-#include "report/outputs.h"
-#include "report/text.h"
-#include "report/watch.h"
+#include "report/document/document.h"
+#include "report/live/live.h"
+#include "report/output/output.h"
+#include "report/plan/plan.h"
+#include "report/text/text.h"
 #include "run/run_trace.h"
+
+struct outputs {
+	struct output *text;     /* --output, or standard output */
+	struct output *json;     /* --json; stays closed without it */
+	struct output *html;     /* --html; the same */
+	struct csv **log;        /* --log; NULL: it is only checked, none is kept */
+	struct tracefile *trace; /* --trace; the same */
+	struct prom **prom;      /* --metrics, --metrics-file; the same */
+	const char *host;        /* for these */
+	struct output *rows;     /* --log that is written as a whole; NULL = not */
+	struct output *logs;     /* write_iolog, one of each job; NULL: as of log */
+};
+
+/* Those of the program; behind them one of each job, of write_iolog. */
+enum { TEXT, JSON, HTML, LOG, TRACE, METRICS, PLACES };
+
+static size_t place_count(const struct jobset *set)
+{
+	return PLACES + set->count;
+}
+
+static int outputs_refuse(const struct place *p, const char *what, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EINVAL, "%s=%s: %s; name another file", p->option, p->given, what);
+}
+
+/* ---- files that are read ---- */
+
+static int check_documents(const struct place *p, const struct jobset *set, struct mlgen_err *err)
+{
+	for (size_t i = 0; i < set->path_count; i++)
+		if (place_is_path(p, set->paths[i]))
+			return outputs_refuse(p, "is a job file of this run", err);
+	for (size_t i = 0; i < set->file_count; i++)
+		if (place_is_path(p, set->files[i]))
+			return outputs_refuse(p, "is a file that is read", err);
+	if (place_is_fd(p, STDIN_FILENO))
+		return outputs_refuse(p, "is standard input", err);
+	return 0;
+}
+
+static bool is_here(const void *place, const char *path)
+{
+	return place_is_path(place, path);
+}
+
+static bool is_file_of(const struct place *p, const struct job *j)
+{
+	const struct page *page = job_work(j)->page;
+
+	return page->any_file && page->any_file(j, is_here, p);
+}
+
+static int check_job(const struct place *p, const struct job *j, struct mlgen_err *err)
+{
+	const char *engine = j->ioengine;
+
+	if (strncmp(engine, "external:", 9) == 0)
+		engine += 9;
+	if (jobset_is_path(j->ioengine) && place_is_path(p, engine))
+		return outputs_refuse(p, "is the engine", err);
+	if (j->tensor_sizes && place_is_path(p, j->tensor_sizes))
+		return outputs_refuse(p, "is the file of tensor_sizes", err);
+	if (j->recorded_calls && place_is_path(p, j->recorded_calls))
+		return outputs_refuse(p, "is the file of recorded_calls", err);
+	if (j->scan_cache && place_is_path(p, j->scan_cache))
+		return outputs_refuse(p, "is the file of scan_cache", err);
+	if (is_file_of(p, j))
+		return outputs_refuse(p, "is a file that the job reads or writes", err);
+	return 0;
+}
+
+/* DLIO's names of samples (dataset_path), which no report has. */
+static bool is_sample(const char *name)
+{
+	int end = 0;
+
+	return sscanf(name, "img_%*u_of_%*u.%n", &end) == 0 && end > 0;
+}
+
+/* Whichever dataset or checkpoint it is of: this run's or one beside it. */
+static int check_dataset(const struct place *p, struct mlgen_err *err)
+{
+	const char *name = p->path ? strrchr(p->path, '/') + 1 : "";
+	char beside[PATH_MAX];
+	size_t folder = p->path ? (size_t)(name - p->path) : 0;
+
+	if (strcmp(name, MANIFEST_NAME) == 0 || strcmp(name, CHECKPOINT_MANIFEST) == 0)
+		return outputs_refuse(p, "is the name of a manifest", err);
+	if (p->kind != PLACE_FILE || !p->path)
+		return 0;
+	if (is_sample(name))
+		return outputs_refuse(p, "is a file of a dataset", err);
+	if (snprintf(beside, sizeof(beside), "%.*s%s", (int)folder, p->path, CHECKPOINT_MANIFEST) <
+		    (int)sizeof(beside) &&
+	    access(beside, F_OK) == 0)
+		return outputs_refuse(p, "is a file of a checkpoint", err);
+	return 0;
+}
+
+static int check_inputs(const struct place *p, const struct jobset *set, struct mlgen_err *err)
+{
+	int rc = check_documents(p, set, err);
+
+	for (size_t i = 0; rc == 0 && i < set->count; i++)
+		rc = check_job(p, set->jobs[i], err);
+	return rc ? rc : check_dataset(p, err);
+}
+
+/* ---- files that are written ---- */
+
+/* What the shell opened as standard output or error, such as 2>run.log. */
+static int check_standard(const struct place *p, bool prints_text, struct mlgen_err *err)
+{
+	if (prints_text && place_is_fd(p, STDOUT_FILENO))
+		return outputs_refuse(p, "is also standard output, which has the report", err);
+	if (place_is_fd(p, STDERR_FILENO))
+		return outputs_refuse(p, "is also standard error", err);
+	return 0;
+}
+
+/* The first one is of the program, or both are of jobs. */
+static int refuse_twins(const struct place *places, const struct jobset *set, size_t i, size_t k,
+			struct mlgen_err *err)
+{
+	const struct place *p = &places[i];
+
+	if (k < PLACES)
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: is also --%s's file; one of them needs another name",
+				  p->option, p->given, places[k].option);
+	if (i < PLACES)
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: is also the file of write_iolog of %s; one of them needs "
+				  "another name",
+				  p->option, p->given, set->jobs[k - PLACES]->name);
+	return mlgen_fail(err, -EINVAL,
+			  "write_iolog=%s: is the file of two jobs, %s and %s; each has a log of "
+			  "its own, such as write_iolog=$jobname.iolog",
+			  p->given, set->jobs[i - PLACES]->name, set->jobs[k - PLACES]->name);
+}
+
+static int outputs_check_twins(const struct place *places, const struct jobset *set,
+			       struct mlgen_err *err)
+{
+	size_t count = place_count(set);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = i + 1; k < count; k++)
+			if (places[i].option && places[k].option &&
+			    place_is_same(&places[i], &places[k]))
+				return refuse_twins(places, set, i, k, err);
+	return 0;
+}
+
+/* Of a descriptor its opener knows what he does, but not of two of them. */
+static int check_all(const struct place *places, const struct jobset *set, struct mlgen_err *err)
+{
+	bool prints_text = !places[TEXT].option;
+	int rc = outputs_check_twins(places, set, err);
+
+	for (size_t i = 0; rc == 0 && i < place_count(set); i++) {
+		const struct place *p = &places[i];
+
+		if (!p->option || p->is_handed_over)
+			continue;
+		rc = check_inputs(p, set, err);
+		if (rc == 0)
+			rc = check_standard(p, prints_text, err);
+	}
+	return rc;
+}
+
+static int outputs_look(struct place *p, const char *option, const char *path,
+			struct mlgen_err *err)
+{
+	if (!path)
+		return 0;
+	if (strcmp(path, "-") == 0)
+		return mlgen_fail(err, -EINVAL,
+				  "%s=-: name a file; standard output has the report, with "
+				  "--output-format=json as JSON",
+				  option);
+	return place_open(p, option, path, err);
+}
+
+static int look_at_logs(struct place *places, const struct jobset *set, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < set->count; i++)
+		rc = outputs_look(&places[PLACES + i], "write_iolog", set->jobs[i]->write_iolog,
+				  err);
+	return rc;
+}
+
+static int check_contents(const struct place *places, const struct jobset *set,
+			  struct mlgen_err *err)
+{
+	static const struct {
+		unsigned place;
+		enum ours_kind kind;
+	} checked[] = {
+		{ JSON, OURS_JSON },
+		{ HTML, OURS_HTML },
+		{ LOG, OURS_LOG },
+	};
+	bool force = set->settings.force;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(checked); i++)
+		if (places[checked[i].place].option)
+			rc = ours_check(&places[checked[i].place], checked[i].kind, force, err);
+	if (rc == 0 && places[TRACE].option)
+		rc = tracefile_check(&places[TRACE], force, err);
+	for (size_t i = PLACES; rc == 0 && i < place_count(set); i++)
+		if (places[i].option)
+			rc = ours_check(&places[i], OURS_IOLOG, force, err);
+	return rc;
+}
+
+static int outputs_look_at_all(struct place *places, const struct jobset *set,
+			       struct mlgen_err *err)
+{
+	const struct settings *s = &set->settings;
+	int rc = outputs_look(&places[TEXT], "output", s->output, err);
+
+	if (rc == 0)
+		rc = outputs_look(&places[JSON], "json", s->json, err);
+	if (rc == 0)
+		rc = outputs_look(&places[HTML], "html", s->html, err);
+	if (rc == 0)
+		rc = outputs_look(&places[LOG], "log", s->log, err);
+	if (rc == 0)
+		rc = outputs_look(&places[TRACE], "trace", s->trace, err);
+	if (rc == 0)
+		rc = outputs_look(&places[METRICS], "metrics-file", s->metrics_file, err);
+	if (rc == 0)
+		rc = prom_check(s, err);
+	if (rc == 0)
+		rc = look_at_logs(places, set, err);
+	if (rc == 0)
+		rc = check_all(places, set, err);
+	return rc == 0 ? check_contents(places, set, err) : rc;
+}
+
+static int open_logs(struct output *logs, struct place *places, const struct jobset *set,
+		     struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < set->count; i++) {
+		if (!places[PLACES + i].option)
+			continue;
+		rc = output_open(&logs[i], &places[PLACES + i], err);
+		if (rc == 0)
+			rc = output_stream(&logs[i], err);
+	}
+	return rc;
+}
+
+static int open_all(const struct outputs *o, struct place *places, const struct jobset *set,
+		    struct mlgen_err *err)
+{
+	bool has_text = places[TEXT].option, has_json = places[JSON].option;
+	int rc = output_open(o->text, has_text ? &places[TEXT] : NULL, err);
+
+	o->text->is_text = set->settings.output_format == OUTPUT_TEXT;
+	if (rc == 0 && has_json)
+		rc = output_open(o->json, &places[JSON], err);
+	if (rc == 0 && places[HTML].option)
+		rc = output_open(o->html, &places[HTML], err);
+	if (rc == 0 && o->log && places[LOG].option)
+		rc = csv_open(o->log, &places[LOG], err);
+	if (rc == 0 && o->trace && places[TRACE].option)
+		rc = tracefile_open(o->trace, &places[TRACE], err);
+	if (rc == 0 && o->rows && places[LOG].option)
+		rc = output_open(o->rows, &places[LOG], err);
+	if (rc == 0 && o->logs)
+		rc = open_logs(o->logs, places, set, err);
+	/* The last: whoever asks is answered from here on. */
+	if (rc == 0 && o->prom)
+		rc = prom_open(o->prom, &set->settings, o->host,
+			       places[METRICS].option ? &places[METRICS] : NULL, err);
+	if (rc < 0) {
+		output_abandon(o->text);
+		output_abandon(o->json);
+		output_abandon(o->html);
+	}
+	return rc;
+}
+
+/*
+ * Refused: what output.h refuses; what output.h does, of all but --output and --metrics-file; of a
+ * trace what output.h does; two options, or one and standard output or error, with the same
+ * regular file; a file that this program reads: job files and what they include, documents, the
+ * engine, lists of tensors, the files of plain jobs and of datasets. Before all of that is checked
+ * no file is made and none is changed. 0, or -errno with err and nothing open.
+ */
+static int outputs_open(const struct outputs *o, const struct jobset *set, struct mlgen_err *err)
+{
+	size_t count = place_count(set);
+	struct place *places = mem_array(count, sizeof(*places));
+	int rc = outputs_look_at_all(places, set, err);
+
+	if (rc == 0)
+		rc = open_all(o, places, set, err);
+	for (size_t i = 0; i < count; i++)
+		place_close(&places[i]);
+	mem_free(places);
+	return rc;
+}
 
 int program_usage(const struct mlgen_err *err)
 {

@@ -11,10 +11,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "report/verdict.h"
-#include "report/verdict_errors.h"
-#include "report/view.h"
-#include "report/watch.h"
+#include "report/live/live.h"
+#include "report/text/text.h"
 #include "run/failed.h"
 #include "run/run.h"
 

@@ -9,7 +9,7 @@
  * A thread of its own takes them, so that whatever the program waits for, they are seen. What the
  * first one does depends on who attends to it: nobody, and the program ends at once; somebody who
  * looks now and then, who has a second for that; or the main thread takes them itself, as it does
- * while a run is watched (watch.h). A third one ends the program at once in any case.
+ * while a run is watched (live.h). A third one ends the program at once in any case.
  *
  * A process has one set of signals; so this is the one state that is not handed down.
  */

@@ -20,7 +20,7 @@
 #include "capture/capture_report.h"
 #include "capture/capture_watch.h"
 #include "capture/capture_whom.h"
-#include "report/tracefile.h"
+#include "report/output/output.h"
 
 struct capture {
 	const struct ask *ask;

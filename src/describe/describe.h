@@ -12,7 +12,7 @@
 #include "describe/described.h"
 #include "describe/interval.h"
 #include "field/fields.h"
-#include "report/json_store.h"
+#include "report/document/document.h"
 #include "trace/trace_reader.h"
 
 /* A description, with what it owns. A zeroed one is empty. */

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "describe/opkind.h"
-#include "report/metrics.h"
+#include "report/metrics/metrics.h"
 
 static double fill_percent(uint64_t part, uint64_t whole)
 {

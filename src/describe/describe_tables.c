@@ -10,8 +10,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "describe/opkind.h"
-#include "report/show.h"
-#include "report/text_tables.h"
+#include "report/text/text.h"
 
 /* Lines of each, below the header. */
 #define TASKS_SHOWN 6

@@ -8,9 +8,7 @@
 
 #include "base/util.h"
 #include "describe/describe_tables.h"
-#include "report/template.h"
-#include "report/text_block.h"
-#include "report/text_tables.h"
+#include "report/text/text.h"
 
 #define NAME_INDENT 10
 

@@ -647,7 +647,7 @@ struct workload {
 	/* ---- what rooms further on ask of it ---- */
 
 	const struct activity *run; /* run/activity.h */
-	const struct page *page;    /* report/page.h */
+	const struct page *page;    /* report/plan/plan.h */
 	const struct asked *asked;  /* ask/ask.h */
 };
 

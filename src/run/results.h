@@ -416,7 +416,7 @@ struct job_result {
 	struct energy_result energy;
 	struct thread_cpu_result thread_cpu;
 	struct numa_result numa;
-	struct verdict_result verdict; /* filled by report/verdict.c */
+	struct verdict_result verdict; /* filled by report/text/verdict.c */
 	uint64_t errors;               /* counted by continue_on_error */
 	struct failed_result failed;
 	bool interrupted;

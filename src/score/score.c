@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "report/metrics.h"
+#include "report/metrics/metrics.h"
 
 /* A distance between real traces is exceeded by chance: by so many times. */
 #define FLOOR_TIMES 1.5

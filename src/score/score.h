@@ -9,7 +9,7 @@
 #include <mlgen/err.h>
 #include <mlgen/field.h>
 
-#include "report/json_store.h"
+#include "report/document/document.h"
 #include "score/score_parts.h"
 #include "stat/metric.h"
 

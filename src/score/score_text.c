@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/util.h"
-#include "report/text_block.h"
+#include "report/text/text.h"
 #include "score/score.h"
 
 static const char *verdict_word(int verdict)

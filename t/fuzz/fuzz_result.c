@@ -8,9 +8,8 @@
 
 #include "ask/results/results.h"
 #include "io/engines.h"
-#include "report/json.h"
-#include "report/text.h"
-#include "report/verdict.h"
+#include "report/document/document.h"
+#include "report/text/text.h"
 #include "run/merge.h"
 
 static void look_up(const struct results_file *f)

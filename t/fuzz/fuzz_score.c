@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "report/json.h"
+#include "report/document/document.h"
 #include "score/score.h"
 #include "trace/trace_writer.h"
 

@@ -10,8 +10,8 @@
 #include "field/fields.h"
 #include "io/engines.h"
 #include "job/job.h"
-#include "report/metrics.h"
-#include "report/prom_family.h"
+#include "report/metrics/metrics.h"
+#include "report/prometheus/prometheus.h"
 #include "run/watch/watch.h"
 #include "score/score.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/csv.h"
+#include "report/document/document.h"
 #include "run/watch/watch.h"
 #include "temp.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "report/metrics.h"
+#include "report/metrics/metrics.h"
 
 static inline void fill(struct metrics_job *m, const struct job_result *r)
 {

@@ -10,8 +10,8 @@
 
 #include "base/mem.h"
 #include "data/file/file.h"
-#include "report/plan_lines.h"
-#include "report/plan_report.h"
+#include "report/plan/plan.h"
+#include "report/text/text.h"
 #include "temp.h"
 
 #define MIB (1u << 20)

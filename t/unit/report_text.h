@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "flowed.h"
-#include "report/text.h"
-#include "report/verdict.h"
+#include "report/text/text.h"
 
 /* The report as a string; freed with free(). Inline, gcc 12 takes what it gives for a pointer to
  * its local. */

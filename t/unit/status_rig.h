@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "report/status.h"
+#include "report/live/live.h"
 
 #define SEC UINT64_C(1000000000)
 #define MS UINT64_C(1000000)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/verdict.h"
+#include "report/text/text.h"
 #include "work/workloads.h"
 
 #define GIB 1073741824.0

@@ -14,8 +14,8 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "job/job.h"
-#include "report/json.h"
-#include "report/metrics.h"
+#include "report/document/document.h"
+#include "report/metrics/metrics.h"
 
 struct miss_curve_document {
 	const char *version;

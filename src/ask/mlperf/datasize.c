@@ -14,8 +14,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "job/job.h"
-#include "report/plan_lines.h"
-#include "report/show.h"
+#include "report/text/text.h"
 
 /* The column of the figures' ends, and of what they count. */
 #define COUNT_END 60

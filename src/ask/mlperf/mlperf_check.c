@@ -10,7 +10,7 @@
 #include "ask/results/results.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "report/plan_lines.h"
+#include "report/text/text.h"
 
 /* ---- rules ---- */
 

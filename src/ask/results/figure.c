@@ -14,8 +14,8 @@
 #include "field/fields.h"
 #include "io/engines.h"
 #include "job/job.h"
-#include "report/metrics_trace.h"
-#include "report/page.h"
+#include "report/metrics/metrics.h"
+#include "report/plan/plan.h"
 #include "score/score.h"
 #include "stat/hist.h"
 

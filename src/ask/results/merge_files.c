@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "report/verdict.h"
+#include "report/text/text.h"
 #include "run/failed.h"
 #include "run/merge.h"
 #include "stat/hist.h"

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "report/json.h"
+#include "report/document/document.h"
 #include "run/merge.h"
 
 /* ---- what one process of several does ---- */

@@ -14,13 +14,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/wrap.h"
+#include "report/document/document.h"
 #include "report/html/html.h"
-#include "report/json.h"
-#include "report/page.h"
-#include "report/show.h"
-#include "report/text.h"
-#include "report/text_block.h"
-#include "report/verdict.h"
+#include "report/plan/plan.h"
+#include "report/text/text.h"
 #include "run/failed.h"
 
 /* ---- the report of merged runs ---- */

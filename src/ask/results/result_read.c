@@ -10,8 +10,8 @@
 #include "data/file/file.h"
 #include "field/fields.h"
 #include "field/unknown.h"
-#include "report/metrics.h"
-#include "report/page.h"
+#include "report/metrics/metrics.h"
+#include "report/plan/plan.h"
 #include "run/failed.h"
 
 /* A document in the making of a result. */

@@ -27,11 +27,9 @@
 #include "field/field_path.h"
 #include "hosts/hosts.h"
 #include "job/job.h"
-#include "report/detail.h"
-#include "report/json_read.h"
-#include "report/metrics.h"
-#include "report/metrics_find_max.h"
-#include "report/metrics_merged.h"
+#include "report/document/document.h"
+#include "report/metrics/metrics.h"
+#include "report/plan/plan.h"
 #include "run/results.h"
 
 struct scored;

@@ -15,7 +15,7 @@
 #include "base/printable.h"
 #include "base/util.h"
 #include "data/formats/parquet/parquet.h"
-#include "report/metrics.h"
+#include "report/metrics/metrics.h"
 
 /* ---- documents of older versions ---- */
 

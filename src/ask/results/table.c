@@ -16,7 +16,7 @@
 #include "base/printable.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "report/show.h"
+#include "report/text/text.h"
 
 /* ---- a column of a table ---- */
 

@@ -18,9 +18,7 @@
 #include "base/util.h"
 #include "io/pagecache.h"
 #include "io/sysfile.h"
-#include "report/verdict.h"
-#include "report/verdict_ceiling.h"
-#include "report/verdict_errors.h"
+#include "report/text/text.h"
 
 /* ---- files for it ---- */
 

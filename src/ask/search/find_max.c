@@ -14,9 +14,7 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "job/job.h"
-#include "report/verdict.h"
-#include "report/verdict_errors.h"
-#include "report/verdict_supply.h"
+#include "report/text/text.h"
 #include "run/failed.h"
 
 /* ---- what of a job and its runs the parts look at ---- */

@@ -14,10 +14,8 @@
 #include "base/util.h"
 #include "data/order/order.h"
 #include "job/job.h"
-#include "report/page.h"
-#include "report/plan_report.h"
-#include "report/verdict.h"
-#include "report/verdict_supply.h"
+#include "report/plan/plan.h"
+#include "report/text/text.h"
 
 /* ---- for how many the files of the dataset are enough ---- */
 

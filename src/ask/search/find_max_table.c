@@ -10,9 +10,7 @@
 #include "base/units.h"
 #include "base/wrap.h"
 #include "job/job.h"
-#include "report/text_block.h"
-#include "report/text_settings.h"
-#include "report/verdict.h"
+#include "report/text/text.h"
 
 /* "stall_ns.p99 < 1ms" */
 static void put_part(struct buf *out, const struct requirement *q)

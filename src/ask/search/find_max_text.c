@@ -12,10 +12,8 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "job/job.h"
-#include "report/json.h"
-#include "report/text_block.h"
-#include "report/text_noise.h"
-#include "report/verdict.h"
+#include "report/document/document.h"
+#include "report/text/text.h"
 
 /* ---- in the document of the run that shows it ---- */
 

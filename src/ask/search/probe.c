@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/vec.h"
-#include "report/verdict.h"
-#include "report/watch.h"
+#include "report/live/live.h"
+#include "report/text/text.h"
 #include "run/run_trace.h"
 
 /* ---- several hosts ---- */

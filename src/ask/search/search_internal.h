@@ -16,8 +16,8 @@
 #include "data/file/file.h"
 #include "io/host.h"
 #include "job/job.h"
-#include "report/metrics_find_max.h"
-#include "report/show.h"
+#include "report/metrics/metrics.h"
+#include "report/text/text.h"
 #include "run/results.h"
 
 /* ---- the largest number for which something noisy still holds ---- */

@@ -21,8 +21,8 @@
 #include "distil/distil.h"
 #include "field/fields.h"
 #include "job/job.h"
-#include "report/json.h"
-#include "report/verdict_errors.h"
+#include "report/document/document.h"
+#include "report/text/text.h"
 #include "score/score.h"
 #include "trace/trace_reader.h"
 

@@ -16,8 +16,7 @@
 #include "base/signals.h"
 #include "base/util.h"
 #include "import/trace/importer.h"
-#include "report/place.h"
-#include "report/tracefile.h"
+#include "report/output/output.h"
 
 /* From the file that is read to the one that is written. */
 struct import {

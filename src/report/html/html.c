@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/html/html_parts.h"
-#include "report/metrics.h"
+#include "report/html/html_internal.h"
+#include "report/metrics/metrics.h"
 
 /* Of figures, so that the page with its scripts stays below 2 MiB. */
 #define FIGURES_BYTES (1700u << 10)

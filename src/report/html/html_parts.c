@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* html_parts.c - see html_parts.h: page.css, the scripts and Chart.js, as bytes. */
-#include "report/html/html_parts.h"
+/* html_parts.c - see html_internal.h: page.css, the scripts and Chart.js, as bytes. */
+#include "report/html/html_internal.h"
 
 #include "config.h"
 

@@ -7,8 +7,8 @@
 
 #include "ask/ask.h"
 #include "data/state/state.h"
-#include "report/metrics.h"
-#include "report/page.h"
+#include "report/metrics/metrics.h"
+#include "report/plan/plan.h"
 #include "work/checkpoint/checkpoint.h"
 
 /* ---- in questions ---- */

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "job/job.h"
-#include "report/plan_report.h"
-#include "report/text_block.h"
+#include "report/plan/plan.h"
+#include "report/text/text.h"
 #include "run/results.h"
 
 extern const struct workload work_checkpoint, work_restore;
@@ -62,7 +62,7 @@ void text_saves_evidence(struct buf *out, const struct text_block *b);
 /* ---- what limits saving or restoring a model's state ---- */
 
 /*
- * In the words and by the limits of verdict.h; the first that holds is taken:
+ * In the words and by the limits of text.h; the first that holds is taken:
  *   memory   files lie in memory; or, without direct=1, more than 10 % of what
  *            was restored came from memory, or of what was saved without fsync
  *            was still in it (also where nothing tells)

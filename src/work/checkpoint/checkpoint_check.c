@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "data/state/state.h"
 #include "job/job.h"
-#include "report/verdict.h"
+#include "report/text/text.h"
 #include "work/checkpoint/checkpoint.h"
 
 /* ---- options ---- */

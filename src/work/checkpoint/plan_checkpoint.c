@@ -14,10 +14,8 @@
 #include "data/state/state.h"
 #include "field/fields.h"
 #include "job/job.h"
-#include "report/plan_classes.h"
-#include "report/plan_lines.h"
-#include "report/plan_memory.h"
-#include "report/plan_parts.h"
+#include "report/plan/plan.h"
+#include "report/text/text.h"
 #include "run/saver.h"
 
 /* ---- computing ---- */

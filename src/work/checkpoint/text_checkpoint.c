@@ -10,11 +10,7 @@
 #include "base/util.h"
 #include "base/wrap.h"
 #include "job/job.h"
-#include "report/text_evidence.h"
-#include "report/text_noise.h"
-#include "report/text_settings.h"
-#include "report/text_tables.h"
-#include "report/verdict.h"
+#include "report/text/text.h"
 
 /* ---- parts ---- */
 

@@ -10,9 +10,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "job/job.h"
-#include "report/show.h"
-#include "report/verdict.h"
-#include "report/verdict_parts.h"
+#include "report/text/text.h"
 
 #define DATA_PERCENT 20.0  /* of the ranks' time */
 #define FSYNC_PERCENT 50.0 /* of it: what write() left behind decides */

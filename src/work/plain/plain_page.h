@@ -2,8 +2,8 @@
 /* plain_page.h - what a plain job and a replay show alike in reports and plans. */
 #pragma once
 
-#include "report/metrics.h"
-#include "report/page.h"
+#include "report/metrics/metrics.h"
+#include "report/plan/plan.h"
 #include "work/plain/plan_io.h"
 #include "work/plain/text_io.h"
 

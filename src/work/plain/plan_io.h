@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "report/plan_report.h"
+#include "report/plan/plan.h"
 
 /* Fill p, whose job is set, by looking at the job's files. Always 0: what would stop the run is a
  * check that fails. */

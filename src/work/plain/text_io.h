@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "report/detail.h"
-#include "report/text_block.h"
+#include "report/plan/plan.h"
+#include "report/text/text.h"
 #include "run/results.h"
 
 /* What a kind of plain jobs has of its own in its report. */
@@ -53,7 +53,7 @@ extern const struct text_line text_io_evidence[];
 /* ---- when the figures of a plain job are not those of the storage ---- */
 
 /*
- * Only two verdicts, by the limits of verdict.h; where neither holds there is none, since such a
+ * Only two verdicts, by the limits of text.h; where neither holds there is none, since such a
  * job has no demand that could be missed:
  *   memory   reads that did not come from storage, without direct=1
  *   host     the CPUs are busy for 90 % or more

@@ -6,10 +6,8 @@
 
 #include "ask/mlperf/mlperf.h"
 #include "job/job.h"
-#include "report/detail.h"
-#include "report/plan_report.h"
-#include "report/text_block.h"
-#include "report/verdict_parts.h"
+#include "report/plan/plan.h"
+#include "report/text/text.h"
 #include "run/results.h"
 #include "run/rules.h"
 #include "run/slot.h"
@@ -56,7 +54,7 @@ extern const struct mlperf_row train_mlperf_rules[];
 
 /* ---- the dry run of a dataset, and of a training on it ---- */
 
-/* As plan and plan_text of report/page.h, of phase=train and phase=prepare. */
+/* As plan and plan_text of report/plan/plan.h, of phase=train and phase=prepare. */
 int train_plan(struct plan_report *p, const struct plan_input *in, struct mlgen_err *err);
 void train_plan_text(FILE *to, const struct plan_report *p);
 void prepare_plan_text(FILE *to, const struct plan_report *p);
@@ -65,12 +63,12 @@ void prepare_plan_text(FILE *to, const struct plan_report *p);
 
 /*
  * The verdicts stand in one table; the first that holds is taken:
- *   errors   more failed than max_errors allows, or than 1 % (verdict_errors.h)
+ *   errors   more failed than max_errors allows, or than 1 % (text.h)
  *   memory   more than 10 % of the bytes came from this host's memory
  *   network  the interface of a remote mount carried 90 % of its line rate or
  *            more
  *   host     the CPUs are busy for 90 % or more, or oversleep takes 1 % or more;
- *            where a ceiling was measured (verdict_ceiling.h): it is near, or
+ *            where a ceiling was measured (text.h): it is near, or
  *            CPUs are full of others. Not where AU is 95 % or more and compute
  *            holds
  *   compute  accelerators stall for 5 % of their time or less, or AU is 95 % or
@@ -101,7 +99,7 @@ void verdict_put_stall(struct buf *out, const struct verdict_findings *f);
 
 /* ---- the text report of a training, and of a preparation ---- */
 
-/* As `text` of report/page.h. */
+/* As `text` of report/plan/plan.h. */
 void train_text(FILE *to, const struct run_result *run, const struct job_result *r, size_t n,
 		enum detail detail);
 void prepare_text(FILE *to, const struct run_result *run, const struct job_result *r, size_t n,

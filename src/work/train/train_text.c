@@ -11,14 +11,7 @@
 #include "base/wrap.h"
 #include "data/file/file.h"
 #include "job/job.h"
-#include "report/show.h"
-#include "report/text_block.h"
-#include "report/text_evidence.h"
-#include "report/text_noise.h"
-#include "report/text_settings.h"
-#include "report/text_tables.h"
-#include "report/verdict.h"
-#include "report/verdict_errors.h"
+#include "report/text/text.h"
 #include "work/checkpoint/checkpoint.h"
 
 /* ---- what ran ---- */

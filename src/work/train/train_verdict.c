@@ -13,10 +13,7 @@
 #include "base/util.h"
 #include "data/cache/cache.h"
 #include "job/job.h"
-#include "report/show.h"
-#include "report/verdict.h"
-#include "report/verdict_errors.h"
-#include "report/verdict_supply.h"
+#include "report/text/text.h"
 #include "work/checkpoint/checkpoint.h"
 
 /* ---- caches ---- */

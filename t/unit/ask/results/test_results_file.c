@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "ask/results/results.h"
-#include "report/metrics.h"
+#include "report/metrics/metrics.h"
 #include "suites.h"
 #include "temp.h"
 

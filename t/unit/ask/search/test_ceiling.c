@@ -12,7 +12,7 @@
 #include "ask/search/search.h"
 #include "ask/search/search_internal.h"
 #include "null_engine.h"
-#include "report/verdict_ceiling.h"
+#include "report/text/text.h"
 #include "stat/hist.h"
 #include "suites.h"
 #include "tree.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "report/plan_report.h"
+#include "report/plan/plan.h"
 #include "temp.h"
 #include "work/checkpoint/checkpoint.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "io/engines.h"
-#include "report/plan_report.h"
+#include "report/plan/plan.h"
 #include "suites.h"
 #include "temp.h"
 #include "work/workloads.h"

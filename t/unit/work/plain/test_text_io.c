@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "config.h"
-#include "report/show.h"
+#include "report/text/text.h"
 #include "report_text.h"
 #include "suites.h"
 #include "text_io_rig.h"

@@ -3,8 +3,7 @@
  * show it. */
 #include "data/file/file.h"
 #include "reap_rig.h"
-#include "report/verdict_parts.h"
-#include "report/verdict_supply.h"
+#include "report/text/text.h"
 #include "suites.h"
 #include "verdict_rig.h"
 #include "work/plain/text_io.h"

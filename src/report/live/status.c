@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* status.c - the status line: one line on stderr, redrawn in place while jobs run. */
+#include "report/live/live_internal.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "base/writeall.h"
+
+#define LOOKS TRACK_LOOKS
+#define LOOK_NS NS_PER_S
+
+static void status_track_remember(struct track *t, const struct live *now, bool is_whole)
+{
+	struct live *l = &t->looks[t->next];
+
+	if (is_whole)
+		live_hists_new(l);
+	else if (now->stall && !l->stall)
+		l->stall = hist_new();
+	live_copy(l, now);
+	t->next = (t->next + 1) % LOOKS;
+	if (t->count < LOOKS)
+		t->count++;
+}
+
+void track_follow(struct track *t, const struct live *now, bool is_whole)
+{
+	const struct live *last;
+
+	if (t->count == 0 || t->phase != now->phase) {
+		t->phase = now->phase;
+		t->begin_ns = now->now_ns;
+		t->next = t->count = 0;
+	}
+	last = &t->looks[(t->next + LOOKS - 1) % LOOKS];
+	if (t->count == 0 || now->now_ns >= last->now_ns + LOOK_NS)
+		status_track_remember(t, now, is_whole);
+}
+
+void track_fini(struct track *t)
+{
+	mem_free(t->job_name);
+	for (unsigned i = 0; i < LOOKS; i++)
+		live_hists_free(&t->looks[i]);
+	*t = (struct track){ 0 };
+}
+
+static bool is_known(const struct track *t, const struct live *now)
+{
+	return t && t->count > 0 && t->phase == now->phase;
+}
+
+const struct live *track_then(const struct track *t, const struct live *now)
+{
+	if (!is_known(t, now))
+		return now;
+	return &t->looks[t->count < LOOKS ? 0 : t->next];
+}
+
+uint64_t track_begin_ns(const struct track *t, const struct live *now)
+{
+	return is_known(t, now) ? t->begin_ns : now->now_ns;
+}
+
+const struct track *tracks_find(const struct tracks *t, const char *job_name)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (!strcmp(t->items[i].job_name, job_name))
+			return &t->items[i];
+	return NULL;
+}
+
+/* A job seen for the first time: on the main thread, once per job. */
+static size_t new_track(struct tracks *t, const char *job_name)
+{
+	t->items = mem_realloc(t->items, (t->count + 1) * sizeof(*t->items));
+	t->items[t->count] = (struct track){ .job_name = mem_strdup(job_name) };
+	return t->count++;
+}
+
+void tracks_follow(struct tracks *t, const struct live *now)
+{
+	const struct track *known = tracks_find(t, now->job_name);
+	size_t i = known ? (size_t)(known - t->items) : new_track(t, now->job_name);
+
+	track_follow(&t->items[i], now, false);
+}
+
+void tracks_fini(struct tracks *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		track_fini(&t->items[i]);
+	mem_free(t->items);
+	*t = (struct tracks){ 0 };
+}
+
+#define COLUMNS STATUS_COLUMNS
+#define CLEAR "\r\033[K"
+
+struct status {
+	struct status_screen screen;
+	bool draws;
+	bool is_drawn;
+	uint64_t interval_ns;  /* 0 = no whole lines */
+	uint64_t next_line_ns; /* 0 = not begun */
+	struct tracks tracks;
+	struct hist *scratch; /* stalls of the last seconds */
+};
+
+/* What fails is seen by nobody. */
+static void status_put(const struct status *s, const char *text)
+{
+	(void)writeall(s->screen.fd, text, strlen(text));
+}
+
+/* The line of one job, and where nothing is known of it yet, a first one. */
+static void job_line(struct status *s, const struct live *now, size_t columns, char *out,
+		     size_t size)
+{
+	const struct track *t = tracks_find(&s->tracks, now->job_name);
+	const struct status_line_past past = {
+		.then = track_then(t, now),
+		.begin_ns = track_begin_ns(t, now),
+		.scratch = s->scratch,
+	};
+
+	status_line(now, &past, columns, out, size);
+}
+
+/* Several jobs share the line. */
+static void short_line(struct status *s, const struct live *now, char *out, size_t size)
+{
+	const struct track *t = tracks_find(&s->tracks, now->job_name);
+	const struct live *then = track_then(t, now);
+	bool is_measured =
+		now->phase == LIVE_TRAIN || now->phase == LIVE_IO || now->phase == LIVE_CHECKPOINT;
+
+	if (is_measured && then != now)
+		status_line_short(now, then, out, size);
+	else
+		job_line(s, now, COLUMNS, out, size);
+}
+
+static bool is_busy(const struct live *l)
+{
+	return l->phase != LIVE_WAIT && l->phase != LIVE_DONE;
+}
+
+/* Jobs that wait or are done say so only while no other one works. */
+static bool is_shown(const struct live *l, const struct live *jobs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_busy(&jobs[i]))
+			return is_busy(l);
+	return true;
+}
+
+static size_t count_shown(const struct live *jobs, size_t n)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < n; i++)
+		shown += is_shown(&jobs[i], jobs, n);
+	return shown;
+}
+
+/* Every job in short, as many as there is room for. */
+static void join_jobs(struct status *s, const struct live *jobs, size_t n, size_t columns,
+		      char *out, size_t size)
+{
+	char one[COLUMNS * 4];
+	size_t len = 0, left = count_shown(jobs, n);
+	bool is_first = true;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		if (!is_shown(&jobs[i], jobs, n))
+			continue;
+		short_line(s, &jobs[i], one, sizeof(one));
+		/* Room for "  +12 more" stays as long as it may be needed. */
+		if (!is_first && len + strlen(one) + 13 > columns)
+			break;
+		len += (size_t)snprintf(out + len, size - len, "%s%s", is_first ? "" : " | ", one);
+		is_first = false;
+		left--;
+	}
+	if (left > 0 && len < columns)
+		snprintf(out + len, size - len, "  +%zu more", left);
+	if (strlen(out) > columns)
+		out[columns] = '\0';
+}
+
+static void draw(struct status *s, const struct live *jobs, size_t n)
+{
+	char text[COLUMNS * 8] = CLEAR;
+	char *line = text + strlen(CLEAR);
+	size_t room = sizeof(text) - strlen(CLEAR);
+	size_t columns = s->screen.columns && s->screen.columns < COLUMNS ? s->screen.columns - 1
+									  : COLUMNS - 1;
+
+	if (count_shown(jobs, n) > 1)
+		join_jobs(s, jobs, n, columns, line, room);
+	for (size_t i = 0; i < n && line[0] == '\0'; i++)
+		if (is_shown(&jobs[i], jobs, n))
+			job_line(s, &jobs[i], columns, line, room);
+	status_put(s, text);
+	s->is_drawn = true;
+}
+
+static unsigned terminal_columns(int fd)
+{
+	struct winsize w;
+
+	if (!isatty(fd))
+		return 0;
+	if (ioctl(fd, TIOCGWINSZ, &w) < 0 || w.ws_col < 2)
+		return COLUMNS;
+	return w.ws_col;
+}
+
+static time_t wall_clock(void)
+{
+	return time(NULL);
+}
+
+struct status *status_new_on(const struct settings *set, const struct status_screen *screen)
+{
+	struct status *s = mem_zalloc(sizeof(*s));
+
+	s->screen = *screen;
+	s->draws = set->eta == ETA_ALWAYS || (set->eta == ETA_AUTO && screen->columns > 0);
+	s->interval_ns = set->status_interval_ns;
+	s->scratch = hist_new();
+	return s;
+}
+
+struct status *status_new(const struct settings *set)
+{
+	const struct status_screen screen = {
+		.fd = STDERR_FILENO,
+		.columns = terminal_columns(STDERR_FILENO),
+		.wall_clock = wall_clock,
+	};
+
+	return status_new_on(set, &screen);
+}
+
+void status_update(struct status *s, const struct live *jobs, size_t n)
+{
+	if (n == 0)
+		return;
+	/* First what is printed, then what is remembered: the oldest look is ten seconds old then,
+	 * not nine. */
+	uint64_t now_ns = jobs[0].now_ns;
+	if (s->next_line_ns == 0)
+		s->next_line_ns = now_ns + s->interval_ns;
+	/* Looks come a little early or late; a line waits for none of them. */
+	if (s->interval_ns > 0 && now_ns + s->interval_ns / 10 >= s->next_line_ns) {
+		status_print(s, jobs, n);
+		s->next_line_ns += s->interval_ns;
+		/* Never two in a row, also after the program was stopped. */
+		if (s->next_line_ns <= now_ns)
+			s->next_line_ns = now_ns + s->interval_ns;
+	}
+	if (s->draws)
+		draw(s, jobs, n);
+	for (size_t i = 0; i < n; i++)
+		tracks_follow(&s->tracks, &jobs[i]);
+}
+
+void status_print(struct status *s, const struct live *jobs, size_t n)
+{
+	char line[COLUMNS * 4], text[COLUMNS * 5], when[16] = "";
+	time_t t = s->screen.wall_clock();
+	struct tm utc;
+
+	if (gmtime_r(&t, &utc))
+		strftime(when, sizeof(when), "%H:%M:%S", &utc);
+	status_erase(s);
+	for (size_t i = 0; i < n; i++) {
+		if (!is_shown(&jobs[i], jobs, n))
+			continue;
+		job_line(s, &jobs[i], COLUMNS - strlen(when) - 2, line, sizeof(line));
+		snprintf(text, sizeof(text), "%s  %s\n", when, line);
+		status_put(s, text);
+	}
+}
+
+void status_erase(struct status *s)
+{
+	if (s->is_drawn)
+		status_put(s, CLEAR);
+	s->is_drawn = false;
+}
+
+void status_free(struct status *s)
+{
+	if (!s)
+		return;
+	tracks_fini(&s->tracks);
+	hist_free(s->scratch);
+	mem_free(s);
+}

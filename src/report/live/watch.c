@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch.c - the main thread while a run runs: signals, status line, log rows. */
+#include "report/live/live.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/signals.h"
+#include "base/thread.h"
+#include "base/util.h"
+#include "report/document/document.h"
+#include "run/others.h"
+#include "run/watch/watch.h"
+
+#define TICK_NS NS_PER_S
+#define OTHERS_NS 20000000ull /* between two looks for their end */
+#define GRACE_NS NS_PER_S     /* for threads, after a signal */
+#define HASTE_NS 100000000ull /* after a second one */
+
+/* Of the threads that are left behind; the others are counted. */
+#define NAMED_MAX 8
+
+struct watch {
+	struct run *run;
+	size_t jobs;
+	const struct settings *set;
+	struct status *status;
+	struct csv *csv;
+	struct view *view;
+	struct json_each *each;
+	uint64_t epochs;        /* that its jobs had begun at the last tick */
+	unsigned keys;          /* that asked for the end */
+	struct series **series; /* one of each job; NULL = none are wanted */
+	struct host_look *host;
+	struct others *others;     /* whose jobs are in the looks, too */
+	struct live *now, *logged; /* per job; logged: at its last row */
+	pthread_t main;
+	_Atomic bool is_done;
+	uint64_t leave_ns; /* after a signal; UINT64_MAX = none came */
+	unsigned named;
+	uint64_t tick_ns, next_tick_ns, next_row_ns;
+};
+
+static void *conduct(void *arg)
+{
+	struct watch *w = arg;
+
+	run_execute(w->run);
+	atomic_store(&w->is_done, true);
+	pthread_kill(w->main, SIGUSR2);
+	return NULL;
+}
+
+/* Rank 0 looks at what all processes do. */
+static void watch_look(struct watch *w)
+{
+	others_ask(w->others);
+	for (size_t i = 0; i < w->jobs; i++) {
+		run_look(w->run, i, &w->now[i]);
+		others_add(w->others, i, &w->now[i]);
+	}
+}
+
+static bool wants_intervals(const struct watch *w)
+{
+	return w->csv || w->series;
+}
+
+static void add_interval(struct watch *w, size_t job)
+{
+	const struct live *now = &w->now[job], *before = &w->logged[job];
+	struct live_host host;
+
+	host_look(w->host, &host, now->now_ns, before->now_ns);
+	others_add_hosts(w->others, &host);
+	const struct live_span span = { now, before, &host };
+	if (w->csv)
+		csv_row(w->csv, &span);
+	if (w->series)
+		series_add(w->series[job], &span);
+}
+
+static void write_rows(struct watch *w)
+{
+	for (size_t i = 0; wants_intervals(w) && i < w->jobs; i++) {
+		struct live *before = &w->logged[i];
+
+		if (w->now[i].phase == LIVE_WAIT ||
+		    (w->now[i].phase == LIVE_DONE && before->phase == LIVE_DONE))
+			continue;
+		add_interval(w, i);
+		live_copy(before, &w->now[i]);
+	}
+}
+
+/* One was ended where another has begun: of several jobs any. */
+static void watch_epochs(struct watch *w)
+{
+	uint64_t epochs = 0, working = 0;
+
+	for (size_t i = 0; i < w->jobs; i++) {
+		epochs += w->now[i].epoch;
+		working += w->now[i].epoch != 0;
+	}
+	if (epochs > working && epochs != w->epochs)
+		json_each_begin(w->each, w->run);
+	w->epochs = epochs;
+}
+
+static void tick(struct watch *w)
+{
+	uint64_t ns = clock_monotonic_ns();
+	bool ticks = ns >= w->next_tick_ns, logs = ns >= w->next_row_ns;
+
+	if (!ticks && !logs)
+		return;
+	watch_look(w);
+	if (logs) {
+		write_rows(w);
+		while (w->next_row_ns <= ns)
+			w->next_row_ns += w->set->log_interval_ns;
+	}
+	if (ticks) {
+		run_tick(w->run);
+		watch_epochs(w);
+		status_update(w->status, w->now, w->jobs);
+		if (w->view)
+			view_update(w->view, w->now, w->jobs);
+		while (w->next_tick_ns <= ns)
+			w->next_tick_ns += w->tick_ns;
+	}
+}
+
+/* SIGUSR2: the conductor is done. */
+static int wait_signal(uint64_t until_ns)
+{
+	uint64_t ns = clock_monotonic_ns();
+	uint64_t left = until_ns > ns ? until_ns - ns : 0;
+	struct timespec ts = { .tv_sec = (time_t)(left / NS_PER_S),
+			       .tv_nsec = (long)(left % NS_PER_S) };
+
+	return signals_wait(&ts);
+}
+
+/* The first one: nothing is begun any more. The second: nor waited for. */
+static void look_for_signals(struct watch *w)
+{
+	unsigned taken = signals_taken() + w->keys;
+
+	if (taken > 0 && w->leave_ns == UINT64_MAX) {
+		w->leave_ns = clock_monotonic_ns() + GRACE_NS;
+		run_interrupt(w->run);
+		if (w->view)
+			view_is_ending(w->view);
+		status_erase(w->status);
+		log_note("interrupted: nothing more is begun, and the report comes within a second "
+			 "(once more to leave at once)");
+	}
+	if (taken > 1 && w->leave_ns > clock_monotonic_ns() + HASTE_NS)
+		w->leave_ns = clock_monotonic_ns() + HASTE_NS;
+}
+
+/* A view is looked after more often than there are figures. */
+static uint64_t next_wake_ns(const struct watch *w)
+{
+	uint64_t ns = u64_min(w->next_tick_ns, w->next_row_ns);
+
+	if (atomic_load(&w->is_done))
+		ns = u64_min(ns, clock_monotonic_ns() + OTHERS_NS);
+	return w->view ? u64_min(ns, clock_monotonic_ns() + VIEW_ATTEND_NS) : ns;
+}
+
+/* What others still do is shown as well. */
+static bool is_over(const struct watch *w)
+{
+	return atomic_load(&w->is_done) && !others_work(w->others);
+}
+
+static void loop(struct watch *w)
+{
+	look_for_signals(w);
+	while (!is_over(w) && clock_monotonic_ns() < w->leave_ns) {
+		uint64_t until_ns = next_wake_ns(w);
+		int sig = wait_signal(u64_min(until_ns, w->leave_ns));
+
+		if (sig == SIGUSR1) {
+			watch_look(w);
+			status_print(w->status, w->now, w->jobs);
+		}
+		if (w->view)
+			w->keys += view_attend(w->view, w->now, w->jobs);
+		look_for_signals(w);
+		tick(w);
+	}
+}
+
+/* A thread that is left in the kernel. */
+static void name_call(void *arg, const char *job_name, const struct io_outstanding *call,
+		      uint64_t ns)
+{
+	struct watch *w = arg;
+
+	if (w->named++ < NAMED_MAX)
+		log_warn("%s: left behind in %s of %s for %.1f s", job_name, opstat_name(call->op),
+			 call->path, (double)ns / 1e9);
+}
+
+/* Whoever has not come by now does not come at all. */
+static void leave_behind(struct watch *w)
+{
+	status_erase(w->status);
+	run_each_call(w->run, name_call, w);
+	if (w->named > NAMED_MAX)
+		log_warn("and %u more threads in such calls", w->named - NAMED_MAX);
+	else if (w->named == 0)
+		log_warn("left behind in a call of the run's own, before or behind its operations");
+	run_abandon(w->run);
+}
+
+/* Latencies of an interval are what two looks differ by. */
+static void want_intervals(struct watch *w, size_t job)
+{
+	live_hists_new(&w->now[job]);
+	live_hists_new(&w->logged[job]);
+}
+
+static void start_series(struct watch *w)
+{
+	for (size_t i = 0; i < w->jobs; i++)
+		w->series[i] = series_new(w->now[i].now_ns, w->jobs);
+}
+
+static void watch_init(struct watch *w)
+{
+	w->status = status_new(w->set);
+	w->now = mem_array(w->jobs, sizeof(*w->now));
+	w->logged = mem_array(w->jobs, sizeof(*w->logged));
+	for (size_t i = 0; i < w->jobs; i++)
+		if (wants_intervals(w) || w->view)
+			want_intervals(w, i);
+		else
+			w->now[i].stall = hist_new();
+	if (wants_intervals(w))
+		w->host = host_look_new();
+	watch_look(w);
+	for (size_t i = 0; i < w->jobs; i++)
+		live_copy(&w->logged[i], &w->now[i]);
+	if (w->series)
+		start_series(w);
+	w->tick_ns = TICK_NS;
+	if (w->set->status_interval_ns && w->set->status_interval_ns < TICK_NS)
+		w->tick_ns = w->set->status_interval_ns;
+	w->next_tick_ns = clock_monotonic_ns() + w->tick_ns;
+	w->next_row_ns =
+		wants_intervals(w) ? clock_monotonic_ns() + w->set->log_interval_ns : UINT64_MAX;
+}
+
+static void watch_fini(struct watch *w)
+{
+	status_erase(w->status);
+	status_free(w->status);
+	for (size_t i = 0; i < w->jobs; i++) {
+		live_hists_free(&w->now[i]);
+		live_hists_free(&w->logged[i]);
+		if (w->series)
+			series_free(w->series[i]);
+	}
+	host_look_free(w->host);
+	mem_free(w->series);
+	mem_free(w->now);
+	mem_free(w->logged);
+}
+
+/* Those that ran, into lists. */
+static void finish_series(struct watch *w, struct series_result *out)
+{
+	struct series_job *jobs = mem_array(w->jobs, sizeof(*jobs));
+	size_t n = 0;
+
+	assert(out);
+	for (size_t i = 0; i < w->jobs; i++)
+		if (series_count(w->series[i]) > 0)
+			series_finish(w->series[i], &jobs[n++]);
+	*out = (struct series_result){
+		.interval_seconds = (double)w->set->log_interval_ns / 1e9,
+		.jobs = { jobs, n },
+	};
+}
+
+int watch_run(struct run *run, size_t jobs, const struct settings *set,
+	      const struct watch_shows *shows, bool *abandoned, struct mlgen_err *err)
+{
+	/* Not on the stack: an abandoned conductor may outlive this call. */
+	struct watch *w = mem_zalloc(sizeof(*w));
+	pthread_t conductor;
+
+	*w = (struct watch){
+		.run = run,
+		.others = run_others(run),
+		.jobs = jobs,
+		.set = set,
+		.csv = shows->log,
+		.view = shows->view,
+		.each = shows->each,
+		.series = shows->series ? mem_array(jobs, sizeof(*w->series)) : NULL,
+		.main = pthread_self(),
+		.leave_ns = UINT64_MAX,
+	};
+	watch_init(w);
+	int rc = thread_start(&conductor, conduct, w);
+	if (rc < 0) {
+		csv_close(shows->log);
+		view_close(w->view);
+		watch_fini(w);
+		mem_free(w);
+		return mlgen_fail(err, rc, "cannot start a thread: %s", strerror(-rc));
+	}
+	signals_attend(SIGNALS_WATCHED);
+	if (w->view)
+		view_update(w->view, w->now, w->jobs);
+	loop(w);
+	view_close(w->view);
+	*abandoned = !atomic_load(&w->is_done);
+	if (*abandoned)
+		leave_behind(w);
+	signals_attend(SIGNALS_LOOKED);
+	watch_look(w);
+	write_rows(w);
+	if (w->series)
+		finish_series(w, shows->series);
+	rc = csv_close(w->csv);
+	if (rc < 0)
+		mlgen_fail(err, rc, "log=%s: %s", set->log, strerror(-rc));
+	watch_fini(w);
+	if (!*abandoned) {
+		pthread_join(conductor, NULL);
+		mem_free(w);
+	}
+	return rc < 0 ? WATCH_NO_LOG : 0;
+}

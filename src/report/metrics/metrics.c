@@ -1,0 +1,853 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics.c - the tables of the document's top and of its jobs. */
+#include "report/metrics/metrics_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "config.h"
+#include "job/job.h"
+#include "report/plan/plan.h"
+#include "run/results.h"
+
+/* metrics.c */
+extern const struct mlgen_field metrics_member_fields[];
+extern const struct mlgen_field metrics_direction_fields[];
+extern const struct mlgen_field metrics_sync_fields[];
+extern const struct mlgen_field metrics_size_fields[];
+extern const struct mlgen_field metrics_latency_ns_fields[];
+extern const struct mlgen_field metrics_latency_us_fields[];
+extern const struct mlgen_field metrics_latency_ms_fields[];
+extern const struct mlgen_field metrics_iodepth_level_fields[];
+extern const struct mlgen_field metrics_iodepth_batch_fields[];
+
+/* Keys are borrowed, values are owned. */
+static void pair_add(struct metric_list *l, const char *key, char *value)
+{
+	l->items = mem_realloc(l->items, (l->count + 1) * sizeof(struct metric_pair));
+	struct metric_pair *pairs = l->items;
+	pairs[l->count++] = (struct metric_pair){ key, value };
+}
+
+/* Those of job_fields, or of its engine's table; NULL = another engine's. */
+static const struct job_origin *origins_of(const struct job *j, const struct mlgen_field *table)
+{
+	if (table == job_fields)
+		return j->origins;
+	return j->engine && j->engine->opts == table ? j->engine_origins : NULL;
+}
+
+static const struct mlgen_field *engine_table(const struct job *j)
+{
+	return j->engine ? j->engine->opts : NULL;
+}
+
+/* As written; NULL = not set. */
+static const char *raw_of(const struct job *j, const struct mlgen_field *table, size_t option)
+{
+	const struct job_origin *o = origins_of(j, table);
+
+	return o ? o[option].raw : NULL;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool is_global(const struct job *j, const struct mlgen_field *table, size_t option)
+{
+	const struct job_origin *o = origins_of(j, table);
+
+	return o && same_text(o[option].how, "[global]");
+}
+
+/* Set by [global], and for every job of the set to the same text. */
+static bool is_global_everywhere(const struct jobset *set, const struct mlgen_field *table,
+				 size_t option)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (!is_global(set->jobs[i], table, option) ||
+		    !same_text(raw_of(set->jobs[i], table, option),
+			       raw_of(set->jobs[0], table, option)))
+			return false;
+	return set->count > 0;
+}
+
+/* The jobs whose figures are merged in the record of `j`. */
+static bool is_member(const struct job *other, const struct job *j, unsigned members)
+{
+	return other == j || (members > 1 && other->group_reporting && other->group == j->group &&
+			      other->phase == j->phase);
+}
+
+static bool is_shared(const struct jobset *set, const struct job *j, unsigned members,
+		      const struct mlgen_field *table, size_t option)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (is_member(set->jobs[i], j, members) &&
+		    !same_text(raw_of(set->jobs[i], table, option), raw_of(j, table, option)))
+			return false;
+	return true;
+}
+
+/* "unet3d.job:12 [global]" */
+static char *origin_text(const struct job_origin *o)
+{
+	struct buf text = { 0 };
+
+	if (o->at.file)
+		buf_addf(&text, "%s:%u ", o->at.file, o->at.line);
+	buf_add(&text, o->how ? o->how : "default");
+	return buf_take(&text);
+}
+
+static char *resolved_text(const struct job *j, const struct mlgen_field *f, const void *base)
+{
+	struct buf text = { 0 };
+
+	job_field_text(j, f, base, &text);
+	if (text.len)
+		return buf_take(&text);
+	buf_fini(&text);
+	return NULL;
+}
+
+static void fill_table(struct metrics_job *m, const struct job *j, const struct jobset *set,
+		       unsigned members, const struct mlgen_field *table, const void *base)
+{
+	const struct job_origin *origins = origins_of(j, table);
+
+	for (size_t i = 0; table && table[i].name; i++) {
+		const char *name = table[i].name, *raw = origins[i].raw;
+
+		if (raw && !is_global_everywhere(set, table, i) &&
+		    is_shared(set, j, members, table, i))
+			pair_add(&m->options, name, mem_strdup(raw));
+		pair_add(&m->options_resolved, name, resolved_text(j, &table[i], base));
+		pair_add(&m->options_origin, name, origin_text(&origins[i]));
+	}
+}
+
+static void add_globals(struct metric_list *map, const struct jobset *set,
+			const struct mlgen_field *table)
+{
+	for (size_t i = 0; table && table[i].name; i++)
+		if (is_global_everywhere(set, table, i))
+			pair_add(map, table[i].name, mem_strdup(raw_of(set->jobs[0], table, i)));
+}
+
+/* What [global] sets for all jobs alike, as written. */
+static void metrics_options_global(struct metric_list *map, const struct jobset *set)
+{
+	add_globals(map, set, job_fields);
+	if (set->count)
+		add_globals(map, set, engine_table(set->jobs[0]));
+}
+
+/* members, options, options_resolved and options_origin of a record. */
+static void metrics_options_fill(struct metrics_job *m, const struct job *j,
+				 const struct jobset *set, unsigned members)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (is_member(set->jobs[i], j, members))
+			pair_add(&m->members, set->jobs[i]->name, NULL);
+	fill_table(m, j, set, members, job_fields, j);
+	fill_table(m, j, set, members, engine_table(j), j->engine_opts);
+}
+
+/* Of any of these. */
+static void metrics_options_fini(struct metric_list *map)
+{
+	struct metric_pair *pairs = map->items;
+
+	for (size_t i = 0; i < map->count; i++) {
+		char *value;
+
+		memcpy(&value, &pairs[i].value, sizeof(value));
+		mem_free(value);
+	}
+	mem_free(map->items);
+	memset(map, 0, sizeof(*map));
+}
+
+/* clang-format off */
+
+/* Limits as fio has them: what lies below one belongs to it. */
+#define SHARE(i, limit, what) \
+	{ limit, MLGEN_F_PERCENT(struct metrics_shares, percent[i]), .unit = "%", \
+	  .help = "Percent of " what "." }
+
+const struct mlgen_field metrics_latency_ns_fields[] = {
+	SHARE(0, "2", "reads and writes that took below 2 ns"),
+	SHARE(1, "4", "reads and writes that took 2 to 3 ns"),
+	SHARE(2, "10", "reads and writes that took 4 to 9 ns"),
+	SHARE(3, "20", "reads and writes that took 10 to 19 ns"),
+	SHARE(4, "50", "reads and writes that took 20 to 49 ns"),
+	SHARE(5, "100", "reads and writes that took 50 to 99 ns"),
+	SHARE(6, "250", "reads and writes that took 100 to 249 ns"),
+	SHARE(7, "500", "reads and writes that took 250 to 499 ns"),
+	SHARE(8, "750", "reads and writes that took 500 to 749 ns"),
+	SHARE(9, "1000", "reads and writes that took 750 to 999 ns"),
+	{ 0 },
+};
+
+const struct mlgen_field metrics_latency_us_fields[] = {
+	SHARE(0, "2", "reads and writes that took 1 us"),
+	SHARE(1, "4", "reads and writes that took 2 to 3 us"),
+	SHARE(2, "10", "reads and writes that took 4 to 9 us"),
+	SHARE(3, "20", "reads and writes that took 10 to 19 us"),
+	SHARE(4, "50", "reads and writes that took 20 to 49 us"),
+	SHARE(5, "100", "reads and writes that took 50 to 99 us"),
+	SHARE(6, "250", "reads and writes that took 100 to 249 us"),
+	SHARE(7, "500", "reads and writes that took 250 to 499 us"),
+	SHARE(8, "750", "reads and writes that took 500 to 749 us"),
+	SHARE(9, "1000", "reads and writes that took 750 to 999 us"),
+	{ 0 },
+};
+
+const struct mlgen_field metrics_latency_ms_fields[] = {
+	SHARE(0, "2", "reads and writes that took 1 ms"),
+	SHARE(1, "4", "reads and writes that took 2 to 3 ms"),
+	SHARE(2, "10", "reads and writes that took 4 to 9 ms"),
+	SHARE(3, "20", "reads and writes that took 10 to 19 ms"),
+	SHARE(4, "50", "reads and writes that took 20 to 49 ms"),
+	SHARE(5, "100", "reads and writes that took 50 to 99 ms"),
+	SHARE(6, "250", "reads and writes that took 100 to 249 ms"),
+	SHARE(7, "500", "reads and writes that took 250 to 499 ms"),
+	SHARE(8, "750", "reads and writes that took 500 to 749 ms"),
+	SHARE(9, "1000", "reads and writes that took 750 to 999 ms"),
+	SHARE(10, "2000", "reads and writes that took 1 to 2 s"),
+	SHARE(11, ">=2000", "reads and writes that took 2 s or longer"),
+	{ 0 },
+};
+
+const struct mlgen_field metrics_iodepth_level_fields[] = {
+	SHARE(0, "1", "reads and writes that were alone in flight of their worker"),
+	SHARE(1, "2", "reads and writes at 2 to 3 in flight"),
+	SHARE(2, "4", "reads and writes at 4 to 7 in flight"),
+	SHARE(3, "8", "reads and writes at 8 to 15 in flight"),
+	SHARE(4, "16", "reads and writes at 16 to 31 in flight"),
+	SHARE(5, "32", "reads and writes at 32 to 63 in flight"),
+	SHARE(6, ">=64", "reads and writes at 64 or more in flight"),
+	{ 0 },
+};
+
+/* fio counts none here, then up to the limit. */
+const struct mlgen_field metrics_iodepth_batch_fields[] = {
+	SHARE(0, "0", "calls that moved no operation"),
+	SHARE(1, "4", "calls that moved 1 to 4"),
+	SHARE(2, "8", "calls that moved 5 to 8"),
+	SHARE(3, "16", "calls that moved 9 to 16"),
+	SHARE(4, "32", "calls that moved 17 to 32"),
+	SHARE(5, "64", "calls that moved 33 to 64"),
+	SHARE(6, ">=64", "calls that moved more"),
+	{ 0 },
+};
+
+/* MLGEN_FIO: without values there are no bins, as in fio. */
+#define D struct metrics_direction
+const struct mlgen_field metrics_direction_fields[] = {
+	{ "io_bytes", MLGEN_F_U64(D, io_bytes), .unit = "bytes",
+	  .help = "Bytes transferred in this direction." },
+	{ "io_kbytes", MLGEN_F_U64(D, io_kbytes), .unit = "KiB",
+	  .help = "The same in KiB, cut to a whole number." },
+	{ "bw_bytes", MLGEN_F_U64(D, bw_bytes), .unit = "bytes/s",
+	  .help = "Bytes transferred per second of job_runtime." },
+	{ "bw", MLGEN_F_U64(D, bw), .unit = "KiB/s",
+	  .help = "The same in KiB/s, cut to a whole number." },
+	{ "iops", MLGEN_F_F64(D, iops), .unit = "1/s",
+	  .help = "Operations completed per second of job_runtime." },
+	{ "runtime", MLGEN_F_U64(D, runtime_ms), .unit = "ms",
+	  .help = "Time over which the rates above are taken; 0 without operations." },
+	{ "total_ios", MLGEN_F_U64(D, total_ios), .unit = "operations",
+	  .help = "Operations completed, without those that failed." },
+	{ "short_ios", MLGEN_F_U64(D, short_ios), .unit = "operations",
+	  .help = "Transfers that came back short and were resumed." },
+	{ "drop_ios", MLGEN_F_U64(D, drop_ios), .unit = "operations",
+	  .help = "Always 0: no operation is given up before it was sent." },
+	{ "slat_ns", METRIC_HIST(D, slat_ns), .flags = MLGEN_FIO, .unit = "ns",
+	  .help = "Delay of a paced job from the intended start to submission; zeros where no pace is set." },
+	{ "clat_ns", METRIC_HIST(D, clat_ns), .flags = MLGEN_FIO, .unit = "ns",
+	  .help = "Latency from submission to completion." },
+	{ "lat_ns", METRIC_HIST(D, lat_ns), .flags = MLGEN_FIO, .unit = "ns",
+	  .help = "Latency from the intended start to completion; without a pace that of clat_ns." },
+	{ "bw_min", MLGEN_F_U64(D, bw_min), .unit = "KiB/s",
+	  .help = "Least bandwidth in a second of the run." },
+	{ "bw_max", MLGEN_F_U64(D, bw_max), .unit = "KiB/s",
+	  .help = "Greatest bandwidth in a second of the run." },
+	{ "bw_agg", MLGEN_F_PERCENT(D, bw_agg), .unit = "%",
+	  .help = "Bandwidth as a percentage of that of all jobs of the group." },
+	{ "bw_mean", MLGEN_F_F64(D, bw_mean), .unit = "KiB/s",
+	  .help = "Mean bandwidth of the seconds of the run." },
+	{ "bw_dev", MLGEN_F_F64(D, bw_dev), .unit = "KiB/s",
+	  .help = "Standard deviation of the bandwidth of those seconds." },
+	{ "bw_samples", MLGEN_F_U64(D, bw_samples), .unit = "seconds",
+	  .help = "Number of those seconds." },
+	{ "iops_min", MLGEN_F_U64(D, iops_min), .unit = "1/s",
+	  .help = "Fewest operations completed in a second of the run." },
+	{ "iops_max", MLGEN_F_U64(D, iops_max), .unit = "1/s",
+	  .help = "Most operations completed in a second of the run." },
+	{ "iops_mean", MLGEN_F_F64(D, iops_mean), .unit = "1/s",
+	  .help = "Mean number of operations of the seconds of the run." },
+	{ "iops_stddev", MLGEN_F_F64(D, iops_stddev), .unit = "1/s",
+	  .help = "Standard deviation of the operations of those seconds." },
+	{ "iops_samples", MLGEN_F_U64(D, iops_samples), .unit = "seconds",
+	  .help = "Number of those seconds." },
+	{ 0 },
+};
+#undef D
+
+#define S struct metrics_sync
+const struct mlgen_field metrics_sync_fields[] = {
+	{ "total_ios", MLGEN_F_U64(S, total_ios), .unit = "operations",
+	  .help = "Flushes completed: fsync, fdatasync and end_fsync." },
+	{ "lat_ns", METRIC_HIST(S, lat_ns), .flags = MLGEN_FIO, .unit = "ns",
+	  .help = "Latency from submission to completion." },
+	{ 0 },
+};
+#undef S
+
+const struct mlgen_field metrics_member_fields[] = {
+	{ "jobname", METRICS_TEXT(struct metric_pair, key),
+	  .help = "Name of a job whose figures are in this one." },
+	{ 0 },
+};
+
+#define S struct metrics_size
+const struct mlgen_field metrics_size_fields[] = {
+	{ "operation", METRICS_TEXT(S, operation),
+	  .help = "What they were: read or write." },
+	{ "largest_bytes", MLGEN_F_U64(S, largest_bytes), .unit = "bytes",
+	  .help = "The largest of those between two powers of two." },
+	{ "count", MLGEN_F_U64(S, count), .unit = "operations",
+	  .help = "So many requests were of that size, or smaller, but above half of the power of two." },
+	{ 0 },
+};
+#undef S
+
+#define J struct metrics_job
+const struct mlgen_field metrics_job_fields[] = {
+	{ "jobname", METRICS_TEXT(J, jobname),
+	  .help = "Name of the job: of its section in the job file." },
+	{ "groupid", MLGEN_F_U64(J, groupid),
+	  .help = "Jobs of one number ran together; stonewall starts the next number." },
+	{ "error", MLGEN_F_U64(J, error),
+	  .help = "The errno of the first error of this job; 0 = none." },
+	{ "error_text", METRICS_TEXT(J, error_text),
+	  .help = "That error in words; null = none." },
+	{ "total_err", MLGEN_F_U64(J, total_err), .unit = "errors",
+	  .help = "Errors that continue_on_error counted; fio has this and the next only where it is set." },
+	{ "first_error", MLGEN_F_U64(J, first_error),
+	  .help = "The errno of the first of these; 0 = none." },
+	{ "elapsed", MLGEN_F_U64(J, elapsed), .unit = "s",
+	  .help = "Whole time of the job with startdelay and preparation, rounded up." },
+	{ "elapsed_seconds", MLGEN_F_F64(J, elapsed_seconds), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "The same, not rounded." },
+	{ "job_runtime", MLGEN_F_U64(J, job_runtime_ms), .unit = "ms",
+	  .help = "Time over which the job was measured; of a training its epochs, evaluations, and the waits for checkpoints." },
+	{ "members", METRIC_LIST(J, members, struct metric_pair, metrics_member_fields),
+	  .help = "Jobs that are merged in this record by group_reporting; itself alone without." },
+	{ "job options", METRIC_MAP(J, options),
+	  .help = "Options set for this job, as text as written; of a merged record those that all members share." },
+	{ "options_resolved", METRIC_MAP(J, options_resolved),
+	  .help = "Every option with the value in effect, those of the engine too, as a job file would have it; null = unset." },
+	{ "options_origin", METRIC_MAP(J, options_origin),
+	  .help = "Where each of these values came from." },
+	{ "usr_cpu", MLGEN_F_F64(J, usr_cpu), .unit = "%",
+	  .help = "CPU time of the job in user mode, percent of its elapsed time." },
+	{ "sys_cpu", MLGEN_F_F64(J, sys_cpu), .unit = "%",
+	  .help = "CPU time of the job in the kernel, percent of its elapsed time." },
+	{ "ctx", MLGEN_F_U64(J, ctx), .unit = "switches",
+	  .help = "Context switches of the job's threads." },
+	{ "majf", MLGEN_F_U64(J, majf), .unit = "faults",
+	  .help = "Major page faults of the job's threads." },
+	{ "minf", MLGEN_F_U64(J, minf), .unit = "faults",
+	  .help = "Minor page faults of the job's threads." },
+	{ "read_align_bytes", MLGEN_F_U64(J, read_align_bytes), .unit = "bytes",
+	  .help = "Alignment to which direct=1 rounded offsets and lengths; 0 = through the page cache." },
+	{ "read", METRIC_OBJECT(J, read, struct metrics_direction, metrics_direction_fields),
+	  .help = "Reads of the job." },
+	{ "write", METRIC_OBJECT(J, write, struct metrics_direction, metrics_direction_fields),
+	  .help = "Writes of the job, its preparation not included." },
+	{ "trim", METRIC_OBJECT(J, trim, struct metrics_direction, metrics_direction_fields),
+	  .help = "All zeros: mlgen does not trim; programs that read fio's output expect it." },
+	{ "sync", METRIC_OBJECT(J, sync, struct metrics_sync, metrics_sync_fields),
+	  .help = "Flushes of a plain job, or of the checkpoints that one saves." },
+	{ "request_sizes", METRIC_LIST(J, request_sizes, struct metrics_size, metrics_size_fields),
+	  .help = "How large reads and writes were, as the job asked for them." },
+	{ "latency_ns", METRIC_OBJECT(J, latency_ns, struct metrics_shares, metrics_latency_ns_fields),
+	  .help = "How many reads and writes took less than a microsecond." },
+	{ "latency_us", METRIC_OBJECT(J, latency_us, struct metrics_shares, metrics_latency_us_fields),
+	  .help = "How many reads and writes took less than a millisecond." },
+	{ "latency_ms", METRIC_OBJECT(J, latency_ms, struct metrics_shares, metrics_latency_ms_fields),
+	  .help = "How many reads and writes took a millisecond or longer." },
+	{ "iodepth_level", METRIC_OBJECT(J, iodepth_level, struct metrics_shares, metrics_iodepth_level_fields),
+	  .help = "How many reads and writes of a worker were in flight at once." },
+	{ "iodepth_submit", METRIC_OBJECT(J, iodepth_submit, struct metrics_shares, metrics_iodepth_batch_fields),
+	  .help = "How many operations went out in one call." },
+	{ "iodepth_complete", METRIC_OBJECT(J, iodepth_complete, struct metrics_shares, metrics_iodepth_batch_fields),
+	  .help = "How many operations came back from one call." },
+	{ "latency_depth", MLGEN_F_U64(J, latency_depth), .unit = "requests",
+	  .help = "Requests that one worker had under way at most." },
+	{ "latency_target", MLGEN_F_U64(J, latency_target), .unit = "us",
+	  .help = "Always 0: the depth is not adapted to a latency." },
+	{ "latency_percentile", MLGEN_F_PERCENT(J, latency_percentile), .unit = "%",
+	  .help = "Always 100, for the same reason." },
+	{ "latency_window", MLGEN_F_U64(J, latency_window), .unit = "us",
+	  .help = "Always 0, for the same reason." },
+	{ 0 },
+};
+#undef J
+
+/* clang-format on */
+
+/* clang-format off */
+
+#define M struct metrics_machine
+static const struct mlgen_field machine_fields[] = {
+	{ "hostname", METRICS_TEXT(M, hostname), .help = "Name of this host." },
+	{ "kernel", METRICS_TEXT(M, kernel), .help = "Kernel and its version." },
+	{ "cpus", MLGEN_F_U64(M, cpus), .unit = "CPUs",
+	  .help = "CPUs that this process may use." },
+	{ "cpus_online", MLGEN_F_U64(M, cpus_online), .unit = "CPUs",
+	  .help = "CPUs of this host." },
+	{ "memory_bytes", MLGEN_F_U64(M, memory_bytes), .unit = "bytes",
+	  .help = "Memory of this host, or of this process's control group if that is less." },
+	{ "open_files", MLGEN_F_U64(M, open_files), .unit = "files",
+	  .help = "Open files that this process may have." },
+	{ "memory_limit_bytes", MLGEN_F_U64(M, memory_limit_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "What memory_limit left of this host's memory, which then is memory_bytes; null = all of it." },
+	{ "cpu_model", METRICS_TEXT(M, cpu_model),
+	  .help = "Model of the CPUs, or their architecture; null = unknown." },
+	{ "numa_nodes", MLGEN_F_U64(M, numa_nodes), .flags = MLGEN_NULLABLE,
+	  .help = "NUMA nodes of this host; null = unknown." },
+	{ "command", METRICS_TEXT(M, command),
+	  .help = "The command line, quoted for a shell; one of more than 4,000 bytes ends in dots." },
+	{ "liburing", METRICS_TEXT(M, liburing),
+	  .help = "Version of liburing that io_uring was built with; null = without, or unknown." },
+	{ "libaio", METRICS_TEXT(M, libaio),
+	  .help = "File of the libaio it was built with, whose name has the version; null as above." },
+	{ 0 },
+};
+#undef M
+
+#define U struct metrics_disk
+static const struct mlgen_field disk_fields[] = {
+	{ "name", METRICS_TEXT(U, name), .help = "Name of the disk." },
+	{ "read_ios", MLGEN_F_U64(U, util.read_ios), .unit = "operations",
+	  .help = "Reads that the disk completed during the whole run, preparation and all jobs, of anyone." },
+	{ "write_ios", MLGEN_F_U64(U, util.write_ios), .unit = "operations",
+	  .help = "Writes that the disk completed." },
+	{ "read_sectors", MLGEN_F_U64(U, util.read_sectors), .unit = "512 bytes",
+	  .help = "Sectors read." },
+	{ "write_sectors", MLGEN_F_U64(U, util.write_sectors), .unit = "512 bytes",
+	  .help = "Sectors written." },
+	{ "read_merges", MLGEN_F_U64(U, util.read_merges), .unit = "operations",
+	  .help = "Reads merged with another." },
+	{ "write_merges", MLGEN_F_U64(U, util.write_merges), .unit = "operations",
+	  .help = "Writes merged with another." },
+	{ "read_ticks", MLGEN_F_U64(U, util.read_ticks), .unit = "ms",
+	  .help = "Time of all reads together." },
+	{ "write_ticks", MLGEN_F_U64(U, util.write_ticks), .unit = "ms",
+	  .help = "Time of all writes together." },
+	{ "in_queue", MLGEN_F_U64(U, util.in_queue), .unit = "ms",
+	  .help = "Time of all operations in the queue together." },
+	{ "util", MLGEN_F_PERCENT(U, util.util), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Percent of the time in which the disk had something to do." },
+	{ "queue_depth", MLGEN_F_F64(U, util.queue_depth), .flags = MLGEN_NULLABLE,
+	  .help = "Operations in the queue, on the mean over the time." },
+	{ 0 },
+};
+#undef U
+
+#define T struct metrics_top
+const struct mlgen_field metrics_top_fields[] = {
+	{ "mlgen version", METRICS_TEXT(T, version), .help = "Version of this program." },
+	{ "schema_version", MLGEN_F_U64(T, schema_version),
+	  .help = "Version of this document: a key may be added to one, never changed or removed." },
+	{ "timestamp", MLGEN_F_U64(T, timestamp), .unit = "s",
+	  .help = "Start of the run, seconds since 1970." },
+	{ "timestamp_ms", MLGEN_F_U64(T, timestamp_ms), .unit = "ms",
+	  .help = "The same in milliseconds." },
+	{ "time", MLGEN_F_STR(T, time), .help = "The same in words, local time." },
+	{ "interrupted", MLGEN_F_BOOL(T, interrupted),
+	  .help = "The run was stopped by a signal; figures cover what ran before." },
+	{ "title", METRICS_TEXT(T, title),
+	  .help = "Text of --title; null = not given." },
+	{ "notes", METRICS_LINES(T, notes),
+	  .help = "Texts of --note." },
+	{ "machine", METRIC_OBJECT(T, machine, struct metrics_machine, machine_fields),
+	  .help = "This host." },
+	{ "global options", METRIC_MAP(T, global_options),
+	  .help = "Options of [global] that hold for all jobs alike, as text as written." },
+	{ "jobs", METRIC_LIST(T, jobs, struct metrics_job, metrics_job_fields),
+	  .help = "One record per job, or per group with group_reporting." },
+	{ "disk_util", METRIC_LIST(T, disk_util, struct metrics_disk, disk_fields),
+	  .help = "Disks below the datasets, and what they did during the run." },
+	{ 0 },
+};
+#undef T
+
+const struct metrics_section metrics_sections[] = {
+	{ "", metrics_top_fields },
+	{ "machine", machine_fields },
+	{ "jobs[]", metrics_job_fields },
+	{ "jobs[].members[]", metrics_member_fields },
+	{ "jobs[].read, jobs[].write, jobs[].trim", metrics_direction_fields },
+	{ "jobs[].sync", metrics_sync_fields },
+	{ "jobs[].request_sizes[]", metrics_size_fields },
+	{ "jobs[].latency_ns", metrics_latency_ns_fields },
+	{ "jobs[].latency_us", metrics_latency_us_fields },
+	{ "jobs[].latency_ms", metrics_latency_ms_fields },
+	{ "jobs[].iodepth_level", metrics_iodepth_level_fields },
+	{ "jobs[].iodepth_submit, jobs[].iodepth_complete", metrics_iodepth_batch_fields },
+	{ "jobs[].dataset", metrics_dataset_fields },
+	{ "jobs[].prepare", metrics_prepare_fields },
+	{ "jobs[].ml", metrics_ml_fields },
+	{ "jobs[].ml.slowest_rank", metrics_slowest_rank_fields },
+	{ "jobs[].ml.time_percent", metrics_time_percent_fields },
+	{ "jobs[].ml.loader_percent, jobs[].io.worker_percent", metrics_loader_percent_fields },
+	{ "jobs[].ml.ranks[]", metrics_rank_time_fields },
+	{ "jobs[].ml.epochs[]", metrics_epoch_fields },
+	{ "jobs[].ml.ops, jobs[].io.ops", metrics_ops_fields },
+	{ "jobs[].ml.ops.KIND, jobs[].io.ops.KIND", metrics_op_fields },
+	{ "jobs[].ml.storage, jobs[].io.storage", metrics_storage_fields },
+	{ "jobs[].ml.window, jobs[].io.window", metrics_window_fields },
+	{ "jobs[].ml.host, jobs[].io.host", metrics_host_fields },
+	{ "jobs[].ml.host.noise, jobs[].io.host.noise", metrics_noise_fields },
+	{ "jobs[].ml.network, jobs[].io.network", metrics_network_fields },
+	{ "jobs[].ml.thread_cpu, jobs[].io.thread_cpu", metrics_thread_cpu_fields },
+	{ "jobs[].ml.energy, jobs[].io.energy", metrics_energy_fields },
+	{ "jobs[].ml.numa, jobs[].io.numa", metrics_numa_fields },
+	{ "jobs[].ml.mlperf", metrics_mlperf_fields },
+	{ "jobs[].ml.mlperf.VERSION", metrics_mlperf_window_fields },
+	{ "jobs[].ml.mlperf_check[]", metrics_mlperf_rule_fields },
+	{ "jobs[].ml.eval", metrics_eval_fields },
+	{ "jobs[].ml.ceiling", metrics_ceiling_fields },
+	{ "jobs[].ml.checkpoints[], jobs[].ml.restore[]", metrics_checkpoint_fields },
+	{ "jobs[].ml.saves, jobs[].ml.restores", metrics_checkpoints_fields },
+	{ "jobs[].ml.saves.rank_times[], jobs[].ml.restores.rank_times[]", metrics_checkpoint_rank_fields },
+	{ "jobs[].ml.saves.rank_percent, jobs[].ml.restores.rank_percent", metrics_rank_percent_fields },
+	{ "jobs[].ml.verdict, jobs[].io.verdict", metrics_verdict_fields },
+	{ "jobs[].cache", metrics_cache_fields },
+	{ "jobs[].cache.epochs[]", metrics_cache_epoch_fields },
+	{ "jobs[].cache.ranks[]", metrics_cache_rank_fields },
+	{ "jobs[].io", metrics_io_fields },
+	{ "jobs[].io.rate_read, jobs[].io.rate_write", metrics_rate_fields },
+	{ "jobs[].io.replay", metrics_replay_fields },
+	{ "jobs[].io.replay.slices[]", metrics_replay_slice_fields },
+	{ "jobs[].plan", metrics_plan_fields },
+	{ "jobs[].plan.calls_per_sample", metrics_calls_fields },
+	{ "jobs[].plan.checkpoint", metrics_plan_checkpoint_fields },
+	{ "jobs[].plan.checkpoint.classes[]", metrics_plan_ranks_fields },
+	{ "jobs[].plan.checks[]", metrics_check_fields },
+	{ "jobs[].plan.blockers[]", metrics_blocker_fields },
+	{ "disk_util[]", disk_fields },
+	{ "series", metrics_series_fields },
+	{ "series.jobs[]", metrics_series_job_fields },
+	{ "series.jobs[].phases[]", metrics_series_phase_fields },
+	{ "series.jobs[].latencies[]", metrics_series_latency_fields },
+	{ "trace", metrics_trace_fields },
+	{ "find_max", metrics_find_max_fields },
+	{ "find_max.lines[]", metrics_answer_line_fields },
+	{ "find_max.probes[]", metrics_probe_fields },
+	{ "merged", metrics_merged_fields },
+	{ "merged.runs[]", metrics_merged_run_fields },
+	{ "merged.runs[].jobs[]", metrics_merged_job_fields },
+	{ 0 },
+};
+
+/* clang-format on */
+
+const char *metrics_version(void)
+{
+	return MLGEN_VERSION;
+}
+
+static uint64_t rate(uint64_t n, double seconds)
+{
+	return seconds > 0 ? (uint64_t)((double)n / seconds) : 0;
+}
+
+static uint64_t whole(double v)
+{
+	return v > 0 && v < 1e18 ? (uint64_t)v : 0;
+}
+
+static void fill_direction(struct metrics_direction *m, const struct direction_result *r,
+			   double seconds)
+{
+	m->io_bytes = r->io_bytes;
+	m->io_kbytes = r->io_bytes >> 10;
+	m->bw_bytes = rate(r->io_bytes, seconds);
+	m->bw = m->bw_bytes >> 10;
+	m->iops = seconds > 0 ? (double)r->total_ios / seconds : 0;
+	m->runtime_ms = r->total_ios ? whole(seconds * 1e3) : 0;
+	m->total_ios = r->total_ios;
+	m->short_ios = r->short_ios;
+	m->slat_ns = r->slat_ns;
+	m->clat_ns = r->lat_ns;
+	/* Where nothing is paced the intended start is the submission. */
+	m->lat_ns = r->total_ns ? r->total_ns : r->lat_ns;
+	m->bw_min = whole(r->bw_kib.min);
+	m->bw_max = whole(r->bw_kib.max);
+	m->bw_mean = r->bw_kib.mean;
+	m->bw_dev = r->bw_kib.dev;
+	m->bw_samples = r->bw_kib.samples;
+	m->iops_min = whole(r->iops.min);
+	m->iops_max = whole(r->iops.max);
+	m->iops_mean = r->iops.mean;
+	m->iops_stddev = r->iops.dev;
+	m->iops_samples = r->iops.samples;
+}
+
+/* The first of fio's limits that lies above. */
+static unsigned share_of(uint64_t value)
+{
+	static const uint64_t limits[] = { 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000 };
+	unsigned i = 0;
+
+	while (i < ARRAY_LEN(limits) && value >= limits[i])
+		i++;
+	return i;
+}
+
+static void add_shares(struct metrics_job *m, const struct hist *h, double percent)
+{
+	if (!h)
+		return;
+	for (unsigned b = hist_first(h); b <= hist_last(h); b++) {
+		if (!h->buckets[b])
+			continue;
+		double share = percent * (double)h->buckets[b];
+		uint64_t ns = hist_bucket_midpoint(b);
+		if (ns < 1000)
+			m->latency_ns.percent[share_of(ns)] += share;
+		else if (ns < 1000000)
+			m->latency_us.percent[share_of(ns / 1000)] += share;
+		else
+			m->latency_ms.percent[share_of(ns / 1000000)] += share;
+	}
+}
+
+static void fill_shares(struct metrics_job *m, const struct job_result *r)
+{
+	const struct hist *read = r->read.lat_ns, *write = r->write.lat_ns;
+	uint64_t count = (read ? read->count : 0) + (write ? write->count : 0);
+
+	if (!count)
+		return;
+	add_shares(m, read, 100.0 / (double)count);
+	add_shares(m, write, 100.0 / (double)count);
+}
+
+static void fill_depths(struct metrics_job *m, const struct job_result *r)
+{
+	for (unsigned i = 1; i < OPSTAT_DEPTHS; i++)
+		m->iodepth_level.percent[i - 1] = r->depths.depth[i];
+	for (unsigned i = 0; i < OPSTAT_DEPTHS; i++) {
+		m->iodepth_submit.percent[i] = r->depths.submit[i];
+		m->iodepth_complete.percent[i] = r->depths.complete[i];
+	}
+	m->latency_depth = r->iodepth_used;
+	m->latency_percentile = 100;
+}
+
+static void fill_sizes(struct metrics_job *m, const struct job_result *r)
+{
+	struct metrics_size *out = mem_array((size_t)2 * SIZES_CLASSES, sizeof(*out));
+	const struct sizes *of[] = { &r->read.sizes, &r->write.sizes };
+	size_t n = 0;
+
+	for (unsigned d = 0; d < 2; d++)
+		for (unsigned i = 0; i < SIZES_CLASSES; i++)
+			if (of[d]->count[i])
+				out[n++] =
+					(struct metrics_size){ d ? "write" : "read",
+							       of[d]->largest[i], of[d]->count[i] };
+	m->request_sizes = (struct metric_list){ out, n };
+}
+
+static double measured_seconds(const struct job_result *r)
+{
+	double seconds = r->work ? page_of(r)->seconds(r) : 0;
+
+	return seconds > 0 ? seconds : 0;
+}
+
+static const char *or_null(const char *s)
+{
+	return *s ? s : NULL;
+}
+
+static uint64_t or_unknown(uint64_t n)
+{
+	return n ? n : UINT64_MAX;
+}
+
+void metrics_top_init(struct metrics_top *t, const struct run_result *r, const struct jobset *set)
+{
+	memset(t, 0, sizeof(*t));
+	t->version = metrics_version();
+	t->schema_version = METRICS_SCHEMA_VERSION;
+	t->timestamp_ms = r->timestamp_ms;
+	t->timestamp = r->timestamp_ms / 1000;
+	time_t seconds = (time_t)t->timestamp;
+	struct tm tm;
+	char text[64] = "";
+	if (localtime_r(&seconds, &tm))
+		strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &tm);
+	t->time = mem_strdup(text);
+	t->interrupted = r->interrupted;
+	t->title = r->title;
+	t->notes = r->notes;
+	t->machine = (struct metrics_machine){
+		.hostname = r->host.hostname,
+		.kernel = r->host.kernel,
+		.cpus = r->host.cpus,
+		.cpus_online = r->host.cpus_online,
+		.memory_bytes = r->host.memory_bytes,
+		.open_files = r->host.open_files,
+		.cpu_model = or_null(r->host.cpu_model),
+		.command = or_null(r->host.command),
+		.liburing = or_null(MLGEN_LIBURING),
+		.libaio = or_null(MLGEN_LIBAIO),
+		.numa_nodes = or_unknown(r->host.numa_nodes),
+		.memory_limit_bytes = or_unknown(r->host.memory_limit_bytes),
+	};
+	metrics_options_global(&t->global_options, set);
+	struct metrics_disk *disks = mem_array(r->disk_count, sizeof(*disks));
+	for (size_t i = 0; i < r->disk_count; i++) {
+		disks[i].util = r->disks[i];
+		disks[i].name = r->disks[i].name;
+	}
+	t->disk_util = (struct metric_list){ disks, r->disk_count };
+}
+
+void metrics_top_fini(struct metrics_top *t)
+{
+	mem_free(t->time);
+	metrics_options_fini(&t->global_options);
+	mem_free(t->disk_util.items);
+	memset(t, 0, sizeof(*t));
+}
+
+void metrics_job_init(struct metrics_job *m, const struct job_result *r, const struct jobset *set)
+{
+	double seconds = measured_seconds(r);
+
+	memset(m, 0, sizeof(*m));
+	m->jobname = r->job->name;
+	m->groupid = r->group;
+	m->error = (uint64_t)(r->err.code < 0 ? -r->err.code : r->err.code);
+	m->error_text = r->err.code ? r->err.text : NULL;
+	m->total_err = r->errors;
+	m->first_error = r->failed.first_errno;
+	m->elapsed = whole(ceil(r->elapsed_seconds));
+	m->elapsed_seconds = r->elapsed_seconds;
+	m->job_runtime_ms = whole(seconds * 1e3);
+	m->usr_cpu = r->usr_cpu_percent;
+	m->sys_cpu = r->sys_cpu_percent;
+	m->ctx = r->ctx;
+	m->majf = r->majf;
+	m->minf = r->minf;
+	m->read_align_bytes = r->read_align_bytes;
+	fill_direction(&m->read, &r->read, seconds);
+	fill_direction(&m->write, &r->write, seconds);
+	m->sync = (struct metrics_sync){ r->sync.total, r->sync.lat_ns };
+	fill_shares(m, r);
+	fill_depths(m, r);
+	if (!set)
+		return;
+	fill_sizes(m, r);
+	metrics_options_fill(m, r->job, set, r->members);
+}
+
+void metrics_job_fini(struct metrics_job *m)
+{
+	mem_free(m->request_sizes.items);
+	metrics_options_fini(&m->members);
+	metrics_options_fini(&m->options);
+	metrics_options_fini(&m->options_resolved);
+	metrics_options_fini(&m->options_origin);
+	memset(m, 0, sizeof(*m));
+}
+
+void metrics_job_share(struct metrics_job *m, const struct run_result *r)
+{
+	double read = 0, write = 0;
+
+	for (size_t i = 0; i < r->job_count; i++) {
+		const struct job_result *j = &r->jobs[i];
+		double seconds = measured_seconds(j);
+
+		if (j->group != m->groupid || !(seconds > 0))
+			continue;
+		read += (double)j->read.io_bytes / seconds;
+		write += (double)j->write.io_bytes / seconds;
+	}
+	if (read > 0)
+		m->read.bw_agg = fmin(100 * (double)m->read.bw_bytes / read, 100);
+	if (write > 0)
+		m->write.bw_agg = fmin(100 * (double)m->write.bw_bytes / write, 100);
+}
+
+/* Of a job that saves or restores: what is not about accelerators. */
+static const char *const of_checkpoints[] = {
+	"iodepth_used", "in_use",   "checkpoints",  "saves",  "restore", "restores",
+	"storage",      "host",     "network",      "numa",   "verdict", "errors",
+	"interrupted",  "complete", "mlperf_check", "energy",
+};
+
+static bool is_one_of(const char *name, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+bool metrics_ml_has(const struct job_result *r, const char *name)
+{
+	bool is_checkpoint = job_result_is_of_checkpoints(r);
+	bool is_restore = job_work(r->job)->restores;
+
+	if (!strcmp(name, "saves"))
+		return r->ml.saves.count > 0 || (is_checkpoint && !is_restore);
+	if (!strcmp(name, "restores"))
+		return r->ml.restores.count > 0 || (is_checkpoint && is_restore);
+	return !is_checkpoint || is_one_of(name, of_checkpoints, ARRAY_LEN(of_checkpoints));
+}
+
+bool metrics_io_has(const struct job_result *r, const char *name)
+{
+	return strcmp(name, "replay") != 0 || r->io.replay.trace;
+}
+
+/* clang-format off */
+
+#define T struct trace_result
+const struct mlgen_field metrics_trace_fields[] = {
+	{ "file", METRICS_TEXT(T, file),
+	  .help = "File of --trace, as it was given." },
+	{ "complete", MLGEN_F_BOOL(T, complete),
+	  .help = "It holds everything: nothing was lost, and all of it was written." },
+	{ "records", MLGEN_F_U64(T, records), .unit = "records",
+	  .help = "Operations and markers in it, of preparations only with phase=prepare." },
+	{ "bytes", MLGEN_F_U64(T, bytes), .unit = "bytes",
+	  .help = "Its size." },
+	{ "lost", MLGEN_F_U64(T, lost), .unit = "records",
+	  .help = "Records that found no room on their way, or could not be written; the trace has their number by operation." },
+	{ "cpu_ns", MLGEN_F_U64(T, cpu_ns), .unit = "ns",
+	  .help = "CPU time of the thread that wrote it, which is none of the workers." },
+	{ 0 },
+};
+#undef T
+
+/* clang-format on */

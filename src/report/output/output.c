@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* output.c - documents and traces: which file may be replaced, and how it is written. */
+#include "report/output/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/printable.h"
+#include "base/signals.h"
+#include "base/writeall.h"
+#include "trace/trace_iolog.h"
+#include "trace/trace_reader.h"
+
+/* Bytes read of a file. A page names its program after some lines only. */
+#define FIRST_BYTES 1024
+
+static bool begins(const char *first, size_t bytes, const char *with)
+{
+	size_t len = strlen(with);
+
+	return bytes >= len && memcmp(first, with, len) == 0;
+}
+
+static bool is_json(const char *first, size_t bytes)
+{
+	return begins(first, bytes, "{\n  \"mlgen version\": \"") ||
+	       begins(first, bytes, "{\n  \"fio version\": \"mlgen-");
+}
+
+/* The title is what versions without a generator have. */
+static bool is_html(const char *first, size_t bytes)
+{
+	static const char generator[] = "content=\"mlgen\"";
+	static const char title[] = "<title>mlgen</title>";
+
+	return begins(first, bytes, "<!DOCTYPE html>\n") &&
+	       (memmem(first, bytes, generator, sizeof(generator) - 1) ||
+		memmem(first, bytes, title, sizeof(title) - 1));
+}
+
+static bool is_log(const char *first, size_t bytes)
+{
+	return begins(first, bytes, "time,seconds,job,phase,") ||
+	       begins(first, bytes, "seconds,opens,metadata,");
+}
+
+static bool is_trace(const char *first, size_t bytes)
+{
+	return trace_is_magic(first, bytes);
+}
+
+static const struct ours {
+	const char *is; /* "trace" */
+	bool (*holds)(const char *first, size_t bytes);
+	bool replaces_descriptor;
+} kinds[] = {
+	[OURS_JSON] = { "JSON document of mlgen's", is_json, false },
+	[OURS_HTML] = { "page of mlgen's", is_html, false },
+	[OURS_LOG] = { "log of mlgen's", is_log, false },
+	[OURS_TRACE] = { "trace", is_trace, true },
+	[OURS_IOLOG] = { "iolog of fio's", trace_iolog_is, true },
+};
+
+int ours_open(int fd, const char *path)
+{
+	char link[64];
+	int again;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	again = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (again < 0 && path)
+		again = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return again < 0 ? -errno : again;
+}
+
+/* Bytes, or -errno. */
+static ssize_t read_first(const struct place *p, char to[FIRST_BYTES])
+{
+	int fd = ours_open(p->fd, p->path);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = pread(fd, to, FIRST_BYTES, 0);
+	n = n < 0 ? -errno : n;
+	close(fd);
+	return n;
+}
+
+int ours_check(const struct place *p, enum ours_kind kind, bool force, struct mlgen_err *err)
+{
+	const struct ours *ours = &kinds[kind];
+	char first[FIRST_BYTES];
+
+	if (p->kind != PLACE_FILE || force || (p->is_handed_over && !ours->replaces_descriptor))
+		return 0;
+	ssize_t n = read_first(p, first);
+	if (n < 0)
+		return mlgen_fail(err, (int)n,
+				  "%s=%s: what is in it cannot be read: %s; only a %s is replaced: "
+				  "name another file, or add --force",
+				  p->option, p->given, strerror((int)-n), ours->is);
+	if (n > 0 && !ours->holds(first, (size_t)n))
+		return mlgen_fail(err, -EEXIST,
+				  "%s=%s: is there, and is no %s; it is not overwritten: name "
+				  "another file, or add --force",
+				  p->option, p->given, ours->is);
+	return 0;
+}
+
+enum { STREAM_BUFFER_BYTES = 256 << 10 };
+
+static int output_fail(const char *path, int error, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -error, "%s: cannot be written: %s", path ? path : "standard output",
+			  strerror(error));
+}
+
+/* The mode of the file that is replaced, or what the umask leaves. */
+static mode_t wanted_mode(const struct place *p)
+{
+	struct stat old;
+
+	if (p->kind == PLACE_FILE && fstat(p->fd, &old) == 0)
+		return old.st_mode & 07777;
+	return replace_new_mode();
+}
+
+static int open_place(struct output *o, struct place *p, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	o->path = mem_strdup(p->given);
+	if (p->kind == PLACE_STREAM || p->is_handed_over) {
+		o->fd = p->fd;
+		p->fd = -1;
+	} else {
+		rc = replace_begin(&o->file, p->path, wanted_mode(p));
+		if (rc)
+			output_fail(o->path, -rc, err);
+	}
+	place_close(p);
+	return rc;
+}
+
+/* The one place through which all text for people goes. */
+static int write_text(const struct output *o, int fd)
+{
+	struct buf shown = { 0 };
+
+	printable_add_lines(&shown, o->text, o->bytes);
+	int error = -writeall(fd, buf_str(&shown), shown.len);
+	buf_fini(&shown);
+	return error;
+}
+
+/* Where it is written in place a server may tell only here that it had no room. */
+static int close_written(struct output *o)
+{
+	int error = o->path && close(o->fd) ? errno : 0;
+
+	if (o->path)
+		o->fd = -1;
+	return error;
+}
+
+static int output_fd(const struct output *o)
+{
+	return o->file.target ? o->file.fd : o->fd;
+}
+
+/* Nothing more is written behind what could not be. */
+static ssize_t write_streamed(void *cookie, const char *text, size_t bytes)
+{
+	struct output *o = cookie;
+
+	if (!o->error)
+		o->error = -writeall(output_fd(o), text, bytes);
+	return o->error ? 0 : (ssize_t)bytes;
+}
+
+/* Everything that was printed, to where it belongs; an errno. */
+static int deliver(struct output *o)
+{
+	int error = fclose(o->to) ? errno : 0;
+	bool replaces = o->file.target;
+	int fd = output_fd(o);
+
+	o->to = NULL;
+	if (o->error)
+		error = o->error;
+	/* Others may have printed to stdout before. */
+	if (!error && !o->path)
+		error = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
+	if (!error)
+		error = o->is_text ? write_text(o, fd) : -writeall(fd, o->text, o->bytes);
+	if (replaces)
+		return error ? error : -replace_commit(&o->file);
+	int closed = close_written(o);
+	return error ? error : closed;
+}
+
+/* The thread that handles signals reads it, too, when it ends the program (output_discard). */
+static void clear(struct output *o)
+{
+	signals_hold();
+	memset(o, 0, sizeof(*o));
+	signals_release();
+}
+
+int output_open(struct output *o, struct place *p, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	clear(o);
+	o->fd = p ? -1 : STDOUT_FILENO;
+	o->file.fd = -1;
+	o->to = open_memstream(&o->text, &o->bytes);
+	if (!o->to)
+		return output_fail(p ? p->given : NULL, errno, err);
+	if (p)
+		rc = open_place(o, p, err);
+	if (rc)
+		output_abandon(o);
+	return rc;
+}
+
+int output_stream(struct output *o, struct mlgen_err *err)
+{
+	FILE *to = fopencookie(o, "w", (cookie_io_functions_t){ .write = write_streamed });
+
+	if (!to)
+		return output_fail(o->path, errno, err);
+	setvbuf(to, NULL, _IOFBF, STREAM_BUFFER_BYTES);
+	fclose(o->to);
+	free(o->text);
+	o->text = NULL;
+	o->bytes = 0;
+	o->is_text = false;
+	o->to = to;
+	return 0;
+}
+
+int output_close(struct output *o, struct mlgen_err *err)
+{
+	int error = deliver(o);
+	int rc = error ? output_fail(o->path, error, err) : 0;
+
+	output_abandon(o);
+	return rc;
+}
+
+void output_abandon(struct output *o)
+{
+	if (o->to)
+		fclose(o->to);
+	if (o->path && o->fd >= 0)
+		close(o->fd);
+	replace_abandon(&o->file);
+	free(o->text);
+	mem_free(o->path);
+	clear(o);
+}
+
+void output_discard(struct output *o)
+{
+	replace_discard(&o->file);
+}
+
+int tracefile_check(const struct place *p, bool force, struct mlgen_err *err)
+{
+	if (p->kind == PLACE_STREAM)
+		return mlgen_fail(err, -ENOTSUP,
+				  "%s=%s: is no regular file, which a trace is; name another one",
+				  p->option, p->given);
+	return ours_check(p, OURS_TRACE, force, err);
+}
+
+int tracefile_open(struct tracefile *f, struct place *p, struct mlgen_err *err)
+{
+	bool is_new = p->kind == PLACE_NEW;
+	int rc = 0;
+
+	if (is_new)
+		rc = place_make(p, err);
+	else if (p->kind == PLACE_FILE && !p->is_handed_over)
+		rc = place_lock(p, err);
+	if (rc < 0)
+		return rc;
+	struct tracefile opened = { .path = mem_strdup(p->given),
+				    .fd = p->fd,
+				    .made = is_new ? mem_strdup(p->path) : NULL };
+	signals_hold();
+	*f = opened;
+	signals_release();
+	p->fd = -1;
+	place_close(p);
+	return 0;
+}
+
+int tracefile_read(const struct tracefile *f)
+{
+	return ours_open(f->fd, f->path);
+}
+
+void tracefile_discard(const struct tracefile *f)
+{
+	struct stat st;
+
+	if (f->made && fstat(f->fd, &st) == 0 && st.st_size == 0)
+		unlink(f->made);
+}
+
+int tracefile_close(struct tracefile *f)
+{
+	struct tracefile closed = *f;
+	int rc = 0;
+
+	if (!f->path)
+		return 0;
+	tracefile_discard(f);
+	/* The thread that handles signals reads it, too. */
+	signals_hold();
+	*f = (struct tracefile){ 0 };
+	signals_release();
+	if (close(closed.fd) < 0)
+		rc = -errno;
+	mem_free(closed.made);
+	mem_free(closed.path);
+	return rc;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* place.c - the place that an option names for an output, looked at before it is written. */
+#include "report/output/output.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/firstlook.h"
+#include "base/mem.h"
+#include "base/util.h"
+
+/* As many as the kernel follows (path_resolution(7)). */
+#define LINKS_MAX 40
+
+static int place_fail(const struct place *p, int error, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -error, "%s=%s: cannot be written: %s", p->option, p->given,
+			  strerror(error));
+}
+
+static void take_identity(struct place *p, const struct stat *st)
+{
+	p->dev = st->st_dev;
+	p->ino = st->st_ino;
+}
+
+/* ---- a descriptor that was handed over ---- */
+
+/* Its number, or -1: the path names none. */
+static int descriptor_of(const char *path)
+{
+	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+
+	if (strcmp(path, "/dev/stdout") == 0)
+		return STDOUT_FILENO;
+	if (strcmp(path, "/dev/stderr") == 0)
+		return STDERR_FILENO;
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+		size_t len = strlen(folders[i]);
+		const char *n = path + len;
+
+		if (strncmp(path, folders[i], len) == 0 && isdigit(*n) &&
+		    strspn(n, "0123456789") == strlen(n) && strlen(n) < 9)
+			return (int)strtol(n, NULL, 10);
+	}
+	return -1;
+}
+
+/* Those of mlgen's own are all closed on exec, and none of them is meant. */
+static int open_descriptor(struct place *p, int fd, struct mlgen_err *err)
+{
+	int flags = fcntl(fd, F_GETFD), mode = fcntl(fd, F_GETFL);
+	struct stat st;
+
+	if (flags < 0 || mode < 0 || (flags & FD_CLOEXEC))
+		return mlgen_fail(err, -EBADF,
+				  "%s=%s: is not open; have the shell open it: %d>FILE", p->option,
+				  p->given, fd);
+	if ((mode & O_ACCMODE) == O_RDONLY)
+		return place_fail(p, EBADF, err);
+	p->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (p->fd < 0 || fstat(p->fd, &st) < 0)
+		return place_fail(p, errno, err);
+	p->is_handed_over = true;
+	p->kind = S_ISREG(st.st_mode) ? PLACE_FILE : PLACE_STREAM;
+	take_identity(p, &st);
+	return 0;
+}
+
+/* ---- what is not there yet ---- */
+
+/* Follow the link at *path, which leads to nothing. False: it is none. */
+static bool place_follow(char **path)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(*path, target, sizeof(target) - 1);
+	const char *slash = strrchr(*path, '/');
+	struct buf next = { 0 };
+
+	if (n <= 0)
+		return false;
+	target[n] = '\0';
+	if (target[0] != '/' && slash)
+		buf_addn(&next, *path, (size_t)(slash - *path) + 1);
+	buf_add(&next, target);
+	mem_free(*path);
+	*path = buf_take(&next);
+	return true;
+}
+
+/* "FOLDER/NAME" with the folder's real path. */
+static int settle_name(struct place *p, const char *path, struct mlgen_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	char *folder = slash ? mem_strndup(path, (size_t)(slash - path) + 1) : mem_strdup(".");
+	char *real = *name ? realpath(folder, NULL) : NULL;
+	int error = !*name ? ENOENT : !real ? errno : 0;
+	struct buf whole = { 0 };
+	struct stat st;
+
+	mem_free(folder);
+	if (real && stat(real, &st) < 0)
+		error = errno;
+	if (real && !error) {
+		take_identity(p, &st);
+		buf_addf(&whole, "%s%s%s", real, real[1] ? "/" : "", name);
+		p->path = buf_take(&whole);
+	}
+	free(real);
+	return p->path ? 0 : place_fail(p, error, err);
+}
+
+static int settle_new(struct place *p, struct mlgen_err *err)
+{
+	char *path = mem_strdup(p->given);
+	int links = 0, rc;
+
+	while (links < LINKS_MAX && place_follow(&path))
+		links++;
+	rc = links == LINKS_MAX ? place_fail(p, ELOOP, err) : settle_name(p, path, err);
+	mem_free(path);
+	p->kind = PLACE_NEW;
+	return rc;
+}
+
+/* ---- what is there ---- */
+
+/* Told without opening it, which is an action of its own on some devices. */
+static bool is_terminal(dev_t device)
+{
+	unsigned number = major(device);
+	char path[64], target[PATH_MAX];
+	ssize_t n;
+
+	/* tty and console; pts (Documentation/admin-guide/devices.txt) */
+	if (number == 4 || number == 5 || (number >= 136 && number <= 143))
+		return true;
+	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/subsystem", number, minor(device));
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 4)
+		return false;
+	target[n] = '\0';
+	return strcmp(target + n - 4, "/tty") == 0;
+}
+
+static bool is_null_or_full(dev_t device)
+{
+	return device == makedev(1, 3) || device == makedev(1, 7);
+}
+
+static int check_kind(const struct place *p, const struct stat *st, struct mlgen_err *err)
+{
+	if (S_ISDIR(st->st_mode))
+		return place_fail(p, EISDIR, err);
+	if (S_ISBLK(st->st_mode))
+		return mlgen_fail(err, -ENOTSUP,
+				  "%s=%s: is a block device, and what is on it would be "
+				  "overwritten; name a file",
+				  p->option, p->given);
+	if (S_ISCHR(st->st_mode) && !is_null_or_full(st->st_rdev) && !is_terminal(st->st_rdev))
+		return mlgen_fail(err, -ENOTSUP,
+				  "%s=%s: is a device; of those only terminals, /dev/null and "
+				  "/dev/full are written: name a file",
+				  p->option, p->given);
+	return 0;
+}
+
+static int settle_file(struct place *p, const struct stat *st, struct mlgen_err *err)
+{
+	char *real = realpath(p->given, NULL);
+	struct stat there;
+
+	if (!real)
+		return place_fail(p, errno, err);
+	p->path = mem_strdup(real);
+	free(real);
+	if (lstat(p->path, &there) < 0)
+		return place_fail(p, errno, err);
+	return there.st_dev == st->st_dev && there.st_ino == st->st_ino
+		       ? 0
+		       : place_fail(p, ESTALE, err);
+}
+
+static int tell_busy(const struct place *p, struct mlgen_err *err)
+{
+	return mlgen_fail(
+		err, -EBUSY,
+		"%s=%s: another run is writing there; wait until it is done, or name another file",
+		p->option, p->given);
+}
+
+/* A shared lock asks NFS for a descriptor that reads. */
+static bool is_locked(int fd)
+{
+	int rc = flock(fd, LOCK_SH | LOCK_NB);
+
+	if (rc < 0 && errno == EBADF)
+		rc = flock(fd, LOCK_EX | LOCK_NB);
+	if (rc < 0)
+		return errno == EWOULDBLOCK;
+	flock(fd, LOCK_UN);
+	return false;
+}
+
+static int place_settle(struct place *p, int looked_at, const struct stat *st,
+			struct mlgen_err *err)
+{
+	int rc = check_kind(p, st, err);
+
+	if (rc < 0)
+		return rc;
+	p->fd = firstlook_open(looked_at, p->given, st, O_WRONLY | O_NOCTTY);
+	if (p->fd < 0)
+		return place_fail(p, -p->fd, err);
+	take_identity(p, st);
+	p->kind = S_ISREG(st->st_mode) ? PLACE_FILE : PLACE_STREAM;
+	if (p->kind == PLACE_STREAM)
+		return 0;
+	rc = settle_file(p, st, err);
+	return rc == 0 && is_locked(p->fd) ? tell_busy(p, err) : rc;
+}
+
+int place_open(struct place *p, const char *option, const char *given, struct mlgen_err *err)
+{
+	int descriptor = descriptor_of(given), looked_at, rc;
+	struct stat st;
+
+	*p = (struct place){ .option = option, .given = given, .fd = -1 };
+	if (descriptor >= 0) {
+		rc = open_descriptor(p, descriptor, err);
+	} else {
+		looked_at = firstlook(given, &st);
+		if (looked_at >= 0)
+			rc = place_settle(p, looked_at, &st, err);
+		else if (looked_at == -ENOENT)
+			rc = settle_new(p, err);
+		else
+			rc = place_fail(p, -looked_at, err);
+		if (looked_at >= 0)
+			close(looked_at);
+	}
+	if (rc < 0)
+		place_close(p);
+	return rc;
+}
+
+void place_close(struct place *p)
+{
+	/* Zeroed: it was never opened, and 0 is somebody else's. */
+	if (p->option && p->fd >= 0)
+		close(p->fd);
+	mem_free(p->path);
+	*p = (struct place){ .fd = -1 };
+}
+
+int place_lock(const struct place *p, struct mlgen_err *err)
+{
+	struct stat st;
+
+	if (flock(p->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return tell_busy(p, err);
+	/* A run that logged nothing has just removed it. */
+	if (fstat(p->fd, &st) < 0 || st.st_nlink == 0)
+		return tell_busy(p, err);
+	return 0;
+}
+
+int place_make(struct place *p, struct mlgen_err *err)
+{
+	struct stat st;
+
+	p->fd = open(p->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (p->fd < 0 || fstat(p->fd, &st) < 0)
+		return place_fail(p, errno, err);
+	p->kind = PLACE_FILE;
+	take_identity(p, &st);
+	return place_lock(p, err);
+}
+
+static const char *place_name_of(const struct place *p)
+{
+	assert(p->path);
+	return strrchr(p->path, '/') + 1;
+}
+
+bool place_is_same(const struct place *a, const struct place *b)
+{
+	if (a->kind != b->kind || a->kind == PLACE_STREAM || a->dev != b->dev || a->ino != b->ino)
+		return false;
+	return a->kind == PLACE_FILE || strcmp(place_name_of(a), place_name_of(b)) == 0;
+}
+
+bool place_is_path(const struct place *p, const char *path)
+{
+	struct mlgen_err unused = { 0 };
+	struct place other = { .option = "", .given = path, .fd = -1 };
+	struct stat st;
+	bool is_same;
+
+	if (p->kind == PLACE_STREAM || !path)
+		return false;
+	if (stat(path, &st) == 0)
+		return p->kind == PLACE_FILE && S_ISREG(st.st_mode) && p->dev == st.st_dev &&
+		       p->ino == st.st_ino;
+	is_same = p->kind == PLACE_NEW && settle_new(&other, &unused) == 0 &&
+		  place_is_same(p, &other);
+	mem_free(other.path);
+	return is_same;
+}
+
+bool place_is_fd(const struct place *p, int fd)
+{
+	struct stat st;
+
+	return p->kind == PLACE_FILE && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       p->dev == st.st_dev && p->ino == st.st_ino;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_hosts.c - what each process of a job plans becomes one plan of all. */
+#include "report/plan/plan.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a process says of a job; so many refusals come behind, each a name and a sentence with their
+ * NULs. */
+struct part {
+	uint64_t program_bytes, reads_in_flight;
+	uint64_t io_move_bytes, io_buffer_bytes;
+	uint64_t checkpoint_bytes; /* part of program_bytes */
+	uint64_t local_ranks, local_bytes, local_files, move_bytes, in_flight;
+	uint64_t refusals;
+};
+
+static void add_part(struct buf *to, const struct plan_report *p)
+{
+	const struct plan_check *checks = p->checks.items;
+	struct part part = { .program_bytes = p->program_bytes,
+			     .reads_in_flight = p->reads_in_flight,
+			     .io_move_bytes = p->io.move_bytes,
+			     .io_buffer_bytes = p->io.buffer_bytes,
+			     .checkpoint_bytes = p->checkpoint.program_bytes,
+			     .local_ranks = p->checkpoint.local_ranks,
+			     .local_bytes = p->checkpoint.local_bytes,
+			     .local_files = p->checkpoint.local_files,
+			     .move_bytes = p->checkpoint.move_bytes,
+			     .in_flight = p->checkpoint.in_flight };
+
+	for (size_t i = 0; i < p->checks.count; i++)
+		part.refusals += checks[i].state == PLAN_FAIL;
+	buf_addn(to, (const char *)&part, sizeof(part));
+	for (size_t i = 0; i < p->checks.count; i++) {
+		const char *text = checks[i].text ? checks[i].text : "";
+
+		if (checks[i].state != PLAN_FAIL)
+			continue;
+		buf_addn(to, checks[i].name, strlen(checks[i].name) + 1);
+		buf_addn(to, text, strlen(text) + 1);
+	}
+}
+
+static void add_figures(struct plan_report *p, const struct part *part)
+{
+	struct plan_checkpoint *c = &p->checkpoint;
+
+	p->reads_in_flight = plan_sum(p->reads_in_flight, part->reads_in_flight);
+	p->io.move_bytes = plan_sum(p->io.move_bytes, part->io_move_bytes);
+	p->io.buffer_bytes = plan_sum(p->io.buffer_bytes, part->io_buffer_bytes);
+	c->local_ranks = plan_sum(c->local_ranks, part->local_ranks);
+	c->local_bytes = plan_sum(c->local_bytes, part->local_bytes);
+	c->local_files = plan_sum(c->local_files, part->local_files);
+	c->move_bytes = plan_sum(c->move_bytes, part->move_bytes);
+	c->in_flight = plan_sum(c->in_flight, part->in_flight);
+}
+
+/* Rank 0 has said so itself, with the check of this name. */
+static bool is_told(const struct plan_report *p, const char *name, const char *text)
+{
+	const struct plan_check *c = plan_find_check(p, name);
+
+	return c && c->state == PLAN_FAIL && c->text && strcmp(c->text, text) == 0;
+}
+
+static const char *take_refusal(struct plan_report *p, const struct hosts *h, unsigned rank,
+				const char *at)
+{
+	const char *name = at, *text = at + strlen(at) + 1;
+
+	if (!is_told(p, name, text))
+		plan_add_check(p, name, PLAN_FAIL, "host %s (rank %u): %s", hosts_name(h, rank),
+			       rank, text);
+	return text + strlen(text) + 1;
+}
+
+/* What the processes of a host take of memory for a job. */
+struct host_memory {
+	uint64_t program_bytes, checkpoint_bytes;
+};
+
+/* Memory of each host, job by job, in `sums`. */
+static void take_rank(struct plan_report *plans, size_t count, const struct hosts *h, unsigned rank,
+		      const char *at, struct host_memory *sums)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct host_memory *sum = &sums[hosts_host_of(h, rank) * count + i];
+		struct part part;
+
+		memcpy(&part, at, sizeof(part));
+		at += sizeof(part);
+		sum->program_bytes = plan_sum(sum->program_bytes, part.program_bytes);
+		sum->checkpoint_bytes = plan_sum(sum->checkpoint_bytes, part.checkpoint_bytes);
+		if (rank)
+			add_figures(&plans[i], &part);
+		for (uint64_t k = 0; k < part.refusals; k++)
+			at = rank ? take_refusal(&plans[i], h, rank, at)
+				  : at + strlen(at) + 1 + strlen(at + strlen(at) + 1) + 1;
+	}
+}
+
+static void take_all(struct plan_report *plans, size_t count, const struct hosts *h,
+		     const struct buf *all)
+{
+	size_t hosts = hosts_count(h);
+	struct host_memory *sums = mem_array(hosts * count, sizeof(*sums));
+
+	for (unsigned rank = 0; rank < hosts_total(h); rank++) {
+		size_t n = 0;
+		const char *part = hosts_part(all, rank, &n);
+
+		if (part)
+			take_rank(plans, count, h, rank, part, sums);
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct host_memory most = { 0 };
+
+		for (size_t k = 0; k < hosts; k++)
+			if (sums[k * count + i].program_bytes >= most.program_bytes)
+				most = sums[k * count + i];
+		plans[i].program_bytes = most.program_bytes;
+		plans[i].checkpoint.program_bytes = most.checkpoint_bytes;
+		plans[i].hosts = hosts;
+		plans[i].processes = hosts_total(h);
+	}
+	mem_free(sums);
+}
+
+int plan_join(struct plan_report *plans, size_t count, struct hosts *h, struct mlgen_err *err)
+{
+	struct buf mine = { 0 }, all = { 0 };
+
+	if (hosts_total(h) == 1)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		add_part(&mine, &plans[i]);
+	int rc = hosts_gather(h, buf_str(&mine), mine.len, &all, err);
+	if (rc == 0 && hosts_rank(h) == 0)
+		take_all(plans, count, h, &all);
+	buf_fini(&mine);
+	buf_fini(&all);
+	return rc;
+}

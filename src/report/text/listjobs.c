@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* listjobs.c - --list-jobs: the job files that came with mlgen. */
+#include "report/text/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bom.h"
+#include "base/buf.h"
+#include "base/compare.h"
+#include "base/filekind.h"
+#include "base/mem.h"
+#include "base/printable.h"
+#include "base/vec.h"
+#include "io/host.h"
+#include "job/job.h"
+#include "report/plan/plan.h"
+
+#define SUFFIX ".job"
+#define SEES_COMMENT "# What storage sees: "
+#define VARIANT_HEADER "[accelerator="
+/* Of the columns; what storage sees is cut, and a longer name goes on in its column. */
+#define SEES_MAX 40
+#define NAME_MAX_WIDTH 14
+
+struct entry {
+	char *name; /* without the suffix */
+	char *path;
+	char *sees;        /* what storage sees; NULL = not said */
+	char *variants;    /* "v100 a100 h100", NULL = none */
+	int rc;            /* of opening it: what waits or has no end is not */
+	const char *wrong; /* what it is then, or NULL */
+};
+
+struct list {
+	VEC(struct entry) entries;
+	size_t name_width, sees_width;
+};
+
+static bool has_name(const struct list *l, const char *name)
+{
+	for (size_t i = 0; i < l->entries.count; i++)
+		if (strcmp(l->entries.at[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static void add_entry(struct list *l, const char *dir, const char *file)
+{
+	size_t len = strlen(file), suffix = strlen(SUFFIX);
+
+	if (len <= suffix || file[0] == '.' || strcmp(file + len - suffix, SUFFIX) != 0)
+		return;
+	char *name = mem_strndup(file, len - suffix);
+	if (has_name(l, name)) {
+		mem_free(name);
+		return;
+	}
+	struct buf path = { 0 }, shown = { 0 };
+	printable_add(&shown, name);
+	mem_free(name);
+	name = buf_take(&shown);
+	buf_addf(&path, "%s/%s", dir, file);
+	vec_push(&l->entries, (struct entry){ .name = name, .path = buf_take(&path) });
+}
+
+/* A folder that is not there has no jobs. */
+static void add_folder(struct list *l, const char *path, struct buf *looked)
+{
+	if (!path || !*path)
+		return;
+	buf_addf(looked, "%s%s", looked->len ? ", " : "", path);
+	DIR *d = opendir(path);
+	if (!d)
+		return;
+	struct dirent *e;
+	while ((e = readdir(d)))
+		add_entry(l, path, e->d_name);
+	closedir(d);
+}
+
+COMPARE_BY_TEXT(listjobs_by_name, struct entry, name)
+
+static void find_jobs(struct list *l, const struct jobset_env *env, struct buf *looked)
+{
+	struct buf beside = { 0 };
+
+	add_folder(l, getenv("MLGEN_JOBS"), looked);
+	if (env->binary_dir)
+		buf_addf(&beside, "%s/jobs", env->binary_dir);
+	add_folder(l, buf_str(&beside), looked);
+	add_folder(l, env->installed_dir, looked);
+	buf_fini(&beside);
+	if (l->entries.count)
+		qsort(l->entries.at, l->entries.count, sizeof(*l->entries.at), listjobs_by_name);
+}
+
+static void free_jobs(struct list *l)
+{
+	for (size_t i = 0; i < l->entries.count; i++) {
+		mem_free(l->entries.at[i].name);
+		mem_free(l->entries.at[i].path);
+		mem_free(l->entries.at[i].sees);
+		mem_free(l->entries.at[i].variants);
+	}
+	vec_fini(&l->entries);
+}
+
+/* The first sentence, as a clause; a dot inside a number ends none. */
+static char *first_sentence(const char *text)
+{
+	size_t len = strlen(text);
+
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '.' && (i + 1 == len || text[i + 1] == ' '))
+			len = i;
+	if (len <= SEES_MAX)
+		return mem_strndup(text, len);
+	len = SEES_MAX - strlen("...");
+	while (len && text[len] != ' ')
+		len--;
+	struct buf cut = { 0 };
+	buf_addn(&cut, text, len);
+	buf_add(&cut, "...");
+	return buf_take(&cut);
+}
+
+/* Of a line that is printable: widths are counted of what is shown. */
+static void read_line(struct entry *e, const char *line, struct buf *variants)
+{
+	size_t sees = strlen(SEES_COMMENT);
+	size_t header = strlen(VARIANT_HEADER);
+
+	if (!e->sees && strncmp(line, SEES_COMMENT, sees) == 0)
+		e->sees = first_sentence(line + sees);
+	if (strncmp(line, VARIANT_HEADER, header) == 0) {
+		if (variants->len)
+			buf_addc(variants, ' ');
+		buf_addn(variants, line + header, strcspn(line + header, "]"));
+	}
+}
+
+/* What the file says to people, and the accelerators it knows. */
+static void read_comments(struct entry *e)
+{
+	char *line = NULL;
+	size_t size = 0, skip = BOM_BYTES;
+	struct buf variants = { 0 }, shown = { 0 };
+	FILE *f;
+
+	e->rc = filekind_open(&f, AT_FDCWD, e->path, 0, JOBREADER_BYTES_MAX, &e->wrong);
+	if (e->rc < 0)
+		return;
+	while (getline(&line, &size, f) >= 0) {
+		line[strcspn(line, "\r\n")] = '\0';
+		buf_reset(&shown);
+		skip = skip ? bom_bytes(line, strlen(line)) : 0;
+		printable_add(&shown, line + skip);
+		skip = 0;
+		read_line(e, buf_str(&shown), &variants);
+	}
+	buf_fini(&shown);
+	free(line);
+	fclose(f);
+	if (variants.len)
+		e->variants = buf_take(&variants);
+	buf_fini(&variants);
+}
+
+static void listjobs_widen(size_t *width, const char *text)
+{
+	size_t len = text ? printable_columns(text) : 0;
+
+	if (len > *width)
+		*width = len;
+}
+
+static void listjobs_read_all(struct list *l)
+{
+	l->sees_width = strlen("what storage sees");
+	for (size_t i = 0; i < l->entries.count; i++) {
+		read_comments(&l->entries.at[i]);
+		if (printable_columns(l->entries.at[i].name) <= NAME_MAX_WIDTH)
+			listjobs_widen(&l->name_width, l->entries.at[i].name);
+		listjobs_widen(&l->sees_width, l->entries.at[i].sees);
+	}
+}
+
+static void compute_figures(struct listing *f, const struct job *j, const struct host *host)
+{
+	memcpy(f->size, "-", 2);
+	memcpy(f->need, "-", 2);
+	f->who[0] = '\0';
+	if (job_work(j)->page->list)
+		job_work(j)->page->list(f, j, host);
+}
+
+/* "h100 (v100 a100 b200)": the default one, and the others. */
+static void put_accelerators(FILE *to, const struct entry *e, const char *accelerator)
+{
+	const char *between = " (";
+
+	if (!accelerator)
+		return;
+	fprintf(to, "  %s", accelerator);
+	for (const char *name = e->variants; name && *name;) {
+		size_t len = strcspn(name, " ");
+
+		if (strlen(accelerator) != len || strncmp(name, accelerator, len) != 0) {
+			fprintf(to, "%s%.*s", between, (int)len, name);
+			between = " ";
+		}
+		name += len + (name[len] == ' ');
+	}
+	if (between[1] == '\0')
+		fputc(')', to);
+}
+
+static void put_loaded(FILE *to, const struct list *l, const struct entry *e, const struct job *j,
+		       const struct host *host)
+{
+	size_t left = l->name_width + 2 + l->sees_width;
+	struct buf both = { 0 }, line = { 0 };
+	struct listing f;
+
+	compute_figures(&f, j, host);
+	printable_pad(&both, e->name, -(int)l->name_width);
+	buf_addf(&both, "  %s", e->sees ? e->sees : "-");
+	printable_pad(&line, buf_str(&both), -(int)left);
+	fprintf(to, "%s  %9s  %10s", buf_str(&line), f.size, f.need);
+	if (f.who[0])
+		fprintf(to, "  %s", f.who);
+	else
+		put_accelerators(to, e, j->accelerator);
+	fputc('\n', to);
+	buf_fini(&both);
+	buf_fini(&line);
+}
+
+static void listjobs_put_job(FILE *to, const struct list *l, const struct entry *e,
+			     const struct jobset_env *env, const struct host *host)
+{
+	/* A list runs nothing: not the code of an engine either. */
+	char program[] = "mlgen", only[] = "--parse-only";
+	char *argv[] = { program, only, e->path, NULL };
+	struct jobset set = { 0 };
+	struct diag d;
+
+	if (e->rc < 0) {
+		fprintf(to, "%-*s  cannot be loaded: %s: %s\n", (int)l->name_width, e->name,
+			e->path, e->wrong ? e->wrong : strerror(-e->rc));
+		return;
+	}
+	diag_init(&d);
+	if (jobset_load(&set, 3, argv, env, &d) == 0 && set.count)
+		put_loaded(to, l, e, set.jobs[0], host);
+	else
+		fprintf(to, "%-*s  cannot be loaded; mlgen %s --parse-only says why\n",
+			(int)l->name_width, e->name, e->path);
+	jobset_fini(&set);
+	diag_fini(&d);
+}
+
+static bool has_choice(const struct list *l)
+{
+	for (size_t i = 0; i < l->entries.count; i++)
+		if (l->entries.at[i].variants && strchr(l->entries.at[i].variants, ' '))
+			return true;
+	return false;
+}
+
+static void put_list(FILE *to, struct list *l, const struct jobset_env *env)
+{
+	struct host host;
+
+	host_read(&host);
+	listjobs_read_all(l);
+	fprintf(to, "%-*s  %-*s  %9s  %s\n", (int)l->name_width, "job", (int)l->sees_width,
+		"what storage sees", "size", "one accelerator needs");
+	for (size_t i = 0; i < l->entries.count; i++)
+		listjobs_put_job(to, l, &l->entries.at[i], env, &host);
+	if (has_choice(l))
+		fprintf(to, "--accelerator=NAME picks one in brackets; --dry-run shows what a job "
+			    "means here\n");
+}
+
+int listjobs(FILE *to, const struct jobset_env *env, struct mlgen_err *err)
+{
+	struct buf looked = { 0 };
+	struct list list = { 0 };
+	int rc = 0;
+
+	find_jobs(&list, env, &looked);
+	if (list.entries.count)
+		put_list(to, &list, env);
+	else
+		rc = mlgen_fail(err, -ENOENT,
+				"no NAME.job in %s; set MLGEN_JOBS to a folder of job files",
+				looked.len ? buf_str(&looked) : "any folder");
+	free_jobs(&list);
+	buf_fini(&looked);
+	return rc;
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text_tables.c - the two tables of the text report: epochs and latencies. */
+#include "report/text/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "base/wrap.h"
+
+#define NS_PER_MS 1e6
+
+/* A percentile is printed where this many values lie beyond it. */
+#define BEYOND 10
+/* Plain jobs: shorter means than this are shown in microseconds. */
+#define SHORT_NS 100e3
+/* Stalls an epoch needs for its p99. */
+#define STALLS_FOR_P99 1000
+
+#define EPOCHS_AT_START 3
+/* Widths of name and count in a line of latencies, before the columns of times. */
+#define LATENCY_NAME 11
+#define LATENCY_COUNT 13
+/* Number of lines of epochs, without the header and the line of the whole run. */
+#define EPOCHS_LEAST (TEXT_EPOCHS_LEAST - 2)
+
+/* Digits after the point in each column: one number for the whole column. */
+struct epoch_columns {
+	const struct rate_unit *unit;
+	bool has_p99;
+	int seconds, samples_per_sec, rate, stall, first_step;
+};
+
+/* One line, in the units of the columns. NaN prints as `-`. */
+struct epoch_line {
+	char name[24];
+	uint64_t samples;
+	double seconds, samples_per_sec, rate, au_percent, stall_ms, first_step_seconds;
+};
+
+struct latency_columns {
+	const char *title; /* NULL = "latency" */
+	const char *unit;
+	double unit_ns;
+	bool has_min;
+	int width;
+	unsigned count;
+	double percents[F64_LIST_MAX];
+};
+
+/* Four significant digits of the largest value, at most `most` decimals. */
+static int decimals_of(double largest, int most)
+{
+	int d = largest < 9.9995 ? 3 : largest < 99.995 ? 2 : largest < 999.95;
+
+	return d < most ? d : most;
+}
+
+static double larger(double a, double b)
+{
+	return b > a ? b : a; /* a NaN in b is passed over */
+}
+
+static const struct epoch_result *epoch_at(const struct ml_result *ml, size_t i)
+{
+	return (const struct epoch_result *)ml->epochs.items + i;
+}
+
+static double stall_of(const struct epoch_result *e, bool has_p99)
+{
+	uint64_t enough = has_p99 ? STALLS_FOR_P99 : 1;
+
+	if (e->stall_count < enough)
+		return (double)NAN;
+	return (has_p99 ? e->stall_p99_ns : e->stall_mean_ns) / NS_PER_MS;
+}
+
+/* The line `all` is left out: it may be wider than the others. */
+static void plan_columns(struct epoch_columns *c, const struct ml_result *ml,
+			 const struct rate_unit *unit)
+{
+	double seconds = 0, samples = 0, rate = 0, stall = 0, first = 0;
+
+	*c = (struct epoch_columns){ .unit = unit };
+	for (size_t i = 0; i < ml->epochs.count; i++)
+		if (epoch_at(ml, i)->stall_count >= STALLS_FOR_P99)
+			c->has_p99 = true;
+	for (size_t i = 0; i < ml->epochs.count; i++) {
+		const struct epoch_result *e = epoch_at(ml, i);
+
+		seconds = larger(seconds, e->seconds);
+		samples = larger(samples, e->samples_per_sec);
+		rate = larger(rate, e->sample_bytes_per_sec / unit->bytes);
+		stall = larger(stall, stall_of(e, c->has_p99));
+		first = larger(first, e->first_step_ns / NS_PER_S);
+	}
+	c->seconds = decimals_of(seconds, 2);
+	c->samples_per_sec = decimals_of(samples, 3);
+	c->rate = show_rate_decimals(unit, rate);
+	c->stall = decimals_of(stall, 3);
+	c->first_step = first >= 0.995 ? 1 : first >= 0.0995 ? 2 : 3;
+}
+
+static void put_cell(struct buf *out, int width, int decimals, double v, const char *sign)
+{
+	if (isnan(v))
+		buf_addf(out, "%*s", width, "-");
+	else
+		buf_addf(out, "%*.*f%s", width - (int)strlen(sign), decimals, v, sign);
+}
+
+static void put_epoch(struct buf *out, const struct epoch_columns *c, const struct epoch_line *l,
+		      bool has_first_step)
+{
+	char count[UNITS_TEXT_BYTES];
+
+	buf_addf(out, "%5s", l->name);
+	put_cell(out, 9, c->seconds, l->seconds, "");
+	buf_addf(out, "%10s", units_human_count(count, l->samples));
+	put_cell(out, 11, c->samples_per_sec, l->samples_per_sec, "");
+	put_cell(out, 7, c->rate, l->rate, "");
+	put_cell(out, 7, 1, l->au_percent, "%");
+	put_cell(out, 16, c->stall, l->stall_ms, "");
+	if (has_first_step)
+		put_cell(out, 15, c->first_step, l->first_step_seconds, "");
+	buf_addc(out, '\n');
+}
+
+static void put_one_epoch(struct buf *out, const struct epoch_columns *c,
+			  const struct epoch_result *e)
+{
+	struct epoch_line l = {
+		.samples = e->samples,
+		.seconds = e->seconds,
+		.samples_per_sec = e->samples_per_sec,
+		.rate = e->sample_bytes_per_sec / c->unit->bytes,
+		.au_percent = e->au_percent,
+		.stall_ms = stall_of(e, c->has_p99),
+		.first_step_seconds = e->first_step_ns / NS_PER_S,
+	};
+
+	snprintf(l.name, sizeof(l.name), "%" PRIu64, e->epoch);
+	put_epoch(out, c, &l, true);
+}
+
+static void put_all_epochs(struct buf *out, const struct epoch_columns *c,
+			   const struct job_result *r)
+{
+	const struct ml_result *ml = &r->ml;
+	const struct hist *stall = ml->stall_ns;
+	struct epoch_line l = {
+		.name = "all",
+		.samples = ml->samples,
+		.seconds = r->wall_seconds,
+		.samples_per_sec = ml->samples_per_sec,
+		.rate = ml->sample_bytes_per_sec / c->unit->bytes,
+		.au_percent = ml->au_percent,
+		.stall_ms = (double)NAN,
+	};
+
+	if (stall && !c->has_p99 && stall->count > 0)
+		l.stall_ms = hist_mean(stall) / NS_PER_MS;
+	else if (stall && hist_beyond(stall, 99) >= BEYOND)
+		l.stall_ms = (double)hist_percentile(stall, 99) / NS_PER_MS;
+	put_epoch(out, c, &l, false);
+}
+
+static bool is_at(const struct f64_list *list, unsigned i, double percent)
+{
+	return fabs(list->values[i] - percent) < 1e-9;
+}
+
+/* As many as fit beside name, count, mean and max: first those that people ask for, then the
+ * highest; in the order of the list. */
+static void fit_percentiles(struct latency_columns *c, const struct f64_list *list)
+{
+	static const double usual[] = { 99, 50, 90, 99.9, 95, 99.99 };
+	unsigned room = (unsigned)((WRAP_COLUMNS - LATENCY_NAME - LATENCY_COUNT) / c->width) - 2 -
+			c->has_min;
+	bool taken[F64_LIST_MAX] = { false };
+
+	room = list->count < room ? list->count : room;
+	for (size_t u = 0; u < ARRAY_LEN(usual); u++) {
+		for (unsigned i = 0; i < list->count && room > 0; i++) {
+			if (taken[i] || !is_at(list, i, usual[u]))
+				continue;
+			taken[i] = true;
+			room--;
+		}
+	}
+	for (unsigned i = list->count; i-- > 0 && room > 0;) {
+		room -= !taken[i];
+		taken[i] = true;
+	}
+	for (unsigned i = 0; i < list->count; i++)
+		if (taken[i])
+			c->percents[c->count++] = list->values[i];
+}
+
+/* Eight columns hold 999.999; a hung mount needs more. */
+static int latency_width(const struct text_latency_row *rows, size_t n, double unit_ns)
+{
+	int width = 8;
+	double largest = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].hist)
+			largest = larger(largest, (double)rows[i].hist->max_ns);
+	for (double limit = 999.95 * unit_ns; largest >= limit; limit *= 10)
+		width++;
+	return width;
+}
+
+/* The decimal points of a column stand below each other. */
+static void put_aligned(struct buf *out, const char *number, int width)
+{
+	int whole = (int)strcspn(number, ".");
+	int decimals = (int)strlen(number) - whole;
+
+	buf_addf(out, "%*.*s%-4.*s", width - 4, whole, number, decimals, number + whole);
+}
+
+/* NaN prints as `-`. */
+static void put_time(struct buf *out, const struct latency_columns *c, double ns)
+{
+	char number[UNITS_TEXT_BYTES];
+
+	if (isnan(ns))
+		buf_addf(out, "%*s", c->width, "-");
+	else
+		put_aligned(out, units_human_ms(number, ns / c->unit_ns * NS_PER_MS), c->width);
+}
+
+static void trim_right(struct buf *out)
+{
+	while (out->len > 0 && out->s[out->len - 1] == ' ')
+		out->s[--out->len] = '\0';
+}
+
+static void put_latency_header(struct buf *out, const struct latency_columns *c)
+{
+	char percent[UNITS_TEXT_BYTES], name[UNITS_TEXT_BYTES + 1], title[32];
+	int len =
+		snprintf(title, sizeof(title), "%s, %s", c->title ? c->title : "latency", c->unit);
+
+	buf_addf(out, "%s%*s", title, LATENCY_NAME + LATENCY_COUNT - len, "count");
+	buf_addf(out, "%*s", c->width, c->has_min ? "min" : "mean");
+	if (c->has_min)
+		buf_addf(out, "%*s", c->width, "mean");
+	for (unsigned i = 0; i < c->count; i++) {
+		snprintf(name, sizeof(name), "p%s", units_put_f64(percent, c->percents[i]));
+		buf_addf(out, "%*s", c->width, name);
+	}
+	buf_addf(out, "%*s\n", c->width, "max");
+}
+
+static void put_latency(struct buf *out, const struct latency_columns *c,
+			const struct text_latency_row *row)
+{
+	const double unknown = (double)NAN;
+	char count[UNITS_TEXT_BYTES];
+	const struct hist *h = row->hist;
+	/* Operations of a chain are counted, their latencies unknown: those of the others would not
+	 * stand for all. */
+	bool is_known = h && h->count > 0 && h->count >= row->count;
+
+	buf_addf(out, "%-*s%*s", LATENCY_NAME, row->name, LATENCY_COUNT,
+		 units_human_count(count, row->count));
+	if (c->has_min)
+		put_time(out, c, is_known ? (double)h->min_ns : unknown);
+	put_time(out, c, is_known ? hist_mean(h) : unknown);
+	for (unsigned i = 0; i < c->count; i++) {
+		bool is_sure = is_known && hist_beyond(h, c->percents[i]) >= BEYOND;
+
+		put_time(out, c, is_sure ? (double)hist_percentile(h, c->percents[i]) : unknown);
+	}
+	put_time(out, c, is_known ? (double)h->max_ns : unknown);
+	trim_right(out);
+	buf_addc(out, '\n');
+}
+
+static void put_latencies(struct buf *out, struct latency_columns *c,
+			  const struct text_latency_row *rows, size_t n,
+			  const struct f64_list *percentiles)
+{
+	bool any = false;
+
+	c->width = latency_width(rows, n, c->unit_ns);
+	fit_percentiles(c, percentiles);
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].count == 0)
+			continue;
+		if (!any)
+			put_latency_header(out, c);
+		any = true;
+		put_latency(out, c, &rows[i]);
+	}
+}
+
+/* Is a microsecond the better unit: would the means lose their digits? */
+static bool is_short(const struct text_latency_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].hist && hist_mean(rows[i].hist) >= SHORT_NS)
+			return false;
+	return true;
+}
+
+void text_epochs(struct buf *out, const struct job_result *r, const struct rate_unit *unit,
+		 unsigned most_lines)
+{
+	const struct ml_result *ml = &r->ml;
+	struct epoch_columns c;
+	size_t kept = ml->epochs.count;
+	bool has_all = ml->epochs_total > 1;
+
+	if (kept == 0)
+		return;
+	plan_columns(&c, ml, unit);
+	buf_addf(out, "epoch  seconds   samples  samples/s%7s     AU%16s%15s\n", unit->name,
+		 c.has_p99 ? "stall p99, ms" : "stall mean, ms", "first step, s");
+
+	size_t room = most_lines > 2 ? most_lines - 2 : 0;
+	room = room < EPOCHS_LEAST ? EPOCHS_LEAST : room;
+	size_t head = kept, tail = kept;
+	if (ml->epochs_total > kept) {
+		/* The last ones were not kept: what there is, then `...`. */
+		head = kept < room ? kept : room - 1;
+	} else if (kept > room) {
+		head = room > EPOCHS_AT_START + 1 ? EPOCHS_AT_START : 1;
+		tail = kept - (room - 1 - head);
+	}
+	for (size_t i = 0; i < head; i++)
+		put_one_epoch(out, &c, epoch_at(ml, i));
+	if (head < kept || ml->epochs_total > kept)
+		buf_add(out, "  ...\n");
+	for (size_t i = tail; i < kept; i++)
+		put_one_epoch(out, &c, epoch_at(ml, i));
+	if (has_all)
+		put_all_epochs(out, &c, r);
+}
+
+const char *text_unit_read(const struct ml_result *ml)
+{
+	return ml->samples_per_extent > 1 ? "extent" : "sample";
+}
+
+void text_latency(struct buf *out, const struct job_result *r, const struct f64_list *percentiles)
+{
+	const struct ml_result *ml = &r->ml;
+	const struct ops_result *o = &r->ops;
+	const struct text_latency_row rows[] = {
+		{ "open", o->open.total, o->open.lat_ns },
+		{ "stat", o->stat.total, o->stat.lat_ns },
+		{ "read", o->read.total, o->read.lat_ns },
+		{ "write", o->write.total, o->write.lat_ns },
+		{ "fsync", o->fsync.total, o->fsync.lat_ns },
+		{ "close", o->close.total, o->close.lat_ns },
+		{ text_unit_read(ml), ml->sample_ns ? ml->sample_ns->count : 0, ml->sample_ns },
+		{ "hit", ml->cache.hit_ns ? ml->cache.hit_ns->count : 0, ml->cache.hit_ns },
+		{ "peer hit", ml->cache.peer_ns ? ml->cache.peer_ns->count : 0, ml->cache.peer_ns },
+		{ "miss", ml->cache.miss_ns ? ml->cache.miss_ns->count : 0, ml->cache.miss_ns },
+		{ "stall", ml->stall_ns ? ml->stall_ns->count : 0, ml->stall_ns },
+		{ "step", ml->step_ns ? ml->step_ns->count : 0, ml->step_ns },
+	};
+	struct latency_columns c = { .unit = "ms", .unit_ns = NS_PER_MS };
+
+	put_latencies(out, &c, rows, ARRAY_LEN(rows), percentiles);
+}
+
+const char *text_io_latency(struct buf *out, const struct text_latency_row *rows, size_t n,
+			    const struct f64_list *percentiles)
+{
+	bool is_us = is_short(rows, n);
+	struct latency_columns c = { .unit = is_us ? "us" : "ms",
+				     .unit_ns = is_us ? 1e3 : NS_PER_MS,
+				     .has_min = true };
+
+	put_latencies(out, &c, rows, n, percentiles);
+	return c.unit;
+}
+
+void text_rows_latency(struct buf *out, const char *title, const struct text_latency_row *rows,
+		       size_t n, const struct f64_list *percentiles)
+{
+	struct latency_columns c = { .title = title, .unit = "ms", .unit_ns = NS_PER_MS };
+
+	put_latencies(out, &c, rows, n, percentiles);
+}
