@@ -161,8 +161,8 @@ struct live_field {
 	/* DISTRIBUTION: the member is the first of MLGEN_OPS, one for each. */
 	bool is_by_operation;
 	enum live_join join;
-	/* What a metric of it is (report/prometheus/prometheus.h), where help says it of an interval; "" =
-	 * there is none. */
+	/* What a metric of it is (report/prometheus/prometheus.h), where help says it of an
+	 * interval; "" = there is none. */
 	const char *metric;
 };
 extern const struct live_field live_fields[];
