@@ -12,7 +12,7 @@
 #include "report/output/output.h"
 #include "report/plan/plan.h"
 #include "report/prometheus/prometheus.h"
-#include "run/results.h"
+#include "run/result/result.h"
 
 struct csv;
 struct json_each;

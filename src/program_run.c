@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "report/live/live.h"
 #include "report/text/text.h"
-#include "run/failed.h"
+#include "run/result/result.h"
 #include "run/run.h"
 
 static void check_plans(struct program *p, struct plan_report *plans)

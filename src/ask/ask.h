@@ -8,7 +8,7 @@
 #include "hosts/hosts.h"
 #include "io/host.h"
 #include "job/job.h"
-#include "run/results.h"
+#include "run/result/result.h"
 
 struct mlperf_row; /* ask/mlperf/mlperf.h */
 

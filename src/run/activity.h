@@ -4,7 +4,7 @@
 
 #include "job/job.h"
 #include "run/memneed.h"
-#include "run/results.h"
+#include "run/result/result.h"
 #include "run/rules.h"
 #include "run/slot.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "run/activity.h"
-#include "run/failed.h"
+#include "run/result/result.h"
 
 static char *or_null(char *s)
 {
@@ -17,12 +17,12 @@ static char *or_null(char *s)
 
 void collect_workers(struct slot *s)
 {
-	const struct worker *w = atomic_load(&s->workers.first);
+	const struct worker *w = worker_counted(atomic_load(&s->workers.first));
 
 	opstat_fini(&s->total);
 	opstat_init(&s->total);
-	for (; w; w = w->next)
-		if (w->is_helper)
+	for (; w; w = worker_counted(w->next))
+		if (w->share == WORKER_MOVES)
 			opstat_merge_moved(&s->total, &w->stat);
 		else
 			opstat_merge(&s->total, &w->stat);
@@ -43,15 +43,15 @@ void collect_worker_time(struct loader_percent *p, const struct opstat *t)
 	double rest = wall - inside - (double)t->idle_ns;
 	double cpu = (double)t->usage.user_ns < rest ? (double)t->usage.user_ns : rest;
 	*p = (struct loader_percent){
-		.open = collect_percent((double)b[MLGEN_OPEN], wall),
-		.stat = collect_percent((double)b[MLGEN_STAT], wall),
-		.read = collect_percent((double)b[MLGEN_READ], wall),
-		.write = collect_percent((double)b[MLGEN_WRITE], wall),
-		.fsync = collect_percent((double)(b[MLGEN_FSYNC] + b[MLGEN_FDATASYNC]), wall),
-		.close = collect_percent((double)b[MLGEN_CLOSE], wall),
-		.reap = collect_percent((double)t->reap_ns, wall),
-		.cpu = collect_percent(cpu, wall),
-		.idle = collect_percent((double)t->idle_ns, wall),
+		.open = result_percent((double)b[MLGEN_OPEN], wall),
+		.stat = result_percent((double)b[MLGEN_STAT], wall),
+		.read = result_percent((double)b[MLGEN_READ], wall),
+		.write = result_percent((double)b[MLGEN_WRITE], wall),
+		.fsync = result_percent((double)(b[MLGEN_FSYNC] + b[MLGEN_FDATASYNC]), wall),
+		.close = result_percent((double)b[MLGEN_CLOSE], wall),
+		.reap = result_percent((double)t->reap_ns, wall),
+		.cpu = result_percent(cpu, wall),
+		.idle = result_percent((double)t->idle_ns, wall),
 	};
 	p->other = 100 - p->open - p->stat - p->read - p->write - p->fsync - p->close - p->reap -
 		   p->cpu - p->idle;
@@ -173,11 +173,11 @@ void collect_around(struct job_result *out, const struct slot *s, size_t record)
 void collect_numa(struct numa_result *n, const struct slot *s)
 {
 	const struct placement *p = &s->place;
-	const struct worker *w = atomic_load(&s->workers.first);
+	const struct worker *w = worker_counted(atomic_load(&s->workers.first));
 	struct node_watch all = { 0 };
 	struct buf text = { 0 };
 
-	for (; w; w = w->next)
+	for (; w; w = worker_counted(w->next))
 		node_watch_merge(&all, &w->watch);
 	node_set_text(&all.seen, &text);
 	*n = (struct numa_result){
@@ -186,7 +186,7 @@ void collect_numa(struct numa_result *n, const struct slot *s)
 		.loader_nodes = all.looks ? buf_take(&text) : NULL,
 		.far_percent = p->disk_node < 0
 				       ? (double)NAN
-				       : collect_percent((double)all.far, (double)all.looks),
+				       : result_percent((double)all.far, (double)all.looks),
 		.unbound = p->unbound,
 	};
 	buf_fini(&text);

@@ -2,9 +2,7 @@
 /* collect.h - from what threads counted to the figures of a report. */
 #pragma once
 
-#include <math.h>
-
-#include "run/results.h"
+#include "run/result/result.h"
 #include "run/slot.h"
 
 /* Fill a record of one job; its activity does what is its own. Histograms stay the slot's. */
@@ -30,14 +28,3 @@ void collect_numa(struct numa_result *n, const struct slot *s);
 /* The first of the errors that n workers, from number `first` on, counted. */
 void collect_first_error(struct failed_result *f, const struct slot *s, uint64_t first, uint64_t n);
 const char *collect_in_use(const struct slot *s);
-
-/* NaN of nothing. */
-static inline double collect_percent(double part, double whole)
-{
-	return whole > 0 ? 100 * part / whole : (double)NAN;
-}
-
-static inline double collect_per_second(uint64_t n, double seconds)
-{
-	return seconds > 0 ? (double)n / seconds : 0;
-}

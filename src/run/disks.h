@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "run/results.h"
+#include "run/result/result.h"
 #include "run/slot.h"
 
 struct disk_count;

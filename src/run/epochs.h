@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "data/order/order.h"
-#include "run/results.h"
+#include "run/result/result.h"
 
 /*
  * Each rank hands in its own account of an epoch when it has finished it;

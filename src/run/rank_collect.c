@@ -33,8 +33,8 @@ void rank_collect_au(struct job_result *out, const struct rank *ranks, const str
 			wall_ns = count_get(&c->step_ns);
 		if (r->counts && r->cut_ns > cut_ns)
 			cut_ns = r->cut_ns;
-		au[i] = has_compute ? collect_percent((double)r->counted_compute_ns,
-						      (double)r->counted_wall_ns)
+		au[i] = has_compute ? result_percent((double)r->counted_compute_ns,
+						     (double)r->counted_wall_ns)
 				    : (double)NAN;
 		if (!isnan(au[i])) {
 			au_sum += au[i];
@@ -96,14 +96,14 @@ void rank_collect_time(struct time_percent *p, const struct rank *ranks, uint64_
 	double known = compute + stall + barrier + others + oversleep + evaluation + checkpoint;
 	wall += evaluation + checkpoint;
 	*p = (struct time_percent){
-		.compute = collect_percent(compute, wall),
-		.stall = collect_percent(stall, wall),
-		.barrier = collect_percent(barrier, wall),
-		.host_barrier = collect_percent(others, wall),
-		.checkpoint = collect_percent(checkpoint, wall),
-		.evaluation = collect_percent(evaluation, wall),
-		.oversleep = collect_percent(oversleep, wall),
-		.other = collect_percent(wall > known ? wall - known : 0, wall),
+		.compute = result_percent(compute, wall),
+		.stall = result_percent(stall, wall),
+		.barrier = result_percent(barrier, wall),
+		.host_barrier = result_percent(others, wall),
+		.checkpoint = result_percent(checkpoint, wall),
+		.evaluation = result_percent(evaluation, wall),
+		.oversleep = result_percent(oversleep, wall),
+		.other = result_percent(wall > known ? wall - known : 0, wall),
 	};
 }
 

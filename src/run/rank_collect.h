@@ -3,7 +3,7 @@
 #pragma once
 
 #include "run/rank.h"
-#include "run/results.h"
+#include "run/result/result.h"
 
 /* All of these after the ranks were joined, of `n` of them, one behind the other. DESIGN.md, "What
  * the numbers mean". */

@@ -169,10 +169,10 @@ void run_free(struct run *r)
 
 static bool has_counted(struct slot *s)
 {
-	const struct worker *w = atomic_load(&s->workers.first);
+	const struct worker *w = worker_counted(atomic_load(&s->workers.first));
 	bool counted = slot_counts(s);
 
-	for (; w; w = w->next)
+	for (; w; w = worker_counted(w->next))
 		counted |= w->counts;
 	return counted;
 }

@@ -12,7 +12,7 @@
 #include "data/file/file.h"
 #include "io/host.h"
 #include "job/job.h"
-#include "run/results.h"
+#include "run/result/result.h"
 #include "run/watch/watch.h"
 
 /*

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "run/activity.h"
 #include "run/collect.h"
-#include "run/merge.h"
+#include "run/result/result.h"
 #include "run/run_inside.h"
 
 /* A job that was still running when the threads were given up. */

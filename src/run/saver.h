@@ -9,7 +9,7 @@
 #include "base/stop.h"
 #include "data/state/state.h"
 #include "run/failure.h"
-#include "run/results.h"
+#include "run/result/result.h"
 #include "run/worker.h"
 
 /*
@@ -101,5 +101,5 @@ struct saver_look {
 };
 void saver_look(const struct saver *s, struct saver_look *look);
 
-/* After join: records and what stands for all of them (results.h). */
+/* After join: records and what stands for all of them (result.h). */
 void saver_collect(struct saver *s, struct checkpoints_result *r);

@@ -99,6 +99,7 @@ static int set_up(struct saver_thread *t, struct mlgen_err *err)
 	else
 		snprintf(cfg.role, sizeof(cfg.role), "saver of all");
 	cfg.list = s->cfg.workers;
+	cfg.share = s->cfg.beside ? WORKER_APART : WORKER_WHOLE;
 	rc = worker_open(&t->worker, &cfg, err);
 	if (rc < 0)
 		return rc;

@@ -297,7 +297,7 @@ int setup_checkpoints_saver(struct slot *s, struct run_shared *run, struct mlgen
 		.stop = &s->progress.stop,
 		.hosts = run->cfg.hosts,
 		.channel = run->channels + (uint32_t)run->cfg.count + (uint32_t)(s - s->all),
-		.workers = job_work(s->job)->has_accelerators ? NULL : &s->workers,
+		.workers = &s->workers,
 		.is_restore = job_work(s->job)->restores,
 		.align_bytes = s->checkpoint_align_bytes,
 		.beside = job_work(s->job)->has_accelerators ? &s->train.engine_job : NULL,

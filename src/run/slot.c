@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "run/activity.h"
 #include "run/make/make.h"
-#include "run/saver.h"
 
 bool slot_touches_files(const struct slot *s)
 {
@@ -37,9 +36,10 @@ bool slot_has_begun(const struct slot *s)
 	return s->does->start_ns && s->does->start_ns(s) != 0;
 }
 
+/* The workers that the job's figures count. */
 static struct worker *first_of(const struct slot *s)
 {
-	return atomic_load(&s->workers.first);
+	return worker_counted(atomic_load(&s->workers.first));
 }
 
 uint64_t slot_worker_bytes(const struct worker *w, unsigned direction)
@@ -63,7 +63,7 @@ uint64_t slot_io_bytes(const struct slot *s, unsigned direction)
 {
 	uint64_t n = 0;
 
-	for (const struct worker *w = first_of(s); w; w = w->next)
+	for (const struct worker *w = first_of(s); w; w = worker_counted(w->next))
 		n += slot_worker_bytes(w, direction);
 	return n;
 }
@@ -72,7 +72,7 @@ static uint64_t read_bytes_of(const struct slot *s)
 {
 	uint64_t n = 0;
 
-	for (const struct worker *w = first_of(s); w; w = w->next)
+	for (const struct worker *w = first_of(s); w; w = worker_counted(w->next))
 		n += count_get(&w->stat.io_bytes[0]);
 	return n;
 }
@@ -100,7 +100,7 @@ uint64_t slot_ios(const struct slot *s, unsigned direction)
 {
 	uint64_t n = 0;
 
-	for (const struct worker *w = first_of(s); w; w = w->next)
+	for (const struct worker *w = first_of(s); w; w = worker_counted(w->next))
 		n += slot_worker_ios(w, direction);
 	return n;
 }
@@ -126,10 +126,10 @@ static void look_at_time(const struct opstat *t, struct live *live)
 	live->idle_ns += count_get(&t->idle_ns);
 }
 
-static void look_at_all(const struct opstat *t, bool is_helper, struct live *live)
+static void look_at_all(const struct opstat *t, bool has_time, struct live *live)
 {
-	look_at_moved(t, !is_helper, live);
-	if (!is_helper)
+	look_at_moved(t, has_time, live);
+	if (has_time)
 		look_at_time(t, live);
 }
 
@@ -146,12 +146,14 @@ static void slot_look_at(struct worker *w, struct live *live)
 	const struct io *io = atomic_load(&w->io);
 	struct io_outstanding o = { 0 };
 
+	bool has_time = w->share == WORKER_WHOLE;
+
 	pthread_mutex_lock(&w->books);
-	look_at_all(&w->stat, w->is_helper, live);
+	look_at_all(&w->stat, has_time, live);
 	if (w->left_out.sample)
-		look_at_all(&w->left_out, w->is_helper, live);
+		look_at_all(&w->left_out, has_time, live);
 	pthread_mutex_unlock(&w->books);
-	if (!w->is_helper && io && !atomic_load(&w->has_ended))
+	if (has_time && io && !atomic_load(&w->has_ended))
 		live->worker_ns += live->now_ns;
 	live->errors += count_get(&w->stat.errors);
 	if (io)
@@ -162,7 +164,7 @@ static void slot_look_at(struct worker *w, struct live *live)
 
 void slot_look_at_workers(const struct slot *s, struct live *live)
 {
-	for (struct worker *w = first_of(s); w; w = w->next)
+	for (struct worker *w = first_of(s); w; w = worker_counted(w->next))
 		slot_look_at(w, live);
 }
 
@@ -198,12 +200,7 @@ void slot_each_call(struct slot *s, uint64_t now_ns, slot_tell *tell, void *arg)
 	const struct worker *w;
 
 	crew_look(&s->progress.crew, tell_one, &t);
-	if (!slot_is_working(s))
-		return;
-	for (w = first_of(s); w; w = w->next)
-		tell_worker(&t, w);
-	/* Savers of a training are in no list of workers. */
-	for (uint64_t i = 0; s->train.saver && (w = saver_worker(s->train.saver, i)); i++)
+	for (w = atomic_load(&s->workers.first); w; w = w->next)
 		tell_worker(&t, w);
 }
 

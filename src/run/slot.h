@@ -11,7 +11,7 @@
 #include "run/failure.h"
 #include "run/make/make.h"
 #include "run/placement.h"
-#include "run/results.h"
+#include "run/result/result.h"
 #include "run/run.h"
 #include "run/span.h"
 #include "run/train.h"

@@ -11,7 +11,7 @@
 #include "io/memsource.h"
 #include "io/mount.h"
 #include "io/netif.h"
-#include "run/mark.h"
+#include "run/result/result.h"
 
 /*
  * It begins at time zero, behind preparation and startdelay, and anew where ramp_time is over. It

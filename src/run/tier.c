@@ -301,6 +301,9 @@ void tier_free(struct tier *t)
 		tier_server_free(c->server);
 		close_cache(t, c, NULL);
 		tier_filler_free(c->filler);
+		if (c->warmer)
+			tier_thread_fini(c->warmer);
+		mem_free(c->warmer);
 		tier_decide_fini(c);
 		mem_free(c->slots);
 		mem_free(c->sums);

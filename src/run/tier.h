@@ -12,7 +12,7 @@
 #include "run/memneed.h"
 #include "run/placement.h"
 #include "run/read/read.h"
-#include "run/results.h"
+#include "run/result/result.h"
 #include "run/stages.h"
 #include "run/worker.h"
 

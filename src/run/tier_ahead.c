@@ -63,27 +63,29 @@ static void fill(struct tier_thread *th)
 	}
 }
 
-/* On a thread of its own, since an engine is its thread's. */
+/* On a thread of its own, since an engine is its thread's. It stays with the cache, as the list of
+ * the job's workers has it. */
 static int warm(struct tier_cache *c, struct mlgen_err *err)
 {
-	struct tier_thread th = { .cache = c,
-				  .role = "cache warmer",
-				  .files = 2,
-				  .buf_bytes = 1u << 20,
-				  .may_stop = true,
-				  .fills_itself = true,
-				  .is_not_counted = true,
-				  .work = fill };
 	struct clock *clock = c->tier->cfg.clock;
 	int rc, met;
 
-	tier_thread_init(&th);
-	rc = tier_thread_start(&th, err);
+	c->warmer = mem_zalloc(sizeof(*c->warmer));
+	*c->warmer = (struct tier_thread){ .cache = c,
+					   .role = "cache warmer",
+					   .files = 2,
+					   .buf_bytes = 1u << 20,
+					   .may_stop = true,
+					   .fills_itself = true,
+					   .is_apart = true,
+					   .work = fill };
+	tier_thread_init(c->warmer);
+	rc = tier_thread_start(c->warmer, err);
 	clock_leave(clock);
-	met = tier_thread_join(&th, err);
+	met = tier_thread_join(c->warmer, err);
 	clock_expect(clock, 1);
 	clock_join(clock);
-	tier_thread_fini(&th);
+	tier_thread_end(c->warmer);
 	return rc ? rc : met;
 }
 

@@ -36,10 +36,17 @@ void tier_thread_init(struct tier_thread *t)
 	worker_init(&t->worker);
 }
 
-void tier_thread_fini(struct tier_thread *t)
+void tier_thread_end(struct tier_thread *t)
 {
 	tier_loader_free(t->loader);
 	reader_free(t->reader);
+	t->loader = NULL;
+	t->reader = NULL;
+}
+
+void tier_thread_fini(struct tier_thread *t)
+{
+	tier_thread_end(t);
 	worker_fini(&t->worker);
 }
 
@@ -60,10 +67,9 @@ static int open_thread(struct tier_thread *th)
 	};
 	int rc;
 
-	if (!th->is_not_counted)
-		cfg.list = t->cfg.workers;
+	cfg.list = t->cfg.workers;
+	cfg.share = th->is_apart ? WORKER_APART : WORKER_MOVES;
 	cfg.has_ramp = t->job->ramp_time_ns > 0;
-	th->worker.is_helper = true;
 	snprintf(cfg.role, sizeof(cfg.role), "%s", th->role);
 	rc = worker_open(&th->worker, &cfg, &th->err);
 	if (rc < 0)
@@ -81,11 +87,11 @@ static void close_thread(struct tier_thread *th)
 {
 	struct tier *t = th->cache->tier;
 
-	if (th->loader && !th->is_not_counted)
+	if (th->loader && !th->is_apart)
 		tier_loader_close(th->loader);
 	else if (th->loader && t->place->leave)
 		t->place->leave(th->loader);
-	if (!th->is_not_counted)
+	if (!th->is_apart)
 		worker_stop_counting(&th->worker, clock_now(t->cfg.clock));
 	worker_close(&th->worker);
 }
@@ -122,8 +128,7 @@ void tier_thread_begin(struct tier_thread *t)
 {
 	const struct tier_config *cfg = &t->cache->tier->cfg;
 
-	if (!t->worker.counts && !t->is_not_counted &&
-	    (!cfg->counting || atomic_load(cfg->counting)))
+	if (!t->worker.counts && !t->is_apart && (!cfg->counting || atomic_load(cfg->counting)))
 		worker_start_counting(&t->worker, cfg->place, clock_now(cfg->clock));
 }
 

@@ -274,6 +274,7 @@ struct tier_cache {
 	uint32_t *sums;             /* of slots: cache_verify; else NULL */
 	struct tier_filler *filler; /* of cache_fill=async; else NULL */
 	struct tier_server *server; /* for other processes; NULL */
+	struct tier_thread *warmer; /* of cache_warm, which has ended; NULL */
 	unsigned char *memory;      /* all slots, one behind the other; NULL */
 	size_t memory_bytes;
 	_Atomic uint64_t free_ns; /* played: when all that is asked for passed */
@@ -538,9 +539,9 @@ struct tier_thread {
 	uint64_t number;  /* as tier_loader_new asks for it */
 	unsigned files;
 	size_t buf_bytes;
-	bool may_stop;       /* the run's end ends its operations */
-	bool fills_itself;   /* whatever cache_fill says */
-	bool is_not_counted; /* neither what it moves nor when */
+	bool may_stop;     /* the run's end ends its operations */
+	bool fills_itself; /* whatever cache_fill says */
+	bool is_apart;     /* neither what it moves nor its time counts */
 	/* All that it does. What fails is said in thread->err. */
 	void (*work)(struct tier_thread *thread);
 	void *arg;
@@ -556,7 +557,9 @@ int tier_thread_start(struct tier_thread *t, struct mlgen_err *err);
 /* Whoever ends it has told `work` to come to its end. 0, or -errno with err: what it has met, but
  * for the run's end, -ECANCELED. */
 int tier_thread_join(struct tier_thread *t, struct mlgen_err *err);
-/* After it was joined, or never started. */
+/* After it was joined, or never started. Of one that has ended before the job the worker alone
+ * stays, for those who walk through the list of workers. */
+void tier_thread_end(struct tier_thread *t);
 void tier_thread_fini(struct tier_thread *t);
 
 /* Called by `work` before each unit: what it moves from here on counts if ramp_time is over. */

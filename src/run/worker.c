@@ -47,6 +47,13 @@ static void keep_ended(struct worker *w)
 	vec_push(&w->ended, w->io);
 }
 
+struct worker *worker_counted(struct worker *w)
+{
+	while (w && w->share == WORKER_APART)
+		w = w->next;
+	return w;
+}
+
 /* The list is only ever added to. */
 static void join(struct worker_list *list, struct worker *w)
 {
@@ -67,6 +74,7 @@ int worker_open(struct worker *w, const struct worker_config *cfg, struct mlgen_
 
 	if (cfg->has_ramp && !w->left_out.sample)
 		opstat_init(&w->left_out);
+	w->share = cfg->share;
 	if (cfg->list && !w->is_listed)
 		join(cfg->list, w);
 	own_descriptors(cfg->io.job);

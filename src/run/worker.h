@@ -29,18 +29,25 @@ struct rate_set {
 struct worker;
 
 /*
- * All threads of a job that move bytes for its work: loaders, streams, threads of a cache tier, and
- * the savers of a job that does nothing else. A thread joins in worker_open and stays until the job
- * is freed. Any thread may walk through the list, by `next`.
+ * All threads that do I/O for the work of a job: loaders, streams, savers and threads of a cache
+ * tier. A thread joins in worker_open and stays in the list until the job is freed. Any thread may
+ * walk through the list, by `next`.
  */
 struct worker_list {
 	struct worker *_Atomic first;
 };
 
+/* Which figures of its job a worker's counts are part of. */
+enum worker_share {
+	WORKER_WHOLE, /* all of them */
+	WORKER_MOVES, /* what it moves, but not its time: it helps those whose time is reported */
+	WORKER_APART, /* none: its own figures are reported apart, as those of a training's savers
+		       */
+};
+
 /*
- * Loaders of a training, streams of a plain job, savers and threads of a cache tier are workers.
- * Made before the thread starts, by worker_init;
- * what it counts is read by others after it was joined, but for what is atomic.
+ * A worker is made before its thread starts, by worker_init. What it counts is read by others after
+ * the thread was joined, except for what is atomic.
  */
 struct worker {
 	pthread_t thread;
@@ -55,8 +62,7 @@ struct worker {
 	VEC(struct io *) ended;
 	struct worker *next; /* in its struct worker_list */
 	bool is_listed;
-	/* The thread helps those whose time is reported: only what it moves counts. */
-	bool is_helper;
+	enum worker_share share;  /* by worker_open */
 	struct trace_ring *trace; /* from worker_open to worker_close; NULL */
 	bool counts;              /* past ramp_time */
 	bool is_paused;
@@ -81,6 +87,9 @@ struct run_watch {
 void worker_init(struct worker *w);
 void worker_fini(struct worker *w); /* after join; takes a zeroed one */
 
+/* The first worker from `w` on that its job's figures count, or NULL; for a walk through a list. */
+struct worker *worker_counted(struct worker *w);
+
 /* On its own thread, below. */
 
 struct worker_config {
@@ -88,9 +97,10 @@ struct worker_config {
 	const struct placement *place;
 	const struct traced *traced;  /* NULL = there is no trace */
 	char role[TRACED_ROLE_BYTES]; /* ... for that */
-	struct worker_list *list;     /* to join; NULL = none */
-	bool has_ramp;                /* it will forget what it counts at first */
-	struct io_config io;          /* `stat` and `trace` are the worker's */
+	struct worker_list *list;     /* to join; NULL in tests */
+	enum worker_share share;
+	bool has_ramp;       /* it will forget what it counts at first */
+	struct io_config io; /* `stat` and `trace` are the worker's */
 };
 
 /* On the right CPUs, then io_new: buffers lie on the node that touches them first. With

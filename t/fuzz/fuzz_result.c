@@ -10,7 +10,7 @@
 #include "io/engines.h"
 #include "report/document/document.h"
 #include "report/text/text.h"
-#include "run/merge.h"
+#include "run/result/result.h"
 
 static void look_up(const struct results_file *f)
 {

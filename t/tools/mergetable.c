@@ -4,7 +4,7 @@
 
 #include "../unit/merge_rig.h"
 #include "job/job.h"
-#include "run/merge.h"
+#include "run/result/result.h"
 
 enum { WAYS = MERGE_TURNS + 1 };
 

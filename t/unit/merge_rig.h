@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "run/metrics_result.h"
+#include "run/result/result.h"
 #include "work/workloads.h"
 
 #define NONE ((double)NAN)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "run/results.h"
+#include "run/result/result.h"
 #include "work/workloads.h"
 
 #define NONE ((double)NAN)

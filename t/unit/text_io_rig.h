@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "run/results.h"
+#include "run/result/result.h"
 #include "work/workloads.h"
 
 #define NONE ((double)NAN)

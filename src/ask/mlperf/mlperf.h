@@ -16,7 +16,7 @@
 #include "ask/ask.h"
 #include "base/buf.h"
 #include "job/job.h"
-#include "run/results.h"
+#include "run/result/result.h"
 
 struct mlperf_group;
 

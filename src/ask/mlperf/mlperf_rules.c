@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "job/job.h"
-#include "run/results.h"
+#include "run/result/result.h"
 
 #define MLPERF_PREFETCH 2 /* at most */
 

@@ -17,8 +17,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "report/text/text.h"
-#include "run/failed.h"
-#include "run/merge.h"
+#include "run/result/result.h"
 #include "stat/hist.h"
 
 /* ---- may these documents become one report, and which ran side by side? ---- */

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "report/document/document.h"
-#include "run/merge.h"
+#include "run/result/result.h"
 
 /* ---- what one process of several does ---- */
 

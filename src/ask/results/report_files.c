@@ -18,7 +18,7 @@
 #include "report/html/html.h"
 #include "report/plan/plan.h"
 #include "report/text/text.h"
-#include "run/failed.h"
+#include "run/result/result.h"
 
 /* ---- the report of merged runs ---- */
 

@@ -12,7 +12,7 @@
 #include "field/unknown.h"
 #include "report/metrics/metrics.h"
 #include "report/plan/plan.h"
-#include "run/failed.h"
+#include "run/result/result.h"
 
 /* A document in the making of a result. */
 struct reading {

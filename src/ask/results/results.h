@@ -30,7 +30,7 @@
 #include "report/document/document.h"
 #include "report/metrics/metrics.h"
 #include "report/plan/plan.h"
-#include "run/results.h"
+#include "run/result/result.h"
 
 struct scored;
 

@@ -10,7 +10,7 @@
 
 #include "ask/results/results.h"
 #include "base/buf.h"
-#include "run/results.h"
+#include "run/result/result.h"
 
 /* ---- for src/ask/figure*.c alone ---- */
 

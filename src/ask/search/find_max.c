@@ -15,7 +15,7 @@
 #include "base/signals.h"
 #include "job/job.h"
 #include "report/text/text.h"
-#include "run/failed.h"
+#include "run/result/result.h"
 
 /* ---- what of a job and its runs the parts look at ---- */
 

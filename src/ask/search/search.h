@@ -14,7 +14,7 @@
 #include "ask/ask.h"
 #include "ask/results/results.h"
 #include "base/clock.h"
-#include "run/results.h"
+#include "run/result/result.h"
 #include "run/run.h"
 
 /* ---- run the program's own command line once more, with other options ---- */

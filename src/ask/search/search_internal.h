@@ -18,7 +18,7 @@
 #include "job/job.h"
 #include "report/metrics/metrics.h"
 #include "report/text/text.h"
-#include "run/results.h"
+#include "run/result/result.h"
 
 /* ---- the largest number for which something noisy still holds ---- */
 

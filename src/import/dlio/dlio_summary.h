@@ -7,7 +7,7 @@
 #include <mlgen/err.h>
 
 #include "job/job.h"
-#include "run/results.h"
+#include "run/result/result.h"
 
 /*
  * For --output-format=dlio: DLIO's keys with its meanings and units ("GB" and "MB" are GiB and MiB,

@@ -23,7 +23,7 @@
 #include "job/job.h"
 #include "report/output/output.h"
 #include "report/plan/plan.h"
-#include "run/results.h"
+#include "run/result/result.h"
 #include "run/run.h"
 #include "run/watch/watch.h"
 

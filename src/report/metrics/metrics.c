@@ -13,7 +13,7 @@
 #include "config.h"
 #include "job/job.h"
 #include "report/plan/plan.h"
-#include "run/results.h"
+#include "run/result/result.h"
 
 /* metrics.c */
 extern const struct mlgen_field metrics_member_fields[];

@@ -19,8 +19,7 @@
 
 #include "job/job.h"
 #include "report/plan/plan.h"
-#include "run/metrics_result.h"
-#include "run/results.h"
+#include "run/result/result.h"
 #include "stat/metric.h"
 
 /* ---- every figure of the JSON document, declared once ---- */

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "report/metrics/metrics.h"
-#include "run/metrics_result.h"
+#include "run/result/result.h"
 #include "stat/metric.h"
 
 /* ---- the tables inside those of metrics.h ---- */

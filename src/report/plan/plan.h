@@ -23,7 +23,7 @@
 #include "io/mount.h"
 #include "job/job.h"
 #include "run/memneed.h"
-#include "run/results.h"
+#include "run/result/result.h"
 #include "stat/metric.h"
 #include "stat/sizes.h"
 

@@ -22,7 +22,7 @@
 #include "field/fields.h"
 #include "job/job.h"
 #include "report/plan/plan.h"
-#include "run/results.h"
+#include "run/result/result.h"
 
 /* ---- the report that people read ---- */
 

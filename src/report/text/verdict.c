@@ -13,7 +13,7 @@
 #include "job/job.h"
 #include "report/plan/plan.h"
 #include "run/interleave.h"
-#include "run/metrics_result.h"
+#include "run/result/result.h"
 
 #define STEPS_PER_BATCH_AHEAD 10
 

@@ -13,7 +13,7 @@
 #include "io/pagecache.h"
 #include "run/activity.h"
 #include "run/collect.h"
-#include "run/failed.h"
+#include "run/result/result.h"
 #include "work/plain/iofiles.h"
 #include "work/plain/plain_inside.h"
 #include "work/plain/stream.h"

@@ -21,7 +21,7 @@
 #include "report/plan/plan.h"
 #include "run/make/make.h"
 #include "run/memneed.h"
-#include "run/results.h"
+#include "run/result/result.h"
 #include "trace/trace.h"
 #include "trace/trace_names.h"
 #include "work/plain/stream.h"

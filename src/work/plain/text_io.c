@@ -15,7 +15,7 @@
 #include "base/wrap.h"
 #include "job/job.h"
 #include "report/text/text.h"
-#include "run/merge.h"
+#include "run/result/result.h"
 #include "work/plain/replay_flags.h"
 #include "work/plain/text_io.h"
 

@@ -8,7 +8,7 @@
 
 #include "report/plan/plan.h"
 #include "report/text/text.h"
-#include "run/results.h"
+#include "run/result/result.h"
 
 /* What a kind of plain jobs has of its own in its report. */
 struct text_io_kind {

@@ -14,10 +14,10 @@
 #include "job/job.h"
 #include "run/activity.h"
 #include "run/collect.h"
-#include "run/failed.h"
 #include "run/make/make.h"
 #include "run/rank_collect.h"
 #include "run/read/read.h"
+#include "run/result/result.h"
 #include "run/saver.h"
 #include "run/setup_checkpoints.h"
 #include "run/tier.h"
@@ -76,10 +76,10 @@ static void collect_eval(struct eval_result *e, const struct slot *s)
 		ns = count_get(&c->eval_ns) > ns ? count_get(&c->eval_ns) : ns;
 	}
 	e->seconds = (double)ns / 1e9;
-	e->samples_per_sec = collect_per_second(e->samples, e->seconds);
-	e->sample_bytes_per_sec = collect_per_second(e->sample_bytes, e->seconds);
+	e->samples_per_sec = result_per_second(e->samples, e->seconds);
+	e->sample_bytes_per_sec = result_per_second(e->sample_bytes, e->seconds);
 	e->io_bytes = s->total.eval_bytes;
-	e->io_bytes_per_sec = collect_per_second(e->io_bytes, e->seconds);
+	e->io_bytes_per_sec = result_per_second(e->io_bytes, e->seconds);
 }
 
 static void collect_rates(struct job_result *out)
@@ -87,9 +87,9 @@ static void collect_rates(struct job_result *out)
 	struct ml_result *ml = &out->ml;
 	double t = out->wall_seconds;
 
-	ml->samples_per_sec = collect_per_second(ml->samples, t);
-	ml->sample_bytes_per_sec = collect_per_second(ml->sample_bytes, t);
-	ml->io_bytes_per_sec = collect_per_second(ml->io_bytes, t + ml->cut_seconds);
+	ml->samples_per_sec = result_per_second(ml->samples, t);
+	ml->sample_bytes_per_sec = result_per_second(ml->sample_bytes, t);
+	ml->io_bytes_per_sec = result_per_second(ml->io_bytes, t + ml->cut_seconds);
 }
 
 static void collect_target(struct ml_result *ml, const struct job *j)

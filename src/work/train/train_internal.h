@@ -8,7 +8,7 @@
 #include "job/job.h"
 #include "report/plan/plan.h"
 #include "report/text/text.h"
-#include "run/results.h"
+#include "run/result/result.h"
 #include "run/rules.h"
 #include "run/slot.h"
 

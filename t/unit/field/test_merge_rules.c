@@ -4,7 +4,7 @@
 
 #include "base/util.h"
 #include "merge_rig.h"
-#include "run/merge.h"
+#include "run/result/result.h"
 #include "suites.h"
 
 /* Bytes of the struct that a row describes; 0 = none does. */

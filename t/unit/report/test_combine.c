@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/document/document.h"
-#include "run/merge.h"
+#include "run/result/result.h"
 #include "suites.h"
 #include "work/workloads.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "run/results.h"
+#include "run/result/result.h"
 #include "suites.h"
 
 #define SECOND UINT64_C(1000000000)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "run/merge.h"
+#include "run/result/result.h"
 #include "suites.h"
 #include "work/workloads.h"
 

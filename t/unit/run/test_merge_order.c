@@ -3,7 +3,7 @@
 #include <check.h>
 
 #include "merge_rig.h"
-#include "run/merge.h"
+#include "run/result/result.h"
 #include "suites.h"
 
 #define RECORDS 3

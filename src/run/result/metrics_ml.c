@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_ml.c - the tables of a training and its preparation. */
-#include "run/metrics_result.h"
+/* metrics_ml.c - rows of a training. */
+#include "run/result/result.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_checkpoint.c - the tables of checkpoints, saved and restored. */
-#include "run/metrics_result.h"
+/* metrics_checkpoint.c - rows of checkpoints. */
+#include "run/result/result.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,24 +1,178 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* results.h - what a run measured, as plain data that the reports print. */
+/* result.h - what a job came to: its figures, their rows, and how two results are merged. */
 #pragma once
 
+/*
+ * A job_result is what one job of a run came to, a run_result all of them. The tables of
+ * mlgen_field say for each figure its name in the document, its unit, and the rule by which it is
+ * merged. What cannot be told is NaN, UINT64_MAX or NULL. Results own what they point to unless a
+ * member says otherwise. Nothing here is called while a job runs.
+ */
+
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <mlgen/err.h>
 
 #include "data/file/file.h"
+#include "field/merge_rules.h"
+#include "io/energy.h"
 #include "io/host.h"
+#include "io/memsource.h"
 #include "io/mount.h"
+#include "io/netif.h"
 #include "io/noise.h"
 #include "io/topology.h"
 #include "job/job.h"
-#include "run/checkpoints_result.h"
 #include "run/make/make.h"
-#include "run/mark.h"
 #include "run/watch/watch.h"
 #include "stat/metric.h"
 #include "stat/opstat.h"
+
+/* NaN of nothing. */
+static inline double result_percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : (double)NAN;
+}
+
+static inline double result_per_second(uint64_t n, double seconds)
+{
+	return seconds > 0 ? (double)n / seconds : 0;
+}
+
+/* ---- this host at both ends of a record's window, and what it did meanwhile ---- */
+
+/* Counters of this host at one end of a window. */
+struct mark {
+	uint64_t ns; /* of the run's clock; 0 = it was not reached */
+	struct host_cpu cpu;
+	struct noise_counts noise;
+	uint64_t received_bytes; /* by the interface; UINT64_MAX = unknown */
+	/* What storage had delivered (read_bytes UINT64_MAX = unknown), and what the jobs that it
+	 * counts had read. */
+	struct memsource_count storage;
+	uint64_t jobs_read_bytes;
+	struct energy_counts energy;
+};
+
+/*
+ * The ends of a record's window. All that they hold counts on for the whole host, so that the
+ * window of several records is as exact as that of one: from the first of their beginnings to the
+ * last of their ends. A zeroed struct is none.
+ */
+struct marks {
+	struct mark begin, end;
+	uint64_t zero_ns;    /* when the jobs of the group began to prepare */
+	bool is_behind_ramp; /* the beginning is the end of ramp_time */
+	/* Whose bytes are counted; borrowed; NULL = nobody's, or of several records not the
+	 * same. */
+	const struct netif *network;
+	const struct memsource *storage;
+	double mhz_sum; /* of so many looks */
+	uint64_t mhz_looks;
+};
+
+/* From one to the other; 0 = it never began, or was over before. */
+uint64_t marks_ns(const struct marks *m);
+
+/* The window of both. */
+void marks_join(struct marks *to, const struct marks *from);
+
+/* The figures of a record. What cannot be told is NaN, UINT64_MAX or NULL. */
+struct window_result;
+struct host_result;
+struct network_result;
+struct storage_result;
+void marks_window(struct window_result *w, const struct marks *m);
+struct energy_result;
+struct thread_cpu_result;
+/* All but oversleep_ns, which stays. */
+void marks_host(struct host_result *h, const struct marks *m);
+void marks_network(struct network_result *n, const struct marks *m);
+/* What was delivered, what was read meanwhile, and its share from memory; false = nobody tells, and
+ * nothing is changed. */
+bool marks_storage(struct storage_result *st, const struct marks *m);
+/* Also of each GiB of `bytes`, and of each sample; 0 = there are none. */
+void marks_energy(struct energy_result *e, const struct marks *m, uint64_t bytes, uint64_t samples);
+/* What the process had beside the threads whose CPU time is in it. */
+void marks_other_cpu(struct thread_cpu_result *t, const struct marks *m);
+
+/* ---- what was measured of the checkpoints of a job, each and all ---- */
+
+struct hist;
+
+/* Where the threads of the ranks were while checkpoints were under way: percent of that time; sum
+ * 100. write and read with what asynchronous engines take for submit and reap. */
+struct rank_percent {
+	double data, open, write, read, fsync, close, other;
+};
+
+/* One checkpoint, saved or restored. */
+struct checkpoint_result {
+	uint64_t number, epoch, step;
+	char name[96];  /* of its directory */
+	double seconds; /* until the slowest rank was done */
+	uint64_t bytes, files, ranks;
+	double bytes_per_sec; /* of all local ranks */
+	uint64_t slowest_rank;
+	double slowest_rank_seconds, slowest_rank_bytes_per_sec;
+	double commit_seconds;                       /* rename and manifest, behind that */
+	uint64_t deleted_checkpoints, deleted_files; /* checkpoint_keep */
+	double delete_seconds;
+	/* In a training: how long its accelerators stood still for it. */
+	double snapshot_seconds, wait_seconds, stall_seconds;
+	bool complete;
+	char error[256]; /* "" = none */
+};
+
+#define CHECKPOINTS_KEPT 1024
+
+/* A rank's part of one that is complete. */
+struct checkpoint_rank {
+	uint64_t number, rank; /* of the checkpoint, of the rank */
+	double begin_seconds;  /* since the first checkpoint began */
+	double seconds;        /* until its slowest thread was done */
+};
+#define CHECKPOINT_RANKS_KEPT 4096
+
+/* The checkpoints of a job; what is NaN does not apply. Seconds are sums unless they say otherwise;
+ * incomplete ones are in count and items alone. */
+struct checkpoints_result {
+	bool is_restore;
+	const char *directory;         /* where they are; borrowed; NULL = unknown */
+	struct metric_list items;      /* checkpoint_result, the first 1024; owned */
+	struct metric_list rank_times; /* checkpoint_rank, the first 4096;
+					* owned */
+	uint64_t count, completed;
+	uint64_t ranks, threads;       /* of this host */
+	uint64_t job_ranks;            /* on all hosts */
+	uint64_t bytes;                /* moved in all, of complete ones */
+	uint64_t bytes_per_checkpoint; /* of the local ranks */
+	double seconds_mean, seconds_min, seconds_max;
+	double first_seconds, later_seconds; /* later: their mean */
+	double bytes_per_sec;                /* all bytes by all seconds */
+	double slowest_rank_bytes_per_sec;   /* MLPerf's score: the least of all */
+	uint64_t slowest_rank, slowest_checkpoint;
+	double stall_seconds, snapshot_seconds, wait_seconds;
+	uint64_t deleted_checkpoints, deleted_files;
+	double delete_seconds;
+	struct rank_percent rank_percent;
+	struct hist *open_ns, *write_ns, *read_ns, *fsync_ns, *close_ns, *rename_ns,
+		*unlink_ns; /* the slot's or the saver's */
+	bool durable;       /* every byte of the complete ones was flushed */
+	/* Dirty or under writeback on this host at the end, of whomever; of that at most what was
+	 * written. UINT64_MAX = not known. */
+	uint64_t dirty_bytes, in_memory_bytes;
+	bool verified;       /* verify= looked at every byte */
+	bool caches_dropped; /* drop_caches was done */
+	double wall_seconds; /* from the first begin to the last end */
+};
+
+/* None yet: count 0, and nothing is known. */
+void checkpoints_result_init(struct checkpoints_result *r);
+
+/* ---- what a run measured, as plain data that the reports print ---- */
 
 /*
  * Filled once, after all threads were joined; nothing in here is shared then. Units are in the
@@ -44,7 +198,7 @@ struct rank_time {
 };
 #define RANK_TIMES_KEPT 256
 
-/* What continue_on_error counted in place of ending the run: failed.h. */
+/* What continue_on_error counted in place of ending the run: result.h. */
 struct failed_result {
 	uint64_t count, of;   /* samples, or operations of a plain job */
 	double percent;       /* NaN: of nothing */
@@ -490,3 +644,128 @@ const struct checkpoints_result *job_result_checkpoints(const struct job_result 
 
 void run_result_fini(struct run_result *r);
 void mlperf_rules_fini(struct metric_list *l); /* of mlperf_rule */
+
+/* ---- what failed of a job that went on, and whether its max_errors allows so much ---- */
+
+/*
+ * Of a training samples fail: those that its accelerators took, in evaluations, too. Errors that
+ * none of them met (of what was read ahead, of an index, within ramp_time) count by themselves
+ * where no sample failed. Of a plain job operations fail.
+ */
+
+/* Are `count` of `of` more than the job's max_errors? */
+bool failed_exceeds(const struct job *job, uint64_t count, uint64_t of);
+
+/* Fill count, of and percent of a job's `failed` from its other counts. */
+void failed_count(struct job_result *r);
+
+/* The same, after it is known whether there are too many; then there is no AU of the job, and of
+ * epochs in which samples failed. */
+void failed_fill(struct job_result *r);
+
+/* Add up: too many in one are too many in all. failed_fill() comes behind. */
+void failed_merge(struct failed_result *to, const struct failed_result *from);
+
+/* Did more fail than allowed in any of the jobs? */
+bool failed_in_any(const struct run_result *r);
+
+/* ---- several results as one: jobs of a group, workers of a job, documents ---- */
+
+/*
+ * Fold the jobs of each group in which any job asks for group_reporting into the group's first; the
+ * others leave the list. Counts and rates add up, latencies merge exactly, percentages are means
+ * weighted by what they are percentages of. Their window is from the first of their beginnings to
+ * the last of their ends; host, noise, network and storage are counted over all of it, where they
+ * read through one interface and from one source, else what has no such figure is unknown.
+ * Published windows (mlperf{}) are of one training and are null in a merged result.
+ */
+void merge_groups(struct run_result *r);
+
+/*
+ * Add a plain job's worker to another of the same job, whose record owns its histograms and text
+ * alone (a report may show both the sum and its parts).
+ */
+void merge_workers(struct job_result *to, const struct job_result *from);
+
+/*
+ * to += from, by the rules in result.h; both are of the same kind. Documents: what ran at
+ * the same time (MERGE_CLIENTS) adds its rates, accelerators and demand, lasts as long as the
+ * longest, and has its epochs and checkpoints together; what ran in turn (MERGE_TURNS) adds its
+ * time, epochs and checkpoints, and has the mean of the rates. What is of one run alone (published
+ * windows, rules, ceilings, slowest ranks) is not known of the whole.
+ */
+void merge_jobs(struct job_result *to, const struct job_result *from, enum merge_how how,
+		const struct merge_memory *memory, void *owner);
+
+/* ---- the tables that describe result.h: names, units, and how two results are one ---- */
+
+/* Rules that several tables have. */
+extern const struct merge_rule merge_storage, merge_host;
+extern const struct merge_rule merge_checkpoints, merge_items, merge_numa_nodes;
+
+/* metrics_result.c: of trainings and of plain jobs. */
+extern const struct mlgen_field metrics_loader_percent_fields[];
+extern const struct mlgen_field metrics_op_fields[];
+extern const struct mlgen_field metrics_ops_fields[];
+extern const struct mlgen_field metrics_storage_fields[];
+extern const struct mlgen_field metrics_noise_fields[];
+extern const struct mlgen_field metrics_thread_cpu_fields[];
+extern const struct mlgen_field metrics_energy_fields[];
+extern const struct mlgen_field metrics_window_fields[];
+extern const struct mlgen_field metrics_host_fields[];
+extern const struct mlgen_field metrics_network_fields[];
+extern const struct mlgen_field metrics_numa_fields[];
+extern const struct mlgen_field metrics_verdict_fields[];
+
+/* metrics_ml.c */
+extern const struct mlgen_field metrics_time_percent_fields[];
+extern const struct mlgen_field metrics_rank_time_fields[];
+extern const struct mlgen_field metrics_epoch_fields[];
+extern const struct mlgen_field metrics_mlperf_window_fields[];
+extern const struct mlgen_field metrics_mlperf_fields[];
+extern const struct mlgen_field metrics_mlperf_rule_fields[];
+extern const struct mlgen_field metrics_eval_fields[];
+extern const struct mlgen_field metrics_slowest_rank_fields[];
+extern const struct mlgen_field metrics_ceiling_fields[];
+extern const struct mlgen_field metrics_ml_fields[];      /* struct job_result */
+extern const struct mlgen_field metrics_prepare_fields[]; /* prepare_result */
+
+/* metrics_checkpoint.c */
+extern const struct mlgen_field metrics_rank_percent_fields[];
+extern const struct mlgen_field metrics_checkpoint_rank_fields[];
+extern const struct mlgen_field metrics_checkpoint_fields[];
+extern const struct mlgen_field metrics_checkpoints_fields[];
+
+/* metrics_io.c: struct cache_result */
+extern const struct mlgen_field metrics_cache_epoch_fields[];
+extern const struct mlgen_field metrics_cache_rank_fields[];
+extern const struct mlgen_field metrics_cache_fields[];
+
+/* metrics_io.c */
+extern const struct mlgen_field metrics_rate_fields[];
+extern const struct mlgen_field metrics_replay_slice_fields[];
+extern const struct mlgen_field metrics_replay_fields[];
+extern const struct mlgen_field metrics_io_fields[]; /* struct job_result */
+
+/* metrics_result.c: struct job_result with all of the above. */
+extern const struct mlgen_field metrics_result_fields[];
+
+/* Rows that the objects of several pages have alike. */
+/* clang-format off */
+#define METRICS_WINDOW_ROWS \
+	{ "window", RESULT_OBJECT(struct job_result, window, struct window_result, metrics_window_fields, apart), \
+	  .help = "The time over which host, network, noise and what storage delivered were measured." }, \
+	{ "host", RESULT_OBJECT(struct job_result, host, struct host_result, metrics_host_fields, host), \
+	  .help = "Load of this host in the window." }, \
+	{ "network", RESULT_OBJECT(struct job_result, network, struct network_result, metrics_network_fields, apart), \
+	  .help = "What the network carried in the window, of a remote mount." }, \
+	{ "thread_cpu", RESULT_OBJECT(struct job_result, thread_cpu, struct thread_cpu_result, metrics_thread_cpu_fields, apart), \
+	  .help = "CPU time of mlgen in the window, by what its threads are for." }, \
+	{ "energy", RESULT_OBJECT(struct job_result, energy, struct energy_result, metrics_energy_fields, apart), \
+	  .help = "What this host took in the window." }
+#define METRICS_END_ROWS \
+	{ "first_error", RESULT_CHARS(struct job_result, failed.first, first), \
+	  .help = "The first of them in words; null = none." }, \
+	{ "interrupted", RESULT_BOOL(struct job_result, interrupted, or), \
+	  .help = "The job was stopped by a signal." }
+/* clang-format on */

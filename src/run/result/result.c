@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mark.c - see mark.h. DESIGN.md, "What the numbers mean". */
-#include "run/mark.h"
+/* result.c - results, what failed in them, and what the host did meanwhile. */
+#include "run/result/result.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/util.h"
-#include "run/collect.h"
+#include "job/job.h"
 
 /* Percent; bytes are counted when they are taken from the adapter. */
 #define MOST_OF_LINE_RATE 105
@@ -110,10 +111,10 @@ void marks_host(struct host_result *h, const struct marks *m)
 	h->cpu_percent_of = of[b->of];
 	h->cpu_percent = host_cpu_percent(a, b, wall_ns);
 	h->user_percent =
-		collect_percent((double)(b->process_user_ns - a->process_user_ns), room_ns);
+		result_percent((double)(b->process_user_ns - a->process_user_ns), room_ns);
 	h->system_percent =
-		collect_percent((double)(b->process_system_ns - a->process_system_ns), room_ns);
-	h->switches_per_sec = collect_per_second(b->switches - a->switches, ns / 1e9);
+		result_percent((double)(b->process_system_ns - a->process_system_ns), room_ns);
+	h->switches_per_sec = result_per_second(b->switches - a->switches, ns / 1e9);
 	put_noise(&h->noise, m);
 }
 
@@ -134,8 +135,8 @@ void marks_network(struct network_result *n, const struct marks *m)
 	n->interface = m->network->name;
 	n->received_bytes = end - begin;
 	n->received_bits_per_sec = 8 * (double)n->received_bytes / seconds;
-	of_line = collect_percent(n->received_bits_per_sec,
-				  (double)m->network->line_rate_bits_per_sec);
+	of_line = result_percent(n->received_bits_per_sec,
+				 (double)m->network->line_rate_bits_per_sec);
 	if (!(of_line <= MOST_OF_LINE_RATE))
 		return;
 	n->line_rate_bits_per_sec = m->network->line_rate_bits_per_sec;
@@ -211,4 +212,227 @@ void marks_other_cpu(struct thread_cpu_result *t, const struct marks *m)
 	if (!isnan(t->accelerators_seconds))
 		known += t->accelerators_seconds;
 	t->others_seconds = fmax(all - known, 0);
+}
+
+bool failed_exceeds(const struct job *job, uint64_t count, uint64_t of)
+{
+	const struct u64_share *most = &job->max_errors;
+	double allowed = (double)most->count;
+
+	if (most->percent > 0)
+		allowed = most->percent / 100 * (double)of;
+	return (double)count > allowed;
+}
+
+static void count_samples(struct failed_result *f, const struct job_result *r)
+{
+	const struct ml_result *ml = &r->ml;
+	const struct eval_result *eval = &ml->eval;
+
+	f->count = ml->failed_samples + eval->failed_samples;
+	if (f->count == 0)
+		f->count = r->errors;
+	f->of = ml->samples + ml->failed_samples + eval->samples + eval->failed_samples;
+}
+
+static void count_operations(struct failed_result *f, const struct job_result *r)
+{
+	f->count = r->errors;
+	f->of = r->read.total_ios + r->write.total_ios + r->sync.total + r->errors;
+}
+
+/* Accelerators that computed on what was not there have not been used so. */
+static void take_au(struct ml_result *ml)
+{
+	struct epoch_result *e = ml->epochs.items;
+
+	if (ml->failed_samples == 0)
+		return;
+	ml->au_percent = (double)NAN;
+	ml->au_unmeasured = "samples failed, more than max_errors allows";
+	ml->target_met = false;
+	for (size_t i = 0; i < ml->epochs.count; i++)
+		if (e[i].failed_samples)
+			e[i].au_percent = (double)NAN;
+}
+
+void failed_count(struct job_result *r)
+{
+	struct failed_result *f = &r->failed;
+
+	if (r->work && r->work->is_plain)
+		count_operations(f, r);
+	else
+		count_samples(f, r);
+	f->percent = f->of ? 100 * (double)f->count / (double)f->of : (double)NAN;
+	if (f->percent > 100)
+		f->percent = 100;
+}
+
+void failed_fill(struct job_result *r)
+{
+	failed_count(r);
+	if (!r->work || !r->work->has_accelerators)
+		return;
+	if (r->failed.is_too_many)
+		take_au(&r->ml);
+	if (!isnan(r->ml.au_percent))
+		r->ml.au_unmeasured = NULL;
+}
+
+void failed_merge(struct failed_result *to, const struct failed_result *from)
+{
+	to->is_too_many |= from->is_too_many;
+	if (to->first[0])
+		return;
+	memcpy(to->first, from->first, sizeof(to->first));
+	to->first_errno = from->first_errno;
+}
+
+bool failed_in_any(const struct run_result *r)
+{
+	for (size_t i = 0; i < r->job_count; i++)
+		if (r->jobs[i].failed.is_too_many)
+			return true;
+	return false;
+}
+
+/* AU is no figure of a run that it makes look so many points better. */
+#define AU_MISLEADS_POINTS 10
+
+static void fini_verdict(struct verdict_result *v)
+{
+	mem_free(v->name);
+	mem_free(v->headline);
+	mem_free(v->because);
+	mem_free(v->try_next);
+}
+
+static void fini_job(struct job_result *r)
+{
+	struct ml_result *ml = &r->ml;
+
+	mlperf_rules_fini(&ml->mlperf_check);
+	mem_free(ml->mlperf_epochs.items);
+	mem_free(ml->au_percent_per_accelerator.items);
+	mem_free(ml->ranks.items);
+	mem_free(ml->epochs.items);
+	mem_free(ml->cache.epochs.items);
+	mem_free(ml->cache.ranks.items);
+	mem_free(ml->saves.items.items);
+	mem_free(ml->saves.rank_times.items);
+	mem_free(ml->restores.items.items);
+	mem_free(ml->restores.rank_times.items);
+	mem_free(r->io.replay.slices.items);
+	mem_free(r->numa.loader_nodes);
+	fini_verdict(&r->verdict);
+	mem_free(r->sums);
+}
+
+static double or_zero(double seconds)
+{
+	return seconds > 0 ? seconds : 0;
+}
+
+/* All bytes that it moves have their time here: a last checkpoint may go on when the training is
+ * over. */
+double job_result_runtime(const struct job_result *r)
+{
+	const struct ml_result *ml = &r->ml;
+
+	return fmax(or_zero(r->wall_seconds) + or_zero(ml->cut_seconds) +
+			    or_zero(ml->eval.seconds) + or_zero(ml->saves.stall_seconds),
+		    or_zero(ml->saves.wall_seconds));
+}
+
+void ceiling_result_init(struct ceiling_result *r)
+{
+	const double none = (double)NAN;
+
+	*r = (struct ceiling_result){
+		.null_au_percent = none,
+		.null_samples_per_sec = none,
+		.null_seconds = none,
+		.cached_au_percent = none,
+		.cached_samples_per_sec = none,
+		.cached_seconds = none,
+	};
+}
+
+bool job_result_ran(const struct job_result *r)
+{
+	return r->work && !r->work->only_prepares;
+}
+
+bool job_result_has_accelerators(const struct job_result *r)
+{
+	return r->work && r->work->has_accelerators;
+}
+
+double job_result_busy_percent(const struct job_result *r)
+{
+	const struct time_percent *t = &r->ml.time_percent;
+	double steps = t->compute + t->stall + t->barrier + t->host_barrier + t->oversleep;
+
+	return !isnan(r->ml.au_percent) && steps > 0 ? 100 * t->compute / steps : (double)NAN;
+}
+
+bool job_result_au_misleads(const struct job_result *r)
+{
+	uint64_t epochs = r->ml.epochs_total ? r->ml.epochs_total : 1;
+
+	return r->ml.counted_steps < FEW_STEPS * r->ml.accelerators * epochs &&
+	       job_result_busy_percent(r) < r->ml.au_percent - AU_MISLEADS_POINTS;
+}
+
+bool job_result_is_of_checkpoints(const struct job_result *r)
+{
+	return r->work && r->work->checkpoints == CHECKPOINTS_ALWAYS;
+}
+
+void checkpoints_result_init(struct checkpoints_result *r)
+{
+	const double none = (double)NAN;
+
+	*r = (struct checkpoints_result){
+		.seconds_mean = none,
+		.seconds_min = none,
+		.seconds_max = none,
+		.first_seconds = none,
+		.later_seconds = none,
+		.bytes_per_sec = none,
+		.slowest_rank_bytes_per_sec = none,
+		.stall_seconds = none,
+		.snapshot_seconds = none,
+		.wait_seconds = none,
+		.delete_seconds = none,
+		.rank_percent = { none, none, none, none, none, none, none },
+		.dirty_bytes = UINT64_MAX,
+		.in_memory_bytes = UINT64_MAX,
+		.wall_seconds = none,
+	};
+}
+
+const struct checkpoints_result *job_result_checkpoints(const struct job_result *r)
+{
+	return job_work(r->job)->restores ? &r->ml.restores : &r->ml.saves;
+}
+
+void run_result_fini(struct run_result *r)
+{
+	for (size_t i = 0; i < r->job_count; i++)
+		fini_job(&r->jobs[i]);
+	series_result_fini(&r->series);
+	mem_free(r->jobs);
+	mem_free(r->disks);
+	*r = (struct run_result){ 0 };
+}
+
+void mlperf_rules_fini(struct metric_list *l)
+{
+	struct mlperf_rule *rules = l->items;
+
+	for (size_t i = 0; i < l->count; i++)
+		mem_free(rules[i].text);
+	mem_free(rules);
 }
