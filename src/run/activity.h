@@ -48,6 +48,9 @@ struct activity {
 	int (*start)(struct slot *s, struct run_shared *run, uint64_t now_ns,
 		     struct mlgen_err *err);
 	void (*join)(struct slot *s);
+	/* What its processes compare once it has ended: 0, or -errno with err, alike in all of
+	 * them; or NULL. */
+	int (*check)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 	/* What is seen of its files once it has ended; or NULL. On the thread that has joined
 	 * it. */
 	void (*look_back)(struct slot *s);

@@ -104,7 +104,6 @@ void collect_storage(struct storage_result *st, struct slot *s, char *directory)
 		.memory_percent = (double)NAN,
 		.resident_before_percent = s->resident_before_percent,
 		.resident_files = s->prepare.resident_files,
-		.cache_drops = s->train.drops,
 		.caches_dropped = s->has_dropped_caches,
 		.device_model = or_null(m->device_model),
 		.slowest_sample_ns = (double)NAN,

@@ -348,7 +348,6 @@ static void close_idle(struct run *r, unsigned group)
 	}
 }
 
-/* Together: the ids that all processes have read. */
 static int check_group(struct run *r, unsigned group, struct mlgen_err *err)
 {
 	struct slot *s = NULL;
@@ -357,8 +356,8 @@ static int check_group(struct run *r, unsigned group, struct mlgen_err *err)
 	if (!r->shared.cfg.hosts)
 		return 0;
 	while (rc == 0 && (s = run_next_in_group(r, group, s)))
-		if (job_work(s->job)->has_accelerators)
-			rc = epochs_check(s->train.epochs, r->shared.cfg.hosts, err);
+		if (s->does->check)
+			rc = s->does->check(s, &r->shared, err);
 	return rc;
 }
 

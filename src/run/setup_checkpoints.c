@@ -121,7 +121,7 @@ static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err 
 {
 	(void)run;
 	return has_files(s) && s->job->direct
-		       ? mount_direct_alignment(s->checkpoint_directory, &s->checkpoint_align_bytes,
+		       ? mount_direct_alignment(s->checkpoint_directory, &s->checkpoints->align_bytes,
 						err)
 		       : 0;
 }
@@ -129,18 +129,19 @@ static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err 
 /* Files of the set have their contents later: setup_checkpoints_open. */
 static void describe_files(struct slot *s)
 {
+	struct job_checkpoints *c = s->checkpoints;
 	const struct job *j = s->job;
 	bool is_restore = job_work(j)->restores;
 
-	s->shards = (struct shard_set){
-		.state = &s->state,
+	c->shards = (struct shard_set){
+		.state = &c->state,
 		.layout = layout_of(j),
 		.is_plain = j->access == ACCESS_PLAIN,
 		.bs = is_restore ? j->bs.read : j->bs.write,
 		.direct = j->direct,
 	};
-	s->whole_shards = s->shards;
-	s->whole_shards.state = &s->whole;
+	c->whole_shards = c->shards;
+	c->whole_shards.state = &c->whole;
 }
 
 /* A folder below the directory of a data set is made with the data set. */
@@ -177,14 +178,16 @@ const struct rule setup_checkpoints_rules[] = {
 
 int setup_checkpoints_init(struct slot *s, struct mlgen_err *err)
 {
+	struct job_checkpoints *c;
 	int rc;
 
 	if (!job_has_checkpoints(s->job))
 		return 0;
+	c = s->checkpoints = mem_zalloc(sizeof(*c));
 	s->checkpoint_directory = job_checkpoint_directory(s->job);
-	rc = state_init(&s->state, s->job, err);
+	rc = state_init(&c->state, s->job, err);
 	if (rc == 0)
-		rc = state_whole(&s->whole, &s->state, err);
+		rc = state_whole(&c->whole, &c->state, err);
 	if (rc == 0)
 		describe_files(s);
 	return rc;
@@ -192,18 +195,18 @@ int setup_checkpoints_init(struct slot *s, struct mlgen_err *err)
 
 uint64_t setup_checkpoints_files(const struct slot *s)
 {
-	return s->shards.state ? saver_open_files(s->job, &s->shards) : 0;
+	return s->checkpoints ? saver_open_files(s->job, &s->checkpoints->shards) : 0;
 }
 
 void setup_checkpoints_need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 {
-	if (s->shards.state)
-		memneed_saver(n, s->job, &s->shards, room_bytes);
+	if (s->checkpoints)
+		memneed_saver(n, s->job, &s->checkpoints->shards, room_bytes);
 }
 
 static void tell_one(const struct slot *s, const struct checkpoint *k)
 {
-	const struct checkpoints *c = &s->checkpoints;
+	const struct checkpoints *c = &s->checkpoints->in_directory;
 	const char *then = "";
 	char text[320] = "", who[256];
 
@@ -219,7 +222,7 @@ static void tell_one(const struct slot *s, const struct checkpoint *k)
 /* A run that is saving now looks so, too: nothing is wrong with that. */
 static void tell_broken(const struct slot *s)
 {
-	const struct checkpoints *c = &s->checkpoints;
+	const struct checkpoints *c = &s->checkpoints->in_directory;
 
 	for (size_t i = 0; i < c->count; i++)
 		if (!c->items[i].is_complete)
@@ -232,7 +235,7 @@ static void tell_broken(const struct slot *s)
 /* Nobody can see from here whether their writers still run. */
 static void tell_left(const struct slot *s)
 {
-	const struct checkpoints *c = &s->checkpoints;
+	const struct checkpoints *c = &s->checkpoints->in_directory;
 	const struct checkpoint *first = NULL;
 	char who[256];
 	size_t n = 0;
@@ -255,13 +258,14 @@ static void tell_left(const struct slot *s)
 
 int setup_checkpoints_open(struct slot *s, const struct run_shared *run, struct mlgen_err *err)
 {
+	struct job_checkpoints *c = s->checkpoints;
 	int rc;
 
-	s->content = content_new(saver_span_bytes(s->job), s->job->randseed);
-	s->shards.content = s->whole_shards.content = s->content;
-	rc = checkpoints_open(&s->checkpoints, s->checkpoint_directory, &s->whole_shards, err);
-	s->checkpoints.replaces = run->cfg.replace;
-	s->checkpoints.only_adds = hosts_rank(run->cfg.hosts) != 0;
+	c->content = content_new(saver_span_bytes(s->job), s->job->randseed);
+	c->shards.content = c->whole_shards.content = c->content;
+	rc = checkpoints_open(&c->in_directory, s->checkpoint_directory, &c->whole_shards, err);
+	c->in_directory.replaces = run->cfg.replace;
+	c->in_directory.only_adds = hosts_rank(run->cfg.hosts) != 0;
 	if (rc == 0 && hosts_rank(run->cfg.hosts) == 0) {
 		tell_broken(s);
 		tell_left(s);
@@ -272,23 +276,26 @@ int setup_checkpoints_open(struct slot *s, const struct run_shared *run, struct 
 int setup_checkpoints_place(struct slot *s, const struct run_shared *run, uint64_t count,
 			    struct mlgen_err *err)
 {
+	struct job_checkpoints *c = s->checkpoints;
 	bool is_beside = job_work(s->job)->has_accelerators;
-	int rc = checkpoints_check_next(&s->checkpoints, is_beside ? 0 : UINT64_MAX, err);
+	int rc = checkpoints_check_next(&c->in_directory, is_beside ? 0 : UINT64_MAX, err);
 
 	if (rc == 0)
-		rc = checkpoints_check_room(&s->checkpoints, count, s->job->checkpoint_keep, err);
+		rc = checkpoints_check_room(&c->in_directory, count, s->job->checkpoint_keep, err);
 	if (rc == 0)
-		rc = checkpoints_hold(&s->checkpoints, err);
+		rc = checkpoints_hold(&c->in_directory, err);
 	/* Again, since it may have been missing. */
 	return rc == 0 && slot_touches_files(s) ? check_alone(s, run, err) : rc;
 }
 
-int setup_checkpoints_saver(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+int setup_checkpoints_saver(struct slot *s, struct run_shared *run,
+			    struct mlgen_engine_job *beside, struct mlgen_err *err)
 {
+	struct job_checkpoints *c = s->checkpoints;
 	const struct saver_config cfg = {
 		.job = s->job,
-		.set = &s->shards,
-		.checkpoints = &s->checkpoints,
+		.set = &c->shards,
+		.checkpoints = &c->in_directory,
 		.place = &s->place,
 		.traced = &s->traced,
 		.clock = run->cfg.clock,
@@ -299,28 +306,37 @@ int setup_checkpoints_saver(struct slot *s, struct run_shared *run, struct mlgen
 		.channel = run->channels + (uint32_t)run->cfg.count + (uint32_t)(s - s->all),
 		.workers = &s->workers,
 		.is_restore = job_work(s->job)->restores,
-		.align_bytes = s->checkpoint_align_bytes,
-		.beside = job_work(s->job)->has_accelerators ? &s->train.engine_job : NULL,
+		.align_bytes = c->align_bytes,
+		.beside = beside,
 	};
 
-	return saver_new(&s->saver, &cfg, err);
+	return saver_new(&c->saver, &cfg, err);
 }
 
 void setup_checkpoints_end(struct slot *s)
 {
-	s->shards.content = s->whole_shards.content = NULL;
-	content_free(s->content);
-	s->content = NULL;
+	struct job_checkpoints *c = s->checkpoints;
+
+	if (!c)
+		return;
+	c->shards.content = c->whole_shards.content = NULL;
+	content_free(c->content);
+	c->content = NULL;
 }
 
 void setup_checkpoints_fini(struct slot *s)
 {
-	saver_free(s->saver);
-	s->saver = NULL;
+	struct job_checkpoints *c = s->checkpoints;
+
+	if (!c)
+		return;
+	saver_free(c->saver);
 	setup_checkpoints_end(s);
-	checkpoints_fini(&s->checkpoints);
-	ranges_fini(&s->whole.local);
-	state_fini(&s->state);
+	checkpoints_fini(&c->in_directory);
+	ranges_fini(&c->whole.local);
+	state_fini(&c->state);
+	mem_free(c);
+	s->checkpoints = NULL;
 	mem_free(s->checkpoint_directory);
 	s->checkpoint_directory = NULL;
 }

@@ -2,6 +2,7 @@
 /* setup_checkpoints.h - what saving, restoring and a training with checkpoints set up alike. */
 #pragma once
 
+#include "data/state/state.h"
 #include "run/memneed.h"
 #include "run/rules.h"
 #include "run/slot.h"
@@ -12,7 +13,20 @@
  * call, and it does nothing.
  */
 
-/* The state, and what its files are. 0 or -errno with err. */
+/* What a job has that saves or restores; all but the saver is made by init. */
+struct job_checkpoints {
+	struct state state;
+	struct shard_set shards;
+	/* What a directory holds: with the ranks of other processes. */
+	struct state whole;
+	struct shard_set whole_shards;
+	uint64_t align_bytes; /* direct=1; 0 = buffered */
+	struct content *content;
+	struct checkpoints in_directory;
+	struct saver *saver; /* NULL = not yet */
+};
+
+/* Into s->checkpoints: the state, and what its files are. 0 or -errno with err. */
 int setup_checkpoints_init(struct slot *s, struct mlgen_err *err);
 
 /* Before the first byte: may they be saved there, what can the mount do? Of jobs without
@@ -32,8 +46,10 @@ int setup_checkpoints_open(struct slot *s, const struct run_shared *run, struct 
 int setup_checkpoints_place(struct slot *s, const struct run_shared *run, uint64_t count,
 			    struct mlgen_err *err);
 
-/* s->saver, not started. */
-int setup_checkpoints_saver(struct slot *s, struct run_shared *run, struct mlgen_err *err);
+/* The saver, not started. `beside`: the engine's part of the training that saves; NULL = the job
+ * does nothing else. */
+int setup_checkpoints_saver(struct slot *s, struct run_shared *run,
+			    struct mlgen_engine_job *beside, struct mlgen_err *err);
 
 void setup_checkpoints_end(struct slot *s);
 void setup_checkpoints_fini(struct slot *s);

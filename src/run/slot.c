@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "run/activity.h"
 #include "run/make/make.h"
+#include "run/peers.h"
 
 bool slot_touches_files(const struct slot *s)
 {

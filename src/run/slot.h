@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "data/state/state.h"
+#include "hosts/hosts.h"
 #include "io/blockdev.h"
 #include "io/devstat.h"
 #include "io/mount.h"
@@ -14,8 +14,8 @@
 #include "run/result/result.h"
 #include "run/run.h"
 #include "run/span.h"
-#include "run/train.h"
 #include "run/watch/watch.h"
+#include "run/worker.h"
 
 struct memlimit;
 struct rules_known;
@@ -37,7 +37,8 @@ struct run_shared {
 	uint64_t threads;              /* that work at the same time, about; by rules_ask */
 };
 
-struct saver;
+struct job_checkpoints;
+struct peers;
 
 struct slot {
 	const struct job *job;
@@ -60,22 +61,11 @@ struct slot {
 	 * is made first. */
 	struct slot *largest;
 	bool is_prepared;
-	struct worker_list workers; /* all that move bytes for its work */
-	struct train train;
-	struct tier_peers *cache_peers; /* NULL = its cache is whole */
-	void *own;                      /* of its workload alone, freed by its fini */
-	/* Of a job with checkpoints; saver NULL = it has none. */
-	struct state state;
-	struct content *content;
-	struct shard_set shards;
-	/* What a directory holds: with the ranks of other processes. */
-	struct state whole;
-	struct shard_set whole_shards;
+	struct worker_list workers;          /* all that move bytes for its work */
+	void *own;                           /* of its workload alone, freed by its fini */
+	struct job_checkpoints *checkpoints; /* NULL = it has none */
 	char *checkpoint_directory;
 	struct mount checkpoint_mount;
-	uint64_t checkpoint_align_bytes; /* as align_bytes */
-	struct checkpoints checkpoints;
-	struct saver *saver;
 	bool has_dropped_caches;
 
 	_Atomic int phase; /* enum live_phase */

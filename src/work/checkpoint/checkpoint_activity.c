@@ -172,7 +172,7 @@ static int checkpoint_init_slot(struct slot *s, struct run_shared *run, struct m
 static int rule_cpus(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	s->mount = s->checkpoint_mount;
-	s->align_bytes = s->checkpoint_align_bytes;
+	s->align_bytes = s->checkpoints->align_bytes;
 	return rules_cpus(s, run, err);
 }
 
@@ -209,7 +209,7 @@ static int choose(struct slot *s, struct hosts *h, int rc, struct mlgen_err *err
 
 	saving_of(s)->restores = mem_array(n, sizeof(*saving_of(s)->restores));
 	if (rc == 0)
-		rc = checkpoints_to_restore(&s->checkpoints, n, saving_of(s)->restores, err);
+		rc = checkpoints_to_restore(&s->checkpoints->in_directory, n, saving_of(s)->restores, err);
 	/* Of none that is there each makes up the same. */
 	if (!slot_touches_files(s))
 		return rc;
@@ -267,14 +267,14 @@ static int drop_one(struct dropping *d, const struct checkpoint *k, struct mlgen
 	struct shard f;
 	int rc = 0;
 
-	for (uint64_t i = 0; i < state_locals(&s->state); i++) {
-		uint64_t rank = state_local(&s->state, i);
-		uint64_t n = shard_files(&s->shards, rank);
+	for (uint64_t i = 0; i < state_locals(&s->checkpoints->state); i++) {
+		uint64_t rank = state_local(&s->checkpoints->state, i);
+		uint64_t n = shard_files(&s->checkpoints->shards, rank);
 
 		for (uint64_t file = 0; rc == 0 && file < n; file++) {
-			shard_init(&f, &s->shards, rank, file, k->number);
+			shard_init(&f, &s->checkpoints->shards, rank, file, k->number);
 			shard_name(&f, name, sizeof(name));
-			if (checkpoint_path(&s->checkpoints, k, name, path) < 0)
+			if (checkpoint_path(&s->checkpoints->in_directory, k, name, path) < 0)
 				continue;
 			rc = drop_file(d, path, is_first, err);
 			is_first = false;
@@ -325,7 +325,7 @@ static void make_driver(struct slot *s, struct run_shared *run, uint64_t now_ns)
 	saving_of(s)->driver = mem_zalloc(sizeof(*saving_of(s)->driver));
 	*saving_of(s)->driver = (struct driver){
 		.job = j,
-		.saver = s->saver,
+		.saver = s->checkpoints->saver,
 		.restore = saving_of(s)->restores,
 		.count = j->checkpoints,
 		.clock = run->cfg.clock,
@@ -342,17 +342,17 @@ static int checkpoint_start(struct slot *s, struct run_shared *run, uint64_t now
 			    struct mlgen_err *err)
 {
 	/* ioengine=null prepares nothing. */
-	int rc = s->content ? 0 : prepare(s, run, err);
+	int rc = s->checkpoints->content ? 0 : prepare(s, run, err);
 
 	if (rc == 0)
 		rc = drop_cache(s, err);
 	if (rc == 0)
-		rc = setup_checkpoints_saver(s, run, err);
+		rc = setup_checkpoints_saver(s, run, NULL, err);
 	if (rc < 0)
 		return rc;
 	make_driver(s, run, now_ns);
 	slot_begin_work(s, run->cfg.clock, LIVE_CHECKPOINT, 1);
-	rc = saver_start(s->saver, err);
+	rc = saver_start(s->checkpoints->saver, err);
 	if (rc == 0)
 		rc = driver_start(saving_of(s)->driver, err);
 	else
@@ -363,7 +363,7 @@ static int checkpoint_start(struct slot *s, struct run_shared *run, uint64_t now
 static void checkpoint_join_threads(struct slot *s)
 {
 	driver_join(saving_of(s)->driver);
-	saver_join(s->saver);
+	saver_join(s->checkpoints->saver);
 	setup_checkpoints_end(s);
 }
 
@@ -403,7 +403,9 @@ static uint64_t start_ns(const struct slot *s)
 
 static struct worker *worker_at(const struct slot *s, uint64_t i)
 {
-	return s->saver ? saver_worker(s->saver, i) : NULL;
+	struct saver *saver = s->checkpoints ? s->checkpoints->saver : NULL;
+
+	return saver ? saver_worker(saver, i) : NULL;
 }
 
 /* Until all are done, at the speed so far, or runtime is over. */
@@ -435,7 +437,7 @@ static void checkpoint_look(const struct slot *s, struct live *live)
 {
 	struct saver_look l;
 
-	saver_look(s->saver, &l);
+	saver_look(s->checkpoints->saver, &l);
 	live->checkpoint = l.count;
 	live->checkpoints = s->job->checkpoints;
 	live->checkpoint_done = l.bytes_done;
@@ -482,7 +484,7 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	struct checkpoints_result *r = checkpoint_is_restore(s) ? &ml->restores : &ml->saves;
 
 	leave_out(ml);
-	saver_collect(s->saver, r);
+	saver_collect(s->checkpoints->saver, r);
 	r->caches_dropped = s->has_dropped_caches;
 	out->iodepth_used = job_depth(s->job);
 	out->in_use = collect_in_use(s);

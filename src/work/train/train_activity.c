@@ -28,7 +28,7 @@
 
 static struct hist *merge_ranks(struct slot *s, size_t member_off)
 {
-	return rank_collect_hist(s->train.ranks, s->job->accelerators, member_off);
+	return rank_collect_hist(training_of(s)->train.ranks, s->job->accelerators, member_off);
 }
 
 static void collect_loaders(struct loader_percent *p, const struct rank *r, uint64_t loaders)
@@ -52,7 +52,7 @@ static void collect_each_rank(struct ml_result *ml, const struct slot *s)
 		return;
 	struct rank_time *out = mem_array(n, sizeof(*out));
 	for (uint64_t i = 0; i < n; i++) {
-		const struct rank *r = &s->train.ranks[i];
+		const struct rank *r = &training_of(s)->train.ranks[i];
 
 		out[i].rank = r->index;
 		rank_collect_time(&out[i].time_percent, r, 1);
@@ -66,7 +66,7 @@ static void collect_eval(struct eval_result *e, const struct slot *s)
 	uint64_t ns = 0;
 
 	for (uint64_t i = 0; i < s->job->accelerators; i++) {
-		const struct rank_count *c = &s->train.ranks[i].count;
+		const struct rank_count *c = &training_of(s)->train.ranks[i].count;
 		uint64_t steps = count_get(&c->eval_steps);
 
 		e->samples += count_get(&c->eval_samples);
@@ -112,8 +112,8 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	collect_workers(s);
 	out->iodepth_used = job_depth(j);
 	out->in_use = collect_in_use(s);
-	rank_collect_au(out, s->train.ranks, j);
-	rank_collect_time(&ml->time_percent, s->train.ranks, j->accelerators);
+	rank_collect_au(out, training_of(s)->train.ranks, j);
+	rank_collect_time(&ml->time_percent, training_of(s)->train.ranks, j->accelerators);
 	collect_worker_time(&ml->loader_percent, &s->total);
 	collect_each_rank(ml, s);
 	ml->sample_ns = s->total.sample;
@@ -123,30 +123,31 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	collect_eval(&ml->eval, s);
 	ml->io_bytes = opstat_io_bytes(&s->total, 0) - ml->eval.io_bytes;
 	collect_rates(out);
-	rank_collect_slowest(&ml->slowest_rank, s->train.ranks, j->accelerators);
+	rank_collect_slowest(&ml->slowest_rank, training_of(s)->train.ranks, j->accelerators);
 	ml->step_ns = merge_ranks(s, offsetof(struct rank, step));
 	ml->first_step_ns = merge_ranks(s, offsetof(struct rank, first_step));
 	ml->stall_ns = merge_ranks(s, offsetof(struct rank, stall));
-	epochs_result(s->train.epochs, ml);
-	if (s->train.tier)
-		tier_result(s->train.tier, &ml->cache);
-	ml->cache.draw_seconds += (double)s->train.draw_ns / 1e9;
-	if (s->train.saver)
-		saver_collect(s->train.saver, &ml->saves);
+	epochs_result(training_of(s)->train.epochs, ml);
+	if (training_of(s)->train.tier)
+		tier_result(training_of(s)->train.tier, &ml->cache);
+	ml->cache.draw_seconds += (double)training_of(s)->train.draw_ns / 1e9;
+	if (training_of(s)->train.saver)
+		saver_collect(training_of(s)->train.saver, &ml->saves);
 	ml->runtime_seconds = job_result_runtime(out);
-	demand_of(&demand, j, &s->train.stages.train.plan);
+	demand_of(&demand, j, &training_of(s)->train.stages.train.plan);
 	ml->demand_bytes_per_sec = demand.all_bytes_per_sec;
 	ml->demand_io_bytes_per_sec = demand.all_io_bytes_per_sec;
 	collect_storage(&out->storage, s, s->dataset.directory);
+	out->storage.cache_drops = training_of(s)->train.drops;
 	/* An engine without files has read none that could be named. */
 	if (job_touches_files(j))
 		collect_slowest(&out->storage, &s->total);
 	out->host.oversleep_ns = merge_ranks(s, offsetof(struct rank, oversleep));
 	collect_numa(&out->numa, s);
-	out->interrupted = atomic_load(s->train.interrupted);
-	out->complete = !out->interrupted && !atomic_load(&s->train.closed) &&
-			atomic_load(&s->train.hopeless) < j->accelerators &&
-			atomic_load(&s->train.finished);
+	out->interrupted = atomic_load(training_of(s)->train.interrupted);
+	out->complete = !out->interrupted && !atomic_load(&training_of(s)->train.closed) &&
+			atomic_load(&training_of(s)->train.hopeless) < j->accelerators &&
+			atomic_load(&training_of(s)->train.finished);
 }
 
 /* An accelerator to which samples were missing has no AU either. */
@@ -160,7 +161,7 @@ static void judge_errors(struct job_result *out, const struct slot *s)
 	f->is_too_many = failed_exceeds(s->job, f->count, f->of);
 	failed_fill(out);
 	for (uint64_t i = 0; f->is_too_many && i < s->job->accelerators; i++)
-		if (count_get(&s->train.ranks[i].count.failed_samples))
+		if (count_get(&training_of(s)->train.ranks[i].count.failed_samples))
 			au[i] = (double)NAN;
 }
 
@@ -183,7 +184,7 @@ static void collect_thread_cpu(struct thread_cpu_result *t, const struct slot *s
 	collect_worker_cpu(t, &s->total.usage);
 	if (!s->job->read_threads)
 		t->workers_seconds = t->workers_waited_seconds = (double)NAN;
-	t->accelerators_seconds = rank_collect_cpu_seconds(s->train.ranks, s->job->accelerators);
+	t->accelerators_seconds = rank_collect_cpu_seconds(training_of(s)->train.ranks, s->job->accelerators);
 }
 
 static void collect_trained(struct job_result *out, struct slot *s)
@@ -200,7 +201,7 @@ static void collect_trained(struct job_result *out, struct slot *s)
 	/* Without read_threads that of the loaders is within the ranks'. */
 	if (s->job->read_threads)
 		u = s->total.usage;
-	rank_collect_usage(&u, s->train.ranks, s->job->accelerators);
+	rank_collect_usage(&u, training_of(s)->train.ranks, s->job->accelerators);
 	collect_usage(out, &u);
 	collect_thread_cpu(&out->thread_cpu, s);
 	add_saves(out);
@@ -213,7 +214,7 @@ static void train_collect(struct job_result *out, struct slot *s)
 	out->dataset = &s->dataset;
 	out->prepare = s->prepare;
 	dataset_totals(&s->dataset, &out->totals);
-	if (s->train.ranks && s->work_begin_ns) {
+	if (training_of(s) && training_of(s)->train.ranks && s->work_begin_ns) {
 		collect_trained(out, s);
 	} else if (s->is_prepared) {
 		/* Also a training that came no further. */
@@ -254,6 +255,8 @@ static int train_init_slot(struct slot *s, struct run_shared *run, struct mlgen_
 	struct stages stages;
 	int rc = train_dataset_init(s, run, err);
 
+	if (trains(s))
+		s->own = mem_zalloc(sizeof(struct training));
 	if (rc == 0 && j->eval_files)
 		rc = dataset_given_init_eval(&s->eval, &s->dataset, j,
 					     s->given ? &s->given[1] : NULL, err);
@@ -341,7 +344,7 @@ static int train_meet(struct slot *s, struct run_shared *r, struct mlgen_err *er
 	int rc = train_stages(&stages, s->job, &s->dataset, eval_of(s), s->align_bytes, err);
 
 	/* It went well in init, with the same. */
-	return rc < 0 ? rc : tier_peers_open(&s->cache_peers, s->job, &stages.train, &cfg, err);
+	return rc < 0 ? rc : tier_peers_open(&training_of(s)->cache_peers, s->job, &stages.train, &cfg, err);
 }
 
 static uint64_t train_open_files(const struct slot *s)
@@ -490,7 +493,7 @@ static int open_checkpoints(struct slot *s, const struct run_shared *r, struct m
 
 static bool has_checkpoints(const struct slot *s)
 {
-	return s->shards.state != NULL;
+	return s->checkpoints != NULL;
 }
 
 static int train_activity_prepare(struct slot *s, struct run_shared *r, struct mlgen_err *err)
@@ -503,83 +506,96 @@ static int train_activity_prepare(struct slot *s, struct run_shared *r, struct m
 static int make_saver(struct slot *s, struct run_shared *r, struct mlgen_err *err)
 {
 	/* ioengine=null prepares nothing. */
-	int rc = s->content ? 0 : open_checkpoints(s, r, err);
+	struct train *t = &training_of(s)->train;
+	int rc = s->checkpoints->content ? 0 : open_checkpoints(s, r, err);
 
 	if (rc == 0)
-		rc = setup_checkpoints_saver(s, r, err);
-	s->train.saver = s->saver;
-	s->train.state = &s->state;
+		rc = setup_checkpoints_saver(s, r, &t->engine_job, err);
+	t->saver = s->checkpoints->saver;
+	t->state = &s->checkpoints->state;
 	return rc;
 }
 
 static int train_activity_start(struct slot *s, struct run_shared *r, uint64_t now_ns,
 				struct mlgen_err *err)
 {
+	struct train *t = &training_of(s)->train;
+
 	/* From here on it is only read. */
 	s->dataset.distinct_files = s->job->distinct_files;
-	int rc = train_init(&s->train, s->job, &s->dataset, eval_of(s), s->align_bytes,
+	int rc = train_init(t, s->job, &s->dataset, eval_of(s), s->align_bytes,
 			    r->cfg.clock, &r->failure, &r->interrupted, err);
 	if (rc == 0 && has_checkpoints(s))
 		rc = make_saver(s, r, err);
 	if (rc < 0)
 		return rc;
-	s->train.hosts = r->cfg.hosts;
-	s->train.cache_peers = s->cache_peers;
-	slot_join_others(s, r, &s->train.peers);
-	train_give_up_below(&s->train, r->cfg.au_floor);
-	s->train.place = &s->place;
-	s->train.traced = &s->traced;
-	s->train.workers = &s->workers;
-	s->train.stop = &s->progress.stop;
-	s->train.start_after_ns = now_ns + s->job->startdelay_ns;
+	t->hosts = r->cfg.hosts;
+	t->cache_peers = training_of(s)->cache_peers;
+	slot_join_others(s, r, &t->peers);
+	train_give_up_below(t, r->cfg.au_floor);
+	t->place = &s->place;
+	t->traced = &s->traced;
+	t->workers = &s->workers;
+	t->stop = &s->progress.stop;
+	t->start_after_ns = now_ns + s->job->startdelay_ns;
 	/* It was looked at just now. */
-	s->train.is_dropped = s->prepare.is_nothing_resident && !s->job->startdelay_ns;
+	t->is_dropped = s->prepare.is_nothing_resident && !s->job->startdelay_ns;
 	s->resident_before_percent = s->prepare.resident_percent;
-	s->train.watch = &slot_watch;
-	s->train.watched = s;
-	rc = train_open_tier(&s->train, err);
+	t->watch = &slot_watch;
+	t->watched = s;
+	rc = train_open_tier(t, err);
 	if (rc < 0)
 		return rc;
 	slot_begin_work(s, r->cfg.clock, LIVE_TRAIN, 1);
-	return train_start(&s->train, err);
+	return train_start(t, err);
 }
 
 static void train_join_threads(struct slot *s)
 {
-	train_join(&s->train);
+	train_join(&training_of(s)->train);
 	setup_checkpoints_end(s);
 }
 
 static void train_activity_fini(struct slot *s)
 {
-	train_fini(&s->train);
-	tier_peers_free(s->cache_peers);
-	s->cache_peers = NULL;
+	struct training *own = training_of(s);
+
+	if (own) {
+		train_fini(&own->train);
+		tier_peers_free(own->cache_peers);
+	}
+	mem_free(own);
+	s->own = NULL;
 	setup_checkpoints_fini(s);
+}
+
+static int check_epochs(struct slot *s, struct run_shared *r, struct mlgen_err *err)
+{
+	return epochs_check(training_of(s)->train.epochs, r->cfg.hosts, err);
 }
 
 static void train_close_all(struct slot *s)
 {
-	train_close(&s->train);
+	train_close(&training_of(s)->train);
 }
 
 static void wake_all(struct slot *s)
 {
-	train_wake(&s->train);
+	train_wake(&training_of(s)->train);
 }
 
 static uint64_t start_ns(const struct slot *s)
 {
-	return atomic_load(&s->train.start_ns);
+	return training_of(s) ? atomic_load(&training_of(s)->train.start_ns) : 0;
 }
 
 static struct worker *worker_at(const struct slot *s, uint64_t i)
 {
 	uint64_t threads = job_readers(s->job);
 
-	if (!s->train.ranks || i >= s->job->accelerators * threads)
+	if (!training_of(s) || !training_of(s)->train.ranks || i >= s->job->accelerators * threads)
 		return NULL;
-	return &s->train.ranks[i / threads].loaders[i % threads].worker;
+	return &training_of(s)->train.ranks[i / threads].loaders[i % threads].worker;
 }
 
 static void put_costs(struct buf *out, const struct job *j)
@@ -616,6 +632,7 @@ const struct activity train_activity = {
 	.meet = train_meet,
 	.start = train_activity_start,
 	.join = train_join_threads,
+	.check = check_epochs,
 	.look_back = train_dataset_look_back,
 	.fini = train_activity_fini,
 	.close = train_close_all,

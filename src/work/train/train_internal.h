@@ -11,9 +11,21 @@
 #include "run/result/result.h"
 #include "run/rules.h"
 #include "run/slot.h"
+#include "run/train.h"
 
 struct live;
 struct slot;
+
+/* What a slot has of its own of phase=train; NULL of phase=prepare. */
+struct training {
+	struct train train;
+	struct tier_peers *cache_peers; /* NULL = its cache is whole */
+};
+
+static inline struct training *training_of(const struct slot *s)
+{
+	return s->own;
+}
 
 /* What ran, on what: job to host. */
 extern const struct text_line train_settings[];

@@ -72,8 +72,8 @@ static void look_back(const struct slot *s, const struct dataset *ds)
 void train_dataset_look_back(struct slot *s)
 {
 	/* An error says more, and who interrupts does not want to wait. */
-	if (!slot_touches_files(s) || atomic_load(s->train.interrupted) ||
-	    atomic_load(&s->train.failure->is_set))
+	if (!slot_touches_files(s) || atomic_load(training_of(s)->train.interrupted) ||
+	    atomic_load(&training_of(s)->train.failure->is_set))
 		return;
 	look_back(s, &s->dataset);
 	look_back(s, &s->eval);
@@ -83,13 +83,13 @@ void train_dataset_look_back(struct slot *s)
 
 static uint64_t epoch_steps(const struct slot *s)
 {
-	return s->train.stages.train.sampler.steps;
+	return training_of(s)->train.stages.train.sampler.steps;
 }
 
 static uint64_t train_left_ns(const struct slot *s, const struct live *live)
 {
 	const struct job *j = s->job;
-	uint64_t start = atomic_load(&s->train.start_ns), left = UINT64_MAX;
+	uint64_t start = atomic_load(&training_of(s)->train.start_ns), left = UINT64_MAX;
 
 	if (!start)
 		return left;
@@ -138,7 +138,7 @@ static void look_at_rank(struct rank *r, struct live *live)
 
 void train_look(const struct slot *s, struct live *live)
 {
-	const struct train *t = &s->train;
+	const struct train *t = &training_of(s)->train;
 
 	live->epoch = count_get(&t->ranks[0].count.epoch);
 	live->epochs = s->job->time_based ? 0 : s->job->epochs;
