@@ -21,6 +21,21 @@ static inline uint64_t u64_max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* a + b, and a * b; UINT64_MAX where that is more. */
+static inline uint64_t u64_sum(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static inline uint64_t u64_product(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
 static inline uint64_t divide_up(uint64_t n, uint64_t by)
 {
 	return n / by + (n % by != 0);

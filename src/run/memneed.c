@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "data/order/order.h"
 #include "data/state/state.h"
 #include "job/job.h"
@@ -33,8 +34,6 @@
 #define RANK_BYTES (UINT64_C(112) << 10)
 #define LEFT_BYTES (UINT64_C(160) << 10) /* of each: no stack any more */
 
-#define MIB (UINT64_C(1) << 20)
-
 /* Chunks of a trace on their way to its file, and what compresses them. */
 #define TRACE_BYTES (UINT64_C(8) << 20)
 
@@ -47,24 +46,10 @@
 #define READ_CACHE_PART 4
 #define WRITE_CACHE_PART 2
 
-static uint64_t times(uint64_t a, uint64_t b)
-{
-	uint64_t product;
-
-	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
-static uint64_t plus(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 void memneed_add(struct memneed *n, uint64_t bytes, uint64_t address_bytes)
 {
-	n->bytes = plus(n->bytes, bytes);
-	n->address_bytes = plus(n->address_bytes, address_bytes);
+	n->bytes = u64_sum(n->bytes, bytes);
+	n->address_bytes = u64_sum(n->address_bytes, address_bytes);
 }
 
 void memneed_add_for(struct memneed *n, const char *option, uint64_t bytes, uint64_t address_bytes)
@@ -79,10 +64,10 @@ void memneed_add_for(struct memneed *n, const char *option, uint64_t bytes, uint
 /* Threads with so much on the heap each. */
 void memneed_threads(struct memneed *n, uint64_t threads, uint64_t each)
 {
-	memneed_add(n, times(threads, plus(THREAD_BYTES, each)),
-		    times(threads, plus(THREAD_ADDRESS_BYTES, each)));
-	n->left_bytes = plus(n->left_bytes, times(threads, LEFT_BYTES));
-	n->threads = plus(n->threads, threads);
+	memneed_add(n, u64_product(threads, u64_sum(THREAD_BYTES, each)),
+		    u64_product(threads, u64_sum(THREAD_ADDRESS_BYTES, each)));
+	n->left_bytes = u64_sum(n->left_bytes, u64_product(threads, LEFT_BYTES));
+	n->threads = u64_sum(n->threads, threads);
 }
 
 /* Huge pages are none of the memory that is left. */
@@ -90,17 +75,17 @@ void memneed_buffers(struct memneed *n, const struct job *j, uint64_t threads, u
 		     bool writes)
 {
 	unsigned cache_part = writes ? WRITE_CACHE_PART : READ_CACHE_PART;
-	uint64_t all = times(threads, each);
+	uint64_t all = u64_product(threads, each);
 	uint64_t used = j->mem == MEM_HUGEPAGE ? 0 : all;
 
 	if (job_touches_files(j) && !j->direct)
-		used = plus(used, all / cache_part);
+		used = u64_sum(used, all / cache_part);
 	memneed_add(n, used, all);
 }
 
 void memneed_untouched(struct memneed *n, uint64_t threads, uint64_t each)
 {
-	memneed_add(n, 0, times(threads, each));
+	memneed_add(n, 0, u64_product(threads, each));
 }
 
 static void memneed_importance(struct memneed *n, const struct job *j, const struct sampler *s)
@@ -126,20 +111,20 @@ static void memneed_unpack(struct memneed *n, const struct job *j, const struct 
 	uint64_t each = train_packed_most(j, stages);
 
 	if (each)
-		memneed_add(n, times(loaders, unpack_bytes(each)),
-			    times(loaders, unpack_bytes(each)));
+		memneed_add(n, u64_product(loaders, unpack_bytes(each)),
+			    u64_product(loaders, unpack_bytes(each)));
 }
 
 void memneed_train(struct memneed *n, const struct job *j, const struct stages *stages)
 {
 	const struct plan_config *plan = &stages->train.plan;
 	/* One that reads itself has no stack of its own: half a MiB too many is mapped here. */
-	uint64_t loaders = times(j->accelerators, job_readers(j));
+	uint64_t loaders = u64_product(j->accelerators, job_readers(j));
 	uint64_t buffer = plan_buffer_bytes(plan, job_depth(j));
 
-	memneed_add(n, times(j->accelerators, RANK_BYTES),
-		    times(j->accelerators, RANK_ADDRESS_BYTES));
-	n->threads = plus(n->threads, j->read_threads ? j->accelerators : 0);
+	memneed_add(n, u64_product(j->accelerators, RANK_BYTES),
+		    u64_product(j->accelerators, RANK_ADDRESS_BYTES));
+	n->threads = u64_sum(n->threads, j->read_threads ? j->accelerators : 0);
 	memneed_threads(n, loaders, ring_bytes(loader_ring_tokens(j, stages)));
 	if (job_touches_files(j))
 		memneed_buffers(n, j, loaders, buffer, false);
@@ -157,21 +142,21 @@ void memneed_hold(struct memneed *n, const struct job *j, const struct stages *s
 	hold_plan(&c, j, stages);
 	if (c.slots)
 		memneed_add_for(n, "prefetch", (uint64_t)hold_bytes(j, stages),
-				times(j->accelerators, times(c.slots, c.slot_bytes)));
+				u64_product(j->accelerators, u64_product(c.slots, c.slot_bytes)));
 }
 
 void memneed_saver(struct memneed *n, const struct job *j, const struct shard_set *set,
 		   uint64_t most_bytes)
 {
-	uint64_t threads = times(state_locals(set->state), j->checkpoint_threads);
+	uint64_t threads = u64_product(state_locals(set->state), j->checkpoint_threads);
 	uint64_t slice = saver_span_bytes(j) + CONTENT_SLACK, heads = 0;
 	unsigned depth = set->is_plain ? job_depth(j) : 1;
 
 	memneed_add(n, slice, slice); /* the pool */
 	memneed_threads(n, threads, 0);
-	memneed_buffers(n, j, threads, times(depth, slice), !job_work(j)->restores);
+	memneed_buffers(n, j, threads, u64_product(depth, slice), !job_work(j)->restores);
 	if (n->bytes <= most_bytes)
-		heads = times(threads, shard_most_head(set));
+		heads = u64_product(threads, shard_most_head(set));
 	memneed_add(n, heads, heads);
 }
 
@@ -187,7 +172,7 @@ void memneed_prepare(struct memneed *n, uint64_t files, uint64_t largest_file_by
 
 void memneed_trace(struct memneed *n)
 {
-	uint64_t bytes = plus(tracer_ring_bytes(n->threads), TRACE_BYTES);
+	uint64_t bytes = u64_sum(tracer_ring_bytes(n->threads), TRACE_BYTES);
 
 	memneed_add(n, bytes, bytes);
 }
@@ -227,11 +212,11 @@ static void sum_up(struct sum *s, const struct memneed_jobs *all, unsigned group
 		uint64_t one = n->bytes > n->prepare_bytes ? n->bytes : n->prepare_bytes;
 
 		if (all->jobs[i]->group < group)
-			left = plus(left, n->left_bytes);
+			left = u64_sum(left, n->left_bytes);
 		if (all->jobs[i]->group != group)
 			continue;
-		s->bytes = plus(s->bytes, n->bytes);
-		s->address_bytes = plus(s->address_bytes, n->address_bytes);
+		s->bytes = u64_sum(s->bytes, n->bytes);
+		s->address_bytes = u64_sum(s->address_bytes, n->address_bytes);
 		s->jobs++;
 		if (n->prepare_bytes > prepare)
 			prepare = n->prepare_bytes;
@@ -240,7 +225,7 @@ static void sum_up(struct sum *s, const struct memneed_jobs *all, unsigned group
 		most = one > most ? one : most;
 	}
 	/* All are prepared before any of them begins, one after the other. */
-	s->bytes = plus(left, s->bytes > prepare ? s->bytes : prepare);
+	s->bytes = u64_sum(left, s->bytes > prepare ? s->bytes : prepare);
 }
 
 /* "x (accelerators=8 x read_threads=4), with the jobs beside it," */
@@ -304,7 +289,7 @@ static int limit_too_low(const struct sum *s, uint64_t limit_bytes, uint64_t lea
 			 uint64_t processes, struct mlgen_err *err)
 {
 	char have[UNITS_TEXT_BYTES], need[UNITS_TEXT_BYTES];
-	uint64_t least_mib = plus(least_bytes, MIB - 1) / MIB;
+	uint64_t least_mib = u64_sum(least_bytes, (1u << 20) - 1) >> 20;
 	struct buf takes = { 0 }, lower = { 0 };
 	int rc;
 
@@ -350,7 +335,8 @@ int memneed_check_limit(const struct memneed_jobs *all, unsigned group, uint64_t
 	sum_up(&s, all, group);
 	if (!s.most || (s.bytes <= part && part >= MEMNEED_LIMITED_BYTES))
 		return 0;
-	return limit_too_low(&s, limit_bytes, times(least_limit(all), processes), processes, err);
+	return limit_too_low(&s, limit_bytes, u64_product(least_limit(all), processes), processes,
+			     err);
 }
 
 uint64_t memneed_bytes(const struct memneed_jobs *all, unsigned group)

@@ -13,13 +13,6 @@
 #define BLOCK_BYTES UINT64_C(4096)
 #define SLOT_ALIGN UINT64_C(64)
 
-static uint64_t times(uint64_t a, uint64_t b)
-{
-	uint64_t product;
-
-	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
 uint64_t tier_data_bytes(const struct tier_units *u)
 {
 	struct dataset_totals totals;
@@ -174,25 +167,25 @@ uint64_t tier_state_bytes(const struct job *j, const struct stages *stages)
 
 static void need_memory(struct memneed *n, const struct job *j, const struct tier_sizes *s)
 {
-	uint64_t mapped = times(tier_slots_of(j, s->slots), s->slot_bytes);
+	uint64_t mapped = u64_product(tier_slots_of(j, s->slots), s->slot_bytes);
 	uint64_t used = u64_min(mapped, divide_up(s->limits.capacity_bytes, job_cache_parts(j)));
 
 	if (j->mem == MEM_HUGEPAGE)
 		used = 0;
-	memneed_add_for(n, "cache_size", times(used, tier_cache_count(j)),
-			times(mapped, tier_cache_count(j)));
+	memneed_add_for(n, "cache_size", u64_product(used, tier_cache_count(j)),
+			u64_product(mapped, tier_cache_count(j)));
 }
 
 static void need_ahead(struct memneed *n, const struct job *j, const struct tier_sizes *s)
 {
 	uint64_t caches = tier_cache_count(j);
-	uint64_t threads = times(caches, tier_ahead_threads(j, j->accelerators / caches));
+	uint64_t threads = u64_product(caches, tier_ahead_threads(j, j->accelerators / caches));
 	uint64_t each = j->cache_directory ? s->slot_bytes : 0;
 
 	if (!j->cache_prefetch)
 		return;
 	memneed_threads(n, threads, 1u << 20);
-	memneed_add(n, times(threads, each), times(threads, each));
+	memneed_add(n, u64_product(threads, each), u64_product(threads, each));
 }
 
 /* Who answers others has a unit in hand, if it is not in memory anyway. */
@@ -201,17 +194,17 @@ static void need_servers(struct memneed *n, const struct job *j, const struct ti
 	uint64_t each = j->cache_directory ? s->slot_bytes : 0;
 
 	memneed_threads(n, TIER_SERVERS, TIER_SERVER_BYTES);
-	memneed_add(n, TIER_SERVERS * each, times(TIER_SERVERS, s->slot_bytes));
+	memneed_add(n, TIER_SERVERS * each, u64_product(TIER_SERVERS, s->slot_bytes));
 }
 
 /* A filler needs memory for its queue and for the unit that it writes. */
 static void need_filler(struct memneed *n, const struct job *j, const struct tier_sizes *s)
 {
-	uint64_t queue = times(tier_filler_places(j, s->slot_bytes) + 1, s->slot_bytes);
+	uint64_t queue = u64_product(tier_filler_places(j, s->slot_bytes) + 1, s->slot_bytes);
 
 	memneed_threads(n, tier_cache_count(j), 0);
-	memneed_add_for(n, "cache_queue", times(queue, tier_cache_count(j)),
-			times(queue, tier_cache_count(j)));
+	memneed_add_for(n, "cache_queue", u64_product(queue, tier_cache_count(j)),
+			u64_product(queue, tier_cache_count(j)));
 }
 
 void tier_need(struct memneed *n, const struct job *j, const struct stages *stages)
@@ -231,7 +224,8 @@ void tier_need(struct memneed *n, const struct job *j, const struct stages *stag
 		return;
 	if (job_cache_parts(j) > 1)
 		need_servers(n, j, &s);
-	buffers = times(s.slot_bytes, j->accelerators * job_readers(j) * job_samples_at_once(j));
+	buffers = u64_product(s.slot_bytes,
+			      j->accelerators * job_readers(j) * job_samples_at_once(j));
 	memneed_add(n, buffers, buffers);
 	if (j->cache_directory && j->cache_fill == CACHE_FILL_ASYNC)
 		need_filler(n, j, &s);

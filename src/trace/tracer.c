@@ -220,9 +220,7 @@ static unsigned slots_for(uint64_t threads)
 
 uint64_t tracer_ring_bytes(uint64_t threads)
 {
-	uint64_t each = slots_for(threads) * sizeof(struct trace_record), all;
-
-	return __builtin_mul_overflow(threads, each, &all) ? UINT64_MAX : all;
+	return u64_product(threads, slots_for(threads) * sizeof(struct trace_record));
 }
 
 struct tracer *tracer_new(const struct tracer_config *cfg)

@@ -9,6 +9,7 @@
 #include "base/perm.h"
 #include "base/rng.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "data/pattern/pattern_internal.h"
 
 /*
@@ -62,13 +63,6 @@ struct pattern {
 	uint64_t bytes, bytes_left;
 	uint64_t passes_left, pass;
 };
-
-static uint64_t multiply(uint64_t a, uint64_t b)
-{
-	uint64_t product;
-
-	return __builtin_mul_overflow(a, b, &product) ? ENDLESS : product;
-}
 
 /* A fraction of n: (random / 2^64) * n. */
 static inline uint64_t scale(uint64_t random, uint64_t n)
@@ -411,8 +405,8 @@ static void set_limits(struct pattern *p, const struct job *job)
 	p->passes_left = loops;
 	if (total && passes_for(p, total, pass) > loops)
 		p->passes_left = passes_for(p, total, pass);
-	p->bytes_left = multiply(total ? total : size, loops);
-	p->bytes = multiply(pass, p->passes_left);
+	p->bytes_left = u64_product(total ? total : size, loops);
+	p->bytes = u64_product(pass, p->passes_left);
 	if (p->bytes > p->bytes_left) {
 		uint64_t unit = p->mix.dir[p->mix.only_write].smallest;
 		uint64_t rest = p->bytes_left % unit;

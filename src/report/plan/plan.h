@@ -281,10 +281,6 @@ void plan_check_direct(struct plan_report *p, const char *probe);
 /* Where the files of the job lie; NULL = not known. */
 char *plan_directory(const struct plan_report *p);
 
-/* a + b, and a * b, or UINT64_MAX. */
-uint64_t plan_sum(uint64_t a, uint64_t b);
-uint64_t plan_product(uint64_t a, uint64_t b);
-
 /* ---- which ranks of a job save the same, and what all of them do ---- */
 
 /* Fill what c has of the state and of its ranks: classes, and all sums of one checkpoint. Goes

@@ -2,6 +2,7 @@
 /* plan_hosts.c - what each process of a job plans becomes one plan of all. */
 #include "report/plan/plan.h"
 #include "base/mem.h"
+#include "base/util.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -48,14 +49,14 @@ static void add_figures(struct plan_report *p, const struct part *part)
 {
 	struct plan_checkpoint *c = &p->checkpoint;
 
-	p->reads_in_flight = plan_sum(p->reads_in_flight, part->reads_in_flight);
-	p->io.move_bytes = plan_sum(p->io.move_bytes, part->io_move_bytes);
-	p->io.buffer_bytes = plan_sum(p->io.buffer_bytes, part->io_buffer_bytes);
-	c->local_ranks = plan_sum(c->local_ranks, part->local_ranks);
-	c->local_bytes = plan_sum(c->local_bytes, part->local_bytes);
-	c->local_files = plan_sum(c->local_files, part->local_files);
-	c->move_bytes = plan_sum(c->move_bytes, part->move_bytes);
-	c->in_flight = plan_sum(c->in_flight, part->in_flight);
+	p->reads_in_flight = u64_sum(p->reads_in_flight, part->reads_in_flight);
+	p->io.move_bytes = u64_sum(p->io.move_bytes, part->io_move_bytes);
+	p->io.buffer_bytes = u64_sum(p->io.buffer_bytes, part->io_buffer_bytes);
+	c->local_ranks = u64_sum(c->local_ranks, part->local_ranks);
+	c->local_bytes = u64_sum(c->local_bytes, part->local_bytes);
+	c->local_files = u64_sum(c->local_files, part->local_files);
+	c->move_bytes = u64_sum(c->move_bytes, part->move_bytes);
+	c->in_flight = u64_sum(c->in_flight, part->in_flight);
 }
 
 /* Rank 0 has said so itself, with the check of this name. */
@@ -92,8 +93,8 @@ static void take_rank(struct plan_report *plans, size_t count, const struct host
 
 		memcpy(&part, at, sizeof(part));
 		at += sizeof(part);
-		sum->program_bytes = plan_sum(sum->program_bytes, part.program_bytes);
-		sum->checkpoint_bytes = plan_sum(sum->checkpoint_bytes, part.checkpoint_bytes);
+		sum->program_bytes = u64_sum(sum->program_bytes, part.program_bytes);
+		sum->checkpoint_bytes = u64_sum(sum->checkpoint_bytes, part.checkpoint_bytes);
 		if (rank)
 			add_figures(&plans[i], &part);
 		for (uint64_t k = 0; k < part.refusals; k++)

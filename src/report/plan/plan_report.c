@@ -195,20 +195,6 @@ char *plan_directory(const struct plan_report *p)
 	return job_work(p->job)->page->directory(p);
 }
 
-uint64_t plan_sum(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
-uint64_t plan_product(uint64_t a, uint64_t b)
-{
-	uint64_t product;
-
-	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
 /* A dry run warns if mlgen takes more than this part of the host's memory. */
 #define MEMORY_SHARE 4
 

@@ -114,11 +114,11 @@ static void count_work(struct plan_checkpoint_look *l)
 
 	c->checkpoints = is_beside(j) ? count_saves(l->p) : j->checkpoints;
 	c->move_bytes = c->checkpoints == UINT64_MAX ? UINT64_MAX
-						     : plan_product(c->checkpoints, c->local_bytes);
+						     : u64_product(c->checkpoints, c->local_bytes);
 	/* A framework does one call at a time. */
 	uint64_t depth = l->set.is_plain ? job_depth(j) : 1;
-	uint64_t threads = plan_product(c->local_ranks, j->checkpoint_threads);
-	c->in_flight = plan_product(threads, depth);
+	uint64_t threads = u64_product(c->local_ranks, j->checkpoint_threads);
+	c->in_flight = u64_product(threads, depth);
 }
 
 /* Each thread has a slice of the pool for every request, and room for what the layout puts around
@@ -272,10 +272,10 @@ static void add_needs(struct plan_checkpoint_look *l)
 		p->program_bytes = MEMNEED_PROGRAM_BYTES;
 		p->open_files = p->touches_files ? PLAN_OWN_FILES : 0;
 	}
-	p->program_bytes = plan_sum(p->program_bytes, l->c->program_bytes);
+	p->program_bytes = u64_sum(p->program_bytes, l->c->program_bytes);
 	if (!p->touches_files)
 		return;
-	p->open_files = plan_sum(p->open_files, l->c->open_files);
+	p->open_files = u64_sum(p->open_files, l->c->open_files);
 }
 
 static int begin_look(struct plan_checkpoint_look *l, struct mlgen_err *err)

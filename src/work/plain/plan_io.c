@@ -100,12 +100,12 @@ static void compute_memory(struct plan_report *p, const struct iofiles *f)
 
 	if (f->count)
 		iofiles_of(f, 0, &files);
-	p->reads_in_flight = plan_product(j->numjobs, job_depth(j));
-	p->io.buffer_bytes = plan_product(j->numjobs, stream_buffer_bytes(j, job_depth(j)));
+	p->reads_in_flight = u64_product(j->numjobs, job_depth(j));
+	p->io.buffer_bytes = u64_product(j->numjobs, stream_buffer_bytes(j, job_depth(j)));
 	memneed_prepare(&p->need, f->missing_files, iofiles_largest_missing(f));
 	if (!j->create_only)
 		plain_need(&p->need, j, files);
-	p->program_bytes = plan_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
+	p->program_bytes = u64_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
 }
 
 /* Are the same bytes read again, or were they left where they are? */

@@ -186,7 +186,7 @@ static void replay_files_names_count(struct replay_files *f, uint32_t id)
 		return;
 	f->files++;
 	if (file->flags & REPLAY_FILE_THERE)
-		f->bytes = replay_sum(f->bytes, file->bytes);
+		f->bytes = u64_sum(f->bytes, file->bytes);
 }
 
 bool replay_file_is_below(const struct replay_files *f, uint32_t id)

@@ -136,7 +136,7 @@ static void missing(struct replay_files *f, struct replay_file *file)
 		return;
 	}
 	f->missing_files++;
-	f->missing_bytes = replay_sum(f->missing_bytes, file->bytes);
+	f->missing_bytes = u64_sum(f->missing_bytes, file->bytes);
 	f->largest_missing = u64_max(f->largest_missing, file->bytes);
 }
 

@@ -140,14 +140,6 @@ enum replay_inside_flag {
  * be made anew. */
 #define REPLAY_MARKER ".mlgen-replay"
 
-/* A trace may say of its files what no machine has. */
-static inline uint64_t replay_sum(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 /* How much of a directory's path stands before what lies in it. */
 size_t replay_root(const char *directory);
 

@@ -311,11 +311,11 @@ static void count_files(struct plan_report *p, const struct replay_files *f)
 static void compute_memory(struct plan_report *p, const struct replay_ops *o,
 			   const struct replay_files *f)
 {
-	p->reads_in_flight = plan_product(o->workers, p->replay.depth);
-	p->open_files = plan_sum(PLAN_OWN_FILES, plan_product(o->workers, o->most_open));
-	p->io.buffer_bytes = plan_product(o->workers, replay_buffer_bytes(o));
+	p->reads_in_flight = u64_product(o->workers, p->replay.depth);
+	p->open_files = u64_sum(PLAN_OWN_FILES, u64_product(o->workers, o->most_open));
+	p->io.buffer_bytes = u64_product(o->workers, replay_buffer_bytes(o));
 	replay_need(&p->need, p->job, o, f);
-	p->program_bytes = plan_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
+	p->program_bytes = u64_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
 }
 
 int plan_replay(struct plan_report *p, const struct plan_input *in, struct mlgen_err *unused)

@@ -266,7 +266,7 @@ static void check_steps(struct plan_report *p)
 		plan_add_check(p, "steps", PLAN_OK, "%d", MLPERF_STEPS);
 		return;
 	}
-	uint64_t samples = plan_product(j->batch_size * p->accelerators, MLPERF_STEPS);
+	uint64_t samples = u64_product(j->batch_size * p->accelerators, MLPERF_STEPS);
 	uint64_t files = divide_up(samples, p->dataset.samples_per_file);
 	plan_add_check(p, "steps", PLAN_WARNING,
 		       "MLPerf Storage asks for %d steps per epoch: %s%" PRIu64 "%s", MLPERF_STEPS,
@@ -293,7 +293,7 @@ static void count_steps(struct plan_report *p, const struct stages *stages)
 
 	p->steps_per_epoch = steps;
 	p->left_over_samples = taken < samples ? samples - taken : 0;
-	p->total_steps = j->time_based ? UINT64_MAX : plan_product(j->epochs, steps);
+	p->total_steps = j->time_based ? UINT64_MAX : u64_product(j->epochs, steps);
 	if (j->steps && j->steps < p->total_steps)
 		p->total_steps = j->steps;
 	if (stages->has_eval)
@@ -389,7 +389,7 @@ static void compute_memory(struct plan_report *p, const struct stages *stages)
 		p->cache_state_bytes = (double)tier_state_bytes(j, stages);
 		p->cache_stored_bytes = tier_stored_bytes(j, stages);
 	}
-	p->program_bytes = plan_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
+	p->program_bytes = u64_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
 	p->framework_bytes = samples * p->totals.mean_sample_bytes;
 }
 
@@ -407,13 +407,13 @@ static int plan_stages(struct plan_report *p, const struct plan_input *in, struc
 		       struct mlgen_err *err)
 {
 	const struct job *j = p->job;
-	uint64_t threads = plan_product(j->accelerators, job_readers(j));
+	uint64_t threads = u64_product(j->accelerators, job_readers(j));
 	int rc = 0;
 
 	count_steps(p, stages);
-	p->reads_in_flight = plan_product(threads, job_depth(j));
+	p->reads_in_flight = u64_product(threads, job_depth(j));
 	if (p->touches_files) {
-		p->open_files = plan_product(threads, job_samples_at_once(j)) + PLAN_OWN_FILES;
+		p->open_files = u64_product(threads, job_samples_at_once(j)) + PLAN_OWN_FILES;
 		check_memory(p);
 		check_emptied(p);
 		if (j->direct)
