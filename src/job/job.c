@@ -147,6 +147,12 @@ bool job_interleaves(const struct job *j)
 	return j->loader == LOADER_TFDATA && j->deterministic;
 }
 
+bool job_decodes_batches(const struct job *job)
+{
+	return job->loader == LOADER_TFDATA && job->preprocess == PREPROCESS_SLEEP &&
+	       dist_mean(&job->preprocess_time) > 0;
+}
+
 uint64_t job_all_accelerators(const struct job *j)
 {
 	return j->accelerators_all ? j->accelerators_all : j->accelerators;

@@ -476,7 +476,13 @@ uint64_t job_shuffle_buffer(const struct job *j);
 /* Does it deliver as TFRecordDataset does, which opens files ahead? For each of read_threads there
  * are three threads then (run/interleave.h). */
 #define JOB_INTERLEAVE_THREADS 3u
+/* ... and the records of a file that a thread may have read before one was delivered. */
+#define INTERLEAVE_RECORDS 3u
 bool job_interleaves(const struct job *j);
+
+/* Does preprocess_time pass batch by batch, decode_threads of them at a time, behind the loaders?
+ * Else each of them spends it on what it has read. */
+bool job_decodes_batches(const struct job *job);
 
 /* Threads that read for an accelerator; 0 = it reads itself. */
 uint64_t job_read_threads(const struct job *j);

@@ -27,3 +27,16 @@ int activity_try_engine(const struct job *j, struct clock *clock, struct mlgen_e
 		j->engine->job_fini(&trial);
 	return rc;
 }
+
+int rules_engine(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	if (!s->job->engine || !s->job->engine->submit)
+		return 0;
+	return activity_try_engine(s->job, run->cfg.clock, err);
+}
+
+int rules_cpus(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	(void)run;
+	return slot_place(s, slot_touches_files(s) ? &s->mount : NULL, err);
+}

@@ -5,8 +5,19 @@
 #include "job/job.h"
 #include "run/memneed.h"
 #include "run/result/result.h"
-#include "run/rules.h"
 #include "run/slot.h"
+
+/*
+ * A run asks one row after the other and ends with the first that does not hold; a dry run asks all
+ * of them and shows each that does not as FAIL. So both say the same, in the words of the function
+ * that asks, which is where most is known. A row changes nothing but its slot.
+ */
+struct rule {
+	/* What it is about: the line of the dry run's page that it marks. */
+	const char *name;
+	/* 0, also where it does not concern this job, or -errno with err. */
+	int (*ask)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
+};
 
 /*
  * The run (run.c) knows groups, threads that are joined, and signals; what a phase is made of
@@ -74,3 +85,11 @@ struct activity {
 /* One worker with the job's engine and options is set up and taken down, so that an engine that
  * cannot run here says so before anything is moved. */
 int activity_try_engine(const struct job *job, struct clock *clock, struct mlgen_err *err);
+
+/* Rows of any workload, for its list. */
+
+/* One worker with the job's engine and options can be set up here; of one that is not loaded nobody
+ * knows. */
+int rules_engine(struct slot *s, struct run_shared *run, struct mlgen_err *err);
+/* CPUs and NUMA nodes, into s->place. */
+int rules_cpus(struct slot *s, struct run_shared *run, struct mlgen_err *err);

@@ -22,9 +22,6 @@
  * need not wait looks at one number more for it, and changes two.
  */
 
-/* That a thread may have of a file before one was delivered. */
-#define INTERLEAVE_RECORDS 3u
-
 /* What an extent waits for. */
 struct interleave_turn {
 	uint64_t batch;     /* of the stage: that may be read */

@@ -36,10 +36,6 @@ void loader_close(struct loader *l);
 /* What loader_open made ready to decode with; zeroed is fine. */
 void loader_close_decoding(struct loader *l);
 
-/* Does preprocess_time pass batch by batch, decode_threads of them at a time, behind the loaders?
- * Else each of them spends it on what it has read. */
-bool loader_decodes_batches(const struct job *job);
-
 /* Extents that an accelerator may have beyond the batches that may be read. */
 uint64_t loader_extents_beyond(const struct job *job, const struct pass *pass);
 

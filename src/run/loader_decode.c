@@ -192,7 +192,7 @@ static int open_unpack(struct loader *l, struct mlgen_err *err)
 bool loader_preprocesses(const struct job *j)
 {
 	return dist_mean(&j->preprocess_time) + dist_mean(&j->first_sample_time) > 0 &&
-	       !loader_decodes_batches(j);
+	       !job_decodes_batches(j);
 }
 
 static int open_shares(struct decoding *d, const char *list, struct mlgen_err *err)

@@ -305,7 +305,7 @@ static void tfdata_work(struct loader *l)
 /* What is being decoded is on its way to what is prefetched. */
 static uint64_t tfdata_prefetch(const struct job *job)
 {
-	return job->prefetch + (loader_decodes_batches(job) ? job->decode_threads : 0);
+	return job->prefetch + (job_decodes_batches(job) ? job->decode_threads : 0);
 }
 
 /* A buffer that shuffles is filled before its first batch, with no more than an epoch. */
@@ -355,12 +355,6 @@ static const struct loader_model main_model = {
 const struct loader_model *loader_model(const struct job *job)
 {
 	return job->read_threads ? &models[job->loader] : &main_model;
-}
-
-bool loader_decodes_batches(const struct job *job)
-{
-	return job->loader == LOADER_TFDATA && job->preprocess == PREPROCESS_SLEEP &&
-	       dist_mean(&job->preprocess_time) > 0;
 }
 
 uint64_t loader_extents_beyond(const struct job *job, const struct pass *pass)

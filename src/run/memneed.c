@@ -12,17 +12,9 @@
 #include "base/thread.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/order/order.h"
-#include "data/state/state.h"
 #include "job/job.h"
 #include "run/activity.h"
-#include "run/hold.h"
-#include "run/loader.h"
 #include "run/make/make.h"
-#include "run/read/read.h"
-#include "run/ring.h"
-#include "run/saver.h"
-#include "run/train.h"
 #include "trace/tracer.h"
 
 /*
@@ -31,7 +23,6 @@
  * little more of their histograms.
  */
 #define THREAD_BYTES (UINT64_C(224) << 10)
-#define RANK_BYTES (UINT64_C(112) << 10)
 #define LEFT_BYTES (UINT64_C(160) << 10) /* of each: no stack any more */
 
 /* Chunks of a trace on their way to its file, and what compresses them. */
@@ -39,7 +30,6 @@
 
 /* Mapped: a stack with its guard page, and all of the histograms. */
 #define THREAD_ADDRESS_BYTES (THREAD_STACK_BYTES + (UINT64_C(704) << 10))
-#define RANK_ADDRESS_BYTES (THREAD_STACK_BYTES + (UINT64_C(192) << 10))
 
 /* Through the page cache, a part of what is under way cannot be dropped from there: 8 MiB of 32
  * readers with requests of 1 MiB, and of 16 writers. */
@@ -86,78 +76,6 @@ void memneed_buffers(struct memneed *n, const struct job *j, uint64_t threads, u
 void memneed_untouched(struct memneed *n, uint64_t threads, uint64_t each)
 {
 	memneed_add(n, 0, u64_product(threads, each));
-}
-
-static void memneed_importance(struct memneed *n, const struct job *j, const struct sampler *s)
-{
-	struct importance_config cfg = importance_config(j, s);
-	uint64_t bytes = importance_state_bytes(&cfg);
-
-	if (s->shuffle == SHUFFLE_IMPORTANCE)
-		memneed_add(n, bytes, bytes);
-}
-
-static void memneed_hits_first(struct memneed *n, const struct job *j, const struct sampler *s)
-{
-	uint64_t bytes = hitsfirst_state_bytes(s, sampler_ranks_known(j));
-
-	if (train_parts_hits(j))
-		memneed_add(n, bytes, bytes);
-}
-
-static void memneed_unpack(struct memneed *n, const struct job *j, const struct stages *stages,
-			   uint64_t loaders)
-{
-	uint64_t each = train_packed_most(j, stages);
-
-	if (each)
-		memneed_add(n, u64_product(loaders, unpack_bytes(each)),
-			    u64_product(loaders, unpack_bytes(each)));
-}
-
-void memneed_train(struct memneed *n, const struct job *j, const struct stages *stages)
-{
-	const struct plan_config *plan = &stages->train.plan;
-	/* One that reads itself has no stack of its own: half a MiB too many is mapped here. */
-	uint64_t loaders = u64_product(j->accelerators, job_readers(j));
-	uint64_t buffer = plan_buffer_bytes(plan, job_depth(j));
-
-	memneed_add(n, u64_product(j->accelerators, RANK_BYTES),
-		    u64_product(j->accelerators, RANK_ADDRESS_BYTES));
-	n->threads = u64_sum(n->threads, j->read_threads ? j->accelerators : 0);
-	memneed_threads(n, loaders, ring_bytes(loader_ring_tokens(j, stages)));
-	if (job_touches_files(j))
-		memneed_buffers(n, j, loaders, buffer, false);
-	else
-		memneed_untouched(n, loaders, buffer);
-	memneed_unpack(n, j, stages, loaders);
-	memneed_importance(n, j, &stages->train.sampler);
-	memneed_hits_first(n, j, &stages->train.sampler);
-}
-
-void memneed_hold(struct memneed *n, const struct job *j, const struct stages *stages)
-{
-	struct hold_config c;
-
-	hold_plan(&c, j, stages);
-	if (c.slots)
-		memneed_add_for(n, "prefetch", (uint64_t)hold_bytes(j, stages),
-				u64_product(j->accelerators, u64_product(c.slots, c.slot_bytes)));
-}
-
-void memneed_saver(struct memneed *n, const struct job *j, const struct shard_set *set,
-		   uint64_t most_bytes)
-{
-	uint64_t threads = u64_product(state_locals(set->state), j->checkpoint_threads);
-	uint64_t slice = saver_span_bytes(j) + CONTENT_SLACK, heads = 0;
-	unsigned depth = set->is_plain ? job_depth(j) : 1;
-
-	memneed_add(n, slice, slice); /* the pool */
-	memneed_threads(n, threads, 0);
-	memneed_buffers(n, j, threads, u64_product(depth, slice), !job_work(j)->restores);
-	if (n->bytes <= most_bytes)
-		heads = u64_product(threads, shard_most_head(set));
-	memneed_add(n, heads, heads);
 }
 
 void memneed_prepare(struct memneed *n, uint64_t files, uint64_t largest_file_bytes)

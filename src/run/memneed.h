@@ -8,10 +8,8 @@
 #include <mlgen/err.h>
 
 #include "base/buf.h"
-#include "data/state/state.h"
 #include "io/memroom.h"
 #include "job/job.h"
-#include "run/stages.h"
 
 /*
  * An estimate, from what was measured: what comes with each thread (the pages of its histograms and
@@ -37,14 +35,6 @@ struct memneed {
  */
 #define MEMNEED_LIMITED_BYTES (UINT64_C(12) << 20)
 
-/* Add what a training takes with its loaders, but not for what it holds. */
-void memneed_train(struct memneed *n, const struct job *job, const struct stages *stages);
-/* With hold_samples. */
-void memneed_hold(struct memneed *n, const struct job *job, const struct stages *stages);
-/* Those who save, or restore, checkpoints; set->content may be NULL. Looks at all files, but where
- * threads alone take more than `most_bytes`. */
-void memneed_saver(struct memneed *n, const struct job *job, const struct shard_set *set,
-		   uint64_t most_bytes);
 /* So much more, in use and mapped. */
 void memneed_add(struct memneed *n, uint64_t bytes, uint64_t address_bytes);
 /* The same, by one option. */

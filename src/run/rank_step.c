@@ -203,7 +203,7 @@ static uint64_t rank_step_decode(struct rank *r, const struct stage *at, uint64_
 	uint64_t number = at->first_batch + batch;
 	uint64_t *free_ns = &r->decoded_ns[number % j->decode_threads];
 
-	if (!loader_decodes_batches(j))
+	if (!job_decodes_batches(j))
 		return token->ready_ns;
 	*free_ns = u64_max(*free_ns, token->ready_ns) +
 		   token->samples *

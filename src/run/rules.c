@@ -235,19 +235,6 @@ static int ask_together(struct asking *a)
 	return rc;
 }
 
-int rules_engine(struct slot *s, struct run_shared *run, struct mlgen_err *err)
-{
-	if (!s->job->engine || !s->job->engine->submit)
-		return 0;
-	return activity_try_engine(s->job, run->cfg.clock, err);
-}
-
-int rules_cpus(struct slot *s, struct run_shared *run, struct mlgen_err *err)
-{
-	(void)run;
-	return slot_place(s, slot_touches_files(s) ? &s->mount : NULL, err);
-}
-
 int rules_ask_limit(struct run_shared *run, run_told *told, void *arg, struct mlgen_err *err)
 {
 	struct asking a = { run, told, arg, err };

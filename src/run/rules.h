@@ -6,27 +6,7 @@
 
 #include <mlgen/err.h>
 
-#include "run/slot.h"
-
-/*
- * A run asks one row after the other and ends with the first that does not hold; a dry run asks all
- * of them and shows each that does not as FAIL. So both say the same, in the words of the function
- * that asks, which is where most is known. A row changes nothing but its slot.
- */
-struct rule {
-	/* What it is about: the line of the dry run's page that it marks. */
-	const char *name;
-	/* 0, also where it does not concern this job, or -errno with err. */
-	int (*ask)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
-};
-
-/* Rows of any workload, for its list in activity.h. */
-
-/* One worker with the job's engine and options can be set up here; of one that is not loaded nobody
- * knows. */
-int rules_engine(struct slot *s, struct run_shared *run, struct mlgen_err *err);
-/* CPUs and NUMA nodes, into s->place. */
-int rules_cpus(struct slot *s, struct run_shared *run, struct mlgen_err *err);
+#include "run/activity.h"
 
 /*
  * Ask about memory_limit, which is of all jobs, before it is set; then, of slots that are set up

@@ -12,6 +12,7 @@
 #include "base/util.h"
 #include "io/engines.h"
 #include "job/job.h"
+#include "run/memneed.h"
 #include "run/saver_inside.h"
 
 /* ---- the records of checkpoints, and what they add up to ---- */
@@ -612,4 +613,19 @@ void saver_look(const struct saver *s, struct saver_look *look)
 	/* A framework reads some of it twice. */
 	if (look->bytes_done > look->bytes_total)
 		look->bytes_done = look->bytes_total;
+}
+
+void saver_need(struct memneed *n, const struct job *j, const struct shard_set *set,
+		   uint64_t most_bytes)
+{
+	uint64_t threads = u64_product(state_locals(set->state), j->checkpoint_threads);
+	uint64_t slice = saver_span_bytes(j) + CONTENT_SLACK, heads = 0;
+	unsigned depth = set->is_plain ? job_depth(j) : 1;
+
+	memneed_add(n, slice, slice); /* the pool */
+	memneed_threads(n, threads, 0);
+	memneed_buffers(n, j, threads, u64_product(depth, slice), !job_work(j)->restores);
+	if (n->bytes <= most_bytes)
+		heads = u64_product(threads, shard_most_head(set));
+	memneed_add(n, heads, heads);
 }

@@ -103,3 +103,9 @@ void saver_look(const struct saver *s, struct saver_look *look);
 
 /* After join: records and what stands for all of them (result.h). */
 void saver_collect(struct saver *s, struct checkpoints_result *r);
+
+/* Add what those take who save, or restore, checkpoints; set->content may be NULL. Looks at all
+ * files, but where threads alone take more than `most_bytes`. */
+struct memneed;
+void saver_need(struct memneed *n, const struct job *job, const struct shard_set *set,
+		uint64_t most_bytes);

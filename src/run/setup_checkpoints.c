@@ -201,7 +201,7 @@ uint64_t setup_checkpoints_files(const struct slot *s)
 void setup_checkpoints_need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 {
 	if (s->checkpoints)
-		memneed_saver(n, s->job, &s->checkpoints->shards, room_bytes);
+		saver_need(n, s->job, &s->checkpoints->shards, room_bytes);
 }
 
 static void tell_one(const struct slot *s, const struct checkpoint *k)

@@ -4,7 +4,7 @@
 
 #include "data/state/state.h"
 #include "run/memneed.h"
-#include "run/rules.h"
+#include "run/activity.h"
 #include "run/slot.h"
 
 /*

@@ -6,7 +6,6 @@
 #include <zlib.h>
 
 #include "base/util.h"
-#include "run/loader.h"
 #include "run/tier_inside.h"
 
 /* In files, and where reads are direct, slots begin at whole blocks. */
@@ -257,7 +256,7 @@ static int check_options(const struct job *j, const struct dataset *ds, struct m
 		return mlgen_fail(err, -EINVAL,
 				  "cache_stage: what is decoded are samples; use "
 				  "cache_unit=sample, or cache_stage=raw");
-	if (is_decoded && loader_decodes_batches(j))
+	if (is_decoded && job_decodes_batches(j))
 		return mlgen_fail(err, -EINVAL,
 				  "cache_stage: decoded samples need no preprocess_time, and "
 				  "loader=tfdata with preprocess=sleep spends it on whole batches; "

@@ -12,6 +12,9 @@
 #include "data/order/order.h"
 #include "data/plans/plans.h"
 #include "io/engines.h"
+#include "base/thread.h"
+#include "run/memneed.h"
+#include "run/ring.h"
 #include "run/loader.h"
 #include "run/rank.h"
 #include "run/read/read.h"
@@ -424,4 +427,65 @@ void train_look_at_saves(const struct train *t, struct live *live)
 	live->checkpoint_done = look.bytes_done;
 	live->checkpoint_bytes = look.bytes_total;
 	live->is_checkpointing = look.is_busy;
+}
+
+/* Measured in control groups, as THREAD_BYTES of memneed.c: of a rank that waits for loaders. */
+#define RANK_BYTES (UINT64_C(112) << 10)
+#define RANK_ADDRESS_BYTES (THREAD_STACK_BYTES + (UINT64_C(192) << 10))
+
+static void need_importance(struct memneed *n, const struct job *j, const struct sampler *s)
+{
+	struct importance_config cfg = importance_config(j, s);
+	uint64_t bytes = importance_state_bytes(&cfg);
+
+	if (s->shuffle == SHUFFLE_IMPORTANCE)
+		memneed_add(n, bytes, bytes);
+}
+
+static void need_hits_first(struct memneed *n, const struct job *j, const struct sampler *s)
+{
+	uint64_t bytes = hitsfirst_state_bytes(s, sampler_ranks_known(j));
+
+	if (train_parts_hits(j))
+		memneed_add(n, bytes, bytes);
+}
+
+static void need_unpack(struct memneed *n, const struct job *j, const struct stages *stages,
+			   uint64_t loaders)
+{
+	uint64_t each = train_packed_most(j, stages);
+
+	if (each)
+		memneed_add(n, u64_product(loaders, unpack_bytes(each)),
+			    u64_product(loaders, unpack_bytes(each)));
+}
+
+void train_need(struct memneed *n, const struct job *j, const struct stages *stages)
+{
+	const struct plan_config *plan = &stages->train.plan;
+	/* One that reads itself has no stack of its own: half a MiB too many is mapped here. */
+	uint64_t loaders = u64_product(j->accelerators, job_readers(j));
+	uint64_t buffer = plan_buffer_bytes(plan, job_depth(j));
+
+	memneed_add(n, u64_product(j->accelerators, RANK_BYTES),
+		    u64_product(j->accelerators, RANK_ADDRESS_BYTES));
+	n->threads = u64_sum(n->threads, j->read_threads ? j->accelerators : 0);
+	memneed_threads(n, loaders, ring_bytes(loader_ring_tokens(j, stages)));
+	if (job_touches_files(j))
+		memneed_buffers(n, j, loaders, buffer, false);
+	else
+		memneed_untouched(n, loaders, buffer);
+	need_unpack(n, j, stages, loaders);
+	need_importance(n, j, &stages->train.sampler);
+	need_hits_first(n, j, &stages->train.sampler);
+}
+
+void train_need_hold(struct memneed *n, const struct job *j, const struct stages *stages)
+{
+	struct hold_config c;
+
+	hold_plan(&c, j, stages);
+	if (c.slots)
+		memneed_add_for(n, "prefetch", (uint64_t)hold_bytes(j, stages),
+				u64_product(j->accelerators, u64_product(c.slots, c.slot_bytes)));
 }

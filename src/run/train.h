@@ -260,6 +260,12 @@ bool train_parts_hits(const struct job *job);
 /* With cache=: before train_start. 0, or -errno with err. */
 int train_open_tier(struct train *t, struct mlgen_err *err);
 
+/* Add what a training takes with its loaders, but not for what it holds; and that, with
+ * hold_samples. */
+struct memneed;
+void train_need(struct memneed *n, const struct job *job, const struct stages *stages);
+void train_need_hold(struct memneed *n, const struct job *job, const struct stages *stages);
+
 /* Start all threads, the saver's, too; join them: a checkpoint that is under way when the ranks are
  * done is finished. On the conductor's thread (run.c). */
 int train_start(struct train *t, struct mlgen_err *err);

@@ -12,7 +12,6 @@
 #include "base/util.h"
 #include "job/job.h"
 #include "report/plan/plan.h"
-#include "run/interleave.h"
 #include "run/result/result.h"
 
 #define STEPS_PER_BATCH_AHEAD 10

@@ -127,7 +127,7 @@ static bool fits_memory(struct plan_checkpoint_look *l)
 {
 	uint64_t before = l->p->need.bytes;
 
-	memneed_saver(&l->p->need, l->p->job, &l->set, l->p->memory_bytes);
+	saver_need(&l->p->need, l->p->job, &l->set, l->p->memory_bytes);
 	l->c->program_bytes = l->p->need.bytes - before;
 	return l->c->program_bytes <= l->p->memory_bytes;
 }

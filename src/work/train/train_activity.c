@@ -386,8 +386,8 @@ static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 	if (!trains(s) || train_stages(&stages, s->job, ds, s->eval.files ? &s->eval : NULL,
 				       s->align_bytes, NULL) < 0)
 		return;
-	memneed_train(n, s->job, &stages);
-	memneed_hold(n, s->job, &stages);
+	train_need(n, s->job, &stages);
+	train_need_hold(n, s->job, &stages);
 	tier_need(n, s->job, &stages);
 	setup_checkpoints_need(s, room_bytes, n);
 }

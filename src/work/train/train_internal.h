@@ -9,7 +9,7 @@
 #include "report/plan/plan.h"
 #include "report/text/text.h"
 #include "run/result/result.h"
-#include "run/rules.h"
+#include "run/activity.h"
 #include "run/slot.h"
 #include "run/train.h"
 

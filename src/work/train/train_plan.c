@@ -383,7 +383,7 @@ static void compute_memory(struct plan_report *p, const struct stages *stages)
 	const struct job *j = p->job;
 	double samples = (double)p->accelerators * hold_samples(j, &stages->train);
 
-	memneed_train(&p->need, j, stages);
+	train_need(&p->need, j, stages);
 	tier_need(&p->need, j, stages);
 	if (j->cache != CACHE_NONE) {
 		p->cache_state_bytes = (double)tier_state_bytes(j, stages);
@@ -399,7 +399,7 @@ static void check_hold(struct plan_report *p, const struct stages *stages)
 	if (!p->job->hold_samples || !p->touches_files)
 		return;
 	p->held_bytes = hold_bytes(p->job, stages);
-	memneed_hold(&p->need, p->job, stages);
+	train_need_hold(&p->need, p->job, stages);
 	plan_add_check(p, "hold", PLAN_OK, "%s", "");
 }
 

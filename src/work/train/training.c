@@ -17,7 +17,6 @@
 #include "report/metrics/metrics.h"
 #include "report/plan/plan.h"
 #include "report/text/text.h"
-#include "run/shared.h"
 #include "run/slot.h"
 #include "run/tier.h"
 #include "work/checkpoint/checkpoint.h"

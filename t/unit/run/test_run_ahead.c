@@ -52,7 +52,7 @@ START_TEST(what_is_ahead_costs_no_memory_per_sample)
 	ck_assert_uint_eq(stages.train.window, aheads[_i].window);
 	ck_assert_uint_le(loader_ring_tokens(j, &stages), aheads[_i].most_tokens);
 	/* nor is more asked of the host: 16 threads of half a MiB at most */
-	memneed_train(&need, j, &stages);
+	train_need(&need, j, &stages);
 	ck_assert_uint_le(need.bytes, 8 << 20);
 	dataset_fini(&r.dataset);
 	job_free(j);
@@ -244,9 +244,9 @@ START_TEST(without_read_threads_memory_is_needed_all_the_same)
 	r.job->accelerators = 4;
 	rig_datasets(&r);
 	ck_assert_int_eq(train_stages(&stages, r.job, &r.dataset, NULL, 0, NULL), 0);
-	memneed_train(&none, r.job, &stages);
+	train_need(&none, r.job, &stages);
 	r.job->read_threads = r.job->prefetch = 1;
-	memneed_train(&one, r.job, &stages);
+	train_need(&one, r.job, &stages);
 	ck_assert_uint_gt(none.bytes, 4 * 4096);
 	ck_assert_uint_eq(none.bytes, one.bytes);
 	dataset_fini(&r.dataset);
