@@ -22,7 +22,7 @@
 #include "report/output/output.h"
 #include "report/plan/plan.h"
 #include "report/text/text.h"
-#include "run/run_trace.h"
+#include "run/run.h"
 
 struct outputs {
 	struct output *text;     /* --output, or standard output */

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/unnamed.h"
 #include "run/run.h"
-#include "run/run_trace.h"
 #include "trace/trace_iolog.h"
 
 #define ASIDE "temporary file of write_iolog (TMPDIR=DIR is where)"

@@ -652,7 +652,7 @@ struct workload {
 
 	/* ---- what rooms further on ask of it ---- */
 
-	const struct activity *run; /* run/activity.h */
+	const struct activity *run; /* run/slot/slot.h */
 	const struct page *page;    /* report/plan/plan.h */
 	const struct asked *asked;  /* ask/ask.h */
 };

@@ -24,7 +24,7 @@
 
 #define NO_SLOT UINT64_MAX
 
-struct slot {
+struct held {
 	uint64_t batch;   /* whose extent it has */
 	uint64_t touched; /* bytes from its beginning that are in use */
 	uint64_t next;
@@ -35,7 +35,7 @@ struct hold {
 	size_t bytes;
 	uint64_t slot_bytes, slots;
 	pthread_mutex_t lock; /* of what follows */
-	struct slot *slot;
+	struct held *slot;
 	uint64_t free_slots; /* a stack */
 	uint64_t taken;      /* batches */
 	uint64_t window;
@@ -313,7 +313,7 @@ void *hold_take(struct hold *h, uint64_t batch, uint64_t taken, uint64_t *bytes)
 void hold_keep(struct hold *h, void *at, uint64_t bytes)
 {
 	uint64_t begin = (uint64_t)((unsigned char *)at - h->base);
-	struct slot *s = &h->slot[begin / h->slot_bytes];
+	struct held *s = &h->slot[begin / h->slot_bytes];
 
 	/* Nobody else has it. */
 	if (bytes < s->touched)

@@ -7,7 +7,7 @@
 #include <mlgen/err.h>
 
 #include "job/job.h"
-#include "run/stages.h"
+#include "run/slot/slot.h"
 
 /*
  * Every extent is read into memory of its own, which stays in use until the accelerator has taken

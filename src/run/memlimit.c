@@ -1,13 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memlimit.c - see memlimit.h. */
-#include "run/memlimit.h"
+/* memlimit.c - memory_limit, and what the processes of a host take together. */
+#include "run/run_internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/units.h"
-#include "run/memneed.h"
+#include "run/slot/slot.h"
+
+/* Its end of the pipe is closed before the last thread has left the group. */
+static void wait_until_gone(pid_t parent)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	while (getppid() == parent)
+		nanosleep(&ms, NULL);
+}
+
+static void tell_and_remove(struct cgroup g)
+{
+	char limit[UNITS_TEXT_BYTES];
+
+	if (cgroup_kills(&g, "") > 0)
+		log_error("memory_limit: the kernel killed mlgen: it needed more than the %s, and "
+			  "there is no report. Raise it, or lower what is kept for each request: "
+			  "threads, ranks, bs, iodepth",
+			  units_human_bytes(limit, (double)g.limit_bytes));
+	cgroup_leave(&g, "");
+}
+
+static _Noreturn void wait_for(pid_t parent, int from_parent, const struct cgroup *g)
+{
+	char byte;
+
+	/* Nobody writes: it ends when the parent does. */
+	while (read(from_parent, &byte, 1) < 0 && errno == EINTR)
+		;
+	wait_until_gone(parent);
+	tell_and_remove(*g);
+	_exit(0);
+}
+
+void memlimit_watch_start(struct memlimit_watch *w, const struct cgroup *g)
+{
+	pid_t parent = getpid(), child;
+	sigset_t all, before;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	/* What is meant for the program, such as ^C, is not for the child. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	child = fork();
+	if (child == 0) {
+		close(ends[1]);
+		wait_for(parent, ends[0], g);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(ends[0]);
+	if (child > 0)
+		*w = (struct memlimit_watch){ child, ends[1] };
+	else
+		close(ends[1]);
+}
+
+void memlimit_watch_end(struct memlimit_watch *w)
+{
+	if (!w->child)
+		return;
+	kill(w->child, SIGKILL);
+	while (waitpid(w->child, NULL, 0) < 0 && errno == EINTR)
+		;
+	close(w->of_child);
+	*w = (struct memlimit_watch){ 0 };
+}
 
 static const char *limit_text(char text[UNITS_TEXT_BYTES], const struct job *j)
 {
@@ -154,4 +228,114 @@ void memlimit_lift(struct memlimit *m)
 	rc = cgroup_leave(&m->group, "");
 	if (rc < 0)
 		log_warn("memory_limit: %s could not be removed: %s", path, strerror(-rc));
+}
+
+/* What a process says, of one job each. */
+static void put_part(struct buf *to, const struct memneed_jobs *all, const struct memroom *room)
+{
+	buf_addn(to, (const char *)room, sizeof(*room));
+	for (size_t i = 0; i < all->count; i++) {
+		uint64_t n = memneed_bytes(all, all->jobs[i]->group);
+
+		buf_addn(to, (const char *)&n, sizeof(n));
+	}
+}
+
+/* Of one job, for all processes. */
+struct memhost_look {
+	const struct hosts *h;
+	const struct memroom *rooms; /* by rank; of who is gone zeroed */
+	const uint64_t *needs;
+};
+
+static const struct memroom_place *find_place(const struct memroom *room, const uint64_t id[2])
+{
+	for (size_t i = 0; i < room->place_count; i++)
+		if (memcmp(room->places[i].id, id, sizeof(room->places[i].id)) == 0)
+			return &room->places[i];
+	return NULL;
+}
+
+/* Of the processes on the host of this one that are there, too. */
+static bool is_enough(const struct memhost_look *l, unsigned rank,
+		      const struct memroom_place *there, struct memneed_host *host)
+{
+	uint64_t least = there->bytes;
+
+	*host = (struct memneed_host){ .name = hosts_name(l->h, rank), .of = there->of };
+	for (unsigned i = 0; i < hosts_total(l->h); i++) {
+		const struct memroom_place *p = find_place(&l->rooms[i], there->id);
+
+		if (!p || hosts_host_of(l->h, i) != hosts_host_of(l->h, rank))
+			continue;
+		host->processes++;
+		if (__builtin_add_overflow(host->bytes, l->needs[i], &host->bytes))
+			host->bytes = UINT64_MAX;
+		if (p->bytes < least) {
+			least = p->bytes;
+			host->of = p->of;
+		}
+	}
+	return host->processes < 2 || host->bytes <= least;
+}
+
+static bool all_have_enough(const struct memhost_look *l, struct memneed_host *host)
+{
+	for (unsigned rank = 0; rank < hosts_total(l->h); rank++)
+		for (size_t i = 0; i < l->rooms[rank].place_count; i++)
+			if (!is_enough(l, rank, &l->rooms[rank].places[i], host))
+				return false;
+	return true;
+}
+
+/* Of each process its own, and of a job what each takes. */
+static void read_parts(const struct hosts *h, const struct buf *parts, size_t job,
+		       struct memroom *rooms, uint64_t *needs)
+{
+	for (unsigned rank = 0; rank < hosts_total(h); rank++) {
+		size_t n;
+		const char *part = hosts_part(parts, rank, &n);
+
+		if (!part)
+			continue;
+		memcpy(&rooms[rank], part, sizeof(rooms[rank]));
+		memcpy(&needs[rank], part + sizeof(rooms[rank]) + job * sizeof(needs[rank]),
+		       sizeof(needs[rank]));
+	}
+}
+
+static int check_all(const struct hosts *h, const struct memneed_jobs *all, const struct buf *parts,
+		     size_t *job, struct mlgen_err *err)
+{
+	struct memroom *rooms = mem_array(hosts_total(h), sizeof(*rooms));
+	uint64_t *needs = mem_array(hosts_total(h), sizeof(*needs));
+	const struct memhost_look look = { h, rooms, needs };
+	struct memneed_host host;
+	int rc = 0;
+
+	for (*job = 0; *job < all->count && rc == 0; (*job)++) {
+		read_parts(h, parts, *job, rooms, needs);
+		if (!all_have_enough(&look, &host))
+			rc = memneed_fail_host(all, all->jobs[*job]->group, &host, err);
+	}
+	*job -= rc < 0;
+	mem_free(rooms);
+	mem_free(needs);
+	return rc;
+}
+
+int memhost_check(struct hosts *h, const struct memneed_jobs *all, const struct memroom *room,
+		  size_t *job, struct mlgen_err *err)
+{
+	struct buf mine = { 0 }, parts = { 0 };
+
+	if (hosts_total(h) == 1)
+		return 0;
+	put_part(&mine, all, room);
+	int rc = hosts_gather(h, buf_str(&mine), mine.len, &parts, err);
+	if (rc == 0 && hosts_rank(h) == 0)
+		rc = check_all(h, all, &parts, job, err);
+	buf_fini(&mine);
+	buf_fini(&parts);
+	return rc;
 }

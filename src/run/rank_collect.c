@@ -7,7 +7,7 @@
 
 #include "base/compare.h"
 #include "base/mem.h"
-#include "run/collect.h"
+#include "run/slot/slot.h"
 
 void rank_collect_au(struct job_result *out, const struct rank *ranks, const struct job *job)
 {

@@ -13,7 +13,7 @@ struct token {
 	uint64_t id_sum;         /* of the extents' ids, modulo 2^64 */
 	uint64_t extents;
 	uint64_t ready_ns; /* the last of it was read */
-	uint64_t stage;    /* it belongs to (stages.h) */
+	uint64_t stage;    /* it belongs to (slot.h) */
 	uint64_t batch;    /* of the stage, the first that it can be for */
 };
 
@@ -34,7 +34,7 @@ uint64_t token_delivered(const struct token *t);
 /*
  * A bounded first-in first-out with exactly one producer and one consumer.
  * It is made for as many tokens as may be under way, at most RING_TOKENS and one a stage or batch,
- * so a push always finds room; waiting is the users' business (bell.h).
+ * so a push always finds room; waiting is the users' business (slot.h).
  */
 struct ring;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules.c - see rules.h. */
-#include "run/rules.h"
+/* rules.c - what stops a run before its first byte. */
+#include "run/run_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,11 +12,7 @@
 #include "io/dropcaches.h"
 #include "io/memroom.h"
 #include "io/sysfile.h"
-#include "run/activity.h"
-#include "run/memhost.h"
-#include "run/memlimit.h"
-#include "run/memneed.h"
-#include "run/shared.h"
+#include "run/slot/slot.h"
 
 /* Descriptors that are not a job's: standard ones, outputs, engines. */
 #define SPARE_FILES 32

@@ -1,24 +1,197 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c - see run.h. */
-#include "run/run.h"
+/* run.c - groups of jobs, one after the other: set up, run, ended, collected. */
+#include "run/run_internal.h"
 
 #include <math.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "data/dataset/dataset.h"
 #include "hosts/channels.h"
+#include "hosts/hosts.h"
 #include "io/dropcaches.h"
-#include "run/activity.h"
-#include "run/devices.h"
-#include "run/rules.h"
-#include "run/run_inside.h"
-#include "run/run_trace.h"
-#include "run/shared.h"
+#include "run/result/result.h"
+#include "run/slot/slot.h"
 #include "run/watch/watch.h"
 #include "trace/tracer.h"
+
+/* What each has of each job, to all of them. */
+static int tell_counts(struct hosts *h, const uint64_t *mine, size_t count, struct buf *all,
+		       struct mlgen_err *err)
+{
+	int rc = hosts_gather(h, mine, count * sizeof(*mine), all, err);
+
+	return rc ? rc : hosts_share(h, all, err);
+}
+
+/* Which of the hosts, and which of the processes there. */
+static struct job_place place_of(const struct hosts *h)
+{
+	struct job_place p = { .host = hosts_host_of(h, hosts_rank(h)),
+			       .hosts = hosts_count(h),
+			       .rank = hosts_rank(h),
+			       .total = hosts_total(h) };
+
+	for (unsigned rank = 0; rank < hosts_total(h); rank++) {
+		if (hosts_host_of(h, rank) != p.host)
+			continue;
+		p.process += rank < hosts_rank(h);
+		p.processes++;
+	}
+	return p;
+}
+
+int run_number(struct hosts *hosts, struct job *const *jobs, size_t count, struct mlgen_err *err)
+{
+	uint64_t *mine = mem_array(count, sizeof(*mine));
+	struct buf all = { 0 };
+	int rc;
+
+	if (hosts_total(hosts) == 1) {
+		mem_free(mine);
+		return 0;
+	}
+	for (size_t i = 0; i < count; i++) {
+		mine[i] = jobs[i]->accelerators;
+		jobs[i]->place = place_of(hosts);
+	}
+	rc = tell_counts(hosts, mine, count, &all, err);
+	for (unsigned rank = 0; rc == 0 && rank < hosts_total(hosts); rank++) {
+		size_t n;
+		const char *part = hosts_part(&all, rank, &n);
+
+		for (size_t i = 0; part && i < count && n == count * sizeof(*mine); i++) {
+			uint64_t accelerators;
+
+			memcpy(&accelerators, part + i * sizeof(accelerators),
+			       sizeof(accelerators));
+			jobs[i]->accelerators_all += accelerators;
+			if (rank < hosts_rank(hosts))
+				jobs[i]->accelerators_before += accelerators;
+		}
+	}
+	buf_fini(&all);
+	mem_free(mine);
+	return rc;
+}
+
+/* A job that was still running when the threads were given up. */
+static void close_books(struct run *r, struct slot *s)
+{
+	if (!s->begin_ns || atomic_load(&s->phase) == LIVE_DONE)
+		return;
+	if (atomic_load(&s->work_begin_ns))
+		slot_end_work(s);
+	else
+		s->end_ns = clock_now(r->shared.cfg.clock);
+}
+
+/* The records of one slot, at the end of the list. */
+static void collect_slot(struct run *r, struct slot *s)
+{
+	struct run_result *out = &r->result;
+	size_t n = s->does->records(s);
+
+	out->jobs = mem_realloc(out->jobs, (out->job_count + n) * sizeof(*out->jobs));
+	for (size_t i = 0; i < n; i++) {
+		struct job_result *job = &out->jobs[out->job_count++];
+
+		collect_job(job, i, s);
+		if (out->err.code && !job->complete)
+			job->err = out->err;
+	}
+}
+
+struct run_result *run_collect(struct run *r)
+{
+	struct run_result *out = &r->result;
+
+	*out = (struct run_result){ .host = *r->shared.cfg.host,
+				    .timestamp_ms = r->timestamp_ms,
+				    .title = r->shared.cfg.title,
+				    .notes = r->shared.cfg.notes,
+				    .interrupted = atomic_load(&r->shared.interrupted),
+				    .trace = r->traced };
+	if (atomic_load(&r->shared.failure.is_set))
+		out->err = r->shared.failure.err;
+	for (size_t i = 0; i < r->shared.cfg.count; i++)
+		close_books(r, &r->slots[i]);
+	for (size_t i = 0; i < r->shared.cfg.count; i++)
+		collect_slot(r, &r->slots[i]);
+	disks_end(&r->disks, r->shared.cfg.clock);
+	disks_collect(out, &r->disks);
+	merge_groups(out);
+	return out;
+}
+
+static int give(const struct slot *s, struct relay *to, struct mlgen_err *err)
+{
+	int rc = dataset_give(&s->dataset, to, err);
+
+	return rc ? rc : dataset_give(&s->eval, to, err);
+}
+
+static int take(struct dataset_given given[2], const struct slot *s, struct relay *from,
+		struct mlgen_err *err)
+{
+	const char *beside = s->job->directory ? s->job->directory : ".";
+	int rc = dataset_given_take(&given[0], beside, from, err);
+
+	return rc ? rc : dataset_given_take(&given[1], beside, from, err);
+}
+
+/*
+ * One looks, at what may be a million files: rank 0, or where each host has its own the first
+ * process there. Then the others do with what it has found. What fails in one fails in all, before
+ * anyone waits for it.
+ */
+static int init_with_files(struct run *r, struct slot *s, struct mlgen_err *err)
+{
+	struct hosts *h = r->shared.cfg.hosts;
+	struct dataset_given given[2] = { 0 };
+	struct relay relay;
+	int rc = 0;
+
+	relay_begin(&relay, h, s->job->shared);
+	const bool looks = relay_gives(&relay);
+	if (looks)
+		rc = s->does->init(s, &r->shared, err);
+	rc = hosts_agree(h, rc, err);
+	if (rc < 0)
+		return rc;
+	rc = looks ? give(s, &relay, err) : take(given, s, &relay, err);
+	rc = relay_end(&relay, rc, err);
+	if (rc == 0 && !looks) {
+		s->given = given;
+		rc = s->does->init(s, &r->shared, err);
+		s->given = NULL;
+	}
+	dataset_given_fini(&given[0]);
+	dataset_given_fini(&given[1]);
+	return hosts_agree(h, rc, err);
+}
+
+static int init_slot(struct run *r, struct slot *s, struct mlgen_err *err)
+{
+	struct hosts *h = r->shared.cfg.hosts;
+
+	if (hosts_total(h) > 1 && slot_has_dataset(s))
+		return init_with_files(r, s, err);
+	return hosts_agree(h, s->does->init(s, &r->shared, err), err);
+}
+
+int run_begin(struct run *r, int rc, struct mlgen_err *err)
+{
+	/* Who is refused already is waited for by nobody. */
+	rc = hosts_agree(r->shared.cfg.hosts, rc, err);
+	for (size_t i = 0; i < r->shared.cfg.count && rc == 0; i++)
+		rc = init_slot(r, &r->slots[i], err);
+	return rc;
+}
 
 static void stop_all(void *arg)
 {

@@ -12,8 +12,8 @@
 #include "base/util.h"
 #include "io/engines.h"
 #include "job/job.h"
-#include "run/memneed.h"
 #include "run/saver_inside.h"
+#include "run/slot/slot.h"
 
 /* ---- the records of checkpoints, and what they add up to ---- */
 

@@ -8,9 +8,8 @@
 
 #include "base/stop.h"
 #include "data/state/state.h"
-#include "run/failure.h"
 #include "run/result/result.h"
-#include "run/worker.h"
+#include "run/slot/slot.h"
 
 /*
  * checkpoint_threads workers for each local rank, as many ranks as state_locals. They sleep until

@@ -5,8 +5,8 @@
 #include <limits.h>
 #include <pthread.h>
 
-#include "run/bell.h"
 #include "run/saver.h"
+#include "run/slot/slot.h"
 
 /* Of a part of the work: 0; SAVER_STOPPED: somebody else failed, or the run is interrupted; or
  * -errno, which the checkpoint and the run know by then. */

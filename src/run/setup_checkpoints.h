@@ -3,9 +3,7 @@
 #pragma once
 
 #include "data/state/state.h"
-#include "run/memneed.h"
-#include "run/activity.h"
-#include "run/slot.h"
+#include "run/slot/slot.h"
 
 /*
  * In this order, on the conductor's thread: init; open; saver; and end once its threads were
@@ -35,7 +33,7 @@ extern const struct rule setup_checkpoints_rules[];
 
 /* Descriptors that it needs at once. */
 uint64_t setup_checkpoints_files(const struct slot *s);
-/* As in activity.h, added. */
+/* As in slot.h, added. */
 void setup_checkpoints_need(const struct slot *s, uint64_t room_bytes, struct memneed *n);
 
 /* The contents of files, and a look into the directory, which tells of those that are broken. */

@@ -9,12 +9,9 @@
 #include <mlgen/err.h>
 
 #include "base/clock.h"
-#include "run/memneed.h"
-#include "run/placement.h"
 #include "run/read/read.h"
 #include "run/result/result.h"
-#include "run/stages.h"
-#include "run/worker.h"
+#include "run/slot/slot.h"
 
 /*
  * What is a hit, what is kept where and what goes for it is decided in the order of the plan

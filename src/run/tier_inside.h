@@ -14,7 +14,7 @@
 #include "data/cache/cache.h"
 #include "data/file/file.h"
 #include "data/order/order.h"
-#include "run/bell.h"
+#include "run/slot/slot.h"
 #include "run/tier.h"
 #include "run/tier_peers.h"
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "hosts/doors.h"
-#include "run/stages.h"
+#include "run/slot/slot.h"
 #include "run/tier_wire.h"
 
 /*

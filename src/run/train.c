@@ -8,18 +8,17 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "data/order/order.h"
 #include "data/plans/plans.h"
 #include "io/engines.h"
-#include "base/thread.h"
-#include "run/memneed.h"
-#include "run/ring.h"
 #include "run/loader.h"
 #include "run/rank.h"
 #include "run/read/read.h"
+#include "run/ring.h"
 #include "run/saver.h"
-#include "run/slot.h"
+#include "run/slot/slot.h"
 #include "run/tier.h"
 #include "run/watch/watch.h"
 

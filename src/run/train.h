@@ -11,22 +11,17 @@
 #include "base/stop.h"
 #include "data/order/order.h"
 #include "data/state/state.h"
-#include "run/bell.h"
 #include "run/epochs.h"
-#include "run/failure.h"
 #include "run/hold.h"
-#include "run/peers.h"
-#include "run/placement.h"
 #include "run/ring.h"
-#include "run/stages.h"
-#include "run/worker.h"
+#include "run/slot/slot.h"
 
 /*
  * A rank is an accelerator thread with job_read_threads loaders of its own, or with a loader that
  * the accelerator's thread is itself.
  * Between them pass, in one direction, tokens over a ring per loader, and in the other `limit`, the
  * number of the first batch that may not be read yet: batches are numbered through all stages
- * (stages.h), and limit grows by one whenever the accelerator takes a batch, up to the stage's end,
+ * (slot.h), and limit grows by one whenever the accelerator takes a batch, up to the stage's end,
  * or beyond it where the loader model runs on.
  */
 struct train;

@@ -12,12 +12,12 @@
 
 /* ---- what can never hold ---- */
 
-struct span {
+struct piece {
 	double least, most;
 	bool least_is_out, most_is_out;
 };
 
-static void narrow(struct span *s, const struct requirement *q)
+static void narrow(struct piece *s, const struct requirement *q)
 {
 	bool is_out = q->op[1] != '=';
 
@@ -34,7 +34,7 @@ static void narrow(struct span *s, const struct requirement *q)
 		s->most = -1;
 }
 
-static bool is_empty(const struct span *s)
+static bool is_empty(const struct piece *s)
 {
 	return s->least > s->most || (s->least >= s->most && (s->least_is_out || s->most_is_out));
 }
@@ -45,8 +45,8 @@ static int check_possible(const char *text, const struct requirement *q, const s
 {
 	char number[UNITS_TEXT_BYTES];
 	bool is_percent = f[n].row->type == MLGEN_PERCENT;
-	struct span alone = { .most = is_percent ? 100 : (double)INFINITY };
-	struct span all = alone;
+	struct piece alone = { .most = is_percent ? 100 : (double)INFINITY };
+	struct piece all = alone;
 
 	narrow(&alone, &q[n]);
 	for (size_t i = 0; i <= n; i++)

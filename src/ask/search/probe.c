@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "report/live/live.h"
 #include "report/text/text.h"
-#include "run/run_trace.h"
+#include "run/run.h"
 
 /* ---- several hosts ---- */
 

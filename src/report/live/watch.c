@@ -17,7 +17,7 @@
 #include "base/thread.h"
 #include "base/util.h"
 #include "report/document/document.h"
-#include "run/others.h"
+#include "run/run.h"
 #include "run/watch/watch.h"
 
 #define TICK_NS NS_PER_S

@@ -22,8 +22,8 @@
 #include "io/host.h"
 #include "io/mount.h"
 #include "job/job.h"
-#include "run/memneed.h"
 #include "run/result/result.h"
+#include "run/slot/slot.h"
 #include "stat/metric.h"
 #include "stat/sizes.h"
 
@@ -158,7 +158,7 @@ struct plan_input {
 };
 
 /*
- * Ask what a run would ask (run/rules.h), then compute; touches nothing: reads manifests, or looks
+ * Ask what a run would ask (run/run_internal.h), then compute; touches nothing: reads manifests, or looks
  * at the files of a plain job, and asks for sizes, space and limits. 0, or -EINVAL with err for a
  * job that cannot be planned.
  */

@@ -14,8 +14,8 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "hosts/hosts.h"
-#include "run/activity.h"
 #include "run/run.h"
+#include "run/slot/slot.h"
 
 /* Ranks that are alike; the last range of them is first to last. */
 struct kind {

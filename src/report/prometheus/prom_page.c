@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "run/others.h"
+#include "run/run.h"
 #include "run/watch/watch.h"
 
 #define LOOK_LEAST_NS (NS_PER_S / 10)

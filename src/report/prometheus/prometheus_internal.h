@@ -77,7 +77,7 @@ bool prom_text_wants_open(const char *accept);
  * A page looks at the run by itself, beside the status line and the log: counters of a single
  * writer and private histograms are read relaxed, and nobody who works is asked, or waits. It looks
  * at most ten times a second, however often it is asked. Of several processes (rank 0 asks the
- * others, run/others.h) each has its samples, with its host and its rank; figures of a host are
+ * others, run/run.h) each has its samples, with its host and its rank; figures of a host are
  * there once. Memory is that of one job's histograms and some KiB a job and process. Any thread,
  * several at once.
  */

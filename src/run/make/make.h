@@ -444,7 +444,7 @@ struct prepare_need {
 };
 
 /*
- * What is refused before the first file is written: rows, as those of rules.h, that a run asks when
+ * What is refused before the first file is written: rows, as those of run_internal.h, that a run asks when
  * it has looked at what is there, and a dry run, too. With nothing missing all of them hold.
  */
 struct prepare_rule {

@@ -9,9 +9,8 @@
 #include <stdint.h>
 
 #include "ask/mlperf/mlperf.h"
-#include "run/bell.h"
-#include "run/failure.h"
 #include "run/saver.h"
+#include "run/slot/slot.h"
 
 /*
  * A thread that begins `count` checkpoints, or restores those of a list, with `pause` between the

@@ -7,8 +7,7 @@
 #include <mlgen/err.h>
 
 #include "job/job.h"
-#include "run/activity.h"
-#include "run/memneed.h"
+#include "run/slot/slot.h"
 #include "work/plain/iofiles.h"
 #include "work/plain/streams.h"
 
@@ -25,7 +24,7 @@ static inline struct plain *plain_of(const struct slot *s)
 	return s->own;
 }
 
-/* As struct activity has them (run/activity.h). */
+/* As struct activity has them (run/slot/slot.h). */
 void plain_join_threads(struct slot *s);
 void plain_close_all(struct slot *s);
 void plain_wake_all(struct slot *s);
@@ -52,7 +51,7 @@ void plain_collect_none(struct job_result *out, struct slot *s, uint64_t workers
 /* Add what it takes, with so many files for each of its workers. */
 void plain_need(struct memneed *n, const struct job *job, size_t files);
 
-/* As put_costs of run/activity.h. */
+/* As put_costs of run/slot/slot.h. */
 void plain_put_costs(struct buf *out, const struct job *job);
 
 /* ---- can the requests of a plain job be made, of its files as they are? ---- */

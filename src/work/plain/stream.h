@@ -3,7 +3,7 @@
 #pragma once
 
 #include "data/pattern/pattern.h"
-#include "run/pace.h"
+#include "run/slot/slot.h"
 #include "work/plain/streams.h"
 
 /* One request on its way. */

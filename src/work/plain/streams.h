@@ -7,10 +7,7 @@
 #include <stdint.h>
 
 #include "job/job.h"
-#include "run/bell.h"
-#include "run/failure.h"
-#include "run/peers.h"
-#include "run/worker.h"
+#include "run/slot/slot.h"
 #include "work/plain/iofiles.h"
 
 struct stream;

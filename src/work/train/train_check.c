@@ -17,7 +17,7 @@
 #include "hosts/doors.h"
 #include "job/job.h"
 #include "run/make/make.h"
-#include "run/slot.h"
+#include "run/slot/slot.h"
 #include "run/tier.h"
 
 /* ---- for whom a cache is ---- */

@@ -9,8 +9,7 @@
 #include "report/plan/plan.h"
 #include "report/text/text.h"
 #include "run/result/result.h"
-#include "run/activity.h"
-#include "run/slot.h"
+#include "run/slot/slot.h"
 #include "run/train.h"
 
 struct live;

@@ -17,7 +17,7 @@
 #include "report/metrics/metrics.h"
 #include "report/plan/plan.h"
 #include "report/text/text.h"
-#include "run/slot.h"
+#include "run/slot/slot.h"
 #include "run/tier.h"
 #include "work/checkpoint/checkpoint.h"
 #include "work/train/train.h"

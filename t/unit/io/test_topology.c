@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "io/topology.h"
-#include "run/placement.h"
+#include "run/slot/slot.h"
 #include "suites.h"
 #include "temp.h"
 #include "work/workloads.h"

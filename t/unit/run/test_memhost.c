@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "run/memhost.h"
+#include "run/run_internal.h"
 #include "star_rig.h"
 #include "suites.h"
 

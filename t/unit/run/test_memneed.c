@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "job/job.h"
-#include "run/memneed.h"
+#include "run/slot/slot.h"
 #include "suites.h"
 
 #define MIB (UINT64_C(1) << 20)

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "run/peers.h"
+#include "run/slot/slot.h"
 
 #define RANKS 4
 #define ROUNDS 50

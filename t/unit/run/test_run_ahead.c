@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_run_ahead.c - how far loaders are ahead, and what that costs. */
 #include "run/loader.h"
-#include "run/memneed.h"
+#include "run/slot/slot.h"
 #include "suites.h"
 #include "train_rig.h"
 

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "run/worker.h"
+#include "run/slot/slot.h"
 #include "saver_rig.h"
 #include "work/workloads.h"
 

@@ -3,9 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "run/activity.h"
-#include "run/rates.h"
-#include "run/span.h"
+#include "run/slot/slot.h"
 #include "suites.h"
 #include "tree.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/stages.h"
+#include "run/slot/slot.h"
 #include "suites.h"
 
 #define STEPS 5

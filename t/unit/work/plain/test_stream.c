@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "run/pace.h"
 #include "run/run.h"
+#include "run/slot/slot.h"
 #include "work/workloads.h"
 
 #define MS 1000000ull

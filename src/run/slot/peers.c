@@ -1,10 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peers.c - the barrier of ranks that are threads of one process, or of several. */
-#include "run/peers.h"
+/* peers.c - barriers: ranks of a job wait for each other, and for those of other processes. */
+#include "run/slot/slot.h"
 
 #include <errno.h>
 
+#include "base/util.h"
 #include "hosts/exchange.h"
+
+uint32_t bell_look(const struct bell *b)
+{
+	return atomic_load_explicit(&b->rings, memory_order_acquire);
+}
+
+int bell_wait(struct bell *b, struct clock *c, uint32_t seen, uint64_t deadline_ns)
+{
+	/* Pairs with bell_ring: either it sees this waiter, or the wait sees its ring. Both sides
+	 * are sequentially consistent for that. */
+	atomic_fetch_add(&b->waiters, 1);
+	int rc = clock_wait(c, &b->rings, seen, deadline_ns);
+	atomic_fetch_sub(&b->waiters, 1);
+	return rc;
+}
+
+void bell_ring(struct bell *b, struct clock *c)
+{
+	atomic_fetch_add(&b->rings, 1);
+	if (atomic_load(&b->waiters))
+		clock_wake(c, &b->rings);
+}
 
 /* With the lock held: everyone is there. */
 static void peers_pass(struct peers *p, uint64_t votes)
@@ -168,4 +191,37 @@ void peers_cut(struct peers *p)
 	bell_ring(&p->bell, p->clock);
 	if (p->channel)
 		hosts_close(p->channel);
+}
+
+static double ns_per(uint64_t rate)
+{
+	return rate ? NS_PER_S / (double)rate : 0;
+}
+
+static double later(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+void pace_init(struct pace *p, const struct job *job)
+{
+	*p = (struct pace){
+		.bytes_ns = { ns_per(job->rate.read), ns_per(job->rate.write) },
+		.ios_ns = { ns_per(job->rate_iops.read), ns_per(job->rate_iops.write) },
+	};
+	for (unsigned d = 0; d < 2; d++)
+		p->is_paced |= p->bytes_ns[d] > 0 || p->ios_ns[d] > 0;
+}
+
+uint64_t pace_due(const struct pace *p, unsigned direction)
+{
+	return (uint64_t)later(p->due_ns[direction], p->last_ns);
+}
+
+void pace_take(struct pace *p, unsigned direction, uint64_t bytes)
+{
+	double cost = later(p->bytes_ns[direction] * (double)bytes, p->ios_ns[direction]);
+
+	p->last_ns = later(p->due_ns[direction], p->last_ns);
+	p->due_ns[direction] += cost;
 }

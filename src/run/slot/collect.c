@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* collect.c - see collect.h. DESIGN.md, "What the numbers mean". */
-#include "run/collect.h"
+/* collect.c - from what threads counted to the figures of a report. */
+#include "run/slot/slot.h"
 
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "run/activity.h"
 #include "run/result/result.h"
 
 static char *or_null(char *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memneed.c - see memneed.h. */
-#include "run/memneed.h"
+/* memneed.c - what jobs take of memory, and whether there is as much. */
+#include "run/slot/slot.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -13,7 +13,6 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "job/job.h"
-#include "run/activity.h"
 #include "run/make/make.h"
 #include "trace/tracer.h"
 
