@@ -4,7 +4,7 @@
 
 #include "base/util.h"
 #include "field/fields.h"
-#include "run/saver.h"
+#include "work/checkpoint/saver/saver.h"
 
 /* Sizes that are tried, either way: an archive aligns to 64. */
 enum { FIT_AROUND = 128 };

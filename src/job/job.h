@@ -474,7 +474,7 @@ unsigned job_samples_at_once(const struct job *j);
 uint64_t job_shuffle_buffer(const struct job *j);
 
 /* Does it deliver as TFRecordDataset does, which opens files ahead? For each of read_threads there
- * are three threads then (run/interleave.h). */
+ * are three threads then (work/train/pipeline/pipeline_internal.h). */
 #define JOB_INTERLEAVE_THREADS 3u
 /* ... and the records of a file that a thread may have read before one was delivered. */
 #define INTERLEAVE_RECORDS 3u

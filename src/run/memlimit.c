@@ -48,7 +48,9 @@ static _Noreturn void wait_for(pid_t parent, int from_parent, const struct cgrou
 	_exit(0);
 }
 
-void memlimit_watch_start(struct memlimit_watch *w, const struct cgroup *g)
+/* Of a group that has been joined. Where no process can be had, there is none: only what happens
+ * after a kill is left undone. */
+static void memlimit_watch_start(struct memlimit_watch *w, const struct cgroup *g)
 {
 	pid_t parent = getpid(), child;
 	sigset_t all, before;
@@ -72,7 +74,8 @@ void memlimit_watch_start(struct memlimit_watch *w, const struct cgroup *g)
 		close(ends[1]);
 }
 
-void memlimit_watch_end(struct memlimit_watch *w)
+/* Before the group is left. */
+static void memlimit_watch_end(struct memlimit_watch *w)
 {
 	if (!w->child)
 		return;

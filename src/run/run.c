@@ -184,7 +184,12 @@ static int init_slot(struct run *r, struct slot *s, struct mlgen_err *err)
 	return hosts_agree(h, s->does->init(s, &r->shared, err), err);
 }
 
-int run_begin(struct run *r, int rc, struct mlgen_err *err)
+/*
+ * Set up the slots (slot.h, init), with others together: each after the one before, so that one
+ * which fails has failed in all of them. `rc`: what came before that in this process. 0, or -errno
+ * with err.
+ */
+static int run_begin(struct run *r, int rc, struct mlgen_err *err)
 {
 	/* Who is refused already is waited for by nobody. */
 	rc = hosts_agree(r->shared.cfg.hosts, rc, err);

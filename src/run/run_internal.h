@@ -30,13 +30,6 @@ struct memlimit_watch {
 	int of_child; /* closes with this process */
 };
 
-/* Of a group that has been joined. Where no process can be had, there is none: only what happens
- * after a kill is left undone. */
-void memlimit_watch_start(struct memlimit_watch *w, const struct cgroup *g);
-
-/* Before the group is left. */
-void memlimit_watch_end(struct memlimit_watch *w);
-
 /* ---- memory_limit: what a run may have of this host's memory ---- */
 
 /*
@@ -133,13 +126,6 @@ bool run_is_stopping(const struct run *r);
 /* Together: does any process end here, as this one does where `ends`? None goes on alone. */
 bool run_stops(struct run *r, bool ends);
 
-/*
- * Set up the slots (slot.h, init), with others together: each after the one before, so that one
- * which fails has failed in all of them. `rc`: what came before that in this process. 0, or -errno
- * with err.
- */
-int run_begin(struct run *r, int rc, struct mlgen_err *err);
-
 /* Prepare the jobs of a group, with others together: 0, CREW_STOPPED, or -errno with err. */
 int run_prepare(struct run *r, unsigned group, struct mlgen_err *err);
 
@@ -175,8 +161,7 @@ void shared_find(struct slot *slots, size_t count);
  * one describes the same directory differently. */
 int shared_check(const struct slot *s, struct mlgen_err *err);
 
-/* ---- what the files of a run lie on, named before the first byte, with what is done to its caches
- * ---- */
+/* ---- what the files of a run lie on, named before the first byte ---- */
 
 /*
  * Print a line for each filesystem or block device that has files of these jobs, so that a disk

@@ -14,8 +14,8 @@
 #include "base/mem.h"
 #include "data/state/state_internal.h"
 #include "io/engines.h"
-#include "run/saver.h"
 #include "temp.h"
+#include "work/checkpoint/saver/saver.h"
 #include "work/workloads.h"
 
 #define MS 1000000ull

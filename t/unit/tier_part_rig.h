@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "io/engines.h"
-#include "run/tier_inside.h"
-#include "run/train.h"
 #include "suites.h"
+#include "work/train/pipeline/pipeline.h"
+#include "work/train/tier/tier_internal.h"
 
 #define PARTS 2u
 #define FILES 60u

@@ -15,8 +15,8 @@
 #include "base/mem.h"
 #include "data/file/file.h"
 #include "job/job.h"
-#include "run/saver.h"
-#include "run/train.h"
+#include "work/checkpoint/saver/saver.h"
+#include "work/train/pipeline/pipeline.h"
 
 #define MS 1000000ull
 #define MOCK_LOG 4096

@@ -95,8 +95,7 @@ bool crew_stopped(const struct crew_worker *w);
 /* For `each`: one operation on a file, without data. 0 or -errno. */
 int crew_do(struct crew_worker *w, enum mlgen_op op, struct mlgen_file *file);
 
-/* ---- make the files that a job needs and that are missing: room, workers, progress, what is said
- * ---- */
+/* ---- making the files that a job needs and that are missing ---- */
 
 /* Progress, for the status line; single numbers, relaxed. */
 struct filemaker_progress {

@@ -55,8 +55,7 @@ int datasample_check(const struct datasample *s, struct mlgen_err *err);
 
 /* ---- what the page cache has of a dataset that is complete ---- */
 
-/* ---- what the files of prepare.c share: a dataset that is being prepared, by one process or
- * several ---- */
+/* ---- a data set that is being prepared, by one process or several ---- */
 
 struct prepare {
 	const struct prepare_request *req;

@@ -215,7 +215,9 @@ static bool is_counted(const struct slot *of, const struct slot *s)
 	       memsource_counts(&of->span.storage, &s->span.storage);
 }
 
-uint64_t slot_counted_bytes(void *slot)
+/* Bytes that jobs of its group have read since time zero, also those that ramp_time leaves out, of
+ * what the slot's source of storage counts. While they run, too; for struct span_request. */
+static uint64_t slot_counted_bytes(void *slot)
 {
 	const struct slot *of = slot;
 	uint64_t n = 0;
@@ -401,7 +403,9 @@ void slot_end_work(struct slot *s)
 	atomic_store(&s->work_end_ns, s->end_ns);
 }
 
-int slot_place(struct slot *s, const struct mount *m, struct mlgen_err *err)
+/* On which CPUs its threads run, into s->place; `m` NULL: it touches no files. slot_tell_place
+ * leaves a note where they are not bound as they were to be. */
+static int slot_place(struct slot *s, const struct mount *m, struct mlgen_err *err)
 {
 	const struct placement_request req = { .job = s->job, .mount = m, .root = "" };
 
@@ -421,7 +425,9 @@ void slot_join_others(const struct slot *s, const struct run_shared *run, struct
 	peers_join(peers, run->cfg.hosts, run->channels + (uint32_t)(s - s->all));
 }
 
-int activity_try_engine(const struct job *j, struct clock *clock, struct mlgen_err *err)
+/* One worker with the job's engine and options is set up and taken down, so that an engine that
+ * cannot run here says so before anything is moved. */
+static int activity_try_engine(const struct job *j, struct clock *clock, struct mlgen_err *err)
 {
 	struct mlgen_engine_job trial = {
 		.engine = j->engine, .opts = j->engine_opts, .workers = 1, .find = engines_find

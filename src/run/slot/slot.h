@@ -535,10 +535,6 @@ bool slot_works_in(int phase);
 /* Is its time zero past? */
 bool slot_has_begun(const struct slot *s);
 
-/* Bytes that jobs of its group have read since time zero, also those that ramp_time leaves out, of
- * what the slot's source of storage counts. While they run, too; for struct span_request. */
-uint64_t slot_counted_bytes(void *slot);
-
 /* Bytes and operations so far, from counters that are still being written. */
 uint64_t slot_io_bytes(const struct slot *s, unsigned direction);
 uint64_t slot_ios(const struct slot *s, unsigned direction);
@@ -574,9 +570,6 @@ void slot_end_work(struct slot *s);
 /* Its ranks, or streams, wait for those of other processes, too. */
 void slot_join_others(const struct slot *s, const struct run_shared *run, struct peers *peers);
 
-/* On which CPUs its threads run, into s->place; `m` NULL: it touches no files. slot_tell_place
- * leaves a note where they are not bound as they were to be. */
-int slot_place(struct slot *s, const struct mount *m, struct mlgen_err *err);
 void slot_tell_place(const struct slot *s);
 
 /* ---- what jobs take of memory, by their options, and whether there is as much ---- */
@@ -735,10 +728,6 @@ struct activity {
 	size_t (*records)(const struct slot *s);
 	void (*collect)(struct job_result *out, size_t record, struct slot *s);
 };
-
-/* One worker with the job's engine and options is set up and taken down, so that an engine that
- * cannot run here says so before anything is moved. */
-int activity_try_engine(const struct job *job, struct clock *clock, struct mlgen_err *err);
 
 /* Rows of any workload, for its list. */
 

@@ -12,10 +12,9 @@
 #include "hosts/hosts.h"
 #include "io/dropcaches.h"
 #include "io/pagecache.h"
-#include "run/saver.h"
-#include "run/setup_checkpoints.h"
 #include "run/slot/slot.h"
 #include "work/checkpoint/checkpoint.h"
+#include "work/checkpoint/saver/saver.h"
 
 /* ---- the thread that asks for them ---- */
 

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "ask/mlperf/mlperf.h"
-#include "run/saver.h"
 #include "run/slot/slot.h"
+#include "work/checkpoint/saver/saver.h"
 
 /*
  * A thread that begins `count` checkpoints, or restores those of a list, with `pause` between the

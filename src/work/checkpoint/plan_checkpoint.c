@@ -16,7 +16,7 @@
 #include "job/job.h"
 #include "report/plan/plan.h"
 #include "report/text/text.h"
-#include "run/saver.h"
+#include "work/checkpoint/saver/saver.h"
 
 /* ---- computing ---- */
 

@@ -13,14 +13,12 @@
 #include "data/plans/plans.h"
 #include "job/job.h"
 #include "run/make/make.h"
-#include "run/rank_collect.h"
 #include "run/read/read.h"
 #include "run/result/result.h"
-#include "run/saver.h"
-#include "run/setup_checkpoints.h"
 #include "run/slot/slot.h"
-#include "run/tier.h"
-#include "run/tier_peers.h"
+#include "work/checkpoint/saver/saver.h"
+#include "work/train/pipeline/pipeline.h"
+#include "work/train/tier/tier.h"
 #include "work/train/train.h"
 
 /* ---- results ---- */

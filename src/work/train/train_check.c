@@ -18,7 +18,7 @@
 #include "job/job.h"
 #include "run/make/make.h"
 #include "run/slot/slot.h"
-#include "run/tier.h"
+#include "work/train/tier/tier.h"
 
 /* ---- for whom a cache is ---- */
 

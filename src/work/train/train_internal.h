@@ -10,7 +10,7 @@
 #include "report/text/text.h"
 #include "run/result/result.h"
 #include "run/slot/slot.h"
-#include "run/train.h"
+#include "work/train/pipeline/pipeline.h"
 
 struct live;
 struct slot;

@@ -22,12 +22,10 @@
 #include "job/job.h"
 #include "report/plan/plan.h"
 #include "report/text/text.h"
-#include "run/hold.h"
-#include "run/loader.h"
 #include "run/make/make.h"
-#include "run/tier.h"
-#include "run/train.h"
 #include "work/checkpoint/checkpoint.h"
+#include "work/train/pipeline/pipeline.h"
+#include "work/train/tier/tier.h"
 
 /* ---- caches ---- */
 

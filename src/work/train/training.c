@@ -18,8 +18,8 @@
 #include "report/plan/plan.h"
 #include "report/text/text.h"
 #include "run/slot/slot.h"
-#include "run/tier.h"
 #include "work/checkpoint/checkpoint.h"
+#include "work/train/tier/tier.h"
 #include "work/train/train.h"
 
 /* ---- the data set ---- */

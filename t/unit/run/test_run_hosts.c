@@ -3,10 +3,10 @@
  * with as many accelerators. */
 #include "base/util.h"
 #include "data/order/order.h"
-#include "run/tier.h"
 #include "star_rig.h"
 #include "suites.h"
 #include "train_rig.h"
+#include "work/train/tier/tier.h"
 
 #define SAMPLES 9000u
 #define BATCH 64u

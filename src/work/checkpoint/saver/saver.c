@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* saver.c - threads, rounds, records, and who waits for whom. */
+#include "work/checkpoint/saver/saver_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "io/engines.h"
+#include "job/job.h"
+#include "run/slot/slot.h"
+
+/* ---- the records of checkpoints, and what they add up to ---- */
+
+/* NaN = nothing yet. */
+static void add_seconds(double *to, double seconds)
+{
+	if (!isnan(seconds))
+		*to = isnan(*to) ? seconds : *to + seconds;
+}
+
+static void list(struct metric_list *l, const struct checkpoint_result *r)
+{
+	struct checkpoint_result *items = l->items;
+
+	if (l->count == CHECKPOINTS_KEPT)
+		return;
+	/* 1, 2, 4, ... of them: with a power of two it is full. */
+	if ((l->count & (l->count - 1)) == 0)
+		items = mem_realloc(items, (l->count ? 2 * l->count : 1) * sizeof(*items));
+	items[l->count++] = *r;
+	l->items = items;
+}
+
+static void add_complete(struct saver *s, const struct checkpoint_result *r)
+{
+	struct checkpoints_result *sum = &s->sum;
+
+	if (sum->completed++ == 0) {
+		sum->first_seconds = r->seconds;
+		sum->seconds_min = sum->seconds_max = r->seconds;
+	} else {
+		s->later_seconds += r->seconds;
+	}
+	sum->bytes += r->bytes;
+	if (r->seconds < sum->seconds_min)
+		sum->seconds_min = r->seconds;
+	if (r->seconds > sum->seconds_max)
+		sum->seconds_max = r->seconds;
+	if (sum->completed == 1 ||
+	    r->slowest_rank_bytes_per_sec < sum->slowest_rank_bytes_per_sec) {
+		sum->slowest_rank_bytes_per_sec = r->slowest_rank_bytes_per_sec;
+		sum->slowest_rank = r->slowest_rank;
+		sum->slowest_checkpoint = r->number;
+	}
+}
+
+static double per(double value, double by)
+{
+	return by > 0 ? value / by : (double)NAN;
+}
+
+static void sum_up(struct saver *s, struct checkpoints_result *r)
+{
+	double all = r->completed ? r->first_seconds + s->later_seconds : 0;
+
+	r->seconds_mean = per(all, (double)r->completed);
+	r->later_seconds =
+		r->completed > 1 ? s->later_seconds / (double)(r->completed - 1) : (double)NAN;
+	r->bytes_per_sec = per((double)r->bytes, all);
+	if (s->first_ns)
+		r->wall_seconds = (double)(atomic_load(&s->last_ns) - s->first_ns) / 1e9;
+}
+
+/* Where the threads were. Waiting in reap is for what they move. */
+static void split_time(struct rank_percent *p, const struct opstat *t, bool is_restore)
+{
+	const _Atomic uint64_t *in = t->blocked_ns;
+	double unit = per(100, (double)t->wall_ns), moved, sum;
+
+	moved = (double)(in[is_restore ? MLGEN_READ : MLGEN_WRITE] + in[MLGEN_ALLOCATE] +
+			 in[MLGEN_ADVISE] + t->reap_ns) *
+		unit;
+	*p = (struct rank_percent){
+		.data = (double)t->data_ns * unit,
+		.open = (double)(in[MLGEN_OPEN] + in[MLGEN_STAT]) * unit,
+		.write = is_restore ? 0 : moved,
+		.read = is_restore ? moved : 0,
+		.fsync = (double)in[MLGEN_FSYNC] * unit,
+		.close = (double)in[MLGEN_CLOSE] * unit,
+	};
+	sum = p->data + p->open + moved + p->fsync + p->close;
+	p->other = sum > 100 ? 0 : 100 - sum;
+}
+
+static void merge_threads(struct saver *s)
+{
+	opstat_fini(&s->total);
+	opstat_init(&s->total);
+	const struct worker *w;
+
+	for (uint64_t i = 0; (w = saver_worker(s, i)); i++)
+		opstat_merge(&s->total, &w->stat);
+}
+
+static void point_to_latencies(struct checkpoints_result *r, const struct opstat *t)
+{
+	r->open_ns = t->lat[MLGEN_OPEN];
+	r->write_ns = t->lat[MLGEN_WRITE];
+	r->read_ns = t->lat[MLGEN_READ];
+	r->fsync_ns = t->lat[MLGEN_FSYNC];
+	r->close_ns = t->lat[MLGEN_CLOSE];
+	r->rename_ns = t->lat[MLGEN_RENAME];
+	r->unlink_ns = t->lat[MLGEN_UNLINK];
+}
+
+static void saver_collect_describe(const struct saver *s, struct checkpoints_result *r)
+{
+	const struct job *job = s->cfg.job;
+	bool is_restore = s->cfg.is_restore;
+
+	r->is_restore = is_restore;
+	r->directory = s->cfg.checkpoints->directory;
+	r->ranks = s->rank_count;
+	r->threads = s->thread_count;
+	r->job_ranks = s->cfg.set->state->ranks;
+	r->bytes_per_checkpoint = s->bytes;
+	r->durable = !is_restore && job->checkpoint_fsync != CHECKPOINT_FSYNC_NONE;
+	r->verified = is_restore && job->verify == VERIFY_CRC32C && r->completed == r->count &&
+		      r->count > 0;
+	r->dirty_bytes = is_restore ? UINT64_MAX : s->dirty_bytes;
+	r->in_memory_bytes = r->durable ? 0 : r->dirty_bytes;
+	if (r->in_memory_bytes != UINT64_MAX && r->in_memory_bytes > r->bytes)
+		r->in_memory_bytes = r->bytes;
+}
+
+static void saver_record_init(struct saver *s)
+{
+	checkpoints_result_init(&s->sum);
+	s->dirty_bytes = UINT64_MAX;
+}
+
+static void saver_record_keep(struct saver *s)
+{
+	const struct checkpoint_result *r = &s->newest;
+	struct checkpoints_result *sum = &s->sum;
+
+	if (!s->has_newest)
+		return;
+	s->has_newest = false;
+	list(&sum->items, r);
+	sum->count++;
+	if (r->complete)
+		add_complete(s, r);
+	add_seconds(&sum->stall_seconds, r->stall_seconds);
+	add_seconds(&sum->snapshot_seconds, r->snapshot_seconds);
+	add_seconds(&sum->wait_seconds, r->wait_seconds);
+	add_seconds(&sum->delete_seconds, r->delete_seconds);
+	sum->deleted_checkpoints += r->deleted_checkpoints;
+	sum->deleted_files += r->deleted_files;
+}
+
+/* Under the lock: the newest one's record, and into the sums when there will be
+ * another. */
+static void saver_record_new(struct saver *s, const struct checkpoint *k)
+{
+	const double none = (double)NAN;
+
+	saver_record_keep(s);
+	s->has_newest = true;
+	s->newest = (struct checkpoint_result){
+		.number = k->number,
+		.epoch = k->epoch,
+		.step = k->step,
+		.seconds = none,
+		.bytes_per_sec = none,
+		.slowest_rank_seconds = none,
+		.slowest_rank_bytes_per_sec = none,
+		.commit_seconds = none,
+		.delete_seconds = none,
+		.snapshot_seconds = none,
+		.wait_seconds = none,
+		.stall_seconds = none,
+	};
+	memcpy(s->newest.name, k->name, sizeof(k->name));
+}
+
+/* One that a signal has cut lies there as it is: no call was begun for it. */
+static void tell_of_cut(struct saver *s)
+{
+	struct checkpoint_result *r = &s->newest;
+	const struct checkpoints *c = s->cfg.checkpoints;
+
+	if (!s->has_newest || r->complete || !saver_is_interrupted(s))
+		return;
+	if (!r->error[0])
+		snprintf(r->error, sizeof(r->error), "interrupted");
+	if (saver_touches_files(s) && !s->cfg.is_restore)
+		log_note("%s: %s/%s was being saved; it is not complete, and is never restored",
+			 s->cfg.job->name, c->directory, r->name);
+}
+
+void saver_collect(struct saver *s, struct checkpoints_result *r)
+{
+	tell_of_cut(s);
+	saver_record_keep(s);
+	merge_threads(s);
+	*r = s->sum;
+	s->sum.items = s->sum.rank_times = (struct metric_list){ 0 };
+	sum_up(s, r);
+	split_time(&r->rank_percent, &s->total, s->cfg.is_restore);
+	point_to_latencies(r, &s->total);
+	saver_collect_describe(s, r);
+}
+
+/* ---- rounds ---- */
+
+#define CALL_SPAN_BYTES (UINT64_C(2) << 20)
+#define CHUNK_SPAN_BYTES (UINT64_C(32) << 20)
+
+static unsigned depth_of(const struct job *job)
+{
+	return job->access == ACCESS_FRAMEWORK ? 1 : job_depth(job);
+}
+
+/* Ranks. */
+
+static void init_rank(struct saver *s, struct saver_rank *r)
+{
+	uint64_t bs = s->span_bytes;
+	struct shard f;
+
+	r->files = mem_array(r->file_count, sizeof(*r->files));
+	for (uint64_t i = 0; i < r->file_count; i++) {
+		struct saver_file *file = &r->files[i];
+		uint64_t parts;
+
+		shard_init(&f, s->cfg.set, r->rank, i, 1);
+		file->bytes = f.bytes;
+		parts = saver_is_framework(s) || f.bytes == 0 ? 1 : (f.bytes + bs - 1) / bs;
+		file->writers = parts < s->threads_each ? (uint32_t)parts : s->threads_each;
+		r->bytes += f.bytes;
+	}
+	s->bytes += r->bytes;
+	s->files += r->file_count;
+}
+
+/* Those that save something, in order. */
+static int find_ranks(struct saver *s, struct mlgen_err *err)
+{
+	const struct state *state = s->cfg.set->state;
+	uint64_t locals = state_locals(state), shift;
+
+	s->ranks = mem_array(locals, sizeof(*s->ranks));
+	for (uint64_t i = 0; i < locals; i++) {
+		struct saver_rank *r = &s->ranks[s->rank_count];
+
+		r->rank = state_local(state, i);
+		r->file_count = shard_files(s->cfg.set, r->rank);
+		if (r->file_count == 0)
+			continue;
+		init_rank(s, r);
+		s->rank_count++;
+	}
+	if (s->rank_count == 0 && !s->lead)
+		return mlgen_fail(err, -EINVAL,
+				  "checkpoint_ranks: none of them saves anything of this state; "
+				  "--dry-run lists those that do");
+	shift = s->cfg.is_restore ? s->cfg.job->restore_shift : 0;
+	for (uint64_t i = 0; i < s->rank_count; i++)
+		s->ranks[i].source = &s->ranks[(i + shift) % s->rank_count];
+	return 0;
+}
+
+/* Threads. */
+
+/* With checkpoint_fsync=end files stay open. */
+static uint64_t slots_of(const struct job *job, uint64_t files)
+{
+	uint64_t each = job->checkpoint_threads;
+
+	if (job->checkpoint_fsync != CHECKPOINT_FSYNC_END || job_work(job)->restores)
+		return 1;
+	return job->access == ACCESS_FRAMEWORK ? (files + each - 1) / each : files;
+}
+
+static void init_threads(struct saver *s)
+{
+	const struct job *job = s->cfg.job;
+
+	s->thread_count = s->rank_count * s->threads_each;
+	s->threads = mem_array(s->thread_count, sizeof(*s->threads));
+	for (uint64_t i = 0; i < s->thread_count; i++) {
+		struct saver_thread *t = &s->threads[i];
+
+		t->saver = s;
+		t->rank = &s->ranks[i / s->threads_each];
+		t->index = (unsigned)(i % s->threads_each);
+		t->depth = depth_of(job);
+		t->file_slots = slots_of(job, t->rank->file_count);
+		worker_init(&t->worker);
+	}
+	atomic_store(&s->unready, s->thread_count + (s->lead ? 1 : 0));
+}
+
+static int start_engine(struct saver *s, struct mlgen_err *err)
+{
+	const struct job *job = s->cfg.job;
+
+	s->engine_job = (struct mlgen_engine_job){
+		.engine = job->engine,
+		.opts = job->engine_opts,
+		.find = engines_find,
+		.workers = (unsigned)s->thread_count + (s->lead ? 1 : 0),
+		.beside = s->cfg.beside,
+	};
+	return job->engine->job_init ? job->engine->job_init(&s->engine_job, err) : 0;
+}
+
+/* Waiting. */
+
+/* Of the round's ranks; ring all bells. */
+static void saver_ring(struct saver *s)
+{
+	bell_ring(&s->go, s->cfg.clock);
+	bell_ring(&s->over, s->cfg.clock);
+	for (uint64_t i = 0; i < s->rank_count; i++) {
+		bell_ring(&s->ranks[i].written, s->cfg.clock);
+		bell_ring(&s->ranks[i].made, s->cfg.clock);
+	}
+}
+
+void saver_fail(struct saver *s, const struct mlgen_err *err)
+{
+	pthread_mutex_lock(&s->lock);
+	if (!s->newest.error[0])
+		snprintf(s->newest.error, sizeof(s->newest.error), "%.*s",
+			 (int)sizeof(s->newest.error) - 1, err->text);
+	pthread_mutex_unlock(&s->lock);
+	atomic_store(&s->has_failed, true);
+	saver_ring(s);
+	failure_set(s->cfg.failure, err);
+}
+
+/* Rounds. */
+
+static void reset_rank(struct saver *s, struct saver_rank *r)
+{
+	atomic_store(&r->writing, s->threads_each);
+	for (uint64_t i = 0; i < r->file_count; i++) {
+		atomic_store(&r->files[i].left, r->files[i].writers);
+		atomic_store(&r->files[i].is_begun, false);
+		atomic_store(&r->files[i].is_made, false);
+	}
+}
+
+/* With all threads waiting, under the lock. */
+static void begin_round(struct saver *s, const struct checkpoint *k)
+{
+	s->now = *k;
+	atomic_store(&s->has_failed, false);
+	atomic_store(&s->is_cut, false);
+	for (uint64_t i = 0; i < s->rank_count; i++)
+		reset_rank(s, &s->ranks[i]);
+	for (uint64_t i = 0; i < s->thread_count; i++)
+		atomic_store(&s->threads[i].moved_bytes, 0);
+	atomic_store(&s->left, s->thread_count);
+	atomic_store(&s->number, k->number);
+	atomic_fetch_add(&s->begun, 1);
+	atomic_store(&s->is_busy, true);
+	s->begin_ns = clock_now(s->cfg.clock);
+	if (!s->first_ns)
+		s->first_ns = s->begin_ns;
+	/* Who sees this sees all of the above. */
+	atomic_fetch_add(&s->round, 1);
+}
+
+int saver_round(struct saver *s, const struct checkpoint *k)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->gone || atomic_load(&s->closed)) {
+		rc = -EPIPE;
+	} else {
+		saver_record_new(s, k);
+		begin_round(s, k);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (rc == 0)
+		bell_ring(&s->go, s->cfg.clock);
+	return rc;
+}
+
+void saver_record_failed(struct saver *s, const struct checkpoint *k, const struct mlgen_err *err)
+{
+	pthread_mutex_lock(&s->lock);
+	saver_record_new(s, k);
+	snprintf(s->newest.error, sizeof(s->newest.error), "%.*s", (int)sizeof(s->newest.error) - 1,
+		 err->text);
+	pthread_mutex_unlock(&s->lock);
+}
+
+uint64_t saver_span_bytes(const struct job *job)
+{
+	if (job->access != ACCESS_FRAMEWORK)
+		return round_up(job->bs.write, CONTENT_BLOCK);
+	return job->direct ? CHUNK_SPAN_BYTES : CALL_SPAN_BYTES;
+}
+
+uint64_t saver_open_files(const struct job *job, const struct shard_set *set)
+{
+	uint64_t locals = state_locals(set->state), sum = 0;
+
+	for (uint64_t i = 0; i < locals; i++) {
+		uint64_t files = shard_files(set, state_local(set->state, i));
+
+		if (files)
+			/* ... and the directory */
+			sum += job->checkpoint_threads *
+			       (slots_of(job, files) + job->direct + !job_work(job)->restores);
+	}
+	return sum;
+}
+
+int saver_new(struct saver **out, const struct saver_config *cfg, struct mlgen_err *err)
+{
+	struct saver *s = mem_zalloc(sizeof(*s));
+	int rc;
+
+	*out = NULL;
+	s->cfg = *cfg;
+	s->threads_each = (unsigned)cfg->job->checkpoint_threads;
+	s->span_bytes = content_span_bytes(cfg->set->content);
+	s->slice_bytes = s->span_bytes + CONTENT_SLACK;
+	pthread_mutex_init(&s->lock, NULL);
+	saver_record_init(s);
+	if (cfg->hosts)
+		saver_lead_new(s);
+	rc = find_ranks(s, err);
+	if (rc == 0 && !cfg->is_restore)
+		rc = checkpoints_hold(cfg->checkpoints, err);
+	if (rc == 0) {
+		if (!cfg->is_restore && saver_commits(s))
+			saver_repair(s);
+		init_threads(s);
+		rc = start_engine(s, err);
+	}
+	if (rc < 0) {
+		s->engine_job.engine = NULL;
+		saver_free(s);
+		return rc;
+	}
+	*out = s;
+	return 0;
+}
+
+void saver_free(struct saver *s)
+{
+	if (!s)
+		return;
+	saver_lead_free(s);
+	for (uint64_t i = 0; i < s->thread_count; i++)
+		saver_thread_fini(&s->threads[i]);
+	mem_free(s->threads);
+	for (uint64_t i = 0; i < s->rank_count; i++)
+		mem_free(s->ranks[i].files);
+	mem_free(s->ranks);
+	if (s->engine_job.engine && s->engine_job.engine->job_fini)
+		s->engine_job.engine->job_fini(&s->engine_job);
+	opstat_fini(&s->total);
+	mem_free(s->sum.items.items);
+	mem_free(s->sum.rank_times.items);
+	pthread_mutex_destroy(&s->lock);
+	mem_free(s);
+}
+
+int saver_start(struct saver *s, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (uint64_t i = 0; i < s->thread_count && rc == 0; i++)
+		rc = worker_start(&s->threads[i].worker.thread, s->cfg.clock, saver_main,
+				  &s->threads[i], err);
+	if (rc == 0 && s->lead)
+		rc = saver_lead_start(s, err);
+	if (rc < 0)
+		saver_close(s);
+	return rc;
+}
+
+int saver_await_ready(struct saver *s)
+{
+	for (;;) {
+		uint32_t seen = bell_look(&s->over);
+
+		if (atomic_load(&s->closed) || stop_is_set(s->cfg.stop))
+			return -EPIPE;
+		if (atomic_load(&s->unready) == 0)
+			return 0;
+		bell_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
+	}
+}
+
+void saver_finish(struct saver *s)
+{
+	atomic_store(&s->is_finishing, true);
+	bell_ring(&s->go, s->cfg.clock);
+}
+
+void saver_join(struct saver *s)
+{
+	for (uint64_t i = 0; i < s->thread_count; i++)
+		worker_join(&s->threads[i].worker.thread);
+	if (s->lead)
+		saver_lead_join(s);
+}
+
+void saver_close(struct saver *s)
+{
+	atomic_store(&s->closed, true);
+	if (s->lead)
+		saver_lead_close(s);
+	saver_ring(s);
+}
+
+void saver_wake(struct saver *s)
+{
+	saver_ring(s);
+}
+
+int saver_begin_save(struct saver *s, uint64_t epoch, uint64_t step, struct mlgen_err *err)
+{
+	struct checkpoint k = { .epoch = epoch, .step = step };
+	int rc;
+
+	if (atomic_load(&s->closed))
+		return -EPIPE;
+	if (s->lead)
+		return saver_lead_begin(s, &k);
+	rc = saver_make(s, epoch, step, &k, err);
+	if (rc < 0) {
+		saver_record_failed(s, &k, err);
+		return rc;
+	}
+	rc = saver_round(s, &k);
+	if (rc < 0)
+		saver_unmake(s, &k);
+	return rc;
+}
+
+void saver_begin_restore(struct saver *s, const struct checkpoint *k)
+{
+	/* Once closed saver_await says so. */
+	if (s->lead)
+		saver_lead_begin(s, k);
+	else
+		saver_round(s, k);
+}
+
+int saver_await(struct saver *s)
+{
+	for (;;) {
+		uint32_t seen = bell_look(&s->over);
+
+		if (atomic_load(&s->closed))
+			return -EPIPE;
+		if (saver_is_interrupted(s) && stop_is_set(s->cfg.stop))
+			return -ECANCELED;
+		if (!atomic_load(&s->is_busy))
+			return saver_is_interrupted(s) ? -ECANCELED : 0;
+		bell_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
+	}
+}
+
+bool saver_is_busy(const struct saver *s)
+{
+	return atomic_load(&s->is_busy);
+}
+
+void saver_note_stall(struct saver *s, uint64_t snapshot_ns, uint64_t wait_ns, uint64_t stall_ns)
+{
+	pthread_mutex_lock(&s->lock);
+	s->newest.snapshot_seconds = (double)snapshot_ns / 1e9;
+	s->newest.wait_seconds = (double)wait_ns / 1e9;
+	s->newest.stall_seconds = (double)stall_ns / 1e9;
+	pthread_mutex_unlock(&s->lock);
+}
+
+struct worker *saver_worker(const struct saver *s, uint64_t i)
+{
+	if (i == s->thread_count && s->lead)
+		return &saver_lead_thread(s)->worker;
+	return i < s->thread_count ? &s->threads[i].worker : NULL;
+}
+
+void saver_look(const struct saver *s, struct saver_look *look)
+{
+	*look = (struct saver_look){
+		.number = atomic_load(&s->number),
+		.count = atomic_load(&s->begun),
+		.bytes_total = s->bytes,
+		.is_busy = atomic_load(&s->is_busy),
+	};
+	for (uint64_t i = 0; i < s->thread_count; i++)
+		look->bytes_done +=
+			atomic_load_explicit(&s->threads[i].moved_bytes, memory_order_relaxed);
+	/* A framework reads some of it twice. */
+	if (look->bytes_done > look->bytes_total)
+		look->bytes_done = look->bytes_total;
+}
+
+void saver_need(struct memneed *n, const struct job *j, const struct shard_set *set,
+		uint64_t most_bytes)
+{
+	uint64_t threads = u64_product(state_locals(set->state), j->checkpoint_threads);
+	uint64_t slice = saver_span_bytes(j) + CONTENT_SLACK, heads = 0;
+	unsigned depth = set->is_plain ? job_depth(j) : 1;
+
+	memneed_add(n, slice, slice); /* the pool */
+	memneed_threads(n, threads, 0);
+	memneed_buffers(n, j, threads, u64_product(depth, slice), !job_work(j)->restores);
+	if (n->bytes <= most_bytes)
+		heads = u64_product(threads, shard_most_head(set));
+	memneed_add(n, heads, heads);
+}

@@ -1,0 +1,744 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* saver_commit.c - when a checkpoint is complete, and who says so. */
+#include "work/checkpoint/saver/saver_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "data/state/state.h"
+#include "hosts/ballot.h"
+#include "hosts/hosts.h"
+#include "io/dirty.h"
+#include "io/meta.h"
+
+/*
+ * A round of all savers, by the thread that leads each of them. What one tells
+ * the others are votes (ballot.h), of which rank 0's has a number in it:
+ *
+ *	1	may it begin? All are there, and none stops
+ *	2	of a save: rank 0 has made the directory: its number; 0 = it failed
+ *	3	and where it is: step, place
+ *		the threads do their part
+ *	4	was any part not whole? Then rank 0 removes the rest
+ *	5	of a save: rank 0 has committed it, or failed to
+ *
+ * A saver that ends closes the ballot; who votes then learns that there are no
+ * more rounds. After a death nobody knows who still writes, so what is there
+ * stays, incomplete.
+ */
+struct saver_lead {
+	struct saver_thread thread; /* it moves no file, renames and deletes */
+	struct ballot *ballot;
+	bool is_cut_off; /* its own alone: the others vote no more */
+	_Atomic bool is_over;
+	/* Under the saver's lock. */
+	bool is_wanted;
+	struct checkpoint wanted;
+};
+
+/* Of a place, beside a step, which ends at 2^63-1 (checkpoints_check_next). */
+#define PLACE_PART 1u
+
+static int vote(struct saver *s, uint64_t mine, uint64_t *all)
+{
+	int rc = ballot_vote(s->lead->ballot, mine, all);
+
+	if (rc < 0) {
+		s->lead->is_cut_off = true;
+		atomic_store(&s->lead->is_over, true);
+	}
+	return rc;
+}
+
+/* Rank 0's directory, or what there is of it to be known. */
+static int make(struct saver *s, struct checkpoint *k)
+{
+	struct checkpoint wanted = *k;
+	struct mlgen_err err = { 0 };
+	uint64_t number = 0, where = 0;
+	bool makes = saver_commits(s);
+
+	if (makes && saver_make(s, wanted.epoch, wanted.step, k, &err) < 0) {
+		saver_record_failed(s, k, &err);
+		failure_set(s->cfg.failure, &err);
+		vote(s, 0, &number);
+		return -ECANCELED;
+	}
+	int rc = vote(s, makes ? k->number : 0, &number);
+	if (rc == 0 && !number)
+		return -ECANCELED;
+	if (rc == 0)
+		rc = vote(s, makes ? k->step << 1 | (k->place == CHECKPOINT_PART) : 0, &where);
+	if (rc < 0 || makes)
+		return rc;
+	k->number = number;
+	k->step = where >> 1;
+	k->place = where & PLACE_PART ? CHECKPOINT_PART : CHECKPOINT_FINAL;
+	checkpoint_put_name(k->name, k->epoch, k->step, k->place);
+	return 0;
+}
+
+static void await_threads(struct saver *s)
+{
+	for (;;) {
+		uint32_t seen = bell_look(&s->over);
+
+		if (atomic_load(&s->left) == 0)
+			return;
+		bell_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
+	}
+}
+
+/* There is none. */
+static void cancel(struct saver *s)
+{
+	atomic_store(&s->is_busy, false);
+	bell_ring(&s->over, s->cfg.clock);
+}
+
+static void lead_round(struct saver *s, struct checkpoint *k)
+{
+	uint64_t stops = 0;
+	int rc = vote(s, saver_must_stop(s), &stops);
+
+	if (rc == 0 && stops)
+		rc = -ECANCELED;
+	if (rc == 0 && !s->cfg.is_restore)
+		rc = make(s, k);
+	if (rc == 0 && saver_round(s, k) < 0) {
+		saver_unmake(s, k);
+		ballot_close(s->lead->ballot);
+		rc = -EPIPE;
+	}
+	if (rc < 0) {
+		cancel(s);
+	} else {
+		await_threads(s);
+		saver_end_round(&s->lead->thread);
+	}
+	/* Those that may go look again. */
+	bell_ring(&s->go, s->cfg.clock);
+}
+
+/* False: there are none any more. */
+static bool await_wanted(struct saver *s, struct checkpoint *k)
+{
+	struct saver_lead *lead = s->lead;
+
+	for (;;) {
+		uint32_t seen = bell_look(&s->go);
+
+		pthread_mutex_lock(&s->lock);
+		bool has_one = lead->is_wanted;
+		*k = lead->wanted;
+		lead->is_wanted = false;
+		pthread_mutex_unlock(&s->lock);
+		if (has_one)
+			return true;
+		if (atomic_load(&s->closed) || atomic_load(&s->is_finishing))
+			return false;
+		bell_wait(&s->go, s->cfg.clock, seen, CLOCK_NEVER);
+	}
+}
+
+static void *lead_main(void *saver)
+{
+	struct saver *s = saver;
+	struct checkpoint k;
+
+	/* Who cannot rename does not begin, either: it has closed. */
+	saver_thread_open(&s->lead->thread);
+	while (await_wanted(s, &k))
+		lead_round(s, &k);
+	ballot_close(s->lead->ballot);
+	saver_thread_close(&s->lead->thread);
+	return NULL;
+}
+
+void saver_lead_new(struct saver *s)
+{
+	struct saver_lead *lead = s->lead = mem_zalloc(sizeof(*lead));
+	struct saver_thread *t = &lead->thread;
+
+	t->saver = s;
+	t->depth = 1;
+	t->folder_fd = -1;
+	worker_init(&t->worker);
+	lead->ballot = ballot_open(s->cfg.hosts, s->cfg.channel);
+}
+
+void saver_lead_free(struct saver *s)
+{
+	if (!s->lead)
+		return;
+	ballot_free(s->lead->ballot);
+	saver_thread_fini(&s->lead->thread);
+	mem_free(s->lead);
+	s->lead = NULL;
+}
+
+int saver_lead_start(struct saver *s, struct mlgen_err *err)
+{
+	return worker_start(&s->lead->thread.worker.thread, s->cfg.clock, lead_main, s, err);
+}
+
+void saver_lead_join(struct saver *s)
+{
+	worker_join(&s->lead->thread.worker.thread);
+}
+
+void saver_lead_close(struct saver *s)
+{
+	/* Once started it ends what is under way with the others. */
+	if (!s->lead->thread.worker.thread)
+		ballot_close(s->lead->ballot);
+}
+
+int saver_lead_begin(struct saver *s, const struct checkpoint *k)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->gone || atomic_load(&s->closed)) {
+		rc = -EPIPE;
+	} else {
+		s->lead->wanted = *k;
+		s->lead->is_wanted = true;
+		atomic_store(&s->is_busy, true);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (rc == 0)
+		bell_ring(&s->go, s->cfg.clock);
+	return rc;
+}
+
+struct saver_thread *saver_lead_thread(const struct saver *s)
+{
+	return &s->lead->thread;
+}
+
+bool saver_is_over(const struct saver *s)
+{
+	return s->lead && atomic_load(&s->lead->is_over);
+}
+
+bool saver_commits(const struct saver *s)
+{
+	return !s->lead || (hosts_rank(s->cfg.hosts) == 0 && !s->lead->is_cut_off);
+}
+
+/* Is it whole everywhere? */
+static bool saver_all_whole(struct saver *s, bool is_whole)
+{
+	uint64_t is_cut;
+
+	if (!s->lead)
+		return is_whole;
+	if (vote(s, !is_whole, &is_cut) == 0)
+		return !is_cut;
+	if (!s->cfg.is_restore && hosts_rank(s->cfg.hosts) == 0)
+		log_warn("checkpoint %" PRIu64 ": %s/%s is incomplete, and is left as it is: "
+			 "another process may still write there",
+			 s->now.number, s->cfg.checkpoints->directory, s->now.name);
+	return false;
+}
+
+/* What rank 0's commit has come to. */
+static void saver_all_complete(struct saver *s, struct checkpoint_result *r)
+{
+	uint64_t is_missing;
+
+	if (!s->lead)
+		return;
+	bool commits = saver_commits(s);
+	int rc = vote(s, commits && !r->complete, &is_missing);
+	if (commits || rc < 0 || is_missing)
+		return;
+	r->complete = true;
+	checkpoint_final_name(&s->now, r->name);
+}
+
+/* ---- one is deleted, by operations that count or by plain ones ---- */
+
+/* By whom: NULL = by plain calls, which count nowhere and which no engine can fail. */
+static int64_t do_op(struct saver_thread *t, struct io_op *op)
+{
+	if (t)
+		return saver_do(t, op);
+	meta_do(&op->io);
+	return op->io.result;
+}
+
+/* 1, 0 = it was not there, or is no file; or -errno. */
+static int unlink_one(struct saver *s, struct saver_thread *t, const struct checkpoint_removal *r,
+		      const char *name, struct mlgen_err *err)
+{
+	char path[PATH_MAX];
+	struct mlgen_file file = { .path = path, .name = name, .dir_fd = r->folder_fd, .fd = -1 };
+	struct io_op op = { .io = { .op = MLGEN_UNLINK, .file = &file } };
+	int rc = checkpoint_path(s->cfg.checkpoints, &r->now, name, path);
+
+	if (rc < 0)
+		return mlgen_fail(err, rc, "%s: the name is too long", name);
+	rc = (int)do_op(t, &op);
+	if (rc == -ENOENT || rc == -EISDIR)
+		return 0;
+	return rc < 0 ? mlgen_fail(err, rc, "%s: unlink: %s", path, strerror(-rc)) : 1;
+}
+
+static int remove_it(struct saver *s, struct saver_thread *t, const struct checkpoint_removal *r,
+		     uint64_t *files, struct mlgen_err *err)
+{
+	const struct checkpoints *c = s->cfg.checkpoints;
+	int rc = checkpoint_removal_mark(r, c, err);
+
+	for (size_t i = 0; rc >= 0 && i < r->count; i++) {
+		rc = saver_is_interrupted(s) ? -ECANCELED : unlink_one(s, t, r, r->names[i], err);
+		*files += rc > 0;
+	}
+	return rc < 0 ? rc : checkpoint_removal_end(r, c, err);
+}
+
+/* It is deleted, by the thread's operations or by plain calls, and no longer
+ * listed: 0. Nor is what may not go: -ENOENT, -EPERM, -EBUSY of checkpoint_removal_begin. Or
+ * another -errno. */
+static int saver_delete(struct saver *s, struct saver_thread *t, const struct checkpoint *k,
+			uint64_t *files, struct mlgen_err *err)
+{
+	struct checkpoint listed = *k; /* which goes from the list */
+	struct checkpoint_removal r;
+	struct mlgen_err why = { 0 };
+	int rc = checkpoint_removal_begin(&r, s->cfg.checkpoints, &listed, &why);
+
+	if (rc == 0)
+		rc = remove_it(s, t, &r, files, &why);
+	checkpoint_removal_fini(&r);
+	if (rc == -ENOTEMPTY) { /* what mlgen did not write stays */
+		log_warn("%s", why.text);
+		rc = 0;
+	}
+	if (rc == 0 || rc == -EPERM || rc == -ENOENT || rc == -EBUSY)
+		checkpoints_remove(s->cfg.checkpoints, listed.name);
+	return rc < 0 ? mlgen_fail(err, rc, "%s", why.text) : 0;
+}
+
+/* Which goes next; NULL = none. Broken ones are of no use to anybody: all of them do, and first.
+ * What is left to another run counts as little as it goes. */
+static const struct checkpoint *superfluous(const struct checkpoints *c, uint64_t keep)
+{
+	const struct checkpoint *oldest = NULL;
+	uint64_t whole = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct checkpoint *k = &c->items[i];
+
+		if (checkpoint_is_left(c, k) || (k->is_complete && k->place != CHECKPOINT_FINAL))
+			continue;
+		if (!k->is_complete)
+			return k;
+		oldest = oldest ? oldest : k;
+		whole++;
+	}
+	return whole > keep ? oldest : NULL;
+}
+
+/* 1, 0 = it stays, which is no failure; or -errno. */
+static int delete_one(struct saver *s, struct saver_thread *t, const struct checkpoint *k,
+		      uint64_t *files, struct mlgen_err *err)
+{
+	struct mlgen_err why = { 0 };
+	int rc = saver_delete(s, t, k, files, &why);
+
+	if (rc == -EPERM)
+		log_warn("%s", why.text);
+	if (rc == -EPERM || rc == -ENOENT || rc == -EBUSY)
+		return 0;
+	return rc < 0 ? mlgen_fail(err, rc, "%s", why.text) : 1;
+}
+
+static bool has_old(const struct saver *s, const struct checkpoint *replaced)
+{
+	uint64_t keep = s->cfg.job->checkpoint_keep;
+
+	return replaced || (keep && superfluous(s->cfg.checkpoints, keep) != NULL);
+}
+
+/* What a newer one has replaced, NULL = none, and what checkpoint_keep asks. */
+static int saver_delete_old(struct saver_thread *t, const struct checkpoint *replaced,
+			    struct checkpoint_result *r, struct mlgen_err *err)
+{
+	struct saver *s = t->saver;
+	uint64_t begin_ns = clock_now(s->cfg.clock);
+	struct saver_thread *by = t->is_dead ? NULL : t;
+	const struct checkpoint *old = replaced;
+	int rc = 0;
+
+	if (!has_old(s, replaced))
+		return 0;
+	while (rc >= 0 && !saver_is_interrupted(s) && has_old(s, old)) {
+		if (!old)
+			old = superfluous(s->cfg.checkpoints, s->cfg.job->checkpoint_keep);
+		rc = delete_one(s, by, old, &r->deleted_files, err);
+		r->deleted_checkpoints += rc > 0;
+		old = NULL;
+	}
+	r->delete_seconds = (double)(clock_now(s->cfg.clock) - begin_ns) / 1e9;
+	return rc < 0 ? rc : 0;
+}
+
+void saver_repair(struct saver *s)
+{
+	const struct checkpoints *c = s->cfg.checkpoints;
+	struct mlgen_err err = { 0 };
+	uint64_t files = 0;
+
+	for (size_t i = c->count; i--;)
+		if (c->items[i].place == CHECKPOINT_OLD && !c->items[i].is_complete &&
+		    !checkpoint_is_left(c, &c->items[i]) &&
+		    delete_one(s, NULL, &c->items[i], &files, &err) < 0) {
+			log_warn("%s", err.text);
+			err = (struct mlgen_err){ 0 };
+		}
+}
+
+/* May it be replaced? It is held for as long as it takes to see. */
+static int check_replaced(struct saver *s, const struct checkpoint *k, struct mlgen_err *err)
+{
+	const struct checkpoints *c = s->cfg.checkpoints;
+	struct checkpoint_removal r;
+	int rc = checkpoint_removal_begin(&r, c, k, err);
+
+	if (rc == 0 && !checkpoint_removal_is_all(&r))
+		rc = mlgen_fail(err, -EPERM,
+				"%s/%s: stays: it holds files that mlgen did not write",
+				c->directory, k->name);
+	checkpoint_removal_fini(&r);
+	if (rc == -ENOENT)
+		checkpoints_remove(s->cfg.checkpoints, k->name);
+	return rc;
+}
+
+/* At this epoch and step; the whole one is the last. */
+static const struct checkpoint *in_the_way(const struct checkpoints *c, uint64_t epoch,
+					   uint64_t step)
+{
+	static const enum checkpoint_place order[] = { CHECKPOINT_PART, CHECKPOINT_OLD,
+						       CHECKPOINT_FINAL };
+	const struct checkpoint *whole = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		const struct checkpoint *k = checkpoints_at(c, epoch, step, order[i]);
+
+		if (k && !k->is_complete)
+			return k;
+		whole = k ? k : whole;
+	}
+	return whole;
+}
+
+/* What is broken goes; what is whole stays until the next one is, too, and is looked at. */
+static int clear_way(struct saver *s, uint64_t epoch, uint64_t step, struct mlgen_err *err)
+{
+	struct checkpoints *c = s->cfg.checkpoints;
+	struct mlgen_err why = { 0 };
+	const struct checkpoint *k;
+	bool is_done = false;
+	uint64_t files = 0;
+	int rc = 0;
+
+	checkpoints_put_back(c, epoch, step);
+	while (!is_done && (k = in_the_way(c, epoch, step))) {
+		is_done = k->is_complete;
+		why = (struct mlgen_err){ 0 };
+		rc = is_done ? check_replaced(s, k, &why) : saver_delete(s, NULL, k, &files, &why);
+		is_done = rc != -ENOENT && (is_done || rc < 0);
+	}
+	if (rc == -EPERM)
+		return mlgen_fail(err, rc,
+				  "%s; another checkpoint_directory=, or remove it by hand",
+				  why.text);
+	return rc == 0 || rc == -ENOENT ? 0 : mlgen_fail(err, rc, "%s", why.text);
+}
+
+static int try_make(struct saver *s, uint64_t epoch, uint64_t step, struct checkpoint *k,
+		    struct mlgen_err *err)
+{
+	int rc = step == UINT64_MAX ? 0 : clear_way(s, epoch, step, err);
+
+	if (rc == 0)
+		rc = checkpoints_check_next(s->cfg.checkpoints, step, err);
+	if (rc < 0)
+		return rc;
+	checkpoints_next(s->cfg.checkpoints, epoch, step, k);
+	k->bytes = s->bytes;
+	return checkpoint_create(s->cfg.checkpoints, k, err);
+}
+
+/* A name that is taken may have been so since the last look. */
+int saver_make(struct saver *s, uint64_t epoch, uint64_t step, struct checkpoint *k,
+	       struct mlgen_err *err)
+{
+	unsigned more = step == UINT64_MAX ? 100 : 1;
+	struct mlgen_err why = { 0 };
+	int rc = try_make(s, epoch, step, k, &why);
+
+	while (rc == -EEXIST && more--) {
+		why = (struct mlgen_err){ 0 };
+		rc = checkpoints_refresh(s->cfg.checkpoints, &why);
+		if (rc == 0)
+			rc = try_make(s, epoch, step, k, &why);
+	}
+	return rc < 0 ? mlgen_fail(err, rc, "%s", why.text) : 0;
+}
+
+/* ---- commits ---- */
+
+static uint64_t now(const struct saver *s)
+{
+	return clock_now(s->cfg.clock);
+}
+
+/* It has the name of another place from now on. */
+static int rename_it(struct saver_thread *t, struct checkpoint *k, enum checkpoint_place place,
+		     struct mlgen_err *err)
+{
+	const struct checkpoints *c = t->saver->cfg.checkpoints;
+	struct checkpoint to = *k;
+	char path[PATH_MAX];
+	struct mlgen_file file = { .path = path, .name = k->name, .dir_fd = c->dir_fd, .fd = -1 };
+	struct io_op op = { .io = { .op = MLGEN_RENAME, .file = &file, .path2 = to.name } };
+	int rc = checkpoint_path(c, k, NULL, path);
+
+	checkpoint_move(&to, place);
+	if (rc < 0)
+		return mlgen_fail(err, rc, "%s: the name is too long", to.name);
+	rc = (int)saver_do(t, &op);
+	if (rc < 0)
+		return mlgen_fail(err, rc, "%s: rename to %s: %s", path, to.name, strerror(-rc));
+	*k = to;
+	return 0;
+}
+
+/* The new one is whole already. Until the second rename succeeds the old one is what there is, so
+ * it gets its name back. */
+static int exchange(struct saver_thread *t, struct checkpoint *k, struct checkpoint *old,
+		    struct mlgen_err *err)
+{
+	struct checkpoints *c = t->saver->cfg.checkpoints;
+	struct checkpoint aside = *old;
+	int rc = rename_it(t, &aside, CHECKPOINT_OLD, err);
+
+	if (rc == 0)
+		rc = rename_it(t, k, CHECKPOINT_FINAL, err);
+	if (rc < 0 && aside.place == CHECKPOINT_OLD &&
+	    renameat(c->dir_fd, aside.name, c->dir_fd, old->name) != 0)
+		log_warn("%s/%s: is whole, and could not be renamed back to %s: %s", c->directory,
+			 aside.name, old->name, strerror(errno));
+	if (rc < 0)
+		return rc;
+	checkpoints_remove(c, old->name);
+	*old = aside;
+	return 0;
+}
+
+/* `old` has been replaced then; its name is "" where there was none. */
+static int commit(struct saver_thread *t, struct checkpoint_result *r, struct checkpoint *old,
+		  struct mlgen_err *err)
+{
+	struct saver *s = t->saver;
+	struct checkpoint *k = &s->now;
+	const struct checkpoint *found =
+		checkpoints_replaced(s->cfg.checkpoints, k->epoch, k->step);
+	uint64_t begin_ns = now(s);
+	int rc = checkpoint_write_manifest(s->cfg.checkpoints, k, true, err);
+
+	if (rc == 0 && saver_is_interrupted(s))
+		rc = -ECANCELED;
+	if (rc == 0 && k->place == CHECKPOINT_PART && saver_touches_files(s)) {
+		if (found)
+			*old = *found;
+		rc = found ? exchange(t, k, old, err) : rename_it(t, k, CHECKPOINT_FINAL, err);
+		if (rc == 0)
+			rc = checkpoints_sync(s->cfg.checkpoints, err);
+	}
+	memcpy(r->name, k->name, sizeof(k->name));
+	if (rc < 0)
+		return rc;
+	k->is_complete = true;
+	r->complete = true;
+	r->commit_seconds = (double)(now(s) - begin_ns) / 1e9;
+	checkpoints_add(s->cfg.checkpoints, k);
+	return 0;
+}
+
+/* The checkpoint under way, whose directory is there. */
+static void remove_rest(struct saver *s, const struct checkpoint *k)
+{
+	struct mlgen_err err = { 0 };
+	uint64_t files = 0;
+
+	if (!saver_touches_files(s) || saver_delete(s, NULL, k, &files, &err) == 0)
+		return;
+	log_warn("checkpoint %" PRIu64 " is incomplete and could not be removed: %s", k->number,
+		 err.text);
+	checkpoints_add(s->cfg.checkpoints, k);
+}
+
+/* As long as the slowest of its threads. */
+static double rank_seconds(const struct saver *s, uint64_t i)
+{
+	uint64_t end_ns = s->begin_ns;
+
+	for (unsigned k = 0; k < s->threads_each; k++)
+		end_ns = u64_max(end_ns, s->threads[i * s->threads_each + k].end_ns);
+	return (double)(end_ns - s->begin_ns) / 1e9;
+}
+
+static void measure_rank(const struct saver *s, uint64_t i, struct checkpoint_result *r)
+{
+	const struct saver_rank *rank = &s->ranks[i];
+	double seconds = rank_seconds(s, i);
+	double rate = seconds > 0 ? (double)rank->source->bytes / seconds : (double)NAN;
+
+	if (i == 0 || seconds > r->slowest_rank_seconds) {
+		r->slowest_rank = rank->rank;
+		r->slowest_rank_seconds = seconds;
+	}
+	if (i == 0 || rate < r->slowest_rank_bytes_per_sec)
+		r->slowest_rank_bytes_per_sec = rate;
+}
+
+static void measure(const struct saver *s, struct checkpoint_result *r)
+{
+	r->bytes = s->bytes;
+	r->files = s->files;
+	r->ranks = s->rank_count;
+	for (uint64_t i = 0; i < s->rank_count; i++)
+		measure_rank(s, i, r);
+	r->seconds = r->slowest_rank_seconds;
+	if (r->seconds > 0)
+		r->bytes_per_sec = (double)r->bytes / r->seconds;
+}
+
+/* What begin has put there. */
+static struct checkpoint_result copy_record(struct saver *s)
+{
+	struct checkpoint_result r;
+
+	pthread_mutex_lock(&s->lock);
+	r = s->newest;
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+static bool must_give_up(const struct saver *s)
+{
+	return atomic_load(&s->has_failed) || atomic_load(&s->closed);
+}
+
+/* Under the lock. */
+static void record_ranks(struct saver *s)
+{
+	struct metric_list *l = &s->sum.rank_times;
+	uint64_t n = u64_min(s->rank_count, CHECKPOINT_RANKS_KEPT - l->count);
+	struct checkpoint_rank *out = mem_realloc(l->items, (l->count + n) * sizeof(*out));
+
+	for (uint64_t i = 0; i < n; i++)
+		out[l->count + i] = (struct checkpoint_rank){
+			.number = s->newest.number,
+			.rank = s->ranks[i].rank,
+			.begin_seconds = (double)(s->begin_ns - s->first_ns) / 1e9,
+			.seconds = rank_seconds(s, i),
+		};
+	*l = (struct metric_list){ out, l->count + n };
+}
+
+/* What the round has come to; the stall in a training is told by others. */
+static void record(struct saver *s, const struct checkpoint_result *r)
+{
+	struct checkpoint_result *to = &s->newest;
+	struct checkpoint_result old;
+
+	pthread_mutex_lock(&s->lock);
+	old = *to;
+	*to = *r;
+	memcpy(to->error, old.error, sizeof(to->error));
+	to->snapshot_seconds = old.snapshot_seconds;
+	to->wait_seconds = old.wait_seconds;
+	to->stall_seconds = old.stall_seconds;
+	if (to->complete && s->sum.rank_times.count < CHECKPOINT_RANKS_KEPT)
+		record_ranks(s);
+	if (!to->error[0] && !to->complete)
+		snprintf(to->error, sizeof(to->error), "%s",
+			 saver_is_interrupted(s) ? "interrupted"
+			 : must_give_up(s)       ? "given up: the run has failed"
+						 : "its time was over");
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Of a checkpoint that is written: what fails now is its failure, too. */
+static void commit_or_fail(struct saver_thread *t, struct checkpoint_result *r)
+{
+	struct saver *s = t->saver;
+	struct mlgen_err found = { 0 }, err = { 0 };
+	struct checkpoint old = { 0 };
+	int rc = commit(t, r, &old, &found);
+
+	if (saver_is_interrupted(s) && (rc == 0 || rc == -ECANCELED))
+		return;
+	if (rc < 0)
+		mlgen_fail(&err, rc, "checkpoint %" PRIu64 ": %s", s->now.number, found.text);
+	else if ((rc = saver_delete_old(t, old.name[0] ? &old : NULL, r, &found)) < 0 &&
+		 !saver_is_interrupted(s))
+		mlgen_fail(&err, rc,
+			   "checkpoint %" PRIu64
+			   " is complete, but an older one could not be deleted: %s",
+			   s->now.number, found.text);
+	if (rc < 0 && err.code)
+		saver_fail(s, &err);
+}
+
+static void look_at_dirty(struct saver *s)
+{
+	uint64_t bytes = 0;
+
+	if (saver_touches_files(s) && !s->cfg.is_restore && !s->cfg.align_bytes &&
+	    dirty_bytes(&bytes, "") < 0)
+		bytes = UINT64_MAX; /* not known */
+	s->dirty_bytes = bytes;
+}
+
+void saver_unmake(struct saver *s, const struct checkpoint *k)
+{
+	if (!saver_is_interrupted(s) && saver_commits(s))
+		remove_rest(s, k);
+}
+
+void saver_end_round(struct saver_thread *t)
+{
+	struct saver *s = t->saver;
+	bool is_whole = !atomic_load(&s->is_cut);
+	struct checkpoint_result r = copy_record(s);
+
+	measure(s, &r);
+	is_whole = saver_all_whole(s, is_whole);
+	if (s->cfg.is_restore)
+		r.complete = is_whole;
+	else if (is_whole && saver_commits(s) && !saver_is_interrupted(s))
+		commit_or_fail(t, &r);
+	if (!s->cfg.is_restore && is_whole)
+		saver_all_complete(s, &r);
+	if (!s->cfg.is_restore && !r.complete)
+		saver_unmake(s, &s->now);
+	record(s, &r);
+	look_at_dirty(s);
+	atomic_store(&s->last_ns, now(s));
+	atomic_store(&s->is_busy, false);
+	bell_ring(&s->over, s->cfg.clock);
+}

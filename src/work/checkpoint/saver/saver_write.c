@@ -1,0 +1,706 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* saver_write.c - the files of a checkpoint, written and read in slices. */
+#include "work/checkpoint/saver/saver_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/filekind.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "io/meta.h"
+#include "io/noroom.h"
+
+/* Time of making or checking data, from here to there. */
+static inline uint64_t saver_data_begin(const struct saver_thread *t)
+{
+	return clock_now(t->saver->cfg.clock);
+}
+
+static inline void saver_data_end(struct saver_thread *t, uint64_t begin_ns)
+{
+	t->worker.stat.data_ns += clock_now(t->saver->cfg.clock) - begin_ns;
+	io_wake(saver_io(t)); /* nor is it a part of the next operation */
+}
+
+/* ---- files ---- */
+
+int saver_failed_as(struct saver_thread *t, int code, const char *fmt, ...)
+{
+	struct mlgen_err err = { 0 };
+	char text[MLGEN_ERR_MAX - 64];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	mlgen_fail(&err, code, "checkpoint %" PRIu64 ", rank %" PRIu64 ": %s", t->saver->now.number,
+		   t->rank->rank, text);
+	saver_fail(t->saver, &err);
+	return code;
+}
+
+/* The filesystem is full: how much more it would have taken. */
+static void word_shortfall(const struct saver *s, char *to, size_t bytes)
+{
+	char text[UNITS_TEXT_BYTES];
+	uint64_t moved = 0;
+
+	for (uint64_t i = 0; i < s->thread_count; i++)
+		moved += atomic_load_explicit(&s->threads[i].moved_bytes, memory_order_relaxed);
+	units_human_bytes(text, (double)(moved < s->bytes ? s->bytes - moved : 0));
+	snprintf(to, bytes, "; %s of this checkpoint were still to be written%s", text,
+		 s->cfg.checkpoints->count ? ", the older ones are kept" : "");
+}
+
+/* What the operation itself does not tell. */
+static void word_advice(struct saver_thread *t, const struct io_op *op, char *to, size_t bytes)
+{
+	const struct mlgen_io *io = &op->io;
+	bool is_direct = io->file->flags & O_DIRECT;
+	char why[NOROOM_BYTES];
+	int code = (int)io->result;
+	int len = snprintf(to, bytes, "%s",
+			   noroom_put(why, io->file->path, code, io->off + io->len_bytes));
+
+	if (code == -ENOSPC || code == -EDQUOT)
+		word_shortfall(t->saver, to + len, bytes - (size_t)len);
+	else if (code == -EINVAL && is_direct && io->op == MLGEN_OPEN)
+		snprintf(to, bytes, "; this filesystem has no O_DIRECT, use direct=0");
+	else if (code == -EINVAL && is_direct)
+		snprintf(to, bytes, "; direct=1 needs bs in multiples of the device's block");
+	else if (code == -EOPNOTSUPP && io_note(saver_io(t))[0])
+		snprintf(to, bytes, "; %s", io_note(saver_io(t)));
+}
+
+/* 0, or it said what lies there instead of a file. */
+/* Of a checkpoint that is read: is there something else in a file's place? */
+static int saver_failed_other(struct saver_thread *t, const struct mlgen_file *file)
+{
+	struct mlgen_err why = { 0 };
+
+	if (!t->saver->cfg.is_restore || !saver_touches_files(t->saver) ||
+	    filekind_check(file->path, "; it is no file of this checkpoint", &why) == 0)
+		return 0;
+	return saver_failed_as(t, why.code, "%s", why.text);
+}
+
+/* It failed: say so. SAVER_STOPPED: the stop has come, and nothing failed. */
+static int saver_failed(struct saver_thread *t, const struct io_op *op)
+{
+	const struct mlgen_io *io = &op->io;
+	int code = (int)io->result;
+	char at[32] = "", advice[NOROOM_BYTES + 160];
+	int other;
+
+	if (code == -ECANCELED && stop_has_come(t->saver->cfg.stop, clock_now(t->saver->cfg.clock)))
+		return SAVER_STOPPED;
+	other = saver_failed_other(t, io->file);
+	if (other)
+		return other;
+	if (io->op == MLGEN_WRITE || io->op == MLGEN_READ)
+		snprintf(at, sizeof(at), " at %" PRIu64, io->off);
+	word_advice(t, op, advice, sizeof(advice));
+	return saver_failed_as(t, code, "%s: %s%s: %s%s", io->file->path, opstat_name(io->op), at,
+			       strerror(-code), advice);
+}
+
+/*
+ * An asynchronous engine may wait in its reap, which is of no kind: with one operation under way it
+ * is that one's.
+ */
+int64_t saver_do(struct saver_thread *t, struct io_op *op)
+{
+	struct opstat *stat = &t->worker.stat;
+	uint64_t before_ns = count_get(&stat->reap_ns);
+	int64_t rc;
+
+	io_wake(saver_io(t));
+	rc = io_do(saver_io(t), op);
+	count_add(&stat->blocked_ns[op->io.op], count_get(&stat->reap_ns) - before_ns);
+	count_set(&stat->reap_ns, before_ns);
+	if (rc < 0 && op->io.result >= 0) {
+		t->is_dead = true;
+		op->io.result = rc;
+	}
+	return op->io.result;
+}
+
+static int do_to(struct saver_thread *t, enum mlgen_op kind, struct saver_open *f)
+{
+	struct io_op op = { .io = { .op = kind, .file = &f->io } };
+
+	return saver_do(t, &op) < 0 ? saver_failed(t, &op) : 0;
+}
+
+static bool writes(const struct saver *s)
+{
+	return !s->cfg.is_restore && saver_touches_files(s);
+}
+
+int saver_hold(struct saver_thread *t)
+{
+	const struct saver *s = t->saver;
+
+	t->folder_fd = -1;
+	if (!writes(s))
+		return 0;
+	t->folder_fd = checkpoint_folder(s->cfg.checkpoints, &s->now);
+	return t->folder_fd < 0 ? saver_failed_as(t, t->folder_fd, "%s/%s: open: %s",
+						  s->cfg.checkpoints->directory, s->now.name,
+						  strerror(-t->folder_fd))
+				: 0;
+}
+
+void saver_let_go(struct saver_thread *t)
+{
+	if (t->folder_fd >= 0)
+		close(t->folder_fd);
+	t->folder_fd = -1;
+}
+
+/* What is written has a name in the folder that is held. */
+int saver_open(struct saver_thread *t, struct saver_open *f, uint64_t index, int flags)
+{
+	char name[NAME_MAX + 1], path[PATH_MAX];
+	size_t length;
+	int rc;
+
+	shard_name(&t->shard, name, sizeof(name));
+	rc = checkpoint_path(t->saver->cfg.checkpoints, &t->saver->now, name, path);
+	if (rc < 0)
+		return saver_failed_as(t, rc, "%s: the name is too long", name);
+	length = strlen(path);
+	memcpy(f->path, path, length + 1);
+	f->index = index;
+	f->io = (struct mlgen_file){ .path = f->path,
+				     .name = writes(t->saver) ? f->path + length - strlen(name)
+							      : NULL,
+				     .dir_fd = t->folder_fd,
+				     .fd = -1,
+				     .flags = flags | O_CLOEXEC,
+				     .mode = 0666 };
+	return do_to(t, MLGEN_OPEN, f);
+}
+
+int saver_stat(struct saver_thread *t, struct saver_open *f)
+{
+	return do_to(t, MLGEN_STAT, f);
+}
+
+int saver_sync(struct saver_thread *t, struct saver_open *f)
+{
+	return do_to(t, MLGEN_FSYNC, f);
+}
+
+int saver_close_file(struct saver_thread *t, struct saver_open *f)
+{
+	return do_to(t, MLGEN_CLOSE, f);
+}
+
+static void saver_moved(struct saver_thread *t, uint64_t bytes)
+{
+	uint64_t seen = atomic_load_explicit(&t->moved_bytes, memory_order_relaxed);
+
+	/* One writer. */
+	atomic_store_explicit(&t->moved_bytes, seen + bytes, memory_order_relaxed);
+}
+
+/* ---- requests ---- */
+
+static bool checks(const struct saver_thread *t)
+{
+	const struct saver_config *cfg = &t->saver->cfg;
+
+	return cfg->is_restore && cfg->job->verify == VERIFY_CRC32C;
+}
+
+#define WHERE_BYTES (STATE_NAME_BYTES + 64)
+
+/* What was read of the file from `off` on. */
+static int saver_check(struct saver_thread *t, const char *path, struct shard_piece *at,
+		       uint64_t off, const void *buf, uint64_t bytes)
+{
+	uint64_t begin_ns = saver_data_begin(t), wrong = 0;
+	char where[WHERE_BYTES] = "";
+	bool is_right = shard_check(&t->shard, at, off, buf, bytes, &wrong, where, sizeof(where));
+
+	saver_data_end(t, begin_ns);
+	return is_right ? 0
+			: saver_failed_as(t, -EIO, "%s: byte %" PRIu64 " is wrong (%s)", path,
+					  wrong, where);
+}
+
+/* Where it ends, if nothing was read of this: the file knows. */
+static int saver_failed_short(struct saver_thread *t, const struct io_op *op)
+{
+	struct mlgen_file *file = op->io.file;
+	uint64_t end = op->io.off + op->done_bytes;
+	int other = saver_failed_other(t, file);
+
+	if (other)
+		return other;
+	/* Not by the engine, which may have others under way. */
+	if (op->done_bytes == 0 && saver_touches_files(t->saver))
+		end = meta_end_before(file->path, end);
+	return saver_failed_as(t, -ENODATA, "%s: the file ends at %" PRIu64 " of %" PRIu64 " bytes",
+			       file->path, end, t->shard.bytes);
+}
+
+/* One has come back. */
+static int saver_request_complete(struct saver_thread *t, struct io_op *op)
+{
+	struct saver_request *q = op->owner;
+	int rc = 0;
+
+	if (op->io.result == -ENODATA && op->io.op == MLGEN_READ)
+		rc = saver_failed_short(t, op);
+	else if (op->io.result < 0)
+		rc = saver_failed(t, op);
+	else if (checks(t))
+		rc = saver_check(t, op->io.file->path, &q->at, q->off, q->slice, q->bytes);
+	if (rc == 0)
+		saver_moved(t, q->bytes);
+	saver_give(t, q);
+	return rc;
+}
+
+static int engine_failed(struct saver_thread *t, int rc)
+{
+	t->is_dead = true;
+	return saver_failed_as(t, rc, "ioengine=%s: cannot go on: %s",
+			       t->saver->cfg.job->engine->name, strerror(-rc));
+}
+
+/* Wait for `min` of them. Of several errors the first is told. */
+static int reap(struct saver_thread *t, unsigned min)
+{
+	int n = io_reap(saver_io(t), t->done, min, t->depth);
+	int rc = n < 0 ? engine_failed(t, n) : 0;
+
+	for (int i = 0; i < n; i++) {
+		int one = saver_request_complete(t, t->done[i]);
+
+		rc = rc ? rc : one;
+	}
+	return rc;
+}
+
+/* saver_write.c: several at a time. Wait for a free one; 0 and all are complete. */
+static int saver_take(struct saver_thread *t, struct saver_request **out)
+{
+	int rc = 0;
+
+	while (rc == 0 && t->unused_count == 0)
+		rc = reap(t, 1);
+	if (rc == 0 && saver_must_stop(t->saver))
+		rc = SAVER_STOPPED;
+	if (rc == 0)
+		*out = t->unused[--t->unused_count];
+	return rc;
+}
+
+/* Each goes out by itself: they are large, and making the next one takes as long as a small device
+ * needs for this one. */
+static void saver_submit(struct saver_thread *t, struct saver_request *q, struct saver_open *f)
+{
+	q->io.io.file = &f->io;
+	q->io.owner = q;
+	io_submit(saver_io(t), &q->io);
+	io_flush(saver_io(t));
+}
+
+void saver_give(struct saver_thread *t, struct saver_request *q)
+{
+	t->unused[t->unused_count++] = q;
+}
+
+static int saver_drain(struct saver_thread *t)
+{
+	int rc = 0;
+
+	while (t->unused_count < t->depth && !t->is_dead) {
+		int one = reap(t, t->depth - t->unused_count);
+
+		rc = rc ? rc : one;
+	}
+	return rc;
+}
+
+/* ---- restored ---- */
+
+/* Move the piece that is at or before `off` to the one that has it. */
+static bool saver_seek(const struct shard *f, struct shard_piece *p, uint64_t off)
+{
+	while (p->off + p->bytes <= off)
+		if (!shard_next(f, p))
+			return false;
+	return true;
+}
+
+/* A read that met the end of the file. */
+/* O_DIRECT asks for whole blocks, and gets what there is of them. */
+static struct io_op read_op(const struct saver_thread *t, uint64_t off, uint64_t bytes,
+			    uint64_t got_bytes)
+{
+	uint64_t align = t->saver->cfg.align_bytes;
+
+	if (align)
+		bytes = (bytes + align - 1) / align * align;
+	return (struct io_op){
+		.io = { .op = MLGEN_READ, .off = off, .len_bytes = bytes },
+		.eof_ok = bytes != got_bytes,
+		.eof_bytes = bytes != got_bytes ? got_bytes : 0,
+	};
+}
+
+/* access=plain. */
+
+static int read_plain(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
+{
+	uint64_t bs = t->saver->span_bytes;
+	struct saver_request *q;
+	int rc = 0, drained;
+
+	for (uint64_t off = part->from; off < part->to; off += bs) {
+		rc = saver_take(t, &q);
+		if (rc)
+			break;
+		q->off = off;
+		q->bytes = u64_min(part->to - off, bs);
+		saver_seek(&t->shard, &t->at, off);
+		q->at = t->at;
+		q->io = read_op(t, off, q->bytes, q->bytes);
+		q->io.into = q->slice;
+		saver_submit(t, q, f);
+	}
+	drained = saver_drain(t);
+	return rc ? rc : drained;
+}
+
+/* access=framework. */
+
+static int read_one(struct saver_thread *t, struct saver_open *f, uint64_t off, uint64_t bytes,
+		    uint64_t got_bytes, void *into)
+{
+	struct io_op op = read_op(t, off, bytes, got_bytes);
+
+	op.io.file = &f->io;
+	op.into = into;
+	if (saver_do(t, &op) < 0)
+		return op.io.result == -ENODATA ? saver_failed_short(t, &op) : saver_failed(t, &op);
+	saver_moved(t, got_bytes);
+	return 0;
+}
+
+/* What is longer than the slice is read in parts of it: to be checked it has to be there, and
+ * memory for a tensor there is not. */
+static int read_checked(struct saver_thread *t, struct saver_open *f, const struct shard_read *r)
+{
+	unsigned char *slice = t->requests[0].slice;
+	uint64_t most = t->saver->span_bytes;
+	int rc = 0;
+
+	for (uint64_t done = 0; rc == 0 && done < r->bytes; done += most) {
+		uint64_t bytes = u64_min(r->bytes - done, most);
+		uint64_t got = r->got_bytes > done ? r->got_bytes - done : 0;
+
+		got = u64_min(got, bytes);
+		if (got == 0)
+			break;
+		if (saver_must_stop(t->saver))
+			return SAVER_STOPPED;
+		rc = read_one(t, f, r->off + done, bytes, got, slice);
+		if (rc == 0)
+			rc = saver_check(t, f->path, &t->at, r->off + done, slice, got);
+	}
+	return rc;
+}
+
+static int read_calls(struct saver_thread *t, struct saver_open *f)
+{
+	bool is_checked = t->saver->cfg.job->verify == VERIFY_CRC32C;
+	struct shard_read r = { 0 };
+	int rc = 0;
+
+	while (rc == 0 && shard_read_next(&t->shard, &r)) {
+		if (saver_must_stop(t->saver))
+			return SAVER_STOPPED;
+		rc = is_checked ? read_checked(t, f, &r)
+				: read_one(t, f, r.off, r.bytes, r.got_bytes, NULL);
+	}
+	return rc;
+}
+
+int saver_read(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
+{
+	return saver_is_framework(t->saver) ? read_calls(t, f) : read_plain(t, f, part);
+}
+
+/* ---- saved ---- */
+
+static const struct content *content_of(const struct saver_thread *t)
+{
+	return t->saver->cfg.set->content;
+}
+
+/* Of so many bytes, those that O_DIRECT takes. */
+static uint64_t whole_blocks(const struct saver_thread *t, uint64_t bytes)
+{
+	uint64_t align = t->saver->cfg.align_bytes;
+
+	return align ? bytes - bytes % align : bytes;
+}
+
+/*
+ * What is left behind the last whole block goes through a descriptor without O_DIRECT. It is
+ * flushed with the file, whichever descriptor is.
+ */
+static int write_tail(struct saver_thread *t, const struct saver_open *f, void *from, uint64_t off,
+		      uint64_t bytes)
+{
+	struct iovec part = { from, (size_t)bytes };
+	struct io_op op = {
+		.io = { .op = MLGEN_WRITE, .file = &t->tail.io, .off = off, .len_bytes = bytes },
+		.from = &part,
+		.from_parts = 1
+	};
+	int rc = saver_open(t, &t->tail, f->index, O_WRONLY | O_NOFOLLOW);
+
+	if (rc < 0)
+		return rc;
+	if (saver_do(t, &op) < 0)
+		rc = saver_failed(t, &op);
+	else
+		saver_moved(t, bytes);
+	if (!t->is_dead) {
+		int closed = saver_close_file(t, &t->tail);
+
+		rc = rc ? rc : closed;
+	}
+	return rc;
+}
+
+/* access=plain. */
+
+static void mend(struct saver_thread *t, struct saver_request *q)
+{
+	for (unsigned i = 0; i < q->laid_count; i++)
+		content_mend(content_of(t), q->slice, q->laid[i].at, q->laid[i].bytes);
+	q->laid_count = 0;
+}
+
+static void note_laid(struct saver_request *q, uint64_t at, uint64_t bytes)
+{
+	struct saver_laid *last = &q->laid[SAVER_LAID - 1];
+
+	if (q->laid_count < SAVER_LAID)
+		q->laid[q->laid_count++] = (struct saver_laid){ at, bytes };
+	else
+		last->bytes = at + bytes - last->at;
+}
+
+/* The part of a piece that lies in the request, over what is there. */
+static void lay(struct saver_thread *t, struct saver_request *q, const struct shard_piece *p)
+{
+	uint64_t from = p->off > q->off ? p->off : q->off;
+	uint64_t end = p->off + p->bytes, q_end = q->off + q->bytes;
+	uint64_t bytes = (end < q_end ? end : q_end) - from;
+
+	if (bytes == 0)
+		return;
+	shard_meta(&t->shard, p, from - p->off, q->slice + (from - q->off), bytes);
+	note_laid(q, from - q->off, bytes);
+}
+
+/* The piece that the request ends in may go on in the next one. */
+static void lay_all(struct saver_thread *t, struct saver_request *q)
+{
+	struct shard_piece *p = &t->at;
+	uint64_t end = q->off + q->bytes;
+	bool has = saver_seek(&t->shard, p, q->off);
+
+	while (has && p->off < end) {
+		if (!p->is_tensor)
+			lay(t, q, p);
+		if (p->off + p->bytes >= end)
+			return;
+		has = shard_next(&t->shard, p);
+	}
+}
+
+static void make(struct saver_thread *t, struct saver_request *q)
+{
+	uint64_t begin_ns = saver_data_begin(t);
+	struct content_of of;
+
+	mend(t, q);
+	shard_content_of(&t->shard, q->off, &of);
+	content_put(content_of(t), &of, q->slice, q->bytes, t->parts);
+	lay_all(t, q);
+	saver_data_end(t, begin_ns);
+}
+
+static void saver_write_submit(struct saver_thread *t, struct saver_request *q,
+			       struct saver_open *f, uint64_t bytes)
+{
+	q->part = (struct iovec){ q->slice, (size_t)bytes };
+	q->io = (struct io_op){ .io = { .op = MLGEN_WRITE, .off = q->off, .len_bytes = bytes },
+				.from = &q->part,
+				.from_parts = 1 };
+	q->bytes = bytes;
+	saver_submit(t, q, f);
+}
+
+/* Its slice is still as it was made: nobody takes it before. */
+static int end_plain(struct saver_thread *t, struct saver_open *f, unsigned char *tail,
+		     uint64_t off, uint64_t bytes)
+{
+	int rc = saver_drain(t);
+
+	return rc || bytes == 0 ? rc : write_tail(t, f, tail, off, bytes);
+}
+
+/*
+ * A file that grows by writes past its end grows by one of them at a time: room is made first, as
+ * fio does, too, and a full disk is known before the first byte. A filesystem or engine that cannot
+ * is no error.
+ */
+static int allocate(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
+{
+	struct io_op op = { .io = { .op = MLGEN_ALLOCATE,
+				    .file = &f->io,
+				    .off = part->from,
+				    .len_bytes = part->to - part->from } };
+	int64_t rc = 0;
+
+	if (t->saver->cfg.align_bytes && op.io.len_bytes)
+		rc = saver_do(t, &op);
+	if (t->is_dead || rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG)
+		return saver_failed(t, &op);
+	return 0;
+}
+
+static int write_plain(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
+{
+	uint64_t bs = t->saver->span_bytes, whole = 0, bytes = 0;
+	struct saver_request *q = NULL;
+	int rc = allocate(t, f, part);
+
+	if (rc)
+		return rc;
+	for (uint64_t off = part->from; off < part->to; off += bs) {
+		rc = saver_take(t, &q);
+		if (rc)
+			break;
+		q->off = off;
+		bytes = q->bytes = part->to - off < bs ? part->to - off : bs;
+		make(t, q);
+		whole = whole_blocks(t, bytes);
+		if (whole)
+			saver_write_submit(t, q, f, whole);
+		else
+			saver_give(t, q);
+	}
+	if (rc) {
+		saver_drain(t);
+		return rc;
+	}
+	return q ? end_plain(t, f, q->slice + whole, q->off + whole, bytes - whole) : 0;
+}
+
+/* access=framework. */
+
+/* So many bytes of the file in parts, which are one call. */
+static int write_parts(struct saver_thread *t, struct saver_open *f, uint64_t off, uint64_t bytes,
+		       const struct iovec *parts, unsigned count)
+{
+	struct io_op op = {
+		.io = { .op = MLGEN_WRITE, .file = &f->io, .off = off, .len_bytes = bytes },
+		.from = parts,
+		.from_parts = count
+	};
+
+	if (saver_do(t, &op) < 0)
+		return saver_failed(t, &op);
+	saver_moved(t, bytes);
+	return 0;
+}
+
+/* Head and run into t->parts: their number. */
+static unsigned make_call(struct saver_thread *t, const struct shard_write *w)
+{
+	uint64_t begin_ns = saver_data_begin(t), rest = w->bytes;
+	struct content_of of;
+	unsigned n = 0;
+
+	if (w->head_bytes) {
+		shard_copy(&t->shard, &t->at, w->off, t->head, w->head_bytes);
+		t->parts[n++] = (struct iovec){ t->head, w->head_bytes };
+		rest -= w->head_bytes;
+	}
+	if (rest) {
+		shard_content_of(&t->shard, w->off + w->head_bytes, &of);
+		n += content_put(content_of(t), &of, t->requests[0].slice, rest, t->parts + n);
+	}
+	saver_data_end(t, begin_ns);
+	return n;
+}
+
+/* One part, of whole blocks, and what is behind them. */
+static int write_direct(struct saver_thread *t, struct saver_open *f, const struct shard_write *w)
+{
+	uint64_t whole = whole_blocks(t, w->bytes);
+	struct iovec part = t->parts[0];
+	int rc = 0;
+
+	assert(w->head_bytes == 0 && w->bytes <= t->saver->span_bytes);
+	part.iov_len = (size_t)whole;
+	if (whole)
+		rc = write_parts(t, f, w->off, whole, &part, 1);
+	if (rc == 0 && whole < w->bytes)
+		rc = write_tail(t, f, t->requests[0].slice + whole, w->off + whole,
+				w->bytes - whole);
+	return rc;
+}
+
+/* It starts to write back what is dirty; the next time it is gone. What fails costs only memory. */
+static void drop_behind(struct saver_thread *t, struct saver_open *f, uint64_t bytes)
+{
+	struct io_op op = { .io = { .op = MLGEN_ADVISE,
+				    .file = &f->io,
+				    .len_bytes = bytes,
+				    .advice = POSIX_FADV_DONTNEED } };
+
+	saver_do(t, &op);
+}
+
+static int write_calls(struct saver_thread *t, struct saver_open *f)
+{
+	bool is_direct = t->saver->cfg.align_bytes;
+	struct shard_write w = { 0 };
+	unsigned n;
+	int rc = 0;
+
+	while (rc == 0 && shard_write_next(&t->shard, &w)) {
+		if (saver_must_stop(t->saver))
+			return SAVER_STOPPED;
+		n = make_call(t, &w);
+		rc = is_direct ? write_direct(t, f, &w)
+			       : write_parts(t, f, w.off, w.bytes, t->parts, n);
+		if (rc == 0 && w.is_dropped && !is_direct)
+			drop_behind(t, f, w.off + w.bytes);
+	}
+	return rc;
+}
+
+int saver_write(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
+{
+	return saver_is_framework(t->saver) ? write_calls(t, f) : write_plain(t, f, part);
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* setup_checkpoints.c - what saving, restoring and a training with checkpoints set up alike. */
+#include "work/checkpoint/saver/saver.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "data/dataset/dataset.h"
+#include "hosts/hosts.h"
+#include "job/job.h"
+#include "run/make/make.h"
+
+static bool saves(const struct job *j)
+{
+	return job_has_checkpoints(j) && !job_work(j)->restores;
+}
+
+static int rule_readonly(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	if (!run->cfg.readonly || !saves(s->job) || !slot_touches_files(s))
+		return 0;
+	return mlgen_fail(
+		err, -EPERM,
+		"readonly: job '%s' saves checkpoints; run it without --readonly, or with %s",
+		s->job->name,
+		job_work(s->job)->checkpoints == CHECKPOINTS_ASKED ? "checkpoint_every=0"
+								   : "phase=restore");
+}
+
+/* Who never meets cannot agree on the step behind which the time has come. */
+static int rule_hosts(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	struct checkpoint_every every;
+
+	if (hosts_total(run->cfg.hosts) == 1 || !s->checkpoint_directory ||
+	    !job_work(s->job)->has_accelerators || s->job->barrier != BARRIER_NONE ||
+	    job_checkpoint_every(s->job, &every, NULL) < 0 || every.unit != EVERY_TIME)
+		return 0;
+	return mlgen_fail(err, -EOPNOTSUPP,
+			  "checkpoint_every: a time, of which the %u processes of job '%s' learn "
+			  "at barriers, and it has none: give steps or epochs, or barrier=step",
+			  hosts_total(run->cfg.hosts), s->job->name);
+}
+
+static int rule_verify(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	const struct job *j = s->job;
+
+	(void)run;
+	if (!job_work(j)->restores || j->verify == VERIFY_NONE || slot_touches_files(s))
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "verify: ioengine=%s reads nothing that could be checked; verify=none",
+			  j->engine->name);
+}
+
+/* By other names, too, once it is there. */
+static bool is_same_directory(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return strcmp(a, b) == 0 || (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+				     x.st_ino == y.st_ino);
+}
+
+/* Two that save into one directory at the same time would give the same names, and delete each
+ * other's. */
+static int check_alone(const struct slot *s, const struct run_shared *run, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < run->cfg.count && rc == 0; i++) {
+		const struct job *other = run->cfg.jobs[i];
+		char *directory;
+
+		if (other == s->job || other->group != s->job->group || !saves(other) ||
+		    !saves(s->job))
+			continue;
+		directory = job_checkpoint_directory(other);
+		if (is_same_directory(directory, s->checkpoint_directory))
+			rc = mlgen_fail(err, -EINVAL,
+					"checkpoint_directory: %s is that of '%s' and of '%s', "
+					"which run at the same time; stonewall, or another one",
+					directory, s->job->name, other->name);
+		mem_free(directory);
+	}
+	return rc;
+}
+
+static bool has_files(const struct slot *s)
+{
+	return s->checkpoint_directory && slot_touches_files(s);
+}
+
+static int rule_alone(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	return has_files(s) ? check_alone(s, run, err) : 0;
+}
+
+/* Before any job of the run has made something. */
+static int rule_foreign(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	(void)run;
+	return has_files(s) && saves(s->job)
+		       ? foreign_check_checkpoints(s->checkpoint_directory, s->job, err)
+		       : 0;
+}
+
+static int rule_mount(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	(void)run;
+	return has_files(s) ? mount_read(&s->checkpoint_mount, s->checkpoint_directory, err) : 0;
+}
+
+static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	(void)run;
+	return has_files(s) && s->job->direct
+		       ? mount_direct_alignment(s->checkpoint_directory,
+						&s->checkpoints->align_bytes, err)
+		       : 0;
+}
+
+/* Files of the set have their contents later: setup_checkpoints_open. */
+static void describe_files(struct slot *s)
+{
+	struct job_checkpoints *c = s->checkpoints;
+	const struct job *j = s->job;
+	bool is_restore = job_work(j)->restores;
+
+	c->shards = (struct shard_set){
+		.state = &c->state,
+		.layout = layout_of(j),
+		.is_plain = j->access == ACCESS_PLAIN,
+		.bs = is_restore ? j->bs.read : j->bs.write,
+		.direct = j->direct,
+	};
+	c->whole_shards = c->shards;
+	c->whole_shards.state = &c->whole;
+}
+
+/* A folder below the directory of a data set is made with the data set. */
+static int rule_directory(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	const char *path = s->checkpoint_directory;
+	size_t len = strlen(s->job->directory);
+	bool is_below = job_work(s->job)->has_dataset && path &&
+			strncmp(path, s->job->directory, len) == 0 && path[len] == '/';
+
+	if (!has_files(s) || !saves(s->job) || run->cfg.readonly || is_below)
+		return 0;
+	return newdir_check(s->job,
+			    s->job->checkpoint_directory ? "checkpoint_directory" : "directory",
+			    path, err);
+}
+
+static int rule_writable(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	(void)run;
+	return has_files(s) && saves(s->job)
+		       ? filemaker_check_writable(s->checkpoint_directory, "checkpoints",
+						  "--checkpoint_directory", err)
+		       : 0;
+}
+
+const struct rule setup_checkpoints_rules[] = {
+	{ "checkpoints", rule_hosts },     { "checkpoints", rule_readonly },
+	{ "verify", rule_verify },         { "checkpoints", rule_alone },
+	{ "checkpoints", rule_directory }, { "checkpoints", rule_foreign },
+	{ "checkpoints", rule_writable },  { "room", rule_mount },
+	{ "direct", rule_direct },         { NULL, NULL },
+};
+
+int setup_checkpoints_init(struct slot *s, struct mlgen_err *err)
+{
+	struct job_checkpoints *c;
+	int rc;
+
+	if (!job_has_checkpoints(s->job))
+		return 0;
+	c = s->checkpoints = mem_zalloc(sizeof(*c));
+	s->checkpoint_directory = job_checkpoint_directory(s->job);
+	rc = state_init(&c->state, s->job, err);
+	if (rc == 0)
+		rc = state_whole(&c->whole, &c->state, err);
+	if (rc == 0)
+		describe_files(s);
+	return rc;
+}
+
+uint64_t setup_checkpoints_files(const struct slot *s)
+{
+	return s->checkpoints ? saver_open_files(s->job, &s->checkpoints->shards) : 0;
+}
+
+void setup_checkpoints_need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
+{
+	if (s->checkpoints)
+		saver_need(n, s->job, &s->checkpoints->shards, room_bytes);
+}
+
+static void tell_one(const struct slot *s, const struct checkpoint *k)
+{
+	const struct checkpoints *c = &s->checkpoints->in_directory;
+	const char *then = "";
+	char text[320] = "", who[256];
+
+	if (saves(s->job) && checkpoint_is_left(c, k))
+		snprintf(text, sizeof(text), "; it %s, and is left alone",
+			 checkpoint_word_writer(c, k, who, sizeof(who)));
+	else if (saves(s->job) && (s->job->checkpoint_keep || k->place == CHECKPOINT_OLD))
+		then = "; it will be deleted";
+	log_note("%s: %s/%s is not complete, and is never restored%s%s", s->job->name, c->directory,
+		 k->name, text, then);
+}
+
+/* A run that is saving now looks so, too: nothing is wrong with that. */
+static void tell_broken(const struct slot *s)
+{
+	const struct checkpoints *c = &s->checkpoints->in_directory;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (!c->items[i].is_complete)
+			tell_one(s, &c->items[i]);
+	for (size_t i = 0; i < c->foreign_count; i++)
+		log_note("%s: %s/%s: %s; it is left alone", s->job->name, c->directory,
+			 c->foreign[i].name, c->foreign[i].why);
+}
+
+/* Nobody can see from here whether their writers still run. */
+static void tell_left(const struct slot *s)
+{
+	const struct checkpoints *c = &s->checkpoints->in_directory;
+	const struct checkpoint *first = NULL;
+	char who[256];
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct checkpoint *k = &c->items[i];
+
+		if (!k->is_complete || !checkpoint_is_left(c, k))
+			continue;
+		first = first ? first : k;
+		n++;
+	}
+	if (n && saves(s->job) && s->job->checkpoint_keep)
+		log_note("%s: checkpoint_keep leaves %zu checkpoint%s of other processes alone: "
+			 "%s/%s %s%s; --replace takes them for its own",
+			 s->job->name, n, n == 1 ? "" : "s", c->directory, first->name,
+			 checkpoint_word_writer(c, first, who, sizeof(who)),
+			 n == 1 ? "" : ", and so on");
+}
+
+int setup_checkpoints_open(struct slot *s, const struct run_shared *run, struct mlgen_err *err)
+{
+	struct job_checkpoints *c = s->checkpoints;
+	int rc;
+
+	c->content = content_new(saver_span_bytes(s->job), s->job->randseed);
+	c->shards.content = c->whole_shards.content = c->content;
+	rc = checkpoints_open(&c->in_directory, s->checkpoint_directory, &c->whole_shards, err);
+	c->in_directory.replaces = run->cfg.replace;
+	c->in_directory.only_adds = hosts_rank(run->cfg.hosts) != 0;
+	if (rc == 0 && hosts_rank(run->cfg.hosts) == 0) {
+		tell_broken(s);
+		tell_left(s);
+	}
+	return rc;
+}
+
+int setup_checkpoints_place(struct slot *s, const struct run_shared *run, uint64_t count,
+			    struct mlgen_err *err)
+{
+	struct job_checkpoints *c = s->checkpoints;
+	bool is_beside = job_work(s->job)->has_accelerators;
+	int rc = checkpoints_check_next(&c->in_directory, is_beside ? 0 : UINT64_MAX, err);
+
+	if (rc == 0)
+		rc = checkpoints_check_room(&c->in_directory, count, s->job->checkpoint_keep, err);
+	if (rc == 0)
+		rc = checkpoints_hold(&c->in_directory, err);
+	/* Again, since it may have been missing. */
+	return rc == 0 && slot_touches_files(s) ? check_alone(s, run, err) : rc;
+}
+
+int setup_checkpoints_saver(struct slot *s, struct run_shared *run, struct mlgen_engine_job *beside,
+			    struct mlgen_err *err)
+{
+	struct job_checkpoints *c = s->checkpoints;
+	const struct saver_config cfg = {
+		.job = s->job,
+		.set = &c->shards,
+		.checkpoints = &c->in_directory,
+		.place = &s->place,
+		.traced = &s->traced,
+		.clock = run->cfg.clock,
+		.failure = &run->failure,
+		.interrupted = &run->interrupted,
+		.stop = &s->progress.stop,
+		.hosts = run->cfg.hosts,
+		.channel = run->channels + (uint32_t)run->cfg.count + (uint32_t)(s - s->all),
+		.workers = &s->workers,
+		.is_restore = job_work(s->job)->restores,
+		.align_bytes = c->align_bytes,
+		.beside = beside,
+	};
+
+	return saver_new(&c->saver, &cfg, err);
+}
+
+void setup_checkpoints_end(struct slot *s)
+{
+	struct job_checkpoints *c = s->checkpoints;
+
+	if (!c)
+		return;
+	c->shards.content = c->whole_shards.content = NULL;
+	content_free(c->content);
+	c->content = NULL;
+}
+
+void setup_checkpoints_fini(struct slot *s)
+{
+	struct job_checkpoints *c = s->checkpoints;
+
+	if (!c)
+		return;
+	saver_free(c->saver);
+	setup_checkpoints_end(s);
+	checkpoints_fini(&c->in_directory);
+	ranges_fini(&c->whole.local);
+	state_fini(&c->state);
+	mem_free(c);
+	s->checkpoints = NULL;
+	mem_free(s->checkpoint_directory);
+	s->checkpoint_directory = NULL;
+}

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train.c - one training: set up, started, joined. */
+#include "work/train/pipeline/pipeline_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "base/util.h"
+#include "data/order/order.h"
+#include "data/plans/plans.h"
+#include "io/engines.h"
+#include "run/read/read.h"
+#include "run/slot/slot.h"
+#include "run/watch/watch.h"
+#include "work/checkpoint/saver/saver.h"
+#include "work/train/tier/tier.h"
+
+bool train_drops_before(const struct train *t, uint64_t epoch)
+{
+	int how = t->job->invalidate;
+
+	return job_touches_files(t->job) &&
+	       (how == INVALIDATE_EPOCH || (how == INVALIDATE_RUN && epoch == 0));
+}
+
+bool train_empties_before(const struct train *t, uint64_t epoch)
+{
+	return job_touches_files(t->job) && epoch > 0 && t->job->drop_caches == DROP_CACHES_EPOCH;
+}
+
+uint64_t train_ramp_end_ns(const struct train *t)
+{
+	return atomic_load(&t->start_ns) + t->job->ramp_time_ns;
+}
+
+bool train_is_last_epoch(const struct train *t, uint64_t epoch)
+{
+	return !t->job->time_based && epoch + 1 >= t->job->epochs;
+}
+
+static bool is_over(const struct train *t, uint64_t steps, uint64_t now_ns)
+{
+	const struct job *j = t->job;
+
+	if (atomic_load(t->interrupted))
+		return true;
+	if (j->steps && steps >= j->steps)
+		return true;
+	return j->runtime_ns && now_ns >= train_ramp_end_ns(t) + j->runtime_ns;
+}
+
+static bool is_hopeless(const struct train *t)
+{
+	return atomic_load(&t->hopeless) == t->job->accelerators;
+}
+
+bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns)
+{
+	return is_over(t, steps, now_ns) || is_hopeless(t);
+}
+
+/* What a process says at a barrier: it wants to stop; and, since all have to be without hope, that
+ * its accelerators are not. */
+enum { VOTE_STOP = 1, VOTE_HOPE = 2 };
+
+uint64_t train_vote(void *train)
+{
+	struct train *t = train;
+	bool stops = is_over(t, t->barrier_steps, clock_now(t->clock));
+
+	return (stops ? VOTE_STOP : 0) | (is_hopeless(t) ? 0 : VOTE_HOPE);
+}
+
+void train_apply(void *train, uint64_t votes)
+{
+	struct train *t = train;
+
+	if ((votes & VOTE_STOP) || !(votes & VOTE_HOPE))
+		atomic_store(&t->is_decided, true);
+}
+
+const struct peers_decision train_decide_stop = { train_vote, train_apply };
+
+static void init_rank(struct train *t, struct rank *r, uint64_t index)
+{
+	r->train = t;
+	r->index = t->job->accelerators_before + index;
+	r->here = index;
+	rank_account_init(r);
+	r->decoded_ns = mem_array(t->job->decode_threads, sizeof(*r->decoded_ns));
+	r->loaders = mem_array(job_readers(t->job), sizeof(*r->loaders));
+	for (uint64_t i = 0; i < job_readers(t->job); i++) {
+		struct loader *l = &r->loaders[i];
+
+		l->rank = r;
+		l->index = i;
+		l->needs = UINT64_MAX;
+		l->ring = ring_new(loader_ring_tokens(t->job, &t->stages));
+		worker_init(&l->worker);
+	}
+}
+
+static void fini_rank(struct rank *r)
+{
+	for (uint64_t i = 0; r->loaders && i < job_readers(r->train->job); i++) {
+		struct loader *l = &r->loaders[i];
+
+		tier_loader_free(l->tier);
+		reader_free(l->reader);
+		unpack_free(l->unpack);
+		loader_close_decoding(l);
+		ring_free(l->ring);
+		worker_fini(&l->worker);
+	}
+	hold_free(r->hold);
+	mem_free(r->loaders);
+	mem_free(r->decoded_ns);
+	rank_account_fini(r);
+}
+
+int train_pass(struct pass *p, const struct job *job, const struct dataset *ds, bool is_eval,
+	       uint64_t align_bytes, struct mlgen_err *err)
+{
+	struct sampler_config cfg = sampler_config(job, job_all_accelerators(job));
+
+	cfg.is_eval = is_eval;
+	/* Evaluated is each once. */
+	if (is_eval && shuffle_repeats(cfg.shuffle.kind))
+		cfg.shuffle.kind = SHUFFLE_NONE;
+	if (is_eval && job->eval_batch_size)
+		cfg.batch = job->eval_batch_size;
+	*p = (struct pass){
+		.is_eval = is_eval,
+		.dataset = ds,
+		.plan = { .dataset = ds,
+			  .access = (enum job_access)job->access,
+			  .bs_bytes = job->bs.read,
+			  .direct = job->direct,
+			  .align_bytes = align_bytes },
+	};
+	int rc = sampler_init(&p->sampler, &cfg, ds, err);
+
+	if (rc == 0)
+		p->window = loader_model(job)->window(job, p);
+	return rc;
+}
+
+int train_stages(struct stages *s, const struct job *job, const struct dataset *dataset,
+		 const struct dataset *eval, uint64_t align_bytes, struct mlgen_err *err)
+{
+	int rc;
+
+	*s = (struct stages){ .has_eval = eval != NULL,
+			      .eval_after = job->eval_after,
+			      .eval_every = job->eval_every };
+	rc = train_pass(&s->train, job, dataset, false, align_bytes, err);
+	if (rc == 0 && eval)
+		rc = train_pass(&s->eval, job, eval, true, align_bytes, err);
+	return rc;
+}
+
+uint64_t train_packed_most(const struct job *job, const struct stages *s)
+{
+	uint64_t most = dataset_packed_most(s->train.dataset);
+
+	if (job->decompress != DECOMPRESS_REAL || !job_touches_files(job))
+		return 0;
+	if (s->has_eval)
+		most = u64_max(most, dataset_packed_most(s->eval.dataset));
+	return most;
+}
+
+/* With hold_samples. */
+static int init_holds(struct train *t, struct mlgen_err *err)
+{
+	struct hold_config cfg;
+	int rc = 0;
+
+	hold_plan(&cfg, t->job, &t->stages);
+	for (uint64_t i = 0; cfg.slots && i < t->job->accelerators && rc == 0; i++)
+		rc = hold_new(&t->ranks[i].hold, &cfg, err);
+	return rc;
+}
+
+/* Is an order of its own parted into hits and misses? Of importance it is that one's anyway. */
+static bool train_parts_hits(const struct job *j)
+{
+	return j->cache != CACHE_NONE && j->cache_hits_first &&
+	       j->shuffle.kind != SHUFFLE_IMPORTANCE;
+}
+
+static int init_importance(struct train *t, struct mlgen_err *err)
+{
+	struct sampler *s = &t->stages.train.sampler;
+	struct importance_config cfg = importance_config(t->job, s);
+	int rc = 0;
+
+	if (s->shuffle == SHUFFLE_IMPORTANCE)
+		rc = importance_new(&t->importance, &cfg, err);
+	s->importance = t->importance;
+	return rc;
+}
+
+/* Of importance they are first in any case. */
+static int init_hits_first(struct train *t, struct mlgen_err *err)
+{
+	struct sampler *s = &t->stages.train.sampler;
+
+	if (!train_parts_hits(t->job))
+		return 0;
+	if (s->is_sized || s->extents > UINT32_MAX)
+		return mlgen_fail(err, -EINVAL,
+				  "cache_hits_first: moves up to %" PRIu32
+				  " samples that can be read alone; drop it",
+				  UINT32_MAX);
+	s->hits_first = t->hits_first = hitsfirst_new(s, sampler_ranks_known(t->job));
+	return 0;
+}
+
+int train_init(struct train *t, const struct job *job, const struct dataset *dataset,
+	       const struct dataset *eval, uint64_t align_bytes, struct clock *clock,
+	       struct failure *failure, const _Atomic bool *interrupted, struct mlgen_err *err)
+{
+	*t = (struct train){ .job = job,
+			     .dataset = dataset,
+			     .eval = eval,
+			     .clock = clock,
+			     .failure = failure,
+			     .interrupted = interrupted,
+			     .loss_most_ns = (double)INFINITY };
+	t->engine_job = (struct mlgen_engine_job){
+		.engine = job->engine,
+		.opts = job->engine_opts,
+		.find = engines_find,
+		.workers = (unsigned)(job->accelerators * job_readers(job)),
+	};
+	int rc = train_stages(&t->stages, job, dataset, eval, align_bytes, err);
+	if (rc == 0)
+		rc = job_checkpoint_every(job, &t->saves.every, err);
+	if (rc == 0 && job->engine->job_init)
+		rc = job->engine->job_init(&t->engine_job, err);
+	if (rc < 0)
+		return rc;
+	peers_init(&t->peers, clock, job->accelerators);
+	pthread_mutex_init(&t->saves.lock, NULL);
+	t->saves.from_ns = UINT64_MAX;
+	t->buffer_bytes = plan_buffer_bytes(&t->stages.train.plan, job_depth(job));
+	t->epochs = epochs_new(job->accelerators, job->batch_size, dist_mean(&dataset->sample_size),
+			       &t->stages.train.sampler);
+	t->ranks = mem_array(job->accelerators, sizeof(*t->ranks));
+	for (uint64_t i = 0; i < job->accelerators; i++)
+		init_rank(t, &t->ranks[i], i);
+	rc = init_importance(t, err);
+	if (rc == 0)
+		rc = init_hits_first(t, err);
+	return rc ? rc : init_holds(t, err);
+}
+
+void train_fini(struct train *t)
+{
+	if (!t->ranks)
+		return;
+	for (uint64_t i = 0; i < t->job->accelerators; i++)
+		fini_rank(&t->ranks[i]);
+	mem_free(t->ranks);
+	importance_free(t->importance);
+	hitsfirst_free(t->hits_first);
+	tier_free(t->tier);
+	epochs_free(t->epochs);
+	peers_fini(&t->peers);
+	pthread_mutex_destroy(&t->saves.lock);
+	if (t->job->engine->job_fini)
+		t->job->engine->job_fini(&t->engine_job);
+	*t = (struct train){ 0 };
+}
+
+void train_give_up_below(struct train *t, double au_percent)
+{
+	const struct job *j = t->job;
+	uint64_t of_epoch = t->stages.train.sampler.steps;
+	uint64_t steps = j->epochs * of_epoch;
+
+	/* Of unknown length, or what was lost may be forgotten. */
+	if (j->time_based || j->ramp_time_ns || !(au_percent > 0))
+		return;
+	if (j->steps && j->steps < steps)
+		steps = j->steps;
+	/* The first one of an epoch is not counted. */
+	steps -= (steps + of_epoch - 1) / of_epoch;
+	t->loss_most_ns = (double)steps * dist_mean(&j->compute_time) * (100 / au_percent - 1);
+}
+
+static double drawn_weight(const void *sampler, uint64_t extent)
+{
+	return sampler_weight(sampler, extent);
+}
+
+static double learnt_weight(const void *importance, uint64_t extent)
+{
+	return importance_weight(importance, extent);
+}
+
+/* Of orders that have some. */
+static void set_weights(struct tier_config *cfg, const struct train *t)
+{
+	if (t->job->shuffle.kind == SHUFFLE_WEIGHTED) {
+		cfg->weight = drawn_weight;
+		cfg->weights = &t->stages.train.sampler;
+	}
+	if (t->importance) {
+		cfg->weight = learnt_weight;
+		cfg->weights = t->importance;
+	}
+}
+
+int train_open_tier(struct train *t, struct mlgen_err *err)
+{
+	struct tier_config cfg = {
+		.job = t->job,
+		.pass = &t->stages.train,
+		.clock = t->clock,
+		.engine_job = &t->engine_job,
+		.place = t->place,
+		.traced = t->traced,
+		.workers = t->workers,
+		.counting = &t->counting,
+		.stop = t->stop,
+		.peers = t->cache_peers,
+	};
+	int rc;
+
+	if (t->job->cache == CACHE_NONE)
+		return 0;
+	set_weights(&cfg, t);
+	rc = tier_new(&t->tier, &cfg, err);
+	t->in_cache = tier_has;
+	t->cache = t->tier;
+	if (rc < 0 || t->job->cache_warm <= 0)
+		return rc;
+	t->is_dropped = false; /* files were read for it */
+	return tier_warm(t->tier, err);
+}
+
+static void end_tier(struct train *t)
+{
+	struct mlgen_err err = { 0 };
+
+	if (t->tier && tier_end(t->tier, &err) < 0)
+		failure_set(t->failure, &err);
+}
+
+int train_start(struct train *t, struct mlgen_err *err)
+{
+	const struct job *j = t->job;
+	int rc = t->saver ? saver_start(t->saver, err) : 0;
+
+	if (rc == 0 && t->tier)
+		rc = tier_start(t->tier, err);
+	atomic_store(&t->ranks_left, j->accelerators);
+	for (uint64_t i = 0; i < j->accelerators && rc == 0; i++) {
+		struct rank *r = &t->ranks[i];
+
+		for (uint64_t w = 0; w < job_read_threads(j) && rc == 0; w++)
+			rc = worker_start(&r->loaders[w].worker.thread, t->clock, loader_main,
+					  &r->loaders[w], err);
+		if (rc == 0)
+			rc = worker_start(&r->thread, t->clock, rank_main, r, err);
+	}
+	if (rc < 0)
+		train_close(t);
+	return rc;
+}
+
+void train_join(struct train *t)
+{
+	for (uint64_t i = 0; t->ranks && i < t->job->accelerators; i++) {
+		worker_join(&t->ranks[i].thread);
+		for (uint64_t w = 0; w < job_read_threads(t->job); w++)
+			worker_join(&t->ranks[i].loaders[w].worker.thread);
+		hold_free(t->ranks[i].hold);
+		t->ranks[i].hold = NULL;
+	}
+	if (t->ranks && t->saver)
+		saver_join(t->saver);
+	if (t->ranks)
+		end_tier(t);
+}
+
+void train_wake(struct train *t)
+{
+	for (uint64_t i = 0; i < t->job->accelerators; i++) {
+		rank_call(&t->ranks[i], UINT64_MAX);
+		bell_ring(&t->ranks[i].filled, t->clock);
+	}
+	if (t->saver)
+		saver_wake(t->saver);
+}
+
+void train_close(struct train *t)
+{
+	atomic_store(&t->closed, true);
+	peers_close(&t->peers);
+	tier_close(t->tier);
+	train_wake(t);
+	if (t->saver)
+		saver_close(t->saver);
+}
+
+void train_look_at_saves(const struct train *t, struct live *live)
+{
+	struct saver_look look;
+	struct worker *w;
+
+	if (!t->saver)
+		return;
+	for (uint64_t i = 0; (w = saver_worker(t->saver, i)); i++)
+		slot_look_moved(w, live);
+	saver_look(t->saver, &look);
+	live->checkpoint = look.count;
+	live->checkpoint_done = look.bytes_done;
+	live->checkpoint_bytes = look.bytes_total;
+	live->is_checkpointing = look.is_busy;
+}
+
+/* Measured in control groups, as THREAD_BYTES of memneed.c: of a rank that waits for loaders. */
+#define RANK_BYTES (UINT64_C(112) << 10)
+#define RANK_ADDRESS_BYTES (THREAD_STACK_BYTES + (UINT64_C(192) << 10))
+
+static void need_importance(struct memneed *n, const struct job *j, const struct sampler *s)
+{
+	struct importance_config cfg = importance_config(j, s);
+	uint64_t bytes = importance_state_bytes(&cfg);
+
+	if (s->shuffle == SHUFFLE_IMPORTANCE)
+		memneed_add(n, bytes, bytes);
+}
+
+static void need_hits_first(struct memneed *n, const struct job *j, const struct sampler *s)
+{
+	uint64_t bytes = hitsfirst_state_bytes(s, sampler_ranks_known(j));
+
+	if (train_parts_hits(j))
+		memneed_add(n, bytes, bytes);
+}
+
+static void need_unpack(struct memneed *n, const struct job *j, const struct stages *stages,
+			uint64_t loaders)
+{
+	uint64_t each = train_packed_most(j, stages);
+
+	if (each)
+		memneed_add(n, u64_product(loaders, unpack_bytes(each)),
+			    u64_product(loaders, unpack_bytes(each)));
+}
+
+void train_need(struct memneed *n, const struct job *j, const struct stages *stages)
+{
+	const struct plan_config *plan = &stages->train.plan;
+	/* One that reads itself has no stack of its own: half a MiB too many is mapped here. */
+	uint64_t loaders = u64_product(j->accelerators, job_readers(j));
+	uint64_t buffer = plan_buffer_bytes(plan, job_depth(j));
+
+	memneed_add(n, u64_product(j->accelerators, RANK_BYTES),
+		    u64_product(j->accelerators, RANK_ADDRESS_BYTES));
+	n->threads = u64_sum(n->threads, j->read_threads ? j->accelerators : 0);
+	memneed_threads(n, loaders, ring_bytes(loader_ring_tokens(j, stages)));
+	if (job_touches_files(j))
+		memneed_buffers(n, j, loaders, buffer, false);
+	else
+		memneed_untouched(n, loaders, buffer);
+	need_unpack(n, j, stages, loaders);
+	need_importance(n, j, &stages->train.sampler);
+	need_hits_first(n, j, &stages->train.sampler);
+}
+
+void train_need_hold(struct memneed *n, const struct job *j, const struct stages *stages)
+{
+	struct hold_config c;
+
+	hold_plan(&c, j, stages);
+	if (c.slots)
+		memneed_add_for(n, "prefetch", (uint64_t)hold_bytes(j, stages),
+				u64_product(j->accelerators, u64_product(c.slots, c.slot_bytes)));
+}

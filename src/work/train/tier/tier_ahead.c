@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier_ahead.c - what is filled before the run, or fetched ahead of its batch. */
+#include "work/train/tier/tier_internal.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+
+/* ---- cache_warm ---- */
+
+static bool is_warm(const struct tier_cache *c)
+{
+	const struct cache_config *limits = &c->tier->limits;
+	double part = c->tier->job->cache_warm / 100;
+	bool has_units = limits->capacity_units < UINT64_MAX;
+	double used =
+		has_units ? (double)cache_units(c->cache) : (double)cache_used_bytes(c->cache);
+	double all = has_units ? (double)limits->capacity_units : (double)limits->capacity_bytes;
+
+	return used >= part * all;
+}
+
+static void extent_of(const struct tier *t, uint64_t unit, struct extent *x)
+{
+	dataset_extent(t->plain.dataset, tier_unit_first(&t->units, unit), x);
+}
+
+/* Read from storage, and kept, as any miss is. */
+static int fetch(struct tier_thread *th, const struct tier_decision *d, const struct extent *x)
+{
+	const struct read_task *task;
+	int rc;
+
+	tier_miss(th->loader, d, x);
+	if (tier_thread_finish(th, "cache_warm", &task) < 0)
+		return th->err.code;
+	if (task->error && task->error != -ECANCELED)
+		reader_describe(task, "cache_warm", &th->err);
+	rc = tier_read_end(th->loader, task, &th->err);
+	return task->error ? task->error : rc;
+}
+
+/* The lowest numbers first, as far as the policy takes them. */
+static void fill(struct tier_thread *th)
+{
+	struct tier_cache *c = th->cache;
+	const struct tier *t = c->tier;
+	struct tier_decision d;
+	struct extent x;
+	int rc = 0;
+
+	for (uint64_t u = 0; u < t->units.count && rc == 0 && !is_warm(c); u++) {
+		extent_of(t, u, &x);
+		if (!tier_decide_warm(c, u, &d))
+			continue;
+		c->warm_units++;
+		if (t->place->keeps)
+			rc = fetch(th, &d, &x);
+		else if (c->slots)
+			*tier_word(c, d.slot) = tier_slot_word(d.generation, SLOT_READY);
+	}
+}
+
+/* On a thread of its own, since an engine is its thread's. It stays with the cache, as the list of
+ * the job's workers has it. */
+static int warm(struct tier_cache *c, struct mlgen_err *err)
+{
+	struct clock *clock = c->tier->cfg.clock;
+	int rc, met;
+
+	c->warmer = mem_zalloc(sizeof(*c->warmer));
+	*c->warmer = (struct tier_thread){ .cache = c,
+					   .role = "cache warmer",
+					   .files = 2,
+					   .buf_bytes = 1u << 20,
+					   .may_stop = true,
+					   .fills_itself = true,
+					   .is_apart = true,
+					   .work = fill };
+	tier_thread_init(c->warmer);
+	rc = tier_thread_start(c->warmer, err);
+	clock_leave(clock);
+	met = tier_thread_join(c->warmer, err);
+	clock_expect(clock, 1);
+	clock_join(clock);
+	tier_thread_end(c->warmer);
+	return rc ? rc : met;
+}
+
+int tier_warm(struct tier *t, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (uint64_t i = 0; i < t->cache_count && rc == 0; i++)
+		rc = warm(&t->caches[i], err);
+	return rc;
+}
+
+/* ---- ahead of their batch ---- */
+
+struct wanted {
+	struct tier_decision d;
+	uint64_t extent, epoch;
+};
+
+/* What stands below `walk` is under the cache's lock. */
+struct tier_ahead {
+	struct tier_cache *cache;
+	struct tier_thread *threads;
+	unsigned count;
+	struct bell bell;
+	_Atomic bool ends;
+	struct orderwalk walk;
+	uint64_t epoch;
+	bool has_begun, is_over; /* nothing behind it is known */
+	/* Accesses of the run: decided, and foreseen. */
+	uint64_t decided, foreseen;
+	/* Number n is at n % room. */
+	struct wanted *queue;
+	uint64_t room, begin, end;
+};
+
+uint64_t tier_ahead_threads(const struct job *j, uint64_t ranks)
+{
+	return u64_min(ranks * job_readers(j), j->cache_prefetch);
+}
+
+/* ---- what is foreseen ---- */
+
+static bool knows_next_epoch(const struct job *j)
+{
+	return j->shuffle.kind != SHUFFLE_IMPORTANCE && !j->cache_hits_first;
+}
+
+static void walk_epoch(struct tier_ahead *a, uint64_t epoch)
+{
+	const struct tier_cache *c = a->cache;
+
+	a->epoch = epoch;
+	a->is_over = false;
+	orderwalk_end(&a->walk);
+	orderwalk_begin(&a->walk, &c->tier->cfg.pass->sampler, c->first_rank, c->end_rank, epoch);
+}
+
+void tier_ahead_begin(struct tier_ahead *a, uint64_t epoch)
+{
+	if (a->has_begun && a->epoch >= epoch)
+		return;
+	a->has_begun = true;
+	a->foreseen = a->decided;
+	walk_epoch(a, epoch);
+}
+
+/* The oldest goes, if it waits since so long: its batch has been read. */
+static void want(struct tier_ahead *a, const struct tier_decision *d, uint64_t extent)
+{
+	if (a->end - a->begin == a->room) {
+		a->begin++;
+		tier_count_dropped(a->cache);
+	}
+	a->queue[a->end++ % a->room] =
+		(struct wanted){ .d = *d, .extent = extent, .epoch = a->epoch };
+	bell_ring(&a->bell, a->cache->tier->cfg.clock);
+}
+
+static bool next_foreseen(struct tier_ahead *a, struct orderwalk_at *at)
+{
+	const struct job *j = a->cache->tier->job;
+
+	while (!orderwalk_next(&a->walk, at)) {
+		a->is_over = !knows_next_epoch(j) || (!j->time_based && a->epoch + 1 >= j->epochs);
+		if (a->is_over)
+			return false;
+		walk_epoch(a, a->epoch + 1);
+	}
+	return true;
+}
+
+void tier_ahead_go_on(struct tier_ahead *a)
+{
+	const struct job *j = a->cache->tier->job;
+	struct tier_decision d;
+	struct orderwalk_at at;
+
+	a->decided++;
+	while (!a->is_over && a->foreseen < a->decided + j->cache_prefetch &&
+	       next_foreseen(a, &at)) {
+		if (tier_decide_ahead(a->cache, at.extent, a->foreseen, &d))
+			want(a, &d, at.extent);
+		a->foreseen++;
+	}
+}
+
+/* ---- who reads it ---- */
+
+static bool tier_ahead_take(struct tier_ahead *a, struct wanted *w)
+{
+	struct tier_cache *c = a->cache;
+	bool has;
+
+	pthread_mutex_lock(&c->lock);
+	has = a->begin < a->end;
+	if (has)
+		*w = a->queue[a->begin++ % a->room];
+	pthread_mutex_unlock(&c->lock);
+	return has;
+}
+
+/* What cannot be read is for the one to report whose batch it is in. */
+static int fetch_ahead(struct tier_thread *th, const struct wanted *w)
+{
+	const struct tier *t = th->cache->tier;
+	const struct read_task *task;
+	struct extent x;
+
+	tier_thread_begin(th);
+	tier_turn_to_epoch(th->loader, w->epoch);
+	dataset_extent(t->plain.dataset, w->extent, &x);
+	tier_miss(th->loader, &w->d, &x);
+	if (tier_thread_finish(th, "cache_prefetch", &task) < 0)
+		return th->err.code;
+	return tier_read_end(th->loader, task, &th->err);
+}
+
+static void fetch_all(struct tier_thread *th)
+{
+	struct tier_ahead *a = th->arg;
+	struct wanted w;
+
+	th->loader->is_ahead = true;
+	for (;;) {
+		uint32_t seen = bell_look(&a->bell);
+
+		if (atomic_load(&a->ends))
+			break;
+		if (!tier_ahead_take(a, &w)) {
+			bell_wait(&a->bell, a->cache->tier->cfg.clock, seen, CLOCK_NEVER);
+			io_wake(th->worker.io);
+		} else if (!tier_is_there(a->cache, &w.d) && fetch_ahead(th, &w) < 0) {
+			break;
+		}
+	}
+}
+
+/* ---- its life ---- */
+
+struct tier_ahead *tier_ahead_new(struct tier_cache *c)
+{
+	struct tier_ahead *a = mem_zalloc(sizeof(*a));
+	const struct job *j = c->tier->job;
+
+	a->cache = c;
+	a->room = j->cache_prefetch;
+	a->queue = mem_array(a->room, sizeof(*a->queue));
+	a->count = (unsigned)tier_ahead_threads(j, c->own_end - c->own_first);
+	a->threads = mem_array(a->count, sizeof(*a->threads));
+	for (unsigned i = 0; i < a->count; i++) {
+		a->threads[i] = (struct tier_thread){
+			.cache = c,
+			.role = "cache prefetcher",
+			.number = i,
+			.files = 2 + tier_open_files(j),
+			.buf_bytes = 1u << 20,
+			.may_stop = true,
+			.fills_itself = true,
+			.work = fetch_all,
+			.arg = a,
+		};
+		tier_thread_init(&a->threads[i]);
+	}
+	return a;
+}
+
+void tier_ahead_free(struct tier_ahead *a)
+{
+	if (!a)
+		return;
+	for (unsigned i = 0; i < a->count; i++)
+		tier_thread_fini(&a->threads[i]);
+	orderwalk_end(&a->walk);
+	mem_free(a->threads);
+	mem_free(a->queue);
+	mem_free(a);
+}
+
+int tier_ahead_start(struct tier_ahead *a, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < a->count && rc == 0; i++)
+		rc = tier_thread_start(&a->threads[i], err);
+	return rc;
+}
+
+int tier_ahead_end(struct tier_ahead *a, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	atomic_store(&a->ends, true);
+	bell_ring(&a->bell, a->cache->tier->cfg.clock);
+	for (unsigned i = 0; i < a->count; i++) {
+		int met = tier_thread_join(&a->threads[i], err);
+
+		rc = rc ? rc : met;
+	}
+	return rc;
+}
