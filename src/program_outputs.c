@@ -12,7 +12,7 @@
 #include "ask/mlperf/mlperf.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/signals.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "data/dataset/dataset.h"
 #include "data/state/state.h"

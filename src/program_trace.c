@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/log.h"
-#include "base/unnamed.h"
 #include "run/run.h"
-#include "trace/trace_iolog.h"
+#include "trace/trace.h"
 
 #define ASIDE "temporary file of write_iolog (TMPDIR=DIR is where)"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.c - all waiting and all waking of a run, in real or in virtual time. */
+/* clock.c - a run's clock, real or virtual, and the time at which a run stops. */
 #include "base/clock.h"
 
 #include <assert.h>
@@ -295,6 +295,19 @@ void clock_sleep_until(struct clock *c, uint64_t deadline_ns)
 	clock_sleep_unless(c, deadline_ns, NULL);
 }
 
+static uint64_t clock_sleep_exactly_unless(struct clock *c, uint64_t deadline_ns, uint64_t *late_ns,
+					   _Atomic uint32_t *word)
+{
+	_Atomic uint32_t own = 0;
+
+	if (!word)
+		word = &own;
+	if (!c->is_virtual)
+		return real_sleep_exactly(deadline_ns, late_ns, word);
+	virtual_sleep(c, deadline_ns, word);
+	return clock_now(c);
+}
+
 uint64_t clock_sleep_exactly(struct clock *c, uint64_t deadline_ns, uint64_t *late_ns)
 {
 	return clock_sleep_exactly_unless(c, deadline_ns, late_ns, NULL);
@@ -312,19 +325,6 @@ void clock_sleep_unless(struct clock *c, uint64_t deadline_ns, _Atomic uint32_t 
 		virtual_sleep(c, deadline_ns + c->late_ns, word);
 }
 
-uint64_t clock_sleep_exactly_unless(struct clock *c, uint64_t deadline_ns, uint64_t *late_ns,
-				    _Atomic uint32_t *word)
-{
-	_Atomic uint32_t own = 0;
-
-	if (!word)
-		word = &own;
-	if (!c->is_virtual)
-		return real_sleep_exactly(deadline_ns, late_ns, word);
-	virtual_sleep(c, deadline_ns, word);
-	return clock_now(c);
-}
-
 int clock_wait(struct clock *c, _Atomic uint32_t *word, uint32_t seen, uint64_t deadline_ns)
 {
 	return c->is_virtual ? virtual_wait(c, word, seen, deadline_ns)
@@ -337,4 +337,35 @@ void clock_wake(struct clock *c, _Atomic uint32_t *word)
 		virtual_wake(c, word);
 	else
 		syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX);
+}
+
+void stop_set(struct stop *s, struct clock *c)
+{
+	/* Pairs with the load in stop_is_set. */
+	atomic_store_explicit(&s->is_set, 1, memory_order_release);
+	clock_wake(c, &s->is_set);
+}
+
+bool stop_sleep_until(struct stop *s, struct clock *c, uint64_t deadline_ns)
+{
+	uint64_t at_ns = stop_at_ns(s);
+
+	if (stop_is_set(s))
+		return false;
+	clock_sleep_unless(c, deadline_ns < at_ns ? deadline_ns : at_ns, s ? &s->is_set : NULL);
+	return deadline_ns <= at_ns && !stop_is_set(s);
+}
+
+uint64_t stop_sleep_exactly(struct stop *s, struct clock *c, uint64_t deadline_ns,
+			    uint64_t *late_ns)
+{
+	uint64_t at_ns = stop_at_ns(s), woken_ns;
+
+	if (stop_is_set(s))
+		return 0;
+	if (deadline_ns <= at_ns)
+		return clock_sleep_exactly_unless(c, deadline_ns, late_ns, s ? &s->is_set : NULL);
+	stop_sleep_until(s, c, deadline_ns);
+	woken_ns = clock_now(c);
+	return woken_ns < deadline_ns ? woken_ns : deadline_ns - 1;
 }

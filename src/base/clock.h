@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.h - all waiting and all waking of a run, in real or in virtual time. */
+/* clock.h - a run's clock, real or virtual, and the time at which a run stops. */
 #pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* ---- all waiting and all waking of a run, in real or in virtual time ---- */
 
 /*
  * Every thread of a run joins the clock before it waits or sleeps on it and leaves before it ends.
@@ -65,8 +68,6 @@ uint64_t clock_sleep_exactly(struct clock *c, uint64_t deadline_ns, uint64_t *la
  * time before the deadline. word NULL = nobody does.
  */
 void clock_sleep_unless(struct clock *c, uint64_t deadline_ns, _Atomic uint32_t *word);
-uint64_t clock_sleep_exactly_unless(struct clock *c, uint64_t deadline_ns, uint64_t *late_ns,
-				    _Atomic uint32_t *word);
 
 /*
  * Wait while *word == seen, until deadline_ns. 0 when woken or when the word differs (spurious
@@ -76,3 +77,53 @@ int clock_wait(struct clock *c, _Atomic uint32_t *word, uint32_t seen, uint64_t 
 
 /* Wake all who wait on word. Change the word first. */
 void clock_wake(struct clock *c, _Atomic uint32_t *word);
+
+/* ---- what ends a job in the middle: a signal, an error elsewhere, or its time ---- */
+
+/*
+ * One per job. Once it is set, no sleep of the job goes on and none begins, and the io layer begins
+ * no call any more (io.h). Its time, where it has one, is known before it comes: then sleeps end by
+ * themselves, and whoever waits for anything else waits until stop_at_ns. A zeroed one is not set
+ * and has no time; NULL is one that never comes.
+ */
+struct stop {
+	_Atomic uint32_t is_set; /* the word that sleepers wait on */
+	_Atomic uint64_t at_ns;  /* on the job's clock; 0 = no time */
+};
+
+/* Any thread. Those who wait for something else have to be woken, too. */
+void stop_set(struct stop *s, struct clock *c);
+
+static inline bool stop_is_set(const struct stop *s)
+{
+	return s && atomic_load_explicit(&s->is_set, memory_order_acquire);
+}
+
+/* CLOCK_NEVER = no time. */
+static inline uint64_t stop_at_ns(const struct stop *s)
+{
+	uint64_t at = s ? atomic_load_explicit(&s->at_ns, memory_order_relaxed) : 0;
+
+	return at ? at : CLOCK_NEVER;
+}
+
+static inline void stop_at(struct stop *s, uint64_t ns)
+{
+	if (s)
+		atomic_store_explicit(&s->at_ns, ns, memory_order_relaxed);
+}
+
+/* Is it set, or its time over? What ends with its time is in it. */
+static inline bool stop_has_come(const struct stop *s, uint64_t now_ns)
+{
+	return stop_is_set(s) || now_ns >= stop_at_ns(s);
+}
+
+/*
+ * Sleep to an absolute time. False: the stop came before it, maybe before the sleep.
+ */
+bool stop_sleep_until(struct stop *s, struct clock *c, uint64_t deadline_ns);
+
+/* As clock_sleep_exactly. Less than deadline_ns: the stop came before it. */
+uint64_t stop_sleep_exactly(struct stop *s, struct clock *c, uint64_t deadline_ns,
+			    uint64_t *late_ns);

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dist.h - a constant or a distribution: of bytes, of nanoseconds, or of plain numbers. */
+/* dist.h - distributions: written in options and files, drawn from, found in data. */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <mlgen/err.h>
+
+#include "base/buf.h"
+
+/* ---- a constant or a distribution: of bytes, of nanoseconds, or of plain numbers ---- */
 
 struct buf;
 
@@ -18,7 +24,7 @@ struct buf;
  *                      sqrt(MEAN) and stdev STDEV/2/sqrt(MEAN), cut to whole
  *                      numbers >= 1; the value is their product (DLIO
  *                      utils/config.py)
- *   file:PATH          values from a file (dist_file.h); file:PATH*FACTOR: each
+ *   file:PATH          values from a file (dist.h); file:PATH*FACTOR: each
  *                      times that
  * Plain numbers have no units and may have fractions, those in a file but for its factor not.
  * DLIO writes fractions of bytes (114660.07), so dlio:'s parameters may be fractional.
@@ -112,3 +118,85 @@ bool dist_is_const(const struct dist *d);
 
 /* The inverse of the standard normal CDF, p in (0, 1); Wichura's AS 241. */
 double dist_normal_quantile(double p);
+
+/* ---- an empirical distribution, from a file of values (file:PATH) ---- */
+
+/*
+ * One value a line, ascending, at most DIST_FILE_VALUES of them, in the units of the option; `#`
+ * begins a comment, empty lines are fine:
+ *
+ *   # sizes of the files of /data/train
+ *   4096 x120
+ *   5000
+ *   7000
+ *   9500
+ *   65536 x3.5
+ *
+ * Plain values next to each other are quantiles at equal distances: what lies between two of them
+ * counts 1, and all of it is as likely. VALUE xCOUNT is this value and no other, which counts
+ * COUNT, and so does a plain value that has no plain one beside it, with 1.
+ *
+ * Several values of struct dist may have the same table, which is freed with the last of them.
+ * Holding and dropping is for one thread at a time, drawing for any.
+ */
+#define DIST_FILE_VALUES 4096u
+
+struct dist_file;
+
+/* 0, with one holder; or -errno with err: "PATH: ...", "PATH:LINE: ...". */
+int dist_file_read(struct dist_file **out, const char *path, enum dist_unit unit,
+		   const char *default_unit, unsigned kb_base, struct mlgen_err *err);
+void dist_file_hold(struct dist_file *f);
+void dist_file_drop(struct dist_file *f); /* NULL is fine */
+
+/* A distribution's table, and how many times as large its values are drawn. The other way round:
+ * with the table's own values; the holder is the distribution then. */
+struct dist_file *dist_file_of(const struct dist *d);
+double dist_file_factor(const struct dist *d);
+void dist_file_put_into(struct dist *d, struct dist_file *f);
+
+const char *dist_file_path(const struct dist_file *f);
+double dist_file_mean(const struct dist_file *f); /* above 0 */
+double dist_file_stdev(const struct dist_file *f);
+/* The inverse of its distribution function, p in (0, 1). */
+double dist_file_quantile(const struct dist_file *f, double p);
+/* Of its content alone: two with the same one draw the same values. */
+uint64_t dist_file_hash(const struct dist_file *f);
+
+/* Append its content as one word, of which dist_file_recall makes the same table where the file is
+ * not at hand. -EINVAL with err: it is no such word. */
+void dist_file_put(struct buf *out, const struct dist_file *f);
+int dist_file_recall(struct dist_file **out, const char *content, struct mlgen_err *err);
+
+/*
+ * Writes such a file of so many ascending values: few different ones exactly, else with those that
+ * come often by themselves, and quantiles for the rest; the distribution functions are nowhere
+ * apart by more than 0.001. `comment` is the first line, for people. Errors are those of the
+ * stream.
+ */
+void dist_file_write(FILE *to, const uint64_t *values, size_t count, enum dist_unit unit,
+		     const char *comment);
+
+/* ---- inverse distribution functions that no C library can change ---- */
+
+/*
+ * Only + - * / and the square root are used, which IEEE 754 rounds in one way, and
+ * frexp/ldexp/floor, which are exact. libm's own exp and log differ in the last bit between
+ * versions and processors, and so would sizes and times.
+ * All p are in the open interval (0, 1).
+ */
+
+/* exp and the natural logarithm, good to about 1e-15. */
+double quantile_exp(double x);
+double quantile_log(double x);
+
+/* Standard normal; Wichura's AS 241 (PPND16). */
+double quantile_normal(double p);
+
+/* Exponential of mean 1. */
+double quantile_exponential(double p);
+
+/* Gamma of scale 1 and the given shape, 0.001 .. 1e9. */
+#define QUANTILE_SHAPE_MIN 1e-3
+#define QUANTILE_SHAPE_MAX 1e9
+double quantile_gamma(double p, double shape);

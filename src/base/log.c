@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/printable.h"
-#include "base/writeall.h"
 
 /* An err of include/mlgen/err.h, a path and a few words fit. */
 #define LINE_BYTES 8192

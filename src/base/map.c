@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map.c - see map.h. */
+/* map.c - maps of numbers and of byte strings, and sets of numbers as ranges. */
 #include "base/map.h"
 
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/mem.h"
+#include "base/util.h"
 
 #define FIRST_SIZE 64
 
@@ -158,4 +165,210 @@ const char *map_text_at(const struct map_text *m, uint32_t number, size_t *bytes
 		*bytes = (number + 1 < m->keys.count ? starts[number + 1] : m->end) -
 			 starts[number] - 1;
 	return (const char *)m->text.at + starts[number];
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static const char *skip_blanks(const char *s)
+{
+	while (is_blank(*s))
+		s++;
+	return s;
+}
+
+/* What is behind the number at `s`, or NULL. Above UINT64_MAX it stays there: no `end` is
+ * higher. */
+static const char *read_number(const char *s, uint64_t *number)
+{
+	const char *from = s = skip_blanks(s);
+
+	for (*number = 0; *s >= '0' && *s <= '9'; s++) {
+		if (__builtin_mul_overflow(*number, 10, number) ||
+		    __builtin_add_overflow(*number, (uint64_t)(*s - '0'), number))
+			*number = UINT64_MAX;
+	}
+	return s == from ? NULL : skip_blanks(s);
+}
+
+/* What is behind the range at `s`, or NULL. */
+static const char *read_range(const char *s, struct range *range)
+{
+	s = read_number(s, &range->first);
+	range->last = range->first;
+	if (s && *s == '-')
+		s = read_number(s + 1, &range->last);
+	return s && (!*s || *s == ',') ? s : NULL;
+}
+
+static void ranges_add(struct ranges *r, const struct range *range)
+{
+	r->items = mem_grow(r->items, &r->room, r->count + 1, sizeof(*r->items));
+	r->items[r->count++] = *range;
+}
+
+static int ranges_check_range(const struct range *range, uint64_t end, const char *what,
+			      struct mlgen_err *err)
+{
+	if (range->last < range->first)
+		return mlgen_fail(err, -EINVAL,
+				  "'%" PRIu64 "-%" PRIu64
+				  "' runs backwards; write the smaller number first",
+				  range->first, range->last);
+	if (range->last >= end)
+		return mlgen_fail(err, -ERANGE,
+				  "%" PRIu64 " is not among the %" PRIu64
+				  " %s, which are numbered from 0",
+				  range->last, end, what);
+	return 0;
+}
+
+static int ranges_read_all(struct ranges *r, const char *text, uint64_t end, const char *what,
+			   struct mlgen_err *err)
+{
+	const char *s = text;
+	int rc = 0;
+
+	while (rc == 0) {
+		struct range range = { 0 };
+
+		s = read_range(s, &range);
+		if (!s)
+			return mlgen_fail(err, -EINVAL,
+					  "'%.200s' is no list of %s; write numbers and ranges "
+					  "with commas, such as 0-7,64",
+					  text, what);
+		rc = ranges_check_range(&range, end, what, err);
+		ranges_add(r, &range);
+		if (!*s++)
+			break;
+	}
+	return rc;
+}
+
+COMPARE_BY(by_first, struct range, first)
+
+/* Of sorted ranges make those that do not touch. */
+static int ranges_join(struct ranges *r, struct mlgen_err *err)
+{
+	size_t n = 1;
+
+	for (size_t i = 1; i < r->count; i++) {
+		struct range *last = &r->items[n - 1];
+
+		if (r->items[i].first <= last->last)
+			return mlgen_fail(err, -EINVAL, "%" PRIu64 " stands in it twice",
+					  r->items[i].first);
+		if (r->items[i].first == last->last + 1)
+			last->last = r->items[i].last;
+		else
+			r->items[n++] = r->items[i];
+	}
+	r->count = n;
+	return 0;
+}
+
+static void ranges_number(struct ranges *r)
+{
+	r->numbers = 0;
+	for (size_t i = 0; i < r->count; i++) {
+		r->items[i].before = r->numbers;
+		r->numbers += r->items[i].last - r->items[i].first + 1;
+	}
+}
+
+int ranges_parse(struct ranges *r, const char *text, uint64_t end, const char *what,
+		 struct mlgen_err *err)
+{
+	int rc;
+
+	*r = (struct ranges){ 0 };
+	rc = ranges_read_all(r, text, end, what, err);
+	if (rc == 0) {
+		qsort(r->items, r->count, sizeof(*r->items), by_first);
+		rc = ranges_join(r, err);
+	}
+	if (rc)
+		ranges_fini(r);
+	ranges_number(r);
+	return rc;
+}
+
+void ranges_all(struct ranges *r, uint64_t end)
+{
+	const struct range all = { .first = 0, .last = end - 1 };
+
+	*r = (struct ranges){ 0 };
+	if (end)
+		ranges_add(r, &all);
+	ranges_number(r);
+}
+
+void ranges_fini(struct ranges *r)
+{
+	mem_free(r->items);
+	*r = (struct ranges){ 0 };
+}
+
+void ranges_cut(struct ranges *r, uint64_t end)
+{
+	while (r->count && r->items[r->count - 1].first >= end)
+		r->count--;
+	if (r->count && r->items[r->count - 1].last >= end)
+		r->items[r->count - 1].last = end - 1;
+	ranges_number(r);
+}
+
+/* The last range of which `key` (first or before) is no more than `value`. */
+static const struct range *ranges_find(const struct ranges *r, uint64_t value, bool by_before)
+{
+	const struct range *at = r->items;
+	size_t later = BISECT(i, 0, r->count, (by_before ? at[i].before : at[i].first) > value);
+
+	return later ? &at[later - 1] : NULL;
+}
+
+void ranges_cut_below(struct ranges *r, uint64_t first)
+{
+	size_t drop = 0;
+
+	while (drop < r->count && r->items[drop].last < first)
+		drop++;
+	for (size_t i = drop; i < r->count; i++)
+		r->items[i - drop] = r->items[i];
+	r->count -= drop;
+	if (r->count && r->items[0].first < first)
+		r->items[0].first = first;
+	ranges_number(r);
+}
+
+void ranges_keep(struct ranges *r, uint64_t from, uint64_t end)
+{
+	if (end > r->numbers)
+		end = r->numbers;
+	if (from >= end) {
+		r->count = 0;
+		ranges_number(r);
+		return;
+	}
+	uint64_t first = ranges_at(r, from), last = ranges_at(r, end - 1);
+	ranges_cut(r, last + 1);
+	ranges_cut_below(r, first);
+}
+
+uint64_t ranges_at(const struct ranges *r, uint64_t i)
+{
+	const struct range *at = ranges_find(r, i, true);
+
+	assert(i < r->numbers);
+	return at->first + (i - at->before);
+}
+
+bool ranges_has(const struct ranges *r, uint64_t value)
+{
+	const struct range *at = ranges_find(r, value, false);
+
+	return at && value <= at->last;
 }

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* printable.c - text of others as a terminal can show it without obeying it. */
+/* printable.c - text as terminals, shells and people can take it. */
 #include "base/printable.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include "base/files.h"
 #include "base/util.h"
 
 /* Code points that are written as escapes, first to last. */
@@ -148,4 +155,192 @@ bool printable_is(const char *s)
 			return false;
 	}
 	return true;
+}
+
+size_t wrap_columns(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < WRAP_COLUMNS)
+		return WRAP_COLUMNS;
+	return size.ws_col;
+}
+
+size_t wrap_column_of(const struct buf *out)
+{
+	size_t n = 0;
+
+	while (n < out->len && buf_str(out)[out->len - 1 - n] != '\n')
+		n++;
+	return n;
+}
+
+static void next_line(struct buf *out, size_t indent)
+{
+	buf_addf(out, "\n%*s", (int)indent, "");
+}
+
+void wrap_words(struct buf *out, size_t indent, size_t columns, const char *text)
+{
+	size_t column = wrap_column_of(out);
+	bool is_first = column <= indent;
+
+	while (*text) {
+		size_t word = strcspn(text, " ");
+
+		if (!is_first && column + 1 + word > columns) {
+			next_line(out, indent);
+			column = indent;
+		} else if (!is_first) {
+			buf_addc(out, ' ');
+			column++;
+		}
+		buf_addn(out, text, word);
+		column += word;
+		is_first = false;
+		text += word + strspn(text + word, " ");
+	}
+}
+
+/* How much of the text goes on a line of `room`: whole words, and whole items of a list where that
+ * leaves the line more than half full. A word that is longer than the line is a path that will be
+ * copied: it is not cut. */
+static size_t line_length(const char *text, size_t room)
+{
+	size_t len = strlen(text);
+	size_t space = 0, item = 0;
+
+	if (len <= room)
+		return len;
+	for (size_t i = 1; i <= room; i++) {
+		if (text[i] != ' ')
+			continue;
+		space = i;
+		if (text[i - 1] == ',' || text[i - 1] == ';')
+			item = i;
+	}
+	if (item > room / 2)
+		return item;
+	return space ? space : strcspn(text, " ");
+}
+
+/* Two lines break at a `;` in the second half of the first, if there is one. */
+static size_t first_length(const char *text, size_t room, size_t next_room)
+{
+	size_t len = line_length(text, room);
+
+	for (size_t i = len; text[len] && i > room / 2; i--)
+		if (text[i] == ' ' && text[i - 1] == ';' && strlen(text + i + 1) <= next_room)
+			return i;
+	return len;
+}
+
+void wrap_lists(struct buf *out, size_t indent, size_t columns, const char *text)
+{
+	size_t room = columns - indent;
+	size_t len = first_length(text, columns - wrap_column_of(out), room);
+
+	buf_addn(out, text, len);
+	for (text += len; *text; text += len) {
+		text += strspn(text, " ");
+		len = line_length(text, room);
+		next_line(out, indent);
+		buf_addn(out, text, len);
+	}
+}
+
+#define LINE_BYTES 512
+#define BLANKS " \t\r\n"
+
+static bool is_whole_line(const char *line, FILE *f)
+{
+	size_t n = strlen(line);
+
+	return n && (line[n - 1] == '\n' || (n < LINE_BYTES - 1 && feof(f)));
+}
+
+static int take_line(const struct wordlines_sort *sort, void *arg, char *line)
+{
+	char *comment = strchr(line, '#');
+
+	if (comment)
+		*comment = '\0';
+	return line[strspn(line, BLANKS)] ? sort->take(arg, line) : 0;
+}
+
+static int read_lines(struct wordlines *w, const struct wordlines_sort *sort, void *arg, FILE *f)
+{
+	char line[LINE_BYTES];
+	size_t skip;
+	int rc = 0;
+
+	while (rc == 0 && fgets(line, sizeof(line), f)) {
+		skip = w->line++ ? 0 : bom_bytes(line, strlen(line));
+		if (is_whole_line(line, f))
+			rc = take_line(sort, arg, line + skip);
+		else
+			rc = wordlines_fail(
+				w, -EINVAL,
+				"a line of more than %d bytes, or with zero bytes; is this %s?",
+				LINE_BYTES - 2, sort->noun);
+	}
+	if (rc == 0 && ferror(f))
+		rc = mlgen_fail(w->err, -errno, "%s%s: %s", sort->option, w->path, strerror(errno));
+	return rc;
+}
+
+int wordlines_read(struct wordlines *w, const struct wordlines_sort *sort, void *arg)
+{
+	const char *wrong;
+	FILE *f;
+	int rc = filekind_open(&f, AT_FDCWD, w->path, 0, sort->most_bytes, &wrong);
+
+	if (rc)
+		return mlgen_fail(w->err, rc, "%s%s: %s", sort->option, w->path,
+				  wrong ? wrong : strerror(-rc));
+	w->line = 0;
+	rc = read_lines(w, sort, arg, f);
+	fclose(f);
+	return rc;
+}
+
+char *wordlines_word(char **at)
+{
+	char *word = *at + strspn(*at, BLANKS);
+	size_t n = strcspn(word, BLANKS);
+
+	*at = word + n;
+	if (**at)
+		*(*at)++ = '\0';
+	return n ? word : NULL;
+}
+
+int wordlines_fail(const struct wordlines *w, int code, const char *fmt, ...)
+{
+	char what[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	return mlgen_fail(w->err, code, "%s:%u: %s", w->path, w->line, what);
+}
+
+void shellword_add(struct buf *out, const char *arg)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:@%^";
+	bool quoted = !arg[0] || arg[strspn(arg, plain)];
+
+	if (out->len)
+		buf_addc(out, ' ');
+	if (quoted)
+		buf_addc(out, '\'');
+	for (; *arg; arg++) {
+		if (*arg == '\'')
+			buf_add(out, "'\\'");
+		buf_addc(out, *arg);
+	}
+	if (quoted)
+		buf_addc(out, '\'');
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signals.c - see signals.h. */
-#include "base/signals.h"
+/* signals.c - see thread.h. */
+#include "base/thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "base/thread.h"
 #include "base/util.h"
 
 /* Who only looks now and then has so long. */

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread.c - threads, and what stack they and the program itself have. */
+/* thread.c - threads, other processes, and libraries that are loaded when they are needed. */
 #include "base/thread.h"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 /* Reading the deepest JSON that jansson takes needs 192 KiB, all else less than 132 (VmStk). */
 #define MAIN_STACK_BYTES (256u << 10)
@@ -34,4 +43,131 @@ const char *thread_too_small_stack(void)
 		return NULL;
 	return "mlgen: ulimit -s: the stack may have less than the 256 KiB that mlgen takes; raise "
 	       "it (ulimit -s 256)\n";
+}
+
+/* The first word of a file; "" where there is none. */
+static void read_word(const char *path, char *to, size_t bytes)
+{
+	FILE *f = fopen(path, "re");
+
+	to[0] = '\0';
+	if (!f)
+		return;
+	if (!fgets(to, (int)bytes, f))
+		to[0] = '\0';
+	fclose(f);
+	to[strcspn(to, " \n")] = '\0';
+}
+
+/* What proc(5) says of it: whether it has ended and only waits for its parent, and when it
+ * began. */
+static bool read_stat(uint64_t pid, bool *is_over, uint64_t *start_ticks)
+{
+	char path[64], text[1024], state = 0;
+	uint64_t threads = 0;
+	const char *s;
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	s = strrchr(text, ')'); /* its name may hold anything */
+	if (!s ||
+	    sscanf(s,
+		   ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64
+		   " %*s %" SCNu64,
+		   &state, &threads, start_ticks) != 3)
+		return false;
+	/* A thread that is stuck in the kernel outlives the first one. */
+	*is_over = (state == 'Z' || state == 'X') && threads <= 1;
+	return true;
+}
+
+static uint64_t own_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+void process_self(struct process *p)
+{
+	struct utsname name;
+	bool is_over;
+
+	*p = (struct process){ .pid = (uint64_t)getpid(), .pid_namespace = own_namespace() };
+	if (uname(&name) == 0)
+		snprintf(p->host, sizeof(p->host), "%s", name.nodename);
+	read_word("/etc/machine-id", p->machine_id, sizeof(p->machine_id));
+	read_word("/proc/sys/kernel/random/boot_id", p->boot_id, sizeof(p->boot_id));
+	if (!read_stat(p->pid, &is_over, &p->start_ticks))
+		p->start_ticks = 0;
+}
+
+/* Hosts may share a name, and containers have no machine-id. */
+static bool is_same_host(const struct process *a, const struct process *b)
+{
+	return a->host[0] && strcmp(a->host, b->host) == 0 &&
+	       strcmp(a->machine_id, b->machine_id) == 0;
+}
+
+static bool is_same_boot(const struct process *a, const struct process *b)
+{
+	return a->boot_id[0] && strcmp(a->boot_id, b->boot_id) == 0;
+}
+
+bool process_is_same(const struct process *a, const struct process *b)
+{
+	return a->pid && a->pid == b->pid && a->start_ticks == b->start_ticks &&
+	       a->pid_namespace == b->pid_namespace && is_same_host(a, b) && is_same_boot(a, b);
+}
+
+static enum process_state look_at_pid(const struct process *p)
+{
+	uint64_t start_ticks;
+	bool is_over;
+
+	/* Asked first: /proc may hide what belongs to others. */
+	if (kill((pid_t)p->pid, 0) != 0 && errno == ESRCH)
+		return PROCESS_GONE;
+	if (!p->start_ticks || !read_stat(p->pid, &is_over, &start_ticks))
+		return PROCESS_UNKNOWN;
+	return is_over || start_ticks != p->start_ticks ? PROCESS_GONE : PROCESS_RUNS;
+}
+
+enum process_state process_look(const struct process *p, const struct process *self)
+{
+	if (!p->pid || p->pid > INT32_MAX || !is_same_host(p, self))
+		return PROCESS_UNKNOWN;
+	if (!is_same_boot(p, self))
+		/* Without a machine-id it may be another machine. */
+		return p->boot_id[0] && self->boot_id[0] && self->machine_id[0] ? PROCESS_GONE
+										: PROCESS_UNKNOWN;
+	if (!p->pid_namespace || p->pid_namespace != self->pid_namespace)
+		return PROCESS_UNKNOWN;
+	return look_at_pid(p);
+}
+
+int library_load(const char *who, const char *soname, const struct library_symbol *symbols,
+		 size_t count, void *table, struct mlgen_err *err)
+{
+	void *object = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+
+	for (size_t i = 0; object && i < count; i++) {
+		void *at = dlsym(object, symbols[i].name);
+
+		if (!at)
+			object = NULL;
+		else
+			memcpy((char *)table + symbols[i].off, &at, sizeof(at));
+	}
+	if (object)
+		return 0;
+	return mlgen_fail(err, -ENOENT, "%s cannot be loaded: %s; install the package that has %s",
+			  who, dlerror(), soname);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* units.h - numbers with units, read strictly and written so that they read back. */
+/* units.h - numbers with units, read from options and shown to people. */
 #pragma once
 
 #include <stddef.h>

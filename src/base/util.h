@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* util.h - what is too small for a file of its own and too common to stand twice. */
+/* util.h - small things that all of the program uses: numbers, comparators, bisection, counters. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+
+/* ---- what is too small for a file of its own and too common to stand twice ---- */
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 #define NS_PER_S UINT64_C(1000000000)
-#define MIB 1048576.0
-#define GIB 1073741824.0
+#define BYTES_PER_MIB 1048576.0
+#define BYTES_PER_GIB 1073741824.0
 
 static inline uint64_t u64_min(uint64_t a, uint64_t b)
 {
@@ -57,4 +61,120 @@ static inline const char *plural(uint64_t n)
 static inline bool has_text(const char *s)
 {
 	return s && *s;
+}
+
+/* ---- search in what is ordered ---- */
+
+/*
+ * The first `i` from `low` up to, but not including, `high` for which `condition`, an
+ * expression that uses i, is true; `high` where it is true for none. The condition must be
+ * false up to some i and true from there on. It is evaluated about log2(high - low) times.
+ *
+ *	size_t at = BISECT(i, 0, count, starts_ns[i] > now_ns);
+ */
+#define BISECT(i, low, high, condition)                                                            \
+	({                                                                                         \
+		uint64_t bisect_low_ = (low), bisect_high_ = (high);                               \
+                                                                                                   \
+		while (bisect_low_ < bisect_high_) {                                               \
+			uint64_t i = bisect_low_ + (bisect_high_ - bisect_low_) / 2;               \
+                                                                                                   \
+			if (condition)                                                             \
+				bisect_high_ = i;                                                  \
+			else                                                                       \
+				bisect_low_ = i + 1;                                               \
+		}                                                                                  \
+		bisect_low_;                                                                       \
+	})
+
+/* ---- comparison functions for qsort(3) and bsearch(3) ---- */
+
+/* -1, 0 or 1. Each argument is evaluated twice. */
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* Elements that are numbers, and elements that are pointers to text. */
+static inline int u32_compare(const void *a, const void *b)
+{
+	return COMPARE(*(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+static inline int u64_compare(const void *a, const void *b)
+{
+	return COMPARE(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+static inline int f64_compare(const void *a, const void *b)
+{
+	return COMPARE(*(const double *)a, *(const double *)b);
+}
+
+static inline int text_compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Define a static function NAME that orders elements of TYPE by a member that is a number, by
+ * two or three members, the first of which counts most, or by one that is text. */
+#define COMPARE_BY(name, type, first)                                                              \
+	static int name(const void *a, const void *b)                                              \
+	{                                                                                          \
+		const type *x = a, *y = b;                                                         \
+                                                                                                   \
+		return COMPARE(x->first, y->first);                                                \
+	}
+
+#define COMPARE_BY2(name, type, first, second)                                                     \
+	static int name(const void *a, const void *b)                                              \
+	{                                                                                          \
+		const type *x = a, *y = b;                                                         \
+		int order = COMPARE(x->first, y->first);                                           \
+                                                                                                   \
+		return order ? order : COMPARE(x->second, y->second);                              \
+	}
+
+#define COMPARE_BY3(name, type, first, second, third)                                              \
+	static int name(const void *a, const void *b)                                              \
+	{                                                                                          \
+		const type *x = a, *y = b;                                                         \
+		int order = COMPARE(x->first, y->first);                                           \
+                                                                                                   \
+		if (!order)                                                                        \
+			order = COMPARE(x->second, y->second);                                     \
+		return order ? order : COMPARE(x->third, y->third);                                \
+	}
+
+#define COMPARE_BY_TEXT(name, type, member)                                                        \
+	static int name(const void *a, const void *b)                                              \
+	{                                                                                          \
+		const type *x = a, *y = b;                                                         \
+                                                                                                   \
+		return strcmp(x->member, y->member);                                               \
+	}
+
+/* ---- counters that are looked at while others count ---- */
+
+/*
+ * A counter says how far somebody is, and nothing of what was written before: relaxed. Who needs a
+ * total waits until those who count were joined.
+ */
+static inline uint64_t count_get(const _Atomic uint64_t *c)
+{
+	return atomic_load_explicit(c, memory_order_relaxed);
+}
+
+static inline void count_set(_Atomic uint64_t *c, uint64_t n)
+{
+	atomic_store_explicit(c, n, memory_order_relaxed);
+}
+
+/* With a single writer; others only look. */
+static inline void count_add(_Atomic uint64_t *c, uint64_t n)
+{
+	count_set(c, count_get(c) + n);
+}
+
+/* With several writers. */
+static inline void count_add_shared(_Atomic uint64_t *c, uint64_t n)
+{
+	atomic_fetch_add_explicit(c, n, memory_order_relaxed);
 }

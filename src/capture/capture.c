@@ -12,7 +12,7 @@
 #include "ask/ask.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/signals.h"
+#include "base/thread.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "capture/capture_child.h"

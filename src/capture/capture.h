@@ -10,7 +10,7 @@
 #include <mlgen/err.h>
 
 #include "base/buf.h"
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 /* Whom to record. */
 enum capture_whose {

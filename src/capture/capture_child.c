@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/signals.h"
+#include "base/thread.h"
 
 /* ---- whom it runs as ---- */
 

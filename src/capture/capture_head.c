@@ -13,9 +13,9 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/util.h"
-#include "io/host_facts.h"
+#include "io/host.h"
 #include "io/mount.h"
-#include "trace/trace_fill.h"
+#include "trace/trace.h"
 
 /* Looks at two clocks take less. */
 #define LOOK_NS 10000

@@ -5,7 +5,7 @@
 #include <mlgen/err.h>
 
 #include "io/host.h"
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 struct capture_head {
 	const char *path; /* of the trace, for messages */

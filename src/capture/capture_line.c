@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "base/writeall.h"
 #include "job/job.h"
 
 #define CLEAR "\r\033[K"

@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/log.h"
-#include "base/shellword.h"
+#include "base/printable.h"
 #include "base/util.h"
 #include "describe/describe.h"
 

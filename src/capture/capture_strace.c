@@ -21,7 +21,7 @@
 #include "capture/capture_whom.h"
 #include "capture/strace_attached.h"
 #include "import/trace/strace.h"
-#include "trace/trace_fill.h"
+#include "trace/trace.h"
 
 /* A path of 4,095 bytes, twice, each as four characters, fits; what is read at once is more. */
 #define LINES_BYTES (256u << 10)

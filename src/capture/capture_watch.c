@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/signals.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "capture/capture_whom.h"
 

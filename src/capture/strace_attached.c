@@ -16,10 +16,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/signals.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "capture/capture_child.h"
-#include "io/sysfile.h"
+#include "io/host.h"
 
 #define ATTACH_NS (10 * NS_PER_S)
 #define LOOK_NS 1000000 /* between two looks whether it is attached */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/compare.h"
 #include "base/mem.h"
+#include "base/util.h"
 #include "describe/opkind.h"
 
 static void open_books(struct describe *d, struct description *to)

@@ -13,7 +13,7 @@
 #include "describe/interval.h"
 #include "field/fields.h"
 #include "report/document/document.h"
-#include "trace/trace_reader.h"
+#include "trace/trace.h"
 
 /* A description, with what it owns. A zeroed one is empty. */
 struct description {

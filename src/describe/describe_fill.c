@@ -167,7 +167,7 @@ static void fill_metadata(struct describe *d)
 {
 	struct described_trace *t = &d->to->figures.trace;
 	struct described_metadata *m = &t->metadata;
-	double mib = (double)(t->read_bytes + t->written_bytes) / MIB;
+	double mib = (double)(t->read_bytes + t->written_bytes) / BYTES_PER_MIB;
 
 	for (unsigned op = 0; op < TRACE_OPS; op++)
 		if (opkind_of(op) & OPKIND_METADATA)

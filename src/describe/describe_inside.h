@@ -7,7 +7,7 @@
 #include "describe/markbook.h"
 #include "describe/pairing.h"
 #include "describe/taskbook.h"
-#include "stat/sizes.h"
+#include "stat/opstat.h"
 
 /* Requests of one kind by their size. */
 struct size_account {

@@ -55,7 +55,7 @@ static void put_seconds(struct buf *out, int width, double v)
 
 static void put_rate(struct buf *out, int width, double v)
 {
-	put_number(out, width, v / MIB);
+	put_number(out, width, v / BYTES_PER_MIB);
 }
 
 /* ---- latencies ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fairness.c - how unevenly something is shared, and how alike two orders are. */
-#include "base/compare.h"
+#include "base/util.h"
 #include "describe/fairness.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
 #include "describe/fairness.h"
 #include "describe/follow.h"
 #include "describe/touched.h"
-#include "trace/trace_names.h"
+#include "trace/trace.h"
 
 /* By its id. Millions of them leave memory, so that they are small. */
 struct file_account {

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bisect.h"
-#include "base/compare.h"
+#include "base/util.h"
 #include "describe/opkind.h"
 
 /* Passes over files that are looked at: more are no epochs. */

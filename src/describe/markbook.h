@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/spill.h"
+#include "base/files.h"
+#include "base/map.h"
 #include "describe/fairness.h"
 #include "describe/filebook.h"
-#include "base/map.h"
 #include "trace/trace.h"
 
 /* A time that markers name, those of several ranks as one. */

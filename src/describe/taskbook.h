@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/spill.h"
-#include "describe/described.h"
+#include "base/files.h"
 #include "base/map.h"
-#include "trace/trace_names.h"
+#include "describe/described.h"
+#include "trace/trace.h"
 
 struct task_account {
 	uint32_t pid, tid, parent;

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/bisect.h"
 #include "base/util.h"
 
 #define BLOCK_BITS 12

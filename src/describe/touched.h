@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/spill.h"
+#include "base/files.h"
 
 /*
  * Two pieces are in the struct, and up to TOUCHED_PIECES in the pool; both are exact. A file of

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/compare.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"

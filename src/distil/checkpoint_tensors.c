@@ -9,11 +9,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/files.h"
 #include "base/mem.h"
-#include "base/unnamed.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "base/writeall.h"
 #include "data/state/state.h"
 
 enum {

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "describe/touchrun.h"

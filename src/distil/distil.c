@@ -11,7 +11,6 @@
 
 #include "config.h"
 
-#include "base/compare.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"

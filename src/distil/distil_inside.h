@@ -20,7 +20,7 @@
 #include "distil/specimen.h"
 #include "distil/visit.h"
 #include "job/job.h"
-#include "trace/trace_ordered.h"
+#include "trace/trace.h"
 
 /* What a file is for. */
 enum file_class {

@@ -2,7 +2,6 @@
 /* filemodel.c - a data set of one file that has so many bytes. */
 #include "distil/filemodel.h"
 
-#include "base/bisect.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/file/file.h"

@@ -5,8 +5,8 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/mem.h"
-#include "base/spill.h"
 #include "base/util.h"
 #include "base/vec.h"
 #include "describe/opkind.h"

@@ -93,7 +93,7 @@ static double rate_of(const struct plain_stream *s, unsigned w)
 /* A round size is what was asked for, and is rarely missed by more. */
 static uint64_t round_rate(double rate)
 {
-	for (double unit = 1024 * MIB; unit >= 1024; unit /= 2)
+	for (double unit = 1024 * BYTES_PER_MIB; unit >= 1024; unit /= 2)
 		if (rate >= unit && fabs(rate / unit - round(rate / unit)) * unit < 0.005 * rate)
 			return (uint64_t)(round(rate / unit) * unit);
 	return rounded(rate);

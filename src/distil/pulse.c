@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "base/vec.h"

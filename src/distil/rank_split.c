@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "distil/rankreads.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/spill.h"
+#include "base/files.h"
 #include "distil/distil_inside.h"
 
 /* By its id; most files of a trace are none, and have no visits. */

@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bisect.h"
-#include "base/compare.h"
-#include "base/fnv.h"
+#include "base/files.h"
+#include "base/map.h"
 #include "base/mem.h"
-#include "base/spill.h"
 #include "base/util.h"
 #include "distil/saves_inside.h"
 

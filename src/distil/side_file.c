@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/dist_file.h"
+#include "base/dist.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/writeall.h"
 
 struct side_text {
 	char *text;

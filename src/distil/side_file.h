@@ -24,7 +24,7 @@ enum { SIDE_FILE_BYTES = 256 };
 int side_file(char name[SIDE_FILE_BYTES], const char *folder, const char *stem, const char *suffix,
 	      side_file_write *write, const void *arg, struct mlgen_err *err);
 
-/* So, a file of ascending values for a distribution (base/dist_file.h), the first line of which is
+/* So, a file of ascending values for a distribution (base/dist.h), the first line of which is
  * `comment`. */
 struct side_values {
 	const uint64_t *values;

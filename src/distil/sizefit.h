@@ -32,7 +32,7 @@ void sizefit_settle(struct sizefit *fit, const uint64_t *values, size_t count, u
 
 /*
  * Values that come as often as it takes for a data set of `count` files, which draws from them as
- * from a file (base/dist_file.h), to have each of the given ones once. To be freed; *weighed of
+ * from a file (base/dist.h), to have each of the given ones once. To be freed; *weighed of
  * them, ascending.
  */
 uint64_t *sizefit_weigh(const uint64_t *values, size_t count, size_t *weighed);

@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bisect.h"
-#include "base/compare.h"
 #include "base/mem.h"
-#include "base/signals.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "distil/pulse_inside.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/buf.h"
-#include "base/quantile.h"
+#include "base/dist.h"
 #include "base/util.h"
 
 /* A busy host wakes who sleeps late, at times very late, and makes a constant look like anything;

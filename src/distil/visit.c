@@ -7,11 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/mem.h"
-#include "base/signals.h"
-#include "base/unnamed.h"
+#include "base/thread.h"
 #include "base/util.h"
-#include "base/writeall.h"
 
 /* Visits that are written, or read, in one go. */
 enum { BLOCK = 1 << 12 };

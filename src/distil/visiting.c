@@ -4,8 +4,8 @@
 
 #include <fcntl.h>
 
+#include "base/files.h"
 #include "base/mem.h"
-#include "base/spill.h"
 #include "base/util.h"
 #include "describe/opkind.h"
 #include "describe/touchrun.h"

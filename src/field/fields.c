@@ -1,18 +1,153 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fields.c - option tables: find, default, parse, check, format, and what help says of them. */
-#include "field/fields.h"
+/* fields.c - tables of fields, walked and shown. */
+#include "field/field_internal.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "field/field_internal.h"
+#include "stat/metric.h"
+
+/* Of one type each. */
+#define UNKNOWN(type) static void unknown_##type(const struct mlgen_field *f, void *member)
+
+UNKNOWN(bool)
+{
+	(void)f;
+	*(bool *)member = false;
+}
+
+UNKNOWN(u64)
+{
+	*(uint64_t *)member = f->flags & MLGEN_NULLABLE ? UINT64_MAX : 0;
+}
+
+UNKNOWN(f64)
+{
+	(void)f;
+	*(double *)member = (double)NAN;
+}
+
+UNKNOWN(choice)
+{
+	(void)f;
+	*(int *)member = 0;
+}
+
+/* In the struct itself, or what it points to. */
+UNKNOWN(text)
+{
+	memset(member, 0, f->stride ? f->stride : sizeof(char *));
+}
+
+UNKNOWN(hist)
+{
+	(void)f;
+	*(struct hist **)member = NULL;
+}
+
+/* Who has filled a list may need its room again. */
+UNKNOWN(list)
+{
+	(void)f;
+	((struct metric_list *)member)->count = 0;
+}
+
+UNKNOWN(object)
+{
+	fields_unknown(f->sub, member);
+}
+
+void field_unknown(const struct mlgen_field *f, void *member)
+{
+	static void (*const types[])(const struct mlgen_field *, void *) = {
+		[MLGEN_BOOL] = unknown_bool,   [MLGEN_U64] = unknown_u64,
+		[MLGEN_SIZE] = unknown_u64,    [MLGEN_TIME] = unknown_u64,
+		[MLGEN_F64] = unknown_f64,     [MLGEN_PERCENT] = unknown_f64,
+		[MLGEN_ENUM] = unknown_choice, [MLGEN_STR] = unknown_text,
+		[MLGEN_HIST] = unknown_hist,   [MLGEN_OBJECT] = unknown_object,
+		[MLGEN_LIST] = unknown_list,   [MLGEN_F64_ARRAY] = unknown_list,
+		[MLGEN_MAP] = unknown_list,    [MLGEN_TEXTS] = unknown_text,
+	};
+
+	if (f->type < ARRAY_LEN(types) && types[f->type])
+		types[f->type](f, member);
+}
+
+void fields_unknown(const struct mlgen_field *table, void *base)
+{
+	for (const struct mlgen_field *f = table; f->name; f++)
+		field_unknown(f, (char *)base + f->off);
+}
+
+const struct mlgen_field *field_row(const struct mlgen_field *table, const char *name, size_t len)
+{
+	for (; table->name; table++)
+		if (strncasecmp(table->name, name, len) == 0 && !table->name[len])
+			return table;
+	return NULL;
+}
+
+bool field_is_list(const struct mlgen_field *row)
+{
+	return row->type == MLGEN_LIST || row->type == MLGEN_F64_ARRAY;
+}
+
+/* Steps behind ".0", the number of an element; false where it is none. */
+static bool take_index(const char **path, size_t *index)
+{
+	size_t len = **path ? strspn(*path + 1, "0123456789") : 0;
+	char behind = len ? (*path)[1 + len] : '?';
+
+	if (len > 9 || (behind && behind != '.'))
+		return false;
+	*index = strtoul(*path + 1, NULL, 10);
+	*path += 1 + len;
+	return true;
+}
+
+void field_path_init(struct field_path *p, const struct mlgen_field *table, const char *path)
+{
+	size_t len = strcspn(path, ".");
+
+	*p = (struct field_path){
+		.table = table,
+		.row = field_row(table, path, len),
+		.part = path,
+		.end = path + len,
+		.rest = path + len,
+	};
+	p->is_element = p->row && field_is_list(p->row) && take_index(&p->rest, &p->index);
+}
+
+bool field_path_next(struct field_path *p)
+{
+	bool is_inside = p->row && p->row->sub && (p->is_element || !field_is_list(p->row));
+
+	if (!is_inside || !p->rest[0] || !p->rest[1])
+		return false;
+	field_path_init(p, p->row->sub, p->rest + 1);
+	return true;
+}
+
+const void *field_path_member(const struct field_path *p, const void *base)
+{
+	const char *at = (const char *)base + p->row->off;
+	const struct metric_list *list = (const void *)at;
+	size_t bytes = p->row->type == MLGEN_LIST ? p->row->stride : sizeof(double);
+
+	if (!p->is_element)
+		return at;
+	return p->index < list->count ? (const char *)list->items + p->index * bytes : NULL;
+}
 
 /* Any member an option can have, but for strings. */
 union value {

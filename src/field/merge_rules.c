@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge_rules.c - see merge_rules.h. */
-#include "field/merge_rules.h"
+/* merge_rules.c - see fields.h. */
+#include "field/fields.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "field/unknown.h"
 
 /* ---- two figures ---- */
 

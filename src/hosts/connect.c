@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* connect.c - see connect.h. */
-#include "hosts/connect.h"
+/* connect.c - addresses, connections, and who is greeted. */
+#include "hosts/hosts_internal.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <inttypes.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -14,8 +18,184 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "hosts/addresses.h"
-#include "hosts/hosts_inside.h"
+
+/* What a host can be reached at, and can go out from, by others. */
+enum hello_reach { REACH_IPV4 = 1, REACH_IPV6 = 2, REACH_LISTED = 4 };
+
+#define MOST_WAITING 1024 /* connections that nobody has taken yet */
+
+static socklen_t addresses_fill(struct sockaddr_storage *to, const struct hello_address *a,
+				uint16_t port)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+
+	*to = (struct sockaddr_storage){ 0 };
+	if (a->family == AF_INET) {
+		memcpy(&in.sin_addr, a->bytes, sizeof(in.sin_addr));
+		memcpy(to, &in, sizeof(in));
+		return sizeof(in);
+	}
+	memcpy(&in6.sin6_addr, a->bytes, sizeof(in6.sin6_addr));
+	memcpy(to, &in6, sizeof(in6));
+	return sizeof(in6);
+}
+
+static int listen_at(int family, uint16_t port)
+{
+	const struct hello_address any = { .family = family };
+	const int on = 1, off = 0;
+	struct sockaddr_storage at;
+	socklen_t n = addresses_fill(&at, &any, port);
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	if (bind(fd, (struct sockaddr *)&at, n) == 0 && listen(fd, MOST_WAITING) == 0)
+		return fd;
+	int error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+static uint16_t port_of(int fd)
+{
+	struct sockaddr_storage at = { 0 };
+	socklen_t n = sizeof(at);
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+
+	if (getsockname(fd, (struct sockaddr *)&at, &n) < 0)
+		return 0;
+	memcpy(&in, &at, sizeof(in));
+	memcpy(&in6, &at, sizeof(in6));
+	return ntohs(at.ss_family == AF_INET ? in.sin_port : in6.sin6_port);
+}
+
+/* Of an interface. */
+static bool take_address(struct hello_address *to, const struct ifaddrs *i)
+{
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+
+	if (!i->ifa_addr || !(i->ifa_flags & IFF_UP))
+		return false;
+	*to = (struct hello_address){ .family = i->ifa_addr->sa_family };
+	if (to->family == AF_INET) {
+		memcpy(&in, i->ifa_addr, sizeof(in));
+		memcpy(to->bytes, &in.sin_addr, sizeof(in.sin_addr));
+		return true;
+	}
+	if (to->family != AF_INET6)
+		return false;
+	memcpy(&in6, i->ifa_addr, sizeof(in6));
+	memcpy(to->bytes, &in6.sin6_addr, sizeof(in6.sin6_addr));
+	return !IN6_IS_ADDR_LINKLOCAL(&in6.sin6_addr);
+}
+
+/* Many of one family leave room for the other. */
+static bool has_room(const struct hello *mine, int family)
+{
+	unsigned of_family = 0;
+
+	for (unsigned i = 0; i < mine->addresses; i++)
+		of_family += mine->address[i].family == family;
+	return of_family < HELLO_ADDRESSES / 2;
+}
+
+static bool addresses_is_loopback(const struct hello_address *a)
+{
+	static const unsigned char one[16] = { [15] = 1 };
+
+	return a->family == AF_INET ? a->bytes[0] == 127 : memcmp(a->bytes, one, sizeof(one)) == 0;
+}
+
+static void take_addresses(struct hello *mine, const struct ifaddrs *all, bool of_loopback)
+{
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+		struct hello_address a;
+
+		if (!take_address(&a, i) || addresses_is_loopback(&a) != of_loopback)
+			continue;
+		if (!of_loopback)
+			mine->reach |= a.family == AF_INET ? REACH_IPV4 : REACH_IPV6;
+		if (has_room(mine, a.family))
+			mine->address[mine->addresses++] = a;
+	}
+}
+
+void addresses_list(struct hello *mine)
+{
+	struct ifaddrs *all = NULL;
+
+	mine->addresses = 0;
+	mine->reach = 0;
+	if (getifaddrs(&all) < 0)
+		return;
+	mine->reach = REACH_LISTED;
+	take_addresses(mine, all, false);
+	take_addresses(mine, all, true);
+	freeifaddrs(all);
+}
+
+int addresses_listen(struct hello *mine, uint16_t port)
+{
+	int fd = listen_at(AF_INET6, port);
+
+	if (fd < 0 && errno != EADDRINUSE)
+		fd = listen_at(AF_INET, port);
+	if (fd < 0) {
+		snprintf(mine->why, sizeof(mine->why),
+			 "peers_port=%u: %s; another job may use it: choose another, or leave it "
+			 "to the system",
+			 port, strerror(errno));
+		return -1;
+	}
+	mine->port = port_of(fd);
+	addresses_list(mine);
+	return fd;
+}
+
+/* Of both, the one that others cannot reach at all. */
+static bool put_lonely(const struct hello *h, unsigned rank, char *why, size_t size)
+{
+	if (h->reach & (REACH_IPV4 | REACH_IPV6))
+		return false;
+	snprintf(why, size,
+		 "host %s (rank %u) has no address for others: those of its loopback are none, and "
+		 "link-local ones of IPv6 (fe80::) lead nowhere without an interface; give it an "
+		 "address of IPv4, or a global or unique local one of IPv6",
+		 h->name, rank);
+	return true;
+}
+
+bool addresses_can_meet(const struct hello *from, unsigned from_rank, const struct hello *to,
+			unsigned to_rank, char *why, size_t size)
+{
+	static const char *const families[] = { [REACH_IPV4] = "IPv4", [REACH_IPV6] = "IPv6" };
+	const unsigned any = REACH_IPV4 | REACH_IPV6;
+
+	if (!from->reach || !to->reach || (from->reach & to->reach & any))
+		return true;
+	if (put_lonely(to, to_rank, why, size) || put_lonely(from, from_rank, why, size))
+		return false;
+	snprintf(why, size,
+		 "host %s (rank %u) has addresses of %s alone, host %s (rank %u) of %s alone: give "
+		 "both some of one kind",
+		 from->name, from_rank, families[from->reach & any], to->name, to_rank,
+		 families[to->reach & any]);
+	return false;
+}
+
+static void addresses_text(const struct hello_address *a, char *text, size_t size)
+{
+	if (!inet_ntop(a->family, a->bytes, text, (socklen_t)size))
+		snprintf(text, size, "(no address)");
+}
 
 /* What is always told behind all that went wrong. */
 #define WAY_OUT_BYTES 160
@@ -59,8 +239,8 @@ static bool has_time(int fd, int option, uint64_t from_ns, size_t bytes)
 
 	getsockopt(fd, SOL_SOCKET, option, &t, &size);
 	most_ns = (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_usec * 1000;
-	if (!most_ns ||
-	    star_now_ns() - from_ns < most_ns + (uint64_t)((double)bytes / MIB) * NS_PER_S)
+	if (!most_ns || star_now_ns() - from_ns <
+				most_ns + (uint64_t)((double)bytes / BYTES_PER_MIB) * NS_PER_S)
 		return true;
 	errno = EWOULDBLOCK;
 	return false;
@@ -162,4 +342,142 @@ int connect_any(const struct connect_to *to, char *why, size_t size)
 		snprintf(why + n, size - (size_t)n, " let the hosts reach each other%s",
 			 to->way_out);
 	return -1;
+}
+
+/* A process of the job greets as soon as it has connected. */
+#define GREET_NS (1 * NS_PER_S)
+
+void greeter_init(struct greeter *g, int listener, uint64_t token,
+		  bool (*take)(void *who, int fd, uint64_t rank), void *who)
+{
+	*g = (struct greeter){ .listener = listener,
+			       .token = token,
+			       .patience_ns = GREET_NS,
+			       .take = take,
+			       .who = who };
+	/* Who has gone again before accept would be waited for. */
+	fcntl(listener, F_SETFL, O_NONBLOCK);
+}
+
+static void put_address(const struct sockaddr_storage *from, char *text, socklen_t size)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)from;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)from;
+	const void *bytes = &in->sin_addr;
+	int family = from->ss_family;
+
+	if (family == AF_INET6) {
+		bytes = &in6->sin6_addr;
+		/* Of IPv4, at a socket of both families. */
+		if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
+			bytes = in6->sin6_addr.s6_addr + 12;
+			family = AF_INET;
+		}
+	}
+	if (!inet_ntop(family, bytes, text, size))
+		snprintf(text, size, "(no address)");
+}
+
+/* The guests behind it move up. */
+static void remove_guest(struct greeter *g, unsigned i)
+{
+	g->count--;
+	memmove(&g->guests[i], &g->guests[i + 1], (g->count - i) * sizeof(g->guests[0]));
+}
+
+static void send_away(struct greeter *g, unsigned i)
+{
+	put_address(&g->guests[i].from, g->stranger, sizeof(g->stranger));
+	g->strangers++;
+	close(g->guests[i].fd);
+	remove_guest(g, i);
+}
+
+static void let_in(struct greeter *g)
+{
+	struct sockaddr_storage from = { 0 };
+	socklen_t size = sizeof(from);
+	int fd = accept4(g->listener, (struct sockaddr *)&from, &size, SOCK_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (g->count == GREETER_PLACES)
+		send_away(g, 0);
+	g->guests[g->count++] = (struct greeter_guest){
+		.fd = fd,
+		.until_ns = star_now_ns() + g->patience_ns,
+		.from = from,
+	};
+}
+
+/* The bytes that are there; this guest may be gone then. */
+static void hear(struct greeter *g, unsigned i)
+{
+	struct greeter_guest *who = &g->guests[i];
+	ssize_t n = recv(who->fd, (char *)&who->said + who->bytes, sizeof(who->said) - who->bytes,
+			 MSG_DONTWAIT);
+
+	if (n > 0)
+		who->bytes += (size_t)n;
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+		send_away(g, i);
+		return;
+	}
+	if (who->bytes < sizeof(who->said))
+		return;
+	if (who->said.token == g->token && g->take(g->who, who->fd, who->said.rank))
+		remove_guest(g, i);
+	else
+		send_away(g, i);
+}
+
+static void end_late_ones(struct greeter *g)
+{
+	uint64_t now_ns = star_now_ns();
+
+	while (g->count && g->guests[0].until_ns <= now_ns)
+		send_away(g, 0);
+}
+
+void greeter_look(struct greeter *g, int wait_ms)
+{
+	struct pollfd p[1 + GREETER_PLACES] = {
+		{ .fd = g->listener, .events = POLLIN },
+	};
+	unsigned count = g->count;
+
+	if (count) {
+		uint64_t now_ns = star_now_ns();
+		uint64_t until_ns = u64_max(g->guests[0].until_ns, now_ns);
+
+		wait_ms = (int)u64_min((uint64_t)wait_ms, divide_up(until_ns - now_ns, 1000000));
+	}
+	for (unsigned i = 0; i < count; i++)
+		p[i + 1] = (struct pollfd){ .fd = g->guests[i].fd, .events = POLLIN };
+	if (poll(p, 1 + count, wait_ms) > 0) {
+		/* From the last one on, since guests move up. */
+		for (unsigned i = count; i-- > 0;)
+			if (p[i + 1].revents)
+				hear(g, i);
+		if (p[0].revents)
+			let_in(g);
+	}
+	end_late_ones(g);
+}
+
+const char *greeter_tell(const struct greeter *g, char *text, size_t size)
+{
+	text[0] = '\0';
+	if (g->strangers)
+		snprintf(text, size,
+			 "; %" PRIu64 " connection%s, the last from %s, %s not from this job",
+			 g->strangers, plural(g->strangers), g->stranger,
+			 g->strangers == 1 ? "was" : "were");
+	return text;
+}
+
+void greeter_fini(struct greeter *g)
+{
+	while (g->count)
+		close(g->guests[--g->count].fd);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doors.c - see doors.h. */
-#include "hosts/doors.h"
+/* doors.c - see hosts.h. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,10 +12,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "base/util.h"
-#include "hosts/addresses.h"
-#include "hosts/connect.h"
-#include "hosts/greeter.h"
-#include "hosts/hosts_inside.h"
+#include "hosts/hosts_internal.h"
 
 /* Who has to answer does so within this time, or hangs. */
 #define RECEIVE_S 10

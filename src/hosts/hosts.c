@@ -1,14 +1,352 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hosts.c - what is done together; see hosts.h. */
-#include "hosts/hosts.h"
+/* hosts.c - the processes of a job, and who started them. */
+#include "hosts/hosts_internal.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/log.h"
+#include "base/mem.h"
 #include "base/util.h"
-#include "hosts/channels.h"
-#include "hosts/hosts_inside.h"
+#include "config.h"
+
+/* What a launcher sets. A row fits where all of its variables are set, and its size is above 1; the
+ * first one that fits counts: mpirun within a job of Slurm has the variables of both. */
+static const struct {
+	const char *size, *rank, *also;
+	enum launcher_mpi mpi;
+	const char *name;
+} launchers[] = {
+	{ "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", NULL, LAUNCHER_OPENMPI,
+	  "mpirun of Open MPI" },
+	{ "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "PMI_FD", LAUNCHER_MPICH, "srun --mpi=pmi2" },
+	{ "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "PMIX_RANK", LAUNCHER_OPENMPI,
+	  "srun --mpi=pmix" },
+	{ "PMI_SIZE", "PMI_RANK", NULL, LAUNCHER_MPICH, "mpirun of MPICH" },
+	{ "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", NULL, LAUNCHER_NONE, "srun" },
+};
+
+static unsigned number_of(const char *variable)
+{
+	const char *text = getenv(variable);
+	unsigned long n = text ? strtoul(text, NULL, 10) : 0;
+
+	return n > 1000000 ? 0 : (unsigned)n;
+}
+
+int launcher_look(struct launcher *l, struct mlgen_err *err)
+{
+	*l = (struct launcher){ .total = 1 };
+	for (size_t i = 0; i < ARRAY_LEN(launchers); i++) {
+		unsigned total = number_of(launchers[i].size);
+
+		if (total < 2 || !getenv(launchers[i].rank) ||
+		    (launchers[i].also && !getenv(launchers[i].also)))
+			continue;
+		*l = (struct launcher){ .mpi = launchers[i].mpi,
+					.name = launchers[i].name,
+					.rank = number_of(launchers[i].rank),
+					.total = total };
+		if (l->mpi != LAUNCHER_NONE)
+			return 0;
+		return mlgen_fail(
+			err, -EINVAL,
+			"srun started %u tasks without an MPI that they could meet through: use "
+			"srun --mpi=pmix (for the plugin of Open MPI) or srun --mpi=pmi2 (for that "
+			"of MPICH); srun --mpi=list says which it has",
+			total);
+	}
+	return 0;
+}
+
+bool launcher_is_first(void)
+{
+	struct mlgen_err err = { 0 };
+	struct launcher l;
+
+	launcher_look(&l, &err);
+	return l.rank == 0;
+}
+
+/* The next line that counts, and its length; NULL: there is none. */
+static const char *next_line(const char **at, size_t *n)
+{
+	while (**at) {
+		const char *line = *at;
+
+		*n = strcspn(line, "\n");
+		*at = line + *n + (line[*n] == '\n');
+		if (*n && line[0] != '#' && strncmp(line, "accelerators=", 13) != 0)
+			return line;
+	}
+	*n = 0;
+	return NULL;
+}
+
+static int differ(struct hosts *h, const char *mine, size_t n, const char *theirs, size_t m,
+		  struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EINVAL,
+			  "its job has %.*s, where that of host %s (rank 0) has %.*s: start all "
+			  "processes with the same job",
+			  mine ? (int)n : 7, mine ? mine : "nothing", hosts_name(h, 0),
+			  theirs ? (int)m : 7, theirs ? theirs : "nothing");
+}
+
+static int compare(struct hosts *h, const char *mine, const char *theirs, struct mlgen_err *err)
+{
+	size_t n, m;
+
+	for (;;) {
+		const char *a = next_line(&mine, &n);
+		const char *b = next_line(&theirs, &m);
+
+		if (!a && !b)
+			return 0;
+		if (!a || !b || n != m || memcmp(a, b, n) != 0)
+			return differ(h, a, n, b, m, err);
+	}
+}
+
+int hosts_same_job(struct hosts *h, const char *job, struct mlgen_err *err)
+{
+	struct buf first = { 0 };
+	int rc;
+
+	if (!h)
+		return 0;
+	buf_add(&first, job);
+	rc = hosts_share(h, &first, err);
+	if (rc == 0)
+		rc = hosts_agree(h, compare(h, job, buf_str(&first), err), err);
+	buf_fini(&first);
+	return rc;
+}
+
+/* As configure found them; the names of the files are those of the Makefile. */
+static const struct library {
+	const char *word, *name, *packages;
+	const char *as_root; /* what its mpirun asks of root */
+} libraries[] = {
+	[LAUNCHER_OPENMPI] = { "openmpi", "Open MPI", PACKAGES_OPENMPI,
+			       ", as root with --allow-run-as-root" },
+	[LAUNCHER_MPICH] = { "mpich", "MPICH", PACKAGES_MPICH, "" },
+};
+
+/* The file of a plugin: false where there is none. */
+static bool find(char *path, size_t size, const char *binary_dir, const char *word)
+{
+	snprintf(path, size, "%s/build/mlgen-mpi-%s.so", binary_dir, word);
+	if (access(path, R_OK) == 0)
+		return true;
+	snprintf(path, size, "%s/mlgen-mpi-%s.so", MLGEN_PLUGIN_DIR, word);
+	return access(path, R_OK) == 0;
+}
+
+static const struct hosts_mpi *load(const char *path, struct mlgen_err *err)
+{
+	const struct hosts_mpi *mpi = NULL;
+	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	if (!object) {
+		mlgen_fail(err, -ENOEXEC, "%s: cannot be loaded: %s", path, dlerror());
+		return NULL;
+	}
+	mpi = dlsym(object, HOSTS_MPI_SYMBOL);
+	if (mpi && mpi->abi == HOSTS_MPI_ABI)
+		return mpi;
+	mlgen_fail(err, -ENOEXEC,
+		   "%s: is not the plugin of this mlgen; install those of one build together",
+		   path);
+	return NULL;
+}
+
+/* MPI_Init, but for the handlers of signals that it leaves behind. */
+static int start(const struct hosts_mpi *mpi, unsigned *rank, unsigned *total, char *why,
+		 size_t size)
+{
+	struct sigaction before[NSIG];
+	int rc;
+
+	for (int i = 1; i < NSIG; i++)
+		sigaction(i, NULL, &before[i]);
+	rc = mpi->start(rank, total, why, size);
+	for (int i = 1; i < NSIG; i++)
+		sigaction(i, &before[i], NULL);
+	return rc;
+}
+
+/*
+ * The plugin of a launcher's library: in the folder build/ beside the program, or where it was
+ * installed. It stays loaded, and started, until the process ends or calls its end(). NULL with
+ * err: it was not built (err names the package), cannot be loaded, or the launcher is not one of
+ * its library, for which every process is the only one.
+ */
+static const struct hosts_mpi *mpi_start(const struct launcher *l, const char *binary_dir,
+					 struct mlgen_err *err)
+{
+	const struct library *lib = &libraries[l->mpi];
+	unsigned rank = 0, total = 0;
+	char path[PATH_MAX], why[256] = "";
+
+	if (!find(path, sizeof(path), binary_dir, lib->word)) {
+		mlgen_fail(err, -ENOENT,
+			   "%s started %u processes, but this mlgen was built without %s (%s): "
+			   "there is no %s",
+			   l->name, l->total, lib->name, lib->packages, path);
+		return NULL;
+	}
+	const struct hosts_mpi *mpi = load(path, err);
+	if (!mpi)
+		return NULL;
+	if (start(mpi, &rank, &total, why, sizeof(why)) < 0) {
+		mlgen_fail(err, -EIO, "%s: %s", path, why);
+		return NULL;
+	}
+	if (rank == l->rank && total == l->total)
+		return mpi;
+	mlgen_fail(err, -EINVAL,
+		   "%s started %u processes and this is rank %u of them, but the library of %s "
+		   "sees rank %u of %u: it is not a launcher of this %s; start mlgen with the "
+		   "mpirun that belongs to the plugin %s%s",
+		   l->name, l->total, l->rank, mpi->name, rank, total, lib->name, path,
+		   geteuid() == 0 ? lib->as_root : "");
+	return NULL;
+}
+
+static void read_boot_id(char *to, size_t size)
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!f || !fgets(to, (int)size, f))
+		to[0] = '\0';
+	to[strcspn(to, "\n")] = '\0';
+	if (f)
+		fclose(f);
+}
+
+static void introduce(struct hello *mine, const struct hosts_config *cfg)
+{
+	snprintf(mine->version, sizeof(mine->version), "%s", cfg->version);
+	if (cfg->why)
+		snprintf(mine->why, sizeof(mine->why), "%s", cfg->why);
+	if (gethostname(mine->name, sizeof(mine->name) - 1) < 0 || !mine->name[0])
+		snprintf(mine->name, sizeof(mine->name), "(no name)");
+	read_boot_id(mine->boot_id, sizeof(mine->boot_id));
+}
+
+static void number_hosts(struct hosts *h)
+{
+	h->host_of = mem_array(h->total, sizeof(*h->host_of));
+	for (unsigned i = 0; i < h->total; i++) {
+		unsigned first = 0;
+
+		while (!hello_is_same_host(&h->hellos[first], &h->hellos[i]))
+			first++;
+		h->host_of[i] = first < i ? h->host_of[first] : h->count++;
+	}
+}
+
+static void free_hosts(struct hosts *h)
+{
+	star_stop(h);
+	bridge_stop(h->bridge);
+	ballot_free(h->votes);
+	star_fini(h);
+	channels_fini(h);
+	pthread_mutex_destroy(&h->lock);
+	pthread_mutex_destroy(&h->telling);
+	pthread_cond_destroy(&h->changed);
+	mem_free(h->host_of);
+	mem_free(h->hellos);
+	mem_free(h);
+}
+
+static struct hosts *new_hosts(const struct hosts_mpi *mpi, unsigned rank, unsigned total)
+{
+	struct hosts *h = mem_zalloc(sizeof(*h));
+
+	h->mpi = mpi;
+	h->rank = rank;
+	h->total = total;
+	h->wake_fd = -1;
+	h->reserved = 1;
+	h->hellos = mem_array(total, sizeof(*h->hellos));
+	pthread_mutex_init(&h->lock, NULL);
+	pthread_mutex_init(&h->telling, NULL);
+	pthread_cond_init(&h->changed, NULL);
+	return h;
+}
+
+int hosts_meet_through(struct hosts **out, const struct hosts_mpi *mpi, unsigned rank,
+		       unsigned total, const struct hosts_config *cfg, struct mlgen_err *err)
+{
+	struct hosts *h = new_hosts(mpi, rank, total);
+
+	*out = NULL;
+	h->port = cfg->port;
+	introduce(&h->hellos[rank], cfg);
+	int rc = star_meet(h, cfg, err);
+	if (rc == 0 && cfg->over_mpi)
+		rc = bridge_start(&h->bridge, h, err);
+	if (rc == 0) {
+		number_hosts(h);
+		h->votes = ballot_open(h, 0);
+		rc = star_start(h, err);
+	}
+	if (rc == 0)
+		*out = h;
+	else
+		free_hosts(h);
+	return rc;
+}
+
+int hosts_meet(struct hosts **out, const struct hosts_config *cfg, struct mlgen_err *err)
+{
+	const struct hosts_mpi *mpi;
+	struct launcher l;
+	int rc = launcher_look(&l, err);
+
+	*out = NULL;
+	if (rc < 0 || l.mpi == LAUNCHER_NONE)
+		return rc;
+	mpi = mpi_start(&l, cfg->binary_dir, err);
+	if (!mpi)
+		return err->code;
+	rc = hosts_meet_through(out, mpi, l.rank, l.total, cfg, err);
+	if (rc == 0)
+		return 0;
+	/* All of them have failed alike, so all of them come to this. */
+	if (l.rank == 0 && cfg->say)
+		cfg->say(err);
+	mpi->end();
+	return -ECANCELED;
+}
+
+void hosts_finish(struct hosts *h)
+{
+	struct mlgen_err err = { 0 };
+	bool is_lost = hosts_is_lost(h);
+
+	if (!h)
+		return;
+	hosts_watch(h, NULL, NULL);
+	atomic_store(&h->is_ending, true);
+	if (!is_lost)
+		is_lost = hosts_barrier(h, &err) < 0;
+	const struct hosts_mpi *mpi = h->mpi;
+	free_hosts(h);
+	/* It would wait for who is gone, for ever. */
+	if (!is_lost)
+		mpi->end();
+}
 
 /* Before the bytes of a part; of one that is gone it says so. */
 #define PART_GONE UINT64_MAX

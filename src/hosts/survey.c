@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* survey.c - see survey.h. */
-#include "hosts/survey.h"
+/* survey.c - see hosts.h. */
 
 #include <string.h>
 #include <time.h>
@@ -8,7 +7,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "base/util.h"
-#include "hosts/hosts_inside.h"
+#include "hosts/hosts_internal.h"
 
 /* Before the bytes of an answer. */
 struct answer_head {

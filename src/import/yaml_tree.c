@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "config.h"

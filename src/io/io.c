@@ -1,17 +1,293 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* io.c - one worker's way to its engine: the only caller of submit and reap. */
-
-#include "io/io_inside.h"
+/* io.c - operations through an engine, and how they are counted. */
+#include "io/io_internal.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
+#include "base/dist.h"
 #include "base/log.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/units.h"
 #include "base/util.h"
-#include "io/io_trace.h"
-#include "io/meta.h"
-#include "io/transfer.h"
+
+/* Operations after which the same file struct may have another path. */
+#define SEEN_NAMES                                                                                 \
+	(MLGEN_CAP(MLGEN_OPEN) | MLGEN_CAP(MLGEN_STAT) | MLGEN_CAP(MLGEN_RENAME) |                 \
+	 MLGEN_CAP(MLGEN_UNLINK) | MLGEN_CAP(MLGEN_MKDIR) | MLGEN_CAP(MLGEN_RMDIR))
+
+static void seen_path(struct seen *s, unsigned slot, const char *path)
+{
+	size_t len = strnlen(path, SEEN_PATH_WORDS * 8 - 1);
+
+	for (size_t at = 0; at <= len; at += 8) {
+		uint64_t word = 0;
+
+		memcpy(&word, path + at, len - at < 8 ? len - at : 8);
+		atomic_store_explicit(&s->path[slot].word[at / 8], word, memory_order_relaxed);
+	}
+}
+
+static inline void seen_begin(struct seen *s, const struct io_op *op)
+{
+	struct seen_slot *slot = &s->slots[op->slot];
+	const struct mlgen_file *file = op->io.file;
+
+	if (MLGEN_CAP(op->io.op) & SEEN_NAMES)
+		s->paths++;
+	if (file && (slot->file != file || slot->paths != s->paths)) {
+		slot->file = file;
+		slot->paths = s->paths;
+		seen_path(s, op->slot, file->path ? file->path : "");
+	}
+	atomic_store_explicit(&slot->op, op->io.op, memory_order_relaxed);
+	atomic_store_explicit(&slot->off, op->io.off, memory_order_relaxed);
+	atomic_store_explicit(&slot->start_ns, op->start_ns, memory_order_relaxed);
+}
+
+static inline void seen_end(struct seen *s, const struct io_op *op)
+{
+	atomic_store_explicit(&s->slots[op->slot].start_ns, 0, memory_order_relaxed);
+}
+
+/* A slot, of which there is one: preferably of its kind. */
+static inline unsigned iobuf_take_slot(struct iobuf *b, const struct io_op *op)
+{
+	bool moves = op->io.op == MLGEN_READ || op->io.op == MLGEN_WRITE;
+	struct iobuf_slots *from = &b->others;
+
+	if (from->count == 0 || (moves && b->transfers.count))
+		from = &b->transfers;
+	return from->slot[--from->count];
+}
+
+/* Look at what the engine did: true = hand it over once more. */
+static inline bool transfer_goes_on(struct iobuf *buf, struct opstat *stat, struct io_op *op)
+{
+	if (op->io.result != (int64_t)op->want_bytes || op->is_cut || !transfer_moves(op))
+		return transfer_look(buf, stat, op);
+	op->done_bytes = op->want_bytes;
+	transfer_count(stat, op, op->want_bytes);
+	return false;
+}
+
+static void copy_slot(const struct seen *s, unsigned slot, struct io_outstanding *out)
+{
+	const struct seen_slot *from = &s->slots[slot];
+
+	out->off = atomic_load_explicit(&from->off, memory_order_relaxed);
+	out->op = (enum mlgen_op)atomic_load_explicit(&from->op, memory_order_relaxed);
+	for (size_t i = 0; i < SEEN_PATH_WORDS; i++) {
+		uint64_t word = atomic_load_explicit(&s->path[slot].word[i], memory_order_relaxed);
+
+		memcpy(out->path + i * 8, &word, 8);
+	}
+	out->path[sizeof(out->path) - 1] = '\0';
+}
+
+static void seen_init(struct seen *s, unsigned slots)
+{
+	*s = (struct seen){ .count = slots };
+	s->slots = mem_array(slots, sizeof(*s->slots));
+	s->path = mem_array(slots, sizeof(*s->path));
+}
+
+void seen_fini(struct seen *s)
+{
+	mem_free(s->slots);
+	mem_free(s->path);
+	*s = (struct seen){ 0 };
+}
+
+/* The oldest of all; nothing is outstanding: start_ns 0. */
+static void seen_look(const struct seen *s, struct io_outstanding *out)
+{
+	memset(out, 0, sizeof(*out));
+	for (unsigned i = 0; i < s->count; i++) {
+		uint64_t start = atomic_load_explicit(&s->slots[i].start_ns, memory_order_relaxed);
+
+		if (start == 0 || (out->start_ns && out->start_ns <= start))
+			continue;
+		out->start_ns = start;
+		copy_slot(s, i, out);
+	}
+}
+
+/* The worker's: whose operation is the oldest; NULL = nothing is outstanding. */
+static const struct mlgen_file *seen_oldest(const struct seen *s)
+{
+	const struct mlgen_file *file = NULL;
+	uint64_t oldest = 0;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		uint64_t start = atomic_load_explicit(&s->slots[i].start_ns, memory_order_relaxed);
+
+		if (start == 0 || (oldest && oldest <= start))
+			continue;
+		oldest = start;
+		file = s->slots[i].file;
+	}
+	return file;
+}
+
+static uint64_t ctx_now(const struct mlgen_ctx *ctx)
+{
+	const struct io *io = ctx->clock;
+
+	return clock_now(io->clock);
+}
+
+static bool ctx_sleep_until(const struct mlgen_ctx *ctx, uint64_t ns)
+{
+	const struct io *io = ctx->clock;
+
+	return stop_sleep_until(io->stop, io->clock, ns);
+}
+
+/* An engine's option is parsed into the one and read as the other. */
+_Static_assert(sizeof(struct dist) == sizeof(struct mlgen_dist) &&
+		       offsetof(struct dist, a) == offsetof(struct mlgen_dist, a) &&
+		       offsetof(struct dist, b) == offsetof(struct mlgen_dist, b) &&
+		       DIST_CONST == 0,
+	       "mlgen/field.h and base/dist.h differ");
+
+static uint64_t ctx_draw(const struct mlgen_ctx *ctx, const struct mlgen_dist *dist, uint64_t index)
+{
+	const struct io *io = ctx->clock;
+	struct dist own;
+
+	/* Also where `b` is no number for this program. */
+	memcpy(&own, dist, sizeof(own));
+	return dist_draw(&own, io->seed, RNG_ENGINE, index);
+}
+
+static void make_queue(struct io *io, const struct io_config *cfg)
+{
+	unsigned depth = io->is_sync ? 0 : cfg->iodepth;
+	unsigned transfers = depth;
+
+	if (cfg->transfers && cfg->transfers < depth)
+		transfers = cfg->transfers;
+	iobuf_init(&io->buf, cfg->buf_bytes, depth, transfers);
+	io->buf.stamp = cfg->stamp;
+	io->place = depth;
+	seen_init(&io->seen, depth + 1);
+	io->queue = mem_array(depth, sizeof(*io->queue));
+	io->reaped = mem_array(depth, sizeof(*io->reaped));
+}
+
+static int make_buffer(struct io *io, struct mlgen_err *err)
+{
+	char text[UNITS_TEXT_BYTES];
+	size_t bytes = io->ctx.buf_bytes;
+
+	if (io->engine->buf_alloc)
+		io->ctx.buf = io->engine->buf_alloc(&io->ctx, bytes);
+	else if (io->engine->caps & MLGEN_CAP_NO_FILES)
+		io->ctx.buf = mem_reserve(bytes, io->mem);
+	else
+		io->ctx.buf = mem_buffer(bytes, io->mem);
+	io->buf.base = io->ctx.buf;
+	if (io->ctx.buf)
+		return 0;
+	if (io->mem == MEM_HUGEPAGE && !io->engine->buf_alloc)
+		return mlgen_fail(err, -ENOMEM,
+				  "mem=hugepage: no huge pages for a buffer of %s, one of %u; "
+				  "reserve them (sysctl -w vm.nr_hugepages=N) or use mem=malloc",
+				  units_human_bytes(text, (double)bytes), io->ctx.job->workers);
+	return mlgen_fail(err, -ENOMEM,
+			  "no memory for a buffer of %s, one of %u; lower the request size, the "
+			  "iodepth or the number of threads",
+			  units_human_bytes(text, (double)bytes), io->ctx.job->workers);
+}
+
+static void free_buffer(struct io *io)
+{
+	if (!io->ctx.buf)
+		return;
+	if (io->engine->buf_free)
+		io->engine->buf_free(&io->ctx, io->ctx.buf, io->ctx.buf_bytes);
+	else if (!io->engine->buf_alloc)
+		mem_buffer_free(io->ctx.buf, io->ctx.buf_bytes, io->mem);
+}
+
+static int start_engine(struct io *io, struct mlgen_err *err)
+{
+	int rc;
+
+	io->is_init = true; /* fini takes a failed init */
+	rc = io->engine->init ? io->engine->init(&io->ctx, err) : 0;
+	if (rc < 0)
+		/* The first sentence wins: the engine's, if it gave one. */
+		return mlgen_fail(err, rc, "ioengine=%s: cannot start: %s", io->engine->name,
+				  strerror(-rc));
+	return 0;
+}
+
+int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err)
+{
+	struct io *io = mem_zalloc(sizeof(*io));
+	int rc;
+
+	assert(cfg->iodepth > 0 && cfg->buf_bytes > 0);
+	io->engine = cfg->job->engine;
+	io->is_sync = !io->engine->reap;
+	io->clock = cfg->clock;
+	io->stat = cfg->stat;
+	io->trace = cfg->trace;
+	io->iodepth = cfg->iodepth;
+	io->mem = cfg->mem;
+	io->seed = cfg->seed;
+	io->may_meet_fifos = cfg->may_meet_fifos && !(io->engine->caps & MLGEN_CAP_NO_FILES);
+	io->stop = cfg->stop;
+	io->ends_in_time = cfg->ends_in_time || io->engine->caps & MLGEN_CAP_NO_FILES;
+	io->last = &io->first;
+	io->ctx = (struct mlgen_ctx){
+		.job = cfg->job,
+		.opts = cfg->job->opts,
+		.iodepth = cfg->iodepth,
+		.files = cfg->files ? cfg->files : cfg->iodepth,
+		.buf_bytes = cfg->buf_bytes,
+		.buf_is_given_back = cfg->gives_back,
+		.now_ns = ctx_now,
+		.sleep_until = ctx_sleep_until,
+		.draw = ctx_draw,
+		.clock = io,
+	};
+	make_queue(io, cfg);
+	rc = make_buffer(io, err);
+	if (rc == 0)
+		rc = start_engine(io, err);
+	if (rc < 0) {
+		io_free(io);
+		io = NULL;
+	}
+	*out = io;
+	return rc;
+}
+
+void io_stop(struct io *io)
+{
+	if (io->is_init && io->engine->fini)
+		io->engine->fini(&io->ctx);
+	io->is_init = false;
+	free_buffer(io);
+	io->ctx.buf = NULL;
+}
+
+void io_free(struct io *io)
+{
+	if (!io)
+		return;
+	io_stop(io);
+	mem_free(io->reaped);
+	mem_free(io->queue);
+	seen_fini(&io->seen);
+	iobuf_fini(&io->buf);
+	mem_free(io);
+}
 
 /* A storage that takes longer for an answer is looked at in vain. */
 #define FIFO_LOOK_NS NS_PER_S

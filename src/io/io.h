@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* io.h - one worker's way to its engine: the only caller of submit and reap. */
+/* io.h - operations of one worker through an engine: submitted, completed, counted, looked at. */
 #pragma once
 
 #include <stdatomic.h>
@@ -10,9 +10,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/stop.h"
 #include "stat/opstat.h"
-#include "trace/trace_ring.h"
+#include "trace/tracer.h"
+
+/* ---- one worker's way to its engine: the only caller of submit and reap ---- */
 
 /*
  * The io layer takes the times, resumes short transfers (EINTR included; EAGAIN of a READ or WRITE
@@ -94,7 +95,7 @@ struct io_config {
 	enum mem_kind mem;  /* of the buffer */
 	uint64_t stamp;     /* of what is written; 0 = none */
 	uint64_t seed;      /* of what the engine draws: the worker's own */
-	/* Files to be read may be something else (base/filekind.h), and an engine that opens them
+	/* Files to be read may be something else (base/files.h), and an engine that opens them
 	 * by itself does not know O_NONBLOCK: what has waited for a second is looked at, and a fifo
 	 * is ended. */
 	bool may_meet_fifos;
@@ -173,3 +174,19 @@ struct io_outstanding {
 	char path[512]; /* may be cut */
 };
 void io_look(const struct io *io, struct io_outstanding *out);
+
+/* ---- operations on files and names by plain system calls ---- */
+
+/*
+ * For engines that leave an operation to the io layer: does it and sets its result, 0 or -errno,
+ * and what else the operation says (fd, size_bytes).
+ * READ and WRITE have -EOPNOTSUPP: those are the engine's.
+ */
+void meta_do(struct mlgen_io *op);
+
+/* Where a file ends that has nothing at `off`: before that, as far as can be told. */
+uint64_t meta_end_before(const char *path, uint64_t off);
+
+/* Who waits for the other end of a fifo, with an open or a read, meets its end: it is opened there
+ * for a moment. False: it is none, and stays as it is. */
+bool meta_end_fifo(const char *path);

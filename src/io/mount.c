@@ -1,25 +1,378 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mount.c - what lies under a path: filesystem, device, space, alignment, counters. */
+/* mount.c - where files lie: mounts, their devices, and room on them. */
+#include "io/mount_internal.h"
 
-#include "io/mount_inside.h"
-
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <mntent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/vfs.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/dirs.h"
+#include "base/files.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "base/util.h"
-#include "io/lustre.h"
-#include "io/sysfile.h"
+#include "io/devices.h"
+#include "io/host.h"
+
+/* An entry may lead to the directory through links, or end with a slash. */
+static bool is_same(const char *entry, const char *directory)
+{
+	char real[PATH_MAX];
+
+	return strcmp(entry, directory) == 0 ||
+	       (realpath(entry, real) && strcmp(real, directory) == 0);
+}
+
+static bool is_named(const char *root, const char *directory)
+{
+	char path[PATH_MAX], text[4096];
+	struct mntent entry;
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/etc/fstab", root);
+	f = setmntent(path, "re");
+	while (f && !found && getmntent_r(f, &entry, text, sizeof(text)))
+		found = is_same(entry.mnt_dir, directory);
+	if (f)
+		endmntent(f);
+	return found;
+}
+
+bool fstab_awaits(const char *root, const char *directory)
+{
+	struct stat st = { 0 };
+	struct mount m;
+
+	if (!is_named(root, directory))
+		return false;
+	if (!*root && stat(directory, &st) != 0)
+		return false;
+	mount_read_at(&m, root, directory, st.st_dev);
+	return strcmp(m.target, directory) != 0;
+}
+
+/* What one place in /proc or /sys has. */
+struct place {
+	struct lustre_stat sum;
+	char mount[64]; /* the first mount's; it may be mounted twice */
+	bool has_stats;
+};
+
+/* "scratch-OST0003-osc-ffff8c0123456789": the number of its mount, or NULL where it is another's
+ * ("-osc-MDT0000" is a server's own). */
+static const char *mount_of(const char *device, const char *name, const char *kind)
+{
+	size_t len = strlen(name);
+	char infix[16];
+	const char *at;
+
+	snprintf(infix, sizeof(infix), "-%s-", kind);
+	if (strncmp(device, name, len) ||
+	    (strncmp(device + len, "-OST", 4) && strncmp(device + len, "-MDT", 4)))
+		return NULL;
+	at = strstr(device + len, infix);
+	return at && strncmp(at + strlen(infix), "MDT", 3) ? at + strlen(infix) : NULL;
+}
+
+/* read_bytes N samples [bytes] MIN MAX SUM [SQUARES]; not there before the first one. */
+static bool add_file(struct lustre_stat *sum, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	uint64_t n, bytes;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "read_bytes %" SCNu64 " samples [bytes] %*u %*u %" SCNu64, &n,
+			   &bytes) == 2) {
+			sum->reads += n;
+			sum->server_read_bytes += bytes;
+		}
+	if (f)
+		fclose(f);
+	return f != NULL;
+}
+
+static void add_device(struct place *p, const char *folder, const char *device, const char *mount)
+{
+	char path[PATH_MAX];
+
+	if (!p->mount[0])
+		snprintf(p->mount, sizeof(p->mount), "%s", mount);
+	if (strstr(device, "-OST") && !strcmp(p->mount, mount))
+		p->sum.osts++;
+	snprintf(path, sizeof(path), "%s/%s/stats", folder, device);
+	p->has_stats |= add_file(&p->sum, path);
+}
+
+static void add_kind(struct place *p, const char *base, const char *name, const char *kind)
+{
+	char folder[PATH_MAX - 300];
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(folder, sizeof(folder), "%s/%s", base, kind);
+	dir = opendir(folder);
+	while (dir && (e = readdir(dir))) {
+		const char *mount = mount_of(e->d_name, name, kind);
+
+		if (mount)
+			add_device(p, folder, e->d_name, mount);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void lustre_name(char *out, size_t size, const char *mount_source)
+{
+	const char *at = strstr(mount_source, ":/");
+
+	at = at ? at + 2 : "";
+	snprintf(out, size, "%.*s", (int)strcspn(at, "/"), at);
+}
+
+int lustre_read(struct lustre_stat *s, const char *root, const char *name)
+{
+	static const char *const bases[] = { "/proc/fs/lustre", "/sys/kernel/debug/lustre",
+					     "/sys/fs/lustre" };
+	struct place p = { 0 };
+	unsigned osts = 0;
+
+	for (size_t i = 0; *name && !p.has_stats && i < ARRAY_LEN(bases); i++) {
+		char base[PATH_MAX - 320];
+
+		snprintf(base, sizeof(base), "%s%s", root, bases[i]);
+		p = (struct place){ 0 };
+		add_kind(&p, base, name, "osc");
+		add_kind(&p, base, name, "mdc"); /* files on a metadata target */
+		if (p.sum.osts > osts)
+			osts = p.sum.osts;
+	}
+	*s = p.has_stats ? p.sum : (struct lustre_stat){ 0 };
+	s->osts = osts;
+	return p.has_stats ? 0 : -ENODATA;
+}
+
+/* What fits of a text; an option list is better cut than refused. */
+static void mount_put(char *to, size_t size, const char *from)
+{
+	size_t len = strnlen(from, size - 1);
+
+	memcpy(to, from, len);
+	to[len] = '\0';
+}
+
+/* The last component of the link `dir`/`name`. "" where there is none. */
+static void link_name(char *out, size_t size, const char *dir, const char *name)
+{
+	char path[PATH_MAX + 64], to[PATH_MAX];
+	const char *slash;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	n = readlink(path, to, sizeof(to) - 1);
+	to[n > 0 ? n : 0] = '\0';
+	slash = strrchr(to, '/');
+	mount_put(out, size, slash ? slash + 1 : to);
+}
+
+static bool has_entry(const char *dir, const char *name)
+{
+	char path[PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return access(path, F_OK) == 0;
+}
+
+/* "nvme", over a fabric "nvme-rdma". */
+static void put_nvme_kind(struct mount *m, const char *disk)
+{
+	char transport[16];
+
+	mount_put(m->device_kind, sizeof(m->device_kind), "nvme");
+	if (sysfile_line(transport, sizeof(transport), disk, "/device/transport") == 0 &&
+	    strcmp(transport, "pcie") != 0)
+		snprintf(m->device_kind, sizeof(m->device_kind), "nvme-%s", transport);
+}
+
+/* The bus the disk hangs on; what has none is named by its driver. */
+static void put_kind(struct mount *m, const char *disk)
+{
+	static const char *const stacked[][2] = {
+		{ "dm", "device-mapper" },
+		{ "md", "md" },
+		{ "loop", "loop" },
+	};
+
+	link_name(m->device_kind, sizeof(m->device_kind), disk, "device/subsystem");
+	if (strncmp(m->device_kind, "nvme", 4) == 0)
+		put_nvme_kind(m, disk);
+	for (size_t i = 0; !m->device_kind[0] && i < 3; i++)
+		if (has_entry(disk, stacked[i][0]))
+			mount_put(m->device_kind, sizeof(m->device_kind), stacked[i][1]);
+}
+
+/* Of NVMe the paths are disks of their own, which know the transport; of dm the parts are paths if
+ * its table is one of multipath. */
+static void put_paths(struct mount *m, const char *root, const char *disk)
+{
+	struct devset below = { 0 };
+	char path[PATH_MAX], uuid[16] = "";
+
+	sysfile_line(uuid, sizeof(uuid), disk, "/dm/uuid");
+	if (!strncmp(m->device, "nvme", 4) || !strncmp(uuid, "mpath-", 6))
+		devset_below(&below, root, m->device);
+	m->paths = (unsigned)below.count;
+	if (below.count && !uuid[0]) {
+		snprintf(path, sizeof(path), "%s/sys/block/%s", root, below.names[0]);
+		put_nvme_kind(m, path);
+	}
+	devset_fini(&below);
+}
+
+/* "mq-deadline [none]": the one in brackets; a lone word is it, too. */
+static void put_scheduler(struct mount *m, const char *disk)
+{
+	char line[128], *open, *close;
+
+	if (sysfile_line(line, sizeof(line), disk, "/queue/scheduler"))
+		return;
+	open = strchr(line, '[');
+	close = open ? strchr(open, ']') : NULL;
+	if (close)
+		*close = '\0';
+	mount_put(m->scheduler, sizeof(m->scheduler), close ? open + 1 : line);
+}
+
+/* Of SCSI and NVMe disks; what has none is no piece of hardware. */
+static void put_model(struct mount *m, const char *disk)
+{
+	char line[sizeof(m->device_model)];
+
+	if (sysfile_line(line, sizeof(line), disk, "/device/model") == 0)
+		mount_put(m->device_model, sizeof(m->device_model), line);
+}
+
+/* The sysfs directory of the whole disk. False: no block device. */
+static bool find_disk(char *disk, const char *root, unsigned dev_major, unsigned dev_minor)
+{
+	char path[PATH_MAX];
+	char *slash;
+
+	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u", root, dev_major, dev_minor);
+	if (dev_major == 0 || !realpath(path, disk))
+		return false;
+	slash = strrchr(disk, '/');
+	if (slash && has_entry(disk, "partition"))
+		*slash = '\0';
+	return true;
+}
+
+/* Network filesystems have a read-ahead without a disk. */
+static void put_bdi(struct mount *m, const char *root)
+{
+	char path[96];
+	uint64_t kib;
+
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", m->dev_major,
+		 m->dev_minor);
+	if (sysfile_u64(&kib, root, path) == 0)
+		m->read_ahead_bytes = kib * 1024;
+}
+
+/* mount.c: of m->dev_major and dev_minor, which become the whole disk's or 0: the disk, its
+ * kind, model, paths, scheduler and read-ahead. */
+static void mount_put_device(struct mount *m, const char *root)
+{
+	char disk[PATH_MAX], line[32];
+	uint64_t kib;
+
+	if (!find_disk(disk, root, m->dev_major, m->dev_minor)) {
+		put_bdi(m, root);
+		m->dev_major = m->dev_minor = 0;
+		return;
+	}
+	mount_put(m->device, sizeof(m->device), strrchr(disk, '/') + 1);
+	if (sysfile_line(line, sizeof(line), disk, "/dev") ||
+	    sscanf(line, "%u:%u", &m->dev_major, &m->dev_minor) != 2)
+		m->dev_major = m->dev_minor = 0;
+	put_kind(m, disk);
+	put_paths(m, root, disk);
+	put_scheduler(m, disk);
+	put_model(m, disk);
+	if (sysfile_u64(&kib, disk, "/queue/read_ahead_kb") == 0)
+		m->read_ahead_bytes = kib * 1024;
+}
+
+static const char *target_of(const struct mount *m)
+{
+	return m->target[0] ? m->target : "this filesystem";
+}
+
+/* A quota of inodes is one of these, too. */
+static void put_quota(char out[NOROOM_BYTES], const struct mount *m)
+{
+	snprintf(out, NOROOM_BYTES,
+		 "; a quota of this user, group or project is used up on %s, whatever df says: "
+		 "raise it, or remove files",
+		 target_of(m));
+}
+
+static void put_no_inodes(char out[NOROOM_BYTES], const struct mount *m)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	snprintf(out, NOROOM_BYTES,
+		 "; no inodes are left on %s (df -i), though %s are free: fewer and larger files, "
+		 "or remove some",
+		 target_of(m), units_human_bytes(text, (double)m->free_bytes));
+}
+
+/* write(2) fails at the limit of the process, or at that of the filesystem. */
+static void put_too_large(char out[NOROOM_BYTES], const struct mount *m, uint64_t end_bytes)
+{
+	struct rlimit limit;
+	char text[UNITS_TEXT_BYTES];
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+	    (!end_bytes || end_bytes > limit.rlim_cur))
+		snprintf(out, NOROOM_BYTES,
+			 "; ulimit -f allows files of %s: raise it, or make smaller files",
+			 units_human_bytes(text, (double)limit.rlim_cur));
+	else
+		snprintf(out, NOROOM_BYTES, "; %s on %s takes no file as large: make smaller ones",
+			 m->type[0] ? m->type : "the filesystem", target_of(m));
+}
+
+const char *noroom_put(char out[NOROOM_BYTES], const char *path, int code, uint64_t end_bytes)
+{
+	struct mount m = { 0 };
+
+	out[0] = '\0';
+	if (code != -ENOSPC && code != -EDQUOT && code != -EFBIG)
+		return out;
+	if (mount_read(&m, path, NULL) < 0)
+		m.free_inodes = UINT64_MAX;
+	if (code == -EDQUOT)
+		put_quota(out, &m);
+	else if (code == -EFBIG)
+		put_too_large(out, &m, end_bytes);
+	else if (m.free_inodes == 0 && m.free_bytes > 0)
+		put_no_inodes(out, &m);
+	return out;
+}
 
 #define SECTOR_BYTES 512u /* of sysfs, whatever the device's own is */
 
@@ -314,14 +667,6 @@ static int open_direct(const char *path, const struct stat *st)
 	int fd = open(path, flags | O_DIRECT | O_CLOEXEC, 0600);
 
 	return fd < 0 ? -errno : fd;
-}
-
-void mount_put(char *to, size_t size, const char *from)
-{
-	size_t len = strnlen(from, size - 1);
-
-	memcpy(to, from, len);
-	to[len] = '\0';
 }
 
 int mount_read(struct mount *m, const char *path, struct mlgen_err *err)

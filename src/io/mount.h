@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mount.h - what lies under a path: filesystem, device, space, alignment, counters. */
+/* mount.h - where files lie: mounts, their devices, and room on them. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,6 +10,8 @@
 #include <mlgen/err.h>
 
 #include "base/buf.h"
+
+/* ---- what lies under a path: filesystem, device, space, alignment, counters ---- */
 
 struct mount {
 	char type[32];    /* "ext4", "nfs4", "tmpfs" */
@@ -73,3 +75,25 @@ void mount_put_text(struct buf *out, const char *type, const char *target, const
  */
 int mount_direct_alignment(const char *file_or_directory, uint64_t *align_bytes,
 			   struct mlgen_err *err);
+
+/* ---- filesystems that fstab(5) names and that are not mounted ---- */
+
+/*
+ * Does fstab name a filesystem for this directory, a real path, on which none is mounted now? For
+ * tests, which put a tree at `root` ("" is this machine).
+ */
+bool fstab_awaits(const char *root, const char *directory);
+
+/* ---- why a file could not be made or grow: no inodes, a quota, a limit of its size; and the way
+ * out ---- */
+
+/* Room for a sentence with the name of a mount point. */
+#define NOROOM_BYTES 400
+
+/*
+ * What stands behind strerror() of a call that failed with `code`, -errno, on a file: "; no inodes
+ * are left on /mnt ...". `path` need not be there, its nearest folder is asked; the file would have
+ * had `end_bytes`, 0 = not known. Empty for other errors, and where it is space that is used up: of
+ * that the caller knows how much it lacks. Gives `out`.
+ */
+const char *noroom_put(char out[NOROOM_BYTES], const char *path, int code, uint64_t end_bytes);

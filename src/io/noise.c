@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* noise.c - see noise.h; the kernel's proc.rst, cgroup-v2.rst, accounting/psi.rst. */
-#include "io/noise.h"
+/* noise.c - what else the host did: its load, its network, its energy. */
+#include "io/devices.h"
 
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <ifaddrs.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include "io/cgroup.h"
-#include "io/sysfile.h"
+#include "base/util.h"
+#include "io/host.h"
 
 #define CPUS_MAX 8192u /* NR_CPUS of the largest kernels */
 #define CLOCKS_READ 8u /* each may interrupt its CPU */
@@ -246,4 +254,343 @@ unsigned noise_touches(const struct noise *n, double cpu_percent)
 	if (n->pressure_memory_percent >= MEMORY_LEAST)
 		kinds |= NOISE_MEMORY;
 	return kinds;
+}
+
+#define ZONES "/sys/class/powercap"
+#define OF_ZONE "intel-rapl:"
+
+/* "intel-rapl:12:3": as much of a name as can be one. */
+#define NAME_MAX_BYTES 32
+
+static const char no_zone[] = "no RAPL zone in /sys/class/powercap; a VM has none";
+static const char for_root[] = "energy_uj in /sys/class/powercap is for root alone";
+static const char unreadable[] = "a zone of /sys/class/powercap cannot be read, or has no range";
+static const char no_dram[] = "no zone counts DRAM";
+
+/* What was counted since the last time goes to *sum. 0 or -errno. */
+static int look_at(struct energy_zone *z, const char *root, uint64_t *sum)
+{
+	uint64_t now;
+	int rc = sysfile_u64(&now, root, z->path);
+
+	if (rc < 0)
+		return rc;
+	if (now < z->last_uj && now + z->range_uj < z->last_uj)
+		return -ERANGE;
+	*sum += now >= z->last_uj ? now - z->last_uj : now + z->range_uj - z->last_uj;
+	z->last_uj = now;
+	return 0;
+}
+
+static int zone_init(struct energy_zone *z, const char *root, const char *name)
+{
+	char range[sizeof(z->path)];
+	int rc;
+
+	snprintf(z->path, sizeof(z->path), ZONES "/%.*s/energy_uj", NAME_MAX_BYTES, name);
+	snprintf(range, sizeof(range), ZONES "/%.*s/max_energy_range_uj", NAME_MAX_BYTES, name);
+	rc = sysfile_u64(&z->range_uj, root, range);
+	return rc < 0 ? rc : sysfile_u64(&z->last_uj, root, z->path);
+}
+
+static const char *reason_of(int rc)
+{
+	return rc == -EACCES || rc == -EPERM ? for_root : unreadable;
+}
+
+/* By its name; one of neither is left out. */
+static void add_zone(struct energy_meter *m, const char *folder)
+{
+	char path[96], name[NAME_MAX_BYTES];
+	bool is_dram;
+	unsigned *count;
+	int rc;
+
+	snprintf(path, sizeof(path), ZONES "/%.*s/name", NAME_MAX_BYTES, folder);
+	if (sysfile_line(name, sizeof(name), m->root, path) < 0)
+		return;
+	is_dram = strcmp(name, "dram") == 0;
+	if (!is_dram && strncmp(name, "package-", 8) != 0)
+		return;
+	count = is_dram ? &m->drams : &m->packages;
+	if (*count == ENERGY_ZONES) {
+		m->unmeasured = unreadable;
+		return;
+	}
+	rc = zone_init(is_dram ? &m->dram[*count] : &m->package[*count], m->root, folder);
+	if (rc < 0)
+		m->unmeasured = reason_of(rc);
+	++*count;
+}
+
+static bool is_zone(const char *name)
+{
+	return strncmp(name, OF_ZONE, strlen(OF_ZONE)) == 0 && strlen(name) < NAME_MAX_BYTES;
+}
+
+static void find_zones(struct energy_meter *m)
+{
+	char path[PATH_MAX];
+	struct dirent *d;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s" ZONES, m->root);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir)))
+		if (is_zone(d->d_name))
+			add_zone(m, d->d_name);
+	if (dir)
+		closedir(dir);
+	if (!m->packages)
+		m->unmeasured = no_zone;
+}
+
+void energy_open(struct energy_meter *m, const char *root)
+{
+	*m = (struct energy_meter){ .root = root };
+	pthread_mutex_init(&m->lock, NULL);
+	find_zones(m);
+}
+
+void energy_close(struct energy_meter *m)
+{
+	if (m->root)
+		pthread_mutex_destroy(&m->lock);
+	*m = (struct energy_meter){ 0 };
+}
+
+static void read_zones(struct energy_meter *m)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < m->packages; i++)
+		rc = look_at(&m->package[i], m->root, &m->package_uj);
+	for (unsigned i = 0; rc == 0 && i < m->drams; i++)
+		rc = look_at(&m->dram[i], m->root, &m->dram_uj);
+	if (rc < 0)
+		m->unmeasured = reason_of(rc);
+}
+
+void energy_read(struct energy_meter *m, struct energy_counts *c)
+{
+	pthread_mutex_lock(&m->lock);
+	if (!m->unmeasured)
+		read_zones(m);
+	*c = (struct energy_counts){
+		.package_uj = m->unmeasured ? UINT64_MAX : m->package_uj,
+		.dram_uj = m->unmeasured || !m->drams ? UINT64_MAX : m->dram_uj,
+		.unmeasured = m->unmeasured ? m->unmeasured
+			      : m->drams    ? NULL
+					    : no_dram,
+	};
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* A VLAN on a bond on hardware is usual. */
+#define MOST_LEVELS 4
+
+/* Above this a speed is no speed ("unknown" as an unsigned number). */
+#define MOST_MEGABITS UINT64_C(10000000)
+
+#define MEGABIT UINT64_C(1000000)
+
+/* Any port: nothing is sent. */
+#define SOME_PORT "2049"
+
+/* The value of an option "KEY=VALUE" of a list, and its length; or NULL. */
+static const char *option(const char *list, const char *key, size_t *len)
+{
+	size_t n = strlen(key);
+
+	for (; *list; list += strcspn(list, ","), list += *list == ',')
+		if (!strncmp(list, key, n) && list[n] == '=') {
+			*len = strcspn(list + n + 1, ",");
+			return list + n + 1;
+		}
+	return NULL;
+}
+
+static bool has_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (; *list; list += strcspn(list, ","), list += *list == ',')
+		if (!strncmp(list, word, n) && strchr(",", list[n]))
+			return true;
+	return false;
+}
+
+static bool is_rdma(const struct mount *m)
+{
+	size_t len;
+	const char *proto = option(m->options, "proto", &len), *net;
+
+	if (proto && !strncmp(proto, "rdma", 4))
+		return true;
+	if (has_word(m->options, "rdma"))
+		return true;
+	/* Lustre names the network: 192.0.2.5@o2ib:/scratch */
+	net = strchr(m->source, '@');
+	return !strcmp(m->type, "lustre") && (!net || strncmp(net, "@tcp", 4));
+}
+
+static bool is_address(const char *text)
+{
+	unsigned char binary[sizeof(struct in6_addr)];
+
+	return inet_pton(AF_INET, text, binary) == 1 || inet_pton(AF_INET6, text, binary) == 1;
+}
+
+/* The address that `text` begins with: "192.0.2.1:/ai", "[2001:db8::1]:/ai",
+ * "192.0.2.1:6789,192.0.2.2:6789:/", or an address alone. */
+static bool put_address(char *out, size_t size, const char *text, size_t len)
+{
+	snprintf(out, size, "%.*s", (int)len, text);
+	if (is_address(out))
+		return true;
+	if (out[0] == '[') {
+		snprintf(out, size, "%.*s", (int)len - 1, text + 1);
+		out[strcspn(out, "]")] = '\0';
+	} else {
+		out[strcspn(out, ":,/@%")] = '\0';
+	}
+	return is_address(out);
+}
+
+static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
+{
+	struct sockaddr_in a4, b4;
+	struct sockaddr_in6 a6, b6;
+
+	if (a->sa_family != b->sa_family)
+		return false;
+	if (a->sa_family == AF_INET) {
+		memcpy(&a4, a, sizeof(a4));
+		memcpy(&b4, b, sizeof(b4));
+		return a4.sin_addr.s_addr == b4.sin_addr.s_addr;
+	}
+	if (a->sa_family != AF_INET6)
+		return false;
+	memcpy(&a6, a, sizeof(a6));
+	memcpy(&b6, b, sizeof(b6));
+	return !memcmp(&a6.sin6_addr, &b6.sin6_addr, sizeof(a6.sin6_addr));
+}
+
+/* The address this host would send from: a UDP socket sends nothing when it is connected, but the
+ * kernel looks for the route. */
+static int local_address(struct sockaddr_storage *local, const struct addrinfo *server)
+{
+	socklen_t len = sizeof(*local);
+	int rc = 0, fd;
+
+	fd = socket(server->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, server->ai_addr, server->ai_addrlen) ||
+	    getsockname(fd, (struct sockaddr *)local, &len))
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+static int interface_with(char name[IFNAMSIZ], const struct sockaddr *address)
+{
+	struct ifaddrs *all;
+	int rc = -ENODATA;
+
+	if (getifaddrs(&all))
+		return -errno;
+	for (const struct ifaddrs *a = all; a && rc; a = a->ifa_next)
+		if (a->ifa_addr && same_address(a->ifa_addr, address)) {
+			snprintf(name, IFNAMSIZ, "%s", a->ifa_name);
+			rc = 0;
+		}
+	freeifaddrs(all);
+	return rc;
+}
+
+static bool is_hardware(const char *root, const char *name, unsigned levels)
+{
+	char path[PATH_MAX];
+	struct dirent *e;
+	bool found;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/sys/class/net/%s/device", root, name);
+	found = access(path, F_OK) == 0;
+	snprintf(path, sizeof(path), "%s/sys/class/net/%s", root, name);
+	dir = found || levels == 0 ? NULL : opendir(path);
+	while (dir && !found && (e = readdir(dir)))
+		if (!strncmp(e->d_name, "lower_", 6))
+			found = is_hardware(root, e->d_name + 6, levels - 1);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+int netif_find(struct netif *n, const char *root, const struct mount *mount)
+{
+	char address[INET6_ADDRSTRLEN];
+	int rc = netif_server(address, sizeof(address), mount);
+
+	*n = (struct netif){ 0 };
+	if (rc == 0)
+		rc = netif_route(n->name, address);
+	if (rc == 0)
+		n->line_rate_bits_per_sec = netif_line_rate(root, n->name);
+	return rc ? -ENODATA : 0;
+}
+
+int netif_server(char *out, size_t size, const struct mount *mount)
+{
+	static const char *const keys[] = { "addr", "mon_addr" };
+	size_t len;
+
+	if (is_rdma(mount))
+		return -ENODATA;
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const char *value = option(mount->options, keys[i], &len);
+
+		if (value && put_address(out, size, value, len))
+			return 0;
+	}
+	return put_address(out, size, mount->source, strlen(mount->source)) ? 0 : -ENODATA;
+}
+
+int netif_route(char name[IFNAMSIZ], const char *address)
+{
+	const struct addrinfo numeric = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+					  .ai_socktype = SOCK_DGRAM };
+	struct sockaddr_storage local = { 0 };
+	struct addrinfo *server;
+	int rc;
+
+	if (getaddrinfo(address, SOME_PORT, &numeric, &server))
+		return -EINVAL;
+	rc = local_address(&local, server);
+	/* A server on this host is reached through memory. */
+	if (rc == 0 && same_address((const struct sockaddr *)&local, server->ai_addr))
+		rc = -ENODATA;
+	freeaddrinfo(server);
+	return rc ? rc : interface_with(name, (const struct sockaddr *)&local);
+}
+
+uint64_t netif_line_rate(const char *root, const char *name)
+{
+	char path[96];
+	uint64_t megabits;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/speed", name);
+	if (!is_hardware(root, name, MOST_LEVELS) || sysfile_u64(&megabits, root, path) ||
+	    megabits > MOST_MEGABITS)
+		return 0;
+	return megabits * MEGABIT;
+}
+
+int netif_received(uint64_t *bytes, const char *root, const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/statistics/rx_bytes", name);
+	return sysfile_u64(bytes, root, path);
 }

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pagecache.c - the page cache of this host: drop a file from it, see what is in it. */
-
+/* pagecache.c - the page cache: what is in it, dropped from it, and emptied. */
 #include "io/pagecache.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "base/util.h"
+#include "io/host.h"
 
 #define WINDOW_PAGES 16384u /* a byte each, on the stack */
 #define LOOKS 4u            /* of cache_sample, in a large file */
@@ -150,4 +154,71 @@ int pagecache_sample(const char *path, uint64_t seed, uint64_t *resident_bytes,
 		     uint64_t *looked_bytes)
 {
 	return cache_look(path, &seed, resident_bytes, looked_bytes);
+}
+
+#define DROP_PATH "/proc/sys/vm/drop_caches"
+#define DROP_ALL "3\n" /* the page cache, and dentries and inodes */
+
+static int dropcaches_fail(int code, struct mlgen_err *err)
+{
+	return mlgen_fail(err, code,
+			  "drop_caches: " DROP_PATH
+			  ": %s; %s. --drop_caches=no leaves this host's caches as they are, and "
+			  "what they hold is then not read from storage",
+			  strerror(-code),
+			  code == -EROFS ? "a container mostly has it read-only: run mlgen outside"
+					 : "it takes root");
+}
+
+static int open_it(const char *root, struct mlgen_err *err)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s%s", root, DROP_PATH);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd < 0 ? dropcaches_fail(-errno, err) : fd;
+}
+
+int dropcaches_check(const char *root, struct mlgen_err *err)
+{
+	int fd = open_it(root, err);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+int dropcaches_run(const char *root, struct mlgen_err *err)
+{
+	int fd = open_it(root, err);
+	int rc = 0;
+
+	if (fd < 0)
+		return fd;
+	sync();
+	if (write(fd, DROP_ALL, strlen(DROP_ALL)) < 0)
+		rc = dropcaches_fail(-errno, err);
+	close(fd);
+	return rc;
+}
+
+int dirty_bytes(uint64_t *bytes, const char *root)
+{
+	/* Kernels without NFS, and some new ones, have no NFS_Unstable. */
+	static const char *const keys[] = { "Dirty", "Writeback", "NFS_Unstable" };
+	unsigned found = 0;
+
+	*bytes = 0;
+	for (unsigned i = 0; i < ARRAY_LEN(keys); i++) {
+		uint64_t n = 0;
+		int rc = sysfile_keyed(&n, root, "/proc/meminfo", keys[i]);
+
+		if (rc < 0 && rc != -ENODATA)
+			return rc;
+		found += rc == 0;
+		*bytes += n;
+	}
+	return found ? 0 : -ENODATA;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology.c - NUMA: the node of a disk, the CPUs of a node, where a thread runs. */
-
-#include "io/topology.h"
+/* topology.c - NUMA nodes, and where devices are. */
+#include "io/host.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "io/sysfile.h"
 
 /* Disks upon disks, such as dm on md on NVMe; against links that go round. */
 #define DEEPEST 8

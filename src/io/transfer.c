@@ -1,9 +1,142 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* transfer.c - an operation from its beginning until it needs the engine no more. */
-#include "io/transfer.h"
+/* transfer.c - buffers, transfers larger than one, calls that engines leave to the io layer,
+ * records of a trace. */
+#include "io/io_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/*
+ * One engine operation moves at most 1 GiB and 1024 parts: Linux cuts a transfer at 2 GiB less a
+ * page and refuses more parts (UIO_MAXIOV).
+ */
+#define ONE_CALL_BYTES (1ull << 30)
+#define ONE_CALL_PARTS 1024ull
+/* Part lists of all slots of a deep queue: 1 MiB, at least 16 parts each. */
+#define ALL_PARTS 65536ull
+#define LEAST_PARTS 16ull
+
+#define SLICE_BYTES 4096ull /* slices are multiples of it */
+
+static uint64_t parts_of_slot(uint64_t span_bytes, unsigned slots)
+{
+	uint64_t parts = ALL_PARTS / slots;
+
+	if (parts < LEAST_PARTS)
+		parts = LEAST_PARTS;
+	if (parts > ONE_CALL_PARTS)
+		parts = ONE_CALL_PARTS;
+	if (parts > ONE_CALL_BYTES / span_bytes)
+		parts = ONE_CALL_BYTES / span_bytes;
+	return parts;
+}
+
+/* In one part. */
+static void aim_at(struct io_op *op, void *at, uint64_t bytes)
+{
+	op->iov.iov_base = at;
+	op->iov.iov_len = (size_t)bytes;
+	op->io.iov = &op->iov;
+	op->io.iovcnt = 1;
+	op->io.len_bytes = bytes;
+}
+
+/* It repeats over the buffer. */
+static void aim_parts(struct iobuf *b, struct io_op *op, uint64_t skip, uint64_t rest)
+{
+	struct iovec *parts = &b->parts[op->slot * b->slot_parts];
+	uint64_t moved = 0, n = 0;
+
+	for (; n < b->slot_parts && moved < rest; n++, skip = 0) {
+		uint64_t len = b->span_bytes - skip;
+
+		if (len > rest - moved)
+			len = rest - moved;
+		parts[n].iov_base = b->base + skip;
+		parts[n].iov_len = (size_t)len;
+		moved += len;
+	}
+	op->io.iov = parts;
+	op->io.iovcnt = (int)n;
+	op->io.len_bytes = moved;
+}
+
+/* The caller's own parts: as they are, then what is left of them. */
+static void aim_from(struct iobuf *b, struct io_op *op, uint64_t rest)
+{
+	struct iovec *parts = &b->parts[op->slot * b->slot_parts];
+	const struct iovec *from = op->from;
+	uint64_t skip = op->done_bytes, moved = 0, n = 0;
+
+	if (skip == 0) {
+		op->io.iov = from;
+		op->io.iovcnt = (int)op->from_parts;
+		op->io.len_bytes = rest;
+		return;
+	}
+	for (; skip >= from->iov_len; from++)
+		skip -= from->iov_len;
+	for (; n < b->slot_parts && moved < rest; n++, from++, skip = 0) {
+		parts[n].iov_base = (unsigned char *)from->iov_base + skip;
+		parts[n].iov_len = from->iov_len - (size_t)skip;
+		moved += parts[n].iov_len;
+	}
+	op->io.iov = parts;
+	op->io.iovcnt = (int)n;
+	op->io.len_bytes = moved;
+}
+
+void iobuf_init(struct iobuf *b, uint64_t bytes, unsigned depth, unsigned transfers)
+{
+	uint64_t span = bytes < ONE_CALL_BYTES ? bytes : ONE_CALL_BYTES;
+	unsigned slices = transfers ? transfers : 1;
+
+	*b = (struct iobuf){
+		.span_bytes = span,
+		.slice_bytes = bytes / slices / SLICE_BYTES * SLICE_BYTES,
+		.slices = slices,
+		.slot_parts = parts_of_slot(span, depth + 1),
+	};
+	if (b->slice_bytes > span)
+		b->slice_bytes = span;
+	b->parts = mem_array((depth + 1) * b->slot_parts, sizeof(*b->parts));
+	b->transfers.slot = mem_array(transfers, sizeof(unsigned));
+	b->others.slot = mem_array(depth - transfers, sizeof(unsigned));
+	for (unsigned i = depth; i > 0; i--)
+		iobuf_give_slot(b, i - 1);
+}
+
+void iobuf_fini(struct iobuf *b)
+{
+	mem_free(b->parts);
+	mem_free(b->transfers.slot);
+	mem_free(b->others.slot);
+	*b = (struct iobuf){ 0 };
+}
+
+void iobuf_aim_rest(struct iobuf *b, struct io_op *op)
+{
+	uint64_t rest = op->want_bytes - op->done_bytes;
+	uint64_t skip = op->done_bytes ? op->done_bytes % b->span_bytes : 0;
+
+	op->is_cut = true;
+	op->io.off = op->first_off + op->done_bytes;
+	if (op->from)
+		aim_from(b, op, rest);
+	else if (op->into)
+		aim_at(op, (unsigned char *)op->into + op->done_bytes,
+		       rest < ONE_CALL_BYTES ? rest : ONE_CALL_BYTES);
+	else if (rest > b->span_bytes - skip)
+		aim_parts(b, op, skip, rest);
+	else
+		aim_at(op, iobuf_at(b, op) + skip, rest);
+}
 
 #define DIRECT_BYTES 512ull /* O_DIRECT goes on at multiples at best */
 
@@ -80,4 +213,287 @@ bool transfer_look(struct iobuf *buf, struct opstat *stat, struct io_op *op)
 		return go_on(buf, op, got);
 	op->io.result = (int64_t)op->done_bytes;
 	return false;
+}
+
+static int64_t status(int rc)
+{
+	return rc < 0 ? -errno : 0;
+}
+
+static int64_t meta_open(struct mlgen_io *op)
+{
+	op->file->fd = openat(mlgen_file_dir(op->file), mlgen_file_name(op->file),
+			      op->file->flags | O_CLOEXEC, op->file->mode);
+	return status(op->file->fd);
+}
+
+static int64_t meta_stat(struct mlgen_io *op)
+{
+	struct stat st;
+
+	if (op->file->fd < 0 ? fstatat(mlgen_file_dir(op->file), mlgen_file_name(op->file), &st, 0)
+			     : fstat(op->file->fd, &st))
+		return -errno;
+	op->size_bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int64_t meta_allocate(struct mlgen_io *op)
+{
+	return status(fallocate(op->file->fd, 0, (off_t)op->off, (off_t)op->len_bytes));
+}
+
+static int64_t meta_fsync(struct mlgen_io *op)
+{
+	return status(fsync(op->file->fd));
+}
+
+static int64_t meta_fdatasync(struct mlgen_io *op)
+{
+	return status(fdatasync(op->file->fd));
+}
+
+static int64_t meta_advise(struct mlgen_io *op)
+{
+	return -posix_fadvise(op->file->fd, (off_t)op->off, (off_t)op->len_bytes, op->advice);
+}
+
+static int64_t meta_close(struct mlgen_io *op)
+{
+	int64_t rc = status(close(op->file->fd));
+
+	op->file->fd = -1;
+	return rc;
+}
+
+static int64_t meta_rename(struct mlgen_io *op)
+{
+	return status(renameat(mlgen_file_dir(op->file), mlgen_file_name(op->file),
+			       mlgen_file_dir(op->file), op->path2));
+}
+
+static int64_t meta_unlink(struct mlgen_io *op)
+{
+	return status(unlinkat(mlgen_file_dir(op->file), mlgen_file_name(op->file), 0));
+}
+
+static int64_t meta_mkdir(struct mlgen_io *op)
+{
+	return status(mkdirat(mlgen_file_dir(op->file), mlgen_file_name(op->file), op->file->mode));
+}
+
+static int64_t meta_rmdir(struct mlgen_io *op)
+{
+	return status(unlinkat(mlgen_file_dir(op->file), mlgen_file_name(op->file), AT_REMOVEDIR));
+}
+
+/* clang-format off */
+static int64_t (*const meta[MLGEN_OPS])(struct mlgen_io *) = {
+	[MLGEN_OPEN] = meta_open,
+	[MLGEN_STAT] = meta_stat,
+	[MLGEN_ALLOCATE] = meta_allocate,
+	[MLGEN_FSYNC] = meta_fsync,
+	[MLGEN_FDATASYNC] = meta_fdatasync,
+	[MLGEN_ADVISE] = meta_advise,
+	[MLGEN_CLOSE] = meta_close,
+	[MLGEN_RENAME] = meta_rename,
+	[MLGEN_UNLINK] = meta_unlink,
+	[MLGEN_MKDIR] = meta_mkdir,
+	[MLGEN_RMDIR] = meta_rmdir,
+};
+/* clang-format on */
+
+void meta_do(struct mlgen_io *op)
+{
+	int64_t (*does)(struct mlgen_io *) = meta[op->op];
+
+	op->result = does ? does(op) : -EOPNOTSUPP;
+}
+
+uint64_t meta_end_before(const char *path, uint64_t off)
+{
+	struct mlgen_file file = { .path = path, .fd = -1 };
+	struct mlgen_io op = { .op = MLGEN_STAT, .file = &file };
+
+	meta_do(&op);
+	return op.result == 0 && op.size_bytes < off ? op.size_bytes : off;
+}
+
+bool meta_end_fifo(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st) != 0 || !S_ISFIFO(st.st_mode))
+		return false;
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return true;
+}
+
+/* A chain's close that is seen before its open: that one gives no number, which nobody would give
+ * back. */
+#define CLOSED_BEFORE UINT32_MAX
+
+#define HAS_RANGE                                                                                  \
+	(MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) | MLGEN_CAP(MLGEN_ALLOCATE) |              \
+	 MLGEN_CAP(MLGEN_ADVISE))
+
+/* What is always told by name. */
+#define NAMES                                                                                      \
+	(MLGEN_CAP(MLGEN_OPEN) | MLGEN_CAP(MLGEN_RENAME) | MLGEN_CAP(MLGEN_UNLINK) |               \
+	 MLGEN_CAP(MLGEN_MKDIR) | MLGEN_CAP(MLGEN_RMDIR))
+
+static const uint16_t kinds[MLGEN_OPS] = {
+	[MLGEN_OPEN] = TRACE_OPEN,           [MLGEN_STAT] = TRACE_STAT,
+	[MLGEN_READ] = TRACE_READ,           [MLGEN_WRITE] = TRACE_WRITE,
+	[MLGEN_ALLOCATE] = TRACE_ALLOCATE,   [MLGEN_FSYNC] = TRACE_FSYNC,
+	[MLGEN_FDATASYNC] = TRACE_FDATASYNC, [MLGEN_ADVISE] = TRACE_ADVISE,
+	[MLGEN_CLOSE] = TRACE_CLOSE,         [MLGEN_RENAME] = TRACE_RENAME,
+	[MLGEN_UNLINK] = TRACE_UNLINK,       [MLGEN_MKDIR] = TRACE_MKDIR,
+	[MLGEN_RMDIR] = TRACE_RMDIR,
+};
+
+/* What goes along with a record: a path, and of a rename the other one, in two parts. */
+struct names {
+	const char *path, *folder, *name;
+	size_t path_bytes, folder_bytes, name_bytes;
+};
+
+/* path2 is in the folder of the file, where that has a name of its own. */
+static void add_second(struct names *n, const struct mlgen_io *io)
+{
+	const char *slash = memrchr(n->path, '/', n->path_bytes);
+
+	if (!io->path2)
+		return;
+	if (io->file->name && slash) {
+		n->folder = n->path;
+		n->folder_bytes = (size_t)(slash - n->path) + 1;
+	}
+	n->name = io->path2;
+	n->name_bytes = strnlen(n->name, TRACE_RING_NAME_BYTES - n->folder_bytes);
+}
+
+static struct names names_of(const struct mlgen_io *io)
+{
+	struct names n = { 0 };
+
+	if (!io->file->path)
+		return n;
+	n.path = io->file->path;
+	n.path_bytes = strnlen(n.path, TRACE_RING_NAME_BYTES);
+	if (io->op == MLGEN_RENAME)
+		add_second(&n, io);
+	return n;
+}
+
+static inline uint64_t length_of(const struct mlgen_io *io)
+{
+	if (MLGEN_CAP(io->op) & HAS_RANGE)
+		return io->len_bytes;
+	if (io->op == MLGEN_OPEN)
+		return (uint64_t)(unsigned)io->file->flags;
+	if (io->op == MLGEN_STAT)
+		return io->result < 0 ? TRACE_UNKNOWN : io->size_bytes;
+	return 0;
+}
+
+static inline void io_trace_fill(struct trace_record *to, const struct io_op *op, bool is_async)
+{
+	const struct mlgen_io *io = &op->io;
+
+	to->start_ns = op->start_ns;
+	to->duration_ns = op->end_ns - op->start_ns;
+	to->off = MLGEN_CAP(io->op) & HAS_RANGE ? io->off : TRACE_UNKNOWN;
+	to->len_bytes = length_of(io);
+	to->result = io->result;
+	to->cpu_ns = TRACE_UNKNOWN;
+	to->pid = to->tid = to->file = 0;
+	to->op = kinds[io->op];
+	to->flags = (uint16_t)((op->is_linked ? TRACE_CHAINED : 0) | (is_async ? TRACE_ASYNC : 0));
+}
+
+static void let_go(struct trace_ring *ring, struct mlgen_file *file)
+{
+	uint32_t number = trace_ring_number(ring, file->trace);
+
+	if (number)
+		trace_ring_give_number(ring, number);
+	file->trace = 0;
+}
+
+/* As a slot has it. */
+static uint32_t take_number(struct trace_ring *ring, const struct io_op *op)
+{
+	struct mlgen_file *file = op->io.file;
+	bool is_late = file->trace == CLOSED_BEFORE && op->is_linked;
+
+	let_go(ring, file);
+	if (op->io.result >= 0 && !is_late)
+		file->trace = trace_ring_take_number(ring);
+	return trace_ring_number(ring, file->trace);
+}
+
+static __attribute__((noinline)) void put_named(struct trace_ring *ring, const struct io_op *op,
+						bool is_async)
+{
+	const struct names n = names_of(&op->io);
+	size_t second = n.folder_bytes + n.name_bytes;
+	unsigned slots = trace_ring_slots(n.path_bytes + second);
+	struct trace_record *to = trace_ring_room(ring, slots, kinds[op->io.op], op->end_ns);
+
+	if (!to && op->io.op == MLGEN_OPEN)
+		let_go(ring, op->io.file);
+	if (!to)
+		return;
+	io_trace_fill(to, op, is_async);
+	to->pid = (uint32_t)n.path_bytes;
+	to->tid = (uint32_t)second;
+	if (op->io.op == MLGEN_OPEN) {
+		to->file = take_number(ring, op);
+		to->cpu_ns = op->io.size_bytes;
+	}
+	if (n.path_bytes)
+		trace_ring_name(ring, 0, n.path, n.path_bytes);
+	if (n.folder_bytes)
+		trace_ring_name(ring, n.path_bytes, n.folder, n.folder_bytes);
+	if (n.name_bytes)
+		trace_ring_name(ring, n.path_bytes + n.folder_bytes, n.name, n.name_bytes);
+	trace_ring_put(ring, slots);
+}
+
+/* The file has its number; or it has none, and is named. */
+static inline void io_trace_put(struct trace_ring *ring, const struct io_op *op, uint32_t number,
+				bool is_async)
+{
+	struct trace_record *to;
+
+	if (number == 0 || MLGEN_CAP(op->io.op) & NAMES) {
+		put_named(ring, op, is_async);
+		return;
+	}
+	to = trace_ring_room(ring, 1, kinds[op->io.op], op->end_ns);
+	if (!to)
+		return;
+	io_trace_fill(to, op, is_async);
+	to->file = number;
+	trace_ring_put(ring, 1);
+}
+
+void io_trace(struct trace_ring *ring, struct io_op *op, bool is_async)
+{
+	struct mlgen_file *file = op->io.file;
+	uint32_t number;
+
+	if (!file || op->io.result == -ECANCELED)
+		return;
+	number = trace_ring_number(ring, file->trace);
+	io_trace_put(ring, op, number, is_async);
+	if (op->io.op != MLGEN_CLOSE)
+		return;
+	let_go(ring, file);
+	if (op->is_linked && !number)
+		file->trace = CLOSED_BEFORE;
 }

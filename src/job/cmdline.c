@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "base/shellword.h"
+#include "base/printable.h"
 #include "field/fields.h"
 
 /* A script may well pass more options than one section has. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/wrap.h"
+#include "base/printable.h"
 #include "field/fields.h"
 
 /* ---- what all lists say alike ---- */

@@ -33,7 +33,7 @@
 #include <mlgen/field.h>
 
 #include "base/dist.h"
-#include "base/ranges.h"
+#include "base/map.h"
 #include "field/fields.h"
 
 struct buf;

@@ -12,8 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/bom.h"
-#include "base/firstlook.h"
+#include "base/files.h"
 #include "base/mem.h"
 
 /* ---- ${VAR} and $ncpus ---- */

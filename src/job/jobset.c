@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/compare.h"
 #include "base/mem.h"
+#include "base/util.h"
 #include "field/fields.h"
 
 /* ---- where job files are looked for ---- */

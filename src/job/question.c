@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "field/fields.h"
-#include "trace/trace_reader.h"
+#include "trace/trace.h"
 
 static const struct diag_place on_command_line;
 

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "hosts/survey.h"
-#include "io/noise.h"
+#include "hosts/hosts.h"
+#include "io/devices.h"
 #include "run/slot/slot.h"
 #include "run/watch/watch.h"
 
@@ -117,7 +117,7 @@ struct others {
 
 /*
  * An answer is a head, and for each job its look and its histograms, which are bins that are not
- * empty. All processes are of one version (hosts/meet.h); on machines of one byte order, as MPI's.
+ * empty. All processes are of one version (hosts/hosts.h); on machines of one byte order, as MPI's.
  */
 struct others_head {
 	struct live_host host;

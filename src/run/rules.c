@@ -9,9 +9,8 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "hosts/hosts.h"
-#include "io/dropcaches.h"
-#include "io/memroom.h"
-#include "io/sysfile.h"
+#include "io/host.h"
+#include "io/pagecache.h"
 #include "run/slot/slot.h"
 
 /* Descriptors that are not a job's: standard ones, outputs, engines. */

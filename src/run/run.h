@@ -120,7 +120,7 @@ struct traced_config {
 struct run;
 
 /*
- * Rank 0 asks (hosts/survey.h), and each of the others looks at its jobs and its host, on a thread
+ * Rank 0 asks (hosts/hosts.h), and each of the others looks at its jobs and its host, on a thread
  * of its own; what it says stays until it says more, so nothing goes backwards where a process is
  * gone. With NULL there are no others, and nothing is added.
  */

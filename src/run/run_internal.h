@@ -10,10 +10,8 @@
 
 #include "base/clock.h"
 #include "hosts/hosts.h"
-#include "io/cgroup.h"
-#include "io/energy.h"
+#include "io/devices.h"
 #include "io/host.h"
-#include "io/memroom.h"
 #include "job/job.h"
 #include "run/result/result.h"
 #include "run/run.h"

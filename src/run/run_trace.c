@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/process.h"
+#include "base/thread.h"
 #include "base/util.h"
-#include "io/host_facts.h"
+#include "io/host.h"
 #include "run/slot/slot.h"
 #include "run/watch/watch.h"
-#include "trace/trace_iolog.h"
+#include "trace/trace.h"
 #include "trace/tracer.h"
 
 static void put_fact(void *arg, const char *key, const char *value)

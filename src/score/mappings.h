@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/spill.h"
+#include "base/files.h"
 #include "describe/touchrun.h"
 #include "trace/trace.h"
 

@@ -15,8 +15,7 @@
 #include "score/profile_books.h"
 #include "score/scope.h"
 #include "score/storage.h"
-#include "trace/trace_ordered.h"
-#include "trace/trace_phase.h"
+#include "trace/trace.h"
 
 /* A second at first; more than so many become fewer, longer ones. */
 #define SERIES_MOST 65536

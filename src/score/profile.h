@@ -12,7 +12,7 @@
 #include "score/inflight.h"
 #include "score/rounds.h"
 #include "score/spread.h"
-#include "trace/trace_reader.h"
+#include "trace/trace.h"
 
 enum {
 	PROFILE_PHASES = 16, /* of more names the last has the rest */

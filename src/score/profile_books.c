@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "describe/opkind.h"

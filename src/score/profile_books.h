@@ -2,13 +2,13 @@
 /* profile_books.h - what is remembered of files, samples and threads while a trace is profiled. */
 #pragma once
 
-#include "base/spill.h"
-#include "describe/follow.h"
+#include "base/files.h"
 #include "base/map.h"
+#include "describe/follow.h"
 #include "score/profile.h"
 #include "score/reuse.h"
 
-/* Of one phase. Files and samples grow it, and leave memory (base/spill.h); threads do, too. */
+/* Of one phase. Files and samples grow it, and leave memory (base/files.h); threads do, too. */
 struct phase_book {
 	struct rounds samples, files;
 	struct map file_keys, thread_keys;

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/spill.h"
-#include "describe/fairness.h"
+#include "base/files.h"
 #include "base/map.h"
+#include "describe/fairness.h"
 
 /*
  * The n-th visit of an item is of round n. Markers of epochs say less: loaders read ahead of them.

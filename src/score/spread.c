@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "base/compare.h"
 #include "base/mem.h"
+#include "base/util.h"
 
 #define BITS 7
 #define CLASSES ((64 - BITS + 1) << BITS)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/compare.h"
 #include "base/mem.h"
+#include "base/util.h"
 
 /* A log beside the data, or a setting that is read, is no storage. */
 #define COUNTS_PART 100

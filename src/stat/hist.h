@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hist.h - a log-linear histogram of nanoseconds: O(1), mergeable, 0.4 %. */
+/* hist.h - a histogram of nanoseconds, and moments of a series. */
 #pragma once
 
+#include <math.h>
 #include <stdint.h>
+
+/* ---- a log-linear histogram of nanoseconds: O(1), mergeable, 0.4 % ---- */
 
 /*
  * 7 sub-bucket bits: values below 256 are exact, above that a bucket is at most 1/128 of its value
@@ -98,4 +101,37 @@ static inline void hist_add(struct hist *h, uint64_t ns)
 	__atomic_store(&h->sum_squares, &squares, __ATOMIC_RELAXED);
 	if (ns < h->min_ns || ns > h->max_ns || ns >> HIST_RANGE_BITS)
 		hist_add_extreme(h, ns);
+}
+
+/* ---- mean and standard deviation of numbers as they come ---- */
+
+/*
+ * Of a population, one value at a time (Welford 1962): exact where sums of squares of large values
+ * would lose the difference. A zeroed one is empty.
+ */
+struct moments {
+	uint64_t count;
+	double mean;    /* 0 of nothing */
+	double squares; /* of the differences from the mean, summed */
+};
+
+static inline void moments_add(struct moments *m, double v)
+{
+	double delta = v - m->mean;
+
+	m->count++;
+	m->mean += delta / (double)m->count;
+	m->squares += delta * (v - m->mean);
+}
+
+/* NaN of nothing. */
+static inline double moments_mean(const struct moments *m)
+{
+	return m->count ? m->mean : (double)NAN;
+}
+
+/* NaN of nothing. */
+static inline double moments_stdev(const struct moments *m)
+{
+	return m->count ? sqrt(m->squares / (double)m->count) : (double)NAN;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace.c - names of operations, markers and flags. */
-#include "trace/trace.h"
+/* trace.c - records, names and phases. */
+#include "trace/trace_internal.h"
 
+#include <stdint.h>
 #include <string.h>
 
+#include "base/map.h"
+#include "base/mem.h"
 #include "base/util.h"
 
 static const char *const names[TRACE_OPS] = {
@@ -74,4 +77,270 @@ unsigned trace_flag_find(const char *name, size_t bytes)
 		if (strlen(flags[i]) == bytes && memcmp(flags[i], name, bytes) == 0)
 			return 1u << i;
 	return 0;
+}
+
+struct trace_names {
+	struct map_text names; /* by id - 1 */
+};
+
+struct trace_names *trace_names_new(void)
+{
+	return mem_zalloc(sizeof(struct trace_names));
+}
+
+void trace_names_free(struct trace_names *n)
+{
+	if (n)
+		map_text_fini(&n->names);
+	mem_free(n);
+}
+
+uint32_t trace_names_id(struct trace_names *n, const char *name, size_t bytes, bool *is_new)
+{
+	bool is_new_here;
+
+	return 1 + map_text_number(&n->names, name, bytes, is_new ? is_new : &is_new_here);
+}
+
+uint32_t trace_names_find(const struct trace_names *n, const char *name, size_t bytes)
+{
+	uint32_t number;
+
+	return map_text_find(&n->names, name, bytes, &number) ? number + 1 : 0;
+}
+
+const char *trace_names_text(const struct trace_names *n, uint32_t id, size_t *bytes)
+{
+	/* Of 0 there is none, and so it is of the largest number. */
+	return map_text_at(&n->names, id - 1, bytes);
+}
+
+uint32_t trace_names_count(const struct trace_names *n)
+{
+	return n->names.keys.count;
+}
+
+bool trace_phase_is_open(const struct trace_record *marker)
+{
+	return marker->duration_ns == TRACE_UNKNOWN || (marker->flags & TRACE_BEGINS);
+}
+
+static uint64_t end_of(const struct trace_record *r)
+{
+	uint64_t end;
+
+	return trace_phase_is_open(r) || __builtin_add_overflow(r->start_ns, r->duration_ns, &end)
+		       ? UINT64_MAX
+		       : end;
+}
+
+static struct trace_phase phase_of(const struct trace_record *r)
+{
+	return (struct trace_phase){
+		.start_ns = r->start_ns,
+		.end_ns = end_of(r),
+		.number = r->op == TRACE_EPOCH ? r->off : 0,
+		.file = r->op == TRACE_EPOCH ? 0 : r->file,
+		.op = r->op,
+	};
+}
+
+/* Where it goes: over one that says the same, behind all others, or in the place of the one that
+ * ends first. */
+static struct trace_phase *place_for(struct trace_phases *p, const struct trace_phase *n)
+{
+	struct trace_phase *first = p->held;
+
+	for (unsigned i = 0; i < p->count; i++) {
+		struct trace_phase *h = &p->held[i];
+
+		if (h->op == n->op && h->file == n->file && h->number == n->number)
+			return h;
+		if (h->end_ns < first->end_ns)
+			first = h;
+	}
+	if (p->count < TRACE_PHASES)
+		first = &p->held[p->count++];
+	first->end_ns = 0;
+	return first;
+}
+
+static void hold(struct trace_phases *p, struct trace_phase n)
+{
+	struct trace_phase *at = place_for(p, &n);
+
+	if (at->end_ns > n.end_ns)
+		n.end_ns = at->end_ns;
+	*at = n;
+}
+
+static bool counts_more(const struct trace_phase *a, const struct trace_phase *b)
+{
+	if ((a->op == TRACE_EPOCH) != (b->op == TRACE_EPOCH))
+		return b->op == TRACE_EPOCH;
+	return a->start_ns != b->start_ns ? a->start_ns > b->start_ns : a->op > b->op;
+}
+
+/* Drop what has ended, and choose of the others. */
+static void trace_phase_settle(struct trace_phases *p, uint64_t now_ns)
+{
+	unsigned kept = 0;
+
+	p->until_ns = UINT64_MAX;
+	p->now = NULL;
+	for (unsigned i = 0; i < p->count; i++) {
+		if (p->held[i].end_ns > now_ns)
+			p->held[kept++] = p->held[i];
+	}
+	p->count = kept;
+	for (unsigned i = 0; i < kept; i++) {
+		const struct trace_phase *h = &p->held[i];
+
+		if (h->end_ns < p->until_ns)
+			p->until_ns = h->end_ns;
+		if (!p->now || counts_more(h, p->now))
+			p->now = h;
+	}
+}
+
+const struct trace_phase *trace_phase_at(struct trace_phases *p, const struct trace_record *r)
+{
+	bool is_new = trace_is_phase(r->op);
+
+	if (is_new)
+		hold(p, phase_of(r));
+	if (is_new || (p->count && r->start_ns >= p->until_ns))
+		trace_phase_settle(p, r->start_ns);
+	return p->now;
+}
+
+const char *trace_number_take(const char *s, size_t bytes, uint64_t most, uint64_t *out)
+{
+	uint64_t v = 0;
+
+	if (!bytes)
+		return "is empty";
+	if (*s == '-')
+		return "is negative";
+	for (size_t i = 0; i < bytes; i++) {
+		if (s[i] < '0' || s[i] > '9')
+			return "is no whole number";
+		if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(s[i] - '0'), &v))
+			return "is too large";
+	}
+	*out = v;
+	return v > most ? "is too large" : NULL;
+}
+
+const char *trace_number_take_signed(const char *s, size_t bytes, int64_t *out)
+{
+	uint64_t is_less = bytes > 1 && *s == '-', v = 0;
+	const char *wrong =
+		trace_number_take(s + is_less, bytes - is_less, (uint64_t)INT64_MAX + is_less, &v);
+
+	if (!wrong)
+		*out = is_less ? (int64_t)-v : (int64_t)v;
+	return wrong && is_less && s[1] == '-' ? "is no whole number" : wrong;
+}
+
+void trace_number_put(struct buf *out, uint64_t v)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = (char)('0' + v % 10);
+	while ((v /= 10));
+	buf_addn(out, digits + at, sizeof(digits) - at);
+}
+
+void trace_number_put_signed(struct buf *out, int64_t v)
+{
+	if (v < 0)
+		buf_addc(out, '-');
+	trace_number_put(out, v < 0 ? -(uint64_t)v : (uint64_t)v);
+}
+
+/* Bytes of the UTF-8 sequence there that may be shown; 0 = it may not. */
+static size_t shown_sequence(const unsigned char *s, size_t left)
+{
+	static const uint32_t least[] = { 0, 0, 0xa0, 0x800, 0x10000 };
+	size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+	uint32_t point = s[0] & (0x7fu >> n);
+
+	if (s[0] < 0xc2 || s[0] > 0xf4 || left < n)
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		point = point << 6 | (s[i] & 0x3f);
+	}
+	/* Too long for its value, or a C1 control; half of a UTF-16 pair; beyond Unicode. */
+	return point < least[n] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff) ? 0 : n;
+}
+
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '\\';
+}
+
+void trace_text_put(struct buf *out, const char *s, size_t bytes)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	const unsigned char *at = (const unsigned char *)s, *end = at + bytes;
+
+	while (at < end) {
+		size_t n = 0;
+
+		while (at + n < end && is_plain(at[n]))
+			n++;
+		if (n == 0 && *at >= 0x80)
+			n = shown_sequence(at, (size_t)(end - at));
+		buf_addn(out, (const char *)at, n);
+		at += n;
+		if (n)
+			continue;
+		buf_addc(out, '\\');
+		if (*at == '\\') {
+			buf_addc(out, '\\');
+		} else {
+			buf_addc(out, 'x');
+			buf_addc(out, digits[*at >> 4]);
+			buf_addc(out, digits[*at & 15]);
+		}
+		at++;
+	}
+}
+
+static int hex_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+const char *trace_text_take(char *s, size_t *bytes)
+{
+	char *end = s + *bytes, *to = memchr(s, '\\', *bytes);
+
+	for (char *at = to; at && at < end;) {
+		if (*at != '\\') {
+			*to++ = *at++;
+		} else if (end - at >= 2 && at[1] == '\\') {
+			*to++ = '\\';
+			at += 2;
+		} else if (end - at >= 4 && at[1] == 'x' && hex_value(at[2]) >= 0 &&
+			   hex_value(at[3]) >= 0) {
+			*to++ = (char)(hex_value(at[2]) << 4 | hex_value(at[3]));
+			at += 4;
+		} else {
+			return at;
+		}
+	}
+	if (to)
+		*bytes = (size_t)(to - s);
+	return NULL;
 }

@@ -1,19 +1,167 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_writer.c - see trace_writer.h. */
-#include "trace/trace_writer.h"
+/* trace_writer.c - records become chunks of a file. */
+#include "trace/trace_internal.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
+#include <zlib.h>
 #include <zstd.h>
 
+#include "base/buf.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "base/writeall.h"
-#include "trace/trace_chunk.h"
-#include "trace/trace_names.h"
+#include "config.h"
+
+_Static_assert(sizeof(struct trace_record) == 64, "as it lies in a file");
+_Static_assert(sizeof(struct trace_file_head) == 64, "as it lies in a file");
+_Static_assert(sizeof(struct trace_chunk_head) == 48, "as it lies in a file");
+_Static_assert(sizeof(struct trace_stored_entry) == 56, "as it lies in a file");
+_Static_assert(sizeof(struct trace_index_entry) == 32, "as it lies in a file");
+_Static_assert(sizeof(struct trace_end) == 48, "as it lies in a file");
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define SWAP(x) ((void)(x))
+#else
+#define SWAP(x)                                                                                    \
+	((x) = _Generic((x), uint16_t                                                              \
+			: __builtin_bswap16, uint32_t                                              \
+			: __builtin_bswap32, uint64_t                                              \
+			: __builtin_bswap64, int64_t                                               \
+			: __builtin_bswap64)(x))
+#endif
+
+uint32_t trace_crc(const void *bytes, size_t count)
+{
+	return (uint32_t)crc32_z(0, bytes, count);
+}
+
+void trace_swap_records(struct trace_record *r, size_t count)
+{
+	for (size_t i = 0; i < count; i++, r++) {
+		SWAP(r->start_ns);
+		SWAP(r->duration_ns);
+		SWAP(r->off);
+		SWAP(r->len_bytes);
+		SWAP(r->result);
+		SWAP(r->cpu_ns);
+		SWAP(r->pid);
+		SWAP(r->tid);
+		SWAP(r->file);
+		SWAP(r->op);
+		SWAP(r->flags);
+	}
+}
+
+void trace_swap_entry(struct trace_stored_entry *e)
+{
+	SWAP(e->kind);
+	SWAP(e->text_bytes);
+	for (unsigned i = 0; i < TRACE_NUMBERS; i++)
+		SWAP(e->number[i]);
+}
+
+static void trace_swap_index(struct trace_index_entry *e, size_t count)
+{
+	for (size_t i = 0; i < count; i++, e++) {
+		SWAP(e->off);
+		SWAP(e->first_ns);
+		SWAP(e->last_ns);
+		SWAP(e->kind);
+		SWAP(e->count);
+	}
+}
+
+void trace_swap_end(struct trace_end *e)
+{
+	SWAP(e->records);
+	SWAP(e->entries);
+	SWAP(e->chunks);
+	SWAP(e->lost);
+	SWAP(e->index_off);
+	SWAP(e->bytes);
+}
+
+static uint32_t file_head_crc(const struct trace_file_head *h)
+{
+	return trace_crc(h, offsetof(struct trace_file_head, crc));
+}
+
+void trace_put_file_head(struct trace_file_head *to, const struct trace_head *head)
+{
+	*to = (struct trace_file_head){ .version = htole32(TRACE_VERSION),
+					.part = htole32(head->part),
+					.wall_ns = htole64(head->wall_ns),
+					.clock_ns = htole64(head->clock_ns),
+					.record_bytes = htole32(sizeof(struct trace_record)) };
+	memcpy(to->magic, TRACE_MAGIC, sizeof(to->magic));
+	memcpy(to->run_id, head->run_id, sizeof(to->run_id));
+	to->crc = htole32(file_head_crc(to));
+}
+
+bool trace_is_magic(const void *first, size_t bytes)
+{
+	return bytes >= TRACE_MAGIC_BYTES && memcmp(first, TRACE_MAGIC, TRACE_MAGIC_BYTES) == 0;
+}
+
+/* The version is looked at before the checksum, which a later one may have elsewhere. */
+int trace_get_file_head(struct trace_head *to, const struct trace_file_head *h, uint32_t *version)
+{
+	if (!trace_is_magic(h->magic, sizeof(h->magic)))
+		return -EINVAL;
+	*version = le32toh(h->version);
+	if (*version != TRACE_VERSION)
+		return -EPROTONOSUPPORT;
+	if (le32toh(h->crc) != file_head_crc(h) ||
+	    le32toh(h->record_bytes) != sizeof(struct trace_record))
+		return -EBADMSG;
+	*to = (struct trace_head){ .part = le32toh(h->part),
+				   .wall_ns = le64toh(h->wall_ns),
+				   .clock_ns = le64toh(h->clock_ns) };
+	memcpy(to->run_id, h->run_id, sizeof(to->run_id));
+	return 0;
+}
+
+static void swap_chunk_head(struct trace_chunk_head *h)
+{
+	SWAP(h->magic);
+	SWAP(h->kind);
+	SWAP(h->flags);
+	SWAP(h->number);
+	SWAP(h->count);
+	SWAP(h->raw_bytes);
+	SWAP(h->packed_bytes);
+	SWAP(h->first_ns);
+	SWAP(h->last_ns);
+	SWAP(h->packed_crc);
+	SWAP(h->crc);
+}
+
+static uint32_t chunk_head_crc(const struct trace_chunk_head *h)
+{
+	return trace_crc(h, offsetof(struct trace_chunk_head, crc));
+}
+
+void trace_put_chunk_head(struct trace_chunk_head *h)
+{
+	h->magic = TRACE_CHUNK_MAGIC;
+	swap_chunk_head(h);
+	h->crc = htole32(chunk_head_crc(h));
+}
+
+bool trace_get_chunk_head(struct trace_chunk_head *h)
+{
+	uint32_t crc = chunk_head_crc(h);
+
+	swap_chunk_head(h);
+	return h->magic == TRACE_CHUNK_MAGIC && h->crc == crc &&
+	       h->raw_bytes <= TRACE_CHUNK_RAW_MOST;
+}
 
 /* A trace is written beside what is measured: CPU counts more than bytes. */
 #define LEVEL 1
@@ -307,4 +455,144 @@ int trace_writer_finish(struct trace_writer *w, struct trace_written *written,
 		*written = w->done;
 	writer_free(w);
 	return rc;
+}
+
+struct trace_fill {
+	struct trace_writer *writer;
+	struct trace_sort *sort; /* NULL: the writer is somebody else's */
+	struct trace_filled filled;
+	uint64_t first_ns, last_ns; /* of operations */
+};
+
+void trace_fill_entry(struct trace_fill *f, enum trace_entry_kind kind, const uint64_t *number,
+		      size_t count, const char *text)
+{
+	struct trace_entry e = { .kind = kind, .text = text, .text_bytes = strlen(text) };
+
+	for (size_t i = 0; i < TRACE_NUMBERS; i++)
+		e.number[i] = i < count ? number[i] : TRACE_UNKNOWN;
+	trace_writer_entry(f->writer, &e);
+	f->filled.processes += kind == TRACE_PROCESS;
+	f->filled.mounts += kind == TRACE_MOUNT;
+}
+
+void trace_fill_fact(struct trace_fill *f, const char *key, const char *value)
+{
+	struct buf text = { 0 };
+
+	buf_addf(&text, "%s=%s", key, value);
+	trace_fill_entry(f, TRACE_FACT, NULL, 0, buf_str(&text));
+	buf_fini(&text);
+}
+
+struct trace_fill *trace_fill_over(struct trace_writer *writer)
+{
+	struct trace_fill *f = mem_zalloc(sizeof(*f));
+
+	f->writer = writer;
+	return f;
+}
+
+int trace_fill_new(struct trace_fill **out, int fd, const char *path, const char *form,
+		   struct mlgen_err *err)
+{
+	struct trace_head head = { .part = 0 };
+	struct trace_fill *f = mem_zalloc(sizeof(*f));
+	int rc;
+
+	*out = NULL;
+	/* Without it, two that are read together would only seem to be of one run. */
+	if (getrandom(head.run_id, sizeof(head.run_id), GRND_NONBLOCK) < 0)
+		memset(head.run_id, 0, sizeof(head.run_id));
+	rc = trace_writer_new(&f->writer, fd, path, &head, err);
+	if (rc < 0) {
+		mem_free(f);
+		return rc;
+	}
+	f->sort = trace_sort_new(TRACE_SORT_RUN);
+	trace_fill_fact(f, "program", "mlgen");
+	trace_fill_fact(f, "version", MLGEN_VERSION);
+	trace_fill_fact(f, "import", form);
+	*out = f;
+	return 0;
+}
+
+static uint32_t keep_id(struct trace_fill *f, uint32_t id)
+{
+	if (id > f->filled.files)
+		f->filled.files = id;
+	return id;
+}
+
+uint32_t trace_fill_name(struct trace_fill *f, const char *name, size_t bytes)
+{
+	return keep_id(f, trace_writer_name(f->writer, name, bytes));
+}
+
+/* The same of a file of which more is known: size, device, inode, generation. */
+static uint32_t trace_fill_file(struct trace_fill *f, const char *path, size_t bytes,
+				const uint64_t known[4])
+{
+	return keep_id(f, trace_writer_file(f->writer, path, bytes, known));
+}
+
+int trace_fill_add(struct trace_fill *f, const struct trace_record *r, struct mlgen_err *err)
+{
+	if (!trace_is_marker(r->op)) {
+		f->first_ns = f->filled.records ? u64_min(f->first_ns, r->start_ns) : r->start_ns;
+		f->last_ns = u64_max(f->last_ns, r->start_ns);
+	}
+	f->filled.records += !trace_is_marker(r->op);
+	f->filled.markers += trace_is_marker(r->op);
+	if (f->sort)
+		return trace_sort_add(f->sort, r, err);
+	trace_writer_record(f->writer, r);
+	return 0;
+}
+
+bool trace_fill_span(const struct trace_fill *f, uint64_t *first_ns, uint64_t *last_ns)
+{
+	*first_ns = f->first_ns;
+	*last_ns = f->last_ns;
+	return f->filled.records;
+}
+
+const struct trace_filled *trace_fill_look(const struct trace_fill *f)
+{
+	return &f->filled;
+}
+
+static int write_sorted(struct trace_fill *f, struct mlgen_err *err)
+{
+	const struct trace_record *r;
+	int rc;
+
+	while ((rc = trace_sort_next(f->sort, &r, err)) > 0)
+		trace_writer_record(f->writer, r);
+	if (rc < 0)
+		return rc;
+	rc = trace_writer_finish(f->writer, NULL, err);
+	f->writer = NULL;
+	return rc;
+}
+
+int trace_fill_finish(struct trace_fill *f, struct trace_filled *filled, struct mlgen_err *err)
+{
+	int rc = f->sort ? write_sorted(f, err) : 0;
+
+	*filled = f->filled;
+	trace_fill_abandon(f);
+	return rc;
+}
+
+void trace_fill_abandon(struct trace_fill *f)
+{
+	struct mlgen_err unused = { 0 };
+
+	if (!f)
+		return;
+	if (f->sort && f->writer)
+		trace_writer_finish(f->writer, NULL, &unused);
+	trace_sort_free(f->sort);
+	mem_free(f);
 }

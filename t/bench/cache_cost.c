@@ -16,7 +16,6 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "base/perm.h"
 #include "base/rng.h"
 #include "data/cache/cache.h"
 #include "job/job.h"

@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "hosts/hosts_inside.h"
-#include "hosts/meet.h"
+#include "hosts/hosts_internal.h"
 
 /*
  * hosts_barrier RANKS ROUNDS STEP_US: processes of this machine meet over loopback, and go through

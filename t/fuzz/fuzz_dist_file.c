@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/dist_file.h"
+#include "base/dist.h"
 
 static void check(const char *path, enum dist_unit unit, unsigned kb_base)
 {

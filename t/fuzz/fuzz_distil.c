@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "distil/distil.h"
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 /* Of the input: what all of it is, and then a record each. */
 #define HEAD_BYTES 4u

@@ -4,7 +4,7 @@
 #include "trace_rig.h"
 
 #include "import/trace/strace.h"
-#include "trace/trace_csv.h"
+#include "trace/trace.h"
 
 /* As from a pipe. */
 static int take(struct importing *m, const uint8_t *data, size_t size, struct mlgen_err *err)

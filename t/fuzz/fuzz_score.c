@@ -6,7 +6,7 @@
 
 #include "report/document/document.h"
 #include "score/score.h"
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 /* Of the input, a record. */
 #define PIECE_BYTES 16u

@@ -7,8 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "trace/trace_chunk.h"
-#include "trace/trace_reader.h"
+#include "trace/trace.h"
 
 /* A chunk takes so much of the input, of which the first bytes say what it is to be. */
 #define PIECE_BYTES 300u

@@ -3,7 +3,7 @@
  * again. */
 #include "trace_rig.h"
 
-#include "trace/trace_iolog.h"
+#include "trace/trace.h"
 
 static int take(struct trace_input *in, struct trace_fill *to, struct mlgen_err *err)
 {

@@ -6,7 +6,7 @@
 #include "trace_rig.h"
 
 #include "import/trace/importer.h"
-#include "trace/trace_csv.h"
+#include "trace/trace.h"
 
 typedef int (*rig_log)(struct importing *m, struct mlgen_err *err);
 

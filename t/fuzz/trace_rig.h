@@ -9,9 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "trace/trace_fill.h"
-#include "trace/trace_input.h"
-#include "trace/trace_ordered.h"
+#include "trace/trace.h"
 
 typedef int (*rig_read)(struct trace_input *in, struct trace_fill *to, struct mlgen_err *err);
 typedef void (*rig_write)(struct trace_ordered *o, FILE *to);

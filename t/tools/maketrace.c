@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 /*
  *	maketrace FILE <LIST

@@ -9,8 +9,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "trace/trace_reader.h"
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 /*
  *	striptrace [--threads] FROM... TO

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "trace/trace_reader.h"
+#include "trace/trace.h"
 
 struct names {
 	char **list; /* by id */

@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "describe/describe.h"
 #include "temp.h"
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 #define US UINT64_C(1000)
 

@@ -13,7 +13,7 @@
 #include "distil/distil_inside.h"
 #include "distil/visiting.h"
 #include "temp.h"
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 struct distil_rig {
 	struct distil d;

@@ -6,8 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "hosts/hosts_inside.h"
-#include "hosts/meet.h"
+#include "hosts/hosts_internal.h"
 
 #define RANKS 4
 

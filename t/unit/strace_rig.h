@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "import/trace/strace.h"
-#include "trace/trace_csv.h"
+#include "trace/trace.h"
 
 static struct mlgen_err err;
 static struct importing m;

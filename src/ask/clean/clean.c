@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 #include "ask/ask.h"
-#include "base/below.h"
-#include "base/filekind.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"

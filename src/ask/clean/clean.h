@@ -17,7 +17,7 @@
 
 #include <mlgen/err.h>
 
-#include "base/process.h"
+#include "base/thread.h"
 #include "data/file/file.h"
 #include "run/make/make.h"
 
@@ -25,7 +25,7 @@
 
 /*
  * Nothing is kept of a file that was passed: what owns it, a dataset or one checkpoint, is known
- * from the manifest of the folder, and judges it by its name. Folders are held (below.h) one below
+ * from the manifest of the folder, and judges it by its name. Folders are held (files.h) one below
  * the other; no symbolic link is followed, and no other filesystem entered.
  */
 struct clean {

@@ -11,11 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/below.h"
-#include "base/compare.h"
-#include "base/jsonfile.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "data/state/state.h"
 
 /* The manifest of one is in memory while it is looked at. */

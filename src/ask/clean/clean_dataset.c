@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/jsonfile.h"
+#include "base/files.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "data/dataset/dataset.h"

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/compare.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "job/job.h"
 
 #define MLPERF_SPREAD 5 /* percent, within which they are repeated */

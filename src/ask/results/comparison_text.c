@@ -6,13 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/jsonfile.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/printable.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "base/wrap.h"
 
 /* ---- a line for each option and figure ---- */
 

@@ -12,7 +12,6 @@
 
 #include "ask/ask.h"
 #include "base/buf.h"
-#include "base/compare.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/util.h"

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/wrap.h"
+#include "base/printable.h"
 #include "report/document/document.h"
 #include "report/html/html.h"
 #include "report/plan/plan.h"

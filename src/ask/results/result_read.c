@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "data/file/file.h"
 #include "field/fields.h"
-#include "field/unknown.h"
 #include "report/metrics/metrics.h"
 #include "report/plan/plan.h"
 #include "run/result/result.h"

@@ -24,7 +24,7 @@
 
 #include "ask/ask.h"
 #include "base/vec.h"
-#include "field/field_path.h"
+#include "field/fields.h"
 #include "hosts/hosts.h"
 #include "job/job.h"
 #include "report/document/document.h"

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
-#include "base/fnv.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/printable.h"
 #include "base/util.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "ask/ask.h"
-#include "base/jsonfile.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"

@@ -14,10 +14,10 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/signals.h"
+#include "base/thread.h"
 #include "base/util.h"
+#include "io/host.h"
 #include "io/pagecache.h"
-#include "io/sysfile.h"
 #include "report/text/text.h"
 
 /* ---- files for it ---- */

@@ -12,7 +12,7 @@
 #include "ask/results/results.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/signals.h"
+#include "base/thread.h"
 #include "job/job.h"
 #include "report/text/text.h"
 #include "run/result/result.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "ask/results/results.h"
+#include "base/printable.h"
 #include "base/units.h"
-#include "base/wrap.h"
 #include "job/job.h"
 #include "report/text/text.h"
 

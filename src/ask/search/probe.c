@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/signals.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "report/live/live.h"
 #include "report/text/text.h"

@@ -12,11 +12,11 @@
 #include "ask/ask.h"
 #include "ask/results/results.h"
 #include "base/buf.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/signals.h"
+#include "base/thread.h"
 #include "base/units.h"
-#include "base/unnamed.h"
 #include "describe/describe.h"
 #include "distil/distil.h"
 #include "field/fields.h"
@@ -24,10 +24,10 @@
 #include "report/document/document.h"
 #include "report/text/text.h"
 #include "score/score.h"
-#include "trace/trace_reader.h"
+#include "trace/trace.h"
 
 /*
- * Its trace is a file without a name in TMPDIR (base/unnamed.h), so that it is gone with the
+ * Its trace is a file without a name in TMPDIR (base/files.h), so that it is gone with the
  * descriptor, however the program ends.
  */
 struct score_candidate {

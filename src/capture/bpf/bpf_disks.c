@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/sysfile.h"
+#include "io/host.h"
 
 #define DEEP 4 /* of stacked devices */
 

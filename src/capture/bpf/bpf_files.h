@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "capture/bpf/bpf_events.h"
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 /*
  * Programs open, rename and reuse: a file is its inode, and has the name under which it was first

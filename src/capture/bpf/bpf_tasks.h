@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 /* Grows with the processes that run at a time, not with all that ever did. */
 struct bpf_tasks;

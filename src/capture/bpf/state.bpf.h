@@ -9,7 +9,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "capture/bpf/bpf_events.h"
-#include "trace/trace.h"
+#include "trace/record.h"
 
 const volatile struct capture_settings settings SEC(".rodata.settings");
 struct capture_shared shared SEC(".data.shared");

@@ -9,7 +9,7 @@
 
 #include "data/file/file.h"
 #include "data/scan/scan.h"
-#include "hosts/relay.h"
+#include "hosts/hosts.h"
 #include "job/job.h"
 
 /*
@@ -116,7 +116,7 @@ int manifest_write(const struct dataset *ds, bool complete, struct mlgen_err *er
  */
 int manifest_describe(const char *directory, struct dataset *ds, struct mlgen_err *err);
 
-/* Both in a directory that is held (below.h), and through no link of the manifest's name. */
+/* Both in a directory that is held (files.h), and through no link of the manifest's name. */
 int manifest_describe_at(int dir_fd, const char *directory, struct dataset *ds,
 			 struct mlgen_err *err);
 int manifest_write_at(int dir_fd, const struct dataset *ds, bool complete, struct mlgen_err *err);

@@ -17,7 +17,7 @@
 #include "data/plans/plans.h"
 #include "data/scan/scan.h"
 #include "job/job.h"
-#include "stat/moments.h"
+#include "stat/hist.h"
 
 /* ---- a dataset that scale= made for fewer accelerators ---- */
 

@@ -13,11 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/below.h"
 #include "base/buf.h"
-#include "base/dirs.h"
-#include "base/filekind.h"
-#include "base/jsonfile.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/file/file.h"
@@ -217,7 +214,7 @@ int manifest_load(const char *directory, struct manifest *m, struct mlgen_err *e
 	return manifest_file_load(AT_FDCWD, path, 0, path, m, err);
 }
 
-/* The same in a directory that is held (below.h), and through no link of the manifest's name;
+/* The same in a directory that is held (files.h), and through no link of the manifest's name;
  * `directory` is for messages. */
 static int manifest_load_at(int dir_fd, const char *directory, struct manifest *m,
 			    struct mlgen_err *err)

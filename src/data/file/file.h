@@ -16,7 +16,7 @@
 #include "base/dist.h"
 #include "data/scan/scan.h"
 #include "job/job.h"
-#include "stat/sizes.h"
+#include "stat/opstat.h"
 
 /*
  * What a data set is, as far as those need to know who read it. Everything is a pure function of
@@ -552,7 +552,7 @@ int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
 int found_new_listed(struct found **out, struct scan *scan, struct mlgen_err *err);
 void found_free(struct found *f); /* NULL is fine */
 
-/* What one process of a job has found, for the others (hosts/relay.h): as it was before
+/* What one process of a job has found, for the others (hosts/hosts.h): as it was before
  * format->found_init. `beside` as of namefile_open. 0 or -errno with err. */
 struct relay;
 int found_give(const struct found *f, struct relay *to, struct mlgen_err *err);

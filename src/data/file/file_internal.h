@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "base/replace.h"
+#include "base/files.h"
 #include "data/file/file.h"
 #include "data/scan/scan.h"
 

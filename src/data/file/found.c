@@ -10,16 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/bisect.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/signals.h"
 #include "base/thread.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "data/scan/scan.h"
-#include "hosts/relay.h"
+#include "hosts/hosts.h"
 
 #define WHERE_NONE UINT64_MAX /* it could not be looked into */
 

@@ -11,11 +11,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/filekind.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
-#include "base/unnamed.h"
 #include "base/util.h"
 #include "config.h"
 #include "job/job.h"

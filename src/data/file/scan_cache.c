@@ -9,9 +9,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "base/writeall.h"
 
 #define SCAN_CACHE_KEY_BYTES 65536u
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/bom.h"
+#include "base/files.h"
 #include "base/util.h"
 #include "data/file/file.h"
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/signals.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "data/file/file.h"
 

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/bisect.h"
 #include "base/util.h"
 #include "data/file/file.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/signals.h"
+#include "base/thread.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "data/file/file.h"
@@ -64,12 +64,12 @@ static int tar_pass_sparse_headers(struct tar_walk *w, bool has_more, uint64_t *
 }
 
 /* A count of pieces, then two numbers a piece, a line each. */
-struct map {
+struct block_map {
 	uint64_t pieces, lines; /* of them; that are still to come */
 	bool has_pieces;
 };
 
-static bool take_byte(struct map *m, uint8_t c)
+static bool take_byte(struct block_map *m, uint8_t c)
 {
 	if (c == '\n') {
 		m->lines = m->has_pieces ? m->lines - 1 : 2 * m->pieces;
@@ -84,7 +84,7 @@ static bool take_byte(struct map *m, uint8_t c)
 /* The map that pax format 1.0 begins the member with, of which w->size loses as much. */
 static int tar_pass_sparse_map(struct tar_walk *w, uint64_t *data)
 {
-	struct map m = { .lines = 1 };
+	struct block_map m = { .lines = 1 };
 
 	while (m.lines) {
 		const uint8_t *block;

@@ -8,10 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/compare.h"
+#include "base/dist.h"
 #include "base/mem.h"
-#include "base/perm.h"
-#include "base/quantile.h"
 #include "base/rng.h"
 #include "base/util.h"
 

@@ -8,7 +8,7 @@
 #include <mlgen/err.h>
 
 #include "base/dist.h"
-#include "base/perm.h"
+#include "base/rng.h"
 #include "data/file/file.h"
 #include "job/job.h"
 

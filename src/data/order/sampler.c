@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/bisect.h"
 #include "base/rng.h"
 #include "base/util.h"
 

@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/perm.h"
 #include "base/rng.h"
 #include "base/units.h"
 #include "base/util.h"

@@ -5,7 +5,6 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "base/perm.h"
 #include "base/rng.h"
 
 /* Strips of at most so many of the largest. */

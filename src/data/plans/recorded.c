@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/printable.h"
 #include "base/rng.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "base/wordlines.h"
 #include "data/file/file.h"
 
 #define RECORDED_BYTES_MAX 2147479552u /* the kernel moves no more in a call */

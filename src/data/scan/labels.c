@@ -11,15 +11,13 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "base/bisect.h"
-#include "base/compare.h"
-#include "base/fnv.h"
+#include "base/map.h"
 #include "base/mem.h"
-#include "base/signals.h"
+#include "base/thread.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "hosts/relay.h"
+#include "hosts/hosts.h"
 
 /* Number of files that show whether there are folders of images and labels. */
 #define USUAL_SAMPLES 64u

@@ -10,10 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/mem.h"
-#include "base/unnamed.h"
 #include "base/util.h"
-#include "base/writeall.h"
 
 /* ---- a file without a name that holds the names of others ---- */
 

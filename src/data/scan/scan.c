@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "hosts/relay.h"
+#include "hosts/hosts.h"
 
 /* ---- what a scan leaves out: named, counted, and a reason to refuse or not ---- */
 

@@ -80,7 +80,7 @@ struct scan_request {
 int scan_new(struct scan **out, const struct scan_request *req, struct mlgen_err *err);
 void scan_free(struct scan *s); /* NULL is fine */
 
-/* What one process of a job has listed, for the others (hosts/relay.h), which then have the same
+/* What one process of a job has listed, for the others (hosts/hosts.h), which then have the same
  * files in the same order, and tell nothing of them. `beside` as of namefile_open. 0 or -errno with
  * err. */
 struct relay;
@@ -195,7 +195,7 @@ uint64_t labels_count(const struct labels *l, uint64_t files);
  * Any thread. */
 int labels_path(const struct labels *l, uint64_t file, const char *path, char *out, size_t size);
 
-/* One process of a job gives what it has found to the others (hosts/relay.h). */
+/* One process of a job gives what it has found to the others (hosts/hosts.h). */
 int labels_give(const struct labels *l, struct relay *to, struct mlgen_err *err);
 int labels_take(struct labels **out, struct relay *from, struct mlgen_err *err);
 
@@ -210,7 +210,7 @@ struct namefile {
 	char *buffer; /* while it is written */
 };
 
-/* In the folder of base/unnamed.h. 0 or -errno with err. */
+/* In the folder of base/files.h. 0 or -errno with err. */
 int namefile_open(struct namefile *f, const char *beside, struct mlgen_err *err);
 void namefile_close(struct namefile *f); /* takes one that failed to open */
 

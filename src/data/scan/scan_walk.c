@@ -11,9 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/compare.h"
 #include "base/mem.h"
-#include "base/signals.h"
+#include "base/thread.h"
 #include "base/util.h"
 
 /* ---- what links led to, so that a scan follows each way once ---- */

@@ -12,12 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/below.h"
-#include "base/dirs.h"
-#include "base/jsonfile.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "io/noroom.h"
+#include "io/mount.h"
 
 /* ---- names, given and recognised ---- */
 

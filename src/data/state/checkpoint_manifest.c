@@ -14,8 +14,7 @@
 #include <zlib.h>
 
 #include "base/buf.h"
-#include "base/filekind.h"
-#include "base/jsonfile.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"

@@ -12,12 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/below.h"
 #include "base/buf.h"
-#include "base/compare.h"
-#include "base/dirs.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "io/mount.h"
 
 /* Of numbers and steps: what a manifest, which is JSON, can hold. */

@@ -16,11 +16,11 @@
 /* ---- checksums of what is put together, from those of its parts ---- */
 
 /* A linear function of 32 bits: what each bit becomes. */
-struct map {
+struct linear {
 	uint32_t of[32];
 };
 
-static uint32_t apply(const struct map *m, uint32_t v)
+static uint32_t apply(const struct linear *m, uint32_t v)
 {
 	uint32_t sum = 0;
 
@@ -31,9 +31,9 @@ static uint32_t apply(const struct map *m, uint32_t v)
 }
 
 /* First `a`, then `b`. */
-static struct map both(const struct map *a, const struct map *b)
+static struct linear both(const struct linear *a, const struct linear *b)
 {
-	struct map m;
+	struct linear m;
 
 	for (unsigned i = 0; i < 32; i++)
 		m.of[i] = apply(b, a->of[i]);
@@ -41,18 +41,18 @@ static struct map both(const struct map *a, const struct map *b)
 }
 
 /* One bit of zeros behind it; the polynomial's highest power is the lowest bit. */
-static struct map past_bit(uint32_t polynomial)
+static struct linear past_bit(uint32_t polynomial)
 {
-	struct map m = { .of = { [0] = polynomial } };
+	struct linear m = { .of = { [0] = polynomial } };
 
 	for (unsigned i = 1; i < 32; i++)
 		m.of[i] = 1u << (i - 1);
 	return m;
 }
 
-static struct map past_bytes(uint32_t polynomial, uint64_t bytes)
+static struct linear past_bytes(uint32_t polynomial, uint64_t bytes)
 {
-	struct map power = past_bit(polynomial), m;
+	struct linear power = past_bit(polynomial), m;
 
 	for (unsigned i = 0; i < 32; i++)
 		m.of[i] = 1u << i;
@@ -68,7 +68,7 @@ static struct map past_bytes(uint32_t polynomial, uint64_t bytes)
 
 void crcjoin_init(struct crcjoin *j, uint32_t polynomial, uint64_t bytes)
 {
-	struct map m = past_bytes(polynomial, bytes);
+	struct linear m = past_bytes(polynomial, bytes);
 
 	for (unsigned byte = 0; byte < 4; byte++)
 		for (uint32_t v = 0; v < 256; v++)

@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/compare.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "base/vec.h"
-#include "base/wordlines.h"
 #include "job/job.h"
 
 /* ---- the tensors of a tensor_sizes file ---- */

@@ -12,8 +12,8 @@
 
 #include <mlgen/err.h>
 
-#include "base/process.h"
-#include "base/ranges.h"
+#include "base/map.h"
+#include "base/thread.h"
 #include "job/job.h"
 
 /*
@@ -309,7 +309,7 @@ bool shard_check(const struct shard *f, struct shard_piece *p, uint64_t off, con
  * layout gives such names.
  *
  * Symbolic links that lead to DIRECTORY are the user's. Below it all that is made or removed goes
- * by descriptors that are held (below.h), through no link; what is restored is read through links.
+ * by descriptors that are held (files.h), through no link; what is restored is read through links.
  *
  * A whole one is replaced by another one that is whole: that is .part until its manifest says so,
  * the old one is renamed to .old, the new one takes its name, the old one is deleted. Killed
@@ -411,7 +411,7 @@ int checkpoint_path(const struct checkpoints *c, const struct checkpoint *k, con
 
 /*
  * Several runs may save into one directory, from several hosts: all is left alone unless its writer
- * is proven to be gone (process.h); but what is complete and says nothing of its writer. Of a
+ * is proven to be gone (thread.h); but what is complete and says nothing of its writer. Of a
  * complete one it is so, too, if it has other ranks of our state.
  * How it is said: "is that of pid 77 on host a, which began it 5 s ago and ...".
  */
@@ -481,7 +481,7 @@ bool checkpoint_drop_bare(const struct checkpoints *c, const struct checkpoint *
 /* ---- The JSON document in a checkpoint's directory: read, compare, replace ---- */
 
 /*
- * `folder_fd` is the checkpoint's own (below.h). Nothing is kept between calls: a manifest is a few
+ * `folder_fd` is the checkpoint's own (files.h). Nothing is kept between calls: a manifest is a few
  * KiB, and is read when something is asked of it. What is only read is read through links; what is
  * to be changed or deleted is not.
  */

@@ -8,10 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "base/writeall.h"
 #include "field/fields.h"
 #include "import/dlio/dlio_job.h"
 #include "job/job.h"

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "ask/mlperf/mlperf.h"
-#include "base/jsonfile.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "job/job.h"
@@ -151,7 +151,8 @@ static void add_host(json_t *o, const struct host *host)
 {
 	struct utsname uts;
 
-	json_object_set_new(o, "host_memory_GB", list_of(real((double)host->memory_bytes / GIB)));
+	json_object_set_new(o, "host_memory_GB",
+			    list_of(real((double)host->memory_bytes / BYTES_PER_GIB)));
 	json_object_set_new(o, "host_cpu_count",
 			    list_of(json_integer((json_int_t)host->cpus_online)));
 	if (uname(&uts) == 0)
@@ -171,7 +172,7 @@ static void add_dataset(json_t *o, const struct job_result *r, const struct host
 	set_count(o, "num_files_train", ds ? ds->files : 0);
 	set_count(o, "num_files_eval", r ? r->job->eval_files : 0);
 	set_count(o, "num_samples_per_file", ds ? ds->samples_per_file : 1);
-	set_real(o, "data_size_per_host_GB", bytes / GIB);
+	set_real(o, "data_size_per_host_GB", bytes / BYTES_PER_GIB);
 	json_object_set_new(o, "potential_caching",
 			    list_of(json_integer((double)host->memory_bytes > bytes)));
 }
@@ -206,7 +207,7 @@ static size_t add_training(json_t *metric, const struct subject *s)
 	const struct job_result *r = s->training;
 	const struct mlperf_epoch *epochs = r->ml.mlperf_epochs.items;
 	struct values au = values_new(), rate = values_new();
-	double mb = dist_mean(&r->dataset->sample_size) / MIB;
+	double mb = dist_mean(&r->dataset->sample_size) / BYTES_PER_MIB;
 
 	for (size_t i = 0; i < r->ml.mlperf_epochs.count; i++) {
 		values_add(&au, epochs[i].au_percent);
@@ -224,7 +225,7 @@ static size_t add_training(json_t *metric, const struct subject *s)
 /* All evaluations are one figure here. */
 static void add_eval(json_t *metric, const struct job_result *r)
 {
-	double mb = dist_mean(&r->dataset->sample_size) / MIB;
+	double mb = dist_mean(&r->dataset->sample_size) / BYTES_PER_MIB;
 	double rate = r->ml.eval.samples_per_sec;
 
 	if (!r->job->eval_files)
@@ -242,14 +243,14 @@ static void add_checkpoints(json_t *metric, const char *const keys[4],
 
 	for (size_t i = 0; i < c->items.count; i++)
 		if (items[i].complete) {
-			values_add(&rate, items[i].bytes_per_sec / GIB);
+			values_add(&rate, items[i].bytes_per_sec / BYTES_PER_GIB);
 			values_add(&seconds, items[i].seconds);
 		}
 	set_real(metric, keys[0], values_mean(&rate));
 	set_real(metric, keys[1], values_stdev(&rate));
 	set_real(metric, keys[2], values_mean(&seconds));
 	set_real(metric, keys[3], values_stdev(&seconds));
-	set_real(metric, "checkpoint_size_GB", (double)c->bytes_per_checkpoint / GIB);
+	set_real(metric, "checkpoint_size_GB", (double)c->bytes_per_checkpoint / BYTES_PER_GIB);
 	json_decref(rate.list);
 	json_decref(seconds.list);
 }

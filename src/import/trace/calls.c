@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "import/trace/fdtable.h"

@@ -15,8 +15,7 @@
 #include "base/vec.h"
 #include "import/trace/calls.h"
 #include "import/trace/json_objects.h"
-#include "trace/trace_fill.h"
-#include "trace/trace_names.h"
+#include "trace/trace.h"
 
 /* ---- files that events name by a hash, which another event explains ---- */
 

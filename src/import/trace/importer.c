@@ -11,8 +11,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "job/job.h"
-#include "trace/trace_csv.h"
-#include "trace/trace_iolog.h"
+#include "trace/trace.h"
 
 /* ---- csv and fio-iolog, which mlgen writes, too, and of which all lines count ---- */
 

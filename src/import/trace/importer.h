@@ -9,8 +9,7 @@
 #include <mlgen/err.h>
 
 #include "base/buf.h"
-#include "trace/trace_fill.h"
-#include "trace/trace_input.h"
+#include "trace/trace.h"
 
 /* What was met on the way. A zeroed one has met nothing. */
 struct import_tally {

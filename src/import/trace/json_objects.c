@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "trace/trace_number.h"
+#include "trace/trace_internal.h"
 
 /* ---- where it begins and ends ---- */
 

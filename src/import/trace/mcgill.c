@@ -14,10 +14,7 @@
 #include "base/util.h"
 #include "base/vec.h"
 #include "import/trace/mcgill_line.h"
-#include "trace/trace.h"
-#include "trace/trace_input.h"
-#include "trace/trace_names.h"
-#include "trace/trace_number.h"
+#include "trace/trace_internal.h"
 
 /* ---- the files of one recording by McGill's scripts, in the order in which they are read ---- */
 

@@ -8,7 +8,6 @@
 #include "import/trace/strace_line.h"
 #include "import/trace/strace_tasks.h"
 #include "trace/trace.h"
-#include "trace/trace_names.h"
 
 /* A file of lines, or the pipe. */
 struct strace_source {

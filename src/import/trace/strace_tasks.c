@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "base/bisect.h"
 #include "base/mem.h"
+#include "base/util.h"
 #include "trace/trace.h"
 
 enum { PLACES = 256, TEXT_KEPT = 16 << 10 };

@@ -6,9 +6,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
-#include "trace/trace_csv.h"
-#include "trace/trace_iolog.h"
-#include "trace/trace_ordered.h"
+#include "trace/trace.h"
 
 /* What is missing of a trace is missing of its other form. False: the files themselves are not
  * whole. */

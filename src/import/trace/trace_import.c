@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/files.h"
 #include "base/log.h"
-#include "base/replace.h"
-#include "base/signals.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "import/trace/importer.h"
 #include "report/output/output.h"

@@ -19,7 +19,6 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "field/fields.h"
-#include "field/merge_rules.h"
 #include "job/job.h"
 #include "report/output/output.h"
 #include "report/plan/plan.h"
@@ -89,7 +88,7 @@ struct json_reader {
 
 /*
  * Fill a struct by the table that it was written by. A key that is null or missing (an older
- * program wrote the document) is not known (field/unknown.h). Keys that no row has are passed over.
+ * program wrote the document) is not known (field/fields.h). Keys that no row has are passed over.
  * Latencies without values are NULL; all others are whole: count and buckets, least and largest are
  * those that were counted, sums are as exact as the mean in the document. `path` is where `o`
  * stands. 0, or -EINVAL with err where a value is of another type than its row.

@@ -17,12 +17,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/dirs.h"
-#include "base/jsonfile.h"
+#include "base/files.h"
 #include "base/mem.h"
-#include "base/replace.h"
 #include "base/util.h"
-#include "base/writeall.h"
 #include "report/metrics/metrics.h"
 #include "report/plan/plan.h"
 #include "stat/hist.h"

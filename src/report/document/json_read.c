@@ -14,7 +14,7 @@
 #include "base/printable.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "field/unknown.h"
+#include "field/fields.h"
 #include "stat/hist.h"
 #include "stat/metric.h"
 

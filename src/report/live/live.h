@@ -116,7 +116,7 @@ struct watch_shows {
 };
 
 /*
- * Run to the end on a thread of its own. The first SIGINT, SIGTERM or SIGHUP (signals.h), be it of
+ * Run to the end on a thread of its own. The first SIGINT, SIGTERM or SIGHUP (thread.h), be it of
  * before, ends the run: no call is begun and no sleep goes on, and who is still inside a call a
  * second later, or sooner after a second signal, is named and left behind: then *abandoned is set,
  * and the caller reports and exits without freeing what those threads may still touch. SIGUSR1

@@ -8,9 +8,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "base/writeall.h"
 
 #define LOOKS TRACK_LOOKS
 #define LOOK_NS NS_PER_S

@@ -15,8 +15,8 @@
 
 char *status_figure_rate(char *out, double bytes_per_sec)
 {
-	bool is_gib = bytes_per_sec >= GIB;
-	double v = bytes_per_sec / (is_gib ? GIB : MIB);
+	bool is_gib = bytes_per_sec >= BYTES_PER_GIB;
+	double v = bytes_per_sec / (is_gib ? BYTES_PER_GIB : BYTES_PER_MIB);
 	int decimals = v < 9.995 ? 2 : v < 99.95 ? 1 : 0;
 
 	snprintf(out, UNITS_TEXT_BYTES, "%.*f %s", decimals, v, is_gib ? "GiB/s" : "MiB/s");

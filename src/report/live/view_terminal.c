@@ -15,9 +15,9 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "base/writeall.h"
 #include "config.h"
 
 /* They kill, and nobody here waits for them. */

@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/signals.h"
 #include "base/thread.h"
 #include "base/util.h"
 #include "report/document/document.h"

@@ -94,7 +94,7 @@ struct metrics_sync {
 	struct hist *lat_ns;
 };
 
-/* Requests of a class of a power of two (stat/sizes.h). */
+/* Requests of a class of a power of two (stat/opstat.h). */
 struct metrics_size {
 	const char *operation;
 	uint64_t largest_bytes, count;

@@ -11,12 +11,11 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/printable.h"
-#include "base/signals.h"
-#include "base/writeall.h"
-#include "trace/trace_iolog.h"
-#include "trace/trace_reader.h"
+#include "base/thread.h"
+#include "trace/trace.h"
 
 /* Bytes read of a file. A page names its program after some lines only. */
 #define FIRST_BYTES 1024

@@ -15,7 +15,7 @@
 
 #include <mlgen/err.h>
 
-#include "base/replace.h"
+#include "base/files.h"
 
 /* ---- the place that an option names for an output, looked at before it is written ---- */
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/firstlook.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/util.h"
 

@@ -25,7 +25,7 @@
 #include "run/result/result.h"
 #include "run/slot/slot.h"
 #include "stat/metric.h"
-#include "stat/sizes.h"
+#include "stat/opstat.h"
 
 /* ---- what a dry run computes and prints ---- */
 
@@ -158,9 +158,9 @@ struct plan_input {
 };
 
 /*
- * Ask what a run would ask (run/run_internal.h), then compute; touches nothing: reads manifests, or looks
- * at the files of a plain job, and asks for sizes, space and limits. 0, or -EINVAL with err for a
- * job that cannot be planned.
+ * Ask what a run would ask (run/run_internal.h), then compute; touches nothing: reads manifests, or
+ * looks at the files of a plain job, and asks for sizes, space and limits. 0, or -EINVAL with err
+ * for a job that cannot be planned.
  */
 int plan_make(struct plan_report *p, struct job *job, const struct host *host,
 	      const struct settings *set, struct mlgen_err *err);

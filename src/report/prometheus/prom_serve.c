@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/count.h"
 #include "base/mem.h"
+#include "base/util.h"
 #include "config.h"
 
 #define LOOPBACK "127.0.0.1"
@@ -157,9 +157,7 @@ int prom_address_listen(const char *given, char at[PROM_ADDRESS_BYTES], struct m
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
-#include "base/library.h"
 #include "base/thread.h"
-#include "base/util.h"
 
 #define CONNECTIONS 8u
 #define SILENT_SECONDS 5u

@@ -6,14 +6,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/replace.h"
-#include "base/signals.h"
 #include "base/thread.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "base/writeall.h"
 
 #define LINGER_LOOK_NS (NS_PER_S / 20)
 

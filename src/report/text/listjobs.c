@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bom.h"
 #include "base/buf.h"
-#include "base/compare.h"
-#include "base/filekind.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/printable.h"
+#include "base/util.h"
 #include "base/vec.h"
 #include "io/host.h"
 #include "job/job.h"

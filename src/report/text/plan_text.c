@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/printable.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "base/wrap.h"
 #include "report/metrics/metrics.h"
 #include "report/plan/plan.h"
 

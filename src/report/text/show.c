@@ -56,9 +56,9 @@ static void round_shares(const struct part *parts, unsigned n, struct show_share
 
 struct rate_unit show_rate_unit(double bytes_per_sec)
 {
-	if (bytes_per_sec >= GIB)
-		return (struct rate_unit){ "GiB/s", GIB };
-	return (struct rate_unit){ "MiB/s", MIB };
+	if (bytes_per_sec >= BYTES_PER_GIB)
+		return (struct rate_unit){ "GiB/s", BYTES_PER_GIB };
+	return (struct rate_unit){ "MiB/s", BYTES_PER_MIB };
 }
 
 struct rate_unit show_report_unit(const struct ml_result *ml)
@@ -69,7 +69,7 @@ struct rate_unit show_report_unit(const struct ml_result *ml)
 
 int show_rate_decimals(const struct rate_unit *u, double largest)
 {
-	int most = u->bytes > MIB ? 2 : largest < 9.95 ? 2 : 1;
+	int most = u->bytes > BYTES_PER_MIB ? 2 : largest < 9.95 ? 2 : 1;
 
 	if (!(largest > 0))
 		return 0;

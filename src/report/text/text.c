@@ -9,7 +9,6 @@
 
 #include "base/printable.h"
 #include "base/units.h"
-#include "base/wrap.h"
 #include "config.h"
 #include "io/engines.h"
 #include "report/metrics/metrics.h"

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "base/util.h"
-#include "base/wrap.h"
 #include "report/plan/plan.h"
 
 /* "Slowest" is named from twice the median on. */

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "base/util.h"
-#include "base/wrap.h"
 
 #define NS_PER_MS 1e6
 

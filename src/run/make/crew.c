@@ -14,19 +14,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/below.h"
-#include "base/count.h"
-#include "base/dirs.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "field/fields.h"
 #include "io/engines.h"
-#include "io/fstab.h"
 #include "io/host.h"
 #include "io/mount.h"
-#include "io/noroom.h"
 
 /* ---- crews ---- */
 

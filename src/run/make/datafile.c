@@ -12,12 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/below.h"
-#include "base/filekind.h"
+#include "base/files.h"
 #include "data/dataset/dataset.h"
 #include "data/file/file.h"
 #include "io/engines.h"
-#include "io/noroom.h"
+#include "io/mount.h"
 #include "io/pagecache.h"
 
 /* So many files are asked for, evenly spread, unless all are. */

@@ -24,7 +24,6 @@
 #include <mlgen/err.h>
 
 #include "base/clock.h"
-#include "base/stop.h"
 #include "data/file/file.h"
 #include "hosts/hosts.h"
 #include "io/io.h"
@@ -70,7 +69,7 @@ struct crew_worker {
 	void *owner; /* the task's */
 	struct io *io;
 	struct opstat stat;
-	/* For the task to use; the folder that it holds (below.h; -1 = none) is closed behind
+	/* For the task to use; the folder that it holds (files.h; -1 = none) is closed behind
 	 * it. */
 	char path[PATH_MAX], part[PATH_MAX], folder[PATH_MAX];
 	int folder_fd;
@@ -243,7 +242,7 @@ int newdir_check(const struct job *j, const char *option, const char *path, stru
 /* ---- a dataset's directory while files in it are made and removed ---- */
 
 /*
- * The directory is held (below.h) from before the workers start until they are done; a worker holds
+ * The directory is held (files.h) from before the workers start until they are done; a worker holds
  * the folder that it is at, and goes to the next one below the directory, through no symbolic link.
  */
 struct datadir {
@@ -344,8 +343,8 @@ int dataremove_all(const struct crew_config *crew, const struct datadir *dir, bo
  * process, however that ends. */
 struct dirlock {
 	bool is_held;
-	int dir_fd, fd; /* the directory (below.h), the file */
-	uid_t maker;    /* of files that are made there (below.h) */
+	int dir_fd, fd; /* the directory (files.h), the file */
+	uid_t maker;    /* of files that are made there (files.h) */
 };
 
 /* 0, -EBUSY when another mlgen is at work there, or another -errno. */
@@ -443,8 +442,9 @@ struct prepare_need {
 };
 
 /*
- * What is refused before the first file is written: rows, as those of run_internal.h, that a run asks when
- * it has looked at what is there, and a dry run, too. With nothing missing all of them hold.
+ * What is refused before the first file is written: rows, as those of run_internal.h, that a run
+ * asks when it has looked at what is there, and a dry run, too. With nothing missing all of them
+ * hold.
  */
 struct prepare_rule {
 	const char *name; /* NULL = the end of them */

@@ -10,10 +10,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/below.h"
-#include "base/perm.h"
+#include "base/files.h"
+#include "base/rng.h"
 #include "base/util.h"
-#include "io/noroom.h"
+#include "io/mount.h"
 #include "io/pagecache.h"
 
 /* ---- the lock of a directory ---- */

@@ -15,14 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/dirs.h"
-#include "base/filekind.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "io/engines.h"
 #include "io/mount.h"
-#include "io/noroom.h"
 #include "io/pagecache.h"
 
 struct prepare_cache {

@@ -265,7 +265,7 @@ static void take_file(struct reader *r, struct task *t)
 
 	t->part = 0;
 	t->file = (struct mlgen_file){ .path = t->path, .fd = -1 };
-	t->file.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK; /* see filekind.h */
+	t->file.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK; /* see files.h */
 	if (t->config->direct)
 		t->file.flags |= O_DIRECT;
 	n = dataset_path(t->config->dataset, t->public.extent.file, t->path, sizeof(t->path));

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/filekind.h"
+#include "base/files.h"
 #include "base/mem.h"
-#include "io/meta.h"
+#include "io/io.h"
 #include "job/job.h"
 
 /* ---- memory that is new to every read ---- */

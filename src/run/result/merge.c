@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "field/merge_rules.h"
+#include "field/fields.h"
 #include "job/job.h"
 
 /* Jobs of which each read from another source: there is no one window for what these delivered, but

@@ -38,7 +38,8 @@ static double per_gib_f64(const struct merging *m, double a, double b)
 
 	(void)a;
 	(void)b;
-	return bytes > 0 ? (x->energy.joules + y->energy.joules) / (bytes / GIB) : (double)NAN;
+	return bytes > 0 ? (x->energy.joules + y->energy.joules) / (bytes / BYTES_PER_GIB)
+			 : (double)NAN;
 }
 
 static double per_sample_f64(const struct merging *m, double a, double b)

@@ -191,7 +191,7 @@ void marks_energy(struct energy_result *e, const struct marks *m, uint64_t bytes
 	e->joules = e->package_joules;
 	if (!isnan(e->dram_joules))
 		e->joules += e->dram_joules;
-	e->joules_per_gib = joules_per(e->joules, (double)bytes / GIB);
+	e->joules_per_gib = joules_per(e->joules, (double)bytes / BYTES_PER_GIB);
 	e->joules_per_sample = joules_per(e->joules, (double)samples);
 	e->unmeasured = b->unmeasured;
 }

@@ -16,14 +16,10 @@
 #include <mlgen/err.h>
 
 #include "data/file/file.h"
-#include "field/merge_rules.h"
-#include "io/energy.h"
+#include "field/fields.h"
+#include "io/devices.h"
 #include "io/host.h"
-#include "io/memsource.h"
 #include "io/mount.h"
-#include "io/netif.h"
-#include "io/noise.h"
-#include "io/topology.h"
 #include "job/job.h"
 #include "run/make/make.h"
 #include "run/watch/watch.h"

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/util.h"
-#include "hosts/exchange.h"
+#include "hosts/hosts.h"
 
 uint32_t bell_look(const struct bell *b)
 {

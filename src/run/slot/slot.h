@@ -27,21 +27,16 @@
 #include "base/vec.h"
 #include "data/file/file.h"
 #include "data/order/order.h"
-#include "hosts/channels.h"
 #include "hosts/hosts.h"
-#include "io/blockdev.h"
-#include "io/devstat.h"
+#include "io/devices.h"
+#include "io/host.h"
 #include "io/io.h"
-#include "io/memroom.h"
-#include "io/memsource.h"
 #include "io/mount.h"
-#include "io/netif.h"
-#include "io/topology.h"
 #include "job/job.h"
 #include "run/make/make.h"
 #include "run/result/result.h"
 #include "run/watch/watch.h"
-#include "stat/moments.h"
+#include "stat/hist.h"
 
 /* ---- the first error of a run, from whichever thread, and what it stops ---- */
 
@@ -142,7 +137,7 @@ uint64_t peers_here_ns(const struct peers *p);
 
 /*
  * Between two barriers, by one member in each of several processes: each gets what all of them say
- * (exchange.h). 0, or -EPIPE: closed, here or elsewhere, or a process has left.
+ * (hosts.h). 0, or -EPIPE: closed, here or elsewhere, or a process has left.
  */
 int peers_exchange(struct peers *p, const void *mine, size_t n, struct buf *all);
 
@@ -199,7 +194,7 @@ struct placement {
 struct placement_request {
 	const struct job *job;
 	const struct mount *mount; /* NULL: the job touches no files */
-	/* For tests, of topology.h; "" and NULL mean this machine. */
+	/* For tests, of host.h; "" and NULL mean this machine. */
 	const char *root;
 	const char *allowed;
 };
@@ -401,7 +396,7 @@ struct span {
 struct span_request {
 	const struct clock *clock;
 	const struct mount *mount; /* of its files; NULL = none */
-	const char *root;          /* "" but in tests; see memsource.h */
+	const char *root;          /* "" but in tests; see devices.h */
 	size_t records;
 	struct energy_meter *energy; /* outlives the span; NULL = none */
 	/* What jobs have read by now of what span->storage counts, also that which ramp_time leaves

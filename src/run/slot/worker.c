@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "io/host.h"
-#include "io/topology.h"
 #include "job/job.h"
 
 void failure_init(struct failure *f, void (*stop_all)(void *arg), void *arg)

@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/bisect.h"
 #include "base/clock.h"
-#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "base/vec.h"

@@ -18,7 +18,7 @@
 #include "io/io.h"
 #include "stat/hist.h"
 #include "stat/metric.h"
-#include "trace/trace_ring.h"
+#include "trace/tracer.h"
 
 struct host_look;
 struct series;

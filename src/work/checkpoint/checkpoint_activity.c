@@ -6,11 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/filekind.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "hosts/hosts.h"
-#include "io/dropcaches.h"
 #include "io/pagecache.h"
 #include "run/slot/slot.h"
 #include "work/checkpoint/checkpoint.h"
@@ -207,7 +206,8 @@ static int choose(struct slot *s, struct hosts *h, int rc, struct mlgen_err *err
 
 	saving_of(s)->restores = mem_array(n, sizeof(*saving_of(s)->restores));
 	if (rc == 0)
-		rc = checkpoints_to_restore(&s->checkpoints->in_directory, n, saving_of(s)->restores, err);
+		rc = checkpoints_to_restore(&s->checkpoints->in_directory, n,
+					    saving_of(s)->restores, err);
 	/* Of none that is there each makes up the same. */
 	if (!slot_touches_files(s))
 		return rc;

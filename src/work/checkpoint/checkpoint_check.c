@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ask/mlperf/mlperf.h"
-#include "base/ranges.h"
+#include "base/map.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "data/state/state.h"

@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/dirs.h"
-#include "base/filekind.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "io/mount.h"

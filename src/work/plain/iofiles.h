@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "data/pattern/pattern.h"
-#include "io/blockdev.h"
+#include "io/devices.h"
 #include "job/job.h"
 #include "run/make/make.h"
 

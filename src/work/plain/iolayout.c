@@ -8,10 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/bisect.h"
-#include "base/dirs.h"
-#include "base/fnv.h"
+#include "base/files.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/units.h"

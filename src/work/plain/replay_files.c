@@ -10,8 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/filekind.h"
-#include "base/jsonfile.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"

@@ -10,11 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/below.h"
-#include "base/count.h"
-#include "base/dirs.h"
-#include "base/filekind.h"
-#include "base/jsonfile.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
@@ -36,7 +32,7 @@ struct replay_parts {
 
 /* The directory, held; by whom it is used. */
 struct replay_place {
-	int fd;         /* below.h; negative = there is none */
+	int fd;         /* files.h; negative = there is none */
 	bool is_empty;  /* or missing */
 	bool is_marked; /* by REPLAY_MARKER */
 };

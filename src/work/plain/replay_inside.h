@@ -14,8 +14,8 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/map.h"
-#include "base/spill.h"
 #include "base/vec.h"
 #include "job/job.h"
 #include "report/plan/plan.h"
@@ -23,7 +23,6 @@
 #include "run/result/result.h"
 #include "run/slot/slot.h"
 #include "trace/trace.h"
-#include "trace/trace_names.h"
 #include "work/plain/stream.h"
 
 struct replay_blocks;
@@ -219,7 +218,7 @@ struct replay_op {
 
 /*
  * What a whole trace comes to, for one job. It is read twice, sorted by start with bounded memory,
- * and what each worker does is put into a temporary file without a name (base/unnamed.h), so that
+ * and what each worker does is put into a temporary file without a name (base/files.h), so that
  * memory grows with workers and files, and not with operations.
  *
  * Block requests are replayed where a trace has nothing else: else they are what the calls came to.
@@ -324,7 +323,7 @@ uint64_t replay_bytes(const struct trace_record *r);
  */
 enum { REPLAY_CHUNK_BYTES = 8 << 10 };
 
-/* In the folder of base/unnamed.h, not on the filesystem of `beside` where there is a choice. 0 or
+/* In the folder of base/files.h, not on the filesystem of `beside` where there is a choice. 0 or
  * -errno with err. */
 int replay_spool_new(struct replay_spool **out, const char *beside, struct mlgen_err *err);
 void replay_spool_free(struct replay_spool *s); /* NULL is fine */

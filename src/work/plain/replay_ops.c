@@ -6,15 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "describe/opkind.h"
 #include "describe/pairing.h"
 #include "score/inflight.h"
 #include "score/scope.h"
-#include "trace/trace_ordered.h"
-#include "trace/trace_source.h"
+#include "trace/trace.h"
 #include "work/plain/replay_flags.h"
 #include "work/plain/replay_inside.h"
 

@@ -7,11 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/mem.h"
-#include "base/unnamed.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "base/writeall.h"
 #include "describe/opkind.h"
 #include "work/plain/replay_inside.h"
 

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/engines.h"
-#include "io/noroom.h"
+#include "io/mount.h"
 #include "job/job.h"
 #include "run/watch/watch.h"
 #include "work/plain/streams.h"

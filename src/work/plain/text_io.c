@@ -9,10 +9,9 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/compare.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "base/util.h"
-#include "base/wrap.h"
 #include "job/job.h"
 #include "report/text/text.h"
 #include "run/result/result.h"

@@ -14,7 +14,7 @@
 #include "base/util.h"
 #include "data/cache/cache.h"
 #include "data/scan/scan.h"
-#include "hosts/doors.h"
+#include "hosts/hosts.h"
 #include "job/job.h"
 #include "run/make/make.h"
 #include "run/slot/slot.h"

@@ -18,7 +18,7 @@
 #include "data/file/file.h"
 #include "data/order/order.h"
 #include "data/plans/plans.h"
-#include "io/dropcaches.h"
+#include "io/pagecache.h"
 #include "job/job.h"
 #include "report/plan/plan.h"
 #include "report/text/text.h"

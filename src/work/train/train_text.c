@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/printable.h"
 #include "base/util.h"
-#include "base/wrap.h"
 #include "data/file/file.h"
 #include "job/job.h"
 #include "report/text/text.h"

@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/below.h"
-#include "base/jsonfile.h"
+#include "base/files.h"
 #include "suites.h"
 #include "temp.h"
 

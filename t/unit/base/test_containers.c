@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bisect.h"
-#include "base/compare.h"
 #include "base/map.h"
 #include "base/util.h"
 #include "base/vec.h"

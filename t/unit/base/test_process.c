@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/process.h"
+#include "base/thread.h"
 
 START_TEST(this_process_runs)
 {

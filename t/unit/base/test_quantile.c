@@ -3,7 +3,7 @@
 #include <check.h>
 #include <math.h>
 
-#include "base/quantile.h"
+#include "base/dist.h"
 #include "base/rng.h"
 #include "suites.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/ranges.h"
+#include "base/map.h"
 
 #define END 100
 

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "base/stop.h"
+#include "base/clock.h"
 #include "suites.h"
 
 #define START UINT64_C(1000)

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/writeall.h"
+#include "base/files.h"
 #include "suites.h"
 
 #define WHOLE 100000u

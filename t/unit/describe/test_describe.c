@@ -8,7 +8,7 @@
 
 #include "describe_rig.h"
 #include "suites.h"
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 START_TEST(operations_are_counted_without_those_that_failed)
 {

@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "describe_rig.h"
 #include "suites.h"
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 START_TEST(pages_that_were_added_tell_what_the_cache_had)
 {

@@ -8,7 +8,7 @@
 
 #include "describe_rig.h"
 #include "suites.h"
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 static void put_marker(unsigned op, uint64_t from_us, uint64_t to_us, uint64_t number,
 		       uint64_t bytes, int rank)

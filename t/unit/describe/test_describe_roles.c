@@ -6,7 +6,7 @@
 
 #include "describe_rig.h"
 #include "suites.h"
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 static void put_entry(uint32_t kind, uint64_t a, uint64_t b, const char *text)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/dist_file.h"
+#include "base/dist.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/util.h"

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "hosts/channels.h"
-#include "hosts/exchange.h"
+#include "hosts/hosts.h"
 #include "star_rig.h"
 #include "suites.h"
 

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/scan/scan.h"
-#include "hosts/relay.h"
+#include "hosts/hosts.h"
 #include "star_rig.h"
 #include "suites.h"
 #include "temp.h"

@@ -9,13 +9,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "hosts/addresses.h"
-#include "hosts/ballot.h"
-#include "hosts/channels.h"
-#include "hosts/connect.h"
-#include "hosts/greeter.h"
-#include "hosts/launcher.h"
-#include "hosts/survey.h"
+#include "hosts/hosts_internal.h"
 #include "star_rig.h"
 
 static void talk(struct member *m)

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/cgroup.h"
+#include "io/host.h"
 #include "suites.h"
 #include "tree.h"
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "io/devstat.h"
+#include "io/devices.h"
 #include "suites.h"
 #include "tree.h"
 

@@ -5,8 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "io/dirty.h"
-#include "io/dropcaches.h"
+#include "io/pagecache.h"
 #include "tree.h"
 
 static char root[TREE_BYTES];

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/energy.h"
+#include "io/devices.h"
 #include "suites.h"
 #include "tree.h"
 

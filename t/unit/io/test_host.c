@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "io/host.h"
-#include "io/sysfile.h"
 #include "suites.h"
 #include "temp.h"
 

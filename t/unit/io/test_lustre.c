@@ -2,7 +2,7 @@
 /* test_lustre.c - bytes from the servers of one Lustre filesystem. */
 #include <errno.h>
 
-#include "io/lustre.h"
+#include "io/mount_internal.h"
 #include "suites.h"
 #include "tree.h"
 

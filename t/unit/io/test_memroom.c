@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "io/memroom.h"
+#include "io/host.h"
 #include "suites.h"
 #include "tree.h"
 

@@ -9,8 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "io/devstat.h"
-#include "io/fstab.h"
+#include "io/devices.h"
 #include "io/mount.h"
 #include "suites.h"
 #include "temp.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "io/netif.h"
+#include "io/devices.h"
 #include "suites.h"
 #include "tree.h"
 

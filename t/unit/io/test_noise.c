@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "io/noise.h"
+#include "io/devices.h"
 #include "suites.h"
 #include "tree.h"
 

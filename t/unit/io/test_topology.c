@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "io/topology.h"
+#include "io/host.h"
 #include "run/slot/slot.h"
 #include "suites.h"
 #include "temp.h"

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/replace.h"
-#include "base/signals.h"
+#include "base/files.h"
+#include "base/thread.h"
 #include "report/output/output.h"
 #include "suites.h"
 #include "temp.h"

@@ -109,7 +109,7 @@ static void stage_init(size_t jobs)
 	for (unsigned i = 0; i < 1000; i++)
 		hist_add(stage.all.lat[MLGEN_READ], i < 990 ? 2 * MS : 50 * MS);
 	for (unsigned i = 1; i <= 8; i++)
-		view_series_add(&stage.bytes, i * MIB);
+		view_series_add(&stage.bytes, i * BYTES_PER_MIB);
 	view_series_add(&stage.au, 60);
 	stage.scene = (struct view_scene){ .jobs = stage.jobs,
 					   .job_count = jobs,

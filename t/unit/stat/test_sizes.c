@@ -2,7 +2,7 @@
 /* test_sizes.c - request sizes by class, and the most frequent of them. */
 #include <check.h>
 
-#include "stat/sizes.h"
+#include "stat/opstat.h"
 #include "suites.h"
 
 /* clang-format off */

@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include "suites.h"
-#include "trace/trace_csv.h"
-#include "trace/trace_phase.h"
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 static struct mlgen_err err;
 

@@ -16,9 +16,7 @@
 #include "base/mem.h"
 #include "suites.h"
 #include "temp.h"
-#include "trace/trace_chunk.h"
-#include "trace/trace_reader.h"
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 static char path[2][TEMP_BYTES];
 static struct mlgen_err err;

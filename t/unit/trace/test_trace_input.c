@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "suites.h"
-#include "trace/trace_input.h"
+#include "trace/trace.h"
 
 static struct mlgen_err err;
 

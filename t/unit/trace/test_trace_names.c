@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/spill.h"
+#include "base/files.h"
 #include "suites.h"
 #include "temp.h"
-#include "trace/trace_names.h"
+#include "trace/trace.h"
 
 START_TEST(has_one_id)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "suites.h"
-#include "trace/trace_ring.h"
+#include "trace/tracer.h"
 
 #define SLOTS ((unsigned)TRACE_RING_SLOTS_MIN)
 

@@ -8,9 +8,7 @@
 
 #include "base/util.h"
 #include "suites.h"
-#include "trace/trace_number.h"
-#include "trace/trace_row.h"
-#include "trace/trace_text.h"
+#include "trace/trace_internal.h"
 
 static struct mlgen_err err;
 

@@ -9,7 +9,7 @@
 #include "base/util.h"
 #include "suites.h"
 #include "temp.h"
-#include "trace/trace_sort.h"
+#include "trace/trace_internal.h"
 
 static struct mlgen_err err;
 

@@ -13,8 +13,7 @@
 
 #include "suites.h"
 #include "temp.h"
-#include "trace/trace_source.h"
-#include "trace/trace_writer.h"
+#include "trace/trace.h"
 
 #define V3 "fio version 3 iolog\n"
 

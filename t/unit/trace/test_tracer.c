@@ -10,16 +10,16 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "io/io_trace.h"
+#include "io/io_internal.h"
 #include "suites.h"
 #include "temp.h"
-#include "trace/trace_reader.h"
+#include "trace/trace.h"
 #include "trace/tracer.h"
 
 #define NAMES_MOST 256
 
 /* A trace as it is read back. */
-struct seen {
+struct seen_records {
 	char names[NAMES_MOST][64]; /* by id */
 	struct trace_record *records;
 	size_t count;
@@ -35,7 +35,7 @@ struct fixture {
 	int fd;
 	struct clock *clock;
 	struct tracer *t;
-	struct seen seen;
+	struct seen_records seen;
 };
 
 static void set_up(struct fixture *f, uint64_t threads)
@@ -56,7 +56,7 @@ static void set_up(struct fixture *f, uint64_t threads)
 	ck_assert_msg(tracer_start(f->t, &err) == 0, "%s", err.text);
 }
 
-static void take_entry(struct seen *s, const struct trace_entry *e)
+static void take_entry(struct seen_records *s, const struct trace_entry *e)
 {
 	uint64_t id = e->number[0];
 
@@ -78,7 +78,7 @@ static void take_entry(struct seen *s, const struct trace_entry *e)
 static void read_back(struct fixture *f)
 {
 	const char *paths[] = { f->path };
-	struct seen *s = &f->seen;
+	struct seen_records *s = &f->seen;
 	struct mlgen_err err = { 0 };
 	struct trace_reader *r;
 	struct trace_batch b;

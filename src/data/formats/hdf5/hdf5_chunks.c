@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/signals.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "base/vec.h"
 

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/library.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "base/vec.h"
 #include "data/file/file.h"

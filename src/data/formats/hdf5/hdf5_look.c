@@ -12,7 +12,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/bisect.h"
 #include "base/mem.h"
 #include "base/util.h"
 

@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/bisect.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "data/file/file.h"
 
 /* ---- writes structures in Thrift's compact protocol ---- */

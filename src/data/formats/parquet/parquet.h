@@ -9,7 +9,7 @@
 #include <mlgen/err.h>
 
 #include "data/file/file.h"
-#include "stat/sizes.h"
+#include "stat/opstat.h"
 
 /*
  * Parquet: columns, pages and row groups. A writer without a library, and a look into the footers

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bisect.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "base/vec.h"

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/stop.h"
+#include "base/clock.h"
 #include "data/state/state.h"
 #include "run/result/result.h"
 #include "run/slot/slot.h"

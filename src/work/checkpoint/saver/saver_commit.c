@@ -12,14 +12,13 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/state/state.h"
-#include "hosts/ballot.h"
 #include "hosts/hosts.h"
-#include "io/dirty.h"
-#include "io/meta.h"
+#include "io/io.h"
+#include "io/pagecache.h"
 
 /*
  * A round of all savers, by the thread that leads each of them. What one tells
- * the others are votes (ballot.h), of which rank 0's has a number in it:
+ * the others are votes (hosts.h), of which rank 0's has a number in it:
  *
  *	1	may it begin? All are there, and none stops
  *	2	of a save: rank 0 has made the directory: its number; 0 = it failed

@@ -162,7 +162,7 @@ static int open_to_read(struct saver_thread *t, struct saver_open *f, uint64_t i
 {
 	int flags = t->saver->cfg.job->direct ? O_DIRECT : 0;
 
-	/* See filekind.h. */
+	/* See files.h. */
 	return saver_open(t, f, index, flags | O_RDONLY | O_NONBLOCK);
 }
 

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/filekind.h"
+#include "base/files.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "io/meta.h"
-#include "io/noroom.h"
+#include "io/io.h"
+#include "io/mount.h"
 
 /* Time of making or checking data, from here to there. */
 static inline uint64_t saver_data_begin(const struct saver_thread *t)

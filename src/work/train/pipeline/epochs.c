@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "hosts/hosts.h"
-#include "stat/moments.h"
+#include "stat/hist.h"
 
 static double ratio(double a, double b)
 {

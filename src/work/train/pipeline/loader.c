@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/filekind.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/thread.h"

@@ -20,8 +20,8 @@
 
 #include <mlgen/err.h>
 
-#include "base/count.h"
-#include "base/stop.h"
+#include "base/clock.h"
+#include "base/util.h"
 #include "data/order/order.h"
 #include "data/state/state.h"
 #include "job/job.h"

@@ -6,11 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/compare.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "io/dropcaches.h"
 #include "io/host.h"
+#include "io/pagecache.h"
 #include "run/make/make.h"
 #include "run/slot/slot.h"
 #include "work/checkpoint/saver/saver.h"

@@ -17,7 +17,7 @@
 #include <mlgen/err.h>
 
 #include "base/clock.h"
-#include "hosts/doors.h"
+#include "hosts/hosts.h"
 #include "run/read/read.h"
 #include "run/result/result.h"
 #include "run/slot/slot.h"

@@ -13,9 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/below.h"
 #include "base/buf.h"
-#include "base/dirs.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"

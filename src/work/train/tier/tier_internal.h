@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/count.h"
-#include "base/perm.h"
-#include "base/stop.h"
+#include "base/clock.h"
+#include "base/rng.h"
+#include "base/util.h"
 #include "data/cache/cache.h"
 #include "data/file/file.h"
 #include "data/order/order.h"
@@ -22,7 +22,7 @@
 /*
  * A question is this head, of a fill with the bytes of the unit behind it; an answer is its head,
  * of a slot that is there with the bytes that were asked for behind it. All processes are the same
- * program on the same architecture (star_meet.c compares versions), so numbers go as they are.
+ * program on the same architecture (star.c compares versions), so numbers go as they are.
  */
 enum tier_ask_kind { TIER_GET = 1, TIER_FILL };
 

@@ -14,10 +14,10 @@
 
 #include "base/buf.h"
 #include "base/dist.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/units.h"
-#include "base/writeall.h"
 
 /*
  * Lines of text: what the cache is of, each unit with its slot and checksum, and last a checksum of

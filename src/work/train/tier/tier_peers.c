@@ -14,9 +14,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "hosts/ballot.h"
-#include "hosts/channels.h"
-#include "hosts/connect.h"
+#include "hosts/hosts.h"
 
 /* Connections of one pair, in one direction. */
 #define TIER_CONNECTIONS 4u

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/stop.h"
 #include "base/units.h"
 #include "base/util.h"
 
@@ -275,7 +275,7 @@ uint32_t tier_sum(const unsigned char *memory, uint64_t bytes)
 
 static struct mlgen_file storage_file(const struct tier_way *w, unsigned i)
 {
-	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK; /* see filekind.h */
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK; /* see files.h */
 
 	if (w->loader->tier->plain.direct)
 		flags |= O_DIRECT;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/perm.h"
 #include "base/rng.h"
 #include "data/cache/cache.h"
 #include "suites.h"

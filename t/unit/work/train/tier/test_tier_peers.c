@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include "base/thread.h"
-#include "hosts/channels.h"
-#include "hosts/hosts_inside.h"
-#include "hosts/meet.h"
+#include "hosts/hosts_internal.h"
 #include "tier_part_rig.h"
 
 static _Thread_local unsigned own_rank;
