@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil.c - a trace becomes a job: what it is of, one section for each training, and one for what
- * is none. */
+/* distil.c - a trace becomes a job: a head, and sections of what finders find. */
 #include "distil/distil.h"
 
 #include <errno.h>
@@ -14,31 +13,15 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "distil/distil_inside.h"
-#include "distil/visiting.h"
-
-static void distil_fini(struct distil *d)
-{
-	filebook_fini(&d->files);
-	taskbook_fini(&d->tasks);
-	markbook_fini(&d->marks);
-	trace_names_free(d->names);
-	buf_fini(&d->facts);
-	mem_free(d->scope);
-	mem_free(d->class);
-	vec_fini(&d->renames);
-	mem_free(d->task);
-	visits_free(d->visits);
-	specimens_fini(&d->specimens);
-	specimens_fini(&d->written);
-	mem_free(d->stages);
-	mem_free(d->found);
-	trace_ordered_free(d->records);
-}
+#include "distil/data/data.h"
+#include "distil/facts/facts.h"
+#include "distil/plain/plain.h"
+#include "distil/saves/saves.h"
+#include "distil/steps/steps.h"
 
 /* ---- the head ---- */
 
-/* Of more phases the first are listed. */
+/* Number of phases that are listed. */
 enum { PHASES_SHOWN = 20 };
 
 static double seconds(uint64_t ns)
@@ -104,7 +87,7 @@ static void say_phase(struct distil *d, const struct distil_stage *s)
 		     seconds(s->end_ns - d->start_ns), names[s->kind], number);
 }
 
-/* What it was taken apart into, in the order of time. */
+/* List the stages of the trace, in order of time. */
 static void say_phases(struct distil *d)
 {
 	const struct distil_stage **order = mem_array(d->stage_count + 1, sizeof(*order));
@@ -133,7 +116,7 @@ static bool party_has(const struct distil *d, uint32_t party, enum stage_kind ki
 	return false;
 }
 
-/* What a section is called: as the traced job was, where there is one. */
+/* The name of a section: that of the traced job, if it has one. */
 static const char *name_of(const struct distil *d)
 {
 	const char *job = distil_fact(d, "job");
@@ -185,7 +168,7 @@ static int training(struct distil *d, uint32_t party, struct mlgen_err *err)
 	return rc;
 }
 
-/* Who saves and is of no training. */
+/* Checkpoints that belong to no training. */
 static int saving(struct distil *d, bool is_first, struct mlgen_err *err)
 {
 	struct jobsection *to = jobtext_section(d->to, "checkpoint");
@@ -217,7 +200,7 @@ static int sections(struct distil *d, struct mlgen_err *err)
 	return rc;
 }
 
-/* What cannot become a job is told apart from what can. */
+/* Refuse traces that cannot become a job. */
 static int check(const struct distil *d, struct mlgen_err *err)
 {
 	const char *path = d->paths[0];
@@ -263,7 +246,7 @@ static int find_all(struct distil *d, struct mlgen_err *err)
 	return rc;
 }
 
-int distil_trace(struct jobtext **out, const struct distil_ask *a, struct mlgen_err *err)
+int distil_trace(FILE *to, const struct distil_ask *a, struct mlgen_err *err)
 {
 	struct distil d = { .paths = a->paths,
 			    .path_count = a->path_count,
@@ -272,9 +255,8 @@ int distil_trace(struct jobtext **out, const struct distil_ask *a, struct mlgen_
 			    .to = jobtext_new() };
 	int rc = find_all(&d, err);
 
+	if (rc == 0)
+		jobtext_write(d.to, to);
 	distil_fini(&d);
-	if (rc < 0)
-		jobtext_free(d.to);
-	*out = rc < 0 ? NULL : d.to;
 	return rc;
 }

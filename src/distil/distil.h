@@ -3,23 +3,29 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include <mlgen/err.h>
 
-#include "distil/jobtext.h"
+/*
+ * A distilled job asks storage for what a traced program asked: a section for each training, one
+ * for checkpoints that no training saves, and plain jobs for all other reads and writes. Each
+ * option has a comment with the reason, and with how sure it is. Lists that are too long for an
+ * option go to side files next to the job: NAME.sizes, NAME.calls and others.
+ */
 
-/* Where it is told, and what it is called. Paths are the caller's. */
+/* Strings stay the caller's. */
 struct distil_ask {
 	const char *const *paths; /* the files of one trace */
 	size_t path_count;
-	/* Files beside the job (NAME.sizes, NAME.calls and others) go to this folder, "" = the
-	 * current one; their names have no folder in the job. */
+	/* Folder and name of side files; "" = the current folder. Names in the job have no
+	 * folder. */
 	const char *side_folder, *side_name;
 };
 
 /*
- * Read the trace and find out: a new job, the caller's, jobtext_free. 0, or -errno with err: as
- * trace_reader_open; -ENODATA, there is nothing in it that a job could ask for; a side file that is
- * another's or cannot be written.
+ * Read the trace, and write the job to `to`; nothing is written on an error. 0, or -errno with err:
+ * as trace_reader_open; -ENODATA if the trace has nothing that a job could ask for; as open if a
+ * side file exists with other content, or cannot be written.
  */
-int distil_trace(struct jobtext **out, const struct distil_ask *a, struct mlgen_err *err);
+int distil_trace(FILE *to, const struct distil_ask *a, struct mlgen_err *err);

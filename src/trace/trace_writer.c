@@ -529,13 +529,6 @@ uint32_t trace_fill_name(struct trace_fill *f, const char *name, size_t bytes)
 	return keep_id(f, trace_writer_name(f->writer, name, bytes));
 }
 
-/* The same of a file of which more is known: size, device, inode, generation. */
-static uint32_t trace_fill_file(struct trace_fill *f, const char *path, size_t bytes,
-				const uint64_t known[4])
-{
-	return keep_id(f, trace_writer_file(f->writer, path, bytes, known));
-}
-
 int trace_fill_add(struct trace_fill *f, const struct trace_record *r, struct mlgen_err *err)
 {
 	if (!trace_is_marker(r->op)) {

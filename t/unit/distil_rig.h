@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "distil/distil_inside.h"
-#include "distil/visiting.h"
+#include "distil/facts/facts.h"
 #include "temp.h"
 #include "trace/trace.h"
 
@@ -117,24 +116,7 @@ static inline void distil_rig_close(struct distil_rig *g)
 {
 	char path[TEMP_BELOW];
 
-	struct distil *d = &g->d;
-
-	filebook_fini(&d->files);
-	taskbook_fini(&d->tasks);
-	markbook_fini(&d->marks);
-	trace_names_free(d->names);
-	buf_fini(&d->facts);
-	mem_free(d->class);
-	mem_free(d->scope);
-	vec_fini(&d->renames);
-	mem_free(d->task);
-	visits_free(d->visits);
-	specimens_fini(&d->specimens);
-	specimens_fini(&d->written);
-	mem_free(d->stages);
-	mem_free(d->found);
-	trace_ordered_free(d->records);
-	jobtext_free(d->to);
+	distil_fini(&g->d);
 	close(g->fd);
 	unlink(g->path);
 	snprintf(path, sizeof(path), "%s/a.tensors", g->folder);

@@ -142,7 +142,6 @@ int ask_distil(const struct ask *a)
 	const char *output = set->output;
 	struct buf folder = { 0 }, name = { 0 };
 	struct mlgen_err err = { 0 };
-	struct jobtext *job = NULL;
 	int rc;
 
 	if (set->output_format != OUTPUT_TEXT) {
@@ -158,12 +157,9 @@ int ask_distil(const struct ask *a)
 		.side_folder = buf_str(&folder),
 		.side_name = buf_str(&name),
 	};
-	rc = distil_trace(&job, &ask, &err);
-	if (rc == 0)
-		jobtext_write(job, a->to);
-	else
+	rc = distil_trace(a->to, &ask, &err);
+	if (rc < 0)
 		log_error("%s", err.text);
-	jobtext_free(job);
 	buf_fini(&folder);
 	buf_fini(&name);
 	return rc < 0 ? EXIT_USAGE : EXIT_RAN;

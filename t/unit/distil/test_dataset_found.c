@@ -13,9 +13,8 @@
 #include "base/rng.h"
 #include "base/util.h"
 #include "data/file/file.h"
-#include "distil/filemodel.h"
-#include "distil/side_file.h"
-#include "distil/sizefit.h"
+#include "distil/data/data_internal.h"
+#include "distil/facts/facts.h"
 #include "suites.h"
 #include "temp.h"
 

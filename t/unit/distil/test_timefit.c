@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "distil/timefit.h"
+#include "distil/steps/steps_internal.h"
 #include "suites.h"
 
 enum { TIMES = 4000 };
@@ -74,7 +74,7 @@ START_TEST(a_constant_is_seen_behind_what_held_it_up)
 	for (int i = 0; i < 100; i++)
 		times[i] = i < 50 ? 30e6 + i * 1e3 : 30e6 + (i - 49) * 8e5;
 	timefit(&fit, times, 100);
-	timefit_format(&text, &fit.dist);
+	dist_format(&text, &fit.dist, DIST_NS);
 	ck_assert_int_eq(fit.dist.kind, DIST_CONST);
 	ck_assert_double_eq_tol(fit.dist.a, 30e6, 0.003 * 30e6);
 	ck_assert_str_ne(buf_str(&text), "");
