@@ -439,7 +439,7 @@ static void write_text(struct program *p, struct run_result *result,
 {
 	const struct settings *set = &p->set.settings;
 
-	if (!plans && p->merge.count > 1)
+	if (!plans && p->merge.of.count > 1)
 		merge_print(p->text.to, &p->merge, detail_of(set));
 	else if (!plans)
 		text_report(p->text.to, result, detail_of(set));
@@ -452,7 +452,7 @@ static void write_text(struct program *p, struct run_result *result,
 static void write_json(struct program *p, FILE *to, struct run_result *result,
 		       const struct plan_report *plans)
 {
-	if (!plans && p->merge.count > 1)
+	if (!plans && p->merge.of.count > 1)
 		merge_print_json(to, &p->merge, &p->set);
 	else
 		json_report(to, result, &p->set, plans);

@@ -29,7 +29,7 @@ static void look_up(const struct results_file *f)
 	}
 }
 
-static void print(struct result_doc *d)
+static void print(struct results_file *d)
 {
 	struct jobset set = { .settings.output_format = OUTPUT_JSON,
 			      .jobs = d->jobs.at,
@@ -43,28 +43,25 @@ static void print(struct result_doc *d)
 	fclose(to);
 }
 
-static int read_whole(struct result_doc *d, const char *path)
+static int read_whole(struct results_file *f, const char *path)
 {
 	const struct jobset_env env = { .engines = engines_built };
-	struct results_file f;
 	struct mlgen_err err = { 0 };
-	int rc = results_open(&f, path, &err);
+	int rc = results_open(f, path, &err);
 
 	MUST(rc == 0 || (err.code && *err.text));
-	memset(d, 0, sizeof(*d));
 	if (rc < 0)
 		return rc;
-	look_up(&f);
-	rc = result_read(d, &f, &env, &err);
+	look_up(f);
+	rc = result_read(f, &env, &err);
 	MUST(rc == 0 || (err.code && *err.text));
-	results_close(&f);
 	return rc;
 }
 
 /* The same document twice, as two runs of one job. */
 static void check(const char *path, enum merge_how how)
 {
-	struct result_doc a, b = { 0 };
+	struct results_file a, b = { 0 };
 
 	if (read_whole(&a, path) == 0 && read_whole(&b, path) == 0) {
 		for (size_t i = 0; i < a.run.job_count; i++)
@@ -72,8 +69,8 @@ static void check(const char *path, enum merge_how how)
 				   &a.store);
 		print(&a);
 	}
-	result_fini(&b);
-	result_fini(&a);
+	results_close(&b);
+	results_close(&a);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

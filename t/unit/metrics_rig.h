@@ -6,7 +6,7 @@
 
 #include "report/metrics/metrics.h"
 
-static inline void fill(struct metrics_job *m, const struct job_result *r)
+static inline void fill(struct job_result *m, const struct job_result *r)
 {
 	struct job *jobs[1];
 	struct jobset set = { .jobs = jobs, .count = 1 };

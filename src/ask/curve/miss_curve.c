@@ -47,7 +47,7 @@ static int read_costs(struct miss_curve *m, const char *path, struct mlgen_err *
 	for (size_t i = 0; i < f.count && rc == 0; i++) {
 		const struct record *r = &f.records[i];
 
-		if (!r->ml || strcmp(r->job->jobname, m->job) != 0)
+		if (!r->ml || strcmp(r->job->doc.jobname, m->job) != 0)
 			continue;
 		is_of_job = true;
 		take_costs(m, r);

@@ -332,7 +332,7 @@ void mlperf_plan(struct metric_list *to, const struct job *j, const struct ask *
 
 /* The documents, all of them read. */
 struct documents {
-	struct result_doc *of;
+	struct results_file *of;
 	struct mlperf_source *sources;
 	size_t count;
 };
@@ -371,22 +371,20 @@ static int check_doubles(const struct documents *d, const struct run_result *new
 static int read_one(struct documents *d, const struct ask *a, const char *path,
 		    struct mlgen_err *err)
 {
-	struct results_file f;
-	struct result_doc *doc = &d->of[d->count];
-	int rc = results_open(&f, path, err);
+	struct results_file *doc = &d->of[d->count];
+	int rc = results_open(doc, path, err);
 
 	if (rc < 0)
 		return rc;
-	rc = check_document(&f, err);
+	rc = check_document(doc, err);
 	if (rc == 0)
-		rc = result_read(doc, &f, a->env, err);
+		rc = result_read(doc, a->env, err);
 	if (rc == 0)
 		rc = check_doubles(d, &doc->run, path, err);
 	if (rc == 0)
-		d->sources[d->count++] = (struct mlperf_source){ &doc->run, mem_strdup(f.name) };
+		d->sources[d->count++] = (struct mlperf_source){ &doc->run, mem_strdup(doc->name) };
 	else
-		result_fini(doc);
-	results_close(&f);
+		results_close(doc);
 	return rc;
 }
 
@@ -405,7 +403,7 @@ static int read_all(struct documents *d, const struct ask *a, struct mlgen_err *
 static void documents_fini(struct documents *d)
 {
 	for (size_t i = 0; i < d->count; i++)
-		result_fini(&d->of[i]);
+		results_close(&d->of[i]);
 	for (size_t i = 0; i < d->count; i++)
 		mem_free(d->sources[i].name);
 	mem_free(d->of);

@@ -65,11 +65,11 @@ static double epochs_spread(const struct record *r, bool is_points)
 }
 
 /* One standard deviation of its seconds. */
-static double seconds_spread(const struct metrics_direction *d)
+static double seconds_spread(const struct interval_stat *bw)
 {
-	if (d->bw_samples < SECONDS_LEAST || !(d->bw_mean > 0))
+	if (bw->samples < SECONDS_LEAST || !(bw->mean > 0))
 		return (double)NAN;
-	return d->bw_dev / d->bw_mean * 100;
+	return bw->dev / bw->mean * 100;
 }
 
 static double checkpoints_spread(const struct checkpoints_result *c)
@@ -90,9 +90,9 @@ static double run_spread(enum comparison_noise kind, const struct record *r)
 	case SPREAD_EPOCHS:
 		return epochs_spread(r, false);
 	case SPREAD_READ:
-		return seconds_spread(&r->job->read);
+		return seconds_spread(&r->job->read.bw_kib);
 	case SPREAD_WRITE:
-		return seconds_spread(&r->job->write);
+		return seconds_spread(&r->job->write.bw_kib);
 	case SPREAD_SAVES:
 		return r->ml ? checkpoints_spread(&r->ml->ml.saves) : (double)NAN;
 	case SPREAD_RESTORES:
@@ -340,7 +340,7 @@ static const char *kind_word(enum record_kind kind)
 
 static const char *job_name(const struct results_file *doc, size_t job)
 {
-	return doc->records[job].job->jobname;
+	return doc->records[job].job->doc.jobname;
 }
 
 /* Which of its job's records it is: a plain job has one of each worker. */
@@ -389,7 +389,7 @@ static int check_kind(const struct results_file *doc, const struct record *r, st
 	if (record_kind(r) == RECORD_NOTHING)
 		return mlgen_fail(err, -EINVAL,
 				  "%s: job '%s' measured nothing: it only prepared, or did not run",
-				  doc->path, r->job->jobname);
+				  doc->path, r->job->doc.jobname);
 	return 0;
 }
 
@@ -399,8 +399,8 @@ static int check_alike(const struct comparison *c, size_t i, struct mlgen_err *e
 	static const char *const decisive[] = { "phase", "format", "rw" };
 	const struct results_file *a = &c->docs[0], *b = &c->docs[i];
 	const struct record *one = c->of[0], *other = c->of[i];
-	const char *name = one->job->jobname;
-	const char *other_name = other->job->jobname;
+	const char *name = one->job->doc.jobname;
+	const char *other_name = other->job->doc.jobname;
 	bool same_name = strcmp(name, other_name) == 0;
 	int rc = check_kind(b, other, err);
 

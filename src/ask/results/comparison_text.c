@@ -24,7 +24,7 @@ static json_t *line_object(const struct comparison *c)
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "jobname", json_string(c->of[0]->job->jobname));
+	json_object_set_new(o, "jobname", json_string(c->of[0]->job->doc.jobname));
 	return o;
 }
 
@@ -162,7 +162,7 @@ static void comparison_text_widen(struct sheet *s, const char *text)
 
 static void put_header(const struct sheet *s)
 {
-	const char *name = s->c->of[0]->job->jobname;
+	const char *name = s->c->of[0]->job->doc.jobname;
 	struct buf cell = { 0 };
 	char *cut = mem_strdup(s->c->is_one_of_many ? name : "");
 

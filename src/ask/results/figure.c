@@ -23,19 +23,20 @@
 
 /* ---- records ---- */
 
+#define WITHIN(p, m) .off = offsetof(struct record, p), .within = (m)
 #define PART(m, t) .off = offsetof(struct record, m), .bytes = sizeof(t)
 
 /* clang-format off */
 const struct record_root record_roots[RECORD_ROOTS] = {
-	{ NULL, "ml", false, metrics_ml_fields, PART(ml, struct job_result) },
-	{ NULL, "io", false, metrics_io_fields, PART(io, struct job_result) },
-	{ NULL, NULL, false, metrics_job_fields, PART(job, struct metrics_job) },
-	{ "cache", "cache", false, metrics_cache_fields, PART(cache, struct cache_result) },
-	{ "dataset", "dataset", false, metrics_dataset_fields, PART(dataset, struct metrics_dataset) },
-	{ "prepare", "prepare", false, metrics_prepare_fields, PART(prepare, struct prepare_result) },
+	{ NULL, "ml", false, metrics_ml_fields, WITHIN(ml, 0) },
+	{ NULL, "io", false, metrics_io_fields, WITHIN(io, 0) },
+	{ NULL, NULL, false, metrics_job_fields, WITHIN(job, 0) },
+	{ "cache", "cache", false, metrics_cache_fields, WITHIN(cache, offsetof(struct job_result, ml.cache)) },
+	{ "dataset", "dataset", false, metrics_dataset_fields, WITHIN(dataset, 0) },
+	{ "prepare", "prepare", false, metrics_prepare_fields, WITHIN(prepare, offsetof(struct job_result, prepare)) },
 	{ "plan", "plan", false, metrics_plan_fields, PART(plan, struct plan_report) },
-	{ NULL, NULL, true, metrics_top_fields, PART(top, struct metrics_top) },
-	{ "series", "series", true, metrics_series_fields, PART(series, struct series_result) },
+	{ NULL, NULL, true, metrics_top_fields, WITHIN(run, 0) },
+	{ "series", "series", true, metrics_series_fields, WITHIN(series, offsetof(struct run_result, series)) },
 	{ "trace", "trace", true, metrics_trace_fields, PART(trace, struct trace_result) },
 	{ "find_max", "find_max", true, metrics_find_max_fields, PART(find_max, struct metrics_find_max) },
 	{ "merged", "merged", true, metrics_merged_fields, PART(merged, struct metrics_merged) },
@@ -61,8 +62,7 @@ static const void *record_base(const struct record *r, const struct record_root 
 	return base;
 }
 
-void record_of_run(struct record *r, struct metrics_job *m, const struct run_result *run,
-		   size_t job)
+void record_of_run(struct record *r, struct job_result *m, const struct run_result *run, size_t job)
 {
 	const struct job_result *of = &run->jobs[job];
 	bool is_plain = of->work && of->work->is_plain;
@@ -71,10 +71,9 @@ void record_of_run(struct record *r, struct metrics_job *m, const struct run_res
 	metrics_job_share(m, run);
 	*r = (struct record){
 		.job = m,
-		.ml = job_result_ran(of) && !is_plain ? of : NULL,
-		.io = is_plain ? of : NULL,
-		.cache = of->ml.cache.policy ? &of->ml.cache : NULL,
-		.result = of,
+		.ml = job_result_ran(of) && !is_plain ? m : NULL,
+		.io = is_plain ? m : NULL,
+		.cache = of->ml.cache.policy ? &m->ml.cache : NULL,
 	};
 }
 
@@ -83,10 +82,10 @@ static bool record_has(const struct record *r, const struct field_path *path, co
 {
 	if (r->store)
 		return !json_store_lacks(r->store, path->row, base);
-	const struct page *page = r->result->work ? page_of(r->result) : NULL;
+	const struct page *page = r->job->work ? page_of(r->job) : NULL;
 
 	return !page || path->table != page->fields || !page->has_row ||
-	       page->has_row(r->result, path->row->name);
+	       page->has_row(r->job, path->row->name);
 }
 
 /* What was measured of it; NULL = nothing. */
@@ -132,7 +131,7 @@ bool record_is_cut(const struct record *r)
 
 static const struct metric_pair *record_find_option(const struct record *r, const char *option)
 {
-	const struct metric_list *all = r->job ? &r->job->options_resolved : NULL;
+	const struct metric_list *all = r->job ? &r->job->doc.options_resolved : NULL;
 	const struct metric_pair *pairs = all ? all->items : NULL;
 
 	for (size_t i = 0; all && i < all->count; i++)
@@ -161,7 +160,7 @@ const char *record_next_option(struct record_options *at, const struct record *c
 			       size_t count)
 {
 	for (; at->record < count; at->record++, at->option = 0) {
-		const struct metric_list *all = &of[at->record]->job->options_resolved;
+		const struct metric_list *all = &of[at->record]->job->doc.options_resolved;
 		const struct metric_pair *pairs = all->items;
 
 		while (at->option < all->count) {
@@ -399,50 +398,25 @@ static void set_text(struct figure_value *v, const char *text)
 	v->text = mem_strdup(text);
 }
 
-static void take_whole(struct figure_value *v, const struct mlgen_field *row, uint64_t whole)
-{
-	if (!(row->flags & MLGEN_NULLABLE) || whole != UINT64_MAX)
-		set_whole(v, whole);
-}
-
-static void take_real(struct figure_value *v, double real)
-{
-	if (isfinite(real))
-		set_real(v, real);
-}
-
-static void take_choice(struct figure_value *v, const struct mlgen_field *row, int value)
-{
-	for (const struct mlgen_choice *c = row->choices; c->name; c++)
-		if (c->value == value)
-			set_text(v, c->name);
-}
-
-/* Text in the struct itself has a size; empty, it is none. */
-static void take_chars(struct figure_value *v, const struct mlgen_field *row, const char *at)
-{
-	const char *text;
-
-	memcpy(&text, at, sizeof(text));
-	if (row->stride)
-		text = *at ? at : NULL;
-	if (text)
-		set_text(v, text);
-}
-
-/* Join the lines: "array A; firmware 7.2". */
-static void take_lines(struct figure_value *v, const char *at)
+/* A figure as the document has it. Lines are joined: "array A; firmware 7.2". */
+static void take_json(struct figure_value *v, const json_t *value)
 {
 	struct buf text = { 0 };
-	const char *lines;
 
-	memcpy(&lines, at, sizeof(lines));
-	for (; lines && *lines; lines += strspn(lines, "\n")) {
-		size_t len = strcspn(lines, "\n");
+	if (json_is_boolean(value)) {
+		set_whole(v, json_is_true(value));
+		v->kind = VALUE_BOOL;
+	} else if (json_is_integer(value)) {
+		set_whole(v, (uint64_t)json_integer_value(value));
+	} else if (json_is_real(value)) {
+		set_real(v, json_real_value(value));
+	} else if (json_is_string(value)) {
+		set_text(v, json_string_value(value));
+	}
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		const char *line = json_string_value(json_array_get(value, i));
 
-		buf_add(&text, text.len ? "; " : "");
-		buf_addn(&text, lines, len);
-		lines += len;
+		buf_addf(&text, "%s%s", *line && text.len ? "; " : "", line);
 	}
 	if (text.len)
 		set_text(v, buf_str(&text));
@@ -493,42 +467,20 @@ static void figure_take(struct figure_value *v, const struct record *r, const st
 			const void *at)
 {
 	const char *inside = *w->rest ? w->rest + 1 : "";
+	enum mlgen_type type = w->row->type;
 
-	switch (w->row->type) {
-	case MLGEN_BOOL:
-		set_whole(v, *(const bool *)at);
-		v->kind = VALUE_BOOL;
-		break;
-	case MLGEN_U64:
-	case MLGEN_SIZE:
-	case MLGEN_TIME:
-		take_whole(v, w->row, *(const uint64_t *)at);
-		break;
-	case MLGEN_F64_ARRAY:
-		if (!w->is_element)
-			break;
-		__attribute__((fallthrough));
-	case MLGEN_F64:
-	case MLGEN_PERCENT:
-		take_real(v, *(const double *)at);
-		break;
-	case MLGEN_ENUM:
-		take_choice(v, w->row, *(const int *)at);
-		break;
-	case MLGEN_STR:
-		take_chars(v, w->row, at);
-		break;
-	case MLGEN_TEXTS:
-		take_lines(v, at);
-		break;
-	case MLGEN_MAP:
-		take_pair(v, at, inside);
-		break;
-	case MLGEN_HIST:
+	if (type == MLGEN_HIST) {
 		take_latency(v, r, *(struct hist *const *)at, inside);
-		break;
-	default: /* no figure */
-		break;
+	} else if (type == MLGEN_MAP) {
+		take_pair(v, at, inside);
+	} else if (type == MLGEN_F64_ARRAY) {
+		if (w->is_element && isfinite(*(const double *)at))
+			set_real(v, *(const double *)at);
+	} else if (type < MLGEN_HIST) {
+		json_t *value = json_value(w->row, at);
+
+		take_json(v, value);
+		json_decref(value);
 	}
 }
 

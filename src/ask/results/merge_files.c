@@ -70,7 +70,7 @@ static int check_job(const struct results_file *first, const struct results_file
 		     struct mlgen_err *err)
 {
 	const struct record *a = &first->records[i], *b = &doc->records[i];
-	const char *name = a->job->jobname, *other = b->job->jobname;
+	const char *name = a->job->doc.jobname, *other = b->job->doc.jobname;
 	struct buf differences = { 0 };
 	int rc = 0;
 
@@ -112,8 +112,8 @@ static int check_document(const struct results_file *first, const struct results
 	for (size_t i = 0; i < n; i++)
 		if (check_job(first, doc, i, err) < 0)
 			return -EINVAL;
-	const char *version = first->records[0].top->version;
-	const char *other = doc->records[0].top->version;
+	const char *version = first->run.version;
+	const char *other = doc->run.version;
 	if (!same_text(version, other))
 		log_note("%s is of mlgen %s, %s of %s", doc->path, other, first->path, version);
 	return 0;
@@ -127,14 +127,15 @@ static double group_ms(const struct results_file *doc, uint64_t group)
 	double longest = 0;
 
 	for (size_t i = 0; i < doc->count; i++) {
-		const struct metrics_job *job = doc->records[i].job;
+		const struct job_result *job = doc->records[i].job;
+		double seconds = job->elapsed_seconds;
 
-		if (job->groupid != group)
+		if (job->group != group)
 			continue;
-		longest =
-			fmax(longest, job->elapsed_seconds > 0 ? job->elapsed_seconds * 1e3
-							       : ((double)job->elapsed - 1) * 1e3);
-		longest = fmax(longest, (double)job->job_runtime_ms);
+		if (!(seconds > 0))
+			seconds = (double)job->doc.elapsed - 1;
+		longest = fmax(longest, seconds * 1e3);
+		longest = fmax(longest, (double)job->doc.job_runtime_ms);
 	}
 	return longest;
 }
@@ -145,7 +146,7 @@ static uint64_t least_ms(const struct results_file *doc)
 	uint64_t next = 0; /* groups before it are in */
 
 	for (size_t i = 0; i < doc->count; i++) {
-		uint64_t group = doc->records[i].job->groupid;
+		uint64_t group = doc->records[i].job->group;
 
 		if (group < next)
 			continue;
@@ -160,28 +161,27 @@ static int merge_look_at(struct merge *m, size_t i, struct results_file *first,
 {
 	struct results_file own = { 0 };
 	struct results_file *doc = i ? &own : first;
-	struct merge_run *run = &m->runs[i];
+	struct metrics_merged_run *run = &m->of.runs[i];
 	int rc = results_open(doc, m->ask->set->files[i], err);
 
 	if (rc < 0)
 		return rc;
-	const struct metrics_top *top = doc->records[0].top;
-	const char *host = top->machine.hostname;
+	const char *host = doc->run.host.hostname;
 	rc = check_document(first, doc, err);
 	if (rc == 0)
 		results_note_incomplete(doc);
-	*run = (struct merge_run){
+	*run = (struct metrics_merged_run){
 		.path = doc->path,
-		.name = mem_strdup(doc->name),
-		.hostname = mem_strdup(host ? host : "unknown"),
-		.start_ms = top->timestamp_ms,
-		.end_ms = top->timestamp_ms + least_ms(doc),
+		.file = mem_strdup(doc->name),
+		.hostname = mem_strdup(*host ? host : "unknown"),
+		.timestamp_ms = doc->run.timestamp_ms,
+		.end_ms = doc->run.timestamp_ms + least_ms(doc),
 		.fingerprint = results_fingerprint(doc),
 		.rank = UINT64_MAX,
 		.clock_offset_ns = (double)NAN,
 		.clock_unsure_ns = (double)NAN,
 	};
-	m->count++;
+	m->of.count++;
 	if (i)
 		results_close(doc);
 	return rc;
@@ -189,34 +189,34 @@ static int merge_look_at(struct merge *m, size_t i, struct results_file *first,
 
 static int by_host(const void *a, const void *b)
 {
-	const struct merge_run *x = a, *y = b;
+	const struct metrics_merged_run *x = a, *y = b;
 	int order = strcmp(x->hostname, y->hostname);
 
 	if (!order)
-		order = COMPARE(x->start_ms, y->start_ms);
+		order = COMPARE(x->timestamp_ms, y->timestamp_ms);
 	return order ? order : COMPARE(x->fingerprint, y->fingerprint);
 }
 
 static int by_start(const void *a, const void *b)
 {
-	const struct merge_run *x = a, *y = b;
-	int order = COMPARE(x->start_ms, y->start_ms);
+	const struct metrics_merged_run *x = a, *y = b;
+	int order = COMPARE(x->timestamp_ms, y->timestamp_ms);
 
 	return order ? order : by_host(a, b);
 }
 
 static int check_doubles(struct merge *m, struct mlgen_err *err)
 {
-	qsort(m->runs, m->count, sizeof(*m->runs), by_host);
-	for (size_t i = 1; i < m->count; i++)
-		if (by_host(&m->runs[i - 1], &m->runs[i]) == 0)
+	qsort(m->of.runs, m->of.count, sizeof(*m->of.runs), by_host);
+	for (size_t i = 1; i < m->of.count; i++)
+		if (by_host(&m->of.runs[i - 1], &m->of.runs[i]) == 0)
 			return mlgen_fail(
 				err, -EINVAL,
 				"%s: is the same run as %s, to the last figure; each counts once",
-				m->runs[i].path, m->runs[i - 1].path);
-	m->hosts = 1;
-	for (size_t i = 1; i < m->count; i++)
-		m->hosts += strcmp(m->runs[i - 1].hostname, m->runs[i].hostname) != 0;
+				m->of.runs[i].path, m->of.runs[i - 1].path);
+	m->of.hosts = 1;
+	for (size_t i = 1; i < m->of.count; i++)
+		m->of.hosts += strcmp(m->of.runs[i - 1].hostname, m->of.runs[i].hostname) != 0;
 	return 0;
 }
 
@@ -236,23 +236,24 @@ static void find_turns(struct merge *m)
 {
 	uint64_t start = 0, first_end = 0, last_end = 0;
 
-	m->overlap_percent = (double)NAN;
-	for (size_t i = 0; i < m->count; i++) {
-		struct merge_run *run = &m->runs[i];
+	m->of.overlap_percent = (double)NAN;
+	for (size_t i = 0; i < m->of.count; i++) {
+		struct metrics_merged_run *run = &m->of.runs[i];
 
-		if (i == 0 || run->start_ms >= first_end) {
-			m->turns++;
-			start = run->start_ms;
+		if (i == 0 || run->timestamp_ms >= first_end) {
+			m->of.turns++;
+			start = run->timestamp_ms;
 			first_end = last_end = run->end_ms;
 		} else {
 			if (run->end_ms < first_end)
 				first_end = run->end_ms;
 			if (run->end_ms > last_end)
 				last_end = run->end_ms;
-			m->overlap_percent = fmin(m->overlap_percent, overlap(start, run->start_ms,
-									      first_end, last_end));
+			m->of.overlap_percent =
+				fmin(m->of.overlap_percent,
+				     overlap(start, run->timestamp_ms, first_end, last_end));
 		}
-		run->turn = m->turns;
+		run->turn = m->of.turns;
 	}
 }
 
@@ -261,13 +262,13 @@ static int check_turns(const struct merge *m, struct mlgen_err *err)
 {
 	size_t first = 0, n = 0;
 
-	for (size_t i = 0; i < m->count; i++)
-		first += m->runs[i].turn == 1;
-	for (size_t i = 0; i < m->count; i += n) {
-		const struct merge_run *run = &m->runs[i];
+	for (size_t i = 0; i < m->of.count; i++)
+		first += m->of.runs[i].turn == 1;
+	for (size_t i = 0; i < m->of.count; i += n) {
+		const struct metrics_merged_run *run = &m->of.runs[i];
 
-		for (n = 0; i + n < m->count; n++)
-			if (m->runs[i + n].turn != run->turn)
+		for (n = 0; i + n < m->of.count; n++)
+			if (m->of.runs[i + n].turn != run->turn)
 				break;
 		if (n != first)
 			return mlgen_fail(
@@ -275,7 +276,7 @@ static int check_turns(const struct merge *m, struct mlgen_err *err)
 				"%s: %zu run%s together from here on, %zu from %s on: neither "
 				"clients of one run nor repetitions; merge those that ran side by "
 				"side (clocks of the hosts must agree), or as many each time",
-				run->path, n, n == 1 ? "" : "s", first, m->runs[0].path);
+				run->path, n, n == 1 ? "" : "s", first, m->of.runs[0].path);
 	}
 	return 0;
 }
@@ -288,7 +289,7 @@ static int merge_look(struct merge *m, struct mlgen_err *err)
 	size_t n = m->ask->set->file_count;
 	int rc = 0;
 
-	m->runs = mem_array(n, sizeof(*m->runs));
+	m->of.runs = mem_array(n, sizeof(*m->of.runs));
 	for (size_t i = 0; i < n && rc == 0; i++)
 		rc = merge_look_at(m, i, &first, err);
 	results_close(&first);
@@ -296,7 +297,7 @@ static int merge_look(struct merge *m, struct mlgen_err *err)
 		rc = check_doubles(m, err);
 	if (rc < 0)
 		return rc;
-	qsort(m->runs, m->count, sizeof(*m->runs), by_start);
+	qsort(m->of.runs, m->of.count, sizeof(*m->of.runs), by_start);
 	find_turns(m);
 	return check_turns(m, err);
 }
@@ -313,7 +314,7 @@ static void spread_init(struct merge_spread *s)
 	*s = (struct merge_spread){ .least = (double)NAN, .most = (double)NAN };
 }
 
-static void spread_add(struct merge_spread *s, double v, const struct merge_run *of)
+static void spread_add(struct merge_spread *s, double v, const struct metrics_merged_run *of)
 {
 	if (isnan(v))
 		return;
@@ -363,7 +364,7 @@ static struct metrics_merged_job came_to(const struct job_result *r)
 	};
 }
 
-static void note_job(struct merge *m, struct merge_run *run, size_t i)
+static void note_job(struct merge *m, struct metrics_merged_run *run, size_t i)
 {
 	const struct metrics_merged_job *j = &run->jobs[i];
 
@@ -372,7 +373,7 @@ static void note_job(struct merge *m, struct merge_run *run, size_t i)
 	spread_add(&m->jobs[i].host_barrier, j->host_barrier_percent, run);
 }
 
-void merge_note(struct merge *m, struct merge_run *run, const struct run_result *result)
+void merge_note(struct merge *m, struct metrics_merged_run *run, const struct run_result *result)
 {
 	size_t all = m->run->job_count;
 	/* Of fewer it is refused a moment later. */
@@ -381,6 +382,7 @@ void merge_note(struct merge *m, struct merge_run *run, const struct run_result 
 	if (!m->jobs)
 		start_jobs(m);
 	run->jobs = mem_array(all, sizeof(*run->jobs));
+	run->job_count = all;
 	for (size_t i = 0; i < n; i++) {
 		run->jobs[i] = came_to(&result->jobs[i]);
 		run->jobs[i].jobname = m->run->jobs[i].job->name;
@@ -397,42 +399,36 @@ static uint64_t longest_ms(const struct run_result *r)
 	return (uint64_t)most;
 }
 
-void merge_of_document(struct merge *m, const struct metrics_merged *of, struct run_result *result)
+void merge_of_document(struct merge *m, struct results_file *f)
 {
-	const struct metrics_merged_run *from = of->runs.items;
+	static char unknown[] = "?";
+	struct run_result *result = &f->run;
 
-	*m = (struct merge){ .run = result,
-			     .is_one_job = of->runs.count && from[0].rank != UINT64_MAX,
-			     .runs = mem_array(of->runs.count, sizeof(*m->runs)),
-			     .hosts = of->hosts,
-			     .turns = of->turns,
-			     .overlap_percent = of->overlap_percent };
+	*m = (struct merge){ .run = result, .is_read = true, .of = *f->records[0].merged };
+	m->is_one_job = m->of.count && m->of.runs[0].rank != UINT64_MAX;
 	if (m->is_one_job)
-		result->host.other_hosts = of->hosts - 1;
+		result->host.other_hosts = m->of.hosts - 1;
 	start_jobs(m);
-	for (; m->count < of->runs.count; m->count++, from++) {
-		struct merge_run *run = &m->runs[m->count];
-		size_t n =
-			from->jobs.count < result->job_count ? from->jobs.count : result->job_count;
+	for (size_t i = 0; i < m->of.count; i++) {
+		struct metrics_merged_run *run = &m->of.runs[i];
+		struct metrics_merged_job *jobs =
+			json_store_alloc(&f->store, result->job_count * sizeof(*jobs));
+		size_t n = run->job_count < result->job_count ? run->job_count : result->job_count;
 
-		*run = (struct merge_run){
-			.name = mem_strdup(from->file ? from->file : "?"),
-			.hostname = mem_strdup(from->hostname ? from->hostname : "?"),
-			.start_ms = from->timestamp_ms,
-			.end_ms = from->timestamp_ms + longest_ms(result),
-			.turn = from->turn,
-			.rank = from->rank,
-			.jobs = mem_array(result->job_count, sizeof(*run->jobs)),
-		};
-		memcpy(run->jobs, from->jobs.items, n * sizeof(*run->jobs));
-		for (size_t i = 0; i < n; i++)
-			note_job(m, run, i);
+		run->file = run->file ? run->file : unknown;
+		run->hostname = run->hostname ? run->hostname : unknown;
+		run->end_ms = run->timestamp_ms + longest_ms(result);
+		memcpy(jobs, run->jobs, n * sizeof(*jobs));
+		run->jobs = jobs;
+		run->job_count = result->job_count;
+		for (size_t k = 0; k < n; k++)
+			note_job(m, run, k);
 	}
 	merge_tell_slowest(m);
 }
 
 /* Whom the others wait for at barriers; NULL = nobody in particular. */
-static const struct merge_run *waited_for(const struct merge_job *j)
+static const struct metrics_merged_run *waited_for(const struct merge_job *j)
 {
 	const struct merge_spread *wait = &j->host_barrier;
 
@@ -440,7 +436,7 @@ static const struct merge_run *waited_for(const struct merge_job *j)
 }
 
 /* By what their figures show when printed. */
-static const struct merge_run *slowest_of(const struct merge_job *j)
+static const struct metrics_merged_run *slowest_of(const struct merge_job *j)
 {
 	const struct merge_spread *au = &j->au_percent;
 	const struct merge_spread *rate = &j->bytes_per_sec;
@@ -455,9 +451,10 @@ static const struct merge_run *slowest_of(const struct merge_job *j)
 void merge_mark_slowest(struct merge *m)
 {
 	for (size_t i = 0; i < m->run->job_count; i++)
-		for (size_t k = 0; k < m->count; k++) {
-			assert(m->runs[k].jobs);
-			m->runs[k].jobs[i].is_slowest = slowest_of(&m->jobs[i]) == &m->runs[k];
+		for (size_t k = 0; k < m->of.count; k++) {
+			assert(m->of.runs[k].jobs);
+			m->of.runs[k].jobs[i].is_slowest =
+				slowest_of(&m->jobs[i]) == &m->of.runs[k];
 		}
 }
 
@@ -472,18 +469,18 @@ static void put_slowest(struct buf *out, const struct merge_job *j)
 		buf_addf(out,
 			 "all wait for %s: %.1f%% of accelerator time on %s goes into that, and "
 			 "%.1f%% there",
-			 wait->least_of->name, wait->most, wait->most_of->name, wait->least);
+			 wait->least_of->file, wait->most, wait->most_of->file, wait->least);
 	else if (au->least_of && au->most - au->least >= SKEW_POINTS)
-		buf_addf(out, "the slowest is %s: AU %.1f%%, and %.1f%% on %s", au->least_of->name,
-			 au->least, au->most, au->most_of->name);
+		buf_addf(out, "the slowest is %s: AU %.1f%%, and %.1f%% on %s", au->least_of->file,
+			 au->least, au->most, au->most_of->file);
 	else if (isnan(au->most) && rate->least_of && rate->least * SKEW_RATIO < rate->most)
 		buf_addf(out, "the slowest is %s, which moved %.0f%% of what %s did",
-			 rate->least_of->name, 100 * rate->least / rate->most, rate->most_of->name);
+			 rate->least_of->file, 100 * rate->least / rate->most, rate->most_of->file);
 }
 
 void merge_tell_slowest(const struct merge *m)
 {
-	for (size_t i = 0; m->is_one_job && m->count > 1 && i < m->run->job_count; i++) {
+	for (size_t i = 0; m->is_one_job && m->of.count > 1 && i < m->run->job_count; i++) {
 		struct verdict_result *v = &m->run->jobs[i].verdict;
 		struct buf text = { 0 };
 
@@ -504,34 +501,33 @@ void merge_name_hosts(struct merge *m)
 {
 	struct host *h = &m->run->host;
 
-	bool is_of_one = m->is_one_job ? m->hosts == 1 : m->count == 1;
+	bool is_of_one = m->is_one_job ? m->of.hosts == 1 : m->of.count == 1;
 
 	if (!is_of_one)
 		m->run->disk_count = 0;
-	if (m->count > 1 && !m->is_one_job)
+	if (m->of.count > 1 && !m->is_one_job)
 		h->command[0] = '\0';
-	if (m->hosts > 1)
+	if (m->of.hosts > 1)
 		snprintf(h->hostname, sizeof(h->hostname), "%.30s and %" PRIu64 " other%s",
-			 m->runs[0].hostname, m->hosts - 1, m->hosts == 2 ? "" : "s");
+			 m->of.runs[0].hostname, m->of.hosts - 1, m->of.hosts == 2 ? "" : "s");
 }
 
 void merge_fini(struct merge *m)
 {
-	for (size_t i = 0; i < m->count; i++) {
-		mem_free(m->runs[i].name);
-		mem_free(m->runs[i].hostname);
-		mem_free(m->runs[i].jobs);
+	for (size_t i = 0; !m->is_read && i < m->of.count; i++) {
+		mem_free(m->of.runs[i].file);
+		mem_free(m->of.runs[i].hostname);
+		mem_free(m->of.runs[i].jobs);
 	}
-	mem_free(m->runs);
+	if (!m->is_read)
+		mem_free(m->of.runs);
 	mem_free(m->jobs);
-	result_fini(&m->result);
+	results_close(&m->result);
 }
 
-/* ---- documents ---- */
+/* ---- one document into another ---- */
 
-/* ---- one by one ---- */
-
-static void merge_files_fold(struct result_doc *to, const struct result_doc *from,
+static void merge_files_fold(struct results_file *to, const struct results_file *from,
 			     enum merge_how how)
 {
 	for (size_t i = 0; i < to->run.job_count; i++)
@@ -542,32 +538,27 @@ static void merge_files_fold(struct result_doc *to, const struct result_doc *fro
 		to->run.err = from->run.err;
 }
 
-static int read_run(struct merge *m, const struct merge_run *run, struct result_doc *d,
+static int read_run(struct merge *m, const struct metrics_merged_run *run, struct results_file *f,
 		    struct mlgen_err *err)
 {
-	struct results_file f;
+	int rc = results_open(f, run->path, err);
 
-	memset(d, 0, sizeof(*d));
-	int rc = results_open(&f, run->path, err);
-	if (rc < 0)
-		return rc;
-	rc = result_read(d, &f, m->ask->env, err);
-	results_close(&f);
-	return rc;
+	return rc < 0 ? rc : result_read(f, m->ask->env, err);
 }
 
 /* All runs of a turn; *next goes behind them. */
-static int read_turn(struct merge *m, size_t *next, struct result_doc *turn, struct mlgen_err *err)
+static int read_turn(struct merge *m, size_t *next, struct results_file *turn,
+		     struct mlgen_err *err)
 {
-	struct merge_run *first = &m->runs[*next];
+	struct metrics_merged_run *first = &m->of.runs[*next];
 	int rc = read_run(m, first, turn, err);
 
 	if (rc < 0)
 		return rc;
 	merge_note(m, first, &turn->run);
-	while (++*next < m->count && m->runs[*next].turn == first->turn) {
-		struct merge_run *run = &m->runs[*next];
-		struct result_doc one;
+	while (++*next < m->of.count && m->of.runs[*next].turn == first->turn) {
+		struct metrics_merged_run *run = &m->of.runs[*next];
+		struct results_file one;
 
 		rc = read_run(m, run, &one, err);
 		/* The file may have changed since it was looked at. */
@@ -577,7 +568,7 @@ static int read_turn(struct merge *m, size_t *next, struct result_doc *turn, str
 			merge_note(m, run, &one.run);
 			merge_files_fold(turn, &one, MERGE_CLIENTS);
 		}
-		result_fini(&one);
+		results_close(&one);
 		if (rc < 0)
 			return rc;
 	}
@@ -613,16 +604,16 @@ static int read_turns(struct merge *m, struct mlgen_err *err)
 	size_t next = 0;
 	int rc = read_turn(m, &next, &m->result, err);
 
-	while (rc == 0 && next < m->count) {
-		struct result_doc turn;
-		const char *path = m->runs[next].path;
+	while (rc == 0 && next < m->of.count) {
+		struct results_file turn;
+		const char *path = m->of.runs[next].path;
 
 		rc = read_turn(m, &next, &turn, err);
 		if (rc == 0)
 			rc = check_repetition(&m->result.run, &turn.run, path, err);
 		if (rc == 0)
 			merge_files_fold(&m->result, &turn, MERGE_TURNS);
-		result_fini(&turn);
+		results_close(&turn);
 	}
 	return rc;
 }
@@ -676,7 +667,7 @@ int ask_merge(const struct ask *a)
 	} else {
 		merge_name_hosts(&m);
 		merge_mark_slowest(&m);
-		result_retitle(&m.result, &a->set->settings);
+		result_retitle(&m.result.run, &a->set->settings);
 		verdict_fill(&m.result.run);
 		status = write_all(&m);
 	}

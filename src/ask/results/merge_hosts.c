@@ -143,8 +143,6 @@ void once_put(const struct once *t, struct job_result *to)
 		put_storage(t, &to->storage);
 }
 
-/* ---- one result ---- */
-
 /* ---- a result as bytes ---- */
 
 static char *write_document(const struct run_result *r, const struct jobset *set, size_t *bytes)
@@ -187,18 +185,18 @@ static char *name_of(const struct hosts *h, unsigned rank)
 static void add_run(struct merge *m, const struct hosts *h, unsigned rank,
 		    const struct run_result *result)
 {
-	struct merge_run *run = &m->runs[m->count++];
+	struct metrics_merged_run *run = &m->of.runs[m->of.count++];
 	uint64_t unsure_ns = 0;
 	int64_t ahead_ns = hosts_clock_offset_ns(h, rank, &unsure_ns);
 
-	*run = (struct merge_run){ .rank = rank,
-				   .name = name_of(h, rank),
-				   .hostname = mem_strdup(hosts_name(h, rank)),
-				   .start_ms = result->timestamp_ms,
-				   .turn = 1,
-				   .clock_offset_ns = (double)ahead_ns,
-				   .clock_unsure_ns = (double)unsure_ns };
-	run->path = run->name;
+	*run = (struct metrics_merged_run){ .rank = rank,
+					    .file = name_of(h, rank),
+					    .hostname = mem_strdup(hosts_name(h, rank)),
+					    .timestamp_ms = result->timestamp_ms,
+					    .turn = 1,
+					    .clock_offset_ns = (double)ahead_ns,
+					    .clock_unsure_ns = (double)unsure_ns };
+	run->path = run->file;
 	merge_note(m, run, result);
 }
 
@@ -257,11 +255,10 @@ struct gathered {
 };
 
 /* False, and told: there is nothing of it that could be counted. */
-static bool read_rank(const struct gathered *g, unsigned rank, struct result_doc *d)
+static bool read_rank(const struct gathered *g, unsigned rank, struct results_file *d)
 {
 	const char *host = hosts_name(g->hosts, rank);
 	struct mlgen_err err = { 0 };
-	struct results_file f;
 	size_t n = 0;
 	const char *bytes = hosts_part(g->all, rank, &n);
 
@@ -271,17 +268,15 @@ static bool read_rank(const struct gathered *g, unsigned rank, struct result_doc
 			 rank);
 		return false;
 	}
-	if (results_open_text(&f, host, bytes, n, &err) == 0) {
-		result_read(d, &f, g->ask->env, &err);
-		results_close(&f);
-	}
+	if (results_open_text(d, host, bytes, n, &err) == 0)
+		result_read(d, g->ask->env, &err);
 	if (!err.code && d->run.job_count != g->m->run->job_count)
 		mlgen_fail(&err, -EINVAL, "it has come to %zu job records in place of %zu",
 			   d->run.job_count, g->m->run->job_count);
 	if (!err.code)
 		return true;
 	log_warn("%s (rank %u): its figures are left out: %s", host, rank, err.text);
-	result_fini(d);
+	results_close(d);
 	return false;
 }
 
@@ -291,7 +286,7 @@ static void note_rank(const struct gathered *g, unsigned rank, const struct run_
 	size_t jobs = g->m->run->job_count;
 	struct once *host = &g->once[hosts_host_of(g->hosts, rank) * jobs];
 
-	g->m->hosts += !host->is_there;
+	g->m->of.hosts += !host->is_there;
 	for (size_t i = 0; i < jobs; i++)
 		once_add(&host[i], &result->jobs[i]);
 	add_run(g->m, g->hosts, rank, result);
@@ -301,7 +296,7 @@ static void put_once(const struct gathered *g)
 {
 	size_t jobs = g->m->run->job_count;
 
-	for (size_t i = 0; i < jobs && g->m->count > g->m->hosts; i++) {
+	for (size_t i = 0; i < jobs && g->m->of.count > g->m->of.hosts; i++) {
 		struct once t = once_total(&g->once[i], hosts_count(g->hosts), jobs);
 
 		once_put(&t, &g->m->run->jobs[i]);
@@ -314,13 +309,13 @@ static void fold_all(const struct gathered *g)
 
 	note_rank(g, 0, m->run);
 	for (unsigned i = 1; i < hosts_total(g->hosts); i++) {
-		struct result_doc d;
+		struct results_file d;
 
 		if (!read_rank(g, i, &d))
 			continue;
 		note_rank(g, i, &d.run);
 		fold(m, &d.run, hosts_name(g->hosts, i));
-		result_fini(&d);
+		results_close(&d);
 	}
 	put_once(g);
 	merge_mark_slowest(m);
@@ -334,7 +329,7 @@ void merge_hosts(struct merge *m, struct hosts *h, struct run_result *own, const
 	size_t bytes = 0;
 
 	*m = (struct merge){
-		.ask = a, .run = own, .is_one_job = true, .overlap_percent = (double)NAN
+		.ask = a, .run = own, .is_one_job = true, .of.overlap_percent = (double)NAN
 	};
 	if (hosts_total(h) == 1)
 		return;
@@ -348,8 +343,8 @@ void merge_hosts(struct merge *m, struct hosts *h, struct run_result *own, const
 
 		if (rc < 0)
 			log_warn("%s", err.text);
-		m->runs = mem_array(hosts_total(h), sizeof(*m->runs));
-		m->turns = 1;
+		m->of.runs = mem_array(hosts_total(h), sizeof(*m->of.runs));
+		m->of.turns = 1;
 		fold_all(&g);
 		mem_free(g.once);
 	}

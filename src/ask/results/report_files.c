@@ -43,12 +43,12 @@ static void put_workers(struct buf *out, const struct job_result *r)
 
 static void put_of_whom(struct buf *out, const struct merge *m, const struct job_result *r)
 {
-	if (m->count == 1)
+	if (m->of.count == 1)
 		return;
-	if (m->hosts > 1)
-		buf_addf(out, "%" PRIu64 " hosts", m->hosts);
-	if (m->count > m->hosts)
-		buf_addf(out, "%s%zu %s", out->len ? ", " : "", m->count,
+	if (m->of.hosts > 1)
+		buf_addf(out, "%" PRIu64 " hosts", m->of.hosts);
+	if (m->of.count > m->of.hosts)
+		buf_addf(out, "%s%zu %s", out->len ? ", " : "", m->of.count,
 			 m->is_one_job ? "processes" : "runs");
 	put_workers(out, r);
 }
@@ -76,13 +76,13 @@ static void print_answer(FILE *to, const char *text, size_t len, const struct me
 static void put_when(struct buf *out, const struct merge *m)
 {
 	char hosts[UNITS_TEXT_BYTES];
-	const char *s = m->hosts == 1 ? "" : "s";
+	const char *s = m->of.hosts == 1 ? "" : "s";
 
-	units_human_count(hosts, m->hosts);
+	units_human_count(hosts, m->of.hosts);
 	if (m->is_one_job)
-		buf_addf(out, "%zu processes on %s host%s, one job", m->count, hosts, s);
+		buf_addf(out, "%zu processes on %s host%s, one job", m->of.count, hosts, s);
 	else
-		buf_addf(out, "%zu runs on %s host%s, side by side", m->count, hosts, s);
+		buf_addf(out, "%zu runs on %s host%s, side by side", m->of.count, hosts, s);
 }
 
 static void put_how(struct buf *out, const struct merge *m, const struct job_result *r)
@@ -94,39 +94,39 @@ static void put_how(struct buf *out, const struct merge *m, const struct job_res
 
 	if (!sums)
 		sums = "";
-	if (m->turns == 1)
+	if (m->of.turns == 1)
 		put_when(out, m);
 	else
-		buf_addf(out, "%zu runs on %s host%s, ", m->count,
-			 units_human_count(hosts, m->hosts), m->hosts == 1 ? "" : "s");
-	if (m->turns == 1)
+		buf_addf(out, "%zu runs on %s host%s, ", m->of.count,
+			 units_human_count(hosts, m->of.hosts), m->of.hosts == 1 ? "" : "s");
+	if (m->of.turns == 1)
 		buf_addf(out, "%s%s", colon, sums);
-	else if (m->turns == m->count)
+	else if (m->of.turns == m->of.count)
 		buf_add(out, "one after the other: rates are their mean, weighted by time");
 	else
 		buf_addf(out,
 			 "in %" PRIu64
 			 " turns, side by side in each%s%s, and the mean of the turns",
-			 m->turns, colon, sums);
+			 m->of.turns, colon, sums);
 	if (job_result_has_accelerators(r))
 		buf_add(out, ", AU is the mean of the accelerators");
 }
 
 static bool is_long(const struct merge *m)
 {
-	for (size_t i = 0; i < m->count; i++)
-		if (m->runs[i].end_ms - m->runs[i].start_ms < LONG_MS)
+	for (size_t i = 0; i < m->of.count; i++)
+		if (m->of.runs[i].end_ms - m->of.runs[i].timestamp_ms < LONG_MS)
 			return false;
 	return true;
 }
 
 static void put_overlap(struct buf *out, const struct merge *m)
 {
-	if (m->overlap_percent < OVERLAP_PERCENT && is_long(m))
+	if (m->of.overlap_percent < OVERLAP_PERCENT && is_long(m))
 		buf_addf(out,
 			 "; they ran all together for %.0f%% of the time only, so storage never "
 			 "had to deliver that sum for long",
-			 m->overlap_percent);
+			 m->of.overlap_percent);
 }
 
 /* Where they are not the same as printed. */
@@ -139,18 +139,18 @@ static void put_spread(struct buf *out, const struct merge_job *j)
 	char least[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES];
 
 	if (au->most - au->least >= 0.1)
-		buf_addf(out, "AU %.1f%% (%s) to %.1f%% (%s)", au->least, au->least_of->name,
-			 au->most, au->most_of->name);
+		buf_addf(out, "AU %.1f%% (%s) to %.1f%% (%s)", au->least, au->least_of->file,
+			 au->most, au->most_of->file);
 	if (wait->most - wait->least >= 0.1)
 		buf_addf(out, "%shost barrier %.1f%% (%s) to %.1f%% (%s)", out->len ? "; " : "",
-			 wait->least, wait->least_of->name, wait->most, wait->most_of->name);
+			 wait->least, wait->least_of->file, wait->most, wait->most_of->file);
 	if (isnan(rate->most))
 		return;
 	show_rate(least, &unit, rate->least);
 	show_rate(most, &unit, rate->most);
 	if (strcmp(least, most) != 0)
 		buf_addf(out, "%s%s (%s) to %s (%s)", out->len ? "; " : "", least,
-			 rate->least_of->name, most, rate->most_of->name);
+			 rate->least_of->file, most, rate->most_of->file);
 }
 
 /* More would make a page of it; JSON has all. */
@@ -173,10 +173,10 @@ static void put_runs(struct buf *out, const struct merge *m, size_t job)
 
 	buf_addf(out, "%-18s%7s%10s%15s%14s%7s\n", "host", "AU", unit.name, "stall p99, ms",
 		 "host barrier", "CPU");
-	for (size_t i = 0; i < m->count; i++) {
-		const struct metrics_merged_job *j = &m->runs[i].jobs[job];
+	for (size_t i = 0; i < m->of.count; i++) {
+		const struct metrics_merged_job *j = &m->of.runs[i].jobs[job];
 
-		buf_addf(out, "%-18.18s", m->runs[i].name);
+		buf_addf(out, "%-18.18s", m->of.runs[i].file);
 		put_figure(out, 7, 1, j->au_percent, "%");
 		put_figure(out, 10, decimals, j->bytes_per_sec / unit.bytes, "");
 		put_figure(out, 15, 3, j->stall_p99_ns / 1e6, "");
@@ -191,7 +191,7 @@ static void print_merged(FILE *to, const struct merge *m, size_t job)
 	const struct merge_job *j = &m->jobs[job];
 	struct buf out = { 0 }, text = { 0 };
 
-	if (m->count == 1)
+	if (m->of.count == 1)
 		return;
 	put_how(&text, m, &m->run->jobs[job]);
 	put_overlap(&text, m);
@@ -200,7 +200,7 @@ static void print_merged(FILE *to, const struct merge *m, size_t job)
 	put_spread(&text, j);
 	if (text.len)
 		text_put(&out, "least to most", TEXT_EVIDENCE_INDENT, buf_str(&text));
-	if (m->is_one_job && m->count <= SHOWN_RUNS) {
+	if (m->is_one_job && m->of.count <= SHOWN_RUNS) {
 		buf_addc(&out, '\n');
 		put_runs(&out, m, job);
 	}
@@ -266,30 +266,10 @@ void merge_print(FILE *to, const struct merge *m, enum detail detail)
 
 int merge_print_json(FILE *to, const struct merge *m, const struct jobset *set)
 {
-	struct metrics_merged_run *runs = mem_array(m->count, sizeof(*runs));
-	struct metrics_merged merged = {
-		.hosts = m->hosts,
-		.turns = m->turns,
-		.overlap_percent = m->overlap_percent,
-		.runs = { runs, m->count },
-	};
-	const struct json_extra extra = { "merged", metrics_merged_fields, &merged };
+	const struct json_extra extra = { "merged", metrics_merged_fields, &m->of };
 
-	for (size_t i = 0; i < m->count; i++)
-		runs[i] = (struct metrics_merged_run){
-			.file = m->runs[i].name,
-			.hostname = m->runs[i].hostname,
-			.timestamp_ms = m->runs[i].start_ms,
-			.turn = m->runs[i].turn,
-			.rank = m->runs[i].rank,
-			.clock_offset_ns = m->runs[i].clock_offset_ns,
-			.clock_unsure_ns = m->runs[i].clock_unsure_ns,
-			.jobs = { m->runs[i].jobs, m->run->job_count },
-		};
-	int rc = m->count > 1 ? json_report_with(to, m->run, set, &extra)
-			      : json_report(to, m->run, set, NULL);
-	mem_free(runs);
-	return rc;
+	return m->of.count > 1 ? json_report_with(to, m->run, set, &extra)
+			       : json_report(to, m->run, set, NULL);
 }
 
 /* ---- the page of --html, and --page ---- */
@@ -372,9 +352,8 @@ int ask_page(const struct ask *a)
 
 /* A document, with what its jobs do not have. */
 struct reported {
-	struct result_doc doc;
+	struct results_file doc;
 	struct json_extra extra; /* key NULL: it has none */
-	const struct metrics_merged *merged;
 };
 
 static bool prints_json(const struct settings *set)
@@ -399,7 +378,6 @@ static int check_request(const struct ask *a, struct mlgen_err *err)
 
 static void take_extra(struct reported *r, const struct record *of)
 {
-	r->merged = of->merged;
 	if (of->merged)
 		r->extra = (struct json_extra){ "merged", metrics_merged_fields, of->merged };
 	else if (of->find_max)
@@ -409,25 +387,24 @@ static void take_extra(struct reported *r, const struct record *of)
 static int read_document(struct reported *r, const struct ask *a, const char *path,
 			 struct mlgen_err *err)
 {
-	struct results_file f;
-	int rc = results_open(&f, path, err);
+	struct results_file *f = &r->doc;
+	int rc;
 
 	*r = (struct reported){ 0 };
+	rc = results_open(f, path, err);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < f.count && rc == 0; i++)
-		if (f.records[i].plan)
-			rc = mlgen_fail(err, -EINVAL, "%s: is a dry run's: nothing was measured",
-					path);
-	take_extra(r, &f.records[0]);
-	if (rc == 0)
-		rc = result_read(&r->doc, &f, a->env, err);
-	results_close(&f);
-	if (rc == 0) {
-		result_retitle(&r->doc, &a->set->settings);
-		verdict_fill(&r->doc.run);
-	}
-	return rc;
+	for (size_t i = 0; i < f->count; i++)
+		if (f->records[i].plan)
+			return mlgen_fail(err, -EINVAL, "%s: is a dry run's: nothing was measured",
+					  path);
+	take_extra(r, &f->records[0]);
+	rc = result_read(f, a->env, err);
+	if (rc < 0)
+		return rc;
+	result_retitle(&f->run, &a->set->settings);
+	verdict_fill(&f->run);
+	return 0;
 }
 
 /* ---- as it is asked for ---- */
@@ -436,11 +413,11 @@ static void print_text(FILE *to, struct reported *r, enum detail detail)
 {
 	struct merge m;
 
-	if (!r->merged) {
+	if (!r->doc.records[0].merged) {
 		text_report(to, &r->doc.run, detail);
 		return;
 	}
-	merge_of_document(&m, r->merged, &r->doc.run);
+	merge_of_document(&m, &r->doc);
 	merge_print(to, &m, detail);
 	merge_fini(&m);
 }
@@ -498,7 +475,7 @@ static int report_all(const struct ask *a)
 			log_error("%s", err.text);
 		else
 			one = print_one(a, i, &r);
-		result_fini(&r.doc);
+		results_close(&r.doc);
 		if (one == EXIT_USAGE)
 			return one;
 		if (status == EXIT_RAN)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* require.c - see require.h. */
+/* require.c - does a result meet what --require states? */
 #include "ask/results/results_internal.h"
 
 #include <errno.h>
@@ -136,7 +136,7 @@ static int count_missed(const struct record *records, const struct run_result *r
 		if (require_holds(q, value))
 			log_misleading(&r->jobs[i], q);
 		else
-			log_missed(records[i].job->jobname, q, value);
+			log_missed(records[i].job->doc.jobname, q, value);
 	}
 	if (any)
 		return missed;
@@ -154,7 +154,7 @@ int require_check(const char *text, const struct run_result *r, struct mlgen_err
 		return -EINVAL;
 	if (!r)
 		return 0;
-	struct metrics_job *jobs = mem_array(r->job_count, sizeof(*jobs));
+	struct job_result *jobs = mem_array(r->job_count, sizeof(*jobs));
 	struct record *records = mem_array(r->job_count, sizeof(*records));
 	for (size_t i = 0; i < r->job_count; i++)
 		record_of_run(&records[i], &jobs[i], r, i);
@@ -169,7 +169,7 @@ bool require_value(const struct job_result *r, const char *metric, double *value
 {
 	struct job_result job = *r;
 	const struct run_result alone = { .jobs = &job, .job_count = 1 };
-	struct metrics_job m;
+	struct job_result m;
 	struct record record;
 	struct figure f;
 

@@ -39,23 +39,22 @@ struct scored;
 
 /* Borrows all of it; NULL = it has none. */
 struct record {
-	const struct metrics_job *job; /* of a score there is none */
-	/* What its page has; NULL = it has none of these. */
+	const struct job_result *job; /* of a score there is none */
+	/* The same result, where its page has such an object; NULL = it has none of these. */
 	const struct job_result *ml, *io;
 	const struct cache_result *cache;
-	const struct metrics_dataset *dataset;
+	const struct job_result *dataset; /* the job itself */
 	const struct prepare_result *prepare;
 	const struct plan_report *plan;
 	/* Of the whole document. */
-	const struct metrics_top *top;
+	const struct run_result *run;
 	const struct series_result *series;
 	const struct trace_result *trace;
 	const struct metrics_find_max *find_max;
 	const struct metrics_merged *merged;
 	const struct scored *score;
 	const char *file; /* its name */
-	/* Rows that it has not: of a run by its result, of a document by what was read of it. */
-	const struct job_result *result;
+	/* Knows the rows that a document has not; NULL = of a run, whose result knows them. */
 	const struct json_store *store;
 };
 
@@ -65,14 +64,16 @@ struct record_root {
 	const char *in;   /* the object of a job; NULL = the job itself */
 	bool is_top;      /* of the document, not of the job */
 	const struct mlgen_field *table;
-	size_t off, bytes; /* of the pointer in struct record; of its struct */
+	size_t off;    /* of the pointer in struct record */
+	size_t within; /* where its struct lies in that of the job, or of the run ... */
+	size_t bytes;  /* ... or its size, where it does not; else 0 */
 };
 
 #define RECORD_ROOTS 13
 extern const struct record_root record_roots[RECORD_ROOTS];
 
 /* What was measured in a job of a run, without its options. `m` belongs to the caller. */
-void record_of_run(struct record *r, struct metrics_job *m, const struct run_result *run,
+void record_of_run(struct record *r, struct job_result *m, const struct run_result *run,
 		   size_t job);
 
 /* What a job did. */
@@ -172,13 +173,16 @@ struct results_file {
 	const char *path; /* borrowed */
 	char *shown;      /* the path, printable; owned */
 	const char *name; /* the last part of that */
-	json_t *root;     /* owned */
+	json_t *root;     /* owned; NULL after result_read() */
 	/* Of it: a list of objects, each with a jobname; NULL: it is no run. */
-	json_t *jobs;
+	json_t *list;
 	/* What its tables say, one for each of its jobs, or of a score; owned. */
 	struct record *records;
 	size_t count;
-	struct json_store store;
+	struct run_result run;   /* what the records are of */
+	VEC(struct job *) jobs;  /* of all records, without doubles; by result_read() */
+	bool is_result;          /* that was called: verdicts are owned, too */
+	struct json_store store; /* owns what all of it points to */
 };
 
 /*
@@ -194,7 +198,7 @@ int results_open_scored(struct results_file *f, const char *path, struct mlgen_e
 /* The same of a document that is in memory, and is called `name` in messages. */
 int results_open_text(struct results_file *f, const char *name, const char *text, size_t bytes,
 		      struct mlgen_err *err);
-void results_close(struct results_file *f); /* takes a zeroed one */
+void results_close(struct results_file *f); /* takes a zeroed one, and what result_read() made */
 
 /* Copies of a document have the same one, two runs do not. */
 uint64_t results_fingerprint(const struct results_file *f);
@@ -205,23 +209,14 @@ void results_note_incomplete(const struct results_file *f);
 /* ---- a result as the run had it, from the records of its document ---- */
 
 /*
- * What the reports print is there again, with these exceptions: the sizes of requests and NUMA
- * nodes are not in the document, nor is an engine that was loaded from a file. Records of one name
- * are of one job.
+ * Make the run of a document that was read with all it has a result. What the reports print is
+ * there again, with these exceptions: the sizes of requests and NUMA nodes are not in the document,
+ * nor is an engine that was loaded from a file. Records of one name are of one job. Verdicts are
+ * empty. 0, or -EINVAL with err where it has options or values that this program does not know.
  */
-struct result_doc {
-	struct json_store store; /* owns what the result points to */
-	struct run_result run;   /* verdicts are empty, and go with it */
-	VEC(struct job *) jobs;  /* of all records, without doubles */
-};
-
-/* Of a document that was read with all it has; its records go over to the result. 0, or -EINVAL
- * with err where it has options or values that this program does not know. fini in any case. */
-int result_read(struct result_doc *d, struct results_file *f, const struct jobset_env *env,
-		struct mlgen_err *err);
+int result_read(struct results_file *f, const struct jobset_env *env, struct mlgen_err *err);
 /* Title and notes of the command line take the place of the document's. */
-void result_retitle(struct result_doc *d, const struct settings *set);
-void result_fini(struct result_doc *d);
+void result_retitle(struct run_result *run, const struct settings *set);
 
 /* ---- does a result meet what --require states? ---- */
 
@@ -258,22 +253,10 @@ int page_files(const struct ask *a, const struct question *q, const char *answer
 
 /* ---- the runs that become one report, and what came of them ---- */
 
-/* A document, as the first look at it found it. */
-struct merge_run {
-	const char *path; /* borrowed */
-	char *name, *hostname;
-	uint64_t start_ms, end_ms; /* at least until then */
-	uint64_t turn;             /* from 1 */
-	uint64_t fingerprint;
-	uint64_t rank;                           /* of one job; UINT64_MAX = of a document */
-	double clock_offset_ns, clock_unsure_ns; /* NaN = unknown */
-	struct metrics_merged_job *jobs;         /* as the result's; owned */
-};
-
 /* The least and the most of the runs, and which they are; NaN = none has it. */
 struct merge_spread {
 	double least, most;
-	const struct merge_run *least_of, *most_of;
+	const struct metrics_merged_run *least_of, *most_of;
 };
 
 /* Of one job record. */
@@ -283,22 +266,19 @@ struct merge_job {
 
 struct merge {
 	const struct ask *ask;
-	bool is_one_job;        /* of which each run is a process (merge_hosts.h) */
-	struct merge_run *runs; /* in the order of their starts */
-	size_t count;
-	uint64_t hosts, turns;
-	double overlap_percent;   /* the least of the turns; NaN */
-	struct result_doc result; /* of documents */
-	struct run_result *run;   /* that all went into */
-	struct merge_job *jobs;   /* as its jobs */
+	bool is_one_job;            /* of which each run is a process (merge_hosts.c) */
+	bool is_read;               /* `of` is a document's, and borrowed */
+	struct metrics_merged of;   /* else all of it is owned */
+	struct results_file result; /* of documents */
+	struct run_result *run;     /* that all went into */
+	struct merge_job *jobs;     /* as its jobs */
 };
 
 /* Of a run, before it goes into others: what its jobs came to, and whether that is the least or the
  * most. */
-void merge_note(struct merge *m, struct merge_run *run, const struct run_result *result);
-/* Fills *m with all that the report needs, from a document of merged runs whose result is `result`,
- * verdicts included. `of` may go then. */
-void merge_of_document(struct merge *m, const struct metrics_merged *of, struct run_result *result);
+void merge_note(struct merge *m, struct metrics_merged_run *run, const struct run_result *result);
+/* Fills *m with all that the report needs, from a document of merged runs, verdicts included. */
+void merge_of_document(struct merge *m, struct results_file *f);
 /* When all are noted. */
 void merge_mark_slowest(struct merge *m);
 /* Of one job: the verdict names the host that the others wait for. */

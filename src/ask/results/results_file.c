@@ -15,6 +15,7 @@
 #include "base/printable.h"
 #include "base/util.h"
 #include "data/formats/parquet/parquet.h"
+#include "field/fields.h"
 #include "report/metrics/metrics.h"
 
 /* ---- documents of older versions ---- */
@@ -313,7 +314,7 @@ static int check_version(const struct results_file *f, struct mlgen_err *err)
 
 static bool is_score(const struct results_file *f)
 {
-	return !f->jobs && json_is_object(json_object_get(f->root, "score"));
+	return !f->list && json_is_object(json_object_get(f->root, "score"));
 }
 
 /* What it is where it is no run: the member that it has. */
@@ -325,7 +326,7 @@ static const char *other_kind(const struct results_file *f)
 		{ "miss_curves", "a miss curve" },
 	};
 
-	for (size_t i = 0; !f->jobs && i < ARRAY_LEN(kinds); i++)
+	for (size_t i = 0; !f->list && i < ARRAY_LEN(kinds); i++)
 		if (json_object_get(f->root, kinds[i][0]))
 			return kinds[i][1];
 	return NULL;
@@ -333,7 +334,7 @@ static const char *other_kind(const struct results_file *f)
 
 static int check_jobs(const struct results_file *f, struct mlgen_err *err)
 {
-	size_t n = json_array_size(f->jobs);
+	size_t n = json_array_size(f->list);
 
 	if (is_score(f))
 		return mlgen_fail(err, -EINVAL,
@@ -344,10 +345,10 @@ static int check_jobs(const struct results_file *f, struct mlgen_err *err)
 		return mlgen_fail(err, -EINVAL,
 				  "%s: is %s, and no report of a run; --page --html=FILE shows it",
 				  f->path, other_kind(f));
-	if (!json_is_array(f->jobs))
+	if (!json_is_array(f->list))
 		return mlgen_fail(err, -EINVAL, "%s: jobs: must be a list", f->path);
 	for (size_t i = 0; i < n; i++)
-		if (!json_is_string(json_object_get(json_array_get(f->jobs, i), "jobname")))
+		if (!json_is_string(json_object_get(json_array_get(f->list, i), "jobname")))
 			return mlgen_fail(err, -EINVAL, "%s: jobs[%zu]: has no jobname", f->path,
 					  i);
 	if (n == 0)
@@ -358,15 +359,18 @@ static int check_jobs(const struct results_file *f, struct mlgen_err *err)
 /* ---- its records ---- */
 
 static int read_part(struct results_file *f, json_t *outer, const char *where,
-		     const struct record_root *root, struct record *to, struct mlgen_err *err)
+		     const struct record_root *root, struct job_result *job, struct record *to,
+		     struct mlgen_err *err)
 {
 	const struct json_reader r = { &f->store, f->path };
 	json_t *o = root->in ? json_object_get(outer, root->in) : outer;
+	void *base = (root->is_top ? (char *)&f->run : (char *)job) + root->within;
 	char path[64];
 
 	if (!o || json_is_null(o))
 		return 0;
-	void *base = json_store_alloc(&f->store, root->bytes);
+	if (root->bytes)
+		base = json_store_alloc(&f->store, root->bytes);
 	memcpy((char *)to + root->off, &base, sizeof(base));
 	snprintf(path, sizeof(path), "%s%s", where, root->in ? root->in : "");
 	return json_read_struct(&r, o, root->table, base, path, err);
@@ -374,37 +378,48 @@ static int read_part(struct results_file *f, json_t *outer, const char *where,
 
 /* The objects of the document, or of a job: none where it has not. A job itself stands in a list of
  * the document, and is read with that. */
-static int read_parts(struct results_file *f, json_t *outer, const char *where, bool is_top,
-		      struct record *to, struct mlgen_err *err)
+static int read_parts(struct results_file *f, json_t *outer, const char *where,
+		      struct job_result *job, struct record *to, struct mlgen_err *err)
 {
 	int rc = 0;
 
 	for (size_t k = 0; k < RECORD_ROOTS && rc == 0; k++)
-		if (record_roots[k].is_top == is_top && record_roots[k].table != metrics_job_fields)
-			rc = read_part(f, outer, where, &record_roots[k], to, err);
+		if (record_roots[k].is_top == !job && record_roots[k].table != metrics_job_fields)
+			rc = read_part(f, outer, where, &record_roots[k], job, to, err);
 	return rc;
+}
+
+/* Every figure is unknown until the document turns out to have it. */
+static void begin_job(struct job_result *r)
+{
+	fields_unknown(metrics_io_fields, r);
+	fields_unknown(metrics_ml_fields, r);
+	fields_unknown(metrics_cache_fields, &r->ml.cache);
+	fields_unknown(metrics_prepare_fields, &r->prepare);
 }
 
 static int read_records(struct results_file *f, struct mlgen_err *err)
 {
 	struct record all = { .file = f->name, .store = &f->store };
-	int rc = read_parts(f, f->root, "", true, &all, err);
+	int rc = read_parts(f, f->root, "", NULL, &all, err);
 
 	if (rc < 0)
 		return rc;
-	f->count = is_score(f) ? 1 : all.top->jobs.count;
+	f->count = is_score(f) ? 1 : f->run.job_count;
 	f->records = mem_array(f->count, sizeof(*f->records));
 	if (is_score(f)) {
 		f->records[0] = all;
 		return 0;
 	}
 	for (size_t i = 0; i < f->count && rc == 0; i++) {
+		struct job_result *job = &f->run.jobs[i];
 		char where[32];
 
 		snprintf(where, sizeof(where), "jobs[%zu].", i);
 		f->records[i] = all;
-		f->records[i].job = (const struct metrics_job *)all.top->jobs.items + i;
-		rc = read_parts(f, json_array_get(f->jobs, i), where, false, &f->records[i], err);
+		f->records[i].job = job;
+		begin_job(job);
+		rc = read_parts(f, json_array_get(f->list, i), where, job, &f->records[i], err);
 	}
 	return rc;
 }
@@ -436,13 +451,13 @@ static int read_loaded(struct results_file *f, enum takes takes, int rc, struct 
 		results_close(f);
 		return rc;
 	}
-	f->jobs = json_object_get(f->root, "jobs");
+	f->list = json_object_get(f->root, "jobs");
 	rc = check_version(f, err);
 	if (rc == 0 && !is_taken(f, takes))
 		rc = check_jobs(f, err);
-	for (size_t i = 0; rc == 0 && i < json_array_size(f->jobs); i++)
-		results_older_job(f->root, json_array_get(f->jobs, i));
-	if (rc == 0 && (f->jobs || is_score(f)))
+	for (size_t i = 0; rc == 0 && i < json_array_size(f->list); i++)
+		results_older_job(f->root, json_array_get(f->list, i));
+	if (rc == 0 && (f->list || is_score(f)))
 		rc = read_records(f, err);
 	if (rc < 0)
 		results_close(f);
@@ -477,6 +492,17 @@ int results_open_text(struct results_file *f, const char *name, const char *text
 void results_close(struct results_file *f)
 {
 	json_decref(f->root);
+	for (size_t i = 0; f->is_result && i < f->run.job_count; i++) {
+		struct verdict_result *v = &f->run.jobs[i].verdict;
+
+		mem_free(v->name);
+		mem_free(v->headline);
+		mem_free(v->because);
+		mem_free(v->try_next);
+	}
+	for (size_t i = 0; i < f->jobs.count; i++)
+		job_free(f->jobs.at[i]);
+	vec_fini(&f->jobs);
 	mem_free(f->shown);
 	mem_free(f->records);
 	json_store_fini(&f->store);
@@ -495,14 +521,14 @@ uint64_t results_fingerprint(const struct results_file *f)
 {
 	uint64_t print = FNV1A;
 
-	json_dump_callback(f->jobs, add_to_print, &print, JSON_COMPACT);
+	json_dump_callback(f->list, add_to_print, &print, JSON_COMPACT);
 	return print;
 }
 
 void results_note_incomplete(const struct results_file *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
-		const struct metrics_job *job = f->records[i].job;
+		const struct job_document *job = &f->records[i].job->doc;
 		const char *error = job->error_text;
 
 		if (error || record_is_cut(&f->records[i]))

@@ -12,10 +12,6 @@
 #include "base/buf.h"
 #include "run/result/result.h"
 
-/* ---- for src/ask/figure*.c alone ---- */
-
-/* ---- figures of documents of older programs, as this one counts them ---- */
-
 /* ---- figures below each other, in one unit and with aligned points ---- */
 
 /*

@@ -244,7 +244,7 @@ static void note_errors(struct table *t, const struct results_file *doc, const s
 	if (record_has_too_many_errors(r) && ++t->with_errors <= FAULTS_SHOWN)
 		log_note("%s: job '%s' had more errors than max_errors allows; its figures are of "
 			 "what did not fail",
-			 doc->path, r->job->jobname);
+			 doc->path, r->job->doc.jobname);
 }
 
 static void add_document(struct table *t, const struct results_file *doc)
@@ -369,7 +369,7 @@ static void print_csv(FILE *to, const struct table *t)
 	}
 }
 
-static json_t *json_value(const struct figure_value *v)
+static json_t *cell_value(const struct figure_value *v)
 {
 	switch (figure_told(v)) {
 	case VALUE_WHOLE:
@@ -393,7 +393,7 @@ static void print_json(FILE *to, const struct table *t)
 
 		for (size_t i = 0; i < t->columns; i++)
 			json_object_set_new(row, t->figures[i].key,
-					    json_value(&t->cells[r * t->columns + i]));
+					    cell_value(&t->cells[r * t->columns + i]));
 		jsonfile_dump(to, row, 0);
 		json_decref(row);
 		fputc('\n', to);

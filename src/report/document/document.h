@@ -52,6 +52,9 @@ struct json_extra {
 int json_report_with(FILE *to, const struct run_result *r, const struct jobset *set,
 		     const struct json_extra *extra);
 
+/* One member of a struct, by its row; a new reference. */
+json_t *json_value(const struct mlgen_field *row, const void *member);
+
 /* One struct as one object, by its table. 0 or -EIO. */
 int json_struct(FILE *to, const struct mlgen_field *table, const void *base,
 		const struct f64_list *percentiles);

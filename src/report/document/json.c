@@ -262,6 +262,13 @@ static json_t *member_value(const struct mlgen_field *f, const void *at, const s
 							    : json_null();
 }
 
+json_t *json_value(const struct mlgen_field *row, const void *member)
+{
+	const struct walk walk = { 0 };
+
+	return member_value(row, member, &walk);
+}
+
 static json_t *struct_object(const struct mlgen_field *table, const void *base,
 			     const struct walk *walk)
 {
@@ -275,24 +282,17 @@ static json_t *struct_object(const struct mlgen_field *table, const void *base,
 	return o;
 }
 
-static void add_dataset(json_t *o, const struct dataset *ds, const struct dataset_totals *totals,
-			const struct walk *walk)
-{
-	struct metrics_dataset m;
-
-	if (metrics_dataset_init(&m, ds, totals))
-		json_object_set_new(o, "dataset", struct_object(metrics_dataset_fields, &m, walk));
-}
-
-/* fio's part of a job, which results and plans have alike. */
+/* fio's part of a job, and its dataset, which results and plans have alike. */
 static json_t *job_object(const struct job_result *r, const struct run_result *run,
 			  const struct jobset *set, const struct walk *walk)
 {
-	struct metrics_job m;
+	struct job_result m;
 
 	metrics_job_init(&m, r, set);
 	metrics_job_share(&m, run);
 	json_t *o = struct_object(metrics_job_fields, &m, walk);
+	if (m.doc.format)
+		json_object_set_new(o, "dataset", struct_object(metrics_dataset_fields, &m, walk));
 	metrics_job_fini(&m);
 	return o;
 }
@@ -311,7 +311,6 @@ static json_t *result_object(const struct job_result *r, const struct run_result
 	const struct walk own = { .percentiles = walk.percentiles, .of = r };
 	json_t *o = job_object(r, run, set, &walk);
 
-	add_dataset(o, r->dataset, &r->totals, &walk);
 	if (has_prepared(r))
 		json_object_set_new(o, "prepare",
 				    struct_object(metrics_prepare_fields, &r->prepare, &walk));
@@ -338,11 +337,14 @@ static void add_planned(json_t *o, const struct plan_report *p)
 static json_t *plan_object(const struct plan_report *p, const struct run_result *run,
 			   const struct jobset *set)
 {
-	const struct job_result none = { .job = p->job, .group = p->job->group, .members = 1 };
+	const struct job_result none = { .job = p->job,
+					 .dataset = &p->dataset,
+					 .totals = p->totals,
+					 .group = p->job->group,
+					 .members = 1 };
 	const struct walk all = { .percentiles = &p->job->percentile_list };
 	json_t *o = job_object(&none, run, set, &all);
 
-	add_dataset(o, &p->dataset, &p->totals, &all);
 	add_planned(o, p);
 	json_object_set_new(o, "plan", struct_object(metrics_plan_fields, p, &all));
 	return o;
@@ -373,7 +375,7 @@ static json_t *document(const struct run_result *r, const struct jobset *set,
 			const struct plan_report *plans)
 {
 	const struct walk walk = { 0 };
-	struct metrics_top top;
+	struct run_result top;
 
 	metrics_top_init(&top, r, set);
 	json_t *root = struct_object(metrics_top_fields, &top, &walk);

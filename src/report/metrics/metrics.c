@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics.c - the tables of the document's top and of its jobs. */
-#include "report/metrics/metrics_internal.h"
+#include "report/metrics/metrics.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,17 +14,6 @@
 #include "job/job.h"
 #include "report/plan/plan.h"
 #include "run/result/result.h"
-
-/* metrics.c */
-extern const struct mlgen_field metrics_member_fields[];
-extern const struct mlgen_field metrics_direction_fields[];
-extern const struct mlgen_field metrics_sync_fields[];
-extern const struct mlgen_field metrics_size_fields[];
-extern const struct mlgen_field metrics_latency_ns_fields[];
-extern const struct mlgen_field metrics_latency_us_fields[];
-extern const struct mlgen_field metrics_latency_ms_fields[];
-extern const struct mlgen_field metrics_iodepth_level_fields[];
-extern const struct mlgen_field metrics_iodepth_batch_fields[];
 
 /* Keys are borrowed, values are owned. */
 static void pair_add(struct metric_list *l, const char *key, char *value)
@@ -118,7 +107,7 @@ static char *resolved_text(const struct job *j, const struct mlgen_field *f, con
 	return NULL;
 }
 
-static void fill_table(struct metrics_job *m, const struct job *j, const struct jobset *set,
+static void fill_table(struct job_document *m, const struct job *j, const struct jobset *set,
 		       unsigned members, const struct mlgen_field *table, const void *base)
 {
 	const struct job_origin *origins = origins_of(j, table);
@@ -151,7 +140,7 @@ static void metrics_options_global(struct metric_list *map, const struct jobset 
 }
 
 /* members, options, options_resolved and options_origin of a record. */
-static void metrics_options_fill(struct metrics_job *m, const struct job *j,
+static void metrics_options_fill(struct job_document *m, const struct job *j,
 				 const struct jobset *set, unsigned members)
 {
 	for (size_t i = 0; i < set->count; i++)
@@ -178,68 +167,56 @@ static void metrics_options_fini(struct metric_list *map)
 
 /* clang-format off */
 
-/* Limits as fio has them: what lies below one belongs to it. */
+/* A row of an array of percentages. */
 #define SHARE(i, limit, what) \
-	{ limit, MLGEN_F_PERCENT(struct metrics_shares, percent[i]), .unit = "%", \
+	{ limit, .type = MLGEN_PERCENT, .off = (i) * sizeof(double), .unit = "%", \
 	  .help = "Percent of " what "." }
 
-const struct mlgen_field metrics_latency_ns_fields[] = {
+/* Limits as fio has them: what lies below one belongs to it. */
+#define LATENCIES(unit) \
+	SHARE(1, "4", "reads and writes that took 2 to 3 " unit), \
+	SHARE(2, "10", "reads and writes that took 4 to 9 " unit), \
+	SHARE(3, "20", "reads and writes that took 10 to 19 " unit), \
+	SHARE(4, "50", "reads and writes that took 20 to 49 " unit), \
+	SHARE(5, "100", "reads and writes that took 50 to 99 " unit), \
+	SHARE(6, "250", "reads and writes that took 100 to 249 " unit), \
+	SHARE(7, "500", "reads and writes that took 250 to 499 " unit), \
+	SHARE(8, "750", "reads and writes that took 500 to 749 " unit), \
+	SHARE(9, "1000", "reads and writes that took 750 to 999 " unit)
+
+static const struct mlgen_field latency_ns_fields[] = {
 	SHARE(0, "2", "reads and writes that took below 2 ns"),
-	SHARE(1, "4", "reads and writes that took 2 to 3 ns"),
-	SHARE(2, "10", "reads and writes that took 4 to 9 ns"),
-	SHARE(3, "20", "reads and writes that took 10 to 19 ns"),
-	SHARE(4, "50", "reads and writes that took 20 to 49 ns"),
-	SHARE(5, "100", "reads and writes that took 50 to 99 ns"),
-	SHARE(6, "250", "reads and writes that took 100 to 249 ns"),
-	SHARE(7, "500", "reads and writes that took 250 to 499 ns"),
-	SHARE(8, "750", "reads and writes that took 500 to 749 ns"),
-	SHARE(9, "1000", "reads and writes that took 750 to 999 ns"),
+	LATENCIES("ns"),
 	{ 0 },
 };
 
-const struct mlgen_field metrics_latency_us_fields[] = {
+static const struct mlgen_field latency_us_fields[] = {
 	SHARE(0, "2", "reads and writes that took 1 us"),
-	SHARE(1, "4", "reads and writes that took 2 to 3 us"),
-	SHARE(2, "10", "reads and writes that took 4 to 9 us"),
-	SHARE(3, "20", "reads and writes that took 10 to 19 us"),
-	SHARE(4, "50", "reads and writes that took 20 to 49 us"),
-	SHARE(5, "100", "reads and writes that took 50 to 99 us"),
-	SHARE(6, "250", "reads and writes that took 100 to 249 us"),
-	SHARE(7, "500", "reads and writes that took 250 to 499 us"),
-	SHARE(8, "750", "reads and writes that took 500 to 749 us"),
-	SHARE(9, "1000", "reads and writes that took 750 to 999 us"),
+	LATENCIES("us"),
 	{ 0 },
 };
 
-const struct mlgen_field metrics_latency_ms_fields[] = {
+static const struct mlgen_field latency_ms_fields[] = {
 	SHARE(0, "2", "reads and writes that took 1 ms"),
-	SHARE(1, "4", "reads and writes that took 2 to 3 ms"),
-	SHARE(2, "10", "reads and writes that took 4 to 9 ms"),
-	SHARE(3, "20", "reads and writes that took 10 to 19 ms"),
-	SHARE(4, "50", "reads and writes that took 20 to 49 ms"),
-	SHARE(5, "100", "reads and writes that took 50 to 99 ms"),
-	SHARE(6, "250", "reads and writes that took 100 to 249 ms"),
-	SHARE(7, "500", "reads and writes that took 250 to 499 ms"),
-	SHARE(8, "750", "reads and writes that took 500 to 749 ms"),
-	SHARE(9, "1000", "reads and writes that took 750 to 999 ms"),
+	LATENCIES("ms"),
 	SHARE(10, "2000", "reads and writes that took 1 to 2 s"),
 	SHARE(11, ">=2000", "reads and writes that took 2 s or longer"),
 	{ 0 },
 };
 
-const struct mlgen_field metrics_iodepth_level_fields[] = {
-	SHARE(0, "1", "reads and writes that were alone in flight of their worker"),
-	SHARE(1, "2", "reads and writes at 2 to 3 in flight"),
-	SHARE(2, "4", "reads and writes at 4 to 7 in flight"),
-	SHARE(3, "8", "reads and writes at 8 to 15 in flight"),
-	SHARE(4, "16", "reads and writes at 16 to 31 in flight"),
-	SHARE(5, "32", "reads and writes at 32 to 63 in flight"),
-	SHARE(6, ">=64", "reads and writes at 64 or more in flight"),
+static const struct mlgen_field iodepth_level_fields[] = {
+	SHARE(1, "1", "reads and writes that were alone in flight of their worker"),
+	SHARE(2, "2", "reads and writes at 2 to 3 in flight"),
+	SHARE(3, "4", "reads and writes at 4 to 7 in flight"),
+	SHARE(4, "8", "reads and writes at 8 to 15 in flight"),
+	SHARE(5, "16", "reads and writes at 16 to 31 in flight"),
+	SHARE(6, "32", "reads and writes at 32 to 63 in flight"),
+	SHARE(7, ">=64", "reads and writes at 64 or more in flight"),
 	{ 0 },
 };
 
 /* fio counts none here, then up to the limit. */
-const struct mlgen_field metrics_iodepth_batch_fields[] = {
+static const struct mlgen_field iodepth_batch_fields[] = {
 	SHARE(0, "0", "calls that moved no operation"),
 	SHARE(1, "4", "calls that moved 1 to 4"),
 	SHARE(2, "8", "calls that moved 5 to 8"),
@@ -251,61 +228,61 @@ const struct mlgen_field metrics_iodepth_batch_fields[] = {
 };
 
 /* MLGEN_FIO: without values there are no bins, as in fio. */
-#define D struct metrics_direction
-const struct mlgen_field metrics_direction_fields[] = {
+#define D struct direction_result
+static const struct mlgen_field direction_fields[] = {
 	{ "io_bytes", MLGEN_F_U64(D, io_bytes), .unit = "bytes",
 	  .help = "Bytes transferred in this direction." },
-	{ "io_kbytes", MLGEN_F_U64(D, io_kbytes), .unit = "KiB",
+	{ "io_kbytes", MLGEN_F_U64(D, fio.io_kbytes), .unit = "KiB",
 	  .help = "The same in KiB, cut to a whole number." },
-	{ "bw_bytes", MLGEN_F_U64(D, bw_bytes), .unit = "bytes/s",
+	{ "bw_bytes", MLGEN_F_U64(D, fio.bw_bytes), .unit = "bytes/s",
 	  .help = "Bytes transferred per second of job_runtime." },
-	{ "bw", MLGEN_F_U64(D, bw), .unit = "KiB/s",
+	{ "bw", MLGEN_F_U64(D, fio.bw), .unit = "KiB/s",
 	  .help = "The same in KiB/s, cut to a whole number." },
-	{ "iops", MLGEN_F_F64(D, iops), .unit = "1/s",
+	{ "iops", MLGEN_F_F64(D, fio.iops), .unit = "1/s",
 	  .help = "Operations completed per second of job_runtime." },
-	{ "runtime", MLGEN_F_U64(D, runtime_ms), .unit = "ms",
+	{ "runtime", MLGEN_F_U64(D, fio.runtime_ms), .unit = "ms",
 	  .help = "Time over which the rates above are taken; 0 without operations." },
 	{ "total_ios", MLGEN_F_U64(D, total_ios), .unit = "operations",
 	  .help = "Operations completed, without those that failed." },
 	{ "short_ios", MLGEN_F_U64(D, short_ios), .unit = "operations",
 	  .help = "Transfers that came back short and were resumed." },
-	{ "drop_ios", MLGEN_F_U64(D, drop_ios), .unit = "operations",
+	{ "drop_ios", MLGEN_F_U64(D, fio.drop_ios), .unit = "operations",
 	  .help = "Always 0: no operation is given up before it was sent." },
 	{ "slat_ns", METRIC_HIST(D, slat_ns), .flags = MLGEN_FIO, .unit = "ns",
 	  .help = "Delay of a paced job from the intended start to submission; zeros where no pace is set." },
-	{ "clat_ns", METRIC_HIST(D, clat_ns), .flags = MLGEN_FIO, .unit = "ns",
+	{ "clat_ns", METRIC_HIST(D, lat_ns), .flags = MLGEN_FIO, .unit = "ns",
 	  .help = "Latency from submission to completion." },
-	{ "lat_ns", METRIC_HIST(D, lat_ns), .flags = MLGEN_FIO, .unit = "ns",
+	{ "lat_ns", METRIC_HIST(D, fio.lat_ns), .flags = MLGEN_FIO, .unit = "ns",
 	  .help = "Latency from the intended start to completion; without a pace that of clat_ns." },
-	{ "bw_min", MLGEN_F_U64(D, bw_min), .unit = "KiB/s",
+	{ "bw_min", MLGEN_F_U64(D, fio.bw_min), .unit = "KiB/s",
 	  .help = "Least bandwidth in a second of the run." },
-	{ "bw_max", MLGEN_F_U64(D, bw_max), .unit = "KiB/s",
+	{ "bw_max", MLGEN_F_U64(D, fio.bw_max), .unit = "KiB/s",
 	  .help = "Greatest bandwidth in a second of the run." },
-	{ "bw_agg", MLGEN_F_PERCENT(D, bw_agg), .unit = "%",
+	{ "bw_agg", MLGEN_F_PERCENT(D, fio.bw_agg), .unit = "%",
 	  .help = "Bandwidth as a percentage of that of all jobs of the group." },
-	{ "bw_mean", MLGEN_F_F64(D, bw_mean), .unit = "KiB/s",
+	{ "bw_mean", MLGEN_F_F64(D, bw_kib.mean), .unit = "KiB/s",
 	  .help = "Mean bandwidth of the seconds of the run." },
-	{ "bw_dev", MLGEN_F_F64(D, bw_dev), .unit = "KiB/s",
+	{ "bw_dev", MLGEN_F_F64(D, bw_kib.dev), .unit = "KiB/s",
 	  .help = "Standard deviation of the bandwidth of those seconds." },
-	{ "bw_samples", MLGEN_F_U64(D, bw_samples), .unit = "seconds",
+	{ "bw_samples", MLGEN_F_U64(D, bw_kib.samples), .unit = "seconds",
 	  .help = "Number of those seconds." },
-	{ "iops_min", MLGEN_F_U64(D, iops_min), .unit = "1/s",
+	{ "iops_min", MLGEN_F_U64(D, fio.iops_min), .unit = "1/s",
 	  .help = "Fewest operations completed in a second of the run." },
-	{ "iops_max", MLGEN_F_U64(D, iops_max), .unit = "1/s",
+	{ "iops_max", MLGEN_F_U64(D, fio.iops_max), .unit = "1/s",
 	  .help = "Most operations completed in a second of the run." },
-	{ "iops_mean", MLGEN_F_F64(D, iops_mean), .unit = "1/s",
+	{ "iops_mean", MLGEN_F_F64(D, iops.mean), .unit = "1/s",
 	  .help = "Mean number of operations of the seconds of the run." },
-	{ "iops_stddev", MLGEN_F_F64(D, iops_stddev), .unit = "1/s",
+	{ "iops_stddev", MLGEN_F_F64(D, iops.dev), .unit = "1/s",
 	  .help = "Standard deviation of the operations of those seconds." },
-	{ "iops_samples", MLGEN_F_U64(D, iops_samples), .unit = "seconds",
+	{ "iops_samples", MLGEN_F_U64(D, iops.samples), .unit = "seconds",
 	  .help = "Number of those seconds." },
 	{ 0 },
 };
 #undef D
 
-#define S struct metrics_sync
-const struct mlgen_field metrics_sync_fields[] = {
-	{ "total_ios", MLGEN_F_U64(S, total_ios), .unit = "operations",
+#define S struct op_result
+static const struct mlgen_field sync_fields[] = {
+	{ "total_ios", MLGEN_F_U64(S, total), .unit = "operations",
 	  .help = "Flushes completed: fsync, fdatasync and end_fsync." },
 	{ "lat_ns", METRIC_HIST(S, lat_ns), .flags = MLGEN_FIO, .unit = "ns",
 	  .help = "Latency from submission to completion." },
@@ -313,14 +290,14 @@ const struct mlgen_field metrics_sync_fields[] = {
 };
 #undef S
 
-const struct mlgen_field metrics_member_fields[] = {
+static const struct mlgen_field member_fields[] = {
 	{ "jobname", METRICS_TEXT(struct metric_pair, key),
 	  .help = "Name of a job whose figures are in this one." },
 	{ 0 },
 };
 
-#define S struct metrics_size
-const struct mlgen_field metrics_size_fields[] = {
+#define S struct request_size
+static const struct mlgen_field size_fields[] = {
 	{ "operation", METRICS_TEXT(S, operation),
 	  .help = "What they were: read or write." },
 	{ "largest_bytes", MLGEN_F_U64(S, largest_bytes), .unit = "bytes",
@@ -331,37 +308,37 @@ const struct mlgen_field metrics_size_fields[] = {
 };
 #undef S
 
-#define J struct metrics_job
+#define J struct job_result
 const struct mlgen_field metrics_job_fields[] = {
-	{ "jobname", METRICS_TEXT(J, jobname),
+	{ "jobname", METRICS_TEXT(J, doc.jobname),
 	  .help = "Name of the job: of its section in the job file." },
-	{ "groupid", MLGEN_F_U64(J, groupid),
+	{ "groupid", MLGEN_F_U64(J, group),
 	  .help = "Jobs of one number ran together; stonewall starts the next number." },
-	{ "error", MLGEN_F_U64(J, error),
+	{ "error", MLGEN_F_U64(J, doc.error),
 	  .help = "The errno of the first error of this job; 0 = none." },
-	{ "error_text", METRICS_TEXT(J, error_text),
+	{ "error_text", METRICS_TEXT(J, doc.error_text),
 	  .help = "That error in words; null = none." },
-	{ "total_err", MLGEN_F_U64(J, total_err), .unit = "errors",
+	{ "total_err", MLGEN_F_U64(J, errors), .unit = "errors",
 	  .help = "Errors that continue_on_error counted; fio has this and the next only where it is set." },
-	{ "first_error", MLGEN_F_U64(J, first_error),
+	{ "first_error", MLGEN_F_U64(J, failed.first_errno),
 	  .help = "The errno of the first of these; 0 = none." },
-	{ "elapsed", MLGEN_F_U64(J, elapsed), .unit = "s",
+	{ "elapsed", MLGEN_F_U64(J, doc.elapsed), .unit = "s",
 	  .help = "Whole time of the job with startdelay and preparation, rounded up." },
 	{ "elapsed_seconds", MLGEN_F_F64(J, elapsed_seconds), .unit = "s", .flags = MLGEN_NULLABLE,
 	  .help = "The same, not rounded." },
-	{ "job_runtime", MLGEN_F_U64(J, job_runtime_ms), .unit = "ms",
+	{ "job_runtime", MLGEN_F_U64(J, doc.job_runtime_ms), .unit = "ms",
 	  .help = "Time over which the job was measured; of a training its epochs, evaluations, and the waits for checkpoints." },
-	{ "members", METRIC_LIST(J, members, struct metric_pair, metrics_member_fields),
+	{ "members", METRIC_LIST(J, doc.members, struct metric_pair, member_fields),
 	  .help = "Jobs that are merged in this record by group_reporting; itself alone without." },
-	{ "job options", METRIC_MAP(J, options),
+	{ "job options", METRIC_MAP(J, doc.options),
 	  .help = "Options set for this job, as text as written; of a merged record those that all members share." },
-	{ "options_resolved", METRIC_MAP(J, options_resolved),
+	{ "options_resolved", METRIC_MAP(J, doc.options_resolved),
 	  .help = "Every option with the value in effect, those of the engine too, as a job file would have it; null = unset." },
-	{ "options_origin", METRIC_MAP(J, options_origin),
+	{ "options_origin", METRIC_MAP(J, doc.options_origin),
 	  .help = "Where each of these values came from." },
-	{ "usr_cpu", MLGEN_F_F64(J, usr_cpu), .unit = "%",
+	{ "usr_cpu", MLGEN_F_F64(J, usr_cpu_percent), .unit = "%",
 	  .help = "CPU time of the job in user mode, percent of its elapsed time." },
-	{ "sys_cpu", MLGEN_F_F64(J, sys_cpu), .unit = "%",
+	{ "sys_cpu", MLGEN_F_F64(J, sys_cpu_percent), .unit = "%",
 	  .help = "CPU time of the job in the kernel, percent of its elapsed time." },
 	{ "ctx", MLGEN_F_U64(J, ctx), .unit = "switches",
 	  .help = "Context switches of the job's threads." },
@@ -371,63 +348,59 @@ const struct mlgen_field metrics_job_fields[] = {
 	  .help = "Minor page faults of the job's threads." },
 	{ "read_align_bytes", MLGEN_F_U64(J, read_align_bytes), .unit = "bytes",
 	  .help = "Alignment to which direct=1 rounded offsets and lengths; 0 = through the page cache." },
-	{ "read", METRIC_OBJECT(J, read, struct metrics_direction, metrics_direction_fields),
+	{ "read", METRIC_OBJECT(J, read, struct direction_result, direction_fields),
 	  .help = "Reads of the job." },
-	{ "write", METRIC_OBJECT(J, write, struct metrics_direction, metrics_direction_fields),
+	{ "write", METRIC_OBJECT(J, write, struct direction_result, direction_fields),
 	  .help = "Writes of the job, its preparation not included." },
-	{ "trim", METRIC_OBJECT(J, trim, struct metrics_direction, metrics_direction_fields),
+	{ "trim", METRIC_OBJECT(J, doc.trim, struct direction_result, direction_fields),
 	  .help = "All zeros: mlgen does not trim; programs that read fio's output expect it." },
-	{ "sync", METRIC_OBJECT(J, sync, struct metrics_sync, metrics_sync_fields),
+	{ "sync", METRIC_OBJECT(J, sync, struct op_result, sync_fields),
 	  .help = "Flushes of a plain job, or of the checkpoints that one saves." },
-	{ "request_sizes", METRIC_LIST(J, request_sizes, struct metrics_size, metrics_size_fields),
+	{ "request_sizes", METRIC_LIST(J, doc.request_sizes, struct request_size, size_fields),
 	  .help = "How large reads and writes were, as the job asked for them." },
-	{ "latency_ns", METRIC_OBJECT(J, latency_ns, struct metrics_shares, metrics_latency_ns_fields),
+	{ "latency_ns", METRIC_OBJECT(J, doc.latency_ns, struct latency_shares, latency_ns_fields),
 	  .help = "How many reads and writes took less than a microsecond." },
-	{ "latency_us", METRIC_OBJECT(J, latency_us, struct metrics_shares, metrics_latency_us_fields),
+	{ "latency_us", METRIC_OBJECT(J, doc.latency_us, struct latency_shares, latency_us_fields),
 	  .help = "How many reads and writes took less than a millisecond." },
-	{ "latency_ms", METRIC_OBJECT(J, latency_ms, struct metrics_shares, metrics_latency_ms_fields),
+	{ "latency_ms", METRIC_OBJECT(J, doc.latency_ms, struct latency_shares, latency_ms_fields),
 	  .help = "How many reads and writes took a millisecond or longer." },
-	{ "iodepth_level", METRIC_OBJECT(J, iodepth_level, struct metrics_shares, metrics_iodepth_level_fields),
+	{ "iodepth_level", METRIC_OBJECT(J, depths.depth, double *, iodepth_level_fields),
 	  .help = "How many reads and writes of a worker were in flight at once." },
-	{ "iodepth_submit", METRIC_OBJECT(J, iodepth_submit, struct metrics_shares, metrics_iodepth_batch_fields),
+	{ "iodepth_submit", METRIC_OBJECT(J, depths.submit, double *, iodepth_batch_fields),
 	  .help = "How many operations went out in one call." },
-	{ "iodepth_complete", METRIC_OBJECT(J, iodepth_complete, struct metrics_shares, metrics_iodepth_batch_fields),
+	{ "iodepth_complete", METRIC_OBJECT(J, depths.complete, double *, iodepth_batch_fields),
 	  .help = "How many operations came back from one call." },
-	{ "latency_depth", MLGEN_F_U64(J, latency_depth), .unit = "requests",
+	{ "latency_depth", MLGEN_F_U64(J, doc.latency_depth), .unit = "requests",
 	  .help = "Requests that one worker had under way at most." },
-	{ "latency_target", MLGEN_F_U64(J, latency_target), .unit = "us",
+	{ "latency_target", MLGEN_F_U64(J, doc.latency_target), .unit = "us",
 	  .help = "Always 0: the depth is not adapted to a latency." },
-	{ "latency_percentile", MLGEN_F_PERCENT(J, latency_percentile), .unit = "%",
+	{ "latency_percentile", MLGEN_F_PERCENT(J, doc.latency_percentile), .unit = "%",
 	  .help = "Always 100, for the same reason." },
-	{ "latency_window", MLGEN_F_U64(J, latency_window), .unit = "us",
+	{ "latency_window", MLGEN_F_U64(J, doc.latency_window), .unit = "us",
 	  .help = "Always 0, for the same reason." },
 	{ 0 },
 };
 #undef J
 
-/* clang-format on */
-
-/* clang-format off */
-
-#define M struct metrics_machine
+#define M struct run_result
 static const struct mlgen_field machine_fields[] = {
-	{ "hostname", METRICS_TEXT(M, hostname), .help = "Name of this host." },
-	{ "kernel", METRICS_TEXT(M, kernel), .help = "Kernel and its version." },
-	{ "cpus", MLGEN_F_U64(M, cpus), .unit = "CPUs",
+	{ "hostname", METRICS_CHARS(M, host.hostname), .help = "Name of this host." },
+	{ "kernel", METRICS_CHARS(M, host.kernel), .help = "Kernel and its version." },
+	{ "cpus", MLGEN_F_U64(M, host.cpus), .unit = "CPUs",
 	  .help = "CPUs that this process may use." },
-	{ "cpus_online", MLGEN_F_U64(M, cpus_online), .unit = "CPUs",
+	{ "cpus_online", MLGEN_F_U64(M, host.cpus_online), .unit = "CPUs",
 	  .help = "CPUs of this host." },
-	{ "memory_bytes", MLGEN_F_U64(M, memory_bytes), .unit = "bytes",
+	{ "memory_bytes", MLGEN_F_U64(M, host.memory_bytes), .unit = "bytes",
 	  .help = "Memory of this host, or of this process's control group if that is less." },
-	{ "open_files", MLGEN_F_U64(M, open_files), .unit = "files",
+	{ "open_files", MLGEN_F_U64(M, host.open_files), .unit = "files",
 	  .help = "Open files that this process may have." },
-	{ "memory_limit_bytes", MLGEN_F_U64(M, memory_limit_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	{ "memory_limit_bytes", MLGEN_F_U64(M, host.memory_limit_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
 	  .help = "What memory_limit left of this host's memory, which then is memory_bytes; null = all of it." },
-	{ "cpu_model", METRICS_TEXT(M, cpu_model),
+	{ "cpu_model", METRICS_CHARS(M, host.cpu_model),
 	  .help = "Model of the CPUs, or their architecture; null = unknown." },
-	{ "numa_nodes", MLGEN_F_U64(M, numa_nodes), .flags = MLGEN_NULLABLE,
+	{ "numa_nodes", MLGEN_F_U64(M, host.numa_nodes), .flags = MLGEN_NULLABLE,
 	  .help = "NUMA nodes of this host; null = unknown." },
-	{ "command", METRICS_TEXT(M, command),
+	{ "command", METRICS_CHARS(M, host.command),
 	  .help = "The command line, quoted for a shell; one of more than 4,000 bytes ends in dots." },
 	{ "liburing", METRICS_TEXT(M, liburing),
 	  .help = "Version of liburing that io_uring was built with; null = without, or unknown." },
@@ -437,58 +410,58 @@ static const struct mlgen_field machine_fields[] = {
 };
 #undef M
 
-#define U struct metrics_disk
+#define U struct disk_util
 static const struct mlgen_field disk_fields[] = {
-	{ "name", METRICS_TEXT(U, name), .help = "Name of the disk." },
-	{ "read_ios", MLGEN_F_U64(U, util.read_ios), .unit = "operations",
+	{ "name", METRICS_CHARS(U, name), .help = "Name of the disk." },
+	{ "read_ios", MLGEN_F_U64(U, read_ios), .unit = "operations",
 	  .help = "Reads that the disk completed during the whole run, preparation and all jobs, of anyone." },
-	{ "write_ios", MLGEN_F_U64(U, util.write_ios), .unit = "operations",
+	{ "write_ios", MLGEN_F_U64(U, write_ios), .unit = "operations",
 	  .help = "Writes that the disk completed." },
-	{ "read_sectors", MLGEN_F_U64(U, util.read_sectors), .unit = "512 bytes",
+	{ "read_sectors", MLGEN_F_U64(U, read_sectors), .unit = "512 bytes",
 	  .help = "Sectors read." },
-	{ "write_sectors", MLGEN_F_U64(U, util.write_sectors), .unit = "512 bytes",
+	{ "write_sectors", MLGEN_F_U64(U, write_sectors), .unit = "512 bytes",
 	  .help = "Sectors written." },
-	{ "read_merges", MLGEN_F_U64(U, util.read_merges), .unit = "operations",
+	{ "read_merges", MLGEN_F_U64(U, read_merges), .unit = "operations",
 	  .help = "Reads merged with another." },
-	{ "write_merges", MLGEN_F_U64(U, util.write_merges), .unit = "operations",
+	{ "write_merges", MLGEN_F_U64(U, write_merges), .unit = "operations",
 	  .help = "Writes merged with another." },
-	{ "read_ticks", MLGEN_F_U64(U, util.read_ticks), .unit = "ms",
+	{ "read_ticks", MLGEN_F_U64(U, read_ticks), .unit = "ms",
 	  .help = "Time of all reads together." },
-	{ "write_ticks", MLGEN_F_U64(U, util.write_ticks), .unit = "ms",
+	{ "write_ticks", MLGEN_F_U64(U, write_ticks), .unit = "ms",
 	  .help = "Time of all writes together." },
-	{ "in_queue", MLGEN_F_U64(U, util.in_queue), .unit = "ms",
+	{ "in_queue", MLGEN_F_U64(U, in_queue), .unit = "ms",
 	  .help = "Time of all operations in the queue together." },
-	{ "util", MLGEN_F_PERCENT(U, util.util), .unit = "%", .flags = MLGEN_NULLABLE,
+	{ "util", MLGEN_F_PERCENT(U, util), .unit = "%", .flags = MLGEN_NULLABLE,
 	  .help = "Percent of the time in which the disk had something to do." },
-	{ "queue_depth", MLGEN_F_F64(U, util.queue_depth), .flags = MLGEN_NULLABLE,
+	{ "queue_depth", MLGEN_F_F64(U, queue_depth), .flags = MLGEN_NULLABLE,
 	  .help = "Operations in the queue, on the mean over the time." },
 	{ 0 },
 };
 #undef U
 
-#define T struct metrics_top
+#define T struct run_result
 const struct mlgen_field metrics_top_fields[] = {
 	{ "mlgen version", METRICS_TEXT(T, version), .help = "Version of this program." },
-	{ "schema_version", MLGEN_F_U64(T, schema_version),
+	{ "schema_version", MLGEN_F_U64(T, doc.schema_version),
 	  .help = "Version of this document: a key may be added to one, never changed or removed." },
-	{ "timestamp", MLGEN_F_U64(T, timestamp), .unit = "s",
+	{ "timestamp", MLGEN_F_U64(T, doc.timestamp), .unit = "s",
 	  .help = "Start of the run, seconds since 1970." },
 	{ "timestamp_ms", MLGEN_F_U64(T, timestamp_ms), .unit = "ms",
 	  .help = "The same in milliseconds." },
-	{ "time", MLGEN_F_STR(T, time), .help = "The same in words, local time." },
+	{ "time", MLGEN_F_STR(T, doc.time), .help = "The same in words, local time." },
 	{ "interrupted", MLGEN_F_BOOL(T, interrupted),
 	  .help = "The run was stopped by a signal; figures cover what ran before." },
 	{ "title", METRICS_TEXT(T, title),
 	  .help = "Text of --title; null = not given." },
 	{ "notes", METRICS_LINES(T, notes),
 	  .help = "Texts of --note." },
-	{ "machine", METRIC_OBJECT(T, machine, struct metrics_machine, machine_fields),
+	{ "machine", .type = MLGEN_OBJECT, .sub = machine_fields,
 	  .help = "This host." },
-	{ "global options", METRIC_MAP(T, global_options),
+	{ "global options", METRIC_MAP(T, doc.global_options),
 	  .help = "Options of [global] that hold for all jobs alike, as text as written." },
-	{ "jobs", METRIC_LIST(T, jobs, struct metrics_job, metrics_job_fields),
+	{ "jobs", METRIC_LIST(T, job_list, struct job_result, metrics_job_fields),
 	  .help = "One record per job, or per group with group_reporting." },
-	{ "disk_util", METRIC_LIST(T, disk_util, struct metrics_disk, disk_fields),
+	{ "disk_util", METRIC_LIST(T, disk_list, struct disk_util, disk_fields),
 	  .help = "Disks below the datasets, and what they did during the run." },
 	{ 0 },
 };
@@ -498,15 +471,15 @@ const struct metrics_section metrics_sections[] = {
 	{ "", metrics_top_fields },
 	{ "machine", machine_fields },
 	{ "jobs[]", metrics_job_fields },
-	{ "jobs[].members[]", metrics_member_fields },
-	{ "jobs[].read, jobs[].write, jobs[].trim", metrics_direction_fields },
-	{ "jobs[].sync", metrics_sync_fields },
-	{ "jobs[].request_sizes[]", metrics_size_fields },
-	{ "jobs[].latency_ns", metrics_latency_ns_fields },
-	{ "jobs[].latency_us", metrics_latency_us_fields },
-	{ "jobs[].latency_ms", metrics_latency_ms_fields },
-	{ "jobs[].iodepth_level", metrics_iodepth_level_fields },
-	{ "jobs[].iodepth_submit, jobs[].iodepth_complete", metrics_iodepth_batch_fields },
+	{ "jobs[].members[]", member_fields },
+	{ "jobs[].read, jobs[].write, jobs[].trim", direction_fields },
+	{ "jobs[].sync", sync_fields },
+	{ "jobs[].request_sizes[]", size_fields },
+	{ "jobs[].latency_ns", latency_ns_fields },
+	{ "jobs[].latency_us", latency_us_fields },
+	{ "jobs[].latency_ms", latency_ms_fields },
+	{ "jobs[].iodepth_level", iodepth_level_fields },
+	{ "jobs[].iodepth_submit, jobs[].iodepth_complete", iodepth_batch_fields },
 	{ "jobs[].dataset", metrics_dataset_fields },
 	{ "jobs[].prepare", metrics_prepare_fields },
 	{ "jobs[].ml", metrics_ml_fields },
@@ -570,41 +543,28 @@ const char *metrics_version(void)
 	return MLGEN_VERSION;
 }
 
-static uint64_t rate(uint64_t n, double seconds)
-{
-	return seconds > 0 ? (uint64_t)((double)n / seconds) : 0;
-}
-
 static uint64_t whole(double v)
 {
 	return v > 0 && v < 1e18 ? (uint64_t)v : 0;
 }
 
-static void fill_direction(struct metrics_direction *m, const struct direction_result *r,
-			   double seconds)
+static void fill_direction(struct direction_result *d, double seconds)
 {
-	m->io_bytes = r->io_bytes;
-	m->io_kbytes = r->io_bytes >> 10;
-	m->bw_bytes = rate(r->io_bytes, seconds);
-	m->bw = m->bw_bytes >> 10;
-	m->iops = seconds > 0 ? (double)r->total_ios / seconds : 0;
-	m->runtime_ms = r->total_ios ? whole(seconds * 1e3) : 0;
-	m->total_ios = r->total_ios;
-	m->short_ios = r->short_ios;
-	m->slat_ns = r->slat_ns;
-	m->clat_ns = r->lat_ns;
-	/* Where nothing is paced the intended start is the submission. */
-	m->lat_ns = r->total_ns ? r->total_ns : r->lat_ns;
-	m->bw_min = whole(r->bw_kib.min);
-	m->bw_max = whole(r->bw_kib.max);
-	m->bw_mean = r->bw_kib.mean;
-	m->bw_dev = r->bw_kib.dev;
-	m->bw_samples = r->bw_kib.samples;
-	m->iops_min = whole(r->iops.min);
-	m->iops_max = whole(r->iops.max);
-	m->iops_mean = r->iops.mean;
-	m->iops_stddev = r->iops.dev;
-	m->iops_samples = r->iops.samples;
+	uint64_t bytes_per_sec = seconds > 0 ? (uint64_t)((double)d->io_bytes / seconds) : 0;
+
+	d->fio = (struct direction_fio){
+		.io_kbytes = d->io_bytes >> 10,
+		.bw_bytes = bytes_per_sec,
+		.bw = bytes_per_sec >> 10,
+		.iops = seconds > 0 ? (double)d->total_ios / seconds : 0,
+		.runtime_ms = d->total_ios ? whole(seconds * 1e3) : 0,
+		/* Where nothing is paced the intended start is the submission. */
+		.lat_ns = d->total_ns ? d->total_ns : d->lat_ns,
+		.bw_min = whole(d->bw_kib.min),
+		.bw_max = whole(d->bw_kib.max),
+		.iops_min = whole(d->iops.min),
+		.iops_max = whole(d->iops.max),
+	};
 }
 
 /* The first of fio's limits that lies above. */
@@ -618,7 +578,7 @@ static unsigned share_of(uint64_t value)
 	return i;
 }
 
-static void add_shares(struct metrics_job *m, const struct hist *h, double percent)
+static void add_shares(struct job_document *m, const struct hist *h, double percent)
 {
 	if (!h)
 		return;
@@ -636,7 +596,7 @@ static void add_shares(struct metrics_job *m, const struct hist *h, double perce
 	}
 }
 
-static void fill_shares(struct metrics_job *m, const struct job_result *r)
+static void fill_shares(struct job_document *m, const struct job_result *r)
 {
 	const struct hist *read = r->read.lat_ns, *write = r->write.lat_ns;
 	uint64_t count = (read ? read->count : 0) + (write ? write->count : 0);
@@ -647,21 +607,9 @@ static void fill_shares(struct metrics_job *m, const struct job_result *r)
 	add_shares(m, write, 100.0 / (double)count);
 }
 
-static void fill_depths(struct metrics_job *m, const struct job_result *r)
+static void fill_sizes(struct job_document *m, const struct job_result *r)
 {
-	for (unsigned i = 1; i < OPSTAT_DEPTHS; i++)
-		m->iodepth_level.percent[i - 1] = r->depths.depth[i];
-	for (unsigned i = 0; i < OPSTAT_DEPTHS; i++) {
-		m->iodepth_submit.percent[i] = r->depths.submit[i];
-		m->iodepth_complete.percent[i] = r->depths.complete[i];
-	}
-	m->latency_depth = r->iodepth_used;
-	m->latency_percentile = 100;
-}
-
-static void fill_sizes(struct metrics_job *m, const struct job_result *r)
-{
-	struct metrics_size *out = mem_array((size_t)2 * SIZES_CLASSES, sizeof(*out));
+	struct request_size *out = mem_array((size_t)2 * SIZES_CLASSES, sizeof(*out));
 	const struct sizes *of[] = { &r->read.sizes, &r->write.sizes };
 	size_t n = 0;
 
@@ -669,7 +617,7 @@ static void fill_sizes(struct metrics_job *m, const struct job_result *r)
 		for (unsigned i = 0; i < SIZES_CLASSES; i++)
 			if (of[d]->count[i])
 				out[n++] =
-					(struct metrics_size){ d ? "write" : "read",
+					(struct request_size){ d ? "write" : "read",
 							       of[d]->largest[i], of[d]->count[i] };
 	m->request_sizes = (struct metric_list){ out, n };
 }
@@ -691,95 +639,74 @@ static uint64_t or_unknown(uint64_t n)
 	return n ? n : UINT64_MAX;
 }
 
-void metrics_top_init(struct metrics_top *t, const struct run_result *r, const struct jobset *set)
+void metrics_top_init(struct run_result *t, const struct run_result *r, const struct jobset *set)
 {
-	memset(t, 0, sizeof(*t));
-	t->version = metrics_version();
-	t->schema_version = METRICS_SCHEMA_VERSION;
-	t->timestamp_ms = r->timestamp_ms;
-	t->timestamp = r->timestamp_ms / 1000;
-	time_t seconds = (time_t)t->timestamp;
+	time_t seconds = (time_t)(r->timestamp_ms / 1000);
 	struct tm tm;
 	char text[64] = "";
+
+	*t = *r;
+	t->job_list = (struct metric_list){ 0 };
+	t->version = metrics_version();
+	t->liburing = or_null(MLGEN_LIBURING);
+	t->libaio = or_null(MLGEN_LIBAIO);
+	t->host.numa_nodes = or_unknown(r->host.numa_nodes);
+	t->host.memory_limit_bytes = or_unknown(r->host.memory_limit_bytes);
 	if (localtime_r(&seconds, &tm))
 		strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &tm);
-	t->time = mem_strdup(text);
-	t->interrupted = r->interrupted;
-	t->title = r->title;
-	t->notes = r->notes;
-	t->machine = (struct metrics_machine){
-		.hostname = r->host.hostname,
-		.kernel = r->host.kernel,
-		.cpus = r->host.cpus,
-		.cpus_online = r->host.cpus_online,
-		.memory_bytes = r->host.memory_bytes,
-		.open_files = r->host.open_files,
-		.cpu_model = or_null(r->host.cpu_model),
-		.command = or_null(r->host.command),
-		.liburing = or_null(MLGEN_LIBURING),
-		.libaio = or_null(MLGEN_LIBAIO),
-		.numa_nodes = or_unknown(r->host.numa_nodes),
-		.memory_limit_bytes = or_unknown(r->host.memory_limit_bytes),
+	t->doc = (struct run_document){
+		.schema_version = METRICS_SCHEMA_VERSION,
+		.timestamp = r->timestamp_ms / 1000,
+		.time = mem_strdup(text),
 	};
-	metrics_options_global(&t->global_options, set);
-	struct metrics_disk *disks = mem_array(r->disk_count, sizeof(*disks));
-	for (size_t i = 0; i < r->disk_count; i++) {
-		disks[i].util = r->disks[i];
-		disks[i].name = r->disks[i].name;
-	}
-	t->disk_util = (struct metric_list){ disks, r->disk_count };
+	metrics_options_global(&t->doc.global_options, set);
 }
 
-void metrics_top_fini(struct metrics_top *t)
+void metrics_top_fini(struct run_result *t)
 {
-	mem_free(t->time);
-	metrics_options_fini(&t->global_options);
-	mem_free(t->disk_util.items);
-	memset(t, 0, sizeof(*t));
+	mem_free(t->doc.time);
+	metrics_options_fini(&t->doc.global_options);
 }
 
-void metrics_job_init(struct metrics_job *m, const struct job_result *r, const struct jobset *set)
+void metrics_job_init(struct job_result *m, const struct job_result *r, const struct jobset *set)
 {
 	double seconds = measured_seconds(r);
 
-	memset(m, 0, sizeof(*m));
-	m->jobname = r->job->name;
-	m->groupid = r->group;
-	m->error = (uint64_t)(r->err.code < 0 ? -r->err.code : r->err.code);
-	m->error_text = r->err.code ? r->err.text : NULL;
-	m->total_err = r->errors;
-	m->first_error = r->failed.first_errno;
-	m->elapsed = whole(ceil(r->elapsed_seconds));
-	m->elapsed_seconds = r->elapsed_seconds;
-	m->job_runtime_ms = whole(seconds * 1e3);
-	m->usr_cpu = r->usr_cpu_percent;
-	m->sys_cpu = r->sys_cpu_percent;
-	m->ctx = r->ctx;
-	m->majf = r->majf;
-	m->minf = r->minf;
-	m->read_align_bytes = r->read_align_bytes;
-	fill_direction(&m->read, &r->read, seconds);
-	fill_direction(&m->write, &r->write, seconds);
-	m->sync = (struct metrics_sync){ r->sync.total, r->sync.lat_ns };
-	fill_shares(m, r);
-	fill_depths(m, r);
+	*m = *r;
+	m->doc = (struct job_document){
+		.jobname = r->job->name,
+		.error = (uint64_t)(r->err.code < 0 ? -r->err.code : r->err.code),
+		.error_text = r->err.code ? r->err.text : NULL,
+		.elapsed = whole(ceil(r->elapsed_seconds)),
+		.job_runtime_ms = whole(seconds * 1e3),
+		.latency_depth = r->iodepth_used,
+		.latency_percentile = 100,
+	};
+	if (r->dataset && r->dataset->format) {
+		m->doc.dataset = *r->dataset;
+		m->doc.format = r->dataset->format->name;
+		m->doc.samples = dataset_samples(r->dataset);
+		m->doc.is_uneven = r->dataset->uneven_samples != 0;
+	}
+	fill_direction(&m->read, seconds);
+	fill_direction(&m->write, seconds);
+	fill_shares(&m->doc, r);
 	if (!set)
 		return;
-	fill_sizes(m, r);
-	metrics_options_fill(m, r->job, set, r->members);
+	fill_sizes(&m->doc, r);
+	metrics_options_fill(&m->doc, r->job, set, r->members);
 }
 
-void metrics_job_fini(struct metrics_job *m)
+void metrics_job_fini(struct job_result *m)
 {
-	mem_free(m->request_sizes.items);
-	metrics_options_fini(&m->members);
-	metrics_options_fini(&m->options);
-	metrics_options_fini(&m->options_resolved);
-	metrics_options_fini(&m->options_origin);
-	memset(m, 0, sizeof(*m));
+	mem_free(m->doc.request_sizes.items);
+	metrics_options_fini(&m->doc.members);
+	metrics_options_fini(&m->doc.options);
+	metrics_options_fini(&m->doc.options_resolved);
+	metrics_options_fini(&m->doc.options_origin);
 }
 
-void metrics_job_share(struct metrics_job *m, const struct run_result *r)
+void metrics_job_share(struct job_result *m, const struct run_result *r)
 {
 	double read = 0, write = 0;
 
@@ -787,15 +714,15 @@ void metrics_job_share(struct metrics_job *m, const struct run_result *r)
 		const struct job_result *j = &r->jobs[i];
 		double seconds = measured_seconds(j);
 
-		if (j->group != m->groupid || !(seconds > 0))
+		if (j->group != m->group || !(seconds > 0))
 			continue;
 		read += (double)j->read.io_bytes / seconds;
 		write += (double)j->write.io_bytes / seconds;
 	}
 	if (read > 0)
-		m->read.bw_agg = fmin(100 * (double)m->read.bw_bytes / read, 100);
+		m->read.fio.bw_agg = fmin(100 * (double)m->read.fio.bw_bytes / read, 100);
 	if (write > 0)
-		m->write.bw_agg = fmin(100 * (double)m->write.bw_bytes / write, 100);
+		m->write.fio.bw_agg = fmin(100 * (double)m->write.fio.bw_bytes / write, 100);
 }
 
 /* Of a job that saves or restores: what is not about accelerators. */

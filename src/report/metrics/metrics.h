@@ -7,9 +7,9 @@
  * is made from them. Where fio has a figure, it has fio's name and unit; figures of training stand
  * in objects of their own.
  *
- * The structs below stand between a result and its tables: they hold what fio counts in another way
- * than a result does. They borrow from the result, the jobset and the plan they were made from,
- * which must outlive them.
+ * The rows point into results (run/result). A few members there are filled for a document alone;
+ * the copies that metrics_job_init() and metrics_top_init() make have them. Copies borrow from the
+ * result, the jobset and the plan they were made from, which must outlive them.
  */
 
 #include <stdbool.h>
@@ -21,18 +21,6 @@
 #include "report/plan/plan.h"
 #include "run/result/result.h"
 #include "stat/metric.h"
-
-/* ---- every figure of the JSON document, declared once ---- */
-
-/*
- * The JSON document is what these tables say, in their order: json.c walks them, man/mlgen-json.5
- * is made from them. Where fio has a figure, it has fio's name and unit; figures of training stand
- * in objects of their own.
- *
- * The structs below stand between a result and its tables: they hold what fio counts in another way
- * than a result does. They borrow from the result, the jobset and the plan they were made from,
- * which must outlive them.
- */
 
 /*
  * Of the document. It rises when a key has another meaning or goes; documents of the version before
@@ -55,7 +43,12 @@ extern const struct metrics_section metrics_sections[];
 extern const struct mlgen_field metrics_top_fields[];
 extern const struct mlgen_field metrics_job_fields[];
 extern const struct mlgen_field metrics_dataset_fields[];
-extern const struct mlgen_field metrics_plan_fields[]; /* plan_report */
+extern const struct mlgen_field metrics_plan_fields[]; /* plan_report, and what is in it: */
+extern const struct mlgen_field metrics_calls_fields[];
+extern const struct mlgen_field metrics_plan_checkpoint_fields[];
+extern const struct mlgen_field metrics_plan_ranks_fields[];
+extern const struct mlgen_field metrics_check_fields[];
+extern const struct mlgen_field metrics_blocker_fields[];
 
 /* Which rows of metrics_ml_fields stand in the document of this result: a job that saves or
  * restores has no accelerators, others mostly no checkpoints. */
@@ -72,102 +65,18 @@ extern const char *const metrics_replay_planned[]; /* of io, too */
 /* This program, for the document and the report. */
 const char *metrics_version(void);
 
-/* Shares in percent, of latencies or depths; the tables name the limits. */
-struct metrics_shares {
-	double percent[12];
-};
+/* Copies a run, without its jobs, and fills its part `doc` with what is of this program. */
+void metrics_top_init(struct run_result *t, const struct run_result *r, const struct jobset *set);
+void metrics_top_fini(struct run_result *t);
 
-/* Reads, writes or trims, as fio counts them. */
-struct metrics_direction {
-	uint64_t io_bytes, io_kbytes, bw_bytes, bw;
-	double iops;
-	uint64_t runtime_ms, total_ios, short_ios, drop_ios;
-	struct hist *slat_ns, *clat_ns, *lat_ns;
-	uint64_t bw_min, bw_max, bw_samples;
-	double bw_agg, bw_mean, bw_dev;
-	uint64_t iops_min, iops_max, iops_samples;
-	double iops_mean, iops_stddev;
-};
-
-struct metrics_sync {
-	uint64_t total_ios;
-	struct hist *lat_ns;
-};
-
-/* Requests of a class of a power of two (stat/opstat.h). */
-struct metrics_size {
-	const char *operation;
-	uint64_t largest_bytes, count;
-};
-
-struct metrics_job {
-	const char *jobname;
-	uint64_t groupid, error;
-	const char *error_text;
-	uint64_t total_err, first_error;
-	uint64_t elapsed, job_runtime_ms;
-	double elapsed_seconds;
-	struct metric_list members; /* metric_pair: jobname, - */
-	struct metric_list options; /* metric_pair, the value is owned */
-	struct metric_list options_resolved, options_origin;
-	double usr_cpu, sys_cpu;
-	uint64_t ctx, majf, minf, read_align_bytes;
-	struct metrics_direction read, write, trim;
-	struct metrics_sync sync;
-	struct metric_list request_sizes; /* metrics_size, owned */
-	struct metrics_shares latency_ns, latency_us, latency_ms;
-	struct metrics_shares iodepth_level, iodepth_submit, iodepth_complete;
-	uint64_t latency_depth, latency_target, latency_window;
-	double latency_percentile;
-};
-
-/* What lies on storage, as a run or a plan has it. */
-struct metrics_dataset {
-	struct dataset dataset;
-	struct dataset_totals totals;
-	const char *format; /* its name, which of format=auto was found */
-	uint64_t samples;
-	bool is_uneven;
-};
-
-struct metrics_machine {
-	const char *hostname, *kernel;
-	uint64_t cpus, cpus_online, memory_bytes, open_files;
-	const char *cpu_model, *command, *liburing, *libaio;
-	uint64_t numa_nodes, memory_limit_bytes; /* UINT64_MAX = null */
-};
-
-struct metrics_disk {
-	const char *name;
-	struct disk_util util;
-};
-
-struct metrics_top {
-	const char *version;
-	uint64_t schema_version, timestamp, timestamp_ms;
-	char *time; /* owned */
-	bool interrupted;
-	const char *title, *notes; /* a line each; borrowed */
-	struct metrics_machine machine;
-	struct metric_list global_options; /* metric_pair, the value is owned */
-	struct metric_list jobs;           /* stays empty: json.c adds them */
-	struct metric_list disk_util;      /* metrics_disk, owned */
-};
-
-void metrics_top_init(struct metrics_top *t, const struct run_result *r, const struct jobset *set);
-void metrics_top_fini(struct metrics_top *t);
-
-/* A job merged by group_reporting lists its members and the options they share; without a set there
- * are none, and nothing is owned. */
-void metrics_job_init(struct metrics_job *m, const struct job_result *r, const struct jobset *set);
-void metrics_job_fini(struct metrics_job *m);
+/* Copies a result and fills its part `doc` and the directions' `fio`. A job merged by
+ * group_reporting lists its members and the options they share; without a set there are none, and
+ * nothing is owned. */
+void metrics_job_init(struct job_result *m, const struct job_result *r, const struct jobset *set);
+void metrics_job_fini(struct job_result *m);
 
 /* bw_agg, which takes the other jobs of the run. */
-void metrics_job_share(struct metrics_job *m, const struct run_result *r);
-
-/* Nothing owned; false when the result has no dataset. */
-bool metrics_dataset_init(struct metrics_dataset *m, const struct dataset *ds,
-			  const struct dataset_totals *totals);
+void metrics_job_share(struct job_result *m, const struct run_result *r);
 
 /* What of a run's figures a plan knows; all others are empty. Nothing owned. */
 void metrics_planned(struct job_result *to, const struct plan_report *p);
@@ -185,19 +94,36 @@ struct metrics_merged_job {
 };
 
 struct metrics_merged_run {
-	const char *file, *hostname;
+	char *file; /* name of the document, or of a process */
+	char *hostname;
 	uint64_t timestamp_ms;
 	uint64_t turn;                           /* from 1 */
 	uint64_t rank;                           /* of one job; UINT64_MAX = of a document */
 	double clock_offset_ns, clock_unsure_ns; /* of its host; NaN */
-	struct metric_list jobs;                 /* metrics_merged_job, as the records are */
+	union {
+		struct {
+			struct metrics_merged_job *jobs; /* as the records are */
+			size_t job_count;
+		};
+		struct metric_list job_list;
+	};
+	/* Members that no document has: where it was read, how long it took at least, and what
+	 * tells it from others. */
+	const char *path;
+	uint64_t end_ms, fingerprint;
 };
 
 struct metrics_merged {
 	uint64_t hosts;
 	uint64_t turns;
-	double overlap_percent;  /* NaN = none ran side by side */
-	struct metric_list runs; /* metrics_merged_run, in their order */
+	double overlap_percent; /* the least of the turns; NaN = none ran side by side */
+	union {
+		struct {
+			struct metrics_merged_run *runs; /* in the order of their starts */
+			size_t count;
+		};
+		struct metric_list run_list;
+	};
 };
 
 extern const struct mlgen_field metrics_merged_fields[];

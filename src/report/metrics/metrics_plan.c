@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics_plan.c - tables of data sets, dry runs and questions. */
-#include "report/metrics/metrics_internal.h"
+#include "report/metrics/metrics.h"
 
 #include <math.h>
 #include <string.h>
 
 /* clang-format off */
 
-#define M struct metrics_dataset
+#define M struct job_result
 const struct mlgen_field metrics_dataset_fields[] = {
-	{ "directory", MLGEN_F_STR(M, dataset.directory),
+	{ "directory", MLGEN_F_STR(M, doc.dataset.directory),
 	  .help = "Where the dataset lies." },
-	{ "format", MLGEN_F_STR(M, format),
+	{ "format", METRICS_TEXT(M, doc.format),
 	  .help = "Format of its files; with format=auto the one that was found." },
-	{ "found", MLGEN_F_BOOL(M, dataset.is_found),
+	{ "found", MLGEN_F_BOOL(M, doc.dataset.is_found),
 	  .help = "Its files were there and are read as they are, by dataset=scan or because DLIO had made them." },
-	{ "files", MLGEN_F_U64(M, dataset.files), .unit = "files",
+	{ "files", MLGEN_F_U64(M, doc.dataset.files), .unit = "files",
 	  .help = "Files that the job reads." },
-	{ "files_named", MLGEN_F_U64(M, dataset.files_named), .unit = "files",
+	{ "files_named", MLGEN_F_U64(M, doc.dataset.files_named), .unit = "files",
 	  .help = "Files of the whole dataset, the number in their names." },
-	{ "samples_per_file", MLGEN_F_U64(M, dataset.samples_per_file), .unit = "samples",
+	{ "samples_per_file", MLGEN_F_U64(M, doc.dataset.samples_per_file), .unit = "samples",
 	  .help = "Samples in each file; their mean, rounded up, where they differ." },
-	{ "samples", MLGEN_F_U64(M, samples), .unit = "samples",
+	{ "samples", MLGEN_F_U64(M, doc.samples), .unit = "samples",
 	  .help = "Samples in all these files." },
-	{ "uneven", MLGEN_F_BOOL(M, is_uneven),
+	{ "uneven", MLGEN_F_BOOL(M, doc.is_uneven),
 	  .help = "The files have different numbers of samples." },
-	{ "subfolders", MLGEN_F_U64(M, dataset.subfolders), .unit = "folders",
+	{ "subfolders", MLGEN_F_U64(M, doc.dataset.subfolders), .unit = "folders",
 	  .help = "Folders among which the files are spread; 0 and 1 = one." },
 	{ "bytes", MLGEN_F_U64(M, totals.bytes), .unit = "bytes",
 	  .help = "Size of all these files." },
@@ -52,24 +52,6 @@ const struct mlgen_field metrics_dataset_fields[] = {
 	{ 0 },
 };
 #undef M
-
-/* clang-format on */
-
-bool metrics_dataset_init(struct metrics_dataset *m, const struct dataset *ds,
-			  const struct dataset_totals *totals)
-{
-	memset(m, 0, sizeof(*m));
-	if (!ds || !ds->format)
-		return false;
-	m->dataset = *ds;
-	m->totals = *totals;
-	m->format = ds->format->name;
-	m->samples = dataset_samples(ds);
-	m->is_uneven = ds->uneven_samples != 0;
-	return true;
-}
-
-/* clang-format off */
 
 #define C struct plan_calls
 const struct mlgen_field metrics_calls_fields[] = {
@@ -257,37 +239,10 @@ const char *const metrics_replay_planned[] = {
 
 const char *const metrics_checkpoint_planned[] = { "storage", "mlperf_check", NULL };
 
-/* Texts of the plan's mount, as a result has them; "" there is NULL here. */
-static char *text_or_null(const char *s)
-{
-	char *out = NULL;
-
-	if (*s)
-		memcpy(&out, &s, sizeof(out));
-	return out;
-}
-
 static void plan_storage(struct storage_result *s, const struct plan_report *p)
 {
-	const struct mount *m = &p->mount;
-
+	storage_result_init(s, &p->mount);
 	s->directory = plan_directory(p);
-	s->filesystem = text_or_null(m->type);
-	s->mount_source = text_or_null(m->source);
-	s->mount_target = text_or_null(m->target);
-	s->mount_options = text_or_null(m->options);
-	s->device = text_or_null(m->device);
-	s->device_kind = text_or_null(m->device_kind);
-	s->scheduler = text_or_null(m->scheduler);
-	s->read_ahead_bytes = m->read_ahead_bytes ? m->read_ahead_bytes : UINT64_MAX;
-	s->device_paths = m->paths ? m->paths : UINT64_MAX;
-	s->osts = m->osts ? m->osts : UINT64_MAX;
-	s->is_memory = m->is_memory;
-	s->has_own_cache = m->has_own_cache;
-	s->device_read_bytes = UINT64_MAX;
-	s->device_reads = UINT64_MAX;
-	s->jobs_read_bytes = UINT64_MAX;
-	s->memory_percent = (double)NAN;
 	s->resident_before_percent = (double)NAN;
 }
 
@@ -336,28 +291,6 @@ void metrics_planned_io(struct job_result *to, const struct plan_report *p)
 	plan_storage(&to->storage, p);
 }
 
-static void plan_asked(struct replay_result *to, const struct plan_replay *p)
-{
-	*to = (struct replay_result){
-		.trace = p->trace,
-		.threads = p->threads,
-		.asked_seconds = p->seconds,
-		.asked_operations = p->operations,
-		.done_operations = UINT64_MAX,
-		.asked_bytes = p->read_bytes + p->write_bytes,
-		.done_bytes = UINT64_MAX,
-		.touches = p->touches,
-		.redirected = p->redirected,
-		.blocks = p->blocks,
-		.folded = p->folded,
-		.waits = UINT64_MAX,
-		.wait_seconds = (double)NAN,
-		.left_out_operations = p->left_operations,
-		.slice_seconds = (double)NAN,
-	};
-	memcpy(to->left_out, p->left_out, sizeof(to->left_out));
-}
-
 void metrics_planned_replay(struct job_result *to, const struct plan_report *p)
 {
 	struct io_result *io = &to->io;
@@ -366,7 +299,7 @@ void metrics_planned_replay(struct job_result *to, const struct plan_report *p)
 	to->iodepth_used = io->iodepth_least = p->replay.depth;
 	io->files = p->io.files;
 	io->file_bytes = p->io.file_bytes;
-	plan_asked(&io->replay, &p->replay);
+	io->replay = p->replay.asked;
 	plan_storage(&to->storage, p);
 }
 
@@ -394,9 +327,9 @@ const struct mlgen_field metrics_merged_job_fields[] = {
 
 #define R struct metrics_merged_run
 const struct mlgen_field metrics_merged_run_fields[] = {
-	{ "file", METRICS_TEXT(R, file),
+	{ "file", MLGEN_F_STR(R, file),
 	  .help = "Name of the document." },
-	{ "hostname", METRICS_TEXT(R, hostname),
+	{ "hostname", MLGEN_F_STR(R, hostname),
 	  .help = "Host of the run." },
 	{ "timestamp_ms", MLGEN_F_U64(R, timestamp_ms), .unit = "ms",
 	  .help = "Its start, milliseconds since 1970." },
@@ -408,7 +341,7 @@ const struct mlgen_field metrics_merged_run_fields[] = {
 	  .help = "How far the time of day there was ahead of rank 0's when they met; null = unknown." },
 	{ "clock_unsure_ns", MLGEN_F_F64(R, clock_unsure_ns), .unit = "ns", .flags = MLGEN_NULLABLE,
 	  .help = "Half of the round trip by which that was found: give or take so much." },
-	{ "jobs", METRIC_LIST(R, jobs, struct metrics_merged_job, metrics_merged_job_fields),
+	{ "jobs", METRIC_LIST(R, job_list, struct metrics_merged_job, metrics_merged_job_fields),
 	  .help = "What each job of it came to." },
 	{ 0 },
 };
@@ -422,15 +355,11 @@ const struct mlgen_field metrics_merged_fields[] = {
 	  .help = "How often runs were made, one after the other; rates are sums within a turn, and means of the turns." },
 	{ "overlap_percent", MLGEN_F_PERCENT(M, overlap_percent), .unit = "%", .flags = MLGEN_NULLABLE,
 	  .help = "For how much of their time the runs of a turn ran all together, the least of the turns; null = none ran side by side." },
-	{ "runs", METRIC_LIST(M, runs, struct metrics_merged_run, metrics_merged_run_fields),
+	{ "runs", METRIC_LIST(M, run_list, struct metrics_merged_run, metrics_merged_run_fields),
 	  .help = "Each run that is in this report." },
 	{ 0 },
 };
 #undef M
-
-/* clang-format on */
-
-/* clang-format off */
 
 #define P struct metrics_probe
 const struct mlgen_field metrics_probe_fields[] = {

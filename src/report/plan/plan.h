@@ -56,14 +56,9 @@ struct plan_io {
 
 /* What only a replay has; its files are those of plan_io. */
 struct plan_replay {
-	char *trace;               /* the job's, borrowed; NULL = no replay */
-	uint64_t threads, workers; /* of the trace, that replay them */
-	uint64_t depth;            /* most under way of one of these */
-	uint64_t operations, read_bytes, write_bytes;
-	uint64_t touches, redirected, blocks, folded;
-	double seconds; /* in the trace, at replay_speed */
-	uint64_t left_operations;
-	char left_out[256]; /* as replay_result has it */
+	struct replay_result asked; /* nothing of it done */
+	uint64_t workers, depth;    /* depth: most under way of one of these */
+	uint64_t read_bytes, write_bytes;
 };
 
 /* Ranks that save the same. */

@@ -345,6 +345,38 @@ double job_result_runtime(const struct job_result *r)
 		    or_zero(ml->saves.wall_seconds));
 }
 
+/* A result has NULL where a mount has "", and does not write to its texts. */
+static char *text_or_null(const char *s)
+{
+	char *out = NULL;
+
+	if (*s)
+		memcpy(&out, &s, sizeof(out));
+	return out;
+}
+
+void storage_result_init(struct storage_result *st, const struct mount *m)
+{
+	*st = (struct storage_result){
+		.filesystem = text_or_null(m->type),
+		.mount_source = text_or_null(m->source),
+		.mount_target = text_or_null(m->target),
+		.mount_options = text_or_null(m->options),
+		.device = text_or_null(m->device),
+		.device_kind = text_or_null(m->device_kind),
+		.scheduler = text_or_null(m->scheduler),
+		.read_ahead_bytes = m->read_ahead_bytes ? m->read_ahead_bytes : UINT64_MAX,
+		.device_paths = m->paths ? m->paths : UINT64_MAX,
+		.osts = m->osts ? m->osts : UINT64_MAX,
+		.is_memory = m->is_memory,
+		.has_own_cache = m->has_own_cache,
+		.device_read_bytes = UINT64_MAX,
+		.device_reads = UINT64_MAX,
+		.jobs_read_bytes = UINT64_MAX,
+		.memory_percent = (double)NAN,
+	};
+}
+
 void ceiling_result_init(struct ceiling_result *r)
 {
 	const double none = (double)NAN;

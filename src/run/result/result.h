@@ -478,6 +478,14 @@ struct interval_stat {
 	uint64_t samples;
 };
 
+/* Figures of a direction as fio counts them. */
+struct direction_fio {
+	uint64_t io_kbytes, bw_bytes, bw, runtime_ms, drop_ios;
+	double iops, bw_agg;
+	struct hist *lat_ns; /* total_ns; lat_ns where nothing is paced */
+	uint64_t bw_min, bw_max, iops_min, iops_max;
+};
+
 struct direction_result {
 	uint64_t io_bytes, total_ios, short_ios;
 	struct sizes sizes;  /* of the requests, as called */
@@ -486,6 +494,7 @@ struct direction_result {
 	 * lat_ns is all there is. */
 	struct hist *slat_ns, *total_ns;
 	struct interval_stat bw_kib, iops;
+	struct direction_fio fio; /* of a document alone */
 };
 
 /* What rate= and rate_iops= asked of one direction. */
@@ -542,13 +551,46 @@ struct depth_result {
 	double depth[OPSTAT_DEPTHS], submit[OPSTAT_DEPTHS], complete[OPSTAT_DEPTHS];
 };
 
+/* Requests of a class of a power of two (stat/sizes.h). */
+struct request_size {
+	const char *operation; /* "read", "write" */
+	uint64_t largest_bytes, count;
+};
+
+/* Percent of the latencies below each of fio's limits. */
+struct latency_shares {
+	double percent[12];
+};
+
+/* Members that only the document of a job has, some of them counted as fio does. They are filled
+ * when a document is written (report/metrics) or read, and empty otherwise. */
+struct job_document {
+	const char *jobname;
+	uint64_t error; /* a positive errno */
+	const char *error_text;
+	uint64_t elapsed, job_runtime_ms;
+	struct metric_list members;                          /* metric_pair: jobname, - */
+	struct metric_list options;                          /* metric_pair; values are owned */
+	struct metric_list options_resolved, options_origin; /* likewise */
+	struct metric_list request_sizes;                    /* request_size; owned */
+	struct direction_result trim;                        /* zeros */
+	struct latency_shares latency_ns, latency_us, latency_ms;
+	struct dataset dataset; /* a copy, which borrows; format NULL = there is none */
+	const char *format;     /* of the dataset; which of format=auto was found */
+	uint64_t samples;       /* of it */
+	bool is_uneven;
+	uint64_t latency_depth;                  /* iodepth_used; 0 of a plan */
+	uint64_t latency_target, latency_window; /* us */
+	double latency_percentile;
+};
+
 struct merge_sums;
 
 struct job_result {
 	const struct job *job;
 	const struct dataset *dataset;
 	struct dataset_totals totals;
-	unsigned group;
+	uint64_t group;
 	/* What it came to, be it only the preparation; NULL = nothing. */
 	const struct workload *work;
 	struct ml_result ml; /* of a plain job: empty */
@@ -583,6 +625,7 @@ struct job_result {
 	uint64_t read_align_bytes; /* direct=1; 0 = buffered */
 	unsigned members;          /* jobs merged by group_reporting; 1 = itself */
 	struct merge_sums *sums;   /* weights of its means; NULL = one record */
+	struct job_document doc;
 };
 
 struct disk_util {
@@ -600,13 +643,31 @@ struct trace_result {
 	uint64_t records, bytes, lost, cpu_ns; /* of the thread that wrote */
 };
 
+/* Members that only the document of a run has, as job_document. */
+struct run_document {
+	uint64_t schema_version, timestamp; /* s */
+	char *time;                         /* owned */
+	struct metric_list global_options;  /* metric_pair; values are owned */
+};
+
 struct run_result {
 	struct host host;
 	uint64_t timestamp_ms; /* wall clock at the start */
-	struct job_result *jobs;
-	size_t job_count;
-	struct disk_util *disks;
-	size_t disk_count;
+	/* Rows of a document see each of these two as one list. */
+	union {
+		struct {
+			struct job_result *jobs;
+			size_t job_count;
+		};
+		struct metric_list job_list;
+	};
+	union {
+		struct {
+			struct disk_util *disks;
+			size_t disk_count;
+		};
+		struct metric_list disk_list;
+	};
 	bool interrupted;
 	struct mlgen_err err; /* the first of any job */
 	struct trace_result trace;
@@ -616,6 +677,7 @@ struct run_result {
 	/* Texts of --title and --note, a line per note; borrowed, NULL = none. */
 	const char *title, *notes;
 	bool host_is_told; /* these are some of its jobs, behind its first */
+	struct run_document doc;
 };
 
 /* Did it run, and more than prepare? Had it accelerators? Was it there for its checkpoints
@@ -633,6 +695,8 @@ bool job_result_au_misleads(const struct job_result *r);
 /* Of a training: its epochs, evaluations, and waits for checkpoints. */
 double job_result_runtime(const struct job_result *r);
 
+/* Describe a mount, whose texts are borrowed, before anything was read. */
+void storage_result_init(struct storage_result *st, const struct mount *m);
 /* Nothing was tried. */
 void ceiling_result_init(struct ceiling_result *r);
 /* Of a job that saves or restores: the ones that it was for. */

@@ -9,11 +9,6 @@
 #include "base/buf.h"
 #include "run/result/result.h"
 
-static char *or_null(char *s)
-{
-	return *s ? s : NULL;
-}
-
 void collect_workers(struct slot *s)
 {
 	const struct worker *w = worker_counted(atomic_load(&s->workers.first));
@@ -80,33 +75,15 @@ void collect_ops(struct ops_result *ops, struct opstat *t)
 
 void collect_storage(struct storage_result *st, struct slot *s, char *directory)
 {
-	struct mount *m = &s->mount;
-
-	*st = (struct storage_result){
-		.directory = directory,
-		.filesystem = or_null(m->type),
-		.mount_source = or_null(m->source),
-		.mount_target = or_null(m->target),
-		.mount_options = or_null(m->options),
-		.device = or_null(m->device),
-		.device_kind = or_null(m->device_kind),
-		.scheduler = or_null(m->scheduler),
-		.read_ahead_bytes = m->read_ahead_bytes ? m->read_ahead_bytes : UINT64_MAX,
-		.device_paths = m->paths ? m->paths : UINT64_MAX,
-		.osts = m->osts ? m->osts : UINT64_MAX,
-		.is_memory = m->is_memory,
-		.has_own_cache = m->has_own_cache,
-		.device_read_bytes = UINT64_MAX,
-		.device_reads = UINT64_MAX,
-		.jobs_read_bytes = UINT64_MAX,
-		.source = "unknown",
-		.memory_percent = (double)NAN,
-		.resident_before_percent = s->resident_before_percent,
-		.resident_files = s->prepare.resident_files,
-		.caches_dropped = s->has_dropped_caches,
-		.device_model = or_null(m->device_model),
-		.slowest_sample_ns = (double)NAN,
-	};
+	storage_result_init(st, &s->mount);
+	st->directory = directory;
+	st->source = "unknown";
+	st->resident_before_percent = s->resident_before_percent;
+	st->resident_files = s->prepare.resident_files;
+	st->caches_dropped = s->has_dropped_caches;
+	if (*s->mount.device_model)
+		st->device_model = s->mount.device_model;
+	st->slowest_sample_ns = (double)NAN;
 }
 
 /* The sample that took longest of all, where there are samples. */

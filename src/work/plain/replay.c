@@ -361,13 +361,11 @@ static size_t one_record(const struct slot *s)
 
 /* ---- its result ---- */
 
-static void collect_asked(struct replay_result *to, const struct slot *s)
+void replay_asked(struct replay_result *to, const struct replay_ops *o, const struct job *j)
 {
-	const struct replay_ops *o = &replay_of(s)->ops;
-
-	to->trace = s->job->replay_trace;
+	to->trace = j->replay_trace;
 	to->threads = o->threads;
-	to->asked_seconds = (double)o->span_ns / s->job->replay_speed / 1e9;
+	to->asked_seconds = (double)o->span_ns / j->replay_speed / 1e9;
 	to->asked_operations = o->operations;
 	to->asked_bytes = o->bytes[0] + o->bytes[1];
 	to->touches = o->touches;
@@ -420,7 +418,7 @@ static void replay_collect(struct job_result *out, size_t record, struct slot *s
 		return;
 	out->work = &work_replay;
 	collect_replayed_files(&out->io, s);
-	collect_asked(&out->io.replay, s);
+	replay_asked(&out->io.replay, &replay_of(s)->ops, s->job);
 	if (r->plain.streams.streams && s->work_begin_ns) {
 		plain_collect_workers(out, record, true, s);
 		out->iodepth_used = out->io.iodepth_least = s->job->engine->reap ? r->ops.depth : 1;

@@ -262,6 +262,8 @@ struct replay_ops {
 int replay_ops_read(struct replay_ops *o, struct replay_files *files, const struct job *job,
 		    struct mlgen_err *err);
 void replay_ops_fini(struct replay_ops *o); /* takes a zeroed one */
+/* Fill the figures that the trace asks for, and none of those that were done. */
+void replay_asked(struct replay_result *to, const struct replay_ops *o, const struct job *j);
 
 /* The way of one worker through its operations, on its own thread. */
 struct replay_cursor *replay_cursor_new(const struct replay_ops *o, unsigned worker);

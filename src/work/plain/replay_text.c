@@ -271,21 +271,18 @@ void replay_text(FILE *to, const struct run_result *run, const struct job_result
 static void count_operations(struct plan_report *p, const struct replay_ops *o)
 {
 	p->replay = (struct plan_replay){
-		.trace = p->job->replay_trace,
-		.threads = o->threads,
+		.asked = { .done_operations = UINT64_MAX,
+			   .done_bytes = UINT64_MAX,
+			   .waits = UINT64_MAX,
+			   .wait_seconds = (double)NAN,
+			   .slice_seconds = (double)NAN },
 		.workers = o->workers,
 		.depth = p->job->engine && p->job->engine->reap ? o->depth : 1,
-		.operations = o->operations,
 		.read_bytes = o->bytes[0],
 		.write_bytes = o->bytes[1],
-		.touches = o->touches,
-		.redirected = o->redirected,
-		.blocks = o->blocks,
-		.folded = o->folded,
-		.seconds = (double)o->span_ns / 1e9 / p->job->replay_speed,
-		.left_operations = o->left_operations,
 	};
-	memcpy(p->replay.left_out, o->left_out, sizeof(o->left_out));
+	replay_asked(&p->replay.asked, o, p->job);
+	p->replay.asked.asked_seconds = (double)o->span_ns / 1e9 / p->job->replay_speed;
 	p->io.move_bytes = o->bytes[0] + o->bytes[1];
 	if (o->was_incomplete)
 		plan_add_check(p, "trace", PLAN_WARNING,
@@ -342,7 +339,7 @@ int plan_replay(struct plan_report *p, const struct plan_input *in, struct mlgen
 static void put_replay(struct buf *text, const struct plan_report *p)
 {
 	plan_say(text, p, "{replay_trace}");
-	if (!p->replay.operations)
+	if (!p->replay.asked.asked_operations)
 		return;
 	plan_say(text, p, ": {plan.threads} thread{s} in {plan.workers} worker{s}");
 	replay_put_how(text, p->job);
@@ -367,7 +364,7 @@ static void put_time(struct buf *text, const struct plan_report *p)
 
 static void put_run(struct buf *text, const struct plan_report *p)
 {
-	if (!p->replay.operations)
+	if (!p->replay.asked.asked_operations)
 		return;
 	plan_say(text, p,
 		 "{plan.operations} operation{s}[, {plan.replay_read_bytes} read][, "
@@ -404,7 +401,7 @@ static void plan_put_left_out(struct buf *text, const struct plan_report *p)
 
 static void put_in_flight(struct buf *text, const struct plan_report *p)
 {
-	if (!p->replay.operations)
+	if (!p->replay.asked.asked_operations)
 		return;
 	plan_say(text, p, "{plan.reads_in_flight} request{s} ({plan.workers} worker{s}");
 	if (p->processes > 1)

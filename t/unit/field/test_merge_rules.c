@@ -58,6 +58,10 @@ START_TEST(every_member_has_a_rule)
 	COVER(struct job_result, marks);
 	COVER(struct job_result, members);
 	COVER(struct job_result, sums);
+	/* Documents have them, which are made of what was merged. */
+	COVER(struct job_result, read.fio);
+	COVER(struct job_result, write.fio);
+	COVER(struct job_result, doc);
 	cover(covered, metrics_result_fields, 0);
 	memset(&ones, 0xff, sizeof(ones));
 	__builtin_clear_padding(&ones);

@@ -11,16 +11,16 @@ START_TEST(errors_have_fios_sign_and_a_text)
 {
 	struct job *job = job_new("train");
 	struct job_result r = { .job = job, .members = 1 };
-	struct metrics_job m;
+	struct job_result m;
 
 	fill(&m, &r);
-	ck_assert_uint_eq(m.error, 0);
-	ck_assert_ptr_null(m.error_text);
+	ck_assert_uint_eq(m.doc.error, 0);
+	ck_assert_ptr_null(m.doc.error_text);
 	metrics_job_fini(&m);
 	mlgen_fail(&r.err, -EIO, "read /data/f17");
 	fill(&m, &r);
-	ck_assert_uint_eq(m.error, EIO);
-	ck_assert_str_eq(m.error_text, "read /data/f17");
+	ck_assert_uint_eq(m.doc.error, EIO);
+	ck_assert_str_eq(m.doc.error_text, "read /data/f17");
 	metrics_job_fini(&m);
 	job_free(job);
 }
@@ -125,33 +125,33 @@ START_TEST(a_plain_job_has_fios_three_latencies)
 				.depths = { .depth = { 0, 10, 20, 30, 40 },
 					    .submit = { 1, 2, 3, 4, 5, 6, 79 } },
 				.read = { .io_bytes = 8192, .total_ios = 2 } };
-	struct metrics_job m;
+	struct job_result m;
 
 	for (unsigned i = 0; i < 4; i++)
 		h[i] = hist_new();
 	r.read.lat_ns = h[0];
 	r.sync = (struct op_result){ 7, h[3] };
 	fill(&m, &r);
-	ck_assert_uint_eq(m.job_runtime_ms, 2000);
-	ck_assert_uint_eq(m.read.bw_bytes, 4096);
+	ck_assert_uint_eq(m.doc.job_runtime_ms, 2000);
+	ck_assert_uint_eq(m.read.fio.bw_bytes, 4096);
 	ck_assert_ptr_null(m.read.slat_ns);
-	ck_assert_ptr_eq(m.read.clat_ns, h[0]);
 	ck_assert_ptr_eq(m.read.lat_ns, h[0]);
-	ck_assert_uint_eq(m.sync.total_ios, 7);
+	ck_assert_ptr_eq(m.read.fio.lat_ns, h[0]);
+	ck_assert_uint_eq(m.sync.total, 7);
 	ck_assert_ptr_eq(m.sync.lat_ns, h[3]);
-	ck_assert_uint_eq(m.latency_depth, 8);
-	ck_assert_double_eq(m.iodepth_level.percent[0], 10);
-	ck_assert_double_eq(m.iodepth_level.percent[3], 40);
-	ck_assert_double_eq(m.iodepth_submit.percent[0], 1);
-	ck_assert_double_eq(m.iodepth_submit.percent[1], 2);
-	ck_assert_double_eq(m.iodepth_submit.percent[6], 79);
+	ck_assert_uint_eq(m.doc.latency_depth, 8);
+	ck_assert_double_eq(m.depths.depth[1], 10);
+	ck_assert_double_eq(m.depths.depth[4], 40);
+	ck_assert_double_eq(m.depths.submit[0], 1);
+	ck_assert_double_eq(m.depths.submit[1], 2);
+	ck_assert_double_eq(m.depths.submit[6], 79);
 	metrics_job_fini(&m);
 	r.read.slat_ns = h[1];
 	r.read.total_ns = h[2];
 	fill(&m, &r);
 	ck_assert_ptr_eq(m.read.slat_ns, h[1]);
-	ck_assert_ptr_eq(m.read.clat_ns, h[0]);
-	ck_assert_ptr_eq(m.read.lat_ns, h[2]);
+	ck_assert_ptr_eq(m.read.lat_ns, h[0]);
+	ck_assert_ptr_eq(m.read.fio.lat_ns, h[2]);
 	metrics_job_fini(&m);
 	for (unsigned i = 0; i < 4; i++)
 		hist_free(h[i]);
@@ -181,15 +181,15 @@ START_TEST(latencies_fall_into_fios_buckets)
 	struct job *job = job_new("train");
 	struct hist *lat = hist_new();
 	struct job_result r = { .job = job, .members = 1, .read.lat_ns = lat };
-	struct metrics_job m;
+	struct job_result m;
 
 	hist_add(lat, shares[_i].ns);
 	fill(&m, &r);
 	char unit = shares[_i].unit;
 	const char *table = unit == 'n' ? "latency_ns" : unit == 'u' ? "latency_us" : "latency_ms";
-	const struct metrics_shares *s = unit == 'n'   ? &m.latency_ns
-					 : unit == 'u' ? &m.latency_us
-						       : &m.latency_ms;
+	const struct latency_shares *s = unit == 'n'   ? &m.doc.latency_ns
+					 : unit == 'u' ? &m.doc.latency_us
+						       : &m.doc.latency_ms;
 	const struct mlgen_field *f = field_find(metrics_job_fields, table);
 	ck_assert_ptr_nonnull(f);
 	ck_assert_str_eq(f->sub[shares[_i].at].name, shares[_i].limit);

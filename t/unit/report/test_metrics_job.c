@@ -19,20 +19,20 @@ START_TEST(rates_are_those_of_the_measured_time)
 		.elapsed_seconds = 5.2,
 		.read = { .io_bytes = 8192, .total_ios = 2, .lat_ns = lat },
 	};
-	struct metrics_job m;
+	struct job_result m;
 
 	fill(&m, &r);
-	ck_assert_uint_eq(m.job_runtime_ms, 4000);
-	ck_assert_uint_eq(m.elapsed, 6);
-	ck_assert_uint_eq(m.read.io_kbytes, 8);
-	ck_assert_uint_eq(m.read.bw_bytes, 2048);
-	ck_assert_uint_eq(m.read.bw, 2);
-	ck_assert_double_eq(m.read.iops, 0.5);
-	ck_assert_uint_eq(m.read.runtime_ms, 4000);
-	ck_assert_ptr_eq(m.read.clat_ns, lat);
+	ck_assert_uint_eq(m.doc.job_runtime_ms, 4000);
+	ck_assert_uint_eq(m.doc.elapsed, 6);
+	ck_assert_uint_eq(m.read.fio.io_kbytes, 8);
+	ck_assert_uint_eq(m.read.fio.bw_bytes, 2048);
+	ck_assert_uint_eq(m.read.fio.bw, 2);
+	ck_assert_double_eq(m.read.fio.iops, 0.5);
+	ck_assert_uint_eq(m.read.fio.runtime_ms, 4000);
+	ck_assert_ptr_eq(m.read.lat_ns, lat);
 	ck_assert_ptr_null(m.read.slat_ns);
-	ck_assert_uint_eq(m.write.runtime_ms, 0);
-	ck_assert_uint_eq(m.trim.total_ios, 0);
+	ck_assert_uint_eq(m.write.fio.runtime_ms, 0);
+	ck_assert_uint_eq(m.doc.trim.total_ios, 0);
 	metrics_job_fini(&m);
 	hist_free(lat);
 	job_free(job);
@@ -47,13 +47,13 @@ START_TEST(a_run_that_did_not_start_divides_by_nothing)
 				.wall_seconds = (double)NAN,
 				.elapsed_seconds = (double)NAN,
 				.read.io_bytes = 100 };
-	struct metrics_job m;
+	struct job_result m;
 
 	fill(&m, &r);
-	ck_assert_uint_eq(m.job_runtime_ms, 0);
-	ck_assert_uint_eq(m.elapsed, 0);
-	ck_assert_uint_eq(m.read.bw_bytes, 0);
-	ck_assert_double_eq(m.read.iops, 0);
+	ck_assert_uint_eq(m.doc.job_runtime_ms, 0);
+	ck_assert_uint_eq(m.doc.elapsed, 0);
+	ck_assert_uint_eq(m.read.fio.bw_bytes, 0);
+	ck_assert_double_eq(m.read.fio.iops, 0);
 	metrics_job_fini(&m);
 	job_free(job);
 }
@@ -80,19 +80,19 @@ START_TEST(a_save_is_measured_while_checkpoints_are_under_way)
 			      .seconds_mean = 2,
 			      .items = { items, 4 } },
 	};
-	struct metrics_job m;
+	struct job_result m;
 
 	job->phase = PHASE_CHECKPOINT;
 	fill(&m, &r);
-	ck_assert_uint_eq(m.job_runtime_ms, 8000);
-	ck_assert_uint_eq(m.write.bw_bytes, 10000);
-	ck_assert_double_eq(m.write.iops, 10);
-	ck_assert_uint_eq(m.read.runtime_ms, 0);
+	ck_assert_uint_eq(m.doc.job_runtime_ms, 8000);
+	ck_assert_uint_eq(m.write.fio.bw_bytes, 10000);
+	ck_assert_double_eq(m.write.fio.iops, 10);
+	ck_assert_uint_eq(m.read.fio.runtime_ms, 0);
 	metrics_job_fini(&m);
 	r.ml.saves = (struct checkpoints_result){ .seconds_mean = (double)NAN };
 	fill(&m, &r);
-	ck_assert_uint_eq(m.job_runtime_ms, 0);
-	ck_assert_uint_eq(m.write.bw_bytes, 0);
+	ck_assert_uint_eq(m.doc.job_runtime_ms, 0);
+	ck_assert_uint_eq(m.write.fio.bw_bytes, 0);
 	metrics_job_fini(&m);
 	job_free(job);
 }
@@ -145,12 +145,12 @@ START_TEST(bandwidth_has_its_share_of_the_group)
 		  .group = 1 },
 	};
 	struct run_result run = { .jobs = r, .job_count = 3 };
-	struct metrics_job m;
+	struct job_result m;
 
 	fill(&m, &r[0]);
 	metrics_job_share(&m, &run);
-	ck_assert_double_eq(m.read.bw_agg, 75);
-	ck_assert_double_eq(m.write.bw_agg, 0);
+	ck_assert_double_eq(m.read.fio.bw_agg, 75);
+	ck_assert_double_eq(m.write.fio.bw_agg, 0);
 	metrics_job_fini(&m);
 	job_free(job);
 }

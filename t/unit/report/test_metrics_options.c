@@ -32,17 +32,17 @@ START_TEST(options_are_echoed_raw_resolved_and_with_origin)
 {
 	struct job *job = job_new("train");
 	struct job_result r = { .job = job, .members = 1 };
-	struct metrics_job m;
+	struct job_result m;
 
 	set_option(job, "bs", "1024k", "command line");
 	job->bs.read = 1 << 20;
 	fill(&m, &r);
-	ck_assert_str_eq(value_of(&m.options, "bs"), "1024k");
-	ck_assert_ptr_null(value_of(&m.options, "epochs"));
-	ck_assert_str_eq(value_of(&m.options_resolved, "bs"), "1m");
-	ck_assert_str_eq(value_of(&m.options_resolved, "cpus_allowed"), "");
-	ck_assert_str_eq(value_of(&m.options_origin, "bs"), "command line");
-	ck_assert_str_eq(value_of(&m.options_origin, "epochs"), "default");
+	ck_assert_str_eq(value_of(&m.doc.options, "bs"), "1024k");
+	ck_assert_ptr_null(value_of(&m.doc.options, "epochs"));
+	ck_assert_str_eq(value_of(&m.doc.options_resolved, "bs"), "1m");
+	ck_assert_str_eq(value_of(&m.doc.options_resolved, "cpus_allowed"), "");
+	ck_assert_str_eq(value_of(&m.doc.options_origin, "bs"), "command line");
+	ck_assert_str_eq(value_of(&m.doc.options_origin, "epochs"), "default");
 	metrics_job_fini(&m);
 	job_free(job);
 }
@@ -54,18 +54,18 @@ START_TEST(what_global_says_to_all_stands_at_the_top)
 	struct jobset set = { .jobs = jobs, .count = 2 };
 	struct run_result r = { 0 };
 	struct job_result result = { .job = jobs[0], .members = 1 };
-	struct metrics_top top;
-	struct metrics_job m;
+	struct run_result top;
+	struct job_result m;
 
 	set_option(jobs[0], "epochs", "3", "[global]");
 	set_option(jobs[1], "epochs", "3", "[global]");
 	set_option(jobs[0], "bs", "4k", "[global]");
 	metrics_top_init(&top, &r, &set);
 	metrics_job_init(&m, &result, &set);
-	ck_assert_str_eq(value_of(&top.global_options, "epochs"), "3");
-	ck_assert_ptr_null(value_of(&top.global_options, "bs"));
-	ck_assert_str_eq(value_of(&m.options, "bs"), "4k");
-	ck_assert_ptr_null(value_of(&m.options, "epochs"));
+	ck_assert_str_eq(value_of(&top.doc.global_options, "epochs"), "3");
+	ck_assert_ptr_null(value_of(&top.doc.global_options, "bs"));
+	ck_assert_str_eq(value_of(&m.doc.options, "bs"), "4k");
+	ck_assert_ptr_null(value_of(&m.doc.options, "epochs"));
 	metrics_job_fini(&m);
 	metrics_top_fini(&top);
 	job_free(jobs[0]);
@@ -78,7 +78,7 @@ START_TEST(a_merged_record_lists_members_and_what_they_share)
 	struct job *jobs[] = { job_new("a"), job_new("b"), job_new("alone") };
 	struct jobset set = { .jobs = jobs, .count = 3 };
 	struct job_result result = { .job = jobs[0], .members = 2 };
-	struct metrics_job m;
+	struct job_result m;
 
 	jobs[0]->group_reporting = jobs[1]->group_reporting = true;
 	set_option(jobs[0], "epochs", "3", "[a]");
@@ -86,11 +86,11 @@ START_TEST(a_merged_record_lists_members_and_what_they_share)
 	set_option(jobs[0], "bs", "4k", "[a]");
 	set_option(jobs[1], "bs", "8k", "[b]");
 	metrics_job_init(&m, &result, &set);
-	const struct metric_pair *members = m.members.items;
-	ck_assert_uint_eq(m.members.count, 2);
+	const struct metric_pair *members = m.doc.members.items;
+	ck_assert_uint_eq(m.doc.members.count, 2);
 	ck_assert_str_eq(members[1].key, "b");
-	ck_assert_str_eq(value_of(&m.options, "epochs"), "3");
-	ck_assert_ptr_null(value_of(&m.options, "bs"));
+	ck_assert_str_eq(value_of(&m.doc.options, "epochs"), "3");
+	ck_assert_ptr_null(value_of(&m.doc.options, "bs"));
 	metrics_job_fini(&m);
 	for (unsigned i = 0; i < 3; i++)
 		job_free(jobs[i]);

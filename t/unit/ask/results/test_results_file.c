@@ -88,10 +88,10 @@ START_TEST(the_version_is_the_one_that_is_written)
 {
 	const struct run_result r = { .job_count = 0 };
 	const struct jobset set = { .count = 0 };
-	struct metrics_top top;
+	struct run_result top;
 
 	metrics_top_init(&top, &r, &set);
-	ck_assert_uint_eq(top.schema_version, METRICS_SCHEMA_VERSION);
+	ck_assert_uint_eq(top.doc.schema_version, METRICS_SCHEMA_VERSION);
 	metrics_top_fini(&top);
 }
 END_TEST
