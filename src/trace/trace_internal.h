@@ -11,27 +11,6 @@
 #include "base/buf.h"
 #include "trace/trace.h"
 
-/* ---- a name of any bytes as printable UTF-8, and exactly back ---- */
-
-/* Append it: control characters (those of Unicode, too) and bytes that are no UTF-8 as \xHH each, a
- * backslash as two of them. */
-void trace_text_put(struct buf *out, const char *s, size_t bytes);
-
-/* The way back, in its place; *bytes becomes less. NULL, or where what stands behind a backslash is
- * no such escape. */
-const char *trace_text_take(char *s, size_t *bytes);
-
-/* ---- whole numbers as digits, of which a trace as text has ten million ---- */
-
-/* The digits there, and nothing else, as a number of at most `most`. NULL, or what is wrong, to
- * stand behind the text: "is negative". */
-const char *trace_number_take(const char *s, size_t bytes, uint64_t most, uint64_t *out);
-/* The same with a sign that may be. */
-const char *trace_number_take_signed(const char *s, size_t bytes, int64_t *out);
-
-void trace_number_put(struct buf *out, uint64_t v);
-void trace_number_put_signed(struct buf *out, int64_t v);
-
 /* ---- one file of a trace, chunk by chunk, whatever its state ---- */
 
 struct trace_file {

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "import/yaml_tree.h"
+#include "import/dlio/yaml_tree.h"
 
 /* ---- keys ---- */
 

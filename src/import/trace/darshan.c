@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "trace/trace_internal.h"
+#include "trace/trace.h"
 
 /* ---- a line of darshan-dxt-parser's text that says what was read or written ---- */
 

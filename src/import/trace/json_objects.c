@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "trace/trace_internal.h"
+#include "trace/trace.h"
 
 /* ---- where it begins and ends ---- */
 

@@ -14,7 +14,7 @@
 #include "base/util.h"
 #include "base/vec.h"
 #include "import/trace/mcgill_line.h"
-#include "trace/trace_internal.h"
+#include "trace/trace.h"
 
 /* ---- the files of one recording by McGill's scripts, in the order in which they are read ---- */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "trace/trace_internal.h"
+#include "trace/trace.h"
 
 /* ---- which of McGill's scripts printed a file, and which columns it has ---- */
 

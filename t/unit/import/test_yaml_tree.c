@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "config.h"
-#include "import/yaml_tree.h"
+#include "import/dlio/yaml_tree.h"
 #include "suites.h"
 
 #ifdef HAVE_YAML

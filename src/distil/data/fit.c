@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fit.c - see fit.h. */
-#include "stat/fit.h"
+#include "distil/data/fit.h"
 
 #include <math.h>
 #include <stdbool.h>

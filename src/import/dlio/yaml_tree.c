@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* yaml_tree.c - nodes of a YAML document: reading, finding, replacing, freeing. */
-#include "import/yaml_tree.h"
+#include "import/dlio/yaml_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
