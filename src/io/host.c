@@ -168,7 +168,7 @@ static void see_limits(void *arg, const char *root, const char *dir, bool is_v2)
 	double cpus = cpuquota_of(root, dir, is_v2);
 	struct limits *l = arg;
 	char path[PATH_MAX];
-	uint64_t bytes;
+	uint64_t bytes = 0;
 
 	if (!isinf(cpus))
 		lower(l->cpus, (uint64_t)ceil(cpus));
@@ -492,7 +492,7 @@ void host_cgroup_limits(const char *root, uint64_t *cpus, uint64_t *memory_bytes
 
 uint64_t host_resident_bytes(void)
 {
-	uint64_t bytes;
+	uint64_t bytes = 0;
 
 	if (sysfile_keyed(&bytes, "", "/proc/self/status", "VmRSS"))
 		return 0;
@@ -501,7 +501,7 @@ uint64_t host_resident_bytes(void)
 
 uint64_t host_page_cache_bytes(void)
 {
-	uint64_t bytes;
+	uint64_t bytes = 0;
 
 	if (sysfile_keyed(&bytes, "", "/proc/meminfo", "Cached"))
 		return 0;

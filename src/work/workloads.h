@@ -4,7 +4,7 @@
 
 #include "work/checkpoint/checkpoint.h"
 #include "work/plain/plain.h"
-#include "work/plain/replay.h"
+#include "work/replay/replay.h"
 #include "work/train/train.h"
 
 /* The number in struct job, the name in a job file, which is that of the row (work_NAME), and what

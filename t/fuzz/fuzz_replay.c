@@ -3,7 +3,7 @@
  * in turn. */
 #include "trace_rig.h"
 
-#include "work/plain/replay_inside.h"
+#include "work/replay/replay_internal.h"
 
 /* A record is made of so many bytes of the input. */
 #define PIECE_BYTES 16u

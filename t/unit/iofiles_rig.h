@@ -3,7 +3,7 @@
 #pragma once
 
 #include "layout_rig.h"
-#include "work/plain/iofiles.h"
+#include "work/plain/plain.h"
 #include "work/workloads.h"
 
 #define K UINT64_C(1024)

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "layout_rig.h"
-#include "work/plain/replay_inside.h"
+#include "work/replay/replay_internal.h"
 
 #define THERE REPLAY_FILE_THERE
 #define CHANGED REPLAY_FILE_CHANGED

@@ -157,8 +157,10 @@ static struct job_line *line_of(const struct jobsection *s, const char *option)
 }
 
 /* An option that is there already gets the new value. */
-static void set_option(struct jobsection *s, enum distil_sure sure, const char *option,
-		       const char *value, const char *why, va_list args)
+__attribute__((format(printf, 5, 0))) static void set_option(struct jobsection *s,
+							     enum distil_sure sure,
+							     const char *option, const char *value,
+							     const char *why, va_list args)
 {
 	struct job_line *l = line_of(s, option);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* iofiles.c - the files of a plain job: which, how large, may they be written. */
-#include "work/plain/iofiles.h"
+/* iofiles.c - the files of a plain job. */
+#include "work/plain/plain.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* iolayout.c - the files of a plain job that are missing are made. */
+/* iolayout.c - missing files of plain jobs are laid out. */
+#include "work/plain/plain.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,7 +20,6 @@
 #include "base/vec.h"
 #include "io/mount.h"
 #include "run/make/make.h"
-#include "work/plain/iofiles.h"
 
 struct iopart {
 	struct iofile *file;

@@ -13,9 +13,6 @@
 #include "io/pagecache.h"
 #include "run/result/result.h"
 #include "run/slot/slot.h"
-#include "work/plain/iofiles.h"
-#include "work/plain/plain_inside.h"
-#include "work/plain/stream.h"
 
 /* ---- requests ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream.c - a worker of a plain job: its requests, one by one, and what they add up to. */
-#include "work/plain/stream.h"
+/* stream.c - a stream of requests. */
+#include "work/plain/plain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 #include "io/mount.h"
 #include "job/job.h"
 #include "run/watch/watch.h"
-#include "work/plain/streams.h"
 
 /* ---- what it needs before its first request ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_io.c - the text report of a plain job: its answer, and the parts in order. */
+/* text_io.c - what a plain job reports. */
 #include "work/plain/plain.h"
 
 #include <inttypes.h>
@@ -15,8 +15,6 @@
 #include "job/job.h"
 #include "report/text/text.h"
 #include "run/result/result.h"
-#include "work/plain/replay_flags.h"
-#include "work/plain/text_io.h"
 
 /* ---- when the figures are not those of the storage ---- */
 
@@ -319,7 +317,7 @@ static bool passes_cache(const struct text_block *b)
 {
 	const struct job *j = b->job;
 
-	return j->direct || (j->engine && b->io->replay.blocks && replay_flags_pass_cache(j, true));
+	return j->direct || (j->engine && b->io->replay.blocks && plain_passes_cache(j, true));
 }
 
 /* Were all writes waited for until storage had them? */

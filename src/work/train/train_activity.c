@@ -181,7 +181,8 @@ static void collect_thread_cpu(struct thread_cpu_result *t, const struct slot *s
 	collect_worker_cpu(t, &s->total.usage);
 	if (!s->job->read_threads)
 		t->workers_seconds = t->workers_waited_seconds = (double)NAN;
-	t->accelerators_seconds = rank_collect_cpu_seconds(training_of(s)->train.ranks, s->job->accelerators);
+	t->accelerators_seconds =
+		rank_collect_cpu_seconds(training_of(s)->train.ranks, s->job->accelerators);
 }
 
 static void collect_trained(struct job_result *out, struct slot *s)
@@ -341,7 +342,9 @@ static int train_meet(struct slot *s, struct run_shared *r, struct mlgen_err *er
 	int rc = train_stages(&stages, s->job, &s->dataset, eval_of(s), s->align_bytes, err);
 
 	/* It went well in init, with the same. */
-	return rc < 0 ? rc : tier_peers_open(&training_of(s)->cache_peers, s->job, &stages.train, &cfg, err);
+	return rc < 0 ? rc
+		      : tier_peers_open(&training_of(s)->cache_peers, s->job, &stages.train, &cfg,
+					err);
 }
 
 static uint64_t train_open_files(const struct slot *s)
@@ -520,8 +523,8 @@ static int train_activity_start(struct slot *s, struct run_shared *r, uint64_t n
 
 	/* From here on it is only read. */
 	s->dataset.distinct_files = s->job->distinct_files;
-	int rc = train_init(t, s->job, &s->dataset, eval_of(s), s->align_bytes,
-			    r->cfg.clock, &r->failure, &r->interrupted, err);
+	int rc = train_init(t, s->job, &s->dataset, eval_of(s), s->align_bytes, r->cfg.clock,
+			    &r->failure, &r->interrupted, err);
 	if (rc == 0 && has_checkpoints(s))
 		rc = make_saver(s, r, err);
 	if (rc < 0)

@@ -10,7 +10,7 @@
 #include "io/engines.h"
 #include "iofiles_rig.h"
 #include "suites.h"
-#include "work/plain/iofiles.h"
+#include "work/plain/plain.h"
 
 /* ---- names */
 

@@ -8,7 +8,7 @@
 
 #include "iofiles_rig.h"
 #include "suites.h"
-#include "work/plain/iofiles.h"
+#include "work/plain/plain.h"
 
 static char loop[64];
 

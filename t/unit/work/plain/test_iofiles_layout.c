@@ -14,7 +14,7 @@
 #include "iofiles_rig.h"
 #include "run/make/make.h"
 #include "suites.h"
-#include "work/plain/iofiles.h"
+#include "work/plain/plain.h"
 
 static void lay_out_fails(int code, const char *words)
 {

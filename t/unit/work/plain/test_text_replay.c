@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "flowed.h"
 #include "suites.h"
-#include "work/plain/replay_inside.h"
+#include "work/replay/replay_internal.h"
 #include "work/workloads.h"
 
 #define NONE ((double)NAN)

@@ -6,7 +6,7 @@
 #include "report/text/text.h"
 #include "suites.h"
 #include "verdict_rig.h"
-#include "work/plain/text_io.h"
+#include "work/plain/plain.h"
 #include "work/train/train_internal.h"
 
 /* The highest percentile beyond which ten stalls lie, else their mean. */

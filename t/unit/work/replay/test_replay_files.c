@@ -15,7 +15,7 @@
 #include "replay_files_rig.h"
 #include "run/make/make.h"
 #include "suites.h"
-#include "work/plain/replay_inside.h"
+#include "work/replay/replay_internal.h"
 
 START_TEST(files_are_made_whole_and_cold)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_spool.c - operations of a replay in a file of their own, and the way back. */
+/* replay_spool.c - operations on their way from the trace to the lanes. */
+#include "work/replay/replay_internal.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,7 +14,6 @@
 #include "base/util.h"
 #include "base/vec.h"
 #include "describe/opkind.h"
-#include "work/plain/replay_inside.h"
 
 /* What a record says beyond is left out: ext4 has no larger file. */
 #define REPLAY_LARGEST_BYTES (UINT64_C(1) << 44)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_files.c - the files that a replay touches: names and ids, and where they are here. */
+/* replay_files.c - files that stand for those of a trace, and how they are opened. */
+#include "work/replay/replay_internal.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,7 +18,36 @@
 #include "base/util.h"
 #include "io/mount.h"
 #include "run/make/make.h"
-#include "work/plain/replay_inside.h"
+
+static int with_direct(const struct job *j, int flags, bool was_direct)
+{
+	bool is_direct = !(flags & O_DIRECTORY) && plain_passes_cache(j, was_direct);
+
+	return (flags & ~O_DIRECT) | (is_direct ? O_DIRECT : 0);
+}
+
+int replay_flags(const struct job *j, const struct replay_files *f, uint32_t id, uint32_t traced)
+{
+	const struct replay_file *file = replay_file(f, id);
+	int flags = (int)traced & O_DIRECTORY;
+
+	if (replay_file_is_traced(f, id))
+		return with_direct(j, flags | O_RDONLY | O_CLOEXEC, traced & O_DIRECT);
+	/* What is mapped to be written has to be readable, too. */
+	if (file->flags & REPLAY_FILE_CHANGED && !(flags & O_DIRECTORY))
+		flags |= O_RDWR | ((int)traced & (O_CREAT | O_TRUNC | O_SYNC));
+	return with_direct(j, flags | O_CLOEXEC | O_NOFOLLOW, traced & O_DIRECT);
+}
+
+int replay_flags_unseen(const struct job *j, const struct replay_files *f, uint32_t id)
+{
+	const struct replay_file *file = replay_file(f, id);
+	bool is_made = file->flags & REPLAY_FILE_CHANGED && !(file->flags & REPLAY_FILE_FOLDER);
+
+	return replay_flags(j, f, id,
+			    (is_made ? O_CREAT : 0) |
+				    (file->flags & REPLAY_FILE_DEVICE ? O_DIRECT : 0));
+}
 
 /* ---- one name for each file below the directory ---- */
 

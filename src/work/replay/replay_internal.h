@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_inside.h - what replay_files*.c know of each other, and nobody else. */
+/* replay_internal.h - what the files of work/replay share. */
 #pragma once
 
 #include <limits.h>
@@ -23,7 +23,10 @@
 #include "run/result/result.h"
 #include "run/slot/slot.h"
 #include "trace/trace.h"
-#include "work/plain/stream.h"
+#include "work/plain/plain.h"
+#include "work/replay/replay.h"
+
+/* ---- what replay_files*.c know of each other, and nobody else ---- */
 
 struct replay_blocks;
 struct replay_cursor;
@@ -120,7 +123,7 @@ struct replay_files_maker {
 
 /*
  * Looks anew, and makes what is missing: announced, in parallel, each under a temporary name until
- * it is whole, synced and dropped from the page cache, as files of plain jobs are (iofiles.h). A
+ * it is whole, synced and dropped from the page cache, as files of plain jobs are (plain.h). A
  * file of an earlier replay that has another size is made anew. Folders are made too. 0 or -errno
  * with err; CREW_STOPPED with progress->stop.
  */
@@ -162,12 +165,6 @@ int replay_traced_check_apart(const struct replay_files *f, bool is_marked, stru
 
 /* With replay_files=traced: are they there, as large, and may they be read? */
 int replay_traced_look(const struct replay_files *f, struct mlgen_err *err);
-
-/* ---- one file of a replay on its way to be made, or one folder ---- */
-
-/* As they are made; .NAME.mlgen-part until then. They take the place of what has their names, which
- * replay_files_look has allowed. */
-extern const struct newfile_kind replay_part_kind;
 
 /* ---- requests of block devices as reads and writes, which a trace has as two records each ---- */
 
@@ -356,8 +353,6 @@ bool replay_opened_take(struct replay_opened *x, unsigned worker, const struct r
 unsigned replay_opened_most(const struct replay_opened *x);
 void replay_opened_fini(struct replay_opened *x);
 
-/* ---- what the operations of a replay come to ---- */
-
 /* ---- which worker of a replay does what which thread of the trace did ---- */
 
 /* A zeroed one is empty. Memory grows with the threads of the trace. */
@@ -379,8 +374,6 @@ int replay_lanes_share(struct replay_lanes *l, uint64_t most, struct mlgen_err *
 /* Of a record that was added. */
 unsigned replay_lanes_of(const struct replay_lanes *l, const struct trace_record *r);
 void replay_lanes_fini(struct replay_lanes *l);
-
-/* ---- which files of a trace are replayed: those that are scored, and disks ---- */
 
 /* ---- what was done over time, in so many slices of any length of time ---- */
 
@@ -493,32 +486,10 @@ struct lane {
 	struct replay_done told;
 };
 
-static inline struct lane *lane_of(const struct stream *s)
-{
-	return s->own;
-}
-
-static inline uint64_t lane_now(const struct lane *l)
-{
-	return clock_now(l->s->all->clock);
-}
-
-static inline unsigned lane_in_flight(const struct lane *l)
-{
-	return l->s->depth - l->free_count;
-}
-
-static inline uint64_t lane_start_ns(const struct lane *l)
-{
-	return atomic_load_explicit(&l->s->all->start_ns, memory_order_relaxed);
-}
-
 /* ---- what a replay takes of memory, and what can be lowered ---- */
 
 void replay_need(struct memneed *n, const struct job *j, const struct replay_ops *o,
 		 const struct replay_files *f);
-
-/* ---- what relates two options of a replay ---- */
 
 /* ---- the text report of a replay: that of a plain job, and what was asked and done of its trace
  * ---- */
@@ -532,3 +503,17 @@ void replay_text(FILE *to, const struct run_result *run, const struct job_result
 /* Fill p, whose job is set, by reading the trace and looking at its files. Always 0: what would
  * stop the run is a check that fails. */
 int plan_replay(struct plan_report *p, const struct plan_input *in, struct mlgen_err *unused);
+
+/* ---- how a file of a replay is opened ---- */
+
+/*
+ * Flags of open(2), by those that the trace has: what is only read of a traced file, and what a
+ * replay can do again elsewhere. With direct= given it is said there whether O_DIRECT is among
+ * them, else in the trace. Offsets are those of the trace, so that O_APPEND is not; and no link
+ * leads out of the directory.
+ */
+int replay_flags(const struct job *j, const struct replay_files *f, uint32_t id, uint32_t traced);
+
+/* Where the trace does not show how it was opened. What a device was asked for had passed the page
+ * cache. */
+int replay_flags_unseen(const struct job *j, const struct replay_files *f, uint32_t id);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.c - phase=replay: the operations of a trace, done again. */
-#include "work/plain/plain.h"
+/* replay.c - in a run: a replay. */
+#include "work/replay/replay_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,9 +11,7 @@
 #include "base/util.h"
 #include "io/mount.h"
 #include "io/pagecache.h"
-#include "work/plain/plain_inside.h"
-#include "work/plain/replay.h"
-#include "work/plain/replay_inside.h"
+#include "work/plain/plain.h"
 
 /* ---- what relates two options ---- */
 

@@ -4,7 +4,7 @@
 #include <check.h>
 
 #include "suites.h"
-#include "work/plain/replay_inside.h"
+#include "work/replay/replay_internal.h"
 
 static struct replay_blocks *blocks;
 

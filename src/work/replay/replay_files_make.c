@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_files_make.c - which files of a replay are there, and those that are missing are made. */
+/* replay_files_make.c - files of a replay are looked at and made. */
+#include "work/replay/replay_internal.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +19,11 @@
 #include "base/util.h"
 #include "io/mount.h"
 #include "run/make/make.h"
-#include "work/plain/iofiles.h"
-#include "work/plain/replay_inside.h"
+#include "work/plain/plain.h"
+
+/* As they are made; .NAME.mlgen-part until then. They take the place of what has their names, which
+ * replay_files_look has allowed. */
+extern const struct newfile_kind replay_part_kind;
 
 /* What the workers share that make files of one replay. */
 struct replay_parts {

@@ -1,13 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_lane.c - a worker of a replay: when it may go on, what it does, the files that it has
- * open. */
+/* replay_lane.c - a lane: the operations of one thread of a trace, one after the other. */
+#include "work/replay/replay_internal.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "work/plain/replay_flags.h"
-#include "work/plain/replay_inside.h"
+
+static inline struct lane *lane_of(const struct stream *s)
+{
+	return s->own;
+}
+
+static inline uint64_t lane_now(const struct lane *l)
+{
+	return clock_now(l->s->all->clock);
+}
+
+static inline unsigned lane_in_flight(const struct lane *l)
+{
+	return l->s->depth - l->free_count;
+}
+
+static inline uint64_t lane_start_ns(const struct lane *l)
+{
+	return atomic_load_explicit(&l->s->all->start_ns, memory_order_relaxed);
+}
 
 /* ---- parts of a buffer ---- */
 

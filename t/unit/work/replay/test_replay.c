@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "suites.h"
-#include "work/plain/replay_inside.h"
+#include "work/replay/replay_internal.h"
 
 /* ---- workers ---- */
 

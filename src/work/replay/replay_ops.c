@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_ops.c - the operations of a trace: read, put in order, dealt out to workers. */
+/* replay_ops.c - operations of a trace become those of lanes. */
+#include "work/replay/replay_internal.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -13,8 +15,6 @@
 #include "score/inflight.h"
 #include "score/scope.h"
 #include "trace/trace.h"
-#include "work/plain/replay_flags.h"
-#include "work/plain/replay_inside.h"
 
 /* Of align_bytes: no filesystem needs more for O_DIRECT. */
 #define REPLAY_ALIGN_MOST UINT64_C(4096)
@@ -739,7 +739,7 @@ static int look_first(struct reading *x, struct mlgen_err *err)
 	rc = replay_lanes_share(&x->lanes, o->job->replay_threads, err);
 	o->workers = x->lanes.workers;
 	x->files->are_devices = x->blocks != NULL;
-	o->is_direct = x->blocks && replay_flags_pass_cache(o->job, true);
+	o->is_direct = x->blocks && plain_passes_cache(o->job, true);
 	return rc < 0 ? rc : trace_reader_rewind(x->reader, err);
 }
 

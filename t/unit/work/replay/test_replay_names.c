@@ -8,7 +8,7 @@
 
 #include "replay_files_rig.h"
 #include "suites.h"
-#include "work/plain/replay_inside.h"
+#include "work/replay/replay_internal.h"
 
 static void expect_path(uint32_t id, const char *path)
 {

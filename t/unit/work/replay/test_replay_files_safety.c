@@ -10,7 +10,7 @@
 
 #include "replay_files_rig.h"
 #include "suites.h"
-#include "work/plain/replay_inside.h"
+#include "work/replay/replay_internal.h"
 
 START_TEST(what_others_have_there_stays)
 {

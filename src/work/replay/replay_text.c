@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_text.c - a replay in reports, plans and dry runs. */
+/* replay_text.c - what a replay plans and reports. */
+#include "work/replay/replay_internal.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -7,11 +9,7 @@
 #include "base/util.h"
 #include "report/plan/plan.h"
 #include "report/text/text.h"
-#include "work/plain/plain_page.h"
-#include "work/plain/plan_io.h"
-#include "work/plain/replay.h"
-#include "work/plain/replay_inside.h"
-#include "work/plain/text_io.h"
+#include "work/plain/plain.h"
 
 /* ---- the report ---- */
 
