@@ -582,7 +582,7 @@ void loader_next_stage(struct loader *l, struct stage *at, struct sampler_epoch 
 }
 
 void loader_start(struct loader *l, const struct stage *at, struct sampler_epoch *order,
-		  uint64_t position)
+		  uint64_t position, uint64_t batch)
 {
 	uint64_t bytes = 0;
 	void *into = NULL;
@@ -592,9 +592,7 @@ void loader_start(struct loader *l, const struct stage *at, struct sampler_epoch
 		turn_to_pass(l, at->pass);
 	dataset_extent(at->pass->dataset, sampler_at(order, l->rank->index, position), &x);
 	if (l->rank->hold)
-		into = hold_extent(
-			l, at->first_batch + sampler_batch_of(order, l->rank->index, position),
-			at->pass->window, &bytes);
+		into = hold_extent(l, at->first_batch + batch, at->pass->window, &bytes);
 	if (l->tier && !at->pass->is_eval) {
 		tier_read(l->tier, at, order, position, &x, into, bytes, &l->decoded_ns);
 		return;

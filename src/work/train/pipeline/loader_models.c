@@ -157,7 +157,7 @@ static bool read_batch(struct loader *l, const struct stage *at, struct sampler_
 	struct token token = { .batch = batch };
 
 	for (uint64_t i = begin; i < end; i++) {
-		loader_start(l, at, order, i);
+		loader_start(l, at, order, i, batch);
 		if (!loader_finish(l, &token))
 			return false;
 	}
@@ -277,7 +277,8 @@ static void plain_work(struct loader *l)
 		while (!sampler_has(&order, r->index, claim - at.first_extent))
 			loader_next_stage(l, &at, &order);
 		uint64_t position = claim - at.first_extent;
-		uint64_t number = at.first_batch + sampler_batch_of(&order, r->index, position);
+		uint64_t batch = sampler_batch_of(&order, r->index, position);
+		uint64_t number = at.first_batch + batch;
 		while (reader_is_busy(l->reader) &&
 		       (!reader_has_room(l->reader) || at.number != under_way.number ||
 			atomic_load(&r->limit) <= number)) {
@@ -288,7 +289,7 @@ static void plain_work(struct loader *l)
 		if (!loader_await(l, number))
 			return;
 		under_way = at;
-		loader_start(l, &at, &order, position);
+		loader_start(l, &at, &order, position, batch);
 	}
 }
 
@@ -327,18 +328,16 @@ static uint64_t any_tokens(const struct job *job, const struct pass *pass)
 /* tfdata: each loader reads files of its own from front to back, in order as far as
  * pipeline_internal.h lets it. */
 
-/* The first batch that an extent can be in: in order that of its place, less what a buffer that
- * shuffles has to hold before it. */
-static uint64_t earliest_batch(const struct loader *l, const struct pass *pass,
-			       struct sampler_epoch *order, uint64_t position)
+/* The first batch that an extent can be in, which has so many samples before it: in order that of
+ * its place, less what a buffer that shuffles has to hold before it. */
+static uint64_t earliest_batch(const struct loader *l, const struct pass *pass, uint64_t samples)
 {
 	const struct job *job = l->rank->train->job;
-	uint64_t buffer = pass_shuffle_buffer(job, pass), sample;
+	uint64_t buffer = pass_shuffle_buffer(job, pass);
 
-	if (!job->deterministic)
+	if (!job->deterministic || samples < buffer)
 		return 0;
-	sample = sampler_samples_before(order, l->rank->index, position);
-	return sample < buffer ? 0 : (sample - buffer) / pass->sampler.batch;
+	return (samples - buffer) / pass->sampler.batch;
 }
 
 /* In order nobody can use a part of what a loader has for a batch. Else what is ready goes out
@@ -358,28 +357,26 @@ static void turn_to_batch(struct loader *l, const struct stage *at, struct token
 }
 
 static bool read_forward(struct loader *l, const struct stage *at, struct sampler_epoch *order,
-			 uint64_t position, struct token *token)
+			 uint64_t position, uint64_t batch, struct token *token)
 {
-	loader_start(l, at, order, position);
+	loader_start(l, at, order, position, batch);
 	if (reader_does_io(l->reader) || loader_preprocesses(l->rank->train->job))
 		push_ready(l, at, token);
 	return loader_finish(l, token);
 }
 
-/* Has the batch that an extent needs been asked for? And in order, may it be begun? `batch` is the
- * last one of the stage that was awaited. */
+/* Has the batch of an extent been asked for? And in order, may the extent be begun? `awaited` is
+ * the last batch of the stage that was waited for. */
 static bool await_extent(struct loader *l, const struct stage *at, struct sampler_epoch *order,
-			 uint64_t position, struct token *token, uint64_t *batch)
+			 uint64_t position, uint64_t batch, struct token *token, uint64_t *awaited)
 {
-	struct interleave_turn turn = {
-		.batch = sampler_batch_of(order, l->rank->index, position),
-	};
+	struct interleave_turn turn = { .batch = batch };
 
 	if (l->rank->train->job->deterministic)
 		interleave_turn(&turn, at, order, l->rank->index, position);
-	if (*batch == turn.batch && atomic_load(&l->rank->delivered) >= turn.delivered)
+	if (*awaited == turn.batch && atomic_load(&l->rank->delivered) >= turn.delivered)
 		return true;
-	*batch = turn.batch;
+	*awaited = turn.batch;
 	push_ready(l, at, token);
 	return loader_await_turn(l, at->first_batch + turn.batch, turn.delivered);
 }
@@ -388,7 +385,7 @@ static bool read_file(struct loader *l, const struct stage *at, struct sampler_e
 		      uint64_t file, struct token *token)
 {
 	const struct job *job = l->rank->train->job;
-	uint64_t rank = l->rank->index, batch = UINT64_MAX;
+	uint64_t rank = l->rank->index, awaited = UINT64_MAX;
 	uint64_t extents = sampler_file_extents(order, rank, file);
 
 	for (uint64_t i = 0; i < extents; i++) {
@@ -396,9 +393,12 @@ static bool read_file(struct loader *l, const struct stage *at, struct sampler_e
 
 		if (!sampler_has(order, rank, position))
 			break;
-		turn_to_batch(l, at, token, earliest_batch(l, at->pass, order, position));
-		if (!await_extent(l, at, order, position, token, &batch) ||
-		    !read_forward(l, at, order, position, token))
+		uint64_t before = sampler_samples_before(order, rank, position);
+		uint64_t batch = before / at->pass->sampler.batch;
+
+		turn_to_batch(l, at, token, earliest_batch(l, at->pass, before));
+		if (!await_extent(l, at, order, position, batch, token, &awaited) ||
+		    !read_forward(l, at, order, position, batch, token))
 			return false;
 		if (job->deterministic)
 			interleave_deliver(l, at, order, position);

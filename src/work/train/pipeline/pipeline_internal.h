@@ -125,10 +125,10 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered);
 /* From a stage to the next one, and its order. */
 void loader_next_stage(struct loader *l, struct stage *at, struct sampler_epoch *order);
 
-/* Begin to read the extent at a position of a stage, and finish the next one: it is added to the
- * token. False: the run is over. */
+/* Begin to read the extent at a position of a stage, which is of this batch of it, and finish the
+ * next one: it is added to the token. False: the run is over. */
 void loader_start(struct loader *l, const struct stage *at, struct sampler_epoch *order,
-		  uint64_t position);
+		  uint64_t position, uint64_t batch);
 bool loader_finish(struct loader *l, struct token *token);
 
 /* To the accelerator; an empty token is none. It is empty then. */
