@@ -105,15 +105,40 @@ int iocontent_allocate(struct newfile *x, bool has_content, struct mlgen_err *er
 
 /* ---- one file on its way: made, filled in pieces, given its name ---- */
 
-static void put_no_room(const struct newfile *x, const char *left, char *out, size_t size)
+void iolayout_no_room(const struct newfile *x, const char *left, const char *way_out, char *out,
+		      size_t size)
 {
 	char have[UNITS_TEXT_BYTES];
 	struct mount m = { 0 };
 
 	mount_read(&m, x->file.path, NULL);
-	snprintf(out, size,
-		 "%s are still to be laid out, %s free; make room, or a smaller size=", left,
-		 units_human_bytes(have, (double)m.free_bytes));
+	snprintf(out, size, "%s are still to be laid out, %s free; make room, or %s", left,
+		 units_human_bytes(have, (double)m.free_bytes), way_out);
+}
+
+static void put_no_room(const struct newfile *x, const char *left, char *out, size_t size)
+{
+	iolayout_no_room(x, left, "a smaller size=", out, size);
+}
+
+void iolayout_say(const struct job *j, const struct filemaker *m, const char *where,
+		  const char *time)
+{
+	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
+
+	log_plain("%s: laying out %s file%s, %s in %s (%s)", j->name,
+		  units_human_count(files, m->missing_files), plural(m->missing_files),
+		  units_human_bytes(bytes, (double)m->missing_bytes), where,
+		  time ? time : "space only");
+}
+
+int iolayout_interrupted(const char *directory, uint64_t made_files, uint64_t asked_files,
+			 struct mlgen_err *err)
+{
+	return mlgen_fail(err, CREW_STOPPED,
+			  "%s: interrupted with %" PRIu64 " of %" PRIu64
+			  " files laid out; the next run makes the others",
+			  directory, made_files, asked_files);
 }
 
 /* By path, as fio has it: the folders are the user's. */
@@ -436,14 +461,13 @@ static int look_at_missing(struct iofiles *f, struct mlgen_err *err)
 static void iolayout_announce(const void *arg, const char *time)
 {
 	const struct layout *x = arg;
-	const struct filemaker *m = &x->maker;
-	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
+	struct buf where = { 0 };
 
-	log_plain("%s: laying out %s file%s, %s in %s%s (%s)", x->l->req->job->name,
-		  units_human_count(files, m->missing_files), m->missing_files == 1 ? "" : "s",
-		  units_human_bytes(bytes, (double)m->missing_bytes), x->folders.at[0].path,
-		  x->folders.count > 1 ? " and elsewhere" : "",
-		  x->parts.has_content ? time : "space only");
+	buf_addf(&where, "%s%s", x->folders.at[0].path,
+		 x->folders.count > 1 ? " and elsewhere" : "");
+	iolayout_say(x->l->req->job, &x->maker, buf_str(&where),
+		     x->parts.has_content ? time : NULL);
+	buf_fini(&where);
 }
 
 static void iolayout_begin(struct layout *x)
@@ -514,14 +538,6 @@ static int iolayout_work(struct layout *x, struct mlgen_err *err)
 	return r;
 }
 
-static int iolayout_interrupted(const struct layout *x, struct mlgen_err *err)
-{
-	return mlgen_fail(err, CREW_STOPPED,
-			  "%s: interrupted with %" PRIu64 " of %" PRIu64
-			  " files laid out; the next run makes the others",
-			  x->folders.at[0].path, x->l->made_files, x->asked_files);
-}
-
 /* A layout that is only asked about. */
 static int ask(struct iofiles *f, const struct iofiles_request *req,
 	       int (*check)(struct layout *x, struct mlgen_err *err), struct mlgen_err *err)
@@ -568,7 +584,7 @@ int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err)
 	list_folders(&x);
 	r = iolayout_work(&x, err);
 	if (r == CREW_STOPPED)
-		iolayout_interrupted(&x, err);
+		iolayout_interrupted(x.folders.at[0].path, l->made_files, x.asked_files, err);
 	free_folders(&x);
 	return r;
 }

@@ -131,6 +131,15 @@ extern const struct newfile_kind iopart_kind;
 /* ---- what a file that is laid out has in it: bytes that no storage can compress, or only space
  * ---- */
 
+/* What a layout says, which a replay says likewise: of a filesystem that is full, of what is about
+ * to be made (time NULL: only space), and CREW_STOPPED of one that was interrupted. */
+void iolayout_no_room(const struct newfile *x, const char *left, const char *way_out, char *out,
+		      size_t size);
+void iolayout_say(const struct job *j, const struct filemaker *m, const char *where,
+		  const char *time);
+int iolayout_interrupted(const char *directory, uint64_t made_files, uint64_t asked_files,
+			 struct mlgen_err *err);
+
 /* As a newfile_kind has it. */
 int iocontent_next(void *source, void *buf, size_t size, uint64_t *off, size_t *len,
 		   struct mlgen_err *err);

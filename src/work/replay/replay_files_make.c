@@ -406,13 +406,7 @@ int replay_files_check_room(const struct replay_files *f, bool allow_fill, struc
 
 static void put_no_room(const struct newfile *x, const char *left, char *out, size_t size)
 {
-	char have[UNITS_TEXT_BYTES];
-	struct mount m = { 0 };
-
-	mount_read(&m, x->file.path, NULL);
-	snprintf(out, size,
-		 "%s are still to be laid out, %s free; make room, or another directory=", left,
-		 units_human_bytes(have, (double)m.free_bytes));
+	iolayout_no_room(x, left, "another directory=", out, size);
 }
 
 const struct newfile_kind replay_part_kind = { .suffix = ".mlgen-part",
@@ -695,13 +689,8 @@ static void sync_names(const struct making *x)
 static void replay_files_make_announce(const void *arg, const char *time)
 {
 	const struct making *x = arg;
-	const struct filemaker *m = &x->maker;
-	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
 
-	log_plain("%s: laying out %s file%s, %s in %s (%s)", x->f->job->name,
-		  units_human_count(files, m->missing_files), plural(m->missing_files),
-		  units_human_bytes(bytes, (double)m->missing_bytes), x->f->directory,
-		  x->has_content ? time : "space only");
+	iolayout_say(x->f->job, &x->maker, x->f->directory, x->has_content ? time : NULL);
 }
 
 /* The first that takes time is announced, with all that is to be made. */
@@ -812,10 +801,7 @@ static int make_locked(struct making *x, struct mlgen_err *err)
 	x->asked_files = x->f->missing_files;
 	r = make_all(x, err);
 	if (r == CREW_STOPPED)
-		mlgen_fail(err, r,
-			   "%s: interrupted with %" PRIu64 " of %" PRIu64
-			   " files laid out; the next run makes the others",
-			   x->f->directory, x->m->made_files, x->asked_files);
+		iolayout_interrupted(x->f->directory, x->m->made_files, x->asked_files, err);
 	return r;
 }
 
