@@ -187,7 +187,8 @@ void columns_found_fini(struct columns_found *c); /* takes a zeroed one */
 /* ---- the distribution that sizes have been drawn from ---- */
 
 struct sizefit {
-	struct dist dist;   /* the best of constant, normal, lognormal and uniform (distil/data/fit.h) */
+	struct dist
+		dist; /* the best of constant, normal, lognormal and uniform (distil/data/fit.h) */
 	double distance;    /* of its distribution function (Kolmogorov and Smirnov's D) */
 	bool is_good;       /* the distance may be chance; otherwise the values are recorded */
 	double mean, stdev; /* of the values */
