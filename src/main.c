@@ -240,7 +240,7 @@ static int run_program(struct program *p, int argc, char **argv)
 		return p->is_mute ? EXIT_RAN : print_text(p, put_jobs);
 	if (set->parse_only)
 		return EXIT_RAN;
-	if (set->dry_run && !set->datasize)
+	if (set->dry_run && !(q && q->before_dry_run))
 		return program_plan(p);
 	return q ? put_answer(p, q) : program_run(p);
 }

@@ -809,6 +809,8 @@ struct question {
 	bool writes_log;      /* of files: so has --log, over time */
 	bool takes_job;       /* of traces: the last file may be a job, which is run */
 	bool takes_documents; /* of jobs: *.json among them are results of runs */
+	bool only_looks;      /* of jobs: none is run, so that no shared object is loaded */
+	bool before_dry_run;  /* of jobs: answered with --dry-run, too, which is not made */
 	bool takes_require;   /* --require is about its figures */
 	bool prints_csv;      /* --output-format=csv is one of its own */
 	bool has_report;      /* of runs: --title and --note have a place in it */

@@ -411,9 +411,9 @@ static bool is_request(const struct settings *s)
 	return s->help || s->version || s->list_jobs || s->cmdhelp || s->enghelp;
 }
 
-static bool only_looks(const struct settings *s)
+static bool only_looks(const struct settings *s, const struct question *q)
 {
-	return s->parse_only || s->showjob || s->dry_run || s->datasize || s->miss_curve;
+	return s->parse_only || s->showjob || s->dry_run || (q && q->only_looks);
 }
 
 static void read_files(struct load *l)
@@ -556,15 +556,15 @@ int jobset_load(struct jobset *set, int argc, char *const argv[], const struct j
 
 	memset(set, 0, sizeof(*set));
 	cmdline_read(&l.cmd, &set->settings, argc, argv, d);
-	l.r = (struct resolver){
-		.engines = { .env = env,
-			     .only_looks = only_looks(&set->settings),
-			     .standins = &set->standins },
-		.d = d,
-	};
 	q = question_asked(env->questions, &set->settings, l.cmd.files, l.cmd.file_count,
 			   &of_files);
 	set->question = q;
+	l.r = (struct resolver){
+		.engines = { .env = env,
+			     .only_looks = only_looks(&set->settings, q),
+			     .standins = &set->standins },
+		.d = d,
+	};
 	settings_check(&set->settings, env->questions, q, d);
 	if (is_request(&set->settings))
 		; /* needs neither */

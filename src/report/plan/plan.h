@@ -236,8 +236,9 @@ struct page {
 
 	/* ---- in the document ---- */
 
-	/* Its object in a job's record, and the rows, of struct job_result; key NULL = it has
-	 * none. */
+	/* Its object in a job's record, and the rows, of struct job_result. A result that is read
+	 * back is known by it (ask/results), so it is "ml" or "io"; NULL = only its preparation is
+	 * in the document. */
 	const char *key;
 	const struct mlgen_field *fields;
 	/* Has this result that row? NULL = any. */
