@@ -16,7 +16,7 @@
 #include "base/util.h"
 #include "data/dataset/dataset.h"
 #include "data/state/state.h"
-#include "import/dlio/dlio_summary.h"
+#include "import/dlio/dlio.h"
 #include "report/document/document.h"
 #include "report/live/live.h"
 #include "report/output/output.h"

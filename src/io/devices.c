@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* devices.c - counters of block devices and mounts, and what storage delivered. */
-#include "io/devices_internal.h"
+#include "io/devices.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "io/host.h"
 #include "io/mount.h"
+#include "io/mount_internal.h"
 #include "io/mount_internal.h"
 
 /* A device as sysfs has it: /sys/dev/block/MAJOR:MINOR. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mount_internal.h - what is known of kinds of filesystems, for mount.c. */
+/* mount_internal.h - what is known of kinds of filesystems, for src/io alone. */
 #pragma once
 
 #include <stddef.h>
@@ -26,3 +26,16 @@ struct lustre_stat {
  * or -ENODATA where none can be read. `root` is "" but in tests.
  */
 int lustre_read(struct lustre_stat *s, const char *root, const char *name);
+
+/* ---- what an NFS mount has read from its server ---- */
+
+struct nfsstat {
+	uint64_t server_read_bytes; /* the page cache's hits are not in it */
+	uint64_t reads;             /* READ requests */
+};
+
+/*
+ * Since it was mounted at `target`; the last one where several are stacked.
+ * 0, or -ENODATA where there is no such mount. `root` is "" but in tests.
+ */
+int nfsstat_read(struct nfsstat *s, const char *root, const char *target);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tracer.c - rings of threads, emptied into a file. */
-#include "trace/tracer_internal.h"
+#include "trace/tracer.h"
 
 #include <assert.h>
 #include <errno.h>

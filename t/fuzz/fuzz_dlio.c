@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "import/dlio/dlio_job.h"
+#include "import/dlio/dlio_config.h"
 
 /* A comment, a header, an option, or nothing; no byte that is no text. A path may have a tab in it,
  * which a job file can hold. */

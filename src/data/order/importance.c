@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* importance.c - an order by what samples' losses were: shuffle=importance. */
-#include "data/order/order_internal.h"
+#include "data/order/order.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* orderwalk.c - the accesses of an epoch in the order of the plan, and with what a cache has in
  * front. */
-#include "data/order/order_internal.h"
+#include "data/order/order.h"
 
 #include <assert.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler.c - the order of an epoch and the part of each rank. */
-#include "data/order/order_internal.h"
+#include "data/order/order.h"
 
 #include <errno.h>
 #include <inttypes.h>

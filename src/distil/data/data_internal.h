@@ -187,8 +187,7 @@ void columns_found_fini(struct columns_found *c); /* takes a zeroed one */
 /* ---- the distribution that sizes have been drawn from ---- */
 
 struct sizefit {
-	struct dist
-		dist; /* the best of constant, normal, lognormal and uniform (distil/data/fit.h) */
+	struct dist dist;   /* the best of constant, normal, lognormal and uniform (fit_values) */
 	double distance;    /* of its distribution function (Kolmogorov and Smirnov's D) */
 	bool is_good;       /* the distance may be chance; otherwise the values are recorded */
 	double mean, stdev; /* of the values */
@@ -274,3 +273,24 @@ struct ordered {
 	double count_by_epoch; /* correlation of counts with the epoch before */
 };
 void ordering_end(struct ordering *o, struct ordered *to);
+
+/* ---- which distribution comes nearest to values that were seen ---- */
+
+struct fit {
+	struct dist dist; /* CONST, UNIFORM, NORMAL, LOGNORMAL, EXPONENTIAL */
+	/* Kolmogorov and Smirnov's D: how far its distribution function and that of the values are
+	 * apart at most, 0 to 1. */
+	double ks;
+};
+
+/*
+ * Of so many ascending values, 1 or more. The simplest kind whose D is less than 0.001 above that
+ * of the best, in the order of the list above; exponential is tried for times only. Parameters are
+ * whole numbers, by moments, a constant's the median, those of uniform the least and the largest
+ * value; of lognormal they are from the moments of the logarithms, so that few large values decide
+ * nothing.
+ */
+void fit_values(struct fit *best, const uint64_t *values, size_t count, enum dist_unit unit);
+
+/* D of these values and any distribution but dlio, gamma and a file (NaN). */
+double fit_distance(const struct dist *d, const uint64_t *values, size_t count);

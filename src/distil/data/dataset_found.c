@@ -15,7 +15,6 @@
 #include "base/util.h"
 #include "data/file/file.h"
 #include "distil/facts/facts.h"
-#include "distil/data/fit.h"
 
 /* Any distribution fits fewer values. */
 enum { COUNT_LEAST = 32 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fit.c - see fit.h. */
-#include "distil/data/fit.h"
+/* fit.c - which distribution comes nearest to values that were seen. */
+#include "distil/data/data_internal.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 /* No finer than what is worth a second parameter. */
 #define AS_GOOD 0.001
 
-struct moments {
+struct fit_moments {
 	double mean, stdev;
 	double log_mean, log_stdev; /* NaN where a value is 0 */
 };
@@ -20,11 +20,11 @@ static double whole(double v)
 	return floor(v + 0.5);
 }
 
-static void moments_of(struct moments *m, const uint64_t *values, size_t count)
+static void moments_of(struct fit_moments *m, const uint64_t *values, size_t count)
 {
 	double n = (double)count;
 
-	*m = (struct moments){ 0 };
+	*m = (struct fit_moments){ 0 };
 	for (size_t i = 0; i < count; i++) {
 		m->mean += (double)values[i] / n;
 		m->log_mean += log((double)values[i]) / n;
@@ -89,7 +89,7 @@ double fit_distance(const struct dist *d, const uint64_t *values, size_t count)
 }
 
 /* The parameters of a kind, as the options take them; false: none would do. */
-static bool parameters_of(struct dist *d, const struct moments *m, const uint64_t *values,
+static bool parameters_of(struct dist *d, const struct fit_moments *m, const uint64_t *values,
 			  size_t count)
 {
 	double variance = m->log_stdev * m->log_stdev;
@@ -122,7 +122,7 @@ void fit_values(struct fit *best, const uint64_t *values, size_t count, enum dis
 {
 	static const enum dist_kind kinds[] = { DIST_CONST, DIST_UNIFORM, DIST_NORMAL,
 						DIST_LOGNORMAL, DIST_EXPONENTIAL };
-	struct moments m;
+	struct fit_moments m;
 
 	moments_of(&m, values, count);
 	*best = (struct fit){ .ks = 2 };

@@ -144,3 +144,12 @@ bool dlio_number(const struct yaml_node *n, double *number);
 
 /* What no terminal or job file should see becomes '?'; appended. */
 void dlio_clean(struct buf *out, const char *text, size_t most);
+
+/* ---- the job file that does what a workload of DLIO says ---- */
+
+/*
+ * Append the job file. `file` is the YAML's path, for comments, and for a name where it has none.
+ * What cannot be said in a job file becomes a fault of the configuration: look at fault_count, and
+ * use nothing of `out` then.
+ */
+void dlio_job(struct dlio_config *c, const char *file, struct buf *out);

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "field/fields.h"
-#include "import/dlio/dlio_job.h"
+#include "import/dlio/dlio_config.h"
 #include "job/job.h"
 
 /* Unknown keys that are told one by one; all stand in the job file. */

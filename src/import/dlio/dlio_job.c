@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dlio_job.c - the job file that does what a workload of DLIO says. */
-#include "import/dlio/dlio_job.h"
+#include "import/dlio/dlio_config.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dlio_summary.c - the keys of summary.json, with what DLIO means by them. */
-#include "import/dlio/dlio_summary.h"
+#include "import/dlio/dlio.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -9,7 +9,6 @@
 #include "base/map.h"
 #include "base/util.h"
 #include "import/trace/calls.h"
-#include "import/trace/dio_time.h"
 #include "import/trace/json_objects.h"
 
 struct dio {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dio_time.c - a time of day as text, such as 2022-05-10T12:00:00.123456789Z, in nanoseconds. */
-#include "import/trace/dio_time.h"
+#include "import/trace/importer.h"
 
 #include <time.h>
 

@@ -91,3 +91,7 @@ int import_markers(struct importing *m, const char *file, struct mlgen_err *err)
 
 /* The one of --import (settings.h); NULL = it makes no trace. */
 const struct importer *importer_of(int import);
+
+/* A time of day as text, such as 2022-05-10T12:00:00.123456789Z, in nanoseconds: UTC, or what a
+ * +HH:MM says; from 1970 on, at most nine decimals. */
+bool dio_time_take(const char *text, uint64_t *ns);

@@ -11,7 +11,7 @@
 
 #include "base/util.h"
 #include "import/trace/calls.h"
-#include "import/trace/dio_time.h"
+#include "import/trace/importer.h"
 #include "suites.h"
 #include "trace/trace.h"
 

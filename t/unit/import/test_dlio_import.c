@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "config.h"
 #include "field/fields.h"
-#include "import/dlio/dlio_job.h"
+#include "import/dlio/dlio_config.h"
 #include "job/job.h"
 #include "suites.h"
 

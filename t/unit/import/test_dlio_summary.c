@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "import/dlio/dlio_summary.h"
+#include "import/dlio/dlio.h"
 #include "suites.h"
 #include "work/workloads.h"
 

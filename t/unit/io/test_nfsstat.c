@@ -2,7 +2,7 @@
 /* test_nfsstat.c - bytes and requests of one NFS mount among others. */
 #include <errno.h>
 
-#include "io/devices_internal.h"
+#include "io/mount_internal.h"
 #include "suites.h"
 #include "tree.h"
 

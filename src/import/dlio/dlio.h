@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlio_summary.h - a result as the summary.json that DLIO writes. */
+/* dlio.h - a result as the summary.json that DLIO writes. */
 #pragma once
 
 #include <stdio.h>
