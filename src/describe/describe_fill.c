@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/mem.h"
 #include "describe/opkind.h"
 #include "report/metrics/metrics.h"
 

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "config.h"

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "base/thread.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/mem.h"
 #include "base/util.h"
 #include "job/job.h"
 #include "report/text/text.h"

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"

@@ -10,7 +10,6 @@
 
 #include "ask/mlperf/mlperf.h"
 #include "base/buf.h"
-#include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "data/cache/cache.h"

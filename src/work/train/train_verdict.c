@@ -9,7 +9,6 @@
 
 #include "ask/mlperf/mlperf.h"
 #include "base/buf.h"
-#include "base/mem.h"
 #include "base/util.h"
 #include "data/cache/cache.h"
 #include "job/job.h"
