@@ -20,7 +20,6 @@
 #include "io/host.h"
 #include "io/mount.h"
 #include "io/mount_internal.h"
-#include "io/mount_internal.h"
 
 /* A device as sysfs has it: /sys/dev/block/MAJOR:MINOR. */
 struct node {
