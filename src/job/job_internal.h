@@ -319,8 +319,7 @@ void settings_check_capture(const struct settings *s, char *const *command, stru
 const struct question *question_asked(const struct question *table, const struct settings *s,
 				      char *const *files, size_t file_count, unsigned *of_files);
 
-/* Options that are there without their question are faults, and so is a second question about jobs.
- */
+/* Options that are there without their question are faults. */
 void question_check_options(const struct question *table, const struct settings *s, struct diag *d);
 
 /* So is another one beside `q`, where there are several about files. */

@@ -105,27 +105,8 @@ const struct question *question_asked(const struct question *table, const struct
 	return first || !documents || documents < file_count ? first : implied(table);
 }
 
-/* Of questions about jobs one is answered. */
-static void check_one_of_jobs(const struct question *table, const struct settings *s,
-			      struct diag *d)
-{
-	const struct question *first = NULL;
-
-	for (const struct question *q = table; q && q->option; q++) {
-		if (q->about != ABOUT_JOBS || !is_asked(s, q->option))
-			continue;
-		if (first)
-			diag_add(d, DIAG_ERROR, on_command_line,
-				 "%s: is a question of its own, as --%s is; ask one at a time",
-				 q->option, first->option);
-		else
-			first = q;
-	}
-}
-
 void question_check_options(const struct question *table, const struct settings *s, struct diag *d)
 {
-	check_one_of_jobs(table, s, d);
 	for (const struct question *q = table; q && q->option; q++) {
 		if (q->goes_with)
 			check_list(table, s, q->goes_with, d);

@@ -596,6 +596,9 @@ void settings_check(const struct settings *s, const struct question *questions,
 			 "check: is of a run, and --find-%s has many; check the answer with a run "
 			 "of its own",
 			 s->find_max ? "max" : "min");
+	if (s->find_max && s->find_min)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "find-min: is a question of its own, as --find-max is; ask one at a time");
 	if (s->yes && (s->readonly || s->dry_run || s->parse_only))
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "yes: removes files, and --%s touches none; --clean without --yes only "

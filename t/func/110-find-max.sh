@@ -127,12 +127,6 @@ is "is found likewise" "$(found answer limited_by)" "5 6"
 exits "a depth where there is none" 2 "$MLGEN" --name=io --ioengine=psync \
 	--rw=read --size=1m --find-max=iodepth --require='read.iops>=1'
 like "is refused" "$(cat err)" 'find-max=iodepth: ioengine=psync has one request'
-for second in find-min=accelerators datasize miss-curve; do
-	exits "two questions at once" 2 "$in_real_time" --name=x --ioengine=null \
-		--find-max=accelerators --$second 2>err
-	like "... are refused: $second" "$(cat err)" \
-		'(find-m(in|ax)|datasize|miss-curve): is a question of its own, as --.* is; ask one at a time'
-done
 exits "where the least is not possible the search begins with the job's own" 3 \
 	"$MLGEN" --name=save --phase=checkpoint --ioengine=null \
 	--model_layers=8 --model_hidden=64 --model_ffn=128 --model_heads=4 \
