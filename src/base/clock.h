@@ -124,6 +124,6 @@ static inline bool stop_has_come(const struct stop *s, uint64_t now_ns)
  */
 bool stop_sleep_until(struct stop *s, struct clock *c, uint64_t deadline_ns);
 
-/* As clock_sleep_exactly. Less than deadline_ns: the stop came before it. */
+/* Sleeps as clock_sleep_exactly does. A result below deadline_ns means that the stop came first. */
 uint64_t stop_sleep_exactly(struct stop *s, struct clock *c, uint64_t deadline_ns,
 			    uint64_t *late_ns);

@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "base/util.h"
 
-/* What the identity of a file begins with. */
+/* The identity of a file begins with this. */
 #define FILE_HASH "file-"
 
 void dist_identify(struct buf *out, const struct dist *d, enum dist_unit unit)

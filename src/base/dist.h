@@ -160,7 +160,7 @@ double dist_file_mean(const struct dist_file *f); /* above 0 */
 double dist_file_stdev(const struct dist_file *f);
 /* The inverse of its distribution function, p in (0, 1). */
 double dist_file_quantile(const struct dist_file *f, double p);
-/* Of its content alone: two with the same one draw the same values. */
+/* A hash of the content alone: two files with the same hash draw the same values. */
 uint64_t dist_file_hash(const struct dist_file *f);
 
 /* Append its content as one word, of which dist_file_recall makes the same table where the file is

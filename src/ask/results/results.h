@@ -40,7 +40,7 @@ struct scored;
 /* Borrows all of it; NULL = it has none. */
 struct record {
 	const struct job_result *job; /* of a score there is none */
-	/* The same result, where its page has such an object; NULL = it has none of these. */
+	/* These point to the same result where its page has such an object, and are NULL else. */
 	const struct job_result *ml, *io;
 	const struct cache_result *cache;
 	const struct job_result *dataset; /* the job itself */
