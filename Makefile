@@ -51,12 +51,12 @@ LINK = $(CFLAGS) $(LDFLAGS) $(SANITIZE_FLAGS) $(SANITIZE_LINK) -pthread
 
 LIBRARY := $(B)/libmlgen.a
 # What runs in the kernel is compiled apart; without it, nothing asks for it.
-KERNEL_SRC := $(wildcard src/*/*/*.bpf.c)
+KERNEL_SRC := $(wildcard src/tracing/capture/bpf/*.bpf.c)
 # Compiled against each MPI that configure found, and loaded by a launcher's run.
 PLUGIN_SRC := src/hosts/plugin/mpi_plugin.c
 PLUGINS = $(MPI_FOUND:%=$(B)/mlgen-mpi-%.so)
 LIBRARY_SRC = $(filter-out $(KERNEL_SRC) $(PLUGIN_SRC) $(if $(filter yes,$(HAVE_BPF)),, \
-	src/capture/bpf/%),$(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))) $(ENGINES)
+	src/tracing/capture/bpf/%),$(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))) $(ENGINES)
 LIBRARY_OBJ = $(LIBRARY_SRC:%.c=$(B)/%.o)
 # The program around them, which finds the shipped jobs next to itself.
 PROGRAM := $(P)mlgen
@@ -150,8 +150,8 @@ $(B)/%.bpf.o: %.bpf.c $(B)/flags
 		-Wno-unused-parameter $(WERROR) -MMD -MP -c -o $@ $<
 
 # Which has the other one in it, as bytes: the assembler looks for it below O.
-$(B)/src/capture/bpf/bpf_object.o: private COMPILE += -Wa,-I,$(O)
-$(B)/src/capture/bpf/bpf_object.o: $(B)/src/capture/bpf/capture.bpf.o
+$(B)/src/tracing/capture/bpf/bpf_object.o: private COMPILE += -Wa,-I,$(O)
+$(B)/src/tracing/capture/bpf/bpf_object.o: $(B)/src/tracing/capture/bpf/capture.bpf.o
 
 # And what each page has in it.
 $(B)/src/report/html/html_parts.o: $(wildcard src/report/html/*.css \

@@ -12,7 +12,7 @@ FUZZ_CFLAGS ?= -O1 -g
 DIR := build/fuzz
 TARGETS := $(patsubst t/fuzz/%.c,$(DIR)/%,$(sort $(wildcard t/fuzz/fuzz_*.c)))
 # What runs in the kernel is what make has built; what a launcher loads is no part.
-SRC := $(filter-out %.bpf.c src/hosts/plugin/% $(if $(filter yes,$(HAVE_BPF)),,src/capture/bpf/%), \
+SRC := $(filter-out %.bpf.c src/hosts/plugin/% $(if $(filter yes,$(HAVE_BPF)),,src/tracing/capture/bpf/%), \
 	$(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))) $(ENGINES)
 OBJ := $(SRC:%.c=$(DIR)/%.o)
 SANITIZE := -fsanitize=fuzzer-no-link,address,undefined \

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "distil/distil.h"
+#include "tracing/distil/distil.h"
 #include "trace/trace.h"
 
 /* Of the input: what all of it is, and then a record each. */

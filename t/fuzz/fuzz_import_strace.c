@@ -3,7 +3,7 @@
  * be read. */
 #include "trace_rig.h"
 
-#include "import/trace/strace.h"
+#include "tracing/import/strace.h"
 #include "trace/trace.h"
 
 /* As from a pipe. */

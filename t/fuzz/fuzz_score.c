@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "report/document/document.h"
-#include "score/score.h"
+#include "tracing/score/score.h"
 #include "trace/trace.h"
 
 /* Of the input, a record. */

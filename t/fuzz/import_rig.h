@@ -5,7 +5,7 @@
 
 #include "trace_rig.h"
 
-#include "import/trace/importer.h"
+#include "tracing/import/importer.h"
 #include "trace/trace.h"
 
 typedef int (*rig_log)(struct importing *m, struct mlgen_err *err);

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "describe/described.h"
+#include "tracing/describe/described.h"
 #include "field/fields.h"
 #include "io/engines.h"
 #include "job/job.h"
 #include "report/metrics/metrics.h"
 #include "report/prometheus/prometheus.h"
 #include "run/watch/watch.h"
-#include "score/score.h"
+#include "tracing/score/score.h"
 
 static const struct {
 	const char *name;

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "capture/capture.h"
+#include "tracing/capture/capture.h"
 
 static volatile sig_atomic_t stopped;
 

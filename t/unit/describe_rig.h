@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "describe/describe.h"
+#include "tracing/describe/describe.h"
 #include "temp.h"
 #include "trace/trace.h"
 

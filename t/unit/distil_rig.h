@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "distil/facts/facts.h"
+#include "tracing/distil/facts/facts.h"
 #include "temp.h"
 #include "trace/trace.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "data/file/file.h"
-#include "distil/data/data_internal.h"
+#include "tracing/distil/data/data_internal.h"
 #include "trace/trace.h"
 
 static inline void specimen_add(struct specimen *s, unsigned op, uint64_t off, uint64_t len,

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "import/trace/strace.h"
+#include "tracing/import/strace.h"
 #include "trace/trace.h"
 
 static struct mlgen_err err;

@@ -16,7 +16,7 @@
 #include "job/job.h"
 #include "report/metrics/metrics.h"
 #include "report/plan/plan.h"
-#include "score/score.h"
+#include "tracing/score/score.h"
 #include "stat/hist.h"
 
 #define RECORD_ROOTS_MEASURED 4

@@ -17,13 +17,13 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "base/units.h"
-#include "describe/describe.h"
-#include "distil/distil.h"
+#include "tracing/describe/describe.h"
+#include "tracing/distil/distil.h"
 #include "field/fields.h"
 #include "job/job.h"
 #include "report/document/document.h"
 #include "report/text/text.h"
-#include "score/score.h"
+#include "tracing/score/score.h"
 #include "trace/trace.h"
 
 /*

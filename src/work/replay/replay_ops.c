@@ -10,10 +10,10 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "describe/opkind.h"
-#include "describe/pairing.h"
-#include "score/inflight.h"
-#include "score/scope.h"
+#include "tracing/describe/opkind.h"
+#include "tracing/describe/pairing.h"
+#include "tracing/score/inflight.h"
+#include "tracing/score/scope.h"
 #include "trace/trace.h"
 
 /* Of align_bytes: no filesystem needs more for O_DIRECT. */

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "capture/capture_child.h"
-#include "capture/capture_line.h"
-#include "capture/capture_whom.h"
+#include "tracing/capture/capture_child.h"
+#include "tracing/capture/capture_line.h"
+#include "tracing/capture/capture_whom.h"
 #include "suites.h"
 
 /* ---- the child ---- */

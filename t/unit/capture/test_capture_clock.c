@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/util.h"
-#include "capture/capture_clock.h"
+#include "tracing/capture/capture_clock.h"
 #include "suites.h"
 
 #define S NS_PER_S

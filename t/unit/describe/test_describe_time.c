@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "describe/phases.h"
+#include "tracing/describe/phases.h"
 #include "describe_rig.h"
 #include "suites.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "describe/fairness.h"
-#include "describe/follow.h"
-#include "describe/pairing.h"
+#include "tracing/describe/fairness.h"
+#include "tracing/describe/follow.h"
+#include "tracing/describe/pairing.h"
 #include "suites.h"
 
 /* Half of the mean difference of all pairs, by the mean. */

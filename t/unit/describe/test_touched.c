@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "describe/touched.h"
+#include "tracing/describe/touched.h"
 #include "suites.h"
 
 #define MAP_BYTES (1 << 20)

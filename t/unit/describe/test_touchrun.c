@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/util.h"
-#include "describe/touchrun.h"
+#include "tracing/describe/touchrun.h"
 #include "suites.h"
 
 #define PAGE 4096

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "distil/saves/saves_internal.h"
+#include "tracing/distil/saves/saves_internal.h"
 #include "distil_rig.h"
 #include "shard_rig.h"
 #include "suites.h"

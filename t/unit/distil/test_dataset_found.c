@@ -13,8 +13,8 @@
 #include "base/rng.h"
 #include "base/util.h"
 #include "data/file/file.h"
-#include "distil/data/data_internal.h"
-#include "distil/facts/facts.h"
+#include "tracing/distil/data/data_internal.h"
+#include "tracing/distil/facts/facts.h"
 #include "suites.h"
 #include "temp.h"
 

@@ -7,7 +7,7 @@
 #include "base/dist.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "distil/data/data_internal.h"
+#include "tracing/distil/data/data_internal.h"
 #include "suites.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))

@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 #include "data/order/order.h"
-#include "distil/data/data_internal.h"
+#include "tracing/distil/data/data_internal.h"
 #include "suites.h"
 
 static char directory[] = "d";

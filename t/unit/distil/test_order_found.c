@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/util.h"
-#include "distil/data/data_internal.h"
+#include "tracing/distil/data/data_internal.h"
 #include "suites.h"
 
 /* ---- epochs, by arithmetic ---- */

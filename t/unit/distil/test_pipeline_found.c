@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/util.h"
-#include "distil/steps/steps_internal.h"
+#include "tracing/distil/steps/steps_internal.h"
 #include "suites.h"
 
 /* ---- a pipeline, by arithmetic ---- */

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/util.h"
-#include "distil/plain/plain.h"
+#include "tracing/distil/plain/plain.h"
 #include "distil_rig.h"
 #include "suites.h"
 

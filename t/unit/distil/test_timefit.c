@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "distil/steps/steps_internal.h"
+#include "tracing/distil/steps/steps_internal.h"
 #include "suites.h"
 
 enum { TIMES = 4000 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "distil/facts/facts_internal.h"
+#include "tracing/distil/facts/facts_internal.h"
 #include "suites.h"
 
 static struct mlgen_err err;

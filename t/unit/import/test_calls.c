@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "import/trace/calls.h"
-#include "import/trace/importer.h"
+#include "tracing/import/calls.h"
+#include "tracing/import/importer.h"
 #include "suites.h"
 #include "trace/trace.h"
 

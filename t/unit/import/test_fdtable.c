@@ -3,7 +3,7 @@
  * they may be wrong. */
 #include "suites.h"
 
-#include "import/trace/fdtable.h"
+#include "tracing/import/fdtable.h"
 #include "trace/trace.h"
 
 static struct fdtable *t;

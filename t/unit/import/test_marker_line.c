@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/util.h"
-#include "import/trace/marker_line.h"
+#include "tracing/import/marker_line.h"
 #include "suites.h"
 #include "trace/trace.h"
 

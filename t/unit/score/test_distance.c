@@ -8,11 +8,11 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "score/distance.h"
-#include "score/inflight.h"
-#include "score/reuse.h"
-#include "score/rounds.h"
-#include "score/spread.h"
+#include "tracing/score/distance.h"
+#include "tracing/score/inflight.h"
+#include "tracing/score/reuse.h"
+#include "tracing/score/rounds.h"
+#include "tracing/score/spread.h"
 #include "suites.h"
 
 #define EXACT 1e-9

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "score/profile_books.h"
+#include "tracing/score/profile_books.h"
 #include "suites.h"
 
 #define UNKNOWN TRACE_UNKNOWN

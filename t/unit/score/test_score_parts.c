@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/util.h"
-#include "score/score_parts.h"
+#include "tracing/score/score_parts.h"
 #include "score_parts_rig.h"
 #include "suites.h"
 

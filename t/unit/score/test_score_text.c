@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "score/score.h"
+#include "tracing/score/score.h"
 #include "suites.h"
 
 #define NONE ((double)NAN)

@@ -4,9 +4,9 @@
 #include <fcntl.h>
 
 #include "base/mem.h"
-#include "score/codefolders.h"
-#include "score/scope.h"
-#include "score/storage.h"
+#include "tracing/score/codefolders.h"
+#include "tracing/score/scope.h"
+#include "tracing/score/storage.h"
 #include "suites.h"
 #include "trace/trace.h"
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* capture.bpf.c - the programs that the kernel runs for mlgen --capture: one object of all of
+ * them. */
+
+/* Maps are shared by all, so that they are one translation unit. */
+#include "tracing/capture/bpf/ktypes.bpf.h"
+#include "tracing/capture/bpf/state.bpf.h"
+#include "tracing/capture/bpf/names.bpf.h"
+#include "tracing/capture/bpf/pages.bpf.h"
+#include "tracing/capture/bpf/async.bpf.h"
+#include "tracing/capture/bpf/fdcalls.bpf.h"
+#include "tracing/capture/bpf/block.bpf.h"
+#include "tracing/capture/bpf/tasks.bpf.h"
+
+/* Helpers of the kernel are for programs that say so. */
+char _license[] SEC("license") = "Dual BSD/GPL";

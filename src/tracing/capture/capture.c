@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capture.c - --capture: what a command, or what runs already, asks of storage, as a trace. */
+#include "tracing/capture/capture.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ask/ask.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "tracing/capture/capture_child.h"
+#include "tracing/capture/capture_head.h"
+#include "tracing/capture/capture_report.h"
+#include "tracing/capture/capture_watch.h"
+#include "tracing/capture/capture_whom.h"
+#include "report/output/output.h"
+
+struct capture {
+	const struct ask *ask;
+	const struct settings *set;
+	char *const *command; /* NULL = it runs already */
+	struct capture_user user;
+	struct buf cgroup;
+	const struct capture_backend *backend;
+	struct capture_config cfg;
+	struct tracefile file;
+	struct capture_child child;
+	struct capture_watch watch;
+	bool is_incomplete;
+	bool is_without; /* the command could not be executed */
+};
+
+/* ---- whom, and how ---- */
+
+static int find_whom(struct capture *c, struct mlgen_err *err)
+{
+	const struct settings *s = c->set;
+
+	c->cfg.whose = s->pid ? CAPTURE_PID : s->cgroup ? CAPTURE_CGROUP : CAPTURE_COMMAND;
+	if (s->pid) {
+		c->cfg.pid = (pid_t)s->pid;
+		return capture_pid_check(c->cfg.pid, err);
+	}
+	if (s->cgroup) {
+		int rc = capture_cgroup_find(&c->cgroup, s->cgroup, err);
+
+		c->cfg.cgroup = buf_str(&c->cgroup);
+		return rc;
+	}
+	return s->capture_user ? capture_user_find(&c->user, s->capture_user, err) : 0;
+}
+
+static void warn_client(const struct capture *c)
+{
+	const char *client = c->command ? capture_is_client(*c->command) : NULL;
+
+	if (client)
+		log_warn("%s has others run what it is told to, of which little or nothing is "
+			 "recorded; start the container, then: mlgen --capture=%s --cgroup=PATH, "
+			 "with the PATH that /proc/PID/cgroup of a process in it has",
+			 client, c->set->capture);
+}
+
+/* Without rights strace would say that, too, and later. */
+static int check_owner(const struct capture *c, struct mlgen_err *err)
+{
+	uid_t owner;
+
+	if (!c->set->pid || geteuid() == 0 || capture_pid_owner(c->cfg.pid, &owner) < 0 ||
+	    owner == geteuid())
+		return 0;
+	return mlgen_fail(err, -EPERM,
+			  "pid=%d: belongs to user %u; only root may trace processes of others, "
+			  "begin with sudo",
+			  (int)c->cfg.pid, (unsigned)owner);
+}
+
+static int fall_back(struct capture *c, const struct mlgen_err *why, struct mlgen_err *err)
+{
+	struct mlgen_err lacks = { 0 };
+
+	c->backend = &capture_strace;
+	if (capture_strace.probe(&lacks) < 0)
+		return mlgen_fail(err, lacks.code,
+				  "capture: neither BPF nor strace can record here. %s. %s",
+				  why->text, lacks.text);
+	log_note("%s", why->text);
+	log_note("strace records instead: it slows programs down, and cannot see %s",
+		 capture_strace.blind_to);
+	return check_owner(c, err);
+}
+
+static int choose_backend(struct capture *c, struct mlgen_err *err)
+{
+	struct mlgen_err why = { 0 };
+	int wanted = c->set->capture_backend;
+	int rc;
+
+	c->backend = wanted == BACKEND_STRACE ? &capture_strace : &capture_bpf;
+	rc = c->backend->probe(&why);
+	if (rc < 0 && wanted == BACKEND_AUTO)
+		return fall_back(c, &why, err);
+	if (rc < 0)
+		return mlgen_fail(err, rc, "capture-backend=%s: %s", c->backend->name, why.text);
+	return c->backend == &capture_strace ? check_owner(c, err) : 0;
+}
+
+/* ---- the file ---- */
+
+static int check_place(const struct place *p, bool force, struct mlgen_err *err)
+{
+	int rc = tracefile_check(p, force, err);
+
+	if (rc < 0)
+		return rc;
+	/* The command writes there, or mlgen its messages. */
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (!p->is_handed_over && place_is_fd(p, fd))
+			return mlgen_fail(err, -EINVAL,
+					  "capture=%s: is also a standard file of the command; "
+					  "name another file",
+					  p->given);
+	return 0;
+}
+
+static int open_file(struct capture *c, struct mlgen_err *err)
+{
+	struct place p = { .fd = -1 };
+	int rc = place_open(&p, "capture", c->set->capture, err);
+
+	if (rc == 0)
+		rc = check_place(&p, c->set->force, err);
+	if (rc == 0)
+		rc = tracefile_open(&c->file, &p, err);
+	place_close(&p);
+	return rc;
+}
+
+static int open_writer(struct capture *c, struct mlgen_err *err)
+{
+	const struct passwd *pw = getpwuid(geteuid());
+	const struct capture_head head = {
+		.path = c->set->capture,
+		.fd = c->file.fd,
+		.host = c->ask->host,
+		.backend = c->backend->name,
+		.user = !c->command    ? NULL
+			: c->user.name ? c->user.name
+			: pw           ? pw->pw_name
+				       : NULL,
+	};
+
+	c->cfg.buffer_bytes = c->set->buffer_bytes;
+	c->cfg.wall_minus_clock_ns = capture_wall_minus_clock_ns();
+	return capture_head_write(&c->cfg.writer, &head, err);
+}
+
+/* ---- recording ---- */
+
+/* The command is there, and waits, before it is followed. */
+static int capture_begin(struct capture *c, struct mlgen_err *err)
+{
+	int rc = c->backend->open(&c->watch.state, &c->cfg, err);
+
+	if (rc < 0)
+		return rc;
+	if (!c->command)
+		return c->backend->attach(c->watch.state, err);
+	rc = capture_child_start(&c->child, c->command, &c->user, err);
+	if (rc == 0)
+		rc = c->backend->follow(c->watch.state, c->child.pid, err);
+	if (rc == 0)
+		capture_child_go(&c->child);
+	return rc;
+}
+
+static void tell_end(struct capture *c)
+{
+	char time[UNITS_TEXT_BYTES];
+	bool goes_on = c->command && !capture_child_look(&c->child);
+
+	if (c->watch.end == CAPTURE_TIME)
+		log_note("%s are over, and so is the recording%s",
+			 units_put_time(time, c->set->duration_ns),
+			 goes_on ? "; the command goes on" : "");
+	else if (c->watch.end == CAPTURE_SIGNALED && goes_on)
+		log_note("interrupted: the recording is over; the command still runs");
+}
+
+/* What is lost, and why it is no whole trace. */
+static void fail_trace(struct capture *c, const struct mlgen_err *err)
+{
+	c->is_incomplete = true;
+	log_error("%s", err->text);
+}
+
+static void stop_backend(struct capture *c)
+{
+	struct mlgen_err err = { 0 };
+	struct buf notes = { 0 };
+	struct capture_status *s = &c->watch.status;
+
+	if (c->backend->stop(c->watch.state, s, &notes, &err) < 0)
+		fail_trace(c, &err);
+	capture_tell_notes(&notes);
+	if (s->lost) {
+		c->is_incomplete = true;
+		log_warn("%s: %" PRIu64 " event%s lost, which the trace counts; a larger --buffer, "
+			 "or a CPU left to mlgen, may keep all",
+			 c->set->capture, s->lost, s->lost == 1 ? " was" : "s were");
+	}
+	buf_fini(&notes);
+}
+
+/* Also one to which nothing was recorded is whole. */
+static void close_trace(struct capture *c)
+{
+	struct mlgen_err err = { 0 };
+	struct trace_written written;
+	int rc;
+
+	if (trace_writer_finish(c->cfg.writer, &written, &err) < 0)
+		fail_trace(c, &err);
+	c->cfg.writer = NULL;
+	rc = tracefile_close(&c->file);
+	if (rc < 0 && !err.code) {
+		mlgen_fail(&err, rc, "capture=%s: %s", c->set->capture, strerror(-rc));
+		fail_trace(c, &err);
+	}
+}
+
+static void capture_record(struct capture *c)
+{
+	struct capture_watch *w = &c->watch;
+	struct mlgen_err err = { 0 };
+
+	w->backend = c->backend;
+	w->cfg = &c->cfg;
+	w->fd = c->file.fd;
+	w->duration_ns = c->set->duration_ns;
+	w->child = c->command ? &c->child : NULL;
+	capture_line_begin(&w->line, c->set->eta, clock_monotonic_ns());
+	if (capture_watch(w, &err) < 0)
+		fail_trace(c, &err);
+	capture_line_erase(&w->line);
+	stop_backend(c);
+	close_trace(c);
+	tell_end(c);
+	capture_watch_child(w);
+}
+
+/* ---- what is said of it ---- */
+
+static int command_status(struct capture *c)
+{
+	struct mlgen_err err = { 0 };
+	int status = capture_child_status(&c->child, *c->command, &err);
+
+	c->is_without = err.code != 0;
+	if (c->is_without)
+		log_error("%s", err.text);
+	return status == EXIT_RAN && c->is_incomplete ? EXIT_FAILED : status;
+}
+
+static int status_of(struct capture *c)
+{
+	if (c->command)
+		return command_status(c);
+	if (c->watch.end == CAPTURE_SIGNALED)
+		return EXIT_INTERRUPTED;
+	return c->is_incomplete ? EXIT_FAILED : EXIT_RAN;
+}
+
+/* ---- all of it ---- */
+
+static int capture_prepare(struct capture *c, struct mlgen_err *err)
+{
+	int rc = find_whom(c, err);
+
+	if (rc == 0)
+		rc = choose_backend(c, err);
+	if (rc == 0)
+		rc = open_file(c, err);
+	if (rc == 0)
+		rc = open_writer(c, err);
+	if (rc == 0)
+		rc = capture_begin(c, err);
+	return rc;
+}
+
+/* It takes its time where the trace is long, and may be interrupted. */
+static void describe(struct capture *c)
+{
+	const struct timespec at_once = { 0 };
+
+	/* What came with the end of the recording was of that. */
+	while (signals_next(&at_once, NULL) > 0)
+		;
+	signals_attend(SIGNALS_UNSEEN);
+	capture_describe(c->set->capture, c->set->quiet);
+}
+
+static void capture_fini(struct capture *c)
+{
+	struct mlgen_err unused = { 0 };
+
+	if (c->backend && c->watch.state)
+		c->backend->free(c->watch.state);
+	capture_child_fini(&c->child);
+	if (c->cfg.writer)
+		(void)trace_writer_finish(c->cfg.writer, NULL, &unused);
+	(void)tracefile_close(&c->file);
+	capture_user_fini(&c->user);
+	buf_fini(&c->cgroup);
+}
+
+int ask_capture(const struct ask *a)
+{
+	struct capture c = { .ask = a, .set = &a->set->settings, .command = a->set->command };
+	struct mlgen_err err = { 0 };
+	int status = c.command ? capture_command_check(*c.command, &err) : 0;
+
+	if (status) {
+		log_error("%s", err.text);
+		return status;
+	}
+	signals_attend(SIGNALS_WATCHED);
+	warn_client(&c);
+	if (capture_prepare(&c, &err) < 0) {
+		log_error("%s", err.text);
+		status = EXIT_USAGE;
+	} else {
+		capture_record(&c);
+		status = status_of(&c);
+		if (!c.is_without)
+			describe(&c);
+	}
+	capture_fini(&c);
+	return status;
+}

@@ -1,0 +1,728 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dataset_found.c - the data set of a training: which files, how many, which format and size. */
+#include "tracing/distil/data/data_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "data/file/file.h"
+#include "tracing/distil/facts/facts.h"
+
+/* Any distribution fits fewer values. */
+enum { COUNT_LEAST = 32 };
+/* As far apart as sizes of files may be (the threshold of M4 in --score); and what chance makes of
+ * n values with parameters that were fitted to them: 0.886/sqrt(n) is exceeded once in 20 times
+ * (Lilliefors 1967). */
+#define DISTANCE_MOST 0.05
+#define CHANCE 0.886
+/* Least distance of the mean from zero, in deviations: sizes below zero are cut. */
+#define STDEVS_LEAST 2.5
+/* By chance alone a deviation is not further off. */
+#define RATIO_MOST 1.25
+
+/* Relative error of the mean of drawn sizes. */
+#define OFF_MOST 0.005
+
+/* Rounds of drawing, and files that are drawn at most. */
+enum { ROUNDS = 4, DRAWN_MOST = 100000 };
+
+/* How often all values together come in a file of them. */
+enum { WEIGHED = 1 << 20 };
+
+static bool is_const(const struct sizefit *fit)
+{
+	return dist_is_const(&fit->dist);
+}
+
+/* Would much of the distribution be below zero? */
+static bool is_cut(const struct dist *d)
+{
+	return d->kind == DIST_NORMAL && d->a < STDEVS_LEAST * d->b;
+}
+
+static double stdev_of(const uint64_t *values, size_t count, double mean)
+{
+	double squares = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double from = (double)values[i] - mean;
+
+		squares += from * from;
+	}
+	return sqrt(squares / (double)count);
+}
+
+static double mean_of(const uint64_t *values, size_t count)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += (double)values[i];
+	return sum / (double)count;
+}
+
+void sizefit(struct sizefit *fit, const uint64_t *values, size_t count)
+{
+	double most = fmax(DISTANCE_MOST, CHANCE / sqrt((double)count));
+	struct fit best;
+
+	fit_values(&best, values, count, DIST_BYTES);
+	*fit = (struct sizefit){ .dist = best.dist,
+				 .distance = best.ks,
+				 .mean = mean_of(values, count) };
+	fit->stdev = stdev_of(values, count, fit->mean);
+	fit->is_good = best.ks <= 0 || (count >= COUNT_LEAST && best.ks <= most && !is_const(fit) &&
+					!is_cut(&fit->dist));
+}
+
+static void settle(struct sizefit *fit, double mean, double stdev)
+{
+	struct dist *d = &fit->dist;
+	double ratio = stdev > 0 ? fit->stdev / stdev : 1;
+	double middle = (d->a + d->b) / 2, half = (d->b - d->a) / 2;
+
+	if (d->kind == DIST_UNIFORM) {
+		middle += fit->mean - mean;
+		d->a = fmax(1, round(middle - half * ratio));
+		d->b = fmax(d->a, round(middle + half * ratio));
+	} else {
+		d->a = fmax(1, round(d->a + fit->mean - mean));
+		d->b = round(d->b * ratio);
+	}
+}
+
+/* How far the distribution functions of both, ascending, are apart. */
+static double drawn_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m)
+{
+	double most = 0;
+	size_t i = 0, k = 0;
+
+	while (i < n && k < m) {
+		uint64_t v = u64_min(a[i], b[k]);
+
+		while (i < n && a[i] <= v)
+			i++;
+		while (k < m && b[k] <= v)
+			k++;
+		most = fmax(most, fabs((double)i / (double)n - (double)k / (double)m));
+	}
+	return most;
+}
+
+static double draw_mean(const struct dist *d, uint64_t *drawn, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		drawn[i] = dist_draw(d, DATASET_SEED, RNG_SAMPLE_SIZE, i);
+	return mean_of(drawn, n);
+}
+
+void sizefit_settle(struct sizefit *fit, const uint64_t *values, size_t count, uint64_t files)
+{
+	size_t n = (size_t)u64_min(files, DRAWN_MOST);
+	const struct sizefit before = *fit;
+	uint64_t *drawn;
+	double mean;
+
+	if (is_const(fit) || n < COUNT_LEAST)
+		return;
+	drawn = mem_array(n, sizeof(*drawn));
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		mean = draw_mean(&fit->dist, drawn, n);
+		settle(fit, mean, stdev_of(drawn, n, mean));
+	}
+	if (fit->dist.kind != DIST_UNIFORM &&
+	    (fit->dist.b > before.dist.b * RATIO_MOST || is_cut(&fit->dist)))
+		*fit = before;
+	mean = draw_mean(&fit->dist, drawn, n);
+	qsort(drawn, n, sizeof(*drawn), u64_compare);
+	fit->is_good &= fabs(mean / fit->mean - 1) <= OFF_MOST &&
+			drawn_distance(values, count, drawn, n) <= DISTANCE_MOST;
+	mem_free(drawn);
+}
+
+uint64_t *sizefit_weigh(const uint64_t *values, size_t count, size_t *weighed)
+{
+	uint64_t *all = mem_array(WEIGHED, sizeof(*all));
+	double *p = mem_array(count, sizeof(*p));
+	size_t k = 0;
+
+	for (size_t i = 0; i < count; i++)
+		p[i] = rng_f64(DATASET_SEED, RNG_SAMPLE_SIZE, i);
+	qsort(p, count, sizeof(*p), f64_compare);
+	/* The k-th value is what is drawn half way to the neighbours of the k-th of the
+	 * probabilities. */
+	for (size_t i = 0; i < WEIGHED; i++) {
+		double at = ((double)i + 0.5) / WEIGHED;
+
+		while (k + 1 < count && at > (p[k] + p[k + 1]) / 2)
+			k++;
+		all[i] = values[k];
+	}
+	mem_free(p);
+	*weighed = WEIGHED;
+	return all;
+}
+
+/* ---- options ---- */
+
+/* The limit of the option sample_size. */
+#define SAMPLE_BYTES_MOST (UINT64_C(1) << 40)
+
+enum {
+	SIZES_MOST = 1 << 16,
+	PATHS_MOST = 1024, /* paths that are searched for a common part */
+	/* Size of a record in a stream that does not show it. */
+	RECORD_GUESS_BYTES = 128 << 10,
+	STREAM_LEAST_BYTES = 8 << 20,
+	/* With up to this many files each gets its own size; with more, sizes are drawn. */
+	WEIGHED_MOST = 4096,
+};
+
+/* What is found out about the data set of one party. */
+struct finding {
+	struct distil *d;
+	uint32_t party;
+	struct distil_found *found;
+	struct jobsection *to;
+	struct samplebook book;
+	struct peek peek;
+	struct columns_found columns;
+	struct filemodel model;
+	struct buf directory; /* the common one of all samples */
+	uint64_t *sizes;      /* of files, then of samples; ascending */
+	size_t size_count;
+	uint64_t files_named;          /* number of files by their names; 0 = not known */
+	enum distil_sure samples_sure; /* of samples_per_file */
+	char samples_why[256];
+	bool is_counted; /* samples_per_file: by how often a file is read whole */
+};
+
+static void say_directory(struct finding *f)
+{
+	struct buf own = { 0 };
+	const char *traced = buf_str(&f->directory);
+
+	buf_addf(&own, "mlgen-data/%s", f->d->side_name);
+	jobsection_say(f->to, DISTIL_GUESS, "directory", buf_str(&own),
+		       "where mlgen makes files like those of the trace, which are in %s",
+		       *traced ? traced : "its current directory");
+	buf_fini(&own);
+	if (!f->peek.is_there || *traced != '/')
+		return;
+	jobsection_note(f->to, "These are there still; to read them instead of made ones, in place "
+			       "of directory and what follows of files:");
+	jobsection_note(f->to, "directory=%s", traced);
+	jobsection_note(f->to, "dataset=scan");
+}
+
+static void say_format(struct finding *f)
+{
+	const struct explained *x = &f->found->access;
+	const char *name = format_of(f->found->format)->name;
+	const char *path = distil_path(f->d, f->book.first);
+	bool is_agreed = f->peek.format == f->found->format;
+
+	if (x->is_explained && x->access == ACCESS_FRAMEWORK)
+		jobsection_say(f->to, x->calls >= 1 || is_agreed ? DISTIL_SURE : DISTIL_LIKELY,
+			       "format", name, "files are read by the calls of %s%s", x->reader,
+			       !is_agreed           ? ""
+			       : f->peek.by_content ? ", and begin as such do"
+						    : ", and are called so");
+	else if (is_agreed)
+		jobsection_say(f->to, f->peek.by_content ? DISTIL_SURE : DISTIL_LIKELY, "format",
+			       name, "so %s %s", f->peek.by_content ? "begins" : "is called", path);
+	else
+		jobsection_say(
+			f->to, DISTIL_LIKELY, "format", name,
+			"neither calls nor the names of files are of a format that mlgen knows: %s",
+			path);
+}
+
+/* Of one epoch that ended early not all were seen; a few are left over where batches have to be
+ * full. */
+static void say_files(struct finding *f)
+{
+	uint64_t seen = f->book.count, named = f->files_named;
+	bool takes = named > seen &&
+		     (!f->book.is_read_again || f->book.is_drawn || seen >= named - named / 10);
+
+	f->found->num_files = takes ? named : seen;
+	if (takes)
+		jobsection_say_u64(f->to, DISTIL_LIKELY, "num_files", f->found->num_files,
+				   "their names say so; %" PRIu64 " of them were read", seen);
+	else
+		jobsection_say_u64(
+			f->to, f->book.is_read_again ? DISTIL_SURE : DISTIL_LIKELY, "num_files",
+			f->found->num_files, "so many were read, in %" PRIu64 " epoch%s%s",
+			f->book.epochs, plural(f->book.epochs),
+			f->book.is_read_again ? ""
+					      : "; none of them twice, so that there may be more");
+	if (named && named != f->found->num_files)
+		jobsection_note(f->to, "Names of files say that there are %" PRIu64 ".", named);
+}
+
+static const char *size_source(const struct finding *f)
+{
+	return f->book.is_size_said ? "sizes of files as the trace has them"
+				    : "sizes of files as far as they were read";
+}
+
+static void say_fit(struct finding *f, const struct sizefit *fit)
+{
+	enum distil_sure sure =
+		fit->distance > 0 || !f->book.is_size_said ? DISTIL_LIKELY : DISTIL_SURE;
+	char least[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES];
+	struct buf text = { 0 };
+
+	dist_format(&text, &fit->dist, DIST_BYTES);
+	units_human_bytes(least, (double)f->book.least);
+	units_human_bytes(most, (double)f->book.most);
+	if (dist_is_const(&fit->dist))
+		jobsection_say(f->to, sure, "sample_size", buf_str(&text),
+			       "%s: all have %" PRIu64 " bytes, so many of them for the samples",
+			       size_source(f), f->book.least);
+	else
+		jobsection_say(f->to, sure, "sample_size", buf_str(&text),
+			       "%s: %s to %s; distance of this distribution from theirs (KS): %.3f",
+			       size_source(f), least, most, fit->distance);
+	buf_fini(&text);
+}
+
+/* Values themselves, beside the job. */
+static int write_recorded(struct finding *f, double mean, char name[SIDE_FILE_BYTES],
+			  struct mlgen_err *err)
+{
+	struct buf comment = { 0 };
+	uint64_t *weighed = NULL;
+	struct side_values v = { f->sizes, f->size_count, DIST_BYTES, NULL };
+	int rc;
+
+	if (f->size_count == f->found->num_files && f->size_count <= WEIGHED_MOST)
+		v.values = weighed = sizefit_weigh(f->sizes, f->size_count, &v.count);
+	buf_addf(&comment, "sizes of samples, of %zu files below %s; mean %.0f bytes%s",
+		 f->size_count, buf_str(&f->directory), mean,
+		 weighed ? "; counted so that as many files have these very sizes" : "");
+	v.comment = buf_str(&comment);
+	rc = side_file_values(name, f->d->side_folder, f->d->side_name, "sizes", &v, err);
+	mem_free(weighed);
+	buf_fini(&comment);
+	return rc;
+}
+
+static int say_recorded(struct finding *f, const struct sizefit *fit, struct mlgen_err *err)
+{
+	char name[SIDE_FILE_BYTES];
+	struct buf value = { 0 }, near = { 0 };
+	int rc = write_recorded(f, fit->mean, name, err);
+
+	if (rc < 0)
+		return rc;
+	dist_format(&near, &fit->dist, DIST_BYTES);
+	buf_addf(&value, "file:%s", name);
+	jobsection_say(f->to, DISTIL_SURE, "sample_size", buf_str(&value),
+		       "%s; what %" PRIu64 " files would draw of the nearest distribution, %s, is "
+		       "not as near; its own distance (KS): %.3f",
+		       size_source(f), f->found->num_files, buf_str(&near), fit->distance);
+	buf_fini(&near);
+	buf_fini(&value);
+	return 0;
+}
+
+/* Limit the sizes, which ascend. */
+static void cut_sizes(struct finding *f)
+{
+	size_t i = f->size_count;
+	char text[UNITS_TEXT_BYTES];
+
+	units_human_bytes(text, (double)f->sizes[i - 1]);
+	while (i > 0 && f->sizes[i - 1] > SAMPLE_BYTES_MOST)
+		f->sizes[--i] = SAMPLE_BYTES_MOST;
+	if (i < f->size_count)
+		jobsection_note(f->to,
+				"Samples of %zu of %zu files are larger, up to %s, than the 1 TiB "
+				"that mlgen makes at most; here they have that.",
+				f->size_count - i, f->size_count, text);
+}
+
+static int say_sizes(struct finding *f, struct mlgen_err *err)
+{
+	struct sizefit fit;
+
+	cut_sizes(f);
+	sizefit(&fit, f->sizes, f->size_count);
+	f->found->sample_bytes = (uint64_t)llround(fmax(fit.mean, 1));
+	if (f->found->format == FORMAT_PARQUET && f->book.least != f->book.most)
+		jobsection_note(
+			f->to,
+			"Files of the trace differ in size; rows of Parquet are all of one here.");
+	if (fit.is_good)
+		sizefit_settle(&fit, f->sizes, f->size_count, f->found->num_files);
+	if (!fit.is_good)
+		return say_recorded(f, &fit, err);
+	say_fit(f, &fit);
+	return 0;
+}
+
+static void say_labels(struct finding *f)
+{
+	const struct sample_beside *l = &f->book.labels;
+	struct filemodel model = { .format = FORMAT_NPY,
+				   .samples_per_file = f->found->samples_per_file };
+	char text[UNITS_TEXT_BYTES];
+	struct dataset ds;
+
+	if (l->files == 0)
+		return;
+	if (f->found->format == FORMAT_NPY && l->least == l->most &&
+	    filemodel_init(&ds, &model, l->least)) {
+		units_put_size(text, (uint64_t)ds.sample_size.a);
+		jobsection_say(f->to, DISTIL_LIKELY, "label_size", text,
+			       "beside samples %" PRIu64 " files of %" PRIu64
+			       " bytes are read, such as %s",
+			       l->files, l->least, distil_path(f->d, l->first));
+	} else {
+		jobsection_note(f->to,
+				"Of labels %" PRIu64
+				" files are read, %s together, such as %s: only format=npy has "
+				"such files, they are not in this job.",
+				l->files, units_human_bytes(text, (double)l->bytes),
+				distil_path(f->d, l->first));
+		return;
+	}
+	dataset_fini(&ds);
+}
+
+static void say_indexes(struct finding *f)
+{
+	const struct sample_beside *x = &f->book.indexes;
+	enum job_format format = f->found->format;
+	char text[UNITS_TEXT_BYTES];
+
+	if (x->files == 0)
+		return;
+	jobsection_note(f->to, "Index files: %" PRIu64 ", %s together, such as %s%s", x->files,
+			units_human_bytes(text, (double)x->bytes), distil_path(f->d, x->first),
+			format == FORMAT_INDEXED_BINARY || format == FORMAT_MMAP_INDEXED_BINARY
+				? "; the format has them."
+				: "; they are not in this job.");
+}
+
+static void say_parquet(struct finding *f)
+{
+	const struct filemodel *m = &f->model;
+
+	if (m->format != FORMAT_PARQUET || !m->row_group_size)
+		return;
+	if (f->peek.group_rows)
+		jobsection_say_u64(f->to, DISTIL_SURE, "row_group_size", m->row_group_size,
+				   "the footer of a file of the trace says so");
+	else
+		jobsection_say_u64(f->to, DISTIL_GUESS, "row_group_size", m->row_group_size,
+				   "as above");
+	if (m->columns)
+		jobsection_say(f->to, DISTIL_LIKELY, "columns", m->columns,
+			       "the footer has %" PRIu32
+			       " of them; names and types are made up, bytes are not",
+			       f->columns.count);
+	if (m->read_columns)
+		jobsection_say(f->to, DISTIL_SURE, "read_columns", m->read_columns,
+			       "the chunks of %" PRIu32 " columns are read", f->columns.read);
+}
+
+/* Of files that several processes read as often as each other it is not known whether they have one
+ * training's samples between them. */
+static void note_several(struct finding *f)
+{
+	uint64_t samples = f->found->samples_per_file;
+	uint32_t ranks = distil_ranks(f->d, f->party);
+
+	if (!f->is_counted || ranks < 2 || samples % ranks)
+		return;
+	jobsection_note(f->to,
+			"Or each of %" PRIu32 " processes reads all of it, %" PRIu64
+			" time%s: several trainings of the same files at once are not told from "
+			"one of files with several samples.",
+			ranks, samples / ranks, plural(samples / ranks));
+}
+
+/* Write the options, and NAME.sizes if sizes are recorded. 0, or -errno with err. */
+static int say_dataset(struct finding *f, struct mlgen_err *err)
+{
+	int rc;
+
+	say_directory(f);
+	say_format(f);
+	say_files(f);
+	if (f->book.directories > 1)
+		jobsection_say_u64(f->to, DISTIL_SURE, "subfolders", f->book.directories,
+				   "they are in so many directories");
+	jobsection_say_u64(f->to, f->samples_sure, "samples_per_file", f->found->samples_per_file,
+			   "%s", f->samples_why);
+	note_several(f);
+	rc = say_sizes(f, err);
+	say_parquet(f);
+	say_labels(f);
+	say_indexes(f);
+	return rc;
+}
+
+/* ---- names ---- */
+
+/* "img_07_of_64.npz", "train-00007-of-01024": the number; 0 = there is none. */
+static uint64_t named_number(const char *path)
+{
+	const char *name = strrchr(path, '/'), *at;
+	uint64_t n = 0;
+
+	name = name ? name + 1 : path;
+	for (at = name; (at = strstr(at, "of")); at += 2) {
+		if (at > name && strchr("-_", at[-1]) && strchr("-_", at[2]) && at[2] &&
+		    at[3] >= '0' && at[3] <= '9')
+			n = strtoull(at + 3, NULL, 10);
+	}
+	return n;
+}
+
+static void cut_common(struct buf *common, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	size_t n = 0, end = slash ? (size_t)(slash - path) : 0;
+	const char *is = buf_str(common);
+
+	while (n < end && n < common->len && is[n] == path[n])
+		n++;
+	/* Whole parts of a path. */
+	if (!((n == end || path[n] == '/') && (n == common->len || is[n] == '/')))
+		while (n > 0 && is[n] != '/')
+			n--;
+	buf_cut(common, n);
+}
+
+static void look_at_names(struct finding *f)
+{
+	uint64_t step = divide_up(f->book.count, PATHS_MOST), nth = 0;
+	bool is_first = true;
+
+	for (uint32_t id = 0; id < f->book.ids; id++) {
+		const char *path;
+		uint64_t named;
+
+		if (!samplebook_at(&f->book, id) || nth++ % step)
+			continue;
+		path = distil_path(f->d, id);
+		named = named_number(path);
+		if (is_first) {
+			const char *slash = strrchr(path, '/');
+
+			buf_addn(&f->directory, path, slash ? (size_t)(slash - path) : 0);
+			f->files_named = named;
+			is_first = false;
+		}
+		cut_common(&f->directory, path);
+		if (named != f->files_named)
+			f->files_named = 0;
+	}
+}
+
+/* ---- format and calls ---- */
+
+/* Visits of a file in an epoch, where it is read whole each time. */
+static uint64_t visits_per_file(const struct samplebook *b)
+{
+	double all = (double)b->count * (double)u64_max(b->epochs, 1);
+	double each = all > 0 ? (double)u64_max(b->opens, 1) / all : 1;
+
+	return each < 1.5 || b->is_drawn ? 1 : (uint64_t)(each + 0.5);
+}
+
+static void know_model(struct finding *f, const struct explain_visit *visits, unsigned count,
+		       struct filemodel *known)
+{
+	const struct peek *p = &f->peek;
+
+	*known = (struct filemodel){ .format = p->format, .samples_per_file = p->samples };
+	if (p->format != FORMAT_PARQUET)
+		return;
+	/* Without a footer rows are not known: as if each group had one. */
+	if (!p->samples) {
+		known->samples_per_file = visits_per_file(&f->book);
+		known->row_group_size = 1;
+		return;
+	}
+	columns_found(&f->columns, p, visits, count);
+	known->row_group_size = p->group_rows;
+	known->columns = f->columns.columns;
+	known->read_columns = f->columns.read_columns;
+	known->row_bytes = f->columns.row_bytes;
+	/* A last group with fewer rows is more than mlgen makes. */
+	if (p->group_rows && p->samples > p->group_rows)
+		known->samples_per_file -= p->samples % p->group_rows;
+}
+
+static void find_access(struct finding *f, uint32_t party)
+{
+	struct explain_visit visits[SAMPLEVISITS_MOST];
+	struct explain_ask ask = {
+		.visits = visits,
+		.count = samplevisits(visits, f->d, party, &f->book),
+		.visits_per_file = visits_per_file(&f->book),
+		.hint = f->peek.format,
+	};
+	struct explained *x = &f->found->access;
+
+	ask.direct = samplevisits_direct(visits, ask.count);
+	know_model(f, visits, ask.count, &ask.known);
+	explain(x, &ask);
+	f->found->is_direct = ask.direct;
+	f->found->is_mapped = samplevisits_mapped(visits, ask.count);
+	f->found->read_beside_bytes = samplevisits_read_beside(visits, ask.count);
+	f->found->format = x->format;
+	f->found->is_framework = x->is_explained && x->access == ACCESS_FRAMEWORK;
+	f->model = (struct filemodel){ .format = x->format };
+	if (x->format == ask.hint)
+		f->model = ask.known;
+}
+
+/* ---- samples ---- */
+
+/* Places of a file that are visited, by their distance. */
+static uint64_t places_per_file(const struct samplebook *b, const struct distil *d)
+{
+	uint64_t stride = samplebook_stride(b, b->first);
+
+	return stride ? u64_max(samplebook_bytes(b, d, b->first) / stride, 1) : 0;
+}
+
+/* Samples of a file, if every visit is for one sample. */
+static uint64_t visited_samples(const struct finding *f)
+{
+	uint64_t places = places_per_file(&f->book, f->d);
+
+	if (f->found->access.samples_per_file)
+		return f->found->access.samples_per_file;
+	return places ? places : visits_per_file(&f->book);
+}
+
+/* A row of an array that is read whole need not be a sample; explain() says the same. */
+static bool knows_samples(const struct finding *f)
+{
+	enum job_format format = f->found->format;
+
+	return f->model.samples_per_file && f->peek.samples &&
+	       (format_of(format)->is_forward || format == FORMAT_PARQUET ||
+		samplebook_stride(&f->book, f->book.first));
+}
+
+static void find_samples(struct finding *f)
+{
+	const struct samplebook *b = &f->book;
+	uint64_t mean = b->bytes / b->count, n;
+	size_t size = sizeof(f->samples_why);
+	char *why = f->samples_why, text[UNITS_TEXT_BYTES];
+
+	f->samples_sure = DISTIL_SURE;
+	if (knows_samples(f)) {
+		n = f->model.samples_per_file;
+		snprintf(why, size, "so says a file of the trace itself");
+	} else if (f->found->format == FORMAT_PARQUET) {
+		f->samples_sure = DISTIL_GUESS;
+		n = visits_per_file(b);
+		f->model.row_group_size = 1;
+		snprintf(why, size,
+			 "a visit each; as files are not there any more, nothing says how many "
+			 "rows a row group has, and here it is one");
+	} else if (format_of(f->found->format)->is_forward) {
+		f->samples_sure = DISTIL_GUESS;
+		n = mean < STREAM_LEAST_BYTES ? 1 : mean / RECORD_GUESS_BYTES;
+		snprintf(why, size, "files are read as streams, in which calls show no samples%s",
+			 n > 1 ? ", and are not there any more: as if a sample had 128 KiB; with "
+				 "another number, batch_size changes by the same factor"
+			       : "; they are not there any more, and are so small that each may be "
+				 "one");
+	} else {
+		n = visited_samples(f);
+		f->samples_sure = DISTIL_LIKELY;
+		if (samplebook_stride(b, b->first) && n > 1)
+			snprintf(why, size, "visits of a file are to places %s apart",
+				 units_human_bytes(text, (double)samplebook_stride(b, b->first)));
+		else if (n > 1)
+			snprintf(why, size, "a file is read whole %" PRIu64 " times in an epoch",
+				 n);
+		else
+			snprintf(why, size, "each visit of a file is to the same places");
+		f->is_counted = !samplebook_stride(b, b->first) && n > 1;
+	}
+	f->found->samples_per_file = f->model.samples_per_file = n;
+}
+
+/* Sizes of files become those of samples. */
+static bool sizes_to_samples(struct finding *f)
+{
+	struct dataset ds;
+	bool can = filemodel_init(&ds, &f->model, f->sizes[f->size_count / 2]);
+
+	for (size_t i = 0; i < f->size_count && can; i++)
+		f->sizes[i] = f->model.format == FORMAT_PARQUET
+				      ? (uint64_t)ds.sample_size.a
+				      : filemodel_sample_bytes(&ds, f->sizes[i]);
+	dataset_fini(&ds);
+	return can;
+}
+
+/* Visits to a file for one sample. */
+static double visits_of_sample(const struct finding *f)
+{
+	double epochs = (double)u64_max(f->book.epochs, 1);
+	double per_file = (double)f->book.visits / (double)f->book.count;
+
+	if (format_of(f->found->format)->is_forward || f->found->format == FORMAT_PARQUET)
+		return per_file / epochs / (double)f->found->samples_per_file;
+	return 1;
+}
+
+static void find_sizes(struct finding *f)
+{
+	if (sizes_to_samples(f))
+		return;
+	f->found->format = FORMAT_RAW;
+	f->model = (struct filemodel){
+		.format = FORMAT_RAW,
+		.samples_per_file = f->found->samples_per_file,
+	};
+	sizes_to_samples(f);
+}
+
+int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
+{
+	struct finding f = { .d = d, .party = party, .found = &d->found[party], .to = to };
+	int rc = samplebook_init(&f.book, d, party, err);
+
+	if (rc == 0 && f.book.count == 0)
+		jobsection_note(to, "No file was read for its samples.");
+	if (rc == 0 && f.book.count) {
+		peek(&f.peek, distil_path(d, f.book.first),
+		     samplebook_bytes(&f.book, d, f.book.first));
+		look_at_names(&f);
+		f.sizes = mem_array(SIZES_MOST, sizeof(*f.sizes));
+		f.size_count = samplebook_sizes(&f.book, d, f.sizes, SIZES_MOST);
+		find_access(&f, party);
+		find_samples(&f);
+		find_sizes(&f);
+		rc = say_dataset(&f, err);
+		f.found->visits_per_sample = visits_of_sample(&f);
+	}
+	mem_free(f.sizes);
+	buf_fini(&f.directory);
+	columns_found_fini(&f.columns);
+	peek_fini(&f.peek);
+	samplebook_fini(&f.book);
+	return rc;
+}

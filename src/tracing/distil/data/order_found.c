@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* order_found.c - how often and in what order a data set is read, and which rank reads what. */
+#include "tracing/distil/data/data_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "base/vec.h"
+#include "tracing/distil/steps/steps.h"
+
+/* How files are numbered: by their whole path, or by their name in its directory and then by
+ * path. */
+enum order_names { ORDER_BY_PATH, ORDER_BY_BASENAME };
+
+/* Number of files that are looked at; every read of these counts. */
+#define FILES_MOST (1u << 17)
+/* Number of samples that are searched for neighbours that stay together. */
+#define SAMPLES_MOST (1u << 20)
+
+/* The order of a training's reads. */
+struct order_followed {
+	uint64_t *visits;      /* of samples, by stage */
+	uint32_t files, every; /* files that are looked at: one in `every` */
+	uint64_t all_files;
+	uint32_t directories; /* of these files; 2 = several */
+	uint32_t ranks;
+	struct ordered is;      /* by files, which are numbered by name */
+	struct ordered samples; /* the same by sample, from its place in the file; reads 0 = a file
+				 * is a sample */
+	struct neighbourly near;
+};
+
+struct order_file {
+	uint32_t id, name; /* of the entry; number by name */
+	char *path;        /* while they are sorted */
+};
+
+struct following {
+	const struct distil *d;
+	uint32_t party;
+	struct order_followed *to;
+	struct map keys;             /* of ids */
+	VEC(struct order_file) file; /* as they are numbered */
+	uint64_t each;               /* samples of a file */
+	uint64_t end;                /* behind what is read of a file, at most */
+};
+
+/* ---- files by name ---- */
+
+/* A number that has nothing to do with the order of ids. */
+static bool is_looked_at(const struct following *f, uint32_t id)
+{
+	uint64_t mixed = id * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (mixed >> 33) % f->to->every == 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct order_file *const *x = a, *const *y = b;
+
+	return strcmp((*x)->path, (*y)->path);
+}
+
+static int by_basename(const void *a, const void *b)
+{
+	const struct order_file *const *x = a, *const *y = b;
+	int c = strcmp(distil_basename((*x)->path), distil_basename((*y)->path));
+
+	return c ? c : by_path(a, b);
+}
+
+static bool is_beside(const char *a, const char *b)
+{
+	size_t n = (size_t)(distil_basename(a) - a);
+
+	return n == (size_t)(distil_basename(b) - b) && memcmp(a, b, n) == 0;
+}
+
+static void number_by_name(struct following *f, enum order_names names)
+{
+	uint32_t n = f->keys.count;
+	struct order_file **sorted = mem_array(n + 1, sizeof(*sorted));
+
+	f->to->directories = 1;
+	for (uint32_t i = 0; i < n; i++) {
+		f->file.at[i].path = mem_strdup(distil_path(f->d, f->file.at[i].id));
+		sorted[i] = &f->file.at[i];
+		if (!is_beside(f->file.at[i].path, f->file.at[0].path))
+			f->to->directories = 2;
+	}
+	qsort(sorted, n, sizeof(struct order_file *),
+	      names == ORDER_BY_PATH ? by_path : by_basename);
+	for (uint32_t i = 0; i < n; i++)
+		sorted[i]->name = i;
+	for (uint32_t i = 0; i < n; i++)
+		mem_free(f->file.at[i].path);
+	mem_free(sorted);
+}
+
+static int note_files(struct following *f, struct mlgen_err *err)
+{
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	int rc;
+
+	while ((rc = visits_next(f->d->visits, &c, &x, err)) > 0) {
+		bool is_new;
+
+		if (!distil_reads_sample(f->d, x, f->party, STAGE_TRAIN))
+			continue;
+		f->to->visits[x->stage]++;
+		if (x->end_off != TRACE_UNKNOWN)
+			f->end = u64_max(f->end, x->end_off);
+		if (!is_looked_at(f, x->file))
+			continue;
+		map_number(&f->keys, x->file, &is_new);
+		if (is_new)
+			vec_push(&f->file, (struct order_file){ .id = x->file });
+	}
+	f->to->all_files = (uint64_t)f->keys.count * f->to->every;
+	return rc;
+}
+
+/* ---- reads in their order ---- */
+
+/* Samples of all files, up to the number that is looked at. */
+static uint32_t samples_seen(const struct following *f)
+{
+	return f->each > SAMPLES_MOST ? 0
+				      : (uint32_t)u64_min(f->keys.count * f->each, SAMPLES_MOST);
+}
+
+/* Which sample of its file a visit reads: by where it ends, less a half of what one has of the
+ * file, its head included. */
+static uint64_t sample_of(const struct following *f, const struct visit *x)
+{
+	uint64_t n = f->each, each = f->end / n;
+
+	if (n < 2 || !each || x->end_off == TRACE_UNKNOWN || x->end_off < each / 2)
+		return 0;
+	return u64_min((x->end_off - each / 2) / each, n - 1);
+}
+
+static int follow_reads(struct following *f, struct mlgen_err *err)
+{
+	struct ordering *o = ordering_new(f->keys.count, f->to->ranks, f->d->task_count);
+	/* Files next to each other are neighbours only if all files are looked at. */
+	struct neighbours *near = neighbours_new(f->to->every > 1 ? 0 : samples_seen(f));
+	/* Where files have several samples: how often each sample is read. */
+	struct ordering *samples = ordering_new(f->each > 1 ? samples_seen(f) : 0, 1, 1);
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	uint32_t epoch = 0;
+	int rc;
+
+	while ((rc = visits_next(f->d->visits, &c, &x, err)) > 0) {
+		const struct distil_task *t = &f->d->task[x->task];
+		uint64_t sample;
+		uint32_t n;
+
+		if (!distil_reads_sample(f->d, x, f->party, STAGE_TRAIN) ||
+		    !map_find(&f->keys, x->file, &n))
+			continue;
+		/* Two epochs may run into each other. */
+		epoch = (uint32_t)u64_max(epoch, x->stage);
+		ordering_add(o, &(struct ordering_read){
+					.file = f->file.at[n].name,
+					.epoch = epoch,
+					.rank = t->rank == UINT32_MAX ? 0 : t->rank,
+					.worker = x->task,
+					.off = x->off,
+				});
+		sample = f->file.at[n].name * f->each + sample_of(f, x);
+		neighbours_add(near, sample, epoch);
+		if (sample < SAMPLES_MOST)
+			ordering_add(samples, &(struct ordering_read){ .file = (uint32_t)sample,
+								       .epoch = epoch });
+	}
+	ordering_end(o, &f->to->is);
+	ordering_free(o);
+	ordering_end(samples, &f->to->samples);
+	ordering_free(samples);
+	neighbours_end(near, &f->to->near);
+	neighbours_free(near);
+	return rc;
+}
+
+/* ---- all of it ---- */
+
+/* At least one. */
+static uint64_t samples_per_file(const struct distil *d, uint32_t party)
+{
+	return u64_max(d->found[party].samples_per_file, 1);
+}
+
+/* Two walks over the visits. No files = nothing was read for its samples. 0, or -errno with err as
+ * visits_next; to be finished in any case. */
+static int order_follow(struct order_followed *to, const struct distil *d, uint32_t party,
+			enum order_names names, struct mlgen_err *err)
+{
+	struct following f = {
+		.d = d, .party = party, .to = to, .each = samples_per_file(d, party)
+	};
+	uint64_t every = divide_up(d->file_count, FILES_MOST);
+	int rc;
+
+	*to = (struct order_followed){
+		.every = (uint32_t)u64_max(every, 1),
+		.visits = mem_array(d->stage_count + 1, sizeof(*to->visits)),
+	};
+	rc = note_files(&f, err);
+	to->files = f.keys.count;
+	if (rc == 0 && to->files) {
+		number_by_name(&f, names);
+		to->ranks = distil_ranks(d, party);
+		rc = follow_reads(&f, err);
+	}
+	map_fini(&f.keys);
+	vec_fini(&f.file);
+	return rc;
+}
+
+static void order_followed_fini(struct order_followed *f)
+{
+	mem_free(f->visits);
+	*f = (struct order_followed){ 0 };
+}
+
+/* ---- options ---- */
+
+/* An order by chance has a correlation of 3 by the root of n, at most. */
+#define FILES_LEAST 8
+
+/* Ends of runs that are where those of that length have to be. */
+#define RUNS_EXPLAINED 0.8
+
+/* Of files read more than once in what would be an epoch: of two that run into each other there are
+ * fewer. Counts of which the variance is so much more than its share by chance are of different
+ * weights. */
+#define DRAWN_LEAST 0.05
+#define UNEVEN_LEAST 0.3 /* of the mean: variance of counts */
+#define UNREAD_MOST 0.5
+#define WEIGHTED_LEAST 0.2
+
+struct found_order {
+	struct distil *d;
+	uint32_t party;
+	struct jobsection *to;
+	uint32_t epochs;
+	struct order_followed of;
+};
+
+/* ---- epochs ---- */
+
+/* A trace that ends in the first epoch. */
+static void note_begun(struct found_order *f, uint64_t visits)
+{
+	const struct distil_found *found = &f->d->found[f->party];
+	uint64_t files = found->num_files;
+	double samples = (double)visits / fmax(found->visits_per_sample, 1);
+	double all = (double)(files * samples_per_file(f->d, f->party));
+
+	if (samples >= 0.98 * all)
+		return;
+	jobsection_note(f->to,
+			"The epoch is a part of one: %.0f of %.0f samples (%.0f%%), or lacks a "
+			"last batch that is not full. steps= ends a run in the middle of an epoch.",
+			samples, all, 100 * samples / all);
+}
+
+static void say_epochs(struct found_order *f)
+{
+	uint64_t most = 0, last = 0;
+	enum distil_sure sure = DISTIL_SURE;
+
+	for (uint32_t i = 0; i < f->d->stage_count; i++) {
+		const struct distil_stage *s = &f->d->stages[i];
+
+		if (s->kind != STAGE_TRAIN || s->party != f->party || !f->of.visits[i])
+			continue;
+		f->epochs++;
+		most = u64_max(most, f->of.visits[i]);
+		last = f->of.visits[i];
+		sure = s->sure > sure ? s->sure : sure;
+	}
+	if (f->epochs > 1)
+		jobsection_say_u64(f->to, sure, "epochs", f->epochs,
+				   "files are read again so many times, less one");
+	else
+		jobsection_say_u64(
+			f->to, DISTIL_LIKELY, "epochs", f->epochs,
+			"no file is read a second time once others were read for the first");
+	if (f->epochs == 1)
+		note_begun(f, most);
+	if (last * 50 < most * 49)
+		jobsection_note(f->to,
+				"The last epoch is a part of one: %" PRIu64 " of %" PRIu64
+				" reads (%.0f%%). steps= ends a run in the middle of an epoch.",
+				last, most, 100.0 * (double)last / (double)most);
+}
+
+/* ---- order ---- */
+
+static void say_shuffle(struct found_order *f, enum distil_sure sure, const char *value,
+			const char *why)
+{
+	const struct ordered *o = &f->of.is;
+	char figures[160] = "";
+	size_t n = 0;
+
+	if (!isnan(o->by_name))
+		n += (size_t)snprintf(figures, sizeof(figures), "; correlation with names %.2f",
+				      o->by_name);
+	if (!isnan(o->by_epoch))
+		snprintf(figures + n, sizeof(figures) - n, "%s with the epoch before %.2f",
+			 n ? "," : "; correlation", o->by_epoch);
+	jobsection_say(f->to, sure, "shuffle", value, "%s%s", why, figures);
+}
+
+static bool is_by_name(const struct ordered *o)
+{
+	return o->by_name >= 0.98 || o->ascending >= 0.95;
+}
+
+static bool is_far_from(double correlation, double n)
+{
+	return isnan(correlation) || fabs(correlation) < 4 / sqrt(n);
+}
+
+static bool has_runs(const struct order_followed *of)
+{
+	return of->near.run && of->near.explained >= RUNS_EXPLAINED;
+}
+
+/* Runs of neighbours, shuffled, and samples within so many of them. */
+static void say_runs(struct found_order *f)
+{
+	const struct neighbourly *is = &f->of.near;
+	uint64_t runs = (uint64_t)llround(fmax(is->window_runs, 1));
+	char group[32] = "", text[64];
+
+	if (runs > 1)
+		snprintf(group, sizeof(group), ":%" PRIu64, runs);
+	snprintf(text, sizeof(text), "chunks:%" PRIu32 "%s", is->run, group);
+	jobsection_say(
+		f->to, DISTIL_LIKELY, "shuffle", text,
+		"samples that lie side by side are read near each other, but where runs of %" PRIu32
+		" end: %.0f%% of the places where they are not; as far apart as in windows of %.1f "
+		"runs (pages:%" PRIu64 ":%" PRIu64 " is the same in bytes)",
+		is->run, 100 * is->explained, is->window_runs,
+		is->run * f->d->found[f->party].sample_bytes, runs);
+}
+
+/* Facts that a trace of so many files does not show. */
+static void note_every(struct found_order *f)
+{
+	if (f->of.every > 1)
+		jobsection_note(f->to,
+				"One file in %" PRIu32
+				" is looked at: whether neighbours stay together (shuffle=chunks, "
+				"pages) is not seen.",
+				f->of.every);
+}
+
+/* Samples of a file are read one by one. */
+static void judge_within(struct found_order *f)
+{
+	const struct ordered *o = &f->of.is;
+	double whole = 1 - 1 / o->per_file;
+
+	if (has_runs(&f->of) && (o->runs < 0.5 * whole || o->inner < 0.75))
+		say_runs(f);
+	else if (o->runs < 0.5 * whole || o->inner < 0.75)
+		say_shuffle(
+			f, DISTIL_LIKELY, "sample",
+			"samples of a file are read out of order, or those of others between them");
+	else if (is_by_name(o) || o->files < FILES_LEAST)
+		say_shuffle(f, o->files < FILES_LEAST ? DISTIL_GUESS : DISTIL_LIKELY, "none",
+			    "samples are read in the order in which they lie in files, and files "
+			    "in that of their names");
+	else
+		say_shuffle(f, DISTIL_LIKELY, "file",
+			    "samples are read in the order in which they lie in a file, and files "
+			    "in no order of their names");
+}
+
+/* Files are read once in an epoch. */
+static void judge_files(struct found_order *f)
+{
+	const struct ordered *o = &f->of.is;
+	const char *all = f->d->found[f->party].samples_per_file > 1 ? "file" : "sample";
+	char text[40];
+
+	if (o->files < FILES_LEAST) {
+		say_shuffle(f, DISTIL_GUESS, is_by_name(o) ? "none" : all,
+			    "so few files show no order");
+	} else if (is_by_name(o)) {
+		say_shuffle(f, DISTIL_SURE, "none", "files are read in the order of their names");
+	} else if (o->by_epoch >= 0.98) {
+		say_shuffle(f, DISTIL_LIKELY, "none",
+			    "every epoch has the same order, though not that of names: shuffled "
+			    "once, or as a directory lists them");
+	} else if (o->by_name > 0.5 && o->displaced < o->files / 4) {
+		snprintf(text, sizeof(text), "buffer:%" PRIu64,
+			 (uint64_t)o->displaced * f->of.every);
+		say_shuffle(f, DISTIL_GUESS, text,
+			    "files are read near their place by name, at most so many away; mlgen "
+			    "reads in order and draws from a buffer");
+	} else if (has_runs(&f->of)) {
+		say_runs(f);
+	} else {
+		bool is_sure = f->epochs > 1 && o->files >= 64 &&
+			       is_far_from(o->by_name, o->files) &&
+			       is_far_from(o->by_epoch, o->files);
+
+		say_shuffle(
+			f, is_sure ? DISTIL_SURE : DISTIL_LIKELY, all,
+			"files are read in no order of their names, and another one in each epoch");
+	}
+}
+
+/* ---- draws ---- */
+
+/* Samples: of files that have several each by itself. */
+static const struct ordered *drawn_of(const struct found_order *f)
+{
+	return f->of.samples.reads ? &f->of.samples : &f->of.is;
+}
+
+/* Samples of which many are read again before others are read at all, and as unevenly as chance has
+ * it; where epochs end is not seen then. Where a visit is for a whole file no sample is told from
+ * another. */
+static bool is_drawn(const struct found_order *f)
+{
+	const struct ordered *o = drawn_of(f);
+
+	return (o != &f->of.samples || o->unread < UNREAD_MOST) && o->files >= FILES_LEAST &&
+	       o->twice >= DRAWN_LEAST && o->count_variance >= UNEVEN_LEAST * o->count_mean;
+}
+
+/* The part of num_files that was counted. */
+static double counted_part(const struct found_order *f)
+{
+	double all = (double)f->d->found[f->party].num_files;
+
+	return all > 0 ? fmin((double)f->of.all_files / all, 1) : 1;
+}
+
+static void say_drawn_epochs(struct found_order *f)
+{
+	double mean = drawn_of(f)->count_mean * counted_part(f) * f->of.is.epochs;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.0f", fmax(mean, 1));
+	jobsection_say(f->to, DISTIL_GUESS, "epochs", text,
+		       "a sample is read so often in the mean: %.2f", mean);
+}
+
+/* Counts of a draw by chance vary as much as their mean is, and by weight more: by the square of
+ * how much these vary. */
+static void judge_drawn(struct found_order *f)
+{
+	const struct ordered *o = drawn_of(f);
+	double part = counted_part(f), mean = part * o->count_mean;
+	double square = o->count_variance + o->count_mean * o->count_mean;
+	double variance = part * square - mean * mean;
+	double excess = fmax(variance - mean, 0);
+	bool is_weighted = excess > WEIGHTED_LEAST * mean;
+	char text[48] = "replacement";
+
+	if (is_weighted)
+		snprintf(text, sizeof(text), "weighted:lognormal:1:%.2g", sqrt(excess) / mean);
+	jobsection_say(
+		f->to, is_weighted ? DISTIL_GUESS : DISTIL_LIKELY, "shuffle", text,
+		"%.1f%% of samples are read more than once before all are, at most %u times; the "
+		"variance of counts is %.2f, that of a draw by chance is its mean, %.2f",
+		100 * part * o->twice, o->most, variance, mean);
+	jobsection_note(f->to, "Losses are in no trace: what shuffle=importance draws, by weights "
+			       "that follow from them, looks like this, too.");
+}
+
+/* ---- shard ---- */
+
+static void say_shard(struct found_order *f)
+{
+	const struct ordered *o = &f->of.is;
+	bool stays = isnan(o->same_rank) || o->same_rank >= 0.95;
+
+	if (f->of.ranks < 2)
+		return;
+	if (o->several > 0.5) {
+		jobsection_say(f->to, DISTIL_LIKELY, "shard", "strided",
+			       "%.0f%% of files are read by several ranks in an epoch",
+			       100 * o->several);
+	} else if (stays && o->contiguous >= 0.5) {
+		jobsection_say(
+			f->to, DISTIL_SURE, "shard", "contiguous",
+			"a rank has files whose names stand together, the same ones in each epoch");
+	} else if (stays && f->of.every == 1 && o->strided >= 0.95) {
+		bool is_file = o->per_file > 1.5 || f->d->found[f->party].samples_per_file > 1 ||
+			       (jobsection_value(f->to, "shuffle") &&
+				strcmp(jobsection_value(f->to, "shuffle"), "none") != 0);
+
+		jobsection_say(f->to, DISTIL_SURE, "shard", is_file ? "file" : "strided",
+			       "%.0f%% of files, by name, are dealt out in turn, the same ones to "
+			       "a rank in each epoch",
+			       100 * o->strided);
+	} else if (stays && !isnan(o->same_rank)) {
+		jobsection_say(
+			f->to, DISTIL_LIKELY, "shard", "file",
+			"%.0f%% of files are read by the rank that had them in the epoch before",
+			100 * o->same_rank);
+	} else {
+		jobsection_say(
+			f->to, isnan(o->same_rank) ? DISTIL_GUESS : DISTIL_LIKELY, "shard",
+			"strided",
+			isnan(o->same_rank)
+				? "one epoch does not show whether a rank keeps its files"
+				: "each epoch deals files out anew, as DistributedSampler does");
+	}
+}
+
+static void say_order(struct found_order *f)
+{
+	if (is_drawn(f)) {
+		say_drawn_epochs(f);
+		judge_drawn(f);
+		return;
+	}
+	say_epochs(f);
+	if (f->of.is.per_file > 1.5 && f->of.is.runs > 0)
+		judge_within(f);
+	else
+		judge_files(f);
+	if (strcmp(jobsection_value(f->to, "shuffle"), "sample") == 0)
+		note_every(f);
+}
+
+static bool shows_order(const struct order_followed *of)
+{
+	return is_by_name(&of->is) || has_runs(of) ||
+	       (of->ranks > 1 && (of->is.contiguous >= 0.5 || of->is.strided >= 0.95));
+}
+
+/* By whole names; and where these show nothing, and nothing else tells directories from each other,
+ * by the names of files in theirs: one list is dealt out to several directories so. */
+static int follow(struct found_order *f, struct mlgen_err *err)
+{
+	struct order_followed other;
+	int rc = order_follow(&f->of, f->d, f->party, ORDER_BY_PATH, err);
+
+	if (rc < 0 || shows_order(&f->of) || f->of.directories < 2)
+		return rc;
+	rc = order_follow(&other, f->d, f->party, ORDER_BY_BASENAME, err);
+	if (rc == 0 && shows_order(&other)) {
+		order_followed_fini(&f->of);
+		f->of = other;
+	} else {
+		order_followed_fini(&other);
+	}
+	return rc;
+}
+
+int distil_order(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
+{
+	struct found_order f = { .d = d, .party = party, .to = to };
+	int rc = rank_split(d, party, err);
+
+	if (rc < 0)
+		return rc;
+	rc = follow(&f, err);
+	if (rc == 0 && f.of.files) {
+		say_order(&f);
+		say_shard(&f);
+	}
+	order_followed_fini(&f.of);
+	return rc;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ordering.c - in what order files are read: by name, and against the epoch before. */
+#include "tracing/distil/data/data_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "tracing/describe/fairness.h"
+
+/* By how many places a file is away from its own: a class for each power of a fourth of two. */
+#define PLACES 128
+
+struct file_place {
+	uint32_t epoch;    /* of the last read, + 1; 0 = none */
+	uint32_t position; /* in that epoch: of its first read */
+	uint32_t rank;     /* of the last one */
+	uint32_t count, count_before;
+	bool is_several;
+};
+
+struct worker_at {
+	uint32_t epoch; /* + 1 */
+	uint32_t file;
+	uint64_t off;
+};
+
+struct rank_at {
+	uint32_t reads; /* in this epoch */
+	struct order by_name;
+};
+
+struct ordering {
+	uint32_t files, ranks, workers;
+	struct file_place *file;
+	struct worker_at *worker;
+	struct rank_at *rank;
+	uint32_t epoch, epochs; /* + 1; how many */
+	uint32_t position;      /* files that were read in it for the first time */
+	uint64_t reads, firsts;
+	struct order by_epoch, count_by_epoch;
+	double name_sum;
+	uint64_t name_count;
+	uint64_t steps, ascending, runs, inner, worker_reads;
+	uint64_t kept, owners, several;
+	uint64_t counts, unread, twice;
+	double count_sum, count_squares;
+	uint32_t most, seen;
+	uint64_t displaced[PLACES];
+};
+
+struct ordering *ordering_new(uint32_t files, uint32_t ranks, uint32_t workers)
+{
+	struct ordering *o = mem_zalloc(sizeof(*o));
+
+	o->files = files;
+	o->ranks = ranks ? ranks : 1;
+	o->workers = workers;
+	o->file = mem_array(files, sizeof(*o->file));
+	o->worker = mem_array(workers, sizeof(*o->worker));
+	o->rank = mem_array(o->ranks, sizeof(*o->rank));
+	return o;
+}
+
+void ordering_free(struct ordering *o)
+{
+	if (!o)
+		return;
+	mem_free(o->file);
+	mem_free(o->worker);
+	mem_free(o->rank);
+	mem_free(o);
+}
+
+/* ---- an epoch ends ---- */
+
+static void end_ranks(struct ordering *o)
+{
+	for (uint32_t r = 0; r < o->ranks; r++) {
+		double c = order_correlation(&o->rank[r].by_name);
+
+		if (!isnan(c) && o->rank[r].reads > 2) {
+			o->name_sum += c * o->rank[r].reads;
+			o->name_count += o->rank[r].reads;
+		}
+		o->rank[r] = (struct rank_at){ 0 };
+	}
+}
+
+static void end_files(struct ordering *o)
+{
+	for (uint32_t i = 0; i < o->files; i++) {
+		struct file_place *f = &o->file[i];
+
+		if (o->epochs > 1)
+			order_add(&o->count_by_epoch, f->count_before, f->count);
+		o->counts++;
+		o->unread += f->count == 0;
+		o->twice += f->count > 1;
+		o->several += f->is_several;
+		o->owners += f->count > 0;
+		o->count_sum += f->count;
+		o->count_squares += (double)f->count * f->count;
+		o->most = f->count > o->most ? f->count : o->most;
+		f->count_before = f->count;
+		f->count = 0;
+		f->is_several = false;
+	}
+}
+
+static void end_epoch(struct ordering *o)
+{
+	if (o->epoch) {
+		end_ranks(o);
+		end_files(o);
+	}
+	o->position = 0;
+}
+
+/* ---- a read ---- */
+
+static void note_displaced(struct ordering *o, uint32_t file)
+{
+	double away = fabs((double)file - (double)o->position);
+	size_t class = away < 1 ? 0 : 1 + (size_t)(4 * log2(away));
+
+	o->displaced[class < PLACES ? class : PLACES - 1]++;
+}
+
+static void add_first(struct ordering *o, struct file_place *f, const struct ordering_read *r)
+{
+	struct rank_at *rank = &o->rank[r->rank];
+
+	if (f->epoch && f->epoch + 1 == o->epoch) {
+		order_add(&o->by_epoch, f->position, o->position);
+		o->kept += f->rank == r->rank;
+		o->seen++;
+	}
+	note_displaced(o, r->file);
+	order_add(&rank->by_name, rank->reads++, r->file);
+	f->epoch = o->epoch;
+	f->position = o->position++;
+	f->rank = r->rank;
+	o->firsts++;
+}
+
+static void add_worker(struct ordering *o, const struct ordering_read *r)
+{
+	struct worker_at *w = &o->worker[r->worker];
+
+	if (w->epoch == o->epoch) {
+		o->worker_reads++;
+		if (w->file == r->file) {
+			o->runs++;
+			o->inner += r->off > w->off;
+		} else {
+			o->steps++;
+			o->ascending += r->file > w->file;
+		}
+	}
+	*w = (struct worker_at){ o->epoch, r->file, r->off };
+}
+
+void ordering_add(struct ordering *o, const struct ordering_read *r)
+{
+	struct file_place *f;
+
+	if (r->file >= o->files || r->rank >= o->ranks || r->worker >= o->workers)
+		return;
+	if (r->epoch + 1 != o->epoch) {
+		end_epoch(o);
+		o->epoch = r->epoch + 1;
+		o->epochs++;
+	}
+	f = &o->file[r->file];
+	o->reads++;
+	if (f->epoch != o->epoch)
+		add_first(o, f, r);
+	else
+		f->is_several |= f->rank != r->rank;
+	f->count++;
+	add_worker(o, r);
+}
+
+/* ---- what it comes to ---- */
+
+static double part_of(uint64_t part, uint64_t all)
+{
+	return all ? (double)part / (double)all : (double)NAN;
+}
+
+static uint32_t displaced_most(const struct ordering *o)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < PLACES; i++) {
+		sum += o->displaced[i];
+		if (sum * 50 >= o->firsts * 49)
+			return i ? (uint32_t)ceil(exp2(i / 4.0)) : 0;
+	}
+	return UINT32_MAX;
+}
+
+/* Files whose rank is their number's, or by so many more, as is true of most. */
+static double strided_part(const struct ordering *o)
+{
+	uint64_t *shifted = mem_array(o->ranks, sizeof(*shifted)), most = 0;
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < o->files; i++)
+		if (o->file[i].epoch) {
+			uint32_t shift = (o->file[i].rank + o->ranks - i % o->ranks) % o->ranks;
+
+			all++;
+			most = u64_max(most, ++shifted[shift]);
+		}
+	mem_free(shifted);
+	return part_of(most, all);
+}
+
+static double contiguous_part(const struct ordering *o)
+{
+	uint32_t last = UINT32_MAX;
+	uint64_t changes = 0;
+
+	for (uint32_t i = 0; i < o->files; i++) {
+		if (!o->file[i].epoch)
+			continue;
+		changes += last != UINT32_MAX && last != o->file[i].rank;
+		last = o->file[i].rank;
+	}
+	return changes ? (double)(o->ranks - 1) / (double)changes : (double)NAN;
+}
+
+void ordering_end(struct ordering *o, struct ordered *to)
+{
+	double mean;
+
+	end_epoch(o);
+	o->epoch = 0;
+	mean = part_of((uint64_t)o->count_sum, o->counts);
+	*to = (struct ordered){
+		.reads = o->reads,
+		.epochs = o->epochs,
+		.per_file = part_of(o->reads, o->firsts),
+		.by_name = o->name_count ? o->name_sum / (double)o->name_count : (double)NAN,
+		.ascending = part_of(o->ascending, o->steps),
+		.by_epoch = order_correlation(&o->by_epoch),
+		.runs = part_of(o->runs, o->worker_reads),
+		.inner = part_of(o->inner, o->runs),
+		.displaced = displaced_most(o),
+		.same_rank = part_of(o->kept, o->seen),
+		.several = part_of(o->several, o->owners),
+		.strided = strided_part(o),
+		.contiguous = contiguous_part(o),
+		.count_mean = mean,
+		.count_variance = o->counts ? o->count_squares / (double)o->counts - mean * mean
+					    : (double)NAN,
+		.unread = part_of(o->unread, o->counts),
+		.twice = part_of(o->twice, o->counts),
+		.most = o->most,
+		.count_by_epoch = order_correlation(&o->count_by_epoch),
+	};
+	for (uint32_t i = 0; i < o->files; i++)
+		to->files += o->file[i].epoch > 0;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* distil.c - a trace becomes a job: a head, and sections of what finders find. */
+#include "tracing/distil/distil.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "tracing/distil/data/data.h"
+#include "tracing/distil/facts/facts.h"
+#include "tracing/distil/plain/plain.h"
+#include "tracing/distil/saves/saves.h"
+#include "tracing/distil/steps/steps.h"
+
+/* ---- the head ---- */
+
+/* Number of phases that are listed. */
+enum { PHASES_SHOWN = 20 };
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns / NS_PER_S;
+}
+
+static void say_whose(struct distil *d)
+{
+	const char *job = distil_fact(d, "job"), *command = distil_fact(d, "command");
+	const char *program = distil_fact(d, "program"), *host = distil_fact(d, "host");
+
+	jobtext_head(d->to, "Distilled from a trace by mlgen %s: %.3f s of %s%s%s.", MLGEN_VERSION,
+		     seconds(d->end_ns - d->start_ns),
+		     job       ? job
+		     : command ? command
+		     : program ? program
+			       : "a program",
+		     host ? " on " : "", host ? host : "");
+	jobtext_head(d->to, "Behind each option stands what in the trace says so, and how sure "
+			    "that is: sure (nothing else would give these calls), likely (it "
+			    "explains nearly all of them), guess (something has to stand there).");
+}
+
+static void say_missing(struct distil *d)
+{
+	if (d->read.lost)
+		jobtext_head(d->to,
+			     "LOST: %" PRIu64 " events were lost while it was recorded; rates, "
+			     "counts and batch sizes may be too small.",
+			     d->read.lost);
+	if (d->read.truncated || d->read.damaged_chunks)
+		jobtext_head(d->to,
+			     "NOT WHOLE: %u of its files end early, %" PRIu64
+			     " chunks are damaged; what is behind them is not in this job.",
+			     d->read.truncated, d->read.damaged_chunks);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct distil_stage *x = *(struct distil_stage *const *)a;
+	const struct distil_stage *y = *(struct distil_stage *const *)b;
+
+	return COMPARE(x->start_ns, y->start_ns);
+}
+
+static void say_phase(struct distil *d, const struct distil_stage *s)
+{
+	static const char *const names[] = {
+		[STAGE_SETUP] = "other files",
+		[STAGE_GENERATE] = "data is written",
+		[STAGE_TRAIN] = "epoch",
+		[STAGE_EVAL] = "evaluation",
+		[STAGE_SAVE] = "checkpoint",
+		[STAGE_RESTORE] = "restore",
+		[STAGE_PLAIN] = "reads and writes",
+	};
+	char number[16] = "";
+
+	if (s->kind != STAGE_SETUP && s->kind != STAGE_GENERATE && s->kind != STAGE_PLAIN)
+		snprintf(number, sizeof(number), " %u", s->number);
+	jobtext_head(d->to, "  %8.3f to %8.3f s  %s%s", seconds(s->start_ns - d->start_ns),
+		     seconds(s->end_ns - d->start_ns), names[s->kind], number);
+}
+
+/* List the stages of the trace, in order of time. */
+static void say_phases(struct distil *d)
+{
+	const struct distil_stage **order = mem_array(d->stage_count + 1, sizeof(*order));
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < d->stage_count; i++)
+		if (d->stages[i].start_ns != UINT64_MAX)
+			order[n++] = &d->stages[i];
+	qsort(order, n, sizeof(*order), by_start);
+	jobtext_head(d->to, "Its phases:");
+	for (uint32_t i = 0; i < n && i < PHASES_SHOWN; i++)
+		say_phase(d, order[i]);
+	if (n > PHASES_SHOWN)
+		jobtext_head(d->to, "  and %u more", n - PHASES_SHOWN);
+	mem_free(order);
+}
+
+/* ---- sections ---- */
+
+static bool party_has(const struct distil *d, uint32_t party, enum stage_kind kind)
+{
+	for (uint32_t i = 0; i < d->stage_count; i++)
+		if (d->stages[i].party == party && d->stages[i].kind == kind &&
+		    d->stages[i].start_ns != UINT64_MAX)
+			return true;
+	return false;
+}
+
+/* The name of a section: that of the traced job, if it has one. */
+static const char *name_of(const struct distil *d)
+{
+	const char *job = distil_fact(d, "job");
+
+	return job && *job && strlen(job) < 32 && !strpbrk(job, "[]/; #,") ? job : "training";
+}
+
+static void generated(struct distil *d, struct jobsection *to)
+{
+	const struct distil_stage *made = &d->stages[1];
+
+	if (made->start_ns == UINT64_MAX)
+		return;
+	jobsection_note(to,
+			"The trace also has the data being written, in %.3f s before it was read. "
+			"mlgen writes it by itself, before the run: phase=prepare does that alone.",
+			seconds(made->end_ns - made->start_ns));
+}
+
+typedef int finder(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err);
+
+static int training(struct distil *d, uint32_t party, struct mlgen_err *err)
+{
+	static const struct {
+		const char *heading;
+		finder *find;
+	} parts[] = {
+		{ "what lies on storage", distil_dataset },
+		{ "how it is read", distil_access },
+		{ NULL, distil_order },
+		{ "what an accelerator does with it", distil_pipeline },
+		{ "evaluation", distil_eval },
+	};
+	struct jobsection *to = jobtext_section(d->to, name_of(d));
+	int rc = 0;
+
+	jobsection_say(to, DISTIL_LIKELY, "phase", "train",
+		       "files of a data set are read in rounds, by who computes or hands them on");
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(parts); i++) {
+		if (parts[i].find == distil_eval && !party_has(d, party, STAGE_EVAL))
+			continue;
+		if (parts[i].heading)
+			jobsection_heading(to, parts[i].heading);
+		rc = parts[i].find(d, party, to, err);
+	}
+	if (rc == 0 && (party_has(d, party, STAGE_SAVE) || party_has(d, party, STAGE_RESTORE)))
+		rc = distil_checkpoints(d, party, to, err);
+	generated(d, to);
+	return rc;
+}
+
+/* Checkpoints that belong to no training. */
+static int saving(struct distil *d, bool is_first, struct mlgen_err *err)
+{
+	struct jobsection *to = jobtext_section(d->to, "checkpoint");
+
+	if (!is_first)
+		jobsection_say(to, DISTIL_GUESS, "stonewall", "", "behind what is above");
+	jobsection_say(to, DISTIL_LIKELY, "phase", "checkpoint",
+		       "files like a model's state are written by who reads no samples");
+	return distil_checkpoints(d, UINT32_MAX, to, err);
+}
+
+static int sections(struct distil *d, struct mlgen_err *err)
+{
+	uint32_t trainings = 0;
+	bool saves =
+		party_has(d, UINT32_MAX, STAGE_SAVE) || party_has(d, UINT32_MAX, STAGE_RESTORE);
+	int rc = 0;
+
+	d->found = mem_array(d->parties + 1, sizeof(*d->found));
+	for (uint32_t p = 0; rc == 0 && p < d->parties; p++)
+		if (party_has(d, p, STAGE_TRAIN)) {
+			rc = training(d, p, err);
+			trainings++;
+		}
+	if (rc == 0 && saves)
+		rc = saving(d, trainings == 0, err);
+	if (rc == 0 && d->stages[2].start_ns != UINT64_MAX)
+		rc = distil_plain(d, trainings == 0 && !saves, err);
+	return rc;
+}
+
+/* Refuse traces that cannot become a job. */
+static int check(const struct distil *d, struct mlgen_err *err)
+{
+	const char *path = d->paths[0];
+
+	if (!d->read.records)
+		return mlgen_fail(err, -ENODATA, "%s: the trace has no records", path);
+	if (!d->calls && d->blocks)
+		return mlgen_fail(err, -ENODATA,
+				  "%s: it has block requests alone, which say nothing of files; "
+				  "--replay_trace= repeats them, and a capture has the calls",
+				  path);
+	if (!d->calls && !d->faults)
+		return mlgen_fail(err, -ENODATA,
+				  "%s: it has no calls on files; a job is made of reads and writes",
+				  path);
+	return 0;
+}
+
+static int find_all(struct distil *d, struct mlgen_err *err)
+{
+	int rc = distil_read(d, err);
+
+	if (rc == 0)
+		rc = check(d, err);
+	if (rc == 0)
+		rc = distil_tasks(d, err);
+	if (rc == 0)
+		rc = distil_classes(d, err);
+	if (rc == 0)
+		rc = distil_stages(d, err);
+	if (rc < 0)
+		return rc;
+	say_whose(d);
+	say_missing(d);
+	say_phases(d);
+	rc = sections(d, err);
+	if (rc == 0 && !jobtext_count(d->to))
+		rc = mlgen_fail(err, -ENODATA,
+				"%s: nothing was read or written in it but programs, libraries and "
+				"files of the system, or only names and sizes were asked for; "
+				"mlgen --describe shows what there is",
+				d->paths[0]);
+	return rc;
+}
+
+int distil_trace(FILE *to, const struct distil_ask *a, struct mlgen_err *err)
+{
+	struct distil d = { .paths = a->paths,
+			    .path_count = a->path_count,
+			    .side_folder = a->side_folder,
+			    .side_name = a->side_name,
+			    .to = jobtext_new() };
+	int rc = find_all(&d, err);
+
+	if (rc == 0)
+		jobtext_write(d.to, to);
+	distil_fini(&d);
+	return rc;
+}

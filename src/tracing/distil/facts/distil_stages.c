@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* distil_stages.c - epochs, evaluations, checkpoints: by markers, or files visited again. */
+#include "tracing/distil/facts/facts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+
+enum {
+	EPOCHS_MOST = 4096, /* more are none */
+	STAGES_MOST = 16384,
+	SETS_MOST = 64, /* folders below a data set's own, that are looked at */
+	GAPS_MOST = 1 << 16,
+};
+/* Times between files of a checkpoint, and between checkpoints: so far apart. */
+#define GAP_RATIO 8.0
+#define GAP_LEAST_NS UINT64_C(1000000)
+
+/* A folder right below the one that holds all of a training's samples. */
+struct data_set {
+	char name[64];
+	uint64_t visits, runs; /* runs: visits one behind the other */
+	bool is_eval;
+};
+
+struct party_stages {
+	struct distil *d;
+	uint32_t party;
+	size_t root_bytes; /* of paths: the folder of all samples, with its / */
+	char *root;
+	struct data_set sets[SETS_MOST];
+	uint32_t set_count, last_set;
+	struct map places;    /* file, and the end of what was read */
+	struct spill seen_in; /* uint32_t by place: number of the epoch, + 1 */
+	uint64_t *begins;     /* EPOCHS_MOST: the visit with which each begins */
+	uint32_t epochs;
+	uint64_t visits;
+	uint32_t first_train, epoch; /* stage of the first; the present one */
+	uint32_t eval, evals;        /* its stage; how many there were */
+	bool evaluates;
+};
+
+static bool is_sample(const struct distil *d, const struct visit *x)
+{
+	enum file_class class = distil_class(d, x->file);
+
+	return (class == CLASS_SAMPLE || class == CLASS_MADE) &&
+	       x->flags & (VISIT_READS | VISIT_MAPS) && !(x->flags & VISIT_WRITES);
+}
+
+static uint32_t party_of(const struct distil *d, const struct visit *x)
+{
+	return d->task[x->task].party;
+}
+
+static uint32_t add_stage(struct distil *d, enum stage_kind kind, uint32_t party, uint32_t number,
+			  enum distil_sure sure)
+{
+	struct distil_stage *s;
+
+	if (d->stage_count == STAGES_MOST)
+		return STAGES_MOST - 1;
+	d->stages = mem_realloc(d->stages, (d->stage_count + 1) * sizeof(*d->stages));
+	s = &d->stages[d->stage_count];
+	*s = (struct distil_stage){
+		.kind = kind, .party = party, .number = number, .sure = sure, .start_ns = UINT64_MAX
+	};
+	return d->stage_count++;
+}
+
+static void widen(struct distil *d, uint32_t stage, struct visit *x)
+{
+	struct distil_stage *s = &d->stages[stage];
+
+	s->start_ns = u64_min(s->start_ns, x->start_ns);
+	s->end_ns = u64_max(s->end_ns, x->end_ns);
+	x->stage = (uint16_t)stage;
+}
+
+/* ---- folders: what is for training, what for evaluation ---- */
+
+static void cut_root(struct party_stages *s, const char *path)
+{
+	size_t n = 0, whole = 0;
+
+	if (!s->root) {
+		const char *slash = strrchr(path, '/');
+
+		s->root = mem_strdup(path);
+		s->root[slash ? slash + 1 - path : 0] = '\0';
+		return;
+	}
+	for (; s->root[n] && s->root[n] == path[n]; n++)
+		if (s->root[n] == '/')
+			whole = n + 1;
+	s->root[whole] = '\0';
+}
+
+static uint32_t set_of(struct party_stages *s, const char *path)
+{
+	const char *name = path + s->root_bytes;
+	size_t n = strcspn(name, "/");
+	uint32_t i = 0;
+
+	/* Files right in it are a set, too. */
+	if (!name[n])
+		n = 0;
+	n = u64_min(n, sizeof(s->sets->name) - 1);
+	while (i < s->set_count && (strncmp(s->sets[i].name, name, n) != 0 || s->sets[i].name[n]))
+		i++;
+	if (i == SETS_MOST)
+		return SETS_MOST - 1;
+	if (i == s->set_count) {
+		memcpy(s->sets[i].name, name, n);
+		s->set_count++;
+	}
+	return i;
+}
+
+typedef void each_sample(struct party_stages *s, const struct visit *x);
+
+static int samples(struct party_stages *s, each_sample *each, struct mlgen_err *err)
+{
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	int rc;
+
+	while ((rc = visits_next(s->d->visits, &c, &x, err)) > 0)
+		if (party_of(s->d, x) == s->party && is_sample(s->d, x))
+			each(s, x);
+	return rc;
+}
+
+static void see_root(struct party_stages *s, const struct visit *x)
+{
+	cut_root(s, distil_path(s->d, x->file));
+}
+
+static void see_set(struct party_stages *s, const struct visit *x)
+{
+	uint32_t n = set_of(s, distil_path(s->d, x->file));
+	struct data_set *set = &s->sets[n];
+
+	set->runs += set->visits == 0 || n != s->last_set;
+	set->visits++;
+	s->last_set = n;
+}
+
+/* That with most visits is for training. Others are for evaluation if their visits stand together:
+ * a shuffle goes from one folder to another all the time. */
+static void judge_sets(struct party_stages *s)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 1; i < s->set_count; i++)
+		if (s->sets[i].visits > s->sets[most].visits)
+			most = i;
+	if (s->set_count == SETS_MOST)
+		return;
+	for (uint32_t i = 0; i < s->set_count; i++)
+		s->sets[i].is_eval = i != most && s->sets[most].visits >= 8 &&
+				     s->sets[most].runs <= s->sets[most].visits / 4 &&
+				     s->sets[i].runs <= u64_max(1, s->sets[i].visits / 4);
+}
+
+static bool is_eval(struct party_stages *s, const struct visit *x)
+{
+	return s->sets[set_of(s, distil_path(s->d, x->file))].is_eval;
+}
+
+/* ---- epochs ---- */
+
+/* Of a file with several samples each visit goes to another place, which the byte that it came to
+ * in the end tells apart, also where headers are read first. */
+static uint32_t *place_of(struct party_stages *s, const struct visit *x)
+{
+	uint64_t key = (uint64_t)x->file << 40 ^ x->end_off * UINT64_C(0x9e3779b97f4a7c15) >> 8;
+	bool is_new;
+	uint32_t n;
+
+	n = map_number(&s->places, key, &is_new);
+	spill_need(&s->seen_in, ((size_t)n + 1) * sizeof(uint32_t));
+	return (uint32_t *)s->seen_in.at + n;
+}
+
+/* A file of this epoch is visited again: another epoch has begun. */
+static void see_epoch(struct party_stages *s, const struct visit *x)
+{
+	uint32_t *seen_in;
+
+	if (is_eval(s, x))
+		return;
+	seen_in = place_of(s, x);
+	/* Nothing was seen in epoch 0, which is how the first begins. */
+	if (*seen_in == s->epochs && s->epochs < EPOCHS_MOST)
+		s->begins[s->epochs++] = s->visits;
+	*seen_in = s->epochs;
+	s->visits++;
+}
+
+/* Epochs have as many visits each, as far as is known: then they begin at these numbers. A place
+ * that the one before has left out is no sign of it, so that the first sign comes some visits
+ * late. */
+static bool are_equal(const struct party_stages *s)
+{
+	uint64_t length = s->visits / s->epochs;
+
+	if (s->visits % s->epochs)
+		return false;
+	for (uint32_t i = 1; i < s->epochs; i++)
+		if (s->begins[i] < i * length || s->begins[i] - i * length > length / 4)
+			return false;
+	return true;
+}
+
+/* Who draws with replacement meets some files again long before others for the first time: that is
+ * no epoch. */
+static void judge_epochs(struct party_stages *s)
+{
+	bool equal = s->epochs > 1 && are_equal(s);
+
+	if (s->epochs == EPOCHS_MOST || s->visits < (uint64_t)s->places.count / 2 * s->epochs)
+		s->epochs = 1;
+	for (uint32_t i = 0; equal && i < s->epochs; i++)
+		s->begins[i] = i * (s->visits / s->epochs);
+	s->first_train = s->d->stage_count;
+	for (uint32_t i = 0; i < s->epochs; i++)
+		add_stage(s->d, STAGE_TRAIN, s->party, i, equal ? DISTIL_SURE : DISTIL_LIKELY);
+}
+
+/* ---- each visit has its stage ---- */
+
+static void stage_eval(struct party_stages *s, struct visit *x)
+{
+	/* A stage ends where training goes on. */
+	if (!s->evaluates)
+		s->eval = add_stage(s->d, STAGE_EVAL, s->party, s->evals++, DISTIL_LIKELY);
+	s->evaluates = true;
+	widen(s->d, s->eval, x);
+}
+
+static void stage_visit(void *arg, struct visit *x)
+{
+	struct party_stages *s = arg;
+
+	if (party_of(s->d, x) != s->party || !is_sample(s->d, x))
+		return;
+	if (is_eval(s, x)) {
+		stage_eval(s, x);
+		return;
+	}
+	s->evaluates = false;
+	if (s->epoch + 1 < s->epochs && s->visits == s->begins[s->epoch + 1])
+		s->epoch++;
+	s->visits++;
+	widen(s->d, s->first_train + s->epoch, x);
+}
+
+static int stage_party(struct distil *d, uint32_t party, struct mlgen_err *err)
+{
+	struct party_stages s = { .d = d, .party = party };
+	int rc = samples(&s, see_root, err);
+
+	if (rc == 0 && s.root) {
+		s.root_bytes = strlen(s.root);
+		s.begins = mem_array(EPOCHS_MOST, sizeof(*s.begins));
+		rc = samples(&s, see_set, err);
+		judge_sets(&s);
+		if (rc == 0)
+			rc = samples(&s, see_epoch, err);
+		if (rc == 0 && s.visits) {
+			judge_epochs(&s);
+			s.visits = 0;
+			rc = visits_each(d->visits, stage_visit, &s, err);
+		}
+		map_fini(&s.places);
+		spill_free(&s.seen_in);
+		mem_free(s.begins);
+	}
+	mem_free(s.root);
+	return rc;
+}
+
+/* ---- checkpoints ---- */
+
+/* Files that are written, and read back. */
+struct saves {
+	struct distil *d;
+	bool writes; /* restores, otherwise */
+	uint64_t *gaps;
+	uint32_t count;
+	uint64_t end_ns, bound_ns;
+	uint32_t stage, number;
+	bool has_stage;
+};
+
+static bool is_save(const struct saves *s, const struct visit *x)
+{
+	return distil_class(s->d, x->file) == CLASS_CHECKPOINT &&
+	       ((x->flags & VISIT_WRITES) != 0) == s->writes &&
+	       x->flags & (VISIT_WRITES | VISIT_READS);
+}
+
+/* Nothing is written meanwhile. */
+static int note_gaps(struct saves *s, struct mlgen_err *err)
+{
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	int rc;
+
+	while ((rc = visits_next(s->d->visits, &c, &x, err)) > 0) {
+		if (!is_save(s, x))
+			continue;
+		if (s->end_ns && s->count < GAPS_MOST)
+			s->gaps[s->count++] = x->start_ns > s->end_ns ? x->start_ns - s->end_ns : 0;
+		s->end_ns = u64_max(s->end_ns, x->end_ns);
+	}
+	return rc;
+}
+
+/* Where short ones end and long ones begin. All are alike: they are long where samples are read
+ * meanwhile, as with a file for each checkpoint. */
+static void judge_gaps(struct saves *s)
+{
+	double best = GAP_RATIO;
+
+	s->bound_ns = UINT64_MAX;
+	qsort(s->gaps, s->count, sizeof(*s->gaps), u64_compare);
+	for (uint32_t i = 0; i + 1 < s->count; i++) {
+		uint64_t shorter = u64_max(s->gaps[i], GAP_LEAST_NS);
+		double ratio = (double)s->gaps[i + 1] / (double)shorter;
+
+		if (ratio > best) {
+			best = ratio;
+			s->bound_ns = s->gaps[i + 1];
+		}
+	}
+	if (s->bound_ns == UINT64_MAX && s->count && s->gaps[0] > 4 * GAP_LEAST_NS)
+		s->bound_ns = s->gaps[0];
+}
+
+static void stage_save(void *arg, struct visit *x)
+{
+	struct saves *s = arg;
+
+	if (!is_save(s, x))
+		return;
+	if (!s->has_stage || (x->start_ns > s->end_ns && x->start_ns - s->end_ns >= s->bound_ns))
+		s->stage = add_stage(s->d, s->writes ? STAGE_SAVE : STAGE_RESTORE,
+				     s->d->task[x->task].party, s->number++, DISTIL_LIKELY);
+	s->has_stage = true;
+	widen(s->d, s->stage, x);
+	s->end_ns = u64_max(s->end_ns, x->end_ns);
+}
+
+static int stage_saves(struct distil *d, bool writes, struct mlgen_err *err)
+{
+	struct saves s = { .d = d, .writes = writes };
+	int rc;
+
+	s.gaps = mem_array(GAPS_MOST, sizeof(*s.gaps));
+	rc = note_gaps(&s, err);
+	judge_gaps(&s);
+	s.end_ns = 0;
+	if (rc == 0)
+		rc = visits_each(d->visits, stage_save, &s, err);
+	mem_free(s.gaps);
+	return rc;
+}
+
+/* ---- the rest ---- */
+
+static void stage_rest(void *arg, struct visit *x)
+{
+	struct distil *d = arg;
+	enum file_class class = distil_class(d, x->file);
+
+	if (x->stage)
+		return;
+	if (class == CLASS_MADE && x->flags & VISIT_WRITES)
+		widen(d, 1, x);
+	else if (class == CLASS_PLAIN)
+		widen(d, 2, x);
+	else
+		widen(d, 0, x);
+}
+
+int distil_stages(struct distil *d, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	add_stage(d, STAGE_SETUP, UINT32_MAX, 0, DISTIL_GUESS);
+	add_stage(d, STAGE_GENERATE, UINT32_MAX, 0, DISTIL_SURE);
+	add_stage(d, STAGE_PLAIN, UINT32_MAX, 0, DISTIL_GUESS);
+	for (uint32_t p = 0; rc == 0 && p < d->parties; p++)
+		rc = stage_party(d, p, err);
+	if (rc == 0)
+		rc = stage_saves(d, true, err);
+	if (rc == 0)
+		rc = stage_saves(d, false, err);
+	if (rc == 0)
+		rc = visits_each(d->visits, stage_rest, d, err);
+	return rc;
+}
+
+bool distil_reads_sample(const struct distil *d, const struct visit *x, uint32_t party,
+			 enum stage_kind kind)
+{
+	enum file_class class = distil_class(d, x->file);
+
+	return d->task[x->task].party == party && (class == CLASS_SAMPLE || class == CLASS_MADE) &&
+	       x->flags & (VISIT_READS | VISIT_MAPS) && !(x->flags & VISIT_WRITES) &&
+	       x->stage < d->stage_count && d->stages[x->stage].kind == kind &&
+	       d->stages[x->stage].party == party;
+}

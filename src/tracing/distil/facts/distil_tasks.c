@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* distil_tasks.c - which threads belong to one training, and the number of each. */
+#include "tracing/distil/facts/facts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "base/vec.h"
+
+/* A directory counts for a thread that reads 1/REACH_PART of its bytes there. */
+#define REACH_PART 100
+/* Threads that read less than 1/PARTY_PART of all bytes are no training of their own. */
+#define PARTY_PART 100
+
+/* Bytes that a thread read in a directory. */
+struct reach {
+	uint32_t task, directory;
+	uint64_t bytes;
+};
+
+struct sorting_out {
+	struct distil *d;
+	struct map reach_keys;
+	struct spill reaches; /* struct reach */
+	uint32_t *parent;     /* of a thread: another of the same training */
+	char **root;          /* of a thread: where its data lies; NULL = nowhere */
+	uint64_t *read_bytes; /* of a thread, in scope */
+};
+
+/* ---- threads that belong together ---- */
+
+static uint32_t leader(const struct sorting_out *s, uint32_t i)
+{
+	while (s->parent[i] != i)
+		i = s->parent[i];
+	return i;
+}
+
+static void unite(struct sorting_out *s, uint32_t a, uint32_t b)
+{
+	a = leader(s, a);
+	b = leader(s, b);
+	/* The first of them leads. */
+	s->parent[u64_max(a, b)] = (uint32_t)u64_min(a, b);
+}
+
+static const char *task_text(const struct distil *d, uint32_t i)
+{
+	const struct task_account *a = taskbook_thread(&d->tasks, i);
+
+	return a->text ? trace_names_text(d->names, a->text, NULL) : "";
+}
+
+/* Threads of one process are one, but those that say what they do: programs that play several
+ * trainings have these in one. */
+static void unite_process(struct sorting_out *s)
+{
+	struct distil *d = s->d;
+	struct map seen = { 0 };
+	uint32_t *first = mem_array(d->task_count + 1, sizeof(*first));
+
+	for (uint32_t i = 0; i < d->task_count; i++) {
+		bool is_new;
+		uint32_t n;
+
+		if (d->task[i].sure == SURE_SAID)
+			continue;
+		n = map_number(&seen, d->task[i].pid, &is_new);
+		if (is_new)
+			first[n] = i;
+		else
+			unite(s, first[n], i);
+	}
+	map_fini(&seen);
+	mem_free(first);
+}
+
+static uint32_t first_of_process(const struct distil *d, uint32_t pid)
+{
+	for (uint32_t i = 0; i < d->task_count; i++)
+		if (d->task[i].pid == pid)
+			return i;
+	return UINT32_MAX;
+}
+
+/* A loader, or who saves, is of the process that forked it. */
+static void unite_children(struct sorting_out *s)
+{
+	struct distil *d = s->d;
+
+	for (uint32_t i = 0; i < d->tasks.process_keys.count; i++) {
+		const struct task_account *a = taskbook_process(&d->tasks, i);
+		uint32_t child, parent;
+
+		if (!a->parent || a->sure == SURE_SAID ||
+		    (a->role != ROLE_LOADER && a->role != ROLE_CHECKPOINT))
+			continue;
+		child = first_of_process(d, a->pid);
+		parent = first_of_process(d, a->parent);
+		if (child != UINT32_MAX && parent != UINT32_MAX)
+			unite(s, child, parent);
+	}
+}
+
+/* ---- where their data lies ---- */
+
+static int note_reaches(struct sorting_out *s, struct mlgen_err *err)
+{
+	struct distil *d = s->d;
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	int rc;
+
+	while ((rc = visits_next(d->visits, &c, &x, err)) > 0) {
+		const struct file_account *f = filebook_at(&d->files, x->file);
+		uint64_t bytes = x->flags & VISIT_MAPS && !x->read_bytes && x->end_off > x->off
+					 ? x->end_off - x->off
+					 : x->read_bytes;
+		bool is_new;
+		uint32_t n;
+
+		if (!bytes || !f || !distil_in_scope(d, x->file))
+			continue;
+		n = map_number(&s->reach_keys, (uint64_t)x->task << 32 | f->directory, &is_new);
+		spill_need(&s->reaches, ((size_t)n + 1) * sizeof(struct reach));
+		struct reach *r = (struct reach *)s->reaches.at + n;
+		*r = (struct reach){ x->task, f->directory, (is_new ? 0 : r->bytes) + bytes };
+		s->read_bytes[x->task] += bytes;
+	}
+	return rc;
+}
+
+/* Cut to the leading names that both have. */
+static void cut_to_common(char *root, const char *path)
+{
+	size_t n = 0, whole = 0;
+
+	for (; root[n] && root[n] == path[n]; n++)
+		if (root[n] == '/')
+			whole = n;
+	if ((!root[n] && (!path[n] || path[n] == '/')) || (!path[n] && root[n] == '/'))
+		whole = n;
+	root[whole] = '\0';
+}
+
+static void find_roots(struct sorting_out *s)
+{
+	const struct reach *all = s->reaches.at;
+
+	for (uint32_t i = 0; i < s->reach_keys.count; i++) {
+		const char *path = trace_names_text(s->d->names, all[i].directory, NULL);
+		uint32_t task = all[i].task;
+
+		if (all[i].bytes < s->read_bytes[task] / REACH_PART)
+			continue;
+		if (s->root[task])
+			cut_to_common(s->root[task], path);
+		else
+			s->root[task] = mem_strdup(path);
+	}
+}
+
+/* Is one folder the other, or inside it? The root says nothing. */
+static bool is_same_data(const char *a, const char *b)
+{
+	size_t n = u64_min(strlen(a), strlen(b));
+
+	if (n == 0 || strcmp(a, "/") == 0 || strcmp(b, "/") == 0)
+		return false;
+	return strncmp(a, b, n) == 0 && strchr("/", a[n]) && strchr("/", b[n]);
+}
+
+static int by_root(const void *a, const void *b, void *arg)
+{
+	char *const *root = arg;
+
+	return strcmp(root[*(const uint32_t *)a], root[*(const uint32_t *)b]);
+}
+
+/* Threads whose data is the same; sorted, what lies in a folder follows it. */
+static void unite_readers(struct sorting_out *s)
+{
+	uint32_t *order = mem_array(s->d->task_count + 1, sizeof(*order));
+	uint32_t n = 0, folder = 0;
+
+	for (uint32_t i = 0; i < s->d->task_count; i++)
+		if (s->root[i] && *s->root[i])
+			order[n++] = i;
+	qsort_r(order, n, sizeof(*order), by_root, s->root);
+	for (uint32_t i = 1; i < n; i++) {
+		if (is_same_data(s->root[order[folder]], s->root[order[i]]))
+			unite(s, order[folder], order[i]);
+		else
+			folder = i;
+	}
+	mem_free(order);
+}
+
+/* ---- parties ---- */
+
+/* With thousands of processes, each does too little to be given a role. */
+static bool may_train(const struct distil_task *t)
+{
+	return t->role == ROLE_TRAINER || t->role == ROLE_LOADER ||
+	       (t->role == ROLE_OTHER && t->sure != SURE_SAID);
+}
+
+/* Each that reads enough is numbered, in the order of its first thread. */
+static void number_parties(struct sorting_out *s)
+{
+	struct distil *d = s->d;
+	uint64_t *bytes = mem_array(d->task_count + 1, sizeof(*bytes));
+	uint32_t *number = mem_array(d->task_count + 1, sizeof(*number));
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < d->task_count; i++) {
+		all += s->read_bytes[i];
+		if (may_train(&d->task[i]))
+			bytes[leader(s, i)] += s->read_bytes[i];
+		number[i] = UINT32_MAX;
+	}
+	for (uint32_t i = 0; i < d->task_count; i++)
+		if (bytes[i] && bytes[i] >= all / PARTY_PART)
+			number[i] = d->parties++;
+	for (uint32_t i = 0; i < d->task_count; i++)
+		d->task[i].party = number[leader(s, i)];
+	mem_free(number);
+	mem_free(bytes);
+}
+
+/* Ranks and savers that say who they are, and read nothing: they are of the training that their
+ * process has, or of the first one. */
+static void join_said(struct distil *d)
+{
+	for (uint32_t i = 0; i < d->task_count; i++) {
+		if (d->task[i].sure != SURE_SAID || d->task[i].party != UINT32_MAX ||
+		    d->task[i].role == ROLE_WORKER)
+			continue;
+		for (uint32_t k = 0; k < d->task_count; k++)
+			if (d->task[k].pid == d->task[i].pid && d->task[k].party != UINT32_MAX) {
+				d->task[i].party = d->task[k].party;
+				break;
+			}
+	}
+}
+
+/* ---- ranks and workers ---- */
+
+/* "loader 1 of rank 0", "rank 0", "saver 2". */
+static void number_said(struct distil_task *t, const char *text)
+{
+	unsigned worker, rank;
+
+	if (sscanf(text, "loader %u of rank %u", &worker, &rank) == 2) {
+		t->worker = worker;
+		t->rank = rank;
+	} else if (sscanf(text, "rank %u", &rank) == 1) {
+		t->rank = rank;
+	}
+}
+
+/* Numbers that are in use until a time. */
+struct slots {
+	uint64_t *at;
+	uint32_t count;
+	size_t room; /* vec.h */
+};
+
+/* The first that is free at `from`. Who works at a time has a number of its own; that of one who
+ * has ended is free for the next, as when workers are forked anew for each epoch, or a program is
+ * started again. */
+static uint32_t take_slot(struct slots *s, uint64_t from, uint64_t until)
+{
+	uint32_t k = 0;
+
+	while (k < s->count && s->at[k] > from)
+		k++;
+	if (k == s->count)
+		vec_add(s);
+	s->at[k] = until;
+	return k;
+}
+
+static const struct task_account *process_of(const struct distil *d, uint32_t pid)
+{
+	uint32_t n;
+
+	return map_find(&d->tasks.process_keys, pid, &n) ? taskbook_process(&d->tasks, n) : NULL;
+}
+
+/* Ranks are processes that train, in their order; workers are of their parent's. */
+static void number_ranks(struct distil *d, uint32_t party)
+{
+	struct map pids = { 0 };
+	struct slots slots = { 0 };
+	uint32_t *rank = mem_array(d->task_count + 1, sizeof(*rank));
+	bool has_trainers = false;
+
+	for (uint32_t i = 0; i < d->task_count; i++)
+		has_trainers |= d->task[i].party == party && d->task[i].role == ROLE_TRAINER;
+
+	for (uint32_t i = 0; i < d->task_count; i++) {
+		const struct task_account *p = process_of(d, d->task[i].pid);
+		bool is_new;
+		uint32_t n;
+
+		if (d->task[i].party != party || d->task[i].sure == SURE_SAID || !p ||
+		    (d->task[i].role != ROLE_TRAINER && (has_trainers || !p->read_bytes)))
+			continue;
+		n = map_number(&pids, p->pid, &is_new);
+		if (is_new)
+			rank[n] = take_slot(&slots, p->first_ns, p->last_ns);
+		d->task[i].rank = rank[n];
+	}
+	for (uint32_t i = 0; i < d->task_count; i++) {
+		const struct task_account *p = process_of(d, d->task[i].pid);
+		uint32_t n;
+
+		if (d->task[i].party == party && d->task[i].sure != SURE_SAID &&
+		    d->task[i].rank == UINT32_MAX && p && map_find(&pids, p->parent, &n))
+			d->task[i].rank = rank[n];
+	}
+	vec_fini(&slots);
+	mem_free(rank);
+	map_fini(&pids);
+}
+
+static void number_workers(struct distil *d, uint32_t party, uint32_t rank)
+{
+	struct slots slots = { 0 };
+
+	for (uint32_t i = 0; i < d->task_count; i++) {
+		const struct task_account *a = taskbook_thread(&d->tasks, i);
+
+		if (d->task[i].party == party && d->task[i].rank == rank &&
+		    d->task[i].role == ROLE_LOADER && d->task[i].worker == UINT32_MAX &&
+		    a->read_bytes)
+			d->task[i].worker = take_slot(&slots, a->first_ns, a->last_ns);
+	}
+	vec_fini(&slots);
+}
+
+/* Threads that read side by side, where nobody forked loaders: these are workers. One that reads
+ * alone is the rank itself. */
+static void number_threads(struct distil *d, uint32_t party, uint32_t rank,
+			   const uint64_t *read_bytes)
+{
+	struct slots slots = { 0 };
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < d->task_count; i++)
+		if (d->task[i].party == party && d->task[i].rank == rank)
+			most = u64_max(most, read_bytes[i]);
+	for (uint32_t i = 0; i < d->task_count; i++) {
+		const struct task_account *a = taskbook_thread(&d->tasks, i);
+
+		if (d->task[i].party == party && d->task[i].rank == rank &&
+		    d->task[i].worker == UINT32_MAX && read_bytes[i] > most / 20)
+			d->task[i].worker = take_slot(&slots, a->first_ns, a->last_ns);
+	}
+	for (uint32_t i = 0; slots.count < 2 && i < d->task_count; i++)
+		if (d->task[i].party == party && d->task[i].rank == rank)
+			d->task[i].worker = UINT32_MAX;
+	vec_fini(&slots);
+}
+
+static void number_all(struct distil *d, const uint64_t *read_bytes)
+{
+	for (uint32_t p = 0; p < d->parties; p++) {
+		uint32_t ranks = 0;
+		bool has_loaders = false;
+
+		number_ranks(d, p);
+		for (uint32_t i = 0; i < d->task_count; i++) {
+			if (d->task[i].party != p)
+				continue;
+			if (d->task[i].rank != UINT32_MAX)
+				ranks = (uint32_t)u64_max(ranks, d->task[i].rank + 1);
+			has_loaders |= d->task[i].role == ROLE_LOADER;
+		}
+		for (uint32_t r = 0; r < ranks; r++) {
+			if (has_loaders)
+				number_workers(d, p, r);
+			else
+				number_threads(d, p, r, read_bytes);
+		}
+	}
+}
+
+static void fill_tasks(struct distil *d)
+{
+	d->task_count = d->tasks.thread_keys.count;
+	d->task = mem_array(d->task_count + 1, sizeof(*d->task));
+	for (uint32_t i = 0; i < d->task_count; i++) {
+		const struct task_account *a = taskbook_thread(&d->tasks, i);
+
+		d->task[i] = (struct distil_task){
+			.pid = a->pid,
+			.tid = a->tid,
+			.party = UINT32_MAX,
+			.rank = UINT32_MAX,
+			.worker = UINT32_MAX,
+			.role = a->role,
+			.sure = a->sure,
+		};
+		if (a->sure == SURE_SAID)
+			number_said(&d->task[i], task_text(d, i));
+	}
+}
+
+int distil_tasks(struct distil *d, struct mlgen_err *err)
+{
+	struct sorting_out s = { .d = d };
+	int rc;
+
+	fill_tasks(d);
+	s.parent = mem_array(d->task_count + 1, sizeof(*s.parent));
+	s.root = mem_array(d->task_count + 1, sizeof(*s.root));
+	s.read_bytes = mem_array(d->task_count + 1, sizeof(*s.read_bytes));
+	for (uint32_t i = 0; i < d->task_count; i++)
+		s.parent[i] = i;
+	rc = note_reaches(&s, err);
+	if (rc == 0) {
+		find_roots(&s);
+		unite_process(&s);
+		unite_children(&s);
+		unite_readers(&s);
+		number_parties(&s);
+		join_said(d);
+		number_all(d, s.read_bytes);
+	}
+	for (uint32_t i = 0; i < d->task_count; i++)
+		mem_free(s.root[i]);
+	mem_free(s.root);
+	mem_free(s.parent);
+	mem_free(s.read_bytes);
+	map_fini(&s.reach_keys);
+	spill_free(&s.reaches);
+	return rc;
+}
+
+uint32_t distil_ranks(const struct distil *d, uint32_t party)
+{
+	uint32_t ranks = 1;
+
+	for (uint32_t i = 0; i < d->task_count; i++)
+		if (d->task[i].party == party && d->task[i].rank != UINT32_MAX)
+			ranks = (uint32_t)u64_max(ranks, (uint64_t)d->task[i].rank + 1);
+	return ranks;
+}

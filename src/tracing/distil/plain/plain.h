@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plain.h - what a trace reads and writes outside of trainings and checkpoints, as plain jobs. */
+#pragma once
+
+/*
+ * An account sums up what one thread does with one file in one direction: sizes of requests, their
+ * order and the times between them. Threads whose accounts are alike are one stream, and a stream
+ * becomes a section with phase=io: which files, how much, at which rate or after which pauses.
+ */
+
+#include "tracing/distil/facts/facts.h"
+
+/* Sections of d->to for all of STAGE_PLAIN. Unless `is_first`, other sections precede them, and the
+ * first has stonewall. 0, or -errno with err: as trace_reader_open. */
+int distil_plain(struct distil *d, bool is_first, struct mlgen_err *err);

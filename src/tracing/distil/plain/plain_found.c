@@ -1,0 +1,734 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plain_found.c - streams as sections of plain jobs: which files, how much and how fast. */
+#include "tracing/distil/plain/plain_internal.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/units.h"
+#include "base/util.h"
+
+enum {
+	LEAST_REQUEST = 512, /* least bs */
+	MOST_REQUEST = 1 << 30,
+	FAULT_REQUEST = 64 << 10, /* what the kernel brings in around a fault */
+};
+/* Sizes of less than this part of the requests are rare. */
+#define FEW 0.01
+/* Streams that have together less than this part of all bytes are left out next to a training. */
+#define LITTLE_PART 100
+
+/* A section while it is written. */
+struct section {
+	struct distil *d;
+	const struct plain_stream *s;
+	struct jobsection *to;
+	bool reads, writes, is_random, is_mapped;
+	uint64_t thread_bytes; /* of one thread */
+};
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns / NS_PER_S;
+}
+
+static void say_size(struct jobsection *to, enum distil_sure sure, const char *option,
+		     uint64_t bytes, const char *why)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	units_put_size(text, bytes);
+	jobsection_say(to, sure, option, text, "%s", why);
+}
+
+/* ---- where ---- */
+
+/* Size of the first file, before or after; 0 = not known. */
+static uint64_t file_bytes(const struct section *g)
+{
+	const struct file_account *f = filebook_at(&g->d->files, g->s->files[0]);
+
+	return f && f->size_bytes ? f->size_bytes - 1 : 0;
+}
+
+/* May it stand in a job without quotes of any kind? */
+static bool is_name(const char *name)
+{
+	for (const char *p = name; *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("._-+", *p))
+			return false;
+	return *name && strlen(name) < 128;
+}
+
+static const char *name_of(const struct section *g)
+{
+	return has_text(g->d->side_name) && is_name(g->d->side_name) ? g->d->side_name
+								     : "distilled";
+}
+
+static bool put_names(const struct section *g, struct buf *b)
+{
+	for (uint32_t i = 0; i < g->s->file_count; i++) {
+		const char *path = distil_path(g->d, g->s->files[i]);
+		const char *name = distil_basename(path);
+
+		if (!is_name(name) || (b->len && strstr(buf_str(b), name)))
+			return false;
+		/* A job that writes is not to meet the files it was made of. */
+		buf_addf(b, "%s%s.%s", i ? ":" : "", name_of(g), name);
+	}
+	return true;
+}
+
+static void say_names(const struct section *g)
+{
+	const struct plain_stream *s = g->s;
+	struct buf b = { 0 };
+
+	if ((s->threads == 1 || s->is_shared) && !s->is_after &&
+	    s->file_count <= PLAIN_FILES_MOST && s->files[0] != UINT32_MAX && put_names(g, &b))
+		jobsection_say(g->to, DISTIL_SURE, "filename", buf_str(&b), "%s%s, as %s",
+			       s->file_count > 1 ? "files that are used in turn" : "the file",
+			       s->is_shared ? " that all of them use" : "",
+			       distil_path(g->d, s->files[0]));
+	else if (s->file_count > 1)
+		jobsection_note(g->to,
+				"%" PRIu32
+				" files, %s; here each thread has one, for all their bytes",
+				s->file_count, s->is_after ? "one after the other" : "in turn");
+	buf_fini(&b);
+}
+
+/* Who draws places misses the first and the last ones: the roundest edge that is not too far
+ * away. */
+static uint64_t round_edge(uint64_t off, uint64_t slack)
+{
+	for (uint64_t unit = UINT64_C(1) << 50; unit > 1; unit /= 2)
+		if (off % unit <= slack)
+			return off - off % unit;
+	return off;
+}
+
+/* Find the region that is used; if nearly all of a file was touched, it is the whole file. */
+static void find_region(const struct section *g, uint64_t *off, uint64_t *bytes)
+{
+	const struct plain_stream *s = g->s;
+	uint64_t file = file_bytes(g);
+
+	*off = s->low == UINT64_MAX ? 0 : s->low;
+	*bytes = s->high > *off ? s->high - *off : g->thread_bytes;
+	if (s->is_after || s->file_count > PLAIN_FILES_MOST) {
+		*off = 0;
+		*bytes = g->thread_bytes;
+	}
+	if (g->is_random && !s->is_after && *bytes) {
+		uint64_t slack = 4 * *bytes / (s->dir[0].count + s->dir[1].count);
+		uint64_t end = *off + *bytes;
+
+		*off = round_edge(*off, slack);
+		if (file >= end && file - end <= slack)
+			end = file;
+		*bytes = end - *off;
+	}
+	/* Each direction has a position of its own, and both are counted. */
+	if (g->reads && g->writes && !g->is_random && g->thread_bytes > *bytes &&
+	    g->thread_bytes <= 2 * *bytes)
+		*bytes = g->thread_bytes;
+}
+
+/* The amount that is read or written, by the size of all files together. */
+static void say_amount(const struct section *g, uint64_t bytes)
+{
+	double times = (double)g->thread_bytes / (double)bytes;
+
+	if (g->is_mapped)
+		return;
+	if (times >= 1.9 && fabs(times - round(times)) < 0.02 * times) {
+		jobsection_say_u64(g->to, DISTIL_LIKELY, "loops", (uint64_t)llround(times),
+				   "so many times its size is read or written");
+		return;
+	}
+	if (times > 0.99 && times < 1.01)
+		return;
+	say_size(g->to, DISTIL_SURE, "io_size", g->thread_bytes,
+		 times < 1 ? "so much is read and written of it"
+			   : "so much is read and written, some of it again");
+}
+
+/* Did it draw places that it had drawn before? */
+static void say_map(const struct section *g, uint64_t bytes)
+{
+	struct described_file f;
+	double could;
+
+	if (!g->is_random || g->writes || g->s->threads > 1 || g->s->file_count > 1 ||
+	    g->s->files[0] == UINT32_MAX)
+		return;
+	filebook_describe(&g->d->files, g->s->files[0], &f);
+	could = (double)u64_min(g->thread_bytes, bytes);
+	if (f.unique_bytes == UINT64_MAX || (double)f.unique_bytes > 0.97 * could)
+		return;
+	jobsection_say(g->to, DISTIL_LIKELY, "norandommap", "1",
+		       "%" PRIu64 " different bytes are read where each block once would be %.0f",
+		       f.unique_bytes, could);
+}
+
+/* In which files, and where in them; how much. */
+static void say_place(const struct section *g)
+{
+	const struct plain_stream *s = g->s;
+	uint64_t off, bytes, file = file_bytes(g);
+	uint64_t files = s->is_after ? 1 : u64_max(1, s->file_count);
+
+	say_names(g);
+	find_region(g, &off, &bytes);
+	if (off)
+		say_size(g->to, DISTIL_SURE, "offset", off,
+			 "nothing in front of it is read or written");
+	if (file > off + bytes && !s->is_after)
+		say_size(g->to, DISTIL_SURE, "filesize", file, "the file is so long");
+	say_size(g->to, DISTIL_SURE, "size", bytes * files,
+		 files > 1 ? "what is read or written lies within, of all files"
+			   : "what is read or written lies within");
+	say_amount(g, bytes * files);
+	say_map(g, bytes * files);
+}
+
+/* ---- the times between requests ---- */
+
+#define GAPS_LEAST 20 /* fewer show nothing */
+/* Times from start to start are even if they vary by less than this part of their mean. */
+#define EVEN 0.2
+#define UNEVEN 1.1
+#define RUNS_LEAST 5
+#define RUNS_APART 0.4
+/* From this many starts on, their distance from a line says more than their variance. */
+#define LINE_LEAST 100
+#define OFF_MOST 2.0
+/* Pauses that are a smaller part of a thread's time, or shorter, are not the program's own. */
+#define THINKS_LEAST 0.1
+#define THINK_LEAST_NS 5000.0
+/* Long pauses have nearly all of the time. If they are few, each follows several requests. */
+#define LONG_SHARE 0.9
+
+struct pace {
+	enum { PACE_NONE, PACE_RATE, PACE_THINK } kind;
+	char rate[2 * UNITS_TEXT_BYTES]; /* of rate=: "16m", "8m,2m" */
+	double gap_ns, gap_spread;       /* from start to start; of the mean */
+	char think[UNITS_TEXT_BYTES], think_p50[UNITS_TEXT_BYTES], think_p95[UNITS_TEXT_BYTES];
+	uint64_t blocks; /* requests for each pause */
+};
+
+struct pauses {
+	uint64_t count[PLAIN_TIMES], ns[PLAIN_TIMES];
+	uint64_t all, all_ns;
+	double gap_ns, gap_squares, off_squares, think_squares;
+	uint64_t gaps;
+	uint64_t runs, run_sum, run_squares;
+};
+
+static void sum(struct pauses *p, const struct plain_stream *s)
+{
+	*p = (struct pauses){ 0 };
+	for (unsigned w = 0; w < 2; w++) {
+		const struct plain_account *a = &s->dir[w];
+
+		for (unsigned i = 0; i < PLAIN_TIMES; i++) {
+			p->count[i] += a->thinks[i];
+			p->ns[i] += a->think_ns[i];
+			p->all += a->thinks[i];
+			p->all_ns += a->think_ns[i];
+		}
+		p->gaps += a->gaps;
+		p->runs += a->runs;
+		p->run_sum += a->run_sum;
+		p->run_squares += a->run_squares;
+		p->gap_ns += a->gap_ns;
+		p->gap_squares += a->gap_squares;
+		p->off_squares += a->start_squares;
+		p->think_squares += a->think_squares;
+	}
+}
+
+/* Within its power of two by the mean there. */
+static void put_quantile(char *to, const struct pauses *p, double q)
+{
+	uint64_t n = 0, at = (uint64_t)(q * (double)p->all);
+
+	for (unsigned i = 0; i < PLAIN_TIMES; i++) {
+		n += p->count[i];
+		if (p->count[i] && n > at) {
+			units_human_time(to, p->ns[i] / p->count[i]);
+			return;
+		}
+	}
+	units_human_time(to, 0);
+}
+
+/* Three digits: a person would have written no more. */
+static uint64_t rounded(double v)
+{
+	double unit = v < 1000 ? 1 : pow(10, floor(log10(v)) - 2);
+
+	return (uint64_t)llround(round(v / unit) * unit);
+}
+
+/* Bytes of a thread's direction by its time. */
+static double rate_of(const struct plain_stream *s, unsigned w)
+{
+	const struct plain_account *a = &s->dir[w];
+
+	if (!a->count || a->gap_ns <= 0)
+		return 0;
+	/* Gaps are of all threads, one after the other. */
+	return (double)a->bytes / (double)a->count * (double)a->gaps /
+	       (a->gap_ns / (double)NS_PER_S);
+}
+
+/* A round size is what was asked for, and is rarely missed by more. */
+static uint64_t round_rate(double rate)
+{
+	for (double unit = 1024 * BYTES_PER_MIB; unit >= 1024; unit /= 2)
+		if (rate >= unit && fabs(rate / unit - round(rate / unit)) * unit < 0.005 * rate)
+			return (uint64_t)(round(rate / unit) * unit);
+	return rounded(rate);
+}
+
+static void say_rate(struct pace *p, const struct plain_stream *s)
+{
+	char read[UNITS_TEXT_BYTES], write[UNITS_TEXT_BYTES];
+
+	units_put_size(read, round_rate(rate_of(s, 0)));
+	units_put_size(write, round_rate(rate_of(s, 1)));
+	if (s->dir[0].count && s->dir[1].count)
+		snprintf(p->rate, sizeof(p->rate), "%s,%s", read, write);
+	else
+		snprintf(p->rate, sizeof(p->rate), "%s", s->dir[1].count ? write : read);
+	p->kind = PACE_RATE;
+}
+
+/* A pause behind as many requests each time. The first of them are no measure: what is long is not
+ * known yet. */
+static bool is_in_blocks(const struct pauses *x)
+{
+	double n = (double)x->runs, mean = (double)x->run_sum / fmax(n, 1);
+
+	return n >= RUNS_LEAST && mean >= 1.8 &&
+	       sqrt(fmax((double)x->run_squares / n - mean * mean, 0)) < RUNS_APART * mean;
+}
+
+static void say_think(struct pace *p, const struct pauses *x)
+{
+	uint64_t count = 0, ns = 0;
+
+	for (unsigned i = PLAIN_TIMES; i-- > 0;) {
+		count += x->count[i];
+		ns += x->ns[i];
+		if ((double)ns >= LONG_SHARE * (double)x->all_ns)
+			break;
+	}
+	p->blocks = count ? (x->all + count / 2) / count : 1;
+	if (is_in_blocks(x))
+		p->blocks = (x->run_sum + x->runs / 2) / x->runs;
+	/* Pauses of all lengths are behind every request. */
+	if (p->blocks < 2) {
+		p->blocks = 1;
+		count = x->all;
+		ns = x->all_ns;
+	}
+	units_put_time(p->think, rounded((double)ns / (double)count));
+	put_quantile(p->think_p50, x, 0.5);
+	put_quantile(p->think_p95, x, 0.95);
+	p->kind = PACE_THINK;
+}
+
+static double spread_of(double squares, double mean, uint64_t n)
+{
+	return sqrt(fmax(squares / (double)n - mean * mean, 0));
+}
+
+/* At a rate, who comes late makes up for it: starts stay as near to a line as they are to one
+ * another. After pauses of its own each moves all that follow. */
+static bool is_at_rate(const struct pauses *x, double gap, double spread, double think_spread)
+{
+	double off = sqrt(x->off_squares / (double)x->gaps);
+
+	if (x->gaps >= LINE_LEAST)
+		return off < OFF_MOST * fmax(spread, EVEN * gap) && spread <= UNEVEN * think_spread;
+	return spread < EVEN * gap && spread < think_spread;
+}
+
+static void pace_find(struct pace *p, const struct plain_stream *s)
+{
+	struct pauses x;
+	double mean, spread, think_spread;
+
+	*p = (struct pace){ .blocks = 1 };
+	sum(&x, s);
+	if (x.gaps < GAPS_LEAST || x.all == 0)
+		return;
+	mean = (double)x.all_ns / (double)x.all;
+	if (mean < THINK_LEAST_NS || (double)x.all_ns < THINKS_LEAST * x.gap_ns)
+		return;
+	p->gap_ns = x.gap_ns / (double)x.gaps;
+	spread = spread_of(x.gap_squares, p->gap_ns, x.gaps);
+	think_spread = spread_of(x.think_squares, mean, x.all);
+	p->gap_spread = spread / p->gap_ns;
+	if (!is_in_blocks(&x) && is_at_rate(&x, p->gap_ns, spread, think_spread))
+		say_rate(p, s);
+	else
+		say_think(p, &x);
+}
+
+/* ---- what ---- */
+
+static const char *rw_of(const struct section *g)
+{
+	if (g->reads && g->writes)
+		return g->is_random ? "randrw" : "rw";
+	if (g->writes)
+		return g->is_random ? "randwrite" : "write";
+	return g->is_random ? "randread" : "read";
+}
+
+static void say_rw(const struct section *g)
+{
+	const struct plain_stream *s = g->s;
+	double in_order = plain_stream_in_order(s);
+	enum distil_sure sure = in_order < 0.05 || in_order > 0.95 ? DISTIL_SURE : DISTIL_LIKELY;
+	char text[16];
+
+	jobsection_say(g->to, sure, "rw", rw_of(g),
+		       "%" PRIu64 " reads and %" PRIu64
+		       " writes; %.1f%% of them begin where the one before ended",
+		       s->dir[0].count, s->dir[1].count, 100 * in_order);
+	if (!g->reads || !g->writes)
+		return;
+	snprintf(text, sizeof(text), "%.0f%%",
+		 100 * (double)s->dir[0].count / (double)(s->dir[0].count + s->dir[1].count));
+	jobsection_say(g->to, DISTIL_SURE, "rwmixread", text,
+		       "the part of the requests that reads");
+}
+
+/* ---- how much at a time ---- */
+
+static uint64_t request_of(uint64_t bytes)
+{
+	return u64_min(u64_max(bytes, LEAST_REQUEST), MOST_REQUEST);
+}
+
+/* The part of the requests that have this size. */
+static double of_size(const struct plain_account *a, unsigned i)
+{
+	return (double)a->sizes[i].count / (double)a->count;
+}
+
+static bool has_one_size(const struct plain_account *a, uint64_t most)
+{
+	for (unsigned i = 0; i < PLAIN_SIZES; i++)
+		if (a->sizes[i].count && a->sizes[i].bytes == most)
+			return a->count - a->sizes[i].count <=
+			       u64_max(a->files, (uint64_t)(FEW * (double)a->count));
+	return !a->count;
+}
+
+/* Sizes that are not rare; the most frequent gets the remaining percentage. */
+static void put_split(struct buf *b, const struct plain_account *a, uint64_t most)
+{
+	double rest = 100;
+	char size[UNITS_TEXT_BYTES];
+
+	for (unsigned i = 0; i < PLAIN_SIZES; i++) {
+		double percent = floor(1e4 * of_size(a, i)) / 100;
+
+		if (!a->sizes[i].count || a->sizes[i].bytes == most || percent < 100 * FEW)
+			continue;
+		rest -= percent;
+		units_put_size(size, request_of(a->sizes[i].bytes));
+		buf_addf(b, "%s/%.4g:", size, percent);
+	}
+	units_put_size(size, request_of(most));
+	buf_addf(b, "%s/%.4g", size, rest);
+}
+
+static void say_split(const struct section *g)
+{
+	const struct plain_stream *s = g->s;
+	struct buf b = { 0 };
+
+	for (unsigned w = 0; w < 2; w++) {
+		if (!s->dir[w].count)
+			continue;
+		if (b.len)
+			buf_addc(&b, ',');
+		put_split(&b, &s->dir[w], plain_stream_size(s, w));
+	}
+	jobsection_say(g->to, DISTIL_SURE, "bssplit", buf_str(&b),
+		       "by how often each size is asked for%s",
+		       g->reads && g->writes ? ", reads and writes apart" : "");
+	buf_fini(&b);
+	if (s->dir[0].others || s->dir[1].others)
+		jobsection_note(g->to,
+				"%" PRIu64 " requests have sizes besides these; they are left out",
+				s->dir[0].others + s->dir[1].others);
+}
+
+static void say_bs(const struct section *g)
+{
+	const struct plain_stream *s = g->s;
+	uint64_t bytes[2] = { plain_stream_size(s, false), plain_stream_size(s, true) };
+	char text[2][UNITS_TEXT_BYTES];
+	struct buf b = { 0 };
+
+	if (!has_one_size(&s->dir[0], bytes[0]) || !has_one_size(&s->dir[1], bytes[1])) {
+		say_split(g);
+		return;
+	}
+	for (unsigned w = 0; w < 2; w++)
+		units_put_size(text[w], request_of(bytes[w]));
+	buf_add(&b, text[g->reads ? 0 : 1]);
+	if (g->reads && g->writes && bytes[0] != bytes[1])
+		buf_addf(&b, ",%s", text[1]);
+	jobsection_say(g->to, DISTIL_SURE, "bs", buf_str(&b),
+		       "all requests, but the last of a file, are as long");
+	buf_fini(&b);
+	if ((g->reads && bytes[0] < LEAST_REQUEST) || (g->writes && bytes[1] < LEAST_REQUEST))
+		jobsection_note(g->to,
+				"in the trace they have %" PRIu64
+				" bytes; 512 is the least there is",
+				bytes[g->reads ? 0 : 1]);
+}
+
+static void say_faults(const struct section *g)
+{
+	jobsection_note(g->to, "Nothing is read by calls: pages of mapped files are. Of 64 KiB the "
+			       "first touch alone is in a trace, so that requests are that long.");
+	jobsection_say(g->to, DISTIL_SURE, "ioengine", "mmap",
+		       "%" PRIu64 " page faults and no read", g->s->dir[0].count);
+	say_size(g->to, DISTIL_LIKELY, "bs", FAULT_REQUEST,
+		 "what the kernel brings in around a fault");
+}
+
+/* ---- by whom, how ---- */
+
+static void say_threads(const struct section *g)
+{
+	const struct plain_stream *s = g->s;
+	uint32_t depth = (uint32_t)u64_max(s->dir[0].depth, s->dir[1].depth);
+	bool is_direct = s->dir[0].is_direct || s->dir[1].is_direct;
+
+	if (s->threads > 1)
+		jobsection_say_u64(g->to, DISTIL_SURE, "numjobs", s->threads,
+				   s->is_shared
+					   ? "so many threads do this, in the same files"
+					   : "so many threads do this, each in files of its own");
+	if (depth > 1 && !g->is_mapped) {
+		jobsection_say_u64(g->to, DISTIL_LIKELY, "iodepth", depth,
+				   "so many requests of a thread are under way at a time, at most");
+		jobsection_say(g->to, DISTIL_GUESS, "ioengine", is_direct ? "libaio" : "io_uring",
+			       "requests overlap; which interface they went by no trace says");
+	}
+	jobsection_say_u64(g->to, DISTIL_SURE, "direct", is_direct,
+			   is_direct ? "the files are opened with O_DIRECT"
+				     : "no file is opened with O_DIRECT");
+}
+
+static void say_sync(const struct section *g, const char *option, uint64_t syncs)
+{
+	const struct plain_account *w = &g->s->dir[1];
+	uint64_t most = (uint64_t)g->s->threads * u64_max(1, g->s->file_count);
+
+	if (!syncs || !g->writes)
+		return;
+	if (syncs <= most && strcmp(option, "fsync") == 0) {
+		jobsection_say_u64(
+			g->to, w->last_sync_ns >= w->last_start_ns ? DISTIL_SURE : DISTIL_LIKELY,
+			"end_fsync", 1, "each file is flushed once, at the end");
+		return;
+	}
+	jobsection_say_u64(g->to, DISTIL_LIKELY, option, u64_max(1, (w->count + syncs / 2) / syncs),
+			   "the writes for each of these calls");
+}
+
+/* ---- when ---- */
+
+static void say_pace(const struct section *g)
+{
+	struct pace p;
+
+	pace_find(&p, g->s);
+	switch (p.kind) {
+	case PACE_NONE:
+		break;
+	case PACE_RATE:
+		jobsection_say(g->to, DISTIL_LIKELY, "rate", p.rate,
+			       "requests begin at even times, whatever the one before took: %.3g "
+			       "ms apart, give or take %.1f%%",
+			       p.gap_ns / 1e6, 100 * p.gap_spread);
+		break;
+	case PACE_THINK:
+		jobsection_say(g->to, DISTIL_LIKELY, "thinktime", p.think,
+			       "a thread is so long between its calls, on average; half of the "
+			       "times are below %s, one of twenty is above %s",
+			       p.think_p50, p.think_p95);
+		if (p.blocks > 1)
+			jobsection_say_u64(g->to, DISTIL_LIKELY, "thinktime_blocks", p.blocks,
+					   "the requests for each of these times");
+		break;
+	}
+	jobsection_note(g->to, "In the trace it takes %.3f s and moves %" PRIu64 " bytes%s.",
+			seconds(g->s->end_ns - g->s->start_ns),
+			g->s->dir[0].bytes + g->s->dir[1].bytes,
+			g->s->threads > 1 ? ", all threads together" : "");
+}
+
+/* ---- a section ---- */
+
+static void say_stream(struct section *g)
+{
+	jobsection_heading(g->to, "what is read and written");
+	say_rw(g);
+	if (g->is_mapped)
+		say_faults(g);
+	else
+		say_bs(g);
+	say_place(g);
+	jobsection_heading(g->to, "by whom, and when");
+	say_threads(g);
+	say_sync(g, "fsync", g->s->dir[1].syncs);
+	say_sync(g, "fdatasync", g->s->dir[1].datasyncs);
+	say_pace(g);
+	if (g->s->summed)
+		jobsection_note(
+			g->to,
+			"%" PRIu32
+			" more that are unlike any are in these figures, with all their bytes",
+			g->s->summed);
+}
+
+static void begin_section(struct section *g, bool waits, uint64_t late_ns)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	if (waits)
+		jobsection_say(g->to, DISTIL_LIKELY, "stonewall", "",
+			       "in the trace it begins when what is above is over");
+	jobsection_say(g->to, DISTIL_GUESS, "phase", "io",
+		       "what it reads and writes fits no training");
+	jobsection_say(g->to, DISTIL_GUESS, "directory", "${MLGEN_DIR:-.}",
+		       "in the trace files lie elsewhere; missing ones are made");
+	if (!late_ns)
+		return;
+	units_put_time(text, late_ns / 1000000 * 1000000);
+	jobsection_say(g->to, DISTIL_LIKELY, "startdelay", text,
+		       "so much later than the first beside it");
+}
+
+/* When it begins against those that run already: behind all, or beside some. */
+struct turn {
+	uint64_t start_ns, end_ns; /* of those beside each other */
+	bool has_any;
+};
+
+static bool take_turn(struct turn *t, const struct plain_stream *s, uint64_t *late_ns)
+{
+	bool waits = t->has_any && s->start_ns >= t->end_ns;
+	uint64_t span;
+
+	*late_ns = 0;
+	if (!t->has_any || waits) {
+		*t = (struct turn){ s->start_ns, s->end_ns, true };
+		return waits;
+	}
+	span = u64_max(t->end_ns, s->end_ns) - t->start_ns;
+	/* Threads do not begin in the same millisecond. */
+	if (s->start_ns - t->start_ns > span / 20 &&
+	    s->start_ns - t->start_ns > 10 * NS_PER_S / 1000)
+		*late_ns = s->start_ns - t->start_ns;
+	t->end_ns = u64_max(t->end_ns, s->end_ns);
+	return false;
+}
+
+/* The stage that markers name, if it is there at that time; NULL = none is. */
+static const char *marked_name(const struct distil *d, const struct plain_stream *s)
+{
+	const struct mark_list *stages = &d->marks.stages;
+	uint64_t middle = s->start_ns + (s->end_ns - s->start_ns) / 2;
+
+	for (uint32_t i = 0; i < stages->count; i++) {
+		const struct mark_account *m = mark_at(stages, i);
+		const char *name;
+
+		if (m->start_ns > middle || m->end_ns < middle || !m->name)
+			continue;
+		name = distil_path(d, m->name);
+		if (is_name(name) && strcmp(name, "global") != 0)
+			return name;
+	}
+	return NULL;
+}
+
+static void say_section(struct distil *d, const struct plain_stream *s, bool waits,
+			uint64_t late_ns)
+{
+	struct section g = {
+		.d = d,
+		.s = s,
+		.reads = s->dir[0].count > 0,
+		.writes = s->dir[1].count > 0,
+		.is_random = plain_stream_in_order(s) < PLAIN_IN_ORDER,
+		.is_mapped = s->dir[0].is_fault && !s->dir[1].count,
+		.thread_bytes = (s->dir[0].bytes + s->dir[1].bytes) / u64_max(1, s->threads),
+	};
+	const char *name;
+
+	name = marked_name(d, s);
+	g.to = jobtext_section(d->to, name                  ? name
+				      : g.reads && g.writes ? "mixed"
+				      : g.writes            ? "write"
+							    : "read");
+	begin_section(&g, waits, late_ns);
+	say_stream(&g);
+}
+
+/* Beside trainings, what is hardly anything is no job. */
+static bool is_little(const struct distil *d, const struct plain_streams *s)
+{
+	uint64_t all = 0, here = 0;
+
+	for (uint32_t i = 0; i < d->tasks.process_keys.count; i++) {
+		const struct task_account *a = taskbook_process(&d->tasks, i);
+
+		all += a->read_bytes + a->written_bytes;
+	}
+	for (uint32_t i = 0; i < s->count; i++)
+		here += s->at[i].dir[0].bytes + s->at[i].dir[1].bytes;
+	if (here >= all / LITTLE_PART)
+		return false;
+	jobtext_head(d->to,
+		     "LEFT OUT: %" PRIu64 " bytes in %" PRIu32
+		     " other patterns, less than 1%% of all.",
+		     here, s->count);
+	return true;
+}
+
+int distil_plain(struct distil *d, bool is_first, struct mlgen_err *err)
+{
+	struct turn turn = { 0 };
+	struct plain_streams s;
+	int rc = plain_streams_read(&s, d, err);
+
+	if (rc == 0 && s.count && (is_first || !is_little(d, &s)))
+		for (uint32_t i = 0; i < s.count; i++) {
+			uint64_t late_ns;
+			bool waits = take_turn(&turn, &s.at[i], &late_ns);
+
+			say_section(d, &s.at[i], waits || (i == 0 && !is_first), late_ns);
+		}
+	plain_streams_fini(&s);
+	return rc;
+}

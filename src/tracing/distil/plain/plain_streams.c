@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plain_streams.c - accounts by thread, file and direction; streams of accounts that are alike. */
+#include "tracing/distil/plain/plain_internal.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "base/vec.h"
+#include "tracing/describe/opkind.h"
+
+/* Bytes that the kernel maps around a fault (fault_around_bytes). */
+#define FAULT_AROUND UINT64_C(65536)
+
+enum {
+	UNDER_WAY_MOST = 1024,
+	ACCOUNTS_MOST = 8192, /* a thread has one account for all files beyond */
+	SECTIONS_MOST = 8,
+};
+
+/* Streams run at the same time if they share this part of the shorter one. */
+#define OVERLAP 0.5
+/* Amounts are alike if they differ by at most this factor. */
+#define ALIKE 1.5
+
+struct plain_book {
+	struct plain_account *at; /* in order of their first call */
+	uint32_t count;
+	size_t room;     /* vec.h */
+	struct map keys; /* of thread, file and direction */
+};
+
+/* When the calls of a thread end that are under way. */
+struct plain_thread {
+	uint64_t end_ns; /* of all that began so far */
+	uint32_t under_way;
+	uint64_t *ends; /* owned, UNDER_WAY_MOST; NULL = never more than one */
+};
+
+struct booking {
+	struct plain_book *b;
+	struct distil *d;
+	struct plain_thread *threads;
+	struct map direct; /* files that were opened with O_DIRECT */
+};
+
+static bool is_wanted(void *arg, const struct trace_record *r)
+{
+	(void)arg;
+	switch (r->op) {
+	case TRACE_READ:
+	case TRACE_WRITE:
+	case TRACE_FSYNC:
+	case TRACE_FDATASYNC:
+	case TRACE_FAULT:
+	case TRACE_OPEN:
+	case TRACE_CLOSE:
+		return opkind_has_time(r) && !opkind_failed(r);
+	default:
+		return false;
+	}
+}
+
+/* ---- accounts ---- */
+
+static uint64_t key_of(uint32_t task, uint32_t file, bool is_write)
+{
+	return (uint64_t)task << 33 | (uint64_t)file << 1 | is_write;
+}
+
+/* After ACCOUNTS_MOST a thread has one account for all further files. NULL: there is none, and
+ * `makes` is false. */
+static struct plain_account *account_of(struct booking *g, uint32_t task, uint32_t file,
+					bool is_write, bool makes)
+{
+	uint64_t key = key_of(task, file, is_write);
+	struct plain_account *a;
+	bool is_new;
+	uint32_t n;
+
+	if (map_find(&g->b->keys, key, &n))
+		return &g->b->at[n];
+	if (g->b->count >= ACCOUNTS_MOST) {
+		key = key_of(task, 0, is_write);
+		if (map_find(&g->b->keys, key, &n)) {
+			a = &g->b->at[n];
+			a->files += makes;
+			return a;
+		}
+		file = UINT32_MAX;
+	}
+	if (!makes)
+		return NULL;
+	map_number(&g->b->keys, key, &is_new);
+	a = vec_add(g->b);
+	*a = (struct plain_account){ .task = task, .file = file, .files = 1, .low = UINT64_MAX };
+	return a;
+}
+
+/* ---- requests ---- */
+
+static void add_size(struct plain_account *a, uint64_t bytes)
+{
+	for (unsigned i = 0; i < PLAIN_SIZES; i++) {
+		struct plain_size *s = &a->sizes[i];
+
+		if (s->count && s->bytes != bytes)
+			continue;
+		s->bytes = bytes;
+		s->count++;
+		return;
+	}
+	a->others++;
+}
+
+static void add_place(struct plain_account *a, const struct trace_record *r, uint64_t bytes)
+{
+	if (r->off == TRACE_UNKNOWN)
+		return;
+	uint64_t slack = a->is_fault ? FAULT_AROUND : 0;
+
+	a->in_order += a->count && r->off >= a->last_end && r->off - a->last_end <= slack;
+	a->low = u64_min(a->low, r->off);
+	a->high = u64_max(a->high, r->off + bytes);
+	a->last_end = r->off + bytes;
+}
+
+static unsigned time_of(uint64_t ns)
+{
+	unsigned n = 0;
+
+	while (ns >>= 1)
+		n++;
+	return n < PLAIN_TIMES ? n : PLAIN_TIMES - 1;
+}
+
+static void add_run(struct plain_account *a, uint64_t think_ns)
+{
+	a->run++;
+	if (think_ns < a->longest_ns / 4)
+		return;
+	if (think_ns / 4 > a->longest_ns) {
+		/* The pauses that seemed long before were not. */
+		a->runs = a->run_sum = a->run_squares = 0;
+	} else {
+		a->runs++;
+		a->run_sum += a->run;
+		a->run_squares += a->run * a->run;
+	}
+	a->longest_ns = u64_max(a->longest_ns, think_ns);
+	a->run = 0;
+}
+
+static void add_times(struct plain_account *a, const struct trace_record *r,
+		      const struct plain_thread *t)
+{
+	uint64_t think = r->start_ns > t->end_ns ? r->start_ns - t->end_ns : 0;
+	unsigned n = time_of(think);
+
+	if (a->count) {
+		double gap = (double)(r->start_ns - a->last_start_ns);
+
+		a->thinks[n]++;
+		a->think_ns[n] += think;
+		a->gaps++;
+		add_run(a, think);
+		a->gap_ns += gap;
+		a->gap_squares += gap * gap;
+		a->think_squares += (double)think * (double)think;
+	} else {
+		a->start_ns = r->start_ns;
+	}
+	double at = (double)(r->start_ns - a->start_ns);
+
+	a->start_sum += at;
+	a->start_squares += at * at;
+	a->start_products += at * (double)a->count;
+	a->last_start_ns = r->start_ns;
+	a->end_ns = u64_max(a->end_ns, opkind_end_ns(r));
+}
+
+/* How many are under way now, this one among them. */
+static uint32_t begin(struct plain_thread *t, const struct trace_record *r)
+{
+	uint32_t n = 0;
+
+	if (!t->ends)
+		t->ends = mem_array(UNDER_WAY_MOST, sizeof(*t->ends));
+	for (uint32_t i = 0; i < t->under_way; i++)
+		if (t->ends[i] > r->start_ns)
+			t->ends[n++] = t->ends[i];
+	if (n == UNDER_WAY_MOST)
+		n--;
+	t->ends[n++] = opkind_end_ns(r);
+	t->under_way = n;
+	return n;
+}
+
+static void take_request(struct booking *g, const struct trace_record *r, uint32_t task)
+{
+	bool is_fault = r->op == TRACE_FAULT;
+	uint64_t bytes = is_fault ? 4096 : opkind_bytes(r);
+	struct plain_thread *t = &g->threads[task];
+	struct plain_account *a;
+	uint32_t depth, n;
+
+	if (bytes == 0)
+		return;
+	a = account_of(g, task, r->file, r->op == TRACE_WRITE, true);
+	depth = begin(t, r);
+	a->depth = (uint32_t)u64_max(a->depth, depth);
+	a->is_fault |= is_fault;
+	a->is_write |= r->op == TRACE_WRITE;
+	a->is_direct |= map_find(&g->direct, r->file, &n);
+	add_times(a, r, t);
+	add_place(a, r, bytes);
+	add_size(a, bytes);
+	a->count++;
+	a->bytes += bytes;
+}
+
+static void take_sync(struct booking *g, const struct trace_record *r, uint32_t task)
+{
+	struct plain_account *a = account_of(g, task, r->file, true, false);
+
+	if (!a)
+		return;
+	*(r->op == TRACE_FSYNC ? &a->syncs : &a->datasyncs) += 1;
+	a->last_sync_ns = r->start_ns;
+	a->end_ns = u64_max(a->end_ns, opkind_end_ns(r));
+}
+
+static void take_record(void *arg, const struct trace_record *r)
+{
+	struct booking *g = arg;
+	struct distil *d = g->d;
+	uint32_t task;
+	bool is_new;
+
+	if (!map_find(&d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &task))
+		return;
+	if (r->file && r->file < d->file_count && distil_class(d, r->file) == CLASS_PLAIN) {
+		if (r->op == TRACE_OPEN && r->len_bytes != TRACE_UNKNOWN && r->len_bytes & O_DIRECT)
+			map_number(&g->direct, r->file, &is_new);
+		else if (r->op == TRACE_FSYNC || r->op == TRACE_FDATASYNC)
+			take_sync(g, r, task);
+		else if (r->op != TRACE_OPEN && r->op != TRACE_CLOSE)
+			take_request(g, r, task);
+	}
+	/* The thread's time, whatever the call is on. */
+	g->threads[task].end_ns = u64_max(g->threads[task].end_ns, opkind_end_ns(r));
+}
+
+static int book_read(struct plain_book *b, struct distil *d, struct mlgen_err *err)
+{
+	struct booking g = { .b = b, .d = d };
+	int rc;
+
+	g.threads = mem_array((size_t)d->task_count + 1, sizeof(*g.threads));
+	rc = distil_read_again(d, is_wanted, take_record, &g, err);
+	for (uint32_t i = 0; i < d->task_count; i++)
+		mem_free(g.threads[i].ends);
+	mem_free(g.threads);
+	map_fini(&g.direct);
+	return rc;
+}
+
+/* ---- sums ---- */
+
+static void add_sizes(struct plain_account *to, const struct plain_account *from)
+{
+	to->others += from->others;
+	for (unsigned i = 0; i < PLAIN_SIZES && from->sizes[i].count; i++) {
+		unsigned k = 0;
+
+		while (k < PLAIN_SIZES && to->sizes[k].count &&
+		       to->sizes[k].bytes != from->sizes[i].bytes)
+			k++;
+		if (k == PLAIN_SIZES) {
+			to->others += from->sizes[i].count;
+			continue;
+		}
+		to->sizes[k].bytes = from->sizes[i].bytes;
+		to->sizes[k].count += from->sizes[i].count;
+	}
+}
+
+static void add_account(struct plain_account *to, const struct plain_account *from)
+{
+	if (!from->count)
+		return;
+	if (!to->count) {
+		*to = *from;
+		return;
+	}
+	add_sizes(to, from);
+	to->files += from->files;
+	to->count += from->count;
+	to->bytes += from->bytes;
+	to->in_order += from->in_order;
+	to->low = u64_min(to->low, from->low);
+	to->high = u64_max(to->high, from->high);
+	to->start_ns = u64_min(to->start_ns, from->start_ns);
+	to->end_ns = u64_max(to->end_ns, from->end_ns);
+	to->syncs += from->syncs;
+	to->datasyncs += from->datasyncs;
+	to->last_sync_ns = u64_max(to->last_sync_ns, from->last_sync_ns);
+	to->last_start_ns = u64_max(to->last_start_ns, from->last_start_ns);
+	to->depth = (uint32_t)u64_max(to->depth, from->depth);
+	to->is_direct |= from->is_direct;
+	for (unsigned i = 0; i < PLAIN_TIMES; i++) {
+		to->thinks[i] += from->thinks[i];
+		to->think_ns[i] += from->think_ns[i];
+	}
+	to->gaps += from->gaps;
+	to->gap_ns += from->gap_ns;
+	to->gap_squares += from->gap_squares;
+	to->runs += from->runs;
+	to->run_sum += from->run_sum;
+	to->run_squares += from->run_squares;
+	to->start_squares += from->start_squares;
+	to->think_squares += from->think_squares;
+}
+
+static bool has_file(const struct plain_stream *s, uint32_t file)
+{
+	for (uint32_t i = 0; i < s->file_count && i < PLAIN_FILES_MOST; i++)
+		if (s->files[i] == file)
+			return true;
+	return false;
+}
+
+static void add_file(struct plain_stream *s, uint32_t file)
+{
+	if (has_file(s, file))
+		return;
+	if (s->file_count < PLAIN_FILES_MOST)
+		s->files[s->file_count] = file;
+	s->file_count++;
+}
+
+static void widen(struct plain_stream *s, const struct plain_stream *by)
+{
+	s->start_ns = u64_min(s->start_ns, by->start_ns);
+	s->end_ns = u64_max(s->end_ns, by->end_ns);
+	s->low = u64_min(s->low, by->low);
+	s->high = u64_max(s->high, by->high);
+	for (unsigned w = 0; w < 2; w++)
+		add_account(&s->dir[w], &by->dir[w]);
+}
+
+/* Squares of how far starts are from a line through them, which has no use of its own for sums of
+ * several threads. */
+static void fit_line(struct plain_account *a)
+{
+	double n = (double)a->count, x = (n - 1) / 2;
+	double xx = n * (n * n - 1) / 12, mean = a->start_sum / n;
+	double xy = a->start_products - n * x * mean;
+	double yy = a->start_squares - n * mean * mean;
+
+	a->start_squares = xx > 0 ? fmax(yy - xy * xy / xx, 0) : 0;
+}
+
+static struct plain_stream stream_of(const struct plain_account *a)
+{
+	struct plain_stream s = {
+		.threads = 1,
+		.start_ns = a->start_ns,
+		.end_ns = a->end_ns,
+		.low = a->low,
+		.high = a->high,
+		.file_count = 1,
+		.files = { a->file },
+	};
+
+	s.dir[a->is_write] = *a;
+	fit_line(&s.dir[a->is_write]);
+	return s;
+}
+
+/* ---- figures ---- */
+
+double plain_stream_in_order(const struct plain_stream *s)
+{
+	uint64_t could = 0, did = 0;
+
+	for (unsigned w = 0; w < 2; w++) {
+		const struct plain_account *a = &s->dir[w];
+
+		could += a->count > a->files ? a->count - a->files : 0;
+		did += a->in_order;
+	}
+	/* With one request for each file, all count as in order. */
+	return could ? (double)did / (double)could : 1;
+}
+
+uint64_t plain_stream_size(const struct plain_stream *s, bool is_write)
+{
+	const struct plain_account *a = &s->dir[is_write];
+	const struct plain_size *most = &a->sizes[0];
+
+	for (unsigned i = 1; i < PLAIN_SIZES; i++)
+		if (a->sizes[i].count > most->count)
+			most = &a->sizes[i];
+	return a->count ? most->bytes : 0;
+}
+
+static bool is_meanwhile(const struct plain_stream *a, const struct plain_stream *b)
+{
+	uint64_t start = u64_max(a->start_ns, b->start_ns);
+	uint64_t end = u64_min(a->end_ns, b->end_ns);
+	uint64_t shorter = u64_min(a->end_ns - a->start_ns, b->end_ns - b->start_ns);
+
+	return end >= start && (double)(end - start) >= OVERLAP * (double)shorter;
+}
+
+static bool are_near(uint64_t a, uint64_t b)
+{
+	double x = (double)a, y = (double)b;
+
+	return x <= y * ALIKE && y <= x * ALIKE;
+}
+
+static bool is_same_work(const struct plain_stream *a, const struct plain_stream *b)
+{
+	for (unsigned w = 0; w < 2; w++)
+		if (plain_stream_size(a, w) != plain_stream_size(b, w))
+			return false;
+	return (plain_stream_in_order(a) >= PLAIN_IN_ORDER) ==
+	       (plain_stream_in_order(b) >= PLAIN_IN_ORDER);
+}
+
+/* ---- of one thread ---- */
+
+static bool is_one_direction(const struct plain_stream *a, const struct plain_stream *b)
+{
+	return !a->dir[0].count == !b->dir[0].count && !a->dir[1].count == !b->dir[1].count;
+}
+
+/* The file, or the other direction, is of what the thread does already; or the next file of
+ * several. */
+static bool goes_on(const struct plain_stream *s, const struct plain_stream *by)
+{
+	if (is_meanwhile(s, by))
+		return true;
+	return is_one_direction(s, by) && !has_file(s, by->files[0]) && is_same_work(s, by) &&
+	       are_near(s->dir[0].bytes + s->dir[1].bytes,
+			(by->dir[0].bytes + by->dir[1].bytes) * s->file_count);
+}
+
+static int by_task(const void *a, const void *b)
+{
+	const struct plain_account *x = *(struct plain_account *const *)a;
+	const struct plain_account *y = *(struct plain_account *const *)b;
+
+	return x->task != y->task ? COMPARE(x->task, y->task) : COMPARE(x->start_ns, y->start_ns);
+}
+
+static struct plain_stream *add_stream(struct plain_streams *s, const struct plain_stream *from)
+{
+	vec_push(s, *from);
+	return vec_last(s);
+}
+
+static void find_of_threads(struct plain_streams *s, const struct plain_book *b)
+{
+	const struct plain_account **order =
+		mem_array((size_t)b->count + 1, sizeof(struct plain_account *));
+	struct plain_stream *now = NULL;
+
+	for (uint32_t i = 0; i < b->count; i++)
+		order[i] = &b->at[i];
+	qsort(order, b->count, sizeof(struct plain_account *), by_task);
+	for (uint32_t i = 0; i < b->count; i++) {
+		struct plain_stream one = stream_of(order[i]);
+
+		if (i == 0 || order[i]->task != order[i - 1]->task || !goes_on(now, &one)) {
+			now = add_stream(s, &one);
+			continue;
+		}
+		now->is_after |= !is_meanwhile(now, &one);
+		widen(now, &one);
+		add_file(now, order[i]->file);
+	}
+	mem_free(order);
+}
+
+/* ---- of several threads ---- */
+
+/* Parts of one file, each in order, are sections of their own: only these have an offset. */
+static bool has_own_part(const struct plain_stream *a, const struct plain_stream *b)
+{
+	uint64_t span = b->high - b->low;
+	uint64_t apart = a->low > b->low ? a->low - b->low : b->low - a->low;
+
+	return has_file(a, b->files[0]) && span && plain_stream_in_order(b) >= PLAIN_IN_ORDER &&
+	       apart > span / 2;
+}
+
+static bool is_alike(const struct plain_stream *a, const struct plain_stream *b)
+{
+	uint64_t bytes = b->dir[0].bytes + b->dir[1].bytes;
+
+	return is_same_work(a, b) && is_meanwhile(a, b) && !has_own_part(a, b) &&
+	       are_near(a->dir[0].bytes + a->dir[1].bytes, bytes * a->threads) &&
+	       are_near(u64_max(1, a->dir[0].depth), u64_max(1, b->dir[0].depth)) &&
+	       are_near(u64_max(1, a->dir[1].depth), u64_max(1, b->dir[1].depth));
+}
+
+static void join_thread(struct plain_stream *a, const struct plain_stream *b)
+{
+	a->is_shared = (a->threads == 1 || a->is_shared) && has_file(a, b->files[0]);
+	a->threads++;
+	a->is_after |= b->is_after;
+	widen(a, b);
+}
+
+COMPARE_BY(by_start, struct plain_stream, start_ns)
+
+static void join_threads(struct plain_streams *s)
+{
+	uint32_t n = 0;
+
+	qsort(s->at, s->count, sizeof(*s->at), by_start);
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint32_t k = 0;
+
+		while (k < n && !is_alike(&s->at[k], &s->at[i]))
+			k++;
+		if (k < n)
+			join_thread(&s->at[k], &s->at[i]);
+		else
+			s->at[n++] = s->at[i];
+	}
+	s->count = n;
+}
+
+/* ---- too many ---- */
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct plain_stream *x = a, *y = b;
+	uint64_t p = x->dir[0].bytes + x->dir[1].bytes;
+	uint64_t q = y->dir[0].bytes + y->dir[1].bytes;
+
+	return COMPARE(q, p);
+}
+
+/* How unlike two streams are; properties that are hardest to imitate weigh most. */
+static unsigned unlike(const struct plain_stream *a, const struct plain_stream *b)
+{
+	return 8u * !is_one_direction(a, b) + 4u * !is_same_work(a, b) + 2u * !is_meanwhile(a, b);
+}
+
+static void sum_least(struct plain_streams *s)
+{
+	if (s->count <= SECTIONS_MOST)
+		return;
+	qsort(s->at, s->count, sizeof(*s->at), by_bytes);
+	for (uint32_t i = SECTIONS_MOST; i < s->count; i++) {
+		struct plain_stream *best = &s->at[0];
+
+		for (uint32_t k = 1; k < SECTIONS_MOST; k++)
+			if (unlike(&s->at[k], &s->at[i]) < unlike(best, &s->at[i]))
+				best = &s->at[k];
+		widen(best, &s->at[i]);
+		best->summed += 1 + s->at[i].summed;
+	}
+	s->count = SECTIONS_MOST;
+}
+
+/* ---- public ---- */
+
+int plain_streams_read(struct plain_streams *s, struct distil *d, struct mlgen_err *err)
+{
+	struct plain_book b = { 0 };
+	int rc = book_read(&b, d, err);
+
+	*s = (struct plain_streams){ 0 };
+	if (rc == 0 && b.count) {
+		find_of_threads(s, &b);
+		join_threads(s);
+		sum_least(s);
+		qsort(s->at, s->count, sizeof(*s->at), by_start);
+	}
+	mem_free(b.at);
+	map_fini(&b.keys);
+	return rc;
+}
+
+void plain_streams_fini(struct plain_streams *s)
+{
+	mem_free(s->at);
+	*s = (struct plain_streams){ 0 };
+}

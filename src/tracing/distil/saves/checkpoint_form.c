@@ -1,0 +1,688 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* checkpoint_form.c - the layout, state and tensors that give the files of a trace. */
+#include "tracing/distil/saves/saves_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/files.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "base/vec.h"
+#include "data/state/state.h"
+
+enum {
+	ALIGN = 64,
+	DESCRIPTOR = 16, /* of the record before it */
+	FIELD = 4,       /* the extra field that aligns, without what fills it */
+	/* The end of an archive of zip64: the call that torch writes last. */
+	END = TORCH_END64_BYTES + TORCH_LOCATOR_BYTES + TORCH_END_BYTES,
+	/* libstdc++ writes pieces of this size without its buffer. */
+	PATH_DIRECT = 1024,
+	SMALL_BYTES = 2048, /* of a tensor that nobody has seen */
+	/* Bytes of a tensor in the pickle and in the directory; of the rest of a directory. */
+	PICKLE_EACH = 100,
+	DIRECTORY_EACH = 120,
+	DIRECTORY_LEAST = 600,
+	FIT_STEPS = 8,
+	BLOCK_BYTES = 4096, /* bs of a checkpoint is a multiple */
+	BS_DEFAULT = 1 << 20,
+};
+
+/* ---- tensors ---- */
+
+static void tensor_list_fini(struct tensor_list *l)
+{
+	mem_free(l->at);
+	*l = (struct tensor_list){ 0 };
+}
+
+static void add(struct tensor_list *l, uint64_t bytes)
+{
+	if (bytes == 0)
+		return;
+	vec_push(l, bytes);
+}
+
+/* Does it look like an archive of torch.save, written to an open file (deepspeed) or by path
+ * (torch)? In an open file a tensor begins where the archive aligns it, after a short write of its
+ * header. */
+static bool tensors_are_torch(const struct saved_file *f, bool *is_file)
+{
+	uint32_t large = 0, alone = 0;
+
+	if (f->calls.count < 4 || f->calls.count < f->writes)
+		return false;
+	for (uint32_t i = 1; i + 1 < f->calls.count; i++) {
+		const struct saved_call *c = &f->calls.at[i];
+
+		if (c->bytes <= TORCH_FILE_BUFFER)
+			continue;
+		large++;
+		alone += c->off % ALIGN == 0 && c[-1].bytes <= TORCH_FILE_BUFFER;
+	}
+	*is_file = alone * 5 >= large * 4;
+	return large > 0;
+}
+
+/* ---- by calls ---- */
+
+/* The offset of a record's data if its header comes after `off`. */
+static uint64_t data_off(uint64_t off, size_t name_bytes)
+{
+	return round_up(off + DESCRIPTOR + TORCH_LOCAL_BYTES + FIELD + name_bytes, ALIGN);
+}
+
+/* Calls in front of the archive's end: its directory, of so many bytes a tensor at most, and what
+ * torch writes last. */
+static size_t calls_before_end(const struct saved_file *f)
+{
+	size_t n = f->calls.count;
+
+	if (f->calls.at[n - 1].bytes == END)
+		n--;
+	if (n > 1 && f->calls.at[n - 1].bytes < DIRECTORY_LEAST + (uint64_t)n * DIRECTORY_EACH)
+		n--;
+	return n;
+}
+
+/*
+ * One call has a record's header and its data; the first one has the pickle, and a tensor as well
+ * if that is short. The archive's name is in each header, so that another one may need another 64
+ * bytes there, or fewer.
+ */
+static void take_path_calls(struct tensor_list *l, const struct saved_file *f, const char *archive)
+{
+	size_t name = strlen(archive) + sizeof("/data/1");
+	size_t n = calls_before_end(f);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct saved_call *c = &f->calls.at[i];
+		uint64_t pickle = i ? 0 : ALIGN + (uint64_t)n * PICKLE_EACH;
+		uint64_t from = data_off(c->off + pickle, name);
+		uint64_t end = c->off + c->bytes;
+
+		if (i == 0 && (n > PATH_DIRECT / PICKLE_EACH || c->bytes < 4 * pickle))
+			continue;
+		if (c->bytes >= PATH_DIRECT && from < end)
+			add(l, end - from);
+	}
+}
+
+/* Headers are apart, with tensors that fit into the buffer between them. */
+static void add_between(struct tensor_list *l, uint64_t bytes)
+{
+	uint64_t n;
+
+	if (bytes < 3 * ALIGN)
+		return;
+	n = divide_up(bytes, SMALL_BYTES);
+	for (uint64_t i = 0; i < n; i++)
+		add(l, bytes / n > 2 * ALIGN ? bytes / n - 2 * ALIGN : 1);
+}
+
+static void take_file_calls(struct tensor_list *l, const struct saved_file *f)
+{
+	size_t n = calls_before_end(f);
+	uint64_t end = 0;
+
+	for (uint32_t i = 1; i < n; i++) {
+		const struct saved_call *c = &f->calls.at[i];
+
+		/* The pickle, or its end. */
+		if (c->off == ALIGN) {
+			end = c->off + c->bytes;
+			continue;
+		}
+		if (c->bytes <= TORCH_FILE_BUFFER || c->off % ALIGN)
+			continue;
+		if (end)
+			add_between(l, c->off - end);
+		add(l, c->bytes);
+		end = c->off + c->bytes;
+	}
+}
+
+static void take_calls(struct tensor_list *l, const struct saved_file *f)
+{
+	for (uint32_t i = 0; i < f->calls.count; i++)
+		add(l, f->calls.at[i].bytes > PATH_DIRECT + 2 * ALIGN
+			       ? f->calls.at[i].bytes - 2 * ALIGN
+			       : f->calls.at[i].bytes);
+}
+
+/* ---- numbers ---- */
+
+static int by_digits(const void *a, const void *b)
+{
+	char x[16], y[16];
+
+	snprintf(x, sizeof(x), "%" PRIu32, *(const uint32_t *)a);
+	snprintf(y, sizeof(y), "%" PRIu32, *(const uint32_t *)b);
+	return strcmp(x, y);
+}
+
+/* In an archive they lie in the order of their numbers' digits: 0, 1, 10, 2. */
+static void number(struct tensor_list *l)
+{
+	uint32_t *key = mem_array((size_t)l->count + 1, sizeof(*key));
+	uint64_t *bytes = mem_array((size_t)l->count + 1, sizeof(*bytes));
+
+	for (uint32_t i = 0; i < l->count; i++)
+		key[i] = i;
+	qsort(key, l->count, sizeof(*key), by_digits);
+	for (uint32_t i = 0; i < l->count; i++)
+		bytes[key[i]] = l->at[i];
+	mem_free(key);
+	mem_free(l->at);
+	l->at = bytes;
+	l->room = (size_t)l->count + 1;
+}
+
+/* ---- until the file is as long ---- */
+
+/* Make up a name; only the length of all names together is known. */
+static void put_name(struct buf *to, const struct tensor_list *l, uint32_t i)
+{
+	uint64_t width = l->name_bytes / l->count + (i < l->name_bytes % l->count ? 1 : 0);
+	size_t before = to->len;
+
+	buf_addf(to, "t%" PRIu32, i);
+	while (to->len - before < width)
+		buf_addc(to, '_');
+	buf_addc(to, ' ');
+}
+
+void tensors_put(struct buf *to, const struct tensor_list *l)
+{
+	for (uint32_t i = 0; i < l->count; i++) {
+		if (l->name_bytes)
+			put_name(to, l, i);
+		buf_addf(to, "%" PRIu64 "\n", l->at[i]);
+	}
+}
+
+static uint64_t *largest(const struct tensor_list *l)
+{
+	uint64_t *most = l->at;
+
+	for (uint32_t i = 1; i < l->count; i++)
+		if (l->at[i] > *most)
+			most = &l->at[i];
+	return most;
+}
+
+/* False: what is around them has more bytes than they. */
+static bool change(const struct tensor_list *l, uint64_t got, uint64_t want)
+{
+	uint64_t *most = largest(l);
+
+	if (got > want && got - want >= *most)
+		return false;
+	*most += want - got;
+	return true;
+}
+
+/* An archive whose own name is of another length may have no other one that is as long: so near is
+ * near enough. */
+static bool is_near(uint64_t a, uint64_t b)
+{
+	return (a > b ? a - b : b - a) <= ALIGN;
+}
+
+/* Open the trial with tensor_sizes from a file without a name. */
+static bool open_with(const struct tensor_list *l, struct trial *t)
+{
+	int fd = unnamed_open(unnamed_folder(NULL));
+	struct buf b = { 0 };
+	bool is_open;
+
+	if (fd < 0)
+		return false;
+	tensors_put(&b, l);
+	is_open = writeall_at(fd, buf_str(&b), b.len, 0) == 0;
+	buf_reset(&b);
+	buf_addf(&b, "/proc/self/fd/%d", fd);
+	mem_replace(&t->job->tensor_sizes, buf_str(&b));
+	is_open = is_open && trial_open(t);
+	buf_fini(&b);
+	close(fd);
+	return is_open;
+}
+
+static bool fit(struct tensor_list *l, struct trial *t, uint64_t rank, uint64_t bytes)
+{
+	for (unsigned i = 0; i < FIT_STEPS; i++) {
+		uint64_t got;
+
+		if (!open_with(l, t))
+			return false;
+		got = trial_bytes(t, rank, 0);
+		if (got == bytes || (i >= FIT_STEPS / 2 && is_near(got, bytes)))
+			return true;
+		if (!change(l, got, bytes))
+			return false;
+	}
+	return false;
+}
+
+/* Names by their place are as long as this, and those of put_name no shorter. */
+static uint64_t own_name_bytes(const struct tensor_list *l, const char *before)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < l->count; i++)
+		bytes += (uint64_t)snprintf(NULL, 0, "%s%" PRIu32, before, i);
+	return bytes;
+}
+
+/* The pickle has the names of all tensors, so that its own call tells how long these are; what else
+ * it has of the program's counts as names, too. */
+static void find_names(struct tensor_list *l, struct trial *t, uint64_t rank, uint64_t first_write)
+{
+	uint64_t own = own_name_bytes(l, "tensor."), got;
+
+	if (!open_with(l, t))
+		return;
+	got = trial_first_write(t, rank);
+	if (got == first_write || own + first_write < got)
+		return;
+	l->name_bytes = own + first_write - got;
+	if (l->name_bytes < own_name_bytes(l, "t") + l->count ||
+	    l->name_bytes / l->count + 1 >= STATE_NAME_BYTES || !open_with(l, t) ||
+	    trial_first_write(t, rank) != first_write)
+		l->name_bytes = 0;
+}
+
+/*
+ * List the tensors of a file, for a trial that has its layout. In an archive a tensor has a call of
+ * its own, or a few bytes if it went through a buffer; in any other file each call is a tensor.
+ * True: with the list the trial has the file's bytes, or nearly.
+ */
+static bool tensors_find(struct tensor_list *l, struct trial *t, uint64_t rank,
+			 const struct saved_file *f, bool is_archive)
+{
+	bool is_path = is_archive && t->job->checkpoint_layout == LAYOUT_TORCH;
+	char own[JOB_ARCHIVE_BYTES];
+	const char *name = t->job->checkpoint_archive;
+
+	*l = (struct tensor_list){ 0 };
+	snprintf(own, sizeof(own), "rank_%" PRIu64, rank);
+	if (!is_archive)
+		take_calls(l, f);
+	else if (is_path)
+		take_path_calls(l, f, has_text(name) ? name : own);
+	else
+		take_file_calls(l, f);
+	if (l->count == 0)
+		return false;
+	number(l);
+	t->job->checkpoint_size_bytes = 0;
+	if (is_path)
+		find_names(l, t, rank, f->calls.at[0].bytes);
+	return fit(l, t, rank, f->bytes);
+}
+
+struct forming {
+	struct checkpoint_form *f;
+	const struct saves *s;
+	const struct distil *d;
+	enum form_access access;
+	struct trial trial;
+	uint64_t rank;  /* whose file `like` is */
+	uint64_t bytes; /* of it, or of all of a rank that has several */
+	bool is_one;    /* the rank has this file alone */
+	char *path;     /* of `like`; owned */
+};
+
+/* ---- who saves ---- */
+
+static uint32_t make_unique(uint32_t *list, uint32_t n)
+{
+	uint32_t kept = 0;
+
+	qsort(list, n, sizeof(*list), u32_compare);
+	for (uint32_t i = 0; i < n; i++)
+		if (kept == 0 || list[kept - 1] != list[i])
+			list[kept++] = list[i];
+	return kept;
+}
+
+/* By names; else those who write are ranks. */
+static void find_ranks(struct forming *g)
+{
+	struct checkpoint_form *f = g->f;
+	uint32_t *tasks = mem_array((size_t)g->s->files.count + 1, sizeof(*tasks));
+	uint32_t task_count;
+
+	f->ranks = mem_array((size_t)g->s->files.count + 1, sizeof(*f->ranks));
+	f->has_rank_names = true;
+	for (uint32_t i = 0; i < g->s->files.count; i++) {
+		const struct saved_file *file = &g->s->files.at[i];
+
+		if (file->save != 0)
+			continue;
+		tasks[f->files] = file->task;
+		f->ranks[f->files] = saves_rank_of(distil_path(g->d, file->file));
+		f->has_rank_names &= f->ranks[f->files] != UINT32_MAX;
+		f->files++;
+	}
+	task_count = make_unique(tasks, f->files);
+	f->rank_count = make_unique(f->ranks, f->files);
+	if (!f->has_rank_names) {
+		f->rank_count = task_count;
+		for (uint32_t i = 0; i < task_count; i++)
+			f->ranks[i] = i;
+	}
+	f->threads = (uint32_t)u64_max(1, task_count / u64_max(1, f->rank_count));
+	mem_free(tasks);
+}
+
+/* The most frequent kind of file, by its calls; of equal ones the first. */
+static void find_like(struct forming *g)
+{
+	const struct saves *s = g->s;
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < s->files.count; i++) {
+		const struct saved_file *a = &s->files.at[i];
+		uint32_t n = 0;
+
+		if (a->save != 0 || !a->calls.count)
+			continue;
+		for (uint32_t k = 0; k < s->files.count; k++)
+			n += s->files.at[k].save == 0 && s->files.at[k].bytes == a->bytes;
+		if (n > most || !g->f->like) {
+			g->f->like = a;
+			most = n;
+		}
+	}
+}
+
+static void find_bytes(struct forming *g)
+{
+	const struct saved_file *like = g->f->like;
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < g->s->files.count; i++)
+		if (g->s->files.at[i].save == 0)
+			all += g->s->files.at[i].bytes;
+	g->path = mem_strdup(distil_path(g->d, like->file));
+	g->is_one = g->f->files <= g->f->rank_count;
+	g->bytes = g->is_one ? like->bytes : all / g->f->rank_count;
+	g->rank = g->f->has_rank_names ? saves_rank_of(g->path) : 0;
+	for (uint32_t i = 0; i < g->s->files.count; i++)
+		g->f->unlike += g->is_one && g->s->files.at[i].save == 0 &&
+				g->s->files.at[i].bytes != like->bytes;
+}
+
+/* ---- layouts, by their calls ---- */
+
+static bool open_as(struct forming *g, enum job_layout layout)
+{
+	struct job *j = g->trial.job;
+
+	j->checkpoint_layout = (int)layout;
+	j->ranks = u64_max(g->rank + 1, g->f->rank_count);
+	j->access = ACCESS_FRAMEWORK;
+	j->checkpoint_size_bytes = g->bytes;
+	return trial_open(&g->trial);
+}
+
+static void found(struct forming *g, enum job_layout layout, enum distil_sure sure, const char *why)
+{
+	g->f->layout = layout;
+	g->f->size_bytes = g->trial.job->checkpoint_size_bytes;
+	g->f->sure = sure;
+	g->f->why = why;
+}
+
+static bool is_in_requests(const struct saved_file *f)
+{
+	return f->writes == 1 ||
+	       (f->first_bytes == f->most_bytes && f->most_bytes % BLOCK_BYTES == 0 &&
+		f->writes == divide_up(f->bytes, f->most_bytes));
+}
+
+static bool is_stream(struct forming *g)
+{
+	const struct saved_file *like = g->f->like;
+
+	if (!like->is_dropped && g->access == FORM_ANY)
+		return false;
+	if (!open_as(g, LAYOUT_STREAM) || !trial_writes(&g->trial, g->rank, like))
+		return false;
+	found(g, LAYOUT_STREAM, like->is_dropped ? DISTIL_SURE : DISTIL_LIKELY,
+	      "its calls, all of them, are those of this layout");
+	g->f->has_calls = true;
+	return true;
+}
+
+/* Every other write is of one size, and so is the layout's. */
+static bool alternates(struct forming *g)
+{
+	const struct saved_file *like = g->f->like;
+	struct shard_write w = { 0 };
+	struct shard shard;
+
+	if (like->calls.count < 4)
+		return false;
+	shard_init(&shard, &g->trial.set, g->rank, 0, 0);
+	if (!shard_write_next(&shard, &w))
+		return false;
+	for (uint32_t i = 0; i + 1 < like->calls.count; i += 2)
+		if (like->calls.at[i].bytes != w.bytes)
+			return false;
+	return like->calls.at[1].bytes > w.bytes;
+}
+
+static bool is_pattern(struct forming *g)
+{
+	struct checkpoint_form *f = g->f;
+
+	for (int p = PATTERN_UNET3D; p <= PATTERN_DLRM; p++) {
+		bool is_same;
+
+		g->trial.job->checkpoint_pattern = p;
+		if (!open_as(g, LAYOUT_PATTERN) || !trial_bytes(&g->trial, g->rank, 0))
+			continue;
+		is_same = trial_writes(&g->trial, g->rank, f->like);
+		if (f->like->calls.count < 3 || (!is_same && !alternates(g)))
+			continue;
+		f->pattern = (enum job_pattern)p;
+		f->has_calls = is_same;
+		found(g, LAYOUT_PATTERN, is_same ? DISTIL_SURE : DISTIL_LIKELY,
+		      is_same ? "its calls, all of them, are those of this layout"
+			      : "every other write is as long as in this pattern");
+		return true;
+	}
+	return false;
+}
+
+/* Is it an archive of torch.save with one tensor? */
+static bool is_one_tensor(struct forming *g, enum job_layout layout)
+{
+	if (g->f->like->writes < 2 || !open_as(g, layout) ||
+	    !trial_fit_size(&g->trial, g->rank, g->bytes, g->f->like))
+		return false;
+	found(g, layout, DISTIL_SURE,
+	      "its calls, all of them, are those of this layout with one tensor");
+	g->f->has_calls = true;
+	return true;
+}
+
+/* ---- of other calls ---- */
+
+/* torch.save calls the archive as its file, without the suffix. */
+static void name_archive(struct forming *g)
+{
+	const char *name = distil_basename(g->path);
+	const char *dot = strrchr(name, '.');
+	size_t length = dot ? (size_t)(dot - name) : strlen(name);
+	char own[JOB_ARCHIVE_BYTES];
+
+	snprintf(own, sizeof(own), "rank_%" PRIu64, g->rank);
+	snprintf(g->f->archive, sizeof(g->f->archive), "%.*s", (int)length, name);
+	if (length >= JOB_ARCHIVE_BYTES || strcmp(g->f->archive, own) == 0 ||
+	    !job_is_archive(g->f->archive))
+		g->f->archive[0] = '\0';
+	mem_replace(&g->trial.job->checkpoint_archive, g->f->archive);
+}
+
+static bool is_archive(struct forming *g)
+{
+	bool is_file;
+
+	if (!tensors_are_torch(g->f->like, &is_file) ||
+	    !open_as(g, is_file ? LAYOUT_DEEPSPEED : LAYOUT_TORCH))
+		return false;
+	if (!is_file)
+		name_archive(g);
+	if (!tensors_find(&g->f->tensors, &g->trial, g->rank, g->f->like, true)) {
+		tensor_list_fini(&g->f->tensors);
+		g->f->archive[0] = '\0';
+		mem_replace(&g->trial.job->checkpoint_archive, NULL);
+		return false;
+	}
+	found(g, is_file ? LAYOUT_DEEPSPEED : LAYOUT_TORCH, DISTIL_LIKELY,
+	      is_file ? "long writes begin at multiples of 64, short ones are between them, as "
+			"torch.save to an open file does"
+		      : "writes are one behind the other and differ, as tensors with their headers "
+			"by torch.save to a path");
+	g->f->size_bytes = 0;
+	return true;
+}
+
+/* A tensor for each write, so that they are as long. */
+static bool is_any(struct forming *g)
+{
+	if (!g->is_one || g->f->like->calls.count < 2 || !open_as(g, LAYOUT_TORCH) ||
+	    !tensors_find(&g->f->tensors, &g->trial, g->rank, g->f->like, false)) {
+		tensor_list_fini(&g->f->tensors);
+		return false;
+	}
+	found(g, LAYOUT_TORCH, DISTIL_GUESS,
+	      "no layout has these calls; this one can have tensors that are as long as the "
+	      "writes");
+	g->f->size_bytes = 0;
+	return true;
+}
+
+static void take_bytes_alone(struct forming *g)
+{
+	(void)open_as(g, LAYOUT_STREAM);
+	g->trial.job->checkpoint_size_bytes = g->bytes;
+	found(g, LAYOUT_STREAM, DISTIL_GUESS,
+	      "no layout has these files; this one has nothing in them but tensors, so that all "
+	      "bytes are right");
+}
+
+/* ---- requests of one size: what is in the file is known by its name ---- */
+
+static bool has_name(const struct forming *g, const char *start)
+{
+	return strncmp(distil_basename(g->path), start, strlen(start)) == 0;
+}
+
+static void take_stream(struct forming *g)
+{
+	(void)open_as(g, LAYOUT_STREAM);
+	found(g, LAYOUT_STREAM, DISTIL_LIKELY,
+	      "requests of one size show none; this one has nothing around its tensors");
+}
+
+/* Is the whole file as long as a pattern is? */
+static bool is_whole_pattern(struct forming *g)
+{
+	for (int p = PATTERN_UNET3D; p <= PATTERN_DLRM; p++) {
+		g->trial.job->checkpoint_pattern = p;
+		if (!open_as(g, LAYOUT_PATTERN))
+			continue;
+		g->trial.job->checkpoint_size_bytes = 0;
+		if (!trial_open(&g->trial) || trial_bytes(&g->trial, g->rank, 0) != g->bytes)
+			continue;
+		g->f->pattern = (enum job_pattern)p;
+		found(g, LAYOUT_PATTERN, DISTIL_LIKELY, "the file is as long as this pattern's");
+		return true;
+	}
+	return false;
+}
+
+static void take_plain(struct forming *g)
+{
+	uint64_t most = g->f->like->most_bytes;
+	enum job_layout zip = has_name(g, "rank_") ? LAYOUT_TORCH : LAYOUT_DEEPSPEED;
+
+	g->f->is_plain = true;
+	g->f->bs = g->f->like->writes > 1 || most > BS_DEFAULT ? round_up(most, BLOCK_BYTES)
+							       : BS_DEFAULT;
+	g->f->has_calls = true;
+	if (!has_name(g, "rank_") && is_whole_pattern(g))
+		return;
+	if ((has_name(g, "rank_") || has_name(g, "model_states-")) && open_as(g, zip) &&
+	    trial_fit_size(&g->trial, g->rank, g->bytes, NULL) &&
+	    trial_roundness(g->trial.job->checkpoint_size_bytes) > trial_roundness(g->bytes)) {
+		found(g, zip, DISTIL_LIKELY,
+		      "the name is this layout's, and the tensor in it has a round size");
+		return;
+	}
+	take_stream(g);
+}
+
+/* ---- in this order ---- */
+
+static void find_form(struct forming *g)
+{
+	const struct saved_file *like = g->f->like;
+	bool may_plain = g->access != FORM_FRAMEWORK;
+
+	checkpoint_model_find(&g->f->model, g->s, g->d, g->access != FORM_ANY);
+	if (g->f->model.name) {
+		g->f->is_plain = may_plain && is_in_requests(like);
+		if (g->f->is_plain)
+			take_plain(g);
+		found(g, LAYOUT_DEEPSPEED, DISTIL_SURE,
+		      "names and sizes of all files are this layout's");
+		g->f->size_bytes = 0;
+		g->f->has_calls = true;
+		return;
+	}
+	if (g->access == FORM_PLAIN) {
+		take_plain(g);
+		return;
+	}
+	if (g->is_one && (is_stream(g) || is_pattern(g) || is_one_tensor(g, LAYOUT_TORCH) ||
+			  is_one_tensor(g, LAYOUT_DEEPSPEED)))
+		return;
+	if (may_plain && is_in_requests(like))
+		take_plain(g);
+	else if (!(g->is_one && is_archive(g)) && !is_any(g))
+		take_bytes_alone(g);
+}
+
+void checkpoint_form_find(struct checkpoint_form *f, const struct saves *s, const struct distil *d,
+			  enum form_access access)
+{
+	struct forming g = { .f = f, .s = s, .d = d, .access = access };
+
+	*f = (struct checkpoint_form){ 0 };
+	find_ranks(&g);
+	find_like(&g);
+	find_bytes(&g);
+	trial_init(&g.trial);
+	find_form(&g);
+	f->has_zero_names = has_name(&g, "zero_pp_rank_");
+	trial_fini(&g.trial);
+	mem_free(g.path);
+}
+
+void checkpoint_form_fini(struct checkpoint_form *f)
+{
+	tensor_list_fini(&f->tensors);
+	mem_free(f->ranks);
+	*f = (struct checkpoint_form){ 0 };
+}

@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* checkpoint_found.c - checkpoints as options: how often, who, which files, by which calls. */
+#include "tracing/distil/saves/saves_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/util.h"
+
+/* All that is known of one party. */
+struct saying {
+	struct distil *d;
+	uint32_t party;
+	struct saves saves;
+	struct checkpoint_form form;
+	struct restores {
+		uint32_t count;
+		uint64_t *start_ns, *end_ns; /* SAVES_MOST, in order of time */
+		uint64_t bytes;
+	} restores;
+	bool is_training;
+	char tensor_file[SIDE_FILE_BYTES]; /* "" = none */
+};
+
+/* ---- text ---- */
+
+static void put_ranges(struct buf *b, const uint32_t *list, uint32_t n)
+{
+	for (uint32_t i = 0, k; i < n; i = k + 1) {
+		for (k = i; k + 1 < n && list[k + 1] == list[k] + 1;)
+			k++;
+		buf_addf(b, "%s%" PRIu32, i ? "," : "", list[i]);
+		if (k > i)
+			buf_addf(b, "-%" PRIu32, list[k]);
+	}
+}
+
+static uint64_t ranks_of_job(const struct saying *g)
+{
+	const struct checkpoint_form *f = &g->form;
+
+	return f->model.name ? f->model.ranks : (uint64_t)f->ranks[f->rank_count - 1] + 1;
+}
+
+/* ---- who saves ---- */
+
+static void say_training_ranks(const struct saying *g, struct jobsection *to)
+{
+	const struct checkpoint_form *f = &g->form;
+	uint64_t ranks = g->party < g->d->parties ? g->d->found[g->party].accelerators : 0;
+	struct buf b = { 0 };
+
+	/* In the other patterns only one rank saves anything. */
+	if (f->layout == LAYOUT_PATTERN && f->pattern != PATTERN_BERT && f->rank_count == 1 &&
+	    f->ranks[0] == 0)
+		return;
+	if (ranks <= f->rank_count)
+		return;
+	put_ranges(&b, f->ranks, f->rank_count);
+	jobsection_say(to, f->has_rank_names ? DISTIL_SURE : DISTIL_LIKELY, "checkpoint_ranks",
+		       f->rank_count == 1 && f->ranks[0] == 0 ? "zero" : buf_str(&b),
+		       "of %" PRIu64 " ranks %" PRIu32 " write%s files of a checkpoint", ranks,
+		       f->rank_count, f->rank_count == 1 ? "s" : "");
+	buf_fini(&b);
+}
+
+static void say_ranks(const struct saying *g, struct jobsection *to)
+{
+	const struct checkpoint_form *f = &g->form;
+	uint64_t ranks = ranks_of_job(g);
+	struct buf b = { 0 };
+
+	jobsection_say_u64(
+		to, f->has_rank_names ? DISTIL_SURE : DISTIL_LIKELY, "ranks", ranks, "%s",
+		f->has_rank_names ? "the names of the files number them"
+				  : "so many threads or processes write, each files of its own");
+	if (f->rank_count < ranks && !f->model.name) {
+		put_ranges(&b, f->ranks, f->rank_count);
+		jobsection_say(to, DISTIL_SURE, "checkpoint_ranks", buf_str(&b),
+			       "only these ranks' files are in the trace");
+	}
+	buf_fini(&b);
+}
+
+/* Ranks of a model save nothing, some of them: those who do were seen. */
+static void say_model_ranks(const struct saying *g, struct jobsection *to)
+{
+	const struct checkpoint_form *f = &g->form;
+	struct buf b = { 0 };
+
+	if (f->rank_count >= f->model.ranks)
+		return;
+	put_ranges(&b, f->ranks, f->rank_count);
+	jobsection_note(
+		to,
+		"files of %" PRIu32 " of %" PRIu64
+		" ranks are in the trace; of a model that is cut otherwise set checkpoint_ranks",
+		f->rank_count, f->model.ranks);
+	buf_fini(&b);
+}
+
+/* ---- what is saved ---- */
+
+static void say_model(const struct saying *g, struct jobsection *to)
+{
+	const struct checkpoint_model *m = &g->form.model;
+	char why[120];
+
+	snprintf(why, sizeof(why),
+		 "names and sizes of all %" PRIu32 " files are those of %s, cut like this",
+		 g->form.files, m->name);
+	jobsection_say_u64(to, DISTIL_SURE, "model_layers", m->layers, "%s", why);
+	jobsection_say_u64(to, DISTIL_SURE, "model_hidden", m->hidden, "of this model");
+	jobsection_say_u64(to, DISTIL_SURE, "model_ffn", m->ffn, "of this model");
+	jobsection_say_u64(to, DISTIL_SURE, "model_heads", m->heads, "of this model");
+	jobsection_say_u64(to, DISTIL_SURE, "model_kv_heads", m->kv_heads, "of this model");
+	jobsection_say_u64(to, DISTIL_SURE, "model_vocabulary", m->vocabulary, "of this model");
+	jobsection_say_u64(to, DISTIL_SURE, "tensor_parallel", m->tensor_parallel,
+			   "the names number the parts");
+	jobsection_say_u64(to, DISTIL_SURE, "pipeline_parallel", m->pipeline_parallel,
+			   "which layers are in whose files");
+	jobsection_say_u64(to, m->zero_stage == 2 ? DISTIL_LIKELY : DISTIL_SURE, "zero_stage",
+			   m->zero_stage, "who saves parts of the model, and who of the optimizer");
+	if (strcmp(m->scale, "100") != 0) {
+		struct buf b = { 0 };
+
+		buf_addf(&b, "%s%%", m->scale);
+		jobsection_say(to, DISTIL_SURE, "scale", buf_str(&b),
+			       "of every tensor such a part, to the byte");
+		buf_fini(&b);
+	}
+}
+
+static void say_size(const struct saying *g, struct jobsection *to)
+{
+	const struct checkpoint_form *f = &g->form;
+	char text[UNITS_TEXT_BYTES], human[UNITS_TEXT_BYTES];
+	enum distil_sure sure = f->unlike ? DISTIL_GUESS : DISTIL_SURE;
+
+	units_put_size(text, f->size_bytes);
+	units_human_bytes(human, (double)f->like->bytes);
+	jobsection_say(to, sure, "checkpoint_size", text,
+		       "with it a file of a rank has %" PRIu64 " bytes (%s), as in the trace",
+		       f->like->bytes, human);
+}
+
+static void say_tensors(const struct saying *g, struct jobsection *to)
+{
+	const struct checkpoint_form *f = &g->form;
+
+	jobsection_say(to, f->sure == DISTIL_GUESS ? DISTIL_GUESS : DISTIL_LIKELY, "tensor_sizes",
+		       g->tensor_file,
+		       "%" PRIu32 " tensors, by the %" PRIu32
+		       " writes of a file; with them it has its %" PRIu64 " bytes",
+		       f->tensors.count, f->like->writes, f->like->bytes);
+}
+
+static void say_archive(const struct saying *g, struct jobsection *to)
+{
+	if (g->form.archive[0])
+		jobsection_say(to, DISTIL_LIKELY, "checkpoint_archive", g->form.archive,
+			       "a file is called so, and torch.save writes its name in front of "
+			       "each tensor");
+}
+
+static void say_pattern(const struct saying *g, struct jobsection *to)
+{
+	static const char *const patterns[] = { "unet3d", "bert", "dlrm" };
+	const struct checkpoint_form *f = &g->form;
+
+	jobsection_say(to, f->sure, "checkpoint_pattern", patterns[f->pattern], "%s", f->why);
+	if (f->size_bytes)
+		say_size(g, to);
+}
+
+static void say_state(const struct saying *g, struct jobsection *to)
+{
+	static const char *const layouts[] = { "torch", "deepspeed", "stream", "pattern" };
+	const struct checkpoint_form *f = &g->form;
+
+	jobsection_say(to, f->sure, "checkpoint_layout", layouts[f->layout], "%s", f->why);
+	say_archive(g, to);
+	if (f->layout == LAYOUT_PATTERN)
+		say_pattern(g, to);
+	else if (f->model.name)
+		say_model(g, to);
+	else if (g->tensor_file[0])
+		say_tensors(g, to);
+	else
+		say_size(g, to);
+	if (f->unlike)
+		jobsection_note(
+			to,
+			"%" PRIu32 " of %" PRIu32
+			" files of a checkpoint have another size; there is one for all ranks",
+			f->unlike, f->files);
+	if (!f->model.name && f->files > f->rank_count)
+		jobsection_note(to,
+				"%" PRIu32 " rank%s write %" PRIu32
+				" files here; the job has one of each, of all their bytes",
+				f->rank_count, plural(f->rank_count), f->files);
+	if (!f->model.name && f->has_zero_names)
+		jobsection_note(
+			to,
+			"Files are named as DeepSpeed's ZeRO does, of a model that is none of the "
+			"published ones: with model_layers and the others of it, and zero_stage, "
+			"instead of checkpoint_size, checkpoint_layout=deepspeed has these files.");
+}
+
+/* Layout, state and ranks. */
+static void say_what(const struct saying *g, struct jobsection *to)
+{
+	jobsection_heading(to, "what is saved, by whom");
+	say_state(g, to);
+	if (g->is_training)
+		say_training_ranks(g, to);
+	else
+		say_ranks(g, to);
+	if (!g->is_training && g->form.model.name)
+		say_model_ranks(g, to);
+}
+
+/* ---- what there is ---- */
+
+static bool is_of(const struct saying *g, const struct distil_stage *t)
+{
+	return t->party == g->party && t->start_ns <= t->end_ns;
+}
+
+static void find_restores(struct saying *g)
+{
+	struct restores *r = &g->restores;
+
+	r->start_ns = mem_array(SAVES_MOST, sizeof(*r->start_ns));
+	r->end_ns = mem_array(SAVES_MOST, sizeof(*r->end_ns));
+	for (uint32_t i = 0; i < g->d->stage_count; i++) {
+		const struct distil_stage *t = &g->d->stages[i];
+
+		if (t->kind == STAGE_TRAIN && g->party != UINT32_MAX && t->party == g->party)
+			g->is_training = true;
+		if (t->kind != STAGE_RESTORE || !is_of(g, t) || r->count == SAVES_MOST)
+			continue;
+		r->start_ns[r->count] = t->start_ns;
+		r->end_ns[r->count++] = t->end_ns;
+	}
+}
+
+static int sum_restores(struct saying *g, struct mlgen_err *err)
+{
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	int rc;
+
+	if (!g->restores.count)
+		return 0;
+	while ((rc = visits_next(g->d->visits, &c, &x, err)) > 0) {
+		if (x->stage >= g->d->stage_count || g->d->stages[x->stage].kind != STAGE_RESTORE ||
+		    !is_of(g, &g->d->stages[x->stage]))
+			continue;
+		g->restores.bytes += x->read_bytes;
+	}
+	return rc;
+}
+
+/* ---- how it is written ---- */
+
+static void say_sync(const struct saying *g, struct jobsection *to)
+{
+	const struct saves *s = &g->saves;
+	uint32_t synced = 0, late = 0;
+
+	for (uint32_t i = 0; i < s->files.count; i++) {
+		const struct saved_file *f = &s->files.at[i];
+
+		synced += f->syncs && f->is_synced_last;
+		/* Another of its files was written before it was synced. */
+		for (uint32_t k = i + 1; f->syncs && k < s->files.count &&
+					 s->files.at[k].start_ns < f->end_ns && k < i + 64;
+		     k++)
+			if (s->files.at[k].save == f->save && s->files.at[k].task == f->task) {
+				late++;
+				break;
+			}
+	}
+	if (2 * synced < s->files.count) {
+		jobsection_say(to, synced ? DISTIL_LIKELY : DISTIL_SURE, "checkpoint_fsync", "none",
+			       "%" PRIu32 " of %zu files are flushed when they are written", synced,
+			       s->files.count);
+		return;
+	}
+	jobsection_say(to, synced == s->files.count ? DISTIL_SURE : DISTIL_LIKELY,
+		       "checkpoint_fsync", 2 * late > synced / 2 ? "end" : "file",
+		       "%" PRIu32 " of %zu files end with an fsync, %s", synced, s->files.count,
+		       2 * late > synced / 2 ? "which comes when all of a thread are written"
+					     : "before the next one begins");
+}
+
+static void say_commit(const struct saying *g, struct jobsection *to)
+{
+	const struct saves *s = &g->saves;
+	uint32_t renamed = 0, gone = 0;
+	uint64_t keep = 0;
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint32_t whole = 0;
+
+		renamed += s->at[i].is_renamed;
+		if (!s->at[i].gone_ns)
+			continue;
+		for (uint32_t k = i + 1; k < s->count; k++)
+			whole += s->at[k].end_ns <= s->at[i].gone_ns;
+		if (gone++ == 0 || whole < keep)
+			keep = whole;
+	}
+	if (renamed)
+		jobsection_say(
+			to, renamed == s->count ? DISTIL_SURE : DISTIL_LIKELY, "rename_commit", "1",
+			"%" PRIu32 " of %" PRIu32 " are written under another name, and renamed",
+			renamed, s->count);
+	if (gone && keep)
+		jobsection_say_u64(to, DISTIL_SURE, "checkpoint_keep", keep,
+				   "older ones are deleted when so many are whole");
+	else if (gone)
+		jobsection_note(to, "the one before is deleted before the next one is whole, or "
+				    "overwritten, which there is no option for");
+}
+
+static void say_threads(const struct saying *g, struct jobsection *to)
+{
+	const struct checkpoint_form *f = &g->form;
+
+	if (f->threads > 1 && !g->is_training)
+		jobsection_say_u64(to, DISTIL_LIKELY, "checkpoint_threads", f->threads,
+				   "so many threads write files of a rank");
+}
+
+static void say_direct(const struct saying *g, struct jobsection *to)
+{
+	const struct saved_file *like = g->form.like;
+
+	if (g->is_training) {
+		if (like->is_direct)
+			jobsection_note(to, "checkpoints are written with O_DIRECT; direct is of "
+					    "the samples, too");
+		return;
+	}
+	jobsection_say_u64(to, DISTIL_SURE, "direct", like->is_direct,
+			   like->is_direct ? "its files are opened with O_DIRECT"
+					   : "no file of it is opened with O_DIRECT");
+	if (like->depth > 1)
+		jobsection_note(to,
+				"up to %" PRIu32 " writes of a file are under way at a time; "
+				"iodepth= with an asynchronous ioengine",
+				like->depth);
+}
+
+static void say_access(const struct saying *g, struct jobsection *to)
+{
+	const struct checkpoint_form *f = &g->form;
+	char text[UNITS_TEXT_BYTES];
+
+	if (!f->is_plain) {
+		jobsection_say(to, f->has_calls ? DISTIL_SURE : DISTIL_LIKELY, "access",
+			       "framework",
+			       "writes of %" PRIu64 " to %" PRIu64 " bytes are the layout's own",
+			       f->like->least_bytes, f->like->most_bytes);
+		return;
+	}
+	jobsection_say(to, f->like->writes > 1 ? DISTIL_SURE : DISTIL_LIKELY, "access", "plain",
+		       "the %" PRIu32 " write%s of a file %s", f->like->writes,
+		       plural(f->like->writes),
+		       f->like->writes > 1 ? "are of one size, but the last" : "is all of it");
+	units_put_size(text, f->bs);
+	jobsection_say(to, f->like->writes > 1 ? DISTIL_SURE : DISTIL_GUESS, "bs", text, "%s",
+		       f->like->writes > 1 ? "their size"
+					   : "one that is at least as long as a file");
+}
+
+/* ---- when ---- */
+
+static uint64_t least_gap(const uint64_t *starts, const uint64_t *ends, uint32_t n)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t i = 1; i < n; i++)
+		least = u64_min(least, starts[i] > ends[i - 1] ? starts[i] - ends[i - 1] : 0);
+	return least;
+}
+
+/* Other work can make a pause longer, never shorter. */
+static void say_pause(struct jobsection *to, uint64_t gap_ns, bool has_gap)
+{
+	char text[UNITS_TEXT_BYTES];
+	double digits;
+
+	if (!has_gap || gap_ns == 0 || gap_ns == UINT64_MAX)
+		return;
+	digits = pow(10, floor(log10((double)gap_ns)) - 1);
+	units_put_time(text, (uint64_t)(floor((double)gap_ns / digits) * digits));
+	jobsection_say(to, DISTIL_LIKELY, "pause", text,
+		       "the least time from the end of one to the next");
+}
+
+static void say_saves(const struct saying *g, struct jobsection *to)
+{
+	const struct saves *s = &g->saves;
+	uint64_t *starts = mem_array((size_t)s->count + 1, sizeof(*starts));
+	uint64_t *ends = mem_array((size_t)s->count + 1, sizeof(*ends));
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		starts[i] = s->at[i].start_ns;
+		ends[i] = u64_max(s->at[i].end_ns, s->at[i].over_ns);
+	}
+	jobsection_say_u64(to, DISTIL_SURE, "checkpoints", s->count + s->left_out,
+			   "so many are written");
+	say_pause(to, least_gap(starts, ends, s->count), s->count > 1);
+	mem_free(ends);
+	mem_free(starts);
+}
+
+static void say_every(const struct saying *g, struct jobsection *to)
+{
+	struct checkpoint_cadence c;
+
+	checkpoint_every_find(&c, &g->saves, g->d, g->party);
+	jobsection_say(to, c.sure, "checkpoint_every", c.value, "%" PRIu32 " checkpoint%s: %s",
+		       g->saves.count, plural(g->saves.count), c.why);
+	jobsection_say(to, c.async_sure, "checkpoint_mode", c.is_async ? "async" : "sync", "%s",
+		       c.is_async ? "steps go on while one is written"
+				  : "no more is read while one is written than loaders read ahead");
+	if (c.is_async)
+		jobsection_note(to, "how long a snapshot takes no trace shows: snapshot_bandwidth");
+}
+
+/* ---- sections ---- */
+
+static void say_directory(const struct saying *g, struct jobsection *to)
+{
+	struct buf b = { 0 };
+
+	if (jobsection_value(to, "directory"))
+		return;
+	buf_addf(&b, "${MLGEN_DIR:-mlgen-data}/%s",
+		 has_text(g->d->side_name) ? g->d->side_name : "checkpoints");
+	jobsection_say(to, DISTIL_GUESS, "directory", buf_str(&b), "in the trace it is %s",
+		       g->form.like ? distil_path(g->d, g->form.like->file) : "not known");
+	buf_fini(&b);
+}
+
+static void say_training(const struct saying *g, struct jobsection *to)
+{
+	jobsection_heading(to, "checkpoints");
+	say_every(g, to);
+	say_what(g, to);
+	say_threads(g, to);
+	say_sync(g, to);
+	say_commit(g, to);
+	say_direct(g, to);
+	if (g->restores.count)
+		jobsection_note(to,
+				"%" PRIu32 " times files of a checkpoint are read, %" PRIu64
+				" bytes in all: a training does not restore, but a section with "
+				"phase=restore does",
+				g->restores.count, g->restores.bytes);
+}
+
+static void say_alone(const struct saying *g, struct jobsection *to)
+{
+	jobsection_say(to, DISTIL_SURE, "phase", "checkpoint",
+		       "files of checkpoints are written, and no samples are read");
+	say_directory(g, to);
+	say_what(g, to);
+	say_threads(g, to);
+	jobsection_heading(to, "how it is written, and when");
+	say_access(g, to);
+	say_direct(g, to);
+	say_sync(g, to);
+	say_commit(g, to);
+	say_saves(g, to);
+}
+
+static const char *const restore_options[] = {
+	"directory",
+	"ranks",
+	"checkpoint_ranks",
+	"checkpoint_layout",
+	"checkpoint_archive",
+	"checkpoint_pattern",
+	"checkpoint_size",
+	"tensor_sizes",
+	"model_layers",
+	"model_hidden",
+	"model_ffn",
+	"model_heads",
+	"model_kv_heads",
+	"model_vocabulary",
+	"tensor_parallel",
+	"pipeline_parallel",
+	"zero_stage",
+	"scale",
+	"checkpoint_threads",
+	"access",
+	"bs",
+	"direct",
+};
+
+/* Restore what was saved in the same trace. */
+static void say_restore(const struct saying *g, const struct jobsection *saved)
+{
+	const struct restores *r = &g->restores;
+	struct jobsection *to = jobtext_section(g->d->to, "restore");
+
+	jobsection_say(to, DISTIL_SURE, "stonewall", "", "it begins when what is saved is there");
+	jobsection_say(to, DISTIL_SURE, "phase", "restore",
+		       "files of checkpoints are read, %" PRIu64 " bytes in all", r->bytes);
+	for (size_t i = 0; i < ARRAY_LEN(restore_options); i++) {
+		const char *value = jobsection_value(saved, restore_options[i]);
+
+		if (value)
+			jobsection_say(to, DISTIL_SURE, restore_options[i], value,
+				       "as it was saved");
+	}
+	jobsection_say_u64(to, DISTIL_LIKELY, "checkpoints",
+			   u64_min(r->count, g->saves.count + g->saves.left_out),
+			   "so many times files are read");
+	say_pause(to, least_gap(r->start_ns, r->end_ns, r->count), r->count > 1);
+}
+
+static void note_lone_restores(const struct saying *g, struct jobsection *to)
+{
+	jobsection_note(to,
+			"%" PRIu32 " times files of a checkpoint are read, %" PRIu64
+			" bytes in all, that no checkpoint of the trace wrote: phase=restore reads "
+			"what phase=checkpoint has saved, so save some first",
+			g->restores.count, g->restores.bytes);
+}
+
+static void put_tensors(FILE *to, const void *arg)
+{
+	const struct tensor_list *l = arg;
+	struct buf b = { 0 };
+
+	fprintf(to, "# Tensors of a rank, by what wrote them in the trace%s.\n",
+		l->name_bytes ? "; names are as long as\n# theirs are together" : "");
+	tensors_put(&b, l);
+	fputs(buf_str(&b), to);
+	buf_fini(&b);
+}
+
+static enum form_access access_of(const struct saying *g, const struct jobsection *to)
+{
+	const char *access = jobsection_value(to, "access");
+
+	if (!g->is_training)
+		return FORM_ANY;
+	return access && strcmp(access, "plain") == 0 ? FORM_PLAIN : FORM_FRAMEWORK;
+}
+
+static int say_all(struct saying *g, struct jobsection *to, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	if (g->saves.count == 0 || g->saves.files.count == 0) {
+		if (g->restores.count)
+			note_lone_restores(g, to);
+		return 0;
+	}
+	checkpoint_form_find(&g->form, &g->saves, g->d, access_of(g, to));
+	if (g->form.tensors.count)
+		rc = side_file(g->tensor_file, g->d->side_folder, g->d->side_name, "tensors",
+			       put_tensors, &g->form.tensors, err);
+	if (rc < 0)
+		return rc;
+	if (g->is_training) {
+		say_training(g, to);
+		return 0;
+	}
+	say_alone(g, to);
+	if (g->restores.count)
+		say_restore(g, to);
+	return 0;
+}
+
+int distil_checkpoints(struct distil *d, uint32_t party, struct jobsection *to,
+		       struct mlgen_err *err)
+{
+	struct saying g = { .d = d, .party = party };
+	int rc;
+
+	find_restores(&g);
+	rc = saves_read(&g.saves, d, party, err);
+	if (rc == 0)
+		rc = sum_restores(&g, err);
+	if (rc == 0)
+		rc = say_all(&g, to, err);
+	checkpoint_form_fini(&g.form);
+	saves_fini(&g.saves);
+	mem_free(g.restores.start_ns);
+	mem_free(g.restores.end_ns);
+	return rc;
+}

@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* saves.c - which files were written in which checkpoint, and what was read before each. */
+#include "tracing/distil/saves/saves_internal.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "tracing/describe/opkind.h"
+
+enum {
+	FILES_MOST = 65536, /* of all checkpoints; later ones are left out */
+	CALLS_MOST = 65536, /* calls of a file that are kept ... */
+	KEPT_MOST = 64,     /* ... for this many files */
+	RENAMED_MOST = 1 << 16,
+	GONE_MOST = 1 << 20,
+	BACK_MOST = 64, /* checkpoints under way at a time */
+};
+
+/* ---- checkpoints, by stages and folders ---- */
+
+/* Files of one folder in one stage. */
+struct part {
+	uint32_t stage, directory;
+	uint64_t start_ns, end_ns;
+};
+
+struct parting {
+	struct saves *s;
+	const struct distil *d;
+	uint32_t party;
+	struct map keys;     /* stage << 32 | directory */
+	struct spill parts;  /* struct part */
+	struct map names;    /* of files in a stage, without their folders ... */
+	struct spill firsts; /* ... and in which it was seen first: uint32_t */
+	bool *is_several;    /* by stage: checkpoints, each in a folder */
+};
+
+static bool is_ours(const struct parting *g, uint32_t stage)
+{
+	const struct distil_stage *t = &g->d->stages[stage];
+
+	return t->kind == STAGE_SAVE && t->party == g->party && t->start_ns <= t->end_ns;
+}
+
+/* A name that is there again in another folder is of another checkpoint. */
+static void note_name(struct parting *g, const struct visit *x, uint32_t directory)
+{
+	const char *name = distil_basename(distil_path(g->d, x->file));
+	uint64_t hash =
+		fnv1a((x->stage + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15), name, strlen(name));
+	bool is_new;
+	uint32_t n = map_number(&g->names, hash, &is_new);
+
+	spill_need(&g->firsts, ((size_t)n + 1) * sizeof(uint32_t));
+	uint32_t *first = (uint32_t *)g->firsts.at + n;
+	if (is_new)
+		*first = directory;
+	g->is_several[x->stage] |= *first != directory;
+}
+
+static void note_part(struct parting *g, const struct visit *x)
+{
+	const struct file_account *f = filebook_at(&g->d->files, x->file);
+	uint32_t directory = f ? f->directory : 0;
+	bool is_new;
+	uint32_t n = map_number(&g->keys, (uint64_t)x->stage << 32 | directory, &is_new);
+
+	spill_need(&g->parts, ((size_t)n + 1) * sizeof(struct part));
+	struct part *p = (struct part *)g->parts.at + n;
+	if (is_new)
+		*p = (struct part){ x->stage, directory, x->start_ns, x->end_ns };
+	p->start_ns = u64_min(p->start_ns, x->start_ns);
+	p->end_ns = u64_max(p->end_ns, x->end_ns);
+	note_name(g, x, directory);
+}
+
+static int note_parts(struct parting *g, struct mlgen_err *err)
+{
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	int rc;
+
+	while ((rc = visits_next(g->d->visits, &c, &x, err)) > 0)
+		if (x->stage < g->d->stage_count && is_ours(g, x->stage) && x->flags & VISIT_WRITES)
+			note_part(g, x);
+	return rc;
+}
+
+static void add_save(struct saves *s, uint64_t start_ns, uint64_t end_ns, uint32_t directory)
+{
+	if (s->count == SAVES_MOST)
+		s->left_out++;
+	else
+		s->at[s->count++] = (struct save){ .start_ns = start_ns,
+						   .end_ns = end_ns,
+						   .directory = directory };
+}
+
+COMPARE_BY(by_start, struct save, start_ns)
+
+static void make_saves(struct parting *g)
+{
+	const struct part *parts = g->parts.at;
+	struct saves *s = g->s;
+
+	s->at = mem_array(SAVES_MOST, sizeof(*s->at));
+	for (uint32_t i = 0; i < g->d->stage_count; i++)
+		if (is_ours(g, i) && !g->is_several[i])
+			add_save(s, g->d->stages[i].start_ns, g->d->stages[i].end_ns, UINT32_MAX);
+	for (uint32_t i = 0; i < g->keys.count; i++)
+		if (g->is_several[parts[i].stage])
+			add_save(s, parts[i].start_ns, parts[i].end_ns, parts[i].directory);
+	qsort(s->at, s->count, sizeof(*s->at), by_start);
+}
+
+/* The times of checkpoints: of their stages, or of folders where a stage has several. */
+static int find_saves(struct saves *s, const struct distil *d, uint32_t party,
+		      struct mlgen_err *err)
+{
+	struct parting g = { .s = s, .d = d, .party = party };
+	int rc;
+
+	g.is_several = mem_array((size_t)d->stage_count + 1, sizeof(*g.is_several));
+	rc = note_parts(&g, err);
+	if (rc == 0)
+		make_saves(&g);
+	map_fini(&g.keys);
+	map_fini(&g.names);
+	spill_free(&g.parts);
+	spill_free(&g.firsts);
+	mem_free(g.is_several);
+	return rc;
+}
+
+/* The last checkpoint that began by then; count = none did. */
+static uint32_t begun_by(const struct saves *s, uint64_t ns)
+{
+	uint32_t later = (uint32_t)BISECT(i, 0, s->count, s->at[i].start_ns > ns);
+
+	return later ? later - 1 : s->count;
+}
+
+/* ---- what is read meanwhile ---- */
+
+/* What a visit reads is spread over its time: a file of many samples is read in more than one step.
+ * As differences; the sums come last. */
+static void share_visit(struct saves *s, const struct visit *x)
+{
+	double span = (double)(x->end_ns - x->start_ns), before = 0;
+	uint32_t i = begun_by(s, x->start_ns);
+
+	if (i < s->count && x->start_ns < s->at[i].end_ns)
+		s->at[i].samples_within++;
+	for (i = i == s->count ? 0 : i + 1; i < s->count && s->at[i].start_ns < x->end_ns; i++) {
+		double part = (double)(s->at[i].start_ns - x->start_ns) / span;
+
+		s->at[i].samples += part - before;
+		before = part;
+	}
+	if (i < s->count)
+		s->at[i].samples += 1 - before;
+}
+
+/* Count the samples that are read before and during each checkpoint. */
+static int share_samples(struct saves *s, const struct distil *d, uint32_t party,
+			 struct mlgen_err *err)
+{
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	int rc;
+
+	if (party >= d->parties)
+		return 0;
+	while ((rc = visits_next(d->visits, &c, &x, err)) > 0)
+		if (d->task[x->task].party == party && x->stage < d->stage_count &&
+		    d->stages[x->stage].kind == STAGE_TRAIN &&
+		    distil_class(d, x->file) == CLASS_SAMPLE)
+			share_visit(s, x);
+	for (uint32_t i = 1; i < s->count; i++)
+		s->at[i].samples += s->at[i - 1].samples;
+	return rc;
+}
+
+/* ---- files ---- */
+
+struct renamed {
+	uint32_t from, to;
+};
+
+struct saving {
+	struct saves *s;
+	struct distil *d;
+	uint32_t party;
+	struct map direct; /* files that were opened with O_DIRECT */
+	VEC(struct renamed) renamed;
+	uint32_t kept; /* files with calls */
+	uint32_t step_rank;
+	struct trace_names *gone; /* paths that were unlinked ... */
+	VEC(uint64_t) gone_ns;    /* ... when, by their number */
+};
+
+static struct saved_file *file_of(struct saves *s, uint32_t save, uint32_t file)
+{
+	uint32_t n;
+
+	if (!map_find(&s->keys, (uint64_t)save << 32 | file, &n))
+		return NULL;
+	return &s->files.at[n];
+}
+
+static struct saved_file *file_new(struct saves *s, uint32_t save, uint32_t file)
+{
+	struct saved_file *f;
+	bool is_new;
+
+	if (s->files.count == FILES_MOST)
+		return NULL;
+	map_number(&s->keys, (uint64_t)save << 32 | file, &is_new);
+	f = vec_add(&s->files);
+	*f = (struct saved_file){ .file = file, .save = save, .least_bytes = UINT64_MAX };
+	s->at[save].files++;
+	return f;
+}
+
+static bool is_in(const struct save *save, const struct file_account *f)
+{
+	return save->directory == UINT32_MAX || (f && save->directory == f->directory);
+}
+
+/* Who writes on goes on with the checkpoint that it began, if others have begun meanwhile. */
+static struct saved_file *file_at(struct saving *g, const struct trace_record *r, bool makes)
+{
+	const struct file_account *account = filebook_at(&g->d->files, r->file);
+	struct saves *s = g->s;
+	uint32_t first = begun_by(s, r->start_ns), in = s->count;
+
+	if (first == s->count)
+		return NULL;
+	for (uint32_t i = first + 1; i-- > 0 && first - i < BACK_MOST;) {
+		struct saved_file *f = NULL;
+
+		if (!is_in(&s->at[i], account))
+			continue;
+		if (in == s->count)
+			in = i;
+		if (i == first || r->start_ns <= s->at[i].end_ns)
+			f = file_of(s, i, r->file);
+		if (f)
+			return f;
+	}
+	return makes && in < s->count ? file_new(s, in, r->file) : NULL;
+}
+
+static void keep_call(struct saving *g, struct saved_file *f, uint64_t off, uint64_t bytes)
+{
+	if (f->calls.count == CALLS_MOST || (!f->calls.count && g->kept == KEPT_MOST))
+		return;
+	g->kept += !f->calls.count;
+	vec_push(&f->calls, (struct saved_call){ off, bytes });
+}
+
+static uint64_t mixed(uint64_t off, uint64_t bytes)
+{
+	uint64_t h = (off + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ bytes;
+
+	h = (h ^ h >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+	return h ^ h >> 32;
+}
+
+static void note_overlap(struct saved_file *f, const struct trace_record *r)
+{
+	/* The depth is a lower bound: writes in flight when the next begins. */
+	f->depth = r->start_ns < f->busy_until_ns ? f->depth + 1 : 1;
+	f->busy_until_ns = u64_max(f->busy_until_ns, opkind_end_ns(r));
+}
+
+static void note_write(struct saving *g, struct saved_file *f, const struct trace_record *r,
+		       uint32_t task)
+{
+	uint64_t bytes = opkind_bytes(r);
+	uint64_t off = r->off == TRACE_UNKNOWN ? f->bytes : r->off;
+	uint32_t n;
+
+	if (f->writes++ == 0) {
+		f->start_ns = r->start_ns;
+		f->task = task;
+		f->first_bytes = bytes;
+		f->is_direct = map_find(&g->direct, r->file, &n);
+	}
+	f->has_tasks |= f->task != task;
+	f->is_synced_last = false;
+	f->least_bytes = u64_min(f->least_bytes, bytes);
+	f->most_bytes = u64_max(f->most_bytes, bytes);
+	f->bytes = u64_max(f->bytes, off + bytes);
+	f->hash += mixed(off, bytes);
+	f->written_end_ns = u64_max(f->written_end_ns, opkind_end_ns(r));
+	f->end_ns = u64_max(f->end_ns, f->written_end_ns);
+	if (f->save == 0)
+		keep_call(g, f, off, bytes);
+}
+
+static void note_sync(struct saved_file *f, const struct trace_record *r)
+{
+	f->syncs++;
+	f->is_synced_last = true;
+	f->end_ns = u64_max(f->end_ns, opkind_end_ns(r));
+}
+
+/* ---- records ---- */
+
+static bool is_wanted(void *arg, const struct trace_record *r)
+{
+	(void)arg;
+	switch (r->op) {
+	case TRACE_WRITE:
+	case TRACE_FSYNC:
+	case TRACE_FDATASYNC:
+	case TRACE_RENAME:
+	case TRACE_UNLINK:
+	case TRACE_ADVISE:
+	case TRACE_STEP:
+		return !opkind_failed(r);
+	case TRACE_OPEN:
+		return r->result >= 0 && r->len_bytes != TRACE_UNKNOWN &&
+		       (r->len_bytes & O_ACCMODE) != O_RDONLY;
+	default:
+		return false;
+	}
+}
+
+/* Does the task belong to another training at the same time? */
+static bool is_others(const struct saving *g, uint32_t task)
+{
+	uint32_t party = task < g->d->task_count ? g->d->task[task].party : UINT32_MAX;
+
+	return g->party != UINT32_MAX && party != UINT32_MAX && party != g->party;
+}
+
+static void take_step(struct saving *g, const struct trace_record *r)
+{
+	uint32_t rank = r->result < 0 ? 0 : (uint32_t)r->result;
+	uint64_t end = opkind_end_ns(r);
+	struct saves *s = g->s;
+
+	if (r->flags & TRACE_BEGINS)
+		return;
+	if (!s->has_steps)
+		g->step_rank = rank;
+	s->has_steps = true;
+	if (rank != g->step_rank)
+		return;
+	uint32_t begun = begun_by(s, end - (end > 0));
+	uint32_t next = begun == s->count ? 0 : begun + 1;
+	/* These are differences; sum_steps() sums them up. */
+	if (next < s->count)
+		s->at[next].steps++;
+	if (begun < s->count && end < s->at[begun].end_ns)
+		s->at[begun].steps_within++;
+}
+
+/* Renames and deletions after a save are part of it. */
+static void go_on(struct saving *g, const struct trace_record *r)
+{
+	uint32_t save = begun_by(g->s, r->start_ns);
+
+	if (save < g->s->count)
+		g->s->at[save].over_ns = u64_max(g->s->at[save].over_ns, opkind_end_ns(r));
+}
+
+static void take_rename(struct saving *g, const struct trace_record *r)
+{
+	go_on(g, r);
+	if (g->renamed.count == RENAMED_MOST || r->off == TRACE_UNKNOWN)
+		return;
+	vec_push(&g->renamed, (struct renamed){ r->file, (uint32_t)r->off });
+}
+
+static void take_unlink(struct saving *g, const struct trace_record *r)
+{
+	const char *path = distil_path(g->d, r->file);
+	uint32_t id = trace_names_count(g->gone);
+	bool is_new;
+
+	go_on(g, r);
+	if (id >= GONE_MOST)
+		return;
+	trace_names_id(g->gone, path, strlen(path), &is_new);
+	if (is_new)
+		vec_push(&g->gone_ns, r->start_ns);
+}
+
+static void take_open(struct saving *g, const struct trace_record *r)
+{
+	bool is_new;
+
+	if (r->len_bytes & O_DIRECT)
+		map_number(&g->direct, r->file, &is_new);
+}
+
+static void take_call(struct saving *g, const struct trace_record *r)
+{
+	bool makes = r->op == TRACE_WRITE && opkind_bytes(r);
+	struct saved_file *f;
+	uint32_t task = UINT32_MAX;
+
+	if (!r->file || r->file >= g->d->file_count ||
+	    distil_class(g->d, r->file) != CLASS_CHECKPOINT)
+		return;
+	(void)map_find(&g->d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &task);
+	if (is_others(g, task))
+		return;
+	f = file_at(g, r, makes);
+	if (!f)
+		return;
+	if (r->op == TRACE_ADVISE) {
+		f->is_dropped = true;
+	} else if (r->op == TRACE_WRITE) {
+		note_write(g, f, r, task);
+		note_overlap(f, r);
+	} else {
+		note_sync(f, r);
+	}
+}
+
+static void take_record(void *arg, const struct trace_record *r)
+{
+	struct saving *g = arg;
+
+	switch (r->op) {
+	case TRACE_STEP:
+		take_step(g, r);
+		break;
+	case TRACE_RENAME:
+		take_rename(g, r);
+		break;
+	case TRACE_UNLINK:
+		take_unlink(g, r);
+		break;
+	case TRACE_OPEN:
+		take_open(g, r);
+		break;
+	default:
+		take_call(g, r);
+	}
+}
+
+/* ---- names ---- */
+
+/* Is `path` this, or below it? */
+static bool is_below(const char *path, const char *what)
+{
+	size_t n = strlen(what);
+
+	return n && strncmp(path, what, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+/* The file's name when all renames were done; to be freed. */
+static char *last_name(const struct saving *g, uint32_t file, bool *is_renamed)
+{
+	char *path = mem_strdup(distil_path(g->d, file));
+
+	for (uint32_t i = 0; i < g->renamed.count; i++) {
+		const struct renamed *n = &g->renamed.at[i];
+		const char *from = distil_path(g->d, n->from);
+		size_t bytes = strlen(from);
+
+		if (!is_below(path, from))
+			continue;
+		const char *to = distil_path(g->d, n->to);
+		size_t room = strlen(to) + strlen(path + bytes) + 1;
+		char *next = mem_array(room, 1);
+
+		memcpy(next, to, strlen(to));
+		memcpy(next + strlen(to), path + bytes, strlen(path + bytes) + 1);
+		mem_free(path);
+		path = next;
+		*is_renamed = true;
+	}
+	return path;
+}
+
+static void find_gone(struct saving *g)
+{
+	struct saves *s = g->s;
+	uint32_t id;
+
+	for (uint32_t i = 0; i < s->files.count; i++) {
+		struct saved_file *f = &s->files.at[i];
+		struct save *save = &s->at[f->save];
+		char *path = last_name(g, f->file, &save->is_renamed);
+
+		id = trace_names_find(g->gone, path, strlen(path));
+		if (id && g->gone_ns.at[id - 1] >= f->end_ns &&
+		    (!save->gone_ns || g->gone_ns.at[id - 1] < save->gone_ns))
+			save->gone_ns = g->gone_ns.at[id - 1];
+		save->bytes += f->bytes;
+		mem_free(path);
+	}
+}
+
+static void sum_steps(struct saves *s)
+{
+	for (uint32_t i = 1; i < s->count; i++)
+		s->at[i].steps += s->at[i - 1].steps;
+}
+
+/* Stages in which nothing of a checkpoint was written are none. */
+static void drop_empty(struct saves *s)
+{
+	uint32_t *number = mem_array(s->count + 1, sizeof(*number));
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		number[i] = n;
+		if (s->at[i].files)
+			s->at[n++] = s->at[i];
+	}
+	for (uint32_t i = 0; i < s->files.count; i++)
+		s->files.at[i].save = number[s->files.at[i].save];
+	s->count = n;
+	mem_free(number);
+}
+
+/* ---- public ---- */
+
+uint32_t saves_rank_of(const char *path)
+{
+	const char *name = distil_basename(path), *at;
+
+	at = strstr(name, "rank");
+	if (!at)
+		at = strstr(name, "model_states-");
+	/* torch.distributed.checkpoint has __0_0.distcp. */
+	if (!at && strncmp(name, "__", 2) == 0)
+		at = name;
+	if (!at)
+		return UINT32_MAX;
+	at += strcspn(at, "0123456789");
+	return isdigit((unsigned char)*at) ? (uint32_t)strtoul(at, NULL, 10) : UINT32_MAX;
+}
+
+int saves_read(struct saves *s, struct distil *d, uint32_t party, struct mlgen_err *err)
+{
+	struct saving g = { .s = s, .d = d, .party = party };
+	int rc;
+
+	*s = (struct saves){ 0 };
+	rc = find_saves(s, d, party, err);
+	if (rc < 0 || s->count == 0)
+		return rc;
+	g.gone = trace_names_new();
+	rc = distil_read_again(d, is_wanted, take_record, &g, err);
+	if (rc == 0)
+		rc = share_samples(s, d, party, err);
+	if (rc == 0) {
+		sum_steps(s);
+		find_gone(&g);
+		drop_empty(s);
+	}
+	trace_names_free(g.gone);
+	vec_fini(&g.gone_ns);
+	vec_fini(&g.renamed);
+	map_fini(&g.direct);
+	return rc;
+}
+
+void saves_fini(struct saves *s)
+{
+	for (uint32_t i = 0; i < s->files.count; i++)
+		vec_fini(&s->files.at[i].calls);
+	vec_fini(&s->files);
+	mem_free(s->at);
+	map_fini(&s->keys);
+	*s = (struct saves){ 0 };
+}

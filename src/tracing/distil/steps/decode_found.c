@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* decode_found.c - how long a reader works on a sample, and the memory into which it reads. */
+#include "tracing/distil/steps/steps_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "base/vec.h"
+#include "tracing/describe/touchrun.h"
+
+/* A pause between two samples that is no decoding: mlgen has one, too. */
+#define DECODE_LEAST_NS 100e3
+#define DECODE_PERCENT 2.0
+/* If this percentage of visits has the same number of reads, a read's number identifies it. */
+#define ALIKE_PERCENT 80
+/* What is less than this, of all, goes to a later read: a thread that sleeps for less is woken late
+ * by as much. */
+#define SHARE_LEAST_NS 40e3
+/* A model that is farther off than this is none: times go into a file. */
+#define RECORDED_PERCENT 10
+/* With fewer first samples, one that was held up would decide. */
+#define FIRSTS_LEAST 2
+/* Who makes more reads of a sample makes them by its bytes. */
+#define READS_MOST 256
+
+/* Times between the calls of visits of which all calls are known. */
+struct between {
+	double *sample_ns; /* of each, all of it, sorted */
+	uint32_t count;
+	uint64_t reads;  /* of most visits; 0 = they differ, or are many */
+	double *read_ns; /* behind each of these reads, in the middle */
+};
+
+static double middle_of(double *at, uint32_t n)
+{
+	qsort(at, n, sizeof(*at), f64_compare);
+	return n ? at[n / 2] : 0;
+}
+
+/* Pages that are touched are reads of what the kernel brings with them. */
+static bool is_read(struct touchrun *run, const struct specimen *x, const struct specimen_call *c)
+{
+	uint64_t from, bytes;
+
+	if (c->op == TRACE_MMAP || c->op == TRACE_MUNMAP)
+		*run = (struct touchrun){ 0 };
+	if (c->op == TRACE_FAULT)
+		return c->off != TRACE_UNKNOWN &&
+		       touchrun_next(run, c->off, x->file_bytes, &from, &bytes);
+	return c->op == TRACE_READ && c->result >= 0;
+}
+
+static uint64_t reads_of(const struct specimen *x)
+{
+	struct touchrun run = { 0 };
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < x->count; k++)
+		n += is_read(&run, x, &x->calls[k]);
+	return n;
+}
+
+/* ---- read by read ---- */
+
+/* A visit to a file of samples, with all its calls. */
+static bool is_whole(const struct pipeline *f, const struct specimen *x)
+{
+	return f->d->task[x->visit.task].party == f->party && x->count == x->visit.calls &&
+	       distil_class(f->d, x->visit.file) == CLASS_SAMPLE;
+}
+
+/* A visit that is not the first of a new worker, which may take longer. */
+static bool is_usual(const struct pipeline *f, const struct specimen *x)
+{
+	return is_whole(f, x) && (!f->first_ns || f->first_ns[x->visit.task] != x->visit.start_ns);
+}
+
+/* The number of reads that most have; 0: no number is that of most. */
+static uint64_t usual_reads(const struct pipeline *f, uint32_t whole)
+{
+	const struct specimens *s = &f->d->specimens;
+	double *reads = mem_array(whole + 1, sizeof(*reads)), middle;
+	uint32_t n = 0, alike = 0;
+
+	for (uint32_t i = 0; i < s->count; i++)
+		if (is_usual(f, &s->at[i]))
+			reads[n++] = (double)reads_of(&s->at[i]);
+	middle = middle_of(reads, n);
+	for (uint32_t i = 0; i < n; i++)
+		alike += reads[i] == middle;
+	mem_free(reads);
+	if (middle > READS_MOST || alike * 100.0 < ALIKE_PERCENT * (double)n)
+		return 0;
+	return (uint64_t)middle;
+}
+
+/* Since the visit's call before: calls on other files count, as those that import a module do. */
+static double pause_before(const struct specimen *x, uint32_t k)
+{
+	const struct specimen_call *c = &x->calls[k];
+	uint64_t end_ns = k ? c[-1].start_ns + c[-1].duration_ns : c->start_ns;
+
+	return c->start_ns > end_ns ? (double)(c->start_ns - end_ns) : 0;
+}
+
+/* The thread's own. */
+static double think_before(const struct specimen *x, uint32_t k)
+{
+	return (double)x->calls[k].think_ns;
+}
+
+/* Behind read `read`, from 1, up to the next one; what is before the first is thought to be behind
+ * it. */
+static double behind_read(const struct specimen *x, uint64_t read,
+			  double (*before)(const struct specimen *, uint32_t))
+{
+	struct touchrun run = { 0 };
+	uint64_t n = 0;
+	double ns = 0;
+
+	for (uint32_t k = 0; k < x->count; k++) {
+		if (n == read || (n == 0 && read == 1))
+			ns += before(x, k);
+		n += is_read(&run, x, &x->calls[k]);
+	}
+	return ns;
+}
+
+static void find_reads(struct between *b, const struct pipeline *f)
+{
+	const struct specimens *s = &f->d->specimens;
+	double *at = mem_array(b->count + 1, sizeof(*at));
+
+	b->reads = usual_reads(f, b->count);
+	b->read_ns = mem_array(b->reads + 1, sizeof(*b->read_ns));
+	for (uint64_t r = 1; r <= b->reads; r++) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < s->count; i++)
+			if (is_usual(f, &s->at[i]) && reads_of(&s->at[i]) == b->reads)
+				at[n++] = behind_read(&s->at[i], r, think_before);
+		b->read_ns[r - 1] = middle_of(at, n);
+	}
+	mem_free(at);
+}
+
+/* All of a visit; the time behind its last call is none of it. */
+static void find_between(struct between *b, const struct pipeline *f)
+{
+	const struct specimens *s = &f->d->specimens;
+
+	b->sample_ns = mem_array(s->count + 1, sizeof(*b->sample_ns));
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct specimen *x = &s->at[i];
+		double ns = 0;
+
+		if (!is_usual(f, x))
+			continue;
+		for (uint32_t k = 0; k < x->count; k++)
+			ns += (double)x->calls[k].think_ns;
+		b->sample_ns[b->count++] = ns;
+	}
+	qsort(b->sample_ns, b->count, sizeof(*b->sample_ns), f64_compare);
+	find_reads(b, f);
+}
+
+static void between_fini(struct between *b)
+{
+	mem_free(b->sample_ns);
+	mem_free(b->read_ns);
+}
+
+static double between_middle(const struct between *b)
+{
+	return b->count ? b->sample_ns[b->count / 2] : 0;
+}
+
+/* ---- said ---- */
+
+/* "10/18:12/44", of all: what is little is put to a later one. Sums are rounded, and not parts, so
+ * that these are no more than 100 together. */
+static void split_text(struct buf *to, const double *read_ns, uint64_t reads, double all_ns)
+{
+	double due = 0, sum = 0, said = 0;
+	unsigned n = 0;
+
+	for (uint64_t r = 1; r <= reads; r++) {
+		double percent;
+
+		due += read_ns[r - 1];
+		sum += read_ns[r - 1];
+		percent = round(100 * sum / all_ns) - said;
+		if (due < SHARE_LEAST_NS || percent < 1 || n == JOB_READ_SHARES_MAX)
+			continue;
+		buf_addf(to, "%s%" PRIu64 "/%.0f", n++ ? ":" : "", r, percent);
+		said += percent;
+		due = 0;
+	}
+}
+
+static void say_split(struct pipeline *f, const struct between *b, double behind)
+{
+	struct buf text = { 0 };
+	double all = behind;
+
+	for (uint64_t r = 0; r < b->reads; r++)
+		all += b->read_ns[r];
+	if (all > 0)
+		split_text(&text, b->read_ns, b->reads, all);
+	if (*buf_str(&text))
+		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_split", buf_str(&text),
+			       "pauses behind the reads of a sample, of which most have %" PRIu64
+			       ", in the middle of all",
+			       b->reads);
+	buf_fini(&text);
+}
+
+static bool is_first(const struct pipeline *f, const struct specimen *x)
+{
+	return is_whole(f, x) && !is_usual(f, x);
+}
+
+/* What first samples have more behind each read, in the middle; of how many. */
+static uint32_t find_firsts(const struct pipeline *f, const struct between *b, double *more_ns)
+{
+	const struct specimens *s = &f->d->specimens;
+	double *at = mem_array(s->count + 1, sizeof(*at));
+	uint32_t n = 0;
+
+	for (uint64_t r = 1; r <= b->reads; r++) {
+		n = 0;
+		for (uint32_t i = 0; i < s->count; i++)
+			if (is_first(f, &s->at[i]) && reads_of(&s->at[i]) == b->reads)
+				at[n++] = behind_read(&s->at[i], r, pause_before);
+		more_ns[r - 1] = fmax(middle_of(at, n) - b->read_ns[r - 1], 0);
+	}
+	mem_free(at);
+	return n;
+}
+
+static void say_first_split(struct pipeline *f, const struct between *b)
+{
+	double *more_ns = mem_array(b->reads + 1, sizeof(*more_ns));
+	uint32_t n = f->first_ns ? find_firsts(f, b, more_ns) : 0;
+	struct buf text = { 0 };
+	double sum = 0;
+
+	for (uint64_t r = 0; n && r < b->reads; r++)
+		sum += more_ns[r];
+	if (n >= FIRSTS_LEAST && sum > 0)
+		split_text(&text, more_ns, b->reads, fmax(sum, f->first_more_ns));
+	if (*buf_str(&text))
+		jobsection_say(f->to, DISTIL_LIKELY, "first_sample_split", buf_str(&text),
+			       "pauses behind the reads of a new worker's first sample, in the "
+			       "middle of %" PRIu32 ", less those of others",
+			       n);
+	buf_fini(&text);
+	mem_free(more_ns);
+}
+
+/* As an option's value: the model, or where that is far off a file beside the job. */
+static int put_times(struct pipeline *f, struct buf *to, const struct timefit *fit,
+		     const double *ns, size_t count, struct mlgen_err *err)
+{
+	struct side_values v = { .count = count,
+				 .unit = DIST_NS,
+				 .comment = "what a loader does with a sample, beside its calls" };
+	uint64_t *values;
+	char name[SIDE_FILE_BYTES];
+	int rc;
+
+	if (dist_is_const(&fit->dist) || fit->off_percent < RECORDED_PERCENT) {
+		dist_format(to, &fit->dist, DIST_NS);
+		return 0;
+	}
+	v.values = values = mem_array(count, sizeof(*values));
+	for (size_t i = 0; i < count; i++)
+		values[i] = (uint64_t)ns[i];
+	rc = side_file_values(name, f->d->side_folder, f->d->side_name, "preprocess", &v, err);
+	if (rc == 0)
+		buf_addf(to, "file:%s", name);
+	mem_free(values);
+	return rc;
+}
+
+static int say_reads(struct pipeline *f, const struct between *b, double behind,
+		     struct mlgen_err *err)
+{
+	double visits = pipeline_visits(f);
+	double *ns = mem_array(b->count + 1, sizeof(*ns));
+	struct buf text = { 0 };
+	struct timefit fit;
+	int rc;
+
+	for (uint32_t i = 0; i < b->count; i++)
+		ns[i] = visits * (b->sample_ns[i] + behind);
+	timefit(&fit, ns, b->count);
+	rc = put_times(f, &text, &fit, ns, b->count, err);
+	mem_free(ns);
+	if (rc == 0) {
+		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
+			       "what a loader does between the calls of a sample, and from one to "
+			       "the next of a batch; in the middle %.4g ms, and the nearest model "
+			       "is %.3g%% of the mean off",
+			       visits * (between_middle(b) + behind) / 1e6, fit.off_percent);
+		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_at", "reads",
+			       "there, and not behind them, is most of its CPU time");
+		if (visits == 1) {
+			say_split(f, b, behind);
+			say_first_split(f, b);
+		}
+	}
+	buf_fini(&text);
+	return rc;
+}
+
+static void say_whole(struct pipeline *f, double ns, bool burns, bool has_cpu)
+{
+	struct dist d = timefit_constant(ns);
+	struct buf text = { 0 };
+
+	dist_format(&text, &d, DIST_NS);
+	if (burns)
+		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
+			       "CPU that a loader takes for a sample, in and behind its reads");
+	else
+		jobsection_say(
+			f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
+			"in the middle a loader pauses so long between two samples of a batch%s",
+			has_cpu ? ", without CPU" : "");
+	buf_fini(&text);
+}
+
+/* ---- found ---- */
+
+/* Of a sample's visit, on average, first ones of new workers left out; cpu_ns 0 = it is not
+ * known. */
+struct visit_mean {
+	double call_ns, cpu_ns;
+};
+
+static struct visit_mean mean_of(const struct pipeline *f)
+{
+	uint64_t cpu_ns = 0, cpu_visits = 0, call_ns = 0, visits = 0;
+
+	for (uint32_t i = 0; i < f->reads.count; i++) {
+		cpu_ns += f->reads.rank[i].cpu_ns;
+		cpu_visits += f->reads.rank[i].cpu_visits;
+		call_ns += f->reads.rank[i].call_ns;
+		visits += f->reads.rank[i].visits;
+	}
+	return (struct visit_mean){
+		.call_ns = visits ? (double)call_ns / (double)visits : 0,
+		.cpu_ns = f->first_ns  ? f->usual_cpu_ns
+			  : cpu_visits ? (double)cpu_ns / (double)cpu_visits
+				       : 0,
+	};
+}
+
+/* Most of it between the calls of a sample, and not behind them. */
+static bool is_between(const struct pipeline *f, const struct between *b, double cpu_ns)
+{
+	double middle = between_middle(b);
+
+	return f->loader != LOADER_TFDATA && middle >= DECODE_LEAST_NS && middle >= cpu_ns / 2;
+}
+
+int pipeline_decoding(struct pipeline *f, struct mlgen_err *err)
+{
+	struct visit_mean mean = mean_of(f);
+	struct between b = { 0 };
+	/* tf.data decodes behind those that read. */
+	double pause = f->best && f->best->batch > 1 && f->loader != LOADER_TFDATA
+			       ? fmax(f->best->think_ns, 0)
+			       : 0;
+	bool burns = mean.cpu_ns >= DECODE_LEAST_NS && mean.cpu_ns >= pause / 2, reads;
+	double ns = burns ? mean.cpu_ns : pause;
+	int rc = 0;
+
+	find_between(&b, f);
+	reads = burns && is_between(f, &b, mean.cpu_ns);
+	if (reads)
+		ns = between_middle(&b) + pause;
+	ns *= pipeline_visits(f);
+	if (ns >= DECODE_LEAST_NS && ns >= DECODE_PERCENT / 100 * mean.call_ns) {
+		if (reads)
+			rc = say_reads(f, &b, pause, err);
+		else
+			say_whole(f, ns, burns, mean.cpu_ns > 0);
+		if (burns)
+			jobsection_say(f->to, DISTIL_GUESS, "preprocess", "sleep",
+				       "as if by CPUs of its own; burn takes this host's");
+	}
+	between_fini(&b);
+	return rc;
+}
+
+/* Of less no allocator asks the kernel; glibc does from 128 KiB on (M_MMAP_THRESHOLD,
+ * mallopt(3)). */
+#define LEAST_BYTES UINT64_C(65536)
+/* CPU of a read that only copies: from the page cache that is 0.05 to 0.3 ns a byte. Where making
+ * pages adds less than that, it does not count. */
+#define COPY_NS_A_BYTE 1.0
+/* Percentage of the bytes of large reads that must be slow. */
+#define SLOW_PERCENT 60
+#define READS_LEAST 20
+
+struct fresh_read {
+	uint64_t bytes;
+	bool is_slow;
+	double cpu_ns;
+};
+
+struct fresh_reads {
+	struct fresh_read *at;
+	size_t count, room;
+};
+
+COMPARE_BY(by_bytes, struct fresh_read, bytes)
+
+/* CPU time of the call: at least all but the time before it. */
+static double cpu_of(const struct specimen_call *c)
+{
+	return c->cpu_ns > c->think_ns ? (double)(c->cpu_ns - c->think_ns) : 0;
+}
+
+static void add_reads(struct fresh_reads *r, const struct specimen *x)
+{
+	for (uint32_t k = 1; k < x->count; k++) {
+		const struct specimen_call *c = &x->calls[k];
+		double ns = cpu_of(c);
+
+		if (c->op != TRACE_READ || c->cpu_ns == TRACE_UNKNOWN ||
+		    c->result < (int64_t)LEAST_BYTES)
+			continue;
+		vec_push(r, (struct fresh_read){
+				    .bytes = (uint64_t)c->result,
+				    .is_slow = ns > COPY_NS_A_BYTE * (double)c->result,
+				    .cpu_ns = ns,
+			    });
+	}
+}
+
+/* The first of those, sorted, that are slow together: where most bytes are on the right side of
+ * it. */
+static size_t first_slow(const struct fresh_reads *r)
+{
+	double wrong = 0, least;
+	size_t best = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		wrong += r->at[i].is_slow ? 0 : (double)r->at[i].bytes;
+	least = wrong;
+	for (size_t i = 0; i < r->count; i++) {
+		double bytes = (double)r->at[i].bytes;
+
+		wrong += r->at[i].is_slow ? bytes : -bytes;
+		if (wrong >= least || (i + 1 < r->count && r->at[i + 1].bytes == r->at[i].bytes))
+			continue;
+		least = wrong;
+		best = i + 1;
+	}
+	return best;
+}
+
+static void say_fresh(struct pipeline *f, const struct fresh_reads *r, size_t first)
+{
+	double bytes = 0, slow = 0, ns = 0;
+	uint64_t least;
+
+	for (size_t i = first; i < r->count; i++) {
+		bytes += (double)r->at[i].bytes;
+		slow += r->at[i].is_slow ? (double)r->at[i].bytes : 0;
+		ns += r->at[i].cpu_ns;
+	}
+	if (r->count - first < READS_LEAST || slow * 100 < SLOW_PERCENT * bytes)
+		return;
+	/* These reads are slow each time, so the threshold must not be the one that moves. */
+	least = r->at[first].bytes;
+	jobsection_say_u64(
+		f->to, DISTIL_LIKELY, "fresh_memory", least - (least == JOB_MALLOC_MAPS_BYTES),
+		"reads of so many bytes and more take %.1f ns of CPU a byte, and no copying "
+		"does: memory that is new each time has its pages made",
+		ns / bytes);
+}
+
+void pipeline_fresh(struct pipeline *f)
+{
+	const struct specimens *s = &f->d->specimens;
+	struct fresh_reads r = { 0 };
+
+	for (uint32_t i = 0; i < s->count; i++)
+		if (is_whole(f, &s->at[i]))
+			add_reads(&r, &s->at[i]);
+	if (r.count) {
+		qsort(r.at, r.count, sizeof(*r.at), by_bytes);
+		say_fresh(f, &r, first_slow(&r));
+	}
+	mem_free(r.at);
+}

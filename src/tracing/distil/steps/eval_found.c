@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* eval_found.c - evaluations between epochs: of which files, how often, in which steps. */
+#include "tracing/distil/steps/steps_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/util.h"
+
+#define STEPS_LEAST 4
+
+struct found_eval {
+	struct distil *d;
+	uint32_t party;
+	struct jobsection *to;
+	struct rankreads reads;
+	struct stepmarks marks;
+	struct map files;
+	uint32_t trained; /* files that the training reads */
+};
+
+static int count_files(struct found_eval *f, struct mlgen_err *err)
+{
+	struct map trained = { 0 };
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	int rc;
+
+	while ((rc = visits_next(f->d->visits, &c, &x, err)) > 0) {
+		bool is_new;
+
+		if (distil_reads_sample(f->d, x, f->party, STAGE_EVAL))
+			map_number(&f->files, x->file, &is_new);
+		else if (distil_reads_sample(f->d, x, f->party, STAGE_TRAIN))
+			map_number(&trained, x->file, &is_new);
+	}
+	f->trained = trained.count;
+	map_fini(&trained);
+	return rc;
+}
+
+static void say_files(struct found_eval *f)
+{
+
+	jobsection_say_u64(
+		f->to, DISTIL_LIKELY, "eval_files", f->files.count,
+		"so many files of a folder of their own are read between epochs, beside the "
+		"%u of the training",
+		f->trained);
+}
+
+/* ---- when ---- */
+
+/* Epochs that have ended when an evaluation begins. */
+static uint32_t epochs_before(const struct found_eval *f, uint64_t at_ns)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < f->d->stage_count; i++) {
+		const struct distil_stage *s = &f->d->stages[i];
+
+		/* Some of it may be read ahead. */
+		n += s->kind == STAGE_TRAIN && s->party == f->party && s->start_ns != UINT64_MAX &&
+		     s->start_ns < at_ns;
+	}
+	return n;
+}
+
+static void say_cadence(struct found_eval *f)
+{
+	uint32_t first = 0, last = 0, evals = 0, every;
+	bool is_regular = true;
+
+	for (uint32_t i = 0; i < f->d->stage_count; i++) {
+		const struct distil_stage *s = &f->d->stages[i];
+		uint32_t now;
+
+		if (s->kind != STAGE_EVAL || s->party != f->party || s->start_ns == UINT64_MAX)
+			continue;
+		now = epochs_before(f, s->start_ns);
+		if (!evals)
+			first = now;
+		else if (evals == 1)
+			is_regular = now > last;
+		evals++;
+		last = now;
+	}
+	if (!evals)
+		return;
+	every = evals > 1 ? (last - first) / (evals - 1) : 1;
+	is_regular &= evals < 2 || every * (evals - 1) == last - first;
+	jobsection_say_u64(f->to, evals > 1 && is_regular && every ? DISTIL_SURE : DISTIL_GUESS,
+			   "eval_every", every ? every : 1,
+			   "%u evaluation%s, the last one behind %u epoch%s", evals, plural(evals),
+			   last, plural(last));
+	jobsection_say_u64(f->to, first ? DISTIL_SURE : DISTIL_GUESS, "eval_after",
+			   first ? first : 1, "the first one is behind %u epoch%s", first,
+			   plural(first));
+	if (!first)
+		jobsection_note(f->to,
+				"It stands before the first epoch; mlgen evaluates behind one.");
+}
+
+/* ---- its steps ---- */
+
+static void say_time(struct found_eval *f, const double *sorted, size_t count,
+		     enum distil_sure sure, const char *why)
+{
+	struct buf text = { 0 };
+	struct timefit fit;
+
+	timefit(&fit, sorted, count);
+	dist_format(&text, &fit.dist, DIST_NS);
+	jobsection_say(f->to, sure, "eval_time", buf_str(&text),
+		       "%zu steps of evaluations %s; nine of ten are from %.4g to %.4g ms", count,
+		       why, pulse_quantile(sorted, count, 0.05) / 1e6,
+		       pulse_quantile(sorted, count, 0.95) / 1e6);
+	buf_fini(&text);
+}
+
+static void say_marked(struct found_eval *f)
+{
+
+	if (f->marks.samples)
+		jobsection_say_u64(f->to, DISTIL_SURE, "eval_batch_size", f->marks.samples,
+				   "%" PRIu64 " steps are marked, most as of so many samples",
+				   f->marks.steps);
+	if (f->marks.compute_ns.count)
+		say_time(f, f->marks.compute_ns.at, f->marks.compute_ns.count, DISTIL_SURE,
+			 "have it marked");
+}
+
+/* Batches that are read before the rank has computed with the first one: its own, and those that
+ * readers are ahead. */
+static uint32_t first_batches(const struct found_eval *f)
+{
+	const struct distil_found *found = &f->d->found[f->party];
+
+	return 1 + found->read_threads * found->prefetch;
+}
+
+/* Of an evaluation so short that its readers pause but once, that is behind the first batches; 0 =
+ * it is none. */
+static uint32_t batch_of_first(const struct found_eval *f, const struct pulse *p)
+{
+	const struct rank_reads *r = &f->reads.rank[0];
+	uint32_t each = 0, batches = first_batches(f);
+
+	while (each < r->count && r->at[each].epoch == r->at[0].epoch)
+		each++;
+	if (!p->spacing.every || 2 * p->spacing.every <= each || batches < 2 ||
+	    p->spacing.every % batches)
+		return 0;
+	return p->spacing.every / batches;
+}
+
+/* A batch behind the first ones is begun when the rank takes another; the first one it takes when
+ * that was read. */
+static size_t steps_of(const struct rank_reads *r, uint32_t batch, uint32_t batches, double *to)
+{
+	uint32_t position = 0;
+	uint64_t taken_ns = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		position = i && r->at[i].epoch == r->at[i - 1].epoch ? position + 1 : 0;
+		if (position == batch - 1)
+			taken_ns = r->at[i].end_ns;
+		if (position < batches * batch || position % batch)
+			continue;
+		to[n++] = (double)r->at[i].start_ns - (double)taken_ns;
+		taken_ns = r->at[i].start_ns;
+	}
+	return n;
+}
+
+static void say_first(struct found_eval *f, uint32_t batch)
+{
+	uint32_t batches = first_batches(f);
+	double *step_ns;
+	size_t n = 0, room = 0;
+
+	for (uint32_t i = 0; i < f->reads.count; i++)
+		room += f->reads.rank[i].count;
+	step_ns = mem_array(room + 1, sizeof(*step_ns));
+	for (uint32_t i = 0; i < f->reads.count; i++)
+		n += steps_of(&f->reads.rank[i], batch, batches, step_ns + n);
+	pulse_sort(step_ns, n);
+	jobsection_say_u64(
+		f->to, DISTIL_LIKELY, "eval_batch_size", batch,
+		"loaders pause once in an evaluation, behind the files of %u batches: one "
+		"that is computed with, and those ahead of it",
+		batches);
+	if (n)
+		say_time(f, step_ns, n, DISTIL_LIKELY, "that loaders waited for");
+	mem_free(step_ns);
+}
+
+static void say_seen(struct found_eval *f)
+{
+	const struct rank_reads *r = &f->reads.rank[0];
+	bool own = f->d->found[f->party].read_threads == 0;
+	struct pulse p;
+	uint32_t first;
+
+	pulse_find(&p, r->at, r->count, r->workers, own ? PULSE_IS_OWN : PULSE_HAS_WORKERS);
+	first = batch_of_first(f, &p);
+	if (first) {
+		say_first(f, first);
+		pulse_fini(&p);
+		return;
+	}
+	if (p.batch)
+		jobsection_say_u64(f->to, p.spacing.every ? DISTIL_LIKELY : DISTIL_GUESS,
+				   "eval_batch_size", p.batch,
+				   "loaders pause after so many files in evaluations");
+	else
+		jobsection_note(f->to, "Nothing shows where a batch of an evaluation ends, so that "
+				       "batch_size is its, too.");
+	if (p.steps >= STEPS_LEAST)
+		say_time(f, p.step_ns, p.steps, DISTIL_LIKELY, "did nothing else");
+	else
+		jobsection_note(f->to, "How long a step of an evaluation computes is not to be "
+				       "seen: its loaders never wait.");
+	pulse_fini(&p);
+}
+
+int distil_eval(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
+{
+	struct found_eval f = { .d = d, .party = party, .to = to };
+	int rc = rankreads_of(&f.reads, d, party, STAGE_EVAL, err);
+
+	if (rc == 0)
+		rc = stepmarks_read(&f.marks, d, party, true, err);
+	if (rc == 0)
+		rc = count_files(&f, err);
+	if (rc == 0 && f.reads.count) {
+		say_files(&f);
+		say_cadence(&f);
+		if (f.marks.steps)
+			say_marked(&f);
+		else
+			say_seen(&f);
+	}
+	map_fini(&f.files);
+	stepmarks_fini(&f.marks);
+	rankreads_fini(&f.reads);
+	return rc;
+}

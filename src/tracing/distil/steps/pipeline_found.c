@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline_found.c - ranks, loaders, batches and steps: by markers, or by pauses. */
+#include "tracing/distil/steps/steps_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/util.h"
+
+#define STEPS_LEAST 6 /* fewer steps say nothing of the others */
+/* If this percentage of all steps can be seen, storage was rarely the limit. */
+#define STEPS_PERCENT 25.0
+
+/* ---- loader ---- */
+
+/* Is a library of that name among what was loaded? */
+static bool loads(const struct distil *d, const char *library)
+{
+	for (uint32_t i = 1; i < d->file_count; i++)
+		if (distil_class(d, i) == CLASS_CODE && strstr(distil_path(d, i), library))
+			return true;
+	return false;
+}
+
+static bool has_records(const struct pipeline *f)
+{
+	return f->d->found[f->party].format == FORMAT_TFRECORD;
+}
+
+/* Which loader it is, before anything is said. */
+static void find_loader(struct pipeline *f)
+{
+	const struct pulse *p = f->best ? f->best : f->pulse;
+
+	f->loader = has_records(f) || loads(f->d, "/tensorflow/") ? LOADER_TFDATA
+		    : p->batch && p->kind == PULSE_SHARED         ? LOADER_PLAIN
+								  : LOADER_PYTORCH;
+	f->readers = p->workers;
+	f->interleaves = f->loader == LOADER_TFDATA && f->readers >= JOB_INTERLEAVE_THREADS &&
+			 f->readers % JOB_INTERLEAVE_THREADS == 0;
+}
+
+static void say_loader(struct pipeline *f)
+{
+	const struct pulse *p = f->best;
+
+	jobsection_heading(f->to, "loader");
+	if (f->loader == LOADER_TFDATA)
+		jobsection_say(f->to, has_records(f) ? DISTIL_LIKELY : DISTIL_GUESS, "loader",
+			       "tfdata", "%s",
+			       has_records(f) ? "files are TensorFlow's records"
+					      : "TensorFlow was loaded");
+	else if (f->loader == LOADER_PLAIN)
+		jobsection_say(f->to, DISTIL_LIKELY, "loader", "plain",
+			       "several workers have each batch: %.0f%% of them", 100 * p->regular);
+	else if (p && p->kind == PULSE_WORKER)
+		jobsection_say(
+			f->to, p->workers > 1 ? DISTIL_LIKELY : DISTIL_GUESS, "loader", "pytorch",
+			p->workers > 1
+				? "a batch is read by one worker, and the next one by another"
+				: "one worker has all batches, so that all loaders are alike");
+	else
+		jobsection_say(f->to, DISTIL_GUESS, "loader", "pytorch", "%s",
+			       p                        ? "a rank reads its batches by itself"
+			       : loads(f->d, "/torch/") ? "PyTorch was loaded"
+							: "nothing shows another one");
+	if (f->loader == LOADER_TFDATA && !jobsection_value(f->to, "shard"))
+		jobsection_say(f->to, DISTIL_GUESS, "shard", "file",
+			       "tf.data deals out files; one rank does not show it");
+}
+
+static void say_workers(struct pipeline *f)
+{
+	uint32_t workers = f->readers;
+	struct distil_found *found = &f->d->found[f->party];
+
+	found->read_threads = f->interleaves ? workers / JOB_INTERLEAVE_THREADS : workers;
+	if (f->loader == LOADER_TFDATA && !found->read_threads)
+		found->read_threads = 1;
+	if (f->interleaves)
+		jobsection_say_u64(f->to, DISTIL_LIKELY, "read_threads", found->read_threads,
+				   "%u threads of a rank read, and interleave() has %u for each",
+				   workers, JOB_INTERLEAVE_THREADS);
+	else if (!workers)
+		jobsection_say_u64(f->to, DISTIL_LIKELY, "read_threads", found->read_threads,
+				   "ranks read samples by themselves");
+	else
+		jobsection_say_u64(f->to, DISTIL_SURE, "read_threads", found->read_threads,
+				   "so many read side by side for a rank");
+	if (f->loader == LOADER_TFDATA && !f->interleaves)
+		jobsection_say(f->to, DISTIL_GUESS, "deterministic", "0",
+			       "with it there would be three threads for each");
+}
+
+/* In batches of the loader's own count. */
+static uint32_t prefetch_of(const struct pipeline *f, uint32_t window)
+{
+	uint32_t workers = f->d->found[f->party].read_threads;
+	uint32_t ahead = window;
+
+	if (f->loader == LOADER_PYTORCH && workers)
+		ahead = (window + workers - 1) / workers;
+	if (f->interleaves)
+		ahead = window > workers * JOB_INTERLEAVE_THREADS
+				? window - workers * JOB_INTERLEAVE_THREADS
+				: 1;
+	return ahead ? ahead : 1;
+}
+
+static void say_prefetch(struct pipeline *f)
+{
+	struct distil_found *found = &f->d->found[f->party];
+	uint32_t window = f->best ? f->best->window : 0;
+
+	if (!found->read_threads) {
+		jobsection_say(f->to, DISTIL_SURE, "prefetch", "0", "nobody reads ahead");
+		return;
+	}
+	found->prefetch = window ? prefetch_of(f, window) : 2;
+	if (!window)
+		jobsection_say_u64(f->to, DISTIL_GUESS, "prefetch", found->prefetch,
+				   "%s, so that how far they may go is not to be seen",
+				   f->best && f->best->idle > f->best->batches / 4
+					   ? "loaders wait at times that differ"
+					   : "loaders never wait");
+	else if (f->best->order_percent > 0)
+		jobsection_say_u64(
+			f->to, DISTIL_LIKELY, "prefetch", found->prefetch,
+			"were a rank's loaders fewer than %u batches ahead, it would have "
+			"taken some within half a step: so in %.0f%% of epochs",
+			window, f->best->order_percent);
+	else
+		jobsection_say_u64(
+			f->to, f->best->window_percent >= 50 ? DISTIL_LIKELY : DISTIL_GUESS,
+			"prefetch", found->prefetch,
+			"at the begin of an epoch a rank's loaders are %u batch%s ahead of "
+			"the one that is taken: %.0f%% of what they wait for says so",
+			window, window == 1 ? "" : "es", f->best->window_percent);
+}
+
+/* ---- the last batch of an epoch ---- */
+
+/* Epochs of a rank, and those that end with a part of a batch. The last one may have been ended in
+ * the middle. */
+static void count_ends(const struct pipeline *f, uint64_t *epochs, uint64_t *parts, uint64_t *reads)
+{
+	const struct rank_reads *r = &f->reads.rank[0];
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++, n++) {
+		if (!i || r->at[i].epoch == r->at[i - 1].epoch)
+			continue;
+		++*epochs;
+		*parts += n % f->batch != 0;
+		*reads = n;
+		n = 0;
+	}
+}
+
+static void say_last_batch(struct pipeline *f)
+{
+	uint64_t epochs = 0, parts = 0, reads = 0;
+
+	if (!f->best || f->has_rounds || f->batch < 2 || f->best->batch != f->batch)
+		return;
+	count_ends(f, &epochs, &parts, &reads);
+	if (epochs && parts == epochs)
+		jobsection_say(f->to, DISTIL_LIKELY, "drop_last", "0",
+			       "a rank reads %" PRIu64
+			       " samples in an epoch, which are no whole batches",
+			       reads);
+	else if (epochs && !parts && reads * f->reads.ranks < f->d->found[f->party].num_files)
+		jobsection_say(
+			f->to, DISTIL_LIKELY, "drop_last", "1",
+			"a rank reads whole batches, and some files are left out of each epoch");
+}
+
+/* Who reads for a rank, and how: loader= and what belongs to it. 0, or -errno with err as
+ * side_file. */
+static int say_readers(struct pipeline *f, struct mlgen_err *err)
+{
+	int rc;
+
+	say_loader(f);
+	say_workers(f);
+	say_prefetch(f);
+	rc = pipeline_start(f, err);
+	if (rc == 0)
+		rc = pipeline_decoding(f, err);
+	pipeline_fresh(f);
+	say_last_batch(f);
+	return rc;
+}
+
+/* ---- what the readers show ---- */
+
+/* A rank that says it is one is. */
+static enum pulse_own own_of(const struct pipeline *f, const struct rank_reads *r)
+{
+	const struct distil *d = f->d;
+
+	if (r->workers != 1)
+		return PULSE_HAS_WORKERS;
+	for (uint32_t i = 0; i < d->task_count; i++)
+		if (d->task[i].party == f->party && d->task[i].rank == r->rank &&
+		    d->task[i].sure == SURE_SAID && d->task[i].worker != UINT32_MAX)
+			return PULSE_HAS_WORKERS;
+	if (2 * r->by_rank <= r->visits)
+		return PULSE_HAS_WORKERS;
+	for (uint32_t i = 0; i < d->task_count; i++)
+		if (d->task[i].party == f->party && d->task[i].rank == r->rank &&
+		    d->task[i].sure == SURE_SAID)
+			return PULSE_IS_OWN;
+	return PULSE_MAY_BE_OWN;
+}
+
+static void find_pulses(struct pipeline *f)
+{
+	size_t room = 0;
+
+	f->pulse = mem_array(f->reads.count, sizeof(*f->pulse));
+	for (uint32_t i = 0; i < f->reads.count; i++) {
+		const struct rank_reads *r = &f->reads.rank[i];
+		struct pulse *p = &f->pulse[i];
+
+		pulse_find(p, r->at, r->count, r->workers, own_of(f, r));
+		if (p->batch && (!f->best || p->spacing.explained > f->best->spacing.explained))
+			f->best = p;
+	}
+	for (uint32_t i = 0; i < f->reads.count; i++)
+		room += f->pulse[i].steps;
+	f->step_ns = mem_array(room, sizeof(*f->step_ns));
+	for (uint32_t i = 0; f->best && i < f->reads.count; i++) {
+		const struct pulse *p = &f->pulse[i];
+
+		if (p->batch != f->best->batch || p->kind != f->best->kind)
+			continue;
+		f->in_epoch += p->in_epoch;
+		if (p->steps)
+			memcpy(f->step_ns + f->steps, p->step_ns, p->steps * sizeof(*f->step_ns));
+		f->steps += p->steps;
+	}
+	pulse_sort(f->step_ns, f->steps);
+}
+
+/* Ranks whose pauses say the same as those of the best. */
+static uint32_t ranks_that_agree(const struct pipeline *f)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < f->reads.count; i++)
+		n += f->pulse[i].batch == f->best->batch;
+	return n;
+}
+
+double pipeline_visits(const struct pipeline *f)
+{
+	double visits = f->d->found[f->party].visits_per_sample;
+
+	return visits > 0 ? visits : 1;
+}
+
+/* ---- accelerators ---- */
+
+static bool is_one_process(const struct pipeline *f)
+{
+	const struct rank_reads *r = f->reads.rank;
+	const struct distil_task *t = f->d->task;
+
+	return t[r[0].task[0]].pid == t[r[1].task[0]].pid && t[r[0].task[0]].sure != SURE_SAID;
+}
+
+static void say_accelerators(struct pipeline *f)
+{
+	struct distil_found *found = &f->d->found[f->party];
+
+	found->accelerators = f->reads.ranks;
+	if (f->marks.ranks > found->accelerators)
+		found->accelerators = f->marks.ranks;
+	if (f->marks.ranks)
+		jobsection_say_u64(f->to, DISTIL_SURE, "accelerators", found->accelerators,
+				   "steps are marked as those of %u rank%s", f->marks.ranks,
+				   plural(f->marks.ranks));
+	else if (f->reads.count > 1 && is_one_process(f))
+		jobsection_say_u64(f->to, DISTIL_LIKELY, "accelerators", found->accelerators,
+				   "threads of one process read in groups of %u at a time, each a "
+				   "batch, as those of ranks that step together",
+				   f->reads.ranks);
+	else if (f->reads.left_out)
+		jobsection_say_u64(f->to, DISTIL_GUESS, "accelerators", found->accelerators,
+				   "nothing says which rank a thread reads for");
+	else
+		jobsection_say_u64(f->to, DISTIL_LIKELY, "accelerators", found->accelerators,
+				   "%u process%s read samples, by %s or by what %s forked",
+				   f->reads.ranks, f->reads.ranks == 1 ? "" : "es",
+				   f->reads.ranks == 1 ? "itself" : "themselves",
+				   f->reads.ranks == 1 ? "it" : "they");
+}
+
+/* ---- batch_size ---- */
+
+static void say_marked_batch(struct pipeline *f)
+{
+
+	f->batch = f->marks.samples;
+	jobsection_say_u64(f->to, DISTIL_SURE, "batch_size", f->batch,
+			   "%" PRIu64 " steps are marked, most as of so many samples",
+			   f->marks.steps);
+}
+
+static const char *whose(const struct pipeline *f)
+{
+	return f->best->kind == PULSE_SHARED ? "the workers of a rank pause"
+	       : f->best->kind == PULSE_OWN  ? "a rank pauses"
+					     : "a worker pauses";
+}
+
+static void say_seen_batch(struct pipeline *f)
+{
+	double visits = pipeline_visits(f);
+	uint32_t agree = ranks_that_agree(f);
+
+	f->batch = (uint64_t)llround(f->best->batch / visits);
+	if (!f->batch)
+		f->batch = 1;
+	if (f->best->spacing.every)
+		jobsection_say_u64(
+			f->to, 2 * agree > f->reads.count ? DISTIL_LIKELY : DISTIL_GUESS,
+			"batch_size", f->batch,
+			"%s before every %u%s file that is read: that explains %.0f%% of what "
+			"pauses differ in; %u of %u rank%s that were looked at say%s so",
+			whose(f), f->best->batch,
+			f->best->batch == 2   ? "nd"
+			: f->best->batch == 3 ? "rd"
+					      : "th",
+			100 * f->best->spacing.explained, agree, f->reads.count,
+			plural(f->reads.count), f->reads.count == 1 ? "s" : "");
+	else if (f->best->batch == 1)
+		jobsection_say_u64(f->to, DISTIL_LIKELY, "batch_size", f->batch,
+				   "%s before each file that is read", whose(f));
+	else
+		jobsection_say_u64(f->to, DISTIL_GUESS, "batch_size", f->batch,
+				   "what the workers have read in an epoch are multiples of it; no "
+				   "pause shows it");
+}
+
+static void say_forward_batch(struct pipeline *f)
+{
+
+	jobsection_say_u64(
+		f->to,
+		fabs(f->forward_batch - (double)f->batch) < 0.5 ? DISTIL_LIKELY : DISTIL_GUESS,
+		"batch_size", f->batch,
+		"the bytes that loaders are given at a time are those of %.1f samples; this "
+		"is the roundest number near by",
+		f->forward_batch);
+}
+
+/*
+ * tf.data opens as many files in one go as it reads side by side, so that where these are as many
+ * as a batch seems to have it may be any part of that. A step is that part, too.
+ */
+static void say_round(struct pipeline *f)
+{
+	f->batch = 1;
+	f->has_rounds = true;
+	for (size_t i = 0; i < f->steps; i++)
+		f->step_ns[i] /= f->best->batch;
+	jobsection_say(
+		f->to, DISTIL_GUESS, "batch_size", "1",
+		"files are opened in rounds of %u, which are as many as are read side by side: "
+		"that hides how many of them are a batch. With N, compute_time is N times as long",
+		f->best->batch);
+}
+
+static void say_batch(struct pipeline *f)
+{
+	if (f->marks.samples) {
+		say_marked_batch(f);
+	} else if (f->forward_step_ns > 0) {
+		say_forward_batch(f);
+	} else if (f->best && f->interleaves &&
+		   f->best->batch * JOB_INTERLEAVE_THREADS == f->readers) {
+		say_round(f);
+	} else if (f->best) {
+		say_seen_batch(f);
+	} else {
+		f->batch = 1;
+		jobsection_say(f->to, DISTIL_GUESS, "batch_size", "1",
+			       "loaders pause nowhere in particular: nothing shows where a batch "
+			       "ends, as when storage is the limit");
+	}
+	f->d->found[f->party].batch_size = (uint32_t)u64_min(f->batch, UINT32_MAX);
+}
+
+/* ---- compute_time ---- */
+
+static void say_time(struct pipeline *f, const char *option, const double *sorted, size_t count,
+		     enum distil_sure sure, const char *why)
+{
+	struct buf text = { 0 };
+	struct timefit fit;
+
+	timefit(&fit, sorted, count);
+	dist_format(&text, &fit.dist, DIST_NS);
+	if (dist_is_const(&fit.dist))
+		jobsection_say(f->to, sure, option, buf_str(&text),
+			       "%s; nine of ten are from %.4g to %.4g ms", why,
+			       pulse_quantile(sorted, count, 0.05) / 1e6,
+			       pulse_quantile(sorted, count, 0.95) / 1e6);
+	else
+		jobsection_say(f->to, sure, option, buf_str(&text),
+			       "%s; mean %.4g ms, stdev %.4g ms, and this is on average %.1f%% of "
+			       "the mean off",
+			       why, fit.mean_ns / 1e6, fit.stdev_ns / 1e6, fit.off_percent);
+	f->d->found[f->party].compute_ns = fit.mean_ns;
+	buf_fini(&text);
+}
+
+static void say_marked_time(struct pipeline *f)
+{
+	char why[96];
+
+	snprintf(why, sizeof(why), "%zu steps have it marked", f->marks.compute_ns.count);
+	say_time(f, "compute_time", f->marks.compute_ns.at, f->marks.compute_ns.count, DISTIL_SURE,
+		 why);
+}
+
+static void say_seen_time(struct pipeline *f, double percent)
+{
+	char why[256];
+
+	if (f->best->kind == PULSE_OWN)
+		snprintf(why, sizeof(why),
+			 "from the end of a batch to the next one's begin, %zu times", f->steps);
+	else
+		snprintf(why, sizeof(why),
+			 "from batch to batch, for %zu that loaders, idle until then, began when a "
+			 "rank took one that was there already: %.0f%% of all",
+			 f->steps, percent);
+	say_time(f, "compute_time", f->step_ns, f->steps, DISTIL_LIKELY, why);
+}
+
+/* All that reads and computes took, by steps of all ranks at a time. */
+static double mean_step(const struct pipeline *f)
+{
+	double ns = 0, samples = 0;
+
+	for (uint32_t i = 0; i < f->reads.count; i++) {
+		const struct rank_reads *r = &f->reads.rank[i];
+		uint64_t end = 0;
+
+		for (size_t k = 0; k < r->count; k++)
+			end = u64_max(end, r->at[k].end_ns);
+		ns += (double)(end - r->at[0].start_ns);
+		samples += (double)r->count / pipeline_visits(f);
+	}
+	return samples > 0 ? ns / samples * (double)f->batch : (double)NAN;
+}
+
+static void say_bound(struct pipeline *f)
+{
+	double ns = f->best && !isnan(f->best->bound_ns) ? f->best->bound_ns : mean_step(f);
+	struct buf text = { 0 };
+	struct dist d;
+
+	if (isnan(ns)) {
+		f->d->found[f->party].compute_ns = ns;
+		return;
+	}
+	d = timefit_constant(ns);
+	dist_format(&text, &d, DIST_NS);
+	jobsection_say(f->to, DISTIL_GUESS, "compute_time", buf_str(&text),
+		       "AN UPPER BOUND: loaders have something to do all the time, so storage was "
+		       "the limit; all that a step took, reading or not, is this. Where storage is "
+		       "faster, the real training may be, too");
+	f->d->found[f->party].compute_ns = (double)NAN;
+	buf_fini(&text);
+}
+
+/* No step computes for longer than all take on average; and where it is not known how far readers
+ * are ahead, who knows what they waited for: all of them have to be alike. */
+static bool are_steps(const struct pipeline *f, double percent)
+{
+	struct timefit fit;
+
+	if (f->steps < STEPS_LEAST || percent < STEPS_PERCENT)
+		return false;
+	timefit(&fit, f->step_ns, f->steps);
+	if (!f->has_rounds && f->best->bound_ns < 0.9 * dist_mean(&fit.dist))
+		return false;
+	return f->best->kind == PULSE_OWN || f->best->window || dist_is_const(&fit.dist);
+}
+
+static void say_forward_time(struct pipeline *f)
+{
+	struct dist d = timefit_constant(f->forward_step_ns);
+	struct buf text = { 0 };
+
+	dist_format(&text, &d, DIST_NS);
+	jobsection_say(f->to, DISTIL_LIKELY, "compute_time", buf_str(&text),
+		       "loaders that wait in the middle of a file go on so far from each other, "
+		       "most often");
+	f->d->found[f->party].compute_ns = f->forward_step_ns;
+	buf_fini(&text);
+}
+
+static void say_compute(struct pipeline *f)
+{
+	double percent = f->in_epoch ? 100.0 * (double)f->steps / (double)f->in_epoch : 0;
+
+	if (f->marks.compute_ns.count)
+		say_marked_time(f);
+	else if (f->forward_step_ns > 0)
+		say_forward_time(f);
+	else if (f->marks.steps) {
+		jobsection_say(f->to, DISTIL_SURE, "compute_time", "0",
+			       "steps are marked, and none as computing");
+		f->d->found[f->party].compute_ns = 0;
+	} else if (are_steps(f, percent))
+		say_seen_time(f, percent);
+	else
+		say_bound(f);
+}
+
+/* ---- barrier ---- */
+
+/* How far two ranks are apart when they begin batches of the same number, in the middle; NaN = not
+ * to be seen. */
+static double apart_ns(const struct pulse *a, const struct pulse *b)
+{
+	uint32_t n = 0, most = a->begun < b->begun ? a->begun : b->begun;
+	double *apart = mem_array(most, sizeof(*apart)), middle;
+
+	for (uint32_t i = 0; i < most; i++)
+		if (a->begun_ns[i] && b->begun_ns[i])
+			apart[n++] = fabs((double)a->begun_ns[i] - (double)b->begun_ns[i]);
+	pulse_sort(apart, n);
+	middle = n < STEPS_LEAST ? (double)NAN : pulse_quantile(apart, n, 0.5);
+	mem_free(apart);
+	return middle;
+}
+
+static void say_barrier(struct pipeline *f)
+{
+	struct timefit fit;
+	double apart;
+
+	if (f->d->found[f->party].accelerators < 2)
+		return;
+	apart = f->reads.count > 1 ? apart_ns(&f->pulse[0], &f->pulse[1]) : (double)NAN;
+	if (isnan(apart) || f->steps < STEPS_LEAST) {
+		jobsection_say(f->to, DISTIL_GUESS, "barrier", "step",
+			       "ranks of one training sum gradients after each step; nothing here "
+			       "shows it");
+		return;
+	}
+	timefit(&fit, f->step_ns, f->steps);
+	if (apart < 0.5 * fit.mean_ns && (dist_is_const(&fit.dist) || apart < 0.5 * fit.stdev_ns))
+		jobsection_say(
+			f->to, DISTIL_LIKELY, "barrier", "step",
+			"two ranks begin batches %.3g ms apart, in the middle, of steps of %.4g ms",
+			apart / 1e6, fit.mean_ns / 1e6);
+	else
+		jobsection_say(f->to, DISTIL_LIKELY, "barrier", "none",
+			       "two ranks begin batches %.3g ms apart, in the middle, though steps "
+			       "are of %.4g ms",
+			       apart / 1e6, fit.mean_ns / 1e6);
+}
+
+int distil_pipeline(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
+{
+	struct pipeline f = { .d = d, .party = party, .to = to };
+	int rc = rankreads_of(&f.reads, d, party, STAGE_TRAIN, err);
+
+	if (rc == 0)
+		rc = stepmarks_read(&f.marks, d, party, false, err);
+	if (rc == 0 && f.reads.count) {
+		find_pulses(&f);
+		find_loader(&f);
+		pipeline_forward(&f);
+		say_accelerators(&f);
+		say_batch(&f);
+		say_compute(&f);
+		say_barrier(&f);
+		rc = say_readers(&f, err);
+	}
+	for (uint32_t i = 0; f.pulse && i < f.reads.count; i++)
+		pulse_fini(&f.pulse[i]);
+	mem_free(f.pulse);
+	mem_free(f.step_ns);
+	mem_free(f.first_ns);
+	stepmarks_fini(&f.marks);
+	rankreads_fini(&f.reads);
+	return rc;
+}

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pulse.c - which reads are a batch: those between two pauses, of one worker or of all of them. */
+#include "tracing/distil/steps/steps_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "base/vec.h"
+
+/* The pause before a thing, at its position from 0 in a row of them. */
+struct spaced {
+	uint32_t position;
+	double pause_ns;
+};
+
+/* Pauses before reads; positions are those in the epoch. */
+struct pulse_gaps {
+	struct spaced *by_worker, *by_rank; /* one for each read */
+};
+
+#define READS_LEAST 8 /* fewer show nothing */
+
+/* ---- spacing ---- */
+
+/* A pause that is shorter says nothing: it is how a thread goes on. */
+#define SHORT_NS 1000.0
+/* By chance the best of all numbers has a t of up to 5 or so. */
+#define T_SQUARE_LEAST 40.0
+#define PAUSES_LEAST 3
+/* A pause that is no fifth longer is none. */
+#define APART_LEAST 0.2
+/* Positions beyond take part as multiples no more. */
+#define POSITIONS_MOST (UINT32_C(1) << 20)
+
+struct spacing_sums {
+	double n, sum;
+};
+
+struct all_pauses {
+	struct spacing_sums *of; /* by position */
+	uint32_t positions;
+	double n, sum, squares;
+};
+
+static double pause_of(const struct spaced *s)
+{
+	return log(s->pause_ns > SHORT_NS ? s->pause_ns : SHORT_NS);
+}
+
+static void sum_up(struct all_pauses *a, const struct spaced *at, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (at[i].position < POSITIONS_MOST && at[i].position >= a->positions)
+			a->positions = at[i].position + 1;
+	a->of = mem_array(a->positions, sizeof(*a->of));
+	for (size_t i = 0; i < count; i++) {
+		double pause = pause_of(&at[i]);
+
+		if (!at[i].position || at[i].position >= a->positions)
+			continue;
+		a->of[at[i].position].n++;
+		a->of[at[i].position].sum += pause;
+		a->n++;
+		a->sum += pause;
+		a->squares += pause * pause;
+	}
+}
+
+/* The sum of squares between the multiples and the others; 0 = these have the longer pauses, or
+ * there are too few. */
+static double between(const struct all_pauses *a, uint32_t every)
+{
+	double n = 0, sum = 0, rest, apart;
+
+	for (uint32_t i = every; i < a->positions; i += every) {
+		n += a->of[i].n;
+		sum += a->of[i].sum;
+	}
+	rest = a->n - n;
+	if (n < PAUSES_LEAST || rest < 1)
+		return 0;
+	apart = sum / n - (a->sum - sum) / rest;
+	return apart > APART_LEAST ? n * rest / a->n * apart * apart : 0;
+}
+
+/*
+ * The number whose multiples have the longest pauses, against all others: by logarithms, of which
+ * the variance between the two is the largest. Positions 0 have no pause. Other things' rows may
+ * lie among them; the order is no matter.
+ */
+static struct spacing spacing_of(const struct spaced *at, size_t count)
+{
+	struct all_pauses a = { 0 };
+	struct spacing best = { 0 };
+	double all, most = 0;
+
+	sum_up(&a, at, count);
+	all = a.n > 0 ? a.squares - a.sum * a.sum / a.n : 0;
+	for (uint32_t every = 2; all > 0 && every < a.positions; every++) {
+		double b = between(&a, every);
+
+		if (b > most) {
+			most = b;
+			best.every = every;
+		}
+	}
+	mem_free(a.of);
+	if (all <= 1e-9 * a.n)
+		return (struct spacing){ 0 };
+	best.explained = most / all < 1 ? most / all : 1;
+	if (best.explained * (a.n - 2) < T_SQUARE_LEAST * (1 - best.explained))
+		best = (struct spacing){ 0 };
+	return best;
+}
+
+/* ---- batches ---- */
+
+/* The place of a worker among all workers, in one epoch. */
+struct worker_turn {
+	uint32_t worker, rows;
+	double began_ns; /* of its rows that all have, the sum */
+	uint32_t turn;
+};
+
+struct batch_list {
+	struct pulse_batch *at;
+	size_t count, room; /* vec.h */
+	size_t first;       /* of the epoch */
+	size_t *open;       /* of a worker, + 1; the last is that of all */
+	struct worker_turn *turns;
+};
+
+static void add_read(struct batch_list *l, const struct pulse_read *r, const struct spaced *at,
+		     uint32_t reader, uint32_t batch)
+{
+	struct pulse_batch *b;
+
+	if (at->position % batch == 0) {
+		vec_push(l, (struct pulse_batch){
+				    .start_ns = r->start_ns,
+				    .pause_ns = at->position ? at->pause_ns : (double)NAN,
+				    .epoch = r->epoch,
+				    .worker = r->worker,
+				    .row = at->position / batch,
+				    .number = at->position / batch,
+			    });
+		l->open[reader] = l->count;
+	}
+	b = &l->at[l->open[reader] - 1];
+	b->end_ns = u64_max(b->end_ns, r->end_ns);
+	b->reads++;
+}
+
+static int by_beginning(const void *a, const void *b)
+{
+	const struct worker_turn *x = a, *y = b;
+
+	return x->rows && y->rows ? COMPARE(x->began_ns, y->began_ns) : COMPARE(y->rows, x->rows);
+}
+
+COMPARE_BY(by_number, struct pulse_batch, number)
+
+static uint32_t rows_of_all(const struct worker_turn *turns, uint32_t workers)
+{
+	uint32_t rows = UINT32_MAX;
+
+	for (uint32_t w = 0; w < workers; w++)
+		if (turns[w].rows && turns[w].rows < rows)
+			rows = turns[w].rows;
+	return rows;
+}
+
+/*
+ * Batch k is of the worker whose turn it is, (k mod workers)'s. All begin at once, and only then
+ * one after the other: the later rows say whose turn it is.
+ */
+static void number_epoch(struct batch_list *l, uint32_t workers)
+{
+	uint32_t rows, there = 0;
+
+	for (uint32_t w = 0; w < workers; w++)
+		l->turns[w] = (struct worker_turn){ .worker = w };
+	for (size_t i = l->first; i < l->count; i++)
+		l->turns[l->at[i].worker].rows++;
+	rows = rows_of_all(l->turns, workers);
+	for (size_t i = l->first; i < l->count; i++)
+		if (l->at[i].row >= rows / 2 && l->at[i].row < rows)
+			l->turns[l->at[i].worker].began_ns +=
+				(double)(l->at[i].start_ns - l->at[l->first].start_ns);
+	if (workers)
+		qsort(l->turns, workers, sizeof(*l->turns), by_beginning);
+	/* By worker again: its turn stands in `open`, which is at its end. */
+	for (uint32_t t = 0; t < workers; t++) {
+		there += l->turns[t].rows > 0;
+		l->open[l->turns[t].worker] = t;
+	}
+	for (size_t i = l->first; i < l->count; i++)
+		l->at[i].number = (uint64_t)l->at[i].row * there + l->open[l->at[i].worker];
+	if (l->count > l->first)
+		qsort(l->at + l->first, l->count - l->first, sizeof(*l->at), by_number);
+}
+
+/* The batches of all epochs, by epoch and number; how many. */
+static size_t list_batches(struct pulse *p, const struct pulse_read *reads,
+			   const struct pulse_gaps *gaps, size_t count, uint32_t workers,
+			   struct pulse_batch **to)
+{
+	bool is_shared = p->kind == PULSE_SHARED;
+	struct batch_list l = { 0 };
+
+	l.open = mem_array(workers + 1, sizeof(*l.open));
+	l.turns = mem_array(workers, sizeof(*l.turns));
+	for (size_t i = 0; i < count; i++) {
+		if (i && reads[i].epoch != reads[i - 1].epoch) {
+			if (!is_shared)
+				number_epoch(&l, workers);
+			l.first = l.count;
+		}
+		add_read(&l, &reads[i], is_shared ? &gaps->by_rank[i] : &gaps->by_worker[i],
+			 is_shared ? workers : reads[i].worker, p->batch);
+	}
+	if (!is_shared)
+		number_epoch(&l, workers);
+	mem_free(l.open);
+	mem_free(l.turns);
+	*to = l.at;
+	return l.count;
+}
+
+void pulse_sort(double *at, size_t count)
+{
+	if (count)
+		qsort(at, count, sizeof(*at), f64_compare);
+}
+
+double pulse_quantile(const double *sorted, size_t count, double part)
+{
+	double at = part * (double)(count - 1);
+	size_t i = count ? (size_t)at : 0;
+
+	if (!count)
+		return (double)NAN;
+	if (i + 1 >= count)
+		return sorted[count - 1];
+	return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
+}
+
+/* ---- gaps ---- */
+
+struct worker_place {
+	uint64_t end_ns;
+	uint32_t epoch, position;
+	bool is_there;
+};
+
+static void gaps_init(struct pulse_gaps *g, const struct pulse_read *reads, size_t count,
+		      uint32_t workers)
+{
+	struct worker_place *w = mem_array(workers, sizeof(*w)), all = { 0 };
+
+	g->by_worker = mem_array(count, sizeof(*g->by_worker));
+	g->by_rank = mem_array(count, sizeof(*g->by_rank));
+	for (size_t i = 0; i < count; i++) {
+		const struct pulse_read *r = &reads[i];
+		struct worker_place *of[2] = { &w[r->worker], &all };
+		struct spaced *to[2] = { &g->by_worker[i], &g->by_rank[i] };
+
+		for (int k = 0; k < 2; k++) {
+			struct worker_place *p = of[k];
+
+			if (!p->is_there || p->epoch != r->epoch)
+				*p = (struct worker_place){ r->start_ns, r->epoch, 0, true };
+			else
+				p->position++;
+			to[k]->position = p->position;
+			to[k]->pause_ns = (double)r->start_ns - (double)p->end_ns;
+			p->end_ns = u64_max(p->end_ns, r->end_ns);
+		}
+	}
+	mem_free(w);
+}
+
+static void gaps_fini(struct pulse_gaps *g)
+{
+	mem_free(g->by_worker);
+	mem_free(g->by_rank);
+}
+
+/* In an epoch, side by side: the mean of the epochs. Workers may be forked anew for each. */
+static uint32_t workers_at_once(const struct pulse_gaps *g, const struct pulse_read *reads,
+				size_t count)
+{
+	uint64_t first = 0, epochs = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		first += g->by_worker[i].position == 0;
+		epochs += i == 0 || reads[i].epoch != reads[i - 1].epoch;
+	}
+	return epochs ? (uint32_t)((first + epochs / 2) / epochs) : 0;
+}
+
+/* ---- how many reads are a batch, and whose ---- */
+
+/* The part of the batches, of this many reads, that have a single worker. */
+static double of_one_worker(const struct pulse_gaps *g, const struct pulse_read *reads,
+			    size_t count, uint32_t batch)
+{
+	uint64_t batches = 0, alone = 0;
+	bool is_one = true;
+
+	for (size_t i = 1; i <= count; i++) {
+		bool begins = i == count || g->by_rank[i].position % batch == 0;
+
+		if (begins) {
+			batches++;
+			alone += is_one;
+			is_one = true;
+		} else if (reads[i].worker != reads[i - 1].worker) {
+			is_one = false;
+		}
+	}
+	return batches ? (double)alone / (double)batches : 0;
+}
+
+/* Does each read, or batch, belong to the worker that had the one as many before it as there are
+ * workers? */
+static double in_turn(const struct pulse_gaps *g, const struct pulse_read *reads, size_t count,
+		      uint32_t workers)
+{
+	uint64_t all = 0, same = 0;
+
+	for (size_t i = workers; i < count; i++) {
+		if (g->by_rank[i].position < workers)
+			continue;
+		all++;
+		same += reads[i].worker == reads[i - workers].worker;
+	}
+	return all ? (double)same / (double)all : 0;
+}
+
+static uint32_t divisor_of(uint32_t a, uint32_t b)
+{
+	while (b) {
+		uint32_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/*
+ * A worker of a batch each has read a multiple of it in an epoch, and those with one batch more
+ * make the divisor the batch itself. 0 where all have as many, or where there is nothing in common.
+ */
+static uint32_t batch_of_counts(const struct pulse_gaps *g, const struct pulse_read *reads,
+				size_t count, uint32_t workers)
+{
+	uint32_t *last = mem_array(workers, sizeof(*last)), divisor = 0;
+	uint32_t least = UINT32_MAX, most = 0;
+	uint32_t epoch = count ? reads[0].epoch : 0;
+
+	for (size_t i = 0; i < count && reads[i].epoch == epoch; i++)
+		last[reads[i].worker] = g->by_worker[i].position + 1;
+	for (uint32_t w = 0; w < workers; w++) {
+		if (!last[w])
+			continue;
+		divisor = divisor_of(divisor, last[w]);
+		least = last[w] < least ? last[w] : least;
+		most = last[w] > most ? last[w] : most;
+	}
+	mem_free(last);
+	return most > least && most - least == divisor && divisor > 1 ? divisor : 0;
+}
+
+/* Each read has a pause in front of it that is none of a thread that goes on. */
+static bool each_pauses(const struct pulse_gaps *g, const struct pulse_read *reads, size_t count)
+{
+	double *pause = mem_array(count, sizeof(*pause));
+	double *busy = mem_array(count, sizeof(*busy));
+	double middle, read;
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!g->by_worker[i].position)
+			continue;
+		pause[n] = g->by_worker[i].pause_ns;
+		busy[n++] = (double)(reads[i].end_ns - reads[i].start_ns);
+	}
+	pulse_sort(pause, n);
+	pulse_sort(busy, n);
+	middle = pulse_quantile(pause, n, 0.5);
+	read = pulse_quantile(busy, n, 0.5);
+	mem_free(pause);
+	mem_free(busy);
+	return n >= READS_LEAST && middle > 2 * WAKE_NS && middle > 0.2 * read;
+}
+
+static void find_one(struct pulse *p, const struct pulse_gaps *g, const struct pulse_read *reads,
+		     size_t count)
+{
+	double turns = in_turn(g, reads, count, p->workers);
+
+	p->batch = 1;
+	p->regular = turns;
+	p->kind = turns >= 0.8 ? PULSE_WORKER : PULSE_SHARED;
+}
+
+static void find_batch(struct pulse *p, const struct pulse_gaps *g, const struct pulse_read *reads,
+		       size_t count, uint32_t workers)
+{
+	struct spacing worker = spacing_of(g->by_worker, count);
+	struct spacing rank = spacing_of(g->by_rank, count);
+	double alone = rank.every ? of_one_worker(g, reads, count, rank.every) : 0;
+	bool is_shared = p->workers > 1 && rank.every && alone < 0.5 &&
+			 rank.every != worker.every && rank.explained > 0.5 * worker.explained;
+
+	/* With small batches, pauses of several workers fall together. */
+	if (p->workers > 1 && rank.every && rank.every == worker.every && alone < 0.5 &&
+	    rank.explained > worker.explained)
+		is_shared = true;
+	p->kind = is_shared ? PULSE_SHARED : PULSE_WORKER;
+	p->spacing = is_shared ? rank : worker;
+	p->batch = p->spacing.every;
+	p->regular = is_shared ? 1 - alone : alone;
+	if (p->batch)
+		return;
+	if (each_pauses(g, reads, count))
+		find_one(p, g, reads, count);
+	else
+		p->batch = batch_of_counts(g, reads, count, workers);
+}
+
+/* ---- pauses that are none of a batch ---- */
+
+/* In front of reads that begin no batch, sorted; how many. */
+static size_t inner_gaps(const struct pulse *p, const struct spaced *at, size_t count, double *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (at[i].position % p->batch)
+			to[n++] = at[i].pause_ns;
+	pulse_sort(to, n);
+	return n;
+}
+
+static void mark_idle(struct pulse *p, const struct pulse_gaps *g, size_t reads,
+		      struct pulse_batch *at, size_t count)
+{
+	double *gap = mem_array(reads, sizeof(*gap));
+	size_t n = inner_gaps(p, g->by_worker, reads, gap);
+	double longest, middle;
+
+	p->think_ns = n ? pulse_quantile(gap, n, 0.5) : 0;
+	if (p->kind == PULSE_SHARED)
+		n = inner_gaps(p, g->by_rank, reads, gap);
+	middle = n ? pulse_quantile(gap, n, 0.5) : 0;
+	if (middle < 0)
+		middle = 0;
+	longest = n ? 3 * (pulse_quantile(gap, n, 0.9) - middle) : 0;
+	mem_free(gap);
+	if (longest < WAKE_NS)
+		longest = WAKE_NS;
+	for (size_t i = 0; i < count; i++)
+		at[i].is_idle = at[i].pause_ns > middle + longest;
+}
+
+/* In most epochs nobody waits in front of the second batch. */
+static bool goes_on(const struct pulse_batch *at, size_t count)
+{
+	int went_on = 0;
+
+	for (size_t i = 1; i < count; i++)
+		if (at[i].number == 1 && at[i].epoch == at[i - 1].epoch)
+			went_on += at[i].is_idle ? -1 : 1;
+	return went_on > 0;
+}
+
+void pulse_find(struct pulse *p, const struct pulse_read *reads, size_t count, uint32_t workers,
+		enum pulse_own own)
+{
+	struct pulse_gaps g;
+	struct pulse_batch *at = NULL;
+	size_t n;
+
+	*p = (struct pulse){ .bound_ns = (double)NAN };
+	if (count < READS_LEAST)
+		return;
+	gaps_init(&g, reads, count, workers);
+	p->workers = workers_at_once(&g, reads, count);
+	find_batch(p, &g, reads, count, workers);
+	n = p->batch ? list_batches(p, reads, &g, count, workers, &at) : 0;
+	if (n)
+		mark_idle(p, &g, count, at, n);
+	if (own == PULSE_IS_OWN || (own == PULSE_MAY_BE_OWN && !goes_on(at, n))) {
+		p->kind = PULSE_OWN;
+		p->workers = 0;
+	}
+	if (n)
+		pulse_steps(p, at, n);
+	mem_free(at);
+	gaps_fini(&g);
+}
+
+void pulse_fini(struct pulse *p)
+{
+	mem_free(p->step_ns);
+	mem_free(p->begun_ns);
+	*p = (struct pulse){ 0 };
+}
+
+/* ---- groups of workers ---- */
+
+/* A worker has whole batches if its spacing explains this part of its pauses. */
+#define EXPLAINED_LEAST 0.5
+
+struct pulse_groups pulse_groups_of(const struct pulse_read *reads, size_t count, uint32_t workers)
+{
+	struct pulse_groups to = { .groups = 1 };
+	struct spacing worker, all;
+	struct pulse_gaps g;
+
+	gaps_init(&g, reads, count, workers);
+	worker = spacing_of(g.by_worker, count);
+	all = spacing_of(g.by_rank, count);
+	gaps_fini(&g);
+	if (!worker.every || worker.explained < EXPLAINED_LEAST || all.every <= worker.every ||
+	    all.every % worker.every)
+		return to;
+	/* If each worker were a group, they might as well share batches. */
+	if (all.every / worker.every >= workers || workers % (all.every / worker.every))
+		return to;
+	to.groups = all.every / worker.every;
+	to.batch = worker.every;
+	to.workers = workers;
+	return to;
+}
+
+struct group_count {
+	const struct pulse_groups *g;
+	const uint32_t *group;
+	uint32_t *has, *of_worker; /* reads of a group, and of a worker */
+	uint64_t times, whole, right;
+};
+
+/* As many reads as all groups have at a time: are they a batch of one worker for each batch there
+ * is, and each worker's group another one? */
+static void look_at_time(struct group_count *c, const struct pulse_read *at, size_t together)
+{
+	bool is_whole = true, is_right = true;
+
+	for (size_t i = 0; i < together; i++) {
+		c->has[c->group[at[i].worker]]++;
+		c->of_worker[at[i].worker]++;
+	}
+	for (size_t i = 0; i < together; i++) {
+		is_whole &= c->of_worker[at[i].worker] == c->g->batch;
+		is_right &= c->has[c->group[at[i].worker]] == c->g->batch;
+	}
+	for (size_t i = 0; i < together; i++)
+		c->has[c->group[at[i].worker]] = c->of_worker[at[i].worker] = 0;
+	c->times++;
+	c->whole += is_whole;
+	c->right += is_whole && is_right;
+}
+
+double pulse_groups_part(const struct pulse_groups *g, const struct pulse_read *reads, size_t count,
+			 const uint32_t *group)
+{
+	struct group_count c = { .g = g, .group = group };
+	size_t begin = 0, together = (size_t)g->groups * g->batch;
+
+	c.has = mem_array(g->groups, sizeof(*c.has));
+	c.of_worker = mem_array(g->workers, sizeof(*c.of_worker));
+	while (begin + together <= count) {
+		uint32_t last = reads[begin + together - 1].epoch;
+
+		/* A last batch of an epoch may be short: it is left out. */
+		if (reads[begin].epoch != last) {
+			while (reads[begin].epoch != last)
+				begin++;
+			continue;
+		}
+		look_at_time(&c, &reads[begin], together);
+		begin += together;
+	}
+	mem_free(c.has);
+	mem_free(c.of_worker);
+	/* At the begin of an epoch all read several at once. */
+	return 3 * c.whole >= c.times && c.whole ? (double)c.right / (double)c.whole : 0;
+}

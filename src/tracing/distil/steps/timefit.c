@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* timefit.c - times that were seen, as the distribution of an option. */
+#include "tracing/distil/steps/steps_internal.h"
+
+#include <math.h>
+
+#include "base/dist.h"
+#include "base/util.h"
+
+/* A busy host wakes who sleeps late, at times very late, and makes a constant look like anything;
+ * but a third of the times stay as close together as this, by the middle of them. A normal
+ * distribution does so below a deviation of 3%. */
+#define CONST_PART 3
+#define CONST_RANGE 0.025
+/* What is as near to that is the constant and what came with it each time: their mean makes as many
+ * last as long as they did. */
+#define NEAR_PART 0.05
+/* Quantiles that are held against each other. */
+#define POINTS 256
+#define DIGITS 4
+
+static double rounded(double x)
+{
+	double unit;
+
+	if (x <= 0)
+		return 0;
+	unit = pow(10, floor(log10(x)) + 1 - DIGITS);
+	return unit < 1 ? round(x) : round(round(x / unit) * unit);
+}
+
+static double model_quantile(const struct dist *d, double p)
+{
+	switch (d->kind) {
+	case DIST_NORMAL:
+		return d->a + d->b * quantile_normal(p);
+	case DIST_UNIFORM:
+		return d->a + p * (d->b - d->a);
+	case DIST_LOGNORMAL: {
+		double s2 = log(1 + d->b * d->b / (d->a * d->a));
+
+		return d->a * exp(sqrt(s2) * quantile_normal(p) - s2 / 2);
+	}
+	case DIST_EXPONENTIAL:
+		return d->a * quantile_exponential(p);
+	case DIST_GAMMA:
+		return d->b * quantile_gamma(p, d->a);
+	default:
+		return d->a;
+	}
+}
+
+static double off_by(const struct dist *d, const double *sorted, size_t count)
+{
+	double sum = 0;
+
+	for (int i = 0; i < POINTS; i++) {
+		double p = (i + 0.5) / POINTS;
+
+		sum += fabs(model_quantile(d, p) - pulse_quantile(sorted, count, p));
+	}
+	return sum / POINTS;
+}
+
+static void moments(const double *at, size_t count, double *mean, double *stdev)
+{
+	double sum = 0, squares = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += at[i];
+	*mean = sum / (double)count;
+	for (size_t i = 0; i < count; i++)
+		squares += (at[i] - *mean) * (at[i] - *mean);
+	*stdev = sqrt(squares / (double)count);
+}
+
+static void measure(struct timefit *f, const double *sorted, size_t count)
+{
+	moments(sorted, count, &f->mean_ns, &f->stdev_ns);
+	f->low_ns = pulse_quantile(sorted, count, 0.01);
+	f->high_ns = pulse_quantile(sorted, count, 0.99);
+}
+
+struct dist timefit_constant(double ns)
+{
+	return (struct dist){ .kind = DIST_CONST, .a = rounded(ns) };
+}
+
+/* The third of them that is closest together: where it begins. */
+static size_t closest_of(const double *sorted, size_t count, size_t part)
+{
+	size_t best = 0;
+
+	for (size_t i = 0; i + part <= count; i++)
+		if (sorted[i + part - 1] - sorted[i] < sorted[best + part - 1] - sorted[best])
+			best = i;
+	return best;
+}
+
+static double mean_near(const double *sorted, size_t count, double middle)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (fabs(sorted[i] - middle) > NEAR_PART * middle)
+			continue;
+		sum += sorted[i];
+		n++;
+	}
+	return n ? sum / (double)n : middle;
+}
+
+/* The nearest of all models with this mean and deviation, where that is nearer than `best`; how
+ * near. */
+static double fit_models(struct timefit *f, const double *sorted, size_t count, double m, double s,
+			 double best)
+{
+	double wide = sqrt(3) * s;
+	const struct dist models[] = {
+		{ DIST_NORMAL, rounded(m), rounded(s) },
+		{ DIST_UNIFORM, rounded(fmax(m - wide, 0)), rounded(m + wide) },
+		{ DIST_LOGNORMAL, rounded(m), rounded(s) },
+		{ DIST_EXPONENTIAL, rounded(m), 0 },
+		{ DIST_GAMMA, fmax(round(1e3 * m * m / (s * s)) / 1e3, QUANTILE_SHAPE_MIN),
+		  rounded(s * s / m) },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(models); i++) {
+		double off = off_by(&models[i], sorted, count);
+
+		if (off < best) {
+			best = off;
+			f->dist = models[i];
+		}
+	}
+	return best;
+}
+
+/* A few that were held up for long have a deviation of their own: models have that of all, or of
+ * all but those. */
+static void fit_nearest(struct timefit *f, const double *sorted, size_t count)
+{
+	static const double held_up[] = { 0, 0.01, 0.05 };
+	double best = (double)INFINITY;
+
+	for (size_t i = 0; i < ARRAY_LEN(held_up); i++) {
+		size_t cut = (size_t)(held_up[i] * (double)count);
+		double mean, stdev;
+
+		moments(sorted + cut, count - 2 * cut, &mean, &stdev);
+		if (mean > 0 && stdev > 0)
+			best = fit_models(f, sorted, count, mean, stdev, best);
+	}
+}
+
+void timefit(struct timefit *f, const double *sorted, size_t count)
+{
+	size_t part = count / CONST_PART + 1;
+	size_t at = closest_of(sorted, count, part);
+	double middle = pulse_quantile(sorted + at, part, 0.5);
+
+	measure(f, sorted, count);
+	f->dist = timefit_constant(mean_near(sorted, count, middle));
+	if (sorted[at + part - 1] - sorted[at] > CONST_RANGE * middle && f->mean_ns > 0 &&
+	    f->stdev_ns > 0)
+		fit_nearest(f, sorted, count);
+	f->off_percent = f->mean_ns > 0 ? 100 * off_by(&f->dist, sorted, count) / f->mean_ns : 0;
+}

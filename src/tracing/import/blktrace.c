@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* blktrace.c - --import=blktrace: binary files of one recording of block devices, one for each
+ * CPU. */
+#include "tracing/import/importer.h"
+
+#include <byteswap.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "base/vec.h"
+
+/* ---- what the kernel records of a block device: an event as it lies in a file of blktrace ---- */
+
+/*
+ * include/uapi/linux/blktrace_api.h of Linux: 48 bytes in the byte order of the host that recorded
+ * them, and pdu_bytes behind them.
+ */
+#define BLKTRACE_MAGIC 0x65617400u
+#define BLKTRACE_VERSION 7u
+enum { BLKTRACE_EVENT_BYTES = 48 };
+
+enum blktrace_act {
+	BLKTRACE_ISSUE = 7,
+	BLKTRACE_COMPLETE = 8,
+};
+
+enum blktrace_note {
+	BLKTRACE_PROCESS = 0,
+	BLKTRACE_TIMESTAMP = 1, /* two words: seconds since 1970 and ns */
+};
+
+enum blktrace_category {
+	BLKTRACE_READ = 1u << 0,
+	BLKTRACE_WRITE = 1u << 1,
+	BLKTRACE_PASSTHROUGH = 1u << 9, /* commands of no extent */
+	BLKTRACE_NOTIFY = 1u << 10,
+	BLKTRACE_AHEAD = 1u << 11,
+	BLKTRACE_DISCARD = 1u << 13,
+};
+
+struct blktrace_event {
+	uint32_t magic, sequence;
+	uint64_t time_ns, sector;
+	uint32_t bytes;
+	unsigned act;      /* enum blktrace_act; of a notice, blktrace_note */
+	unsigned category; /* bits of enum blktrace_category */
+	uint32_t pid, device, cpu;
+	int error; /* 0, or -errno */
+	unsigned pdu_bytes;
+};
+
+/* Below the version's byte. */
+#define MAGIC_MASK 0xffffff00u
+/* Of an action: a control group's id stands before the rest of the pdu. */
+#define ACT_MASK 0xffu
+
+struct raw {
+	uint32_t magic, sequence;
+	uint64_t time, sector;
+	uint32_t bytes, action, pid, device, cpu;
+	uint16_t error, pdu_bytes;
+};
+
+_Static_assert(sizeof(struct raw) == BLKTRACE_EVENT_BYTES, "as in a file");
+
+/* A record's first bytes: in another order than this host's? False in *is_known: they are no
+ * record's of any version. */
+static bool blktrace_is_swapped(const void *at, bool *is_known)
+{
+	uint32_t magic;
+
+	memcpy(&magic, at, sizeof(magic));
+	*is_known = true;
+	if ((magic & MAGIC_MASK) == BLKTRACE_MAGIC)
+		return false;
+	*is_known = (bswap_32(magic) & MAGIC_MASK) == BLKTRACE_MAGIC;
+	return *is_known;
+}
+
+static void swap(struct raw *r)
+{
+	r->magic = bswap_32(r->magic);
+	r->sequence = bswap_32(r->sequence);
+	r->time = bswap_64(r->time);
+	r->sector = bswap_64(r->sector);
+	r->bytes = bswap_32(r->bytes);
+	r->action = bswap_32(r->action);
+	r->pid = bswap_32(r->pid);
+	r->device = bswap_32(r->device);
+	r->cpu = bswap_32(r->cpu);
+	r->error = bswap_16(r->error);
+	r->pdu_bytes = bswap_16(r->pdu_bytes);
+}
+
+/* The kernel keeps the lower half of -errno; some drivers gave errno. */
+static int error_of(uint16_t error)
+{
+	int16_t half = (int16_t)error;
+
+	return half > 0 ? -half : half;
+}
+
+static void blktrace_event_take(const void *at, bool is_swapped, struct blktrace_event *out)
+{
+	struct raw r;
+
+	memcpy(&r, at, sizeof(r));
+	if (is_swapped)
+		swap(&r);
+	*out = (struct blktrace_event){
+		.magic = r.magic,
+		.sequence = r.sequence,
+		.time_ns = r.time,
+		.sector = r.sector,
+		.bytes = r.bytes,
+		.act = r.action & ACT_MASK,
+		.category = r.action >> 16,
+		.pid = r.pid,
+		.device = r.device,
+		.cpu = r.cpu,
+		.error = error_of(r.error),
+		.pdu_bytes = r.pdu_bytes,
+	};
+}
+
+/* ---- the recording ---- */
+
+enum { SECTOR_BYTES = 512, PDU_MOST = 65535, NAME_MOST = 64 };
+/* Pairs of device and CPU of which numbers are watched; more are not. */
+enum { COUNTERS_MOST = 4096 };
+
+/* The kernel numbers a device's events on a CPU; those that it had no room for have numbers,
+ * too. */
+struct counter {
+	uint32_t device, cpu, first, last, count;
+	uint64_t first_ns, last_ns;
+};
+
+struct reading {
+	struct importing *m;
+	struct mlgen_err *err;
+	struct trace_input in;
+	const char *file;
+	uint64_t at; /* bytes of the file before the event at hand */
+	bool is_swapped;
+	unsigned char pdu[PDU_MOST];
+	struct blktrace_event event;
+	VEC(struct counter) counters;
+	size_t counter_at;            /* the last that was asked for */
+	uint32_t device, device_name; /* the last that had a name */
+	bool has_device;
+	bool has_clock;
+	uint64_t passed, discards, flushes, of_no_direction; /* left out */
+};
+
+/* ---- bytes ---- */
+
+/* As many as there are, at most so many: less at the end of the file. */
+static int take_bytes(struct reading *r, void *to, size_t bytes, size_t *taken)
+{
+	int rc = 1;
+
+	for (*taken = 0; *taken < bytes;) {
+		rc = trace_input_more(&r->in, r->err);
+		if (rc <= 0)
+			return rc;
+		size_t n = u64_min(bytes - *taken, r->in.end - r->in.at);
+
+		memcpy((char *)to + *taken, r->in.buffer + r->in.at, n);
+		r->in.at += n;
+		*taken += n;
+	}
+	return 1;
+}
+
+static int blktrace_refuse(struct reading *r, const char *what, uint32_t magic)
+{
+	return mlgen_fail(r->err, -EINVAL,
+			  "%s: at byte %" PRIu64 ": %s (%08" PRIx32
+			  "); a record of blktrace begins with %08x",
+			  r->in.name, r->at, what, magic, BLKTRACE_MAGIC | BLKTRACE_VERSION);
+}
+
+static int check_magic(struct reading *r, const void *bytes)
+{
+	bool is_known;
+	bool is_swapped = blktrace_is_swapped(bytes, &is_known);
+	uint32_t first;
+
+	if (r->at == 0)
+		r->is_swapped = is_swapped;
+	memcpy(&first, bytes, sizeof(first));
+	if (!is_known || is_swapped != r->is_swapped)
+		return blktrace_refuse(
+			r, r->at ? "no record begins here" : "is no binary file of blktrace",
+			first);
+	blktrace_event_take(bytes, r->is_swapped, &r->event);
+	if ((r->event.magic & 0xff) != BLKTRACE_VERSION)
+		return blktrace_refuse(r, "a record of another version", r->event.magic);
+	return 0;
+}
+
+/* 1, 0 = there is none, or -errno. */
+static int next_event(struct reading *r)
+{
+	unsigned char bytes[BLKTRACE_EVENT_BYTES] = { 0 };
+	size_t taken, pdu = 0;
+	int rc = take_bytes(r, bytes, sizeof(bytes), &taken);
+
+	if (rc < 0 || !taken)
+		return rc;
+	if (taken >= sizeof(r->event.magic) && check_magic(r, bytes) < 0)
+		return r->err->code;
+	if (rc > 0)
+		rc = take_bytes(r, r->pdu, r->event.pdu_bytes, &pdu);
+	if (rc == 0)
+		import_note(r->m,
+			    "%s: ends within a record, at byte %" PRIu64
+			    "; what is before it is taken",
+			    r->in.name, r->at);
+	r->at += taken + pdu;
+	return rc;
+}
+
+/* ---- what it says ---- */
+
+static uint32_t word_at(const struct reading *r, size_t i)
+{
+	uint32_t w;
+
+	memcpy(&w, r->pdu + i * sizeof(w), sizeof(w));
+	return r->is_swapped ? __builtin_bswap32(w) : w;
+}
+
+static void take_clock(struct reading *r)
+{
+	uint64_t wall = word_at(r, 0) * NS_PER_S + word_at(r, 1);
+
+	if (r->has_clock || r->event.pdu_bytes < 8 || wall < r->event.time_ns)
+		return;
+	r->m->clock_offset_ns = wall - r->event.time_ns;
+	r->has_clock = true;
+}
+
+/* The number is a task's; its process is not said. */
+static void take_process(struct reading *r)
+{
+	uint64_t number[] = { r->event.pid };
+	char name[NAME_MOST + 1];
+	size_t bytes = u64_min(r->event.pdu_bytes, NAME_MOST);
+
+	if (!r->event.pid)
+		return;
+	memcpy(name, r->pdu, bytes);
+	name[bytes] = '\0';
+	if (*name)
+		trace_fill_entry(r->m->fill, TRACE_PROCESS, number, 1, name);
+}
+
+static uint32_t device_of(struct reading *r)
+{
+	uint32_t device = r->event.device;
+	char name[NAME_MOST];
+	int bytes;
+
+	if (r->has_device && r->device == device)
+		return r->device_name;
+	/* The kernel's own form: 12 bits of the major number, 20 of the minor. */
+	bytes = snprintf(name, sizeof(name), "/dev/block/%" PRIu32 ":%" PRIu32, device >> 20,
+			 device & 0xfffff);
+	r->has_device = true;
+	r->device = device;
+	r->device_name = trace_fill_name(r->m->fill, name, (size_t)bytes);
+	return r->device_name;
+}
+
+static int take_request(struct reading *r)
+{
+	const struct blktrace_event *e = &r->event;
+	bool is_issue = e->act == BLKTRACE_ISSUE;
+	struct trace_record to = {
+		.start_ns = e->time_ns,
+		.off = e->sector * SECTOR_BYTES,
+		.len_bytes = e->bytes,
+		.result = is_issue ? 0 : e->error,
+		.cpu_ns = TRACE_UNKNOWN,
+		/* Who was interrupted by its end had nothing to do with it. */
+		.pid = is_issue ? e->pid : 0,
+		.tid = is_issue ? e->pid : 0,
+		.op = is_issue ? TRACE_BLOCK_ISSUE : TRACE_BLOCK_COMPLETE,
+	};
+
+	if (e->sector > UINT64_MAX / SECTOR_BYTES - 1)
+		to.off = TRACE_UNKNOWN;
+	if (e->category & BLKTRACE_WRITE)
+		to.flags |= TRACE_WRITES;
+	if (e->category & BLKTRACE_AHEAD)
+		to.flags |= TRACE_READ_AHEAD;
+	to.file = device_of(r);
+	return trace_fill_add(r->m->fill, &to, r->err);
+}
+
+/* Is it of an extent that is read or written? Others are counted once, when they are issued. */
+static bool is_transfer(struct reading *r)
+{
+	const struct blktrace_event *e = &r->event;
+	bool is_issue = e->act == BLKTRACE_ISSUE;
+	uint64_t *left = NULL;
+
+	if (e->category & BLKTRACE_PASSTHROUGH)
+		left = &r->passed;
+	else if (e->category & BLKTRACE_DISCARD)
+		left = &r->discards;
+	else if (!e->bytes)
+		left = &r->flushes;
+	else if (!(e->category & (BLKTRACE_READ | BLKTRACE_WRITE)))
+		left = &r->of_no_direction;
+	if (left)
+		*left += is_issue;
+	return !left;
+}
+
+/* ---- what is missing ---- */
+
+static struct counter *counter_of(struct reading *r)
+{
+	const struct blktrace_event *e = &r->event;
+
+	for (size_t i = 0; i < r->counters.count; i++) {
+		size_t n = (r->counter_at + i) % r->counters.count;
+		struct counter *c = &r->counters.at[n];
+
+		if (c->device == e->device && c->cpu == e->cpu) {
+			r->counter_at = n;
+			return c;
+		}
+	}
+	if (r->counters.count == COUNTERS_MOST)
+		return NULL;
+	vec_push(&r->counters, (struct counter){ .device = e->device,
+						 .cpu = e->cpu,
+						 .first = UINT32_MAX,
+						 .first_ns = UINT64_MAX });
+	return vec_last(&r->counters);
+}
+
+/* In whatever order they come. None has number 0 but where none is numbered. */
+static void count_event(struct reading *r)
+{
+	const struct blktrace_event *e = &r->event;
+	struct counter *c = e->sequence ? counter_of(r) : NULL;
+
+	if (!c)
+		return;
+	if (e->sequence < c->first)
+		c->first = e->sequence;
+	if (e->sequence > c->last)
+		c->last = e->sequence;
+	c->count++;
+	c->first_ns = u64_min(c->first_ns, e->time_ns);
+	c->last_ns = u64_max(c->last_ns, e->time_ns);
+}
+
+static void tell_lost(struct reading *r)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < r->counters.count; i++) {
+		const struct counter *c = &r->counters.at[i];
+		uint64_t there = (uint64_t)c->last - c->first + 1;
+
+		if (there <= c->count)
+			continue;
+		uint64_t number[] = { TRACE_NONE, there - c->count, c->first_ns, c->last_ns, 0 };
+
+		trace_fill_entry(r->m->fill, TRACE_LOST, number, ARRAY_LEN(number),
+				 "numbers of events are missing in the recording");
+		lost += there - c->count;
+	}
+	if (lost)
+		import_note(r->m,
+			    "%" PRIu64 " event%s of the recording are missing, by their numbers",
+			    lost, plural(lost));
+}
+
+static void tell_one(struct reading *r, uint64_t count, const char *what)
+{
+	if (count)
+		import_note(r->m, "left out, since a trace has none: %" PRIu64 " %s", count, what);
+}
+
+/* ---- all of it ---- */
+
+static int take_event(struct reading *r)
+{
+	const struct blktrace_event *e = &r->event;
+
+	r->m->tally.lines++;
+	if (e->category & BLKTRACE_NOTIFY) {
+		if (e->act == BLKTRACE_TIMESTAMP)
+			take_clock(r);
+		else if (e->act == BLKTRACE_PROCESS)
+			take_process(r);
+		return 0;
+	}
+	count_event(r);
+	if (e->act != BLKTRACE_ISSUE && e->act != BLKTRACE_COMPLETE)
+		return 0;
+	return is_transfer(r) ? take_request(r) : 0;
+}
+
+/* What is behind bytes that are no record cannot be found. */
+static int end_early(struct reading *r)
+{
+	struct mlgen_err *err = r->err;
+
+	if (!r->m->is_lenient || err->code != -EINVAL || !r->at)
+		return err->code;
+	r->m->tally.lines++;
+	import_note(r->m, "%s; the rest of the file is left out", err->text);
+	*err = (struct mlgen_err){ 0 };
+	return 0;
+}
+
+static int read_file(struct reading *r, const char *file)
+{
+	int rc = trace_input_open(&r->in, file, r->err);
+
+	r->in.is_binary = true;
+	r->file = file;
+	r->at = 0;
+	if (rc == 0)
+		while ((rc = next_event(r)) > 0 && (rc = take_event(r)) == 0)
+			;
+	trace_input_close(&r->in);
+	return rc < 0 ? end_early(r) : 0;
+}
+
+int import_blktrace(struct importing *m, struct mlgen_err *err)
+{
+	struct reading *r = mem_zalloc(sizeof(*r));
+	int rc = 0;
+
+	r->m = m;
+	r->err = err;
+	for (size_t i = 0; rc == 0 && i < m->file_count; i++)
+		rc = read_file(r, m->files[i]);
+	if (rc == 0) {
+		tell_lost(r);
+		tell_one(r, r->passed, "commands to a device");
+		tell_one(r, r->discards, "discards");
+		tell_one(r, r->flushes, "requests without bytes, which are flushes");
+		tell_one(r, r->of_no_direction, "that neither read nor write");
+		if (!r->has_clock)
+			m->no_clock = "the recording does not say what time of day it began";
+		rc = import_judge(m, "blktrace", err);
+	}
+	vec_fini(&r->counters);
+	mem_free(r);
+	return rc;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dio.c - --import=dio: system calls on storage as DIO's tracer writes them, or as they come out of
+ * Elasticsearch. */
+#include "tracing/import/importer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/util.h"
+#include "tracing/import/calls.h"
+#include "tracing/import/json_objects.h"
+
+struct dio {
+	struct importing *m;
+	struct mlgen_err *err;
+	struct json_objects objects;
+	struct calls *calls;
+	struct map processes; /* that are named */
+	uint64_t tagged;      /* descriptors that have a tag for a name */
+};
+
+/* Names of versions, and of exports; those that none has are NULL. */
+#define ANY_OF(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static const char *const call_names[] = {
+	"syscall", "syscall_name", "system_call_name", "sys_call_name", "call", "name", NULL
+};
+static const char *const begin_names[] = {
+	"call_timestamp", "time_called", "enter_timestamp", "start_timestamp", "timestamp",
+	"@timestamp",     NULL
+};
+static const char *const end_names[] = { "return_timestamp", "time_returned", "exit_timestamp",
+					 "end_timestamp", NULL };
+static const char *const duration_names[] = { "execution_time", "latency", "duration", NULL };
+static const char *const result_names[] = { "return_value", "retval", "ret", "result", NULL };
+
+static int dio_unread(struct dio *d, const char *why)
+{
+	return json_objects_unread(&d->objects, why);
+}
+
+/* ---- members: of the event, or of its arguments ---- */
+
+struct event {
+	const json_t *event, *args; /* args: NULL = none of its own */
+};
+
+static const json_t *member(const struct event *e, const char *const *names)
+{
+	const json_t *v = json_member(e->args, names);
+
+	return v ? v : json_member(e->event, names);
+}
+
+static uint64_t size_in(const struct event *e, const char *const *names)
+{
+	int64_t v;
+
+	return json_whole(member(e, names), &v) && v >= 0 ? (uint64_t)v : TRACE_UNKNOWN;
+}
+
+static const char *text_in(const struct event *e, const char *const *names)
+{
+	return json_string_value(member(e, names));
+}
+
+static uint32_t task_in(const json_t *event, const char *name)
+{
+	int64_t v;
+
+	return json_whole(json_object_get(event, name), &v) && v > 0 && v <= UINT32_MAX
+		       ? (uint32_t)v
+		       : 0;
+}
+
+static bool time_in(const json_t *event, const char *const *names, uint64_t *ns)
+{
+	const json_t *v = json_member(event, names);
+
+	return json_time(v, 1, ns) ||
+	       (json_is_string(v) && dio_time_take(json_string_value(v), ns));
+}
+
+/* ---- what it is about ---- */
+
+static uint32_t name_of(struct dio *d, const char *text)
+{
+	return trace_fill_name(d->m->fill, text, strlen(text));
+}
+
+/* Device, inode and time of the open, of a file whose name nobody saw. */
+static uint32_t tag_in(struct dio *d, const json_t *event)
+{
+	const json_t *tag = json_object_get(event, "file_tag");
+	const json_t *dev = json_member(tag, ANY_OF("dev", "device"));
+	const json_t *ino = json_member(tag, ANY_OF("ino", "inode", "inode_nr"));
+	int64_t device, inode;
+	char text[64];
+
+	if (json_is_string(tag) && json_string_length(tag)) {
+		struct buf name = { 0 };
+		uint32_t id;
+
+		buf_addf(&name, "file %s", json_string_value(tag));
+		id = name_of(d, name.s);
+		buf_fini(&name);
+		d->tagged++;
+		return id;
+	}
+	if (!json_whole(dev, &device) || !json_whole(ino, &inode))
+		return 0;
+	d->tagged++;
+	snprintf(text, sizeof(text), "file %" PRId64 " %" PRId64, device, inode);
+	return name_of(d, text);
+}
+
+static uint32_t file_in(struct dio *d, const struct event *e)
+{
+	const char *kernels =
+		json_string_value(json_member(e->event, ANY_OF("file_path", "kernel_file_path")));
+	const char *given = text_in(
+		e, ANY_OF("path", "pathname", "filename", "oldpath", "oldname", "file_path"));
+
+	if (has_text(kernels))
+		return name_of(d, kernels);
+	return has_text(given) ? name_of(d, given) : 0;
+}
+
+static uint32_t becomes_in(struct dio *d, const struct event *e)
+{
+	const char *name = text_in(e, ANY_OF("newpath", "newname"));
+
+	return has_text(name) ? name_of(d, name) : 0;
+}
+
+static void name_process(struct dio *d, const json_t *event, uint32_t pid)
+{
+	const char *text =
+		json_string_value(json_member(event, ANY_OF("comm", "process_name", "proc_name")));
+	uint64_t said[] = { pid, task_in(event, "ppid") };
+	bool is_new = false;
+
+	if (!has_text(text) || !pid)
+		return;
+	map_number(&d->processes, pid, &is_new);
+	if (is_new)
+		trace_fill_entry(d->m->fill, TRACE_PROCESS, said, said[1] ? 2 : 1, text);
+}
+
+/* ---- events ---- */
+
+static void take_args(struct dio *d, const struct call *k, const struct event *e,
+		      struct call_seen *s)
+{
+	int64_t off;
+
+	s->has_result = json_whole(json_member(e->event, result_names), &s->result);
+	if (!json_whole(member(e, ANY_OF("fd", "oldfd", "fildes", "fdes")), &s->fd))
+		s->fd = -1;
+	if (!json_whole(member(e, ANY_OF("whence")), &s->whence))
+		s->whence = -1;
+	s->off = json_whole(member(e, ANY_OF("offset", "off", "pos")), &off) &&
+				 (off >= 0 || k->kind == CALL_SEEK)
+			 ? (uint64_t)off
+			 : TRACE_UNKNOWN;
+	s->bytes = size_in(e, ANY_OF("count", "size", "bytes", "length", "len", "bytes_request"));
+	s->flags = size_in(e, ANY_OF("flags", "flag"));
+	s->file = file_in(d, e);
+	if (k->kind == CALL_RENAME)
+		s->becomes = becomes_in(d, e);
+}
+
+static int take_call(struct dio *d, const struct event *e, const char *name)
+{
+	const struct call *k = call_find(name);
+	struct call_seen s = { 0 };
+	uint64_t end_ns;
+
+	if (!k) {
+		import_unknown(d->m, name);
+		return 0;
+	}
+	if (!time_in(e->event, begin_names, &s.start_ns))
+		return dio_unread(
+			d,
+			"an event without the time of the call, as call_timestamp in nanoseconds");
+	s.duration_ns = TRACE_UNKNOWN;
+	if (time_in(e->event, end_names, &end_ns)) {
+		if (end_ns < s.start_ns)
+			return dio_unread(d, "an event that ends before it begins");
+		s.duration_ns = end_ns - s.start_ns;
+	} else {
+		json_time(json_member(e->event, duration_names), 1, &s.duration_ns);
+	}
+	s.pid = task_in(e->event, "pid");
+	s.tid = task_in(e->event, "tid");
+	take_args(d, k, e, &s);
+	/* A descriptor may be known by its open, which has a better name. */
+	if (!s.file && !calls_knows(d->calls, s.pid, s.fd))
+		s.file = tag_in(d, e->event);
+	name_process(d, e->event, s.pid);
+	return calls_take(d->calls, k, &s, d->err);
+}
+
+/* What Elasticsearch puts above an event that is stored by itself. */
+static bool is_action(const json_t *event)
+{
+	return json_object_size(event) == 1 &&
+	       json_is_object(json_member(event, ANY_OF("index", "create")));
+}
+
+static int take_event(void *who, const json_t *whole)
+{
+	struct dio *d = who;
+	const json_t *inner = json_object_get(whole, "_source");
+	struct event e = { .event = json_is_object(inner) ? inner : whole };
+	const char *name;
+
+	if (is_action(whole)) {
+		d->m->tally.lines--;
+		return 0;
+	}
+	e.args = json_member(e.event, ANY_OF("args", "arguments"));
+	name = json_string_value(json_member(e.event, call_names));
+	if (!has_text(name))
+		return dio_unread(d, "an event without the name of its system call, as syscall");
+	return take_call(d, &e, name);
+}
+
+static void dio_tell(struct dio *d)
+{
+	if (d->tagged)
+		import_note(d->m,
+			    "%" PRIu64 " descriptor%s of files that were open before the log "
+			    "begins: a tag stands for the name",
+			    d->tagged, plural(d->tagged));
+	calls_tell(d->calls);
+	import_note(d->m, "DIO does not see pages of mapped files, nor requests of io_uring");
+}
+
+int import_dio(struct importing *m, struct mlgen_err *err)
+{
+	struct dio d = { .m = m, .err = err };
+	int rc = 0;
+
+	d.objects.m = m;
+	d.objects.err = err;
+	d.calls = calls_new(m, true);
+	for (size_t i = 0; rc == 0 && i < m->file_count; i++)
+		rc = json_objects_read(&d.objects, m->files[i], take_event, &d);
+	if (rc == 0)
+		rc = import_judge(m, "dio", err);
+	if (rc == 0)
+		dio_tell(&d);
+	map_fini(&d.processes);
+	calls_free(d.calls);
+	json_objects_fini(&d.objects);
+	return rc;
+}

@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mcgill_line.c - a line of what McGill's bpftrace scripts print, taken apart as its header
+ * says. */
+#include "tracing/import/mcgill_line.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "trace/trace.h"
+
+/* ---- which of McGill's scripts printed a file, and which columns it has ---- */
+
+static const struct {
+	const char *name;
+	enum mcgill_kind kind;
+} names[] = {
+	{ "trace_read", MCGILL_READ },
+	{ "trace_write", MCGILL_WRITE },
+	{ "trace_openat", MCGILL_OPEN },
+	{ "trace_close", MCGILL_CLOSE },
+	{ "trace_create_del", MCGILL_CREATE },
+	{ "trace_bio", MCGILL_BLOCK },
+	{ "trace_mmap", MCGILL_MMAP },
+	{ "trace_time_align", MCGILL_CLOCK },
+	/* What the set has beside them. */
+	{ "cpu.", MCGILL_OTHER },
+	{ "gpu.", MCGILL_OTHER },
+	{ "iostat.", MCGILL_OTHER },
+	{ "pids_", MCGILL_OTHER },
+	{ "syscalls.", MCGILL_OTHER },
+};
+
+/* Titles; "(B)" and "(ns)" behind them say nothing. */
+static const struct {
+	const char *title;
+	enum mcgill_column column;
+} titles[] = {
+	{ "TIMESTAMP", MCGILL_TIME },
+	{ "PID", MCGILL_PID },
+	{ "TID", MCGILL_TID },
+	{ "COMM", MCGILL_COMM },
+	{ "OFFSET", MCGILL_OFFSET },
+	{ "REQ", MCGILL_REQUESTED },
+	{ "RET", MCGILL_RETURNED },
+	/* What the call returned, too. */
+	{ "SIZE", MCGILL_RETURNED },
+	{ "LAT", MCGILL_LATENCY },
+	{ "LAT(ns)", MCGILL_LATENCY },
+	{ "SECTOR", MCGILL_SECTOR },
+	{ "FULLPATH", MCGILL_FULLPATH },
+	{ "FILENAME", MCGILL_FILENAME },
+};
+
+enum mcgill_kind mcgill_kind_of_name(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	base = base ? base + 1 : path;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strncmp(base, names[i].name, strlen(names[i].name)) == 0)
+			return names[i].kind;
+	return MCGILL_NONE;
+}
+
+static bool title_is(const char *at, size_t bytes, const char *title)
+{
+	return bytes == strlen(title) && memcmp(at, title, bytes) == 0;
+}
+
+static void add_column(struct mcgill_form *f, const char *at, size_t bytes)
+{
+	enum mcgill_column column = MCGILL_SKIPPED;
+
+	f->has_sector |= title_is(at, bytes, "SECTOR");
+	f->has_queue |= title_is(at, bytes, "QLAT(ns)");
+	/* "BUFFER ADDR" is one. */
+	if (*at == '(' || title_is(at, bytes, "ADDR") || f->count == MCGILL_COLUMNS)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(titles); i++)
+		if (title_is(at, bytes, titles[i].title))
+			column = titles[i].column;
+	f->column[f->count++] = (unsigned char)column;
+}
+
+static bool has_column(const struct mcgill_form *f, enum mcgill_column column)
+{
+	return memchr(f->column, (int)column, f->count);
+}
+
+/* Names are behind all others, wherever a header has them. */
+static void put_names_last(struct mcgill_form *f)
+{
+	bool has_path = has_column(f, MCGILL_FULLPATH);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->count; i++)
+		if (f->column[i] < MCGILL_FULLPATH)
+			f->column[kept++] = f->column[i];
+	f->count = kept;
+	if (has_path && f->count < MCGILL_COLUMNS)
+		f->column[f->count++] = MCGILL_FULLPATH;
+	/* One that an old header does not mention is there all the same. */
+	if (f->count < MCGILL_COLUMNS)
+		f->column[f->count++] = MCGILL_FILENAME;
+}
+
+/* Of a file by another name. */
+static enum mcgill_kind kind_by_columns(const char *line, const struct mcgill_form *f)
+{
+	if (strstr(line, " FUNCTION "))
+		return MCGILL_CREATE;
+	if (strstr(line, " DISK "))
+		return MCGILL_BLOCK;
+	if (strstr(line, " SIZE "))
+		return MCGILL_WRITE;
+	if (strstr(line, " RET "))
+		return MCGILL_READ;
+	if (has_column(f, MCGILL_FULLPATH))
+		return MCGILL_OPEN;
+	if (strstr(line, " FD "))
+		return MCGILL_CLOSE;
+	return strstr(line, " TIME") ? MCGILL_CLOCK : MCGILL_NONE;
+}
+
+static void take_titles(struct mcgill_form *f, const char *line)
+{
+	f->count = 0;
+	f->has_sector = f->has_queue = false;
+	for (const char *at = line; *at;) {
+		size_t bytes;
+
+		at += strspn(at, " \t");
+		bytes = strcspn(at, " \t");
+		if (bytes)
+			add_column(f, at, bytes);
+		at += bytes;
+	}
+	put_names_last(f);
+	if (f->kind == MCGILL_NONE)
+		f->kind = kind_by_columns(line, f);
+}
+
+bool mcgill_header(struct mcgill_form *f, const char *line)
+{
+	static const char *const says[] = { "Attaching ", "mkdir():",  "rmdir():",
+					    "unlink():",  "munmap():", "@" };
+
+	for (size_t i = 0; i < ARRAY_LEN(says); i++)
+		if (strncmp(line, says[i], strlen(says[i])) == 0)
+			return true;
+	if (strcmp(line, "mmap():") == 0) {
+		if (f->kind == MCGILL_NONE)
+			f->kind = MCGILL_MMAP;
+		return true;
+	}
+	if (strncmp(line, "TIMESTAMP ", strlen("TIMESTAMP ")) != 0)
+		return false;
+	take_titles(f, line);
+	return true;
+}
+
+enum { ERRNO_MOST = 4095, SECTOR_BYTES = 512, WORDS_MOST = 16 };
+/* Words of a name that are numbers: more are another line's. */
+enum { NAME_NUMBERS_MOST = 3 };
+/* bpftrace's str() has 64 bytes with the zero one. */
+enum { PATH_CUT_BYTES = 63 };
+
+static const char two_lines[] = "seems to be two lines in one";
+static const char no_columns[] = "has fewer columns than the header says";
+
+/* ---- words ---- */
+
+static struct mcgill_text word_at(const char **at)
+{
+	struct mcgill_text w;
+
+	*at += strspn(*at, " \t");
+	w.s = *at;
+	w.bytes = strcspn(*at, " \t");
+	*at += w.bytes;
+	return w;
+}
+
+static bool word_number(const struct mcgill_text *w, uint64_t *out)
+{
+	return !trace_number_take(w->s, w->bytes, UINT64_MAX, out);
+}
+
+static bool word_address(const struct mcgill_text *w, uint64_t *out)
+{
+	uint64_t v = 0;
+
+	if (w->bytes < 3 || w->bytes > 18 || memcmp(w->s, "0x", 2) != 0)
+		return false;
+	for (size_t i = 2; i < w->bytes; i++) {
+		int c = tolower((unsigned char)w->s[i]);
+
+		if (!isxdigit(c))
+			return false;
+		v = v << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+	}
+	*out = v;
+	return true;
+}
+
+/* With a sign, or the same as a number of 64 bits. */
+static bool word_result(const struct mcgill_text *w, int64_t *out)
+{
+	uint64_t v;
+
+	if (trace_number_take_signed(w->s, w->bytes, out)) {
+		if (!word_number(w, &v))
+			return false;
+		*out = (int64_t)v;
+	}
+	return *out >= -ERRNO_MOST;
+}
+
+static bool word_id(const struct mcgill_text *w, uint32_t *out)
+{
+	uint64_t v;
+
+	if (!word_number(w, &v) || v > UINT32_MAX)
+		return false;
+	*out = (uint32_t)v;
+	return true;
+}
+
+/* ---- names ---- */
+
+static bool is_two_lines(const char *s)
+{
+	unsigned numbers = 0;
+	uint64_t v;
+
+	for (struct mcgill_text w = word_at(&s); w.bytes; w = word_at(&s))
+		numbers += word_number(&w, &v);
+	return numbers >= NAME_NUMBERS_MOST;
+}
+
+static bool fits(struct mcgill_text path, struct mcgill_text name)
+{
+	const char *slash = memrchr(path.s, '/', path.bytes);
+	const char *base = slash ? slash + 1 : path.s;
+	size_t bytes = path.bytes - (size_t)(base - path.s);
+
+	return path.bytes == PATH_CUT_BYTES
+		       ? bytes <= name.bytes && memcmp(base, name.s, bytes) == 0
+		       : bytes == name.bytes && memcmp(base, name.s, bytes) == 0;
+}
+
+/* Both may have blanks: where the second is the end of the first, else at the last blank. */
+static void split_names(const char *s, struct mcgill_line *out)
+{
+	size_t all = strlen(s);
+	const char *last = memrchr(s, ' ', all);
+
+	out->path = (struct mcgill_text){ s, all };
+	out->name = (struct mcgill_text){ s + all, 0 };
+	if (!last)
+		return;
+	for (const char *at = last; at; at = memrchr(s, ' ', (size_t)(at - s))) {
+		struct mcgill_text path = { s, (size_t)(at - s) };
+		struct mcgill_text name = { at + 1, (size_t)(s + all - at) - 1 };
+
+		if (at == last || fits(path, name)) {
+			out->path = path;
+			out->name = name;
+		}
+		if (!name.bytes || fits(path, name))
+			return;
+	}
+}
+
+static const char *take_names(const struct mcgill_form *f, const char *at, struct mcgill_line *out)
+{
+	bool has_path = f->count >= 2 && f->column[f->count - 2] == MCGILL_FULLPATH;
+
+	/* One blank is between columns; more would be a name that is empty. */
+	at += *at == ' ';
+	while (*at == ' ')
+		at++;
+	if (is_two_lines(at))
+		return two_lines;
+	out->has_name = true;
+	if (has_path)
+		split_names(at, out);
+	else
+		out->name = (struct mcgill_text){ at, strlen(at) };
+	return NULL;
+}
+
+/* ---- calls ---- */
+
+static void skip_comm(const char **at)
+{
+	word_at(at);
+	for (;;) {
+		const char *next = *at;
+		struct mcgill_text w = word_at(&next);
+		uint64_t v;
+
+		if (!w.bytes || word_number(&w, &v))
+			return;
+		*at = next;
+	}
+}
+
+static const char *take_column(enum mcgill_column column, const struct mcgill_text *w,
+			       struct mcgill_line *out)
+{
+	switch (column) {
+	case MCGILL_TIME:
+		return word_number(w, &out->time_ns) ? NULL : "the time is no number of ns";
+	case MCGILL_PID:
+		return word_id(w, &out->pid) ? NULL : "the PID is no number";
+	case MCGILL_TID:
+		return word_id(w, &out->tid) ? NULL : "the TID is no number";
+	case MCGILL_OFFSET:
+		return word_number(w, &out->off) ? NULL : "the offset is no number";
+	case MCGILL_REQUESTED:
+		return word_number(w, &out->requested) ? NULL : "the size is no number";
+	case MCGILL_RETURNED:
+		out->has_result = true;
+		return word_result(w, &out->result)
+			       ? NULL
+			       : "what it returned is no number of bytes, nor an error";
+	case MCGILL_LATENCY:
+		return word_number(w, &out->latency_ns) ? NULL : "the latency is no number of ns";
+	default:
+		return NULL;
+	}
+}
+
+/* Where a file has no header. */
+static void default_form(const struct mcgill_form *f, const char *text, struct mcgill_form *out)
+{
+	static const unsigned char sized[] = { MCGILL_TIME,     MCGILL_PID,     MCGILL_OFFSET,
+					       MCGILL_RETURNED, MCGILL_LATENCY, MCGILL_FILENAME };
+	static const unsigned char opened[] = { MCGILL_TIME,    MCGILL_PID,      MCGILL_COMM,
+						MCGILL_LATENCY, MCGILL_FULLPATH, MCGILL_FILENAME };
+	static const unsigned char closed[] = { MCGILL_TIME, MCGILL_PID, MCGILL_SKIPPED,
+						MCGILL_LATENCY, MCGILL_FILENAME };
+	const unsigned char *from = f->kind == MCGILL_OPEN    ? opened
+				    : f->kind == MCGILL_CLOSE ? closed
+							      : sized;
+	struct mcgill_text third;
+	uint64_t v;
+
+	*out = *f;
+	out->count = f->kind == MCGILL_CLOSE ? sizeof(closed) : sizeof(sized);
+	memcpy(out->column, from, out->count);
+	word_at(&text);
+	word_at(&text);
+	third = word_at(&text);
+	/* An old one has no COMM. */
+	if (f->kind == MCGILL_OPEN && word_number(&third, &v)) {
+		memmove(out->column + 2, out->column + 3, out->count - 3);
+		out->count--;
+	}
+}
+
+static const char *take_call(const struct mcgill_form *f, const char *text, struct mcgill_line *out)
+{
+	const char *at = text, *wrong = NULL;
+
+	for (size_t i = 0; !wrong && i < f->count; i++) {
+		enum mcgill_column column = f->column[i];
+
+		if (column >= MCGILL_FULLPATH)
+			return take_names(f, at, out);
+		if (column == MCGILL_COMM) {
+			skip_comm(&at);
+			continue;
+		}
+		struct mcgill_text w = word_at(&at);
+
+		wrong = w.bytes ? take_column(column, &w, out) : no_columns;
+	}
+	return wrong;
+}
+
+/* ---- what has forms of its own ---- */
+
+struct words {
+	struct mcgill_text w[WORDS_MOST];
+	size_t count;
+	const char *rest; /* behind them */
+};
+
+static void take_words(struct words *to, const char *text, size_t most)
+{
+	to->count = 0;
+	to->rest = text;
+	while (to->count < most) {
+		struct mcgill_text w = word_at(&to->rest);
+
+		if (!w.bytes)
+			break;
+		to->w[to->count++] = w;
+	}
+}
+
+static bool is_word(const struct mcgill_text *w, const char *text)
+{
+	return w->bytes == strlen(text) && memcmp(w->s, text, w->bytes) == 0;
+}
+
+static const char *take_start(const struct words *w, struct mcgill_line *out)
+{
+	const char *wrong;
+
+	if (w->count < 3)
+		return no_columns;
+	wrong = take_column(MCGILL_TIME, &w->w[0], out);
+	return wrong ? wrong : take_column(MCGILL_PID, &w->w[1], out);
+}
+
+static const struct call {
+	const char *name;
+	uint16_t op;
+	bool has_tid, has_mode, has_latency, has_base;
+} calls[] = {
+	{ "mkdir()", TRACE_MKDIR, false, true, true, false },
+	{ "rmdir()", TRACE_RMDIR, false, false, true, false },
+	/* The name in its directory, and the path. */
+	{ "unlink()", TRACE_UNLINK, false, false, true, true },
+	{ "create()", TRACE_OPEN, true, true, false, false },
+};
+
+static const char *take_path(const struct call *c, const char *at, struct mcgill_line *out)
+{
+	struct mcgill_line both = { 0 };
+
+	while (*at == ' ')
+		at++;
+	if (is_two_lines(at))
+		return two_lines;
+	out->path = (struct mcgill_text){ at, strlen(at) };
+	if (!c->has_base || !strchr(at, ' '))
+		return NULL;
+	/* The other way round. */
+	both.name = (struct mcgill_text){ at, strcspn(at, " ") };
+	both.path =
+		(struct mcgill_text){ at + both.name.bytes + 1, strlen(at) - both.name.bytes - 1 };
+	out->path = both.path;
+	out->name = both.name;
+	return NULL;
+}
+
+static const char *take_create(const char *text, struct mcgill_line *out)
+{
+	struct words w;
+	const struct call *c = NULL;
+	const char *wrong;
+	size_t at;
+
+	take_words(&w, text, 4);
+	wrong = take_start(&w, out);
+	if (wrong)
+		return wrong;
+	for (size_t i = 0; !c && i < ARRAY_LEN(calls); i++)
+		if (w.count > 2u + calls[i].has_tid &&
+		    is_word(&w.w[2u + calls[i].has_tid], calls[i].name))
+			c = &calls[i];
+	if (!c)
+		return "no call that creates or deletes; they are mkdir(), rmdir(), unlink() and "
+		       "create()";
+	out->op = c->op;
+	at = 3u + c->has_tid + c->has_mode;
+	take_words(&w, text, at + c->has_latency);
+	if (w.count < at + c->has_latency)
+		return no_columns;
+	if (c->has_latency)
+		wrong = take_column(MCGILL_LATENCY, &w.w[at], out);
+	return wrong ? wrong : take_path(c, w.rest, out);
+}
+
+/* From its end, since the name of a command may have blanks: T BYTES LAT, with SECTOR or the time
+ * in the queue between them in later ones. */
+static const char *take_block(const struct mcgill_form *f, const char *text,
+			      struct mcgill_line *out)
+{
+	struct words w;
+	const char *wrong;
+	size_t t;
+	uint64_t sector = 0;
+
+	take_words(&w, text, WORDS_MOST);
+	wrong = take_start(&w, out);
+	if (wrong || w.count < 6)
+		return wrong ? wrong : no_columns;
+	t = w.count - 3;
+	if (!is_word(&w.w[t], "R") && !is_word(&w.w[t], "W"))
+		t--;
+	if (!is_word(&w.w[t], "R") && !is_word(&w.w[t], "W"))
+		return "neither R nor W stands behind the disk";
+	out->writes = *w.w[t].s == 'W';
+	out->disk = w.w[t - 1];
+	if (!word_number(&w.w[t + 1], &out->bytes))
+		return "the size is no number";
+	if (w.count - t == 4 && !word_number(&w.w[t + 2], &sector))
+		return "the sector is no number";
+	if (w.count - t == 4 && !f->has_queue && sector < UINT64_MAX / SECTOR_BYTES)
+		out->off = sector * SECTOR_BYTES;
+	out->op = TRACE_BLOCK_ISSUE;
+	return take_column(MCGILL_LATENCY, &w.w[w.count - 1], out);
+}
+
+/* PID FD ADDRESS LAT NAME, or of munmap PID ADDRESS LEN LAT. */
+static const char *take_mmap(const char *text, struct mcgill_line *out)
+{
+	struct words w;
+	const char *wrong;
+	uint64_t address = 0;
+
+	take_words(&w, text, 5);
+	wrong = take_start(&w, out);
+	if (wrong || w.count < 5)
+		return wrong ? wrong : no_columns;
+	if (word_address(&w.w[2], &address)) {
+		out->op = TRACE_MUNMAP;
+		out->off = address;
+		if (!word_number(&w.w[3], &out->requested))
+			return "the length is no number";
+	} else if (!word_address(&w.w[3], &address)) {
+		return "has no address; one is 0x and hexadecimal digits";
+	} else {
+		out->op = TRACE_MMAP;
+		out->has_result = address <= INT64_MAX;
+		out->result = out->has_result ? (int64_t)address : 0;
+		while (*w.rest == ' ')
+			w.rest++;
+		out->name = (struct mcgill_text){ w.rest, strlen(w.rest) };
+	}
+	return take_column(MCGILL_LATENCY, &w.w[4], out);
+}
+
+/* ns, and HH:MM:SS. */
+static const char *take_clock(const char *text, struct mcgill_line *out)
+{
+	static const unsigned most[] = { 23, 59, 60 };
+	struct words w;
+
+	take_words(&w, text, 3);
+	if (w.count != 2 || !word_number(&w.w[0], &out->time_ns) || w.w[1].bytes != 8)
+		return "is no ns and HH:MM:SS";
+	for (size_t i = 0; i < 3; i++) {
+		const char *s = w.w[1].s + 3 * i;
+		unsigned v = (unsigned)(s[0] - '0') * 10 + (unsigned)(s[1] - '0');
+
+		if (!isdigit((unsigned char)s[0]) || !isdigit((unsigned char)s[1]) || v > most[i] ||
+		    (i < 2 && s[2] != ':'))
+			return "is no ns and HH:MM:SS";
+		out->day_s = out->day_s * 60 + v;
+	}
+	return NULL;
+}
+
+static uint16_t op_of(enum mcgill_kind kind)
+{
+	switch (kind) {
+	case MCGILL_READ:
+		return TRACE_READ;
+	case MCGILL_WRITE:
+		return TRACE_WRITE;
+	case MCGILL_CLOSE:
+		return TRACE_CLOSE;
+	default:
+		return TRACE_OPEN;
+	}
+}
+
+const char *mcgill_line_take(const struct mcgill_form *f, const char *text, struct mcgill_line *out)
+{
+	struct mcgill_form form;
+
+	*out = (struct mcgill_line){ .op = op_of(f->kind),
+				     .off = TRACE_UNKNOWN,
+				     .requested = TRACE_UNKNOWN,
+				     .bytes = TRACE_UNKNOWN,
+				     .path = { "", 0 },
+				     .name = { "", 0 },
+				     .disk = { "", 0 } };
+	switch (f->kind) {
+	case MCGILL_CREATE:
+		return take_create(text, out);
+	case MCGILL_BLOCK:
+		return take_block(f, text, out);
+	case MCGILL_MMAP:
+		return take_mmap(text, out);
+	case MCGILL_CLOCK:
+		return take_clock(text, out);
+	default:
+		if (f->count)
+			return take_call(f, text, out);
+		default_form(f, text, &form);
+		return take_call(&form, text, out);
+	}
+}

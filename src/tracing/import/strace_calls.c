@@ -1,0 +1,857 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* strace_calls.c - the calls that a log of strace may have: what each of them does, and the words
+ * in it. */
+#include "tracing/import/strace_inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+
+/* ---- open and close ---- */
+
+static int open_flags(struct strace_event *e, uint64_t *flags)
+{
+	const struct strace_call *c = &e->call;
+	size_t arg = (size_t)e->row->arg + 1;
+	struct strace_text text;
+
+	*flags = O_CREAT | O_WRONLY | O_TRUNC;
+	if (strace_text_is(c->name, "creat"))
+		return 0;
+	if (arg >= c->arg_count)
+		return strace_bad(e, "an open without flags");
+	text = c->args[arg];
+	if (text.n && *text.s == '{' && !strace_text_member(text, "flags", &text))
+		return strace_bad(e, "an open without flags");
+	*flags = strace_words_flags(&e->r->words, text);
+	return 0;
+}
+
+static uint32_t folder_of(struct strace_event *e, uint64_t flags)
+{
+	if (!(flags & (O_DIRECTORY | O_PATH)) || !e->r->path.len)
+		return 0;
+	return trace_names_id(e->r->folders, e->r->path.s, e->r->path.len, NULL);
+}
+
+/* What the result says is it, links followed. */
+static int open_result(struct strace_event *e, uint64_t flags, uint32_t *file)
+{
+	struct strace_reader *r = e->r;
+	struct strace_place *place = &e->call.place;
+	struct fd_open *f;
+
+	if (place->kind == PLACE_PATH) {
+		buf_reset(&r->path);
+		if (!strace_text_unescape(place->path, &r->path))
+			return strace_bad(e, "a path with a byte of zero");
+	}
+	*file = strace_path_file(e);
+	f = fdtable_open(r->fds, e->task->tid, (int)e->call.result, *file, flags & O_APPEND,
+			 flags & O_CLOEXEC);
+	f->tag = place->is_char || strace_is_char(buf_str(&r->path)) ? STRACE_TAG_CHAR
+								     : folder_of(e, flags);
+	if (flags & O_TRUNC || (flags & O_CREAT && flags & O_EXCL))
+		f->end = 0;
+	return 0;
+}
+
+static int strace_take_open(struct strace_event *e)
+{
+	struct strace_what what = { .op = TRACE_OPEN, .off = TRACE_UNKNOWN };
+	uint64_t flags;
+	int rc = strace_path(e, e->row->at, e->row->arg);
+
+	if (rc || !e->call.has_result)
+		return rc == STRACE_BAD ? rc : 0;
+	rc = open_flags(e, &flags);
+	if (rc)
+		return rc;
+	if (e->call.result >= 0 && e->call.result <= INT32_MAX)
+		rc = open_result(e, flags, &what.file);
+	else
+		what.file = strace_path_file(e);
+	if (rc)
+		return rc;
+	what.bytes = flags;
+	what.result = e->call.result;
+	return strace_emit(e, &what);
+}
+
+static int strace_take_close(struct strace_event *e)
+{
+	const struct strace_pending *p = &e->task->pending;
+	struct strace_what what = {
+		.op = TRACE_CLOSE, .off = TRACE_UNKNOWN, .result = e->call.result, .file = p->closed
+	};
+	struct strace_ref ref;
+
+	if (!p->has_closed) {
+		if (strace_ref(e, 0, &ref))
+			return STRACE_BAD;
+		what.file = ref.open ? ref.open->file : 0;
+		if (ref.fd >= 0)
+			fdtable_close(e->r->fds, e->task->tid, ref.fd);
+	}
+	return what.file && e->call.has_result ? strace_emit(e, &what) : 0;
+}
+
+static int strace_take_close_range(struct strace_event *e)
+{
+	uint64_t first, last;
+
+	if (e->call.result != 0)
+		return 0;
+	if (strace_arg(e, 0, &first) || strace_arg(e, 1, &last))
+		return STRACE_BAD;
+	if (strace_text_has(e->call.all, "CLOSE_RANGE_UNSHARE"))
+		fdtable_unshare(e->r->fds, e->task->tid);
+	fdtable_close_range(e->r->fds, e->task->tid, (unsigned)first, (unsigned)last,
+			    strace_text_has(e->call.all, "CLOSE_RANGE_CLOEXEC"));
+	return 0;
+}
+
+static bool gave_fd(const struct strace_event *e)
+{
+	return e->call.has_result && e->call.result >= 0 && e->call.result <= INT32_MAX;
+}
+
+static int strace_take_dup(struct strace_event *e)
+{
+	struct strace_ref ref;
+
+	if (strace_ref(e, 0, &ref))
+		return STRACE_BAD;
+	if (gave_fd(e) && ref.fd >= 0)
+		fdtable_dup(e->r->fds, e->task->tid, ref.fd, (int)e->call.result,
+			    strace_text_has(e->call.all, "O_CLOEXEC"));
+	return 0;
+}
+
+static void set_appends(struct fd_open *f, bool appends)
+{
+	f->appends = appends;
+	f->may_append = false;
+}
+
+static int strace_take_fcntl(struct strace_event *e)
+{
+	struct strace_text what;
+	struct strace_ref ref;
+
+	if (e->call.arg_count < 2)
+		return strace_bad(e, "a call with too few arguments");
+	what = e->call.args[1];
+	if (strace_ref(e, 0, &ref))
+		return STRACE_BAD;
+	if (!gave_fd(e) || ref.fd < 0)
+		return 0;
+	if (strace_text_begins(what, "F_DUPFD"))
+		fdtable_dup(e->r->fds, e->task->tid, ref.fd, (int)e->call.result,
+			    strace_text_is(what, "F_DUPFD_CLOEXEC"));
+	else if (strace_text_is(what, "F_SETFD"))
+		fdtable_close_on_exec(e->r->fds, e->task->tid, ref.fd,
+				      strace_text_has(e->call.all, "FD_CLOEXEC"));
+	else if (strace_text_is(what, "F_SETFL") && ref.open)
+		set_appends(ref.open, strace_text_has(e->call.all, "O_APPEND"));
+	else if (strace_text_is(what, "F_GETFL") && ref.open)
+		set_appends(ref.open, e->call.result & O_APPEND);
+	return 0;
+}
+
+static int strace_take_no_file(struct strace_event *e)
+{
+	if (gave_fd(e))
+		fdtable_open(e->r->fds, e->task->tid, (int)e->call.result, 0, false,
+			     strace_text_has(e->call.all, "CLOEXEC"));
+	return 0;
+}
+
+/* "[3, 4]" */
+static int strace_take_pair(struct strace_event *e)
+{
+	bool closes = strace_text_has(e->call.all, "CLOEXEC");
+	struct strace_text list, item;
+	struct strace_place place;
+	int fd;
+
+	if (e->call.result != 0 || !e->call.has_result || (size_t)e->row->arg >= e->call.arg_count)
+		return 0;
+	list = e->call.args[e->row->arg];
+	while (strace_text_item(&list, &item))
+		if (strace_fd(item, &fd, &place) && fd >= 0)
+			fdtable_open(e->r->fds, e->task->tid, fd, 0, false, closes);
+	return 0;
+}
+
+/* ---- stat ---- */
+
+static uint64_t size_found(const struct strace_event *e)
+{
+	const struct strace_call *c = &e->call;
+	int64_t size;
+
+	for (size_t i = 0; i < c->arg_count; i++)
+		if (*c->args[i].s == '{' &&
+		    (strace_text_member_number(c->args[i], "st_size", &size) ||
+		     strace_text_member_number(c->args[i], "stx_size", &size)))
+			return (uint64_t)size;
+	return TRACE_UNKNOWN;
+}
+
+/* Of a descriptor: fstat, and what has a path of no bytes. */
+static bool is_of_fd(const struct strace_event *e)
+{
+	return e->row->arg < 0 || (e->row->at >= 0 && (size_t)e->row->arg < e->call.arg_count &&
+				   (strace_text_is(e->call.args[e->row->arg], "\"\"") ||
+				    strace_text_is(e->call.args[e->row->arg], "NULL")));
+}
+
+static int strace_take_stat(struct strace_event *e)
+{
+	struct strace_what what = { .op = TRACE_STAT,
+				    .off = TRACE_UNKNOWN,
+				    .bytes = TRACE_UNKNOWN,
+				    .result = e->call.result };
+	struct strace_ref ref;
+	int rc;
+
+	if (!e->call.has_result)
+		return 0;
+	if (what.result == 0)
+		what.bytes = size_found(e);
+	if (is_of_fd(e)) {
+		if (strace_ref(e, e->row->at, &ref))
+			return STRACE_BAD;
+		if (!strace_ref_is_file(e, &ref))
+			return 0;
+		what.file = ref.open->file;
+		ref.open->end = what.bytes;
+		return strace_emit(e, &what);
+	}
+	rc = strace_path(e, e->row->at, e->row->arg);
+	if (rc)
+		return rc == STRACE_BAD ? rc : 0;
+	what.file = strace_path_file(e);
+	return strace_emit(e, &what);
+}
+
+/* ---- other calls on paths ---- */
+
+static int strace_take_path(struct strace_event *e)
+{
+	struct strace_what what = { .op = e->row->op,
+				    .off = TRACE_UNKNOWN,
+				    .result = e->call.result };
+	int rc = strace_path(e, e->row->at, e->row->arg);
+
+	if (rc || !e->call.has_result)
+		return rc == STRACE_BAD ? rc : 0;
+	what.file = strace_path_file(e);
+	return strace_emit(e, &what);
+}
+
+static int strace_take_unlink(struct strace_event *e)
+{
+	static const struct strace_row rmdir_at = { "unlinkat", NULL, 0, 1, 0, TRACE_RMDIR };
+
+	if (strace_text_has(e->call.all, "AT_REMOVEDIR"))
+		e->row = &rmdir_at;
+	return strace_take_path(e);
+}
+
+/* rename(a, b), or renameat(folder, a, folder, b). */
+static int strace_take_rename(struct strace_event *e)
+{
+	struct strace_what what = { .op = TRACE_RENAME, .result = e->call.result };
+	bool has_folders = e->row->at >= 0;
+	int rc = strace_path(e, e->row->at, e->row->arg);
+
+	if (rc || !e->call.has_result)
+		return rc == STRACE_BAD ? rc : 0;
+	what.file = strace_path_file(e);
+	rc = strace_path(e, has_folders ? 2 : -1, has_folders ? 3 : 1);
+	if (rc)
+		return rc == STRACE_BAD ? rc : 0;
+	what.off = strace_path_file(e);
+	if (what.result == 0)
+		fdtable_rename(e->r->fds, what.file, (uint32_t)what.off);
+	return strace_emit(e, &what);
+}
+
+/* ---- where a process is ---- */
+
+static void now_in(struct strace_event *e, const char *path)
+{
+	mem_replace(&e->task->process->cwd, *path == '/' ? path : NULL);
+}
+
+static int strace_take_chdir(struct strace_event *e)
+{
+	int rc = strace_path(e, -1, 0);
+
+	if (rc == 0 && e->call.has_result && e->call.result == 0)
+		now_in(e, buf_str(&e->r->path));
+	return rc == STRACE_BAD ? rc : 0;
+}
+
+static int strace_take_fchdir(struct strace_event *e)
+{
+	int rc;
+
+	if (!e->call.has_result || e->call.result != 0)
+		return 0;
+	rc = strace_folder(e, 0);
+	if (rc == 0)
+		now_in(e, buf_str(&e->r->path));
+	return rc;
+}
+
+static int strace_take_getcwd(struct strace_event *e)
+{
+	if (e->call.has_result && e->call.result > 0 && strace_path(e, -1, 0) == 0)
+		now_in(e, buf_str(&e->r->path));
+	return 0;
+}
+
+/* ---- reads and writes ---- */
+
+static bool writes(const struct strace_event *e)
+{
+	return e->row->traits & STRACE_WRITES;
+}
+
+/* `off` NULL = its own position. */
+static int move(struct strace_event *e, const struct strace_ref *ref, bool is_write, uint64_t bytes,
+		const uint64_t *off)
+{
+	struct strace_what what = { .op = is_write ? TRACE_WRITE : TRACE_READ,
+				    .bytes = bytes,
+				    .result = e->call.result,
+				    .file = ref->open->file };
+
+	what.off = strace_move(e, ref, is_write, off, what.result, &what.flags);
+	return strace_emit(e, &what);
+}
+
+static int strace_take_move(struct strace_event *e)
+{
+	uint64_t bytes, off;
+	struct strace_ref ref;
+	bool has_off = e->row->traits & STRACE_AT;
+
+	if (strace_ref(e, 0, &ref))
+		return STRACE_BAD;
+	if (!e->call.has_result || !strace_ref_is_file(e, &ref))
+		return 0;
+	if (strace_arg(e, 2, &bytes) || (has_off && strace_arg(e, 3, &off)))
+		return STRACE_BAD;
+	return move(e, &ref, writes(e), bytes, has_off ? &off : NULL);
+}
+
+/* A list that strace cut ends in "...", and is longer. */
+static uint64_t vector_bytes(struct strace_text list)
+{
+	struct strace_text item;
+	uint64_t sum = 0;
+	int64_t bytes;
+
+	if (!list.n || *list.s != '[')
+		return TRACE_UNKNOWN;
+	while (strace_text_item(&list, &item)) {
+		if (!strace_text_member_number(item, "iov_len", &bytes))
+			return TRACE_UNKNOWN;
+		sum += (uint64_t)bytes;
+	}
+	return sum;
+}
+
+static int strace_take_vector(struct strace_event *e)
+{
+	bool has_off = e->row->traits & STRACE_AT;
+	uint64_t off = 0;
+	struct strace_ref ref;
+
+	if (strace_ref(e, 0, &ref))
+		return STRACE_BAD;
+	if (!e->call.has_result || !strace_ref_is_file(e, &ref))
+		return 0;
+	if (e->call.arg_count < 3)
+		return strace_bad(e, "a call with too few arguments");
+	if (has_off && strace_arg(e, 3, &off))
+		return STRACE_BAD;
+	/* preadv2: -1 is the position of the file. */
+	return move(e, &ref, writes(e), vector_bytes(e->call.args[1]),
+		    has_off && off <= INT64_MAX ? &off : NULL);
+}
+
+/* Of an offset in memory: "[5]", "[3] => [13]", or NULL: *has = false. */
+static bool pointed(struct strace_text t, uint64_t *off, bool *has)
+{
+	int64_t v;
+
+	*has = t.n && *t.s == '[';
+	if (!*has)
+		return true;
+	t.s++;
+	t.n--;
+	if (!strace_text_number(t, &v))
+		return false;
+	*off = (uint64_t)v;
+	return true;
+}
+
+/* One side of a copy in the kernel. */
+static int copy_side(struct strace_event *e, int fd_arg, int off_arg, uint64_t bytes, bool is_write)
+{
+	struct strace_ref ref;
+	uint64_t off;
+	bool has_off = false;
+
+	if (strace_ref(e, fd_arg, &ref))
+		return STRACE_BAD;
+	if (off_arg >= 0 && !pointed(e->call.args[off_arg], &off, &has_off))
+		return strace_bad(e, "an offset is no number");
+	if (!strace_ref_is_file(e, &ref))
+		return 0;
+	return move(e, &ref, is_write, bytes, has_off ? &off : NULL);
+}
+
+/* copy_file_range and splice: in, offset, out, offset, length. */
+static int strace_take_copy(struct strace_event *e)
+{
+	uint64_t bytes;
+	int rc = strace_arg(e, 4, &bytes);
+
+	if (rc || !e->call.has_result)
+		return rc;
+	rc = copy_side(e, 0, 1, bytes, false);
+	return rc ? rc : copy_side(e, 2, 3, bytes, true);
+}
+
+/* out, in, offset, length */
+static int strace_take_sendfile(struct strace_event *e)
+{
+	uint64_t bytes;
+	int rc = strace_arg(e, 3, &bytes);
+
+	if (rc || !e->call.has_result)
+		return rc;
+	rc = copy_side(e, 1, 2, bytes, false);
+	return rc ? rc : copy_side(e, 0, -1, bytes, true);
+}
+
+/* ---- positions ---- */
+
+static int strace_io_seek(struct strace_event *e, int64_t to)
+{
+	struct strace_ref ref;
+
+	if (strace_ref(e, 0, &ref))
+		return STRACE_BAD;
+	if (e->call.has_result && ref.open && to >= 0 && e->call.result >= 0)
+		fd_open_seek(ref.open, e->task->tid, e->end_ns, (uint64_t)to);
+	if (e->call.has_result && ref.open && to >= 0 && e->call.arg_count > 2 &&
+	    strace_text_is(e->call.args[1], "0") && strace_text_is(e->call.args[2], "SEEK_END"))
+		ref.open->end = (uint64_t)to;
+	return 0;
+}
+
+static int strace_take_seek(struct strace_event *e)
+{
+	return strace_io_seek(e, e->call.result);
+}
+
+/* Of 32 bits: the result is the third argument. */
+static int strace_take_llseek(struct strace_event *e)
+{
+	uint64_t to;
+	bool has_to;
+
+	if (e->call.arg_count < 3 || !pointed(e->call.args[2], &to, &has_to))
+		return strace_bad(e, "a seek without its result");
+	return has_to ? strace_io_seek(e, (int64_t)to) : 0;
+}
+
+/* ---- calls on a whole file, or a range ---- */
+
+static int on_file(struct strace_event *e, int arg, struct strace_what *what,
+		   struct strace_ref *ref)
+{
+	what->op = e->row->op;
+	what->result = e->call.result;
+	if (strace_ref(e, arg, ref))
+		return STRACE_BAD;
+	if (!e->call.has_result || !strace_ref_is_file(e, ref))
+		return 0;
+	what->file = ref->open->file;
+	return strace_emit(e, what);
+}
+
+static int strace_take_sync(struct strace_event *e)
+{
+	struct strace_what what = { .off = TRACE_UNKNOWN };
+	struct strace_ref ref;
+
+	return on_file(e, 0, &what, &ref);
+}
+
+/* `at` is the argument with the offset, the length stands behind it. */
+static int strace_take_range(struct strace_event *e)
+{
+	struct strace_what what = { 0 };
+	struct strace_ref ref;
+
+	if (strace_arg(e, (size_t)e->row->at, &what.off) ||
+	    strace_arg(e, (size_t)e->row->at + 1, &what.bytes))
+		return STRACE_BAD;
+	return on_file(e, 0, &what, &ref);
+}
+
+/* The file is its bytes from 0 to there from now on. */
+static int strace_take_ftruncate(struct strace_event *e)
+{
+	struct strace_what what = { 0 };
+	struct strace_ref ref;
+	int rc;
+
+	if (strace_arg(e, 1, &what.bytes))
+		return STRACE_BAD;
+	rc = on_file(e, 0, &what, &ref);
+	if (rc == 0 && what.file && what.result == 0)
+		ref.open->end = what.bytes;
+	return rc;
+}
+
+static int strace_take_truncate(struct strace_event *e)
+{
+	struct strace_what what = { .op = TRACE_ALLOCATE, .result = e->call.result };
+	int rc = strace_path(e, -1, 0);
+
+	if (rc || !e->call.has_result)
+		return rc == STRACE_BAD ? rc : 0;
+	if (strace_arg(e, 1, &what.bytes))
+		return STRACE_BAD;
+	what.file = strace_path_file(e);
+	return strace_emit(e, &what);
+}
+
+static int strace_take_getdents(struct strace_event *e)
+{
+	struct strace_what what = { .off = TRACE_UNKNOWN };
+	struct strace_ref ref;
+
+	if (strace_arg(e, 2, &what.bytes))
+		return STRACE_BAD;
+	return on_file(e, 0, &what, &ref);
+}
+
+/* ---- mappings ---- */
+
+static int strace_take_mmap(struct strace_event *e)
+{
+	struct strace_what what = { .op = TRACE_MMAP, .result = e->call.result };
+	struct strace_process *p = e->task->process;
+	struct strace_ref ref;
+	bool is_there;
+
+	if (e->call.arg_count < 6 || !e->call.has_result)
+		return e->call.has_result ? strace_bad(e, "a call with too few arguments") : 0;
+	/* An address may look negative; errors are few. */
+	is_there = !e->call.failed;
+	if (strace_arg(e, 1, &what.bytes) || strace_arg(e, 5, &what.off) || strace_ref(e, 4, &ref))
+		return STRACE_BAD;
+	if (strace_text_has(e->call.args[3], "MAP_ANONYMOUS"))
+		ref.fd = -1;
+	if (ref.fd >= 0 && strace_ref_is_file(e, &ref))
+		what.file = ref.open->file;
+	if (is_there)
+		strace_process_map(p, (uint64_t)what.result, round_up(what.bytes, 4096), what.file);
+	return what.file ? strace_emit(e, &what) : 0;
+}
+
+static int strace_take_munmap(struct strace_event *e)
+{
+	struct strace_process *p = e->task->process;
+	struct strace_what what = { .op = TRACE_MUNMAP, .result = e->call.result };
+
+	if (strace_arg(e, 0, &what.off) || strace_arg(e, 1, &what.bytes))
+		return STRACE_BAD;
+	what.file = strace_process_mapped(p, what.off, what.bytes);
+	if (!what.file || !e->call.has_result)
+		return 0;
+	if (what.result == 0)
+		strace_process_map(p, what.off, round_up(what.bytes, 4096), 0);
+	return strace_emit(e, &what);
+}
+
+static int strace_take_mremap(struct strace_event *e)
+{
+	struct strace_process *p = e->task->process;
+	uint64_t at, bytes, now_bytes;
+	uint32_t file;
+
+	if (strace_arg(e, 0, &at) || strace_arg(e, 1, &bytes) || strace_arg(e, 2, &now_bytes))
+		return STRACE_BAD;
+	if (!e->call.has_result || e->call.failed)
+		return 0;
+	file = strace_process_mapped(p, at, bytes);
+	strace_process_map(p, at, round_up(bytes, 4096), 0);
+	strace_process_map(p, (uint64_t)e->call.result, round_up(now_bytes, 4096), file);
+	return 0;
+}
+
+/* Of memory that is no file's they are no I/O. */
+static int strace_take_madvise(struct strace_event *e)
+{
+	struct strace_what what = { .op = e->row->op,
+				    .off = TRACE_UNKNOWN,
+				    .result = e->call.result };
+	uint64_t at;
+
+	if (strace_arg(e, 0, &at) || strace_arg(e, 1, &what.bytes))
+		return STRACE_BAD;
+	what.file = strace_process_mapped(e->task->process, at, what.bytes);
+	return what.file && e->call.has_result ? strace_emit(e, &what) : 0;
+}
+
+/* ---- the calls by name ---- */
+
+#define NONE (-1)
+
+/* clang-format off */
+static const struct strace_row rows[] = {
+	{ "open", strace_take_open, NONE, 0, 0, TRACE_OPEN },
+	{ "creat", strace_take_open, NONE, 0, 0, TRACE_OPEN },
+	{ "openat", strace_take_open, 0, 1, 0, TRACE_OPEN },
+	{ "openat2", strace_take_open, 0, 1, 0, TRACE_OPEN },
+	{ "close", strace_take_close, NONE, 0, STRACE_CLOSES, TRACE_CLOSE },
+	{ "close_range", strace_take_close_range, NONE, 0, 0, 0 },
+	{ "dup", strace_take_dup, NONE, 0, 0, 0 },
+	{ "dup2", strace_take_dup, NONE, 0, 0, 0 },
+	{ "dup3", strace_take_dup, NONE, 0, 0, 0 },
+	{ "fcntl", strace_take_fcntl, NONE, 0, 0, 0 },
+	{ "fcntl64", strace_take_fcntl, NONE, 0, 0, 0 },
+
+	{ "stat", strace_take_stat, NONE, 0, 0, TRACE_STAT },
+	{ "stat64", strace_take_stat, NONE, 0, 0, TRACE_STAT },
+	{ "lstat", strace_take_stat, NONE, 0, 0, TRACE_STAT },
+	{ "lstat64", strace_take_stat, NONE, 0, 0, TRACE_STAT },
+	{ "fstat", strace_take_stat, 0, NONE, 0, TRACE_STAT },
+	{ "fstat64", strace_take_stat, 0, NONE, 0, TRACE_STAT },
+	{ "newfstatat", strace_take_stat, 0, 1, 0, TRACE_STAT },
+	{ "fstatat64", strace_take_stat, 0, 1, 0, TRACE_STAT },
+	{ "statx", strace_take_stat, 0, 1, 0, TRACE_STAT },
+
+	{ "read", strace_take_move, NONE, 0, STRACE_MOVES, TRACE_READ },
+	{ "pread64", strace_take_move, NONE, 0, STRACE_AT, TRACE_READ },
+	{ "pread", strace_take_move, NONE, 0, STRACE_AT, TRACE_READ },
+	{ "readv", strace_take_vector, NONE, 0, STRACE_MOVES, TRACE_READ },
+	{ "preadv", strace_take_vector, NONE, 0, STRACE_AT, TRACE_READ },
+	{ "preadv2", strace_take_vector, NONE, 0, STRACE_AT, TRACE_READ },
+	{ "write", strace_take_move, NONE, 0, STRACE_MOVES | STRACE_WRITES, TRACE_WRITE },
+	{ "pwrite64", strace_take_move, NONE, 0, STRACE_AT | STRACE_WRITES, TRACE_WRITE },
+	{ "pwrite", strace_take_move, NONE, 0, STRACE_AT | STRACE_WRITES, TRACE_WRITE },
+	{ "writev", strace_take_vector, NONE, 0, STRACE_MOVES | STRACE_WRITES, TRACE_WRITE },
+	{ "pwritev", strace_take_vector, NONE, 0, STRACE_AT | STRACE_WRITES, TRACE_WRITE },
+	{ "pwritev2", strace_take_vector, NONE, 0, STRACE_AT | STRACE_WRITES, TRACE_WRITE },
+	{ "lseek", strace_take_seek, NONE, 0, STRACE_MOVES, 0 },
+	{ "_llseek", strace_take_llseek, NONE, 0, STRACE_MOVES, 0 },
+	{ "sendfile", strace_take_sendfile, NONE, 1, STRACE_MOVES, 0 },
+	{ "sendfile64", strace_take_sendfile, NONE, 1, STRACE_MOVES, 0 },
+	{ "copy_file_range", strace_take_copy, NONE, 0, STRACE_MOVES, 0 },
+	{ "splice", strace_take_copy, NONE, 0, STRACE_MOVES, 0 },
+
+	{ "fsync", strace_take_sync, NONE, 0, 0, TRACE_FSYNC },
+	{ "fdatasync", strace_take_sync, NONE, 0, 0, TRACE_FDATASYNC },
+	{ "sync_file_range", strace_take_range, 1, 0, 0, TRACE_FDATASYNC },
+	{ "fallocate", strace_take_range, 2, 0, 0, TRACE_ALLOCATE },
+	{ "fadvise64", strace_take_range, 1, 0, 0, TRACE_ADVISE },
+	{ "fadvise64_64", strace_take_range, 1, 0, 0, TRACE_ADVISE },
+	{ "readahead", strace_take_range, 1, 0, 0, TRACE_ADVISE },
+	{ "truncate", strace_take_truncate, NONE, 0, 0, TRACE_ALLOCATE },
+	{ "truncate64", strace_take_truncate, NONE, 0, 0, TRACE_ALLOCATE },
+	{ "ftruncate", strace_take_ftruncate, NONE, 0, 0, TRACE_ALLOCATE },
+	{ "ftruncate64", strace_take_ftruncate, NONE, 0, 0, TRACE_ALLOCATE },
+	{ "getdents", strace_take_getdents, NONE, 0, 0, TRACE_GETDENTS },
+	{ "getdents64", strace_take_getdents, NONE, 0, 0, TRACE_GETDENTS },
+
+	{ "rename", strace_take_rename, NONE, 0, 0, TRACE_RENAME },
+	{ "renameat", strace_take_rename, 0, 1, 0, TRACE_RENAME },
+	{ "renameat2", strace_take_rename, 0, 1, 0, TRACE_RENAME },
+	{ "unlink", strace_take_path, NONE, 0, 0, TRACE_UNLINK },
+	{ "unlinkat", strace_take_unlink, 0, 1, 0, TRACE_UNLINK },
+	{ "mkdir", strace_take_path, NONE, 0, 0, TRACE_MKDIR },
+	{ "mkdirat", strace_take_path, 0, 1, 0, TRACE_MKDIR },
+	{ "rmdir", strace_take_path, NONE, 0, 0, TRACE_RMDIR },
+	{ "chdir", strace_take_chdir, NONE, 0, 0, 0 },
+	{ "fchdir", strace_take_fchdir, NONE, 0, 0, 0 },
+	{ "getcwd", strace_take_getcwd, NONE, 0, 0, 0 },
+
+	{ "mmap", strace_take_mmap, NONE, 4, 0, TRACE_MMAP },
+	{ "mmap2", strace_take_mmap, NONE, 4, 0, TRACE_MMAP },
+	{ "munmap", strace_take_munmap, NONE, NONE, 0, TRACE_MUNMAP },
+	{ "mremap", strace_take_mremap, NONE, NONE, 0, 0 },
+	{ "madvise", strace_take_madvise, NONE, NONE, 0, TRACE_ADVISE },
+	{ "msync", strace_take_madvise, NONE, NONE, 0, TRACE_FSYNC },
+
+	{ "fork", strace_take_fork, NONE, NONE, STRACE_FORKS, 0 },
+	{ "vfork", strace_take_fork, NONE, NONE, STRACE_FORKS, 0 },
+	{ "clone", strace_take_fork, NONE, NONE, STRACE_FORKS, 0 },
+	{ "clone2", strace_take_fork, NONE, NONE, STRACE_FORKS, 0 },
+	{ "clone3", strace_take_fork, NONE, NONE, STRACE_FORKS, 0 },
+	{ "execve", strace_take_exec, NONE, 0, 0, TRACE_EXEC },
+	{ "execveat", strace_take_exec, 0, 1, 0, TRACE_EXEC },
+	{ "unshare", strace_take_unshare, NONE, NONE, 0, 0 },
+	{ "getpid", strace_take_own_pid, NONE, NONE, 0, 0 },
+	{ "gettid", strace_take_own_pid, NONE, NONE, 0, 0 },
+	{ "set_tid_address", strace_take_own_pid, NONE, NONE, 0, 0 },
+
+	{ "io_submit", strace_take_submit, NONE, NONE, 0, 0 },
+	{ "io_getevents", strace_take_events, NONE, NONE, 0, 0 },
+	{ "io_pgetevents", strace_take_events, NONE, NONE, 0, 0 },
+	{ "io_uring_setup", strace_take_no_file, NONE, NONE, 0, 0 },
+	{ "io_uring_enter", strace_take_ring, NONE, NONE, 0, 0 },
+
+	{ "pipe", strace_take_pair, NONE, 0, 0, 0 },
+	{ "pipe2", strace_take_pair, NONE, 0, 0, 0 },
+	{ "socketpair", strace_take_pair, NONE, 3, 0, 0 },
+};
+/* clang-format on */
+
+/* They give a descriptor that has no place on storage. */
+static const char no_files[] =
+	"socket accept accept4 eventfd eventfd2 epoll_create epoll_create1 timerfd_create signalfd "
+	"signalfd4 inotify_init inotify_init1 memfd_create memfd_secret userfaultfd "
+	"perf_event_open fanotify_init pidfd_open pidfd_getfd mq_open fsopen fspick fsmount "
+	"open_tree landlock_create_ruleset";
+
+/* They ask nothing of storage, or nothing that a trace has. */
+static const char no_io[] =
+	"_newselect _sysctl access acct add_key adjtimex alarm arch_prctl bind bpf brk cachestat "
+	"capget capset clock_adjtime clock_getres clock_gettime clock_nanosleep clock_settime "
+	"connect delete_module epoll_ctl epoll_ctl_old epoll_pwait epoll_pwait2 epoll_wait "
+	"epoll_wait_old exit exit_group faccessat faccessat2 fanotify_mark fgetxattr flistxattr "
+	"flock fsconfig fstatfs fstatfs64 futex futex_requeue futex_wait futex_waitv futex_wake "
+	"get_kernel_syms get_mempolicy get_robust_list get_thread_area getcpu getegid getegid32 "
+	"geteuid geteuid32 getgid getgid32 getgroups getgroups32 getitimer getpeername getpgid "
+	"getpgrp getpmsg getppid getpriority getrandom getresgid getresgid32 getresuid getresuid32 "
+	"getrlimit getrusage getsid getsockname getsockopt gettimeofday getuid getuid32 getxattr "
+	"idle init_module inotify_add_watch inotify_rm_watch io_cancel io_destroy io_setup "
+	"io_uring_register ioctl ioperm iopl ioprio_get ioprio_set ipc kcmp kexec_file_load "
+	"kexec_load keyctl kill landlock_add_rule landlock_restrict_self lgetxattr listen "
+	"listxattr llistxattr lookup_dcookie lsm_get_self_attr map_shadow_stack mbind membarrier "
+	"migrate_pages mincore mlock mlock2 mlockall modify_ldt mount mount_setattr move_mount "
+	"move_pages mprotect mq_getsetattr mq_notify mq_timedreceive mq_timedsend mq_unlink mseal "
+	"msgctl msgget msgrcv msgsnd munlock munlockall name_to_handle_at nanosleep nice oldfstat "
+	"oldlstat oldstat pause personality pidfd_send_signal pivot_root pkey_alloc pkey_free "
+	"pkey_mprotect poll ppoll prctl prlimit64 process_madvise process_mrelease "
+	"process_vm_readv process_vm_writev pselect6 ptrace quotactl quotactl_fd readlink "
+	"readlinkat reboot recv recvfrom recvmmsg recvmsg remap_file_pages request_key "
+	"restart_syscall rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo "
+	"rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max "
+	"sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler "
+	"sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam sched_setscheduler "
+	"sched_yield select semctl semget seccomp semop semtimedop send sendmmsg sendmsg sendto "
+	"set_mempolicy set_mempolicy_home_node set_robust_list set_thread_area setdomainname "
+	"setfsgid setfsgid32 setfsuid setfsuid32 setgid setgid32 setgroups setgroups32 sethostname "
+	"setitimer setns setpgid setpriority setregid setregid32 setresgid setresgid32 setresuid "
+	"setresuid32 setreuid setreuid32 setrlimit setsid setsockopt settimeofday setuid setuid32 "
+	"sgetmask shmat shmctl shmdt shmget shutdown sigaction sigaltstack signal sigpending "
+	"sigprocmask sigreturn sigsuspend socketcall ssetmask statfs statfs64 stime swapoff swapon "
+	"sysfs sysinfo syslog tee tgkill time timer_create timer_delete timer_getoverrun "
+	"timer_gettime timer_settime timerfd_gettime timerfd_settime times tkill ugetrlimit ulimit "
+	"umask umount umount2 uname uselib ustat vhangup vmsplice wait4 waitid waitpid "
+	"clock_getres_time64 clock_gettime64 clock_nanosleep_time64 futex_time64 ppoll_time64 "
+	"pselect6_time64 rt_sigtimedwait_time64 ???";
+
+static const struct strace_row row_of_no_file = { "", strace_take_no_file, NONE, NONE, 0, 0 };
+static const struct strace_row row_of_no_io = { "", NULL, NONE, NONE, 0, 0 };
+
+enum { VALUE_NO_FILE = -1, VALUE_NO_IO = -2 };
+
+struct value {
+	const char *name;
+	int64_t value;
+};
+
+#define W(name)                                                                                    \
+	{                                                                                          \
+#name, name                                                                        \
+	}
+/* clang-format off */
+static const struct value values[] = {
+	W(O_RDONLY), W(O_WRONLY), W(O_RDWR), W(O_ACCMODE), W(O_CREAT),
+	W(O_EXCL), W(O_NOCTTY), W(O_TRUNC), W(O_APPEND), W(O_NONBLOCK),
+	W(O_DSYNC), W(O_SYNC), W(O_DIRECT), W(O_DIRECTORY), W(O_NOFOLLOW),
+	W(O_NOATIME), W(O_CLOEXEC), W(O_PATH), W(O_TMPFILE),
+	{ "O_LARGEFILE", 0100000 }, { "FASYNC", O_ASYNC },
+	{ "CLONE_FILES", (int64_t)STRACE_CLONE_FILES },
+	{ "CLONE_THREAD", (int64_t)STRACE_CLONE_THREAD },
+
+	W(EPERM), W(ENOENT), W(ESRCH), W(EINTR), W(EIO), W(ENXIO), W(E2BIG),
+	W(ENOEXEC), W(EBADF), W(ECHILD), W(EAGAIN), W(ENOMEM), W(EACCES),
+	W(EFAULT), W(ENOTBLK), W(EBUSY), W(EEXIST), W(EXDEV), W(ENODEV),
+	W(ENOTDIR), W(EISDIR), W(EINVAL), W(ENFILE), W(EMFILE), W(ENOTTY),
+	W(ETXTBSY), W(EFBIG), W(ENOSPC), W(ESPIPE), W(EROFS), W(EMLINK),
+	W(EPIPE), W(EDOM), W(ERANGE), W(EDEADLK), W(ENAMETOOLONG), W(ENOLCK),
+	W(ENOSYS), W(ENOTEMPTY), W(ELOOP), W(EWOULDBLOCK), W(ENOMSG),
+	W(EIDRM), W(ENOSTR), W(ENODATA), W(ETIME), W(ENOSR), W(ENONET),
+	W(ENOLINK), W(ECOMM), W(EPROTO), W(EBADMSG), W(EOVERFLOW),
+	W(ENOTUNIQ), W(EBADFD), W(EREMCHG), W(EILSEQ), W(ERESTART),
+	W(EUSERS), W(ENOTSOCK), W(EDESTADDRREQ), W(EMSGSIZE), W(EPROTOTYPE),
+	W(ENOPROTOOPT), W(EPROTONOSUPPORT), W(ESOCKTNOSUPPORT),
+	W(EOPNOTSUPP), W(ENOTSUP), W(EPFNOSUPPORT), W(EAFNOSUPPORT),
+	W(EADDRINUSE), W(EADDRNOTAVAIL), W(ENETDOWN), W(ENETUNREACH),
+	W(ENETRESET), W(ECONNABORTED), W(ECONNRESET), W(ENOBUFS), W(EISCONN),
+	W(ENOTCONN), W(ESHUTDOWN), W(ETOOMANYREFS), W(ETIMEDOUT),
+	W(ECONNREFUSED), W(EHOSTDOWN), W(EHOSTUNREACH), W(EALREADY),
+	W(EINPROGRESS), W(ESTALE), W(EUCLEAN), W(EREMOTEIO), W(EDQUOT),
+	W(ENOMEDIUM), W(EMEDIUMTYPE), W(ECANCELED), W(ENOKEY),
+	W(EKEYEXPIRED), W(EKEYREVOKED), W(EKEYREJECTED), W(EOWNERDEAD),
+	W(ENOTRECOVERABLE), W(ERFKILL), W(EHWPOISON),
+	/* The kernel's own, which a program should not see. */
+	{ "ERESTARTSYS", 512 }, { "ERESTARTNOINTR", 513 },
+	{ "ERESTARTNOHAND", 514 }, { "ENOIOCTLCMD", 515 },
+	{ "ERESTART_RESTARTBLOCK", 516 }, { "ENOTSUPP", 524 },
+
+	W(SIGHUP), W(SIGINT), W(SIGQUIT), W(SIGILL), W(SIGTRAP), W(SIGABRT),
+	W(SIGBUS), W(SIGFPE), W(SIGKILL), W(SIGUSR1), W(SIGSEGV), W(SIGUSR2),
+	W(SIGPIPE), W(SIGALRM), W(SIGTERM), W(SIGXCPU), W(SIGXFSZ),
+	W(SIGVTALRM), W(SIGPROF), W(SIGIO), W(SIGPWR), W(SIGSYS),
+};
+/* clang-format on */
+
+static void add_list(struct strace_words *w, const char *list, int64_t value)
+{
+	for (size_t n; *list; list += n) {
+		list += strspn(list, " ");
+		n = strcspn(list, " ");
+		strace_words_add(w, list, n, value);
+	}
+}
+
+void strace_tables_fill(struct strace_words *calls, struct strace_words *words)
+{
+	add_list(calls, no_io, VALUE_NO_IO);
+	add_list(calls, no_files, VALUE_NO_FILE);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		strace_words_add(calls, rows[i].name, strlen(rows[i].name), (int64_t)i);
+	for (size_t i = 0; i < ARRAY_LEN(values); i++)
+		strace_words_add(words, values[i].name, strlen(values[i].name), values[i].value);
+}
+
+const struct strace_row *strace_row_of(const struct strace_reader *r, struct strace_text name)
+{
+	const struct strace_word *found = strace_words_find(&r->rows, name);
+
+	if (!found)
+		return NULL;
+	return found->value == VALUE_NO_IO     ? &row_of_no_io
+	       : found->value == VALUE_NO_FILE ? &row_of_no_file
+					       : &rows[found->value];
+}

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* strace_reader.c - lines of strace: whose they are and when, and calls that two of them make; and
+ * --import=strace, one log, or those of strace -ff, which have one a task. */
+#include "tracing/import/strace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "tracing/import/strace_inside.h"
+
+#define DAY_NS (UINT64_C(86400) * NS_PER_S)
+
+struct strace_reader *strace_reader_new(struct importing *m)
+{
+	struct strace_reader *r = mem_zalloc(sizeof(*r));
+
+	r->m = m;
+	r->fds = fdtable_new();
+	r->folders = trace_names_new();
+	r->source = &r->own;
+	strace_tables_fill(&r->rows, &r->words);
+	return r;
+}
+
+void strace_reader_free(struct strace_reader *r)
+{
+	if (!r)
+		return;
+	strace_tasks_fini(&r->tasks);
+	fdtable_free(r->fds);
+	trace_names_free(r->folders);
+	strace_words_fini(&r->rows);
+	strace_words_fini(&r->words);
+	buf_fini(&r->own.begun);
+	buf_fini(&r->line);
+	buf_fini(&r->scratch);
+	buf_fini(&r->path);
+	mem_free(r->held);
+	mem_free(r->aio);
+	mem_free(r);
+}
+
+/* ---- when, and who ---- */
+
+/* The time of a line, since 1970 or midnight of the first day. */
+static uint64_t strace_source_time(struct strace_source *s, const struct strace_line *l)
+{
+	if (l->clock == STRACE_TIMELESS || l->clock == STRACE_RELATIVE)
+		return s->last_ns + s->days_ns;
+	if (l->clock == STRACE_DAY && s->has_time && l->ns + DAY_NS / 2 < s->last_ns)
+		s->days_ns += DAY_NS;
+	s->has_time = true;
+	s->last_ns = l->ns;
+	return s->last_ns + s->days_ns;
+}
+
+/* A process of which only others' lines have the number is 0 until it says it. */
+static struct strace_task *unnamed_task(struct strace_reader *r)
+{
+	struct strace_task *task = strace_tasks_find(&r->tasks, 0);
+
+	if (!task)
+		task = strace_tasks_only(&r->tasks);
+	if (!task && r->source->tid)
+		task = strace_tasks_find(&r->tasks, r->source->tid);
+	if (task)
+		return task;
+	if (!r->held_count && !r->is_holding) {
+		r->held = mem_array(STRACE_HELD, sizeof(*r->held));
+		r->is_holding = true;
+	}
+	return strace_tasks_add(&r->tasks, 0, NULL);
+}
+
+/* The first "[pid N]" of strace -f: it is the process that had none, unless that one is in a fork
+ * of which N can be the child. 0 or -errno. */
+static int name_first(struct strace_reader *r, const struct strace_line *l, struct mlgen_err *err)
+{
+	struct strace_task *first = strace_tasks_find(&r->tasks, 0);
+
+	if (!first || strace_tasks_find(&r->tasks, l->tid) ||
+	    (first->pending.is_open && !strace_text_begins(l->body, "<... ")))
+		return 0;
+	return strace_learn_pid(r, first, l->tid, err);
+}
+
+static int find_task(struct strace_event *e, const struct strace_line *l)
+{
+	struct strace_reader *r = e->r;
+	int rc = 0;
+
+	if (l->has_tid) {
+		r->is_followed = true;
+		rc = name_first(r, l, e->err);
+		e->task = strace_task_of(r, l->tid, e->start_ns);
+	} else if (r->source->tid && !r->is_holding && r->is_followed && r->source != &r->own) {
+		e->task = strace_task_of(r, r->source->tid, e->start_ns);
+	} else {
+		e->task = unnamed_task(r);
+	}
+	return rc;
+}
+
+/* ---- a call ---- */
+
+static int find_error(struct strace_event *e)
+{
+	struct strace_call *c = &e->call;
+	const struct strace_word *word;
+
+	if (!c->error.n)
+		return 0;
+	word = strace_words_find(&e->r->words, c->error);
+	if (!word)
+		return strace_bad(e, "an error that nobody knows");
+	c->result = -word->value;
+	return 0;
+}
+
+/* `now_ns` is that of its end where the line has only ended it; else 0. */
+static int run_call(struct strace_event *e, struct strace_text body, uint64_t now_ns)
+{
+	struct strace_call *c = &e->call;
+	char name[32];
+	const char *why = strace_call_split(c, body);
+
+	if (why)
+		return strace_bad(e, why);
+	if (find_error(e))
+		return STRACE_BAD;
+	e->row = strace_row_of(e->r, c->name);
+	if (!e->row) {
+		snprintf(name, sizeof(name), "%.*s", (int)u64_min(c->name.n, sizeof(name) - 1),
+			 c->name.s);
+		import_unknown(e->r->m, name);
+		return 0;
+	}
+	if (!e->row->take)
+		return 0;
+	e->duration_ns = c->duration_ns;
+	if (e->duration_ns == TRACE_UNKNOWN && now_ns >= e->start_ns && now_ns)
+		e->duration_ns = now_ns - e->start_ns;
+	e->end_ns = e->start_ns;
+	if (e->duration_ns != TRACE_UNKNOWN)
+		e->end_ns += e->duration_ns;
+	return e->row->take(e);
+}
+
+static void forget_pending(struct strace_task *task)
+{
+	strace_task_unlist(task);
+	task->pending.is_open = task->pending.has_closed = false;
+	task->pending.child = task->pending.closed = 0;
+	task->pending.fd = -1;
+	task->pending.row = NULL;
+}
+
+/* A descriptor is free, and may be given anew, before its close has ended. */
+static int close_early(struct strace_event *e)
+{
+	struct strace_pending *p = &e->task->pending;
+	struct strace_ref ref;
+
+	if (strace_ref(e, 0, &ref))
+		return STRACE_BAD;
+	p->has_closed = true;
+	p->closed = ref.open ? ref.open->file : 0;
+	if (ref.fd >= 0)
+		fdtable_close(e->r->fds, e->task->tid, ref.fd);
+	return 0;
+}
+
+/* What is not the other half yet. */
+static int begin_call(struct strace_event *e, struct strace_text body)
+{
+	struct strace_task *task = e->task;
+	struct strace_pending *p = &task->pending;
+	struct strace_place place;
+	unsigned traits;
+
+	forget_pending(task);
+	buf_reset(&p->text);
+	buf_addn(&p->text, body.s, body.n);
+	p->is_open = true;
+	p->start_ns = e->start_ns;
+	strace_call_split(&e->call, body);
+	p->row = e->row = strace_row_of(e->r, e->call.name);
+	traits = p->row ? p->row->traits : 0;
+	if (traits & STRACE_FORKS)
+		strace_task_list(task, &e->r->forking);
+	if (traits & STRACE_CLOSES)
+		return close_early(e);
+	if (traits & STRACE_MOVES && (size_t)p->row->arg < e->call.arg_count &&
+	    strace_fd(e->call.args[p->row->arg], &p->fd, &place))
+		strace_task_list(task, &e->r->moving);
+	return 0;
+}
+
+/* "<... read resumed>" and the rest */
+static int resume_call(struct strace_event *e, struct strace_text body)
+{
+	static const char resumed[] = " resumed>";
+	struct strace_pending *p = &e->task->pending;
+	const char *end = memmem(body.s, body.n, resumed, sizeof(resumed) - 1);
+	uint64_t now_ns = e->start_ns;
+	size_t name, from;
+	int rc;
+
+	if (!end)
+		return strace_bad(e, "neither a call, a signal nor an exit");
+	name = (size_t)(end - body.s) - 5;
+	from = (size_t)(end - body.s) + sizeof(resumed) - 1;
+	if (!p->is_open || p->text.len <= name || memcmp(p->text.s, body.s + 5, name) != 0 ||
+	    p->text.s[name] != '(')
+		return strace_bad(e, "the end of a call of which the log has no beginning");
+	if (p->text.len + body.n > TRACE_INPUT_LINE_MAX)
+		return strace_bad(e, "a call of more than 1 MiB");
+	buf_addn(&p->text, body.s + from, body.n - from);
+	e->start_ns = p->start_ns;
+	strace_task_unlist(e->task);
+	rc = run_call(e, (struct strace_text){ p->text.s, p->text.len }, now_ns);
+	forget_pending(e->task);
+	return rc;
+}
+
+/* Takes it off. */
+static bool ends_in(struct strace_text *t, const char *end)
+{
+	size_t n = strlen(end);
+
+	if (t->n < n || memcmp(t->s + t->n - n, end, n) != 0)
+		return false;
+	t->n -= n;
+	return true;
+}
+
+static int take_body(struct strace_event *e, struct strace_text body)
+{
+	struct strace_text name;
+
+	if (strace_text_begins(body, "+++ ") && ends_in(&body, " +++")) {
+		body.s += 4;
+		body.n -= u64_min(4, body.n);
+		return strace_exited(e, body);
+	}
+	if (strace_text_begins(body, "<... "))
+		return resume_call(e, body);
+	if (!strace_call_name(body, &name))
+		return strace_bad(e, "neither a call, a signal nor an exit");
+	if (ends_in(&body, "<detached ...>"))
+		return 0;
+	if (ends_in(&body, "<unfinished ...>"))
+		return begin_call(e, body);
+	return run_call(e, body, 0);
+}
+
+/* ---- a line ---- */
+
+/* Of what strace itself says: some of it stands in the middle of a line. True = there is no more to
+ * be read now. */
+static bool is_message(struct strace_reader *r, struct strace_text *t)
+{
+	static const char process[] = "strace: Process ";
+	struct strace_source *s = r->source;
+	struct strace_text whole = *t;
+	const char *at;
+
+	bool attaches = ends_in(&whole, " attached");
+
+	if ((attaches || ends_in(&whole, " detached")) &&
+	    (at = memmem(t->s, t->n, process, sizeof(process) - 1)) != NULL) {
+		r->is_followed |= attaches;
+		if (s->begun.len + t->n <= TRACE_INPUT_LINE_MAX)
+			buf_addn(&s->begun, t->s, (size_t)(at - t->s));
+		return true;
+	}
+	if (s->begun.len) {
+		buf_reset(&r->line);
+		buf_addn(&r->line, s->begun.s, s->begun.len);
+		buf_addn(&r->line, t->s, t->n);
+		buf_reset(&s->begun);
+		*t = (struct strace_text){ r->line.s, r->line.len };
+	}
+	s->is_over |= strace_text_begins(*t, "% time ");
+	return s->is_over || strace_text_begins(*t, "strace: ") || strace_text_begins(*t, " > ");
+}
+
+/* Signals, and what says nothing of calls. */
+static bool is_silent(struct strace_text body)
+{
+	return !body.n || strace_text_begins(body, "--- ") ||
+	       strace_text_begins(body, "[ Process PID=") ||
+	       strace_text_begins(body, "<detached") || strace_text_is(body, "<unfinished ...>");
+}
+
+/* Of a log without times no line is of use; of one with them, one of others. */
+static int refuse_timeless(struct strace_event *e, const struct strace_line *l, const char *file,
+			   uint64_t lineno)
+{
+	struct strace_text body = l->body;
+
+	if (e->r->source->has_time || e->r->m->is_lenient ||
+	    (strace_call_split(&e->call, body) && !ends_in(&body, "<unfinished ...>")))
+		return strace_bad(e, l->clock == STRACE_RELATIVE ? "a time since the line before"
+								 : "no time, or no call");
+	return mlgen_fail(
+		e->err, -EINVAL,
+		"%s:%" PRIu64
+		": %s; let strace write the time of each call, best by strace -f -ttt -T -yy",
+		strcmp(file, "-") == 0 ? "standard input" : file, lineno,
+		l->clock == STRACE_RELATIVE
+			? "has the time since the line before (-r), and not which time it is"
+			: "has no time");
+}
+
+static int take_line(struct strace_event *e, const struct strace_line *l, const char *file,
+		     uint64_t lineno)
+{
+	struct strace_source *s = e->r->source;
+	uint64_t off = e->r->m->clock_offset_ns, ns;
+	int rc;
+
+	if (l->clock == STRACE_TIMELESS || l->clock == STRACE_RELATIVE)
+		return refuse_timeless(e, l, file, lineno);
+	e->r->is_of_day |= l->clock == STRACE_DAY;
+	s->is_first = !s->has_time;
+	/* On the trace's clock. Which is how far from it may be another thing at the next line, and
+	 * a call's halves are two lines. */
+	ns = strace_source_time(s, l);
+	e->start_ns = ns > off ? ns - off : 0;
+	rc = find_task(e, l);
+	return rc ? rc : take_body(e, l->body);
+}
+
+int strace_reader_line(struct strace_reader *r, char *line, size_t bytes, const char *file,
+		       uint64_t lineno, struct mlgen_err *err)
+{
+	struct strace_text text = { line, bytes };
+	struct strace_event e;
+	struct strace_line l;
+	int rc;
+
+	r->m->tally.lines++;
+	line[bytes] = '\0';
+	if (is_message(r, &text))
+		return 0;
+	strace_line_split(&l, text);
+	if (is_silent(l.body))
+		return 0;
+	e.r = r;
+	e.err = err;
+	e.why = NULL;
+	e.task = NULL;
+	rc = take_line(&e, &l, file, lineno);
+	if (rc != STRACE_BAD)
+		return rc;
+	return import_unread(r->m, file, lineno, err, "%s", e.why);
+}
+
+/* ---- the end ---- */
+
+int strace_reader_end(struct strace_reader *r, struct mlgen_err *err)
+{
+	int rc = strace_aio_flush(r, err);
+
+	if (rc == 0 && r->is_holding)
+		rc = strace_learn_pid(r, NULL, 0, err);
+	if (r->is_of_day)
+		import_note(r->m, "times are of day, and the first line is of day 0; strace -ttt "
+				  "has the date, too");
+	if (r->timeless)
+		import_note(r->m, "%" PRIu64 " call%s no duration; strace -T writes it",
+			    r->timeless, r->timeless == 1 ? " has" : "s have");
+	if (r->unnamed)
+		import_note(r->m,
+			    "%" PRIu64
+			    " call%s on descriptors that were open before the log begins, whose "
+			    "files are not known, %s left out; strace -yy names them",
+			    r->unnamed, plural(r->unnamed), r->unnamed == 1 ? "is" : "are");
+	if (r->rings)
+		import_note(r->m,
+			    "%" PRIu64 " call%s of io_uring_enter: what was read and written by "
+			    "io_uring no strace sees; --capture does",
+			    r->rings, plural(r->rings));
+	if (r->aio_lost)
+		import_note(r->m,
+			    "the end of %" PRIu64
+			    " request%s of libaio is not in the log (it may be taken without a "
+			    "call): without duration, and taken as done",
+			    r->aio_lost, plural(r->aio_lost));
+	return rc;
+}
+
+/* ---- --import=strace ---- */
+
+/* Each of them has a block of 256 KiB. */
+enum { FILES_MOST = 256 };
+
+/* One log, and its next line. */
+struct log {
+	struct trace_input in;
+	struct strace_source source;
+	struct strace_source ahead; /* the same, one line ahead */
+	struct buf line;
+	uint64_t lineno, ns;
+	bool has_line;
+};
+
+struct logs {
+	struct importing *m;
+	struct strace_reader *r;
+	struct log *logs;
+	size_t count;
+};
+
+/* strace -ff -o NAME writes NAME.PID. */
+static uint32_t tid_of(const char *file)
+{
+	const char *dot = strrchr(file, '.');
+	char *end;
+	unsigned long tid;
+
+	if (!dot || dot[1] < '1' || dot[1] > '9')
+		return 0;
+	tid = strtoul(dot + 1, &end, 10);
+	return *end || tid > STRACE_TID_MOST ? 0 : (uint32_t)tid;
+}
+
+/* A last line without an end may be a part of it, such as "= 1" of "= 128". */
+static int next_line(struct logs *all, struct log *log, struct mlgen_err *err)
+{
+	struct strace_line l;
+	bool is_cut = false;
+	int rc;
+
+	log->lineno = log->in.line;
+	rc = trace_input_line(&log->in, &log->line, &is_cut, err);
+	if (rc < 0)
+		return rc;
+	log->has_line = rc > 0 && !is_cut;
+	all->m->tally.is_cut |= is_cut;
+	if (log->has_line && all->count > 1) {
+		strace_line_split(&l, (struct strace_text){ buf_str(&log->line), log->line.len });
+		log->ns = strace_source_time(&log->ahead, &l);
+	}
+	return 0;
+}
+
+static int open_logs(struct logs *all, struct mlgen_err *err)
+{
+	struct importing *m = all->m;
+	int rc = 0;
+
+	if (m->file_count > FILES_MOST)
+		return mlgen_fail(err, -EINVAL,
+				  "import=strace: %zu files are too many, %d can be read at a "
+				  "time; make one of them by strace-log-merge",
+				  m->file_count, FILES_MOST);
+	all->logs = mem_array(m->file_count, sizeof(*all->logs));
+	for (; rc == 0 && all->count < m->file_count; all->count++) {
+		struct log *log = &all->logs[all->count];
+
+		log->source.name = m->files[all->count];
+		if (m->file_count > 1)
+			log->source.tid = tid_of(log->source.name);
+		rc = trace_input_open(&log->in, log->source.name, err);
+	}
+	for (size_t i = 0; rc == 0 && i < all->count; i++)
+		rc = next_line(all, &all->logs[i], err);
+	return rc;
+}
+
+static int read_logs(struct logs *all, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	while (rc == 0) {
+		struct log *log = NULL; /* whose line is the earliest */
+
+		for (size_t i = 0; i < all->count; i++)
+			if (all->logs[i].has_line && (!log || all->logs[i].ns < log->ns))
+				log = &all->logs[i];
+		if (!log)
+			break;
+		all->r->source = &log->source;
+		all->r->is_followed |= log->source.tid != 0;
+		/* A line of no bytes has no memory to end it in. */
+		if (!log->line.s)
+			buf_addc(&log->line, ' ');
+		rc = strace_reader_line(all->r, log->line.s, log->line.len, log->source.name,
+					log->lineno, err);
+		if (rc == 0)
+			rc = next_line(all, log, err);
+	}
+	return rc;
+}
+
+int import_strace(struct importing *m, struct mlgen_err *err)
+{
+	struct logs all = { .m = m, .r = strace_reader_new(m) };
+	int rc = open_logs(&all, err);
+
+	if (rc == 0)
+		rc = read_logs(&all, err);
+	if (rc == 0)
+		rc = strace_reader_end(all.r, err);
+	if (rc == 0)
+		rc = import_judge(m, "strace", err);
+	strace_reader_free(all.r);
+	for (size_t i = 0; i < all.count; i++) {
+		trace_input_close(&all.logs[i].in);
+		buf_fini(&all.logs[i].line);
+		buf_fini(&all.logs[i].source.begun);
+	}
+	mem_free(all.logs);
+	return rc;
+}
