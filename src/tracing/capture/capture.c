@@ -1,26 +1,230 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture.c - --capture: what a command, or what runs already, asks of storage, as a trace. */
-#include "tracing/capture/capture.h"
+/* capture.c - record a command, or what runs already, from the first check to the exit status. */
+#include "tracing/capture/capture_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "ask/ask.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "base/thread.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "tracing/capture/capture_child.h"
-#include "tracing/capture/capture_head.h"
-#include "tracing/capture/capture_report.h"
-#include "tracing/capture/capture_watch.h"
-#include "tracing/capture/capture_whom.h"
+#include "io/host.h"
+#include "io/mount.h"
 #include "report/output/output.h"
+#include "trace/trace.h"
+#include "tracing/describe/describe.h"
+
+struct capture_head {
+	const char *path; /* of the trace, for messages */
+	int fd;           /* its file, of which nothing stays */
+	const struct host *host;
+	const char *backend; /* "bpf" */
+	const char *user;    /* that the command runs as; NULL = not known */
+};
+
+/* Looks at two clocks take less. */
+#define LOOK_NS 10000
+
+/* Nearest when nothing ran in between. */
+uint64_t capture_wall_minus_clock_ns(void)
+{
+	uint64_t best = 0, least = UINT64_MAX;
+
+	for (int i = 0; i < 3 && least > LOOK_NS; i++) {
+		uint64_t before = clock_monotonic_ns(), wall = clock_wall_ns();
+		uint64_t took = clock_monotonic_ns() - before;
+
+		if (took < least)
+			best = wall - before - took / 2;
+		least = u64_min(least, took);
+	}
+	return best;
+}
+
+static void put_fact(void *fill, const char *key, const char *value)
+{
+	if (has_text(value))
+		trace_fill_fact(fill, key, value);
+}
+
+/* What a program prints is no data of its. */
+static void put_output(struct trace_fill *fill, const char *key, int fd)
+{
+	char link[32], path[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	put_fact(fill, key, path);
+}
+
+static void put_mount(void *fill, const struct mount_listed *m)
+{
+	const uint64_t number[] = { (uint64_t)m->dev };
+	struct buf text = { 0 };
+
+	mount_put_text(&text, m->type, m->target, m->source);
+	trace_fill_entry(fill, TRACE_MOUNT, number, ARRAY_LEN(number), buf_str(&text));
+	buf_fini(&text);
+}
+
+static void put_all(struct trace_fill *fill, const struct capture_head *h)
+{
+	host_facts(h->host, put_fact, fill);
+	put_fact(fill, "capture", h->backend);
+	put_fact(fill, "user", h->user);
+	put_output(fill, "stdout", STDOUT_FILENO);
+	put_output(fill, "stderr", STDERR_FILENO);
+	mount_each(put_mount, fill);
+}
+
+/* A writer that has head, facts and all mounts of this host. 0 or -errno with err. */
+static int capture_head_write(struct trace_writer **out, const struct capture_head *h,
+		       struct mlgen_err *err)
+{
+	struct trace_head head = { .wall_ns = clock_wall_ns(), .clock_ns = clock_monotonic_ns() };
+	struct trace_fill *fill;
+	int rc;
+
+	/* Without it, two that are read together would only seem to be of one run. */
+	if (getrandom(head.run_id, sizeof(head.run_id), GRND_NONBLOCK) < 0)
+		memset(head.run_id, 0, sizeof(head.run_id));
+	if (ftruncate(h->fd, 0) < 0)
+		return mlgen_fail(err, -errno, "capture=%s: %s", h->path, strerror(errno));
+	rc = trace_writer_new(out, h->fd, h->path, &head, err);
+	if (rc < 0)
+		return rc;
+	fill = trace_fill_over(*out);
+	put_all(fill, h);
+	trace_fill_abandon(fill);
+	trace_writer_flush(*out);
+	return 0;
+}
+
+/* What is told of the device is a matter of the trace, from so much on. */
+#define SHARE 0.1
+#define SHARE_BYTES (UINT64_C(1) << 20)
+
+static void each_line(const char *text, void (*put)(const char *line, int len))
+{
+	while (*text) {
+		int len = (int)strcspn(text, "\n");
+
+		put(text, len);
+		text += len + (text[len] == '\n');
+	}
+}
+
+static void put_note(const char *line, int len)
+{
+	if (len)
+		log_note("%.*s", len, line);
+}
+
+static void put_plain(const char *line, int len)
+{
+	log_plain("%.*s", len, line);
+}
+
+/* What back ends could not see, a line each. */
+static void capture_tell_notes(const struct buf *notes)
+{
+	each_line(buf_str(notes), put_note);
+}
+
+/* Of what was read of files that are still there: on this device. */
+static uint64_t read_from(const struct description *d, dev_t dev)
+{
+	const struct described_trace *t = &d->figures.trace;
+	const struct described_file *files = t->top_files.items;
+	uint64_t bytes = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < t->top_files.count; i++)
+		if (files[i].path && *files[i].path == '/' && lstat(files[i].path, &st) == 0 &&
+		    st.st_dev == dev && S_ISREG(st.st_mode))
+			bytes += files[i].read_bytes;
+	return bytes;
+}
+
+/* The writes of the trace are among those of the device then. */
+static void tell_device(const struct description *d, const char *path)
+{
+	uint64_t all = d->figures.trace.read_bytes;
+	uint64_t there;
+	struct stat st;
+
+	/* Device numbers without a major are of no device: memory, network. */
+	if (!all || stat(path, &st) < 0 || major(st.st_dev) == 0)
+		return;
+	there = read_from(d, st.st_dev);
+	if (there >= SHARE_BYTES && (double)there > SHARE * (double)all)
+		log_note("%s lies on the device that was read from, which wrote it meanwhile; "
+			 "--capture=FILE elsewhere leaves it to what is recorded",
+			 path);
+}
+
+static void tell_more(const char *path)
+{
+	struct buf word = { 0 };
+
+	shellword_add(&word, path);
+	log_plain("%s: mlgen --describe %s shows more", path, buf_str(&word));
+	buf_fini(&word);
+}
+
+static void capture_report_tell(const struct description *d, bool quiet)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *to = open_memstream(&text, &bytes);
+
+	if (!to)
+		return;
+	describe_brief(to, d, quiet);
+	(void)fclose(to);
+	each_line(text, put_plain);
+	free(text);
+}
+
+/*
+ * The short description of a trace, and how to see more of it; with `quiet` its first line. Says so
+ * if much of what was read lies on the device that the trace lies on. What cannot be described is
+ * told.
+ */
+static void capture_describe(const char *path, bool quiet)
+{
+	struct description d = { 0 };
+	struct mlgen_err err = { 0 };
+
+	log_progress("%s is looked through ...", path);
+	if (describe_trace(&d, &path, 1, NS_PER_S, &err) == 0) {
+		capture_report_tell(&d, quiet);
+		tell_device(&d, path);
+		tell_more(path);
+	} else {
+		log_error("%s", err.text);
+	}
+	description_fini(&d);
+}
 
 struct capture {
 	const struct ask *ask;

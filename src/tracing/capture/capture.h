@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture.h - a way to record what other programs ask of storage: BPF, or strace. */
+/* capture.h - record what a command, or what runs already, asks of storage, as a trace. */
 #pragma once
+
+/*
+ * capture_run() chooses a backend (BPF programs in the kernel, or strace), opens the trace, starts
+ * the command or attaches to what runs, and writes records until the recording is over. Afterwards
+ * it prints a short description of the trace on standard error. The main thread calls everything.
+ *
+ * A backend is a row of functions: capture_bpf and capture_strace. Head, facts and mounts of the
+ * trace are written before the backend is opened; processes, threads, files and losses are the
+ * backend's.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>

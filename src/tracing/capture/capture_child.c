@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capture_child.c - the command that is recorded: a child that waits until it is followed, and its
  * end. */
-#include "tracing/capture/capture_child.h"
+#include "tracing/capture/capture_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

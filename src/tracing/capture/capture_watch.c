@@ -1,19 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_watch.c - record until it is over: the command, the time, a signal, or what is
- * recorded. */
-#include "tracing/capture/capture_watch.h"
+/* capture_watch.c - record until the command ends, time is over or a signal comes, and show how far
+ * it is. */
+#include "tracing/capture/capture_internal.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "base/units.h"
 #include "base/util.h"
-#include "tracing/capture/capture_whom.h"
+#include "job/job.h"
+
+#define CLEAR "\r\033[K"
+
+void capture_line_begin(struct capture_line *l, int eta, uint64_t now_ns)
+{
+	*l = (struct capture_line){
+		.draws = eta == ETA_ALWAYS || (eta == ETA_AUTO && isatty(STDERR_FILENO)),
+		.begin_ns = now_ns,
+		.then_ns = now_ns,
+	};
+}
+
+static uint64_t per_second(const struct capture_line *l, const struct capture_status *s,
+			   uint64_t now_ns)
+{
+	uint64_t ns = now_ns - l->then_ns;
+
+	return ns ? (uint64_t)((double)(s->records - l->then_records) * (double)NS_PER_S /
+			       (double)ns)
+		  : 0;
+}
+
+void capture_line_put(struct buf *out, const struct capture_line *l, const struct capture_status *s,
+		      uint64_t bytes, uint64_t now_ns)
+{
+	char seconds[UNITS_TEXT_BYTES], rate[UNITS_TEXT_BYTES];
+	char lost[UNITS_TEXT_BYTES];
+	char files[UNITS_TEXT_BYTES];
+
+	buf_addf(out, "capture %s s  %s events/s  %.1f MB  lost %s  files %s",
+		 units_human_count(seconds, (now_ns - l->begin_ns) / NS_PER_S),
+		 units_human_count(rate, per_second(l, s, now_ns)), (double)bytes / 1e6,
+		 units_human_count(lost, s->lost), units_human_count(files, s->files));
+}
+
+static void capture_line_update(struct capture_line *l, const struct capture_status *s, uint64_t bytes,
+			 uint64_t now_ns)
+{
+	struct buf text = { 0 };
+
+	if (!l->draws)
+		return;
+	buf_add(&text, CLEAR);
+	capture_line_put(&text, l, s, bytes, now_ns);
+	/* Whom it does not reach misses nothing else. */
+	(void)writeall(STDERR_FILENO, buf_str(&text), text.len);
+	buf_fini(&text);
+	l->is_drawn = true;
+	l->then_ns = now_ns;
+	l->then_records = s->records;
+}
+
+void capture_line_erase(struct capture_line *l)
+{
+	if (l->is_drawn)
+		(void)writeall(STDERR_FILENO, CLEAR, strlen(CLEAR));
+	l->is_drawn = false;
+}
 
 /* A back end waits so long at most; the end of a child wakes it. */
 #define ROUND_MS 50

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capture_whom.c - processes and control groups that run already: may they be recorded, and which
  * tasks are they? */
-#include "tracing/capture/capture_whom.h"
+#include "tracing/capture/capture_internal.h"
 
 #include <dirent.h>
 #include <errno.h>

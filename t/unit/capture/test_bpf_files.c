@@ -14,8 +14,7 @@
 #ifdef HAVE_BPF
 #include <sys/stat.h>
 
-#include "tracing/capture/bpf/bpf_files.h"
-#include "tracing/capture/bpf/bpf_mapped.h"
+#include "tracing/capture/bpf/bpf.h"
 
 #define DEV (253u << 20 | 1)
 

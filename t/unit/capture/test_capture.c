@@ -9,10 +9,8 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "tracing/capture/capture_child.h"
-#include "tracing/capture/capture_line.h"
-#include "tracing/capture/capture_whom.h"
 #include "suites.h"
+#include "tracing/capture/capture_internal.h"
 
 /* ---- the child ---- */
 

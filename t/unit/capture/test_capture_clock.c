@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "base/util.h"
-#include "tracing/capture/capture_clock.h"
 #include "suites.h"
+#include "tracing/capture/capture_internal.h"
 
 #define S NS_PER_S
 #define DAY (UINT64_C(20000) * 86400 * S) /* the distance at first */

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* What a system call is to us. Its numbers differ by machine: bpf_calls.c. */
+/* What a system call is to us. Its numbers differ by machine: bpf_record.c. */
 enum capture_call {
 	CALL_NONE = 0,
 	CALL_READ, /* from the file's own position */

@@ -1,23 +1,393 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpf_kernel.c - see bpf_kernel.h. */
-#include "tracing/capture/bpf/bpf_kernel.h"
+/* bpf_kernel.c - load the programs into the kernel that runs, and seed them with what runs already.
+ */
+#include "tracing/capture/bpf/bpf.h"
 
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
-
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "tracing/capture/bpf/bpf_calls.h"
-#include "tracing/capture/bpf/bpf_object.h"
-#include "tracing/capture/bpf/bpf_said.h"
-#include "tracing/capture/bpf/bpf_suits.h"
+
+/*
+ * A program, the tracepoint that it watches, and what it takes from it: the first argument is a
+ * pointer to this structure, which has this member (NULL = whichever). What is missing without it:
+ * NULL = there is no capture.
+ */
+static const struct {
+	const char *program, *tracepoint, *structure, *member, *missing;
+} needs[] = {
+	{ "on_newtask", "task_newtask", "task_struct", NULL, NULL },
+	{ "on_exit", "sched_process_exit", "task_struct", NULL, NULL },
+	{ "on_exec", "sched_process_exec", "task_struct", NULL, NULL },
+	{ "on_switch", "sched_switch", NULL, NULL, NULL },
+	{ "on_page_added", "mm_filemap_add_to_page_cache", "folio", "_flags_1",
+	  "what came into the page cache" },
+	{ "on_page_missed", "mm_filemap_fault", "address_space", "host", "page faults" },
+	{ "on_pages_mapped", "mm_filemap_map_pages", "address_space", "host", "page faults" },
+	{ "on_fault_user", "page_fault_user", NULL, NULL, "page faults" },
+	{ "on_fault_kernel", "page_fault_kernel", NULL, NULL, "page faults" },
+	{ "on_issue", "block_rq_issue", "request", "q", "block requests" },
+	{ "on_complete", "block_rq_complete", "request", "q", "block requests" },
+	{ "on_uring_complete", "io_uring_complete", "io_ring_ctx", NULL, "requests of io_uring" },
+};
+
+/* The function that a tracepoint calls: NULL = there is no such tracepoint. */
+static const struct btf_type *tracepoint_type(const struct btf *kernel, const char *name)
+{
+	const struct btf_type *t;
+	char typedef_name[128];
+	int id;
+
+	snprintf(typedef_name, sizeof(typedef_name), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(kernel, typedef_name, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return NULL;
+	t = btf__type_by_id(kernel, (unsigned)id);
+	t = btf__type_by_id(kernel, t->type); /* the pointer */
+	t = t ? btf__type_by_id(kernel, t->type) : NULL;
+	return t && btf_is_func_proto(t) ? t : NULL;
+}
+
+/* Is its first argument (behind the one for itself) such a pointer? */
+static bool takes(const struct btf *kernel, const struct btf_type *call, const char *structure)
+{
+	const struct btf_param *p = btf_params(call);
+	const struct btf_type *t;
+
+	if (!structure)
+		return true;
+	if (btf_vlen(call) < 2)
+		return false;
+	t = btf__type_by_id(kernel, p[1].type);
+	if (!t || !btf_is_ptr(t))
+		return false;
+	t = btf__type_by_id(kernel, t->type);
+	while (t && btf_is_mod(t))
+		t = btf__type_by_id(kernel, t->type);
+	return t && btf_is_composite(t) &&
+	       !strcmp(btf__name_by_offset(kernel, t->name_off), structure);
+}
+
+/* Members of unions without a name are the structure's. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as a declaration is */
+static bool has_member(const struct btf *kernel, const struct btf_type *t, const char *member)
+{
+	const struct btf_member *m = btf_members(t);
+
+	for (unsigned i = 0; i < btf_vlen(t); i++) {
+		const char *name = btf__name_by_offset(kernel, m[i].name_off);
+		const struct btf_type *inner;
+
+		if (name && !strcmp(name, member))
+			return true;
+		if (name && *name)
+			continue;
+		inner = btf__type_by_id(kernel, m[i].type);
+		if (inner && btf_is_composite(inner) && has_member(kernel, inner, member))
+			return true;
+	}
+	return false;
+}
+
+static bool structure_has(const struct btf *kernel, const char *structure, const char *member)
+{
+	int id;
+
+	if (!structure || !member)
+		return true;
+	id = btf__find_by_name_kind(kernel, structure, BTF_KIND_STRUCT);
+	return id >= 0 && has_member(kernel, btf__type_by_id(kernel, (unsigned)id), member);
+}
+
+static void leave_out(struct bpf_object *o, const char *program)
+{
+	struct bpf_program *p = bpf_object__find_program_by_name(o, program);
+
+	if (p)
+		bpf_program__set_autoload(p, false);
+}
+
+/* Once for each thing that is missing. */
+static void note_missing(struct buf *notes, const char *missing)
+{
+	if (!strstr(buf_str(notes), missing))
+		buf_addf(notes, "this kernel does not tell of %s\n", missing);
+}
+
+static int check_needs(struct bpf_object *o, const struct btf *kernel, struct buf *notes,
+		       struct mlgen_err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(needs); i++) {
+		const struct btf_type *call = tracepoint_type(kernel, needs[i].tracepoint);
+
+		if (call && takes(kernel, call, needs[i].structure) &&
+		    structure_has(kernel, needs[i].structure, needs[i].member))
+			continue;
+		if (!needs[i].missing)
+			return mlgen_fail(err, -ENOTSUP,
+					  "capture: this kernel has no tracepoint %s as mlgen "
+					  "knows it; capture by strace needs none",
+					  needs[i].tracepoint);
+		leave_out(o, needs[i].program);
+		note_missing(notes, needs[i].missing);
+	}
+	return 0;
+}
+
+/* Of what is there in two forms, one. */
+static void choose_forms(struct bpf_object *o, const struct btf *kernel, struct buf *notes)
+{
+	bool has_cast = btf__find_by_name_kind(kernel, "bpf_rdonly_cast", BTF_KIND_FUNC) >= 0;
+	const struct btf_type *now = tracepoint_type(kernel, "io_uring_submit_req");
+	const struct btf_type *old = tracepoint_type(kernel, "io_uring_submit_sqe");
+	bool is_now = now && takes(kernel, now, "io_kiocb");
+	bool is_old = !is_now && old && takes(kernel, old, "io_kiocb");
+
+	leave_out(o, has_cast ? "on_enter_old" : "on_enter");
+	leave_out(o, has_cast ? "on_leave_old" : "on_leave");
+	if (!is_now)
+		leave_out(o, "on_uring_submit");
+	if (!is_old)
+		leave_out(o, "on_uring_submit_old");
+	if (!is_now && !is_old) {
+		leave_out(o, "on_uring_complete");
+		note_missing(notes, "requests of io_uring");
+	}
+}
+
+/* Switch off what does not; `notes` gets a line for what is not recorded for that. 0, or -errno
+ * with err: without some of them there is no capture. */
+static int suits_choose(struct bpf_object *object, struct buf *notes, struct mlgen_err *err)
+{
+	struct btf *kernel = btf__load_vmlinux_btf();
+	int rc;
+
+	if (!kernel)
+		return mlgen_fail(
+			err, -ENOTSUP,
+			"capture: /sys/kernel/btf/vmlinux: cannot be read: %s; it says what lies "
+			"where in this kernel, and without it capture goes by strace",
+			strerror(errno));
+	choose_forms(object, kernel, notes);
+	rc = check_needs(object, kernel, notes, err);
+	btf__free(kernel);
+	return rc;
+}
+
+#define DEEP 32 /* of control groups in control groups */
+
+/* A kernel thread has no program. Only one that may look into it can tell. */
+static bool is_kernel_thread(pid_t pid)
+{
+	char path[64], to[8];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return readlink(path, to, sizeof(to)) < 0 && errno == ENOENT && access(path, F_OK) < 0;
+}
+
+static bool is_there(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return access(path, F_OK) == 0;
+}
+
+/* Follow this process' first thread. -ESRCH: it is gone. */
+static int kernel_follow(struct bpf_kernel *k, pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0), rc = 0;
+	void *state;
+
+	if (fd < 0)
+		return -errno;
+	state = mem_zalloc(k->thread_bytes);
+	if (bpf_map_update_elem(k->threads_fd, &fd, state, BPF_NOEXIST))
+		rc = errno == EEXIST ? 0 : -errno;
+	mem_free(state);
+	close(fd);
+	return rc;
+}
+
+int seed_process(struct bpf_kernel *k, pid_t pid, struct mlgen_err *err)
+{
+	int rc;
+
+	if (is_there(pid) && is_kernel_thread(pid))
+		return mlgen_fail(err, -EINVAL,
+				  "process %d: is a thread of the kernel, or has ended already; "
+				  "give the pid of a program",
+				  (int)pid);
+	rc = kernel_follow(k, pid);
+	if (rc == -ESRCH)
+		return mlgen_fail(err, rc, "process %d: no such process", (int)pid);
+	if (rc == -EINVAL)
+		return mlgen_fail(err, rc,
+				  "process %d: is a thread of another one; give the pid of its "
+				  "process (Tgid in /proc/%d/status)",
+				  (int)pid, (int)pid);
+	if (rc < 0)
+		return mlgen_fail(err, rc, "process %d: cannot be followed: %s", (int)pid,
+				  strerror(-rc));
+	return 0;
+}
+
+/* How many of a file of pids, a line each; those that are gone are not ours. -errno: it cannot be
+ * read. */
+static long seed_list(struct bpf_kernel *k, const char *path)
+{
+	FILE *in = fopen(path, "re");
+	long count = 0, pid;
+	int rc;
+
+	if (!in)
+		return -errno;
+	while (fscanf(in, "%ld", &pid) == 1) {
+		rc = pid > 0 ? kernel_follow(k, (pid_t)pid) : -ESRCH;
+		count += rc == 0;
+	}
+	fclose(in);
+	return count;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): DEEP at most */
+static long seed_folder(struct bpf_kernel *k, const char *folder, int deep)
+{
+	char path[PATH_MAX];
+	long count, inner;
+	DIR *d;
+
+	if (snprintf(path, sizeof(path), "%s/cgroup.procs", folder) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	count = seed_list(k, path);
+	d = count < 0 || !deep ? NULL : opendir(folder);
+	if (!d)
+		return count;
+	for (struct dirent *one; (one = readdir(d));) {
+		if (one->d_name[0] == '.' || (one->d_type != DT_DIR && one->d_type != DT_UNKNOWN) ||
+		    snprintf(path, sizeof(path), "%s/%s", folder, one->d_name) >= (int)sizeof(path))
+			continue;
+		inner = seed_folder(k, path, deep - 1);
+		count += inner > 0 ? inner : 0;
+	}
+	closedir(d);
+	return count;
+}
+
+int seed_cgroup(struct bpf_kernel *k, const char *folder, struct mlgen_err *err)
+{
+	long count = seed_folder(k, folder, DEEP);
+
+	if (count < 0)
+		return mlgen_fail(err, (int)count,
+				  "%s: is no control group that can be read: cgroup.procs: %s",
+				  folder, strerror((int)-count));
+	if (count == 0)
+		return mlgen_fail(err, -ESRCH, "%s: no process runs in this control group", folder);
+	return 0;
+}
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#define CAP_BPF 39
+#endif
+
+#define REMEDY                                                                                     \
+	"run mlgen under sudo, or give it both by sudo setcap "                                    \
+	"cap_bpf,cap_perfmon+ep mlgen (a container by --cap-add BPF,PERFMON)"
+
+static bool has_capability(const struct __user_cap_data_struct *d, int which)
+{
+	return d[which / 32].effective & 1u << which % 32;
+}
+
+static int check_rights(struct mlgen_err *err)
+{
+	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct d[2] = { 0 };
+	bool may_bpf, may_look;
+
+	if (syscall(SYS_capget, &h, d))
+		return 0; /* then loading says */
+	may_bpf = has_capability(d, CAP_BPF) || has_capability(d, CAP_SYS_ADMIN);
+	may_look = has_capability(d, CAP_PERFMON) || has_capability(d, CAP_SYS_ADMIN);
+	if (may_bpf && may_look)
+		return 0;
+	return mlgen_fail(err, -EPERM,
+			  "capture by BPF needs the capabilities CAP_BPF and CAP_PERFMON, and this "
+			  "process lacks %s; " REMEDY,
+			  may_bpf    ? "CAP_PERFMON"
+			  : may_look ? "CAP_BPF"
+				     : "both");
+}
+
+static int check_kernel(struct mlgen_err *err)
+{
+	unsigned major = 0, minor = 0;
+	struct utsname u;
+
+	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2)
+		return 0;
+	if (major > 5 || (major == 5 && minor >= 11))
+		return 0;
+	return mlgen_fail(err, -ENOTSUP, "capture by BPF needs Linux 5.11 or later, and this is %s",
+			  u.release);
+}
+
+static int check_btf(struct mlgen_err *err)
+{
+	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0)
+		return 0;
+	return mlgen_fail(err, -ENOTSUP,
+			  "capture by BPF needs /sys/kernel/btf/vmlinux: %s; boot a kernel built "
+			  "with CONFIG_DEBUG_INFO_BTF, or let a container see /sys",
+			  strerror(errno));
+}
+
+/* Capabilities may be those of a user namespace only, and a filter of system calls may refuse bpf:
+ * a map is made, and is gone with its descriptor. */
+static int check_call(struct mlgen_err *err)
+{
+	int fd, rc;
+
+	said_quiet();
+	fd = bpf_map_create(BPF_MAP_TYPE_LRU_HASH, "mlgen_probe", 4, 4, 1, NULL);
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	rc = -errno;
+	return mlgen_fail(
+		err, rc,
+		"capture by BPF: bpf(2): %s; the capabilities are those of a user namespace, or a "
+		"seccomp filter or lockdown forbids it: run mlgen outside, as root",
+		strerror(-rc));
+}
+
+int kernel_probe(struct mlgen_err *err)
+{
+	int rc = check_kernel(err);
+
+	if (rc == 0)
+		rc = check_rights(err);
+	if (rc == 0)
+		rc = check_btf(err);
+	return rc ? rc : check_call(err);
+}
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
@@ -146,21 +516,6 @@ void kernel_close(struct bpf_kernel *k)
 }
 
 /* ---- whom ---- */
-
-int kernel_follow(struct bpf_kernel *k, pid_t pid)
-{
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0), rc = 0;
-	void *state;
-
-	if (fd < 0)
-		return -errno;
-	state = mem_zalloc(k->thread_bytes);
-	if (bpf_map_update_elem(k->threads_fd, &fd, state, BPF_NOEXIST))
-		rc = errno == EEXIST ? 0 : -errno;
-	mem_free(state);
-	close(fd);
-	return rc;
-}
 
 /* Go over all tasks once. 0 or -errno. */
 static int iterate(struct bpf_link *link)

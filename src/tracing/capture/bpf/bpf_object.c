@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpf_object.c - see bpf_object.h: what clang made of capture.bpf.c, as bytes. */
-#include "tracing/capture/bpf/bpf_object.h"
+/* bpf_object.c - see bpf.h: what clang made of capture.bpf.c, as bytes. */
+#include "tracing/capture/bpf/bpf.h"
 
 /* make builds it first, and runs at the top of the tree. */
 __asm__(".pushsection .rodata\n"

@@ -1,19 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_bpf.c - capture by programs that the kernel runs: the back end's functions. */
-#include "tracing/capture/capture.h"
+/* capture_bpf.c - the BPF backend, as capture.h has it. */
+#include "tracing/capture/bpf/bpf.h"
 
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include <bpf/libbpf.h>
-
 #include "base/mem.h"
-#include "tracing/capture/bpf/bpf_kernel.h"
-#include "tracing/capture/bpf/bpf_record.h"
-#include "tracing/capture/bpf/bpf_seeds.h"
+#include "tracing/capture/capture.h"
+
+/* A failed load says hundreds of kilobytes, and its end is what counts. libbpf hands no state to
+ * its printer, so this is one for all. */
+#define SAID_BYTES 700
+static char said[2 * SAID_BYTES + 1];
+
+__attribute__((format(printf, 2, 0))) static int keep(enum libbpf_print_level level,
+						      const char *format, va_list ap)
+{
+	size_t had = strlen(said);
+	int n;
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	if (had > SAID_BYTES) {
+		memmove(said, said + had - SAID_BYTES, SAID_BYTES + 1);
+		had = SAID_BYTES;
+	}
+	n = vsnprintf(said + had, SAID_BYTES, format, ap);
+	for (char *c = said + had; *c; c++)
+		if (*c == '\n' || *c == '\t')
+			*c = ' ';
+	return n;
+}
+
+void said_quiet(void)
+{
+	said[0] = '\0';
+	libbpf_set_print(keep);
+}
+
+const char *said_last(void)
+{
+	size_t had = strlen(said);
+
+	while (had && said[had - 1] == ' ')
+		said[--had] = '\0';
+	return had > SAID_BYTES ? said + had - SAID_BYTES : said;
+}
 
 /* How long events wait while less than a quarter of the ring is full. */
 #define LOOK_MS 50
