@@ -3,8 +3,8 @@
  * be read. */
 #include "trace_rig.h"
 
-#include "tracing/import/strace.h"
 #include "trace/trace.h"
+#include "tracing/import/import.h"
 
 /* As from a pipe. */
 static int take(struct importing *m, const uint8_t *data, size_t size, struct mlgen_err *err)

@@ -5,8 +5,8 @@
 
 #include "trace_rig.h"
 
-#include "tracing/import/importer.h"
 #include "trace/trace.h"
+#include "tracing/import/import.h"
 
 typedef int (*rig_log)(struct importing *m, struct mlgen_err *err);
 

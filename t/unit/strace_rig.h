@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tracing/import/strace.h"
 #include "trace/trace.h"
+#include "tracing/import/import.h"
 
 static struct mlgen_err err;
 static struct importing m;

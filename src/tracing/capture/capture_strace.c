@@ -23,8 +23,7 @@
 #include "base/util.h"
 #include "io/host.h"
 #include "trace/trace.h"
-#include "tracing/import/strace.h"
-#include "tracing/import/strace_line.h"
+#include "tracing/import/import.h"
 
 /*
  * It is attached to processes, and starts none: so a command stays our child, with its own status
@@ -211,7 +210,7 @@ static int wait_until_attached(struct strace_attached *s, pid_t pid, struct mlge
 /* Attach it to so many, and wait until the first is traced. 0 or -errno with err: nothing is left
  * of it then. */
 static int strace_attached_start(struct strace_attached *s, const pid_t *pids, size_t count,
-			  size_t pipe_bytes, struct mlgen_err *err)
+				 size_t pipe_bytes, struct mlgen_err *err)
 {
 	int ends[2] = { -1, -1 }, rc;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* blktrace.c - --import=blktrace: binary files of one recording of block devices, one for each
  * CPU. */
-#include "tracing/import/importer.h"
+#include "tracing/import/import.h"
 
 #include <byteswap.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* darshan.c - --import=darshan: what DXT of Darshan has of a job's reads and writes, from the text
  * of darshan-dxt-parser. */
-#include "tracing/import/importer.h"
+#include "tracing/import/import.h"
 
 #include <inttypes.h>
 #include <stdio.h>

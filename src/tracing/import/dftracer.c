@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dftracer.c - --import=dftracer: what DFTracer, or DLIO Profiler before it, wrote of calls on
  * files and of a training. */
-#include "tracing/import/importer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,9 +12,8 @@
 #include "base/map.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "tracing/import/calls.h"
-#include "tracing/import/json_objects.h"
 #include "trace/trace.h"
+#include "tracing/import/import_internal.h"
 
 /* ---- files that events name by a hash, which another event explains ---- */
 

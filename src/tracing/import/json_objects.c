@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_objects.c - the objects of a log, one after another, whatever stands between them. */
-#include "tracing/import/json_objects.h"
+#include "tracing/import/import_internal.h"
 
 #include <inttypes.h>
 #include <string.h>

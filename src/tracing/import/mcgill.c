@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mcgill.c - --import=mcgill: what bpftrace printed for the scripts of McGill, of one recording. */
-#include "tracing/import/importer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,8 +12,8 @@
 #include "base/buf.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "tracing/import/mcgill_line.h"
 #include "trace/trace.h"
+#include "tracing/import/import_internal.h"
 
 /* ---- the files of one recording by McGill's scripts, in the order in which they are read ---- */
 

@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mcgill_line.c - a line of what McGill's bpftrace scripts print, taken apart as its header
  * says. */
-#include "tracing/import/mcgill_line.h"
+#include "tracing/import/import_internal.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "base/util.h"
 #include "trace/trace.h"
+
+enum mcgill_column {
+	MCGILL_TIME = 1,
+	MCGILL_PID,
+	MCGILL_TID,
+	MCGILL_SKIPPED, /* one word */
+	MCGILL_COMM,    /* may have blanks */
+	MCGILL_OFFSET,
+	MCGILL_REQUESTED,
+	MCGILL_RETURNED,
+	MCGILL_LATENCY,
+	MCGILL_SECTOR,
+	MCGILL_FULLPATH, /* may have blanks, and is behind all others */
+	MCGILL_FILENAME, /* the same, behind it */
+};
 
 /* ---- which of McGill's scripts printed a file, and which columns it has ---- */
 
@@ -417,7 +432,7 @@ static const char *take_start(const struct words *w, struct mcgill_line *out)
 	return wrong ? wrong : take_column(MCGILL_PID, &w->w[1], out);
 }
 
-static const struct call {
+static const struct mcgill_call {
 	const char *name;
 	uint16_t op;
 	bool has_tid, has_mode, has_latency, has_base;
@@ -429,7 +444,7 @@ static const struct call {
 	{ "create()", TRACE_OPEN, true, true, false, false },
 };
 
-static const char *take_path(const struct call *c, const char *at, struct mcgill_line *out)
+static const char *take_path(const struct mcgill_call *c, const char *at, struct mcgill_line *out)
 {
 	struct mcgill_line both = { 0 };
 
@@ -452,7 +467,7 @@ static const char *take_path(const struct call *c, const char *at, struct mcgill
 static const char *take_create(const char *text, struct mcgill_line *out)
 {
 	struct words w;
-	const struct call *c = NULL;
+	const struct mcgill_call *c = NULL;
 	const char *wrong;
 	size_t at;
 

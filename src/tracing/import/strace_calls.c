@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* strace_calls.c - the calls that a log of strace may have: what each of them does, and the words
  * in it. */
-#include "tracing/import/strace_inside.h"
+#include "tracing/import/import_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

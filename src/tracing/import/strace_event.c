@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* strace_event.c - what calls of strace are about: descriptors, paths, processes and requests that
  * end later; and their records. */
-#include "tracing/import/strace_inside.h"
+#include "tracing/import/import_internal.h"
 
 #include <fcntl.h>
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "tracing/import/strace.h"
 
 /* ---- arguments ---- */
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* strace_reader.c - lines of strace: whose they are and when, and calls that two of them make; and
  * --import=strace, one log, or those of strace -ff, which have one a task. */
-#include "tracing/import/strace.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "tracing/import/strace_inside.h"
+#include "tracing/import/import_internal.h"
 
 #define DAY_NS (UINT64_C(86400) * NS_PER_S)
 

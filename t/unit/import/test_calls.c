@@ -10,10 +10,9 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "tracing/import/calls.h"
-#include "tracing/import/importer.h"
 #include "suites.h"
 #include "trace/trace.h"
+#include "tracing/import/import_internal.h"
 
 static const struct {
 	const char *name;

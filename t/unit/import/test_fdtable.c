@@ -3,8 +3,8 @@
  * they may be wrong. */
 #include "suites.h"
 
-#include "tracing/import/fdtable.h"
 #include "trace/trace.h"
+#include "tracing/import/import_internal.h"
 
 static struct fdtable *t;
 

@@ -6,9 +6,9 @@
 #include <time.h>
 
 #include "base/util.h"
-#include "tracing/import/marker_line.h"
 #include "suites.h"
 #include "trace/trace.h"
+#include "tracing/import/import_internal.h"
 
 static const struct {
 	const char *text;
