@@ -61,7 +61,9 @@ LIBRARY_OBJ = $(LIBRARY_SRC:%.c=$(B)/%.o)
 # The program around them, which finds the shipped jobs next to itself.
 PROGRAM := $(P)mlgen
 JOBS_LINK := $(if $(P),$(P)jobs)
-PROGRAM_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard src/*.c)))
+TRACER := $(P)mltrace
+TRACER_OBJ := $(B)/src/mltrace.o
+PROGRAM_OBJ := $(filter-out $(TRACER_OBJ),$(patsubst %.c,$(B)/%.o,$(sort $(wildcard src/*.c))))
 UNIT_SRC := $(sort $(wildcard $(addsuffix /test_*.c,t/unit t/unit/* t/unit/*/* t/unit/*/*/*)))
 UNIT_OBJ := $(B)/t/unit/main.o $(UNIT_SRC:%.c=$(B)/%.o)
 UNIT_NAMES := $(patsubst test_%.c,%,$(notdir $(UNIT_SRC)))
@@ -78,18 +80,20 @@ TOOLS := $(filter-out $(if $(FUSE_LIBS),,%/faultfs), \
 	$(patsubst %.c,$(B)/%,$(sort $(wildcard t/tools/*.c))))
 # What shells complete: the templates with the tables of the program in them.
 COMPLETIONS := $(B)/completion/mlgen.bash $(B)/completion/_mlgen
-OBJ = $(PROGRAM_OBJ) $(LIBRARY_OBJ) $(UNIT_OBJ) $(B)/t/lint/manlists.o \
+OBJ = $(PROGRAM_OBJ) $(TRACER_OBJ) $(LIBRARY_OBJ) $(UNIT_OBJ) $(B)/t/lint/manlists.o \
 	$(BENCH:%=%.o) $(TOOLS:%=%.o) $(GOLDEN_OBJ)
 
 .PHONY: all check check-all check-slow check-hosts golden mutate fuzz lint lint-all bench demo man \
 	completion install uninstall dist clean distclean engines-changed always
 
-all: $(PROGRAM) $(PLUGINS)
+all: $(PROGRAM) $(TRACER) $(PLUGINS)
 
 $(PROGRAM): $(PROGRAM_OBJ) $(LIBRARY) | $(JOBS_LINK)
+$(TRACER): $(TRACER_OBJ) $(LIBRARY) | $(JOBS_LINK)
 $(B)/unit-tests: $(UNIT_OBJ) $(LIBRARY)
 $(B)/manlists: $(B)/t/lint/manlists.o $(LIBRARY)
 $(B)/golden/mlgen: $(PROGRAM_OBJ) $(GOLDEN_OBJ) $(LIBRARY)
+$(B)/golden/mltrace: $(TRACER_OBJ) $(GOLDEN_OBJ) $(LIBRARY)
 $(BENCH): %: %.o $(LIBRARY)
 $(TOOLS): %: %.o
 $(B)/t/tools/maketrace: $(LIBRARY)
@@ -99,14 +103,14 @@ $(B)/t/tools/record_bpf: $(LIBRARY)
 $(B)/t/tools/striptrace: $(LIBRARY)
 $(B)/t/tools/faultfs: private LIBS += $(FUSE_LIBS)
 $(B)/unit-tests: private LIBS += $(CHECK_LIBS) -Wl,--wrap=_mark_point
-$(B)/golden/mlgen: private LIBS += $(GOLDEN_WRAPS)
+$(B)/golden/mlgen $(B)/golden/mltrace: private LIBS += $(GOLDEN_WRAPS)
 $(UNIT_OBJ) $(UNIT_PCH): private COMPILE += $(NOT_OPTIMISED) $(CHECK_CFLAGS) -It/unit
 $(UNIT_OBJ): private COMPILE += $(UNIT_PCH:%.gch=-include %)
 $(UNIT_OBJ): $(UNIT_PCH)
 $(TOOLS:%=%.o) $(GOLDEN_OBJ): private COMPILE += $(NOT_OPTIMISED)
 $(UNIT_OBJ): | $(B)/unit-suites.h
 
-$(PROGRAM) $(B)/unit-tests $(B)/manlists $(B)/golden/mlgen $(BENCH) $(TOOLS):
+$(PROGRAM) $(TRACER) $(B)/unit-tests $(B)/manlists $(B)/golden/mlgen $(B)/golden/mltrace $(BENCH) $(TOOLS):
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LINK) -o $@ $^ $(LIBS) -lm
@@ -176,7 +180,7 @@ $(B)/commit.h: always
 	$(call update,#define MLGEN_COMMIT "$(shell [ ! -e .git ] || git describe \
 		--always --dirty --abbrev=12 --exclude='*' 2>/dev/null)")
 
-$(B)/src/main.o: $(B)/commit.h
+$(B)/src/main.o $(TRACER_OBJ): $(B)/commit.h
 
 $(B)/unit-suites.h: always
 	$(call update,#define UNIT_SUITES(X) $(foreach name,$(UNIT_NAMES),X($(name))))
@@ -199,7 +203,7 @@ SUITES ?= .*
 
 # The scripts run without libcheck, too.
 UNIT_TESTS = $(if $(filter yes,$(HAVE_CHECK)),$(B)/unit-tests)
-CHECKED := $(PROGRAM) $(B)/golden/mlgen $(TOOLS)
+CHECKED := $(PROGRAM) $(TRACER) $(B)/golden/mlgen $(B)/golden/mltrace $(TOOLS)
 
 check: $(CHECKED) $(UNIT_TESTS)
 	$(Q)HAVE_CHECK=$(HAVE_CHECK) t/func/needs check
@@ -210,14 +214,14 @@ check-all: $(CHECKED) $(UNIT_TESTS) $(COMPLETIONS)
 	$(Q)$(RUN) $(UNIT_TESTS:%=-u % -s '$(SUITES)') $(CHECKS) $(PEERS)
 
 # Every wording and figure that golden files hold, as it is now.
-golden: $(B)/golden/mlgen $(B)/t/tools/maketrace $(B)/t/tools/mergetable
+golden: $(B)/golden/mlgen $(B)/golden/mltrace $(B)/t/tools/maketrace $(B)/t/tools/mergetable
 	$(Q)t/golden/run --update
 
 # What no test notices of changes at places drawn by chance; an hour or so.
 mutate: $(B)/unit-tests $(B)/golden/mlgen
 	$(Q)t/mutate/run
 
-check-slow: $(PROGRAM) $(TOOLS)
+check-slow: $(PROGRAM) $(TRACER) $(TOOLS)
 	$(Q)$(RUN) -t 1200 $(sort $(wildcard t/func/slow/*.sh))
 
 # Of several hosts, which are namespaces: root makes them.
@@ -274,11 +278,12 @@ $(COMPLETIONS): $(B)/%: %.in $(B)/manlists $(P)config.mk
 		-e 's|@JOBS_DIR@|$(datadir)/mlgen/jobs|' $< >$@.new
 	$(Q)mv $@.new $@
 
-install: $(PROGRAM) $(PLUGINS) $(COMPLETIONS)
+install: $(PROGRAM) $(TRACER) $(PLUGINS) $(COMPLETIONS)
 	$(call say,INSTALL,$(DESTDIR)$(prefix))
 	$(Q)$(INSTALL) -D -m 644 $(B)/completion/mlgen.bash $(bash_dir)/mlgen
 	$(Q)$(INSTALL) -D -m 644 $(B)/completion/_mlgen $(zsh_dir)/_mlgen
 	$(Q)$(INSTALL) -D -m 755 $(PROGRAM) $(DESTDIR)$(bindir)/mlgen
+	$(Q)$(INSTALL) -D -m 755 $(TRACER) $(DESTDIR)$(bindir)/mltrace
 	$(Q)$(foreach f,$(PLUGINS),$(INSTALL) -D -m 644 $(f) \
 		$(DESTDIR)$(libdir)/mlgen/$(notdir $(f)) &&) :
 	$(Q)$(foreach f,$(JOBS),$(INSTALL) -D -m 644 $(f) \
@@ -293,7 +298,7 @@ install: $(PROGRAM) $(PLUGINS) $(COMPLETIONS)
 
 uninstall:
 	$(call say,REMOVE,$(DESTDIR)$(prefix))
-	$(Q)rm -f $(DESTDIR)$(bindir)/mlgen $(bash_dir)/mlgen \
+	$(Q)rm -f $(DESTDIR)$(bindir)/mlgen $(DESTDIR)$(bindir)/mltrace $(bash_dir)/mlgen \
 		$(zsh_dir)/_mlgen \
 		$(DESTDIR)$(libdir)/mlgen/mlgen-mpi-*.so \
 		$(JOBS:%=$(DESTDIR)$(datadir)/mlgen/%) \
@@ -319,7 +324,7 @@ dist:
 		--output=$(DISTDIR)/$(DIST).tar.gz HEAD
 
 clean:
-	$(Q)rm -rf $(B) $(PROGRAM)
+	$(Q)rm -rf $(B) $(PROGRAM) $(TRACER)
 
 distclean: clean
 	$(Q)rm -f $(P)config.mk $(P)config.h $(P)config.log $(JOBS_LINK)

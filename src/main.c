@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - from argv to an exit status. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include "base/thread.h"
 #include "build/commit.h"
 #include "config.h"
-#include "data/dataset/dataset.h"
 #include "hosts/hosts.h"
 #include "io/engines.h"
 #include "job/job.h"
@@ -25,26 +23,6 @@
 
 /* Which has to be the same on all hosts. */
 #define PROGRAM_VERSION MLGEN_VERSION " (" MLGEN_COMMIT ")"
-
-/* argv[0] is for where /proc is not mounted. */
-static void find_binary_dir(struct program *p, const char *argv0)
-{
-	ssize_t n = readlink("/proc/self/exe", p->binary_dir, sizeof(p->binary_dir) - 1);
-
-	if (n < 0)
-		snprintf(p->binary_dir, sizeof(p->binary_dir), "%s", argv0);
-	char *slash = strrchr(p->binary_dir, '/');
-	if (slash)
-		*slash = '\0';
-	p->env = (struct jobset_env){ .engines = engines_built,
-				      .questions = ask_questions,
-				      .why_absent = engines_why_absent,
-				      .load = engines_load,
-				      .look = engines_look,
-				      .shards = detect_shards,
-				      .binary_dir = p->binary_dir,
-				      .installed_dir = MLGEN_JOBS_DIR };
-}
 
 /* Print what was asked for by `put` as text for people, to standard output. */
 static int print_text(struct program *p,
@@ -107,12 +85,9 @@ static int put_answer(struct program *p, const struct question *q)
 	if (program_open_outputs(p, false, &err) < 0)
 		return program_usage(&err);
 	struct ask a = p->ask;
-	if (q->is_streamed && output_stream(&p->text, &err) < 0)
-		return program_usage(&err);
 	bool is_live = q->is_live && !set->output && set->output_format == OUTPUT_TEXT;
 	a.to = is_live ? stdout : p->text.to;
 	a.json = program_document(p);
-	a.log = p->rows.to;
 	/* Those of files are rank 0's alone. */
 	int status = p->is_mute ? EXIT_RAN : q->answer(&a);
 	status = program_end_together(p, status);
@@ -231,10 +206,9 @@ static int run_program(struct program *p, int argc, char **argv)
 		return refuse_all(p, rc, &err);
 	const struct question *q = p->set.question;
 	bool of_files = q && q->about != ABOUT_JOBS;
-	/* One of files may take a job, too. */
-	if (of_files && !p->set.count)
+	if (of_files)
 		return put_answer(p, q);
-	if (!of_files && set->require && require_check(set->require, NULL, &err) < 0)
+	if (set->require && require_check(set->require, NULL, &err) < 0)
 		return program_usage(&err);
 	if (set->showjob)
 		return p->is_mute ? EXIT_RAN : print_text(p, put_jobs);
@@ -243,15 +217,6 @@ static int run_program(struct program *p, int argc, char **argv)
 	if (set->dry_run && !(q && q->before_dry_run))
 		return program_plan(p);
 	return q ? put_answer(p, q) : program_run(p);
-}
-
-/* A closed standard descriptor would be given to the next file opened, which then got the report or
- * the messages. */
-static void fill_standard_files(void)
-{
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
-			_exit(EXIT_USAGE);
 }
 
 /* A signal that nothing can be reported of, or that nobody came to. */
@@ -265,7 +230,6 @@ static void leave(void *arg)
 	output_discard(&p->html);
 	tracefile_discard(&p->trace);
 	prom_discard(p->prom);
-	output_discard(&p->rows);
 	for (size_t i = 0; p->logs && i < p->set.count; i++)
 		output_discard(&p->logs[i]);
 	view_restore();
@@ -276,11 +240,11 @@ static void leave(void *arg)
 /* Not in main, whose frame would be that of all that the compiler puts here. */
 static __attribute__((noinline)) int run_main(int argc, char **argv)
 {
-	fill_standard_files();
+	standard_files_fill();
 	mem_share_heap();
 	struct program *p = mem_zalloc(sizeof(*p));
 	signals_begin(leave, p);
-	find_binary_dir(p, argc > 0 ? argv[0] : "");
+	ask_env(&p->env, p->binary_dir, argc > 0 ? argv[0] : "");
 	int status = run_program(p, argc, argv);
 	hosts_finish(p->hosts);
 	program_fini_outputs(p);

@@ -32,7 +32,6 @@ struct program {
 	struct tracefile trace; /* the same */
 	struct prom *prom;      /* the same; NULL = none */
 	struct json_each *each; /* the same */
-	struct output rows;     /* the same, of a question */
 	struct output *logs;    /* of write_iolog, one of each job; NULL = none */
 	int logged_fd;          /* what they are made of, to be read; -1 = not yet */
 	struct ask ask;         /* all of this, for the questions */

@@ -32,7 +32,6 @@ struct outputs {
 	struct tracefile *trace; /* --trace; the same */
 	struct prom **prom;      /* --metrics, --metrics-file; the same */
 	const char *host;        /* for these */
-	struct output *rows;     /* --log that is written as a whole; NULL = not */
 	struct output *logs;     /* write_iolog, one of each job; NULL: as of log */
 };
 
@@ -299,8 +298,6 @@ static int open_all(const struct outputs *o, struct place *places, const struct 
 		rc = csv_open(o->log, &places[LOG], err);
 	if (rc == 0 && o->trace && places[TRACE].option)
 		rc = tracefile_open(o->trace, &places[TRACE], err);
-	if (rc == 0 && o->rows && places[LOG].option)
-		rc = output_open(o->rows, &places[LOG], err);
 	if (rc == 0 && o->logs)
 		rc = open_logs(o->logs, places, set, err);
 	/* The last: whoever asks is answered from here on. */
@@ -355,7 +352,6 @@ void program_fini_outputs(struct program *p)
 	p->document = NULL;
 	p->document_text = NULL;
 	output_abandon(&p->html);
-	output_abandon(&p->rows);
 	csv_close(p->log);
 	tracefile_close(&p->trace);
 	struct output *logs = p->logs;
@@ -379,9 +375,6 @@ int program_status(int status, int written)
 
 int program_open_outputs(struct program *p, bool is_run, struct mlgen_err *err)
 {
-	const struct question *q = p->set.question;
-	bool has_rows = !is_run && q && q->writes_log;
-
 	if (is_run && traced_is_logged(p->set.jobs, p->set.count)) {
 		struct output *logs = mem_array(p->set.count, sizeof(*logs));
 
@@ -397,7 +390,6 @@ int program_open_outputs(struct program *p, bool is_run, struct mlgen_err *err)
 				   .trace = is_run ? &p->trace : NULL,
 				   .prom = is_run ? &p->prom : NULL,
 				   .host = p->host.hostname,
-				   .rows = has_rows ? &p->rows : NULL,
 				   .logs = p->logs };
 
 	return outputs_open(&o, &p->set, err);
@@ -418,8 +410,6 @@ int program_close_outputs(struct program *p)
 	}
 	int rc = p->json.to ? output_close(&p->json, &err) : 0;
 
-	if (p->rows.to && output_close(&p->rows, &err) < 0)
-		rc = -1;
 	if (output_close(&p->text, &err) < 0)
 		rc = -1;
 	/* A reader that has gone (head -1) knows. */
@@ -430,7 +420,6 @@ int program_close_outputs(struct program *p)
 
 bool program_has_no_output(const struct program *p)
 {
-	/* One that is streamed has no place. */
 	return ftello(p->text.to) == 0 && (!p->json.to || ftello(p->json.to) == 0);
 }
 

@@ -31,10 +31,16 @@ struct ask {
 	char *const *argv;
 	FILE *to;   /* the answer */
 	FILE *json; /* of --json and --html; NULL = none */
-	FILE *log;  /* of --log, where the question writes one; NULL = none */
 };
 
 extern const struct question ask_questions[];
+
+/*
+ * The environment of job files in a program: engines, questions, and the folders of shipped jobs.
+ * `binary_dir` (PATH_MAX bytes) is filled and has to outlive `env`; argv0 names the program where
+ * /proc is not mounted.
+ */
+void ask_env(struct jobset_env *env, char *binary_dir, const char *argv0);
 
 /* Each prints its answer to a->to, faults to stderr, and gives the exit status. */
 int ask_find_max(const struct ask *a);
@@ -47,15 +53,8 @@ int ask_page(const struct ask *a);
 int ask_datasize(const struct ask *a);
 int ask_miss_curve(const struct ask *a); /* of jobs, and documents of them */
 int ask_check(const struct ask *a);      /* of documents */
-int ask_import(const struct ask *a);
 int ask_import_dlio(const struct ask *a);
-int ask_import_trace(const struct ask *a); /* makes one of another form */
-int ask_export(const struct ask *a);
 int ask_clean(const struct ask *a);
-int ask_capture(const struct ask *a); /* its status is the command's */
-int ask_describe(const struct ask *a);
-int ask_distil(const struct ask *a);
-int ask_score(const struct ask *a);
 
 /* What the questions ask of a workload: its rate, its workers, the rules that it has to keep. */
 struct asked {

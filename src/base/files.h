@@ -230,3 +230,7 @@ int jsonfile_dump(FILE *to, const json_t *root, size_t flags);
  * written through a link of either name. Synced, with the folder: it is there after a power
  * failure, too. 0 or -errno. */
 int jsonfile_replace(int folder_fd, const char *name, const json_t *root, bool is_synced);
+
+/* In main(), before any file is opened: open /dev/null for standard descriptors that are closed, so
+ * that no other file gets their numbers and then the report or the messages. */
+void standard_files_fill(void);

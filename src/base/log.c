@@ -18,6 +18,24 @@
 /* Back to column 1 and clear what the status line has left there (ECMA-48). */
 #define CLEAR_LINE "\r\033[K"
 
+static const char *program = "mlgen";
+static bool is_quiet;
+
+void log_set_name(const char *name)
+{
+	program = name;
+}
+
+const char *log_name(void)
+{
+	return program;
+}
+
+void log_set_quiet(bool quiet)
+{
+	is_quiet = quiet;
+}
+
 /* On the stack: memory may be short, and threads must not wait here. */
 __attribute__((format(printf, 2, 0))) static void log_line(const char *prefix, const char *fmt,
 							   va_list ap)
@@ -25,7 +43,7 @@ __attribute__((format(printf, 2, 0))) static void log_line(const char *prefix, c
 	int saved_errno = errno;
 	char text[LINE_BYTES], line[LINE_BYTES];
 	const char *clear = isatty(STDERR_FILENO) ? CLEAR_LINE : "";
-	size_t len = (size_t)snprintf(line, sizeof(line), "%s%s", clear, prefix);
+	size_t len = (size_t)snprintf(line, sizeof(line), "%s%s%s", clear, *prefix ? program : "", prefix);
 
 	if (vsnprintf(text, sizeof(text), fmt, ap) < 0)
 		text[0] = '\0';
@@ -42,7 +60,7 @@ void log_error(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	log_line("mlgen: ", fmt, ap);
+	log_line(": ", fmt, ap);
 	va_end(ap);
 }
 
@@ -51,7 +69,7 @@ void log_warn(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	log_line("mlgen: warning: ", fmt, ap);
+	log_line(": warning: ", fmt, ap);
 	va_end(ap);
 }
 
@@ -59,8 +77,10 @@ void log_note(const char *fmt, ...)
 {
 	va_list ap;
 
+	if (is_quiet)
+		return;
 	va_start(ap, fmt);
-	log_line("mlgen: note: ", fmt, ap);
+	log_line(": note: ", fmt, ap);
 	va_end(ap);
 }
 

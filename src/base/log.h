@@ -7,6 +7,14 @@
  * first clears what the status line has drawn there. The text is made printable (printable.h).
  */
 
+#include <stdbool.h>
+
+/* The name that begins messages: "mlgen", unless main() sets another one before anything else. */
+void log_set_name(const char *name);
+const char *log_name(void);
+/* Drop notes from now on. */
+void log_set_quiet(bool quiet);
+
 /* "mlgen: ..." */
 __attribute__((format(printf, 1, 2))) void log_error(const char *fmt, ...);
 /* "mlgen: warning: ..." */

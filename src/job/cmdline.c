@@ -12,9 +12,6 @@
 /* A script may well pass more options than one section has. */
 #define PARTS_MAX 1000
 
-/* Of a command line in a message. */
-#define COMMAND_SHOWN 1000
-
 static const struct diag_place on_command_line;
 
 /* One --option[=value], taken apart. */
@@ -114,14 +111,6 @@ static void set_find(char **to, const struct arg *a)
 	buf_fini(&text);
 }
 
-/* What stands behind is a command all the same. */
-static void fail_no_setting(struct settings *s, const struct mlgen_field *f, struct diag *d)
-{
-	fail_no_value(d, f->name);
-	if (strcmp(f->name, "capture") == 0)
-		mem_replace(&s->capture, "");
-}
-
 static void set_setting(struct settings *s, const struct mlgen_field *f, const struct arg *a,
 			struct diag *d)
 {
@@ -137,7 +126,7 @@ static void set_setting(struct settings *s, const struct mlgen_field *f, const s
 			 "%s.%s: %s is of the program, not of a job; write --%s", a->section,
 			 a->key, f->name, f->name);
 	else if (!value || (a->value && !*value && !bare_setting(f)))
-		fail_no_setting(s, f, d);
+		fail_no_value(d, f->name);
 	else if (strcmp(f->name, "help") == 0)
 		mem_replace(&s->help, value);
 	else if (strcmp(f->name, "enghelp") == 0)
@@ -250,45 +239,6 @@ static void add_unnamed_job(struct cmdline *c)
 		add_part(&c->jobs, &c->job_count, "scan");
 }
 
-/* A command that does not stand behind "--": its options would be taken for ours. As far as it has
- * to be written. */
-static void refuse_bare_command(char *const argv[], int at, struct diag *d)
-{
-	struct buf line = { 0 };
-
-	buf_add(&line, "mlgen");
-	for (int i = 1; argv[i] && line.len < COMMAND_SHOWN; i++) {
-		if (i == at)
-			buf_add(&line, " --");
-		shellword_add(&line, argv[i]);
-	}
-	diag_add(d, DIAG_ERROR, on_command_line,
-		 "capture: the command stands behind --, with all its arguments; write %.*s%s",
-		 COMMAND_SHOWN, buf_str(&line), line.len > COMMAND_SHOWN ? "..." : "");
-	buf_fini(&line);
-}
-
-/* What belongs to a command is no option of ours. True: nothing is left. */
-static bool take_command(struct cmdline *c, const struct settings *s, char *const argv[], int i,
-			 struct diag *d)
-{
-	if (!s->capture)
-		return false;
-	if (strcmp(argv[i], "--") == 0) {
-		c->command = argv + i + 1;
-		return true;
-	}
-	if (argv[i][0] == '-')
-		return false;
-	if (s->pid || s->cgroup)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: records what runs already; leave out '%s'", s->pid ? "pid" : "cgroup",
-			 argv[i]);
-	else
-		refuse_bare_command(argv, i, d);
-	return true;
-}
-
 void cmdline_read(struct cmdline *c, struct settings *s, int argc, char *const argv[],
 		  struct diag *d)
 {
@@ -297,11 +247,11 @@ void cmdline_read(struct cmdline *c, struct settings *s, int argc, char *const a
 	memset(c, 0, sizeof(*c));
 	memset(s, 0, sizeof(*s));
 	field_defaults(settings_fields, s);
+	if (moved_check(argv, d))
+		return;
 	for (int i = 1; i < argc; i++) {
 		const char *arg = argv[i];
 
-		if (!only_files && take_command(c, s, argv, i, d))
-			break;
 		if (only_files || arg[0] != '-' || !arg[1])
 			add_file_name(c, arg, d);
 		else if (strcmp(arg, "-h") == 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"
 
@@ -92,7 +93,7 @@ static void print_file(const char *name, FILE *to)
 {
 	struct buf file = { 0 };
 
-	printable_add(&file, name ? name : "mlgen");
+	printable_add(&file, name ? name : log_name());
 	fputs(buf_str(&file), to);
 	buf_fini(&file);
 }

@@ -699,17 +699,7 @@ enum settings_check {
 enum settings_import {
 	IMPORT_NONE,
 	IMPORT_DLIO,
-	IMPORT_CSV,
-	IMPORT_FIO_IOLOG,
-	IMPORT_STRACE,
-	IMPORT_MCGILL,
-	IMPORT_DARSHAN,
-	IMPORT_DFTRACER,
-	IMPORT_BLKTRACE,
-	IMPORT_DIO,
 };
-enum settings_export { EXPORT_NONE, EXPORT_CSV, EXPORT_FIO_IOLOG };
-enum settings_backend { BACKEND_AUTO, BACKEND_BPF, BACKEND_STRACE };
 enum settings_dry_run { DRY_RUN_OFF, DRY_RUN_GATE, DRY_RUN_SHOW };
 enum settings_ceiling { CEILING_AUTO, CEILING_OFF, CEILING_ON };
 enum settings_barrier_over { BARRIER_OVER_TCP, BARRIER_OVER_MPI };
@@ -734,7 +724,7 @@ struct settings {
 	char *metrics, *metrics_file; /* of a run, for Prometheus */
 	uint64_t metrics_linger_ns;   /* 0 = not */
 	bool force;                   /* outputs replace any regular file */
-	char *trace;                  /* of a run: a file for all that it does; or of an import */
+	char *trace;                  /* of a run: a file for all that it does */
 	uint64_t log_interval_ns;
 	int eta;
 	bool live;                   /* a full screen in the place of the status line */
@@ -759,22 +749,8 @@ struct settings {
 	int barrier_over;
 	uint64_t peers_port; /* 0 = any */
 	int import;
-	bool lenient;  /* however many lines of a log cannot be read */
-	char *markers; /* an application's log beside what is imported */
-	bool describe; /* the arguments are files of a trace */
-	bool distil;   /* the same, of which a job is made */
-	int export;    /* the same */
-	bool score;    /* each argument is a trace */
-	bool clean;    /* the arguments are directories */
-	bool yes;      /* clean removes */
-	/* Of a command, a process or a control group: */
-	char *capture;        /* the file; NULL = not asked */
-	uint64_t duration_ns; /* 0 = until it ends */
-	uint64_t pid;         /* 0 = none */
-	char *cgroup;         /* a directory, or its name below the root */
-	char *capture_user;
-	uint64_t buffer_bytes;
-	int capture_backend;
+	bool clean; /* the arguments are directories */
+	bool yes;   /* clean removes */
 };
 
 extern const struct mlgen_field settings_fields[];
@@ -791,7 +767,6 @@ enum question_about {
 	ABOUT_FILES,     /* the arguments are no jobs */
 	ABOUT_DOCUMENTS, /* the same where one is a *.json; else it is of a run */
 	ABOUT_JOBS,
-	ABOUT_COMMAND, /* what stands behind -- is no argument of ours */
 };
 
 /*
@@ -806,8 +781,6 @@ struct question {
 	bool writes_json;     /* of files: --json has the answer, too */
 	bool writes_html;     /* of files: --html has a page of it */
 	bool shows_documents; /* ... and of the files, which are of runs */
-	bool writes_log;      /* of files: so has --log, over time */
-	bool takes_job;       /* of traces: the last file may be a job, which is run */
 	bool takes_documents; /* of jobs: *.json among them are results of runs */
 	bool only_looks;      /* of jobs: none is run, so that no shared object is loaded */
 	bool before_dry_run;  /* of jobs: answered with --dry-run, too, which is not made */
@@ -816,7 +789,6 @@ struct question {
 	bool has_report;      /* of runs: --title and --note have a place in it */
 	bool is_implied;      /* by documents alone, *.json, where nothing is asked */
 	bool is_live;         /* what it prints appears while it is answered */
-	bool is_streamed;     /* the same, also to a file: it may be any length */
 	/* Options that mean nothing without a question that has this list, NULL-ended; NULL =
 	 * none. */
 	const char *const *goes_with;
@@ -878,12 +850,10 @@ struct jobset {
 	 * datasize and miss-curve, which run nothing. */
 	struct standins standins;
 	const struct question *question; /* what is asked; NULL: to run */
-	/* Of a question about files: the arguments, which are no jobs, and there are none, but
-	 * where the last is one (takes_job); of one with takes_documents all arguments. Owned. */
+	/* Arguments of a question about files, of which none is a job; with takes_documents, all
+	 * arguments. Owned. */
 	char **files;
 	size_t file_count;
-	/* Of --capture: behind "--", NULL-ended, argv's; NULL = none. */
-	char *const *command;
 };
 
 /*

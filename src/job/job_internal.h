@@ -157,9 +157,6 @@ struct cmdline_part {
 struct cmdline {
 	char **files; /* as given */
 	size_t file_count;
-	/* Behind "--" where --capture stands before it, NULL-ended; argv's. NULL = there is no
-	 * such. */
-	char *const *command;
 	struct optlist all;            /* --option=value */
 	struct cmdline_part *sections; /* --section.option=value */
 	size_t section_count;
@@ -299,6 +296,10 @@ void resolve_read(const struct resolver *r, const struct optlist *list,
 /* Defaults < layers. Always gives a job; `*is_whole` says whether all of it was understood. */
 struct job *resolve_job(struct resolver *r, const struct layers *layers, bool *is_whole);
 
+/* Does the command line ask for what mltrace does now? Then `d` has the command to use instead, and
+ * nothing else is read. */
+bool moved_check(char *const argv[], struct diag *d);
+
 /* ---- checks (check.c, settings.c, question.c) ---- */
 
 /* Is the option's text a list, "EAGAIN" or "EAGAIN:5,ENOSPC" (reads, writes)? 0, or -EINVAL with
@@ -309,10 +310,6 @@ int ignored_check(const char *text, struct mlgen_err *err);
  * may be NULL. */
 void settings_check(const struct settings *s, const struct question *questions,
 		    const struct question *asked, struct diag *d);
-
-/* Faults of a command line with --capture go to `d`. `command` is what stands behind "--",
- * NULL-ended; NULL = there is none. */
-void settings_check_capture(const struct settings *s, char *const *command, struct diag *d);
 
 /* The first that is asked, those of files before those of jobs, or the one that is implied; NULL =
  * none. *of_files counts those of files that are asked. */
@@ -325,9 +322,6 @@ void question_check_options(const struct question *table, const struct settings 
 /* So is another one beside `q`, where there are several about files. */
 void question_check_one(const struct question *table, const struct question *q, unsigned of_files,
 			struct diag *d);
-
-/* Is the file named as a trace, or does it begin as one? */
-bool question_is_trace(const char *file);
 
 /*
  * Faults of `q`, which is about files: fewer than it takes, and --json, --html and --require where

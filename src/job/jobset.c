@@ -130,7 +130,6 @@ struct load {
 	struct resolver r;
 	struct cmdline cmd;
 	struct jobfile *files; /* as many as cmd has */
-	size_t no_jobs;        /* so many of them, the first, are no jobs */
 	struct layers *jobs;   /* those that are selected, in order */
 	size_t job_count;
 	const char **names; /* of all jobs there are, also not selected */
@@ -421,7 +420,7 @@ static void read_files(struct load *l)
 	const struct cmdline *c = &l->cmd;
 
 	l->files = mem_array(c->file_count, sizeof(*l->files));
-	for (size_t i = l->no_jobs; i < c->file_count; i++)
+	for (size_t i = 0; i < c->file_count; i++)
 		read_file(l, c->files[i], &l->files[i]);
 }
 
@@ -493,12 +492,6 @@ static void refuse_options(struct load *l, const char *question, const char *doe
 		 first ? first->opts[0]->key : "name", question, does);
 }
 
-/* Is the last of them a job, with all options of a job on the command line? */
-static bool ends_with_job(const struct question *q, const struct cmdline *c)
-{
-	return q->takes_job && c->file_count > 1 && !question_is_trace(c->files[c->file_count - 1]);
-}
-
 static void take_files(struct load *l, const struct question *q, unsigned of_files)
 {
 	const struct cmdline *c = &l->cmd;
@@ -508,30 +501,7 @@ static void take_files(struct load *l, const struct question *q, unsigned of_fil
 	question_check_files(l->r.engines.env->questions, q, &l->set->settings, c->files,
 			     c->file_count, d);
 	keep_files(l->set, c);
-	if (ends_with_job(q, c)) {
-		l->no_jobs = c->file_count - 1;
-		load_jobs(l);
-	} else {
-		refuse_options(l, q->option, "looks at files that are there");
-	}
-}
-
-/* ---- a command of somebody else's ---- */
-
-static void take_command(struct load *l, const struct question *q, unsigned of_files)
-{
-	const struct cmdline *c = &l->cmd;
-	struct diag *d = l->r.d;
-
-	question_check_one(l->r.engines.env->questions, q, of_files, d);
-	refuse_options(l, q->option, "records a program");
-	if (c->file_count)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: records a program and takes no job; leave out '%s', or if it is of "
-			 "the command write it behind --",
-			 q->option, c->files[0]);
-	settings_check_capture(&l->set->settings, c->command, d);
-	l->set->command = c->command;
+	refuse_options(l, q->option, "looks at files that are there");
 }
 
 static void free_load(struct load *l)
@@ -568,8 +538,6 @@ int jobset_load(struct jobset *set, int argc, char *const argv[], const struct j
 	settings_check(&set->settings, env->questions, q, d);
 	if (is_request(&set->settings))
 		; /* needs neither */
-	else if (q && q->about == ABOUT_COMMAND)
-		take_command(&l, q, of_files);
 	else if (q && q->about != ABOUT_JOBS)
 		take_files(&l, q, of_files);
 	else

@@ -2,13 +2,10 @@
 /* question.c - what the program can be asked, by which option, about what. */
 #include "job/job_internal.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "field/fields.h"
-#include "trace/trace.h"
 
 static const struct diag_place on_command_line;
 
@@ -147,23 +144,6 @@ static void check_unused(const struct question *table, const struct question *q,
 		 "require=%s: goes with a run%s; --%s asks nothing of its figures", s->require,
 		 buf_str(&names), q->option);
 	buf_fini(&names);
-}
-
-bool question_is_trace(const char *file)
-{
-	size_t len = strlen(file);
-	char first[TRACE_MAGIC_BYTES];
-	int fd;
-	ssize_t n;
-
-	if (len > 4 && strcmp(file + len - 4, ".mlt") == 0)
-		return true;
-	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return false;
-	n = pread(fd, first, sizeof(first), 0);
-	close(fd);
-	return n > 0 && trace_is_magic(first, (size_t)n);
 }
 
 void question_check_files(const struct question *table, const struct question *q,

@@ -72,28 +72,6 @@ static const struct mlgen_choice checks[] = {
 static const struct mlgen_choice imports[] = {
 	{ "none", IMPORT_NONE, "nothing" },
 	{ "dlio", IMPORT_DLIO, "a workload of DLIO, as YAML" },
-	{ "csv", IMPORT_CSV, "a trace as --export=csv prints it, or as other programs may: man mlgen-trace" },
-	{ "fio-iolog", IMPORT_FIO_IOLOG, "what fio's write_iolog wrote, version 2 or 3" },
-	{ "strace", IMPORT_STRACE, "what strace printed, with -f, -ttt and -T or other times, best with -y" },
-	{ "mcgill", IMPORT_MCGILL, "what McGill's bpftrace scripts wrote: trace_read.out and the others, or their directory" },
-	{ "darshan", IMPORT_DARSHAN, "the text of darshan-dxt-parser" },
-	{ "dftracer", IMPORT_DFTRACER, "files of DFTracer, .pfw or .pfw.gz" },
-	{ "blktrace", IMPORT_BLKTRACE, "binary files of blktrace, such as sda.blktrace.0, one for each CPU" },
-	{ "dio", IMPORT_DIO, "events of DIO as JSON, a line each" },
-	{ 0 },
-};
-
-static const struct mlgen_choice exports[] = {
-	{ "none", EXPORT_NONE, "nothing" },
-	{ "csv", EXPORT_CSV, "comma-separated values, a row for each record and marker" },
-	{ "fio-iolog", EXPORT_FIO_IOLOG, "version 3 of the log that fio replays with read_iolog" },
-	{ 0 },
-};
-
-static const struct mlgen_choice backends[] = {
-	{ "auto", BACKEND_AUTO, "BPF where it can be had, else strace" },
-	{ "bpf", BACKEND_BPF, "programs in the kernel: all that is asked of files, page faults, the page cache and devices" },
-	{ "strace", BACKEND_STRACE, "system calls alone, and slower" },
 	{ 0 },
 };
 
@@ -169,7 +147,7 @@ const struct mlgen_field settings_fields[] = {
 	{ "series", MLGEN_F_BOOL(struct settings, series), .def = "0", .group = "Output",
 	  .help = "Add the figures of the log over time to the JSON document, in at most 720 intervals: those of a longer run become longer."  },
 	{ "trace", MLGEN_F_STR(struct settings, trace), .group = "Output",
-	  .help = "Write all that the run asks of storage to this file: each operation, and which sample, step and epoch it was for; or what --import reads.\n"
+	  .help = "Write all that the run asks of storage to this file: each operation, and which sample, step and epoch it was for. mltrace describes and compares traces.\n"
 		  "A trace that is there is replaced; any other file is refused without --force. What is lost on the way is counted, and makes the status 1.\n"
 		  "Under mpirun or srun each process has one: a.mlt is a.RANK.mlt." },
 	{ "force", MLGEN_F_BOOL(struct settings, force), .def = "0", .group = "Output",
@@ -216,7 +194,7 @@ const struct mlgen_field settings_fields[] = {
 		  "Of JSON documents of runs in place of a job (--check=mlperf-v2 r*.json): whether they make a result together; the status is 3 if not." },
 	{ "table", MLGEN_F_STR(struct settings, table), .group = "Questions",
 	  .help = "Print figures of the JSON documents that are named, a row for each job: keys with commas between them.\n"
-		  "A key is a metric of man mlgen-json (au_percent, stall_ns.p99, storage.source), an option, or file; of documents of --score one of these (score.m1).\n"
+		  "A key is a metric of man mlgen-json (au_percent, stall_ns.p99, storage.source), an option, or file; of documents of mltrace score one of these (score.m1).\n"
 		  "With --output-format=csv or json in bytes, seconds and ns, to the last digit.\n"
 		  "A percentile that fewer than ten values lie beyond is -; nothing in CSV, null in JSON." },
 	{ "compare", MLGEN_F_BOOL(struct settings, compare), .def = "0", .group = "Questions",
@@ -231,24 +209,7 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Print one report of several clients, or repetitions, from their JSON documents; latencies are merged exactly.\n"
 		  "Rates of runs at the same time add up, by the clocks of their hosts; of others they are averaged." },
 	{ "import", MLGEN_F_ENUM(struct settings, import, imports), .def = "none", .group = "Questions",
-	  .help = "Print the job file of another program's configuration (dlio); of all others, which are logs, write the trace --trace=FILE. '-' is standard input.\n"
-		  "What a log does not have is inferred where it can be (offsets of read), and marked as that." },
-	{ "lenient", MLGEN_F_BOOL(struct settings, lenient), .def = "0", .group = "Questions",
-	  .help = "With --import: take a log of which more than a thousandth of the lines cannot be read; they are counted and left out." },
-	{ "markers", MLGEN_F_STR(struct settings, markers), .group = "Questions",
-	  .help = "With --import: the application's own log, from which epochs, stages and checkpoints come: lines of MLPerf's :::MLLOG, DLIO's output, or CSV of time,text." },
-	{ "describe", MLGEN_F_BOOL(struct settings, describe), .def = "0", .group = "Questions",
-	  .help = "Print what a trace shows: who read and wrote what, in which order, how fast, and what it waited for.\n"
-		  "Several files of one run are one trace. With --output-format=json as a document, which --json=FILE writes; --log=FILE has a row for each log_interval of traced time." },
-	{ "distil", MLGEN_F_BOOL(struct settings, distil), .def = "0", .group = "Questions",
-	  .help = "Print a job file that asks storage for what a trace shows, with what in the trace says so behind each option. See FROM A TRACE TO A JOB.\n"
-		  "What no option has a value for goes to files beside --output=FILE, or in the current directory: NAME.sizes, NAME.calls, NAME.preprocess." },
-	{ "score", MLGEN_F_BOOL(struct settings, score), .def = "0", .group = "Questions",
-	  .help = "Say how alike traces are: of real runs, and of the candidate, which is the last. What is compared, and how far apart it may be: COMPARING TRACES.\n"
-		  "The candidate may be a job file, with options of the job: it is run for its trace.\n"
-		  "Two and more real ones tell what chance does. The status is 3 where the candidate is too far off." },
-	{ "export", MLGEN_F_ENUM(struct settings, export, exports), .def = "none", .group = "Questions",
-	  .help = "Print a trace in another form, in the order of time; several files are parts of one trace." },
+	  .help = "Print the job file of another program's configuration; '-' is standard input. Logs become traces with mltrace import." },
 	{ "clean", MLGEN_F_BOOL(struct settings, clean), .def = "0", .group = "Questions",
 	  .help = "List what mlgen made in the directories that are named, and below them: the files of datasets and checkpoints, as their manifests have them.\n"
 		  "What else lies there stays, and is named; so do files of another size, or of another user.\n"
@@ -257,23 +218,6 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "With --clean: remove them, with their manifests and the folders that are empty then.\n"
 		  "Interrupted, it can be repeated." },
 
-	{ "capture", MLGEN_F_STR(struct settings, capture), .group = "Capture",
-	  .help = "Record what a command asks of storage, with all that it starts, as a trace in this file: mlgen --capture=FILE -- COMMAND ARGUMENTS...\n"
-		  "Everything behind -- is the command. Its standard output and its exit status are its own; what mlgen has to say goes to standard error. See --describe." },
-	{ "duration", MLGEN_F_TIME(struct settings, duration_ns), .def = "0",
-	  .max = 365 * NS_PER_DAY, .unit = "s", .group = "Capture",
-	  .help = "Record for so long; 0 is until the end. A command goes on, and mlgen waits for it." },
-	{ "pid", MLGEN_F_U64(struct settings, pid), .def = "0", .max = 4194304, .group = "Capture",
-	  .help = "Record this process, which runs already, its descendants, and what they start, until it ends, the duration is over or SIGINT comes." },
-	{ "cgroup", MLGEN_F_STR(struct settings, cgroup), .group = "Capture",
-	  .help = "Record all tasks of this control group and those below it, such as a container, and what they start.\n"
-		  "A directory, or what /proc/PID/cgroup names." },
-	{ "capture-user", MLGEN_F_STR(struct settings, capture_user), .group = "Capture",
-	  .help = "Run the command as this user, where mlgen runs as root." },
-	{ "buffer", MLGEN_F_SIZE(struct settings, buffer_bytes), .def = "16m", .min = 65536, .max = 1073741824, .unit = "bytes", .group = "Capture",
-	  .help = "Memory between the kernel and mlgen, a power of two: what comes while it is full is lost, and counted." },
-	{ "capture-backend", MLGEN_F_ENUM(struct settings, capture_backend, backends), .def = "auto", .group = "Capture",
-	  .help = "How it is recorded." },
 	{ "barrier_over", MLGEN_F_ENUM(struct settings, barrier_over, barriers_over), .def = "tcp", .group = "Several hosts",
 	  .help = "Under mpirun or srun: what processes wait for each other over." },
 	{ "peers_port", MLGEN_F_U64(struct settings, peers_port), .def = "0", .min = 0, .max = 65535, .group = "Several hosts",
@@ -281,109 +225,6 @@ const struct mlgen_field settings_fields[] = {
 	{ 0 },
 };
 /* clang-format on */
-
-/* ---- --capture ---- */
-
-static const struct diag_place on_command_line;
-
-/* Options that ask for what is had in another way. */
-static const struct {
-	const char *option, *way;
-} ways[] = {
-	{ "trace", "--capture=FILE is the trace of a command" },
-	{ "json", "record first; --describe --json=FILE has the figures" },
-	{ "html", "record first; --describe --html=FILE has the page" },
-	{ "log", "record first; --describe --log=FILE has a row each second" },
-	{ "output",
-	  "standard output is the command's; record first, then --describe --output=FILE" },
-	{ "output-format", "record first; --describe has text and JSON" },
-	{ "require", "record first, then ask for figures with --describe" },
-};
-
-/* All that is no option of a capture, but for what any command line may have. */
-static bool goes_with_capture(const struct mlgen_field *f)
-{
-	static const char *const also[] = { "eta", "quiet" };
-
-	for (size_t i = 0; i < ARRAY_LEN(also); i++)
-		if (strcmp(f->name, also[i]) == 0)
-			return true;
-	return strcmp(f->group, "Capture") == 0 || strcmp(f->group, "Help") == 0;
-}
-
-static const char *way_of(const char *option)
-{
-	for (size_t i = 0; i < ARRAY_LEN(ways); i++)
-		if (strcmp(ways[i].option, option) == 0)
-			return ways[i].way;
-	return "leave it out";
-}
-
-static void refuse_others(const struct settings *s, struct diag *d)
-{
-	for (const struct mlgen_field *f = settings_fields; f->name; f++)
-		if (!goes_with_capture(f) && !field_is_default(f, s))
-			diag_add(d, DIAG_ERROR, on_command_line,
-				 "%s: is of a run, and --capture records a program; %s", f->name,
-				 way_of(f->name));
-}
-
-static void check_whom(const struct settings *s, char *const *command, struct diag *d)
-{
-	const char *running = s->pid ? "pid" : "cgroup";
-
-	if (s->pid && s->cgroup)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "pid: and cgroup name what is recorded, each of them; leave out one");
-	if (command && (s->pid || s->cgroup))
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: records what runs already, and behind -- stands a command; leave out "
-			 "one of them",
-			 running);
-	else if (s->capture_user && (s->pid || s->cgroup))
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "capture-user: is of a command, and --%s records what runs already",
-			 running);
-	else if (command && !*command)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "capture: nothing stands behind --; write --capture=%s -- COMMAND "
-			 "ARGUMENTS...",
-			 s->capture);
-	else if (!command && !s->pid && !s->cgroup)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "capture: of what? Write --capture=%s -- COMMAND ARGUMENTS..., or "
-			 "--pid=PID or --cgroup=PATH of what runs already",
-			 s->capture);
-}
-
-static void check_buffer(const struct settings *s, struct diag *d)
-{
-	uint64_t n = s->buffer_bytes, below = 1;
-	char given[UNITS_TEXT_BYTES], one[UNITS_TEXT_BYTES];
-	char other[UNITS_TEXT_BYTES];
-
-	while (below <= n / 2)
-		below *= 2;
-	if (n != below)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "buffer: %s is no power of two; the next are %s and %s",
-			 units_put_size(given, n), units_put_size(one, below),
-			 units_put_size(other, 2 * below));
-}
-
-void settings_check_capture(const struct settings *s, char *const *command, struct diag *d)
-{
-	/* A command without -- is told once, and what it made of the rest is not. */
-	if (d->errors)
-		return;
-	pathname_check("capture", s->capture, on_command_line, d);
-	if (strcmp(s->capture, "-") == 0)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "capture=-: name a file; standard output is the command's");
-	check_whom(s, command, d);
-	check_buffer(s, d);
-	refuse_others(s, d);
-}
 
 /* ---- checks ---- */
 
@@ -407,65 +248,16 @@ static void check_interval(const struct settings *s, struct diag *d)
 		 units_put_time(least, LEAST_INTERVAL_NS));
 }
 
-static bool makes_trace(const struct settings *s)
-{
-	return s->import != IMPORT_NONE && s->import != IMPORT_DLIO;
-}
-
-/* Of a text each line of which mlgen would write itself, none may be wrong. */
-static bool is_strict(const struct settings *s)
-{
-	return s->import == IMPORT_DLIO || s->import == IMPORT_CSV || s->import == IMPORT_FIO_IOLOG;
-}
-
-static const char *import_name(const struct settings *s, struct buf *to)
-{
-	field_format(to, field_find(settings_fields, "import"), s);
-	return buf_str(to);
-}
-
-static void check_import(const struct settings *s, const char *form, struct diag *d)
-{
-	pathname_check("markers", s->markers, on_command_line, d);
-	if (s->lenient && is_strict(s))
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "lenient: import=%s takes all lines or none", form);
-	if (s->markers && s->import == IMPORT_DLIO)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "markers: import=%s makes a job file, and no trace that they could be in",
-			 form);
-}
-
 static void check_trace(const struct settings *s, const struct question *asked, struct diag *d)
 {
-	struct buf name = { 0 };
-	const char *form = import_name(s, &name);
-	bool of_files = asked && asked->about == ABOUT_FILES;
-
 	pathname_check("trace", s->trace, on_command_line, d);
-	if (makes_trace(s) && !s->trace)
+	if (s->trace && asked)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "import=%s: makes a trace; name it with --trace=FILE", form);
-	if (s->trace && asked && !of_files && asked->about != ABOUT_COMMAND)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "trace: is of a run, and --%s is none, or many; leave out --trace, and "
-			 "trace a run of its own",
+			 asked->about == ABOUT_FILES
+				 ? "trace: is of a run, and --%s reads files; leave out --trace"
+				 : "trace: is of a run, and --%s is none, or many; leave out "
+				   "--trace, and trace a run of its own",
 			 asked->option);
-	if (s->trace && of_files && !makes_trace(s))
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "trace: is of a run, or what --import makes of a log; --output=%s is "
-			 "where --%s prints",
-			 s->trace, asked->option);
-	if (makes_trace(s) && (s->dry_run || s->parse_only))
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "import=%s: writes a trace, and --%s touches nothing", form,
-			 s->dry_run ? "dry-run" : "parse-only");
-	if ((makes_trace(s) || s->export != EXPORT_NONE) && s->output_format != OUTPUT_TEXT)
-		diag_add(d, DIAG_ERROR, on_command_line, "output-format: %s, and no document",
-			 makes_trace(s) ? "import writes a trace"
-					: "export prints what it is asked for");
-	check_import(s, form, d);
-	buf_fini(&name);
 }
 
 static void check_metrics(const struct settings *s, const struct question *asked, struct diag *d)

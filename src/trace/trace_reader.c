@@ -693,12 +693,12 @@ static int trace_source_refuse(const char *path, const struct beginning *b, stru
 			err, -EINVAL,
 			"%s: is neither a trace of mlgen's nor a log of fio's, whose first line is "
 			"'fio version 3 iolog', or 2; what other programs log becomes a trace "
-			"first, as by mlgen --import=strace FILE --trace=OUT",
+			"first, as by mltrace import --format=strace FILE -o OUT",
 			path);
 	if (b->form == FORM_OTHER)
 		return mlgen_fail(
 			err, -EINVAL,
-			"%s: is %s; mlgen --import=%s FILE --trace=OUT makes what can be replayed",
+			"%s: is %s; mltrace import --format=%s FILE -o OUT makes what can be replayed",
 			path, b->is, b->import);
 	return mlgen_fail(err, -EINVAL, "%s: is a trace in a gzip file; unpack it first", path);
 }

@@ -45,7 +45,7 @@ scored()
 		return 1
 	warm "$T/own"
 	# Its status is 1 where they are not alike.
-	"$MLGEN" --score "$T/real.mlt" "$T/$2.job" --directory="$T/own" \
+	"$MLTRACE" score "$T/real.mlt" "$T/$2.job" --directory="$T/own" \
 		--invalidate=0 --json="$T/$2.json" >"$T/.out" 2>&1 || :
 	rm -rf "$T/own"
 	[ -s "$T/$2.json" ] || {
@@ -69,10 +69,10 @@ beside()
 		--invalidate=0 --trace="$T/traced.mlt" "$@" --quiet || return 1
 	"$strip" "$T/traced.mlt" "$T/real.mlt"
 	# Files are there still, as where a training was captured.
-	quietly "$MLGEN" --distil "$T/real.mlt" --output="$T/job.job" ||
+	quietly "$MLTRACE" distil "$T/real.mlt" --output="$T/job.job" ||
 		return 1
 	rm -rf "$T/data"
-	"$MLGEN" --export=csv "$T/real.mlt" | awk -f "$onejob" >"$T/one.job"
+	"$MLTRACE" export --format=csv "$T/real.mlt" | awk -f "$onejob" >"$T/one.job"
 	scored "$name, distilled" job --phase=prepare || return 1
 	scored "$name, one plain job" one --create_only=1 || return 1
 	at_most "$name: M1 to M8 of the distilled job that fail" \

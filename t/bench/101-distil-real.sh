@@ -47,14 +47,14 @@ real()
 		warm "$T/data"
 		# Its own output is the loader's.
 		rm -rf "$T/saved"
-		"$MLGEN" --capture="$T/$n.mlt" --eta=never --quiet -- \
+		"$MLTRACE" record --output="$T/$n.mlt" --eta=never --quiet -- \
 			"$python" "$train" "$@" >"$T/$n.line" 2>"$T/.out" || {
 			figure "$name: captured" "no: $(tail -n 1 "$T/.out")"
 			return
 		}
 		reals="$reals $T/$n.mlt"
 	done
-	"$MLGEN" --distil "$T/1.mlt" --output="$T/job.job" >"$T/.out" 2>&1 || {
+	"$MLTRACE" distil "$T/1.mlt" --output="$T/job.job" >"$T/.out" 2>&1 || {
 		figure "$name: distilled" "no: $(tail -n 1 "$T/.out")"
 		return
 	}
@@ -65,7 +65,7 @@ real()
 	}
 	warm "$T/own"
 	# shellcheck disable=SC2086 # files
-	(cd "$T" && "$MLGEN" --score $reals job.job --directory="$T/own" \
+	(cd "$T" && "$MLTRACE" score $reals job.job --directory="$T/own" \
 		--invalidate=0 --json="$T/score.json") >"$T/score" 2>&1 || :
 	figures=$(json "$T/score.json" score.m1 score.m2 score.m3 score.m4 \
 		score.m5 score.m6 score.m7 score.m8 score.m9 score.m10 \

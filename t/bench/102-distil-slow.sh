@@ -34,13 +34,13 @@ loader="npz $T/data --workers=4 --shuffle --epochs=2 --compute=0.04"
 	--num_files=256 --sample_size=400k --quiet >"$T/.out" 2>&1
 cold "$T/data"
 # shellcheck disable=SC2086 # words
-"$MLGEN" --capture="$T/1.mlt" --eta=never --quiet -- "$python" "$train" $loader \
+"$MLTRACE" record --output="$T/1.mlt" --eta=never --quiet -- "$python" "$train" $loader \
 	>"$T/line" 2>"$T/.out" || {
 	figure "captured" "no: $(tail -n 1 "$T/.out")"
 	verdict
 }
 figure "as it was captured: AU" "$(of "$T/line" au)"
-"$MLGEN" --distil "$T/1.mlt" --output="$T/job.job" >"$T/.out" 2>&1
+"$MLTRACE" distil "$T/1.mlt" --output="$T/job.job" >"$T/.out" 2>&1
 figure "compute_time of the job" \
 	"$(sed -n 's/^compute_time=//p' "$T/job.job")"
 "$MLGEN" "$T/job.job" --phase=prepare --directory="$T/own" --quiet >"$T/.out" 2>&1

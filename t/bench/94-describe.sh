@@ -12,7 +12,7 @@ described()
 {
 	"$maketrace" "$T/trace" "$2" "$3"
 	rm -f "$T/cost"
-	TMPDIR=$T measure "$T/cost" "$MLGEN" --describe "$T/trace" \
+	TMPDIR=$T measure "$T/cost" "$MLTRACE" describe "$T/trace" \
 		--json="$T/trace.json" --log="$T/trace.csv"
 	figure "$1: size of the trace, MiB" \
 		"$(calc "$(wc -c <"$T/trace") / 1048576")"

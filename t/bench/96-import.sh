@@ -36,8 +36,8 @@ strace_log()
 
 strace_log 10000000 >"$T/log"
 figure "size of the log, MiB" "$(calc "$(wc -c <"$T/log") / 1048576")"
-TMPDIR=$T measure "$T/cost" "$MLGEN" --import=strace "$T/log" \
-	--trace="$T/trace"
+TMPDIR=$T measure "$T/cost" "$MLTRACE" import --format=strace "$T/log" \
+	--output="$T/trace"
 figure "size of the trace, MiB" "$(calc "$(wc -c <"$T/trace") / 1048576")"
 at_most "ten million lines of strace: s of CPU" "$(column 2 "$T/cost")" "60 s"
 at_most "the same: MiB in memory" "$(column 3 "$T/cost")" "256 MiB"

@@ -12,7 +12,7 @@ scored()
 {
 	"$maketrace" "$T/trace" "$2" "$3"
 	rm -f "$T/cost"
-	TMPDIR=$T measure "$T/cost" "$MLGEN" --score "$T/trace" "$T/trace" \
+	TMPDIR=$T measure "$T/cost" "$MLTRACE" score "$T/trace" "$T/trace" \
 		--json="$T/score.json"
 	rm -f "$T/trace"
 	figure "$1: CPU time, s" "$(column 2 "$T/cost")"

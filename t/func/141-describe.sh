@@ -10,7 +10,7 @@ maketrace=$BUILT/build/t/tools/maketrace
 # described FILE...: what a trace shows, as a document.
 described()
 {
-	"$MLGEN" --describe "$@" --output-format=json
+	"$MLTRACE" describe "$@" --output-format=json
 }
 
 # figures FILE KEY...: of the document, below trace.
@@ -48,7 +48,7 @@ stat 1000019000 100 3 3 /data/none 0 0 -2
 END
 "$maketrace" two.trace <two.list
 
-exits "a trace is described" 0 "$MLGEN" --describe two.trace
+exits "a trace is described" 0 "$MLTRACE" describe two.trace
 is "without a word on standard error" "$(cat err)" ""
 like "the first line is what it read, and how fast" "$(head -n 1 out)" \
 	'^trace: 24 KiB read at 0\.023 MiB/s, 0 B written, 2 files, 1\.00 s$'
@@ -81,7 +81,7 @@ is "what is not known is null, and why stands beside it" \
 
 # ---- the same beside it, and over time
 exits "--json writes the document beside the text" 0 \
-	"$MLGEN" --describe two.trace --json=beside.json --log=two.csv \
+	"$MLTRACE" describe two.trace --json=beside.json --log=two.csv \
 	--log_interval=100ms
 ok "which is the same" sh -c 'sed /lat_ns/,/bins/d two.json |
 	grep -v "seconds\|hit_percent" | head -40 >a
@@ -96,13 +96,13 @@ is "which add up to all there was" "$(awk -F, 'NR > 1 { n += $5 }
 is "and are empty where nothing is known" "$(sed -n 2p two.csv)" \
 	"0.100,2,4,3,12288,0,0,0,0,,,,,"
 exits "what cannot be an output is refused before anything is read" 2 \
-	"$MLGEN" --describe two.trace --log=two.trace
+	"$MLTRACE" describe two.trace --log=two.trace
 like "by its name" "$(cat err)" 'log=two.trace: is a file that is read'
 exits "a description is no CSV" 2 \
-	"$MLGEN" --describe two.trace --output-format=csv
+	"$MLTRACE" describe two.trace --output-format=csv
 exits "nor a summary of DLIO's" 2 \
-	"$MLGEN" --describe two.trace --output-format=dlio
-like "which says what there is" "$(cat err)" 'a description is text or json'
+	"$MLTRACE" describe two.trace --output-format=dlio
+like "which says what there is" "$(cat err)" "output-format: 'dlio' is none of text json"
 
 # ---- names
 cat >names.list <<'END'
@@ -111,7 +111,7 @@ read 20 10 1 1 /d/latin\xe9 0 9 9
 process 1 ? \xff\x0a
 END
 "$maketrace" names.trace <names.list
-"$MLGEN" --describe names.trace >out 2>err
+"$MLTRACE" describe names.trace >out 2>err
 is "no name orders a terminal about" "$(tr -d '\n\t -~' <out | wc -c |
 	tr -d ' ')" 0
 described names.trace >names.json
@@ -129,36 +129,36 @@ cut_parts()
 }
 echo 'read 0 1000 1 1 /a 0 4096 4096' | cut_parts one
 exits "files of one run are one trace" 0 \
-	"$MLGEN" --describe one.1.trace one.0.trace
+	"$MLTRACE" describe one.1.trace one.0.trace
 described one.0.trace one.1.trace >one.json
 is "with the sum of both" "$(figures one.json trace_files records \
 	unique.files unique.bytes)" "2 2 1 4096"
 exits "files of two runs are refused" 2 \
-	"$MLGEN" --describe one.0.trace two.trace
+	"$MLTRACE" describe one.0.trace two.trace
 like "and named" "$(cat err)" 'two.trace'
 exits "so is the same part twice" 2 \
-	"$MLGEN" --describe one.0.trace one.0.trace
+	"$MLTRACE" describe one.0.trace one.0.trace
 
 # ---- traces that are not whole
-exits "a text is no trace" 2 "$MLGEN" --describe two.list
+exits "a text is no trace" 2 "$MLTRACE" describe two.list
 like "which is said" "$(cat err)" 'two.list: .*no trace'
 : >empty
-exits "nor is an empty file" 2 "$MLGEN" --describe empty
+exits "nor is an empty file" 2 "$MLTRACE" describe empty
 cp two.trace later.trace
 printf '\143' | dd of=later.trace bs=1 seek=8 conv=notrunc 2>/dev/null
-exits "nor is one of a later version read" 2 "$MLGEN" --describe later.trace
+exits "nor is one of a later version read" 2 "$MLTRACE" describe later.trace
 like "which is named" "$(cat err)" 'later.trace: .*version 99'
-exits "nor one that is not there" 2 "$MLGEN" --describe nowhere
-exits "a question about traces needs one" 2 "$MLGEN" --describe
+exits "nor one that is not there" 2 "$MLTRACE" describe nowhere
+exits "a question about traces needs one" 2 "$MLTRACE" describe
 
 : | "$maketrace" none.trace
-exits "a trace without a record is described" 0 "$MLGEN" --describe none.trace
+exits "a trace without a record is described" 0 "$MLTRACE" describe none.trace
 like "as one that has none" "$(head -n 1 out)" '^trace: no records$'
 like "with a warning" "$(cat err)" 'warning: the trace has no records'
 
 echo 'lost read 3 1000 2000 7 the ring was full' | "$maketrace" lost.trace
 exits "so is one that only lost what there was" 0 \
-	"$MLGEN" --describe lost.trace
+	"$MLTRACE" describe lost.trace
 like "which stands first" "$(cat out)" \
 	'^  INCOMPLETE +3 events lost \(read: the ring was full\)'
 like "and is warned of" "$(cat err)" 'the trace is incomplete: 3 events lost'
@@ -171,7 +171,7 @@ is "in the document, too" "$(figures lost.json is_complete lost.events \
 size=$(wc -c <parts.trace)
 head -c $((size - 60)) parts.trace >cut.trace
 exits "one that was cut off is described as far as it goes" 0 \
-	"$MLGEN" --describe cut.trace
+	"$MLTRACE" describe cut.trace
 like "and says so" "$(cat out)" 'INCOMPLETE +1 file of the trace without an end'
 described cut.trace >cut.json 2>/dev/null
 is "with the records that are there" "$(figures cut.json is_complete \

@@ -92,7 +92,7 @@ refused "a search" '^mlgen: trace: is of a run, and --find-max is none, or many'
 	--find-max=accelerators '--require=au>=90' --trace=x.trace
 train --json=r.json >out 2>&1
 exits "documents are no run" 2 "$MLGEN" r.json --trace=x.trace
-like "it says so" "$(cat err)" '^mlgen: trace: is of a run, or what --import makes of a log; '
+like "it says so" "$(cat err)" '^mlgen: trace: is of a run, and --[a-z]* reads files; leave out --trace'
 exits "a run that is refused makes no trace" 2 train --trace=new.trace \
 	--cpus_allowed=9999
 not_ok "nor its file" test -e new.trace

@@ -35,7 +35,7 @@ run()
 	"$MLGEN" --name=x --directory=data --ceiling=no \
 		--json=run.json --trace=run.trace "$@" >run.out 2>&1 ||
 		note "$(cat run.out)"
-	"$MLGEN" --describe run.trace --json=trace.json >trace.out 2>&1 ||
+	"$MLTRACE" describe run.trace --json=trace.json >trace.out 2>&1 ||
 		note "$(cat trace.out)"
 }
 
@@ -72,10 +72,10 @@ run --rw=randread --bs=4k --size=1m --ioengine=libaio --iodepth=8
 agree run.json trace.json read
 
 # ---- another form of it: what it has of the run is the run's
-"$MLGEN" --export=fio-iolog run.trace >run.iolog 2>err || note "$(cat err)"
-"$MLGEN" --import=fio-iolog run.iolog --trace=log.trace >out 2>&1 ||
+"$MLTRACE" export --format=fio-iolog run.trace >run.iolog 2>err || note "$(cat err)"
+"$MLTRACE" import --format=fio-iolog run.iolog --output=log.trace >out 2>&1 ||
 	note "$(cat out)"
-"$MLGEN" --describe log.trace --json=log.json >out 2>&1
+"$MLTRACE" describe log.trace --json=log.json >out 2>&1
 is "bytes and reads of an imported log are the run's" \
 	"$(json log.json trace.read_bytes trace.operations.read.count)" \
 	"$(json run.json jobs.0.read.io_bytes jobs.0.read.total_ios)"

@@ -22,9 +22,9 @@ header=start_ns,duration_ns,pid,tid,phase,op,file,offset,bytes,result,cpu_ns
 # number, rank.
 marked()
 {
-	"$MLGEN" --import=csv ops.csv --markers="$1" --trace=x.trace \
+	"$MLTRACE" import --format=csv ops.csv --markers="$1" --output=x.trace \
 		>out 2>err || { cat err; return; }
-	"$MLGEN" --export=csv x.trace | awk -F, -v base=$base '
+	"$MLTRACE" export --format=csv x.trace | awk -F, -v base=$base '
 	$6 ~ /^(epoch|stage|checkpoint|text)$/ {
 		printf "%d %s %s %s %s %s\n", ($1 - base * 1e9) / 1e6 + 0.5,
 			$2 == "" ? "-" : int($2 / 1e6 + 0.5), $6, \
@@ -60,7 +60,7 @@ is "lines of MLPerf are epochs, stages and texts" "$(marked mllog.txt)" \
 5500 0 text eval_accuracy: 0.75 - -1
 6000 - epoch - 1 -1"
 like "one that does not end says so" "$(cat err)" \
-	'^mlgen: note: mllog\.txt: 1 marker without an end'
+	'^mltrace: note: mllog\.txt: 1 marker without an end'
 
 {
 	mllog 100 INTERVAL_START epoch_start null '"epoch_num": 0' '0: '
@@ -72,7 +72,7 @@ is "ranks have markers of their own" "$(marked ranks.txt)" \
 "100 800 epoch - 0 0
 200 600 epoch - 0 1"
 is "which a description adds up" \
-	"$("$MLGEN" --describe x.trace --output-format=json |
+	"$("$MLTRACE" describe x.trace --output-format=json |
 		grep -c '"ranks": 2')" 1
 
 # ---- DLIO ----
@@ -132,7 +132,7 @@ is "an epoch that is only named lasts to the next" "$(marked plain.csv)" \
 5000 - epoch - 1 -1
 6000 - checkpoint restore 0 -1"
 is "which is where reads belong" \
-	"$("$MLGEN" --describe x.trace --output-format=json |
+	"$("$MLTRACE" describe x.trace --output-format=json |
 		sed -n '/"epochs"/,/"stages"/s/^ *"reads": \([0-9]*\).*/\1/p' | paste -sd' ' -)" "4 5"
 
 # The dates of Python's logging have a comma, too.
@@ -145,8 +145,8 @@ is "a log whose dates have a comma is no table" "$(marked python.txt)" \
 cp x.trace before.trace
 refused()
 {
-	exits "$1: refused" 2 "$MLGEN" --import=csv ops.csv --markers="$2" \
-		--trace=before.trace
+	exits "$1: refused" 2 "$MLTRACE" import --format=csv ops.csv --markers="$2" \
+		--output=before.trace
 	like "$1: said" "$(cat err)" "$3"
 }
 sed 's/^time,text/1000000000,text/; s/^2026/2001/; s/^17[0-9.]*/1000000001/' marks.csv >old.csv
@@ -176,8 +176,8 @@ refused "one without a time" soon.txt "soon\\.txt:1: a line of MLPerf has a text
 ok "none of which made a trace" cmp x.trace before.trace
 
 { cat ranks.txt half.txt; } >lenient.txt
-exits "--lenient is of logs" 2 "$MLGEN" --import=csv ops.csv --lenient \
-	--markers=lenient.txt --trace=y.trace
+exits "--lenient is of logs" 2 "$MLTRACE" import --format=csv ops.csv --lenient \
+	--markers=lenient.txt --output=y.trace
 
 head -c 4096 /dev/zero | tr '\0' n >name
 printf '%s,%s start\n%s,%s end\n' $base "$(cat name)" $((base + 1)) "$(cat name)" >name.csv
@@ -205,14 +205,14 @@ END
 	$python records.py
 	printf '%s\n' 1710612736.0655361,epoch\ 0\ start \
 		1710612736.0655365,epoch\ 0\ end >clock.csv
-	exits "a recording of blktrace knows when it began" 0 "$MLGEN" \
-		--import=blktrace x.0 --markers=clock.csv --trace=m.trace
-	is "so that markers are on its clock" "$("$MLGEN" --export=csv m.trace |
+	exits "a recording of blktrace knows when it began" 0 "$MLTRACE" import \
+		--format=blktrace x.0 --markers=clock.csv --output=m.trace
+	is "so that markers are on its clock" "$("$MLTRACE" export --format=csv m.trace |
 		grep ,epoch, | cut -d, -f1,2,8)" 1000000100,400,0
-	exits "without that they are refused" 2 "$MLGEN" \
-		--import=blktrace y.0 --markers=clock.csv --trace=n.trace
+	exits "without that they are refused" 2 "$MLTRACE" import \
+		--format=blktrace y.0 --markers=clock.csv --output=n.trace
 	like "with the reason" "$(cat err)" \
-		'^mlgen: markers=clock\.csv: have no place in the trace: the recording does not say what time of day it began$'
+		'^mltrace: markers=clock\.csv: have no place in the trace: the recording does not say what time of day it began$'
 else
 	skip "a recording of blktrace knows when it began" "python3 is not here"
 fi

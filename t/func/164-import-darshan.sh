@@ -21,16 +21,16 @@ END
 exits "a log of DXT is imported" 0 take "$logs/ior.txt"
 like "with all that it has" "$(cat out)" '^x\.trace: 7 records and 0 markers with 3 names'
 ok "in the order of time, ranks as processes" sh -c \
-	"\"\$MLGEN\" --export=csv x.trace | sed 's/,[^,]*\$//' | cmp want -"
+	"\"\$MLTRACE\" export --format=csv x.trace | sed 's/,[^,]*\$//' | cmp want -"
 like "what the form does not have is said" "$(cat err)" \
-	'^mlgen: note: Darshan.s DXT has reads and writes; no open, close, stat or sync'
+	'^mltrace: note: Darshan.s DXT has reads and writes; no open, close, stat or sync'
 like "and how fine its times are" "$(cat err)" 'have 4 decimals of a second$'
-like "and that processes are ranks" "$(cat err)" '^mlgen: note: a process is its rank plus one'
+like "and that processes are ranks" "$(cat err)" '^mltrace: note: a process is its rank plus one'
 like "rows of MPI-IO that repeat those of POSIX are left out" "$(cat err)" \
-	'^mlgen: note: 1 row of X_MPIIO repeats what X_POSIX has'
+	'^mltrace: note: 1 row of X_MPIIO repeats what X_POSIX has'
 like "others are taken, as what they are" "$(cat err)" \
-	'^mlgen: note: 1 row of X_MPIIO is of files that X_POSIX does not have'
-exits "the job is told, too" 0 "$MLGEN" --describe x.trace
+	'^mltrace: note: 1 row of X_MPIIO is of files that X_POSIX does not have'
+exits "the job is told, too" 0 "$MLTRACE" describe x.trace
 like "by its number" "$(cat out)" 'job 4478544$'
 
 exits "logs of several processes are one trace" 0 \
@@ -42,9 +42,9 @@ gzip -c "$logs/worker.txt" >w.gz
 exits "a log that is compressed is no other" 0 take w.gz
 is "so are its rows" "$(rows | wc -l | tr -d ' ')" 2
 exits "one that is cut off is read up to there" 0 sh -c 'head -c -6 w.gz >cut.gz;
-	"$MLGEN" --import=darshan cut.gz --trace=x.trace'
+	"$MLTRACE" import --format=darshan cut.gz --output=x.trace'
 like "with a warning of how far it goes" "$(cat err)" \
-	'^mlgen: warning: cut\.gz: is a gzip file that is cut off, at byte [0-9]+ of it'
+	'^mltrace: warning: cut\.gz: is a gzip file that is cut off, at byte [0-9]+ of it'
 is "and its whole lines" "$(rows | wc -l | tr -d ' ')" 2
 
 # ---- what is no such text ----
@@ -55,7 +55,7 @@ refused()
 {
 	printf '%b' "$head$2\n" >bad.txt
 	exits "$1: refused" 2 take bad.txt
-	like "$1: with its place" "$(cat err)" "^mlgen: bad\\.txt:$3"
+	like "$1: with its place" "$(cat err)" "^mltrace: bad\\.txt:$3"
 }
 
 refused "half a row" ' X_POSIX 0 write 0 5' \
@@ -82,7 +82,7 @@ head='# start_time: 100\n'
 refused "a row of no file" ' X_POSIX 0 read 0 0 5 0.1 0.2' \
 	"2: no line '# DXT, file_id: ID, file_name: NAME' above"
 exits "an empty file is refused" 2 take /dev/null
-like "as one" "$(cat err)" "^mlgen: import=darshan: there is nothing in '/dev/null'"
+like "as one" "$(cat err)" "^mltrace: format=darshan: there is nothing in '/dev/null'"
 
 {
 	printf '# nprocs: 1\n# DXT, file_id: 1, file_name: /a\n'
@@ -98,10 +98,10 @@ exits "and taken by --lenient" 0 take some.txt --lenient
 is "without what cannot be read, from the job's begin" "$(rows)" \
 	"100000000,100000000,1,1,,read,/a,0,5,5,"
 like "which is named with its place" "$(cat err)" \
-	"^mlgen: warning: some\\.txt:5: the word 'raed'"
+	"^mltrace: warning: some\\.txt:5: the word 'raed'"
 like "a module that is not known is counted" "$(cat err)" 'left out: X_OTHER 1$'
 like "that the time of day is not known is said" "$(cat err)" \
-	"^mlgen: note: some\\.txt: no line '# start_time:'"
+	"^mltrace: note: some\\.txt: no line '# start_time:'"
 printf '1490000867.5,train start\n1490000900,train end\n' >marks.csv
 exits "marks by the time of day have no place in it then" 2 \
 	take some.txt --lenient --markers=marks.csv
@@ -111,7 +111,7 @@ is "where they belong" "$(rows | grep stage)" \
 	"1490000867500000000,32500000000,,,train,stage,train,,,-1,"
 take some.txt --lenient >out 2>err
 like "and that Darshan had no room for all" "$(cat err)" \
-	'^mlgen: note: Darshan says that its data are incomplete'
+	'^mltrace: note: Darshan says that its data are incomplete'
 
 {
 	printf '# start_time: 5\n# DXT, file_id: 1, file_name: /a\n'
@@ -121,7 +121,7 @@ like "and that Darshan had no room for all" "$(cat err)" \
 exits "a text that is cut off" 0 take short.txt
 like "is said to be" "$(cat err)" 'short\.txt: the last line has no end'
 like "and rows that are counted and missing are told" "$(cat err)" \
-	'^mlgen: note: 2 rows that the heads of the files count are not there'
+	'^mltrace: note: 2 rows that the heads of the files count are not there'
 is "times have as many decimals as there are" "$(rows)" \
 	"5123456789,76543211,1,1,,read,/a,0,5,5,
 6000000000,1000000000,1,1,,read,/a,0,5,5,"

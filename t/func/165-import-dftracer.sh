@@ -37,33 +37,33 @@ $header
 END
 exits "the files of two processes are imported" 0 \
 	take "$logs/train.pfw" "$logs/worker.pfw"
-"$MLGEN" --export=csv x.trace | sed 's/,[^,]*$//' >got
+"$MLTRACE" export --format=csv x.trace | sed 's/,[^,]*$//' >got
 ok "calls, positions and marks are as they were" cmp want got
 like "calls that are not known are counted" "$(cat err)" 'left out: ftruncate 1$'
-like "so are positions that follow from others" "$(cat err)" '^mlgen: note: 7 offsets'
+like "so are positions that follow from others" "$(cat err)" '^mltrace: note: 7 offsets'
 is "which are marked in the trace" \
-	"$("$MLGEN" --export=csv x.trace | grep -c ',off_in[a-z]*$')" 7
+	"$("$MLTRACE" export --format=csv x.trace | grep -c ',off_in[a-z]*$')" 7
 like "and STDIO that stands for itself" "$(cat err)" \
-	'^mlgen: note: 4 calls of STDIO are taken'
+	'^mltrace: note: 4 calls of STDIO are taken'
 like "or that is there again" "$(cat err)" \
-	'^mlgen: note: 1 call of STDIO is above calls of POSIX that are there'
+	'^mltrace: note: 1 call of STDIO is above calls of POSIX that are there'
 like "and failures without a reason" "$(cat err)" \
-	'^mlgen: note: 1 call failed, and the log does not say why; the trace has EIO'
+	'^mltrace: note: 1 call failed, and the log does not say why; the trace has EIO'
 like "and descriptors that nobody opened" "$(cat err)" \
 	'no name in the log, such as pipes, are left out: read 1$'
 like "and events of the application that are no marker" "$(cat err)" \
-	'^mlgen: note: 1 event of the application'
+	'^mltrace: note: 1 event of the application'
 like "where epochs come from is said" "$(cat err)" \
-	'^mlgen: note: an epoch is from the first event to the last'
+	'^mltrace: note: an epoch is from the first event to the last'
 
 # DFTracer compresses in blocks, which are members of gzip.
 { head -n 9 "$logs/train.pfw" | gzip -c
 	tail -n +10 "$logs/train.pfw" | gzip -c; } >train.pfw.gz
 exits "compressed files are no others" 0 take train.pfw.gz "$logs/worker.pfw"
-"$MLGEN" --export=csv x.trace | sed 's/,[^,]*$//' >got
+"$MLTRACE" export --format=csv x.trace | sed 's/,[^,]*$//' >got
 ok "and give the same" cmp want got
 exits "so does a pipe" 0 sh -c \
-	'cat train.pfw.gz | "$MLGEN" --import=dftracer - --trace=x.trace'
+	'cat train.pfw.gz | "$MLTRACE" import --format=dftracer - --output=x.trace'
 is "of the one file" "$(rows | wc -l | tr -d " ")" 19
 
 exits "older files have names in clear, and numbers in quotes" 0 \
@@ -92,8 +92,8 @@ exits "a name may come behind what it names" 0 take late.pfw
 is "a hash without one stands for itself" "$(rows | cut -d, -f7 | uniq)" \
 	"/d/late
 hash 77"
-like "and is told" "$(cat err)" '^mlgen: note: 1 file without a name, since no event FH'
-"$MLGEN" --describe x.trace --output-format=json >x.json
+like "and is told" "$(cat err)" '^mltrace: note: 1 file without a name, since no event FH'
+"$MLTRACE" describe x.trace --output-format=json >x.json
 is "a description has the name, too" \
 	"$(json x.json trace.files.0.path trace.directories.0.path)" "/d/late /d"
 
@@ -123,7 +123,7 @@ is "which is that of a complete one, or of a name" "$(rows | cut -d, -f6,7)" \
 open,/a
 stat,/d/late"
 like "and counters and sums are left out" "$(cat err)" \
-	'^mlgen: note: 3 events left out: neither complete'
+	'^mltrace: note: 3 events left out: neither complete'
 
 # unit VALUE: the event that says which unit times have.
 unit()
@@ -153,10 +153,10 @@ exits "a unit may be said again" 0 take again.pfw
 { cat us.pfw; unit MS; } >behind.pfw
 exits "but no other one behind times" 2 take behind.pfw
 like "which is said" "$(cat err)" \
-	'^mlgen: behind\.pfw:2: time_metric MS comes after 1 event whose times'
+	'^mltrace: behind\.pfw:2: time_metric MS comes after 1 event whose times'
 { unit DAYS; cat us.pfw; } >days.pfw
 exits "nor one that nobody knows" 2 take days.pfw
-like "which is named" "$(cat err)" "^mlgen: days\\.pfw:1: time_metric 'DAYS' is no unit"
+like "which is named" "$(cat err)" "^mltrace: days\\.pfw:1: time_metric 'DAYS' is no unit"
 
 fork='{"name":"fork","cat":"POSIX","pid":1,"tid":1,"ts":3,"dur":1,"ph":"X","args":{"ret":2}}'
 { event open 1 '"fname":"/a"'; echo "$fork"; event read 4 '"fname":"/a","ret":5'; } >one.pfw
@@ -193,7 +193,7 @@ refused()
 {
 	printf '[\n%b' "$2" >bad.pfw
 	exits "$1: refused" 2 take bad.pfw
-	like "$1: with its place" "$(cat err)" "^mlgen: bad\\.pfw:$3"
+	like "$1: with its place" "$(cat err)" "^mltrace: bad\\.pfw:$3"
 }
 
 refused "a text" 'name,cat\n' '2: is no JSON object'
@@ -221,9 +221,9 @@ exits "an empty file is refused" 2 take /dev/null
 { echo '1 10:00:00.000000 openat(AT_FDCWD, "/a", O_RDONLY) = 3 <0.000001>'
 	printf '1 10:00:01.000000 read(3, ""..., 5) ='; } >cut.strace
 for kind in csv fio-iolog strace mcgill darshan; do
-	exits "import=$kind of a log that was cut has what is whole" 0 take "cut.$kind"
-	is "import=$kind: one call" "$(rows | wc -l | tr -d ' ')" 1
-	like "import=$kind: and says so" "$(cat err)" "cut\\.$kind: the last line has no end"
+	exits "format=$kind of a log that was cut has what is whole" 0 take "cut.$kind"
+	is "format=$kind: one call" "$(rows | wc -l | tr -d ' ')" 1
+	like "format=$kind: and says so" "$(cat err)" "cut\\.$kind: the last line has no end"
 done
 kind=dftracer
 
@@ -241,25 +241,25 @@ echo 'TIMESTAMP PID OFFSET RET LAT FILENAME' >empty.mcgill
 	printf '\000\000\000\000\000\000\000\000'; } >empty.blktrace
 for kind in csv fio-iolog strace mcgill darshan dftracer blktrace dio; do
 	rm -f x.trace
-	exits "import=$kind of a log without calls is refused" 2 take "empty.$kind"
-	ok "import=$kind of it leaves no trace" test ! -e x.trace
+	exits "format=$kind of a log without calls is refused" 2 take "empty.$kind"
+	ok "format=$kind of it leaves no trace" test ! -e x.trace
 done
 kind=dio
 take empty.dio 2>err
 like "with what the log has" "$(cat err)" 'not known here, and are left out: futex 1$'
 like "and with what it has not" "$(cat err)" \
-	"^mlgen: import=dio: nothing in 'empty\\.dio' is a call on a file"
+	"^mltrace: format=dio: nothing in 'empty\\.dio' is a call on a file"
 kind=dftracer
 
 { event open 1 '"fname":"/a"'; echo '{"name":"read","cat":"POSIX","args":{"x'
 	event close 3 '"fname":"/a"'; echo '}'; printf '{"name":"read"'; } >torn.pfw
 exits "a file with torn lines is refused" 2 take torn.pfw
-like "with the way out" "$(cat err)" '^mlgen: torn\.pfw:2: is no whole JSON object\. 2 of 4 lines.*--lenient'
+like "with the way out" "$(cat err)" '^mltrace: torn\.pfw:2: is no whole JSON object\. 2 of 4 lines.*--lenient'
 exits "and taken by --lenient" 0 take torn.pfw --lenient
 is "with all events that are whole" "$(rows | cut -d, -f6 | paste -sd, -)" "open,close"
 like "an event without an end is one that was being written" "$(cat err)" \
 	'torn\.pfw: the last line has no end'
 head -c -100 train.pfw.gz >cut.pfw.gz
 exits "a compressed file that is cut off is read up to there" 0 take cut.pfw.gz
-like "with how far it goes" "$(cat err)" '^mlgen: warning: cut\.pfw\.gz: is a gzip file that is cut off'
+like "with how far it goes" "$(cat err)" '^mltrace: warning: cut\.pfw\.gz: is a gzip file that is cut off'
 done_testing

@@ -26,10 +26,10 @@ like "calls that are not known are counted by name" "$(cat err)" 'left out: fset
 like "so are those on what has no name" "$(cat err)" \
 	'no name in the log, such as pipes, are left out: write 1$'
 like "a file whose name nobody saw has its tag" "$(cat err)" \
-	'^mlgen: note: 1 descriptor of files that were open before'
-like "positions are told to be inferred" "$(cat err)" '^mlgen: note: 3 offsets'
+	'^mltrace: note: 1 descriptor of files that were open before'
+like "positions are told to be inferred" "$(cat err)" '^mltrace: note: 3 offsets'
 like "and what DIO does not see" "$(cat err)" 'note: DIO does not see pages of mapped files'
-"$MLGEN" --describe x.trace --output-format=json >x.json
+"$MLTRACE" describe x.trace --output-format=json >x.json
 is "a process has its name" "$(json x.json trace.processes.0.command)" python3
 
 exits "what Elasticsearch stores is the same" 0 take "$logs/bulk.json"
@@ -66,7 +66,7 @@ is "with their positions" "$(rows | sed -n '/,read,/s/.*,read,//p')" \
 /a,30,10,10,
 /a,40,10,10,"
 like "which may be wrong where two use one at a time" "$(cat err)" \
-	'^mlgen: note: 5 offsets .* 1 of them may be wrong'
+	'^mltrace: note: 5 offsets .* 1 of them may be wrong'
 
 # ---- what is no such log ----
 
@@ -74,7 +74,7 @@ refused()
 {
 	printf '%b' "$2" >bad.json
 	exits "$1: refused" 2 take bad.json
-	like "$1: with its place" "$(cat err)" "^mlgen: bad\\.json:$3"
+	like "$1: with its place" "$(cat err)" "^mltrace: bad\\.json:$3"
 }
 
 refused "a text" 'syscall,pid\n' '1: is no JSON object'
@@ -90,11 +90,11 @@ exits "an empty file is refused" 2 take /dev/null
 { event mkdir 1 1 0 1 0 '"pathname":"/a"'; echo '{"syscall":"mk'
 	event rmdir 1 1 2 3 0 '"pathname":"/a"'; } >torn.json
 exits "a torn line is refused" 2 take torn.json
-like "with its place" "$(cat err)" '^mlgen: torn\.json:2: is no whole JSON object\. 1 of 3 lines'
+like "with its place" "$(cat err)" '^mltrace: torn\.json:2: is no whole JSON object\. 1 of 3 lines'
 exits "and left out by --lenient" 0 take torn.json --lenient
 is "with what is around it" "$(rows | cut -d, -f6 | paste -sd, -)" "mkdir,rmdir"
 head -c 1100000 /dev/zero | tr '\0' ' ' >space
 { printf '{"syscall":"'; cat space; printf '"}\n'; } >long.json
 exits "an event of more than a megabyte is refused" 2 take long.json
-like "as that" "$(cat err)" '^mlgen: long\.json:1: an object of more than 1 MiB'
+like "as that" "$(cat err)" '^mltrace: long\.json:1: an object of more than 1 MiB'
 done_testing

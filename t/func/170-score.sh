@@ -21,7 +21,7 @@ run()
 # score TRACE...: its document is in score.json, its status in $status.
 score()
 {
-	"$MLGEN" --score "$@" --quiet --json=score.json >score.out 2>&1
+	"$MLTRACE" score "$@" --quiet --json=score.json >score.out 2>&1
 	status=$?
 	[ $status = 0 ] || [ $status = 3 ] || note "$(cat score.out)"
 }

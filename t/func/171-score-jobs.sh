@@ -50,7 +50,7 @@ while read -r job options; do
 	done
 	set +f
 	rm -f score.json
-	"$MLGEN" --score 1.mlt 2.mlt 3.mlt --quiet --json=score.json \
+	"$MLTRACE" score 1.mlt 2.mlt 3.mlt --quiet --json=score.json \
 		>score.out 2>&1
 	like "$job.job: what is asked of storage is known" \
 		"$(json score.json score.m1 score.m2 score.m3 score.m4)" \

@@ -29,7 +29,7 @@ files=$(awk 'BEGIN { for (e = 0; e < 3; e++) for (i = 0; i < 40; i++)
 
 score()
 {
-	"$MLGEN" --score "$@" --output-format=json >score.json 2>score.err
+	"$MLTRACE" score "$@" --output-format=json >score.json 2>score.err
 	status=$?
 }
 
@@ -228,20 +228,20 @@ is "what a program does before is no time of the phase" "$status $(json score.js
 	"0 time of the phase 0.0"
 
 # ---- more is asked for
-exits "a requirement may hold" 0 "$MLGEN" --score real.mlt more.mlt \
+exits "a requirement may hold" 0 "$MLTRACE" score real.mlt more.mlt \
 	--require='score.m1<=0.1,score.m12<=0.1'
 "$maketrace" near.mlt <<END
 $(cat real.list)
 stat 1500000 10 2 2 /data/f1 0 8192 0
 stat 2500000 10 2 2 /data/f1 0 8192 0
 END
-exits "a little is within the limits" 0 "$MLGEN" --score real.mlt near.mlt
-exits "and more than a requirement allows" 3 "$MLGEN" --score real.mlt near.mlt \
+exits "a little is within the limits" 0 "$MLTRACE" score real.mlt near.mlt
+exits "and more than a requirement allows" 3 "$MLTRACE" score real.mlt near.mlt \
 	--require='score.m1<=0.1'
 is "which is said" "$(cat err)" \
-	"mlgen: near.mlt: score.m1 is 0.138, required <=0.1"
+	"mltrace: near.mlt: score.m1 is 0.138, required <=0.1"
 exits "what is no figure of a score is refused" 2 \
-	"$MLGEN" --score real.mlt near.mlt --require='au>=90'
+	"$MLTRACE" score real.mlt near.mlt --require='au>=90'
 like "with those that there are" "$(cat err)" 'score\.m1 to score\.m12'
 
 # ---- what is damaged, or none
@@ -250,26 +250,26 @@ score real.mlt cut.mlt
 like "a trace that was cut is scored as far as it goes, and that is said" \
 	"$status $(cat score.err)" 'cut\.mlt: the trace is incomplete'
 : >empty.mlt
-exits "an empty file is no trace" 2 "$MLGEN" --score real.mlt empty.mlt
-like "which is said of it" "$(cat err)" '^mlgen: empty\.mlt: '
+exits "an empty file is no trace" 2 "$MLTRACE" score real.mlt empty.mlt
+like "which is said of it" "$(cat err)" '^mltrace: empty\.mlt: '
 echo 'fact host=one' | "$maketrace" nothing.mlt
 exits "a trace without records cannot be scored" 2 \
-	"$MLGEN" --score nothing.mlt real.mlt
+	"$MLTRACE" score nothing.mlt real.mlt
 is "and why" "$(cat err)" \
-	"mlgen: nothing.mlt: has no records, so that nothing can be scored"
+	"mltrace: nothing.mlt: has no records, so that nothing can be scored"
 echo 'read 10 10 2 2 /proc/stat 0 8 8' | "$maketrace" proc.mlt
-exits "nor can one that has no data" 2 "$MLGEN" --score real.mlt proc.mlt
+exits "nor can one that has no data" 2 "$MLTRACE" score real.mlt proc.mlt
 is "and why, too" "$(cat err)" \
-	"mlgen: proc.mlt: has no call on a file of a data set or checkpoint (1 on others, 0 failed), so that nothing can be scored"
+	"mltrace: proc.mlt: has no call on a file of a data set or checkpoint (1 on others, 0 failed), so that nothing can be scored"
 # The version is behind the eight bytes of the magic.
 {
 	head -c 8 real.mlt
 	printf '\000'
 	tail -c +10 real.mlt
 } >older.mlt
-exits "a trace of another version is refused" 2 "$MLGEN" --score real.mlt older.mlt
-like "which is said of it, too" "$(cat err)" '^mlgen: older\.mlt: .*version'
-exits "one alone is like nothing" 2 "$MLGEN" --score real.mlt
-exits "a score is no CSV" 2 "$MLGEN" --score real.mlt real.mlt --output-format=csv
+exits "a trace of another version is refused" 2 "$MLTRACE" score real.mlt older.mlt
+like "which is said of it, too" "$(cat err)" '^mltrace: older\.mlt: .*version'
+exits "one alone is like nothing" 2 "$MLTRACE" score real.mlt
+exits "a score is no CSV" 2 "$MLTRACE" score real.mlt real.mlt --output-format=csv
 
 done_testing

@@ -26,7 +26,7 @@ mkdir "$TMPDIR"
 # score ARGUMENT...: what decides M8 to M12 is left to golden files.
 score()
 {
-	"$MLGEN" --score "$@" --json=score.json >out 2>err
+	"$MLTRACE" score "$@" --json=score.json >out 2>err
 	status=$?
 }
 asked()
@@ -39,7 +39,7 @@ asked()
 
 score real.mlt again.mlt x.job
 is "a job is run, and asks for the same as it did" "$(asked)" ""
-like "which is said" "$(cat err)" '^mlgen: x\.job: running it, to score its trace$'
+like "which is said" "$(cat err)" '^mltrace: x\.job: running it, to score its trace$'
 is "its name is that of the candidate" "$(json score.json score.candidate \
 	score.traces.2.file score.traces.2.is_complete)" "x.job x.job true"
 unlike "as in what is printed" "$(cat out)" '/proc/'
@@ -58,11 +58,11 @@ score real.mlt quickstart.job --directory=data2 --num_files=64 --epochs=2 \
 	--sample_size=4k --compute_time=1ms
 is "so may be another one, which prepares what it needs" \
 	"$status $(json score.json score.verdict)" "3 fail"
-exits "a dry run of it runs nothing" 0 \
-	"$MLGEN" --score real.mlt x.job --dry-run
-like "and has its plan" "$(cat out)" '^x: dry run'
+exits "a dry run of it has no trace, and is refused" 2 \
+	"$MLTRACE" score real.mlt x.job --dry-run
+like "with the way out" "$(cat err)" 'x.job: is run for its trace; .*mlgen x.job --dry-run'
 exits "requirements are of the score" 2 \
-	"$MLGEN" --score real.mlt x.job --require='au>=1'
+	"$MLTRACE" score real.mlt x.job --require='au>=1'
 like "in words" "$(cat err)" 'au is no figure of a score'
 unlike "before anything runs" "$(cat err)" 'running it'
 
@@ -78,7 +78,7 @@ old()
 old real.mlt x.job --directory=/proc/none
 is "a job that cannot run has no score, and the status of its run" \
 	"$status $(cat out)" "2 "
-like "with its own words" "$(cat err)" '^mlgen: /proc/none: '
+like "with its own words" "$(cat err)" '^mltrace: /proc/none: '
 is "what was there stays" "$(cat score.json)" "$before"
 mkdir gone
 "$MLGEN" x.job --directory=gone --phase=prepare --quiet >out 2>&1
@@ -87,35 +87,35 @@ old real.mlt x.job --directory=gone --continue_on_error=all
 is "so has one that fails on the way" "$status" 1
 like "which names the file" "$(cat err)" 'img_07_of_64'
 is "what was there stays then, too" "$(cat out score.json)" "$before"
-exits "a job that is not there is refused" 2 "$MLGEN" --score real.mlt none.job
-like "as without --score" "$(cat err)" '^mlgen: none\.job: no such job file'
-exits "a trace that is not there, too" 2 "$MLGEN" --score real.mlt none.mlt
-like "as a trace" "$(cat err)" '^mlgen: none\.mlt: .*No such file'
-exits "of two jobs the first is no trace" 2 "$MLGEN" --score x.job x.job
-like "which is said of it" "$(cat err)" '^mlgen: x\.job: is no trace'
+exits "a job that is not there is refused" 2 "$MLTRACE" score real.mlt none.job
+like "as of a run of its own" "$(cat err)" '^mltrace: none\.job: no such job file'
+exits "a trace that is not there, too" 2 "$MLTRACE" score real.mlt none.mlt
+like "as a trace" "$(cat err)" '^mltrace: none\.mlt: .*No such file'
+exits "of two jobs the first is no trace" 2 "$MLTRACE" score x.job x.job
+like "which is said of it" "$(cat err)" '^mltrace: x\.job: is no trace'
 unlike "before the other runs" "$(cat err)" 'running it'
 printf '[x]\nnum_flies=3\n' >bad.job
-exits "a fault in the job is one of its line" 2 "$MLGEN" --score real.mlt bad.job
+exits "a fault in the job is one of its line" 2 "$MLTRACE" score real.mlt bad.job
 like "with what was meant" "$(cat err)" '^bad\.job:2: num_flies: .*num_files'
 # shellcheck disable=SC2016 # for the other shell
 exits "a job on standard input would be read twice" 2 \
-	sh -c '"$0" --score real.mlt - <x.job' "$MLGEN"
+	sh -c '"$0" score real.mlt - <x.job' "$MLTRACE"
 like "so name a file" "$(cat err)" 'standard input.*name a file'
 TMPDIR=$T/none exits "there has to be room for its trace" 2 \
-	"$MLGEN" --score real.mlt x.job
+	"$MLTRACE" score real.mlt x.job
 like "and where is said" "$(cat err)" '/none: .*TMPDIR='
 
 # ---- a signal
 
 echo "$before" >score.json
-background "$MLGEN" --score real.mlt x.job --compute_time=100s \
+background "$MLTRACE" score real.mlt x.job --compute_time=100s \
 	--json=score.json
 poll grep -q 'running it' "$T/err"
 kill -INT "$pid"
 finish
 is "interrupted, it ends as a run does" "$status" 130
 like "and says that there is no score" "$(cat "$T/err")" \
-	'^mlgen: (x\.job: )?interrupted'
+	'^mltrace: (x\.job: )?interrupted'
 is "and leaves nothing" "$(ls "$TMPDIR"; cat "$T/out" score.json)" "$before"
 
 # ---- tables of scores

@@ -31,7 +31,7 @@ traced()
 # stages FILE: their names, in order.
 stages()
 {
-	"$MLGEN" --describe "$1" --output-format=json >described.json
+	"$MLTRACE" describe "$1" --output-format=json >described.json
 	sed -n '/^    "stages": \[/,/^    \]/s/^        "name": "\(.*\)",$/\1/p' \
 		described.json
 }
@@ -40,7 +40,7 @@ stages()
 phases()
 {
 	rm -f score.json
-	"$MLGEN" --score "$@" --quiet --json=score.json >score.out 2>&1
+	"$MLTRACE" score "$@" --json=score.json >score.out 2>&1
 	sed -n '/"phases": \[/,$s/^        "phase": "\(.*\)",$/\1/p' score.json
 }
 
@@ -48,7 +48,7 @@ traced 1.mlt two.job
 traced 2.mlt two.job
 is "each section is a stage of the trace" "$(stages 1.mlt | paste -sd' ')" \
 	"reads writes"
-"$MLGEN" --export=csv 1.mlt >1.csv
+"$MLTRACE" export --format=csv 1.mlt >1.csv
 is "of each of its workers" "$(grep -c ',stage,reads,' 1.csv)" 2
 is "in which all of its reads are" "$(awk -F, '
 $6 == "stage" && $7 == "reads" { begin = $1; if ($1 + $2 > end) end = $1 + $2 }
@@ -61,7 +61,7 @@ is "as they ask for the same" "$(json score.json score.m1 score.m2 score.m3)" \
 
 # As it was before there were such markers.
 grep -v ',stage,' 1.csv >old.csv
-"$MLGEN" --import=csv --trace=old.mlt old.csv >out 2>&1 ||
+"$MLTRACE" import --format=csv --output=old.mlt old.csv >out 2>&1 ||
 	note "$(cat out)"
 is "a trace without them is compared as a whole" \
 	"$(phases old.mlt 2.mlt) $(json score.json score.whole)" "all true"

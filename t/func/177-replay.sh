@@ -30,7 +30,7 @@ replay()
 # file, in the order of each, or sorted by "file". Of the paths what is below the directories of both runs.
 calls()
 {
-	"$MLGEN" --export=csv "$1" | awk -F, -v by="$2" '
+	"$MLTRACE" export --format=csv "$1" | awk -F, -v by="$2" '
 	NR == 1 || $6 !~ /^(open|close|stat|read|write|fsync|fdatasync|rename|unlink|mkdir|rmdir|allocate)$/ {
 		next
 	}
@@ -49,7 +49,7 @@ calls()
 failing()
 {
 	rm -f score.json
-	"$MLGEN" --score "$1" "$2" --quiet --json=score.json >score.out 2>&1
+	"$MLTRACE" score "$1" "$2" --quiet --json=score.json >score.out 2>&1
 	for metric in m1 m2 m3 m4 m5 m6 m7; do
 		json score.json "score.$metric" |
 			awk -v m=$metric '$1 == "absent" || \
@@ -78,7 +78,7 @@ for time in asap think fixed; do
 done
 is "each thread of the trace that touches files has one that replays it" \
 	"$(json run.json jobs.0.io.replay.threads)" \
-	"$("$MLGEN" --export=csv train.mlt |
+	"$("$MLTRACE" export --format=csv train.mlt |
 		awk -F, '$6 == "read" { print $4 }' | sort -u | wc -l)"
 for order in file global; do
 	replay train.mlt --replay_time=asap --replay_order=$order
@@ -163,7 +163,7 @@ like "and fixed times late, by what it took longer" \
 # ---- fio does the same ----
 
 if command -v fio >/dev/null && command -v jq >/dev/null; then
-	"$MLGEN" --export=fio-iolog plain.mlt >plain.iolog 2>/dev/null
+	"$MLTRACE" export --format=fio-iolog plain.mlt >plain.iolog 2>/dev/null
 	replay plain.iolog --replay_time=asap
 	ok "fio replays the same log" fio --name=f --read_iolog=plain.iolog \
 		--ioengine=psync --replay_no_stall=1 --output-format=json \
@@ -195,7 +195,7 @@ not_ok "and nothing is made" test -e aside2
 
 printf '%s\n' start_ns,op,file,offset,bytes,result 0,open,/log,,577,3 \
 	10,write,/log,,4096,4096 20,read,/log,0,4096,4096 >append.csv
-"$MLGEN" --import=csv append.csv --trace=append.mlt >out 2>&1
+"$MLTRACE" import --format=csv append.csv --output=append.mlt >out 2>&1
 exits "a read of what was appended fails" 1 "$MLGEN" --name=a \
 	--replay_trace=append.mlt --directory="$T/appended" --replay_time=asap
 like "by what the replay left out, not by others" "$(cat out err)" \

@@ -116,7 +116,7 @@ awk 'BEGIN {
 		printf "%.0f,1000,%d,%d,,close,data/f%d,,,0,\n", at + 4000, p, p, p % 7
 	}
 }' >many.csv
-"$MLGEN" --import=csv many.csv --trace=many.mlt >/dev/null 2>&1
+"$MLTRACE" import --format=csv many.csv --output=many.mlt >/dev/null 2>&1
 # shellcheck disable=SC2086 # several options
 exits "three thousand processes, one after the other" 0 "$MLGEN" --name=r \
 	--replay_trace=many.mlt $again --output-format=json --output=run.json
@@ -127,7 +127,7 @@ awk 'BEGIN {
 	for (p = 1; p <= 5000; p++)
 		printf "%.0f,9000000000,%d,%d,,read,data/f,0,4096,4096,\n", p, p, p
 }' >wide.csv
-"$MLGEN" --import=csv wide.csv --trace=wide.mlt >/dev/null 2>&1
+"$MLTRACE" import --format=csv wide.csv --output=wide.mlt >/dev/null 2>&1
 refused "five thousand at the same time" 'replay_threads=' \
 	--replay_trace=wide.mlt --directory="$T/own7"
 # shellcheck disable=SC2086 # several options
@@ -148,7 +148,7 @@ awk -v d="$T/there" 'BEGIN {
 	print "3000,10,1,1,,read," d "/f,4096,4096,4096,"
 	print "4000,10,1,1,,open," d "/none,,0,-2,"
 }' >there.csv
-"$MLGEN" --import=csv there.csv --trace=there.mlt >/dev/null 2>&1
+"$MLTRACE" import --format=csv there.csv --output=there.mlt >/dev/null 2>&1
 exits "what failed in the trace may fail" 0 "$MLGEN" --name=r \
 	--replay_trace=there.mlt --replay_files=traced --directory="$T/own8"
 rm there/f

@@ -31,7 +31,7 @@ replay()
 # writes: in the order of their starts, device, R or W, offset, bytes.
 requests()
 {
-	"$MLGEN" --export=csv "$1" | awk -F, '
+	"$MLTRACE" export --format=csv "$1" | awk -F, '
 	$6 == "block_issue" { op = $12 ~ /write/ ? "W" : "R" }
 	$6 == "read" { op = "R" }
 	$6 == "write" { op = "W" }
@@ -91,11 +91,11 @@ stat -c '%i %n' own/dev/sda own/dev/block/8:16 >after
 ok "its files are used again" cmp before after
 if [ -z "$direct" ]; then
 	is "the page cache is passed" \
-		"$("$MLGEN" --export=csv again.mlt |
+		"$("$MLTRACE" export --format=csv again.mlt |
 			awk -F, '$6 == "open" && int($9 / 16384) % 2 == 0')" ""
 	replay b.mlt --direct=0
 	is "unless direct=0 says otherwise" \
-		"$("$MLGEN" --export=csv again.mlt |
+		"$("$MLTRACE" export --format=csv again.mlt |
 			awk -F, '$6 == "open" && int($9 / 16384) % 2')" ""
 else
 	skip "the page cache is passed" "files are in memory here"
@@ -181,7 +181,7 @@ for n, (time, sector, size, act, kind, pid) in enumerate([
     out.write(struct.pack('<IIQQIIIIIHH', 0x65617407, n + 1, time, sector,
                           size, kind << 16 | act, pid, 8 << 20 | 1, 0, 0, 0))
 END
-	"$MLGEN" --import=blktrace x.blktrace.0 --trace=x.mlt >x.out 2>&1
+	"$MLTRACE" import --format=blktrace x.blktrace.0 --output=x.mlt >x.out 2>&1
 	replay x.mlt
 	same "a recording of blktrace" x.mlt
 	is "whose device has a file" "$(wc -c <own/dev/block/8:1)" 81920

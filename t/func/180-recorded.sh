@@ -71,7 +71,7 @@ else
 	skip "whose calls are those of the template" "strace is not allowed"
 fi
 exits "it is traced" 0 "$MLGEN" jobs/job.job --trace=job.trace
-"$MLGEN" --export=csv job.trace >job.csv 2>"$T/err"
+"$MLTRACE" export --format=csv job.trace >job.csv 2>"$T/err"
 is "with the stats where the template has them" \
 	"$(awk -F, -v file="$file" '$7 == file && $6 ~ /^(open|stat|read|close)$/ {
 		print $6 }' job.csv | tr '\n' ' ')" \
@@ -110,7 +110,7 @@ EOS
 mixed()
 {
 	exits "$1" 0 "$MLGEN" jobs/mix.job --trace=mix.trace "$2" "$3"
-	"$MLGEN" --export=csv mix.trace >mix.csv 2>"$T/err"
+	"$MLTRACE" export --format=csv mix.trace >mix.csv 2>"$T/err"
 	reads=$(awk -F, '$6 == "read"' mix.csv | wc -l)
 	whole=$(awk -F, '$6 == "read" && $9 == 1000' mix.csv | wc -l)
 	parts=$(awk -F, '$6 == "read" && $9 == 16' mix.csv | wc -l)
@@ -140,7 +140,7 @@ is "by the same calls" "$(json out jobs.0.ml.eval.io_bytes)" \
 
 exits "whole blocks are read with direct=1" 0 "$MLGEN" jobs/job.job \
 	--direct=1 --trace=direct.trace
-"$MLGEN" --export=csv direct.trace >direct.csv 2>"$T/err"
+"$MLTRACE" export --format=csv direct.trace >direct.csv 2>"$T/err"
 is "wherever the template reads" \
 	"$(awk -F, '$6 == "read" && ($8 % 512 || $9 % 512)' direct.csv | wc -l)" 0
 

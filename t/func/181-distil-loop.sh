@@ -47,13 +47,13 @@ loop()
 		>"$name.out" 2>"$name.err" || note "$(cat "$name.err")"
 	"$MLGEN" "$@" --directory="$name.data" --showjob >"$name.was" 2>&1
 	"$strip" "$name.trace" "$name.mlt"
-	exits "$name: its trace becomes a job" 0 "$MLGEN" --distil "$name.mlt" \
+	exits "$name: its trace becomes a job" 0 "$MLTRACE" distil "$name.mlt" \
 		--output="$name-again.job"
 	cat err >>"$name.err"
 	exits "... that mlgen takes" 0 "$MLGEN" "$name-again.job" --showjob
 	is "... with the same options" "$(differences "$name.was" out)" "${unlike:-}"
 	rm -f score.json
-	"$MLGEN" --score "$name.trace" "$name-again.job" --directory="$name.new" \
+	"$MLTRACE" score "$name.trace" "$name-again.job" --directory="$name.new" \
 		--json=score.json >score.txt 2>score.err
 	failed=$(failing)
 	is "... which asks for the same (M1 to M8)" "$failed" "${other:-}"
@@ -155,7 +155,7 @@ small="--section=save --checkpoints=2 --pause=1s --scale=10% --directory=llama.d
 	"$MLGEN" llama3-8b-checkpoint.job $small --showjob >llama.was 2>&1
 }
 "$strip" llama.trace llama.mlt
-exits "llama3-8b: its checkpoints become a job" 0 "$MLGEN" --distil llama.mlt \
+exits "llama3-8b: its checkpoints become a job" 0 "$MLTRACE" distil llama.mlt \
 	--output=llama.job
 exits "... that mlgen takes" 0 "$MLGEN" llama.job --showjob
 is "... with the same model, ranks, cadence and calls" \
@@ -166,7 +166,7 @@ is "... with the same model, ranks, cadence and calls" \
 	--directory=zero.data --trace=zero.trace --quiet >out 2>&1 ||
 	note "$(cat out)"
 exits "shards of a model that nobody published are a job" 0 \
-	"$MLGEN" --distil zero.trace --output=zero.job
+	"$MLTRACE" distil zero.trace --output=zero.job
 like "of their bytes, that says what it lacks" "$(cat zero.job)" \
 	"^# Files are named as DeepSpeed's ZeRO does"
 done_testing

@@ -19,7 +19,7 @@ refused()
 {
 	title=$1 words=$2
 	shift 2
-	exits "$title is refused" 2 "$MLGEN" --distil "$@"
+	exits "$title is refused" 2 "$MLTRACE" distil "$@"
 	like "in words" "$(cat err)" "$words"
 	is "and nothing is printed" "$(cat out)" ""
 }
@@ -55,7 +55,7 @@ refused "a directory" 'is no regular file' "$T"
 epoch 1000 10 11 40 | made one
 head -c 8 one.mlt >short.mlt
 refused "the begin of one" 'short.mlt: .*first 64 bytes' short.mlt
-refused "another form of output" 'a job is text' --output-format=json one.mlt
+refused "another form of output" "output-format: 'json' is none of text" --output-format=json one.mlt
 refused "--json beside it" 'json' --json=x.json one.mlt
 refused "--require beside it" 'require' --require='au>=90' one.mlt
 
@@ -88,7 +88,7 @@ END
 refused "one of block requests alone" 'block requests alone' blocks.mlt
 
 # ---- half of what a job is made of
-exits "a single epoch is a job" 0 "$MLGEN" --distil one.mlt
+exits "a single epoch is a job" 0 "$MLTRACE" distil one.mlt
 cp out one.job
 like "of one epoch" "$(cat one.job)" '^epochs=1$'
 like "and as many files" "$(cat one.job)" '^num_files=40$'
@@ -97,12 +97,12 @@ is_job "that mlgen takes" one.job
 	epoch 1000 10 11 40
 	epoch 90000000 10 11 17
 } | made half
-exits "one and a half is one" 0 "$MLGEN" --distil half.mlt
+exits "one and a half is one" 0 "$MLTRACE" distil half.mlt
 like "with the files of the whole" "$(cat out)" '^num_files=40$'
 cp out half.job
 is_job "that mlgen takes" half.job
 epoch 1000 10 11 17 | sed 's,\(s_[0-9]*\),\1_of_40,' | made begun
-exits "a half of the first" 0 "$MLGEN" --distil begun.mlt
+exits "a half of the first" 0 "$MLTRACE" distil begun.mlt
 is "is an epoch of the files that names speak of" \
 	"$(grep '^num_files=\|^epochs=' out | paste -sd' ' -)" \
 	"num_files=40 epochs=1"
@@ -115,7 +115,7 @@ is_job "and that mlgen takes" begun.job
 	>w.out 2>&1 || note "$(cat w.out)"
 size=$(wc -c <long.mlt)
 head -c $((size * 2 / 3)) long.mlt >cut.mlt
-exits "a trace that is cut is a job of what there is" 0 "$MLGEN" --distil cut.mlt
+exits "a trace that is cut is a job of what there is" 0 "$MLTRACE" distil cut.mlt
 like "and its head says so" "$(cat out)" '^# NOT WHOLE: 1 of its files ends? early'
 cp out cut.job
 is_job "that mlgen takes" cut.job
@@ -123,10 +123,10 @@ is_job "that mlgen takes" cut.job
 	echo 'lost read 500 1000 2000 11 the buffer was full'
 	epoch 1000 10 11 40
 } | made lost
-exits "one with lost events, too" 0 "$MLGEN" --distil lost.mlt
+exits "one with lost events, too" 0 "$MLTRACE" distil lost.mlt
 like "and its head says so" "$(cat out)" '^# LOST: 500 events'
 rm -rf data
-exits "files that are gone are no hindrance" 0 "$MLGEN" --distil long.mlt
+exits "files that are gone are no hindrance" 0 "$MLTRACE" distil long.mlt
 like "a job is made without them" "$(cat out)" '^format=npz$'
 
 # ---- several at once
@@ -136,7 +136,7 @@ like "a job is made without them" "$(cat out)" '^format=npz$'
 	epoch 90000000 10 11 40 /data/a
 	epoch 90001500 20 21 30 /data/b
 } | made two
-exits "two trainings at once are two sections" 0 "$MLGEN" --distil two.mlt
+exits "two trainings at once are two sections" 0 "$MLTRACE" distil two.mlt
 is "each" "$(grep -c '^phase=train$' out)" 2
 is "with its files" "$(grep '^num_files=' out | sort | paste -sd' ' -)" \
 	"num_files=30 num_files=40"
@@ -148,7 +148,7 @@ is_job "that mlgen takes" two.job
 	epoch 90000000 10 11 40 /data/a
 	epoch 90001500 20 21 40 /data/a
 } | made same
-exits "two of the same files are one" 0 "$MLGEN" --distil same.mlt \
+exits "two of the same files are one" 0 "$MLTRACE" distil same.mlt \
 	--output=same.job
 like "that says what they may be" "$(cat same.job)" \
 	'^# Or each of 2 processes reads all of it'
@@ -164,7 +164,7 @@ is_job "and that mlgen takes" same.job
 		print "close", at + 12000, 1000, 100 + i, 100 + i, f, 0, 0, 0
 	} }'
 } | made many
-exits "thousands of processes" 0 "$MLGEN" --distil many.mlt
+exits "thousands of processes" 0 "$MLTRACE" distil many.mlt
 like "are workers of one training" "$(grep -c '^phase=train$' out)" '^1$'
 cp out many.job
 is_job "that mlgen takes" many.job
@@ -178,7 +178,7 @@ is_job "that mlgen takes" many.job
 	epoch 1000 10 11 20 /data/huge
 	epoch 90000000 10 11 20 /data/huge
 } | made huge
-exits "files that no disk here holds" 0 "$MLGEN" --distil huge.mlt
+exits "files that no disk here holds" 0 "$MLTRACE" distil huge.mlt
 cp out huge.job
 is_job "are a job of files of that size" huge.job
 # Places in files that no file can have, and samples larger than mlgen's.
@@ -190,7 +190,7 @@ for size in 1125899906842624 9223372036854771711 18446744073709547520; do
 		print "read", at + 2000, 1000, 10, 11, f, size, 4096, 4096
 		print "close", at + 4000, 1000, 10, 11, f, 0, 0, 0
 	} }' | made far
-	exits "reads at $size" 0 "$MLGEN" --distil far.mlt --output=far.job
+	exits "reads at $size" 0 "$MLTRACE" distil far.mlt --output=far.job
 	larger=9
 	[ "$size" != 18446744073709547520 ] || larger=0 # no place at all
 	is "are of samples as large as can be" \
@@ -206,7 +206,7 @@ awk 'BEGIN { for (e = 0; e < 2; e++) for (i = 0; i < 20; i++) {
 	for (k = 0; k < 16; k++)
 		print "fault", at + 2000 + k * 2000, 1000, 10, 11, f, 4096 * k, 4096, 0
 } }' | made pages
-exits "one that is all page faults" 0 "$MLGEN" --distil pages.mlt
+exits "one that is all page faults" 0 "$MLTRACE" distil pages.mlt
 like "says what became of them" "$(cat out)" '^# .*(mapped|page fault|pages)'
 cp out pages.job
 is_job "that mlgen takes" pages.job
@@ -228,20 +228,20 @@ awk 'BEGIN {
 		print "read", t + 10000 + k * 100000, 90000, 10, 10, f, k * 1048576, 1048576, 1048576
 	print "close", t + 9000000, 1000, 10, 10, f, 0, 0, 0
 }' | "$BUILT/build/t/tools/maketrace" renamed.mlt
-exits "a checkpoint that is renamed" 0 "$MLGEN" --distil renamed.mlt
+exits "a checkpoint that is renamed" 0 "$MLTRACE" distil renamed.mlt
 is "is restored by its new name" "$(grep -c '^phase=restore' out)" 1
 mkdir plain
 "$MLGEN" --name=checkpoint --rw=randrw --size=1m --bs=4k --directory=plain \
 	--trace=named.mlt --quiet >out 2>&1 || note "$(cat out)"
-exits "a plain job of that name" 0 "$MLGEN" --distil named.mlt
+exits "a plain job of that name" 0 "$MLTRACE" distil named.mlt
 is "is none" "$(grep ^phase= out)" "phase=io"
 
 # ---- where it goes
-exits "--output in a folder that is not there" 2 "$MLGEN" --distil one.mlt \
+exits "--output in a folder that is not there" 2 "$MLTRACE" distil one.mlt \
 	--output=here/my.job
 like "is said" "$(cat err)" 'here/my.job: cannot be written'
 mkdir here
-exits "--output" 0 "$MLGEN" --distil one.mlt --output=here/my.job
+exits "--output" 0 "$MLTRACE" distil one.mlt --output=here/my.job
 is "has the job, with data of that name" "$(grep -v '^#' here/my.job)" \
 	"$(grep -v '^#' one.job | sed 's,mlgen-data/one,mlgen-data/my,')"
 is "and standard output nothing" "$(cat out)" ""

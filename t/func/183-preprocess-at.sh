@@ -19,7 +19,7 @@ run()
 		--sample_size=1m --batch_size=1 --read_threads=1 \
 		--directory=data --preprocess_time=10ms --epochs=1 \
 		--trace="$name.mlt" --json="$name.json" --quiet "$@"
-	"$MLGEN" --export=csv "$name.mlt" >"$name.csv"
+	"$MLTRACE" export --format=csv "$name.mlt" >"$name.csv"
 }
 
 # pauses NAME: in whole ms, within samples and between them, of all
@@ -123,7 +123,7 @@ traced decoded 'call("open", 0, 0, 200000)
 	call("read", 0, 1024, 1000)
 	call("read", 1024, 131072, 200000)
 	call("close", 0, 0, 600000)'
-exits "a trace with CPU time is distilled" 0 "$MLGEN" --distil decoded.mlt
+exits "a trace with CPU time is distilled" 0 "$MLTRACE" distil decoded.mlt
 is "with the time of a sample, and where it is spent" \
 	"$(grep ^preprocess out | paste -sd' ' -)" \
 	"preprocess_time=1001us preprocess_at=reads preprocess_split=1/20:2/60 preprocess=sleep"
@@ -134,7 +134,7 @@ traced thirds 'call("open", 0, 0, 0)
 	call("read", 1024, 4096, 336000)
 	call("read", 5120, 131072, 336000)
 	call("close", 0, 0, 328000)'
-exits "a trace with thirds is distilled" 0 "$MLGEN" --distil thirds.mlt
+exits "a trace with thirds is distilled" 0 "$MLTRACE" distil thirds.mlt
 is "into parts that can be" "$(grep ^preprocess_split out)" "preprocess_split=1/34:2/33:3/33"
 
 # pages of a mapping are reads, too: 0.6 ms behind the second of three
@@ -147,7 +147,7 @@ traced touched 'if (e == 0)
 	call("fault", 0, 4096, 200000)
 	call("fault", 65536, 4096, 600000)
 	call("munmap", 0, 131072, 1000)'
-exits "a trace of a mapping is distilled" 0 "$MLGEN" --distil touched.mlt
+exits "a trace of a mapping is distilled" 0 "$MLTRACE" distil touched.mlt
 is "with the time of a sample, and behind which pages it is spent" \
 	"$(grep ^preprocess out | paste -sd' ' -)" \
 	"preprocess_time=1004us preprocess_at=reads preprocess_split=1/20:2/60 preprocess=sleep"
@@ -178,7 +178,7 @@ BEGIN { for (e = 0; e < 3; e++) for (i = 0; i < 96; i++) {
 		call("close", 0, 0, 600000 + is_first * 10000000)
 	} }' | sort -s -n -k 2
 } | "$maketrace" new.mlt
-exits "a trace of new workers is distilled" 0 "$MLGEN" --distil new.mlt
+exits "a trace of new workers is distilled" 0 "$MLTRACE" distil new.mlt
 is "with where a first sample takes longer" \
 	"$(grep -E '^(first|preprocess)_' out | paste -sd' ' -)" \
 	"first_sample_time=40ms preprocess_time=1001us preprocess_at=reads preprocess_split=1/20:2/60 first_sample_split=1/75:2/25"
@@ -199,7 +199,7 @@ BEGIN { at = 1000000
 		call("read", 1024, 131072, int(200000 * x))
 		call("close", 0, 0, int(600000 * x))
 	} }' | "$maketrace" uneven.mlt
-exits "a trace with uneven times is distilled" 0 "$MLGEN" --distil uneven.mlt --output=uneven.job
+exits "a trace with uneven times is distilled" 0 "$MLTRACE" distil uneven.mlt --output=uneven.job
 is "they go beside the job" "$(grep ^preprocess_time= uneven.job)" \
 	"preprocess_time=file:uneven.preprocess"
 like "which is told" "$(cat err)" 'uneven.preprocess goes along with the job'
@@ -207,6 +207,6 @@ is "with all of them, from 1 to 2.9 ms" "$(grep -v '^#' uneven.preprocess | sed 
 	paste -s -d' ' -)" "1001us 2946.6us"
 exits "and mlgen takes it" 0 "$MLGEN" uneven.job --dry-run
 echo mine >uneven2.preprocess
-exits "another's file is not written over" 2 "$MLGEN" --distil uneven.mlt --output=uneven2.job
+exits "another's file is not written over" 2 "$MLTRACE" distil uneven.mlt --output=uneven2.job
 is "it stays as it was" "$(cat uneven2.preprocess)" mine
 done_testing

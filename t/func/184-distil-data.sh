@@ -40,7 +40,7 @@ traced()
 distilled()
 {
 	rm -f "$name".job "$name".sizes "$name".calls
-	"$MLGEN" --distil "$name.mlt" --output="$name.job" 2>"$name.err" ||
+	"$MLTRACE" distil "$name.mlt" --output="$name.job" 2>"$name.err" ||
 		note "$(cat "$name.err")"
 	is "$name: what lies on storage, and how it is read, comes back $1" \
 		"$(lines "$name.job")" "$2"
@@ -106,7 +106,7 @@ is "... of which files have the sizes of those that were there" \
 cp tail.sizes kept.sizes
 echo 1 >>tail.sizes
 exits "a file of sizes that is another's is not written over" 2 \
-	"$MLGEN" --distil tail.mlt --output=tail.job
+	"$MLTRACE" distil tail.mlt --output=tail.job
 like "... which is told" "$(cat err)" "tail.sizes: is there already"
 is "... and it is as it was" "$(tail -n 1 tail.sizes)" 1
 
@@ -156,7 +156,7 @@ is "... with these calls" "$(grep -v '^#' mapped.calls | paste -s -d, -)" \
 	"template 100%,open,stat,read start 4096,close,open,stat,read start 4096,close,open,read start 65536 *,close"
 "$MLGEN" mapped.job --phase=prepare --directory=own --quiet >out 2>&1 ||
 	note "$(cat out)"
-"$MLGEN" --score mapped.mlt mapped.job --directory=own --json=score.json \
+"$MLTRACE" score mapped.mlt mapped.job --directory=own --json=score.json \
 	>out 2>&1 || :
 is "... and the job asks for the same" "$(json score.json score.m1 score.m2 \
 	score.m3 score.m4 score.m5 score.m6 score.m7 | tr ' ' '\n' |

@@ -19,13 +19,13 @@ run()
 		--directory=data --compute_time=10ms --epochs=3 \
 		--access=framework --trace="$name.mlt" --json="$name.json" \
 		--quiet "$@"
-	"$MLGEN" --export=csv "$name.mlt" >"$name.csv"
+	"$MLTRACE" export --format=csv "$name.mlt" >"$name.csv"
 }
 
 # readers NAME: threads that read, and epochs that one of them reads in at most
 readers()
 {
-	"$MLGEN" --export=csv "$1.mlt" | awk -F, '
+	"$MLTRACE" export --format=csv "$1.mlt" | awk -F, '
 	$6 == "open" { tids[$4]++ }
 	END { for (t in tids) { n++; if (tids[t] > most) most = tids[t] }
 		print n, most / 48 }'
@@ -65,14 +65,14 @@ like "which is said" "$(cat err)" \
 if [ -x "$strip" ]; then
 	"$strip" anew.mlt anew.bare
 	"$strip" stay.mlt stay.bare
-	"$MLGEN" --distil anew.bare --output=anew.job 2>err || note "$(cat err)"
-	"$MLGEN" --distil stay.bare --output=stay.job 2>err || note "$(cat err)"
+	"$MLTRACE" distil anew.bare --output=anew.job 2>err || note "$(cat err)"
+	"$MLTRACE" distil stay.bare --output=stay.job 2>err || note "$(cat err)"
 	like "it is distilled from new threads" \
 		"$(grep ^worker_start= anew.job)" '^worker_start=(4[6-9]|5[0-4])'
 	is "which are as slow with their first sample as with others" \
 		"$(grep ^first_sample_time= anew.job)" ""
 	"$strip" first.mlt first.bare
-	"$MLGEN" --distil first.bare --output=first.job 2>err || note "$(cat err)"
+	"$MLTRACE" distil first.bare --output=first.job 2>err || note "$(cat err)"
 	like "where they are not, it is told apart" "$(sed -n \
 		's/^\(first_sample_time\|worker_start\)=//p' first.job | paste -s -d' ' -)" \
 		'^(70ms|70[0-4]..us|69[5-9]..us) (4[6-9]|5[0-9])'

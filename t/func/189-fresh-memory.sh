@@ -108,7 +108,7 @@ found()
 			call("read", 204096, 100000, small, 2000)
 			call("close", 0, 0, large == "?" ? "?" : 1000, 100000)
 		} }' | "$maketrace" new.mlt
-	"$MLGEN" --distil new.mlt >out 2>err || echo "status $?"
+	"$MLTRACE" distil new.mlt >out 2>err || echo "status $?"
 	sed -n 's/^fresh_memory=//p' out
 }
 

@@ -36,9 +36,9 @@ kept()
 		"$MLGEN" $set_up --shuffle="$2" --directory="$1.data" \
 			--trace="$1.$run.trace" >out 2>&1 || note "$(cat out)"
 	done
-	exits "$2: its trace becomes a job" 0 "$MLGEN" \
-		--distil "$1.1.trace" --output="$1.job"
-	"$MLGEN" --score "$1.1.trace" "$1.2.trace" --json="$1.json" \
+	exits "$2: its trace becomes a job" 0 "$MLTRACE" distil \
+		"$1.1.trace" --output="$1.job"
+	"$MLTRACE" score "$1.1.trace" "$1.2.trace" --json="$1.json" \
 		>out 2>&1
 	is "... the next run reads the same" "$(json "$1.json" score.m3)" 0.0
 	sed -n 's/^shuffle=//p' "$1.job" >"$1.found"

@@ -83,7 +83,7 @@ for how in "slab sync" "files async"; do
 		"0 600"
 	is "... and all that was moved is in the report, whoever moved it" \
 		"$calls $(json_below jobs.0 "$T/run.json" read.io_bytes write.io_bytes)" \
-		"$("$MLGEN" --export=csv "$T/run.trace" | awk -F, '
+		"$("$MLTRACE" export --format=csv "$T/run.trace" | awk -F, '
 		{ n[$6]++; bytes[$6] += $10 }
 		END { print n["read"] + 0, n["write"] + 0, bytes["read"] + 0,
 			bytes["write"] + 0 }')"

@@ -55,7 +55,7 @@ ok "nor is the page cache" test "$(column page_cache_bytes | head -n 1)" -gt 0
 exits "what ramp_time leaves out of a result is in the log" 0 \
 	train --epochs=20 --ramp_time=200ms --log=log.csv --log_interval=50ms \
 	--json=run.json --trace=run.trace
-"$MLGEN" --export=csv run.trace | awk -F, '
+"$MLTRACE" export --format=csv run.trace | awk -F, '
 	$6 == "read" { n++; bytes += $10 }
 	END { print n, bytes }' >moved
 is "its rows are all that was read" "$(sum read_ios) $(sum read_bytes)" "$(cat moved)"

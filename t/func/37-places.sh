@@ -131,7 +131,7 @@ refused "in a dry run, too" "json=mine: is there, and is no JSON" mine \
 exits "fio's form is replaced by ours" 0 train --output-format=fio-json \
 	--output=out --json=fio.json
 exits "as it is by its own" 0 train --json=fio.json
-exits "a log of a description is one" 0 "$MLGEN" --describe out.trace \
+exits "a log of a description is one" 0 "$MLTRACE" describe out.trace \
 	--output=out --log=out.log
 exits "a log of a run replaces it" 0 train --log=out.log
 mkfifo pipe

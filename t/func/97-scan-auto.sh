@@ -289,7 +289,7 @@ is "bytes and operations are those of both files" \
 	"$(json run.json jobs.0.dataset.label_files jobs.0.dataset.bytes) \
 $(ml run.json samples sample_bytes io_bytes ops.open.total)" \
 	"4.0 15092 5 15092 15092 9"
-"$MLGEN" labels.trace --export=csv >trace.csv
+"$MLTRACE" export labels.trace --format=csv >trace.csv
 is "the trace has both, and names samples by their images" \
 	"$(grep -c ',read,d/labels/train/[1235].txt,0,18,18,' trace.csv) \
 $(grep -c ',read,d/images/' trace.csv) $(grep -c ',sample,d/images/' trace.csv)" \

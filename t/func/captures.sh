@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# captures.sh - what tests of --capture share: which back ends work here, and what they recorded.
+# captures.sh - what tests of mltrace record share: which back ends work here, and what they recorded.
 # shellcheck shell=sh
 #
 # Sourced after tap.sh and runs.sh.
 #
 #	$backends		"bpf strace", or one of them; the script is
 #				skipped where there is none
-#	capture ARGUMENTS...	mlgen with --capture=t.mlt by $backend, without
+#	capture ARGUMENTS...	mltrace record with --output=t.mlt by $backend, without
 #				a status line; as a command of exits and the like
 #	recorded		t.mlt as trace_text prints it
 #	has FILE OP...		how many records of these there are of FILE
@@ -16,11 +16,11 @@ text=$BUILT/build/t/tools/trace_text
 
 backends=
 for backend in bpf strace; do
-	if "$MLGEN" --capture=probe.mlt --capture-backend=$backend --eta=never \
+	if "$MLTRACE" record --output=probe.mlt --backend=$backend --eta=never \
 		-- true >/dev/null 2>probe.$backend; then
 		backends="$backends $backend"
 	else
-		note "$backend: $(sed -n 's/^mlgen: //p' probe.$backend | head -n 1)"
+		note "$backend: $(sed -n 's/^mltrace: //p' probe.$backend | head -n 1)"
 	fi
 done
 rm -f probe.mlt
@@ -28,7 +28,7 @@ rm -f probe.mlt
 
 capture()
 {
-	"$MLGEN" --capture=t.mlt --capture-backend="$backend" --eta=never "$@"
+	"$MLTRACE" record --output=t.mlt --backend="$backend" --eta=never "$@"
 }
 
 recorded()

@@ -15,10 +15,10 @@ header=start_ns,duration_ns,pid,tid,phase,op,file,offset,bytes,result,cpu_ns
 
 take()
 {
-	"$MLGEN" --import="$kind" "$@" --trace=x.trace
+	"$MLTRACE" import --format="$kind" "$@" --output=x.trace
 }
 
 rows()
 {
-	"$MLGEN" --export=csv x.trace | sed '1d; s/,[^,]*$//'
+	"$MLTRACE" export --format=csv x.trace | sed '1d; s/,[^,]*$//'
 }

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t bytes;
 	int rc;
 
-	/* As --capture has it; memory to sort them would take most of the time. */
+	/* As mltrace record has it; memory to sort them would take most of the time. */
 	MUST(trace_writer_new(&w, rig_file(&trace), "t", &head, &err) == 0);
 	m.fill = trace_fill_over(w);
 	rc = take(&m, data, size, &err);

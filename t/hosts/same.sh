@@ -28,7 +28,7 @@ END
 orders()
 {
 	for trace; do
-		"$MLGEN" --export=csv "$trace"
+		"$MLTRACE" export --format=csv "$trace"
 	done | grep ',sample,' | sort -t, -s -k10,10n -k1,1n | cut -d, -f7,8,10
 }
 

@@ -80,7 +80,7 @@ bool place_is_fd(const struct place *p, int fd);
 enum ours_kind {
 	OURS_JSON,
 	OURS_HTML,
-	OURS_LOG, /* of a run, or of --describe */
+	OURS_LOG, /* of a run, or of mltrace describe */
 	OURS_TRACE,
 	OURS_IOLOG,
 };

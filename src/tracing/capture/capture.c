@@ -98,7 +98,7 @@ static void put_all(struct trace_fill *fill, const struct capture_head *h)
 
 /* A writer that has head, facts and all mounts of this host. 0 or -errno with err. */
 static int capture_head_write(struct trace_writer **out, const struct capture_head *h,
-		       struct mlgen_err *err)
+			      struct mlgen_err *err)
 {
 	struct trace_head head = { .wall_ns = clock_wall_ns(), .clock_ns = clock_monotonic_ns() };
 	struct trace_fill *fill;
@@ -108,7 +108,7 @@ static int capture_head_write(struct trace_writer **out, const struct capture_he
 	if (getrandom(head.run_id, sizeof(head.run_id), GRND_NONBLOCK) < 0)
 		memset(head.run_id, 0, sizeof(head.run_id));
 	if (ftruncate(h->fd, 0) < 0)
-		return mlgen_fail(err, -errno, "capture=%s: %s", h->path, strerror(errno));
+		return mlgen_fail(err, -errno, "output=%s: %s", h->path, strerror(errno));
 	rc = trace_writer_new(out, h->fd, h->path, &head, err);
 	if (rc < 0)
 		return rc;
@@ -178,7 +178,7 @@ static void tell_device(const struct description *d, const char *path)
 	there = read_from(d, st.st_dev);
 	if (there >= SHARE_BYTES && (double)there > SHARE * (double)all)
 		log_note("%s lies on the device that was read from, which wrote it meanwhile; "
-			 "--capture=FILE elsewhere leaves it to what is recorded",
+			 "-o FILE elsewhere leaves it to what is recorded",
 			 path);
 }
 
@@ -187,7 +187,7 @@ static void tell_more(const char *path)
 	struct buf word = { 0 };
 
 	shellword_add(&word, path);
-	log_plain("%s: mlgen --describe %s shows more", path, buf_str(&word));
+	log_plain("%s: mltrace describe %s shows more", path, buf_str(&word));
 	buf_fini(&word);
 }
 
@@ -227,8 +227,7 @@ static void capture_describe(const char *path, bool quiet)
 }
 
 struct capture {
-	const struct ask *ask;
-	const struct settings *set;
+	const struct capture_args *args;
 	char *const *command; /* NULL = it runs already */
 	struct capture_user user;
 	struct buf cgroup;
@@ -245,11 +244,11 @@ struct capture {
 
 static int find_whom(struct capture *c, struct mlgen_err *err)
 {
-	const struct settings *s = c->set;
+	const struct capture_args *s = c->args;
 
 	c->cfg.whose = s->pid ? CAPTURE_PID : s->cgroup ? CAPTURE_CGROUP : CAPTURE_COMMAND;
 	if (s->pid) {
-		c->cfg.pid = (pid_t)s->pid;
+		c->cfg.pid = s->pid;
 		return capture_pid_check(c->cfg.pid, err);
 	}
 	if (s->cgroup) {
@@ -258,7 +257,7 @@ static int find_whom(struct capture *c, struct mlgen_err *err)
 		c->cfg.cgroup = buf_str(&c->cgroup);
 		return rc;
 	}
-	return s->capture_user ? capture_user_find(&c->user, s->capture_user, err) : 0;
+	return s->user ? capture_user_find(&c->user, s->user, err) : 0;
 }
 
 static void warn_client(const struct capture *c)
@@ -267,9 +266,9 @@ static void warn_client(const struct capture *c)
 
 	if (client)
 		log_warn("%s has others run what it is told to, of which little or nothing is "
-			 "recorded; start the container, then: mlgen --capture=%s --cgroup=PATH, "
+			 "recorded; start the container, then: mltrace record -o %s --cgroup=PATH, "
 			 "with the PATH that /proc/PID/cgroup of a process in it has",
-			 client, c->set->capture);
+			 client, c->args->output);
 }
 
 /* Without rights strace would say that, too, and later. */
@@ -277,7 +276,7 @@ static int check_owner(const struct capture *c, struct mlgen_err *err)
 {
 	uid_t owner;
 
-	if (!c->set->pid || geteuid() == 0 || capture_pid_owner(c->cfg.pid, &owner) < 0 ||
+	if (!c->args->pid || geteuid() == 0 || capture_pid_owner(c->cfg.pid, &owner) < 0 ||
 	    owner == geteuid())
 		return 0;
 	return mlgen_fail(err, -EPERM,
@@ -304,15 +303,15 @@ static int fall_back(struct capture *c, const struct mlgen_err *why, struct mlge
 static int choose_backend(struct capture *c, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
-	int wanted = c->set->capture_backend;
+	int wanted = c->args->backend;
 	int rc;
 
-	c->backend = wanted == BACKEND_STRACE ? &capture_strace : &capture_bpf;
+	c->backend = wanted == CAPTURE_STRACE ? &capture_strace : &capture_bpf;
 	rc = c->backend->probe(&why);
-	if (rc < 0 && wanted == BACKEND_AUTO)
+	if (rc < 0 && wanted == CAPTURE_AUTO)
 		return fall_back(c, &why, err);
 	if (rc < 0)
-		return mlgen_fail(err, rc, "capture-backend=%s: %s", c->backend->name, why.text);
+		return mlgen_fail(err, rc, "backend=%s: %s", c->backend->name, why.text);
 	return c->backend == &capture_strace ? check_owner(c, err) : 0;
 }
 
@@ -328,7 +327,7 @@ static int check_place(const struct place *p, bool force, struct mlgen_err *err)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (!p->is_handed_over && place_is_fd(p, fd))
 			return mlgen_fail(err, -EINVAL,
-					  "capture=%s: is also a standard file of the command; "
+					  "output=%s: is also a standard file of the command; "
 					  "name another file",
 					  p->given);
 	return 0;
@@ -337,10 +336,10 @@ static int check_place(const struct place *p, bool force, struct mlgen_err *err)
 static int open_file(struct capture *c, struct mlgen_err *err)
 {
 	struct place p = { .fd = -1 };
-	int rc = place_open(&p, "capture", c->set->capture, err);
+	int rc = place_open(&p, "output", c->args->output, err);
 
 	if (rc == 0)
-		rc = check_place(&p, c->set->force, err);
+		rc = check_place(&p, c->args->force, err);
 	if (rc == 0)
 		rc = tracefile_open(&c->file, &p, err);
 	place_close(&p);
@@ -351,9 +350,9 @@ static int open_writer(struct capture *c, struct mlgen_err *err)
 {
 	const struct passwd *pw = getpwuid(geteuid());
 	const struct capture_head head = {
-		.path = c->set->capture,
+		.path = c->args->output,
 		.fd = c->file.fd,
-		.host = c->ask->host,
+		.host = c->args->host,
 		.backend = c->backend->name,
 		.user = !c->command    ? NULL
 			: c->user.name ? c->user.name
@@ -361,7 +360,7 @@ static int open_writer(struct capture *c, struct mlgen_err *err)
 				       : NULL,
 	};
 
-	c->cfg.buffer_bytes = c->set->buffer_bytes;
+	c->cfg.buffer_bytes = c->args->buffer_bytes;
 	c->cfg.wall_minus_clock_ns = capture_wall_minus_clock_ns();
 	return capture_head_write(&c->cfg.writer, &head, err);
 }
@@ -392,7 +391,7 @@ static void tell_end(struct capture *c)
 
 	if (c->watch.end == CAPTURE_TIME)
 		log_note("%s are over, and so is the recording%s",
-			 units_put_time(time, c->set->duration_ns),
+			 units_put_time(time, c->args->duration_ns),
 			 goes_on ? "; the command goes on" : "");
 	else if (c->watch.end == CAPTURE_SIGNALED && goes_on)
 		log_note("interrupted: the recording is over; the command still runs");
@@ -418,7 +417,7 @@ static void stop_backend(struct capture *c)
 		c->is_incomplete = true;
 		log_warn("%s: %" PRIu64 " event%s lost, which the trace counts; a larger --buffer, "
 			 "or a CPU left to mlgen, may keep all",
-			 c->set->capture, s->lost, s->lost == 1 ? " was" : "s were");
+			 c->args->output, s->lost, s->lost == 1 ? " was" : "s were");
 	}
 	buf_fini(&notes);
 }
@@ -435,7 +434,7 @@ static void close_trace(struct capture *c)
 	c->cfg.writer = NULL;
 	rc = tracefile_close(&c->file);
 	if (rc < 0 && !err.code) {
-		mlgen_fail(&err, rc, "capture=%s: %s", c->set->capture, strerror(-rc));
+		mlgen_fail(&err, rc, "output=%s: %s", c->args->output, strerror(-rc));
 		fail_trace(c, &err);
 	}
 }
@@ -448,9 +447,9 @@ static void capture_record(struct capture *c)
 	w->backend = c->backend;
 	w->cfg = &c->cfg;
 	w->fd = c->file.fd;
-	w->duration_ns = c->set->duration_ns;
+	w->duration_ns = c->args->duration_ns;
 	w->child = c->command ? &c->child : NULL;
-	capture_line_begin(&w->line, c->set->eta, clock_monotonic_ns());
+	capture_line_begin(&w->line, c->args->eta, clock_monotonic_ns());
 	if (capture_watch(w, &err) < 0)
 		fail_trace(c, &err);
 	capture_line_erase(&w->line);
@@ -508,7 +507,7 @@ static void describe(struct capture *c)
 	while (signals_next(&at_once, NULL) > 0)
 		;
 	signals_attend(SIGNALS_UNSEEN);
-	capture_describe(c->set->capture, c->set->quiet);
+	capture_describe(c->args->output, c->args->quiet);
 }
 
 static void capture_fini(struct capture *c)
@@ -525,11 +524,56 @@ static void capture_fini(struct capture *c)
 	buf_fini(&c->cgroup);
 }
 
-int ask_capture(const struct ask *a)
+/* Is there exactly one target, and does it go with the other options? */
+static int check_request(const struct capture_args *q, struct mlgen_err *err)
 {
-	struct capture c = { .ask = a, .set = &a->set->settings, .command = a->set->command };
+	const char *running = q->pid ? "pid" : "cgroup";
+	uint64_t below = 1;
+
+	if (q->pid && q->cgroup)
+		return mlgen_fail(err, -EINVAL,
+				  "pid: and cgroup name what is recorded, each of them; leave out "
+				  "one");
+	if (q->command && (q->pid || q->cgroup))
+		return mlgen_fail(err, -EINVAL,
+				  "%s: records what runs already, and behind -- stands a command; "
+				  "leave out one of them",
+				  running);
+	if (q->user && (q->pid || q->cgroup))
+		return mlgen_fail(err, -EINVAL,
+				  "user: is of a command, and --%s records what runs already",
+				  running);
+	if (q->command && !*q->command)
+		return mlgen_fail(err, -EINVAL,
+				  "record: nothing stands behind --; write mltrace record -o %s -- "
+				  "COMMAND ARGUMENTS...",
+				  q->output);
+	if (!q->command && !q->pid && !q->cgroup)
+		return mlgen_fail(
+			err, -EINVAL,
+			"record: of what? Write mltrace record -o %s -- COMMAND "
+			"ARGUMENTS..., or --pid=PID or --cgroup=PATH of what runs already",
+			q->output);
+	while (below <= q->buffer_bytes / 2)
+		below *= 2;
+	if (q->buffer_bytes != below) {
+		char given[UNITS_TEXT_BYTES], one[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
+
+		return mlgen_fail(err, -EINVAL,
+				  "buffer: %s is no power of two; the next are %s and %s",
+				  units_put_size(given, q->buffer_bytes),
+				  units_put_size(one, below), units_put_size(other, 2 * below));
+	}
+	return 0;
+}
+
+int capture_run(const struct capture_args *args)
+{
+	struct capture c = { .args = args, .command = args->command };
 	struct mlgen_err err = { 0 };
-	int status = c.command ? capture_command_check(*c.command, &err) : 0;
+	int status = check_request(args, &err) < 0 ? EXIT_USAGE
+		     : c.command                   ? capture_command_check(*c.command, &err)
+						   : 0;
 
 	if (status) {
 		log_error("%s", err.text);

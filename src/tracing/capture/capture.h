@@ -29,6 +29,8 @@ enum capture_whose {
 	CAPTURE_CGROUP,  /* all tasks of a control group, and their children */
 };
 
+struct host;
+
 struct capture_config {
 	enum capture_whose whose;
 	pid_t pid;             /* of CAPTURE_PID */
@@ -78,3 +80,27 @@ struct capture_backend {
 
 extern const struct capture_backend capture_bpf;
 extern const struct capture_backend capture_strace;
+
+/* ---- a recording ---- */
+
+enum capture_choice { CAPTURE_AUTO, CAPTURE_BPF, CAPTURE_STRACE };
+
+/* One target: a command, a process or a control group. Texts stay the caller's. */
+struct capture_args {
+	const char *output;   /* the trace */
+	char *const *command; /* NULL-ended; NULL = none */
+	pid_t pid;            /* 0 = none */
+	const char *cgroup;   /* NULL = none */
+	const char *user;     /* that the command runs as; NULL = this user */
+	uint64_t duration_ns; /* 0 = until the end */
+	uint64_t buffer_bytes;
+	int backend; /* enum capture_choice */
+	int eta;     /* enum settings_eta */
+	bool quiet;  /* one line of description */
+	bool force;  /* replace a file that is no trace */
+	const struct host *host;
+};
+
+/* Record. The exit status is that of the command, or as ask/ask.h has it; what went wrong has been
+ * reported. */
+int capture_run(const struct capture_args *args);

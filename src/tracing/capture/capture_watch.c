@@ -52,8 +52,8 @@ void capture_line_put(struct buf *out, const struct capture_line *l, const struc
 		 units_human_count(lost, s->lost), units_human_count(files, s->files));
 }
 
-static void capture_line_update(struct capture_line *l, const struct capture_status *s, uint64_t bytes,
-			 uint64_t now_ns)
+static void capture_line_update(struct capture_line *l, const struct capture_status *s,
+				uint64_t bytes, uint64_t now_ns)
 {
 	struct buf text = { 0 };
 

@@ -241,7 +241,7 @@ static int find_all(struct distil *d, struct mlgen_err *err)
 		rc = mlgen_fail(err, -ENODATA,
 				"%s: nothing was read or written in it but programs, libraries and "
 				"files of the system, or only names and sizes were asked for; "
-				"mlgen --describe shows what there is",
+				"mltrace describe shows what there is",
 				d->paths[0]);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blktrace.c - --import=blktrace: binary files of one recording of block devices, one for each
+/* blktrace.c - --format=blktrace: binary files of one recording of block devices, one for each
  * CPU. */
 #include "tracing/import/import.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* darshan.c - --import=darshan: what DXT of Darshan has of a job's reads and writes, from the text
+/* darshan.c - --format=darshan: what DXT of Darshan has of a job's reads and writes, from the text
  * of darshan-dxt-parser. */
 #include "tracing/import/import.h"
 

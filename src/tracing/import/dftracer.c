@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dftracer.c - --import=dftracer: what DFTracer, or DLIO Profiler before it, wrote of calls on
+/* dftracer.c - --format=dftracer: what DFTracer, or DLIO Profiler before it, wrote of calls on
  * files and of a training. */
 
 #include <errno.h>

@@ -151,7 +151,7 @@ int import_judge(struct importing *m, const char *form, struct mlgen_err *err)
 	const char *first = buf_str(&m->tally.first_unread);
 
 	if (!t->lines)
-		return mlgen_fail(err, -EINVAL, "import=%s: there is nothing in '%s'", form,
+		return mlgen_fail(err, -EINVAL, "format=%s: there is nothing in '%s'", form,
 				  m->files[0]);
 	if (t->unread == t->lines)
 		return mlgen_fail(
@@ -225,7 +225,7 @@ void import_tally_fini(struct import_tally *t)
 
 /* From the file that is read to the one that is written. */
 struct import {
-	const struct ask *ask;
+	const struct import_args *args;
 	const struct importer *importer;
 	struct importing read;
 	struct place place;
@@ -251,28 +251,28 @@ static bool is_read(const struct import *m)
 static int check_place(struct import *m, struct mlgen_err *err)
 {
 	const struct place *p = &m->place;
-	int rc = tracefile_check(p, m->ask->set->settings.force, err);
+	int rc = tracefile_check(p, m->args->force, err);
 
 	if (rc < 0)
 		return rc;
 	if (is_read(m))
 		return mlgen_fail(err, -EINVAL,
-				  "trace=%s: is the file that is read; name another file",
+				  "output=%s: is the file that is read; name another file",
 				  p->given);
 	return p->kind == PLACE_FILE && !p->is_handed_over ? place_lock(p, err) : 0;
 }
 
 static int import_place(struct import *m, struct mlgen_err *err)
 {
-	const char *given = m->ask->set->settings.trace;
+	const char *given = m->args->output;
 	struct place *p = &m->place;
 	struct stat old;
 	mode_t mode;
 	int rc;
 
 	if (strcmp(given, "-") == 0)
-		return mlgen_fail(err, -EINVAL, "trace=-: name a file");
-	rc = place_open(p, "trace", given, err);
+		return mlgen_fail(err, -EINVAL, "output=-: name a file");
+	rc = place_open(p, "output", given, err);
 	if (rc == 0)
 		rc = check_place(m, err);
 	if (rc < 0)
@@ -282,7 +282,8 @@ static int import_place(struct import *m, struct mlgen_err *err)
 	mode = p->kind == PLACE_FILE && fstat(p->fd, &old) == 0 ? old.st_mode & 07777
 								: replace_new_mode();
 	rc = replace_begin(&m->file, p->path, mode);
-	return rc < 0 ? mlgen_fail(err, rc, "trace=%s: cannot be written: %s", given, strerror(-rc))
+	return rc < 0 ? mlgen_fail(err, rc, "output=%s: cannot be written: %s", given,
+				   strerror(-rc))
 		      : 0;
 }
 
@@ -294,14 +295,14 @@ static int refuse_empty(const struct import *m, struct mlgen_err *err)
 		return 0;
 	import_tell(&m->read);
 	return mlgen_fail(err, -EINVAL,
-			  "import=%s: nothing in '%s' is a call on a file or a marker, and the "
+			  "format=%s: nothing in '%s' is a call on a file or a marker, and the "
 			  "trace would be empty; is this what the option says?",
 			  m->importer->name, m->read.files[0]);
 }
 
 static int read_all(struct import *m, struct mlgen_err *err)
 {
-	const char *markers = m->ask->set->settings.markers;
+	const char *markers = m->args->markers;
 	int rc = trace_fill_new(&m->read.fill, m->file.target ? m->file.fd : m->place.fd,
 				m->place.given, m->importer->name, err);
 
@@ -319,7 +320,7 @@ static int read_all(struct import *m, struct mlgen_err *err)
 	if (rc < 0 || !m->file.target)
 		return rc;
 	rc = replace_commit(&m->file);
-	return rc < 0 ? mlgen_fail(err, rc, "trace=%s: cannot be written: %s", m->place.given,
+	return rc < 0 ? mlgen_fail(err, rc, "output=%s: cannot be written: %s", m->place.given,
 				   strerror(-rc))
 		      : 0;
 }
@@ -334,29 +335,35 @@ static int say_done(const struct import *m)
 					      : "the host is not known";
 
 	import_tell(&m->read);
-	fprintf(m->ask->to,
+	if (!m->args->summary)
+		return EXIT_RAN;
+	fprintf(m->args->summary,
 		"%s: %" PRIu64 " record%s and %" PRIu64 " marker%s with %" PRIu32 " name%s; %s\n",
 		m->place.given, f->records, plural(f->records), f->markers, plural(f->markers),
 		f->files, plural(f->files), unknown);
 	return EXIT_RAN;
 }
 
-int ask_import_trace(const struct ask *a)
+int import_run(const struct import_args *args)
 {
-	const struct settings *s = &a->set->settings;
-	struct import m = { .ask = a,
-			    .importer = importer_of(s->import),
+	struct import m = { .args = args,
+			    .importer = importer_of(args->format),
 			    .place.fd = -1,
 			    .file.fd = -1,
-			    .read = { .files = a->set->files,
-				      .file_count = a->set->file_count,
-				      .is_lenient = s->lenient } };
+			    .read = { .files = args->files,
+				      .file_count = args->file_count,
+				      .is_lenient = args->is_lenient } };
 	struct mlgen_err err = { 0 };
 	int status;
 
-	if (a->set->file_count > 1 && !m.importer->takes_several) {
-		log_error("import=%s: '%s' is one file too many; a trace is made of one",
-			  m.importer->name, a->set->files[1]);
+	/* A file in which mlgen would write each line itself has no line that may be wrong. */
+	if (args->is_lenient && (args->format == IMPORT_CSV || args->format == IMPORT_FIO_IOLOG)) {
+		log_error("lenient: format=%s takes all lines or none", m.importer->name);
+		return EXIT_USAGE;
+	}
+	if (args->file_count > 1 && !m.importer->takes_several) {
+		log_error("format=%s: '%s' is one file too many; a trace is made of one",
+			  m.importer->name, args->files[1]);
 		return EXIT_USAGE;
 	}
 	signals_attend(SIGNALS_LOOKED);

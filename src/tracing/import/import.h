@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <mlgen/err.h>
@@ -41,7 +42,7 @@ struct import_tally {
 
 /* One import. */
 struct importing {
-	char *const *files; /* as given; "-" is standard input */
+	const char *const *files; /* as given; "-" is standard input */
 	size_t file_count;
 	struct trace_fill *fill;
 	bool is_lenient; /* however many lines cannot be read */
@@ -255,3 +256,31 @@ const char *strace_call_split(struct strace_call *c, struct strace_text body);
 
 /* "3</a/b>": the number, and the place. False = it is none. AT_FDCWD is AT_FDCWD. */
 bool strace_fd(struct strace_text t, int *fd, struct strace_place *place);
+
+/* ---- an import ---- */
+
+enum import_format {
+	IMPORT_CSV = 1,
+	IMPORT_FIO_IOLOG,
+	IMPORT_STRACE,
+	IMPORT_MCGILL,
+	IMPORT_DARSHAN,
+	IMPORT_DFTRACER,
+	IMPORT_BLKTRACE,
+	IMPORT_DIO,
+};
+
+/* Texts stay the caller's. */
+struct import_args {
+	int format;               /* enum import_format */
+	const char *const *files; /* "-" = standard input */
+	size_t file_count;
+	const char *output;  /* the trace */
+	const char *markers; /* the application's own log; NULL = none */
+	bool is_lenient;
+	bool force;    /* replace a file that is no trace */
+	FILE *summary; /* one line is printed there; NULL = none */
+};
+
+/* Import. The exit status, as ask/ask.h has it; what went wrong has been reported. */
+int import_run(const struct import_args *args);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mcgill.c - --import=mcgill: what bpftrace printed for the scripts of McGill, of one recording. */
+/* mcgill.c - --format=mcgill: what bpftrace printed for the scripts of McGill, of one recording. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -121,7 +121,7 @@ static int compare_files(const void *a, const void *b)
  * As given; a directory stands for those of the set that are in it. What has paths and clocks comes
  * first, so that the others can use it. 0, or -errno with err.
  */
-static int mcgill_files_find(struct mcgill_files *f, char *const *given, size_t count,
+static int mcgill_files_find(struct mcgill_files *f, const char *const *given, size_t count,
 			     struct mlgen_err *err)
 {
 	int rc = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* strace_reader.c - lines of strace: whose they are and when, and calls that two of them make; and
- * --import=strace, one log, or those of strace -ff, which have one a task. */
+ * --format=strace, one log, or those of strace -ff, which have one a task. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -382,7 +382,7 @@ int strace_reader_end(struct strace_reader *r, struct mlgen_err *err)
 	if (r->rings)
 		import_note(r->m,
 			    "%" PRIu64 " call%s of io_uring_enter: what was read and written by "
-			    "io_uring no strace sees; --capture does",
+			    "io_uring no strace sees; mltrace record does",
 			    r->rings, plural(r->rings));
 	if (r->aio_lost)
 		import_note(r->m,
@@ -393,7 +393,7 @@ int strace_reader_end(struct strace_reader *r, struct mlgen_err *err)
 	return rc;
 }
 
-/* ---- --import=strace ---- */
+/* ---- --format=strace ---- */
 
 /* Each of them has a block of 256 KiB. */
 enum { FILES_MOST = 256 };
@@ -455,7 +455,7 @@ static int open_logs(struct logs *all, struct mlgen_err *err)
 
 	if (m->file_count > FILES_MOST)
 		return mlgen_fail(err, -EINVAL,
-				  "import=strace: %zu files are too many, %d can be read at a "
+				  "format=strace: %zu files are too many, %d can be read at a "
 				  "time; make one of them by strace-log-merge",
 				  m->file_count, FILES_MOST);
 	all->logs = mem_array(m->file_count, sizeof(*all->logs));

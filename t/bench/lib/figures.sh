@@ -25,6 +25,7 @@ export LC_ALL
 
 bench_top=$(cd "$(dirname "$0")/../.." && pwd)
 MLGEN=${MLGEN:-$bench_top/mlgen}
+MLTRACE=${MLTRACE:-$(dirname "$MLGEN")/mltrace}
 BENCH=${BENCH:-$bench_top/build/t/bench}
 . "$bench_top/t/func/runs.sh"	# json, ml
 

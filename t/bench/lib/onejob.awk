@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # onejob.awk - one plain job from a trace's CSV, as fio distillations have it: sizes, mix, depth, think time.
 #
-#	mlgen --export=csv TRACE | awk -f onejob.awk >one.job
+#	mltrace export --format=csv TRACE | awk -f onejob.awk >one.job
 #
 # What storage benchmarks do with a trace (MLPerf Storage v3.0's
 # kv_cache_benchmark/utils/distill_fio.py): how often each size is asked for, by

@@ -152,7 +152,7 @@ ok "a training runs below strace" seen --name=t --directory=d --format=npz \
 same "its trace has the opens, reads and closes of its loaders" npz
 is "which all have their size" "$(sizes npz | wc -l) $(sizes npz)" \
 	"16 $(true_sizes npz)"
-"$MLGEN" --describe x.trace --output-format=json >described.json
+"$MLTRACE" describe x.trace --output-format=json >described.json
 is "and are described with it" \
 	"$(json described.json trace.files.0.size_bytes)" \
 	"$(wc -c <"$(json described.json trace.files.0.path)")"

@@ -8,12 +8,12 @@ header=start_ns,duration_ns,pid,tid,phase,op,file,offset,bytes,result,cpu_ns,fla
 
 take()
 {
-	"$MLGEN" --import=csv "$@"
+	"$MLTRACE" import --format=csv "$@"
 }
 
 export_csv()
 {
-	"$MLGEN" --export=csv "$@"
+	"$MLTRACE" export --format=csv "$@"
 }
 
 # ---- there and back ----
@@ -39,7 +39,7 @@ $header
 1000,1,,,,exit,,,,139,18446744073709551614,async|128
 1000,18446744073709551614,4294967295,1,,200,,18446744073709551614,0,-9223372036854775808,1,
 END
-exits "a trace is made of CSV" 0 take all.csv --trace=all.trace
+exits "a trace is made of CSV" 0 take all.csv --output=all.trace
 like "and what is in it is said" "$(cat out)" \
 	'^all\.trace: 11 records and 6 markers with 6 names; processes, mounts and host are not known$'
 is "without a word on standard error" "$(cat err)" ''
@@ -51,7 +51,7 @@ ok "the same" cmp all.csv again.csv
 
 # As it was before flags had a column: at the end, so that the others stay.
 cut -d, -f1-11 all.csv >old.csv
-exits "a text without flags is taken, too" 0 take old.csv --trace=old.trace
+exits "a text without flags is taken, too" 0 take old.csv --output=old.trace
 like "as much of it" "$(cat out)" '^old\.trace: 11 records and 6 markers '
 is "without a word on standard error" "$(cat err)" ''
 export_csv old.trace >old.out
@@ -73,7 +73,7 @@ start_ns,duration_ns,pid,tid,phase,op,file,offset,bytes,result,cpu_ns,flags
 8,,,,,stat,\x7F\xC2\x85,,,0,,
 9,,,,,text,"epoch 1, step ""2""\x0A",,,-1,,begins
 END
-exits "names of any bytes are taken" 0 take names.csv --trace=names.trace
+exits "names of any bytes are taken" 0 take names.csv --output=names.trace
 exits "and exported" 0 export_csv names.trace
 ok "exactly" cmp names.csv out
 
@@ -83,17 +83,17 @@ awk 'BEGIN { printf "\357\273\277" }
 	/line/ { sub(/\/data\/line\nend\r\t/, "\"&\"") }
 	{ printf "%s\r\n", $0 }' names.csv >dos.csv
 exits "a byte order mark, returns and newlines in quotes are taken" 0 \
-	take dos.csv --trace=dos.trace
+	take dos.csv --output=dos.trace
 export_csv dos.trace >dos.out
 ok "as what they stand for" cmp names.csv dos.out
 
 ok "standard input is a file, too" sh -c \
-	'cat all.csv | "$MLGEN" --import=csv - --trace=pipe.trace'
+	'cat all.csv | "$MLTRACE" import --format=csv - --output=pipe.trace'
 exits "what came through the pipe is exported" 0 export_csv pipe.trace
 ok "and is all of it" cmp all.csv out
 mkfifo fifo
 cat all.csv >fifo &
-exits "so is a fifo" 0 take fifo --trace=pipe.trace
+exits "so is a fifo" 0 take fifo --output=pipe.trace
 wait
 exits "which replaces a trace" 0 export_csv pipe.trace
 ok "with the same" cmp all.csv out
@@ -108,9 +108,9 @@ awk -v rows=$rows 'BEGIN {
 	for (i = 0; i < rows; i++)
 		printf "read,%d,n1,%d,%d,red\n", i, i * 7919 % (rows / 2), i
 }' >mixed.csv
-exits "columns and rows come in any order" 0 take mixed.csv --trace=mixed.trace
+exits "columns and rows come in any order" 0 take mixed.csv --output=mixed.trace
 like "columns that nobody knows are named" "$(cat err)" \
-	'^mlgen: warning: mixed\.csv: columns that a trace does not have are left out: host,color$'
+	'^mltrace: warning: mixed\.csv: columns that a trace does not have are left out: host,color$'
 like "all rows are there" "$(cat out)" "^mixed\\.trace: $rows records and 0 markers"
 export_csv mixed.trace >mixed.out
 {
@@ -120,18 +120,18 @@ export_csv mixed.trace >mixed.out
 } >mixed.want
 ok "and in the order of time" cmp mixed.want mixed.out
 exits "where they cannot be sorted it is said" 2 \
-	env TMPDIR="$T/nowhere" "$MLGEN" --import=csv mixed.csv --trace=no.trace
-like "with the way out" "$(cat err)" "^mlgen: $T/nowhere: .*TMPDIR="
+	env TMPDIR="$T/nowhere" "$MLTRACE" import --format=csv mixed.csv --output=no.trace
+like "with the way out" "$(cat err)" "^mltrace: $T/nowhere: .*TMPDIR="
 is "and nothing is left" "$(find . -name "*no.trace*")" ''
 
 printf 'op,start_ns,phase\nread,1,train\n' >phases.csv
-exits "phases without markers" 0 take phases.csv --trace=phases.trace
-like "are said not to be kept" "$(cat err)" '^mlgen: note: phases\.csv: phases are not kept'
+exits "phases without markers" 0 take phases.csv --output=phases.trace
+like "are said not to be kept" "$(cat err)" '^mltrace: note: phases\.csv: phases are not kept'
 
 printf 'op,start_ns\nread,1' >cut.csv
-exits "a last line without an end" 0 take cut.csv --trace=cut.trace
+exits "a last line without an end" 0 take cut.csv --output=cut.trace
 like "is taken with a warning" "$(cat err)" \
-	'^mlgen: warning: cut\.csv: the last line has no end'
+	'^mltrace: warning: cut\.csv: the last line has no end'
 
 # ---- what is no such CSV ----
 
@@ -141,8 +141,8 @@ cp all.trace before.trace
 refused()
 {
 	printf "$2" >bad.csv
-	exits "$1: refused" 2 take bad.csv --trace=before.trace
-	like "$1: with its place" "$(cat err)" "^mlgen: bad\\.csv:$3"
+	exits "$1: refused" 2 take bad.csv --output=before.trace
+	like "$1: with its place" "$(cat err)" "^mltrace: bad\\.csv:$3"
 }
 
 o='start_ns,op'
@@ -151,7 +151,7 @@ refused "no column of times" 'op,file\nread,a\n' '1: the header has no column st
 refused "no column of operations" 'start_ns\n1\n' '1: the header has no column op'
 refused "a column twice" 'op,start_ns,op\n' '1: the header has op twice'
 printf "$o,file\\n1,read,a\\n2,rea" >half.csv
-exits "half a line is what a cut left" 0 take half.csv --trace=half.trace
+exits "half a line is what a cut left" 0 take half.csv --output=half.trace
 like "which is said" "$(cat err)" 'half\.csv: the last line has no end'
 refused "half a line in between" "$o,file\\n1,read,a\\n2,rea\\n" \
 	'3: 2 cells, and the header has 3; a cell with a comma'
@@ -185,48 +185,48 @@ is "with nothing beside it" "$(find . -name "*.part")" ''
 # ---- the file that is made ----
 
 exits "without --trace there is no place for it" 2 take all.csv
-like "which is said" "$(cat err)" '^mlgen: import=csv: makes a trace; name it with --trace=FILE$'
+like "which is said" "$(cat err)" '^mltrace: import: makes a trace; name it with -o FILE$'
 cp all.csv text
-exits "a file that is no trace stays" 2 take all.csv --trace=text
-like "and is named" "$(cat err)" '^mlgen: trace=text: is there, and is no trace; it is not overwritten: name another file, or add --force$'
+exits "a file that is no trace stays" 2 take all.csv --output=text
+like "and is named" "$(cat err)" '^mltrace: output=text: is there, and is no trace; it is not overwritten: name another file, or add --force$'
 ok "with all that is in it" cmp all.csv text
 : >empty
-exits "an empty one may be one" 0 take all.csv --trace=empty
-exits "the input is no place for it" 2 take all.trace --trace=all.trace
-like "and is named" "$(cat err)" '^mlgen: trace=all\.trace: is (the|a) file that is read'
-exits "two files are one too many" 2 take all.csv names.csv --trace=two.trace
-exits "one that is not there is named" 2 take none.csv --trace=none.trace
-like "with why" "$(cat err)" '^mlgen: none\.csv: cannot be read: No such file'
-exits "so is a folder" 2 take / --trace=none.trace
-exits "a trial run writes nothing" 2 take all.csv --trace=dry.trace --dry-run
-exits "a device is no place" 2 take all.csv --trace=/dev/full
+exits "an empty one may be one" 0 take all.csv --output=empty
+exits "the input is no place for it" 2 take all.trace --output=all.trace
+like "and is named" "$(cat err)" '^mltrace: output=all\.trace: is (the|a) file that is read'
+exits "two files are one too many" 2 take all.csv names.csv --output=two.trace
+exits "one that is not there is named" 2 take none.csv --output=none.trace
+like "with why" "$(cat err)" '^mltrace: none\.csv: cannot be read: No such file'
+exits "so is a folder" 2 take / --output=none.trace
+exits "a trial run writes nothing" 2 take all.csv --output=dry.trace --dry-run
+exits "a device is no place" 2 take all.csv --output=/dev/full
 like "as what it is" "$(cat err)" '/dev/full: is no regular file, which a trace is'
 exits "a pipe is no place for a trace" 2 sh -c \
-	'{ "$MLGEN" --import=csv all.csv --trace=/dev/fd/5 5>&1; echo $? >status; } |
+	'{ "$MLTRACE" import --format=csv all.csv --output=/dev/fd/5 5>&1; echo $? >status; } |
 		cat; exit "$(cat status)"'
-like "and named as one" "$(cat err)" '^mlgen: trace=/dev/fd/5: is no regular file'
+like "and named as one" "$(cat err)" '^mltrace: output=/dev/fd/5: is no regular file'
 exits "a descriptor that was handed over is written" 0 sh -c \
-	'"$MLGEN" --import=csv all.csv --trace=/dev/fd/5 5>fd.trace'
+	'"$MLTRACE" import --format=csv all.csv --output=/dev/fd/5 5>fd.trace'
 exits "and has a trace" 0 export_csv fd.trace
 ok "which is whole" cmp all.csv out
 exits "but not behind other bytes" 2 sh -c \
-	'"$MLGEN" --import=csv all.csv --trace=/dev/fd/5 5>>text'
+	'"$MLTRACE" import --format=csv all.csv --output=/dev/fd/5 5>>text'
 ok "which stay" cmp all.csv text
 exits "a trace is not replaced by its own export" 2 \
 	export_csv all.trace --output=all.trace
 like "and that is said" "$(cat err)" 'is a file that is read'
 exits "a place that others are writing to is theirs" 2 flock all.trace \
-	"$MLGEN" --import=csv all.csv --trace=all.trace
+	"$MLTRACE" import --format=csv all.csv --output=all.trace
 exits "what is no trace is not exported" 2 export_csv all.csv
 exits "what no place has room for is told" 1 sh -c \
-	'"$MLGEN" --export=csv mixed.trace >/dev/full'
+	'"$MLTRACE" export --format=csv mixed.trace >/dev/full'
 like "as that" "$(cat err)" 'No space left on device'
 ok "a reader that has seen enough is no fault" sh -c \
-	'"$MLGEN" --export=csv mixed.trace 2>err.head | head -n 1 >/dev/null; test ! -s err.head'
+	'"$MLTRACE" export --format=csv mixed.trace 2>err.head | head -n 1 >/dev/null; test ! -s err.head'
 exits "no document has the form of a trace" 2 export_csv all.trace --output-format=json
 
 # Whoever opens the other end goes on when mlgen has opened this one.
-"$MLGEN" --import=csv fifo --trace=signal.trace >signal.out 2>&1 &
+"$MLTRACE" import --format=csv fifo --output=signal.trace >signal.out 2>&1 &
 importer=$!
 exec 5>fifo
 cat all.csv >&5
@@ -239,7 +239,7 @@ is "and leaves nothing" "$(find . -name '*signal.trace*')" ''
 # Of one that is cut off there is what is in it.
 head -c $(($(wc -c <mixed.trace) - 20)) mixed.trace >short.trace
 exits "a trace without its end is exported" 1 export_csv short.trace
-like "and that is said" "$(cat err)" '^mlgen: warning: 1 file of the trace ended early'
+like "and that is said" "$(cat err)" '^mltrace: warning: 1 file of the trace ended early'
 ok "with all that is in it" cmp mixed.want out
 
 # ---- fio's iolog ----
@@ -282,29 +282,29 @@ fio version 3 iolog
 28 data/c sync 0 0
 29 data/c close
 END
-take moves.csv --trace=moves.trace >moves.out 2>&1
-exits "a trace becomes an iolog" 0 "$MLGEN" --export=fio-iolog moves.trace
+take moves.csv --output=moves.trace >moves.out 2>&1
+exits "a trace becomes an iolog" 0 "$MLTRACE" export --format=fio-iolog moves.trace
 ok "of the lines that fio has" cmp want.iolog out
 like "names that it cannot have are told" "$(cat err)" \
-	"^mlgen: warning: 2 files cannot be named in an iolog, with 2 operations; .* The first: 'data/a b'\$"
+	"^mltrace: warning: 2 files cannot be named in an iolog, with 2 operations; .* The first: 'data/a b'\$"
 for what in '1 whose file or offset is not known' '1 that failed or moved no byte' \
 	'2 opens and closes of files that are so already' '1 that are no open' '1 markers'; do
 	like "what is left out is counted: $what" "$(cat err)" \
-		"^mlgen: note: left out, since an iolog cannot say it: $what"
+		"^mltrace: note: left out, since an iolog cannot say it: $what"
 done
-exits "an iolog becomes a trace" 0 "$MLGEN" --import=fio-iolog want.iolog --trace=iolog.trace
+exits "an iolog becomes a trace" 0 "$MLTRACE" import --format=fio-iolog want.iolog --output=iolog.trace
 like "with what is in it" "$(cat out)" '^iolog\.trace: 11 records and 0 markers with 3 names'
-exits "and that an iolog" 0 "$MLGEN" --export=fio-iolog iolog.trace
+exits "and that an iolog" 0 "$MLTRACE" export --format=fio-iolog iolog.trace
 ok "which is the same" cmp want.iolog out
 
 printf 'start_ns,op,file,offset,bytes\n0,read,a,0,1099511627777\n' >vast.csv
-take vast.csv --trace=vast.trace >vast.out
+take vast.csv --output=vast.trace >vast.out
 exits "one of more than a tebibyte does not become as many lines" 0 \
-	"$MLGEN" --export=fio-iolog vast.trace
+	"$MLTRACE" export --format=fio-iolog vast.trace
 like "and is told" "$(cat err)" 'of more than 1 TiB'
 printf 'start_ns,op,file,offset,bytes\n0,read,a,0,6442450944\n' >long.csv
-take long.csv --trace=long.trace >long.out
-is "a length beyond 32 bits is several" "$("$MLGEN" --export=fio-iolog long.trace)" \
+take long.csv --output=long.trace >long.out
+is "a length beyond 32 bits is several" "$("$MLTRACE" export --format=fio-iolog long.trace)" \
 	"fio version 3 iolog
 0 a add
 0 a open
@@ -326,9 +326,9 @@ a trim 0 4096
 a wait 3 0
 a close
 END
-exits "version 2 is read" 0 "$MLGEN" --import=fio-iolog v2.iolog --trace=v2.trace
+exits "version 2 is read" 0 "$MLTRACE" import --format=fio-iolog v2.iolog --output=v2.trace
 like "and how its waits are taken is said" "$(cat err)" 'milliseconds from the beginning'
-like "and that trims are left out" "$(cat err)" '^mlgen: note: v2\.iolog: 1 trim left out'
+like "and that trims are left out" "$(cat err)" '^mltrace: note: v2\.iolog: 1 trim left out'
 is "a wait is until a time" "$(export_csv v2.trace | tail -n +2)" \
 	"0,,,,,open,a,,,0,,
 0,,,,,read,a,0,4096,4096,,
@@ -338,8 +338,8 @@ is "a wait is until a time" "$(export_csv v2.trace | tail -n +2)" \
 refused_log()
 {
 	printf "$2" >bad.log
-	exits "an iolog of $1: refused" 2 "$MLGEN" --import=fio-iolog bad.log --trace=bad.trace
-	like "an iolog of $1: with its place" "$(cat err)" "^mlgen: bad\\.log:$3"
+	exits "an iolog of $1: refused" 2 "$MLTRACE" import --format=fio-iolog bad.log --output=bad.trace
+	like "an iolog of $1: with its place" "$(cat err)" "^mltrace: bad\\.log:$3"
 	not_ok "an iolog of $1: no trace is made" test -e bad.trace
 }
 
@@ -372,7 +372,7 @@ if command -v fio >/dev/null && command -v jq >/dev/null; then
 
 	ok "what fio logs" fio --name=w --filename=w.dat --size=1m --bs=64k \
 		--rw=randrw --ioengine=psync --write_iolog=w.iolog --output=w.out
-	exits "is a trace" 0 "$MLGEN" --import=fio-iolog w.iolog --trace=w.trace
+	exits "is a trace" 0 "$MLTRACE" import --format=fio-iolog w.iolog --output=w.trace
 	is "of all that it did" "$(export_csv w.trace |
 		awk -F, '$6 == "read" || $6 == "write" { n += $10 } END { print n }')" 1048576
 else

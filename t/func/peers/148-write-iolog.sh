@@ -59,17 +59,17 @@ ok "by their times" sh -c 'tail -n +2 a.iolog | sort -s -n -c -k1,1'
 is "nothing is in the report of it" "$(json_lacks run.json trace)" trace
 is "and no file stays beside it" "$(find . -name '*.part')" ''
 replayed a.iolog
-exits "it is a trace" 0 "$MLGEN" --import=fio-iolog a.iolog --trace=again.mlt
-exits "and a log again" 0 "$MLGEN" --export=fio-iolog again.mlt
+exits "it is a trace" 0 "$MLTRACE" import --format=fio-iolog a.iolog --output=again.mlt
+exits "and a log again" 0 "$MLTRACE" export --format=fio-iolog again.mlt
 ok "the same" cmp a.iolog out
 
 exits "with --trace there are both" 0 run --name=a --directory=d --rw=randread \
 	--size=1m --bs=64k --numjobs=2 --write_iolog=a.iolog --trace=a.mlt
 is "the old log is replaced" "$(lines a.iolog write)" 0
-"$MLGEN" --export=fio-iolog a.mlt >want.iolog 2>want.err
+"$MLTRACE" export --format=fio-iolog a.mlt >want.iolog 2>want.err
 ok "by what the trace is as a log" cmp want.iolog a.iolog
 is "and as much is left out of it" \
-	"$(sed -n 's/write_iolog=a.iolog: left/left/p' err)" "$(cat want.err)"
+	"$(sed -n 's/write_iolog=a.iolog: left/left/p' err)" "$(sed s/^mltrace/mlgen/ want.err)"
 
 # ---- several jobs ----
 
@@ -110,7 +110,7 @@ each "without --trace"
 rm ./*.iolog
 exits "also out of a trace of all" 0 run several.job --trace=several.mlt
 each "with --trace"
-is "the trace has all three" "$("$MLGEN" --export=csv several.mlt |
+is "the trace has all three" "$("$MLTRACE" export --format=csv several.mlt |
 	awk -F, '$6 == "open" { print $7 }' | sort -u | wc -l)" 5
 exits "one file for two jobs is refused" 2 run several.job --write_iolog=x.iolog
 like "with both and the way out" "$(cat err)" \

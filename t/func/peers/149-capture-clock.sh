@@ -65,7 +65,7 @@ done
 exec 3>&-
 wait
 EOF
-PATH=$PWD/bin:$PATH "$MLGEN" --capture=t.mlt --capture-backend=strace --eta=never -- sh reads.sh >out 2>err
+PATH=$PWD/bin:$PATH "$MLTRACE" record --output=t.mlt --backend=strace --eta=never -- sh reads.sh >out 2>err
 is "a command is recorded by strace over two steps" "$?" 0
 ok "and two there were" test -s was-set
 is "the command notices nothing" "$(cat out)" "xxxxxxxxxxxxxxxxxx"
@@ -73,7 +73,7 @@ is "nothing is lost" "$(recorded | tail -n 1 | cut -d' ' -f3-)" "0 0 0"
 # One with a byte and one at its end, each.
 is "what was read is there" "$(has "$PWD/in" read) $(has "$PWD/set-on" read) $(has "$PWD/set-back" read)" \
 	"32 2 2"
-"$MLGEN" --export=csv t.mlt | grep '^[0-9]' >t.csv
+"$MLTRACE" export --format=csv t.mlt | grep '^[0-9]' >t.csv
 is "all is within a minute" "$(awk -F, '
 NR == 1 { first = $1 }
 $1 < first || $1 > first + 60e9 || $2 < 0 || $2 > 60e9' t.csv | head -n 3)" ""

@@ -179,9 +179,9 @@ time.sleep(0.4)
 os.stat("/")
 END
 	record $python -B -I -S burn.py
-	"$MLGEN" --describe x.mlt >described.txt 2>&1
+	"$MLTRACE" describe x.mlt >described.txt 2>&1
 	# The processor's time before a call is in its record; asleep it is none.
-	"$MLGEN" --export=csv x.mlt >x.csv 2>/dev/null
+	"$MLTRACE" export --format=csv x.mlt >x.csv 2>/dev/null
 	is "CPU time before a call that follows work, and before one after sleep" \
 		"$(awk -F, '$6 == "stat" && $7 == "/" { print ($11 > 2e8) }' \
 			x.csv | paste -s -d ' ' -)" "1 0"

@@ -39,7 +39,7 @@ begin()
 {
 	rm -f begun enough t.mlt
 	# A shell has its background ignore SIGINT, and so would the command.
-	background env --default-signal=INT "$MLGEN" --capture=t.mlt --capture-backend="$backend" \
+	background env --default-signal=INT "$MLTRACE" record --output=t.mlt --backend="$backend" \
 		--eta=never --quiet "$@"
 	poll has_begun
 }
@@ -79,9 +79,9 @@ threads = [threading.Thread(target=reads, args=(n,)) for n in ("in", "in2")]
 	: >enough
 	wait "$reader"
 	is "threads that ran before are of their process" \
-		"$("$MLGEN" --export=csv t.mlt | awk -F, '$6 == "read" { print $3 }' | sort -u)" "$reader"
+		"$("$MLTRACE" export --format=csv t.mlt | awk -F, '$6 == "read" { print $3 }' | sort -u)" "$reader"
 	is "and are told apart" \
-		"$("$MLGEN" --export=csv t.mlt | awk -F, '$6 == "read" { print $4 }' | sort -u | grep -c .)" 2
+		"$("$MLTRACE" export --format=csv t.mlt | awk -F, '$6 == "read" { print $4 }' | sort -u | grep -c .)" 2
 	like "with what the process is" "$("$text" t.mlt)" \
 		"^entry process $reader [0-9]+ .*python3 -c"
 }
@@ -93,7 +93,7 @@ for backend in $backends; do
 	begin --duration=1s -- ./reader.sh '' 5
 	ok "when the time is over, the recording is" poll has_ended 'are over'
 	like "and the command goes on" "$(cat err)" \
-		'^mlgen: note: 1s are over, and so is the recording; the command goes on$'
+		'^mltrace: note: 1s are over, and so is the recording; the command goes on$'
 	is_whole "the trace is whole by then"
 	reads=$(has "$PWD/in" read)
 	ok "and has what was read" test "$reads" -gt 0
@@ -136,7 +136,7 @@ for backend in $backends; do
 	rm -f begun
 	ok "a command outlives mlgen that is killed" poll has_begun
 	: >enough
-	ok "what was recorded can be read" "$MLGEN" --describe t.mlt
+	ok "what was recorded can be read" "$MLTRACE" describe t.mlt
 	like "the trace has no end" "$(recorded | tail -n 1)" '^end [0-9]+ 0 0 1$'
 	ok "but all until the last second" test "$(has "$PWD/in" read)" -gt 0
 	exits "its file can be written again" 0 capture -- true
@@ -177,8 +177,8 @@ for backend in $backends; do
 	# ---- two at once
 	begin -- ./reader.sh ''
 	exits "a second one into the same file is refused" 2 \
-		"$MLGEN" --capture=t.mlt --capture-backend="$backend" -- true
-	"$MLGEN" --capture=other.mlt --capture-backend="$backend" --eta=never \
+		"$MLTRACE" record --output=t.mlt --backend="$backend" -- true
+	"$MLTRACE" record --output=other.mlt --backend="$backend" --eta=never \
 		-- cat in >two.out 2>two.err
 	is "into another file it is recorded" "$?" 0
 	is "with what it does alone" \
@@ -211,7 +211,7 @@ for backend in $backends; do
 		is "$backend: a command of which something was lost has status 1" \
 			"$status" 1
 		like "which is told" "$(cat err)" \
-			'^mlgen: warning: t.mlt: [0-9]+ events were lost, which the trace counts; a larger --buffer'
+			'^mltrace: warning: t.mlt: [0-9]+ events were lost, which the trace counts; a larger --buffer'
 		like "and in the trace" "$(recorded | tail -n 1)" \
 			'^end [0-9]+ [1-9][0-9]* 0 0$'
 		ok "with all until then" test "$dd_begun" -gt 0
@@ -227,7 +227,7 @@ for backend in $backends; do
 		is "but what it did is not recorded, and the status is 1" \
 			"$status" 1
 		like "which is told" "$(cat err)" \
-			'mlgen: strace ended early, by signal 9; what the programs did then is not recorded'
+			'mltrace: strace ended early, by signal 9; what the programs did then is not recorded'
 		like "the trace is whole up to there" "$(recorded | tail -n 1)" \
 			'^end [0-9]+ [0-9]+ 0 0$'
 	fi
@@ -266,7 +266,7 @@ fi
 
 # ---- the status line
 for backend in $backends; do
-	"$MLGEN" --capture=t.mlt --capture-backend="$backend" --eta=always \
+	"$MLTRACE" record --output=t.mlt --backend="$backend" --eta=always \
 		-- sleep 1.3 2>err
 	like "$backend: the status line says how far it is" "$(tr '\r' '\n' <err)" \
 		'capture 1 s  [0-9,]+ events/s  [0-9.]+ MB  lost 0  files [0-9]+'

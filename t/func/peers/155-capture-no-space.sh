@@ -23,7 +23,7 @@ mount -t tmpfs -o size=60k,mode=755 none small ||
 # capture_small ARGUMENTS...
 capture_small()
 {
-	"$MLGEN" --capture=small/x.mlt --capture-backend="$backend" \
+	"$MLTRACE" record --output=small/x.mlt --backend="$backend" \
 		--eta=never --quiet "$@"
 }
 
@@ -52,7 +52,7 @@ for backend in $backends; do
 		capture_small -- sh work.sh
 	wait
 	like "which is told, with the file" "$(cat err)" \
-		'^mlgen: small/x\.mlt: .*No space left on device'
+		'^mltrace: small/x\.mlt: .*No space left on device'
 	is "once" "$(grep -c 'No space' err)" 1
 	like "with what is missing" "$(cat err)" \
 		'The trace is incomplete: [0-9]+ records are in it, [0-9]+ are not'
@@ -85,19 +85,19 @@ done
 
 # ---- files that are there
 printf 'notes\n' >notes
-exits "a file that is no trace is refused" 2 "$MLGEN" --capture=notes -- touch begun
+exits "a file that is no trace is refused" 2 "$MLTRACE" record --output=notes -- touch begun
 like "and named" "$(cat err)" \
-	'^mlgen: capture=notes: is there, and is no trace; it is not overwritten'
+	'^mltrace: output=notes: is there, and is no trace; it is not overwritten'
 is "it stays as it is" "$(cat notes)" notes
-exits "so is a directory" 2 "$MLGEN" --capture=small -- touch begun
-exits "and what is no file" 2 "$MLGEN" --capture=/dev/null -- touch begun
-exits "and standard output" 2 sh -c '"$1" --capture=o.mlt -- touch begun >o.mlt' - "$MLGEN"
-like "which is the command's" "$(cat err)" 'capture=o.mlt: is also a standard file of the command'
+exits "so is a directory" 2 "$MLTRACE" record --output=small -- touch begun
+exits "and what is no file" 2 "$MLTRACE" record --output=/dev/null -- touch begun
+exits "and standard output" 2 sh -c '"$1" record -o o.mlt -- touch begun >o.mlt' - "$MLTRACE"
+like "which is the command's" "$(cat err)" 'output=o.mlt: is also a standard file of the command'
 not_ok "nothing of that ran" test -e begun
 # The file is opened before a back end starts, so one back end is enough.
 backend=${backends##* }
 capture -- cat notes >/dev/null 2>err
 ln -s t.mlt link.mlt
-"$MLGEN" --capture=link.mlt --capture-backend="$backend" -- true 2>err
+"$MLTRACE" record --output=link.mlt --backend="$backend" -- true 2>err
 is "a trace is replaced, through a link too" "$? $(has "$PWD/notes" open)" "0 0"
 done_testing

@@ -42,7 +42,7 @@ for backend in $backends; do
 		done)" ""
 	is "by two processes an epoch" "$(grep '^tasks' $backend.calls)" \
 		"tasks $((2 * epochs))"
-	exits "it can be described" 0 "$MLGEN" --describe t.mlt
+	exits "it can be described" 0 "$MLTRACE" describe t.mlt
 	like "with its directory" "$(cat out)" "$here/data"
 done
 if [ -e bpf.calls ] && [ -e strace.calls ]; then

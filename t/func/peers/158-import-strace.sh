@@ -112,8 +112,8 @@ read a 203 13 13' alone >wanted
 # of what is mapped by statx, some copy descriptors once more.
 did()
 {
-	"$MLGEN" --import=strace "$@" --trace=t.mlt >out 2>err || return
-	"$MLGEN" --export=csv t.mlt 2>/dev/null >t.csv
+	"$MLTRACE" import --format=strace "$@" --output=t.mlt >out 2>err || return
+	"$MLTRACE" export --format=csv t.mlt 2>/dev/null >t.csv
 	awk -F, -v d="$T/d/" 'index($7, d) == 1 {
 		op = $6; file = $7; gsub(d, "", file)
 		more = " " $8 " " $9
@@ -147,7 +147,7 @@ is "whose calls have a duration each" "$(awk -F, '$2 == ""' t.csv)" ""
 like "and whose offsets are told to follow from others" "$(cat err)" \
 	'offsets or sizes follow from the calls before'
 is "the processes are there, with what they ran" \
-	"$("$MLGEN" --describe t.mlt --output-format=json 2>/dev/null |
+	"$("$MLTRACE" describe t.mlt --output-format=json 2>/dev/null |
 	grep -c '"command": .*did\.py')" 2
 traced "without -y, too" -f -ttt -T
 traced "without -T" -f -ttt -y
@@ -160,7 +160,7 @@ traced "with nanoseconds, by seccomp" -f -yy --seccomp-bpf \
 traced "with all strings in hexadecimal" -f -ttt -T -yy -xx
 traced "with structures at length, and numbers of calls" -f -ttt -v -n -y
 traced "with the names of processes" -f -ttt -Y -y
-traced "of the calls that --capture asks for" -f -ttt -T -yy -e signal=none \
+traced "of the calls that mltrace record asks for" -f -ttt -T -yy -e signal=none \
 	-e trace=%file,%desc,%process,%memory
 traced "in a file for each thread" -ff -ttt -T -y
 
@@ -175,34 +175,34 @@ is "through a pipe" "$(cat log | did -)" "$(cat wanted)"
 rm -rf d && mkdir d
 strace -ttt -T -o log "$python" -I -S did.py "$T/d" alone
 is "of one process without -f" "$(did log)" "$(cat alone)"
-exits "such a trace is described" 0 "$MLGEN" --describe t.mlt
+exits "such a trace is described" 0 "$MLTRACE" describe t.mlt
 
 # ---- what is refused
 strace -o log true
 exits "a log without times is refused" 2 \
-	"$MLGEN" --import=strace log --trace=no.mlt
+	"$MLTRACE" import --format=strace log --output=no.mlt
 like "with the options that make them" "$(cat err)" \
 	'log:1: has no time; .*strace -f -ttt -T -yy'
 strace -r -o log true
 exits "so are times since the line before" 2 \
-	"$MLGEN" --import=strace log --trace=no.mlt
+	"$MLTRACE" import --format=strace log --output=no.mlt
 like "which are named" "$(cat err)" 'the line before \(-r\)'
 not_ok "and leave no trace" test -e no.mlt
 exits "what is no log is refused" 2 \
-	"$MLGEN" --import=strace did.py --trace=no.mlt
+	"$MLTRACE" import --format=strace did.py --output=no.mlt
 like "with its first line" "$(cat err)" 'did\.py:1: '
 
 strace -ttt -o log true
 cp log damaged && echo 'Hello' >>damaged
 exits "a line of something else is too much in a short log" 2 \
-	"$MLGEN" --import=strace damaged --trace=no.mlt
+	"$MLTRACE" import --format=strace damaged --output=no.mlt
 like "which says where it stands" "$(cat err)" \
 	"damaged:$(wc -l <damaged | tr -d ' '): "
 exits "but not with --lenient" 0 \
-	"$MLGEN" --import=strace damaged --trace=no.mlt --lenient
+	"$MLTRACE" import --format=strace damaged --output=no.mlt --lenient
 printf '%s' "$(cat log)" >part
 exits "a last line without an end is left out" 0 \
-	"$MLGEN" --import=strace part --trace=no.mlt
+	"$MLTRACE" import --format=strace part --output=no.mlt
 like "with a warning" "$(cat err)" 'the last line has no end'
 
 done_testing

@@ -13,7 +13,7 @@ here=$(pwd -P)
 # what is in the trace of a run is of its workers.
 rows()
 {
-	"$MLGEN" --export=csv "$1" 2>/dev/null | awk -F, -v here="$here/" '
+	"$MLTRACE" export --format=csv "$1" 2>/dev/null | awk -F, -v here="$here/" '
 	$6 ~ /^(open|close|read|write|fsync|fdatasync|rename|unlink)$/ &&
 	index($7, here) == 1 && $7 ~ /(npz|raw|\.[01]\.0)$/ {
 		result = $10
@@ -33,7 +33,7 @@ both()
 		strace -f -ttt -T -yy -s 16 -o log \
 		"$MLGEN" --trace=own.mlt --ceiling=no --quiet "$@" \
 		>out 2>err || { tap_fail "$both_title" "$(cat err)"; return; }
-	"$MLGEN" --import=strace log --trace=theirs.mlt >out 2>err ||
+	"$MLTRACE" import --format=strace log --output=theirs.mlt >out 2>err ||
 		{ tap_fail "$both_title" "$(cat err)"; return; }
 	rows own.mlt >own
 	cut -d' ' -f1 own | sort -u >tids
@@ -57,7 +57,7 @@ if "$MLGEN" --enghelp 2>&1 | grep -q libaio; then
 		--directory="$here" --rw=randread --size=256k --bs=4k \
 		--ioengine=libaio --iodepth=4 --direct=0
 	is "and take as long as submission and completion are apart" \
-		"$("$MLGEN" --export=csv theirs.mlt 2>/dev/null |
+		"$("$MLTRACE" export --format=csv theirs.mlt 2>/dev/null |
 		awk -F, '$6 == "read" && $7 ~ /p\.0\.0/ && $2 == ""' | wc -l |
 		tr -d ' ')" 0
 else

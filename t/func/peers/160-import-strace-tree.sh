@@ -28,9 +28,9 @@ tree()
 	tree_name=$1
 	shift
 	strace "$@" -o "$tree_name" sh tree.sh $children || return
-	"$MLGEN" --import=strace "$tree_name" --trace="$tree_name.mlt" >out \
+	"$MLTRACE" import --format=strace "$tree_name" --output="$tree_name.mlt" >out \
 		2>err || return
-	"$MLGEN" --export=csv "$tree_name.mlt" 2>/dev/null >"$tree_name.csv"
+	"$MLTRACE" export --format=csv "$tree_name.mlt" 2>/dev/null >"$tree_name.csv"
 }
 
 # count NAME EXPRESSION: rows for which it holds
@@ -62,19 +62,19 @@ else
 fi
 
 strace -ff -ttt -T -o split sh tree.sh $children
-"$MLGEN" --import=strace split.[0-9]* --trace=split.mlt >out 2>err
-"$MLGEN" --export=csv split.mlt 2>/dev/null >split.csv
+"$MLTRACE" import --format=strace split.[0-9]* --output=split.mlt >out 2>err
+"$MLTRACE" export --format=csv split.mlt 2>/dev/null >split.csv
 is "files of -ff, one for each, have as many forks" "$(count split '$6 == "fork"')" $children
 is "and as many reads" \
 	"$(count split '$6 == "read" && $7 ~ /lines$/ && $10 == 1')" \
 	"$(wc -c <lines | tr -d ' ')"
-"$MLGEN" --describe split.mlt --output-format=json >split.json 2>/dev/null
+"$MLTRACE" describe split.mlt --output-format=json >split.json 2>/dev/null
 is_json "such a trace is described" split.json
 
 ln -s "$(find . -name 'split.[0-9]*' | head -n 1)" one
 # shellcheck disable=SC2046 # a word for each
 exits "more files than can be open at a time are refused" 2 \
-	"$MLGEN" --import=strace $(yes one | head -n 257) --trace=no.mlt
+	"$MLTRACE" import --format=strace $(yes one | head -n 257) --output=no.mlt
 like "with the program that merges them" "$(cat err)" 'strace-log-merge'
 
 done_testing

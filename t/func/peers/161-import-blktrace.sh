@@ -11,13 +11,13 @@ command -v $python >/dev/null || skip_all "python3 is not here, which writes bin
 
 take()
 {
-	"$MLGEN" --import=blktrace "$@"
+	"$MLTRACE" import --format=blktrace "$@"
 }
 
 # rows TRACE: start, op, file, offset, bytes, result of each.
 rows()
 {
-	"$MLGEN" --export=csv "$1" | sed 1d | cut -d, -f1,3,6-10
+	"$MLTRACE" export --format=csv "$1" | sed 1d | cut -d, -f1,3,6-10
 }
 
 # ---- written by hand, from linux/blktrace_api.h ----
@@ -74,7 +74,7 @@ END
 records x.blktrace.0 '<' <cpu0
 records x.blktrace.1 '<' <cpu1
 exits "files of two CPUs are one trace" 0 \
-	take x.blktrace.0 x.blktrace.1 --trace=x.trace
+	take x.blktrace.0 x.blktrace.1 --output=x.trace
 like "of what was issued and completed" "$(cat out)" \
 	'^x\.trace: 6 records and 0 markers with 1 name; mounts and host are not known$'
 is "in the order of time" "$(rows x.trace)" "$(cat want)"
@@ -85,25 +85,25 @@ like "and commands" "$(cat err)" ' 1 commands to a device$'
 like "events that a CPU had no room for are missing by their numbers" \
 	"$(cat err)" 'note: 2 events of the recording are missing'
 is "and are lost ones of the trace" \
-	"$("$MLGEN" --describe x.trace --output-format=json 2>/dev/null |
+	"$("$MLTRACE" describe x.trace --output-format=json 2>/dev/null |
 		grep -m1 '"events"' | tr -dc 0-9)" 2
 exits "the other order of files is the same trace" 0 \
-	take x.blktrace.1 x.blktrace.0 --trace=y.trace
+	take x.blktrace.1 x.blktrace.0 --output=y.trace
 is "row by row" "$(rows y.trace)" "$(cat want)"
 
 records b.blktrace.0 '>' <cpu0
 records b.blktrace.1 '>' <cpu1
 exits "a host of the other byte order is understood" 0 \
-	take b.blktrace.0 b.blktrace.1 --trace=b.trace
+	take b.blktrace.0 b.blktrace.1 --output=b.trace
 is "to say the same" "$(rows b.trace)" "$(cat want)"
 
 is "reads, writes and reading ahead are told apart" \
-	"$("$MLGEN" --describe x.trace 2>/dev/null |
+	"$("$MLTRACE" describe x.trace 2>/dev/null |
 		grep -A1 '^block requests' | tr -s ' \n' ' ')" \
 	'block requests 2 reads, 12 KiB; 1 write, 1 KiB; depth 0.889 mean, 2 at most; 66.7% read ahead '
 
 ok "standard input is a file, too" sh -c \
-	'cat x.blktrace.0 x.blktrace.1 | "$MLGEN" --import=blktrace - --trace=p.trace'
+	'cat x.blktrace.0 x.blktrace.1 | "$MLTRACE" import --format=blktrace - --output=p.trace'
 is "whose bytes are the same" "$(rows p.trace)" "$(cat want)"
 
 # ---- what is no such file, or not all of it ----
@@ -111,11 +111,11 @@ is "whose bytes are the same" "$(rows p.trace)" "$(cat want)"
 cp x.trace before.trace
 refused()
 {
-	exits "$1: refused" 2 take "$2" --trace=before.trace
+	exits "$1: refused" 2 take "$2" --output=before.trace
 	like "$1: said" "$(cat err)" "$3"
 }
 : >empty
-refused "an empty file" empty "import=blktrace: there is nothing in 'empty'"
+refused "an empty file" empty "format=blktrace: there is nothing in 'empty'"
 refused "a directory" . "\.: cannot be read: Is a directory"
 refused "a file that is not there" nowhere "nowhere: cannot be read: No such file"
 refused "a text" cpu0 'cpu0: at byte 0: is no binary file of blktrace \(.*begins with 65617407'
@@ -127,13 +127,13 @@ refused "what is behind a record and none itself" behind \
 cat x.blktrace.0 b.blktrace.0 >both
 refused "another order of bytes within a file" both 'both: at byte [1-9].*no record'
 ok "none of which made a trace" cmp x.trace before.trace
-exits "--lenient takes what is before it" 0 take behind --lenient --trace=l.trace
+exits "--lenient takes what is before it" 0 take behind --lenient --output=l.trace
 is "all of it" "$(rows l.trace | wc -l | tr -d ' ')" 2
 like "and says so" "$(cat err)" 'the rest of the file is left out$'
 
 for cut in 1 3 20 47 49; do
 	head -c $((48 + cut)) x.blktrace.1 >cut.short
-	exits "a file that ends $cut bytes behind a record" 0 take cut.short --trace=c.trace
+	exits "a file that ends $cut bytes behind a record" 0 take cut.short --output=c.trace
 	like "is taken with a word ($cut)" "$(cat err)" \
 		"cut.short: ends within a record, at byte $((cut > 48 ? 96 : 48));"
 done
@@ -211,14 +211,14 @@ said()
 
 ours()
 {
-	"$MLGEN" --export=csv "$1" | awk -F, '/,block_/ {
+	"$MLTRACE" export --format=csv "$1" | awk -F, '/,block_/ {
 		print $6 == "block_issue" ? "D" : "C", $8, $9 }' | sort
 }
 
 if recorded; then
 	set -- real.*
 	case $1 in real.all) set -- real.blktrace.* ;; esac
-	exits "what the kernel recorded is taken" 0 take "$@" --trace=real.trace
+	exits "what the kernel recorded is taken" 0 take "$@" --output=real.trace
 	like "with its requests" "$(ours real.trace)" '^D 0 65536$'
 	# Others may look at a new device, too.
 	is "all direct ones" "$(ours real.trace | awk '$1 == "D" &&
@@ -227,12 +227,12 @@ if recorded; then
 		is "the same as blkparse sees" "$(ours real.trace)" \
 			"$(said "$@" | awk '{ print $1, $3, $4 }' | sort)"
 		is "that are written and read, too" \
-			"$("$MLGEN" --describe real.trace 2>/dev/null | awk '
+			"$("$MLTRACE" describe real.trace 2>/dev/null | awk '
 				/^block requests/ { print $3, $7 }')" \
 			"$(said "$@" | awk '/^D R/ { r++ } /^D W/ { w++ }
 				END { print r, w }')"
 		cat "$@" | blkparse -q -i - -d dump >/dev/null 2>&1
-		exits "what blkparse writes with -d is taken" 0 take dump --trace=d.trace
+		exits "what blkparse writes with -d is taken" 0 take dump --output=d.trace
 		is "as the same requests" "$(ours d.trace)" "$(ours real.trace)"
 	else
 		skip "the same as blkparse sees" "blkparse is not here"

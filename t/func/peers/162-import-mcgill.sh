@@ -10,19 +10,19 @@ set=$TOP/t/imports/mcgill
 
 take()
 {
-	"$MLGEN" --import=mcgill "$@"
+	"$MLTRACE" import --format=mcgill "$@"
 }
 
 # rows TRACE [OP]: start, duration, pid, op, file, offset, bytes, result.
 rows()
 {
-	"$MLGEN" --export=csv "$1" | sed 1d | cut -d, -f1-3,6-10 |
+	"$MLTRACE" export --format=csv "$1" | sed 1d | cut -d, -f1-3,6-10 |
 		grep -E ",(${2:-[a-z_]+}),"
 }
 
 # ---- the whole set, written by hand from what the scripts print ----
 
-exits "a directory is all files of the set in it" 0 take "$set" --trace=x.trace
+exits "a directory is all files of the set in it" 0 take "$set" --output=x.trace
 like "which are one trace" "$(cat out)" '^x\.trace: 33 records and 0 markers'
 is "reads have files, offsets, and errors; they began before they were told" \
 	"$(rows x.trace read)" \
@@ -70,13 +70,13 @@ is "the rest is there, too" \
 1004599995900,4100,41,unlink,ckpt/older.pt,,,0
 1004699995000,5000,41,rmdir,tmp,,,0"
 unlike "threads that nobody told apart are no clock set back" \
-	"$("$MLGEN" --describe x.trace)" CLOCK
+	"$("$MLTRACE" describe x.trace)" CLOCK
 
 exits "its files, in any order, are the same" 0 take \
 	"$set"/trace_write.out "$set"/trace_[b-r]*.out "$set"/trace_time_align.out \
-	--trace=y.trace
+	--output=y.trace
 is "row by row" "$(rows y.trace)" "$(rows x.trace)"
-exits "some of them are a trace, too" 0 take "$set"/trace_read.out --trace=r.trace
+exits "some of them are a trace, too" 0 take "$set"/trace_read.out --output=r.trace
 is "whose files have the last part of their names" \
 	"$(rows r.trace read | cut -d, -f5 | sort -u | paste -sd' ' -)" \
 	" case 2.npz case_1.npz labels.csv pipe:[7] sample_of_many_letters_0001.npz"
@@ -84,15 +84,15 @@ for f in read write openat close create_del bio mmap; do
 	cp "$set/trace_$f.out" "$f.txt"
 done
 exits "by other names, their headers tell" 0 take ./*.txt \
-	"$set"/trace_time_align.out --trace=z.trace
+	"$set"/trace_time_align.out --output=z.trace
 is "the same" "$(rows z.trace)" "$(rows x.trace)"
 ok "standard input is a file of the set" sh -c \
-	'"$MLGEN" --import=mcgill - --trace=p.trace <read.txt'
+	'"$MLTRACE" import --format=mcgill - --output=p.trace <read.txt'
 is "by its header" "$(rows p.trace)" "$(rows r.trace)"
 mkdir set
 cp "$set"/*.out set
 echo '10:00:01 all 3.0' >set/cpu.out
-exits "what else the scripts leave there is not read" 0 take set/*.out --trace=o.trace
+exits "what else the scripts leave there is not read" 0 take set/*.out --output=o.trace
 is "row by row, too" "$(rows o.trace)" "$(rows x.trace)"
 
 # ---- older forms ----
@@ -108,7 +108,7 @@ cat >trace_bio.out <<'END'
 TIMESTAMP         PID      COMM           DONEPID  DONECOMM       DISK T BYTES        LAT(ns)
 1002000190000     41       python3        0        swapper/0      sda  W 4096         70000
 END
-exits "files of older scripts, of other columns" 0 take . --trace=old.trace
+exits "files of older scripts, of other columns" 0 take . --output=old.trace
 is "have no offsets" "$(rows old.trace)" \
 "1002000000000,10000,41,open,/data/train/case_1.npz,,,0
 1002000100000,100000,41,read,/data/train/case_1.npz,,,4096
@@ -118,21 +118,21 @@ cat >trace_bio.out <<'END'
 TIMESTAMP         PID      COMM           DISK T BYTES        QLAT(ns) LAT(ns)
 1002000190000     41       python3        sda  R 4096         99999 70000
 END
-exits "one that measured the queue" 0 take trace_bio.out --trace=old.trace
+exits "one that measured the queue" 0 take trace_bio.out --output=old.trace
 is "has that for no sector" "$(rows old.trace block_issue)" \
 	"1002000120000,0,41,block_issue,/dev/sda,,4096,0"
 cat >trace_read.out <<'END'
 TIMESTAMP         PID    FD   BUFFER ADDR   OFFSET   REQ (B)    RET (B)    LAT(ns)
 1002000200000     41     5    0x7f0000000000  512      8192       4096       100000     a.npz
 END
-exits "one that knows what was asked for" 0 take trace_read.out --trace=old.trace
+exits "one that knows what was asked for" 0 take trace_read.out --output=old.trace
 is "has it" "$(rows old.trace read)" \
 	"1002000100000,100000,41,read,a.npz,512,8192,4096"
 # 63 bytes of a path with blanks, and all of its name.
 folder=/data/$(head -c 40 /dev/zero | tr '\0' d)
 echo "1002000010000 41 python3 9 $folder/a sample of many a sample of many letters.npz" \
 	>trace_openat.out
-take trace_openat.out --trace=old.trace >out 2>err
+take trace_openat.out --output=old.trace >out 2>err
 is "blanks in a path that was cut are its own" "$(rows old.trace | cut -d, -f5)" \
 	"$folder/a sample of many letters.npz"
 rm -f trace_*.out
@@ -142,16 +142,16 @@ rm -f trace_*.out
 # Noon is at 1000 s after boot and half a ms, by the file.
 noon=1772280000
 printf '%s.1,epoch 0 start\n%s.9,epoch 0 end\n' $((noon + 2)) $((noon + 4)) >marks.csv
-exits "the time of day places markers" 0 take "$set" --markers=marks.csv --trace=m.trace
-is "on the clock since boot" "$("$MLGEN" --export=csv m.trace |
+exits "the time of day places markers" 0 take "$set" --markers=marks.csv --output=m.trace
+is "on the clock since boot" "$("$MLTRACE" export --format=csv m.trace |
 	awk -F, '$6 == "epoch" { print $1, $2 }')" "1001600000000 2800000000"
 like "as of this host's zone" "$(cat err)" "neither zone nor date; they are taken as this host's \\(TZ\\)"
 printf '%s.1,epoch 0 start\n%s.9,epoch 0 end\n' $((noon - 3598)) $((noon - 3596)) >east.csv
-TZ=CET-1 take "$set" --markers=east.csv --trace=e.trace >out 2>err
-is "whichever it is" "$("$MLGEN" --export=csv e.trace |
+TZ=CET-1 take "$set" --markers=east.csv --output=e.trace >out 2>err
+is "whichever it is" "$("$MLTRACE" export --format=csv e.trace |
 	awk -F, '$6 == "epoch" { print $1, $2 }')" "1001600000000 2800000000"
 exits "without that file markers are refused" 2 take "$set"/trace_read.out \
-	--markers=marks.csv --trace=n.trace
+	--markers=marks.csv --output=n.trace
 like "by its name" "$(cat err)" \
 	'markers=marks\.csv: have no place in the trace: there is no trace_time_align\.out'
 printf '%s\n' '5000500000000 23:59:59' '5001100000000 00:00:00' \
@@ -160,17 +160,17 @@ printf '1772236800.5,begin\n' >night.csv
 { sed 1,2d "$set"/trace_read.out | head -n 1 | sed 's/^1002/5001/'; } >trace_read.out
 at_night()
 {
-	"$MLGEN" --export=csv night.trace |
+	"$MLTRACE" export --format=csv night.trace |
 		awk -F, '$6 == "text" { print int($1 / 1e6) }'
 }
 exits "over midnight, too" 0 take trace_read.out trace_time_align.out \
-	--markers=night.csv --trace=night.trace
+	--markers=night.csv --output=night.trace
 is "the clock goes on" "$(at_night)" 5001300
 like "as sure as seconds are" "$(cat err)" 'known to 301 ms'
 sort -r trace_time_align.out >reversed
 mv reversed trace_time_align.out
 exits "and in whichever order the lines are" 0 take trace_read.out \
-	trace_time_align.out --markers=night.csv --trace=night.trace
+	trace_time_align.out --markers=night.csv --output=night.trace
 is "it is the same" "$(at_night)" 5001300
 rm -f trace_*.out
 
@@ -181,7 +181,7 @@ refused()
 {
 	refused_title=$1 refused_why=$2
 	shift 2
-	exits "$refused_title: refused" 2 take "$@" --trace=before.trace
+	exits "$refused_title: refused" 2 take "$@" --output=before.trace
 	like "$refused_title: said" "$(cat err)" "$refused_why"
 }
 row='1002000200000     41       0                4096         100000       case_1.npz'
@@ -190,7 +190,7 @@ many()
 	awk -v n="$1" -v row="$row" 'BEGIN { for (i = 0; i < n; i++) print row }'
 }
 : >trace_read.out
-refused "an empty file" "import=mcgill: there is nothing in 'trace_read\\.out'" trace_read.out
+refused "an empty file" "format=mcgill: there is nothing in 'trace_read\\.out'" trace_read.out
 mkdir empty
 refused "a directory of nothing" 'empty: no file of McGill.s scripts is in it' empty
 refused "a file that is not there" 'trace_nowhere: cannot be read: No such file' trace_nowhere
@@ -202,11 +202,11 @@ printf '\007tae\000\000\000\000' >binary
 refused "a binary file" 'binary:1: a byte of zero, which no text has' "$set" binary
 { many 10; echo '1002000200000     41       0                4096'; } >trace_read.out
 refused "half a line of ten" 'trace_read\.out:11: has fewer columns.*1 of 11 lines could not be read' trace_read.out
-exits "--lenient leaves it out" 0 take trace_read.out --lenient --trace=l.trace
+exits "--lenient leaves it out" 0 take trace_read.out --lenient --output=l.trace
 is "and takes the others" "$(rows l.trace | wc -l | tr -d ' ')" 10
-like "with a word" "$(cat err)" '^mlgen: warning: 1 line of 11 could not be read, and is left out$'
+like "with a word" "$(cat err)" '^mltrace: warning: 1 line of 11 could not be read, and is left out$'
 { many 999; echo "1002000200000     41       0  409${row}"; } >trace_read.out
-exits "two lines in one are one in a thousand" 0 take trace_read.out --trace=l.trace
+exits "two lines in one are one in a thousand" 0 take trace_read.out --output=l.trace
 like "that is named" "$(cat err)" 'trace_read\.out:1000: seems to be two lines in one'
 for bad in '18446744073709551616 41 0 1 1 a' '-5 41 0 1 1 a' '1002 99999999999 0 1 1 a' \
 	'1002 41 0 18446744073709547519 1 a' '1002 41 0 1 1003 a' '1002 41 x 1 1 a'; do
@@ -219,12 +219,12 @@ head -c 1100000 /dev/zero | tr '\0' 7 >trace_read.out
 refused "a line without an end" 'trace_read\.out:1: a line of more than 1 MiB' trace_read.out
 ok "none of which made a trace" cmp x.trace before.trace
 echo "1002000200000 41 0 4096 100000 $(head -c 4096 /dev/zero | tr '\0' n)" >trace_read.out
-exits "a name of 4096 bytes is one" 0 take trace_read.out --trace=n.trace
+exits "a name of 4096 bytes is one" 0 take trace_read.out --output=n.trace
 is "as it is" "$(rows n.trace | cut -d, -f5 | tr -d '\n' | wc -c | tr -d ' ')" 4096
 { many 3; echo 'Lost 77 events'; printf '%s' "$row"; } >trace_read.out
-exits "events that bpftrace lost" 0 take trace_read.out --trace=lost.trace
+exits "events that bpftrace lost" 0 take trace_read.out --output=lost.trace
 is "are lost ones of the trace" \
-	"$("$MLGEN" --describe lost.trace --output-format=json 2>/dev/null |
+	"$("$MLTRACE" describe lost.trace --output-format=json 2>/dev/null |
 		grep -m1 '"events"' | tr -dc 0-9)" 77
 like "a last line without an end is said" "$(cat err)" \
 	'trace_read\.out: the last line has no end'
@@ -294,7 +294,7 @@ if recorded; then
 	sed -n 's/^O //p; /^Attaching/p' calls.out >trace_openat.out
 	sed -n 's/^R //p; /^Attaching/p' calls.out >trace_read.out
 	exits "what bpftrace prints is taken" 0 take trace_openat.out \
-		trace_read.out --trace=real.trace
+		trace_read.out --output=real.trace
 	is "as what the program did" "$(rows real.trace | cut -d, -f4- |
 		sed 's/,\([^,]*\),,\([^,]*\)$/ \1 \2/')" \
 "open,./one.npz  0

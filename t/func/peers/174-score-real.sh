@@ -20,7 +20,7 @@ shape="--num_files=$files --sample_size=60k"
 score()
 {
 	rm -f score.json
-	"$MLGEN" --score "$@" --json=score.json >score.txt 2>score.err
+	"$MLTRACE" score "$@" --json=score.json >score.txt 2>score.err
 	status=$?
 	[ $status = 0 ] || [ $status = 3 ] || note "$(cat score.err)"
 }
@@ -49,7 +49,7 @@ for backend in $backends; do
 	captured="1.mlt 2.mlt"
 	[ -n "$has_floor" ] || captured="$captured 3.mlt"
 	for trace in $captured; do
-		"$MLGEN" --capture="$trace" --capture-backend="$backend" \
+		"$MLTRACE" record --output="$trace" --backend="$backend" \
 			--eta=never -- $python "$TOP/examples/train.py" data \
 			>train.out 2>&1 || note "$(cat train.out)"
 	done

@@ -73,14 +73,14 @@ train --accelerators=2 --cache=lru --cache_size=1m --cache_directory=memory \
 train --accelerators=1 --trace=run.mlt >/dev/null
 train --accelerators=2 --trace=two.mlt >/dev/null
 exits "the description of a trace has a page" 0 \
-	"$MLGEN" --describe run.mlt --html=describe.html
-"$MLGEN" --score run.mlt two.mlt --html=score.html >/dev/null
+	"$MLTRACE" describe run.mlt --html=describe.html
+"$MLTRACE" score run.mlt two.mlt --html=score.html >/dev/null
 ok "so has a score, whatever it comes to" grep -q '"verdict"' score.html
 # shellcheck disable=SC2086 # words
 exits "so has a miss curve" 0 "$MLGEN" $job --miss-curve --html=curve.html
 
-"$MLGEN" --describe run.mlt --output-format=json >described.json
-"$MLGEN" --score run.mlt two.mlt --output-format=json >scored.json
+"$MLTRACE" describe run.mlt --output-format=json >described.json
+"$MLTRACE" score run.mlt two.mlt --output-format=json >scored.json
 # shellcheck disable=SC2086 # words
 "$MLGEN" $job --miss-curve --output-format=json >curve.json
 exits "documents of all kinds may be in one" 0 "$MLGEN" --page run.json \
@@ -155,8 +155,8 @@ exits "so have merged runs" 0 \
 	"$MLGEN" --merge other.json again.json --html=merged.html
 exits "and a table" 0 \
 	"$MLGEN" --table=file,au_percent run.json other.json --html=table.html
-exits "of an import there is none" 2 "$MLGEN" --export=csv run.mlt --html=x.html
-like "in words" "$(cat "$T/err")" "no page of --export"
+exits "of an import there is none" 2 "$MLTRACE" export --format=csv run.mlt --html=x.html
+like "in words" "$(cat "$T/err")" "html: is an option of mltrace describe"
 
 "$MLGEN" --page failed.json --html=failed.html >/dev/null
 is "the text of an error begins no element" \

@@ -102,7 +102,7 @@ def of_trace(mlgen, files):
     n = {"read": [0, 0], "write": [0, 0]}
     checkpoint = {"read": 0, "write": 0}
     for name in glob.glob(files):
-        text = subprocess.run([mlgen, "--export=csv", name], check=True,
+        text = subprocess.run([os.path.join(os.path.dirname(mlgen), "mltrace"), "export", "--format=csv", name], check=True,
                               capture_output=True, text=True).stdout
         for row in csv.DictReader(text.splitlines()):
             if row["op"] in n and row["phase"] != "prepare":

@@ -80,11 +80,10 @@ static const struct {
 	{ "--table=au", "table: no file; name what --json=FILE of a run" },
 	{ "--merge", "merge: no file" },
 	{ "--import=dlio", "import: no file; name the YAML file" },
-	{ "--describe", "describe: no file; name the files of a trace" },
 	{ "--compare a.json", "compare: 'a.json' alone; name two files" },
 	{ "--compare --merge a b",
-	  "compare: one of table, compare, merge, report, page, import, export, clean, describe, "
-	  "distil, capture, score and check at a time" },
+	  "compare: one of table, compare, merge, report, page, import, clean and check at "
+	  "a time" },
 	{ "--clean --merge a b", "merge: one of table, compare, merge" },
 	{ "--clean", "clean: no file; name the directory of a dataset" },
 	{ "--yes d", "yes: goes with --clean" },
@@ -110,14 +109,21 @@ static const struct {
 	{ "--compare --tolerance=101 a b", "tolerance: " },
 	{ "--name=x --memory=64g", "memory: goes with --datasize and --check" },
 	{ "--name=x --hosts=2", "hosts: goes with --datasize and --check" },
-	{ "--describe --require=au>=90 t.mlt",
-	  "require=au>=90: goes with a run, --merge, --report, --score, --find-max, --find-min; "
-	  "--describe asks nothing of its figures" },
+	{ "--page --require=au>=90 a.json",
+	  "require=au>=90: goes with a run, --merge, --report, --find-max, --find-min; --page "
+	  "asks nothing of its figures" },
 	{ "--table=au --require=au>=90 a.json", "--table asks nothing" },
 	{ "--compare --require=au>=90 a.json b.json", "--compare asks" },
 	{ "--check=mlperf-v2 --require=au>=90 a.json", "--check asks" },
 	{ "--clean --require=au>=90 d", "--clean asks nothing" },
-	{ "--capture=t.mlt --require=au>=90 -- true", "require: is of a run" },
+	{ "--capture=t.mlt --capture-user=me -- ls --describe",
+	  "capture: is a command of mltrace now: mltrace record -o t.mlt --user=me -- ls --describe" },
+	{ "--import=strace log --trace=t.mlt --lenient",
+	  "mltrace import --format=strace log -o t.mlt --lenient" },
+	{ "a.mlt --export=csv", "mltrace export a.mlt --format=csv" },
+	{ "--describe a.mlt --json=a.json", "mltrace describe a.mlt --json=a.json" },
+	{ "--score a.mlt b.job --epochs=2", "mltrace score a.mlt b.job --epochs=2" },
+	{ "--distil a.mlt --output=b.job", "mltrace distil a.mlt --output=b.job" },
 	{ "--name=x --title=", "title: no value; write --title=VALUE" },
 	{ "--name=x --title=a\x1b[1m", "title: is one line of text in UTF-8" },
 	{ "--name=x --note=a\xff", "note: is one line of text in UTF-8" },
@@ -127,11 +133,6 @@ static const struct {
 	{ "--table=au --title=t a.json", "title: is for a report or a page, and --table makes "
 					 "none; leave out --title, or add --html=FILE" },
 	{ "--clean --note=t d", "leave out --note" },
-	{ "--score a.mlt", "score: 'a.mlt' alone; name two files" },
-	{ "--score a.mlt b.mlt --epochs=2", "epochs: is of a job, and --score" },
-	{ "--score a.mlt b.job", "b.job: no such job file" },
-	{ "--score a.mlt b.json", "b.json: is what a run wrote, and no job" },
-	{ "--score a.mlt b.job --trace=t.mlt", "trace: is of a run" },
 };
 
 static const struct {
@@ -172,7 +173,7 @@ START_TEST(a_row_names_options_there_are)
 			ck_assert_ptr_nonnull(field_find(settings_fields, *other));
 		ck_assert_ptr_nonnull(q->answer);
 		ck_assert_int_eq(q->files != NULL,
-				 q->about != ABOUT_JOBS && q->about != ABOUT_COMMAND);
+				 q->about != ABOUT_JOBS);
 	}
 }
 END_TEST

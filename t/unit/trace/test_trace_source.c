@@ -185,9 +185,9 @@ START_TEST(what_is_neither_is_told_how_it_becomes_one)
 
 	refused_text("", 0, "is empty");
 	refused_text("17 openat(AT_FDCWD, \"a\") = 3\n", 29,
-		     "mlgen --import=strace FILE --trace=OUT");
-	refused_text("start_ns,op\n1,read\n", 19, "--import=csv");
-	refused_text("\x07tae\0\0\0\0", 8, "--import=blktrace");
+		     "mltrace import --format=strace FILE -o OUT");
+	refused_text("start_ns,op\n1,read\n", 19, "--format=csv");
+	refused_text("\x07tae\0\0\0\0", 8, "--format=blktrace");
 	refused_text("\0\0\0\0", 4, "is neither a trace");
 	refused_text("fio", 3, "is neither a trace");
 	refused_text("MLgenTRC\1\0\0", 12, "first 64 bytes are damaged");

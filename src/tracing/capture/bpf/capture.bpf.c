@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* capture.bpf.c - the programs that the kernel runs for mlgen --capture: one object of all of
+/* capture.bpf.c - the programs that the kernel runs for mltrace record: one object of all of
  * them. */
 
 /* Maps are shared by all, so that they are one translation unit. */

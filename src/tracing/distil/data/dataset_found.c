@@ -18,7 +18,7 @@
 
 /* Any distribution fits fewer values. */
 enum { COUNT_LEAST = 32 };
-/* As far apart as sizes of files may be (the threshold of M4 in --score); and what chance makes of
+/* As far apart as sizes of files may be (the threshold of M4 in mltrace score); and what chance makes of
  * n values with parameters that were fitted to them: 0.886/sqrt(n) is exceeded once in 20 times
  * (Lilliefors 1967). */
 #define DISTANCE_MOST 0.05

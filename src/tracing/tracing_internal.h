@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tracing_internal.h - one command of mltrace while it runs. */
+#pragma once
+
+#include <stdio.h>
+
+#include <mlgen/err.h>
+
+#include "io/host.h"
+#include "report/output/output.h"
+#include "tracing/tracing.h"
+
+struct tracing {
+	const struct tracing_command *command;
+	struct tracing_options options;
+	const char **files; /* argv's */
+	size_t file_count;
+	char *const *argv; /* the command to record, NULL-ended; NULL = none */
+	/* The candidate of a score that is a job, and its options: "mltrace", the job, "--bs=4k".
+	 */
+	char **job_argv;
+	int job_argc;
+	const char *argv0;
+	struct host host;
+	/* Open while the command runs; `to` prints to standard output or --output. */
+	struct output text, json_file, html_file, log_file;
+	FILE *to, *json, *log; /* json and log: NULL = not wanted */
+	char *document;        /* what a page is made of; behind `json` */
+	size_t document_bytes;
+};
+
+/* Read the command line. 0, or -EINVAL with the fault in err. */
+int tracing_parse(struct tracing *t, int argc, char *const *argv, struct mlgen_err *err);
+void tracing_free_options(struct tracing *t);
+
+/* Print the commands, or what the command of `t` is for and its options. */
+void tracing_help(FILE *to, const struct tracing_command *command);
+
+/* Before anything runs: check that the outputs may be written, and open them. 0 or -errno with err.
+ */
+int tracing_open_outputs(struct tracing *t, struct mlgen_err *err);
+/* Write what was printed, unless the command failed before it printed. The status to exit with. */
+int tracing_close_outputs(struct tracing *t, int status);
+
+/* Does the file begin as a trace does, or is it named like one? */
+bool tracing_is_trace(const char *path);
+
+int tracing_record(struct tracing *t);
+int tracing_import(struct tracing *t);
+int tracing_export(struct tracing *t);
+int tracing_describe(struct tracing *t);
+int tracing_score(struct tracing *t);
+int tracing_distil(struct tracing *t);
