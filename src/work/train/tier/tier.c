@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier.c - set up, begun, ended, and what it came to. */
+/* tier.c - set up, start and end a cache tier, and collect its result. */
 #include "work/train/tier/tier_internal.h"
 
 #include <errno.h>
@@ -12,18 +12,18 @@
 #include "base/util.h"
 #include "job/job.h"
 
-/* Of one whose limits are known. */
+/* The units, limits and slots of a job's caches. */
 struct tier_sizes {
 	struct tier_units units;
 	struct cache_config limits;
 	uint64_t slot_bytes, slots;
 };
 
-/* In files, and where reads are direct, slots begin at whole blocks. */
+/* Slots begin at whole blocks in files and where reads are direct. */
 #define BLOCK_BYTES UINT64_C(4096)
 #define SLOT_ALIGN UINT64_C(64)
 
-/* Payload of the data set, or its files; and the mean of a unit, as it is kept. */
+/* Payload of the data set, or the size of its files with cache_unit=file. */
 static uint64_t tier_data_bytes(const struct tier_units *u)
 {
 	struct dataset_totals totals;
@@ -32,7 +32,7 @@ static uint64_t tier_data_bytes(const struct tier_units *u)
 	return u->kind == CACHE_FILES ? totals.bytes : totals.sample_bytes;
 }
 
-/* Of a unit, as it is kept. */
+/* Mean bytes of a unit, as it is kept. */
 static double tier_mean_bytes(const struct tier_units *u)
 {
 	return (double)u->stored_bytes * u->factor / (double)u->count;
@@ -48,17 +48,10 @@ uint64_t tier_ranks_of(const struct job *j)
 	return job_cache_parts(j) > 1 ? job_all_accelerators(j) : j->accelerators;
 }
 
-/* Of samples, those of a unit count together. */
-static uint64_t units_of(const struct tier_units *u, uint64_t samples)
-{
-	uint64_t each = tier_unit_samples(u);
-
-	return each ? divide_up(samples, each) : samples;
-}
-
 static struct cache_config limits_of(const struct job *j, const struct tier_units *u)
 {
 	const struct cache_size *size = &j->cache_size;
+	uint64_t unit_samples = u64_max(tier_unit_samples(u), 1);
 	struct cache_config cfg = { .policy = (enum job_cache)j->cache,
 				    .units = u->count,
 				    .capacity_bytes = UINT64_MAX,
@@ -68,32 +61,28 @@ static struct cache_config limits_of(const struct job *j, const struct tier_unit
 	if (u->same_bytes)
 		cfg.each_bytes = tier_kept_bytes(u, u->same_bytes);
 	if (size->samples)
-		cfg.capacity_units = units_of(u, size->samples);
+		cfg.capacity_units = divide_up(size->samples, unit_samples);
 	else if (size->percent > 0)
 		cfg.capacity_bytes =
 			(uint64_t)(size->percent / 100 * (double)u->stored_bytes + 0.5);
 	else
 		cfg.capacity_bytes = size->bytes;
-	/* Equal ones are as many as fit, whatever is asked of them. */
+	/* Units of equal size: capacity_bytes alone gives their number. */
 	if (u->same_bytes && cfg.capacity_bytes < UINT64_MAX)
 		cfg.capacity_units = u64_max(cfg.capacity_bytes / cfg.each_bytes, 1);
 	return cfg;
 }
 
-static uint64_t slot_bytes_of(const struct job *j, const struct tier_units *u)
+static void tier_sizes_init(struct tier_sizes *s, const struct job *j, const struct pass *pass)
 {
-	uint64_t align = j->cache_directory || u->plan->align_bytes ? BLOCK_BYTES : SLOT_ALIGN;
+	uint64_t align = j->cache_directory || pass->plan.align_bytes ? BLOCK_BYTES : SLOT_ALIGN;
+	uint64_t read_bytes, kept_bytes;
 
-	uint64_t most = u64_max(u->largest_bytes, tier_kept_bytes(u, u->largest_bytes));
-
-	return u64_max(divide_up(most, align), 1) * align;
-}
-
-static void tier_size_up(struct tier_sizes *s, const struct job *j, const struct pass *pass)
-{
 	tier_units_init(&s->units, &pass->plan, j);
 	s->limits = limits_of(j, &s->units);
-	s->slot_bytes = slot_bytes_of(j, &s->units);
+	read_bytes = s->units.largest_bytes;
+	kept_bytes = tier_kept_bytes(&s->units, read_bytes);
+	s->slot_bytes = round_up(u64_max(u64_max(read_bytes, kept_bytes), 1), align);
 	s->slots = cache_slots(&s->limits);
 }
 
@@ -101,7 +90,7 @@ uint64_t tier_identity(const struct job *j, const struct pass *pass)
 {
 	struct tier_sizes s;
 
-	tier_size_up(&s, j, pass);
+	tier_sizes_init(&s, j, pass);
 	const uint64_t facts[] = {
 		s.units.count,
 		s.units.largest_bytes,
@@ -116,42 +105,29 @@ uint64_t tier_identity(const struct job *j, const struct pass *pass)
 	return crc32_z(0, (const unsigned char *)facts, sizeof(facts));
 }
 
-/* Where it counts whether bytes are there. */
+/* Whether the bytes of a hit are present matters: they are really stored, or prefetched. */
 static bool tier_has_slots(const struct job *j)
 {
-	return tier_place_of(j)->keeps || j->cache_prefetch;
+	return tier_backend_of(j)->keeps || j->cache_prefetch;
 }
 
 bool tier_has_buffers(const struct job *j)
 {
-	const struct tier_place *place = tier_place_of(j);
+	const struct tier_backend *backend = tier_backend_of(j);
 
-	return place->buffers || (place->keeps && job_cache_parts(j) > 1);
+	return backend->buffers || (backend->keeps && job_cache_parts(j) > 1);
 }
 
-/* Of units that differ, so many as fit of the mean size: who looks at each of them is the run. */
-static void expect_slots(struct tier_sizes *s)
+/* Number of units of mean size that fit into the capacity in bytes. */
+static double tier_units_that_fit(const struct tier_units *u, const struct cache_config *limits)
 {
-	double mean = tier_mean_bytes(&s->units);
-	double fit = (double)s->limits.capacity_bytes / fmax(1, mean);
-
-	if (!s->units.same_bytes && fit < (double)s->limits.capacity_units)
-		s->limits.capacity_units = (uint64_t)ceil(fit);
-	s->slots = cache_slots(&s->limits);
+	return (double)limits->capacity_bytes / fmax(1, tier_mean_bytes(u));
 }
 
-/* Of all slots those of this process. */
+/* Number of slots that belong to this process. */
 static uint64_t tier_slots_of(const struct job *j, uint64_t slots)
 {
 	return tier_slots_here(slots, job_cache_parts(j), job_cache_part(j));
-}
-
-/* Of a slot, beside what the policy has of it: its word, and a checksum. */
-static uint64_t slot_state_bytes(const struct job *j)
-{
-	bool has_sum = tier_place_of(j)->keeps && j->cache_verify;
-
-	return tier_has_slots(j) ? sizeof(uint64_t) + (has_sum ? sizeof(uint32_t) : 0) : 0;
 }
 
 uint64_t tier_stored_bytes(const struct job *j, const struct stages *stages)
@@ -165,13 +141,22 @@ uint64_t tier_stored_bytes(const struct job *j, const struct stages *stages)
 uint64_t tier_state_bytes(const struct job *j, const struct stages *stages)
 {
 	const struct pass *pass = &stages->train;
+	uint64_t bytes, slot_bytes = 0;
 	struct tier_sizes s;
-	uint64_t bytes;
+	double fit;
 
-	tier_size_up(&s, j, pass);
-	expect_slots(&s);
+	tier_sizes_init(&s, j, pass);
+	/* Units of different sizes: expect the mean, since only a run looks at each of them. */
+	fit = tier_units_that_fit(&s.units, &s.limits);
+	if (!s.units.same_bytes && fit < (double)s.limits.capacity_units)
+		s.limits.capacity_units = (uint64_t)ceil(fit);
+	/* The policy counts its own bytes; a slot adds its word and its checksum. */
+	if (tier_has_slots(j))
+		slot_bytes = sizeof(uint64_t);
+	if (tier_backend_of(j)->keeps && j->cache_verify)
+		slot_bytes += sizeof(uint32_t);
 	bytes = tier_decide_bytes(j, pass, &s.limits) +
-		tier_cache_count(j) * tier_slots_of(j, s.slots) * slot_state_bytes(j);
+		tier_cache_count(j) * tier_slots_of(j, cache_slots(&s.limits)) * slot_bytes;
 	if (j->cache == CACHE_BELADY)
 		bytes += tier_future_bytes(j, pass, s.units.count);
 	return bytes;
@@ -200,47 +185,37 @@ static void need_ahead(struct memneed *n, const struct job *j, const struct tier
 	memneed_add(n, u64_product(threads, each), u64_product(threads, each));
 }
 
-/* Who answers others has a unit in hand, if it is not in memory anyway. */
-static void need_servers(struct memneed *n, const struct job *j, const struct tier_sizes *s)
-{
-	uint64_t each = j->cache_directory ? s->slot_bytes : 0;
-
-	memneed_threads(n, TIER_SERVERS, TIER_SERVER_BYTES);
-	memneed_add(n, TIER_SERVERS * each, u64_product(TIER_SERVERS, s->slot_bytes));
-}
-
-/* A filler needs memory for its queue and for the unit that it writes. */
-static void need_filler(struct memneed *n, const struct job *j, const struct tier_sizes *s)
-{
-	uint64_t queue = u64_product(tier_filler_places(j, s->slot_bytes) + 1, s->slot_bytes);
-
-	memneed_threads(n, tier_cache_count(j), 0);
-	memneed_add_for(n, "cache_queue", u64_product(queue, tier_cache_count(j)),
-			u64_product(queue, tier_cache_count(j)));
-}
-
 void tier_need(struct memneed *n, const struct job *j, const struct stages *stages)
 {
-	uint64_t state, buffers;
+	uint64_t state, buffers, queue;
 	struct tier_sizes s;
 
 	if (j->cache == CACHE_NONE)
 		return;
-	tier_size_up(&s, j, &stages->train);
+	tier_sizes_init(&s, j, &stages->train);
 	state = tier_state_bytes(j, stages);
 	memneed_add(n, state, state);
-	if (tier_place_of(j) == &tier_memory)
+	if (tier_backend_of(j) == &tier_memory)
 		need_memory(n, j, &s);
 	need_ahead(n, j, &s);
 	if (!tier_has_buffers(j))
 		return;
-	if (job_cache_parts(j) > 1)
-		need_servers(n, j, &s);
+	if (job_cache_parts(j) > 1) {
+		/* A server thread holds a unit, unless it sends it from the cache in memory. */
+		memneed_threads(n, TIER_SERVERS, TIER_SERVER_BYTES);
+		memneed_add(n, TIER_SERVERS * (j->cache_directory ? s.slot_bytes : 0),
+			    u64_product(TIER_SERVERS, s.slot_bytes));
+	}
 	buffers = u64_product(s.slot_bytes,
 			      j->accelerators * job_readers(j) * job_samples_at_once(j));
 	memneed_add(n, buffers, buffers);
-	if (j->cache_directory && j->cache_fill == CACHE_FILL_ASYNC)
-		need_filler(n, j, &s);
+	if (!j->cache_directory || j->cache_fill != CACHE_FILL_ASYNC)
+		return;
+	/* A filler needs memory for its queue and for the unit that it writes. */
+	queue = u64_product(tier_filler_entries(j, s.slot_bytes) + 1, s.slot_bytes);
+	queue = u64_product(queue, tier_cache_count(j));
+	memneed_threads(n, tier_cache_count(j), 0);
+	memneed_add_for(n, "cache_queue", queue, queue);
 }
 
 static int check_engine(const struct job *j, struct mlgen_err *err)
@@ -258,7 +233,7 @@ static int check_engine(const struct job *j, struct mlgen_err *err)
 	return 0;
 }
 
-/* What a tier here does not do. */
+/* Refuse combinations of options that a tier does not support. */
 static int check_options(const struct job *j, const struct dataset *ds, struct mlgen_err *err)
 {
 	bool is_decoded = j->cache_stage == CACHE_DECODED;
@@ -292,7 +267,7 @@ int tier_check(const struct job *j, const struct stages *stages, struct mlgen_er
 	rc = check_options(j, stages->train.plan.dataset, err);
 	if (rc < 0)
 		return rc;
-	tier_size_up(&s, j, &stages->train);
+	tier_sizes_init(&s, j, &stages->train);
 	if (s.limits.capacity_bytes < tier_kept_bytes(&s.units, s.units.largest_bytes) &&
 	    s.units.same_bytes)
 		return mlgen_fail(err, -EINVAL,
@@ -304,14 +279,14 @@ int tier_check(const struct job *j, const struct stages *stages, struct mlgen_er
 	return j->cache_directory ? check_engine(j, err) : 0;
 }
 
-/* ---- what it did ---- */
+/* ---- results ---- */
 
 static double ratio(uint64_t part, uint64_t all)
 {
 	return all ? (double)part / (double)all : (double)NAN;
 }
 
-/* A mean over accesses; what is not known says nothing. */
+/* Merge a mean over m accesses into one over n. NAN is unknown and changes nothing. */
 static void add_mean(double *to, double n, double of, double m)
 {
 	if (isnan(of) || !(m > 0))
@@ -355,20 +330,15 @@ static void counts_end(struct cache_counts *c)
 	c->multiplicity = ratio(c->accesses, c->unique_samples);
 }
 
-static uint64_t epochs_of(const struct tier *t)
-{
-	uint64_t most = 0;
-
-	for (uint64_t i = 0; i < t->cache_count; i++)
-		most = u64_max(most, t->caches[i].epochs_begun);
-	return u64_min(most, t->caches[0].record_count);
-}
-
 static void collect_epochs(struct tier *t, struct cache_result *out)
 {
-	uint64_t n = epochs_of(t);
-	struct cache_epoch *epochs = mem_array(n, sizeof(*epochs));
+	struct cache_epoch *epochs;
+	uint64_t n = 0;
 
+	for (uint64_t i = 0; i < t->cache_count; i++)
+		n = u64_max(n, t->caches[i].epochs_begun);
+	n = u64_min(n, t->caches[0].record_count);
+	epochs = mem_array(n, sizeof(*epochs));
 	for (uint64_t e = 0; e < n; e++) {
 		struct cache_epoch *at = &epochs[e];
 
@@ -386,14 +356,7 @@ static void collect_epochs(struct tier *t, struct cache_result *out)
 	out->epochs = (struct metric_list){ epochs, n };
 }
 
-static const struct tier_rank *rank_of(const struct tier *t, uint64_t rank)
-{
-	const struct tier_cache *c = tier_cache_of(t, rank);
-
-	return &c->ranks[rank - c->own_first];
-}
-
-/* One alone is what all of them is. */
+/* A single rank has no list, since its counters are the totals. */
 static void collect_ranks(const struct tier *t, struct cache_result *out)
 {
 	uint64_t n = t->job->accelerators;
@@ -404,7 +367,8 @@ static void collect_ranks(const struct tier *t, struct cache_result *out)
 	ranks = mem_array(n, sizeof(*ranks));
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t rank = t->caches[0].own_first + i;
-		const struct tier_rank *r = rank_of(t, rank);
+		const struct tier_cache *c = tier_cache_of(t, rank);
+		const struct tier_rank *r = &c->ranks[rank - c->own_first];
 
 		ranks[i] = (struct cache_rank){
 			.rank = rank,
@@ -454,9 +418,9 @@ void tier_result(struct tier *t, struct cache_result *out)
 
 	*out = (struct cache_result){
 		.policy = cache_word(j->cache),
-		.place = t->place->name,
+		.place = t->backend->name,
 		.directory = j->cache_directory,
-		/* Of all of them one, of those that have parts of it. */
+		/* A divided cache counts once, in the process of part 0. */
 		.caches = t->caches[0].part ? 0 : t->cache_count,
 		.parts = t->caches[0].parts,
 		.size_bytes = j->cache_size.samples ? UINT64_MAX : t->limits.capacity_bytes,
@@ -481,7 +445,7 @@ unsigned tier_open_files(const struct job *j)
 		       : 0;
 }
 
-/* ---- tiers ---- */
+/* ---- life cycle ---- */
 
 bool tier_is_hot(const void *tier, uint64_t unit)
 {
@@ -490,48 +454,30 @@ bool tier_is_hot(const void *tier, uint64_t unit)
 	return perm_at(&t->ranking, unit) < t->hot_units;
 }
 
-/* As many as fit, of the mean size. */
-static uint64_t count_hot(const struct tier *t)
-{
-	double fit = (double)t->limits.capacity_bytes / fmax(1, tier_mean_bytes(&t->units));
-
-	return t->limits.capacity_units < UINT64_MAX ? t->limits.capacity_units
-						     : (uint64_t)fmin(fit, (double)t->units.count);
-}
-
-/* Whose accesses it decides: those of all, where it is that of all. */
-static void set_ranks(struct tier_cache *c, const struct job *j, uint64_t i)
-{
-	bool is_one = c->tier->cache_count == 1;
-
-	c->own_first = j->accelerators_before + (is_one ? 0 : i);
-	c->own_end = c->own_first + (is_one ? j->accelerators : 1);
-	c->first_rank = c->own_first;
-	c->end_rank = c->own_end;
-	c->parts = (uint32_t)job_cache_parts(j);
-	c->part = (uint32_t)job_cache_part(j);
-	if (c->parts == 1)
-		return;
-	c->first_rank = 0;
-	c->end_rank = tier_ranks_of(j);
-}
-
 static int open_cache(struct tier *t, uint64_t i, struct mlgen_err *err)
 {
 	struct tier_cache *c = &t->caches[i];
+	const struct job *j = t->job;
+	bool is_only = t->cache_count == 1;
 	int rc;
 
 	c->tier = t;
 	c->folder.dir_fd = c->folder.lock_fd = -1;
-	set_ranks(c, t->job, i);
+	c->own_first = j->accelerators_before + (is_only ? 0 : i);
+	c->own_end = c->own_first + (is_only ? j->accelerators : 1);
+	c->parts = (uint32_t)job_cache_parts(j);
+	c->part = (uint32_t)job_cache_part(j);
+	/* A cache that all processes share decides the accesses of every rank of the job. */
+	c->first_rank = c->parts > 1 ? 0 : c->own_first;
+	c->end_rank = c->parts > 1 ? tier_ranks_of(j) : c->own_end;
 	rc = tier_decide_init(c, err);
 	if (rc < 0)
 		return rc;
-	if (tier_has_slots(t->job))
+	if (tier_has_slots(j))
 		c->slots = mem_array(c->slot_count, sizeof(*c->slots));
-	if (t->place->keeps && t->job->cache_verify)
+	if (t->backend->keeps && j->cache_verify)
 		c->sums = mem_array(c->slot_count, sizeof(*c->sums));
-	return t->place->open ? t->place->open(c, err) : 0;
+	return t->backend->open ? t->backend->open(c, err) : 0;
 }
 
 int tier_new(struct tier **out, const struct tier_config *cfg, struct mlgen_err *err)
@@ -546,15 +492,18 @@ int tier_new(struct tier **out, const struct tier_config *cfg, struct mlgen_err 
 	t->job = j;
 	t->plain = cfg->pass->plan;
 	t->plain.access = ACCESS_PLAIN;
-	tier_size_up(&s, j, cfg->pass);
+	tier_sizes_init(&s, j, cfg->pass);
 	t->units = s.units;
 	t->units.plan = &t->plain;
 	t->limits = s.limits;
 	t->slot_bytes = s.slot_bytes;
 	t->data_bytes = tier_data_bytes(&t->units);
-	t->hot_units = count_hot(t);
+	t->hot_units = t->limits.capacity_units;
+	if (t->hot_units == UINT64_MAX)
+		t->hot_units = (uint64_t)fmin(tier_units_that_fit(&t->units, &t->limits),
+					      (double)t->units.count);
 	perm_init(&t->ranking, t->units.count, j->randseed, UINT64_MAX);
-	t->place = tier_place_of(j);
+	t->backend = tier_backend_of(j);
 	t->hit_ns = hist_new();
 	t->miss_ns = hist_new();
 	t->peer_ns = hist_new();
@@ -581,7 +530,7 @@ static int close_cache(struct tier *t, struct tier_cache *c, struct mlgen_err *e
 	if (c->is_closed || !c->cache)
 		return 0;
 	c->is_closed = true;
-	return t->place->close ? t->place->close(c, err) : 0;
+	return t->backend->close ? t->backend->close(c, err) : 0;
 }
 
 void tier_free(struct tier *t)
@@ -613,9 +562,9 @@ int tier_start(struct tier *t, struct mlgen_err *err)
 {
 	int rc = 0;
 
-	/* What was to be there before the run is there in all of them. */
-	tier_peers_await(t->cfg.peers);
-	t->has_met = true;
+	/* No process starts before all of them have warmed up their caches. */
+	tier_peers_wait(t->cfg.peers);
+	t->has_started = true;
 	for (uint64_t i = 0; i < t->cache_count && rc == 0; i++) {
 		struct tier_cache *c = &t->caches[i];
 
@@ -627,7 +576,7 @@ int tier_start(struct tier *t, struct mlgen_err *err)
 	return rc;
 }
 
-/* Of one that is divided, what is in its slots here. */
+/* Count the bytes and units in use; of a divided cache, in the slots of this process. */
 static void count_used(struct tier_cache *c)
 {
 	uint64_t unit;
@@ -647,15 +596,15 @@ static void count_used(struct tier_cache *c)
 	}
 }
 
-/* Of others nobody is sent away who still asks. */
+/* Serve the other processes until all of them make no more requests. */
 static int end_server(struct tier *t, struct mlgen_err *err)
 {
 	struct tier_cache *c = &t->caches[0];
 
 	if (!c->server)
 		return 0;
-	if (t->has_met)
-		tier_peers_await(t->cfg.peers);
+	if (t->has_started)
+		tier_peers_wait(t->cfg.peers);
 	else
 		tier_peers_leave(t->cfg.peers);
 	return tier_server_end(c->server, err);
@@ -688,7 +637,7 @@ int tier_end(struct tier *t, struct mlgen_err *err)
 void tier_close(struct tier *t)
 {
 	if (t)
-		tier_peers_cut(t->cfg.peers);
+		tier_peers_abort(t->cfg.peers);
 }
 
 void tier_end_order(struct tier *t)

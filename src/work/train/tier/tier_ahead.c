@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_ahead.c - what is filled before the run, or fetched ahead of its batch. */
+/* tier_ahead.c - warm up a cache before the run, and prefetch ahead of the batches. */
 #include "work/train/tier/tier_internal.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 /* ---- cache_warm ---- */
 
-static bool is_warm(const struct tier_cache *c)
+static bool is_warmed_up(const struct tier_cache *c)
 {
 	const struct cache_config *limits = &c->tier->limits;
 	double part = c->tier->job->cache_warm / 100;
@@ -21,13 +21,8 @@ static bool is_warm(const struct tier_cache *c)
 	return used >= part * all;
 }
 
-static void extent_of(const struct tier *t, uint64_t unit, struct extent *x)
-{
-	dataset_extent(t->plain.dataset, tier_unit_first(&t->units, unit), x);
-}
-
-/* Read from storage, and kept, as any miss is. */
-static int fetch(struct tier_thread *th, const struct tier_decision *d, const struct extent *x)
+/* Read a unit from storage and keep it, as any miss. */
+static int warm_unit(struct tier_thread *th, const struct tier_decision *d, const struct extent *x)
 {
 	const struct read_task *task;
 	int rc;
@@ -41,8 +36,8 @@ static int fetch(struct tier_thread *th, const struct tier_decision *d, const st
 	return task->error ? task->error : rc;
 }
 
-/* The lowest numbers first, as far as the policy takes them. */
-static void fill(struct tier_thread *th)
+/* Add units in ascending order, as far as the policy accepts them. */
+static void warmer_main(struct tier_thread *th)
 {
 	struct tier_cache *c = th->cache;
 	const struct tier *t = c->tier;
@@ -50,24 +45,24 @@ static void fill(struct tier_thread *th)
 	struct extent x;
 	int rc = 0;
 
-	for (uint64_t u = 0; u < t->units.count && rc == 0 && !is_warm(c); u++) {
-		extent_of(t, u, &x);
+	for (uint64_t u = 0; u < t->units.count && rc == 0 && !is_warmed_up(c); u++) {
+		dataset_extent(t->plain.dataset, tier_unit_first(&t->units, u), &x);
 		if (!tier_decide_warm(c, u, &d))
 			continue;
 		c->warm_units++;
-		if (t->place->keeps)
-			rc = fetch(th, &d, &x);
+		if (t->backend->keeps)
+			rc = warm_unit(th, &d, &x);
 		else if (c->slots)
 			*tier_word(c, d.slot) = tier_slot_word(d.generation, SLOT_READY);
 	}
 }
 
-/* On a thread of its own, since an engine is its thread's. It stays with the cache, as the list of
- * the job's workers has it. */
-static int warm(struct tier_cache *c, struct mlgen_err *err)
+/* Warm up a cache on a thread of its own, because only the thread that opened an engine may use it.
+ * The thread's struct stays with the cache, as the job's list of workers refers to it. */
+static int warm_cache(struct tier_cache *c, struct mlgen_err *err)
 {
 	struct clock *clock = c->tier->cfg.clock;
-	int rc, met;
+	int rc, thread_rc;
 
 	c->warmer = mem_zalloc(sizeof(*c->warmer));
 	*c->warmer = (struct tier_thread){ .cache = c,
@@ -75,17 +70,17 @@ static int warm(struct tier_cache *c, struct mlgen_err *err)
 					   .files = 2,
 					   .buf_bytes = 1u << 20,
 					   .may_stop = true,
-					   .fills_itself = true,
-					   .is_apart = true,
-					   .work = fill };
+					   .fills_directly = true,
+					   .is_uncounted = true,
+					   .work = warmer_main };
 	tier_thread_init(c->warmer);
 	rc = tier_thread_start(c->warmer, err);
 	clock_leave(clock);
-	met = tier_thread_join(c->warmer, err);
+	thread_rc = tier_thread_join(c->warmer, err);
 	clock_expect(clock, 1);
 	clock_join(clock);
 	tier_thread_end(c->warmer);
-	return rc ? rc : met;
+	return rc ? rc : thread_rc;
 }
 
 int tier_warm(struct tier *t, struct mlgen_err *err)
@@ -93,18 +88,19 @@ int tier_warm(struct tier *t, struct mlgen_err *err)
 	int rc = 0;
 
 	for (uint64_t i = 0; i < t->cache_count && rc == 0; i++)
-		rc = warm(&t->caches[i], err);
+		rc = warm_cache(&t->caches[i], err);
 	return rc;
 }
 
-/* ---- ahead of their batch ---- */
+/* ---- cache_prefetch ---- */
 
-struct wanted {
+/* A unit that is to be read ahead of its batch. */
+struct prefetch_entry {
 	struct tier_decision d;
 	uint64_t extent, epoch;
 };
 
-/* What stands below `walk` is under the cache's lock. */
+/* The cache's lock guards `walk` and the members below it. */
 struct tier_ahead {
 	struct tier_cache *cache;
 	struct tier_thread *threads;
@@ -113,11 +109,11 @@ struct tier_ahead {
 	_Atomic bool ends;
 	struct orderwalk walk;
 	uint64_t epoch;
-	bool has_begun, is_over; /* nothing behind it is known */
-	/* Accesses of the run: decided, and foreseen. */
-	uint64_t decided, foreseen;
-	/* Number n is at n % room. */
-	struct wanted *queue;
+	bool has_begun, is_over; /* no later access is known */
+	/* Accesses of the run that were decided, and that were looked ahead to. */
+	uint64_t decided, looked_ahead;
+	/* Entry n is at index n % room. */
+	struct prefetch_entry *queue;
 	uint64_t room, begin, end;
 };
 
@@ -126,12 +122,7 @@ uint64_t tier_ahead_threads(const struct job *j, uint64_t ranks)
 	return u64_min(ranks * job_readers(j), j->cache_prefetch);
 }
 
-/* ---- what is foreseen ---- */
-
-static bool knows_next_epoch(const struct job *j)
-{
-	return j->shuffle.kind != SHUFFLE_IMPORTANCE && !j->cache_hits_first;
-}
+/* ---- looking ahead ---- */
 
 static void walk_epoch(struct tier_ahead *a, uint64_t epoch)
 {
@@ -148,28 +139,30 @@ void tier_ahead_begin(struct tier_ahead *a, uint64_t epoch)
 	if (a->has_begun && a->epoch >= epoch)
 		return;
 	a->has_begun = true;
-	a->foreseen = a->decided;
+	a->looked_ahead = a->decided;
 	walk_epoch(a, epoch);
 }
 
-/* The oldest goes, if it waits since so long: its batch has been read. */
-static void want(struct tier_ahead *a, const struct tier_decision *d, uint64_t extent)
+/* Append to the queue. If it is full, the oldest entry is dropped, since its batch has already been
+ * read. */
+static void enqueue(struct tier_ahead *a, const struct tier_decision *d, uint64_t extent)
 {
 	if (a->end - a->begin == a->room) {
 		a->begin++;
 		tier_count_dropped(a->cache);
 	}
 	a->queue[a->end++ % a->room] =
-		(struct wanted){ .d = *d, .extent = extent, .epoch = a->epoch };
+		(struct prefetch_entry){ .d = *d, .extent = extent, .epoch = a->epoch };
 	bell_ring(&a->bell, a->cache->tier->cfg.clock);
 }
 
-static bool next_foreseen(struct tier_ahead *a, struct orderwalk_at *at)
+static bool next_ahead(struct tier_ahead *a, struct orderwalk_at *at)
 {
 	const struct job *j = a->cache->tier->job;
+	bool knows_next_epoch = j->shuffle.kind != SHUFFLE_IMPORTANCE && !j->cache_hits_first;
 
 	while (!orderwalk_next(&a->walk, at)) {
-		a->is_over = !knows_next_epoch(j) || (!j->time_based && a->epoch + 1 >= j->epochs);
+		a->is_over = !knows_next_epoch || (!j->time_based && a->epoch + 1 >= j->epochs);
 		if (a->is_over)
 			return false;
 		walk_epoch(a, a->epoch + 1);
@@ -177,56 +170,57 @@ static bool next_foreseen(struct tier_ahead *a, struct orderwalk_at *at)
 	return true;
 }
 
-void tier_ahead_go_on(struct tier_ahead *a)
+void tier_ahead_advance(struct tier_ahead *a)
 {
 	const struct job *j = a->cache->tier->job;
 	struct tier_decision d;
 	struct orderwalk_at at;
 
 	a->decided++;
-	while (!a->is_over && a->foreseen < a->decided + j->cache_prefetch &&
-	       next_foreseen(a, &at)) {
-		if (tier_decide_ahead(a->cache, at.extent, a->foreseen, &d))
-			want(a, &d, at.extent);
-		a->foreseen++;
+	while (!a->is_over && a->looked_ahead < a->decided + j->cache_prefetch &&
+	       next_ahead(a, &at)) {
+		if (tier_decide_ahead(a->cache, at.extent, a->looked_ahead, &d))
+			enqueue(a, &d, at.extent);
+		a->looked_ahead++;
 	}
 }
 
-/* ---- who reads it ---- */
+/* ---- prefetch threads ---- */
 
-static bool tier_ahead_take(struct tier_ahead *a, struct wanted *w)
+static bool dequeue(struct tier_ahead *a, struct prefetch_entry *out)
 {
 	struct tier_cache *c = a->cache;
-	bool has;
+	bool is_empty;
 
 	pthread_mutex_lock(&c->lock);
-	has = a->begin < a->end;
-	if (has)
-		*w = a->queue[a->begin++ % a->room];
+	is_empty = a->begin == a->end;
+	if (!is_empty)
+		*out = a->queue[a->begin++ % a->room];
 	pthread_mutex_unlock(&c->lock);
-	return has;
+	return !is_empty;
 }
 
-/* What cannot be read is for the one to report whose batch it is in. */
-static int fetch_ahead(struct tier_thread *th, const struct wanted *w)
+/* Read a unit into its slot. A read error is not reported here but by the loader whose batch has
+ * the unit. */
+static int prefetch_unit(struct tier_thread *th, const struct prefetch_entry *e)
 {
 	const struct tier *t = th->cache->tier;
 	const struct read_task *task;
 	struct extent x;
 
 	tier_thread_begin(th);
-	tier_turn_to_epoch(th->loader, w->epoch);
-	dataset_extent(t->plain.dataset, w->extent, &x);
-	tier_miss(th->loader, &w->d, &x);
+	tier_set_epoch(th->loader, e->epoch);
+	dataset_extent(t->plain.dataset, e->extent, &x);
+	tier_miss(th->loader, &e->d, &x);
 	if (tier_thread_finish(th, "cache_prefetch", &task) < 0)
 		return th->err.code;
 	return tier_read_end(th->loader, task, &th->err);
 }
 
-static void fetch_all(struct tier_thread *th)
+static void prefetcher_main(struct tier_thread *th)
 {
 	struct tier_ahead *a = th->arg;
-	struct wanted w;
+	struct prefetch_entry e;
 
 	th->loader->is_ahead = true;
 	for (;;) {
@@ -234,16 +228,16 @@ static void fetch_all(struct tier_thread *th)
 
 		if (atomic_load(&a->ends))
 			break;
-		if (!tier_ahead_take(a, &w)) {
+		if (!dequeue(a, &e)) {
 			bell_wait(&a->bell, a->cache->tier->cfg.clock, seen, CLOCK_NEVER);
 			io_wake(th->worker.io);
-		} else if (!tier_is_there(a->cache, &w.d) && fetch_ahead(th, &w) < 0) {
+		} else if (!tier_is_obsolete(a->cache, &e.d) && prefetch_unit(th, &e) < 0) {
 			break;
 		}
 	}
 }
 
-/* ---- its life ---- */
+/* ---- life cycle ---- */
 
 struct tier_ahead *tier_ahead_new(struct tier_cache *c)
 {
@@ -263,8 +257,8 @@ struct tier_ahead *tier_ahead_new(struct tier_cache *c)
 			.files = 2 + tier_open_files(j),
 			.buf_bytes = 1u << 20,
 			.may_stop = true,
-			.fills_itself = true,
-			.work = fetch_all,
+			.fills_directly = true,
+			.work = prefetcher_main,
 			.arg = a,
 		};
 		tier_thread_init(&a->threads[i]);
@@ -300,9 +294,9 @@ int tier_ahead_end(struct tier_ahead *a, struct mlgen_err *err)
 	atomic_store(&a->ends, true);
 	bell_ring(&a->bell, a->cache->tier->cfg.clock);
 	for (unsigned i = 0; i < a->count; i++) {
-		int met = tier_thread_join(&a->threads[i], err);
+		int thread_rc = tier_thread_join(&a->threads[i], err);
 
-		rc = rc ? rc : met;
+		rc = rc ? rc : thread_rc;
 	}
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_decide.c - which samples are kept, in the order in which they are asked for. */
+/* tier_decide.c - decide hits, slots and evictions in the order of the accesses. */
 #include "work/train/tier/tier_internal.h"
 
 #include <errno.h>
@@ -15,13 +15,13 @@ static inline bool tier_is_own(const struct tier_cache *c, uint64_t rank)
 	return rank >= c->own_first && rank < c->own_end;
 }
 
-/* Epochs with a record of their own; what comes later is in the sums. */
+/* Number of epochs with a record of their own; later epochs share one. */
 #define TIER_EPOCHS 1024u
 
-/* ---- what is counted ---- */
+/* ---- counters ---- */
 
-/* Rank correlation of those that two epochs have in common: of permutations places are their own
- * ranks. */
+/* Rank correlation of the extents that two epochs have in common. The positions of a permutation
+ * are their own ranks. */
 static double correlation(const struct tier_order *o)
 {
 	double n = o->pairs;
@@ -32,16 +32,16 @@ static double correlation(const struct tier_order *o)
 	return (n * o->xy - o->x * o->y) / sqrt(xx * yy);
 }
 
-/* Where an epoch is counted: in its own record, or in that of the rest. */
+/* The record of an epoch, which may be the shared one. */
 static struct cache_counts *tier_record_of(struct tier_cache *c, uint64_t epoch)
 {
 	return &c->records[u64_min(epoch, c->record_count)];
 }
 
-/* What was decided of an extent, for the epoch and the rank. */
-static void tier_note_access(struct tier_cache *c, const struct extent *x,
-			     const struct tier_decision *d, struct tier_rank *rank,
-			     struct cache_counts *r)
+/* Count a decision for the epoch and for the rank. */
+static void count_access(struct tier_cache *c, const struct extent *x,
+			 const struct tier_decision *d, struct tier_rank *rank,
+			 struct cache_counts *r)
 {
 	uint64_t hits = d->is_hit ? x->samples : 0;
 	uint64_t substitutions = d->is_substituted ? x->samples : 0;
@@ -61,43 +61,27 @@ static void tier_note_access(struct tier_cache *c, const struct extent *x,
 	rank->later_hits += hits;
 }
 
-/* Extents that were seen: 4 bytes each. An epoch begins. */
-static void tier_note_init(struct tier_cache *c, uint64_t extents)
-{
-	c->seen.last = mem_array(extents, sizeof(*c->seen.last));
-	c->seen.epoch_first = 1;
-}
-
-static void tier_note_fini(struct tier_cache *c)
-{
-	mem_free(c->seen.last);
-}
-
-/* From the epoch before on. */
-static void count_anew(struct tier_cache *c)
+static void note_epoch(struct tier_cache *c)
 {
 	struct tier_seen *s = &c->seen;
 	uint64_t extents = c->tier->cfg.pass->sampler.extents;
-	uint32_t off = (uint32_t)(s->before_first - 1);
+	uint32_t off;
 
+	s->previous_first = s->epoch_first;
+	s->epoch_first += c->order.accesses;
+	c->order = (struct tier_order){ 0 };
+	if (s->epoch_first <= TIER_EPOCH_MOST)
+		return;
+	/* Restart the count from the previous epoch. */
+	off = (uint32_t)(s->previous_first - 1);
 	for (uint64_t i = 0; i < extents; i++)
 		s->last[i] = s->last[i] > off ? s->last[i] - off : 0;
-	s->before_first -= off;
+	s->previous_first -= off;
 	s->epoch_first -= off;
 }
 
-static void tier_note_begin(struct tier_cache *c)
-{
-	c->seen.before_first = c->seen.epoch_first;
-	c->seen.epoch_first += c->order.accesses;
-	if (c->seen.epoch_first > TIER_EPOCH_MOST)
-		count_anew(c);
-	c->order = (struct tier_order){ 0 };
-}
-
-/* Where an extent stands in this epoch's order, and where it did before. */
-static void tier_note_order(struct tier_cache *c, const struct tier_access *a,
-			    struct cache_counts *r)
+/* Note where an extent stands in the order of this epoch, relative to the previous one. */
+static void note_order(struct tier_cache *c, const struct tier_access *a, struct cache_counts *r)
 {
 	const struct orderwalk_at *at = &a->at;
 	const struct extent *x = &a->extent;
@@ -105,8 +89,8 @@ static void tier_note_order(struct tier_cache *c, const struct tier_access *a,
 	uint64_t *last = &c->last[at->rank - c->first_rank];
 	uint64_t seen = c->seen.last[at->extent];
 	uint64_t number = c->seen.epoch_first + o->accesses;
-	double place = (double)o->accesses;
-	double before = (double)seen - (double)c->seen.before_first;
+	double position = (double)o->accesses;
+	double before = (double)seen - (double)c->seen.previous_first;
 
 	o->accesses++;
 	o->follows += at->extent == *last + 1;
@@ -117,13 +101,13 @@ static void tier_note_order(struct tier_cache *c, const struct tier_access *a,
 		r->unique_samples += x->samples;
 		r->footprint_bytes += dataset_extent_bytes(c->tier->cfg.pass->dataset, x);
 	}
-	if (seen >= c->seen.before_first) {
+	if (seen >= c->seen.previous_first) {
 		o->pairs++;
-		o->x += place;
+		o->x += position;
 		o->y += before;
-		o->xx += place * place;
+		o->xx += position * position;
 		o->yy += before * before;
-		o->xy += place * before;
+		o->xy += position * before;
 	}
 	c->seen.last[at->extent] = (uint32_t)number;
 }
@@ -137,13 +121,13 @@ void tier_end_epoch(struct tier_cache *c)
 	r->sequential_ratio = o->accesses ? (double)o->follows / (double)o->accesses : (double)NAN;
 }
 
-/* ---- what is given in place of a sample ---- */
+/* ---- substitutes ---- */
 
-/* Of a file that has more samples, so many neighbours are asked about. */
-#define LOOKS_MOST 256u
+/* Maximum number of samples of a file that are looked up. */
+#define LOOKUPS_MAX 256u
 
-/* Would it be kept, as far as is known before the access? */
-/* One that turns newcomers away, decides itself what is worth a read. */
+/* True if the unit would be kept, as far as is known before the access. Policies that reject new
+ * units decide for themselves which are worth a read. */
 static bool tier_makes_room(const struct tier_cache *c, uint64_t unit)
 {
 	int policy = c->tier->job->cache;
@@ -152,7 +136,7 @@ static bool tier_makes_room(const struct tier_cache *c, uint64_t unit)
 	       cache_find(c->cache, unit) != CACHE_NO_SLOT || cache_has_room(c->cache, unit);
 }
 
-/* From any of the file's on. */
+/* Find a cached unit of a file, starting at a random extent. */
 static bool find_in_file(const struct tier_cache *c, uint64_t file, uint64_t random, uint64_t *unit,
 			 uint32_t *slot)
 {
@@ -160,7 +144,7 @@ static bool find_in_file(const struct tier_cache *c, uint64_t file, uint64_t ran
 	uint64_t first = dataset_first_extent(ds, file);
 	uint64_t count = dataset_first_extent(ds, file + 1) - first;
 
-	for (uint64_t i = 0; i < u64_min(count, LOOKS_MOST); i++) {
+	for (uint64_t i = 0; i < u64_min(count, LOOKUPS_MAX); i++) {
 		struct extent x;
 
 		dataset_extent(ds, first + (random + i) % count, &x);
@@ -172,13 +156,12 @@ static bool find_in_file(const struct tier_cache *c, uint64_t file, uint64_t ran
 	return false;
 }
 
-/* What the cache has in place of a unit that is missed and would not be kept:
- * its unit and slot. False: nothing. */
+/* Find a cached unit for one that is missed and would not be kept. False: there is none. */
 static bool tier_substitute(struct tier_cache *c, const struct extent *x, uint64_t *unit,
 			    uint32_t *slot)
 {
 	const struct job *j = c->tier->job;
-	/* A file's worth of neighbours does not overflow. */
+	/* Shifted, so that adding an index within a file does not overflow. */
 	uint64_t random = rng_u64(j->randseed, RNG_SUBSTITUTE, c->substituted++) >> 1;
 
 	return j->cache_substitute == CACHE_SUBSTITUTE_ANY
@@ -186,18 +169,18 @@ static bool tier_substitute(struct tier_cache *c, const struct extent *x, uint64
 		       : find_in_file(c, x->file, random, unit, slot);
 }
 
-/* ---- decisions that wait for their rank ---- */
+/* ---- rings of decisions that wait for their rank ---- */
 
-/* Batches that a ring has beyond those that may be read ahead: the one at hand, that of a rank
- * which is a step behind, and what a part of one is. */
+/* Batches of a ring in addition to those that may be read ahead: the current one, one for a rank
+ * that is a step behind, and one for partial batches. */
 #define BATCHES_BEYOND 3u
 
-/* Above the generation. */
+/* Flags above the generation. */
 #define ENTRY_HIT (UINT32_C(1) << 30)
 #define ENTRY_SUBSTITUTED (UINT32_C(1) << 31)
 
-/* An accelerator may have read on by an epoch before another one has, or before one of its own
- * loaders has: of plain ones it takes what comes first. */
+/* True if one accelerator, or one of its read threads, may be an epoch ahead of another. Plain
+ * loaders deliver whatever comes first. */
 static bool may_drift(const struct job *j)
 {
 	bool shares = j->accelerators > 1 && j->cache_scope != CACHE_OF_RANK;
@@ -207,7 +190,7 @@ static bool may_drift(const struct job *j)
 		(j->loader == LOADER_PLAIN || (j->loader == LOADER_TFDATA && !j->deterministic)));
 }
 
-/* How much may be decided of a rank before it asks for it. */
+/* Number of decisions on a rank that may wait until it asks for them. */
 static uint64_t ring_room(const struct job *j, const struct pass *pass)
 {
 	const struct sampler *s = &pass->sampler;
@@ -215,25 +198,21 @@ static uint64_t ring_room(const struct job *j, const struct pass *pass)
 	uint64_t ahead = (pass->window + BATCHES_BEYOND) * of_batch;
 	uint64_t epochs = 0;
 
-	/* They meet at its end, or never. */
+	/* Ranks meet at the end of an epoch, or never. */
 	if (may_drift(j))
 		epochs = j->accelerators > 1 && j->barrier == BARRIER_NONE ? 2 : 1;
-	/* Its batches are of any number of extents. */
+	/* Batches have any number of extents. */
 	if (s->is_sized)
 		epochs = 2;
 	return ahead + epochs * s->rank_extents;
 }
 
-/* Of a decision that waits. */
-static uint64_t entry_bytes(const struct job *j)
-{
-	return sizeof(struct tier_entry) +
-	       (j->cache_substitute != CACHE_SUBSTITUTE_NONE ? sizeof(uint32_t) : 0);
-}
-
 static uint64_t tier_ring_bytes(const struct job *j, const struct pass *pass)
 {
-	return ring_room(j, pass) * entry_bytes(j);
+	bool has_substitutes = j->cache_substitute != CACHE_SUBSTITUTE_NONE;
+
+	return ring_room(j, pass) *
+	       (sizeof(struct tier_entry) + (has_substitutes ? sizeof(uint32_t) : 0));
 }
 
 static void tier_ring_init(struct tier_ring *r, const struct tier *t)
@@ -250,7 +229,7 @@ static void tier_ring_fini(struct tier_ring *r)
 	mem_free(r->substitutes);
 }
 
-static void tier_ring_put(struct tier_ring *r, uint64_t number, const struct tier_decision *d)
+static void tier_ring_add(struct tier_ring *r, uint64_t number, const struct tier_decision *d)
 {
 	uint32_t word = d->generation | (d->is_hit ? ENTRY_HIT : 0) |
 			(d->is_substituted ? ENTRY_SUBSTITUTED : 0);
@@ -268,14 +247,14 @@ static struct tier_decision tier_ring_get(const struct tier_ring *r, uint64_t nu
 
 	return (struct tier_decision){
 		.slot = e.slot,
-		.generation = e.word & TIER_GENERATION_MOST,
+		.generation = e.word & TIER_GENERATION_MAX,
 		.is_hit = e.word & ENTRY_HIT,
 		.is_substituted = is_substituted,
 		.substitute = is_substituted ? r->substitutes[number % r->room] : 0,
 	};
 }
 
-/* ---- when each unit is accessed next ---- */
+/* ---- next use of each unit (belady) ---- */
 
 static uint64_t unit_of(const void *tier, uint64_t extent)
 {
@@ -297,7 +276,7 @@ static struct nextuse_config config_of(const struct job *j, const struct pass *p
 	};
 }
 
-/* c->future; 0, or -errno with err. */
+/* Set c->future. 0, or -errno with err. */
 static int tier_future_init(struct tier_cache *c, struct mlgen_err *err)
 {
 	const struct tier *t = c->tier;
@@ -316,36 +295,22 @@ uint64_t tier_future_bytes(const struct job *job, const struct pass *pass, uint6
 	return nextuse_state_bytes(&cfg);
 }
 
-/* An epoch begins. */
-static void tier_future_begin(struct tier_cache *c, uint64_t epoch)
-{
-	nextuse_epoch(c->future, epoch);
-	c->future_at = 0;
-}
-
-/* Of the next access in its order. */
-static uint64_t tier_future_next(struct tier_cache *c)
-{
-	return c->future_at < nextuse_accesses(c->future) ? nextuse_at(c->future, c->future_at++)
-							  : NEXTUSE_NEVER;
-}
-
 /* ---- the accesses of an epoch ---- */
 
 /*
- * What is known of a sample lies anywhere in memory, and who waits for one such place after the
- * other waits longer than all of the rest takes. The order is known: so some accesses are looked at
- * before the first of them is decided, and what they need is fetched side by side.
+ * The state of a sample may lie anywhere in memory, and waiting for one cache miss after another
+ * takes longer than everything else here. The order is known, so a few upcoming accesses are looked
+ * up together and their memory is prefetched.
  */
-static void look_ahead(struct tier_cache *c)
+static void walk_refill(struct tier_cache *c)
 {
 	const struct tier *t = c->tier;
 	struct tier_walk *w = &c->walk;
-	uint64_t units[TIER_COMING];
+	uint64_t units[TIER_UPCOMING];
 
 	w->next = w->end = 0;
-	while (w->end < TIER_COMING) {
-		struct tier_access *a = &w->coming[w->end];
+	while (w->end < TIER_UPCOMING) {
+		struct tier_access *a = &w->upcoming[w->end];
 
 		if (!orderwalk_next(&w->order, &a->at))
 			break;
@@ -363,31 +328,14 @@ static void tier_walk_end(struct tier_cache *c)
 	c->walk.next = c->walk.end = 0;
 }
 
-/* The accesses of an epoch, one by one; under c->lock. */
-static void tier_walk_begin(struct tier_cache *c, uint64_t epoch)
-{
-	tier_walk_end(c);
-	orderwalk_begin(&c->walk.order, &c->tier->cfg.pass->sampler, c->first_rank, c->end_rank,
-			epoch);
-}
-
-/* The same, and it is still the next. */
-static const struct tier_access *tier_walk_look(struct tier_cache *c)
+/* The next access of the epoch, which stays the next one; NULL: the epoch is over. */
+static const struct tier_access *tier_walk_peek(struct tier_cache *c)
 {
 	struct tier_walk *w = &c->walk;
 
 	if (w->next == w->end)
-		look_ahead(c);
-	return w->next < w->end ? &w->coming[w->next] : NULL;
-}
-
-/* NULL: the epoch is over. It is there until the next one is asked for. */
-static const struct tier_access *tier_walk_next(struct tier_cache *c)
-{
-	const struct tier_access *a = tier_walk_look(c);
-
-	c->walk.next += a != NULL;
-	return a;
+		walk_refill(c);
+	return w->next < w->end ? &w->upcoming[w->next] : NULL;
 }
 
 /* ---- decisions ---- */
@@ -397,7 +345,7 @@ static const struct sampler *sampler_of(const struct tier_cache *c)
 	return &c->tier->cfg.pass->sampler;
 }
 
-static bool asks_what_was_trained(const struct job *j)
+static bool needs_trained(const struct job *j)
 {
 	return j->cache_substitute != CACHE_SUBSTITUTE_NONE &&
 	       j->shuffle.kind == SHUFFLE_IMPORTANCE;
@@ -412,7 +360,7 @@ uint64_t tier_decide_bytes(const struct job *j, const struct pass *pass,
 
 	return j->accelerators * tier_ring_bytes(j, pass) +
 	       caches * (cache_state_bytes(limits) + s->extents * sizeof(uint32_t)) +
-	       (asks_what_was_trained(j) ? ranks * s->rank_extents * sizeof(uint32_t) : 0);
+	       (needs_trained(j) ? ranks * s->rank_extents * sizeof(uint32_t) : 0);
 }
 
 static void count_eviction(void *to, uint64_t unit, uint32_t slot)
@@ -420,7 +368,7 @@ static void count_eviction(void *to, uint64_t unit, uint32_t slot)
 	struct tier_cache *c = to;
 
 	(void)unit;
-	if (!tier_is_here(c, slot))
+	if (!tier_slot_is_local(c, slot))
 		return;
 	c->all.evictions++;
 	tier_record_of(c, c->epoch)->evictions++;
@@ -433,7 +381,8 @@ static uint64_t unit_bytes(const void *tier, uint64_t unit)
 	return tier_kept_bytes(&t->units, tier_unit_bytes(&t->units, unit));
 }
 
-/* Where each epoch's are told from the one's before. */
+/* Refuse orders in which the accesses of one epoch cannot be told from those of the previous
+ * one. */
 static int check_accesses(const struct tier_cache *c, struct mlgen_err *err)
 {
 	uint64_t accesses = (c->end_rank - c->first_rank) * sampler_of(c)->rank_extents;
@@ -471,11 +420,12 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 	c->rings = mem_array(own, sizeof(*c->rings));
 	c->last = mem_array(ranks, sizeof(*c->last));
 	c->ranks = mem_array(own, sizeof(*c->ranks));
-	if (asks_what_was_trained(j))
+	if (needs_trained(j))
 		c->trained = mem_array(ranks * sampler_of(c)->rank_extents, sizeof(*c->trained));
 	for (uint64_t i = 0; i < own; i++)
 		tier_ring_init(&c->rings[i], t);
-	tier_note_init(c, sampler_of(c)->extents);
+	c->seen.last = mem_array(sampler_of(c)->extents, sizeof(*c->seen.last));
+	c->seen.epoch_first = 1;
 	c->record_count = j->time_based ? TIER_EPOCHS : u64_min(j->epochs, TIER_EPOCHS);
 	c->records = mem_array(c->record_count + 1, sizeof(*c->records));
 	if (j->cache_prefetch)
@@ -497,7 +447,7 @@ void tier_decide_fini(struct tier_cache *c)
 	mem_free(c->last);
 	mem_free(c->ranks);
 	mem_free(c->trained);
-	tier_note_fini(c);
+	mem_free(c->seen.last);
 	mem_free(c->records);
 	tier_walk_end(c);
 	nextuse_free(c->future);
@@ -512,24 +462,27 @@ static void begin_epoch(struct tier_cache *c, uint64_t epoch)
 
 	c->epoch = epoch;
 	c->epochs_begun = epoch + 1;
-	tier_note_begin(c);
-	tier_walk_begin(c, epoch);
+	note_epoch(c);
+	tier_walk_end(c);
+	orderwalk_begin(&c->walk.order, sampler_of(c), c->first_rank, c->end_rank, epoch);
 	for (uint64_t i = 0; i < c->own_end - c->own_first; i++) {
 		struct tier_ring *r = &c->rings[i];
 
-		r->starts[epoch % TIER_STARTS] = r->end;
+		r->starts[epoch % TIER_EPOCH_STARTS] = r->end;
 	}
 	for (uint64_t i = 0; i < c->end_rank - c->first_rank; i++)
 		c->last[i] = UINT64_MAX - 1;
-	if (c->future)
-		tier_future_begin(c, epoch);
+	if (c->future) {
+		nextuse_epoch(c->future, epoch);
+		c->future_at = 0;
+	}
 	if (c->ahead)
 		tier_ahead_begin(c->ahead, epoch);
 	c->draw_ns += clock_now(c->tier->cfg.clock) - from_ns;
 }
 
-/* Member by member into where it stays, here and below: a copy of what was just written in parts
- * waits for all that was written before. */
+/* Members of *d are set one by one, here and below: copying a struct that was just written in parts
+ * stalls until all earlier writes are done. */
 static void decide_substitute(struct tier_cache *c, const struct extent *x, struct tier_decision *d)
 {
 	uint64_t unit;
@@ -538,7 +491,7 @@ static void decide_substitute(struct tier_cache *c, const struct extent *x, stru
 	if (!tier_substitute(c, x, &unit, &slot))
 		return;
 	d->slot = slot;
-	d->generation = cache_generation(c->cache, slot) & TIER_GENERATION_MOST;
+	d->generation = cache_generation(c->cache, slot) & TIER_GENERATION_MAX;
 	d->is_substituted = true;
 	d->substitute = (uint32_t)unit;
 }
@@ -553,14 +506,16 @@ static void decide_access(struct tier_cache *c, const struct tier_access *of,
 	if (t->cfg.weight)
 		a.weight = t->cfg.weight(t->cfg.weights, of->extent.id);
 	if (c->future)
-		a.next_use = tier_future_next(c);
+		a.next_use = c->future_at < nextuse_accesses(c->future)
+				     ? nextuse_at(c->future, c->future_at++)
+				     : NEXTUSE_NEVER;
 	cache_access(c->cache, &a, &answer);
 	d->slot = answer.slot;
-	d->generation = answer.generation & TIER_GENERATION_MOST;
+	d->generation = answer.generation & TIER_GENERATION_MAX;
 	d->is_hit = answer.is_hit;
 }
 
-/* What is missed and is not to be kept may be another one that is there. */
+/* A unit that is missed and would not be kept may be replaced by a cached one. */
 static void decide(struct tier_cache *c, const struct tier_access *a, struct tier_decision *d)
 {
 	bool may_stand_in = c->tier->job->cache_substitute != CACHE_SUBSTITUTE_NONE;
@@ -575,7 +530,7 @@ static void decide(struct tier_cache *c, const struct tier_access *a, struct tie
 		decide_substitute(c, &a->extent, d);
 }
 
-/* Of an order that follows from losses: whose they are. */
+/* Orders that depend on losses need to know which extents were trained on. */
 static void note_trained(struct tier_cache *c, const struct tier_access *a,
 			 const struct tier_decision *d)
 {
@@ -589,35 +544,31 @@ static void note_trained(struct tier_cache *c, const struct tier_access *a,
 	c->trained[first + a->at.position] = (uint32_t)other.id;
 }
 
-/* What is decided of this process's own waits until it is asked for. */
-static void keep_own(struct tier_cache *c, const struct tier_access *a,
-		     const struct tier_decision *d, struct cache_counts *r)
-{
-	uint64_t rank = a->at.rank - c->own_first;
-	struct tier_ring *ring = &c->rings[rank];
-	uint64_t start = ring->starts[c->epoch % TIER_STARTS];
-
-	tier_note_access(c, &a->extent, d, &c->ranks[rank], r);
-	tier_ring_put(ring, start + a->at.position, d);
-}
-
-/* False: the epoch is over. */
+/* Decide the next access. A decision on a rank of this process is added to the rank's ring. False:
+ * the epoch is over. */
 static bool decide_next(struct tier_cache *c)
 {
-	const struct tier_access *a = tier_walk_next(c);
+	const struct tier_access *a = tier_walk_peek(c);
 	struct cache_counts *r;
 	struct tier_decision d;
+	struct tier_ring *ring;
+	uint64_t own;
 
 	if (!a)
 		return false;
+	c->walk.next++;
 	if (c->ahead)
-		tier_ahead_go_on(c->ahead);
+		tier_ahead_advance(c->ahead);
 	r = tier_record_of(c, c->epoch);
 	decide(c, a, &d);
-	tier_note_order(c, a, r);
+	note_order(c, a, r);
 	note_trained(c, a, &d);
-	if (tier_is_own(c, a->at.rank))
-		keep_own(c, a, &d, r);
+	if (!tier_is_own(c, a->at.rank))
+		return true;
+	own = a->at.rank - c->own_first;
+	ring = &c->rings[own];
+	count_access(c, &a->extent, &d, &c->ranks[own], r);
+	tier_ring_add(ring, ring->starts[c->epoch % TIER_EPOCH_STARTS] + a->at.position, &d);
 	return true;
 }
 
@@ -626,12 +577,12 @@ void tier_decide_rest(struct tier_cache *c)
 	const struct tier_access *a;
 
 	pthread_mutex_lock(&c->lock);
-	while (c->has_begun && (a = tier_walk_look(c)) && !tier_is_own(c, a->at.rank))
+	while (c->has_begun && (a = tier_walk_peek(c)) && !tier_is_own(c, a->at.rank))
 		decide_next(c);
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Of a rank, up to this number; the epoch may have to begin first. */
+/* Decide all accesses up to position `end` of a rank's epoch, which may have to begin first. */
 static void decide_until(struct tier_cache *c, const struct tier_ring *r, uint64_t epoch,
 			 uint64_t end)
 {
@@ -639,7 +590,7 @@ static void decide_until(struct tier_cache *c, const struct tier_ring *r, uint64
 		begin_epoch(c, epoch);
 	c->has_begun = true;
 	while (c->epoch < epoch ||
-	       (c->epoch == epoch && r->end < r->starts[epoch % TIER_STARTS] + end)) {
+	       (c->epoch == epoch && r->end < r->starts[epoch % TIER_EPOCH_STARTS] + end)) {
 		if (decide_next(c))
 			continue;
 		if (c->epoch == epoch)
@@ -649,27 +600,37 @@ static void decide_until(struct tier_cache *c, const struct tier_ring *r, uint64
 	}
 }
 
+/* Access a unit before its batch. True, with *d: it was added, in a slot of this process. */
+static bool decide_early(struct tier_cache *c, const struct cache_access *a,
+			 struct tier_decision *d)
+{
+	struct cache_answer answer;
+
+	cache_access(c->cache, a, &answer);
+	if (answer.is_hit || answer.slot == CACHE_NO_SLOT || !tier_slot_is_local(c, answer.slot))
+		return false;
+	*d = (struct tier_decision){
+		.unit = a->unit,
+		.slot = answer.slot,
+		.generation = answer.generation & TIER_GENERATION_MAX,
+	};
+	return true;
+}
+
 bool tier_decide_ahead(struct tier_cache *c, uint64_t extent, uint64_t number,
 		       struct tier_decision *d)
 {
 	const struct tier *t = c->tier;
 	struct cache_access a = { .next_use = number };
-	struct cache_answer answer;
 	struct extent x;
 
 	dataset_extent(t->cfg.pass->dataset, extent, &x);
 	a.unit = tier_unit_of(&t->units, &x);
 	if (t->cfg.weight)
 		a.weight = t->cfg.weight(t->cfg.weights, extent);
-	cache_access(c->cache, &a, &answer);
-	if (answer.is_hit || answer.slot == CACHE_NO_SLOT || !tier_is_here(c, answer.slot))
+	if (!decide_early(c, &a, d))
 		return false;
 	tier_record_of(c, c->epoch)->prefetches++;
-	*d = (struct tier_decision){
-		.unit = a.unit,
-		.slot = answer.slot,
-		.generation = answer.generation & TIER_GENERATION_MOST,
-	};
 	return true;
 }
 
@@ -678,7 +639,7 @@ void tier_count_dropped(struct tier_cache *c)
 	tier_record_of(c, c->epoch)->dropped_fills++;
 }
 
-bool tier_is_there(struct tier_cache *c, const struct tier_decision *d)
+bool tier_is_obsolete(struct tier_cache *c, const struct tier_decision *d)
 {
 	uint64_t word = atomic_load_explicit(tier_word(c, d->slot), memory_order_relaxed);
 	enum tier_slot_state s = tier_slot_state(word);
@@ -688,21 +649,20 @@ bool tier_is_there(struct tier_cache *c, const struct tier_decision *d)
 		(s == SLOT_READY || s == SLOT_FILLING));
 }
 
-void tier_turn_to_epoch(struct tier_loader *l, uint64_t epoch)
+void tier_set_epoch(struct tier_loader *l, uint64_t epoch)
 {
 	if (l->epoch == epoch)
 		return;
 	pthread_mutex_lock(&l->cache->lock);
-	tier_count(l);
+	tier_flush_tally(l);
 	pthread_mutex_unlock(&l->cache->lock);
 	l->epoch = epoch;
 }
 
-/* With the best that an access of it could have. */
+/* The access has the highest weight and the earliest next use that one of the unit can have. */
 bool tier_decide_warm(struct tier_cache *c, uint64_t unit, struct tier_decision *d)
 {
 	struct cache_access a = { .unit = unit, .weight = 1 };
-	struct cache_answer answer;
 
 	if (c->future && !c->has_begun) {
 		begin_epoch(c, 0);
@@ -711,15 +671,7 @@ bool tier_decide_warm(struct tier_cache *c, uint64_t unit, struct tier_decision 
 	}
 	if (c->future)
 		a.next_use = nextuse_first(c->future, unit);
-	cache_access(c->cache, &a, &answer);
-	if (answer.is_hit || answer.slot == CACHE_NO_SLOT || !tier_is_here(c, answer.slot))
-		return false;
-	*d = (struct tier_decision){
-		.unit = unit,
-		.slot = answer.slot,
-		.generation = answer.generation & TIER_GENERATION_MOST,
-	};
-	return true;
+	return decide_early(c, &a, d);
 }
 
 uint64_t tier_trained(const struct tier *t, const struct orderwalk_at *at)
@@ -731,7 +683,7 @@ uint64_t tier_trained(const struct tier *t, const struct orderwalk_at *at)
 			       : at->extent;
 }
 
-void tier_count(struct tier_loader *l)
+void tier_flush_tally(struct tier_loader *l)
 {
 	const struct tier_tally *y = &l->tally;
 	struct tier_cache *c = l->cache;
@@ -756,16 +708,17 @@ void tier_count(struct tier_loader *l)
 	l->tally = (struct tier_tally){ 0 };
 }
 
-static void tier_decide_take(struct tier_loader *l, const struct tier_ring *r, uint64_t epoch,
-			     uint64_t begin, uint64_t end)
+/* Fetch the decisions on positions begin to end from the ring. */
+static void fetch_decisions(struct tier_loader *l, const struct tier_ring *r, uint64_t epoch,
+			    uint64_t begin, uint64_t end)
 {
-	uint64_t start = r->starts[epoch % TIER_STARTS];
-	bool is_known = l->cache->epoch < epoch + TIER_STARTS;
+	uint64_t start = r->starts[epoch % TIER_EPOCH_STARTS];
+	bool is_known = l->cache->epoch < epoch + TIER_EPOCH_STARTS;
 
 	for (uint64_t i = begin; i < end; i++) {
 		uint64_t number = start + i;
 
-		l->taken[i - begin] =
+		l->decisions[i - begin] =
 			is_known && r->end - number <= r->room
 				? tier_ring_get(r, number)
 				: (struct tier_decision){ .slot = CACHE_NO_SLOT, .is_lost = true };
@@ -779,18 +732,18 @@ const struct tier_decision *tier_decide(struct tier_loader *l, uint64_t epoch,
 					struct sampler_epoch *order, uint64_t position)
 {
 	struct tier_cache *c = l->cache;
-	struct tier_ring *r = &c->rings[l->rank - c->own_first];
+	const struct tier_ring *r = &c->rings[l->rank - c->own_first];
 	uint64_t batch, end;
 
 	if (l->epoch == epoch && position >= l->begin && position < l->end)
-		return &l->taken[position - l->begin];
+		return &l->decisions[position - l->begin];
 	batch = sampler_batch_of(order, l->rank, position);
 	end = u64_max(sampler_batch_start(order, l->rank, batch + 1), position + 1);
-	end = u64_min(end, position + TIER_TAKEN);
+	end = u64_min(end, position + TIER_FETCH_MAX);
 	pthread_mutex_lock(&c->lock);
-	tier_count(l);
+	tier_flush_tally(l);
 	decide_until(c, r, epoch, end);
-	tier_decide_take(l, r, epoch, position, end);
+	fetch_decisions(l, r, epoch, position, end);
 	pthread_mutex_unlock(&c->lock);
-	return l->taken;
+	return l->decisions;
 }

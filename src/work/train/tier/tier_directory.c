@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_directory.c - places for samples: threads that fill, and a folder of files. */
+/* tier_directory.c - keep units in a folder of files, and the threads that fill it. */
 #include "work/train/tier/tier_internal.h"
 
 #include <ctype.h>
@@ -28,7 +28,7 @@
 
 /* ---- threads ---- */
 
-/* Its requests are those of one unit after the other. */
+/* A thread has requests of one unit at a time. */
 #define THREAD_DEPTH 1u
 
 void tier_thread_init(struct tier_thread *t)
@@ -68,7 +68,7 @@ static int open_thread(struct tier_thread *th)
 	int rc;
 
 	cfg.list = t->cfg.workers;
-	cfg.share = th->is_apart ? WORKER_APART : WORKER_MOVES;
+	cfg.share = th->is_uncounted ? WORKER_APART : WORKER_MOVES;
 	cfg.has_ramp = t->job->ramp_time_ns > 0;
 	snprintf(cfg.role, sizeof(cfg.role), "%s", th->role);
 	rc = worker_open(&th->worker, &cfg, &th->err);
@@ -79,7 +79,7 @@ static int open_thread(struct tier_thread *th)
 				     &th->err);
 	if (!th->loader)
 		return th->err.code;
-	th->loader->fills_itself = th->fills_itself;
+	th->loader->fills_directly = th->fills_directly;
 	return 0;
 }
 
@@ -87,11 +87,11 @@ static void close_thread(struct tier_thread *th)
 {
 	struct tier *t = th->cache->tier;
 
-	if (th->loader && !th->is_apart)
+	if (th->loader && !th->is_uncounted)
 		tier_loader_close(th->loader);
-	else if (th->loader && t->place->leave)
-		t->place->leave(th->loader);
-	if (!th->is_apart)
+	else if (th->loader && t->backend->leave)
+		t->backend->leave(th->loader);
+	if (!th->is_uncounted)
 		worker_stop_counting(&th->worker, clock_now(t->cfg.clock));
 	worker_close(&th->worker);
 }
@@ -128,7 +128,7 @@ void tier_thread_begin(struct tier_thread *t)
 {
 	const struct tier_config *cfg = &t->cache->tier->cfg;
 
-	if (!t->worker.counts && !t->is_apart && (!cfg->counting || atomic_load(cfg->counting)))
+	if (!t->worker.counts && !t->is_uncounted && (!cfg->counting || atomic_load(cfg->counting)))
 		worker_start_counting(&t->worker, cfg->place, clock_now(cfg->clock));
 }
 
@@ -144,21 +144,21 @@ int tier_thread_finish(struct tier_thread *t, const char *name, const struct rea
 
 /* ---- fillers ---- */
 
-static void tier_directory_fill(struct tier_way *w);
-static int tier_directory_filled(struct tier_way *w, const struct read_task *task,
+static void tier_directory_fill(struct tier_transfer *tr);
+static int tier_directory_filled(struct tier_transfer *tr, const struct read_task *task,
 				 struct mlgen_err *err);
 
-/* A queue whose length nobody has given takes no more memory than that, but for one sample that
- * waits while another one is written. */
+/* Memory limit of a queue of default length, which still has an entry for the unit that waits while
+ * another one is written. */
 #define QUEUE_BYTES (UINT64_C(1) << 30)
-#define QUEUE_LEAST 2u
+#define QUEUE_MIN 2u
 
-/* A place of the queue: free; a loader is at it; full; the filler is at it. Acquire and release
- * order what is in the place with its state. */
-enum place_state { PLACE_FREE, PLACE_TAKEN, PLACE_FULL, PLACE_BUSY };
+/* State of a queue entry: free; a loader fills it in; full; the filler writes it. Acquire and
+ * release order the content of the entry with its state. */
+enum entry_state { ENTRY_FREE, ENTRY_CLAIMED, ENTRY_FULL, ENTRY_BUSY };
 
-struct place {
-	_Atomic unsigned state; /* enum place_state */
+struct fill_entry {
+	_Atomic unsigned state;
 	struct tier_decision d;
 	uint64_t epoch;
 	struct extent extent;
@@ -168,27 +168,28 @@ struct place {
 
 struct tier_filler {
 	struct tier_cache *cache;
-	struct tier_thread thread; /* its loader has one way */
-	struct place *places;
+	struct tier_thread thread; /* its loader uses one transfer */
+	struct fill_entry *entries;
 	unsigned count;
 	struct bell bell;
 	_Atomic bool ends;
 };
 
-uint64_t tier_filler_places(const struct job *j, uint64_t slot_bytes)
+uint64_t tier_filler_entries(const struct job *j, uint64_t slot_bytes)
 {
 	uint64_t fit = QUEUE_BYTES / slot_bytes;
 
 	if (job_is_given(j, "cache_queue") || fit >= j->cache_queue)
 		return j->cache_queue;
-	return fit > QUEUE_LEAST ? fit : QUEUE_LEAST;
+	return fit > QUEUE_MIN ? fit : QUEUE_MIN;
 }
 
-/* The first one that is in this state, and in that one from now on. */
-static struct place *turn_place(struct tier_filler *f, enum place_state from, enum place_state to)
+/* Change the first entry in state `from` to state `to`. NULL: there is none. */
+static struct fill_entry *claim_entry(struct tier_filler *f, enum entry_state from,
+				      enum entry_state to)
 {
 	for (unsigned i = 0; i < f->count; i++) {
-		struct place *p = &f->places[i];
+		struct fill_entry *p = &f->entries[i];
 		unsigned is = from;
 
 		if (atomic_load_explicit(&p->state, memory_order_relaxed) == is &&
@@ -199,80 +200,73 @@ static struct place *turn_place(struct tier_filler *f, enum place_state from, en
 	return NULL;
 }
 
-static void leave_place(struct place *p, enum place_state to)
+static void release_entry(struct fill_entry *p, enum entry_state to)
 {
 	atomic_store_explicit(&p->state, to, memory_order_release);
 }
 
-/* By a loader: is there a free place? Then the unit in w->memory is its, and w->memory is other
- * memory. */
-static bool tier_filler_give(struct tier_filler *f, struct tier_way *w)
+/* A loader queues the unit in tr->memory, and gets the memory of the entry in exchange. False: no
+ * entry is free. */
+static bool enqueue(struct tier_filler *f, struct tier_transfer *tr)
 {
-	struct place *p = turn_place(f, PLACE_FREE, PLACE_TAKEN);
+	struct fill_entry *p = claim_entry(f, ENTRY_FREE, ENTRY_CLAIMED);
 	unsigned char *memory;
 
 	if (!p)
 		return false;
 	memory = p->memory;
-	p->memory = w->memory;
-	w->memory = memory;
-	p->d = w->d;
-	p->epoch = w->loader->epoch;
-	p->extent = w->extent;
-	p->kept_bytes = w->kept_bytes;
-	leave_place(p, PLACE_FULL);
+	p->memory = tr->memory;
+	tr->memory = memory;
+	p->d = tr->d;
+	p->epoch = tr->loader->epoch;
+	p->extent = tr->extent;
+	p->kept_bytes = tr->kept_bytes;
+	release_entry(p, ENTRY_FULL);
 	bell_ring(&f->bell, f->cache->tier->cfg.clock);
 	return true;
 }
 
-static void count_filled(struct tier_loader *l, const struct tier_way *w,
-			 const struct read_task *task)
-{
-	struct tier_tally *y = &l->tally;
-
-	if (w->is_held && !task->fill_error) {
-		y->fills++;
-		y->filled_bytes += w->kept_bytes;
-	} else if (!w->d.is_hit && !w->d.is_substituted) {
-		y->dropped_fills++;
-	}
-}
-
-static int keep(struct tier_thread *th, const struct place *p)
+static int write_entry(struct tier_thread *th, const struct fill_entry *p)
 {
 	struct tier_loader *l = th->loader;
-	struct tier_way *w = &l->ways[0];
+	struct tier_transfer *tr = &l->transfers[0];
+	struct tier_tally *y = &l->tally;
 	const struct read_task *task;
 	int rc;
 
 	tier_thread_begin(th);
-	tier_turn_to_epoch(l, p->epoch);
-	w->d = p->d;
-	w->extent = (struct extent){ .id = p->extent.id };
-	w->kept_bytes = p->kept_bytes;
-	w->is_held = false;
-	w->memory = p->memory;
-	w->list = (struct read_list){ .pieces = w->pieces };
-	tier_directory_fill(w);
-	reader_start_list(th->reader, &l->tier->plain, &w->extent, &w->list);
+	tier_set_epoch(l, p->epoch);
+	tr->d = p->d;
+	tr->extent = (struct extent){ .id = p->extent.id };
+	tr->kept_bytes = p->kept_bytes;
+	tr->has_claimed = false;
+	tr->memory = p->memory;
+	tr->list = (struct read_list){ .pieces = tr->pieces };
+	tier_directory_fill(tr);
+	reader_start_list(th->reader, &l->tier->plain, &tr->extent, &tr->list);
 	rc = tier_thread_finish(th, "cache_directory", &task);
 	if (rc < 0)
 		return rc;
-	rc = tier_directory_filled(w, task, &th->err);
-	count_filled(l, w, task);
+	rc = tier_directory_filled(tr, task, &th->err);
+	if (tr->has_claimed && !task->fill_error) {
+		y->fills++;
+		y->filled_bytes += tr->kept_bytes;
+	} else if (!tr->d.is_hit && !tr->d.is_substituted) {
+		y->dropped_fills++;
+	}
 	return rc;
 }
 
-static void keep_all(struct tier_thread *th)
+static void filler_main(struct tier_thread *th)
 {
 	struct tier_filler *f = th->arg;
-	unsigned char *own = th->loader->ways[0].memory;
+	unsigned char *own = th->loader->transfers[0].memory;
 	int rc = 0;
 
 	for (;;) {
 		uint32_t seen = bell_look(&f->bell);
 		bool ends = atomic_load(&f->ends);
-		struct place *p = turn_place(f, PLACE_FULL, PLACE_BUSY);
+		struct fill_entry *p = claim_entry(f, ENTRY_FULL, ENTRY_BUSY);
 
 		if (!p && ends)
 			break;
@@ -282,13 +276,13 @@ static void keep_all(struct tier_thread *th)
 			continue;
 		}
 		if (rc == 0)
-			rc = keep(th, p);
-		leave_place(p, PLACE_FREE);
+			rc = write_entry(th, p);
+		release_entry(p, ENTRY_FREE);
 	}
-	th->loader->ways[0].memory = own;
+	th->loader->transfers[0].memory = own;
 }
 
-/* ---- its life ---- */
+/* ---- life cycle of a filler ---- */
 
 static int tier_filler_new(struct tier_cache *c, struct mlgen_err *err)
 {
@@ -304,16 +298,16 @@ static int tier_filler_new(struct tier_cache *c, struct mlgen_err *err)
 		.number = t->job->accelerators * job_readers(t->job) + (uint64_t)(c - t->caches),
 		.files = 2,
 		.buf_bytes = 4096,
-		.work = keep_all,
+		.work = filler_main,
 		.arg = f,
 	};
 	tier_thread_init(&f->thread);
-	f->count = (unsigned)tier_filler_places(t->job, t->slot_bytes);
-	f->places = mem_array(f->count, sizeof(*f->places));
+	f->count = (unsigned)tier_filler_entries(t->job, t->slot_bytes);
+	f->entries = mem_array(f->count, sizeof(*f->entries));
 	for (unsigned i = 0; i < f->count; i++) {
-		/* The places after the first come into use when the queue fills. */
-		f->places[i].memory = mem_reserve(t->slot_bytes, MEM_MMAP);
-		if (!f->places[i].memory)
+		/* Reserved only: later entries are used once the queue fills. */
+		f->entries[i].memory = mem_reserve(t->slot_bytes, MEM_MMAP);
+		if (!f->entries[i].memory)
 			return mlgen_fail(err, -ENOMEM,
 					  "cache_queue: no memory for %u samples of %s; a shorter "
 					  "one, or cache_fill=sync",
@@ -327,9 +321,9 @@ void tier_filler_free(struct tier_filler *f)
 	if (!f)
 		return;
 	for (unsigned i = 0; i < f->count; i++)
-		mem_buffer_free(f->places[i].memory, f->cache->tier->slot_bytes, MEM_MMAP);
+		mem_buffer_free(f->entries[i].memory, f->cache->tier->slot_bytes, MEM_MMAP);
 	tier_thread_fini(&f->thread);
-	mem_free(f->places);
+	mem_free(f->entries);
 	mem_free(f);
 }
 
@@ -355,31 +349,24 @@ void tier_file_name(char out[TIER_NAME_BYTES], uint32_t slot)
 	snprintf(out, TIER_NAME_BYTES, "%02x/%" PRIx32 UNIT_SUFFIX, slot % TIER_SHARDS, slot);
 }
 
-/* Which one of those of a job on a host it is. */
-static void put_number(struct buf *text, const struct tier_cache *c)
-{
-	const struct job *j = c->tier->job;
-	bool has_others = job_host_processes(j) > 1;
-
-	if (c->parts > 1)
-		buf_addf(text, "-part%" PRIu32, c->part);
-	else if (c->tier->cache_count > 1 || (has_others && j->cache_scope == CACHE_OF_RANK))
-		buf_addf(text, "-%" PRIu64, c->first_rank);
-	else if (has_others)
-		buf_addf(text, "-process%" PRIu64, j->place.process);
-}
-
-/* Of a job's name what no shell takes for something else. */
+/* Path of the folder, with the name of the job in characters that no shell interprets, and the
+ * number of the cache if the job has several on a host. */
 static char *folder_path(const struct tier_cache *c)
 {
 	const struct job *j = c->tier->job;
+	bool shares_host = job_host_processes(j) > 1;
 	struct buf text = { 0 };
 	char *path;
 
 	buf_addf(&text, "%s/mlgen-cache-", j->cache_directory);
 	for (const char *s = j->name; *s; s++)
 		buf_addf(&text, "%c", isalnum((unsigned char)*s) || *s == '.' ? *s : '_');
-	put_number(&text, c);
+	if (c->parts > 1)
+		buf_addf(&text, "-part%" PRIu32, c->part);
+	else if (c->tier->cache_count > 1 || (shares_host && j->cache_scope == CACHE_OF_RANK))
+		buf_addf(&text, "-%" PRIu64, c->first_rank);
+	else if (shares_host)
+		buf_addf(&text, "-process%" PRIu64, j->place.process);
 	path = buf_take(&text);
 	buf_fini(&text);
 	return path;
@@ -391,8 +378,8 @@ static int tier_folder_fail(const struct tier_folder *f, const char *what, int c
 	return mlgen_fail(err, code, "cache_directory: %s%s: %s", f->path, what, strerror(-code));
 }
 
-/* An empty folder becomes ours. */
-static int take_marker(struct tier_folder *f, const struct job *j, struct mlgen_err *err)
+/* Lock the marker. An empty folder gets one first. */
+static int lock_marker(struct tier_folder *f, const struct job *j, struct mlgen_err *err)
 {
 	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 	bool is_new = dirs_is_empty(f->dir_fd);
@@ -432,8 +419,8 @@ static int make_shards(struct tier_folder *f, struct mlgen_err *err)
 	return 0;
 }
 
-/* Hold it, made if it was not there, with what an earlier run has left in it. 0, or -errno with
- * err: it is somebody else's, or another run's. */
+/* Open and lock the folder, and make it if necessary; its content stays. 0, or -errno with err: the
+ * folder belongs to something else, or to another run. */
 static int tier_folder_open(struct tier_cache *c, struct mlgen_err *err)
 {
 	struct tier_folder *f = &c->folder;
@@ -452,14 +439,14 @@ static int tier_folder_open(struct tier_cache *c, struct mlgen_err *err)
 		rc = -errno;
 	if (rc < 0)
 		return tier_folder_fail(f, "", rc, err);
-	rc = take_marker(f, c->tier->job, err);
+	rc = lock_marker(f, c->tier->job, err);
 	if (rc == 0 && c->tier->job->cache_layout == CACHE_LAYOUT_FILES)
 		rc = make_shards(f, err);
 	return rc;
 }
 
-/* "1f4a5.unit". */
-static bool is_our_name(const char *name)
+/* True for names like "1f4a5.unit". */
+static bool is_unit_name(const char *name)
 {
 	size_t digits = strspn(name, "0123456789abcdef");
 
@@ -474,13 +461,13 @@ static void empty_shard(int dir_fd, const char *shard)
 	const struct dirent *e;
 
 	while (d && (e = readdir(d)))
-		if (is_our_name(e->d_name))
+		if (is_unit_name(e->d_name))
 			unlinkat(dirfd(d), e->d_name, 0);
 	if (d)
 		closedir(d);
 }
 
-/* Everything of ours in it goes, but for the marker. */
+/* Remove all files of the cache, except the marker. */
 static void tier_folder_empty(struct tier_cache *c)
 {
 	struct tier_folder *f = &c->folder;
@@ -497,7 +484,7 @@ static void tier_folder_empty(struct tier_cache *c)
 	}
 }
 
-/* With the marker and itself, unless others have put something there. */
+/* Remove the cache, its marker and the folder, unless foreign files are in it. */
 static void tier_folder_remove(struct tier_cache *c)
 {
 	struct tier_folder *f = &c->folder;
@@ -514,7 +501,6 @@ static void tier_folder_remove(struct tier_cache *c)
 	rmdir(f->path);
 }
 
-/* It is held no longer. */
 static void tier_folder_close(struct tier_cache *c)
 {
 	struct tier_folder *f = &c->folder;
@@ -536,7 +522,8 @@ static bool is_slab(const struct tier *t)
 	return t->job->cache_layout == CACHE_LAYOUT_SLAB;
 }
 
-static int kept_earlier(const struct tier_cache *c, struct mlgen_err *err)
+/* Refuse a folder with a cache that cache_persist kept, if this run does not use it. */
+static int check_no_manifest(const struct tier_cache *c, struct mlgen_err *err)
 {
 	if (c->tier->job->cache_persist || !tier_manifest_is_there(c))
 		return 0;
@@ -551,20 +538,18 @@ static int directory_open(struct tier_cache *c, struct mlgen_err *err)
 	int rc = tier_folder_open(c, err);
 
 	if (rc == 0)
-		rc = kept_earlier(c, err);
+		rc = check_no_manifest(c, err);
+	if (rc == 0 && c->tier->job->cache_persist)
+		rc = tier_manifest_read(c, err);
 	if (rc < 0) {
-		c->folder.is_ours = false; /* what is there stays */
+		c->folder.is_ours = false; /* nothing in it may be removed */
 		return rc;
 	}
-	if (c->tier->job->cache_persist)
-		rc = tier_manifest_read(c, err);
-	if (rc < 0)
-		c->folder.is_ours = false;
 	if (rc == 0)
-		tier_folder_empty(c); /* of a run that was killed */
-	if (rc >= 0 && c->tier->job->cache_persist)
+		tier_folder_empty(c); /* left by a killed run */
+	if (c->tier->job->cache_persist)
 		tier_manifest_reserve(c);
-	if (rc >= 0 && c->tier->job->cache_fill == CACHE_FILL_ASYNC)
+	if (c->tier->job->cache_fill == CACHE_FILL_ASYNC)
 		rc = tier_filler_new(c, err);
 	return rc < 0 ? rc : 0;
 }
@@ -586,7 +571,7 @@ static int flags_of(const struct tier *t)
 	return O_CLOEXEC | O_NOFOLLOW | (t->plain.direct ? O_DIRECT : 0);
 }
 
-/* With its own engine: a loader has the slab open all the time. */
+/* Open the slab, which a loader keeps open, through the loader's own engine. */
 static int directory_join(struct tier_loader *l, struct mlgen_err *err)
 {
 	const struct tier *t = l->tier;
@@ -621,21 +606,22 @@ static void directory_leave(struct tier_loader *l)
 	l->has_slab = false;
 }
 
-/* The file of the way's slot, or the slab; where in it the slot begins. */
-static uint64_t aim(struct tier_way *w, struct read_piece *p, int flags)
+/* Set the file of a piece to that of the transfer's slot, or to the slab. Returns the offset at
+ * which the slot begins. */
+static uint64_t set_slot_file(struct tier_transfer *tr, struct read_piece *p, int flags)
 {
-	struct tier_loader *l = w->loader;
+	struct tier_loader *l = tr->loader;
 	const struct tier_folder *f = &l->cache->folder;
 
 	if (is_slab(l->tier)) {
 		p->open = &l->slab;
-		return tier_slot_here(l->cache, w->d.slot) * l->tier->slot_bytes;
+		return tier_local_index(l->cache, tr->d.slot) * l->tier->slot_bytes;
 	}
-	tier_file_name(w->name, tier_slot_here(l->cache, w->d.slot));
-	if (snprintf(w->path, sizeof(w->path), "%s/%s", f->path, w->name) < 0)
-		w->path[0] = '\0';
-	p->file = (struct mlgen_file){ .path = w->path,
-				       .name = w->name,
+	tier_file_name(tr->name, tier_local_index(l->cache, tr->d.slot));
+	if (snprintf(tr->path, sizeof(tr->path), "%s/%s", f->path, tr->name) < 0)
+		tr->path[0] = '\0';
+	p->file = (struct mlgen_file){ .path = tr->path,
+				       .name = tr->name,
 				       .dir_fd = f->dir_fd,
 				       .fd = -1,
 				       .flags = flags_of(l->tier) | flags,
@@ -643,20 +629,20 @@ static uint64_t aim(struct tier_way *w, struct read_piece *p, int flags)
 	return 0;
 }
 
-static void add_read(struct tier_way *w, uint64_t at, uint64_t bytes, unsigned char *memory)
+static void add_read(struct tier_transfer *tr, uint64_t at, uint64_t bytes, unsigned char *memory)
 {
-	struct read_piece *p = &w->pieces[w->list.count++];
+	struct read_piece *p = &tr->pieces[tr->list.count++];
 
 	*p = (struct read_piece){ .op = MLGEN_READ, .is_tier = true };
-	p->off = aim(w, p, O_RDONLY) + at;
+	p->off = set_slot_file(tr, p, O_RDONLY) + at;
 	p->bytes = bytes;
 	p->memory = memory;
 }
 
-static void directory_hit(struct tier_way *w, const struct extent *x, void *into,
+static void directory_hit(struct tier_transfer *tr, const struct extent *x, void *into,
 			  uint64_t into_bytes, uint64_t *ready_ns)
 {
-	struct tier_loader *l = w->loader;
+	struct tier_loader *l = tr->loader;
 	const struct tier *t = l->tier;
 	struct tier_range ranges[TIER_RANGES];
 	unsigned n = tier_extent_ranges(&t->units, x, ranges);
@@ -664,152 +650,143 @@ static void directory_hit(struct tier_way *w, const struct extent *x, void *into
 	(void)into;
 	(void)into_bytes;
 	(void)ready_ns;
-	w->list = (struct read_list){ .pieces = w->pieces };
+	tr->list = (struct read_list){ .pieces = tr->pieces };
 	if (l->cache->sums || t->units.kind == CACHE_SAMPLES)
-		add_read(w, 0, w->kept_bytes, l->cache->sums ? w->memory : NULL);
+		add_read(tr, 0, tr->kept_bytes, l->cache->sums ? tr->memory : NULL);
 	else
 		for (unsigned i = 0; i < n; i++)
-			add_read(w, ranges[i].at, ranges[i].bytes, NULL);
-	reader_start_list(l->reader, &t->plain, x, &w->list);
+			add_read(tr, ranges[i].at, ranges[i].bytes, NULL);
+	reader_start_list(l->reader, &t->plain, x, &tr->list);
 }
 
-/* A full disk has room only where something was. */
-static bool may_fill(void *way)
+/* Callback that claims the slot before it is written. On a full disk, only slots that had a unit
+ * before are filled. */
+static bool claim_slot(void *transfer)
 {
-	struct tier_way *w = way;
-	struct tier_cache *c = w->loader->cache;
+	struct tier_transfer *tr = transfer;
+	struct tier_cache *c = tr->loader->cache;
 
-	w->is_held = tier_slot_fill(tier_word(c, w->d.slot), w->d.generation,
-				    !atomic_load_explicit(&c->tier->is_full, memory_order_relaxed));
-	return w->is_held;
+	tr->has_claimed =
+		tier_slot_fill(tier_word(c, tr->d.slot), tr->d.generation,
+			       !atomic_load_explicit(&c->tier->is_full, memory_order_relaxed));
+	return tr->has_claimed;
 }
 
-/* tier_directory.c, for the filler: the pieces by which w->memory is kept; and behind them. */
-static void tier_directory_fill(struct tier_way *w)
+/* Add the pieces that write tr->memory to the file of its slot. */
+static void tier_directory_fill(struct tier_transfer *tr)
 {
-	struct tier_loader *l = w->loader;
-	struct read_piece *p = &w->pieces[w->list.count];
+	struct tier_loader *l = tr->loader;
+	struct read_piece *p = &tr->pieces[tr->list.count];
 
-	w->list.begins = may_fill;
-	w->list.arg = w;
-	/* What was evicted goes when its slot is filled anew. */
+	tr->list.begins = claim_slot;
+	tr->list.arg = tr;
+	/* An evicted unit's file is removed when its slot is filled again. */
 	if (!is_slab(l->tier)) {
 		*p = (struct read_piece){ .op = MLGEN_UNLINK, .is_tier = true, .is_fill = true };
-		aim(w, p, 0);
+		set_slot_file(tr, p, 0);
 		p++;
 	}
 	*p = (struct read_piece){ .op = MLGEN_WRITE, .is_tier = true, .is_fill = true };
-	p->off = aim(w, p, O_WRONLY | O_CREAT | O_TRUNC);
-	p->bytes = w->kept_bytes;
-	p->memory = w->memory;
-	w->list.count = (unsigned)(p - w->pieces) + 1;
+	p->off = set_slot_file(tr, p, O_WRONLY | O_CREAT | O_TRUNC);
+	p->bytes = tr->kept_bytes;
+	p->memory = tr->memory;
+	tr->list.count = (unsigned)(p - tr->pieces) + 1;
 }
 
-static bool fills_behind(const struct tier_way *w)
+static bool fills_in_background(const struct tier_transfer *tr)
 {
-	return w->loader->cache->filler && !w->loader->fills_itself;
+	return tr->loader->cache->filler && !tr->loader->fills_directly;
 }
 
-static void directory_miss(struct tier_way *w, const struct extent *x)
+static void directory_miss(struct tier_transfer *tr, const struct extent *x)
 {
-	struct tier_loader *l = w->loader;
+	struct tier_loader *l = tr->loader;
 
-	w->fills &= w->bytes <= l->tier->slot_bytes && w->kept_bytes <= l->tier->slot_bytes;
-	if (!w->fills) {
-		tier_read_storage(w, x, NULL);
+	tr->fills &= tr->bytes <= l->tier->slot_bytes && tr->kept_bytes <= l->tier->slot_bytes;
+	if (!tr->fills) {
+		tier_read_storage(tr, x, NULL);
 		return;
 	}
-	w->list = (struct read_list){ .pieces = w->pieces };
-	w->list.count = tier_storage_pieces(w, x, w->memory);
-	if (!fills_behind(w))
-		tier_directory_fill(w);
-	reader_start_list(l->reader, &l->tier->plain, x, &w->list);
+	tr->list = (struct read_list){ .pieces = tr->pieces };
+	tr->list.count = tier_storage_pieces(tr, x, tr->memory);
+	if (!fills_in_background(tr))
+		tier_directory_fill(tr);
+	reader_start_list(l->reader, &l->tier->plain, x, &tr->list);
 }
 
-static bool is_no_room(int code)
-{
-	return code == -ENOSPC || code == -EDQUOT || code == -EFBIG;
-}
-
-/* Once. */
-static void note_full(struct tier_way *w, int code)
-{
-	struct tier *t = w->loader->tier;
-
-	if (!atomic_exchange(&t->is_full, true))
-		log_note(
-			"%s: cache_directory: %s: %s; the cache grows no more, and the run goes on",
-			t->job->name, w->loader->cache->folder.path, strerror(-code));
-}
-
-static int tier_directory_filled(struct tier_way *w, const struct read_task *task,
+static int tier_directory_filled(struct tier_transfer *tr, const struct read_task *task,
 				 struct mlgen_err *err)
 {
-	struct tier_cache *c = w->loader->cache;
+	struct tier_cache *c = tr->loader->cache;
+	struct tier *t = c->tier;
 	int code = task->fill_error;
 	bool is_whole = !task->error && !code;
 
-	if (!w->is_held)
+	if (!tr->has_claimed)
 		return 0;
 	if (c->sums && is_whole)
-		c->sums[tier_slot_here(c, w->d.slot)] = tier_sum(w->memory, w->kept_bytes);
-	tier_slot_filled(tier_word(c, w->d.slot), w->d.generation, is_whole);
+		c->sums[tier_local_index(c, tr->d.slot)] = tier_sum(tr->memory, tr->kept_bytes);
+	tier_slot_filled(tier_word(c, tr->d.slot), tr->d.generation, is_whole);
 	if (!code || code == -ECANCELED)
 		return 0;
-	if (!is_no_room(code))
+	if (code != -ENOSPC && code != -EDQUOT && code != -EFBIG)
 		return mlgen_fail(err, code,
 				  "cache_directory: %s: cannot be written: %s; another directory, "
 				  "or cache=none",
 				  c->folder.path, strerror(-code));
-	note_full(w, code);
+	if (!atomic_exchange(&t->is_full, true))
+		log_note(
+			"%s: cache_directory: %s: %s; the cache grows no more, and the run goes on",
+			t->job->name, c->folder.path, strerror(-code));
 	return 0;
 }
 
-static int directory_filled(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
+static int directory_filled(struct tier_transfer *tr, const struct read_task *task,
+			    struct mlgen_err *err)
 {
-	struct tier_cache *c = w->loader->cache;
+	struct tier_cache *c = tr->loader->cache;
 
-	if (!fills_behind(w))
-		return tier_directory_filled(w, task, err);
-	w->is_passed_on = !task->error && tier_filler_give(c->filler, w);
+	if (!fills_in_background(tr))
+		return tier_directory_filled(tr, task, err);
+	tr->is_queued = !task->error && enqueue(c->filler, tr);
 	return 0;
 }
 
-static const unsigned char *directory_look(struct tier_way *w)
+static const unsigned char *directory_address(struct tier_transfer *tr)
 {
-	return w->memory;
+	return tr->memory;
 }
 
-static void directory_fetch(struct tier_way *w, const struct tier_ask *ask)
+static void directory_fetch(struct tier_transfer *tr, const struct tier_ask *ask)
 {
-	struct tier_loader *l = w->loader;
+	struct tier_loader *l = tr->loader;
 
-	w->list = (struct read_list){ .pieces = w->pieces };
+	tr->list = (struct read_list){ .pieces = tr->pieces };
 	for (unsigned i = 0; i < ask->count; i++) {
 		const struct tier_piece *p = &ask->pieces[i];
 
-		add_read(w, p->at, p->bytes, w->memory + p->at);
+		add_read(tr, p->at, p->bytes, tr->memory + p->at);
 	}
-	reader_start_list(l->reader, &l->tier->plain, &w->extent, &w->list);
+	reader_start_list(l->reader, &l->tier->plain, &tr->extent, &tr->list);
 }
 
-static uint32_t directory_keep(struct tier_thread *th, struct tier_way *w)
+static uint32_t directory_keep(struct tier_thread *th, struct tier_transfer *tr)
 {
-	struct tier_loader *l = w->loader;
+	struct tier_loader *l = tr->loader;
 	const struct read_task *task;
 
 	if (l->cache->filler)
-		return tier_filler_give(l->cache->filler, w) ? TIER_PASSED_ON : TIER_DROPPED;
-	w->list = (struct read_list){ .pieces = w->pieces };
-	tier_directory_fill(w);
-	reader_start_list(l->reader, &l->tier->plain, &w->extent, &w->list);
+		return enqueue(l->cache->filler, tr) ? TIER_QUEUED : TIER_DROPPED;
+	tr->list = (struct read_list){ .pieces = tr->pieces };
+	tier_directory_fill(tr);
+	reader_start_list(l->reader, &l->tier->plain, &tr->extent, &tr->list);
 	if (tier_thread_finish(th, "cache_directory", &task) < 0 ||
-	    tier_directory_filled(w, task, &th->err) < 0)
+	    tier_directory_filled(tr, task, &th->err) < 0)
 		return TIER_FAILED;
-	return w->is_held && !task->error && !task->fill_error ? TIER_KEPT : TIER_DROPPED;
+	return tr->has_claimed && !task->error && !task->fill_error ? TIER_KEPT : TIER_DROPPED;
 }
 
-const struct tier_place tier_directory = {
+const struct tier_backend tier_directory = {
 	.name = "directory",
 	.keeps = true,
 	.buffers = true,
@@ -820,7 +797,7 @@ const struct tier_place tier_directory = {
 	.hit = directory_hit,
 	.miss = directory_miss,
 	.filled = directory_filled,
-	.look = directory_look,
+	.address = directory_address,
 	.fetch = directory_fetch,
 	.keep = directory_keep,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_loader.c - the loader's way through the tier. */
+/* tier_loader.c - the manifest of a cache that stays, and a loader's reads through the tier. */
 #include "work/train/tier/tier_internal.h"
 
 #include <errno.h>
@@ -20,23 +20,23 @@
 #include "base/units.h"
 
 /*
- * Lines of text: what the cache is of, each unit with its slot and checksum, and last a checksum of
- * all before it. It is there only while no run is: who reads it removes it, and who ends writes it
- * anew, so that a run which was killed leaves none.
+ * The manifest is lines of text: the identity of the cache, each unit with its slot and checksum,
+ * and last a checksum of everything before it. It exists only while no run uses the cache: a run
+ * that reads it removes it, and writes a new one at its end, so that a killed run leaves none.
  */
 #define MANIFEST_HEAD "mlgen cache 2\n"
 #define MANIFEST_LAST "end "
 
-/* More is no manifest of ours. */
-#define MANIFEST_MOST_BYTES (UINT64_C(64) << 30)
+/* A larger file is no manifest. */
+#define MANIFEST_MAX_BYTES (UINT64_C(64) << 30)
 
 bool tier_manifest_is_there(const struct tier_cache *c)
 {
 	return faccessat(c->folder.dir_fd, TIER_MANIFEST, F_OK, 0) == 0;
 }
 
-/* What has to be the same for a cache to be of use. */
-static void put_identity(const struct tier_cache *c, struct buf *out)
+/* Append everything that has to match for a cache to be of use to a run. */
+static void append_identity(const struct tier_cache *c, struct buf *out)
 {
 	const struct tier *t = c->tier;
 	const struct dataset *ds = t->plain.dataset;
@@ -55,23 +55,20 @@ static void put_identity(const struct tier_cache *c, struct buf *out)
 		 t->units.factor);
 }
 
-static bool is_kept(const struct tier_cache *c, uint32_t slot, uint64_t *unit)
-{
-	uint64_t word = c->slots[slot];
-
-	return tier_slot_state(word) == SLOT_READY &&
-	       tier_slot_generation(word) == cache_generation(c->cache, slot) &&
-	       cache_unit_in(c->cache, slot, unit);
-}
-
-static void put_units(const struct tier_cache *c, struct buf *out)
+/* Append a line for each slot that has the bytes of its latest unit. */
+static void append_units(const struct tier_cache *c, struct buf *out)
 {
 	uint64_t unit;
 
-	for (uint32_t s = 0; s < c->slot_count; s++)
-		if (is_kept(c, s, &unit))
+	for (uint32_t s = 0; s < c->slot_count; s++) {
+		uint64_t word = c->slots[s];
+
+		if (tier_slot_state(word) == SLOT_READY &&
+		    tier_slot_generation(word) == cache_generation(c->cache, s) &&
+		    cache_unit_in(c->cache, s, &unit))
 			buf_addf(out, "%" PRIx64 " %" PRIx32 " %" PRIx32 "\n", unit, s,
 				 c->sums ? c->sums[s] : 0);
+	}
 }
 
 static int manifest_fail(const struct tier_cache *c, int code, struct mlgen_err *err)
@@ -90,7 +87,7 @@ static int open_new(const struct tier_cache *c)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Of a number below this, in hexadecimal. */
+/* Number of hexadecimal digits of numbers up to `end`. */
 static uint64_t digits(uint64_t end)
 {
 	return (uint64_t)snprintf(NULL, 0, "%" PRIx64, end);
@@ -104,7 +101,7 @@ void tier_manifest_reserve(struct tier_cache *c)
 	int fd = open_new(c);
 	uint64_t bytes;
 
-	put_identity(c, &text);
+	append_identity(c, &text);
 	bytes = text.len + line * c->slot_count + sizeof(MANIFEST_LAST "01234567\n");
 	buf_fini(&text);
 	if (fd < 0)
@@ -113,14 +110,14 @@ void tier_manifest_reserve(struct tier_cache *c)
 	close(fd);
 }
 
-/* Into what was reserved, of which the rest goes. */
-static int put_file(const struct tier_cache *c, const struct buf *text)
+/* Write the manifest into the reserved file, and cut off the rest. */
+static int write_manifest(const struct tier_cache *c, const struct buf *text)
 {
 	int dir = c->folder.dir_fd, fd = open_new(c), rc;
 
 	if (fd < 0)
 		return fd;
-	/* The bytes that it tells of first. */
+	/* The cached bytes reach the disk before the manifest that lists them. */
 	rc = syncfs(fd) == 0 ? 0 : -errno;
 	if (rc == 0)
 		rc = writeall(fd, buf_str(text), text->len);
@@ -139,16 +136,16 @@ int tier_manifest_write(struct tier_cache *c, struct mlgen_err *err)
 	struct buf text = { 0 };
 	int rc;
 
-	put_identity(c, &text);
-	put_units(c, &text);
+	append_identity(c, &text);
+	append_units(c, &text);
 	buf_addf(&text, MANIFEST_LAST "%08lx\n",
 		 crc32_z(0, (const unsigned char *)buf_str(&text), text.len));
-	rc = put_file(c, &text);
+	rc = write_manifest(c, &text);
 	buf_fini(&text);
 	return rc < 0 ? manifest_fail(c, rc, err) : 0;
 }
 
-/* All of it, with a zero behind; NULL with *rc. */
+/* Load the manifest, terminated by a zero byte. NULL with *rc. */
 static char *load(const struct tier_cache *c, size_t *bytes, int *rc)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
@@ -162,7 +159,7 @@ static char *load(const struct tier_cache *c, size_t *bytes, int *rc)
 		return NULL;
 	*rc = -EINVAL;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    (uint64_t)st.st_size < MANIFEST_MOST_BYTES) {
+	    (uint64_t)st.st_size < MANIFEST_MAX_BYTES) {
 		text = mem_zalloc((size_t)st.st_size + 1);
 		n = pread(fd, text, (size_t)st.st_size, 0);
 	}
@@ -171,7 +168,7 @@ static char *load(const struct tier_cache *c, size_t *bytes, int *rc)
 	return text;
 }
 
-/* Is it whole? */
+/* True if the checksum in the last line is right. */
 static bool has_sum(const char *text, size_t bytes)
 {
 	size_t last = sizeof(MANIFEST_LAST "01234567\n") - 1;
@@ -184,9 +181,9 @@ static bool has_sum(const char *text, size_t bytes)
 	return sum == crc32_z(0, (const unsigned char *)text, bytes - last);
 }
 
-/* The first line of `made` that is not that of `want`. */
-static int differs(const struct tier_cache *c, const char *made, const char *want,
-		   struct mlgen_err *err)
+/* Report the first line of `made` that differs from `want`. */
+static int fail_identity(const struct tier_cache *c, const char *made, const char *want,
+			 struct mlgen_err *err)
 {
 	size_t a, b;
 
@@ -202,7 +199,7 @@ static int differs(const struct tier_cache *c, const char *made, const char *wan
 			  c->folder.path, (int)a, made, (int)b, want);
 }
 
-static void take_unit(struct tier_cache *c, uint64_t unit, uint32_t slot, uint32_t sum)
+static void add_unit(struct tier_cache *c, uint64_t unit, uint32_t slot, uint32_t sum)
 {
 	const struct cache_access a = { .unit = unit, .next_use = 0 };
 	uint32_t generation = cache_restore(c->cache, &a, slot);
@@ -220,8 +217,8 @@ static void take_unit(struct tier_cache *c, uint64_t unit, uint32_t slot, uint32
 	c->kept_units++;
 }
 
-/* Slots go up: none is there twice. */
-static int take_units(struct tier_cache *c, const char *at)
+/* Slots are in ascending order, so that no slot appears twice. */
+static int parse_units(struct tier_cache *c, const char *at)
 {
 	uint64_t unit, slot, sum, first = 0;
 	char *end;
@@ -233,20 +230,20 @@ static int take_units(struct tier_cache *c, const char *at)
 		if (*end != '\n' || unit >= c->tier->units.count || slot < first ||
 		    slot >= c->slot_count)
 			return -EINVAL;
-		take_unit(c, unit, (uint32_t)slot, (uint32_t)sum);
+		add_unit(c, unit, (uint32_t)slot, (uint32_t)sum);
 		first = slot + 1;
 		at = end + 1;
 	}
 	return 1;
 }
 
-static int take_manifest(struct tier_cache *c, const char *text, size_t bytes,
-			 struct mlgen_err *err)
+static int parse_manifest(struct tier_cache *c, const char *text, size_t bytes,
+			  struct mlgen_err *err)
 {
 	struct buf want = { 0 };
 	int rc = -EINVAL;
 
-	put_identity(c, &want);
+	append_identity(c, &want);
 	if (!has_sum(text, bytes))
 		rc = mlgen_fail(err, -EINVAL,
 				"cache_persist: %s/" TIER_MANIFEST
@@ -254,11 +251,12 @@ static int take_manifest(struct tier_cache *c, const char *text, size_t bytes,
 				"another cache_directory",
 				c->folder.path);
 	else if (strncmp(text, buf_str(&want), want.len) != 0)
-		rc = differs(c, text, buf_str(&want), err);
+		rc = fail_identity(c, text, buf_str(&want), err);
 	else
-		rc = take_units(c, text + want.len);
+		rc = parse_units(c, text + want.len);
 	buf_fini(&want);
-	/* Nor is it there after a loss of power, when slots have others. */
+	/* The removal is synced: after a loss of power the manifest must not come back for slots
+	 * that changed since. */
 	if (rc > 0 &&
 	    (unlinkat(c->folder.dir_fd, TIER_MANIFEST, 0) != 0 || fsync(c->folder.dir_fd) != 0))
 		rc = manifest_fail(c, -errno, err);
@@ -272,7 +270,7 @@ int tier_manifest_read(struct tier_cache *c, struct mlgen_err *err)
 	char *text = load(c, &bytes, &rc);
 
 	if (text)
-		rc = take_manifest(c, text, bytes, err);
+		rc = parse_manifest(c, text, bytes, err);
 	mem_free(text);
 	if (rc == -ENOENT)
 		return 0;
@@ -282,34 +280,34 @@ int tier_manifest_read(struct tier_cache *c, struct mlgen_err *err)
 		      : rc;
 }
 
-static int make_ways(struct tier_loader *l, struct mlgen_err *err)
+static int make_transfers(struct tier_loader *l, struct mlgen_err *err)
 {
 	const struct tier *t = l->tier;
 	char text[UNITS_TEXT_BYTES];
 
-	l->way_count = job_samples_at_once(t->job);
-	l->ways = mem_array(l->way_count, sizeof(*l->ways));
-	for (unsigned i = 0; i < l->way_count; i++) {
-		struct tier_way *w = &l->ways[i];
+	l->transfer_count = job_samples_at_once(t->job);
+	l->transfers = mem_array(l->transfer_count, sizeof(*l->transfers));
+	for (unsigned i = 0; i < l->transfer_count; i++) {
+		struct tier_transfer *tr = &l->transfers[i];
 
-		w->loader = l;
-		w->next = l->free_way;
-		l->free_way = w;
+		tr->loader = l;
+		tr->next = l->free_transfer;
+		l->free_transfer = tr;
 		if (!tier_has_buffers(t->job))
 			continue;
-		w->memory = mem_buffer(t->slot_bytes, MEM_MMAP);
-		if (!w->memory)
+		tr->memory = mem_buffer(t->slot_bytes, MEM_MMAP);
+		if (!tr->memory)
 			return mlgen_fail(
 				err, -ENOMEM,
 				"cache: no memory for a sample of %s on its way there, one of %u a "
 				"read thread; fewer of them, or a lower iodepth",
-				units_human_bytes(text, (double)t->slot_bytes), l->way_count);
+				units_human_bytes(text, (double)t->slot_bytes), l->transfer_count);
 	}
 	return 0;
 }
 
 struct tier_loader *tier_loader_new(struct tier *t, uint64_t rank, uint64_t number,
-				    struct worker *w, struct reader *r, struct mlgen_err *err)
+				    struct worker *worker, struct reader *r, struct mlgen_err *err)
 {
 	struct tier_loader *l = mem_zalloc(sizeof(*l));
 	int rc;
@@ -317,16 +315,16 @@ struct tier_loader *tier_loader_new(struct tier *t, uint64_t rank, uint64_t numb
 	*l = (struct tier_loader){ .tier = t,
 				   .cache = tier_cache_of(t, rank),
 				   .rank = rank,
-				   .worker = w,
+				   .worker = worker,
 				   .reader = r,
 				   .slab = { .fd = -1 },
 				   .hit_ns = hist_new(),
 				   .miss_ns = hist_new(),
 				   .peer_ns = hist_new() };
 	l->seed = rng_u64(t->job->randseed, RNG_ENGINE, ~number);
-	rc = make_ways(l, err);
-	if (rc == 0 && t->place->join)
-		rc = t->place->join(l, err);
+	rc = make_transfers(l, err);
+	if (rc == 0 && t->backend->join)
+		rc = t->backend->join(l, err);
 	if (rc == 0)
 		return l;
 	tier_loader_free(l);
@@ -338,100 +336,88 @@ void tier_loader_close(struct tier_loader *l)
 	struct tier *t = l->tier;
 
 	pthread_mutex_lock(&l->cache->lock);
-	tier_count(l);
+	tier_flush_tally(l);
 	pthread_mutex_unlock(&l->cache->lock);
 	pthread_mutex_lock(&t->lock);
 	hist_merge(t->hit_ns, l->hit_ns);
 	hist_merge(t->miss_ns, l->miss_ns);
 	hist_merge(t->peer_ns, l->peer_ns);
 	pthread_mutex_unlock(&t->lock);
-	if (t->place->leave)
-		t->place->leave(l);
+	if (t->backend->leave)
+		t->backend->leave(l);
 }
 
 void tier_loader_free(struct tier_loader *l)
 {
 	if (!l)
 		return;
-	for (unsigned i = 0; i < l->way_count; i++)
-		mem_buffer_free(l->ways[i].memory, l->tier->slot_bytes, MEM_MMAP);
-	mem_free(l->ways);
+	for (unsigned i = 0; i < l->transfer_count; i++)
+		mem_buffer_free(l->transfers[i].memory, l->tier->slot_bytes, MEM_MMAP);
+	mem_free(l->transfers);
 	hist_free(l->hit_ns);
 	hist_free(l->miss_ns);
 	hist_free(l->peer_ns);
 	mem_free(l);
 }
 
-static struct tier_way *take_way(struct tier_loader *l)
+/* True if the order decided that the cache serves the access. */
+static bool is_decided_hit(const struct tier_transfer *tr)
 {
-	struct tier_way *w = l->free_way;
-
-	l->free_way = w->next;
-	return w;
+	return tr->d.is_hit || tr->d.is_substituted;
 }
 
-static bool may_enter(const struct tier_way *w)
+/* Start a hit. False: its bytes are not present. A tier that is played costs the same for a slot of
+ * another process as for a local one. */
+static bool start_hit(struct tier_transfer *tr, const struct extent *x, void *into,
+		      uint64_t into_bytes, uint64_t *ready_ns)
 {
-	const struct tier_cache *c = w->loader->cache;
+	const struct tier_cache *c = tr->loader->cache;
+	const struct tier *t = c->tier;
 
-	return !c->slots || tier_slot_enter(tier_word(c, w->d.slot), w->d.generation);
-}
-
-/* As the plan has it. */
-static bool was_there(const struct tier_way *w)
-{
-	return w->d.is_hit || w->d.is_substituted;
-}
-
-/* False: its bytes are not there. What another process has of a tier that is played is as far away
- * as all of it is. */
-static bool start_hit(struct tier_way *w, const struct extent *x, void *into, uint64_t into_bytes,
-		      uint64_t *ready_ns)
-{
-	const struct tier *t = w->loader->tier;
-
-	if (w->is_remote && t->cfg.peers)
-		return tier_remote_hit(w, x, into, into_bytes, ready_ns);
-	if (!w->is_remote && !may_enter(w))
+	if (tr->is_remote && t->cfg.peers)
+		return tier_remote_hit(tr, x, into, into_bytes, ready_ns);
+	if (!tr->is_remote && c->slots &&
+	    !tier_slot_enter(tier_word(c, tr->d.slot), tr->d.generation))
 		return false;
-	t->place->hit(w, x, into, into_bytes, ready_ns);
+	t->backend->hit(tr, x, into, into_bytes, ready_ns);
 	return true;
 }
 
-/* From storage; what is kept of it is w->fills. */
-static void start_miss(struct tier_way *w, const struct extent *x)
+/* Start a read from storage. tr->fills says whether its bytes are kept. */
+static void start_miss(struct tier_transfer *tr, const struct extent *x)
 {
-	const struct tier_place *place = w->loader->tier->place;
+	const struct tier *t = tr->loader->tier;
 
-	w->fills = w->d.slot != CACHE_NO_SLOT && w->loader->cache->slots;
-	if (w->is_remote && w->loader->tier->cfg.peers)
-		tier_remote_miss(w, x);
+	tr->fills = tr->d.slot != CACHE_NO_SLOT && tr->loader->cache->slots;
+	if (tr->is_remote && t->cfg.peers)
+		tier_remote_miss(tr, x);
 	else
-		place->miss(w, x);
+		t->backend->miss(tr, x);
 }
 
-static struct tier_way *begin_way(struct tier_loader *l, const struct tier_decision *d,
-				  const struct extent *x)
+static struct tier_transfer *begin_transfer(struct tier_loader *l, const struct tier_decision *d,
+					    const struct extent *x)
 {
-	struct tier_way *w = take_way(l);
+	struct tier_transfer *tr = l->free_transfer;
 
-	w->d = *d;
-	w->d.unit = tier_unit_of(&l->tier->units, x);
-	w->extent = *x;
-	w->asked = x->id;
-	w->bytes = tier_unit_bytes(&l->tier->units, w->d.unit);
-	w->kept_bytes = tier_kept_bytes(&l->tier->units, w->bytes);
-	w->enters = w->fills = w->is_held = false;
-	w->is_remote = d->slot != CACHE_NO_SLOT && !tier_is_here(l->cache, d->slot);
-	return w;
+	l->free_transfer = tr->next;
+	tr->d = *d;
+	tr->d.unit = tier_unit_of(&l->tier->units, x);
+	tr->extent = *x;
+	tr->requested_id = x->id;
+	tr->bytes = tier_unit_bytes(&l->tier->units, tr->d.unit);
+	tr->kept_bytes = tier_kept_bytes(&l->tier->units, tr->bytes);
+	tr->is_reader = tr->fills = tr->has_claimed = false;
+	tr->is_remote = d->slot != CACHE_NO_SLOT && !tier_slot_is_local(l->cache, d->slot);
+	return tr;
 }
 
 void tier_miss(struct tier_loader *l, const struct tier_decision *d, const struct extent *x)
 {
-	struct tier_way *w = begin_way(l, d, x);
+	struct tier_transfer *tr = begin_transfer(l, d, x);
 
-	start_miss(w, x);
-	reader_own(l->reader, w);
+	start_miss(tr, x);
+	reader_own(l->reader, tr);
 }
 
 void tier_read(struct tier_loader *l, const struct stage *at, struct sampler_epoch *order,
@@ -440,141 +426,120 @@ void tier_read(struct tier_loader *l, const struct stage *at, struct sampler_epo
 {
 	const struct tier_decision *d = tier_decide(l, at->epoch, order, position);
 	struct extent other = *x;
-	struct tier_way *w;
+	struct tier_transfer *tr;
 
 	if (d->is_substituted)
 		tier_unit_extent(&l->tier->units, d->substitute, x, &other);
-	w = begin_way(l, d, &other);
-	w->asked = x->id;
-	w->enters = was_there(w) && start_hit(w, &other, into, into_bytes, ready_ns);
-	if (!w->enters)
-		start_miss(w, &other);
-	reader_own(l->reader, w);
+	tr = begin_transfer(l, d, &other);
+	tr->requested_id = x->id;
+	tr->is_reader = is_decided_hit(tr) && start_hit(tr, &other, into, into_bytes, ready_ns);
+	if (!tr->is_reader)
+		start_miss(tr, &other);
+	reader_own(l->reader, tr);
 	if (into)
 		reader_into(l->reader, into, into_bytes);
 }
 
-static int fail_wrong(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
+/* Compare the checksum of a hit with the one of its fill. */
+static int verify(struct tier_transfer *tr, const struct read_task *task, struct mlgen_err *err)
 {
-	const struct tier_loader *l = w->loader;
+	struct tier_loader *l = tr->loader;
+	const unsigned char *bytes;
+	uint32_t sum;
 
+	if (!l->cache->sums || task->error)
+		return 0;
+	bytes = tr->is_remote ? tr->memory : l->tier->backend->address(tr);
+	sum = tr->is_remote ? tr->sum : l->cache->sums[tier_local_index(l->cache, tr->d.slot)];
+	l->tally.verified += tr->extent.samples;
+	if (tier_sum(bytes, tr->kept_bytes) == sum)
+		return 0;
+	l->tally.wrong += tr->extent.samples;
+	if (!tr->is_remote)
+		tier_slot_spoil(tier_word(l->cache, tr->d.slot));
 	return mlgen_fail(err, -EILSEQ,
 			  "%s: slot %" PRIu32 " at %" PRIu64 ": %" PRIu64
 			  " bytes that were kept of sample %" PRIu64
 			  " are not what was written (cache_verify); something else writes there, "
 			  "or the device fails",
-			  l->cache->folder.path ? task->path : "cache in memory", w->d.slot,
-			  w->d.slot * l->tier->slot_bytes, w->kept_bytes, w->extent.id);
+			  l->cache->folder.path ? task->path : "cache in memory", tr->d.slot,
+			  tr->d.slot * l->tier->slot_bytes, tr->kept_bytes, tr->extent.id);
 }
 
-static int verify(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
+static int end_hit(struct tier_transfer *tr, const struct read_task *task, struct mlgen_err *err)
 {
-	struct tier_loader *l = w->loader;
-	const unsigned char *bytes;
-
-	uint32_t sum;
-
-	if (!l->cache->sums || task->error)
-		return 0;
-	bytes = w->is_remote ? w->memory : l->tier->place->look(w);
-	sum = w->is_remote ? w->sum : l->cache->sums[tier_slot_here(l->cache, w->d.slot)];
-	l->tally.verified += w->extent.samples;
-	if (tier_sum(bytes, w->kept_bytes) == sum)
-		return 0;
-	l->tally.wrong += w->extent.samples;
-	if (!w->is_remote)
-		tier_slot_spoil(tier_word(l->cache, w->d.slot));
-	return fail_wrong(w, task, err);
-}
-
-static int end_hit(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
-{
-	struct tier_loader *l = w->loader;
+	struct tier_loader *l = tr->loader;
 	uint64_t bytes = tier_kept_bytes(&l->tier->units,
 					 dataset_extent_bytes(task->dataset, &task->extent));
-	int rc = verify(w, task, err);
+	int rc = verify(tr, task, err);
 
-	if (w->is_remote) {
-		l->tally.peer_hits += w->extent.samples;
+	if (tr->is_remote) {
+		l->tally.peer_hits += tr->extent.samples;
 		l->tally.peer_bytes += bytes;
 		return rc;
 	}
 	if (l->cache->slots)
-		tier_slot_leave(tier_word(l->cache, w->d.slot));
+		tier_slot_leave(tier_word(l->cache, tr->d.slot));
 	l->tally.cache_bytes += bytes;
 	return rc;
 }
 
-static void count_fill(struct tier_way *w, bool is_whole)
+static int end_miss(struct tier_transfer *tr, const struct read_task *task, struct mlgen_err *err)
 {
-	struct tier_tally *y = &w->loader->tally;
-
-	if (is_whole) {
-		y->fills++;
-		y->filled_bytes += w->kept_bytes;
-	} else if (!was_there(w)) {
-		y->dropped_fills++;
-	}
-}
-
-static int end_miss(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
-{
-	struct tier_loader *l = w->loader;
-	const struct tier_place *place = l->tier->place;
-	bool is_kept = w->d.slot != CACHE_NO_SLOT && !task->error;
+	struct tier_loader *l = tr->loader;
+	struct tier_tally *y = &l->tally;
 	int rc = 0;
 
-	l->tally.late_hits += was_there(w) ? w->extent.samples : 0;
-	l->tally.storage_bytes += w->bytes;
-	if (w->fills && w->is_remote && l->tier->cfg.peers)
-		rc = tier_remote_fill(w, task, err);
-	else if (w->fills)
-		rc = place->filled(w, task, err);
-	if (w->d.slot != CACHE_NO_SLOT && !w->is_passed_on)
-		count_fill(w, is_kept && (!l->cache->slots || w->is_held) && !task->fill_error);
+	y->late_hits += is_decided_hit(tr) ? tr->extent.samples : 0;
+	y->storage_bytes += tr->bytes;
+	if (tr->fills && tr->is_remote && l->tier->cfg.peers)
+		rc = tier_remote_fill(tr, task, err);
+	else if (tr->fills)
+		rc = l->tier->backend->filled(tr, task, err);
+	if (tr->d.slot == CACHE_NO_SLOT || tr->is_queued)
+		return rc;
+	if (!task->error && !task->fill_error && (!l->cache->slots || tr->has_claimed)) {
+		y->fills++;
+		y->filled_bytes += tr->kept_bytes;
+	} else if (!is_decided_hit(tr)) {
+		y->dropped_fills++;
+	}
 	return rc;
-}
-
-static struct hist *latencies_of(const struct tier_way *w)
-{
-	const struct tier_loader *l = w->loader;
-
-	return !w->enters ? l->miss_ns : w->is_remote ? l->peer_ns : l->hit_ns;
 }
 
 int tier_read_end(struct tier_loader *l, const struct read_task *task, struct mlgen_err *err)
 {
-	struct tier_way *w = task->owner;
+	struct tier_transfer *tr = task->owner;
 	uint64_t ns = task->end_ns - task->start_ns;
 	int rc;
 
-	if (!w)
+	if (!tr)
 		return 0;
 	if (!l->is_ahead) {
-		l->tally.accesses += w->extent.samples;
-		l->tally.hits += w->d.is_hit ? w->extent.samples : 0;
+		l->tally.accesses += tr->extent.samples;
+		l->tally.hits += tr->d.is_hit ? tr->extent.samples : 0;
 	}
 	if (!l->is_ahead && !task->error && task->end_ns)
-		hist_add(latencies_of(w), ns);
-	w->is_passed_on = false;
-	rc = w->enters ? end_hit(w, task, err) : end_miss(w, task, err);
+		hist_add(!tr->is_reader ? l->miss_ns : tr->is_remote ? l->peer_ns : l->hit_ns, ns);
+	tr->is_queued = false;
+	rc = tr->is_reader ? end_hit(tr, task, err) : end_miss(tr, task, err);
 	if (rc == 0 && l->peer_err.code)
 		rc = mlgen_fail(err, l->peer_err.code, "%s", l->peer_err.text);
-	w->next = l->free_way;
-	l->free_way = w;
+	tr->next = l->free_transfer;
+	l->free_transfer = tr;
 	return rc;
 }
 
 uint64_t tier_asked(const struct read_task *task)
 {
-	const struct tier_way *w = task->owner;
+	const struct tier_transfer *tr = task->owner;
 
-	return w ? w->asked : task->extent.id;
+	return tr ? tr->requested_id : task->extent.id;
 }
 
 bool tier_was_decoded(const struct tier_loader *l, const struct read_task *task)
 {
-	const struct tier_way *w = task->owner;
+	const struct tier_transfer *tr = task->owner;
 
-	return w && w->enters && l->tier->job->cache_stage == CACHE_DECODED;
+	return tr && tr->is_reader && l->tier->job->cache_stage == CACHE_DECODED;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_peers.c - parts of a cache that lie with other processes, asked and served. */
+/* tier_peers.c - request slots of a cache from other processes, and serve their requests. */
 #include "work/train/tier/tier_internal.h"
 
 #include <errno.h>
@@ -16,24 +16,24 @@
 #include "base/util.h"
 #include "hosts/hosts.h"
 
-/* Connections of one pair, in one direction. */
+/* Maximum number of connections from one process to another. */
 #define TIER_CONNECTIONS 4u
 
-/* Connections to one of the others. */
+/* Connections to another process. */
 struct pool {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	int fds[TIER_CONNECTIONS];
-	bool is_taken[TIER_CONNECTIONS];
+	bool is_in_use[TIER_CONNECTIONS];
 };
 
 struct tier_peers {
 	struct hosts *hosts;
 	struct doors *doors;
 	struct ballot *ballot;
-	struct pool *pools; /* by rank */
+	struct pool *pools; /* indexed by rank */
 	unsigned count, connections;
-	_Atomic bool is_cut;
+	_Atomic bool is_aborted;
 };
 
 static const char what[] = "cache_scope=all";
@@ -54,43 +54,43 @@ static void pool_fini(struct pool *p)
 	pthread_mutex_destroy(&p->lock);
 }
 
-/* With the lock held; TIER_CONNECTIONS: all are taken. */
-static unsigned pool_free(const struct pool *p, unsigned most)
+/* Index of a free connection; TIER_CONNECTIONS: none is free. Callers hold the lock. */
+static unsigned pool_find_free(const struct pool *p, unsigned count)
 {
-	for (unsigned i = 0; i < most; i++)
-		if (!p->is_taken[i])
+	for (unsigned i = 0; i < count; i++)
+		if (!p->is_in_use[i])
 			return i;
 	return TIER_CONNECTIONS;
 }
 
-/* Waits for one. TIER_CONNECTIONS: it was cut. */
-static unsigned pool_take(struct tier_peers *all, struct pool *p)
+/* Wait for a free connection and claim it. TIER_CONNECTIONS: the tier was aborted. */
+static unsigned pool_claim(struct tier_peers *all, struct pool *p)
 {
 	unsigned i;
 
 	pthread_mutex_lock(&p->lock);
-	while ((i = pool_free(p, all->connections)) == TIER_CONNECTIONS &&
-	       !atomic_load(&all->is_cut))
+	while ((i = pool_find_free(p, all->connections)) == TIER_CONNECTIONS &&
+	       !atomic_load(&all->is_aborted))
 		pthread_cond_wait(&p->changed, &p->lock);
-	if (atomic_load(&all->is_cut))
+	if (atomic_load(&all->is_aborted))
 		i = TIER_CONNECTIONS;
 	else
-		p->is_taken[i] = true;
+		p->is_in_use[i] = true;
 	pthread_mutex_unlock(&p->lock);
 	return i;
 }
 
-static void pool_give_back(struct pool *p, unsigned i)
+static void pool_release(struct pool *p, unsigned i)
 {
 	pthread_mutex_lock(&p->lock);
-	p->is_taken[i] = false;
+	p->is_in_use[i] = false;
 	pthread_cond_signal(&p->changed);
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
-static bool send_question(int fd, const struct tier_ask *ask, const unsigned char *memory)
+static bool send_request(int fd, const struct tier_ask *ask, const unsigned char *memory)
 {
 	if (!connect_write(fd, ask, sizeof(*ask)))
 		return false;
@@ -98,7 +98,7 @@ static bool send_question(int fd, const struct tier_ask *ask, const unsigned cha
 	       connect_write(fd, memory + ask->pieces[0].at, (size_t)ask->pieces[0].bytes);
 }
 
-/* Of who answers, too: bytes of the pieces, UINT64_MAX where one of them lies beyond a slot. */
+/* Total bytes of a request's pieces; UINT64_MAX if a piece lies beyond the slot. */
 static uint64_t tier_ask_bytes(const struct tier_ask *ask, uint64_t slot_bytes)
 {
 	uint64_t bytes = 0;
@@ -115,9 +115,9 @@ static uint64_t tier_ask_bytes(const struct tier_ask *ask, uint64_t slot_bytes)
 	return bytes;
 }
 
-/* errno EPROTO: it has said what is no answer. */
-static bool receive_answer(int fd, const struct tier_ask *ask, unsigned char *memory,
-			   struct tier_answer *a)
+/* errno is EPROTO if the bytes are no valid reply. */
+static bool receive_reply(int fd, const struct tier_ask *ask, unsigned char *memory,
+			  struct tier_answer *a)
 {
 	if (!connect_read(fd, a, sizeof(*a)))
 		return false;
@@ -134,75 +134,61 @@ static bool receive_answer(int fd, const struct tier_ask *ask, unsigned char *me
 	return true;
 }
 
-static const char *why_lost(int code)
-{
-	return code == 0             ? "it has closed a connection"
-	       : code == EWOULDBLOCK ? "it has not answered for 10 s"
-				     : strerror(code);
-}
-
 static int fail_peer(const struct tier_peers *p, unsigned rank, int code, struct mlgen_err *err)
 {
+	const char *why = strerror(code);
+
+	if (code == 0)
+		why = "it has closed a connection";
+	else if (code == EWOULDBLOCK)
+		why = "it has not answered for 10 s";
 	return mlgen_fail(err, -EPIPE,
 			  "%s: host %s (rank %u): its part of the cache cannot be asked: %s", what,
-			  hosts_name(p->hosts, rank), rank, why_lost(code));
-}
-
-static int ask_over(struct tier_peers *p, unsigned rank, unsigned i, const struct tier_ask *ask,
-		    unsigned char *memory, struct tier_answer *answer, struct mlgen_err *err)
-{
-	int fd = p->pools[rank].fds[i];
-
-	if (send_question(fd, ask, memory) && receive_answer(fd, ask, memory, answer)) {
-		if (answer->said != TIER_FAILED)
-			return 0;
-		return fail_peer(p, rank, (int)answer->sum, err);
-	}
-	int code = errno;
-	/* What comes late is no answer to another question. */
-	shutdown(fd, SHUT_RDWR);
-	return fail_peer(p, rank, code, err);
+			  hosts_name(p->hosts, rank), rank, why);
 }
 
 int tier_peers_ask(struct tier_peers *p, unsigned rank, const struct tier_ask *ask,
 		   unsigned char *memory, struct tier_answer *answer, struct mlgen_err *err)
 {
 	struct pool *pool = &p->pools[rank];
-	unsigned i = pool_take(p, pool);
+	unsigned i = pool_claim(p, pool);
+	int code = 0, fd;
 
 	if (i == TIER_CONNECTIONS)
 		return mlgen_fail(err, -ECANCELED, "%s: the run is ending", what);
-	int rc = ask_over(p, rank, i, ask, memory, answer, err);
-	pool_give_back(pool, i);
-	return rc;
+	fd = pool->fds[i];
+	bool is_lost = !send_request(fd, ask, memory) || !receive_reply(fd, ask, memory, answer);
+
+	if (is_lost) {
+		code = errno;
+		/* A late reply must not be taken for the reply to another request. */
+		shutdown(fd, SHUT_RDWR);
+	} else if (answer->said == TIER_FAILED) {
+		code = (int)answer->sum;
+	}
+	pool_release(pool, i);
+	return is_lost || answer->said == TIER_FAILED ? fail_peer(p, rank, code, err) : 0;
 }
 
-/* ---- its life ---- */
+/* ---- life cycle of the connections ---- */
 
-/* As many as there are threads that may ask, and no more than are worth it. */
+/* Number of connections to another process: one for each thread that may send requests, up to the
+ * maximum. */
 static unsigned connections_of(const struct job *j)
 {
 	return (unsigned)u64_min(j->accelerators * job_readers(j), TIER_CONNECTIONS);
 }
 
-static bool is_asked_for(const struct job *j)
+static bool is_needed(const struct job *j)
 {
-	return j->cache != CACHE_NONE && job_cache_parts(j) > 1 && tier_place_of(j)->keeps;
+	return j->cache != CACHE_NONE && job_cache_parts(j) > 1 && tier_backend_of(j)->keeps;
 }
 
 uint64_t tier_peers_files(const struct job *j)
 {
-	/* The others' may be as many as any job has. */
-	return is_asked_for(j)
-		       ? (job_cache_parts(j) - 1) * (connections_of(j) + TIER_CONNECTIONS) + 3
-		       : 0;
-}
-
-static void fill_pools(struct tier_peers *p)
-{
-	for (unsigned rank = 0; rank < p->count; rank++)
-		for (unsigned i = 0; i < p->connections; i++)
-			p->pools[rank].fds[i] = doors_to(p->doors, rank, i);
+	/* The number of connections from the others is not known here. */
+	return is_needed(j) ? (job_cache_parts(j) - 1) * (connections_of(j) + TIER_CONNECTIONS) + 3
+			    : 0;
 }
 
 int tier_peers_open(struct tier_peers **out, const struct job *job, const struct pass *pass,
@@ -213,12 +199,12 @@ int tier_peers_open(struct tier_peers **out, const struct job *job, const struct
 		.way_out = ", or use cache_scope=host",
 		.connections = connections_of(job),
 		.number = cfg->number,
-		.same = is_asked_for(job) ? tier_identity(job, pass) : 0,
+		.same = is_needed(job) ? tier_identity(job, pass) : 0,
 	};
 	struct tier_peers *p;
 
 	*out = NULL;
-	if (!is_asked_for(job))
+	if (!is_needed(job))
 		return 0;
 	p = *out = mem_zalloc(sizeof(*p));
 	p->hosts = cfg->hosts;
@@ -229,8 +215,9 @@ int tier_peers_open(struct tier_peers **out, const struct job *job, const struct
 		pool_init(&p->pools[i]);
 	p->ballot = ballot_open(cfg->hosts, cfg->channel);
 	int rc = doors_open(&p->doors, cfg->hosts, &doors, err);
-	if (rc == 0)
-		fill_pools(p);
+	for (unsigned rank = 0; rank < p->count && rc == 0; rank++)
+		for (unsigned i = 0; i < p->connections; i++)
+			p->pools[rank].fds[i] = doors_to(p->doors, rank, i);
 	return rc;
 }
 
@@ -246,11 +233,11 @@ void tier_peers_free(struct tier_peers *p)
 	mem_free(p);
 }
 
-void tier_peers_await(struct tier_peers *p)
+void tier_peers_wait(struct tier_peers *p)
 {
 	uint64_t none;
 
-	/* That one is gone is told by who watches. */
+	/* A lost process is reported where the hosts are watched. */
 	if (p && ballot_vote(p->ballot, 0, &none) < 0)
 		return;
 }
@@ -261,9 +248,9 @@ void tier_peers_leave(struct tier_peers *p)
 		ballot_close(p->ballot);
 }
 
-void tier_peers_cut(struct tier_peers *p)
+void tier_peers_abort(struct tier_peers *p)
 {
-	if (!p || atomic_exchange(&p->is_cut, true))
+	if (!p || atomic_exchange(&p->is_aborted, true))
 		return;
 	for (unsigned i = 0; i < p->count; i++) {
 		struct pool *pool = &p->pools[i];
@@ -277,14 +264,8 @@ void tier_peers_cut(struct tier_peers *p)
 	}
 }
 
-/* For who answers. */
-static const struct doors *tier_peers_doors(const struct tier_peers *p)
-{
-	return p->doors;
-}
-
-/* What epoll says of what is no connection. */
-#define IS_END UINT32_MAX
+/* epoll data of the eventfd that ends the threads, in place of a connection's number. */
+#define END_EVENT UINT32_MAX
 
 struct tier_server {
 	struct tier_cache *cache;
@@ -294,7 +275,8 @@ struct tier_server {
 	int epoll, end;
 };
 
-/* It is one thread's, until it is watched again. */
+/* Watch a connection. An event delivers it to one thread, which has it until it watches it
+ * again. */
 static bool watch(struct tier_server *s, uint32_t number, int how)
 {
 	struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT, .data.u32 = number };
@@ -302,47 +284,47 @@ static bool watch(struct tier_server *s, uint32_t number, int how)
 	return epoll_ctl(s->epoll, how, doors_from(s->doors, number), &e) == 0;
 }
 
-/* ---- what they ask ---- */
+/* ---- serving requests ---- */
 
-static bool is_question(const struct tier_cache *c, const struct tier_ask *ask)
+static bool is_valid_request(const struct tier_cache *c, const struct tier_ask *ask)
 {
 	uint64_t bytes = tier_ask_bytes(ask, c->tier->slot_bytes);
 
 	return (ask->kind == TIER_GET || ask->kind == TIER_FILL) && bytes != UINT64_MAX &&
-	       ask->slot < c->all_slots && tier_is_here(c, ask->slot) &&
-	       ask->generation <= TIER_GENERATION_MOST &&
+	       ask->slot < c->all_slots && tier_slot_is_local(c, ask->slot) &&
+	       ask->generation <= TIER_GENERATION_MAX &&
 	       (ask->kind == TIER_GET || (ask->count == 1 && ask->pieces[0].at == 0));
 }
 
-static bool answer_with(int fd, uint32_t said, uint32_t sum)
+static bool send_status(int fd, uint32_t said, uint32_t sum)
 {
 	const struct tier_answer a = { .said = said, .sum = sum };
 
 	return connect_write(fd, &a, sizeof(a));
 }
 
-/* Its bytes, or -errno. */
-static int tier_server_look_at(struct tier_thread *th, const struct tier_ask *ask)
+/* Read the requested pieces of a slot that is not in memory. 0, or -errno. */
+static int fetch_pieces(struct tier_thread *th, const struct tier_ask *ask)
 {
 	struct tier_loader *l = th->loader;
-	struct tier_way *w = &l->ways[0];
+	struct tier_transfer *tr = &l->transfers[0];
 	const struct read_task *task;
 
-	if (!l->tier->place->fetch)
+	if (!l->tier->backend->fetch)
 		return 0;
-	l->tier->place->fetch(w, ask);
+	l->tier->backend->fetch(tr, ask);
 	if (tier_thread_finish(th, "cache_scope=all", &task) < 0)
 		return th->err.code;
 	return task->error;
 }
 
-static bool send_pieces(struct tier_way *w, int fd, const struct tier_ask *ask)
+static bool send_pieces(struct tier_transfer *tr, int fd, const struct tier_ask *ask)
 {
-	const struct tier_loader *l = w->loader;
+	const struct tier_loader *l = tr->loader;
 	const struct tier_cache *c = l->cache;
-	const unsigned char *memory = l->tier->place->look(w);
+	const unsigned char *memory = l->tier->backend->address(tr);
 	const struct tier_answer a = { .said = TIER_THERE,
-				       .sum = c->sums ? c->sums[tier_slot_here(c, ask->slot)] : 0,
+				       .sum = c->sums ? c->sums[tier_local_index(c, ask->slot)] : 0,
 				       .bytes = tier_ask_bytes(ask, l->tier->slot_bytes) };
 	bool is_sent = connect_write(fd, &a, sizeof(a));
 
@@ -352,27 +334,27 @@ static bool send_pieces(struct tier_way *w, int fd, const struct tier_ask *ask)
 	return is_sent;
 }
 
-static void aim(struct tier_way *w, const struct tier_ask *ask)
+static void set_slot(struct tier_transfer *tr, const struct tier_ask *ask)
 {
-	w->d = (struct tier_decision){ .slot = ask->slot, .generation = ask->generation };
-	w->extent = (struct extent){ .id = ask->extent };
-	w->is_held = w->is_passed_on = w->is_remote = false;
+	tr->d = (struct tier_decision){ .slot = ask->slot, .generation = ask->generation };
+	tr->extent = (struct extent){ .id = ask->extent };
+	tr->has_claimed = tr->is_queued = tr->is_remote = false;
 }
 
-/* It stays in its slot until it is sent. */
-static bool answer_get(struct tier_thread *th, int fd, const struct tier_ask *ask)
+/* Serve a get. The thread is a reader of the slot until the bytes are sent. */
+static bool serve_get(struct tier_thread *th, int fd, const struct tier_ask *ask)
 {
 	struct tier_loader *l = th->loader;
-	struct tier_way *w = &l->ways[0];
+	struct tier_transfer *tr = &l->transfers[0];
 	_Atomic uint64_t *word = tier_word(l->cache, ask->slot);
 	bool is_sent;
 
-	aim(w, ask);
+	set_slot(tr, ask);
 	if (!tier_slot_enter(word, ask->generation))
-		return answer_with(fd, TIER_NOT_THERE, 0);
-	int rc = tier_server_look_at(th, ask);
+		return send_status(fd, TIER_NOT_THERE, 0);
+	int rc = fetch_pieces(th, ask);
 
-	is_sent = rc < 0 ? answer_with(fd, TIER_FAILED, (uint32_t)-rc) : send_pieces(w, fd, ask);
+	is_sent = rc < 0 ? send_status(fd, TIER_FAILED, (uint32_t)-rc) : send_pieces(tr, fd, ask);
 	tier_slot_leave(word);
 	if (is_sent && rc == 0) {
 		l->tally.served_samples += ask->samples;
@@ -381,8 +363,8 @@ static bool answer_get(struct tier_thread *th, int fd, const struct tier_ask *as
 	return is_sent;
 }
 
-/* What is not kept has come all the same. */
-static bool drain(struct tier_thread *th, int fd, uint64_t bytes)
+/* Receive and discard the bytes of a fill that is not kept. */
+static bool discard(struct tier_thread *th, int fd, uint64_t bytes)
 {
 	size_t part;
 	unsigned char *buffer = io_buffer(th->worker.io, &part);
@@ -397,80 +379,70 @@ static bool drain(struct tier_thread *th, int fd, uint64_t bytes)
 	return true;
 }
 
-/* Where it is received: in memory its slot, if it is to be filled. NULL: it is not kept. */
-static unsigned char *place_to_fill(struct tier_way *w)
+/* The address to which a fill is received: the slot itself if the cache is in memory. NULL: the
+ * fill is not kept. */
+static unsigned char *claim_memory(struct tier_transfer *tr)
 {
-	const struct tier_place *place = w->loader->tier->place;
-	struct tier_cache *c = w->loader->cache;
+	const struct tier_backend *backend = tr->loader->tier->backend;
+	struct tier_cache *c = tr->loader->cache;
 
-	if (place->keep)
-		return w->memory;
-	w->is_held = tier_slot_fill(tier_word(c, w->d.slot), w->d.generation, true);
-	return w->is_held ? tier_memory_slot(w) : NULL;
+	if (backend->keep)
+		return tr->memory;
+	tr->has_claimed = tier_slot_fill(tier_word(c, tr->d.slot), tr->d.generation, true);
+	return tr->has_claimed ? tier_memory_slot(tr) : NULL;
 }
 
-/* What has come is kept, if it is what was sent: what is said of it. */
-static uint32_t server_keep(struct tier_thread *th, const struct tier_ask *ask,
-			    const unsigned char *memory)
+/* Keep received bytes if their checksum is right. Returns an enum tier_status. */
+static uint32_t keep_fill(struct tier_thread *th, const struct tier_ask *ask,
+			  const unsigned char *memory)
 {
 	struct tier_loader *l = th->loader;
-	struct tier_way *w = &l->ways[0];
-	const struct tier_place *place = l->tier->place;
-	bool is_wrong = l->cache->sums && tier_sum(memory, w->kept_bytes) != ask->sum;
+	struct tier_transfer *tr = &l->transfers[0];
+	const struct tier_backend *backend = l->tier->backend;
+	bool is_wrong = l->cache->sums && tier_sum(memory, tr->kept_bytes) != ask->sum;
 
-	if (!place->keep)
-		tier_memory_filled(w, !is_wrong);
+	if (!backend->keep)
+		tier_memory_filled(tr, !is_wrong);
 	else if (!is_wrong)
-		return place->keep(th, w);
+		return backend->keep(th, tr);
 	return is_wrong ? TIER_DROPPED : TIER_KEPT;
 }
 
-static bool answer_fill(struct tier_thread *th, int fd, const struct tier_ask *ask)
+static bool serve_fill(struct tier_thread *th, int fd, const struct tier_ask *ask)
 {
 	struct tier_loader *l = th->loader;
-	struct tier_way *w = &l->ways[0];
+	struct tier_transfer *tr = &l->transfers[0];
 	uint64_t bytes = ask->pieces[0].bytes;
 	uint32_t said = TIER_DROPPED;
 
-	tier_turn_to_epoch(l, ask->epoch);
-	aim(w, ask);
-	w->bytes = w->kept_bytes = bytes;
-	unsigned char *to = place_to_fill(w);
-	bool is_there = to ? connect_read(fd, to, (size_t)bytes) : drain(th, fd, bytes);
+	tier_set_epoch(l, ask->epoch);
+	set_slot(tr, ask);
+	tr->bytes = tr->kept_bytes = bytes;
+	unsigned char *to = claim_memory(tr);
+	bool is_received = to ? connect_read(fd, to, (size_t)bytes) : discard(th, fd, bytes);
 
-	if (!is_there && w->is_held)
+	if (!is_received && tr->has_claimed)
 		tier_slot_filled(tier_word(l->cache, ask->slot), ask->generation, false);
-	if (!is_there)
+	if (!is_received)
 		return false;
 	if (to)
-		said = server_keep(th, ask, to);
+		said = keep_fill(th, ask, to);
 	l->tally.received_bytes += bytes;
-	if (said == TIER_FAILED)
-		return answer_with(fd, said, (uint32_t)-th->err.code);
-	return answer_with(fd, said, 0);
+	return send_status(fd, said, said == TIER_FAILED ? (uint32_t)-th->err.code : 0);
 }
 
-static bool answer(struct tier_thread *th, int fd)
+/* Serve a request. False: the connection is lost, or what it sent is no request. */
+static bool serve(struct tier_thread *th, int fd)
 {
 	struct tier_ask ask;
 
 	tier_thread_begin(th);
-	if (!connect_read(fd, &ask, sizeof(ask)) || !is_question(th->cache, &ask))
+	if (!connect_read(fd, &ask, sizeof(ask)) || !is_valid_request(th->cache, &ask))
 		return false;
-	return ask.kind == TIER_GET ? answer_get(th, fd, &ask) : answer_fill(th, fd, &ask);
+	return ask.kind == TIER_GET ? serve_get(th, fd, &ask) : serve_fill(th, fd, &ask);
 }
 
-/* Who says no question is shut out. */
-static void serve(struct tier_thread *th, uint32_t number)
-{
-	struct tier_server *s = th->arg;
-	int fd = doors_from(s->doors, number);
-
-	if (!answer(th, fd) || !watch(s, number, EPOLL_CTL_MOD))
-		shutdown(fd, SHUT_RDWR);
-}
-
-static void serve_all(struct tier_thread *th)
+static void server_main(struct tier_thread *th)
 {
 	struct tier_server *s = th->arg;
 	struct epoll_event e;
@@ -478,20 +450,23 @@ static void serve_all(struct tier_thread *th)
 	for (;;) {
 		if (epoll_wait(s->epoll, &e, 1, -1) != 1)
 			continue; /* a signal */
-		if (e.data.u32 == IS_END)
+		if (e.data.u32 == END_EVENT)
 			break;
-		serve(th, e.data.u32);
+		int fd = doors_from(s->doors, e.data.u32);
+
+		if (!serve(th, fd) || !watch(s, e.data.u32, EPOLL_CTL_MOD))
+			shutdown(fd, SHUT_RDWR);
 		io_wake(th->worker.io);
 	}
 }
 
-/* ---- its life ---- */
+/* ---- life cycle of the server ---- */
 
-/* A part of a question wakes a thread, too: with SO_RCVLOWAT the last bytes of a fill, where these
- * are fewer, would not wake who waits for them. */
+/* Any part of a request wakes a thread. SO_RCVLOWAT would not help: the last bytes of a fill, if
+ * they are fewer, would not wake the thread that waits for them. */
 static int open_polls(struct tier_server *s, struct mlgen_err *err)
 {
-	struct epoll_event e = { .events = EPOLLIN, .data.u32 = IS_END };
+	struct epoll_event e = { .events = EPOLLIN, .data.u32 = END_EVENT };
 	bool is_good;
 
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -514,8 +489,8 @@ static int start_threads(struct tier_server *s, struct mlgen_err *err)
 			.number = i,
 			.files = 2 + tier_open_files(s->cache->tier->job),
 			.buf_bytes = TIER_SERVER_BYTES,
-			.fills_itself = true,
-			.work = serve_all,
+			.fills_directly = true,
+			.work = server_main,
 			.arg = s,
 		};
 		tier_thread_init(&s->threads[i]);
@@ -531,7 +506,7 @@ int tier_server_start(struct tier_server **out, struct tier_cache *c,
 	struct tier_server *s = *out = mem_zalloc(sizeof(*s));
 
 	s->cache = c;
-	s->doors = tier_peers_doors(peers);
+	s->doors = peers->doors;
 	int rc = open_polls(s, err);
 	return rc ? rc : start_threads(s, err);
 }
@@ -542,11 +517,11 @@ int tier_server_end(struct tier_server *s, struct mlgen_err *err)
 	int rc = 0;
 
 	if (s->end >= 0 && write(s->end, &one, sizeof(one)) < 0)
-		rc = -errno; /* only 2^64 of them would not fit */
+		rc = -errno; /* only after 2^64 writes */
 	for (unsigned i = 0; i < s->started; i++) {
-		int met = tier_thread_join(&s->threads[i], err);
+		int thread_rc = tier_thread_join(&s->threads[i], err);
 
-		rc = rc ? rc : met;
+		rc = rc ? rc : thread_rc;
 	}
 	s->started = 0;
 	return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_places.c - places for samples: in memory, played, and what they hold. */
+/* tier_places.c - units of a cache, and the backends that keep them in memory or only in time. */
 #include "work/train/tier/tier_internal.h"
 
 #include <assert.h>
@@ -15,17 +15,15 @@
 #include "base/units.h"
 #include "base/util.h"
 
-/* Of the largest file. */
-#define EXTENTS_LOOKED_AT 1024u
+/* Maximum number of units of the largest file that are sampled to size slots. */
+#define SIZING_SAMPLES 1024u
 
 static uint64_t align_up(const struct tier_units *u, uint64_t bytes)
 {
-	uint64_t align = u->plan->align_bytes;
-
-	return align && bytes % align ? bytes + align - bytes % align : bytes;
+	return u->plan->align_bytes ? round_up(bytes, u->plan->align_bytes) : bytes;
 }
 
-/* Of an extent within its file of a part, as plan_plain reads it. */
+/* The range of an extent in one of its files, as plan_plain reads it. */
 static struct tier_range range_of(const struct tier_units *u, const struct extent *x, uint64_t file)
 {
 	const struct dataset *ds = u->plan->dataset;
@@ -45,13 +43,7 @@ static struct tier_range range_of(const struct tier_units *u, const struct exten
 	return r;
 }
 
-static struct tier_range whole_file(const struct tier_units *u, uint64_t file)
-{
-	return (struct tier_range){ .file = file,
-				    .bytes = dataset_file_bytes(u->plan->dataset, file) };
-}
-
-/* Of ranges: where the last of them ends in the unit. */
+/* Offset in the unit at which the last of n ranges ends. */
 static uint64_t tier_ranges_end(const struct tier_units *u, const struct tier_range *ranges,
 				unsigned n)
 {
@@ -61,33 +53,30 @@ static uint64_t tier_ranges_end(const struct tier_units *u, const struct tier_ra
 	return last->at + align_up(u, last->bytes);
 }
 
-/* All of a page, as if it were one. */
-static struct extent whole_page(const struct tier_units *u, uint64_t page)
-{
-	struct extent x;
-	uint64_t n = pages_extents(&u->pages, page);
-
-	dataset_extent(u->plan->dataset, pages_first(&u->pages, page), &x);
-	x.samples = (uint32_t)(n * u->plan->dataset->extent_samples);
-	return x;
-}
-
-/* Their number: of the whole unit that an extent is in; and of the extent. */
+/* Ranges of the whole unit that an extent is in. Returns their number. */
 static unsigned tier_unit_ranges(const struct tier_units *u, const struct extent *x,
 				 struct tier_range *out)
 {
 	const struct dataset *ds = u->plan->dataset;
 	unsigned parts = dataset_parts_of(ds, x->file);
-	struct extent page;
+	struct extent whole_page;
 
 	if (u->kind == CACHE_PAGES) {
-		page = whole_page(u, pages_unit(&u->pages, x));
-		x = &page;
+		uint64_t page = pages_unit(&u->pages, x);
+
+		dataset_extent(ds, pages_first(&u->pages, page), &whole_page);
+		whole_page.samples =
+			(uint32_t)(pages_extents(&u->pages, page) * ds->extent_samples);
+		x = &whole_page;
 	}
 	for (unsigned p = 0; p < parts; p++) {
 		uint64_t file = p * ds->files + x->file;
 
-		out[p] = u->kind == CACHE_FILES ? whole_file(u, file) : range_of(u, x, file);
+		if (u->kind == CACHE_FILES)
+			out[p] = (struct tier_range){ .file = file,
+						      .bytes = dataset_file_bytes(ds, file) };
+		else
+			out[p] = range_of(u, x, file);
 		out[p].at = p ? tier_ranges_end(u, out, p) : 0;
 	}
 	return parts;
@@ -157,8 +146,8 @@ uint64_t tier_unit_samples(const struct tier_units *u)
 	}
 }
 
-/* The first of its extents, and how many it has. */
-static uint64_t first_of(const struct tier_units *u, uint64_t unit, uint64_t *count)
+/* Id of a unit's first extent, and the number of its extents. */
+static uint64_t first_extent_of(const struct tier_units *u, uint64_t unit, uint64_t *count)
 {
 	const struct dataset *ds = u->plan->dataset;
 	uint64_t first;
@@ -181,27 +170,27 @@ uint64_t tier_unit_first(const struct tier_units *u, uint64_t unit)
 {
 	uint64_t count;
 
-	return first_of(u, unit, &count);
+	return first_extent_of(u, unit, &count);
 }
 
 void tier_unit_extent(const struct tier_units *u, uint64_t unit, const struct extent *instead_of,
 		      struct extent *out)
 {
-	uint64_t had, count, first = first_of(u, unit, &count), at;
+	uint64_t instead_count, count, first = first_extent_of(u, unit, &count), index;
 
-	at = instead_of->id - first_of(u, tier_unit_of(u, instead_of), &had);
-	dataset_extent(u->plan->dataset, first + at % count, out);
+	index = instead_of->id - first_extent_of(u, tier_unit_of(u, instead_of), &instead_count);
+	dataset_extent(u->plan->dataset, first + index % count, out);
 }
 
 uint64_t tier_kept_bytes(const struct tier_units *u, uint64_t bytes)
 {
-	double kept = (double)bytes * u->factor + 0.5;
-
-	/* Not through a double where nothing changes. */
-	return u->factor == 1 ? bytes : u64_max(1, (uint64_t)kept);
+	/* A double could not hold every number of bytes exactly. */
+	if (u->factor == 1)
+		return bytes;
+	return u64_max(1, (uint64_t)((double)bytes * u->factor + 0.5));
 }
 
-/* All files are alike, and all samples in them. */
+/* True if all units have the same size: files are alike, and so are the samples in them. */
 static bool are_alike(const struct tier_units *u)
 {
 	const struct dataset *ds = u->plan->dataset;
@@ -212,7 +201,7 @@ static bool are_alike(const struct tier_units *u)
 	       (u->kind == CACHE_FILES || !u->plan->align_bytes);
 }
 
-static uint64_t largest(const struct tier_units *u)
+static uint64_t largest_bytes(const struct tier_units *u)
 {
 	const struct dataset *ds = u->plan->dataset;
 	struct extent x = { .file = dataset_large_file(ds, UINT64_MAX) };
@@ -226,21 +215,10 @@ static uint64_t largest(const struct tier_units *u)
 		first = x.file * u->pages.per_file;
 		n = u->pages.per_file;
 	}
-	step = n ? 1 + (n - 1) / EXTENTS_LOOKED_AT : 1;
+	step = n ? 1 + (n - 1) / SIZING_SAMPLES : 1;
 	for (uint64_t i = 0; i < n; i += step)
 		most = u64_max(most, tier_unit_bytes(u, first + i));
 	return most;
-}
-
-static uint64_t stored_bytes_of(const struct tier_units *u)
-{
-	uint64_t bytes = 0;
-
-	if (u->same_bytes)
-		return u->same_bytes * u->count;
-	for (uint64_t i = 0; i < u->count; i++)
-		bytes += tier_unit_bytes(u, i);
-	return bytes;
 }
 
 void tier_units_init(struct tier_units *u, const struct plan_config *plan, const struct job *job)
@@ -256,46 +234,41 @@ void tier_units_init(struct tier_units *u, const struct plan_config *plan, const
 		u->pages = pages_of(ds, job->cache_unit.number);
 		u->count = u->pages.count;
 	}
-	u->largest_bytes = largest(u);
-	if (are_alike(u))
+	u->largest_bytes = largest_bytes(u);
+	if (are_alike(u)) {
 		u->same_bytes = tier_unit_bytes(u, 0);
-	u->stored_bytes = stored_bytes_of(u);
+		u->stored_bytes = u->same_bytes * u->count;
+		return;
+	}
+	for (uint64_t i = 0; i < u->count; i++)
+		u->stored_bytes += tier_unit_bytes(u, i);
 }
 
-/* ---- nowhere but in time, or in memory ---- */
-
-/* A thread that wakes late makes up for it with its next hits, as with the null engine; but not for
- * a host that stood still. */
-#define LATE_MAX_NS UINT64_C(10000000)
+/* ---- reads from storage ---- */
 
 uint32_t tier_sum(const unsigned char *memory, uint64_t bytes)
 {
 	return (uint32_t)crc32_z(0, memory, (size_t)bytes);
 }
 
-static struct mlgen_file storage_file(const struct tier_way *w, unsigned i)
+unsigned tier_storage_pieces(struct tier_transfer *tr, const struct extent *x,
+			     unsigned char *memory)
 {
-	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK; /* see files.h */
-
-	if (w->loader->tier->plain.direct)
-		flags |= O_DIRECT;
-	return (struct mlgen_file){ .path = w->paths[i], .fd = -1, .flags = flags };
-}
-
-unsigned tier_storage_pieces(struct tier_way *w, const struct extent *x, unsigned char *memory)
-{
-	const struct tier *t = w->loader->tier;
+	const struct tier *t = tr->loader->tier;
 	struct tier_range ranges[TIER_RANGES];
 	unsigned n = tier_unit_ranges(&t->units, x, ranges);
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK; /* see files.h */
 
+	if (t->plain.direct)
+		flags |= O_DIRECT;
 	for (unsigned i = 0; i < n; i++) {
-		/* dataset_init made sure that made ones fit. */
-		if (dataset_path(t->plain.dataset, ranges[i].file, w->paths[i],
-				 sizeof(w->paths[i])) < 0)
-			w->paths[i][0] = '\0';
-		w->pieces[i] = (struct read_piece){
+		/* dataset_init made sure that generated paths fit. */
+		if (dataset_path(t->plain.dataset, ranges[i].file, tr->paths[i],
+				 sizeof(tr->paths[i])) < 0)
+			tr->paths[i][0] = '\0';
+		tr->pieces[i] = (struct read_piece){
 			.op = MLGEN_READ,
-			.file = storage_file(w, i),
+			.file = { .path = tr->paths[i], .fd = -1, .flags = flags },
 			.off = ranges[i].off,
 			.bytes = ranges[i].bytes,
 			.memory = memory ? memory + ranges[i].at : NULL,
@@ -304,39 +277,40 @@ unsigned tier_storage_pieces(struct tier_way *w, const struct extent *x, unsigne
 	return n;
 }
 
-void tier_read_storage(struct tier_way *w, const struct extent *x, unsigned char *memory)
+void tier_read_storage(struct tier_transfer *tr, const struct extent *x, unsigned char *memory)
 {
-	struct tier_loader *l = w->loader;
+	struct tier_loader *l = tr->loader;
 
 	if (!memory && l->tier->units.kind == CACHE_SAMPLES) {
 		reader_start(l->reader, &l->tier->plain, x);
 		return;
 	}
-	w->list = (struct read_list){ .pieces = w->pieces };
-	w->list.count = tier_storage_pieces(w, x, memory);
-	reader_start_list(l->reader, &l->tier->plain, x, &w->list);
+	tr->list = (struct read_list){ .pieces = tr->pieces };
+	tr->list.count = tier_storage_pieces(tr, x, memory);
+	reader_start_list(l->reader, &l->tier->plain, x, &tr->list);
 }
 
-static void tier_took(struct tier_way *w, const struct extent *x, uint64_t start_ns,
-		      uint64_t end_ns)
+/* Report a finished read to the reader. */
+static void complete_read(struct tier_transfer *tr, const struct extent *x, uint64_t start_ns,
+			  uint64_t end_ns)
 {
-	struct tier_loader *l = w->loader;
+	struct tier_loader *l = tr->loader;
 
 	reader_took(l->reader, &l->tier->plain, x, start_ns, end_ns);
 	io_wake(l->worker->io);
 }
 
-/* played: a hit takes its time, and there are no bytes. */
+/* ---- played: a hit takes time, and there are no bytes ---- */
 
-/* Behind all that is in the queue. Only the number itself is shared, so that nothing has to be
- * ordered with it. */
-static uint64_t pass(struct tier_cache *c, uint64_t asked_ns, uint64_t ns)
+/* Append a transfer of ns to the device's queue; returns its end. Nothing has to be ordered with
+ * free_ns, because only the number itself is shared. */
+static uint64_t play_transfer(struct tier_cache *c, uint64_t start_ns, uint64_t ns)
 {
 	uint64_t free_ns = atomic_load_explicit(&c->free_ns, memory_order_relaxed);
 	uint64_t end_ns;
 
 	do {
-		end_ns = u64_max(free_ns, asked_ns) + ns;
+		end_ns = u64_max(free_ns, start_ns) + ns;
 	} while (!atomic_compare_exchange_weak_explicit(
 		&c->free_ns, &free_ns, end_ns, memory_order_relaxed, memory_order_relaxed));
 	return end_ns;
@@ -348,15 +322,19 @@ static uint64_t played_end_ns(struct tier_loader *l, uint64_t from_ns, uint64_t 
 	uint64_t due_ns = from_ns, rate = j->cache_bandwidth_bytes;
 
 	if (rate)
-		due_ns = pass(l->cache, due_ns,
-			      (uint64_t)((double)bytes * (double)NS_PER_S / (double)rate));
-	return due_ns + dist_draw(&j->cache_latency, l->seed, RNG_ENGINE, l->drawn++);
+		due_ns = play_transfer(l->cache, due_ns,
+				       (uint64_t)((double)bytes * (double)NS_PER_S / (double)rate));
+	return due_ns + dist_draw(&j->cache_latency, l->seed, RNG_ENGINE, l->draws++);
 }
 
-static void played_hit(struct tier_way *w, const struct extent *x, void *into, uint64_t into_bytes,
-		       uint64_t *ready_ns)
+/* A thread that wakes up late makes up for it in its next hits, as the null engine does, but not
+ * after the whole host stood still. */
+#define LATE_MAX_NS UINT64_C(10000000)
+
+static void played_hit(struct tier_transfer *tr, const struct extent *x, void *into,
+		       uint64_t into_bytes, uint64_t *ready_ns)
 {
-	struct tier_loader *l = w->loader;
+	struct tier_loader *l = tr->loader;
 	const struct tier *t = l->tier;
 	uint64_t now = clock_now(t->cfg.clock), due_ns, end_ns;
 
@@ -372,45 +350,46 @@ static void played_hit(struct tier_way *w, const struct extent *x, void *into, u
 	}
 	l->late_ns = end_ns > due_ns ? u64_min(end_ns - due_ns, LATE_MAX_NS) : 0;
 	count_add(&l->worker->stat.blocked_ns[MLGEN_READ], end_ns - now);
-	tier_took(w, x, now, end_ns);
+	complete_read(tr, x, now, end_ns);
 	*ready_ns = end_ns;
 }
 
-/* With cache_prefetch it counts whether the bytes are there. */
-static void played_miss(struct tier_way *w, const struct extent *x)
+/* A slot is filled only with cache_prefetch, where it matters whether bytes are present. */
+static void played_miss(struct tier_transfer *tr, const struct extent *x)
 {
-	w->is_held = w->fills &&
-		     tier_slot_fill(tier_word(w->loader->cache, w->d.slot), w->d.generation, true);
-	tier_read_storage(w, x, NULL);
+	tr->has_claimed = tr->fills && tier_slot_fill(tier_word(tr->loader->cache, tr->d.slot),
+						      tr->d.generation, true);
+	tier_read_storage(tr, x, NULL);
 }
 
-static int played_filled(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
+static int played_filled(struct tier_transfer *tr, const struct read_task *task,
+			 struct mlgen_err *err)
 {
 	(void)err;
-	if (w->is_held)
-		tier_slot_filled(tier_word(w->loader->cache, w->d.slot), w->d.generation,
+	if (tr->has_claimed)
+		tier_slot_filled(tier_word(tr->loader->cache, tr->d.slot), tr->d.generation,
 				 !task->error);
 	return 0;
 }
 
-const struct tier_place tier_played = {
+const struct tier_backend tier_played = {
 	.name = "played",
 	.hit = played_hit,
 	.miss = played_miss,
 	.filled = played_filled,
 };
 
-/* memory: a slab, of which hits are copied out. */
+/* ---- memory: a slab of slots; hits are copied out ---- */
 
-unsigned char *tier_memory_slot(const struct tier_way *w)
+unsigned char *tier_memory_slot(const struct tier_transfer *tr)
 {
-	const struct tier_cache *c = w->loader->cache;
+	const struct tier_cache *c = tr->loader->cache;
 
-	return c->memory + tier_slot_here(c, w->d.slot) * c->tier->slot_bytes;
+	return c->memory + tier_local_index(c, tr->d.slot) * c->tier->slot_bytes;
 }
 
-/* A unit that differs in size from the one before has no more in use than it needs; so only slots
- * that are all full are in use from the beginning. */
+/* Units of different sizes use only the pages that they need. Slots are all touched in advance only
+ * if every slot is full. */
 static int memory_open(struct tier_cache *c, struct mlgen_err *err)
 {
 	const struct tier *t = c->tier;
@@ -418,7 +397,7 @@ static int memory_open(struct tier_cache *c, struct mlgen_err *err)
 	char text[UNITS_TEXT_BYTES];
 	uint64_t bytes;
 
-	/* Of many processes one may have no slot. */
+	/* A process may have no slot at all. */
 	if (__builtin_mul_overflow(u64_max(c->slot_count, 1), t->slot_bytes, &bytes))
 		bytes = SIZE_MAX / 2;
 	c->memory_bytes = (size_t)bytes;
@@ -447,12 +426,12 @@ static int memory_close(struct tier_cache *c, struct mlgen_err *err)
 	return 0;
 }
 
-/* To where the sample is wanted, or into the worker's buffer, again and again. */
-static void copy_out(struct tier_way *w, const unsigned char *from, uint64_t bytes,
+/* Copy bytes to `into`, or repeatedly into the worker's buffer if there is no room. */
+static void copy_out(struct tier_transfer *tr, const unsigned char *from, uint64_t bytes,
 		     unsigned char *into, uint64_t room)
 {
 	size_t part;
-	unsigned char *buffer = io_buffer(w->loader->worker->io, &part);
+	unsigned char *buffer = io_buffer(tr->loader->worker->io, &part);
 
 	if (into && bytes <= room) {
 		memcpy(into, from, (size_t)bytes);
@@ -462,12 +441,11 @@ static void copy_out(struct tier_way *w, const unsigned char *from, uint64_t byt
 		memcpy(buffer, from + done, u64_min(part, bytes - done));
 }
 
-/* Of a unit that is in memory: the extent, to where it is wanted, or (NULL) into the worker's
- * buffer. */
-static void tier_copy_out(struct tier_way *w, const struct extent *x, const unsigned char *from,
-			  void *into, uint64_t into_bytes)
+/* Copy an extent of a unit in memory to `into`, or (NULL) into the worker's buffer. */
+static void tier_copy_out(struct tier_transfer *tr, const struct extent *x,
+			  const unsigned char *from, void *into, uint64_t into_bytes)
 {
-	const struct tier *t = w->loader->tier;
+	const struct tier *t = tr->loader->tier;
 	struct tier_range ranges[TIER_RANGES];
 	unsigned n = tier_extent_ranges(&t->units, x, ranges);
 	uint64_t used = 0;
@@ -476,68 +454,63 @@ static void tier_copy_out(struct tier_way *w, const struct extent *x, const unsi
 		unsigned char *to = into;
 		uint64_t bytes = tier_kept_bytes(&t->units, ranges[i].bytes);
 
-		copy_out(w, from + ranges[i].at, bytes, to ? to + used : NULL, into_bytes - used);
+		copy_out(tr, from + ranges[i].at, bytes, to ? to + used : NULL, into_bytes - used);
 		used = u64_min(into_bytes, used + bytes);
 	}
 }
 
-static void memory_hit(struct tier_way *w, const struct extent *x, void *into, uint64_t into_bytes,
-		       uint64_t *ready_ns)
+static void memory_hit(struct tier_transfer *tr, const struct extent *x, void *into,
+		       uint64_t into_bytes, uint64_t *ready_ns)
 {
-	const struct tier *t = w->loader->tier;
+	const struct tier *t = tr->loader->tier;
 	uint64_t begin_ns = clock_now(t->cfg.clock);
 
-	tier_copy_out(w, x, tier_memory_slot(w), into, into_bytes);
+	tier_copy_out(tr, x, tier_memory_slot(tr), into, into_bytes);
 	*ready_ns = clock_now(t->cfg.clock);
-	tier_took(w, x, begin_ns, *ready_ns);
+	complete_read(tr, x, begin_ns, *ready_ns);
 }
 
-/* Straight into the slot, where nobody is in it. */
-static void memory_miss(struct tier_way *w, const struct extent *x)
+/* The unit is read straight into the slot, unless the slot is in use. */
+static void memory_miss(struct tier_transfer *tr, const struct extent *x)
 {
-	const struct tier *t = w->loader->tier;
+	const struct tier *t = tr->loader->tier;
 
-	w->is_held = w->fills && w->bytes <= t->slot_bytes && w->kept_bytes <= t->slot_bytes &&
-		     tier_slot_fill(tier_word(w->loader->cache, w->d.slot), w->d.generation, true);
-	tier_read_storage(w, x, w->is_held ? tier_memory_slot(w) : NULL);
+	tr->has_claimed =
+		tr->fills && tr->bytes <= t->slot_bytes && tr->kept_bytes <= t->slot_bytes &&
+		tier_slot_fill(tier_word(tr->loader->cache, tr->d.slot), tr->d.generation, true);
+	tier_read_storage(tr, x, tr->has_claimed ? tier_memory_slot(tr) : NULL);
 }
 
-/* Of a smaller unit the pages behind it go back. */
-static void give_back(const struct tier_way *w)
+void tier_memory_filled(struct tier_transfer *tr, bool is_whole)
 {
-	const struct tier *t = w->loader->tier;
+	struct tier_cache *c = tr->loader->cache;
+	const struct tier *t = c->tier;
 
-	if (!t->units.same_bytes && w->kept_bytes < t->slot_bytes && t->job->mem != MEM_HUGEPAGE)
-		mem_give_back(tier_memory_slot(w) + w->kept_bytes,
-			      (size_t)(t->slot_bytes - w->kept_bytes));
-}
-
-void tier_memory_filled(struct tier_way *w, bool is_whole)
-{
-	struct tier_cache *c = w->loader->cache;
-
-	give_back(w);
+	/* The slot's pages after a smaller unit are returned to the system. */
+	if (!t->units.same_bytes && tr->kept_bytes < t->slot_bytes && t->job->mem != MEM_HUGEPAGE)
+		mem_give_back(tier_memory_slot(tr) + tr->kept_bytes,
+			      (size_t)(t->slot_bytes - tr->kept_bytes));
 	if (c->sums && is_whole)
-		c->sums[tier_slot_here(c, w->d.slot)] =
-			tier_sum(tier_memory_slot(w), w->kept_bytes);
-	tier_slot_filled(tier_word(c, w->d.slot), w->d.generation, is_whole);
+		c->sums[tier_local_index(c, tr->d.slot)] =
+			tier_sum(tier_memory_slot(tr), tr->kept_bytes);
+	tier_slot_filled(tier_word(c, tr->d.slot), tr->d.generation, is_whole);
 }
 
-static int memory_filled(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
+static int memory_filled(struct tier_transfer *tr, const struct read_task *task,
+			 struct mlgen_err *err)
 {
 	(void)err;
-	if (!w->is_held)
-		return 0;
-	tier_memory_filled(w, !task->error);
+	if (tr->has_claimed)
+		tier_memory_filled(tr, !task->error);
 	return 0;
 }
 
-static const unsigned char *memory_look(struct tier_way *w)
+static const unsigned char *memory_address(struct tier_transfer *tr)
 {
-	return tier_memory_slot(w);
+	return tier_memory_slot(tr);
 }
 
-const struct tier_place tier_memory = {
+const struct tier_backend tier_memory = {
 	.name = "memory",
 	.keeps = true,
 	.open = memory_open,
@@ -545,10 +518,10 @@ const struct tier_place tier_memory = {
 	.hit = memory_hit,
 	.miss = memory_miss,
 	.filled = memory_filled,
-	.look = memory_look,
+	.address = memory_address,
 };
 
-const struct tier_place *tier_place_of(const struct job *j)
+const struct tier_backend *tier_backend_of(const struct job *j)
 {
 	if (j->cache_directory)
 		return &tier_directory;
@@ -556,31 +529,27 @@ const struct tier_place *tier_place_of(const struct job *j)
 									    : &tier_memory;
 }
 
-/* ---- other processes ---- */
+/* ---- slots of other processes ---- */
 
-static unsigned rank_of(const struct tier_way *w)
-{
-	return w->d.slot % w->loader->cache->parts;
-}
-
-static struct tier_ask question(const struct tier_way *w, uint32_t kind)
+static struct tier_ask make_request(const struct tier_transfer *tr, uint32_t kind)
 {
 	return (struct tier_ask){
 		.kind = kind,
-		.slot = w->d.slot,
-		.generation = w->d.generation,
-		.epoch = w->loader->epoch,
-		.extent = w->extent.id,
-		.samples = w->extent.samples,
+		.slot = tr->d.slot,
+		.generation = tr->d.generation,
+		.epoch = tr->loader->epoch,
+		.extent = tr->extent.id,
+		.samples = tr->extent.samples,
 		.count = 1,
-		.pieces[0].bytes = w->kept_bytes,
+		.pieces[0].bytes = tr->kept_bytes,
 	};
 }
 
-/* All of the unit, but where it has more than the sample and nobody looks at its sum. */
-static void set_pieces(struct tier_ask *ask, const struct tier_way *w, const struct extent *x)
+/* Request only the extent's ranges, unless it is the whole unit or the checksum of the whole unit
+ * is needed. */
+static void set_pieces(struct tier_ask *ask, const struct tier_transfer *tr, const struct extent *x)
 {
-	const struct tier *t = w->loader->tier;
+	const struct tier *t = tr->loader->tier;
 	struct tier_range ranges[TIER_RANGES];
 
 	_Static_assert(TIER_RANGES == TIER_ASK_PIECES, "ranges of a unit");
@@ -594,76 +563,73 @@ static void set_pieces(struct tier_ask *ask, const struct tier_way *w, const str
 		};
 }
 
-/* A run that ends has no failure: what is not there any more is read no more. */
-static bool is_ending(const struct tier *t)
+/* Send a request to the owner of the slot. False: it failed; err is set unless the run is ending.
+ */
+static bool send_request(struct tier_transfer *tr, const struct tier_ask *a,
+			 struct tier_answer *answer, struct mlgen_err *err)
 {
-	return stop_has_come(t->cfg.stop, clock_now(t->cfg.clock));
-}
+	const struct tier *t = tr->loader->tier;
+	unsigned rank = tr->d.slot % tr->loader->cache->parts;
+	struct mlgen_err failure = { 0 };
 
-static bool ask(struct tier_way *w, const struct tier_ask *a, struct tier_answer *answer,
-		struct mlgen_err *err)
-{
-	const struct tier *t = w->loader->tier;
-	struct mlgen_err why = { 0 };
-
-	if (tier_peers_ask(t->cfg.peers, rank_of(w), a, w->memory, answer, &why) == 0)
+	if (tier_peers_ask(t->cfg.peers, rank, a, tr->memory, answer, &failure) == 0)
 		return true;
-	if (!err->code && !is_ending(t))
-		*err = why;
+	if (!err->code && !stop_has_come(t->cfg.stop, clock_now(t->cfg.clock)))
+		*err = failure;
 	return false;
 }
 
-bool tier_remote_hit(struct tier_way *w, const struct extent *x, void *into, uint64_t into_bytes,
-		     uint64_t *ready_ns)
+bool tier_remote_hit(struct tier_transfer *tr, const struct extent *x, void *into,
+		     uint64_t into_bytes, uint64_t *ready_ns)
 {
-	struct tier_loader *l = w->loader;
-	struct tier_ask a = question(w, TIER_GET);
+	struct tier_loader *l = tr->loader;
+	struct tier_ask a = make_request(tr, TIER_GET);
 	struct tier_answer answer;
 	uint64_t begin_ns = clock_now(l->tier->cfg.clock), end_ns;
 
-	set_pieces(&a, w, x);
-	bool is_there = ask(w, &a, &answer, &l->peer_err) && answer.said == TIER_THERE;
+	set_pieces(&a, tr, x);
+	bool is_there = send_request(tr, &a, &answer, &l->peer_err) && answer.said == TIER_THERE;
 
 	if (is_there && into)
-		tier_copy_out(w, x, w->memory, into, into_bytes);
+		tier_copy_out(tr, x, tr->memory, into, into_bytes);
 	end_ns = clock_now(l->tier->cfg.clock);
 	count_add(&l->worker->stat.blocked_ns[MLGEN_READ], end_ns - begin_ns);
 	if (!is_there)
 		return false;
-	w->sum = answer.sum;
+	tr->sum = answer.sum;
 	*ready_ns = end_ns;
-	tier_took(w, x, begin_ns, end_ns);
+	complete_read(tr, x, begin_ns, end_ns);
 	return true;
 }
 
-void tier_remote_miss(struct tier_way *w, const struct extent *x)
+void tier_remote_miss(struct tier_transfer *tr, const struct extent *x)
 {
-	const struct tier *t = w->loader->tier;
+	const struct tier *t = tr->loader->tier;
 
-	w->fills &= w->bytes <= t->slot_bytes && w->kept_bytes <= t->slot_bytes;
-	tier_read_storage(w, x, w->fills ? w->memory : NULL);
+	tr->fills &= tr->bytes <= t->slot_bytes && tr->kept_bytes <= t->slot_bytes;
+	tier_read_storage(tr, x, tr->fills ? tr->memory : NULL);
 }
 
-int tier_remote_fill(struct tier_way *w, const struct read_task *task, struct mlgen_err *err)
+int tier_remote_fill(struct tier_transfer *tr, const struct read_task *task, struct mlgen_err *err)
 {
-	struct tier_loader *l = w->loader;
+	struct tier_loader *l = tr->loader;
 	struct clock *clock = l->tier->cfg.clock;
-	struct tier_ask a = question(w, TIER_FILL);
+	struct tier_ask a = make_request(tr, TIER_FILL);
 	struct tier_answer answer;
-	struct mlgen_err why = { 0 };
+	struct mlgen_err failure = { 0 };
 
 	if (task->error)
 		return 0;
 	if (l->tier->job->cache_verify)
-		a.sum = tier_sum(w->memory, w->kept_bytes);
+		a.sum = tier_sum(tr->memory, tr->kept_bytes);
 	uint64_t begin_ns = clock_now(clock);
-	bool is_told = ask(w, &a, &answer, &why);
+	bool is_answered = send_request(tr, &a, &answer, &failure);
 
 	count_add(&l->worker->stat.blocked_ns[MLGEN_WRITE], clock_now(clock) - begin_ns);
-	if (!is_told)
-		return why.code ? mlgen_fail(err, why.code, "%s", why.text) : 0;
-	w->is_held = answer.said == TIER_KEPT;
-	w->is_passed_on = answer.said == TIER_PASSED_ON;
-	l->tally.sent_bytes += w->kept_bytes;
+	if (!is_answered)
+		return failure.code ? mlgen_fail(err, failure.code, "%s", failure.text) : 0;
+	tr->has_claimed = answer.said == TIER_KEPT;
+	tr->is_queued = answer.said == TIER_QUEUED;
+	l->tally.sent_bytes += tr->kept_bytes;
 	return 0;
 }
