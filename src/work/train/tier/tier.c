@@ -32,12 +32,6 @@ static uint64_t tier_data_bytes(const struct tier_units *u)
 	return u->kind == CACHE_FILES ? totals.bytes : totals.sample_bytes;
 }
 
-/* Mean bytes of a unit, as it is kept. */
-static double tier_mean_bytes(const struct tier_units *u)
-{
-	return (double)u->stored_bytes * u->factor / (double)u->count;
-}
-
 static uint64_t tier_cache_count(const struct job *j)
 {
 	return j->cache_scope == CACHE_OF_RANK ? j->accelerators : 1;
@@ -59,7 +53,7 @@ static struct cache_config limits_of(const struct job *j, const struct tier_unit
 				    .seed = j->randseed };
 
 	if (u->same_bytes)
-		cfg.each_bytes = tier_kept_bytes(u, u->same_bytes);
+		cfg.each_bytes = tier_cached_bytes(u, u->same_bytes);
 	if (size->samples)
 		cfg.capacity_units = divide_up(size->samples, unit_samples);
 	else if (size->percent > 0)
@@ -76,13 +70,13 @@ static struct cache_config limits_of(const struct job *j, const struct tier_unit
 static void tier_sizes_init(struct tier_sizes *s, const struct job *j, const struct pass *pass)
 {
 	uint64_t align = j->cache_directory || pass->plan.align_bytes ? BLOCK_BYTES : SLOT_ALIGN;
-	uint64_t read_bytes, kept_bytes;
+	uint64_t read_bytes, cached_bytes;
 
 	tier_units_init(&s->units, &pass->plan, j);
 	s->limits = limits_of(j, &s->units);
 	read_bytes = s->units.largest_bytes;
-	kept_bytes = tier_kept_bytes(&s->units, read_bytes);
-	s->slot_bytes = round_up(u64_max(u64_max(read_bytes, kept_bytes), 1), align);
+	cached_bytes = tier_cached_bytes(&s->units, read_bytes);
+	s->slot_bytes = round_up(u64_max(u64_max(read_bytes, cached_bytes), 1), align);
 	s->slots = cache_slots(&s->limits);
 }
 
@@ -108,20 +102,22 @@ uint64_t tier_identity(const struct job *j, const struct pass *pass)
 /* Whether the bytes of a hit are present matters: they are really stored, or prefetched. */
 static bool tier_has_slots(const struct job *j)
 {
-	return tier_backend_of(j)->keeps || j->cache_prefetch;
+	return tier_backend_of(j)->stores_bytes || j->cache_prefetch;
 }
 
 bool tier_has_buffers(const struct job *j)
 {
 	const struct tier_backend *backend = tier_backend_of(j);
 
-	return backend->buffers || (backend->keeps && job_cache_parts(j) > 1);
+	return backend->buffers || (backend->stores_bytes && job_cache_parts(j) > 1);
 }
 
 /* Number of units of mean size that fit into the capacity in bytes. */
 static double tier_units_that_fit(const struct tier_units *u, const struct cache_config *limits)
 {
-	return (double)limits->capacity_bytes / fmax(1, tier_mean_bytes(u));
+	double mean_bytes = (double)u->stored_bytes * u->factor / (double)u->count;
+
+	return (double)limits->capacity_bytes / fmax(1, mean_bytes);
 }
 
 /* Number of slots that belong to this process. */
@@ -153,7 +149,7 @@ uint64_t tier_state_bytes(const struct job *j, const struct stages *stages)
 	/* The policy counts its own bytes; a slot adds its word and its checksum. */
 	if (tier_has_slots(j))
 		slot_bytes = sizeof(uint64_t);
-	if (tier_backend_of(j)->keeps && j->cache_verify)
+	if (tier_backend_of(j)->stores_bytes && j->cache_verify)
 		slot_bytes += sizeof(uint32_t);
 	bytes = tier_decide_bytes(j, pass, &s.limits) +
 		tier_cache_count(j) * tier_slots_of(j, cache_slots(&s.limits)) * slot_bytes;
@@ -173,37 +169,32 @@ static void need_memory(struct memneed *n, const struct job *j, const struct tie
 			u64_product(mapped, tier_cache_count(j)));
 }
 
-static void need_ahead(struct memneed *n, const struct job *j, const struct tier_sizes *s)
-{
-	uint64_t caches = tier_cache_count(j);
-	uint64_t threads = u64_product(caches, tier_ahead_threads(j, j->accelerators / caches));
-	uint64_t each = j->cache_directory ? s->slot_bytes : 0;
-
-	if (!j->cache_prefetch)
-		return;
-	memneed_threads(n, threads, 1u << 20);
-	memneed_add(n, u64_product(threads, each), u64_product(threads, each));
-}
-
 void tier_need(struct memneed *n, const struct job *j, const struct stages *stages)
 {
-	uint64_t state, buffers, queue;
+	uint64_t caches = tier_cache_count(j);
+	uint64_t state, buffers, queue, threads, thread_bytes;
 	struct tier_sizes s;
 
 	if (j->cache == CACHE_NONE)
 		return;
 	tier_sizes_init(&s, j, &stages->train);
+	/* A background thread holds a unit, unless the cache in memory has it. */
+	thread_bytes = j->cache_directory ? s.slot_bytes : 0;
 	state = tier_state_bytes(j, stages);
 	memneed_add(n, state, state);
 	if (tier_backend_of(j) == &tier_memory)
 		need_memory(n, j, &s);
-	need_ahead(n, j, &s);
+	if (j->cache_prefetch) {
+		threads = u64_product(caches, tier_ahead_threads(j, j->accelerators / caches));
+		memneed_threads(n, threads, 1u << 20);
+		memneed_add(n, u64_product(threads, thread_bytes),
+			    u64_product(threads, thread_bytes));
+	}
 	if (!tier_has_buffers(j))
 		return;
 	if (job_cache_parts(j) > 1) {
-		/* A server thread holds a unit, unless it sends it from the cache in memory. */
 		memneed_threads(n, TIER_SERVERS, TIER_SERVER_BYTES);
-		memneed_add(n, TIER_SERVERS * (j->cache_directory ? s.slot_bytes : 0),
+		memneed_add(n, TIER_SERVERS * thread_bytes,
 			    u64_product(TIER_SERVERS, s.slot_bytes));
 	}
 	buffers = u64_product(s.slot_bytes,
@@ -213,8 +204,8 @@ void tier_need(struct memneed *n, const struct job *j, const struct stages *stag
 		return;
 	/* A filler needs memory for its queue and for the unit that it writes. */
 	queue = u64_product(tier_filler_entries(j, s.slot_bytes) + 1, s.slot_bytes);
-	queue = u64_product(queue, tier_cache_count(j));
-	memneed_threads(n, tier_cache_count(j), 0);
+	queue = u64_product(queue, caches);
+	memneed_threads(n, caches, 0);
 	memneed_add_for(n, "cache_queue", queue, queue);
 }
 
@@ -268,14 +259,14 @@ int tier_check(const struct job *j, const struct stages *stages, struct mlgen_er
 	if (rc < 0)
 		return rc;
 	tier_sizes_init(&s, j, &stages->train);
-	if (s.limits.capacity_bytes < tier_kept_bytes(&s.units, s.units.largest_bytes) &&
+	if (s.limits.capacity_bytes < tier_cached_bytes(&s.units, s.units.largest_bytes) &&
 	    s.units.same_bytes)
 		return mlgen_fail(err, -EINVAL,
 				  "cache_size: %" PRIu64
 				  " bytes are less than one %s, which has %" PRIu64
 				  "; make it larger",
 				  s.limits.capacity_bytes, tier_unit_word(&s.units),
-				  tier_kept_bytes(&s.units, s.units.largest_bytes));
+				  tier_cached_bytes(&s.units, s.units.largest_bytes));
 	return j->cache_directory ? check_engine(j, err) : 0;
 }
 
@@ -404,7 +395,7 @@ static void collect_caches(struct tier *t, struct cache_result *out)
 		out->received_bytes += c->received_bytes;
 		out->verified += c->verified;
 		out->wrong += c->wrong;
-		out->kept_units += c->kept_units;
+		out->kept_units += c->restored_units;
 		out->warm_units += c->warm_units;
 	}
 	out->hit_ratio = ratio(hits, accesses);
@@ -475,7 +466,7 @@ static int open_cache(struct tier *t, uint64_t i, struct mlgen_err *err)
 		return rc;
 	if (tier_has_slots(j))
 		c->slots = mem_array(c->slot_count, sizeof(*c->slots));
-	if (t->backend->keeps && j->cache_verify)
+	if (t->backend->stores_bytes && j->cache_verify)
 		c->sums = mem_array(c->slot_count, sizeof(*c->sums));
 	return t->backend->open ? t->backend->open(c, err) : 0;
 }
@@ -592,7 +583,7 @@ static void count_used(struct tier_cache *c)
 			continue;
 		c->used_units++;
 		c->used_bytes +=
-			tier_kept_bytes(&c->tier->units, tier_unit_bytes(&c->tier->units, unit));
+			tier_cached_bytes(&c->tier->units, tier_unit_bytes(&c->tier->units, unit));
 	}
 }
 

@@ -50,7 +50,7 @@ static void warmer_main(struct tier_thread *th)
 		if (!tier_decide_warm(c, u, &d))
 			continue;
 		c->warm_units++;
-		if (t->backend->keeps)
+		if (t->backend->stores_bytes)
 			rc = warm_unit(th, &d, &x);
 		else if (c->slots)
 			*tier_word(c, d.slot) = tier_slot_word(d.generation, SLOT_READY);
@@ -143,19 +143,6 @@ void tier_ahead_begin(struct tier_ahead *a, uint64_t epoch)
 	walk_epoch(a, epoch);
 }
 
-/* Append to the queue. If it is full, the oldest entry is dropped, since its batch has already been
- * read. */
-static void enqueue(struct tier_ahead *a, const struct tier_decision *d, uint64_t extent)
-{
-	if (a->end - a->begin == a->room) {
-		a->begin++;
-		tier_count_dropped(a->cache);
-	}
-	a->queue[a->end++ % a->room] =
-		(struct prefetch_entry){ .d = *d, .extent = extent, .epoch = a->epoch };
-	bell_ring(&a->bell, a->cache->tier->cfg.clock);
-}
-
 static bool next_ahead(struct tier_ahead *a, struct orderwalk_at *at)
 {
 	const struct job *j = a->cache->tier->job;
@@ -179,9 +166,16 @@ void tier_ahead_advance(struct tier_ahead *a)
 	a->decided++;
 	while (!a->is_over && a->looked_ahead < a->decided + j->cache_prefetch &&
 	       next_ahead(a, &at)) {
-		if (tier_decide_ahead(a->cache, at.extent, a->looked_ahead, &d))
-			enqueue(a, &d, at.extent);
-		a->looked_ahead++;
+		if (!tier_decide_ahead(a->cache, at.extent, a->looked_ahead++, &d))
+			continue;
+		/* A full queue drops its oldest entry, whose batch has already been read. */
+		if (a->end - a->begin == a->room) {
+			a->begin++;
+			tier_count_dropped(a->cache);
+		}
+		a->queue[a->end++ % a->room] =
+			(struct prefetch_entry){ .d = d, .extent = at.extent, .epoch = a->epoch };
+		bell_ring(&a->bell, a->cache->tier->cfg.clock);
 	}
 }
 

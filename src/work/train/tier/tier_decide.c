@@ -156,19 +156,6 @@ static bool find_in_file(const struct tier_cache *c, uint64_t file, uint64_t ran
 	return false;
 }
 
-/* Find a cached unit for one that is missed and would not be kept. False: there is none. */
-static bool tier_substitute(struct tier_cache *c, const struct extent *x, uint64_t *unit,
-			    uint32_t *slot)
-{
-	const struct job *j = c->tier->job;
-	/* Shifted, so that adding an index within a file does not overflow. */
-	uint64_t random = rng_u64(j->randseed, RNG_SUBSTITUTE, c->substituted++) >> 1;
-
-	return j->cache_substitute == CACHE_SUBSTITUTE_ANY
-		       ? cache_any(c->cache, random, unit, slot)
-		       : find_in_file(c, x->file, random, unit, slot);
-}
-
 /* ---- rings of decisions that wait for their rank ---- */
 
 /* Batches of a ring in addition to those that may be read ahead: the current one, one for a rank
@@ -215,20 +202,6 @@ static uint64_t tier_ring_bytes(const struct job *j, const struct pass *pass)
 	       (sizeof(struct tier_entry) + (has_substitutes ? sizeof(uint32_t) : 0));
 }
 
-static void tier_ring_init(struct tier_ring *r, const struct tier *t)
-{
-	r->room = ring_room(t->job, t->cfg.pass);
-	r->at = mem_array(r->room, sizeof(*r->at));
-	if (t->job->cache_substitute != CACHE_SUBSTITUTE_NONE)
-		r->substitutes = mem_array(r->room, sizeof(*r->substitutes));
-}
-
-static void tier_ring_fini(struct tier_ring *r)
-{
-	mem_free(r->at);
-	mem_free(r->substitutes);
-}
-
 static void tier_ring_add(struct tier_ring *r, uint64_t number, const struct tier_decision *d)
 {
 	uint32_t word = d->generation | (d->is_hit ? ENTRY_HIT : 0) |
@@ -265,7 +238,8 @@ static uint64_t unit_of(const void *tier, uint64_t extent)
 	return tier_unit_of(&t->units, &x);
 }
 
-static struct nextuse_config config_of(const struct job *j, const struct pass *pass, uint64_t units)
+static struct nextuse_config future_config(const struct job *j, const struct pass *pass,
+					   uint64_t units)
 {
 	return (struct nextuse_config){
 		.sampler = &pass->sampler,
@@ -276,21 +250,9 @@ static struct nextuse_config config_of(const struct job *j, const struct pass *p
 	};
 }
 
-/* Set c->future. 0, or -errno with err. */
-static int tier_future_init(struct tier_cache *c, struct mlgen_err *err)
-{
-	const struct tier *t = c->tier;
-	struct nextuse_config cfg = config_of(t->job, t->cfg.pass, t->units.count);
-
-	cfg.first_rank = c->first_rank;
-	cfg.end_rank = c->end_rank;
-	cfg.arg = t;
-	return nextuse_new(&c->future, &cfg, err);
-}
-
 uint64_t tier_future_bytes(const struct job *job, const struct pass *pass, uint64_t units)
 {
-	struct nextuse_config cfg = config_of(job, pass, units);
+	struct nextuse_config cfg = future_config(job, pass, units);
 
 	return nextuse_state_bytes(&cfg);
 }
@@ -378,21 +340,7 @@ static uint64_t unit_bytes(const void *tier, uint64_t unit)
 {
 	const struct tier *t = tier;
 
-	return tier_kept_bytes(&t->units, tier_unit_bytes(&t->units, unit));
-}
-
-/* Refuse orders in which the accesses of one epoch cannot be told from those of the previous
- * one. */
-static int check_accesses(const struct tier_cache *c, struct mlgen_err *err)
-{
-	uint64_t accesses = (c->end_rank - c->first_rank) * sampler_of(c)->rank_extents;
-
-	if (accesses < TIER_EPOCH_MOST)
-		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "cache: the %" PRIu64 " accesses of an epoch are more than the %" PRIu32
-			  " that can be told apart; use fewer files, or cache_scope=rank",
-			  accesses, TIER_EPOCH_MOST);
+	return tier_cached_bytes(&t->units, tier_unit_bytes(&t->units, unit));
 }
 
 int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
@@ -402,10 +350,16 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 	struct cache_config cfg = t->limits;
 	uint64_t ranks = c->end_rank - c->first_rank;
 	uint64_t own = c->own_end - c->own_first;
-	int rc = check_accesses(c, err);
+	uint64_t accesses = ranks * sampler_of(c)->rank_extents;
+	struct nextuse_config future;
+	int rc;
 
-	if (rc < 0)
-		return rc;
+	if (accesses >= TIER_EPOCH_MOST)
+		return mlgen_fail(err, -EINVAL,
+				  "cache: the %" PRIu64
+				  " accesses of an epoch are more than the %" PRIu32
+				  " that can be told apart; use fewer files, or cache_scope=rank",
+				  accesses, TIER_EPOCH_MOST);
 	cfg.unit_bytes = unit_bytes;
 	cfg.is_hot = tier_is_hot;
 	cfg.arg = t;
@@ -422,17 +376,27 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 	c->ranks = mem_array(own, sizeof(*c->ranks));
 	if (needs_trained(j))
 		c->trained = mem_array(ranks * sampler_of(c)->rank_extents, sizeof(*c->trained));
-	for (uint64_t i = 0; i < own; i++)
-		tier_ring_init(&c->rings[i], t);
+	for (uint64_t i = 0; i < own; i++) {
+		struct tier_ring *r = &c->rings[i];
+
+		r->room = ring_room(j, t->cfg.pass);
+		r->at = mem_array(r->room, sizeof(*r->at));
+		if (j->cache_substitute != CACHE_SUBSTITUTE_NONE)
+			r->substitutes = mem_array(r->room, sizeof(*r->substitutes));
+	}
 	c->seen.last = mem_array(sampler_of(c)->extents, sizeof(*c->seen.last));
 	c->seen.epoch_first = 1;
 	c->record_count = j->time_based ? TIER_EPOCHS : u64_min(j->epochs, TIER_EPOCHS);
 	c->records = mem_array(c->record_count + 1, sizeof(*c->records));
 	if (j->cache_prefetch)
 		c->ahead = tier_ahead_new(c);
-	if (j->cache == CACHE_BELADY)
-		return tier_future_init(c, err);
-	return 0;
+	if (j->cache != CACHE_BELADY)
+		return 0;
+	future = future_config(j, t->cfg.pass, t->units.count);
+	future.first_rank = c->first_rank;
+	future.end_rank = c->end_rank;
+	future.arg = t;
+	return nextuse_new(&c->future, &future, err);
 }
 
 void tier_decide_fini(struct tier_cache *c)
@@ -441,8 +405,10 @@ void tier_decide_fini(struct tier_cache *c)
 
 	if (!c->cache)
 		return;
-	for (uint64_t i = 0; c->rings && i < own; i++)
-		tier_ring_fini(&c->rings[i]);
+	for (uint64_t i = 0; c->rings && i < own; i++) {
+		mem_free(c->rings[i].at);
+		mem_free(c->rings[i].substitutes);
+	}
 	mem_free(c->rings);
 	mem_free(c->last);
 	mem_free(c->ranks);
@@ -485,10 +451,14 @@ static void begin_epoch(struct tier_cache *c, uint64_t epoch)
  * stalls until all earlier writes are done. */
 static void decide_substitute(struct tier_cache *c, const struct extent *x, struct tier_decision *d)
 {
-	uint64_t unit;
+	const struct job *j = c->tier->job;
+	/* Shifted, so that adding an index within a file does not overflow. */
+	uint64_t unit, random = rng_u64(j->randseed, RNG_SUBSTITUTE, c->substituted++) >> 1;
 	uint32_t slot;
 
-	if (!tier_substitute(c, x, &unit, &slot))
+	if (j->cache_substitute == CACHE_SUBSTITUTE_ANY
+		    ? !cache_any(c->cache, random, &unit, &slot)
+		    : !find_in_file(c, x->file, random, &unit, &slot))
 		return;
 	d->slot = slot;
 	d->generation = cache_generation(c->cache, slot) & TIER_GENERATION_MAX;
@@ -496,13 +466,19 @@ static void decide_substitute(struct tier_cache *c, const struct extent *x, stru
 	d->substitute = (uint32_t)unit;
 }
 
-static void decide_access(struct tier_cache *c, const struct tier_access *of,
-			  struct tier_decision *d)
+/* A unit that is missed and would not be kept may be replaced by a cached one. */
+static void decide(struct tier_cache *c, const struct tier_access *of, struct tier_decision *d)
 {
 	const struct tier *t = c->tier;
+	bool may_substitute = t->job->cache_substitute != CACHE_SUBSTITUTE_NONE;
 	struct cache_access a = { .unit = of->unit };
 	struct cache_answer answer;
 
+	*d = (struct tier_decision){ .slot = CACHE_NO_SLOT };
+	if (may_substitute && !tier_makes_room(c, of->unit))
+		decide_substitute(c, &of->extent, d);
+	if (d->is_substituted)
+		return;
 	if (t->cfg.weight)
 		a.weight = t->cfg.weight(t->cfg.weights, of->extent.id);
 	if (c->future)
@@ -513,21 +489,8 @@ static void decide_access(struct tier_cache *c, const struct tier_access *of,
 	d->slot = answer.slot;
 	d->generation = answer.generation & TIER_GENERATION_MAX;
 	d->is_hit = answer.is_hit;
-}
-
-/* A unit that is missed and would not be kept may be replaced by a cached one. */
-static void decide(struct tier_cache *c, const struct tier_access *a, struct tier_decision *d)
-{
-	bool may_stand_in = c->tier->job->cache_substitute != CACHE_SUBSTITUTE_NONE;
-
-	*d = (struct tier_decision){ .slot = CACHE_NO_SLOT };
-	if (may_stand_in && !tier_makes_room(c, a->unit))
-		decide_substitute(c, &a->extent, d);
-	if (d->is_substituted)
-		return;
-	decide_access(c, a, d);
-	if (may_stand_in && d->slot == CACHE_NO_SLOT)
-		decide_substitute(c, &a->extent, d);
+	if (may_substitute && d->slot == CACHE_NO_SLOT)
+		decide_substitute(c, &of->extent, d);
 }
 
 /* Orders that depend on losses need to know which extents were trained on. */
@@ -708,32 +671,13 @@ void tier_flush_tally(struct tier_loader *l)
 	l->tally = (struct tier_tally){ 0 };
 }
 
-/* Fetch the decisions on positions begin to end from the ring. */
-static void fetch_decisions(struct tier_loader *l, const struct tier_ring *r, uint64_t epoch,
-			    uint64_t begin, uint64_t end)
-{
-	uint64_t start = r->starts[epoch % TIER_EPOCH_STARTS];
-	bool is_known = l->cache->epoch < epoch + TIER_EPOCH_STARTS;
-
-	for (uint64_t i = begin; i < end; i++) {
-		uint64_t number = start + i;
-
-		l->decisions[i - begin] =
-			is_known && r->end - number <= r->room
-				? tier_ring_get(r, number)
-				: (struct tier_decision){ .slot = CACHE_NO_SLOT, .is_lost = true };
-	}
-	l->begin = begin;
-	l->end = end;
-	l->epoch = epoch;
-}
-
 const struct tier_decision *tier_decide(struct tier_loader *l, uint64_t epoch,
 					struct sampler_epoch *order, uint64_t position)
 {
 	struct tier_cache *c = l->cache;
 	const struct tier_ring *r = &c->rings[l->rank - c->own_first];
-	uint64_t batch, end;
+	uint64_t batch, end, start;
+	bool has_start;
 
 	if (l->epoch == epoch && position >= l->begin && position < l->end)
 		return &l->decisions[position - l->begin];
@@ -743,7 +687,16 @@ const struct tier_decision *tier_decide(struct tier_loader *l, uint64_t epoch,
 	pthread_mutex_lock(&c->lock);
 	tier_flush_tally(l);
 	decide_until(c, r, epoch, end);
-	fetch_decisions(l, r, epoch, position, end);
+	start = r->starts[epoch % TIER_EPOCH_STARTS];
+	has_start = c->epoch < epoch + TIER_EPOCH_STARTS;
+	for (uint64_t i = position; i < end; i++)
+		l->decisions[i - position] =
+			has_start && r->end - (start + i) <= r->room
+				? tier_ring_get(r, start + i)
+				: (struct tier_decision){ .slot = CACHE_NO_SLOT, .is_lost = true };
 	pthread_mutex_unlock(&c->lock);
+	l->begin = position;
+	l->end = end;
+	l->epoch = epoch;
 	return l->decisions;
 }

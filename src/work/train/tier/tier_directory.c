@@ -83,10 +83,14 @@ static int open_thread(struct tier_thread *th)
 	return 0;
 }
 
-static void close_thread(struct tier_thread *th)
+static void *thread_main(void *thread)
 {
+	struct tier_thread *th = thread;
 	struct tier *t = th->cache->tier;
 
+	clock_join(t->cfg.clock);
+	if (open_thread(th) == 0)
+		th->work(th);
 	if (th->loader && !th->is_uncounted)
 		tier_loader_close(th->loader);
 	else if (th->loader && t->backend->leave)
@@ -94,18 +98,7 @@ static void close_thread(struct tier_thread *th)
 	if (!th->is_uncounted)
 		worker_stop_counting(&th->worker, clock_now(t->cfg.clock));
 	worker_close(&th->worker);
-}
-
-static void *thread_main(void *thread)
-{
-	struct tier_thread *th = thread;
-	struct clock *clock = th->cache->tier->cfg.clock;
-
-	clock_join(clock);
-	if (open_thread(th) == 0)
-		th->work(th);
-	close_thread(th);
-	clock_leave(clock);
+	clock_leave(t->cfg.clock);
 	return NULL;
 }
 
@@ -162,7 +155,7 @@ struct fill_entry {
 	struct tier_decision d;
 	uint64_t epoch;
 	struct extent extent;
-	uint64_t kept_bytes;
+	uint64_t cached_bytes;
 	unsigned char *memory;
 };
 
@@ -220,7 +213,7 @@ static bool enqueue(struct tier_filler *f, struct tier_transfer *tr)
 	p->d = tr->d;
 	p->epoch = tr->loader->epoch;
 	p->extent = tr->extent;
-	p->kept_bytes = tr->kept_bytes;
+	p->cached_bytes = tr->cached_bytes;
 	release_entry(p, ENTRY_FULL);
 	bell_ring(&f->bell, f->cache->tier->cfg.clock);
 	return true;
@@ -238,7 +231,7 @@ static int write_entry(struct tier_thread *th, const struct fill_entry *p)
 	tier_set_epoch(l, p->epoch);
 	tr->d = p->d;
 	tr->extent = (struct extent){ .id = p->extent.id };
-	tr->kept_bytes = p->kept_bytes;
+	tr->cached_bytes = p->cached_bytes;
 	tr->has_claimed = false;
 	tr->memory = p->memory;
 	tr->list = (struct read_list){ .pieces = tr->pieces };
@@ -250,7 +243,7 @@ static int write_entry(struct tier_thread *th, const struct fill_entry *p)
 	rc = tier_directory_filled(tr, task, &th->err);
 	if (tr->has_claimed && !task->fill_error) {
 		y->fills++;
-		y->filled_bytes += tr->kept_bytes;
+		y->filled_bytes += tr->cached_bytes;
 	} else if (!tr->d.is_hit && !tr->d.is_substituted) {
 		y->dropped_fills++;
 	}
@@ -407,24 +400,12 @@ static int lock_marker(struct tier_folder *f, const struct job *j, struct mlgen_
 	return 0;
 }
 
-static int make_shards(struct tier_folder *f, struct mlgen_err *err)
-{
-	char name[8];
-
-	for (unsigned i = 0; i < TIER_SHARDS; i++) {
-		snprintf(name, sizeof(name), "%02x", i);
-		if (mkdirat(f->dir_fd, name, 0700) != 0 && errno != EEXIST)
-			return tier_folder_fail(f, "", -errno, err);
-	}
-	return 0;
-}
-
 /* Open and lock the folder, and make it if necessary; its content stays. 0, or -errno with err: the
  * folder belongs to something else, or to another run. */
 static int tier_folder_open(struct tier_cache *c, struct mlgen_err *err)
 {
 	struct tier_folder *f = &c->folder;
-	char path[PATH_MAX];
+	char path[PATH_MAX], name[8];
 	int rc;
 
 	f->path = folder_path(c);
@@ -440,9 +421,14 @@ static int tier_folder_open(struct tier_cache *c, struct mlgen_err *err)
 	if (rc < 0)
 		return tier_folder_fail(f, "", rc, err);
 	rc = lock_marker(f, c->tier->job, err);
-	if (rc == 0 && c->tier->job->cache_layout == CACHE_LAYOUT_FILES)
-		rc = make_shards(f, err);
-	return rc;
+	if (rc < 0 || c->tier->job->cache_layout != CACHE_LAYOUT_FILES)
+		return rc;
+	for (unsigned i = 0; i < TIER_SHARDS; i++) {
+		snprintf(name, sizeof(name), "%02x", i);
+		if (mkdirat(f->dir_fd, name, 0700) != 0 && errno != EEXIST)
+			return tier_folder_fail(f, "", -errno, err);
+	}
+	return 0;
 }
 
 /* True for names like "1f4a5.unit". */
@@ -501,20 +487,6 @@ static void tier_folder_remove(struct tier_cache *c)
 	rmdir(f->path);
 }
 
-static void tier_folder_close(struct tier_cache *c)
-{
-	struct tier_folder *f = &c->folder;
-
-	if (!f->path)
-		return;
-	if (f->lock_fd >= 0)
-		close(f->lock_fd);
-	if (f->dir_fd >= 0)
-		close(f->dir_fd);
-	mem_free(f->path);
-	*f = (struct tier_folder){ .dir_fd = -1, .lock_fd = -1 };
-}
-
 /* ---- slots in files ---- */
 
 static bool is_slab(const struct tier *t)
@@ -522,32 +494,26 @@ static bool is_slab(const struct tier *t)
 	return t->job->cache_layout == CACHE_LAYOUT_SLAB;
 }
 
-/* Refuse a folder with a cache that cache_persist kept, if this run does not use it. */
-static int check_no_manifest(const struct tier_cache *c, struct mlgen_err *err)
-{
-	if (c->tier->job->cache_persist || !tier_manifest_is_there(c))
-		return 0;
-	return mlgen_fail(err, -EEXIST,
-			  "cache_directory: %s has a cache that an earlier run has kept: "
-			  "cache_persist=1 goes on with it; or remove it, or use another directory",
-			  c->folder.path);
-}
-
 static int directory_open(struct tier_cache *c, struct mlgen_err *err)
 {
+	bool persists = c->tier->job->cache_persist;
 	int rc = tier_folder_open(c, err);
 
-	if (rc == 0)
-		rc = check_no_manifest(c, err);
-	if (rc == 0 && c->tier->job->cache_persist)
+	if (rc == 0 && persists)
 		rc = tier_manifest_read(c, err);
+	else if (rc == 0 && tier_manifest_is_there(c))
+		rc = mlgen_fail(err, -EEXIST,
+				"cache_directory: %s has a cache that an earlier run has kept: "
+				"cache_persist=1 goes on with it; or remove it, or use another "
+				"directory",
+				c->folder.path);
 	if (rc < 0) {
 		c->folder.is_ours = false; /* nothing in it may be removed */
 		return rc;
 	}
 	if (rc == 0)
 		tier_folder_empty(c); /* left by a killed run */
-	if (c->tier->job->cache_persist)
+	if (persists)
 		tier_manifest_reserve(c);
 	if (c->tier->job->cache_fill == CACHE_FILL_ASYNC)
 		rc = tier_filler_new(c, err);
@@ -556,13 +522,21 @@ static int directory_open(struct tier_cache *c, struct mlgen_err *err)
 
 static int directory_close(struct tier_cache *c, struct mlgen_err *err)
 {
+	struct tier_folder *f = &c->folder;
 	int rc = 0;
 
-	if (c->folder.is_ours && c->tier->job->cache_persist)
+	if (f->is_ours && c->tier->job->cache_persist)
 		rc = tier_manifest_write(c, err);
 	else
 		tier_folder_remove(c);
-	tier_folder_close(c);
+	if (!f->path)
+		return rc;
+	if (f->lock_fd >= 0)
+		close(f->lock_fd);
+	if (f->dir_fd >= 0)
+		close(f->dir_fd);
+	mem_free(f->path);
+	*f = (struct tier_folder){ .dir_fd = -1, .lock_fd = -1 };
 	return rc;
 }
 
@@ -652,7 +626,7 @@ static void directory_hit(struct tier_transfer *tr, const struct extent *x, void
 	(void)ready_ns;
 	tr->list = (struct read_list){ .pieces = tr->pieces };
 	if (l->cache->sums || t->units.kind == CACHE_SAMPLES)
-		add_read(tr, 0, tr->kept_bytes, l->cache->sums ? tr->memory : NULL);
+		add_read(tr, 0, tr->cached_bytes, l->cache->sums ? tr->memory : NULL);
 	else
 		for (unsigned i = 0; i < n; i++)
 			add_read(tr, ranges[i].at, ranges[i].bytes, NULL);
@@ -688,7 +662,7 @@ static void tier_directory_fill(struct tier_transfer *tr)
 	}
 	*p = (struct read_piece){ .op = MLGEN_WRITE, .is_tier = true, .is_fill = true };
 	p->off = set_slot_file(tr, p, O_WRONLY | O_CREAT | O_TRUNC);
-	p->bytes = tr->kept_bytes;
+	p->bytes = tr->cached_bytes;
 	p->memory = tr->memory;
 	tr->list.count = (unsigned)(p - tr->pieces) + 1;
 }
@@ -702,7 +676,7 @@ static void directory_miss(struct tier_transfer *tr, const struct extent *x)
 {
 	struct tier_loader *l = tr->loader;
 
-	tr->fills &= tr->bytes <= l->tier->slot_bytes && tr->kept_bytes <= l->tier->slot_bytes;
+	tr->fills &= tr->bytes <= l->tier->slot_bytes && tr->cached_bytes <= l->tier->slot_bytes;
 	if (!tr->fills) {
 		tier_read_storage(tr, x, NULL);
 		return;
@@ -725,7 +699,7 @@ static int tier_directory_filled(struct tier_transfer *tr, const struct read_tas
 	if (!tr->has_claimed)
 		return 0;
 	if (c->sums && is_whole)
-		c->sums[tier_local_index(c, tr->d.slot)] = tier_sum(tr->memory, tr->kept_bytes);
+		c->sums[tier_local_index(c, tr->d.slot)] = tier_sum(tr->memory, tr->cached_bytes);
 	tier_slot_filled(tier_word(c, tr->d.slot), tr->d.generation, is_whole);
 	if (!code || code == -ECANCELED)
 		return 0;
@@ -770,7 +744,7 @@ static void directory_fetch(struct tier_transfer *tr, const struct tier_ask *ask
 	reader_start_list(l->reader, &l->tier->plain, &tr->extent, &tr->list);
 }
 
-static uint32_t directory_keep(struct tier_thread *th, struct tier_transfer *tr)
+static uint32_t directory_store(struct tier_thread *th, struct tier_transfer *tr)
 {
 	struct tier_loader *l = tr->loader;
 	const struct read_task *task;
@@ -788,7 +762,7 @@ static uint32_t directory_keep(struct tier_thread *th, struct tier_transfer *tr)
 
 const struct tier_backend tier_directory = {
 	.name = "directory",
-	.keeps = true,
+	.stores_bytes = true,
 	.buffers = true,
 	.open = directory_open,
 	.close = directory_close,
@@ -799,5 +773,5 @@ const struct tier_backend tier_directory = {
 	.filled = directory_filled,
 	.address = directory_address,
 	.fetch = directory_fetch,
-	.keep = directory_keep,
+	.store = directory_store,
 };

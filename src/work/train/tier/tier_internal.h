@@ -123,7 +123,7 @@ uint64_t tier_unit_first(const struct tier_units *u, uint64_t unit);
 void tier_unit_extent(const struct tier_units *u, uint64_t unit, const struct extent *instead_of,
 		      struct extent *out);
 /* Bytes that are kept for this many bytes of a unit (cache_stage). */
-uint64_t tier_kept_bytes(const struct tier_units *u, uint64_t bytes);
+uint64_t tier_cached_bytes(const struct tier_units *u, uint64_t bytes);
 
 /* Ranges of one extent, with its offsets in the unit. Returns their number. */
 unsigned tier_extent_ranges(const struct tier_units *u, const struct extent *x,
@@ -332,9 +332,10 @@ struct tier_cache {
 	struct tier_thread *warmer; /* thread of cache_warm, already joined; NULL = none */
 	unsigned char *memory;      /* all slots, contiguous; NULL = not in memory */
 	size_t memory_bytes;
-	_Atomic uint64_t free_ns; /* played: time at which all transfers so far are complete */
+	_Atomic uint64_t
+		busy_until_ns; /* played: time at which all transfers so far are complete */
 	struct tier_folder folder;
-	uint64_t kept_units, warm_units;
+	uint64_t restored_units, warm_units;
 	uint64_t used_bytes, used_units; /* use at the end of the run */
 	bool is_closed;
 	pthread_mutex_t lock;
@@ -410,14 +411,14 @@ struct tier_transfer {
 	struct tier_transfer *next; /* list of free transfers */
 	struct tier_loader *loader;
 	struct tier_decision d;
-	bool is_reader;             /* holds the slot as a reader */
-	bool is_remote;             /* another process owns the slot */
-	uint32_t sum;               /* checksum that the other process reported */
-	bool fills;                 /* the slot is to be filled */
-	bool has_claimed;           /* has claimed the slot for filling */
-	bool is_queued;             /* queued for the filler */
-	uint64_t bytes, kept_bytes; /* bytes of its unit as read and as kept */
-	unsigned char *memory;      /* buffer for a unit, owned by the loader; NULL = none */
+	bool is_reader;               /* holds the slot as a reader */
+	bool is_remote;               /* another process owns the slot */
+	uint32_t sum;                 /* checksum that the other process reported */
+	bool fills;                   /* the slot is to be filled */
+	bool has_claimed;             /* has claimed the slot for filling */
+	bool is_queued;               /* queued for the filler */
+	uint64_t bytes, cached_bytes; /* bytes of its unit as read and as kept */
+	unsigned char *memory;        /* buffer for a unit, owned by the loader; NULL = none */
 	struct read_piece pieces[TIER_RANGES + 2];
 	struct read_list list;
 	struct extent extent;
@@ -452,8 +453,8 @@ struct tier_loader {
 /* A backend stores the bytes of a tier. */
 struct tier_backend {
 	const char *name;
-	bool keeps;   /* slots have bytes in them */
-	bool buffers; /* loaders need buffers for units (tier_has_buffers) */
+	bool stores_bytes; /* slots have bytes in them */
+	bool buffers;      /* loaders need buffers for units (tier_has_buffers) */
 	/* Set up and tear down one cache, before and after the run. NULL = nothing to do. */
 	int (*open)(struct tier_cache *c, struct mlgen_err *err);
 	int (*close)(struct tier_cache *c, struct mlgen_err *err);
@@ -470,11 +471,11 @@ struct tier_backend {
 		      struct mlgen_err *err);
 	/* The unit's bytes, after a hit; for cache_verify. */
 	const unsigned char *(*address)(struct tier_transfer *tr);
-	/* Serve another process. `fetch` starts reading the requested pieces to tr->memory; `keep`
+	/* Serve another process. `fetch` starts reading the requested pieces to tr->memory; `store`
 	 * stores the received bytes in tr->memory and returns an enum tier_status. NULL = bytes are
 	 * read at, or received to, the address that address() returns. */
 	void (*fetch)(struct tier_transfer *tr, const struct tier_ask *ask);
-	uint32_t (*keep)(struct tier_thread *th, struct tier_transfer *tr);
+	uint32_t (*store)(struct tier_thread *th, struct tier_transfer *tr);
 };
 
 extern const struct tier_backend tier_played, tier_memory, tier_directory;

@@ -214,7 +214,7 @@ static void add_unit(struct tier_cache *c, uint64_t unit, uint32_t slot, uint32_
 	c->slots[slot] = tier_slot_word(generation, SLOT_READY);
 	if (c->sums)
 		c->sums[slot] = sum;
-	c->kept_units++;
+	c->restored_units++;
 }
 
 /* Slots are in ascending order, so that no slot appears twice. */
@@ -406,7 +406,7 @@ static struct tier_transfer *begin_transfer(struct tier_loader *l, const struct 
 	tr->extent = *x;
 	tr->requested_id = x->id;
 	tr->bytes = tier_unit_bytes(&l->tier->units, tr->d.unit);
-	tr->kept_bytes = tier_kept_bytes(&l->tier->units, tr->bytes);
+	tr->cached_bytes = tier_cached_bytes(&l->tier->units, tr->bytes);
 	tr->is_reader = tr->fills = tr->has_claimed = false;
 	tr->is_remote = d->slot != CACHE_NO_SLOT && !tier_slot_is_local(l->cache, d->slot);
 	return tr;
@@ -452,7 +452,7 @@ static int verify(struct tier_transfer *tr, const struct read_task *task, struct
 	bytes = tr->is_remote ? tr->memory : l->tier->backend->address(tr);
 	sum = tr->is_remote ? tr->sum : l->cache->sums[tier_local_index(l->cache, tr->d.slot)];
 	l->tally.verified += tr->extent.samples;
-	if (tier_sum(bytes, tr->kept_bytes) == sum)
+	if (tier_sum(bytes, tr->cached_bytes) == sum)
 		return 0;
 	l->tally.wrong += tr->extent.samples;
 	if (!tr->is_remote)
@@ -463,14 +463,14 @@ static int verify(struct tier_transfer *tr, const struct read_task *task, struct
 			  " are not what was written (cache_verify); something else writes there, "
 			  "or the device fails",
 			  l->cache->folder.path ? task->path : "cache in memory", tr->d.slot,
-			  tr->d.slot * l->tier->slot_bytes, tr->kept_bytes, tr->extent.id);
+			  tr->d.slot * l->tier->slot_bytes, tr->cached_bytes, tr->extent.id);
 }
 
 static int end_hit(struct tier_transfer *tr, const struct read_task *task, struct mlgen_err *err)
 {
 	struct tier_loader *l = tr->loader;
-	uint64_t bytes = tier_kept_bytes(&l->tier->units,
-					 dataset_extent_bytes(task->dataset, &task->extent));
+	uint64_t bytes = tier_cached_bytes(&l->tier->units,
+					   dataset_extent_bytes(task->dataset, &task->extent));
 	int rc = verify(tr, task, err);
 
 	if (tr->is_remote) {
@@ -500,7 +500,7 @@ static int end_miss(struct tier_transfer *tr, const struct read_task *task, stru
 		return rc;
 	if (!task->error && !task->fill_error && (!l->cache->slots || tr->has_claimed)) {
 		y->fills++;
-		y->filled_bytes += tr->kept_bytes;
+		y->filled_bytes += tr->cached_bytes;
 	} else if (!is_decided_hit(tr)) {
 		y->dropped_fills++;
 	}

@@ -40,38 +40,19 @@ static const char what[] = "cache_scope=all";
 
 /* ---- connections ---- */
 
-static void pool_init(struct pool *p)
-{
-	pthread_mutex_init(&p->lock, NULL);
-	pthread_cond_init(&p->changed, NULL);
-	for (unsigned i = 0; i < TIER_CONNECTIONS; i++)
-		p->fds[i] = -1;
-}
-
-static void pool_fini(struct pool *p)
-{
-	pthread_cond_destroy(&p->changed);
-	pthread_mutex_destroy(&p->lock);
-}
-
-/* Index of a free connection; TIER_CONNECTIONS: none is free. Callers hold the lock. */
-static unsigned pool_find_free(const struct pool *p, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++)
-		if (!p->is_in_use[i])
-			return i;
-	return TIER_CONNECTIONS;
-}
-
 /* Wait for a free connection and claim it. TIER_CONNECTIONS: the tier was aborted. */
 static unsigned pool_claim(struct tier_peers *all, struct pool *p)
 {
-	unsigned i;
+	unsigned i = 0;
 
 	pthread_mutex_lock(&p->lock);
-	while ((i = pool_find_free(p, all->connections)) == TIER_CONNECTIONS &&
-	       !atomic_load(&all->is_aborted))
+	while (!atomic_load(&all->is_aborted)) {
+		for (i = 0; i < all->connections && p->is_in_use[i]; i++)
+			;
+		if (i < all->connections)
+			break;
 		pthread_cond_wait(&p->changed, &p->lock);
+	}
 	if (atomic_load(&all->is_aborted))
 		i = TIER_CONNECTIONS;
 	else
@@ -181,7 +162,7 @@ static unsigned connections_of(const struct job *j)
 
 static bool is_needed(const struct job *j)
 {
-	return j->cache != CACHE_NONE && job_cache_parts(j) > 1 && tier_backend_of(j)->keeps;
+	return j->cache != CACHE_NONE && job_cache_parts(j) > 1 && tier_backend_of(j)->stores_bytes;
 }
 
 uint64_t tier_peers_files(const struct job *j)
@@ -211,8 +192,12 @@ int tier_peers_open(struct tier_peers **out, const struct job *job, const struct
 	p->count = hosts_total(cfg->hosts);
 	p->connections = connections_of(job);
 	p->pools = mem_array(p->count, sizeof(*p->pools));
-	for (unsigned i = 0; i < p->count; i++)
-		pool_init(&p->pools[i]);
+	for (unsigned i = 0; i < p->count; i++) {
+		pthread_mutex_init(&p->pools[i].lock, NULL);
+		pthread_cond_init(&p->pools[i].changed, NULL);
+		for (unsigned k = 0; k < TIER_CONNECTIONS; k++)
+			p->pools[i].fds[k] = -1;
+	}
 	p->ballot = ballot_open(cfg->hosts, cfg->channel);
 	int rc = doors_open(&p->doors, cfg->hosts, &doors, err);
 	for (unsigned rank = 0; rank < p->count && rc == 0; rank++)
@@ -226,8 +211,10 @@ void tier_peers_free(struct tier_peers *p)
 	if (!p)
 		return;
 	ballot_free(p->ballot);
-	for (unsigned i = 0; i < p->count; i++)
-		pool_fini(&p->pools[i]);
+	for (unsigned i = 0; i < p->count; i++) {
+		pthread_cond_destroy(&p->pools[i].changed);
+		pthread_mutex_destroy(&p->pools[i].lock);
+	}
 	doors_free(p->doors);
 	mem_free(p->pools);
 	mem_free(p);
@@ -303,21 +290,6 @@ static bool send_status(int fd, uint32_t said, uint32_t sum)
 	return connect_write(fd, &a, sizeof(a));
 }
 
-/* Read the requested pieces of a slot that is not in memory. 0, or -errno. */
-static int fetch_pieces(struct tier_thread *th, const struct tier_ask *ask)
-{
-	struct tier_loader *l = th->loader;
-	struct tier_transfer *tr = &l->transfers[0];
-	const struct read_task *task;
-
-	if (!l->tier->backend->fetch)
-		return 0;
-	l->tier->backend->fetch(tr, ask);
-	if (tier_thread_finish(th, "cache_scope=all", &task) < 0)
-		return th->err.code;
-	return task->error;
-}
-
 static bool send_pieces(struct tier_transfer *tr, int fd, const struct tier_ask *ask)
 {
 	const struct tier_loader *l = tr->loader;
@@ -346,14 +318,19 @@ static bool serve_get(struct tier_thread *th, int fd, const struct tier_ask *ask
 {
 	struct tier_loader *l = th->loader;
 	struct tier_transfer *tr = &l->transfers[0];
+	const struct read_task *task;
 	_Atomic uint64_t *word = tier_word(l->cache, ask->slot);
 	bool is_sent;
+	int rc = 0;
 
 	set_slot(tr, ask);
 	if (!tier_slot_enter(word, ask->generation))
 		return send_status(fd, TIER_NOT_THERE, 0);
-	int rc = fetch_pieces(th, ask);
-
+	if (l->tier->backend->fetch) {
+		l->tier->backend->fetch(tr, ask);
+		rc = tier_thread_finish(th, "cache_scope=all", &task) < 0 ? th->err.code
+									  : task->error;
+	}
 	is_sent = rc < 0 ? send_status(fd, TIER_FAILED, (uint32_t)-rc) : send_pieces(tr, fd, ask);
 	tier_slot_leave(word);
 	if (is_sent && rc == 0) {
@@ -386,25 +363,25 @@ static unsigned char *claim_memory(struct tier_transfer *tr)
 	const struct tier_backend *backend = tr->loader->tier->backend;
 	struct tier_cache *c = tr->loader->cache;
 
-	if (backend->keep)
+	if (backend->store)
 		return tr->memory;
 	tr->has_claimed = tier_slot_fill(tier_word(c, tr->d.slot), tr->d.generation, true);
 	return tr->has_claimed ? tier_memory_slot(tr) : NULL;
 }
 
 /* Keep received bytes if their checksum is right. Returns an enum tier_status. */
-static uint32_t keep_fill(struct tier_thread *th, const struct tier_ask *ask,
-			  const unsigned char *memory)
+static uint32_t store_fill(struct tier_thread *th, const struct tier_ask *ask,
+			   const unsigned char *memory)
 {
 	struct tier_loader *l = th->loader;
 	struct tier_transfer *tr = &l->transfers[0];
 	const struct tier_backend *backend = l->tier->backend;
-	bool is_wrong = l->cache->sums && tier_sum(memory, tr->kept_bytes) != ask->sum;
+	bool is_wrong = l->cache->sums && tier_sum(memory, tr->cached_bytes) != ask->sum;
 
-	if (!backend->keep)
+	if (!backend->store)
 		tier_memory_filled(tr, !is_wrong);
 	else if (!is_wrong)
-		return backend->keep(th, tr);
+		return backend->store(th, tr);
 	return is_wrong ? TIER_DROPPED : TIER_KEPT;
 }
 
@@ -417,7 +394,7 @@ static bool serve_fill(struct tier_thread *th, int fd, const struct tier_ask *as
 
 	tier_set_epoch(l, ask->epoch);
 	set_slot(tr, ask);
-	tr->bytes = tr->kept_bytes = bytes;
+	tr->bytes = tr->cached_bytes = bytes;
 	unsigned char *to = claim_memory(tr);
 	bool is_received = to ? connect_read(fd, to, (size_t)bytes) : discard(th, fd, bytes);
 
@@ -426,7 +403,7 @@ static bool serve_fill(struct tier_thread *th, int fd, const struct tier_ask *as
 	if (!is_received)
 		return false;
 	if (to)
-		said = keep_fill(th, ask, to);
+		said = store_fill(th, ask, to);
 	l->tally.received_bytes += bytes;
 	return send_status(fd, said, said == TIER_FAILED ? (uint32_t)-th->err.code : 0);
 }
@@ -478,16 +455,21 @@ static int open_polls(struct tier_server *s, struct mlgen_err *err)
 	return is_good ? 0 : mlgen_fail(err, -errno, "cache_scope=all: epoll: %s", strerror(errno));
 }
 
-static int start_threads(struct tier_server *s, struct mlgen_err *err)
+int tier_server_start(struct tier_server **out, struct tier_cache *c,
+		      const struct tier_peers *peers, struct mlgen_err *err)
 {
-	int rc = 0;
+	struct tier_server *s = *out = mem_zalloc(sizeof(*s));
+
+	s->cache = c;
+	s->doors = peers->doors;
+	int rc = open_polls(s, err);
 
 	for (unsigned i = 0; i < TIER_SERVERS && rc == 0; i++) {
 		s->threads[i] = (struct tier_thread){
-			.cache = s->cache,
+			.cache = c,
 			.role = "cache server",
 			.number = i,
-			.files = 2 + tier_open_files(s->cache->tier->job),
+			.files = 2 + tier_open_files(c->tier->job),
 			.buf_bytes = TIER_SERVER_BYTES,
 			.fills_directly = true,
 			.work = server_main,
@@ -498,17 +480,6 @@ static int start_threads(struct tier_server *s, struct mlgen_err *err)
 		s->started += rc == 0;
 	}
 	return rc;
-}
-
-int tier_server_start(struct tier_server **out, struct tier_cache *c,
-		      const struct tier_peers *peers, struct mlgen_err *err)
-{
-	struct tier_server *s = *out = mem_zalloc(sizeof(*s));
-
-	s->cache = c;
-	s->doors = peers->doors;
-	int rc = open_polls(s, err);
-	return rc ? rc : start_threads(s, err);
 }
 
 int tier_server_end(struct tier_server *s, struct mlgen_err *err)

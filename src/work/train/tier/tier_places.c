@@ -182,7 +182,7 @@ void tier_unit_extent(const struct tier_units *u, uint64_t unit, const struct ex
 	dataset_extent(u->plan->dataset, first + index % count, out);
 }
 
-uint64_t tier_kept_bytes(const struct tier_units *u, uint64_t bytes)
+uint64_t tier_cached_bytes(const struct tier_units *u, uint64_t bytes)
 {
 	/* A double could not hold every number of bytes exactly. */
 	if (u->factor == 1)
@@ -205,7 +205,7 @@ static uint64_t largest_bytes(const struct tier_units *u)
 {
 	const struct dataset *ds = u->plan->dataset;
 	struct extent x = { .file = dataset_large_file(ds, UINT64_MAX) };
-	uint64_t first = dataset_first_extent(ds, x.file), most = 0;
+	uint64_t first = dataset_first_extent(ds, x.file), largest = 0;
 	uint64_t n = dataset_first_extent(ds, x.file + 1) - first;
 	uint64_t step;
 
@@ -217,8 +217,8 @@ static uint64_t largest_bytes(const struct tier_units *u)
 	}
 	step = n ? 1 + (n - 1) / SIZING_SAMPLES : 1;
 	for (uint64_t i = 0; i < n; i += step)
-		most = u64_max(most, tier_unit_bytes(u, first + i));
-	return most;
+		largest = u64_max(largest, tier_unit_bytes(u, first + i));
+	return largest;
 }
 
 void tier_units_init(struct tier_units *u, const struct plan_config *plan, const struct job *job)
@@ -303,28 +303,18 @@ static void complete_read(struct tier_transfer *tr, const struct extent *x, uint
 /* ---- played: a hit takes time, and there are no bytes ---- */
 
 /* Append a transfer of ns to the device's queue; returns its end. Nothing has to be ordered with
- * free_ns, because only the number itself is shared. */
+ * busy_until_ns, because only the number itself is shared. */
 static uint64_t play_transfer(struct tier_cache *c, uint64_t start_ns, uint64_t ns)
 {
-	uint64_t free_ns = atomic_load_explicit(&c->free_ns, memory_order_relaxed);
+	uint64_t busy_until_ns = atomic_load_explicit(&c->busy_until_ns, memory_order_relaxed);
 	uint64_t end_ns;
 
 	do {
-		end_ns = u64_max(free_ns, start_ns) + ns;
-	} while (!atomic_compare_exchange_weak_explicit(
-		&c->free_ns, &free_ns, end_ns, memory_order_relaxed, memory_order_relaxed));
+		end_ns = u64_max(busy_until_ns, start_ns) + ns;
+	} while (!atomic_compare_exchange_weak_explicit(&c->busy_until_ns, &busy_until_ns, end_ns,
+							memory_order_relaxed,
+							memory_order_relaxed));
 	return end_ns;
-}
-
-static uint64_t played_end_ns(struct tier_loader *l, uint64_t from_ns, uint64_t bytes)
-{
-	const struct job *j = l->tier->job;
-	uint64_t due_ns = from_ns, rate = j->cache_bandwidth_bytes;
-
-	if (rate)
-		due_ns = play_transfer(l->cache, due_ns,
-				       (uint64_t)((double)bytes * (double)NS_PER_S / (double)rate));
-	return due_ns + dist_draw(&j->cache_latency, l->seed, RNG_ENGINE, l->draws++);
 }
 
 /* A thread that wakes up late makes up for it in its next hits, as the null engine does, but not
@@ -336,14 +326,17 @@ static void played_hit(struct tier_transfer *tr, const struct extent *x, void *i
 {
 	struct tier_loader *l = tr->loader;
 	const struct tier *t = l->tier;
-	uint64_t now = clock_now(t->cfg.clock), due_ns, end_ns;
+	uint64_t now = clock_now(t->cfg.clock), end_ns = now;
+	uint64_t due_ns = now > l->late_ns ? now - l->late_ns : 0;
+	uint64_t bytes = tier_cached_bytes(&t->units, dataset_extent_bytes(t->plain.dataset, x));
+	double rate = (double)t->job->cache_bandwidth_bytes;
 
 	(void)into;
 	(void)into_bytes;
-	due_ns = played_end_ns(
-		l, now > l->late_ns ? now - l->late_ns : 0,
-		tier_kept_bytes(&t->units, dataset_extent_bytes(t->plain.dataset, x)));
-	end_ns = now;
+	if (rate > 0)
+		due_ns = play_transfer(l->cache, due_ns,
+				       (uint64_t)((double)bytes * (double)NS_PER_S / rate));
+	due_ns += dist_draw(&t->job->cache_latency, l->seed, RNG_ENGINE, l->draws++);
 	if (due_ns > now) {
 		stop_sleep_until(t->cfg.stop, t->cfg.clock, due_ns);
 		end_ns = clock_now(t->cfg.clock);
@@ -452,7 +445,7 @@ static void tier_copy_out(struct tier_transfer *tr, const struct extent *x,
 
 	for (unsigned i = 0; i < n; i++) {
 		unsigned char *to = into;
-		uint64_t bytes = tier_kept_bytes(&t->units, ranges[i].bytes);
+		uint64_t bytes = tier_cached_bytes(&t->units, ranges[i].bytes);
 
 		copy_out(tr, from + ranges[i].at, bytes, to ? to + used : NULL, into_bytes - used);
 		used = u64_min(into_bytes, used + bytes);
@@ -476,7 +469,7 @@ static void memory_miss(struct tier_transfer *tr, const struct extent *x)
 	const struct tier *t = tr->loader->tier;
 
 	tr->has_claimed =
-		tr->fills && tr->bytes <= t->slot_bytes && tr->kept_bytes <= t->slot_bytes &&
+		tr->fills && tr->bytes <= t->slot_bytes && tr->cached_bytes <= t->slot_bytes &&
 		tier_slot_fill(tier_word(tr->loader->cache, tr->d.slot), tr->d.generation, true);
 	tier_read_storage(tr, x, tr->has_claimed ? tier_memory_slot(tr) : NULL);
 }
@@ -487,12 +480,12 @@ void tier_memory_filled(struct tier_transfer *tr, bool is_whole)
 	const struct tier *t = c->tier;
 
 	/* The slot's pages after a smaller unit are returned to the system. */
-	if (!t->units.same_bytes && tr->kept_bytes < t->slot_bytes && t->job->mem != MEM_HUGEPAGE)
-		mem_give_back(tier_memory_slot(tr) + tr->kept_bytes,
-			      (size_t)(t->slot_bytes - tr->kept_bytes));
+	if (!t->units.same_bytes && tr->cached_bytes < t->slot_bytes && t->job->mem != MEM_HUGEPAGE)
+		mem_give_back(tier_memory_slot(tr) + tr->cached_bytes,
+			      (size_t)(t->slot_bytes - tr->cached_bytes));
 	if (c->sums && is_whole)
 		c->sums[tier_local_index(c, tr->d.slot)] =
-			tier_sum(tier_memory_slot(tr), tr->kept_bytes);
+			tier_sum(tier_memory_slot(tr), tr->cached_bytes);
 	tier_slot_filled(tier_word(c, tr->d.slot), tr->d.generation, is_whole);
 }
 
@@ -512,7 +505,7 @@ static const unsigned char *memory_address(struct tier_transfer *tr)
 
 const struct tier_backend tier_memory = {
 	.name = "memory",
-	.keeps = true,
+	.stores_bytes = true,
 	.open = memory_open,
 	.close = memory_close,
 	.hit = memory_hit,
@@ -541,26 +534,8 @@ static struct tier_ask make_request(const struct tier_transfer *tr, uint32_t kin
 		.extent = tr->extent.id,
 		.samples = tr->extent.samples,
 		.count = 1,
-		.pieces[0].bytes = tr->kept_bytes,
+		.pieces[0].bytes = tr->cached_bytes,
 	};
-}
-
-/* Request only the extent's ranges, unless it is the whole unit or the checksum of the whole unit
- * is needed. */
-static void set_pieces(struct tier_ask *ask, const struct tier_transfer *tr, const struct extent *x)
-{
-	const struct tier *t = tr->loader->tier;
-	struct tier_range ranges[TIER_RANGES];
-
-	_Static_assert(TIER_RANGES == TIER_ASK_PIECES, "ranges of a unit");
-	if (t->job->cache_verify || t->units.kind == CACHE_SAMPLES)
-		return;
-	ask->count = tier_extent_ranges(&t->units, x, ranges);
-	for (unsigned i = 0; i < ask->count; i++)
-		ask->pieces[i] = (struct tier_piece){
-			ranges[i].at,
-			tier_kept_bytes(&t->units, ranges[i].bytes),
-		};
 }
 
 /* Send a request to the owner of the slot. False: it failed; err is set unless the run is ending.
@@ -583,11 +558,22 @@ bool tier_remote_hit(struct tier_transfer *tr, const struct extent *x, void *int
 		     uint64_t into_bytes, uint64_t *ready_ns)
 {
 	struct tier_loader *l = tr->loader;
+	const struct tier_units *u = &l->tier->units;
 	struct tier_ask a = make_request(tr, TIER_GET);
+	struct tier_range ranges[TIER_RANGES];
 	struct tier_answer answer;
 	uint64_t begin_ns = clock_now(l->tier->cfg.clock), end_ns;
 
-	set_pieces(&a, tr, x);
+	_Static_assert(TIER_RANGES == TIER_ASK_PIECES, "ranges of a unit");
+	/* Only the extent's ranges of a larger unit, unless the checksum of the unit is needed. */
+	if (!l->tier->job->cache_verify && u->kind != CACHE_SAMPLES) {
+		a.count = tier_extent_ranges(u, x, ranges);
+		for (unsigned i = 0; i < a.count; i++)
+			a.pieces[i] = (struct tier_piece){
+				ranges[i].at,
+				tier_cached_bytes(u, ranges[i].bytes),
+			};
+	}
 	bool is_there = send_request(tr, &a, &answer, &l->peer_err) && answer.said == TIER_THERE;
 
 	if (is_there && into)
@@ -606,7 +592,7 @@ void tier_remote_miss(struct tier_transfer *tr, const struct extent *x)
 {
 	const struct tier *t = tr->loader->tier;
 
-	tr->fills &= tr->bytes <= t->slot_bytes && tr->kept_bytes <= t->slot_bytes;
+	tr->fills &= tr->bytes <= t->slot_bytes && tr->cached_bytes <= t->slot_bytes;
 	tier_read_storage(tr, x, tr->fills ? tr->memory : NULL);
 }
 
@@ -621,7 +607,7 @@ int tier_remote_fill(struct tier_transfer *tr, const struct read_task *task, str
 	if (task->error)
 		return 0;
 	if (l->tier->job->cache_verify)
-		a.sum = tier_sum(tr->memory, tr->kept_bytes);
+		a.sum = tier_sum(tr->memory, tr->cached_bytes);
 	uint64_t begin_ns = clock_now(clock);
 	bool is_answered = send_request(tr, &a, &answer, &failure);
 
@@ -630,6 +616,6 @@ int tier_remote_fill(struct tier_transfer *tr, const struct read_task *task, str
 		return failure.code ? mlgen_fail(err, failure.code, "%s", failure.text) : 0;
 	tr->has_claimed = answer.said == TIER_KEPT;
 	tr->is_queued = answer.said == TIER_QUEUED;
-	l->tally.sent_bytes += tr->kept_bytes;
+	l->tally.sent_bytes += tr->cached_bytes;
 	return 0;
 }
