@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* iofiles.c - the files of a plain job. */
+/* iofiles.c - the files of a plain job: names, checks and regions. */
 #include "work/plain/plain.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "io/mount.h"
 #include "run/make/make.h"
 
-/* ---- names, where fio has them ---- */
+/* ---- names, as in fio ---- */
 
 static char *ionames_join(const char *directory, const char *name)
 {
@@ -27,11 +27,6 @@ static char *ionames_join(const char *directory, const char *name)
 		buf_addf(&path, "%s/", directory);
 	buf_add(&path, name);
 	return buf_take(&path);
-}
-
-static void ionames_add(struct ionames *n, char *path)
-{
-	vec_push(&n->paths, path);
 }
 
 static bool ionames_has(const struct ionames *n, const char *path)
@@ -54,15 +49,15 @@ static int add_entry(struct ionames *n, const char *directory, const char *entry
 	else if (ionames_has(n, path))
 		mlgen_fail(err, -EINVAL, "filename: '%s' is named twice; once is enough", entry);
 	else {
-		ionames_add(n, path);
+		vec_push(&n->paths, path);
 		return 0;
 	}
 	mem_free(path);
 	return -EINVAL;
 }
 
-/* The next entry of such a list, without its '\'; *at moves on. NULL: no more. To be freed. Empty
- * ones are left out. */
+/* The next entry of a list without its '\', from *at on, which is advanced; empty entries are
+ * skipped. NULL: there are no more. The caller frees it. */
 static char *ionames_next(const char **at)
 {
 	const char *from = *at + strspn(*at, ":");
@@ -99,8 +94,9 @@ static int add_list(struct ionames *n, const char *directory, const char *list,
 	return r;
 }
 
-/* An engine that touches no file does not look at any, either. */
-static bool is_of_device(const struct job *job)
+/* True if the job's name is the path of a device. An engine that touches no files does not look at
+ * any. */
+static bool is_named_after_device(const struct job *job)
 {
 	struct stat st;
 
@@ -115,13 +111,13 @@ static void add_own(struct ionames *n, const char *directory, const struct job *
 	for (uint64_t i = 0; i < job->numjobs; i++) {
 		buf_reset(&name);
 		buf_addf(&name, "%s.%" PRIu64 ".0", job->name, i);
-		ionames_add(n, ionames_join(directory, buf_str(&name)));
+		vec_push(&n->paths, ionames_join(directory, buf_str(&name)));
 	}
 	buf_fini(&name);
 }
 
-/* Of trainings it has a default, which is nothing to a plain job. */
-static bool is_default(const struct job *job)
+/* True if directory= has its default, which is meant for trainings and ignored by a plain job. */
+static bool has_default_directory(const struct job *job)
 {
 	size_t i = 0;
 
@@ -153,9 +149,9 @@ int ionames_init(struct ionames *n, const struct job *job, struct mlgen_err *err
 	*n = (struct ionames){ 0 };
 	if (r == 0 && job->filename && *job->filename) {
 		r = add_list(n, directory, job->filename, err);
-	} else if (r == 0 && is_of_device(job)) {
+	} else if (r == 0 && is_named_after_device(job)) {
 		n->is_shared = true;
-		ionames_add(n, mem_strdup(job->name));
+		vec_push(&n->paths, mem_strdup(job->name));
 	} else if (r == 0) {
 		add_own(n, directory, job);
 	}
@@ -175,21 +171,21 @@ char *ionames_directory(const struct job *job)
 {
 	const char *at = job->directory;
 
-	return at && !is_default(job) ? ionames_next(&at) : NULL;
+	return at && !has_default_directory(job) ? ionames_next(&at) : NULL;
 }
 
 /* ---- files ---- */
 
-/* What the statics below work on. */
-struct looking {
+/* Context of the functions below. */
+struct iofiles_look {
 	const struct iofiles_request *req;
 	const struct job *job;
 	struct iofiles *f;
-	uint64_t share;    /* of size=, for each file; 0 = not in bytes */
-	uint64_t smallest; /* request */
+	uint64_t share;    /* part of size= for each file; 0 = not in bytes */
+	uint64_t smallest; /* smallest request */
 };
 
-/* What is there */
+/* ---- type and access ---- */
 
 /* Linux, admin-guide/devices.txt: 1:3 null, 1:5 zero, 1:7 full. */
 static int check_char(const char *path, dev_t device, struct mlgen_err *err)
@@ -204,7 +200,7 @@ static int check_char(const char *path, dev_t device, struct mlgen_err *err)
 			  path);
 }
 
-static bool is_allowed(const struct looking *x, dev_t device)
+static bool is_allowed(const struct iofiles_look *x, dev_t device)
 {
 	const char *at = x->req->allow_device ? x->req->allow_device : "";
 	bool allowed = false;
@@ -223,7 +219,8 @@ static struct blockdev_guards *guards_of(struct iofiles *f)
 	return f->guards ? f->guards : &f->own_guards;
 }
 
-static int guard(const struct looking *x, const struct iofile *file, struct mlgen_err *err)
+static int hold_device(const struct iofiles_look *x, const struct iofile *file,
+		       struct mlgen_err *err)
 {
 	struct iofiles *f = x->f;
 	int r;
@@ -240,8 +237,8 @@ static int guard(const struct looking *x, const struct iofile *file, struct mlge
 	return 0;
 }
 
-static int look_at_block(const struct looking *x, struct iofile *file, dev_t device,
-			 struct mlgen_err *err)
+static int set_block_device(const struct iofiles_look *x, struct iofile *file, dev_t device,
+			    struct mlgen_err *err)
 {
 	struct mount m;
 	int r = mount_read(&m, file->path, err);
@@ -253,11 +250,11 @@ static int look_at_block(const struct looking *x, struct iofile *file, dev_t dev
 	if (file->bytes == 0)
 		return mlgen_fail(err, -ENOMEDIUM, "%s: is a block device of no size: %s",
 				  file->path, strerror(ENOMEDIUM));
-	return job_writes(x->job) ? guard(x, file, err) : 0;
+	return job_writes(x->job) ? hold_device(x, file, err) : 0;
 }
 
-static int take_kind(const struct looking *x, struct iofile *file, const struct stat *st,
-		     struct mlgen_err *err)
+static int set_kind(const struct iofiles_look *x, struct iofile *file, const struct stat *st,
+		    struct mlgen_err *err)
 {
 	if (S_ISREG(st->st_mode)) {
 		file->kind = IOFILE_REGULAR;
@@ -266,7 +263,7 @@ static int take_kind(const struct looking *x, struct iofile *file, const struct 
 	}
 	if (S_ISBLK(st->st_mode)) {
 		file->kind = IOFILE_BLOCK;
-		return look_at_block(x, file, st->st_rdev, err);
+		return set_block_device(x, file, st->st_rdev, err);
 	}
 	if (S_ISCHR(st->st_mode)) {
 		file->kind = IOFILE_CHAR;
@@ -278,7 +275,8 @@ static int take_kind(const struct looking *x, struct iofile *file, const struct 
 			  S_ISDIR(st->st_mode) ? ", directory= where they lie" : "");
 }
 
-/* directory= is not made: a filesystem may be missing there. What lies below it is. */
+/* directory= itself is not created, since a filesystem may be missing there. Folders below it
+ * are. */
 static int check_folder(const struct job *j, const char *path, struct mlgen_err *err)
 {
 	char *directory = ionames_directory(j);
@@ -299,7 +297,7 @@ static int check_folder(const struct job *j, const char *path, struct mlgen_err 
 	return r;
 }
 
-static int take_missing(const struct looking *x, struct iofile *file, struct mlgen_err *err)
+static int set_missing(const struct iofiles_look *x, struct iofile *file, struct mlgen_err *err)
 {
 	size_t len = strlen(file->path);
 	struct stat st;
@@ -317,8 +315,9 @@ static int take_missing(const struct looking *x, struct iofile *file, struct mlg
 	return check_folder(x->job, file->path, err);
 }
 
-/* Now, and not in the middle of the run. */
-static int check_access(const struct looking *x, const struct iofile *file, struct mlgen_err *err)
+/* Refuse missing permissions now rather than in the middle of the run. */
+static int check_access(const struct iofiles_look *x, const struct iofile *file,
+			struct mlgen_err *err)
 {
 	int mode = job_writes(x->job) ? R_OK | W_OK : R_OK;
 
@@ -328,32 +327,33 @@ static int check_access(const struct looking *x, const struct iofile *file, stru
 			  job_writes(x->job) ? "written" : "read", strerror(errno));
 }
 
-static int iofiles_look(const struct looking *x, struct iofile *file, struct mlgen_err *err)
+static int look_at_file(const struct iofiles_look *x, struct iofile *file, struct mlgen_err *err)
 {
 	char way[DIRS_WAY_BYTES];
 	struct stat st;
 	int error, r;
 
 	if (stat(file->path, &st) == 0) {
-		r = take_kind(x, file, &st, err);
+		r = set_kind(x, file, &st, err);
 		return r ? r : check_access(x, file, err);
 	}
 	error = errno;
 	if (error == ENOENT)
-		return take_missing(x, file, err);
+		return set_missing(x, file, err);
 	return mlgen_fail(err, -error, "%s: %s%s", file->path, strerror(error),
 			  dirs_in_the_way(way, file->path, -error));
 }
 
-/* How large it is, and which part of it the job moves in */
+/* ---- size and region ---- */
 
 static uint64_t percent_of(uint64_t bytes, double percent)
 {
 	return percent >= 100 ? bytes : (uint64_t)((double)bytes * (percent / 100));
 }
 
-/* Of a file without a size, the job has to say it. */
-static int size_unknown(const struct looking *x, const struct iofile *file, struct mlgen_err *err)
+/* Report that the job does not give the size of a file that has none of its own. */
+static int size_unknown(const struct iofiles_look *x, const struct iofile *file,
+			struct mlgen_err *err)
 {
 	const struct job *j = x->job;
 	const char *what = file->is_missing ? "is missing" : "has no size of its own";
@@ -400,8 +400,9 @@ static int beyond_end(const struct iofile *file, uint64_t off, uint64_t limit,
 			  units_put_size(from, off), units_put_size(end, limit), file->path);
 }
 
-/* The size of what does not exist, or has none: from the job alone. */
-static int invent_bytes(const struct looking *x, struct iofile *file, struct mlgen_err *err)
+/* Set the size of a file that is missing, or has no size, from the options. */
+static int set_bytes_from_job(const struct iofiles_look *x, struct iofile *file,
+			      struct mlgen_err *err)
 {
 	const struct job *j = x->job;
 
@@ -418,20 +419,11 @@ static int invent_bytes(const struct looking *x, struct iofile *file, struct mlg
 	return 0;
 }
 
-/* A percentage begins where a request may, as O_DIRECT needs it. */
-static uint64_t offset_of(const struct looking *x, uint64_t limit)
-{
-	const struct size_share *offset = &x->job->offset;
-	uint64_t off = percent_of(limit, offset->percent);
-
-	return offset->percent > 0 ? off - off % x->smallest : offset->bytes;
-}
-
-static int iofiles_place(const struct looking *x, struct iofile *file, struct mlgen_err *err)
+static int set_region(const struct iofiles_look *x, struct iofile *file, struct mlgen_err *err)
 {
 	const struct job *j = x->job;
 	bool is_real = !file->is_missing && file->kind != IOFILE_CHAR && job_touches_files(j);
-	int r = is_real ? 0 : invent_bytes(x, file, err);
+	int r = is_real ? 0 : set_bytes_from_job(x, file, err);
 	uint64_t limit, off, room;
 
 	if (r)
@@ -439,7 +431,12 @@ static int iofiles_place(const struct looking *x, struct iofile *file, struct ml
 	limit = j->filesize_bytes ? j->filesize_bytes : file->bytes;
 	if (limit > file->bytes)
 		return too_small(file, limit, err);
-	off = offset_of(x, limit);
+	off = j->offset.bytes;
+	if (j->offset.percent > 0) {
+		/* A multiple of the smallest request, as O_DIRECT needs it. */
+		off = percent_of(limit, j->offset.percent);
+		off -= off % x->smallest;
+	}
 	if (off >= limit && x->share && !j->filesize_bytes)
 		return too_small(file, off + x->share, err);
 	if (off >= limit)
@@ -458,7 +455,7 @@ static int iofiles_place(const struct looking *x, struct iofile *file, struct ml
 	return 0;
 }
 
-/* All of them */
+/* ---- all files ---- */
 
 static uint64_t smallest_request(const struct job *j)
 {
@@ -476,38 +473,7 @@ static uint64_t smallest_request(const struct job *j)
 	return smallest == UINT64_MAX ? 1 : smallest;
 }
 
-static void take_names(struct iofiles *f, struct ionames *names)
-{
-	f->files = mem_array(names->paths.count, sizeof(*f->files));
-	f->count = names->paths.count;
-	f->is_shared = names->is_shared;
-	for (size_t i = 0; i < f->count; i++)
-		f->files[i].path = names->paths.at[i];
-	names->paths.count = 0; /* the paths are this one's now */
-}
-
-static void count_missing(struct iofiles *f)
-{
-	for (size_t i = 0; i < f->count; i++)
-		if (f->files[i].is_missing) {
-			f->missing_files++;
-			f->missing_bytes += f->files[i].bytes;
-		}
-}
-
-static void set_directory(struct iofiles *f, const struct job *j)
-{
-	const struct iofile *first = &f->files[0];
-
-	if (!job_touches_files(j))
-		f->directory = mem_strdup("");
-	else if (first->kind == IOFILE_BLOCK)
-		f->directory = mem_strdup(first->path);
-	else
-		f->directory = iofiles_folder(first->path);
-}
-
-static int check_readonly(const struct looking *x, struct mlgen_err *err)
+static int check_readonly(const struct iofiles_look *x, struct mlgen_err *err)
 {
 	const struct iofile *file = x->f->files;
 	char bytes[UNITS_TEXT_BYTES];
@@ -522,30 +488,40 @@ static int check_readonly(const struct looking *x, struct mlgen_err *err)
 			  file->path, units_put_size(bytes, file->bytes));
 }
 
-static int iofiles_look_at_all(struct looking *x, struct mlgen_err *err)
+static int look_at_files(struct iofiles_look *x, struct mlgen_err *err)
 {
 	struct iofiles *f = x->f;
+	bool touches_files = job_touches_files(x->job);
+	const struct iofile *first = f->files;
 	int r = 0;
 
-	/* Own files are of the job's size each, those of filename= together. */
+	/* size= is the size of each worker's own file, or of all files of filename= together. */
 	x->share = x->job->size.bytes / (f->is_shared && f->count ? f->count : 1);
 	x->smallest = smallest_request(x->job);
 	for (size_t i = 0; i < f->count && r == 0; i++) {
-		if (job_touches_files(x->job))
-			r = iofiles_look(x, &f->files[i], err);
+		if (touches_files)
+			r = look_at_file(x, &f->files[i], err);
 		if (r == 0)
-			r = iofiles_place(x, &f->files[i], err);
+			r = set_region(x, &f->files[i], err);
+		if (r == 0 && f->files[i].is_missing) {
+			f->missing_files++;
+			f->missing_bytes += f->files[i].bytes;
+		}
 	}
 	if (r)
 		return r;
-	count_missing(f);
-	set_directory(f, x->job);
+	if (!touches_files)
+		f->directory = mem_strdup("");
+	else if (first->kind == IOFILE_BLOCK)
+		f->directory = mem_strdup(first->path);
+	else
+		f->directory = iofiles_folder(first->path);
 	return check_readonly(x, err);
 }
 
 int iofiles_init(struct iofiles *f, const struct iofiles_request *req, struct mlgen_err *err)
 {
-	struct looking x = { .req = req, .job = req->job, .f = f };
+	struct iofiles_look x = { .req = req, .job = req->job, .f = f };
 	struct ionames names;
 	int r;
 
@@ -557,8 +533,13 @@ int iofiles_init(struct iofiles *f, const struct iofiles_request *req, struct ml
 			req->job->name);
 	r = ionames_init(&names, req->job, err);
 	if (r == 0) {
-		take_names(f, &names);
-		r = iofiles_look_at_all(&x, err);
+		f->count = names.paths.count;
+		f->files = mem_array(f->count, sizeof(*f->files));
+		f->is_shared = names.is_shared;
+		for (size_t i = 0; i < f->count; i++)
+			f->files[i].path = names.paths.at[i];
+		names.paths.count = 0; /* the iofiles own the paths now */
+		r = look_at_files(&x, err);
 	}
 	ionames_fini(&names);
 	if (r)
@@ -586,12 +567,12 @@ const struct iofile *iofiles_of(const struct iofiles *f, uint64_t worker, size_t
 
 uint64_t iofiles_largest_missing(const struct iofiles *f)
 {
-	uint64_t most = 0;
+	uint64_t largest = 0;
 
 	for (size_t i = 0; i < f->count; i++)
-		if (f->files[i].is_missing && f->files[i].bytes > most)
-			most = f->files[i].bytes;
-	return most;
+		if (f->files[i].is_missing && f->files[i].bytes > largest)
+			largest = f->files[i].bytes;
+	return largest;
 }
 
 char *iofiles_folder(const char *path)

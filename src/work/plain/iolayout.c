@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* iolayout.c - missing files of plain jobs are laid out. */
+/* iolayout.c - lay out the missing files of plain jobs. */
 #include "work/plain/plain.h"
 
 #include <errno.h>
@@ -27,22 +27,22 @@ struct iopart {
 	_Atomic uint64_t pieces_left;
 };
 
-/* Those of one job that are missing. Workers share it. */
+/* The missing files of a job. Workers share it. */
 struct ioparts {
 	struct iopart *list;
 	size_t count;
 	uint64_t pieces;
-	bool has_content; /* else only space */
+	bool has_content; /* false: only space is allocated */
 	struct filemaker *maker;
 };
 
-/* ---- what is in them ---- */
+/* ---- content ---- */
 
-/* One worker's at a time: large enough that its open and its last sync do not matter, small enough
- * that all workers have some of a large file. */
+/* Bytes that a worker writes at a time: large enough that its open and its last sync do not matter,
+ * small enough that all workers have a part of a large file. */
 #define PIECE_BYTES (UINT64_C(64) << 20)
 
-/* From one place in a file to another. */
+/* The next byte to write, and the end. */
 struct content {
 	uint64_t seed, off, end;
 };
@@ -103,7 +103,7 @@ int iocontent_allocate(struct newfile *x, bool has_content, struct mlgen_err *er
 	return newfile_write(x, x->bytes - 1, 1, err);
 }
 
-/* ---- one file on its way: made, filled in pieces, given its name ---- */
+/* ---- one file: creation, content in pieces, final name ---- */
 
 void iolayout_no_room(const struct newfile *x, const char *left, const char *way_out, char *out,
 		      size_t size)
@@ -141,7 +141,7 @@ int iolayout_interrupted(const char *directory, uint64_t made_files, uint64_t as
 			  directory, made_files, asked_files);
 }
 
-/* By path, as fio has it: the folders are the user's. */
+/* Open a file by its path, as fio does: the folders belong to the user. */
 static int open_new(struct newfile *x, struct crew_worker *w, const struct iopart *part, int flags,
 		    struct mlgen_err *err)
 {
@@ -162,22 +162,6 @@ static int open_new(struct newfile *x, struct crew_worker *w, const struct iopar
 	return r < 0 ? newfile_failed(x, opstat_name(MLGEN_OPEN), r, err) : 0;
 }
 
-static struct iopart *part_of(struct ioparts *p, uint64_t piece)
-{
-	return &p->list[BISECT(i, 1, p->count, p->list[i].first_piece > piece) - 1];
-}
-
-static int iopart_check_name(const struct iopart *part, struct mlgen_err *err)
-{
-	const char *path = part->file->path, *slash = strrchr(path, '/');
-	char temporary[PATH_MAX];
-	int r = newfile_temporary(temporary, path, &iopart_kind);
-
-	return r ? mlgen_fail(err, r, "%s: %s; its temporary name .%s%s needs to be as short, too",
-			      path, strerror(-r), slash ? slash + 1 : path, iopart_kind.suffix)
-		 : 0;
-}
-
 const struct newfile_kind iopart_kind = { .suffix = ".mlgen-part",
 					  .next = iocontent_next,
 					  .put_no_room = put_no_room };
@@ -186,6 +170,7 @@ const struct newfile_kind iopart_kind = { .suffix = ".mlgen-part",
 static int ioparts_init(struct ioparts *p, struct iofiles *f, const struct job *job,
 			struct filemaker *maker, struct mlgen_err *err)
 {
+	char temporary[PATH_MAX];
 	int r = 0;
 
 	*p = (struct ioparts){ .has_content = job_reads(job), .maker = maker };
@@ -193,6 +178,7 @@ static int ioparts_init(struct ioparts *p, struct iofiles *f, const struct job *
 	for (size_t i = 0; i < f->count && r == 0; i++) {
 		struct iofile *file = &f->files[i];
 		struct iopart *part = &p->list[p->count];
+		const char *path = file->path, *slash = strrchr(path, '/');
 
 		if (!file->is_missing)
 			continue;
@@ -201,18 +187,17 @@ static int ioparts_init(struct ioparts *p, struct iofiles *f, const struct job *
 		part->first_piece = p->pieces;
 		part->pieces_left = iocontent_pieces(file->bytes);
 		p->pieces += part->pieces_left;
-		r = iopart_check_name(part, err);
+		r = newfile_temporary(temporary, path, &iopart_kind);
+		if (r)
+			mlgen_fail(err, r,
+				   "%s: %s; its temporary name .%s%s needs to be as short, too",
+				   path, strerror(-r), slash ? slash + 1 : path,
+				   iopart_kind.suffix);
 	}
 	return r;
 }
 
-static void ioparts_fini(struct ioparts *p)
-{
-	mem_free(p->list);
-	*p = (struct ioparts){ 0 };
-}
-
-/* Remove what lies under the temporary names: 0 or -errno with err. */
+/* Remove files with temporary names. 0, or -errno with err. */
 static int ioparts_remove(const struct ioparts *p, struct mlgen_err *err)
 {
 	char temporary[PATH_MAX];
@@ -227,9 +212,10 @@ static int ioparts_remove(const struct ioparts *p, struct mlgen_err *err)
 }
 
 /*
- * Tasks of a crew whose owner is the struct ioparts. iopart_make, of each file: make it and its
- * space, and without content give it its name. iopart_fill, of each piece: write and sync it; the
- * last one of a file gives that its name. A file that took the name meanwhile is an error.
+ * Tasks of a crew whose owner is the struct ioparts. iopart_make works on a file: it creates it,
+ * allocates its space, and without content gives it its name. iopart_fill works on a piece: it
+ * writes and syncs it; the last piece of a file gives the file its name. If the name exists by
+ * then, that is an error.
  */
 static int iopart_make(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
@@ -252,7 +238,8 @@ static int iopart_make(struct crew_worker *w, uint64_t index, struct mlgen_err *
 
 static int iopart_fill(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
-	struct iopart *part = part_of(w->owner, index);
+	struct ioparts *p = w->owner;
+	struct iopart *part = &p->list[BISECT(i, 1, p->count, p->list[i].first_piece > index) - 1];
 	struct newfile x;
 	uint64_t left;
 	int r = open_new(&x, w, part, 0, err);
@@ -260,15 +247,15 @@ static int iopart_fill(struct crew_worker *w, uint64_t index, struct mlgen_err *
 	if (r)
 		return r;
 	r = iocontent_fill_piece(&x, index - part->first_piece, err);
-	/* The last one syncs what all have written: size and times, too. */
+	/* The last piece syncs the writes of all, and with them size and times. */
 	left = r ? 0 : atomic_fetch_sub_explicit(&part->pieces_left, 1, memory_order_acq_rel);
 	r = newfile_end(&x, r, left == 1, err);
 	if (r == 0 && left == 1)
-		part->file->is_missing = false; /* nobody else looks at it */
+		part->file->is_missing = false; /* no other thread reads it now */
 	return r;
 }
 
-/* ---- all of them ---- */
+/* ---- the layout of a job ---- */
 
 /* A folder that files are made in. */
 struct folder {
@@ -284,42 +271,38 @@ struct layout {
 	struct filemaker maker;
 	struct ioparts parts;
 	VEC(struct folder) folders;
-	uint64_t asked_files; /* missing at first */
 };
 
-/* Where they go, and is there room */
-
-static struct folder *folder_of(struct layout *x, const char *path)
-{
-	char *folder = iofiles_folder(path);
-
-	for (size_t i = 0; i < x->folders.count; i++)
-		if (strcmp(x->folders.at[i].path, folder) == 0) {
-			mem_free(folder);
-			return &x->folders.at[i];
-		}
-	vec_push(&x->folders, (struct folder){ .path = folder });
-	return vec_last(&x->folders);
-}
+/* ---- folders and room ---- */
 
 static void list_folders(struct layout *x)
 {
 	for (size_t i = 0; i < x->f->count; i++) {
 		const struct iofile *file = &x->f->files[i];
+		char *path;
+		size_t k = 0;
 
-		if (file->is_missing)
-			folder_of(x, file->path)->missing_bytes += file->bytes;
+		if (!file->is_missing)
+			continue;
+		path = iofiles_folder(file->path);
+		while (k < x->folders.count && strcmp(x->folders.at[k].path, path) != 0)
+			k++;
+		if (k == x->folders.count)
+			vec_push(&x->folders, (struct folder){ .path = path });
+		else
+			mem_free(path);
+		x->folders.at[k].missing_bytes += file->bytes;
 	}
 }
 
-static void free_folders(struct layout *x)
+static void folders_fini(struct layout *x)
 {
 	for (size_t i = 0; i < x->folders.count; i++)
 		mem_free(x->folders.at[i].path);
 	vec_fini(&x->folders);
 }
 
-/* Of all folders on the filesystem of one of them. */
+/* Missing bytes in all folders of a filesystem. */
 static uint64_t missing_on(const struct layout *x, const char *mount)
 {
 	uint64_t bytes = 0;
@@ -330,23 +313,7 @@ static uint64_t missing_on(const struct layout *x, const char *mount)
 	return bytes;
 }
 
-static int look_at_mounts(struct layout *x, struct mlgen_err *err)
-{
-	struct mount m;
-
-	for (size_t i = 0; i < x->folders.count; i++) {
-		struct folder *d = &x->folders.at[i];
-		int r = mount_read(&m, d->path, err);
-
-		if (r)
-			return r;
-		snprintf(d->mount, sizeof(d->mount), "%s", m.target);
-		d->free_bytes = m.free_bytes;
-	}
-	return 0;
-}
-
-/* Check directory= in place of the folders below it, which are made whole. */
+/* Check directory= in place of the folders below it, which are created with all parents. */
 static int check_directories(struct layout *x, struct mlgen_err *err)
 {
 	const struct job *j = x->l->req->job;
@@ -379,8 +346,18 @@ static int check_writable(struct layout *x, struct mlgen_err *err)
 
 static int check_room(struct layout *x, struct mlgen_err *err)
 {
-	int r = look_at_mounts(x, err);
+	struct mount m;
+	int r = 0;
 
+	for (size_t i = 0; i < x->folders.count; i++) {
+		struct folder *d = &x->folders.at[i];
+
+		r = mount_read(&m, d->path, err);
+		if (r)
+			return r;
+		snprintf(d->mount, sizeof(d->mount), "%s", m.target);
+		d->free_bytes = m.free_bytes;
+	}
 	for (size_t i = 0; i < x->folders.count && r == 0; i++) {
 		const struct folder *d = &x->folders.at[i];
 		const struct filemaker_room room = { .path = d->path,
@@ -397,8 +374,6 @@ static int check_room(struct layout *x, struct mlgen_err *err)
 	return r;
 }
 
-/* Folders */
-
 static int open_folders(struct layout *x, struct mlgen_err *err)
 {
 	int r = 0;
@@ -413,20 +388,10 @@ static int open_folders(struct layout *x, struct mlgen_err *err)
 	return r;
 }
 
-/* One that may be written, not read, is no failure. */
-static int sync_folders(const struct layout *x, struct mlgen_err *err)
-{
-	int r = 0;
+/* ---- making the files ---- */
 
-	for (size_t i = 0; i < x->folders.count && r == 0; i++)
-		r = filemaker_sync_folder(x->folders.at[i].path, -EACCES, err);
-	return r;
-}
-
-/* What is still to do */
-
-/* Another job or another mlgen has made it meanwhile: it has to be as large. */
-static int look_once_more(struct iofiles *f, struct iofile *file, struct mlgen_err *err)
+/* A missing file that another job or mlgen has made meanwhile has to be large enough. */
+static int recheck_file(struct iofiles *f, struct iofile *file, struct mlgen_err *err)
 {
 	char has[UNITS_TEXT_BYTES], needs[UNITS_TEXT_BYTES];
 	struct stat st;
@@ -446,17 +411,15 @@ static int look_once_more(struct iofiles *f, struct iofile *file, struct mlgen_e
 	return 0;
 }
 
-static int look_at_missing(struct iofiles *f, struct mlgen_err *err)
+static int recheck_missing(struct iofiles *f, struct mlgen_err *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < f->count && r == 0; i++)
 		if (f->files[i].is_missing)
-			r = look_once_more(f, &f->files[i], err);
+			r = recheck_file(f, &f->files[i], err);
 	return r;
 }
-
-/* Making them */
 
 static void iolayout_announce(const void *arg, const char *time)
 {
@@ -470,38 +433,33 @@ static void iolayout_announce(const void *arg, const char *time)
 	buf_fini(&where);
 }
 
-static void iolayout_begin(struct layout *x)
-{
-	const struct iofiles *f = x->f;
-	struct filemaker *m = &x->maker;
-	uint64_t all = 0;
-
-	for (size_t i = 0; i < f->count; i++)
-		all += f->files[i].bytes;
-	m->missing_files = f->missing_files;
-	m->missing_bytes = f->missing_bytes;
-	m->present_files = f->count - f->missing_files;
-	m->present_bytes = all - f->missing_bytes;
-	filemaker_begin(m);
-	x->l->started = true;
-}
-
 static int make_parts(struct layout *x, struct mlgen_err *err)
 {
 	struct crew_task make = { iopart_make, &x->parts, x->parts.count };
 	struct crew_task fill = { iopart_fill, &x->parts, x->parts.pieces };
+	const struct iofiles *f = x->f;
+	struct filemaker *m = &x->maker;
+	uint64_t bytes = 0;
 	int r;
 
-	iolayout_begin(x);
+	for (size_t i = 0; i < f->count; i++)
+		bytes += f->files[i].bytes;
+	m->missing_files = f->missing_files;
+	m->missing_bytes = f->missing_bytes;
+	m->present_files = f->count - f->missing_files;
+	m->present_bytes = bytes - f->missing_bytes;
+	filemaker_begin(m);
+	x->l->started = true;
 	if (!x->parts.has_content)
-		return filemaker_run(&x->maker, &make, iolayout_announce, x, err);
-	r = crew_run(&x->maker.crew, &make, err);
-	return r ? r : filemaker_run(&x->maker, &fill, iolayout_announce, x, err);
+		return filemaker_run(m, &make, iolayout_announce, x, err);
+	r = crew_run(&m->crew, &make, err);
+	return r ? r : filemaker_run(m, &fill, iolayout_announce, x, err);
 }
 
-static int work_locked(struct layout *x, struct mlgen_err *err)
+/* Make the missing files, with the folders locked. */
+static int make_missing(struct layout *x, struct mlgen_err *err)
 {
-	int r = look_at_missing(x->f, err);
+	int r = recheck_missing(x->f, err);
 
 	if (r || x->f->missing_files == 0)
 		return r;
@@ -512,35 +470,21 @@ static int work_locked(struct layout *x, struct mlgen_err *err)
 		r = make_parts(x, err);
 		if (r)
 			ioparts_remove(&x->parts, NULL);
-		else
-			r = sync_folders(x, err);
+		/* A folder that may be written but not read cannot be synced: no failure. */
+		for (size_t i = 0; i < x->folders.count && r == 0; i++)
+			r = filemaker_sync_folder(x->folders.at[i].path, -EACCES, err);
 	}
 	x->l->made_files = x->maker.made_files;
 	x->l->made_bytes = x->maker.made_bytes;
 	x->f->missing_files -= x->l->made_files;
 	x->f->missing_bytes -= x->l->made_bytes;
-	ioparts_fini(&x->parts);
+	mem_free(x->parts.list);
 	return r;
 }
 
-static int iolayout_work(struct layout *x, struct mlgen_err *err)
-{
-	int r = check_writable(x, err);
-
-	if (r == 0)
-		r = check_room(x, err);
-	if (r == 0)
-		r = open_folders(x, err);
-	if (r == 0)
-		r = work_locked(x, err);
-	for (size_t i = 0; i < x->folders.count; i++)
-		dirlock_drop(&x->folders.at[i].lock);
-	return r;
-}
-
-/* A layout that is only asked about. */
-static int ask(struct iofiles *f, const struct iofiles_request *req,
-	       int (*check)(struct layout *x, struct mlgen_err *err), struct mlgen_err *err)
+/* Run a check of a layout that is not made. */
+static int run_check(struct iofiles *f, const struct iofiles_request *req,
+		     int (*check)(struct layout *x, struct mlgen_err *err), struct mlgen_err *err)
 {
 	struct iolayout l = { .req = req };
 	struct layout x = { .f = f, .l = &l };
@@ -548,19 +492,19 @@ static int ask(struct iofiles *f, const struct iofiles_request *req,
 
 	list_folders(&x);
 	r = check(&x, err);
-	free_folders(&x);
+	folders_fini(&x);
 	return r;
 }
 
 int iolayout_check_writable(struct iofiles *f, const struct iofiles_request *req,
 			    struct mlgen_err *err)
 {
-	return ask(f, req, check_writable, err);
+	return run_check(f, req, check_writable, err);
 }
 
 int iolayout_check_room(struct iofiles *f, const struct iofiles_request *req, struct mlgen_err *err)
 {
-	return ask(f, req, check_room, err);
+	return run_check(f, req, check_room, err);
 }
 
 int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err)
@@ -573,18 +517,27 @@ int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err)
 				       .crew = { .engine = j->engine,
 						 .engine_opts = j->engine_opts,
 						 .clock = l->clock } } };
-	int r = look_at_missing(f, err);
+	int r = recheck_missing(f, err);
+	uint64_t missing_files;
 
 	l->made_files = l->made_bytes = 0;
 	l->started = false;
 	if (r || f->missing_files == 0)
 		return r;
 	filemaker_init(&x.maker, iofiles_largest_missing(f));
-	x.asked_files = f->missing_files;
+	missing_files = f->missing_files;
 	list_folders(&x);
-	r = iolayout_work(&x, err);
+	r = check_writable(&x, err);
+	if (r == 0)
+		r = check_room(&x, err);
+	if (r == 0)
+		r = open_folders(&x, err);
+	if (r == 0)
+		r = make_missing(&x, err);
+	for (size_t i = 0; i < x.folders.count; i++)
+		dirlock_drop(&x.folders.at[i].lock);
 	if (r == CREW_STOPPED)
-		iolayout_interrupted(x.folders.at[0].path, l->made_files, x.asked_files, err);
-	free_folders(&x);
+		iolayout_interrupted(x.folders.at[0].path, l->made_files, missing_files, err);
+	folders_fini(&x);
 	return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain.c - what a plain job takes, may do, and plans. */
+/* plain.c - the workload and the dry run of a plain job, and the checks of its options. */
 #include "work/plain/plain.h"
 
 #include <inttypes.h>
@@ -15,32 +15,14 @@
 #include "report/plan/plan.h"
 #include "report/text/text.h"
 
-/* ---- computing ---- */
-
-static void count_files(struct plan_report *p, const struct iofiles *f)
-{
-	p->io.files = f->count;
-	for (size_t i = 0; i < f->count; i++) {
-		const struct iofile *file = &f->files[i];
-
-		p->io.file_bytes += file->bytes;
-		if (!file->is_missing) {
-			p->present_files++;
-			p->present_bytes += file->bytes;
-		}
-	}
-	p->write_files = f->missing_files;
-	p->write_bytes = f->missing_bytes;
-	if (f->directory)
-		p->io.directory = mem_strdup(f->directory);
-}
+/* ---- computing the plan ---- */
 
 void plan_io_check_mount(struct plan_report *p)
 {
 	if (!p->io.directory)
 		return;
 	if (mount_read(&p->mount, p->io.directory, NULL))
-		return; /* a rule says so */
+		return; /* a rule reports it */
 	p->free_bytes = p->mount.free_bytes;
 	plan_add_check(p, "data", PLAN_OK, "%s", "");
 	if (p->write_files)
@@ -64,18 +46,7 @@ void plan_io_check_memory(struct plan_report *p, bool reads_cached)
 		plan_add_check(p, "memory", PLAN_OK, "%s", "");
 }
 
-static void check_direct(struct plan_report *p, const struct iofiles *f)
-{
-	char want[UNITS_TEXT_BYTES];
-
-	/* What fails is told by a rule. */
-	if (requests_check_direct(p->job, f, &p->direct_align_bytes, NULL) < 0)
-		return;
-	units_human_bytes(want, (double)p->direct_align_bytes);
-	plan_add_check(p, "direct", PLAN_OK, "aligned to %s", want);
-}
-
-/* How much is moved, and how many files are open for it. */
+/* Compute the bytes that the job moves and the files that it keeps open. */
 static void count_work(struct plan_report *p, const struct iofiles *f)
 {
 	uint64_t all = 0, bytes = 0;
@@ -86,11 +57,10 @@ static void count_work(struct plan_report *p, const struct iofiles *f)
 
 		iofiles_of(f, w, &count);
 		p->open_files += count;
-		/* What fails is told by a rule. */
+		/* A rule reports failures. */
 		if (requests_bytes(p->job, f, w, &bytes, NULL) < 0)
 			return;
-		if (__builtin_add_overflow(all, bytes, &all))
-			all = UINT64_MAX;
+		all = u64_sum(all, bytes);
 	}
 	p->io.move_bytes = p->job->create_only ? 0 : all;
 }
@@ -110,23 +80,41 @@ static void compute_memory(struct plan_report *p, const struct iofiles *f)
 	p->program_bytes = u64_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
 }
 
-/* Are the same bytes read again, or were they left where they are? */
+/* True if the page cache may serve reads: bytes are read again, or were left in it. */
 static bool reads_cached(const struct job *j)
 {
 	return job_reads(j) && !j->direct &&
 	       (j->invalidate == INVALIDATE_NONE || j->time_based || j->loops > 1);
 }
 
-static void look_at_files(struct plan_report *p, const struct iofiles *f)
+static void plan_files(struct plan_report *p, const struct iofiles *f)
 {
-	count_files(p, f);
+	char want[UNITS_TEXT_BYTES];
+
+	p->io.files = f->count;
+	for (size_t i = 0; i < f->count; i++) {
+		const struct iofile *file = &f->files[i];
+
+		p->io.file_bytes += file->bytes;
+		if (!file->is_missing) {
+			p->present_files++;
+			p->present_bytes += file->bytes;
+		}
+	}
+	p->write_files = f->missing_files;
+	p->write_bytes = f->missing_bytes;
+	if (f->directory)
+		p->io.directory = mem_strdup(f->directory);
 	count_work(p, f);
 	if (!p->touches_files)
 		return;
 	plan_io_check_mount(p);
 	plan_io_check_memory(p, reads_cached(p->job));
-	if (p->job->direct)
-		check_direct(p, f);
+	/* A rule reports failures. */
+	if (!p->job->direct || requests_check_direct(p->job, f, &p->direct_align_bytes, NULL) < 0)
+		return;
+	units_human_bytes(want, (double)p->direct_align_bytes);
+	plan_add_check(p, "direct", PLAN_OK, "aligned to %s", want);
 }
 
 int plan_io(struct plan_report *p, const struct plan_input *in, struct mlgen_err *unused)
@@ -138,9 +126,9 @@ int plan_io(struct plan_report *p, const struct plan_input *in, struct mlgen_err
 					     .allow_device = set->allow_device };
 	struct iofiles f = { 0 };
 
-	/* What fails is told by a rule. */
+	/* A rule reports failures. */
 	if (iofiles_init(&f, &req, NULL) == 0)
-		look_at_files(p, &f);
+		plan_files(p, &f);
 	(void)unused;
 	compute_memory(p, &f);
 	iofiles_fini(&f);
@@ -152,9 +140,9 @@ char *plan_io_directory(const struct plan_report *p)
 	return p->io.directory;
 }
 
-/* ---- printing ---- */
+/* ---- printing the plan ---- */
 
-static void put_pattern(struct buf *text, const struct plan_report *p)
+static void append_pattern(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 	bool is_split = has_text(j->bssplit);
@@ -202,43 +190,36 @@ void plan_io_put_data(FILE *to, const struct plan_report *p, const char *where)
 	plan_put_ratio(to, p, "files");
 }
 
-static void put_data(FILE *to, const struct plan_report *p)
+static void print_data(FILE *to, const struct plan_report *p)
 {
 	plan_io_put_data(to, p, "in");
 }
 
-static const char *moved(const struct job *j)
-{
-	return !job_writes(j) ? " read" : !job_reads(j) ? " written" : " read and written";
-}
-
-static void add_moves(struct buf *line, const struct plan_report *p)
-{
-	plan_say(line, p, "{plan.move_bytes}");
-	buf_add(line, moved(p->job));
-	if (p->job->loops > 1)
-		plan_say(line, p, " in {loops} loops");
-	plan_say(line, p, "[, or {runtime}]");
-}
-
-static void put_run(struct buf *text, const struct plan_report *p)
+static void append_run(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 
-	if (j->create_only)
+	if (j->create_only) {
 		buf_add(text, "create_only: makes the files and ends");
-	else if (p->io.move_bytes != UINT64_MAX)
-		add_moves(text, p);
-	else if (j->runtime_ns)
+	} else if (p->io.move_bytes != UINT64_MAX) {
+		plan_say(text, p, "{plan.move_bytes}");
+		buf_add(text, !job_writes(j)  ? " read"
+			      : !job_reads(j) ? " written"
+					      : " read and written");
+		if (j->loops > 1)
+			plan_say(text, p, " in {loops} loops");
+		plan_say(text, p, "[, or {runtime}]");
+	} else if (j->runtime_ns) {
 		plan_say(text, p, "for {runtime}");
-	else
+	} else {
 		buf_add(text, "of unknown length");
+	}
 	plan_say(text, p, "[, after {ramp_time} of ramp_time]");
 }
 
-/* Of all workers: the options say it of one. */
-static void add_pace(struct buf *line, const char *what, uint64_t bytes, uint64_t iops,
-		     uint64_t workers)
+/* Append the rate of all workers; the options give the rate of one. */
+static void append_rate(struct buf *line, const char *what, uint64_t bytes, uint64_t iops,
+			uint64_t workers)
 {
 	char n[UNITS_TEXT_BYTES];
 	double all = (double)workers;
@@ -252,17 +233,17 @@ static void add_pace(struct buf *line, const char *what, uint64_t bytes, uint64_
 		buf_addf(line, "%s%s %s IOPS", end, what, units_sig4(n, (double)iops * all));
 }
 
-static void put_pace(struct buf *text, const struct plan_report *p)
+static void append_pace(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 
 	if (job_reads(j))
-		add_pace(text, "reads", j->rate.read, j->rate_iops.read, j->numjobs);
+		append_rate(text, "reads", j->rate.read, j->rate_iops.read, j->numjobs);
 	if (job_writes(j))
-		add_pace(text, "writes", j->rate.write, j->rate_iops.write, j->numjobs);
+		append_rate(text, "writes", j->rate.write, j->rate_iops.write, j->numjobs);
 }
 
-static void put_in_flight(struct buf *text, const struct plan_report *p)
+static void append_in_flight(struct buf *text, const struct plan_report *p)
 {
 	plan_say(text, p, "{plan.reads_in_flight} request{s} ({numjobs} worker{s}");
 	if (p->processes > 1)
@@ -279,16 +260,16 @@ void plan_io_put_memory(struct buf *text, const struct plan_report *p)
 	plan_say(text, p, "[, of which {plan.buffer_bytes} are buffers]");
 }
 
-/* The page below its first line. */
+/* The lines of the page below its first line. */
 static void plan_io_text(FILE *to, const struct plan_report *p)
 {
 	static const struct plan_line lines[] = {
-		{ "pattern", .put = put_pattern, .check = "requests" },
-		{ .lines = put_data },
-		{ "run", .put = put_run },
-		{ "rate", .put = put_pace },
+		{ "pattern", .put = append_pattern, .check = "requests" },
+		{ .lines = print_data },
+		{ "run", .put = append_run },
+		{ "rate", .put = append_pace },
 		{ .lines = plan_put_direct },
-		{ "in flight", .put = put_in_flight },
+		{ "in flight", .put = append_in_flight },
 		{ "memory", .put = plan_io_put_memory, .check = "program" },
 		{ "files", .put = plan_put_open_files, .check = "files" },
 		{ 0 },
@@ -297,12 +278,12 @@ static void plan_io_text(FILE *to, const struct plan_report *p)
 	plan_put_list(to, lines, p);
 }
 
-/* ---- what relates two options ---- */
+/* ---- checks of options that depend on each other ---- */
 
-/* Requests of a job that are under way; each costs a buffer and a token. */
+/* Maximum number of requests in flight; each costs a buffer and a token. */
 #define REQUESTS_MAX 4194304.0
 
-/* fio's requests of direct=1 are multiples of a sector, too. */
+/* Requests with direct=1 are multiples of a sector, as in fio. */
 #define SECTOR_BYTES 512
 
 #define FAULT(d, j, option, ...)                                                                   \
@@ -324,16 +305,13 @@ static void check_engine(const struct job *j, struct diag *d)
 		NOTE(d, j, "ioengine",
 		     "libaio without direct=1: io_submit waits for buffered files, so that one "
 		     "request is under way, not iodepth");
-}
-
-/* Nothing is there that would tell how large it is. */
-static void check_no_files(const struct job *j, struct diag *d)
-{
+	if (job_touches_files(j))
+		return;
 	if (!j->size.bytes && !j->filesize_bytes)
 		FAULT(d, j, "size", "ioengine=%s has no files that would tell; set size=1g",
-		      j->engine->name);
+		      e->name);
 	if (j->create_only)
-		FAULT(d, j, "create_only", "ioengine=%s makes no files", j->engine->name);
+		FAULT(d, j, "create_only", "ioengine=%s makes no files", e->name);
 }
 
 static void check_sizes_of(const struct job *j, unsigned direction, struct diag *d)
@@ -397,14 +375,6 @@ static void check_syncs(const struct job *j, struct diag *d)
 		NOTE(d, j, "end_fsync", "this job writes nothing");
 }
 
-/* fio's jobs may say verify=0. */
-static void check_verify(const struct job *j, struct diag *d)
-{
-	if (j->verify != VERIFY_NONE)
-		FAULT(d, j, "verify",
-		      "a plain job does not check what it reads; use verify=0, or phase=restore");
-}
-
 static void check_pace(const struct job *j, struct diag *d)
 {
 	if (job_is_changed(j, "thinktime_blocks") && !j->thinktime_ns)
@@ -415,26 +385,26 @@ static void check_pace(const struct job *j, struct diag *d)
 		FAULT(d, j, "invalidate", "a plain job has no epochs; use invalidate=run");
 	if (j->drop_caches == DROP_CACHES_EPOCH)
 		FAULT(d, j, "drop_caches", "a plain job has no epochs; use drop_caches=run");
+	/* Jobs of fio may have verify=0. */
+	if (j->verify != VERIFY_NONE)
+		FAULT(d, j, "verify",
+		      "a plain job does not check what it reads; use verify=0, or phase=restore");
 }
 
-/* The part of job_check that is of phase=io. */
+/* The checks of job_check for phase=io. */
 static void plain_check(const struct job *j, struct diag *d)
 {
 	check_sizes(j, d);
 	check_depth(j, d);
 	check_syncs(j, d);
 	check_pace(j, d);
-	check_verify(j, d);
-	if (!j->engine)
-		return;
-	check_engine(j, d);
-	if (!job_touches_files(j))
-		check_no_files(j, d);
+	if (j->engine)
+		check_engine(j, d);
 }
 
-/* ---- what it takes of memory ---- */
+/* ---- memory ---- */
 
-/* Per open file and per request. */
+/* Bookkeeping per open file and per request. */
 #define FILE_BYTES UINT64_C(512)
 #define REQUEST_BYTES UINT64_C(512)
 
@@ -459,7 +429,7 @@ void plain_put_costs(struct buf *out, const struct job *j)
 		memneed_put_bs(out, pattern_largest_bytes(j));
 }
 
-/* ---- in questions ---- */
+/* ---- searches (ask) ---- */
 
 static double bytes_per_sec(const struct job_result *r)
 {
@@ -491,9 +461,9 @@ const struct asked plain_asked = {
 	.mlperf_rules = mlperf_other_rules,
 };
 
-/* ---- in reports and plans ---- */
+/* ---- the page in reports and plans ---- */
 
-/* A job that has no names here is told elsewhere why. */
+/* True if `is` holds for any file of the job. A job without valid names is reported elsewhere. */
 static bool any_file(const struct job *j, bool (*is)(const void *arg, const char *path),
 		     const void *arg)
 {

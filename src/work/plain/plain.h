@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain.h - plain jobs, as fio has them. */
+/* plain.h - plain I/O jobs like those of fio: files, streams of requests, and reports. */
 #pragma once
 
 /*
- * A plain job has files (iofiles) that are laid out before it begins, and streams: threads with
- * requests in a pattern, paced by rates. A replay (work/replay) has the same reports and much of
- * the same activity, which it takes from here; nothing here knows of it but figures of its result.
- * Streams count on their own threads; all other calls are the conductor's, or the main thread's.
+ * A plain job has files (iofiles), which are laid out before it begins, and streams: threads with
+ * requests in a pattern, paced by rates. A replay (work/replay) uses the same reports and much of
+ * the same activity. Nothing here knows of a replay, except some figures in its result.
+ *
+ * Streams count on their own threads. All other functions are called on the conductor's or the main
+ * thread.
  */
 
 #include <stdatomic.h>
@@ -30,45 +32,44 @@
 #include "run/result/result.h"
 #include "run/slot/slot.h"
 
-/* ---- phase=io: a plain job, as fio has them ---- */
+/* ---- the plain job: workload, activity and page ---- */
 
-/* Less than so much of the rate that was asked for is a rate missed. */
+/* A rate counts as missed below this fraction of the requested rate. */
 #define PLAIN_RATE_MET 0.99
 
 extern const struct workload work_io;
 
-/* plain_activity.c, plain.c */
 extern const struct activity plain_activity;
 extern const struct page plain_page;
 extern const struct asked plain_asked;
 
-/* ---- the files of a plain job: which, how large, may they be written ---- */
+/* ---- the files of a plain job ---- */
 
 enum iofile_kind { IOFILE_REGULAR, IOFILE_BLOCK, IOFILE_CHAR };
 
 struct iofile {
 	char *path;
 	enum iofile_kind kind;
-	bool is_missing; /* made before the run */
-	dev_t device;    /* of IOFILE_BLOCK */
-	uint64_t bytes;  /* its size, or the size it is made with */
+	bool is_missing; /* missing, and laid out before the run */
+	dev_t device;    /* only IOFILE_BLOCK */
+	uint64_t bytes;  /* present size, or the size to lay out */
 	struct pattern_region region;
 };
 
 /*
- * With filename= all workers share the files named there, else each has one of its own,
- * directory/$jobname.$jobnum.0. Owned here.
+ * All workers share the files named by filename=. Without it, each worker has a file of its own,
+ * directory/$jobname.$jobnum.0. The iofiles own everything below.
  */
 struct iofiles {
 	struct iofile *files;
 	size_t count;
 	bool is_shared;
 	uint64_t missing_files, missing_bytes;
-	/* For mount_read: the folder of the first file, or the device that it is; "" where no file
-	 * is touched. */
+	/* Argument of mount_read: the folder of the first file, or the path of a block device; ""
+	 * if no file is touched. */
 	char *directory;
-	/* Block devices that are written: held exclusively until fini, so that nobody can mount
-	 * them meanwhile. */
+	/* Block devices that the job writes. They are held exclusively until fini, so that nobody
+	 * can mount them meanwhile. */
 	struct blockdev_guards own_guards, *guards;
 	VEC(dev_t) held;
 };
@@ -77,62 +78,62 @@ struct iofiles_request {
 	const struct job *job;
 	bool readonly, allow_fill;
 	const char *allow_device; /* settings.allow_device */
-	/* Of all jobs of a run, so that two may write one device; NULL: this job's alone. It
+	/* Shared by all jobs of a run, so that two may write one device. NULL: this job's own. It
 	 * outlives the iofiles. */
 	struct blockdev_guards *guards;
 };
 
 /*
- * Look at what is there, change nothing: 0, or -errno with err for what must not be (readonly, a
- * block device that is not allowed or in use, no size for a file that is missing, a file too small
- * that may not be extended, a directory, a device that is neither null nor zero nor full, ...). An
- * engine that touches no files gets regions from size= alone. iofiles_fini takes a failed or zeroed
- * one, and comes before the next init.
+ * Look at the files without changing anything. 0, or -errno with err for whatever prevents the job:
+ * readonly, a block device that is not allowed or in use, a missing file of unknown size, a file
+ * that is too small, a directory, a device other than null, zero and full. An engine that touches
+ * no files gets regions from size= alone. iofiles_fini accepts a failed or zeroed struct and comes
+ * before the next init.
  *
- * size= is the total of a job, so each of its files has its part; filesize= is each file's. With
- * both, regions are what filesize= and offset= leave and size= is a limit of what all of them move,
- * which is the pattern's.
+ * size= is the total of a job, which its files share equally; filesize= is the size of each file.
+ * With both, filesize= and offset= set the regions, and the pattern uses size= to limit the bytes
+ * moved.
  */
 int iofiles_init(struct iofiles *f, const struct iofiles_request *req, struct mlgen_err *err);
 void iofiles_fini(struct iofiles *f);
 
-/* The files of one worker, from 0; their number. */
+/* Files of a worker, which counts from 0, and their number. */
 const struct iofile *iofiles_of(const struct iofiles *f, uint64_t worker, size_t *count);
 
 uint64_t iofiles_largest_missing(const struct iofiles *f); /* bytes */
 
-/* What a path lies in: "." for a lone name. To be freed. */
+/* Folder of a path; "." for a lone name. The caller frees it. */
 char *iofiles_folder(const char *path);
 
-/* ---- the names of a plain job's files, where fio has them ---- */
+/* ---- the names of a plain job's files ---- */
 
 /*
- * filename= is a list with ':' between its entries, '\:' for a colon in a name; relative names lie
- * in directory=. Without it each of numjobs has $jobname.$jobnum.0 there; a '/' in the name of a
- * job is a folder. A job that has the path of a device for its name is about that device.
+ * filename= is a list with ':' between its entries, and '\:' for a colon in a name; relative names
+ * are in directory=. Without it, each of numjobs workers has the file $jobname.$jobnum.0 in
+ * directory=; a '/' in the name of a job makes folders. A job whose name is the path of a device
+ * uses that device.
  */
 struct ionames {
 	VEC(char *) paths;
-	bool is_shared; /* by all of numjobs */
+	bool is_shared; /* all workers use all paths */
 };
 
 /* 0, or -EINVAL with err. */
 int ionames_init(struct ionames *n, const struct job *job, struct mlgen_err *err);
-void ionames_fini(struct ionames *n); /* takes a zeroed or failed one */
+void ionames_fini(struct ionames *n); /* accepts a zeroed or failed struct */
 
-/* directory=, NULL where the job has none. To be freed. */
+/* directory=; NULL if the job has none. The caller frees it. */
 char *ionames_directory(const struct job *job);
 
-/* ---- one file on its way to be laid out: made, filled in pieces, given its name ---- */
+/* ---- laying out a file: creation, content in pieces, final name ---- */
 
-/* As they are made; .NAME.mlgen-part until then. */
+/* Files have the temporary name .NAME.mlgen-part until they are whole. */
 extern const struct newfile_kind iopart_kind;
 
-/* ---- what a file that is laid out has in it: bytes that no storage can compress, or only space
- * ---- */
+/* ---- the content of laid-out files: incompressible bytes, or only space ---- */
 
-/* What a layout says, which a replay says likewise: of a filesystem that is full, of what is about
- * to be made (time NULL: only space), and CREW_STOPPED of one that was interrupted. */
+/* Messages that a layout and a replay share: a full filesystem, the start of a layout (time NULL:
+ * only space is allocated), and an interruption, which returns CREW_STOPPED. */
 void iolayout_no_room(const struct newfile *x, const char *left, const char *way_out, char *out,
 		      size_t size);
 void iolayout_say(const struct job *j, const struct filemaker *m, const char *where,
@@ -140,21 +141,21 @@ void iolayout_say(const struct job *j, const struct filemaker *m, const char *wh
 int iolayout_interrupted(const char *directory, uint64_t made_files, uint64_t asked_files,
 			 struct mlgen_err *err);
 
-/* As a newfile_kind has it. */
+/* Implements newfile_kind.next. */
 int iocontent_next(void *source, void *buf, size_t size, uint64_t *off, size_t *len,
 		   struct mlgen_err *err);
 
-/* All of a file, as newfile_fill. Files of other names have other content, the same name the
- * same. */
+/* Write the whole content of a file; see newfile_fill. The content depends only on the file's
+ * name. */
 int iocontent_fill(struct newfile *x, struct mlgen_err *err);
 
-/* A large file is written in pieces, by several workers at the same time. */
+/* Large files are written in pieces, by several workers at the same time. */
 uint64_t iocontent_pieces(uint64_t file_bytes);
 int iocontent_fill_piece(struct newfile *x, uint64_t piece, struct mlgen_err *err);
 
 /*
- * Its space, of a file that has some bytes. Where the filesystem cannot give any, a file without
- * content ends with a byte at its end, so that it has its size all the same. 0 or -errno with err.
+ * Allocate the space of a file that is not empty. If the filesystem cannot allocate, a file without
+ * content gets a byte at its end, so that its size is right. 0, or -errno with err.
  */
 int iocontent_allocate(struct newfile *x, bool has_content, struct mlgen_err *err);
 
@@ -165,58 +166,59 @@ struct iolayout {
 	struct clock *clock;
 	struct filemaker_progress *progress;
 	uint64_t made_files, made_bytes; /* out */
-	bool started;                    /* out: something was made */
+	bool started;                    /* out: something was created */
 };
 
-/* May what is missing be written where it goes, and is there room? Changes nothing; a run asks it
- * before any job has made something, and again behind those. 0, or -errno with err. */
+/* Check that missing files can be written, and that there is room for them. Changes nothing. A
+ * run calls it before any job has made a file, and again after the earlier jobs. 0, or -errno
+ * with err. */
 int iolayout_check_writable(struct iofiles *f, const struct iofiles_request *req,
 			    struct mlgen_err *err);
 int iolayout_check_room(struct iofiles *f, const struct iofiles_request *req,
 			struct mlgen_err *err);
 
 /*
- * Says on stderr how much and where, checks the space, writes in parallel through the job's engine.
- * Each file is made whole under a temporary name, .NAME.mlgen-part beside it, and then gets its
- * name; never in the place of a file that is there. Jobs that read get content, synced and dropped
- * from the page cache; those that only write get space (fallocate where the filesystem can). Large
- * files are written in pieces, by several workers at the same time.
+ * Lay out the missing files: log how much and where, check the space, and write in parallel through
+ * the job's engine. Each file is made whole under a temporary name, .NAME.mlgen-part next to it,
+ * and then renamed; an existing file is never replaced. Jobs that read get content, synced and
+ * dropped from the page cache. Jobs that only write get space (fallocate where the filesystem can).
  *
- * A killed run leaves temporary files, which the next one removes; one that fails or is stopped
- * leaves whole files and nothing else. 0 or -errno with err; CREW_STOPPED with progress->stop. The
- * calling thread has joined the clock.
+ * A killed run leaves temporary files, which the next run removes. A run that fails or is stopped
+ * leaves only whole files. 0, or -errno with err; CREW_STOPPED with progress->stop. The calling
+ * thread has joined the clock.
  */
 int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err);
 
-/* ---- a plain job while it runs: numjobs workers, and what they share ---- */
+/* ---- the workers of a running job, and what they share ---- */
 
 struct stream;
 
 /*
- * What the workers of a job do: requests of a pattern, or what a trace says. All on the worker's
- * own thread, but fini.
+ * The work of a job's workers: requests of a pattern, or of a trace. All functions run on the
+ * worker's own thread, except fini.
  */
 struct stream_kind {
-	/* Everything up to the first request. 0 or -errno with err. */
+	/* Do everything up to the first request. 0, or -errno with err. */
 	int (*set_up)(struct stream *s, struct mlgen_err *err);
-	/* From time zero on. Until it has done all, or stream_is_over(). */
+	/* Run from time zero until all is done or stream_is_over(). */
 	void (*run)(struct stream *s);
 	void (*close_files)(struct stream *s);
-	void (*fini)(struct stream *s); /* after join */
-	/* Why a file may be shorter than a read expects, though nobody has truncated it: "" = for
-	 * no such reason. NULL = there never is one. */
+	void (*fini)(struct stream *s); /* called after join */
+	/* Reason why a file may be shorter than a read expects, though nobody has truncated it; ""
+	 * = no reason. NULL = never. */
 	const char *(*why_short)(const struct stream *s);
 };
 
-/* Set up by streams_init, its threads by streams_start; a zeroed one is fine for streams_fini. */
+/* Initialised by streams_init; streams_start starts its threads. streams_fini accepts a zeroed
+ * struct. */
 struct streams {
 	const struct job *job;
 	const struct stream_kind *kind;
-	void *own; /* of the kind; the caller's */
+	void *own; /* data of the kind; the caller owns it */
 	const struct iofiles *files;
 	const struct placement *place; /* set before streams_start */
-	const struct traced *traced;   /* the same; NULL = there is no trace */
-	struct worker_list *workers;   /* for their threads to join; NULL = none */
+	const struct traced *traced;   /* set before streams_start; NULL = no trace */
+	struct worker_list *workers;   /* the streams' threads join it; NULL = none */
 	struct mlgen_engine_job engine_job;
 	struct clock *clock;
 	struct failure *failure;
@@ -224,14 +226,14 @@ struct streams {
 	struct stop *stop; /* set before streams_start; NULL = none */
 	struct peers peers;
 	struct stream *streams;
-	uint64_t count;                /* of them */
-	_Atomic uint64_t bytes;        /* of all; UINT64_MAX = no end; 0 = not yet */
-	uint64_t start_after_ns;       /* startdelay */
+	uint64_t count;                /* number of streams */
+	_Atomic uint64_t bytes;        /* total of all; UINT64_MAX = no end; 0 = unknown */
+	uint64_t start_after_ns;       /* startdelay, on the run's clock */
 	const struct run_watch *watch; /* NULL = nobody watches */
-	void *watched;                 /* its argument */
-	struct bell go;
+	void *watch_arg;               /* argument of watch */
+	struct bell start_event;
 	_Atomic uint64_t start_ns; /* time zero; 0 = not yet */
-	_Atomic bool closed;       /* an error: leave everything */
+	_Atomic bool is_closed;    /* an error: end at once */
 };
 
 int streams_init(struct streams *p, const struct job *job, const struct stream_kind *kind,
@@ -239,67 +241,67 @@ int streams_init(struct streams *p, const struct job *job, const struct stream_k
 		 struct failure *failure, const _Atomic bool *interrupted, struct mlgen_err *err);
 void streams_fini(struct streams *p);
 
-/* Start all threads; join them. On the conductor's thread (run.c). */
+/* Start and join all threads. Call on the conductor's thread (run.c). */
 int streams_start(struct streams *p, struct mlgen_err *err);
 void streams_join(struct streams *p);
 
-/* Any thread: an error somewhere; or look again (an interruption). */
+/* Stop all streams after an error, or make them look for an interruption. Any thread. */
 void streams_close(struct streams *p);
 void streams_wake(struct streams *p);
 
-/* ---- one worker of a plain job: its requests, as fast or as paced as it may ---- */
+/* ---- a worker of a plain job ---- */
 
-/* One request on its way. */
+/* A request in flight. */
 struct stream_op {
-	struct io_op io; /* its owner is this */
-	uint64_t due_ns; /* intended start of a paced one */
+	struct io_op io; /* io.owner points back to this struct */
+	uint64_t due_ns; /* intended start, if paced; otherwise 0 */
 };
 
-/* Made before the thread starts; its own while that runs. */
+/* Created before its thread starts; belongs to the thread while that runs. */
 struct stream {
 	struct worker worker;
 	struct streams *all;
-	uint64_t index; /* of all->count */
-	void *own;      /* of its kind */
+	uint64_t index; /* 0 to all->count - 1 */
+	void *own;      /* data of the kind */
 	struct pattern *pattern;
-	struct mlgen_file *files; /* open, in the order of iofiles_of */
+	struct mlgen_file *files; /* open_files are open; in the order of iofiles_of */
 	struct mlgen_file *last_written;
 	size_t file_count, open_files;
 	struct stream_op *ops;
-	struct stream_op **free_ops; /* a stack */
+	struct stream_op **free_ops; /* a stack of free_count */
 	struct io_op **done;
 	unsigned depth, free_count;
-	bool is_sync;  /* the engine: nothing is ever in flight */
-	bool has_done; /* ... it did something in this turn */
+	bool is_sync;       /* synchronous engine: nothing is ever in flight */
+	bool has_completed; /* a synchronous request was made in this turn */
 	struct pace pace;
-	/* Where it is. */
-	struct pattern_op next; /* with has_next: drawn, not yet submitted */
+	/* Progress. */
+	struct pattern_op next; /* drawn from the pattern, not yet submitted, if has_next */
 	bool has_next, is_exhausted;
 	uint64_t unsynced;      /* writes since the last fsync */
-	uint64_t unsynced_data; /* ... fdatasync */
+	uint64_t unsynced_data; /* writes since the last fdatasync */
 	bool has_written;
 	uint64_t since_thought;           /* requests since the last thinktime */
-	unsigned kept_back, batch_submit; /* submitted, not flushed */
-	uint64_t end_ns;                  /* of runtime; UINT64_MAX = none */
+	unsigned unflushed, batch_submit; /* submitted but not flushed; flushed at batch_submit */
+	uint64_t end_ns;                  /* end of runtime; UINT64_MAX = none */
 	uint64_t count_from_ns;           /* end of ramp_time */
 	uint64_t late_ns;                 /* see clock_sleep_exactly */
-	/* For others, after join. */
+	/* Results, for other threads after join. */
 	bool is_complete; /* all bytes moved, or runtime reached */
-	uint64_t lag_ns;  /* of the last paced request, behind its due time */
+	uint64_t lag_ns;  /* delay of the last paced request after its due time */
 	bool was_late;    /* the last request was long past its due time */
-	uint64_t wall_ns; /* from where it counts to its last completion */
+	uint64_t wall_ns; /* time from the start of counting to the end */
 };
 
-/* What each has for its requests. */
+/* Bytes of a stream's buffer for its requests. */
 size_t stream_buffer_bytes(const struct job *j, unsigned depth);
 
-/* Of a plain job: its requests are those of a pattern. */
+/* The kind of a plain job: requests of a pattern. */
 extern const struct stream_kind stream_pattern;
 
-/* ---- for every kind ---- */
+/* ---- functions for every kind ---- */
 
-/* On its own thread: the worker's engine and buffer, filled where it writes. 0 or -errno with
- * err. */
+/* Open the worker's engine and its buffer, which is filled if the worker writes. Call on the
+ * worker's thread. 0, or -errno with err. */
 struct stream_needs {
 	unsigned depth, files;
 	size_t buffer_bytes;
@@ -307,18 +309,18 @@ struct stream_needs {
 };
 int stream_open_io(struct stream *s, const struct stream_needs *needs, struct mlgen_err *err);
 
-/* Nothing new is begun; what is under way is waited for. */
+/* True if no new request may start. Requests in flight are waited for. */
 bool stream_is_over(const struct stream *s);
 
-/* An error that ends the run. */
+/* End the run with an error. */
 void stream_fail(struct stream *s, const struct mlgen_err *err);
-/* The engine itself failed: ends the run, gives rc back. */
+/* End the run because the engine itself failed. Returns rc. */
 int stream_engine_failed(struct stream *s, int rc);
 
-/* Sleep until then, but for no longer than the run lasts. */
+/* Sleep until a time, but not longer than the run lasts. */
 void stream_nap(struct stream *s, uint64_t until_ns);
 
-/* An operation failed: counted, where continue_on_error says so, or it ends the run. */
+/* Handle a failed operation: count the error if continue_on_error allows it, or end the run. */
 void stream_take_error(struct stream *s, const struct io_op *op);
 
 static inline struct io *stream_io(const struct stream *s)
@@ -331,22 +333,22 @@ static inline unsigned stream_in_flight(const struct stream *s)
 	return s->depth - s->free_count;
 }
 
-/* ---- a plain job in a run, and what a replay has alike ---- */
+/* ---- the activity of a plain job, much of which a replay shares ---- */
 
-/* What a plain job has of its own in a slot. */
+/* State of a plain job in a slot. */
 struct plain {
-	struct iofiles files; /* of a replay only its directory */
+	struct iofiles files; /* a replay uses only its directory */
 	struct streams streams;
-	uint64_t made_files, made_bytes; /* laid out, in all groups */
+	uint64_t made_files, made_bytes; /* laid out so far, in all groups */
 };
 
-/* The first member of what a replay has. */
+/* A replay's state has a struct plain as its first member. */
 static inline struct plain *plain_of(const struct slot *s)
 {
 	return s->own;
 }
 
-/* As struct activity has them (run/slot/slot.h). */
+/* Implement members of struct activity (run/slot/slot.h). */
 void plain_join_threads(struct slot *s);
 void plain_close_all(struct slot *s);
 void plain_wake_all(struct slot *s);
@@ -354,121 +356,121 @@ uint64_t plain_start_ns(const struct slot *s);
 struct worker *plain_worker_at(const struct slot *s, uint64_t i);
 void plain_look(const struct slot *s, struct live *live);
 
-/* What its threads know of the run, after streams_init. */
+/* Tell the streams what they need to know of the run. Call after streams_init. */
 void plain_begin(struct slot *s, uint64_t now_ns);
 
-/* After join: what one worker did, or with is_one all of them; nothing of the files that they
- * worked on. */
+/* Collect the result of one worker, or with is_one of all workers, after join. Figures about their
+ * files are not included. */
 void plain_collect_workers(struct job_result *out, size_t record, bool is_one, struct slot *s);
-/* The same where none was begun: it came no further than the layout. */
+/* Collect the result of a job that came no further than the layout. */
 void plain_collect_none(struct job_result *out, struct slot *s, uint64_t workers);
 
-/* Members of a struct activity. */
+/* Members of struct activity that plain jobs and replays share. */
 #define PLAIN_ACTIVITY                                                                             \
 	.join = plain_join_threads, .close = plain_close_all, .wake = plain_wake_all,              \
 	.start_ns = plain_start_ns, .worker = plain_worker_at, .look = plain_look
 
-/* ---- what a plain job takes of memory, and what can be lowered ---- */
+/* ---- the memory of a plain job ---- */
 
-/* Add what it takes, with so many files for each of its workers. */
+/* Add the memory of a job whose workers have this many files each. */
 void plain_need(struct memneed *n, const struct job *job, size_t files);
 
-/* As put_costs of run/slot/slot.h. */
+/* Implements activity.put_costs (run/slot/slot.h). */
 void plain_put_costs(struct buf *out, const struct job *job);
 
-/* Do its requests pass by the page cache: as direct= says where it is given, else as those of the
- * trace that is replayed did? */
+/* True if requests bypass the page cache: as direct= says, or by default as the requests of the
+ * replayed trace did. */
 bool plain_passes_cache(const struct job *j, bool was_direct);
 
-/* ---- can the requests of a plain job be made, of its files as they are? ---- */
+/* ---- checks of the requests of a plain job ---- */
 
-/* Bytes that one worker moves; UINT64_MAX where nothing but time ends it. 0, or -errno with err
- * where its files have no room for a request. */
+/* Bytes that a worker moves; UINT64_MAX if only time ends it. 0, or -errno with err if its files
+ * have no room for a request. */
 int requests_bytes(const struct job *j, const struct iofiles *f, uint64_t worker, uint64_t *bytes,
 		   struct mlgen_err *err);
 
-/* With direct=1: what O_DIRECT asks for there, and are all sizes and offsets multiples of it? 0, or
- * -errno with err. */
+/* Get the alignment that O_DIRECT needs, and check all sizes and offsets against it. 0, or -errno
+ * with err. */
 int requests_check_direct(const struct job *j, const struct iofiles *f, uint64_t *align_bytes,
 			  struct mlgen_err *err);
 
 /* ---- the dry run of a plain job ---- */
 
-/* Fill p, whose job is set, by looking at the job's files. Always 0: what would stop the run is a
- * check that fails. */
+/* Fill in p, whose job is set, by looking at the job's files. Always returns 0: a fault that would
+ * stop the run is a failed check in the plan. */
 int plan_io(struct plan_report *p, const struct plan_input *in, struct mlgen_err *unused);
 
-/* ---- of any kind of plain job ---- */
+/* ---- parts of the dry run that a replay shares ---- */
 
-/* Where its files lie; NULL = not known. */
+/* Directory of the job's files; NULL = not known. */
 char *plan_io_directory(const struct plan_report *p);
 
-/* The checks `data`, `space` and `storage`, by where io.directory is mounted; and `memory`, which
- * may hold what is read again. */
+/* Add the checks `data`, `space` and `storage`, from the mount of io.directory; and the check
+ * `memory`, for data that memory may serve when it is read again. */
 void plan_io_check_mount(struct plan_report *p);
 void plan_io_check_memory(struct plan_report *p, bool reads_cached);
 
-/* Lines about the files, which lie `where` their directory is, "in" or "below"; and what is said of
- * memory. */
+/* Print the lines about the files, with `where` = "in" or "below" before their directory; append
+ * the memory of the job. */
 void plan_io_put_data(FILE *to, const struct plan_report *p, const char *where);
 void plan_io_put_memory(struct buf *text, const struct plan_report *p);
 
 /* ---- the text report of a plain job ---- */
 
-/* What a kind of plain jobs has of its own in its report. */
+/* Parts of the report that depend on the kind of job. */
 struct text_io_kind {
-	/* Below the first line. */
+	/* Lines below the first line. */
 	const struct text_line *answer;
 	const struct text_line *settings;
-	/* Behind these, before the tables of a plain job; NULL = nothing. */
+	/* Prints a table after the settings and before those of a plain job; NULL = none. */
 	void (*table)(struct buf *out, const struct text_block *b);
-	/* Ahead of the evidence of any; NULL = none. */
+	/* Lines before the evidence that all kinds have; NULL = none. */
 	const struct text_line *evidence;
 };
 
 /*
- * One block for a job: `n` records of it one after the other, one for each worker, or one for all
- * of them. The answer, one line per direction as fio has it, the settings, the workers where there
- * are several records, the latencies and the evidence.
+ * Print the block of a job that has `n` records, one for each worker or one for all of them: the
+ * answer with a line per direction as fio has it, the settings, the workers if there are several
+ * records, the latencies and the evidence.
  */
 void text_io_report(FILE *to, const struct run_result *run, const struct job_result *records,
 		    size_t n, enum detail detail);
 
-/* The same of such a kind. */
+/* Print the block of a job of any kind; otherwise like text_io_report. */
 void text_io_print(FILE *to, const struct run_result *run, const struct job_result *records,
 		   size_t n, enum detail detail, const struct text_io_kind *kind);
 
-/* Over which bytes and operations are counted. */
+/* Seconds over which bytes and operations are counted. */
 double text_io_seconds(const struct job_result *r);
 
-/* ---- the parts of a plain job's report below its answer ---- */
+/* ---- lines of a plain job's report below its answer ---- */
 
-/* Lines of the settings: how many workers do it and by what means, of which the engine is the first
- * part; so many files, which lie `where` their directory is, "in" or "below". */
+/* Append values of the settings: the engine; the number of workers with the engine; the number of
+ * files, with `where` = "in" or "below" before their directory. */
 void text_io_put_engine(struct buf *text, const struct text_block *b);
 void text_io_put_workers(struct buf *text, const struct text_block *b);
 void text_io_put_files(struct buf *text, const struct text_block *b, const char *where);
 
-/* What ran, on what: job, workers, files, storage, host. */
+/* The settings: job, workers, files, storage, host. */
 extern const struct text_line text_io_settings[];
 
-/* Where time and bytes went. */
+/* The evidence: how time was spent and where bytes came from. */
 extern const struct text_line text_io_evidence[];
 
-/* ---- when the figures of a plain job are not those of the storage ---- */
+/* ---- verdict: the figures may not be those of the storage ---- */
 
 /*
- * Only two verdicts, by the limits of text.h; where neither holds there is none, since such a
- * job has no demand that could be missed:
- *   memory   reads that did not come from storage, without direct=1
+ * Fill io.verdict, whose strings belong to the result. The verdicts, by the limits of text.h:
+ *   errors   operations failed, and the run went on
+ *   memory   reads did not come from storage, without direct=1
  *   host     the CPUs are busy for 90 % or more
- * Fills io.verdict; its strings belong to the result.
+ * If none of them holds there is no verdict: a plain job has no demand that could be missed.
  */
 void verdict_fill_io(const struct run_result *run, struct job_result *j);
 
-/* ---- what a plain job and a replay show alike in reports and plans ---- */
+/* ---- parts that a plain job and a replay share in reports and plans ---- */
 
-/* Members of a struct page. */
+/* Members of struct page that plain jobs and replays share. */
 #define PLAIN_PAGE                                                                                 \
 	.directory = plan_io_directory, .verdict = verdict_fill_io, .seconds = text_io_seconds,    \
 	.workers = "workers", .looked_at = "time", .key = "io", .fields = metrics_io_fields,       \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain_activity.c - in a run: a plain job, as fio has them. */
+/* plain_activity.c - run a plain job, and collect its results. */
 #include "work/plain/plain.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 /* ---- requests ---- */
 
-/* The largest power of two that divides all sizes and offsets; 0 = any. */
+/* The largest power of two that divides all request sizes and offsets; 0 = no limit. */
 static uint64_t common_alignment(const struct job *j, const struct iofiles *f)
 {
 	struct job_size sizes[JOB_SIZES_MAX];
@@ -32,15 +32,6 @@ static uint64_t common_alignment(const struct job *j, const struct iofiles *f)
 	for (size_t i = 0; i < f->count; i++)
 		all |= f->files[i].region.off;
 	return all & (~all + 1);
-}
-
-/* Where O_DIRECT is tried: at a file that is there, or where it is to be. */
-static const char *place_of(const struct iofiles *f)
-{
-	const struct iofile *first = f->count ? f->files : NULL;
-
-	return first && !first->is_missing && first->kind != IOFILE_CHAR ? first->path
-									 : f->directory;
 }
 
 int requests_bytes(const struct job *j, const struct iofiles *f, uint64_t worker, uint64_t *bytes,
@@ -64,23 +55,15 @@ int requests_bytes(const struct job *j, const struct iofiles *f, uint64_t worker
 	return rc;
 }
 
-/* The same of all workers. */
-static int requests_check(const struct job *j, const struct iofiles *f, struct mlgen_err *err)
-{
-	uint64_t bytes;
-	int rc = 0;
-
-	for (uint64_t w = 0; w < j->numjobs && rc == 0; w++)
-		rc = requests_bytes(j, f, w, &bytes, err);
-	return rc;
-}
-
 int requests_check_direct(const struct job *j, const struct iofiles *f, uint64_t *align_bytes,
 			  struct mlgen_err *err)
 {
 	char want[UNITS_TEXT_BYTES], have[UNITS_TEXT_BYTES];
 	uint64_t common = common_alignment(j, f);
-	int rc = mount_direct_alignment(place_of(f), align_bytes, err);
+	const struct iofile *first = f->count ? f->files : NULL;
+	/* O_DIRECT is tried on a present file, or in the folder where it will be made. */
+	bool is_present = first && !first->is_missing && first->kind != IOFILE_CHAR;
+	int rc = mount_direct_alignment(is_present ? first->path : f->directory, align_bytes, err);
 
 	if (rc < 0)
 		*align_bytes = 0;
@@ -114,7 +97,7 @@ static int plain_init_slot(struct slot *s, struct run_shared *run, struct mlgen_
 	return 0;
 }
 
-/* What is there, and may it be written: a dry run goes on without files. */
+/* Look at the files. After a failure, a dry run goes on without files. */
 static int rule_files(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct iofiles_request req = request_of(s, run);
@@ -144,11 +127,17 @@ static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err 
 		       : 0;
 }
 
-/* Without files there is nothing to ask about. */
+/* Check that the files of every worker have room for its requests. */
 static int rule_requests(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
+	const struct iofiles *f = &plain_of(s)->files;
+	uint64_t bytes;
+	int rc = 0;
+
 	(void)run;
-	return plain_of(s)->files.count ? requests_check(s->job, &plain_of(s)->files, err) : 0;
+	for (uint64_t w = 0; f->count && w < s->job->numjobs && rc == 0; w++)
+		rc = requests_bytes(s->job, f, w, &bytes, err);
+	return rc;
 }
 
 static int rule_writable(struct slot *s, struct run_shared *run, struct mlgen_err *err)
@@ -200,7 +189,7 @@ static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 		plain_need(n, s->job, files);
 }
 
-/* Jobs before it may have made its files: they are looked at anew. */
+/* Look at the files again, which earlier jobs may have made, and lay out the missing ones. */
 static int plain_activity_prepare(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct iofiles_request req = request_of(s, run);
@@ -221,56 +210,51 @@ static int plain_activity_prepare(struct slot *s, struct run_shared *run, struct
 	return rc;
 }
 
-/* Once, before the job: what invalidate=1 of fio does. */
-static void drop_cache(const struct slot *s)
-{
-	if (s->job->invalidate == INVALIDATE_NONE || !slot_touches_files(s))
-		return;
-	for (size_t i = 0; i < plain_of(s)->files.count; i++)
-		if (plain_of(s)->files.files[i].kind != IOFILE_CHAR)
-			pagecache_drop(plain_of(s)->files.files[i].path);
-}
-
-/* One record a worker, as fio has it, unless the group reports as one. */
-static bool is_one_record(const struct slot *s)
+/* A group that reports as one has a single record; otherwise each worker has one, as in fio. */
+static bool has_one_record(const struct slot *s)
 {
 	return s->job->group_reporting || !plain_of(s)->streams.streams;
 }
 
 static size_t records(const struct slot *s)
 {
-	return is_one_record(s) ? 1 : plain_of(s)->streams.count;
+	return has_one_record(s) ? 1 : plain_of(s)->streams.count;
 }
 
 void plain_begin(struct slot *s, uint64_t now_ns)
 {
-	plain_of(s)->streams.place = &s->place;
-	plain_of(s)->streams.traced = &s->traced;
-	plain_of(s)->streams.workers = &s->workers;
-	plain_of(s)->streams.stop = &s->progress.stop;
-	plain_of(s)->streams.start_after_ns =
-		s->job->startdelay_ns ? now_ns + s->job->startdelay_ns : 0;
-	plain_of(s)->streams.watch = &slot_watch;
-	plain_of(s)->streams.watched = s;
+	struct streams *p = &plain_of(s)->streams;
+
+	p->place = &s->place;
+	p->traced = &s->traced;
+	p->workers = &s->workers;
+	p->stop = &s->progress.stop;
+	p->start_after_ns = s->job->startdelay_ns ? now_ns + s->job->startdelay_ns : 0;
+	p->watch = &slot_watch;
+	p->watch_arg = s;
 }
 
 static int plain_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 		       struct mlgen_err *err)
 {
+	struct plain *p = plain_of(s);
+	bool drops_cache = s->job->invalidate != INVALIDATE_NONE && slot_touches_files(s);
 	int rc;
 
 	if (s->job->create_only)
 		return 0;
-	rc = streams_init(&plain_of(s)->streams, s->job, &stream_pattern, s->job->numjobs,
-			  &plain_of(s)->files, run->cfg.clock, &run->failure, &run->interrupted,
-			  err);
+	rc = streams_init(&p->streams, s->job, &stream_pattern, s->job->numjobs, &p->files,
+			  run->cfg.clock, &run->failure, &run->interrupted, err);
 	if (rc < 0)
 		return rc;
-	slot_join_others(s, run, &plain_of(s)->streams.peers);
+	slot_join_others(s, run, &p->streams.peers);
 	plain_begin(s, now_ns);
-	drop_cache(s);
+	/* Once before the job, as invalidate=1 of fio does. */
+	for (size_t i = 0; i < p->files.count && drops_cache; i++)
+		if (p->files.files[i].kind != IOFILE_CHAR)
+			pagecache_drop(p->files.files[i].path);
 	slot_begin_work(s, run->cfg.clock, LIVE_IO, records(s));
-	return streams_start(&plain_of(s)->streams, err);
+	return streams_start(&p->streams, err);
 }
 
 void plain_join_threads(struct slot *s)
@@ -310,7 +294,7 @@ struct worker *plain_worker_at(const struct slot *s, uint64_t i)
 	return &plain_of(s)->streams.streams[i].worker;
 }
 
-/* Until all bytes are moved, at the speed so far, or runtime is over. */
+/* Time left until all bytes are moved at the speed so far, or until runtime is over. */
 static uint64_t plain_left_ns(const struct slot *s, const struct live *live)
 {
 	const struct job *j = s->job;
@@ -356,7 +340,8 @@ static struct rate_result rate_of(const struct job *j, unsigned d, uint64_t work
 	};
 }
 
-/* Below what was asked, and not because the mix held this direction back. */
+/* A rate is missed if it is too low and requests were late: then the mix did not hold this
+ * direction back. */
 static void judge_rate(struct rate_result *r, const struct direction_result *d, double seconds,
 		       bool was_late)
 {
@@ -370,12 +355,12 @@ static void judge_rate(struct rate_result *r, const struct direction_result *d, 
 		       !(ios >= PLAIN_RATE_MET * r->asked_iops || isnan(r->asked_iops));
 }
 
-/* The part of a record that is the sum of some workers, first to last. */
+/* Collect the part of a record that is the sum of n workers. */
 static void collect_some(struct job_result *out, struct slot *s, struct opstat *t, uint64_t first,
 			 uint64_t n)
 {
 	struct io_result *io = &out->io;
-	/* Of one worker alone the job's are kept, as run_tick does. */
+	/* A job of a single worker has only the job's rates, as run_tick keeps them. */
 	const struct rate_set *rates = n < plain_of(s)->streams.count
 					       ? &plain_of(s)->streams.streams[first].worker.rates
 					       : &s->rates;
@@ -424,7 +409,7 @@ static void collect_files(struct io_result *io, const struct slot *s, uint64_t f
 	io->laid_out_bytes = plain_of(s)->made_bytes;
 }
 
-/* max_errors is of the job, whoever of its workers met them. */
+/* max_errors counts the errors of all workers of the job. */
 static bool has_too_many_errors(const struct slot *s)
 {
 	const struct worker *w;
@@ -458,7 +443,7 @@ void plain_collect_workers(struct job_result *out, size_t record, bool is_one, s
 	collect_around(out, s, record);
 	collect_numa(&out->numa, s);
 	out->interrupted = atomic_load(p->streams.interrupted);
-	out->complete &= !out->interrupted && !atomic_load(&p->streams.closed);
+	out->complete &= !out->interrupted && !atomic_load(&p->streams.is_closed);
 }
 
 void plain_collect_none(struct job_result *out, struct slot *s, uint64_t workers)
@@ -477,7 +462,7 @@ static void plain_collect(struct job_result *out, size_t record, struct slot *s)
 		return;
 	if (plain_of(s)->streams.streams && s->work_begin_ns) {
 		out->work = &work_io;
-		bool is_one = is_one_record(s);
+		bool is_one = has_one_record(s);
 
 		plain_collect_workers(out, record, is_one, s);
 		collect_files(&out->io, s, record, is_one ? plain_of(s)->streams.count : 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream.c - a stream of requests. */
+/* stream.c - the workers of a plain job: streams of requests. */
 #include "work/plain/plain.h"
 
 #include <errno.h>
@@ -10,25 +10,17 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/util.h"
 #include "io/engines.h"
 #include "io/mount.h"
 #include "job/job.h"
 #include "run/watch/watch.h"
 
-/* ---- what it needs before its first request ---- */
+/* ---- set-up ---- */
 
-/* Together at most so much memory for requests; larger ones share it. */
+/* Maximum memory for the requests of a worker; larger requests share it. */
 #define BUFFER_BYTES (UINT64_C(256) << 20)
 #define PAGE_BYTES UINT64_C(4096)
-
-/* What is written cannot be compressed, and every worker writes its own. */
-static void fill_buffer(struct stream *s)
-{
-	size_t bytes;
-	void *buf = io_buffer(stream_io(s), &bytes);
-
-	rng_fill(buf, bytes, s->all->job->randseed, RNG_CONTENT, s->index * bytes);
-}
 
 int stream_open_io(struct stream *s, const struct stream_needs *needs, struct mlgen_err *err)
 {
@@ -46,6 +38,8 @@ int stream_open_io(struct stream *s, const struct stream_needs *needs, struct ml
 			.seed = rng_u64(j->randseed, RNG_ENGINE, s->index),
 			.stop = s->all->stop },
 	};
+	size_t bytes;
+	void *buffer;
 	int rc;
 
 	if (needs->writes)
@@ -54,18 +48,12 @@ int stream_open_io(struct stream *s, const struct stream_needs *needs, struct ml
 	cfg.list = s->all->workers;
 	cfg.has_ramp = j->ramp_time_ns > 0;
 	rc = worker_open(&s->worker, &cfg, err);
-	if (rc == 0 && needs->writes)
-		fill_buffer(s);
-	return rc;
-}
-
-/* For the status line. */
-static void tell_bytes(const struct stream *s)
-{
-	uint64_t bytes = pattern_bytes(s->pattern);
-
-	atomic_store(&s->all->bytes,
-		     bytes > UINT64_MAX / s->all->count ? UINT64_MAX : bytes * s->all->count);
+	if (rc < 0 || !needs->writes)
+		return rc;
+	/* Written bytes cannot be compressed, and every worker writes different ones. */
+	buffer = io_buffer(stream_io(s), &bytes);
+	rng_fill(buffer, bytes, j->randseed, RNG_CONTENT, s->index * bytes);
+	return 0;
 }
 
 static int make_pattern(struct stream *s, struct mlgen_err *err)
@@ -82,25 +70,13 @@ static int make_pattern(struct stream *s, struct mlgen_err *err)
 		regions[i] = files[i].region;
 	rc = pattern_new(&s->pattern, &cfg, err);
 	mem_free(regions);
-	if (rc == 0 && s->index == 0)
-		tell_bytes(s);
+	if (rc == 0 && s->index == 0) /* the status line shows it */
+		atomic_store(&s->all->bytes, u64_product(pattern_bytes(s->pattern), s->all->count));
 	return rc;
 }
 
-static void make_ops(struct stream *s)
-{
-	s->ops = mem_array(s->depth, sizeof(*s->ops));
-	s->free_ops = mem_array(s->depth, sizeof(struct stream_op *));
-	s->done = mem_array(s->depth, sizeof(struct io_op *));
-	for (unsigned i = 0; i < s->depth; i++) {
-		s->ops[i].io.owner = &s->ops[i];
-		s->free_ops[s->free_count++] = &s->ops[i];
-	}
-}
-
-/* The engine itself failed: gives rc back. */
-/* The engine itself, and none of its operations. */
-static int stream_fail_engine(const char *name, int rc, struct mlgen_err *err)
+/* The engine itself failed, not one of its operations. */
+static int fail_engine(const char *name, int rc, struct mlgen_err *err)
 {
 	return mlgen_fail(err, rc, "ioengine=%s: cannot go on: %s", name, strerror(-rc));
 }
@@ -121,7 +97,8 @@ static int open_one(struct stream *s, struct mlgen_file *file, const struct iofi
 	struct io_op op;
 	int rc = try_open(s, file, of, &op);
 
-	/* Files of others; the engine's own error is another matter. */
+	/* Only the owner may open a file with O_NOATIME. The result is checked because rc may be an
+	 * error of the engine. */
 	if (op.io.result == -EPERM && (file->flags & O_NOATIME)) {
 		file->flags &= ~O_NOATIME;
 		rc = try_open(s, file, of, &op);
@@ -129,7 +106,7 @@ static int open_one(struct stream *s, struct mlgen_file *file, const struct iofi
 	if (rc >= 0)
 		return 0;
 	if (op.io.result >= 0)
-		return stream_fail_engine(engine, rc, err);
+		return fail_engine(engine, rc, err);
 	if (rc == -EOPNOTSUPP)
 		return mlgen_fail(err, rc,
 				  "%s: open: %s; this filesystem has no files for ioengine=%s",
@@ -141,7 +118,7 @@ static int open_one(struct stream *s, struct mlgen_file *file, const struct iofi
 	return mlgen_fail(err, rc, "%s: open: %s", file->path, strerror(-rc));
 }
 
-static int stream_setup_open_files(struct stream *s, struct mlgen_err *err)
+static int open_files(struct stream *s, struct mlgen_err *err)
 {
 	const struct job *j = s->all->job;
 	const struct iofile *files = iofiles_of(s->all->files, s->index, &s->file_count);
@@ -151,8 +128,9 @@ static int stream_setup_open_files(struct stream *s, struct mlgen_err *err)
 	for (size_t i = 0; i < s->file_count && rc == 0; i++) {
 		struct mlgen_file *f = &s->files[i];
 
-		/* A mapping that is written has to be readable, too. To note the time of a read
-		 * costs 2 % of it when it comes from memory; fio does without as well. */
+		/* O_RDWR, because a mapping that is written has to be readable, too. O_NOATIME,
+		 * because updating the access time costs 2 % of a read from memory; fio does the
+		 * same. */
 		*f = (struct mlgen_file){
 			.path = files[i].path,
 			.fd = -1,
@@ -165,28 +143,13 @@ static int stream_setup_open_files(struct stream *s, struct mlgen_err *err)
 	return rc;
 }
 
-/*
- * 0 = all that is free: one system call for many requests. But a device that gets them all at once
- * is done with them all at once, and idle until the next: 4 KiB at iodepth=32 on a virtio disk, 82
- * thousand IOPS one by one, as fio does it, and 70 all at once.
- */
-static unsigned batch_submit(const struct job *j)
-{
-	if (j->iodepth_batch_submit)
-		return (unsigned)j->iodepth_batch_submit;
-	return j->direct ? 1 : 0;
-}
-
 size_t stream_buffer_bytes(const struct job *j, unsigned depth)
 {
-	uint64_t one = pattern_largest_bytes(j), all;
+	uint64_t one = round_up(pattern_largest_bytes(j), PAGE_BYTES);
 
-	one = (one + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-	all = one < BUFFER_BYTES / depth ? one * depth : BUFFER_BYTES;
-	return (size_t)all;
+	return (size_t)(one < BUFFER_BYTES / depth ? one * depth : BUFFER_BYTES);
 }
 
-/* On its own thread, for stream_pattern. */
 static int stream_set_up(struct stream *s, struct mlgen_err *err)
 {
 	const struct job *j = s->all->job;
@@ -194,7 +157,15 @@ static int stream_set_up(struct stream *s, struct mlgen_err *err)
 	int rc;
 
 	s->depth = job_depth(j);
-	s->batch_submit = batch_submit(j);
+	/*
+	 * 0 = submit all that is free, in one system call. But a device that gets all requests at
+	 * once completes them all at once, and is idle until the next: 4 KiB at iodepth=32 on a
+	 * virtio disk give 82 thousand IOPS one by one, as fio does it, and 70 thousand all at
+	 * once.
+	 */
+	s->batch_submit = j->direct ? 1 : 0;
+	if (j->iodepth_batch_submit)
+		s->batch_submit = (unsigned)j->iodepth_batch_submit;
 	s->is_sync = !j->engine->reap;
 	iofiles_of(s->all->files, s->index, &s->file_count);
 	pace_init(&s->pace, j);
@@ -206,8 +177,14 @@ static int stream_set_up(struct stream *s, struct mlgen_err *err)
 		rc = stream_open_io(s, &needs, err);
 	if (rc < 0)
 		return rc;
-	make_ops(s);
-	return stream_setup_open_files(s, err);
+	s->ops = mem_array(s->depth, sizeof(*s->ops));
+	s->free_ops = mem_array(s->depth, sizeof(struct stream_op *));
+	s->done = mem_array(s->depth, sizeof(struct io_op *));
+	for (unsigned i = 0; i < s->depth; i++) {
+		s->ops[i].io.owner = &s->ops[i];
+		s->free_ops[s->free_count++] = &s->ops[i];
+	}
+	return open_files(s, err);
 }
 
 static void stream_close_files(struct stream *s)
@@ -221,9 +198,9 @@ static void stream_close_files(struct stream *s)
 	}
 }
 
-/* ---- a worker ---- */
+/* ---- the start ---- */
 
-/* A pace that ends so far behind, as a part of the time, was not kept. */
+/* A pace was not kept if the last request was late by more than 1/LATE_PART of the time. */
 #define LATE_PART 100
 
 static uint64_t stream_now(const struct stream *s)
@@ -238,33 +215,18 @@ void stream_fail(struct stream *s, const struct mlgen_err *err)
 
 bool stream_is_over(const struct stream *s)
 {
-	return atomic_load_explicit(&s->all->closed, memory_order_relaxed) ||
+	return atomic_load_explicit(&s->all->is_closed, memory_order_relaxed) ||
 	       atomic_load_explicit(s->all->interrupted, memory_order_relaxed);
 }
 
-/* Starting together. */
-
-static void await_start(struct stream *s)
-{
-	struct streams *all = s->all;
-
-	for (;;) {
-		uint32_t seen = bell_look(&all->go);
-
-		if (stream_is_over(s) || stream_now(s) >= all->start_after_ns)
-			return;
-		bell_wait(&all->go, all->clock, seen, all->start_after_ns);
-	}
-}
-
-/* At the barrier: time zero. */
+/* The last stream to reach the barrier sets time zero. */
 static void begin_time(void *arg, uint64_t votes)
 {
 	struct streams *all = arg;
 
 	(void)votes;
 	if (all->watch)
-		all->watch->begin(all->watched);
+		all->watch->begin(all->watch_arg);
 	atomic_store(&all->start_ns, clock_now(all->clock));
 	if (all->job->runtime_ns)
 		stop_at(all->stop, atomic_load(&all->start_ns) + all->job->ramp_time_ns +
@@ -273,41 +235,34 @@ static void begin_time(void *arg, uint64_t votes)
 
 static const struct peers_decision decide_start = { .apply = begin_time };
 
-static void start_counting(struct stream *s, uint64_t now_ns)
-{
-	worker_start_counting(&s->worker, s->all->place, now_ns);
-}
-
-static void ramp_is_over(struct stream *s)
-{
-	const struct streams *all = s->all;
-
-	if (all->watch)
-		all->watch->begin_anew(all->watched);
-	start_counting(s, stream_now(s));
-}
-
-/* False: the run is over. */
+/* Wait for all streams to start together. False: the run is over. */
 static bool start_together(struct stream *s)
 {
-	const struct job *j = s->all->job;
+	struct streams *all = s->all;
+	const struct job *j = all->job;
 	uint64_t start;
 
-	await_start(s);
-	if (peers_barrier(&s->all->peers, &decide_start, s->all) < 0)
+	for (;;) { /* startdelay */
+		uint32_t seen = bell_look(&all->start_event);
+
+		if (stream_is_over(s) || stream_now(s) >= all->start_after_ns)
+			break;
+		bell_wait(&all->start_event, all->clock, seen, all->start_after_ns);
+	}
+	if (peers_barrier(&all->peers, &decide_start, all) < 0)
 		return false;
-	start = atomic_load(&s->all->start_ns);
+	start = atomic_load(&all->start_ns);
 	s->count_from_ns = start + j->ramp_time_ns;
 	s->end_ns = j->runtime_ns ? s->count_from_ns + j->runtime_ns : UINT64_MAX;
 	io_wake(stream_io(s));
 	if (!j->ramp_time_ns)
-		start_counting(s, start);
+		worker_start_counting(&s->worker, all->place, start);
 	return true;
 }
 
-/* Requests. */
+/* ---- errors ---- */
 
-/* Only a read that got something knows where the end is. */
+/* Describe a read beyond the end of a file. Only a read that got some bytes knows the end. */
 static void describe_end(const struct stream *s, const struct io_op *op, struct mlgen_err *err)
 {
 	const struct mlgen_io *io = &op->io;
@@ -327,8 +282,8 @@ static void describe_end(const struct stream *s, const struct io_op *op, struct 
 			   io->file->path, io->off, end, s->all->job->name);
 }
 
-/* What the error itself does not tell; "" = it tells all. */
-static const char *stream_note(const struct stream *s, const struct mlgen_io *io)
+/* A hint in addition to the error's own text; "" = none. */
+static const char *error_hint(const struct stream *s, const struct mlgen_io *io)
 {
 	bool is_call = io->op == MLGEN_READ || io->op == MLGEN_WRITE;
 
@@ -348,11 +303,11 @@ static const char *stream_note(const struct stream *s, const struct mlgen_io *io
 	}
 }
 
-static void stream_describe(const struct stream *s, const struct io_op *op, struct mlgen_err *err)
+static void describe_error(const struct stream *s, const struct io_op *op, struct mlgen_err *err)
 {
 	const struct mlgen_io *io = &op->io;
 	int code = (int)io->result;
-	const char *note = stream_note(s, io);
+	const char *hint = error_hint(s, io);
 	char at[32] = "", why[NOROOM_BYTES];
 
 	if (code == -ENODATA) {
@@ -363,27 +318,28 @@ static void stream_describe(const struct stream *s, const struct io_op *op, stru
 		snprintf(at, sizeof(at), " at %" PRIu64, io->off);
 	noroom_put(why, io->file->path, code, io->off + io->len_bytes);
 	mlgen_fail(err, code, "%s: %s%s: %s%s%s%s", io->file->path, opstat_name(io->op), at,
-		   strerror(-code), why, *note ? "; " : "", note);
+		   strerror(-code), why, *hint ? "; " : "", hint);
 }
 
-/* Its error counts, or ends the run. */
 void stream_take_error(struct stream *s, const struct io_op *op)
 {
 	struct mlgen_err err = { 0 };
 	bool is_counted = ignored_counts(s->all->job, op->io.op, (int)op->io.result);
 
 	if (op->io.result == -ECANCELED && stop_has_come(s->all->stop, stream_now(s)))
-		return; /* it was not even begun, or only played */
+		return; /* cancelled by the end of the run */
 	if (is_counted)
 		opstat_add_error(&s->worker.stat);
 	if (is_counted && worker_has_error(&s->worker))
 		return;
-	stream_describe(s, op, &err);
+	describe_error(s, op, &err);
 	if (is_counted)
 		worker_keep_error(&s->worker, &err, stream_now(s));
 	else
 		stream_fail(s, &err);
 }
+
+/* ---- requests ---- */
 
 static void stream_complete(struct stream *s, struct io_op *op)
 {
@@ -403,7 +359,7 @@ static void stream_complete(struct stream *s, struct io_op *op)
 	}
 }
 
-/* Hand it over; a synchronous engine has then done it. */
+/* Submit a request. A synchronous engine has completed it on return. */
 static void stream_submit(struct stream *s, enum mlgen_op kind, struct mlgen_file *file,
 			  uint64_t due_ns)
 {
@@ -418,18 +374,18 @@ static void stream_submit(struct stream *s, enum mlgen_op kind, struct mlgen_fil
 	if (s->is_sync) {
 		io_do(stream_io(s), op);
 		stream_complete(s, op);
-		s->has_done = true;
+		s->has_completed = true;
 		return;
 	}
 	io_submit(stream_io(s), op);
-	s->kept_back++;
-	if (s->kept_back == s->batch_submit) {
+	s->unflushed++;
+	if (s->unflushed == s->batch_submit) {
 		io_flush(stream_io(s));
-		s->kept_back = 0;
+		s->unflushed = 0;
 	}
 }
 
-/* Is it time for one, after so many writes? */
+/* True if `every` writes were made since the last sync, which resets the count. */
 static bool sync_is_due(uint64_t *unsynced, uint64_t every)
 {
 	if (!every || *unsynced < every)
@@ -438,7 +394,7 @@ static bool sync_is_due(uint64_t *unsynced, uint64_t every)
 	return true;
 }
 
-/* A sync that fsync= or fdatasync= asks for. False: none is due. */
+/* Submit the sync that fsync= or fdatasync= asks for. False: none is due. */
 static bool submit_sync(struct stream *s)
 {
 	const struct job *j = s->all->job;
@@ -454,36 +410,7 @@ static bool submit_sync(struct stream *s)
 	return true;
 }
 
-/* Draw the next request; false: there is none any more. */
-static bool draw(struct stream *s)
-{
-	if (!s->has_next && !s->is_exhausted) {
-		s->has_next = pattern_next(s->pattern, &s->next);
-		s->is_exhausted = !s->has_next;
-	}
-	return s->has_next;
-}
-
-static void note_write(struct stream *s, struct mlgen_file *file)
-{
-	s->unsynced++;
-	s->unsynced_data++;
-	s->has_written = true;
-	s->last_written = file;
-}
-
-static void submit_next(struct stream *s, uint64_t due_ns)
-{
-	struct mlgen_file *file = &s->files[s->next.region];
-	bool is_write = s->next.is_write;
-
-	s->has_next = false;
-	stream_submit(s, is_write ? MLGEN_WRITE : MLGEN_READ, file, due_ns);
-	if (is_write)
-		note_write(s, file);
-}
-
-static bool thinks_now(const struct stream *s)
+static bool must_think(const struct stream *s)
 {
 	const struct job *j = s->all->job;
 
@@ -491,17 +418,23 @@ static bool thinks_now(const struct stream *s)
 }
 
 /*
- * Submit whatever may go now. The time at which the next one is due, if that is not yet; else
- * UINT64_MAX.
+ * Submit all requests that may start now. Returns the time at which the next one is due if it has
+ * to wait, otherwise UINT64_MAX.
  */
 static uint64_t stream_fill(struct stream *s)
 {
 	uint64_t due_ns = 0;
 
-	while (s->free_count && !thinks_now(s)) {
+	while (s->free_count && !must_think(s)) {
+		struct mlgen_file *file;
+
 		if (submit_sync(s))
 			continue;
-		if (!draw(s))
+		if (!s->has_next && !s->is_exhausted) {
+			s->has_next = pattern_next(s->pattern, &s->next);
+			s->is_exhausted = !s->has_next;
+		}
+		if (!s->has_next)
 			break;
 		if (s->pace.is_paced) {
 			due_ns = atomic_load(&s->all->start_ns) +
@@ -509,13 +442,22 @@ static uint64_t stream_fill(struct stream *s)
 			if (due_ns > stream_now(s))
 				return due_ns;
 			pace_take(&s->pace, s->next.is_write, s->next.len_bytes);
-			/* Not the end of the one before: that can lie before this one was due. */
+			/* Do not reuse the time of the last completion, which may be before this
+			 * request was due. */
 			io_wake(stream_io(s));
 		}
-		submit_next(s, due_ns);
+		s->has_next = false;
+		file = &s->files[s->next.region];
+		stream_submit(s, s->next.is_write ? MLGEN_WRITE : MLGEN_READ, file, due_ns);
+		if (s->next.is_write) {
+			s->unsynced++;
+			s->unsynced_data++;
+			s->has_written = true;
+			s->last_written = file;
+		}
 		s->since_thought++;
 		if (s->is_sync)
-			break; /* the time is looked at between any two */
+			break; /* the time is checked after each request */
 	}
 	return UINT64_MAX;
 }
@@ -524,12 +466,12 @@ int stream_engine_failed(struct stream *s, int rc)
 {
 	struct mlgen_err err = { 0 };
 
-	stream_fail_engine(s->all->job->engine->name, rc, &err);
+	fail_engine(s->all->job->engine->name, rc, &err);
 	stream_fail(s, &err);
 	return rc;
 }
 
-/* Wait for requests: how many are complete, or -errno: the engine failed. */
+/* Wait for requests. Returns how many are complete, or -errno if the engine failed. */
 static int reap(struct stream *s, unsigned min, uint64_t deadline_ns)
 {
 	const struct job *j = s->all->job;
@@ -542,7 +484,7 @@ static int reap(struct stream *s, unsigned min, uint64_t deadline_ns)
 	if (max < min)
 		max = min;
 	n = io_reap_until(stream_io(s), s->done, min, max, deadline_ns);
-	s->kept_back = 0;
+	s->unflushed = 0;
 	for (int i = 0; i < n; i++)
 		stream_complete(s, s->done[i]);
 	return n < 0 ? stream_engine_failed(s, n) : n;
@@ -560,12 +502,12 @@ void stream_nap(struct stream *s, uint64_t until_ns)
 	io_wake(stream_io(s));
 }
 
-/* As many as batch_complete_min says, once nothing more can be submitted. */
-static unsigned least(const struct stream *s)
+/* Number of completions to wait for, once nothing more can be submitted: batch_complete_min. */
+static unsigned min_completions(const struct stream *s)
 {
 	uint64_t min = s->all->job->iodepth_batch_complete_min;
 
-	if (thinks_now(s) || s->is_exhausted)
+	if (must_think(s) || s->is_exhausted)
 		return stream_in_flight(s);
 	if (min == 0 && s->free_count == 0)
 		return 0; /* polls */
@@ -573,23 +515,23 @@ static unsigned least(const struct stream *s)
 }
 
 /*
- * One round: submit, then wait for some or for what comes next. The time is that of the last
- * completion where there is one: no clock is read for it.
+ * Submit requests, then wait for some or until the next is due. Returns the time, which is that of
+ * the last completion where there is one, so that no clock is read.
  */
-static uint64_t turn(struct stream *s)
+static uint64_t submit_and_wait(struct stream *s)
 {
 	uint64_t due_ns;
 
-	s->has_done = false;
+	s->has_completed = false;
 	due_ns = stream_fill(s);
-	if (s->has_done)
+	if (s->has_completed)
 		return io_last_ns(stream_io(s));
 	if (stream_in_flight(s)) {
-		int n = reap(s, least(s), due_ns < s->end_ns ? due_ns : s->end_ns);
+		int n = reap(s, min_completions(s), due_ns < s->end_ns ? due_ns : s->end_ns);
 
 		return n > 0 ? io_last_ns(stream_io(s)) : stream_now(s);
 	}
-	if (thinks_now(s)) {
+	if (must_think(s)) {
 		s->since_thought = 0;
 		due_ns = stream_now(s) + s->all->job->thinktime_ns;
 	}
@@ -600,56 +542,38 @@ static uint64_t turn(struct stream *s)
 	return stream_now(s);
 }
 
-/* What is under way ends; its time still counts. */
+/* Wait for all requests in flight; their time still counts. */
 static void drain(struct stream *s)
 {
 	while (stream_in_flight(s) && reap(s, stream_in_flight(s), CLOCK_NEVER) >= 0)
 		;
 }
 
-static void end_sync(struct stream *s)
-{
-	for (size_t i = 0; i < s->open_files && !stream_is_over(s); i++) {
-		stream_submit(s, MLGEN_FSYNC, &s->files[i], 0);
-		drain(s);
-	}
-}
-
 static void stream_run(struct stream *s)
 {
-	uint64_t at_ns = atomic_load(&s->all->start_ns);
+	const struct streams *all = s->all;
+	uint64_t start_ns = atomic_load(&all->start_ns), now_ns = start_ns;
 
 	while (!s->is_complete && !stream_is_over(s)) {
-		if (!s->worker.counts && at_ns >= s->count_from_ns)
-			ramp_is_over(s);
-		at_ns = turn(s);
-		s->is_complete |= at_ns >= s->end_ns;
+		if (!s->worker.counts && now_ns >= s->count_from_ns) {
+			/* ramp_time is over. */
+			if (all->watch)
+				all->watch->begin_anew(all->watch_arg);
+			worker_start_counting(&s->worker, all->place, stream_now(s));
+		}
+		now_ns = submit_and_wait(s);
+		s->is_complete |= now_ns >= s->end_ns;
 	}
 	drain(s);
-	if (s->all->job->end_fsync && s->has_written)
-		end_sync(s);
+	if (all->job->end_fsync && s->has_written)
+		for (size_t i = 0; i < s->open_files && !stream_is_over(s); i++) {
+			stream_submit(s, MLGEN_FSYNC, &s->files[i], 0);
+			drain(s);
+		}
 	if (s->worker.counts)
 		s->wall_ns = stream_now(s) - s->worker.begin_ns;
 	s->was_late = s->lag_ns > s->wall_ns / LATE_PART;
-	traced_stage(s->all->traced, s->worker.trace, atomic_load(&s->all->start_ns),
-		     stream_now(s));
-}
-
-/* Some filesystems tell only here what became of the writes. */
-static void stream_leave(struct stream *s)
-{
-	struct streams *all = s->all;
-
-	worker_stop_counting(&s->worker, stream_now(s));
-	if (all->watch)
-		all->watch->end(all->watched, s->index);
-}
-
-/* After join; what worker_init made, too. */
-static void stream_fini(struct stream *s)
-{
-	worker_fini(&s->worker);
-	s->all->kind->fini(s);
+	traced_stage(all->traced, s->worker.trace, start_ns, stream_now(s));
 }
 
 static void pattern_fini(struct stream *s)
@@ -671,26 +595,30 @@ const struct stream_kind stream_pattern = {
 static void *stream_main(void *arg)
 {
 	struct stream *s = arg;
+	struct streams *all = s->all;
 	struct mlgen_err err = { 0 };
 	int rc;
 
-	clock_join(s->all->clock);
-	rc = s->all->kind->set_up(s, &err);
-	if (rc == -ECANCELED && stop_is_set(s->all->stop))
-		peers_cut(&s->all->peers); /* nobody need wait for it */
+	clock_join(all->clock);
+	rc = all->kind->set_up(s, &err);
+	if (rc == -ECANCELED && stop_is_set(all->stop))
+		peers_cut(&all->peers); /* nobody has to wait for this stream */
 	else if (rc < 0)
 		stream_fail(s, &err);
 	else if (start_together(s))
-		s->all->kind->run(s);
-	stream_leave(s);
+		all->kind->run(s);
+	worker_stop_counting(&s->worker, stream_now(s));
+	if (all->watch)
+		all->watch->end(all->watch_arg, s->index);
+	/* Some filesystems report failed writes only when a file is closed. */
 	if (stream_io(s))
-		s->all->kind->close_files(s);
+		all->kind->close_files(s);
 	worker_close(&s->worker);
-	clock_leave(s->all->clock);
+	clock_leave(all->clock);
 	return NULL;
 }
 
-/* ---- all of a job ---- */
+/* ---- the streams of a job ---- */
 
 int streams_init(struct streams *p, const struct job *job, const struct stream_kind *kind,
 		 uint64_t count, const struct iofiles *files, struct clock *clock,
@@ -726,8 +654,10 @@ void streams_fini(struct streams *p)
 {
 	if (!p->streams)
 		return;
-	for (uint64_t i = 0; i < p->count; i++)
-		stream_fini(&p->streams[i]);
+	for (uint64_t i = 0; i < p->count; i++) {
+		worker_fini(&p->streams[i].worker);
+		p->kind->fini(&p->streams[i]);
+	}
 	mem_free(p->streams);
 	peers_fini(&p->peers);
 	if (p->job->engine->job_fini)
@@ -755,12 +685,12 @@ void streams_join(struct streams *p)
 
 void streams_close(struct streams *p)
 {
-	atomic_store(&p->closed, true);
+	atomic_store(&p->is_closed, true);
 	peers_close(&p->peers);
 	streams_wake(p);
 }
 
 void streams_wake(struct streams *p)
 {
-	bell_ring(&p->go, p->clock);
+	bell_ring(&p->start_event, p->clock);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_io.c - what a plain job reports. */
+/* text_io.c - the text report of a plain job. */
 #include "work/plain/plain.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "report/text/text.h"
 #include "run/result/result.h"
 
-/* ---- when the figures are not those of the storage ---- */
+/* ---- verdicts: the figures may not be those of the storage ---- */
 
 static bool has_moved(const struct verdict_findings *f)
 {
@@ -105,50 +105,45 @@ void verdict_fill_io(const struct run_result *run, struct job_result *j)
 	verdict_take(&j->verdict, verdicts, &f);
 }
 
-/* ---- parts below the answer ---- */
+/* ---- lines below the answer ---- */
 
 #define WORKERS_SHOWN 8
-#define BEYOND 10 /* values beyond a percentile that is printed */
+#define BEYOND 10 /* minimum number of values beyond a printed percentile */
 #define SECONDS_FOR_STEADY 3
 
 /* ---- settings ---- */
 
-static void add_sizes(struct buf *text, const struct job *j)
-{
-	char read[UNITS_TEXT_BYTES], write[UNITS_TEXT_BYTES];
-
-	units_human_bytes(read, (double)j->bs.read);
-	units_human_bytes(write, (double)j->bs.write);
-	if (has_text(j->bssplit))
-		buf_addf(text, ", bssplit=%s", j->bssplit);
-	else if (job_reads(j) && job_writes(j) && j->bs.read != j->bs.write)
-		buf_addf(text, ", %s reads, %s writes", read, write);
-	else
-		buf_addf(text, ", %s requests", job_reads(j) ? read : write);
-}
-
-static void add_every(struct buf *text, const char *option, uint64_t writes)
+static void append_sync(struct buf *text, const char *option, uint64_t writes)
 {
 	if (writes)
 		buf_addf(text, ", %s after %s%" PRIu64 " write%s", option,
 			 writes > 1 ? "every " : "each of ", writes, plural(writes));
 }
 
-static void put_job(struct buf *text, const struct text_block *b)
+static void append_job(struct buf *text, const struct text_block *b)
 {
 	const struct job *j = b->job;
+	bool is_mixed = job_reads(j) && job_writes(j);
+	char read[UNITS_TEXT_BYTES], write[UNITS_TEXT_BYTES];
 
+	units_human_bytes(read, (double)j->bs.read);
+	units_human_bytes(write, (double)j->bs.write);
 	text_say(text, b, "{rw}");
-	if (job_reads(j) && job_writes(j))
+	if (is_mixed)
 		text_say(text, b, " ({rwmixread} reads)");
-	add_sizes(text, j);
+	if (has_text(j->bssplit))
+		buf_addf(text, ", bssplit=%s", j->bssplit);
+	else if (is_mixed && j->bs.read != j->bs.write)
+		buf_addf(text, ", %s reads, %s writes", read, write);
+	else
+		buf_addf(text, ", %s requests", job_reads(j) ? read : write);
 	if (j->time_based)
 		text_say(text, b, "[, for {runtime}]");
 	else
 		text_say(text, b, "[, for at most {runtime}]");
 	text_say(text, b, "[ after {ramp_time} of ramp_time]");
-	add_every(text, "fsync", j->fsync);
-	add_every(text, "fdatasync", j->fdatasync);
+	append_sync(text, "fsync", j->fsync);
+	append_sync(text, "fdatasync", j->fdatasync);
 	if (j->end_fsync && job_writes(j))
 		buf_add(text, ", end_fsync");
 	text_say(text, b, "[, thinktime {thinktime}]");
@@ -156,24 +151,20 @@ static void put_job(struct buf *text, const struct text_block *b)
 		buf_addf(text, "; %u jobs together", b->result->members);
 }
 
-/* Jobs with one record may differ. A document of before these were told apart has no least. */
-static void put_depth(struct buf *out, const struct text_block *b)
-{
-	uint64_t least = b->io->iodepth_least;
-	uint64_t most = b->result->iodepth_used;
-
-	if (least && least < most)
-		text_say(out, b, ", iodepth={io.iodepth_least} to {io.iodepth_used}");
-	else
-		text_say(out, b, ", iodepth={io.iodepth_used}");
-	if (b->io->numjobs > 1 && most > 1)
-		buf_add(out, " each");
-}
-
+/* A record of several jobs may have different depths. Documents of versions before that have no
+ * iodepth_least. */
 void text_io_put_engine(struct buf *text, const struct text_block *b)
 {
+	uint64_t min = b->io->iodepth_least;
+	uint64_t max = b->result->iodepth_used;
+
 	text_say(text, b, "{io.numjobs}, ioengine={ioengine}[ ({io.in_use})]");
-	put_depth(text, b);
+	if (min && min < max)
+		text_say(text, b, ", iodepth={io.iodepth_least} to {io.iodepth_used}");
+	else
+		text_say(text, b, ", iodepth={io.iodepth_used}");
+	if (b->io->numjobs > 1 && max > 1)
+		buf_add(text, " each");
 }
 
 void text_io_put_workers(struct buf *text, const struct text_block *b)
@@ -206,41 +197,36 @@ void text_io_put_files(struct buf *text, const struct text_block *b, const char 
 			 "({io.laid_out_bytes})]");
 }
 
-static void put_files(struct buf *text, const struct text_block *b)
+static void append_files(struct buf *text, const struct text_block *b)
 {
 	text_io_put_files(text, b, "in");
 }
 
 /* ---- workers ---- */
 
-static uint64_t bytes_of(const struct job_result *r)
-{
-	return r->read.io_bytes + r->write.io_bytes;
-}
-
 static double rate_of(const struct job_result *r)
 {
-	double seconds = r->wall_seconds;
+	double bytes = (double)(r->read.io_bytes + r->write.io_bytes);
 
-	return seconds > 0 ? (double)bytes_of(r) / seconds : 0;
+	return r->wall_seconds > 0 ? bytes / r->wall_seconds : 0;
 }
 
-static int by_rate(const void *a, const void *b)
+static int compare_rates(const void *a, const void *b)
 {
 	const struct job_result *const *x = a, *const *y = b;
 
 	return COMPARE(rate_of(*x), rate_of(*y));
 }
 
-/* What all lines of the table have alike. */
+/* Format that all rows of the table share. */
 struct worker_columns {
 	struct rate_unit unit;
 	bool has_read, has_write, is_us;
 };
 
-/* IOPS, throughput and p99 of one direction of one worker. */
-static void put_cells(struct buf *out, const struct worker_columns *c, double seconds,
-		      const struct direction_result *d)
+/* IOPS, throughput and p99 of a worker in one direction. */
+static void append_cells(struct buf *out, const struct worker_columns *c, double seconds,
+			 const struct direction_result *d)
 {
 	char iops[UNITS_TEXT_BYTES] = "-", rate[UNITS_TEXT_BYTES] = "-",
 	     p99[UNITS_TEXT_BYTES] = "-";
@@ -256,36 +242,24 @@ static void put_cells(struct buf *out, const struct worker_columns *c, double se
 	buf_addf(out, "%12s%9s%9s", iops, rate, p99);
 }
 
-static void put_worker(struct buf *out, const struct worker_columns *c, const struct job_result *r,
-		       const char *name)
+static void append_worker(struct buf *out, const struct worker_columns *c,
+			  const struct job_result *r, const char *name)
 {
 	char number[64];
 
 	snprintf(number, sizeof(number), "%s%" PRIu64, name, r->io.jobnum);
 	buf_addf(out, "%-11s", number);
 	if (c->has_read)
-		put_cells(out, c, r->wall_seconds, &r->read);
+		append_cells(out, c, r->wall_seconds, &r->read);
 	if (c->has_write)
-		put_cells(out, c, r->wall_seconds, &r->write);
-	buf_addc(out, '\n');
-}
-
-static void put_worker_header(struct buf *out, const struct worker_columns *c)
-{
-	const char *p99 = c->is_us ? "p99, us" : "p99, ms";
-
-	buf_addf(out, "%-11s", "worker");
-	if (c->has_read)
-		buf_addf(out, "%12s%9s%9s", "read IOPS", c->unit.name, p99);
-	if (c->has_write)
-		buf_addf(out, "%12s%9s%9s", "write IOPS", c->unit.name, p99);
+		append_cells(out, c, r->wall_seconds, &r->write);
 	buf_addc(out, '\n');
 }
 
 /* ---- evidence ---- */
 
-static void put_sizes(struct buf *text, const struct text_block *b,
-		      const struct direction_result *d)
+static void append_sizes(struct buf *text, const struct text_block *b,
+			 const struct direction_result *d)
 {
 	char mean[UNITS_TEXT_BYTES];
 
@@ -296,47 +270,40 @@ static void put_sizes(struct buf *text, const struct text_block *b,
 		 units_human_bytes(mean, (double)d->io_bytes / (double)d->total_ios));
 }
 
-static void put_read_sizes(struct buf *text, const struct text_block *b)
+static void append_read_sizes(struct buf *text, const struct text_block *b)
 {
-	put_sizes(text, b, &b->result->read);
+	append_sizes(text, b, &b->result->read);
 }
 
-static void put_write_sizes(struct buf *text, const struct text_block *b)
+static void append_write_sizes(struct buf *text, const struct text_block *b)
 {
-	put_sizes(text, b, &b->result->write);
+	append_sizes(text, b, &b->result->write);
 }
 
-static void put_from_memory(struct buf *text, const struct text_block *b)
+static void append_from_memory(struct buf *text, const struct text_block *b)
 {
 	if (b->result->read.total_ios > 0)
 		text_from_memory(text, b);
 }
 
-/* What devices were asked for does so by itself. */
-static bool passes_cache(const struct text_block *b)
+/* Warn about writes that nothing waited for until storage had them. Requests to the devices of a
+ * block trace bypass the page cache by default. */
+static void append_written(struct buf *text, const struct text_block *b)
 {
 	const struct job *j = b->job;
+	bool passes_cache =
+		j->direct || (j->engine && b->io->replay.blocks && plain_passes_cache(j, true));
 
-	return j->direct || (j->engine && b->io->replay.blocks && plain_passes_cache(j, true));
-}
-
-/* Were all writes waited for until storage had them? */
-static void put_written(struct buf *text, const struct text_block *b)
-{
-	const struct job *j = b->job;
-
-	if (b->result->write.total_ios == 0 || passes_cache(b) || verdict_without_storage(j) ||
-	    b->storage->is_memory)
-		return;
-	if (b->result->sync.total > 0)
+	if (b->result->write.total_ios == 0 || passes_cache || verdict_without_storage(j) ||
+	    b->storage->is_memory || b->result->sync.total > 0)
 		return;
 	buf_add(text, "went to the page cache: nothing waited until storage had them (direct, "
 		      "fsync, fdatasync and end_fsync are off)");
 }
 
-/* Percent of the elapsed time is the sum of all workers; by operation it is what an engine
- * costs. */
-static void put_cpu(struct buf *text, const struct text_block *b)
+/* Percentages of the elapsed time are sums over all workers. Time per operation shows the cost of
+ * an engine. */
+static void append_cpu(struct buf *text, const struct text_block *b)
 {
 	const struct job_result *r = b->result;
 	double ios = (double)(r->read.total_ios + r->write.total_ios);
@@ -351,33 +318,33 @@ static void put_cpu(struct buf *text, const struct text_block *b)
 	text_say(text, b, "; {ctx} context switches[, {majf} major fault{s}]");
 }
 
-/* "read 780 to 801 MiB/s over 30 seconds (stdev 1.2%)" */
-static void add_steady(struct buf *text, const struct text_block *b,
-		       const struct direction_result *d, const char *name)
+/* Append "read 780 to 801 MiB/s over 30 seconds (stdev 1.2%)". */
+static void append_range(struct buf *text, const struct text_block *b,
+			 const struct direction_result *d, const char *name)
 {
 	const struct interval_stat *s = &d->bw_kib;
-	char least[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES], dev[UNITS_TEXT_BYTES];
+	char min[UNITS_TEXT_BYTES], max[UNITS_TEXT_BYTES], dev[UNITS_TEXT_BYTES];
 
 	if (s->samples < SECONDS_FOR_STEADY || !(s->mean > 0))
 		return;
-	show_rate(least, &b->unit, s->min * 1024);
-	show_rate(most, &b->unit, s->max * 1024);
-	*strchr(least, ' ') = '\0';
-	buf_addf(text, "%s%s %s to %s over %" PRIu64 " seconds", text->len ? ", " : "", name, least,
-		 most, s->samples);
-	/* Those of several jobs do not add up. */
+	show_rate(min, &b->unit, s->min * 1024);
+	show_rate(max, &b->unit, s->max * 1024);
+	*strchr(min, ' ') = '\0';
+	buf_addf(text, "%s%s %s to %s over %" PRIu64 " seconds", text->len ? ", " : "", name, min,
+		 max, s->samples);
+	/* The deviations of several jobs cannot be added up. */
 	if (b->result->members == 1)
 		buf_addf(text, " (stdev %s)", show_percent(dev, 100 * s->dev / s->mean));
 }
 
-static void put_steady(struct buf *text, const struct text_block *b)
+static void append_steady(struct buf *text, const struct text_block *b)
 {
 	const struct job_result *r = b->result;
 	uint64_t short_ios = r->read.short_ios + r->write.short_ios;
 	char n[UNITS_TEXT_BYTES];
 
-	add_steady(text, b, &r->read, "read");
-	add_steady(text, b, &r->write, "write");
+	append_range(text, b, &r->read, "read");
+	append_range(text, b, &r->write, "write");
 	if (!text->len)
 		buf_addf(text, "unknown (takes %d seconds)", SECONDS_FOR_STEADY);
 	if (b->result->errors > 0)
@@ -393,9 +360,9 @@ static void put_steady(struct buf *text, const struct text_block *b)
 
 const struct text_line text_io_settings[] = {
 	{ NULL, text_title },
-	{ "job", put_job },
+	{ "job", append_job },
 	{ "workers", text_io_put_workers },
-	{ "files", put_files },
+	{ "files", append_files },
 	{ "storage", text_storage },
 	{ "host", text_machine },
 	{ NULL, text_command },
@@ -403,8 +370,9 @@ const struct text_line text_io_settings[] = {
 };
 
 /*
- * A line for each worker of a job that has a record of each; of more than eight the slowest, the
- * median and the fastest. `unit` of the latencies is "ms" or "us". Nothing for one record.
+ * Print a line for each worker, if the job has a record of each. More than eight workers are
+ * reduced to the slowest, the median and the fastest. `unit` is the unit of latencies, "ms" or
+ * "us".
  */
 static void text_io_workers(struct buf *out, const struct text_block *b,
 			    const struct job_result *records, size_t n, const char *unit)
@@ -414,42 +382,49 @@ static void text_io_workers(struct buf *out, const struct text_block *b,
 	const struct job_result **sorted = mem_array(n, sizeof(*sorted));
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = &records[i];
-	qsort(sorted, n, sizeof(*sorted), by_rate);
+	qsort(sorted, n, sizeof(*sorted), compare_rates);
 	const struct worker_columns c = {
 		.unit = show_rate_unit(rate_of(sorted[n - 1])),
 		.has_read = b->result->read.total_ios > 0,
 		.has_write = b->result->write.total_ios > 0,
 		.is_us = !strcmp(unit, "us"),
 	};
-	put_worker_header(out, &c);
+	const char *p99 = c.is_us ? "p99, us" : "p99, ms";
+
+	buf_addf(out, "%-11s", "worker");
+	if (c.has_read)
+		buf_addf(out, "%12s%9s%9s", "read IOPS", c.unit.name, p99);
+	if (c.has_write)
+		buf_addf(out, "%12s%9s%9s", "write IOPS", c.unit.name, p99);
+	buf_addc(out, '\n');
 	for (size_t i = 0; i < n && n <= WORKERS_SHOWN; i++)
-		put_worker(out, &c, &records[i], "");
+		append_worker(out, &c, &records[i], "");
 	if (n > WORKERS_SHOWN) {
-		put_worker(out, &c, sorted[0], "slowest ");
-		put_worker(out, &c, sorted[n / 2], "median ");
-		put_worker(out, &c, sorted[n - 1], "fastest ");
+		append_worker(out, &c, sorted[0], "slowest ");
+		append_worker(out, &c, sorted[n / 2], "median ");
+		append_worker(out, &c, sorted[n - 1], "fastest ");
 	}
 	mem_free(sorted);
 }
 
-static void put_worker_time(struct buf *out, const struct text_block *b)
+static void append_worker_time(struct buf *out, const struct text_block *b)
 {
 	text_shares(out, "worker time", &b->loader);
 }
 
 const struct text_line text_io_evidence[] = {
-	{ NULL, put_worker_time },
-	{ "read sizes", put_read_sizes },
-	{ "write sizes", put_write_sizes },
+	{ NULL, append_worker_time },
+	{ "read sizes", append_read_sizes },
+	{ "write sizes", append_write_sizes },
 	{ "window", text_window },
-	{ "from memory", put_from_memory },
-	{ "writes", put_written },
+	{ "from memory", append_from_memory },
+	{ "writes", append_written },
 	{ "host", text_host },
 	{ "energy", text_energy },
 	{ "noise", text_noise },
-	{ "cpu", put_cpu },
+	{ "cpu", append_cpu },
 	{ "numa", text_numa },
-	{ "steady", put_steady },
+	{ "steady", append_steady },
 	{ 0 },
 };
 
@@ -464,8 +439,8 @@ static uint64_t ios_of(const struct job_result *r)
 
 /* ---- the sum of a job's workers ---- */
 
-/* Histograms of its own, so that others can be added. */
-static void own(struct hist **h)
+/* Replace a histogram by a copy, to which other histograms can be added. */
+static void copy_hist(struct hist **h)
 {
 	struct hist *copy = NULL;
 
@@ -476,23 +451,23 @@ static void own(struct hist **h)
 	*h = copy;
 }
 
-/* What the record shares with its own operations it goes on sharing. */
-static void own_alias(struct hist **h, const struct hist *original, struct hist *copy)
+/* Like copy_hist, but a histogram that was the same as `original` becomes `copy`. */
+static void copy_alias(struct hist **h, const struct hist *original, struct hist *copy)
 {
 	if (*h && *h == original)
 		*h = copy;
 	else
-		own(h);
+		copy_hist(h);
 }
 
-static void own_direction(struct direction_result *d, struct op_result *op)
+static void copy_direction(struct direction_result *d, struct op_result *op)
 {
 	const struct hist *original = op->lat_ns;
 
-	own(&op->lat_ns);
-	own_alias(&d->lat_ns, original, op->lat_ns);
-	own(&d->slat_ns);
-	own(&d->total_ns);
+	copy_hist(&op->lat_ns);
+	copy_alias(&d->lat_ns, original, op->lat_ns);
+	copy_hist(&d->slat_ns);
+	copy_hist(&d->total_ns);
 }
 
 static void free_direction(struct direction_result *d, const struct op_result *op)
@@ -509,11 +484,11 @@ static void sum_init(struct job_result *sum, const struct job_result *records, s
 	*sum = records[0];
 	struct ops_result *ops = &sum->ops;
 	const struct hist *fsync = ops->fsync.lat_ns;
-	own_direction(&sum->read, &ops->read);
-	own_direction(&sum->write, &ops->write);
-	own(&ops->fsync.lat_ns);
-	own_alias(&sum->sync.lat_ns, fsync, ops->fsync.lat_ns);
-	/* Nothing of these is printed. */
+	copy_direction(&sum->read, &ops->read);
+	copy_direction(&sum->write, &ops->write);
+	copy_hist(&ops->fsync.lat_ns);
+	copy_alias(&sum->sync.lat_ns, fsync, ops->fsync.lat_ns);
+	/* The report prints none of these. */
 	ops->open = ops->stat = ops->close = (struct op_result){ 0 };
 	sum->host.oversleep_ns = NULL;
 	sum->sums = NULL;
@@ -542,11 +517,11 @@ static void sum_fini(struct job_result *sum)
 
 /* ---- the answer ---- */
 
-/* What a first line that is too long goes without, one after the other. */
+/* Parts that are left out of a first line that is too long, one after another. */
 enum { NO_TIME = 1, NO_WORKERS, NO_GAP, LENGTHS };
 
-/* Of a job that moved nothing; what it was for may be done all the same. */
-static void put_nothing(struct buf *out, const struct text_block *b)
+/* The answer of a job that moved nothing, which may have done its work all the same. */
+static void append_nothing(struct buf *out, const struct text_block *b)
 {
 	const struct io_result *io = b->io;
 	const char *end = text_early_end(b);
@@ -564,8 +539,8 @@ static void put_nothing(struct buf *out, const struct text_block *b)
 	buf_addc(out, '\n');
 }
 
-static void put_direction(struct buf *out, const struct text_block *b,
-			  const struct direction_result *d, const char *name)
+static void append_direction(struct buf *out, const struct text_block *b,
+			     const struct direction_result *d, const char *name)
 {
 	double seconds = b->result->wall_seconds;
 	char iops[UNITS_TEXT_BYTES], rate[UNITS_TEXT_BYTES];
@@ -581,7 +556,7 @@ static void put_direction(struct buf *out, const struct text_block *b,
 		 show_rate(rate, &b->unit, (double)d->io_bytes / seconds));
 }
 
-static void put_end(struct buf *out, const struct text_block *b, unsigned length)
+static void append_end(struct buf *out, const struct text_block *b, unsigned length)
 {
 	const char *end = text_early_end(b);
 	char time[UNITS_TEXT_BYTES];
@@ -601,7 +576,7 @@ static void put_end(struct buf *out, const struct text_block *b, unsigned length
 	buf_addc(out, '\n');
 }
 
-static void put_answer(struct buf *out, const struct text_block *b)
+static void append_answer(struct buf *out, const struct text_block *b)
 {
 	const struct job_result *r = b->result;
 
@@ -610,22 +585,22 @@ static void put_answer(struct buf *out, const struct text_block *b)
 		buf_addf(out, "%s: ", b->job->name);
 		text_errors(out, b);
 		if (ios_of(r) == 0) {
-			put_nothing(out, b);
+			append_nothing(out, b);
 			return;
 		}
-		put_direction(out, b, &r->read, "read");
+		append_direction(out, b, &r->read, "read");
 		if (r->read.total_ios && r->write.total_ios)
 			buf_add(out, "; ");
-		put_direction(out, b, &r->write, "write");
-		put_end(out, b, length);
+		append_direction(out, b, &r->write, "write");
+		append_end(out, b, length);
 		if (out->len <= wrap_columns() + 1)
 			return;
 	}
 	text_wrap_answer(out);
 }
 
-/* "asked 100 MiB/s, had 83.1 MiB/s: NOT MET" */
-static void put_rate(struct buf *text, const struct text_block *b, unsigned which, bool is_only)
+/* Append "asked 100 MiB/s, had 83.1 MiB/s: NOT MET". */
+static void append_rate(struct buf *text, const struct text_block *b, unsigned which, bool is_only)
 {
 	const struct rate_result *rate = &b->io->rate[which];
 	const struct direction_result *d = which ? &b->result->write : &b->result->read;
@@ -655,37 +630,29 @@ static void put_rate(struct buf *text, const struct text_block *b, unsigned whic
 		(!has_bytes ||
 		 (double)d->io_bytes * had >= PLAIN_RATE_MET * rate->asked_bytes_per_sec) &&
 		(!has_iops || (double)d->total_ios * had >= PLAIN_RATE_MET * rate->asked_iops);
-	/* A mix has as much of the one as it has of the other. */
+	/* A direction of a mix can hold back the other. */
 	buf_addf(text, ": %s",
 		 rate->is_missed ? "NOT MET"
 		 : is_reached    ? "met"
 				 : "below, held back by the mix");
 }
 
-static void put_rates(struct buf *text, const struct text_block *b)
+static void append_rates(struct buf *text, const struct text_block *b)
 {
 	bool is_only = !job_reads(b->job) || !job_writes(b->job);
 
-	put_rate(text, b, 0, is_only);
-	put_rate(text, b, 1, is_only);
+	append_rate(text, b, 0, is_only);
+	append_rate(text, b, 1, is_only);
 }
 
 static const struct text_line below_answer[] = {
-	{ "  rate", put_rates },
+	{ "  rate", append_rates },
 	{ 0 },
 };
 
-static void put_below_answer(struct buf *out, const struct text_block *b,
-			     const struct text_line *own)
-{
-	text_fio_lines(out, b);
-	text_put_list(out, own, TEXT_ANSWER_INDENT, b);
-	text_verdict(out, b);
-}
-
 /* ---- the tables ---- */
 
-static const char *put_latencies(struct buf *out, const struct text_block *b)
+static const char *append_latencies(struct buf *out, const struct text_block *b)
 {
 	const struct job_result *r = b->result;
 	const struct direction_result *d[2] = { &r->read, &r->write };
@@ -714,57 +681,43 @@ static const char *put_latencies(struct buf *out, const struct text_block *b)
 	return text_io_latency(out, rows, n, &b->job->percentile_list);
 }
 
-/* ---- in order ---- */
-
-static void print_parts(FILE *to, const struct buf *parts, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (i > 0 && parts[i].len > 0)
-			fputc('\n', to);
-		text_print(to, &parts[i]);
-	}
-}
-
-static void put_evidence(struct buf *out, const struct text_block *b, const struct text_line *own)
-{
-	if (own)
-		text_put_list(out, own, TEXT_EVIDENCE_INDENT, b);
-	if (ios_of(b->result) > 0)
-		text_put_list(out, text_io_evidence, TEXT_EVIDENCE_INDENT, b);
-}
+/* ---- the block of a job ---- */
 
 static void report(FILE *to, const struct text_block *b, const struct job_result *records, size_t n,
 		   const struct text_io_kind *kind)
 {
-	enum { ANSWER, SETTINGS, OWN, WORKERS, LATENCY, EVIDENCE, PARTS };
+	enum { ANSWER, SETTINGS, TABLE, WORKERS, LATENCY, EVIDENCE, PARTS };
 	struct buf parts[PARTS];
-	const struct job_result *r = b->result;
-	struct buf first;
+	bool is_full = b->detail > DETAIL_BRIEF;
 
-	buf_init(&first);
 	for (unsigned i = 0; i < PARTS; i++)
 		buf_init(&parts[i]);
-	put_answer(&first, b);
-	buf_add(&parts[ANSWER], buf_str(&first));
-	if (b->detail == DETAIL_BRIEF) {
+	append_answer(&parts[ANSWER], b);
+	if (b->detail >= DETAIL_BRIEF) {
 		text_fio_lines(&parts[ANSWER], b);
+		if (is_full)
+			text_put_list(&parts[ANSWER], kind->answer, TEXT_ANSWER_INDENT, b);
 		text_verdict(&parts[ANSWER], b);
-	} else if (b->detail > DETAIL_BRIEF) {
-		put_below_answer(&parts[ANSWER], b, kind->answer);
+	}
+	if (is_full) {
 		text_put_list(&parts[SETTINGS], kind->settings, TEXT_SETTING_INDENT, b);
 		if (kind->table)
-			kind->table(&parts[OWN], b);
-		if (ios_of(r) > 0) {
-			const char *unit = put_latencies(&parts[LATENCY], b);
-
-			text_io_workers(&parts[WORKERS], b, records, n, unit);
-		}
-		put_evidence(&parts[EVIDENCE], b, kind->evidence);
+			kind->table(&parts[TABLE], b);
+		if (kind->evidence)
+			text_put_list(&parts[EVIDENCE], kind->evidence, TEXT_EVIDENCE_INDENT, b);
 	}
-	print_parts(to, parts, PARTS);
-	for (unsigned i = 0; i < PARTS; i++)
+	if (is_full && ios_of(b->result) > 0) {
+		const char *unit = append_latencies(&parts[LATENCY], b);
+
+		text_io_workers(&parts[WORKERS], b, records, n, unit);
+		text_put_list(&parts[EVIDENCE], text_io_evidence, TEXT_EVIDENCE_INDENT, b);
+	}
+	for (unsigned i = 0; i < PARTS; i++) {
+		if (i > 0 && parts[i].len > 0)
+			fputc('\n', to);
+		text_print(to, &parts[i]);
 		buf_fini(&parts[i]);
-	buf_fini(&first);
+	}
 }
 
 void text_io_print(FILE *to, const struct run_result *run, const struct job_result *records,
@@ -777,9 +730,8 @@ void text_io_print(FILE *to, const struct run_result *run, const struct job_resu
 	verdict_fill_io(run, &sum);
 	text_block_init(&b, run, &sum, detail);
 	double seconds = sum.wall_seconds;
-	double most = (double)(sum.read.io_bytes > sum.write.io_bytes ? sum.read.io_bytes
-								      : sum.write.io_bytes);
-	b.unit = show_rate_unit(seconds > 0 ? most / seconds : (double)NAN);
+	double bytes = (double)u64_max(sum.read.io_bytes, sum.write.io_bytes);
+	b.unit = show_rate_unit(seconds > 0 ? bytes / seconds : (double)NAN);
 	show_loader_time(&sum.io.worker_percent, &b.loader);
 	report(to, &b, records, n, kind);
 	sum_fini(&sum);
