@@ -279,8 +279,8 @@ struct tier_walk {
 
 struct tier_seen {
 	uint32_t *last; /* first access of each extent in an epoch; 0 = none */
-	uint64_t epoch_first, previous_first; /* number of the first access of the current and the
-						 previous epoch */
+	/* Number of the first access of the current and of the previous epoch. */
+	uint64_t epoch_first, previous_first;
 };
 
 /* Sums over the order of the current epoch, for its correlation with the previous one. */
@@ -332,8 +332,7 @@ struct tier_cache {
 	struct tier_thread *warmer; /* thread of cache_warm, already joined; NULL = none */
 	unsigned char *memory;      /* all slots, contiguous; NULL = not in memory */
 	size_t memory_bytes;
-	_Atomic uint64_t
-		busy_until_ns; /* played: time at which all transfers so far are complete */
+	_Atomic uint64_t busy_until_ns; /* played: end of all transfers so far */
 	struct tier_folder folder;
 	uint64_t restored_units, warm_units;
 	uint64_t used_bytes, used_units; /* use at the end of the run */
@@ -369,12 +368,13 @@ static inline uint64_t tier_slots_here(uint64_t slots, uint64_t parts, uint64_t 
 	return slots > part ? (slots - part - 1) / parts + 1 : 0;
 }
 
-/* True if a slot belongs to this process; the slot's index among these; and its word. */
+/* True if a slot belongs to this process. Only then it has an index and a word. */
 static inline bool tier_slot_is_local(const struct tier_cache *c, uint32_t slot)
 {
 	return slot % c->parts == c->part;
 }
 
+/* Index of a slot among the slots of its process. */
 static inline uint32_t tier_local_index(const struct tier_cache *c, uint32_t slot)
 {
 	return slot / c->parts;
@@ -472,8 +472,8 @@ struct tier_backend {
 	/* The unit's bytes, after a hit; for cache_verify. */
 	const unsigned char *(*address)(struct tier_transfer *tr);
 	/* Serve another process. `fetch` starts reading the requested pieces to tr->memory; `store`
-	 * stores the received bytes in tr->memory and returns an enum tier_status. NULL = bytes are
-	 * read at, or received to, the address that address() returns. */
+	 * keeps the bytes received into tr->memory and returns an enum tier_status. NULL = bytes
+	 * are read at, or received to, the address that address() returns. */
 	void (*fetch)(struct tier_transfer *tr, const struct tier_ask *ask);
 	uint32_t (*store)(struct tier_thread *th, struct tier_transfer *tr);
 };
