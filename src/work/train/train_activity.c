@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_activity.c - in a run: a training, and what it came to. */
+/* train_activity.c - a training or preparation within a run: set-up, start, end and results. */
 #include "work/train/train_internal.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static void collect_loaders(struct loader_percent *p, const struct rank *r, uint
 	opstat_fini(&all);
 }
 
-/* Of one alone it is what all have. */
+/* A single rank needs no list: its times are the totals. */
 static void collect_each_rank(struct ml_result *ml, const struct slot *s)
 {
 	uint64_t n = u64_min(s->job->accelerators, RANK_TIMES_KEPT);
@@ -69,8 +69,8 @@ static void collect_eval(struct eval_result *e, const struct slot *s)
 		e->samples += count_get(&c->eval_samples);
 		e->failed_samples += count_get(&c->eval_failed_samples);
 		e->sample_bytes += count_get(&c->eval_sample_bytes);
-		e->steps = steps > e->steps ? steps : e->steps;
-		ns = count_get(&c->eval_ns) > ns ? count_get(&c->eval_ns) : ns;
+		e->steps = u64_max(e->steps, steps);
+		ns = u64_max(ns, count_get(&c->eval_ns));
 	}
 	e->seconds = (double)ns / 1e9;
 	e->samples_per_sec = result_per_second(e->samples, e->seconds);
@@ -79,23 +79,13 @@ static void collect_eval(struct eval_result *e, const struct slot *s)
 	e->io_bytes_per_sec = result_per_second(e->io_bytes, e->seconds);
 }
 
-static void collect_rates(struct job_result *out)
-{
-	struct ml_result *ml = &out->ml;
-	double t = out->wall_seconds;
-
-	ml->samples_per_sec = result_per_second(ml->samples, t);
-	ml->sample_bytes_per_sec = result_per_second(ml->sample_bytes, t);
-	ml->io_bytes_per_sec = result_per_second(ml->io_bytes, t + ml->cut_seconds);
-}
-
 static void collect_target(struct ml_result *ml, const struct job *j)
 {
 	ml->target_au_percent = j->target_au;
 	if (isnan(j->target_au) || (isnan(ml->au_percent) && !ml->failed_samples))
 		return;
 	ml->target_met = ml->au_percent >= j->target_au;
-	/* The published rule compares their own AU. */
+	/* The published rule compares the AU of MLPerf Storage v2.0. */
 	ml->mlperf.train_au_meet_expectation =
 		ml->mlperf.v2_0.train_au_mean_percentage >= j->target_au ? "success" : "fail";
 }
@@ -104,13 +94,14 @@ static void collect_ml(struct job_result *out, struct slot *s)
 {
 	struct ml_result *ml = &out->ml;
 	const struct job *j = s->job;
+	const struct train *t = &training_of(s)->train;
 	struct demand demand;
 
 	collect_workers(s);
 	out->iodepth_used = job_depth(j);
 	out->in_use = collect_in_use(s);
-	rank_collect_au(out, training_of(s)->train.ranks, j);
-	rank_collect_time(&ml->time_percent, training_of(s)->train.ranks, j->accelerators);
+	rank_collect_au(out, t->ranks, j);
+	rank_collect_time(&ml->time_percent, t->ranks, j->accelerators);
 	collect_worker_time(&ml->loader_percent, &s->total);
 	collect_each_rank(ml, s);
 	ml->sample_ns = s->total.sample;
@@ -119,35 +110,37 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	collect_ops(&out->ops, &s->total);
 	collect_eval(&ml->eval, s);
 	ml->io_bytes = opstat_io_bytes(&s->total, 0) - ml->eval.io_bytes;
-	collect_rates(out);
-	rank_collect_slowest(&ml->slowest_rank, training_of(s)->train.ranks, j->accelerators);
+	ml->samples_per_sec = result_per_second(ml->samples, out->wall_seconds);
+	ml->sample_bytes_per_sec = result_per_second(ml->sample_bytes, out->wall_seconds);
+	ml->io_bytes_per_sec = result_per_second(ml->io_bytes, out->wall_seconds + ml->cut_seconds);
+	rank_collect_slowest(&ml->slowest_rank, t->ranks, j->accelerators);
 	ml->step_ns = merge_ranks(s, offsetof(struct rank, step));
 	ml->first_step_ns = merge_ranks(s, offsetof(struct rank, first_step));
 	ml->stall_ns = merge_ranks(s, offsetof(struct rank, stall));
-	epochs_result(training_of(s)->train.epochs, ml);
-	if (training_of(s)->train.tier)
-		tier_result(training_of(s)->train.tier, &ml->cache);
-	ml->cache.draw_seconds += (double)training_of(s)->train.draw_ns / 1e9;
-	if (training_of(s)->train.saver)
-		saver_collect(training_of(s)->train.saver, &ml->saves);
+	epochs_result(t->epochs, ml);
+	if (t->tier)
+		tier_result(t->tier, &ml->cache);
+	ml->cache.draw_seconds += (double)t->draw_ns / 1e9;
+	if (t->saver)
+		saver_collect(t->saver, &ml->saves);
 	ml->runtime_seconds = job_result_runtime(out);
-	demand_of(&demand, j, &training_of(s)->train.stages.train.plan);
+	demand_of(&demand, j, &t->stages.train.plan);
 	ml->demand_bytes_per_sec = demand.all_bytes_per_sec;
 	ml->demand_io_bytes_per_sec = demand.all_io_bytes_per_sec;
 	collect_storage(&out->storage, s, s->dataset.directory);
-	out->storage.cache_drops = training_of(s)->train.drops;
-	/* An engine without files has read none that could be named. */
+	out->storage.cache_drops = t->drops;
+	/* An engine without files has read no file that could be named. */
 	if (job_touches_files(j))
 		collect_slowest(&out->storage, &s->total);
 	out->host.oversleep_ns = merge_ranks(s, offsetof(struct rank, oversleep));
 	collect_numa(&out->numa, s);
-	out->interrupted = atomic_load(training_of(s)->train.interrupted);
-	out->complete = !out->interrupted && !atomic_load(&training_of(s)->train.closed) &&
-			atomic_load(&training_of(s)->train.hopeless) < j->accelerators &&
-			atomic_load(&training_of(s)->train.finished);
+	out->interrupted = atomic_load(t->interrupted);
+	out->complete = !out->interrupted && !atomic_load(&t->closed) &&
+			atomic_load(&t->ranks_missing_au) < j->accelerators &&
+			atomic_load(&t->finished);
 }
 
-/* An accelerator to which samples were missing has no AU either. */
+/* With too many errors, an accelerator with failed samples has no AU. */
 static void judge_errors(struct job_result *out, const struct slot *s)
 {
 	struct failed_result *f = &out->failed;
@@ -162,7 +155,7 @@ static void judge_errors(struct job_result *out, const struct slot *s)
 			au[i] = (double)NAN;
 }
 
-/* What a training wrote is its checkpoints: its own threads only read. */
+/* A training writes only checkpoints; its ranks and loaders only read. */
 static void add_saves(struct job_result *out)
 {
 	const struct checkpoints_result *c = &out->ml.saves;
@@ -175,18 +168,11 @@ static void add_saves(struct job_result *out)
 	out->sync = (struct op_result){ c->fsync_ns->count, c->fsync_ns };
 }
 
-/* Accelerators that read by themselves are no others than their loaders. */
-static void collect_thread_cpu(struct thread_cpu_result *t, const struct slot *s)
-{
-	collect_worker_cpu(t, &s->total.usage);
-	if (!s->job->read_threads)
-		t->workers_seconds = t->workers_waited_seconds = (double)NAN;
-	t->accelerators_seconds =
-		rank_collect_cpu_seconds(training_of(s)->train.ranks, s->job->accelerators);
-}
-
 static void collect_trained(struct job_result *out, struct slot *s)
 {
+	const struct rank *ranks = training_of(s)->train.ranks;
+	uint64_t n = s->job->accelerators;
+	struct thread_cpu_result *cpu = &out->thread_cpu;
 	struct usage u = { 0 };
 
 	out->work = job_work(s->job);
@@ -196,50 +182,25 @@ static void collect_trained(struct job_result *out, struct slot *s)
 	collect_direction(&out->read, &s->rates, &s->total, 0);
 	collect_direction(&out->write, &s->rates, &s->total, 1);
 	collect_depths(&out->depths, &s->total);
-	/* Without read_threads that of the loaders is within the ranks'. */
+	/* Without read_threads the loaders' CPU time is part of the ranks'. */
 	if (s->job->read_threads)
 		u = s->total.usage;
-	rank_collect_usage(&u, training_of(s)->train.ranks, s->job->accelerators);
+	rank_collect_usage(&u, ranks, n);
 	collect_usage(out, &u);
-	collect_thread_cpu(&out->thread_cpu, s);
+	collect_worker_cpu(cpu, &s->total.usage);
+	if (!s->job->read_threads)
+		cpu->workers_seconds = cpu->workers_waited_seconds = (double)NAN;
+	cpu->accelerators_seconds = rank_collect_cpu_seconds(ranks, n);
 	add_saves(out);
 	collect_around(out, s, 0);
 }
 
-/* Of a training, or of the preparation that was all it came to; after join. */
-static void train_collect(struct job_result *out, struct slot *s)
-{
-	out->dataset = &s->dataset;
-	out->prepare = s->prepare;
-	dataset_totals(&s->dataset, &out->totals);
-	if (training_of(s) && training_of(s)->train.ranks && s->work_begin_ns) {
-		collect_trained(out, s);
-	} else if (s->is_prepared) {
-		/* Also a training that came no further. */
-		out->work = &work_prepare;
-		collect_storage(&out->storage, s, s->dataset.directory);
-	}
-}
-
 /* ---- the run ---- */
 
-/* Or is the dataset prepared, and that is all? */
+/* Does the job train, and not only prepare the dataset? */
 static bool trains(const struct slot *s)
 {
 	return !job_work(s->job)->only_prepares;
-}
-
-/* A directory is asked with a file that is made in it for a moment; into that of a scan nothing is
- * written. */
-static int find_alignment(struct slot *s, struct mlgen_err *err)
-{
-	const struct dataset *ds = &s->dataset;
-	char path[PATH_MAX];
-	int n = ds->scan ? dataset_path(ds, 0, path, sizeof(path)) : 0;
-
-	if (n < 0)
-		return mlgen_fail(err, n, "%s: %s", ds->directory, strerror(-n));
-	return mount_direct_alignment(n ? path : ds->directory, &s->align_bytes, err);
 }
 
 static struct dataset *eval_of(struct slot *s)
@@ -263,7 +224,7 @@ static int train_init_slot(struct slot *s, struct run_shared *run, struct mlgen_
 	return rc == 0 ? setup_checkpoints_init(s, err) : rc;
 }
 
-/* The folder of checkpoints in it is made with it. */
+/* A checkpoint folder within the dataset's directory is made together with it. */
 static int rule_directory(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	if (!slot_touches_files(s) || s->dataset.scan || run->cfg.readonly)
@@ -294,10 +255,11 @@ static int rule_cache(struct slot *s, struct run_shared *run, struct mlgen_err *
 	return rc < 0 ? rc : tier_check(s->job, &stages, err);
 }
 
-/* Before any job of the run has made something. */
+/* Refuse to replace foreign files. Runs before any job of the run has made a file. */
 static int rule_foreign(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
-	/* Of another's dataset nothing may be replaced. */
+	/* Files that were found are only read, unless --replace would write over somebody else's.
+	 */
 	bool is_read = s->dataset.scan && (s->job->dataset == DATASET_SCAN || !run->cfg.replace);
 
 	if (!slot_touches_files(s) || is_read || run->cfg.readonly)
@@ -313,8 +275,19 @@ static int rule_mount(struct slot *s, struct run_shared *run, struct mlgen_err *
 
 static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
+	const struct dataset *ds = &s->dataset;
+	char path[PATH_MAX];
+	int n;
+
 	(void)run;
-	return slot_touches_files(s) && s->job->direct ? find_alignment(s, err) : 0;
+	if (!slot_touches_files(s) || !s->job->direct)
+		return 0;
+	/* A directory is probed with a temporary file; a scan is probed with its first file,
+	 * because nothing is written there. */
+	n = ds->scan ? dataset_path(ds, 0, path, sizeof(path)) : 0;
+	if (n < 0)
+		return mlgen_fail(err, n, "%s: %s", ds->directory, strerror(-n));
+	return mount_direct_alignment(n ? path : ds->directory, &s->align_bytes, err);
 }
 
 static const struct rule first_rules[] = {
@@ -341,7 +314,7 @@ static int train_meet(struct slot *s, struct run_shared *r, struct mlgen_err *er
 	struct stages stages;
 	int rc = train_stages(&stages, s->job, &s->dataset, eval_of(s), s->align_bytes, err);
 
-	/* It went well in init, with the same. */
+	/* Cannot fail: train_init_slot has set up the same stages. */
 	return rc < 0 ? rc
 		      : tier_peers_open(&training_of(s)->cache_peers, s->job, &stages.train, &cfg,
 					err);
@@ -364,7 +337,7 @@ static uint64_t train_requests(const struct slot *s)
 	return trains(s) ? j->accelerators * job_readers(j) * reader_ops(j) : 0;
 }
 
-/* Is there something to write, or, with phase=prepare, to look at? */
+/* Does the job write files or, with phase=prepare, check them? */
 static bool prepares(const struct slot *s)
 {
 	enum manifest_state state = MANIFEST_ABSENT;
@@ -414,8 +387,8 @@ static struct prepare_request request_of(struct slot *s, const struct run_shared
 	};
 }
 
-/* A job before it looks at every file there, and mends what is wrong. */
-static bool is_mended(const struct slot *s)
+/* Does an earlier job of the run check this dataset and repair its files? */
+static bool is_repaired(const struct slot *s)
 {
 	const struct slot *other = s->all;
 
@@ -425,16 +398,16 @@ static bool is_mended(const struct slot *s)
 	return other < s;
 }
 
-static int rule_there(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+static int rule_present(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const struct prepare_request req = request_of(s, run);
 
-	return slot_touches_files(s) && s->job->engine && !is_mended(s) ? prepare_ask(&req, err)
-									: 0;
+	return slot_touches_files(s) && s->job->engine && !is_repaired(s) ? prepare_ask(&req, err)
+									  : 0;
 }
 
 static const struct rule own_turn[] = {
-	{ "dataset", rule_there },
+	{ "dataset", rule_present },
 	{ NULL, NULL },
 };
 
@@ -454,7 +427,7 @@ static int prepare_dataset_of(struct slot *s, struct run_shared *r, struct mlgen
 	bool started = false;
 	atomic_store(&s->phase, LIVE_PREPARE);
 	int rc = prepare_dataset(&req, &s->prepare, &started, err);
-	if (s->mount.has_own_cache) /* and the page cache says nothing of it */
+	if (s->mount.has_own_cache) /* the filesystem caches outside the page cache */
 		s->prepare.resident_percent = (double)NAN;
 	s->is_prepared = true;
 	if (started)
@@ -464,7 +437,7 @@ static int prepare_dataset_of(struct slot *s, struct run_shared *r, struct mlgen
 	return rc;
 }
 
-/* Checkpoints that it will save; 1 where only time will tell. */
+/* Number of checkpoints that the job will save; 1 if that is unknown. */
 static uint64_t count_saves(const struct slot *s)
 {
 	const struct job *j = s->job;
@@ -505,8 +478,8 @@ static int train_activity_prepare(struct slot *s, struct run_shared *r, struct m
 
 static int make_saver(struct slot *s, struct run_shared *r, struct mlgen_err *err)
 {
-	/* ioengine=null prepares nothing. */
 	struct train *t = &training_of(s)->train;
+	/* With ioengine=null the preparation has not opened them. */
 	int rc = s->checkpoints->content ? 0 : open_checkpoints(s, r, err);
 
 	if (rc == 0)
@@ -521,7 +494,7 @@ static int train_activity_start(struct slot *s, struct run_shared *r, uint64_t n
 {
 	struct train *t = &training_of(s)->train;
 
-	/* From here on it is only read. */
+	/* From here on the dataset is only read. */
 	s->dataset.distinct_files = s->job->distinct_files;
 	int rc = train_init(t, s->job, &s->dataset, eval_of(s), s->align_bytes, r->cfg.clock,
 			    &r->failure, &r->interrupted, err);
@@ -532,13 +505,13 @@ static int train_activity_start(struct slot *s, struct run_shared *r, uint64_t n
 	t->hosts = r->cfg.hosts;
 	t->cache_peers = training_of(s)->cache_peers;
 	slot_join_others(s, r, &t->peers);
-	train_give_up_below(t, r->cfg.au_floor);
+	train_set_au_floor(t, r->cfg.au_floor);
 	t->place = &s->place;
 	t->traced = &s->traced;
 	t->workers = &s->workers;
 	t->stop = &s->progress.stop;
 	t->start_after_ns = now_ns + s->job->startdelay_ns;
-	/* It was looked at just now. */
+	/* Preparation has just probed the page cache. */
 	t->is_dropped = s->prepare.is_nothing_resident && !s->job->startdelay_ns;
 	s->resident_before_percent = s->prepare.resident_percent;
 	t->watch = &slot_watch;
@@ -614,7 +587,16 @@ static size_t one_record(const struct slot *s)
 static void train_activity_collect(struct job_result *out, size_t record, struct slot *s)
 {
 	(void)record;
-	train_collect(out, s);
+	out->dataset = &s->dataset;
+	out->prepare = s->prepare;
+	dataset_totals(&s->dataset, &out->totals);
+	if (training_of(s) && training_of(s)->train.ranks && s->work_begin_ns) {
+		collect_trained(out, s);
+	} else if (s->is_prepared) {
+		/* A training that ended with its preparation counts as one. */
+		out->work = &work_prepare;
+		collect_storage(&out->storage, s, s->dataset.directory);
+	}
 	out->ml.saves.caches_dropped = s->has_dropped_caches;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* training.c - phase=train and its kin: the rows of the workloads, their data set, in questions,
- * reports and plans. */
+/* training.c - the workloads train and prepare: dataset, progress, and their rows in all tables. */
 #include "work/train/train_internal.h"
 
 #include <inttypes.h>
@@ -24,33 +23,25 @@
 
 /* ---- the data set ---- */
 
-/* A probe's dataset is that of the command line, and what it takes is shown. */
-static void note_scaled(const struct slot *s)
-{
-	const struct dataset *ds = &s->dataset;
-
-	if (!ds->scaled.whole || s->job->scaled_as)
-		return;
-	log_note("%s: %s has %" PRIu64 " files, which are read; for %" PRIu64
-		 " accelerators scale=%.15g%% makes %" PRIu64 ", in another directory",
-		 s->job->name, ds->directory, ds->files, ds->scaled.ranks, s->job->scale,
-		 ds->scaled.whole);
-}
-
 int train_dataset_init(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const struct job *j = s->job;
+	const struct dataset *ds = &s->dataset;
 	int rc = dataset_given_init(&s->dataset, j, host_all_memory(run->cfg.host), s->given, err);
 
 	if (rc == 0 && (!job_work(j)->only_prepares || !run->cfg.replace))
 		rc = dataset_take_there(&s->dataset, j, err);
-	if (rc == 0)
-		note_scaled(s);
+	/* A probe (scaled_as) reads the dataset of the command line, and shows what it uses. */
+	if (rc == 0 && ds->scaled.whole && !j->scaled_as)
+		log_note("%s: %s has %" PRIu64 " files, which are read; for %" PRIu64
+			 " accelerators scale=%.15g%% makes %" PRIu64 ", in another directory",
+			 j->name, ds->directory, ds->files, ds->scaled.ranks, j->scale,
+			 ds->scaled.whole);
 	return rc;
 }
 
-/* Those that are read may be replaced, or grow, without a call of the run that would show it: one
- * more call for each sample would be measured. */
+/* Files can be replaced or grow during the run, unnoticed by its calls. Checking for it then would
+ * add a call to each sample, which would be measured. */
 static void look_back(const struct slot *s, const struct dataset *ds)
 {
 	char changed[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
@@ -70,7 +61,8 @@ static void look_back(const struct slot *s, const struct dataset *ds)
 
 void train_dataset_look_back(struct slot *s)
 {
-	/* An error says more, and who interrupts does not want to wait. */
+	/* After an error this adds nothing; after an interruption the user does not want to wait.
+	 */
 	if (!slot_touches_files(s) || atomic_load(training_of(s)->train.interrupted) ||
 	    atomic_load(&training_of(s)->train.failure->is_set))
 		return;
@@ -78,7 +70,7 @@ void train_dataset_look_back(struct slot *s)
 	look_back(s, &s->eval);
 }
 
-/* ---- a look at it while it runs ---- */
+/* ---- progress while it runs ---- */
 
 static uint64_t epoch_steps(const struct slot *s)
 {
@@ -123,14 +115,14 @@ static void look_at_rank(struct rank *r, struct live *live)
 {
 	uint64_t since = count_get(&r->count.waiting_since_ns);
 
-	pthread_mutex_lock(&r->books);
+	pthread_mutex_lock(&r->counts_lock);
 	look_at_counts(&r->count, live);
-	look_at_counts(&r->left_out, live);
+	look_at_counts(&r->ramp_count, live);
 	if (live->stall)
 		hist_gather(live->stall, r->stall);
-	if (live->stall && r->left_out_stall)
-		hist_gather(live->stall, r->left_out_stall);
-	pthread_mutex_unlock(&r->books);
+	if (live->stall && r->ramp_stall)
+		hist_gather(live->stall, r->ramp_stall);
+	pthread_mutex_unlock(&r->counts_lock);
 	if (since && live->now_ns > since && live->now_ns - since > live->waiting_ns)
 		live->waiting_ns = live->now_ns - since;
 }
@@ -157,7 +149,7 @@ void train_look(const struct slot *s, struct live *live)
 		live->phase = LIVE_DROP;
 }
 
-/* ---- in questions ---- */
+/* ---- row in the questions ---- */
 
 static double bytes_per_sec(const struct job_result *r)
 {
@@ -191,7 +183,7 @@ const struct asked prepare_asked = {
 	.mlperf_rules = mlperf_other_rules,
 };
 
-/* ---- in reports and plans ---- */
+/* ---- rows in reports and plans ---- */
 
 static void list_dataset(struct listing *f, const struct job *j, const struct host *host)
 {
@@ -264,7 +256,7 @@ static const char *const groups[] = { "Workload", "Dataset", "Accelerator", "Eva
 				      "Loader",   "Cache",   NULL };
 static const char *const also[] = { "Model", "Checkpoint", NULL };
 
-/* A training that saves can be prepared: all options of one are taken. */
+/* A training with checkpoints can be prepared, so prepare accepts all options of train. */
 static const char *const also_of_prepare[] = { "Workload",   "Dataset",    "Accelerator",
 					       "Evaluation", "Loader",     "Cache",
 					       "Model",      "Checkpoint", NULL };

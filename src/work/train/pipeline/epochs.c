@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* epochs.c - what was read in which epoch, checked against what was to be read. */
+/* epochs.c - the records of a training's epochs, and the check that each read the whole dataset. */
 #include "work/train/pipeline/pipeline.h"
 
 #include <errno.h>
@@ -19,9 +19,9 @@ static double ratio(double a, double b)
 
 enum { V1_0, V2_0, V3_0, WINDOWS };
 
-/* An epoch while ranks hand in, and after. */
-struct record {
-	uint64_t ranks; /* that have handed in */
+/* Sums of an epoch over the ranks that have added their accounts. */
+struct epoch_record {
+	uint64_t ranks; /* that have added theirs */
 	uint64_t samples, failed_samples, sample_bytes, extents, id_sum;
 	uint64_t whole_ranks;
 	uint64_t wall_ns; /* of the slowest rank */
@@ -36,7 +36,7 @@ struct record {
 
 /* The stall histogram of an epoch that is still open. */
 struct open_hist {
-	bool is_taken;
+	bool is_open;
 	uint64_t epoch;
 	struct hist *stall;
 };
@@ -46,15 +46,15 @@ struct epochs {
 	uint64_t ranks, batch;
 	double nominal_sample_bytes;
 	const struct sampler *sampler;
-	uint64_t total; /* epochs that any rank has handed in */
-	struct record kept[EPOCHS_KEPT];
-	struct record later; /* the one open epoch beyond those */
+	uint64_t total; /* epochs that any rank has added */
+	struct epoch_record record[EPOCHS_KEPT];
+	struct epoch_record later; /* an open epoch after EPOCHS_KEPT */
 	uint64_t later_epoch;
 	struct open_hist open[EPOCHS_OPEN];
 	uint64_t failed_samples;
 	struct moments au, rate[WINDOWS];
-	/* Ranks of all processes, whose published figures those of the records are then; 0 = of
-	 * this one's. */
+	/* Ranks of all processes, once the published figures of the records are theirs; 0 = the
+	 * figures are of this process. */
 	uint64_t joined_ranks;
 };
 
@@ -83,27 +83,27 @@ void epochs_free(struct epochs *e)
 	mem_free(e);
 }
 
-/* Beyond the kept ones a record serves one epoch after the other; ranks that are more than an epoch
- * apart there are not put together. */
-static struct record *epochs_record_of(struct epochs *e, uint64_t epoch)
+/* After EPOCHS_KEPT a single record serves each epoch in turn. Accounts of ranks that are more than
+ * an epoch apart are not summed there. */
+static struct epoch_record *epochs_record_of(struct epochs *e, uint64_t epoch)
 {
 	if (epoch < EPOCHS_KEPT)
-		return &e->kept[epoch];
+		return &e->record[epoch];
 	if (epoch != e->later_epoch) {
-		e->later = (struct record){ 0 };
+		e->later = (struct epoch_record){ 0 };
 		e->later_epoch = epoch;
 	}
 	return &e->later;
 }
 
-/* NULL when another epoch holds the place: then there is no p99. */
+/* The stall histogram of an epoch; NULL when another epoch uses it: then there is no p99. */
 static struct hist *stall_of(struct epochs *e, uint64_t epoch)
 {
 	struct open_hist *o = &e->open[epoch % EPOCHS_OPEN];
 
-	if (!o->is_taken) {
+	if (!o->is_open) {
 		hist_reset(o->stall);
-		o->is_taken = true;
+		o->is_open = true;
 		o->epoch = epoch;
 	}
 	return o->epoch == epoch ? o->stall : NULL;
@@ -115,7 +115,7 @@ static struct hist *stall_of(struct epochs *e, uint64_t epoch)
  * wait and compute. Samples per second: v1.0 counts every step over the whole epoch; v2.0 n - 2
  * steps over the window, one short; v3.0 n - 1 steps.
  */
-static void add_published(struct record *r, const struct epoch_account *a, uint64_t batch)
+static void add_published(struct epoch_record *r, const struct epoch_account *a, uint64_t batch)
 {
 	if (a->steps < 2 || a->wall_ns <= a->first_wait_compute_ns)
 		return;
@@ -127,7 +127,7 @@ static void add_published(struct record *r, const struct epoch_account *a, uint6
 	r->published_samples_per_sec[V3_0] += b * (n - 1) / window;
 }
 
-static void add_account(struct epochs *e, struct record *r, const struct epoch_account *a)
+static void add_account(struct epochs *e, struct epoch_record *r, const struct epoch_account *a)
 {
 	r->ranks++;
 	r->samples += a->samples;
@@ -152,30 +152,36 @@ static void add_account(struct epochs *e, struct record *r, const struct epoch_a
 		hist_merge(stall, a->stall);
 }
 
-static void close_epoch(struct epochs *e, struct record *r, uint64_t epoch)
+/* Add an epoch's published AU and rates to the statistics over epochs. */
+static void add_published_moments(struct epochs *e, const struct epoch_record *r, uint64_t ranks)
 {
-	struct open_hist *o = &e->open[epoch % EPOCHS_OPEN];
-	bool has_hist = o->is_taken && o->epoch == epoch;
-
-	r->stall_p99_ns = has_hist ? (double)hist_percentile(o->stall, 99) : (double)NAN;
-	if (has_hist)
-		o->is_taken = false;
 	if (r->published_au_sum > 0)
-		moments_add(&e->au, r->published_au_sum / (double)e->ranks);
+		moments_add(&e->au, r->published_au_sum / (double)ranks);
 	for (unsigned i = 0; i < WINDOWS; i++)
 		if (r->published_samples_per_sec[V1_0] > 0)
 			moments_add(&e->rate[i], r->published_samples_per_sec[i]);
 }
 
-/* What is checked of an epoch, of one process or of all, and what the published windows are made
- * of. */
+static void close_epoch(struct epochs *e, struct epoch_record *r, uint64_t epoch)
+{
+	struct open_hist *o = &e->open[epoch % EPOCHS_OPEN];
+	bool has_hist = o->is_open && o->epoch == epoch;
+
+	r->stall_p99_ns = has_hist ? (double)hist_percentile(o->stall, 99) : (double)NAN;
+	if (has_hist)
+		o->is_open = false;
+	add_published_moments(e, r, e->ranks);
+}
+
+/* The sums of an epoch that are checked and that make up the published windows, of one process or
+ * of all. */
 struct delivered {
 	uint64_t extents, id_sum, whole_ranks;
 	uint64_t ranks, failed_samples;
 	double published_au_sum, published_samples_per_sec[WINDOWS];
 };
 
-static struct delivered delivered_of(const struct record *r)
+static struct delivered delivered_of(const struct epoch_record *r)
 {
 	struct delivered d = { .extents = r->extents,
 			       .id_sum = r->id_sum,
@@ -212,13 +218,14 @@ int epochs_add(struct epochs *e, const struct epoch_account *a, struct mlgen_err
 	int rc = 0;
 
 	pthread_mutex_lock(&e->lock);
-	struct record *r = epochs_record_of(e, a->epoch);
+	struct epoch_record *r = epochs_record_of(e, a->epoch);
 	add_account(e, r, a);
 	if (a->epoch + 1 > e->total)
 		e->total = a->epoch + 1;
 	if (r->ranks == e->ranks) {
 		close_epoch(e, r, a->epoch);
-		/* Of a part of the ranks it is none; then epochs_check is. */
+		/* Without the ranks of other processes there is no check here, but in
+		 * epochs_check. */
 		const struct delivered d = delivered_of(r);
 
 		rc = check_whole(e, &d, a->epoch, err);
@@ -227,7 +234,7 @@ int epochs_add(struct epochs *e, const struct epoch_account *a, struct mlgen_err
 	return rc;
 }
 
-/* Of an epoch, by all processes that have some of it. */
+/* Sum an epoch over all processes that ran part of it. */
 static struct delivered sum_of(const struct buf *all, unsigned total, uint64_t epoch)
 {
 	struct delivered sum = { 0 }, d;
@@ -251,21 +258,16 @@ static struct delivered sum_of(const struct buf *all, unsigned total, uint64_t e
 	return sum;
 }
 
-/* The windows are those of all ranks, wherever they are. */
-static void join_published(struct epochs *e, struct record *r, const struct delivered *sum)
+/* Replace the published figures of a record by those of all processes. */
+static void join_published(struct epochs *e, struct epoch_record *r, const struct delivered *sum)
 {
-	double ranks = (double)e->joined_ranks;
 	bool is_whole = sum->ranks == e->joined_ranks;
 
 	e->failed_samples += sum->failed_samples - r->failed_samples;
 	r->published_au_sum = is_whole ? sum->published_au_sum : 0;
-	if (r->published_au_sum > 0)
-		moments_add(&e->au, r->published_au_sum / ranks);
-	for (unsigned i = 0; i < WINDOWS; i++) {
+	for (unsigned i = 0; i < WINDOWS; i++)
 		r->published_samples_per_sec[i] = is_whole ? sum->published_samples_per_sec[i] : 0;
-		if (r->published_samples_per_sec[V1_0] > 0)
-			moments_add(&e->rate[i], r->published_samples_per_sec[i]);
-	}
+	add_published_moments(e, r, e->joined_ranks);
 }
 
 static int check_all(struct epochs *e, const struct buf *all, unsigned total, struct mlgen_err *err)
@@ -279,7 +281,7 @@ static int check_all(struct epochs *e, const struct buf *all, unsigned total, st
 	for (uint64_t i = 0; i < n && rc == 0; i++) {
 		struct delivered sum = sum_of(all, total, i);
 
-		join_published(e, &e->kept[i], &sum);
+		join_published(e, &e->record[i], &sum);
 		rc = check_whole(e, &sum, i, err);
 	}
 	return rc;
@@ -292,7 +294,7 @@ int epochs_check(struct epochs *e, struct hosts *hosts, struct mlgen_err *err)
 	struct buf all = { 0 };
 
 	for (uint64_t i = 0; i < n; i++)
-		mine[i] = delivered_of(&e->kept[i]);
+		mine[i] = delivered_of(&e->record[i]);
 	int rc = hosts_gather(hosts, mine, n * sizeof(*mine), &all, err);
 	if (rc == 0 && e && hosts_rank(hosts) == 0)
 		rc = check_all(e, &all, hosts_total(hosts), err);
@@ -301,7 +303,7 @@ int epochs_check(struct epochs *e, struct hosts *hosts, struct mlgen_err *err)
 	return hosts_agree(hosts, rc, err);
 }
 
-static void epoch_result(const struct epochs *e, const struct record *r, uint64_t epoch,
+static void epoch_result(const struct epochs *e, const struct epoch_record *r, uint64_t epoch,
 			 struct epoch_result *out)
 {
 	double seconds = (double)r->wall_ns / 1e9;
@@ -323,14 +325,14 @@ static void epoch_result(const struct epochs *e, const struct record *r, uint64_
 	};
 }
 
-/* Those that the mean is of; see close_epoch. */
+/* List the epochs that the published means are over; see add_published_moments. */
 static void list_published(const struct epochs *e, uint64_t n, struct metric_list *to)
 {
 	struct mlperf_epoch *list = mem_array(n, sizeof(*list));
 	size_t count = 0;
 
 	for (uint64_t i = 0; i < n && !e->failed_samples; i++) {
-		const struct record *r = &e->kept[i];
+		const struct epoch_record *r = &e->record[i];
 		const double *rate = r->published_samples_per_sec;
 
 		if (r->ranks == e->ranks && rate[V1_0] > 0)
@@ -347,7 +349,7 @@ static void window_result(const struct epochs *e, unsigned which, struct mlperf_
 {
 	/* Published MB/s is samples/s times the nominal record over 2^20. */
 	double mb = e->nominal_sample_bytes / 1048576;
-	/* Theirs counts steps, with whatever was in them. */
+	/* The published figures count steps, including samples that failed. */
 	const struct moments none = { 0 };
 	const struct moments *au = e->failed_samples ? &none : &e->au;
 	const struct moments *rate = e->failed_samples ? &none : &e->rate[which];
@@ -362,20 +364,18 @@ static void window_result(const struct epochs *e, unsigned which, struct mlperf_
 	};
 }
 
-static bool has_samples(const struct record *r)
-{
-	return r->samples + r->failed_samples > 0;
-}
-
 void epochs_result(const struct epochs *e, struct ml_result *ml)
 {
-	uint64_t n = e->total < EPOCHS_KEPT ? e->total : EPOCHS_KEPT;
+	uint64_t n = u64_min(e->total, EPOCHS_KEPT);
 	struct epoch_result *list = mem_array(n, sizeof(*list));
 	uint64_t filled = 0;
 
-	for (uint64_t i = 0; i < n; i++)
-		if (has_samples(&e->kept[i])) /* not within ramp_time */
-			epoch_result(e, &e->kept[i], i, &list[filled++]);
+	for (uint64_t i = 0; i < n; i++) {
+		const struct epoch_record *r = &e->record[i];
+
+		if (r->samples + r->failed_samples > 0) /* not within ramp_time */
+			epoch_result(e, r, i, &list[filled++]);
+	}
 	ml->epochs = (struct metric_list){ list, filled };
 	ml->epochs_total = e->total;
 	list_published(e, n, &ml->mlperf_epochs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hold.c - what loaders hand to their accelerator, and where what was read ahead is kept. */
+/* hold.c - the tokens that pass to an accelerator, and the memory of samples read ahead. */
 #include "work/train/pipeline/pipeline.h"
 
 #include <assert.h>
@@ -15,15 +15,16 @@
 struct ring {
 	uint64_t mask;
 	struct token *tokens;
-	/* A cache line each: the two sides never write the same one. */
+	/* A cache line each: the two sides never write to the same cache line. */
 	char pad0[64];
 	_Atomic uint64_t head; /* pushed, by the producer */
 	char pad1[64];
 	_Atomic uint64_t tail; /* popped, by the consumer */
 	char pad2[64];
-	/* The newest token, counted from 1, that the consumer is taking, or the producer adds to; 0
-	 * = none. Each says so first and looks at the other's then: at least one of two that meet
-	 * steps back. A consumer that loses its CPU here is in the way of that one token only. */
+	/* The newest token, counted from 1, that the consumer is taking or the producer is adding
+	 * to; 0 = none. Each side stores its own number before it reads the other's, so at least
+	 * one of the two steps back. A consumer that loses its CPU here blocks merging into that
+	 * token only. */
 	_Atomic uint64_t taking;
 	_Atomic uint64_t adding_to;
 };
@@ -62,7 +63,7 @@ uint64_t token_delivered(const struct token *t)
 	return t->samples - t->failed_samples;
 }
 
-static uint64_t size_of(uint64_t tokens)
+static uint64_t ring_size(uint64_t tokens)
 {
 	uint64_t size = 2;
 
@@ -73,7 +74,7 @@ static uint64_t size_of(uint64_t tokens)
 
 struct ring *ring_new(uint64_t tokens)
 {
-	uint64_t size = size_of(tokens);
+	uint64_t size = ring_size(tokens);
 	struct ring *r = mem_zalloc(sizeof(*r));
 
 	r->mask = size - 1;
@@ -83,7 +84,7 @@ struct ring *ring_new(uint64_t tokens)
 
 uint64_t ring_bytes(uint64_t tokens)
 {
-	return sizeof(struct ring) + size_of(tokens) * sizeof(struct token);
+	return sizeof(struct ring) + ring_size(tokens) * sizeof(struct token);
 }
 
 void ring_free(struct ring *r)
@@ -99,19 +100,15 @@ static uint64_t tokens_on(const struct ring *r, uint64_t head)
 	return head - atomic_load_explicit(&r->tail, memory_order_acquire);
 }
 
-static bool is_alike(const struct token *a, const struct token *b)
-{
-	return a->stage == b->stage && a->batch == b->batch;
-}
-
-/* Add t to the newest token, if that is still there, and alike. */
+/* Add t to the newest token, if that is still on the ring and has the same stage and batch. */
 static bool merge(struct ring *r, uint64_t head, const struct token *t)
 {
 	struct token *newest = &r->tokens[(head - 1) & r->mask];
 	bool merges;
 
 	atomic_store(&r->adding_to, head);
-	merges = atomic_load(&r->taking) != head && tokens_on(r, head) > 0 && is_alike(newest, t);
+	merges = atomic_load(&r->taking) != head && tokens_on(r, head) > 0 &&
+		 newest->stage == t->stage && newest->batch == t->batch;
 	if (merges)
 		token_add(newest, t);
 	atomic_store(&r->adding_to, 0);
@@ -130,7 +127,7 @@ void ring_push(struct ring *r, const struct token *t)
 	atomic_store_explicit(&r->head, head + 1, memory_order_release);
 }
 
-/* The token at `tail`, unless it is of a later stage or batch. */
+/* Take the token at `tail`, unless it is of a later stage or batch. */
 static bool ring_take(struct ring *r, uint64_t tail, uint64_t stage, uint64_t batch,
 		      struct token *t)
 {
@@ -142,7 +139,7 @@ static bool ring_take(struct ring *r, uint64_t tail, uint64_t stage, uint64_t ba
 	return true;
 }
 
-/* As take, of what may be the newest token. */
+/* Take a token that may be the newest, which the producer may add to. */
 static bool take_newest(struct ring *r, uint64_t tail, uint64_t stage, uint64_t batch,
 			struct token *t)
 {
@@ -170,47 +167,50 @@ bool ring_pop(struct ring *r, uint64_t stage, uint64_t batch, struct token *t)
 	return is_taken;
 }
 
-/* Slots begin at multiples of it; those that direct=1 reads into at whole pages. */
+/* Alignment of slots; with direct=1 they begin at whole pages. */
 #define SLOT_ALIGN 64ull
 #define DIRECT_ALIGN 4096ull
 
-/* Giving less back is not worth the call. */
+/* A slot that needs less memory returns the rest only if it is at least this much. */
 #define GIVE_BACK_BYTES 65536ull
 
-/* Of the largest file; and those that stand for all. */
-#define EXTENTS_LOOKED_AT 32768u
-#define MEAN_OF 1024u
+/* Number of extents of the largest file that are sampled to size the slots. */
+#define SIZING_SAMPLES 32768u
+/* Number of extents of the dataset that are sampled for the mean size. */
+#define MEAN_SAMPLES 1024u
 
 #define NO_SLOT UINT64_MAX
 
-struct held {
-	uint64_t batch;   /* whose extent it has */
-	uint64_t touched; /* bytes from its beginning that are in use */
-	uint64_t next;
+struct hold_slot {
+	uint64_t batch;         /* of the extent in it */
+	uint64_t touched_bytes; /* memory in use, from the slot's beginning */
+	uint64_t next;          /* on a stack */
 };
 
 struct hold {
 	unsigned char *base;
 	size_t bytes;
 	uint64_t slot_bytes, slots;
-	pthread_mutex_t lock; /* of what follows */
-	struct held *slot;
-	uint64_t free_slots; /* a stack */
-	uint64_t taken;      /* batches */
+	pthread_mutex_t lock; /* guards the members below */
+	struct hold_slot *slot;
+	uint64_t taken_batches;
 	uint64_t window;
-	uint64_t *kept;  /* stacks: of batch b from `taken` on, b % window */
-	uint64_t beyond; /* a stack: of batches behind those */
+	/* Stacks of slots: free ones; those read for batch b of the window, at b % window; those
+	 * read for later batches. */
+	uint64_t free_slots;
+	uint64_t *window_slots;
+	uint64_t later_slots;
 };
 
-/* How much there is to hold. */
+/* ---- sizes ---- */
 
 static bool is_held(const struct job *j)
 {
 	return j->hold_samples && job_touches_files(j);
 }
 
-/* Its requests one behind the other; the last one may ask for more than there is. */
-static uint64_t room_of(const struct plan_config *config, const struct extent *x)
+/* Bytes of an extent's reads, one after the other. The last read may ask for more than there is. */
+static uint64_t extent_room(const struct plan_config *config, const struct extent *x)
 {
 	struct plan_counts skipped = { 0 };
 	struct plan p;
@@ -238,28 +238,24 @@ static uint64_t largest_room(const struct pass *pass)
 	uint64_t n = dataset_first_extent(ds, largest + 1) - first;
 	struct extent x;
 
-	for (uint64_t i = 0; i < n; i += divide_up(n, EXTENTS_LOOKED_AT)) {
+	for (uint64_t i = 0; i < n; i += divide_up(n, SIZING_SAMPLES)) {
 		dataset_extent(ds, first + i, &x);
-		room = u64_max(room, room_of(&pass->plan, &x));
+		room = u64_max(room, extent_room(&pass->plan, &x));
 	}
 	return round_up(room, pass->plan.direct ? DIRECT_ALIGN : SLOT_ALIGN);
 }
 
-/* What is still being read when its batch has been taken, of whatever else arrived, is none of the
- * window's, nor is the beginning of files. */
-static uint64_t slots_of(const struct job *j, const struct pass *pass)
+static void add_pass(struct hold_config *c, const struct job *j, const struct pass *pass)
 {
 	const struct sampler *s = &pass->sampler;
 	uint64_t extents = divide_up(s->batch, s->extent_samples);
+	/* Two kinds of extents are outside the window: those still being read when other extents
+	 * have filled their batch, and the beginnings of files. */
+	uint64_t slots = pass->window * extents + job_readers(j) * job_samples_at_once(j) +
+			 loader_extents_beyond(j, pass);
 
-	return pass->window * extents + job_readers(j) * job_samples_at_once(j) +
-	       loader_extents_beyond(j, pass);
-}
-
-static void add_pass(struct hold_config *c, const struct job *j, const struct pass *pass)
-{
 	c->window = u64_max(c->window, pass->window);
-	c->slots = u64_max(c->slots, slots_of(j, pass));
+	c->slots = u64_max(c->slots, slots);
 	c->slot_bytes = u64_max(c->slot_bytes, largest_room(pass));
 }
 
@@ -268,7 +264,7 @@ static double mean_bytes(const struct plan_config *plan)
 	uint64_t n = dataset_extents(plan->dataset);
 	double bytes = 0, samples = 0;
 
-	for (uint64_t id = 0; id < n; id += divide_up(n, MEAN_OF)) {
+	for (uint64_t id = 0; id < n; id += divide_up(n, MEAN_SAMPLES)) {
 		struct plan_counts c;
 		struct extent x;
 
@@ -288,7 +284,7 @@ double hold_samples(const struct job *job, const struct pass *pass)
 	       (double)loader_extents_beyond(job, pass) * (double)s->extent_samples;
 }
 
-/* An epoch has no more than its samples, nor has an evaluation. */
+/* A pass has no more than its samples, unless the loaders run on into the next epoch. */
 static double pass_bytes(const struct job *job, const struct pass *pass)
 {
 	double samples = hold_samples(job, pass);
@@ -299,7 +295,7 @@ static double pass_bytes(const struct job *job, const struct pass *pass)
 	return samples * (double)job->accelerators * mean_bytes(&pass->plan);
 }
 
-/* Memory. */
+/* ---- memory ---- */
 
 static int map(struct hold *h)
 {
@@ -308,7 +304,7 @@ static int map(struct hold *h)
 
 	if (__builtin_mul_overflow(h->slots, h->slot_bytes, &bytes))
 		return -ENOMEM;
-	/* Not reserved: extents are smaller than the largest. */
+	/* MAP_NORESERVE: most extents are smaller than the largest. */
 	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 		 -1, 0);
 	if (p == MAP_FAILED)
@@ -318,14 +314,7 @@ static int map(struct hold *h)
 	return 0;
 }
 
-/* What lies behind that is still needed; not for a little of it. */
-static void give_back(const struct hold *h, uint64_t slot, uint64_t needed, uint64_t touched)
-{
-	if (touched - needed >= GIVE_BACK_BYTES)
-		mem_give_back(h->base + slot + needed, (size_t)(touched - needed));
-}
-
-static void hold_put(struct hold *h, uint64_t *stack, uint64_t slot)
+static void push_slot(struct hold *h, uint64_t *stack, uint64_t slot)
 {
 	h->slot[slot].next = *stack;
 	*stack = slot;
@@ -337,48 +326,39 @@ static void release_all(struct hold *h, uint64_t *stack)
 		uint64_t slot = *stack;
 
 		*stack = h->slot[slot].next;
-		hold_put(h, &h->free_slots, slot);
+		push_slot(h, &h->free_slots, slot);
 	}
 }
 
-/* Where an extent that was read lies until its batch has been taken. */
+/* The stack for a slot that was read, until its batch has been taken. */
 static uint64_t *stack_of(struct hold *h, uint64_t batch)
 {
-	if (batch < h->taken)
+	if (batch < h->taken_batches)
 		return &h->free_slots;
-	if (batch - h->taken >= h->window)
-		return &h->beyond;
-	return &h->kept[batch % h->window];
+	if (batch - h->taken_batches >= h->window)
+		return &h->later_slots;
+	return &h->window_slots[batch % h->window];
 }
 
+/* The accelerator has taken this many batches: free their slots. */
 static void release(struct hold *h, uint64_t taken)
 {
-	uint64_t n = taken > h->taken ? taken - h->taken : 0;
-	uint64_t beyond = h->beyond;
+	uint64_t later = h->later_slots;
+	uint64_t n;
 
-	for (uint64_t i = 0; i < n && i < h->window; i++)
-		release_all(h, &h->kept[(h->taken + i) % h->window]);
-	h->taken += n;
-	if (n == 0)
+	if (taken <= h->taken_batches)
 		return;
-	h->beyond = NO_SLOT;
-	while (beyond != NO_SLOT) {
-		uint64_t slot = beyond;
+	n = taken - h->taken_batches;
+	for (uint64_t i = 0; i < n && i < h->window; i++)
+		release_all(h, &h->window_slots[(h->taken_batches + i) % h->window]);
+	h->taken_batches = taken;
+	h->later_slots = NO_SLOT;
+	while (later != NO_SLOT) {
+		uint64_t slot = later;
 
-		beyond = h->slot[slot].next;
-		hold_put(h, stack_of(h, h->slot[slot].batch), slot);
+		later = h->slot[slot].next;
+		push_slot(h, stack_of(h, h->slot[slot].batch), slot);
 	}
-}
-
-static void make_slots(struct hold *h)
-{
-	h->slot = mem_array(h->slots, sizeof(*h->slot));
-	h->kept = mem_array(h->window, sizeof(*h->kept));
-	h->free_slots = h->beyond = NO_SLOT;
-	for (uint64_t i = 0; i < h->window; i++)
-		h->kept[i] = NO_SLOT;
-	for (uint64_t i = h->slots; i > 0; i--)
-		hold_put(h, &h->free_slots, i - 1);
 }
 
 void hold_plan(struct hold_config *c, const struct job *job, const struct stages *stages)
@@ -437,7 +417,13 @@ int hold_new(struct hold **out, const struct hold_config *c, struct mlgen_err *e
 				  units_human_bytes(text, bytes));
 	}
 	pthread_mutex_init(&h->lock, NULL);
-	make_slots(h);
+	h->slot = mem_array(h->slots, sizeof(*h->slot));
+	h->window_slots = mem_array(h->window, sizeof(*h->window_slots));
+	h->free_slots = h->later_slots = NO_SLOT;
+	for (uint64_t i = 0; i < h->window; i++)
+		h->window_slots[i] = NO_SLOT;
+	for (uint64_t i = h->slots; i > 0; i--)
+		push_slot(h, &h->free_slots, i - 1);
 	*out = h;
 	return 0;
 }
@@ -449,7 +435,7 @@ void hold_free(struct hold *h)
 	munmap(h->base, h->bytes);
 	pthread_mutex_destroy(&h->lock);
 	mem_free(h->slot);
-	mem_free(h->kept);
+	mem_free(h->window_slots);
 	mem_free(h);
 }
 
@@ -472,13 +458,13 @@ void *hold_take(struct hold *h, uint64_t batch, uint64_t taken, uint64_t *bytes)
 void hold_keep(struct hold *h, void *at, uint64_t bytes)
 {
 	uint64_t begin = (uint64_t)((unsigned char *)at - h->base);
-	struct held *s = &h->slot[begin / h->slot_bytes];
+	struct hold_slot *s = &h->slot[begin / h->slot_bytes];
 
-	/* Nobody else has it. */
-	if (bytes < s->touched)
-		give_back(h, begin, bytes, s->touched);
-	s->touched = bytes;
+	/* No lock is needed: no other thread uses the slot. */
+	if (s->touched_bytes >= bytes + GIVE_BACK_BYTES)
+		mem_give_back(h->base + begin + bytes, (size_t)(s->touched_bytes - bytes));
+	s->touched_bytes = bytes;
 	pthread_mutex_lock(&h->lock);
-	hold_put(h, stack_of(h, s->batch), begin / h->slot_bytes);
+	push_slot(h, stack_of(h, s->batch), begin / h->slot_bytes);
 	pthread_mutex_unlock(&h->lock);
 }

@@ -19,21 +19,26 @@
 #include "run/read/read.h"
 #include "work/train/tier/tier.h"
 
-/* The most draws taken for one extent. */
+/* Maximum number of draws for one extent. */
 #define DRAWS_MAX 16u
-/* A thread that sleeps is woken later than it asked for by nearly as much: what a small read has of
- * an extent's time waits for the next one. */
-#define SPENT_LEAST_NS 50000u
+/* Shortest decode time that is slept after a read. A sleeping thread wakes late by nearly as much,
+ * so a shorter time is added to that of the next read. */
+#define MIN_SPENT_NS 50000u
 #define ALL_AT_FIRST_READ "1/100"
-/* Who is woken later than this was held up by more than timers are. */
-#define OWED_MOST_NS 1000000u
+/* A thread that wakes later than this was held up by more than its timer. */
+#define OVERSLEPT_MAX_NS 1000000u
 
-static uint64_t loader_decode_now(const struct loader *l)
+static uint64_t loader_now(const struct loader *l)
 {
 	return clock_now(l->rank->train->clock);
 }
 
-/* Decoding takes its time, sample by sample; of many the sum of a few stands for all. */
+static void loader_fail(struct loader *l, const struct mlgen_err *err)
+{
+	failure_set(l->rank->train->failure, err);
+}
+
+/* Decode time of an extent: the sum over its samples, estimated from up to DRAWS_MAX of them. */
 static uint64_t preprocess_ns(const struct job *j, const struct extent *x)
 {
 	uint64_t drawn = x->samples < DRAWS_MAX ? x->samples : DRAWS_MAX;
@@ -46,38 +51,24 @@ static uint64_t preprocess_ns(const struct job *j, const struct extent *x)
 }
 
 /*
- * Asleep, the CPU that it would take is another's. Who sleeps is woken late, by a tenth of a
- * millisecond on some hosts; the next sleep is shorter by that, so that many short ones take no
- * longer than one long one.
+ * Spend decode time asleep; the CPU is free for other threads meanwhile. A sleeping thread wakes
+ * late, by a tenth of a millisecond on some hosts. The next sleep is shorter by that, so many short
+ * sleeps take no longer than a single long one.
  */
-static void sleep_for(struct loader *l, uint64_t ns)
+static void decode_sleep(struct loader *l, uint64_t ns)
 {
 	const struct train *t = l->rank->train;
 	uint64_t owed_ns = u64_min(l->overslept_ns, ns), woken_ns;
-	uint64_t end_ns = loader_decode_now(l) + ns - owed_ns;
+	uint64_t end_ns = loader_now(l) + ns - owed_ns;
 
 	stop_sleep_until(t->stop, t->clock, end_ns);
-	woken_ns = loader_decode_now(l);
+	woken_ns = loader_now(l);
 	l->overslept_ns -= owed_ns;
 	if (woken_ns > end_ns)
-		l->overslept_ns = u64_min(l->overslept_ns + woken_ns - end_ns, OWED_MOST_NS);
+		l->overslept_ns = u64_min(l->overslept_ns + woken_ns - end_ns, OVERSLEPT_MAX_NS);
 	count_add(&l->worker.stat.idle_ns, ns);
 	io_wake(l->worker.io);
 	l->decoded_ns = end_ns;
-}
-
-/* What was compressed is decompressed, or will have been. */
-static void decompress(struct loader *l, const struct read_task *task)
-{
-	const struct job *j = l->rank->train->job;
-
-	if (task->packed_bytes == 0)
-		return;
-	if (j->decompress == DECOMPRESS_SLEEP)
-		sleep_for(l, (uint64_t)((double)task->packed_bytes * 1e9 /
-					(double)j->decompress_rate));
-	else if (l->unpack)
-		l->decoded_ns = loader_decode_now(l);
 }
 
 static void spend(struct loader *l, uint64_t ns)
@@ -86,115 +77,77 @@ static void spend(struct loader *l, uint64_t ns)
 	uint64_t end_ns;
 
 	if (t->job->preprocess == PREPROCESS_SLEEP) {
-		sleep_for(l, ns);
+		decode_sleep(l, ns);
 		return;
 	}
-	end_ns = loader_decode_now(l) + ns;
-	while (loader_decode_now(l) < end_ns && !stop_has_come(t->stop, loader_decode_now(l)))
+	end_ns = loader_now(l) + ns;
+	while (loader_now(l) < end_ns && !stop_has_come(t->stop, loader_now(l)))
 		;
 	io_wake(l->worker.io);
 	l->decoded_ns = end_ns;
 }
 
-static uint64_t first_sample_ns(struct loader *l, const struct extent *x)
-{
-	const struct job *j = l->rank->train->job;
-	uint64_t who = l->rank->index * u64_max(j->read_threads, 1) + l->index;
-
-	if (!l->is_new || !x->samples)
-		return 0;
-	l->is_new = false;
-	return (uint64_t)dist_draw(&j->first_sample_time, rng_u64(j->randseed, RNG_FIRST, who),
-				   RNG_FIRST, l->next.number);
-}
-
-/* A cache has it so. */
-static bool was_decoded(const struct loader *l, const struct read_task *task)
-{
-	return l->tier && tier_was_decoded(l->tier, task);
-}
-
-/* What the time has behind a read that got so many bytes. */
-static double part_of_read(const struct loader *l, struct decoding *d, const struct read_task *task,
-			   uint64_t bytes)
+/* Decode time that is due after a read of this many bytes. */
+static uint64_t read_due_ns(const struct loader *l, struct decoding *d,
+			    const struct read_task *task, uint64_t bytes)
 {
 	const struct job_read_share *share;
-	uint64_t all;
+	double part;
 
-	if (!d->shares) {
-		all = dataset_extent_bytes(task->dataset, &task->extent);
-		return all ? (double)bytes / (double)all : 0;
-	}
-	share = &d->shares[d->next_share];
-	if (d->next_share == d->share_count || share->read != l->decode_reads)
+	if (!d->all_ns)
 		return 0;
-	d->next_share++;
-	return share->percent / 100;
+	if (!d->shares) {
+		uint64_t all = dataset_extent_bytes(task->dataset, &task->extent);
+
+		part = all ? (double)bytes / (double)all : 0;
+	} else {
+		share = &d->shares[d->next_share];
+		if (d->next_share == d->share_count || share->read != l->decode_reads)
+			return 0;
+		d->next_share++;
+		part = share->percent / 100;
+	}
+	return (uint64_t)((double)d->all_ns * part);
 }
 
-static uint64_t due_ns(const struct loader *l, struct decoding *d, const struct read_task *task,
-		       uint64_t bytes)
+/* Draw the decode times of an extent. */
+static void begin_decoding(struct loader *l, const struct extent *x)
 {
-	return d->all_ns ? (uint64_t)((double)d->all_ns * part_of_read(l, d, task, bytes)) : 0;
-}
+	const struct job *j = l->rank->train->job;
 
-static void begin(struct loader *l, const struct extent *x)
-{
-	l->usual.all_ns = preprocess_ns(l->rank->train->job, x);
-	l->first.all_ns = first_sample_ns(l, x);
-	l->usual.next_share = l->first.next_share = 0;
-	l->decode_left_ns = l->usual.all_ns + l->first.all_ns;
+	l->per_sample.all_ns = preprocess_ns(j, x);
+	l->first_sample.all_ns = 0;
+	if (l->is_new && x->samples) {
+		uint64_t who = l->rank->index * u64_max(j->read_threads, 1) + l->index;
+
+		l->is_new = false;
+		l->first_sample.all_ns = (uint64_t)dist_draw(&j->first_sample_time,
+							     rng_u64(j->randseed, RNG_FIRST, who),
+							     RNG_FIRST, l->next.number);
+	}
+	l->per_sample.next_share = l->first_sample.next_share = 0;
+	l->decode_left_ns = l->per_sample.all_ns + l->first_sample.all_ns;
 	l->decode_due_ns = 0;
 }
 
-/* Of preprocess_at=reads. */
+/* Spend the decode time due after a read (preprocess_at=reads). */
 static void decode_read(void *arg, const struct read_task *task, uint64_t bytes)
 {
 	struct loader *l = arg;
 	uint64_t ns;
 
-	if (was_decoded(l, task))
+	if (l->tier && tier_was_decoded(l->tier, task))
 		return;
 	if (!l->decode_reads++)
-		begin(l, &task->extent);
-	l->decode_due_ns += due_ns(l, &l->usual, task, bytes) + due_ns(l, &l->first, task, bytes);
+		begin_decoding(l, &task->extent);
+	l->decode_due_ns += read_due_ns(l, &l->per_sample, task, bytes) +
+			    read_due_ns(l, &l->first_sample, task, bytes);
 	ns = u64_min(l->decode_due_ns, l->decode_left_ns);
-	if (ns < SPENT_LEAST_NS)
+	if (ns < MIN_SPENT_NS)
 		return;
 	l->decode_due_ns = 0;
 	l->decode_left_ns -= ns;
 	spend(l, ns);
-}
-
-/* All of it, or what its reads have left. */
-static void preprocess(struct loader *l, const struct extent *x)
-{
-	if (!loader_preprocesses(l->rank->train->job))
-		return;
-	if (!l->decode_reads)
-		begin(l, x);
-	l->decode_reads = 0;
-	if (l->decode_left_ns)
-		spend(l, l->decode_left_ns);
-}
-
-static int open_unpack(struct loader *l, struct mlgen_err *err)
-{
-	const struct train *t = l->rank->train;
-	uint64_t most = train_packed_most(t->job, &t->stages);
-
-	if (most == 0)
-		return 0;
-	unpack_free(l->unpack);
-	l->unpack = unpack_new(most);
-	if (!l->unpack)
-		return mlgen_fail(
-			err, -ENOMEM,
-			"decompress: no memory for what is decompressed at a time, %" PRIu64
-			" bytes; use decompress=sleep",
-			most);
-	reader_unpack(l->reader, l->unpack);
-	return 0;
 }
 
 bool loader_preprocesses(const struct job *j)
@@ -218,55 +171,75 @@ static int open_shares(struct decoding *d, const char *list, struct mlgen_err *e
 	return n < 0 ? n : 0;
 }
 
-/* Its reader is open: what decoding needs is made ready. */
+/* Set up decoding after the reader was opened. */
 static int loader_open_decoding(struct loader *l, struct mlgen_err *err)
 {
-	const struct job *j = l->rank->train->job;
+	const struct train *t = l->rank->train;
+	const struct job *j = t->job;
+	uint64_t most = train_packed_most(j, &t->stages);
 	int rc = 0;
 
 	l->is_new = true;
 	if (loader_preprocesses(j) && j->preprocess_at == PREPROCESS_AT_READS) {
-		rc = open_shares(&l->usual, j->preprocess_split, err);
+		rc = open_shares(&l->per_sample, j->preprocess_split, err);
 		if (rc == 0)
-			rc = open_shares(&l->first,
+			rc = open_shares(&l->first_sample,
 					 has_text(j->first_sample_split) ? j->first_sample_split
 									 : ALL_AT_FIRST_READ,
 					 err);
 		reader_decode_with(l->reader, decode_read, l);
 	}
-	return rc < 0 ? rc : open_unpack(l, err);
+	if (rc < 0 || most == 0)
+		return rc;
+	unpack_free(l->unpack);
+	l->unpack = unpack_new(most);
+	if (!l->unpack)
+		return mlgen_fail(
+			err, -ENOMEM,
+			"decompress: no memory for what is decompressed at a time, %" PRIu64
+			" bytes; use decompress=sleep",
+			most);
+	reader_unpack(l->reader, l->unpack);
+	return 0;
 }
 
-/* What has been read is decompressed and decoded, or the time that this takes is spent. Called once
- * for each extent that was begun. */
+/* Decompress and decode an extent, or spend the time for it. Called once for each extent that was
+ * begun. */
 static void loader_decode(struct loader *l, const struct read_task *task)
 {
-	if (was_decoded(l, task))
+	const struct job *j = l->rank->train->job;
+
+	if (l->tier && tier_was_decoded(l->tier, task))
 		return;
-	decompress(l, task);
-	preprocess(l, &task->extent);
+	if (task->packed_bytes && j->decompress == DECOMPRESS_SLEEP)
+		decode_sleep(l, (uint64_t)((double)task->packed_bytes * 1e9 /
+					   (double)j->decompress_rate));
+	else if (task->packed_bytes && l->unpack)
+		l->decoded_ns = loader_now(l); /* the reads have decompressed it */
+	if (!loader_preprocesses(j))
+		return;
+	if (!l->decode_reads)
+		begin_decoding(l, &task->extent);
+	l->decode_reads = 0;
+	if (l->decode_left_ns)
+		spend(l, l->decode_left_ns);
 }
 
 void loader_close_decoding(struct loader *l)
 {
-	mem_free(l->usual.shares);
-	mem_free(l->first.shares);
+	mem_free(l->per_sample.shares);
+	mem_free(l->first_sample.shares);
 }
 
-/* ---- loaders that begin anew with each epoch ---- */
+/* ---- new loader threads for each epoch ---- */
 
-struct generation {
-	struct loader *loader;
-	void (*run)(struct loader *l);
-};
-
-bool loader_begins_anew(const struct job *job)
+bool loader_restarts(const struct job *job)
 {
 	return job->loader == LOADER_PYTORCH && job->read_threads &&
 	       dist_mean(&job->worker_start) > 0;
 }
 
-bool loader_anew_begin(struct loader *l)
+bool loader_await_restart(struct loader *l)
 {
 	const struct train *t = l->rank->train;
 	uint64_t who = l->rank->index * t->job->read_threads + l->index, ns;
@@ -281,71 +254,10 @@ bool loader_anew_begin(struct loader *l)
 	return true;
 }
 
-static void *generation_main(void *arg)
-{
-	const struct generation *g = arg;
-	struct clock *clock = g->loader->rank->train->clock;
+/* ---- waiting ---- */
 
-	clock_join(clock);
-	g->run(g->loader);
-	clock_leave(clock);
-	return NULL;
-}
-
-/* False with the run's failure: there is no thread. */
-static bool run_one(struct generation *g)
-{
-	struct train *t = g->loader->rank->train;
-	struct mlgen_err err = { 0 };
-	pthread_t thread;
-
-	if (worker_start(&thread, t->clock, generation_main, g, &err) < 0) {
-		failure_set(t->failure, &err);
-		return false;
-	}
-	clock_leave(t->clock);
-	worker_join(&thread);
-	clock_expect(t->clock, 1);
-	clock_join(t->clock);
-	return true;
-}
-
-/*
- * On a loader's thread, which only waits meanwhile: `run` on one thread after the other, as long as
- * it sets l->goes_on. What is the loader's passes from one to the next; each has its engine, its
- * ring of the trace and its CPU time.
- */
-static void loader_anew(struct loader *l, void (*run)(struct loader *l))
-{
-	struct generation g = { .loader = l, .run = run };
-
-	l->goes_on = true;
-	while (l->goes_on && run_one(&g))
-		;
-}
-
-/* ---- loaders ---- */
-
-static void loader_fail(struct loader *l, const struct mlgen_err *err)
-{
-	failure_set(l->rank->train->failure, err);
-}
-
-static uint64_t loader_now(const struct loader *l)
-{
-	return clock_now(l->rank->train->clock);
-}
-
-static void drop(struct loader *l, const char *path)
-{
-	struct mlgen_err err = { 0 };
-
-	if (pagecache_drop(path) < 0 && filekind_check(path, "", &err) < 0)
-		loader_fail(l, &err);
-}
-
-/* This loader's share of a dataset leaves the page cache. A file that is not there is for the read
- * to report. */
+/* Drop this loader's share of a dataset from the page cache. The read reports a file that is not
+ * there. */
 static void drop_share_of(struct loader *l, const struct dataset *ds)
 {
 	const struct train *t = l->rank->train;
@@ -354,10 +266,14 @@ static void drop_share_of(struct loader *l, const struct dataset *ds)
 	char path[PATH_MAX];
 
 	for (uint64_t i = l->rank->index * w + l->index; i < dataset_all_files(ds); i += all) {
+		struct mlgen_err err = { 0 };
+
 		if (train_is_cut(t))
 			return;
-		if (dataset_path(ds, i, path, sizeof(path)) > 0)
-			drop(l, path);
+		if (dataset_path(ds, i, path, sizeof(path)) <= 0)
+			continue;
+		if (pagecache_drop(path) < 0 && filekind_check(path, "", &err) < 0)
+			loader_fail(l, &err);
 	}
 }
 
@@ -375,9 +291,9 @@ static bool loader_is_over(const struct train *t)
 	return atomic_load(&t->closed) || atomic_load(&t->finished);
 }
 
-/* Between two passes nothing is under way: what was read since the last one is all of it. `next`
- * NULL = the end. */
-static void turn_to_pass(struct loader *l, const struct pass *next)
+/* Switch the pass that reads count for. Nothing is under way between two passes, so all bytes since
+ * the last switch belong to the last pass. `next` NULL = the end. */
+static void switch_pass(struct loader *l, const struct pass *next)
 {
 	struct opstat *stat = &l->worker.stat;
 	uint64_t bytes = opstat_io_bytes(stat, 0);
@@ -405,21 +321,21 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered)
 	uint64_t begin_ns = 0;
 	bool allowed, yields = delivered > 0;
 
-	/* Pairs with rank_call and interleave_deliver: they see this, or what they have changed is
-	 * seen here. */
-	atomic_store(&l->awaits, number);
-	atomic_store(&l->needs, delivered);
+	/* Pairs with rank_wake_loaders and interleave_deliver: either they see these two, or this
+	 * thread sees their change. */
+	atomic_store(&l->awaited_batch, number);
+	atomic_store(&l->awaited_extents, delivered);
 	for (;;) {
-		uint32_t seen = bell_look(&l->go);
+		uint32_t seen = bell_look(&l->wakeup);
 
 		allowed = false;
 		if (loader_is_over(t))
 			break;
-		if (atomic_load(&r->drop) > l->dropped) {
+		if (atomic_load(&r->drop_requests) > l->drops_done) {
 			loader_drop(l);
-			l->dropped++;
-			atomic_fetch_add(&r->dropped, 1);
-			bell_ring(&r->filled, t->clock);
+			l->drops_done++;
+			atomic_fetch_add(&r->loaders_dropped, 1);
+			bell_ring(&r->wakeup, t->clock);
 			continue;
 		}
 		allowed =
@@ -428,16 +344,16 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered)
 			break;
 		if (!begin_ns)
 			begin_ns = loader_now(l);
-		/* What it waits for has mostly been begun, and is there soon where storage is fast:
-		 * asleep, it would be woken for each extent alone. */
+		/* Other loaders have mostly begun the extents awaited here, and fast storage ends
+		 * them soon. A sleeping thread would have to be woken for each extent. */
 		if (yields) {
 			yields = false;
 			thread_yield();
 			continue;
 		}
-		bell_wait(&l->go, t->clock, seen, CLOCK_NEVER);
+		bell_wait(&l->wakeup, t->clock, seen, CLOCK_NEVER);
 	}
-	atomic_store_explicit(&l->needs, UINT64_MAX, memory_order_relaxed);
+	atomic_store_explicit(&l->awaited_extents, UINT64_MAX, memory_order_relaxed);
 	if (begin_ns) {
 		count_add(&l->worker.stat.idle_ns, loader_now(l) - begin_ns);
 		io_wake(l->worker.io);
@@ -469,16 +385,6 @@ void loader_end_turn(struct loader *l)
 	worker_pause(&l->worker, loader_now(l));
 }
 
-static bool fail_engine(struct loader *l, int rc)
-{
-	struct mlgen_err err = { 0 };
-
-	mlgen_fail(&err, rc, "ioengine=%s: cannot go on: %s", l->rank->train->job->engine->name,
-		   strerror(-rc));
-	loader_fail(l, &err);
-	return false;
-}
-
 static void loader_describe(const struct loader *l, const struct read_task *task,
 			    struct mlgen_err *err)
 {
@@ -490,17 +396,8 @@ static void loader_describe(const struct loader *l, const struct read_task *task
 	reader_describe(task, where, err);
 }
 
-static bool fail_task(struct loader *l, const struct read_task *task)
-{
-	struct mlgen_err err = { 0 };
-
-	loader_describe(l, task, &err);
-	loader_fail(l, &err);
-	return false;
-}
-
-/* It counts, and its places in the batch stay empty. */
-static void take_error(struct loader *l, struct token *token, const struct read_task *task)
+/* Count a failed extent; its places in the batch stay empty. */
+static void count_error(struct loader *l, struct token *token, const struct read_task *task)
 {
 	struct mlgen_err err = { 0 };
 
@@ -512,39 +409,38 @@ static void take_error(struct loader *l, struct token *token, const struct read_
 	worker_keep_error(&l->worker, &err, loader_now(l));
 }
 
-/* What was read of a cache, or for it. */
-static bool end_tier_read(struct loader *l, const struct read_task *task)
-{
-	struct mlgen_err err = { 0 };
-
-	if (tier_read_end(l->tier, task, &err) == 0)
-		return true;
-	loader_fail(l, &err);
-	return false;
-}
-
 bool loader_finish(struct loader *l, struct token *token)
 {
 	struct train *t = l->rank->train;
+	struct mlgen_err err = { 0 };
 	int rc;
 	const struct read_task *task = reader_finish_one(l->reader, &rc);
 
-	if (!task)
-		return fail_engine(l, rc);
-	if (l->tier && !end_tier_read(l, task))
+	if (!task) {
+		mlgen_fail(&err, rc, "ioengine=%s: cannot go on: %s", t->job->engine->name,
+			   strerror(-rc));
+		loader_fail(l, &err);
 		return false;
+	}
+	if (l->tier && tier_read_end(l->tier, task, &err) != 0) {
+		loader_fail(l, &err);
+		return false;
+	}
 	if (task->into)
 		hold_keep(l->rank->hold, task->into, task->into_used);
 	if (task->error == -ECANCELED && train_is_cut(t))
 		return false;
-	if (task->error && !ignored_counts(t->job, task->error_op, task->error))
-		return fail_task(l, task);
+	if (task->error && !ignored_counts(t->job, task->error_op, task->error)) {
+		loader_describe(l, task, &err);
+		loader_fail(l, &err);
+		return false;
+	}
 	const struct extent *x = &task->extent;
 	token->extents++;
 	token->id_sum += l->tier ? tier_asked(task) : x->id;
 	token->samples += x->samples;
 	if (task->error)
-		take_error(l, token, task);
+		count_error(l, token, task);
 	else
 		token->sample_bytes += dataset_extent_bytes(task->dataset, x);
 	if (l->worker.trace)
@@ -560,18 +456,8 @@ void loader_push(struct loader *l, struct token *token, uint64_t stage)
 	token->stage = stage;
 	token->ready_ns = u64_max(io_last_ns(l->worker.io), l->decoded_ns);
 	ring_push(l->ring, token);
-	bell_ring(&l->rank->filled, l->rank->train->clock);
+	bell_ring(&l->rank->wakeup, l->rank->train->clock);
 	*token = (struct token){ 0 };
-}
-
-/* What was started stays in memory until its batch is taken. Batches below limit - window have
- * been. */
-static void *hold_extent(struct loader *l, uint64_t batch, uint64_t window, uint64_t *bytes)
-{
-	uint64_t limit = atomic_load(&l->rank->limit);
-	uint64_t taken = limit > window ? limit - window : 0;
-
-	return hold_take(l->rank->hold, batch, taken, bytes);
 }
 
 void loader_next_stage(struct loader *l, struct stage *at, struct sampler_epoch *order)
@@ -589,10 +475,15 @@ void loader_start(struct loader *l, const struct stage *at, struct sampler_epoch
 	struct extent x;
 
 	if (at->pass != l->pass)
-		turn_to_pass(l, at->pass);
+		switch_pass(l, at->pass);
 	dataset_extent(at->pass->dataset, sampler_at(order, l->rank->index, position), &x);
-	if (l->rank->hold)
-		into = hold_extent(l, at->first_batch + batch, at->pass->window, &bytes);
+	if (l->rank->hold) {
+		/* The accelerator has taken all batches below limit - window. */
+		uint64_t limit = atomic_load(&l->rank->limit), window = at->pass->window;
+
+		into = hold_take(l->rank->hold, at->first_batch + batch,
+				 limit > window ? limit - window : 0, &bytes);
+	}
 	if (l->tier && !at->pass->is_eval) {
 		tier_read(l->tier, at, order, position, &x, into, bytes, &l->decoded_ns);
 		return;
@@ -620,20 +511,11 @@ bool loader_read_indexes(struct loader *l)
 	return true;
 }
 
-/* Loaders that are new ones in each epoch have a new part of it, too. */
-static int open_tier(struct loader *l, struct mlgen_err *err)
-{
-	const struct train *t = l->rank->train;
-	uint64_t number = l->rank->index * job_readers(t->job) + l->index;
-
-	l->tier = tier_loader_new(t->tier, l->rank->index, number, &l->worker, l->reader, err);
-	return l->tier ? 0 : err->code;
-}
-
 static int open_io(struct loader *l, struct mlgen_err *err)
 {
 	struct train *t = l->rank->train;
 	unsigned depth = job_depth(t->job);
+	uint64_t number = l->rank->index * job_readers(t->job) + l->index;
 	struct worker_config cfg = {
 		.place = t->place,
 		.traced = t->traced,
@@ -646,14 +528,13 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 			.mem = (enum mem_kind)t->job->mem,
 			.may_meet_fifos = true,
 			.gives_back = t->job->fresh_memory > 0,
-			.seed = rng_u64(t->job->randseed, RNG_ENGINE,
-					l->rank->index * job_readers(t->job) + l->index),
+			.seed = rng_u64(t->job->randseed, RNG_ENGINE, number),
 			.stop = t->stop,
 			.ends_in_time = true },
 	};
 	int rc;
 
-	if (l->index == 0 && l->rank->here == 0)
+	if (l->index == 0 && l->rank->local_index == 0)
 		cfg.job_name = t->job->name;
 	tracemarks_role(l, cfg.role);
 	cfg.list = t->workers;
@@ -665,17 +546,10 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 	l->reader = reader_new(l->worker.io, &l->worker.stat, job_samples_at_once(t->job), depth);
 	reader_fresh(l->reader, t->job->fresh_memory, t->dataset->format->is_array);
 	rc = loader_open_decoding(l, err);
-	return rc == 0 && t->tier ? open_tier(l, err) : rc;
-}
-
-/* What it was cut in is waited for; nothing more is begun (io.h). */
-static void finish_cut(struct loader *l)
-{
-	int rc = 0;
-
-	while (rc == 0 && train_is_cut(l->rank->train) && !train_is_closed(l->rank->train) &&
-	       reader_is_busy(l->reader))
-		reader_finish_one(l->reader, &rc);
+	if (rc < 0 || !t->tier)
+		return rc;
+	l->tier = tier_loader_new(t->tier, l->rank->index, number, &l->worker, l->reader, err);
+	return l->tier ? 0 : err->code;
 }
 
 static void loader_work(struct loader *l)
@@ -701,24 +575,21 @@ bool loader_open(struct loader *l)
 
 static void end_reading(struct loader *l)
 {
+	const struct train *t = l->rank->train;
+	int rc = 0;
+
 	if (!l->reader)
 		return;
-	finish_cut(l);
+	/* Wait for the reads that the stop has cut off; no new read begins (io.h). */
+	while (rc == 0 && train_is_cut(t) && !train_is_closed(t) && reader_is_busy(l->reader))
+		reader_finish_one(l->reader, &rc);
 	reader_close(l->reader);
 	if (l->tier) {
 		tier_loader_close(l->tier);
 		tier_loader_free(l->tier);
 		l->tier = NULL;
 	}
-	turn_to_pass(l, NULL);
-}
-
-/* Another thread goes on with the next stage. */
-static void loader_pause(struct loader *l)
-{
-	end_reading(l);
-	worker_pause(&l->worker, loader_now(l));
-	worker_close(&l->worker);
+	switch_pass(l, NULL);
 }
 
 void loader_close(struct loader *l)
@@ -735,15 +606,48 @@ static void loader_run(struct loader *l)
 
 	if (l->next.number == 0) {
 		atomic_fetch_add(&l->rank->ready, 1);
-		bell_ring(&l->rank->filled, t->clock);
+		bell_ring(&l->rank->wakeup, t->clock);
 	}
-	l->goes_on = false;
+	l->wants_next_thread = false;
 	if (is_open)
 		loader_work(l);
-	if (l->goes_on)
-		loader_pause(l);
-	else
+	if (l->wants_next_thread) {
+		end_reading(l);
+		worker_pause(&l->worker, loader_now(l));
+		worker_close(&l->worker);
+	} else {
 		loader_close(l);
+	}
+}
+
+static void *restarted_main(void *arg)
+{
+	struct loader *l = arg;
+	struct clock *clock = l->rank->train->clock;
+
+	clock_join(clock);
+	loader_run(l);
+	clock_leave(clock);
+	return NULL;
+}
+
+/* Run one stage on a thread of its own, and wait for it. False with the run's failure: there is no
+ * thread. */
+static bool run_restarted(struct loader *l)
+{
+	struct train *t = l->rank->train;
+	struct mlgen_err err = { 0 };
+	pthread_t thread;
+
+	if (worker_start(&thread, t->clock, restarted_main, l, &err) < 0) {
+		loader_fail(l, &err);
+		return false;
+	}
+	clock_leave(t->clock);
+	worker_join(&thread);
+	clock_expect(t->clock, 1);
+	clock_join(t->clock);
+	return true;
 }
 
 void *loader_main(void *arg)
@@ -752,10 +656,13 @@ void *loader_main(void *arg)
 	struct train *t = l->rank->train;
 
 	clock_join(t->clock);
-	if (loader_begins_anew(t->job))
-		loader_anew(l, loader_run);
-	else
+	if (!loader_restarts(t->job))
 		loader_run(l);
+	else
+		/* The loader's state passes from thread to thread; the engine, the trace ring and
+		 * the CPU time are each thread's own. */
+		while (run_restarted(l) && l->wants_next_thread)
+			;
 	clock_leave(t->clock);
 	return NULL;
 }

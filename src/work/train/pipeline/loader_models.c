@@ -5,25 +5,13 @@
 #include "base/util.h"
 #include "run/read/read.h"
 
-/* What an extent waits for. */
+/* Condition that an extent of tf.data in order waits for. */
 struct interleave_turn {
-	uint64_t batch;     /* of the stage: that may be read */
-	uint64_t delivered; /* extents, of all stages */
+	uint64_t batch;     /* of the stage; it may be read */
+	uint64_t delivered; /* extents of all stages */
 };
 
-/* Of a file: it was opened when the one that its thread had before was delivered, with all that was
- * read beside that. */
-static void turn_of_file(struct interleave_turn *turn, struct sampler_epoch *order, uint64_t rank,
-			 uint64_t round)
-{
-	const struct sampler *s = order->sampler;
-	uint64_t before = round < JOB_INTERLEAVE_THREADS ? 0 : round - JOB_INTERLEAVE_THREADS + 1;
-
-	turn->delivered = sampler_lane_position(order, rank, before * s->lanes, 0);
-	turn->batch = sampler_batch_of(order, rank, turn->delivered);
-}
-
-/* An extent of unequal ones counts as one record, which is large. */
+/* An extent of a dataset with unequal extents counts as one large record. */
 static uint64_t extent_records(const struct sampler *s)
 {
 	return s->is_sized ? 1 : s->extent_samples;
@@ -34,31 +22,7 @@ static uint64_t records_ahead(const struct sampler *s)
 	return s->is_sized ? 1 : INTERLEAVE_RECORDS;
 }
 
-/* Of uneven files each extent is a record, and each lane has its own turn. */
-static void turn_of_uneven(struct interleave_turn *turn, struct sampler_epoch *order, uint64_t rank,
-			   uint64_t file, uint64_t record)
-{
-	uint64_t at = sampler_lane_position(order, rank, file, record);
-
-	turn->delivered = at + 1;
-	turn->batch = sampler_batch_of(order, rank, at);
-}
-
-/* Within a file: `record` of it was delivered, a record of each lane in turn, so that all lanes
- * have the extents before it. */
-static void turn_of_record(struct interleave_turn *turn, const struct sampler *s,
-			   const struct sampler_lane *at, uint64_t record)
-{
-	uint64_t lane = at->file % s->lanes;
-	uint64_t row = record / s->extent_samples;
-	uint64_t begin = (at->file - lane) * s->file_extents;
-	bool is_first = record % s->extent_samples == 0;
-
-	turn->delivered = begin + row * at->lanes + (is_first ? lane + 1 : at->lanes);
-	turn->batch = (begin * s->extent_samples + record * at->lanes + lane) / s->batch;
-}
-
-/* For what is at this position of a stage. */
+/* Find the turn of the extent at a position of a stage. */
 static void interleave_turn(struct interleave_turn *turn, const struct stage *at,
 			    struct sampler_epoch *order, uint64_t rank, uint64_t position)
 {
@@ -66,17 +30,40 @@ static void interleave_turn(struct interleave_turn *turn, const struct stage *at
 	struct sampler_lane lane = sampler_lane_at(order, rank, position);
 	uint64_t record = lane.extent * extent_records(s);
 	uint64_t ahead = records_ahead(s);
+	uint64_t before;
 
-	if (record < ahead)
-		turn_of_file(turn, order, rank, lane.file / s->lanes);
-	else if (s->is_uneven)
-		turn_of_uneven(turn, order, rank, lane.file, record - ahead);
-	else
-		turn_of_record(turn, s, &lane, record - ahead);
+	if (record < ahead) {
+		/* The beginning of a file is read once the thread's previous file was delivered,
+		 * with all extents that were read next to it. */
+		uint64_t round = lane.file / s->lanes;
+		uint64_t first =
+			round < JOB_INTERLEAVE_THREADS ? 0 : round - JOB_INTERLEAVE_THREADS + 1;
+
+		before = sampler_lane_position(order, rank, first * s->lanes, 0);
+		turn->delivered = before;
+		turn->batch = sampler_batch_of(order, rank, before);
+	} else if (s->is_uneven) {
+		/* Each extent of an uneven file is a record, and each lane has its own turn. */
+		before = sampler_lane_position(order, rank, lane.file, record - ahead);
+		turn->delivered = before + 1;
+		turn->batch = sampler_batch_of(order, rank, before);
+	} else {
+		/* Lanes deliver a record each in turn. Once `record` of this file was delivered,
+		 * all lanes have delivered the extents before it. */
+		uint64_t index = lane.file % s->lanes;
+		uint64_t row, begin = (lane.file - index) * s->file_extents;
+		bool is_first;
+
+		record -= ahead;
+		row = record / s->extent_samples;
+		is_first = record % s->extent_samples == 0;
+		turn->delivered = begin + row * lane.lanes + (is_first ? index + 1 : lane.lanes);
+		turn->batch = (begin * s->extent_samples + record * lane.lanes + index) / s->batch;
+	}
 	turn->delivered += at->first_extent;
 }
 
-/* Extents of one file that a thread may have read beyond what was delivered. */
+/* Extents of one file that a thread may have read beyond the delivered ones. */
 static uint64_t interleave_extents(const struct sampler *s)
 {
 	if (s->is_sized)
@@ -89,40 +76,33 @@ static struct loader *loader_of(const struct rank *r, uint64_t file)
 	return &r->loaders[file % job_read_threads(r->train->job)];
 }
 
-static void call(struct loader *l, uint64_t delivered)
+static void wake_if_due(struct loader *l, uint64_t delivered)
 {
-	if (atomic_load(&l->needs) <= delivered)
-		bell_ring(&l->go, l->rank->train->clock);
+	if (atomic_load(&l->awaited_extents) <= delivered)
+		bell_ring(&l->wakeup, l->rank->train->clock);
 }
 
-/* Those that waited for what was at `at`, before which so many extents were delivered with it: its
- * own thread, or those of all files beside it. */
-static void call_row(const struct rank *r, const struct sampler *s, const struct sampler_lane *at,
-		     uint64_t delivered)
+/* Wake the loaders that waited for the extent at `at`, with which `delivered` extents have been
+ * delivered: the thread of its file, or the threads of all lanes when the row is complete. */
+static void wake_lanes(const struct rank *r, const struct sampler *s, const struct sampler_lane *at,
+		       uint64_t delivered)
 {
 	uint64_t lane = at->file % s->lanes;
 
 	if (records_ahead(s) % extent_records(s) == 0)
-		call(loader_of(r, at->file), delivered);
+		wake_if_due(loader_of(r, at->file), delivered);
 	if (lane + 1 < at->lanes && !s->is_uneven)
 		return;
 	for (uint64_t i = 0; i < at->lanes; i++)
-		call(loader_of(r, at->file - lane + i), delivered);
+		wake_if_due(loader_of(r, at->file - lane + i), delivered);
 }
 
-static void call_all(const struct rank *r, uint64_t delivered)
-{
-	uint64_t threads = job_read_threads(r->train->job);
-
-	for (uint64_t i = 0; i < threads; i++)
-		call(&r->loaders[i], delivered);
-}
-
-/* By the loader: it has read what is at this position of a stage. Wakes those whose turn it is. */
 /*
- * Whoever has read what is next delivers it, and what is behind it as far as others have read that.
- * One of two sees the other: a loader says what it has read before it looks at what was delivered,
- * and here `delivered` is moved before the next loader is looked at.
+ * A loader has read the extent at this position of a stage. If that extent is next, deliver it and
+ * the following extents that other loaders have read, and wake the loaders whose turn it is.
+ *
+ * No extent is missed: a loader stores its read_end before it looks at `delivered`, and here
+ * `delivered` moves before the next loader's read_end is read.
  */
 static void interleave_deliver(struct loader *l, const struct stage *at,
 			       struct sampler_epoch *order, uint64_t position)
@@ -131,23 +111,24 @@ static void interleave_deliver(struct loader *l, const struct stage *at,
 	const struct sampler *s = &at->pass->sampler;
 	uint64_t next = at->first_extent + position;
 
-	atomic_store(&l->reached, next + 1);
+	atomic_store(&l->read_end, next + 1);
 	if (atomic_load(&r->delivered) != next)
 		return;
 	while (sampler_has(order, r->index, next - at->first_extent)) {
 		struct sampler_lane lane =
 			sampler_lane_at(order, r->index, next - at->first_extent);
 
-		if (atomic_load(&loader_of(r, lane.file)->reached) <= next ||
+		if (atomic_load(&loader_of(r, lane.file)->read_end) <= next ||
 		    !atomic_compare_exchange_strong(&r->delivered, &next, next + 1))
 			return;
 		next++;
-		call_row(r, s, &lane, next);
+		wake_lanes(r, s, &lane, next);
 	}
-	call_all(r, next);
+	for (uint64_t i = 0; i < job_read_threads(r->train->job); i++)
+		wake_if_due(&r->loaders[i], next);
 }
 
-/* pytorch: one worker reads a whole batch, its samples one after the other. */
+/* pytorch: a worker reads a whole batch, one sample after the other. */
 static bool read_batch(struct loader *l, const struct stage *at, struct sampler_epoch *order,
 		       uint64_t batch)
 {
@@ -170,7 +151,7 @@ static bool has_batch(const struct loader *l, const struct pass *p)
 	return l->index < p->sampler.steps;
 }
 
-/* In no stage there is anything to read for this loader. */
+/* Does this loader have nothing to read in any stage? */
 static bool has_none(const struct loader *l,
 		     bool (*has)(const struct loader *l, const struct pass *p))
 {
@@ -179,39 +160,33 @@ static bool has_none(const struct loader *l,
 	return !has(l, &s->train) && !(s->has_eval && has(l, &s->eval));
 }
 
-/* Batch k of a stage is worker (k mod W)'s. False: the run is over. */
-static bool read_stage(struct loader *l, const struct stage *at)
-{
-	const struct sampler *s = &at->pass->sampler;
-	struct sampler_epoch order;
-
-	if (!has_batch(l, at->pass) && !loader_await(l, at->first_batch))
-		return false;
-	sampler_epoch(&order, s, at->epoch);
-	for (uint64_t b = l->index; b < s->steps; b += l->rank->train->job->read_threads)
-		if (!loader_await(l, at->first_batch + b) || !read_batch(l, at, &order, b))
-			return false;
-	return true;
-}
-
+/* Worker (k mod W) reads batch k of a stage. */
 static void pytorch_work(struct loader *l)
 {
 	const struct train *t = l->rank->train;
+	struct stage *at = &l->next;
+	struct sampler_epoch order;
 
 	if (has_none(l, has_batch)) {
 		loader_await(l, UINT64_MAX); /* fewer batches than workers */
 		return;
 	}
-	if (l->next.number == 0)
-		l->next = stage_first(&t->stages);
+	if (at->number == 0)
+		*at = stage_first(&t->stages);
 	do {
-		if (loader_begins_anew(t->job) && !loader_anew_begin(l))
+		const struct sampler *s = &at->pass->sampler;
+
+		if (loader_restarts(t->job) && !loader_await_restart(l))
 			return;
-		if (!read_stage(l, &l->next))
+		if (!has_batch(l, at->pass) && !loader_await(l, at->first_batch))
 			return;
-		stage_next(&t->stages, &l->next);
-	} while (!loader_begins_anew(t->job));
-	l->goes_on = true;
+		sampler_epoch(&order, s, at->epoch);
+		for (uint64_t b = l->index; b < s->steps; b += t->job->read_threads)
+			if (!loader_await(l, at->first_batch + b) || !read_batch(l, at, &order, b))
+				return;
+		stage_next(&t->stages, at);
+	} while (!loader_restarts(t->job));
+	l->wants_next_thread = true;
 }
 
 static void pytorch_collect(struct rank *r, const struct stage *at, uint64_t batch, uint64_t need)
@@ -219,8 +194,8 @@ static void pytorch_collect(struct rank *r, const struct stage *at, uint64_t bat
 	uint64_t w = batch % r->train->job->read_threads;
 	struct token t;
 
-	while (r->have.samples < need && ring_pop(r->loaders[w].ring, at->number, batch, &t))
-		token_add(&r->have, &t);
+	while (r->pending.samples < need && ring_pop(r->loaders[w].ring, at->number, batch, &t))
+		token_add(&r->pending, &t);
 }
 
 static uint64_t pytorch_window(const struct job *job, const struct pass *pass)
@@ -229,37 +204,37 @@ static uint64_t pytorch_window(const struct job *job, const struct pass *pass)
 	return job->read_threads * job->prefetch;
 }
 
-/* One for each of a worker's batches. */
+/* A worker pushes one token per batch. */
 static uint64_t pytorch_tokens(const struct job *job, const struct pass *pass)
 {
 	return pass->window / job_readers(job) + 1;
 }
 
-/* pytorch without workers: the main process reads a batch when it needs one. */
+/* pytorch without workers: the main process reads each batch on demand. */
 static void main_collect(struct rank *r, const struct stage *at, uint64_t batch, uint64_t need)
 {
 	struct loader *l = &r->loaders[0];
 	struct token t;
 	bool is_first = at->number == 0 && batch == 0;
 
-	if (r->have.samples >= need || train_is_cut(r->train))
+	if (r->pending.samples >= need || train_is_cut(r->train))
 		return;
 	loader_begin_turn(l);
-	if (l->order_number != at->number + 1)
+	if (l->order_stage != at->number + 1)
 		sampler_epoch(&l->order, &at->pass->sampler, at->epoch);
-	l->order_number = at->number + 1;
+	l->order_stage = at->number + 1;
 	if (!is_first || loader_read_indexes(l))
 		read_batch(l, at, &l->order, batch);
 	loader_end_turn(l);
 	while (ring_pop(l->ring, at->number, batch, &t))
-		token_add(&r->have, &t);
+		token_add(&r->pending, &t);
 }
 
 static uint64_t main_window(const struct job *job, const struct pass *pass)
 {
 	(void)job;
 	(void)pass;
-	return 1; /* the one that is being read */
+	return 1; /* the batch that is being read */
 }
 
 /* plain: the next extent goes to whichever loader is free. */
@@ -293,16 +268,16 @@ static void plain_work(struct loader *l)
 	}
 }
 
-/* From any of them. */
+/* Collect tokens from any loader. */
 static void any_collect(struct rank *r, const struct stage *at, uint64_t batch, uint64_t need)
 {
 	struct token t;
 	uint64_t threads = job_read_threads(r->train->job);
 
 	for (uint64_t w = 0; w < threads; w++)
-		while (r->have.samples < need &&
+		while (r->pending.samples < need &&
 		       ring_pop(r->loaders[w].ring, at->number, batch, &t))
-			token_add(&r->have, &t);
+			token_add(&r->pending, &t);
 }
 
 static uint64_t plain_window(const struct job *job, const struct pass *pass)
@@ -311,8 +286,8 @@ static uint64_t plain_window(const struct job *job, const struct pass *pass)
 	return job->prefetch;
 }
 
-/* One loader can read all that is ahead, and push each extent; a full ring merges those of a
- * stage. */
+/* A single loader can read everything that is ahead, and push each extent. A full ring merges
+ * tokens of the same stage. */
 static uint64_t any_tokens(const struct job *job, const struct pass *pass)
 {
 	const struct sampler *s = &pass->sampler;
@@ -321,15 +296,15 @@ static uint64_t any_tokens(const struct job *job, const struct pass *pass)
 	uint64_t most = pass->window * extents + 1;
 
 	(void)job;
-	/* Extents that differ may all be the smallest ones. */
+	/* With unequal extents, all of them may be of the smallest size. */
 	return s->is_sized ? RING_TOKENS + stages : u64_min(most, RING_TOKENS + stages);
 }
 
-/* tfdata: each loader reads files of its own from front to back, in order as far as
- * pipeline_internal.h lets it. */
+/* tfdata: each loader reads files of its own from front to back; with deterministic=1 in order, as
+ * far ahead as pipeline_internal.h allows. */
 
-/* The first batch that an extent can be in, which has so many samples before it: in order that of
- * its place, less what a buffer that shuffles has to hold before it. */
+/* First batch that can contain an extent with this many samples before it. In order, that is the
+ * batch at its place, less the samples that the shuffle buffer holds back. */
 static uint64_t earliest_batch(const struct loader *l, const struct pass *pass, uint64_t samples)
 {
 	const struct job *job = l->rank->train->job;
@@ -340,33 +315,16 @@ static uint64_t earliest_batch(const struct loader *l, const struct pass *pass, 
 	return (samples - buffer) / pass->sampler.batch;
 }
 
-/* In order nobody can use a part of what a loader has for a batch. Else what is ready goes out
- * before anybody could wait for it. */
+/* Push samples as soon as they are ready, before the accelerator could wait for them. In order, a
+ * part of a loader's samples of a batch is of no use, so it stays until the batch is complete. */
 static void push_ready(struct loader *l, const struct stage *at, struct token *token)
 {
 	if (!l->rank->train->job->deterministic)
 		loader_push(l, token, at->number);
 }
 
-static void turn_to_batch(struct loader *l, const struct stage *at, struct token *token,
-			  uint64_t batch)
-{
-	if (token->batch != batch)
-		loader_push(l, token, at->number);
-	token->batch = batch;
-}
-
-static bool read_forward(struct loader *l, const struct stage *at, struct sampler_epoch *order,
-			 uint64_t position, uint64_t batch, struct token *token)
-{
-	loader_start(l, at, order, position, batch);
-	if (reader_does_io(l->reader) || loader_preprocesses(l->rank->train->job))
-		push_ready(l, at, token);
-	return loader_finish(l, token);
-}
-
-/* Has the batch of an extent been asked for? And in order, may the extent be begun? `awaited` is
- * the last batch of the stage that was waited for. */
+/* Wait until the batch of an extent may be read and, in order, until it is the extent's turn.
+ * `awaited` is the last batch of the stage that was waited for. */
 static bool await_extent(struct loader *l, const struct stage *at, struct sampler_epoch *order,
 			 uint64_t position, uint64_t batch, struct token *token, uint64_t *awaited)
 {
@@ -395,10 +353,17 @@ static bool read_file(struct loader *l, const struct stage *at, struct sampler_e
 			break;
 		uint64_t before = sampler_samples_before(order, rank, position);
 		uint64_t batch = before / at->pass->sampler.batch;
+		uint64_t earliest = earliest_batch(l, at->pass, before);
 
-		turn_to_batch(l, at, token, earliest_batch(l, at->pass, before));
-		if (!await_extent(l, at, order, position, batch, token, &awaited) ||
-		    !read_forward(l, at, order, position, batch, token))
+		if (token->batch != earliest)
+			loader_push(l, token, at->number);
+		token->batch = earliest;
+		if (!await_extent(l, at, order, position, batch, token, &awaited))
+			return false;
+		loader_start(l, at, order, position, batch);
+		if (reader_does_io(l->reader) || loader_preprocesses(job))
+			push_ready(l, at, token);
+		if (!loader_finish(l, token))
 			return false;
 		if (job->deterministic)
 			interleave_deliver(l, at, order, position);
@@ -407,7 +372,8 @@ static bool read_file(struct loader *l, const struct stage *at, struct sampler_e
 	return true;
 }
 
-/* Its first extent may lie behind the last batch; of uneven files anyone may have some. */
+/* The first extent of a loader may lie after the last batch. Any loader may have some extents of
+ * uneven files. */
 static bool has_file(const struct loader *l, const struct pass *p)
 {
 	struct sampler_epoch order;
@@ -444,13 +410,13 @@ static void tfdata_work(struct loader *l)
 	}
 }
 
-/* What is being decoded is on its way to what is prefetched. */
+/* Batches under decoding count as well: they are about to be prefetched. */
 static uint64_t tfdata_prefetch(const struct job *job)
 {
 	return job->prefetch + (job_decodes_batches(job) ? job->decode_threads : 0);
 }
 
-/* A buffer that shuffles is filled before its first batch, with no more than an epoch. */
+/* A shuffle buffer is filled before its first batch, with at most one epoch. */
 static uint64_t tfdata_window(const struct job *job, const struct pass *pass)
 {
 	uint64_t batch = pass->sampler.batch;
@@ -460,9 +426,8 @@ static uint64_t tfdata_window(const struct job *job, const struct pass *pass)
 	return tfdata_prefetch(job) + (samples + batch - 1) / batch;
 }
 
-/* In order a loader has one token for each batch, the first of a stage with all that the buffer
- * holds: of the stage at hand, and of those behind it; and what it has read of a file beyond
- * that. */
+/* In order, a loader has one token for each batch of this stage and the next ones; the first token
+ * of a stage covers the samples in the buffer. Extents read ahead within a file add to that. */
 static uint64_t tfdata_tokens(const struct job *job, const struct pass *pass)
 {
 	uint64_t stages = pass->window / pass->sampler.steps + 2;

@@ -3,14 +3,15 @@
 #pragma once
 
 /*
- * A rank is an accelerator thread with job_read_threads loaders of its own, or with a loader that
- * the accelerator's thread is itself. Between them pass, in one direction, tokens over a ring per
- * loader, and in the other `limit`, the number of the first batch that may not be read yet: batches
- * are numbered through all stages (struct stages), and limit grows by one whenever the accelerator
- * takes a batch, up to the stage's end, or beyond it where the loader model runs on.
+ * A rank is an accelerator thread. Each rank has job_read_threads loaders with a thread of their
+ * own; with read_threads=0 its single loader runs on the accelerator's thread. Tokens pass from a
+ * loader to its accelerator over a ring. In the other direction passes `limit`, the first batch
+ * that may not be read yet. Batches are numbered through all stages (struct stages). `limit` grows
+ * by one whenever the accelerator takes a batch, up to the end of the stage, or beyond it where the
+ * loader model runs on into the next stage.
  *
- * train_init, train_start, train_join and train_fini are the conductor's; train_close and
- * train_wake may be called by any thread.
+ * The conductor calls train_init, train_start, train_join and train_fini. Any thread may call
+ * train_close and train_wake.
  */
 
 #include <pthread.h>
@@ -28,65 +29,64 @@
 #include "run/result/result.h"
 #include "run/slot/slot.h"
 
-/* ---- tokens of what one loader has read, on their way to its accelerator ---- */
+/* ---- tokens: account of the extents that one loader has read ---- */
 
 /* Counts and a time, never data. */
 struct token {
 	uint64_t samples;        /* places in a batch */
-	uint64_t failed_samples; /* of them: could not be read */
-	uint64_t sample_bytes;   /* payload of the others */
-	uint64_t id_sum;         /* of the extents' ids, modulo 2^64 */
+	uint64_t failed_samples; /* samples that could not be read */
+	uint64_t sample_bytes;   /* payload of the samples that were read */
+	uint64_t id_sum;         /* sum of the extents' ids, modulo 2^64 */
 	uint64_t extents;
-	uint64_t ready_ns; /* the last of it was read */
-	uint64_t stage;    /* it belongs to (slot.h) */
-	uint64_t batch;    /* of the stage, the first that it can be for */
+	uint64_t ready_ns; /* time when the last extent was read */
+	uint64_t stage;    /* number of its stage (slot.h) */
+	uint64_t batch;    /* first batch of the stage that may use the token */
 };
 
-/* to += t; ready when both are. */
+/* Add t to `to`. The sum is ready when both are. */
 void token_add(struct token *to, const struct token *t);
 
-/* Cut `samples` of t's samples off into `out`. What failed of them, ids and extents go with the
- * first part, bytes with what did not fail. */
+/* Split the first `samples` samples off t into `out`. Failed samples, ids and extents go with `out`
+ * first; bytes are divided by the samples delivered. */
 void token_take(struct token *t, uint64_t samples, struct token *out);
 
-/* Those that an accelerator can compute on. */
+/* Number of samples that an accelerator can compute on. */
 uint64_t token_delivered(const struct token *t);
 
-/* From so many on a ring adds what is pushed to the token before it, where that is of the same
- * stage and batch. */
+/* A ring with this many tokens adds a pushed token to the newest one, if both have the same stage
+ * and batch. */
 #define RING_TOKENS 1000u
 
 /*
- * A bounded first-in first-out with exactly one producer and one consumer.
- * It is made for as many tokens as may be under way, at most RING_TOKENS and one a stage or batch,
- * so a push always finds room; waiting is the users' business (slot.h).
+ * A bounded first-in first-out with exactly one producer and one consumer. It holds all tokens that
+ * may be under way, at most RING_TOKENS and one per stage or batch, so a push always finds room.
+ * The users do the waiting (slot.h).
  */
 struct ring;
 
 struct ring *ring_new(uint64_t tokens);
-uint64_t ring_bytes(uint64_t tokens); /* of memory for so many */
+uint64_t ring_bytes(uint64_t tokens); /* memory of a ring for this many tokens */
 void ring_free(struct ring *r);       /* NULL is fine */
 
 /* Producer only. */
 void ring_push(struct ring *r, const struct token *t);
 
-/* Consumer only. The next one that can be for this batch of this stage; those of stages before,
- * which nobody took, are dropped. False when there is none, or one is being added to: then the
- * producer rings when it is done. */
+/* Consumer only. Pop the next token that this batch of this stage may use; tokens of earlier stages
+ * are dropped. False when there is none, or the producer is adding to it: then the producer rings
+ * the rank when it is done. */
 bool ring_pop(struct ring *r, uint64_t stage, uint64_t batch, struct token *t);
 
-/* ---- put the ranks' epochs together: one record an epoch, a few histograms ---- */
+/* ---- epochs: one record per epoch for all ranks ---- */
 
 /*
- * Each rank hands in its own account of an epoch when it has finished it;
- * with the last rank's the epoch is complete. Records are kept of the first EPOCHS_KEPT epochs, so
- * memory does not grow with a time_based run; sums over all epochs go on. Called once per rank and
- * epoch: a lock is fine.
+ * Each rank adds its own account of an epoch when it has finished the epoch. The last rank's
+ * account completes it. Only the first EPOCHS_KEPT epochs have records, so a time_based run does
+ * not grow its memory; sums cover all epochs. Called once per rank and epoch, under a lock.
  */
 #define EPOCHS_KEPT 1024
-#define EPOCHS_OPEN 16 /* have a stall histogram at the same time */
+#define EPOCHS_OPEN 16 /* epochs that can have a stall histogram at the same time */
 
-/* What one rank did in one epoch. Times in ns. */
+/* Account of one rank and one epoch. Times in ns. */
 struct epoch_account {
 	uint64_t epoch;                        /* from 0 */
 	uint64_t samples, sample_bytes, steps; /* samples: delivered */
@@ -99,9 +99,9 @@ struct epoch_account {
 	uint64_t first_wait_compute_ns; /* T_1 = wait + compute of the first step */
 	uint64_t first_step_ns;
 	const struct hist *stall; /* counted stalls of this epoch */
-	/* what was delivered */
+	/* sums over the tokens that were delivered */
 	uint64_t extents, id_sum;
-	bool is_whole; /* it took all its batches */
+	bool is_whole; /* the rank took all batches of the epoch */
 };
 
 struct epochs;
@@ -111,62 +111,63 @@ struct epochs *epochs_new(uint64_t ranks, uint64_t batch, double nominal_sample_
 void epochs_free(struct epochs *e);
 
 /*
- * Hand in one rank's account. When it completes an epoch in which every rank took all its batches,
- * and the sampler covers the dataset exactly, the ids must add up to the whole dataset: else
- * -EILSEQ with err.
+ * Add one rank's account. -EILSEQ with err when this account completes an epoch whose ids do not
+ * add up to the whole dataset. Checked only if every rank took all batches of the epoch and the
+ * sampler covers the dataset exactly.
  */
 int epochs_add(struct epochs *e, const struct epoch_account *a, struct mlgen_err *err);
 
 /*
- * Where a training has other processes: together, behind the run (e NULL = none ran here). The ids
- * of each epoch that all of them took whole must add up, over all of them; and the published
- * windows of rank 0 are those of all ranks then. 0, or -EILSEQ, or of who is gone, with err.
+ * Check the epochs over all processes, after the run; all processes call it together, with e NULL
+ * where no training ran. Ids of each epoch that all processes took whole must add up, and the
+ * published windows of rank 0 become those of all ranks. 0, -EILSEQ, or the error of a lost
+ * process, with err.
  */
 struct hosts;
 int epochs_check(struct epochs *e, struct hosts *hosts, struct mlgen_err *err);
 
-/* Fill ml->epochs, epochs_total and mlperf, which a training that missed samples has none of. After
- * the run. */
+/* Fill ml->epochs, epochs_total and mlperf after the run. A training that missed samples has no
+ * mlperf figures. */
 void epochs_result(const struct epochs *e, struct ml_result *ml);
 
-/* ---- memory in which loaders keep what they have read ahead (hold_samples=1) ---- */
+/* ---- hold: memory of the samples that are read ahead (hold_samples=1) ---- */
 
 /*
- * Every extent is read into memory of its own, which stays in use until the accelerator has taken
- * the batch that the extent belongs to, as with a framework that copies the batch to its device
- * then. An extent that straddles two batches leaves with the first.
+ * Each extent is read into memory of its own, which stays in use until the accelerator has taken
+ * the batch of the extent, like in a framework that copies a batch to its device. An extent that
+ * straddles two batches is released with the first.
  *
- * The loaders of an accelerator share one mapping, made before the clock starts, and slots in it,
- * each as large as the largest extent. Memory is in use once something was read into it: that
- * happens during the run, as with a framework, which allocates as it goes. What was let go last is
- * taken first, so that no more comes into use than is ahead at most; and a slot whose next extent
- * is smaller gives the rest back to the system. What is mapped and never written costs nothing.
+ * The loaders of an accelerator share one mapping, made before the clock starts and divided into
+ * slots as large as the largest extent. Memory comes into use when something is first read into it,
+ * during the run, as in a framework that allocates as it goes. The slot released last is reused
+ * first, so the memory in use never exceeds the most that is read ahead. A slot whose next extent
+ * is smaller returns the rest to the system. Mapped memory that is never written costs nothing.
  *
- * Nobody looks at what lies there. Any thread may take and keep.
+ * The contents are never read. Any thread may call hold_take and hold_keep.
  */
 struct hold;
 
 struct hold_config {
 	uint64_t window;     /* batches of an accelerator */
 	uint64_t slots;      /* extents at a time; 0 = nothing is held */
-	uint64_t slot_bytes; /* the largest one, as it is read */
+	uint64_t slot_bytes; /* largest extent, as it is read */
 };
 
 /*
- * What one accelerator may have ahead, batches that are being read included. Nothing without
- * hold_samples, or with an engine that moves no bytes. Looks at the sizes of up to a million files;
- * an extent that is larger than all of them has its last requests in the worker's buffer.
+ * Compute what one accelerator may have ahead, including batches under way. Nothing without
+ * hold_samples, or with an engine that moves no bytes. Samples the sizes of up to a million files;
+ * the last requests of an extent larger than all of them go to the worker's buffer.
  */
 void hold_plan(struct hold_config *c, const struct job *job, const struct stages *stages);
 
 /* Samples that an accelerator may have ahead in a pass, held or not. */
 double hold_samples(const struct job *job, const struct pass *pass);
 
-/* What all accelerators of a job have ahead, when everything is, of the training or the evaluation,
- * whichever is more: of a sample the mean (1,024 extents, evenly spaced), as it is read. */
+/* Bytes that all accelerators of a job have ahead, if everything is: the larger of training and
+ * evaluation, with the mean sample (1,024 extents, evenly spaced) as it is read. */
 double hold_bytes(const struct job *job, const struct stages *stages);
 
-/* With hold_samples, does that fit into this host's memory? 0, or -ENOMEM with err. */
+/* Do the samples of hold_samples fit into this host's memory? 0, or -ENOMEM with err. */
 int hold_check(const struct job *job, const struct stages *stages, uint64_t memory_bytes,
 	       struct mlgen_err *err);
 
@@ -175,16 +176,16 @@ int hold_new(struct hold **out, const struct hold_config *c, struct mlgen_err *e
 void hold_free(struct hold *h); /* NULL is fine */
 
 /*
- * A slot, of *bytes, for an extent of this batch that is to be read; or NULL, if there is none. The
- * accelerator has taken the batches below `taken`; few extents from taken + window on are read,
- * which are looked at whenever it has taken more.
+ * Reserve a slot of *bytes for an extent of this batch before it is read; NULL if none is free.
+ * `taken` is the number of batches that the accelerator has taken. Extents of batches from
+ * taken + window on are few, and are looked through whenever `taken` grows.
  */
 void *hold_take(struct hold *h, uint64_t batch, uint64_t taken, uint64_t *bytes);
 
-/* It was read: so many bytes of the slot. */
+/* The read into the slot at `at` has ended, and used this many bytes. */
 void hold_keep(struct hold *h, void *at, uint64_t bytes);
 
-/* ---- one training while it runs: what its ranks and loaders share ---- */
+/* ---- one training while it runs: state shared by its ranks and loaders ---- */
 
 struct train;
 struct live;
@@ -192,15 +193,15 @@ struct saver;
 struct tier;
 struct tier_loader;
 
-/* Where a loader keeps what is its own. Made before the threads start. */
-/* A time that an extent takes, and behind which of its reads. */
+/* Decode time of one extent, and how it is divided among its reads. */
 struct decoding {
-	uint64_t all_ns; /* of the extent under way */
-	/* Of its split, NULL = as each read has of the bytes; which is next. */
+	uint64_t all_ns; /* for the extent under way */
+	/* NULL = each read has its share of the bytes */
 	struct job_read_share *shares;
 	unsigned share_count, next_share;
 };
 
+/* A loader's own state, made before the threads start. */
 struct loader {
 	struct rank *rank;
 	uint64_t index; /* within the rank */
@@ -210,114 +211,113 @@ struct loader {
 	struct unpack *unpack;    /* decompress=real; NULL = none */
 	struct tier_loader *tier; /* NULL = there is no cache */
 	uint64_t decoded_ns;      /* end of the last preprocess_time */
-	uint64_t overslept_ns;    /* woken so late that the next one is shorter */
+	uint64_t overslept_ns;    /* lateness that the next sleep makes up for */
 	bool is_new;              /* its first sample is to come (first_sample_time) */
-	/* Of preprocess_at=reads: reads of the extent under way, what they have not spent of both
-	 * times, and what of this is too little to be spent alone. */
+	/* preprocess_at=reads: reads of the extent under way, decode time not spent yet, and the
+	 * part of it that is due but too short to spend alone */
 	uint64_t decode_reads, decode_left_ns, decode_due_ns;
-	struct decoding usual, first; /* preprocess_time, first_sample_time */
-	/* What is being read, and what of io_bytes was read before it. */
-	const struct pass *pass; /* NULL = indexes, which are the training's */
-	/* Without a thread: the order of the stage at hand, and that one's number from 1; 0 = there
-	 * was none. */
+	struct decoding per_sample, first_sample; /* preprocess_time, first_sample_time */
+	/* Pass of the extents under way; NULL = indexes, which belong to the training. */
+	const struct pass *pass;
+	/* Without a thread: order of the current stage, and the stage's number from 1; 0 = none. */
 	struct sampler_epoch order;
-	uint64_t order_number;
-	uint64_t before_pass_bytes;
-	/* From its rank; it waits on `go`. */
-	struct bell go;
-	_Atomic uint64_t awaits; /* a batch: waits for rank->limit above it */
-	/* tf.data in order (pipeline_internal.h), in extents from the first stage on: it has read
-	 * all of its own below `reached`, and waits for rank->delivered to be `needs`; UINT64_MAX =
-	 * it does not. */
-	_Atomic uint64_t reached, needs;
-	uint64_t dropped; /* requests of rank->drop it has carried out */
-	/* worker_start (pipeline_internal.h): the stage whose turn is next, and is there one that
-	 * another thread reads? */
+	uint64_t order_stage;
+	uint64_t before_pass_bytes; /* io_bytes of the worker when the pass began */
+	/* The rank signals the loader here. */
+	struct bell wakeup;
+	_Atomic uint64_t awaited_batch; /* waits until rank->limit exceeds it */
+	/* tf.data in order (pipeline_internal.h), in extents from the first stage on. The loader
+	 * has read all its own extents below `read_end`, and waits until rank->delivered reaches
+	 * `awaited_extents`; UINT64_MAX = it does not wait. */
+	_Atomic uint64_t read_end, awaited_extents;
+	uint64_t drops_done; /* requests of rank->drop_requests that it has carried out */
+	/* worker_start (pipeline_internal.h): the next stage, and whether a new thread reads it */
 	struct stage next;
-	bool goes_on;
+	bool wants_next_thread;
 };
 
-/* Counters of one writer that others may look at. */
+/* Counters with one writer that other threads may read. */
 struct rank_count {
-	_Atomic uint64_t epoch, step; /* where it is, from 1 */
-	/* samples are those delivered; what failed of a batch is beside them. */
+	_Atomic uint64_t epoch, step; /* current ones, from 1 */
+	/* samples are those delivered, without failed_samples */
 	_Atomic uint64_t steps, samples, failed_samples, sample_bytes;
 	_Atomic uint64_t eval_steps, eval_samples, eval_failed_samples, eval_sample_bytes, eval_ns;
 	_Atomic uint64_t compute_ns, stall_ns, barrier_ns, oversleep_ns;
-	_Atomic uint64_t host_barrier_ns;  /* behind barrier_ns */
-	_Atomic uint64_t useful_ns;        /* of compute_ns: on samples delivered */
+	_Atomic uint64_t host_barrier_ns;  /* wait for other processes, after barrier_ns */
+	_Atomic uint64_t useful_ns;        /* part of compute_ns on samples delivered */
 	_Atomic uint64_t checkpoint_ns;    /* between steps */
-	_Atomic uint64_t step_ns;          /* of finished steps */
+	_Atomic uint64_t step_ns;          /* sum of finished steps */
 	_Atomic uint64_t waiting_since_ns; /* 0 = not waiting */
 };
 
 struct rank {
 	struct train *train;
-	uint64_t index; /* among those of all processes */
-	uint64_t here;  /* among those of this one */
+	uint64_t index;       /* among the ranks of all processes */
+	uint64_t local_index; /* among the ranks of this process */
 	pthread_t thread;
 	struct loader *loaders;
-	struct hold *hold; /* until they are joined; NULL = none */
-	/* To the loaders, who wait on their `go`. */
+	struct hold *hold; /* until the threads are joined; NULL = none */
+	/* Read by the loaders, which wait on their `wakeup`. */
 	_Atomic uint64_t limit;
-	_Atomic uint64_t drop;      /* times the cache was to be dropped */
-	_Atomic uint64_t claim;     /* loader=plain: next extent to read, in all */
-	_Atomic uint64_t delivered; /* pipeline_internal.h: all extents below it are */
-	/* From the loaders; the rank waits on `filled`. */
-	struct bell filled;
-	_Atomic uint64_t ready;   /* loaders that are set up */
-	_Atomic uint64_t dropped; /* loaders done with the last drop */
-	/* The accelerator's own, read by others after it was joined. */
+	_Atomic uint64_t drop_requests; /* how often loaders were asked to drop the page cache */
+	_Atomic uint64_t claim;         /* loader=plain: next extent to read, over all stages */
+	_Atomic uint64_t delivered;     /* extents delivered in order (pipeline_internal.h) */
+	/* Written by the loaders; the rank waits on its own `wakeup`. */
+	struct bell wakeup;
+	_Atomic uint64_t ready;           /* loaders that are set up */
+	_Atomic uint64_t loaders_dropped; /* loaders done with the last drop request */
+	/* The accelerator's own; read by other threads after join. */
 	struct rank_count count;
-	struct token have;    /* delivered of this stage, not yet taken */
+	struct token pending; /* delivered for this stage, not yet taken */
 	uint64_t *decoded_ns; /* when each of decode_threads is free */
 	struct hist *step, *first_step, *stall, *oversleep, *epoch_stall;
-	/* ramp_time moves what these have counted here, as in struct worker. */
-	pthread_mutex_t books;
-	struct rank_count left_out;
-	struct hist *left_out_stall; /* NULL = there is no ramp_time */
-	struct trace_ring *trace;    /* NULL = there is no trace */
+	/* At the end of ramp_time the counts above move here, as in struct worker. The lock guards
+	 * the move and the sum of both. */
+	pthread_mutex_t counts_lock;
+	struct rank_count ramp_count;
+	struct hist *ramp_stall;  /* NULL = there is no ramp_time */
+	struct trace_ring *trace; /* NULL = there is no trace */
 	/* Compute on samples that were delivered. */
 	uint64_t counted_steps, counted_compute_ns, counted_wall_ns;
-	bool counts;      /* past ramp_time */
-	bool is_hopeless; /* train->loss_most_ns is lost */
+	bool is_counting; /* ramp_time is over */
+	bool misses_au;   /* it lost more than train->max_loss_ns */
 	uint64_t late_ns; /* see clock_sleep_exactly */
 	uint64_t end_ns;  /* of its last step */
-	uint64_t cut_ns;  /* in one that was cut behind it; 0 = none was */
+	uint64_t cut_ns;  /* spent in the step that the end of the run cut off; 0 = none */
 	struct usage usage;
-	struct usage counted; /* behind ramp_time */
+	struct usage counted; /* since the end of ramp_time */
 };
 
 /*
- * Where the ranks are with checkpoints, which all of them save after the same step. Written under
- * `lock`, or by the last of them at a barrier.
+ * State of the checkpoints, which all ranks save after the same step. Written under `lock`, or by
+ * the last rank at a barrier.
  */
 struct train_saves {
 	struct checkpoint_every every; /* count 0 = never */
 	pthread_mutex_t lock;
-	/* Of a time: when the next is due (0 = the first one), the steps that some rank has gone
-	 * beyond, and the one they have agreed on. */
-	uint64_t due_ns, passed, agreed; /* agreed 0 = not yet */
-	/* The one at hand: where it stands, since when a rank stands still, and the longest that
-	 * one of them did for a part of it. */
-	uint64_t epoch, step, from_ns, wait_ns, snapshot_ns;
+	/* Checkpoints every so often: when the next one is due (0 = the first one), the last step
+	 * that some rank has passed, and the step to save after (0 = not agreed yet). */
+	uint64_t due_ns, passed_step, agreed_step;
+	/* The current checkpoint: its position, when the first rank stopped for it, and the
+	 * longest wait and snapshot of any rank. */
+	uint64_t epoch, step, stopped_ns, wait_ns, snapshot_ns;
 	bool has_begun;
-	bool is_now; /* of several processes: all save behind this step */
+	bool is_agreed; /* several processes: all save after this step */
 };
 
 struct train {
 	const struct job *job;
 	const struct dataset *dataset, *eval; /* eval NULL = none */
-	/* Set before train_start, and not the training's, but it starts and joins the saver. saver
-	 * NULL = no checkpoints; state: its model's. */
+	/* Set before train_start, and owned by the caller. The training starts and joins the
+	 * saver. */
 	const struct placement *place;
 	const struct traced *traced; /* NULL = there is no trace */
 	struct worker_list *workers; /* for its threads to join; NULL = none */
-	struct saver *saver;
-	const struct state *state;
+	struct saver *saver;         /* NULL = no checkpoints */
+	const struct state *state;   /* the saver's model */
 	struct train_saves saves;
 	struct tier *tier;              /* NULL = there is no cache */
-	struct tier_peers *cache_peers; /* not its own; NULL = it is whole */
+	struct tier_peers *cache_peers; /* owned by the caller; NULL = the cache is not divided */
 	struct stages stages;
 	struct mlgen_engine_job engine_job;
 	struct clock *clock;
@@ -330,108 +330,106 @@ struct train {
 	struct rank *ranks;
 	size_t buffer_bytes;     /* of a loader */
 	uint64_t start_after_ns; /* startdelay */
-	/* shuffle=importance, and cache_hits_first, else NULL: written by the last at the barrier
-	 * before an epoch, read by all within it. in_cache is set before train_start; NULL = there
-	 * is no cache. */
+	/* Orders of shuffle=importance and cache_hits_first, otherwise NULL. The last rank at the
+	 * barrier before an epoch writes them; all read them during the epoch. in_cache is set
+	 * before train_start; NULL = there is no cache. */
 	struct importance *importance;
 	struct hitsfirst *hits_first;
 	importance_has *in_cache;
 	const void *cache;
-	uint64_t orders_drawn;         /* of so many epochs */
-	uint64_t draw_ns;              /* in all of that */
-	_Atomic bool has_asked;        /* a rank here, what others trained on */
+	uint64_t orders_drawn;         /* epochs with a drawn order */
+	uint64_t draw_ns;              /* time spent drawing */
+	_Atomic bool exchange_claimed; /* a local rank does the exchange (rank_order_draw) */
 	const struct run_watch *watch; /* NULL = nobody watches */
 	void *watched;                 /* its argument */
-	/* Set before train_start: there is nothing to drop at first. */
+	/* The page cache has nothing of the dataset; set before train_start. */
 	bool is_dropped;
 	uint64_t drops;            /* passes that dropped the page cache */
 	_Atomic uint64_t start_ns; /* time zero; 0 = not yet */
 	_Atomic uint64_t end_ns;
-	uint64_t barrier_steps; /* decided on, by the last at the barrier */
-	/* What a rank's counted steps may take beyond their compute time before the AU that is
-	 * asked for is out of its reach, and the ranks for which it is: the training ends when it
-	 * is so for all. */
-	double loss_most_ns;
-	_Atomic uint64_t hopeless;
+	uint64_t barrier_steps; /* counted by the last rank at each step barrier */
+	/* Time that a rank's counted steps may take beyond their compute time before the required
+	 * AU is out of reach, and the number of ranks that took more. The training ends when all
+	 * have. */
+	double max_loss_ns;
+	_Atomic uint64_t ranks_missing_au;
 	_Atomic bool is_decided;     /* no further step */
 	_Atomic bool counting;       /* ramp_time is over */
 	_Atomic bool closed;         /* an error: leave everything */
 	_Atomic bool finished;       /* ranks are done: loaders, leave */
 	_Atomic uint64_t ranks_left; /* still running */
 	_Atomic bool dropping;       /* for the status line */
-	/* Why the caches could not be emptied; by the last at a barrier. */
+	/* Why the caches could not be emptied; set by the last rank at a barrier. */
 	struct mlgen_err empty_err;
 };
 
-/* One pass over a dataset as a job asks for it: 0, or -EINVAL with err. */
+/* Set up one pass over a dataset. 0, or -EINVAL with err. */
 int train_pass(struct pass *p, const struct job *job, const struct dataset *ds, bool is_eval,
 	       uint64_t align_bytes, struct mlgen_err *err);
 
-/* All that it asks for; eval NULL = it has none. */
+/* Set up all passes of a job; eval NULL = no evaluation. */
 int train_stages(struct stages *s, const struct job *job, const struct dataset *dataset,
 		 const struct dataset *eval, uint64_t align_bytes, struct mlgen_err *err);
 
-/* decompress=real: the largest read that is decompressed; 0 = none is. With an engine without files
- * there is nothing in what is read. */
+/* decompress=real: bytes of the largest read that is decompressed; 0 = none is. An engine without
+ * files returns nothing to decompress. */
 uint64_t train_packed_most(const struct job *job, const struct stages *s);
 
-/* Is the page cache to lose the dataset before this epoch? (Where a sample finds nothing there, it
- * has.) */
+/* Does the job drop the dataset from the page cache before this epoch? (A drop that finds nothing
+ * cached is skipped.) */
 bool train_drops_before(const struct train *t, uint64_t epoch);
 
-/* Is this host's page cache to be emptied of everything? Before the first epoch the run has done
- * that. */
+/* Are all caches of this host emptied before this epoch? The run itself does so before the
+ * first. */
 bool train_empties_before(const struct train *t, uint64_t epoch);
 
-/* Where ramp_time ends; from time zero on. */
+/* End of ramp_time; valid from time zero on. */
 uint64_t train_ramp_end_ns(const struct train *t);
 
-/* Epochs from 0; with time_based there is none. */
+/* Epochs count from 0. Always false with time_based. */
 bool train_is_last_epoch(const struct train *t, uint64_t epoch);
 
-/* Has one of the limits been reached, after so many steps? */
+/* Has the training reached one of its limits after this many steps? */
 bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns);
 
-/* Whether the training ends at a barrier: what a process says, and what follows from what all have
- * said; and both, behind something else than a step. */
+/* Decide at a barrier whether the training ends: the vote of a process, and the effect of all
+ * votes. train_decide_stop has both, for barriers other than that of a step. */
 uint64_t train_vote(void *train);
 void train_apply(void *train, uint64_t votes);
 extern const struct peers_decision train_decide_stop;
 
 /*
- * Set up for a validated job with its dataset attached, and that of its evaluation (NULL = it has
- * none); no thread runs yet.
- * 0 or -errno. Undone by train_fini, which takes a zeroed struct.
+ * Set up a validated job with its datasets (eval NULL = no evaluation); starts no thread. 0 or
+ * -errno. Undone by train_fini, which accepts a zeroed struct.
  */
 int train_init(struct train *t, const struct job *job, const struct dataset *dataset,
 	       const struct dataset *eval, uint64_t align_bytes, struct clock *clock,
 	       struct failure *failure, const _Atomic bool *interrupted, struct mlgen_err *err);
 void train_fini(struct train *t);
 
-/* End it where this AU is out of reach; before train_start. */
-void train_give_up_below(struct train *t, double au_percent);
+/* End the training once this AU is out of reach. Call before train_start. */
+void train_set_au_floor(struct train *t, double au_percent);
 
-/* With cache=: before train_start. 0, or -errno with err. */
+/* Open the cache tier, if there is one. Call before train_start. 0, or -errno with err. */
 int train_open_tier(struct train *t, struct mlgen_err *err);
 
-/* Add what a training takes with its loaders, but not for what it holds; and that, with
- * hold_samples. */
+/* Add the memory of a training with its loaders; train_need_hold adds that of hold_samples. */
 struct memneed;
 void train_need(struct memneed *n, const struct job *job, const struct stages *stages);
 void train_need_hold(struct memneed *n, const struct job *job, const struct stages *stages);
 
-/* Start all threads, the saver's, too; join them: a checkpoint that is under way when the ranks are
- * done is finished. On the conductor's thread (run.c). */
+/* Start or join all threads, including the saver's. train_join finishes a checkpoint that is under
+ * way when the ranks are done. On the conductor's thread (run.c). */
 int train_start(struct train *t, struct mlgen_err *err);
 void train_join(struct train *t);
 
-/* Any thread: an error somewhere; nobody waits any more. */
+/* Any thread: after an error. All waits end. */
 void train_close(struct train *t);
 
-/* Any thread: look again at what you wait for (an interruption). */
+/* Any thread: make all waiters check their condition again, after an interruption. */
 void train_wake(struct train *t);
 
-/* The part of a look (live.h) that is about checkpoints. */
+/* Fill the checkpoint figures of a status sample (live.h). */
 void train_look_at_saves(const struct train *t, struct live *live);
 
 static inline bool train_is_closed(const struct train *t)
@@ -439,71 +437,69 @@ static inline bool train_is_closed(const struct train *t)
 	return atomic_load(&t->closed);
 }
 
-/* Nobody waits for a batch or computes any more: an error, or the stop. What was delivered by whole
- * steps is still handed in where it is not closed. */
+/* True after an error or the stop: no rank waits for a batch or computes any more. Accounts of
+ * whole steps are still added unless the training is closed. */
 static inline bool train_is_cut(const struct train *t)
 {
 	return train_is_closed(t) || stop_has_come(t->stop, clock_now(t->clock));
 }
 
-/* ---- a thread that reads samples ahead of its accelerator ---- */
+/* ---- loaders: threads that read samples ahead of their accelerator ---- */
 
-/*
- * What distinguishes the loader models (loader=): who reads which batch, in which order they are
- * delivered, and how far ahead. One row a model.
- */
+/* A loader model (loader=): who reads which batch, in which order, and how far ahead. */
 struct loader_model {
-	/* Read until the run ends; called on the loader's thread. NULL: it has none. */
+	/* Read until the run ends; called on the loader's thread. NULL: there is no such thread. */
 	void (*work)(struct loader *l);
-	/* Move tokens from the loaders' rings into rank->have until it holds `need` samples of
-	 * batch `batch` of a stage or nothing has arrived. */
+	/* Move tokens from the loaders' rings into rank->pending until it has `need` samples for
+	 * batch `batch` of a stage, or the rings are empty. */
 	void (*collect)(struct rank *r, const struct stage *at, uint64_t batch, uint64_t need);
 	/* Batches of a pass that may be read ahead per rank. */
 	uint64_t (*window)(const struct job *job, const struct pass *pass);
 	/* Tokens that can be on one loader's ring then. */
 	uint64_t (*tokens)(const struct job *job, const struct pass *pass);
-	/* ... of the next epoch, too, while this one is not over. */
+	/* Loaders read ahead into the next epoch while this one is not over. */
 	bool runs_on;
 };
 
 const struct loader_model *loader_model(const struct job *job);
 
-/* With read_threads=0 the accelerator's thread is the loader's, too: it opens the io (false: it
- * failed), drops the cache, and closes. Its model reads in `collect`. */
+/* A loader without a thread (read_threads=0), called by its accelerator's thread, which reads in
+ * `collect`. loader_open opens the io; false: it failed, and the run has the failure. loader_drop
+ * drops its share of the page cache. */
 bool loader_open(struct loader *l);
 void loader_drop(struct loader *l);
 void loader_close(struct loader *l);
 
-/* What loader_open made ready to decode with; zeroed is fine. */
+/* Free what loader_open set up for decoding; a zeroed loader is fine. */
 void loader_close_decoding(struct loader *l);
 
 /* Extents that an accelerator may have beyond the batches that may be read. */
 uint64_t loader_extents_beyond(const struct job *job, const struct pass *pass);
 
-/* Tokens that can be on one loader's ring: the accelerator drains rings only while it waits, so
+/* Tokens that can be on one loader's ring. The accelerator drains rings only while it waits, so
  * everything that may be ahead has to fit. */
 uint64_t loader_ring_tokens(const struct job *job, const struct stages *s);
 
 void *loader_main(void *arg);
 
-/* ---- from what ranks counted to figures: AU, and where their time went ---- */
+/* ---- results of the ranks: AU, and where their time went ---- */
 
-/* All of these after the ranks were joined, of `n` of them, one behind the other. DESIGN.md, "What
- * the numbers mean". */
+/* Call these after the ranks were joined, with an array of `n` ranks. DESIGN.md, "What the numbers
+ * mean". */
 
-/* Accelerators, steps, samples and AU of out->ml, of each and on the mean, and the wall time of the
- * slowest. */
+/* Fill accelerators, steps, samples and AU of out->ml, per rank and on average, and the wall time
+ * of the slowest rank. */
 void rank_collect_au(struct job_result *out, const struct rank *ranks, const struct job *job);
 
-/* The accelerator that stalled longest on the mean. */
-void rank_collect_slowest(struct slowest_rank *out, const struct rank *ranks, uint64_t all);
+/* Find the accelerator with the longest mean stall. Call before rank_collect_hist, which merges the
+ * ranks' histograms. */
+void rank_collect_slowest(struct slowest_rank *out, const struct rank *ranks, uint64_t n);
 
 void rank_collect_time(struct time_percent *p, const struct rank *ranks, uint64_t n);
 
-/* CPU time of the ranks: of all that they did; of what was counted, seconds. */
+/* CPU time of the ranks: all of it, and seconds of the counted part. */
 void rank_collect_usage(struct usage *u, const struct rank *ranks, uint64_t n);
 double rank_collect_cpu_seconds(const struct rank *ranks, uint64_t n);
 
-/* A histogram of all of them, which is at `member_off` in each. It is the first rank's: after this
- * there is nobody else who wants them. */
+/* Merge the histogram at `member_off` of all ranks into that of the first rank, and return it. */
 struct hist *rank_collect_hist(struct rank *ranks, uint64_t n, size_t member_off);

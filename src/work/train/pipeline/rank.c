@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank.c - an accelerator: its steps, what it waits for, and its barriers. */
+/* rank.c - an accelerator: its steps, waits, barriers, checkpoints and evaluations. */
 #include "work/train/pipeline/pipeline_internal.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ void rank_collect_au(struct job_result *out, const struct rank *ranks, const str
 			ml->steps = count_get(&c->steps);
 		if (count_get(&c->step_ns) > wall_ns)
 			wall_ns = count_get(&c->step_ns);
-		if (r->counts && r->cut_ns > cut_ns)
+		if (r->is_counting && r->cut_ns > cut_ns)
 			cut_ns = r->cut_ns;
 		au[i] = has_compute ? result_percent((double)r->counted_compute_ns,
 						     (double)r->counted_wall_ns)
@@ -55,36 +55,35 @@ void rank_collect_au(struct job_result *out, const struct rank *ranks, const str
 	ml->cut_seconds = (double)cut_ns / 1e9;
 }
 
-/* Of the ranks' mean stalls, while each still has its own histogram. */
-void rank_collect_slowest(struct slowest_rank *out, const struct rank *ranks, uint64_t all)
+void rank_collect_slowest(struct slowest_rank *out, const struct rank *ranks, uint64_t n)
 {
-	uint64_t n = 0;
-	double *means = mem_array(all, sizeof(*means));
+	uint64_t count = 0;
+	double *means = mem_array(n, sizeof(*means));
 
 	*out = (struct slowest_rank){ UINT64_MAX, (double)NAN, (double)NAN };
-	for (uint64_t i = 0; i < all; i++) {
+	for (uint64_t i = 0; i < n; i++) {
 		const struct hist *stall = ranks[i].stall;
 
 		if (stall->count == 0)
 			continue;
-		means[n] = hist_mean(stall);
-		if (n == 0 || means[n] > out->stall_mean_ns) {
+		means[count] = hist_mean(stall);
+		if (count == 0 || means[count] > out->stall_mean_ns) {
 			out->rank = ranks[i].index;
-			out->stall_mean_ns = means[n];
+			out->stall_mean_ns = means[count];
 		}
-		n++;
+		count++;
 	}
-	qsort(means, n, sizeof(*means), f64_compare);
-	/* The lower one of two middles is taken: of two means, the slow one has no part in it. */
-	if (n > 0)
-		out->stall_median_ns = means[(n - 1) / 2];
+	qsort(means, count, sizeof(*means), f64_compare);
+	/* An even count uses the lower middle: with two ranks the slow one must not count. */
+	if (count > 0)
+		out->stall_median_ns = means[(count - 1) / 2];
 	mem_free(means);
 }
 
 void rank_collect_time(struct time_percent *p, const struct rank *ranks, uint64_t n)
 {
 	double wall = 0, compute = 0, stall = 0, barrier = 0, oversleep = 0;
-	double evaluation = 0, checkpoint = 0, others = 0;
+	double evaluation = 0, checkpoint = 0, host_barrier = 0;
 
 	for (uint64_t i = 0; i < n; i++) {
 		const struct rank_count *c = &ranks[i].count;
@@ -95,16 +94,17 @@ void rank_collect_time(struct time_percent *p, const struct rank *ranks, uint64_
 		compute += (double)count_get(&c->compute_ns);
 		stall += (double)count_get(&c->stall_ns);
 		barrier += (double)count_get(&c->barrier_ns);
-		others += (double)count_get(&c->host_barrier_ns);
+		host_barrier += (double)count_get(&c->host_barrier_ns);
 		oversleep += (double)count_get(&c->oversleep_ns);
 	}
-	double known = compute + stall + barrier + others + oversleep + evaluation + checkpoint;
+	double known =
+		compute + stall + barrier + host_barrier + oversleep + evaluation + checkpoint;
 	wall += evaluation + checkpoint;
 	*p = (struct time_percent){
 		.compute = result_percent(compute, wall),
 		.stall = result_percent(stall, wall),
 		.barrier = result_percent(barrier, wall),
-		.host_barrier = result_percent(others, wall),
+		.host_barrier = result_percent(host_barrier, wall),
 		.checkpoint = result_percent(checkpoint, wall),
 		.evaluation = result_percent(evaluation, wall),
 		.oversleep = result_percent(oversleep, wall),
@@ -138,25 +138,16 @@ struct hist *rank_collect_hist(struct rank *ranks, uint64_t n, size_t member_off
 
 /* ---- evaluations ---- */
 
-static void add_eval_step(struct rank *r, const struct step *s)
-{
-	struct rank_count *c = &r->count;
-
-	count_add(&c->eval_steps, 1);
-	count_add(&c->eval_samples, token_delivered(&s->token));
-	count_add(&c->eval_failed_samples, s->token.failed_samples);
-	count_add(&c->eval_sample_bytes, s->token.sample_bytes);
-}
-
-/* All its steps, or until time is up, each rank for itself; then they wait for each other. 0, or
- * -EPIPE once closed. *stopped: the run is over. */
+/* Run all steps of an evaluation, or as many as the time limit allows, each rank for itself; then
+ * wait for the other ranks. 0, or -EPIPE once closed. *stopped: the run is over. */
 static int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
 {
 	struct train *t = r->train;
+	struct rank_count *c = &r->count;
 	struct step s = { .end_ns = u64_max(r->end_ns, peers_passed_ns(&t->peers)) };
 	uint64_t begin_ns = s.end_ns;
 
-	r->have = (struct token){ 0 };
+	r->pending = (struct token){ 0 };
 	rank_step_limit(r, at, 0);
 	for (uint64_t b = 0; b < at->pass->sampler.steps; b++) {
 		if (train_wants_stop(t, 0, s.end_ns))
@@ -166,7 +157,10 @@ static int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
 			*stopped = true;
 			break;
 		}
-		add_eval_step(r, &s);
+		count_add(&c->eval_steps, 1);
+		count_add(&c->eval_samples, token_delivered(&s.token));
+		count_add(&c->eval_failed_samples, s.token.failed_samples);
+		count_add(&c->eval_sample_bytes, s.token.sample_bytes);
 		tracemarks_step(r, at, b, &s);
 	}
 	if (train_is_closed(t))
@@ -177,7 +171,7 @@ static int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
 		 peers_barrier(&t->peers, &train_decide_stop, t) < 0)
 		return -EPIPE;
 	r->end_ns = u64_max(s.end_ns, peers_passed_ns(&t->peers));
-	count_add(&r->count.eval_ns, r->end_ns - begin_ns);
+	count_add(&c->eval_ns, r->end_ns - begin_ns);
 	tracemarks_stage(r, at, begin_ns);
 	*stopped |= t->job->barrier != BARRIER_NONE ? atomic_load(&t->is_decided)
 						    : train_wants_stop(t, 0, r->end_ns);
@@ -186,8 +180,9 @@ static int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
 
 /* ---- checkpoints ---- */
 
-/* Of a time: agree on a step, and go beyond this one or save after it. */
-static bool is_time(struct train *t, uint64_t step, uint64_t end_ns)
+/* A checkpoint by time: agree on the step to save after. True if it is this step; otherwise the
+ * rank passes the step. */
+static bool is_agreed_step(struct train *t, uint64_t step, uint64_t end_ns)
 {
 	struct train_saves *s = &t->saves;
 	bool is_due;
@@ -195,16 +190,16 @@ static bool is_time(struct train *t, uint64_t step, uint64_t end_ns)
 	pthread_mutex_lock(&s->lock);
 	if (!s->due_ns)
 		s->due_ns = atomic_load(&t->start_ns) + s->every.count;
-	if (!s->agreed && end_ns >= s->due_ns)
-		s->agreed = s->passed < step ? step : s->passed + 1;
-	is_due = step == s->agreed;
-	if (!is_due && step > s->passed)
-		s->passed = step;
+	if (!s->agreed_step && end_ns >= s->due_ns)
+		s->agreed_step = s->passed_step < step ? step : s->passed_step + 1;
+	is_due = step == s->agreed_step;
+	if (!is_due && step > s->passed_step)
+		s->passed_step = step;
 	pthread_mutex_unlock(&s->lock);
 	return is_due;
 }
 
-/* Steps and epochs count from 1, steps through all epochs. */
+/* Is a checkpoint due after this step? Steps and epochs count from 1, steps through all epochs. */
 static bool is_due(struct train *t, const struct stage *at, uint64_t batch, uint64_t end_ns)
 {
 	const struct checkpoint_every *e = &t->saves.every;
@@ -217,13 +212,12 @@ static bool is_due(struct train *t, const struct stage *at, uint64_t batch, uint
 		return step % e->count == 0;
 	if (e->unit == EVERY_EPOCHS)
 		return batch + 1 == steps && (at->epoch + 1) % e->count == 0;
-	/* What was agreed on at a barrier holds for the step behind it. */
-	return t->hosts ? t->saves.is_now : is_time(t, step, end_ns);
+	/* An agreement at a barrier holds for the step that follows. */
+	return t->hosts ? t->saves.is_agreed : is_agreed_step(t, step, end_ns);
 }
 
-/* By the last here at a barrier of training, of several processes: is it time for one? Where it is
- * for any of them, saves.is_now is set by that barrier. */
-/* A time is up for all processes when it is so for one. */
+/* Vote of a process at a training barrier, when there are several: is a checkpoint by time due? A
+ * single vote is enough: the barrier then sets saves.is_agreed for all. */
 static bool rank_checkpoint_vote(struct train *t)
 {
 	struct train_saves *s = &t->saves;
@@ -233,7 +227,7 @@ static bool rank_checkpoint_vote(struct train *t)
 	       clock_now(t->clock) >= due_ns;
 }
 
-/* At a barrier. */
+/* The last rank at a barrier begins a checkpoint, unless the run is interrupted. */
 static void begin_save(void *arg, uint64_t votes)
 {
 	struct train *t = arg;
@@ -241,7 +235,7 @@ static void begin_save(void *arg, uint64_t votes)
 	struct mlgen_err err = { 0 };
 
 	(void)votes;
-	s->is_now = false;
+	s->is_agreed = false;
 	if (atomic_load(t->interrupted))
 		return;
 	s->due_ns = clock_now(t->clock) + s->every.count;
@@ -252,7 +246,7 @@ static void begin_save(void *arg, uint64_t votes)
 
 static const struct peers_decision decide_save = { .apply = begin_save };
 
-/* Of those who stood still: they go on, or time is up. */
+/* The ranks leave the checkpoint: note how long they stood still, and decide whether to stop. */
 static void end_save(void *arg, uint64_t votes)
 {
 	struct train *t = arg;
@@ -260,39 +254,23 @@ static void end_save(void *arg, uint64_t votes)
 
 	if (s->has_begun)
 		saver_note_stall(t->saver, s->snapshot_ns, s->wait_ns,
-				 clock_now(t->clock) - s->from_ns);
-	s->from_ns = UINT64_MAX;
-	s->wait_ns = s->snapshot_ns = s->agreed = 0;
+				 clock_now(t->clock) - s->stopped_ns);
+	s->stopped_ns = UINT64_MAX;
+	s->wait_ns = s->snapshot_ns = s->agreed_step = 0;
 	s->has_begun = false;
 	train_apply(t, votes);
 }
 
-static void begin_behind_snapshots(void *arg, uint64_t votes)
+static void begin_after_snapshots(void *arg, uint64_t votes)
 {
 	begin_save(arg, votes);
 	end_save(arg, votes);
 }
 
 static const struct peers_decision decide_end = { train_vote, end_save };
-static const struct peers_decision decide_behind_snapshots = { train_vote, begin_behind_snapshots };
+static const struct peers_decision decide_after_snapshots = { train_vote, begin_after_snapshots };
 
-/* It stands still from now on. */
-static int rank_checkpoint_enter(struct rank *r, const struct stage *at, uint64_t batch,
-				 uint64_t end_ns, bool is_async)
-{
-	struct train *t = r->train;
-	struct train_saves *s = &t->saves;
-
-	pthread_mutex_lock(&s->lock);
-	s->epoch = at->epoch + 1;
-	s->step = at->epoch * at->pass->sampler.steps + batch + 1;
-	if (end_ns < s->from_ns)
-		s->from_ns = end_ns;
-	pthread_mutex_unlock(&s->lock);
-	return peers_barrier(&t->peers, is_async ? NULL : &decide_save, t);
-}
-
-/* Until its state has been copied, or there is no more use in that. */
+/* Sleep until end_ns, or until the run is cut or interrupted. */
 static void sleep_until(struct rank *r, uint64_t end_ns)
 {
 	struct train *t = r->train;
@@ -300,33 +278,30 @@ static void sleep_until(struct rank *r, uint64_t end_ns)
 	if (end_ns > stop_at_ns(t->stop))
 		end_ns = stop_at_ns(t->stop);
 	for (;;) {
-		uint32_t seen = bell_look(&r->filled);
+		uint32_t seen = bell_look(&r->wakeup);
 
 		if (train_is_cut(t) || atomic_load(t->interrupted) || clock_now(t->clock) >= end_ns)
 			return;
-		bell_wait(&r->filled, t->clock, seen, end_ns);
+		bell_wait(&r->wakeup, t->clock, seen, end_ns);
 	}
 }
 
-static uint64_t time_of_snapshot_ns(const struct rank *r)
-{
-	const struct train *t = r->train;
-	struct state_bytes bytes;
-
-	if (!t->job->snapshot_bandwidth || !state_is_local(t->state, r->index))
-		return 0;
-	state_rank_bytes(t->state, r->index, &bytes);
-	return (uint64_t)(1e9 * (double)bytes.total / (double)t->job->snapshot_bandwidth);
-}
-
-/* -ECANCELED of an interruption is for the last to see, see begin_save. */
+/* Wait for the previous checkpoint, and spend the time to copy this rank's state. An interruption
+ * (-ECANCELED) is handled by the last rank, in begin_save. */
 static int take_snapshot(struct rank *r)
 {
 	struct train *t = r->train;
 	struct train_saves *s = &t->saves;
 	uint64_t begin_ns = peers_passed_ns(&t->peers), waited_ns = begin_ns;
-	uint64_t copy_ns = time_of_snapshot_ns(r);
+	uint64_t copy_ns = 0;
 
+	if (t->job->snapshot_bandwidth && state_is_local(t->state, r->index)) {
+		struct state_bytes bytes;
+
+		state_rank_bytes(t->state, r->index, &bytes);
+		copy_ns =
+			(uint64_t)(1e9 * (double)bytes.total / (double)t->job->snapshot_bandwidth);
+	}
 	if (saver_is_busy(t->saver)) {
 		if (saver_await(t->saver) == -EPIPE)
 			return -EPIPE;
@@ -337,47 +312,50 @@ static int take_snapshot(struct rank *r)
 	s->wait_ns = u64_max(s->wait_ns, waited_ns - begin_ns);
 	s->snapshot_ns = u64_max(s->snapshot_ns, copy_ns);
 	pthread_mutex_unlock(&s->lock);
-	return peers_barrier(&t->peers, &decide_behind_snapshots, t);
-}
-
-static int await_commit(struct rank *r)
-{
-	struct train *t = r->train;
-
-	if (saver_await(t->saver) == -EPIPE)
-		return -EPIPE;
-	return peers_barrier(&t->peers, &decide_end, t);
+	return peers_barrier(&t->peers, &decide_after_snapshots, t);
 }
 
 /*
- * Behind each step of training, which ended at *end_ns. Where a checkpoint is
- * due after it, all ranks meet here, whatever barrier= says, and the last of
- * them begins it:
+ * Save a checkpoint after a training step that ended at *end_ns, if one is due.
+ * All ranks meet here, whatever barrier= says, and the last of them begins it:
  *
  *	sync	meet, begin; wait until it is committed; meet
- *	async	meet; wait for the one before; a snapshot, each its own; meet,
- *		begin
+ *	async	meet; wait for the previous checkpoint; copy a snapshot, each rank
+ *		its own; meet, begin
  *
- * They meet after the same step: that of a number, the last of an epoch, or the
- * first that no rank has gone beyond when the first of them finds that the time
- * has come; of several processes the first behind a barrier at which one of them
- * does. So each goes through all barriers in the same order, and may leave
- * between any two. None begins once the run is interrupted.
+ * They meet after the same step: the step of a given number, the last of an epoch,
+ * or the first that no rank has passed when the first rank finds that the time has
+ * come. With several processes it is the first step after a barrier at which one
+ * of them votes for a checkpoint. So all ranks go through all barriers in the same
+ * order, and may leave between any two. No checkpoint begins once the run is
+ * interrupted.
  *
- * 0, or -EPIPE once closed. *end_ns is when the next step begins.
+ * 0, or -EPIPE once closed. *end_ns becomes the time when the next step begins.
  */
 static int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batch, uint64_t *end_ns)
 {
 	struct train *t = r->train;
+	struct train_saves *s = &t->saves;
 	bool is_async = t->job->checkpoint_mode == CHECKPOINT_ASYNC;
 	uint64_t begin_ns = *end_ns;
 	int rc;
 
 	if (!is_due(t, at, batch, begin_ns))
 		return 0;
-	rc = rank_checkpoint_enter(r, at, batch, begin_ns, is_async);
-	if (rc == 0)
-		rc = is_async ? take_snapshot(r) : await_commit(r);
+	pthread_mutex_lock(&s->lock);
+	s->epoch = at->epoch + 1;
+	s->step = at->epoch * at->pass->sampler.steps + batch + 1;
+	s->stopped_ns = u64_min(s->stopped_ns, begin_ns);
+	pthread_mutex_unlock(&s->lock);
+	rc = peers_barrier(&t->peers, is_async ? NULL : &decide_save, t);
+	if (rc < 0)
+		return rc;
+	if (is_async)
+		rc = take_snapshot(r);
+	else if (saver_await(t->saver) == -EPIPE)
+		rc = -EPIPE;
+	else
+		rc = peers_barrier(&t->peers, &decide_end, t);
 	if (rc < 0)
 		return rc;
 	*end_ns = peers_passed_ns(&t->peers);
@@ -387,16 +365,16 @@ static int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batc
 
 /* ---- epochs ---- */
 
-/* A sample on a slow mount ends after so long, and counts as found. */
-#define SAMPLE_NS NS_PER_S
+/* Limit of the page-cache probe. On a slow mount it ends after this time, and counts as having
+ * found cached data. */
+#define PROBE_NS NS_PER_S
 
-/* At the first barrier: time zero. */
+/* The first barrier is time zero. */
 static void begin_time(void *arg, uint64_t votes)
 {
 	struct train *t = arg;
 
 	(void)votes;
-
 	if (t->watch)
 		t->watch->begin(t->watched);
 	atomic_store(&t->start_ns, clock_now(t->clock));
@@ -412,11 +390,11 @@ static bool is_nothing_cached(const struct train *t, const struct dataset *ds, u
 
 static const struct peers_decision decide_start = { .apply = begin_time };
 
-/* Before an epoch: is there anything to drop? Preparation has just looked. */
+/* Vote before an epoch: is anything cached? Before the first one, preparation may have looked. */
 static uint64_t vote_for_drop(void *arg)
 {
 	struct train *t = arg;
-	uint64_t end_ns = clock_now(t->clock) + SAMPLE_NS;
+	uint64_t end_ns = clock_now(t->clock) + PROBE_NS;
 
 	if (!t->is_dropped)
 		t->is_dropped = is_nothing_cached(t, t->dataset, end_ns) &&
@@ -424,7 +402,7 @@ static uint64_t vote_for_drop(void *arg)
 	return t->is_dropped ? 0 : 1;
 }
 
-/* Where anything is cached anywhere, all drop: they do it in step. */
+/* All processes drop if any of them found cached data, because they meet afterwards. */
 static void apply_drop(void *arg, uint64_t votes)
 {
 	struct train *t = arg;
@@ -437,29 +415,10 @@ static void apply_drop(void *arg, uint64_t votes)
 
 static const struct peers_decision decide_drop = { vote_for_drop, apply_drop };
 
-/* Beside those of train_vote. */
+/* A vote next to those of train_vote. */
 #define VOTE_SAVE (UINT64_C(1) << 8)
 
-/* At a step barrier, for a step that all finish. */
-static uint64_t vote_at_step(void *arg)
-{
-	struct train *t = arg;
-
-	t->barrier_steps++;
-	return train_vote(t) | (rank_checkpoint_vote(t) ? VOTE_SAVE : 0);
-}
-
-static void apply_at_step(void *arg, uint64_t votes)
-{
-	struct train *t = arg;
-
-	t->saves.is_now = (votes & VOTE_SAVE) != 0;
-	train_apply(t, votes);
-}
-
-static const struct peers_decision decide_step = { vote_at_step, apply_at_step };
-
-/* Between epochs nobody decides to stop. */
+/* At an epoch barrier no process decides to stop. */
 static uint64_t vote_at_epoch(void *arg)
 {
 	return rank_checkpoint_vote(arg) ? VOTE_SAVE : 0;
@@ -469,26 +428,43 @@ static void apply_at_epoch(void *arg, uint64_t votes)
 {
 	struct train *t = arg;
 
-	t->saves.is_now = (votes & VOTE_SAVE) != 0;
+	t->saves.is_agreed = (votes & VOTE_SAVE) != 0;
 }
 
 static const struct peers_decision decide_epoch = { vote_at_epoch, apply_at_epoch };
 
-/* Wait until `counter`, which all loaders of this rank raise, is `value`. */
+/* The votes are about the next step, which all ranks then finish. */
+static uint64_t vote_at_step(void *arg)
+{
+	struct train *t = arg;
+
+	t->barrier_steps++;
+	return train_vote(t) | vote_at_epoch(t);
+}
+
+static void apply_at_step(void *arg, uint64_t votes)
+{
+	apply_at_epoch(arg, votes);
+	train_apply(arg, votes);
+}
+
+static const struct peers_decision decide_step = { vote_at_step, apply_at_step };
+
+/* Wait until all loaders of this rank have raised `counter` to `value`. */
 static int await_loaders(struct rank *r, const _Atomic uint64_t *counter, uint64_t value)
 {
 	for (;;) {
-		uint32_t seen = bell_look(&r->filled);
+		uint32_t seen = bell_look(&r->wakeup);
 
 		if (train_is_cut(r->train))
 			return -EPIPE;
 		if (atomic_load(counter) >= value)
 			return 0;
-		bell_wait(&r->filled, r->train->clock, seen, stop_at_ns(r->train->stop));
+		bell_wait(&r->wakeup, r->train->clock, seen, stop_at_ns(r->train->stop));
 	}
 }
 
-/* All ranks meet, their loaders empty the cache, all meet again. */
+/* All ranks meet, their loaders drop the dataset from the page cache, and all meet again. */
 static int drop_cache(struct rank *r)
 {
 	struct train *t = r->train;
@@ -497,19 +473,19 @@ static int drop_cache(struct rank *r)
 		return -EPIPE;
 	if (!atomic_load(&t->dropping))
 		return 0;
-	atomic_store(&r->dropped, 0);
-	atomic_fetch_add(&r->drop, 1);
-	rank_call(r, UINT64_MAX);
+	atomic_store(&r->loaders_dropped, 0);
+	atomic_fetch_add(&r->drop_requests, 1);
+	rank_wake_loaders(r, UINT64_MAX);
 	if (!t->job->read_threads)
 		loader_drop(&r->loaders[0]);
-	if (await_loaders(r, &r->dropped, job_read_threads(t->job)) < 0)
+	if (await_loaders(r, &r->loaders_dropped, job_read_threads(t->job)) < 0)
 		return -EPIPE;
 	int rc = peers_barrier(&t->peers, NULL, NULL);
 	atomic_store(&t->dropping, false);
 	return rc;
 }
 
-/* By the last here before an epoch; once on each host. */
+/* The last rank of each process calls this before an epoch; one process per host does it. */
 static uint64_t empty_caches(void *arg)
 {
 	struct train *t = arg;
@@ -521,7 +497,7 @@ static uint64_t empty_caches(void *arg)
 
 static const struct peers_decision decide_empty = { .vote = empty_caches };
 
-/* What is in the page cache leaves it as the job asks. */
+/* Empty the page cache before an epoch as the job asks. */
 static int drop_before(struct rank *r, uint64_t epoch)
 {
 	struct train *t = r->train;
@@ -538,94 +514,79 @@ static int drop_before(struct rank *r, uint64_t epoch)
 	return -EPIPE;
 }
 
-/* One step. 0, or -EPIPE once closed. */
-static int run_step(struct rank *r, const struct stage *at, uint64_t batch, struct step *s)
+/* Run a step, and the checkpoint after it if one is due. 0, or -EPIPE once closed or cut. */
+static int run_step(struct rank *r, const struct stage *at, uint64_t batch, struct epoch_account *a,
+		    struct step *s)
 {
 	struct train *t = r->train;
 
 	if (rank_step_compute(r, at, batch, s) < 0)
 		return -EPIPE;
-	if (t->job->barrier != BARRIER_STEP)
-		return 0;
-	int rc = peers_barrier(&t->peers, &decide_step, t);
-	s->end_ns = rc < 0 ? clock_now(t->clock) : peers_passed_ns(&t->peers);
-	s->others_ns = rc < 0 ? 0 : s->end_ns - peers_here_ns(&t->peers);
-	return rc;
-}
-
-/* Where the last epoch ended, or behind what all waited for in between. */
-static uint64_t begin_of_epoch_ns(const struct rank *r, uint64_t epoch)
-{
-	const struct train *t = r->train;
-
-	return epoch ? u64_max(r->end_ns, peers_passed_ns(&t->peers)) : atomic_load(&t->start_ns);
-}
-
-/* A step, and the checkpoint behind it, where one is due. 0, or -EPIPE once closed or cut. */
-static int run_whole_step(struct rank *r, const struct stage *at, uint64_t batch,
-			  struct epoch_account *a, struct step *s)
-{
-	if (run_step(r, at, batch, s) < 0)
-		return -EPIPE;
+	if (t->job->barrier == BARRIER_STEP) {
+		if (peers_barrier(&t->peers, &decide_step, t) < 0) {
+			s->end_ns = clock_now(t->clock);
+			s->host_barrier_ns = 0;
+			return -EPIPE;
+		}
+		s->end_ns = peers_passed_ns(&t->peers);
+		s->host_barrier_ns = s->end_ns - peers_here_ns(&t->peers);
+	}
 	tracemarks_step(r, at, batch, s);
 	rank_count_step(r, a, s);
-	rank_look_for_hope(r, a->epoch);
-	if (!r->counts && s->end_ns >= train_ramp_end_ns(r->train)) {
+	rank_check_au(r, a->epoch);
+	if (!r->is_counting && s->end_ns >= train_ramp_end_ns(t)) {
 		rank_start_counting(r, a);
-		s->end_ns = clock_now(r->train->clock);
+		s->end_ns = clock_now(t->clock);
 	}
-	s->begin_ns = s->end_ns; /* of what comes behind it */
+	s->begin_ns = s->end_ns; /* of the step after this one */
 	a->is_whole = batch + 1 == at->pass->sampler.steps;
 	return rank_checkpoint(r, at, batch, &s->end_ns);
 }
 
-/* It is none; but its time has passed, and some of it may have been read. */
-static void cut_step(struct rank *r, const struct step *s)
-{
-	struct train *t = r->train;
-	uint64_t now_ns = clock_now(t->clock);
-
-	if (now_ns > s->begin_ns)
-		r->cut_ns = now_ns - s->begin_ns;
-	peers_cut(&t->peers);
-}
-
-/* All steps of an epoch, or until a limit is reached (*stopped), or it is cut: a step that is not
- * whole is none. 0, or -EPIPE once closed. */
+/* Run the steps of an epoch until its end, a limit or the cut (*stopped). A step that was cut off
+ * does not count. 0, or -EPIPE once closed. */
 static int run_epoch(struct rank *r, const struct stage *at, struct epoch_account *a, bool *stopped)
 {
 	struct train *t = r->train;
-	struct step s = { .end_ns = begin_of_epoch_ns(r, a->epoch) };
 	uint64_t steps = at->pass->sampler.steps, before = a->epoch * steps;
-	uint64_t begin_ns = s.end_ns;
+	/* Later epochs begin where the last one ended, or where all ranks met after it. */
+	uint64_t begin_ns = a->epoch ? u64_max(r->end_ns, peers_passed_ns(&t->peers))
+				     : atomic_load(&t->start_ns);
+	struct step s = { .end_ns = begin_ns };
 
-	r->have = (struct token){ 0 };
+	r->pending = (struct token){ 0 };
 	rank_step_limit(r, at, 0);
 	for (uint64_t b = 0; b < steps && !*stopped; b++) {
 		s.begin_ns = s.end_ns;
-		*stopped = run_whole_step(r, at, b, a, &s) < 0;
+		*stopped = run_step(r, at, b, a, &s) < 0;
 		if (train_is_closed(t))
 			return -EPIPE;
-		if (*stopped)
-			cut_step(r, &s);
-		else
+		if (*stopped) {
+			/* Part of the step's batch may have been read in this time. */
+			uint64_t now_ns = clock_now(t->clock);
+
+			if (now_ns > s.begin_ns)
+				r->cut_ns = now_ns - s.begin_ns;
+			peers_cut(&t->peers);
+		} else {
 			*stopped = t->job->barrier == BARRIER_STEP
 					   ? atomic_load(&t->is_decided)
 					   : train_wants_stop(t, before + b + 1, s.end_ns);
+		}
 	}
 	r->end_ns = s.end_ns;
 	tracemarks_stage(r, at, begin_ns);
 	return 0;
 }
 
-/* Hand the epoch in; an account within ramp_time shows no counts. */
+/* Add the account of an epoch; within ramp_time it has no counts. */
 static int end_epoch(struct rank *r, struct epoch_account *a)
 {
 	struct mlgen_err err = { 0 };
 
 	if (a->extents == 0)
 		return 0; /* cut before its first step was whole */
-	if (!r->counts) {
+	if (!r->is_counting) {
 		*a = (struct epoch_account){ .epoch = a->epoch,
 					     .stall = a->stall,
 					     .extents = a->extents,
@@ -639,7 +600,7 @@ static int end_epoch(struct rank *r, struct epoch_account *a)
 	return rc;
 }
 
-/* An epoch of training: 0, 1 when the run is over, or -EPIPE once closed. */
+/* Run an epoch of training: 0, 1 when the run is over, or -EPIPE once closed. */
 static int train_epoch(struct rank *r, const struct stage *at)
 {
 	struct train *t = r->train;
@@ -662,19 +623,13 @@ static int train_epoch(struct rank *r, const struct stage *at)
 	return 0;
 }
 
-/* Evaluations belong to the epoch before them, of the last one, too. */
-static bool rank_is_over(const struct train *t, const struct stage *next)
-{
-	return !next->pass->is_eval && train_is_last_epoch(t, next->epoch - 1);
-}
-
 static void train_loop(struct rank *r)
 {
 	struct train *t = r->train;
 	struct stage at = stage_first(&t->stages);
 	bool stopped = false;
 
-	r->counts = t->job->ramp_time_ns == 0;
+	r->is_counting = t->job->ramp_time_ns == 0;
 	while (!stopped) {
 		if (at.pass->is_eval) {
 			if (rank_eval(r, &at, &stopped) < 0)
@@ -683,27 +638,28 @@ static void train_loop(struct rank *r)
 			return;
 		}
 		stage_next(&t->stages, &at);
-		if (rank_is_over(t, &at))
+		/* Evaluations after the last epoch still belong to the run. */
+		if (!at.pass->is_eval && train_is_last_epoch(t, at.epoch - 1))
 			return;
 	}
 }
 
-/* startdelay, which an interruption cuts short. */
+/* Wait for startdelay; an interruption cuts it short. */
 static void await_start(struct rank *r)
 {
 	struct train *t = r->train;
 
 	for (;;) {
-		uint32_t seen = bell_look(&r->filled);
+		uint32_t seen = bell_look(&r->wakeup);
 
 		if (train_is_closed(t) || atomic_load(t->interrupted) ||
 		    clock_now(t->clock) >= t->start_after_ns)
 			return;
-		bell_wait(&r->filled, t->clock, seen, t->start_after_ns);
+		bell_wait(&r->wakeup, t->clock, seen, t->start_after_ns);
 	}
 }
 
-/* False: there is nothing to do any more. */
+/* Set the rank up and wait for its loaders. False: the run is over already. */
 static bool get_ready(struct rank *r)
 {
 	struct train *t = r->train;
@@ -722,7 +678,7 @@ static bool get_ready(struct rank *r)
 	return !train_is_closed(t) && !atomic_load(t->interrupted);
 }
 
-/* The last rank to leave sends the loaders home, and the saver, when it has finished. */
+/* The last rank to leave ends the loaders, and the saver once it has finished its checkpoint. */
 static void rank_leave(struct rank *r)
 {
 	struct train *t = r->train;
@@ -733,20 +689,20 @@ static void rank_leave(struct rank *r)
 	atomic_store(&t->end_ns, clock_now(t->clock));
 	atomic_store(&t->finished, true);
 	for (uint64_t i = 0; i < t->job->accelerators; i++)
-		rank_call(&t->ranks[i], UINT64_MAX);
+		rank_wake_loaders(&t->ranks[i], UINT64_MAX);
 	if (t->saver)
 		saver_finish(t->saver);
 }
 
-void rank_call(struct rank *r, uint64_t limit)
+void rank_wake_loaders(struct rank *r, uint64_t limit)
 {
 	uint64_t threads = job_read_threads(r->train->job);
 
 	for (uint64_t i = 0; i < threads; i++) {
 		struct loader *l = &r->loaders[i];
 
-		if (limit == UINT64_MAX || atomic_load(&l->awaits) < limit)
-			bell_ring(&l->go, r->train->clock);
+		if (limit == UINT64_MAX || atomic_load(&l->awaited_batch) < limit)
+			bell_ring(&l->wakeup, r->train->clock);
 	}
 }
 
@@ -761,8 +717,8 @@ void *rank_main(void *arg)
 		train_loop(r);
 		usage_end(&r->counted);
 	}
-	if (!r->counts)
-		rank_forget(r); /* it was over before ramp_time was */
+	if (!r->is_counting)
+		rank_reset_counts(r); /* the run ended within ramp_time */
 	usage_end(&r->usage);
 	tracemarks_close(r);
 	if (!r->train->job->read_threads)

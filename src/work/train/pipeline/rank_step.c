@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_step.c - a step of an accelerator, and in which order it trains. */
+/* rank_step.c - a step of an accelerator: its counts, trace marks and drawn orders. */
 #include "work/train/pipeline/pipeline_internal.h"
 
 #include <assert.h>
@@ -43,30 +43,23 @@ void tracemarks_close(struct rank *r)
 	r->trace = NULL;
 }
 
-/* A sample of several files is named by its first; task->path is the last. */
-static const char *path_of(const struct read_task *task, char path[PATH_MAX])
-{
-	const struct dataset *ds = task->dataset;
-
-	return dataset_sample_parts(ds) > 1 &&
-			       dataset_path(ds, task->extent.file, path, PATH_MAX) > 0
-		       ? path
-		       : task->path;
-}
-
 void tracemarks_sample(const struct loader *l, const struct read_task *task)
 {
 	const struct extent *x = &task->extent;
+	const struct dataset *ds = task->dataset;
 	char path[PATH_MAX];
+	/* A sample of several files is named by its first; task->path is the last. */
+	bool has_first =
+		dataset_sample_parts(ds) > 1 && dataset_path(ds, x->file, path, PATH_MAX) > 0;
 	uint64_t end_ns = task->end_ns ? task->end_ns : io_last_ns(l->worker.io);
 	const struct trace_mark mark = {
 		.op = TRACE_SAMPLE,
 		.start_ns = task->start_ns ? task->start_ns : end_ns,
 		.end_ns = end_ns,
 		.off = x->id,
-		.len_bytes = dataset_extent_bytes(task->dataset, x),
+		.len_bytes = dataset_extent_bytes(ds, x),
 		.result = (int64_t)l->rank->index,
-		.text = path_of(task, path),
+		.text = has_first ? path : task->path,
 	};
 
 	if (!task->error && x->samples)
@@ -119,70 +112,40 @@ void tracemarks_stage(const struct rank *r, const struct stage *at, uint64_t beg
 	trace_ring_mark(r->trace, &mark);
 }
 
-/* What all processes say at a time: whole steps, as many as fit, but at least one. */
-#define TURN_BYTES 131072u
+/* ---- orders that follow from losses, or from the contents of a cache ---- */
 
-/* What is learnt of an epoch, some steps at a time. */
-struct lesson {
+/* Bytes that all processes exchange at a time: as many whole steps as fit, but at least one. */
+#define EXCHANGE_BYTES 131072u
+
+/* The samples that an epoch has computed on, exchanged and learnt a few steps at a time. */
+struct learning {
 	struct train *t;
 	uint64_t epoch;
 	struct sampler_epoch order; /* for the bounds of batches */
-	struct orderwalk walk;      /* of the ranks that are known here */
+	struct orderwalk walk;      /* over the ranks that this process knows */
 	struct orderwalk_at at;
 	bool has_next;
-	uint64_t first_step, end_step;
 	struct buf mine, all;
 	uint64_t *batch;
 };
 
-/* What one process says of these steps: step by step, rank by rank. */
-struct part {
+/* Samples of one process in these steps: step by step, rank by rank. */
+struct process_samples {
 	const char *at;
 	uint64_t ranks;
 };
 
-static uint64_t positions(struct lesson *l, uint64_t first, uint64_t end)
+/* Samples of one rank in these steps. */
+static uint64_t rank_positions(struct learning *l, uint64_t first, uint64_t end)
 {
 	return sampler_batch_start(&l->order, 0, end) - sampler_batch_start(&l->order, 0, first);
 }
 
-static void begin_lesson(struct lesson *l, struct train *t, uint64_t epoch)
-{
-	const struct sampler *s = &t->stages.train.sampler;
-	struct sampler_ranks known = sampler_ranks_known(t->job);
-
-	*l = (struct lesson){ .t = t, .epoch = epoch };
-	sampler_epoch(&l->order, s, epoch);
-	orderwalk_begin(&l->walk, s, known.first, known.end, epoch);
-	l->has_next = orderwalk_next(&l->walk, &l->at);
-	l->batch = mem_array(s->batch, sizeof(*l->batch));
-}
-
-static void end_lesson(struct lesson *l)
-{
-	orderwalk_end(&l->walk);
-	buf_fini(&l->mine);
-	buf_fini(&l->all);
-	mem_free(l->batch);
-}
-
-/* False: there are no more. */
-static bool next_steps(struct lesson *l)
-{
-	const struct sampler *s = &l->t->stages.train.sampler;
-	uint64_t of_step = s->ranks * s->batch * sizeof(uint32_t);
-
-	l->first_step = l->end_step;
-	l->end_step += u64_max(TURN_BYTES / of_step, 1);
-	l->end_step = u64_min(l->end_step, s->steps);
-	return l->first_step < s->steps;
-}
-
-/* What the ranks here have computed on in these steps. */
-static void say(struct lesson *l)
+/* Append the samples that the known ranks have computed on up to end_step. */
+static void append_trained(struct learning *l, uint64_t end_step)
 {
 	buf_reset(&l->mine);
-	while (l->has_next && l->at.step < l->end_step) {
+	while (l->has_next && l->at.step < end_step) {
 		uint32_t extent = (uint32_t)tier_trained(l->t->tier, &l->at);
 
 		buf_addn(&l->mine, (const char *)&extent, sizeof(extent));
@@ -190,7 +153,7 @@ static void say(struct lesson *l)
 	}
 }
 
-static void train_on(struct lesson *l, struct part *p, uint64_t count)
+static void learn_batch(struct learning *l, struct process_samples *p, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		uint32_t extent;
@@ -203,83 +166,85 @@ static void train_on(struct lesson *l, struct part *p, uint64_t count)
 		importance_trained(l->t->importance, l->epoch, l->batch, (unsigned)count);
 }
 
-/* Ranks of a process that is before another one come before that one's. */
-static void hear(struct lesson *l, struct part *parts, unsigned count)
+/* Learn the samples of all processes in these steps. The processes are in the order of their
+ * ranks. */
+static void learn_steps(struct learning *l, uint64_t first, uint64_t end, unsigned processes)
 {
-	for (uint64_t step = l->first_step; step < l->end_step; step++) {
-		uint64_t of_batch = positions(l, step, step + 1);
+	uint64_t rank_bytes = rank_positions(l, first, end) * sizeof(uint32_t), ranks = 0;
+	struct process_samples *samples = mem_array(processes, sizeof(*samples));
 
-		for (unsigned i = 0; i < count; i++)
-			for (uint64_t r = 0; r < parts[i].ranks; r++)
-				train_on(l, &parts[i], of_batch);
-	}
-}
-
-static void hear_all(struct lesson *l, unsigned count)
-{
-	uint64_t of_rank = positions(l, l->first_step, l->end_step) * sizeof(uint32_t);
-	struct part *parts = mem_array(count, sizeof(*parts));
-	uint64_t ranks = 0;
-
-	for (unsigned i = 0; i < count && of_rank; i++) {
+	for (unsigned i = 0; i < processes && rank_bytes; i++) {
 		size_t n;
 
-		parts[i].at = hosts_part(&l->all, i, &n);
-		parts[i].ranks = n / of_rank;
-		ranks += parts[i].ranks;
+		samples[i].at = hosts_part(&l->all, i, &n);
+		samples[i].ranks = n / rank_bytes;
+		ranks += samples[i].ranks;
 	}
-	assert(!of_rank || ranks == l->t->stages.train.sampler.ranks);
-	hear(l, parts, count);
-	mem_free(parts);
+	assert(!rank_bytes || ranks == l->t->stages.train.sampler.ranks);
+	for (uint64_t step = first; step < end; step++) {
+		uint64_t count = rank_positions(l, step, step + 1);
+
+		for (unsigned i = 0; i < processes; i++)
+			for (uint64_t r = 0; r < samples[i].ranks; r++)
+				learn_batch(l, &samples[i], count);
+	}
+	mem_free(samples);
 }
 
-/* Are there ranks of which it is not known here what they were trained on? */
-static bool has_to_ask(const struct train *t)
+/* Are there ranks whose samples this process does not know? */
+static bool needs_exchange(const struct train *t)
 {
 	struct sampler_ranks known = sampler_ranks_known(t->job);
 
 	return t->importance && known.end - known.first < t->stages.train.sampler.ranks;
 }
 
-/* 0, or -EPIPE: the training ends, here or in another process. */
-static int tell(struct lesson *l, bool has_others)
+/* Learn all samples of an epoch that every rank has finished. 0, or -EPIPE: the training ends, here
+ * or in another process. */
+static int learn_epoch(struct train *t, uint64_t epoch)
 {
-	struct train *t = l->t;
-
-	if (!has_others)
-		return hosts_gather(NULL, l->mine.s, l->mine.len, &l->all, NULL);
-	return train_is_cut(t) ? -EPIPE
-			       : peers_exchange(&t->peers, l->mine.s, l->mine.len, &l->all);
-}
-
-/* All that was computed on in an epoch that every rank has finished. 0, or -EPIPE. */
-static int learn(struct train *t, uint64_t epoch)
-{
-	bool asks = has_to_ask(t);
-	struct lesson l;
+	const struct sampler *s = &t->stages.train.sampler;
+	struct sampler_ranks known = sampler_ranks_known(t->job);
+	uint64_t step_bytes = s->ranks * s->batch * sizeof(uint32_t);
+	uint64_t steps = u64_max(EXCHANGE_BYTES / step_bytes, 1);
+	struct learning l = { .t = t, .epoch = epoch };
+	bool exchanges = needs_exchange(t);
 	int rc = 0;
 
-	begin_lesson(&l, t, epoch);
-	while (rc == 0 && next_steps(&l)) {
-		say(&l);
-		rc = tell(&l, asks);
+	sampler_epoch(&l.order, s, epoch);
+	orderwalk_begin(&l.walk, s, known.first, known.end, epoch);
+	l.has_next = orderwalk_next(&l.walk, &l.at);
+	l.batch = mem_array(s->batch, sizeof(*l.batch));
+	for (uint64_t first = 0; first < s->steps && rc == 0; first += steps) {
+		uint64_t end = u64_min(first + steps, s->steps);
+
+		append_trained(&l, end);
+		if (!exchanges)
+			rc = hosts_gather(NULL, l.mine.s, l.mine.len, &l.all, NULL);
+		else if (train_is_cut(t))
+			rc = -EPIPE;
+		else
+			rc = peers_exchange(&t->peers, l.mine.s, l.mine.len, &l.all);
 		if (rc == 0)
-			hear_all(&l, asks ? hosts_total(t->hosts) : 1);
+			learn_steps(&l, first, end, exchanges ? hosts_total(t->hosts) : 1);
 	}
-	end_lesson(&l);
+	orderwalk_end(&l.walk);
+	buf_fini(&l.mine);
+	buf_fini(&l.all);
+	mem_free(l.batch);
 	return rc;
 }
 
-/* By the last here at the barrier before an epoch; with the same losses every process draws the
- * same. */
+/* The last rank at the barrier before an epoch draws its order. With the same losses every process
+ * draws the same order. */
 static uint64_t draw_order(void *arg)
 {
 	struct train *t = arg;
 	uint64_t from_ns = clock_now(t->clock), epoch = t->orders_drawn;
 
 	tier_end_order(t->tier);
-	if (t->importance && epoch > 0 && !has_to_ask(t))
-		learn(t, epoch - 1);
+	if (t->importance && epoch > 0 && !needs_exchange(t))
+		learn_epoch(t, epoch - 1);
 	if (t->importance)
 		importance_draw(t->importance, epoch, t->in_cache, t->cache);
 	if (t->hits_first)
@@ -291,28 +256,28 @@ static uint64_t draw_order(void *arg)
 
 static const struct peers_decision decide_order = { .vote = draw_order };
 
-static uint64_t nobody_has_asked(void *arg)
+static uint64_t reset_exchange(void *arg)
 {
 	struct train *t = arg;
 
-	atomic_store(&t->has_asked, false);
+	atomic_store(&t->exchange_claimed, false);
 	return 0;
 }
 
-static const struct peers_decision decide_to_ask = { .vote = nobody_has_asked };
+static const struct peers_decision decide_exchange = { .vote = reset_exchange };
 
-/* Once all ranks of all processes have finished the epoch, one rank of each tells the others. Not
- * behind the barrier's lock, where nothing may wait. */
-static int ask_others(struct train *t)
+/* Exchange the samples of an epoch once all ranks of all processes have finished it. One rank of
+ * each process does so, outside the barrier's lock, under which no thread may wait. */
+static int exchange_epoch(struct train *t)
 {
 	uint64_t from_ns;
 
-	if (peers_barrier(&t->peers, &decide_to_ask, t) < 0)
+	if (peers_barrier(&t->peers, &decide_exchange, t) < 0)
 		return -EPIPE;
-	if (atomic_exchange(&t->has_asked, true))
+	if (atomic_exchange(&t->exchange_claimed, true))
 		return 0;
 	from_ns = clock_now(t->clock);
-	if (learn(t, t->orders_drawn - 1) < 0) {
+	if (learn_epoch(t, t->orders_drawn - 1) < 0) {
 		peers_cut(&t->peers);
 		return -EPIPE;
 	}
@@ -325,7 +290,7 @@ int rank_order_draw(struct rank *r, uint64_t epoch)
 	struct train *t = r->train;
 	bool has_order = t->importance || t->hits_first;
 
-	if (has_order && epoch > 0 && has_to_ask(t) && ask_others(t) < 0)
+	if (has_order && epoch > 0 && needs_exchange(t) && exchange_epoch(t) < 0)
 		return -EPIPE;
 	return has_order ? peers_barrier(&t->peers, &decide_order, t) : 0;
 }
@@ -339,9 +304,9 @@ void rank_account_init(struct rank *r)
 	r->stall = hist_new();
 	r->oversleep = hist_new();
 	r->epoch_stall = hist_new();
-	pthread_mutex_init(&r->books, NULL);
+	pthread_mutex_init(&r->counts_lock, NULL);
 	if (r->train->job->ramp_time_ns)
-		r->left_out_stall = hist_new();
+		r->ramp_stall = hist_new();
 }
 
 void rank_account_fini(struct rank *r)
@@ -351,11 +316,11 @@ void rank_account_fini(struct rank *r)
 	hist_free(r->stall);
 	hist_free(r->oversleep);
 	hist_free(r->epoch_stall);
-	hist_free(r->left_out_stall);
-	pthread_mutex_destroy(&r->books);
+	hist_free(r->ramp_stall);
+	pthread_mutex_destroy(&r->counts_lock);
 }
 
-/* Nothing was computed with a sample that was not read. */
+/* Compute time on the samples that were read. */
 static uint64_t useful_compute_ns(const struct step *s)
 {
 	double part;
@@ -391,8 +356,8 @@ void rank_count_step(struct rank *r, struct epoch_account *a, const struct step 
 	count_add(&c->compute_ns, s->compute_ns);
 	count_add(&c->stall_ns, s->taken_ns - s->begin_ns);
 	count_add(&c->oversleep_ns, late);
-	count_add(&c->barrier_ns, s->end_ns - s->woken_ns - s->others_ns);
-	count_add(&c->host_barrier_ns, s->others_ns);
+	count_add(&c->barrier_ns, s->end_ns - s->woken_ns - s->host_barrier_ns);
+	count_add(&c->host_barrier_ns, s->host_barrier_ns);
 	count_add(&c->step_ns, s->end_ns - s->begin_ns);
 	count_add(&c->useful_ns, useful_compute_ns(s));
 	count_add(&c->samples, token_delivered(&s->token));
@@ -417,32 +382,19 @@ void rank_count_step(struct rank *r, struct epoch_account *a, const struct step 
 	}
 }
 
-void rank_look_for_hope(struct rank *r, uint64_t epoch)
+void rank_check_au(struct rank *r, uint64_t epoch)
 {
 	double lost = (double)r->counted_wall_ns - (double)r->counted_compute_ns;
 
-	if (r->is_hopeless || epoch == 0 || lost <= r->train->loss_most_ns)
+	if (r->misses_au || epoch == 0 || lost <= r->train->max_loss_ns)
 		return;
-	r->is_hopeless = true;
-	atomic_fetch_add(&r->train->hopeless, 1);
+	r->misses_au = true;
+	atomic_fetch_add(&r->train->ranks_missing_au, 1);
 }
 
-/* Keep the counters that a running job shows (train_look). */
-static void leave_out(struct rank *r)
+void rank_reset_counts(struct rank *r)
 {
-	struct rank_count *to = &r->left_out, *from = &r->count;
-
-	count_add(&to->samples, count_get(&from->samples));
-	count_add(&to->sample_bytes, count_get(&from->sample_bytes));
-	count_add(&to->useful_ns, count_get(&from->useful_ns));
-	count_add(&to->step_ns, count_get(&from->step_ns));
-	count_add(&to->stall_ns, count_get(&from->stall_ns));
-	hist_merge(r->left_out_stall, r->stall);
-}
-
-void rank_forget(struct rank *r)
-{
-	struct rank_count *c = &r->count;
+	struct rank_count *c = &r->count, *ramp = &r->ramp_count;
 	_Atomic uint64_t *const counters[] = {
 		&c->steps,           &c->samples,
 		&c->sample_bytes,    &c->failed_samples,
@@ -455,16 +407,23 @@ void rank_forget(struct rank *r)
 		&c->host_barrier_ns,
 	};
 
-	pthread_mutex_lock(&r->books);
-	if (r->left_out_stall)
-		leave_out(r);
+	pthread_mutex_lock(&r->counts_lock);
+	/* The status line shows these counters, which must not fall (train_look). */
+	if (r->ramp_stall) {
+		count_add(&ramp->samples, count_get(&c->samples));
+		count_add(&ramp->sample_bytes, count_get(&c->sample_bytes));
+		count_add(&ramp->useful_ns, count_get(&c->useful_ns));
+		count_add(&ramp->step_ns, count_get(&c->step_ns));
+		count_add(&ramp->stall_ns, count_get(&c->stall_ns));
+		hist_merge(r->ramp_stall, r->stall);
+	}
 	for (unsigned i = 0; i < ARRAY_LEN(counters); i++)
 		count_set(counters[i], 0);
 	struct hist *const hists[] = { r->step, r->first_step, r->stall, r->oversleep,
 				       r->epoch_stall };
 	for (unsigned i = 0; i < ARRAY_LEN(hists); i++)
 		hist_reset(hists[i]);
-	pthread_mutex_unlock(&r->books);
+	pthread_mutex_unlock(&r->counts_lock);
 	r->counted_steps = r->counted_compute_ns = r->counted_wall_ns = 0;
 }
 
@@ -474,13 +433,13 @@ void rank_start_counting(struct rank *r, struct epoch_account *a)
 
 	if (t->watch)
 		t->watch->begin_anew(t->watched);
-	rank_forget(r);
+	rank_reset_counts(r);
 	usage_begin(&r->counted);
 	*a = (struct epoch_account){ .epoch = a->epoch,
 				     .stall = r->epoch_stall,
 				     .extents = a->extents,
 				     .id_sum = a->id_sum };
-	r->counts = true;
+	r->is_counting = true;
 	atomic_store(&r->train->counting, true);
 }
 
@@ -493,33 +452,21 @@ static bool runs_on(const struct train *t, const struct stage *at)
 	       !train_is_last_epoch(t, at->epoch) && !train_drops_before(t, at->epoch + 1);
 }
 
-/* The first batch that may not be read yet, when so many of a stage have been taken. An epoch can
- * be shorter than what is read ahead. */
-static uint64_t limit_of(const struct train *t, const struct stage *at, uint64_t batches)
-{
-	uint64_t limit = at->first_batch + batches + at->pass->window;
-	struct stage last = *at;
-
-	while (limit > stage_end_batch(&last) && runs_on(t, &last))
-		stage_next(&t->stages, &last);
-	return limit < stage_end_batch(&last) ? limit : stage_end_batch(&last);
-}
-
-/* A buffer that shuffles is full, or holds all that is left, when a batch is drawn from it. */
+/* Samples that must be there to draw a batch: the shuffle buffer is full, or has all that is left.
+ */
 static uint64_t samples_to_draw_from(const struct rank *r, const struct stage *at, uint64_t batch)
 {
 	const struct sampler *s = &at->pass->sampler;
-	uint64_t need = sampler_batch_samples(s, batch);
 	uint64_t buffer = pass_shuffle_buffer(r->train->job, at->pass);
 	uint64_t left = sampler_rank_samples(s) - batch * s->batch;
 
-	return need + buffer < left ? need + buffer : left;
+	return u64_min(sampler_batch_samples(s, batch) + buffer, left);
 }
 
-/* decode_threads batches are decoded at a time, in turn: each from when it was whole and the one
- * decode_threads before it was done. When this one is. */
-static uint64_t rank_step_decode(struct rank *r, const struct stage *at, uint64_t batch,
-				 const struct token *token)
+/* Time when a batch is decoded. Up to decode_threads batches are decoded at a time, in turn.
+ * Decoding starts when the batch is whole and the batch decode_threads before it is done. */
+static uint64_t decode_batch_ns(struct rank *r, const struct stage *at, uint64_t batch,
+				const struct token *token)
 {
 	const struct job *j = r->train->job;
 	uint64_t number = at->first_batch + batch;
@@ -533,8 +480,8 @@ static uint64_t rank_step_decode(struct rank *r, const struct stage *at, uint64_
 	return *free_ns;
 }
 
-/* Its time is the later of begin_ns and when it was ready, if it was there when this thread looked,
- * and when it is decoded, if that takes longer: how long the thread took to wake is no stall. */
+/* Take a batch. s->taken_ns is the time when the batch was ready and decoded, but not before
+ * s->begin_ns or, after a wait, before this thread saw the batch. */
 static int take_batch(struct rank *r, const struct stage *at, uint64_t batch, struct step *s)
 {
 	struct train *t = r->train;
@@ -544,20 +491,20 @@ static int take_batch(struct rank *r, const struct stage *at, uint64_t batch, st
 	bool waits = false;
 
 	for (;; waits = true) {
-		uint32_t seen = bell_look(&r->filled);
+		uint32_t seen = bell_look(&r->wakeup);
 
 		model->collect(r, at, batch, need);
-		if (r->have.samples >= need)
+		if (r->pending.samples >= need)
 			break;
 		if (train_is_cut(t))
 			return -EPIPE;
 		if (!waits)
 			count_set(&r->count.waiting_since_ns, clock_now(t->clock));
-		bell_wait(&r->filled, t->clock, seen, stop_at_ns(t->stop));
+		bell_wait(&r->wakeup, t->clock, seen, stop_at_ns(t->stop));
 	}
 	whole_ns = waits ? clock_now(t->clock) : s->begin_ns;
-	token_take(&r->have, sampler_batch_samples(&at->pass->sampler, batch), &s->token);
-	decoded_ns = rank_step_decode(r, at, batch, &s->token);
+	token_take(&r->pending, sampler_batch_samples(&at->pass->sampler, batch), &s->token);
+	decoded_ns = decode_batch_ns(r, at, batch, &s->token);
 	if (decoded_ns > clock_now(t->clock) && !stop_sleep_until(t->stop, t->clock, decoded_ns))
 		return -EPIPE;
 	count_set(&r->count.waiting_since_ns, 0);
@@ -565,34 +512,33 @@ static int take_batch(struct rank *r, const struct stage *at, uint64_t batch, st
 	return 0;
 }
 
-static uint64_t draw_compute_ns(const struct rank *r, const struct stage *at, uint64_t batch)
-{
-	const struct job *j = r->train->job;
-	const struct dist *d = at->pass->is_eval ? &j->eval_time : &j->compute_time;
-	uint64_t stream = at->pass->is_eval ? RNG_EVAL : RNG_COMPUTE;
-
-	return dist_draw(d, j->randseed, (stream << 32) + r->index,
-			 at->epoch * at->pass->sampler.steps + batch);
-}
-
 void rank_step_limit(struct rank *r, const struct stage *at, uint64_t batches)
 {
-	uint64_t limit = limit_of(r->train, at, batches);
+	uint64_t limit = at->first_batch + batches + at->pass->window;
+	struct stage last = *at;
 
+	/* An epoch can be shorter than the window. */
+	while (limit > stage_end_batch(&last) && runs_on(r->train, &last))
+		stage_next(&r->train->stages, &last);
+	limit = u64_min(limit, stage_end_batch(&last));
 	atomic_store(&r->limit, limit);
-	rank_call(r, limit);
+	rank_wake_loaders(r, limit);
 }
 
 int rank_step_compute(struct rank *r, const struct stage *at, uint64_t batch, struct step *s)
 {
 	struct train *t = r->train;
-	uint64_t end_ns;
+	const struct job *j = t->job;
+	bool is_eval = at->pass->is_eval;
+	uint64_t stream = is_eval ? RNG_EVAL : RNG_COMPUTE, end_ns;
 
 	count_set(&r->count.step, batch + 1);
 	if (take_batch(r, at, batch, s) < 0)
 		return -EPIPE;
 	rank_step_limit(r, at, batch + 1);
-	s->compute_ns = draw_compute_ns(r, at, batch);
+	s->compute_ns =
+		dist_draw(is_eval ? &j->eval_time : &j->compute_time, j->randseed,
+			  (stream << 32) + r->index, at->epoch * at->pass->sampler.steps + batch);
 	end_ns = s->woken_ns = s->taken_ns + s->compute_ns;
 	if (s->compute_ns)
 		s->woken_ns = stop_sleep_exactly(t->stop, t->clock, end_ns, &r->late_ns);

@@ -53,33 +53,33 @@ static bool is_over(const struct train *t, uint64_t steps, uint64_t now_ns)
 	return j->runtime_ns && now_ns >= train_ramp_end_ns(t) + j->runtime_ns;
 }
 
-static bool is_hopeless(const struct train *t)
+static bool is_au_missed(const struct train *t)
 {
-	return atomic_load(&t->hopeless) == t->job->accelerators;
+	return atomic_load(&t->ranks_missing_au) == t->job->accelerators;
 }
 
 bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns)
 {
-	return is_over(t, steps, now_ns) || is_hopeless(t);
+	return is_over(t, steps, now_ns) || is_au_missed(t);
 }
 
-/* What a process says at a barrier: it wants to stop; and, since all have to be without hope, that
- * its accelerators are not. */
-enum { VOTE_STOP = 1, VOTE_HOPE = 2 };
+/* Votes of a process at a barrier: it wants to stop; the required AU is still within reach of its
+ * accelerators. A single VOTE_STOP ends the training, as does the lack of any VOTE_REACHABLE. */
+enum { VOTE_STOP = 1, VOTE_REACHABLE = 2 };
 
 uint64_t train_vote(void *train)
 {
 	struct train *t = train;
 	bool stops = is_over(t, t->barrier_steps, clock_now(t->clock));
 
-	return (stops ? VOTE_STOP : 0) | (is_hopeless(t) ? 0 : VOTE_HOPE);
+	return (stops ? VOTE_STOP : 0) | (is_au_missed(t) ? 0 : VOTE_REACHABLE);
 }
 
 void train_apply(void *train, uint64_t votes)
 {
 	struct train *t = train;
 
-	if ((votes & VOTE_STOP) || !(votes & VOTE_HOPE))
+	if ((votes & VOTE_STOP) || !(votes & VOTE_REACHABLE))
 		atomic_store(&t->is_decided, true);
 }
 
@@ -89,7 +89,7 @@ static void init_rank(struct train *t, struct rank *r, uint64_t index)
 {
 	r->train = t;
 	r->index = t->job->accelerators_before + index;
-	r->here = index;
+	r->local_index = index;
 	rank_account_init(r);
 	r->decoded_ns = mem_array(t->job->decode_threads, sizeof(*r->decoded_ns));
 	r->loaders = mem_array(job_readers(t->job), sizeof(*r->loaders));
@@ -98,7 +98,7 @@ static void init_rank(struct train *t, struct rank *r, uint64_t index)
 
 		l->rank = r;
 		l->index = i;
-		l->needs = UINT64_MAX;
+		l->awaited_extents = UINT64_MAX;
 		l->ring = ring_new(loader_ring_tokens(t->job, &t->stages));
 		worker_init(&l->worker);
 	}
@@ -128,7 +128,7 @@ int train_pass(struct pass *p, const struct job *job, const struct dataset *ds, 
 	struct sampler_config cfg = sampler_config(job, job_all_accelerators(job));
 
 	cfg.is_eval = is_eval;
-	/* Evaluated is each once. */
+	/* Evaluation reads every sample exactly once. */
 	if (is_eval && shuffle_repeats(cfg.shuffle.kind))
 		cfg.shuffle.kind = SHUFFLE_NONE;
 	if (is_eval && job->eval_batch_size)
@@ -174,7 +174,7 @@ uint64_t train_packed_most(const struct job *job, const struct stages *s)
 	return most;
 }
 
-/* With hold_samples. */
+/* Map the memory of hold_samples. */
 static int init_holds(struct train *t, struct mlgen_err *err)
 {
 	struct hold_config cfg;
@@ -186,31 +186,28 @@ static int init_holds(struct train *t, struct mlgen_err *err)
 	return rc;
 }
 
-/* Is an order of its own parted into hits and misses? Of importance it is that one's anyway. */
-static bool train_parts_hits(const struct job *j)
+/* Does the job move hits to the front of a fixed order? Importance sampling already reads cached
+ * samples first. */
+static bool reorders_hits(const struct job *j)
 {
 	return j->cache != CACHE_NONE && j->cache_hits_first &&
 	       j->shuffle.kind != SHUFFLE_IMPORTANCE;
 }
 
-static int init_importance(struct train *t, struct mlgen_err *err)
+/* Set up the orders that are drawn before each epoch. */
+static int init_drawn_orders(struct train *t, struct mlgen_err *err)
 {
 	struct sampler *s = &t->stages.train.sampler;
 	struct importance_config cfg = importance_config(t->job, s);
-	int rc = 0;
 
-	if (s->shuffle == SHUFFLE_IMPORTANCE)
-		rc = importance_new(&t->importance, &cfg, err);
+	if (s->shuffle == SHUFFLE_IMPORTANCE) {
+		int rc = importance_new(&t->importance, &cfg, err);
+
+		if (rc < 0)
+			return rc;
+	}
 	s->importance = t->importance;
-	return rc;
-}
-
-/* Of importance they are first in any case. */
-static int init_hits_first(struct train *t, struct mlgen_err *err)
-{
-	struct sampler *s = &t->stages.train.sampler;
-
-	if (!train_parts_hits(t->job))
+	if (!reorders_hits(t->job))
 		return 0;
 	if (s->is_sized || s->extents > UINT32_MAX)
 		return mlgen_fail(err, -EINVAL,
@@ -231,7 +228,7 @@ int train_init(struct train *t, const struct job *job, const struct dataset *dat
 			     .clock = clock,
 			     .failure = failure,
 			     .interrupted = interrupted,
-			     .loss_most_ns = (double)INFINITY };
+			     .max_loss_ns = (double)INFINITY };
 	t->engine_job = (struct mlgen_engine_job){
 		.engine = job->engine,
 		.opts = job->engine_opts,
@@ -247,16 +244,14 @@ int train_init(struct train *t, const struct job *job, const struct dataset *dat
 		return rc;
 	peers_init(&t->peers, clock, job->accelerators);
 	pthread_mutex_init(&t->saves.lock, NULL);
-	t->saves.from_ns = UINT64_MAX;
+	t->saves.stopped_ns = UINT64_MAX;
 	t->buffer_bytes = plan_buffer_bytes(&t->stages.train.plan, job_depth(job));
 	t->epochs = epochs_new(job->accelerators, job->batch_size, dist_mean(&dataset->sample_size),
 			       &t->stages.train.sampler);
 	t->ranks = mem_array(job->accelerators, sizeof(*t->ranks));
 	for (uint64_t i = 0; i < job->accelerators; i++)
 		init_rank(t, &t->ranks[i], i);
-	rc = init_importance(t, err);
-	if (rc == 0)
-		rc = init_hits_first(t, err);
+	rc = init_drawn_orders(t, err);
 	return rc ? rc : init_holds(t, err);
 }
 
@@ -278,20 +273,20 @@ void train_fini(struct train *t)
 	*t = (struct train){ 0 };
 }
 
-void train_give_up_below(struct train *t, double au_percent)
+void train_set_au_floor(struct train *t, double au_percent)
 {
 	const struct job *j = t->job;
-	uint64_t of_epoch = t->stages.train.sampler.steps;
-	uint64_t steps = j->epochs * of_epoch;
+	uint64_t epoch_steps = t->stages.train.sampler.steps;
+	uint64_t steps = j->epochs * epoch_steps;
 
-	/* Of unknown length, or what was lost may be forgotten. */
+	/* The length is unknown, or the end of ramp_time resets the loss. */
 	if (j->time_based || j->ramp_time_ns || !(au_percent > 0))
 		return;
 	if (j->steps && j->steps < steps)
 		steps = j->steps;
-	/* The first one of an epoch is not counted. */
-	steps -= (steps + of_epoch - 1) / of_epoch;
-	t->loss_most_ns = (double)steps * dist_mean(&j->compute_time) * (100 / au_percent - 1);
+	/* The first step of each epoch is not counted. */
+	steps -= (steps + epoch_steps - 1) / epoch_steps;
+	t->max_loss_ns = (double)steps * dist_mean(&j->compute_time) * (100 / au_percent - 1);
 }
 
 static double drawn_weight(const void *sampler, uint64_t extent)
@@ -302,19 +297,6 @@ static double drawn_weight(const void *sampler, uint64_t extent)
 static double learnt_weight(const void *importance, uint64_t extent)
 {
 	return importance_weight(importance, extent);
-}
-
-/* Of orders that have some. */
-static void set_weights(struct tier_config *cfg, const struct train *t)
-{
-	if (t->job->shuffle.kind == SHUFFLE_WEIGHTED) {
-		cfg->weight = drawn_weight;
-		cfg->weights = &t->stages.train.sampler;
-	}
-	if (t->importance) {
-		cfg->weight = learnt_weight;
-		cfg->weights = t->importance;
-	}
 }
 
 int train_open_tier(struct train *t, struct mlgen_err *err)
@@ -335,22 +317,21 @@ int train_open_tier(struct train *t, struct mlgen_err *err)
 
 	if (t->job->cache == CACHE_NONE)
 		return 0;
-	set_weights(&cfg, t);
+	if (t->job->shuffle.kind == SHUFFLE_WEIGHTED) {
+		cfg.weight = drawn_weight;
+		cfg.weights = &t->stages.train.sampler;
+	}
+	if (t->importance) {
+		cfg.weight = learnt_weight;
+		cfg.weights = t->importance;
+	}
 	rc = tier_new(&t->tier, &cfg, err);
 	t->in_cache = tier_has;
 	t->cache = t->tier;
 	if (rc < 0 || t->job->cache_warm <= 0)
 		return rc;
-	t->is_dropped = false; /* files were read for it */
+	t->is_dropped = false; /* warming reads files */
 	return tier_warm(t->tier, err);
-}
-
-static void end_tier(struct train *t)
-{
-	struct mlgen_err err = { 0 };
-
-	if (t->tier && tier_end(t->tier, &err) < 0)
-		failure_set(t->failure, &err);
 }
 
 int train_start(struct train *t, struct mlgen_err *err)
@@ -377,24 +358,28 @@ int train_start(struct train *t, struct mlgen_err *err)
 
 void train_join(struct train *t)
 {
-	for (uint64_t i = 0; t->ranks && i < t->job->accelerators; i++) {
+	struct mlgen_err err = { 0 };
+
+	if (!t->ranks)
+		return;
+	for (uint64_t i = 0; i < t->job->accelerators; i++) {
 		worker_join(&t->ranks[i].thread);
 		for (uint64_t w = 0; w < job_read_threads(t->job); w++)
 			worker_join(&t->ranks[i].loaders[w].worker.thread);
 		hold_free(t->ranks[i].hold);
 		t->ranks[i].hold = NULL;
 	}
-	if (t->ranks && t->saver)
+	if (t->saver)
 		saver_join(t->saver);
-	if (t->ranks)
-		end_tier(t);
+	if (t->tier && tier_end(t->tier, &err) < 0)
+		failure_set(t->failure, &err);
 }
 
 void train_wake(struct train *t)
 {
 	for (uint64_t i = 0; i < t->job->accelerators; i++) {
-		rank_call(&t->ranks[i], UINT64_MAX);
-		bell_ring(&t->ranks[i].filled, t->clock);
+		rank_wake_loaders(&t->ranks[i], UINT64_MAX);
+		bell_ring(&t->ranks[i].wakeup, t->clock);
 	}
 	if (t->saver)
 		saver_wake(t->saver);
@@ -426,43 +411,19 @@ void train_look_at_saves(const struct train *t, struct live *live)
 	live->is_checkpointing = look.is_busy;
 }
 
-/* Measured in control groups, as THREAD_BYTES of memneed.c: of a rank that waits for loaders. */
+/* Memory of a rank that waits for loaders, measured in control groups like THREAD_BYTES of
+ * memneed.c. */
 #define RANK_BYTES (UINT64_C(112) << 10)
 #define RANK_ADDRESS_BYTES (THREAD_STACK_BYTES + (UINT64_C(192) << 10))
-
-static void need_importance(struct memneed *n, const struct job *j, const struct sampler *s)
-{
-	struct importance_config cfg = importance_config(j, s);
-	uint64_t bytes = importance_state_bytes(&cfg);
-
-	if (s->shuffle == SHUFFLE_IMPORTANCE)
-		memneed_add(n, bytes, bytes);
-}
-
-static void need_hits_first(struct memneed *n, const struct job *j, const struct sampler *s)
-{
-	uint64_t bytes = hitsfirst_state_bytes(s, sampler_ranks_known(j));
-
-	if (train_parts_hits(j))
-		memneed_add(n, bytes, bytes);
-}
-
-static void need_unpack(struct memneed *n, const struct job *j, const struct stages *stages,
-			uint64_t loaders)
-{
-	uint64_t each = train_packed_most(j, stages);
-
-	if (each)
-		memneed_add(n, u64_product(loaders, unpack_bytes(each)),
-			    u64_product(loaders, unpack_bytes(each)));
-}
 
 void train_need(struct memneed *n, const struct job *j, const struct stages *stages)
 {
 	const struct plan_config *plan = &stages->train.plan;
-	/* One that reads itself has no stack of its own: half a MiB too many is mapped here. */
+	const struct sampler *s = &stages->train.sampler;
+	/* A rank that reads itself has a single stack, so half a MiB too much is counted here. */
 	uint64_t loaders = u64_product(j->accelerators, job_readers(j));
 	uint64_t buffer = plan_buffer_bytes(plan, job_depth(j));
+	uint64_t packed = train_packed_most(j, stages), bytes;
 
 	memneed_add(n, u64_product(j->accelerators, RANK_BYTES),
 		    u64_product(j->accelerators, RANK_ADDRESS_BYTES));
@@ -472,9 +433,20 @@ void train_need(struct memneed *n, const struct job *j, const struct stages *sta
 		memneed_buffers(n, j, loaders, buffer, false);
 	else
 		memneed_untouched(n, loaders, buffer);
-	need_unpack(n, j, stages, loaders);
-	need_importance(n, j, &stages->train.sampler);
-	need_hits_first(n, j, &stages->train.sampler);
+	if (packed) {
+		bytes = u64_product(loaders, unpack_bytes(packed));
+		memneed_add(n, bytes, bytes);
+	}
+	if (s->shuffle == SHUFFLE_IMPORTANCE) {
+		struct importance_config cfg = importance_config(j, s);
+
+		bytes = importance_state_bytes(&cfg);
+		memneed_add(n, bytes, bytes);
+	}
+	if (reorders_hits(j)) {
+		bytes = hitsfirst_state_bytes(s, sampler_ranks_known(j));
+		memneed_add(n, bytes, bytes);
+	}
 }
 
 void train_need_hold(struct memneed *n, const struct job *j, const struct stages *stages)
