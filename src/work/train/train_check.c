@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_check.c - what relates two options of a training. */
+/* train_check.c - checks of a training: options that depend on each other, and its cache tier. */
 #include "work/train/train_internal.h"
 
 #include <errno.h>
@@ -20,64 +20,54 @@
 #include "run/slot/slot.h"
 #include "work/train/tier/tier.h"
 
-/* ---- for whom a cache is ---- */
+/* ---- cache_scope ---- */
 
-static bool is_played(const struct job *j)
+/* Can all processes share one cache? */
+static int rule_scope(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
-	return dist_mean(&j->cache_latency) > 0 || j->cache_bandwidth_bytes;
-}
+	const struct job *j = s->job;
+	const char *why;
 
-static int scope_fail(const struct job *j, const char *why, struct mlgen_err *err)
-{
+	if (j->cache == CACHE_NONE || job_cache_parts(j) == 1)
+		return 0;
+	if (!j->shared)
+		why = ", and with shared=0 each has a data set of its own; use cache_scope=host";
+	else if (j->cache_persist)
+		why = ", of which none knows what the others have kept; leave out cache_persist, "
+		      "or use cache_scope=host";
+	else if (j->cache_prefetch && train_cache_is_simulated(j))
+		why = ", and of one that is played none knows whether another has fetched a "
+		      "sample yet; leave out cache_prefetch, or use cache_scope=host";
+	else if (!train_cache_is_simulated(j) && !doors_can_open(run->cfg.hosts))
+		why = ", which send samples over TCP, and barrier_over=mpi is for hosts that do "
+		      "not reach each other so; use cache_scope=host";
+	else
+		return 0;
 	return mlgen_fail(err, -EOPNOTSUPP,
 			  "cache_scope: job '%s': all is one cache of %" PRIu64 " processes%s",
 			  j->name, job_cache_parts(j), why);
 }
 
-/* One of them: can all processes have one cache together? */
-static int train_cache_rule_scope(struct slot *s, struct run_shared *run, struct mlgen_err *err)
-{
-	const struct job *j = s->job;
-
-	if (j->cache == CACHE_NONE || job_cache_parts(j) == 1)
-		return 0;
-	if (!j->shared)
-		return scope_fail(
-			j,
-			", and with shared=0 each has a data set of its own; use cache_scope=host",
-			err);
-	if (j->cache_persist)
-		return scope_fail(j,
-				  ", of which none knows what the others have kept; leave out "
-				  "cache_persist, or use cache_scope=host",
-				  err);
-	if (j->cache_prefetch && is_played(j))
-		return scope_fail(
-			j,
-			", and of one that is played none knows whether another has fetched a "
-			"sample yet; leave out cache_prefetch, or use cache_scope=host",
-			err);
-	if (!is_played(j) && !doors_can_open(run->cfg.hosts))
-		return scope_fail(j,
-				  ", which send samples over TCP, and barrier_over=mpi is for "
-				  "hosts that do not reach each other so; use cache_scope=host",
-				  err);
-	return 0;
-}
-
-/* ---- caches ---- */
+/* ---- options of a cache ---- */
 
 #define FAULT(d, j, option, ...)                                                                   \
 	diag_add(d, DIAG_ERROR, job_place(j, option), option ": " __VA_ARGS__)
 
-static void note(const struct job *j, const char *option, const char *needs, struct diag *d)
+static void note_unused(const struct job *j, const char *option, const char *needs, struct diag *d)
 {
 	if (job_is_changed(j, option))
 		diag_add(d, DIAG_NOTE, job_place(j, option), "%s: counts with %s only", option,
 			 needs);
 }
 
-/* An order that begins with this word, whatever stands behind it. */
+static void note_all_unused(const struct job *j, const char *const options[], size_t n,
+			    const char *needs, struct diag *d)
+{
+	for (size_t i = 0; i < n; i++)
+		note_unused(j, options[i], needs, d);
+}
+
+/* Does the value of shuffle= begin with this word? */
 static bool is_order(const struct job *j, const char *word)
 {
 	struct buf text = { 0 };
@@ -89,28 +79,7 @@ static bool is_order(const struct job *j, const char *word)
 	return is_equal;
 }
 
-static bool has_weights(const struct job *j)
-{
-	return is_order(j, "importance") || is_order(j, "weighted");
-}
-
-/* ---- options ---- */
-
-static void note_without(const struct job *j, struct diag *d)
-{
-	static const char *const options[] = {
-		"cache_size",           "cache_scope",     "cache_unit",       "cache_directory",
-		"cache_fill",           "cache_queue",     "cache_layout",     "cache_persist",
-		"cache_latency",        "cache_bandwidth", "cache_warm",       "cache_stage",
-		"cache_decoded_factor", "cache_verify",    "cache_substitute", "cache_hits_first",
-		"cache_prefetch",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(options); i++)
-		note(j, options[i], "cache=POLICY", d);
-}
-
-static void check_size(const struct job *j, struct diag *d)
+static void check_policy(const struct job *j, struct diag *d)
 {
 	const struct cache_size *size = &j->cache_size;
 
@@ -119,11 +88,7 @@ static void check_size(const struct job *j, struct diag *d)
 		      "%s needs a size, for which there is no usual one; set cache_size=15%% of "
 		      "the dataset, a size such as 20g, or '5000 samples'",
 		      cache_word(j->cache));
-}
-
-static void check_policy(const struct job *j, struct diag *d)
-{
-	if (j->cache == CACHE_IMPORTANCE && !has_weights(j))
+	if (j->cache == CACHE_IMPORTANCE && !is_order(j, "importance") && !is_order(j, "weighted"))
 		FAULT(d, j, "cache",
 		      "importance keeps what weighs most, and this order has no weights; use "
 		      "shuffle=importance or shuffle=weighted:DIST, or another policy");
@@ -132,10 +97,6 @@ static void check_policy(const struct job *j, struct diag *d)
 		      "belady knows the order of what comes, and that of shuffle=importance "
 		      "follows from losses that nobody knows yet; use cache=importance, or another "
 		      "order");
-}
-
-static void check_substitute(const struct job *j, struct diag *d)
-{
 	if (j->cache_substitute == CACHE_SUBSTITUTE_GROUP && j->cache_unit.kind == CACHE_FILES)
 		FAULT(d, j, "cache_substitute",
 		      "group takes another sample of the same file, and of whole files there is no "
@@ -163,23 +124,18 @@ static void check_hits_first(const struct job *j, struct diag *d)
 		      "belady has to know it before; use another policy, or drop cache_hits_first");
 }
 
-static void check_kept(const struct job *j, struct diag *d)
+static void check_directory(const struct job *j, struct diag *d)
 {
 	if (j->cache_stage != CACHE_DECODED)
-		note(j, "cache_decoded_factor", "cache_stage=decoded", d);
+		note_unused(j, "cache_decoded_factor", "cache_stage=decoded", d);
 	if (j->cache_fill != CACHE_FILL_ASYNC)
-		note(j, "cache_queue", "cache_fill=async", d);
-	if (j->cache_directory)
+		note_unused(j, "cache_queue", "cache_fill=async", d);
+	if (!j->cache_directory) {
+		note_unused(j, "cache_fill", "cache_directory", d);
+		note_unused(j, "cache_layout", "cache_directory", d);
+		note_unused(j, "cache_persist", "cache_directory", d);
 		return;
-	note(j, "cache_fill", "cache_directory", d);
-	note(j, "cache_layout", "cache_directory", d);
-	note(j, "cache_persist", "cache_directory", d);
-}
-
-static void check_played(const struct job *j, struct diag *d)
-{
-	if (!j->cache_directory)
-		return;
+	}
 	if (dist_mean(&j->cache_latency) > 0)
 		FAULT(d, j, "cache_latency",
 		      "plays a tier, and cache_directory is a real one, which takes its own time; "
@@ -190,9 +146,9 @@ static void check_played(const struct job *j, struct diag *d)
 		      "drop one of them");
 }
 
-/* ---- its place ---- */
+/* ---- directory of a cache ---- */
 
-/* Is `path` that of the folder, or of something in it? Both end in no slash. */
+/* Is `path` the folder, or a path in it? Neither ends in a slash. */
 static bool is_in(const char *path, const char *folder)
 {
 	size_t len = strlen(folder);
@@ -210,7 +166,7 @@ static const char *how_near(const char *tier, const char *data)
 				       : NULL;
 }
 
-/* As the system sees the path: of what is not there yet, by its parent. */
+/* Append the real path. A path that does not exist yet is resolved by its parent. */
 static void resolve(struct buf *out, const char *path)
 {
 	char real[PATH_MAX], parent[PATH_MAX];
@@ -266,90 +222,82 @@ static int rule_directory(struct slot *s, struct run_shared *run, struct mlgen_e
 		       : newdir_check(j, "cache_directory", j->cache_directory, err);
 }
 
-/* ---- its room ---- */
+/* ---- space of a cache ---- */
 
-/* On this host, with those of its other processes; where one of all hosts has a part of it. */
-static double caches_of(const struct job *j)
-{
-	uint64_t parts = job_cache_parts(j);
-	uint64_t processes = job_host_processes(j);
-
-	if (parts > 1)
-		return (double)processes / (double)parts;
-	return (double)processes * (j->cache_scope == CACHE_OF_RANK ? (double)j->accelerators : 1);
-}
-
-static int fail_room(const struct job *j, double need, uint64_t room, const char *where,
-		     struct mlgen_err *err)
-{
-	char n[UNITS_TEXT_BYTES], m[UNITS_TEXT_BYTES];
-
-	return mlgen_fail(
-		err, -ENOSPC, "cache_size: the tier takes %s, and %s %s %s; lower cache_size%s",
-		units_human_bytes(n, need), where, j->cache_directory ? "has" : "of this host is",
-		units_human_bytes(m, (double)room),
-		j->cache_directory ? ", or name another cache_directory"
-				   : ", name a cache_directory, or play a tier with cache_latency "
-				     "or cache_bandwidth");
-}
-
-/* What an earlier run has left there is room, too. */
-static int check_disk(const struct job *j, double need, struct mlgen_err *err)
-{
-	struct mount m;
-	int rc = mount_read(&m, j->cache_directory, err);
-	uint64_t room = j->cache_persist ? m.total_bytes : m.free_bytes;
-
-	return rc < 0 || need <= (double)room ? rc : fail_room(j, need, room, m.target, err);
-}
-
+/* Does the cache fit into memory, or onto the disk of its directory? */
 static int rule_room(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const struct job *j = s->job;
+	char need_text[UNITS_TEXT_BYTES], room_text[UNITS_TEXT_BYTES];
+	uint64_t parts = job_cache_parts(j), room = run->cfg.host->memory_bytes;
+	const char *where = "the memory";
 	struct cacheshare share;
 	struct stages stages;
+	struct mount m;
 
 	if (j->cache == CACHE_NONE || !slot_touches_files(s) ||
-	    (!j->cache_directory && is_played(j)))
+	    (!j->cache_directory && train_cache_is_simulated(j)))
 		return 0;
 	int rc = train_stages(&stages, j, &s->dataset, s->eval.files ? &s->eval : NULL, 0, err);
 	if (rc < 0)
 		return rc;
 	cacheshare_of(&share, j, &s->dataset, tier_stored_bytes(j, &stages));
-	double need = share.held_bytes * caches_of(j);
-	if (j->cache_directory)
-		return check_disk(j, need, err);
-	uint64_t memory = run->cfg.host->memory_bytes;
-	return need <= (double)memory ? 0 : fail_room(j, need, memory, "the memory", err);
+	/* Caches on this host, including those of its other processes. A cache of all hosts is
+	 * divided among the processes. */
+	double caches = (double)job_host_processes(j);
+	if (parts > 1)
+		caches /= (double)parts;
+	else if (j->cache_scope == CACHE_OF_RANK)
+		caches *= (double)j->accelerators;
+	double need = share.held_bytes * caches;
+	if (j->cache_directory) {
+		rc = mount_read(&m, j->cache_directory, err);
+		if (rc < 0)
+			return rc;
+		/* A persistent cache reuses the space that an earlier run has filled. */
+		room = j->cache_persist ? m.total_bytes : m.free_bytes;
+		where = m.target;
+	}
+	if (need <= (double)room)
+		return 0;
+	return mlgen_fail(
+		err, -ENOSPC, "cache_size: the tier takes %s, and %s %s %s; lower cache_size%s",
+		units_human_bytes(need_text, need), where,
+		j->cache_directory ? "has" : "of this host is",
+		units_human_bytes(room_text, (double)room),
+		j->cache_directory ? ", or name another cache_directory"
+				   : ", name a cache_directory, or play a tier with cache_latency "
+				     "or cache_bandwidth");
 }
 
 const struct rule train_cache_rules[] = {
-	{ "hosts", train_cache_rule_scope },
-	{ "cache", rule_place },
-	{ "cache", rule_directory },
-	{ "cache", rule_room },
-	{ NULL, NULL },
+	{ "hosts", rule_scope }, { "cache", rule_place }, { "cache", rule_directory },
+	{ "cache", rule_room },  { NULL, NULL },
 };
 
 /* Part of train_check(). */
 static void train_cache_check(const struct job *j, struct diag *d)
 {
+	static const char *const options[] = {
+		"cache_size",           "cache_scope",     "cache_unit",       "cache_directory",
+		"cache_fill",           "cache_queue",     "cache_layout",     "cache_persist",
+		"cache_latency",        "cache_bandwidth", "cache_warm",       "cache_stage",
+		"cache_decoded_factor", "cache_verify",    "cache_substitute", "cache_hits_first",
+		"cache_prefetch",
+	};
 	const char *near;
 
 	if (j->cache == CACHE_NONE) {
-		note_without(j, d);
+		note_all_unused(j, options, ARRAY_LEN(options), "cache=POLICY", d);
 		return;
 	}
 	if (job_work(j)->only_prepares) {
-		note(j, "cache", "phase=train", d);
+		note_unused(j, "cache", "phase=train", d);
 		return;
 	}
-	check_size(j, d);
 	check_policy(j, d);
-	check_substitute(j, d);
 	check_hits_first(j, d);
-	check_kept(j, d);
-	check_played(j, d);
+	check_directory(j, d);
 	near = j->cache_directory ? how_near(j->cache_directory, j->directory) : NULL;
 	if (near)
 		FAULT(d, j, "cache_directory",
@@ -358,21 +306,14 @@ static void train_cache_check(const struct job *j, struct diag *d)
 		      j->cache_directory, near);
 }
 
-/* ---- options ---- */
+/* ---- other options ---- */
 
-/* The kernel's own limit of threads: 2^22, pid_max in proc(5). */
+/* The kernel's limit of threads: 2^22, pid_max in proc(5). */
 #define THREADS_MAX 4194304.0
-/* Samples that loaders may hold ready; each costs a token. */
+/* Maximum number of samples that loaders may hold ready; each costs a token. */
 #define READY_MAX 2147483648.0
 /* Offsets are off_t. */
 #define BYTES_MAX 9223372036854775807.0
-
-static void note_unused(const struct job *j, const char *option, const char *needs, struct diag *d)
-{
-	if (job_is_changed(j, option))
-		diag_add(d, DIAG_NOTE, job_place(j, option), "%s: counts with %s only", option,
-			 needs);
-}
 
 static const char *access_name(const struct job *j)
 {
@@ -403,11 +344,10 @@ static void check_scan(const struct job *j, struct diag *d)
 					       "scan_depth",  "file_list", "scan_cache" };
 	struct namepair pair;
 
-	for (size_t i = 0; i < ARRAY_LEN(of_scan); i++)
-		if (j->dataset != DATASET_SCAN)
-			note_unused(j, of_scan[i], "dataset=scan", d);
-	if (j->dataset != DATASET_SCAN)
+	if (j->dataset != DATASET_SCAN) {
+		note_all_unused(j, of_scan, ARRAY_LEN(of_scan), "dataset=scan", d);
 		return;
+	}
 	if (j->format != FORMAT_NPZ && j->format != FORMAT_AUTO)
 		note_unused(j, "scan_key", "format=npz", d);
 	if (j->scan_pair && !namepair_is_none(j->scan_pair) && !namepair_parse(&pair, j->scan_pair))
@@ -425,9 +365,8 @@ static void check_format(const struct job *j, struct diag *d)
 {
 	static const char *const of_parquet[] = { "columns", "read_columns", "row_group_size" };
 
-	for (size_t i = 0; i < ARRAY_LEN(of_parquet); i++)
-		if (j->format != FORMAT_PARQUET && j->format != FORMAT_AUTO)
-			note_unused(j, of_parquet[i], "format=parquet", d);
+	if (j->format != FORMAT_PARQUET && j->format != FORMAT_AUTO)
+		note_all_unused(j, of_parquet, ARRAY_LEN(of_parquet), "format=parquet", d);
 	if (j->format == FORMAT_PARQUET && j->read_columns && j->access != ACCESS_FRAMEWORK &&
 	    !job_work(j)->only_prepares)
 		FAULT(d, j, "read_columns",
@@ -444,9 +383,9 @@ static void check_format(const struct job *j, struct diag *d)
 		note_unused(j, "label_size", "format=npy", d);
 }
 
-/* ---- who reads what ---- */
+/* ---- loaders ---- */
 
-static void check_threads(const struct job *j, struct diag *d)
+static void check_read_threads(const struct job *j, struct diag *d)
 {
 	double threads = (double)j->accelerators * (double)job_read_threads(j);
 
@@ -455,10 +394,6 @@ static void check_threads(const struct job *j, struct diag *d)
 		      "%" PRIu64 " for each of %" PRIu64
 		      " accelerators are more than the %.0f threads that Linux can have",
 		      job_read_threads(j), j->accelerators, THREADS_MAX);
-}
-
-static void check_prefetch(const struct job *j, struct diag *d)
-{
 	if (j->read_threads == 0 && j->loader != LOADER_PYTORCH)
 		FAULT(d, j, "read_threads",
 		      "without any the accelerator reads itself, as PyTorch does; use "
@@ -497,7 +432,7 @@ static void check_ready(const struct job *j, struct diag *d)
 		      ready + ranks * (double)job_shuffle_buffer(j), READY_MAX);
 }
 
-/* Does any sample stand behind any other? */
+/* Can any sample follow any other, so that reads jump between files? */
 static bool leaves_files(const struct job *j)
 {
 	return j->shuffle.kind != SHUFFLE_NONE && j->shuffle.kind != SHUFFLE_FILE &&
@@ -528,13 +463,12 @@ static void check_shuffle(const struct job *j, struct diag *d)
 
 static void check_importance(const struct job *j, struct diag *d)
 {
+	static const char *const options[] = { "importance_mode", "importance_rep",
+					       "importance_difficulty", "importance_decay" };
 	double halves = j->importance_rep * 2;
 
 	if (j->shuffle.kind != SHUFFLE_IMPORTANCE) {
-		note_unused(j, "importance_mode", "shuffle=importance", d);
-		note_unused(j, "importance_rep", "shuffle=importance", d);
-		note_unused(j, "importance_difficulty", "shuffle=importance", d);
-		note_unused(j, "importance_decay", "shuffle=importance", d);
+		note_all_unused(j, options, ARRAY_LEN(options), "shuffle=importance", d);
 		return;
 	}
 	if (floor(halves) < halves)
@@ -547,7 +481,7 @@ static void check_importance(const struct job *j, struct diag *d)
 		      "accelerator draws its own; use shard=strided");
 }
 
-/* dataset_ratio and a scan have their number of files later. */
+/* With dataset_ratio or a scan the number of files is not known yet. */
 static void check_shard(const struct job *j, struct diag *d)
 {
 	if (j->shard == SHARD_FILE && !job_work(j)->only_prepares && j->dataset == DATASET_MADE &&
@@ -685,8 +619,7 @@ static void check_worker_start(const struct job *j, struct diag *d)
 static void check_loader(const struct job *j, struct diag *d)
 {
 	check_decompress(j, d);
-	check_threads(j, d);
-	check_prefetch(j, d);
+	check_read_threads(j, d);
 	check_ready(j, d);
 	check_shuffle(j, d);
 	check_importance(j, d);
@@ -705,9 +638,9 @@ static void check_loader(const struct job *j, struct diag *d)
 		note_unused(j, "hold_samples", "phase=train", d);
 }
 
-/* ---- how it is read ---- */
+/* ---- access ---- */
 
-/* These a framework reads from the beginning of a file to its end. */
+/* Does a framework read files of this format from their beginning to their end? */
 static bool is_stream(const struct job *j)
 {
 	return j->format == FORMAT_TFRECORD || j->format == FORMAT_TAR;
@@ -717,7 +650,7 @@ static void check_framework(const struct job *j, struct diag *d)
 {
 	struct buf format = { 0 };
 
-	/* The files are not known yet: dataset_scan.c asks the same. */
+	/* The files are not known yet; dataset_scan.c repeats these checks. */
 	if (j->format == FORMAT_AUTO)
 		return;
 	job_option_text(j, "format", &format);
@@ -753,38 +686,11 @@ static void check_recorded(const struct job *j, struct diag *d)
 			 "bs: access=recorded has sizes of its own; bs counts with access=plain");
 }
 
-/* ---- what it is for ---- */
-
-static void check_target(const struct job *j, struct diag *d)
-{
-	if (j->target_au > 0 && dist_mean(&j->compute_time) <= 0)
-		diag_add(d, DIAG_NOTE, job_place(j, "compute_time"),
-			 "compute_time: 0 leaves no accelerator utilisation to compare with "
-			 "target_au");
-}
-
-static void check_eval(const struct job *j, struct diag *d)
-{
-	static const char *const options[] = { "eval_batch_size", "eval_time", "eval_every",
-					       "eval_after" };
-
-	for (size_t i = 0; i < ARRAY_LEN(options); i++)
-		if (!j->eval_files)
-			note_unused(j, options[i], "eval_files", d);
-}
-
-static void train_check_direct(const struct job *j, struct diag *d)
-{
-	/* Checkpoints ask for more than that. */
-	if (!j->direct || !j->engine || !job_touches_files(j) || job_has_checkpoints(j))
-		return;
-	if (j->access == ACCESS_PLAIN && j->bs.read % 512)
-		FAULT(d, j, "bs", "%" PRIu64 " is no multiple of 512, which direct=1 needs",
-		      j->bs.read);
-}
-
 void train_check(const struct job *j, struct diag *d)
 {
+	static const char *const eval_options[] = { "eval_batch_size", "eval_time", "eval_every",
+						    "eval_after" };
+
 	check_dataset(j, d);
 	check_scan(j, d);
 	check_format(j, d);
@@ -793,9 +699,17 @@ void train_check(const struct job *j, struct diag *d)
 	if (j->access == ACCESS_FRAMEWORK)
 		check_framework(j, d);
 	check_recorded(j, d);
-	check_target(j, d);
-	check_eval(j, d);
+	if (j->target_au > 0 && dist_mean(&j->compute_time) <= 0)
+		diag_add(d, DIAG_NOTE, job_place(j, "compute_time"),
+			 "compute_time: 0 leaves no accelerator utilisation to compare with "
+			 "target_au");
+	if (!j->eval_files)
+		note_all_unused(j, eval_options, ARRAY_LEN(eval_options), "eval_files", d);
 	note_unused(j, "verify", "phase=restore", d);
 	guess_check(j, d);
-	train_check_direct(j, d);
+	/* Checkpoints have a stricter check of their own. */
+	if (j->direct && j->engine && job_touches_files(j) && !job_has_checkpoints(j) &&
+	    j->access == ACCESS_PLAIN && j->bs.read % 512)
+		FAULT(d, j, "bs", "%" PRIu64 " is no multiple of 512, which direct=1 needs",
+		      j->bs.read);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_mlperf.c - MLPerf Storage's rules of a training. */
+/* train_mlperf.c - the rules of MLPerf Storage for trainings. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -7,15 +7,15 @@
 #include "base/units.h"
 #include "work/train/train_internal.h"
 
-/* What fits of a dataset that is just large enough. */
+/* Percent of a dataset of the least size that fits into memory. */
 #define MEMORY_PERCENT (100.0 / MLPERF_MEMORIES)
 
-static char *train_mlperf_whole(char *out, double n)
+static char *show_whole(char *out, double n)
 {
 	return units_human_count(out, (uint64_t)fmin(n, 1e19));
 }
 
-static void add_num_files(struct buf *text, const struct mlperf_subject *s)
+static void append_num_files(struct buf *text, const struct mlperf_subject *s)
 {
 	bool makes = dataset_makes_files(s->result ? s->result->dataset : NULL, s->job);
 
@@ -23,7 +23,7 @@ static void add_num_files(struct buf *text, const struct mlperf_subject *s)
 		 makes ? "" : " files");
 }
 
-/* Their text ("exactly match") and their checker ("less than") disagree. */
+/* The text of the rules ("exactly match") and their checker ("less than") disagree. */
 static enum mlperf_state check_exact(const struct mlperf_subject *s, struct buf *text)
 {
 	double most = s->need.files * s->samples_per_file;
@@ -32,11 +32,11 @@ static enum mlperf_state check_exact(const struct mlperf_subject *s, struct buf 
 		return MLPERF_OK;
 	buf_add(text, "; more than --datasize says, and while their checker lets that pass, the "
 		      "rules ask for exactly that: ");
-	add_num_files(text, s);
+	append_num_files(text, s);
 	return MLPERF_UNCHECKED;
 }
 
-/* Of the nominal sizes, as their tool counts. */
+/* Compares nominal sizes, like the tool of MLPerf Storage. */
 static enum mlperf_state check_dataset(const struct mlperf_subject *s, struct buf *text)
 {
 	char bytes[UNITS_TEXT_BYTES], memory[UNITS_TEXT_BYTES];
@@ -55,7 +55,7 @@ static enum mlperf_state check_dataset(const struct mlperf_subject *s, struct bu
 		 s->memory_of);
 	buf_addf(text, is_kept ? "; at least %d x" : "; the rules ask for %d x: ", MLPERF_MEMORIES);
 	if (!is_kept)
-		add_num_files(text, s);
+		append_num_files(text, s);
 	return is_kept ? check_exact(s, text) : MLPERF_BROKEN;
 }
 
@@ -68,13 +68,13 @@ static enum mlperf_state check_steps(const struct mlperf_subject *s, struct buf 
 		return MLPERF_UNCHECKED;
 	}
 	bool is_kept = s->samples >= s->need.steps_passes;
-	double of_step = s->need.steps_samples / MLPERF_STEPS;
-	buf_addf(text, "%s in an epoch", train_mlperf_whole(n, floor(s->samples / of_step)));
+	double step_samples = s->need.steps_samples / MLPERF_STEPS;
+	buf_addf(text, "%s in an epoch", show_whole(n, floor(s->samples / step_samples)));
 	buf_addf(text, is_kept ? "; at least %d" : "; the rules ask for %d: ", MLPERF_STEPS);
 	if (is_kept && s->samples < s->need.steps_samples)
 		buf_add(text, ", which their tools round down to whole files");
 	if (!is_kept)
-		add_num_files(text, s);
+		append_num_files(text, s);
 	return is_kept ? MLPERF_OK : MLPERF_BROKEN;
 }
 
@@ -83,7 +83,7 @@ static enum mlperf_state check_epochs(const struct mlperf_subject *s, struct buf
 	uint64_t n = s->run ? s->result->ml.epochs_total : s->job->epochs;
 	uint64_t want = s->workload ? s->workload->epochs : s->rules->epochs;
 
-	/* Each sample once an epoch is what an epoch is (Rules.md). */
+	/* An epoch reads each sample once (Rules.md). */
 	if (s->job->cache != CACHE_NONE && s->job->cache_substitute != CACHE_SUBSTITUTE_NONE) {
 		buf_add(text, "cache_substitute=");
 		job_option_text(s->job, "cache_substitute", text);
@@ -106,7 +106,7 @@ static double au_of(const struct mlperf_subject *s)
 	return mlperf_window(s)->train_au_mean_percentage;
 }
 
-/* Of all runs that count the least; each has to be enough. */
+/* Find the lowest AU of the runs that count, because each run has to pass. */
 static const struct mlperf_subject *find_least_au(const struct mlperf_group *g, double *most)
 {
 	const struct mlperf_subject *least = NULL;
@@ -157,7 +157,7 @@ static enum mlperf_state check_au(const struct mlperf_subject *s, struct buf *te
 	return MLPERF_BROKEN;
 }
 
-/* Their unet3d writes its model once, behind the last epoch. */
+/* The unet3d of MLPerf Storage saves its model once, after the last epoch. */
 static enum mlperf_state check_checkpoint(const struct mlperf_subject *s, struct buf *text)
 {
 	if (!s->workload || !s->workload->saves)
@@ -184,8 +184,8 @@ static enum mlperf_state check_checkpoint(const struct mlperf_subject *s, struct
 	return MLPERF_BROKEN;
 }
 
-/* v1.0: "Caches must be cleared between two consecutive benchmark runs." In v2.0 the dataset's
- * size, a run to warm up and new seeds are to do. In v3.0 DLIO itself empties them before each
+/* v1.0: "Caches must be cleared between two consecutive benchmark runs." v2.0 relies on the size of
+ * the dataset, a warm-up run and new seeds. In v3.0 DLIO itself empties the caches before each
  * epoch (dlio_benchmark/main.py of mlcommons/DLIO_local_changes f6796ed). */
 static bool keeps_caches(const struct mlperf_subject *s)
 {
@@ -202,7 +202,7 @@ static bool keeps_caches(const struct mlperf_subject *s)
 	return false;
 }
 
-static void say_kept(const struct mlperf_subject *s, struct buf *text)
+static void append_kept(const struct mlperf_subject *s, struct buf *text)
 {
 	bool is_run = s->rules->empties == MLPERF_EMPTY_RUN;
 
@@ -213,32 +213,6 @@ static void say_kept(const struct mlperf_subject *s, struct buf *text)
 	if (!is_run)
 		buf_add(text, "; or --drop_caches=epoch, as root, which takes names and sizes from "
 			      "memory, too");
-}
-
-/* How a run kept its caches empty. */
-static void say_emptied(const struct mlperf_subject *s, struct buf *text)
-{
-	if (s->rules->empties != MLPERF_EMPTY_EPOCH)
-		return;
-	if (s->job->drop_caches == DROP_CACHES_EPOCH)
-		buf_add(text, "this host's caches were emptied before each epoch; ");
-	else if (s->job->direct)
-		buf_add(text, "direct=1 passes the page cache by; ");
-	else
-		buf_add(text, "its files left the page cache before each epoch; ");
-}
-
-/* Why there may be so much in memory, and what to do about it. */
-static void say_shared(const struct mlperf_subject *s, struct buf *text)
-{
-	if (s->rules->empties == MLPERF_EMPTY_EPOCH) {
-		buf_add(text, " all the same: nobody else may read these files");
-		return;
-	}
-	buf_addf(text, ", and %d x its memory leave at most %g%%: ", MLPERF_MEMORIES,
-		 MEMORY_PERCENT);
-	add_num_files(text, s);
-	buf_add(text, ", or --invalidate=epoch");
 }
 
 static enum mlperf_state check_shares(const struct mlperf_subject *s, struct buf *text)
@@ -257,37 +231,48 @@ static enum mlperf_state check_shares(const struct mlperf_subject *s, struct buf
 	buf_addf(text, "%.1f%% of the bytes came from this host's page cache", st->memory_percent);
 	if (st->memory_percent <= MEMORY_PERCENT)
 		return MLPERF_OK;
-	say_shared(s, text);
-	return MLPERF_BROKEN;
-}
-
-/* A tier of the benchmark's own is none of what CLOSED lets set (Rules.md of mlcommons/storage,
- * 3.6.2: the table of parameters). */
-static enum mlperf_state check_tier(const struct job *j, struct buf *text)
-{
-	buf_add(text, "cache=");
-	job_option_text(j, "cache", text);
-	buf_add(text,
-		" is a cache of the benchmark's own, which CLOSED does not have: --cache=none");
+	/* Name a possible reason for so many cached bytes, and a remedy. */
+	if (s->rules->empties == MLPERF_EMPTY_EPOCH) {
+		buf_add(text, " all the same: nobody else may read these files");
+		return MLPERF_BROKEN;
+	}
+	buf_addf(text, ", and %d x its memory leave at most %g%%: ", MLPERF_MEMORIES,
+		 MEMORY_PERCENT);
+	append_num_files(text, s);
+	buf_add(text, ", or --invalidate=epoch");
 	return MLPERF_BROKEN;
 }
 
 static enum mlperf_state check_cache(const struct mlperf_subject *s, struct buf *text)
 {
-	if (s->job->cache != CACHE_NONE)
-		return check_tier(s->job, text);
+	bool empties_epoch = s->rules->empties == MLPERF_EMPTY_EPOCH;
+
+	/* CLOSED does not allow a cache tier of the benchmark's own (Rules.md of mlcommons/storage,
+	 * 3.6.2: the table of parameters). */
+	if (s->job->cache != CACHE_NONE) {
+		buf_add(text, "cache=");
+		job_option_text(s->job, "cache", text);
+		buf_add(text, " is a cache of the benchmark's own, which CLOSED does not have: "
+			      "--cache=none");
+		return MLPERF_BROKEN;
+	}
 	if (keeps_caches(s)) {
-		say_kept(s, text);
+		append_kept(s, text);
 		return MLPERF_BROKEN;
 	}
 	if (!s->run)
 		return mlperf_not_yet(text);
-	if (s->rules->empties == MLPERF_EMPTY_EPOCH && s->job->drop_caches == DROP_CACHES_EPOCH &&
+	if (empties_epoch && s->job->drop_caches == DROP_CACHES_EPOCH &&
 	    !s->result->storage.caches_dropped) {
 		buf_add(text, "this host's caches were not emptied");
 		return MLPERF_BROKEN;
 	}
-	say_emptied(s, text);
+	if (empties_epoch && s->job->drop_caches == DROP_CACHES_EPOCH)
+		buf_add(text, "this host's caches were emptied before each epoch; ");
+	else if (empties_epoch && s->job->direct)
+		buf_add(text, "direct=1 passes the page cache by; ");
+	else if (empties_epoch)
+		buf_add(text, "its files left the page cache before each epoch; ");
 	return check_shares(s, text);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_plan.c - what a dry run computes of a training, and the page that it prints. */
+/* train_plan.c - the dry run of a training: its figures, its checks and its page. */
 #include "work/train/train_internal.h"
 
 #include <inttypes.h>
@@ -28,13 +28,8 @@
 
 /* ---- caches ---- */
 
-static bool is_played(const struct job *j)
-{
-	return dist_mean(&j->cache_latency) > 0 || j->cache_bandwidth_bytes;
-}
-
-/* "15.0% of the dataset, 22.0 GiB"; what is larger fits. */
-static void put_share(struct buf *line, const struct cacheshare *c)
+/* Append "15.0% of the dataset, 22.0 GiB". */
+static void append_share(struct buf *line, const struct cacheshare *c)
 {
 	char n[UNITS_TEXT_BYTES], m[UNITS_TEXT_BYTES];
 
@@ -48,11 +43,11 @@ static void put_share(struct buf *line, const struct cacheshare *c)
 		buf_addf(line, " (%s samples)", units_human_count(n, c->samples));
 }
 
-static void put_where(struct buf *line, const struct job *j)
+static void append_where(struct buf *line, const struct job *j)
 {
 	if (j->cache_directory)
 		buf_addf(line, " in %s", j->cache_directory);
-	else if (is_played(j))
+	else if (train_cache_is_simulated(j))
 		buf_add(line, ", which is only played");
 	else
 		buf_add(line, " in memory");
@@ -63,31 +58,26 @@ static void put_where(struct buf *line, const struct job *j)
 			 job_cache_parts(j), job_cache_parts(j));
 }
 
-static void put_expected(struct buf *line, const struct job *j, const struct cacheshare *c)
-{
-	double hits = cacheshare_holds_for(j) ? cacheshare_hits((enum job_cache)j->cache, c->share)
-					      : (double)NAN;
-
-	if (!isnan(hits))
-		buf_addf(line, "%.1f%% hits expected from epoch 2 on; ", hits * 100);
-}
-
-/* Lines of its cache tier, if there is one. */
-static void train_plan_cache(FILE *to, const struct plan_report *p)
+/* Print the lines of the cache tier, if there is one. */
+static void print_cache(FILE *to, const struct plan_report *p)
 {
 	struct buf line = { 0 }, rest = { 0 };
 	struct cacheshare c;
 	char n[UNITS_TEXT_BYTES];
+	double hits = (double)NAN;
 
 	if (p->job->cache == CACHE_NONE)
 		return;
 	cacheshare_of(&c, p->job, &p->dataset, p->cache_stored_bytes);
 	plan_start_line(&line, "cache");
 	buf_addf(&line, "%s, ", cache_word(p->job->cache));
-	put_share(&line, &c);
-	put_where(&line, p->job);
+	append_share(&line, &c);
+	append_where(&line, p->job);
 	plan_put_checked(to, &line, plan_find_check(p, "cache"));
-	put_expected(&rest, p->job, &c);
+	if (cacheshare_holds_for(p->job))
+		hits = cacheshare_hits((enum job_cache)p->job->cache, c.share);
+	if (!isnan(hits))
+		buf_addf(&rest, "%.1f%% hits expected from epoch 2 on; ", hits * 100);
 	buf_addf(&rest, "%s of memory for its bookkeeping",
 		 units_human_bytes(n, p->cache_state_bytes));
 	plan_put_sentence(to, buf_str(&rest));
@@ -96,22 +86,22 @@ static void train_plan_cache(FILE *to, const struct plan_report *p)
 
 /* ---- computing ---- */
 
-/* Extents that stand for all in the calls per sample, as in data/plans/demand.c. */
-#define LOOKED_AT 32768
+/* Number of extents that are sampled for the calls per sample, as in data/plans/demand.c. */
+#define CALL_SAMPLES 32768
 
 static bool is_training(const struct plan_report *p)
 {
 	return !job_work(p->job)->only_prepares;
 }
 
-/* Files that are there, and what is left to write. False = a mismatch. */
-static bool look_at_files(struct plan_report *p, const struct plan_input *in)
+/* Count the files that are there and those to write. False: they do not match the job. */
+static bool count_files(struct plan_report *p, const struct plan_input *in)
 {
 	struct mlgen_err err = { 0 };
 	enum manifest_state state = MANIFEST_ABSENT;
 	bool renew = in->set->replace && !is_training(p);
 
-	/* There are somebody else's files. */
+	/* The directory has files of another program. */
 	if (plan_has_failed(p, "dataset"))
 		return false;
 	int rc = manifest_read(&p->dataset, &state, &err);
@@ -135,7 +125,7 @@ static bool look_at_files(struct plan_report *p, const struct plan_input *in)
 	return true;
 }
 
-/* Of the files to evaluate with, which are beside them. */
+/* Add the evaluation files, which are next to the training files. */
 static int add_eval(struct plan_report *p, struct prepare_need *n, struct mlgen_err *err)
 {
 	enum manifest_state state;
@@ -161,8 +151,8 @@ static int add_eval(struct plan_report *p, struct prepare_need *n, struct mlgen_
 	return rc;
 }
 
-/* What the run asks once it has looked at what is there. */
-static void ask_place(struct plan_report *p, const struct plan_input *in)
+/* Evaluate the rules of the preparation, as the run does once it knows the files present. */
+static void check_prepare_rules(struct plan_report *p, const struct plan_input *in)
 {
 	struct mlgen_err err = { 0 };
 	struct prepare_need need = {
@@ -195,13 +185,13 @@ static void ask_place(struct plan_report *p, const struct plan_input *in)
 static void check_mount(struct plan_report *p, const struct plan_input *in)
 {
 	struct mlgen_err err = { 0 };
-	bool is_matching = look_at_files(p, in);
+	bool is_matching = count_files(p, in);
 
 	if (mount_read(&p->mount, dataset_place(&p->dataset), &err))
-		return; /* a rule says so */
+		return; /* a rule reports it */
 	p->free_bytes = p->mount.free_bytes;
 	if (is_matching)
-		ask_place(p, in);
+		check_prepare_rules(p, in);
 	if (p->mount.is_memory)
 		plan_add_check(p, "storage", PLAN_WARNING,
 			       "%s at %s is memory: nothing of a disk is measured there",
@@ -241,7 +231,7 @@ static void check_memory(struct plan_report *p)
 			       advice_direct(p->job) ? "direct=1" : "invalidate=epoch");
 }
 
-/* As the run will ask. */
+/* Check drop_caches as the run does. */
 static void check_emptied(struct plan_report *p)
 {
 	struct mlgen_err err = { 0 };
@@ -270,57 +260,49 @@ static void check_steps(struct plan_report *p)
 		       makes_files ? "--num_files=" : "", files, makes_files ? "" : " files");
 }
 
-static void count_eval(struct plan_report *p, const struct pass *pass)
-{
-	struct dataset_totals totals;
-
-	dataset_totals(pass->dataset, &totals);
-	p->eval_files = dataset_there(pass->dataset);
-	p->eval_bytes = totals.bytes;
-	p->eval_steps = pass->sampler.steps;
-}
-
-/* How long an epoch and the run are. */
+/* Count the steps of an epoch and of the run. */
 static void count_steps(struct plan_report *p, const struct stages *stages)
 {
 	const struct job *j = p->job;
 	uint64_t steps = stages->train.sampler.steps;
 	uint64_t samples = dataset_samples(&p->dataset);
-	uint64_t taken = steps * p->accelerators * j->batch_size;
+	uint64_t used = steps * p->accelerators * j->batch_size;
 
 	p->steps_per_epoch = steps;
-	p->left_over_samples = taken < samples ? samples - taken : 0;
+	p->left_over_samples = used < samples ? samples - used : 0;
 	p->total_steps = j->time_based ? UINT64_MAX : u64_product(j->epochs, steps);
 	if (j->steps && j->steps < p->total_steps)
 		p->total_steps = j->steps;
-	if (stages->has_eval)
-		count_eval(p, &stages->eval);
-}
+	if (stages->has_eval) {
+		const struct pass *eval = &stages->eval;
+		struct dataset_totals totals;
 
-static void add_calls(struct plan_calls *to, const struct plan_counts *c)
-{
-	to->open += (double)c->ops[MLGEN_OPEN];
-	to->stat += (double)c->ops[MLGEN_STAT];
-	to->read += (double)c->ops[MLGEN_READ];
-	to->write += (double)c->ops[MLGEN_WRITE];
-	to->fsync += (double)c->ops[MLGEN_FSYNC];
-	to->close += (double)c->ops[MLGEN_CLOSE];
+		dataset_totals(eval->dataset, &totals);
+		p->eval_files = dataset_there(eval->dataset);
+		p->eval_bytes = totals.bytes;
+		p->eval_steps = eval->sampler.steps;
+	}
 }
 
 static void count_calls(struct plan_report *p, const struct plan_config *plan)
 {
 	uint64_t extents = dataset_extents(&p->dataset);
-	uint64_t step = extents / LOOKED_AT ? extents / LOOKED_AT : 1;
+	uint64_t step = extents / CALL_SAMPLES ? extents / CALL_SAMPLES : 1;
 	struct plan_calls *c = &p->calls_per_sample;
 	double samples = 0, bytes = 0;
 
-	for (uint64_t i = 0, id = 0; i < LOOKED_AT && id < extents; i++, id += step) {
+	for (uint64_t i = 0, id = 0; i < CALL_SAMPLES && id < extents; i++, id += step) {
 		struct plan_counts counts;
 		struct extent x;
 
 		dataset_extent(&p->dataset, id, &x);
 		plan_count(plan, &x, &counts);
-		add_calls(c, &counts);
+		c->open += (double)counts.ops[MLGEN_OPEN];
+		c->stat += (double)counts.ops[MLGEN_STAT];
+		c->read += (double)counts.ops[MLGEN_READ];
+		c->write += (double)counts.ops[MLGEN_WRITE];
+		c->fsync += (double)counts.ops[MLGEN_FSYNC];
+		c->close += (double)counts.ops[MLGEN_CLOSE];
 		sizes_merge(&p->read_sizes, &counts.reads);
 		bytes += (double)counts.io_bytes;
 		samples += x.samples;
@@ -333,33 +315,28 @@ static void count_calls(struct plan_report *p, const struct plan_config *plan)
 	p->io_bytes_per_sample = bytes * share;
 }
 
-static struct plan_config plan_of(const struct plan_report *p)
+static void compute_demand(struct plan_report *p)
 {
-	return (struct plan_config){
+	const struct plan_config plan = {
 		.dataset = &p->dataset,
 		.access = (enum job_access)p->job->access,
 		.bs_bytes = p->job->bs.read,
 		.direct = p->job->direct,
 		.align_bytes = p->direct_align_bytes,
 	};
-}
-
-static void compute_demand(struct plan_report *p)
-{
-	const struct plan_config plan = plan_of(p);
 	struct demand d;
 
 	demand_of(&d, p->job, &plan);
 	p->samples_per_sec_one = d.samples_per_sec;
 	p->bytes_per_sec_one = d.bytes_per_sec;
-	/* Of those that other processes have, too. */
-	double of_all = (double)p->accelerators / (double)p->job->accelerators;
-	p->demand_bytes_per_sec = d.all_bytes_per_sec * of_all;
-	p->demand_io_bytes_per_sec = d.all_io_bytes_per_sec * of_all;
+	/* Scale to the accelerators of all processes. */
+	double processes = (double)p->accelerators / (double)p->job->accelerators;
+	p->demand_bytes_per_sec = d.all_bytes_per_sec * processes;
+	p->demand_io_bytes_per_sec = d.all_io_bytes_per_sec * processes;
 	count_calls(p, &plan);
 }
 
-/* The least time is that of accelerators which never wait. */
+/* The least time assumes that accelerators never wait. */
 static void compute_length(struct plan_report *p)
 {
 	const struct job *j = p->job;
@@ -388,26 +365,23 @@ static void compute_memory(struct plan_report *p, const struct stages *stages)
 	}
 	p->program_bytes = u64_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
 	p->framework_bytes = samples * p->totals.mean_sample_bytes;
-}
-
-/* What the job itself holds of that. */
-static void check_hold(struct plan_report *p, const struct stages *stages)
-{
-	if (!p->job->hold_samples || !p->touches_files)
+	if (!j->hold_samples || !p->touches_files)
 		return;
-	p->held_bytes = hold_bytes(p->job, stages);
-	train_need_hold(&p->need, p->job, stages);
+	p->held_bytes = hold_bytes(j, stages);
+	train_need_hold(&p->need, j, stages);
 	plan_add_check(p, "hold", PLAN_OK, "%s", "");
 }
 
-static int plan_stages(struct plan_report *p, const struct plan_input *in, struct stages *stages,
-		       struct mlgen_err *err)
+static int plan_training(struct plan_report *p, const struct plan_input *in, struct mlgen_err *err)
 {
 	const struct job *j = p->job;
 	uint64_t threads = u64_product(j->accelerators, job_readers(j));
-	int rc = 0;
+	struct stages stages;
+	int rc = train_stages(&stages, j, &p->dataset, j->eval_files ? &p->eval : NULL, 0, err);
 
-	count_steps(p, stages);
+	if (rc)
+		return rc;
+	count_steps(p, &stages);
 	p->reads_in_flight = u64_product(threads, job_depth(j));
 	if (p->touches_files) {
 		p->open_files = u64_product(threads, job_samples_at_once(j)) + PLAN_OWN_FILES;
@@ -416,25 +390,13 @@ static int plan_stages(struct plan_report *p, const struct plan_input *in, struc
 		if (j->direct)
 			check_direct(p);
 	}
-	stages->train.plan.align_bytes = p->direct_align_bytes;
-	stages->eval.plan.align_bytes = p->direct_align_bytes;
+	stages.train.plan.align_bytes = p->direct_align_bytes;
+	stages.eval.plan.align_bytes = p->direct_align_bytes;
 	check_steps(p);
 	compute_demand(p);
 	compute_length(p);
-	compute_memory(p, stages);
-	check_hold(p, stages);
-	if (job_has_checkpoints(j))
-		rc = plan_checkpoint(p, in, err);
-	return rc;
-}
-
-static int plan_training(struct plan_report *p, const struct plan_input *in, struct mlgen_err *err)
-{
-	const struct job *j = p->job;
-	struct stages stages;
-	int rc = train_stages(&stages, j, &p->dataset, j->eval_files ? &p->eval : NULL, 0, err);
-
-	return rc ? rc : plan_stages(p, in, &stages, err);
+	compute_memory(p, &stages);
+	return job_has_checkpoints(j) ? plan_checkpoint(p, in, err) : 0;
 }
 
 int train_plan(struct plan_report *p, const struct plan_input *in, struct mlgen_err *err)
@@ -452,11 +414,11 @@ int train_plan(struct plan_report *p, const struct plan_input *in, struct mlgen_
 
 /* ---- printing ---- */
 
-/* The same inside the table of demand. */
+/* Columns of the decimal points in the lines of the demand. */
 #define SAMPLES_POINT_AT 29
 #define RATE_POINT_AT 48
 
-static void put_scan(FILE *to, const struct dataset_totals *t)
+static void print_scan(FILE *to, const struct dataset_totals *t)
 {
 	char n[UNITS_TEXT_BYTES], m[UNITS_TEXT_BYTES];
 	struct buf line = { 0 };
@@ -471,7 +433,7 @@ static void put_scan(FILE *to, const struct dataset_totals *t)
 	plan_put_line(to, &line);
 }
 
-static void put_dataset(FILE *to, const struct plan_report *p)
+static void print_dataset(FILE *to, const struct plan_report *p)
 {
 	const struct dataset_totals *t = &p->totals;
 	uint64_t per_file = p->dataset.samples_per_file;
@@ -508,7 +470,7 @@ static void put_dataset(FILE *to, const struct plan_report *p)
 		buf_fini(&labels);
 	}
 	if (t->scan_read_bytes > 0 || t->scan_kept_files > 0)
-		put_scan(to, t);
+		print_scan(to, t);
 	if (!p->touches_files) {
 		plan_put_sentence(to, "ioengine=null touches no file: nothing is written, read or "
 				      "needed on storage");
@@ -520,7 +482,7 @@ static void put_dataset(FILE *to, const struct plan_report *p)
 	plan_put_ratio(to, p, "dataset");
 }
 
-static void put_epoch(FILE *to, const struct plan_report *p)
+static void print_epoch(FILE *to, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 	char n[UNITS_TEXT_BYTES];
@@ -531,7 +493,7 @@ static void put_epoch(FILE *to, const struct plan_report *p)
 		 units_human_count(n, dataset_samples(&p->dataset)), p->accelerators,
 		 plural(p->accelerators), j->batch_size);
 	plan_say(&line, p, " = {plan.steps_per_epoch} step{s},");
-	/* Leave room for the check, as a billion samples do not. */
+	/* The check needs room; a billion samples leave none. */
 	if (line.len + sizeof(" 0 samples left over") > PLAN_CHECK_AT) {
 		plan_put_line(to, &line);
 		plan_start_line(&line, "");
@@ -545,8 +507,8 @@ static void put_epoch(FILE *to, const struct plan_report *p)
 	plan_put_checked(to, &line, plan_find_check(p, "steps"));
 }
 
-/* Only of a job that has one. */
-static void put_evaluation(struct buf *text, const struct plan_report *p)
+/* Appends nothing for a job without an evaluation. */
+static void append_evaluation(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 
@@ -568,32 +530,27 @@ static uint64_t in_ns(double seconds)
 	return (uint64_t)fmin(seconds * 1e9, 1e19);
 }
 
-/* What ends the run, in the words of the options that say so. */
-static void add_limits(struct buf *line, const struct plan_report *p)
-{
-	if (p->total_steps == UINT64_MAX) {
-		plan_say(line, p, "epochs for {runtime}");
-		return;
-	}
-	if (p->job->steps != p->total_steps)
-		plan_say(line, p, "{epochs} epoch{s} = ");
-	plan_say(line, p, "{plan.total_steps} step{s}[ or {runtime}]");
-}
-
-static void put_run(struct buf *text, const struct plan_report *p)
+/* Append the limits of the run, in the words of the options that set them, and its least time. */
+static void append_run(struct buf *text, const struct plan_report *p)
 {
 	char n[UNITS_TEXT_BYTES];
 
-	add_limits(text, p);
+	if (p->total_steps == UINT64_MAX) {
+		plan_say(text, p, "epochs for {runtime}");
+	} else {
+		if (p->job->steps != p->total_steps)
+			plan_say(text, p, "{epochs} epoch{s} = ");
+		plan_say(text, p, "{plan.total_steps} step{s}[ or {runtime}]");
+	}
 	plan_say(text, p, "[, {plan.read_bytes} read]");
 	if (!isnan(p->least_seconds) && p->total_steps != UINT64_MAX)
 		buf_addf(text, ", at least %s (100%% AU)",
 			 units_human_time(n, in_ns(p->least_seconds)));
 }
 
-/* One line of demand; samples_per_sec NaN = none. */
-static void put_demand_line(FILE *to, const char *label, const char *who, double samples_per_sec,
-			    const struct rate_unit *u, int decimals, double bytes_per_sec)
+/* Print a line of the demand; samples_per_sec NaN = left out. */
+static void print_demand_line(FILE *to, const char *label, const char *who, double samples_per_sec,
+			      const struct rate_unit *u, int decimals, double bytes_per_sec)
 {
 	char n[UNITS_TEXT_BYTES];
 	struct buf line = { 0 };
@@ -611,7 +568,7 @@ static void put_demand_line(FILE *to, const char *label, const char *who, double
 	plan_put_line(to, &line);
 }
 
-/* Three digits, as many as the published tables have. */
+/* Decimals for three significant digits, like the published tables. */
 static int demand_decimals(const struct rate_unit *u, double rate)
 {
 	int decimals = show_rate_decimals(u, rate);
@@ -622,7 +579,7 @@ static int demand_decimals(const struct rate_unit *u, double rate)
 	return decimals;
 }
 
-static void put_demand_lines(FILE *to, const struct plan_report *p)
+static void print_demand_lines(FILE *to, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 	char who[SHOW_ACCELERATORS_BYTES];
@@ -637,33 +594,33 @@ static void put_demand_lines(FILE *to, const struct plan_report *p)
 		return;
 	}
 	snprintf(who, sizeof(who), "one %s", j->accelerator ? j->accelerator : "accelerator");
-	put_demand_line(to, "demand", who, p->samples_per_sec_one, &u, decimals,
-			p->bytes_per_sec_one);
+	print_demand_line(to, "demand", who, p->samples_per_sec_one, &u, decimals,
+			  p->bytes_per_sec_one);
 	if (p->accelerators > 1) {
 		show_accelerators(who, p->accelerators, j->accelerator);
-		put_demand_line(to, "", who, p->samples_per_sec_one * (double)p->accelerators, &u,
-				decimals, all);
+		print_demand_line(to, "", who, p->samples_per_sec_one * (double)p->accelerators, &u,
+				  decimals, all);
 	}
 	if (isnan(j->target_au))
 		return;
 	buf_addf(&target, "%s at %g%%", who, j->target_au);
-	put_demand_line(to, "", buf_str(&target), (double)NAN, &u, decimals,
-			all * j->target_au / 100);
+	print_demand_line(to, "", buf_str(&target), (double)NAN, &u, decimals,
+			  all * j->target_au / 100);
 	buf_fini(&target);
 }
 
-static void put_demand(FILE *to, const struct plan_report *p)
+static void print_demand(FILE *to, const struct plan_report *p)
 {
 	struct buf guesses = { 0 };
 
-	put_demand_lines(to, p);
+	print_demand_lines(to, p);
 	guess_text(p->job, &guesses);
 	if (guesses.len)
 		plan_put_sentence(to, buf_str(&guesses));
 	buf_fini(&guesses);
 }
 
-static void put_readers(struct buf *text, const struct plan_report *p)
+static void append_readers(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 
@@ -679,7 +636,7 @@ static void put_readers(struct buf *text, const struct plan_report *p)
 		buf_addf(text, "iodepth %u)", job_depth(j));
 }
 
-static void add_call(struct buf *line, const char *name, double n)
+static void append_call(struct buf *line, const char *name, double n)
 {
 	char text[UNITS_TEXT_BYTES];
 
@@ -693,35 +650,30 @@ static void add_call(struct buf *line, const char *name, double n)
 	buf_addf(line, "%s%s %s", end[-1] == ':' ? " " : ", ", name, text);
 }
 
-/* How large they are. */
-static void add_read_sizes(struct buf *line, const struct plan_report *p)
-{
-	buf_add(line, " (");
-	if (p->job->access == ACCESS_PLAIN)
-		plan_say(line, p, "of up to {bs.read}");
-	else if (p->job->direct && p->job->access == ACCESS_FRAMEWORK)
-		buf_add(line, "the whole file");
-	else
-		show_sizes(line, &p->read_sizes);
-	buf_addc(line, ')');
-}
-
-static void put_calls(struct buf *text, const struct plan_report *p)
+static void append_calls(struct buf *text, const struct plan_report *p)
 {
 	const struct plan_calls *c = &p->calls_per_sample;
 
 	buf_add(text, "per sample:");
-	add_call(text, "open", c->open);
-	add_call(text, "stat", c->stat);
-	add_call(text, "read", c->read);
-	if (c->read > 0)
-		add_read_sizes(text, p);
-	add_call(text, "close", c->close);
+	append_call(text, "open", c->open);
+	append_call(text, "stat", c->stat);
+	append_call(text, "read", c->read);
+	if (c->read > 0) {
+		buf_add(text, " (");
+		if (p->job->access == ACCESS_PLAIN)
+			plan_say(text, p, "of up to {bs.read}");
+		else if (p->job->direct && p->job->access == ACCESS_FRAMEWORK)
+			buf_add(text, "the whole file");
+		else
+			show_sizes(text, &p->read_sizes);
+		buf_addc(text, ')');
+	}
+	append_call(text, "close", c->close);
 	if (!(c->open > 0 || c->stat > 0 || c->read > 0 || c->close > 0))
 		buf_add(text, " none; files are mapped, and not touched");
 }
 
-/* Whose samples are read ahead; NULL = of no framework. */
+/* The framework that the loader model reads ahead like; NULL = none. */
 static const char *framework_of(const struct job *j)
 {
 	return j->loader == LOADER_PYTORCH  ? "PyTorch"
@@ -729,23 +681,10 @@ static const char *framework_of(const struct job *j)
 					    : NULL;
 }
 
-static void put_held(FILE *to, const struct plan_report *p)
+static void print_samples(FILE *to, const struct plan_report *p)
 {
 	const char *framework = framework_of(p->job);
-	struct buf line = { 0 };
-
-	plan_start_line(&line, "");
-	buf_add(&line, "prefetched samples, held");
-	if (framework)
-		buf_addf(&line, " as %s does", framework);
-	plan_add_bytes(to, &line, p->held_bytes);
-	plan_put_checked(to, &line, plan_find_check(p, "hold"));
-}
-
-static void put_samples(FILE *to, const struct plan_report *p)
-{
-	const char *framework = framework_of(p->job);
-	struct buf text = { 0 };
+	struct buf text = { 0 }, line = { 0 };
 
 	if (!p->job->hold_samples && framework && p->framework_bytes > 0 && p->job->read_threads) {
 		buf_add(&text, framework);
@@ -755,11 +694,17 @@ static void put_samples(FILE *to, const struct plan_report *p)
 		plan_put_sentence(to, buf_str(&text));
 	}
 	buf_fini(&text);
-	if (p->held_bytes > 0)
-		put_held(to, p);
+	if (!(p->held_bytes > 0))
+		return;
+	plan_start_line(&line, "");
+	buf_add(&line, "prefetched samples, held");
+	if (framework)
+		buf_addf(&line, " as %s does", framework);
+	plan_add_bytes(to, &line, p->held_bytes);
+	plan_put_checked(to, &line, plan_find_check(p, "hold"));
 }
 
-static void put_emptied(struct buf *text, const struct plan_report *p)
+static void append_emptied(struct buf *text, const struct plan_report *p)
 {
 	if (!plan_find_check(p, "caches"))
 		return;
@@ -770,25 +715,25 @@ static void put_emptied(struct buf *text, const struct plan_report *p)
 
 void prepare_plan_text(FILE *to, const struct plan_report *p)
 {
-	put_dataset(to, p);
+	print_dataset(to, p);
 }
 
 void train_plan_text(FILE *to, const struct plan_report *p)
 {
 	static const struct plan_line lines[] = {
-		{ .lines = put_dataset },
-		{ .lines = put_epoch },
-		{ "eval", .put = put_evaluation },
-		{ "run", .put = put_run },
-		{ .lines = put_demand },
-		{ "in flight", .put = put_readers },
+		{ .lines = print_dataset },
+		{ .lines = print_epoch },
+		{ "eval", .put = append_evaluation },
+		{ "run", .put = append_run },
+		{ .lines = print_demand },
+		{ "in flight", .put = append_readers },
 		{ .lines = plan_put_direct },
-		{ "calls", .put = put_calls, .wrapped_at = PLAN_TEXT_AT },
-		{ .lines = train_plan_cache },
-		{ "caches", .put = put_emptied, .check = "caches" },
+		{ "calls", .put = append_calls, .wrapped_at = PLAN_TEXT_AT },
+		{ .lines = print_cache },
+		{ "caches", .put = append_emptied, .check = "caches" },
 		{ .lines = plan_checkpoint_text },
 		{ "memory", .put = plan_put_program, .check = "program" },
-		{ .lines = put_samples },
+		{ .lines = print_samples },
 		{ "files", .put = plan_put_open_files, .check = "files" },
 		{ 0 },
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_text.c - the text report of a training: its answer, and the parts in order. */
+/* train_text.c - the text report of a training: its first line, and the parts in order. */
 #include "work/train/train_internal.h"
 
 #include <inttypes.h>
@@ -14,20 +14,9 @@
 #include "report/text/text.h"
 #include "work/checkpoint/checkpoint.h"
 
-/* ---- what ran ---- */
+/* ---- settings ---- */
 
-/* "; compute_time is a guess of its source" */
-static void put_guesses(struct buf *text, const struct job *job)
-{
-	struct buf guesses = { 0 };
-
-	guess_text(job, &guesses);
-	if (guesses.len)
-		buf_addf(text, "; %s", buf_str(&guesses));
-	buf_fini(&guesses);
-}
-
-static void put_job(struct buf *text, const struct text_block *b)
+static void append_job(struct buf *text, const struct text_block *b)
 {
 	static const char *const barriers[] = {
 		[BARRIER_NONE] = "no barrier",
@@ -36,6 +25,7 @@ static void put_job(struct buf *text, const struct text_block *b)
 	};
 	const struct job *job = b->job;
 	char who[SHOW_ACCELERATORS_BYTES], time[UNITS_TEXT_BYTES];
+	struct buf guesses = { 0 };
 
 	show_accelerators(who, b->ml->accelerators, b->ml->accelerator);
 	buf_addf(text, "%s, batch %" PRIu64 ", ", who, job->batch_size);
@@ -50,30 +40,19 @@ static void put_job(struct buf *text, const struct text_block *b)
 		buf_add(text, " per step");
 	}
 	buf_addf(text, ", %s", barriers[job->barrier]);
-	put_guesses(text, job);
+	guess_text(job, &guesses);
+	if (guesses.len)
+		buf_addf(text, "; %s", buf_str(&guesses));
+	buf_fini(&guesses);
 	if (b->result->members > 1)
 		buf_addf(text, "; %u jobs together", b->result->members);
 }
 
-/* Whose calls access=framework makes. */
-static const char *reader_of(const struct text_block *b)
-{
-	const struct dataset *ds = b->result->dataset;
-
-	return ds && ds->format && ds->format->reader ? ds->format->reader : "its framework";
-}
-
-/* Name the order of shards: resolve.c may have chosen it, not the user. */
-static void put_shards(struct buf *text, const struct job *job)
-{
-	buf_add(text, ", each file from front to back (loader=tfdata, shuffle=");
-	job_option_text(job, "shuffle", text);
-	buf_addc(text, ')');
-}
-
-static void put_threads(struct buf *text, const struct text_block *b)
+static void append_threads(struct buf *text, const struct text_block *b)
 {
 	const struct job *job = b->job;
+	const struct format *format = b->result->dataset ? b->result->dataset->format : NULL;
+	const char *reader = format && format->reader ? format->reader : "its framework";
 
 	if (job->read_threads)
 		text_say(text, b, "{readers} read thread{s} ({readers_each} per accelerator)");
@@ -88,13 +67,17 @@ static void put_threads(struct buf *text, const struct text_block *b)
 	else if (job->access == ACCESS_RECORDED)
 		text_say(text, b, ", reads as recorded in {recorded_calls}");
 	else
-		buf_addf(text, ", reads as %s does", job->direct ? "DLIO" : reader_of(b));
-	if (job->dataset == DATASET_SCAN && job->loader == LOADER_TFDATA)
-		put_shards(text, job);
+		buf_addf(text, ", reads as %s does", job->direct ? "DLIO" : reader);
+	/* Name the order of shards: resolve.c may have chosen it, not the user. */
+	if (job->dataset == DATASET_SCAN && job->loader == LOADER_TFDATA) {
+		buf_add(text, ", each file from front to back (loader=tfdata, shuffle=");
+		job_option_text(job, "shuffle", text);
+		buf_addc(text, ')');
+	}
 }
 
-/* "146.6 MB (mean)"; "2 MiB" where all files have one, round, size. */
-static void put_file_size(struct buf *text, const struct dataset_totals *t)
+/* Append "146.6 MB (mean)", or "2 MiB" if all files have the same round size. */
+static void append_file_size(struct buf *text, const struct dataset_totals *t)
 {
 	char size[UNITS_TEXT_BYTES];
 	bool varies = t->stdev_file_bytes > 0;
@@ -106,7 +89,7 @@ static void put_file_size(struct buf *text, const struct dataset_totals *t)
 	buf_addf(text, "%s%s", size, varies ? " (mean)" : "");
 }
 
-static void put_dataset(struct buf *text, const struct text_block *b)
+static void append_dataset(struct buf *text, const struct text_block *b)
 {
 	const struct dataset *ds = b->result->dataset;
 	const struct dataset_totals *t = &b->result->totals;
@@ -116,7 +99,7 @@ static void put_dataset(struct buf *text, const struct text_block *b)
 		return;
 	buf_addf(text, "%s %s file%s of ", units_human_count(number, ds->files), ds->format->name,
 		 plural(ds->files));
-	put_file_size(text, t);
+	append_file_size(text, t);
 	if (ds->uneven_samples)
 		buf_addf(text, ", %s samples", units_human_count(number, ds->uneven_samples));
 	else if (ds->samples_per_file > 1)
@@ -132,19 +115,19 @@ static void put_dataset(struct buf *text, const struct text_block *b)
 }
 
 const struct text_line train_settings[] = {
-	{ NULL, text_title },        { "job", put_job },
-	{ "threads", put_threads },  { "dataset", put_dataset },
-	{ "storage", text_storage }, { "host", text_machine },
-	{ NULL, text_command },      { 0 },
+	{ NULL, text_title },          { "job", append_job },
+	{ "threads", append_threads }, { "dataset", append_dataset },
+	{ "storage", text_storage },   { "host", text_machine },
+	{ NULL, text_command },        { 0 },
 };
 
 /* ---- caches ---- */
 
-/* Epochs whose hit ratio is named: the first ones, and the last. */
+/* Number of epochs whose hit ratio is printed: the first ones, and the last. */
 #define EPOCHS_NAMED 4
 
-/* "20.0%" of 0.2, "unknown" of NaN. */
-static const char *put_ratio(char *out, double ratio)
+/* Format 0.2 as "20.0%", and NaN as "unknown". */
+static const char *show_ratio(char *out, double ratio)
 {
 	return show_percent(out, ratio * 100);
 }
@@ -154,7 +137,7 @@ static const struct cache_epoch *epoch_at(const struct cache_result *c, size_t i
 	return (const struct cache_epoch *)c->epochs.items + i;
 }
 
-static void put_size(struct buf *text, const struct cache_result *c)
+static void append_size(struct buf *text, const struct cache_result *c)
 {
 	char n[UNITS_TEXT_BYTES];
 
@@ -167,7 +150,7 @@ static void put_size(struct buf *text, const struct cache_result *c)
 	buf_add(text, units_human_bytes(n, (double)c->size_bytes));
 	if (c->data_bytes && c->data_bytes != UINT64_MAX)
 		buf_addf(text, " (%s of the dataset)",
-			 put_ratio(n, (double)c->size_bytes / (double)c->data_bytes));
+			 show_ratio(n, (double)c->size_bytes / (double)c->data_bytes));
 }
 
 static bool is_divided(const struct cache_result *c)
@@ -175,20 +158,14 @@ static bool is_divided(const struct cache_result *c)
 	return c->parts > 1 && c->parts != UINT64_MAX;
 }
 
-static void put_epoch(struct buf *text, const struct cache_epoch *e)
-{
-	char ratio[UNITS_TEXT_BYTES];
-
-	buf_addf(text, "%" PRIu64 "%s %s", e->epoch, e->is_cold ? " (cold)" : "",
-		 put_ratio(ratio, e->counts.hit_ratio));
-}
-
-/* "epoch 1 (cold) 0.0%, 2 19.9%, ... 9 20.1%" */
-static void put_epochs(struct buf *text, const struct cache_result *c)
+/* Append "epoch 1 (cold) 0.0%, 2 19.9%, ... 9 20.1%". */
+static void append_epochs(struct buf *text, const struct cache_result *c)
 {
 	size_t n = c->epochs.count;
+	char ratio[UNITS_TEXT_BYTES];
 
 	for (size_t i = 0; i < n; i++) {
+		const struct cache_epoch *e = epoch_at(c, i);
 		bool is_left_out = i >= EPOCHS_NAMED - 1 && i + 1 < n;
 
 		if (is_left_out && i > EPOCHS_NAMED - 1)
@@ -197,11 +174,12 @@ static void put_epochs(struct buf *text, const struct cache_result *c)
 		if (is_left_out)
 			buf_add(text, "...");
 		else
-			put_epoch(text, epoch_at(c, i));
+			buf_addf(text, "%" PRIu64 "%s %s", e->epoch, e->is_cold ? " (cold)" : "",
+				 show_ratio(ratio, e->counts.hit_ratio));
 	}
 }
 
-static void put_cache(struct buf *text, const struct text_block *b)
+static void append_cache(struct buf *text, const struct text_block *b)
 {
 	const struct cache_result *c = b->cache;
 	char ratio[UNITS_TEXT_BYTES];
@@ -215,19 +193,19 @@ static void put_cache(struct buf *text, const struct text_block *b)
 		buf_addf(text, "%s, ",
 			 has_text(c->place) && !strcmp(c->place, "played") ? "that is only played"
 									   : "in memory");
-	put_size(text, c);
+	append_size(text, c);
 	if (is_divided(c))
 		buf_addf(text, ", divided among %" PRIu64 " processes", c->parts);
 	if (isnan(c->hit_ratio))
-		buf_addf(text, ": hit ratio %s, of one epoch", put_ratio(ratio, c->all.hit_ratio));
+		buf_addf(text, ": hit ratio %s, of one epoch", show_ratio(ratio, c->all.hit_ratio));
 	else
-		buf_addf(text, ": hit ratio %s from epoch 2 on", put_ratio(ratio, c->hit_ratio));
+		buf_addf(text, ": hit ratio %s from epoch 2 on", show_ratio(ratio, c->hit_ratio));
 	if (c->epochs.count > 1)
-		put_epochs(text, c);
+		append_epochs(text, c);
 }
 
-/* What it did with samples; zeros are left out. */
-static void put_counts(struct buf *text, const struct text_block *b)
+/* Append the counts of the cache; zeros are left out. */
+static void append_counts(struct buf *text, const struct text_block *b)
 {
 	if (!b->cache->policy)
 		return;
@@ -244,7 +222,7 @@ static void put_counts(struct buf *text, const struct text_block *b)
 	text_say(text, b, "[, {cache.wrong} of them WRONG]");
 }
 
-static void put_bytes(struct buf *text, const struct text_block *b)
+static void append_bytes(struct buf *text, const struct text_block *b)
 {
 	if (!b->cache->policy)
 		return;
@@ -255,8 +233,8 @@ static void put_bytes(struct buf *text, const struct text_block *b)
 		buf_add(text, "; its directory is full, and it has stopped growing");
 }
 
-/* How far away the rest of it is. */
-static void put_peers(struct buf *text, const struct text_block *b)
+/* Append the latency of the parts that other processes hold. */
+static void append_peers(struct buf *text, const struct text_block *b)
 {
 	const struct cache_result *c = b->cache;
 	char n[UNITS_TEXT_BYTES];
@@ -271,8 +249,8 @@ static void put_peers(struct buf *text, const struct text_block *b)
 	text_say(text, b, "[; {cache.sent_bytes} of misses sent to where they are kept]");
 }
 
-/* Of the last epoch, which has one before it. */
-static void put_order(struct buf *text, const struct text_block *b)
+/* Append figures of the order of the last epoch. */
+static void append_order(struct buf *text, const struct text_block *b)
 {
 	const struct cache_result *c = b->cache;
 	char ratio[UNITS_TEXT_BYTES];
@@ -280,7 +258,7 @@ static void put_order(struct buf *text, const struct text_block *b)
 	if (!c->policy || c->epochs.count == 0)
 		return;
 	const struct cache_counts *last = &epoch_at(c, c->epochs.count - 1)->counts;
-	buf_addf(text, "sequential %s", put_ratio(ratio, last->sequential_ratio));
+	buf_addf(text, "sequential %s", show_ratio(ratio, last->sequential_ratio));
 	if (!isnan(last->rank_correlation))
 		buf_addf(text, ", correlation with the epoch before %.2f", last->rank_correlation);
 	if (!isnan(last->multiplicity))
@@ -290,21 +268,22 @@ static void put_order(struct buf *text, const struct text_block *b)
 }
 
 static const struct text_line cache_lines[] = {
-	{ "cache", put_cache },       { "cache samples", put_counts }, { "cache bytes", put_bytes },
-	{ "cache peers", put_peers }, { "order", put_order },          { 0 },
+	{ "cache", append_cache },       { "cache samples", append_counts },
+	{ "cache bytes", append_bytes }, { "cache peers", append_peers },
+	{ "order", append_order },       { 0 },
 };
 
-/* What a cache tier did, if there is one; lines of the evidence. */
-static void train_text_cache(struct buf *out, const struct text_block *b)
+/* Append the evidence lines of a cache tier, if there is one. */
+static void append_cache_lines(struct buf *out, const struct text_block *b)
 {
 	if (b->cache->policy)
 		text_put_list(out, cache_lines, TEXT_EVIDENCE_INDENT, b);
 }
 
-/* ---- where time and bytes went ---- */
+/* ---- evidence: where time and bytes went ---- */
 
-/* What the client of a network filesystem made of these reads. */
-static void put_sizes_at_server(struct buf *text, const struct storage_result *s)
+/* Append the mean size of the requests that a network filesystem sent to its server. */
+static void append_sizes_at_server(struct buf *text, const struct storage_result *s)
 {
 	const char *type = has_text(s->filesystem) ? s->filesystem : "";
 	const char *server = !strncmp(type, "nfs", 3)  ? "NFS server"
@@ -319,7 +298,7 @@ static void put_sizes_at_server(struct buf *text, const struct storage_result *s
 		 server);
 }
 
-static void put_read_sizes(struct buf *text, const struct text_block *b)
+static void append_read_sizes(struct buf *text, const struct text_block *b)
 {
 	const struct direction_result *r = &b->result->read;
 	bool is_plain = b->job->access == ACCESS_PLAIN;
@@ -336,13 +315,13 @@ static void put_read_sizes(struct buf *text, const struct text_block *b)
 	else if (b->job->direct && b->job->access == ACCESS_FRAMEWORK)
 		buf_addf(text, "whole files as called, %s mean", mean);
 	else {
-		show_sizes(text, &r->sizes); /* none of a merged result */
+		show_sizes(text, &r->sizes); /* a merged result has none */
 		buf_addf(text, "%s%s mean", text->len ? " as called, " : "", mean);
 	}
-	put_sizes_at_server(text, b->storage);
+	append_sizes_at_server(text, b->storage);
 }
 
-static void put_ceiling_figure(struct buf *text, bool is_rate, double au, double rate)
+static void append_ceiling_figure(struct buf *text, bool is_rate, double au, double rate)
 {
 	char number[UNITS_TEXT_BYTES];
 	double figure = is_rate ? rate : au;
@@ -355,19 +334,20 @@ static void put_ceiling_figure(struct buf *text, bool is_rate, double au, double
 		buf_addf(text, "%.1f%% AU", au);
 }
 
-/* What this host reaches when storage costs nothing. */
-static void put_ceiling(struct buf *text, const struct text_block *b)
+/* Append the ceiling: the result of this host when storage costs nothing. */
+static void append_ceiling(struct buf *text, const struct text_block *b)
 {
 	const struct ceiling_result *c = &b->ml->ceiling;
 	bool is_rate = isnan(b->ml->au_percent);
 
 	if (!c->is_tried)
 		return;
-	put_ceiling_figure(text, is_rate, c->null_au_percent, c->null_samples_per_sec);
+	append_ceiling_figure(text, is_rate, c->null_au_percent, c->null_samples_per_sec);
 	buf_add(text, " without storage");
 	if (!verdict_without_storage(b->job)) {
 		buf_add(text, ", ");
-		put_ceiling_figure(text, is_rate, c->cached_au_percent, c->cached_samples_per_sec);
+		append_ceiling_figure(text, is_rate, c->cached_au_percent,
+				      c->cached_samples_per_sec);
 		buf_add(text, " from memory");
 	}
 	if (c->cached_seconds > 0) {
@@ -381,19 +361,19 @@ static void put_ceiling(struct buf *text, const struct text_block *b)
 		 "{ml.ceiling.unmeasured}]");
 }
 
-static uint64_t taken(const struct epoch_result *e)
+static uint64_t epoch_samples(const struct epoch_result *e)
 {
 	return e->samples + e->failed_samples;
 }
 
-/* By how much epochs from the second on differ; a last one that was cut short does not count. False
- * where there are no two of them. */
+/* Spread of the throughput of epochs from the second on, without a last epoch that was cut short.
+ * False if fewer than two such epochs remain. */
 static bool epochs_differ(const struct ml_result *ml, double *percent, uint64_t *last)
 {
 	const struct epoch_result *e = ml->epochs.items;
 	size_t n = ml->epochs.count;
 
-	if (n >= 2 && taken(&e[n - 1]) != taken(&e[n - 2]))
+	if (n >= 2 && epoch_samples(&e[n - 1]) != epoch_samples(&e[n - 2]))
 		n--;
 	if (n < 3)
 		return false;
@@ -407,7 +387,7 @@ static bool epochs_differ(const struct ml_result *ml, double *percent, uint64_t 
 	return !isnan(*percent);
 }
 
-static void put_steady(struct buf *text, const struct text_block *b)
+static void append_steady(struct buf *text, const struct text_block *b)
 {
 	const struct ml_result *ml = b->ml;
 	double percent;
@@ -428,8 +408,8 @@ static void put_steady(struct buf *text, const struct text_block *b)
 	text_say(text, b, "[, {read.short_ios} short reads resumed]");
 }
 
-/* Only of a job that has one. */
-static void put_evaluation(struct buf *text, const struct text_block *b)
+/* Appends nothing for a job without an evaluation. */
+static void append_evaluation(struct buf *text, const struct text_block *b)
 {
 	char rate[UNITS_TEXT_BYTES];
 
@@ -441,44 +421,38 @@ static void put_evaluation(struct buf *text, const struct text_block *b)
 	buf_add(text, show_rate(rate, &b->unit, b->ml->eval.sample_bytes_per_sec));
 }
 
-static void put_accelerator_time(struct buf *out, const struct text_block *b)
+static void append_accelerator_time(struct buf *out, const struct text_block *b)
 {
 	text_shares(out, "accelerator time", &b->time);
 }
 
-static void put_read_thread_time(struct buf *out, const struct text_block *b)
+static void append_read_thread_time(struct buf *out, const struct text_block *b)
 {
 	text_shares(out, "read thread time", &b->loader);
 }
 
 const struct text_line train_evidence[] = {
-	{ NULL, put_accelerator_time },
-	{ NULL, put_read_thread_time },
-	{ "read sizes", put_read_sizes },
-	{ "window", text_window },
-	{ "from memory", text_from_memory },
-	{ "host", text_host },
-	{ "energy", text_energy },
-	{ "noise", text_noise },
-	{ "ceiling", put_ceiling },
-	{ "numa", text_numa },
-	{ NULL, train_text_cache },
-	{ "evaluation", put_evaluation },
-	{ NULL, text_saves_evidence },
-	{ "slowest", text_slowest },
-	{ "steady", put_steady },
-	{ 0 },
+	{ NULL, append_accelerator_time },   { NULL, append_read_thread_time },
+	{ "read sizes", append_read_sizes }, { "window", text_window },
+	{ "from memory", text_from_memory }, { "host", text_host },
+	{ "energy", text_energy },           { "noise", text_noise },
+	{ "ceiling", append_ceiling },       { "numa", text_numa },
+	{ NULL, append_cache_lines },        { "evaluation", append_evaluation },
+	{ NULL, text_saves_evidence },       { "slowest", text_slowest },
+	{ "steady", append_steady },         { 0 },
 };
 
 /* ---- the report ---- */
 
+/* The report is kept within this many lines. */
 #define LINES 52
 
-/* Parts that a first line drops while it is too long, in this order. A known AU always stays. */
+/* Levels of brevity of the first line: each drops another part while the line is too long. A known
+ * AU always stays. */
 enum { NO_BRACKETS = 1, NO_SAMPLES, NO_COUNT, FEWER_WORDS, FEWEST_WORDS, LENGTHS };
 
-/* "33.3% busy (99.9% AU means nothing at 3 steps), ". */
-static void put_misleading_au(struct buf *out, const struct text_block *b, unsigned length)
+/* Append "33.3% busy (99.9% AU means nothing at 3 steps), ". */
+static void append_misleading_au(struct buf *out, const struct text_block *b, unsigned length)
 {
 	const struct ml_result *ml = b->ml;
 	uint64_t ranks = ml->accelerators ? ml->accelerators : 1;
@@ -493,9 +467,8 @@ static void put_misleading_au(struct buf *out, const struct text_block *b, unsig
 	buf_add(out, ", ");
 }
 
-/* "63.1% AU (target 90%: missed), "; without
- * NO_BRACKETS. */
-static void put_au(struct buf *out, const struct text_block *b, unsigned length)
+/* Append "63.1% AU (target 90%: missed), "; NO_BRACKETS drops the brackets. */
+static void append_au(struct buf *out, const struct text_block *b, unsigned length)
 {
 	bool brief = length >= NO_BRACKETS;
 	const struct ml_result *ml = b->ml;
@@ -508,9 +481,9 @@ static void put_au(struct buf *out, const struct text_block *b, unsigned length)
 		buf_add(out, "no AU, ");
 		return;
 	}
-	/* An AU below its target would be below it with first steps, too. */
+	/* An AU below its target would also be below it if first steps counted. */
 	if (job_result_au_misleads(b->result) && (isnan(ml->target_au_percent) || ml->target_met)) {
-		put_misleading_au(out, b, length);
+		append_misleading_au(out, b, length);
 		return;
 	}
 	if (isnan(ml->au_percent))
@@ -529,8 +502,9 @@ static void put_au(struct buf *out, const struct text_block *b, unsigned length)
 	buf_add(out, ", ");
 }
 
-/* Checkpoints without fsync are no result of storage, the rest may be one. */
-static void put_reserve(struct buf *out, const struct text_block *b, unsigned length)
+/* Append why parts of the result do not measure storage: checkpoints without fsync, or a filesystem
+ * in memory. */
+static void append_caveat(struct buf *out, const struct text_block *b, unsigned length)
 {
 	unsigned fewest = text_is_memory(b) ? 3 : 2;
 	unsigned brevity = length >= FEWEST_WORDS ? fewest : length >= FEWER_WORDS ? 1 : 0;
@@ -543,8 +517,8 @@ static void put_reserve(struct buf *out, const struct text_block *b, unsigned le
 		buf_add(out, "      MEMORY, NOT STORAGE");
 }
 
-/* What goes into the mail; the first of these lengths that fits. */
-static void put_answer(struct buf *out, const struct text_block *b, unsigned length)
+/* Append the first line of the report at this level of brevity. */
+static void append_answer(struct buf *out, const struct text_block *b, unsigned length)
 {
 	const struct ml_result *ml = b->ml;
 	const char *end = text_early_end(b);
@@ -559,7 +533,7 @@ static void put_answer(struct buf *out, const struct text_block *b, unsigned len
 	}
 	bool is_short = length >= NO_SAMPLES;
 	if (!is_short || !isnan(ml->au_percent))
-		put_au(out, b, length);
+		append_au(out, b, length);
 	buf_add(out, show_rate(rate, &b->unit, ml->sample_bytes_per_sec));
 	if (!is_short || isnan(ml->au_percent))
 		buf_addf(out, ", %s samples/s", units_sig4(samples, ml->samples_per_sec));
@@ -569,15 +543,16 @@ static void put_answer(struct buf *out, const struct text_block *b, unsigned len
 	else if (end)
 		buf_addf(out, " (%s)", end);
 	text_allowed_errors(out, b);
-	put_reserve(out, b, length);
+	append_caveat(out, b, length);
 	buf_addc(out, '\n');
 }
 
+/* Append the first line at the first level that fits, or wrapped. */
 static void train_answer(struct buf *out, const struct text_block *b)
 {
 	for (unsigned length = 0; length < LENGTHS; length++) {
 		buf_reset(out);
-		put_answer(out, b, length);
+		append_answer(out, b, length);
 		if (out->len <= wrap_columns() + 1)
 			return;
 	}
@@ -586,46 +561,46 @@ static void train_answer(struct buf *out, const struct text_block *b)
 
 enum { ANSWER, SETTINGS, EPOCHS, LATENCY, SAVES, EVIDENCE, PARTS };
 
-/* A report of a training in the making. */
-struct parts {
-	struct buf of[PARTS];
+/* The parts of the report while it is composed. */
+struct report_parts {
+	struct buf text[PARTS];
 	bool is_tight; /* both tables of latencies follow each other */
 };
 
-/* Is there a blank line before it? */
-static bool is_apart(const struct parts *p, unsigned part)
+/* Is there a blank line before this part? */
+static bool is_apart(const struct report_parts *p, unsigned part)
 {
-	return part > 0 && p->of[part].len > 0 && !(p->is_tight && part == SAVES);
+	return part > 0 && p->text[part].len > 0 && !(p->is_tight && part == SAVES);
 }
 
-/* Also the blank line of the epochs, which are not there yet. */
-static unsigned count_lines(const struct parts *p)
+/* Includes the blank line before the epochs, which are not composed yet. */
+static unsigned count_lines(const struct report_parts *p)
 {
 	unsigned lines = 1;
 
 	for (unsigned i = 0; i < PARTS; i++)
-		lines += text_lines(&p->of[i]) + is_apart(p, i);
+		lines += text_lines(&p->text[i]) + is_apart(p, i);
 	return lines;
 }
 
-/* The epoch table comes last: it takes the lines that are left. */
-static void fill_parts(struct parts *p, const struct text_block *b)
+/* The epoch table is composed last, and fills the lines that are left. */
+static void fill_parts(struct report_parts *p, const struct text_block *b)
 {
 	const struct ml_result *ml = b->ml;
 
-	text_verdict(&p->of[ANSWER], b);
-	text_put_list(&p->of[SETTINGS], train_settings, TEXT_SETTING_INDENT, b);
+	text_verdict(&p->text[ANSWER], b);
+	text_put_list(&p->text[SETTINGS], train_settings, TEXT_SETTING_INDENT, b);
 	if (ml->steps > 0)
-		text_put_list(&p->of[EVIDENCE], train_evidence, TEXT_EVIDENCE_INDENT, b);
-	text_latency(&p->of[LATENCY], b->result, &b->job->percentile_list);
-	text_saves_latency(&p->of[SAVES], b, false);
-	if (p->of[SAVES].len > 0 && count_lines(p) + TEXT_EPOCHS_LEAST > LINES) {
+		text_put_list(&p->text[EVIDENCE], train_evidence, TEXT_EVIDENCE_INDENT, b);
+	text_latency(&p->text[LATENCY], b->result, &b->job->percentile_list);
+	text_saves_latency(&p->text[SAVES], b, false);
+	if (p->text[SAVES].len > 0 && count_lines(p) + TEXT_EPOCHS_LEAST > LINES) {
 		p->is_tight = true;
-		buf_reset(&p->of[SAVES]);
-		text_saves_latency(&p->of[SAVES], b, true);
+		buf_reset(&p->text[SAVES]);
+		text_saves_latency(&p->text[SAVES], b, true);
 	}
 	unsigned lines = count_lines(p);
-	text_epochs(&p->of[EPOCHS], b->result, &b->unit, lines < LINES ? LINES - lines : 0);
+	text_epochs(&p->text[EPOCHS], b->result, &b->unit, lines < LINES ? LINES - lines : 0);
 }
 
 void train_text(FILE *to, const struct run_result *run, const struct job_result *r, size_t n,
@@ -633,7 +608,7 @@ void train_text(FILE *to, const struct run_result *run, const struct job_result 
 {
 	struct text_block all;
 	const struct text_block *b = &all;
-	struct parts p = { .is_tight = false };
+	struct report_parts p = { .is_tight = false };
 
 	(void)n;
 	text_block_init(&all, run, r, detail);
@@ -641,23 +616,23 @@ void train_text(FILE *to, const struct run_result *run, const struct job_result 
 	show_accelerator_time(&r->ml.time_percent, &all.time);
 	show_loader_time(&r->ml.loader_percent, &all.loader);
 	for (unsigned i = 0; i < PARTS; i++)
-		buf_init(&p.of[i]);
-	train_answer(&p.of[ANSWER], b);
+		buf_init(&p.text[i]);
+	train_answer(&p.text[ANSWER], b);
 	if (detail > DETAIL_FIRST)
-		text_fio_lines(&p.of[ANSWER], b);
+		text_fio_lines(&p.text[ANSWER], b);
 	if (detail == DETAIL_BRIEF)
-		text_verdict(&p.of[ANSWER], b);
+		text_verdict(&p.text[ANSWER], b);
 	else if (detail > DETAIL_BRIEF)
 		fill_parts(&p, b);
 	for (unsigned i = 0; i < PARTS; i++) {
 		if (is_apart(&p, i))
 			fputc('\n', to);
-		text_print(to, &p.of[i]);
-		buf_fini(&p.of[i]);
+		text_print(to, &p.text[i]);
+		buf_fini(&p.text[i]);
 	}
 }
 
-static void put_prepare_answer(struct buf *out, const struct text_block *b)
+static void append_prepare_answer(struct buf *out, const struct text_block *b)
 {
 	const struct prepare_result *p = &b->result->prepare;
 	double seconds = (double)p->wall_ns / NS_PER_S;
@@ -695,7 +670,7 @@ void prepare_text(FILE *to, const struct run_result *run, const struct job_resul
 	text_block_init(&all, run, r, detail);
 	buf_init(&out);
 	buf_init(&text);
-	put_prepare_answer(&out, b);
+	append_prepare_answer(&out, b);
 	if (detail > DETAIL_BRIEF) {
 		text_say(&text, b, "{prepare.resident_percent}");
 		if (b->storage->is_memory)

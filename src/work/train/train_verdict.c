@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_verdict.c - when the figures of a training are not those of the storage, and what to try
- * next. */
+/* train_verdict.c - verdicts on a training: what limits it, and the next experiment to try. */
 #include "work/train/train_internal.h"
 
 #include <inttypes.h>
@@ -17,8 +16,8 @@
 
 /* ---- caches ---- */
 
-/* Hits take so much of the time of samples, and the tier is the limit. */
-#define MOST_OF_TIME 0.5
+/* Share of the samples' time that hits take when the tier is the limit. */
+#define LIMIT_HIT_SHARE 0.5
 
 static double seconds_of(const struct hist *h)
 {
@@ -37,27 +36,18 @@ static double count_of(const struct hist *h)
 	return h ? (double)h->count : 0;
 }
 
-/* Of a tier that is divided most of them are other processes'. */
-static double mean_hit_seconds(const struct cache_result *c)
-{
-	return (seconds_of(c->hit_ns) + seconds_of(c->peer_ns)) /
-	       (count_of(c->hit_ns) + count_of(c->peer_ns));
-}
-
-/*
- * A row of a training's verdicts: loaders are in I/O calls, and most of the time of samples is that
- * of hits, so that the disk of the tier is the limit.
+/* Loaders are in I/O calls, and hits take most of the samples' time: the tier's disk is the limit.
  */
-static bool verdict_cache_holds(const struct verdict_findings *f)
+static bool cache_holds(const struct verdict_findings *f)
 {
 	const struct cache_result *c = &f->ml->cache;
 
 	return c->policy && has_text(c->directory) &&
 	       show_io_percent(&f->ml->loader_percent) >= VERDICT_STORAGE_PERCENT &&
-	       hit_share(c) >= MOST_OF_TIME;
+	       hit_share(c) >= LIMIT_HIT_SHARE;
 }
 
-static void verdict_cache_headline(struct buf *out, const struct verdict_findings *f)
+static void cache_headline(struct buf *out, const struct verdict_findings *f)
 {
 	char rate[UNITS_TEXT_BYTES];
 
@@ -65,7 +55,7 @@ static void verdict_cache_headline(struct buf *out, const struct verdict_finding
 		 f->ml->cache.directory, show_rate(rate, &f->unit, f->ml->sample_bytes_per_sec));
 }
 
-static void verdict_cache_because(struct buf *out, const struct verdict_findings *f)
+static void cache_because(struct buf *out, const struct verdict_findings *f)
 {
 	const struct cache_result *c = &f->ml->cache;
 	char hit[UNITS_TEXT_BYTES], miss[UNITS_TEXT_BYTES];
@@ -77,59 +67,43 @@ static void verdict_cache_because(struct buf *out, const struct verdict_findings
 	verdict_say(out, f, "; host CPU {ml.host.cpu_percent}");
 }
 
-static void verdict_cache_try(struct buf *out, const struct verdict_findings *f)
+static void cache_try(struct buf *out, const struct verdict_findings *f)
 {
 	(void)f;
 	buf_add(out, "--cache_directory=PATH : a tier on a faster disk");
 }
 
-/* ---- what another size would be worth ---- */
-
-/* What a reader is busy with for one sample, in seconds: reading, decoding and all else but waiting
- * for accelerators. */
-static double busy_seconds(const struct verdict_findings *f)
-{
-	const struct ml_result *ml = f->ml;
-	double readers = (double)ml->accelerators * (double)job_readers(f->job);
-	double idle = ml->loader_percent.idle / 100;
-
-	return (1 - idle) * f->result->wall_seconds * readers / (double)ml->samples;
-}
-
-/* Seconds that it may be busy, for this AU. */
-static double seconds_allowed(const struct verdict_findings *f, double au_percent)
-{
-	const struct ml_result *ml = f->ml;
-	double readers = (double)ml->accelerators * (double)job_readers(f->job);
-	double samples = (double)ml->accelerators * (double)f->job->batch_size * 1e9 /
-			 dist_mean(&f->job->compute_time);
-
-	return readers / (samples * au_percent / 100);
-}
-
-static bool has_costs(const struct cache_result *c)
-{
-	return c->policy && count_of(c->hit_ns) + count_of(c->peer_ns) > 0 &&
-	       count_of(c->miss_ns) > 0 && !isnan(c->all.hit_ratio);
-}
+/* ---- the benefit of a larger cache ---- */
 
 double verdict_cache_share(const struct verdict_findings *f, double au_percent)
 {
-	const struct cache_result *c = &f->ml->cache;
+	const struct ml_result *ml = f->ml;
+	const struct cache_result *c = &ml->cache;
+	const struct job *job = f->job;
+	double hits = count_of(c->hit_ns) + count_of(c->peer_ns);
 
-	if (!has_costs(c) || !cacheshare_holds_for(f->job) ||
-	    !(dist_mean(&f->job->compute_time) > 0) || f->ml->samples == 0)
+	if (!c->policy || !(hits > 0) || !(count_of(c->miss_ns) > 0) || isnan(c->all.hit_ratio) ||
+	    !cacheshare_holds_for(job) || !(dist_mean(&job->compute_time) > 0) || ml->samples == 0)
 		return (double)NAN;
-	double saved = hist_mean(c->miss_ns) / 1e9 - mean_hit_seconds(c);
-	double lacks = busy_seconds(f) - seconds_allowed(f, au_percent);
+	/* In a tier that is divided, most hits are those of other processes' parts. */
+	double hit = (seconds_of(c->hit_ns) + seconds_of(c->peer_ns)) / hits;
+	double saved = hist_mean(c->miss_ns) / 1e9 - hit;
+	/* Seconds that a reader is busy with a sample: reading, decoding and everything else but
+	 * waiting for accelerators; and seconds that it may be busy at this AU. */
+	double readers = (double)ml->accelerators * (double)job_readers(job);
+	double busy = (1 - ml->loader_percent.idle / 100) * f->result->wall_seconds * readers /
+		      (double)ml->samples;
+	double demand = (double)ml->accelerators * (double)job->batch_size * 1e9 /
+			dist_mean(&job->compute_time);
+	double lacks = busy - readers / (demand * au_percent / 100);
 	double ratio = c->all.hit_ratio + lacks / saved;
-	return saved > 0 && lacks > 0 ? cacheshare_for((enum job_cache)f->job->cache, ratio)
+	return saved > 0 && lacks > 0 ? cacheshare_for((enum job_cache)job->cache, ratio)
 				      : (double)NAN;
 }
 
-/* "--cache_size=40% : a tier of 40% would reach 90% AU (estimate)"; false, and nothing, where that
- * cannot be said. */
-static bool verdict_put_larger_cache(struct buf *out, const struct verdict_findings *f)
+/* Append "--cache_size=40% : a tier of 40% would reach 90% AU (estimate)". False if there is no
+ * such size. */
+static bool append_larger_cache(struct buf *out, const struct verdict_findings *f)
 {
 	double au = verdict_target_au(f->result);
 	double percent = ceil(verdict_cache_share(f, au) * 100);
@@ -157,14 +131,14 @@ static bool wakes_late(const struct verdict_findings *f)
 	return f->ml->time_percent.oversleep >= OVERSLEEP_PERCENT;
 }
 
-/* Stalls hold first steps of epochs, which AU leaves out: where it is high, they are not what the
- * verdict is about. */
+/* Stalls include the first steps of epochs, which AU leaves out. With a high AU the stalls are
+ * those of first steps, and not the limit. */
 static bool hardly_waits(const struct verdict_findings *f)
 {
 	return f->ml->time_percent.stall <= STALL_PERCENT || f->ml->au_percent >= BUSY_AU_PERCENT;
 }
 
-static void put_ceiling_headline(struct buf *out, const struct verdict_findings *f)
+static void append_ceiling_headline(struct buf *out, const struct verdict_findings *f)
 {
 	char percent[UNITS_TEXT_BYTES];
 
@@ -176,7 +150,7 @@ static void put_ceiling_headline(struct buf *out, const struct verdict_findings 
 	verdict_ceiling_put(out, &f->ceiling);
 }
 
-static void put_ceiling_because(struct buf *out, const struct ceiling_gap *g)
+static void append_ceiling_because(struct buf *out, const struct ceiling_gap *g)
 {
 	if (g->points < 0.05)
 		buf_add(out, "the ceiling is no higher than the result: ");
@@ -187,20 +161,14 @@ static void put_ceiling_because(struct buf *out, const struct ceiling_gap *g)
 	buf_add(out, "storage hardly matters");
 }
 
-static void put_full_headline(struct buf *out, const struct verdict_findings *f)
-{
-	verdict_put_full(out, &f->result->host, &f->run->host);
-	buf_addf(out, "; stall is %.1f%% of accelerator time", show_share(&f->time, "stall"));
-}
-
-/* Are the CPUs full of what is not mlgen? */
-static bool is_taken(const struct verdict_findings *f)
+/* Do other programs fill the CPUs? */
+static bool has_foreign_load(const struct verdict_findings *f)
 {
 	return is_full(f) && verdict_cpu_is_of_others(&f->result->host);
 }
 
-/* What to take off this host, without having measured its ceiling. */
-static void put_less_load(struct buf *out, const struct job *job)
+/* Append how to take load off this host, whose ceiling was not measured. */
+static void append_less_load(struct buf *out, const struct job *job)
 {
 	if (job->accelerators > 1)
 		buf_addf(out,
@@ -235,8 +203,8 @@ void verdict_put_stall(struct buf *out, const struct verdict_findings *f)
 	buf_addf(out, " in steps of %s ms", units_human_ms(ms, hist_mean(f->ml->step_ns)));
 }
 
-/* "wake-ups on time", "oversleep 0.4% of accelerator time" */
-static void verdict_put_wakeups(struct buf *out, const struct verdict_findings *f)
+/* Append "wake-ups on time" or "oversleep 0.4% of accelerator time". */
+static void append_wakeups(struct buf *out, const struct verdict_findings *f)
 {
 	double late = show_share(&f->time, "oversleep");
 
@@ -246,46 +214,38 @@ static void verdict_put_wakeups(struct buf *out, const struct verdict_findings *
 		buf_addf(out, "oversleep %.1f%% of accelerator time", late);
 }
 
-/* ... and do they wait there so long that it has to be said? */
-static bool verdict_has_long_first_steps(const struct verdict_findings *f)
-{
-	return f->ml->time_percent.stall > STALL_PERCENT && f->ml->au_percent >= BUSY_AU_PERCENT;
-}
-
-/* Do accelerators hardly wait, but for the first steps of epochs? */
-static bool verdict_keeps_up(const struct verdict_findings *f)
+/* Do accelerators hardly wait, except in the first steps of epochs? */
+static bool keeps_up(const struct verdict_findings *f)
 {
 	return !isnan(f->ml->demand_bytes_per_sec) && hardly_waits(f);
 }
 
-/* A row of a training's verdicts. */
-/* A ceiling is a measurement, a busy CPU a hint. Nothing is in the way of accelerators that are
- * busy. */
-static bool verdict_host_holds(const struct verdict_findings *f)
+/* A ceiling is a measurement, a busy CPU only a hint. Accelerators that are busy have no limit. */
+static bool host_holds(const struct verdict_findings *f)
 {
 	if (f->ml->au_percent >= BUSY_AU_PERCENT && hardly_waits(f))
 		return false;
 	if (f->ceiling.says == CEILING_NEAR)
-		return is_full(f) || wakes_late(f) || !verdict_keeps_up(f);
+		return is_full(f) || wakes_late(f) || !keeps_up(f);
 	return isnan(f->ceiling.reached) && (is_full(f) || wakes_late(f));
 }
 
 /* ---- the hint and the measurement disagree ---- */
 
-/* The row behind it: the host seems to be the limit, and its ceiling says that it is not. */
-/* Others who had the CPUs may have left them by the time of the ceiling, unless it is known what
- * storage costs; and with jobs beside this one a ceiling decides nothing. */
-static bool verdict_disputed_holds(const struct verdict_findings *f)
+/* The host seems to be the limit, and its ceiling says that it is not. Other programs that filled
+ * the CPUs may have ended before the ceiling was measured, unless the cost of the storage is known.
+ * With other jobs in the run a ceiling decides nothing. */
+static bool disputed_holds(const struct verdict_findings *f)
 {
 	if (isnan(f->ceiling.reached) || f->ceiling.says == CEILING_NEAR ||
 	    (f->ml->au_percent >= BUSY_AU_PERCENT && hardly_waits(f)))
 		return false;
 	if (f->ceiling.says == CEILING_ABOVE)
-		return is_taken(f) && !verdict_is_model(f->job);
+		return has_foreign_load(f) && !verdict_is_model(f->job);
 	return is_full(f) || wakes_late(f);
 }
 
-static void verdict_disputed_headline(struct buf *out, const struct verdict_findings *f)
+static void disputed_headline(struct buf *out, const struct verdict_findings *f)
 {
 	if (is_full(f))
 		verdict_put_full(out, &f->result->host, &f->run->host);
@@ -296,9 +256,9 @@ static void verdict_disputed_headline(struct buf *out, const struct verdict_find
 	verdict_ceiling_put(out, &f->ceiling);
 }
 
-static void verdict_disputed_because(struct buf *out, const struct verdict_findings *f)
+static void disputed_because(struct buf *out, const struct verdict_findings *f)
 {
-	if (is_taken(f))
+	if (has_foreign_load(f))
 		buf_add(out, "others had the CPUs in the run, and may have left them when the "
 			     "ceiling was measured; ");
 	else if (f->ml->ceiling.jobs_beside)
@@ -308,32 +268,35 @@ static void verdict_disputed_because(struct buf *out, const struct verdict_findi
 	verdict_put_cpu(out, &f->result->host);
 }
 
-static void verdict_disputed_try(struct buf *out, const struct verdict_findings *f)
+static void disputed_try(struct buf *out, const struct verdict_findings *f)
 {
-	if (is_taken(f) || !f->ml->ceiling.jobs_beside)
+	if (has_foreign_load(f) || !f->ml->ceiling.jobs_beside)
 		buf_add(out, "the same while nothing else runs on these CPUs");
 	else
 		buf_add(out, "the same job alone, with --ceiling");
 }
 
-static void verdict_host_headline(struct buf *out, const struct verdict_findings *f)
+static void host_headline(struct buf *out, const struct verdict_findings *f)
 {
-	if (f->ceiling.says == CEILING_NEAR)
-		put_ceiling_headline(out, f);
-	else if (is_full(f))
-		put_full_headline(out, f);
-	else
+	if (f->ceiling.says == CEILING_NEAR) {
+		append_ceiling_headline(out, f);
+	} else if (is_full(f)) {
+		verdict_put_full(out, &f->result->host, &f->run->host);
+		buf_addf(out, "; stall is %.1f%% of accelerator time",
+			 show_share(&f->time, "stall"));
+	} else {
 		buf_addf(out, "oversleep is %.1f%% of accelerator time: this host wakes late",
 			 show_share(&f->time, "oversleep"));
+	}
 }
 
-static void verdict_host_because(struct buf *out, const struct verdict_findings *f)
+static void host_because(struct buf *out, const struct verdict_findings *f)
 {
 	const struct host_result *h = &f->result->host;
 	char percent[UNITS_TEXT_BYTES], mean[UNITS_TEXT_BYTES];
 
 	if (f->ceiling.says == CEILING_NEAR)
-		put_ceiling_because(out, &f->ceiling);
+		append_ceiling_because(out, &f->ceiling);
 	else if (is_full(f) || !h->oversleep_ns)
 		verdict_put_cpu(out, h);
 	else
@@ -342,13 +305,13 @@ static void verdict_host_because(struct buf *out, const struct verdict_findings 
 			 show_percent(percent, h->cpu_percent));
 }
 
-static void verdict_host_try(struct buf *out, const struct verdict_findings *f)
+static void host_try(struct buf *out, const struct verdict_findings *f)
 {
 	const struct job *job = f->job;
 	bool copies = advice_direct(job) && job->access == ACCESS_PLAIN &&
 		      f->ceiling.copying > CEILING_NEAR_POINTS;
 
-	if (is_taken(f))
+	if (has_foreign_load(f))
 		buf_add(out, "the same while nothing else runs on these CPUs");
 	else if (f->ceiling.says == CEILING_NEAR && copies)
 		buf_addf(out, "--direct=1 : less copying on these CPUs, which costs %.1f %s",
@@ -359,17 +322,17 @@ static void verdict_host_try(struct buf *out, const struct verdict_findings *f)
 	else if (!f->ml->ceiling.is_tried && !verdict_without_storage(job))
 		buf_add(out, "--ceiling : what this host could do at best");
 	else
-		put_less_load(out, job);
+		append_less_load(out, job);
 }
 
 /* ---- verdicts ---- */
 
-#define MOST_READS 512 /* more in flight are no experiment any more */
+#define MOST_READS 512 /* with more in flight, doubling them tells nothing */
 #define MOST_READ_THREADS 1024
 
 static const char *const io_kinds[] = { "read", "write", "open", "stat", "fsync", "close", "reap" };
 
-/* No byte is moved, and no storage is played either. */
+/* The engine moves no bytes, and does not simulate storage either. */
 static bool lacks_storage(const struct verdict_findings *f)
 {
 	return verdict_without_storage(f->job) && !verdict_is_model(f->job);
@@ -380,7 +343,7 @@ static uint64_t reads_in_flight(const struct verdict_findings *f)
 	return f->ml->accelerators * job_readers(f->job) * job_depth(f->job);
 }
 
-/* Inside I/O calls, as the line `loader time` prints it. */
+/* Percent of the time inside I/O calls, summed as the report line prints it. */
 static double io_share(const struct verdict_findings *f)
 {
 	double sum = 0;
@@ -390,7 +353,7 @@ static double io_share(const struct verdict_findings *f)
 	return sum;
 }
 
-/* The kinds that took most of the loaders' time, most first. */
+/* The two kinds of calls that took most of the loaders' time, largest first. */
 static void largest_kinds(const struct verdict_findings *f, const char *largest[2])
 {
 	largest[0] = largest[1] = io_kinds[0];
@@ -406,11 +369,11 @@ static void largest_kinds(const struct verdict_findings *f, const char *largest[
 	}
 }
 
-/* Twice the reads in flight: the experiment that tells bandwidth from latency. False where so many
- * are in flight that it would tell nothing. Accelerators that read themselves get a thread
- * first. */
-static bool put_more_threads(struct buf *out, const struct verdict_findings *f,
-			     const char *question)
+/* Append an option that doubles the reads in flight: the experiment that tells bandwidth from
+ * latency. Accelerators without read threads get a read thread first. False if too many reads are
+ * in flight already. */
+static bool append_more_threads(struct buf *out, const struct verdict_findings *f,
+				const char *question)
 {
 	uint64_t threads = f->job->read_threads * 2;
 
@@ -468,8 +431,8 @@ static void memory_because(struct buf *out, const struct verdict_findings *f)
 			 size / ram, memory);
 }
 
-/* Where no larger data set can be had: each of these the job would take. */
-static void put_past_memory(struct buf *out, const struct verdict_findings *f)
+/* Append an option that avoids the page cache with this dataset. */
+static void append_past_memory(struct buf *out, const struct verdict_findings *f)
 {
 	char need[UNITS_TEXT_BYTES];
 	double ram = (double)host_all_memory(&f->run->host);
@@ -499,7 +462,7 @@ static void memory_try(struct buf *out, const struct verdict_findings *f)
 	}
 	if (!dataset_makes_files(f->result->dataset, f->job) ||
 	    ((double)t->bytes >= MLPERF_MEMORIES * ram && !f->job->direct)) {
-		put_past_memory(out, f);
+		append_past_memory(out, f);
 		return;
 	}
 	buf_addf(out, "--dataset_ratio=%d", MLPERF_MEMORIES);
@@ -519,7 +482,7 @@ static void network_because(struct buf *out, const struct verdict_findings *f)
 	buf_addf(out, "for %s of samples; ",
 		 show_rate(rate, &f->unit, f->ml->sample_bytes_per_sec));
 	verdict_say(out, f, "host CPU {ml.host.cpu_percent}, ");
-	verdict_put_wakeups(out, f);
+	append_wakeups(out, f);
 }
 
 static void network_try(struct buf *out, const struct verdict_findings *f)
@@ -543,7 +506,7 @@ static void compute_because(struct buf *out, const struct verdict_findings *f)
 		buf_add(out, "; ");
 	}
 	buf_addf(out, "stall is %.1f%% of accelerator time", show_share(&f->time, "stall"));
-	if (verdict_has_long_first_steps(f))
+	if (f->ml->time_percent.stall > STALL_PERCENT && f->ml->au_percent >= BUSY_AU_PERCENT)
 		buf_add(out, " with first steps of epochs, which AU leaves out");
 	buf_addf(out, "; read threads idle %.1f%% of theirs", show_share(&f->loader, "idle"));
 }
@@ -595,19 +558,15 @@ static void storage_headline(struct buf *out, const struct verdict_findings *f)
 		 show_rate(asked, &f->unit, ml->demand_bytes_per_sec), who_gave, got);
 }
 
-/* What the storage costs was measured. */
-static void put_ceiling_above(struct buf *out, const struct ceiling_gap *g)
-{
-	verdict_ceiling_put(out, g);
-	buf_addf(out, ", %.1f%s more; ", g->points, g->is_rate ? "%" : " points");
-}
-
 static void storage_because(struct buf *out, const struct verdict_findings *f)
 {
 	const char *most[2];
 
-	if (f->ceiling.says == CEILING_ABOVE)
-		put_ceiling_above(out, &f->ceiling);
+	if (f->ceiling.says == CEILING_ABOVE) {
+		verdict_ceiling_put(out, &f->ceiling);
+		buf_addf(out, ", %.1f%s more; ", f->ceiling.points,
+			 f->ceiling.is_rate ? "%" : " points");
+	}
 	largest_kinds(f, most);
 	double first = show_share(&f->loader, most[0]);
 	double all = io_share(f);
@@ -623,7 +582,7 @@ static void storage_because(struct buf *out, const struct verdict_findings *f)
 		buf_addf(out, "read threads spent %.1f%% of their time waiting in %s(); ", first,
 			 most[0]);
 	verdict_say(out, f, "host CPU {ml.host.cpu_percent}, ");
-	verdict_put_wakeups(out, f);
+	append_wakeups(out, f);
 }
 
 static void storage_try(struct buf *out, const struct verdict_findings *f)
@@ -631,16 +590,16 @@ static void storage_try(struct buf *out, const struct verdict_findings *f)
 	double au;
 	uint64_t enough = verdict_enough(f->result, &au);
 
-	if (verdict_put_larger_cache(out, f))
+	if (append_larger_cache(out, f))
 		return;
-	if (put_more_threads(out, f, "is it bandwidth, or too few reads in flight"))
+	if (append_more_threads(out, f, "is it bandwidth, or too few reads in flight"))
 		return;
 	if (enough > 0 && enough < f->job->accelerators)
 		buf_addf(out, "--accelerators=%" PRIu64 " : does storage keep up with fewer?",
 			 enough);
 }
 
-/* ---- storage, but for AU, which leaves out the waiting ---- */
+/* ---- storage limits the run, but AU leaves out the waiting ---- */
 
 static bool hidden_holds(const struct verdict_findings *f)
 {
@@ -661,7 +620,7 @@ static void hidden_headline(struct buf *out, const struct verdict_findings *f)
 		 show_rate(got, &f->unit, supply * ml->demand_bytes_per_sec));
 }
 
-/* Is it steps= that makes it short, and not its epochs? */
+/* Does steps= make the run short, although its epochs are long enough? */
 static bool is_cut_short(const struct verdict_findings *f)
 {
 	const struct job *j = f->job;
@@ -727,7 +686,7 @@ static void unclear_because(struct buf *out, const struct verdict_findings *f)
 		buf_addf(out, "stall is %.1f%% of accelerator time; ",
 			 show_share(&f->time, "stall"));
 	buf_addf(out, "read threads idle %.1f%% of theirs, ", show_share(&f->loader, "idle"));
-	verdict_put_wakeups(out, f);
+	append_wakeups(out, f);
 }
 
 static void unclear_try(struct buf *out, const struct verdict_findings *f)
@@ -737,24 +696,21 @@ static void unclear_try(struct buf *out, const struct verdict_findings *f)
 	else if (!f->ml->ceiling.is_tried && !verdict_is_model(f->job))
 		buf_add(out, "--ceiling : what this host could do at best");
 	else
-		put_more_threads(out, f, "is less time lost with more reads in flight");
+		append_more_threads(out, f, "is less time lost with more reads in flight");
 }
 
-/* In the order in which they are tried; the last always holds. */
+/* Tried in this order; the last verdict always holds. */
 static const struct verdict verdicts[] = {
 	{ "errors", verdict_errors_holds, verdict_errors_headline, verdict_errors_because,
 	  verdict_errors_try },
 	{ "memory", memory_holds, memory_headline, memory_because, memory_try },
 	{ "network", verdict_network_is_full, verdict_network_headline, network_because,
 	  network_try },
-	{ "host", verdict_host_holds, verdict_host_headline, verdict_host_because,
-	  verdict_host_try },
-	{ "unclear", verdict_disputed_holds, verdict_disputed_headline, verdict_disputed_because,
-	  verdict_disputed_try },
+	{ "host", host_holds, host_headline, host_because, host_try },
+	{ "unclear", disputed_holds, disputed_headline, disputed_because, disputed_try },
 	{ "storage", hidden_holds, hidden_headline, hidden_because, hidden_try },
-	{ "compute", verdict_keeps_up, compute_headline, compute_because, compute_try },
-	{ "cache", verdict_cache_holds, verdict_cache_headline, verdict_cache_because,
-	  verdict_cache_try },
+	{ "compute", keeps_up, compute_headline, compute_because, compute_try },
+	{ "cache", cache_holds, cache_headline, cache_because, cache_try },
 	{ "storage", storage_holds, storage_headline, storage_because, storage_try },
 	{ "unclear", unclear_holds, unclear_headline, unclear_because, unclear_try },
 	{ 0 },
