@@ -140,7 +140,7 @@ static void collect_ml(struct job_result *out, struct slot *s)
 			atomic_load(&t->finished);
 }
 
-/* With too many errors, an accelerator with failed samples has no AU. */
+/* Too many errors leave an accelerator with failed samples without an AU. */
 static void judge_errors(struct job_result *out, const struct slot *s)
 {
 	struct failed_result *f = &out->failed;
@@ -479,7 +479,7 @@ static int train_activity_prepare(struct slot *s, struct run_shared *r, struct m
 static int make_saver(struct slot *s, struct run_shared *r, struct mlgen_err *err)
 {
 	struct train *t = &training_of(s)->train;
-	/* With ioengine=null the preparation has not opened them. */
+	/* ioengine=null has no preparation that would have opened the checkpoints. */
 	int rc = s->checkpoints->content ? 0 : open_checkpoints(s, r, err);
 
 	if (rc == 0)
@@ -494,7 +494,7 @@ static int train_activity_start(struct slot *s, struct run_shared *r, uint64_t n
 {
 	struct train *t = &training_of(s)->train;
 
-	/* From here on the dataset is only read. */
+	/* The dataset is only read from here on. */
 	s->dataset.distinct_files = s->job->distinct_files;
 	int rc = train_init(t, s->job, &s->dataset, eval_of(s), s->align_bytes, r->cfg.clock,
 			    &r->failure, &r->interrupted, err);
@@ -615,13 +615,13 @@ const struct activity train_activity = {
 	.start = train_activity_start,
 	.join = train_join_threads,
 	.check = check_epochs,
-	.look_back = train_dataset_look_back,
+	.look_back = train_dataset_warn_changed,
 	.fini = train_activity_fini,
 	.close = train_close_all,
 	.wake = wake_all,
 	.start_ns = start_ns,
 	.worker = worker_at,
-	.look = train_look,
+	.look = train_live,
 	.records = one_record,
 	.collect = train_activity_collect,
 };

@@ -481,7 +481,7 @@ static void check_importance(const struct job *j, struct diag *d)
 		      "accelerator draws its own; use shard=strided");
 }
 
-/* With dataset_ratio or a scan the number of files is not known yet. */
+/* The number of files is not known yet with dataset_ratio or a scan. */
 static void check_shard(const struct job *j, struct diag *d)
 {
 	if (j->shard == SHARD_FILE && !job_work(j)->only_prepares && j->dataset == DATASET_MADE &&
@@ -493,12 +493,6 @@ static void check_shard(const struct job *j, struct diag *d)
 		      j->accelerators, j->num_files);
 }
 
-static bool can_be_compressed(const struct job *j)
-{
-	return j->format == FORMAT_AUTO || j->format == FORMAT_TFRECORD ||
-	       j->format == FORMAT_HDF5 || j->format == FORMAT_PARQUET;
-}
-
 static void check_decompress(const struct job *j, struct diag *d)
 {
 	if (j->decompress != DECOMPRESS_SLEEP)
@@ -507,7 +501,8 @@ static void check_decompress(const struct job *j, struct diag *d)
 		note_unused(j, "decompress", "phase=train", d);
 	if (j->decompress == DECOMPRESS_NONE || job_work(j)->only_prepares)
 		return;
-	if (!can_be_compressed(j))
+	if (j->format != FORMAT_AUTO && j->format != FORMAT_TFRECORD && j->format != FORMAT_HDF5 &&
+	    j->format != FORMAT_PARQUET)
 		FAULT(d, j, "decompress",
 		      "only files of format=tfrecord, hdf5 and parquet are known to be compressed "
 		      "or not; use decompress=none, and preprocess_time for what decoding takes");
@@ -640,12 +635,6 @@ static void check_loader(const struct job *j, struct diag *d)
 
 /* ---- access ---- */
 
-/* Does a framework read files of this format from their beginning to their end? */
-static bool is_stream(const struct job *j)
-{
-	return j->format == FORMAT_TFRECORD || j->format == FORMAT_TAR;
-}
-
 static void check_framework(const struct job *j, struct diag *d)
 {
 	struct buf format = { 0 };
@@ -659,7 +648,8 @@ static void check_framework(const struct job *j, struct diag *d)
 		      "framework means the calls of what reads a format, and no framework has "
 		      "calls for format=raw; use access=plain, or format=%s",
 		      j->dataset == DATASET_SCAN ? "jpeg" : "npz");
-	else if (is_stream(j) && j->loader != LOADER_TFDATA)
+	else if ((j->format == FORMAT_TFRECORD || j->format == FORMAT_TAR) &&
+		 j->loader != LOADER_TFDATA)
 		FAULT(d, j, "access",
 		      "framework reads format=%s from the beginning of a file to its end, which of "
 		      "the loaders only tfdata does; use loader=tfdata, or access=plain",

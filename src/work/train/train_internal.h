@@ -54,12 +54,12 @@ extern const struct rule train_cache_rules[];
 int train_dataset_init(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 
 /* After the run, warn about found files that have changed since they were listed. */
-void train_dataset_look_back(struct slot *s);
+void train_dataset_warn_changed(struct slot *s);
 
 /* ---- progress of a training while it runs ---- */
 
 /* Add the counts of the slot's ranks and loaders so far. Call while its threads run. */
-void train_look(const struct slot *s, struct live *live);
+void train_live(const struct slot *s, struct live *live);
 
 /* ---- MLPerf Storage's rules of trainings ---- */
 

@@ -10,11 +10,6 @@
 /* Percent of a dataset of the least size that fits into memory. */
 #define MEMORY_PERCENT (100.0 / MLPERF_MEMORIES)
 
-static char *show_whole(char *out, double n)
-{
-	return units_human_count(out, (uint64_t)fmin(n, 1e19));
-}
-
 static void append_num_files(struct buf *text, const struct mlperf_subject *s)
 {
 	bool makes = dataset_makes_files(s->result ? s->result->dataset : NULL, s->job);
@@ -69,7 +64,8 @@ static enum mlperf_state check_steps(const struct mlperf_subject *s, struct buf 
 	}
 	bool is_kept = s->samples >= s->need.steps_passes;
 	double step_samples = s->need.steps_samples / MLPERF_STEPS;
-	buf_addf(text, "%s in an epoch", show_whole(n, floor(s->samples / step_samples)));
+	double steps = fmin(floor(s->samples / step_samples), 1e19);
+	buf_addf(text, "%s in an epoch", units_human_count(n, (uint64_t)steps));
 	buf_addf(text, is_kept ? "; at least %d" : "; the rules ask for %d: ", MLPERF_STEPS);
 	if (is_kept && s->samples < s->need.steps_samples)
 		buf_add(text, ", which their tools round down to whole files");

@@ -525,11 +525,6 @@ static void append_evaluation(struct buf *text, const struct plan_report *p)
 		plan_say(text, p, ", from {eval_after} on");
 }
 
-static uint64_t in_ns(double seconds)
-{
-	return (uint64_t)fmin(seconds * 1e9, 1e19);
-}
-
 /* Append the limits of the run, in the words of the options that set them, and its least time. */
 static void append_run(struct buf *text, const struct plan_report *p)
 {
@@ -545,7 +540,7 @@ static void append_run(struct buf *text, const struct plan_report *p)
 	plan_say(text, p, "[, {plan.read_bytes} read]");
 	if (!isnan(p->least_seconds) && p->total_steps != UINT64_MAX)
 		buf_addf(text, ", at least %s (100%% AU)",
-			 units_human_time(n, in_ns(p->least_seconds)));
+			 units_human_time(n, (uint64_t)fmin(p->least_seconds * 1e9, 1e19)));
 }
 
 /* Print a line of the demand; samples_per_sec NaN = left out. */

@@ -564,7 +564,7 @@ enum { ANSWER, SETTINGS, EPOCHS, LATENCY, SAVES, EVIDENCE, PARTS };
 /* The parts of the report while it is composed. */
 struct report_parts {
 	struct buf text[PARTS];
-	bool is_tight; /* both tables of latencies follow each other */
+	bool is_tight; /* no blank line between the two latency tables */
 };
 
 /* Is there a blank line before this part? */

@@ -85,7 +85,7 @@ double verdict_cache_share(const struct verdict_findings *f, double au_percent)
 	if (!c->policy || !(hits > 0) || !(count_of(c->miss_ns) > 0) || isnan(c->all.hit_ratio) ||
 	    !cacheshare_holds_for(job) || !(dist_mean(&job->compute_time) > 0) || ml->samples == 0)
 		return (double)NAN;
-	/* In a tier that is divided, most hits are those of other processes' parts. */
+	/* Most hits in a divided tier are in the parts of other processes. */
 	double hit = (seconds_of(c->hit_ns) + seconds_of(c->peer_ns)) / hits;
 	double saved = hist_mean(c->miss_ns) / 1e9 - hit;
 	/* Seconds that a reader is busy with a sample: reading, decoding and everything else but
@@ -327,8 +327,8 @@ static void host_try(struct buf *out, const struct verdict_findings *f)
 
 /* ---- verdicts ---- */
 
-#define MOST_READS 512 /* with more in flight, doubling them tells nothing */
-#define MOST_READ_THREADS 1024
+#define MAX_READS 512 /* doubling more reads than this tells nothing */
+#define MAX_READ_THREADS 1024
 
 static const char *const io_kinds[] = { "read", "write", "open", "stat", "fsync", "close", "reap" };
 
@@ -382,7 +382,7 @@ static bool append_more_threads(struct buf *out, const struct verdict_findings *
 			     "compute save?");
 		return true;
 	}
-	if (threads > MOST_READ_THREADS || reads_in_flight(f) >= MOST_READS)
+	if (threads > MAX_READ_THREADS || reads_in_flight(f) >= MAX_READS)
 		return false;
 	buf_addf(out, "--read_threads=%" PRIu64 " : %s (%" PRIu64 " now)?", threads, question,
 		 reads_in_flight(f));

@@ -21,7 +21,7 @@
 #include "work/train/tier/tier.h"
 #include "work/train/train.h"
 
-/* ---- the data set ---- */
+/* ---- the dataset ---- */
 
 int train_dataset_init(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
@@ -42,7 +42,7 @@ int train_dataset_init(struct slot *s, struct run_shared *run, struct mlgen_err 
 
 /* Files can be replaced or grow during the run, unnoticed by its calls. Checking for it then would
  * add a call to each sample, which would be measured. */
-static void look_back(const struct slot *s, const struct dataset *ds)
+static void warn_changed(const struct slot *s, const struct dataset *ds)
 {
 	char changed[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
 	uint64_t files = ds->distinct_files ? ds->distinct_files : ds->files;
@@ -59,15 +59,15 @@ static void look_back(const struct slot *s, const struct dataset *ds)
 			 units_human_count(all, c.looked_at), c.path);
 }
 
-void train_dataset_look_back(struct slot *s)
+void train_dataset_warn_changed(struct slot *s)
 {
 	/* After an error this adds nothing; after an interruption the user does not want to wait.
 	 */
 	if (!slot_touches_files(s) || atomic_load(training_of(s)->train.interrupted) ||
 	    atomic_load(&training_of(s)->train.failure->is_set))
 		return;
-	look_back(s, &s->dataset);
-	look_back(s, &s->eval);
+	warn_changed(s, &s->dataset);
+	warn_changed(s, &s->eval);
 }
 
 /* ---- progress while it runs ---- */
@@ -102,7 +102,7 @@ static uint64_t train_left_ns(const struct slot *s, const struct live *live)
 	return left;
 }
 
-static void look_at_counts(const struct rank_count *c, struct live *live)
+static void add_live_counts(const struct rank_count *c, struct live *live)
 {
 	live->samples += count_get(&c->samples);
 	live->sample_bytes += count_get(&c->sample_bytes);
@@ -111,13 +111,13 @@ static void look_at_counts(const struct rank_count *c, struct live *live)
 	live->stall_ns += count_get(&c->stall_ns);
 }
 
-static void look_at_rank(struct rank *r, struct live *live)
+static void add_live_rank(struct rank *r, struct live *live)
 {
 	uint64_t since = count_get(&r->count.waiting_since_ns);
 
 	pthread_mutex_lock(&r->counts_lock);
-	look_at_counts(&r->count, live);
-	look_at_counts(&r->ramp_count, live);
+	add_live_counts(&r->count, live);
+	add_live_counts(&r->ramp_count, live);
 	if (live->stall)
 		hist_gather(live->stall, r->stall);
 	if (live->stall && r->ramp_stall)
@@ -127,7 +127,7 @@ static void look_at_rank(struct rank *r, struct live *live)
 		live->waiting_ns = live->now_ns - since;
 }
 
-void train_look(const struct slot *s, struct live *live)
+void train_live(const struct slot *s, struct live *live)
 {
 	const struct train *t = &training_of(s)->train;
 
@@ -136,13 +136,13 @@ void train_look(const struct slot *s, struct live *live)
 	live->step = count_get(&t->ranks[0].count.step);
 	live->steps = epoch_steps(s);
 	for (uint64_t i = 0; i < s->job->accelerators; i++)
-		look_at_rank(&t->ranks[i], live);
+		add_live_rank(&t->ranks[i], live);
 	slot_look_at_workers(s, live);
 	live->io_bytes = live->io_moved[0] + live->io_moved[1];
 	if (live->phase == LIVE_TRAIN && !atomic_load(&t->start_ns))
 		live->phase = LIVE_WAIT; /* startdelay */
 	live->left_ns = train_left_ns(s, live);
-	train_look_at_saves(t, live);
+	train_live_saves(t, live);
 	if (t->tier)
 		tier_look(t->tier, &live->accesses, &live->hits);
 	if (atomic_load(&t->dropping))

@@ -21,14 +21,14 @@ enum { V1_0, V2_0, V3_0, WINDOWS };
 
 /* Sums of an epoch over the ranks that have added their accounts. */
 struct epoch_record {
-	uint64_t ranks; /* that have added theirs */
+	uint64_t ranks; /* number of accounts added */
 	uint64_t samples, failed_samples, sample_bytes, extents, id_sum;
 	uint64_t whole_ranks;
-	uint64_t wall_ns; /* of the slowest rank */
+	uint64_t wall_ns; /* slowest rank */
 	uint64_t first_step_sum_ns;
 	uint64_t stall_count;
 	double stall_sum_ns, stall_p99_ns;
-	double au_sum; /* of the ranks that have one */
+	double au_sum; /* over the ranks with an AU */
 	uint64_t au_ranks;
 	double published_au_sum;
 	double published_samples_per_sec[WINDOWS];
@@ -224,8 +224,7 @@ int epochs_add(struct epochs *e, const struct epoch_account *a, struct mlgen_err
 		e->total = a->epoch + 1;
 	if (r->ranks == e->ranks) {
 		close_epoch(e, r, a->epoch);
-		/* Without the ranks of other processes there is no check here, but in
-		 * epochs_check. */
+		/* Ranks of other processes are missing here; epochs_check then does the check. */
 		const struct delivered d = delivered_of(r);
 
 		rc = check_whole(e, &d, a->epoch, err);
@@ -373,7 +372,7 @@ void epochs_result(const struct epochs *e, struct ml_result *ml)
 	for (uint64_t i = 0; i < n; i++) {
 		const struct epoch_record *r = &e->record[i];
 
-		if (r->samples + r->failed_samples > 0) /* not within ramp_time */
+		if (r->samples + r->failed_samples > 0) /* an epoch within ramp_time has none */
 			epoch_result(e, r, i, &list[filled++]);
 	}
 	ml->epochs = (struct metric_list){ list, filled };

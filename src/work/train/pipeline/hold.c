@@ -15,7 +15,7 @@
 struct ring {
 	uint64_t mask;
 	struct token *tokens;
-	/* A cache line each: the two sides never write to the same cache line. */
+	/* Padding keeps both sides from writing to the same cache line. */
 	char pad0[64];
 	_Atomic uint64_t head; /* pushed, by the producer */
 	char pad1[64];
@@ -182,9 +182,9 @@ bool ring_pop(struct ring *r, uint64_t stage, uint64_t batch, struct token *t)
 #define NO_SLOT UINT64_MAX
 
 struct hold_slot {
-	uint64_t batch;         /* of the extent in it */
+	uint64_t batch;         /* the extent's batch */
 	uint64_t touched_bytes; /* memory in use, from the slot's beginning */
-	uint64_t next;          /* on a stack */
+	uint64_t next;          /* next slot on the stack */
 };
 
 struct hold {

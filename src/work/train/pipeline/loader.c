@@ -176,7 +176,7 @@ static int loader_open_decoding(struct loader *l, struct mlgen_err *err)
 {
 	const struct train *t = l->rank->train;
 	const struct job *j = t->job;
-	uint64_t most = train_packed_most(j, &t->stages);
+	uint64_t most = train_max_packed_bytes(j, &t->stages);
 	int rc = 0;
 
 	l->is_new = true;
@@ -254,7 +254,7 @@ bool loader_await_restart(struct loader *l)
 	return true;
 }
 
-/* ---- waiting ---- */
+/* ---- the page cache, and waiting for a batch ---- */
 
 /* Drop this loader's share of a dataset from the page cache. The read reports a file that is not
  * there. */
@@ -385,6 +385,8 @@ void loader_end_turn(struct loader *l)
 	worker_pause(&l->worker, loader_now(l));
 }
 
+/* ---- reading ---- */
+
 static void loader_describe(const struct loader *l, const struct read_task *task,
 			    struct mlgen_err *err)
 {
@@ -510,6 +512,8 @@ bool loader_read_indexes(struct loader *l)
 	}
 	return true;
 }
+
+/* ---- start and end ---- */
 
 static int open_io(struct loader *l, struct mlgen_err *err)
 {

@@ -7,7 +7,7 @@
 
 /* Condition that an extent of tf.data in order waits for. */
 struct interleave_turn {
-	uint64_t batch;     /* of the stage; it may be read */
+	uint64_t batch;     /* batch of the stage that may be read */
 	uint64_t delivered; /* extents of all stages */
 };
 
@@ -33,8 +33,8 @@ static void interleave_turn(struct interleave_turn *turn, const struct stage *at
 	uint64_t before;
 
 	if (record < ahead) {
-		/* The beginning of a file is read once the thread's previous file was delivered,
-		 * with all extents that were read next to it. */
+		/* The beginning of a file is read once the round of the thread's previous file was
+		 * delivered. */
 		uint64_t round = lane.file / s->lanes;
 		uint64_t first =
 			round < JOB_INTERLEAVE_THREADS ? 0 : round - JOB_INTERLEAVE_THREADS + 1;
@@ -296,7 +296,7 @@ static uint64_t any_tokens(const struct job *job, const struct pass *pass)
 	uint64_t most = pass->window * extents + 1;
 
 	(void)job;
-	/* With unequal extents, all of them may be of the smallest size. */
+	/* Unequal extents may all be of the smallest size. */
 	return s->is_sized ? RING_TOKENS + stages : u64_min(most, RING_TOKENS + stages);
 }
 
@@ -426,7 +426,7 @@ static uint64_t tfdata_window(const struct job *job, const struct pass *pass)
 	return tfdata_prefetch(job) + (samples + batch - 1) / batch;
 }
 
-/* In order, a loader has one token for each batch of this stage and the next ones; the first token
+/* An ordered loader has one token for each batch of this stage and the next ones; the first token
  * of a stage covers the samples in the buffer. Extents read ahead within a file add to that. */
 static uint64_t tfdata_tokens(const struct job *job, const struct pass *pass)
 {

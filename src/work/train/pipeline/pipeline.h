@@ -88,13 +88,13 @@ bool ring_pop(struct ring *r, uint64_t stage, uint64_t batch, struct token *t);
 
 /* Account of one rank and one epoch. Times in ns. */
 struct epoch_account {
-	uint64_t epoch;                        /* from 0 */
+	uint64_t epoch;                        /* counts from 0 */
 	uint64_t samples, sample_bytes, steps; /* samples: delivered */
 	uint64_t failed_samples;
 	uint64_t wall_ns; /* start to the end of its last step */
 	/* counted steps: all but the first, none within ramp_time */
 	uint64_t counted_steps, counted_compute_ns, counted_wall_ns;
-	/* for the published windows, which count measured compute */
+	/* published windows count measured compute */
 	uint64_t measured_compute_ns;   /* without the first step's */
 	uint64_t first_wait_compute_ns; /* T_1 = wait + compute of the first step */
 	uint64_t first_step_ns;
@@ -195,7 +195,7 @@ struct tier_loader;
 
 /* Decode time of one extent, and how it is divided among its reads. */
 struct decoding {
-	uint64_t all_ns; /* for the extent under way */
+	uint64_t all_ns; /* decode time of the extent under way */
 	/* NULL = each read has its share of the bytes */
 	struct job_read_share *shares;
 	unsigned share_count, next_share;
@@ -212,7 +212,7 @@ struct loader {
 	struct tier_loader *tier; /* NULL = there is no cache */
 	uint64_t decoded_ns;      /* end of the last preprocess_time */
 	uint64_t overslept_ns;    /* lateness that the next sleep makes up for */
-	bool is_new;              /* its first sample is to come (first_sample_time) */
+	bool is_new;              /* no sample read yet (first_sample_time) */
 	/* preprocess_at=reads: reads of the extent under way, decode time not spent yet, and the
 	 * part of it that is due but too short to spend alone */
 	uint64_t decode_reads, decode_left_ns, decode_due_ns;
@@ -256,10 +256,10 @@ struct rank {
 	uint64_t local_index; /* among the ranks of this process */
 	pthread_t thread;
 	struct loader *loaders;
-	struct hold *hold; /* until the threads are joined; NULL = none */
+	struct hold *hold; /* freed when the threads are joined; NULL = none */
 	/* Read by the loaders, which wait on their `wakeup`. */
 	_Atomic uint64_t limit;
-	_Atomic uint64_t drop_requests; /* how often loaders were asked to drop the page cache */
+	_Atomic uint64_t drop_requests; /* number of requests to drop the page cache */
 	_Atomic uint64_t claim;         /* loader=plain: next extent to read, over all stages */
 	_Atomic uint64_t delivered;     /* extents delivered in order (pipeline_internal.h) */
 	/* Written by the loaders; the rank waits on its own `wakeup`. */
@@ -271,8 +271,8 @@ struct rank {
 	struct token pending; /* delivered for this stage, not yet taken */
 	uint64_t *decoded_ns; /* when each of decode_threads is free */
 	struct hist *step, *first_step, *stall, *oversleep, *epoch_stall;
-	/* At the end of ramp_time the counts above move here, as in struct worker. The lock guards
-	 * the move and the sum of both. */
+	/* Counts of ramp_time move here at its end, as in struct worker. The lock guards the move
+	 * and the sum of both. */
 	pthread_mutex_t counts_lock;
 	struct rank_count ramp_count;
 	struct hist *ramp_stall;  /* NULL = there is no ramp_time */
@@ -280,9 +280,9 @@ struct rank {
 	/* Compute on samples that were delivered. */
 	uint64_t counted_steps, counted_compute_ns, counted_wall_ns;
 	bool is_counting; /* ramp_time is over */
-	bool misses_au;   /* it lost more than train->max_loss_ns */
+	bool misses_au;   /* lost more than train->max_loss_ns */
 	uint64_t late_ns; /* see clock_sleep_exactly */
-	uint64_t end_ns;  /* of its last step */
+	uint64_t end_ns;  /* end of the last step */
 	uint64_t cut_ns;  /* spent in the step that the end of the run cut off; 0 = none */
 	struct usage usage;
 	struct usage counted; /* since the end of ramp_time */
@@ -312,7 +312,7 @@ struct train {
 	 * saver. */
 	const struct placement *place;
 	const struct traced *traced; /* NULL = there is no trace */
-	struct worker_list *workers; /* for its threads to join; NULL = none */
+	struct worker_list *workers; /* joined by its threads; NULL = none */
 	struct saver *saver;         /* NULL = no checkpoints */
 	const struct state *state;   /* the saver's model */
 	struct train_saves saves;
@@ -328,7 +328,7 @@ struct train {
 	struct peers peers;
 	struct epochs *epochs;
 	struct rank *ranks;
-	size_t buffer_bytes;     /* of a loader */
+	size_t buffer_bytes;     /* buffer of each loader */
 	uint64_t start_after_ns; /* startdelay */
 	/* Orders of shuffle=importance and cache_hits_first, otherwise NULL. The last rank at the
 	 * barrier before an epoch writes them; all read them during the epoch. in_cache is set
@@ -341,7 +341,7 @@ struct train {
 	uint64_t draw_ns;              /* time spent drawing */
 	_Atomic bool exchange_claimed; /* a local rank does the exchange (rank_order_draw) */
 	const struct run_watch *watch; /* NULL = nobody watches */
-	void *watched;                 /* its argument */
+	void *watched;                 /* argument of `watch` */
 	/* The page cache has nothing of the dataset; set before train_start. */
 	bool is_dropped;
 	uint64_t drops;            /* passes that dropped the page cache */
@@ -358,7 +358,7 @@ struct train {
 	_Atomic bool closed;         /* an error: leave everything */
 	_Atomic bool finished;       /* ranks are done: loaders, leave */
 	_Atomic uint64_t ranks_left; /* still running */
-	_Atomic bool dropping;       /* for the status line */
+	_Atomic bool dropping;       /* shown in the status line */
 	/* Why the caches could not be emptied; set by the last rank at a barrier. */
 	struct mlgen_err empty_err;
 };
@@ -373,7 +373,7 @@ int train_stages(struct stages *s, const struct job *job, const struct dataset *
 
 /* decompress=real: bytes of the largest read that is decompressed; 0 = none is. An engine without
  * files returns nothing to decompress. */
-uint64_t train_packed_most(const struct job *job, const struct stages *s);
+uint64_t train_max_packed_bytes(const struct job *job, const struct stages *s);
 
 /* Does the job drop the dataset from the page cache before this epoch? (A drop that finds nothing
  * cached is skipped.) */
@@ -430,7 +430,7 @@ void train_close(struct train *t);
 void train_wake(struct train *t);
 
 /* Fill the checkpoint figures of a status sample (live.h). */
-void train_look_at_saves(const struct train *t, struct live *live);
+void train_live_saves(const struct train *t, struct live *live);
 
 static inline bool train_is_closed(const struct train *t)
 {

@@ -154,6 +154,6 @@ bool loader_preprocesses(const struct job *j);
 /* Does each stage have threads of its own? */
 bool loader_restarts(const struct job *job);
 
-/* On such a thread, before its first read: wait until its stage may be read, and for worker_start.
- * False: the run is over. */
+/* Wait until the stage of a new thread may be read, and for worker_start. Called before its first
+ * read. False: the run is over. */
 bool loader_await_restart(struct loader *l);

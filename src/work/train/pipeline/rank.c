@@ -212,7 +212,7 @@ static bool is_due(struct train *t, const struct stage *at, uint64_t batch, uint
 		return step % e->count == 0;
 	if (e->unit == EVERY_EPOCHS)
 		return batch + 1 == steps && (at->epoch + 1) % e->count == 0;
-	/* An agreement at a barrier holds for the step that follows. */
+	/* A barrier has agreed on this step, which ended at it or is the first after it. */
 	return t->hosts ? t->saves.is_agreed : is_agreed_step(t, step, end_ns);
 }
 
@@ -325,10 +325,10 @@ static int take_snapshot(struct rank *r)
  *
  * They meet after the same step: the step of a given number, the last of an epoch,
  * or the first that no rank has passed when the first rank finds that the time has
- * come. With several processes it is the first step after a barrier at which one
- * of them votes for a checkpoint. So all ranks go through all barriers in the same
- * order, and may leave between any two. No checkpoint begins once the run is
- * interrupted.
+ * come. With several processes it is the first step that ends at or after a barrier
+ * at which one of them votes for a checkpoint. So all ranks go through all barriers
+ * in the same order, and may leave between any two. No checkpoint begins once the
+ * run is interrupted.
  *
  * 0, or -EPIPE once closed. *end_ns becomes the time when the next step begins.
  */
@@ -418,7 +418,7 @@ static const struct peers_decision decide_drop = { vote_for_drop, apply_drop };
 /* A vote next to those of train_vote. */
 #define VOTE_SAVE (UINT64_C(1) << 8)
 
-/* At an epoch barrier no process decides to stop. */
+/* An epoch barrier has no vote on stopping. */
 static uint64_t vote_at_epoch(void *arg)
 {
 	return rank_checkpoint_vote(arg) ? VOTE_SAVE : 0;
@@ -433,7 +433,7 @@ static void apply_at_epoch(void *arg, uint64_t votes)
 
 static const struct peers_decision decide_epoch = { vote_at_epoch, apply_at_epoch };
 
-/* The votes are about the next step, which all ranks then finish. */
+/* Vote at the barrier of a step, which all ranks have finished. */
 static uint64_t vote_at_step(void *arg)
 {
 	struct train *t = arg;
@@ -538,7 +538,7 @@ static int run_step(struct rank *r, const struct stage *at, uint64_t batch, stru
 		rank_start_counting(r, a);
 		s->end_ns = clock_now(t->clock);
 	}
-	s->begin_ns = s->end_ns; /* of the step after this one */
+	s->begin_ns = s->end_ns; /* the next step begins here */
 	a->is_whole = batch + 1 == at->pass->sampler.steps;
 	return rank_checkpoint(r, at, batch, &s->end_ns);
 }
@@ -644,21 +644,6 @@ static void train_loop(struct rank *r)
 	}
 }
 
-/* Wait for startdelay; an interruption cuts it short. */
-static void await_start(struct rank *r)
-{
-	struct train *t = r->train;
-
-	for (;;) {
-		uint32_t seen = bell_look(&r->wakeup);
-
-		if (train_is_closed(t) || atomic_load(t->interrupted) ||
-		    clock_now(t->clock) >= t->start_after_ns)
-			return;
-		bell_wait(&r->wakeup, t->clock, seen, t->start_after_ns);
-	}
-}
-
 /* Set the rank up and wait for its loaders. False: the run is over already. */
 static bool get_ready(struct rank *r)
 {
@@ -674,7 +659,7 @@ static bool get_ready(struct rank *r)
 		return false;
 	if (t->saver && saver_await_ready(t->saver) < 0)
 		return false;
-	await_start(r);
+	sleep_until(r, t->start_after_ns); /* startdelay */
 	return !train_is_closed(t) && !atomic_load(t->interrupted);
 }
 

@@ -121,7 +121,7 @@ void tracemarks_stage(const struct rank *r, const struct stage *at, uint64_t beg
 struct learning {
 	struct train *t;
 	uint64_t epoch;
-	struct sampler_epoch order; /* for the bounds of batches */
+	struct sampler_epoch order; /* has the bounds of batches */
 	struct orderwalk walk;      /* over the ranks that this process knows */
 	struct orderwalk_at at;
 	bool has_next;
@@ -408,7 +408,7 @@ void rank_reset_counts(struct rank *r)
 	};
 
 	pthread_mutex_lock(&r->counts_lock);
-	/* The status line shows these counters, which must not fall (train_look). */
+	/* The status line shows these counters, which must not fall (train_live). */
 	if (r->ramp_stall) {
 		count_add(&ramp->samples, count_get(&c->samples));
 		count_add(&ramp->sample_bytes, count_get(&c->sample_bytes));

@@ -163,7 +163,7 @@ int train_stages(struct stages *s, const struct job *job, const struct dataset *
 	return rc;
 }
 
-uint64_t train_packed_most(const struct job *job, const struct stages *s)
+uint64_t train_max_packed_bytes(const struct job *job, const struct stages *s)
 {
 	uint64_t most = dataset_packed_most(s->train.dataset);
 
@@ -172,18 +172,6 @@ uint64_t train_packed_most(const struct job *job, const struct stages *s)
 	if (s->has_eval)
 		most = u64_max(most, dataset_packed_most(s->eval.dataset));
 	return most;
-}
-
-/* Map the memory of hold_samples. */
-static int init_holds(struct train *t, struct mlgen_err *err)
-{
-	struct hold_config cfg;
-	int rc = 0;
-
-	hold_plan(&cfg, t->job, &t->stages);
-	for (uint64_t i = 0; cfg.slots && i < t->job->accelerators && rc == 0; i++)
-		rc = hold_new(&t->ranks[i].hold, &cfg, err);
-	return rc;
 }
 
 /* Does the job move hits to the front of a fixed order? Importance sampling already reads cached
@@ -235,6 +223,7 @@ int train_init(struct train *t, const struct job *job, const struct dataset *dat
 		.find = engines_find,
 		.workers = (unsigned)(job->accelerators * job_readers(job)),
 	};
+	struct hold_config hold;
 	int rc = train_stages(&t->stages, job, dataset, eval, align_bytes, err);
 	if (rc == 0)
 		rc = job_checkpoint_every(job, &t->saves.every, err);
@@ -252,7 +241,12 @@ int train_init(struct train *t, const struct job *job, const struct dataset *dat
 	for (uint64_t i = 0; i < job->accelerators; i++)
 		init_rank(t, &t->ranks[i], i);
 	rc = init_drawn_orders(t, err);
-	return rc ? rc : init_holds(t, err);
+	if (rc < 0)
+		return rc;
+	hold_plan(&hold, job, &t->stages);
+	for (uint64_t i = 0; hold.slots && i < job->accelerators && rc == 0; i++)
+		rc = hold_new(&t->ranks[i].hold, &hold, err);
+	return rc;
 }
 
 void train_fini(struct train *t)
@@ -395,7 +389,7 @@ void train_close(struct train *t)
 		saver_close(t->saver);
 }
 
-void train_look_at_saves(const struct train *t, struct live *live)
+void train_live_saves(const struct train *t, struct live *live)
 {
 	struct saver_look look;
 	struct worker *w;
@@ -423,7 +417,7 @@ void train_need(struct memneed *n, const struct job *j, const struct stages *sta
 	/* A rank that reads itself has a single stack, so half a MiB too much is counted here. */
 	uint64_t loaders = u64_product(j->accelerators, job_readers(j));
 	uint64_t buffer = plan_buffer_bytes(plan, job_depth(j));
-	uint64_t packed = train_packed_most(j, stages), bytes;
+	uint64_t packed = train_max_packed_bytes(j, stages), bytes;
 
 	memneed_add(n, u64_product(j->accelerators, RANK_BYTES),
 		    u64_product(j->accelerators, RANK_ADDRESS_BYTES));
