@@ -79,7 +79,7 @@ FUSE_LIBS := $(shell pkg-config --libs fuse3 2>/dev/null)
 TOOLS := $(filter-out $(if $(FUSE_LIBS),,%/faultfs), \
 	$(patsubst %.c,$(B)/%,$(sort $(wildcard t/tools/*.c))))
 # What shells complete: the templates with the tables of the program in them.
-COMPLETIONS := $(B)/completion/mlgen.bash $(B)/completion/_mlgen
+COMPLETIONS := $(addprefix $(B)/completion/,mlgen.bash _mlgen mltrace.bash _mltrace)
 OBJ = $(PROGRAM_OBJ) $(TRACER_OBJ) $(LIBRARY_OBJ) $(UNIT_OBJ) $(B)/t/lint/manlists.o \
 	$(BENCH:%=%.o) $(TOOLS:%=%.o) $(GOLDEN_OBJ)
 
@@ -272,7 +272,7 @@ completion: $(COMPLETIONS)
 $(COMPLETIONS): $(B)/%: %.in $(B)/manlists $(P)config.mk
 	$(call say,TABLES,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(B)/manlists --completion >$@.options
+	$(Q)$(B)/manlists --$(if $(findstring mltrace,$@),mltrace,completion) >$@.options
 	$(Q)sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' \
 		-e "s|@ENGINES@|$$($(B)/manlists --engines)|" \
 		-e 's|@JOBS_DIR@|$(datadir)/mlgen/jobs|' $< >$@.new
@@ -282,6 +282,8 @@ install: $(PROGRAM) $(TRACER) $(PLUGINS) $(COMPLETIONS)
 	$(call say,INSTALL,$(DESTDIR)$(prefix))
 	$(Q)$(INSTALL) -D -m 644 $(B)/completion/mlgen.bash $(bash_dir)/mlgen
 	$(Q)$(INSTALL) -D -m 644 $(B)/completion/_mlgen $(zsh_dir)/_mlgen
+	$(Q)$(INSTALL) -D -m 644 $(B)/completion/mltrace.bash $(bash_dir)/mltrace
+	$(Q)$(INSTALL) -D -m 644 $(B)/completion/_mltrace $(zsh_dir)/_mltrace
 	$(Q)$(INSTALL) -D -m 755 $(PROGRAM) $(DESTDIR)$(bindir)/mlgen
 	$(Q)$(INSTALL) -D -m 755 $(TRACER) $(DESTDIR)$(bindir)/mltrace
 	$(Q)$(foreach f,$(PLUGINS),$(INSTALL) -D -m 644 $(f) \
@@ -299,7 +301,7 @@ install: $(PROGRAM) $(TRACER) $(PLUGINS) $(COMPLETIONS)
 uninstall:
 	$(call say,REMOVE,$(DESTDIR)$(prefix))
 	$(Q)rm -f $(DESTDIR)$(bindir)/mlgen $(DESTDIR)$(bindir)/mltrace $(bash_dir)/mlgen \
-		$(zsh_dir)/_mlgen \
+		$(bash_dir)/mltrace $(zsh_dir)/_mlgen $(zsh_dir)/_mltrace \
 		$(DESTDIR)$(libdir)/mlgen/mlgen-mpi-*.so \
 		$(JOBS:%=$(DESTDIR)$(datadir)/mlgen/%) \
 		$(EXAMPLES:%=$(DESTDIR)$(docdir)/%) \

@@ -224,7 +224,7 @@ static bool is_metric(const struct mlgen_field *f)
 	return !f->group;
 }
 
-static void print_mdoc_head(FILE *to, const struct mlgen_field *f)
+static void print_mdoc_head(FILE *to, const struct mlgen_field *f, bool has_dashes)
 {
 	struct buf type = { 0 };
 
@@ -233,7 +233,7 @@ static void print_mdoc_head(FILE *to, const struct mlgen_field *f)
 		return;
 	}
 	field_type_text(&type, f);
-	if (!help_text_is_setting(f))
+	if (!has_dashes)
 		fprintf(to, ".It Cm %s Ns = Ns Ar %s\n", f->name, buf_str(&type));
 	else if (f->type == MLGEN_BOOL)
 		fprintf(to, ".It Fl -%s\n", f->name);
@@ -259,9 +259,9 @@ static void print_mdoc_choices(FILE *to, const struct mlgen_field *f)
 }
 
 /* "(default 4, 1 to 1024; as in fio)" */
-static void add_option_note(struct buf *out, const struct mlgen_field *f)
+static void add_option_note(struct buf *out, const struct mlgen_field *f, bool has_dashes)
 {
-	if (help_text_is_setting(f) && f->type == MLGEN_BOOL)
+	if (has_dashes && f->type == MLGEN_BOOL)
 		return;
 	buf_addc(out, '(');
 	field_range_text(out, f);
@@ -281,11 +281,11 @@ static void add_metric_note(struct buf *out, const struct mlgen_field *f)
 		 is_nullable ? "or null" : "");
 }
 
-static void print_mdoc_option(FILE *to, const struct mlgen_field *f)
+static void print_mdoc_option(FILE *to, const struct mlgen_field *f, bool has_dashes)
 {
 	struct buf note = { 0 };
 
-	print_mdoc_head(to, f);
+	print_mdoc_head(to, f, has_dashes);
 	print_mdoc_lines(to, f->help);
 	print_mdoc_choices(to, f);
 	if (f->alias)
@@ -293,7 +293,7 @@ static void print_mdoc_option(FILE *to, const struct mlgen_field *f)
 	if (is_metric(f))
 		add_metric_note(&note, f);
 	else
-		add_option_note(&note, f);
+		add_option_note(&note, f, has_dashes);
 	if (note.len)
 		print_mdoc_lines(to, buf_str(&note));
 	buf_fini(&note);
@@ -331,7 +331,7 @@ int help_option(FILE *to, const char *name, const struct mlgen_engine *const *en
 			  nearest ? "'?" : "");
 }
 
-void help_mdoc(FILE *to, const struct mlgen_field *table)
+void help_mdoc(FILE *to, const struct mlgen_field *table, bool has_dashes)
 {
 	const char *group = "";
 
@@ -346,7 +346,7 @@ void help_mdoc(FILE *to, const struct mlgen_field *table)
 			fputs(".Bl -tag -width Ds\n", to);
 		}
 		group = heading;
-		print_mdoc_option(to, f);
+		print_mdoc_option(to, f, has_dashes);
 	}
 	if (table->name)
 		fputs(".El\n", to);
@@ -379,7 +379,8 @@ static const char job_lines[] = "\n"
 static const char more_lines[] =
 	"\n"
 	"--help=TOPIC lists the options of a topic, --help=all all of them;\n"
-	"--cmdhelp=OPTION explains one, --enghelp the engines; man mlgen, mlgen-job.\n";
+	"--cmdhelp=OPTION explains one, --enghelp the engines; man mlgen, mlgen-job.\n"
+	"mltrace records, describes and compares traces; mltrace --help, man mltrace.\n";
 
 /* ---- options, a line each ---- */
 

@@ -905,8 +905,9 @@ void showjob_print(FILE *to, const struct jobset *set);
 int help_option(FILE *to, const char *name, const struct mlgen_engine *const *engines,
 		struct mlgen_err *err);
 
-/* The option list of a man page (mdoc) from a table. */
-void help_mdoc(FILE *to, const struct mlgen_field *table);
+/* The option list of a man page (mdoc) from a table. has_dashes: on a command line an option is
+ * written --name, otherwise name=VALUE. */
+void help_mdoc(FILE *to, const struct mlgen_field *table, bool has_dashes);
 
 /*
  * Topics are the groups of the tables of options: "dataset", "plain-io". "" is the screen that

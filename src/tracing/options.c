@@ -68,38 +68,38 @@ static const struct mlgen_choice etas[] = {
 };
 
 #define OUTPUT(text) \
-	{ "output", MLGEN_F_STR(struct tracing_options, output), .group = "Output", .help = text " Also written -o FILE." }
+	{ "output", MLGEN_F_STR(struct tracing_options, output), .group = "", .help = text " Also written -o FILE." }
 #define FORMAT(choices) \
-	{ "output-format", MLGEN_F_ENUM(struct tracing_options, output_format, choices), .def = "text", .group = "Output", \
+	{ "output-format", MLGEN_F_ENUM(struct tracing_options, output_format, choices), .def = "text", .group = "", \
 	  .help = "What is printed." }
 #define JSON_AND_HTML(of) \
-	{ "json", MLGEN_F_STR(struct tracing_options, json), .group = "Output", \
+	{ "json", MLGEN_F_STR(struct tracing_options, json), .group = "", \
 	  .help = "Write the JSON document of the " of " to this file as well." }, \
-	{ "html", MLGEN_F_STR(struct tracing_options, html), .group = "Output", \
+	{ "html", MLGEN_F_STR(struct tracing_options, html), .group = "", \
 	  .help = "Write the " of " to this file as a page for any browser." }
 #define FORCE \
-	{ "force", MLGEN_F_BOOL(struct tracing_options, force), .def = "0", .group = "Output", \
+	{ "force", MLGEN_F_BOOL(struct tracing_options, force), .def = "0", .group = "", \
 	  .help = "Replace output files that are no earlier output of their kind. A block device is refused all the same." }
 #define QUIET(text) \
-	{ "quiet", MLGEN_F_BOOL(struct tracing_options, quiet), .def = "0", .group = "Output", .help = text }
+	{ "quiet", MLGEN_F_BOOL(struct tracing_options, quiet), .def = "0", .group = "", .help = text }
 #define HELP \
-	{ "help", MLGEN_F_BOOL(struct tracing_options, help), .def = "0", .group = "Output", .help = "Print these options." }
+	{ "help", MLGEN_F_BOOL(struct tracing_options, help), .def = "0", .group = "", .help = "Print these options." }
 
 static const struct mlgen_field record_options[] = {
-	{ "pid", MLGEN_F_U64(struct tracing_options, pid), .def = "0", .max = 4194304, .group = "Record",
+	{ "pid", MLGEN_F_U64(struct tracing_options, pid), .def = "0", .max = 4194304, .group = "",
 	  .help = "Record this running process, its descendants, and what they start, until the process ends, the duration is over or SIGINT comes." },
-	{ "cgroup", MLGEN_F_STR(struct tracing_options, cgroup), .group = "Record",
+	{ "cgroup", MLGEN_F_STR(struct tracing_options, cgroup), .group = "",
 	  .help = "Record all tasks of this control group and the groups below it, such as a container, and what they start.\n"
 		  "A directory, or what /proc/PID/cgroup names." },
-	{ "duration", MLGEN_F_TIME(struct tracing_options, duration_ns), .def = "0", .max = 365 * NS_PER_DAY, .unit = "s", .group = "Record",
+	{ "duration", MLGEN_F_TIME(struct tracing_options, duration_ns), .def = "0", .max = 365 * NS_PER_DAY, .unit = "s", .group = "",
 	  .help = "Stop recording after this time; 0 records until the end. A command goes on, and mltrace waits for it." },
-	{ "user", MLGEN_F_STR(struct tracing_options, user), .group = "Record",
+	{ "user", MLGEN_F_STR(struct tracing_options, user), .group = "",
 	  .help = "Run the command as this user, where mltrace runs as root." },
-	{ "buffer", MLGEN_F_SIZE(struct tracing_options, buffer_bytes), .def = "16m", .min = 65536, .max = 1073741824, .unit = "bytes", .group = "Record",
+	{ "buffer", MLGEN_F_SIZE(struct tracing_options, buffer_bytes), .def = "16m", .min = 65536, .max = 1073741824, .unit = "bytes", .group = "",
 	  .help = "Memory between the kernel and mltrace, a power of two. Events that find the buffer full are lost, and counted." },
-	{ "backend", MLGEN_F_ENUM(struct tracing_options, backend, backends), .def = "auto", .group = "Record",
+	{ "backend", MLGEN_F_ENUM(struct tracing_options, backend, backends), .def = "auto", .group = "",
 	  .help = "How the recording is made." },
-	{ "eta", MLGEN_F_ENUM(struct tracing_options, eta, etas), .def = "auto", .group = "Output",
+	{ "eta", MLGEN_F_ENUM(struct tracing_options, eta, etas), .def = "auto", .group = "",
 	  .help = "Whether there is a status line while recording." },
 	OUTPUT("Write the trace to this file."), FORMAT(formats_text), HELP,
 	FORCE,
@@ -108,12 +108,12 @@ static const struct mlgen_field record_options[] = {
 };
 
 static const struct mlgen_field import_options[] = {
-	{ "format", MLGEN_F_ENUM(struct tracing_options, format, imports), .group = "Import",
+	{ "format", MLGEN_F_ENUM(struct tracing_options, format, imports), .group = "",
 	  .help = "Which program wrote the log.\n"
 		  "What a log does not have is inferred where possible, such as the offsets of read(), and marked as inferred." },
-	{ "lenient", MLGEN_F_BOOL(struct tracing_options, lenient), .def = "0", .group = "Import",
+	{ "lenient", MLGEN_F_BOOL(struct tracing_options, lenient), .def = "0", .group = "",
 	  .help = "Accept a log of which more than a thousandth of the lines cannot be read; these lines are counted and left out." },
-	{ "markers", MLGEN_F_STR(struct tracing_options, markers), .group = "Import",
+	{ "markers", MLGEN_F_STR(struct tracing_options, markers), .group = "",
 	  .help = "The application's own log, from which epochs, stages and checkpoints are read: lines of MLPerf's :::MLLOG, DLIO's output, or CSV of time,text." },
 	OUTPUT("Write the trace to this file."), FORCE, FORMAT(formats_text), HELP,
 	QUIET("Print no summary and no notes."),
@@ -121,7 +121,7 @@ static const struct mlgen_field import_options[] = {
 };
 
 static const struct mlgen_field export_options[] = {
-	{ "format", MLGEN_F_ENUM(struct tracing_options, format, exports), .group = "Export",
+	{ "format", MLGEN_F_ENUM(struct tracing_options, format, exports), .group = "",
 	  .help = "The form to print the trace in." },
 	OUTPUT("Write to this file instead of standard output."), FORMAT(formats_text), HELP,
 	QUIET("Print no notes."),
@@ -131,16 +131,16 @@ static const struct mlgen_field export_options[] = {
 static const struct mlgen_field describe_options[] = {
 	OUTPUT("Write the description to this file instead of standard output."), FORMAT(formats_json),
 	JSON_AND_HTML("description"),
-	{ "log", MLGEN_F_STR(struct tracing_options, log), .group = "Output",
+	{ "log", MLGEN_F_STR(struct tracing_options, log), .group = "",
 	  .help = "Write one CSV row for each log_interval of traced time to this file." },
-	{ "log_interval", MLGEN_F_TIME(struct tracing_options, log_interval_ns), .def = "1s", .min = 0.01 * NS_PER_S, .max = NS_PER_DAY, .unit = "s", .group = "Output",
+	{ "log_interval", MLGEN_F_TIME(struct tracing_options, log_interval_ns), .def = "1s", .min = 0.01 * NS_PER_S, .max = NS_PER_DAY, .unit = "s", .group = "",
 	  .help = "Time between two rows of the log." },
 	FORCE, HELP, QUIET("Print only the first line of the description, and no notes."),
 	{ 0 },
 };
 
 static const struct mlgen_field score_options[] = {
-	{ "require", MLGEN_F_STR(struct tracing_options, require), .group = "Score", .flags = MLGEN_REPEATS,
+	{ "require", MLGEN_F_STR(struct tracing_options, require), .group = "", .flags = MLGEN_REPEATS,
 	  .help = "Exit with status 3 unless this holds, such as 'score.m1<=0.05'; several with commas." },
 	OUTPUT("Write the score to this file instead of standard output."), FORMAT(formats_json),
 	JSON_AND_HTML("score"), FORCE, HELP, QUIET("Print only the first line of the score, and no notes."),

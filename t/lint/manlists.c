@@ -14,6 +14,7 @@
 #include "report/prometheus/prometheus.h"
 #include "run/watch/watch.h"
 #include "tracing/score/score.h"
+#include "tracing/tracing.h"
 
 static const struct {
 	const char *name;
@@ -27,12 +28,12 @@ static const struct {
 
 static void print_options(void)
 {
-	help_mdoc(stdout, job_fields);
+	help_mdoc(stdout, job_fields, false);
 }
 
 static void print_settings(void)
 {
-	help_mdoc(stdout, settings_fields);
+	help_mdoc(stdout, settings_fields, true);
 }
 
 /* The keys of the JSON document, object by object. */
@@ -41,7 +42,7 @@ static void print_metrics(void)
 	for (const struct metrics_section *s = metrics_sections; s->table; s++) {
 		if (*s->path)
 			printf(".Ss \"%s\"\n", s->path);
-		help_mdoc(stdout, s->table);
+		help_mdoc(stdout, s->table, false);
 	}
 }
 
@@ -51,7 +52,7 @@ static void print_trace(void)
 	for (const struct described_section *s = described_sections; s->table; s++) {
 		if (*s->path)
 			printf(".Ss \"%s\"\n", s->path);
-		help_mdoc(stdout, s->table);
+		help_mdoc(stdout, s->table, false);
 	}
 }
 
@@ -61,7 +62,16 @@ static void print_score(void)
 	for (const struct scored_section *s = scored_sections; s->table; s++) {
 		if (*s->path)
 			printf(".Ss \"%s\"\n", s->path);
-		help_mdoc(stdout, s->table);
+		help_mdoc(stdout, s->table, false);
+	}
+}
+
+/* The options of mltrace, command by command. */
+static void print_mltrace(void)
+{
+	for (const struct tracing_command *c = tracing_commands; c->name; c++) {
+		printf(".Ss \"mltrace %s\"\n", c->name);
+		help_mdoc(stdout, c->options, true);
 	}
 }
 
@@ -136,7 +146,7 @@ static void print_engines(void)
 	puts(".El");
 	for (size_t i = 0; engines_built[i]; i++)
 		if (engines_built[i]->opts)
-			help_mdoc(stdout, engines_built[i]->opts);
+			help_mdoc(stdout, engines_built[i]->opts, false);
 }
 
 static const struct {
@@ -145,7 +155,7 @@ static const struct {
 } lists[] = {
 	{ "settings", print_settings }, { "options", print_options }, { "engines", print_engines },
 	{ "metrics", print_metrics },   { "log", print_log },         { "trace", print_trace },
-	{ "score", print_score },       { "served", print_served },
+	{ "score", print_score },       { "served", print_served },   { "mltrace", print_mltrace },
 };
 
 #define LISTS (sizeof(lists) / sizeof(lists[0]))
@@ -247,6 +257,19 @@ static void print_all_completion(void)
 		print_completion(engines_built[i]->opts, false);
 }
 
+/* "COMMAND", then rows as above, for each command of mltrace. */
+static void print_mltrace_completion(void)
+{
+	for (const struct tracing_command *c = tracing_commands; c->name; c++)
+		for (const struct mlgen_field *f = c->options; f->name; f++) {
+			printf("\t'%s %s|", c->name, f->name);
+			print_values(f, true);
+			putchar('|');
+			print_quoted(f->help);
+			puts("'");
+		}
+}
+
 static void print_engine_names(void)
 {
 	for (size_t i = 0; engines_built[i]; i++)
@@ -262,6 +285,7 @@ static const struct {
 	{ "--names", print_all_names },
 	{ "--completion", print_all_completion },
 	{ "--engines", print_engine_names },
+	{ "--mltrace", print_mltrace_completion },
 };
 
 #define REQUESTS (sizeof(requests) / sizeof(requests[0]))
@@ -280,7 +304,8 @@ static bool print_request(const char *option)
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
-		fprintf(stderr, "usage: manlists --lists|--names|--completion|--engines|LIST\n");
+		fprintf(stderr,
+			"usage: manlists --lists|--names|--completion|--engines|--mltrace|LIST\n");
 		return 2;
 	}
 	if (!print_request(argv[1]) && print_list(argv[1]) < 0) {

@@ -31,12 +31,13 @@ while [[ $rest ]]; do
 done
 [[ $2 != *' ' ]] || COMP_WORDS+=('')
 COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-_mlgen mlgen
+program=${2%% *}
+_$program "$program"
 printf '%s\n' "${COMPREPLY[@]}"
 END
 bash_says()
 {
-	bash --norc ../ask.bash "$completion/mlgen.bash" "$1" 2>&1 | paste -sd' ' -
+	bash --norc ../ask.bash "$completion/${1%% *}.bash" "$1" 2>&1 | paste -sd' ' -
 }
 
 # ---- zsh: a terminal of its own, in which the Tab key is pressed
@@ -113,10 +114,14 @@ if command -v bash >/dev/null; then
 			sort >options
 		bash_says 'mlgen --' | tr ' ' '\n' | sort | comm -13 - options)" ""
 	is "and of the program" "$(bash_says 'mlgen --find')" "--find-max= --find-min="
-	is "behind -- of a capture bash completes commands" \
-	"$(bash_says 'mlgen --capture=t.mlt -- mkfif')" mkfifo
-is "and their files" "$(bash_says 'mlgen --capture=t.mlt -- cat ../jobs/m')" \
-	../jobs/mine.job
+	is "after -- of a recording bash completes commands" \
+		"$(bash_says 'mltrace record -o t.mlt -- mkfif')" mkfifo
+	is "and their files" "$(bash_says 'mltrace record -o t.mlt -- cat ../jobs/m')" \
+		../jobs/mine.job
+	is "bash has the commands of mltrace" "$(bash_says 'mltrace d')" "describe distil"
+	is "and the options of each" "$(bash_says 'mltrace record --b')" "--backend= --buffer="
+	is "with their values" "$(bash_says 'mltrace import --format=d')" \
+		"darshan dftracer dio"
 is "elsewhere jobs" "$(bash_says 'mlgen -- unet')" unet3d.job
 is "bash goes on behind a colon" "$(bash_says 'mlgen --shuffle=buf')" \
 		"buffer:"
