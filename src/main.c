@@ -240,7 +240,8 @@ static void leave(void *arg)
 /* Not in main, whose frame would be that of all that the compiler puts here. */
 static __attribute__((noinline)) int run_main(int argc, char **argv)
 {
-	standard_files_fill();
+	if (!standard_files_fill())
+		return EXIT_USAGE;
 	mem_share_heap();
 	struct program *p = mem_zalloc(sizeof(*p));
 	signals_begin(leave, p);

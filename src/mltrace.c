@@ -26,14 +26,15 @@ static void leave(void *arg)
 /* Not in main(), so that the stack is checked before its frame is used. */
 static __attribute__((noinline)) int run_main(int argc, char **argv)
 {
-	standard_files_fill();
+	if (!standard_files_fill())
+		return EXIT_USAGE;
 	mem_share_heap();
 	signals_begin(leave, NULL);
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		printf("mltrace %s%s%s\n", MLGEN_VERSION, *MLGEN_COMMIT ? " " : "", MLGEN_COMMIT);
 		return fflush(stdout) == 0 ? EXIT_RAN : EXIT_FAILED;
 	}
-	int status = tracing_main(argc, argv);
+	int status = tracing_main(argc, argv, stdout, stderr);
 	/* Threads that hang in the kernel may still use what exit() would free. */
 	if (status == EXIT_INTERRUPTED) {
 		fflush(stdout);

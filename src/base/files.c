@@ -577,9 +577,10 @@ void replace_discard(struct replace *r)
 	mem_free(temporary);
 }
 
-void standard_files_fill(void)
+bool standard_files_fill(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
-			_exit(2);
+			return false;
+	return true;
 }

@@ -232,5 +232,5 @@ int jsonfile_dump(FILE *to, const json_t *root, size_t flags);
 int jsonfile_replace(int folder_fd, const char *name, const json_t *root, bool is_synced);
 
 /* In main(), before any file is opened: open /dev/null for standard descriptors that are closed, so
- * that no other file gets their numbers and then the report or the messages. */
-void standard_files_fill(void);
+ * that no other file gets their numbers and then the report or the messages. False: that failed. */
+bool standard_files_fill(void);

@@ -248,7 +248,7 @@ static int candidate_load(struct candidate *c, const struct tracing *t, struct m
 	ask_env(&c->env, c->binary_dir, t->argv0);
 	diag_init(&diag);
 	rc = jobset_load(&c->set, t->job_argc, t->job_argv, &c->env, &diag);
-	diag_print(&diag, stderr);
+	diag_print(&diag, t->faults);
 	diag_fini(&diag);
 	if (rc < 0)
 		return rc;
@@ -458,11 +458,10 @@ int tracing_score(struct tracing *t)
 
 /* ---- the program ---- */
 
-/* Print the help to standard output. */
-static int answer_help(const struct tracing_command *command)
+static int answer_help(FILE *out, const struct tracing_command *command)
 {
-	tracing_help(stdout, command);
-	return fflush(stdout) == 0 ? EXIT_RAN : EXIT_FAILED;
+	tracing_help(out, command);
+	return fflush(out) == 0 ? EXIT_RAN : EXIT_FAILED;
 }
 
 static int refuse(const struct mlgen_err *err)
@@ -471,22 +470,22 @@ static int refuse(const struct mlgen_err *err)
 	return EXIT_USAGE;
 }
 
-int tracing_main(int argc, char **argv)
+int tracing_main(int argc, char **argv, FILE *out, FILE *faults)
 {
-	struct tracing t = { 0 };
+	struct tracing t = { .out = out, .faults = faults };
 	struct mlgen_err err = { 0 };
 	int status;
 
 	log_set_name("mltrace");
 	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
 		if (argc < 2)
-			tracing_help(stderr, NULL);
-		return argc < 2 ? EXIT_USAGE : answer_help(NULL);
+			tracing_help(faults, NULL);
+		return argc < 2 ? EXIT_USAGE : answer_help(out, NULL);
 	}
 	if (tracing_parse(&t, argc, argv, &err) < 0) {
 		status = refuse(&err);
 	} else if (t.options.help) {
-		status = answer_help(t.command);
+		status = answer_help(out, t.command);
 	} else if (tracing_open_outputs(&t, &err) < 0) {
 		status = tracing_close_outputs(&t, refuse(&err));
 	} else {

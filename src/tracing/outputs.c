@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outputs.c - the files that a command of mltrace writes: checked before it runs, written after it.
- */
+/* outputs.c - files that a command writes: checked before it runs, written after it. */
 #include "tracing/tracing_internal.h"
 
 #include <errno.h>

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <mlgen/field.h>
 
@@ -64,8 +65,9 @@ struct tracing_command {
 /* Ends with an empty row. */
 extern const struct tracing_command tracing_commands[];
 
-/* Read the command line, run the command, write its outputs. Gives the exit status. */
-int tracing_main(int argc, char **argv);
+/* Read the command line, run the command, write its outputs; help is printed to `out`, and faults
+ * of a job to `faults`. Gives the exit status. */
+int tracing_main(int argc, char **argv, FILE *out, FILE *faults);
 
 /* Any thread, before the program ends at once: leave no output half-written. */
 void tracing_discard_outputs(void);

@@ -21,6 +21,7 @@ struct tracing {
 	char **job_argv;
 	int job_argc;
 	const char *argv0;
+	FILE *out, *faults; /* standard output and error */
 	struct host host;
 	/* Open while the command runs; `to` prints to standard output or --output. */
 	struct output text, json_file, html_file, log_file;

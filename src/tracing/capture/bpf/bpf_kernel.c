@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpf_kernel.c - load the programs into the kernel that runs, and seed them with what runs already.
- */
+/* bpf_kernel.c - load programs into the kernel, and seed them with what runs already. */
 #include "tracing/capture/bpf/bpf.h"
 
 #include <bpf/bpf.h>

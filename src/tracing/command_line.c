@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.c - the commands of mltrace, their options, and how a command line is read. */
+/* command_line.c - the commands of mltrace, their options, and how a command line is read. */
 #include "tracing/tracing_internal.h"
 
 #include <errno.h>
