@@ -9,10 +9,10 @@
 #include "field/fields.h"
 #include "job/job.h"
 
-/* Jobs of which each read from another source: there is no one window for what these delivered, but
- * a mean of the shares. One that is not known leaves none, but for a job that read nothing. */
-static void mix_sources(struct storage_result *to, double bytes_to,
-			const struct storage_result *from, double bytes_from)
+/* The jobs read from different sources, so there is no common count of delivered bytes, only a mean
+ * of the memory shares. An unknown share makes the mean unknown, unless that job read nothing. */
+static void merge_sources(struct storage_result *to, double bytes_to,
+			  const struct storage_result *from, double bytes_from)
 {
 	bool is_known = !(isnan(to->memory_percent) && bytes_to > 0) &&
 			!(isnan(from->memory_percent) && bytes_from > 0);
@@ -25,55 +25,46 @@ static void mix_sources(struct storage_result *to, double bytes_to,
 		to->source = isnan(to->memory_percent) ? "unknown" : "several sources";
 }
 
-/* Of two jobs, not of two workers of one. */
-static void merge_caches(struct storage_result *to, const struct storage_result *from)
-{
-	to->is_memory &= from->is_memory;
-	to->resident_before_percent =
-		merge_mean_of(to->resident_before_percent, (double)to->resident_files,
-			      from->resident_before_percent, (double)from->resident_files);
-	to->resident_files += from->resident_files;
-	to->cache_drops += from->cache_drops;
-	to->caches_dropped &= from->caches_dropped;
-}
-
-/* Of two records of a run: what neither of them had is others'. */
-static void merge_thread_cpu(struct thread_cpu_result *to, const struct thread_cpu_result *from,
-			     const struct marks *both)
-{
-	to->workers_seconds = merge_sum_of(to->workers_seconds, from->workers_seconds);
-	to->workers_waited_seconds =
-		merge_sum_of(to->workers_waited_seconds, from->workers_waited_seconds);
-	to->accelerators_seconds =
-		merge_sum_of(to->accelerators_seconds, from->accelerators_seconds);
-	marks_other_cpu(to, both);
-}
-
-/* From the first of their beginnings to the last of their ends; what has no figure of both is
- * unknown. Before the bytes that they read are added up. */
-static void merge_around(struct job_result *to, const struct job_result *from)
+/* Join the windows and compute host, network, storage, CPU time and energy over the result. Call
+ * this before the bytes that both read are added up. */
+static void merge_windows(struct job_result *to, const struct job_result *from)
 {
 	struct storage_result *a = &to->storage;
 	const struct storage_result *b = &from->storage;
+	struct thread_cpu_result *cpu = &to->thread_cpu;
+	const struct thread_cpu_result *more = &from->thread_cpu;
 
 	marks_join(&to->marks, &from->marks);
-	if (to->job != from->job)
-		merge_caches(a, b);
+	/* Two workers of a job share these figures. */
+	if (to->job != from->job) {
+		a->is_memory &= b->is_memory;
+		a->resident_before_percent =
+			merge_mean_of(a->resident_before_percent, (double)a->resident_files,
+				      b->resident_before_percent, (double)b->resident_files);
+		a->resident_files += b->resident_files;
+		a->cache_drops += b->cache_drops;
+		a->caches_dropped &= b->caches_dropped;
+	}
 	if (!to->marks.storage || !marks_storage(a, &to->marks))
-		mix_sources(a, (double)to->read.io_bytes, b, (double)from->read.io_bytes);
+		merge_sources(a, (double)to->read.io_bytes, b, (double)from->read.io_bytes);
 	if (!marks_ns(&to->marks))
 		return;
 	marks_window(&to->window, &to->marks);
 	marks_host(&to->host, &to->marks);
 	marks_network(&to->network, &to->marks);
-	merge_thread_cpu(&to->thread_cpu, &from->thread_cpu, &to->marks);
+	cpu->workers_seconds = merge_sum_of(cpu->workers_seconds, more->workers_seconds);
+	cpu->workers_waited_seconds =
+		merge_sum_of(cpu->workers_waited_seconds, more->workers_waited_seconds);
+	cpu->accelerators_seconds =
+		merge_sum_of(cpu->accelerators_seconds, more->accelerators_seconds);
+	marks_other_cpu(cpu, &to->marks);
 	marks_energy(&to->energy, &to->marks,
 		     to->read.io_bytes + to->write.io_bytes + from->read.io_bytes +
 			     from->write.io_bytes,
 		     to->ml.samples + from->ml.samples);
 }
 
-/* ---- one and another ---- */
+/* ---- merging two results ---- */
 
 static double positive(double v)
 {
@@ -125,48 +116,48 @@ void merge_jobs(struct job_result *to, const struct job_result *from, enum merge
 
 /* ---- jobs of a run ---- */
 
-static void *merge_grow(void *owner, void *p, size_t had, size_t bytes)
+static void *grow(void *owner, void *p, size_t had, size_t bytes)
 {
 	(void)owner;
 	(void)had;
 	return mem_realloc(p, bytes);
 }
 
-/* Histograms are the slots', and may be added to. */
-static struct hist *merge_take(void *owner, struct hist *from)
+/* Histograms belong to the slots, and may be added to. */
+static struct hist *share_hist(void *owner, struct hist *from)
 {
 	(void)owner;
 	return from;
 }
 
-static struct hist *go_without(void *owner, struct hist *from)
+static struct hist *no_hist(void *owner, struct hist *from)
 {
 	(void)owner;
 	(void)from;
 	return NULL;
 }
 
-static const char *borrow(void *owner, const char *from)
+static const char *borrow_text(void *owner, const char *from)
 {
 	(void)owner;
 	return from;
 }
 
-static const struct merge_memory of_slots = { merge_grow, merge_take, borrow };
-static const struct merge_memory of_workers = { merge_grow, go_without, borrow };
+static const struct merge_memory job_memory = { grow, share_hist, borrow_text };
+static const struct merge_memory worker_memory = { grow, no_hist, borrow_text };
 
 static void merge_job(struct job_result *to, const struct job_result *from,
 		      const struct merge_memory *memory)
 {
-	/* What a training writes is its checkpoints. */
+	/* A training writes nothing but checkpoints. */
 	if (!to->work->is_plain && to->ml.saves.count == 0)
 		to->write.lat_ns = NULL;
-	merge_around(to, from);
+	merge_windows(to, from);
 	merge_jobs(to, from, MERGE_GROUP, memory, NULL);
 	to->members += from->job != to->job;
 }
 
-/* The earlier job of the same kind and group that reports for it, or NULL. */
+/* The earlier job of the same kind and group that reports for job `i`, or NULL. */
 static struct job_result *leader_of(struct run_result *r, size_t i)
 {
 	const struct job_result *job = &r->jobs[i];
@@ -195,7 +186,7 @@ void merge_groups(struct run_result *r)
 			r->jobs[kept++] = r->jobs[i];
 			continue;
 		}
-		merge_job(leader, &r->jobs[i], &of_slots);
+		merge_job(leader, &r->jobs[i], &job_memory);
 		mem_free(r->jobs[i].ml.au_percent_per_accelerator.items);
 		mem_free(r->jobs[i].ml.ranks.items);
 		mem_free(r->jobs[i].ml.epochs.items);
@@ -212,5 +203,5 @@ void merge_groups(struct run_result *r)
 
 void merge_workers(struct job_result *to, const struct job_result *from)
 {
-	merge_job(to, from, &of_workers);
+	merge_job(to, from, &worker_memory);
 }

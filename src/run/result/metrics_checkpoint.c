@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- one checkpoint: the n-th of all clients, of which each has its ranks ---- */
+/* ---- a checkpoint: each client has its ranks in the n-th checkpoint ---- */
 
-/* Behind the rows of bytes and seconds. */
+/* This row follows those of bytes and seconds. */
 static void item_rate(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoint_result, 0);
@@ -19,7 +19,7 @@ static void item_slowest(struct merging *m, const struct mlgen_field *f, const s
 {
 	MERGE_STRUCTS(struct checkpoint_result, 0);
 
-	/* Of a process none of whose ranks saves it is not known. */
+	/* The rate is unknown in a process whose ranks save nothing. */
 	if (!(b->slowest_rank_bytes_per_sec < to->slowest_rank_bytes_per_sec ||
 	      isnan(to->slowest_rank_bytes_per_sec)))
 		return;
@@ -41,7 +41,7 @@ static const struct merge_rule merge_item_rate = { .whole = item_rate };
 static const struct merge_rule merge_item_slowest = { .whole = item_slowest };
 static const struct merge_rule merge_first_text = { .whole = first_text, .ordered = MERGE_ORDERED };
 
-/* ---- all of a job ---- */
+/* ---- all checkpoints of a job ---- */
 
 static double all_seconds(const struct checkpoints_result *c)
 {
@@ -49,17 +49,17 @@ static double all_seconds(const struct checkpoints_result *c)
 }
 
 /* clang-format off */
-/* A checkpoint is complete where it is on every host. */
+/* A checkpoint is complete when it is complete on every host. */
 MERGE_PAIR(completed_u64, uint64_t, m->how == MERGE_CLIENTS ? merge_min.u64(m, a, b) : a + b)
 MERGE_PAIR(job_ranks_u64, uint64_t, m->how == MERGE_GROUP ? a + b : merge_max.u64(m, a, b))
-/* Each job of a group saw the whole host's. */
+/* Each job of a group counted the whole host. */
 MERGE_PAIR(in_memory_u64, uint64_t, m->how == MERGE_GROUP ? (a > b ? a : b) : merge_sum.u64(m, a, b))
 MERGE_PAIR(least_f64, double, m->how == MERGE_CLIENTS ? fmax(a, b) : fmin(a, b))
 MERGE_PAIR(first_f64, double, m->how != MERGE_TURNS ? fmax(a, b) : isnan(a) ? b : a)
 /* clang-format on */
 
-/* Where clients' checkpoints are not all known, the mean of the slowest is the least that the mean
- * can be. */
+/* If not all checkpoints of the clients are known, the slowest client's mean is a lower bound of
+ * the mean. */
 static void seconds_mean(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoints_result, 0);
@@ -70,7 +70,7 @@ static void seconds_mean(struct merging *m, const struct mlgen_field *f, const s
 		merge_mean(m, f, at, (double)a->completed, (double)b->completed);
 }
 
-/* Of runs one after the other all but the very first are later ones. */
+/* In runs one after the other, all checkpoints but the very first are later ones. */
 static void later_seconds(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoints_result, 0);
@@ -110,7 +110,7 @@ static void slowest_rank(struct merging *m, const struct mlgen_field *f, const s
 	to->slowest_checkpoint = b->slowest_checkpoint;
 }
 
-/* Of hosts, and of groups, those of all; of repetitions the first one's. */
+/* Hosts and groups append their ranks; repetitions keep those of the first. */
 static void rank_list(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoints_result, 0);
@@ -129,7 +129,7 @@ static void known_text(struct merging *m, const struct mlgen_field *f, const str
 		*to = m->memory->text(m->owner, *b);
 }
 
-/* Where each checkpoint is known its time is that of the slowest client. */
+/* If each checkpoint is known, its time is that of the slowest client. */
 static void join_times(struct checkpoints_result *to)
 {
 	const struct checkpoint_result *k = to->items.items;
@@ -153,28 +153,28 @@ static void join_times(struct checkpoints_result *to)
 		to->later_seconds = (sum - to->first_seconds) / (double)(n - 1);
 }
 
-static void derive(const struct merging *m, struct checkpoints_result *to,
-		   const struct checkpoints_result *a, const struct checkpoints_result *b)
+static void derive_rates(const struct merging *m, struct checkpoints_result *to,
+			 const struct checkpoints_result *a, const struct checkpoints_result *b)
 {
 	double seconds;
 
 	if (m->how == MERGE_GROUP) {
-		/* At the same time: rates add up, as those of samples do. */
+		/* Jobs of a group run at the same time: rates add up, as those of samples do. */
 		to->bytes_per_sec = merge_sum_of(a->bytes_per_sec, b->bytes_per_sec);
 		to->bytes_per_checkpoint = to->completed ? to->bytes / to->completed : 0;
 		return;
 	}
 	if (m->how == MERGE_CLIENTS)
 		join_times(to);
-	/* Each host its part of one job, or each a job of its own. */
+	/* Hosts have parts of one job, or a job each. */
 	if (to->job_ranks < to->ranks)
 		to->job_ranks = to->ranks;
 	seconds = all_seconds(to);
 	to->bytes_per_sec = seconds > 0 ? (double)to->bytes / seconds : (double)NAN;
 }
 
-/* None yet, so that what is added stays as it is. */
-static void metrics_checkpoint_begin(const struct merging *m, struct checkpoints_result *to)
+/* Neutral values: merging another result into them yields that result. */
+static void init_neutral(const struct merging *m, struct checkpoints_result *to)
 {
 	bool is_restore = to->is_restore;
 	struct metric_list items = to->items;
@@ -187,7 +187,7 @@ static void metrics_checkpoint_begin(const struct merging *m, struct checkpoints
 	to->durable = to->verified = to->caches_dropped = true;
 }
 
-/* Clients have their parts of each together. Ahead of the row of them all. */
+/* Clients have parts of the same checkpoints. This row precedes that of all checkpoints. */
 static void items_list(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct metric_list, f->off);
@@ -207,10 +207,10 @@ static void checkpoints(struct merging *m, const struct mlgen_field *f, const st
 	if (b->count == 0)
 		return;
 	if (to->count == 0)
-		metrics_checkpoint_begin(m, to);
+		init_neutral(m, to);
 	before = *to;
 	merge_table(m, f->sub, &in);
-	derive(m, to, &before, b);
+	derive_rates(m, to, &before, b);
 }
 
 static const struct merge_rule merge_completed = { .u64 = completed_u64 };

@@ -8,8 +8,8 @@
 
 /* ---- rules ---- */
 
-/* As the list of all epochs: of runs one after the other they are numbered on, those that some
- * clients have not are none of all. */
+/* Runs one after the other number their epochs on, and an epoch that some clients lack is left out,
+ * as in the list of a training's epochs. */
 static void cache_epochs_list(struct merging *m, const struct mlgen_field *f,
 			      const struct merge_at *at)
 {
@@ -184,8 +184,8 @@ static bool is_one_job(const struct merging *m)
 	return to->job == b->job;
 }
 
-/* Workers of one job have the files of filename= together, else each its own; two jobs have nothing
- * together. */
+/* Workers of a job share the files of filename=, and otherwise have files of their own. Two jobs
+ * share no file. */
 static uint64_t files_u64(const struct merging *m, uint64_t a, uint64_t b)
 {
 	const struct job_result *to = (const void *)m->record.to;
@@ -194,14 +194,13 @@ static uint64_t files_u64(const struct merging *m, uint64_t a, uint64_t b)
 	return is_shared ? merge_max.u64(m, a, b) : merge_parts.u64(m, a, b);
 }
 
-/* What was laid out is the job's. */
+/* Layout belongs to the job: its workers share it. */
 static uint64_t laid_out_u64(const struct merging *m, uint64_t a, uint64_t b)
 {
 	return (is_one_job(m) ? merge_max : merge_sum).u64(m, a, b);
 }
 
-/* Times of which the parts are as long stand below each other; of runs one after the other they do
- * not. NaN is of all that it meets. */
+/* Slices of equal length cover the same time, except in runs one after the other. NaN stays NaN. */
 MERGE_PAIR(slice_f64, double, m->how != MERGE_TURNS && a == b ? a : (double)NAN)
 
 static void slices_list(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)

@@ -9,8 +9,8 @@
 
 /* ---- rules ---- */
 
-/* Jobs of a group need not have as many epochs; those that some clients have not are none of all.
- * Of runs one after the other they are numbered on. */
+/* Jobs of a group may have different numbers of epochs. An epoch that some clients lack is left
+ * out. Runs one after the other are numbered on. */
 static void epochs_list(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct metric_list, f->off);
@@ -51,7 +51,7 @@ static void accelerators_list(struct merging *m, const struct mlgen_field *f,
 				       m->weights[1][WEIGHT_ACCELERATORS]);
 }
 
-/* Of documents it follows from the sum; a group says so of any of its jobs. */
+/* Documents compute the flag from the sum; a group sets it if any of its jobs does. */
 static void few_steps(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct job_result, 0);
@@ -62,7 +62,7 @@ static void few_steps(struct merging *m, const struct mlgen_field *f, const stru
 							   FEW_STEPS * workers;
 }
 
-/* Behind the row of au_percent. */
+/* This row follows that of au_percent. */
 static void target_met(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct job_result, 0);
@@ -70,7 +70,7 @@ static void target_met(struct merging *m, const struct mlgen_field *f, const str
 	to->ml.target_met = to->ml.au_percent >= to->ml.target_au_percent;
 }
 
-/* Of repetitions the first one's stay. */
+/* Repetitions keep the ranks of the first. */
 static void ranks_list(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct metric_list, f->off);

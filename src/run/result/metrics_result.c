@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_result.c - rows of a result, and those that trainings and plain jobs have alike. */
+/* metrics_result.c - rows of a result, and those that trainings and plain jobs share. */
 #include "run/result/result.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "base/util.h"
 #include "job/job.h"
 
-/* Several hosts: no more than the mean of their percents is known. */
+/* Hosts with different CPUs: only the mean of their percentages is known. */
 static void cpus_row(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct host_result, 0);
@@ -21,7 +21,7 @@ static void cpus_row(struct merging *m, const struct mlgen_field *f, const struc
 	to->cpu_percent_of = NULL;
 }
 
-/* A host that does not tell leaves none of all. */
+/* An unknown host makes the sum unknown. */
 MERGE_PAIR(joules_f64, double, a + b)
 
 static double bytes_of(const struct job_result *r)
@@ -29,7 +29,7 @@ static double bytes_of(const struct job_result *r)
 	return (double)r->read.io_bytes + (double)r->write.io_bytes;
 }
 
-/* All joules of both records by all that they are for. */
+/* Joules of both records, divided by the bytes of both. */
 static double per_gib_f64(const struct merging *m, double a, double b)
 {
 	const struct job_result *x = (const void *)m->record.a;
@@ -56,7 +56,7 @@ static double per_sample_f64(const struct merging *m, double a, double b)
 static const struct merge_rule merge_joules = { .f64 = joules_f64 };
 static const struct merge_rule merge_per_gib = { .f64 = per_gib_f64 };
 static const struct merge_rule merge_per_sample = { .f64 = per_sample_f64 };
-/* Of whichever has one. */
+/* Keep the first reason. */
 static void unmeasured_row(struct merging *m, const struct mlgen_field *f,
 			   const struct merge_at *at)
 {
@@ -326,7 +326,7 @@ const struct mlgen_field metrics_verdict_fields[] = {
 
 /* clang-format on */
 
-/* ---- rules of objects that trainings and plain jobs have ---- */
+/* ---- rules of objects that trainings and plain jobs share ---- */
 
 static void storage_object(struct merging *m, const struct mlgen_field *f,
 			   const struct merge_at *at)
@@ -341,7 +341,7 @@ static void storage_object(struct merging *m, const struct mlgen_field *f,
 	to->slowest_file_bytes = b->slowest_file_bytes;
 }
 
-/* The load of a group was measured as one: marks.h. */
+/* The load of a group was measured as a whole: marks_host(). */
 static void host_object(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct host_result, f->off);
@@ -371,7 +371,7 @@ const struct merge_rule merge_numa_nodes = { .whole = numa_nodes };
 
 /* ---- rules ---- */
 
-/* Without a pace the delay is none, and the total is the latency: ahead of the row of the
+/* Without a pace there is no delay, and the total is the latency. This row precedes that of the
  * latencies. */
 static void paced(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
@@ -384,7 +384,7 @@ static void paced(struct merging *m, const struct mlgen_field *f, const struct m
 		merge_latencies(m, &to->total_ns, to->lat_ns);
 }
 
-/* Seconds of several hosts or jobs are not the same seconds. */
+/* Intervals of several hosts or jobs do not coincide. */
 static void add_seconds(const struct merging *m, struct interval_stat *to,
 			const struct interval_stat *b)
 {
@@ -437,7 +437,7 @@ static void first_err(struct merging *m, const struct mlgen_field *f, const stru
 		*to = *b;
 }
 
-/* CPU time adds up; each is a percent of its own time. */
+/* CPU time adds up; each percentage refers to its own elapsed time. */
 static double cpu_f64(const struct merging *m, double a, double b)
 {
 	const struct job_result *before = (const void *)m->record.a;
@@ -455,7 +455,7 @@ static bool is_plain(const struct merge_at *at)
 	return r->work && r->work->is_plain;
 }
 
-/* Of the two that follow only one is of a job. */
+/* A job has only one of the following two objects. */
 static void ml_object(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	if (!is_plain(at))
@@ -468,7 +468,7 @@ static void io_object(struct merging *m, const struct mlgen_field *f, const stru
 		merge_members.whole(m, f, at);
 }
 
-/* Where only one of them had a tier it is that one's. */
+/* If only one of them had a tier, its figures are copied. */
 static void cache_object(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct cache_result, f->off);
@@ -506,7 +506,7 @@ static const struct mlgen_field direction_fields[] = {
 };
 #undef D
 
-/* Directions first: they have latencies of ops. */
+/* Directions come first: ops share their latencies. */
 #define J struct job_result
 const struct mlgen_field metrics_result_fields[] = {
 	{ "read", RESULT_OBJECT(J, read, struct direction_result, direction_fields, members) },

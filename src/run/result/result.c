@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* result.c - results, what failed in them, and what the host did meanwhile. */
+/* result.c - results of jobs and runs, their failures, and the host's activity in their window. */
 #include "run/result/result.h"
 
 #include <math.h>
@@ -9,7 +9,8 @@
 #include "base/util.h"
 #include "job/job.h"
 
-/* Percent; bytes are counted when they are taken from the adapter. */
+/* Percent. Bytes are counted when they are read from the adapter, so a little more than the line
+ * rate is possible. */
 #define MOST_OF_LINE_RATE 105
 
 uint64_t marks_ns(const struct marks *m)
@@ -24,7 +25,7 @@ static const struct netif *same_network(const struct netif *a, const struct neti
 	return a && b && !strcmp(a->name, b->name) ? a : NULL;
 }
 
-/* Of two that count the same bytes the one that is to be believed less. */
+/* The less reliable of two sources that count the same bytes; NULL = they count different bytes. */
 static const struct memsource *same_storage(const struct memsource *a, const struct memsource *b)
 {
 	if (!a || !b || a->kind != b->kind || !memsource_counts(a, b))
@@ -65,20 +66,15 @@ void marks_window(struct window_result *w, const struct marks *m)
 	w->seconds = (double)ns / 1e9;
 }
 
-static void put_noise(struct noise *n, const struct marks *m)
+static uint64_t process_cpu_ns(const struct marks *m)
 {
-	const struct mark *a = &m->begin, *b = &m->end;
-	uint64_t own = b->cpu.process_user_ns + b->cpu.process_system_ns - a->cpu.process_user_ns -
-		       a->cpu.process_system_ns;
+	const struct host_cpu *a = &m->begin.cpu, *b = &m->end.cpu;
 
-	noise_between(n, &a->noise, &b->noise, (double)marks_ns(m), (double)own);
-	if (m->mhz_looks)
-		n->clock_mhz = m->mhz_sum / (double)m->mhz_looks;
-	n->most_mhz = noise_most_mhz("");
+	return b->process_user_ns + b->process_system_ns - a->process_user_ns -
+	       a->process_system_ns;
 }
 
-/* Nothing was measured. */
-static void leave_host_out(struct host_result *h)
+static void set_host_unknown(struct host_result *h)
 {
 	const double none = (double)NAN;
 	const struct noise_counts c = { .throttled = UINT64_MAX, .hot = UINT64_MAX };
@@ -104,7 +100,7 @@ void marks_host(struct host_result *h, const struct marks *m)
 	double ns = (double)wall_ns, room_ns = ns * b->cpus;
 
 	if (!wall_ns) {
-		leave_host_out(h);
+		set_host_unknown(h);
 		return;
 	}
 	h->cpus = b->cpus;
@@ -115,10 +111,13 @@ void marks_host(struct host_result *h, const struct marks *m)
 	h->system_percent =
 		result_percent((double)(b->process_system_ns - a->process_system_ns), room_ns);
 	h->switches_per_sec = result_per_second(b->switches - a->switches, ns / 1e9);
-	put_noise(&h->noise, m);
+	noise_between(&h->noise, &m->begin.noise, &m->end.noise, ns, (double)process_cpu_ns(m));
+	if (m->mhz_looks)
+		h->noise.clock_mhz = m->mhz_sum / (double)m->mhz_looks;
+	h->noise.most_mhz = noise_most_mhz("");
 }
 
-/* What carried more than its line rate has another one (a virtual adapter). */
+/* An interface that carried more than its line rate reports a wrong rate (a virtual adapter). */
 void marks_network(struct network_result *n, const struct marks *m)
 {
 	double seconds = (double)marks_ns(m) / 1e9, of_line;
@@ -151,7 +150,7 @@ bool marks_storage(struct storage_result *st, const struct marks *m)
 
 	if (!marks_ns(m) || !m->storage || read == 0)
 		return false;
-	/* Counters can be cleared. */
+	/* Counters may be cleared meanwhile. */
 	if (a->read_bytes == UINT64_MAX || b->read_bytes == UINT64_MAX ||
 	    b->read_bytes < a->read_bytes)
 		return false;
@@ -198,20 +197,16 @@ void marks_energy(struct energy_result *e, const struct marks *m, uint64_t bytes
 
 void marks_other_cpu(struct thread_cpu_result *t, const struct marks *m)
 {
-	const struct host_cpu *a = &m->begin.cpu, *b = &m->end.cpu;
-	double all, known = 0;
+	double known = 0;
 
 	t->others_seconds = (double)NAN;
 	if (!marks_ns(m))
 		return;
-	all = (double)(b->process_user_ns + b->process_system_ns - a->process_user_ns -
-		       a->process_system_ns) /
-	      1e9;
 	if (!isnan(t->workers_seconds))
 		known += t->workers_seconds;
 	if (!isnan(t->accelerators_seconds))
 		known += t->accelerators_seconds;
-	t->others_seconds = fmax(all - known, 0);
+	t->others_seconds = fmax((double)process_cpu_ns(m) / 1e9 - known, 0);
 }
 
 bool failed_exceeds(const struct job *job, uint64_t count, uint64_t of)
@@ -224,25 +219,8 @@ bool failed_exceeds(const struct job *job, uint64_t count, uint64_t of)
 	return (double)count > allowed;
 }
 
-static void count_samples(struct failed_result *f, const struct job_result *r)
-{
-	const struct ml_result *ml = &r->ml;
-	const struct eval_result *eval = &ml->eval;
-
-	f->count = ml->failed_samples + eval->failed_samples;
-	if (f->count == 0)
-		f->count = r->errors;
-	f->of = ml->samples + ml->failed_samples + eval->samples + eval->failed_samples;
-}
-
-static void count_operations(struct failed_result *f, const struct job_result *r)
-{
-	f->count = r->errors;
-	f->of = r->read.total_ios + r->write.total_ios + r->sync.total + r->errors;
-}
-
-/* Accelerators that computed on what was not there have not been used so. */
-static void take_au(struct ml_result *ml)
+/* Accelerators that computed on missing samples were not utilised. */
+static void clear_au(struct ml_result *ml)
 {
 	struct epoch_result *e = ml->epochs.items;
 
@@ -259,11 +237,18 @@ static void take_au(struct ml_result *ml)
 void failed_count(struct job_result *r)
 {
 	struct failed_result *f = &r->failed;
+	const struct ml_result *ml = &r->ml;
+	const struct eval_result *eval = &ml->eval;
 
-	if (r->work && r->work->is_plain)
-		count_operations(f, r);
-	else
-		count_samples(f, r);
+	if (r->work && r->work->is_plain) {
+		f->count = r->errors;
+		f->of = r->read.total_ios + r->write.total_ios + r->sync.total + r->errors;
+	} else {
+		f->count = ml->failed_samples + eval->failed_samples;
+		if (f->count == 0)
+			f->count = r->errors;
+		f->of = ml->samples + ml->failed_samples + eval->samples + eval->failed_samples;
+	}
 	f->percent = f->of ? 100 * (double)f->count / (double)f->of : (double)NAN;
 	if (f->percent > 100)
 		f->percent = 100;
@@ -275,7 +260,7 @@ void failed_fill(struct job_result *r)
 	if (!r->work || !r->work->has_accelerators)
 		return;
 	if (r->failed.is_too_many)
-		take_au(&r->ml);
+		clear_au(&r->ml);
 	if (!isnan(r->ml.au_percent))
 		r->ml.au_unmeasured = NULL;
 }
@@ -297,16 +282,8 @@ bool failed_in_any(const struct run_result *r)
 	return false;
 }
 
-/* AU is no figure of a run that it makes look so many points better. */
+/* AU misleads when it exceeds the busy percentage by more than this. */
 #define AU_MISLEADS_POINTS 10
-
-static void fini_verdict(struct verdict_result *v)
-{
-	mem_free(v->name);
-	mem_free(v->headline);
-	mem_free(v->because);
-	mem_free(v->try_next);
-}
 
 static void fini_job(struct job_result *r)
 {
@@ -325,7 +302,10 @@ static void fini_job(struct job_result *r)
 	mem_free(ml->restores.rank_times.items);
 	mem_free(r->io.replay.slices.items);
 	mem_free(r->numa.loader_nodes);
-	fini_verdict(&r->verdict);
+	mem_free(r->verdict.name);
+	mem_free(r->verdict.headline);
+	mem_free(r->verdict.because);
+	mem_free(r->verdict.try_next);
 	mem_free(r->sums);
 }
 
@@ -334,8 +314,8 @@ static double or_zero(double seconds)
 	return seconds > 0 ? seconds : 0;
 }
 
-/* All bytes that it moves have their time here: a last checkpoint may go on when the training is
- * over. */
+/* All bytes that the job moves fall into this time. The last checkpoint may end after the
+ * training. */
 double job_result_runtime(const struct job_result *r)
 {
 	const struct ml_result *ml = &r->ml;
@@ -345,7 +325,7 @@ double job_result_runtime(const struct job_result *r)
 		    or_zero(ml->saves.wall_seconds));
 }
 
-/* A result has NULL where a mount has "", and does not write to its texts. */
+/* A result has NULL where a mount has "". Results never write to these texts. */
 static char *text_or_null(const char *s)
 {
 	char *out = NULL;

@@ -22,8 +22,8 @@ void collect_workers(struct slot *s)
 			opstat_merge(&s->total, &w->stat);
 }
 
-/* What is neither inside a call nor idle is the loader's own: as much of it as the thread spent in
- * user mode is its CPU time, the rest is other. */
+/* Time that is neither inside a call nor idle is the thread's own: up to its user-mode time it is
+ * CPU time, the rest is other. */
 void collect_worker_time(struct loader_percent *p, const struct opstat *t)
 {
 	const _Atomic uint64_t *b = t->blocked_ns;
@@ -31,7 +31,7 @@ void collect_worker_time(struct loader_percent *p, const struct opstat *t)
 
 	for (unsigned i = 0; i < MLGEN_OPS; i++)
 		inside += (double)b[i];
-	/* Calls that were under way when counting began have their whole time. */
+	/* Calls in progress when counting began are counted with their whole time. */
 	if (wall < inside + (double)t->idle_ns)
 		wall = inside + (double)t->idle_ns;
 	double rest = wall - inside - (double)t->idle_ns;
@@ -86,7 +86,6 @@ void collect_storage(struct storage_result *st, struct slot *s, char *directory)
 	st->slowest_sample_ns = (double)NAN;
 }
 
-/* The sample that took longest of all, where there are samples. */
 void collect_slowest(struct storage_result *st, const struct opstat *t)
 {
 	const struct dataset *ds = t->slowest.of;
@@ -105,8 +104,8 @@ void collect_slowest(struct storage_result *st, const struct opstat *t)
 	st->slowest_file_bytes = dataset_file_bytes(ds, t->slowest.file);
 }
 
-/* By its span, and by whoever looked at clocks meanwhile. */
-static void put_marks(struct marks *m, const struct slot *s, size_t record)
+/* Marks of the span, and the CPU clock readings of rates_tick. */
+static void read_marks(struct marks *m, const struct slot *s, size_t record)
 {
 	span_marks(&s->span, record, m);
 	m->zero_ns = s->begin_ns;
@@ -114,8 +113,8 @@ static void put_marks(struct marks *m, const struct slot *s, size_t record)
 	m->mhz_looks = s->mhz_looks;
 }
 
-/* Which source counts what storage delivers depends on the mount; where there is none, it says
- * why. */
+/* The mount decides which source counts the delivered bytes; without a source, `source` is the
+ * reason. */
 static void collect_memory(struct storage_result *st, const struct job_result *out,
 			   const struct slot *s)
 {
@@ -127,7 +126,7 @@ static void collect_memory(struct storage_result *st, const struct job_result *o
 		st->source = "files lie in memory";
 		st->memory_percent = is_read ? 100 : (double)NAN;
 	} else if (!is_read && out->work->checkpoints == CHECKPOINTS_ALWAYS) {
-		/* Nothing was read, whatever others did meanwhile. */
+		/* This job read nothing; other processes may have. */
 	} else {
 		marks_storage(st, &out->marks);
 	}
@@ -135,7 +134,7 @@ static void collect_memory(struct storage_result *st, const struct job_result *o
 
 void collect_around(struct job_result *out, const struct slot *s, size_t record)
 {
-	put_marks(&out->marks, s, record);
+	read_marks(&out->marks, s, record);
 	marks_window(&out->window, &out->marks);
 	marks_host(&out->host, &out->marks);
 	marks_network(&out->network, &out->marks);
@@ -261,7 +260,7 @@ const char *collect_in_use(const struct slot *s)
 	return io ? io_in_use(io) : "";
 }
 
-/* Of a record: of a plain job, when its worker left. */
+/* End of a record: in a plain job the time when its worker left. */
 static uint64_t end_of(const struct slot *s, size_t record)
 {
 	return s->span.records > 1 ? s->span.ends[record].ns : s->end_ns;

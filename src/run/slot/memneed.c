@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memneed.c - what jobs take of memory, and whether there is as much. */
+/* memneed.c - memory that jobs need, and the check that there is enough. */
 #include "run/slot/slot.h"
 
 #include <assert.h>
@@ -17,21 +17,21 @@
 #include "trace/tracer.h"
 
 /*
- * Measured in control groups: 4,000 accelerators with a loader each take 311 KiB beside the buffer,
- * with eight loaders each 1,790; the kernel's part of that is 26 KiB a thread. Long runs use a
- * little more of their histograms.
+ * Measured in control groups: 4,000 accelerators with a read thread each need 311 KiB each in
+ * addition to the buffer, with eight read threads each 1,790 KiB; 26 KiB per thread of that are the
+ * kernel's. Long runs use a little more of their histograms.
  */
 #define THREAD_BYTES (UINT64_C(224) << 10)
-#define LEFT_BYTES (UINT64_C(160) << 10) /* of each: no stack any more */
+#define LEFT_BYTES (UINT64_C(160) << 10) /* per thread after its end: without the stack */
 
-/* Chunks of a trace on their way to its file, and what compresses them. */
+/* Chunks of a trace that wait to be written, and the state of the compressor. */
 #define TRACE_BYTES (UINT64_C(8) << 20)
 
-/* Mapped: a stack with its guard page, and all of the histograms. */
+/* Mapped per thread: a stack with its guard page, and all histograms. */
 #define THREAD_ADDRESS_BYTES (THREAD_STACK_BYTES + (UINT64_C(704) << 10))
 
-/* Through the page cache, a part of what is under way cannot be dropped from there: 8 MiB of 32
- * readers with requests of 1 MiB, and of 16 writers. */
+/* Divisors of the buffers: with buffered I/O, part of the data in progress cannot be dropped from
+ * the page cache: 8 MiB for 32 readers with requests of 1 MiB, and for 16 writers. */
 #define READ_CACHE_PART 4
 #define WRITE_CACHE_PART 2
 
@@ -50,7 +50,6 @@ void memneed_add_for(struct memneed *n, const char *option, uint64_t bytes, uint
 	n->option_bytes = bytes;
 }
 
-/* Threads with so much on the heap each. */
 void memneed_threads(struct memneed *n, uint64_t threads, uint64_t each)
 {
 	memneed_add(n, u64_product(threads, u64_sum(THREAD_BYTES, each)),
@@ -59,7 +58,7 @@ void memneed_threads(struct memneed *n, uint64_t threads, uint64_t each)
 	n->threads = u64_sum(n->threads, threads);
 }
 
-/* Huge pages are none of the memory that is left. */
+/* Huge pages are reserved and do not count against available memory. */
 void memneed_buffers(struct memneed *n, const struct job *j, uint64_t threads, uint64_t each,
 		     bool writes)
 {
@@ -94,8 +93,6 @@ void memneed_trace(struct memneed *n)
 	memneed_add(n, bytes, bytes);
 }
 
-/* What to lower. */
-
 void memneed_put(struct buf *out, const char *option, uint64_t n)
 {
 	if (n > 1)
@@ -109,21 +106,19 @@ void memneed_put_bs(struct buf *out, uint64_t bytes)
 	buf_addf(out, " x bs=%s", units_put_size(text, bytes));
 }
 
-/* Whether there is as much. */
-
-/* A group's, and the job that takes the most of it. */
-struct sum {
+/* Needs of a group, and its job with the largest need. */
+struct group_need {
 	uint64_t bytes, address_bytes;
 	size_t jobs;
 	const struct job *most;
 };
 
-static void sum_up(struct sum *s, const struct memneed_jobs *all, unsigned group)
+static void sum_group(struct group_need *s, const struct memneed_jobs *all, unsigned group)
 {
-	/* Half of what the program takes is in use by now. */
+	/* Half of the program's own memory is already in use. */
 	uint64_t prepare = 0, left = MEMNEED_PROGRAM_BYTES / 2, most = 0;
 
-	*s = (struct sum){ .address_bytes = MEMNEED_PROGRAM_BYTES };
+	*s = (struct group_need){ .address_bytes = MEMNEED_PROGRAM_BYTES };
 	for (size_t i = 0; i < all->count; i++) {
 		const struct memneed *n = &all->needs[i];
 		uint64_t one = n->bytes > n->prepare_bytes ? n->bytes : n->prepare_bytes;
@@ -141,12 +136,12 @@ static void sum_up(struct sum *s, const struct memneed_jobs *all, unsigned group
 			s->most = all->jobs[i];
 		most = one > most ? one : most;
 	}
-	/* All are prepared before any of them begins, one after the other. */
+	/* All jobs are prepared one after the other, before any of them begins. */
 	s->bytes = u64_sum(left, s->bytes > prepare ? s->bytes : prepare);
 }
 
-/* "x (accelerators=8 x read_threads=4), with the jobs beside it," */
-static void put_whose(struct buf *out, const struct sum *s)
+/* Append "x (accelerators=8 x read_threads=4), with the jobs beside it," */
+static void append_consumer(struct buf *out, const struct group_need *s)
 {
 	const struct activity *does = job_work(s->most)->run;
 	struct buf what = { 0 };
@@ -158,21 +153,21 @@ static void put_whose(struct buf *out, const struct sum *s)
 	buf_fini(&what);
 }
 
-static void put_lower(struct buf *out, const struct sum *s)
+static void append_advice(struct buf *out, const struct group_need *s)
 {
 	buf_addf(out, "lower %s%s", job_work(s->most)->run->lower,
 		 s->most->hold_samples ? ", or prefetch" : "");
 }
 
-static int too_much(const struct sum *s, uint64_t need, const char *verb, const char *of,
-		    struct mlgen_err *err)
+static int fail_too_much(const struct group_need *s, uint64_t need, const char *verb,
+			 const char *of, struct mlgen_err *err)
 {
 	char text[UNITS_TEXT_BYTES];
 	struct buf whose = { 0 }, lower = { 0 };
 	int rc;
 
-	put_whose(&whose, s);
-	put_lower(&lower, s);
+	append_consumer(&whose, s);
+	append_advice(&lower, s);
 	rc = mlgen_fail(err, -ENOMEM, "memory: %s %s about %s, and %s; %s, or allow it more",
 			buf_str(&whose), verb, units_human_bytes(text, (double)need), of,
 			buf_str(&lower));
@@ -181,86 +176,72 @@ static int too_much(const struct sum *s, uint64_t need, const char *verb, const 
 	return rc;
 }
 
-/* Each of which has its part of what the host may take. */
-static void put_processes(struct buf *out, uint64_t processes)
-{
-	if (processes > 1)
-		buf_addf(out, ", each of %" PRIu64 " processes on this host", processes);
-}
-
-/* Of all groups: that the next one fits, too. */
+/* Smallest limit that suffices for each group. */
 static uint64_t least_limit(const struct memneed_jobs *all)
 {
 	uint64_t least = MEMNEED_LIMITED_BYTES;
 
 	for (size_t i = 0; i < all->count; i++) {
-		struct sum s;
+		struct group_need s;
 
-		sum_up(&s, all, all->jobs[i]->group);
+		sum_group(&s, all, all->jobs[i]->group);
 		least = s.bytes > least ? s.bytes : least;
 	}
 	return least;
 }
 
-static int limit_too_low(const struct sum *s, uint64_t limit_bytes, uint64_t least_bytes,
-			 uint64_t processes, struct mlgen_err *err)
-{
-	char have[UNITS_TEXT_BYTES], need[UNITS_TEXT_BYTES];
-	uint64_t least_mib = u64_sum(least_bytes, (1u << 20) - 1) >> 20;
-	struct buf takes = { 0 }, lower = { 0 };
-	int rc;
-
-	if (s->bytes > limit_bytes / processes) {
-		put_whose(&takes, s);
-		buf_addf(&takes, " takes about %s", units_human_bytes(need, (double)s->bytes));
-		buf_add(&lower, ", or ");
-		put_lower(&lower, s);
-	} else {
-		buf_addf(&takes, "mlgen itself takes about %s, and the kernel kills who needs more",
-			 units_human_bytes(need, MEMNEED_LIMITED_BYTES));
-	}
-	put_processes(&takes, processes);
-	rc = mlgen_fail(err, -ENOMEM,
-			"memory_limit: %s is too little: %s; memory_limit=%" PRIu64
-			"MiB is the least that works%s",
-			units_human_bytes(have, (double)limit_bytes), buf_str(&takes), least_mib,
-			buf_str(&lower));
-	buf_fini(&takes);
-	buf_fini(&lower);
-	return rc;
-}
-
 int memneed_check(const struct memneed_jobs *all, unsigned group, const struct memroom *room,
 		  struct mlgen_err *err)
 {
-	struct sum s;
+	struct group_need s;
 
-	sum_up(&s, all, group);
+	sum_group(&s, all, group);
 	if (s.most && s.bytes > room->bytes)
-		return too_much(&s, s.bytes, "takes", room->of, err);
+		return fail_too_much(&s, s.bytes, "takes", room->of, err);
 	if (s.most && s.address_bytes > room->address_bytes)
-		return too_much(&s, s.address_bytes, "maps", room->address_of, err);
+		return fail_too_much(&s, s.address_bytes, "maps", room->address_of, err);
 	return 0;
 }
 
 int memneed_check_limit(const struct memneed_jobs *all, unsigned group, uint64_t limit_bytes,
 			uint64_t processes, struct mlgen_err *err)
 {
-	uint64_t part = limit_bytes / processes;
-	struct sum s;
+	char have[UNITS_TEXT_BYTES], need[UNITS_TEXT_BYTES];
+	uint64_t part = limit_bytes / processes, least_bytes;
+	struct buf takes = { 0 }, lower = { 0 };
+	struct group_need s;
+	int rc;
 
-	sum_up(&s, all, group);
+	sum_group(&s, all, group);
 	if (!s.most || (s.bytes <= part && part >= MEMNEED_LIMITED_BYTES))
 		return 0;
-	return limit_too_low(&s, limit_bytes, u64_product(least_limit(all), processes), processes,
-			     err);
+	if (s.bytes > part) {
+		append_consumer(&takes, &s);
+		buf_addf(&takes, " takes about %s", units_human_bytes(need, (double)s.bytes));
+		buf_add(&lower, ", or ");
+		append_advice(&lower, &s);
+	} else {
+		buf_addf(&takes, "mlgen itself takes about %s, and the kernel kills who needs more",
+			 units_human_bytes(need, MEMNEED_LIMITED_BYTES));
+	}
+	if (processes > 1)
+		buf_addf(&takes, ", each of %" PRIu64 " processes on this host", processes);
+	least_bytes = u64_product(least_limit(all), processes);
+	rc = mlgen_fail(err, -ENOMEM,
+			"memory_limit: %s is too little: %s; memory_limit=%" PRIu64
+			"MiB is the least that works%s",
+			units_human_bytes(have, (double)limit_bytes), buf_str(&takes),
+			u64_sum(least_bytes, (1u << 20) - 1) >> 20, buf_str(&lower));
+	buf_fini(&takes);
+	buf_fini(&lower);
+	return rc;
 }
 
 uint64_t memneed_bytes(const struct memneed_jobs *all, unsigned group)
 {
-	struct sum s;
+	struct group_need s;
 
-	sum_up(&s, all, group);
+	sum_group(&s, all, group);
 	return s.most ? s.bytes : 0;
 }
 
@@ -269,12 +250,12 @@ int memneed_fail_host(const struct memneed_jobs *all, unsigned group,
 {
 	struct buf whose = { 0 }, lower = { 0 };
 	char text[UNITS_TEXT_BYTES];
-	struct sum s;
+	struct group_need s;
 
-	sum_up(&s, all, group);
-	assert(s.most); /* it is a job's group */
-	put_whose(&whose, &s);
-	put_lower(&lower, &s);
+	sum_group(&s, all, group);
+	assert(s.most); /* the group has a job */
+	append_consumer(&whose, &s);
+	append_advice(&lower, &s);
 	int rc = mlgen_fail(err, -ENOMEM,
 			    "memory: host %s: %s takes about %s in %u processes together, and %s; "
 			    "%s, start fewer processes on it, or allow it more",

@@ -14,8 +14,8 @@ uint32_t bell_look(const struct bell *b)
 
 int bell_wait(struct bell *b, struct clock *c, uint32_t seen, uint64_t deadline_ns)
 {
-	/* Pairs with bell_ring: either it sees this waiter, or the wait sees its ring. Both sides
-	 * are sequentially consistent for that. */
+	/* Pairs with bell_ring: either the ringer sees this waiter, or the wait sees the ring. Both
+	 * sides are sequentially consistent for that. */
 	atomic_fetch_add(&b->waiters, 1);
 	int rc = clock_wait(c, &b->rings, seen, deadline_ns);
 	atomic_fetch_sub(&b->waiters, 1);
@@ -29,14 +29,14 @@ void bell_ring(struct bell *b, struct clock *c)
 		clock_wake(c, &b->rings);
 }
 
-/* With the lock held: everyone is there. */
+/* All ranks have arrived. Called with the lock held. */
 static void peers_pass(struct peers *p, uint64_t votes)
 {
 	p->arrived = 0;
 	p->is_sent = false;
 	if (p->decision && p->decision->apply && !atomic_load(&p->closed))
 		p->decision->apply(p->arg, votes);
-	/* Before `round`, which those who wait look at. */
+	/* Store the times before `round`, which waiting ranks check. */
 	uint64_t now_ns = clock_now(p->clock);
 	if (!p->channel)
 		atomic_store(&p->here_ns, now_ns);
@@ -44,8 +44,9 @@ static void peers_pass(struct peers *p, uint64_t votes)
 	atomic_fetch_add(&p->round, 1);
 }
 
-/* With the lock held: everyone here is there. True: the others are to be told, without the lock. */
-static bool pass_here(struct peers *p, uint64_t *votes)
+/* All local ranks have arrived. Called with the lock held. True: the caller must call hosts_arrive
+ * after it has released the lock. */
+static bool pass_local(struct peers *p, uint64_t *votes)
 {
 	*votes = 0;
 	if (p->decision && p->decision->vote && !atomic_load(&p->closed))
@@ -59,7 +60,7 @@ static bool pass_here(struct peers *p, uint64_t *votes)
 	return false;
 }
 
-static void others_passed(void *arg, uint64_t votes)
+static void remote_passed(void *arg, uint64_t votes)
 {
 	struct peers *p = arg;
 
@@ -69,7 +70,7 @@ static void others_passed(void *arg, uint64_t votes)
 	bell_ring(&p->bell, p->clock);
 }
 
-static void others_closed(void *arg)
+static void remote_closed(void *arg)
 {
 	struct peers *p = arg;
 
@@ -79,7 +80,7 @@ static void others_closed(void *arg)
 	bell_ring(&p->bell, p->clock);
 }
 
-static const struct hosts_waiter waiter = { others_passed, others_closed };
+static const struct hosts_waiter waiter = { remote_passed, remote_closed };
 
 void peers_init(struct peers *p, struct clock *clock, uint64_t ranks)
 {
@@ -104,7 +105,7 @@ static int wait_for_round(struct peers *p, uint32_t round)
 {
 	for (;;) {
 		uint32_t seen = bell_look(&p->bell);
-		/* Before the round: one that was passed, was. */
+		/* Read before the round: a round that was passed stays passed. */
 		bool is_closed = atomic_load(&p->closed);
 
 		if (atomic_load(&p->round) != round)
@@ -120,7 +121,7 @@ int peers_barrier(struct peers *p, const struct peers_decision *decision, void *
 	uint64_t votes;
 
 	pthread_mutex_lock(&p->lock);
-	/* Pairs with peers_cut: there it is decided under the lock, too. */
+	/* Pairs with peers_cut, which sets `closed` under the lock. */
 	if (atomic_load(&p->closed)) {
 		pthread_mutex_unlock(&p->lock);
 		return -EPIPE;
@@ -129,11 +130,11 @@ int peers_barrier(struct peers *p, const struct peers_decision *decision, void *
 	bool is_last = ++p->arrived == p->members;
 	p->decision = decision;
 	p->arg = arg;
-	bool has_others = is_last && pass_here(p, &votes);
+	bool waits_for_hosts = is_last && pass_local(p, &votes);
 	pthread_mutex_unlock(&p->lock);
-	if (has_others)
+	if (waits_for_hosts)
 		hosts_arrive(p->channel, votes);
-	if (!is_last || has_others)
+	if (!is_last || waits_for_hosts)
 		return wait_for_round(p, round);
 	bell_ring(&p->bell, p->clock);
 	return 0;
@@ -162,10 +163,10 @@ void peers_leave(struct peers *p)
 	p->members--;
 	bool is_last = p->members > 0 && p->arrived == p->members && !p->is_sent &&
 		       !atomic_load(&p->closed);
-	bool has_others = is_last && pass_here(p, &votes);
+	bool waits_for_hosts = is_last && pass_local(p, &votes);
 	bool was_last_here = p->members == 0;
 	pthread_mutex_unlock(&p->lock);
-	if (has_others)
+	if (waits_for_hosts)
 		hosts_arrive(p->channel, votes);
 	else if (is_last)
 		bell_ring(&p->bell, p->clock);
@@ -184,7 +185,7 @@ void peers_close(struct peers *p)
 void peers_cut(struct peers *p)
 {
 	pthread_mutex_lock(&p->lock);
-	/* Where the others have been told, rank 0 says which came first. */
+	/* Once is_sent, rank 0 decides whether the barrier or the close came first. */
 	if (!p->is_sent)
 		atomic_store(&p->closed, true);
 	pthread_mutex_unlock(&p->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot.c - one job of a run, what is measured around it, and what all of its workers did. */
+/* slot.c - one job of a run: its measurement window, and the sums of its workers' counts. */
 #include "run/slot/slot.h"
 
 #include "base/log.h"
@@ -7,8 +7,8 @@
 #include "io/engines.h"
 #include "run/make/make.h"
 
-/* Workers that leave one behind the other need no counters of their own: they would take time from
- * those that still work. */
+/* Records that end within this time share one reading of the counters. Each reading takes time from
+ * the workers that still run. */
 #define SAME_MARK_NS 10000000u
 
 static void read_mark(struct mark *m, const struct span *p)
@@ -27,7 +27,7 @@ static void read_mark(struct mark *m, const struct span *p)
 		m->jobs_read_bytes = p->read_bytes(p->arg);
 	m->ns = clock_now(p->clock);
 	if (m->ns == 0)
-		m->ns = 1; /* a virtual clock begins there */
+		m->ns = 1; /* a virtual clock begins at 0 */
 }
 
 void span_open(struct span *p, const struct span_request *req)
@@ -71,32 +71,25 @@ void span_begin_anew(struct span *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* The newest end that another record has just had; NULL = there is none. */
-static const struct mark *recent(const struct span *p, uint64_t now_ns)
+static void end_record(struct span *p, size_t record)
 {
-	for (size_t i = 0; i < p->records; i++)
-		if (p->ends[i].ns && p->ends[i].ns + SAME_MARK_NS > now_ns)
-			return &p->ends[i];
-	return NULL;
-}
-
-static void end_one(struct span *p, size_t record)
-{
-	const struct mark *other;
+	uint64_t now_ns;
 
 	if (p->ends[record].ns)
 		return;
-	other = recent(p, clock_now(p->clock));
-	if (other)
-		p->ends[record] = *other;
-	else
-		read_mark(&p->ends[record], p);
+	now_ns = clock_now(p->clock);
+	for (size_t i = 0; i < p->records; i++)
+		if (p->ends[i].ns && p->ends[i].ns + SAME_MARK_NS > now_ns) {
+			p->ends[record] = p->ends[i];
+			return;
+		}
+	read_mark(&p->ends[record], p);
 }
 
 void span_end(struct span *p, size_t record)
 {
 	pthread_mutex_lock(&p->lock);
-	end_one(p, record);
+	end_record(p, record);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -104,7 +97,7 @@ void span_end_all(struct span *p)
 {
 	pthread_mutex_lock(&p->lock);
 	for (size_t i = 0; i < p->records; i++)
-		end_one(p, i);
+		end_record(p, i);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -166,7 +159,7 @@ bool slot_has_begun(const struct slot *s)
 	return s->does->start_ns && s->does->start_ns(s) != 0;
 }
 
-/* The workers that the job's figures count. */
+/* First worker whose counts enter the figures of the job. */
 static struct worker *first_of(const struct slot *s)
 {
 	return worker_counted(atomic_load(&s->workers.first));
@@ -198,33 +191,23 @@ uint64_t slot_io_bytes(const struct slot *s, unsigned direction)
 	return n;
 }
 
-static uint64_t read_bytes_of(const struct slot *s)
-{
-	uint64_t n = 0;
-
-	for (const struct worker *w = first_of(s); w; w = worker_counted(w->next))
-		n += count_get(&w->stat.io_bytes[0]);
-	return n;
-}
-
-/* Does the source of `of` count what `s` reads? Both began at the same time; a job whose work is
- * not set up has read nothing, nor can it be looked at. */
-static bool is_counted(const struct slot *of, const struct slot *s)
-{
-	return s->job->group == of->job->group && atomic_load(&s->work_begin_ns) != 0 &&
-	       memsource_counts(&of->span.storage, &s->span.storage);
-}
-
-/* Bytes that jobs of its group have read since time zero, also those that ramp_time leaves out, of
- * what the slot's source of storage counts. While they run, too; for struct span_request. */
+/* For struct span_request: bytes that jobs of the slot's group have read since time zero, including
+ * those that ramp_time leaves out, as far as the slot's storage source counts them. */
 static uint64_t slot_counted_bytes(void *slot)
 {
 	const struct slot *of = slot;
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < of->all_count; i++)
-		if (is_counted(of, &of->all[i]))
-			n += read_bytes_of(&of->all[i]);
+	for (size_t i = 0; i < of->all_count; i++) {
+		const struct slot *s = &of->all[i];
+
+		/* A job whose work is not set up has read nothing, and must not be accessed. */
+		if (s->job->group != of->job->group || atomic_load(&s->work_begin_ns) == 0 ||
+		    !memsource_counts(&of->span.storage, &s->span.storage))
+			continue;
+		for (const struct worker *w = first_of(s); w; w = worker_counted(w->next))
+			n += count_get(&w->stat.io_bytes[0]);
+	}
 	return n;
 }
 
@@ -237,7 +220,7 @@ uint64_t slot_ios(const struct slot *s, unsigned direction)
 	return n;
 }
 
-static void look_at_moved(const struct opstat *t, bool has_samples, struct live *live)
+static void add_moved(const struct opstat *t, bool has_samples, struct live *live)
 {
 	for (unsigned d = 0; d < 2; d++) {
 		live->io_ios[d] += ios_of(t, d);
@@ -250,40 +233,35 @@ static void look_at_moved(const struct opstat *t, bool has_samples, struct live 
 		hist_gather(live->sample, t->sample);
 }
 
-static void look_at_time(const struct opstat *t, struct live *live)
+static void add_moved_and_time(const struct opstat *t, bool has_time, struct live *live)
 {
+	add_moved(t, has_time, live);
+	if (!has_time)
+		return;
 	for (unsigned i = 0; i < MLGEN_OPS; i++)
 		live->inside_ns += count_get(&t->blocked_ns[i]);
 	live->inside_ns += count_get(&t->reap_ns);
 	live->idle_ns += count_get(&t->idle_ns);
 }
 
-static void look_at_all(const struct opstat *t, bool has_time, struct live *live)
-{
-	look_at_moved(t, has_time, live);
-	if (has_time)
-		look_at_time(t, live);
-}
-
 void slot_look_moved(struct worker *w, struct live *live)
 {
 	pthread_mutex_lock(&w->books);
-	look_at_moved(&w->stat, true, live);
+	add_moved(&w->stat, true, live);
 	pthread_mutex_unlock(&w->books);
 }
 
-/* All workers share a clock, so their time is that of the clock, once for each. */
-static void slot_look_at(struct worker *w, struct live *live)
+/* All workers share a clock, so each adds the clock's time. */
+static void add_worker(struct worker *w, struct live *live)
 {
 	const struct io *io = atomic_load(&w->io);
 	struct io_outstanding o = { 0 };
-
 	bool has_time = w->share == WORKER_WHOLE;
 
 	pthread_mutex_lock(&w->books);
-	look_at_all(&w->stat, has_time, live);
+	add_moved_and_time(&w->stat, has_time, live);
 	if (w->left_out.sample)
-		look_at_all(&w->left_out, has_time, live);
+		add_moved_and_time(&w->left_out, has_time, live);
 	pthread_mutex_unlock(&w->books);
 	if (has_time && io && !atomic_load(&w->has_ended))
 		live->worker_ns += live->now_ns;
@@ -297,43 +275,38 @@ static void slot_look_at(struct worker *w, struct live *live)
 void slot_look_at_workers(const struct slot *s, struct live *live)
 {
 	for (struct worker *w = first_of(s); w; w = worker_counted(w->next))
-		slot_look_at(w, live);
+		add_worker(w, live);
 }
 
-struct telling {
+struct call_report {
 	const struct slot *slot;
 	uint64_t now_ns;
 	slot_tell *tell;
 	void *arg;
 };
 
-static void tell_one(void *arg, const struct io *io)
+static void report_call(void *arg, const struct io *io)
 {
-	const struct telling *t = arg;
+	const struct call_report *r = arg;
 	struct io_outstanding o;
 
 	io_look(io, &o);
 	if (o.start_ns)
-		t->tell(t->arg, t->slot->job->name, &o,
-			t->now_ns > o.start_ns ? t->now_ns - o.start_ns : 0);
-}
-
-static void tell_worker(struct telling *t, const struct worker *w)
-{
-	const struct io *io = atomic_load(&w->io);
-
-	if (io)
-		tell_one(t, io);
+		r->tell(r->arg, r->slot->job->name, &o,
+			r->now_ns > o.start_ns ? r->now_ns - o.start_ns : 0);
 }
 
 void slot_each_call(struct slot *s, uint64_t now_ns, slot_tell *tell, void *arg)
 {
-	struct telling t = { s, now_ns, tell, arg };
-	const struct worker *w;
+	struct call_report report = { s, now_ns, tell, arg };
 
-	crew_look(&s->progress.crew, tell_one, &t);
-	for (w = atomic_load(&s->workers.first); w; w = w->next)
-		tell_worker(&t, w);
+	crew_look(&s->progress.crew, report_call, &report);
+	for (const struct worker *w = atomic_load(&s->workers.first); w; w = w->next) {
+		const struct io *io = atomic_load(&w->io);
+
+		if (io)
+			report_call(&report, io);
+	}
 }
 
 void slot_begin_work(struct slot *s, struct clock *clock, int phase, size_t records)
@@ -367,7 +340,7 @@ static void begin_anew(void *slot)
 	span_begin_anew(&s->span);
 }
 
-/* Of a worker with a record of its own. */
+/* Only workers with a record of their own end a window. */
 static void end_window(void *slot, uint64_t record)
 {
 	struct slot *s = slot;
@@ -403,16 +376,6 @@ void slot_end_work(struct slot *s)
 	atomic_store(&s->work_end_ns, s->end_ns);
 }
 
-/* On which CPUs its threads run, into s->place; `m` NULL: it touches no files. slot_tell_place
- * leaves a note where they are not bound as they were to be. */
-static int slot_place(struct slot *s, const struct mount *m, struct mlgen_err *err)
-{
-	const struct placement_request req = { .job = s->job, .mount = m, .root = "" };
-
-	placement_fini(&s->place);
-	return placement_init(&s->place, &req, err);
-}
-
 void slot_tell_place(const struct slot *s)
 {
 	if (s->place.unbound)
@@ -425,22 +388,23 @@ void slot_join_others(const struct slot *s, const struct run_shared *run, struct
 	peers_join(peers, run->cfg.hosts, run->channels + (uint32_t)(s - s->all));
 }
 
-/* One worker with the job's engine and options is set up and taken down, so that an engine that
- * cannot run here says so before anything is moved. */
-static int activity_try_engine(const struct job *j, struct clock *clock, struct mlgen_err *err)
+/* Set up a worker and free it, so that an engine that cannot run here fails before any I/O. */
+int rules_engine(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
+	const struct job *j = s->job;
 	struct mlgen_engine_job trial = {
 		.engine = j->engine, .opts = j->engine_opts, .workers = 1, .find = engines_find
 	};
 	struct opstat stat;
-	struct io_config cfg = { .job = &trial,
-				 .clock = clock,
-				 .stat = &stat,
-				 .iodepth = job_depth(j),
-				 .buf_bytes = 4096 };
+	struct io_config cfg = { .job = &trial, .clock = run->cfg.clock, .stat = &stat };
 	struct io *io = NULL;
-	int rc = j->engine->job_init ? j->engine->job_init(&trial, err) : 0;
+	int rc;
 
+	if (!j->engine || !j->engine->submit)
+		return 0;
+	cfg.iodepth = job_depth(j);
+	cfg.buf_bytes = 4096;
+	rc = j->engine->job_init ? j->engine->job_init(&trial, err) : 0;
 	opstat_init(&stat);
 	if (rc == 0)
 		rc = io_new(&io, &cfg, err);
@@ -451,17 +415,17 @@ static int activity_try_engine(const struct job *j, struct clock *clock, struct 
 	return rc;
 }
 
-int rules_engine(struct slot *s, struct run_shared *run, struct mlgen_err *err)
-{
-	if (!s->job->engine || !s->job->engine->submit)
-		return 0;
-	return activity_try_engine(s->job, run->cfg.clock, err);
-}
-
 int rules_cpus(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
+	const struct placement_request req = {
+		.job = s->job,
+		.mount = slot_touches_files(s) ? &s->mount : NULL,
+		.root = "",
+	};
+
 	(void)run;
-	return slot_place(s, slot_touches_files(s) ? &s->mount : NULL, err);
+	placement_fini(&s->place);
+	return placement_init(&s->place, &req, err);
 }
 
 uint64_t pass_shuffle_buffer(const struct job *job, const struct pass *pass)
@@ -469,7 +433,7 @@ uint64_t pass_shuffle_buffer(const struct job *job, const struct pass *pass)
 	return pass->is_eval ? 0 : job_shuffle_buffer(job);
 }
 
-/* Is there an evaluation after so many epochs? */
+/* Is there an evaluation after this many epochs? */
 static bool evaluates_after(const struct stages *s, uint64_t epochs)
 {
 	return s->has_eval && epochs >= s->eval_after &&

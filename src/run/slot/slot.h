@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot.h - a job in a run: what its workload is asked, its workers, and what is measured around
- * them. */
+/* slot.h - a job in a run: its activity, its workers, and the measurements around them. */
 #pragma once
 
 /*
- * The run (run/run.h) sets up a slot for each of its jobs and asks the row of the job's workload
- * (struct activity) to plan, prepare, start, join and report; what is the workload's own hangs on
- * slot->own, of which the run knows nothing. Threads that do I/O are workers: each has an engine,
- * a buffer and statistics of its own, and joins the slot's list when it starts, so that the status
- * line, the log and the report find all of them. Ranks wait for each other at barriers (peers).
+ * The run (run/run.h) sets up a slot for each of its jobs. The row of the job's workload (struct
+ * activity) plans, prepares, starts, joins and reports the job; data of that workload alone hangs
+ * on slot->own and is opaque to the run. A worker is a thread that does I/O. It has an engine, a
+ * buffer and statistics of its own, and joins the slot's list when it starts, so that the status
+ * line, the log and the report find all workers. Ranks wait for each other at barriers (peers).
  *
  * The conductor's thread calls the functions of a row. Workers write their own counters, which any
- * thread may look at while they run and which are merged after they were joined.
+ * thread may read while they run, and which are merged after the workers were joined.
  */
 
 #include <pthread.h>
@@ -38,7 +37,7 @@
 #include "run/watch/watch.h"
 #include "stat/hist.h"
 
-/* ---- the first error of a run, from whichever thread, and what it stops ---- */
+/* ---- the first error of a run, which stops all threads ---- */
 
 struct failure {
 	pthread_mutex_t lock;
@@ -51,15 +50,15 @@ struct failure {
 void failure_init(struct failure *f, void (*stop_all)(void *arg), void *arg);
 void failure_fini(struct failure *f);
 
-/* The first one wins and stops the run; later ones are dropped. Any thread. */
+/* The first error stops the run; later ones are dropped. Any thread. */
 void failure_set(struct failure *f, const struct mlgen_err *err);
 
-/* ---- wait for somebody else to have changed something ---- */
+/* ---- wait until another thread changes a condition ---- */
 
 /*
- * Whoever changes a condition rings; whoever waits for it looks at the bell,
- * then at the condition, then waits for a ring later than the look. A ring
- * with nobody waiting costs two atomic accesses and no system call.
+ * A thread that changes a condition rings the bell. A thread that waits for the condition reads the
+ * bell, then checks the condition, then waits for a ring later than that reading. A ring without
+ * waiters costs two atomic accesses and no system call.
  *
  *	for (;;) {
  *		uint32_t seen = bell_look(b);
@@ -75,39 +74,39 @@ struct bell {
 
 uint32_t bell_look(const struct bell *b);
 
-/* 0, or -ETIMEDOUT; may return early: look at the condition again. */
+/* 0, or -ETIMEDOUT. May return early: check the condition again. */
 int bell_wait(struct bell *b, struct clock *c, uint32_t seen, uint64_t deadline_ns);
 
 void bell_ring(struct bell *b, struct clock *c);
 
-/* ---- what the ranks of one job do together: wait for each other ---- */
+/* ---- barriers of the ranks of a job ---- */
 
 /*
- * The ranks that live in this process wait for each other here; where the job has other processes,
- * the last of them to arrive goes on to wait for those, over a channel of it. `local` is how many
- * ranks live here.
+ * The ranks of this process wait for each other here. If the job has other processes, the last
+ * local rank to arrive then waits for those over a hosts channel. `local` is the number of ranks in
+ * this process.
  */
 struct peers {
 	uint64_t local;
 	struct clock *clock;
-	struct hosts_channel *channel; /* NULL = there are no others */
-	/* Below: under `lock`, which no one holds while waiting. */
+	struct hosts_channel *channel; /* NULL = this is the only process */
+	/* The members below are under `lock`, which is never held while waiting. */
 	pthread_mutex_t lock;
 	uint64_t members, arrived;
-	const struct peers_decision *decision; /* of those who have arrived */
+	const struct peers_decision *decision; /* decision of the ranks that have arrived */
 	void *arg;
-	bool is_sent;               /* to the others that all here have arrived */
-	_Atomic uint64_t here_ns;   /* when they had; of the last barrier */
+	bool is_sent;               /* the other processes know that all local ranks have arrived */
+	_Atomic uint64_t here_ns;   /* when all local ranks had arrived at the last barrier */
 	_Atomic uint32_t round;     /* barriers passed; written under the lock */
-	_Atomic uint64_t passed_ns; /* the last of them; written likewise */
+	_Atomic uint64_t passed_ns; /* time of the last one; written under the lock */
 	_Atomic bool closed;
 	struct bell bell;
 };
 
 /*
- * What is decided at a barrier, once in each process, before anyone goes on. vote: by the last here
- * to arrive, who first does what everyone is to find done. apply: with the OR of all votes, which
- * is the same everywhere. Either may be NULL.
+ * A decision at a barrier, taken once in each process before any rank goes on. The last local rank
+ * to arrive calls vote, after it did the work that all ranks are to find done. apply gets the OR of
+ * all votes, which is the same in every process. Either may be NULL.
  */
 struct peers_decision {
 	uint64_t (*vote)(void *arg);
@@ -115,40 +114,40 @@ struct peers_decision {
 };
 
 void peers_init(struct peers *p, struct clock *clock, uint64_t ranks);
-/* Before any of them waits: ranks of other processes are waited for, too, over channel `number` of
- * `hosts` (NULL = there are none). */
+/* Also wait for the ranks of other processes, over channel `number` of `hosts` (NULL = there are
+ * none). Call this before any rank waits. */
 void peers_join(struct peers *p, struct hosts *hosts, uint32_t number);
 void peers_fini(struct peers *p);
 
 /*
- * Wait for all members. The last to arrive, or who leaves where only he was missing, decides before
- * anyone goes on (NULL = there is nothing to decide), so a decision is taken once and seen by all.
- * Members give the same. 0, or -EPIPE once closed.
+ * Wait for all members, which pass the same arguments. The last rank to arrive takes the decision
+ * before any goes on (NULL = no decision); so does a rank that leaves when all others have arrived.
+ * 0, or -EPIPE once closed.
  */
 int peers_barrier(struct peers *p, const struct peers_decision *decision, void *arg);
 
 /*
- * When the last to arrive opened the barrier that this rank went through last: the same for all of
- * them, however long each took to wake. Before that, those of this process had all arrived at
- * peers_here_ns; where there are no others that is the same time.
+ * Time at which the last rank to arrive opened the barrier that this rank passed last: the same for
+ * all ranks, however long each took to wake. All local ranks had arrived at peers_here_ns, which is
+ * the same time if there are no other processes.
  */
 uint64_t peers_passed_ns(const struct peers *p);
 uint64_t peers_here_ns(const struct peers *p);
 
 /*
- * Between two barriers, by one member in each of several processes: each gets what all of them say
- * (hosts.h). 0, or -EPIPE: closed, here or elsewhere, or a process has left.
+ * Exchange data between processes (hosts.h): one member of each calls it between two barriers, and
+ * gets the contributions of all. 0, or -EPIPE: closed in any process, or a process has left.
  */
 int peers_exchange(struct peers *p, const void *mine, size_t n, struct buf *all);
 
-/* This rank is done: barriers wait for one less from now on. */
+/* Leave: barriers wait for one rank less from now on. */
 void peers_leave(struct peers *p);
 
-/* An error: everyone who waits or will wait gets -EPIPE. Any thread. */
+/* Close after an error: every current and future wait returns -EPIPE. Any thread. */
 void peers_close(struct peers *p);
 
-/* The same by a member who gives up: a round is passed by all of them or by none. Not from a
- * decision. */
+/* Close on behalf of a member that gives up: either all ranks pass a round, or none. Do not call
+ * this from a decision. */
 void peers_cut(struct peers *p);
 
 /* ---- when the next request of a rate-limited stream is due ---- */
@@ -157,44 +156,44 @@ void peers_cut(struct peers *p);
  * An open loop: due times follow from the rates alone, in the order of the requests, as if storage
  * took no time. A stream that falls behind submits at once, and its latencies count from the due
  * time, so that a stall is not hidden by the requests it held up. rate and rate_iops both hold.
- * Reads and writes have each a schedule of their own, and keep their order: the direction that
- * reaches its rate first holds the other back, which may make up for it.
+ * Reads and writes each have a schedule and keep their order: the direction that is ahead of its
+ * rate holds the other back, which may then catch up.
  */
 struct pace {
 	bool is_paced;
 	double bytes_ns[2]; /* ns per byte; 0 = no limit */
 	double ios_ns[2];   /* ns per request */
-	double due_ns[2];   /* next of each direction, since the start */
-	double last_ns;     /* due time of the request before */
+	double due_ns[2];   /* next due time of each direction, since the start */
+	double last_ns;     /* due time of the previous request */
 };
 
 void pace_init(struct pace *p, const struct job *job);
 
-/* ns after the start at which the next request is due: read 0, write 1. */
+/* Due time of the next request, in ns after the start; direction 0 = read, 1 = write. */
 uint64_t pace_due(const struct pace *p, unsigned direction);
 
-/* That request, of so many bytes, was taken. */
+/* Advance the schedule by that request of `bytes` bytes. */
 void pace_take(struct pace *p, unsigned direction, uint64_t bytes);
 
-/* ---- on which CPUs the threads of a job run, and how near its disk that is ---- */
+/* ---- CPUs that the threads of a job run on, and their distance to its disk ---- */
 
 /*
- * What cpus_allowed, numa and numa_cpu_nodes of one job come to on this host. Made before any
- * thread starts, read by all of them. Lists are such as host_set_cpus takes; NULL = the thread may
- * run wherever it is.
+ * CPUs that cpus_allowed, numa and numa_cpu_nodes of a job select on this host. Made before any
+ * thread starts, and read by all of them. host_set_cpus takes these lists; NULL = the thread is not
+ * bound.
  */
 struct placement {
 	char *rank_cpus, *loader_cpus;
-	bool has_nodes; /* the host has several: is a loader far? */
+	bool has_nodes; /* the host has several NUMA nodes */
 	int disk_node;  /* -1 = unknown */
-	/* numa=device does not bind, and why; NULL = it does, or is not set. */
+	/* Reason why numa=device does not bind; NULL = it does, or is not set. */
 	char *unbound;
 };
 
 struct placement_request {
 	const struct job *job;
 	const struct mount *mount; /* NULL: the job touches no files */
-	/* For tests, of host.h; "" and NULL mean this machine. */
+	/* Roots for tests, as in host.h; "" and NULL mean this machine. */
 	const char *root;
 	const char *allowed;
 };
@@ -203,24 +202,23 @@ struct placement_request {
 int placement_init(struct placement *p, const struct placement_request *req, struct mlgen_err *err);
 void placement_fini(struct placement *p);
 
-/* ---- the order of things: epoch after epoch, evaluations between them ---- */
+/* ---- order of epochs and evaluations ---- */
 
-/* What is read in a stage: the training's dataset, or the evaluation's. */
+/* The data that a stage reads: the training's dataset, or the evaluation's. */
 struct pass {
 	bool is_eval;
 	const struct dataset *dataset;
 	struct sampler sampler;
 	struct plan_config plan;
-	uint64_t window; /* batches of it that a rank may have ahead */
+	uint64_t window; /* batches that a rank may prefetch */
 };
 
-/* Samples of the buffer that a pass is shuffled in. An evaluation needs no other order than that of
- * the files. */
+/* Size of the shuffle buffer in samples. An evaluation reads in the order of the files. */
 uint64_t pass_shuffle_buffer(const struct job *job, const struct pass *pass);
 
 /*
- * Stages and their batches are numbered through the whole run; every thread goes through them by
- * itself, and they are the same for all. Epochs go on for ever: whoever counts them knows the last.
+ * Stages and their batches are numbered through the whole run. Every thread computes the sequence
+ * by itself, and all get the same. It is endless: the caller counts the epochs.
  */
 struct stages {
 	struct pass train, eval;
@@ -230,18 +228,18 @@ struct stages {
 
 struct stage {
 	const struct pass *pass;
-	uint64_t number;      /* from 0 */
-	uint64_t epoch;       /* from 0; of an evaluation the one before it */
-	uint64_t first_batch; /* before it, in all */
-	/* Of a rank: before it, in all. A loader keeps it, by its order. */
+	uint64_t number;      /* counted from 0 */
+	uint64_t epoch;       /* counted from 0; for an evaluation the epoch before it */
+	uint64_t first_batch; /* batches of all earlier stages */
+	/* Extents of all earlier stages, of one rank. The read thread keeps this count, by its
+	 * order. */
 	uint64_t first_extent;
 };
 
-/* The first one. */
 struct stage stage_first(const struct stages *s);
 void stage_next(const struct stages *s, struct stage *at);
 
-/* The stage after this one trains, too: it can be read ahead of. */
+/* True if the next stage trains too, so that it can be prefetched. */
 bool stage_runs_on(const struct stages *s, const struct stage *at);
 
 static inline uint64_t stage_end_batch(const struct stage *at)
@@ -258,7 +256,7 @@ struct rate_series {
 	double min, max;
 };
 
-/* Of one worker, or of a job: 0 read, 1 write. */
+/* Rates of a worker or a job: index 0 = read, 1 = write. */
 struct rate_set {
 	struct rate_series bytes[2], ios[2];
 };
@@ -266,141 +264,145 @@ struct rate_set {
 struct worker;
 
 /*
- * All threads that do I/O for the work of a job: loaders, streams, savers and threads of a cache
- * tier. A thread joins in worker_open and stays in the list until the job is freed. Any thread may
- * walk through the list, by `next`.
+ * All threads that do I/O for the work of a job: read threads, streams, checkpoint writers and
+ * threads of a cache tier. A thread joins in worker_open and stays in the list until the job is
+ * freed. Any thread may walk the list, by `next`.
  */
 struct worker_list {
 	struct worker *_Atomic first;
 };
 
-/* Which figures of its job a worker's counts are part of. */
+/* The part of a worker's counts that enters the figures of its job. */
 enum worker_share {
-	WORKER_WHOLE, /* all of them */
-	WORKER_MOVES, /* what it moves, but not its time: it helps those whose time is reported */
-	WORKER_APART, /* none: its own figures are reported apart, as those of a training's savers
-		       */
+	WORKER_WHOLE, /* all counts */
+	WORKER_MOVES, /* bytes and operations, but not its time: it helps workers whose time is
+			 reported */
+	WORKER_APART, /* no counts: they are reported separately, as those of a training's
+			 checkpoint writers */
 };
 
 /*
- * A worker is made before its thread starts, by worker_init. What it counts is read by others after
- * the thread was joined, except for what is atomic.
+ * worker_init sets up a worker before its thread starts. Other threads read its counts after they
+ * joined it; atomic members may be read at any time.
  */
 struct worker {
 	pthread_t thread;
 	struct opstat stat;
-	/* ramp_time moves what was counted before its end here. Live figures add both, so that none
-	 * of them falls. `books` guards the move and the sum. */
+	/* Counts from before the end of ramp_time are moved here. Live figures add both, so that
+	 * they never decrease. `books` guards the move and the sum. */
 	pthread_mutex_t books;
 	struct opstat left_out;
 	struct node_watch watch;
-	struct io *_Atomic io; /* for io_look; set by the worker itself */
-	/* Those before it, of threads that have ended: who looks at one of them may go on. */
+	struct io *_Atomic io; /* set by the worker itself, read by io_look */
+	/* I/O contexts of earlier threads of this worker, kept because io_look may still read
+	 * them. */
 	VEC(struct io *) ended;
-	struct worker *next; /* in its struct worker_list */
+	struct worker *next; /* next in its struct worker_list */
 	bool is_listed;
-	enum worker_share share;  /* by worker_open */
-	struct trace_ring *trace; /* from worker_open to worker_close; NULL */
+	enum worker_share share;  /* set by worker_open */
+	struct trace_ring *trace; /* set from worker_open to worker_close; otherwise NULL */
 	bool counts;              /* past ramp_time */
 	bool is_paused;
-	_Atomic bool has_ended; /* it counts no more */
-	uint64_t begin_ns;      /* of its wall time */
-	struct rate_set rates;  /* by run_tick, on the main thread */
-	/* The first error that was counted, in words; first_error_ns 0: none. */
+	_Atomic bool has_ended; /* counts are final */
+	uint64_t begin_ns;      /* begin of its wall time */
+	struct rate_set rates;  /* written by run_tick, on the main thread */
+	/* The first error that was counted, as text; first_error_ns 0: none. */
 	uint64_t first_error_ns, first_errno;
 	char first_error[512];
 };
 
-/* Told by a job's threads. NULL = nobody is. */
+/* Callbacks that a job's threads call. NULL = no callback. */
 struct run_watch {
-	/* At time zero, before the first byte, with all others waiting. */
+	/* Time zero: before the first byte, while all other threads wait. */
 	void (*begin)(void *arg);
-	/* Once ramp_time is over: by each thread that begins to count, before it does. */
+	/* ramp_time is over: each thread calls this before it begins to count. */
 	void (*begin_anew)(void *arg);
-	/* By each worker of a plain job that leaves, with its number. */
+	/* Worker `index` of a plain job leaves. */
 	void (*end)(void *arg, uint64_t index);
 };
 
 void worker_init(struct worker *w);
-void worker_fini(struct worker *w); /* after join; takes a zeroed one */
+void worker_fini(struct worker *w); /* after join; accepts a zeroed struct */
 
-/* The first worker from `w` on that its job's figures count, or NULL; for a walk through a list. */
+/* First worker from `w` on whose counts enter the figures of the job, or NULL; for walks of the
+ * list. */
 struct worker *worker_counted(struct worker *w);
 
-/* On its own thread, below. */
+/* The functions below are called on the worker's own thread. */
 
 struct worker_config {
-	const char *job_name; /* to tell the engine's note with; NULL = not */
+	const char *job_name; /* prefix of the engine's note; NULL = do not print it */
 	const struct placement *place;
 	const struct traced *traced;  /* NULL = there is no trace */
-	char role[TRACED_ROLE_BYTES]; /* ... for that */
-	struct worker_list *list;     /* to join; NULL in tests */
+	char role[TRACED_ROLE_BYTES]; /* name of the thread in the trace */
+	struct worker_list *list;     /* list to join; NULL in tests */
 	enum worker_share share;
-	bool has_ramp;       /* it will forget what it counts at first */
+	bool has_ramp;       /* discard counts from before the end of ramp_time */
 	struct io_config io; /* `stat` and `trace` are the worker's */
 };
 
-/* On the right CPUs, then io_new: buffers lie on the node that touches them first. With
- * MLGEN_CAP_PRIVATE_FDS files that the thread opens from here on are its own: no other thread sees
- * their descriptors. 0 or -errno with err. */
+/* Bind the thread to its CPUs before io_new, so that the buffers lie on the node that touches them
+ * first. With MLGEN_CAP_PRIVATE_FDS, files that the thread opens from here on are private: no other
+ * thread sees their descriptors. 0 or -errno with err. */
 int worker_open(struct worker *w, const struct worker_config *cfg, struct mlgen_err *err);
 
-/* The engine goes; what is left stays for io_look. worker_open may follow, on another thread of the
- * same worker. */
+/* Free the engine. Counters stay readable by io_look. worker_open may follow, on another thread of
+ * the same worker. */
 void worker_close(struct worker *w);
 
-/* Time zero, or ramp_time is over: forget what was counted so far. */
+/* Discard the counts so far: time zero, or the end of ramp_time. */
 void worker_start_counting(struct worker *w, const struct placement *place, uint64_t now_ns);
 
-/* In between the thread does something else: neither its time nor its CPU time is the worker's. The
- * first of the two pauses it. */
+/* The wall and CPU time between pause and resume is not counted, while the thread does other
+ * work. */
 void worker_pause(struct worker *w, uint64_t now_ns);
 void worker_resume(struct worker *w, uint64_t now_ns);
 
-/* What is counted ends; a worker that never counted has counted nothing. */
+/* End the counts. A worker that never started counting keeps none. */
 void worker_stop_counting(struct worker *w, uint64_t now_ns);
 
-/* Of an error that was counted: keep it, where it is this worker's first. */
+/* Keep the text of a counted error if it is this worker's first. */
 bool worker_has_error(const struct worker *w);
 void worker_keep_error(struct worker *w, const struct mlgen_err *err, uint64_t now_ns);
 
-/* On which node is what begins now read? */
+/* Record the node on which the thread begins its next batch. */
 void worker_watch_node(struct worker *w, const struct placement *place);
 
-/* Start its thread (thread.h). The clock expects it. 0 or -errno with err; then w->thread is 0. */
+/* Start a thread (thread.h), which the clock then expects. 0, or -errno with err and *thread =
+ * 0. */
 int worker_start(pthread_t *thread, struct clock *clock, void *(*main)(void *), void *arg,
 		 struct mlgen_err *err);
 void worker_join(pthread_t *thread); /* 0 = not started */
 
-/* ---- the window of a job's measurement, and what this host did in it ---- */
+/* ---- the measurement window of a job, and this host's counters at both ends ---- */
 
 /*
- * It begins at time zero, behind preparation and startdelay, and anew where ramp_time is over. It
- * ends with the last worker of each record: a plain job can have one for each of its workers. A
- * zeroed struct is closed.
+ * The window begins at time zero, after preparation and startdelay, and again at the end of
+ * ramp_time. It ends with the last worker of each record; each worker of a plain job may have a
+ * record. A zeroed struct is closed.
  */
 struct span {
 	const struct clock *clock;   /* NULL = closed */
 	struct netif network;        /* name "" = none */
-	struct memsource storage;    /* who counts what it delivers */
-	struct energy_meter *energy; /* NULL = nobody asks */
+	struct memsource storage;    /* counter of the bytes that storage delivers */
+	struct energy_meter *energy; /* NULL = energy is not reported */
 	uint64_t (*read_bytes)(void *arg);
 	void *arg;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards the members below */
 	struct mark begin;
 	bool is_behind_ramp;
-	struct mark *ends; /* of each record */
+	struct mark *ends; /* array of `records` */
 	size_t records;
 };
 
 struct span_request {
 	const struct clock *clock;
-	const struct mount *mount; /* of its files; NULL = none */
-	const char *root;          /* "" but in tests; see devices.h */
+	const struct mount *mount; /* mount of its files; NULL = none */
+	const char *root;          /* "" except in tests; see devices.h */
 	size_t records;
 	struct energy_meter *energy; /* outlives the span; NULL = none */
-	/* What jobs have read by now of what span->storage counts, also that which ramp_time leaves
-	 * out. Called by any thread. NULL = nothing. */
+	/* Bytes read so far by the jobs that span->storage counts, including bytes that ramp_time
+	 * leaves out. Any thread calls it. NULL = 0. */
 	uint64_t (*read_bytes)(void *arg);
 	void *arg;
 };
@@ -408,62 +410,64 @@ struct span_request {
 void span_open(struct span *p, const struct span_request *req);
 void span_close(struct span *p);
 
-/* Any thread: time zero; the end of ramp_time, of which the first call counts. */
+/* Begin the window at time zero, and again at the end of ramp_time, where the first call counts.
+ * Any thread. */
 void span_begin(struct span *p);
 void span_begin_anew(struct span *p);
 
-/* Any thread: the last worker of a record leaves. The first call counts. */
+/* The last worker of a record leaves. The first call counts. Any thread. */
 void span_end(struct span *p, size_t record);
-/* So do all that are left. */
+/* End all records that are still open. */
 void span_end_all(struct span *p);
 
-/* Of time zero, or of the end of ramp_time; 0 = not yet. Any thread. */
+/* Time of the last begin; 0 = not yet. Any thread. */
 uint64_t span_begin_ns(struct span *p);
 
-/* After its end: what was counted; of a record without a window zeroed. What the span does not know
- * (zero_ns, mhz) is 0. */
+/* Both ends of a record's window, after it has ended; zeroed if the record has no window. Members
+ * that the span does not know (zero_ns, mhz) are 0. */
 void span_marks(const struct span *p, size_t record, struct marks *out);
 
-/* ---- one job of a run: what it is given, what is measured around it ---- */
+/* ---- one job of a run ---- */
 
 struct memlimit;
 struct rules_known;
 
-/* What a run is given. */
+/* Configuration of a run. */
 struct run_config {
 	struct job *const *jobs;
 	size_t count;
 	const struct host *host;
 	struct clock *clock;
 	bool readonly, allow_fill, replace;
-	bool thorough; /* look at all files of a dataset, not at a sample */
-	bool traces;   /* run_trace will be called: it takes memory */
-	/* A training of known length ends, behind its first epoch, where its AU cannot reach so
-	 * many percent any more, whatever comes; 0 = never. */
+	bool thorough; /* check all files of a dataset instead of a sample */
+	bool traces;   /* run_trace will be called, which needs memory */
+	/* A training of known length ends after its first epoch once its AU cannot reach this
+	 * percentage any more; 0 = never. */
 	double au_floor;
 	const char *allow_device;  /* NULL = none */
-	const char *title, *notes; /* as run_result has them */
-	struct hosts *hosts;       /* of one job; NULL = there are no others */
+	const char *title, *notes; /* texts as in run_result */
+	struct hosts *hosts;       /* processes of the only job; NULL = no other process */
 };
 
-/* What a rule that does not hold is told with: the job's number, the rule's name, and why. */
+/* Report a rule that does not hold: the job's number, the rule's name, and the reason. */
 typedef void run_told(void *arg, size_t job, const char *name, const struct mlgen_err *err);
 
-/* What all jobs of a run share. */
+/* State that all jobs of a run share. */
 struct run_shared {
 	struct run_config cfg;
-	struct slot *slots;            /* cfg.count of them */
-	const struct memlimit *memory; /* of all of them */
-	struct rules_known *known;     /* while rules are asked */
+	struct slot *slots;            /* cfg.count slots */
+	const struct memlimit *memory; /* limit of all jobs together */
+	struct rules_known *known;     /* valid while rules are checked */
 	struct failure failure;
 	_Atomic bool interrupted;
 	_Atomic bool has_started; /* the first byte was written or read */
-	/* Of cfg.hosts: from here on one for the barriers of each slot, then one for the
-	 * checkpoints of each, then one for its cache. */
+	/* First channel of cfg.hosts that slots use: one per slot for barriers, then one per slot
+	 * for checkpoints, then one per slot for its cache. */
 	uint32_t channels;
-	_Atomic bool has_heard;        /* of an end from there, which they know of */
+	_Atomic bool has_heard; /* another process has reported the end: do not report it back */
 	struct blockdev_guards guards; /* devices that jobs write */
-	uint64_t threads;              /* that work at the same time, about; by rules_ask */
+	uint64_t threads; /* approximate number of threads that work at the same time; set by
+			     rules_ask */
 };
 
 struct job_checkpoints;
@@ -473,8 +477,7 @@ struct slot {
 	const struct job *job;
 	const struct activity *does;
 	struct dataset dataset, eval; /* eval.format NULL = none */
-	/* While it is set up: what another process has found of these; NULL = it looks for
-	 * itself. */
+	/* Dataset that another process has scanned, during set-up; NULL = scan here. */
 	struct dataset_given *given;
 	struct mount mount;
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
@@ -484,32 +487,32 @@ struct slot {
 	struct prepare_result prepare;
 	double resident_before_percent;
 	struct energy_meter *energy; /* the run's; NULL in tests */
-	struct slot *all;            /* of the run, this one among them */
+	struct slot *all;            /* all slots of the run, including this one */
 	size_t all_count;
-	/* The job of this run that reads the most files of the same directory, maybe this one: it
-	 * is made first. */
+	/* The job of this run that reads the most files of the same directory, possibly this one:
+	 * its files are made first. */
 	struct slot *largest;
 	bool is_prepared;
-	struct worker_list workers;          /* all that move bytes for its work */
-	void *own;                           /* of its workload alone, freed by its fini */
+	struct worker_list workers;          /* all threads that move bytes for its work */
+	void *own;                           /* data of the workload, freed by its fini */
 	struct job_checkpoints *checkpoints; /* NULL = it has none */
 	char *checkpoint_directory;
 	struct mount checkpoint_mount;
 	bool has_dropped_caches;
 
 	_Atomic int phase; /* enum live_phase */
-	/* Around the training, or the plain job. */
-	uint64_t begin_ns, end_ns;      /* of the whole job */
+	/* Measurements around the training or the plain job. */
+	uint64_t begin_ns, end_ns;      /* begin and end of the whole job */
 	_Atomic uint64_t work_begin_ns; /* 0 = not reached */
 	_Atomic uint64_t work_end_ns;
 	struct span span;
-	_Atomic bool has_ended; /* slot_end_work was here */
+	_Atomic bool has_ended; /* slot_end_work was called */
 	pthread_t joiner;       /* 0 = none */
-	double mhz_sum;         /* of so many looks, by run_tick */
+	double mhz_sum;         /* sum of mhz_looks readings; by run_tick */
 	uint64_t mhz_looks;
 	struct rate_set rates;
 	uint64_t last_tick_ns;
-	struct opstat total; /* of all workers; made by collect */
+	struct opstat total; /* sum of all workers; made by collect */
 };
 
 struct activity;
@@ -517,105 +520,106 @@ struct activity;
 /* Does the job's engine touch files at all? */
 bool slot_touches_files(const struct slot *s);
 
-/* Does it empty this host's caches first? */
+/* Does the job empty this host's caches first? */
 bool slot_drops_caches(const struct slot *s);
 
-/* Has it a dataset: is it a training, or the preparation of one? */
+/* Does the job have a dataset, as a training or the preparation of one does? */
 bool slot_has_dataset(const struct slot *s);
 
-/* Are its threads set up, so that others may touch them? */
+/* Are the job's threads set up, so that other threads may access them? */
 bool slot_is_working(const struct slot *s);
 bool slot_works_in(int phase);
 
-/* Is its time zero past? */
+/* Has time zero passed? */
 bool slot_has_begun(const struct slot *s);
 
-/* Bytes and operations so far, from counters that are still being written. */
+/* Bytes and operations so far, from counters that are still being updated. */
 uint64_t slot_io_bytes(const struct slot *s, unsigned direction);
 uint64_t slot_ios(const struct slot *s, unsigned direction);
 uint64_t slot_worker_bytes(const struct worker *w, unsigned direction);
 uint64_t slot_worker_ios(const struct worker *w, unsigned direction);
 
-/* Add what a worker has moved, with its latencies. */
+/* Add a worker's bytes and operations, with their latencies, to `live`. */
 void slot_look_moved(struct worker *w, struct live *live);
-/* Adds that of all its workers, with their time and errors, and what any of them has had under way
- * longest, into live->oldest. */
+/* Add the counts of all workers with their time and errors, and store their longest operation in
+ * progress in live->oldest. */
 void slot_look_at_workers(const struct slot *s, struct live *live);
 
-/* A thread that is inside a call, and for how long: its longest. */
+/* A thread that is inside a call: its longest call in progress, and the time since it began. */
 typedef void slot_tell(void *arg, const char *job_name, const struct io_outstanding *call,
 		       uint64_t ns);
-/* Each of its threads that is inside a call: those of its work, where they are set up, and those of
- * a preparation. */
+/* Call `tell` for each of the job's threads that is inside a call: threads of its work once they
+ * are set up, and threads of its preparation. */
 void slot_each_call(struct slot *s, uint64_t now_ns, slot_tell *tell, void *arg);
 
-/* The work is set up, and is in this phase from now on; it has so many records in the report. */
+/* The work is set up and enters `phase`; the report will have `records` records. */
 void slot_begin_work(struct slot *s, struct clock *clock, int phase, size_t records);
 
-/* What its threads tell: the slot is the argument of a struct run_watch. */
+/* Callbacks of a slot's threads: the slot is the argument of a struct run_watch. */
 extern const struct run_watch slot_watch;
 
-/* Is ramp_time, where there is one, over? Any thread. */
+/* Is ramp_time over, if there is one? Any thread. */
 bool slot_counts(struct slot *s);
 
-/* Its last worker is gone, or is given up: what is measured ends. Any thread; the first call
- * counts. */
+/* The last worker has left or was given up: the measurement ends. The first call counts. Any
+ * thread. */
 void slot_end_work(struct slot *s);
 
-/* Its ranks, or streams, wait for those of other processes, too. */
+/* Make ranks or streams wait for those of other processes, too. */
 void slot_join_others(const struct slot *s, const struct run_shared *run, struct peers *peers);
 
 void slot_tell_place(const struct slot *s);
 
-/* ---- what jobs take of memory, by their options, and whether there is as much ---- */
+/* ---- memory that jobs need, by their options ---- */
 
 /*
- * An estimate, from what was measured: what comes with each thread (the pages of its histograms and
- * of its stack, and the kernel's own), and what follows from options (buffers, rings, samples that
- * are held). A zeroed struct is a job that takes nothing.
+ * An estimate from measurements: the cost of each thread (pages of its histograms and of its stack,
+ * and kernel memory) and the cost of options (buffers, rings, samples that are held). A zeroed
+ * struct is a job that needs no memory.
  */
 struct memneed {
-	uint64_t bytes;         /* in use while it runs */
-	uint64_t address_bytes; /* mapped then */
-	uint64_t prepare_bytes; /* in use before that, for its files */
-	uint64_t left_bytes;    /* of `bytes`: its counts, until the end */
-	uint64_t threads;       /* that would have a ring each in a trace */
-	const char *option;     /* that by itself takes the most; NULL = none does */
+	uint64_t bytes;         /* resident while it runs */
+	uint64_t address_bytes; /* mapped while it runs */
+	uint64_t prepare_bytes; /* resident before that, while its files are made */
+	uint64_t left_bytes; /* part of `bytes` that stays until the end of the run: its counts */
+	uint64_t threads;    /* threads that would have a ring each in a trace */
+	const char *option;  /* option that needs the most memory; NULL = none */
 	uint64_t option_bytes;
 };
 
-/* The program itself, at rest. */
+/* Memory of the idle program. */
 #define MEMNEED_PROGRAM_BYTES (UINT64_C(4) << 20)
 
 /*
- * The least that a process is limited to. With few threads it takes 4 to 6 MiB (measured); the rest
- * is for the kernel's own and for as much page cache as reading takes.
+ * Smallest limit of a process. With few threads the process needs 4 to 6 MiB (measured); the rest
+ * is for the kernel and for as much page cache as reading needs.
  */
 #define MEMNEED_LIMITED_BYTES (UINT64_C(12) << 20)
 
-/* So much more, in use and mapped. */
+/* Add resident and mapped bytes. */
 void memneed_add(struct memneed *n, uint64_t bytes, uint64_t address_bytes);
-/* The same, by one option. */
+/* Add bytes on account of an option. */
 void memneed_add_for(struct memneed *n, const char *option, uint64_t bytes, uint64_t address_bytes);
-/* Threads with so much on the heap each; their buffers, of so many bytes each, which have something
- * in the page cache beside them. */
+/* Add `threads` threads with `each_bytes` on the heap each, or their buffers of `each_bytes`, which
+ * also keep data in the page cache. */
 void memneed_threads(struct memneed *n, uint64_t threads, uint64_t each_bytes);
 void memneed_buffers(struct memneed *n, const struct job *job, uint64_t threads,
 		     uint64_t each_bytes, bool writes);
-/* Buffers that no byte is ever moved to. */
+/* Add buffers that are never touched: they are mapped only. */
 void memneed_untouched(struct memneed *n, uint64_t threads, uint64_t each_bytes);
-/* Those who write so many files, the largest of so many bytes; files 0: none is missing. */
+/* Add the threads that write `files` missing files, the largest of `largest_file_bytes`; files 0:
+ * none is missing. */
 void memneed_prepare(struct memneed *n, uint64_t files, uint64_t largest_file_bytes);
 
-/* With a trace: rings of its threads, and what is written. */
+/* Add the memory of a trace: rings of the threads, and the write buffer. */
 void memneed_trace(struct memneed *n);
 
-/* "accelerators=8", " x bs=1m": what costs the memory, for a row's put_costs; nothing for a count
- * of 1. */
+/* Append "accelerators=8" or " x bs=1m", a factor of the memory, for a row's put_costs. A count of
+ * 1 appends nothing. */
 void memneed_put(struct buf *out, const char *option, uint64_t n);
 void memneed_put_bs(struct buf *out, uint64_t bytes);
 
-/* Both of them, job by job. */
+/* Jobs and their needs, in the same order. */
 struct memneed_jobs {
 	struct job *const *jobs;
 	const struct memneed *needs;
@@ -623,121 +627,119 @@ struct memneed_jobs {
 };
 
 /*
- * Do the jobs of this group, which run side by side, find what they need, with what those before
- * them have left? 0, or -ENOMEM with err, which names the options to lower.
+ * Is there enough memory for the jobs of this group, which run at the same time, in addition to the
+ * bytes that earlier groups keep? 0, or -ENOMEM with err, which names the options to lower.
  */
 int memneed_check(const struct memneed_jobs *all, unsigned group, const struct memroom *room,
 		  struct mlgen_err *err);
 
-/* The same of memory_limit, in bytes, of which each of so many processes of this host has its part;
- * err names the least with which all groups find what they need. */
+/* Check memory_limit, in bytes, which the host's `processes` processes share equally. err names the
+ * smallest limit that suffices for all groups. */
 int memneed_check_limit(const struct memneed_jobs *all, unsigned group, uint64_t limit_bytes,
 			uint64_t processes, struct mlgen_err *err);
 
-/* What memneed_check compares with room->bytes. */
+/* Bytes that memneed_check compares with room->bytes. */
 uint64_t memneed_bytes(const struct memneed_jobs *all, unsigned group);
 
-/* The processes of a host take too much together: -ENOMEM with err. */
+/* The processes of a host need too much memory together: -ENOMEM with err. */
 struct memneed_host {
 	const char *name;
 	unsigned processes;
-	uint64_t bytes; /* of all of them */
-	const char *of; /* as of struct memroom */
+	uint64_t bytes; /* all processes together */
+	const char *of; /* name of the limit, as in struct memroom */
 };
 int memneed_fail_host(const struct memneed_jobs *all, unsigned group,
 		      const struct memneed_host *host, struct mlgen_err *err);
 
-/* ---- what a job does in a run: one row of functions per phase ---- */
+/* ---- activities: one row of functions per phase ---- */
 
 /*
- * A run asks one row after the other and ends with the first that does not hold; a dry run asks all
- * of them and shows each that does not as FAIL. So both say the same, in the words of the function
- * that asks, which is where most is known. A row changes nothing but its slot.
+ * A run checks one rule after the other and ends with the first that does not hold. A dry run
+ * checks all rules and shows each that does not hold as FAIL. Both print the same words, which come
+ * from the rule's own function, where most is known. A rule changes nothing but its slot.
  */
 struct rule {
-	/* What it is about: the line of the dry run's page that it marks. */
+	/* Line of the dry run's page that shows the result. */
 	const char *name;
-	/* 0, also where it does not concern this job, or -errno with err. */
+	/* 0, also when the rule does not concern this job, or -errno with err. */
 	int (*ask)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 };
 
 /*
- * The run (run.c) knows groups, threads that are joined, and signals; what a phase is made of
- * stands in its row. Rows work on what is theirs in the slot.
+ * The run (run.c) handles groups, joins and signals; a phase is implemented by its row. Rows use
+ * only their own members of the slot.
  */
 struct activity {
-	/* What follows from the options alone: 0, or -errno with err, where there is nothing that
-	 * could be planned, or run. */
+	/* Compute what follows from the options alone. 0, or -errno with err if the job can neither
+	 * be planned nor run. */
 	int (*init)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
-	/* Before the first byte: lists of rules, in the order in which they are asked; NULL ends
-	 * the lists. */
+	/* Lists of rules to check before the first byte, in this order; NULL ends the lists. */
 	const struct rule *const *rules;
-	/* What its preparation asks by itself, when its turn has come: of a dry run alone, whose
-	 * jobs make nothing for one another; or NULL. */
+	/* Rules that only a dry run checks here, because no job of it makes files for another. In a
+	 * run the preparation checks them itself, when it starts. May be NULL. */
 	const struct rule *const *turn_rules;
-	/* Descriptors that it needs at once, and the options to lower. */
+	/* Descriptors that the job needs at once, and the options to lower. */
 	uint64_t (*open_files)(const struct slot *s);
 	const char *lower_files;
-	/* Requests that its loaders or streams may have under way at once; NULL where that is not
-	 * counted (savers). */
+	/* Requests that read threads or streams may have in progress at once; NULL = not counted
+	 * (checkpoint writers). */
 	uint64_t (*requests)(const struct slot *s);
-	/* Memory that it needs, into a zeroed one; where there is only so much room, no figure
-	 * beyond it has to be exact. */
+	/* Memory that the job needs, into a zeroed struct. A sum beyond room_bytes need not be
+	 * exact. */
 	void (*need)(const struct slot *s, uint64_t room_bytes, struct memneed *n);
-	/* What that follows from, as "accelerators=8 x read_threads=4" (NULL: nothing that could be
-	 * told), and the options to lower. */
+	/* Append the factors of that memory, as "accelerators=8 x read_threads=4" (NULL: none can
+	 * be named); and the options to lower. */
 	void (*put_costs)(struct buf *out, const struct job *j);
 	const char *lower;
-	/* Make what is missing, on the conductor's thread. */
+	/* Make missing files, on the conductor's thread. */
 	int (*prepare)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 
-	/* NULL from here on: there is nothing but the preparation. */
+	/* The members below are NULL for a job that only prepares. */
 
-	/* What the processes of a job set up together, before start: 0, or -errno with err, alike
-	 * in all of them. NULL = nothing. */
+	/* Set up state shared by the job's processes, before start: 0, or -errno with err, the same
+	 * in all processes. NULL = nothing to set up. */
 	int (*meet)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 
 	/* Set up and start its threads; join them. */
 	int (*start)(struct slot *s, struct run_shared *run, uint64_t now_ns,
 		     struct mlgen_err *err);
 	void (*join)(struct slot *s);
-	/* What its processes compare once it has ended: 0, or -errno with err, alike in all of
-	 * them; or NULL. */
+	/* Compare results between the job's processes once the job has ended: 0, or -errno with
+	 * err, the same in all processes; or NULL. */
 	int (*check)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
-	/* What is seen of its files once it has ended; or NULL. On the thread that has joined
-	 * it. */
+	/* Inspect the files once the job has ended, on the thread that has joined it; or NULL. */
 	void (*look_back)(struct slot *s);
-	void (*fini)(struct slot *s); /* also where it never started */
-	/* Any thread, once started. An error somewhere: nobody waits any more; an interruption:
-	 * look again at what you wait for. */
+	void (*fini)(struct slot *s); /* also called if it never started */
+	/* Any thread, once started. close: an error somewhere, so all waits end. wake: an
+	 * interruption, so waiting threads check their conditions again. */
 	void (*close)(struct slot *s);
 	void (*wake)(struct slot *s);
-	/* Time zero of its clock, 0 = not yet. */
+	/* Time zero on the clock; 0 = not yet. */
 	uint64_t (*start_ns)(const struct slot *s);
-	/* The workers that its records are of, by number; NULL = no more. All that move bytes are
-	 * in slot->workers. */
+	/* Worker number i of the records; NULL = no more. slot->workers has all threads that move
+	 * bytes. */
 	struct worker *(*worker)(const struct slot *s, uint64_t i);
-	/* What the status line and the log show. */
+	/* Figures for the status line and the log. */
 	void (*look)(const struct slot *s, struct live *live);
-	/* After join: its records in the report, and what stands in them. */
+	/* After join: number of records in the report, and the contents of each. */
 	size_t (*records)(const struct slot *s);
 	void (*collect)(struct job_result *out, size_t record, struct slot *s);
 };
 
-/* Rows of any workload, for its list. */
+/* Rules for the lists of any workload. */
 
-/* One worker with the job's engine and options can be set up here; of one that is not loaded nobody
- * knows. */
+/* Can a worker with the job's engine and options be set up here? Holds for an engine that is not
+ * loaded, because nobody knows. */
 int rules_engine(struct slot *s, struct run_shared *run, struct mlgen_err *err);
-/* CPUs and NUMA nodes, into s->place. */
+/* Store CPUs and NUMA nodes in s->place. */
 int rules_cpus(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 
-/* ---- from what threads counted to the figures of a report ---- */
+/* ---- collect the figures of a report from the threads' counters ---- */
 
-/* Fill a record of one job; its activity does what is its own. Histograms stay the slot's. */
+/* Fill a record of one job, with the help of its activity. Histograms stay the slot's. */
 void collect_job(struct job_result *out, size_t record, struct slot *s);
 
-/* For the activities: parts of a record. */
+/* Parts of a record, for the activities. */
 void collect_workers(struct slot *s); /* into s->total */
 void collect_direction(struct direction_result *d, const struct rate_set *rates, struct opstat *t,
 		       unsigned which);
@@ -745,22 +747,22 @@ void collect_ops(struct ops_result *ops, struct opstat *t);
 void collect_worker_time(struct loader_percent *p, const struct opstat *t);
 void collect_depths(struct depth_result *d, const struct opstat *t);
 void collect_usage(struct job_result *out, const struct usage *u);
-/* CPU time of so much; the other roles have none. */
+/* CPU time `u` of the workers; other roles have none. */
 void collect_worker_cpu(struct thread_cpu_result *t, const struct usage *u);
 void collect_storage(struct storage_result *st, struct slot *s, char *directory);
 void collect_slowest(struct storage_result *st, const struct opstat *t);
-/* The window of a record, which has its kind, what was read and written, its samples and the CPU
- * time of its workers: host, network, energy and, behind collect_storage, what storage
- * delivered. */
+/* Fill the window of a record: host, network, energy and, after collect_storage, the bytes that
+ * storage delivered. The record already has its workload, bytes read and written, samples, and CPU
+ * time of its workers. */
 void collect_around(struct job_result *out, const struct slot *s, size_t record);
 void collect_numa(struct numa_result *n, const struct slot *s);
-/* The first of the errors that n workers, from number `first` on, counted. */
+/* The earliest error of `n` workers, from number `first` on. */
 void collect_first_error(struct failed_result *f, const struct slot *s, uint64_t first, uint64_t n);
 const char *collect_in_use(const struct slot *s);
 
-/* ---- rates second by second, behind fio's bw_min, iops_max,  ---- */
+/* ---- rates per second, the base of fio's bw_min, iops_max, ... ---- */
 
-/* On the main thread, about once a second, while the job works: an interval of the job, and of each
- * worker that has a record of its own and still works. What lies before the window of measurement
- * is none. `mhz`: as noise_clock_mhz. */
+/* Record an interval of the working job, and of each worker that still works and has a record of
+ * its own. Called on the main thread about once a second. Time before the measurement window does
+ * not count. `mhz`: as noise_clock_mhz. */
 void rates_tick(struct slot *s, uint64_t now_ns, double mhz);

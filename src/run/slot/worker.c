@@ -38,18 +38,6 @@ void failure_set(struct failure *f, const struct mlgen_err *err)
 		f->stop_all(f->arg);
 }
 
-static void find_disk(struct placement *p, const struct placement_request *req,
-		      struct mlgen_err *why)
-{
-	int node = -1;
-
-	if (req->mount)
-		node = topology_disk_node(req->root, req->mount, why);
-	else
-		mlgen_fail(why, -ENODATA, "ioengine=%s touches no file", req->job->engine->name);
-	p->disk_node = node < 0 ? -1 : node;
-}
-
 /* Does numa=device ask for CPUs of p->disk_node? */
 static bool follows_disk(struct placement *p, const struct job *job, const struct mlgen_err *why)
 {
@@ -62,8 +50,8 @@ static bool follows_disk(struct placement *p, const struct job *job, const struc
 	return !p->unbound;
 }
 
-static int ask_topology(struct placement *p, const struct placement_request *req, bool disk,
-			struct mlgen_err *err)
+static int plan_cpus(struct placement *p, const struct placement_request *req, bool disk,
+		     struct mlgen_err *err)
 {
 	const struct job *job = req->job;
 	struct topology_wish wish = { .cpus = job->cpus_allowed,
@@ -88,9 +76,14 @@ int placement_init(struct placement *p, const struct placement_request *req, str
 {
 	const struct job *job = req->job;
 	struct mlgen_err why = { 0 };
+	int node = -1;
 
 	*p = (struct placement){ .has_nodes = topology_has_nodes(req->root) };
-	find_disk(p, req, &why);
+	if (req->mount)
+		node = topology_disk_node(req->root, req->mount, &why);
+	else
+		mlgen_fail(&why, -ENODATA, "ioengine=%s touches no file", job->engine->name);
+	p->disk_node = node < 0 ? -1 : node;
 	bool disk = follows_disk(p, job, &why);
 	if (job->cpus_allowed && !req->allowed) {
 		int rc = host_set_cpus(job->cpus_allowed, false, err);
@@ -99,7 +92,7 @@ int placement_init(struct placement *p, const struct placement_request *req, str
 			return rc;
 	}
 	if (disk || job->numa_cpu_nodes)
-		return ask_topology(p, req, disk, err);
+		return plan_cpus(p, req, disk, err);
 	mem_replace(&p->rank_cpus, job->cpus_allowed);
 	mem_replace(&p->loader_cpus, job->cpus_allowed);
 	return 0;
@@ -131,23 +124,18 @@ void worker_fini(struct worker *w)
 }
 
 /*
- * A table of descriptors of its own: while nobody shares it, the kernel takes no reference to a
- * file for each call (4 KiB pread: 45 of 1180 ns), and open and close of many threads do not meet
- * at one lock. Not every engine can work so, and where it is refused (the seccomp profile of a
- * container) the thread goes without.
+ * Unshare the descriptor table. While no other thread shares it, the kernel takes no reference to a
+ * file for each call (4 KiB pread: 45 of 1180 ns), and open and close of many threads do not
+ * contend for one lock. Some engines do not allow it. If it is refused (the seccomp profile of a
+ * container), the thread keeps the shared table.
  */
-static void own_descriptors(const struct mlgen_engine_job *job)
+static void unshare_descriptors(const struct mlgen_engine_job *job)
 {
 	if (!(job->engine->caps & MLGEN_CAP_PRIVATE_FDS) || job->shares_fds)
 		return;
-#ifndef __SANITIZE_THREAD__ /* which knows a descriptor by its number alone */
+#ifndef __SANITIZE_THREAD__ /* identifies a descriptor by its number alone */
 	(void)unshare(CLONE_FILES);
 #endif
-}
-
-static void keep_ended(struct worker *w)
-{
-	vec_push(&w->ended, w->io);
 }
 
 struct worker *worker_counted(struct worker *w)
@@ -157,8 +145,8 @@ struct worker *worker_counted(struct worker *w)
 	return w;
 }
 
-/* The list is only ever added to. */
-static void join(struct worker_list *list, struct worker *w)
+/* Workers are never removed from the list. */
+static void add_to_list(struct worker_list *list, struct worker *w)
 {
 	struct worker *first = atomic_load(&list->first);
 
@@ -179,8 +167,8 @@ int worker_open(struct worker *w, const struct worker_config *cfg, struct mlgen_
 		opstat_init(&w->left_out);
 	w->share = cfg->share;
 	if (cfg->list && !w->is_listed)
-		join(cfg->list, w);
-	own_descriptors(cfg->io.job);
+		add_to_list(cfg->list, w);
+	unshare_descriptors(cfg->io.job);
 	io_cfg.stat = &w->stat;
 	w->trace =
 		traced_ring(cfg->traced, cfg->role, io_cfg.files ? io_cfg.files : io_cfg.iodepth);
@@ -192,7 +180,7 @@ int worker_open(struct worker *w, const struct worker_config *cfg, struct mlgen_
 	if (cfg->job_name && io_note(io)[0] && !w->io)
 		log_note("%s: %s", cfg->job_name, io_note(io));
 	if (w->io)
-		keep_ended(w);
+		vec_push(&w->ended, w->io);
 	atomic_store(&w->io, io);
 	return 0;
 }
@@ -206,8 +194,8 @@ void worker_close(struct worker *w)
 	w->trace = NULL;
 }
 
-/* But for its errors, which are some whenever they were. */
-static void forget_counts(struct worker *w)
+/* Errors are kept: they count whenever they occurred. */
+static void discard_counts(struct worker *w)
 {
 	uint64_t errors = atomic_load_explicit(&w->stat.errors, memory_order_relaxed);
 
@@ -223,7 +211,7 @@ static void forget_counts(struct worker *w)
 
 void worker_start_counting(struct worker *w, const struct placement *place, uint64_t now_ns)
 {
-	forget_counts(w);
+	discard_counts(w);
 	w->watch = (struct node_watch){ 0 };
 	worker_watch_node(w, place);
 	usage_begin(&w->stat.usage);
@@ -244,7 +232,8 @@ void worker_resume(struct worker *w, uint64_t now_ns)
 {
 	if (w->counts && w->is_paused) {
 		w->begin_ns = now_ns - w->stat.wall_ns;
-		/* What was counted so far taken off what is now: the next end has both parts. */
+		/* usage_end() subtracts the usage so far from the current one, so that the next end
+		 * adds up both parts. */
 		usage_end(&w->stat.usage);
 	}
 	w->is_paused = false;
@@ -254,7 +243,7 @@ void worker_stop_counting(struct worker *w, uint64_t now_ns)
 {
 	atomic_store(&w->has_ended, true);
 	if (!w->counts)
-		forget_counts(w);
+		discard_counts(w);
 	else if (!w->is_paused)
 		worker_pause(w, now_ns);
 }
@@ -288,7 +277,7 @@ int worker_start(pthread_t *thread, struct clock *clock, void *(*main)(void *), 
 	if (rc == 0)
 		return 0;
 	*thread = 0;
-	clock_join(clock); /* in the place of the one that is not */
+	clock_join(clock); /* on behalf of the thread that did not start */
 	clock_leave(clock);
 	return mlgen_fail(err, rc,
 			  "cannot start a thread: %s; fewer accelerators, read_threads or numjobs, "
@@ -308,7 +297,7 @@ static void add_rate(struct rate_series *r, uint64_t counter, double seconds)
 	double rate = (double)(counter - r->last) / seconds;
 
 	if (counter < r->last)
-		return; /* ramp_time ended: it began anew */
+		return; /* ramp_time ended and reset the counter */
 	if (r->rates.count == 0 || rate < r->min)
 		r->min = rate;
 	if (rate > r->max)
@@ -316,7 +305,7 @@ static void add_rate(struct rate_series *r, uint64_t counter, double seconds)
 	moments_add(&r->rates, rate);
 }
 
-/* `is_first`: there is no interval yet, only where the counters stand. */
+/* `is_first`: there is no interval yet; only store the counters. */
 static void add_rates(struct rate_set *set, const uint64_t bytes[2], const uint64_t ios[2],
 		      double seconds, bool is_first)
 {
@@ -330,8 +319,8 @@ static void add_rates(struct rate_set *set, const uint64_t bytes[2], const uint6
 	}
 }
 
-/* Each worker of a job that reports them one by one. */
-static void tick_workers(const struct slot *s, double seconds, bool is_first)
+/* Workers of a job that reports each of them. */
+static void add_worker_rates(const struct slot *s, double seconds, bool is_first)
 {
 	struct worker *w;
 
@@ -344,28 +333,22 @@ static void tick_workers(const struct slot *s, double seconds, bool is_first)
 	}
 }
 
-/* While its CPUs work: later they are idle, and slower. */
-static void tick_clock(struct slot *s, double mhz)
-{
-	if (isnan(mhz))
-		return;
-	s->mhz_sum += mhz;
-	s->mhz_looks++;
-}
-
 void rates_tick(struct slot *s, uint64_t now_ns, double mhz)
 {
 	double seconds = (double)(now_ns - s->last_tick_ns) / 1e9;
 	const uint64_t bytes[] = { slot_io_bytes(s, 0), slot_io_bytes(s, 1) };
 	const uint64_t ios[] = { slot_ios(s, 0), slot_ios(s, 1) };
-	/* An interval lies in the window, or it is none. */
+	/* An interval that does not lie inside the window is not counted. */
 	bool is_first =
 		!s->last_tick_ns || !slot_counts(s) || s->last_tick_ns < span_begin_ns(&s->span);
 
 	add_rates(&s->rates, bytes, ios, seconds, is_first);
 	if (s->does->records(s) > 1)
-		tick_workers(s, seconds, is_first);
-	if (slot_counts(s))
-		tick_clock(s, mhz);
+		add_worker_rates(s, seconds, is_first);
+	/* The clock is read while the CPUs work: idle CPUs are slower. */
+	if (slot_counts(s) && !isnan(mhz)) {
+		s->mhz_sum += mhz;
+		s->mhz_looks++;
+	}
 	s->last_tick_ns = now_ns;
 }
