@@ -7,8 +7,8 @@
 #include "work/replay/replay.h"
 #include "work/train/train.h"
 
-/* The number in struct job, the name in a job file, which is that of the row (work_NAME), and what
- * --help says of it. */
+/* Columns: the number in struct job; the name in a job file, which is also that of the row
+ * (work_NAME); the line of --help. */
 #define WORKLOADS(ROW)                                                                             \
 	ROW(PHASE_TRAIN, train, "read the dataset as a training job does")                         \
 	ROW(PHASE_PREPARE, prepare, "write or complete the dataset and check all of it")           \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_internal.h - what a training is to its checkpoints, where there is none: it begins one
- * after the other. */
+/* checkpoint_internal.h - the thread that begins one checkpoint after the other, without training.
+ */
 #pragma once
 
 #include <pthread.h>
@@ -13,32 +13,32 @@
 #include "work/checkpoint/saver/saver.h"
 
 /*
- * A thread that begins `count` checkpoints, or restores those of a list, with `pause` between the
- * end of one and the begin of the next. runtime= ends it between two of them. Made by the caller,
- * who sets what stands above `thread` and has zeroed the rest.
+ * A thread that begins `count` checkpoints, or restores those of a list, and waits `pause` between
+ * the end of one and the begin of the next. The end of runtime= between two checkpoints ends it.
+ * The caller sets the members above `thread` and zeroes the rest.
  */
 struct driver {
 	const struct job *job;
 	struct saver *saver;
-	const struct checkpoint *restore; /* `count` of them; NULL = saves */
+	const struct checkpoint *restore; /* array of `count`; NULL = save */
 	uint64_t count;
 	struct clock *clock;
 	struct failure *failure;
 	const _Atomic bool *interrupted;
-	struct stop *stop;             /* the saver's; NULL = none */
-	const struct run_watch *watch; /* NULL = nobody watches */
-	void *watched;                 /* its argument */
+	struct stop *stop;             /* stop of the checkpoint writer; NULL = none */
+	const struct run_watch *watch; /* callbacks; NULL = none */
+	void *watched;                 /* argument of `watch` */
 	uint64_t start_after_ns;       /* startdelay */
 
 	pthread_t thread;
 	struct bell go;
 	_Atomic bool closed;
-	_Atomic uint64_t start_ns; /* time zero, 0 = not yet */
+	_Atomic uint64_t start_ns; /* time zero; 0 = not yet */
 	_Atomic uint64_t begun;
-	/* After join. */
-	bool is_complete; /* all of them, or until runtime was over */
+	/* Valid after join. */
+	bool is_complete; /* all checkpoints are done, or runtime is over */
 };
 
-/* ---- MLPerf Storage's rules of saving and restoring checkpoints ---- */
+/* ---- MLPerf Storage's rules for checkpoints ---- */
 
 extern const struct mlperf_row checkpoint_mlperf_rules[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* saver.c - threads, rounds, records, and who waits for whom. */
+/* saver.c - threads, rounds and records of a checkpoint writer. */
 #include "work/checkpoint/saver/saver_internal.h"
 
 #include <errno.h>
@@ -14,22 +14,22 @@
 #include "job/job.h"
 #include "run/slot/slot.h"
 
-/* ---- the records of checkpoints, and what they add up to ---- */
+/* ---- records of checkpoints, and their sums ---- */
 
-/* NaN = nothing yet. */
+/* NaN = no value yet. */
 static void add_seconds(double *to, double seconds)
 {
 	if (!isnan(seconds))
 		*to = isnan(*to) ? seconds : *to + seconds;
 }
 
-static void list(struct metric_list *l, const struct checkpoint_result *r)
+static void append_record(struct metric_list *l, const struct checkpoint_result *r)
 {
 	struct checkpoint_result *items = l->items;
 
 	if (l->count == CHECKPOINTS_KEPT)
 		return;
-	/* 1, 2, 4, ... of them: with a power of two it is full. */
+	/* The capacity is a power of two: the array is full when the count is one. */
 	if ((l->count & (l->count - 1)) == 0)
 		items = mem_realloc(items, (l->count ? 2 * l->count : 1) * sizeof(*items));
 	items[l->count++] = *r;
@@ -64,19 +64,7 @@ static double per(double value, double by)
 	return by > 0 ? value / by : (double)NAN;
 }
 
-static void sum_up(struct saver *s, struct checkpoints_result *r)
-{
-	double all = r->completed ? r->first_seconds + s->later_seconds : 0;
-
-	r->seconds_mean = per(all, (double)r->completed);
-	r->later_seconds =
-		r->completed > 1 ? s->later_seconds / (double)(r->completed - 1) : (double)NAN;
-	r->bytes_per_sec = per((double)r->bytes, all);
-	if (s->first_ns)
-		r->wall_seconds = (double)(atomic_load(&s->last_ns) - s->first_ns) / 1e9;
-}
-
-/* Where the threads were. Waiting in reap is for what they move. */
+/* Time of the threads by activity. Waiting in reap counts as reading or writing. */
 static void split_time(struct rank_percent *p, const struct opstat *t, bool is_restore)
 {
 	const _Atomic uint64_t *in = t->blocked_ns;
@@ -97,28 +85,7 @@ static void split_time(struct rank_percent *p, const struct opstat *t, bool is_r
 	p->other = sum > 100 ? 0 : 100 - sum;
 }
 
-static void merge_threads(struct saver *s)
-{
-	opstat_fini(&s->total);
-	opstat_init(&s->total);
-	const struct worker *w;
-
-	for (uint64_t i = 0; (w = saver_worker(s, i)); i++)
-		opstat_merge(&s->total, &w->stat);
-}
-
-static void point_to_latencies(struct checkpoints_result *r, const struct opstat *t)
-{
-	r->open_ns = t->lat[MLGEN_OPEN];
-	r->write_ns = t->lat[MLGEN_WRITE];
-	r->read_ns = t->lat[MLGEN_READ];
-	r->fsync_ns = t->lat[MLGEN_FSYNC];
-	r->close_ns = t->lat[MLGEN_CLOSE];
-	r->rename_ns = t->lat[MLGEN_RENAME];
-	r->unlink_ns = t->lat[MLGEN_UNLINK];
-}
-
-static void saver_collect_describe(const struct saver *s, struct checkpoints_result *r)
+static void describe(const struct saver *s, struct checkpoints_result *r)
 {
 	const struct job *job = s->cfg.job;
 	bool is_restore = s->cfg.is_restore;
@@ -138,13 +105,8 @@ static void saver_collect_describe(const struct saver *s, struct checkpoints_res
 		r->in_memory_bytes = r->bytes;
 }
 
-static void saver_record_init(struct saver *s)
-{
-	checkpoints_result_init(&s->sum);
-	s->dirty_bytes = UINT64_MAX;
-}
-
-static void saver_record_keep(struct saver *s)
+/* Add the newest checkpoint's record to the list and to the sums. */
+static void add_newest(struct saver *s)
 {
 	const struct checkpoint_result *r = &s->newest;
 	struct checkpoints_result *sum = &s->sum;
@@ -152,7 +114,7 @@ static void saver_record_keep(struct saver *s)
 	if (!s->has_newest)
 		return;
 	s->has_newest = false;
-	list(&sum->items, r);
+	append_record(&sum->items, r);
 	sum->count++;
 	if (r->complete)
 		add_complete(s, r);
@@ -164,13 +126,12 @@ static void saver_record_keep(struct saver *s)
 	sum->deleted_files += r->deleted_files;
 }
 
-/* Under the lock: the newest one's record, and into the sums when there will be
- * another. */
-static void saver_record_new(struct saver *s, const struct checkpoint *k)
+/* Begin the record of checkpoint `k`. Called under the lock. */
+static void begin_record(struct saver *s, const struct checkpoint *k)
 {
 	const double none = (double)NAN;
 
-	saver_record_keep(s);
+	add_newest(s);
 	s->has_newest = true;
 	s->newest = (struct checkpoint_result){
 		.number = k->number,
@@ -189,8 +150,8 @@ static void saver_record_new(struct saver *s, const struct checkpoint *k)
 	memcpy(s->newest.name, k->name, sizeof(k->name));
 }
 
-/* One that a signal has cut lies there as it is: no call was begun for it. */
-static void tell_of_cut(struct saver *s)
+/* After a signal no call is begun, so that an interrupted checkpoint stays as it is. */
+static void report_interrupted(struct saver *s)
 {
 	struct checkpoint_result *r = &s->newest;
 	const struct checkpoints *c = s->cfg.checkpoints;
@@ -206,28 +167,40 @@ static void tell_of_cut(struct saver *s)
 
 void saver_collect(struct saver *s, struct checkpoints_result *r)
 {
-	tell_of_cut(s);
-	saver_record_keep(s);
-	merge_threads(s);
+	struct opstat *t = &s->total;
+	const struct worker *w;
+	double all_seconds;
+
+	report_interrupted(s);
+	add_newest(s);
+	opstat_fini(t);
+	opstat_init(t);
+	for (uint64_t i = 0; (w = saver_worker(s, i)); i++)
+		opstat_merge(t, &w->stat);
 	*r = s->sum;
 	s->sum.items = s->sum.rank_times = (struct metric_list){ 0 };
-	sum_up(s, r);
-	split_time(&r->rank_percent, &s->total, s->cfg.is_restore);
-	point_to_latencies(r, &s->total);
-	saver_collect_describe(s, r);
+	all_seconds = r->completed ? r->first_seconds + s->later_seconds : 0;
+	r->seconds_mean = per(all_seconds, (double)r->completed);
+	r->later_seconds =
+		r->completed > 1 ? s->later_seconds / (double)(r->completed - 1) : (double)NAN;
+	r->bytes_per_sec = per((double)r->bytes, all_seconds);
+	if (s->first_ns)
+		r->wall_seconds = (double)(atomic_load(&s->last_ns) - s->first_ns) / 1e9;
+	split_time(&r->rank_percent, t, s->cfg.is_restore);
+	r->open_ns = t->lat[MLGEN_OPEN];
+	r->write_ns = t->lat[MLGEN_WRITE];
+	r->read_ns = t->lat[MLGEN_READ];
+	r->fsync_ns = t->lat[MLGEN_FSYNC];
+	r->close_ns = t->lat[MLGEN_CLOSE];
+	r->rename_ns = t->lat[MLGEN_RENAME];
+	r->unlink_ns = t->lat[MLGEN_UNLINK];
+	describe(s, r);
 }
 
 /* ---- rounds ---- */
 
 #define CALL_SPAN_BYTES (UINT64_C(2) << 20)
 #define CHUNK_SPAN_BYTES (UINT64_C(32) << 20)
-
-static unsigned depth_of(const struct job *job)
-{
-	return job->access == ACCESS_FRAMEWORK ? 1 : job_depth(job);
-}
-
-/* Ranks. */
 
 static void init_rank(struct saver *s, struct saver_rank *r)
 {
@@ -249,7 +222,7 @@ static void init_rank(struct saver *s, struct saver_rank *r)
 	s->files += r->file_count;
 }
 
-/* Those that save something, in order. */
+/* The local ranks that have files, in order. */
 static int find_ranks(struct saver *s, struct mlgen_err *err)
 {
 	const struct state *state = s->cfg.set->state;
@@ -276,10 +249,8 @@ static int find_ranks(struct saver *s, struct mlgen_err *err)
 	return 0;
 }
 
-/* Threads. */
-
-/* With checkpoint_fsync=end files stay open. */
-static uint64_t slots_of(const struct job *job, uint64_t files)
+/* Files that a thread has open at once: with checkpoint_fsync=end files stay open. */
+static uint64_t files_per_thread(const struct job *job, uint64_t files)
 {
 	uint64_t each = job->checkpoint_threads;
 
@@ -300,11 +271,11 @@ static void init_threads(struct saver *s)
 		t->saver = s;
 		t->rank = &s->ranks[i / s->threads_each];
 		t->index = (unsigned)(i % s->threads_each);
-		t->depth = depth_of(job);
-		t->file_slots = slots_of(job, t->rank->file_count);
+		t->depth = saver_is_framework(s) ? 1 : job_depth(job);
+		t->file_slots = files_per_thread(job, t->rank->file_count);
 		worker_init(&t->worker);
 	}
-	atomic_store(&s->unready, s->thread_count + (s->lead ? 1 : 0));
+	atomic_store(&s->starting_threads, s->thread_count + (s->lead ? 1 : 0));
 }
 
 static int start_engine(struct saver *s, struct mlgen_err *err)
@@ -321,10 +292,8 @@ static int start_engine(struct saver *s, struct mlgen_err *err)
 	return job->engine->job_init ? job->engine->job_init(&s->engine_job, err) : 0;
 }
 
-/* Waiting. */
-
-/* Of the round's ranks; ring all bells. */
-static void saver_ring(struct saver *s)
+/* Wake every thread that waits for anything here. */
+static void wake_all(struct saver *s)
 {
 	bell_ring(&s->go, s->cfg.clock);
 	bell_ring(&s->over, s->cfg.clock);
@@ -342,52 +311,48 @@ void saver_fail(struct saver *s, const struct mlgen_err *err)
 			 (int)sizeof(s->newest.error) - 1, err->text);
 	pthread_mutex_unlock(&s->lock);
 	atomic_store(&s->has_failed, true);
-	saver_ring(s);
+	wake_all(s);
 	failure_set(s->cfg.failure, err);
 }
 
-/* Rounds. */
-
-static void reset_rank(struct saver *s, struct saver_rank *r)
-{
-	atomic_store(&r->writing, s->threads_each);
-	for (uint64_t i = 0; i < r->file_count; i++) {
-		atomic_store(&r->files[i].left, r->files[i].writers);
-		atomic_store(&r->files[i].is_begun, false);
-		atomic_store(&r->files[i].is_made, false);
-	}
-}
-
-/* With all threads waiting, under the lock. */
+/* Called under the lock, while all threads wait. */
 static void begin_round(struct saver *s, const struct checkpoint *k)
 {
 	s->now = *k;
 	atomic_store(&s->has_failed, false);
-	atomic_store(&s->is_cut, false);
-	for (uint64_t i = 0; i < s->rank_count; i++)
-		reset_rank(s, &s->ranks[i]);
+	atomic_store(&s->is_incomplete, false);
+	for (uint64_t i = 0; i < s->rank_count; i++) {
+		struct saver_rank *r = &s->ranks[i];
+
+		atomic_store(&r->writing, s->threads_each);
+		for (uint64_t file = 0; file < r->file_count; file++) {
+			atomic_store(&r->files[file].left, r->files[file].writers);
+			atomic_store(&r->files[file].is_begun, false);
+			atomic_store(&r->files[file].is_made, false);
+		}
+	}
 	for (uint64_t i = 0; i < s->thread_count; i++)
 		atomic_store(&s->threads[i].moved_bytes, 0);
-	atomic_store(&s->left, s->thread_count);
+	atomic_store(&s->busy_threads, s->thread_count);
 	atomic_store(&s->number, k->number);
 	atomic_fetch_add(&s->begun, 1);
 	atomic_store(&s->is_busy, true);
 	s->begin_ns = clock_now(s->cfg.clock);
 	if (!s->first_ns)
 		s->first_ns = s->begin_ns;
-	/* Who sees this sees all of the above. */
+	/* A thread that sees the new round also sees all stores above. */
 	atomic_fetch_add(&s->round, 1);
 }
 
-int saver_round(struct saver *s, const struct checkpoint *k)
+int saver_begin_round(struct saver *s, const struct checkpoint *k)
 {
 	int rc = 0;
 
 	pthread_mutex_lock(&s->lock);
-	if (s->gone || atomic_load(&s->closed)) {
+	if (s->left_threads || atomic_load(&s->closed)) {
 		rc = -EPIPE;
 	} else {
-		saver_record_new(s, k);
+		begin_record(s, k);
 		begin_round(s, k);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -399,7 +364,7 @@ int saver_round(struct saver *s, const struct checkpoint *k)
 void saver_record_failed(struct saver *s, const struct checkpoint *k, const struct mlgen_err *err)
 {
 	pthread_mutex_lock(&s->lock);
-	saver_record_new(s, k);
+	begin_record(s, k);
 	snprintf(s->newest.error, sizeof(s->newest.error), "%.*s", (int)sizeof(s->newest.error) - 1,
 		 err->text);
 	pthread_mutex_unlock(&s->lock);
@@ -420,9 +385,9 @@ uint64_t saver_open_files(const struct job *job, const struct shard_set *set)
 		uint64_t files = shard_files(set, state_local(set->state, i));
 
 		if (files)
-			/* ... and the directory */
-			sum += job->checkpoint_threads *
-			       (slots_of(job, files) + job->direct + !job_work(job)->restores);
+			/* Saving also opens the directory. */
+			sum += job->checkpoint_threads * (files_per_thread(job, files) +
+							  job->direct + !job_work(job)->restores);
 	}
 	return sum;
 }
@@ -438,7 +403,8 @@ int saver_new(struct saver **out, const struct saver_config *cfg, struct mlgen_e
 	s->span_bytes = content_span_bytes(cfg->set->content);
 	s->slice_bytes = s->span_bytes + CONTENT_SLACK;
 	pthread_mutex_init(&s->lock, NULL);
-	saver_record_init(s);
+	checkpoints_result_init(&s->sum);
+	s->dirty_bytes = UINT64_MAX;
 	if (cfg->hosts)
 		saver_lead_new(s);
 	rc = find_ranks(s, err);
@@ -500,7 +466,7 @@ int saver_await_ready(struct saver *s)
 
 		if (atomic_load(&s->closed) || stop_is_set(s->cfg.stop))
 			return -EPIPE;
-		if (atomic_load(&s->unready) == 0)
+		if (atomic_load(&s->starting_threads) == 0)
 			return 0;
 		bell_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
 	}
@@ -525,12 +491,12 @@ void saver_close(struct saver *s)
 	atomic_store(&s->closed, true);
 	if (s->lead)
 		saver_lead_close(s);
-	saver_ring(s);
+	wake_all(s);
 }
 
 void saver_wake(struct saver *s)
 {
-	saver_ring(s);
+	wake_all(s);
 }
 
 int saver_begin_save(struct saver *s, uint64_t epoch, uint64_t step, struct mlgen_err *err)
@@ -542,24 +508,24 @@ int saver_begin_save(struct saver *s, uint64_t epoch, uint64_t step, struct mlge
 		return -EPIPE;
 	if (s->lead)
 		return saver_lead_begin(s, &k);
-	rc = saver_make(s, epoch, step, &k, err);
+	rc = saver_create_next(s, epoch, step, &k, err);
 	if (rc < 0) {
 		saver_record_failed(s, &k, err);
 		return rc;
 	}
-	rc = saver_round(s, &k);
+	rc = saver_begin_round(s, &k);
 	if (rc < 0)
-		saver_unmake(s, &k);
+		saver_discard(s, &k);
 	return rc;
 }
 
 void saver_begin_restore(struct saver *s, const struct checkpoint *k)
 {
-	/* Once closed saver_await says so. */
+	/* After a close, saver_await returns the error. */
 	if (s->lead)
 		saver_lead_begin(s, k);
 	else
-		saver_round(s, k);
+		saver_begin_round(s, k);
 }
 
 int saver_await(struct saver *s)
@@ -609,7 +575,7 @@ void saver_look(const struct saver *s, struct saver_look *look)
 	for (uint64_t i = 0; i < s->thread_count; i++)
 		look->bytes_done +=
 			atomic_load_explicit(&s->threads[i].moved_bytes, memory_order_relaxed);
-	/* A framework reads some of it twice. */
+	/* A framework reads some bytes twice. */
 	if (look->bytes_done > look->bytes_total)
 		look->bytes_done = look->bytes_total;
 }

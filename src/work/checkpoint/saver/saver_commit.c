@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* saver_commit.c - when a checkpoint is complete, and who says so. */
+/* saver_commit.c - agree with other processes, commit a checkpoint, delete old ones. */
 #include "work/checkpoint/saver/saver_internal.h"
 
 #include <errno.h>
@@ -17,31 +17,30 @@
 #include "io/pagecache.h"
 
 /*
- * A round of all savers, by the thread that leads each of them. What one tells
- * the others are votes (hosts.h), of which rank 0's has a number in it:
+ * In a job of several processes, the lead threads of their checkpoint writers agree on each step of
+ * a round by votes (hosts.h). Rank 0's vote may carry a number:
  *
- *	1	may it begin? All are there, and none stops
- *	2	of a save: rank 0 has made the directory: its number; 0 = it failed
- *	3	and where it is: step, place
+ *	1	does any process stop? Otherwise the round begins
+ *	2	save: number of the checkpoint that rank 0 has created; 0 = failed
+ *	3	save: its step and place
  *		the threads do their part
- *	4	was any part not whole? Then rank 0 removes the rest
- *	5	of a save: rank 0 has committed it, or failed to
+ *	4	is any part incomplete? Then rank 0 removes the checkpoint
+ *	5	save: did rank 0 fail to commit?
  *
- * A saver that ends closes the ballot; who votes then learns that there are no
- * more rounds. After a death nobody knows who still writes, so what is there
- * stays, incomplete.
+ * A checkpoint writer that ends closes the ballot, so that the next vote fails and no more rounds
+ * follow. After the death of a process, nobody knows who still writes: the files stay, incomplete.
  */
 struct saver_lead {
-	struct saver_thread thread; /* it moves no file, renames and deletes */
+	struct saver_thread thread; /* renames and deletes, but neither reads nor writes files */
 	struct ballot *ballot;
-	bool is_cut_off; /* its own alone: the others vote no more */
+	bool is_cut_off; /* the other processes have left; only for the lead thread */
 	_Atomic bool is_over;
-	/* Under the saver's lock. */
+	/* The members below are under the lock of struct saver. */
 	bool is_wanted;
 	struct checkpoint wanted;
 };
 
-/* Of a place, beside a step, which ends at 2^63-1 (checkpoints_check_next). */
+/* Bit of vote 3 for the place; the step is below 2^63 (checkpoints_check_next). */
 #define PLACE_PART 1u
 
 static int vote(struct saver *s, uint64_t mine, uint64_t *all)
@@ -55,15 +54,15 @@ static int vote(struct saver *s, uint64_t mine, uint64_t *all)
 	return rc;
 }
 
-/* Rank 0's directory, or what there is of it to be known. */
-static int make(struct saver *s, struct checkpoint *k)
+/* Rank 0 creates the directory; the others receive its number, step and place. */
+static int create_together(struct saver *s, struct checkpoint *k)
 {
 	struct checkpoint wanted = *k;
 	struct mlgen_err err = { 0 };
 	uint64_t number = 0, where = 0;
 	bool makes = saver_commits(s);
 
-	if (makes && saver_make(s, wanted.epoch, wanted.step, k, &err) < 0) {
+	if (makes && saver_create_next(s, wanted.epoch, wanted.step, k, &err) < 0) {
 		saver_record_failed(s, k, &err);
 		failure_set(s->cfg.failure, &err);
 		vote(s, 0, &number);
@@ -88,17 +87,10 @@ static void await_threads(struct saver *s)
 	for (;;) {
 		uint32_t seen = bell_look(&s->over);
 
-		if (atomic_load(&s->left) == 0)
+		if (atomic_load(&s->busy_threads) == 0)
 			return;
 		bell_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
 	}
-}
-
-/* There is none. */
-static void cancel(struct saver *s)
-{
-	atomic_store(&s->is_busy, false);
-	bell_ring(&s->over, s->cfg.clock);
 }
 
 static void lead_round(struct saver *s, struct checkpoint *k)
@@ -109,23 +101,24 @@ static void lead_round(struct saver *s, struct checkpoint *k)
 	if (rc == 0 && stops)
 		rc = -ECANCELED;
 	if (rc == 0 && !s->cfg.is_restore)
-		rc = make(s, k);
-	if (rc == 0 && saver_round(s, k) < 0) {
-		saver_unmake(s, k);
+		rc = create_together(s, k);
+	if (rc == 0 && saver_begin_round(s, k) < 0) {
+		saver_discard(s, k);
 		ballot_close(s->lead->ballot);
 		rc = -EPIPE;
 	}
 	if (rc < 0) {
-		cancel(s);
+		atomic_store(&s->is_busy, false);
+		bell_ring(&s->over, s->cfg.clock);
 	} else {
 		await_threads(s);
 		saver_end_round(&s->lead->thread);
 	}
-	/* Those that may go look again. */
+	/* Threads that wait to leave check again. */
 	bell_ring(&s->go, s->cfg.clock);
 }
 
-/* False: there are none any more. */
+/* False: no more rounds will follow. */
 static bool await_wanted(struct saver *s, struct checkpoint *k)
 {
 	struct saver_lead *lead = s->lead;
@@ -151,7 +144,7 @@ static void *lead_main(void *saver)
 	struct saver *s = saver;
 	struct checkpoint k;
 
-	/* Who cannot rename does not begin, either: it has closed. */
+	/* If the thread cannot be set up, it has closed the checkpoint writer. */
 	saver_thread_open(&s->lead->thread);
 	while (await_wanted(s, &k))
 		lead_round(s, &k);
@@ -194,7 +187,7 @@ void saver_lead_join(struct saver *s)
 
 void saver_lead_close(struct saver *s)
 {
-	/* Once started it ends what is under way with the others. */
+	/* A started lead ends the current round together with the other processes. */
 	if (!s->lead->thread.worker.thread)
 		ballot_close(s->lead->ballot);
 }
@@ -204,7 +197,7 @@ int saver_lead_begin(struct saver *s, const struct checkpoint *k)
 	int rc = 0;
 
 	pthread_mutex_lock(&s->lock);
-	if (s->gone || atomic_load(&s->closed)) {
+	if (s->left_threads || atomic_load(&s->closed)) {
 		rc = -EPIPE;
 	} else {
 		s->lead->wanted = *k;
@@ -232,15 +225,15 @@ bool saver_commits(const struct saver *s)
 	return !s->lead || (hosts_rank(s->cfg.hosts) == 0 && !s->lead->is_cut_off);
 }
 
-/* Is it whole everywhere? */
-static bool saver_all_whole(struct saver *s, bool is_whole)
+/* Is the checkpoint whole in all processes? */
+static bool agree_whole(struct saver *s, bool is_whole)
 {
-	uint64_t is_cut;
+	uint64_t is_incomplete;
 
 	if (!s->lead)
 		return is_whole;
-	if (vote(s, !is_whole, &is_cut) == 0)
-		return !is_cut;
+	if (vote(s, !is_whole, &is_incomplete) == 0)
+		return !is_incomplete;
 	if (!s->cfg.is_restore && hosts_rank(s->cfg.hosts) == 0)
 		log_warn("checkpoint %" PRIu64 ": %s/%s is incomplete, and is left as it is: "
 			 "another process may still write there",
@@ -248,8 +241,8 @@ static bool saver_all_whole(struct saver *s, bool is_whole)
 	return false;
 }
 
-/* What rank 0's commit has come to. */
-static void saver_all_complete(struct saver *s, struct checkpoint_result *r)
+/* Receive the result of rank 0's commit. */
+static void agree_complete(struct saver *s, struct checkpoint_result *r)
 {
 	uint64_t is_missing;
 
@@ -263,9 +256,10 @@ static void saver_all_complete(struct saver *s, struct checkpoint_result *r)
 	checkpoint_final_name(&s->now, r->name);
 }
 
-/* ---- one is deleted, by operations that count or by plain ones ---- */
+/* ---- deleting checkpoints ---- */
 
-/* By whom: NULL = by plain calls, which count nowhere and which no engine can fail. */
+/* Run an operation on thread `t`, or with plain calls if `t` is NULL: those are not counted, and no
+ * engine can make them fail. */
 static int64_t do_op(struct saver_thread *t, struct io_op *op)
 {
 	if (t)
@@ -274,7 +268,7 @@ static int64_t do_op(struct saver_thread *t, struct io_op *op)
 	return op->io.result;
 }
 
-/* 1, 0 = it was not there, or is no file; or -errno. */
+/* 1; 0 = the file does not exist, or is a directory; or -errno. */
 static int unlink_one(struct saver *s, struct saver_thread *t, const struct checkpoint_removal *r,
 		      const char *name, struct mlgen_err *err)
 {
@@ -291,8 +285,8 @@ static int unlink_one(struct saver *s, struct saver_thread *t, const struct chec
 	return rc < 0 ? mlgen_fail(err, rc, "%s: unlink: %s", path, strerror(-rc)) : 1;
 }
 
-static int remove_it(struct saver *s, struct saver_thread *t, const struct checkpoint_removal *r,
-		     uint64_t *files, struct mlgen_err *err)
+static int remove_files(struct saver *s, struct saver_thread *t, const struct checkpoint_removal *r,
+			uint64_t *files, struct mlgen_err *err)
 {
 	const struct checkpoints *c = s->cfg.checkpoints;
 	int rc = checkpoint_removal_mark(r, c, err);
@@ -304,21 +298,21 @@ static int remove_it(struct saver *s, struct saver_thread *t, const struct check
 	return rc < 0 ? rc : checkpoint_removal_end(r, c, err);
 }
 
-/* It is deleted, by the thread's operations or by plain calls, and no longer
- * listed: 0. Nor is what may not go: -ENOENT, -EPERM, -EBUSY of checkpoint_removal_begin. Or
- * another -errno. */
+/* Delete a checkpoint on thread `t`, or with plain calls, and remove it from the list: 0. A
+ * checkpoint that must stay also leaves the list: -ENOENT, -EPERM or -EBUSY of
+ * checkpoint_removal_begin. Otherwise -errno. */
 static int saver_delete(struct saver *s, struct saver_thread *t, const struct checkpoint *k,
 			uint64_t *files, struct mlgen_err *err)
 {
-	struct checkpoint listed = *k; /* which goes from the list */
+	struct checkpoint listed = *k; /* a copy: the list entry is removed */
 	struct checkpoint_removal r;
 	struct mlgen_err why = { 0 };
 	int rc = checkpoint_removal_begin(&r, s->cfg.checkpoints, &listed, &why);
 
 	if (rc == 0)
-		rc = remove_it(s, t, &r, files, &why);
+		rc = remove_files(s, t, &r, files, &why);
 	checkpoint_removal_fini(&r);
-	if (rc == -ENOTEMPTY) { /* what mlgen did not write stays */
+	if (rc == -ENOTEMPTY) { /* files that mlgen did not write stay */
 		log_warn("%s", why.text);
 		rc = 0;
 	}
@@ -327,8 +321,8 @@ static int saver_delete(struct saver *s, struct saver_thread *t, const struct ch
 	return rc < 0 ? mlgen_fail(err, rc, "%s", why.text) : 0;
 }
 
-/* Which goes next; NULL = none. Broken ones are of no use to anybody: all of them do, and first.
- * What is left to another run counts as little as it goes. */
+/* The next checkpoint to delete; NULL = none. Incomplete checkpoints are useless: all of them are
+ * deleted, and first. Checkpoints left to another run are neither counted nor deleted. */
 static const struct checkpoint *superfluous(const struct checkpoints *c, uint64_t keep)
 {
 	const struct checkpoint *oldest = NULL;
@@ -347,7 +341,7 @@ static const struct checkpoint *superfluous(const struct checkpoints *c, uint64_
 	return whole > keep ? oldest : NULL;
 }
 
-/* 1, 0 = it stays, which is no failure; or -errno. */
+/* 1; 0 = it stays, which is no failure; or -errno. */
 static int delete_one(struct saver *s, struct saver_thread *t, const struct checkpoint *k,
 		      uint64_t *files, struct mlgen_err *err)
 {
@@ -368,7 +362,7 @@ static bool has_old(const struct saver *s, const struct checkpoint *replaced)
 	return replaced || (keep && superfluous(s->cfg.checkpoints, keep) != NULL);
 }
 
-/* What a newer one has replaced, NULL = none, and what checkpoint_keep asks. */
+/* Delete the replaced checkpoint (NULL = none) and those beyond checkpoint_keep. */
 static int saver_delete_old(struct saver_thread *t, const struct checkpoint *replaced,
 			    struct checkpoint_result *r, struct mlgen_err *err)
 {
@@ -406,7 +400,7 @@ void saver_repair(struct saver *s)
 		}
 }
 
-/* May it be replaced? It is held for as long as it takes to see. */
+/* May the checkpoint be replaced? The check holds it only for its own duration. */
 static int check_replaced(struct saver *s, const struct checkpoint *k, struct mlgen_err *err)
 {
 	const struct checkpoints *c = s->cfg.checkpoints;
@@ -423,7 +417,7 @@ static int check_replaced(struct saver *s, const struct checkpoint *k, struct ml
 	return rc;
 }
 
-/* At this epoch and step; the whole one is the last. */
+/* A checkpoint at this epoch and step; the complete one comes last. */
 static const struct checkpoint *in_the_way(const struct checkpoints *c, uint64_t epoch,
 					   uint64_t step)
 {
@@ -441,7 +435,8 @@ static const struct checkpoint *in_the_way(const struct checkpoints *c, uint64_t
 	return whole;
 }
 
-/* What is broken goes; what is whole stays until the next one is, too, and is looked at. */
+/* Delete incomplete checkpoints at this epoch and step. A complete one stays until the next is
+ * complete, too; check that it may be replaced. */
 static int clear_way(struct saver *s, uint64_t epoch, uint64_t step, struct mlgen_err *err)
 {
 	struct checkpoints *c = s->cfg.checkpoints;
@@ -479,9 +474,9 @@ static int try_make(struct saver *s, uint64_t epoch, uint64_t step, struct check
 	return checkpoint_create(s->cfg.checkpoints, k, err);
 }
 
-/* A name that is taken may have been so since the last look. */
-int saver_make(struct saver *s, uint64_t epoch, uint64_t step, struct checkpoint *k,
-	       struct mlgen_err *err)
+/* If a name is taken, another process has used it since the last scan of the directory. */
+int saver_create_next(struct saver *s, uint64_t epoch, uint64_t step, struct checkpoint *k,
+		      struct mlgen_err *err)
 {
 	unsigned more = step == UINT64_MAX ? 100 : 1;
 	struct mlgen_err why = { 0 };
@@ -498,13 +493,7 @@ int saver_make(struct saver *s, uint64_t epoch, uint64_t step, struct checkpoint
 
 /* ---- commits ---- */
 
-static uint64_t now(const struct saver *s)
-{
-	return clock_now(s->cfg.clock);
-}
-
-/* It has the name of another place from now on. */
-static int rename_it(struct saver_thread *t, struct checkpoint *k, enum checkpoint_place place,
+static int rename_to(struct saver_thread *t, struct checkpoint *k, enum checkpoint_place place,
 		     struct mlgen_err *err)
 {
 	const struct checkpoints *c = t->saver->cfg.checkpoints;
@@ -524,17 +513,17 @@ static int rename_it(struct saver_thread *t, struct checkpoint *k, enum checkpoi
 	return 0;
 }
 
-/* The new one is whole already. Until the second rename succeeds the old one is what there is, so
- * it gets its name back. */
+/* The new checkpoint is already whole. Until the second rename succeeds, the old one must stay
+ * valid: if it fails, the old one gets its name back. */
 static int exchange(struct saver_thread *t, struct checkpoint *k, struct checkpoint *old,
 		    struct mlgen_err *err)
 {
 	struct checkpoints *c = t->saver->cfg.checkpoints;
 	struct checkpoint aside = *old;
-	int rc = rename_it(t, &aside, CHECKPOINT_OLD, err);
+	int rc = rename_to(t, &aside, CHECKPOINT_OLD, err);
 
 	if (rc == 0)
-		rc = rename_it(t, k, CHECKPOINT_FINAL, err);
+		rc = rename_to(t, k, CHECKPOINT_FINAL, err);
 	if (rc < 0 && aside.place == CHECKPOINT_OLD &&
 	    renameat(c->dir_fd, aside.name, c->dir_fd, old->name) != 0)
 		log_warn("%s/%s: is whole, and could not be renamed back to %s: %s", c->directory,
@@ -546,7 +535,7 @@ static int exchange(struct saver_thread *t, struct checkpoint *k, struct checkpo
 	return 0;
 }
 
-/* `old` has been replaced then; its name is "" where there was none. */
+/* On success `old` is the checkpoint that was replaced; its name is "" if there was none. */
 static int commit(struct saver_thread *t, struct checkpoint_result *r, struct checkpoint *old,
 		  struct mlgen_err *err)
 {
@@ -554,7 +543,7 @@ static int commit(struct saver_thread *t, struct checkpoint_result *r, struct ch
 	struct checkpoint *k = &s->now;
 	const struct checkpoint *found =
 		checkpoints_replaced(s->cfg.checkpoints, k->epoch, k->step);
-	uint64_t begin_ns = now(s);
+	uint64_t begin_ns = clock_now(s->cfg.clock);
 	int rc = checkpoint_write_manifest(s->cfg.checkpoints, k, true, err);
 
 	if (rc == 0 && saver_is_interrupted(s))
@@ -562,7 +551,7 @@ static int commit(struct saver_thread *t, struct checkpoint_result *r, struct ch
 	if (rc == 0 && k->place == CHECKPOINT_PART && saver_touches_files(s)) {
 		if (found)
 			*old = *found;
-		rc = found ? exchange(t, k, old, err) : rename_it(t, k, CHECKPOINT_FINAL, err);
+		rc = found ? exchange(t, k, old, err) : rename_to(t, k, CHECKPOINT_FINAL, err);
 		if (rc == 0)
 			rc = checkpoints_sync(s->cfg.checkpoints, err);
 	}
@@ -571,25 +560,12 @@ static int commit(struct saver_thread *t, struct checkpoint_result *r, struct ch
 		return rc;
 	k->is_complete = true;
 	r->complete = true;
-	r->commit_seconds = (double)(now(s) - begin_ns) / 1e9;
+	r->commit_seconds = (double)(clock_now(s->cfg.clock) - begin_ns) / 1e9;
 	checkpoints_add(s->cfg.checkpoints, k);
 	return 0;
 }
 
-/* The checkpoint under way, whose directory is there. */
-static void remove_rest(struct saver *s, const struct checkpoint *k)
-{
-	struct mlgen_err err = { 0 };
-	uint64_t files = 0;
-
-	if (!saver_touches_files(s) || saver_delete(s, NULL, k, &files, &err) == 0)
-		return;
-	log_warn("checkpoint %" PRIu64 " is incomplete and could not be removed: %s", k->number,
-		 err.text);
-	checkpoints_add(s->cfg.checkpoints, k);
-}
-
-/* As long as the slowest of its threads. */
+/* Time of the slowest thread of rank `i`. */
 static double rank_seconds(const struct saver *s, uint64_t i)
 {
 	uint64_t end_ns = s->begin_ns;
@@ -599,49 +575,29 @@ static double rank_seconds(const struct saver *s, uint64_t i)
 	return (double)(end_ns - s->begin_ns) / 1e9;
 }
 
-static void measure_rank(const struct saver *s, uint64_t i, struct checkpoint_result *r)
-{
-	const struct saver_rank *rank = &s->ranks[i];
-	double seconds = rank_seconds(s, i);
-	double rate = seconds > 0 ? (double)rank->source->bytes / seconds : (double)NAN;
-
-	if (i == 0 || seconds > r->slowest_rank_seconds) {
-		r->slowest_rank = rank->rank;
-		r->slowest_rank_seconds = seconds;
-	}
-	if (i == 0 || rate < r->slowest_rank_bytes_per_sec)
-		r->slowest_rank_bytes_per_sec = rate;
-}
-
 static void measure(const struct saver *s, struct checkpoint_result *r)
 {
 	r->bytes = s->bytes;
 	r->files = s->files;
 	r->ranks = s->rank_count;
-	for (uint64_t i = 0; i < s->rank_count; i++)
-		measure_rank(s, i, r);
+	for (uint64_t i = 0; i < s->rank_count; i++) {
+		const struct saver_rank *rank = &s->ranks[i];
+		double seconds = rank_seconds(s, i);
+		double rate = seconds > 0 ? (double)rank->source->bytes / seconds : (double)NAN;
+
+		if (i == 0 || seconds > r->slowest_rank_seconds) {
+			r->slowest_rank = rank->rank;
+			r->slowest_rank_seconds = seconds;
+		}
+		if (i == 0 || rate < r->slowest_rank_bytes_per_sec)
+			r->slowest_rank_bytes_per_sec = rate;
+	}
 	r->seconds = r->slowest_rank_seconds;
 	if (r->seconds > 0)
 		r->bytes_per_sec = (double)r->bytes / r->seconds;
 }
 
-/* What begin has put there. */
-static struct checkpoint_result copy_record(struct saver *s)
-{
-	struct checkpoint_result r;
-
-	pthread_mutex_lock(&s->lock);
-	r = s->newest;
-	pthread_mutex_unlock(&s->lock);
-	return r;
-}
-
-static bool must_give_up(const struct saver *s)
-{
-	return atomic_load(&s->has_failed) || atomic_load(&s->closed);
-}
-
-/* Under the lock. */
+/* Called under the lock. */
 static void record_ranks(struct saver *s)
 {
 	struct metric_list *l = &s->sum.rank_times;
@@ -658,7 +614,7 @@ static void record_ranks(struct saver *s)
 	*l = (struct metric_list){ out, l->count + n };
 }
 
-/* What the round has come to; the stall in a training is told by others. */
+/* Store the result of the round. The error and the stall of a training were recorded meanwhile. */
 static void record(struct saver *s, const struct checkpoint_result *r)
 {
 	struct checkpoint_result *to = &s->newest;
@@ -676,12 +632,13 @@ static void record(struct saver *s, const struct checkpoint_result *r)
 	if (!to->error[0] && !to->complete)
 		snprintf(to->error, sizeof(to->error), "%s",
 			 saver_is_interrupted(s) ? "interrupted"
-			 : must_give_up(s)       ? "given up: the run has failed"
-						 : "its time was over");
+			 : atomic_load(&s->has_failed) || atomic_load(&s->closed)
+				 ? "given up: the run has failed"
+				 : "its time was over");
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Of a checkpoint that is written: what fails now is its failure, too. */
+/* Commit a checkpoint whose files are written. An error is the checkpoint's, too. */
 static void commit_or_fail(struct saver_thread *t, struct checkpoint_result *r)
 {
 	struct saver *s = t->saver;
@@ -703,41 +660,51 @@ static void commit_or_fail(struct saver_thread *t, struct checkpoint_result *r)
 		saver_fail(s, &err);
 }
 
-static void look_at_dirty(struct saver *s)
+static void measure_dirty(struct saver *s)
 {
 	uint64_t bytes = 0;
 
 	if (saver_touches_files(s) && !s->cfg.is_restore && !s->cfg.align_bytes &&
 	    dirty_bytes(&bytes, "") < 0)
-		bytes = UINT64_MAX; /* not known */
+		bytes = UINT64_MAX; /* unknown */
 	s->dirty_bytes = bytes;
 }
 
-void saver_unmake(struct saver *s, const struct checkpoint *k)
+void saver_discard(struct saver *s, const struct checkpoint *k)
 {
-	if (!saver_is_interrupted(s) && saver_commits(s))
-		remove_rest(s, k);
+	struct mlgen_err err = { 0 };
+	uint64_t files = 0;
+
+	if (saver_is_interrupted(s) || !saver_commits(s) || !saver_touches_files(s) ||
+	    saver_delete(s, NULL, k, &files, &err) == 0)
+		return;
+	log_warn("checkpoint %" PRIu64 " is incomplete and could not be removed: %s", k->number,
+		 err.text);
+	checkpoints_add(s->cfg.checkpoints, k);
 }
 
 void saver_end_round(struct saver_thread *t)
 {
 	struct saver *s = t->saver;
-	bool is_whole = !atomic_load(&s->is_cut);
-	struct checkpoint_result r = copy_record(s);
+	bool is_whole = !atomic_load(&s->is_incomplete);
+	struct checkpoint_result r;
 
+	pthread_mutex_lock(&s->lock);
+	r = s->newest;
+	pthread_mutex_unlock(&s->lock);
 	measure(s, &r);
-	is_whole = saver_all_whole(s, is_whole);
+	is_whole = agree_whole(s, is_whole);
 	if (s->cfg.is_restore)
 		r.complete = is_whole;
 	else if (is_whole && saver_commits(s) && !saver_is_interrupted(s))
 		commit_or_fail(t, &r);
 	if (!s->cfg.is_restore && is_whole)
-		saver_all_complete(s, &r);
+		agree_complete(s, &r);
 	if (!s->cfg.is_restore && !r.complete)
-		saver_unmake(s, &s->now);
+		saver_discard(s, &s->now);
 	record(s, &r);
-	look_at_dirty(s);
-	atomic_store(&s->last_ns, now(s));
+	measure_dirty(s);
+	atomic_store(&s->last_ns, clock_now(s->cfg.clock));
 	atomic_store(&s->is_busy, false);
 	bell_ring(&s->over, s->cfg.clock);
 }

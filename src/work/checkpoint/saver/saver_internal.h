@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* saver_internal.h - what the files of work/checkpoint/saver share. */
+/* saver_internal.h - types and functions that the files of work/checkpoint/saver share. */
 #pragma once
 
 #include <limits.h>
@@ -8,122 +8,122 @@
 #include "run/slot/slot.h"
 #include "work/checkpoint/saver/saver.h"
 
-/* Of a part of the work: 0; SAVER_STOPPED: somebody else failed, or the run is interrupted; or
- * -errno, which the checkpoint and the run know by then. */
+/* Result of a part of the work: 0; SAVER_STOPPED: another part failed, or the run is interrupted;
+ * or -errno, which is already recorded in the checkpoint and the run. */
 enum { SAVER_STOPPED = 1 };
 
-/* A range of a slice that holds what the layout puts between tensors. */
-struct saver_laid {
+/* A range of a slice that holds metadata which the layout has between tensors. */
+struct saver_meta_range {
 	uint64_t at, bytes;
 };
-#define SAVER_LAID 8u /* more of them are taken for one */
+#define SAVER_META_RANGES 8u /* further ranges are merged into the last */
 
-/* One request, and its slice of the thread's buffer. */
+/* A request, and its slice of the thread's buffer. */
 struct saver_request {
-	struct io_op io; /* its owner is this */
+	struct io_op io; /* io.owner is this request */
 	unsigned char *slice;
-	struct iovec part;     /* of a write */
-	uint64_t off, bytes;   /* of the file; what io moves may be less */
-	struct shard_piece at; /* of `off`: where checking begins */
-	struct saver_laid laid[SAVER_LAID];
-	unsigned laid_count;
+	struct iovec part;     /* data of a write */
+	uint64_t off, bytes;   /* range of the file; io may move less */
+	struct shard_piece at; /* piece at `off`, where checking begins */
+	struct saver_meta_range meta[SAVER_META_RANGES];
+	unsigned meta_count;
 };
 
-/* A file that is open. */
+/* An open file. */
 struct saver_open {
 	struct mlgen_file io;
 	char *path;
-	uint64_t index; /* of the rank's files */
+	uint64_t index; /* number among the rank's files */
 };
 
 struct saver_file {
 	uint64_t bytes;
-	uint32_t writers;      /* threads of the rank with a part of it */
-	_Atomic uint32_t left; /* ... that are not done with it */
-	/* The first of them makes it; `made` rings when it is there. */
+	uint32_t writers;      /* threads of the rank that write a part of it */
+	_Atomic uint32_t left; /* writers that are not done with it */
+	/* The first writer creates the file, sets is_made and rings the rank's `made`. */
 	_Atomic bool is_begun, is_made;
 };
 
-/* A rank that saves something. */
+/* A rank that has files. */
 struct saver_rank {
 	uint64_t rank;
 	struct saver_file *files;
 	uint64_t file_count, bytes;
-	/* Whose files it moves: its own, or with restore_shift another's. */
+	/* The rank whose files it reads or writes: itself, or with restore_shift another one. */
 	const struct saver_rank *source;
-	/* checkpoint_fsync=end: threads that still write; the bell rings when the last one is
-	 * through. */
+	/* checkpoint_fsync=end: threads that still write; the last one rings `written`. */
 	_Atomic uint32_t writing;
 	struct bell written;
 	struct bell made;
 };
 
-/* A thread; but for what is atomic its own while it runs. */
+/* A thread of the checkpoint writer. While it runs, only atomic members may be accessed by
+ * others. */
 struct saver_thread {
 	struct worker worker;
 	struct saver *saver;
 	struct saver_rank *rank;
-	unsigned index; /* of the rank's */
-	/* `requests` of one slice each; those that are free are a stack. */
+	unsigned index; /* number among the rank's threads */
+	/* `depth` requests of one slice each; `unused` is a stack of the free ones. */
 	struct saver_request *requests, **unused;
 	struct io_op **done;
 	unsigned depth, unused_count;
-	/* access=framework: parts of one call, and its head. */
+	/* access=framework: parts of a call, and its head. */
 	struct iovec *parts;
 	unsigned char *head;
-	int folder_fd;            /* of the checkpoint that it saves */
-	struct saver_open *files; /* open_files of them are open */
+	int folder_fd;            /* directory of the checkpoint that it saves */
+	struct saver_open *files; /* array of file_slots; the first open_files are open */
 	uint64_t file_slots, open_files;
-	struct saver_open tail;       /* direct=1: what is no whole block */
-	struct shard shard;           /* of the file that it is at */
-	struct shard_piece at;        /* and how far it is there */
-	bool is_dead;                 /* its engine failed */
-	uint32_t round;               /* the last one it took part in */
-	uint64_t end_ns;              /* of its part of that */
-	uint64_t under_way_ns;        /* in all rounds */
-	_Atomic uint64_t moved_bytes; /* in this round; the status line looks */
+	struct saver_open tail;       /* direct=1: file for the part after the last whole block */
+	struct shard shard;           /* contents of the current file */
+	struct shard_piece at;        /* current piece of `shard` */
+	bool is_dead;                 /* the engine has failed */
+	uint32_t round;               /* last round that it took part in */
+	uint64_t end_ns;              /* when its part of that round ended */
+	uint64_t under_way_ns;        /* time in all rounds */
+	_Atomic uint64_t moved_bytes; /* moved in this round; read by the status line */
 };
 
 struct saver_lead;
 
 struct saver {
 	struct saver_config cfg;
-	struct saver_lead *lead; /* NULL = there are no other processes */
+	struct saver_lead *lead; /* NULL = single process */
 	struct mlgen_engine_job engine_job;
 	struct saver_rank *ranks;
 	uint64_t rank_count;
 	struct saver_thread *threads;
 	uint64_t thread_count;
-	unsigned threads_each; /* of a rank */
-	uint64_t bytes, files; /* of one checkpoint */
-	/* Of the content; access=plain: a request, which is a run (state.h). */
+	unsigned threads_each; /* threads of each rank */
+	uint64_t bytes, files; /* sum of a checkpoint */
+	/* Bytes of content per slice; access=plain: a request, which is a run (state.h). */
 	uint64_t span_bytes, slice_bytes;
 
-	struct bell go;   /* to the threads: a round, or no more of them */
-	struct bell over; /* to others: they are set up; a round is over */
-	_Atomic uint64_t unready;
+	struct bell go;   /* wakes the threads: a round begins, or no more will */
+	struct bell over; /* wakes other threads: all are set up, or a round is over */
+	_Atomic uint64_t starting_threads;
 	_Atomic bool closed, is_finishing, is_busy;
-	_Atomic uint64_t begun, number; /* rounds; the newest one's */
+	_Atomic uint64_t begun, number; /* rounds begun; number of the newest checkpoint */
 
-	/* The round: written before `round` is, then read by the threads. */
+	/* The current round. Written before `round` changes; the threads read it afterwards. */
 	struct checkpoint now;
 	uint64_t begin_ns;
 	_Atomic uint32_t round;
-	_Atomic uint64_t left;    /* threads that are not done with it */
-	_Atomic bool has_failed;  /* an error: leave it */
-	_Atomic bool is_cut;      /* somebody has left it */
-	_Atomic uint64_t last_ns; /* its end, with all that comes behind */
+	_Atomic uint64_t busy_threads; /* threads that are not done with the round */
+	_Atomic bool has_failed;       /* an error: leave the round */
+	_Atomic bool is_incomplete;    /* a thread has left the round early */
+	_Atomic uint64_t last_ns;      /* end of the round, including the commit */
 
-	/* Below: under `lock`, which nobody holds while waiting. */
+	/* The members below are under `lock`, which is never held while waiting. */
 	pthread_mutex_t lock;
-	uint64_t gone; /* threads that take part in nothing any more */
+	uint64_t left_threads; /* threads that have left */
 	bool has_newest;
 	struct checkpoint_result newest;
-	struct checkpoints_result sum; /* of those before */
-	double later_seconds;          /* ... but the first; sum */
-	uint64_t first_ns;             /* the first begin */
+	struct checkpoints_result sum; /* sums without `newest` */
+	double later_seconds;          /* sum of all complete checkpoints but the first */
+	uint64_t first_ns;             /* begin of the first checkpoint */
 
-	struct opstat total; /* made by saver_collect */
+	struct opstat total; /* filled by saver_collect */
 	uint64_t dirty_bytes;
 };
 
@@ -142,14 +142,14 @@ static inline bool saver_touches_files(const struct saver *s)
 	return job_touches_files(s->cfg.job);
 }
 
-/* It is not taken away what a signal has cut, nor what is superfluous: no call is begun any
- * more. */
+/* After a signal no new call is begun: neither an incomplete nor a superfluous checkpoint is
+ * removed. */
 static inline bool saver_is_interrupted(const struct saver *s)
 {
 	return atomic_load_explicit(s->cfg.interrupted, memory_order_relaxed);
 }
 
-/* A part of the round ends here for everybody. */
+/* All threads must end their part of the round. */
 static inline bool saver_must_stop(const struct saver *s)
 {
 	return atomic_load_explicit(&s->has_failed, memory_order_relaxed) ||
@@ -157,53 +157,53 @@ static inline bool saver_must_stop(const struct saver *s)
 	       saver_is_interrupted(s);
 }
 
-/* The first error is the checkpoint's, and the run's. */
+/* Record the first error of the checkpoint and of the run. */
 void saver_fail(struct saver *s, const struct mlgen_err *err);
 
-/* saver.c. A round of all threads: 0, or -EPIPE: some of them have gone. */
-int saver_round(struct saver *s, const struct checkpoint *k);
-/* It has not even begun, and is counted. */
+/* saver.c. Begin a round of all threads: 0, or -EPIPE: some have left. */
+int saver_begin_round(struct saver *s, const struct checkpoint *k);
+/* Record a checkpoint that could not begin. */
 void saver_record_failed(struct saver *s, const struct checkpoint *k, const struct mlgen_err *err);
 
 /* saver_thread.c */
 void *saver_main(void *thread);
 void saver_thread_fini(struct saver_thread *t);
-/* The beginning and the end of one: what it needs, and its figures. 0, or -errno where it can take
- * part in nothing, which is told. */
+/* Set up a thread and free its engine. open: 0, or -errno, which is recorded, if it cannot take
+ * part. */
 int saver_thread_open(struct saver_thread *t);
 void saver_thread_close(struct saver_thread *t);
 
-/* saver_commit.c, with the savers of other processes: NULL where there are none, with which all
- * have agreed and this is the one that commits. */
+/* saver_commit.c: agreement with the other processes. s->lead is NULL for a single process, which
+ * agrees with itself and commits. */
 void saver_lead_new(struct saver *s);
 void saver_lead_free(struct saver *s);
 int saver_lead_start(struct saver *s, struct mlgen_err *err);
 void saver_lead_join(struct saver *s);
-/* Nobody waits for one that never started. */
+/* Close the ballot of a lead that never started. */
 void saver_lead_close(struct saver *s);
-/* Of k only epoch and step are known, but for a restore. 0, or -EPIPE. */
+/* Request a round. A save sets only epoch and step of `k`. 0, or -EPIPE. */
 int saver_lead_begin(struct saver *s, const struct checkpoint *k);
 struct saver_thread *saver_lead_thread(const struct saver *s);
 bool saver_commits(const struct saver *s);
 
-/* saver_write.c. Hold the directory of the checkpoint that is saved: the thread's table of
- * descriptors may be its own. What fails is told. */
-int saver_hold(struct saver_thread *t);
-void saver_let_go(struct saver_thread *t);
-/* `flags` beside those that all have. */
+/* saver_write.c. Open the directory of the checkpoint to be saved, in the thread's own descriptor
+ * table. Errors are recorded. */
+int saver_open_folder(struct saver_thread *t);
+void saver_close_folder(struct saver_thread *t);
+/* `flags` are added to those that all opens have. */
 int saver_open(struct saver_thread *t, struct saver_open *f, uint64_t index, int flags);
 int saver_stat(struct saver_thread *t, struct saver_open *f);
 int saver_sync(struct saver_thread *t, struct saver_open *f);
 int saver_close_file(struct saver_thread *t, struct saver_open *f);
-/* One operation, with nothing else under way; waiting for it is its time. */
+/* Do one operation while no other is in progress; its time includes the wait for it. */
 int64_t saver_do(struct saver_thread *t, struct io_op *op);
-__attribute__((format(printf, 3, 4))) int saver_failed_as(struct saver_thread *t, int code,
+__attribute__((format(printf, 3, 4))) int saver_fail_with(struct saver_thread *t, int code,
 							  const char *fmt, ...);
 
-/* It was taken, and has nothing to submit. */
-void saver_give(struct saver_thread *t, struct saver_request *q);
+/* Return a request that was taken. */
+void saver_release(struct saver_thread *t, struct saver_request *q);
 
-/* The thread's part of the file that is open: bytes [from, to) with access=plain, all calls else.
+/* The thread's part of an open file: bytes [from, to) with access=plain, otherwise all calls.
  * saver_write.c. */
 struct saver_range {
 	uint64_t from, to;
@@ -211,14 +211,14 @@ struct saver_range {
 int saver_write(struct saver_thread *t, struct saver_open *f, const struct saver_range *part);
 int saver_read(struct saver_thread *t, struct saver_open *f, const struct saver_range *part);
 
-/* What others have replaced, and did not live to delete. */
+/* Delete replaced checkpoints that an earlier process left behind. */
 void saver_repair(struct saver *s);
-/* On the caller's thread: the next one's directory, and what is in its way. 0 or -errno with
- * err. */
-int saver_make(struct saver *s, uint64_t epoch, uint64_t step, struct checkpoint *k,
-	       struct mlgen_err *err);
+/* Delete obstacles and create the directory of the next checkpoint, on the caller's thread. 0 or
+ * -errno with err. */
+int saver_create_next(struct saver *s, uint64_t epoch, uint64_t step, struct checkpoint *k,
+		      struct mlgen_err *err);
 
-/* saver_commit.c. By the last thread: the round is over. */
+/* saver_commit.c. The last thread ends the round. */
 void saver_end_round(struct saver_thread *t);
-/* There will be no round: what saver_make has made goes. */
-void saver_unmake(struct saver *s, const struct checkpoint *k);
+/* No round will follow: remove what saver_create_next has made. */
+void saver_discard(struct saver *s, const struct checkpoint *k);

@@ -21,12 +21,12 @@ static bool syncs(const struct saver *s, int when)
 	return saves(s) && s->cfg.job->checkpoint_fsync == when;
 }
 
-/* Setting up. */
+/* ---- set-up ---- */
 
-static void make_requests(struct saver_thread *t)
+static void allocate_buffers(struct saver_thread *t)
 {
 	const struct saver *s = t->saver;
-	const struct content *content = s->cfg.set->content;
+	bool is_framework = saver_is_framework(s);
 	size_t bytes;
 	unsigned char *buf = io_buffer(saver_io(t), &bytes);
 
@@ -36,37 +36,21 @@ static void make_requests(struct saver_thread *t)
 	for (unsigned i = 0; i < t->depth; i++) {
 		t->requests[i].slice = buf + i * s->slice_bytes;
 		if (saves(s))
-			content_fill(content, t->requests[i].slice);
-		saver_give(t, &t->requests[i]);
+			content_fill(s->cfg.set->content, t->requests[i].slice);
+		saver_release(t, &t->requests[i]);
 	}
-}
-
-static void make_calls(struct saver_thread *t)
-{
-	const struct saver *s = t->saver;
-	bool is_framework = saver_is_framework(s);
-
 	t->parts = mem_array(is_framework ? CONTENT_PARTS : 1, sizeof(*t->parts));
 	if (is_framework && saves(s))
 		t->head = mem_zalloc(shard_most_head(s->cfg.set));
-}
-
-/* What a path can have behind the directory: two names and their slashes. */
-static char *new_path(const struct saver *s)
-{
-	return mem_zalloc(strlen(s->cfg.checkpoints->directory) + CHECKPOINT_NAME_BYTES + NAME_MAX +
-			  3);
-}
-
-static void make_files(struct saver_thread *t)
-{
+	/* A path is the directory and two names with their slashes. */
+	bytes = strlen(s->cfg.checkpoints->directory) + CHECKPOINT_NAME_BYTES + NAME_MAX + 3;
 	t->files = mem_array(t->file_slots, sizeof(*t->files));
 	for (uint64_t i = 0; i < t->file_slots; i++)
-		t->files[i].path = new_path(t->saver);
-	t->tail.path = new_path(t->saver);
+		t->files[i].path = mem_zalloc(bytes);
+	t->tail.path = mem_zalloc(bytes);
 }
 
-/* Which of the threads; the one that leads is the last. */
+/* Number of the thread; the lead is the last. */
 static uint64_t number_of(const struct saver_thread *t)
 {
 	const struct saver *s = t->saver;
@@ -88,7 +72,7 @@ static int set_up(struct saver_thread *t, struct mlgen_err *err)
 			.buf_bytes = t->depth * s->slice_bytes,
 			.mem = (enum mem_kind)s->cfg.job->mem,
 			.may_meet_fifos = !saves(s),
-			/* From the other end: loaders count from 0. */
+			/* Count down, because read threads count up from 0. */
 			.seed = rng_u64(s->cfg.job->randseed, RNG_ENGINE,
 					UINT64_MAX - number_of(t)),
 			.stop = s->cfg.stop },
@@ -104,9 +88,7 @@ static int set_up(struct saver_thread *t, struct mlgen_err *err)
 	rc = worker_open(&t->worker, &cfg, err);
 	if (rc < 0)
 		return rc;
-	make_requests(t);
-	make_calls(t);
-	make_files(t);
+	allocate_buffers(t);
 	worker_start_counting(&t->worker, s->cfg.place, clock_now(s->cfg.clock));
 	return 0;
 }
@@ -125,9 +107,9 @@ void saver_thread_fini(struct saver_thread *t)
 	mem_free(t->requests);
 }
 
-/* Files. */
+/* ---- files ---- */
 
-/* Its part of a file; false = none. An empty file is one part, too. */
+/* The thread's part of a file; false = none. An empty file has one part, too. */
 static bool part_of(const struct saver_thread *t, uint64_t index, struct saver_range *part)
 {
 	const struct saver *s = t->saver;
@@ -146,27 +128,20 @@ static bool part_of(const struct saver_thread *t, uint64_t index, struct saver_r
 	return from < to;
 }
 
-/* Does this thread flush it, where the last to write it need not be the one? */
+/* With checkpoint_fsync=end: does this thread flush the file? The last writer need not be the
+ * one. */
 static bool owns(const struct saver_thread *t, uint64_t index)
 {
 	const struct saver *s = t->saver;
 	uint64_t by = index % s->threads_each;
 
-	/* Of a small file the last thread has a part, if any has. */
+	/* If a small file has fewer parts than threads, the last thread has one of them. */
 	if (!saver_is_framework(s) && t->rank->files[index].writers < s->threads_each)
 		by = s->threads_each - 1;
 	return by == t->index;
 }
 
-static int open_to_read(struct saver_thread *t, struct saver_open *f, uint64_t index)
-{
-	int flags = t->saver->cfg.job->direct ? O_DIRECT : 0;
-
-	/* See files.h. */
-	return saver_open(t, f, index, flags | O_RDONLY | O_NONBLOCK);
-}
-
-/* Until another thread of the rank has made it. */
+/* Wait until another thread of the rank has created the file. */
 static int await_file(struct saver_thread *t, struct saver_file *file)
 {
 	struct saver_rank *r = t->rank;
@@ -182,8 +157,8 @@ static int await_file(struct saver_thread *t, struct saver_file *file)
 	}
 }
 
-/* It is new: what lies under its name was put there by somebody else. Of several threads that write
- * it the first one makes it. */
+/* The file must be new: an existing file of this name belongs to somebody else. The first of
+ * several writers creates it. */
 static int open_to_write(struct saver_thread *t, struct saver_open *f, uint64_t index)
 {
 	struct saver_file *file = &t->rank->files[index];
@@ -203,16 +178,6 @@ static int open_to_write(struct saver_thread *t, struct saver_open *f, uint64_t 
 	return rc;
 }
 
-/* The last one that has written it flushes it. */
-static int sync_file(struct saver_thread *t, struct saver_open *f)
-{
-	struct saver_file *file = &t->rank->files[f->index];
-
-	if (atomic_fetch_sub(&file->left, 1) > 1)
-		return 0;
-	return saver_sync(t, f);
-}
-
 static int close_last(struct saver_thread *t)
 {
 	return saver_close_file(t, &t->files[--t->open_files]);
@@ -226,7 +191,11 @@ static int move_file(struct saver_thread *t, uint64_t index, const struct saver_
 
 	shard_init(&t->shard, s->cfg.set, t->rank->source->rank, index, s->now.number);
 	t->at = (struct shard_piece){ 0 };
-	rc = saves(s) ? open_to_write(t, f, index) : open_to_read(t, f, index);
+	if (saves(s))
+		rc = open_to_write(t, f, index);
+	else /* O_NONBLOCK: see files.h */
+		rc = saver_open(t, f, index,
+				(s->cfg.job->direct ? O_DIRECT : 0) | O_RDONLY | O_NONBLOCK);
 	if (rc)
 		return rc;
 	t->open_files++;
@@ -235,15 +204,16 @@ static int move_file(struct saver_thread *t, uint64_t index, const struct saver_
 	if (rc)
 		return rc;
 	rc = saves(s) ? saver_write(t, f, part) : saver_read(t, f, part);
-	if (rc == 0 && syncs(s, CHECKPOINT_FSYNC_FILE))
-		rc = sync_file(t, f);
+	/* The last writer flushes the file. */
+	if (rc == 0 && syncs(s, CHECKPOINT_FSYNC_FILE) &&
+	    atomic_fetch_sub(&t->rank->files[index].left, 1) == 1)
+		rc = saver_sync(t, f);
 	if (rc == 0 && !syncs(s, CHECKPOINT_FSYNC_END))
 		rc = close_last(t);
 	return rc;
 }
 
-/* checkpoint_fsync=end. */
-
+/* checkpoint_fsync=end: wait until all threads of the rank have written. */
 static int await_writers(struct saver_thread *t)
 {
 	struct saver_rank *r = t->rank;
@@ -272,8 +242,8 @@ static int sync_all(struct saver_thread *t)
 	return rc;
 }
 
-/* Those of a dead engine stay as they are: it may still use them. */
-static int saver_thread_close_all(struct saver_thread *t)
+/* Files of a dead engine stay open: it may still use them. */
+static int close_files(struct saver_thread *t)
 {
 	int rc = 0;
 
@@ -299,13 +269,13 @@ static int move_files(struct saver_thread *t)
 	}
 	if (rc == 0 && syncs(s, CHECKPOINT_FSYNC_END))
 		rc = sync_all(t);
-	closed = saver_thread_close_all(t);
+	closed = close_files(t);
 	return rc ? rc : closed;
 }
 
-/* Rounds. */
+/* ---- rounds ---- */
 
-static void mark_round(struct saver_thread *t)
+static void trace_round(struct saver_thread *t)
 {
 	const struct saver *s = t->saver;
 	const struct trace_mark mark = {
@@ -325,44 +295,44 @@ static void mark_round(struct saver_thread *t)
 static void take_part(struct saver_thread *t)
 {
 	struct saver *s = t->saver;
-	int rc = t->is_dead ? SAVER_STOPPED : saver_hold(t);
+	int rc = t->is_dead ? SAVER_STOPPED : saver_open_folder(t);
 
 	if (rc == 0)
 		rc = move_files(t);
 	if (rc)
-		atomic_store(&s->is_cut, true);
+		atomic_store(&s->is_incomplete, true);
 	t->end_ns = clock_now(s->cfg.clock);
 	t->under_way_ns += t->end_ns - s->begin_ns;
-	mark_round(t);
-	/* The last one sees what all have left. */
-	if (atomic_fetch_sub(&s->left, 1) == 1) {
+	trace_round(t);
+	/* The last thread sees the results of all. */
+	if (atomic_fetch_sub(&s->busy_threads, 1) == 1) {
 		if (s->lead)
 			bell_ring(&s->over, s->cfg.clock);
 		else
 			saver_end_round(t);
 	}
-	/* Until then: a directory that nobody holds may get another number. */
-	saver_let_go(t);
+	/* Keep the directory open until here: otherwise its inode number could be reused. */
+	saver_close_folder(t);
 }
 
-/* With nothing to do: does it go? Under the lock, so that a round that is begun has all its
- * threads; one that is only asked for is begun by the lead. */
+/* Does an idle thread leave? Decided under the lock, so that a round that has begun has all its
+ * threads. The lead begins a round that was only requested. */
 static bool leaves(struct saver_thread *t)
 {
 	struct saver *s = t->saver;
-	bool goes;
+	bool is_leaving;
 
 	if (!atomic_load(&s->closed) && !atomic_load(&s->is_finishing))
 		return false;
 	pthread_mutex_lock(&s->lock);
-	goes = atomic_load(&s->round) == t->round &&
-	       (!s->lead || !atomic_load(&s->is_busy) || atomic_load(&s->closed));
-	s->gone += goes;
+	is_leaving = atomic_load(&s->round) == t->round &&
+		     (!s->lead || !atomic_load(&s->is_busy) || atomic_load(&s->closed));
+	s->left_threads += is_leaving;
 	pthread_mutex_unlock(&s->lock);
-	return goes;
+	return is_leaving;
 }
 
-/* False: there are none any more. */
+/* False: no more rounds will follow. */
 static bool await_round(struct saver_thread *t)
 {
 	struct saver *s = t->saver;
@@ -380,30 +350,22 @@ static bool await_round(struct saver_thread *t)
 	}
 }
 
-static void tell_ready(struct saver *s)
-{
-	if (atomic_fetch_sub(&s->unready, 1) == 1)
-		bell_ring(&s->over, s->cfg.clock);
-}
-
-/* It takes part all the same: a round is over when all its threads are. */
-static void give_up(struct saver_thread *t, const struct mlgen_err *err)
-{
-	t->is_dead = true;
-	saver_close(t->saver);
-	failure_set(t->saver->cfg.failure, err);
-}
-
 int saver_thread_open(struct saver_thread *t)
 {
+	struct saver *s = t->saver;
 	struct mlgen_err err = { 0 };
 	int rc;
 
-	clock_join(t->saver->cfg.clock);
+	clock_join(s->cfg.clock);
 	rc = set_up(t, &err);
-	if (rc < 0)
-		give_up(t, &err);
-	tell_ready(t->saver);
+	if (rc < 0) {
+		/* A dead thread still takes part: a round is over when all its threads are. */
+		t->is_dead = true;
+		saver_close(s);
+		failure_set(s->cfg.failure, &err);
+	}
+	if (atomic_fetch_sub(&s->starting_threads, 1) == 1)
+		bell_ring(&s->over, s->cfg.clock);
 	return rc;
 }
 

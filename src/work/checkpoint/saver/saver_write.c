@@ -17,7 +17,7 @@
 #include "io/io.h"
 #include "io/mount.h"
 
-/* Time of making or checking data, from here to there. */
+/* The time between these two calls is that of making or checking data. */
 static inline uint64_t saver_data_begin(const struct saver_thread *t)
 {
 	return clock_now(t->saver->cfg.clock);
@@ -26,12 +26,12 @@ static inline uint64_t saver_data_begin(const struct saver_thread *t)
 static inline void saver_data_end(struct saver_thread *t, uint64_t begin_ns)
 {
 	t->worker.stat.data_ns += clock_now(t->saver->cfg.clock) - begin_ns;
-	io_wake(saver_io(t)); /* nor is it a part of the next operation */
+	io_wake(saver_io(t)); /* this time is not part of the next operation */
 }
 
 /* ---- files ---- */
 
-int saver_failed_as(struct saver_thread *t, int code, const char *fmt, ...)
+int saver_fail_with(struct saver_thread *t, int code, const char *fmt, ...)
 {
 	struct mlgen_err err = { 0 };
 	char text[MLGEN_ERR_MAX - 64];
@@ -46,8 +46,8 @@ int saver_failed_as(struct saver_thread *t, int code, const char *fmt, ...)
 	return code;
 }
 
-/* The filesystem is full: how much more it would have taken. */
-static void word_shortfall(const struct saver *s, char *to, size_t bytes)
+/* The filesystem is full: append how many bytes were still to be written. */
+static void print_shortfall(const struct saver *s, char *to, size_t bytes)
 {
 	char text[UNITS_TEXT_BYTES];
 	uint64_t moved = 0;
@@ -59,8 +59,8 @@ static void word_shortfall(const struct saver *s, char *to, size_t bytes)
 		 s->cfg.checkpoints->count ? ", the older ones are kept" : "");
 }
 
-/* What the operation itself does not tell. */
-static void word_advice(struct saver_thread *t, const struct io_op *op, char *to, size_t bytes)
+/* Print advice that the error of the operation does not include. */
+static void print_advice(struct saver_thread *t, const struct io_op *op, char *to, size_t bytes)
 {
 	const struct mlgen_io *io = &op->io;
 	bool is_direct = io->file->flags & O_DIRECT;
@@ -70,7 +70,7 @@ static void word_advice(struct saver_thread *t, const struct io_op *op, char *to
 			   noroom_put(why, io->file->path, code, io->off + io->len_bytes));
 
 	if (code == -ENOSPC || code == -EDQUOT)
-		word_shortfall(t->saver, to + len, bytes - (size_t)len);
+		print_shortfall(t->saver, to + len, bytes - (size_t)len);
 	else if (code == -EINVAL && is_direct && io->op == MLGEN_OPEN)
 		snprintf(to, bytes, "; this filesystem has no O_DIRECT, use direct=0");
 	else if (code == -EINVAL && is_direct)
@@ -79,20 +79,19 @@ static void word_advice(struct saver_thread *t, const struct io_op *op, char *to
 		snprintf(to, bytes, "; %s", io_note(saver_io(t)));
 }
 
-/* 0, or it said what lies there instead of a file. */
-/* Of a checkpoint that is read: is there something else in a file's place? */
-static int saver_failed_other(struct saver_thread *t, const struct mlgen_file *file)
+/* Restore only: fail if something other than a file lies at the file's path. */
+static int fail_if_not_file(struct saver_thread *t, const struct mlgen_file *file)
 {
 	struct mlgen_err why = { 0 };
 
 	if (!t->saver->cfg.is_restore || !saver_touches_files(t->saver) ||
 	    filekind_check(file->path, "; it is no file of this checkpoint", &why) == 0)
 		return 0;
-	return saver_failed_as(t, why.code, "%s", why.text);
+	return saver_fail_with(t, why.code, "%s", why.text);
 }
 
-/* It failed: say so. SAVER_STOPPED: the stop has come, and nothing failed. */
-static int saver_failed(struct saver_thread *t, const struct io_op *op)
+/* Report the error of an operation. SAVER_STOPPED: the stop has come, and nothing failed. */
+static int saver_fail_op(struct saver_thread *t, const struct io_op *op)
 {
 	const struct mlgen_io *io = &op->io;
 	int code = (int)io->result;
@@ -101,19 +100,19 @@ static int saver_failed(struct saver_thread *t, const struct io_op *op)
 
 	if (code == -ECANCELED && stop_has_come(t->saver->cfg.stop, clock_now(t->saver->cfg.clock)))
 		return SAVER_STOPPED;
-	other = saver_failed_other(t, io->file);
+	other = fail_if_not_file(t, io->file);
 	if (other)
 		return other;
 	if (io->op == MLGEN_WRITE || io->op == MLGEN_READ)
 		snprintf(at, sizeof(at), " at %" PRIu64, io->off);
-	word_advice(t, op, advice, sizeof(advice));
-	return saver_failed_as(t, code, "%s: %s%s: %s%s", io->file->path, opstat_name(io->op), at,
+	print_advice(t, op, advice, sizeof(advice));
+	return saver_fail_with(t, code, "%s: %s%s: %s%s", io->file->path, opstat_name(io->op), at,
 			       strerror(-code), advice);
 }
 
 /*
- * An asynchronous engine may wait in its reap, which is of no kind: with one operation under way it
- * is that one's.
+ * An asynchronous engine may wait in its reap, whose time belongs to no kind of operation. With one
+ * operation in progress it is that operation's.
  */
 int64_t saver_do(struct saver_thread *t, struct io_op *op)
 {
@@ -136,7 +135,7 @@ static int do_to(struct saver_thread *t, enum mlgen_op kind, struct saver_open *
 {
 	struct io_op op = { .io = { .op = kind, .file = &f->io } };
 
-	return saver_do(t, &op) < 0 ? saver_failed(t, &op) : 0;
+	return saver_do(t, &op) < 0 ? saver_fail_op(t, &op) : 0;
 }
 
 static bool writes(const struct saver *s)
@@ -144,7 +143,7 @@ static bool writes(const struct saver *s)
 	return !s->cfg.is_restore && saver_touches_files(s);
 }
 
-int saver_hold(struct saver_thread *t)
+int saver_open_folder(struct saver_thread *t)
 {
 	const struct saver *s = t->saver;
 
@@ -152,20 +151,20 @@ int saver_hold(struct saver_thread *t)
 	if (!writes(s))
 		return 0;
 	t->folder_fd = checkpoint_folder(s->cfg.checkpoints, &s->now);
-	return t->folder_fd < 0 ? saver_failed_as(t, t->folder_fd, "%s/%s: open: %s",
+	return t->folder_fd < 0 ? saver_fail_with(t, t->folder_fd, "%s/%s: open: %s",
 						  s->cfg.checkpoints->directory, s->now.name,
 						  strerror(-t->folder_fd))
 				: 0;
 }
 
-void saver_let_go(struct saver_thread *t)
+void saver_close_folder(struct saver_thread *t)
 {
 	if (t->folder_fd >= 0)
 		close(t->folder_fd);
 	t->folder_fd = -1;
 }
 
-/* What is written has a name in the folder that is held. */
+/* Files to be written are opened by name in the open folder. */
 int saver_open(struct saver_thread *t, struct saver_open *f, uint64_t index, int flags)
 {
 	char name[NAME_MAX + 1], path[PATH_MAX];
@@ -175,7 +174,7 @@ int saver_open(struct saver_thread *t, struct saver_open *f, uint64_t index, int
 	shard_name(&t->shard, name, sizeof(name));
 	rc = checkpoint_path(t->saver->cfg.checkpoints, &t->saver->now, name, path);
 	if (rc < 0)
-		return saver_failed_as(t, rc, "%s: the name is too long", name);
+		return saver_fail_with(t, rc, "%s: the name is too long", name);
 	length = strlen(path);
 	memcpy(f->path, path, length + 1);
 	f->index = index;
@@ -204,11 +203,11 @@ int saver_close_file(struct saver_thread *t, struct saver_open *f)
 	return do_to(t, MLGEN_CLOSE, f);
 }
 
-static void saver_moved(struct saver_thread *t, uint64_t bytes)
+/* Only the thread itself writes its moved_bytes. */
+static void add_moved(struct saver_thread *t, uint64_t bytes)
 {
 	uint64_t seen = atomic_load_explicit(&t->moved_bytes, memory_order_relaxed);
 
-	/* One writer. */
 	atomic_store_explicit(&t->moved_bytes, seen + bytes, memory_order_relaxed);
 }
 
@@ -223,9 +222,9 @@ static bool checks(const struct saver_thread *t)
 
 #define WHERE_BYTES (STATE_NAME_BYTES + 64)
 
-/* What was read of the file from `off` on. */
-static int saver_check(struct saver_thread *t, const char *path, struct shard_piece *at,
-		       uint64_t off, const void *buf, uint64_t bytes)
+/* Check the bytes that were read from `off` on. */
+static int check_data(struct saver_thread *t, const char *path, struct shard_piece *at,
+		      uint64_t off, const void *buf, uint64_t bytes)
 {
 	uint64_t begin_ns = saver_data_begin(t), wrong = 0;
 	char where[WHERE_BYTES] = "";
@@ -233,67 +232,64 @@ static int saver_check(struct saver_thread *t, const char *path, struct shard_pi
 
 	saver_data_end(t, begin_ns);
 	return is_right ? 0
-			: saver_failed_as(t, -EIO, "%s: byte %" PRIu64 " is wrong (%s)", path,
+			: saver_fail_with(t, -EIO, "%s: byte %" PRIu64 " is wrong (%s)", path,
 					  wrong, where);
 }
 
-/* Where it ends, if nothing was read of this: the file knows. */
-static int saver_failed_short(struct saver_thread *t, const struct io_op *op)
+/* The file is too short. If nothing was read, find out where it ends. */
+static int fail_short(struct saver_thread *t, const struct io_op *op)
 {
 	struct mlgen_file *file = op->io.file;
 	uint64_t end = op->io.off + op->done_bytes;
-	int other = saver_failed_other(t, file);
+	int other = fail_if_not_file(t, file);
 
 	if (other)
 		return other;
-	/* Not by the engine, which may have others under way. */
+	/* The engine may have other requests in progress, so do not use it. */
 	if (op->done_bytes == 0 && saver_touches_files(t->saver))
 		end = meta_end_before(file->path, end);
-	return saver_failed_as(t, -ENODATA, "%s: the file ends at %" PRIu64 " of %" PRIu64 " bytes",
+	return saver_fail_with(t, -ENODATA, "%s: the file ends at %" PRIu64 " of %" PRIu64 " bytes",
 			       file->path, end, t->shard.bytes);
 }
 
-/* One has come back. */
-static int saver_request_complete(struct saver_thread *t, struct io_op *op)
+static int complete_request(struct saver_thread *t, struct io_op *op)
 {
 	struct saver_request *q = op->owner;
 	int rc = 0;
 
 	if (op->io.result == -ENODATA && op->io.op == MLGEN_READ)
-		rc = saver_failed_short(t, op);
+		rc = fail_short(t, op);
 	else if (op->io.result < 0)
-		rc = saver_failed(t, op);
+		rc = saver_fail_op(t, op);
 	else if (checks(t))
-		rc = saver_check(t, op->io.file->path, &q->at, q->off, q->slice, q->bytes);
+		rc = check_data(t, op->io.file->path, &q->at, q->off, q->slice, q->bytes);
 	if (rc == 0)
-		saver_moved(t, q->bytes);
-	saver_give(t, q);
+		add_moved(t, q->bytes);
+	saver_release(t, q);
 	return rc;
 }
 
-static int engine_failed(struct saver_thread *t, int rc)
-{
-	t->is_dead = true;
-	return saver_failed_as(t, rc, "ioengine=%s: cannot go on: %s",
-			       t->saver->cfg.job->engine->name, strerror(-rc));
-}
-
-/* Wait for `min` of them. Of several errors the first is told. */
+/* Wait for at least `min` requests. The first of several errors is reported. */
 static int reap(struct saver_thread *t, unsigned min)
 {
 	int n = io_reap(saver_io(t), t->done, min, t->depth);
-	int rc = n < 0 ? engine_failed(t, n) : 0;
+	int rc = 0;
 
+	if (n < 0) {
+		t->is_dead = true;
+		return saver_fail_with(t, n, "ioengine=%s: cannot go on: %s",
+				       t->saver->cfg.job->engine->name, strerror(-n));
+	}
 	for (int i = 0; i < n; i++) {
-		int one = saver_request_complete(t, t->done[i]);
+		int one = complete_request(t, t->done[i]);
 
 		rc = rc ? rc : one;
 	}
 	return rc;
 }
 
-/* saver_write.c: several at a time. Wait for a free one; 0 and all are complete. */
-static int saver_take(struct saver_thread *t, struct saver_request **out)
+/* Wait for a free request. */
+static int acquire(struct saver_thread *t, struct saver_request **out)
 {
 	int rc = 0;
 
@@ -306,9 +302,9 @@ static int saver_take(struct saver_thread *t, struct saver_request **out)
 	return rc;
 }
 
-/* Each goes out by itself: they are large, and making the next one takes as long as a small device
- * needs for this one. */
-static void saver_submit(struct saver_thread *t, struct saver_request *q, struct saver_open *f)
+/* Submit each request by itself: requests are large, and making the next one takes as long as a
+ * small device needs for this one. */
+static void submit(struct saver_thread *t, struct saver_request *q, struct saver_open *f)
 {
 	q->io.io.file = &f->io;
 	q->io.owner = q;
@@ -316,12 +312,12 @@ static void saver_submit(struct saver_thread *t, struct saver_request *q, struct
 	io_flush(saver_io(t));
 }
 
-void saver_give(struct saver_thread *t, struct saver_request *q)
+void saver_release(struct saver_thread *t, struct saver_request *q)
 {
 	t->unused[t->unused_count++] = q;
 }
 
-static int saver_drain(struct saver_thread *t)
+static int drain(struct saver_thread *t)
 {
 	int rc = 0;
 
@@ -333,10 +329,10 @@ static int saver_drain(struct saver_thread *t)
 	return rc;
 }
 
-/* ---- restored ---- */
+/* ---- restoring ---- */
 
-/* Move the piece that is at or before `off` to the one that has it. */
-static bool saver_seek(const struct shard *f, struct shard_piece *p, uint64_t off)
+/* Advance a piece at or before `off` to the piece that contains `off`. */
+static bool seek_piece(const struct shard *f, struct shard_piece *p, uint64_t off)
 {
 	while (p->off + p->bytes <= off)
 		if (!shard_next(f, p))
@@ -344,8 +340,7 @@ static bool saver_seek(const struct shard *f, struct shard_piece *p, uint64_t of
 	return true;
 }
 
-/* A read that met the end of the file. */
-/* O_DIRECT asks for whole blocks, and gets what there is of them. */
+/* O_DIRECT asks for whole blocks, of which the end of the file may cut off the last. */
 static struct io_op read_op(const struct saver_thread *t, uint64_t off, uint64_t bytes,
 			    uint64_t got_bytes)
 {
@@ -360,8 +355,6 @@ static struct io_op read_op(const struct saver_thread *t, uint64_t off, uint64_t
 	};
 }
 
-/* access=plain. */
-
 static int read_plain(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
 {
 	uint64_t bs = t->saver->span_bytes;
@@ -369,22 +362,20 @@ static int read_plain(struct saver_thread *t, struct saver_open *f, const struct
 	int rc = 0, drained;
 
 	for (uint64_t off = part->from; off < part->to; off += bs) {
-		rc = saver_take(t, &q);
+		rc = acquire(t, &q);
 		if (rc)
 			break;
 		q->off = off;
 		q->bytes = u64_min(part->to - off, bs);
-		saver_seek(&t->shard, &t->at, off);
+		seek_piece(&t->shard, &t->at, off);
 		q->at = t->at;
 		q->io = read_op(t, off, q->bytes, q->bytes);
 		q->io.into = q->slice;
-		saver_submit(t, q, f);
+		submit(t, q, f);
 	}
-	drained = saver_drain(t);
+	drained = drain(t);
 	return rc ? rc : drained;
 }
-
-/* access=framework. */
 
 static int read_one(struct saver_thread *t, struct saver_open *f, uint64_t off, uint64_t bytes,
 		    uint64_t got_bytes, void *into)
@@ -394,13 +385,13 @@ static int read_one(struct saver_thread *t, struct saver_open *f, uint64_t off, 
 	op.io.file = &f->io;
 	op.into = into;
 	if (saver_do(t, &op) < 0)
-		return op.io.result == -ENODATA ? saver_failed_short(t, &op) : saver_failed(t, &op);
-	saver_moved(t, got_bytes);
+		return op.io.result == -ENODATA ? fail_short(t, &op) : saver_fail_op(t, &op);
+	add_moved(t, got_bytes);
 	return 0;
 }
 
-/* What is longer than the slice is read in parts of it: to be checked it has to be there, and
- * memory for a tensor there is not. */
+/* Read data that is longer than the slice in parts: data must be in memory to be checked, and there
+ * is no memory for a whole tensor. */
 static int read_checked(struct saver_thread *t, struct saver_open *f, const struct shard_read *r)
 {
 	unsigned char *slice = t->requests[0].slice;
@@ -418,7 +409,7 @@ static int read_checked(struct saver_thread *t, struct saver_open *f, const stru
 			return SAVER_STOPPED;
 		rc = read_one(t, f, r->off + done, bytes, got, slice);
 		if (rc == 0)
-			rc = saver_check(t, f->path, &t->at, r->off + done, slice, got);
+			rc = check_data(t, f->path, &t->at, r->off + done, slice, got);
 	}
 	return rc;
 }
@@ -443,14 +434,14 @@ int saver_read(struct saver_thread *t, struct saver_open *f, const struct saver_
 	return saver_is_framework(t->saver) ? read_calls(t, f) : read_plain(t, f, part);
 }
 
-/* ---- saved ---- */
+/* ---- saving ---- */
 
 static const struct content *content_of(const struct saver_thread *t)
 {
 	return t->saver->cfg.set->content;
 }
 
-/* Of so many bytes, those that O_DIRECT takes. */
+/* The part of `bytes` that O_DIRECT can write. */
 static uint64_t whole_blocks(const struct saver_thread *t, uint64_t bytes)
 {
 	uint64_t align = t->saver->cfg.align_bytes;
@@ -459,8 +450,8 @@ static uint64_t whole_blocks(const struct saver_thread *t, uint64_t bytes)
 }
 
 /*
- * What is left behind the last whole block goes through a descriptor without O_DIRECT. It is
- * flushed with the file, whichever descriptor is.
+ * Write the bytes after the last whole block through a descriptor without O_DIRECT. fsync of either
+ * descriptor flushes them.
  */
 static int write_tail(struct saver_thread *t, const struct saver_open *f, void *from, uint64_t off,
 		      uint64_t bytes)
@@ -476,9 +467,9 @@ static int write_tail(struct saver_thread *t, const struct saver_open *f, void *
 	if (rc < 0)
 		return rc;
 	if (saver_do(t, &op) < 0)
-		rc = saver_failed(t, &op);
+		rc = saver_fail_op(t, &op);
 	else
-		saver_moved(t, bytes);
+		add_moved(t, bytes);
 	if (!t->is_dead) {
 		int closed = saver_close_file(t, &t->tail);
 
@@ -487,90 +478,59 @@ static int write_tail(struct saver_thread *t, const struct saver_open *f, void *
 	return rc;
 }
 
-/* access=plain. */
-
-static void mend(struct saver_thread *t, struct saver_request *q)
+/* Copy the part of a metadata piece that lies in the request into the slice. */
+static void put_metadata(struct saver_thread *t, struct saver_request *q,
+			 const struct shard_piece *p)
 {
-	for (unsigned i = 0; i < q->laid_count; i++)
-		content_mend(content_of(t), q->slice, q->laid[i].at, q->laid[i].bytes);
-	q->laid_count = 0;
-}
+	struct saver_meta_range *last = &q->meta[SAVER_META_RANGES - 1];
+	uint64_t from = u64_max(p->off, q->off);
+	uint64_t bytes = u64_min(p->off + p->bytes, q->off + q->bytes) - from;
+	uint64_t at = from - q->off;
 
-static void note_laid(struct saver_request *q, uint64_t at, uint64_t bytes)
-{
-	struct saver_laid *last = &q->laid[SAVER_LAID - 1];
-
-	if (q->laid_count < SAVER_LAID)
-		q->laid[q->laid_count++] = (struct saver_laid){ at, bytes };
+	if (bytes == 0)
+		return;
+	shard_meta(&t->shard, p, from - p->off, q->slice + at, bytes);
+	if (q->meta_count < SAVER_META_RANGES)
+		q->meta[q->meta_count++] = (struct saver_meta_range){ at, bytes };
 	else
 		last->bytes = at + bytes - last->at;
 }
 
-/* The part of a piece that lies in the request, over what is there. */
-static void lay(struct saver_thread *t, struct saver_request *q, const struct shard_piece *p)
-{
-	uint64_t from = p->off > q->off ? p->off : q->off;
-	uint64_t end = p->off + p->bytes, q_end = q->off + q->bytes;
-	uint64_t bytes = (end < q_end ? end : q_end) - from;
-
-	if (bytes == 0)
-		return;
-	shard_meta(&t->shard, p, from - p->off, q->slice + (from - q->off), bytes);
-	note_laid(q, from - q->off, bytes);
-}
-
-/* The piece that the request ends in may go on in the next one. */
-static void lay_all(struct saver_thread *t, struct saver_request *q)
+/* The piece at the end of the request may continue in the next one. */
+static void put_all_metadata(struct saver_thread *t, struct saver_request *q)
 {
 	struct shard_piece *p = &t->at;
 	uint64_t end = q->off + q->bytes;
-	bool has = saver_seek(&t->shard, p, q->off);
+	bool has = seek_piece(&t->shard, p, q->off);
 
 	while (has && p->off < end) {
 		if (!p->is_tensor)
-			lay(t, q, p);
+			put_metadata(t, q, p);
 		if (p->off + p->bytes >= end)
 			return;
 		has = shard_next(&t->shard, p);
 	}
 }
 
-static void make(struct saver_thread *t, struct saver_request *q)
+/* Fill the slice of a request: repair the content under the last metadata, then add the new. */
+static void make_data(struct saver_thread *t, struct saver_request *q)
 {
 	uint64_t begin_ns = saver_data_begin(t);
 	struct content_of of;
 
-	mend(t, q);
+	for (unsigned i = 0; i < q->meta_count; i++)
+		content_mend(content_of(t), q->slice, q->meta[i].at, q->meta[i].bytes);
+	q->meta_count = 0;
 	shard_content_of(&t->shard, q->off, &of);
 	content_put(content_of(t), &of, q->slice, q->bytes, t->parts);
-	lay_all(t, q);
+	put_all_metadata(t, q);
 	saver_data_end(t, begin_ns);
 }
 
-static void saver_write_submit(struct saver_thread *t, struct saver_request *q,
-			       struct saver_open *f, uint64_t bytes)
-{
-	q->part = (struct iovec){ q->slice, (size_t)bytes };
-	q->io = (struct io_op){ .io = { .op = MLGEN_WRITE, .off = q->off, .len_bytes = bytes },
-				.from = &q->part,
-				.from_parts = 1 };
-	q->bytes = bytes;
-	saver_submit(t, q, f);
-}
-
-/* Its slice is still as it was made: nobody takes it before. */
-static int end_plain(struct saver_thread *t, struct saver_open *f, unsigned char *tail,
-		     uint64_t off, uint64_t bytes)
-{
-	int rc = saver_drain(t);
-
-	return rc || bytes == 0 ? rc : write_tail(t, f, tail, off, bytes);
-}
-
 /*
- * A file that grows by writes past its end grows by one of them at a time: room is made first, as
- * fio does, too, and a full disk is known before the first byte. A filesystem or engine that cannot
- * is no error.
+ * Writes past the end extend a file one at a time. Allocate its blocks first, as fio does; a full
+ * disk then fails before the first byte. It is no error if the filesystem or the engine cannot
+ * allocate.
  */
 static int allocate(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
 {
@@ -583,7 +543,7 @@ static int allocate(struct saver_thread *t, struct saver_open *f, const struct s
 	if (t->saver->cfg.align_bytes && op.io.len_bytes)
 		rc = saver_do(t, &op);
 	if (t->is_dead || rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG)
-		return saver_failed(t, &op);
+		return saver_fail_op(t, &op);
 	return 0;
 }
 
@@ -591,33 +551,37 @@ static int write_plain(struct saver_thread *t, struct saver_open *f, const struc
 {
 	uint64_t bs = t->saver->span_bytes, whole = 0, bytes = 0;
 	struct saver_request *q = NULL;
-	int rc = allocate(t, f, part);
+	int rc = allocate(t, f, part), drained;
 
 	if (rc)
 		return rc;
 	for (uint64_t off = part->from; off < part->to; off += bs) {
-		rc = saver_take(t, &q);
+		rc = acquire(t, &q);
 		if (rc)
 			break;
 		q->off = off;
-		bytes = q->bytes = part->to - off < bs ? part->to - off : bs;
-		make(t, q);
+		bytes = q->bytes = u64_min(part->to - off, bs);
+		make_data(t, q);
 		whole = whole_blocks(t, bytes);
-		if (whole)
-			saver_write_submit(t, q, f, whole);
-		else
-			saver_give(t, q);
+		if (!whole) {
+			saver_release(t, q);
+			continue;
+		}
+		q->part = (struct iovec){ q->slice, (size_t)whole };
+		q->io = (struct io_op){ .io = { .op = MLGEN_WRITE, .off = off, .len_bytes = whole },
+					.from = &q->part,
+					.from_parts = 1 };
+		q->bytes = whole;
+		submit(t, q, f);
 	}
-	if (rc) {
-		saver_drain(t);
-		return rc;
-	}
-	return q ? end_plain(t, f, q->slice + whole, q->off + whole, bytes - whole) : 0;
+	drained = drain(t);
+	if (rc || drained || bytes == whole)
+		return rc ? rc : drained;
+	/* No other request has used the slice of the last one. */
+	return write_tail(t, f, q->slice + whole, q->off + whole, bytes - whole);
 }
 
-/* access=framework. */
-
-/* So many bytes of the file in parts, which are one call. */
+/* Write `bytes` of the file, given in parts, in one call. */
 static int write_parts(struct saver_thread *t, struct saver_open *f, uint64_t off, uint64_t bytes,
 		       const struct iovec *parts, unsigned count)
 {
@@ -628,12 +592,12 @@ static int write_parts(struct saver_thread *t, struct saver_open *f, uint64_t of
 	};
 
 	if (saver_do(t, &op) < 0)
-		return saver_failed(t, &op);
-	saver_moved(t, bytes);
+		return saver_fail_op(t, &op);
+	add_moved(t, bytes);
 	return 0;
 }
 
-/* Head and run into t->parts: their number. */
+/* Store head and run of a write in t->parts; the result is their number. */
 static unsigned make_call(struct saver_thread *t, const struct shard_write *w)
 {
 	uint64_t begin_ns = saver_data_begin(t), rest = w->bytes;
@@ -653,7 +617,7 @@ static unsigned make_call(struct saver_thread *t, const struct shard_write *w)
 	return n;
 }
 
-/* One part, of whole blocks, and what is behind them. */
+/* Write one part: its whole blocks, then the rest. */
 static int write_direct(struct saver_thread *t, struct saver_open *f, const struct shard_write *w)
 {
 	uint64_t whole = whole_blocks(t, w->bytes);
@@ -670,8 +634,9 @@ static int write_direct(struct saver_thread *t, struct saver_open *f, const stru
 	return rc;
 }
 
-/* It starts to write back what is dirty; the next time it is gone. What fails costs only memory. */
-static void drop_behind(struct saver_thread *t, struct saver_open *f, uint64_t bytes)
+/* Drop the written pages from the page cache. The first call starts to write back dirty pages, and
+ * a later one drops them. An error only costs memory. */
+static void drop_written(struct saver_thread *t, struct saver_open *f, uint64_t bytes)
 {
 	struct io_op op = { .io = { .op = MLGEN_ADVISE,
 				    .file = &f->io,
@@ -695,7 +660,7 @@ static int write_calls(struct saver_thread *t, struct saver_open *f)
 		rc = is_direct ? write_direct(t, f, &w)
 			       : write_parts(t, f, w.off, w.bytes, t->parts, n);
 		if (rc == 0 && w.is_dropped && !is_direct)
-			drop_behind(t, f, w.off + w.bytes);
+			drop_written(t, f, w.off + w.bytes);
 	}
 	return rc;
 }
