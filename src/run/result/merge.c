@@ -66,11 +66,6 @@ static void merge_windows(struct job_result *to, const struct job_result *from)
 
 /* ---- merging two results ---- */
 
-static double positive(double v)
-{
-	return v > 0 ? v : 0;
-}
-
 static uint64_t workers_of(const struct job_result *r)
 {
 	const struct ml_result *ml = &r->ml;
@@ -85,11 +80,11 @@ static void weigh(double *w, const struct job_result *r, enum merge_how how)
 {
 	const struct ml_result *ml = &r->ml;
 	bool is_io = r->work && r->work->is_plain;
-	double wall = r->wall_seconds;
+	double wall = r->wall_seconds > 0 ? r->wall_seconds : r->elapsed_seconds;
 	double read = (double)ml->io_bytes + (double)ml->eval.io_bytes;
 	double ios = (double)(r->read.total_ios + r->write.total_ios);
 
-	w[WEIGHT_WALL] = positive(wall > 0 ? wall : r->elapsed_seconds);
+	w[WEIGHT_WALL] = fmax(wall, 0);
 	w[WEIGHT_TIME] = w[WEIGHT_WALL] * (double)workers_of(r);
 	w[WEIGHT_ACCELERATORS] =
 		(double)(how == MERGE_TURNS ? ml->counted_steps : ml->accelerators);

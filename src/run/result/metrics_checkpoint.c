@@ -70,7 +70,7 @@ static void seconds_mean(struct merging *m, const struct mlgen_field *f, const s
 		merge_mean(m, f, at, (double)a->completed, (double)b->completed);
 }
 
-/* In runs one after the other, all checkpoints but the very first are later ones. */
+/* Runs one after the other have one first checkpoint; all others are later ones. */
 static void later_seconds(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoints_result, 0);

@@ -20,11 +20,6 @@ uint64_t marks_ns(const struct marks *m)
 	return begin && end > begin ? end - begin : 0;
 }
 
-static const struct netif *same_network(const struct netif *a, const struct netif *b)
-{
-	return a && b && !strcmp(a->name, b->name) ? a : NULL;
-}
-
 /* The less reliable of two sources that count the same bytes; NULL = they count different bytes. */
 static const struct memsource *same_storage(const struct memsource *a, const struct memsource *b)
 {
@@ -48,7 +43,8 @@ void marks_join(struct marks *to, const struct marks *from)
 	}
 	if (from->end.ns > to->end.ns)
 		to->end = from->end;
-	to->network = same_network(to->network, from->network);
+	if (!to->network || !from->network || strcmp(to->network->name, from->network->name))
+		to->network = NULL;
 	to->storage = same_storage(to->storage, from->storage);
 	to->mhz_sum += from->mhz_sum;
 	to->mhz_looks += from->mhz_looks;

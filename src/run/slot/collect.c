@@ -104,15 +104,6 @@ void collect_slowest(struct storage_result *st, const struct opstat *t)
 	st->slowest_file_bytes = dataset_file_bytes(ds, t->slowest.file);
 }
 
-/* Marks of the span, and the CPU clock readings of rates_tick. */
-static void read_marks(struct marks *m, const struct slot *s, size_t record)
-{
-	span_marks(&s->span, record, m);
-	m->zero_ns = s->begin_ns;
-	m->mhz_sum = s->mhz_sum;
-	m->mhz_looks = s->mhz_looks;
-}
-
 /* The mount decides which source counts the delivered bytes; without a source, `source` is the
  * reason. */
 static void collect_memory(struct storage_result *st, const struct job_result *out,
@@ -134,7 +125,10 @@ static void collect_memory(struct storage_result *st, const struct job_result *o
 
 void collect_around(struct job_result *out, const struct slot *s, size_t record)
 {
-	read_marks(&out->marks, s, record);
+	span_marks(&s->span, record, &out->marks);
+	out->marks.zero_ns = s->begin_ns;
+	out->marks.mhz_sum = s->mhz_sum;
+	out->marks.mhz_looks = s->mhz_looks;
 	marks_window(&out->window, &out->marks);
 	marks_host(&out->host, &out->marks);
 	marks_network(&out->network, &out->marks);
@@ -260,14 +254,11 @@ const char *collect_in_use(const struct slot *s)
 	return io ? io_in_use(io) : "";
 }
 
-/* End of a record: in a plain job the time when its worker left. */
-static uint64_t end_of(const struct slot *s, size_t record)
-{
-	return s->span.records > 1 ? s->span.ends[record].ns : s->end_ns;
-}
-
 void collect_job(struct job_result *out, size_t record, struct slot *s)
 {
+	/* The record of a worker ends when that worker leaves. */
+	uint64_t end_ns = s->span.records > 1 ? s->span.ends[record].ns : s->end_ns;
+
 	*out = (struct job_result){ .job = s->job,
 				    .group = s->job->group,
 				    .read_align_bytes = s->align_bytes,
@@ -276,7 +267,7 @@ void collect_job(struct job_result *out, size_t record, struct slot *s)
 	checkpoints_result_init(&out->ml.saves);
 	checkpoints_result_init(&out->ml.restores);
 	if (s->begin_ns)
-		out->elapsed_seconds = (double)(end_of(s, record) - s->begin_ns) / 1e9;
+		out->elapsed_seconds = (double)(end_ns - s->begin_ns) / 1e9;
 	s->does->collect(out, record, s);
 	failed_count(out);
 }

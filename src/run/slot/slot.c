@@ -191,8 +191,8 @@ uint64_t slot_io_bytes(const struct slot *s, unsigned direction)
 	return n;
 }
 
-/* For struct span_request: bytes that jobs of the slot's group have read since time zero, including
- * those that ramp_time leaves out, as far as the slot's storage source counts them. */
+/* Bytes that jobs of the slot's group have read since time zero, including those that ramp_time
+ * leaves out, as far as the slot's storage source counts them; for struct span_request. */
 static uint64_t slot_counted_bytes(void *slot)
 {
 	const struct slot *of = slot;

@@ -277,7 +277,7 @@ int worker_start(pthread_t *thread, struct clock *clock, void *(*main)(void *), 
 	if (rc == 0)
 		return 0;
 	*thread = 0;
-	clock_join(clock); /* on behalf of the thread that did not start */
+	clock_join(clock); /* stand in for the thread that did not start */
 	clock_leave(clock);
 	return mlgen_fail(err, rc,
 			  "cannot start a thread: %s; fewer accelerators, read_threads or numjobs, "

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint.c - phase=checkpoint and phase=restore: the rows of the workloads, in questions,
- * reports and plans. */
+/* checkpoint.c - rows of phase=checkpoint and phase=restore for questions, reports and plans. */
 #include "work/checkpoint/checkpoint_internal.h"
 
 #include <stdio.h>
@@ -11,7 +10,7 @@
 #include "report/plan/plan.h"
 #include "work/checkpoint/checkpoint.h"
 
-/* ---- in questions ---- */
+/* ---- questions ---- */
 
 static double bytes_per_sec(const struct job_result *r)
 {
@@ -43,11 +42,12 @@ const struct asked checkpoint_asked = {
 	.mlperf_rules = checkpoint_mlperf_rules,
 };
 
-/* ---- in reports and plans ---- */
+/* ---- reports and plans ---- */
 
-/* While checkpoints were under way, those that were not completed, too. */
-static double checkpoint_seconds(const struct checkpoints_result *c)
+/* Seconds of all checkpoints, including incomplete ones. */
+static double checkpoint_seconds(const struct job_result *r)
 {
+	const struct checkpoints_result *c = job_result_checkpoints(r);
 	const struct checkpoint_result *k = c->items.items;
 	double seconds = c->completed ? c->seconds_mean * (double)c->completed : 0;
 
@@ -57,12 +57,7 @@ static double checkpoint_seconds(const struct checkpoints_result *c)
 	return seconds > 0 ? seconds : 0;
 }
 
-static double checkpoint_seconds_of(const struct job_result *r)
-{
-	return checkpoint_seconds(job_result_checkpoints(r));
-}
-
-/* One checkpoint of all ranks; it is wanted as fast as can be. */
+/* A job needs one checkpoint of all ranks, as fast as possible. */
 static void list_state(struct listing *f, const struct job *j, const struct host *host)
 {
 	struct mlgen_err err = { 0 };
@@ -104,7 +99,7 @@ const struct page checkpoint_page = {
 	.list = list_state,
 	.text = checkpoint_page_report,
 	.verdict = verdict_fill_checkpoint,
-	.seconds = checkpoint_seconds_of,
+	.seconds = checkpoint_seconds,
 	.workers = "threads",
 	.looked_at = "time",
 	.key = "ml",

@@ -48,12 +48,6 @@ void text_checkpoint_report(FILE *to, struct text_block *b);
 bool text_not_durable(struct buf *out, const struct job *job, const struct checkpoints_result *c,
 		      unsigned brevity);
 
-/* ---- the parts of a checkpoint job's report below its answer ---- */
-
-/* Settings of the job, and evidence: time and bytes. */
-extern const struct text_line text_save_settings[], text_restore_settings[],
-	text_checkpoint_evidence[];
-
 /* The saves of a training; prints nothing if it saves no checkpoints. `brief`: only writes and
  * flushes. */
 void text_saves_latency(struct buf *out, const struct text_block *b, bool brief);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_activity.c - in a run: checkpoints that are saved or restored one after the other. */
+/* checkpoint_activity.c - runs of phase=checkpoint and phase=restore: one checkpoint after the
+ * other. */
 #include "work/checkpoint/checkpoint_internal.h"
 
 #include <limits.h>
@@ -15,9 +16,9 @@
 #include "work/checkpoint/checkpoint.h"
 #include "work/checkpoint/saver/saver.h"
 
-/* ---- the thread that asks for them ---- */
+/* ---- the thread that begins checkpoints ---- */
 
-/* No epoch, no step: DLIO calls such checkpoints so, too. */
+/* Epoch of checkpoints without training: DLIO uses the same name. */
 #define ONLY_EPOCH 1
 
 static bool driver_is_over(const struct driver *d)
@@ -25,7 +26,7 @@ static bool driver_is_over(const struct driver *d)
 	return atomic_load(&d->closed) || atomic_load(d->interrupted);
 }
 
-/* Until then; false: it is over before. */
+/* Sleep until `until_ns`; false: closed or interrupted before. */
 static bool nap(struct driver *d, uint64_t until_ns)
 {
 	for (;;) {
@@ -44,22 +45,7 @@ static uint64_t end_ns(const struct driver *d)
 	return d->job->runtime_ns ? atomic_load(&d->start_ns) + d->job->runtime_ns : UINT64_MAX;
 }
 
-static int driver_begin(struct driver *d, uint64_t i)
-{
-	struct mlgen_err err = { 0 };
-	int rc = 0;
-
-	atomic_store(&d->begun, i + 1);
-	if (d->restore)
-		saver_begin_restore(d->saver, &d->restore[i]);
-	else
-		rc = saver_begin_save(d->saver, ONLY_EPOCH, UINT64_MAX, &err);
-	if (rc < 0)
-		failure_set(d->failure, &err);
-	return rc;
-}
-
-/* Before number i; false: there will be none. */
+/* Wait before checkpoint `i`; false: it will not begin. */
 static bool pause_before(struct driver *d, uint64_t i)
 {
 	uint64_t now = clock_now(d->clock), end = end_ns(d);
@@ -75,24 +61,24 @@ static bool pause_before(struct driver *d, uint64_t i)
 static void drive(struct driver *d)
 {
 	for (uint64_t i = 0; i < d->count; i++) {
+		struct mlgen_err err = { 0 };
+
 		if (!pause_before(d, i))
 			return;
-		if (driver_begin(d, i) < 0 || saver_await(d->saver) < 0)
+		atomic_store(&d->begun, i + 1);
+		if (d->restore) {
+			saver_begin_restore(d->saver, &d->restore[i]);
+		} else if (saver_begin_save(d->saver, ONLY_EPOCH, UINT64_MAX, &err) < 0) {
+			failure_set(d->failure, &err);
 			return;
-		/* Another process ran out of time first. */
+		}
+		if (saver_await(d->saver) < 0)
+			return;
+		/* The time of another process is over. */
 		if (saver_is_over(d->saver))
 			break;
 	}
 	d->is_complete = !driver_is_over(d);
-}
-
-static void start_time(struct driver *d)
-{
-	if (d->watch)
-		d->watch->begin(d->watched);
-	atomic_store(&d->start_ns, clock_now(d->clock));
-	if (d->job->runtime_ns)
-		stop_at(d->stop, end_ns(d));
 }
 
 static void *driver_main(void *arg)
@@ -101,7 +87,11 @@ static void *driver_main(void *arg)
 
 	clock_join(d->clock);
 	if (saver_await_ready(d->saver) == 0 && nap(d, d->start_after_ns)) {
-		start_time(d);
+		if (d->watch)
+			d->watch->begin(d->watched);
+		atomic_store(&d->start_ns, clock_now(d->clock));
+		if (d->job->runtime_ns)
+			stop_at(d->stop, end_ns(d));
 		drive(d);
 	}
 	saver_finish(d->saver);
@@ -115,7 +105,7 @@ static void driver_wake(struct driver *d)
 	bell_ring(&d->go, d->clock);
 }
 
-/* Any thread: an error somewhere; or look again (an interruption). */
+/* Close after an error. Any thread. */
 static void driver_close(struct driver *d)
 {
 	atomic_store(&d->closed, true);
@@ -123,32 +113,17 @@ static void driver_close(struct driver *d)
 	driver_wake(d);
 }
 
-/* The saver was started. 0 or -errno with err; then it is closed. */
-static int driver_start(struct driver *d, struct mlgen_err *err)
-{
-	int rc = worker_start(&d->thread, d->clock, driver_main, d, err);
-
-	if (rc < 0)
-		driver_close(d);
-	return rc;
-}
-
-static void driver_join(struct driver *d)
-{
-	worker_join(&d->thread);
-}
-
 /* ---- the run ---- */
 
 #define FILE_NAME_BYTES 256
 
-/* What it has of its own in a slot. */
-struct saving {
-	struct checkpoint *restores; /* phase=restore: those to read */
+/* Data of this activity in a slot. */
+struct checkpoint_own {
+	struct checkpoint *restores; /* phase=restore: checkpoints to read */
 	struct driver *driver;
 };
 
-static struct saving *saving_of(const struct slot *s)
+static struct checkpoint_own *own_of(const struct slot *s)
 {
 	return s->own;
 }
@@ -161,11 +136,11 @@ static bool checkpoint_is_restore(const struct slot *s)
 static int checkpoint_init_slot(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
-	s->own = mem_zalloc(sizeof(struct saving));
+	s->own = mem_zalloc(sizeof(struct checkpoint_own));
 	return setup_checkpoints_init(s, err);
 }
 
-/* Where its checkpoints lie is where its files do. */
+/* The files of this job are its checkpoints. */
 static int rule_cpus(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	s->mount = s->checkpoint_mount;
@@ -185,34 +160,30 @@ static const struct rule *const checkpoint_rules[] = {
 	NULL,
 };
 
-/* Those that rank 0 has chosen: what others see of a directory may be older. */
-static int take_chosen(struct hosts *h, struct checkpoint *restores, size_t n,
-		       struct mlgen_err *err)
+/* Choose the checkpoints to restore. Rules cannot do that earlier, because jobs of earlier groups
+ * may save them. */
+static int choose(struct slot *s, struct hosts *h, int rc, struct mlgen_err *err)
 {
+	size_t n = s->job->checkpoints;
+	struct checkpoint *restores = mem_array(n, sizeof(*restores));
 	struct buf b = { 0 };
 
+	own_of(s)->restores = restores;
+	if (rc == 0)
+		rc = checkpoints_to_restore(&s->checkpoints->in_directory, n, restores, err);
+	/* Without files each process invents the same checkpoints. */
+	if (!slot_touches_files(s))
+		return rc;
+	rc = hosts_agree(h, rc, err);
+	if (rc < 0)
+		return rc;
+	/* Rank 0 chooses: other processes may see an older state of the directory. */
 	buf_addn(&b, (const char *)restores, n * sizeof(*restores));
-	int rc = hosts_share(h, &b, err);
+	rc = hosts_share(h, &b, err);
 	if (rc == 0 && b.len == n * sizeof(*restores))
 		memcpy(restores, buf_str(&b), b.len);
 	buf_fini(&b);
 	return rc;
-}
-
-/* Which ones to restore is seen here and not before: jobs of earlier groups may have saved them. */
-static int choose(struct slot *s, struct hosts *h, int rc, struct mlgen_err *err)
-{
-	size_t n = s->job->checkpoints;
-
-	saving_of(s)->restores = mem_array(n, sizeof(*saving_of(s)->restores));
-	if (rc == 0)
-		rc = checkpoints_to_restore(&s->checkpoints->in_directory, n,
-					    saving_of(s)->restores, err);
-	/* Of none that is there each makes up the same. */
-	if (!slot_touches_files(s))
-		return rc;
-	rc = hosts_agree(h, rc, err);
-	return rc < 0 ? rc : take_chosen(h, saving_of(s)->restores, n, err);
 }
 
 static int prepare(struct slot *s, struct run_shared *run, struct mlgen_err *err)
@@ -227,7 +198,7 @@ static int prepare(struct slot *s, struct run_shared *run, struct mlgen_err *err
 	return rc;
 }
 
-/* What is missing is found when it is read. */
+/* Are the files dropped from the page cache? A missing file is reported when it is read. */
 static bool drops(const struct slot *s)
 {
 	const struct job *j = s->job;
@@ -236,28 +207,28 @@ static bool drops(const struct slot *s)
 	       (j->invalidate != INVALIDATE_NONE || j->drop_caches != DROP_CACHES_NO);
 }
 
-/* Part of the files that stays in the page cache, estimated from samples. */
-struct dropping {
+/* Share of the files that stays in the page cache, estimated from samples. */
+struct cache_drop {
 	const struct slot *s;
-	uint64_t files, looked_bytes, resident_bytes;
+	uint64_t files, sampled_bytes, resident_bytes;
 };
 
-/* A file that is going to be read leaves the page cache. The first of all is looked at in any case,
- * and so is what cannot be dropped: is it a file? */
-static int drop_file(struct dropping *d, const char *path, bool is_first, struct mlgen_err *err)
+/* Drop a file that will be read from the page cache. The first file of a checkpoint, and any that
+ * cannot be dropped, must be a regular file. */
+static int drop_file(struct cache_drop *d, const char *path, bool is_first, struct mlgen_err *err)
 {
 	bool has_failed = drops(d->s) && pagecache_drop(path) < 0;
-	uint64_t resident, looked;
+	uint64_t resident, sampled;
 
 	if (d->s->job->drop_caches != DROP_CACHES_NO &&
-	    pagecache_sample(path, d->files++, &resident, &looked) == 0) {
+	    pagecache_sample(path, d->files++, &resident, &sampled) == 0) {
 		d->resident_bytes += resident;
-		d->looked_bytes += looked;
+		d->sampled_bytes += sampled;
 	}
 	return is_first || has_failed ? filekind_check(path, "", err) : 0;
 }
 
-static int drop_one(struct dropping *d, const struct checkpoint *k, struct mlgen_err *err)
+static int drop_checkpoint(struct cache_drop *d, const struct checkpoint *k, struct mlgen_err *err)
 {
 	const struct slot *s = d->s;
 	char name[FILE_NAME_BYTES], path[PATH_MAX];
@@ -285,10 +256,10 @@ static int drop_one(struct dropping *d, const struct checkpoint *k, struct mlgen
 
 /* Empty the whole page cache only if more than a percent of the files stays in it, for example
  * because another process has mapped them. */
-static int drop_everything(struct slot *s, const struct dropping *d, struct mlgen_err *err)
+static int drop_everything(struct slot *s, const struct cache_drop *d, struct mlgen_err *err)
 {
 	double percent =
-		d->looked_bytes ? 100 * (double)d->resident_bytes / (double)d->looked_bytes : 100;
+		d->sampled_bytes ? 100 * (double)d->resident_bytes / (double)d->sampled_bytes : 100;
 	int rc = 0;
 
 	if (s->job->drop_caches == DROP_CACHES_NO)
@@ -305,40 +276,22 @@ static int drop_everything(struct slot *s, const struct dropping *d, struct mlge
 
 static int drop_cache(struct slot *s, struct mlgen_err *err)
 {
-	struct dropping d = { .s = s };
+	struct cache_drop d = { .s = s };
 	int rc = 0;
 
 	if (!checkpoint_is_restore(s) || !slot_touches_files(s))
 		return 0;
 	for (uint64_t i = 0; i < s->job->checkpoints && rc == 0 && !stop_is_set(&s->progress.stop);
 	     i++)
-		rc = drop_one(&d, &saving_of(s)->restores[i], err);
+		rc = drop_checkpoint(&d, &own_of(s)->restores[i], err);
 	return rc == 0 ? drop_everything(s, &d, err) : rc;
-}
-
-static void make_driver(struct slot *s, struct run_shared *run, uint64_t now_ns)
-{
-	const struct job *j = s->job;
-
-	saving_of(s)->driver = mem_zalloc(sizeof(*saving_of(s)->driver));
-	*saving_of(s)->driver = (struct driver){
-		.job = j,
-		.saver = s->checkpoints->saver,
-		.restore = saving_of(s)->restores,
-		.count = j->checkpoints,
-		.clock = run->cfg.clock,
-		.failure = &run->failure,
-		.interrupted = &run->interrupted,
-		.stop = &s->progress.stop,
-		.watch = &slot_watch,
-		.watched = s,
-		.start_after_ns = j->startdelay_ns ? now_ns + j->startdelay_ns : 0,
-	};
 }
 
 static int checkpoint_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 			    struct mlgen_err *err)
 {
+	const struct job *j = s->job;
+	struct driver *d;
 	/* ioengine=null prepares nothing. */
 	int rc = s->checkpoints->content ? 0 : prepare(s, run, err);
 
@@ -348,26 +301,39 @@ static int checkpoint_start(struct slot *s, struct run_shared *run, uint64_t now
 		rc = setup_checkpoints_saver(s, run, NULL, err);
 	if (rc < 0)
 		return rc;
-	make_driver(s, run, now_ns);
+	d = own_of(s)->driver = mem_zalloc(sizeof(*d));
+	*d = (struct driver){
+		.job = j,
+		.saver = s->checkpoints->saver,
+		.restore = own_of(s)->restores,
+		.count = j->checkpoints,
+		.clock = run->cfg.clock,
+		.failure = &run->failure,
+		.interrupted = &run->interrupted,
+		.stop = &s->progress.stop,
+		.watch = &slot_watch,
+		.watched = s,
+		.start_after_ns = j->startdelay_ns ? now_ns + j->startdelay_ns : 0,
+	};
 	slot_begin_work(s, run->cfg.clock, LIVE_CHECKPOINT, 1);
-	rc = saver_start(s->checkpoints->saver, err);
+	rc = saver_start(d->saver, err);
 	if (rc == 0)
-		rc = driver_start(saving_of(s)->driver, err);
-	else
-		driver_close(saving_of(s)->driver);
+		rc = worker_start(&d->thread, d->clock, driver_main, d, err);
+	if (rc < 0)
+		driver_close(d);
 	return rc;
 }
 
 static void checkpoint_join_threads(struct slot *s)
 {
-	driver_join(saving_of(s)->driver);
+	worker_join(&own_of(s)->driver->thread);
 	saver_join(s->checkpoints->saver);
 	setup_checkpoints_end(s);
 }
 
 static void checkpoint_fini(struct slot *s)
 {
-	struct saving *own = saving_of(s);
+	struct checkpoint_own *own = own_of(s);
 
 	setup_checkpoints_fini(s);
 	if (!own)
@@ -378,25 +344,19 @@ static void checkpoint_fini(struct slot *s)
 	s->own = NULL;
 }
 
-static uint64_t checkpoint_open_files(const struct slot *s)
-{
-	return setup_checkpoints_files(s);
-}
-
 static void checkpoint_close_all(struct slot *s)
 {
-	driver_close(saving_of(s)->driver);
+	driver_close(own_of(s)->driver);
 }
 
 static void wake_all(struct slot *s)
 {
-	driver_wake(saving_of(s)->driver);
+	driver_wake(own_of(s)->driver);
 }
 
 static uint64_t start_ns(const struct slot *s)
 {
-	return saving_of(s) && saving_of(s)->driver ? atomic_load(&saving_of(s)->driver->start_ns)
-						    : 0;
+	return own_of(s) && own_of(s)->driver ? atomic_load(&own_of(s)->driver->start_ns) : 0;
 }
 
 static struct worker *worker_at(const struct slot *s, uint64_t i)
@@ -406,7 +366,7 @@ static struct worker *worker_at(const struct slot *s, uint64_t i)
 	return saver ? saver_worker(saver, i) : NULL;
 }
 
-/* Until all are done, at the speed so far, or runtime is over. */
+/* Time until all checkpoints are done at the current speed, or until runtime is over. */
 static uint64_t checkpoint_left_ns(const struct slot *s, const struct live *live)
 {
 	const struct job *j = s->job;
@@ -465,23 +425,17 @@ static size_t one_record(const struct slot *s)
 	return 1;
 }
 
-/* What a training would have. */
-static void leave_out(struct ml_result *ml)
+static void collect_ml(struct job_result *out, struct slot *s)
 {
 	const double none = (double)NAN;
+	struct ml_result *ml = &out->ml;
+	struct checkpoints_result *r = checkpoint_is_restore(s) ? &ml->restores : &ml->saves;
 
+	/* Only a training has these. */
 	ml->au_percent = none;
 	ml->target_au_percent = none;
 	ml->demand_bytes_per_sec = none;
 	ml->demand_io_bytes_per_sec = none;
-}
-
-static void collect_ml(struct job_result *out, struct slot *s)
-{
-	struct ml_result *ml = &out->ml;
-	struct checkpoints_result *r = checkpoint_is_restore(s) ? &ml->restores : &ml->saves;
-
-	leave_out(ml);
 	saver_collect(s->checkpoints->saver, r);
 	r->caches_dropped = s->has_dropped_caches;
 	out->iodepth_used = job_depth(s->job);
@@ -495,14 +449,14 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	collect_storage(&out->storage, s, s->checkpoint_directory);
 	out->storage.cache_drops = drops(s);
 	collect_numa(&out->numa, s);
-	out->interrupted = atomic_load(saving_of(s)->driver->interrupted);
-	out->complete = saving_of(s)->driver->is_complete;
+	out->interrupted = atomic_load(own_of(s)->driver->interrupted);
+	out->complete = own_of(s)->driver->is_complete;
 }
 
 static void checkpoint_collect(struct job_result *out, size_t record, struct slot *s)
 {
 	(void)record;
-	if (!saving_of(s)->driver || !atomic_load(&s->work_begin_ns))
+	if (!own_of(s)->driver || !atomic_load(&s->work_begin_ns))
 		return;
 	out->work = job_work(s->job);
 	collect_workers(s);
@@ -519,7 +473,7 @@ static void checkpoint_collect(struct job_result *out, size_t record, struct slo
 const struct activity checkpoint_activity = {
 	.init = checkpoint_init_slot,
 	.rules = checkpoint_rules,
-	.open_files = checkpoint_open_files,
+	.open_files = setup_checkpoints_files,
 	.lower_files = "checkpoint_ranks or checkpoint_threads",
 	.need = setup_checkpoints_need,
 	.put_costs = put_costs,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_check.c - what relates two options of a job with checkpoints, and MLPerf Storage's
- * rules for it. */
+/* checkpoint_check.c - relations between checkpoint options, and MLPerf Storage's rules. */
 #include "work/checkpoint/checkpoint_internal.h"
 
 #include <inttypes.h>
@@ -21,10 +20,10 @@
 /* The kernel's own limit of threads: 2^22, pid_max in proc(5). */
 #define THREADS_MAX 4194304.0
 
-/* What a stamp stands at the start of, and what direct=1 is safe with. */
+/* Each block begins with a stamp. direct=1 works with this size. */
 #define BLOCK_BYTES 4096
 
-/* Whose an option is. */
+/* Phases that use an option. */
 #define IN_TRAINING 1u
 #define IN_SAVING 2u
 #define IN_RESTORING 4u
@@ -36,7 +35,7 @@
 
 /* ---- options without effect ---- */
 
-/* Said of several jobs: one of them may have no use for it. */
+/* Is the option set for several jobs? Some of them may not need it. */
 static bool is_shared(const struct job *j, const char *option)
 {
 	const struct mlgen_field *f = field_find(job_fields, option);
@@ -57,13 +56,13 @@ static bool is_alone(const struct job *j)
 	return job_work(j)->checkpoints == CHECKPOINTS_ALWAYS;
 }
 
-/* Of one phase, or of two of the three that save and restore. What a training says of verify it
- * says without checkpoints, too. */
+/* Options of one or two of the three phases. A training without checkpoints reports an unused
+ * verify, too. */
 static const struct {
 	const char *option;
 	unsigned phases;
 	const char *needs;
-} of_phases[] = {
+} phase_options[] = {
 	{ "checkpoint_every", IN_TRAINING, "phase=train" },
 	{ "checkpoint_mode", IN_TRAINING, "phase=train" },
 	{ "snapshot_bandwidth", IN_TRAINING, "phase=train" },
@@ -82,7 +81,7 @@ static const struct {
 	{ "verify", IN_RESTORING | IN_TRAINING, "phase=restore" },
 };
 
-/* The command line goes to all jobs of a file, be they saves or restores. */
+/* The command line sets an option for all jobs of a file, saves as well as restores. */
 static bool is_for_all_jobs(const struct job *j, const char *option)
 {
 	const struct mlgen_field *f = field_find(job_fields, option);
@@ -90,22 +89,21 @@ static bool is_for_all_jobs(const struct job *j, const char *option)
 	return j->at.file && !j->origins[f - job_fields].at.file;
 }
 
-static unsigned is_in(const struct job *j)
-{
-	if (job_work(j)->restores)
-		return IN_RESTORING;
-	return is_alone(j) ? IN_SAVING : IN_TRAINING;
-}
-
 static void check_phase(const struct job *j, struct diag *d)
 {
-	for (size_t i = 0; i < ARRAY_LEN(of_phases); i++) {
-		if (!(of_phases[i].phases & is_in(j)) && !is_for_all_jobs(j, of_phases[i].option))
-			note_unused(j, of_phases[i].option, of_phases[i].needs, d);
+	unsigned phase = job_work(j)->restores ? IN_RESTORING
+			 : is_alone(j)         ? IN_SAVING
+					       : IN_TRAINING;
+
+	for (size_t i = 0; i < ARRAY_LEN(phase_options); i++) {
+		const char *option = phase_options[i].option;
+
+		if (!(phase_options[i].phases & phase) && !is_for_all_jobs(j, option))
+			note_unused(j, option, phase_options[i].needs, d);
 	}
 }
 
-/* What is there without them is a training like any other. */
+/* Note model and checkpoint options of a training without checkpoints. */
 static void check_training_without(const struct job *j, struct diag *d)
 {
 	if (j->checkpoint_every)
@@ -154,7 +152,7 @@ static void check_kind(const struct job *j, struct diag *d)
 	}
 }
 
-/* ---- the model, and who saves it ---- */
+/* ---- the model, and the ranks that save it ---- */
 
 static void check_model(const struct job *j, struct diag *d)
 {
@@ -167,18 +165,6 @@ static void check_model(const struct job *j, struct diag *d)
 			diag_add(d, DIAG_ERROR, job_place(j, option), "%s", err.text);
 		err = (struct mlgen_err){ 0 };
 	}
-}
-
-static void check_threads(const struct job *j, uint64_t ranks, struct diag *d)
-{
-	double threads = (double)j->checkpoint_threads * (double)ranks;
-
-	if (threads > THREADS_MAX)
-		FAULT(d, j, "checkpoint_threads",
-		      "%" PRIu64 " for each of %" PRIu64
-		      " ranks are more than the %.0f threads that Linux can have; play fewer ranks "
-		      "here (checkpoint_ranks)",
-		      j->checkpoint_threads, ranks, THREADS_MAX);
 }
 
 static void check_shift(const struct job *j, uint64_t ranks, struct diag *d)
@@ -203,19 +189,24 @@ static void check_shift(const struct job *j, uint64_t ranks, struct diag *d)
 		      j->restore_shift, ranks, ranks - 1);
 }
 
-/* Ranks that are wrong have been told. */
 static void check_local(const struct job *j, struct diag *d)
 {
 	struct ranges local;
 
+	/* Wrong ranks were already reported. */
 	if (job_local_ranks(j, &local, NULL))
 		return;
-	check_threads(j, local.numbers, d);
+	if ((double)j->checkpoint_threads * (double)local.numbers > THREADS_MAX)
+		FAULT(d, j, "checkpoint_threads",
+		      "%" PRIu64 " for each of %" PRIu64
+		      " ranks are more than the %.0f threads that Linux can have; play fewer ranks "
+		      "here (checkpoint_ranks)",
+		      j->checkpoint_threads, local.numbers, THREADS_MAX);
 	check_shift(j, local.numbers, d);
 	ranges_fini(&local);
 }
 
-/* ---- how it is written and read ---- */
+/* ---- calls that write and read checkpoints ---- */
 
 static void check_framework(const struct job *j, struct diag *d)
 {
@@ -229,7 +220,7 @@ static void check_framework(const struct job *j, struct diag *d)
 	if (has_one_file && j->checkpoint_threads > 1)
 		NOTE(d, j, "checkpoint_threads",
 		     "with access=framework a thread takes whole files, and here a rank has one");
-	/* A training's own checks speak of bs; its samples have an iodepth. */
+	/* A training checks bs itself, and uses iodepth for its samples. */
 	if (is_alone(j) && job_is_changed(j, "bs"))
 		NOTE(d, j, "bs",
 		     "access=framework has sizes of its own; bs counts with access=plain");
@@ -270,9 +261,9 @@ static void check_access(const struct job *j, struct diag *d)
 		      "there are no epochs without a training; use drop_caches=run");
 }
 
-/* ---- in a training ---- */
+/* ---- trainings ---- */
 
-/* By the names alone: what is a link leads nobody astray by accident. */
+/* Compares the paths alone: nobody hides a directory behind a link by accident. */
 static bool is_within(const char *path, const char *directory)
 {
 	size_t n = strlen(directory);
@@ -280,15 +271,6 @@ static bool is_within(const char *path, const char *directory)
 	while (n > 1 && directory[n - 1] == '/')
 		n--;
 	return strncmp(path, directory, n) == 0 && (path[n] == '/' || path[n] == '\0' || n == 1);
-}
-
-static void check_every(const struct job *j, struct diag *d)
-{
-	struct checkpoint_every e;
-	struct mlgen_err err = { 0 };
-
-	if (job_checkpoint_every(j, &e, &err))
-		diag_add(d, DIAG_ERROR, job_place(j, "checkpoint_every"), "%s", err.text);
 }
 
 static void check_scan(const struct job *j, struct diag *d)
@@ -308,7 +290,11 @@ static void check_scan(const struct job *j, struct diag *d)
 
 static void check_training_with(const struct job *j, struct diag *d)
 {
-	check_every(j, d);
+	struct checkpoint_every e;
+	struct mlgen_err err = { 0 };
+
+	if (job_checkpoint_every(j, &e, &err))
+		diag_add(d, DIAG_ERROR, job_place(j, "checkpoint_every"), "%s", err.text);
 	check_scan(j, d);
 	if (j->checkpoint_mode != CHECKPOINT_ASYNC)
 		note_unused(j, "snapshot_bandwidth", "checkpoint_mode=async", d);
@@ -330,14 +316,14 @@ void checkpoint_check(const struct job *j, struct diag *d)
 	check_access(j, d);
 }
 
-/* ---- rules ---- */
+/* ---- MLPerf Storage's rules ---- */
 
 static bool checkpoint_mlperf_is_restore(const struct mlperf_subject *s)
 {
 	return job_work(s->job)->restores;
 }
 
-/* Of this host; 0: the list cannot be read, which a run would have said. */
+/* Number of ranks on this host; 0: the list cannot be parsed, which a run would have reported. */
 static uint64_t local_ranks(const struct job *j)
 {
 	struct ranges here = { 0 };
@@ -349,9 +335,9 @@ static uint64_t local_ranks(const struct job *j)
 	return n;
 }
 
-/* A part of the ranks, on this host. */
-static enum mlperf_state say_some(const struct mlperf_subject *s, uint64_t here, uint64_t others,
-				  struct buf *text)
+/* Judge a run with only a part of the ranks on this host. */
+static enum mlperf_state judge_part(const struct mlperf_subject *s, uint64_t here, uint64_t others,
+				    struct buf *text)
 {
 	bool is_subset = here == MLPERF_SUBSET;
 
@@ -389,10 +375,11 @@ static enum mlperf_state check_ranks(const struct mlperf_subject *s, struct buf 
 	}
 	if (here == all)
 		return MLPERF_OK;
-	return say_some(s, here, all - here, text);
+	return judge_part(s, here, all - here, text);
 }
 
-/* Of all ranks and of those of this host. A list of tensors may be elsewhere. */
+/* Bytes of a checkpoint, of all ranks and of those on this host. The file of tensor sizes may be on
+ * another host. */
 static int sizes_of(const struct job *j, double *all, double *here, struct mlgen_err *err)
 {
 	struct state state = { 0 };
@@ -411,7 +398,7 @@ static int sizes_of(const struct job *j, double *all, double *here, struct mlgen
 	return rc;
 }
 
-/* Does a checkpoint fit into the accelerators that it is of? */
+/* Does a checkpoint fit into the memory of its accelerators? */
 static enum mlperf_state check_memory(const struct mlperf_subject *s, struct buf *text)
 {
 	const struct mlperf_accelerator *a = s->rules->memories;
@@ -455,7 +442,7 @@ static enum mlperf_state check_count(const struct mlperf_subject *s, struct buf 
 	return MLPERF_BROKEN;
 }
 
-/* Is there a job that does the other of the two? */
+/* Does the job do the other of saving and restoring? */
 static bool is_other(const struct mlperf_subject *s, const struct job *j)
 {
 	return job_work(j)->checkpoints == CHECKPOINTS_ALWAYS &&
@@ -485,7 +472,7 @@ static double seconds_between(const struct mlperf_subject *a, const struct mlper
 	return ((double)begin_ms - (double)end_ms) / 1e3;
 }
 
-/* In another run, the nearest; NULL = there is none. */
+/* The nearest other run that did the other phase; NULL = none. */
 static const struct mlperf_subject *find_other_run(const struct mlperf_subject *s)
 {
 	const struct mlperf_subject *nearest = NULL;
@@ -502,7 +489,7 @@ static const struct mlperf_subject *find_other_run(const struct mlperf_subject *
 	return nearest;
 }
 
-/* Of one that has not done the other of the two itself. */
+/* Judge a run that did only one of saving and restoring. */
 static enum mlperf_state judge_other_run(const struct mlperf_subject *s,
 					 const struct mlperf_subject *other, struct buf *text)
 {
@@ -518,7 +505,7 @@ static enum mlperf_state judge_other_run(const struct mlperf_subject *s,
 	return MLPERF_BROKEN;
 }
 
-/* Both belong to a result; they may be two runs. */
+/* A result needs both saving and restoring, possibly in two runs. */
 static enum mlperf_state check_phases(const struct mlperf_subject *s, struct buf *text)
 {
 	const struct mlperf_subject *other = NULL;
@@ -550,13 +537,8 @@ static enum mlperf_state check_fsync(const struct mlperf_subject *s, struct buf 
 	return MLPERF_BROKEN;
 }
 
-static bool came_from_memory(const struct mlperf_subject *s)
-{
-	return s->run && s->result->storage.memory_percent > VERDICT_MEMORY_PERCENT;
-}
-
-/* Somebody may have emptied them by hand, or rebooted. */
-static enum mlperf_state say_kept(const struct mlperf_subject *s, struct buf *text)
+/* The caches may have been emptied by hand, or by a reboot. */
+static enum mlperf_state judge_kept_caches(const struct mlperf_subject *s, struct buf *text)
 {
 	double percent = s->run ? s->result->storage.memory_percent : (double)NAN;
 
@@ -568,7 +550,7 @@ static enum mlperf_state say_kept(const struct mlperf_subject *s, struct buf *te
 	return MLPERF_UNCHECKED;
 }
 
-/* So much was saved from this host that its memory cannot have kept it. */
+/* Did this host save more than its memory can keep? */
 static bool is_beyond_memory(const struct mlperf_subject *s, struct buf *text)
 {
 	char size[UNITS_TEXT_BYTES], memory[UNITS_TEXT_BYTES];
@@ -591,7 +573,7 @@ static enum mlperf_state check_cache(const struct mlperf_subject *s, struct buf 
 		return MLPERF_NONE;
 	if (s->job->drop_caches == DROP_CACHES_NO && is_beyond_memory(s, text))
 		return MLPERF_OK;
-	if (came_from_memory(s)) {
+	if (s->run && s->result->storage.memory_percent > VERDICT_MEMORY_PERCENT) {
 		buf_addf(text, "%.1f%% of the bytes came from this host's page cache",
 			 s->result->storage.memory_percent);
 		buf_add(text, s->job->drop_caches == DROP_CACHES_RUN
@@ -600,7 +582,7 @@ static enum mlperf_state check_cache(const struct mlperf_subject *s, struct buf 
 		return MLPERF_BROKEN;
 	}
 	if (s->job->drop_caches != DROP_CACHES_RUN)
-		return say_kept(s, text);
+		return judge_kept_caches(s, text);
 	if (s->run && !s->result->ml.restores.caches_dropped) {
 		buf_add(text, "this host's caches were not emptied");
 		return MLPERF_BROKEN;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_internal.h - the thread that begins one checkpoint after the other, without training.
- */
+/* checkpoint_internal.h - the thread that begins checkpoints one after the other. */
 #pragma once
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_checkpoint.c - what a dry run computes of checkpoints, and the page that it prints. */
+/* plan_checkpoint.c - the dry run of checkpoints, and the page that it prints. */
 #include "work/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
@@ -20,20 +20,20 @@
 
 /* ---- computing ---- */
 
-struct plan_checkpoint_look {
+struct checkpoint_plan {
 	struct plan_report *p;
 	struct plan_checkpoint *c; /* p->checkpoint */
 	struct state state;
-	struct content *content; /* only its span counts here */
+	struct content *content; /* only its span is used here */
 	struct shard_set set;
-	/* What the directory is to hold: with the ranks of other processes. */
+	/* The expected contents of the directory, which include the ranks of other processes. */
 	struct state whole;
 	struct shard_set whole_set;
 	struct checkpoints there;
 };
 
-/* A training that saves, too? */
-static bool is_beside(const struct job *j)
+/* Is the job a training that saves checkpoints? */
+static bool is_training(const struct job *j)
 {
 	return job_work(j)->checkpoints == CHECKPOINTS_ASKED;
 }
@@ -43,8 +43,8 @@ static bool is_restore(const struct plan_report *p)
 	return job_work(p->job)->restores;
 }
 
-/* With access=framework a tensor is one write, unless it is too long for that. */
-static uint64_t largest_write(const struct plan_checkpoint_look *l, uint64_t rank)
+/* A tensor is written in one call with access=framework, up to the longest run. */
+static uint64_t largest_write(const struct checkpoint_plan *l, uint64_t rank)
 {
 	uint64_t most = 0;
 
@@ -64,8 +64,8 @@ static uint64_t largest_write(const struct plan_checkpoint_look *l, uint64_t ran
 	return most < run ? most : run;
 }
 
-/* The first rank of this host that has files: it stands for all. */
-static void look_at_files(struct plan_checkpoint_look *l)
+/* Describe the files of the first local rank that has some, as an example of all. */
+static void describe_files(struct checkpoint_plan *l)
 {
 	char name[256];
 	struct shard f;
@@ -86,8 +86,8 @@ static void look_at_files(struct plan_checkpoint_look *l)
 	}
 }
 
-/* How often a training saves; of one that time ends, or whose checkpoints come by the clock, what
- * it does at 100 % utilisation. */
+/* Number of checkpoints of a training. If time ends the training or triggers its checkpoints, the
+ * number is that at 100 % utilisation. */
 static uint64_t count_saves(struct plan_report *p)
 {
 	struct checkpoint_every every = { 0 };
@@ -107,23 +107,23 @@ static uint64_t count_saves(struct plan_report *p)
 	return p->total_steps / p->steps_per_epoch / every.count;
 }
 
-static void count_work(struct plan_checkpoint_look *l)
+static void count_work(struct checkpoint_plan *l)
 {
 	struct plan_checkpoint *c = l->c;
 	const struct job *j = l->p->job;
 
-	c->checkpoints = is_beside(j) ? count_saves(l->p) : j->checkpoints;
+	c->checkpoints = is_training(j) ? count_saves(l->p) : j->checkpoints;
 	c->move_bytes = c->checkpoints == UINT64_MAX ? UINT64_MAX
 						     : u64_product(c->checkpoints, c->local_bytes);
-	/* A framework does one call at a time. */
+	/* A framework makes one call at a time. */
 	uint64_t depth = l->set.is_plain ? job_depth(j) : 1;
 	uint64_t threads = u64_product(c->local_ranks, j->checkpoint_threads);
 	c->in_flight = u64_product(threads, depth);
 }
 
-/* Each thread has a slice of the pool for every request, and room for what the layout puts around
- * tensors, which takes a look at all files. */
-static bool fits_memory(struct plan_checkpoint_look *l)
+/* Threads need a slice of the pool for each request, and room for the metadata around tensors,
+ * which takes a scan of all files. */
+static bool fits_memory(struct checkpoint_plan *l)
 {
 	uint64_t before = l->p->need.bytes;
 
@@ -132,37 +132,13 @@ static bool fits_memory(struct plan_checkpoint_look *l)
 	return l->c->program_bytes <= l->p->memory_bytes;
 }
 
-static void check_durable(struct plan_checkpoint_look *l)
-{
-	if (l->p->job->checkpoint_fsync == CHECKPOINT_FSYNC_NONE)
-		plan_add_check(
-			l->p, "durable", PLAN_WARNING,
-			"NOT DURABLE: without fsync what is measured is how fast this host's "
-			"memory takes the bytes; checkpoint_fsync=file or end flushes them");
-	else
-		plan_add_check(l->p, "durable", PLAN_OK, "%s", "");
-}
-
-static void check_caches(struct plan_checkpoint_look *l)
-{
-	const struct job *j = l->p->job;
-
-	if (is_restore(l->p) && !j->direct && j->drop_caches == DROP_CACHES_NO &&
-	    j->invalidate == INVALIDATE_NONE)
-		plan_add_check(l->p, "caches", PLAN_WARNING,
-			       "memory can answer instead of storage: drop_caches=run, "
-			       "invalidate=run or direct=1");
-	else
-		plan_add_check(l->p, "caches", PLAN_OK, "%s", "");
-}
-
-static void check_room(struct plan_checkpoint_look *l)
+static void check_room(struct checkpoint_plan *l)
 {
 	struct mlgen_err err = { 0 };
 	uint64_t keep = l->p->job->checkpoint_keep;
 	uint64_t count = l->c->checkpoints;
 
-	/* As a run does it that cannot know. */
+	/* A run that does not know the number checks for one. */
 	if (count == UINT64_MAX || (l->c->is_estimate && !l->p->job->runtime_ns))
 		count = 1;
 	if (checkpoints_check_room(&l->there, count, keep, &err))
@@ -171,10 +147,10 @@ static void check_room(struct plan_checkpoint_look *l)
 		plan_add_check(l->p, "room", PLAN_OK, "%s", "");
 }
 
-/* The name of the first one to save, as it is when it is complete. */
-static void look_at_saving(struct plan_checkpoint_look *l)
+/* Check the next save, and store the final name of the first checkpoint. */
+static void check_saving(struct checkpoint_plan *l)
 {
-	bool is_alone = !is_beside(l->p->job);
+	bool is_alone = !is_training(l->p->job);
 	char name[CHECKPOINT_NAME_BYTES];
 	struct mlgen_err err = { 0 };
 	struct checkpoint next;
@@ -188,16 +164,16 @@ static void look_at_saving(struct plan_checkpoint_look *l)
 	}
 	plan_add_check(l->p, "checkpoints", PLAN_OK, "%s", "");
 	check_room(l);
-	check_durable(l);
+	if (l->p->job->checkpoint_fsync == CHECKPOINT_FSYNC_NONE)
+		plan_add_check(
+			l->p, "durable", PLAN_WARNING,
+			"NOT DURABLE: without fsync what is measured is how fast this host's "
+			"memory takes the bytes; checkpoint_fsync=file or end flushes them");
+	else
+		plan_add_check(l->p, "durable", PLAN_OK, "%s", "");
 }
 
-static void check_verify(struct plan_checkpoint_look *l)
-{
-	if (is_restore(l->p) && l->p->job->verify != VERIFY_NONE)
-		plan_add_check(l->p, "verify", PLAN_OK, "%s", "");
-}
-
-static void look_at_restoring(struct plan_checkpoint_look *l)
+static void check_restoring(struct checkpoint_plan *l)
 {
 	struct mlgen_err err = { 0 };
 	size_t count = l->p->job->checkpoints;
@@ -213,11 +189,11 @@ static void look_at_restoring(struct plan_checkpoint_look *l)
 	mem_free(found);
 }
 
-static void look_at_directory(struct plan_checkpoint_look *l)
+static void check_directory(struct checkpoint_plan *l)
 {
 	struct mlgen_err err = { 0 };
 
-	/* What fails is told by a rule. */
+	/* A rule reports errors of the mount. */
 	if (mount_read(&l->c->mount, l->c->directory, NULL) == 0)
 		l->c->free_bytes = l->c->mount.free_bytes;
 	if (checkpoints_open(&l->there, l->c->directory, &l->whole_set, &err)) {
@@ -227,15 +203,16 @@ static void look_at_directory(struct plan_checkpoint_look *l)
 	for (size_t i = 0; i < l->there.count; i++)
 		l->c->present += l->there.items[i].is_complete;
 	if (is_restore(l->p))
-		look_at_restoring(l);
+		check_restoring(l);
 	else
-		look_at_saving(l);
+		check_saving(l);
 }
 
-/* What a training looks at of its dataset; its checkpoints have their own. */
-static void look_at_storage(struct plan_checkpoint_look *l)
+/* Check storage and caches of the job. A training checks those of its dataset instead. */
+static void check_storage(struct checkpoint_plan *l)
 {
 	struct plan_report *p = l->p;
+	const struct job *j = p->job;
 
 	p->mount = l->c->mount;
 	p->free_bytes = l->c->free_bytes;
@@ -243,31 +220,36 @@ static void look_at_storage(struct plan_checkpoint_look *l)
 		plan_add_check(p, "storage", PLAN_WARNING,
 			       "%s at %s is memory: nothing of a disk is measured there",
 			       p->mount.type, p->mount.target);
-	if (p->job->direct)
+	if (j->direct)
 		plan_check_direct(p, l->c->directory);
+	if (is_restore(p) && !j->direct && j->drop_caches == DROP_CACHES_NO &&
+	    j->invalidate == INVALIDATE_NONE)
+		plan_add_check(p, "caches", PLAN_WARNING,
+			       "memory can answer instead of storage: drop_caches=run, "
+			       "invalidate=run or direct=1");
+	else
+		plan_add_check(p, "caches", PLAN_OK, "%s", "");
 }
 
-/* What takes a look at every file, and so is left out where there are too many ranks anyway. */
-static void look_around(struct plan_checkpoint_look *l)
+/* Checks that scan every file. They are skipped if there are too many ranks anyway. */
+static void check_files(struct checkpoint_plan *l)
 {
-	check_verify(l);
+	if (is_restore(l->p) && l->p->job->verify != VERIFY_NONE)
+		plan_add_check(l->p, "verify", PLAN_OK, "%s", "");
 	if (!l->p->touches_files)
 		return;
 	l->c->open_files = saver_open_files(l->p->job, &l->set);
-	look_at_directory(l);
-	if (!is_beside(l->p->job)) {
-		look_at_storage(l);
-		check_caches(l);
-	}
+	check_directory(l);
+	if (!is_training(l->p->job))
+		check_storage(l);
 }
 
-/* Of a job with nothing but checkpoints; a training adds to what it has. */
-static void add_needs(struct plan_checkpoint_look *l)
+/* Set the needs of a job with nothing but checkpoints, or add to those of a training. */
+static void add_needs(struct checkpoint_plan *l)
 {
 	struct plan_report *p = l->p;
-	bool is_training = is_beside(p->job);
 
-	if (!is_training) {
+	if (!is_training(p->job)) {
 		p->reads_in_flight = l->c->in_flight;
 		p->program_bytes = MEMNEED_PROGRAM_BYTES;
 		p->open_files = p->touches_files ? PLAN_OWN_FILES : 0;
@@ -278,7 +260,7 @@ static void add_needs(struct plan_checkpoint_look *l)
 	p->open_files = u64_sum(p->open_files, l->c->open_files);
 }
 
-static int begin_look(struct plan_checkpoint_look *l, struct mlgen_err *err)
+static int init_state(struct checkpoint_plan *l, struct mlgen_err *err)
 {
 	const struct job *j = l->p->job;
 	int rc = state_init(&l->state, j, err);
@@ -303,18 +285,18 @@ static int begin_look(struct plan_checkpoint_look *l, struct mlgen_err *err)
 
 int plan_checkpoint(struct plan_report *p, const struct plan_input *in, struct mlgen_err *err)
 {
-	struct plan_checkpoint_look l = { .p = p, .c = &p->checkpoint };
-	int rc = begin_look(&l, err);
+	struct checkpoint_plan l = { .p = p, .c = &p->checkpoint };
+	int rc = init_state(&l, err);
 
 	(void)in;
 	if (rc == 0) {
 		p->checkpoint.free_bytes = UINT64_MAX;
 		p->checkpoint.directory = job_checkpoint_directory(p->job);
 		plan_classes_count(&p->checkpoint, &l.set);
-		look_at_files(&l);
+		describe_files(&l);
 		count_work(&l);
 		if (fits_memory(&l))
-			look_around(&l);
+			check_files(&l);
 		add_needs(&l);
 	}
 	checkpoints_fini(&l.there);
@@ -324,7 +306,7 @@ int plan_checkpoint(struct plan_report *p, const struct plan_input *in, struct m
 	return rc;
 }
 
-/* Would all that p reads be there, whole, when its turn comes? */
+/* Does `before` save all checkpoints that `p` reads, and keep them until then? */
 static bool is_saved_by(const struct plan_report *p, const struct plan_report *before)
 {
 	const struct plan_checkpoint *a = &p->checkpoint;
@@ -362,11 +344,10 @@ void plan_checkpoint_expect(struct plan_report *p, const struct plan_report *bef
 
 /* ---- printing ---- */
 
-/* Where the further lines of one thing begin. */
+/* Column of continuation lines. */
 #define INDENT (PLAN_TEXT_AT + 2)
 
-/* What the bytes of one thing are shown in: GiB, as in the published tables, also where TiB would
- * be shorter. */
+/* Unit of the bytes in a line: GiB, as in the published tables, even if TiB would be shorter. */
 struct unit {
 	const char *name;
 	double bytes;
@@ -384,12 +365,12 @@ static struct unit unit_of(uint64_t bytes)
 	return (struct unit){ "B", 1, 0 };
 }
 
-static void add_in(struct buf *line, const struct unit *u, uint64_t bytes)
+static void append_in_unit(struct buf *line, const struct unit *u, uint64_t bytes)
 {
 	buf_addf(line, "%.*f", u->decimals, (double)bytes / u->bytes);
 }
 
-static void put_model(struct buf *text, const struct plan_report *p)
+static void append_model(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 
@@ -408,7 +389,7 @@ static void put_model(struct buf *text, const struct plan_report *p)
 		plan_say(text, p, "; of every tensor {scale}");
 }
 
-static void put_parallelism(struct buf *text, const struct plan_report *p)
+static void append_parallelism(struct buf *text, const struct plan_report *p)
 {
 	const struct plan_checkpoint *c = &p->checkpoint;
 
@@ -422,7 +403,7 @@ static void put_parallelism(struct buf *text, const struct plan_report *p)
 }
 
 /* "model 1.870 + optimizer 11.218 = 13.088 GiB each (2,007,565,312 + 12,045,637,632 bytes)" */
-static void add_bytes(struct buf *text, const struct plan_ranks *k, bool is_model)
+static void append_bytes(struct buf *text, const struct plan_ranks *k, bool is_model)
 {
 	const struct unit u = unit_of(k->bytes);
 	const char *each = k->count > 1 ? " each" : "";
@@ -432,48 +413,46 @@ static void add_bytes(struct buf *text, const struct plan_ranks *k, bool is_mode
 	units_human_count(m, k->optimizer_bytes);
 	if (k->model_bytes && k->optimizer_bytes) {
 		buf_add(text, "model ");
-		add_in(text, &u, k->model_bytes);
+		append_in_unit(text, &u, k->model_bytes);
 		buf_add(text, " + optimizer ");
-		add_in(text, &u, k->optimizer_bytes);
+		append_in_unit(text, &u, k->optimizer_bytes);
 		buf_add(text, " = ");
-		add_in(text, &u, k->bytes);
+		append_in_unit(text, &u, k->bytes);
 		buf_addf(text, " %s%s (%s + %s bytes)", u.name, each, n, m);
 		return;
 	}
 	if (is_model)
 		buf_add(text, k->model_bytes ? "model " : "optimizer ");
-	add_in(text, &u, k->bytes);
+	append_in_unit(text, &u, k->bytes);
 	buf_addf(text, " %s%s (%s bytes)", u.name, each, k->model_bytes ? n : m);
 }
 
-static void put_class(FILE *to, const struct plan_ranks *k, bool is_model)
-{
-	char n[UNITS_TEXT_BYTES];
-	struct buf line = { 0 }, text = { 0 };
-
-	plan_start_line(&line, "");
-	buf_addf(&text, "rank%s %s: ", plural(k->count), k->ranks);
-	if (k->files) {
-		add_bytes(&text, k, is_model);
-		buf_addf(&text, ", %s file%s", units_human_count(n, k->files), plural(k->files));
-	} else {
-		buf_add(&text, "nothing");
-	}
-	plan_put_wrapped(to, &line, INDENT, buf_str(&text));
-	buf_fini(&text);
-}
-
-static void put_classes(FILE *to, const struct plan_report *p)
+static void print_classes(FILE *to, const struct plan_report *p)
 {
 	const struct plan_checkpoint *c = &p->checkpoint;
 	const struct plan_ranks *classes = c->classes.items;
+	char n[UNITS_TEXT_BYTES];
 
-	for (size_t i = 0; i < c->classes.count; i++)
-		put_class(to, &classes[i], c->parameters > 0);
+	for (size_t i = 0; i < c->classes.count; i++) {
+		const struct plan_ranks *k = &classes[i];
+		struct buf line = { 0 }, text = { 0 };
+
+		plan_start_line(&line, "");
+		buf_addf(&text, "rank%s %s: ", plural(k->count), k->ranks);
+		if (k->files) {
+			append_bytes(&text, k, c->parameters > 0);
+			buf_addf(&text, ", %s file%s", units_human_count(n, k->files),
+				 plural(k->files));
+		} else {
+			buf_add(&text, "nothing");
+		}
+		plan_put_wrapped(to, &line, INDENT, buf_str(&text));
+		buf_fini(&text);
+	}
 }
 
-/* Bytes in full, and in the column of figures once more. */
-static void put_sum(FILE *to, struct buf *line, uint64_t files, uint64_t bytes)
+/* Print the bytes in full, and rounded in the column of figures. */
+static void print_sum(FILE *to, struct buf *line, uint64_t files, uint64_t bytes)
 {
 	const struct unit u = unit_of(bytes);
 	char n[UNITS_TEXT_BYTES], m[UNITS_TEXT_BYTES];
@@ -481,31 +460,31 @@ static void put_sum(FILE *to, struct buf *line, uint64_t files, uint64_t bytes)
 
 	buf_addf(line, "%s file%s, %s bytes", units_human_count(n, files), plural(files),
 		 units_human_count(m, bytes));
-	add_in(&figure, &u, bytes);
+	append_in_unit(&figure, &u, bytes);
 	buf_addf(&figure, " %s", u.name);
 	plan_add_figure(to, line, buf_str(&figure));
 	plan_put_line(to, line);
 	buf_fini(&figure);
 }
 
-static void put_sums(FILE *to, const struct plan_report *p)
+static void print_sums(FILE *to, const struct plan_report *p)
 {
 	const struct plan_checkpoint *c = &p->checkpoint;
 	struct buf line = { 0 };
 
 	plan_start_line(&line, "total");
 	buf_add(&line, "one checkpoint: ");
-	put_sum(to, &line, c->files, c->bytes);
+	print_sum(to, &line, c->files, c->bytes);
 	if (c->local_ranks == c->ranks)
 		return;
 	plan_start_line(&line, "");
 	plan_say(&line, p, "{plan.checkpoint.local_ranks} rank{s} on ");
 	buf_add(&line, p->hosts > 1 ? "these hosts: " : "this host: ");
-	put_sum(to, &line, c->local_files, c->local_bytes);
+	print_sum(to, &line, c->local_files, c->local_bytes);
 }
 
-/* By which calls. */
-static void add_calls(struct buf *text, const struct plan_report *p)
+/* Append the calls that read or write. */
+static void append_calls(struct buf *text, const struct plan_report *p)
 {
 	const char *what = job_work(p->job)->restores ? "reads" : "writes";
 	char n[UNITS_TEXT_BYTES];
@@ -519,20 +498,20 @@ static void add_calls(struct buf *text, const struct plan_report *p)
 		buf_addf(text, ", the framework's %s, up to %s", what, n);
 }
 
-static void put_layout(struct buf *text, const struct plan_report *p)
+static void append_layout(struct buf *text, const struct plan_report *p)
 {
 	const struct plan_checkpoint *c = &p->checkpoint;
 
 	plan_say(text, p, "{checkpoint_layout}");
-	if (c->file)
-		add_calls(text, p);
-	if (c->file)
-		buf_addf(text, "; %s", c->file);
-	if (c->file && strcmp(c->file, c->last_file) != 0)
+	if (!c->file)
+		return;
+	append_calls(text, p);
+	buf_addf(text, "; %s", c->file);
+	if (strcmp(c->file, c->last_file) != 0)
 		buf_addf(text, " .. %s", c->last_file);
 }
 
-static void put_directory(struct buf *text, const struct plan_report *p)
+static void append_directory(struct buf *text, const struct plan_report *p)
 {
 	const struct plan_checkpoint *c = &p->checkpoint;
 
@@ -551,7 +530,7 @@ static void put_directory(struct buf *text, const struct plan_report *p)
 		buf_addf(text, "; %s %s", c->last ? "reads" : "next", c->first);
 }
 
-static void put_room(FILE *to, const struct plan_report *p)
+static void print_room(FILE *to, const struct plan_report *p)
 {
 	const struct plan_checkpoint *c = &p->checkpoint;
 	char bytes[UNITS_TEXT_BYTES];
@@ -567,8 +546,7 @@ static void put_room(FILE *to, const struct plan_report *p)
 	plan_put_checked(to, &line, plan_find_check(p, "room"));
 }
 
-/* In a training. */
-static void put_every(struct buf *text, const struct plan_report *p)
+static void append_every(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 
@@ -583,7 +561,7 @@ static void put_every(struct buf *text, const struct plan_report *p)
 		buf_add(text, "; training goes on meanwhile");
 }
 
-static void add_count(struct buf *line, const struct plan_report *p)
+static void append_count(struct buf *line, const struct plan_report *p)
 {
 	const struct plan_checkpoint *c = &p->checkpoint;
 	const struct job *j = p->job;
@@ -594,7 +572,7 @@ static void add_count(struct buf *line, const struct plan_report *p)
 		buf_add(line, "checkpoints until runtime");
 	else
 		plan_say(line, p, "{plan.checkpoint.checkpoints} checkpoint{s}");
-	if (!is_beside(j) && j->checkpoints > 1)
+	if (!is_training(j) && j->checkpoints > 1)
 		plan_say(line, p, "[, {pause} between them]");
 	if (job_work(j)->restores)
 		return;
@@ -604,24 +582,24 @@ static void add_count(struct buf *line, const struct plan_report *p)
 		plan_say(line, p, "[; the newest {checkpoint_keep} stay]");
 }
 
-static void put_work(FILE *to, const struct plan_report *p)
+static void print_work(FILE *to, const struct plan_report *p)
 {
 	const struct plan_checkpoint *c = &p->checkpoint;
 	const bool is_restore = job_work(p->job)->restores;
 	struct buf line = { 0 };
 
 	plan_start_line(&line, is_restore ? "to read" : "to write");
-	add_count(&line, p);
+	append_count(&line, p);
 	if (c->move_bytes != UINT64_MAX)
 		plan_add_bytes(to, &line, (double)c->move_bytes);
 	plan_put_checked(to, &line, plan_find_check(p, "checkpoints"));
 	if (plan_find_check(p, "room"))
-		put_room(to, p);
-	if (!is_beside(p->job))
+		print_room(to, p);
+	if (!is_training(p->job))
 		plan_put_storage(to, p);
 }
 
-static void put_fsync(struct buf *text, const struct plan_report *p)
+static void append_fsync(struct buf *text, const struct plan_report *p)
 {
 	static const char *const words[] = {
 		[CHECKPOINT_FSYNC_NONE] = "nothing is flushed",
@@ -629,19 +607,17 @@ static void put_fsync(struct buf *text, const struct plan_report *p)
 		[CHECKPOINT_FSYNC_END] = "all files of a rank when its last is written",
 	};
 
-	if (!plan_find_check(p, "durable"))
-		return;
-	buf_add(text, words[p->job->checkpoint_fsync]);
+	if (plan_find_check(p, "durable"))
+		buf_add(text, words[p->job->checkpoint_fsync]);
 }
 
-static void put_verify(struct buf *text, const struct plan_report *p)
+static void append_verify(struct buf *text, const struct plan_report *p)
 {
-	if (!plan_find_check(p, "verify"))
-		return;
-	buf_add(text, "each block of 4 KiB, by its crc32c");
+	if (plan_find_check(p, "verify"))
+		buf_add(text, "each block of 4 KiB, by its crc32c");
 }
 
-static void put_caches(struct buf *text, const struct plan_report *p)
+static void append_caches(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 
@@ -659,7 +635,7 @@ static void put_caches(struct buf *text, const struct plan_report *p)
 		buf_add(text, "this host's are left as they are");
 }
 
-static void put_in_flight(struct buf *text, const struct plan_report *p)
+static void append_in_flight(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 
@@ -672,36 +648,36 @@ static void put_in_flight(struct buf *text, const struct plan_report *p)
 		buf_add(text, ", one each)");
 }
 
-/* In a training as well. */
-static const struct plan_line of_checkpoints[] = {
-	{ "model", .put = put_model, .wrapped_at = INDENT },
-	{ "ranks", .put = put_parallelism },
-	{ .lines = put_classes },
-	{ .lines = put_sums },
-	{ "layout", .put = put_layout, .wrapped_at = INDENT },
-	{ "directory", .put = put_directory, .wrapped_at = INDENT },
-	{ .lines = put_work },
-	{ "fsync", .put = put_fsync, .check = "durable" },
-	{ "verify", .put = put_verify, .check = "verify" },
+/* Lines of every job with checkpoints. */
+static const struct plan_line checkpoint_lines[] = {
+	{ "model", .put = append_model, .wrapped_at = INDENT },
+	{ "ranks", .put = append_parallelism },
+	{ .lines = print_classes },
+	{ .lines = print_sums },
+	{ "layout", .put = append_layout, .wrapped_at = INDENT },
+	{ "directory", .put = append_directory, .wrapped_at = INDENT },
+	{ .lines = print_work },
+	{ "fsync", .put = append_fsync, .check = "durable" },
+	{ "verify", .put = append_verify, .check = "verify" },
 	{ 0 },
 };
 
-static void put_checkpoints(FILE *to, const struct plan_report *p)
+static void print_checkpoints(FILE *to, const struct plan_report *p)
 {
-	plan_put_list(to, of_checkpoints, p);
+	plan_put_list(to, checkpoint_lines, p);
 }
 
-static const struct plan_line of_training[] = {
-	{ "saves", .put = put_every, .wrapped_at = INDENT },
-	{ .lines = put_checkpoints },
+static const struct plan_line training_lines[] = {
+	{ "saves", .put = append_every, .wrapped_at = INDENT },
+	{ .lines = print_checkpoints },
 	{ 0 },
 };
 
-static const struct plan_line of_job[] = {
-	{ .lines = put_checkpoints },
-	{ "caches", .put = put_caches, .check = "caches" },
+static const struct plan_line job_lines[] = {
+	{ .lines = print_checkpoints },
+	{ "caches", .put = append_caches, .check = "caches" },
 	{ .lines = plan_put_direct },
-	{ "in flight", .put = put_in_flight },
+	{ "in flight", .put = append_in_flight },
 	{ "memory", .put = plan_put_program, .check = "program" },
 	{ "files", .put = plan_put_open_files, .check = "files" },
 	{ 0 },
@@ -710,5 +686,5 @@ static const struct plan_line of_job[] = {
 void plan_checkpoint_text(FILE *to, const struct plan_report *p)
 {
 	if (p->checkpoint.ranks > 0)
-		plan_put_list(to, is_beside(p->job) ? of_training : of_job, p);
+		plan_put_list(to, is_training(p->job) ? training_lines : job_lines, p);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_checkpoint.c - the text report of checkpoints: its answer, and the parts in order. */
+/* text_checkpoint.c - the text report of checkpoints: its answer, then its parts in order. */
 #include "work/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
@@ -14,8 +14,8 @@
 
 /* ---- parts ---- */
 
-#define TABLE_LEAST 5 /* lines of checkpoints, however little room there is */
-#define AT_START 2
+#define TABLE_LEAST 5 /* minimum number of lines with checkpoints */
+#define FIRST_LINES 2 /* checkpoints before the ellipsis */
 
 static bool is_restore(const struct text_block *b)
 {
@@ -24,8 +24,7 @@ static bool is_restore(const struct text_block *b)
 
 /* ---- settings ---- */
 
-/* What is asked for, in words. */
-static void add_saving(struct buf *text, const struct text_block *b)
+static void append_save_options(struct buf *text, const struct text_block *b)
 {
 	const struct job *j = b->job;
 	static const char *const fsyncs[] = {
@@ -40,7 +39,7 @@ static void add_saving(struct buf *text, const struct text_block *b)
 		buf_add(text, ", renamed when complete");
 }
 
-static void put_job(struct buf *text, const struct text_block *b)
+static void append_job(struct buf *text, const struct text_block *b)
 {
 	const struct job *j = b->job;
 
@@ -56,11 +55,11 @@ static void put_job(struct buf *text, const struct text_block *b)
 			 "[, each rank reads what another one of this host saved "
 			 "(restore_shift={restore_shift})]");
 	else
-		add_saving(text, b);
+		append_save_options(text, b);
 }
 
-/* By which calls. */
-static void add_calls(struct buf *text, const struct text_block *b)
+/* Append the calls that read or write. */
+static void append_calls(struct buf *text, const struct text_block *b)
 {
 	if (b->job->access == ACCESS_FRAMEWORK)
 		buf_addf(text, ", %s as its framework does", is_restore(b) ? "reads" : "writes");
@@ -70,9 +69,8 @@ static void add_calls(struct buf *text, const struct text_block *b)
 		text_say(text, b, ", {bs.write} requests");
 }
 
-static void put_threads(struct buf *text, const struct text_block *b)
+static void append_threads(struct buf *text, const struct text_block *b)
 {
-
 	text_say(text, b,
 		 "{checkpoints.threads} thread{s} ({checkpoint_threads} per rank), "
 		 "ioengine={ioengine}[ ({ml.in_use})]");
@@ -81,10 +79,10 @@ static void put_threads(struct buf *text, const struct text_block *b)
 	text_say(text, b, ", {direct=}");
 	if (b->job->direct)
 		text_say(text, b, "[ (aligned to {read_align_bytes})]");
-	add_calls(text, b);
+	append_calls(text, b);
 }
 
-static void put_state(struct buf *text, const struct text_block *b)
+static void append_state(struct buf *text, const struct text_block *b)
 {
 	const struct checkpoints_result *c = b->checkpoints;
 	const struct checkpoint_result *k = c->items.items;
@@ -103,7 +101,7 @@ static void put_state(struct buf *text, const struct text_block *b)
 
 /* ---- the table ---- */
 
-static void put_cell(struct buf *out, int width, int decimals, double v)
+static void append_cell(struct buf *out, int width, int decimals, double v)
 {
 	if (isnan(v))
 		buf_addf(out, "%*s", width, "-");
@@ -111,7 +109,7 @@ static void put_cell(struct buf *out, int width, int decimals, double v)
 		buf_addf(out, "%*.*f", width, decimals, v);
 }
 
-/* Digits after the point of a column of seconds. */
+/* Decimals of a column of seconds. */
 static int seconds_decimals(double largest)
 {
 	return largest >= 99.5 ? 1 : largest >= 9.95 ? 2 : 3;
@@ -145,19 +143,8 @@ static void plan_table(struct table *t, const struct text_block *b)
 	t->slowest = slowest < 9.9995 ? 3 : slowest < 99.995 ? 2 : 1;
 }
 
-static void put_header(struct buf *out, const struct table *t)
-{
-	buf_addf(out, "checkpoint   seconds%8.3s   %s  slowest rank, %s", t->unit->name,
-		 t->unit->name, t->unit->name);
-	if (t->has_commit)
-		buf_add(out, "  commit, s");
-	if (t->has_delete)
-		buf_add(out, "  delete, s");
-	buf_addc(out, '\n');
-}
-
-/* As much of its error as there is room for. */
-static void put_incomplete(struct buf *out, const struct checkpoint_result *k)
+/* Append the error as far as it fits into the line. */
+static void append_incomplete(struct buf *out, const struct checkpoint_result *k)
 {
 	static const char what[] = "not complete";
 	size_t room = wrap_columns() - 13 - sizeof(what) - 4;
@@ -169,29 +156,29 @@ static void put_incomplete(struct buf *out, const struct checkpoint_result *k)
 	buf_addc(out, '\n');
 }
 
-static void put_checkpoint(struct buf *out, const struct table *t,
-			   const struct checkpoint_result *k)
+static void append_checkpoint(struct buf *out, const struct table *t,
+			      const struct checkpoint_result *k)
 {
 	char rank[32], number[UNITS_TEXT_BYTES];
 
 	if (!k->complete) {
-		put_incomplete(out, k);
+		append_incomplete(out, k);
 		return;
 	}
 	buf_addf(out, "%10" PRIu64, k->number);
-	put_cell(out, 10, t->seconds, k->seconds);
+	append_cell(out, 10, t->seconds, k->seconds);
 	buf_addf(out, "%8s", units_sig4(number, (double)k->bytes / t->unit->bytes));
-	put_cell(out, 8, t->rate, k->bytes_per_sec / t->unit->bytes);
-	put_cell(out, 9, t->slowest, k->slowest_rank_bytes_per_sec / t->unit->bytes);
+	append_cell(out, 8, t->rate, k->bytes_per_sec / t->unit->bytes);
+	append_cell(out, 9, t->slowest, k->slowest_rank_bytes_per_sec / t->unit->bytes);
 	snprintf(rank, sizeof(rank), " (rank %" PRIu64 ")", k->slowest_rank);
 	if (t->has_commit || t->has_delete)
 		buf_addf(out, "%-12s", rank);
 	else
 		buf_add(out, rank);
 	if (t->has_commit)
-		put_cell(out, 11, t->after, k->commit_seconds);
+		append_cell(out, 11, t->after, k->commit_seconds);
 	if (t->has_delete)
-		put_cell(out, 11, t->after, k->delete_seconds);
+		append_cell(out, 11, t->after, k->delete_seconds);
 	buf_addc(out, '\n');
 }
 
@@ -202,8 +189,8 @@ static uint64_t count_of(const struct hist *h)
 	return h ? h->count : 0;
 }
 
-static void put_latencies(struct buf *out, const char *title, const struct checkpoints_result *c,
-			  const struct f64_list *percentiles)
+static void append_latencies(struct buf *out, const char *title, const struct checkpoints_result *c,
+			     const struct f64_list *percentiles)
 {
 	const struct text_latency_row rows[] = {
 		{ "open", count_of(c->open_ns), c->open_ns },
@@ -220,7 +207,7 @@ static void put_latencies(struct buf *out, const char *title, const struct check
 
 /* ---- evidence ---- */
 
-static void put_shares(struct buf *out, const char *label, const struct checkpoints_result *c)
+static void append_shares(struct buf *out, const char *label, const struct checkpoints_result *c)
 {
 	struct show_shares shares;
 
@@ -228,14 +215,13 @@ static void put_shares(struct buf *out, const char *label, const struct checkpoi
 	text_shares(out, label, &shares);
 }
 
-static void put_rank_time(struct buf *out, const struct text_block *b)
+static void append_rank_time(struct buf *out, const struct text_block *b)
 {
-	put_shares(out, "rank time", b->checkpoints);
+	append_shares(out, "rank time", b->checkpoints);
 }
 
-static void put_deleted(struct buf *text, const struct text_block *b)
+static void append_deleted(struct buf *text, const struct text_block *b)
 {
-
 	if (b->checkpoints->deleted_checkpoints > 0)
 		text_say(text, b,
 			 "{checkpoints.deleted_checkpoints} older checkpoint{s}, "
@@ -243,8 +229,8 @@ static void put_deleted(struct buf *text, const struct text_block *b)
 			 "(checkpoint_keep={checkpoint_keep})");
 }
 
-/* How many of the bytes no storage has delivered. */
-static void put_from_memory(struct buf *text, const struct text_block *b)
+/* Append the part of the bytes that storage did not deliver. */
+static void append_from_memory(struct buf *text, const struct text_block *b)
 {
 	const struct storage_result *s = b->storage;
 	double read = (double)b->result->read.io_bytes;
@@ -269,7 +255,7 @@ static void put_from_memory(struct buf *text, const struct text_block *b)
 		text_unseen(text, s);
 }
 
-static void put_errors(struct buf *text, const struct text_block *b)
+static void append_errors(struct buf *text, const struct text_block *b)
 {
 	const struct job_result *r = b->result;
 	uint64_t short_ios = r->read.short_ios + r->write.short_ios;
@@ -281,10 +267,9 @@ static void put_errors(struct buf *text, const struct text_block *b)
 			 units_human_count(n, short_ios), plural(short_ios));
 }
 
-/* ---- in a training ---- */
+/* ---- lines in the report of a training ---- */
 
-/* Few lines: the report of the training stands around them. */
-static void put_saves(struct buf *text, const struct text_block *b)
+static void append_saves(struct buf *text, const struct text_block *b)
 {
 	const struct checkpoints_result *c = b->checkpoints;
 
@@ -302,13 +287,13 @@ static void put_saves(struct buf *text, const struct text_block *b)
 	text_say(text, b, "[; in {checkpoint_directory}]");
 }
 
-static void put_save_time(struct buf *out, const struct text_block *b)
+static void append_save_time(struct buf *out, const struct text_block *b)
 {
-	put_shares(out, "checkpoint time", b->checkpoints);
+	append_shares(out, "checkpoint time", b->checkpoints);
 }
 
-/* What training lost by them. */
-static void put_stall(struct buf *text, const struct text_block *b)
+/* Append the time that training lost. */
+static void append_stall(struct buf *text, const struct text_block *b)
 {
 	const struct checkpoints_result *c = b->checkpoints;
 	bool is_async = b->job->checkpoint_mode == CHECKPOINT_ASYNC;
@@ -324,23 +309,21 @@ static void put_stall(struct buf *text, const struct text_block *b)
 	}
 }
 
-/* ---- public ---- */
-
-const struct text_line text_save_settings[] = {
-	{ NULL, text_title },        { "job", put_job },
-	{ "state", put_state },      { "writers", put_threads },
+static const struct text_line save_settings[] = {
+	{ NULL, text_title },        { "job", append_job },
+	{ "state", append_state },   { "writers", append_threads },
 	{ "storage", text_storage }, { "host", text_machine },
 	{ NULL, text_command },      { 0 },
 };
 
-const struct text_line text_restore_settings[] = {
-	{ NULL, text_title },        { "job", put_job },
-	{ "state", put_state },      { "readers", put_threads },
+static const struct text_line restore_settings[] = {
+	{ NULL, text_title },        { "job", append_job },
+	{ "state", append_state },   { "readers", append_threads },
 	{ "storage", text_storage }, { "host", text_machine },
 	{ NULL, text_command },      { 0 },
 };
 
-/* One line per checkpoint under a header, in at most so many lines. */
+/* Print a header and one line per checkpoint, in at most `most_lines` lines. */
 static void text_checkpoint_table(struct buf *out, const struct text_block *b, unsigned most_lines)
 {
 	const struct checkpoints_result *c = b->checkpoints;
@@ -353,34 +336,34 @@ static void text_checkpoint_table(struct buf *out, const struct text_block *b, u
 		return;
 	room = room < TABLE_LEAST ? TABLE_LEAST : room;
 	if (c->count > kept) {
-		/* The last ones were not kept: what there is, then `...`. */
+		/* The last checkpoints were not kept: print the kept ones, then `...`. */
 		head = kept < room ? kept : room - 1;
 	} else if (kept > room) {
-		head = AT_START;
+		head = FIRST_LINES;
 		tail = kept - (room - 1 - head);
 	}
 	plan_table(&t, b);
-	put_header(out, &t);
+	buf_addf(out, "checkpoint   seconds%8.3s   %s  slowest rank, %s", t.unit->name,
+		 t.unit->name, t.unit->name);
+	if (t.has_commit)
+		buf_add(out, "  commit, s");
+	if (t.has_delete)
+		buf_add(out, "  delete, s");
+	buf_addc(out, '\n');
 	for (size_t i = 0; i < head; i++)
-		put_checkpoint(out, &t, &k[i]);
+		append_checkpoint(out, &t, &k[i]);
 	if (head < kept || c->count > kept)
 		buf_add(out, "       ...\n");
 	for (size_t i = tail; i < kept; i++)
-		put_checkpoint(out, &t, &k[i]);
+		append_checkpoint(out, &t, &k[i]);
 }
 
-/* By operation, as far as they occurred. */
-static void text_checkpoint_latency(struct buf *out, const struct text_block *b)
-{
-	put_latencies(out, "latency", b->checkpoints, &b->job->percentile_list);
-}
-
-const struct text_line text_checkpoint_evidence[] = {
-	{ NULL, put_rank_time },   { "deleted", put_deleted },
-	{ "window", text_window }, { "from memory", put_from_memory },
-	{ "host", text_host },     { "energy", text_energy },
-	{ "noise", text_noise },   { "numa", text_numa },
-	{ "errors", put_errors },  { 0 },
+static const struct text_line evidence_lines[] = {
+	{ NULL, append_rank_time },  { "deleted", append_deleted },
+	{ "window", text_window },   { "from memory", append_from_memory },
+	{ "host", text_host },       { "energy", text_energy },
+	{ "noise", text_noise },     { "numa", text_numa },
+	{ "errors", append_errors }, { 0 },
 };
 
 void text_saves_latency(struct buf *out, const struct text_block *b, bool brief)
@@ -389,14 +372,14 @@ void text_saves_latency(struct buf *out, const struct text_block *b, bool brief)
 
 	if (brief)
 		c.open_ns = c.close_ns = c.rename_ns = c.unlink_ns = NULL;
-	put_latencies(out, "saves", &c, &b->job->percentile_list);
+	append_latencies(out, "saves", &c, &b->job->percentile_list);
 }
 
 static const struct text_line saves[] = {
-	{ "checkpoints", put_saves },
-	{ "checkpoint stall", put_stall },
-	{ NULL, put_save_time },
-	{ "deleted", put_deleted },
+	{ "checkpoints", append_saves },
+	{ "checkpoint stall", append_stall },
+	{ NULL, append_save_time },
+	{ "deleted", append_deleted },
 	{ 0 },
 };
 
@@ -415,16 +398,16 @@ void text_saves_evidence(struct buf *out, const struct text_block *b)
 
 #define LINES 52
 
-/* Most of the bytes were flushed by fsync, not by write. */
+/* Percent of the time in fsync from which on fsync, not write, moved most of the bytes. */
 #define MOSTLY_FSYNC 50.0
 
-/* What a first line that is too long goes without, one after the other. */
+/* Parts that an overlong first line drops, one after the other. */
 enum { NO_RANKS = 1, NO_COUNT, NO_PLACE, NO_SECONDS, FEWER_WORDS, FEWEST_WORDS, LENGTHS };
 
 /* ---- the answer ---- */
 
 /* "interrupted in checkpoint 4 of 10" */
-static void put_end(struct buf *out, const struct text_block *b, bool brief)
+static void append_end(struct buf *out, const struct text_block *b, bool brief)
 {
 	const struct checkpoints_result *c = b->checkpoints;
 	uint64_t at = c->completed + 1;
@@ -434,7 +417,7 @@ static void put_end(struct buf *out, const struct text_block *b, bool brief)
 		buf_addf(out, " in checkpoint %" PRIu64 " of %" PRIu64, at, b->job->checkpoints);
 }
 
-static void put_ranks(struct buf *out, const struct checkpoints_result *c)
+static void append_ranks(struct buf *out, const struct checkpoints_result *c)
 {
 	if (c->ranks < c->job_ranks)
 		buf_addf(out, "%" PRIu64 " of ", c->ranks);
@@ -442,19 +425,19 @@ static void put_ranks(struct buf *out, const struct checkpoints_result *c)
 }
 
 /* " (10 of 104.7 GiB, 8 ranks)" */
-static void put_count(struct buf *out, const struct text_block *b, unsigned length)
+static void append_count(struct buf *out, const struct text_block *b, unsigned length)
 {
 	if (length >= NO_COUNT)
 		return;
 	text_say(out, b, " ({checkpoints.completed} of {checkpoints.bytes_per_checkpoint}");
 	if (length < NO_RANKS) {
 		text_say(out, b, "[, {scale=}], ");
-		put_ranks(out, b->checkpoints);
+		append_ranks(out, b->checkpoints);
 	}
 	buf_addc(out, ')');
 }
 
-static void put_reserve(struct buf *out, const struct text_block *b, unsigned length)
+static void append_reserve(struct buf *out, const struct text_block *b, unsigned length)
 {
 	unsigned brevity = length >= FEWEST_WORDS ? 2 : length >= FEWER_WORDS ? 1 : 0;
 	struct buf text = { 0 };
@@ -469,18 +452,18 @@ static void put_reserve(struct buf *out, const struct text_block *b, unsigned le
 	buf_fini(&text);
 }
 
-static void put_answer(struct buf *out, const struct text_block *b, unsigned length)
+static void append_answer(struct buf *out, const struct text_block *b, unsigned length)
 {
 	buf_addf(out, "%s: ", b->job->name);
 	text_say(out, b, "{checkpoints.bytes_per_sec}");
 	if (length < NO_SECONDS)
 		text_say(out, b, ", {checkpoints.seconds_mean} s per checkpoint");
-	put_count(out, b, length);
+	append_count(out, b, length);
 	if (text_early_end(b)) {
 		buf_add(out, "; ");
-		put_end(out, b, length >= NO_PLACE);
+		append_end(out, b, length >= NO_PLACE);
 	}
-	put_reserve(out, b, length);
+	append_reserve(out, b, length);
 	buf_addc(out, '\n');
 }
 
@@ -491,7 +474,7 @@ static void text_checkpoint_answer(struct buf *out, const struct text_block *b)
 			 is_restore(b) ? "restored" : "saved");
 		if (text_early_end(b)) {
 			buf_add(out, " (");
-			put_end(out, b, false);
+			append_end(out, b, false);
 			buf_addc(out, ')');
 		}
 		buf_addc(out, '\n');
@@ -499,7 +482,7 @@ static void text_checkpoint_answer(struct buf *out, const struct text_block *b)
 	}
 	for (unsigned length = 0; length < LENGTHS; length++) {
 		buf_reset(out);
-		put_answer(out, b, length);
+		append_answer(out, b, length);
 		if (out->len <= wrap_columns() + 1)
 			return;
 	}
@@ -508,13 +491,13 @@ static void text_checkpoint_answer(struct buf *out, const struct text_block *b)
 
 /* ---- the lines below it ---- */
 
-/* What this host did of the whole: not the figures of the model. */
-static void put_part(struct buf *text, const struct text_block *b)
+/* Append the part of the whole model that this host played. */
+static void append_part(struct buf *text, const struct text_block *b)
 {
 	const struct checkpoints_result *c = b->checkpoints;
 
 	if (c->ranks < c->job_ranks) {
-		put_ranks(text, c);
+		append_ranks(text, c);
 		buf_add(text, " are played by this host");
 	}
 	if (b->job->scale < 100)
@@ -522,7 +505,7 @@ static void put_part(struct buf *text, const struct text_block *b)
 			 text->len ? "; " : "", b->job->scale);
 }
 
-static void put_slowest(struct buf *text, const struct text_block *b)
+static void append_slowest(struct buf *text, const struct text_block *b)
 {
 	const struct checkpoints_result *c = b->checkpoints;
 	double rate = c->slowest_rank_bytes_per_sec;
@@ -537,9 +520,8 @@ static void put_slowest(struct buf *text, const struct text_block *b)
 					      : "MLPerf scores this one");
 }
 
-static void put_spread(struct buf *text, const struct text_block *b)
+static void append_spread(struct buf *text, const struct text_block *b)
 {
-
 	if (b->checkpoints->completed < 2)
 		return;
 	text_say(text, b,
@@ -547,8 +529,8 @@ static void put_spread(struct buf *text, const struct text_block *b)
 		 "{checkpoints.first_seconds}, later {checkpoints.later_seconds}]");
 }
 
-/* What stands in the first line as well, if not in so many words. */
-static void put_unflushed(struct buf *text, const struct text_block *b)
+/* The first line says the same in fewer words. */
+static void append_unflushed(struct buf *text, const struct text_block *b)
 {
 	const struct checkpoints_result *c = b->checkpoints;
 	char part[SHOW_PART_BYTES];
@@ -563,7 +545,7 @@ static void put_unflushed(struct buf *text, const struct text_block *b)
 			 show_part_of(part, (double)c->in_memory_bytes, (double)c->bytes));
 }
 
-static void put_fsync(struct buf *text, const struct text_block *b)
+static void append_fsync(struct buf *text, const struct text_block *b)
 {
 	struct show_shares shares;
 
@@ -572,7 +554,7 @@ static void put_fsync(struct buf *text, const struct text_block *b)
 	if (verdict_without_storage(b->job))
 		return;
 	if (b->job->checkpoint_fsync == CHECKPOINT_FSYNC_NONE)
-		put_unflushed(text, b);
+		append_unflushed(text, b);
 	else if (percent >= MOSTLY_FSYNC && !b->job->direct)
 		buf_addf(
 			text,
@@ -585,8 +567,8 @@ static void put_fsync(struct buf *text, const struct text_block *b)
 				 : "of each file before it was closed");
 }
 
-/* Without that a restore can be answered by what the save left behind. */
-static void put_caches(struct buf *text, const struct text_block *b)
+/* Unless the caches are dropped, a restore may read pages that the save left in memory. */
+static void append_caches(struct buf *text, const struct text_block *b)
 {
 	static const char *const dropped[] = {
 		[INVALIDATE_NONE] = "nothing was dropped",
@@ -606,14 +588,14 @@ static void put_caches(struct buf *text, const struct text_block *b)
 		buf_addf(text, "NOT EMPTIED (drop_caches=no): %s", dropped[b->job->invalidate]);
 }
 
-static void put_verified(struct buf *text, const struct text_block *b)
+static void append_verified(struct buf *text, const struct text_block *b)
 {
 	buf_add(text, b->checkpoints->verified ? "every byte is what was saved (verify=crc32c)"
 					       : "no: what was read was dropped (verify=none)");
 }
 
-/* What went wrong, as the last checkpoint that failed has it. */
-static void put_error(struct buf *text, const struct text_block *b)
+/* Append the error of the last checkpoint that failed. */
+static void append_error(struct buf *text, const struct text_block *b)
 {
 	const struct metric_list *l = &b->checkpoints->items;
 	const struct checkpoint_result *k = l->items;
@@ -629,33 +611,28 @@ static void put_error(struct buf *text, const struct text_block *b)
 	buf_add(text, error);
 }
 
-static const struct text_line of_all[] = {
-	{ "  error", put_error },
-	{ "  part of it", put_part },
+static const struct text_line answer_lines[] = {
+	{ "  error", append_error },
+	{ "  part of it", append_part },
 	{ 0 },
 };
 
-static const struct text_line of_saves[] = {
-	{ "  slowest rank", put_slowest },
-	{ "  spread", put_spread },
-	{ "  fsync", put_fsync },
+static const struct text_line save_lines[] = {
+	{ "  slowest rank", append_slowest },
+	{ "  spread", append_spread },
+	{ "  fsync", append_fsync },
 	{ NULL, text_verdict },
 	{ 0 },
 };
 
-static const struct text_line of_restores[] = {
-	{ "  slowest rank", put_slowest }, { "  spread", put_spread }, { "  caches", put_caches },
-	{ "  verified", put_verified },    { NULL, text_verdict },     { 0 },
+static const struct text_line restore_lines[] = {
+	{ "  slowest rank", append_slowest },
+	{ "  spread", append_spread },
+	{ "  caches", append_caches },
+	{ "  verified", append_verified },
+	{ NULL, text_verdict },
+	{ 0 },
 };
-
-static void below_answer(struct buf *out, const struct text_block *b)
-{
-	text_put_list(out, of_all, TEXT_ANSWER_INDENT, b);
-	if (b->checkpoints->completed > 0)
-		text_put_list(out, is_restore(b) ? of_restores : of_saves, TEXT_ANSWER_INDENT, b);
-}
-
-/* ---- public ---- */
 
 bool text_not_durable(struct buf *out, const struct job *job, const struct checkpoints_result *c,
 		      unsigned brevity)
@@ -682,7 +659,7 @@ bool text_not_durable(struct buf *out, const struct job *job, const struct check
 	return true;
 }
 
-/* The table of checkpoints comes last: it takes the lines that are left. */
+/* The table of checkpoints is made last: it gets the lines that remain. */
 void text_checkpoint_report(FILE *to, struct text_block *b)
 {
 	const enum detail detail = b->detail;
@@ -700,15 +677,17 @@ void text_checkpoint_report(FILE *to, struct text_block *b)
 	if (detail == DETAIL_BRIEF)
 		text_verdict(&parts[ANSWER], b);
 	if (detail > DETAIL_BRIEF) {
-		below_answer(&below, b);
+		text_put_list(&below, answer_lines, TEXT_ANSWER_INDENT, b);
+		if (b->checkpoints->completed > 0)
+			text_put_list(&below, is_restore(b) ? restore_lines : save_lines,
+				      TEXT_ANSWER_INDENT, b);
 		buf_add(&parts[ANSWER], buf_str(&below));
-		text_put_list(&parts[SETTINGS],
-			      is_restore(b) ? text_restore_settings : text_save_settings,
+		text_put_list(&parts[SETTINGS], is_restore(b) ? restore_settings : save_settings,
 			      TEXT_SETTING_INDENT, b);
-		text_checkpoint_latency(&parts[LATENCY], b);
+		append_latencies(&parts[LATENCY], "latency", b->checkpoints,
+				 &b->job->percentile_list);
 		if (b->checkpoints->count > 0)
-			text_put_list(&parts[EVIDENCE], text_checkpoint_evidence,
-				      TEXT_EVIDENCE_INDENT, b);
+			text_put_list(&parts[EVIDENCE], evidence_lines, TEXT_EVIDENCE_INDENT, b);
 	}
 	for (unsigned i = 0; i < PARTS; i++)
 		lines += text_lines(&parts[i]) + (i > 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verdict_checkpoint.c - what limits saving or restoring a model's state. */
+/* verdict_checkpoint.c - find the limit of saving or restoring a model's state. */
 #include "work/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
@@ -11,10 +11,10 @@
 #include "job/job.h"
 #include "report/text/text.h"
 
-#define DATA_PERCENT 20.0  /* of the ranks' time */
-#define FSYNC_PERCENT 50.0 /* of it: what write() left behind decides */
-#define MOST_IN_FLIGHT 512 /* more are no experiment any more */
-#define MOST_THREADS 64    /* of a rank */
+#define DATA_PERCENT 20.0  /* percent of the ranks' time */
+#define FSYNC_PERCENT 50.0 /* percent of it; above, the page cache may decide */
+#define MOST_IN_FLIGHT 512 /* more requests are no useful experiment */
+#define MOST_THREADS 64    /* per rank */
 
 static bool is_restore(const struct verdict_findings *f)
 {
@@ -36,23 +36,22 @@ static uint64_t in_flight(const struct verdict_findings *f)
 	return f->checkpoints->threads * job_depth(f->job);
 }
 
-/* Twice as many: the experiment that tells bandwidth from latency. */
-static bool put_more_threads(struct buf *out, const struct verdict_findings *f)
+/* Suggest twice as many threads: the experiment that tells bandwidth from latency. */
+static void suggest_more_threads(struct buf *out, const struct verdict_findings *f)
 {
 	uint64_t threads = f->job->checkpoint_threads * 2;
 
 	if (threads > MOST_THREADS || in_flight(f) >= MOST_IN_FLIGHT)
-		return false;
+		return;
 	buf_addf(out,
 		 "--checkpoint_threads=%" PRIu64
 		 " : is it bandwidth, or too few %s in flight (%" PRIu64 " now)?",
 		 threads, is_restore(f) ? "reads" : "writes", in_flight(f));
-	return true;
 }
 
 /* ---- memory ---- */
 
-/* Of a save: percent of its bytes that were not on storage at the end. */
+/* Percent of the saved bytes that were not on storage at the end. */
 static double in_memory_percent(const struct checkpoints_result *c)
 {
 	if (c->durable)
@@ -223,7 +222,7 @@ static void storage_try(struct buf *out, const struct verdict_findings *f)
 		buf_add(out,
 			"--direct=1 : is it storage, or this host writing back its page cache?");
 	else
-		put_more_threads(out, f);
+		suggest_more_threads(out, f);
 }
 
 /* ---- unclear ---- */
@@ -257,10 +256,10 @@ static void unclear_try(struct buf *out, const struct verdict_findings *f)
 	if (verdict_without_storage(f->job))
 		buf_add(out, "--ioengine=psync : the same with storage");
 	else
-		put_more_threads(out, f);
+		suggest_more_threads(out, f);
 }
 
-/* In the order in which they are tried; the last always holds. */
+/* The first verdict that holds is taken; the last always holds. */
 static const struct verdict verdicts[] = {
 	{ "memory", memory_holds, memory_headline, memory_because, memory_try },
 	{ "network", network_holds, verdict_network_headline, network_because, network_try },

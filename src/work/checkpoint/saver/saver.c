@@ -278,20 +278,6 @@ static void init_threads(struct saver *s)
 	atomic_store(&s->starting_threads, s->thread_count + (s->lead ? 1 : 0));
 }
 
-static int start_engine(struct saver *s, struct mlgen_err *err)
-{
-	const struct job *job = s->cfg.job;
-
-	s->engine_job = (struct mlgen_engine_job){
-		.engine = job->engine,
-		.opts = job->engine_opts,
-		.find = engines_find,
-		.workers = (unsigned)s->thread_count + (s->lead ? 1 : 0),
-		.beside = s->cfg.beside,
-	};
-	return job->engine->job_init ? job->engine->job_init(&s->engine_job, err) : 0;
-}
-
 /* Wake every thread that waits for anything here. */
 static void wake_all(struct saver *s)
 {
@@ -395,11 +381,12 @@ uint64_t saver_open_files(const struct job *job, const struct shard_set *set)
 int saver_new(struct saver **out, const struct saver_config *cfg, struct mlgen_err *err)
 {
 	struct saver *s = mem_zalloc(sizeof(*s));
+	const struct job *job = cfg->job;
 	int rc;
 
 	*out = NULL;
 	s->cfg = *cfg;
-	s->threads_each = (unsigned)cfg->job->checkpoint_threads;
+	s->threads_each = (unsigned)job->checkpoint_threads;
 	s->span_bytes = content_span_bytes(cfg->set->content);
 	s->slice_bytes = s->span_bytes + CONTENT_SLACK;
 	pthread_mutex_init(&s->lock, NULL);
@@ -414,7 +401,15 @@ int saver_new(struct saver **out, const struct saver_config *cfg, struct mlgen_e
 		if (!cfg->is_restore && saver_commits(s))
 			saver_repair(s);
 		init_threads(s);
-		rc = start_engine(s, err);
+		s->engine_job = (struct mlgen_engine_job){
+			.engine = job->engine,
+			.opts = job->engine_opts,
+			.find = engines_find,
+			.workers = (unsigned)s->thread_count + (s->lead ? 1 : 0),
+			.beside = cfg->beside,
+		};
+		if (job->engine->job_init)
+			rc = job->engine->job_init(&s->engine_job, err);
 	}
 	if (rc < 0) {
 		s->engine_job.engine = NULL;

@@ -17,8 +17,8 @@
 #include "io/pagecache.h"
 
 /*
- * In a job of several processes, the lead threads of their checkpoint writers agree on each step of
- * a round by votes (hosts.h). Rank 0's vote may carry a number:
+ * Lead threads agree on each step of a round by votes (hosts.h), in a job of several processes.
+ * Rank 0's vote may carry a number:
  *
  *	1	does any process stop? Otherwise the round begins
  *	2	save: number of the checkpoint that rank 0 has created; 0 = failed
@@ -258,17 +258,8 @@ static void agree_complete(struct saver *s, struct checkpoint_result *r)
 
 /* ---- deleting checkpoints ---- */
 
-/* Run an operation on thread `t`, or with plain calls if `t` is NULL: those are not counted, and no
- * engine can make them fail. */
-static int64_t do_op(struct saver_thread *t, struct io_op *op)
-{
-	if (t)
-		return saver_do(t, op);
-	meta_do(&op->io);
-	return op->io.result;
-}
-
-/* 1; 0 = the file does not exist, or is a directory; or -errno. */
+/* Unlink a file on thread `t`, or with a plain call if `t` is NULL. 1; 0 = the file does not exist,
+ * or is a directory; or -errno. */
 static int unlink_one(struct saver *s, struct saver_thread *t, const struct checkpoint_removal *r,
 		      const char *name, struct mlgen_err *err)
 {
@@ -279,7 +270,12 @@ static int unlink_one(struct saver *s, struct saver_thread *t, const struct chec
 
 	if (rc < 0)
 		return mlgen_fail(err, rc, "%s: the name is too long", name);
-	rc = (int)do_op(t, &op);
+	/* Plain calls are not counted, and no engine can make them fail. */
+	if (t)
+		saver_do(t, &op);
+	else
+		meta_do(&op.io);
+	rc = (int)op.io.result;
 	if (rc == -ENOENT || rc == -EISDIR)
 		return 0;
 	return rc < 0 ? mlgen_fail(err, rc, "%s: unlink: %s", path, strerror(-rc)) : 1;
@@ -535,7 +531,8 @@ static int exchange(struct saver_thread *t, struct checkpoint *k, struct checkpo
 	return 0;
 }
 
-/* On success `old` is the checkpoint that was replaced; its name is "" if there was none. */
+/* Commit the current checkpoint. `old` becomes the checkpoint that was replaced; its name is "" if
+ * there was none. */
 static int commit(struct saver_thread *t, struct checkpoint_result *r, struct checkpoint *old,
 		  struct mlgen_err *err)
 {

@@ -128,8 +128,8 @@ static bool part_of(const struct saver_thread *t, uint64_t index, struct saver_r
 	return from < to;
 }
 
-/* With checkpoint_fsync=end: does this thread flush the file? The last writer need not be the
- * one. */
+/* Does this thread flush the file with checkpoint_fsync=end? The last writer need not be the one
+ * that does. */
 static bool owns(const struct saver_thread *t, uint64_t index)
 {
 	const struct saver *s = t->saver;
@@ -311,7 +311,8 @@ static void take_part(struct saver_thread *t)
 		else
 			saver_end_round(t);
 	}
-	/* Keep the directory open until here: otherwise its inode number could be reused. */
+	/* Keep the directory open until here: while nobody holds it open, its inode number may
+	 * change. */
 	saver_close_folder(t);
 }
 

@@ -213,13 +213,6 @@ static void add_moved(struct saver_thread *t, uint64_t bytes)
 
 /* ---- requests ---- */
 
-static bool checks(const struct saver_thread *t)
-{
-	const struct saver_config *cfg = &t->saver->cfg;
-
-	return cfg->is_restore && cfg->job->verify == VERIFY_CRC32C;
-}
-
 #define WHERE_BYTES (STATE_NAME_BYTES + 64)
 
 /* Check the bytes that were read from `off` on. */
@@ -254,6 +247,7 @@ static int fail_short(struct saver_thread *t, const struct io_op *op)
 
 static int complete_request(struct saver_thread *t, struct io_op *op)
 {
+	const struct saver_config *cfg = &t->saver->cfg;
 	struct saver_request *q = op->owner;
 	int rc = 0;
 
@@ -261,7 +255,7 @@ static int complete_request(struct saver_thread *t, struct io_op *op)
 		rc = fail_short(t, op);
 	else if (op->io.result < 0)
 		rc = saver_fail_op(t, op);
-	else if (checks(t))
+	else if (cfg->is_restore && cfg->job->verify == VERIFY_CRC32C)
 		rc = check_data(t, op->io.file->path, &q->at, q->off, q->slice, q->bytes);
 	if (rc == 0)
 		add_moved(t, q->bytes);

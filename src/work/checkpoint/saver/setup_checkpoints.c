@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* setup_checkpoints.c - what saving, restoring and a training with checkpoints set up alike. */
+/* setup_checkpoints.c - the set-up that saving, restoring and a training with checkpoints share. */
 #include "work/checkpoint/saver/saver.h"
 
 #include <errno.h>
@@ -31,7 +31,8 @@ static int rule_readonly(struct slot *s, struct run_shared *run, struct mlgen_er
 								   : "phase=restore");
 }
 
-/* Who never meets cannot agree on the step behind which the time has come. */
+/* Processes that never wait for each other cannot agree on the step after which the time has
+ * come. */
 static int rule_hosts(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct checkpoint_every every;
@@ -58,7 +59,7 @@ static int rule_verify(struct slot *s, struct run_shared *run, struct mlgen_err 
 			  j->engine->name);
 }
 
-/* By other names, too, once it is there. */
+/* Recognises other paths to the same directory once it exists. */
 static bool is_same_directory(const char *a, const char *b)
 {
 	struct stat x, y;
@@ -67,8 +68,8 @@ static bool is_same_directory(const char *a, const char *b)
 				     x.st_ino == y.st_ino);
 }
 
-/* Two that save into one directory at the same time would give the same names, and delete each
- * other's. */
+/* Two jobs that save into one directory at the same time would use the same names and delete each
+ * other's checkpoints. */
 static int check_alone(const struct slot *s, const struct run_shared *run, struct mlgen_err *err)
 {
 	int rc = 0;
@@ -101,7 +102,7 @@ static int rule_alone(struct slot *s, struct run_shared *run, struct mlgen_err *
 	return has_files(s) ? check_alone(s, run, err) : 0;
 }
 
-/* Before any job of the run has made something. */
+/* Rules run before any job of the run has made files. */
 static int rule_foreign(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
@@ -125,25 +126,7 @@ static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err 
 		       : 0;
 }
 
-/* Files of the set have their contents later: setup_checkpoints_open. */
-static void describe_files(struct slot *s)
-{
-	struct job_checkpoints *c = s->checkpoints;
-	const struct job *j = s->job;
-	bool is_restore = job_work(j)->restores;
-
-	c->shards = (struct shard_set){
-		.state = &c->state,
-		.layout = layout_of(j),
-		.is_plain = j->access == ACCESS_PLAIN,
-		.bs = is_restore ? j->bs.read : j->bs.write,
-		.direct = j->direct,
-	};
-	c->whole_shards = c->shards;
-	c->whole_shards.state = &c->whole;
-}
-
-/* A folder below the directory of a data set is made with the data set. */
+/* A folder below the directory of a dataset is made together with the dataset. */
 static int rule_directory(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const char *path = s->checkpoint_directory;
@@ -177,19 +160,30 @@ const struct rule setup_checkpoints_rules[] = {
 
 int setup_checkpoints_init(struct slot *s, struct mlgen_err *err)
 {
+	const struct job *j = s->job;
 	struct job_checkpoints *c;
 	int rc;
 
-	if (!job_has_checkpoints(s->job))
+	if (!job_has_checkpoints(j))
 		return 0;
 	c = s->checkpoints = mem_zalloc(sizeof(*c));
-	s->checkpoint_directory = job_checkpoint_directory(s->job);
-	rc = state_init(&c->state, s->job, err);
+	s->checkpoint_directory = job_checkpoint_directory(j);
+	rc = state_init(&c->state, j, err);
 	if (rc == 0)
 		rc = state_whole(&c->whole, &c->state, err);
-	if (rc == 0)
-		describe_files(s);
-	return rc;
+	if (rc)
+		return rc;
+	/* setup_checkpoints_open adds the contents. */
+	c->shards = (struct shard_set){
+		.state = &c->state,
+		.layout = layout_of(j),
+		.is_plain = j->access == ACCESS_PLAIN,
+		.bs = job_work(j)->restores ? j->bs.read : j->bs.write,
+		.direct = j->direct,
+	};
+	c->whole_shards = c->shards;
+	c->whole_shards.state = &c->whole;
+	return 0;
 }
 
 uint64_t setup_checkpoints_files(const struct slot *s)
@@ -203,7 +197,7 @@ void setup_checkpoints_need(const struct slot *s, uint64_t room_bytes, struct me
 		saver_need(n, s->job, &s->checkpoints->shards, room_bytes);
 }
 
-static void tell_one(const struct slot *s, const struct checkpoint *k)
+static void report_incomplete(const struct slot *s, const struct checkpoint *k)
 {
 	const struct checkpoints *c = &s->checkpoints->in_directory;
 	const char *then = "";
@@ -218,21 +212,21 @@ static void tell_one(const struct slot *s, const struct checkpoint *k)
 		 k->name, text, then);
 }
 
-/* A run that is saving now looks so, too: nothing is wrong with that. */
-static void tell_broken(const struct slot *s)
+/* Report incomplete checkpoints as notes: a run that is saving at the moment is no fault. */
+static void report_unusable(const struct slot *s)
 {
 	const struct checkpoints *c = &s->checkpoints->in_directory;
 
 	for (size_t i = 0; i < c->count; i++)
 		if (!c->items[i].is_complete)
-			tell_one(s, &c->items[i]);
+			report_incomplete(s, &c->items[i]);
 	for (size_t i = 0; i < c->foreign_count; i++)
 		log_note("%s: %s/%s: %s; it is left alone", s->job->name, c->directory,
 			 c->foreign[i].name, c->foreign[i].why);
 }
 
-/* Nobody can see from here whether their writers still run. */
-static void tell_left(const struct slot *s)
+/* Report checkpoints of other processes, which may still be running. */
+static void report_left_alone(const struct slot *s)
 {
 	const struct checkpoints *c = &s->checkpoints->in_directory;
 	const struct checkpoint *first = NULL;
@@ -266,8 +260,8 @@ int setup_checkpoints_open(struct slot *s, const struct run_shared *run, struct 
 	c->in_directory.replaces = run->cfg.replace;
 	c->in_directory.only_adds = hosts_rank(run->cfg.hosts) != 0;
 	if (rc == 0 && hosts_rank(run->cfg.hosts) == 0) {
-		tell_broken(s);
-		tell_left(s);
+		report_unusable(s);
+		report_left_alone(s);
 	}
 	return rc;
 }
@@ -283,7 +277,7 @@ int setup_checkpoints_place(struct slot *s, const struct run_shared *run, uint64
 		rc = checkpoints_check_room(&c->in_directory, count, s->job->checkpoint_keep, err);
 	if (rc == 0)
 		rc = checkpoints_hold(&c->in_directory, err);
-	/* Again, since it may have been missing. */
+	/* Check again: the directory may not have existed before. */
 	return rc == 0 && slot_touches_files(s) ? check_alone(s, run, err) : rc;
 }
 
