@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge.c - two results as one, by the rules of their rows. */
+/* merge.c - merge two results by the rules of their rows. */
 #include "run/result/result.h"
 
 #include <math.h>

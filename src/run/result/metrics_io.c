@@ -36,11 +36,11 @@ static const struct merge_rule merge_cache_epochs = { .whole = cache_epochs_list
 
 /* clang-format off */
 
-/* A ratio of samples, of one epoch and of all. */
+/* Ratios of samples are averaged by the accesses of both. */
 #define BY_ACCESSES(s, m) .merge = &(const struct merge_rule)MERGE_MEAN_BY(s, m)
 #define RATIO(s, m, by) MLGEN_F_F64(s, m), BY_ACCESSES(s, by), .flags = MLGEN_NULLABLE
 
-/* The counts of a struct that has them as `m`. */
+/* Rows of the counts in member `m` of a struct. */
 #define COUNT_ROWS(S, m) \
 	{ "accesses", RESULT_U64(S, m.accesses, sum), .unit = "samples", \
 	  .help = "Samples that were asked of the tier, as the order has them." }, \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* result.h - what a job came to: its figures, their rows, and how two results are merged. */
+/* result.h - the results of jobs and runs: their figures, their rows, and the rules that merge
+ * them. */
 #pragma once
 
 /*
@@ -37,7 +38,7 @@ static inline double result_per_second(uint64_t n, double seconds)
 	return seconds > 0 ? (double)n / seconds : 0;
 }
 
-/* ---- this host at both ends of a record's window, and what it did meanwhile ---- */
+/* ---- counters of this host at both ends of a record's window ---- */
 
 /* Counters of this host at one end of a measurement window. */
 struct mark {
@@ -147,7 +148,7 @@ struct checkpoints_result {
 	uint64_t bytes_per_checkpoint; /* bytes of the local ranks */
 	double seconds_mean, seconds_min, seconds_max;
 	double first_seconds, later_seconds; /* later: their mean */
-	double bytes_per_sec;                /* all bytes by all seconds */
+	double bytes_per_sec;                /* all bytes divided by all seconds */
 	double slowest_rank_bytes_per_sec;   /* minimum of all checkpoints: MLPerf's score */
 	uint64_t slowest_rank, slowest_checkpoint;
 	double stall_seconds, snapshot_seconds, wait_seconds;
@@ -160,7 +161,7 @@ struct checkpoints_result {
 	/* Dirty bytes and bytes under writeback on this host at the end, from any process, and the
 	 * part of them that this job can have written at most. UINT64_MAX = unknown. */
 	uint64_t dirty_bytes, in_memory_bytes;
-	bool verified;       /* verify= looked at every byte */
+	bool verified;       /* verify= checked every byte */
 	bool caches_dropped; /* drop_caches was done */
 	double wall_seconds; /* first begin to last end */
 };
@@ -199,15 +200,15 @@ struct failed_result {
 	uint64_t count, of;   /* samples, or operations of a plain job */
 	double percent;       /* NaN when `of` is 0 */
 	bool is_too_many;     /* more than max_errors allows */
-	char first[512];      /* the first error in words; "" = none */
-	uint64_t first_errno; /* ... in a number; 0 */
+	char first[512];      /* text of the first error; "" = none */
+	uint64_t first_errno; /* errno of the first error; 0 = none */
 };
 
 struct epoch_result {
 	uint64_t epoch; /* counted from 1 */
 	uint64_t samples, sample_bytes;
 	uint64_t failed_samples; /* delivered, but not counted in samples */
-	double seconds;          /* start to the end of the last step */
+	double seconds;          /* the time until the end of the last step */
 	double samples_per_sec, sample_bytes_per_sec;
 	double au_percent;    /* NaN: an epoch of one step, or no compute */
 	uint64_t stall_count; /* counted stalls */
@@ -216,7 +217,7 @@ struct epoch_result {
 };
 
 struct op_result {
-	uint64_t total;      /* operations completed, in chains too */
+	uint64_t total;      /* completed operations, including those in chains */
 	struct hist *lat_ns; /* submit to completion */
 };
 
@@ -240,7 +241,7 @@ struct storage_result {
 	const char *source;             /* source of that figure, or "unknown" */
 	double resident_before_percent; /* share of the dataset after preparation; NaN */
 	uint64_t resident_files;        /* number of files sampled for that */
-	uint64_t cache_drops;           /* passes of invalidate */
+	uint64_t cache_drops;           /* passes that dropped files for invalidate */
 	bool caches_dropped;            /* drop_caches was done */
 	char *device_model;             /* borrowed; NULL = unknown */
 	/* The slowest sample and its file; "" = none. */
@@ -301,7 +302,7 @@ struct energy_result {
  * is no window. */
 struct thread_cpu_result {
 	double workers_seconds; /* read threads; streams of a plain job; checkpoint writers */
-	double workers_waited_seconds; /* ready to run, without a CPU */
+	double workers_waited_seconds; /* ready to run, but waiting for a CPU */
 	double accelerators_seconds;
 	double others_seconds; /* all other threads, including those of concurrent jobs */
 };
@@ -434,7 +435,7 @@ struct cache_result {
 	double draw_seconds;
 };
 
-/* Fewer counted steps of a rank than this say little (MLPerf asks for 500). */
+/* A rank with fewer counted steps than this says little (MLPerf asks for 500). */
 #define FEW_STEPS 50
 
 struct ml_result {
@@ -482,11 +483,11 @@ struct interval_stat {
 	uint64_t samples;
 };
 
-/* Figures of a direction as fio counts them. */
+/* Figures of a direction, as fio defines them. */
 struct direction_fio {
 	uint64_t io_kbytes, bw_bytes, bw, runtime_ms, drop_ios;
 	double iops, bw_agg;
-	struct hist *lat_ns; /* total_ns; lat_ns where nothing is paced */
+	struct hist *lat_ns; /* total_ns, or lat_ns if the job is not paced */
 	uint64_t bw_min, bw_max, iops_min, iops_max;
 };
 
@@ -556,7 +557,7 @@ struct depth_result {
 	double depth[OPSTAT_DEPTHS], submit[OPSTAT_DEPTHS], complete[OPSTAT_DEPTHS];
 };
 
-/* Requests of a class of a power of two (stat/sizes.h). */
+/* Number of requests in a size class, whose limit is a power of two (stat/sizes.h). */
 struct request_size {
 	const char *operation; /* "read", "write" */
 	uint64_t largest_bytes, count;
@@ -571,7 +572,7 @@ struct latency_shares {
  * document is written (report/metrics) or read, and empty otherwise. */
 struct job_document {
 	const char *jobname;
-	uint64_t error; /* a positive errno */
+	uint64_t error; /* positive errno */
 	const char *error_text;
 	uint64_t elapsed, job_runtime_ms;
 	struct metric_list members;                          /* metric_pair: jobname, - */
@@ -580,7 +581,7 @@ struct job_document {
 	struct metric_list request_sizes;                    /* request_size; owned */
 	struct direction_result trim;                        /* zeros */
 	struct latency_shares latency_ns, latency_us, latency_ms;
-	struct dataset dataset; /* a copy, which borrows; format NULL = there is none */
+	struct dataset dataset; /* a copy with borrowed members; format NULL = no dataset */
 	const char *format;     /* format of the dataset, resolved for format=auto */
 	uint64_t samples;       /* samples in the dataset */
 	bool is_uneven;
@@ -615,7 +616,7 @@ struct job_result {
 	struct thread_cpu_result thread_cpu;
 	struct numa_result numa;
 	struct verdict_result verdict; /* filled by report/text/verdict.c */
-	uint64_t errors;               /* counted by continue_on_error */
+	uint64_t errors;               /* errors that continue_on_error counted */
 	struct failed_result failed;
 	bool interrupted;
 	bool complete;                 /* all work is done, or runtime was reached */
@@ -675,7 +676,7 @@ struct run_result {
 		struct metric_list disk_list;
 	};
 	bool interrupted;
-	struct mlgen_err err; /* the first of any job */
+	struct mlgen_err err; /* first error of any job */
 	struct trace_result trace;
 	struct series_result series; /* owned */
 	/* Versions that wrote the document; version NULL = this program. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* collect.c - from what threads counted to the figures of a report. */
+/* collect.c - fill the figures of a report from the counters of the threads. */
 #include "run/slot/slot.h"
 
 #include <limits.h>

@@ -42,7 +42,7 @@
 struct failure {
 	pthread_mutex_t lock;
 	_Atomic bool is_set;
-	struct mlgen_err err;        /* stable once is_set */
+	struct mlgen_err err;        /* does not change once is_set */
 	void (*stop_all)(void *arg); /* called once, by the failing thread */
 	void *arg;
 };
@@ -97,7 +97,7 @@ struct peers {
 	void *arg;
 	bool is_sent;               /* the other processes know that all local ranks have arrived */
 	_Atomic uint64_t here_ns;   /* when all local ranks had arrived at the last barrier */
-	_Atomic uint32_t round;     /* barriers passed; written under the lock */
+	_Atomic uint32_t round;     /* number of barriers passed; written under the lock */
 	_Atomic uint64_t passed_ns; /* time of the last one; written under the lock */
 	_Atomic bool closed;
 	struct bell bell;
@@ -150,7 +150,7 @@ void peers_close(struct peers *p);
  * this from a decision. */
 void peers_cut(struct peers *p);
 
-/* ---- when the next request of a rate-limited stream is due ---- */
+/* ---- due times of the requests of a rate-limited stream ---- */
 
 /*
  * An open loop: due times follow from the rates alone, in the order of the requests, as if storage
@@ -198,7 +198,7 @@ struct placement_request {
 	const char *allowed;
 };
 
-/* 0, or -errno with err. Undone by placement_fini, which takes a zeroed struct. */
+/* 0, or -errno with err. placement_fini accepts a zeroed struct. */
 int placement_init(struct placement *p, const struct placement_request *req, struct mlgen_err *err);
 void placement_fini(struct placement *p);
 
@@ -223,7 +223,7 @@ uint64_t pass_shuffle_buffer(const struct job *job, const struct pass *pass);
 struct stages {
 	struct pass train, eval;
 	bool has_eval;
-	uint64_t eval_after, eval_every; /* epochs, from 1 */
+	uint64_t eval_after, eval_every; /* epochs, counted from 1 */
 };
 
 struct stage {
@@ -247,7 +247,7 @@ static inline uint64_t stage_end_batch(const struct stage *at)
 	return at->first_batch + at->pass->sampler.steps;
 }
 
-/* ---- a thread that moves bytes: its engine, buffer and private statistics ---- */
+/* ---- workers: threads with an engine, a buffer and private statistics ---- */
 
 /* A series of one-second rates (run_tick). */
 struct rate_series {
@@ -301,7 +301,7 @@ struct worker {
 	bool is_listed;
 	enum worker_share share;  /* set by worker_open */
 	struct trace_ring *trace; /* set from worker_open to worker_close; otherwise NULL */
-	bool counts;              /* past ramp_time */
+	bool counts;              /* counting has started: ramp_time is over */
 	bool is_paused;
 	_Atomic bool has_ended; /* counts are final */
 	uint64_t begin_ns;      /* begin of its wall time */
@@ -728,8 +728,8 @@ struct activity {
 
 /* Rules for the lists of any workload. */
 
-/* Can a worker with the job's engine and options be set up here? Holds for an engine that is not
- * loaded, because nobody knows. */
+/* Can a worker with the job's engine and options be set up here? The rule holds for an engine that
+ * is not loaded, which cannot be tried. */
 int rules_engine(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 /* Store CPUs and NUMA nodes in s->place. */
 int rules_cpus(struct slot *s, struct run_shared *run, struct mlgen_err *err);

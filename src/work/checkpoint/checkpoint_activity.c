@@ -254,16 +254,23 @@ static int drop_checkpoint(struct cache_drop *d, const struct checkpoint *k, str
 	return rc;
 }
 
-/* Empty the whole page cache only if more than a percent of the files stays in it, for example
- * because another process has mapped them. */
-static int drop_everything(struct slot *s, const struct cache_drop *d, struct mlgen_err *err)
+static int drop_cache(struct slot *s, struct mlgen_err *err)
 {
-	double percent =
-		d->sampled_bytes ? 100 * (double)d->resident_bytes / (double)d->sampled_bytes : 100;
+	struct cache_drop d = { .s = s };
+	double percent = 100;
 	int rc = 0;
 
-	if (s->job->drop_caches == DROP_CACHES_NO)
+	if (!checkpoint_is_restore(s) || !slot_touches_files(s))
 		return 0;
+	for (uint64_t i = 0; i < s->job->checkpoints && rc == 0 && !stop_is_set(&s->progress.stop);
+	     i++)
+		rc = drop_checkpoint(&d, &own_of(s)->restores[i], err);
+	if (rc != 0 || s->job->drop_caches == DROP_CACHES_NO)
+		return rc;
+	/* Empty the whole page cache only if more than a percent of the files stays in it, for
+	 * example because another process has mapped them. */
+	if (d.sampled_bytes)
+		percent = 100 * (double)d.resident_bytes / (double)d.sampled_bytes;
 	if (percent > 1) {
 		log_note("%s: drop_caches: %.0f%% of its files stays in the page cache, so that is "
 			 "emptied of everything",
@@ -272,19 +279,6 @@ static int drop_everything(struct slot *s, const struct cache_drop *d, struct ml
 	}
 	s->has_dropped_caches = rc == 0;
 	return rc;
-}
-
-static int drop_cache(struct slot *s, struct mlgen_err *err)
-{
-	struct cache_drop d = { .s = s };
-	int rc = 0;
-
-	if (!checkpoint_is_restore(s) || !slot_touches_files(s))
-		return 0;
-	for (uint64_t i = 0; i < s->job->checkpoints && rc == 0 && !stop_is_set(&s->progress.stop);
-	     i++)
-		rc = drop_checkpoint(&d, &own_of(s)->restores[i], err);
-	return rc == 0 ? drop_everything(s, &d, err) : rc;
 }
 
 static int checkpoint_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
@@ -425,12 +419,17 @@ static size_t one_record(const struct slot *s)
 	return 1;
 }
 
-static void collect_ml(struct job_result *out, struct slot *s)
+static void checkpoint_collect(struct job_result *out, size_t record, struct slot *s)
 {
 	const double none = (double)NAN;
 	struct ml_result *ml = &out->ml;
 	struct checkpoints_result *r = checkpoint_is_restore(s) ? &ml->restores : &ml->saves;
 
+	(void)record;
+	if (!own_of(s)->driver || !atomic_load(&s->work_begin_ns))
+		return;
+	out->work = job_work(s->job);
+	collect_workers(s);
 	/* Only a training has these. */
 	ml->au_percent = none;
 	ml->target_au_percent = none;
@@ -451,16 +450,6 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	collect_numa(&out->numa, s);
 	out->interrupted = atomic_load(own_of(s)->driver->interrupted);
 	out->complete = own_of(s)->driver->is_complete;
-}
-
-static void checkpoint_collect(struct job_result *out, size_t record, struct slot *s)
-{
-	(void)record;
-	if (!own_of(s)->driver || !atomic_load(&s->work_begin_ns))
-		return;
-	out->work = job_work(s->job);
-	collect_workers(s);
-	collect_ml(out, s);
 	collect_direction(&out->read, &s->rates, &s->total, 0);
 	collect_direction(&out->write, &s->rates, &s->total, 1);
 	collect_depths(&out->depths, &s->total);

@@ -424,46 +424,36 @@ static void append_ranks(struct buf *out, const struct checkpoints_result *c)
 	buf_addf(out, "%" PRIu64 " rank%s", c->job_ranks, c->job_ranks == 1 ? "" : "s");
 }
 
-/* " (10 of 104.7 GiB, 8 ranks)" */
-static void append_count(struct buf *out, const struct text_block *b, unsigned length)
-{
-	if (length >= NO_COUNT)
-		return;
-	text_say(out, b, " ({checkpoints.completed} of {checkpoints.bytes_per_checkpoint}");
-	if (length < NO_RANKS) {
-		text_say(out, b, "[, {scale=}], ");
-		append_ranks(out, b->checkpoints);
-	}
-	buf_addc(out, ')');
-}
-
-static void append_reserve(struct buf *out, const struct text_block *b, unsigned length)
-{
-	unsigned brevity = length >= FEWEST_WORDS ? 2 : length >= FEWER_WORDS ? 1 : 0;
-	struct buf text = { 0 };
-	bool is_marked = false;
-
-	if (!is_restore(b))
-		is_marked = text_not_durable(&text, b->job, b->checkpoints, brevity);
-	if (text.len)
-		buf_addf(out, "; %s", buf_str(&text));
-	if (!is_marked && text_is_memory(b))
-		buf_add(out, "      MEMORY, NOT STORAGE");
-	buf_fini(&text);
-}
-
 static void append_answer(struct buf *out, const struct text_block *b, unsigned length)
 {
+	unsigned brevity = length >= FEWEST_WORDS ? 2 : length >= FEWER_WORDS ? 1 : 0;
+	struct buf warning = { 0 };
+	bool is_marked = false;
+
 	buf_addf(out, "%s: ", b->job->name);
 	text_say(out, b, "{checkpoints.bytes_per_sec}");
 	if (length < NO_SECONDS)
 		text_say(out, b, ", {checkpoints.seconds_mean} s per checkpoint");
-	append_count(out, b, length);
+	/* " (10 of 104.7 GiB, 8 ranks)" */
+	if (length < NO_COUNT)
+		text_say(out, b, " ({checkpoints.completed} of {checkpoints.bytes_per_checkpoint}");
+	if (length < NO_RANKS) {
+		text_say(out, b, "[, {scale=}], ");
+		append_ranks(out, b->checkpoints);
+	}
+	if (length < NO_COUNT)
+		buf_addc(out, ')');
 	if (text_early_end(b)) {
 		buf_add(out, "; ");
 		append_end(out, b, length >= NO_PLACE);
 	}
-	append_reserve(out, b, length);
+	if (!is_restore(b))
+		is_marked = text_not_durable(&warning, b->job, b->checkpoints, brevity);
+	if (warning.len)
+		buf_addf(out, "; %s", buf_str(&warning));
+	if (!is_marked && text_is_memory(b))
+		buf_add(out, "      MEMORY, NOT STORAGE");
+	buf_fini(&warning);
 	buf_addc(out, '\n');
 }
 

@@ -85,26 +85,6 @@ static void split_time(struct rank_percent *p, const struct opstat *t, bool is_r
 	p->other = sum > 100 ? 0 : 100 - sum;
 }
 
-static void describe(const struct saver *s, struct checkpoints_result *r)
-{
-	const struct job *job = s->cfg.job;
-	bool is_restore = s->cfg.is_restore;
-
-	r->is_restore = is_restore;
-	r->directory = s->cfg.checkpoints->directory;
-	r->ranks = s->rank_count;
-	r->threads = s->thread_count;
-	r->job_ranks = s->cfg.set->state->ranks;
-	r->bytes_per_checkpoint = s->bytes;
-	r->durable = !is_restore && job->checkpoint_fsync != CHECKPOINT_FSYNC_NONE;
-	r->verified = is_restore && job->verify == VERIFY_CRC32C && r->completed == r->count &&
-		      r->count > 0;
-	r->dirty_bytes = is_restore ? UINT64_MAX : s->dirty_bytes;
-	r->in_memory_bytes = r->durable ? 0 : r->dirty_bytes;
-	if (r->in_memory_bytes != UINT64_MAX && r->in_memory_bytes > r->bytes)
-		r->in_memory_bytes = r->bytes;
-}
-
 /* Add the newest checkpoint's record to the list and to the sums. */
 static void add_newest(struct saver *s)
 {
@@ -167,6 +147,8 @@ static void report_interrupted(struct saver *s)
 
 void saver_collect(struct saver *s, struct checkpoints_result *r)
 {
+	const struct job *job = s->cfg.job;
+	bool is_restore = s->cfg.is_restore;
 	struct opstat *t = &s->total;
 	const struct worker *w;
 	double all_seconds;
@@ -186,7 +168,7 @@ void saver_collect(struct saver *s, struct checkpoints_result *r)
 	r->bytes_per_sec = per((double)r->bytes, all_seconds);
 	if (s->first_ns)
 		r->wall_seconds = (double)(atomic_load(&s->last_ns) - s->first_ns) / 1e9;
-	split_time(&r->rank_percent, t, s->cfg.is_restore);
+	split_time(&r->rank_percent, t, is_restore);
 	r->open_ns = t->lat[MLGEN_OPEN];
 	r->write_ns = t->lat[MLGEN_WRITE];
 	r->read_ns = t->lat[MLGEN_READ];
@@ -194,7 +176,19 @@ void saver_collect(struct saver *s, struct checkpoints_result *r)
 	r->close_ns = t->lat[MLGEN_CLOSE];
 	r->rename_ns = t->lat[MLGEN_RENAME];
 	r->unlink_ns = t->lat[MLGEN_UNLINK];
-	describe(s, r);
+	r->is_restore = is_restore;
+	r->directory = s->cfg.checkpoints->directory;
+	r->ranks = s->rank_count;
+	r->threads = s->thread_count;
+	r->job_ranks = s->cfg.set->state->ranks;
+	r->bytes_per_checkpoint = s->bytes;
+	r->durable = !is_restore && job->checkpoint_fsync != CHECKPOINT_FSYNC_NONE;
+	r->verified = is_restore && job->verify == VERIFY_CRC32C && r->completed == r->count &&
+		      r->count > 0;
+	r->dirty_bytes = is_restore ? UINT64_MAX : s->dirty_bytes;
+	r->in_memory_bytes = r->durable ? 0 : r->dirty_bytes;
+	if (r->in_memory_bytes != UINT64_MAX && r->in_memory_bytes > r->bytes)
+		r->in_memory_bytes = r->bytes;
 }
 
 /* ---- rounds ---- */

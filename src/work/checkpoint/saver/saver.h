@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* saver.h - threads that save and restore checkpoints. */
+/* saver.h - checkpoint writers: threads that save and restore checkpoints. */
 #pragma once
 
 /*

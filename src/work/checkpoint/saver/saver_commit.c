@@ -36,8 +36,8 @@ struct saver_lead {
 	bool is_cut_off; /* the other processes have left; only for the lead thread */
 	_Atomic bool is_over;
 	/* The members below are under the lock of struct saver. */
-	bool is_wanted;
-	struct checkpoint wanted;
+	bool is_requested;
+	struct checkpoint requested;
 };
 
 /* Bit of vote 3 for the place; the step is below 2^63 (checkpoints_check_next). */
@@ -57,12 +57,12 @@ static int vote(struct saver *s, uint64_t mine, uint64_t *all)
 /* Rank 0 creates the directory; the others receive its number, step and place. */
 static int create_together(struct saver *s, struct checkpoint *k)
 {
-	struct checkpoint wanted = *k;
+	struct checkpoint requested = *k;
 	struct mlgen_err err = { 0 };
 	uint64_t number = 0, where = 0;
 	bool makes = saver_commits(s);
 
-	if (makes && saver_create_next(s, wanted.epoch, wanted.step, k, &err) < 0) {
+	if (makes && saver_create_next(s, requested.epoch, requested.step, k, &err) < 0) {
 		saver_record_failed(s, k, &err);
 		failure_set(s->cfg.failure, &err);
 		vote(s, 0, &number);
@@ -119,7 +119,7 @@ static void lead_round(struct saver *s, struct checkpoint *k)
 }
 
 /* False: no more rounds will follow. */
-static bool await_wanted(struct saver *s, struct checkpoint *k)
+static bool await_request(struct saver *s, struct checkpoint *k)
 {
 	struct saver_lead *lead = s->lead;
 
@@ -127,9 +127,9 @@ static bool await_wanted(struct saver *s, struct checkpoint *k)
 		uint32_t seen = bell_look(&s->go);
 
 		pthread_mutex_lock(&s->lock);
-		bool has_one = lead->is_wanted;
-		*k = lead->wanted;
-		lead->is_wanted = false;
+		bool has_one = lead->is_requested;
+		*k = lead->requested;
+		lead->is_requested = false;
 		pthread_mutex_unlock(&s->lock);
 		if (has_one)
 			return true;
@@ -146,7 +146,7 @@ static void *lead_main(void *saver)
 
 	/* If the thread cannot be set up, it has closed the checkpoint writer. */
 	saver_thread_open(&s->lead->thread);
-	while (await_wanted(s, &k))
+	while (await_request(s, &k))
 		lead_round(s, &k);
 	ballot_close(s->lead->ballot);
 	saver_thread_close(&s->lead->thread);
@@ -200,8 +200,8 @@ int saver_lead_begin(struct saver *s, const struct checkpoint *k)
 	if (s->left_threads || atomic_load(&s->closed)) {
 		rc = -EPIPE;
 	} else {
-		s->lead->wanted = *k;
-		s->lead->is_wanted = true;
+		s->lead->requested = *k;
+		s->lead->is_requested = true;
 		atomic_store(&s->is_busy, true);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -297,8 +297,8 @@ static int remove_files(struct saver *s, struct saver_thread *t, const struct ch
 /* Delete a checkpoint on thread `t`, or with plain calls, and remove it from the list: 0. A
  * checkpoint that must stay also leaves the list: -ENOENT, -EPERM or -EBUSY of
  * checkpoint_removal_begin. Otherwise -errno. */
-static int saver_delete(struct saver *s, struct saver_thread *t, const struct checkpoint *k,
-			uint64_t *files, struct mlgen_err *err)
+static int delete_checkpoint(struct saver *s, struct saver_thread *t, const struct checkpoint *k,
+			     uint64_t *files, struct mlgen_err *err)
 {
 	struct checkpoint listed = *k; /* a copy: the list entry is removed */
 	struct checkpoint_removal r;
@@ -319,7 +319,7 @@ static int saver_delete(struct saver *s, struct saver_thread *t, const struct ch
 
 /* The next checkpoint to delete; NULL = none. Incomplete checkpoints are useless: all of them are
  * deleted, and first. Checkpoints left to another run are neither counted nor deleted. */
-static const struct checkpoint *superfluous(const struct checkpoints *c, uint64_t keep)
+static const struct checkpoint *next_to_delete(const struct checkpoints *c, uint64_t keep)
 {
 	const struct checkpoint *oldest = NULL;
 	uint64_t whole = 0;
@@ -342,7 +342,7 @@ static int delete_one(struct saver *s, struct saver_thread *t, const struct chec
 		      uint64_t *files, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
-	int rc = saver_delete(s, t, k, files, &why);
+	int rc = delete_checkpoint(s, t, k, files, &why);
 
 	if (rc == -EPERM)
 		log_warn("%s", why.text);
@@ -355,12 +355,12 @@ static bool has_old(const struct saver *s, const struct checkpoint *replaced)
 {
 	uint64_t keep = s->cfg.job->checkpoint_keep;
 
-	return replaced || (keep && superfluous(s->cfg.checkpoints, keep) != NULL);
+	return replaced || (keep && next_to_delete(s->cfg.checkpoints, keep) != NULL);
 }
 
 /* Delete the replaced checkpoint (NULL = none) and those beyond checkpoint_keep. */
-static int saver_delete_old(struct saver_thread *t, const struct checkpoint *replaced,
-			    struct checkpoint_result *r, struct mlgen_err *err)
+static int delete_old(struct saver_thread *t, const struct checkpoint *replaced,
+		      struct checkpoint_result *r, struct mlgen_err *err)
 {
 	struct saver *s = t->saver;
 	uint64_t begin_ns = clock_now(s->cfg.clock);
@@ -372,7 +372,7 @@ static int saver_delete_old(struct saver_thread *t, const struct checkpoint *rep
 		return 0;
 	while (rc >= 0 && !saver_is_interrupted(s) && has_old(s, old)) {
 		if (!old)
-			old = superfluous(s->cfg.checkpoints, s->cfg.job->checkpoint_keep);
+			old = next_to_delete(s->cfg.checkpoints, s->cfg.job->checkpoint_keep);
 		rc = delete_one(s, by, old, &r->deleted_files, err);
 		r->deleted_checkpoints += rc > 0;
 		old = NULL;
@@ -414,8 +414,8 @@ static int check_replaced(struct saver *s, const struct checkpoint *k, struct ml
 }
 
 /* A checkpoint at this epoch and step; the complete one comes last. */
-static const struct checkpoint *in_the_way(const struct checkpoints *c, uint64_t epoch,
-					   uint64_t step)
+static const struct checkpoint *obstacle_at(const struct checkpoints *c, uint64_t epoch,
+					    uint64_t step)
 {
 	static const enum checkpoint_place order[] = { CHECKPOINT_PART, CHECKPOINT_OLD,
 						       CHECKPOINT_FINAL };
@@ -433,7 +433,7 @@ static const struct checkpoint *in_the_way(const struct checkpoints *c, uint64_t
 
 /* Delete incomplete checkpoints at this epoch and step. A complete one stays until the next is
  * complete, too; check that it may be replaced. */
-static int clear_way(struct saver *s, uint64_t epoch, uint64_t step, struct mlgen_err *err)
+static int clear_obstacles(struct saver *s, uint64_t epoch, uint64_t step, struct mlgen_err *err)
 {
 	struct checkpoints *c = s->cfg.checkpoints;
 	struct mlgen_err why = { 0 };
@@ -443,10 +443,11 @@ static int clear_way(struct saver *s, uint64_t epoch, uint64_t step, struct mlge
 	int rc = 0;
 
 	checkpoints_put_back(c, epoch, step);
-	while (!is_done && (k = in_the_way(c, epoch, step))) {
+	while (!is_done && (k = obstacle_at(c, epoch, step))) {
 		is_done = k->is_complete;
 		why = (struct mlgen_err){ 0 };
-		rc = is_done ? check_replaced(s, k, &why) : saver_delete(s, NULL, k, &files, &why);
+		rc = is_done ? check_replaced(s, k, &why)
+			     : delete_checkpoint(s, NULL, k, &files, &why);
 		is_done = rc != -ENOENT && (is_done || rc < 0);
 	}
 	if (rc == -EPERM)
@@ -459,7 +460,7 @@ static int clear_way(struct saver *s, uint64_t epoch, uint64_t step, struct mlge
 static int try_make(struct saver *s, uint64_t epoch, uint64_t step, struct checkpoint *k,
 		    struct mlgen_err *err)
 {
-	int rc = step == UINT64_MAX ? 0 : clear_way(s, epoch, step, err);
+	int rc = step == UINT64_MAX ? 0 : clear_obstacles(s, epoch, step, err);
 
 	if (rc == 0)
 		rc = checkpoints_check_next(s->cfg.checkpoints, step, err);
@@ -636,7 +637,7 @@ static void record(struct saver *s, const struct checkpoint_result *r)
 }
 
 /* Commit a checkpoint whose files are written. An error is the checkpoint's, too. */
-static void commit_or_fail(struct saver_thread *t, struct checkpoint_result *r)
+static void commit_and_delete_old(struct saver_thread *t, struct checkpoint_result *r)
 {
 	struct saver *s = t->saver;
 	struct mlgen_err found = { 0 }, err = { 0 };
@@ -647,7 +648,7 @@ static void commit_or_fail(struct saver_thread *t, struct checkpoint_result *r)
 		return;
 	if (rc < 0)
 		mlgen_fail(&err, rc, "checkpoint %" PRIu64 ": %s", s->now.number, found.text);
-	else if ((rc = saver_delete_old(t, old.name[0] ? &old : NULL, r, &found)) < 0 &&
+	else if ((rc = delete_old(t, old.name[0] ? &old : NULL, r, &found)) < 0 &&
 		 !saver_is_interrupted(s))
 		mlgen_fail(&err, rc,
 			   "checkpoint %" PRIu64
@@ -657,23 +658,13 @@ static void commit_or_fail(struct saver_thread *t, struct checkpoint_result *r)
 		saver_fail(s, &err);
 }
 
-static void measure_dirty(struct saver *s)
-{
-	uint64_t bytes = 0;
-
-	if (saver_touches_files(s) && !s->cfg.is_restore && !s->cfg.align_bytes &&
-	    dirty_bytes(&bytes, "") < 0)
-		bytes = UINT64_MAX; /* unknown */
-	s->dirty_bytes = bytes;
-}
-
 void saver_discard(struct saver *s, const struct checkpoint *k)
 {
 	struct mlgen_err err = { 0 };
 	uint64_t files = 0;
 
 	if (saver_is_interrupted(s) || !saver_commits(s) || !saver_touches_files(s) ||
-	    saver_delete(s, NULL, k, &files, &err) == 0)
+	    delete_checkpoint(s, NULL, k, &files, &err) == 0)
 		return;
 	log_warn("checkpoint %" PRIu64 " is incomplete and could not be removed: %s", k->number,
 		 err.text);
@@ -685,6 +676,7 @@ void saver_end_round(struct saver_thread *t)
 	struct saver *s = t->saver;
 	bool is_whole = !atomic_load(&s->is_incomplete);
 	struct checkpoint_result r;
+	uint64_t dirty = 0;
 
 	pthread_mutex_lock(&s->lock);
 	r = s->newest;
@@ -694,13 +686,16 @@ void saver_end_round(struct saver_thread *t)
 	if (s->cfg.is_restore)
 		r.complete = is_whole;
 	else if (is_whole && saver_commits(s) && !saver_is_interrupted(s))
-		commit_or_fail(t, &r);
+		commit_and_delete_old(t, &r);
 	if (!s->cfg.is_restore && is_whole)
 		agree_complete(s, &r);
 	if (!s->cfg.is_restore && !r.complete)
 		saver_discard(s, &s->now);
 	record(s, &r);
-	measure_dirty(s);
+	if (saver_touches_files(s) && !s->cfg.is_restore && !s->cfg.align_bytes &&
+	    dirty_bytes(&dirty, "") < 0)
+		dirty = UINT64_MAX; /* unknown */
+	s->dirty_bytes = dirty;
 	atomic_store(&s->last_ns, clock_now(s->cfg.clock));
 	atomic_store(&s->is_busy, false);
 	bell_ring(&s->over, s->cfg.clock);

@@ -30,7 +30,7 @@ struct saver_request {
 };
 
 /* An open file. */
-struct saver_open {
+struct saver_open_file {
 	struct mlgen_file io;
 	char *path;
 	uint64_t index; /* number among the rank's files */
@@ -71,10 +71,10 @@ struct saver_thread {
 	/* access=framework: parts of a call, and its head. */
 	struct iovec *parts;
 	unsigned char *head;
-	int folder_fd;            /* directory of the checkpoint that it saves */
-	struct saver_open *files; /* array of file_slots; the first open_files are open */
+	int folder_fd;                 /* directory of the checkpoint that it saves */
+	struct saver_open_file *files; /* array of file_slots; the first open_files are open */
 	uint64_t file_slots, open_files;
-	struct saver_open tail;       /* direct=1: file for the part after the last whole block */
+	struct saver_open_file tail;  /* direct=1: file for the part after the last whole block */
 	struct shard shard;           /* contents of the current file */
 	struct shard_piece at;        /* current piece of `shard` */
 	bool is_dead;                 /* the engine has failed */
@@ -142,7 +142,7 @@ static inline bool saver_touches_files(const struct saver *s)
 	return job_touches_files(s->cfg.job);
 }
 
-/* After a signal no new call is begun: neither an incomplete nor a superfluous checkpoint is
+/* After a signal no new call is begun: neither an incomplete nor a next_to_delete checkpoint is
  * removed. */
 static inline bool saver_is_interrupted(const struct saver *s)
 {
@@ -191,10 +191,10 @@ bool saver_commits(const struct saver *s);
 int saver_open_folder(struct saver_thread *t);
 void saver_close_folder(struct saver_thread *t);
 /* `flags` are added to those that all opens have. */
-int saver_open(struct saver_thread *t, struct saver_open *f, uint64_t index, int flags);
-int saver_stat(struct saver_thread *t, struct saver_open *f);
-int saver_sync(struct saver_thread *t, struct saver_open *f);
-int saver_close_file(struct saver_thread *t, struct saver_open *f);
+int saver_open(struct saver_thread *t, struct saver_open_file *f, uint64_t index, int flags);
+int saver_stat(struct saver_thread *t, struct saver_open_file *f);
+int saver_sync(struct saver_thread *t, struct saver_open_file *f);
+int saver_close_file(struct saver_thread *t, struct saver_open_file *f);
 /* Do one operation while no other is in progress; its time includes the wait for it. */
 int64_t saver_do(struct saver_thread *t, struct io_op *op);
 __attribute__((format(printf, 3, 4))) int saver_fail_with(struct saver_thread *t, int code,
@@ -208,8 +208,8 @@ void saver_release(struct saver_thread *t, struct saver_request *q);
 struct saver_range {
 	uint64_t from, to;
 };
-int saver_write(struct saver_thread *t, struct saver_open *f, const struct saver_range *part);
-int saver_read(struct saver_thread *t, struct saver_open *f, const struct saver_range *part);
+int saver_write(struct saver_thread *t, struct saver_open_file *f, const struct saver_range *part);
+int saver_read(struct saver_thread *t, struct saver_open_file *f, const struct saver_range *part);
 
 /* Delete replaced checkpoints that an earlier process left behind. */
 void saver_repair(struct saver *s);

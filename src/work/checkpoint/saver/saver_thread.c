@@ -159,7 +159,7 @@ static int await_file(struct saver_thread *t, struct saver_file *file)
 
 /* The file must be new: an existing file of this name belongs to somebody else. The first of
  * several writers creates it. */
-static int open_to_write(struct saver_thread *t, struct saver_open *f, uint64_t index)
+static int open_to_write(struct saver_thread *t, struct saver_open_file *f, uint64_t index)
 {
 	struct saver_file *file = &t->rank->files[index];
 	int flags = O_WRONLY | O_NOFOLLOW, rc;
@@ -186,7 +186,7 @@ static int close_last(struct saver_thread *t)
 static int move_file(struct saver_thread *t, uint64_t index, const struct saver_range *part)
 {
 	const struct saver *s = t->saver;
-	struct saver_open *f = &t->files[t->open_files];
+	struct saver_open_file *f = &t->files[t->open_files];
 	int rc;
 
 	shard_init(&t->shard, s->cfg.set, t->rank->source->rank, index, s->now.number);
@@ -242,24 +242,11 @@ static int sync_all(struct saver_thread *t)
 	return rc;
 }
 
-/* Files of a dead engine stay open: it may still use them. */
-static int close_files(struct saver_thread *t)
-{
-	int rc = 0;
-
-	while (t->open_files && !t->is_dead) {
-		int one = close_last(t);
-
-		rc = rc ? rc : one;
-	}
-	return rc;
-}
-
 static int move_files(struct saver_thread *t)
 {
 	const struct saver *s = t->saver;
 	struct saver_range part;
-	int rc = 0, closed;
+	int rc = 0;
 
 	for (uint64_t i = 0; rc == 0 && i < t->rank->source->file_count; i++) {
 		if (saver_must_stop(s))
@@ -269,8 +256,13 @@ static int move_files(struct saver_thread *t)
 	}
 	if (rc == 0 && syncs(s, CHECKPOINT_FSYNC_END))
 		rc = sync_all(t);
-	closed = close_files(t);
-	return rc ? rc : closed;
+	/* Files of a dead engine stay open: it may still use them. */
+	while (t->open_files && !t->is_dead) {
+		int closed = close_last(t);
+
+		rc = rc ? rc : closed;
+	}
+	return rc;
 }
 
 /* ---- rounds ---- */

@@ -18,12 +18,12 @@
 #include "io/mount.h"
 
 /* The time between these two calls is that of making or checking data. */
-static inline uint64_t saver_data_begin(const struct saver_thread *t)
+static inline uint64_t data_begin(const struct saver_thread *t)
 {
 	return clock_now(t->saver->cfg.clock);
 }
 
-static inline void saver_data_end(struct saver_thread *t, uint64_t begin_ns)
+static inline void data_end(struct saver_thread *t, uint64_t begin_ns)
 {
 	t->worker.stat.data_ns += clock_now(t->saver->cfg.clock) - begin_ns;
 	io_wake(saver_io(t)); /* this time is not part of the next operation */
@@ -131,7 +131,7 @@ int64_t saver_do(struct saver_thread *t, struct io_op *op)
 	return op->io.result;
 }
 
-static int do_to(struct saver_thread *t, enum mlgen_op kind, struct saver_open *f)
+static int do_to(struct saver_thread *t, enum mlgen_op kind, struct saver_open_file *f)
 {
 	struct io_op op = { .io = { .op = kind, .file = &f->io } };
 
@@ -165,7 +165,7 @@ void saver_close_folder(struct saver_thread *t)
 }
 
 /* Files to be written are opened by name in the open folder. */
-int saver_open(struct saver_thread *t, struct saver_open *f, uint64_t index, int flags)
+int saver_open(struct saver_thread *t, struct saver_open_file *f, uint64_t index, int flags)
 {
 	char name[NAME_MAX + 1], path[PATH_MAX];
 	size_t length;
@@ -188,17 +188,17 @@ int saver_open(struct saver_thread *t, struct saver_open *f, uint64_t index, int
 	return do_to(t, MLGEN_OPEN, f);
 }
 
-int saver_stat(struct saver_thread *t, struct saver_open *f)
+int saver_stat(struct saver_thread *t, struct saver_open_file *f)
 {
 	return do_to(t, MLGEN_STAT, f);
 }
 
-int saver_sync(struct saver_thread *t, struct saver_open *f)
+int saver_sync(struct saver_thread *t, struct saver_open_file *f)
 {
 	return do_to(t, MLGEN_FSYNC, f);
 }
 
-int saver_close_file(struct saver_thread *t, struct saver_open *f)
+int saver_close_file(struct saver_thread *t, struct saver_open_file *f)
 {
 	return do_to(t, MLGEN_CLOSE, f);
 }
@@ -219,11 +219,11 @@ static void add_moved(struct saver_thread *t, uint64_t bytes)
 static int check_data(struct saver_thread *t, const char *path, struct shard_piece *at,
 		      uint64_t off, const void *buf, uint64_t bytes)
 {
-	uint64_t begin_ns = saver_data_begin(t), wrong = 0;
+	uint64_t begin_ns = data_begin(t), wrong = 0;
 	char where[WHERE_BYTES] = "";
 	bool is_right = shard_check(&t->shard, at, off, buf, bytes, &wrong, where, sizeof(where));
 
-	saver_data_end(t, begin_ns);
+	data_end(t, begin_ns);
 	return is_right ? 0
 			: saver_fail_with(t, -EIO, "%s: byte %" PRIu64 " is wrong (%s)", path,
 					  wrong, where);
@@ -298,7 +298,7 @@ static int acquire(struct saver_thread *t, struct saver_request **out)
 
 /* Submit each request by itself: requests are large, and making the next one takes as long as a
  * small device needs for this one. */
-static void submit(struct saver_thread *t, struct saver_request *q, struct saver_open *f)
+static void submit(struct saver_thread *t, struct saver_request *q, struct saver_open_file *f)
 {
 	q->io.io.file = &f->io;
 	q->io.owner = q;
@@ -349,7 +349,8 @@ static struct io_op read_op(const struct saver_thread *t, uint64_t off, uint64_t
 	};
 }
 
-static int read_plain(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
+static int read_plain(struct saver_thread *t, struct saver_open_file *f,
+		      const struct saver_range *part)
 {
 	uint64_t bs = t->saver->span_bytes;
 	struct saver_request *q;
@@ -371,7 +372,7 @@ static int read_plain(struct saver_thread *t, struct saver_open *f, const struct
 	return rc ? rc : drained;
 }
 
-static int read_one(struct saver_thread *t, struct saver_open *f, uint64_t off, uint64_t bytes,
+static int read_one(struct saver_thread *t, struct saver_open_file *f, uint64_t off, uint64_t bytes,
 		    uint64_t got_bytes, void *into)
 {
 	struct io_op op = read_op(t, off, bytes, got_bytes);
@@ -386,7 +387,8 @@ static int read_one(struct saver_thread *t, struct saver_open *f, uint64_t off, 
 
 /* Read data that is longer than the slice in parts: data must be in memory to be checked, and there
  * is no memory for a whole tensor. */
-static int read_checked(struct saver_thread *t, struct saver_open *f, const struct shard_read *r)
+static int read_checked(struct saver_thread *t, struct saver_open_file *f,
+			const struct shard_read *r)
 {
 	unsigned char *slice = t->requests[0].slice;
 	uint64_t most = t->saver->span_bytes;
@@ -408,7 +410,7 @@ static int read_checked(struct saver_thread *t, struct saver_open *f, const stru
 	return rc;
 }
 
-static int read_calls(struct saver_thread *t, struct saver_open *f)
+static int read_calls(struct saver_thread *t, struct saver_open_file *f)
 {
 	bool is_checked = t->saver->cfg.job->verify == VERIFY_CRC32C;
 	struct shard_read r = { 0 };
@@ -423,7 +425,7 @@ static int read_calls(struct saver_thread *t, struct saver_open *f)
 	return rc;
 }
 
-int saver_read(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
+int saver_read(struct saver_thread *t, struct saver_open_file *f, const struct saver_range *part)
 {
 	return saver_is_framework(t->saver) ? read_calls(t, f) : read_plain(t, f, part);
 }
@@ -447,8 +449,8 @@ static uint64_t whole_blocks(const struct saver_thread *t, uint64_t bytes)
  * Write the bytes after the last whole block through a descriptor without O_DIRECT. fsync of either
  * descriptor flushes them.
  */
-static int write_tail(struct saver_thread *t, const struct saver_open *f, void *from, uint64_t off,
-		      uint64_t bytes)
+static int write_tail(struct saver_thread *t, const struct saver_open_file *f, void *from,
+		      uint64_t off, uint64_t bytes)
 {
 	struct iovec part = { from, (size_t)bytes };
 	struct io_op op = {
@@ -509,7 +511,7 @@ static void put_all_metadata(struct saver_thread *t, struct saver_request *q)
 /* Fill the slice of a request: repair the content under the last metadata, then add the new. */
 static void make_data(struct saver_thread *t, struct saver_request *q)
 {
-	uint64_t begin_ns = saver_data_begin(t);
+	uint64_t begin_ns = data_begin(t);
 	struct content_of of;
 
 	for (unsigned i = 0; i < q->meta_count; i++)
@@ -518,7 +520,7 @@ static void make_data(struct saver_thread *t, struct saver_request *q)
 	shard_content_of(&t->shard, q->off, &of);
 	content_put(content_of(t), &of, q->slice, q->bytes, t->parts);
 	put_all_metadata(t, q);
-	saver_data_end(t, begin_ns);
+	data_end(t, begin_ns);
 }
 
 /*
@@ -526,7 +528,8 @@ static void make_data(struct saver_thread *t, struct saver_request *q)
  * disk then fails before the first byte. It is no error if the filesystem or the engine cannot
  * allocate.
  */
-static int allocate(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
+static int allocate(struct saver_thread *t, struct saver_open_file *f,
+		    const struct saver_range *part)
 {
 	struct io_op op = { .io = { .op = MLGEN_ALLOCATE,
 				    .file = &f->io,
@@ -541,7 +544,8 @@ static int allocate(struct saver_thread *t, struct saver_open *f, const struct s
 	return 0;
 }
 
-static int write_plain(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
+static int write_plain(struct saver_thread *t, struct saver_open_file *f,
+		       const struct saver_range *part)
 {
 	uint64_t bs = t->saver->span_bytes, whole = 0, bytes = 0;
 	struct saver_request *q = NULL;
@@ -576,8 +580,8 @@ static int write_plain(struct saver_thread *t, struct saver_open *f, const struc
 }
 
 /* Write `bytes` of the file, given in parts, in one call. */
-static int write_parts(struct saver_thread *t, struct saver_open *f, uint64_t off, uint64_t bytes,
-		       const struct iovec *parts, unsigned count)
+static int write_parts(struct saver_thread *t, struct saver_open_file *f, uint64_t off,
+		       uint64_t bytes, const struct iovec *parts, unsigned count)
 {
 	struct io_op op = {
 		.io = { .op = MLGEN_WRITE, .file = &f->io, .off = off, .len_bytes = bytes },
@@ -594,7 +598,7 @@ static int write_parts(struct saver_thread *t, struct saver_open *f, uint64_t of
 /* Store head and run of a write in t->parts; the result is their number. */
 static unsigned make_call(struct saver_thread *t, const struct shard_write *w)
 {
-	uint64_t begin_ns = saver_data_begin(t), rest = w->bytes;
+	uint64_t begin_ns = data_begin(t), rest = w->bytes;
 	struct content_of of;
 	unsigned n = 0;
 
@@ -607,12 +611,13 @@ static unsigned make_call(struct saver_thread *t, const struct shard_write *w)
 		shard_content_of(&t->shard, w->off + w->head_bytes, &of);
 		n += content_put(content_of(t), &of, t->requests[0].slice, rest, t->parts + n);
 	}
-	saver_data_end(t, begin_ns);
+	data_end(t, begin_ns);
 	return n;
 }
 
 /* Write one part: its whole blocks, then the rest. */
-static int write_direct(struct saver_thread *t, struct saver_open *f, const struct shard_write *w)
+static int write_direct(struct saver_thread *t, struct saver_open_file *f,
+			const struct shard_write *w)
 {
 	uint64_t whole = whole_blocks(t, w->bytes);
 	struct iovec part = t->parts[0];
@@ -630,7 +635,7 @@ static int write_direct(struct saver_thread *t, struct saver_open *f, const stru
 
 /* Drop the written pages from the page cache. The first call starts to write back dirty pages, and
  * a later one drops them. An error only costs memory. */
-static void drop_written(struct saver_thread *t, struct saver_open *f, uint64_t bytes)
+static void drop_written(struct saver_thread *t, struct saver_open_file *f, uint64_t bytes)
 {
 	struct io_op op = { .io = { .op = MLGEN_ADVISE,
 				    .file = &f->io,
@@ -640,7 +645,7 @@ static void drop_written(struct saver_thread *t, struct saver_open *f, uint64_t 
 	saver_do(t, &op);
 }
 
-static int write_calls(struct saver_thread *t, struct saver_open *f)
+static int write_calls(struct saver_thread *t, struct saver_open_file *f)
 {
 	bool is_direct = t->saver->cfg.align_bytes;
 	struct shard_write w = { 0 };
@@ -659,7 +664,7 @@ static int write_calls(struct saver_thread *t, struct saver_open *f)
 	return rc;
 }
 
-int saver_write(struct saver_thread *t, struct saver_open *f, const struct saver_range *part)
+int saver_write(struct saver_thread *t, struct saver_open_file *f, const struct saver_range *part)
 {
 	return saver_is_framework(t->saver) ? write_calls(t, f) : write_plain(t, f, part);
 }
