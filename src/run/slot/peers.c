@@ -9,24 +9,24 @@
 
 uint32_t bell_look(const struct bell *b)
 {
-	return atomic_load_explicit(&b->rings, memory_order_acquire);
+	return atomic_load_explicit(&b->notifications, memory_order_acquire);
 }
 
 int bell_wait(struct bell *b, struct clock *c, uint32_t seen, uint64_t deadline_ns)
 {
-	/* Pairs with bell_ring: either the ringer sees this waiter, or the wait sees the ring. Both
-	 * sides are sequentially consistent for that. */
+	/* Pairs with bell_ring: either the notifier sees this waiter, or the wait sees the
+	 * notification. Both sides are sequentially consistent for that. */
 	atomic_fetch_add(&b->waiters, 1);
-	int rc = clock_wait(c, &b->rings, seen, deadline_ns);
+	int rc = clock_wait(c, &b->notifications, seen, deadline_ns);
 	atomic_fetch_sub(&b->waiters, 1);
 	return rc;
 }
 
 void bell_ring(struct bell *b, struct clock *c)
 {
-	atomic_fetch_add(&b->rings, 1);
+	atomic_fetch_add(&b->notifications, 1);
 	if (atomic_load(&b->waiters))
-		clock_wake(c, &b->rings);
+		clock_wake(c, &b->notifications);
 }
 
 /* All ranks have arrived. Called with the lock held. */

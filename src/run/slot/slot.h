@@ -56,9 +56,9 @@ void failure_set(struct failure *f, const struct mlgen_err *err);
 /* ---- wait until another thread changes a condition ---- */
 
 /*
- * A thread that changes a condition rings the bell. A thread that waits for the condition reads the
- * bell, then checks the condition, then waits for a ring later than that reading. A ring without
- * waiters costs two atomic accesses and no system call.
+ * A thread that changes a condition notifies the bell. A thread that waits for the condition reads
+ * the bell, then checks the condition, then waits for a notification after that reading. A
+ * notification without waiters costs two atomic accesses and no system call.
  *
  *	for (;;) {
  *		uint32_t seen = bell_look(b);
@@ -68,7 +68,7 @@ void failure_set(struct failure *f, const struct mlgen_err *err);
  *	}
  */
 struct bell {
-	_Atomic uint32_t rings;
+	_Atomic uint32_t notifications;
 	_Atomic uint32_t waiters;
 };
 

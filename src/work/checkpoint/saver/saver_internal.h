@@ -40,7 +40,7 @@ struct saver_file {
 	uint64_t bytes;
 	uint32_t writers;      /* threads of the rank that write a part of it */
 	_Atomic uint32_t left; /* writers that are not done with it */
-	/* The first writer creates the file, sets is_made and rings the rank's `made`. */
+	/* The first writer creates the file, sets is_made and notifies the rank's `made`. */
 	_Atomic bool is_begun, is_made;
 };
 
@@ -51,7 +51,7 @@ struct saver_rank {
 	uint64_t file_count, bytes;
 	/* The rank whose files it reads or writes: itself, or with restore_shift another one. */
 	const struct saver_rank *source;
-	/* checkpoint_fsync=end: threads that still write; the last one rings `written`. */
+	/* checkpoint_fsync=end: threads that still write; the last one notifies `written`. */
 	_Atomic uint32_t writing;
 	struct bell written;
 	struct bell made;
