@@ -33,7 +33,7 @@ struct dataset_given {
 	unsigned parts;
 	char *directory;       /* owned */
 	struct scan *scan;     /* owned, until it is taken */
-	struct found *found;   /* the same; NULL = nothing was looked into */
+	struct scan_index *found;   /* the same; NULL = nothing was looked into */
 	struct labels *labels; /* the same; NULL = no labels */
 };
 

@@ -204,14 +204,14 @@ uint64_t dataset_large_file(const struct dataset *ds, uint64_t enough_bytes)
 
 	if (!ds->scan && dist_is_const(&ds->sample_size))
 		return 0; /* they are all alike */
-	if (ds->known)
-		known = atomic_load_explicit(&ds->known->largest, memory_order_relaxed);
+	if (ds->memo)
+		known = atomic_load_explicit(&ds->memo->largest_file, memory_order_relaxed);
 	if (known)
 		return known - 1;
 	found = look_for_large(ds, enough_bytes);
 	/* Whoever comes at the same time finds the same. */
-	if (ds->known && bytes_to_read(ds, found) < enough_bytes)
-		atomic_store_explicit(&ds->known->largest, found + 1, memory_order_relaxed);
+	if (ds->memo && bytes_to_read(ds, found) < enough_bytes)
+		atomic_store_explicit(&ds->memo->largest_file, found + 1, memory_order_relaxed);
 	return found;
 }
 
@@ -522,7 +522,7 @@ static int init_found_eval(struct dataset *eval, const struct dataset *train, co
 		r = settle_found(eval, job, eval_batch(scaled_as(job)), 1, err);
 	eval->split = EVAL_FOLDER;
 	if (r == 0)
-		dataset_place_eval(eval, train, eval->files);
+		dataset_number_eval(eval, train, eval->files);
 	return r;
 }
 
@@ -566,7 +566,7 @@ int dataset_given_init(struct dataset *ds, const struct job *job, uint64_t memor
 	int r;
 
 	memset(ds, 0, sizeof(*ds));
-	ds->known = mem_zalloc(sizeof(*ds->known));
+	ds->memo = mem_zalloc(sizeof(*ds->memo));
 	ds->format = format_of((enum job_format)job->format);
 	ds->directory = dataset_directory_of(job);
 	r = read_recorded(ds, job, err);
@@ -596,7 +596,7 @@ void dataset_fini(struct dataset *ds)
 	mem_free(ds->directory);
 	found_free(ds->found);
 	labels_free(ds->labels);
-	mem_free(ds->known);
+	mem_free(ds->memo);
 	scan_free(ds->scan);
 	memset(ds, 0, sizeof(*ds));
 }
@@ -639,7 +639,7 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train, uint64
 		.subfolders = train->subfolders,
 		.sample_size = train->sample_size,
 		.options = *o,
-		.known = mem_zalloc(sizeof(*eval->known)),
+		.memo = mem_zalloc(sizeof(*eval->memo)),
 	};
 	dist_hold(&eval->sample_size);
 	eval->recorded = recorded_hold(train->recorded);
@@ -652,7 +652,7 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train, uint64
 	if (r == 0)
 		r = dataset_check_bytes(eval, (double)files, err);
 	eval->split = EVAL_FOLDER;
-	dataset_place_eval(eval, train, files);
+	dataset_number_eval(eval, train, files);
 	if (r == 0)
 		r = check_names(eval, err);
 	if (r)
@@ -660,7 +660,7 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train, uint64
 	return r;
 }
 
-void dataset_place_eval(struct dataset *eval, const struct dataset *train, uint64_t files_named)
+void dataset_number_eval(struct dataset *eval, const struct dataset *train, uint64_t files_named)
 {
 	eval->files_named = files_named;
 	eval->first_size = train->files_named;

@@ -521,7 +521,7 @@ int manifest_read_eval(struct dataset *eval, const struct dataset *train,
 
 	*state = MANIFEST_ABSENT;
 	if (r == -ENOENT) {
-		dataset_place_eval(eval, train, eval->files);
+		dataset_number_eval(eval, train, eval->files);
 		return 0;
 	}
 	if (r)
@@ -530,7 +530,7 @@ int manifest_read_eval(struct dataset *eval, const struct dataset *train,
 		*state = m.complete ? MANIFEST_COMPLETE : MANIFEST_INCOMPLETE;
 	if (m.eval_files && m.eval_files < eval->files)
 		r = differs_count(train, "eval_files", m.eval_files, eval->files, err);
-	dataset_place_eval(eval, train, m.eval_files ? m.eval_files : eval->files);
+	dataset_number_eval(eval, train, m.eval_files ? m.eval_files : eval->files);
 	manifest_fini(&m);
 	return r;
 }

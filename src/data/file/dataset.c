@@ -23,38 +23,19 @@ static unsigned digits(uint64_t v)
 	return n;
 }
 
-/* The path becomes its twin's. */
-static int turn_to_twin(const struct dataset *ds, char *path, size_t size)
+static int twin_path(const struct dataset *ds, const char *path, char *out, size_t size)
 {
 	struct namepair pair;
-	char first[PATH_MAX];
 
 	if (!namepair_parse(&pair, ds->options.scan_pair))
 		return -EINVAL;
-	snprintf(first, sizeof(first), "%s", path);
-	return namepair_twin(&pair, first, path, size);
-}
-
-static int turn_to_label(const struct dataset *ds, uint64_t file, char *path, size_t size)
-{
-	char first[PATH_MAX];
-
-	snprintf(first, sizeof(first), "%s", path);
-	return labels_path(ds->labels, file, first, path, size);
-}
-
-/* The index has a name of its own, which the format knows. */
-static int turn_to_index(const struct dataset *ds, char *path, size_t size)
-{
-	char file[PATH_MAX];
-
-	snprintf(file, sizeof(file), "%s", path);
-	return ds->format->named_index(file, path, size) ? (int)strlen(path) : -ENAMETOOLONG;
+	return namepair_twin(&pair, path, out, size);
 }
 
 static int path_of_scan(const struct dataset *ds, uint64_t file, char *out, size_t size)
 {
 	int n = snprintf(out, size, "%s/", ds->directory);
+	char first[PATH_MAX];
 	int r;
 
 	if (n < 0 || (size_t)n >= size)
@@ -62,12 +43,14 @@ static int path_of_scan(const struct dataset *ds, uint64_t file, char *out, size
 	r = scan_name(ds->scan, dataset_file_of(ds, file), out + n, size - (size_t)n);
 	if (r < 0 || file < ds->files)
 		return r < 0 ? r : n + r;
+	/* Otherwise the path is that of the file of part 0. */
+	snprintf(first, sizeof(first), "%s", out);
 	if (ds->labels)
-		return turn_to_label(ds, dataset_file_of(ds, file), out, size);
+		return labels_path(ds->labels, dataset_file_of(ds, file), first, out, size);
 	if (ds->options.scan_pair)
-		return turn_to_twin(ds, out, size);
+		return twin_path(ds, first, out, size);
 	if (ds->has_megatron)
-		return turn_to_index(ds, out, size);
+		return ds->format->index_path(first, out, size) ? (int)strlen(out) : -ENAMETOOLONG;
 	n += r;
 	r = snprintf(out + n, size - (size_t)n, "%s", ds->format->parts[file / ds->files].beside);
 	return (size_t)r < size - (size_t)n ? n + r : -ENAMETOOLONG;
@@ -146,52 +129,31 @@ uint64_t dataset_first_extent(const struct dataset *ds, uint64_t file)
 				  : samples / ds->extent_samples;
 }
 
-static void extent_of_its_own(const struct dataset *ds, uint64_t id, struct extent *x)
-{
-	const struct found *f = ds->found;
-	struct file_shape shape = { 0 };
-	uint64_t samples;
-
-	x->id = id;
-	if (ds->distinct_files)
-		id %= found_first_extent(f, ds->distinct_files);
-	x->file = found_file_of_extent(f, id);
-	found_shape(f, x->file, &shape);
-	ds->format->found_extent(&shape, id - found_first_extent(f, x->file), &x->first_sample,
-				 &samples);
-	x->samples = (uint32_t)samples;
-}
-
-static void extent_of_found(const struct dataset *ds, uint64_t id, struct extent *x)
-{
-	const struct found *f = ds->found;
-	uint64_t sample = id * ds->extent_samples;
-
-	if (ds->distinct_files)
-		sample %= found_first_sample(f, ds->distinct_files);
-	x->id = id;
-	x->file = found_file_of(f, sample);
-	x->first_sample = sample - found_first_sample(f, x->file);
-	x->samples = (uint32_t)ds->extent_samples;
-}
-
 void dataset_extent(const struct dataset *ds, uint64_t id, struct extent *x)
 {
-	if (ds->extents_differ) {
-		extent_of_its_own(ds, id, x);
-		return;
-	}
-	if (ds->found) {
-		extent_of_found(ds, id, x);
-		return;
-	}
-
-	uint64_t per_file = ds->samples_per_file / ds->extent_samples;
+	const struct scan_index *f = ds->found;
+	uint64_t samples = ds->extent_samples, sample = id * samples;
 
 	x->id = id;
-	x->file = id / per_file;
-	x->first_sample = id % per_file * ds->extent_samples;
-	x->samples = (uint32_t)ds->extent_samples;
+	if (ds->extents_differ) {
+		struct file_shape shape = { 0 };
+
+		if (ds->distinct_files)
+			id %= found_first_extent(f, ds->distinct_files);
+		x->file = found_file_of_extent(f, id);
+		found_shape(f, x->file, &shape);
+		ds->format->found_extent(&shape, id - found_first_extent(f, x->file),
+					 &x->first_sample, &samples);
+	} else if (f) {
+		if (ds->distinct_files)
+			sample %= found_first_sample(f, ds->distinct_files);
+		x->file = found_file_of(f, sample);
+		x->first_sample = sample - found_first_sample(f, x->file);
+	} else {
+		x->file = sample / ds->samples_per_file;
+		x->first_sample = sample % ds->samples_per_file;
+	}
+	x->samples = (uint32_t)samples;
 }
 
 int dataset_folder(const struct dataset *ds, unsigned part, char *out, size_t size)
@@ -268,55 +230,49 @@ uint64_t dataset_content(const struct dataset *ds, uint64_t file)
 	return ds->first_content + file / ds->files * ds->files_named + file % ds->files;
 }
 
-/* ---- is a file, or a folder, that was found one of a dataset? ---- */
+/* ---- paths that belong to a dataset ---- */
 
-/* A number, and what stands behind it. */
-static bool dataset_find_number(const char *s, uint64_t *out, const char **end)
+/* Parse a number; *end points after it. */
+static bool parse_number(const char *s, uint64_t *out, const char **end)
 {
-	char *behind;
+	char *after;
 
 	if (*s < '0' || *s > '9')
 		return false;
 	errno = 0;
-	*out = strtoull(s, &behind, 10);
-	*end = behind;
+	*out = strtoull(s, &after, 10);
+	*end = after;
 	return errno == 0;
 }
 
-static bool dataset_find_is_path(const struct dataset *ds, uint64_t file, const char *path)
-{
-	char other[PATH_MAX];
-
-	return dataset_path(ds, file, other, sizeof(other)) > 0 && strcmp(path, other) == 0;
-}
-
-/* Its number stands behind the first '_' of its name: that one has this path, in one of the parts,
- * or none has. */
 bool dataset_find(const struct dataset *ds, const char *path, uint64_t *file)
 {
 	const char *name = strrchr(path, '/');
 	const char *number = name ? strchr(name, '_') : NULL;
+	char other[PATH_MAX];
 	uint64_t index;
 
-	if (!number || !dataset_find_number(number + 1, &index, &number) || index >= ds->files)
+	/* A name has the file's number after its first '_'. Only the files with that number, one in
+	 * each part, can have this path. */
+	if (!number || !parse_number(number + 1, &index, &number) || index >= ds->files)
 		return false;
 	for (unsigned part = 0; part < ds->parts; part++) {
 		*file = part * ds->files + index;
-		if (dataset_find_is_path(ds, *file, path))
+		if (dataset_path(ds, *file, other, sizeof(other)) > 0 && strcmp(path, other) == 0)
 			return true;
 	}
 	return false;
 }
 
-/* Is `path` this folder, or one above it? */
-static bool is_on_way(const char *path, const char *folder)
+/* True if `path` is this folder or lies above it. */
+static bool is_folder_or_above(const char *path, const char *folder)
 {
 	size_t len = strlen(path);
 
 	return strncmp(path, folder, len) == 0 && (folder[len] == '/' || folder[len] == '\0');
 }
 
-/* "folder/07": the one that the file of this number is in? */
+/* True if `path` is "FOLDER/07", the subfolder of the file with this number. */
 static bool is_subfolder(const struct dataset *ds, unsigned part, const char *path,
 			 size_t folder_len)
 {
@@ -324,8 +280,8 @@ static bool is_subfolder(const struct dataset *ds, unsigned part, const char *pa
 	const char *end;
 	uint64_t index;
 
-	if (path[folder_len] != '/' || !dataset_find_number(path + folder_len + 1, &index, &end) ||
-	    *end || index >= ds->subfolders || index >= ds->files ||
+	if (path[folder_len] != '/' || !parse_number(path + folder_len + 1, &index, &end) || *end ||
+	    index >= ds->subfolders || index >= ds->files ||
 	    dataset_path(ds, part * ds->files + index, other, sizeof(other)) <= 0)
 		return false;
 	*strrchr(other, '/') = '\0';
@@ -341,7 +297,8 @@ bool dataset_has_folder(const struct dataset *ds, const char *path)
 	for (unsigned part = 0; part < ds->parts; part++) {
 		int n = dataset_folder(ds, part, folder, sizeof(folder));
 
-		if (n > 0 && (is_on_way(path, folder) || (strncmp(path, folder, (size_t)n) == 0 &&
+		if (n > 0 &&
+		    (is_folder_or_above(path, folder) || (strncmp(path, folder, (size_t)n) == 0 &&
 							  is_subfolder(ds, part, path, (size_t)n))))
 			return true;
 	}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file.h - the files of a data set: their names and sizes, where samples lie, and the calls by
- * which they are read. */
+/* file.h - the files of a data set: names, sizes, places of samples, and the calls that read. */
 #pragma once
 
 #include <limits.h>
@@ -19,32 +18,31 @@
 #include "stat/opstat.h"
 
 /*
- * What a data set is, as far as those need to know who read it. Everything is a pure function of
- * an index: the name and the size of a file, where its samples lie, and the calls by which they
- * are read. Nothing is kept per file or per sample but what a scan has found.
+ * A data set as its readers know it. Everything is a pure function of an index: the name and the
+ * size of a file, the places of its samples, and the calls that read them. Only what a scan has
+ * found is stored per file or per sample.
  *
- *   dataset   the files, made or found; set up by data/dataset
- *   extent    what is read together: consecutive samples of one file
- *   format    a row of functions: what a file holds, how it is written and looked at
- *   look      one open file of a scan, and what is found in it
- *   found     what was found in all files
- *   plan      an iterator over the calls that read one extent
+ *   dataset     the files, made by mlgen or found by a scan; data/dataset sets it up
+ *   extent      the unit of reading: consecutive samples of one file
+ *   format      a row of functions: what a file holds, how to write it and how to look into it
+ *   look        one open file of a scan, and the results for it
+ *   scan index  the results for all files of a scan
+ *   plan        an iterator over the calls that read one extent
  *
- * A data set that is set up is constant, and every thread may ask. A look and a plan belong to
- * one thread each.
+ * A data set is constant once it is set up, and every thread may query it. A look and a plan
+ * belong to one thread each.
  */
 
 /* ---- the files of a dataset as pure functions of their index ---- */
 
 /*
- * Nothing is kept per file or sample: name, size and place of every sample are computed, so a
- * billion samples cost what ten do. Sizes depend on DATASET_SEED only, never on `randseed`: runs
- * with different seeds read the same files in another order (MLPerf Storage rules 6.3: generator
- * seed 10).
+ * The name, size and place of every sample are computed, so a billion samples cost as much memory
+ * as ten. Sizes depend on DATASET_SEED only, never on `randseed`: runs with different seeds read
+ * the same files in another order (MLPerf Storage rules 6.3: generator seed 10).
  */
 #define DATASET_SEED 10
 
-/* What is read together: consecutive samples of one file. */
+/* The unit of reading: consecutive samples of one file. */
 struct extent {
 	uint64_t id; /* 0 .. dataset_extents() - 1 */
 	uint64_t file;
@@ -53,88 +51,88 @@ struct extent {
 };
 
 struct format;
-struct found;
 struct labels;
 struct recorded;
 struct scan;
+struct scan_index;
 
-/* Of some formats: as in struct job. */
+/* Options that only some formats use; values as in struct job. */
 struct format_options {
 	uint64_t label_size_bytes;
 	uint64_t row_group_size;
 	/* owned; NULL = none given */
 	char *columns, *read_columns, *scan_key, *hdf5_dataset;
-	/* Of a scan of npy files, else NULL: each has a twin (scan.h), part 1, and a sample is
-	 * of both. Label files of other kinds are in dataset.labels. */
+	/* The pair FROM:TO of a scan of npy files, or NULL. Each file has a twin (scan.h), which is
+	 * part 1, and a sample consists of both. dataset.labels has label files of other kinds. */
 	char *scan_pair;
 	int access, decompress;
 };
 
-/* What was looked for in a dataset, once for all who ask. */
-struct dataset_known {
-	_Atomic uint64_t largest; /* its index and 1; 0 = nobody has asked */
+/* Results of searches in a dataset, shared by all callers. */
+struct dataset_memo {
+	_Atomic uint64_t largest_file; /* index plus 1; 0 = not searched yet */
 };
 
 /*
- * A format has one file for its samples, or several (an index beside it):
- * its parts. Files are numbered part by part, 0 .. parts x files - 1, and only those of part 0 hold
- * samples.
+ * A format has one file for its samples, or several (with index files): its parts. Files are
+ * numbered part by part, 0 .. parts x files - 1. Only files of part 0 hold samples.
  */
 struct dataset {
 	const struct format *format;
 	char *directory;      /* owned */
-	uint64_t files;       /* that this job reads; of each part */
+	uint64_t files;       /* number read by this job; per part */
 	uint64_t files_named; /* the N in the names; the manifest's */
-	/* Names and sizes repeat after so many files; 0 = they do not. Of a dataset that is only
-	 * read. */
+	/* Names and sizes repeat after this many files; 0 = never. Only for a dataset that is not
+	 * written. */
 	uint64_t distinct_files;
 	uint64_t samples_per_file;
-	/* Of files that have different numbers of them: of all these files, and samples_per_file is
-	 * the mean, rounded up. 0 = all have as many. */
+	/* Samples of all files if their numbers differ; samples_per_file is then the mean, rounded
+	 * up. 0 = every file has samples_per_file. */
 	uint64_t uneven_samples;
 	uint64_t subfolders;
 	struct dist sample_size; /* held */
 	struct format_options options;
 	unsigned parts;          /* 1 or more */
 	uint64_t extent_samples; /* divides samples_per_file */
-	/* Of a scan: extents have different numbers of samples, which the format knows;
+	/* Extents of this scan have different numbers of samples, which the format knows;
 	 * extent_samples is their mean, rounded down. */
 	bool extents_differ;
 	void *common;           /* the format's; see format->init */
 	const char *split;      /* the folder: "train" or "valid" */
-	uint64_t first_size;    /* of its file 0 among all sizes drawn */
-	uint64_t first_content; /* of its file 0 among all contents */
-	uint64_t eval_files;    /* beside it, as in the manifest; 0 = none */
-	/* Where so many batches of so many ranks take more files than scale leaves, which is
-	 * `part`; 0 = they do not. `whole` is how many that would be where others, which are there,
-	 * are read; else 0. */
+	uint64_t first_size;    /* index of file 0 among all sizes drawn */
+	uint64_t first_content; /* index of file 0 among all contents */
+	uint64_t eval_files;    /* the manifest's number of evaluation files; 0 = none */
+	/* Set if `ranks` ranks with 4 batches of `batch` samples need more files than the `part`
+	 * that scale leaves; otherwise 0. If the job uses existing files instead, `whole` is the
+	 * number of files it would have made, otherwise 0. */
 	struct {
 		uint64_t part, batch, ranks, whole;
 	} scaled;
-	struct dataset_known *known; /* what was looked for; owned */
-	/* Its files were there, and are somebody else's: of dataset=scan, or where DLIO had made
-	 * them. */
+	struct dataset_memo *memo; /* owned */
+	/* Somebody else made the files: dataset=scan, or a dataset that DLIO has written. */
 	bool is_found;
-	bool has_megatron; /* part 1 is an index of its own name */
-	/* dataset=scan: names and sizes come from here; owned. The first `files` of it, and
-	 * sample_size is the constant that is their mean. */
+	bool has_megatron; /* part 1 is Megatron's index, which has a name of its own */
+	/* Names and sizes of the files with dataset=scan; owned. The dataset is its first `files`
+	 * files, and sample_size is the constant that is their mean. */
 	struct scan *scan;
 	/* Label files of a scan (scan.h), which are part 1; owned, NULL = the files have none. */
 	struct labels *labels;
-	/* access=recorded: the calls by which samples are read; held, else NULL. */
+	/* access=recorded: the calls that read samples; held, otherwise NULL. */
 	struct recorded *recorded;
-	/* What lies in these files, where it was looked at; owned, NULL = a file is a sample. */
-	struct found *found;
+	/* Contents of the files, if the scan has looked into them; owned, NULL = each file is one
+	 * sample. */
+	struct scan_index *found;
 };
 
 /*
- * From a validated job: num_files by dataset_ratio (x memory_bytes / mean file size, rounded up) if
- * set, then scale: max(ceil(scale x N), 4 batches for every rank). 0, or -EINVAL with err (more
- * accelerators than samples, batch larger than a shard: each names the numbers and the way out).
+ * Set up a dataset from a validated job. num_files comes from dataset_ratio (x memory_bytes / mean
+ * file size, rounded up) if that is set; scale then leaves max(ceil(scale x N), 4 batches for every
+ * rank). 0, or -EINVAL with err: more accelerators than samples, or a batch larger than a shard.
+ * err names the numbers and the way out.
  *
- * With dataset=scan the directory is listed, which takes its time, and the files are those that are
- * there (scan.h; -errno as there, too). What only made files can have is refused. The same holds
- * where a dataset would be made and DLIO has made one (dataset_internal.h).
+ * With dataset=scan the directory is listed, which takes its time, and the files are those that
+ * exist (scan.h, errors as well). Options that only made files can have are refused. A directory
+ * with a dataset of DLIO's is scanned, too (dataset_internal.h).
  */
 int dataset_init(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
 		 struct mlgen_err *err);
@@ -142,153 +140,150 @@ void dataset_fini(struct dataset *ds);
 
 /*
  * A directory may hold a complete dataset that was scaled for fewer accelerators than this job has.
- * If it has two batches for each of them, which AU needs, its files are the dataset: who adds an
- * accelerator writes nothing anew. Anything else stays as dataset_init() left it. 0, or -EINVAL
- * with err as there.
+ * If it has two batches for each of them, which AU needs, the job uses its files: adding an
+ * accelerator rewrites nothing. Otherwise the dataset stays as dataset_init() left it. 0, or
+ * -EINVAL with err as there.
  */
 int dataset_take_there(struct dataset *ds, const struct job *job, struct mlgen_err *err);
 
-/* For how many ranks so many files would be taken; 0 = for none, or scale has nothing to do with
- * it. */
+/* Number of ranks that this many existing files suffice for; 0 = for none, or scale has not set the
+ * number of files. */
 uint64_t dataset_ranks_for(const struct dataset *ds, uint64_t files);
 
 /*
- * The files that a job evaluates with, job->eval_files of them (a part of them with scale), in the
- * folder "valid": a dataset of its own with the train dataset's directory, format and options.
- * Sizes and contents go on where the train dataset's end (DLIO draws them in this order). With
- * eval_files=0 it is zeroed: no files, no format.
+ * Set up the dataset that a job evaluates with: job->eval_files files (fewer with scale) in the
+ * folder "valid", with the train dataset's directory, format and options. Sizes and contents
+ * continue after the train dataset's (DLIO draws them in this order). eval_files=0 leaves *eval
+ * zeroed, without files or format.
  */
 int dataset_init_eval(struct dataset *eval, const struct dataset *train, const struct job *job,
 		      struct mlgen_err *err);
 
-/* The same for so many files. */
+/* Like dataset_init_eval, with this number of files. */
 int dataset_init_split(struct dataset *eval, const struct dataset *train, uint64_t files,
 		       struct mlgen_err *err);
 
-/* Its files are the first of so many, beside a train dataset whose files_named is known: a manifest
- * says both. */
-void dataset_place_eval(struct dataset *eval, const struct dataset *train, uint64_t files_named);
+/* Number the evaluation files as the first of `files_named`, after a train dataset whose
+ * files_named is known; a manifest has both numbers. */
+void dataset_number_eval(struct dataset *eval, const struct dataset *train, uint64_t files_named);
 
-/* Can it have more files, by num_files or dataset_ratio? NULL = what the job's options say of
- * it. */
+/* True if the user can get more files by num_files or dataset_ratio. ds NULL = decide by the job's
+ * options. */
 bool dataset_makes_files(const struct dataset *ds, const struct job *job);
 
-/* Of a dataset with format, sizes and options: what the format makes of them. Part of dataset_init.
- * 0, or -EINVAL with err. */
+/* Let the format complete a dataset that has format, sizes and options. Part of dataset_init. 0, or
+ * -EINVAL with err. */
 int dataset_init_format(struct dataset *ds, struct mlgen_err *err);
 
-/* -EINVAL when so many files would be more bytes than offsets can count. */
+/* -EINVAL with err if this many files would have more bytes than offsets can count. */
 int dataset_check_bytes(const struct dataset *ds, double files, struct mlgen_err *err);
 
-/* Whether so many ranks get a batch each: 0, or -EINVAL with err. Part of dataset_init (but for
- * phase=prepare) and of sampler_init. */
+/* Check that each of `ranks` ranks gets a batch: 0, or -EINVAL with err. Part of dataset_init
+ * (unless phase=prepare) and of sampler_init. */
 int dataset_check_ranks(const struct dataset *ds, const struct job *job, uint64_t ranks,
 			struct mlgen_err *err);
 
-uint64_t dataset_all_files(const struct dataset *ds); /* of all parts */
-/* dataset_all_files without the label files that are missing. */
+uint64_t dataset_all_files(const struct dataset *ds); /* all parts */
+/* Files of all parts without the missing label files. */
 uint64_t dataset_there(const struct dataset *ds);
-/* The first so many parts have the bytes of samples; others only say where. */
+/* Number of leading parts that hold bytes of samples; the remaining parts are indexes. */
 unsigned dataset_sample_parts(const struct dataset *ds);
 
-/* A path whose storage is that of its files: the directory, or the first of the places of a
- * scan. */
+/* A path on the storage of the files: the directory, or the first place of a scan. */
 const char *dataset_place(const struct dataset *ds);
 
-/* False: the number is that of a label that a file does not have. There is no such file, and
- * dataset_path is -ENOENT. */
+/* False if `file` is the number of a label file that does not exist; dataset_path returns -ENOENT
+ * for it. */
 bool dataset_has_file(const struct dataset *ds, uint64_t file);
-/* How many files the samples of a file of part 0 are read from. */
+/* Number of files that hold the samples of a file of part 0. */
 unsigned dataset_parts_of(const struct dataset *ds, uint64_t file);
 
-/* Within its part, the file that stands for this one: itself, but with distinct_files. */
+/* Index within its part of the file whose name and size `file` has: its own, unless distinct_files
+ * is set. */
 uint64_t dataset_file_of(const struct dataset *ds, uint64_t file);
 
 uint64_t dataset_samples(const struct dataset *ds);
 uint64_t dataset_extents(const struct dataset *ds);
 void dataset_extent(const struct dataset *ds, uint64_t id, struct extent *x);
-/* Extents before this file, 0 .. all files. */
+/* Number of extents before this file, 0 .. all files. */
 uint64_t dataset_first_extent(const struct dataset *ds, uint64_t file);
-/* Payload of an extent that is asked for (of columns those that are read). */
+/* Payload of an extent that the job asks for; only the columns that are read count. */
 uint64_t dataset_extent_bytes(const struct dataset *ds, const struct extent *x);
-/* Samples of every file, where all have as many; else 0. */
+/* Samples of each file if all files have the same number, otherwise 0. */
 uint64_t dataset_each(const struct dataset *ds);
 /* The largest read of compressed bytes; 0 = nothing is compressed. */
 uint64_t dataset_packed_most(const struct dataset *ds);
-/* The most samples that a file has. */
+/* The largest number of samples in a file. */
 uint64_t dataset_most(const struct dataset *ds);
 
-/* "DIR[/FOLDER]/train", without a subfolder: where the files of a part are.
- * Its length, or -ENAMETOOLONG. */
+/* Format "DIR[/FOLDER]/train", the folder of a part without its subfolders. Returns the length, or
+ * -ENAMETOOLONG. */
 int dataset_folder(const struct dataset *ds, unsigned part, char *out, size_t size);
 
 /*
- * Full path of a file, "DIR[/FOLDER]/train[/SUB]/img_III_of_N.npz" as DLIO names them (III padded
- * to the digits of N, from 0; subfolder index % subfolders when subfolders > 1; FOLDER and suffix
- * as the format's part has them). Its length, or -ENAMETOOLONG; of a scan also -errno, where its
- * names cannot be read back.
+ * Format the full path of a file, "DIR[/FOLDER]/train[/SUB]/img_III_of_N.npz" as DLIO names them:
+ * III is padded to the digits of N and starts at 0, the subfolder is index % subfolders if there
+ * are several, FOLDER and suffix are the part's. Returns the length, or -ENAMETOOLONG; for a scan
+ * also -errno if its names cannot be read back.
  */
 int dataset_path(const struct dataset *ds, uint64_t file, char *out, size_t size);
 
-/*
- * The other way round, of a dataset that is made: which of its files has this path, as dataset_path
- * writes it? False: none of them.
- */
+/* The inverse of dataset_path for a made dataset. False if none of its files has this path. */
 bool dataset_find(const struct dataset *ds, const char *path, uint64_t *file);
-/* Is the path that of a folder with such files, or of one between those and the dataset's
- * directory? */
+/* True if the path is a folder of such files, or lies between such a folder and the dataset's
+ * directory. */
 bool dataset_has_folder(const struct dataset *ds, const char *path);
 
-/* Of one sample of a file (of part 0): payload that is asked for (of columns those that are read),
- * all of its payload; and the whole file. Bytes. */
+/* Bytes of one sample of a file of part 0: the payload that the job asks for (the columns that are
+ * read), and all of its payload. Then the bytes of the whole file. */
 uint64_t dataset_sample_bytes(const struct dataset *ds, uint64_t file);
 uint64_t dataset_row_bytes(const struct dataset *ds, uint64_t file);
 uint64_t dataset_file_bytes(const struct dataset *ds, uint64_t file);
 
-/* The largest of up to a million of its files (of part 0; of pairs both), evenly spaced. They are
- * looked at when it is first asked for; any thread. */
+/* The largest of up to a million evenly spaced files (of part 0; both files of a pair count). The
+ * first call searches. Any thread. */
 uint64_t dataset_largest_file(const struct dataset *ds);
 
-/* The same, or the first of them that has so many bytes: for those to whom larger ones are all
- * alike, and who need not draw a million sizes. */
+/* Like dataset_largest_file, or the first file with at least `enough_bytes`: callers that treat all
+ * larger files alike need not draw a million sizes. */
 uint64_t dataset_large_file(const struct dataset *ds, uint64_t enough_bytes);
 
-/* Names of contents, no two alike in a directory: format_writer.seed_index. */
+/* Seed of a file's content (format_writer.seed_index), unique within a directory. */
 uint64_t dataset_content(const struct dataset *ds, uint64_t file);
 
-/* Of all parts of a file whose samples are as large as the mean. */
+/* Bytes of all parts of a file whose samples have the mean size. */
 double dataset_mean_file_bytes(const struct dataset *ds);
 
-/* Up to here totals are summed up file by file. */
+/* Totals of up to this many files are summed file by file. */
 #define DATASET_EXACT_FILES UINT64_C(1000000)
 
 struct dataset_totals {
-	uint64_t bytes;        /* of all files on disk */
-	uint64_t sample_bytes; /* payload that is asked for */
+	uint64_t bytes;        /* size on disk of all files */
+	uint64_t sample_bytes; /* payload that the job asks for */
 	uint64_t row_bytes;    /* all payload */
 	double mean_file_bytes, stdev_file_bytes;
-	double mean_sample_bytes; /* of what is drawn, and asked for */
-	/* What a scan has read to look into the files; NaN = it has not. */
+	double mean_sample_bytes; /* payload asked for, as drawn */
+	/* Bytes and seconds that the scan spent on looking into files; NaN = it did not. */
 	double scan_read_bytes, scan_seconds;
-	double scan_kept_files; /* of which an earlier scan knew it; NaN */
-	double label_files;     /* of files that have one; NaN = no pairs */
-	bool estimate;          /* above a million files: expectation */
+	double scan_kept_files; /* files that an earlier scan knew; NaN as above */
+	double label_files;     /* files that have a label; NaN = no pairs */
+	bool estimate;          /* expected values, above a million files */
 };
 void dataset_totals(const struct dataset *ds, struct dataset_totals *t);
 
-/* ---- the byte layout of a file: what to write, where a sample lies ---- */
+/* ---- the byte layout of a file: its content, and the place of each sample ---- */
 
-/* What one file holds. */
+/* The content of one file. */
 struct file_shape {
 	uint64_t samples;
-	uint64_t sides[2];  /* of one sample; {1, bytes} unless dlio: */
-	bool two_sides;     /* dlio: shape (samples, d1, d2), else (samples, bytes) */
-	unsigned part;      /* which of the format's files (dataset.h) */
+	uint64_t sides[2];  /* sides of a sample; {1, bytes} unless dlio: */
+	bool two_sides;     /* dlio: shape (samples, d1, d2), otherwise (samples, bytes) */
+	unsigned part;      /* index into the format's parts */
 	const void *common; /* the dataset's; format->init made it */
-	/* Of a file that a scan has looked at (look.h), else NULL: its facts and words, which
-	 * format->look has put down. Sides say nothing of it. */
+	/* Facts and words that format->look has stored for a file of a scan, otherwise NULL. Sides
+	 * mean nothing for such a file. */
 	const uint64_t *facts, *words;
-	uint64_t found_bytes; /* size of a file of a scan; 0 = it is made */
+	uint64_t found_bytes; /* size of a file of a scan; 0 = a made file */
 	bool has_labels;      /* part 1 is a label file, which is read whole ... */
 	uint64_t label_bytes; /* ... and has this size; 0 = the file has none */
 };
@@ -300,7 +295,7 @@ struct file_shape {
  */
 struct format_writer {
 	struct file_shape shape;
-	uint64_t seed_index; /* of the content: the file's index */
+	uint64_t seed_index; /* the content's: index of the file */
 	uint64_t pos;
 	unsigned stage; /* the format's own */
 	uint32_t crc[2];
@@ -313,8 +308,8 @@ struct plan_kind;
 struct format_part {
 	const char *folder; /* NULL = the dataset's directory itself */
 	const char *suffix;
-	/* Of a scan: the name of the file of samples and this; NULL = such a part is of made files
-	 * alone. */
+	/* Suffix in a scan, after the name of the file of samples; NULL = only made files have this
+	 * part. */
 	const char *beside;
 };
 
@@ -322,67 +317,68 @@ struct format_part {
 
 struct format {
 	const char *name; /* also the suffix of its files */
-	/* NULL = it is built in; else the library that configure missed. */
+	/* The library that configure missed; NULL = the format is built in. */
 	const char *needs;
 	/*
-	 * Optional: what all files have in common, from ds->options and the sizes; in ds->common
-	 * (NULL is fine for fini), with ds->parts and ds->extent_samples where they are not 1. ds
-	 * has all else but the number of files. Not asked of a scan: limits of what mlgen writes
-	 * are not those of the files of others. 0, or -EINVAL with err: "OPTION: what is wrong,
-	 * what would be right".
+	 * Optional: compute what all files have in common from ds->options and the sizes, into
+	 * ds->common (fini accepts NULL), and set ds->parts and ds->extent_samples unless they are
+	 * 1. *ds has everything except the number of files. Not called for a scan: the limits of
+	 * mlgen's writer do not apply to other programs' files. 0, or -EINVAL with err: "OPTION:
+	 * what is wrong, what would be right".
 	 */
 	int (*init)(struct dataset *ds, struct mlgen_err *err);
 	void (*fini)(struct dataset *ds);
-	/* suffix NULL for a part 0 means `name`. */
+	/* A NULL suffix of part 0 means `name`. */
 	struct format_part parts[FORMAT_PARTS];
-	/* What every file of part 0 begins with; NULL = nothing is known. */
+	/* First bytes of every file of part 0; NULL = unknown. */
 	const char *magic;
 	size_t magic_bytes;
 	uint64_t (*file_bytes)(const struct file_shape *shape);
-	/* Where samples first .. first+n-1 lie. */
+	/* The range of bytes that holds samples first .. first+n-1. */
 	void (*sample_range)(const struct file_shape *shape, uint64_t first, uint64_t n,
 			     uint64_t *off, uint64_t *len);
 	/* The next chunk into buf (>= 64 KiB): true, or false when done. */
 	bool (*write_next)(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
 			   size_t *len);
-	/* access=framework, buffered and with direct=1 (data/file/file.h); NULL: no framework reads
-	 * it so, and job_check refuses. */
+	/* Plans for access=framework, buffered and with direct=1. NULL = no framework reads the
+	 * format this way, and job_check refuses it. */
 	const struct plan_kind *framework[2];
-	const char *reader; /* whose calls these are: "NumPy" */
-	bool is_array;      /* what that returns is an array of NumPy */
-	/* Optional, where samples are all of one size: bytes of one that are asked for, as
-	 * declared; NULL = all. */
+	const char *reader; /* the framework whose calls these are: "NumPy" */
+	bool is_array;      /* the reader returns a NumPy array */
+	/* Optional, if all samples have one declared size: bytes that the job asks for of each.
+	 * NULL = all. */
 	uint64_t (*read_bytes)(const struct dataset *ds);
-	/* Optional: what a framework's worker reads of every file before its first sample (an
+	/* Optional: the calls of a framework's worker on every file before its first sample (an
 	 * index). Its extents have no samples. */
 	const struct plan_kind *at_start;
 	/*
-	 * dataset=scan: how many samples an open file has, and where (file.h); and where they lie
-	 * by what was put down. Where there is no `look` a file is a sample, or a list says where
-	 * samples lie (scan.h), and found_range takes its words. 0, or -errno with l->err, by
-	 * look_fail where the file is not what its format says. No file, however damaged, makes it
-	 * crash, hang, or take memory by what it says.
+	 * dataset=scan: `look` finds the number and the places of samples in an open file, and
+	 * found_range returns a place from what `look` has stored. A format without `look` has one
+	 * sample per file, unless a list gives the places (scan.h); found_range then uses the
+	 * list's words. 0, or -errno with l->err, through look_fail if the file violates its
+	 * format. No file, however damaged, may cause a crash, a hang, or an allocation of a size
+	 * that the file claims.
 	 */
 	int (*look)(struct look *l);
 	void (*found_range)(const struct file_shape *shape, uint64_t first, uint64_t n,
 			    uint64_t *off, uint64_t *len);
 	/*
-	 * Optional: the i-th of the files beside `path` that `look` reads, too. False: there are no
-	 * more; "" = such a name would be too long.
+	 * Optional: the path of the i-th file next to `path` that `look` also reads. False = no
+	 * more; "" = the name would be too long.
 	 */
 	bool (*look_beside)(const char *path, unsigned i, char *out, size_t size);
-	/* Of dataset.has_megatron: the path of the index of the file at `path`. False: there is
-	 * none, or no room. */
-	bool (*named_index)(const char *path, char *out, size_t size);
-	/* Optional: what they have in common, once all were looked at: of ds with found and files.
-	 * 0, or -EINVAL with err. */
+	/* If dataset.has_megatron: the path of the index of the file at `path`. False = it has no
+	 * index, or there is no room. */
+	bool (*index_path)(const char *path, char *out, size_t size);
+	/* Optional: compute what all files have in common after the scan has looked into them; ds
+	 * has found and files. 0, or -EINVAL with err. */
 	int (*found_init)(struct dataset *ds, struct mlgen_err *err);
-	/* Where extents have different numbers of samples (dataset.h): the first sample of the n-th
-	 * of a file, and how many it has. */
+	/* If extents have different numbers of samples: the first sample of a file's n-th extent,
+	 * and its number of samples. */
 	void (*found_extent)(const struct file_shape *shape, uint64_t n, uint64_t *first,
 			     uint64_t *samples);
-	/* access=framework goes through a file from its beginning to its end: extents in order, the
-	 * file stays open between them. */
+	/* access=framework reads a file from its beginning to its end: extents come in order, and
+	 * the file stays open between them. */
 	bool is_forward;
 };
 
@@ -392,66 +388,66 @@ JOB_FORMATS(FORMAT_ROW)
 
 /* NULL for FORMAT_AUTO. */
 const struct format *format_of(enum job_format f);
-/* By name; NULL = none. */
+/* The format with this name, or NULL. */
 const struct format *format_find(const char *name);
 
 /* `file` counts through all parts: part x ds->files + file. */
 void format_shape(const struct dataset *ds, uint64_t file, struct file_shape *shape);
-/* Are its samples parts of the file, that are read by themselves? A file with one is read whole,
- * but where a list says of what bytes it is. */
+/* True if samples are read separately, as ranges of the file. A file of one sample is read whole,
+ * unless a list gives the sample's range. */
 bool format_has_parts(const struct format *f, const struct file_shape *shape);
-/* Payload of one sample, whole; of a file that is made. */
+/* All payload of one sample of a made file. */
 uint64_t format_sample_bytes(const struct file_shape *shape);
-/* The size of a file, and where samples first .. first+n-1 lie in it, made or found. */
+/* The size of a file, and the range that holds samples first .. first+n-1; made or found. */
 uint64_t format_file_bytes(const struct format *f, const struct file_shape *shape);
 void format_sample_range(const struct format *f, const struct file_shape *shape, uint64_t first,
 			 uint64_t n, uint64_t *off, uint64_t *len);
 
-/* Payload of a file, from `offset` bytes into it: incompressible, and no two files have a block in
- * common. */
+/* Fill `to` with payload of a file from `offset` on: incompressible, and no two files share a
+ * block. */
 void format_content(void *to, size_t bytes, uint64_t seed_index, uint64_t offset);
 
-/* What a scan reads of one file (header, index, directory), so that its samples can be found. */
+/* ---- the bytes that a scan reads of one file (header, index, directory) ---- */
 
 struct format_options;
 
-/* Numbers of a file that stay in memory; what they mean is the format's. */
+/* Numbers per file that stay in memory; the format defines them. */
 #define LOOK_FACTS 6
 
-/* The most that look_at gives at once. */
+/* The largest number of bytes that look_at returns at once. */
 #define LOOK_BYTES 65536
 
-/* So many places of a file that were read are remembered one by one. */
+/* Number of ranges of a file that are remembered separately. */
 #define LOOK_RANGES 8
 
 /*
- * One open file, of one thread. A format's `look` (file.h) reads what it needs by look_at, and
- * says how many samples there are, and where: by a few facts, and where those are not enough by
- * words, which go to a file without a name, so that memory does not grow with samples.
+ * An open file, used by a single thread. A format's `look` reads what it needs with look_at. It
+ * stores the number and the places of samples in a few facts and, if those do not suffice, in
+ * words. Words go to an unnamed file, so that memory does not grow with the number of samples.
  *
- * The kernel is told not to read ahead, and what was read leaves the page cache again: nothing of
- * what is then measured was warmed.
+ * The kernel is advised against readahead, and the pages that were read are dropped again: a scan
+ * must not warm the page cache for the measurement that follows.
  */
 struct look {
 	/* The file. */
-	const char *path; /* for messages */
+	const char *path; /* shown in messages */
 	int fd;
 	uint64_t file_bytes;
 	const struct format_options *options; /* the job's */
 	struct mlgen_err *err;
 
-	/* What is found; zero before. */
+	/* Results; zero before. */
 	uint64_t samples;
 	uint64_t sample_bytes; /* payload of all of them */
 	uint64_t facts[LOOK_FACTS];
 	uint64_t word_count;
-	uint64_t packed_most; /* of reads of compressed bytes, the largest */
-	uint64_t words_at;    /* in their file: where its first word is */
-	/* Of its index (file.h), where that is not as the file is: what is wrong with it. The
-	 * file itself is looked at then. */
+	uint64_t packed_most; /* the largest read of compressed bytes */
+	uint64_t words_at;    /* offset of the first word in the file of words */
+	/* Fault of an index that does not match its file. The file itself is then read
+	 * instead. */
 	struct mlgen_err note;
 
-	/* look.c's own. */
+	/* Private to look.c. */
 	struct namefile *words;
 	uint8_t *window; /* LOOK_BYTES */
 	uint64_t window_off, read_bytes;
@@ -462,36 +458,35 @@ struct look {
 	unsigned range_count;
 };
 
-/* Its window and words are there for the files of one thread: 0, or -errno with err. look_fini
- * takes one that failed, and leaves the words. */
+/* Prepare a look for the files of one thread; 0, or -errno with err. look_fini accepts a look whose
+ * init failed, and leaves `words` alone. */
 int look_init(struct look *l, struct namefile *words, struct mlgen_err *err);
 void look_fini(struct look *l);
 
-/* Opens a file of so many bytes, relative to a directory that is open; 0 or -errno with err. */
+/* Open a file of this size, with `name` relative to an open directory; 0 or -errno with err. */
 int look_open(struct look *l, int dir_fd, const char *name, const char *path, uint64_t file_bytes);
 void look_close(struct look *l);
 
 /*
- * So many bytes (at most LOOK_BYTES) at `off`, which are there until the next call; NULL with err
- * where the file ends before (-EINVAL, "cut off") or cannot be read (-errno): the code is in
- * err->code.
+ * Return `bytes` bytes (at most LOOK_BYTES) at `off`, valid until the next call. NULL with err if
+ * the file ends before (-EINVAL, "cut off") or cannot be read (-errno); err->code has the code.
  */
 const uint8_t *look_at(struct look *l, uint64_t off, size_t bytes);
 
-/* The same of what does not fit, into the caller's memory: 0 or -errno. */
+/* Copy any number of bytes into the caller's memory: 0 or -errno with err. */
 int look_copy(struct look *l, uint64_t off, void *to, uint64_t bytes);
 
-/* One more word of this file: 0, or -errno with err. */
+/* Append a word to the file's words: 0, or -errno with err. */
 int look_word(struct look *l, uint64_t word);
 
-/* What was found is forgotten, as after look_open. */
-void look_again(struct look *l);
+/* Drop all results; the state is as after look_open. */
+void look_reset(struct look *l);
 
-/* "PATH: at byte OFF: ...": what is wrong, and what would be right. -EINVAL. */
+/* Report "PATH: at byte OFF: ...", what is wrong and what would be right. Returns -EINVAL. */
 __attribute__((format(printf, 3, 4))) int look_fail(struct look *l, uint64_t off, const char *fmt,
 						    ...);
 
-/* Little-endian numbers in a file. */
+/* Little-endian and big-endian numbers in a file. */
 static inline uint64_t look_le(const uint8_t *at, unsigned bytes)
 {
 	uint64_t v = 0;
@@ -510,212 +505,213 @@ static inline uint64_t look_be(const uint8_t *at, unsigned bytes)
 	return v;
 }
 
-/* ---- where the findings of a scan are kept, for the next one ---- */
+/* ---- the scan cache: results of a scan for the next scan ---- */
 
 /*
- * In a file of the user's (scan_cache=), which is replaced as a whole; or, for the probes of one
- * command, in a file without a name, which the job as that command has it holds. With neither
- * nothing is kept.
+ * The cache is a file of the user (scan_cache=), which is replaced as a whole. For the probes of
+ * one command it is an unnamed file, which the job holds. A request with neither has no cache.
  */
 struct kept_request {
-	const char *path;        /* NULL = none of the user's */
+	const char *path;        /* the user's file; NULL = none */
 	struct job_kept *memory; /* NULL = no probes */
-	enum scan_part part;     /* which one is scanned */
-	bool is_quiet;           /* what could be told was told before */
+	enum scan_part part;     /* the part that is scanned */
+	bool is_quiet;           /* an earlier scan has reported everything */
 };
 
-/* scan_cache=PATH as messages and scans have it: behind its links; owned by who asks. NULL =
- * NULL. */
+/* scan_cache=PATH with its symbolic links resolved, for messages and scans; the caller frees it.
+ * NULL for NULL. */
 char *kept_path(const char *path);
 
-/* ---- what a scan found inside the files of a dataset ---- */
+/* ---- the scan index: what a scan found inside the files of a dataset ---- */
 
 /*
- * Each file is looked at once (format->look, file.h), by several threads, since storage answers
- * many at a time. Here are 72 bytes a file; what is per sample lies in files without a name
- * (scan.h), mapped while the dataset is.
+ * Each file is looked at once (format->look), by several threads, because storage serves many
+ * requests at a time. The index has 72 bytes for each file. Words of samples are in unnamed files
+ * (scan.h), which are mapped as long as the dataset exists.
  */
-struct found;
+struct scan_index;
 
 /*
- * Looks at all files of a scan, of a dataset that has directory, format and options. Those without
- * a sample leave the scan and are counted, and so do, but with SCAN_REFUSE, those that are damaged.
- * 0, or -errno with err: that of the first such file in order where it is refused or nothing is
- * left, -EINVAL where no file has a sample, -EINTR.
+ * Look into all files of a scan, for a dataset with directory, format and options. Files without a
+ * sample leave the scan and are counted; so do damaged files, except with SCAN_REFUSE. 0, or -errno
+ * with err: the error of the first damaged file in order if it is refused or no file is left,
+ * -EINVAL if no file has a sample, -EINTR.
  *
- * What an earlier scan has found of a file that has not changed since is taken from where that is
- * kept, and what this one finds is kept there (file.h); keeps NULL: nothing is.
+ * Results for files that have not changed since an earlier scan come from the scan cache, which
+ * then gets the results of this scan. keeps NULL = no cache.
  */
-int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
+int found_new(struct scan_index **out, struct scan *scan, const struct dataset *ds,
 	      enum job_scan_errors errors, const struct kept_request *keeps, struct mlgen_err *err);
-/* The same of samples that a list gives (scan.h): no file is looked into. */
-int found_new_listed(struct found **out, struct scan *scan, struct mlgen_err *err);
-void found_free(struct found *f); /* NULL is fine */
+/* Build the index from a list of samples (scan.h) without looking into any file. */
+int found_new_listed(struct scan_index **out, struct scan *scan, struct mlgen_err *err);
+void found_free(struct scan_index *f); /* NULL is fine */
 
-/* What one process of a job has found, for the others (hosts/hosts.h): as it was before
- * format->found_init. `beside` as of namefile_open. 0 or -errno with err. */
+/* Send the index of one process of a job to the others (hosts/hosts.h), and receive it there; its
+ * state is that before format->found_init. `beside` as for namefile_open. 0 or -errno with err. */
 struct relay;
-int found_give(const struct found *f, struct relay *to, struct mlgen_err *err);
-int found_take(struct found **out, const char *beside, struct relay *from, struct mlgen_err *err);
+int found_give(const struct scan_index *f, struct relay *to, struct mlgen_err *err);
+int found_take(struct scan_index **out, const char *beside, struct relay *from,
+	       struct mlgen_err *err);
 
-/* What it took: bytes read of the files, and seconds. */
-uint64_t found_read_bytes(const struct found *f);
-double found_seconds(const struct found *f);
-/* Files that were not looked into, because what is in them was kept. */
-uint64_t found_kept_files(const struct found *f);
+/* Cost of the scan: bytes read of the files, and seconds. */
+uint64_t found_read_bytes(const struct scan_index *f);
+double found_seconds(const struct scan_index *f);
+/* Number of files whose results came from the scan cache. */
+uint64_t found_kept_files(const struct scan_index *f);
 
-/* The largest read of compressed bytes that a plan has; 0 = nothing is. */
-uint64_t found_packed_most(const struct found *f);
+/* The largest read of compressed bytes in any plan; 0 = nothing is compressed. */
+uint64_t found_packed_most(const struct scan_index *f);
 
 /* Samples of the files before this one, 0 .. all files; and their payload. */
-uint64_t found_first_sample(const struct found *f, uint64_t file);
-uint64_t found_sample_bytes(const struct found *f, uint64_t file);
+uint64_t found_first_sample(const struct scan_index *f, uint64_t file);
+uint64_t found_sample_bytes(const struct scan_index *f, uint64_t file);
 /* The file that has a sample. */
-uint64_t found_file_of(const struct found *f, uint64_t sample);
+uint64_t found_file_of(const struct scan_index *f, uint64_t sample);
 
 /*
- * Where extents have different numbers of samples, format->found_init says which fact is how many
- * of them a file has; it becomes how many there are before it. Then, as above: before a file, and
- * the file that has one.
+ * If extents have different numbers of samples, format->found_init names the fact that is a file's
+ * number of extents. The fact becomes the number of extents before the file. The next two functions
+ * then return the extents before a file, and the file that has an extent.
  */
-void found_count_extents(struct found *f, unsigned fact);
-uint64_t found_first_extent(const struct found *f, uint64_t file);
-uint64_t found_file_of_extent(const struct found *f, uint64_t extent);
+void found_count_extents(struct scan_index *f, unsigned fact);
+uint64_t found_first_extent(const struct scan_index *f, uint64_t file);
+uint64_t found_file_of_extent(const struct scan_index *f, uint64_t extent);
 
-/* Samples of every file, where all have as many; else 0. */
-uint64_t found_each(const struct found *f);
-/* The most samples that a file has. */
-uint64_t found_most(const struct found *f);
+/* Samples of each file if all files have the same number, otherwise 0. */
+uint64_t found_each(const struct scan_index *f);
+/* The largest number of samples in a file. */
+uint64_t found_most(const struct scan_index *f);
 
-/* Its samples, facts and words; the rest of *shape is as it was. */
-void found_shape(const struct found *f, uint64_t file, struct file_shape *shape);
+/* Set samples, facts and words of a file; the rest of *shape stays. */
+void found_shape(const struct scan_index *f, uint64_t file, struct file_shape *shape);
 
-/* ---- a text that lies beside a file and says where its samples are ---- */
+/* ---- an index file: a text next to a file that has the places of its samples ---- */
 
 struct look;
 
 /*
- * The first that there is of those that `beside` names (format->look_beside), and its path. NULL:
- * there is none that can be read; what is no file is none.
+ * Open the first readable regular file among those that `beside` names (format->look_beside), and
+ * set its path. NULL = there is none.
  */
 FILE *look_index_open(const struct look *l,
 		      bool (*beside)(const char *path, unsigned i, char *out, size_t size),
 		      char path[PATH_MAX]);
 
-/* As far as it was read it counts as read, and it leaves the page cache. */
+/* Close an index file. The part that was parsed counts as read, and its pages leave the page
+ * cache. */
 void look_index_close(struct look *l, FILE *f);
 
-/* l->note: "PATH: ...", what is wrong with the index. */
+/* Set l->note to "PATH: ...", what is wrong with the index. */
 __attribute__((format(printf, 3, 4))) void look_index_note(struct look *l, const char *path,
 							   const char *fmt, ...);
 
-/* ---- which calls of read(2) become of what a Python program asks of a file that is open ---- */
+/* ---- the read(2) calls of a Python program that uses an open file ---- */
 
-/* io.open() gives a file a buffer of st_blksize bytes. */
+/* Bytes of the buffer that io.open() gives a file: st_blksize. */
 #define PYFILE_BLOCK 4096u
 
-/* The kernel transfers no more in one call. */
+/* The kernel transfers at most this many bytes in one call. */
 #define PYFILE_CALL_MAX UINT64_C(2147479552)
 
 /*
  * CPython's io.BufferedReader over a file of known size (3.11; the rules are those of its
- * _io/bufferedio.c): an iterator without memory behind it.
+ * _io/bufferedio.c), as an iterator that allocates nothing.
  *
- * A read takes what is left in the buffer; then, in one call, the whole blocks of the rest; then it
- * fills the buffer for what remains. A seek to a place that the buffer holds, as long as it is not
- * used up, costs nothing; any other empties it.
+ * A read uses up the bytes left in the buffer; then it reads the whole blocks of the rest in one
+ * call; then it fills the buffer for what remains. A seek to a place that the buffer holds costs
+ * nothing as long as the buffer is not used up; any other seek empties it.
  *
- * Begin one of the calls, then take its reads by pyfile_next() until that says that there are no
- * more: only then may the next call begin.
+ * Begin one of the calls, then fetch its reads with pyfile_next() until that returns false. Only
+ * then may the next call begin.
  */
 struct pyfile {
 	uint64_t file_bytes;
-	uint64_t raw;        /* where the descriptor stands */
-	uint64_t want;       /* bytes that the call under way still lacks */
-	unsigned have, used; /* bytes in the buffer, and of these given away */
-	bool to_end;         /* the call under way is pyfile_read_all() */
+	uint64_t raw;        /* offset of the file descriptor */
+	uint64_t want;       /* bytes that the current call still lacks */
+	unsigned have, used; /* bytes in the buffer, and how many of them the program has read */
+	bool to_end;         /* the current call is pyfile_read_all() */
 };
 
 void pyfile_open(struct pyfile *f, uint64_t file_bytes);
-/* seek(off), and seek(off, SEEK_CUR) likewise. */
+/* seek(off), or the equivalent seek(..., SEEK_CUR). */
 void pyfile_seek(struct pyfile *f, uint64_t off);
-/* seek(0 or less, SEEK_END), to this place: the buffer is emptied. */
+/* seek(0 or less, SEEK_END) to the offset `off`; empties the buffer. */
 void pyfile_seek_end(struct pyfile *f, uint64_t off);
 /* read(bytes). */
 void pyfile_read(struct pyfile *f, uint64_t bytes);
-/* read(): all that is left, after an fstat(2) that says how much that is. */
+/* read(): the rest of the file, whose length an fstat(2) has returned. */
 void pyfile_read_all(struct pyfile *f);
 
-/* The next read(2) of the call under way: true, or false when it has got what it asked for, or the
- * file's end. */
+/* The next read(2) of the current call. False when the call has all its bytes or is at the end of
+ * the file. */
 bool pyfile_next(struct pyfile *f, uint64_t *off, uint64_t *bytes);
 
-/* Where the program is: behind what it has been given. */
+/* The program's position: the end of the bytes that it has read. */
 uint64_t pyfile_tell(const struct pyfile *f);
 
-/* ---- the operations by which an extent is read, one after the other ---- */
+/* ---- the operations that read an extent, in order ---- */
 
 struct plan_config {
 	const struct dataset *dataset;
 	enum job_access access;
 	uint64_t bs_bytes;
 	bool direct;
-	uint64_t align_bytes; /* of direct=1; 0 = none is needed */
+	uint64_t align_bytes; /* needed with direct=1; 0 = no alignment */
 };
 
-/* What a read gets, as far as it is compressed: a part of a stream that goes through the file; one
- * stream of deflate; the pages of a Parquet chunk, by its codec: of zstd, or of gzip and all
- * others. */
+/* Compression of the bytes of a read: none; a part of a stream that goes through the file; one
+ * stream of deflate; the pages of a Parquet chunk, compressed with gzip or another codec; the same
+ * with zstd. */
 enum plan_packed { PLAN_RAW, PLAN_STREAM, PLAN_DEFLATE, PLAN_PAGES, PLAN_ZSTD_PAGES };
 
 struct plan_op {
 	enum mlgen_op op;
 	enum plan_packed packed;
-	bool after;    /* only when all earlier ones are complete */
-	unsigned part; /* OPEN, STAT without one: of which of the sample's files */
-	/* READ: what is asked for, and what of it the file has; less where a request reaches past
-	 * the end. */
+	bool after;    /* wait until all earlier operations are complete */
+	unsigned part; /* OPEN, and STAT without an open file: the part of the sample */
+	/* READ: the bytes asked for, and how many of them the file has; fewer if the request
+	 * reaches past the end. */
 	uint64_t off, len_bytes, got_bytes;
 };
 
 struct plan_counts;
 struct recorded_template;
 
-/* Of plan_recorded. */
+/* State of plan_recorded. */
 struct plan_recorded {
 	const struct recorded_template *of;
-	uint64_t done;              /* reads of the run that plan.step is at */
-	uint64_t here;              /* behind the last one */
-	bool goes_on;               /* a rest takes more than one call */
-	bool is_counted;            /* runs are left out, but for their ends ... */
-	struct plan_counts *counts; /* ... and go here; may be NULL */
+	uint64_t done;              /* reads of the current run (plan.step) */
+	uint64_t here;              /* end of the last read */
+	bool goes_on;               /* the rest takes more than one call */
+	bool is_counted;            /* the inner reads of runs are left out ... */
+	struct plan_counts *counts; /* ... and counted here; may be NULL */
 };
 
 #define PLAN_OWN_BYTES 192
 
-/* An iterator; a plain struct, no memory behind it. */
+/* An iterator that owns no memory. */
 struct plan {
 	const struct plan_config *config;
 	const struct plan_kind *kind;
 	uint64_t off, end; /* still to read */
 	uint64_t file_bytes;
-	unsigned has; /* the plan's own */
+	unsigned has; /* private to the kind */
 	unsigned step;
-	/* What Python's own reading of files makes of its program. */
+	/* Python's view of the file, for the kinds that follow a Python program. */
 	struct pyfile python;
 	uint64_t jump; /* plan_hdf5: the word of the next chunk; plan_parquet:
 			* the row group */
-	/* A struct of its kind, of what that knows of the file; zeroed by plan_init(). */
+	/* A struct of the kind with what it knows about the file; plan_init() zeroes it. */
 	_Alignas(uint64_t) unsigned char own[PLAN_OWN_BYTES];
 	struct plan_recorded recorded;
-	/* The label file, after all that kind->next gives: its step and place. */
+	/* Step and offset in the label file, which follows the operations of kind->next. */
 	unsigned label_step;
 	uint64_t label_off;
 	struct extent extent;
 	struct file_shape shape;
 };
 
-/* What one extent takes: operations by kind, reads by size, and the bytes that are transferred. */
+/* Cost of one extent: operations by kind, reads by size, and the bytes transferred. */
 struct plan_counts {
 	uint64_t ops[MLGEN_OPS];
 	struct sizes reads;
@@ -723,32 +719,31 @@ struct plan_counts {
 };
 
 /*
- * One way of reading a file. plan_init has set config, kind, extent, shape and file_bytes (of part
- * 0), and the rest to zero. An OPEN of another part makes file_bytes that part's. A label file
- * (dataset.labels) is read after the last operation of the kind, which knows nothing of it.
+ * A way to read a file. plan_init has set config, kind, extent, shape and file_bytes (of part 0)
+ * and zeroed the rest. An OPEN of another part sets file_bytes to that part's size. A label file
+ * (dataset.labels) is read after the last operation of the kind, which ignores labels.
  */
 struct plan_kind {
 	void (*init)(struct plan *p, const struct file_shape *shape, const struct extent *x);
 	/* The next operation into a zeroed op, without got_bytes. */
 	bool (*next)(struct plan *p, struct plan_op *op);
-	/* Optional: reads that are all alike are counted in one go and left out of what follows; a
-	 * large file has millions. */
+	/* Optional: count reads of equal size at once and skip them; a large file has millions. */
 	void (*skip)(struct plan *p, struct plan_counts *c);
-	/* No read is larger, whatever the extent. */
+	/* An upper bound of one read in any extent. */
 	uint64_t (*largest_read)(const struct plan_config *config);
 };
 
-/* access=plain: open; the whole file (one sample per file) or the samples' bytes in bs requests,
- * rounded to align_bytes; close; of a pair of files both, one after the other. */
+/* access=plain: open; the whole file (one sample per file) or the samples' bytes in requests of bs,
+ * rounded to align_bytes; close. Both files of a pair are read, one after the other. */
 extern const struct plan_kind plan_plain;
-/* DLIO's way with direct=1: open; stat, for the size of its buffer; the whole file in one aligned
- * read; close. */
+/* DLIO with direct=1: open; stat, for the size of its buffer; the whole file in one aligned read;
+ * close. */
 extern const struct plan_kind plan_whole_file;
 /* numpy.load(file)['x'] of an npz file. */
 extern const struct plan_kind plan_numpy;
-/* The others of access=framework. plan_npy_direct is plan_whole_file's way with an array;
- * plan_forward is a buffered stream from a file's beginning to its end; plan_indexes reads index
- * files at the start, plan_map maps the samples' file as well, and then a sample is one read, or
+/* The other plans of access=framework. plan_npy_direct is plan_whole_file for an array;
+ * plan_forward is a buffered stream from a file's beginning to its end. plan_indexes reads index
+ * files at the start; plan_map also maps the file of samples, and a sample is then one read, or
  * none. */
 extern const struct plan_kind plan_npy, plan_npy_direct, plan_pillow, plan_png, plan_pandas,
 	plan_forward, plan_indexes, plan_map, plan_indexed, plan_mapped, plan_hdf5, plan_parquet;
@@ -756,27 +751,27 @@ extern const struct plan_kind plan_npy, plan_npy_direct, plan_pillow, plan_png, 
 /* access=recorded: the templates of dataset.recorded. */
 extern const struct plan_kind plan_recorded;
 
-/* access=framework is what the dataset's format says (file.h); an extent without samples is what
- * is read of a file at the start (format->at_start). */
+/* The dataset's format chooses the plan of access=framework. An extent without samples stands for
+ * the reads of a file at the start (format->at_start). */
 void plan_init(struct plan *p, const struct plan_config *config, const struct extent *x);
 
 /* The next operation, or false when there is none. */
 bool plan_next(struct plan *p, struct plan_op *op);
 
-/* Is what is still to come an open, one read and the close, and nothing else? Then they can be
- * handed over as a chain. The read, if so, in *read. */
+/* True if exactly an open, one read and the close remain, so that they can be submitted as a
+ * chain; *read is the read. */
 bool plan_is_chain(const struct plan *p, struct plan_op *read);
 
-/* The same summed up, without going through all of them. */
+/* Sum up a plan without visiting every operation. */
 void plan_count(const struct plan_config *config, const struct extent *x, struct plan_counts *c);
 
-/* The most that one READ asks for; UINT64_MAX where a file's size decides. */
+/* The largest size of one READ; UINT64_MAX = a file's size decides. */
 uint64_t plan_largest_read(const struct plan_config *config);
 
 /*
- * The buffer of a worker with `depth` requests under way: each has a part of its own, as large as
- * the largest request for the largest file, but at most
- * 1 MiB (larger requests repeat over it), together at most 16 MiB; deeper queues share. Looks at
- * the sizes of up to a million files.
+ * Buffer size of a worker with `depth` requests in flight. Each request has its own part, as large
+ * as the largest request for the largest file, but at most 1 MiB (larger requests wrap around it).
+ * All parts together have at most 16 MiB; deeper queues share. Reads the sizes of up to a million
+ * files.
  */
 size_t plan_buffer_bytes(const struct plan_config *config, unsigned depth);

@@ -11,38 +11,38 @@
 #include "data/file/file.h"
 #include "data/scan/scan.h"
 
-/* ---- a file of what a scan found inside files, by their names ---- */
+/* ---- the file of a scan cache: what a scan found inside files, by their names ---- */
 
 /*
- * A header, and a text that says what the facts follow from (`key`); a record for each file, in the
- * order of parts and then of names; their names; their words. Numbers are as the host has them, and
- * the header says how that is.
+ * A header, and a text (`key`) with the options that the facts depend on; a record for each file,
+ * in the order of parts and then of names; their names; their words. Numbers are in the host's byte
+ * order, which the header records.
  *
- * It is read by pread and never mapped: a file that is cut off, or replaced on another host, then
- * costs what was in it, and not the process. Header, records and names are summed up when it is
- * opened, the words of a file when they are taken.
+ * The cache is read with pread and never mapped: if it is truncated, or replaced on another host,
+ * the process loses its contents and is not killed. Opening it checks the sums of header, records
+ * and names. The words of a file are checked when they are read.
  */
 
-/* Is it still the file that was looked at? */
+/* Identifies the version of a file that the scan has looked into. */
 struct scan_stamp {
 	uint64_t size_bytes;
 	int64_t mtime_ns;
-	uint64_t beside; /* the same of files that belong to it; 0 = none */
+	uint64_t sidecars; /* hash of sizes and times of the index files or the twin; 0 = none */
 };
 
-/* What was found of it; as in struct look. */
+/* Results for a file, as in struct look. */
 struct scan_cached {
 	uint64_t samples, sample_bytes;
-	uint64_t packed_most; /* of all files together */
+	uint64_t packed_most; /* maximum over all files */
 	uint64_t facts[LOOK_FACTS];
 	uint64_t word_count;
-	uint64_t words_at; /* in the cache */
+	uint64_t words_at; /* offset in the cache */
 	uint32_t words_crc;
 };
 
 #define SCAN_PARTS 2 /* enum scan_part */
 
-/* On disk. */
+/* The entry of a file on disk. */
 struct scan_record {
 	struct scan_stamp stamp;
 	struct scan_cached found;
@@ -61,15 +61,15 @@ struct scan_header {
 	uint32_t key_bytes;
 	uint32_t records_crc;
 	uint32_t names_crc;
-	uint32_t crc; /* of this, with 0 in its place, and the key */
+	uint32_t crc; /* sum of the header, with 0 here, and of the key */
 };
 
 #define SCAN_CACHE_MAGIC "mlgen\x7fSC"
 #define SCAN_CACHE_ORDER UINT32_C(0x01020304)
-/* To be raised when the layout changes, or what a format's facts and words mean. */
+/* Increment when the layout changes, or the meaning of a format's facts and words. */
 #define SCAN_CACHE_VERSION 1u
 
-/* Where the three parts of it begin. */
+/* Offsets of the three sections, and of the end. */
 struct scan_layout {
 	uint64_t records, names, words, end;
 };
@@ -78,26 +78,26 @@ struct scan_cache {
 	int fd;
 	struct scan_header header;
 	struct scan_layout layout;
-	uint64_t files; /* of all parts */
+	uint64_t files; /* all parts */
 };
 
-/* False: no file has so many. */
+/* Compute the offsets. False if no file can be that large. */
 bool scan_cache_layout(const struct scan_header *h, struct scan_layout *out);
 
 enum scan_cache_state {
 	SCAN_CACHE_FITS,
-	SCAN_CACHE_USELESS, /* damaged, or made of something else */
-	SCAN_CACHE_FOREIGN, /* of somebody else; an empty one is ours */
+	SCAN_CACHE_USELESS, /* damaged, or made from something else */
+	SCAN_CACHE_FOREIGN, /* no scan cache; an empty file is not foreign */
 };
 
 /*
- * What is open for reading becomes *c, and stays the caller's. If it does not fit, err says in
- * words, without a name, what is the matter with it.
+ * Open a cache in *c on a readable fd, which stays the caller's. If the cache does not fit, err
+ * says why in words, without a name.
  */
 enum scan_cache_state scan_cache_open(struct scan_cache *c, int fd, const char *key,
 				      struct mlgen_err *err);
 
-/* One thread's way through the records: so many at once. */
+/* A thread's position in the records, which are read in blocks. */
 #define SCAN_BLOCK 64u
 #define SCAN_NAMES_BYTES 65536u
 
@@ -110,14 +110,14 @@ struct scan_cursor {
 };
 
 void scan_cursor_init(struct scan_cursor *k, const struct scan_cache *c);
-/* NULL: it is not there. Until the next call; quickest in order. */
+/* The record of a name, valid until the next call; NULL = there is none. Fastest in order. */
 const struct scan_record *scan_cursor_find(struct scan_cursor *k, enum scan_part part,
 					   const char *name);
-/* By number, with its name, which is not a string; NULL: damaged. */
+/* A record by number, and its name without a terminating zero; NULL = damaged. */
 const struct scan_record *scan_cursor_at(struct scan_cursor *k, uint64_t index, const char **name);
 
-/* Its words, by pieces: 0, -EBADMSG where they are not those that were written, or what `take`
- * gave. */
+/* Pass the words of a file to `take`, piece by piece: 0, -EBADMSG if they are not the words that
+ * were written, or the error of `take`. */
 int scan_cache_words(const struct scan_cache *c, const struct scan_cached *found,
 		     int (*take)(void *arg, const uint64_t *words, size_t count), void *arg);
 
@@ -131,103 +131,105 @@ struct scan_cache_writer {
 	struct scan_layout layout;
 	char *key;                                   /* owned */
 	struct scan_stream *records, *names, *words; /* owned */
-	uint32_t words_crc;                          /* of this file */
+	uint32_t words_crc;                          /* current file */
 	uint64_t words_at, name_at;
 };
 
-/* Into an empty file, of so many files, whose names have so many bytes. 0 or -errno; fini in any
- * case. */
+/* Start a cache in an empty file, for this many files whose names have this many bytes. 0 or
+ * -errno; call fini in either case. */
 int scan_cache_begin(struct scan_cache_writer *w, int fd, const char *key,
 		     const uint64_t files[SCAN_PARTS], const uint64_t name_bytes[SCAN_PARTS]);
-/* The words of the next file, then itself, in order. */
+/* Append words of the next file. */
 int scan_cache_add_words(struct scan_cache_writer *w, const uint64_t *words, size_t count);
-/* Of `found` its words_at and words_crc are not asked. */
+/* Append a file after its words, in order; words_at and words_crc of `found` are ignored. */
 int scan_cache_add(struct scan_cache_writer *w, enum scan_part part, const char *name,
 		   size_t name_bytes, const struct scan_stamp *stamp,
 		   const struct scan_cached *found);
-/* It is a cache with this; nothing before makes it one. */
+/* Write the header, which makes the file a valid cache. */
 int scan_cache_end(struct scan_cache_writer *w);
 void scan_cache_writer_fini(struct scan_cache_writer *w);
 
-/* ---- where the findings of a scan are kept ---- */
+/* ---- the scan cache of one scan: the old file, and the new one that replaces it ---- */
 
 struct kept {
 	struct kept_request req;
-	char *path; /* behind all links; owned */
-	char *key;  /* what facts follow from; owned */
-	char *beside;
-	int fd;                   /* of the old one; -1 = there is none */
-	bool has_cache;           /* and it fits */
-	struct scan_cache cache;  /* the old one */
-	_Atomic uint64_t taken;   /* files whose findings were in it */
-	_Atomic uint64_t damaged; /* and could not be taken */
-	/* While the new one is written. */
+	char *path; /* links are resolved; owned */
+	char *key;  /* the options that facts depend on; owned */
+	char *directory;
+	int fd;                   /* the old file; -1 = none */
+	bool has_cache;           /* the old file fits */
+	struct scan_cache cache;  /* the old file */
+	_Atomic uint64_t hits;    /* files whose results were in it */
+	_Atomic uint64_t damaged; /* files whose results were there, but damaged */
+	/* While the new file is written. */
 	struct replace replace;
 	struct scan_cache_writer writer;
 };
 
 /*
- * NULL in *out where nothing is kept. What does not fit is told, and is as if there were nothing.
- * 0, or -errno with err: in its place is something that is not mlgen's, or nothing could be kept
- * there.
+ * Open the cache of a scan; *out is NULL if the scan has none. A cache that does not fit is
+ * reported and treated as empty. 0, or -errno with err: the path is a file that is not mlgen's, or
+ * no file can be made there.
  */
 int kept_open(struct kept **out, const struct kept_request *req, const struct dataset *ds,
 	      struct mlgen_err *err);
 void kept_free(struct kept *k); /* NULL is fine */
 
 /*
- * What is known of a file that has this name and stamp: 1 with its findings and the words behind
- * those in `words`; 0: nothing; or -errno with err, where words could not be put down. One cursor a
- * thread.
+ * Look up a file by name and stamp, with one cursor per thread. 1 with the results, after which
+ * `words` has the file's words; 0 = unknown; or -errno with err if words could not be stored.
  */
-int kept_take(struct kept *k, struct scan_cursor *cursor, const char *name,
-	      const struct scan_stamp *stamp, struct scan_cached *found, struct namefile *words,
-	      struct mlgen_err *err);
+int scan_cache_lookup(struct kept *k, struct scan_cursor *cursor, const char *name,
+		      const struct scan_stamp *stamp, struct scan_cached *found,
+		      struct namefile *words, struct mlgen_err *err);
 
-/* What could not be taken; once all files were asked for. */
-void kept_tell(const struct kept *k);
+/* Report cache entries that could not be used. Call once, after the scan. */
+void scan_cache_warn_unused(const struct kept *k);
 
 /*
- * What comes next takes the old one's place: of the scanned part so many files with names of so
- * many bytes, which the caller adds to k->writer, and of the other part what there was. 0, or
- * -errno: kept_fail tells it.
+ * Start the new cache. The scanned part will have this many files and bytes of names, which the
+ * caller adds to k->writer; the other part is copied from the old cache. 0 or -errno for
+ * scan_cache_replace_failed.
  */
 int kept_begin(struct kept *k, uint64_t files, uint64_t name_bytes);
 int kept_end(struct kept *k);
-/* The run goes on without. */
-void kept_fail(struct kept *k, int code);
+/* Report that the cache could not be written; the run continues without it. */
+void scan_cache_replace_failed(struct kept *k, int code);
 
-/* Storage answers so many at a time. */
-#define FOUND_THREADS 8u
+/* ---- the scan index ---- */
 
-/* One more stands behind the last file, with the sums of all. */
-struct entry {
-	uint64_t first_sample; /* of the dataset; while it looks, how many */
-	uint64_t sample_bytes; /* of all files before; while it looks, its own */
+/* Threads of a scan: storage serves this many requests at a time. */
+#define SCAN_THREADS 8u
+
+/* The entry after the last file has the sums over all files. */
+struct index_entry {
+	uint64_t first_sample; /* index in the dataset; during the scan: the file's number of
+				  samples */
+	uint64_t sample_bytes; /* sum of all files before; during the scan: of this file */
 	uint64_t words;
 	uint64_t facts[LOOK_FACTS];
 };
 
-struct found {
-	struct entry *entries;
+struct scan_index {
+	struct index_entry *entries;
 	uint64_t files, each, most;
 	bool counts_extents;
-	unsigned extents_fact; /* of each: how many are before it */
-	struct namefile words[FOUND_THREADS];
-	struct namefile_map maps[FOUND_THREADS];
+	unsigned extents_fact; /* the fact that is the number of extents before a file */
+	struct namefile words[SCAN_THREADS];
+	struct namefile_map maps[SCAN_THREADS];
 	unsigned word_files;
 	uint64_t read_bytes, kept_files, packed_most;
 	double seconds;
 };
 
-struct looker {
-	struct looking *of;
+struct index_thread {
+	struct index_build *build;
 	struct look look;
-	struct scan_cursor *cursor; /* of what was kept; owned, NULL = none */
+	struct scan_cursor *cursor; /* position in the old scan cache; owned, NULL = none */
 	struct mlgen_err err;
 	uint64_t failed_at;      /* the file of err */
-	struct mlgen_err damage; /* of the first file that was left out ... */
-	uint64_t damaged_at;     /* ... and which it is */
+	struct mlgen_err damage; /* error of the first file that was left out ... */
+	uint64_t damaged_at;     /* ... and its index */
 	uint64_t packed_most;
 	pthread_t thread;
 	unsigned index;
@@ -235,21 +237,18 @@ struct looker {
 	char path[PATH_MAX];
 };
 
-struct looking {
-	struct found *found;
+struct index_build {
+	struct scan_index *found;
 	const struct scan *scan;
 	const struct dataset *ds;
-	struct kept *kept; /* NULL = nothing is */
+	struct kept *kept; /* NULL = no scan cache */
 	enum job_scan_errors errors;
 	int dir_fd;
 	struct timespec started;
-	double told_seconds;
+	double reported_seconds;
 	_Atomic uint64_t next, done, damaged;
-	struct mlgen_err damage; /* of the first file of all that was left out */
-	_Atomic uint64_t stale;  /* indexes that are not as their files are */
+	struct mlgen_err damage; /* error of the first file of all that was left out */
+	_Atomic uint64_t stale;  /* index files that do not match their files */
 	_Atomic bool stops;
-	struct looker lookers[FOUND_THREADS];
+	struct index_thread threads[SCAN_THREADS];
 };
-
-/* An empty one for the files of a scan. */
-struct found *found_of(const struct scan *scan);

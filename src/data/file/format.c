@@ -90,6 +90,6 @@ void format_sample_range(const struct format *f, const struct file_shape *shape,
 
 void format_content(void *to, size_t bytes, uint64_t seed_index, uint64_t offset)
 {
-	/* One stream per file; the low byte keeps them apart from all other uses of randomness. */
+	/* Each file has a stream; the low byte separates them from all other uses of randomness. */
 	rng_fill(to, bytes, DATASET_SEED, seed_index << 8 | RNG_CONTENT, offset);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* found.c - what a scan found inside the files of a dataset: how many samples each has. */
+/* found.c - the scan index: number and places of the samples in the files of a scan. */
 #include "data/file/file_internal.h"
 
 #include <errno.h>
@@ -19,18 +19,23 @@
 #include "data/scan/scan.h"
 #include "hosts/hosts.h"
 
-#define WHERE_NONE UINT64_MAX /* it could not be looked into */
+/* index_entry.words: the number of the thread that wrote them, and the offset in its file of words
+ * where they begin; during the scan, where they end. */
+#define WORDS_OFF_BITS 56
+#define WORDS_OFF_MASK ((UINT64_C(1) << WORDS_OFF_BITS) - 1)
+#define WORDS_NONE UINT64_MAX /* the file is left out */
 
-/* Of `words`: whose they are, and where they begin in what that one wrote; while it looks, where
- * they end. */
-#define WHERE_BITS 56
+static struct scan_index *scan_index_alloc(const struct scan *scan)
+{
+	struct scan_index *f = mem_zalloc(sizeof(*f));
 
-#define WHERE_MASK ((UINT64_C(1) << WHERE_BITS) - 1)
+	f->files = scan_files(scan);
+	f->entries = mem_array((size_t)f->files + 1, sizeof(*f->entries));
+	return f;
+}
 
-/* ---- what a list says of its samples, in place of what is found in files ---- */
-
-/* Nothing more is put down: 0 or -errno with err. */
-static int found_map_words(struct found *f, struct mlgen_err *err)
+/* Flush and map the words, which are complete: 0 or -errno with err. */
+static int map_words(struct scan_index *f, struct mlgen_err *err)
 {
 	int r = 0;
 
@@ -43,13 +48,13 @@ static int found_map_words(struct found *f, struct mlgen_err *err)
 	return r;
 }
 
-/* From how many each has to how many are before it; those without go. */
-static void found_sum_up(struct found *f)
+/* Turn the numbers of each file into sums over the files before it. Files without samples leave. */
+static void sum_up_entries(struct scan_index *f)
 {
 	uint64_t samples = 0, bytes = 0, kept = 0;
 
 	for (uint64_t i = 0; i < f->files; i++) {
-		struct entry e = f->entries[i];
+		struct index_entry e = f->entries[i];
 		uint64_t n = e.first_sample, size = e.sample_bytes;
 
 		if (n == 0)
@@ -63,36 +68,30 @@ static void found_sum_up(struct found *f)
 		bytes += size;
 	}
 	f->files = kept;
-	f->entries[kept] = (struct entry){ .first_sample = samples, .sample_bytes = bytes };
+	f->entries[kept] = (struct index_entry){ .first_sample = samples, .sample_bytes = bytes };
 }
 
-static int take_listed(struct found *f, const struct scan *scan, struct listed *listed,
-		       struct mlgen_err *err)
+int found_new_listed(struct scan_index **out, struct scan *scan, struct mlgen_err *err)
 {
+	struct listed *listed = scan_take_listed(scan);
+	struct scan_index *f = scan_index_alloc(scan);
 	struct listed_count *counts = mem_array((size_t)f->files, sizeof(*counts));
 	uint64_t words = 0;
-	int r = listed_group(listed, scan, counts, &f->words[0], err);
+	int r = namefile_open(&f->words[0], scan_place(scan), err);
 
+	f->word_files = 1;
+	if (r == 0)
+		r = listed_group(listed, scan, counts, &f->words[0], err);
 	for (uint64_t i = 0; i < f->files; i++) {
 		f->entries[i].first_sample = counts[i].samples;
 		f->entries[i].sample_bytes = counts[i].bytes;
 		f->entries[i].words = words;
 		words += 2 * sizeof(uint64_t) * counts[i].samples;
 	}
-	mem_free(counts);
-	found_sum_up(f);
-	return r ? r : found_map_words(f, err);
-}
-
-int found_new_listed(struct found **out, struct scan *scan, struct mlgen_err *err)
-{
-	struct listed *listed = scan_take_listed(scan);
-	struct found *f = found_of(scan);
-	int r = namefile_open(&f->words[0], scan_place(scan), err);
-
-	f->word_files = 1;
+	sum_up_entries(f);
 	if (r == 0)
-		r = take_listed(f, scan, listed, err);
+		r = map_words(f, err);
+	mem_free(counts);
 	listed_free(listed);
 	if (r) {
 		found_free(f);
@@ -102,19 +101,19 @@ int found_new_listed(struct found **out, struct scan *scan, struct mlgen_err *er
 	return 0;
 }
 
-/* ---- what was found is put in order, and kept for the next scan ---- */
+/* ---- the results of a scan are put in order and written to the scan cache ---- */
 
 /*
- * Of files that others belong to (format->look_beside, scan_pair) and that are kept: what those are
- * like is a word before their own.
+ * True if results are cached and files have sidecars (format->look_beside, scan_pair). The first
+ * word of each file is then the hash of its sidecars.
  */
-static bool found_has_beside(const struct looking *g)
+static bool has_sidecars(const struct index_build *g)
 {
 	return g->kept && (g->ds->format->look_beside || g->ds->options.scan_pair);
 }
 
-/* The i-th file beside one: its twin, or what its format has; false: none. */
-static bool beside_of(const struct dataset *ds, const char *path, unsigned i, char out[PATH_MAX])
+/* The i-th sidecar of a file: its twin, or an index of its format. False = no more. */
+static bool sidecar_path(const struct dataset *ds, const char *path, unsigned i, char out[PATH_MAX])
 {
 	struct namepair pair;
 
@@ -126,55 +125,56 @@ static bool beside_of(const struct dataset *ds, const char *path, unsigned i, ch
 	return i == 0;
 }
 
-/* One number of them all: size and time, and that one is not there. */
-static uint64_t found_beside(const struct dataset *ds, const char *path)
+/* Hash size and time of all sidecars, and which of them are missing. */
+static uint64_t hash_sidecars(const struct dataset *ds, const char *path)
 {
-	uint64_t sum = 0;
-	char beside[PATH_MAX];
+	uint64_t hash = 0;
+	char sidecar[PATH_MAX];
 	struct stat st;
 
-	for (unsigned i = 0; beside_of(ds, path, i, beside); i++) {
-		bool is_there = *beside && stat(beside, &st) == 0;
+	for (unsigned i = 0; sidecar_path(ds, path, i, sidecar); i++) {
+		bool exists = *sidecar && stat(sidecar, &st) == 0;
 
-		sum = rng_u64(sum, is_there ? (uint64_t)st.st_size : 0,
-			      is_there ? (uint64_t)st.st_mtim.tv_sec : i);
-		sum = rng_u64(sum, is_there, is_there ? (uint64_t)st.st_mtim.tv_nsec : 0);
+		hash = rng_u64(hash, exists ? (uint64_t)st.st_size : 0,
+			       exists ? (uint64_t)st.st_mtim.tv_sec : i);
+		hash = rng_u64(hash, exists, exists ? (uint64_t)st.st_mtim.tv_nsec : 0);
 	}
-	return sum;
+	return hash;
 }
 
-/* The words of one file: where they are, and how many. */
+/* The words of one file, and the hash of its sidecars. */
 struct span {
 	const uint64_t *words;
-	uint64_t count, beside;
+	uint64_t count, sidecars;
 };
 
-/* `ends` has where each thread's last file has ended. */
-static struct span found_keep_settle(const struct looking *g, struct entry *e,
-				     uint64_t ends[FOUND_THREADS])
+/* Set the entry's words to where they begin. `ends` has the end of each thread's previous file. */
+static struct span settle_entry(const struct index_build *g, struct index_entry *e,
+				uint64_t ends[SCAN_THREADS])
 {
-	unsigned thread = (unsigned)(e->words >> WHERE_BITS);
-	uint64_t start = ends[thread], end = e->words & WHERE_MASK;
+	unsigned thread = (unsigned)(e->words >> WORDS_OFF_BITS);
+	uint64_t start = ends[thread], end = e->words & WORDS_OFF_MASK;
 	const char *bytes = g->found->maps[thread].bytes;
 	struct span s = { 0 };
 
 	ends[thread] = end;
 	if (bytes)
 		s.words = (const void *)(bytes + start);
-	if (s.words && found_has_beside(g)) {
-		s.beside = *s.words++;
+	if (s.words && has_sidecars(g)) {
+		s.sidecars = *s.words++;
 		start += sizeof(uint64_t);
 	}
 	s.count = (end - start) / sizeof(uint64_t);
-	e->words = (uint64_t)thread << WHERE_BITS | start;
+	e->words = (uint64_t)thread << WORDS_OFF_BITS | start;
 	return s;
 }
 
-static int keep_one(const struct looking *g, uint64_t file, const struct span *s)
+static int cache_file(const struct index_build *g, uint64_t file, const struct span *s)
 {
 	struct scan_cache_writer *w = &g->kept->writer;
-	const struct entry *e = &g->found->entries[file];
-	struct scan_stamp stamp = { .size_bytes = scan_size(g->scan, file), .beside = s->beside };
+	const struct index_entry *e = &g->found->entries[file];
+	struct scan_stamp stamp = { .size_bytes = scan_size(g->scan, file),
+				    .sidecars = s->sidecars };
 	struct scan_cached found = { .samples = e->first_sample,
 				     .sample_bytes = e->sample_bytes,
 				     .packed_most = g->found->packed_most,
@@ -187,78 +187,58 @@ static int keep_one(const struct looking *g, uint64_t file, const struct span *s
 	return r ? r : scan_cache_add(w, g->kept->req.part, name, (size_t)n, &stamp, &found);
 }
 
-/* Is there anything that was not kept, or that has gone? */
-static bool is_new(const struct looking *g, uint64_t files)
+/* A file's words begin where those of the thread's previous file end. The results go to the scan
+ * cache if a file is new or has disappeared. Words are mapped. */
+static void settle_words(struct index_build *g)
 {
+	struct scan_index *f = g->found;
 	const struct kept *k = g->kept;
-
-	return k && (!k->has_cache || files != atomic_load(&k->taken) ||
-		     files != k->cache.header.files[k->req.part]);
-}
-
-/* Words begin where those of the thread's file before have ended; what was found is kept where it
- * is not what was kept already. Words are mapped. */
-static void found_settle(struct looking *g)
-{
-	struct found *f = g->found;
-	uint64_t ends[FOUND_THREADS] = { 0 }, files = 0, bytes = 0;
+	uint64_t ends[SCAN_THREADS] = { 0 }, files = 0, bytes = 0;
 	bool writes;
 	int r = 0;
 
 	for (uint64_t i = 0; i < f->files; i++) {
-		if (f->entries[i].words == WHERE_NONE)
+		if (f->entries[i].words == WORDS_NONE)
 			continue;
 		files++;
 		bytes += scan_name_bytes(g->scan, i);
 	}
-	writes = is_new(g, files);
+	writes = k && (!k->has_cache || files != atomic_load(&k->hits) ||
+		       files != k->cache.header.files[k->req.part]);
 	if (writes)
 		r = kept_begin(g->kept, files, bytes);
 	for (uint64_t i = 0; i < f->files; i++) {
 		struct span s;
 
-		if (f->entries[i].words == WHERE_NONE)
+		if (f->entries[i].words == WORDS_NONE)
 			continue;
-		s = found_keep_settle(g, &f->entries[i], ends);
+		s = settle_entry(g, &f->entries[i], ends);
 		if (writes && r == 0)
-			r = keep_one(g, i, &s);
+			r = cache_file(g, i, &s);
 	}
 	if (writes && r == 0)
 		r = kept_end(g->kept);
 	if (r)
-		kept_fail(g->kept, r);
-	if (g->kept) {
-		kept_tell(g->kept);
-		f->kept_files = atomic_load(&g->kept->taken);
+		scan_cache_replace_failed(g->kept, r);
+	if (k) {
+		scan_cache_warn_unused(k);
+		f->kept_files = atomic_load(&k->hits);
 	}
 }
 
-/* ---- what one process of a job has found in files is known to another ---- */
+/* ---- one process of a job sends its index to the others ---- */
 
-struct given_head {
+struct index_head {
 	uint64_t files, each, most;
 	uint64_t read_bytes, kept_files, packed_most;
 	double seconds;
 	unsigned word_files;
-	uint64_t word_bytes[FOUND_THREADS];
+	uint64_t word_bytes[SCAN_THREADS];
 };
 
-static int put_entry(const struct found *f, uint64_t file, struct relay *to, struct mlgen_err *err)
+int found_give(const struct scan_index *f, struct relay *to, struct mlgen_err *err)
 {
-	struct entry e = f->entries[file];
-	uint64_t *extents = &e.facts[f->extents_fact];
-
-	/* Of each how many it has, again. */
-	if (f->counts_extents && file == f->files)
-		*extents = 0;
-	else if (f->counts_extents)
-		*extents = found_first_extent(f, file + 1) - *extents;
-	return relay_put(to, &e, sizeof(e), err);
-}
-
-int found_give(const struct found *f, struct relay *to, struct mlgen_err *err)
-{
-	struct given_head head = { .files = f->files,
+	struct index_head head = { .files = f->files,
 				   .each = f->each,
 				   .most = f->most,
 				   .read_bytes = f->read_bytes,
@@ -270,15 +250,22 @@ int found_give(const struct found *f, struct relay *to, struct mlgen_err *err)
 	for (unsigned i = 0; i < f->word_files; i++)
 		head.word_bytes[i] = f->words[i].end;
 	int rc = relay_put(to, &head, sizeof(head), err);
-	for (uint64_t i = 0; i <= f->files && rc == 0; i++)
-		rc = put_entry(f, i, to, err);
+	for (uint64_t i = 0; i <= f->files && rc == 0; i++) {
+		struct index_entry e = f->entries[i];
+		uint64_t *extents = &e.facts[f->extents_fact];
+
+		/* Undo found_count_extents: the receiver expects each file's number of extents. */
+		if (f->counts_extents)
+			*extents = i < f->files ? found_first_extent(f, i + 1) - *extents : 0;
+		rc = relay_put(to, &e, sizeof(e), err);
+	}
 	for (unsigned i = 0; i < f->word_files && rc == 0; i++)
 		rc = relay_put(to, f->maps[i].bytes, (size_t)f->words[i].end, err);
 	return rc;
 }
 
-static int take_words(struct found *f, unsigned i, uint64_t bytes, struct relay *from,
-		      struct mlgen_err *err)
+static int receive_words(struct scan_index *f, unsigned i, uint64_t bytes, struct relay *from,
+			 struct mlgen_err *err)
 {
 	char some[4096];
 	int rc = 0;
@@ -294,9 +281,10 @@ static int take_words(struct found *f, unsigned i, uint64_t bytes, struct relay 
 	return rc;
 }
 
-static int take_all(struct found *f, const char *beside, struct relay *from, struct mlgen_err *err)
+static int receive_all(struct scan_index *f, const char *beside, struct relay *from,
+		       struct mlgen_err *err)
 {
-	struct given_head head;
+	struct index_head head;
 	int rc = relay_get(from, &head, sizeof(head), err);
 
 	if (rc)
@@ -313,17 +301,18 @@ static int take_all(struct found *f, const char *beside, struct relay *from, str
 	while (f->word_files < head.word_files && rc == 0) {
 		rc = namefile_open(&f->words[f->word_files], beside, err);
 		if (rc == 0)
-			rc = take_words(f, f->word_files, head.word_bytes[f->word_files], from,
-					err);
+			rc = receive_words(f, f->word_files, head.word_bytes[f->word_files], from,
+					   err);
 		f->word_files++;
 	}
-	return rc ? rc : found_map_words(f, err);
+	return rc ? rc : map_words(f, err);
 }
 
-int found_take(struct found **out, const char *beside, struct relay *from, struct mlgen_err *err)
+int found_take(struct scan_index **out, const char *beside, struct relay *from,
+	       struct mlgen_err *err)
 {
-	struct found *f = mem_zalloc(sizeof(*f));
-	int rc = take_all(f, beside, from, err);
+	struct scan_index *f = mem_zalloc(sizeof(*f));
+	int rc = receive_all(f, beside, from, err);
 
 	if (rc) {
 		found_free(f);
@@ -333,13 +322,13 @@ int found_take(struct found **out, const char *beside, struct relay *from, struc
 	return 0;
 }
 
-/* ---- what is found ---- */
+/* ---- the scan ---- */
 
-/* Each thread takes so many files. */
+/* Files that a thread claims at a time. */
 #define TURN_FILES 64u
 
-/* So many damaged files and indexes are named; the others are counted. */
-#define TOLD_MAX 5
+/* Number of damaged files and index files that are named; the rest are counted. */
+#define NOTES_MAX 5
 
 static double since(const struct timespec *start)
 {
@@ -349,69 +338,63 @@ static double since(const struct timespec *start)
 	return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
 }
 
-/* One file */
-
-static void put_down(struct looker *k, struct entry *e, const struct scan_cached *c)
+static void store_results(struct index_thread *k, struct index_entry *e,
+			  const struct scan_cached *c)
 {
 	e->first_sample = c->samples;
 	e->sample_bytes = c->sample_bytes;
 	memcpy(e->facts, c->facts, sizeof(e->facts));
-	e->words = (uint64_t)k->index << WHERE_BITS | k->of->found->words[k->index].end;
+	e->words = (uint64_t)k->index << WORDS_OFF_BITS | k->build->found->words[k->index].end;
 }
 
-/* By what was kept: 1, 0 where it has to be looked into, or -errno. */
-static int take_kept(struct looker *k, uint64_t file, const char *name, int64_t mtime_ns)
+/* Take results from the scan cache: 1, 0 if the file is not in it, or -errno. */
+static int use_cached(struct index_thread *k, uint64_t file, const char *name, int64_t mtime_ns)
 {
-	struct looking *g = k->of;
+	struct index_build *g = k->build;
 	struct namefile *words = &g->found->words[k->index];
 	struct scan_stamp stamp = { .size_bytes = scan_size(g->scan, file), .mtime_ns = mtime_ns };
 	struct scan_cached c = { 0 };
 	int r = 0;
 
-	if (found_has_beside(g)) {
-		stamp.beside = found_beside(g->ds, k->path);
-		r = namefile_add(words, (const char *)&stamp.beside, sizeof(stamp.beside), &k->err);
+	if (has_sidecars(g)) {
+		stamp.sidecars = hash_sidecars(g->ds, k->path);
+		r = namefile_add(words, (const char *)&stamp.sidecars, sizeof(stamp.sidecars),
+				 &k->err);
 	}
 	if (r == 0)
-		r = kept_take(g->kept, k->cursor, name, &stamp, &c, words, &k->err);
+		r = scan_cache_lookup(g->kept, k->cursor, name, &stamp, &c, words, &k->err);
 	if (r > 0) {
-		put_down(k, &g->found->entries[file], &c);
+		store_results(k, &g->found->entries[file], &c);
 		k->packed_most = u64_max(k->packed_most, c.packed_most);
 	}
 	return r;
 }
 
-static void tell_of_index(struct looker *k)
+static int look_inside(struct index_thread *k, uint64_t file, const char *name)
 {
-	if (atomic_fetch_add(&k->of->stale, 1) < TOLD_MAX)
-		scan_note(k->of->scan, "%s; the file itself was gone through", k->look.note.text);
-}
-
-static int look_itself(struct looker *k, uint64_t file, const char *name)
-{
-	struct looking *g = k->of;
+	struct index_build *g = k->build;
 	struct look *l = &k->look;
 	int r = look_open(l, g->dir_fd, name, k->path, scan_size(g->scan, file));
 
 	if (r == 0)
 		r = g->ds->format->look(l);
 	look_close(l);
-	if (l->note.code)
-		tell_of_index(k);
+	if (l->note.code && atomic_fetch_add(&g->stale, 1) < NOTES_MAX)
+		scan_note(g->scan, "%s; the file itself was gone through", l->note.text);
 	if (r == 0) {
 		struct scan_cached c = { .samples = l->samples, .sample_bytes = l->sample_bytes };
 
 		memcpy(c.facts, l->facts, sizeof(c.facts));
-		put_down(k, &g->found->entries[file], &c);
+		store_results(k, &g->found->entries[file], &c);
 		k->packed_most = u64_max(k->packed_most, l->packed_most);
 	}
 	return r;
 }
 
-/* A file that fails leaves no words. */
-static int look_into(struct looker *k, uint64_t file)
+/* A file that fails has no words. */
+static int look_into(struct index_thread *k, uint64_t file)
 {
-	struct looking *g = k->of;
+	struct index_build *g = k->build;
 	struct namefile *words = &g->found->words[k->index];
 	uint64_t end = words->end;
 	int n = snprintf(k->path, sizeof(k->path), "%s/", g->ds->directory);
@@ -423,42 +406,42 @@ static int look_into(struct looker *k, uint64_t file)
 		r = mlgen_fail(&k->err, r, "%s: its name cannot be read back: %s", g->ds->directory,
 			       strerror(-r));
 	} else {
-		r = g->kept ? take_kept(k, file, name, mtime_ns) : 0;
+		r = g->kept ? use_cached(k, file, name, mtime_ns) : 0;
 		if (r == 0)
-			r = look_itself(k, file, name);
+			r = look_inside(k, file, name);
 	}
 	if (r >= 0)
 		return 0;
 	namefile_cut(words, end);
-	g->found->entries[file].words = WHERE_NONE;
+	g->found->entries[file].words = WORDS_NONE;
 	return r;
 }
 
-static void leave_out(struct looker *k, uint64_t file)
+static void leave_out(struct index_thread *k, uint64_t file)
 {
 	if (!k->damage.code) {
 		k->damage = k->err;
 		k->damaged_at = file;
 	}
-	if (atomic_fetch_add(&k->of->damaged, 1) < TOLD_MAX)
-		scan_note(k->of->scan, "%s; left out", k->err.text);
+	if (atomic_fetch_add(&k->build->damaged, 1) < NOTES_MAX)
+		scan_note(k->build->scan, "%s; left out", k->err.text);
 	k->err = (struct mlgen_err){ 0 };
 }
 
-/* What is wrong with a file, not with this host. */
-static bool is_of_file(int code)
+/* True for errors of a file, false for those of this host. */
+static bool is_file_fault(int code)
 {
 	return code == -EINVAL || code == -EIO || code == -EACCES || code == -ENOENT;
 }
 
-static void look_at_some(struct looker *k, uint64_t from, uint64_t end)
+static void look_into_turn(struct index_thread *k, uint64_t from, uint64_t end)
 {
-	struct looking *g = k->of;
+	struct index_build *g = k->build;
 
 	for (uint64_t i = from; i < end && !atomic_load(&g->stops); i++) {
 		int r = look_into(k, i);
 
-		if (r < 0 && is_of_file(r) && g->errors != SCAN_REFUSE) {
+		if (r < 0 && is_file_fault(r) && g->errors != SCAN_REFUSE) {
 			leave_out(k, i);
 		} else if (r < 0) {
 			k->failed_at = i;
@@ -468,25 +451,25 @@ static void look_at_some(struct looker *k, uint64_t from, uint64_t end)
 	atomic_fetch_add(&g->done, end - from);
 }
 
-/* How far it is; by the thread that asked for all this. */
-static void found_tell(struct looking *g)
+/* Only the calling thread of found_new reports progress. */
+static void report_progress(struct index_build *g)
 {
 	double seconds = since(&g->started);
 	char done[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
 
 	if (signals_taken())
 		atomic_store(&g->stops, true);
-	if (seconds < g->told_seconds + 1)
+	if (seconds < g->reported_seconds + 1)
 		return;
-	g->told_seconds = seconds;
+	g->reported_seconds = seconds;
 	log_progress("looking into files: %s of %s", units_human_count(done, atomic_load(&g->done)),
 		     units_human_count(all, g->found->files));
 }
 
-static void *looker_main(void *arg)
+static void *index_thread_main(void *arg)
 {
-	struct looker *k = arg;
-	struct looking *g = k->of;
+	struct index_thread *k = arg;
+	struct index_build *g = k->build;
 	uint64_t files = g->found->files;
 
 	while (!atomic_load(&g->stops)) {
@@ -494,23 +477,21 @@ static void *looker_main(void *arg)
 
 		if (from >= files)
 			break;
-		look_at_some(k, from, u64_min(from + TURN_FILES, files));
+		look_into_turn(k, from, u64_min(from + TURN_FILES, files));
 		if (k->index == 0)
-			found_tell(g);
+			report_progress(g);
 	}
 	return NULL;
 }
 
-/* All files */
-
-static int found_start(struct looking *g, unsigned threads)
+static int start_threads(struct index_build *g, unsigned threads)
 {
 	int r = 0;
 
 	for (unsigned i = 0; i < threads && r == 0; i++) {
-		struct looker *k = &g->lookers[i];
+		struct index_thread *k = &g->threads[i];
 
-		k->of = g;
+		k->build = g;
 		k->index = i;
 		k->failed_at = UINT64_MAX;
 		r = namefile_open(&g->found->words[i], g->ds->directory, &k->err);
@@ -523,20 +504,20 @@ static int found_start(struct looking *g, unsigned threads)
 			k->cursor = mem_zalloc(sizeof(*k->cursor));
 			scan_cursor_init(k->cursor, &g->kept->cache);
 		}
-		/* This thread is the first of them. */
+		/* The calling thread itself is number 0. */
 		if (r == 0 && i > 0)
-			k->has_thread = thread_start(&k->thread, looker_main, k) == 0;
+			k->has_thread = thread_start(&k->thread, index_thread_main, k) == 0;
 	}
 	return r;
 }
 
-/* All have ended; the first damaged file in order is what is told. */
-static int found_finish(struct looking *g, struct mlgen_err *err)
+/* Join the threads. Report the error of the first file in order, whichever thread found it. */
+static int join_threads(struct index_build *g, struct mlgen_err *err)
 {
-	const struct looker *first = NULL, *damaged = NULL;
+	const struct index_thread *first = NULL, *damaged = NULL;
 
-	for (unsigned i = 0; i < FOUND_THREADS; i++) {
-		struct looker *k = &g->lookers[i];
+	for (unsigned i = 0; i < SCAN_THREADS; i++) {
+		struct index_thread *k = &g->threads[i];
 
 		if (k->has_thread)
 			pthread_join(k->thread, NULL);
@@ -558,50 +539,48 @@ static int found_finish(struct looking *g, struct mlgen_err *err)
 	return err->code;
 }
 
-static int look_at_all(struct looking *g, struct mlgen_err *err)
+static int look_into_all(struct index_build *g, struct mlgen_err *err)
 {
 	uint64_t turns = divide_up(g->found->files, TURN_FILES);
 	int r;
 
-	for (unsigned i = 0; i < FOUND_THREADS; i++)
-		g->lookers[i].look.fd = -1;
+	for (unsigned i = 0; i < SCAN_THREADS; i++)
+		g->threads[i].look.fd = -1;
 	g->dir_fd = open(g->ds->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (g->dir_fd < 0)
 		return mlgen_fail(err, -errno, "%s: %s", g->ds->directory, strerror(errno));
 	clock_gettime(CLOCK_MONOTONIC, &g->started);
-	r = found_start(g, (unsigned)u64_min(turns, FOUND_THREADS));
+	r = start_threads(g, (unsigned)u64_min(turns, SCAN_THREADS));
 	if (r)
 		atomic_store(&g->stops, true);
 	else
-		looker_main(&g->lookers[0]);
-	r = found_finish(g, err);
+		index_thread_main(&g->threads[0]);
+	r = join_threads(g, err);
 	g->found->seconds = since(&g->started);
 	close(g->dir_fd);
 	return r;
 }
 
-/* What was found */
-
 static bool has_samples(const void *found, uint64_t file)
 {
-	return ((const struct found *)found)->entries[file].first_sample > 0;
+	return ((const struct scan_index *)found)->entries[file].first_sample > 0;
 }
 
-/* From samples and bytes of each file to those before it; files without a sample go. */
-static int leave_empty(struct found *f, struct scan *scan, const struct looking *g,
-		       struct mlgen_err *err)
+/* Remove the files without a sample from scan and index, and note what is left out. */
+static int drop_empty(struct scan_index *f, struct scan *scan, const struct index_build *g,
+		      struct mlgen_err *err)
 {
 	const char *format = g->ds->format->name, *directory = g->ds->directory;
 	uint64_t damaged = atomic_load(&g->damaged), before = f->files;
 	char text[UNITS_TEXT_BYTES];
 
 	scan_keep(scan, has_samples, f);
-	found_sum_up(f);
+	sum_up_entries(f);
 	if (damaged)
 		scan_note(scan, "%s: left out: %s file%s damaged, or not as mlgen reads %s files",
 			  directory, units_human_count(text, damaged),
 			  damaged == 1 ? " that is" : "s that are", format);
-	if (atomic_load(&g->stale) > TOLD_MAX)
+	if (atomic_load(&g->stale) > NOTES_MAX)
 		scan_note(scan,
 			  "%s: %s indexes are not as their files are; those were gone through",
 			  directory, units_human_count(text, atomic_load(&g->stale)));
@@ -616,20 +595,11 @@ static int leave_empty(struct found *f, struct scan *scan, const struct looking 
 	return err->code;
 }
 
-struct found *found_of(const struct scan *scan)
-{
-	struct found *f = mem_zalloc(sizeof(*f));
-
-	f->files = scan_files(scan);
-	f->entries = mem_array((size_t)f->files + 1, sizeof(*f->entries));
-	return f;
-}
-
-int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
+int found_new(struct scan_index **out, struct scan *scan, const struct dataset *ds,
 	      enum job_scan_errors errors, const struct kept_request *keeps, struct mlgen_err *err)
 {
-	struct looking *g = mem_zalloc(sizeof(*g));
-	struct found *f = found_of(scan);
+	struct index_build *g = mem_zalloc(sizeof(*g));
+	struct scan_index *f = scan_index_alloc(scan);
 	int r;
 
 	g->found = f;
@@ -638,12 +608,12 @@ int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
 	g->errors = errors;
 	r = kept_open(&g->kept, keeps, ds, err);
 	if (r == 0)
-		r = look_at_all(g, err);
+		r = look_into_all(g, err);
 	if (r == 0)
-		r = found_map_words(f, err);
+		r = map_words(f, err);
 	if (r == 0) {
-		found_settle(g);
-		r = leave_empty(f, scan, g, err);
+		settle_words(g);
+		r = drop_empty(f, scan, g, err);
 	}
 	kept_free(g->kept);
 	mem_free(g);
@@ -655,7 +625,7 @@ int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
 	return 0;
 }
 
-void found_free(struct found *f)
+void found_free(struct scan_index *f)
 {
 	if (!f)
 		return;
@@ -668,49 +638,49 @@ void found_free(struct found *f)
 	mem_free(f);
 }
 
-uint64_t found_read_bytes(const struct found *f)
+uint64_t found_read_bytes(const struct scan_index *f)
 {
 	return f->read_bytes;
 }
 
-uint64_t found_packed_most(const struct found *f)
+uint64_t found_packed_most(const struct scan_index *f)
 {
 	return f->packed_most;
 }
 
-double found_seconds(const struct found *f)
+double found_seconds(const struct scan_index *f)
 {
 	return f->seconds;
 }
 
-uint64_t found_kept_files(const struct found *f)
+uint64_t found_kept_files(const struct scan_index *f)
 {
 	return f->kept_files;
 }
 
-uint64_t found_first_sample(const struct found *f, uint64_t file)
+uint64_t found_first_sample(const struct scan_index *f, uint64_t file)
 {
 	return f->entries[file].first_sample;
 }
 
-uint64_t found_sample_bytes(const struct found *f, uint64_t file)
+uint64_t found_sample_bytes(const struct scan_index *f, uint64_t file)
 {
 	return f->entries[file].sample_bytes;
 }
 
-/* The last file that begins at `at` or before it. */
-static uint64_t search(const struct found *f, uint64_t at,
-		       uint64_t (*first)(const struct found *f, uint64_t file))
+/* The last file whose first sample or extent is at most `at`. */
+static uint64_t search(const struct scan_index *f, uint64_t at,
+		       uint64_t (*first)(const struct scan_index *f, uint64_t file))
 {
 	return BISECT(file, 1, f->files, first(f, file) > at) - 1;
 }
 
-uint64_t found_file_of(const struct found *f, uint64_t sample)
+uint64_t found_file_of(const struct scan_index *f, uint64_t sample)
 {
 	return f->each ? sample / f->each : search(f, sample, found_first_sample);
 }
 
-void found_count_extents(struct found *f, unsigned fact)
+void found_count_extents(struct scan_index *f, unsigned fact)
 {
 	uint64_t before = 0;
 
@@ -724,33 +694,33 @@ void found_count_extents(struct found *f, unsigned fact)
 	}
 }
 
-uint64_t found_first_extent(const struct found *f, uint64_t file)
+uint64_t found_first_extent(const struct scan_index *f, uint64_t file)
 {
 	return f->entries[file].facts[f->extents_fact];
 }
 
-uint64_t found_file_of_extent(const struct found *f, uint64_t extent)
+uint64_t found_file_of_extent(const struct scan_index *f, uint64_t extent)
 {
 	return search(f, extent, found_first_extent);
 }
 
-uint64_t found_each(const struct found *f)
+uint64_t found_each(const struct scan_index *f)
 {
 	return f->each;
 }
 
-uint64_t found_most(const struct found *f)
+uint64_t found_most(const struct scan_index *f)
 {
 	return f->most;
 }
 
-void found_shape(const struct found *f, uint64_t file, struct file_shape *shape)
+void found_shape(const struct scan_index *f, uint64_t file, struct file_shape *shape)
 {
-	const struct entry *e = &f->entries[file];
-	const char *bytes = f->maps[e->words >> WHERE_BITS].bytes;
+	const struct index_entry *e = &f->entries[file];
+	const char *bytes = f->maps[e->words >> WORDS_OFF_BITS].bytes;
 
 	shape->samples = e[1].first_sample - e->first_sample;
 	shape->facts = e->facts;
-	/* Words of eight bytes each begin at a multiple of eight. */
-	shape->words = bytes ? (const void *)(bytes + (e->words & WHERE_MASK)) : NULL;
+	/* The cast is aligned: words have eight bytes, and offsets are multiples of eight. */
+	shape->words = bytes ? (const void *)(bytes + (e->words & WORDS_OFF_MASK)) : NULL;
 }

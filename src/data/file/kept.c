@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept.c - where the findings of a scan are kept, those of an earlier one and those for the
- * next. */
+/* kept.c - the scan cache of one scan: results of an earlier scan, and the file for the next. */
 #include "data/file/file_internal.h"
 
 #include <errno.h>
@@ -19,9 +18,9 @@
 #include "config.h"
 #include "job/job.h"
 
-/* ---- what it is of ---- */
+/* ---- the key ---- */
 
-/* All that format->look goes by: what another scan would find otherwise. */
+/* All options that change the results of format->look. */
 static char *key_of(const struct dataset *ds)
 {
 	const struct format_options *o = &ds->options;
@@ -46,15 +45,15 @@ static char *key_of(const struct dataset *ds)
 	return buf_take(&key);
 }
 
-/* ---- the old one ---- */
+/* ---- the old cache ---- */
 
 static int kept_refuse(const struct kept *k, int code, const char *what, struct mlgen_err *err)
 {
 	return mlgen_fail(err, code, "scan_cache: %s: %s", k->req.path, what);
 }
 
-/* Nothing is there yet: could it be made? */
-static int check_place(const struct kept *k, struct mlgen_err *err)
+/* There is no cache yet. Check now that the scan can create one at its end. */
+static int check_folder(const struct kept *k, struct mlgen_err *err)
 {
 	const char *slash = strrchr(k->path, '/');
 	char *folder =
@@ -78,7 +77,7 @@ static int open_path(struct kept *k, struct mlgen_err *err)
 	k->path = kept_path(k->req.path);
 	k->fd = open(k->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (k->fd < 0 && errno == ENOENT)
-		return check_place(k, err);
+		return check_folder(k, err);
 	if (k->fd < 0 || fstat(k->fd, &st) != 0)
 		return kept_refuse(k, -errno, strerror(errno), err);
 	other = filekind_other(st.st_mode);
@@ -88,7 +87,7 @@ static int open_path(struct kept *k, struct mlgen_err *err)
 		     : 0;
 }
 
-static int read_old(struct kept *k, struct mlgen_err *err)
+static int read_old_cache(struct kept *k, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
 
@@ -130,13 +129,13 @@ int kept_open(struct kept **out, const struct kept_request *req, const struct da
 	k = mem_zalloc(sizeof(*k));
 	k->req = *req;
 	k->key = key_of(ds);
-	k->beside = mem_strdup(ds->directory);
+	k->directory = mem_strdup(ds->directory);
 	k->fd = req->path ? -1 : req->memory->scan_fd;
 	k->replace.fd = k->writer.fd = -1;
 	if (req->path)
 		r = open_path(k, err);
 	if (r == 0 && k->fd >= 0)
-		r = read_old(k, err);
+		r = read_old_cache(k, err);
 	if (r)
 		kept_free(k);
 	else
@@ -154,41 +153,41 @@ void kept_free(struct kept *k)
 	replace_abandon(&k->replace);
 	mem_free(k->path);
 	mem_free(k->key);
-	mem_free(k->beside);
+	mem_free(k->directory);
 	mem_free(k);
 }
 
-/* ---- what is known of a file ---- */
+/* ---- lookups ---- */
 
-struct put {
+struct words_sink {
 	struct namefile *words;
 	struct mlgen_err *err;
 };
 
-static int put_words(void *arg, const uint64_t *words, size_t count)
+static int append_words(void *arg, const uint64_t *words, size_t count)
 {
-	struct put *p = arg;
+	struct words_sink *s = arg;
 
-	return namefile_add(p->words, (const char *)words, count * sizeof(*words), p->err);
+	return namefile_add(s->words, (const char *)words, count * sizeof(*words), s->err);
 }
 
-int kept_take(struct kept *k, struct scan_cursor *cursor, const char *name,
-	      const struct scan_stamp *stamp, struct scan_cached *found, struct namefile *words,
-	      struct mlgen_err *err)
+int scan_cache_lookup(struct kept *k, struct scan_cursor *cursor, const char *name,
+		      const struct scan_stamp *stamp, struct scan_cached *found,
+		      struct namefile *words, struct mlgen_err *err)
 {
-	struct put put = { words, err };
+	struct words_sink sink = { words, err };
 	const struct scan_record *r =
 		k->has_cache ? scan_cursor_find(cursor, k->req.part, name) : NULL;
 	uint64_t end = words->end;
 	int rc;
 
 	if (!r || r->stamp.size_bytes != stamp->size_bytes ||
-	    r->stamp.mtime_ns != stamp->mtime_ns || r->stamp.beside != stamp->beside)
+	    r->stamp.mtime_ns != stamp->mtime_ns || r->stamp.sidecars != stamp->sidecars)
 		return 0;
-	rc = scan_cache_words(&k->cache, &r->found, put_words, &put);
+	rc = scan_cache_words(&k->cache, &r->found, append_words, &sink);
 	if (rc == 0) {
 		*found = r->found;
-		atomic_fetch_add(&k->taken, 1);
+		atomic_fetch_add(&k->hits, 1);
 		return 1;
 	}
 	if (rc != -EBADMSG)
@@ -198,7 +197,7 @@ int kept_take(struct kept *k, struct scan_cursor *cursor, const char *name,
 	return 0;
 }
 
-void kept_tell(const struct kept *k)
+void scan_cache_warn_unused(const struct kept *k)
 {
 	uint64_t damaged = atomic_load(&k->damaged);
 	uint64_t known = k->has_cache ? k->cache.header.files[k->req.part] : 0;
@@ -211,30 +210,30 @@ void kept_tell(const struct kept *k)
 			"scan_cache: %s: it is damaged in what it has of %s file%s; %s looked into",
 			k->req.path, units_human_count(text, damaged), plural(damaged),
 			damaged == 1 ? "it was" : "they were");
-	else if (known && atomic_load(&k->taken) == 0)
+	else if (known && atomic_load(&k->hits) == 0)
 		log_note("scan_cache: %s: none of its %s file%s is here as it was; all were looked "
 			 "into",
 			 k->req.path, units_human_count(text, known), plural(known));
 }
 
-/* ---- the new one ---- */
+/* ---- the new cache ---- */
 
 static enum scan_part other_part(const struct kept *k)
 {
 	return k->req.part == SCAN_TRAINING ? SCAN_EVALUATION : SCAN_TRAINING;
 }
 
-static int copy_words(void *arg, const uint64_t *words, size_t count)
+static int copy_record_words(void *arg, const uint64_t *words, size_t count)
 {
 	return scan_cache_add_words(arg, words, count);
 }
 
-/* One that is damaged keeps its place, and fits no file. */
-static int carry(struct kept *k, const struct scan_record *r, const char *name)
+/* A record with damaged words keeps its place, but gets a stamp that matches no file. */
+static int copy_record(struct kept *k, const struct scan_record *r, const char *name)
 {
 	struct scan_cached found = r->found;
 	struct scan_stamp stamp = r->stamp;
-	int rc = scan_cache_words(&k->cache, &found, copy_words, &k->writer);
+	int rc = scan_cache_words(&k->cache, &found, copy_record_words, &k->writer);
 
 	if (rc == -EBADMSG) {
 		found.word_count = 0;
@@ -245,7 +244,7 @@ static int carry(struct kept *k, const struct scan_record *r, const char *name)
 		  : scan_cache_add(&k->writer, other_part(k), name, r->name_bytes, &stamp, &found);
 }
 
-static int carry_other(struct kept *k)
+static int copy_other_part(struct kept *k)
 {
 	const uint64_t *files = k->cache.header.files;
 	enum scan_part part = other_part(k);
@@ -261,19 +260,19 @@ static int carry_other(struct kept *k)
 		const char *name;
 		const struct scan_record *record = scan_cursor_at(cursor, from + i, &name);
 
-		r = record ? carry(k, record, name) : -EBADMSG;
+		r = record ? copy_record(k, record, name) : -EBADMSG;
 	}
 	mem_free(cursor);
 	return r;
 }
 
-static int open_new(struct kept *k)
+static int open_new_file(struct kept *k)
 {
 	struct stat st;
 	int r;
 
 	if (!k->req.path)
-		return unnamed_open(unnamed_folder(k->beside));
+		return unnamed_open(unnamed_folder(k->directory));
 	r = replace_begin(&k->replace, k->path,
 			  k->fd >= 0 && fstat(k->fd, &st) == 0 ? st.st_mode & 07777
 							       : replace_new_mode());
@@ -284,7 +283,7 @@ int kept_begin(struct kept *k, uint64_t files, uint64_t name_bytes)
 {
 	uint64_t count[SCAN_PARTS] = { 0 }, names[SCAN_PARTS] = { 0 };
 	enum scan_part other = other_part(k);
-	int fd = open_new(k), r;
+	int fd = open_new_file(k), r;
 
 	if (fd < 0)
 		return fd;
@@ -295,12 +294,12 @@ int kept_begin(struct kept *k, uint64_t files, uint64_t name_bytes)
 	count[k->req.part] = files;
 	names[k->req.part] = name_bytes;
 	r = scan_cache_begin(&k->writer, fd, k->key, count, names);
-	return r || other != SCAN_TRAINING ? r : carry_other(k);
+	return r || other != SCAN_TRAINING ? r : copy_other_part(k);
 }
 
 int kept_end(struct kept *k)
 {
-	int r = other_part(k) == SCAN_EVALUATION ? carry_other(k) : 0;
+	int r = other_part(k) == SCAN_EVALUATION ? copy_other_part(k) : 0;
 
 	if (r == 0)
 		r = scan_cache_end(&k->writer);
@@ -314,7 +313,7 @@ int kept_end(struct kept *k)
 	return 0;
 }
 
-void kept_fail(struct kept *k, int code)
+void scan_cache_replace_failed(struct kept *k, int code)
 {
 	if (k->req.path && !k->req.is_quiet)
 		log_warn("scan_cache: %s: cannot be written: %s; what this scan has found is not "

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look.c - what a scan reads of one file (header, index, directory), so that its samples can be
- * found. */
+/* look.c - read the header, index or directory of one file in a scan to find its samples. */
 #include "data/file/file_internal.h"
 
 #include <errno.h>
@@ -16,18 +15,13 @@
 #include "base/thread.h"
 #include "base/util.h"
 
-/* What is fetched where one place is looked at, and where one follows the other. */
-#define JUMP_BYTES 4096u
-
-static uint64_t page_down(uint64_t off)
-{
-	return off - off % JUMP_BYTES;
-}
+/* Bytes fetched for a read at an arbitrary place; sequential reads fetch LOOK_BYTES. */
+#define PAGE_BYTES 4096u
 
 int look_init(struct look *l, struct namefile *words, struct mlgen_err *err)
 {
 	*l = (struct look){
-		.fd = -1, .words = words, .err = err, .window = mem_zalloc(LOOK_BYTES + JUMP_BYTES)
+		.fd = -1, .words = words, .err = err, .window = mem_zalloc(LOOK_BYTES + PAGE_BYTES)
 	};
 	return 0;
 }
@@ -45,14 +39,14 @@ int look_open(struct look *l, int dir_fd, const char *name, const char *path, ui
 	l->file_bytes = file_bytes;
 	l->note.code = 0;
 	l->words_at = l->words ? l->words->end : 0;
-	look_again(l);
+	look_reset(l);
 	l->window_bytes = 0;
 	l->range_count = 0;
 	l->fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (l->fd < 0)
 		return mlgen_fail(l->err, -errno, "%s: %s", path, strerror(errno));
-	/* Of a page there is nothing to read ahead. */
-	if (file_bytes > JUMP_BYTES)
+	/* A file of one page has nothing to read ahead. */
+	if (file_bytes > PAGE_BYTES)
 		posix_fadvise(l->fd, 0, 0, POSIX_FADV_RANDOM);
 	return 0;
 }
@@ -68,8 +62,8 @@ void look_close(struct look *l)
 	l->fd = -1;
 }
 
-/* One range holds what is behind the last, and all where they are too many. */
-static void look_remember(struct look *l, uint64_t off, uint64_t end)
+/* Extend the last range if the new one continues it, or if there are too many ranges. */
+static void remember_range(struct look *l, uint64_t off, uint64_t end)
 {
 	unsigned n = l->range_count;
 
@@ -85,8 +79,8 @@ static void look_remember(struct look *l, uint64_t off, uint64_t end)
 	}
 }
 
-/* Whole pages, as far as the file goes: bytes that were there, or -errno. */
-static ssize_t look_fetch(struct look *l, uint8_t *to, uint64_t off, size_t bytes)
+/* Read whole pages up to the end of the file. Returns the number of bytes read, or -errno. */
+static ssize_t fetch_pages(struct look *l, uint8_t *to, uint64_t off, size_t bytes)
 {
 	size_t done = 0;
 
@@ -107,7 +101,7 @@ static ssize_t look_fetch(struct look *l, uint8_t *to, uint64_t off, size_t byte
 			break;
 	}
 	l->read_bytes += done;
-	look_remember(l, off, off + round_up(done, JUMP_BYTES));
+	remember_range(l, off, off + round_up(done, PAGE_BYTES));
 	return (ssize_t)done;
 }
 
@@ -125,10 +119,10 @@ static bool has(const struct look *l, uint64_t off, size_t bytes)
 
 const uint8_t *look_at(struct look *l, uint64_t off, size_t bytes)
 {
-	uint64_t end, start = page_down(off);
-	bool goes_on =
+	uint64_t end, start = off - off % PAGE_BYTES;
+	bool is_sequential =
 		l->window_bytes && off >= l->window_off && off <= l->window_off + l->window_bytes;
-	uint64_t want = goes_on ? LOOK_BYTES : JUMP_BYTES;
+	uint64_t wanted_bytes = is_sequential ? LOOK_BYTES : PAGE_BYTES;
 	ssize_t n;
 
 	if (__builtin_add_overflow(off, bytes, &end) || end > l->file_bytes) {
@@ -137,9 +131,9 @@ const uint8_t *look_at(struct look *l, uint64_t off, size_t bytes)
 	}
 	if (has(l, off, bytes))
 		return l->window + (off - l->window_off);
-	want = u64_max(want, round_up(end - start, JUMP_BYTES));
+	wanted_bytes = u64_max(wanted_bytes, round_up(end - start, PAGE_BYTES));
 	l->window_bytes = 0;
-	n = look_fetch(l, l->window, start, (size_t)want);
+	n = fetch_pages(l, l->window, start, (size_t)wanted_bytes);
 	if (n < 0)
 		return NULL;
 	l->window_off = start;
@@ -175,7 +169,7 @@ int look_word(struct look *l, uint64_t word)
 	return namefile_add(l->words, (const char *)&word, sizeof(word), l->err);
 }
 
-void look_again(struct look *l)
+void look_reset(struct look *l)
 {
 	l->samples = l->sample_bytes = l->word_count = 0;
 	l->packed_most = 0;
@@ -195,11 +189,11 @@ int look_fail(struct look *l, uint64_t off, const char *fmt, ...)
 	return mlgen_fail(l->err, -EINVAL, "%s: at byte %" PRIu64 ": %s", l->path, off, text);
 }
 
-/* ---- a text beside a file that says where its samples are ---- */
+/* ---- an index file: a text next to a file that has the places of its samples ---- */
 
-static FILE *open_file(const char *path)
+static FILE *open_regular(const char *path)
 {
-	/* A fifo would wait for its other end. */
+	/* O_NONBLOCK: the open of a fifo would wait for a writer. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	FILE *f = NULL;
@@ -221,7 +215,7 @@ FILE *look_index_open(const struct look *l,
 
 	for (unsigned i = 0; !f && beside(l->path, i, path, PATH_MAX); i++)
 		if (*path)
-			f = open_file(path);
+			f = open_regular(path);
 	return f;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.c - what all plans share, and those that fit every format. */
+/* plan.c - the parts that all plans share, and the plans that fit every format. */
 #include "data/file/file_internal.h"
 
 #include <string.h>
@@ -9,22 +9,23 @@
 
 #define PART_MIN_BYTES 4096ull
 #define PART_MAX_BYTES (1ull << 20)
-/* The calls that read a sample grow with it no more: they are as long as a buffer can be, or a
- * framework's chunks. */
-#define SAMPLE_ENOUGH_BYTES (2 * PART_MAX_BYTES)
-#define FILE_SAMPLES_MOST (UINT64_MAX / SAMPLE_ENOUGH_BYTES)
+/* A larger sample has no larger requests: they have reached the size of a buffer, or of a
+ * framework's chunk. */
+#define SAMPLE_SIZING_MAX_BYTES (2 * PART_MAX_BYTES)
+#define FILE_SAMPLES_MAX (UINT64_MAX / SAMPLE_SIZING_MAX_BYTES)
 #define BUFFER_MAX_BYTES (16ull << 20)
 
-/* Of the largest file; a request that is larger all the same repeats. */
-#define EXTENTS_LOOKED_AT 1024u
+/* Number of extents of the largest file that are sampled to size buffers. A larger request wraps
+ * around the buffer. */
+#define SIZING_SAMPLES 1024u
 
 /* DLIO rounds the read of a file up to this (npz_reader_odirect.py). */
 #define WHOLE_FILE_ALIGN 4096
 
-/* STEP_BEGIN is what another part has, whose shape is known once it is open. */
+/* STEP_BEGIN: the shape of another part is known once that is open. */
 enum { STEP_OPEN, STEP_BEGIN, STEP_FIRST_READ, STEP_READ, STEP_CLOSED };
 
-/* What O_DIRECT wants: whole blocks, on both sides. */
+/* O_DIRECT reads whole blocks: round both ends outwards. */
 static void align_range(struct plan *p, uint64_t align)
 {
 	if (align == 0)
@@ -32,19 +33,6 @@ static void align_range(struct plan *p, uint64_t align)
 	p->off -= p->off % align;
 	if (p->end % align)
 		p->end += align - p->end % align;
-}
-
-static void next_read(struct plan *p, struct plan_op *op)
-{
-	uint64_t left = p->end - p->off;
-	uint64_t bs = p->config->bs_bytes;
-
-	op->op = MLGEN_READ;
-	op->off = p->off;
-	op->len_bytes = left < bs ? left : bs;
-	op->after = p->step == STEP_FIRST_READ;
-	p->off += op->len_bytes;
-	p->step = STEP_READ;
 }
 
 static void plain_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
@@ -61,14 +49,10 @@ static void plain_init(struct plan *p, const struct file_shape *shape, const str
 	align_range(p, p->config->align_bytes);
 }
 
-/* Files of a sample that the kind of plan reads; labels come after it. */
-static unsigned parts_of_kind(const struct dataset *ds)
-{
-	return ds->labels ? 1 : dataset_sample_parts(ds);
-}
-
 static bool plain_next(struct plan *p, struct plan_op *op)
 {
+	const struct dataset *ds = p->config->dataset;
+
 	if (p->step == STEP_CLOSED)
 		return false;
 	if (p->step == STEP_BEGIN) {
@@ -81,18 +65,24 @@ static bool plain_next(struct plan *p, struct plan_op *op)
 		op->part = p->has;
 		p->step = p->has ? STEP_BEGIN : STEP_FIRST_READ;
 	} else if (p->off < p->end) {
-		next_read(p, op);
+		op->op = MLGEN_READ;
+		op->off = p->off;
+		op->len_bytes = u64_min(p->end - p->off, p->config->bs_bytes);
+		op->after = p->step == STEP_FIRST_READ;
+		p->off += op->len_bytes;
+		p->step = STEP_READ;
 	} else {
 		op->op = MLGEN_CLOSE;
 		op->after = true;
 		p->step = STEP_CLOSED;
-		if (++p->has < parts_of_kind(p->config->dataset))
+		/* plan_next reads a label file after this kind of plan. */
+		if (++p->has < (ds->labels ? 1 : dataset_sample_parts(ds)))
 			p->step = STEP_OPEN;
 	}
 	return true;
 }
 
-/* All requests but the last: only that one can be short. */
+/* Skip all requests except the last, which alone can be short. */
 static void plain_skip(struct plan *p, struct plan_counts *c)
 {
 	uint64_t bs = p->config->bs_bytes;
@@ -170,8 +160,8 @@ void plan_init(struct plan *p, const struct plan_config *config, const struct ex
 	p->kind->init(p, &p->shape, x);
 }
 
-/* What is read from here on is of that part. */
-static void begin_part(struct plan *p, unsigned part)
+/* The operations that follow read that part. */
+static void switch_to_part(struct plan *p, unsigned part)
 {
 	const struct dataset *ds = p->config->dataset;
 
@@ -180,24 +170,28 @@ static void begin_part(struct plan *p, unsigned part)
 }
 
 /*
- * A label that access=framework reads buffered is read as by open(path).read() in Python (CPython
- * 3.11): open() asks for the size, and so does read(), which then asks for one byte more than there
- * is and, as only an empty read is the end, once again. Otherwise a label is read as plan_plain
+ * Buffered access=framework reads a label like open(path).read() in Python (CPython 3.11): open()
+ * asks for the size, and so does read(). read() then asks for one byte more than the file has, and
+ * once again, because only an empty read marks the end. Otherwise a label is read as plan_plain
  * reads a file.
  */
-enum { LABEL_NONE, LABEL_OPEN, LABEL_STAT, LABEL_STAT_AGAIN, LABEL_READ };
-enum { LABEL_CLOSED = LABEL_READ + 1 };
+enum { LABEL_NONE, LABEL_OPEN, LABEL_STAT, LABEL_STAT_AGAIN, LABEL_READ, LABEL_CLOSED };
 
-static bool is_read_by_python(const struct plan *p)
+static bool label_is_buffered(const struct plan *p)
 {
 	return p->config->access == ACCESS_FRAMEWORK && !p->config->direct;
 }
 
-/* A read in requests of bs: false = the label has been read. */
-static bool next_label_request(struct plan *p, struct plan_op *op)
+/* The next read of the label; false = all of it has been read. */
+static bool next_label_read(struct plan *p, struct plan_op *op)
 {
 	uint64_t align = p->config->align_bytes, end = p->file_bytes;
 
+	op->op = MLGEN_READ;
+	if (label_is_buffered(p)) {
+		op->after = true;
+		return pyfile_next(&p->python, &op->off, &op->len_bytes);
+	}
 	if (align)
 		end = round_up(end, align);
 	op->off = p->label_off;
@@ -205,15 +199,6 @@ static bool next_label_request(struct plan *p, struct plan_op *op)
 	op->after = p->label_off == 0;
 	p->label_off += op->len_bytes;
 	return op->len_bytes > 0;
-}
-
-static bool next_label_read(struct plan *p, struct plan_op *op)
-{
-	op->op = MLGEN_READ;
-	if (!is_read_by_python(p))
-		return next_label_request(p, op);
-	op->after = true;
-	return pyfile_next(&p->python, &op->off, &op->len_bytes);
 }
 
 static bool label_next(struct plan *p, struct plan_op *op)
@@ -230,7 +215,7 @@ static bool label_next(struct plan *p, struct plan_op *op)
 	}
 	op->op = p->label_step == LABEL_OPEN ? MLGEN_OPEN : MLGEN_STAT;
 	op->after = true;
-	p->label_step = is_read_by_python(p) ? p->label_step + 1 : LABEL_READ;
+	p->label_step = label_is_buffered(p) ? p->label_step + 1 : LABEL_READ;
 	if (p->label_step == LABEL_READ) {
 		pyfile_open(&p->python, p->shape.label_bytes);
 		pyfile_read_all(&p->python);
@@ -238,7 +223,8 @@ static bool label_next(struct plan *p, struct plan_op *op)
 	return true;
 }
 
-static bool has_next(struct plan *p, struct plan_op *op)
+/* The next operation of the kind, or of the label file after it. */
+static bool kind_or_label_next(struct plan *p, struct plan_op *op)
 {
 	if (p->label_step == LABEL_NONE) {
 		if (p->kind->next(p, op))
@@ -253,15 +239,15 @@ static bool has_next(struct plan *p, struct plan_op *op)
 
 bool plan_next(struct plan *p, struct plan_op *op)
 {
-	uint64_t there;
+	uint64_t left;
 
 	memset(op, 0, sizeof(*op));
-	if (!has_next(p, op))
+	if (!kind_or_label_next(p, op))
 		return false;
 	if ((op->op == MLGEN_OPEN || op->op == MLGEN_STAT) && op->part != p->shape.part)
-		begin_part(p, op->part);
-	there = op->off < p->file_bytes ? p->file_bytes - op->off : 0;
-	op->got_bytes = op->len_bytes < there ? op->len_bytes : there;
+		switch_to_part(p, op->part);
+	left = op->off < p->file_bytes ? p->file_bytes - op->off : 0;
+	op->got_bytes = u64_min(op->len_bytes, left);
 	return true;
 }
 
@@ -301,7 +287,7 @@ uint64_t plan_largest_read(const struct plan_config *config)
 				       : most;
 }
 
-static uint64_t largest_of(const struct plan_config *config, const struct extent *x)
+static uint64_t largest_in_extent(const struct plan_config *config, const struct extent *x)
 {
 	struct plan_counts c;
 	unsigned i = SIZES_CLASSES;
@@ -312,39 +298,37 @@ static uint64_t largest_of(const struct plan_config *config, const struct extent
 	return i ? c.reads.largest[i - 1] : 0;
 }
 
-/* What its plan asks for in the largest file. */
+/* The largest read among sampled extents of the largest file. */
 static uint64_t largest_in_files(const struct plan_config *config)
 {
 	const struct dataset *ds = config->dataset;
-	uint64_t enough = ds->samples_per_file < FILE_SAMPLES_MOST
-				  ? ds->samples_per_file * SAMPLE_ENOUGH_BYTES
+	uint64_t enough = ds->samples_per_file < FILE_SAMPLES_MAX
+				  ? ds->samples_per_file * SAMPLE_SIZING_MAX_BYTES
 				  : UINT64_MAX;
 	struct extent x = { .file = dataset_large_file(ds, ds->found ? UINT64_MAX : enough) };
 	uint64_t first = dataset_first_extent(ds, x.file), most = 0;
 	uint64_t n = dataset_first_extent(ds, x.file + 1) - first;
-	uint64_t step = 1 + (n - 1) / EXTENTS_LOOKED_AT;
+	uint64_t step = 1 + (n - 1) / SIZING_SAMPLES;
 
 	if (config->access == ACCESS_FRAMEWORK && ds->format->at_start)
-		most = largest_of(config, &x);
+		most = largest_in_extent(config, &x);
 	for (uint64_t i = 0; i < n; i += step) {
 		dataset_extent(ds, first + i, &x);
-		most = u64_max(most, largest_of(config, &x));
+		most = u64_max(most, largest_in_extent(config, &x));
 	}
 	return most;
 }
 
-/* Most extents of a forward plan read nothing, and a template that reads most may be rare: those
- * looked at would not stand for all. */
 static uint64_t largest_request(const struct plan_config *config)
 {
-	uint64_t most = plan_largest_read(config), seen;
+	uint64_t most = plan_largest_read(config);
+	bool is_forward = config->access == ACCESS_FRAMEWORK && config->dataset->format->is_forward;
 
-	if (config->access == ACCESS_FRAMEWORK && config->dataset->format->is_forward)
+	/* A sample of extents is not representative for these: most extents of a forward plan read
+	 * nothing, and the recorded template with the largest read may be rare. */
+	if (is_forward || (config->access == ACCESS_RECORDED && most < UINT64_MAX))
 		return most;
-	if (config->access == ACCESS_RECORDED && most < UINT64_MAX)
-		return most;
-	seen = largest_in_files(config);
-	return seen < most ? seen : most;
+	return u64_min(largest_in_files(config), most);
 }
 
 size_t plan_buffer_bytes(const struct plan_config *config, unsigned depth)

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pyfile.c - which calls of read(2) become of what a Python program asks of a file that is open. */
+/* pyfile.c - the read(2) calls of a Python program that uses an open file. */
 #include "data/file/file_internal.h"
 
 #include "base/util.h"
 
-static void empty_buffer(struct pyfile *f)
-{
-	f->have = f->used = 0;
-}
-
-/* What one read(2) of so many bytes gets here. */
-static uint64_t transfer(struct pyfile *f, uint64_t bytes)
+/* Returns the number of bytes that a read(2) of `bytes` gets at the current offset. */
+static uint64_t advance(struct pyfile *f, uint64_t bytes)
 {
 	uint64_t left = f->raw < f->file_bytes ? f->file_bytes - f->raw : 0;
 	uint64_t got = u64_min(bytes, left);
@@ -26,7 +21,7 @@ void pyfile_open(struct pyfile *f, uint64_t file_bytes)
 
 void pyfile_seek_end(struct pyfile *f, uint64_t off)
 {
-	empty_buffer(f);
+	f->have = f->used = 0;
 	f->raw = off;
 }
 
@@ -49,63 +44,40 @@ void pyfile_read(struct pyfile *f, uint64_t bytes)
 		return;
 	}
 	f->want = bytes - left;
-	empty_buffer(f);
+	f->have = f->used = 0;
 }
 
 void pyfile_read_all(struct pyfile *f)
 {
-	empty_buffer(f);
-	/* One more than there is: only an empty read is the end. */
+	f->have = f->used = 0;
+	/* A byte more than the file has: only an empty read marks the end. */
 	f->want = f->raw < f->file_bytes ? f->file_bytes - f->raw + 1 : 1;
 	f->to_end = true;
 }
 
-/* All of it, until nothing comes any more. */
-static void next_to_end(struct pyfile *f, uint64_t *bytes)
-{
-	uint64_t got;
-
-	*bytes = u64_min(f->want, PYFILE_CALL_MAX);
-	got = transfer(f, *bytes);
-	f->want -= got;
-	if (got == 0) {
-		f->want = 0;
-		f->to_end = false;
-	}
-}
-
-static void next_blocks(struct pyfile *f, uint64_t *bytes)
-{
-	uint64_t got;
-
-	*bytes = u64_min(f->want - f->want % PYFILE_BLOCK, PYFILE_CALL_MAX);
-	got = transfer(f, *bytes);
-	f->want = got ? f->want - got : 0;
-}
-
-static void next_fill(struct pyfile *f, uint64_t *bytes)
-{
-	uint64_t got;
-
-	*bytes = PYFILE_BLOCK - f->have;
-	got = transfer(f, *bytes);
-	f->have += (unsigned)got;
-	got = u64_min(got, f->want);
-	f->used += (unsigned)got;
-	f->want = got ? f->want - got : 0;
-}
-
 bool pyfile_next(struct pyfile *f, uint64_t *off, uint64_t *bytes)
 {
+	uint64_t got;
+
 	if (f->want == 0)
 		return false;
 	*off = f->raw;
-	if (f->to_end)
-		next_to_end(f, bytes);
-	else if (f->want >= PYFILE_BLOCK && f->have == 0)
-		next_blocks(f, bytes);
-	else
-		next_fill(f, bytes);
+	if (f->to_end) {
+		*bytes = u64_min(f->want, PYFILE_CALL_MAX);
+		got = advance(f, *bytes);
+		f->to_end = got > 0;
+	} else if (f->want >= PYFILE_BLOCK && f->have == 0) {
+		*bytes = u64_min(f->want - f->want % PYFILE_BLOCK, PYFILE_CALL_MAX);
+		got = advance(f, *bytes);
+	} else {
+		/* Fill the buffer, and read the rest from it. */
+		*bytes = PYFILE_BLOCK - f->have;
+		got = advance(f, *bytes);
+		f->have += (unsigned)got;
+		got = u64_min(got, f->want);
+		f->used += (unsigned)got;
+	}
+	f->want = got ? f->want - got : 0;
 	return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan_cache.c - what a scan found, written for the next one and read again. */
+/* scan_cache.c - the file of a scan cache: read it, and write a new one. */
 #include "data/file/file_internal.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@
 
 /* ---- reading ---- */
 
-/* So many bytes are summed up at a time. */
-#define PIECE_BYTES 65536u
-#define PIECE_WORDS (PIECE_BYTES / sizeof(uint64_t))
+/* Bytes that are read and checksummed at a time. */
+#define CHUNK_BYTES 65536u
+#define CHUNK_WORDS (CHUNK_BYTES / sizeof(uint64_t))
 
-/* All of them: 0, or -errno; -ENODATA where the file ends before. */
+/* Read exactly `bytes` bytes: 0, or -errno; -ENODATA if the file ends before. */
 static int read_all(int fd, void *to, size_t bytes, uint64_t at)
 {
 	char *out = to;
@@ -45,7 +45,7 @@ static bool add_to(uint64_t *sum, uint64_t n, uint64_t each)
 	uint64_t bytes;
 
 	return !__builtin_mul_overflow(n, each, &bytes) &&
-	       !__builtin_add_overflow(*sum, bytes, sum) && *sum <= INT64_MAX - PIECE_BYTES;
+	       !__builtin_add_overflow(*sum, bytes, sum) && *sum <= INT64_MAX - CHUNK_BYTES;
 }
 
 bool scan_cache_layout(const struct scan_header *h, struct scan_layout *out)
@@ -66,7 +66,7 @@ bool scan_cache_layout(const struct scan_header *h, struct scan_layout *out)
 	return fits && h->word_bytes % sizeof(uint64_t) == 0;
 }
 
-/* ---- is it one, and of this scan? ---- */
+/* ---- checks: is the file a scan cache, and does it belong to this scan? ---- */
 
 static enum scan_cache_state useless(struct mlgen_err *err, const char *what)
 {
@@ -74,15 +74,7 @@ static enum scan_cache_state useless(struct mlgen_err *err, const char *what)
 	return SCAN_CACHE_USELESS;
 }
 
-static enum scan_cache_state cut_off(const struct scan_cache *c, uint64_t file_bytes,
-				     struct mlgen_err *err)
-{
-	mlgen_fail(err, -EINVAL, "it is cut off at byte %" PRIu64 " of %" PRIu64, file_bytes,
-		   c->layout.end);
-	return SCAN_CACHE_USELESS;
-}
-
-/* Of `bytes` that are there, up to all of it. */
+/* Only the first `bytes` bytes of *h were read; the file may be shorter than a header. */
 static enum scan_cache_state check_header(const struct scan_header *h, size_t bytes,
 					  struct mlgen_err *err)
 {
@@ -107,16 +99,16 @@ static enum scan_cache_state check_key(const struct scan_cache *c, int fd, const
 	struct scan_header h = c->header;
 	char *text;
 	uint32_t crc;
-	bool is_whole;
+	bool is_valid;
 
 	if (h.key_bytes > SCAN_CACHE_KEY_BYTES)
 		return useless(err, "its header is damaged");
 	text = mem_zalloc((size_t)h.key_bytes + 1);
 	h.crc = 0;
 	crc = (uint32_t)crc32(0, (const void *)&h, sizeof(h));
-	is_whole = read_all(fd, text, h.key_bytes, sizeof(h)) == 0 &&
+	is_valid = read_all(fd, text, h.key_bytes, sizeof(h)) == 0 &&
 		   crc32(crc, (const void *)text, h.key_bytes) == c->header.crc;
-	if (!is_whole)
+	if (!is_valid)
 		useless(err, "its header is damaged");
 	else if (strcmp(text, key) != 0)
 		mlgen_fail(err, -EINVAL, "it is of %s, and this scan of %s", text, key);
@@ -124,41 +116,31 @@ static enum scan_cache_state check_key(const struct scan_cache *c, int fd, const
 	return err->code ? SCAN_CACHE_USELESS : SCAN_CACHE_FITS;
 }
 
-static bool is_whole(int fd, uint64_t from, uint64_t end, uint32_t sum)
+static bool has_crc(int fd, uint64_t from, uint64_t end, uint32_t sum)
 {
-	void *piece = mem_zalloc(PIECE_BYTES);
+	void *chunk = mem_zalloc(CHUNK_BYTES);
 	uint32_t crc = 0;
 	bool is_read = true;
 
 	while (from < end && is_read) {
-		size_t n = (size_t)u64_min(end - from, PIECE_BYTES);
+		size_t n = (size_t)u64_min(end - from, CHUNK_BYTES);
 
-		is_read = read_all(fd, piece, n, from) == 0;
-		crc = (uint32_t)crc32(crc, piece, (uInt)n);
+		is_read = read_all(fd, chunk, n, from) == 0;
+		crc = (uint32_t)crc32(crc, chunk, (uInt)n);
 		from += n;
 	}
-	mem_free(piece);
+	mem_free(chunk);
 	return is_read && crc == sum;
-}
-
-static enum scan_cache_state check_index(const struct scan_cache *c, int fd, struct mlgen_err *err)
-{
-	const struct scan_layout *l = &c->layout;
-	const struct scan_header *h = &c->header;
-	uint64_t names_end = l->names + h->name_bytes[0] + h->name_bytes[1];
-
-	if (!is_whole(fd, l->records, l->names, h->records_crc) ||
-	    !is_whole(fd, l->names, names_end, h->names_crc))
-		return useless(err, "it is damaged");
-	return SCAN_CACHE_FITS;
 }
 
 enum scan_cache_state scan_cache_open(struct scan_cache *c, int fd, const char *key,
 				      struct mlgen_err *err)
 {
+	const struct scan_layout *l = &c->layout;
+	const struct scan_header *h = &c->header;
 	enum scan_cache_state state;
 	struct stat st;
-	uint64_t bytes;
+	uint64_t bytes, names_end;
 
 	*c = (struct scan_cache){ .fd = fd };
 	if (fstat(fd, &st) != 0 ||
@@ -173,14 +155,21 @@ enum scan_cache_state scan_cache_open(struct scan_cache *c, int fd, const char *
 		return state;
 	if (!scan_cache_layout(&c->header, &c->layout))
 		return useless(err, "its header is damaged");
-	if (bytes != c->layout.end)
-		return cut_off(c, bytes, err);
+	if (bytes != l->end) {
+		mlgen_fail(err, -EINVAL, "it is cut off at byte %" PRIu64 " of %" PRIu64, bytes,
+			   l->end);
+		return SCAN_CACHE_USELESS;
+	}
 	for (unsigned i = 0; i < SCAN_PARTS; i++)
-		c->files += c->header.files[i];
-	return check_index(c, fd, err);
+		c->files += h->files[i];
+	names_end = l->names + h->name_bytes[0] + h->name_bytes[1];
+	if (!has_crc(fd, l->records, l->names, h->records_crc) ||
+	    !has_crc(fd, l->names, names_end, h->names_crc))
+		return useless(err, "it is damaged");
+	return SCAN_CACHE_FITS;
 }
 
-/* ---- one thread's way through it ---- */
+/* ---- the cursor ---- */
 
 void scan_cursor_init(struct scan_cursor *k, const struct scan_cache *c)
 {
@@ -189,42 +178,33 @@ void scan_cursor_init(struct scan_cursor *k, const struct scan_cache *c)
 	k->count = 0;
 }
 
-/* Names follow each other; those that fit are read with their records. */
-static int count_names(const struct scan_cursor *k, unsigned records, uint64_t *bytes)
-{
-	uint64_t at = k->records[0].name_at;
-	unsigned n = 0;
-
-	for (*bytes = 0; n < records; n++) {
-		const struct scan_record *r = &k->records[n];
-
-		if (r->name_at != at + *bytes || r->part >= SCAN_PARTS ||
-		    r->name_bytes > SCAN_NAMES_BYTES)
-			return -EBADMSG;
-		if (*bytes + r->name_bytes > SCAN_NAMES_BYTES)
-			break;
-		*bytes += r->name_bytes;
-	}
-	return (int)n;
-}
-
-/* The names of the first records that are there: how many, or -errno. */
+/* Load the names of the first records, which follow each other, as far as they fit into k->names.
+ * Returns the number of records that have their names, or -errno. */
 static int load_names(struct scan_cursor *k, unsigned records)
 {
 	const struct scan_layout *l = &k->cache->layout;
 	uint64_t bytes = 0, at = k->records[0].name_at;
-	int n = count_names(k, records, &bytes), r;
+	unsigned n;
+	int r;
 
-	if (n < 0)
-		return n;
+	for (n = 0; n < records; n++) {
+		const struct scan_record *record = &k->records[n];
+
+		if (record->name_at != at + bytes || record->part >= SCAN_PARTS ||
+		    record->name_bytes > SCAN_NAMES_BYTES)
+			return -EBADMSG;
+		if (bytes + record->name_bytes > SCAN_NAMES_BYTES)
+			break;
+		bytes += record->name_bytes;
+	}
 	if (at > l->words - l->names || bytes > l->words - l->names - at)
 		return -EBADMSG;
 	r = read_all(k->cache->fd, k->names, (size_t)bytes, l->names + at);
-	return r ? r : n;
+	return r ? r : (int)n;
 }
 
-/* From a record on that there is. */
-static bool scan_cache_load(struct scan_cursor *k, uint64_t first)
+/* Load the block that begins at record `first`, which must exist. */
+static bool load_block(struct scan_cursor *k, uint64_t first)
 {
 	const struct scan_cache *c = k->cache;
 	unsigned n = (unsigned)u64_min(c->files - first, SCAN_BLOCK);
@@ -243,9 +223,9 @@ static const char *name_of(const struct scan_cursor *k, unsigned i)
 	return k->names + (k->records[i].name_at - k->records[0].name_at);
 }
 
-/* By part, then in the byte order of names. */
-static int scan_cache_compare(const struct scan_cursor *k, enum scan_part part, const char *name,
-			      size_t bytes, unsigned i)
+/* Compare a name with record i of the block: first by part, then by the bytes of the name. */
+static int compare_name(const struct scan_cursor *k, enum scan_part part, const char *name,
+			size_t bytes, unsigned i)
 {
 	const struct scan_record *r = &k->records[i];
 	size_t m = r->name_bytes;
@@ -257,17 +237,17 @@ static int scan_cache_compare(const struct scan_cursor *k, enum scan_part part, 
 	return d ? d : (bytes > m) - (bytes < m);
 }
 
-/* Before the block that is there, within, or behind it. */
-static int side(const struct scan_cursor *k, enum scan_part part, const char *name, size_t bytes)
+/* -1, 0 or 1: the name belongs before, into or after the loaded block. */
+static int block_side(const struct scan_cursor *k, enum scan_part part, const char *name,
+		      size_t bytes)
 {
-	if (scan_cache_compare(k, part, name, bytes, 0) < 0)
+	if (compare_name(k, part, name, bytes, 0) < 0)
 		return -1;
-	return scan_cache_compare(k, part, name, bytes, k->count - 1) > 0;
+	return compare_name(k, part, name, bytes, k->count - 1) > 0;
 }
 
-/* The block that would have it. */
-static bool scan_cache_seek(struct scan_cursor *k, enum scan_part part, const char *name,
-			    size_t bytes)
+/* Binary search for the block that the name belongs into. */
+static bool seek_block(struct scan_cursor *k, enum scan_part part, const char *name, size_t bytes)
 {
 	uint64_t low = 0, high = k->cache->files;
 
@@ -275,9 +255,9 @@ static bool scan_cache_seek(struct scan_cursor *k, enum scan_part part, const ch
 		uint64_t middle = low + (high - low) / 2;
 		int where;
 
-		if (!scan_cache_load(k, middle))
+		if (!load_block(k, middle))
 			return false;
-		where = side(k, part, name, bytes);
+		where = block_side(k, part, name, bytes);
 		if (where == 0)
 			return true;
 		if (where < 0)
@@ -288,20 +268,20 @@ static bool scan_cache_seek(struct scan_cursor *k, enum scan_part part, const ch
 	return false;
 }
 
-static bool go_to(struct scan_cursor *k, enum scan_part part, const char *name, size_t bytes)
+static bool find_block(struct scan_cursor *k, enum scan_part part, const char *name, size_t bytes)
 {
-	int where = k->count ? side(k, part, name, bytes) : 1;
+	int where = k->count ? block_side(k, part, name, bytes) : 1;
 	uint64_t next = k->first + k->count;
 
 	if (where == 0)
 		return true;
-	/* Mostly it is the one behind, and what is before that is nowhere. */
-	if (where > 0 && next < k->cache->files && scan_cache_load(k, next)) {
-		where = side(k, part, name, bytes);
+	/* Usually the next block has the name. A name between the two blocks does not exist. */
+	if (where > 0 && next < k->cache->files && load_block(k, next)) {
+		where = block_side(k, part, name, bytes);
 		if (where == 0 || (where < 0 && next > 0))
 			return where == 0;
 	}
-	return scan_cache_seek(k, part, name, bytes);
+	return seek_block(k, part, name, bytes);
 }
 
 const struct scan_record *scan_cursor_find(struct scan_cursor *k, enum scan_part part,
@@ -310,11 +290,11 @@ const struct scan_record *scan_cursor_find(struct scan_cursor *k, enum scan_part
 	size_t bytes = strlen(name);
 	unsigned low = 0, high;
 
-	if (!go_to(k, part, name, bytes))
+	if (!find_block(k, part, name, bytes))
 		return NULL;
 	for (high = k->count; low < high;) {
 		unsigned middle = low + (high - low) / 2;
-		int d = scan_cache_compare(k, part, name, bytes, middle);
+		int d = compare_name(k, part, name, bytes, middle);
 
 		if (d == 0)
 			return &k->records[middle];
@@ -328,7 +308,7 @@ const struct scan_record *scan_cursor_find(struct scan_cursor *k, enum scan_part
 
 const struct scan_record *scan_cursor_at(struct scan_cursor *k, uint64_t index, const char **name)
 {
-	if ((index < k->first || index - k->first >= k->count) && !scan_cache_load(k, index))
+	if ((index < k->first || index - k->first >= k->count) && !load_block(k, index))
 		return NULL;
 	*name = name_of(k, (unsigned)(index - k->first));
 	return &k->records[index - k->first];
@@ -339,24 +319,24 @@ int scan_cache_words(const struct scan_cache *c, const struct scan_cached *found
 {
 	uint64_t at = found->words_at, left = found->word_count;
 	const struct scan_layout *l = &c->layout;
-	uint64_t *piece;
+	uint64_t *chunk;
 	uint32_t crc = 0;
 	int r = 0;
 
 	if (at < l->words || at > l->end || left > (l->end - at) / sizeof(uint64_t))
 		return -EBADMSG;
-	piece = mem_array((size_t)u64_min(left, PIECE_WORDS), sizeof(*piece));
+	chunk = mem_array((size_t)u64_min(left, CHUNK_WORDS), sizeof(*chunk));
 	while (left && r == 0) {
-		size_t n = (size_t)u64_min(left, PIECE_WORDS);
+		size_t n = (size_t)u64_min(left, CHUNK_WORDS);
 
-		r = read_all(c->fd, piece, n * sizeof(*piece), at) ? -EBADMSG : 0;
+		r = read_all(c->fd, chunk, n * sizeof(*chunk), at) ? -EBADMSG : 0;
 		if (r == 0)
-			r = take(arg, piece, n);
-		crc = (uint32_t)crc32(crc, (const void *)piece, (uInt)(n * sizeof(*piece)));
-		at += n * sizeof(*piece);
+			r = take(arg, chunk, n);
+		crc = (uint32_t)crc32(crc, (const void *)chunk, (uInt)(n * sizeof(*chunk)));
+		at += n * sizeof(*chunk);
 		left -= n;
 	}
-	mem_free(piece);
+	mem_free(chunk);
 	return r ? r : crc == found->words_crc ? 0 : -EBADMSG;
 }
 
@@ -364,9 +344,9 @@ int scan_cache_words(const struct scan_cache *c, const struct scan_cached *found
 
 #define BUFFER_BYTES 65536u
 
-/* One of the three that grow side by side. */
+/* A section of the file; the three sections grow at the same time. */
 struct scan_stream {
-	uint64_t at; /* of the buffer's first byte in the file */
+	uint64_t at; /* offset in the file of the buffer's first byte */
 	size_t bytes;
 	uint32_t crc;
 	char buffer[BUFFER_BYTES];
@@ -406,15 +386,6 @@ static int stream_add(struct scan_stream *s, int fd, const void *from, size_t by
 			r = stream_flush(s, fd);
 	}
 	return r;
-}
-
-static int write_key(struct scan_cache_writer *w)
-{
-	struct scan_header *h = &w->header;
-
-	h->crc = (uint32_t)crc32(0, (const void *)h, sizeof(*h));
-	h->crc = (uint32_t)crc32(h->crc, (const void *)w->key, h->key_bytes);
-	return writeall_at(w->fd, w->key, h->key_bytes, sizeof(*h));
 }
 
 int scan_cache_begin(struct scan_cache_writer *w, int fd, const char *key,
@@ -461,7 +432,7 @@ int scan_cache_add(struct scan_cache_writer *w, enum scan_part part, const char 
 	struct scan_record r;
 	int rc;
 
-	/* What lies between its members is written, too. */
+	/* The padding between the members is written, too. */
 	memset(&r, 0, sizeof(r));
 	r.stamp = *stamp;
 	r.found = *found;
@@ -477,9 +448,9 @@ int scan_cache_add(struct scan_cache_writer *w, enum scan_part part, const char 
 	return rc ? rc : stream_add(w->records, w->fd, &r, sizeof(r));
 }
 
-/* With the zeros that fill up the names. */
 int scan_cache_end(struct scan_cache_writer *w)
 {
+	struct scan_header *h = &w->header;
 	struct scan_layout l;
 	int r = stream_flush(w->records, w->fd);
 
@@ -487,17 +458,19 @@ int scan_cache_end(struct scan_cache_writer *w)
 		r = stream_flush(w->names, w->fd);
 	if (r == 0)
 		r = stream_flush(w->words, w->fd);
-	if (r == 0 && (!scan_cache_layout(&w->header, &l) || w->records->at != l.names ||
-		       w->words->at != l.end ||
-		       w->name_at != w->header.name_bytes[0] + w->header.name_bytes[1]))
-		r = -EINVAL; /* a file has gone from what was counted */
+	if (r == 0 && (!scan_cache_layout(h, &l) || w->records->at != l.names ||
+		       w->words->at != l.end || w->name_at != h->name_bytes[0] + h->name_bytes[1]))
+		r = -EINVAL; /* fewer files were added than announced */
+	/* Extends the file with the zeros that pad the names, if there are no words. */
 	if (r == 0 && ftruncate(w->fd, (off_t)l.end) != 0)
 		r = -errno;
-	w->header.records_crc = w->records->crc;
-	w->header.names_crc = w->names->crc;
+	h->records_crc = w->records->crc;
+	h->names_crc = w->names->crc;
+	h->crc = (uint32_t)crc32(0, (const void *)h, sizeof(*h));
+	h->crc = (uint32_t)crc32(h->crc, (const void *)w->key, h->key_bytes);
 	if (r == 0)
-		r = write_key(w);
-	return r ? r : writeall_at(w->fd, &w->header, sizeof(w->header), 0);
+		r = writeall_at(w->fd, w->key, h->key_bytes, sizeof(*h));
+	return r ? r : writeall_at(w->fd, h, sizeof(*h), 0);
 }
 
 void scan_cache_writer_fini(struct scan_cache_writer *w)

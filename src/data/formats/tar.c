@@ -603,7 +603,7 @@ static int follow_index(struct tar_walk *w, struct tar_index *x)
 	if (r != -ESTALE)
 		return r;
 	*w = (struct tar_walk){ .l = l };
-	look_again(l);
+	look_reset(l);
 	return 0;
 }
 
