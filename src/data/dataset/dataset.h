@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dataset.h - how a data set comes to be: from a job, a manifest, a scan, or another process. */
+/* dataset.h - set up a data set: from a job, a manifest, a scan, or another process. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,118 +13,122 @@
 #include "job/job.h"
 
 /*
- * How a data set comes to be: from the options of a job and the memory of the host, from the
- * manifest in its directory, from the files that are there, or from another process of the same
- * job that has looked already. The data set itself, and what may be asked of it, is in
- * data/file/file.h.
+ * A data set is set up from the options of a job and the memory of the host, from the manifest in
+ * its directory, from the files that exist, or from another process of the same job that has
+ * already scanned them. data/file/file.h has the data set itself and its queries.
  *
  * All of this happens before the run, in one thread.
  */
 
-/* ---- The files that one process of a job has found, for the others ---- */
+/* ---- A scan by one process of a job, which sends the results to the others ---- */
 
 /*
- * What a process need not look for: of one dataset, the train or the evaluation part. Who takes it
- * lists nothing.
+ * The results of a scan for one dataset, the train or the evaluation part. A process that receives
+ * them lists no directory.
  */
 struct dataset_given {
-	bool is_found; /* there are files; else a dataset is to be made */
+	bool is_found; /* files exist; otherwise a dataset is to be made */
 	const struct format *format;
 	unsigned parts;
-	char *directory;       /* owned */
-	struct scan *scan;     /* owned, until it is taken */
-	struct scan_index *found;   /* the same; NULL = nothing was looked into */
-	struct labels *labels; /* the same; NULL = no labels */
+	char *directory;          /* owned */
+	struct scan *scan;        /* owned, until a dataset takes it over */
+	struct scan_index *found; /* owned likewise; NULL = no file was looked into */
+	struct labels *labels;    /* owned likewise; NULL = no labels */
 };
 
-/* As dataset_init and dataset_init_eval, of what is given; NULL: this process looks for itself. */
+/* Like dataset_init and dataset_init_eval, from received results; given NULL = this process scans
+ * itself. */
 int dataset_given_init(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
 		       struct dataset_given *given, struct mlgen_err *err);
 int dataset_given_init_eval(struct dataset *eval, const struct dataset *train,
 			    const struct job *job, struct dataset_given *given,
 			    struct mlgen_err *err);
 
-/* Of a dataset that is set up, or of none (ds->format NULL): 0 or -errno with err. */
+/* Send the results for a dataset that is set up, or for none (ds->format NULL): 0 or -errno with
+ * err. */
 int dataset_give(const struct dataset *ds, struct relay *to, struct mlgen_err *err);
 
-/* The same on the other side; `beside` as of namefile_open. Fini in any case. */
+/* Receive the results; `beside` as for namefile_open. Call fini in either case; it accepts a zeroed
+ * struct. */
 int dataset_given_take(struct dataset_given *g, const char *beside, struct relay *from,
 		       struct mlgen_err *err);
-void dataset_given_fini(struct dataset_given *g); /* takes a zeroed one */
+void dataset_given_fini(struct dataset_given *g);
 
-/* ---- Of which format the files of a scan are (format=auto) ---- */
+/* ---- Detection of the format of a scan's files (format=auto) ---- */
 
-/* Of a regular file alone: by what is in it, else by its suffix. NULL: it shows nothing, or is not
- * there. */
+/* The format of a regular file by its content, otherwise by its suffix. NULL = unknown, or there is
+ * no such file. */
 const struct format *detect_file(const char *path);
 
-/* jobset_env asks this: the name of the format of shards (is_forward) that the first files below a
- * directory have, if there are at least `least` of them; else NULL. Symbolic links are followed,
- * and a huge directory is not gone through. */
+/* The name of the format of shards (is_forward) that the first files below a directory have, if
+ * there are at least `least` of them; otherwise NULL. Follows symbolic links and gives up in a huge
+ * directory. jobset_env uses it. */
 const char *detect_shards(const char *directory, uint64_t least);
 
-/* ---- Does a directory hold what is somebody else's? ---- */
+/* ---- Protection of directories with somebody else's files ---- */
 
 /*
- * Where a dataset or checkpoints would be made, a directory has to be missing, or mlgen's: one with
- * a manifest in it (of checkpoints: in a folder below it). Without one it may hold lost+found,
- * .snapshot, and folders that mlgen made or that hold nothing but such folders; so jobs may lie
- * beside and below one another, and a mount point is as good as a new folder. What mlgen leaves
- * where it was killed before its manifest (a lock, half a manifest) is its own.
+ * A directory for a dataset or for checkpoints has to be missing or mlgen's: one with a manifest in
+ * it (for checkpoints: in a folder below it). Without a manifest it may hold lost+found, .snapshot,
+ * and folders that mlgen made or that hold only such folders. Jobs may therefore lie next to and
+ * below each other, and a mount point is as good as a new folder. A lock or half a manifest, which
+ * mlgen leaves if it is killed, counts as mlgen's.
  *
- * Nothing is changed. A directory is read until the first few names are found that are not mlgen's,
- * and one that cannot be read is for those who write in it to tell.
+ * The check changes nothing. It reads a directory until it has found a few names that are not
+ * mlgen's. A directory that cannot be read passes: writing to it will report the error.
  *
- * 0, or -EEXIST with err, which names what lies there and the ways out.
+ * 0, or -EEXIST with err, which names the foreign files and the ways out.
  */
 int foreign_check_dataset(const char *directory, const struct job *job, struct mlgen_err *err);
 int foreign_check_checkpoints(const char *directory, const struct job *job, struct mlgen_err *err);
 
-/* ---- What a dataset directory was made from and whether it is complete ---- */
+/* ---- The manifest: how a dataset was made, and whether it is complete ---- */
 
 /*
  * DIRECTORY/mlgen-dataset.json holds the parameters and `complete`. It is replaced atomically and
- * synced. Complete is trusted here: nothing is listed or stat'ed (run/make does). Files are
- * written under a temporary name and renamed when whole, so an incomplete dataset is resumed by
- * looking for names that are missing.
+ * synced. `complete` is trusted here: files are neither listed nor stat'ed (run/make does that).
+ * Files are written under a temporary name and renamed when whole, so an incomplete dataset is
+ * resumed by looking for missing names.
  */
 enum manifest_state { MANIFEST_ABSENT, MANIFEST_INCOMPLETE, MANIFEST_COMPLETE };
 
 /*
- * Read the manifest of ds->directory and compare: sets ds->files_named from it (fewer files in the
- * job = a subset). A mismatch is -EINVAL that names both values and the way out (another directory,
- * or --phase=prepare --replace);
- * a directory that has foreign files and no manifest is no error here. A cut, unreadable or
- * newer-version manifest is -EINVAL with its path. Of a scan nothing is read, and it is complete.
+ * Read the manifest of ds->directory, compare it, and set ds->files_named from it; the job may have
+ * fewer files. A mismatch is -EINVAL with both values and the way out (another directory, or
+ * --phase=prepare --replace). A truncated, unreadable or newer-version manifest is -EINVAL with its
+ * path. Foreign files without a manifest are no error here. A scan has no manifest and is complete.
  */
 int manifest_read(struct dataset *ds, enum manifest_state *state, struct mlgen_err *err);
 
 /*
- * The same of the dataset to evaluate with, of a train dataset that was just read: names, sizes and
- * contents follow from both. ABSENT: there is none in the directory yet; that is no mismatch.
+ * Read the manifest for the evaluation dataset of a train dataset that was just read: names, sizes
+ * and contents follow from both. ABSENT: the directory has no evaluation files yet, which is no
+ * mismatch.
  */
 int manifest_read_eval(struct dataset *eval, const struct dataset *train,
 		       enum manifest_state *state, struct mlgen_err *err);
 
-/* With ds->eval_files beside it. Options of a format are left out where they are its defaults. */
+/* Write the manifest, including ds->eval_files. Options of a format are left out if they have their
+ * default. */
 int manifest_write(const struct dataset *ds, bool complete, struct mlgen_err *err);
 
 /*
- * The dataset that a manifest describes whatever the job says, for --replace (its files are the
- * ones to delete), with the number of eval_files beside it. -ENOENT without a manifest; then and on
- * failure there is nothing to fini.
+ * Set up the dataset that a manifest describes, whatever the job says, with eval_files set. For
+ * --replace, which deletes its files. -ENOENT without a manifest; after a failure there is nothing
+ * to fini.
  */
 int manifest_describe(const char *directory, struct dataset *ds, struct mlgen_err *err);
 
-/* Both in a directory that is held (files.h), and through no link of the manifest's name. */
+/* Like manifest_describe and manifest_write, in a directory that is held open (files.h). The
+ * manifest must not be a symbolic link. */
 int manifest_describe_at(int dir_fd, const char *directory, struct dataset *ds,
 			 struct mlgen_err *err);
 int manifest_write_at(int dir_fd, const struct dataset *ds, bool complete, struct mlgen_err *err);
 
 /*
- * Files of ds (of all parts; it may be the one to evaluate with) that are there with their full
- * size: all when complete, none without a manifest (what lies there is not ours); else each is
- * looked at, above a million files a sample of them, *estimate = true.
+ * Count files and bytes of ds (all parts; train or evaluation) that exist with their full size: all
+ * if the manifest is complete, none without a manifest, because the files are then not ours.
+ * Otherwise each file is checked; above a million files only a sample, with *estimate = true.
  */
 int manifest_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes, bool *estimate,
 		     struct mlgen_err *err);

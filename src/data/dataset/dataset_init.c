@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dataset_init.c - the dataset of a job: how many files, of which format, enough for all ranks. */
+/* dataset_init.c - the dataset of a job: its number of files and format, enough for all ranks. */
 #include "data/dataset/dataset_internal.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@
 
 /* ---- a dataset that scale= made for fewer accelerators ---- */
 
-/* AU counts from the second step of an epoch on. */
-#define LEAST_BATCHES 2
+/* Batches per rank and epoch: AU is measured from the second step on. */
+#define BATCHES_MIN 2
 
 uint64_t dataset_ranks_for(const struct dataset *ds, uint64_t files)
 {
@@ -32,14 +32,14 @@ uint64_t dataset_ranks_for(const struct dataset *ds, uint64_t files)
 	    __builtin_mul_overflow(files, ds->samples_per_file, &samples))
 		return 0;
 	batches = samples / ds->scaled.batch;
-	return batches / LEAST_BATCHES;
+	return batches / BATCHES_MIN;
 }
 
 int dataset_take_there(struct dataset *ds, const struct job *job, struct mlgen_err *err)
 {
 	struct manifest m;
 
-	/* What is wrong with it is told when the manifest is compared. */
+	/* manifest_read reports what is wrong with a manifest. */
 	if (!ds->scaled.part || !job_touches_files(job) ||
 	    manifest_load(ds->directory, &m, NULL) < 0)
 		return 0;
@@ -56,11 +56,11 @@ int dataset_take_there(struct dataset *ds, const struct job *job, struct mlgen_e
 
 /* ---- bytes of all files, counted or expected ---- */
 
-/* No filesystem holds more, and sums of sizes stay within 64 bits. */
-#define MOST_BYTES 0x1p62
+/* No filesystem holds more bytes, and sums of sizes stay within 64 bits. */
+#define DATASET_BYTES_MAX 0x1p62
 
-/* Of all parts. */
-static uint64_t file_bytes_of(const struct dataset *ds, const struct file_shape *shape)
+/* Bytes of all parts of a file. */
+static uint64_t parts_bytes(const struct dataset *ds, const struct file_shape *shape)
 {
 	struct file_shape part = *shape;
 	uint64_t bytes = 0;
@@ -75,7 +75,7 @@ static uint64_t all_parts_bytes(const struct dataset *ds, uint64_t file)
 	struct file_shape shape;
 
 	format_shape(ds, file, &shape);
-	return file_bytes_of(ds, &shape);
+	return parts_bytes(ds, &shape);
 }
 
 static void totals_same(const struct dataset *ds, struct dataset_totals *t)
@@ -107,7 +107,7 @@ static void totals_exact(const struct dataset *ds, struct dataset_totals *t)
 		uint64_t bytes;
 
 		format_shape(ds, i, &shape);
-		bytes = file_bytes_of(ds, &shape);
+		bytes = parts_bytes(ds, &shape);
 		t->bytes += bytes;
 		t->sample_bytes += shape.samples * format_sample_bytes(&shape);
 		moments_add(&files, (double)bytes);
@@ -118,8 +118,7 @@ static void totals_exact(const struct dataset *ds, struct dataset_totals *t)
 	t->mean_sample_bytes = (double)t->sample_bytes / (double)dataset_samples(ds);
 }
 
-/* Counted whatever their number: no sizes are drawn, they are at hand. */
-/* A label is read with each sample of its file. */
+/* Bytes of labels that an epoch reads: a file's label comes with each of its extents. */
 static uint64_t label_bytes_read(const struct dataset *ds)
 {
 	uint64_t bytes = 0;
@@ -130,6 +129,7 @@ static uint64_t label_bytes_read(const struct dataset *ds)
 	return bytes;
 }
 
+/* Exact for any number of files, because a scan has all sizes in memory. */
 static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 {
 	struct moments files = { 0 };
@@ -137,7 +137,6 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 	for (uint64_t i = 0; i < ds->files; i++) {
 		uint64_t bytes = scan_size(ds->scan, i);
 
-		/* And what stands beside it. */
 		if (ds->parts > 1)
 			bytes = all_parts_bytes(ds, i);
 		t->bytes += bytes;
@@ -159,8 +158,8 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 	t->stdev_file_bytes = moments_stdev(&files);
 }
 
-/* What a sample may take of a file; of a pair both. */
-static uint64_t bytes_to_read(const struct dataset *ds, uint64_t file)
+/* Bytes of a file that can belong to samples; for a pair the bytes of both files. */
+static uint64_t sample_parts_bytes(const struct dataset *ds, uint64_t file)
 {
 	uint64_t bytes = 0;
 
@@ -169,28 +168,12 @@ static uint64_t bytes_to_read(const struct dataset *ds, uint64_t file)
 	return bytes;
 }
 
-static uint64_t look_for_large(const struct dataset *ds, uint64_t enough_bytes)
-{
-	uint64_t step = 1 + (ds->files - 1) / DATASET_EXACT_FILES;
-	uint64_t largest = 0, most = 0;
-
-	for (uint64_t i = 0; i < ds->files && most < enough_bytes; i += step) {
-		uint64_t bytes = bytes_to_read(ds, i);
-
-		if (bytes > most) {
-			most = bytes;
-			largest = i;
-		}
-	}
-	return largest;
-}
-
 int dataset_check_bytes(const struct dataset *ds, double files, struct mlgen_err *err)
 {
 	char text[UNITS_TEXT_BYTES];
 	double bytes = dataset_mean_file_bytes(ds) * files;
 
-	if (bytes < MOST_BYTES)
+	if (bytes < DATASET_BYTES_MAX)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
 			  "num_files: the dataset would have %s; lower num_files, samples_per_file "
@@ -200,19 +183,27 @@ int dataset_check_bytes(const struct dataset *ds, double files, struct mlgen_err
 
 uint64_t dataset_large_file(const struct dataset *ds, uint64_t enough_bytes)
 {
-	uint64_t known = 0, found;
+	uint64_t step = 1 + (ds->files - 1) / DATASET_EXACT_FILES;
+	uint64_t known = 0, largest = 0, most = 0;
 
 	if (!ds->scan && dist_is_const(&ds->sample_size))
-		return 0; /* they are all alike */
+		return 0; /* all files have the same size */
 	if (ds->memo)
 		known = atomic_load_explicit(&ds->memo->largest_file, memory_order_relaxed);
 	if (known)
 		return known - 1;
-	found = look_for_large(ds, enough_bytes);
-	/* Whoever comes at the same time finds the same. */
-	if (ds->memo && bytes_to_read(ds, found) < enough_bytes)
-		atomic_store_explicit(&ds->memo->largest_file, found + 1, memory_order_relaxed);
-	return found;
+	for (uint64_t i = 0; i < ds->files && most < enough_bytes; i += step) {
+		uint64_t bytes = sample_parts_bytes(ds, i);
+
+		if (bytes > most) {
+			most = bytes;
+			largest = i;
+		}
+	}
+	/* Relaxed order suffices: another thread finds and stores the same index. */
+	if (ds->memo && most < enough_bytes)
+		atomic_store_explicit(&ds->memo->largest_file, largest + 1, memory_order_relaxed);
+	return largest;
 }
 
 uint64_t dataset_largest_file(const struct dataset *ds)
@@ -238,7 +229,7 @@ double dataset_mean_file_bytes(const struct dataset *ds)
 	};
 	double rest = mean - (double)shape.sides[1];
 
-	return (double)file_bytes_of(ds, &shape) + rest * (double)ds->samples_per_file;
+	return (double)parts_bytes(ds, &shape) + rest * (double)ds->samples_per_file;
 }
 
 void dataset_totals(const struct dataset *ds, struct dataset_totals *t)
@@ -261,12 +252,12 @@ void dataset_totals(const struct dataset *ds, struct dataset_totals *t)
 
 #define TRAIN_FOLDER "train"
 #define EVAL_FOLDER "valid"
-/* What the name of a file gets while it is written: "." and ".part". */
-#define TEMPORARY_EXTRA 6
-/* Of every rank, that scale leaves. */
+/* Bytes of "." and ".part", which surround the name of a file while it is written. */
+#define TEMPORARY_NAME_BYTES 6
+/* Batches per rank that scale leaves at least. */
 #define SCALED_BATCHES 4
 
-/* A directory without the slashes behind it. */
+/* The directory without trailing slashes. */
 static char *dataset_directory_of(const struct job *job)
 {
 	const char *d = job->directory ? job->directory : ".";
@@ -284,8 +275,7 @@ static double files_by_ratio(const struct dataset *ds, const struct job *job, ui
 	struct dataset trial = *ds;
 	struct dataset_totals totals;
 
-	/* Sizes that are drawn may add up to a little less than their mean says: a few files more
-	 * then. */
+	/* The sum of drawn sizes may be a little less than the mean predicts: add a few files. */
 	for (unsigned i = 0; i < 3 && files <= (double)DATASET_EXACT_FILES; i++) {
 		trial.files = files < 1 ? 1 : (uint64_t)files;
 		dataset_totals(&trial, &totals);
@@ -301,16 +291,16 @@ static const struct job *scaled_as(const struct job *job)
 	return job->scaled_as ? job->scaled_as : job;
 }
 
-static uint64_t part_of(const struct job *job, uint64_t files)
+static uint64_t scaled_part(const struct job *job, uint64_t files)
 {
 	return (uint64_t)ceil((double)files * (job->scale / 100));
 }
 
-/* A part of the files, but enough for so many batches of every rank. */
+/* The scaled part of the files, but enough for `batches` batches of every rank. */
 static uint64_t files_by_scale(const struct dataset *ds, const struct job *job, uint64_t files,
 			       uint64_t batch, uint64_t batches)
 {
-	uint64_t part = part_of(job, files);
+	uint64_t part = scaled_part(job, files);
 	uint64_t samples, least;
 
 	if (__builtin_mul_overflow(batch, job_all_accelerators(scaled_as(job)), &samples) ||
@@ -324,7 +314,7 @@ static uint64_t files_by_scale(const struct dataset *ds, const struct job *job, 
 
 static void scale_files(struct dataset *ds, const struct job *job)
 {
-	uint64_t part = part_of(job, ds->files);
+	uint64_t part = scaled_part(job, ds->files);
 
 	ds->files = files_by_scale(ds, job, ds->files, scaled_as(job)->batch_size, SCALED_BATCHES);
 	if (ds->files <= part)
@@ -357,17 +347,9 @@ static uint64_t eval_batch(const struct job *job)
 	return job->eval_batch_size ? job->eval_batch_size : job->batch_size;
 }
 
-/* What is evaluated in a step is at least left. */
-static uint64_t eval_files(const struct dataset *ds, const struct job *job)
-{
-	return job->scale < 100
-		       ? files_by_scale(ds, job, job->eval_files, eval_batch(scaled_as(job)), 1)
-		       : job->eval_files;
-}
-
 static int check_names(const struct dataset *ds, struct mlgen_err *err)
 {
-	char path[PATH_MAX - TEMPORARY_EXTRA];
+	char path[PATH_MAX - TEMPORARY_NAME_BYTES];
 	int r = 0;
 
 	for (uint64_t part = 1; part <= ds->parts && r >= 0; part++)
@@ -377,27 +359,6 @@ static int check_names(const struct dataset *ds, struct mlgen_err *err)
 	return mlgen_fail(err, -ENAMETOOLONG,
 			  "directory: %.60s... is too long for the names of files in it",
 			  ds->directory);
-}
-
-static int check_full_batches(const struct dataset *ds, const struct job *job, uint64_t ranks,
-			      struct mlgen_err *err)
-{
-	const char *more = advice_more_files(job, dataset_makes_files(ds, job));
-	uint64_t samples = dataset_samples(ds);
-	uint64_t batch = job->batch_size;
-
-	if (samples / batch / ranks > 0)
-		return 0;
-	if (ranks == 1)
-		return mlgen_fail(err, -EINVAL,
-				  "batch_size: %" PRIu64 " is more than the %" PRIu64
-				  " samples of the dataset; %s or a smaller batch_size",
-				  batch, samples, more);
-	return mlgen_fail(
-		err, -EINVAL,
-		"accelerators: %" PRIu64 " need at least %" PRIu64 " x batch_size %" PRIu64
-		" = %.15g samples per step, the dataset has %" PRIu64 "; %s or fewer accelerators",
-		ranks, ranks, batch, (double)ranks * (double)batch, samples, more);
 }
 
 static int check_eval(const struct dataset *eval, const struct job *job, struct mlgen_err *err)
@@ -477,8 +438,8 @@ static int init_made(struct dataset *ds, const struct job *job, uint64_t memory_
 	return r ? r : check_names(ds, err);
 }
 
-/* What its files have in common before they are known. */
-static void begin_found(struct dataset *ds, const struct job *job)
+/* Set what is known about existing files before the scan. */
+static void init_common(struct dataset *ds, const struct job *job)
 {
 	ds->is_found = true;
 	ds->samples_per_file = 1;
@@ -488,7 +449,7 @@ static void begin_found(struct dataset *ds, const struct job *job)
 	ds->options = options_of(job);
 }
 
-/* A part of so many files, of which samples are asked for in batches. */
+/* Scale the number of files, which must suffice for `batches` batches of each rank. */
 static int settle_found(struct dataset *ds, const struct job *job, uint64_t batch, uint64_t batches,
 			struct mlgen_err *err)
 {
@@ -504,7 +465,7 @@ static int init_found(struct dataset *ds, const struct job *job, struct dataset_
 {
 	int r;
 
-	begin_found(ds, job);
+	init_common(ds, job);
 	r = dataset_scan(ds, job, given, err);
 	return r ? r : settle_found(ds, job, scaled_as(job)->batch_size, SCALED_BATCHES, err);
 }
@@ -515,7 +476,7 @@ static int init_found_eval(struct dataset *eval, const struct dataset *train, co
 	int r;
 
 	memset(eval, 0, sizeof(*eval));
-	begin_found(eval, job);
+	init_common(eval, job);
 	eval->recorded = recorded_hold(train->recorded);
 	r = dataset_scan_eval(eval, train, job, given, err);
 	if (r == 0)
@@ -548,12 +509,6 @@ static int read_recorded(struct dataset *ds, const struct job *job, struct mlgen
 	return r;
 }
 
-static bool takes_files(const struct dataset *ds, const struct job *job,
-			const struct dataset_given *given)
-{
-	return given ? given->is_found : dataset_scan_takes(ds, job);
-}
-
 int dataset_init(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
 		 struct mlgen_err *err)
 {
@@ -570,9 +525,10 @@ int dataset_given_init(struct dataset *ds, const struct job *job, uint64_t memor
 	ds->format = format_of((enum job_format)job->format);
 	ds->directory = dataset_directory_of(job);
 	r = read_recorded(ds, job, err);
-	if (r == 0)
-		r = takes_files(ds, job, given) ? init_found(ds, job, given, err)
-						: init_made(ds, job, memory_bytes, err);
+	if (r == 0 && (given ? given->is_found : dataset_uses_scan(ds, job)))
+		r = init_found(ds, job, given, err);
+	else if (r == 0)
+		r = init_made(ds, job, memory_bytes, err);
 	if (r == 0 && !job_work(job)->only_prepares)
 		r = check_packed(ds, job, err);
 	if (r == 0 && !job_work(job)->only_prepares)
@@ -611,7 +567,10 @@ int dataset_given_init_eval(struct dataset *eval, const struct dataset *train,
 			    const struct job *job, struct dataset_given *given,
 			    struct mlgen_err *err)
 {
-	uint64_t files = eval_files(train, job);
+	/* Scale leaves enough files for one step. */
+	uint64_t files = job->scale < 100 ? files_by_scale(train, job, job->eval_files,
+							   eval_batch(scaled_as(job)), 1)
+					  : job->eval_files;
 	int r = train->scan && files ? init_found_eval(eval, train, job, given, err)
 				     : dataset_init_split(eval, train, files, err);
 
@@ -670,7 +629,22 @@ void dataset_number_eval(struct dataset *eval, const struct dataset *train, uint
 int dataset_check_ranks(const struct dataset *ds, const struct job *job, uint64_t ranks,
 			struct mlgen_err *err)
 {
-	/* Otherwise an order that is too short for one batch each is padded, and all batches are
-	 * short. */
-	return job->drop_last ? check_full_batches(ds, job, ranks, err) : 0;
+	const char *more = advice_more_files(job, dataset_makes_files(ds, job));
+	uint64_t samples = dataset_samples(ds);
+	uint64_t batch = job->batch_size;
+
+	/* Without drop_last, an order that is too short for one batch each is padded, and all
+	 * batches are short. */
+	if (!job->drop_last || samples / batch / ranks > 0)
+		return 0;
+	if (ranks == 1)
+		return mlgen_fail(err, -EINVAL,
+				  "batch_size: %" PRIu64 " is more than the %" PRIu64
+				  " samples of the dataset; %s or a smaller batch_size",
+				  batch, samples, more);
+	return mlgen_fail(
+		err, -EINVAL,
+		"accelerators: %" PRIu64 " need at least %" PRIu64 " x batch_size %" PRIu64
+		" = %.15g samples per step, the dataset has %" PRIu64 "; %s or fewer accelerators",
+		ranks, ranks, batch, (double)ranks * (double)batch, samples, more);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dataset_scan.c - a dataset of the files that are there. */
+/* dataset_scan.c - a dataset of files that exist. */
 #include "data/dataset/dataset_internal.h"
 
 #include <errno.h>
@@ -15,9 +15,9 @@
 #include "data/scan/scan.h"
 #include "job/job.h"
 
-/* ---- the files that one process of a job has found, for the others ---- */
+/* ---- one process of a job sends the results of a scan to the others ---- */
 
-struct given_head {
+struct dataset_head {
 	bool is_found, has_found, has_labels;
 	char format[32];
 	unsigned parts;
@@ -26,10 +26,10 @@ struct given_head {
 
 int dataset_give(const struct dataset *ds, struct relay *to, struct mlgen_err *err)
 {
-	struct given_head head = { .is_found = ds->scan != NULL,
-				   .has_found = ds->found != NULL,
-				   .has_labels = ds->labels != NULL,
-				   .parts = ds->parts };
+	struct dataset_head head = { .is_found = ds->scan != NULL,
+				     .has_found = ds->found != NULL,
+				     .has_labels = ds->labels != NULL,
+				     .parts = ds->parts };
 
 	if (ds->scan) {
 		snprintf(head.format, sizeof(head.format), "%s", ds->format->name);
@@ -51,7 +51,7 @@ int dataset_give(const struct dataset *ds, struct relay *to, struct mlgen_err *e
 int dataset_given_take(struct dataset_given *g, const char *beside, struct relay *from,
 		       struct mlgen_err *err)
 {
-	struct given_head head;
+	struct dataset_head head;
 	int rc = relay_get(from, &head, sizeof(head), err);
 
 	if (rc || !head.is_found)
@@ -79,7 +79,7 @@ void dataset_given_fini(struct dataset_given *g)
 	*g = (struct dataset_given){ 0 };
 }
 
-/* ---- files that are there ---- */
+/* ---- the format of the files ---- */
 
 static int check_format(const struct format *f, const struct job *j, struct mlgen_err *err)
 {
@@ -92,7 +92,7 @@ static int check_format(const struct format *f, const struct job *j, struct mlge
 		j->samples_per_file);
 }
 
-/* What the checks of a training could not ask of format=auto. */
+/* Rules on access that job_check cannot evaluate with format=auto. */
 static int check_access(const struct format *f, const struct job *j, struct mlgen_err *err)
 {
 	if (j->access != ACCESS_FRAMEWORK)
@@ -116,7 +116,7 @@ static int check_access(const struct format *f, const struct job *j, struct mlge
 	return 0;
 }
 
-/* Bytes at an offset are what they are. */
+/* Ranges of bytes in a list have no format but raw. */
 static int settle_listed(struct dataset *ds, const struct job *j, struct mlgen_err *err)
 {
 	const char *list = j->file_list;
@@ -133,7 +133,7 @@ static int settle_listed(struct dataset *ds, const struct job *j, struct mlgen_e
 	return check_access(ds->format, j, err);
 }
 
-/* Files of other kinds leave the scan. */
+/* Check or detect the format. Files of other kinds leave the scan. */
 static int settle_format(struct dataset *ds, const struct job *j, struct mlgen_err *err)
 {
 	int r;
@@ -142,7 +142,7 @@ static int settle_format(struct dataset *ds, const struct job *j, struct mlgen_e
 		return settle_listed(ds, j, err);
 	if (ds->format) {
 		if (ds->format != &format_raw)
-			detect_leave_out(ds->scan, ds->directory);
+			detect_drop_others(ds->scan, ds->directory);
 		return check_format(ds->format, j, err);
 	}
 	r = detect_format(&ds->format, ds->scan, ds->directory, err);
@@ -151,8 +151,8 @@ static int settle_format(struct dataset *ds, const struct job *j, struct mlgen_e
 	return r ? r : check_access(ds->format, j, err);
 }
 
-/* What the command line asks for has to be there, and is the first of them. A job file describes a
- * dataset that would be made, and yields to what is. */
+/* A number of files on the command line must exist; the first ones are used. A job file describes a
+ * dataset that would be made, so its number yields to the number of files that exist. */
 static int choose_count(struct dataset *ds, const struct job *j, const char *option, uint64_t asked,
 			const char *directory, struct mlgen_err *err)
 {
@@ -187,9 +187,9 @@ static void note_unused(const struct dataset *ds, const struct job *j)
 				  options[i]);
 }
 
-bool dataset_scan_takes(const struct dataset *ds, const struct job *job)
+bool dataset_uses_scan(const struct dataset *ds, const struct job *job)
 {
-	return job->dataset == DATASET_SCAN || dataset_dlio_is_there(ds, job);
+	return job->dataset == DATASET_SCAN || dataset_dlio_exists(ds, job);
 }
 
 int dataset_scan_check(const struct job *job, struct mlgen_err *err)
@@ -209,39 +209,38 @@ int dataset_scan_check(const struct job *job, struct mlgen_err *err)
 	return check_format(format_of((enum job_format)job->format), job, err);
 }
 
-/* Is the file one that stands beside another, and holds no samples? */
-static bool is_beside(const struct dataset *ds, const char *name)
-{
-	size_t n = strlen(name);
+/* ---- parts: index files, pairs and labels ---- */
 
-	for (unsigned i = 1; i < FORMAT_PARTS; i++) {
-		const char *beside = ds->format->parts[i].beside;
-		size_t m = beside ? strlen(beside) : 0;
-
-		if (m && n > m && strcmp(name + n - m, beside) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* One whose name cannot be read back stays, and fails where it is looked at. */
+/* False for an index file next to a file of samples. A file whose name cannot be read back stays,
+ * and fails when it is looked into. */
 static bool has_samples(const void *arg, uint64_t file)
 {
 	const struct dataset *ds = arg;
 	char name[PATH_MAX];
+	size_t n;
 
-	return scan_name(ds->scan, file, name, sizeof(name)) < 0 || !is_beside(ds, name);
+	if (scan_name(ds->scan, file, name, sizeof(name)) < 0)
+		return true;
+	n = strlen(name);
+	for (unsigned i = 1; i < FORMAT_PARTS; i++) {
+		const char *suffix = ds->format->parts[i].sidecar_suffix;
+		size_t m = suffix ? strlen(suffix) : 0;
+
+		if (m && n > m && strcmp(name + n - m, suffix) == 0)
+			return false;
+	}
+	return true;
 }
 
-struct pairing {
+struct pair_filter {
 	const char *directory;
 	struct namepair pair;
 	uint64_t counts[NAMEPAIR_TWIN + 1];
 };
 
-static bool is_first(void *arg, const char *name)
+static bool is_first_of_pair(void *arg, const char *name)
 {
-	struct pairing *p = arg;
+	struct pair_filter *p = arg;
 	char path[2 * PATH_MAX];
 	enum namepair_role role;
 
@@ -251,7 +250,7 @@ static bool is_first(void *arg, const char *name)
 	return role == NAMEPAIR_FIRST;
 }
 
-static void note_unpaired(const struct dataset *ds, const struct pairing *p, bool has_labels)
+static void note_unpaired(const struct dataset *ds, const struct pair_filter *p, bool has_labels)
 {
 	uint64_t firsts = p->counts[NAMEPAIR_FIRST];
 	uint64_t twins = p->counts[NAMEPAIR_TWIN];
@@ -268,35 +267,35 @@ static void note_unpaired(const struct dataset *ds, const struct pairing *p, boo
 			  ds->directory, units_human_count(text, twins - firsts), p->pair.to);
 }
 
-/* Two arrays are one sample where both are npy files; a list may name the first of them alone. */
+/* True if samples are pairs of npy files; a list may name only the first of each pair. */
 static bool are_arrays(const struct dataset *ds)
 {
 	return ds->format == &format_npy &&
 	       (labels_listed(ds->labels) == 0 || labels_have_suffix(ds->labels, ".npy"));
 }
 
-/* Samples of shards have their labels in them, and an index beside a file is no label. NULL: the
+/* Shards contain their labels, and formats with index files have no label files. f NULL = the
  * format is not known yet. */
-static bool takes_labels(const struct format *f)
+static bool may_have_labels(const struct format *f)
 {
-	return !f || (!f->is_forward && !f->at_start && !f->parts[1].beside);
+	return !f || (!f->is_forward && !f->at_start && !f->parts[1].sidecar_suffix);
 }
 
-/* Only the first files of pairs stay; their twins are part 1. */
-static int take_pairs(struct dataset *ds, struct mlgen_err *err)
+/* Only the first files of pairs stay in the scan; their twins become part 1. */
+static int split_pairs(struct dataset *ds, struct mlgen_err *err)
 {
 	const char *text = ds->options.scan_pair;
-	struct pairing p = { .directory = ds->directory };
+	struct pair_filter p = { .directory = ds->directory };
 
-	if (!takes_labels(ds->format))
+	if (!may_have_labels(ds->format))
 		return mlgen_fail(err, -EINVAL,
 				  "scan_pair: %s has %s files, which have no label files beside "
 				  "them; leave it out",
 				  ds->directory, ds->format->name);
 
-	namepair_parse(&p.pair, text); /* collect_labels has asked */
+	namepair_parse(&p.pair, text); /* collect_labels has checked it */
 	p.counts[NAMEPAIR_TWIN] = labels_listed(ds->labels);
-	scan_keep_named(ds->scan, is_first, &p);
+	scan_keep_named(ds->scan, is_first_of_pair, &p);
 	if (scan_files(ds->scan) == 0)
 		return mlgen_fail(err, -EINVAL,
 				  "scan_pair: no file in %s has '%.*s' in its path; FROM:TO are "
@@ -313,7 +312,7 @@ static int take_pairs(struct dataset *ds, struct mlgen_err *err)
 	return 0;
 }
 
-/* Take label files out of the scan, before its format is looked for. */
+/* Remove label files from the scan before its format is detected. */
 static int collect_labels(struct dataset *ds, const struct job *job, struct mlgen_err *err)
 {
 	struct namepair pair;
@@ -328,7 +327,7 @@ static int collect_labels(struct dataset *ds, const struct job *job, struct mlge
 		return mlgen_fail(err, -EINVAL,
 				  "scan_pair: the list has OFFSET and LENGTH of each sample, and "
 				  "no files in pairs; leave it out");
-	if (!is_asked && !job->scan_pair && takes_labels(ds->format) &&
+	if (!is_asked && !job->scan_pair && may_have_labels(ds->format) &&
 	    !scan_has_listed(ds->scan) && labels_are_usual(ds->scan, ds->directory))
 		mem_replace(&ds->options.scan_pair, LABELS_USUAL_PAIR);
 	if (ds->options.scan_pair)
@@ -336,12 +335,12 @@ static int collect_labels(struct dataset *ds, const struct job *job, struct mlge
 	return 0;
 }
 
-/* What stands beside files of samples is no file of the scan, but its parts. */
-static int take_parts(struct dataset *ds, struct mlgen_err *err)
+/* Index files and twins leave the scan and become parts of the dataset. */
+static int split_parts(struct dataset *ds, struct mlgen_err *err)
 {
 	if (ds->options.scan_pair)
-		return take_pairs(ds, err);
-	while (ds->parts < FORMAT_PARTS && ds->format->parts[ds->parts].beside)
+		return split_pairs(ds, err);
+	while (ds->parts < FORMAT_PARTS && ds->format->parts[ds->parts].sidecar_suffix)
 		ds->parts++;
 	if (ds->parts == 1)
 		return 0;
@@ -352,23 +351,18 @@ static int take_parts(struct dataset *ds, struct mlgen_err *err)
 			  ds->directory, ds->format->name);
 }
 
-static int other_names(const struct dataset *ds, enum scan_part part, struct mlgen_err *err)
-{
-	return mlgen_fail(
-		err, -EEXIST,
-		"%s: %s/ holds files that DLIO would name img_0_of_N.%s, and others; with "
-		"--dataset=scan all are read, --directory= makes the dataset elsewhere",
-		ds->directory, part == SCAN_TRAINING ? "train" : "valid", ds->format->name);
-}
-
-/* A dataset would be made here, but DLIO has made one already: it is used. */
+/* mlgen would make a dataset here, but DLIO already has: use that. */
 static int keep_dlio(struct dataset *ds, enum scan_part part, struct mlgen_err *err)
 {
 	uint64_t named, files = dataset_dlio_keep(ds->scan, ds->format, &named);
 	char of[40] = "";
 
 	if (files == 0)
-		return other_names(ds, part, err);
+		return mlgen_fail(
+			err, -EEXIST,
+			"%s: %s/ holds files that DLIO would name img_0_of_N.%s, and others; with "
+			"--dataset=scan all are read, --directory= makes the dataset elsewhere",
+			ds->directory, part == SCAN_TRAINING ? "train" : "valid", ds->format->name);
 	if (part == SCAN_EVALUATION)
 		return 0;
 	if (files != named)
@@ -379,15 +373,10 @@ static int keep_dlio(struct dataset *ds, enum scan_part part, struct mlgen_err *
 	return 0;
 }
 
-/* The same command has scanned this before, for another run. */
-static bool is_told(const struct job *job, enum scan_part part)
-{
-	const struct job_kept *kept = job_kept(job);
+/* ---- the scan itself ---- */
 
-	return kept && kept->has_told[part];
-}
-
-static void note_told(const struct job *job, enum scan_part part)
+/* Later runs of the same command need not repeat the notes of this scan. */
+static void mark_reported(const struct job *job, enum scan_part part)
 {
 	struct job_kept *kept = job_kept(job);
 
@@ -395,8 +384,8 @@ static void note_told(const struct job *job, enum scan_part part)
 		kept->has_told[part] = true;
 }
 
-/* Of a scan that was asked for. */
-static const char *cache_of(const struct job *job)
+/* Only dataset=scan uses the cache. */
+static const char *cache_path(const struct job *job)
 {
 	return job->dataset == DATASET_SCAN ? job->scan_cache : NULL;
 }
@@ -406,7 +395,8 @@ static int list_files(struct dataset *ds, const struct job *job, enum scan_part 
 {
 	bool has_directory = !job->file_list || job_is_given(job, "directory");
 	const char *directory = job->directory ? job->directory : ".";
-	char *except = kept_path(cache_of(job));
+	char *except = kept_path(cache_path(job));
+	const struct job_kept *kept = job_kept(job);
 	const struct scan_request req = {
 		.directory = has_directory ? directory : NULL,
 		.file_list = job->dataset == DATASET_SCAN ? job->file_list : NULL,
@@ -415,7 +405,7 @@ static int list_files(struct dataset *ds, const struct job *job, enum scan_part 
 		.except = except,
 		.errors = (enum job_scan_errors)job->scan_errors,
 		.depth = job->scan_depth,
-		.is_quiet = is_told(job, part),
+		.is_quiet = kept && kept->has_told[part],
 	};
 	int r = scan_new(&ds->scan, &req, err);
 
@@ -423,40 +413,38 @@ static int list_files(struct dataset *ds, const struct job *job, enum scan_part 
 	return r;
 }
 
-/* None of DLIO's files may be missing where its dataset is used in place of one that would be
- * made. */
-static enum job_scan_errors errors_of(const struct job *job)
-{
-	return job->dataset == DATASET_SCAN ? (enum job_scan_errors)job->scan_errors : SCAN_REFUSE;
-}
-
-static int look_into(struct dataset *ds, const struct job *job, enum scan_part part,
-		     struct mlgen_err *err)
+static int look_into_files(struct dataset *ds, const struct job *job, enum scan_part part,
+			   struct mlgen_err *err)
 {
 	struct job_kept *kept = job_kept(job);
-	bool is_kept = kept && kept->finds;
-	const struct kept_request keeps = { .path = cache_of(job),
-					    .memory = is_kept ? kept : NULL,
+	const struct kept_request keeps = { .path = cache_path(job),
+					    .memory = kept && kept->finds ? kept : NULL,
 					    .part = part,
 					    .is_quiet = scan_is_quiet(ds->scan) };
+	/* If DLIO's dataset replaces one that would be made, none of its files may be missing. */
+	enum job_scan_errors errors =
+		job->dataset == DATASET_SCAN ? (enum job_scan_errors)job->scan_errors : SCAN_REFUSE;
 
 	if (scan_has_listed(ds->scan))
 		return found_new_listed(&ds->found, ds->scan, err);
 	if (ds->format->look)
-		return found_new(&ds->found, ds->scan, ds, errors_of(job), &keeps, err);
+		return found_new(&ds->found, ds->scan, ds, errors, &keeps, err);
 	if (keeps.path)
 		scan_note(ds->scan, "scan_cache: not used; a scan looks into no %s file",
 			  ds->format->name);
 	return 0;
 }
 
-/* A pair that was asked for has to be there; one that is assumed need not. */
+/* Match labels to samples. A scan_pair= without any match is an error, the assumed pair is not. */
 static int settle_labels(struct dataset *ds, const struct job *job, struct mlgen_err *err)
 {
 	const struct scan *scan = ds->scan;
-	int r = ds->labels ? labels_settle(ds->labels, scan, ds->directory, err) : 0;
+	int r;
 
-	if (r || !ds->labels)
+	if (!ds->labels)
+		return 0;
+	r = labels_settle(ds->labels, scan, ds->directory, err);
+	if (r)
 		return r;
 	if (labels_count(ds->labels, scan_files(scan)) == 0 && job->scan_pair)
 		return labels_refuse(ds->labels, scan, ds->directory, err);
@@ -479,9 +467,9 @@ static int settle_labels(struct dataset *ds, const struct job *job, struct mlgen
 	return 0;
 }
 
-/* Lists the files, and looks into them. */
-static int look_for_files(struct dataset *ds, const struct job *job, enum scan_part part,
-			  struct mlgen_err *err)
+/* List the files and look into them. */
+static int scan_and_look(struct dataset *ds, const struct job *job, enum scan_part part,
+			 struct mlgen_err *err)
 {
 	int r = list_files(ds, job, part, err);
 
@@ -493,14 +481,14 @@ static int look_for_files(struct dataset *ds, const struct job *job, enum scan_p
 		r = job->dataset == DATASET_MADE ? keep_dlio(ds, part, err)
 						 : settle_format(ds, job, err);
 	if (r == 0)
-		r = take_parts(ds, err);
+		r = split_parts(ds, err);
 	if (r == 0)
-		r = look_into(ds, job, part, err);
+		r = look_into_files(ds, job, part, err);
 	return r ? r : settle_labels(ds, job, err);
 }
 
-/* Another process has done that. */
-static void take_given(struct dataset *ds, struct dataset_given *g)
+/* Another process has scanned: take over its results. */
+static void use_received(struct dataset *ds, struct dataset_given *g)
 {
 	mem_replace(&ds->directory, g->directory);
 	ds->format = g->format;
@@ -521,9 +509,9 @@ static int find_files(struct dataset *ds, const struct job *job, enum scan_part 
 	int r = 0;
 
 	if (given)
-		take_given(ds, given);
+		use_received(ds, given);
 	else
-		r = look_for_files(ds, job, part, err);
+		r = scan_and_look(ds, job, part, err);
 	if (r)
 		return r;
 	ds->files = scan_files(ds->scan);
@@ -542,7 +530,7 @@ int dataset_scan(struct dataset *ds, const struct job *job, struct dataset_given
 	if (job->dataset == DATASET_SCAN)
 		note_unused(ds, job);
 	r = choose_count(ds, job, "num_files", job->num_files, ds->directory, err);
-	note_told(job, SCAN_TRAINING);
+	mark_reported(job, SCAN_TRAINING);
 	return r;
 }
 
@@ -560,7 +548,7 @@ int dataset_scan_eval(struct dataset *eval, const struct dataset *train, const s
 	if (r == 0)
 		r = choose_count(eval, job, "eval_files", job->eval_files, scan_place(eval->scan),
 				 err);
-	note_told(job, SCAN_EVALUATION);
+	mark_reported(job, SCAN_EVALUATION);
 	return r;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* detect.c - of which format the files of a scan are (format=auto). */
+/* detect.c - find out which format the files of a scan have (format=auto). */
 #include "data/dataset/dataset_internal.h"
 
 #include <errno.h>
@@ -21,15 +21,15 @@
 #include "data/formats/formats.h"
 #include "data/scan/scan.h"
 
-#define SAMPLES_MAX 64u
-#define PERCENT_LEAST 90u
-/* What is read of a file's beginning, up to behind a tar header's magic. */
+#define VOTERS_MAX 64u
+#define PERCENT_MIN 90u
+/* Bytes read of a file's beginning; a tar header has its magic at byte 257. */
 #define HEAD_BYTES 512u
-/* Suffixes of the format that most have, and bytes of one. */
+/* Suffixes of the winning format, and bytes of each. */
 #define SUFFIXES_MAX 8u
 #define SUFFIX_BYTES 16u
 
-/* One file that is looked at. */
+/* A file whose format is to be found. */
 struct sniff {
 	struct look *look;
 	int dir_fd;
@@ -43,32 +43,7 @@ static bool detect_begins(const struct sniff *s, size_t off, const char *magic, 
 	return s->bytes >= off + n && memcmp(s->head + off, magic, n) == 0;
 }
 
-static bool is_npy(const struct sniff *s)
-{
-	return detect_begins(s, 0, "\x93NUMPY", 6);
-}
-
-static bool is_npz(const struct sniff *s)
-{
-	return detect_begins(s, 0, "PK\3\4", 4);
-}
-
-static bool is_jpeg(const struct sniff *s)
-{
-	return detect_begins(s, 0, "\xff\xd8\xff", 3);
-}
-
-static bool is_png(const struct sniff *s)
-{
-	return detect_begins(s, 0, "\x89PNG\r\n\x1a\n", 8);
-}
-
-static bool is_tar(const struct sniff *s)
-{
-	return detect_begins(s, 257, "ustar", 5);
-}
-
-/* A block of the user's may stand in front: 512 bytes, 1024, ... */
+/* A user block of 512 bytes, 1024, ... may precede the magic. */
 static bool is_hdf5(const struct sniff *s)
 {
 	static const char magic[] = "\x89HDF\r\n\x1a\n";
@@ -86,7 +61,7 @@ static bool is_hdf5(const struct sniff *s)
 	return false;
 }
 
-/* At both ends; of an encrypted footer PARE. */
+/* The magic is at both ends; files with an encrypted footer have PARE. */
 static bool is_parquet(const struct sniff *s)
 {
 	const uint8_t *end;
@@ -98,40 +73,33 @@ static bool is_parquet(const struct sniff *s)
 	return end && (memcmp(end, "PAR1", 4) == 0 || memcmp(end, "PARE", 4) == 0);
 }
 
-/* CRC-32C (Castagnoli), bit by bit: of eight bytes. */
-static uint32_t crc32c_of(const uint8_t *at, size_t bytes)
+/* A record begins with its length (8 bytes) and the length's CRC-32C (Castagnoli), with
+ * TensorFlow's mask. ISA-L, which tfrecord.c uses, may be missing. */
+static bool is_tfrecord(const struct sniff *s)
 {
 	uint32_t crc = ~UINT32_C(0);
 
-	for (size_t i = 0; i < bytes; i++) {
-		crc ^= at[i];
+	if (s->bytes < 12)
+		return false;
+	for (size_t i = 0; i < 8; i++) {
+		crc ^= s->head[i];
 		for (unsigned bit = 0; bit < 8; bit++)
 			crc = crc >> 1 ^ (crc & 1 ? UINT32_C(0x82F63B78) : 0);
 	}
-	return ~crc;
-}
-
-/* TensorFlow's mask of a checksum. */
-static bool is_tfrecord(const struct sniff *s)
-{
-	uint32_t crc;
-
-	if (s->bytes < 12)
-		return false;
-	crc = crc32c_of(s->head, 8);
+	crc = ~crc;
 	return look_le(s->head + 8, 4) ==
 	       (uint32_t)((crc >> 15 | crc << 17) + UINT32_C(0xa282ead8));
 }
 
 static bool is_indexed(const struct sniff *s)
 {
-	static const char *const twins[] = { ".off.idx", ".sz.idx" };
+	static const char *const suffixes[] = { ".off.idx", ".sz.idx" };
 	char path[PATH_MAX];
 
 	if (indexed_is_megatron(s->dir_fd, s->name))
 		return true;
-	for (size_t i = 0; i < ARRAY_LEN(twins); i++) {
-		int n = snprintf(path, sizeof(path), "%s%s", s->name, twins[i]);
+	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
+		int n = snprintf(path, sizeof(path), "%s%s", s->name, suffixes[i]);
 
 		if (n < 0 || (size_t)n >= sizeof(path) || faccessat(s->dir_fd, path, F_OK, 0) != 0)
 			return false;
@@ -139,22 +107,25 @@ static bool is_indexed(const struct sniff *s)
 	return true;
 }
 
-/* What files show, in the order in which they are asked; then their suffix. */
+/* Formats in the order of their tests: a magic at an offset, or a function. A file that passes no
+ * test has the format of its suffix. */
 static const struct kind {
 	const char *format;
+	const char *magic;
+	size_t magic_bytes, magic_off;
 	bool (*test)(const struct sniff *s);
 } kinds[] = {
-	{ "npy", is_npy },
-	{ "npz", is_npz },
-	{ "jpeg", is_jpeg },
-	{ "png", is_png },
-	{ "hdf5", is_hdf5 },
-	{ "parquet", is_parquet },
-	{ "tar", is_tar },
-	{ "tfrecord", is_tfrecord },
-	{ "indexed_binary", is_indexed },
-	{ "csv", NULL },
-	{ "raw", NULL },
+	{ .format = "npy", .magic = "\x93NUMPY", .magic_bytes = 6 },
+	{ .format = "npz", .magic = "PK\3\4", .magic_bytes = 4 },
+	{ .format = "jpeg", .magic = "\xff\xd8\xff", .magic_bytes = 3 },
+	{ .format = "png", .magic = "\x89PNG\r\n\x1a\n", .magic_bytes = 8 },
+	{ .format = "hdf5", .test = is_hdf5 },
+	{ .format = "parquet", .test = is_parquet },
+	{ .format = "tar", .magic = "ustar", .magic_bytes = 5, .magic_off = 257 },
+	{ .format = "tfrecord", .test = is_tfrecord },
+	{ .format = "indexed_binary", .test = is_indexed },
+	{ .format = "csv" },
+	{ .format = "raw" },
 };
 
 #define KINDS ARRAY_LEN(kinds)
@@ -168,14 +139,14 @@ struct detect {
 	uint64_t counts[KINDS];
 	uint64_t others;
 	size_t best;
-	bool takes_labels; /* there is nothing else */
+	bool labels_are_data; /* the scan has nothing else */
 	bool interrupted;
 	char suffixes[SUFFIXES_MAX][SUFFIX_BYTES];
 	size_t suffix_count;
-	struct mlgen_err ignored; /* of one file: it shows nothing */
+	struct mlgen_err ignored; /* error of a file, which is then raw */
 };
 
-/* One that this mlgen does not have is raw. */
+/* A format that this mlgen was built without is raw. */
 static size_t kind_of(const char *format)
 {
 	size_t i = 0;
@@ -185,11 +156,12 @@ static size_t kind_of(const char *format)
 	return format_find(kinds[i].format) ? i : RAW;
 }
 
-static size_t kind_inside(const struct sniff *s)
+static size_t kind_by_content(const struct sniff *s)
 {
-	for (size_t i = 0; i < KINDS; i++)
-		if (kinds[i].test && kinds[i].test(s))
-			return kind_of(kinds[i].format);
+	for (const struct kind *k = kinds; k < kinds + KINDS; k++)
+		if (k->test ? k->test(s)
+			    : k->magic && detect_begins(s, k->magic_off, k->magic, k->magic_bytes))
+			return kind_of(k->format);
 	return RAW;
 }
 
@@ -202,7 +174,7 @@ static size_t sniff_file(struct look *l, int dir_fd, const char *name, uint64_t 
 		s.bytes = (size_t)u64_min(l->file_bytes, HEAD_BYTES);
 		s.head = look_at(l, 0, s.bytes);
 		if (s.head)
-			kind = kind_inside(&s);
+			kind = kind_by_content(&s);
 	}
 	look_close(l);
 	return kind == RAW ? kind_of(detect_by_suffix(name)) : kind;
@@ -218,10 +190,10 @@ static bool is_data(const struct detect *d, const char *name)
 {
 	enum detect_name n = detect_name(name);
 
-	return n == NAME_DATA || (n == NAME_LABEL && d->takes_labels);
+	return n == NAME_DATA || (n == NAME_LABEL && d->labels_are_data);
 }
 
-/* ---- a few of them ---- */
+/* ---- a vote by a few files ---- */
 
 static bool has_suffix(const struct detect *d, const char *name)
 {
@@ -241,7 +213,7 @@ static void add_suffix(struct detect *d, const char *name)
 		snprintf(d->suffixes[d->suffix_count++], SUFFIX_BYTES, "%s", suffix);
 }
 
-/* From `from` on the first that may be data; `end`: none. */
+/* The first file from `from` on that may be data; `end` = none. */
 static uint64_t next_data(const struct detect *d, uint64_t from, uint64_t end, char *name)
 {
 	for (; from < end; from++)
@@ -250,10 +222,11 @@ static uint64_t next_data(const struct detect *d, uint64_t from, uint64_t end, c
 	return end;
 }
 
-/* Which files decide: of each of so many parts of the scan the first. */
-static unsigned detect_choose(const struct detect *d, uint64_t at[SAMPLES_MAX])
+/* Choose the files that vote: the first file of data in each of up to VOTERS_MAX equal parts of the
+ * scan. */
+static unsigned choose_voters(const struct detect *d, uint64_t at[VOTERS_MAX])
 {
-	uint64_t files = scan_files(d->scan), parts = u64_min(files, SAMPLES_MAX);
+	uint64_t files = scan_files(d->scan), parts = u64_min(files, VOTERS_MAX);
 	char name[PATH_MAX];
 	unsigned n = 0;
 
@@ -267,16 +240,16 @@ static unsigned detect_choose(const struct detect *d, uint64_t at[SAMPLES_MAX])
 	return n;
 }
 
-static void sample(struct detect *d)
+static void detect_vote(struct detect *d)
 {
-	uint64_t at[SAMPLES_MAX], counts[KINDS] = { 0 };
-	size_t found[SAMPLES_MAX];
+	uint64_t at[VOTERS_MAX], counts[KINDS] = { 0 };
+	size_t found[VOTERS_MAX];
 	char name[PATH_MAX];
-	unsigned n = detect_choose(d, at);
+	unsigned n = choose_voters(d, at);
 
-	d->takes_labels = n == 0;
+	d->labels_are_data = n == 0;
 	if (n == 0)
-		n = detect_choose(d, at);
+		n = choose_voters(d, at);
 	d->best = RAW;
 	for (unsigned i = 0; i < n; i++) {
 		if (scan_name(d->scan, at[i], name, sizeof(name)) < 0)
@@ -292,11 +265,11 @@ static void sample(struct detect *d)
 			add_suffix(d, name);
 }
 
-/* ---- all of them ---- */
+/* ---- all files ---- */
 
-static bool keep_kind(const void *arg, uint64_t file)
+static bool has_best_kind(const void *arg, uint64_t file)
 {
-	/* The scan is compacted behind this, and names are asked before. */
+	/* scan_keep has not moved this file yet, so its name can be read. */
 	struct detect *d = *(struct detect *const *)arg;
 	char name[PATH_MAX];
 	size_t kind;
@@ -313,8 +286,8 @@ static bool keep_kind(const void *arg, uint64_t file)
 	return kind == d->best;
 }
 
-/* Of all kinds, or of those that are left out. */
-static void put_counts(struct buf *to, const struct detect *d, bool left_out)
+/* Append the numbers of files by kind; with left_out, only of the kinds that leave the scan. */
+static void append_counts(struct buf *to, const struct detect *d, bool left_out)
 {
 	char text[UNITS_TEXT_BYTES];
 
@@ -327,7 +300,7 @@ static void put_counts(struct buf *to, const struct detect *d, bool left_out)
 			 units_human_count(text, d->others));
 }
 
-static int detect_judge(const struct detect *d, struct mlgen_err *err)
+static int judge(const struct detect *d, struct mlgen_err *err)
 {
 	uint64_t all = 0, best = d->counts[d->best];
 	struct buf text = { 0 };
@@ -337,14 +310,14 @@ static int detect_judge(const struct detect *d, struct mlgen_err *err)
 		all += d->counts[k];
 	if (d->interrupted)
 		return mlgen_fail(err, -EINTR, "%s: interrupted", d->directory);
-	if ((double)best * 100 < (double)all * PERCENT_LEAST || best == 0) {
-		put_counts(&text, d, false);
+	if ((double)best * 100 < (double)all * PERCENT_MIN || best == 0) {
+		append_counts(&text, d, false);
 		r = mlgen_fail(err, -EINVAL,
 			       "%s: format=auto found %s: less than %u %% of one format; another "
 			       "directory, or format= for what all of them are",
-			       d->directory, buf_str(&text), PERCENT_LEAST);
+			       d->directory, buf_str(&text), PERCENT_MIN);
 	} else {
-		put_counts(&text, d, true);
+		append_counts(&text, d, true);
 		if (text.len)
 			scan_note(d->scan, "%s: format=%s; left out: %s", d->directory,
 				  kinds[d->best].format, buf_str(&text));
@@ -365,9 +338,9 @@ int detect_format(const struct format **out, struct scan *scan, const char *dire
 		return mlgen_fail(err, -errno, "%s: %s", directory, strerror(errno));
 	r = look_init(&d.look, NULL, &d.ignored);
 	if (r == 0) {
-		sample(&d);
-		scan_keep(scan, keep_kind, &self);
-		r = detect_judge(&d, err);
+		detect_vote(&d);
+		scan_keep(scan, has_best_kind, &self);
+		r = judge(&d, err);
 	} else {
 		mlgen_fail(err, r, "%s", d.ignored.text);
 	}
@@ -379,7 +352,7 @@ int detect_format(const struct format **out, struct scan *scan, const char *dire
 
 /* ---- a format that is given ---- */
 
-static bool keep_data(const void *arg, uint64_t file)
+static bool is_data_file(const void *arg, uint64_t file)
 {
 	const struct scan *scan = *(const struct scan *const *)arg;
 	char name[PATH_MAX];
@@ -387,17 +360,17 @@ static bool keep_data(const void *arg, uint64_t file)
 	return scan_name(scan, file, name, sizeof(name)) < 0 || detect_name(name) == NAME_DATA;
 }
 
-void detect_leave_out(struct scan *scan, const char *directory)
+void detect_drop_others(struct scan *scan, const char *directory)
 {
 	const struct scan *self = scan;
 	uint64_t before = scan_files(scan), data = 0;
 	char text[UNITS_TEXT_BYTES];
 
-	while (data < before && !keep_data(&self, data))
+	while (data < before && !is_data_file(&self, data))
 		data++;
 	if (data == before)
 		return;
-	scan_keep(scan, keep_data, &self);
+	scan_keep(scan, is_data_file, &self);
 	before -= scan_files(scan);
 	if (before)
 		scan_note(scan, "%s: left out: %s of other kinds", directory,
@@ -423,9 +396,9 @@ const struct format *detect_file(const char *path)
 
 /* ---- shards ---- */
 
-/* The first files are looked into, the others are of that format by their suffix. A directory of
+/* The first files are looked into, the rest only need a suffix of that format. A directory with
  * more entries does not hold a few large files. */
-#define SHARDS_LOOKED_INTO 8u
+#define SHARDS_SNIFFED 8u
 #define SHARD_ENTRIES_MAX 65536u
 
 struct shards {
@@ -433,12 +406,11 @@ struct shards {
 	uint64_t count, entries;
 };
 
-/* False: this file is no shard, or of another format. */
-static bool add_shard(struct shards *s, const char *path)
+/* False if this file is no shard, or has another format. */
+static bool count_shard(struct shards *s, const char *path)
 {
-	const struct format *f = s->count < SHARDS_LOOKED_INTO
-					 ? detect_file(path)
-					 : format_find(detect_by_suffix(path));
+	const struct format *f =
+		s->count < SHARDS_SNIFFED ? detect_file(path) : format_find(detect_by_suffix(path));
 
 	if (!f || !f->is_forward || (s->format && f != s->format))
 		return false;
@@ -462,7 +434,7 @@ const char *detect_shards(const char *directory, uint64_t least)
 		are_shards = ++s.entries < SHARD_ENTRIES_MAX;
 		if (are_shards && is_file && *e->fts_name != '.' &&
 		    detect_name(e->fts_name) == NAME_DATA)
-			are_shards = add_shard(&s, e->fts_path);
+			are_shards = count_shard(&s, e->fts_path);
 	}
 	if (walk)
 		fts_close(walk);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* foreign.c - does a directory hold what is somebody else's? And what DLIO or MLPerf Storage wrote
- * there. */
+/* foreign.c - find somebody else's files in a directory, and datasets of DLIO or MLPerf Storage. */
 #include "data/dataset/dataset_internal.h"
 
 #include <ctype.h>
@@ -21,19 +20,19 @@
 
 /* ---- a dataset that DLIO or MLPerf Storage wrote, where mlgen would make its own ---- */
 
-/* Folders below train/ that are looked into for the first name: DLIO makes one level of them. */
+/* Levels of folders searched for the first name; DLIO makes one level below train/. */
 #define DLIO_DEPTH_MAX 2
 
-/* As DLIO's own of more would not fit a path. */
+/* A number of more digits does not occur in DLIO's names, and might overflow. */
 #define DIGITS_MAX 18
 
-struct names {
+struct dlio_names {
 	const struct format *format;
-	uint64_t named; /* the N of all */
-	bool is_other;  /* another name, or another N */
+	uint64_t named; /* the N in all names */
+	bool is_other;  /* a file has another name, or another N */
 };
 
-static const char *read_digits(const char *s, uint64_t *v, size_t *digits)
+static const char *parse_digits(const char *s, uint64_t *v, size_t *digits)
 {
 	*v = 0;
 	for (*digits = 0; isdigit((unsigned char)*s); s++, ++*digits) {
@@ -44,8 +43,8 @@ static const char *read_digits(const char *s, uint64_t *v, size_t *digits)
 	return *digits ? s : NULL;
 }
 
-/* "img_III_of_N.SUFFIX", as dataset_path writes it: N, or 0. */
-static uint64_t read_name(const char *name, const struct format *f)
+/* Parse "img_III_of_N.SUFFIX", as dataset_path formats it: N, or 0. */
+static uint64_t parse_dlio_name(const char *name, const struct format *f)
 {
 	const char *suffix = f->parts[0].suffix;
 	size_t width, digits;
@@ -53,25 +52,24 @@ static uint64_t read_name(const char *name, const struct format *f)
 
 	if (strncmp(name, "img_", 4) != 0)
 		return 0;
-	name = read_digits(name + 4, &index, &width);
+	name = parse_digits(name + 4, &index, &width);
 	if (!name || strncmp(name, "_of_", 4) != 0)
 		return 0;
-	name = read_digits(name + 4, &n, &digits);
+	name = parse_digits(name + 4, &n, &digits);
 	if (!name || *name != '.' || width != digits || index >= n)
 		return 0;
 	return strcmp(name + 1, suffix ? suffix : f->name) == 0 ? n : 0;
 }
 
-/* An index of it, or a hidden file. */
-static bool is_beside(const char *name)
+static bool is_index_or_hidden(const char *name)
 {
 	size_t n = strlen(name);
 
 	return *name == '.' || (n > 4 && strcmp(name + n - 4, ".idx") == 0);
 }
 
-/* 1: the first file has such a name; 0: it has none; -1: there is no file. */
-static int look_below(const char *path, const struct format *f, unsigned depth)
+/* 1 = the first file has a name of DLIO's; 0 = it has another name; -1 = there is no file. */
+static int check_first_name(const char *path, const struct format *f, unsigned depth)
 {
 	DIR *dir = opendir(path);
 	struct dirent *d;
@@ -82,13 +80,13 @@ static int look_below(const char *path, const struct format *f, unsigned depth)
 		struct stat st;
 		int n = snprintf(below, sizeof(below), "%s/%s", path, d->d_name);
 
-		if (is_beside(d->d_name) || n < 0 || (size_t)n >= sizeof(below) ||
+		if (is_index_or_hidden(d->d_name) || n < 0 || (size_t)n >= sizeof(below) ||
 		    stat(below, &st) != 0)
 			continue;
 		if (S_ISREG(st.st_mode))
-			found = st.st_size && read_name(d->d_name, f);
+			found = st.st_size && parse_dlio_name(d->d_name, f);
 		else if (S_ISDIR(st.st_mode) && depth < DLIO_DEPTH_MAX)
-			found = look_below(below, f, depth + 1);
+			found = check_first_name(below, f, depth + 1);
 		else
 			found = 0;
 	}
@@ -97,7 +95,7 @@ static int look_below(const char *path, const struct format *f, unsigned depth)
 	return found;
 }
 
-bool dataset_dlio_is_there(const struct dataset *ds, const struct job *job)
+bool dataset_dlio_exists(const struct dataset *ds, const struct job *job)
 {
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof(path), "%s/" MANIFEST_NAME, ds->directory);
@@ -106,17 +104,17 @@ bool dataset_dlio_is_there(const struct dataset *ds, const struct job *job)
 	    (size_t)n >= sizeof(path) || access(path, F_OK) == 0)
 		return false;
 	snprintf(path, sizeof(path), "%s/train", ds->directory);
-	return look_below(path, ds->format, 1) == 1;
+	return check_first_name(path, ds->format, 1) == 1;
 }
 
-static bool keep(void *arg, const char *path)
+static bool keep_dlio_name(void *arg, const char *path)
 {
-	struct names *k = arg;
+	struct dlio_names *k = arg;
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
-	uint64_t n = read_name(name, k->format);
+	uint64_t n = parse_dlio_name(name, k->format);
 
-	if (n == 0 && is_beside(name))
+	if (n == 0 && is_index_or_hidden(name))
 		return false;
 	k->is_other |= n == 0 || (k->named && n != k->named);
 	k->named = n;
@@ -125,53 +123,52 @@ static bool keep(void *arg, const char *path)
 
 uint64_t dataset_dlio_keep(struct scan *scan, const struct format *format, uint64_t *named)
 {
-	struct names k = { .format = format };
+	struct dlio_names k = { .format = format };
 
-	scan_keep_named(scan, keep, &k);
+	scan_keep_named(scan, keep_dlio_name, &k);
 	*named = k.named;
 	return k.is_other ? 0 : scan_files(scan);
 }
 
-/* ---- what is somebody else's ---- */
+/* ---- somebody else's files ---- */
 
-/* So many are named, and so much of a name is shown. */
+/* Number of names in a message, and bytes of each. */
 #define NAMES_SHOWN 3u
 #define NAME_BYTES 60
 
-/* In all: a larger directory without a manifest is not mlgen's. */
-#define LOOKS_MAX 65536u
+/* A larger directory without a manifest is not mlgen's. */
+#define NAMES_READ_MAX 65536u
 
-/* Folders below one another; a link may lead back to where it lies. */
+/* Levels of folders; a symbolic link may lead to its own parent. */
 #define DEPTH_MAX 8u
 
 struct foreign_look {
 	struct buf names;
-	unsigned foreign; /* up to one more than are named */
-	unsigned looks;   /* names that were read */
+	unsigned foreign; /* counts up to one more than are named */
+	unsigned names_read;
 };
 
-static bool foreign_is_there(int folder, const char *name)
+static bool exists_in(int folder, const char *name)
 {
 	struct stat st;
 
 	return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* A manifest says whose a folder is. */
+/* A folder with a manifest is mlgen's. */
 static bool has_manifest(int folder)
 {
-	return foreign_is_there(folder, MANIFEST_NAME) ||
-	       foreign_is_there(folder, CHECKPOINT_MANIFEST);
+	return exists_in(folder, MANIFEST_NAME) || exists_in(folder, CHECKPOINT_MANIFEST);
 }
 
-static bool is_of_filesystem(const char *name)
+static bool is_filesystem_folder(const char *name)
 {
 	return strcmp(name, "lost+found") == 0 || strcmp(name, ".snapshot") == 0;
 }
 
-/* The lock, a manifest that is still being written, and the file by which a run that begins to save
- * finds out who owns what it makes. */
-static bool is_of_preparation(const char *name)
+/* True for the lock, a manifest that is still being written, and the file that a run creates to
+ * learn the owner of its files before it saves. */
+static bool is_temporary(const char *name)
 {
 	struct checkpoint k;
 
@@ -179,64 +176,59 @@ static bool is_of_preparation(const char *name)
 	       (*name == '.' && checkpoint_read_name(name, &k));
 }
 
-static bool is_dots(const char *name)
-{
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-/* The next name in a folder; NULL = no more. */
+/* The next name in a folder except "." and ".."; NULL = no more. */
 static const char *next_name(struct foreign_look *l, DIR *dir)
 {
 	struct dirent *d;
 
 	do
 		d = readdir(dir);
-	while (d && is_dots(d->d_name));
-	l->looks += d != NULL;
+	while (d && (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0));
+	l->names_read += d != NULL;
 	return d ? d->d_name : NULL;
 }
 
-static bool foreign_is_known(struct foreign_look *l, int folder, const char *name, unsigned depth);
+static bool is_allowed(struct foreign_look *l, int folder, const char *name, unsigned depth);
 
-/* Is there a manifest in the folder, or nothing but what is known? Takes `fd`. */
-static bool holds_known(struct foreign_look *l, int fd, unsigned depth)
+/* True if the folder has a manifest, or holds only allowed names. Closes `fd`. */
+static bool holds_only_allowed(struct foreign_look *l, int fd, unsigned depth)
 {
 	DIR *dir = has_manifest(fd) ? NULL : fdopendir(fd);
 	const char *name;
-	bool known = true;
+	bool allowed = true;
 
 	if (!dir) {
-		known = has_manifest(fd);
+		allowed = has_manifest(fd);
 		close(fd);
-		return known;
+		return allowed;
 	}
-	while (known && (name = next_name(l, dir)))
-		known = foreign_is_known(l, fd, name, depth);
-	/* A run may have written it while we looked. */
-	known = known || has_manifest(fd);
+	while (allowed && (name = next_name(l, dir)))
+		allowed = is_allowed(l, fd, name, depth);
+	/* A run may have written the manifest in the meantime. */
+	allowed = allowed || has_manifest(fd);
 	closedir(dir);
-	return known;
+	return allowed;
 }
 
-/* Is it mlgen's, the filesystem's, or nothing? */
-static bool foreign_is_known(struct foreign_look *l, int folder, const char *name, unsigned depth)
+/* True if a name is mlgen's or the filesystem's, or has disappeared. */
+static bool is_allowed(struct foreign_look *l, int folder, const char *name, unsigned depth)
 {
 	struct stat st;
 	int fd;
 
-	if (fstatat(folder, name, &st, 0) != 0) /* it may have gone since */
-		return errno == ENOENT && !foreign_is_there(folder, name);
+	if (fstatat(folder, name, &st, 0) != 0)
+		return errno == ENOENT && !exists_in(folder, name);
 	if (!S_ISDIR(st.st_mode))
-		return S_ISREG(st.st_mode) && is_of_preparation(name);
-	if (is_of_filesystem(name))
+		return S_ISREG(st.st_mode) && is_temporary(name);
+	if (is_filesystem_folder(name))
 		return true;
-	if (depth == DEPTH_MAX || l->looks >= LOOKS_MAX)
+	if (depth == DEPTH_MAX || l->names_read >= NAMES_READ_MAX)
 		return false;
 	fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd >= 0 && holds_known(l, fd, depth + 1);
+	return fd >= 0 && holds_only_allowed(l, fd, depth + 1);
 }
 
-/* A name stays on one line. */
+/* Append a name, with control characters replaced, so that the message stays on one line. */
 static void add_name(struct foreign_look *l, const char *name)
 {
 	char text[NAME_BYTES + 1];
@@ -250,7 +242,7 @@ static void add_name(struct foreign_look *l, const char *name)
 	buf_addf(&l->names, "%s%s", text, strlen(text) == sizeof(text) - 1 ? "..." : "");
 }
 
-/* One that mlgen saved? */
+/* True if the folder is a checkpoint that mlgen has saved. */
 static bool is_checkpoint(int folder, const char *name)
 {
 	char manifest[NAME_MAX + sizeof("/" CHECKPOINT_MANIFEST)];
@@ -259,41 +251,43 @@ static bool is_checkpoint(int folder, const char *name)
 	if (!checkpoint_read_name(name, &k))
 		return false;
 	snprintf(manifest, sizeof(manifest), "%s/" CHECKPOINT_MANIFEST, name);
-	return foreign_is_there(folder, manifest);
+	return exists_in(folder, manifest);
 }
 
-/* A directory of checkpoints is mlgen's by any of them: it is read further. */
-static void foreign_look_at(struct foreign_look *l, DIR *dir, bool at_checkpoints)
+/* A directory of checkpoints is mlgen's if it holds any checkpoint of mlgen's, so it is read to its
+ * end. */
+static void collect_foreign(struct foreign_look *l, DIR *dir, bool at_checkpoints)
 {
 	unsigned enough = at_checkpoints ? UINT_MAX : NAMES_SHOWN + 1;
 	const char *name;
 
-	while (l->foreign < enough && l->looks < LOOKS_MAX && (name = next_name(l, dir))) {
+	while (l->foreign < enough && l->names_read < NAMES_READ_MAX &&
+	       (name = next_name(l, dir))) {
 		if (at_checkpoints && is_checkpoint(dirfd(dir), name)) {
 			l->foreign = 0;
 			return;
 		}
 		if (l->foreign > NAMES_SHOWN)
 			continue;
-		if (!foreign_is_known(l, dirfd(dir), name, 0))
+		if (!is_allowed(l, dirfd(dir), name, 0))
 			add_name(l, name);
 	}
 }
 
-/* True: it holds what is not mlgen's, and l->names says what. */
+/* True if the directory holds files that are not mlgen's; l->names has their names. */
 static bool is_foreign(struct foreign_look *l, const char *directory, bool at_checkpoints)
 {
 	DIR *dir = opendir(directory);
 
 	if (!dir)
 		return false;
-	if (!foreign_is_there(dirfd(dir), MANIFEST_NAME))
-		foreign_look_at(l, dir, at_checkpoints);
+	if (!exists_in(dirfd(dir), MANIFEST_NAME))
+		collect_foreign(l, dir, at_checkpoints);
 	closedir(dir);
 	return l->foreign > 0;
 }
 
-static const char *slash_behind(const char *directory)
+static const char *slash_after(const char *directory)
 {
 	size_t n = strlen(directory);
 
@@ -302,8 +296,7 @@ static const char *slash_behind(const char *directory)
 
 int foreign_check_dataset(const char *directory, const struct job *job, struct mlgen_err *err)
 {
-	/* With checkpoints it needs another place for them, too, and to evaluate a folder
-	 * valid/. */
+	/* A scan also needs another place for checkpoints, and a folder valid/ to evaluate. */
 	bool could_scan =
 		!job_has_checkpoints(job) && !job->eval_files && dataset_scan_check(job, NULL) == 0;
 	struct foreign_look l = { 0 };
@@ -315,7 +308,7 @@ int foreign_check_dataset(const char *directory, const struct job *job, struct m
 			"%s: holds %s, and no %s that says it is mlgen's to fill; "
 			"--directory=%s%smlgen-data makes the dataset in a new folder below it%s",
 			directory, buf_str(&l.names), MANIFEST_NAME, directory,
-			slash_behind(directory),
+			slash_after(directory),
 			could_scan ? ", and --dataset=scan without num_files reads the files that "
 				     "are there"
 				   : "");
@@ -334,7 +327,7 @@ int foreign_check_checkpoints(const char *directory, const struct job *job, stru
 				"%s: holds %s, and no checkpoint of mlgen's; "
 				"--%sdirectory=%s%smlgen-data saves in a new folder below it",
 				directory, buf_str(&l.names), is_own ? "checkpoint_" : "",
-				directory, slash_behind(directory));
+				directory, slash_after(directory));
 	buf_fini(&l.names);
 	return rc;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* manifest.c - what a dataset directory was made from, its JSON document, compared with what a job
- * wants. */
+/* manifest.c - the manifest of a dataset directory: read, write, and compare it with a job. */
 #include "data/dataset/dataset_internal.h"
 
 #include <errno.h>
@@ -19,22 +18,22 @@
 #include "base/util.h"
 #include "data/file/file.h"
 
-/* As in job_fields; what is at its default is not written. */
+/* The default in job_fields, which is not written. */
 #define MANIFEST_ROW_GROUP_SIZE 1024
 
 /* ---- the document ---- */
 
 #define MANIFEST_VERSION 1
-/* Its longest part is a list of columns. */
-#define BYTES_MAX (UINT64_C(16) << 20)
+/* The longest part is a list of columns. */
+#define MANIFEST_BYTES_MAX (UINT64_C(16) << 20)
 
-static void manifest_file_join(char out[PATH_MAX], const char *directory, const char *name)
+static void manifest_path(char out[PATH_MAX], const char *directory)
 {
-	/* dataset_init has made sure that longer names than these fit. */
-	snprintf(out, PATH_MAX, "%s/%s", directory, name);
+	/* dataset_init has checked that longer names than this one fit. */
+	snprintf(out, PATH_MAX, "%s/" MANIFEST_NAME, directory);
 }
 
-static int bad(const char *path, const char *what, struct mlgen_err *err)
+static int manifest_fail(const char *path, const char *what, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL, "%s: %s; another directory, or remove this dataset by hand",
 			  path, what);
@@ -57,15 +56,15 @@ static bool get_text(const json_t *root, const char *key, char *out, size_t size
 	return s && (size_t)snprintf(out, size, "%s", s) < size;
 }
 
-/* What is not there has its default. */
+/* A missing option has its default. */
 static bool get_option(const json_t *root, const char *key, uint64_t def, uint64_t *out)
 {
 	*out = def;
 	return !json_object_get(root, key) || get_count(root, key, out);
 }
 
-/* To be freed; NULL where it is not there. */
-static bool get_word(const json_t *root, const char *key, char **out)
+/* *out is allocated, and stays NULL if the key is missing. */
+static bool get_string(const json_t *root, const char *key, char **out)
 {
 	const json_t *word = json_object_get(root, key);
 
@@ -76,20 +75,12 @@ static bool get_word(const json_t *root, const char *key, char **out)
 	return true;
 }
 
-static bool get_options(const json_t *root, struct manifest *m)
-{
-	return get_word(root, "columns", &m->columns) && get_word(root, "sizes", &m->sizes) &&
-	       get_option(root, "eval_files", 0, &m->eval_files) &&
-	       get_option(root, "label_size", 0, &m->label_size) &&
-	       get_option(root, "row_group_size", MANIFEST_ROW_GROUP_SIZE, &m->row_group_size);
-}
-
 static int check_version(const json_t *root, const char *path, struct mlgen_err *err)
 {
 	uint64_t version;
 
 	if (!get_count(root, "version", &version))
-		return bad(path, "this is no manifest of a dataset", err);
+		return manifest_fail(path, "this is no manifest of a dataset", err);
 	if (version == MANIFEST_VERSION)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
@@ -98,8 +89,8 @@ static int check_version(const json_t *root, const char *path, struct mlgen_err 
 			  path, version, MANIFEST_VERSION);
 }
 
-static int manifest_file_decode(const json_t *root, const char *path, struct manifest *m,
-				struct mlgen_err *err)
+static int decode_manifest(const json_t *root, const char *path, struct manifest *m,
+			   struct mlgen_err *err)
 {
 	const json_t *complete = json_object_get(root, "complete");
 	int r = check_version(root, path, err);
@@ -111,14 +102,17 @@ static int manifest_file_decode(const json_t *root, const char *path, struct man
 	    !get_count(root, "subfolders", &m->subfolders) ||
 	    !get_text(root, "format", m->format, sizeof(m->format)) ||
 	    !get_text(root, "sample_size", m->sample_size, sizeof(m->sample_size)) ||
-	    !get_options(root, m) || !json_is_boolean(complete))
-		return bad(path, "a parameter is missing or not understood", err);
+	    !get_string(root, "columns", &m->columns) || !get_string(root, "sizes", &m->sizes) ||
+	    !get_option(root, "eval_files", 0, &m->eval_files) ||
+	    !get_option(root, "label_size", 0, &m->label_size) ||
+	    !get_option(root, "row_group_size", MANIFEST_ROW_GROUP_SIZE, &m->row_group_size) ||
+	    !json_is_boolean(complete))
+		return manifest_fail(path, "a parameter is missing or not understood", err);
 	m->complete = json_is_true(complete);
 	return 0;
 }
 
-static int manifest_file_parse(FILE *from, const char *path, struct manifest *m,
-			       struct mlgen_err *err)
+static int parse_manifest(FILE *from, const char *path, struct manifest *m, struct mlgen_err *err)
 {
 	json_error_t why;
 	json_t *root = json_loadf(from, JSON_REJECT_DUPLICATES, &why);
@@ -127,14 +121,14 @@ static int manifest_file_parse(FILE *from, const char *path, struct manifest *m,
 
 	if (!root) {
 		snprintf(what, sizeof(what), "cut short or damaged (%s)", why.text);
-		return bad(path, what, err);
+		return manifest_fail(path, what, err);
 	}
-	r = manifest_file_decode(root, path, m, err);
+	r = decode_manifest(root, path, m, err);
 	json_decref(root);
 	return r;
 }
 
-/* Those of few formats, where they are not what they are without a word. */
+/* Add the options that differ from their defaults. */
 static int encode_options(json_t *root, const struct manifest *m)
 {
 	int r = 0;
@@ -155,7 +149,7 @@ static int encode_options(json_t *root, const struct manifest *m)
 	return r;
 }
 
-static json_t *manifest_file_encode(const struct manifest *m)
+static json_t *encode_manifest(const struct manifest *m)
 {
 	/* clang-format off */
 	json_t *root = json_pack("{s:i, s:s, s:I, s:I, s:I, s:s, s:b}",
@@ -182,7 +176,7 @@ void manifest_fini(struct manifest *m)
 	memset(m, 0, sizeof(*m));
 }
 
-/* `name` as filekind_open takes it; `path` is for messages. */
+/* dir_fd, `name` and flags are those of filekind_open; `path` is for messages. */
 static int manifest_file_load(int dir_fd, const char *name, int flags, const char *path,
 			      struct manifest *m, struct mlgen_err *err)
 {
@@ -192,14 +186,14 @@ static int manifest_file_load(int dir_fd, const char *name, int flags, const cha
 	int r;
 
 	memset(m, 0, sizeof(*m));
-	r = filekind_open(&f, dir_fd, name, flags, BYTES_MAX, &wrong);
+	r = filekind_open(&f, dir_fd, name, flags, MANIFEST_BYTES_MAX, &wrong);
 	if (wrong)
-		return bad(path, wrong, err);
+		return manifest_fail(path, wrong, err);
 	if (r)
 		return r == -ENOENT ? r
 				    : mlgen_fail(err, r, "%s: %s%s", path, strerror(-r),
 						 dirs_in_the_way(way, path, r));
-	r = manifest_file_parse(f, path, m, err);
+	r = parse_manifest(f, path, m, err);
 	fclose(f);
 	if (r)
 		manifest_fini(m);
@@ -210,54 +204,15 @@ int manifest_load(const char *directory, struct manifest *m, struct mlgen_err *e
 {
 	char path[PATH_MAX];
 
-	manifest_file_join(path, directory, MANIFEST_NAME);
+	manifest_path(path, directory);
 	return manifest_file_load(AT_FDCWD, path, 0, path, m, err);
 }
 
-/* The same in a directory that is held (files.h), and through no link of the manifest's name;
- * `directory` is for messages. */
-static int manifest_load_at(int dir_fd, const char *directory, struct manifest *m,
-			    struct mlgen_err *err)
-{
-	char path[PATH_MAX];
+/* ---- a manifest and a dataset ---- */
 
-	manifest_file_join(path, directory, MANIFEST_NAME);
-	return manifest_file_load(dir_fd, MANIFEST_NAME, O_NOFOLLOW, path, m, err);
-}
-
-static int manifest_store_at(int dir_fd, const char *directory, const struct manifest *m,
-			     struct mlgen_err *err)
-{
-	json_t *root = manifest_file_encode(m);
-	int r;
-
-	if (!root)
-		return mlgen_fail(err, -ENOMEM, "%s: out of memory", MANIFEST_NAME);
-	r = jsonfile_replace(dir_fd, MANIFEST_NAME, root, true);
-	json_decref(root);
-	if (r)
-		return mlgen_fail(err, r, "%s/%s: %s", directory, MANIFEST_NAME, strerror(-r));
-	return 0;
-}
-
-/* Replaced as a whole, and synced. 0 or -errno with err. */
-static int manifest_store(const char *directory, const struct manifest *m, struct mlgen_err *err)
-{
-	int fd = below_hold(directory);
-	int r;
-
-	if (fd < 0)
-		return mlgen_fail(err, fd, "%s/%s: %s", directory, MANIFEST_NAME, strerror(-fd));
-	r = manifest_store_at(fd, directory, m, err);
-	close(fd);
-	return r;
-}
-
-/* ---- what it says ---- */
-
-/* More files than this are not looked at one by one. */
-#define LOOK_FILES UINT64_C(1000000)
-#define LOOK_SAMPLE UINT64_C(4096)
+/* Above this number of files only a sample of CHECK_SAMPLE files is checked. */
+#define CHECK_FILES_MAX UINT64_C(1000000)
+#define CHECK_SAMPLE UINT64_C(4096)
 
 static void describe(const struct dataset *ds, struct manifest *m)
 {
@@ -278,26 +233,13 @@ static void describe(const struct dataset *ds, struct manifest *m)
 	m->eval_files = ds->eval_files;
 	m->label_size = o->label_size_bytes;
 	m->row_group_size = MANIFEST_ROW_GROUP_SIZE;
-	/* Other formats make nothing of what a job may have all the same. */
+	/* Other formats ignore these options, which a job may have all the same. */
 	if (ds->format != &format_parquet)
 		return;
 	if (o->row_group_size)
 		m->row_group_size = o->row_group_size;
 	if (o->columns)
 		m->columns = mem_strdup(o->columns);
-}
-
-static int describe_sizes(struct dataset *ds, const struct manifest *m, const char *directory,
-			  struct mlgen_err *err)
-{
-	int r = dist_recall(&ds->sample_size, m->sample_size, m->sizes, DIST_BYTES, err);
-
-	if (r)
-		return r;
-	if (dist_is_const(&ds->sample_size) && ds->sample_size.a < 1)
-		return mlgen_fail(err, -EINVAL, "%s/%s: sample_size=%s is below the minimum 1",
-				  directory, MANIFEST_NAME, m->sample_size);
-	return 0;
 }
 
 static int describe_dataset(struct dataset *ds, struct manifest *m, const char *directory,
@@ -319,13 +261,17 @@ static int describe_dataset(struct dataset *ds, struct manifest *m, const char *
 	ds->options.row_group_size = m->row_group_size;
 	ds->options.columns = m->columns;
 	m->columns = NULL;
-	r = describe_sizes(ds, m, directory, err);
-	if (r == 0)
-		r = dataset_init_format(ds, err);
+	r = dist_recall(&ds->sample_size, m->sample_size, m->sizes, DIST_BYTES, err);
+	if (r)
+		return r;
+	if (dist_is_const(&ds->sample_size) && ds->sample_size.a < 1)
+		return mlgen_fail(err, -EINVAL, "%s/%s: sample_size=%s is below the minimum 1",
+				  directory, MANIFEST_NAME, m->sample_size);
+	r = dataset_init_format(ds, err);
 	return r ? r : dataset_check_bytes(ds, (double)ds->files, err);
 }
 
-/* What --replace would delete. */
+/* Number of files that --replace would delete. */
 static uint64_t files_made(const char *directory)
 {
 	struct dataset made;
@@ -334,7 +280,7 @@ static uint64_t files_made(const char *directory)
 
 	if (manifest_load(directory, &m, NULL) != 0)
 		return 0;
-	files = m.num_files; /* at least, of a format that is not known */
+	files = m.num_files; /* a lower bound, if the format is not known */
 	memset(&made, 0, sizeof(made));
 	if (describe_dataset(&made, &m, directory, NULL) == 0)
 		files = (made.files + made.eval_files) * made.parts;
@@ -343,9 +289,9 @@ static uint64_t files_made(const char *directory)
 	return files;
 }
 
-/* `others` is another way out, with a comma behind it. */
-static int differs_or(const struct dataset *ds, const char *option, const char *made,
-		      const char *job, const char *others, struct mlgen_err *err)
+/* `hint` is another way out, with a comma at its end. */
+static int differs_with_hint(const struct dataset *ds, const char *option, const char *made,
+			     const char *job, const char *hint, struct mlgen_err *err)
 {
 	uint64_t files = files_made(ds->directory);
 
@@ -353,13 +299,13 @@ static int differs_or(const struct dataset *ds, const char *option, const char *
 			  "dataset %s was made with %s=%s, the job says %s; %sanother directory, "
 			  "or --phase=prepare --replace to make it anew (deletes %" PRIu64
 			  " file%s)",
-			  ds->directory, option, made, job, others, files, files == 1 ? "" : "s");
+			  ds->directory, option, made, job, hint, files, files == 1 ? "" : "s");
 }
 
 static int differs(const struct dataset *ds, const char *option, const char *made, const char *job,
 		   struct mlgen_err *err)
 {
-	return differs_or(ds, option, made, job, "", err);
+	return differs_with_hint(ds, option, made, job, "", err);
 }
 
 static int differs_count(const struct dataset *ds, const char *option, uint64_t made, uint64_t job,
@@ -372,7 +318,7 @@ static int differs_count(const struct dataset *ds, const char *option, uint64_t 
 	return differs(ds, option, a, b, err);
 }
 
-/* What scale takes follows accelerators; for fewer of them they may do. */
+/* The number of files depends on accelerators with scale; fewer of them may need fewer files. */
 static int differs_files(const struct dataset *ds, const struct manifest *m, struct mlgen_err *err)
 {
 	uint64_t ranks = m->complete ? dataset_ranks_for(ds, m->num_files) : 0;
@@ -383,61 +329,44 @@ static int differs_files(const struct dataset *ds, const struct manifest *m, str
 	if (ranks > 0 && ranks < ds->scaled.ranks)
 		snprintf(fewer, sizeof(fewer), "--accelerators=%" PRIu64 " can do with these, ",
 			 ranks);
-	return differs_or(ds, "num_files", a, b, fewer, err);
-}
-
-static int compare_columns(const struct dataset *ds, const struct manifest *m,
-			   const struct manifest *job, struct mlgen_err *err)
-{
-	const char *made = m->columns ? m->columns : "(none)";
-	const char *wanted = job->columns ? job->columns : "(none)";
-
-	return strcmp(made, wanted) == 0 ? 0 : differs(ds, "columns", made, wanted, err);
-}
-
-/* Numbers that have to be the same. */
-static int compare_counts(const struct dataset *ds, const struct manifest *m,
-			  const struct manifest *job, struct mlgen_err *err)
-{
-	const struct {
-		const char *option;
-		uint64_t made, job;
-	} counts[] = {
-		{ "samples_per_file", m->samples_per_file, job->samples_per_file },
-		{ "subfolders", m->subfolders, job->subfolders },
-		{ "label_size", m->label_size, job->label_size },
-		{ "row_group_size", m->row_group_size, job->row_group_size },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
-		if (counts[i].made != counts[i].job)
-			return differs_count(ds, counts[i].option, counts[i].made, counts[i].job,
-					     err);
-	return 0;
+	return differs_with_hint(ds, "num_files", a, b, fewer, err);
 }
 
 static int manifest_compare(const struct dataset *ds, const struct manifest *m,
 			    struct mlgen_err *err)
 {
 	struct manifest job = { 0 };
+	const char *made_columns = m->columns ? m->columns : "(none)", *job_columns;
 	int r = 0;
 
 	describe(ds, &job);
+	job_columns = job.columns ? job.columns : "(none)";
+	const struct {
+		const char *option;
+		uint64_t made, job;
+	} counts[] = {
+		{ "samples_per_file", m->samples_per_file, job.samples_per_file },
+		{ "subfolders", m->subfolders, job.subfolders },
+		{ "label_size", m->label_size, job.label_size },
+		{ "row_group_size", m->row_group_size, job.row_group_size },
+	};
+
 	if (strcmp(m->format, job.format) != 0)
 		r = differs(ds, "format", m->format, job.format, err);
 	else if (strcmp(m->sample_size, job.sample_size) != 0)
 		r = differs(ds, "sample_size", m->sample_size, job.sample_size, err);
-	if (r == 0)
-		r = compare_counts(ds, m, &job, err);
-	if (r == 0)
-		r = compare_columns(ds, m, &job, err);
+	for (size_t i = 0; i < ARRAY_LEN(counts) && r == 0; i++)
+		if (counts[i].made != counts[i].job)
+			r = differs_count(ds, counts[i].option, counts[i].made, counts[i].job, err);
+	if (r == 0 && strcmp(made_columns, job_columns) != 0)
+		r = differs(ds, "columns", made_columns, job_columns, err);
 	if (r == 0 && m->num_files < ds->files)
 		r = differs_files(ds, m, err);
 	manifest_fini(&job);
 	return r;
 }
 
-static bool is_whole(const struct dataset *ds, uint64_t file)
+static bool has_full_size(const struct dataset *ds, uint64_t file)
 {
 	char path[PATH_MAX];
 	struct stat st;
@@ -446,8 +375,8 @@ static bool is_whole(const struct dataset *ds, uint64_t file)
 	       S_ISREG(st.st_mode) && (uint64_t)st.st_size == dataset_file_bytes(ds, file);
 }
 
-/* Look at `n` files, evenly spread over all parts, and scale up to all. */
-static void manifest_look(const struct dataset *ds, uint64_t n, uint64_t *files, uint64_t *bytes)
+/* Check `n` files, evenly spread over all parts, and extrapolate to all files. */
+static void count_present(const struct dataset *ds, uint64_t n, uint64_t *files, uint64_t *bytes)
 {
 	uint64_t all = dataset_all_files(ds);
 	double each = (double)all / (double)n;
@@ -457,7 +386,7 @@ static void manifest_look(const struct dataset *ds, uint64_t n, uint64_t *files,
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t file = n == all ? i : (uint64_t)((double)i * each);
 
-		if (!is_whole(ds, file))
+		if (!has_full_size(ds, file))
 			continue;
 		present++;
 		present_bytes += (double)dataset_file_bytes(ds, file);
@@ -466,7 +395,7 @@ static void manifest_look(const struct dataset *ds, uint64_t n, uint64_t *files,
 	*bytes = (uint64_t)(present_bytes * each);
 }
 
-/* Without the folders of its files there is nothing to look for. */
+/* True if at least one part has its folder; otherwise no file can exist. */
 static bool has_folder(const struct dataset *ds)
 {
 	char path[PATH_MAX];
@@ -475,21 +404,6 @@ static bool has_folder(const struct dataset *ds)
 		if (dataset_folder(ds, part, path, sizeof(path)) > 0 && access(path, F_OK) == 0)
 			return true;
 	return false;
-}
-
-static bool is_eval(const struct dataset *ds)
-{
-	return ds->first_content > 0;
-}
-
-static void all_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes, bool *estimate)
-{
-	struct dataset_totals t;
-
-	dataset_totals(ds, &t);
-	*files = dataset_there(ds);
-	*bytes = t.bytes;
-	*estimate = t.estimate;
 }
 
 int manifest_read(struct dataset *ds, enum manifest_state *state, struct mlgen_err *err)
@@ -537,29 +451,35 @@ int manifest_read_eval(struct dataset *eval, const struct dataset *train,
 
 int manifest_write(const struct dataset *ds, bool complete, struct mlgen_err *err)
 {
-	struct manifest m = { 0 };
+	int fd = below_hold(ds->directory);
 	int r;
 
-	describe(ds, &m);
-	m.complete = complete;
-	r = manifest_store(ds->directory, &m, err);
-	manifest_fini(&m);
+	if (fd < 0)
+		return mlgen_fail(err, fd, "%s/%s: %s", ds->directory, MANIFEST_NAME,
+				  strerror(-fd));
+	r = manifest_write_at(fd, ds, complete, err);
+	close(fd);
 	return r;
 }
 
 int manifest_write_at(int dir_fd, const struct dataset *ds, bool complete, struct mlgen_err *err)
 {
 	struct manifest m = { 0 };
+	json_t *root;
 	int r;
 
 	describe(ds, &m);
 	m.complete = complete;
-	r = manifest_store_at(dir_fd, ds->directory, &m, err);
+	root = encode_manifest(&m);
 	manifest_fini(&m);
-	return r;
+	if (!root)
+		return mlgen_fail(err, -ENOMEM, "%s: out of memory", MANIFEST_NAME);
+	r = jsonfile_replace(dir_fd, MANIFEST_NAME, root, true);
+	json_decref(root);
+	return r ? mlgen_fail(err, r, "%s/%s: %s", ds->directory, MANIFEST_NAME, strerror(-r)) : 0;
 }
 
-/* `m` was just loaded, with the result `r`; it is used up. */
+/* Set up the dataset of `m`, which was just loaded with the result `r`. Frees `m`. */
 static int describe_loaded(struct manifest *m, int r, const char *directory, struct dataset *ds,
 			   struct mlgen_err *err)
 {
@@ -585,15 +505,20 @@ int manifest_describe_at(int dir_fd, const char *directory, struct dataset *ds,
 			 struct mlgen_err *err)
 {
 	struct manifest m;
-	int r = manifest_load_at(dir_fd, directory, &m, err);
+	char path[PATH_MAX];
+	int r;
 
+	manifest_path(path, directory);
+	r = manifest_file_load(dir_fd, MANIFEST_NAME, O_NOFOLLOW, path, &m, err);
 	return describe_loaded(&m, r, directory, ds, err);
 }
 
 int manifest_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes, bool *estimate,
 		     struct mlgen_err *err)
 {
+	bool is_eval = ds->first_content > 0;
 	uint64_t all = dataset_all_files(ds);
+	struct dataset_totals t;
 	struct manifest m = { 0 };
 	int r = ds->scan ? 0 : manifest_load(ds->directory, &m, err);
 
@@ -602,11 +527,14 @@ int manifest_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes,
 	*estimate = false;
 	if (r)
 		return r == -ENOENT ? 0 : r;
-	if (ds->scan || (m.complete && (m.eval_files || !is_eval(ds)))) {
-		all_present(ds, files, bytes, estimate);
+	if (ds->scan || (m.complete && (m.eval_files || !is_eval))) {
+		dataset_totals(ds, &t);
+		*files = dataset_there(ds);
+		*bytes = t.bytes;
+		*estimate = t.estimate;
 	} else if (has_folder(ds)) {
-		*estimate = all > LOOK_FILES;
-		manifest_look(ds, *estimate ? LOOK_SAMPLE : all, files, bytes);
+		*estimate = all > CHECK_FILES_MAX;
+		count_present(ds, *estimate ? CHECK_SAMPLE : all, files, bytes);
 	}
 	manifest_fini(&m);
 	return 0;

@@ -52,7 +52,8 @@ static int path_of_scan(const struct dataset *ds, uint64_t file, char *out, size
 	if (ds->has_megatron)
 		return ds->format->index_path(first, out, size) ? (int)strlen(out) : -ENAMETOOLONG;
 	n += r;
-	r = snprintf(out + n, size - (size_t)n, "%s", ds->format->parts[file / ds->files].beside);
+	r = snprintf(out + n, size - (size_t)n, "%s",
+		     ds->format->parts[file / ds->files].sidecar_suffix);
 	return (size_t)r < size - (size_t)n ? n + r : -ENAMETOOLONG;
 }
 

@@ -310,7 +310,7 @@ struct format_part {
 	const char *suffix;
 	/* Suffix in a scan, after the name of the file of samples; NULL = only made files have this
 	 * part. */
-	const char *beside;
+	const char *sidecar_suffix;
 };
 
 #define FORMAT_PARTS 3

@@ -143,19 +143,19 @@ static uint64_t hash_sidecars(const struct dataset *ds, const char *path)
 }
 
 /* The words of one file, and the hash of its sidecars. */
-struct span {
+struct file_words {
 	const uint64_t *words;
 	uint64_t count, sidecars;
 };
 
 /* Set the entry's words to where they begin. `ends` has the end of each thread's previous file. */
-static struct span settle_entry(const struct index_build *g, struct index_entry *e,
-				uint64_t ends[SCAN_THREADS])
+static struct file_words settle_entry(const struct index_build *g, struct index_entry *e,
+				      uint64_t ends[SCAN_THREADS])
 {
 	unsigned thread = (unsigned)(e->words >> WORDS_OFF_BITS);
 	uint64_t start = ends[thread], end = e->words & WORDS_OFF_MASK;
 	const char *bytes = g->found->maps[thread].bytes;
-	struct span s = { 0 };
+	struct file_words s = { 0 };
 
 	ends[thread] = end;
 	if (bytes)
@@ -169,7 +169,7 @@ static struct span settle_entry(const struct index_build *g, struct index_entry 
 	return s;
 }
 
-static int cache_file(const struct index_build *g, uint64_t file, const struct span *s)
+static int cache_file(const struct index_build *g, uint64_t file, const struct file_words *s)
 {
 	struct scan_cache_writer *w = &g->kept->writer;
 	const struct index_entry *e = &g->found->entries[file];
@@ -208,7 +208,7 @@ static void settle_words(struct index_build *g)
 	if (writes)
 		r = kept_begin(g->kept, files, bytes);
 	for (uint64_t i = 0; i < f->files; i++) {
-		struct span s;
+		struct file_words s;
 
 		if (f->entries[i].words == WORDS_NONE)
 			continue;

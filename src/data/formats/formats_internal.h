@@ -10,7 +10,7 @@
 #include "data/file/file.h"
 #include "data/formats/formats.h"
 
-/* ---- What the header of a NumPy array says, whoever wrote it ---- */
+/* ---- The header of a NumPy array, from any writer ---- */
 
 struct look;
 
@@ -18,56 +18,48 @@ struct look;
 #define NPY_PREFIX_MAX 12u
 
 struct npy_head {
-	uint64_t header_bytes; /* with the prefix */
-	bool has_long_length;  /* of four bytes: versions 2 and 3 */
+	uint64_t header_bytes; /* including the prefix */
+	bool has_long_length;  /* four bytes long: versions 2 and 3 */
 	bool is_fortran;       /* the first axis varies fastest */
 	unsigned axes;
-	uint64_t first_axis; /* 1 where there is none */
+	uint64_t first_axis; /* 1 if there is no axis */
 	uint64_t item_bytes, items;
 };
 
-/*
- * The prefix, of so many bytes: header_bytes and has_long_length. NULL, or what is wrong with it.
- */
+/* Parse a prefix of this many bytes: sets header_bytes and has_long_length. Returns NULL, or what
+ * is wrong. */
 const char *npy_head_prefix(struct npy_head *h, const uint8_t *at, size_t bytes);
-/* The text behind it, which need not end in a zero: all else. NULL, or what is wrong. Any thread;
- * takes no memory. */
+/* Parse the text after the prefix, which need not end in a zero: sets all other members. Returns
+ * NULL, or what is wrong. Any thread; allocates nothing. */
 const char *npy_head_text(struct npy_head *h, const char *text, size_t bytes);
 
-/* Both, of an array at `off` whose bytes end at `end`: 0, or -errno with l->err. Its data is
- * checked to be there. */
+/* Parse both, for an array at `off` whose bytes end at `end`, and check that its data lies in the
+ * file: 0, or -errno with l->err. */
 int npy_head_look(struct look *l, uint64_t off, uint64_t end, struct npy_head *h);
 
-/* ---- Arrays in files that somebody else has written, alone or with a twin ---- */
-
-struct look;
-
-/* ---- Tar files of samples that somebody else has written ---- */
-
-/* ---- The members of a tar file one by one, for src/data/tar_*.c alone ---- */
-
-struct look;
-
 /*
- * Version 1.0: magic, length, a Python dict, spaces up to NPY_HEADER_BYTES. `descr` is the element
- * type as NumPy writes it, `shape` the inside of the tuple: "3," or "3, 4".
+ * Format a header of version 1.0: magic, length, a Python dict, spaces up to NPY_HEADER_BYTES.
+ * `descr` is the element type as NumPy writes it, `shape` the inside of the tuple: "3," or "3, 4".
  */
 void npy_header(uint8_t out[NPY_HEADER_BYTES], const char *descr, const char *shape);
 
-/* That of all samples of a file: bytes, (samples, d1, d2) or (samples, bytes). */
+/* Format the header of an array of all samples of a file: bytes, with the shape (samples, d1, d2)
+ * or (samples, bytes). */
 void npy_samples_header(uint8_t out[NPY_HEADER_BYTES], const struct file_shape *shape);
+
+/* ---- A zip archive from any writer ---- */
 
 struct zip_found {
 	uint64_t dir_off, dir_bytes;
-	uint64_t end_off; /* of the end record */
-	bool has_comment; /* behind it */
-	bool has_locator; /* of a zip64 end record, before it */
+	uint64_t end_off; /* offset of the end record */
+	bool has_comment; /* after the end record */
+	bool has_locator; /* a zip64 locator precedes the end record */
 	struct zip_member member;
 };
 
 /*
- * The member called `key`, or key with the suffix behind it, the last of several; with a NULL key
- * the first whose name has the suffix. 0, or -errno with the look's err: no such member, or one
- * that cannot be read.
+ * Find the member called `key`, or `key` followed by the suffix; the last of several counts. With a
+ * NULL key, the first member whose name has the suffix. 0, or -errno with l->err: there is no such
+ * member, or it cannot be read.
  */
 int zip_look(struct look *l, const char *key, const char *suffix, struct zip_found *found);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tar.c - format=tar: shards as WebDataset writes them, two members a sample. */
+/* tar.c - format=tar: shards as WebDataset writes them, with two members for each sample. */
 #include "data/formats/formats_internal.h"
 
 #include <errno.h>
@@ -15,19 +15,19 @@
 #include "base/util.h"
 #include "data/file/file.h"
 
-/* Words of a sample: where its first member's bytes begin, where these end, and where those of its
- * last member end. */
+/* Words of a sample: offsets of the first member's bytes, of their end, and of the end of the last
+ * member's bytes. */
 enum { TAR_DATA, TAR_FIRST_END, TAR_END, TAR_WORDS };
 
 struct tar_walk {
 	struct look *l;
-	uint64_t at; /* of the next header */
-	/* The member, or what an extended header has said of it. */
+	uint64_t at; /* offset of the next header */
+	/* The current member; an extended header may already have set its size and name. */
 	uint64_t size, data;
-	bool has_name, has_size; /* from an extended header */
-	bool has_sparse_name;    /* the one that counts, of a sparse member */
-	bool has_sparse_map;     /* stands before the member's bytes */
-	bool is_member;          /* of a sample: the last step was to one */
+	bool has_name, has_size; /* set by an extended header */
+	bool has_sparse_name;    /* the real name of a sparse member */
+	bool has_sparse_map;     /* a map precedes the member's bytes */
+	bool is_member;          /* the last step reached a member of a sample */
 	char name[PATH_MAX];
 	/* The sample that is open. */
 	char key[PATH_MAX];
@@ -37,20 +37,18 @@ struct tar_walk {
 
 enum { TAR_BLOCK = 512 };
 
-/* ---- what stands before the bytes of a sparse member: where its holes are ---- */
+/* ---- sparse members: the map of holes before their bytes ---- */
 
 /*
- * GNU tar's manual, "Storing Sparse Files". Pax formats 0.0 and 0.1 have the map in the extended
- * header, and nothing before the bytes.
+ * GNU tar stores only the bytes of a sparse member that are not holes (its manual, "Storing Sparse
+ * Files"). The functions below move *data to these bytes: 0, or -errno with l->err. Pax formats 0.0
+ * and 0.1 have the map in the extended header, and nothing before the bytes.
  */
 enum { NEXT_MORE_AT = 504 };
 
-/*
- * Of GNU tar's sparse members the bytes that are not holes are stored; these move *data to them. 0,
- * or -errno with l->err. The headers that go on behind that of the old format, 'S', whose byte 482
- * says whether there are any:
- */
-static int tar_pass_sparse_headers(struct tar_walk *w, bool has_more, uint64_t *data)
+/* Skip the extra headers of the old format, 'S'; byte 482 of the member's header tells whether
+ * there are any. */
+static int skip_sparse_headers(struct tar_walk *w, bool has_more, uint64_t *data)
 {
 	while (has_more) {
 		const uint8_t *block = look_at(w->l, *data, TAR_BLOCK);
@@ -63,13 +61,14 @@ static int tar_pass_sparse_headers(struct tar_walk *w, bool has_more, uint64_t *
 	return 0;
 }
 
-/* A count of pieces, then two numbers a piece, a line each. */
+/* The map of pax format 1.0: the number of pieces, then two numbers for each, a line each. */
 struct block_map {
-	uint64_t pieces, lines; /* of them; that are still to come */
+	uint64_t pieces;
+	uint64_t lines; /* still to parse */
 	bool has_pieces;
 };
 
-static bool take_byte(struct block_map *m, uint8_t c)
+static bool parse_map_byte(struct block_map *m, uint8_t c)
 {
 	if (c == '\n') {
 		m->lines = m->has_pieces ? m->lines - 1 : 2 * m->pieces;
@@ -81,8 +80,8 @@ static bool take_byte(struct block_map *m, uint8_t c)
 	return c >= '0' && c <= '9';
 }
 
-/* The map that pax format 1.0 begins the member with, of which w->size loses as much. */
-static int tar_pass_sparse_map(struct tar_walk *w, uint64_t *data)
+/* Skip the map that a member of pax format 1.0 begins with, and subtract its bytes from w->size. */
+static int skip_sparse_map(struct tar_walk *w, uint64_t *data)
 {
 	struct block_map m = { .lines = 1 };
 
@@ -97,7 +96,7 @@ static int tar_pass_sparse_map(struct tar_walk *w, uint64_t *data)
 		if (!block)
 			return w->l->err->code;
 		for (unsigned i = 0; i < TAR_BLOCK && m.lines; i++)
-			if (!take_byte(&m, block[i]))
+			if (!parse_map_byte(&m, block[i]))
 				return look_fail(w->l, *data + i,
 						 "no map of a sparse member: it has digits alone");
 		*data += TAR_BLOCK;
@@ -106,15 +105,16 @@ static int tar_pass_sparse_map(struct tar_walk *w, uint64_t *data)
 	return 0;
 }
 
-/* ---- where the samples lie in a file that somebody else has written ---- */
+/* ---- samples in a file from any writer ---- */
 
 /*
- * A sample is what WebDataset takes for one: members behind one another whose names are alike up to
- * the first dot of the last component, the key. What has no such name is read over, as are folders,
- * links and what begins and ends with "__". Names longer than a header has room for are those of
- * GNU tar ('L') and of pax ('x': path=, size=); GNU's sparse members ('S', and in pax headers
- * GNU.sparse.*) have the bytes that are stored; numbers beyond eight octal digits are GNU's base
- * 256 (POSIX.1-2017, pax; GNU tar's manual, "Basic Tar Format").
+ * A sample is defined as in WebDataset: consecutive members whose names are equal up to the first
+ * dot of the last component (the key). Members without a key are skipped, and so are folders, links
+ * and names that begin and end with "__".
+ *
+ * Long names come from GNU tar ('L') and pax ('x': path=, size=). GNU's sparse members ('S', and
+ * GNU.sparse.* in pax headers) count with the bytes that are stored. Numbers beyond eight octal
+ * digits use GNU's base 256 (POSIX.1-2017, pax; GNU tar's manual, "Basic Tar Format").
  */
 enum {
 	CHECKSUM_AT = 148,
@@ -124,12 +124,12 @@ enum {
 	PREFIX_AT = 345,
 	PREFIX_BYTES = 155,
 	SPARSE_MORE_AT = 482,
-	/* A long name or a pax header that is larger than this is damaged: several attributes (64
-	 * KiB each) and maps of sparse files fit. */
+	/* A larger long name or pax header is damaged: several attributes (64 KiB each) and maps of
+	 * sparse files fit. */
 	EXTENDED_MAX = 1 << 20,
 };
 
-/* Facts: where the end mark is. */
+/* Facts: the offset of the end mark. */
 enum { MARK };
 
 static bool is_zero(const uint8_t *block)
@@ -151,8 +151,8 @@ static uint64_t octal(const uint8_t *at, unsigned bytes)
 	return v;
 }
 
-/* Signed base 256 has the highest bit set; what is negative is no size. */
-static uint64_t tar_look_number(const uint8_t *at, unsigned bytes)
+/* Base 256, which is signed, has the highest bit set; a negative number is no valid size. */
+static uint64_t parse_number(const uint8_t *at, unsigned bytes)
 {
 	if (*at == 0x80)
 		return look_be(at + bytes - 8, 8);
@@ -168,12 +168,12 @@ static bool is_header(const uint8_t *block)
 	return sum == octal(block + CHECKSUM_AT, CHECKSUM_BYTES);
 }
 
-static void take_name(struct tar_walk *w, const uint8_t *block)
+static void parse_name(struct tar_walk *w, const uint8_t *block)
 {
 	size_t prefix = strnlen((const char *)block + PREFIX_AT, PREFIX_BYTES);
 	size_t n = strnlen((const char *)block, NAME_BYTES), at = 0;
 
-	/* GNU's own headers have other things there. */
+	/* GNU's own headers use these bytes differently. */
 	if (memcmp(block + 257, "ustar\0", 6) == 0 && prefix) {
 		memcpy(w->name, block + PREFIX_AT, prefix);
 		w->name[prefix] = '/';
@@ -183,13 +183,13 @@ static void take_name(struct tar_walk *w, const uint8_t *block)
 	w->name[at + n] = '\0';
 }
 
-static void take_long_name(struct tar_walk *w, const char *text, size_t bytes)
+static void set_long_name(struct tar_walk *w, const char *text, size_t bytes)
 {
 	snprintf(w->name, sizeof(w->name), "%.*s", (int)u64_min(bytes, PATH_MAX - 1), text);
 	w->has_name = true;
 }
 
-/* The value of `key` in a record of so many bytes; NULL = it is another's. */
+/* The value of `key` in a record of this many bytes; NULL = the record has another key. */
 static const char *value_of(const char *record, size_t bytes, const char *key)
 {
 	size_t n = strlen(key);
@@ -197,17 +197,17 @@ static const char *value_of(const char *record, size_t bytes, const char *key)
 	return bytes > n && memcmp(record, key, n) == 0 ? record + n : NULL;
 }
 
-/* A sparse member's path= is a placeholder. */
-static void take_record(struct tar_walk *w, const char *record, size_t bytes)
+/* The path= of a sparse member is a placeholder. */
+static void parse_pax_record(struct tar_walk *w, const char *record, size_t bytes)
 {
 	const char *end = record + bytes, *v;
 
 	if ((v = value_of(record, bytes, "GNU.sparse.name="))) {
-		take_long_name(w, v, (size_t)(end - v));
+		set_long_name(w, v, (size_t)(end - v));
 		w->has_sparse_name = true;
 	} else if ((v = value_of(record, bytes, "path="))) {
 		if (!w->has_sparse_name)
-			take_long_name(w, v, (size_t)(end - v));
+			set_long_name(w, v, (size_t)(end - v));
 	} else if ((v = value_of(record, bytes, "size="))) {
 		w->size = strtoull(v, NULL, 10);
 		w->has_size = true;
@@ -216,8 +216,8 @@ static void take_record(struct tar_walk *w, const char *record, size_t bytes)
 	}
 }
 
-/* "LENGTH KEY=VALUE\n", over and over. */
-static void take_pax(struct tar_walk *w, const char *text, size_t bytes)
+/* Parse a sequence of "LENGTH KEY=VALUE\n". */
+static void parse_pax(struct tar_walk *w, const char *text, size_t bytes)
 {
 	while (bytes) {
 		char *end;
@@ -226,14 +226,14 @@ static void take_pax(struct tar_walk *w, const char *text, size_t bytes)
 
 		if (*end != ' ' || n <= head || n > bytes)
 			return;
-		take_record(w, text + head, n - head - 1);
+		parse_pax_record(w, text + head, n - head - 1);
 		text += n;
 		bytes -= n;
 	}
 }
 
-/* A header of what comes behind it. */
-static int take_extended(struct tar_walk *w, char type, uint64_t at, uint64_t size)
+/* Parse an extended header, which describes the next member. */
+static int parse_extended(struct tar_walk *w, char type, uint64_t at, uint64_t size)
 {
 	char *text;
 	int r;
@@ -247,14 +247,14 @@ static int take_extended(struct tar_walk *w, char type, uint64_t at, uint64_t si
 	text = mem_zalloc((size_t)size + 1);
 	r = look_copy(w->l, at, text, size);
 	if (r == 0 && type == 'x')
-		take_pax(w, text, (size_t)size);
+		parse_pax(w, text, (size_t)size);
 	else if (r == 0 && type == 'L')
-		take_long_name(w, text, (size_t)size);
+		set_long_name(w, text, (size_t)size);
 	mem_free(text);
 	return r;
 }
 
-static int end_sample(struct tar_walk *w)
+static int close_sample(struct tar_walk *w)
 {
 	int r = 0;
 
@@ -268,7 +268,7 @@ static int end_sample(struct tar_walk *w)
 	return r;
 }
 
-/* The length of a name's key; 0 = it has none, and is of no sample. */
+/* Length of a name's key; 0 = the name has no key and belongs to no sample. */
 static size_t tar_key_length(const char *name)
 {
 	const char *slash = strrchr(name, '/');
@@ -283,9 +283,9 @@ static size_t tar_key_length(const char *name)
 	return (size_t)(dot - name);
 }
 
-/* The bytes of a member of this name and size are at `data`: of the open sample, or the first of
- * another. 0, or -errno with l->err. */
-static int tar_take(struct tar_walk *w, uint64_t data)
+/* Add the member whose name and size are in *w to the open sample, or open another sample with it.
+ * 0, or -errno with l->err. */
+static int add_member(struct tar_walk *w, uint64_t data)
 {
 	size_t n = tar_key_length(w->name);
 	int r;
@@ -296,7 +296,7 @@ static int tar_take(struct tar_walk *w, uint64_t data)
 		w->words[TAR_END] = data + w->size;
 		return 0;
 	}
-	r = end_sample(w);
+	r = close_sample(w);
 	memcpy(w->key, w->name, n);
 	w->key[n] = '\0';
 	w->is_open = true;
@@ -305,28 +305,28 @@ static int tar_take(struct tar_walk *w, uint64_t data)
 	return r;
 }
 
-static bool has_data(char type)
+static bool type_has_data(char type)
 {
 	return !strchr("123456", type) || type == '\0';
 }
 
-static int take_member(struct tar_walk *w, char type, uint64_t data)
+static int enter_member(struct tar_walk *w, char type, uint64_t data)
 {
 	int r = 0;
 
 	if (type == '\0' || strchr("07S", type)) {
 		if (w->has_sparse_map)
-			r = tar_pass_sparse_map(w, &data);
+			r = skip_sparse_map(w, &data);
 		w->data = data;
 		w->is_member = tar_key_length(w->name) > 0;
-		r = r ? r : tar_take(w, data);
+		r = r ? r : add_member(w, data);
 	}
 	w->has_name = w->has_size = false;
 	w->has_sparse_name = w->has_sparse_map = false;
 	return r;
 }
 
-/* One header and what belongs to it: 0, 1 = it is the end, or -errno with l->err. */
+/* Step over a header and its data: 0, 1 = the end mark, or -errno with l->err. */
 static int tar_step(struct tar_walk *w)
 {
 	uint64_t data = w->at + TAR_BLOCK, size;
@@ -342,22 +342,22 @@ static int tar_step(struct tar_walk *w)
 	if (!is_header(block))
 		return look_fail(w->l, w->at, "no header of a tar file: its checksum is wrong");
 	type = (char)block[TYPE_AT];
-	size = has_data(type) ? tar_look_number(block + 124, 12) : 0;
+	size = type_has_data(type) ? parse_number(block + 124, 12) : 0;
 	is_extended = type != '\0' && strchr("xgLK", type);
 	has_more = block[SPARSE_MORE_AT];
 	if (!is_extended) {
 		if (!w->has_name)
-			take_name(w, block);
-		w->size = size = w->has_size && has_data(type) ? w->size : size;
+			parse_name(w, block);
+		w->size = size = w->has_size && type_has_data(type) ? w->size : size;
 	}
-	if (type == 'S' && tar_pass_sparse_headers(w, has_more, &data))
+	if (type == 'S' && skip_sparse_headers(w, has_more, &data))
 		return w->l->err->code;
 	if (size > w->l->file_bytes || data > w->l->file_bytes - size)
 		return look_fail(w->l, w->at,
 				 "a member of %" PRIu64 " bytes, of which the file has %" PRIu64,
 				 size, w->l->file_bytes - u64_min(data, w->l->file_bytes));
 	w->at = data + round_up(size, TAR_BLOCK);
-	return is_extended ? take_extended(w, type, data, size) : take_member(w, type, data);
+	return is_extended ? parse_extended(w, type, data, size) : enter_member(w, type, data);
 }
 
 static void tar_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
@@ -367,49 +367,39 @@ static void tar_found_range(const struct file_shape *shape, uint64_t first, uint
 	*len = shape->words[(first + n - 1) * TAR_WORDS + TAR_END] - *off;
 }
 
-/* How far a reader has to go that has delivered the first n samples, n > 0: it knows that one is
- * complete when it has read the first member of the next, or the end mark. */
-static uint64_t tar_found_needed(const struct file_shape *shape, uint64_t n)
-{
-	return n < shape->samples ? shape->words[n * TAR_WORDS + TAR_FIRST_END]
-				  : shape->facts[MARK] + TAR_BLOCK;
-}
-
-/* ---- samples by the index that lies beside the file ---- */
+/* ---- samples from the index next to the file ---- */
 
 /*
- * What DALI's wds2idx writes (NVIDIA/DALI, tools/wds2idx.py): "v1.2 SAMPLES", then a line for each
- * sample, of "EXTENSION OFFSET SIZE NAME" for each member, with a blank between them. OFFSET is
- * that of the member's bytes. Folders and hidden files are not in it.
+ * DALI's wds2idx (NVIDIA/DALI, tools/wds2idx.py) writes "v1.2 SAMPLES", then a line for each
+ * sample. The line has "EXTENSION OFFSET SIZE NAME" for each member, separated by blanks. OFFSET is
+ * that of the member's bytes. Folders and hidden files are not in the index.
  *
- * Nothing says which tar file it was made of. So a member is taken from it unseen only where it
- * follows the one before it by one header and no more: then it is at the right place if all before
- * it are, up to the end mark of the file, which is looked at. Any other is walked to, and has to be
- * what is said; so have the first, the last and a few between them. That also finds the places that
- * wds2idx itself has wrong, before members with extended headers.
+ * The index does not identify its tar file. A member is therefore accepted unseen only if exactly
+ * one header separates it from the previous member: its place is then right if all places before
+ * are, up to the file's end mark, which is checked. The walk visits all other members, and the
+ * first, the last and a few between; they must be as the index claims. The walk also finds the
+ * wrong offsets that wds2idx writes before members with extended headers.
  */
 #define VERSION "v1.2"
 #define SPOTS 16u
 
-/* An interrupt is looked for after so many lines. */
-#define LINES_AT_ONCE 65536u
+/* Lines between checks for an interrupt. */
+#define LINES_PER_CHECK 65536u
 
 #define DIGITS_MAX 19u
 
 struct tar_index {
 	FILE *f;
 	char path[PATH_MAX];
-	uint64_t lines, line; /* of samples: all; the one that is read, from 0 */
-	bool is_first;        /* a member of its line */
-	char text[PATH_MAX];  /* what was read last */
-	int end;              /* and what stood behind it */
-	/* The member. */
+	uint64_t lines, line; /* lines of samples: their number, and the current one from 0 */
+	bool is_first;        /* the member is the first of its line */
+	char text[PATH_MAX];  /* the last word */
+	int end;              /* the character after it */
+	/* The member that was read last; its name is in `text`. */
 	uint64_t off, size;
 };
 
-/* ---- its text ---- */
-
-/* What stands before the next blank or the end of the line, into x->text. */
+/* Read up to the next blank or the end of the line into x->text. */
 static bool read_word(struct tar_index *x)
 {
 	size_t n = 0;
@@ -444,16 +434,13 @@ static bool read_head(struct tar_index *x)
 	       read_count(x, &x->lines) && x->end == '\n' && x->lines > 0;
 }
 
-/* Its name is in x->text. */
 static bool read_member(struct tar_index *x)
 {
 	return read_word(x) && x->end == ' ' && read_count(x, &x->off) && x->end == ' ' &&
 	       read_count(x, &x->size) && x->end == ' ' && read_word(x) && *x->text;
 }
 
-/* ---- the file by it ---- */
-
-/* That it is followed no further; its first reason counts. */
+/* Give up on the index; the first reason is reported. */
 static int stale(struct tar_walk *w, const struct tar_index *x, const char *why)
 {
 	if (!w->l->note.code)
@@ -461,12 +448,12 @@ static int stale(struct tar_walk *w, const struct tar_index *x, const char *why)
 	return -ESTALE;
 }
 
-static int other_member(struct tar_walk *w, const struct tar_index *x)
+static int no_such_member(struct tar_walk *w, const struct tar_index *x)
 {
 	return stale(w, x, "the tar file has no such member there");
 }
 
-/* Names with a backslash are as `tar --list` quotes them. */
+/* `tar --list` quotes names with a backslash. */
 static bool is_quoted(const struct tar_index *x)
 {
 	return strchr(x->text, '\\') != NULL;
@@ -477,21 +464,21 @@ static bool is_spot(const struct tar_index *x)
 	return x->is_first && (x->line % (x->lines / SPOTS + 1) == 0 || x->line == x->lines - 1);
 }
 
-static int take_unseen(struct tar_walk *w, const struct tar_index *x)
+static int add_unseen(struct tar_walk *w, const struct tar_index *x)
 {
 	const struct look *l = w->l;
 
 	if (x->off > l->file_bytes || x->size > l->file_bytes - x->off)
-		return other_member(w, x);
+		return no_such_member(w, x);
 	snprintf(w->name, sizeof(w->name), "%s", x->text);
 	w->size = x->size;
 	w->at = x->off + round_up(x->size, TAR_BLOCK);
-	return tar_take(w, x->off);
+	return add_member(w, x->off);
 }
 
-/* What is no tar file there says that the index is wrong, or the file: which, the walk from the
- * file's beginning tells. */
-static int walk_on(struct tar_walk *w)
+/* A place without a valid header means that the index or the file is wrong. The walk from the
+ * file's beginning, without the index, will tell which. */
+static int walk_step(struct tar_walk *w)
 {
 	int r = w->at < w->l->file_bytes ? tar_step(w) : 1;
 
@@ -505,25 +492,17 @@ static int walk_to(struct tar_walk *w, const struct tar_index *x)
 	int r;
 
 	do
-		r = walk_on(w);
+		r = walk_step(w);
 	while (r == 0 && !w->is_member);
 	if (r < 0 && r != -ESTALE)
 		return r;
 	if (r || w->data != x->off || w->size != x->size ||
 	    (!is_quoted(x) && strcmp(w->name, x->text) != 0))
-		return other_member(w, x);
+		return no_such_member(w, x);
 	return 0;
 }
 
-static int take_one(struct tar_walk *w, const struct tar_index *x)
-{
-	if (tar_key_length(x->text) == 0)
-		return 0;
-	return x->off == w->at + TAR_BLOCK && !is_spot(x) && !is_quoted(x) ? take_unseen(w, x)
-									   : walk_to(w, x);
-}
-
-static int take_line(struct tar_walk *w, struct tar_index *x)
+static int follow_line(struct tar_walk *w, struct tar_index *x)
 {
 	int r = 0;
 
@@ -531,20 +510,25 @@ static int take_line(struct tar_walk *w, struct tar_index *x)
 	for (x->is_first = true; x->end == ' ' && r == 0; x->is_first = false) {
 		if (!read_member(x))
 			return stale(w, x, "is not as wds2idx writes it");
-		r = take_one(w, x);
+		if (tar_key_length(x->text) == 0)
+			continue;
+		if (x->off == w->at + TAR_BLOCK && !is_spot(x) && !is_quoted(x))
+			r = add_unseen(w, x);
+		else
+			r = walk_to(w, x);
 	}
 	return r;
 }
 
-/* Behind the last of it there is nothing of a sample. */
-static int take_end(struct tar_walk *w, const struct tar_index *x)
+/* Check that no sample follows the last member of the index. */
+static int check_end(struct tar_walk *w, const struct tar_index *x)
 {
 	int r;
 
 	if (x->end != EOF && getc_unlocked(x->f) != EOF)
 		return stale(w, x, "more lines follow than the first one says");
 	do
-		r = walk_on(w);
+		r = walk_step(w);
 	while (r == 0 && !w->is_member);
 	if (r == 0 || r == -ESTALE)
 		return stale(w, x, "the tar file goes on behind it");
@@ -562,60 +546,50 @@ static int tar_index_follow(struct tar_walk *w, struct tar_index *x)
 		return -ESTALE;
 	}
 	for (x->line = 0; x->line < x->lines && r == 0; x->line++) {
-		r = take_line(w, x);
-		if (r == 0 && x->line % LINES_AT_ONCE == 0 && signals_taken())
+		r = follow_line(w, x);
+		if (r == 0 && x->line % LINES_PER_CHECK == 0 && signals_taken())
 			r = mlgen_fail(w->l->err, -EINTR, "%s: interrupted", w->l->path);
 	}
-	return r ? r : take_end(w, x);
+	return r ? r : check_end(w, x);
 }
 
-enum { WAYS = 3 };
-
-/* wds2idx's own name ends at the first dot. */
-static bool name_index(char *out, size_t size, const char *path, unsigned way)
+/* Three names are tried: .idx in place of the last suffix, of all suffixes (as wds2idx does), and
+ * after the whole name. */
+static bool tar_index_path(const char *path, unsigned i, char *out, size_t size)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
-	const char *dot = way == 0 ? strrchr(name, '.') : strchr(name, '.');
-	size_t stem = dot && way < 2 ? (size_t)(dot - path) : strlen(path);
-	int n = snprintf(out, size, "%.*s.idx", (int)stem, path);
+	const char *dot = i == 0 ? strrchr(name, '.') : strchr(name, '.');
+	size_t stem = dot && i < 2 ? (size_t)(dot - path) : strlen(path);
+	int n;
 
-	return n > 0 && (size_t)n < size;
-}
-
-static bool tar_beside(const char *path, unsigned i, char *out, size_t size)
-{
-	if (i < WAYS && !name_index(out, size, path, i))
+	if (i >= 3)
+		return false;
+	n = snprintf(out, size, "%.*s.idx", (int)stem, path);
+	if (n <= 0 || (size_t)n >= size)
 		*out = '\0';
-	return i < WAYS;
+	return true;
 }
 
-static int follow_index(struct tar_walk *w, struct tar_index *x)
+/* Walk the whole file by the index of DALI's wds2idx: 1, or -errno with l->err. 0 if there is no
+ * index or it does not match the file (l->note); the walk is then at the beginning. */
+static int tar_by_index(struct tar_walk *w)
 {
 	struct look *l = w->l;
-	int r;
+	struct tar_index *x = mem_zalloc(sizeof(*x));
+	int r = 0;
 
-	x->f = look_index_open(l, tar_beside, x->path);
-	if (!x->f)
-		return 0;
-	r = tar_index_follow(w, x);
-	look_index_close(l, x->f);
+	x->f = look_index_open(l, tar_index_path, x->path);
+	if (x->f) {
+		r = tar_index_follow(w, x);
+		look_index_close(l, x->f);
+	}
+	mem_free(x);
 	if (r != -ESTALE)
 		return r;
 	*w = (struct tar_walk){ .l = l };
 	look_reset(l);
 	return 0;
-}
-
-/* By the index of DALI's wds2idx beside it, to the end: 1, or 0 where there is none or one of
- * another file (l->note), and nothing was taken; -errno with l->err. */
-static int tar_by_index(struct tar_walk *w)
-{
-	struct tar_index *x = mem_zalloc(sizeof(*x));
-	int r = follow_index(w, x);
-
-	mem_free(x);
-	return r;
 }
 
 static int tar_look(struct look *l)
@@ -625,11 +599,11 @@ static int tar_look(struct look *l)
 
 	w->l = l;
 	r = tar_by_index(w);
-	/* An end mark may be missing; what is no whole block is none. */
+	/* The end mark may be missing, but not cut off. */
 	while (r == 0 && w->at < l->file_bytes)
 		r = tar_step(w);
 	if (r >= 0)
-		r = end_sample(w);
+		r = close_sample(w);
 	l->facts[MARK] = u64_min(w->at, l->file_bytes);
 	mem_free(w);
 	return r;
@@ -644,71 +618,60 @@ static int tar_look(struct look *l)
  * time (its mtime=0), so that no extended headers are needed.
  */
 enum {
-	END_BYTES = 2 * TAR_BLOCK, /* of zeros, at least */
+	END_BYTES = 2 * TAR_BLOCK, /* zeros at the end, at least */
 	SHARD_ALIGN = 20 * TAR_BLOCK,
-	LABELS = 1000, /* as many as ImageNet has */
+	LABELS = 1000, /* the classes of ImageNet */
 };
 
 /* Eleven octal digits. */
 #define MEMBER_MAX ((UINT64_C(1) << 33) - 1)
 
-/* Of a record, where things begin. */
-struct record {
+/* Sizes and offsets of a sample's two members. */
+struct tar_record {
 	uint64_t payload_bytes;
 	uint64_t cls_off; /* the header of the label's member */
 	uint64_t bytes;
 };
 
-static struct record tar_record_of(const struct file_shape *shape)
+static struct tar_record tar_record_of(const struct file_shape *shape)
 {
-	struct record r = { .payload_bytes = format_sample_bytes(shape) };
+	struct tar_record r = { .payload_bytes = format_sample_bytes(shape) };
 
 	r.cls_off = TAR_BLOCK + round_up(r.payload_bytes, TAR_BLOCK);
 	r.bytes = r.cls_off + 2 * TAR_BLOCK;
 	return r;
 }
 
-/* So many digits and a NUL. */
-static void put_octal(uint8_t *to, unsigned count, uint64_t v)
+/* Format `count` digits and a NUL. */
+static void format_octal(uint8_t *to, unsigned count, uint64_t v)
 {
 	for (unsigned i = count; i > 0; i--, v >>= 3)
 		to[i - 1] = (uint8_t)('0' + (v & 7));
 	to[count] = '\0';
 }
 
-static void put_checksum(uint8_t block[TAR_BLOCK])
+static void make_header(uint8_t block[TAR_BLOCK], uint64_t key, const char *suffix, uint64_t bytes)
 {
 	unsigned sum = 0;
 
-	memset(block + 148, ' ', 8); /* counts as blanks */
-	for (unsigned i = 0; i < TAR_BLOCK; i++)
-		sum += block[i];
-	put_octal(block + 148, 6, sum);
-}
-
-static void make_header(uint8_t block[TAR_BLOCK], uint64_t key, const char *suffix, uint64_t bytes)
-{
 	memset(block, 0, TAR_BLOCK);
 	snprintf((char *)block, 100, "%08" PRIu64 ".%s", key, suffix);
-	put_octal(block + 100, 7, 0444);
-	put_octal(block + 108, 7, 0); /* uid, gid */
-	put_octal(block + 116, 7, 0);
-	put_octal(block + 124, 11, bytes);
-	put_octal(block + 136, 11, 0); /* mtime */
-	block[156] = '0';              /* a regular file */
+	format_octal(block + 100, 7, 0444);
+	format_octal(block + 108, 7, 0); /* uid, gid */
+	format_octal(block + 116, 7, 0);
+	format_octal(block + 124, 11, bytes);
+	format_octal(block + 136, 11, 0); /* mtime */
+	block[156] = '0';                 /* a regular file */
 	memcpy(block + 257,
 	       "ustar\0"
 	       "00",
 	       8);
 	memcpy(block + 265, "bigdata", 7); /* user, group */
 	memcpy(block + 297, "bigdata", 7);
-	put_checksum(block);
-}
-
-/* Its length. */
-static unsigned make_label(char label[8], uint64_t key)
-{
-	return (unsigned)snprintf(label, 8, "%u", (unsigned)(key % LABELS));
+	memset(block + CHECKSUM_AT, ' ', CHECKSUM_BYTES); /* counts as blanks */
+	for (unsigned i = 0; i < TAR_BLOCK; i++)
+		sum += block[i];
+	format_octal(block + CHECKSUM_AT, 6, sum);
 }
 
 static size_t fill_zeros(uint8_t *to, uint64_t bytes, size_t room)
@@ -719,7 +682,7 @@ static size_t fill_zeros(uint8_t *to, uint64_t bytes, size_t room)
 	return n;
 }
 
-/* Of a block, what comes from `at` on. */
+/* Copy the bytes of a block from `at` on. */
 static size_t fill_block(const uint8_t block[TAR_BLOCK], uint64_t at, uint8_t *to, size_t room)
 {
 	size_t n = u64_min(TAR_BLOCK - at, room);
@@ -728,21 +691,12 @@ static size_t fill_block(const uint8_t block[TAR_BLOCK], uint64_t at, uint8_t *t
 	return n;
 }
 
-static size_t fill_payload(const struct format_writer *w, const struct record *r, uint64_t at,
-			   uint8_t *to, size_t room)
-{
-	size_t n = u64_min(r->payload_bytes - at, room);
-
-	format_content(to, n, w->seed_index, w->pos / r->bytes * r->payload_bytes + at);
-	return n;
-}
-
-/* The header and the only block of a label. */
+/* The member of a label: its header and its only block. */
 static size_t fill_cls(uint64_t key, uint64_t at, uint8_t *to, size_t room)
 {
 	uint8_t block[TAR_BLOCK] = { 0 };
 	char label[8];
-	unsigned n = make_label(label, key);
+	unsigned n = (unsigned)snprintf(label, sizeof(label), "%u", (unsigned)(key % LABELS));
 
 	if (at < TAR_BLOCK)
 		make_header(block, key, "cls", n);
@@ -751,7 +705,7 @@ static size_t fill_cls(uint64_t key, uint64_t at, uint8_t *to, size_t room)
 	return fill_block(block, at % TAR_BLOCK, to, room);
 }
 
-static size_t fill_record(const struct format_writer *w, const struct record *r, uint8_t *to,
+static size_t fill_record(const struct format_writer *w, const struct tar_record *r, uint8_t *to,
 			  size_t room)
 {
 	uint64_t at = w->pos % r->bytes;
@@ -762,8 +716,13 @@ static size_t fill_record(const struct format_writer *w, const struct record *r,
 		make_header(block, key, "bin", r->payload_bytes);
 		return fill_block(block, at, to, room);
 	}
-	if (at < TAR_BLOCK + r->payload_bytes)
-		return fill_payload(w, r, at - TAR_BLOCK, to, room);
+	if (at < TAR_BLOCK + r->payload_bytes) {
+		size_t n = u64_min(TAR_BLOCK + r->payload_bytes - at, room);
+
+		format_content(to, n, w->seed_index,
+			       w->pos / r->bytes * r->payload_bytes + at - TAR_BLOCK);
+		return n;
+	}
 	if (at < r->cls_off)
 		return fill_zeros(to, r->cls_off - at, room);
 	return fill_cls(key, at - r->cls_off, to, room);
@@ -774,7 +733,7 @@ static uint64_t tar_file_bytes(const struct file_shape *shape)
 	return round_up(shape->samples * tar_record_of(shape).bytes + END_BYTES, SHARD_ALIGN);
 }
 
-static size_t tar_fill_piece(const struct format_writer *w, const struct record *r, uint8_t *to,
+static size_t tar_fill_piece(const struct format_writer *w, const struct tar_record *r, uint8_t *to,
 			     size_t room)
 {
 	if (w->pos < w->shape.samples * r->bytes)
@@ -801,7 +760,7 @@ static int tar_init(struct dataset *ds, struct mlgen_err *err)
 static void tar_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
 			     uint64_t *off, uint64_t *len)
 {
-	const struct record r = tar_record_of(shape);
+	const struct tar_record r = tar_record_of(shape);
 
 	*off = first * r.bytes + TAR_BLOCK;
 	*len = (n - 1) * r.bytes + r.payload_bytes;
@@ -810,7 +769,7 @@ static void tar_sample_range(const struct file_shape *shape, uint64_t first, uin
 static bool tar_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
 			   size_t *len)
 {
-	const struct record r = tar_record_of(&w->shape);
+	const struct tar_record r = tar_record_of(&w->shape);
 	size_t n;
 
 	*off = w->pos;
@@ -824,11 +783,13 @@ static bool tar_write_next(struct format_writer *w, void *buf, size_t bytes, uin
 
 uint64_t tar_needed(const struct file_shape *shape, uint64_t n)
 {
-	const struct record record = tar_record_of(shape);
+	const struct tar_record record = tar_record_of(shape);
 
+	/* A reader delivers a sample when it has read the first member of the next, or the end
+	 * mark. */
 	if (shape->facts)
-		return tar_found_needed(shape, n);
-	/* Of the next one, before it delivers this; or the end mark. */
+		return n < shape->samples ? shape->words[n * TAR_WORDS + TAR_FIRST_END]
+					  : shape->facts[MARK] + TAR_BLOCK;
 	return n * record.bytes +
 	       (n < shape->samples ? TAR_BLOCK + record.payload_bytes : TAR_BLOCK);
 }
@@ -839,11 +800,11 @@ const struct format format_tar = {
 	.file_bytes = tar_file_bytes,
 	.sample_range = tar_sample_range,
 	.write_next = tar_write_next,
-	/* Its requests are no whole blocks at the end of a shard. */
+	/* No O_DIRECT: requests at the end of a shard are not whole blocks. */
 	.framework = { &plan_forward, NULL },
 	.reader = "WebDataset",
 	.look = tar_look,
-	.look_beside = tar_beside,
+	.look_beside = tar_index_path,
 	.found_range = tar_found_range,
 	.is_forward = true,
 };

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#define ZLIB_CONST /* what is read stays as it is */
+#define ZLIB_CONST /* next_in is const */
 #include <zlib.h>
 
 #include "base/mem.h"
@@ -21,7 +21,7 @@
 #include <isa-l/crc.h>
 #endif
 
-/* A record: its length, the checksum of that, so many bytes, their checksum. */
+/* A record: its length, the length's checksum, the data, their checksum. */
 enum {
 	LENGTH_BYTES = 8,
 	CRC_BYTES = 4,
@@ -32,15 +32,15 @@ enum {
 /* ---- records in a compressed file ---- */
 
 /*
- * TFRecordDataset(compression_type="GZIP" or "ZLIB") inflates into a buffer of 256 KiB, and takes
- * records from there (TensorFlow's ZlibInputStream with its default options): when a record is
- * delivered, the file has been read as far as the buffer needed that holds its end. That is what
- * the words say, and a sample's bytes are those of the file between two of them.
+ * TFRecordDataset(compression_type="GZIP" or "ZLIB") inflates into a buffer of 256 KiB, and reads
+ * records from there (TensorFlow's ZlibInputStream with its default options). When it delivers a
+ * record, it has read the file as far as was needed to fill the buffer with the record's end. The
+ * word of a record is this offset. A sample's bytes are those of the file between two words.
  */
-#define OUT_BYTES (256u << 10)
+#define OUTPUT_BYTES (256u << 10)
 
-/* Deflate can make a thousand times as much of a file; where so much comes of so little there are
- * no records in it. */
+/* Deflate can expand a file a thousandfold. Above this ratio, and after FREE_BYTES of output, the
+ * file has no records. */
 #define RATIO_MAX 500
 #define FREE_BYTES (UINT64_C(1) << 30)
 
@@ -48,15 +48,17 @@ struct inflation {
 	struct look *l;
 	z_stream z;
 	uint8_t *out;
-	uint64_t in_at;  /* of the file, given to zlib */
-	uint64_t passed; /* bytes that came out */
-	/* Of the record at hand: its head so far, what is still to come. */
+	uint64_t in_at;        /* offset in the file up to which zlib has the input */
+	uint64_t output_bytes; /* inflated so far */
+	/* The current record: its head so far, and the bytes still to come. */
 	uint8_t head[HEAD_BYTES];
 	unsigned head_bytes;
 	uint64_t left;
 };
 
-/* Is this a record's length and its checksum? True without ISA-L. */
+#ifdef HAVE_ISAL
+
+/* True if these bytes are a record's length and the checksum of that. */
 static bool tfrecord_is_length(const uint8_t *head)
 {
 	uint8_t length[LENGTH_BYTES];
@@ -68,8 +70,19 @@ static bool tfrecord_is_length(const uint8_t *head)
 	return crc == look_le(head + LENGTH_BYTES, CRC_BYTES);
 }
 
-/* Records end in what came out; what was read until then is their word. */
-static int take_out(struct inflation *f, size_t bytes)
+#else
+
+/* The checksum cannot be computed without ISA-L. */
+static bool tfrecord_is_length(const uint8_t *head)
+{
+	(void)head;
+	return true;
+}
+
+#endif
+
+/* Parse inflated bytes. Each record that ends in them adds the offset of the input as its word. */
+static int parse_output(struct inflation *f, size_t bytes)
 {
 	const uint8_t *at = f->out, *end = at + bytes;
 	int r = 0;
@@ -108,7 +121,7 @@ static int take_out(struct inflation *f, size_t bytes)
 	return r;
 }
 
-static int give_in(struct inflation *f)
+static int feed_input(struct inflation *f)
 {
 	size_t n = (size_t)u64_min(LOOK_BYTES / 2, f->l->file_bytes - f->in_at);
 	const uint8_t *in = look_at(f->l, f->in_at, n);
@@ -121,7 +134,7 @@ static int give_in(struct inflation *f)
 	return 0;
 }
 
-static int tfrecord_inflate_wrong(struct inflation *f, int code)
+static int inflate_fail(struct inflation *f, int code)
 {
 	return look_fail(f->l, f->in_at - f->z.avail_in, "it cannot be decompressed: %s",
 			 f->z.msg              ? f->z.msg
@@ -129,47 +142,40 @@ static int tfrecord_inflate_wrong(struct inflation *f, int code)
 					       : zError(code));
 }
 
-/* gzip files may have several members behind one another. */
-static int next_member(struct inflation *f)
-{
-	int code = inflateReset(&f->z);
-
-	return code == Z_OK ? 0 : tfrecord_inflate_wrong(f, code);
-}
-
+/* Fill the output buffer once, and parse it. */
 static int inflate_some(struct inflation *f, bool *is_end)
 {
 	int code, r;
 	size_t n;
 
 	f->z.next_out = f->out;
-	f->z.avail_out = OUT_BYTES;
+	f->z.avail_out = OUTPUT_BYTES;
 	do {
 		if (f->z.avail_in == 0 && f->in_at < f->l->file_bytes) {
-			r = give_in(f);
+			r = feed_input(f);
 			if (r)
 				return r;
 		}
 		code = inflate(&f->z, Z_NO_FLUSH);
 		*is_end =
 			code == Z_STREAM_END && f->z.avail_in == 0 && f->in_at == f->l->file_bytes;
-		if (code == Z_STREAM_END && !*is_end && next_member(f) != 0)
-			return f->l->err->code;
+		/* A gzip file may consist of several members. */
+		if (code == Z_STREAM_END && !*is_end)
+			code = inflateReset(&f->z);
 		if (code != Z_OK && code != Z_STREAM_END)
-			return tfrecord_inflate_wrong(f, code);
+			return inflate_fail(f, code);
 	} while (f->z.avail_out && !*is_end);
-	n = OUT_BYTES - f->z.avail_out;
-	f->passed += n;
-	if (f->passed > FREE_BYTES && f->passed / RATIO_MAX > f->in_at)
+	n = OUTPUT_BYTES - f->z.avail_out;
+	f->output_bytes += n;
+	if (f->output_bytes > FREE_BYTES && f->output_bytes / RATIO_MAX > f->in_at)
 		return look_fail(f->l, f->in_at,
 				 "more than %d times as much comes out as was compressed: no "
 				 "records are like that",
 				 RATIO_MAX);
-	return take_out(f, n);
+	return parse_output(f, n);
 }
 
-/* What tfrecord_look does with a compressed file: its words are how far a reader has gone into
- * it. */
+/* Look into a compressed file. */
 static int tfrecord_inflate(struct look *l)
 {
 	struct inflation *f = mem_zalloc(sizeof(*f));
@@ -177,9 +183,9 @@ static int tfrecord_inflate(struct look *l)
 	int r;
 
 	f->l = l;
-	f->out = mem_array(OUT_BYTES, 1);
-	/* 32: by its header gzip's or zlib's format. */
-	r = inflateInit2(&f->z, 15 + 32) == Z_OK ? 0 : tfrecord_inflate_wrong(f, Z_MEM_ERROR);
+	f->out = mem_array(OUTPUT_BYTES, 1);
+	/* 32: detect gzip or zlib from the header. */
+	r = inflateInit2(&f->z, 15 + 32) == Z_OK ? 0 : inflate_fail(f, Z_MEM_ERROR);
 	while (r == 0 && !is_end)
 		r = inflate_some(f, &is_end);
 	if (r == 0 && (f->head_bytes || f->left))
@@ -192,17 +198,16 @@ static int tfrecord_inflate(struct look *l)
 	return r;
 }
 
-/* ---- records by the index that lies beside the file ---- */
+/* ---- records from the index next to the file ---- */
 
 /*
- * A line "OFFSET LENGTH" for each record, with all that is around its data, as DALI's tfrecord2idx
- * and DLIO write it: FILE.idx, or FILE with .idx for its suffix, or of DIR/train/FILE
- * DIR/index/train/FILE.idx. One that does not follow the file from its first byte to its last is of
- * another file; then the file itself is gone through.
+ * DALI's tfrecord2idx and DLIO write a line "OFFSET LENGTH" for each record, including the bytes
+ * around its data. The index is FILE.idx, or FILE with the suffix .idx, or for DIR/train/FILE
+ * DIR/index/train/FILE.idx. An index that does not cover the file from its first byte to its last
+ * belongs to another file; the scan then reads the file itself.
  */
-enum { WAYS = 3 };
 
-/* Of the way that a path leads: so many of its last names. */
+/* The last `count` components of a path. */
 static const char *last_names(const char *path, unsigned count)
 {
 	const char *at = path + strlen(path);
@@ -212,32 +217,28 @@ static const char *last_names(const char *path, unsigned count)
 	return at;
 }
 
-static bool name_index(char *out, size_t size, const char *path, unsigned way)
+static bool tfrecord_index_path(const char *path, unsigned i, char *out, size_t size)
 {
 	const char *name = last_names(path, 1), *dot = strrchr(name, '.');
 	const char *folder = last_names(path, 2);
-	int n;
+	int n = -1;
 
-	if (way == 0)
+	if (i > 2)
+		return false;
+	if (i == 0)
 		n = snprintf(out, size, "%s.idx", path);
-	else if (way == 1)
-		n = dot ? snprintf(out, size, "%.*s.idx", (int)(dot - path), path) : -1;
-	else
+	else if (i == 1 && dot)
+		n = snprintf(out, size, "%.*s.idx", (int)(dot - path), path);
+	else if (i == 2)
 		n = snprintf(out, size, "%.*sindex/%s.idx", (int)(folder - path), path, folder);
-	return n > 0 && (size_t)n < size;
-}
-
-/* format->look_beside: where it may lie. */
-static bool tfrecord_beside(const char *path, unsigned i, char *out, size_t size)
-{
-	if (i < WAYS && !name_index(out, size, path, i))
+	if (n <= 0 || (size_t)n >= size)
 		*out = '\0';
-	return i < WAYS;
+	return true;
 }
 
-/* True: the lines follow the file, and `take` has had the end of each record. */
-static bool tfrecord_index_follow(struct look *l, FILE *f,
-				  int (*take)(struct look *l, uint64_t end))
+/* Check that the lines cover the file. With add_records, each record becomes a sample; l->err tells
+ * whether its word could not be stored. */
+static bool tfrecord_index_follow(struct look *l, FILE *f, bool add_records)
 {
 	uint64_t at = 0, off, bytes;
 
@@ -245,20 +246,15 @@ static bool tfrecord_index_follow(struct look *l, FILE *f,
 		if (off != at || bytes <= FRAME_BYTES || bytes > l->file_bytes - at)
 			return false;
 		at += bytes;
-		if (take && take(l, at) != 0)
-			return true; /* with an error, which is told */
+		l->samples += add_records;
+		if (add_records && look_word(l, at) != 0)
+			return true;
 	}
 	return at == l->file_bytes && !ferror(f);
 }
 
-static int take_record(struct look *l, uint64_t end)
-{
-	l->samples++;
-	return look_word(l, end);
-}
-
-/* The lengths of the first record in both. */
-static bool is_of_file(struct look *l, FILE *f)
+/* True if the file and the index have the same first record. */
+static bool index_begins_right(struct look *l, FILE *f)
 {
 	const uint8_t *head = look_at(l, 0, HEAD_BYTES);
 	uint64_t off, bytes;
@@ -268,21 +264,21 @@ static bool is_of_file(struct look *l, FILE *f)
 	       bytes == look_le(head, 8) + FRAME_BYTES;
 }
 
-/* By the index beside it: true where there is one that is of this file. Words are those of
- * tfrecord_look; l->err says where one could not be put. */
+/* Look into the file by its index, with the words of tfrecord_look. False if there is no index or
+ * it belongs to another file. */
 static bool tfrecord_by_index(struct look *l)
 {
 	char path[PATH_MAX];
-	FILE *f = l->file_bytes > HEAD_BYTES ? look_index_open(l, tfrecord_beside, path) : NULL;
+	FILE *f = l->file_bytes > HEAD_BYTES ? look_index_open(l, tfrecord_index_path, path) : NULL;
 	bool follows;
 
 	if (!f)
 		return false;
-	follows = is_of_file(l, f);
+	follows = index_begins_right(l, f);
 	rewind(f);
-	follows = follows && tfrecord_index_follow(l, f, NULL);
+	follows = follows && tfrecord_index_follow(l, f, false);
 	rewind(f);
-	if (follows && tfrecord_index_follow(l, f, take_record))
+	if (follows && tfrecord_index_follow(l, f, true))
 		l->sample_bytes = l->file_bytes - l->samples * FRAME_BYTES;
 	look_index_close(l, f);
 	if (!follows)
@@ -291,22 +287,11 @@ static bool tfrecord_by_index(struct look *l)
 	return follows;
 }
 
-/* ---- where the records lie in a file that somebody else has written ---- */
+/* ---- records in a file from any writer ---- */
 
-/* Words: where each record ends; in a compressed file, how far a reader has gone into it. Facts: */
+/* Words: the end of each record; in a compressed file the offset that a reader has reached then.
+ * Facts: */
 enum { IS_COMPRESSED };
-
-#ifdef HAVE_ISAL
-
-#else
-
-bool tfrecord_is_length(const uint8_t *head)
-{
-	(void)head;
-	return true;
-}
-
-#endif
 
 static bool is_compressed(const uint8_t *head)
 {
@@ -328,7 +313,6 @@ static int not_a_record(struct look *l, uint64_t at, const uint8_t *head)
 	return tfrecord_inflate(l);
 }
 
-/* format->look and format->found_range. */
 static int tfrecord_look(struct look *l)
 {
 	uint64_t at = 0;
@@ -381,12 +365,6 @@ bool tfrecord_found_is_compressed(const struct file_shape *shape)
 	return shape->facts[IS_COMPRESSED];
 }
 
-/* Where the first n records end, n > 0. */
-static uint64_t tfrecord_found_end(const struct file_shape *shape, uint64_t n)
-{
-	return shape->words[n - 1];
-}
-
 uint64_t forward_extent_samples(uint64_t samples_per_file, uint64_t record_bytes)
 {
 	uint64_t n = TFRECORD_READ_BYTES / record_bytes;
@@ -401,36 +379,35 @@ uint64_t forward_extent_samples(uint64_t samples_per_file, uint64_t record_bytes
 /* ---- files of mlgen ---- */
 
 /*
- * A record: the length of its data (8 bytes) and their checksum, the data and theirs; checksums are
- * crc32c, masked. The data are a protobuf message: an Example that maps `size` to the number of the
- * sample's bytes and `image` to those, as DLIO has it. `image` comes last, so that nothing but a
- * checksum stands behind the payload. Part 1 is the index, as DALI reads it: a line "offset length"
- * for each record.
+ * Checksums are masked crc32c. The data are a protobuf message: an Example that maps `size` to the
+ * number of the sample's bytes and `image` to the bytes, as in DLIO. `image` comes last, so that
+ * only a checksum follows the payload. Part 1 is the index, as DALI reads it: a line "offset
+ * length" for each record.
  */
 enum {
-	HEAD_MAX = 192, /* of a record, what stands before the payload */
+	HEAD_MAX = 192, /* bytes of a record before the payload */
 	LINE_MAX_BYTES = 48,
 };
 
-/* What protobuf's parsers accept of a message: 2 GiB, less what is around. */
+/* Protobuf's parsers accept messages of up to 2 GiB, including the bytes around the sample. */
 #define SAMPLE_MAX (UINT64_C(0x7fffffff) - HEAD_MAX)
 
-/* Protobuf: a tag of these, a length, that many bytes. Of whichever message, the tag is its field's
- * number and the type "length-delimited". */
+/* A protobuf field is a tag, a length, and that many bytes. The tag combines the number of the
+ * field and the type "length-delimited". */
 enum {
 	FIELD_1 = 0x0a,
 	FIELD_2 = 0x12, /* the value in an entry of a map */
 	FIELD_3 = 0x1a,
-	BYTES_LIST = FIELD_1, /* of the kinds of Feature */
+	BYTES_LIST = FIELD_1, /* kinds of Feature */
 	INT64_LIST = FIELD_3,
 };
 
-/* The lengths of nested messages, from the inside out. */
+/* Lengths of the nested messages, from the inside out. */
 struct feature {
 	uint64_t value, list, feature, entry;
 };
 
-struct record {
+struct tfrecord_record {
 	struct feature size, image;
 	uint64_t features, data;
 	uint64_t head_bytes, bytes;
@@ -445,7 +422,7 @@ static unsigned varint_bytes(uint64_t v)
 	return n;
 }
 
-/* Of a field with its tag and length. */
+/* Bytes of a field including its tag and length. */
 static uint64_t field_bytes(uint64_t length)
 {
 	return 1 + varint_bytes(length) + length;
@@ -461,11 +438,11 @@ static struct feature feature_of(const char *name, uint64_t value)
 	return f;
 }
 
-static struct record tfrecord_record_of(const struct file_shape *shape)
+static struct tfrecord_record tfrecord_record_of(const struct file_shape *shape)
 {
 	uint64_t payload = format_sample_bytes(shape);
-	struct record r = { .size = feature_of("size", varint_bytes(payload)),
-			    .image = feature_of("image", payload) };
+	struct tfrecord_record r = { .size = feature_of("size", varint_bytes(payload)),
+				     .image = feature_of("image", payload) };
 
 	r.features = field_bytes(r.size.entry) + field_bytes(r.image.entry);
 	r.data = field_bytes(r.features);
@@ -485,19 +462,20 @@ static unsigned digits(uint64_t v)
 	return n;
 }
 
-/* A line of the index, and where it begins. */
-struct line {
+/* A line of the index: its record, and the offset of the line. */
+struct index_line {
 	uint64_t record, off;
 };
 
 /*
- * The line that holds a byte, or the end of all. Lines are as long as their offset has digits, so
- * there are few kinds of them, in order.
+ * Find the line that holds a byte, or the end of the index. The length of a line depends only on
+ * the number of digits of its offset, so the loop goes through the numbers of digits.
  */
-static struct line find_line(const struct file_shape *shape, const struct record *r, uint64_t byte)
+static struct index_line find_line(const struct file_shape *shape, const struct tfrecord_record *r,
+				   uint64_t byte)
 {
 	unsigned rest = digits(FRAME_BYTES + r->data) + 2;
-	struct line at = { 0, 0 };
+	struct index_line at = { 0, 0 };
 	uint64_t power = 1;
 
 	for (unsigned n = 1; at.record < shape->samples; n++) {
@@ -519,7 +497,7 @@ static struct line find_line(const struct file_shape *shape, const struct record
 
 static uint64_t tfrecord_file_bytes(const struct file_shape *shape)
 {
-	const struct record r = tfrecord_record_of(shape);
+	const struct tfrecord_record r = tfrecord_record_of(shape);
 
 	if (shape->part)
 		return find_line(shape, &r, UINT64_MAX).off;
@@ -529,7 +507,7 @@ static uint64_t tfrecord_file_bytes(const struct file_shape *shape)
 static void tfrecord_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
 				  uint64_t *off, uint64_t *len)
 {
-	const struct record r = tfrecord_record_of(shape);
+	const struct tfrecord_record r = tfrecord_record_of(shape);
 
 	*off = first * r.bytes + r.head_bytes;
 	*len = (n - 1) * r.bytes + format_sample_bytes(shape);
@@ -555,7 +533,7 @@ static int tfrecord_init(struct dataset *ds, struct mlgen_err *err)
 
 #ifdef HAVE_ISAL
 
-/* ISA-L leaves it to the caller to invert before and after. */
+/* ISA-L expects the caller to invert the checksum before and after. */
 static uint32_t crc32c(uint32_t crc, uint8_t *data, size_t bytes)
 {
 	return ~crc32_iscsi(data, (int)bytes, ~crc);
@@ -566,15 +544,14 @@ static uint32_t masked(uint32_t crc)
 	return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
-/* Little endian. */
-static uint8_t *tfrecord_put(uint8_t *at, unsigned bytes, uint64_t v)
+static uint8_t *encode_le(uint8_t *at, unsigned bytes, uint64_t v)
 {
 	for (; bytes; bytes--, v >>= 8)
 		*at++ = (uint8_t)v;
 	return at;
 }
 
-static uint8_t *put_varint(uint8_t *at, uint64_t v)
+static uint8_t *encode_varint(uint8_t *at, uint64_t v)
 {
 	for (; v >= 0x80; v >>= 7)
 		*at++ = (uint8_t)(v | 0x80);
@@ -582,92 +559,71 @@ static uint8_t *put_varint(uint8_t *at, uint64_t v)
 	return at;
 }
 
-static uint8_t *put_field(uint8_t *at, uint8_t tag, uint64_t length)
+static uint8_t *encode_field(uint8_t *at, uint8_t tag, uint64_t length)
 {
 	*at++ = tag;
-	return put_varint(at, length);
+	return encode_varint(at, length);
 }
 
-/* All but the value. */
-static uint8_t *put_feature(uint8_t *at, const struct feature *f, const char *name, uint8_t kind)
+/* Encode a feature up to its value. */
+static uint8_t *encode_feature(uint8_t *at, const struct feature *f, const char *name, uint8_t kind)
 {
 	size_t n = strlen(name);
 
-	at = put_field(at, FIELD_1, f->entry);
-	at = put_field(at, FIELD_1, n);
+	at = encode_field(at, FIELD_1, f->entry);
+	at = encode_field(at, FIELD_1, n);
 	memcpy(at, name, n);
-	at = put_field(at + n, FIELD_2, f->feature);
-	at = put_field(at, kind, f->list);
-	return put_field(at, FIELD_1, f->value);
+	at = encode_field(at + n, FIELD_2, f->feature);
+	at = encode_field(at, kind, f->list);
+	return encode_field(at, FIELD_1, f->value);
 }
 
-/* What stands before the payload; the checksum of what of it are data. */
-static uint32_t make_head(const struct record *r, uint8_t head[HEAD_MAX])
+/* Make the bytes before the payload. Returns the checksum of those that belong to the data. */
+static uint32_t make_head(const struct tfrecord_record *r, uint8_t head[HEAD_MAX])
 {
 	uint8_t *data = head + LENGTH_BYTES + CRC_BYTES, *at;
 
-	tfrecord_put(head, LENGTH_BYTES, r->data);
-	tfrecord_put(head + LENGTH_BYTES, CRC_BYTES, masked(crc32c(0, head, LENGTH_BYTES)));
-	at = put_field(data, FIELD_1, r->features);
-	at = put_feature(at, &r->size, "size", INT64_LIST);
-	at = put_varint(at, r->image.value);
-	at = put_feature(at, &r->image, "image", BYTES_LIST);
+	encode_le(head, LENGTH_BYTES, r->data);
+	encode_le(head + LENGTH_BYTES, CRC_BYTES, masked(crc32c(0, head, LENGTH_BYTES)));
+	at = encode_field(data, FIELD_1, r->features);
+	at = encode_feature(at, &r->size, "size", INT64_LIST);
+	at = encode_varint(at, r->image.value);
+	at = encode_feature(at, &r->image, "image", BYTES_LIST);
 	return crc32c(0, data, (size_t)(at - data));
 }
 
-/* The pieces below fill `to` with what comes at `at` in a record, as far as there is room, and give
- * the number of bytes. */
-static size_t fill_head(struct format_writer *w, const struct record *r, uint64_t at, uint8_t *to,
-			size_t room)
-{
-	size_t n = u64_min(r->head_bytes - at, room);
-	uint8_t head[HEAD_MAX];
-
-	w->crc[0] = make_head(r, head);
-	memcpy(to, head + at, n);
-	return n;
-}
-
-static size_t fill_payload(struct format_writer *w, const struct record *r, uint64_t at,
-			   uint8_t *to, size_t room)
-{
-	uint64_t before = w->pos / r->bytes * r->image.value;
-	/* ISA-L counts in int. */
-	size_t n = u64_min(r->bytes - CRC_BYTES - at, u64_min(1u << 30, room));
-
-	format_content(to, n, w->seed_index, before + at - r->head_bytes);
-	w->crc[0] = crc32c(w->crc[0], to, n);
-	return n;
-}
-
-static size_t fill_crc(const struct format_writer *w, const struct record *r, uint64_t at,
-		       uint8_t *to, size_t room)
-{
-	size_t n = u64_min(r->bytes - at, room);
-	uint8_t crc[CRC_BYTES];
-
-	tfrecord_put(crc, CRC_BYTES, masked(w->crc[0]));
-	memcpy(to, crc + CRC_BYTES - (r->bytes - at), n);
-	return n;
-}
-
-static size_t fill_records(struct format_writer *w, const struct record *r, uint8_t *to,
-			   size_t room)
+/* Fill `to` with the next piece of a record, as far as there is room: head, payload or checksum.
+ * Returns the number of bytes. */
+static size_t fill_record(struct format_writer *w, const struct tfrecord_record *r, uint8_t *to,
+			  size_t room)
 {
 	uint64_t at = w->pos % r->bytes;
+	uint8_t head[HEAD_MAX], crc[CRC_BYTES];
+	size_t n;
 
 	if (w->pos == w->shape.samples * r->bytes)
 		return 0;
-	if (at < r->head_bytes)
-		return fill_head(w, r, at, to, room);
-	if (at < r->bytes - CRC_BYTES)
-		return fill_payload(w, r, at, to, room);
-	return fill_crc(w, r, at, to, room);
+	if (at < r->head_bytes) {
+		n = u64_min(r->head_bytes - at, room);
+		w->crc[0] = make_head(r, head);
+		memcpy(to, head + at, n);
+	} else if (at < r->bytes - CRC_BYTES) {
+		/* ISA-L counts in int. */
+		n = u64_min(r->bytes - CRC_BYTES - at, u64_min(1u << 30, room));
+		format_content(to, n, w->seed_index,
+			       w->pos / r->bytes * r->image.value + at - r->head_bytes);
+		w->crc[0] = crc32c(w->crc[0], to, n);
+	} else {
+		n = u64_min(r->bytes - at, room);
+		encode_le(crc, CRC_BYTES, masked(w->crc[0]));
+		memcpy(to, crc + CRC_BYTES - (r->bytes - at), n);
+	}
+	return n;
 }
 
-/* Whole lines. */
-static size_t fill_lines(const struct format_writer *w, const struct record *r, uint8_t *to,
-			 size_t room)
+/* Fill `to` with whole lines of the index. */
+static size_t fill_lines(const struct format_writer *w, const struct tfrecord_record *r,
+			 uint8_t *to, size_t room)
 {
 	uint64_t i = find_line(&w->shape, r, w->pos).record;
 	size_t n = 0;
@@ -681,7 +637,7 @@ static size_t fill_lines(const struct format_writer *w, const struct record *r, 
 static bool tfrecord_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
 				size_t *len)
 {
-	const struct record r = tfrecord_record_of(&w->shape);
+	const struct tfrecord_record r = tfrecord_record_of(&w->shape);
 	size_t n;
 
 	*off = w->pos;
@@ -690,7 +646,7 @@ static bool tfrecord_write_next(struct format_writer *w, void *buf, size_t bytes
 		uint8_t *to = (uint8_t *)buf + *len;
 
 		n = w->shape.part ? fill_lines(w, &r, to, bytes - *len)
-				  : fill_records(w, &r, to, bytes - *len);
+				  : fill_record(w, &r, to, bytes - *len);
 		w->pos += n;
 		*len += n;
 	} while (n && *len < bytes);
@@ -701,10 +657,9 @@ static bool tfrecord_write_next(struct format_writer *w, void *buf, size_t bytes
 
 uint64_t tfrecord_needed(const struct file_shape *shape, uint64_t n)
 {
-	uint64_t end =
-		shape->facts ? tfrecord_found_end(shape, n) : n * tfrecord_record_of(shape).bytes;
+	uint64_t end = shape->facts ? shape->words[n - 1] : n * tfrecord_record_of(shape).bytes;
 
-	/* A byte that is not there: the reader asks for one record more. */
+	/* After the last record the reader tries to read another one, beyond the end. */
 	return end + (n == shape->samples);
 }
 
@@ -719,11 +674,11 @@ const struct format format_tfrecord = {
 #else
 	.needs = "isal (" PACKAGES_ISAL ")",
 #endif
-	/* TensorFlow has no O_DIRECT; its requests suit it as they are. */
+	/* TensorFlow has no O_DIRECT, but its requests are aligned anyway. */
 	.framework = { &plan_forward, &plan_forward },
 	.reader = "TensorFlow",
 	.look = tfrecord_look,
-	.look_beside = tfrecord_beside,
+	.look_beside = tfrecord_index_path,
 	.found_range = tfrecord_found_range,
 	.is_forward = true,
 };
