@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy.c - format=npy: one NumPy array of all samples, and if wanted one of their labels. */
+/* npy.c - format=npy: a NumPy array of all samples, and optionally an array of their labels. */
 #include "data/formats/formats_internal.h"
 
 #include <errno.h>
@@ -16,36 +16,36 @@
 
 struct npy_array {
 	uint64_t data_off, data_bytes, file_bytes;
-	uint64_t samples; /* 0 = it holds nothing */
+	uint64_t samples; /* 0 = the array is empty */
 };
 
-/* Of the text. Only a structure of thousands of fields has more. */
+/* Limit of the header's text, which only a structure of thousands of fields exceeds. */
 #define NPY_TEXT_MAX (1u << 20)
 
-/* ---- what the header of an array says, whoever wrote it ---- */
+/* ---- the header of an array from any writer ---- */
 
 /*
- * The text is a Python literal (numpy.lib.format): a dictionary of descr, a string or a list of
- * fields, fortran_order and shape. A field is (name, descr) or (name, descr, shape), where name may
- * be (title, name) and descr again a list; so a structure holds structures.
+ * The text is a Python literal (numpy.lib.format): a dictionary of descr, fortran_order and shape.
+ * descr is a string or a list of fields. A field is (name, descr) or (name, descr, shape), where
+ * name may be (title, name) and descr again a list, because structures may be nested.
  */
-#define NESTED_MAX 64u
+#define NESTING_MAX 64u
 
-/* What is still to be read, and the first thing that was wrong. */
-struct text {
+/* The rest of the text, and the first fault. */
+struct header_text {
 	const char *at, *end;
 	unsigned nested;
 	const char *why;
 };
 
-static bool text_fail(struct text *t, const char *why)
+static bool text_fail(struct header_text *t, const char *why)
 {
 	if (!t->why)
 		t->why = why;
 	return false;
 }
 
-static bool peek(struct text *t, char c)
+static bool peek(struct header_text *t, char c)
 {
 	while (t->at < t->end &&
 	       (*t->at == ' ' || *t->at == '\n' || *t->at == '\t' || *t->at == '\r'))
@@ -53,7 +53,7 @@ static bool peek(struct text *t, char c)
 	return t->at < t->end && *t->at == c;
 }
 
-static bool accept(struct text *t, char c)
+static bool accept(struct header_text *t, char c)
 {
 	if (!peek(t, c))
 		return false;
@@ -61,14 +61,14 @@ static bool accept(struct text *t, char c)
 	return true;
 }
 
-static bool expect(struct text *t, char c)
+static bool expect(struct header_text *t, char c)
 {
 	return accept(t, c) ||
 	       text_fail(t, "its header is not the text of a dictionary as numpy.save writes it");
 }
 
-/* What stands between quotes; names may have any letters. */
-static bool string(struct text *t, const char **from, size_t *bytes)
+/* Parse a quoted string; names may have any characters. */
+static bool parse_string(struct header_text *t, const char **from, size_t *bytes)
 {
 	char quote;
 
@@ -84,13 +84,13 @@ static bool string(struct text *t, const char **from, size_t *bytes)
 	return expect(t, quote);
 }
 
-static bool is_digit(const struct text *t)
+static bool is_digit(const struct header_text *t)
 {
 	return t->at < t->end && *t->at >= '0' && *t->at <= '9';
 }
 
-/* Python 2 wrote 10L for some. */
-static bool count(struct text *t, uint64_t *v)
+/* Parse a number; Python 2 wrote some as 10L. */
+static bool parse_count(struct header_text *t, uint64_t *v)
 {
 	*v = 0;
 	if (peek(t, '-'))
@@ -105,23 +105,23 @@ static bool count(struct text *t, uint64_t *v)
 	return true;
 }
 
-static bool multiply(struct text *t, uint64_t *v, uint64_t by)
+static bool multiply(struct header_text *t, uint64_t *v, uint64_t by)
 {
 	return !__builtin_mul_overflow(*v, by, v) ||
 	       text_fail(t, "it has more bytes than a file can have");
 }
 
-/* (3,), (), (2, 3), or the number alone that a field may have. */
-static bool sides(struct text *t, struct npy_head *h)
+/* Parse a shape: (3,), (), (2, 3), or the bare number that a field may have. */
+static bool parse_shape(struct header_text *t, struct npy_head *h)
 {
 	uint64_t side;
 
 	h->axes = 0;
 	h->first_axis = h->items = 1;
 	if (!accept(t, '('))
-		return count(t, &h->items);
+		return parse_count(t, &h->items);
 	while (!accept(t, ')')) {
-		if (!count(t, &side) || !multiply(t, &h->items, side))
+		if (!parse_count(t, &side) || !multiply(t, &h->items, side))
 			return false;
 		if (h->axes++ == 0)
 			h->first_axis = side;
@@ -136,16 +136,16 @@ static bool is_one_of(char c, const char *of)
 	return c && strchr(of, c);
 }
 
-/* "<f4": byte order, kind, bytes of one; of "U" letters of four bytes each. A date has its unit
- * behind it. */
-static bool plain_type(struct text *t, uint64_t *bytes)
+/* Parse a type like "<f4": byte order, kind, bytes of an element. "U" counts letters of four bytes
+ * each. A date is followed by its unit. */
+static bool parse_plain_type(struct header_text *t, uint64_t *bytes)
 {
-	struct text in = { 0 };
+	struct header_text in = { 0 };
 	const char *from = NULL;
 	size_t n = 0;
 	char kind;
 
-	if (!string(t, &from, &n))
+	if (!parse_string(t, &from, &n))
 		return false;
 	in.at = from;
 	in.end = from + n;
@@ -162,43 +162,44 @@ static bool plain_type(struct text *t, uint64_t *bytes)
 	*bytes = 1;
 	if (kind == '?' && in.at == in.end)
 		return true;
-	return (count(&in, bytes) || text_fail(t, "its descr says no number of bytes")) &&
+	return (parse_count(&in, bytes) || text_fail(t, "its descr says no number of bytes")) &&
 	       multiply(t, bytes, kind == 'U' ? 4 : 1);
 }
 
-static bool type(struct text *t, uint64_t *bytes);
+static bool parse_type(struct header_text *t, uint64_t *bytes);
 
-/* (descr, shape) or (name, descr[, shape]), behind the parenthesis. */
-static bool rest_of_tuple(struct text *t, uint64_t *bytes)
+/* Parse the rest of (descr, shape) or (name, descr[, shape]) from descr on. */
+static bool parse_tuple_rest(struct header_text *t, uint64_t *bytes)
 {
 	struct npy_head repeat = { .items = 1 };
 
-	if (!type(t, bytes))
+	if (!parse_type(t, bytes))
 		return false;
-	if (accept(t, ',') && !peek(t, ')') && !sides(t, &repeat))
+	if (accept(t, ',') && !peek(t, ')') && !parse_shape(t, &repeat))
 		return false;
 	accept(t, ',');
 	return expect(t, ')') && multiply(t, bytes, repeat.items);
 }
 
-static bool field_name(struct text *t)
+static bool parse_field_name(struct header_text *t)
 {
 	const char *from;
 	size_t n;
 
 	if (!accept(t, '('))
-		return string(t, &from, &n);
-	return string(t, &from, &n) && expect(t, ',') && string(t, &from, &n) &&
+		return parse_string(t, &from, &n);
+	return parse_string(t, &from, &n) && expect(t, ',') && parse_string(t, &from, &n) &&
 	       (accept(t, ',') || true) && expect(t, ')');
 }
 
-static bool fields(struct text *t, uint64_t *bytes)
+static bool parse_fields(struct header_text *t, uint64_t *bytes)
 {
 	uint64_t one;
 
 	*bytes = 0;
 	while (!accept(t, ']')) {
-		if (!expect(t, '(') || !field_name(t) || !expect(t, ',') || !rest_of_tuple(t, &one))
+		if (!expect(t, '(') || !parse_field_name(t) || !expect(t, ',') ||
+		    !parse_tuple_rest(t, &one))
 			return false;
 		if (__builtin_add_overflow(*bytes, one, bytes))
 			return text_fail(t, "its elements are too large");
@@ -208,24 +209,24 @@ static bool fields(struct text *t, uint64_t *bytes)
 	return true;
 }
 
-static bool type(struct text *t, uint64_t *bytes)
+static bool parse_type(struct header_text *t, uint64_t *bytes)
 {
 	bool is_right;
 
 	*bytes = 0;
-	if (++t->nested > NESTED_MAX)
+	if (++t->nested > NESTING_MAX)
 		return text_fail(t, "its descr is nested too deeply");
 	if (accept(t, '['))
-		is_right = fields(t, bytes);
+		is_right = parse_fields(t, bytes);
 	else if (accept(t, '('))
-		is_right = rest_of_tuple(t, bytes);
+		is_right = parse_tuple_rest(t, bytes);
 	else
-		is_right = plain_type(t, bytes);
+		is_right = parse_plain_type(t, bytes);
 	t->nested--;
 	return is_right;
 }
 
-static bool truth(struct text *t, bool *v)
+static bool parse_bool(struct header_text *t, bool *v)
 {
 	static const char *const words[] = { "False", "True" };
 
@@ -244,27 +245,27 @@ static bool truth(struct text *t, bool *v)
 
 enum { DESCR = 1, ORDER = 2, SHAPE = 4, ALL = 7 };
 
-/* One "key: value"; which one it was is added to *seen. */
-static bool entry(struct text *t, struct npy_head *h, unsigned *seen)
+/* Parse a "key: value", and set its bit in *seen. */
+static bool parse_entry(struct header_text *t, struct npy_head *h, unsigned *seen)
 {
 	const char *key = "";
 	size_t n = 0;
 
-	if (!string(t, &key, &n) || !expect(t, ':'))
+	if (!parse_string(t, &key, &n) || !expect(t, ':'))
 		return false;
 	if (n == 5 && memcmp(key, "descr", n) == 0) {
 		*seen |= DESCR;
-		return type(t, &h->item_bytes);
+		return parse_type(t, &h->item_bytes);
 	}
 	if (n == 13 && memcmp(key, "fortran_order", n) == 0) {
 		*seen |= ORDER;
-		return truth(t, &h->is_fortran);
+		return parse_bool(t, &h->is_fortran);
 	}
 	if (n == 5 && memcmp(key, "shape", n) == 0) {
 		*seen |= SHAPE;
 		if (!peek(t, '('))
 			return expect(t, '(');
-		return sides(t, h);
+		return parse_shape(t, h);
 	}
 	return text_fail(t, "its header has a key that is none of descr, fortran_order and shape");
 }
@@ -289,14 +290,14 @@ const char *npy_head_prefix(struct npy_head *h, const uint8_t *at, size_t bytes)
 
 const char *npy_head_text(struct npy_head *h, const char *text, size_t bytes)
 {
-	struct text t = { .at = text, .end = text + bytes };
+	struct header_text t = { .at = text, .end = text + bytes };
 	unsigned seen = 0;
 	uint64_t all;
 
 	if (!expect(&t, '{'))
 		return t.why;
 	while (!accept(&t, '}')) {
-		if (!entry(&t, h, &seen))
+		if (!parse_entry(&t, h, &seen))
 			return t.why;
 		if (!accept(&t, ',') && !peek(&t, '}'))
 			expect(&t, '}');
@@ -347,21 +348,13 @@ int npy_head_look(struct look *l, uint64_t off, uint64_t end, struct npy_head *h
 	return 0;
 }
 
-/* What is one sample: the first axis, or all of it. */
-static uint64_t npy_head_samples(const struct npy_head *h)
-{
-	bool is_rows = h->axes > 1 && !h->is_fortran;
-
-	return is_rows ? h->first_axis : 1;
-}
-
-/* ---- arrays in files that somebody else has written, alone or with a twin ---- */
+/* ---- arrays in files from any writer, alone or with a twin ---- */
 
 /*
- * The one that is open: its first axis is the samples'. Of one axis there is one sample, and also
- * where the first of several varies fastest, for then no row lies in one piece; but one axis of
- * `labels` elements, which is as many samples as the file has beside which it stands, is a sample
- * each. 0 or -errno with l->err.
+ * Look at the array in the open file. The first axis counts the samples. An array with a single
+ * axis is one sample, and so is an array whose first axis varies fastest, because its rows are not
+ * contiguous. However, if the single axis has `labels` elements, as many as the other file of the
+ * pair has samples, each element is a sample. 0 or -errno with l->err.
  */
 static int npy_array_look(struct look *l, uint64_t labels, struct npy_array *a)
 {
@@ -373,14 +366,17 @@ static int npy_array_look(struct look *l, uint64_t labels, struct npy_array *a)
 	a->data_off = h.header_bytes;
 	a->data_bytes = h.items * h.item_bytes;
 	a->file_bytes = l->file_bytes;
-	a->samples = a->data_bytes ? npy_head_samples(&h) : 0;
-	if (a->data_bytes && labels && h.axes == 1 && h.first_axis == labels)
+	a->samples = 1;
+	if (a->data_bytes == 0)
+		a->samples = 0;
+	else if (h.axes > 1 && !h.is_fortran)
+		a->samples = h.first_axis;
+	else if (labels && h.axes == 1 && h.first_axis == labels)
 		a->samples = labels;
 	return 0;
 }
 
-/* Its path goes to `path`. */
-static int name_twin(struct look *l, char path[PATH_MAX])
+static int find_twin(struct look *l, char path[PATH_MAX])
 {
 	struct namepair pair;
 	int r = -EINVAL;
@@ -407,31 +403,25 @@ static int open_twin(struct look *l, const char *first, const char *path)
 	return look_open(l, AT_FDCWD, path, path, (uint64_t)st.st_size);
 }
 
-static int look_at_twin(struct look *l, const char *first, uint64_t samples, struct npy_array *a)
-{
-	int r = npy_array_look(l, samples > 1 ? samples : 0, a);
-
-	if (r || a->samples == samples)
-		return r;
-	return mlgen_fail(l->err, -EINVAL,
-			  "%s: has %" PRIu64 " samples, and its twin %s has %" PRIu64
-			  "; by scan_pair= both have as many",
-			  first, samples, l->path, a->samples);
-}
-
-/* From the array that is open to its twin by scan_pair=: from *a, which was the first's, to *a,
- * which is the twin's. Both have as many samples. The look is as after look_open, of the twin. */
+/* Replace the array *a of the open file by that of its twin (scan_pair=), which must have the same
+ * number of samples. The twin stays open. */
 static int npy_twin_look(struct look *l, struct npy_array *a)
 {
 	const char *first = l->path;
+	uint64_t samples = a->samples;
 	char path[PATH_MAX];
-	int r = name_twin(l, path);
+	int r = find_twin(l, path);
 
 	look_close(l);
 	if (r == 0)
 		r = open_twin(l, first, path);
 	if (r == 0)
-		r = look_at_twin(l, first, a->samples, a);
+		r = npy_array_look(l, samples > 1 ? samples : 0, a);
+	if (r == 0 && a->samples != samples)
+		r = mlgen_fail(l->err, -EINVAL,
+			       "%s: has %" PRIu64 " samples, and its twin %s has %" PRIu64
+			       "; by scan_pair= both have as many",
+			       first, samples, l->path, a->samples);
 	l->path = first;
 	return r;
 }
@@ -440,19 +430,19 @@ static int npy_twin_look(struct look *l, struct npy_array *a)
 
 enum { SAMPLES, LABELS, PARTS }; /* file_shape.part */
 
-/* What all files of a dataset with labels have in common. */
-struct labels {
-	uint64_t size_bytes; /* of one */
+/* dataset.common, if the dataset has labels. */
+struct npy_labels {
+	uint64_t size_bytes; /* each label's */
 };
 
 static uint64_t element_bytes(const struct file_shape *shape)
 {
-	const struct labels *labels = shape->common;
+	const struct npy_labels *labels = shape->common;
 
 	return shape->part == LABELS ? labels->size_bytes : format_sample_bytes(shape);
 }
 
-/* What is put down of an array that is there, and of its twin. */
+/* Facts of a found array, and of its twin. */
 enum { DATA_OFF, ROW_BYTES, ARRAY };
 enum { TWIN = ARRAY, TWIN_FILE_BYTES = 2 * ARRAY };
 
@@ -508,7 +498,7 @@ static bool npy_write_next(struct format_writer *w, void *buf, size_t bytes, uin
 
 static int npy_init(struct dataset *ds, struct mlgen_err *err)
 {
-	struct labels *labels;
+	struct npy_labels *labels;
 
 	(void)err;
 	if (ds->options.label_size_bytes == 0)

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#define ZLIB_CONST /* what is read stays as it is */
+#define ZLIB_CONST /* next_in is const */
 #include <zlib.h>
 
 #include "base/mem.h"
@@ -18,12 +18,12 @@ struct npz_layout {
 	uint64_t y_off;            /* local header of y.npy */
 	uint64_t dir_off, dir_bytes;
 	bool has_end64; /* zip64 end record and locator before the end record */
-	uint64_t end;   /* of the file */
+	uint64_t end;   /* the file's size */
 };
 
-/* ---- where an array lies in a file that somebody else wrote ---- */
+/* ---- an array in a file from any writer ---- */
 
-/* So much of a deflated member, from its beginning: bytes, or -errno. */
+/* Inflate up to `bytes` bytes from the beginning of a member. Returns their number, or -errno. */
 static int inflate_head(struct look *l, uint64_t off, uint64_t stored, uint8_t *to, size_t bytes)
 {
 	z_stream z = { .next_out = to, .avail_out = (unsigned)bytes };
@@ -55,10 +55,10 @@ static int fail_at(struct look *l, uint64_t off, const char *why)
 	return look_fail(l, off, "%s", why);
 }
 
-/* Deflate makes no more of a byte (zlib's technical notes), but for the last block. */
-#define INFLATES_TO 1032
+/* Deflate cannot expand a byte any further (zlib's technical notes), except in the last block. */
+#define INFLATE_RATIO_MAX 1032
 
-/* The header of an array that is deflated: as much of it as it takes. */
+/* Parse the header of a deflated array, inflating no more than the header. */
 static int look_deflated(struct look *l, uint64_t off, const struct zip_member *m,
 			 struct npy_head *h)
 {
@@ -67,7 +67,7 @@ static int look_deflated(struct look *l, uint64_t off, const struct zip_member *
 	uint8_t *text;
 	int r;
 
-	if (m->plain_bytes / INFLATES_TO > m->stored_bytes + INFLATES_TO)
+	if (m->plain_bytes / INFLATE_RATIO_MAX > m->stored_bytes + INFLATE_RATIO_MAX)
 		return look_fail(l, off,
 				 "%" PRIu64 " bytes are said to inflate to %" PRIu64
 				 ", which they cannot",
@@ -104,22 +104,22 @@ static int look_array(struct look *l, const struct zip_member *m, struct npy_hea
 }
 
 /*
- * What is put down of it: six numbers, some of which share a word.
+ * Facts; some numbers share a word, with this many bits.
  *
  *	0  the directory's offset
- *	1  its bytes (32 bits); those behind the end record's begin (17); FLAGS
+ *	1  its bytes (32); bytes from the end record to the file's end (17); flags from bit 56 on
  *	2  the local header's offset (48); bytes of the name (16)
  *	3  bytes stored (48); bytes of the extra field (16)
  *	4  bytes of the array's data
- *	5  bytes of its header (24), of an element (40)
+ *	5  bytes of its header (24); bytes of an element (40)
  */
 enum { IS_DEFLATED = 1, HAS_COMMENT = 2, HAS_LOCATOR = 4, HAS_LONG_HEADER = 8 };
 
 #define LOW(v, bits) ((v) & ((UINT64_C(1) << (bits)) - 1))
 #define OFF_BITS 48
 
-static void put_down(const struct look *l, const struct zip_found *z, const struct npy_head *h,
-		     uint64_t facts[LOOK_FACTS])
+static void pack_facts(const struct look *l, const struct zip_found *z, const struct npy_head *h,
+		       uint64_t facts[LOOK_FACTS])
 {
 	const struct zip_member *m = &z->member;
 	uint64_t flags = (m->is_deflated ? IS_DEFLATED : 0u) | (z->has_comment ? HAS_COMMENT : 0u) |
@@ -134,7 +134,6 @@ static void put_down(const struct look *l, const struct zip_found *z, const stru
 	facts[5] = h->header_bytes | u64_min(h->item_bytes, LOW(~0ull, 40)) << 24;
 }
 
-/* Of format_npz: see file.h. */
 static int npz_look(struct look *l)
 {
 	const char *key = l->options ? l->options->scan_key : NULL;
@@ -151,11 +150,11 @@ static int npz_look(struct look *l)
 		return r;
 	l->samples = 1;
 	l->sample_bytes = z.member.is_deflated ? z.member.stored_bytes : h.items * h.item_bytes;
-	put_down(l, &z, &h, l->facts);
+	pack_facts(l, &z, &h, l->facts);
 	return 0;
 }
 
-static void npz_array_found(const uint64_t *facts, uint64_t file_bytes, struct npz_array *a)
+static void unpack_facts(const uint64_t *facts, uint64_t file_bytes, struct npz_array *a)
 {
 	unsigned flags = (unsigned)(facts[1] >> 56);
 
@@ -186,7 +185,7 @@ static void npz_found_range(const struct file_shape *shape, uint64_t first, uint
 
 	(void)first;
 	(void)n;
-	npz_array_found(shape->facts, shape->found_bytes, &a);
+	unpack_facts(shape->facts, shape->found_bytes, &a);
 	m = &a.member;
 	*off = m->header_off + ZIP_LOCAL_BYTES + m->name_bytes + m->extra_bytes;
 	*len = m->stored_bytes;
@@ -199,10 +198,9 @@ static void npz_found_range(const struct file_shape *shape, uint64_t first, uint
 /* ---- files of mlgen ---- */
 
 /*
- * x.npy holds the samples, y.npy one label (zero, as DLIO writes) for each.
- * The layout is that of PKWARE's APPNOTE 6.3: two stored members, central directory, end record.
- * NumPy forces the zip64 extra field into every local header; sizes and offsets of 4 GiB and more
- * stand only in such fields.
+ * x.npy holds the samples, y.npy a label for each (zero, as in DLIO). The layout is that of
+ * PKWARE's APPNOTE 6.3: two stored members, central directory, end record. NumPy forces the zip64
+ * extra field into every local header. Only these fields hold sizes and offsets of 4 GiB and more.
  */
 enum {
 	CENTRAL_BYTES = 51, /* 46 + "x.npy", without extra */
@@ -222,14 +220,14 @@ static unsigned extra_bytes(uint64_t size, uint64_t off)
 	return n ? n + 4 : 0;
 }
 
-/* Little endian, `bytes` wide. */
-static void npz_put(uint8_t **at, unsigned bytes, uint64_t v)
+/* Append a little-endian number of `bytes` bytes. */
+static void append_le(uint8_t **at, unsigned bytes, uint64_t v)
 {
 	for (; bytes; bytes--, v >>= 8)
 		*(*at)++ = (uint8_t)v;
 }
 
-static void npz_put_text(uint8_t **at, const char *s, size_t n)
+static void append_text(uint8_t **at, const char *s, size_t n)
 {
 	memcpy(*at, s, n);
 	*at += n;
@@ -240,25 +238,25 @@ static uint64_t cap32(uint64_t v)
 	return v < MAX32 ? v : MAX32;
 }
 
-static void put_local(uint8_t **at, char array, uint32_t crc, uint64_t size)
+static void append_local_header(uint8_t **at, char array, uint32_t crc, uint64_t size)
 {
-	npz_put_text(at, "PK\3\4", 4);
-	npz_put(at, 2, size < MAX32 ? 20 : 45); /* version needed: 4.5 = zip64 */
-	npz_put(at, 2, 0);                      /* flags */
-	npz_put(at, 2, 0);                      /* method: stored */
-	npz_put(at, 2, 0);                      /* time */
-	npz_put(at, 2, DOS_DATE);
-	npz_put(at, 4, crc);
-	npz_put(at, 4, cap32(size));
-	npz_put(at, 4, cap32(size));
-	npz_put(at, 2, NPZ_NAME_BYTES);
-	npz_put(at, 2, NPZ_EXTRA_BYTES);
-	npz_put_text(at, (const char[]){ array }, 1);
-	npz_put_text(at, ".npy", 4);
-	npz_put(at, 2, 1); /* extra field: zip64 */
-	npz_put(at, 2, 16);
-	npz_put(at, 8, size);
-	npz_put(at, 8, size);
+	append_text(at, "PK\3\4", 4);
+	append_le(at, 2, size < MAX32 ? 20 : 45); /* version needed: 4.5 = zip64 */
+	append_le(at, 2, 0);                      /* flags */
+	append_le(at, 2, 0);                      /* method: stored */
+	append_le(at, 2, 0);                      /* time */
+	append_le(at, 2, DOS_DATE);
+	append_le(at, 4, crc);
+	append_le(at, 4, cap32(size));
+	append_le(at, 4, cap32(size));
+	append_le(at, 2, NPZ_NAME_BYTES);
+	append_le(at, 2, NPZ_EXTRA_BYTES);
+	append_text(at, (const char[]){ array }, 1);
+	append_text(at, ".npy", 4);
+	append_le(at, 2, 1); /* extra field: zip64 */
+	append_le(at, 2, 16);
+	append_le(at, 8, size);
+	append_le(at, 8, size);
 }
 
 static struct npz_layout npz_layout(const struct file_shape *shape)
@@ -278,82 +276,75 @@ static struct npz_layout npz_layout(const struct file_shape *shape)
 	return l;
 }
 
-static void put_central(uint8_t **at, char array, uint32_t crc, uint64_t size, uint64_t off)
+static void append_central_entry(uint8_t **at, char array, uint32_t crc, uint64_t size,
+				 uint64_t off)
 {
 	unsigned extra = extra_bytes(size, off);
 
-	npz_put_text(at, "PK\1\2", 4);
-	npz_put(at, 2, 0x0300 | (extra ? 45 : 20)); /* made by: Unix */
-	npz_put(at, 2, extra ? 45 : 20);
-	npz_put(at, 2, 0);
-	npz_put(at, 2, 0);
-	npz_put(at, 2, 0);
-	npz_put(at, 2, DOS_DATE);
-	npz_put(at, 4, crc);
-	npz_put(at, 4, cap32(size));
-	npz_put(at, 4, cap32(size));
-	npz_put(at, 2, 5);
-	npz_put(at, 2, extra);
-	npz_put(at, 2, 0);          /* comment */
-	npz_put(at, 2, 0);          /* disk */
-	npz_put(at, 2, 0);          /* internal attributes */
-	npz_put(at, 4, 0x01800000); /* mode 0600, as NumPy's */
-	npz_put(at, 4, cap32(off));
-	npz_put_text(at, (const char[]){ array }, 1);
-	npz_put_text(at, ".npy", 4);
+	append_text(at, "PK\1\2", 4);
+	append_le(at, 2, 0x0300 | (extra ? 45 : 20)); /* made by: Unix */
+	append_le(at, 2, extra ? 45 : 20);
+	append_le(at, 2, 0);
+	append_le(at, 2, 0);
+	append_le(at, 2, 0);
+	append_le(at, 2, DOS_DATE);
+	append_le(at, 4, crc);
+	append_le(at, 4, cap32(size));
+	append_le(at, 4, cap32(size));
+	append_le(at, 2, 5);
+	append_le(at, 2, extra);
+	append_le(at, 2, 0);          /* comment */
+	append_le(at, 2, 0);          /* disk */
+	append_le(at, 2, 0);          /* internal attributes */
+	append_le(at, 4, 0x01800000); /* mode 0600, as NumPy's */
+	append_le(at, 4, cap32(off));
+	append_text(at, (const char[]){ array }, 1);
+	append_text(at, ".npy", 4);
 	if (extra == 0)
 		return;
-	npz_put(at, 2, 1);
-	npz_put(at, 2, extra - 4);
+	append_le(at, 2, 1);
+	append_le(at, 2, extra - 4);
 	if (size >= MAX32) {
-		npz_put(at, 8, size);
-		npz_put(at, 8, size);
+		append_le(at, 8, size);
+		append_le(at, 8, size);
 	}
 	if (off >= MAX32)
-		npz_put(at, 8, off);
+		append_le(at, 8, off);
 }
 
-/* zip64 end record and locator; needed once the directory lies beyond 4 GiB. */
-static void put_end64(uint8_t **at, const struct npz_layout *l)
+/* Append the zip64 end record and locator, which a directory beyond 4 GiB needs. */
+static void append_end64(uint8_t **at, const struct npz_layout *l)
 {
-	npz_put_text(at, "PK\6\6", 4);
-	npz_put(at, 8, ZIP_END64_BYTES - 12);
-	npz_put(at, 2, 45);
-	npz_put(at, 2, 45);
-	npz_put(at, 4, 0);
-	npz_put(at, 4, 0);
-	npz_put(at, 8, 2);
-	npz_put(at, 8, 2);
-	npz_put(at, 8, l->dir_bytes);
-	npz_put(at, 8, l->dir_off);
-	npz_put_text(at, "PK\6\7", 4);
-	npz_put(at, 4, 0);
-	npz_put(at, 8, l->dir_off + l->dir_bytes);
-	npz_put(at, 4, 1);
+	append_text(at, "PK\6\6", 4);
+	append_le(at, 8, ZIP_END64_BYTES - 12);
+	append_le(at, 2, 45);
+	append_le(at, 2, 45);
+	append_le(at, 4, 0);
+	append_le(at, 4, 0);
+	append_le(at, 8, 2);
+	append_le(at, 8, 2);
+	append_le(at, 8, l->dir_bytes);
+	append_le(at, 8, l->dir_off);
+	append_text(at, "PK\6\7", 4);
+	append_le(at, 4, 0);
+	append_le(at, 8, l->dir_off + l->dir_bytes);
+	append_le(at, 4, 1);
 }
 
-static void put_tail(uint8_t **at, const struct npz_layout *l, const uint32_t crc[2])
+static void append_tail(uint8_t **at, const struct npz_layout *l, const uint32_t crc[2])
 {
-	put_central(at, 'x', crc[0], l->x_bytes, 0);
-	put_central(at, 'y', crc[1], l->y_bytes, l->y_off);
+	append_central_entry(at, 'x', crc[0], l->x_bytes, 0);
+	append_central_entry(at, 'y', crc[1], l->y_bytes, l->y_off);
 	if (l->has_end64)
-		put_end64(at, l);
-	npz_put_text(at, "PK\5\6", 4);
-	npz_put(at, 2, 0);
-	npz_put(at, 2, 0);
-	npz_put(at, 2, 2);
-	npz_put(at, 2, 2);
-	npz_put(at, 4, l->dir_bytes);
-	npz_put(at, 4, cap32(l->dir_off));
-	npz_put(at, 2, 0);
-}
-
-static void y_header(uint8_t out[NPY_HEADER_BYTES], const struct file_shape *s)
-{
-	char shape[24];
-
-	snprintf(shape, sizeof(shape), "%" PRIu64 ",", s->samples);
-	npy_header(out, "<i8", shape);
+		append_end64(at, l);
+	append_text(at, "PK\5\6", 4);
+	append_le(at, 2, 0);
+	append_le(at, 2, 0);
+	append_le(at, 2, 2);
+	append_le(at, 2, 2);
+	append_le(at, 4, l->dir_bytes);
+	append_le(at, 4, cap32(l->dir_off));
+	append_le(at, 2, 0);
 }
 
 static uint32_t crc_add(uint32_t crc, const void *data, size_t bytes)
@@ -374,80 +365,49 @@ static uint32_t crc_add_zeros(uint32_t crc, uint64_t bytes)
 	return crc;
 }
 
-/* The pieces below fill `to` at w->pos and give the number of bytes, 0 where a piece that is not to
- * be cut finds too little room. */
-static size_t fill_x_head(struct format_writer *w, const struct npz_layout *l, uint8_t *to,
-			  size_t room)
-{
-	uint8_t *at = to;
-
-	if (room < NPZ_HEAD_BYTES)
-		return 0;
-	put_local(&at, 'x', 0, l->x_bytes);
-	npy_samples_header(at, &w->shape);
-	w->crc[0] = crc_add(0, at, NPY_HEADER_BYTES);
-	return NPZ_HEAD_BYTES;
-}
-
-static size_t fill_x_data(struct format_writer *w, const struct npz_layout *l, uint8_t *to,
-			  size_t room)
-{
-	uint64_t left = l->y_off - w->pos;
-	size_t n = left < room ? (size_t)left : room;
-
-	format_content(to, n, w->seed_index, w->pos - NPZ_HEAD_BYTES);
-	w->crc[0] = crc_add(w->crc[0], to, n);
-	return n;
-}
-
-static size_t fill_y_head(struct format_writer *w, const struct npz_layout *l, uint8_t *to,
-			  size_t room)
-{
-	uint8_t header[NPY_HEADER_BYTES];
-	uint8_t *at = to;
-
-	if (room < NPZ_HEAD_BYTES)
-		return 0;
-	y_header(header, &w->shape);
-	w->crc[1] = crc_add_zeros(crc_add(0, header, NPY_HEADER_BYTES), 8 * w->shape.samples);
-	put_local(&at, 'y', w->crc[1], l->y_bytes);
-	memcpy(at, header, NPY_HEADER_BYTES);
-	return NPZ_HEAD_BYTES;
-}
-
-static size_t fill_y_data(const struct format_writer *w, const struct npz_layout *l, uint8_t *to,
-			  size_t room)
-{
-	uint64_t left = l->dir_off - w->pos;
-	size_t n = left < room ? (size_t)left : room;
-
-	memset(to, 0, n);
-	return n;
-}
-
-static size_t fill_tail(const struct format_writer *w, const struct npz_layout *l, uint8_t *to,
-			size_t room)
-{
-	uint8_t *at = to;
-
-	if (room < TAIL_MAX)
-		return 0;
-	put_tail(&at, l, w->crc);
-	return (size_t)(at - to);
-}
-
+/* Fill `to` with the piece at w->pos. Returns the number of bytes; 0 if a piece that must not be
+ * split has too little room. */
 static size_t npz_fill_piece(struct format_writer *w, const struct npz_layout *l, uint8_t *to,
 			     size_t room)
 {
-	if (w->pos == 0)
-		return fill_x_head(w, l, to, room);
-	if (w->pos < l->y_off)
-		return fill_x_data(w, l, to, room);
-	if (w->pos == l->y_off)
-		return fill_y_head(w, l, to, room);
-	if (w->pos < l->dir_off)
-		return fill_y_data(w, l, to, room);
-	return fill_tail(w, l, to, room);
+	uint8_t header[NPY_HEADER_BYTES], *at = to;
+	char labels_shape[24];
+	size_t n;
+
+	if (w->pos == 0) {
+		if (room < NPZ_HEAD_BYTES)
+			return 0;
+		append_local_header(&at, 'x', 0, l->x_bytes);
+		npy_samples_header(at, &w->shape);
+		w->crc[0] = crc_add(0, at, NPY_HEADER_BYTES);
+		return NPZ_HEAD_BYTES;
+	}
+	if (w->pos < l->y_off) {
+		n = (size_t)u64_min(l->y_off - w->pos, room);
+		format_content(to, n, w->seed_index, w->pos - NPZ_HEAD_BYTES);
+		w->crc[0] = crc_add(w->crc[0], to, n);
+		return n;
+	}
+	if (w->pos == l->y_off) {
+		if (room < NPZ_HEAD_BYTES)
+			return 0;
+		snprintf(labels_shape, sizeof(labels_shape), "%" PRIu64 ",", w->shape.samples);
+		npy_header(header, "<i8", labels_shape);
+		w->crc[1] =
+			crc_add_zeros(crc_add(0, header, NPY_HEADER_BYTES), 8 * w->shape.samples);
+		append_local_header(&at, 'y', w->crc[1], l->y_bytes);
+		memcpy(at, header, NPY_HEADER_BYTES);
+		return NPZ_HEAD_BYTES;
+	}
+	if (w->pos < l->dir_off) {
+		n = (size_t)u64_min(l->dir_off - w->pos, room);
+		memset(to, 0, n);
+		return n;
+	}
+	if (room < TAIL_MAX)
+		return 0;
+	append_tail(&at, l, w->crc);
+	return (size_t)(at - to);
 }
 
 static uint64_t npz_file_bytes(const struct file_shape *shape)
@@ -462,11 +422,11 @@ static void npz_sample_range(const struct file_shape *shape, uint64_t first, uin
 	*len = n * format_sample_bytes(shape);
 }
 
-/* The local header of x.npy, with the checksum of what has been written. */
+/* Rewrite the local header of x.npy, now with the checksum of the data. */
 static void write_header_again(const struct format_writer *w, const struct npz_layout *l,
 			       uint8_t *to)
 {
-	put_local(&to, 'x', w->crc[0], l->x_bytes);
+	append_local_header(&to, 'x', w->crc[0], l->x_bytes);
 }
 
 static bool npz_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
@@ -499,11 +459,15 @@ static bool npz_write_next(struct format_writer *w, void *buf, size_t bytes, uin
 	return true;
 }
 
-/* Of a file that is made: x.npy, which comes first. */
-static void made_array(const struct file_shape *shape, struct npz_array *a)
+void npz_array(const struct file_shape *shape, struct npz_array *a)
 {
-	const struct npz_layout l = npz_layout(shape);
+	struct npz_layout l;
 
+	if (shape->facts) {
+		unpack_facts(shape->facts, shape->found_bytes, a);
+		return;
+	}
+	l = npz_layout(shape);
 	*a = (struct npz_array){
 		.dir_off = l.dir_off,
 		.dir_bytes = l.dir_bytes,
@@ -517,14 +481,6 @@ static void made_array(const struct file_shape *shape, struct npz_array *a)
 		.data_bytes = l.x_bytes - NPY_HEADER_BYTES,
 		.item_bytes = 1,
 	};
-}
-
-void npz_array(const struct file_shape *shape, struct npz_array *a)
-{
-	if (shape->facts)
-		npz_array_found(shape->facts, shape->found_bytes, a);
-	else
-		made_array(shape, a);
 }
 
 const struct format format_npz = {

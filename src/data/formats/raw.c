@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raw.c - format=raw: samples back to back, nothing else. */
+/* raw.c - format=raw: samples back to back, without anything else. */
 #include "data/file/file.h"
 
 #include "base/util.h"
@@ -30,7 +30,8 @@ static bool raw_write_next(struct format_writer *w, void *buf, size_t bytes, uin
 	return true;
 }
 
-/* Two words a sample, offset and length (scan.h): from the first byte of them to the last one. */
+/* The range from the first byte of the samples to the last. A list has stored two words for each
+ * sample, offset and length (scan.h). */
 static void raw_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
 			    uint64_t *off, uint64_t *len)
 {
