@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* csv_rows.c - format=csv: a row of numbers per sample, without a header, as DLIO has them. */
+/* csv_rows.c - format=csv: a row of numbers for each sample, without a header, as in DLIO. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 #include "data/file/file.h"
 
 /*
- * sample_size numbers of 0 to 255, with commas: a byte of noise each, as text. As wide on average
- * as all 256 values are (658 digits), but which of them have two digits and which three follows
- * from their place, so that so many numbers are always so many bytes.
+ * A row has sample_size numbers of 0 to 255, separated by commas; each is a byte of noise as text.
+ * Their average width is that of all 256 values (658 digits). The position of a number decides
+* whether it has two or three digits, so the length of a row depends only on sample_size.
  */
-enum { DIGITS = 658, VALUES = 256, NOISE = 4096, WIDEST = 4 };
+enum { DIGITS = 658, VALUES = 256, NOISE_BYTES = 4096, WIDEST = 4 };
 
-/* Where number i of a row begins, each with a comma or the line's end. */
+/* Offset of number i in a row. Each number is followed by a comma or the line's end. */
 static uint64_t place_of(uint64_t i)
 {
 	return i + i * DIGITS / VALUES;
@@ -26,7 +26,7 @@ static uint64_t row_bytes(const struct file_shape *shape)
 	return place_of(format_sample_bytes(shape));
 }
 
-/* The number that begins there. */
+/* The number that begins at an offset. */
 static uint64_t number_at(uint64_t place)
 {
 	return divide_up(place * VALUES, DIGITS + VALUES);
@@ -44,7 +44,7 @@ static void csv_sample_range(const struct file_shape *shape, uint64_t first, uin
 	*len = n * row_bytes(shape);
 }
 
-static uint8_t *put_number(uint8_t *to, unsigned digits, uint8_t noise)
+static uint8_t *append_number(uint8_t *to, unsigned digits, uint8_t noise)
 {
 	unsigned v = digits == 3 ? 100 + noise % 156u : 10 + noise % 90u;
 
@@ -55,20 +55,20 @@ static uint8_t *put_number(uint8_t *to, unsigned digits, uint8_t noise)
 	return to;
 }
 
-/* Whole numbers, of one row, as many as there are and fit. */
+/* Fill `to` with whole numbers of the current row, as many as fit. */
 static size_t fill_numbers(struct format_writer *w, uint8_t *to, size_t room)
 {
 	uint64_t row = row_bytes(&w->shape);
 	uint64_t n = format_sample_bytes(&w->shape);
 	uint64_t i = number_at(w->pos % row);
-	uint64_t end = u64_min(n, i + u64_min(room / WIDEST, NOISE));
-	uint8_t noise[NOISE], *at = to;
+	uint64_t end = u64_min(n, i + u64_min(room / WIDEST, NOISE_BYTES));
+	uint8_t noise[NOISE_BYTES], *at = to;
 
 	format_content(noise, end - i, w->seed_index, w->pos / row * n + i);
 	for (uint64_t k = i; k < end; k++) {
 		unsigned digits = (unsigned)(place_of(k + 1) - place_of(k)) - 1;
 
-		at = put_number(at, digits, noise[k - i]);
+		at = append_number(at, digits, noise[k - i]);
 		*at++ = k + 1 == n ? '\n' : ',';
 	}
 	return (size_t)(at - to);
@@ -92,24 +92,24 @@ static bool csv_write_next(struct format_writer *w, void *buf, size_t bytes, uin
 	return true;
 }
 
-/* ---- of others: rows as pandas.read_csv(header=None) counts them ---- */
+/* ---- files from any writer: rows as pandas.read_csv(header=None) counts them ---- */
 
-enum state {
-	ROW,   /* nothing of it but blanks: such lines are none */
-	FIELD, /* at the beginning of a field */
+enum csv_state {
+	ROW,   /* only blanks so far; a blank line is no row */
+	FIELD, /* beginning of a field */
 	PLAIN,
-	QUOTED, /* lines may end in it */
-	QUOTE,  /* a quote in it: its end, or one of two */
+	QUOTED, /* may contain line ends */
+	QUOTE,  /* a quote in a quoted field: the field's end, or the first of two */
 };
 
-struct reading {
+struct csv_parser {
 	struct look *l;
-	enum state state;
+	enum csv_state state;
 	uint64_t row_off, quote_off;
-	bool is_return; /* the last byte was one, and a newline is part of it */
+	bool is_return; /* the last byte was a return, which a newline may follow */
 };
 
-static int end_row(struct reading *r, uint64_t off)
+static int end_row(struct csv_parser *r, uint64_t off)
 {
 	struct look *l = r->l;
 	int rc = 0;
@@ -125,17 +125,7 @@ static int end_row(struct reading *r, uint64_t off)
 	return rc;
 }
 
-/* Behind a return, of the row that this has ended. */
-static void take_newline(struct reading *r, uint64_t off)
-{
-	r->row_off++;
-	if (r->l->facts[0] != off)
-		return;
-	r->l->facts[0]++;
-	r->l->sample_bytes++;
-}
-
-static enum state next_state(struct reading *r, uint8_t c, uint64_t off)
+static enum csv_state next_state(struct csv_parser *r, uint8_t c, uint64_t off)
 {
 	if (c == '"' && (r->state == ROW || r->state == FIELD)) {
 		r->quote_off = off;
@@ -150,7 +140,7 @@ static enum state next_state(struct reading *r, uint8_t c, uint64_t off)
 	return r->state == ROW && (c == ' ' || c == '\t') ? ROW : PLAIN;
 }
 
-static int take_bytes(struct reading *r, const uint8_t *at, size_t n, uint64_t off)
+static int parse_bytes(struct csv_parser *r, const uint8_t *at, size_t n, uint64_t off)
 {
 	for (size_t i = 0; i < n; i++, off++) {
 		uint8_t c = at[i];
@@ -162,8 +152,13 @@ static int take_bytes(struct reading *r, const uint8_t *at, size_t n, uint64_t o
 		if (c == '\0')
 			return look_fail(r->l, off,
 					 "a byte of zero, which no text has; is this a csv file?");
+		/* The newline after a return belongs to the row that the return has ended. */
 		if (is_pair && r->row_off == off) {
-			take_newline(r, off);
+			r->row_off++;
+			if (r->l->facts[0] == off) {
+				r->l->facts[0]++;
+				r->l->sample_bytes++;
+			}
 			continue;
 		}
 		if (!is_end) {
@@ -179,7 +174,7 @@ static int take_bytes(struct reading *r, const uint8_t *at, size_t n, uint64_t o
 
 static int csv_look(struct look *l)
 {
-	struct reading r = { .l = l };
+	struct csv_parser r = { .l = l };
 	uint64_t off = 0;
 
 	while (off < l->file_bytes) {
@@ -192,7 +187,7 @@ static int csv_look(struct look *l)
 			return l->err->code;
 		if (skip)
 			r.row_off = skip;
-		rc = take_bytes(&r, at + skip, n - skip, off + skip);
+		rc = parse_bytes(&r, at + skip, n - skip, off + skip);
 		if (rc)
 			return rc;
 		off += n;
@@ -204,7 +199,7 @@ static int csv_look(struct look *l)
 	return end_row(&r, off);
 }
 
-/* Words are where rows begin; the last one ends at facts[0]. */
+/* Words are the offsets of rows; the last row ends at facts[0]. */
 static void csv_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
 			    uint64_t *off, uint64_t *len)
 {

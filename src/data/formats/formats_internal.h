@@ -63,3 +63,16 @@ struct zip_found {
  * member, or it cannot be read.
  */
 int zip_look(struct look *l, const char *key, const char *suffix, struct zip_found *found);
+
+/* ---- Images ---- */
+
+/* The square root of a number below 2^64, rounded down. */
+static inline uint64_t square_root(uint64_t v)
+{
+	uint64_t root = 0;
+
+	for (uint64_t bit = UINT64_C(1) << 31; bit; bit >>= 1)
+		if ((root + bit) * (root + bit) <= v)
+			root += bit;
+	return root;
+}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* indexed.c - format=indexed_binary and mmap_indexed_binary: samples back to back, two index files
- * beside them. */
+/* indexed.c - format=indexed_binary and mmap_indexed_binary: samples back to back, and indexes. */
 #include "data/formats/formats_internal.h"
 
 #include <errno.h>
@@ -16,17 +15,16 @@
 #include "base/util.h"
 #include "data/file/file.h"
 
+/* Suffixes of DLIO's two index files, after the name of the file of samples. */
+#define INDEXED_OFFSETS ".off.idx"
 #define INDEXED_SIZES ".sz.idx"
 
-/* What an index is called: the name of its file and this. */
-#define INDEXED_OFFSETS ".off.idx"
-
-/* ---- files that somebody else has written ---- */
+/* ---- files from any writer ---- */
 
 enum { ENTRY_BYTES = 8 };
 
-/* Megatron's. */
-static const char magic[] = "MMIDIDX\0"; /* and the zero behind it */
+/* Megatron's index. */
+static const char magic[] = "MMIDIDX\0"; /* includes the terminating zero */
 enum {
 	MAGIC_BYTES = sizeof(magic),
 	HEAD_BYTES = MAGIC_BYTES + 8 + 1 + 8 + 8,
@@ -34,30 +32,31 @@ enum {
 	LENGTH_BYTES = 4,
 };
 
-/* facts: how samples lie, and of the first two the first one's place; of the first the size of
- * each; the bytes of Megatron's index, 0 = DLIO's are there. */
-enum { HOW, FIRST, SIZE, MEGATRON };
-enum { ALIKE, BEHIND_ANOTHER, ANYWHERE };
+/* Facts: the layout; offset and size of the first sample; bytes of Megatron's index, 0 = the file
+ * has DLIO's. FIRST and SIZE serve EQUAL_SIZES. */
+enum { LAYOUT, FIRST, SIZE, MEGATRON };
+enum { EQUAL_SIZES, CONTIGUOUS, ANYWHERE };
 
 /* Sums stay far within 64 bits, also those of many files. */
-#define MOST_BYTES (UINT64_C(1) << 56)
+#define PAYLOAD_BYTES_MAX (UINT64_C(1) << 56)
 
-/* An interrupt is looked for after so many entries. */
-#define ENTRIES_AT_ONCE 65536u
+/* Entries between checks for an interrupt. */
+#define ENTRIES_PER_CHECK 65536u
 
-/* The two of them, open. */
-struct twins {
-	struct look *file; /* of the samples */
+/* The open indexes of offsets and of sizes. */
+struct index_files {
+	struct look *file; /* the file of samples */
 	struct look offsets, sizes;
 	char paths[2][PATH_MAX];
-	uint64_t offsets_at, sizes_at; /* of their first entries */
-	unsigned size_bytes, unit;     /* of an entry; bytes that 1 is */
+	uint64_t offsets_at, sizes_at; /* offsets of the first entries */
+	unsigned size_bytes;           /* width of a size */
+	unsigned unit;                 /* bytes that a size counts: 1, or those of a token */
 	uint64_t entries;
-	unsigned how;
+	unsigned layout;
 	uint64_t first, size, all_bytes;
 };
 
-static int open_index(struct twins *t, struct look *index, const char *path, unsigned unit)
+static int open_index(struct index_files *t, struct look *index, const char *path, unsigned unit)
 {
 	struct look *l = t->file;
 	struct stat st;
@@ -76,7 +75,7 @@ static int open_index(struct twins *t, struct look *index, const char *path, uns
 	return look_open(index, AT_FDCWD, path, path, (uint64_t)st.st_size);
 }
 
-static int open_twin(struct twins *t, struct look *twin, char *path, const char *suffix)
+static int open_sidecar(struct index_files *t, struct look *twin, char *path, const char *suffix)
 {
 	int n = snprintf(path, PATH_MAX, "%s%s", t->file->path, suffix);
 
@@ -88,7 +87,7 @@ static int open_twin(struct twins *t, struct look *twin, char *path, const char 
 
 /* Megatron */
 
-/* NAME.idx, where the path is NAME.bin and there is room. */
+/* Format NAME.idx for NAME.bin. False if the path is another, or there is no room. */
 static bool indexed_megatron_path(const char *path, char *out, size_t size)
 {
 	static const char suffix[] = ".bin";
@@ -116,7 +115,7 @@ bool indexed_is_megatron(int dir_fd, const char *path)
 	return is;
 }
 
-/* By the code of its type (class DType); 0 = there is none. */
+/* Bytes of a token by the code of its type (class DType); 0 = unknown. */
 static unsigned token_bytes(uint8_t code)
 {
 	static const uint8_t bytes[] = { 0, 1, 1, 2, 4, 8, 8, 4, 2 };
@@ -124,7 +123,7 @@ static unsigned token_bytes(uint8_t code)
 	return code < sizeof(bytes) ? bytes[code] : 0;
 }
 
-static int read_head(struct twins *t, struct look *index)
+static int parse_megatron_head(struct index_files *t, struct look *index)
 {
 	const uint8_t *at = look_at(index, 0, HEAD_BYTES);
 	uint64_t version, documents;
@@ -154,8 +153,8 @@ static int read_head(struct twins *t, struct look *index)
 	return 0;
 }
 
-/* Megatron keeps offsets and sizes in one file, which is opened for each. */
-static int open_megatron(struct twins *t)
+/* Megatron has offsets and sizes in one file, which is opened twice. */
+static int open_megatron(struct index_files *t)
 {
 	int r;
 
@@ -164,21 +163,21 @@ static int open_megatron(struct twins *t)
 	if (r == 0)
 		r = open_index(t, &t->sizes, t->paths[0], 1);
 	if (r == 0)
-		r = read_head(t, &t->offsets);
+		r = parse_megatron_head(t, &t->offsets);
 	t->file->facts[MEGATRON] = t->offsets.file_bytes;
 	return r;
 }
 
 /* DLIO */
 
-static int open_twins(struct twins *t)
+static int open_dlio(struct index_files *t)
 {
 	struct look *l = t->file;
 	int r;
 
-	r = open_twin(t, &t->offsets, t->paths[0], INDEXED_OFFSETS);
+	r = open_sidecar(t, &t->offsets, t->paths[0], INDEXED_OFFSETS);
 	if (r == 0)
-		r = open_twin(t, &t->sizes, t->paths[1], INDEXED_SIZES);
+		r = open_sidecar(t, &t->sizes, t->paths[1], INDEXED_SIZES);
 	if (r)
 		return r;
 	t->size_bytes = ENTRY_BYTES;
@@ -192,7 +191,7 @@ static int open_twins(struct twins *t)
 			  t->paths[0], t->entries, t->sizes.file_bytes / ENTRY_BYTES);
 }
 
-static int entry_at(struct twins *t, uint64_t i, uint64_t *off, uint64_t *size)
+static int entry_at(struct index_files *t, uint64_t i, uint64_t *off, uint64_t *size)
 {
 	const uint8_t *at = look_at(&t->offsets, t->offsets_at + i * ENTRY_BYTES, ENTRY_BYTES);
 
@@ -207,12 +206,13 @@ static int entry_at(struct twins *t, uint64_t i, uint64_t *off, uint64_t *size)
 	return 0;
 }
 
-static int check_entry(struct twins *t, uint64_t i, uint64_t off, uint64_t size)
+static int check_entry(struct index_files *t, uint64_t i, uint64_t off, uint64_t size)
 {
 	struct look *l = t->file;
 
 	t->all_bytes += size;
-	if (off <= l->file_bytes && size <= l->file_bytes - off && t->all_bytes <= MOST_BYTES)
+	if (off <= l->file_bytes && size <= l->file_bytes - off &&
+	    t->all_bytes <= PAYLOAD_BYTES_MAX)
 		return 0;
 	return look_fail(&t->offsets, t->offsets_at + i * ENTRY_BYTES,
 			 "entry %" PRIu64 " is of %" PRIu64 " bytes at %" PRIu64
@@ -220,13 +220,13 @@ static int check_entry(struct twins *t, uint64_t i, uint64_t off, uint64_t size)
 			 i, size, off, l->file_bytes);
 }
 
-static int indexed_look_interrupted(const struct look *l)
+static int fail_interrupted(const struct look *l)
 {
 	return mlgen_fail(l->err, -EINTR, "%s: interrupted", l->path);
 }
 
-/* Are they within the file, and how do they lie? */
-static int look_through(struct twins *t)
+/* Check that all samples lie within the file, and find their layout. */
+static int check_entries(struct index_files *t)
 {
 	uint64_t off = 0, size = 0, next = 0;
 
@@ -241,18 +241,18 @@ static int look_through(struct twins *t)
 			t->first = off;
 			t->size = size;
 		} else if (off != next) {
-			t->how = ANYWHERE;
-		} else if (size != t->size && t->how == ALIKE) {
-			t->how = BEHIND_ANOTHER;
+			t->layout = ANYWHERE;
+		} else if (size != t->size && t->layout == EQUAL_SIZES) {
+			t->layout = CONTIGUOUS;
 		}
 		next = off + size;
-		if (i % ENTRIES_AT_ONCE == 0 && signals_taken())
-			return indexed_look_interrupted(t->file);
+		if (i % ENTRIES_PER_CHECK == 0 && signals_taken())
+			return fail_interrupted(t->file);
 	}
 	return 0;
 }
 
-static int put_words(struct twins *t)
+static int store_words(struct index_files *t)
 {
 	struct look *l = t->file;
 	uint64_t off = 0, size = 0;
@@ -262,32 +262,31 @@ static int put_words(struct twins *t)
 		r = entry_at(t, i, &off, &size);
 		if (r == 0)
 			r = look_word(l, off);
-		if (r == 0 && t->how == ANYWHERE)
+		if (r == 0 && t->layout == ANYWHERE)
 			r = look_word(l, size);
-		if (r == 0 && i % ENTRIES_AT_ONCE == 0 && signals_taken())
-			r = indexed_look_interrupted(l);
+		if (r == 0 && i % ENTRIES_PER_CHECK == 0 && signals_taken())
+			r = fail_interrupted(l);
 	}
-	return r || t->how == ANYWHERE ? r : look_word(l, off + size);
+	return r || t->layout == ANYWHERE ? r : look_word(l, off + size);
 }
 
 /*
- * The indexes are read once, each entry is held against the file, and words are kept only of what
- * cannot be computed: nothing where samples are all of one size and follow each other, their
- * offsets where they are of any size and do, else offset and size. They are not mapped where they
- * are: their pages would be in the page cache when a framework's worker asks for them, and a file
- * that is cut off while it is mapped ends the process.
+ * The indexes are read twice at most. Each entry is checked against the file, and words hold only
+ * what cannot be computed: nothing for contiguous samples of one size, offsets for other contiguous
+ * samples, otherwise offset and size.
  *
- * format->look, found_init and found_range.
+ * The index files themselves are not mapped. Their pages would be in the page cache before a
+ * framework's worker reads them, and a file that is truncated while it is mapped kills the process.
  */
 static int indexed_look(struct look *l)
 {
-	struct twins t = { .file = l, .offsets.fd = -1, .sizes.fd = -1 };
-	int r = indexed_is_megatron(AT_FDCWD, l->path) ? open_megatron(&t) : open_twins(&t);
+	struct index_files t = { .file = l, .offsets.fd = -1, .sizes.fd = -1 };
+	int r = indexed_is_megatron(AT_FDCWD, l->path) ? open_megatron(&t) : open_dlio(&t);
 
 	if (r == 0)
-		r = look_through(&t);
-	if (r == 0 && t.how != ALIKE)
-		r = put_words(&t);
+		r = check_entries(&t);
+	if (r == 0 && t.layout != EQUAL_SIZES)
+		r = store_words(&t);
 	l->read_bytes += t.offsets.read_bytes + t.sizes.read_bytes;
 	look_fini(&t.offsets);
 	look_fini(&t.sizes);
@@ -295,13 +294,13 @@ static int indexed_look(struct look *l)
 		return r;
 	l->samples = t.entries;
 	l->sample_bytes = t.all_bytes;
-	l->facts[HOW] = t.how;
+	l->facts[LAYOUT] = t.layout;
 	l->facts[FIRST] = t.first;
 	l->facts[SIZE] = t.size;
 	return 0;
 }
 
-static bool indexed_beside(const char *path, unsigned i, char *out, size_t size)
+static bool indexed_index_path(const char *path, unsigned i, char *out, size_t size)
 {
 	static const char *const suffixes[] = { INDEXED_OFFSETS, INDEXED_SIZES };
 
@@ -314,7 +313,7 @@ static bool indexed_beside(const char *path, unsigned i, char *out, size_t size)
 	return true;
 }
 
-/* Workers read the indexes of all files alike. */
+/* Refuse a mix of indexes, because workers read those of all files in the same way. */
 static int indexed_found_init(struct dataset *ds, struct mlgen_err *err)
 {
 	uint64_t megatron = 0;
@@ -337,25 +336,19 @@ static int indexed_found_init(struct dataset *ds, struct mlgen_err *err)
 	return 0;
 }
 
-/* Returns the size of the index of a file that was looked at. */
-static uint64_t indexed_found_index_bytes(const struct file_shape *shape)
-{
-	return shape->facts[MEGATRON] ? shape->facts[MEGATRON] : shape->samples * ENTRY_BYTES;
-}
-
-/* From the first of them to the end of the last one. */
+/* The range from the first byte of the samples to the last. */
 static void indexed_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
 				uint64_t *off, uint64_t *len)
 {
 	const uint64_t *facts = shape->facts, *words = shape->words;
 	uint64_t end = 0;
 
-	switch (facts[HOW]) {
-	case ALIKE:
+	switch (facts[LAYOUT]) {
+	case EQUAL_SIZES:
 		*off = facts[FIRST] + first * facts[SIZE];
 		*len = n * facts[SIZE];
 		return;
-	case BEHIND_ANOTHER:
+	case CONTIGUOUS:
 		*off = words[first];
 		*len = words[first + n] - *off;
 		return;
@@ -372,15 +365,15 @@ static void indexed_found_range(const struct file_shape *shape, uint64_t first, 
 /* ---- files of mlgen ---- */
 
 /*
- * The index files are arrays without a header, one 64-bit number a sample, little endian: its
- * offset and its size (DLIO data_generator/indexed_binary_generator.py).
+ * The index files are arrays without a header, with a little-endian 64-bit number for each sample:
+ * its offset, or its size (DLIO data_generator/indexed_binary_generator.py).
  */
 enum { SAMPLES, OFFSETS, SIZES, PARTS }; /* file_shape.part */
 
 static uint64_t indexed_file_bytes(const struct file_shape *shape)
 {
-	if (shape->facts && shape->part != SAMPLES)
-		return indexed_found_index_bytes(shape);
+	if (shape->facts && shape->part != SAMPLES && shape->facts[MEGATRON])
+		return shape->facts[MEGATRON];
 	return shape->samples * (shape->part == SAMPLES ? format_sample_bytes(shape) : ENTRY_BYTES);
 }
 
@@ -391,7 +384,7 @@ static void indexed_sample_range(const struct file_shape *shape, uint64_t first,
 	*len = n * format_sample_bytes(shape);
 }
 
-/* `bytes` from `pos` on; both are multiples of ENTRY_BYTES. */
+/* Fill `to` with `bytes` bytes of an index from `pos` on; both are multiples of ENTRY_BYTES. */
 static void fill_index(const struct file_shape *shape, uint8_t *to, size_t bytes, uint64_t pos)
 {
 	uint64_t size = format_sample_bytes(shape);
@@ -443,7 +436,7 @@ const struct format format_indexed_binary = {
 	.framework = { &plan_indexed },
 	.reader = "DLIO",
 	.look = indexed_look,
-	.look_beside = indexed_beside,
+	.look_beside = indexed_index_path,
 	.index_path = indexed_megatron_path,
 	.found_init = indexed_found_init,
 	.found_range = indexed_found_range,
@@ -463,7 +456,7 @@ const struct format format_mmap_indexed_binary = {
 	.framework = { &plan_mapped },
 	.reader = "DLIO",
 	.look = indexed_look,
-	.look_beside = indexed_beside,
+	.look_beside = indexed_index_path,
 	.index_path = indexed_megatron_path,
 	.found_init = indexed_found_init,
 	.found_range = indexed_found_range,

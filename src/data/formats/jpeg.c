@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jpeg.c - format=jpeg: a grey image of noise whose file has exactly the size asked for. */
+#include "data/formats/formats_internal.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -12,10 +14,12 @@
  *
  * The Huffman codes are chosen so that each symbol and its value fill one byte: the code of a
  * coefficient of s bits is 7 - s ones and a zero, EOB is seven ones and a zero. Each byte below
- * 0xfe is one coefficient, none is 0xff, which would need a zero behind it; so any noise is a valid
- * scan, of a length that is known beforehand. A block is the byte for its DC value, which never
- * changes, up to 63 coefficients, and EOB if there are fewer. Blocks of 2 to 64 bytes can be had,
- * so a scan of any length is an image of any number of blocks, within those limits.
+ * 0xfe is a coefficient. No byte is 0xff, which would need a zero after it. Any noise is therefore
+ * a valid scan, whose length is known beforehand.
+ *
+ * A block is the byte for its DC value, which never changes, up to 63 coefficients, and EOB if
+ * there are fewer. Blocks can have 2 to 64 bytes, so a scan of any length can have any number of
+ * blocks within those limits.
  */
 enum {
 	SCAN_OFF = 159, /* the headers */
@@ -25,30 +29,29 @@ enum {
 	BLOCK_SIDE = 8, /* pixels */
 	DC_SAME = 0,    /* difference 0 */
 	EOB = 0xfe,
-	LEAST = SCAN_OFF + BLOCK_MIN + EOI_BYTES,
+	JPEG_BYTES_MIN = SCAN_OFF + BLOCK_MIN + EOI_BYTES,
 };
 
-/* Noise of the same dimensions, saved by Pillow with its default quality, has as many bytes a
- * block. */
+/* Bytes of a block of noise that Pillow saves with its default quality. */
 #define NOISE_BLOCK_BYTES 36
 
-/* Pillow takes a larger image for a bomb and warns (89,478,485 pixels). Larger files have fuller
- * blocks, and more of them only when these are full; 62 for BLOCK_MAX, because a rectangle of
- * blocks is not any number of them. */
-#define MOST_BLOCKS UINT64_C(1398101)
+/* Pillow warns that a larger image is a decompression bomb (89,478,485 pixels). Larger files have
+ * fuller blocks, and more blocks only when these are full. A block counts as full at 62 bytes, less
+ * than BLOCK_MAX, because a rectangle cannot have any number of blocks. */
+#define BLOCKS_MAX UINT64_C(1398101)
 #define FULL_BLOCK_BYTES 62
 
 /* Decoders take sides of up to 65500 pixels (libjpeg's JPEG_MAX_DIMENSION). */
-#define MOST (UINT64_C(3) << 30)
+#define JPEG_BYTES_MAX (UINT64_C(3) << 30)
 
-/* All before the frame's dimensions, all behind them. */
+/* The headers before the frame's dimensions, and those after. */
 static const uint8_t head[] = "\xff\xd8"                              /* SOI */
 			      "\xff\xe0\0\20JFIF\0\1\1\0\0\1\0\1\0\0" /* APP0, no thumbnail */
 			      "\xff\xdb\0\103\0"                      /* DQT, all 1 */
 			      "\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1"
 			      "\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1"
 			      "\xff\xc0\0\13\10";                      /* SOF0, 8 bits */
-static const uint8_t tables[] = "\1\1\21\0"                            /* one component */
+static const uint8_t tables[] = "\1\1\21\0"                            /* a single component */
 				"\xff\xc4\0\55"                        /* DHT */
 				"\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0" /* DC: one code of 8 bits */
 				"\20\1\1\1\1\1\1\1\1\0\0\0\0\0\0\0\0"  /* AC: one each of 1 to 8 */
@@ -59,42 +62,32 @@ enum { HEAD_BYTES = sizeof(head) - 1, TABLES_BYTES = sizeof(tables) - 1 };
 
 _Static_assert(HEAD_BYTES + 4 + TABLES_BYTES == SCAN_OFF, "length of headers");
 
-/* The blocks of the scan: all of `least` bytes, the first `longer` of one more. */
-struct scan {
+/* The blocks of the scan have `least` bytes, the first `longer` blocks one more. */
+struct jpeg_scan {
 	uint64_t bytes;
 	uint64_t columns, rows;
 	uint64_t least, longer;
 };
 
-/* Of a size that is drawn, too: init knows only their mean. */
+/* Clamps a drawn size as well: jpeg_init has checked only the mean. */
 static uint64_t jpeg_file_bytes(const struct file_shape *shape)
 {
 	uint64_t bytes = format_sample_bytes(shape);
 
-	if (bytes < LEAST)
-		return LEAST;
-	return bytes < MOST ? bytes : MOST;
+	if (bytes < JPEG_BYTES_MIN)
+		return JPEG_BYTES_MIN;
+	return bytes < JPEG_BYTES_MAX ? bytes : JPEG_BYTES_MAX;
 }
 
-static uint64_t square_root(uint64_t v)
+static struct jpeg_scan scan_of(const struct file_shape *shape)
 {
-	uint64_t root = 0;
-
-	for (uint64_t bit = UINT64_C(1) << 31; bit; bit >>= 1)
-		if ((root + bit) * (root + bit) <= v)
-			root += bit;
-	return root;
-}
-
-static struct scan scan_of(const struct file_shape *shape)
-{
-	struct scan s = { .bytes = jpeg_file_bytes(shape) - SCAN_OFF - EOI_BYTES };
+	struct jpeg_scan s = { .bytes = jpeg_file_bytes(shape) - SCAN_OFF - EOI_BYTES };
 	uint64_t blocks = divide_up(s.bytes, NOISE_BLOCK_BYTES);
 
-	if (blocks > MOST_BLOCKS) {
+	if (blocks > BLOCKS_MAX) {
 		blocks = divide_up(s.bytes, FULL_BLOCK_BYTES);
-		if (blocks < MOST_BLOCKS)
-			blocks = MOST_BLOCKS;
+		if (blocks < BLOCKS_MAX)
+			blocks = BLOCKS_MAX;
 	}
 	s.columns = square_root(blocks);
 	s.rows = blocks / s.columns;
@@ -104,26 +97,26 @@ static struct scan scan_of(const struct file_shape *shape)
 	return s;
 }
 
-static void put_side(uint8_t *to, uint64_t blocks)
+static void write_side(uint8_t *to, uint64_t blocks)
 {
 	to[0] = (uint8_t)(blocks * BLOCK_SIDE >> 8);
 	to[1] = (uint8_t)(blocks * BLOCK_SIDE);
 }
 
-static void put_headers(const struct scan *s, uint8_t *to)
+static void write_headers(const struct jpeg_scan *s, uint8_t *to)
 {
 	memcpy(to, head, HEAD_BYTES);
-	put_side(to + HEAD_BYTES, s->rows);
-	put_side(to + HEAD_BYTES + 2, s->columns);
+	write_side(to + HEAD_BYTES, s->rows);
+	write_side(to + HEAD_BYTES + 2, s->columns);
 	memcpy(to + HEAD_BYTES + 4, tables, TABLES_BYTES);
 }
 
-static uint64_t block_start(const struct scan *s, uint64_t block)
+static uint64_t block_start(const struct jpeg_scan *s, uint64_t block)
 {
 	return block * s->least + (block < s->longer ? block : s->longer);
 }
 
-static uint64_t block_at(const struct scan *s, uint64_t off)
+static uint64_t block_at(const struct jpeg_scan *s, uint64_t off)
 {
 	uint64_t longer_end = s->longer * (s->least + 1);
 
@@ -132,8 +125,8 @@ static uint64_t block_at(const struct scan *s, uint64_t off)
 	return s->longer + (off - longer_end) / s->least;
 }
 
-/* The first byte of each block, and the last where it is not full. */
-static void put_limits(const struct scan *s, uint8_t *to, size_t bytes, uint64_t off)
+/* Write the first byte of each block, and the last of each that is not full. */
+static void write_block_ends(const struct jpeg_scan *s, uint8_t *to, size_t bytes, uint64_t off)
 {
 	uint64_t end = off + bytes;
 	uint64_t block = block_at(s, off);
@@ -150,21 +143,21 @@ static void put_limits(const struct scan *s, uint8_t *to, size_t bytes, uint64_t
 	}
 }
 
-/* `bytes` of the scan from `off` on. */
-static void put_scan(const struct scan *s, uint8_t *to, size_t bytes, uint64_t off,
-		     uint64_t seed_index)
+/* Fill `to` with `bytes` bytes of the scan from `off` on. */
+static void fill_scan(const struct jpeg_scan *s, uint8_t *to, size_t bytes, uint64_t off,
+		      uint64_t seed_index)
 {
 	format_content(to, bytes, seed_index, off);
 	for (size_t i = 0; i < bytes; i++)
 		to[i] = to[i] < EOB ? to[i] : to[i] & 0x7f;
-	put_limits(s, to, bytes, off);
+	write_block_ends(s, to, bytes, off);
 }
 
-/* The first piece is the headers and some of the scan; EOI is not cut. */
+/* The first piece has the headers and a part of the scan; EOI is never split. */
 static bool jpeg_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
 			    size_t *len)
 {
-	const struct scan s = scan_of(&w->shape);
+	const struct jpeg_scan s = scan_of(&w->shape);
 	uint64_t end = SCAN_OFF + s.bytes;
 	uint8_t *to = buf;
 	uint64_t left;
@@ -174,14 +167,14 @@ static bool jpeg_write_next(struct format_writer *w, void *buf, size_t bytes, ui
 		return false;
 	*off = w->pos;
 	if (w->pos == 0) {
-		put_headers(&s, to);
+		write_headers(&s, to);
 		w->pos = SCAN_OFF;
 	}
 	*len = (size_t)(w->pos - *off);
 	left = end - w->pos;
 	n = bytes - *len - EOI_BYTES;
 	n = left < n ? (size_t)left : n;
-	put_scan(&s, to + *len, n, w->pos - SCAN_OFF, w->seed_index);
+	fill_scan(&s, to + *len, n, w->pos - SCAN_OFF, w->seed_index);
 	*len += n;
 	w->pos += n;
 	if (w->pos == end) {
@@ -192,7 +185,7 @@ static bool jpeg_write_next(struct format_writer *w, void *buf, size_t bytes, ui
 	return true;
 }
 
-/* An image is its file. */
+/* The sample is the whole file. */
 static void jpeg_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
 			      uint64_t *off, uint64_t *len)
 {
@@ -212,12 +205,12 @@ static int jpeg_init(struct dataset *ds, struct mlgen_err *err)
 				  " do not fit format=jpeg, a file of which is one image; "
 				  "samples_per_file=1 and more num_files",
 				  ds->samples_per_file);
-	if (mean < LEAST)
+	if (mean < JPEG_BYTES_MIN)
 		return mlgen_fail(err, -EINVAL,
 				  "sample_size: %.15g bytes are no JPEG file, whose headers alone "
 				  "are %d; at least %d",
-				  mean, SCAN_OFF, LEAST);
-	if (mean > (double)MOST)
+				  mean, SCAN_OFF, JPEG_BYTES_MIN);
+	if (mean > (double)JPEG_BYTES_MAX)
 		return mlgen_fail(err, -EINVAL,
 				  "sample_size: %.15g bytes are more than a JPEG file of decodable "
 				  "dimensions holds; at most 3g",

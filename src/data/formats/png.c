@@ -11,10 +11,10 @@
 #include "data/file/file.h"
 
 /*
- * W3C's PNG: the signature; IHDR; a comment (tEXt), of blanks, as long as what the image lacks of
- * the file's size; IDAT chunks of 64 KiB, which is what Pillow writes; IEND. What they hold is a
- * zlib stream (RFC 1950) of stored blocks (RFC 1951), since noise does not get smaller: rows of
- * 8-bit pixels, each behind a byte for its filter, none.
+ * The layout is that of W3C's PNG: the signature; IHDR; a comment (tEXt) of blanks, which fills the
+ * file up to its size; IDAT chunks of 64 KiB, as Pillow writes them; IEND. The IDAT chunks hold a
+ * zlib stream (RFC 1950) of stored blocks (RFC 1951), since noise does not compress. The stream has
+ * the rows of 8-bit pixels, each after a byte for its filter, none.
  */
 enum {
 	IDAT_MAX = 65536,
@@ -22,35 +22,35 @@ enum {
 	STORED_HEAD = 5,
 	ZLIB_HEAD = 2,
 	ADLER_BYTES = 4,
-	HEADER_BYTES = 13, /* of IHDR */
+	HEADER_BYTES = 13, /* IHDR's payload */
 	KEYWORD_BYTES = 8, /* "Comment" and a zero */
 	HEAD_BYTES = PNG_SIGNATURE_BYTES + PNG_CHUNK_BYTES + HEADER_BYTES + PNG_CHUNK_BYTES +
 		     KEYWORD_BYTES,
-	LEAST_RAW = 2, /* one row of one pixel */
-	LEAST = HEAD_BYTES + PNG_CHUNK_BYTES + ZLIB_HEAD + STORED_HEAD + LEAST_RAW + ADLER_BYTES +
-		PNG_END_BYTES,
+	RAW_BYTES_MIN = 2, /* a row of a single pixel */
+	PNG_BYTES_MIN = HEAD_BYTES + PNG_CHUNK_BYTES + ZLIB_HEAD + STORED_HEAD + RAW_BYTES_MIN +
+			ADLER_BYTES + PNG_END_BYTES,
 };
 
-/* Pillow takes a larger image for a bomb and warns (89,478,485 pixels). */
-#define MOST (UINT64_C(85) << 20)
+/* Pillow warns that a larger image is a decompression bomb (89,478,485 pixels). */
+#define PNG_BYTES_MAX (UINT64_C(85) << 20)
 
-/* Chunks before the image that a look goes through. */
+/* Chunks before the image that a look accepts. */
 #define CHUNKS_MAX 4096u
-/* From the image to IEND, in a file that goes on behind it. */
+/* Chunks from the image to IEND, in a file with trailing bytes. */
 #define CHUNKS_TO_END (1u << 20)
 
-struct picture {
-	uint64_t stride, rows; /* bytes of a row; pixels are one less */
-	uint64_t raw, stream;  /* all rows, and the zlib stream of them */
-	uint64_t blanks;       /* of the comment */
-	uint64_t data_off;     /* of the first IDAT chunk */
-	uint64_t end;          /* ... and behind the last one */
+struct png_image {
+	uint64_t stride, rows; /* bytes of a row, which has one pixel less */
+	uint64_t raw, stream;  /* bytes of all rows, and of the zlib stream of them */
+	uint64_t blanks;       /* length of the comment */
+	uint64_t data_off;     /* the first IDAT chunk ... */
+	uint64_t end;          /* ... and the end of the last */
 };
 
-/* Of a size that is drawn, too: init knows only their mean. */
+/* Clamps a drawn size as well: png_init has checked only the mean. */
 static uint64_t png_file_bytes(const struct file_shape *shape)
 {
-	return u64_max(LEAST, u64_min(format_sample_bytes(shape), MOST));
+	return u64_max(PNG_BYTES_MIN, u64_min(format_sample_bytes(shape), PNG_BYTES_MAX));
 }
 
 static uint64_t stream_bytes(uint64_t raw)
@@ -58,84 +58,71 @@ static uint64_t stream_bytes(uint64_t raw)
 	return ZLIB_HEAD + raw + STORED_HEAD * divide_up(raw, STORED_MAX) + ADLER_BYTES;
 }
 
-/* A file with rows of so many bytes, and an empty comment. */
-static uint64_t bytes_with(uint64_t raw)
+/* Size of a file with `raw` bytes of rows and an empty comment. */
+static uint64_t file_bytes_with(uint64_t raw)
 {
 	uint64_t stream = stream_bytes(raw);
 
 	return HEAD_BYTES + stream + PNG_CHUNK_BYTES * divide_up(stream, IDAT_MAX) + PNG_END_BYTES;
 }
 
-static uint64_t square_root_of(uint64_t v)
+static struct png_image image_of(const struct file_shape *shape)
 {
-	uint64_t root = 0;
+	uint64_t bytes = png_file_bytes(shape);
+	/* The largest number of bytes of rows that the file has room for. */
+	uint64_t raw_max = BISECT(raw, RAW_BYTES_MIN + 1, bytes, file_bytes_with(raw) > bytes) - 1;
+	struct png_image p = { .stride = u64_max(2, square_root(raw_max)) };
 
-	for (uint64_t bit = UINT64_C(1) << 31; bit; bit >>= 1)
-		if ((root + bit) * (root + bit) <= v)
-			root += bit;
-	return root;
-}
-
-/* The most bytes of rows that a file has room for. */
-static uint64_t most_raw(uint64_t bytes)
-{
-	return BISECT(raw, LEAST_RAW + 1, bytes, bytes_with(raw) > bytes) - 1;
-}
-
-static struct picture picture_of(const struct file_shape *shape)
-{
-	uint64_t bytes = png_file_bytes(shape), raw = most_raw(bytes);
-	struct picture p = { .stride = u64_max(2, square_root_of(raw)) };
-
-	p.rows = raw / p.stride;
+	p.rows = raw_max / p.stride;
 	p.raw = p.rows * p.stride;
 	p.stream = stream_bytes(p.raw);
-	p.blanks = bytes - bytes_with(p.raw);
+	p.blanks = bytes - file_bytes_with(p.raw);
 	p.data_off = HEAD_BYTES + p.blanks;
 	p.end = bytes - PNG_END_BYTES;
 	return p;
 }
 
-static uint8_t *put_be(uint8_t *to, uint64_t v)
+static uint8_t *append_be(uint8_t *to, uint64_t v)
 {
 	for (unsigned i = 0; i < 4; i++)
 		to[i] = (uint8_t)(v >> (24 - 8 * i));
 	return to + 4;
 }
 
-static uint8_t *put_chunk_head(uint8_t *to, uint64_t bytes, const char *type)
+static uint8_t *append_chunk_head(uint8_t *to, uint64_t bytes, const char *type)
 {
-	memcpy(put_be(to, bytes), type, 4);
+	memcpy(append_be(to, bytes), type, 4);
 	return to + 8;
 }
 
-/* The CRC is over type and payload. */
-static uint8_t *put_crc(uint8_t *to, uint64_t payload)
+/* Append the CRC of a chunk, which covers its type and payload. */
+static uint8_t *append_crc(uint8_t *to, uint64_t payload)
 {
-	return put_be(to, crc32_z(0, to - payload - 4, (size_t)payload + 4));
+	return append_be(to, crc32_z(0, to - payload - 4, (size_t)payload + 4));
 }
 
-static size_t fill_head(struct format_writer *w, const struct picture *p, uint8_t *to, size_t room)
+static size_t fill_head(struct format_writer *w, const struct png_image *p, uint8_t *to,
+			size_t room)
 {
 	uint8_t *at = to;
 
 	if (room < p->data_off)
 		return 0;
 	memcpy(at, "\x89PNG\r\n\x1a\n", PNG_SIGNATURE_BYTES);
-	at = put_chunk_head(at + PNG_SIGNATURE_BYTES, HEADER_BYTES, "IHDR");
-	at = put_be(put_be(at, p->stride - 1), p->rows);
+	at = append_chunk_head(at + PNG_SIGNATURE_BYTES, HEADER_BYTES, "IHDR");
+	at = append_be(append_be(at, p->stride - 1), p->rows);
 	memcpy(at, "\10\0\0\0\0", 5); /* 8 bits, grey, not interlaced */
-	at = put_crc(at + 5, HEADER_BYTES);
-	at = put_chunk_head(at, KEYWORD_BYTES + p->blanks, "tEXt");
+	at = append_crc(at + 5, HEADER_BYTES);
+	at = append_chunk_head(at, KEYWORD_BYTES + p->blanks, "tEXt");
 	memcpy(at, "Comment", KEYWORD_BYTES);
 	memset(at + KEYWORD_BYTES, ' ', p->blanks);
-	put_crc(at + KEYWORD_BYTES + p->blanks, KEYWORD_BYTES + p->blanks);
+	append_crc(at + KEYWORD_BYTES + p->blanks, KEYWORD_BYTES + p->blanks);
 	w->crc[1] = (uint32_t)adler32_z(0, NULL, 0);
 	return p->data_off;
 }
 
-/* Bytes of the rows. */
-static void fill_rows(struct format_writer *w, const struct picture *p, uint8_t *to, size_t n,
+/* Fill `to` with n bytes of the rows from `off` on. */
+static void fill_rows(struct format_writer *w, const struct png_image *p, uint8_t *to, size_t n,
 		      uint64_t off)
 {
 	uint64_t next = round_up(off, p->stride);
@@ -146,8 +133,9 @@ static void fill_rows(struct format_writer *w, const struct picture *p, uint8_t 
 	w->crc[1] = (uint32_t)adler32_z(w->crc[1], to, n);
 }
 
-/* What stands before a stored block: is it the last, its length, the same inverted. */
-static uint8_t block_head(const struct picture *p, uint64_t block, unsigned i)
+/* Byte i of the header of a stored block: a flag for the last block, the length, and the inverted
+ * length. */
+static uint8_t block_head(const struct png_image *p, uint64_t block, unsigned i)
 {
 	uint64_t from = block * STORED_MAX;
 	uint64_t n = u64_min(p->raw - from, STORED_MAX);
@@ -158,8 +146,8 @@ static uint8_t block_head(const struct picture *p, uint64_t block, unsigned i)
 	return (uint8_t)(i % 2 ? n : n >> 8);
 }
 
-/* Bytes of the zlib stream. */
-static void fill_stream(struct format_writer *w, const struct picture *p, uint8_t *to, size_t n,
+/* Fill `to` with n bytes of the zlib stream from `off` on. */
+static void fill_stream(struct format_writer *w, const struct png_image *p, uint8_t *to, size_t n,
 			uint64_t off)
 {
 	static const uint8_t zlib_head[ZLIB_HEAD] = { 0x78, 0x01 };
@@ -187,8 +175,10 @@ static void fill_stream(struct format_writer *w, const struct picture *p, uint8_
 	}
 }
 
-/* Some of an IDAT chunk: 0 where a piece that is not to be cut finds too little room. */
-static size_t fill_data(struct format_writer *w, const struct picture *p, uint8_t *to, size_t room)
+/* Fill `to` with a piece of an IDAT chunk. Returns the number of bytes; 0 if there is too little
+ * room for its head or CRC. */
+static size_t fill_data(struct format_writer *w, const struct png_image *p, uint8_t *to,
+			size_t room)
 {
 	uint64_t all = IDAT_MAX + PNG_CHUNK_BYTES;
 	uint64_t chunk = (w->pos - p->data_off) / all;
@@ -199,7 +189,7 @@ static size_t fill_data(struct format_writer *w, const struct picture *p, uint8_
 	if (room < n)
 		return 0;
 	if (in == 0) {
-		put_chunk_head(to, payload, "IDAT");
+		append_chunk_head(to, payload, "IDAT");
 		w->crc[0] = (uint32_t)crc32_z(0, to + 4, 4);
 	} else if (in < 8 + payload) {
 		n = (size_t)u64_min(8 + payload - in, room);
@@ -207,7 +197,7 @@ static size_t fill_data(struct format_writer *w, const struct picture *p, uint8_
 		w->crc[0] = (uint32_t)crc32_z(w->crc[0], to, n);
 	} else {
 		n = 4;
-		put_be(to, w->crc[0]);
+		append_be(to, w->crc[0]);
 	}
 	return n;
 }
@@ -216,14 +206,14 @@ static size_t fill_end(uint8_t *to, size_t room)
 {
 	if (room < PNG_END_BYTES)
 		return 0;
-	put_crc(put_chunk_head(to, 0, "IEND"), 0);
+	append_crc(append_chunk_head(to, 0, "IEND"), 0);
 	return PNG_END_BYTES;
 }
 
 static bool png_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
 			   size_t *len)
 {
-	const struct picture p = picture_of(&w->shape);
+	const struct png_image p = image_of(&w->shape);
 	uint64_t file_bytes = p.end + PNG_END_BYTES;
 
 	if (w->pos == file_bytes)
@@ -245,7 +235,7 @@ static bool png_write_next(struct format_writer *w, void *buf, size_t bytes, uin
 	return true;
 }
 
-/* An image is its file. */
+/* The sample is the whole file. */
 static void png_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
 			     uint64_t *off, uint64_t *len)
 {
@@ -265,12 +255,12 @@ static int png_init(struct dataset *ds, struct mlgen_err *err)
 				  " do not fit format=png, a file of which is one image; "
 				  "samples_per_file=1 and more num_files",
 				  ds->samples_per_file);
-	if (mean < LEAST)
+	if (mean < PNG_BYTES_MIN)
 		return mlgen_fail(err, -EINVAL,
 				  "sample_size: %.15g bytes are no PNG file, of which one pixel "
 				  "takes as many; at least %d",
-				  mean, LEAST);
-	if (mean > (double)MOST)
+				  mean, PNG_BYTES_MIN);
+	if (mean > (double)PNG_BYTES_MAX)
 		return mlgen_fail(err, -EINVAL,
 				  "sample_size: %.15g bytes are more than a PNG file of decodable "
 				  "dimensions holds; at most 85m",
@@ -278,16 +268,16 @@ static int png_init(struct dataset *ds, struct mlgen_err *err)
 	return 0;
 }
 
-/* ---- of others ---- */
+/* ---- files from any writer ---- */
 
-struct progress {
-	uint64_t off; /* of the next chunk */
+struct png_walk {
+	uint64_t off; /* the next chunk */
 	bool has_header, is_data;
 };
 
-/* Facts are the layout's members. Pillow takes the header wherever it stands before the image;
- * Apple's tools put CgBI before it. */
-static int look_chunk(struct look *l, struct progress *p)
+/* Look at the next chunk. Facts are the members of struct png_layout. Like Pillow, accept the
+ * header anywhere before the image: Apple's tools write CgBI first. */
+static int look_chunk(struct look *l, struct png_walk *p)
 {
 	const uint8_t *at = look_at(l, p->off, 8);
 	uint64_t bytes, left;
@@ -322,7 +312,7 @@ static int look_chunk(struct look *l, struct progress *p)
 	return 0;
 }
 
-/* 1 where IEND is at `off`, which is its end then; 0, or -errno. */
+/* 1 if the chunk at `off` is IEND, 0 if not, or -errno. *bytes is the chunk's payload. */
 static int look_iend(struct look *l, uint64_t off, uint64_t *bytes)
 {
 	const uint8_t *at = look_at(l, off, 8);
@@ -336,7 +326,7 @@ static int look_iend(struct look *l, uint64_t off, uint64_t *bytes)
 	return 1;
 }
 
-/* Readers stop at IEND, whatever others have appended. */
+/* Find IEND. Readers stop there, whatever bytes follow. */
 static int look_end(struct look *l, uint64_t off)
 {
 	uint64_t bytes = 0;
@@ -359,7 +349,7 @@ static int look_end(struct look *l, uint64_t off)
 
 static int png_look(struct look *l)
 {
-	struct progress p = { .off = PNG_SIGNATURE_BYTES };
+	struct png_walk p = { .off = PNG_SIGNATURE_BYTES };
 	const uint8_t *at = look_at(l, 0, PNG_SIGNATURE_BYTES);
 	int r = 0;
 
@@ -382,7 +372,7 @@ static int png_look(struct look *l)
 
 void png_layout(const struct file_shape *shape, struct png_layout *l)
 {
-	struct picture p;
+	struct png_image p;
 	uint64_t comment;
 
 	if (shape->facts) {
@@ -390,7 +380,7 @@ void png_layout(const struct file_shape *shape, struct png_layout *l)
 					  shape->facts[3], shape->facts[4] };
 		return;
 	}
-	p = picture_of(shape);
+	p = image_of(shape);
 	comment = KEYWORD_BYTES + p.blanks;
 	*l = (struct png_layout){ .data_off = p.data_off + 8,
 				  .data_bytes = u64_min(p.stream, IDAT_MAX),

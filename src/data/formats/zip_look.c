@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* zip_look.c - where a member lies in a zip archive that somebody else wrote. */
+/* zip_look.c - find a member in a zip archive from any writer. */
 #include "data/formats/formats_internal.h"
 
 #include <inttypes.h>
@@ -9,10 +9,10 @@
 #include "base/util.h"
 
 /*
- * As Python's zipfile does it, and by its rules: the end record is the last 22 bytes or, with a
- * comment, the last one of the last 64 KiB; the directory ends where that begins, whatever is said
- * of its offset, so that something may stand before the archive. Of several members of one name the
- * last counts.
+ * The rules are those of Python's zipfile. The end record is the last 22 bytes or, with a comment,
+ * the last end record in the last 64 KiB. The directory ends where the end record begins, whatever
+ * offset it states, so that other bytes may precede the archive. The last of several members with
+ * the same name counts.
  */
 enum {
 	CENTRAL_HEAD = 46,
@@ -26,14 +26,14 @@ enum {
 #define MAX32 UINT64_C(0xffffffff)
 #define NAME_SHOWN 60
 
-/* The archive as it is read, and the member that is wanted. */
+/* The archive, and the member that is wanted. */
 struct archive {
 	struct look *l;
 	const char *key, *suffix;
 	struct zip_found *found;
-	uint64_t before; /* bytes that stand before the archive */
+	uint64_t before; /* bytes before the archive */
 
-	char name[256]; /* of the member; cut */
+	char name[256]; /* the member's, maybe truncated */
 	unsigned name_bytes, flags, method;
 	uint64_t stored_bytes, plain_bytes, header_off;
 	bool is_found;
@@ -44,8 +44,8 @@ static bool is_signature(const uint8_t *at, char a, char b)
 	return at[0] == 'P' && at[1] == 'K' && at[2] == (uint8_t)a && at[3] == (uint8_t)b;
 }
 
-/* The last end record in the file's end, as zipfile looks for it. */
-static int find_end_behind(struct archive *a)
+/* Search the last end record near the file's end, as zipfile does. */
+static int search_end(struct archive *a)
 {
 	struct look *l = a->l;
 	uint64_t bytes = u64_min(l->file_bytes, SEARCH_MAX);
@@ -81,10 +81,10 @@ static int find_end(struct archive *a)
 		return l->err->code;
 	if (is_signature(at, 5, 6) && look_le(at + 20, 2) == 0)
 		return 0;
-	return find_end_behind(a);
+	return search_end(a);
 }
 
-/* The zip64 end record, where there is one: 1, 0, or -errno. */
+/* Parse the zip64 end record: 1, 0 if there is none, or -errno. */
 static int find_end64(struct archive *a, uint64_t *dir_bytes, uint64_t *dir_off)
 {
 	struct look *l = a->l;
@@ -115,33 +115,34 @@ static int find_directory(struct archive *a)
 {
 	struct look *l = a->l;
 	const uint8_t *at = look_at(l, a->found->end_off, ZIP_END_BYTES);
-	uint64_t said, end = a->found->end_off;
+	uint64_t stated_off, end = a->found->end_off;
 	int r;
 
 	if (!at)
 		return l->err->code;
 	a->found->dir_bytes = look_le(at + 12, 4);
-	said = look_le(at + 16, 4);
-	r = find_end64(a, &a->found->dir_bytes, &said);
+	stated_off = look_le(at + 16, 4);
+	r = find_end64(a, &a->found->dir_bytes, &stated_off);
 	if (r < 0)
 		return r;
 	if (r)
 		end -= ZIP_LOCATOR_BYTES + ZIP_END64_BYTES;
-	if (a->found->dir_bytes > end || said > end - a->found->dir_bytes)
+	if (a->found->dir_bytes > end || stated_off > end - a->found->dir_bytes)
 		return look_fail(l, a->found->end_off,
 				 "the archive's directory would be %" PRIu64 " bytes from %" PRIu64
 				 " on, and %" PRIu64 " lie before its end",
-				 a->found->dir_bytes, said, end);
+				 a->found->dir_bytes, stated_off, end);
 	if (a->found->dir_bytes >= MAX32)
 		return look_fail(l, a->found->end_off,
 				 "a directory of %" PRIu64 " bytes; less than 4 GiB can be read",
 				 a->found->dir_bytes);
 	a->found->dir_off = end - a->found->dir_bytes;
-	a->before = a->found->dir_off - said;
+	a->before = a->found->dir_off - stated_off;
 	return 0;
 }
 
-/* The member that the key names, with its suffix or without; else the first that has the suffix. */
+/* True for the member that the key names, with the suffix or without. Without a key, true for the
+ * first name with the suffix. */
 static bool is_wanted(const struct archive *a, const char *name, size_t n)
 {
 	size_t suffix_bytes = strlen(a->suffix), key_bytes;
@@ -155,8 +156,8 @@ static bool is_wanted(const struct archive *a, const char *name, size_t n)
 	       memcmp(name, a->key, key_bytes) == 0;
 }
 
-/* Sizes and places that do not fit, in the order in which they do not. */
-static int take_extra(struct archive *a, uint64_t off, const uint8_t *at, size_t bytes)
+/* Parse the zip64 field, which has the sizes and the offset that did not fit, in this order. */
+static int parse_extra(struct archive *a, uint64_t off, const uint8_t *at, size_t bytes)
 {
 	uint64_t *const wide[] = { &a->plain_bytes, &a->stored_bytes, &a->header_off };
 
@@ -180,8 +181,8 @@ static int take_extra(struct archive *a, uint64_t off, const uint8_t *at, size_t
 	return 0;
 }
 
-/* A directory entry, if its member is wanted. */
-static int take_entry(struct archive *a, uint64_t off)
+/* Parse a directory entry if its member is wanted. */
+static int parse_entry(struct archive *a, uint64_t off)
 {
 	struct look *l = a->l;
 	const uint8_t *at = look_at(l, off, CENTRAL_HEAD);
@@ -207,7 +208,7 @@ static int take_entry(struct archive *a, uint64_t off)
 	memcpy(a->name, at + CENTRAL_HEAD, name_bytes);
 	a->name[name_bytes] = '\0';
 	at = look_at(l, off + CENTRAL_HEAD + a->name_bytes, extra_bytes);
-	return at ? take_extra(a, off, at, extra_bytes) : l->err->code;
+	return at ? parse_extra(a, off, at, extra_bytes) : l->err->code;
 }
 
 static int find_member(struct archive *a)
@@ -226,13 +227,13 @@ static int find_member(struct archive *a)
 			return l->err->code;
 		if (!is_signature(at, 1, 2))
 			return look_fail(l, off, "no entry of the archive's directory begins here");
-		r = take_entry(a, off);
+		r = parse_entry(a, off);
 		at = r ? NULL : look_at(l, off, CENTRAL_HEAD);
 		if (!at)
 			return r ? r : l->err->code;
 		off += CENTRAL_HEAD + look_le(at + 28, 2) + look_le(at + 30, 2) +
 		       look_le(at + 32, 2);
-		/* The first that fits is the first array. */
+		/* Without a key, the first array is the wanted one. */
 		if (a->is_found && !a->key)
 			return 0;
 	}
@@ -247,7 +248,7 @@ static int find_member(struct archive *a)
 	return r;
 }
 
-/* Its local header; what is stored has to end before the directory. */
+/* Parse the member's local header, and check that its bytes end before the directory. */
 static int look_member(struct archive *a)
 {
 	struct zip_member *m = &a->found->member;
