@@ -312,21 +312,10 @@ static uint64_t files_by_scale(const struct dataset *ds, const struct job *job, 
 	return part < files ? part : files;
 }
 
-static void scale_files(struct dataset *ds, const struct job *job)
-{
-	uint64_t part = scaled_part(job, ds->files);
-
-	ds->files = files_by_scale(ds, job, ds->files, scaled_as(job)->batch_size, SCALED_BATCHES);
-	if (ds->files <= part)
-		return;
-	ds->scaled.part = part;
-	ds->scaled.batch = scaled_as(job)->batch_size;
-	ds->scaled.ranks = job_all_accelerators(scaled_as(job));
-}
-
 static int choose_files(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
 			struct mlgen_err *err)
 {
+	uint64_t batch = scaled_as(job)->batch_size, part;
 	double files = (double)job->num_files;
 	int r;
 
@@ -336,8 +325,14 @@ static int choose_files(struct dataset *ds, const struct job *job, uint64_t memo
 	if (r)
 		return r;
 	ds->files = job->dataset_ratio > 0 ? (uint64_t)files : job->num_files;
+	part = scaled_part(job, ds->files);
 	if (job->scale < 100)
-		scale_files(ds, job);
+		ds->files = files_by_scale(ds, job, ds->files, batch, SCALED_BATCHES);
+	if (job->scale < 100 && ds->files > part) {
+		ds->scaled.part = part;
+		ds->scaled.batch = batch;
+		ds->scaled.ranks = job_all_accelerators(scaled_as(job));
+	}
 	ds->files_named = ds->files;
 	return 0;
 }

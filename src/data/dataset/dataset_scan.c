@@ -116,7 +116,7 @@ static int check_access(const struct format *f, const struct job *j, struct mlge
 	return 0;
 }
 
-/* Ranges of bytes in a list have no format but raw. */
+/* A list of byte ranges requires format=raw. */
 static int settle_listed(struct dataset *ds, const struct job *j, struct mlgen_err *err)
 {
 	const char *list = j->file_list;
@@ -203,7 +203,7 @@ int dataset_scan_check(const struct job *job, struct mlgen_err *err)
 				  "dataset_ratio: %g x memory is for files that are written, "
 				  "dataset=scan reads those that are there; leave it out",
 				  job->dataset_ratio);
-	/* A list may say where the samples of raw files are. */
+	/* A list may give the places of samples in raw files. */
 	if (job->format == FORMAT_AUTO || (job->format == FORMAT_RAW && job->file_list))
 		return 0;
 	return check_format(format_of((enum job_format)job->format), job, err);

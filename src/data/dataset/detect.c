@@ -205,14 +205,6 @@ static bool has_suffix(const struct detect *d, const char *name)
 	return false;
 }
 
-static void add_suffix(struct detect *d, const char *name)
-{
-	const char *suffix = detect_suffix(name);
-
-	if (d->suffix_count < SUFFIXES_MAX && strlen(suffix) < SUFFIX_BYTES && !has_suffix(d, name))
-		snprintf(d->suffixes[d->suffix_count++], SUFFIX_BYTES, "%s", suffix);
-}
-
 /* The first file from `from` on that may be data; `end` = none. */
 static uint64_t next_data(const struct detect *d, uint64_t from, uint64_t end, char *name)
 {
@@ -260,9 +252,13 @@ static void detect_vote(struct detect *d)
 	for (size_t k = 0; k < KINDS; k++)
 		if (counts[k] > counts[d->best])
 			d->best = k;
-	for (unsigned i = 0; i < n; i++)
-		if (found[i] == d->best && scan_name(d->scan, at[i], name, sizeof(name)) >= 0)
-			add_suffix(d, name);
+	for (unsigned i = 0; i < n && d->suffix_count < SUFFIXES_MAX; i++) {
+		if (found[i] != d->best || scan_name(d->scan, at[i], name, sizeof(name)) < 0)
+			continue;
+		if (strlen(detect_suffix(name)) < SUFFIX_BYTES && !has_suffix(d, name))
+			snprintf(d->suffixes[d->suffix_count++], SUFFIX_BYTES, "%s",
+				 detect_suffix(name));
+	}
 }
 
 /* ---- all files ---- */

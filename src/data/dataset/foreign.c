@@ -23,7 +23,7 @@
 /* Levels of folders searched for the first name; DLIO makes one level below train/. */
 #define DLIO_DEPTH_MAX 2
 
-/* A number of more digits does not occur in DLIO's names, and might overflow. */
+/* DLIO's names have no longer numbers, and 18 digits fit into 64 bits. */
 #define DIGITS_MAX 18
 
 struct dlio_names {
@@ -161,11 +161,6 @@ static bool has_manifest(int folder)
 	return exists_in(folder, MANIFEST_NAME) || exists_in(folder, CHECKPOINT_MANIFEST);
 }
 
-static bool is_filesystem_folder(const char *name)
-{
-	return strcmp(name, "lost+found") == 0 || strcmp(name, ".snapshot") == 0;
-}
-
 /* True for the lock, a manifest that is still being written, and the file that a run creates to
  * learn the owner of its files before it saves. */
 static bool is_temporary(const char *name)
@@ -188,44 +183,38 @@ static const char *next_name(struct foreign_look *l, DIR *dir)
 	return d ? d->d_name : NULL;
 }
 
-static bool is_allowed(struct foreign_look *l, int folder, const char *name, unsigned depth);
-
-/* True if the folder has a manifest, or holds only allowed names. Closes `fd`. */
-static bool holds_only_allowed(struct foreign_look *l, int fd, unsigned depth)
-{
-	DIR *dir = has_manifest(fd) ? NULL : fdopendir(fd);
-	const char *name;
-	bool allowed = true;
-
-	if (!dir) {
-		allowed = has_manifest(fd);
-		close(fd);
-		return allowed;
-	}
-	while (allowed && (name = next_name(l, dir)))
-		allowed = is_allowed(l, fd, name, depth);
-	/* A run may have written the manifest in the meantime. */
-	allowed = allowed || has_manifest(fd);
-	closedir(dir);
-	return allowed;
-}
-
-/* True if a name is mlgen's or the filesystem's, or has disappeared. */
+/* True if a name is mlgen's or the filesystem's, or has disappeared. A folder is mlgen's if it has
+ * a manifest, or holds only allowed names. */
 static bool is_allowed(struct foreign_look *l, int folder, const char *name, unsigned depth)
 {
+	bool allowed = true;
 	struct stat st;
+	DIR *dir;
 	int fd;
 
 	if (fstatat(folder, name, &st, 0) != 0)
 		return errno == ENOENT && !exists_in(folder, name);
 	if (!S_ISDIR(st.st_mode))
 		return S_ISREG(st.st_mode) && is_temporary(name);
-	if (is_filesystem_folder(name))
+	if (strcmp(name, "lost+found") == 0 || strcmp(name, ".snapshot") == 0)
 		return true;
 	if (depth == DEPTH_MAX || l->names_read >= NAMES_READ_MAX)
 		return false;
 	fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd >= 0 && holds_only_allowed(l, fd, depth + 1);
+	if (fd < 0)
+		return false;
+	dir = has_manifest(fd) ? NULL : fdopendir(fd);
+	if (!dir) {
+		allowed = has_manifest(fd);
+		close(fd);
+		return allowed;
+	}
+	while (allowed && (name = next_name(l, dir)))
+		allowed = is_allowed(l, fd, name, depth + 1);
+	/* A run may have written the manifest in the meantime. */
+	allowed = allowed || has_manifest(fd);
+	closedir(dir);
+	return allowed;
 }
 
 /* Append a name, with control characters replaced, so that the message stays on one line. */

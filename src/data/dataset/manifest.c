@@ -112,27 +112,21 @@ static int decode_manifest(const json_t *root, const char *path, struct manifest
 	return 0;
 }
 
-static int parse_manifest(FILE *from, const char *path, struct manifest *m, struct mlgen_err *err)
-{
-	json_error_t why;
-	json_t *root = json_loadf(from, JSON_REJECT_DUPLICATES, &why);
-	char what[JSON_ERROR_TEXT_LENGTH + 32];
-	int r;
-
-	if (!root) {
-		snprintf(what, sizeof(what), "cut short or damaged (%s)", why.text);
-		return manifest_fail(path, what, err);
-	}
-	r = decode_manifest(root, path, m, err);
-	json_decref(root);
-	return r;
-}
-
-/* Add the options that differ from their defaults. */
-static int encode_options(json_t *root, const struct manifest *m)
+/* Options that have their default are left out. */
+static json_t *encode_manifest(const struct manifest *m)
 {
 	int r = 0;
+	/* clang-format off */
+	json_t *root = json_pack("{s:i, s:s, s:I, s:I, s:I, s:s, s:b}",
+			 "version", MANIFEST_VERSION,
+			 "format", m->format,
+			 "num_files", (json_int_t)m->num_files,
+			 "samples_per_file", (json_int_t)m->samples_per_file,
+			 "subfolders", (json_int_t)m->subfolders,
+			 "sample_size", m->sample_size,
+			 "complete", (int)m->complete);
 
+	/* clang-format on */
 	if (m->label_size)
 		r |= json_object_set_new(root, "label_size",
 					 json_integer((json_int_t)m->label_size));
@@ -146,27 +140,10 @@ static int encode_options(json_t *root, const struct manifest *m)
 	if (m->eval_files)
 		r |= json_object_set_new(root, "eval_files",
 					 json_integer((json_int_t)m->eval_files));
-	return r;
-}
-
-static json_t *encode_manifest(const struct manifest *m)
-{
-	/* clang-format off */
-	json_t *root = json_pack("{s:i, s:s, s:I, s:I, s:I, s:s, s:b}",
-			 "version", MANIFEST_VERSION,
-			 "format", m->format,
-			 "num_files", (json_int_t)m->num_files,
-			 "samples_per_file", (json_int_t)m->samples_per_file,
-			 "subfolders", (json_int_t)m->subfolders,
-			 "sample_size", m->sample_size,
-			 "complete", (int)m->complete);
-
-	/* clang-format on */
-	if (root && encode_options(root, m) != 0) {
-		json_decref(root);
-		root = NULL;
-	}
-	return root;
+	if (r == 0)
+		return root;
+	json_decref(root);
+	return NULL;
 }
 
 void manifest_fini(struct manifest *m)
@@ -180,8 +157,10 @@ void manifest_fini(struct manifest *m)
 static int manifest_file_load(int dir_fd, const char *name, int flags, const char *path,
 			      struct manifest *m, struct mlgen_err *err)
 {
-	char way[DIRS_WAY_BYTES];
+	char way[DIRS_WAY_BYTES], what[JSON_ERROR_TEXT_LENGTH + 32];
 	const char *wrong;
+	json_error_t why;
+	json_t *root;
 	FILE *f;
 	int r;
 
@@ -193,8 +172,14 @@ static int manifest_file_load(int dir_fd, const char *name, int flags, const cha
 		return r == -ENOENT ? r
 				    : mlgen_fail(err, r, "%s: %s%s", path, strerror(-r),
 						 dirs_in_the_way(way, path, r));
-	r = parse_manifest(f, path, m, err);
+	root = json_loadf(f, JSON_REJECT_DUPLICATES, &why);
 	fclose(f);
+	if (!root) {
+		snprintf(what, sizeof(what), "cut short or damaged (%s)", why.text);
+		return manifest_fail(path, what, err);
+	}
+	r = decode_manifest(root, path, m, err);
+	json_decref(root);
 	if (r)
 		manifest_fini(m);
 	return r;

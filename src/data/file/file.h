@@ -198,8 +198,8 @@ bool dataset_has_file(const struct dataset *ds, uint64_t file);
 /* Number of files that hold the samples of a file of part 0. */
 unsigned dataset_parts_of(const struct dataset *ds, uint64_t file);
 
-/* Index within its part of the file whose name and size `file` has: its own, unless distinct_files
- * is set. */
+/* Index of a file within its part. With distinct_files, the index of the first file that has the
+ * same name and size. */
 uint64_t dataset_file_of(const struct dataset *ds, uint64_t file);
 
 uint64_t dataset_samples(const struct dataset *ds);
@@ -590,11 +590,11 @@ void found_shape(const struct scan_index *f, uint64_t file, struct file_shape *s
 struct look;
 
 /*
- * Open the first readable regular file among those that `beside` names (format->look_beside), and
- * set its path. NULL = there is none.
+ * Open the first readable regular file among those that `sidecar` names (format->look_beside),
+ * and set its path. NULL = there is none.
  */
 FILE *look_index_open(const struct look *l,
-		      bool (*beside)(const char *path, unsigned i, char *out, size_t size),
+		      bool (*sidecar)(const char *path, unsigned i, char *out, size_t size),
 		      char path[PATH_MAX]);
 
 /* Close an index file. The part that was parsed counts as read, and its pages leave the page

@@ -113,7 +113,7 @@ static bool has_sidecars(const struct index_build *g)
 }
 
 /* The i-th sidecar of a file: its twin, or an index of its format. False = no more. */
-static bool sidecar_path(const struct dataset *ds, const char *path, unsigned i, char out[PATH_MAX])
+static bool nth_sidecar(const struct dataset *ds, const char *path, unsigned i, char out[PATH_MAX])
 {
 	struct namepair pair;
 
@@ -132,7 +132,7 @@ static uint64_t hash_sidecars(const struct dataset *ds, const char *path)
 	char sidecar[PATH_MAX];
 	struct stat st;
 
-	for (unsigned i = 0; sidecar_path(ds, path, i, sidecar); i++) {
+	for (unsigned i = 0; nth_sidecar(ds, path, i, sidecar); i++) {
 		bool exists = *sidecar && stat(sidecar, &st) == 0;
 
 		hash = rng_u64(hash, exists ? (uint64_t)st.st_size : 0,

@@ -208,12 +208,12 @@ static FILE *open_regular(const char *path)
 }
 
 FILE *look_index_open(const struct look *l,
-		      bool (*beside)(const char *path, unsigned i, char *out, size_t size),
+		      bool (*sidecar)(const char *path, unsigned i, char *out, size_t size),
 		      char path[PATH_MAX])
 {
 	FILE *f = NULL;
 
-	for (unsigned i = 0; !f && beside(l->path, i, path, PATH_MAX); i++)
+	for (unsigned i = 0; !f && sidecar(l->path, i, path, PATH_MAX); i++)
 		if (*path)
 			f = open_regular(path);
 	return f;

@@ -160,15 +160,6 @@ void plan_init(struct plan *p, const struct plan_config *config, const struct ex
 	p->kind->init(p, &p->shape, x);
 }
 
-/* The operations that follow read that part. */
-static void switch_to_part(struct plan *p, unsigned part)
-{
-	const struct dataset *ds = p->config->dataset;
-
-	format_shape(ds, part * ds->files + p->extent.file, &p->shape);
-	p->file_bytes = format_file_bytes(ds->format, &p->shape);
-}
-
 /*
  * Buffered access=framework reads a label like open(path).read() in Python (CPython 3.11): open()
  * asks for the size, and so does read(). read() then asks for one byte more than the file has, and
@@ -239,13 +230,17 @@ static bool kind_or_label_next(struct plan *p, struct plan_op *op)
 
 bool plan_next(struct plan *p, struct plan_op *op)
 {
+	const struct dataset *ds = p->config->dataset;
 	uint64_t left;
 
 	memset(op, 0, sizeof(*op));
 	if (!kind_or_label_next(p, op))
 		return false;
-	if ((op->op == MLGEN_OPEN || op->op == MLGEN_STAT) && op->part != p->shape.part)
-		switch_to_part(p, op->part);
+	/* An open or stat of another part: the operations that follow read that part. */
+	if ((op->op == MLGEN_OPEN || op->op == MLGEN_STAT) && op->part != p->shape.part) {
+		format_shape(ds, op->part * ds->files + p->extent.file, &p->shape);
+		p->file_bytes = format_file_bytes(ds->format, &p->shape);
+	}
 	left = op->off < p->file_bytes ? p->file_bytes - op->off : 0;
 	op->got_bytes = u64_min(op->len_bytes, left);
 	return true;

@@ -206,20 +206,6 @@ static int entry_at(struct index_files *t, uint64_t i, uint64_t *off, uint64_t *
 	return 0;
 }
 
-static int check_entry(struct index_files *t, uint64_t i, uint64_t off, uint64_t size)
-{
-	struct look *l = t->file;
-
-	t->all_bytes += size;
-	if (off <= l->file_bytes && size <= l->file_bytes - off &&
-	    t->all_bytes <= PAYLOAD_BYTES_MAX)
-		return 0;
-	return look_fail(&t->offsets, t->offsets_at + i * ENTRY_BYTES,
-			 "entry %" PRIu64 " is of %" PRIu64 " bytes at %" PRIu64
-			 ", and the file of samples ends at %" PRIu64,
-			 i, size, off, l->file_bytes);
-}
-
 static int fail_interrupted(const struct look *l)
 {
 	return mlgen_fail(l->err, -EINTR, "%s: interrupted", l->path);
@@ -228,15 +214,19 @@ static int fail_interrupted(const struct look *l)
 /* Check that all samples lie within the file, and find their layout. */
 static int check_entries(struct index_files *t)
 {
-	uint64_t off = 0, size = 0, next = 0;
+	uint64_t off = 0, size = 0, next = 0, file_bytes = t->file->file_bytes;
 
 	for (uint64_t i = 0; i < t->entries; i++) {
 		int r = entry_at(t, i, &off, &size);
 
-		if (r == 0)
-			r = check_entry(t, i, off, size);
 		if (r)
 			return r;
+		t->all_bytes += size;
+		if (off > file_bytes || size > file_bytes - off || t->all_bytes > PAYLOAD_BYTES_MAX)
+			return look_fail(&t->offsets, t->offsets_at + i * ENTRY_BYTES,
+					 "entry %" PRIu64 " is of %" PRIu64 " bytes at %" PRIu64
+					 ", and the file of samples ends at %" PRIu64,
+					 i, size, off, file_bytes);
 		if (i == 0) {
 			t->first = off;
 			t->size = size;

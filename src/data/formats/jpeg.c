@@ -143,16 +143,6 @@ static void write_block_ends(const struct jpeg_scan *s, uint8_t *to, size_t byte
 	}
 }
 
-/* Fill `to` with `bytes` bytes of the scan from `off` on. */
-static void fill_scan(const struct jpeg_scan *s, uint8_t *to, size_t bytes, uint64_t off,
-		      uint64_t seed_index)
-{
-	format_content(to, bytes, seed_index, off);
-	for (size_t i = 0; i < bytes; i++)
-		to[i] = to[i] < EOB ? to[i] : to[i] & 0x7f;
-	write_block_ends(s, to, bytes, off);
-}
-
 /* The first piece has the headers and a part of the scan; EOI is never split. */
 static bool jpeg_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
 			    size_t *len)
@@ -174,7 +164,10 @@ static bool jpeg_write_next(struct format_writer *w, void *buf, size_t bytes, ui
 	left = end - w->pos;
 	n = bytes - *len - EOI_BYTES;
 	n = left < n ? (size_t)left : n;
-	fill_scan(&s, to + *len, n, w->pos - SCAN_OFF, w->seed_index);
+	format_content(to + *len, n, w->seed_index, w->pos - SCAN_OFF);
+	for (size_t i = *len; i < *len + n; i++)
+		to[i] = to[i] < EOB ? to[i] : to[i] & 0x7f;
+	write_block_ends(&s, to + *len, n, w->pos - SCAN_OFF);
 	*len += n;
 	w->pos += n;
 	if (w->pos == end) {

@@ -95,14 +95,6 @@ static int look_deflated(struct look *l, uint64_t off, const struct zip_member *
 	return r;
 }
 
-static int look_array(struct look *l, const struct zip_member *m, struct npy_head *h)
-{
-	uint64_t off = m->header_off + ZIP_LOCAL_BYTES + m->name_bytes + m->extra_bytes;
-
-	return m->is_deflated ? look_deflated(l, off, m, h)
-			      : npy_head_look(l, off, off + m->stored_bytes, h);
-}
-
 /*
  * Facts; some numbers share a word, with this many bits.
  *
@@ -137,19 +129,25 @@ static void pack_facts(const struct look *l, const struct zip_found *z, const st
 static int npz_look(struct look *l)
 {
 	const char *key = l->options ? l->options->scan_key : NULL;
+	const struct zip_member *m;
 	struct npy_head h = { 0 };
 	struct zip_found z;
+	uint64_t off;
 	int r;
 
 	if (l->file_bytes >> OFF_BITS)
 		return look_fail(l, 0, "larger than 256 TiB");
 	r = zip_look(l, key, ".npy", &z);
-	if (r == 0)
-		r = look_array(l, &z.member, &h);
+	if (r)
+		return r;
+	m = &z.member;
+	off = m->header_off + ZIP_LOCAL_BYTES + m->name_bytes + m->extra_bytes;
+	r = m->is_deflated ? look_deflated(l, off, m, &h)
+			   : npy_head_look(l, off, off + m->stored_bytes, &h);
 	if (r)
 		return r;
 	l->samples = 1;
-	l->sample_bytes = z.member.is_deflated ? z.member.stored_bytes : h.items * h.item_bytes;
+	l->sample_bytes = m->is_deflated ? m->stored_bytes : h.items * h.item_bytes;
 	pack_facts(l, &z, &h, l->facts);
 	return 0;
 }

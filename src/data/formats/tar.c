@@ -428,12 +428,6 @@ static bool read_count(struct tar_index *x, uint64_t *v)
 	return n > 0 && n <= DIGITS_MAX && !x->text[n];
 }
 
-static bool read_head(struct tar_index *x)
-{
-	return read_word(x) && x->end == ' ' && strcmp(x->text, VERSION) == 0 &&
-	       read_count(x, &x->lines) && x->end == '\n' && x->lines > 0;
-}
-
 static bool read_member(struct tar_index *x)
 {
 	return read_word(x) && x->end == ' ' && read_count(x, &x->off) && x->end == ' ' &&
@@ -539,7 +533,8 @@ static int tar_index_follow(struct tar_walk *w, struct tar_index *x)
 {
 	int r = 0;
 
-	if (!read_head(x)) {
+	if (!read_word(x) || x->end != ' ' || strcmp(x->text, VERSION) != 0 ||
+	    !read_count(x, &x->lines) || x->end != '\n' || x->lines == 0) {
 		look_index_note(w->l, x->path,
 				"does not begin with \"" VERSION
 				" SAMPLES\", as wds2idx writes it");
