@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_dir.c - the directory of one checkpoint: its name, made, held and deleted. */
+/* checkpoint_dir.c - name, make, hold and delete the directory of one checkpoint. */
 #include "data/state/state_internal.h"
 
 #include <dirent.h>
@@ -17,7 +17,7 @@
 #include "base/util.h"
 #include "io/mount.h"
 
-/* ---- names, given and recognised ---- */
+/* ---- names ---- */
 
 static const struct {
 	const char *before, *after;
@@ -74,24 +74,12 @@ void checkpoint_final_name(const struct checkpoint *c, char to[CHECKPOINT_NAME_B
 	checkpoint_put_name(to, c->epoch, c->step, CHECKPOINT_FINAL);
 }
 
-/* ---- a directory that checkpoints are going to be saved in ---- */
+/* ---- the directory in which checkpoints are saved ---- */
 
 #define PROBES 1000
 
-static int make_path(const struct checkpoints *c, struct mlgen_err *err)
-{
-	char path[PATH_MAX];
-	int rc;
-
-	if (snprintf(path, sizeof(path), "%s", c->directory) >= PATH_MAX)
-		rc = -ENAMETOOLONG;
-	else
-		rc = dirs_make(path, NULL);
-	return rc < 0 ? mlgen_fail(err, rc, "%s: mkdir: %s", path, strerror(-rc)) : 0;
-}
-
-/* A file by no checkpoint's name, which goes at once: who owns it owns what we make here. Another
- * run may be just about to do the same. */
+/* Make a file with a name that no checkpoint has and remove it at once: its owner owns every file
+ * that this process makes here. Another run may be doing the same. */
 static int make_probe(struct checkpoints *c)
 {
 	char name[CHECKPOINT_NAME_BYTES];
@@ -109,7 +97,7 @@ static int make_probe(struct checkpoints *c)
 	return rc;
 }
 
-static bool checkpoint_hold_is_there(const struct checkpoints *c, const char *name)
+static bool checkpoint_dir_exists(const struct checkpoints *c, const char *name)
 {
 	struct stat st;
 
@@ -122,7 +110,7 @@ void checkpoints_put_back(struct checkpoints *c, uint64_t epoch, uint64_t step)
 	char final[CHECKPOINT_NAME_BYTES];
 
 	checkpoint_put_name(final, epoch, step, CHECKPOINT_FINAL);
-	if ((part && checkpoint_is_left(c, part)) || checkpoint_hold_is_there(c, final))
+	if ((part && checkpoint_is_left(c, part)) || checkpoint_dir_exists(c, final))
 		return;
 	for (size_t i = 0; i < c->count; i++) {
 		struct checkpoint *k = &c->items[i];
@@ -137,7 +125,8 @@ void checkpoints_put_back(struct checkpoints *c, uint64_t epoch, uint64_t step)
 	}
 }
 
-/* Of names that only we give; what fails is left as it is. */
+/* Finish renames and remove empty directories, both with names that only mlgen gives. Whatever
+ * cannot be repaired is left alone. */
 static void repair(struct checkpoints *c)
 {
 	int lock_fd = below_lock(c->dir_fd);
@@ -156,18 +145,22 @@ static void repair(struct checkpoints *c)
 
 int checkpoints_hold(struct checkpoints *c, struct mlgen_err *err)
 {
-	char why[NOROOM_BYTES];
+	char path[PATH_MAX], why[NOROOM_BYTES];
 	int rc = 0;
 
-	if (c->touches_nothing || c->knows_maker)
+	if (c->has_no_files || c->knows_maker)
 		return 0;
 	if (!c->is_held) {
-		rc = make_path(c, err);
-		if (rc == 0)
-			rc = checkpoints_reach(c, err);
+		if (snprintf(path, sizeof(path), "%s", c->directory) >= PATH_MAX)
+			rc = -ENAMETOOLONG;
+		else
+			rc = dirs_make(path, NULL);
+		if (rc < 0)
+			return mlgen_fail(err, rc, "%s: mkdir: %s", path, strerror(-rc));
+		rc = checkpoints_open_directory(c, err);
+		if (rc < 0)
+			return rc;
 	}
-	if (rc < 0)
-		return rc;
 	rc = make_probe(c);
 	if (rc < 0)
 		return mlgen_fail(err, rc,
@@ -181,11 +174,11 @@ int checkpoints_hold(struct checkpoints *c, struct mlgen_err *err)
 	return 0;
 }
 
-/* ---- made ---- */
+/* ---- making a checkpoint's directory ---- */
 
 #define TRIES 100
 
-/* Messages with the directory, or the manifest in it; they give back rc. */
+/* Both set err to a message that names the directory, or its manifest, and return rc. */
 static int checkpoint_fail(const struct checkpoints *c, const struct checkpoint *k,
 			   const char *what, int rc, struct mlgen_err *err)
 {
@@ -221,15 +214,8 @@ static int checkpoint_dir_refuse(const struct checkpoints *c, const char *name,
 			  c->directory, name);
 }
 
-static bool checkpoint_dir_is_there(const struct checkpoints *c, const char *name)
-{
-	struct stat st;
-
-	return fstatat(c->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/* Which folder it is, and whose: nobody has put another one in its place. */
-static int know_folder(const struct checkpoints *c, struct checkpoint *k)
+/* Record the identity of a new folder. Its owner proves that nobody has replaced it. */
+static int identify_folder(const struct checkpoints *c, struct checkpoint *k)
 {
 	int fd = checkpoint_folder(c, k);
 	int rc = fd < 0 ? fd : 0;
@@ -248,7 +234,7 @@ static int know_folder(const struct checkpoints *c, struct checkpoint *k)
 	return rc;
 }
 
-/* mkdir decides which run has a name. */
+/* When two runs want the same name, mkdir decides. */
 static int make_folder(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err)
 {
 	int rc = mkdirat(c->dir_fd, k->name, 0777) == 0 ? 0 : -errno;
@@ -260,29 +246,29 @@ static int make_folder(const struct checkpoints *c, struct checkpoint *k, struct
 	if (rc < 0)
 		return checkpoint_fail(c, k, "mkdir: ", rc, err);
 	k->ino = 0;
-	rc = know_folder(c, k);
+	rc = identify_folder(c, k);
 	return rc < 0 ? checkpoint_fail(c, k, "", rc, err) : 0;
 }
 
-/* With a manifest in it. A run that deletes its own of that name, or where no lock keeps others out
- * any run, may take a folder away that has none yet. */
+/* Make a folder with a manifest. While a folder has no manifest, another run may remove it: one
+ * that deletes its own checkpoint of that name, or any run where locks do not work. */
 static int make_part(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err)
 {
-	struct mlgen_err found = { 0 };
+	struct mlgen_err why = { 0 };
 	int rc = -ENOENT;
 
 	for (unsigned tries = 0; (rc == -ENOENT || rc == -ESTALE) && tries < TRIES; tries++) {
-		found = (struct mlgen_err){ 0 };
-		rc = make_folder(c, k, &found);
+		why = (struct mlgen_err){ 0 };
+		rc = make_folder(c, k, &why);
 		if (rc == 0)
-			rc = checkpoint_write_manifest(c, k, false, &found);
+			rc = checkpoint_write_manifest(c, k, false, &why);
 	}
 	if (rc < 0 && rc != -EEXIST)
 		unlinkat(c->dir_fd, k->name, AT_REMOVEDIR);
-	return rc < 0 ? mlgen_fail(err, rc, "%s", found.text) : 0;
+	return rc < 0 ? mlgen_fail(err, rc, "%s", why.text) : 0;
 }
 
-static void undo_part(const struct checkpoints *c, const struct checkpoint *k)
+static void remove_part(const struct checkpoints *c, const struct checkpoint *k)
 {
 	int fd = checkpoint_folder(c, k);
 
@@ -293,14 +279,16 @@ static void undo_part(const struct checkpoints *c, const struct checkpoint *k)
 	unlinkat(c->dir_fd, k->name, AT_REMOVEDIR);
 }
 
-/* It will be renamed: what is there has to be what it replaces, and there has to be a name to put
- * that aside. */
-static int check_names(const struct checkpoints *c, const struct checkpoint *k, const char *final,
-		       struct mlgen_err *err)
+/* Check that a .part directory can be renamed later: a directory with the final name has to be the
+ * checkpoint to replace, and its .old name has to be free. */
+static int check_final_name(const struct checkpoints *c, const struct checkpoint *k,
+			    struct mlgen_err *err)
 {
 	struct checkpoint old = *k;
+	char final[CHECKPOINT_NAME_BYTES];
 
-	if (!checkpoint_dir_is_there(c, final))
+	checkpoint_final_name(k, final);
+	if (!checkpoint_dir_exists(c, final))
 		return 0;
 	if (!checkpoints_replaced(c, k->epoch, k->step))
 		return checkpoint_dir_refuse(c, final, err);
@@ -308,10 +296,11 @@ static int check_names(const struct checkpoints *c, const struct checkpoint *k, 
 	return checkpoint_drop_bare(c, &old) ? 0 : checkpoint_dir_refuse(c, old.name, err);
 }
 
-/* A rename finds out whether there is something, and takes an empty folder. Some filesystems rename
- * no folders; nobody else makes one while we have .part. */
-static int take_final(const struct checkpoints *c, const struct checkpoint *part,
-		      struct checkpoint *k, struct mlgen_err *err)
+/* Give a .part directory the final name. The rename fails if the name is in use, but replaces an
+ * empty folder. On filesystems that cannot rename folders a new one is made, which is safe because
+ * no other run makes one while this run has .part. */
+static int rename_to_final(const struct checkpoints *c, const struct checkpoint *part,
+			   struct checkpoint *k, struct mlgen_err *err)
 {
 	int rc;
 
@@ -326,16 +315,15 @@ static int take_final(const struct checkpoints *c, const struct checkpoint *part
 	if (rc == 0)
 		rc = checkpoint_write_manifest(c, k, false, err);
 	if (rc == 0)
-		undo_part(c, part);
+		remove_part(c, part);
 	return rc;
 }
 
-/* It is made under the .part name and has a manifest before it has another one: so nobody meets a
- * checkpoint of which it cannot be told who writes it. */
-static int create(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err)
+/* The directory is made under the .part name and renamed when it has a manifest. Other runs
+ * therefore never see a final name whose writer is unknown. */
+static int create_locked(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err)
 {
 	struct checkpoint part = *k;
-	char final[CHECKPOINT_NAME_BYTES];
 	int rc;
 
 	checkpoint_move(&part, CHECKPOINT_PART);
@@ -343,27 +331,26 @@ static int create(const struct checkpoints *c, struct checkpoint *k, struct mlge
 	if (rc < 0)
 		return rc;
 	if (k->place == CHECKPOINT_FINAL) {
-		rc = take_final(c, &part, k, err);
+		rc = rename_to_final(c, &part, k, err);
 	} else {
-		checkpoint_final_name(k, final);
-		rc = check_names(c, k, final, err);
+		rc = check_final_name(c, k, err);
 		*k = part;
 	}
 	if (rc < 0)
-		undo_part(c, &part);
+		remove_part(c, &part);
 	return rc;
 }
 
-/* Between its mkdir and its manifest a folder looks like one that a killed run has left; who
- * removes such ones (checkpoint_drop_bare) has the lock, too. */
+/* Between mkdir and manifest a folder looks like one that a killed run has left. Those are only
+ * removed (checkpoint_drop_bare) with the lock held. */
 int checkpoint_create(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err)
 {
 	int lock_fd, rc;
 
-	if (c->touches_nothing)
+	if (c->has_no_files)
 		return 0;
 	lock_fd = below_lock(c->dir_fd);
-	rc = create(c, k, err);
+	rc = create_locked(c, k, err);
 	below_unlock(lock_fd);
 	return rc;
 }
@@ -373,7 +360,7 @@ int checkpoint_write_manifest(const struct checkpoints *c, const struct checkpoi
 {
 	int fd, rc;
 
-	if (c->touches_nothing)
+	if (c->has_no_files)
 		return 0;
 	fd = rc = checkpoint_folder(c, k);
 	if (fd >= 0) {
@@ -392,7 +379,7 @@ int checkpoints_sync(const struct checkpoints *c, struct mlgen_err *err)
 	return rc < 0 ? mlgen_fail(err, rc, "%s: fsync: %s", c->directory, strerror(-rc)) : 0;
 }
 
-/* ---- deleted, and nothing else ---- */
+/* ---- deleting a checkpoint, and no other file ---- */
 
 static bool is_of_manifest(const char *name)
 {
@@ -400,13 +387,13 @@ static bool is_of_manifest(const char *name)
 	       strcmp(name, JSONFILE_PART(CHECKPOINT_MANIFEST)) == 0;
 }
 
-static bool is_file(const char *name)
+static bool is_checkpoint_file(const char *name)
 {
 	return is_of_manifest(name) || shard_is_name(name);
 }
 
-/* Anything but these? */
-static bool holds_others(int folder_fd, bool (*is_one)(const char *name))
+/* Does a folder hold files other than the expected ones? */
+static bool holds_others(int folder_fd, bool (*is_expected)(const char *name))
 {
 	int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -416,11 +403,11 @@ static bool holds_others(int folder_fd, bool (*is_one)(const char *name))
 	if (!dir) {
 		if (fd >= 0)
 			close(fd);
-		return true; /* nobody can tell */
+		return true; /* assume the worst */
 	}
 	while (!holds && (entry = readdir(dir)))
 		holds = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-			!is_one(entry->d_name);
+			!is_expected(entry->d_name);
 	closedir(dir);
 	return holds;
 }
@@ -442,33 +429,15 @@ bool checkpoint_drop_bare(const struct checkpoints *c, const struct checkpoint *
 	return is_bare && (unlinkat(c->dir_fd, k->name, AT_REMOVEDIR) == 0 || errno == ENOENT);
 }
 
-static int stays(const struct checkpoints *c, const struct checkpoint *k, const char *why,
-		 struct mlgen_err *err)
+static int checkpoint_fail_stays(const struct checkpoints *c, const struct checkpoint *k,
+				 const char *why, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EPERM, "%s/%s: stays: %s", c->directory, k->name, why);
 }
 
-static int hold(struct checkpoint_removal *r, const struct checkpoints *c,
-		const struct checkpoint *k, struct mlgen_err *err)
-{
-	r->folder_fd = checkpoint_folder(c, k);
-	r->is_held = r->folder_fd >= 0;
-	if (r->folder_fd == -ELOOP)
-		return stays(c, k, "it is a symbolic link", err);
-	if (!r->is_held)
-		return checkpoint_fail(c, k, "", r->folder_fd == -ESTALE ? -ENOENT : r->folder_fd,
-				       err);
-	if (!below_is_trusted(r->folder_fd, c->maker))
-		return stays(c, k,
-			     "it is another user's, who may have put files there that mlgen did "
-			     "not write",
-			     err);
-	return 0;
-}
-
-/* What was listed may be something else by now, or somebody's. */
-static int checkpoint_remove_judge(const struct checkpoint_removal *r, const struct checkpoints *c,
-				   const struct checkpoint *listed, struct mlgen_err *err)
+/* Since it was listed, the checkpoint may have been replaced, or another run may need it. */
+static int check_listed(const struct checkpoint_removal *r, const struct checkpoints *c,
+			const struct checkpoint *listed, struct mlgen_err *err)
 {
 	char who[256];
 
@@ -490,22 +459,32 @@ int checkpoint_removal_begin(struct checkpoint_removal *r, const struct checkpoi
 	int rc;
 
 	*r = (struct checkpoint_removal){ .now = *k };
-	if (c->touches_nothing)
+	if (c->has_no_files)
 		return 0;
-	rc = hold(r, c, k, err);
-	if (rc < 0)
-		return rc;
+	r->folder_fd = checkpoint_folder(c, k);
+	r->is_held = r->folder_fd >= 0;
+	if (r->folder_fd == -ELOOP)
+		return checkpoint_fail_stays(c, k, "it is a symbolic link", err);
+	if (!r->is_held)
+		return checkpoint_fail(c, k, "", r->folder_fd == -ESTALE ? -ENOENT : r->folder_fd,
+				       err);
+	if (!below_is_trusted(r->folder_fd, c->maker))
+		return checkpoint_fail_stays(
+			c, k,
+			"it is another user's, who may have put files there that mlgen did not "
+			"write",
+			err);
 	rc = checkpoint_manifest_files(r->folder_fd, c->set, r, why, sizeof(why));
 	if (rc == -EPERM)
-		return stays(c, k, why, err);
+		return checkpoint_fail_stays(c, k, why, err);
 	if (rc < 0)
 		return checkpoint_fail_manifest(c, k, rc, err);
-	return checkpoint_remove_judge(r, c, k, err);
+	return check_listed(r, c, k, err);
 }
 
 bool checkpoint_removal_is_all(const struct checkpoint_removal *r)
 {
-	return !r->is_held || !holds_others(r->folder_fd, is_file);
+	return !r->is_held || !holds_others(r->folder_fd, is_checkpoint_file);
 }
 
 void checkpoint_removal_fini(struct checkpoint_removal *r)
@@ -518,10 +497,8 @@ void checkpoint_removal_fini(struct checkpoint_removal *r)
 	*r = (struct checkpoint_removal){ 0 };
 }
 
-/*
- * Killed in the middle, it is not taken for a whole one: a manifest that says so, or on a full
- * filesystem none at all.
- */
+/* An incomplete manifest marks a removal that may be killed half way. On a full filesystem, where a
+ * manifest cannot be replaced, it is removed instead. */
 int checkpoint_removal_mark(const struct checkpoint_removal *r, const struct checkpoints *c,
 			    struct mlgen_err *err)
 {
@@ -535,8 +512,8 @@ int checkpoint_removal_mark(const struct checkpoint_removal *r, const struct che
 	return rc < 0 ? checkpoint_fail_manifest(c, &r->now, rc, err) : 0;
 }
 
-/* Another run may have put its own there meanwhile. */
-static bool is_by_name(const struct checkpoints *c, const struct checkpoint_removal *r)
+/* Another run may have given the name to its own directory meanwhile. */
+static bool still_has_name(const struct checkpoints *c, const struct checkpoint_removal *r)
 {
 	struct stat by_name, held;
 
@@ -545,24 +522,14 @@ static bool is_by_name(const struct checkpoints *c, const struct checkpoint_remo
 	       by_name.st_ino == held.st_ino;
 }
 
-/* Killed before its folder has gone, that has a name by which it is known. */
-static void put_aside(const struct checkpoints *c, struct checkpoint *k)
-{
-	struct checkpoint old = *k;
-
-	checkpoint_move(&old, CHECKPOINT_OLD);
-	if (k->place == CHECKPOINT_FINAL && renameat(c->dir_fd, k->name, c->dir_fd, old.name) == 0)
-		*k = old;
-}
-
-/* The manifest of a directory that has to stay stays, too: it says whose it is. */
+/* A directory that has to stay keeps its manifest, which names its owner. */
 int checkpoint_removal_end(const struct checkpoint_removal *r, const struct checkpoints *c,
 			   struct mlgen_err *err)
 {
 	static const char *const names[] = { JSONFILE_PART(CHECKPOINT_MANIFEST),
 					     CHECKPOINT_MANIFEST };
-	struct checkpoint k = r->now;
-	bool is_there;
+	struct checkpoint k = r->now, old = r->now;
+	bool has_name;
 
 	if (!r->is_held)
 		return 0;
@@ -570,13 +537,16 @@ int checkpoint_removal_end(const struct checkpoint_removal *r, const struct chec
 		return mlgen_fail(err, -ENOTEMPTY,
 				  "%s/%s: stays, with files that mlgen did not write", c->directory,
 				  k.name);
-	is_there = is_by_name(c, r);
-	if (is_there)
-		put_aside(c, &k);
+	has_name = still_has_name(c, r);
+	/* If mlgen is killed before the rmdir, the name .old shows what the directory was. */
+	checkpoint_move(&old, CHECKPOINT_OLD);
+	if (has_name && k.place == CHECKPOINT_FINAL &&
+	    renameat(c->dir_fd, k.name, c->dir_fd, old.name) == 0)
+		k = old;
 	for (unsigned i = 0; i < 2; i++)
 		if (unlinkat(r->folder_fd, names[i], 0) != 0 && errno != ENOENT)
 			return checkpoint_fail(c, &k, "unlink: ", -errno, err);
-	if (is_there && unlinkat(c->dir_fd, k.name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+	if (has_name && unlinkat(c->dir_fd, k.name, AT_REMOVEDIR) != 0 && errno != ENOENT)
 		return checkpoint_fail(c, &k, "rmdir: ", -errno, err);
 	return 0;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_manifest.c - the JSON document in a checkpoint's directory: read, compare, replace;
- * and who writes it. */
+/* checkpoint_manifest.c - read, compare and write the manifest of a checkpoint, and its writer. */
 #include "data/state/state_internal.h"
 
 #include <errno.h>
@@ -19,7 +18,7 @@
 #include "base/units.h"
 #include "base/util.h"
 
-/* ---- who writes a checkpoint, and whether somebody else still needs it ---- */
+/* ---- the process that writes a checkpoint, and whether another run still needs it ---- */
 
 void checkpoint_sign(struct checkpoint *k, const struct process *self)
 {
@@ -78,27 +77,19 @@ bool checkpoint_is_left(const struct checkpoints *c, const struct checkpoint *k)
 		return true;
 	if (process_is_same(&k->writer, &c->self))
 		return false;
-	/* Of those who did not say it nobody waits for a whole one. */
+	/* A complete checkpoint without a writer needs none any more. */
 	if (k->is_complete && !k->writer.pid)
 		return false;
 	return process_look(&k->writer, &c->self) != PROCESS_GONE;
-}
-
-static void word_age(const struct checkpoint *k, char *to, size_t bytes)
-{
-	uint64_t now_s = (uint64_t)time(NULL);
-	uint64_t age_s = now_s > k->begun_s ? now_s - k->begun_s : 0;
-	char text[UNITS_TEXT_BYTES];
-
-	units_human_time(text, age_s * NS_PER_S);
-	snprintf(to, bytes, "began it %s ago", text);
 }
 
 const char *checkpoint_word_writer(const struct checkpoints *c, const struct checkpoint *k,
 				   char *to, size_t bytes)
 {
 	const struct process *w = &k->writer;
-	char age[64];
+	uint64_t now_s = (uint64_t)time(NULL);
+	uint64_t age_s = now_s > k->begun_s ? now_s - k->begun_s : 0;
+	char age[UNITS_TEXT_BYTES];
 
 	if (k->is_complete && k->is_of_other_ranks) {
 		snprintf(to, bytes, "has other ranks of the same state");
@@ -108,42 +99,30 @@ const char *checkpoint_word_writer(const struct checkpoints *c, const struct che
 		snprintf(to, bytes, "does not say which process writes it");
 		return to;
 	}
-	word_age(k, age, sizeof(age));
-	snprintf(to, bytes, "is that of pid %" PRIu64 " on host %.64s, which %s%s", w->pid, w->host,
-		 age,
+	units_human_time(age, age_s * NS_PER_S);
+	snprintf(to, bytes, "is that of pid %" PRIu64 " on host %.64s, which began it %s ago%s",
+		 w->pid, w->host, age,
 		 process_look(w, &c->self) == PROCESS_RUNS ? " and still runs"
 							   : " and may still run");
 	return to;
 }
 
-/* ---- the document ---- */
+/* ---- writing ---- */
 
 #define CHECKPOINT_VERSION 1
-/* It names the files of a million ranks, if need be. */
+/* Largest manifest: room for the files of a million ranks. */
 #define BYTES_MAX (UINT64_C(1) << 30)
 #define FILE_NAME_BYTES 256
 
-/* Keys are the options' names: differences are told by them. */
+/* Keys are names of options, because messages name differences by their key. */
 
-static int put_count(json_t *to, const char *key, uint64_t n)
+static int add_count(json_t *to, const char *key, uint64_t n)
 {
 	return json_object_set_new(to, key, json_integer((json_int_t)n));
 }
 
-static int put_transformer(json_t *to, const struct job *j)
-{
-	return put_count(to, "model_layers", j->model_layers) |
-	       put_count(to, "model_hidden", j->model_hidden) |
-	       put_count(to, "model_ffn", j->model_ffn) |
-	       put_count(to, "model_heads", j->model_heads) |
-	       put_count(to, "model_kv_heads", j->model_kv_heads) |
-	       put_count(to, "model_vocabulary", j->model_vocabulary) |
-	       put_count(to, "model_bytes", j->model_bytes) |
-	       put_count(to, "optimizer_bytes", j->optimizer_bytes);
-}
-
-/* A list is as long as it likes: its bytes and a checksum stand for it. */
-static int put_list(json_t *to, const struct state *s)
+/* A list may be long: its size and a checksum stand for it. */
+static int add_list(json_t *to, const struct state *s)
 {
 	char text[64];
 	struct state_group g;
@@ -165,48 +144,51 @@ static int put_list(json_t *to, const struct state *s)
 	return json_object_set_new(to, "tensor_sizes", json_string(text));
 }
 
-static int put_pattern(json_t *to, const struct job *j)
+static int add_model(json_t *to, const struct state *s)
 {
-	static const char *const names[] = {
+	static const char *const patterns[] = {
 		[PATTERN_UNET3D] = "unet3d", [PATTERN_BERT] = "bert", [PATTERN_DLRM] = "dlrm"
 	};
+	const struct job *j = s->job;
 
-	return json_object_set_new(to, "checkpoint_pattern",
-				   json_string(names[j->checkpoint_pattern])) |
-	       put_count(to, "checkpoint_size", j->checkpoint_size_bytes);
-}
-
-static int put_model(json_t *to, const struct state *s)
-{
 	switch (s->kind) {
 	case STATE_TRANSFORMER:
-		return put_transformer(to, s->job);
+		return add_count(to, "model_layers", j->model_layers) |
+		       add_count(to, "model_hidden", j->model_hidden) |
+		       add_count(to, "model_ffn", j->model_ffn) |
+		       add_count(to, "model_heads", j->model_heads) |
+		       add_count(to, "model_kv_heads", j->model_kv_heads) |
+		       add_count(to, "model_vocabulary", j->model_vocabulary) |
+		       add_count(to, "model_bytes", j->model_bytes) |
+		       add_count(to, "optimizer_bytes", j->optimizer_bytes);
 	case STATE_SIZE:
-		return put_count(to, "checkpoint_size", s->job->checkpoint_size_bytes);
+		return add_count(to, "checkpoint_size", j->checkpoint_size_bytes);
 	case STATE_LIST:
-		return put_list(to, s);
+		return add_list(to, s);
 	case STATE_PATTERN:
-		return put_pattern(to, s->job);
+		return json_object_set_new(to, "checkpoint_pattern",
+					   json_string(patterns[j->checkpoint_pattern])) |
+		       add_count(to, "checkpoint_size", j->checkpoint_size_bytes);
 	}
 	return -1;
 }
 
-/* What the files' names and sizes, and the order of calls, follow from. */
-static json_t *structure_of(const struct shard_set *set)
+/* Everything that decides the files' names and sizes, and the order of calls. */
+static json_t *structure_json(const struct shard_set *set)
 {
 	const struct state *s = set->state;
 	json_t *to = json_object();
-	int r = put_model(to, s) | put_count(to, "ranks", s->ranks) |
-		put_count(to, "tensor_parallel", s->tensor_parallel) |
-		put_count(to, "pipeline_parallel", s->pipeline_parallel) |
-		put_count(to, "data_parallel", s->data_parallel) |
-		put_count(to, "zero_stage", s->zero_stage) |
+	int r = add_model(to, s) | add_count(to, "ranks", s->ranks) |
+		add_count(to, "tensor_parallel", s->tensor_parallel) |
+		add_count(to, "pipeline_parallel", s->pipeline_parallel) |
+		add_count(to, "data_parallel", s->data_parallel) |
+		add_count(to, "zero_stage", s->zero_stage) |
 		json_object_set_new(to, "scale", json_real(s->job->scale)) |
 		json_object_set_new(to, "checkpoint_layout", json_string(set->layout->name)) |
 		json_object_set_new(to, "access",
 				    json_string(set->is_plain ? "plain" : "framework"));
 
-	/* As in manifests from before there was one. */
+	/* Manifests of versions without this option do not have the key. */
 	if (s->job->checkpoint_archive && *s->job->checkpoint_archive)
 		r |= json_object_set_new(to, "checkpoint_archive",
 					 json_string(s->job->checkpoint_archive));
@@ -216,17 +198,17 @@ static json_t *structure_of(const struct shard_set *set)
 	return NULL;
 }
 
-/* What the bytes in them follow from besides. */
-static json_t *content_of(const struct shard_set *set)
+/* Everything else that decides the bytes in the files. */
+static json_t *content_json(const struct shard_set *set)
 {
 	json_t *to = json_object();
-	int r = put_count(to, "randseed", set->state->job->randseed);
+	int r = add_count(to, "randseed", set->state->job->randseed);
 
 	if (set->is_plain)
-		r |= put_count(to, "bs", set->bs);
+		r |= add_count(to, "bs", set->bs);
 	else
-		r |= put_count(to, "direct", set->direct);
-	r |= put_count(to, "span_bytes", content_span_bytes(set->content));
+		r |= add_count(to, "direct", set->direct);
+	r |= add_count(to, "span_bytes", content_span_bytes(set->content));
 	if (r == 0)
 		return to;
 	json_decref(to);
@@ -234,7 +216,7 @@ static json_t *content_of(const struct shard_set *set)
 }
 
 /* "0-7,64" */
-static json_t *ranks_of(const struct state *s)
+static json_t *ranks_json(const struct state *s)
 {
 	struct buf text = { 0 };
 	json_t *to;
@@ -251,7 +233,7 @@ static json_t *ranks_of(const struct state *s)
 	return to;
 }
 
-static json_t *files_of(const struct shard_set *set, const struct checkpoint *k)
+static json_t *files_json(const struct shard_set *set, const struct checkpoint *k)
 {
 	json_t *list = json_array();
 	char name[FILE_NAME_BYTES];
@@ -270,27 +252,21 @@ static json_t *files_of(const struct shard_set *set, const struct checkpoint *k)
 	return list;
 }
 
-static json_t *checkpoint_manifest_encode(const struct shard_set *set, const struct checkpoint *k,
-					  bool is_complete)
-{
-	/* clang-format off */
-	return json_pack("{s:i, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o}",
-			 "version", CHECKPOINT_VERSION,
-			 "complete", (int)is_complete,
-			 "number", (json_int_t)k->number,
-			 "bytes", (json_int_t)k->bytes,
-			 "writer", checkpoint_writer_encode(k),
-			 "made_from", structure_of(set),
-			 "content", content_of(set),
-			 "ranks", ranks_of(set->state),
-			 "files", files_of(set, k));
-	/* clang-format on */
-}
-
 int checkpoint_manifest_store(int folder_fd, const struct shard_set *set,
 			      const struct checkpoint *k, bool is_complete)
 {
-	json_t *root = checkpoint_manifest_encode(set, k, is_complete);
+	/* clang-format off */
+	json_t *root = json_pack("{s:i, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o}",
+				 "version", CHECKPOINT_VERSION,
+				 "complete", (int)is_complete,
+				 "number", (json_int_t)k->number,
+				 "bytes", (json_int_t)k->bytes,
+				 "writer", checkpoint_writer_encode(k),
+				 "made_from", structure_json(set),
+				 "content", content_json(set),
+				 "ranks", ranks_json(set->state),
+				 "files", files_json(set, k));
+	/* clang-format on */
 	int r = root ? jsonfile_replace(folder_fd, CHECKPOINT_MANIFEST, root, is_complete)
 		     : -ENOMEM;
 
@@ -298,7 +274,7 @@ int checkpoint_manifest_store(int folder_fd, const struct shard_set *set,
 	return r;
 }
 
-/* Reading */
+/* ---- reading ---- */
 
 static int checkpoint_manifest_fail(char *why, size_t why_bytes, int rc, const char *what)
 {
@@ -354,7 +330,7 @@ static int checkpoint_manifest_parse(FILE *from, json_t **out, char *why, size_t
 	return rc;
 }
 
-/* With more flags for open(2). */
+/* Open and parse a manifest; `flags` are further flags of open(2). 0, or -errno with `why`. */
 static int checkpoint_manifest_load(int folder_fd, int flags, json_t **out, char *why,
 				    size_t why_bytes)
 {
@@ -376,8 +352,7 @@ static int checkpoint_manifest_load(int folder_fd, int flags, json_t **out, char
 	return rc;
 }
 
-/* A value for a message. */
-static void checkpoint_manifest_put_text(char *out, size_t bytes, const json_t *v)
+static void print_value(char *out, size_t bytes, const json_t *v)
 {
 	if (json_is_string(v))
 		snprintf(out, bytes, "%s", json_string_value(v));
@@ -389,9 +364,9 @@ static void checkpoint_manifest_put_text(char *out, size_t bytes, const json_t *
 		snprintf(out, bytes, "none");
 }
 
-/* One that is missing in either is "none". */
-static bool is_equal_at(const char *key, const json_t *ours, const json_t *theirs, char *how,
-			size_t how_bytes)
+/* A message shows a missing value as "none". */
+static bool is_same_at(const char *key, const json_t *ours, const json_t *theirs, char *how,
+		       size_t how_bytes)
 {
 	json_t *mine = json_object_get(ours, key);
 	json_t *other = json_object_get(theirs, key);
@@ -399,72 +374,56 @@ static bool is_equal_at(const char *key, const json_t *ours, const json_t *their
 
 	if (mine && other && json_equal(mine, other))
 		return true;
-	checkpoint_manifest_put_text(here, sizeof(here), mine);
-	checkpoint_manifest_put_text(there, sizeof(there), other);
+	print_value(here, sizeof(here), mine);
+	print_value(there, sizeof(there), other);
 	snprintf(how, how_bytes, "%s: %s there, %s in the job", key, there, here);
 	return false;
 }
 
-static bool checkpoint_manifest_is_equal(json_t *ours, json_t *theirs, char *how, size_t how_bytes)
+/* Compare two objects and free `ours`; `how` becomes the first difference. NULL differs. */
+static bool is_same(json_t *ours, json_t *theirs, char *how, size_t how_bytes)
 {
+	bool same = ours != NULL;
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(
-		ours, key, value) if (!is_equal_at(key, ours, theirs, how, how_bytes)) return false;
-	json_object_foreach(theirs, key, value) if (!is_equal_at(key, ours, theirs, how,
-								 how_bytes)) return false;
-	return true;
-}
-
-/* Takes `ours` over. */
-static bool is_same(json_t *ours, json_t *theirs, char *how, size_t how_bytes)
-{
-	bool same = ours && checkpoint_manifest_is_equal(ours, theirs, how, how_bytes);
-
+	json_object_foreach(ours, key, value)
+	{
+		same = same && is_same_at(key, ours, theirs, how, how_bytes);
+	}
+	json_object_foreach(theirs, key, value)
+	{
+		same = same && is_same_at(key, ours, theirs, how, how_bytes);
+	}
 	json_decref(ours);
 	return same;
 }
 
-static bool has_ranks(const char *list, const struct state *s, char *how, size_t how_bytes)
-{
-	struct ranges saved = { 0 };
-	bool has = ranges_parse(&saved, list, s->ranks, "ranks", NULL) == 0;
-
-	for (uint64_t i = 0; has && i < state_locals(s); i++)
-		has = ranges_has(&saved, state_local(s, i));
-	if (!has)
-		snprintf(how, how_bytes, "checkpoint_ranks: %s there, others in the job", list);
-	ranges_fini(&saved);
-	return has;
-}
-
-/* Is none of the local ranks in a list that is of the same state? */
-static bool is_of_others(const json_t *root, const struct shard_set *set)
+/* Are all local ranks (saved) in a manifest's list, or none of them (not saved)? */
+static bool are_locals_saved(const json_t *root, const struct state *s, bool is_saved)
 {
 	const char *list = json_string_value(json_object_get(root, "ranks"));
-	const struct state *s = set->state;
 	struct ranges saved = { 0 };
-	char how[256];
-	bool is_one;
+	bool are = ranges_parse(&saved, list, s->ranks, "ranks", NULL) == 0;
 
-	if (!is_same(structure_of(set), json_object_get(root, "made_from"), how, sizeof(how)) ||
-	    ranges_parse(&saved, list, s->ranks, "ranks", NULL) < 0)
-		return false;
-	is_one = true;
-	for (uint64_t i = 0; is_one && i < state_locals(s); i++)
-		is_one = !ranges_has(&saved, state_local(s, i));
+	for (uint64_t i = 0; are && i < state_locals(s); i++)
+		are = ranges_has(&saved, state_local(s, i)) == is_saved;
 	ranges_fini(&saved);
-	return is_one;
+	return are;
 }
 
 static void checkpoint_manifest_decode(const json_t *root, const struct shard_set *set,
 				       struct checkpoint *k)
 {
+	char how[256];
+
 	read_count(root, "number", &k->number);
 	read_count(root, "bytes", &k->bytes);
 	k->is_complete = json_is_true(json_object_get(root, "complete"));
-	k->is_of_other_ranks = set && is_of_others(root, set);
+	k->is_of_other_ranks = set &&
+			       is_same(structure_json(set), json_object_get(root, "made_from"), how,
+				       sizeof(how)) &&
+			       are_locals_saved(root, set->state, false);
 	checkpoint_writer_decode(json_object_get(root, "writer"), k);
 }
 
@@ -489,11 +448,14 @@ bool checkpoint_manifest_fits(int folder_fd, const struct shard_set *set, char *
 
 	if (checkpoint_manifest_load(folder_fd, 0, &root, how, how_bytes) < 0)
 		return false;
-	fits = is_same(structure_of(set), json_object_get(root, "made_from"), how, how_bytes) &&
-	       has_ranks(json_string_value(json_object_get(root, "ranks")), set->state, how,
-			 how_bytes);
+	fits = is_same(structure_json(set), json_object_get(root, "made_from"), how, how_bytes);
+	if (fits && !are_locals_saved(root, set->state, true)) {
+		snprintf(how, how_bytes, "checkpoint_ranks: %s there, others in the job",
+			 json_string_value(json_object_get(root, "ranks")));
+		fits = false;
+	}
 	if (fits && set->state->job->verify != VERIFY_NONE)
-		fits = is_same(content_of(set), json_object_get(root, "content"), how, how_bytes);
+		fits = is_same(content_json(set), json_object_get(root, "content"), how, how_bytes);
 	json_decref(root);
 	return fits;
 }
@@ -515,33 +477,30 @@ int checkpoint_manifest_mark(int folder_fd, const struct process *by)
 	return rc;
 }
 
-static int take_names(struct checkpoint_removal *r, const json_t *list, char *why, size_t why_bytes)
-{
-	r->names = mem_array(json_array_size(list), sizeof(char *));
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *s = json_string_value(json_array_get(list, i));
-
-		if (!s || !shard_is_name(s)) {
-			snprintf(why, why_bytes,
-				 "%s names '%.60s', which is no file of a checkpoint",
-				 CHECKPOINT_MANIFEST, s ? s : "");
-			return -EPERM;
-		}
-		r->names[r->count++] = mem_strdup(s);
-	}
-	return 0;
-}
-
 int checkpoint_manifest_files(int folder_fd, const struct shard_set *set,
 			      struct checkpoint_removal *r, char *why, size_t why_bytes)
 {
+	const json_t *list;
 	json_t *root;
 	int rc = checkpoint_manifest_load(folder_fd, O_NOFOLLOW, &root, why, why_bytes);
 
 	if (rc < 0)
 		return rc == -ENOENT ? rc : -EPERM;
 	checkpoint_manifest_decode(root, set, &r->now);
-	rc = take_names(r, json_object_get(root, "files"), why, why_bytes);
+	list = json_object_get(root, "files");
+	r->names = mem_array(json_array_size(list), sizeof(char *));
+	for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
+		const char *name = json_string_value(json_array_get(list, i));
+
+		if (name && shard_is_name(name)) {
+			r->names[r->count++] = mem_strdup(name);
+		} else {
+			snprintf(why, why_bytes,
+				 "%s names '%.60s', which is no file of a checkpoint",
+				 CHECKPOINT_MANIFEST, name ? name : "");
+			rc = -EPERM;
+		}
+	}
 	json_decref(root);
 	return rc;
 }

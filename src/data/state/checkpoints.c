@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoints.c - the checkpoints in a directory: names, whether they are whole, and which to
- * delete. */
+/* checkpoints.c - list the checkpoints in a directory, and choose which to make or restore. */
 #include "data/state/state_internal.h"
 
 #include <dirent.h>
@@ -19,28 +18,12 @@
 #include "base/util.h"
 #include "io/mount.h"
 
-/* Of numbers and steps: what a manifest, which is JSON, can hold. */
+/* The largest checkpoint number and step that a manifest, which is JSON, can hold. */
 #define NUMBER_MAX ((uint64_t)INT64_MAX)
 
-/* The list */
+/* ---- the list ---- */
 
-static void checkpoints_append(struct checkpoints *c, const struct checkpoint *k)
-{
-	c->items = mem_realloc(c->items, (c->count + 1) * sizeof(*c->items));
-	c->items[c->count++] = *k;
-}
-
-static void add_foreign(struct checkpoints *c, const struct checkpoint *k, const char *why)
-{
-	struct checkpoint_foreign *f;
-
-	c->foreign = mem_realloc(c->foreign, (c->foreign_count + 1) * sizeof(*c->foreign));
-	f = &c->foreign[c->foreign_count++];
-	memcpy(f->name, k->name, sizeof(f->name));
-	snprintf(f->why, sizeof(f->why), "%s", why);
-}
-
-/* To read what is in it, through links. */
+/* Open a checkpoint's directory for reading, through links. A descriptor, or -errno. */
 static int folder_to_read(const struct checkpoints *c, const struct checkpoint *k)
 {
 	int fd = openat(c->dir_fd, k->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -48,10 +31,11 @@ static int folder_to_read(const struct checkpoints *c, const struct checkpoint *
 	return fd < 0 ? -errno : fd;
 }
 
-static void checkpoints_look_at(struct checkpoints *c, const char *name)
+static void list_entry(struct checkpoints *c, const char *name)
 {
 	char why[sizeof(c->foreign->why)];
 	struct checkpoint k = { 0 };
+	struct checkpoint_foreign *f;
 	int fd;
 
 	if (!checkpoint_read_name(name, &k) || k.epoch == CHECKPOINT_PROBE_EPOCH)
@@ -64,10 +48,14 @@ static void checkpoints_look_at(struct checkpoints *c, const char *name)
 	if (fd >= 0)
 		close(fd);
 	k.is_complete &= k.place != CHECKPOINT_PART;
-	if (why[0])
-		add_foreign(c, &k, why);
-	else
-		checkpoints_append(c, &k);
+	if (!why[0]) {
+		checkpoints_add(c, &k);
+		return;
+	}
+	c->foreign = mem_realloc(c->foreign, (c->foreign_count + 1) * sizeof(*c->foreign));
+	f = &c->foreign[c->foreign_count++];
+	memcpy(f->name, k.name, sizeof(f->name));
+	snprintf(f->why, sizeof(f->why), "%s", why);
 }
 
 COMPARE_BY3(by_age, struct checkpoint, number, epoch, step)
@@ -92,7 +80,8 @@ const struct checkpoint *checkpoints_replaced(const struct checkpoints *c, uint6
 	return k && k->is_complete ? k : NULL;
 }
 
-/* It was put aside, and what replaced it is there: whoever did that deletes it. */
+/* An .old checkpoint whose replacement is complete belongs to the writer of the replacement, which
+ * deletes it. */
 static void supersede(const struct checkpoints *c, struct checkpoint *k)
 {
 	const struct checkpoint *by = checkpoints_at(c, k->epoch, k->step, CHECKPOINT_FINAL);
@@ -103,22 +92,22 @@ static void supersede(const struct checkpoints *c, struct checkpoint *k)
 	k->writer = by->writer;
 }
 
-static int fail_here(const struct checkpoints *c, int rc, struct mlgen_err *err)
+static int directory_fail(const struct checkpoints *c, int rc, struct mlgen_err *err)
 {
-	char way[DIRS_WAY_BYTES];
+	char obstacle[DIRS_WAY_BYTES];
 
 	return mlgen_fail(err, rc, "%s: %s%s", c->directory, strerror(-rc),
-			  dirs_in_the_way(way, c->directory, rc));
+			  dirs_in_the_way(obstacle, c->directory, rc));
 }
 
-int checkpoints_reach(struct checkpoints *c, struct mlgen_err *err)
+int checkpoints_open_directory(struct checkpoints *c, struct mlgen_err *err)
 {
 	c->dir_fd = below_hold(c->directory);
 	c->is_held = c->dir_fd >= 0;
-	return c->is_held ? 0 : fail_here(c, c->dir_fd, err);
+	return c->is_held ? 0 : directory_fail(c, c->dir_fd, err);
 }
 
-static int checkpoints_look(struct checkpoints *c, struct mlgen_err *err)
+static int list_directory(struct checkpoints *c, struct mlgen_err *err)
 {
 	DIR *dir = opendir(c->directory);
 	struct dirent *entry;
@@ -127,13 +116,13 @@ static int checkpoints_look(struct checkpoints *c, struct mlgen_err *err)
 	if (!dir && errno == ENOENT)
 		return 0;
 	if (!dir)
-		return fail_here(c, -errno, err);
+		return directory_fail(c, -errno, err);
 	if (!c->is_held)
-		rc = checkpoints_reach(c, err);
+		rc = checkpoints_open_directory(c, err);
 	while (rc == 0 && (errno = 0, entry = readdir(dir)))
-		checkpoints_look_at(c, entry->d_name);
+		list_entry(c, entry->d_name);
 	if (rc == 0 && errno)
-		rc = fail_here(c, -errno, err);
+		rc = directory_fail(c, -errno, err);
 	closedir(dir);
 	for (size_t i = 0; i < c->count; i++)
 		supersede(c, &c->items[i]);
@@ -170,14 +159,14 @@ int checkpoints_open(struct checkpoints *c, const char *directory, const struct 
 				   .set = set,
 				   .local_bytes = local_bytes(set) };
 	process_self(&c->self);
-	c->touches_nothing = e && e->caps & MLGEN_CAP_NO_FILES;
-	return c->touches_nothing ? 0 : checkpoints_look(c, err);
+	c->has_no_files = e && e->caps & MLGEN_CAP_NO_FILES;
+	return c->has_no_files ? 0 : list_directory(c, err);
 }
 
 int checkpoints_refresh(struct checkpoints *c, struct mlgen_err *err)
 {
 	c->count = c->foreign_count = 0;
-	return c->touches_nothing ? 0 : checkpoints_look(c, err);
+	return c->has_no_files ? 0 : list_directory(c, err);
 }
 
 void checkpoints_fini(struct checkpoints *c)
@@ -190,9 +179,9 @@ void checkpoints_fini(struct checkpoints *c)
 	*c = (struct checkpoints){ 0 };
 }
 
-/* The next one */
+/* ---- the next checkpoint ---- */
 
-/* Of all that have such a name, be they ours or not; 0: there is none. */
+/* The highest step in a name, mlgen's own or foreign; 0 = there are none. */
 static uint64_t newest_step(const struct checkpoints *c, const char **name)
 {
 	uint64_t step = 0;
@@ -264,7 +253,8 @@ int checkpoint_path(const struct checkpoints *c, const struct checkpoint *k, con
 
 void checkpoints_add(struct checkpoints *c, const struct checkpoint *k)
 {
-	checkpoints_append(c, k);
+	c->items = mem_realloc(c->items, (c->count + 1) * sizeof(*c->items));
+	c->items[c->count++] = *k;
 }
 
 void checkpoints_remove(struct checkpoints *c, const char *name)
@@ -277,55 +267,49 @@ void checkpoints_remove(struct checkpoints *c, const char *name)
 	c->count = n;
 }
 
-/* Restoring */
+/* ---- restoring ---- */
 
-/* What keeps some of them from being restored, for a message. */
-struct excuses {
+/* Reasons why checkpoints cannot be restored, for a message. */
+struct restore_reasons {
 	struct buf text;
 	unsigned count;
 };
 
-#define EXCUSES_SHOWN 4
+#define REASONS_SHOWN 4
 
-static void excuse(struct excuses *x, const char *name, const char *why)
+static void add_reason(struct restore_reasons *x, const char *name, const char *why)
 {
-	if (x->count++ < EXCUSES_SHOWN)
+	if (x->count++ < REASONS_SHOWN)
 		buf_addf(&x->text, "; %s: %s", name, why);
 }
 
-static void end_excuses(struct excuses *x)
-{
-	if (x->count > EXCUSES_SHOWN)
-		buf_addf(&x->text, "; %u more", x->count - EXCUSES_SHOWN);
-}
-
 static bool is_restorable(const struct checkpoints *c, const struct checkpoint *k,
-			  struct excuses *x)
+			  struct restore_reasons *x)
 {
 	char how[256];
 	bool fits;
 	int fd;
 
 	if (!k->is_complete) {
-		excuse(x, k->name, "not complete");
+		add_reason(x, k->name, "not complete");
 		return false;
 	}
 	fd = folder_to_read(c, k);
 	if (fd < 0) {
-		excuse(x, k->name, strerror(-fd));
+		add_reason(x, k->name, strerror(-fd));
 		return false;
 	}
 	fits = checkpoint_manifest_fits(fd, c->set, how, sizeof(how));
 	close(fd);
 	if (!fits)
-		excuse(x, k->name, how);
+		add_reason(x, k->name, how);
 	return fits;
 }
 
-static int too_few(const struct checkpoints *c, size_t count, size_t found, const struct excuses *x,
-		   struct mlgen_err *err)
+static int fail_too_few(const struct checkpoints *c, size_t count, size_t found,
+			const struct restore_reasons *x, struct mlgen_err *err)
 {
-	const char *more = buf_str(&x->text);
+	const char *reasons = buf_str(&x->text);
 
 	if (found == 0 && x->count == 0)
 		return mlgen_fail(err, -EINVAL,
@@ -335,33 +319,27 @@ static int too_few(const struct checkpoints *c, size_t count, size_t found, cons
 	if (found == 0)
 		return mlgen_fail(err, -EINVAL,
 				  "%s: none of its checkpoints can be restored by this job%s",
-				  c->directory, more);
+				  c->directory, reasons);
 	return mlgen_fail(err, -EINVAL,
 			  "%s: %zu of %zu checkpoints can be restored; checkpoints=%zu takes "
 			  "these, or save more%s",
-			  c->directory, found, count, found, more);
-}
-
-/* As they would be called: nothing is read. */
-static void imagine(size_t count, struct checkpoint *to)
-{
-	for (size_t i = 0; i < count; i++) {
-		to[i] = (struct checkpoint){
-			.number = i + 1, .epoch = 1, .step = i + 1, .is_complete = true
-		};
-		checkpoint_put_name(to[i].name, 1, i + 1, CHECKPOINT_FINAL);
-	}
+			  c->directory, found, count, found, reasons);
 }
 
 int checkpoints_to_restore(const struct checkpoints *c, size_t count, struct checkpoint *to,
 			   struct mlgen_err *err)
 {
-	struct excuses x = { 0 };
+	struct restore_reasons x = { 0 };
 	size_t found = 0;
 	int rc = 0;
 
-	if (c->touches_nothing) {
-		imagine(count, to);
+	if (c->has_no_files) {
+		for (size_t i = 0; i < count; i++) {
+			to[i] = (struct checkpoint){
+				.number = i + 1, .epoch = 1, .step = i + 1, .is_complete = true
+			};
+			checkpoint_put_name(to[i].name, 1, i + 1, CHECKPOINT_FINAL);
+		}
 		return 0;
 	}
 	for (size_t i = c->count; i-- && found < count;)
@@ -369,18 +347,19 @@ int checkpoints_to_restore(const struct checkpoints *c, size_t count, struct che
 			to[count - ++found] = c->items[i];
 	if (found < count) {
 		for (size_t i = 0; i < c->foreign_count; i++)
-			excuse(&x, c->foreign[i].name, c->foreign[i].why);
-		end_excuses(&x);
-		rc = too_few(c, count, found, &x, err);
+			add_reason(&x, c->foreign[i].name, c->foreign[i].why);
+		if (x.count > REASONS_SHOWN)
+			buf_addf(&x.text, "; %u more", x.count - REASONS_SHOWN);
+		rc = fail_too_few(c, count, found, &x, err);
 	}
 	buf_fini(&x.text);
 	return rc;
 }
 
-/* Room */
+/* ---- room ---- */
 
-/* The most bytes that they take at any time beyond what is there now: each is whole before an old
- * one goes. */
+/* The most bytes at any time in addition to those now used: each checkpoint is complete before an
+ * old one is deleted. */
 static double most_bytes(const struct checkpoints *c, uint64_t count, uint64_t keep)
 {
 	double now = 0, most = 0;
@@ -410,10 +389,10 @@ int checkpoints_check_room(const struct checkpoints *c, uint64_t count, uint64_t
 	struct mount m;
 	int rc;
 
-	if (c->touches_nothing)
+	if (c->has_no_files)
 		return 0;
 	rc = mount_read(&m, c->directory, err);
-	/* A filesystem that cannot tell says that it has none at all. */
+	/* A filesystem that does not know its size reports a total of 0. */
 	if (rc < 0 || m.total_bytes == 0 || most <= (double)m.free_bytes)
 		return rc;
 	return mlgen_fail(err, -ENOSPC,

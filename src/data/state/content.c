@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* content.c - the bytes of a checkpoint's tensors: from a pool, stamped, and their checksums by
- * parts. */
+/* content.c - the stamped bytes of a checkpoint's tensors, and their checksums by arithmetic. */
 #include "data/state/state_internal.h"
 
 #include <assert.h>
@@ -13,9 +12,9 @@
 #include "base/util.h"
 #include "config.h"
 
-/* ---- checksums of what is put together, from those of its parts ---- */
+/* ---- checksums of concatenated data from those of its parts ---- */
 
-/* A linear function of 32 bits: what each bit becomes. */
+/* A linear function of 32 bits: the image of each bit. */
 struct linear {
 	uint32_t of[32];
 };
@@ -31,7 +30,7 @@ static uint32_t apply(const struct linear *m, uint32_t v)
 }
 
 /* First `a`, then `b`. */
-static struct linear both(const struct linear *a, const struct linear *b)
+static struct linear compose(const struct linear *a, const struct linear *b)
 {
 	struct linear m;
 
@@ -40,36 +39,22 @@ static struct linear both(const struct linear *a, const struct linear *b)
 	return m;
 }
 
-/* One bit of zeros behind it; the polynomial's highest power is the lowest bit. */
-static struct linear past_bit(uint32_t polynomial)
+void crcjoin_init(struct crcjoin *j, uint32_t polynomial, uint64_t bytes)
 {
-	struct linear m = { .of = { [0] = polynomial } };
-
-	for (unsigned i = 1; i < 32; i++)
-		m.of[i] = 1u << (i - 1);
-	return m;
-}
-
-static struct linear past_bytes(uint32_t polynomial, uint64_t bytes)
-{
-	struct linear power = past_bit(polynomial), m;
+	/* The change by one zero bit; the polynomial's highest power is the lowest bit. */
+	struct linear power = { .of = { [0] = polynomial } }, m;
 
 	for (unsigned i = 0; i < 32; i++)
 		m.of[i] = 1u << i;
+	for (unsigned i = 1; i < 32; i++)
+		power.of[i] = 1u << (i - 1);
 	for (unsigned i = 0; i < 3; i++)
-		power = both(&power, &power);
+		power = compose(&power, &power);
 	for (; bytes; bytes >>= 1) {
 		if (bytes & 1)
-			m = both(&m, &power);
-		power = both(&power, &power);
+			m = compose(&m, &power);
+		power = compose(&power, &power);
 	}
-	return m;
-}
-
-void crcjoin_init(struct crcjoin *j, uint32_t polynomial, uint64_t bytes)
-{
-	struct linear m = past_bytes(polynomial, bytes);
-
 	for (unsigned byte = 0; byte < 4; byte++)
 		for (uint32_t v = 0; v < 256; v++)
 			j->table[byte][v] = apply(&m, v << 8 * byte);
@@ -96,16 +81,16 @@ uint32_t crcjoin_sum(const struct crcjoin *word, uint32_t sum, const void *data,
 
 #define CONTENT_SHIFT 4u
 
-/* Not what plain jobs of the same seed write. */
+/* A stream of its own, so that the bytes differ from those of plain jobs with the same seed. */
 #define POOL_STREAM (1u << 8 | RNG_CONTENT)
 
 enum {
 	STAMP_BYTES = sizeof(struct content_stamp),
 	REST_BYTES = CONTENT_BLOCK - STAMP_BYTES,
-	/* From a word of the stamp to the end of the block. */
+	/* Bytes from a word of the stamp to the end of the block. */
 	FROM_SUM = CONTENT_BLOCK - offsetof(struct content_stamp, crc32c),
 	FROM_OFF = CONTENT_BLOCK - offsetof(struct content_stamp, off),
-	/* The crc32c is over the block from here on. */
+	/* Start of the bytes that the crc32c covers, up to the end of the block. */
 	SUMMED = offsetof(struct content_stamp, rank),
 };
 
@@ -117,31 +102,32 @@ struct sums {
 	uint32_t crc32, crc32c;
 };
 
-/* Past what is behind the stamp, and from the two words of its offset on. */
+/* Joins over the rest of a block after the stamp, and from either word of the stamp's offset to the
+ * end of the block. */
 struct joins {
 	struct crcjoin rest, low, high;
 };
 
 struct content {
 	uint64_t span_bytes;
-	unsigned char *pool; /* with the slack */
-	struct sums *rest;   /* behind the stamp of each block */
+	unsigned char *pool; /* including the slack */
+	struct sums *rest;   /* sums of each block after its stamp */
 	struct joins crc32, crc32c;
-	struct crcjoin word; /* of the crc32c: 4 bytes */
-	/* Of the crc32: past a block, past all blocks of the span but the first, from the stamp's
-	 * own checksum on. */
+	struct crcjoin word; /* crc32c: over 4 bytes */
+	/* crc32: over a block; over all blocks of the span but the first; from the checksum in a
+	 * stamp to the end of the block. */
 	struct crcjoin block, middle, sum;
 };
 
-/* The stamps of one run: what they have in common. */
+/* The common part of all stamps of one run. */
 struct stamps {
 	const struct content *c;
 	uint64_t off;
 	struct content_stamp stamp; /* checksum and offset are 0 */
-	struct sums sums;           /* of that, past the rest */
+	struct sums sums;           /* sums of `stamp`, joined over the rest of a block */
 };
 
-/* What repetitions have in common: a checksum of all but the first block. */
+/* The checksum of all blocks of a span but the first, which every repetition has in common. */
 struct middle {
 	bool is_known;
 	uint32_t crc32;
@@ -159,18 +145,10 @@ static uint32_t crc32_of(uint32_t crc, const void *data, size_t bytes)
 	return (uint32_t)crc32(crc, data, (uInt)bytes);
 }
 
-/* Of data that are a few words, or while the pool is made. */
-static uint32_t crc32c_of(const struct crcjoin *word, const void *data, size_t bytes)
-{
-	return crcjoin_sum(word, 0, data, bytes);
-}
-
 static uint64_t blocks_of(uint64_t bytes)
 {
 	return (bytes + CONTENT_BLOCK - 1) / CONTENT_BLOCK;
 }
-
-/* Stamps. */
 
 static struct stamps stamps_of(const struct content *c, const struct content_of *of)
 {
@@ -185,12 +163,12 @@ static struct stamps stamps_of(const struct content *c, const struct content_of 
 	const unsigned char *bytes = (const unsigned char *)&s.stamp;
 
 	s.sums.crc32 = crcjoin_past(&c->crc32.rest, crc32_of(0, bytes, STAMP_BYTES));
-	s.sums.crc32c = crcjoin_past(&c->crc32c.rest,
-				     crc32c_of(&c->word, bytes + SUMMED, STAMP_BYTES - SUMMED));
+	s.sums.crc32c = crcjoin_past(
+		&c->crc32c.rest, crcjoin_sum(&c->word, 0, bytes + SUMMED, STAMP_BYTES - SUMMED));
 	return s;
 }
 
-/* What the offset adds to a checksum. */
+/* The part of a checksum that the offset contributes. */
 static inline uint32_t off_part(const struct joins *j, uint64_t off)
 {
 	return crcjoin_past(&j->low, (uint32_t)off) ^ crcjoin_past(&j->high, (uint32_t)(off >> 32));
@@ -201,14 +179,14 @@ static inline uint64_t off_of(const struct stamps *s, uint64_t block)
 	return s->off + block * CONTENT_BLOCK;
 }
 
-/* What the stamp of a block says of it. */
+/* The checksum in the stamp of a block. */
 static inline uint32_t block_crc32c(const struct stamps *s, uint64_t block)
 {
 	return s->sums.crc32c ^ s->c->rest[block].crc32c ^
 	       off_part(&s->c->crc32c, off_of(s, block));
 }
 
-/* Of all of it. */
+/* The checksum of a whole block. */
 static inline uint32_t block_crc32(const struct stamps *s, uint64_t block)
 {
 	return s->sums.crc32 ^ s->c->rest[block].crc32 ^ off_part(&s->c->crc32, off_of(s, block)) ^
@@ -224,9 +202,9 @@ static inline struct content_stamp stamp_of(const struct stamps *s, uint64_t blo
 	return stamp;
 }
 
-/* Ranges of the slice, as it is when stamped. */
+/* ---- ranges of a stamped slice ---- */
 
-/* The part of a block's stamp that is in [at, at + bytes). */
+/* Copy the part of a block's stamp that is in [at, at + bytes). */
 static void copy_stamp(const struct stamps *s, uint64_t block, uint64_t at, unsigned char *to,
 		       uint64_t bytes)
 {
@@ -249,61 +227,52 @@ static void copy_range(const struct stamps *s, uint64_t at, unsigned char *to, u
 		copy_stamp(s, block, at, to, bytes);
 }
 
-/* How much of [at, at + bytes) is in the block of `at`. */
+/* Number of bytes of [at, at + bytes) in the block of `at`. */
 static uint64_t in_block(uint64_t at, uint64_t bytes)
 {
 	return u64_min(CONTENT_BLOCK - at % CONTENT_BLOCK, bytes);
 }
 
-static uint32_t part_crc32(const struct stamps *s, uint64_t at, uint64_t bytes, uint32_t crc)
+static uint32_t range_crc32(const struct stamps *s, uint64_t at, uint64_t bytes, uint32_t crc)
 {
 	unsigned char part[CONTENT_BLOCK];
 
-	copy_range(s, at, part, bytes);
-	return crc32_of(crc, part, bytes);
-}
-
-static uint32_t range_crc32(const struct stamps *s, uint64_t at, uint64_t bytes, uint32_t crc)
-{
 	for (uint64_t n; bytes; at += n, bytes -= n) {
 		n = in_block(at, bytes);
-		if (n == CONTENT_BLOCK)
+		if (n == CONTENT_BLOCK) {
 			crc = crcjoin_past(&s->c->block, crc) ^ block_crc32(s, at / CONTENT_BLOCK);
-		else
-			crc = part_crc32(s, at, n, crc);
+		} else {
+			copy_range(s, at, part, n);
+			crc = crc32_of(crc, part, n);
+		}
 	}
 	return crc;
 }
 
-static uint32_t middle_crc32(const struct stamps *s, struct middle *m, uint32_t crc)
-{
-	if (!m->is_known)
-		m->crc32 = range_crc32(s, CONTENT_BLOCK, s->c->span_bytes - CONTENT_BLOCK, 0);
-	m->is_known = true;
-	return crcjoin_past(&s->c->middle, crc) ^ m->crc32;
-}
-
-/* What lies in one repetition. */
-static uint32_t turn_crc32(const struct stamps *s, struct middle *m, uint64_t at, uint64_t bytes,
-			   uint32_t crc)
+/* The checksum of bytes in one repetition of the slice. */
+static uint32_t repetition_crc32(const struct stamps *s, struct middle *m, uint64_t at,
+				 uint64_t bytes, uint32_t crc)
 {
 	uint64_t span = s->c->span_bytes;
 
 	if (at >= CONTENT_BLOCK || at + bytes < span)
 		return range_crc32(s, at, bytes, crc);
+	if (!m->is_known)
+		m->crc32 = range_crc32(s, CONTENT_BLOCK, span - CONTENT_BLOCK, 0);
+	m->is_known = true;
 	crc = range_crc32(s, at, CONTENT_BLOCK - at, crc);
-	crc = middle_crc32(s, m, crc);
+	crc = crcjoin_past(&s->c->middle, crc) ^ m->crc32;
 	return range_crc32(s, span, at + bytes - span, crc);
 }
 
 #ifdef HAVE_ISAL
 
-/* By its stamp, and by its bytes, whose checksum is the stamp's. */
+/* Check the stamp of a block, and its bytes by the checksum in the stamp. */
 static bool block_is_right(const struct stamps *s, uint64_t block, const unsigned char *buf)
 {
 	const struct content_stamp stamp = stamp_of(s, block);
-	/* ISA-L does not say that it only reads, and leaves it to the caller to invert before and
-	 * after. */
+	/* ISA-L only reads, although its argument is not const. The caller has to invert the
+	 * checksum before and after. */
 	union {
 		const unsigned char *from;
 		unsigned char *to;
@@ -315,7 +284,7 @@ static bool block_is_right(const struct stamps *s, uint64_t block, const unsigne
 
 #else
 
-/* Nothing to tell it by: it is compared. */
+/* Without a fast crc32c every block is compared. */
 static bool block_is_right(const struct stamps *s, uint64_t block, const unsigned char *buf)
 {
 	(void)s;
@@ -326,7 +295,7 @@ static bool block_is_right(const struct stamps *s, uint64_t block, const unsigne
 
 #endif
 
-/* Bytes that are right before the first wrong one; at most a block. */
+/* Number of right bytes before the first wrong one; at most a block. */
 static uint64_t content_compare(const struct stamps *s, uint64_t at, const unsigned char *buf,
 				uint64_t bytes)
 {
@@ -358,36 +327,23 @@ static uint64_t content_check_range(const struct stamps *s, uint64_t at, const u
 	return bytes;
 }
 
-/* Runs: ranges, one for each repetition. */
+/* ---- runs: one range for each repetition of the slice ---- */
 
 static uint64_t in_slice(const struct content *c, uint64_t p)
 {
 	return p % c->span_bytes + CONTENT_SHIFT * (p / c->span_bytes);
 }
 
-/* How much of [p, p + bytes) is in the repetition of p. */
-static uint64_t in_turn(const struct content *c, uint64_t p, uint64_t bytes)
+/* Number of bytes of [p, p + bytes) in the repetition of p. */
+static uint64_t in_repetition(const struct content *c, uint64_t p, uint64_t bytes)
 {
 	return u64_min(c->span_bytes - p % c->span_bytes, bytes);
-}
-
-static void sum_pool(struct content *c)
-{
-	uint64_t blocks = c->span_bytes / CONTENT_BLOCK + 1;
-
-	c->rest = mem_array(blocks, sizeof(*c->rest));
-	for (uint64_t i = 0; i < blocks; i++) {
-		const unsigned char *rest = c->pool + i * CONTENT_BLOCK + STAMP_BYTES;
-
-		c->rest[i].crc32 = crc32_of(0, rest, REST_BYTES);
-		c->rest[i].crc32c = crc32c_of(&c->word, rest, REST_BYTES);
-	}
 }
 
 struct content *content_new(uint64_t span_bytes, uint64_t seed)
 {
 	struct content *c = mem_zalloc(sizeof(*c));
-	uint64_t bytes = span_bytes + CONTENT_SLACK;
+	uint64_t bytes = span_bytes + CONTENT_SLACK, blocks = bytes / CONTENT_BLOCK;
 
 	assert(span_bytes && span_bytes % CONTENT_BLOCK == 0);
 	c->span_bytes = span_bytes;
@@ -399,7 +355,13 @@ struct content *content_new(uint64_t span_bytes, uint64_t seed)
 	crcjoin_init(&c->middle, CRCJOIN_CRC32, span_bytes - CONTENT_BLOCK);
 	crcjoin_init(&c->sum, CRCJOIN_CRC32, FROM_SUM);
 	crcjoin_init(&c->word, CRCJOIN_CRC32C, sizeof(uint32_t));
-	sum_pool(c);
+	c->rest = mem_array(blocks, sizeof(*c->rest));
+	for (uint64_t i = 0; i < blocks; i++) {
+		const unsigned char *rest = c->pool + i * CONTENT_BLOCK + STAMP_BYTES;
+
+		c->rest[i].crc32 = crc32_of(0, rest, REST_BYTES);
+		c->rest[i].crc32c = crcjoin_sum(&c->word, 0, rest, REST_BYTES);
+	}
 	return c;
 }
 
@@ -439,7 +401,7 @@ unsigned content_put(const struct content *c, const struct content_of *of, void 
 	for (uint64_t p = 0; p < bytes; p += c->span_bytes, n++) {
 		assert(n < CONTENT_PARTS);
 		parts[n].iov_base = at + in_slice(c, p);
-		parts[n].iov_len = in_turn(c, p, bytes - p);
+		parts[n].iov_len = in_repetition(c, p, bytes - p);
 	}
 	return n;
 }
@@ -456,7 +418,7 @@ void content_copy(const struct content *c, const struct content_of *of, uint64_t
 	unsigned char *at = to;
 
 	for (uint64_t n; bytes; p += n, at += n, bytes -= n) {
-		n = in_turn(c, p, bytes);
+		n = in_repetition(c, p, bytes);
 		copy_range(&s, in_slice(c, p), at, n);
 	}
 }
@@ -468,8 +430,8 @@ uint32_t content_crc32(const struct content *c, const struct content_of *of, uin
 	struct middle middle = { .is_known = false };
 
 	for (uint64_t n; bytes; p += n, bytes -= n) {
-		n = in_turn(c, p, bytes);
-		crc = turn_crc32(&s, &middle, in_slice(c, p), n, crc);
+		n = in_repetition(c, p, bytes);
+		crc = repetition_crc32(&s, &middle, in_slice(c, p), n, crc);
 	}
 	return crc;
 }
@@ -482,7 +444,7 @@ uint64_t content_check(const struct content *c, const struct content_of *of, uin
 	uint64_t done = 0, n, right;
 
 	for (; done < bytes; done += n) {
-		n = in_turn(c, p + done, bytes - done);
+		n = in_repetition(c, p + done, bytes - done);
 		right = content_check_range(&s, in_slice(c, p + done), at + done, n);
 		if (right < n)
 			return done + right;

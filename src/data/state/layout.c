@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layout.c - the layouts of checkpoints: which files a rank writes, and by which calls. */
+/* layout.c - the layouts of checkpoints: the files that a rank writes, and the calls. */
 #include "data/state/state_internal.h"
 
 #include <inttypes.h>
@@ -10,9 +10,9 @@
 #include "base/util.h"
 #include "job/job.h"
 
-/* ---- torch: rank_R.pt, all that a rank has, by torch.save(state, path) ---- */
+/* ---- torch: one file rank_R.pt for each rank, by torch.save(state, path) ---- */
 
-/* The file's name without its suffix is the archive's, or that of whose calls these are. */
+/* The archive has the name of the file without its suffix, or that of checkpoint_archive. */
 static void torch_init(struct shard *f)
 {
 	const char *name = f->set->state->job->checkpoint_archive;
@@ -29,7 +29,7 @@ static void torch_name(const struct shard *f, char *to, size_t bytes)
 	snprintf(to, bytes, "rank_%" PRIu64 ".pt", f->rank);
 }
 
-/* One file with all groups of a rank, if it has any. */
+/* A rank that saves anything has one file with all its groups. */
 static uint64_t layout_one_file(const struct shard_set *set, uint64_t rank)
 {
 	return state_groups(set->state, rank) > 0;
@@ -61,15 +61,10 @@ const struct layout layout_torch = {
 /* ---- deepspeed: DLIO's files, each by torch.save(state, path) ---- */
 
 /*
- * Of a transformer (DLIO checkpointing/base_checkpointing.py): with ZeRO 1 and 2 and a pipeline
- * each layer has a file, else all layers of a rank have one; the optimizer's is the last. Of any
- * other state: one file a rank.
+ * A transformer (DLIO checkpointing/base_checkpointing.py) has one file for each layer with ZeRO 1
+ * or 2 and a pipeline, otherwise one file for all layers of a rank. The optimizer's file is the
+ * last. Any other state has one file for each rank.
  */
-static bool is_transformer(const struct shard_set *set)
-{
-	return set->state->kind == STATE_TRANSFORMER;
-}
-
 static bool is_of_zero_1_or_2(const struct state *s)
 {
 	return s->zero_stage == 1 || s->zero_stage == 2;
@@ -85,21 +80,13 @@ static bool has_optimizer(const struct state *s, uint64_t rank, uint64_t groups)
 	return g.is_optimizer;
 }
 
-/* Of a rank with so many groups that are layers. */
-static uint64_t model_files(const struct shard_set *set, uint64_t layers)
+/* Number of files of a rank with this many layers. */
+static uint64_t model_files(const struct state *s, uint64_t layers)
 {
-	if (layers && is_transformer(set) && is_of_zero_1_or_2(set->state) &&
-	    set->state->pipeline_parallel > 1)
+	if (layers && s->kind == STATE_TRANSFORMER && is_of_zero_1_or_2(s) &&
+	    s->pipeline_parallel > 1)
 		return layers;
 	return layers > 0;
-}
-
-static void layer_name(const struct shard *f, uint64_t mp, char *to, size_t bytes)
-{
-	struct state_group g;
-
-	state_group(f->set->state, f->rank, f->first_group, &g);
-	snprintf(to, bytes, "layer_%" PRIu64 "-model_%" PRIu64 "_model_states.pt", g.layer, mp);
 }
 
 static void zero_name(uint64_t dp, uint64_t mp, const char *what, char *to, size_t bytes)
@@ -108,38 +95,20 @@ static void zero_name(uint64_t dp, uint64_t mp, const char *what, char *to, size
 		 what);
 }
 
-static void transformer_name(const struct shard *f, char *to, size_t bytes)
-{
-	const struct state *s = f->set->state;
-	uint64_t models = s->tensor_parallel * s->pipeline_parallel;
-	uint64_t dp = f->rank / models, mp = f->rank % models;
-	struct state_group g;
-
-	state_group(s, f->rank, f->first_group, &g);
-	if (g.is_optimizer)
-		zero_name(dp, mp, "optim", to, bytes);
-	else if (!is_of_zero_1_or_2(s))
-		zero_name(dp, mp, "model", to, bytes);
-	else if (s->pipeline_parallel > 1)
-		layer_name(f, mp, to, bytes);
-	else
-		snprintf(to, bytes, "model_%" PRIu64 "_model_states.pt", mp);
-}
-
-/* The name of an archive that is written to an open file. */
+/* torch calls an archive that it writes to an open file "archive". */
 static void deepspeed_init(struct shard *f)
 {
 	snprintf(f->zip.stem, sizeof(f->zip.stem), "archive");
 	torch_zip_init(f);
 }
 
-/* Rows of layout_deepspeed that others have, too: DLIO's files and names. */
+/* DLIO's files and names, which other layouts use as well. */
 static uint64_t deepspeed_files(const struct shard_set *set, uint64_t rank)
 {
 	uint64_t groups = state_groups(set->state, rank);
 	uint64_t last = has_optimizer(set->state, rank, groups);
 
-	return model_files(set, groups - last) + last;
+	return model_files(set->state, groups - last) + last;
 }
 
 static void deepspeed_groups(struct shard *f)
@@ -147,7 +116,7 @@ static void deepspeed_groups(struct shard *f)
 	uint64_t groups = state_groups(f->set->state, f->rank);
 	uint64_t last = has_optimizer(f->set->state, f->rank, groups);
 	uint64_t layers = groups - last;
-	uint64_t files = model_files(f->set, layers);
+	uint64_t files = model_files(f->set->state, layers);
 
 	if (f->index == files) {
 		f->first_group = layers;
@@ -162,10 +131,25 @@ static void deepspeed_groups(struct shard *f)
 
 static void deepspeed_name(const struct shard *f, char *to, size_t bytes)
 {
-	if (is_transformer(f->set))
-		transformer_name(f, to, bytes);
-	else
+	const struct state *s = f->set->state;
+	uint64_t models = s->tensor_parallel * s->pipeline_parallel;
+	uint64_t dp = f->rank / models, mp = f->rank % models;
+	struct state_group g;
+
+	if (s->kind != STATE_TRANSFORMER) {
 		snprintf(to, bytes, "model_states-%" PRIu64 ".pt", f->rank);
+		return;
+	}
+	state_group(s, f->rank, f->first_group, &g);
+	if (g.is_optimizer)
+		zero_name(dp, mp, "optim", to, bytes);
+	else if (!is_of_zero_1_or_2(s))
+		zero_name(dp, mp, "model", to, bytes);
+	else if (s->pipeline_parallel > 1)
+		snprintf(to, bytes, "layer_%" PRIu64 "-model_%" PRIu64 "_model_states.pt", g.layer,
+			 mp);
+	else
+		snprintf(to, bytes, "model_%" PRIu64 "_model_states.pt", mp);
 }
 
 const char *const deepspeed_names[] = {
@@ -196,7 +180,7 @@ const struct layout layout_deepspeed = {
 
 /* ---- stream: DLIO's files, tensors back to back in chunks of 32 MiB ---- */
 
-/* DLIO v3's simple_streaming_checkpointing.py. */
+/* Chunk size of DLIO v3's simple_streaming_checkpointing.py. */
 #define CHUNK_BYTES (UINT64_C(32) << 20)
 
 static bool stream_next(const struct shard *f, struct shard_piece *p)
@@ -243,15 +227,15 @@ const struct layout layout_stream = {
 	.run_bytes = CHUNK_BYTES,
 };
 
-/* ---- pattern: the mix of write sizes that was measured of a framework ---- */
+/* ---- pattern: the write sizes measured with a framework ---- */
 
-/* A small write and a large one in turn, until all is written: McGill's storage benchmark, of its
- * traces. A large one has at least so many bytes. */
+/* Small and large writes alternate until everything is written. The sizes are those of McGill's
+ * storage benchmark, from its traces. */
 /* clang-format off */
-static const struct pattern {
+static const struct write_pattern {
 	uint64_t small_bytes;
 	struct dist large;
-	uint64_t least_bytes;
+	uint64_t least_bytes; /* lower limit of a large write */
 } patterns[] = {
 	[PATTERN_UNET3D] = { 1280, { DIST_NORMAL, 2170231, 4459727 }, 64 },
 	[PATTERN_BERT] = { 4096, { DIST_CONST, 8384512, 0 }, 0 },
@@ -259,11 +243,11 @@ static const struct pattern {
 };
 /* clang-format on */
 
-/* Every rank has sizes of its own, the same in each checkpoint. */
-static uint64_t write_bytes(const struct shard *f, uint64_t order)
+/* Each rank has its own sizes, the same in every checkpoint. */
+static uint64_t pattern_write_bytes(const struct shard *f, uint64_t order)
 {
 	const struct job *j = f->set->state->job;
-	const struct pattern *p = &patterns[j->checkpoint_pattern];
+	const struct write_pattern *p = &patterns[j->checkpoint_pattern];
 	uint64_t bytes;
 
 	if (order % 2 == 0)
@@ -272,7 +256,7 @@ static uint64_t write_bytes(const struct shard *f, uint64_t order)
 	return bytes < p->least_bytes ? p->least_bytes : bytes;
 }
 
-/* A piece is a write, and all of them are of one tensor. */
+/* Each piece is one write; together they are one tensor. */
 static bool pattern_next(const struct shard *f, struct shard_piece *p)
 {
 	uint64_t off = p->off + p->bytes;
@@ -282,7 +266,7 @@ static bool pattern_next(const struct shard *f, struct shard_piece *p)
 		return false;
 	*p = (struct shard_piece){
 		.off = off,
-		.bytes = u64_min(write_bytes(f, order), f->bytes - off),
+		.bytes = u64_min(pattern_write_bytes(f, order), f->bytes - off),
 		.is_tensor = true,
 		.order = order,
 	};
@@ -304,7 +288,7 @@ static bool pattern_write_next(const struct shard *f, struct shard_write *w)
 	return true;
 }
 
-/* As it was written. */
+/* A restore reads in the same calls as were written. */
 static bool pattern_read_next(const struct shard *f, struct shard_read *r)
 {
 	struct shard_write w = { .off = r->off, .bytes = r->bytes, .at = r->at, .left = r->left };

@@ -24,21 +24,8 @@ static uint64_t groups_per_mark(const struct shard *f)
 	return (f->groups + SHARD_MARKS - 1) / SHARD_MARKS;
 }
 
-static void add_groups(struct shard *f)
-{
-	struct state_group g;
-
-	for (uint64_t i = 0; i < f->groups; i++) {
-		if (i % groups_per_mark(f) == 0)
-			f->marks[i / groups_per_mark(f)] = f->tensors;
-		state_group(f->set->state, f->rank, f->first_group + i, &g);
-		f->tensors += g.tensors;
-		f->tensor_bytes += g.bytes;
-	}
-}
-
-/* To the piece with byte `off`, which the file has. */
-static void go_to(const struct shard *f, struct shard_piece *p, uint64_t off)
+/* Move to the piece with byte `off`, which is in the file. */
+static void seek_piece(const struct shard *f, struct shard_piece *p, uint64_t off)
 {
 	if (off < p->off)
 		*p = (struct shard_piece){ 0 };
@@ -47,7 +34,7 @@ static void go_to(const struct shard *f, struct shard_piece *p, uint64_t off)
 			return;
 }
 
-/* Of [off, off + bytes): what lies in one run, and which that is. */
+/* Number of bytes of [off, off + bytes) in the run of `off`, which *of identifies. */
 static uint64_t in_run(const struct shard *f, const struct shard_piece *p, uint64_t off,
 		       uint64_t bytes, struct content_of *of)
 {
@@ -113,19 +100,6 @@ static void shard_describe(const struct shard *f, const struct shard_piece *p, c
 	snprintf(to, bytes, "tensor %s", t.name);
 }
 
-static uint64_t most_meta(const struct shard_set *set, uint64_t rank)
-{
-	uint64_t files = shard_files(set, rank), most = 0;
-	struct shard f;
-
-	for (uint64_t i = 0; i < files; i++) {
-		shard_init(&f, set, rank, i, 0);
-		if (f.meta_bytes > most)
-			most = f.meta_bytes;
-	}
-	return most;
-}
-
 const struct layout *layout_of(const struct job *job)
 {
 	return layouts[job->checkpoint_layout];
@@ -139,9 +113,17 @@ uint64_t shard_files(const struct shard_set *set, uint64_t rank)
 void shard_init(struct shard *f, const struct shard_set *set, uint64_t rank, uint64_t index,
 		uint64_t checkpoint)
 {
+	struct state_group g;
+
 	*f = (struct shard){ .set = set, .rank = rank, .index = index, .checkpoint = checkpoint };
 	set->layout->groups(f);
-	add_groups(f);
+	for (uint64_t i = 0; i < f->groups; i++) {
+		if (i % groups_per_mark(f) == 0)
+			f->marks[i / groups_per_mark(f)] = f->tensors;
+		state_group(set->state, rank, f->first_group + i, &g);
+		f->tensors += g.tensors;
+		f->tensor_bytes += g.bytes;
+	}
 	f->bytes = f->tensor_bytes;
 	if (set->layout->init)
 		set->layout->init(f);
@@ -152,7 +134,7 @@ void shard_name(const struct shard *f, char *to, size_t bytes)
 	f->set->layout->name_of(f, to, bytes);
 }
 
-/* Digits, as printf writes them; NULL = there is no such number. */
+/* Skip a number as printf writes it: no leading zeros. NULL = there is none. */
 static const char *skip_number(const char *s)
 {
 	size_t digits = strspn(s, "0123456789");
@@ -162,8 +144,8 @@ static const char *skip_number(const char *s)
 	return s + digits;
 }
 
-/* Each # stands for a number. */
-static bool is_like(const char *name, const char *pattern)
+/* Does the name match a pattern, in which # stands for a number? */
+static bool matches(const char *name, const char *pattern)
 {
 	for (; *pattern; pattern++) {
 		if (*pattern == '#')
@@ -180,7 +162,7 @@ bool shard_is_name(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(layouts); i++)
 		for (const char *const *p = layouts[i]->names; *p; p++)
-			if (is_like(name, *p))
+			if (matches(name, *p))
 				return true;
 	return false;
 }
@@ -254,7 +236,7 @@ void shard_copy(const struct shard *f, struct shard_piece *p, uint64_t off, void
 	uint8_t *at = to;
 
 	for (uint64_t n; bytes; off += n, at += n, bytes -= n) {
-		go_to(f, p, off);
+		seek_piece(f, p, off);
 		n = u64_min(bytes, end_of(p) - off);
 		if (p->is_tensor)
 			copy_tensor(f, p, off, at, n);
@@ -271,14 +253,17 @@ bool shard_write_next(const struct shard *f, struct shard_write *w)
 uint64_t shard_most_head(const struct shard_set *set)
 {
 	uint64_t ranks = state_locals(set->state), most = 0;
+	struct shard f;
 
 	if (set->layout->meta == NULL)
 		return 0;
 	for (uint64_t i = 0; i < ranks; i++) {
-		uint64_t n = most_meta(set, state_local(set->state, i));
+		uint64_t rank = state_local(set->state, i), files = shard_files(set, rank);
 
-		if (n > most)
-			most = n;
+		for (uint64_t file = 0; file < files; file++) {
+			shard_init(&f, set, rank, file, 0);
+			most = u64_max(most, f.meta_bytes);
+		}
 	}
 	return set->layout->buffer_bytes + u64_min(most, LAYOUT_META_BYTES);
 }
@@ -317,7 +302,7 @@ bool shard_check(const struct shard *f, struct shard_piece *p, uint64_t off, con
 	const uint8_t *at = buf;
 
 	for (uint64_t n, right; bytes; off += n, at += n, bytes -= n) {
-		go_to(f, p, off);
+		seek_piece(f, p, off);
 		n = u64_min(bytes, end_of(p) - off);
 		right = (p->is_tensor ? check_tensor : check_meta)(f, p, off, at, n);
 		if (right == n)

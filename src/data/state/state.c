@@ -20,11 +20,11 @@
 
 /* ---- the tensors of a tensor_sizes file ---- */
 
-/* More tensors than any model has. */
+/* Largest tensor_sizes file: more tensors than any model has. */
 #define BYTES_MAX (UINT64_C(1) << 30)
 
 struct list_tensor {
-	size_t name_at; /* in names */
+	size_t name_at; /* offset in names */
 	uint64_t bytes;
 	unsigned line;
 };
@@ -32,11 +32,10 @@ struct list_tensor {
 struct state_list {
 	VEC(struct list_tensor) tensors;
 	uint64_t bytes;
-	struct buf names; /* each with its zero byte */
+	struct buf names; /* NUL-terminated, one after the other */
 };
 
-/* What is read, and how far. */
-struct reading {
+struct list_reader {
 	struct wordlines in;
 	struct state_list *list;
 	unsigned kb_base;
@@ -45,19 +44,8 @@ struct reading {
 
 #define FAIL(r, code, ...) wordlines_fail(&(r)->in, (code), __VA_ARGS__)
 
-static void state_list_add(struct state_list *l, const char *name, uint64_t bytes, unsigned line)
-{
-	vec_push(&l->tensors, (struct list_tensor){ l->names.len, bytes, line });
-	if (name)
-		buf_add(&l->names, name);
-	else
-		buf_addf(&l->names, "tensor.%zu", l->tensors.count - 1);
-	buf_addc(&l->names, '\0');
-	l->bytes += bytes;
-}
-
-/* Names go into files of several formats, and into messages. */
-static int state_list_check_name(const struct reading *r, const char *name)
+/* Names end up in files of several formats and in messages. */
+static int state_list_check_name(const struct list_reader *r, const char *name)
 {
 	if (strlen(name) >= STATE_NAME_BYTES)
 		return FAIL(r, -EINVAL, "'%.40s...': a name has at most %d bytes", name,
@@ -72,7 +60,6 @@ static int state_list_check_name(const struct reading *r, const char *name)
 	return 0;
 }
 
-/* A size of scale=100 % at this scale. */
 static uint64_t state_scaled(uint64_t bytes, double scale)
 {
 	uint64_t scaled;
@@ -83,77 +70,66 @@ static uint64_t state_scaled(uint64_t bytes, double scale)
 	return scaled ? scaled : 1;
 }
 
-static int take_tensor(struct reading *r, const char *name, const char *size)
+static int state_list_parse_line(void *arg, char *line)
 {
+	struct list_reader *r = arg;
+	struct state_list *l = r->list;
+	const char *name = wordlines_word(&line);
+	const char *size = wordlines_word(&line);
 	struct mlgen_err why = { 0 };
 	uint64_t bytes = 0;
-	int rc = units_size(size, r->kb_base, &bytes, &why);
+	int rc;
 
+	if (wordlines_word(&line))
+		return FAIL(r, -EINVAL, "more than two words; a line is BYTES, or NAME BYTES");
+	if (!size) {
+		size = name;
+		name = NULL;
+	}
+	rc = units_size(size, r->kb_base, &bytes, &why);
 	if (rc)
 		return FAIL(r, rc, "%s; a line is BYTES, or NAME BYTES", why.text);
 	if (bytes == 0)
 		return FAIL(r, -EINVAL, "a tensor of 0 bytes; leave it out");
-	if (bytes > INT64_MAX - r->list->bytes)
+	if (bytes > INT64_MAX - l->bytes)
 		return FAIL(r, -ERANGE, "the tensors are more than 8 EiB");
-	if (r->list->tensors.count == STATE_LIST_MAX)
+	if (l->tensors.count == STATE_LIST_MAX)
 		return FAIL(r, -E2BIG, "more than %u tensors", STATE_LIST_MAX);
 	if (name && state_list_check_name(r, name))
 		return -EINVAL;
-	state_list_add(r->list, name, state_scaled(bytes, r->scale), r->in.line);
+	bytes = state_scaled(bytes, r->scale);
+	vec_push(&l->tensors, (struct list_tensor){ l->names.len, bytes, r->in.line });
+	if (name)
+		buf_add(&l->names, name);
+	else
+		buf_addf(&l->names, "tensor.%zu", l->tensors.count - 1);
+	buf_addc(&l->names, '\0');
+	l->bytes += bytes;
 	return 0;
 }
 
-static int take_line(void *arg, char *line)
-{
-	struct reading *r = arg;
-	const char *first = wordlines_word(&line);
-	const char *second = wordlines_word(&line);
-
-	if (wordlines_word(&line))
-		return FAIL(r, -EINVAL, "more than two words; a line is BYTES, or NAME BYTES");
-	return second ? take_tensor(r, first, second) : take_tensor(r, NULL, first);
-}
-
-static int read_tensors(struct reading *r)
-{
-	static const struct wordlines_sort tensors = {
-		.option = "tensor_sizes: ",
-		.noun = "a list of tensors",
-		.most_bytes = BYTES_MAX,
-		.take = take_line,
-	};
-	int rc = wordlines_read(&r->in, &tensors, r);
-
-	if (rc == 0 && r->list->tensors.count == 0)
-		rc = mlgen_fail(r->in.err, -EINVAL,
-				"tensor_sizes: %s: no tensor stands in it; write one a line: "
-				"BYTES, or NAME BYTES",
-				r->in.path);
-	return rc;
-}
-
-/* For a sort, which knows nothing of the list. */
-struct named {
+/* A tensor for qsort(), which passes no list to the comparison. */
+struct listed_name {
 	const char *name;
 	unsigned line;
 };
 
 static int state_list_by_name(const void *a, const void *b)
 {
-	const struct named *x = a, *y = b;
+	const struct listed_name *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
 
 	return order ? order : COMPARE(x->line, y->line);
 }
 
-static int state_list_check_twins(struct reading *r)
+static int state_list_check_duplicates(struct list_reader *r)
 {
 	const struct state_list *l = r->list;
-	struct named *names = mem_array(l->tensors.count, sizeof(*names));
+	struct listed_name *names = mem_array(l->tensors.count, sizeof(*names));
 	int rc = 0;
 
 	for (uint64_t i = 0; i < l->tensors.count; i++)
-		names[i] = (struct named){ state_list_name(l, i), l->tensors.at[i].line };
+		names[i] = (struct listed_name){ state_list_name(l, i), l->tensors.at[i].line };
 	qsort(names, l->tensors.count, sizeof(*names), state_list_by_name);
 	for (uint64_t i = 1; i < l->tensors.count && rc == 0; i++) {
 		if (strcmp(names[i].name, names[i - 1].name) != 0)
@@ -169,15 +145,26 @@ static int state_list_check_twins(struct reading *r)
 int state_list_new(struct state_list **out, const char *path, unsigned kb_base, double scale,
 		   struct mlgen_err *err)
 {
-	struct reading r = { .in = { .path = path, .err = err },
-			     .list = mem_zalloc(sizeof(*r.list)),
-			     .kb_base = kb_base,
-			     .scale = scale };
-	int rc = read_tensors(&r);
+	static const struct wordlines_sort tensors = {
+		.option = "tensor_sizes: ",
+		.noun = "a list of tensors",
+		.most_bytes = BYTES_MAX,
+		.take = state_list_parse_line,
+	};
+	struct list_reader r = { .in = { .path = path, .err = err },
+				 .list = mem_zalloc(sizeof(*r.list)),
+				 .kb_base = kb_base,
+				 .scale = scale };
+	int rc = wordlines_read(&r.in, &tensors, &r);
 
 	*out = NULL;
+	if (rc == 0 && r.list->tensors.count == 0)
+		rc = mlgen_fail(err, -EINVAL,
+				"tensor_sizes: %s: no tensor stands in it; write one a line: "
+				"BYTES, or NAME BYTES",
+				path);
 	if (rc == 0)
-		rc = state_list_check_twins(&r);
+		rc = state_list_check_duplicates(&r);
 	if (rc)
 		state_list_free(r.list);
 	else
@@ -194,19 +181,9 @@ void state_list_free(struct state_list *l)
 	mem_free(l);
 }
 
-static uint64_t state_list_tensors(const struct state_list *l)
-{
-	return l->tensors.count;
-}
-
 uint64_t state_list_bytes(const struct state_list *l)
 {
 	return l->bytes;
-}
-
-static uint64_t state_list_size(const struct state_list *l, uint64_t i)
-{
-	return l->tensors.at[i].bytes;
 }
 
 const char *state_list_name(const struct state_list *l, uint64_t i)
@@ -214,9 +191,9 @@ const char *state_list_name(const struct state_list *l, uint64_t i)
 	return l->names.s + l->tensors.at[i].name_at;
 }
 
-/* ---- models ---- */
+/* ---- checkpoint_pattern ---- */
 
-/* Measured sums of the writes of one checkpoint: McGill's. */
+/* Sums of the writes of one checkpoint, as McGill's storage benchmark measured them. */
 static const struct {
 	uint64_t bytes;
 	bool is_of_rank_0;
@@ -226,7 +203,7 @@ static const struct {
 	[PATTERN_DLRM] = { 27129166561, true },
 };
 
-/* ---- tensors of a transformer, in elements of one rank ---- */
+/* ---- tensors of a transformer on one rank, in elements ---- */
 
 enum layer_kind { LAYER_EMBEDDING, LAYER_BLOCK, LAYER_HEAD, LAYER_NORM };
 
@@ -237,10 +214,16 @@ static const char *const block_names[BLOCK_TENSORS] = {
 	"post_attention_layernorm", "mlp.gate_up",        "mlp.down",
 };
 
-/* Two moments and the parameters themselves in full precision; in each, what decays and what does
- * not. */
+static const char *const layer_names[] = {
+	[LAYER_EMBEDDING] = "embedding.weight",
+	[LAYER_HEAD] = "lm_head.weight",
+	[LAYER_NORM] = "final_layernorm.weight",
+};
+
+/* Parameters in full precision and two moments, each divided into parameters with and without
+ * weight decay. */
 #define OPTIMIZER_TENSORS 6
-/* Norms and biases, as DLIO counts them. */
+/* Rows of norms and biases, which do not decay, as DLIO counts them. */
 #define NOT_DECAYED_ROWS 5
 
 static const char *const optimizer_names[OPTIMIZER_TENSORS] = {
@@ -259,8 +242,8 @@ static enum layer_kind layer_kind(const struct state *s, uint64_t layer)
 	return layer == layers + 1 ? LAYER_HEAD : LAYER_NORM;
 }
 
-/* No remainder is given to anybody, as in DLIO; nor is anything lost whole. */
-static uint64_t part(uint64_t elements, uint64_t ranks)
+/* A rank's share. The remainder is dropped, as in DLIO, but a share is at least 1. */
+static uint64_t rank_share(uint64_t elements, uint64_t ranks)
 {
 	uint64_t n = elements / ranks;
 
@@ -272,38 +255,30 @@ static uint64_t kv_size(const struct job *j)
 	return j->model_hidden / j->model_heads * j->model_kv_heads;
 }
 
-/* What all tensor-parallel ranks have a copy of is cut by ZeRO 3 only. */
-static uint64_t block_elements(const struct state *s, uint64_t i)
+/* Only ZeRO 3 divides norms, of which every tensor-parallel rank has a copy. */
+static uint64_t layer_elements(const struct state *s, enum layer_kind kind, uint64_t i)
 {
 	const struct job *j = s->job;
 	uint64_t h = j->model_hidden;
 	uint64_t shards = s->zero_stage == 3 ? s->data_parallel : 1;
 	uint64_t parts = shards * s->tensor_parallel;
 
+	if (kind == LAYER_NORM)
+		return rank_share(h, shards);
+	if (kind != LAYER_BLOCK)
+		return rank_share(j->model_vocabulary * h, parts);
 	switch (i) {
 	case 1:
-		return part(h * (h + 2 * kv_size(j)), parts);
+		return rank_share(h * (h + 2 * kv_size(j)), parts);
 	case 2:
-		return part(h * h, parts);
+		return rank_share(h * h, parts);
 	case 4:
-		return part(2 * h * j->model_ffn, parts);
+		return rank_share(2 * h * j->model_ffn, parts);
 	case 5:
-		return part(h * j->model_ffn, parts);
+		return rank_share(h * j->model_ffn, parts);
 	default:
-		return part(h, shards);
+		return rank_share(h, shards);
 	}
-}
-
-static uint64_t layer_elements(const struct state *s, enum layer_kind kind, uint64_t i)
-{
-	const struct job *j = s->job;
-	uint64_t shards = s->zero_stage == 3 ? s->data_parallel : 1;
-
-	if (kind == LAYER_BLOCK)
-		return block_elements(s, i);
-	if (kind == LAYER_NORM)
-		return part(j->model_hidden, shards);
-	return part(j->model_vocabulary * j->model_hidden, s->tensor_parallel * shards);
 }
 
 static uint64_t layer_tensors(enum layer_kind kind)
@@ -330,7 +305,7 @@ static uint64_t optimizer_tensor_bytes(const struct state *s, uint64_t i)
 	const struct job *j = s->job;
 	uint64_t ranks = s->zero_stage ? s->ranks : s->tensor_parallel * s->pipeline_parallel;
 	uint64_t elements =
-		i % 2 ? NOT_DECAYED_ROWS * j->model_hidden : part(state_parameters(s), ranks);
+		i % 2 ? NOT_DECAYED_ROWS * j->model_hidden : rank_share(state_parameters(s), ranks);
 
 	return state_scaled(elements * j->optimizer_bytes, j->scale);
 }
@@ -344,21 +319,22 @@ static uint64_t optimizer_bytes(const struct state *s)
 	return bytes;
 }
 
-/* ---- who saves what ---- */
+/* ---- division among ranks ---- */
 
-/* Of one pipeline stage: its first and last layer, in DLIO's numbers. */
-struct stage {
+/* The first and last layer of a pipeline stage, in DLIO's numbers. */
+struct layer_range {
 	uint64_t first, last;
 };
 
-/* Embedding and head come on top of a stage's equal number of blocks. */
-static struct stage stage_of(const struct state *s, uint64_t rank)
+/* Every stage has the same number of blocks, up to one more. The first stage also has the embedding
+ * and the last one the head and the norm. */
+static struct layer_range stage_layers(const struct state *s, uint64_t rank)
 {
 	uint64_t stages = s->pipeline_parallel;
 	uint64_t i = rank / s->tensor_parallel % stages;
 	uint64_t layers = s->job->model_layers;
 	uint64_t each = layers / stages, more = layers % stages;
-	struct stage stage;
+	struct layer_range stage;
 
 	stage.first = i * each + (i < more ? i : more) + 1;
 	stage.last = stage.first + each + (i < more) - 1;
@@ -386,22 +362,17 @@ static bool saves_optimizer(const struct state *s, uint64_t rank)
 
 static uint64_t model_groups(const struct state *s, uint64_t rank)
 {
-	struct stage stage = stage_of(s, rank);
+	struct layer_range stage = stage_layers(s, rank);
 
 	return saves_model(s, rank) ? stage.last - stage.first + 1 : 0;
 }
 
-/* ---- what is no transformer: one group ---- */
+/* ---- states other than transformers, which have one group ---- */
 
 static bool saves_plain(const struct state *s, uint64_t rank)
 {
 	return s->kind != STATE_PATTERN || rank == 0 ||
 	       !patterns[s->job->checkpoint_pattern].is_of_rank_0;
-}
-
-static uint64_t plain_tensors(const struct state *s)
-{
-	return s->kind == STATE_LIST ? state_list_tensors(s->list) : 1;
 }
 
 static uint64_t plain_bytes(const struct state *s)
@@ -416,58 +387,15 @@ static uint64_t plain_bytes(const struct state *s)
 	return state_scaled(bytes, j->scale);
 }
 
-static void plain_tensor(const struct state *s, uint64_t i, struct state_tensor *t)
-{
-	bool is_list = s->kind == STATE_LIST;
-
-	t->bytes = is_list ? state_list_size(s->list, i) : plain_bytes(s);
-	t->value_bytes = 1;
-	snprintf(t->name, sizeof(t->name), "%s", is_list ? state_list_name(s->list, i) : "a");
-}
-
 /* ---- public ---- */
-
-static void set_kind(struct state *s)
-{
-	const struct job *j = s->job;
-
-	if (j->checkpoint_layout == LAYOUT_PATTERN)
-		s->kind = STATE_PATTERN;
-	else if (j->tensor_sizes)
-		s->kind = STATE_LIST;
-	else if (j->model_layers)
-		s->kind = STATE_TRANSFORMER;
-	else
-		s->kind = STATE_SIZE;
-}
-
-static int state_check(const struct job *j, struct mlgen_err *err)
-{
-	int rc = 0;
-
-	for (unsigned i = 0; rc == 0 && job_check_model(j, i, &rc, err);)
-		i++;
-	return rc;
-}
-
-static int load_list(struct state *s, struct mlgen_err *err)
-{
-	const struct job *j = s->job;
-	int rc = state_list_new(&s->list, j->tensor_sizes, (unsigned)j->kb_base, j->scale, err);
-
-	if (rc == 0 && (double)state_list_bytes(s->list) * (double)s->ranks > MODEL_BYTES_MAX)
-		rc = mlgen_fail(err, -ERANGE,
-				"tensor_sizes: the state of %" PRIu64
-				" ranks would have more than 8 EiB",
-				s->ranks);
-	return rc;
-}
 
 int state_init(struct state *s, const struct job *job, struct mlgen_err *err)
 {
-	int rc = state_check(job, err);
+	int rc = 0;
 
 	*s = (struct state){ .job = job };
+	for (unsigned i = 0; rc == 0 && job_check_model(job, i, &rc, err);)
+		i++;
 	if (rc)
 		return rc;
 	s->ranks = job_ranks(job);
@@ -475,10 +403,24 @@ int state_init(struct state *s, const struct job *job, struct mlgen_err *err)
 	s->pipeline_parallel = job->pipeline_parallel;
 	s->data_parallel = s->ranks / (s->tensor_parallel * s->pipeline_parallel);
 	s->zero_stage = (unsigned)job->zero_stage;
-	set_kind(s);
+	if (job->checkpoint_layout == LAYOUT_PATTERN)
+		s->kind = STATE_PATTERN;
+	else if (job->tensor_sizes)
+		s->kind = STATE_LIST;
+	else if (job->model_layers)
+		s->kind = STATE_TRANSFORMER;
+	else
+		s->kind = STATE_SIZE;
 	rc = job_local_ranks(job, &s->local, err);
 	if (rc == 0 && s->kind == STATE_LIST)
-		rc = load_list(s, err);
+		rc = state_list_new(&s->list, job->tensor_sizes, (unsigned)job->kb_base, job->scale,
+				    err);
+	if (rc == 0 && s->list &&
+	    (double)state_list_bytes(s->list) * (double)s->ranks > MODEL_BYTES_MAX)
+		rc = mlgen_fail(err, -ERANGE,
+				"tensor_sizes: the state of %" PRIu64
+				" ranks would have more than 8 EiB",
+				s->ranks);
 	if (rc)
 		state_fini(s);
 	return rc;
@@ -524,37 +466,21 @@ void state_group(const struct state *s, uint64_t rank, uint64_t i, struct state_
 	assert(i < state_groups(s, rank));
 	*g = (struct state_group){ .rank = rank };
 	if (s->kind != STATE_TRANSFORMER) {
-		g->tensors = plain_tensors(s);
+		g->tensors = s->kind == STATE_LIST ? s->list->tensors.count : 1;
 		g->bytes = plain_bytes(s);
 	} else if (i == model_groups(s, rank)) {
 		g->is_optimizer = true;
 		g->tensors = OPTIMIZER_TENSORS;
 		g->bytes = optimizer_bytes(s);
 	} else {
-		g->layer = stage_of(s, rank).first + i;
+		g->layer = stage_layers(s, rank).first + i;
 		kind = layer_kind(s, g->layer);
 		g->tensors = layer_tensors(kind);
 		g->bytes = layer_bytes(s, kind);
 	}
 }
 
-static void name_layer_tensor(const struct state_group *g, enum layer_kind kind, uint64_t i,
-			      struct state_tensor *t)
-{
-	static const char *const names[] = {
-		[LAYER_EMBEDDING] = "embedding.weight",
-		[LAYER_HEAD] = "lm_head.weight",
-		[LAYER_NORM] = "final_layernorm.weight",
-	};
-
-	if (kind == LAYER_BLOCK)
-		snprintf(t->name, sizeof(t->name), "layers.%" PRIu64 ".%s.weight", g->layer,
-			 block_names[i]);
-	else
-		snprintf(t->name, sizeof(t->name), "%s", names[kind]);
-}
-
-/* What is scaled need not be whole values. */
+/* A scaled tensor need not be a whole number of values; it then consists of single bytes. */
 static unsigned value_bytes(uint64_t bytes, uint64_t value)
 {
 	bool is_usual = value == 2 || value == 4 || value == 8;
@@ -565,11 +491,15 @@ static unsigned value_bytes(uint64_t bytes, uint64_t value)
 void state_tensor(const struct state *s, const struct state_group *g, uint64_t i,
 		  struct state_tensor *t)
 {
+	bool is_list = s->kind == STATE_LIST;
 	enum layer_kind kind;
 
 	assert(i < g->tensors);
 	if (s->kind != STATE_TRANSFORMER) {
-		plain_tensor(s, i, t);
+		t->bytes = is_list ? s->list->tensors.at[i].bytes : plain_bytes(s);
+		t->value_bytes = 1;
+		snprintf(t->name, sizeof(t->name), "%s",
+			 is_list ? state_list_name(s->list, i) : "a");
 	} else if (g->is_optimizer) {
 		t->bytes = optimizer_tensor_bytes(s, i);
 		t->value_bytes = value_bytes(t->bytes, s->job->optimizer_bytes);
@@ -578,11 +508,15 @@ void state_tensor(const struct state *s, const struct state_group *g, uint64_t i
 		kind = layer_kind(s, g->layer);
 		t->bytes = layer_tensor_bytes(s, kind, i);
 		t->value_bytes = value_bytes(t->bytes, s->job->model_bytes);
-		name_layer_tensor(g, kind, i, t);
+		if (kind == LAYER_BLOCK)
+			snprintf(t->name, sizeof(t->name), "layers.%" PRIu64 ".%s.weight", g->layer,
+				 block_names[i]);
+		else
+			snprintf(t->name, sizeof(t->name), "%s", layer_names[kind]);
 	}
 }
 
-static uint64_t stage_bytes(const struct state *s, const struct stage *stage)
+static uint64_t stage_bytes(const struct state *s, const struct layer_range *stage)
 {
 	uint64_t layers = s->job->model_layers;
 	uint64_t first = stage->first ? stage->first : 1;
@@ -598,14 +532,14 @@ static uint64_t stage_bytes(const struct state *s, const struct stage *stage)
 
 void state_rank_bytes(const struct state *s, uint64_t rank, struct state_bytes *b)
 {
-	struct stage stage;
+	struct layer_range stage;
 
 	assert(rank < s->ranks);
 	*b = (struct state_bytes){ 0 };
 	if (s->kind != STATE_TRANSFORMER) {
 		b->model = saves_plain(s, rank) ? plain_bytes(s) : 0;
 	} else {
-		stage = stage_of(s, rank);
+		stage = stage_layers(s, rank);
 		if (saves_model(s, rank))
 			b->model = stage_bytes(s, &stage);
 		if (saves_optimizer(s, rank))
@@ -614,25 +548,20 @@ void state_rank_bytes(const struct state *s, uint64_t rank, struct state_bytes *
 	b->total = b->model + b->optimizer;
 }
 
-static uint64_t plain_ranks(const struct state *s)
-{
-	return s->ranks > 1 && saves_plain(s, 1) ? s->ranks : 1;
-}
-
 void state_all_bytes(const struct state *s, struct state_bytes *b)
 {
-	uint64_t of_a_copy = s->tensor_parallel * s->pipeline_parallel;
-	struct stage all = { 0, s->job->model_layers + 2 };
+	uint64_t copy_ranks = s->tensor_parallel * s->pipeline_parallel;
+	struct layer_range all = { 0, s->job->model_layers + 2 };
 
 	*b = (struct state_bytes){ 0 };
 	if (s->kind != STATE_TRANSFORMER) {
-		b->model = plain_ranks(s) * plain_bytes(s);
+		b->model = plain_bytes(s) * (s->ranks > 1 && saves_plain(s, 1) ? s->ranks : 1);
 	} else {
 		/* The stages of one tensor-parallel rank hold all layers. */
 		b->model = stage_bytes(s, &all) * s->tensor_parallel *
 			   (s->zero_stage == 3 ? s->data_parallel : 1);
 		if (s->job->optimizer_bytes)
-			b->optimizer = optimizer_bytes(s) * (s->zero_stage ? s->ranks : of_a_copy);
+			b->optimizer = optimizer_bytes(s) * (s->zero_stage ? s->ranks : copy_ranks);
 	}
 	b->total = b->model + b->optimizer;
 }

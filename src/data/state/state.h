@@ -17,42 +17,45 @@
 #include "job/job.h"
 
 /*
- * The state of a model and the files it is saved in. From the outside in: the checkpoints in a
- * directory, each with a manifest; the shards of one, a file each, whose pieces and calls are a
- * pure function of state, layout and rank; the tensors of a rank, and the bytes in them.
+ * The state of a model and the files that hold it:
  *
- * Formulas are pure. What changes directories is called by the one process that leads.
+ *   state       which tensors each rank saves, and their sizes
+ *   content     the bytes of the tensors
+ *   shard       one file of a checkpoint: its pieces, and the calls that write and read it
+ *   checkpoint  a directory of shards and a manifest
+ *
+ * States, contents and shards are pure functions of the job, the rank and the checkpoint's number;
+ * any thread may use them. Only the leading process may call functions that change directories.
  */
 
 /* ---- The state of a model: which rank holds which tensors, of how many bytes ---- */
 
 /*
- * Pure functions of numbers: nothing is kept per layer or tensor, but the names and sizes of a
- * tensor_sizes file. Formulas, names and who writes what are DLIO's
- * (checkpointing/base_checkpointing.py); sizes are those of scale=100 % times scale, at least a
+ * The state is computed from the job's numbers. No memory is used per layer or tensor, except for
+ * the names and sizes of a tensor_sizes file. Formulas, names and the division among ranks follow
+ * DLIO (checkpointing/base_checkpointing.py). Every size is multiplied by scale and is at least one
  * byte.
  */
 struct state {
 	const struct job *job;
 	uint64_t ranks, tensor_parallel, pipeline_parallel, data_parallel;
 	unsigned zero_stage;
-	/* Exactly one of these is what the state is made of. */
 	enum { STATE_TRANSFORMER, STATE_SIZE, STATE_LIST, STATE_PATTERN } kind;
 	struct state_list *list; /* STATE_LIST: the file's lines */
 	struct ranges local;     /* ranks */
 };
 
-/* Of a job with checkpoints. 0, or -errno with err ("OPTION: what is wrong, what would be right"):
- * a parallelism that does not divide the model, a list that cannot be read. state_fini takes a
- * zeroed or failed one. */
+/* Set up the state of a job with checkpoints. 0, or -errno with err ("OPTION: what is wrong, what
+ * would be right") for a parallelism that does not divide the model or a list that cannot be read.
+ * state_fini accepts a zeroed struct and one whose init failed. */
 int state_init(struct state *s, const struct job *job, struct mlgen_err *err);
 void state_fini(struct state *s);
 
-/* Of the whole model; 0 where the state is no transformer's. */
+/* Number of parameters of the whole model; 0 unless the state is that of a transformer. */
 uint64_t state_parameters(const struct state *s);
 
-/* Tensors come in groups: what a layer of the model is on one rank, and what the optimizer is. A
- * layout puts groups into files. */
+/* A group holds the tensors of one layer, or of the optimizer, on one rank. A layout divides groups
+ * among files. */
 struct state_group {
 	bool is_optimizer;
 	uint64_t rank;
@@ -60,8 +63,8 @@ struct state_group {
 	uint64_t tensors, bytes;
 };
 
-/* How many groups a rank saves (those that another rank saves for it are not among them): model
- * layers first, the optimizer last. 0 = it saves nothing. */
+/* Number of groups that a rank saves itself: model layers first, the optimizer last. 0 = the rank
+ * saves nothing. */
 uint64_t state_groups(const struct state *s, uint64_t rank);
 void state_group(const struct state *s, uint64_t rank, uint64_t i, struct state_group *g);
 
@@ -69,12 +72,12 @@ void state_group(const struct state *s, uint64_t rank, uint64_t i, struct state_
 struct state_tensor {
 	char name[STATE_NAME_BYTES]; /* "layers.3.mlp.gate_up.weight" */
 	uint64_t bytes;
-	unsigned value_bytes; /* of one element: its type in a file */
+	unsigned value_bytes; /* size of one element, which decides its type in a file */
 };
 void state_tensor(const struct state *s, const struct state_group *g, uint64_t i,
 		  struct state_tensor *t);
 
-/* Bytes of a rank, and of all ranks of the job. */
+/* Bytes that one rank, or all ranks of the job, save. */
 struct state_bytes {
 	uint64_t model, optimizer, total;
 };
@@ -82,40 +85,39 @@ void state_rank_bytes(const struct state *s, uint64_t rank, struct state_bytes *
 void state_all_bytes(const struct state *s, struct state_bytes *b);
 
 /*
- * The ranks that this process plays (job_local_ranks), as a list of ranges: state_local(i) is the
- * i-th rank. state_whole makes of *of the same state, but as one process would play it that has
- * those of all processes of the job: what a directory of theirs holds. It borrows from *s; its
- * ranges are its own (ranges_fini(&of->local)). 0, or -errno with err.
+ * Local ranks are those that this process plays (job_local_ranks); state_local(i) is the i-th of
+ * them. state_whole sets *of to the same state with the ranks of all processes of the job as local
+ * ranks, which is what a shared directory holds. *of borrows from *s, except for its ranges, which
+ * the caller frees (ranges_fini(&of->local)). 0, or -errno with err.
  */
 int state_whole(struct state *of, const struct state *s, struct mlgen_err *err);
 uint64_t state_locals(const struct state *s);
 uint64_t state_local(const struct state *s, uint64_t i);
 bool state_is_local(const struct state *s, uint64_t rank);
 
-/*
- * The bytes of a checkpoint's tensors: from a pool, stamped, and their checksums by arithmetic.
- */
+/* ---- The bytes of a checkpoint's tensors, and their checksums by arithmetic ---- */
 
 /*
- * A pool of `span_bytes` random bytes is made once per job. Each writer has a slice, a copy of it
- * (content_fill), and stamps it anew for every write, so that what is written needs no copying and
- * no memory beyond the slices.
+ * A pool of `span_bytes` random bytes is generated once per job. Each writer has a slice, which is
+ * a copy of the pool (content_fill), and stamps it anew for every write. Writes therefore copy
+ * nothing and need no memory beyond the slices.
  *
- * A run is a range of a file that is written by one call. Byte p of a run is byte (p mod span) +
- * SHIFT * (p / span) of the slice: a run of up to a span is the slice itself; a longer one repeats
- * over it, each time shifted by a few bytes, so that no two aligned blocks of 4 KiB in it are
- * alike. The slice has CONTENT_SLACK bytes behind the span for that, which are a block like others.
+ * A run is a range of a file that one call writes. Byte p of a run is byte (p mod span) + SHIFT *
+ * (p / span) of the slice. A run of up to one span is the slice itself. A longer run repeats the
+ * slice, shifted by a few bytes each time, so that no two aligned blocks of 4 KiB in it are alike.
+ * For the shift the slice has CONTENT_SLACK more bytes after the span, which form a block like any
+ * other.
  *
- * Stamp: at the start of every CONTENT_BLOCK of the slice stands a struct content_stamp, with the
- * crc32c of what is behind it. All of a block follows from where it is, also its checksums: the
- * stamp's join those of the rest, which never change.
+ * Every CONTENT_BLOCK of the slice begins with a stamp, which has the crc32c of the rest of the
+ * block. Everything in a block follows from its place. So do its checksums: that of the stamp is
+ * joined with that of the rest, which never changes.
  *
- * A struct content is read-only once it is made: any number of threads may use it, each with slices
- * of its own.
+ * A struct content is read-only after content_new. Any number of threads may use it, each with its
+ * own slices.
  */
 #define CONTENT_BLOCK 4096u
 #define CONTENT_SLACK CONTENT_BLOCK
-/* Parts of one call (UIO_MAXIOV), and so the longest run: 1024 spans, less than what Linux moves in
+/* Most parts of one call (UIO_MAXIOV). They limit a run to 1024 spans, less than Linux transfers in
  * one call. */
 #define CONTENT_PARTS 1024u
 #define CONTENT_RUN_BYTES 0x7fff0000u
@@ -123,65 +125,65 @@ bool state_is_local(const struct state *s, uint64_t rank);
 /* Little-endian. */
 struct content_stamp {
 	uint32_t magic;  /* CONTENT_MAGIC */
-	uint32_t crc32c; /* of what follows in the block, all of it */
+	uint32_t crc32c; /* all of the block after this member */
 	uint32_t rank, checkpoint;
-	uint64_t file; /* of the rank's, with the job's randseed above it */
-	uint64_t off;  /* in the file: the run's, plus that in the slice */
+	uint64_t file; /* index among the rank's files; the job's randseed in the upper half */
+	uint64_t off;  /* place of the run in the file plus place of the block in the slice */
 };
 #define CONTENT_MAGIC 0x6e67636bu
 
-/* Whose bytes. */
+/* A run; it decides the stamps. */
 struct content_of {
 	uint64_t rank, checkpoint, file;
-	uint64_t off; /* of the run, in the file */
+	uint64_t off; /* start of the run in the file */
 };
 
 struct content; /* the pool and tables for its checksums; read-only */
 
-/* span_bytes: multiple of CONTENT_BLOCK. Same seed, same bytes, ever after. */
+/* Make a content; span_bytes is a multiple of CONTENT_BLOCK. The same seed gives the same bytes in
+ * every version of mlgen. */
 struct content *content_new(uint64_t span_bytes, uint64_t seed);
 void content_free(struct content *c); /* NULL is fine */
 uint64_t content_span_bytes(const struct content *c);
 
-/* Once: make `slice` (span + CONTENT_SLACK bytes) the pool. */
+/* Copy the pool into a new slice of span + CONTENT_SLACK bytes. */
 void content_fill(const struct content *c, void *slice);
 
-/* Stamp `slice` for the first `bytes` of a run (its whole length, <= CONTENT_RUN_BYTES and
- * CONTENT_PARTS spans) and point `parts` at it, which has room for one a span. Their number. */
+/* Stamp `slice` for a run of `bytes` (at most CONTENT_RUN_BYTES and CONTENT_PARTS spans) and point
+ * `parts`, one for each span, at it. Returns the number of parts. */
 unsigned content_put(const struct content *c, const struct content_of *of, void *slice,
 		     uint64_t bytes, struct iovec *parts);
-/* The slice holds other bytes at [at, at + bytes): make them the pool's again (stamps are not; they
- * come with the next put). */
+/* Copy the pool back to [at, at + bytes) of a slice that was overwritten. Stamps are missing until
+ * the next content_put. */
 void content_mend(const struct content *c, void *slice, uint64_t at, uint64_t bytes);
 
-/* Bytes [p, p + bytes) of a run into `to`. */
+/* Copy bytes [p, p + bytes) of a run into `to`. */
 void content_copy(const struct content *c, const struct content_of *of, uint64_t p, void *to,
 		  uint64_t bytes);
 
-/* Continue a zlib CRC-32 over bytes [p, p + bytes) of a run, from arithmetic:
- * a few ns a block. */
+/* Continue a zlib CRC-32 over bytes [p, p + bytes) of a run, by arithmetic: a few ns a block. */
 uint32_t content_crc32(const struct content *c, const struct content_of *of, uint64_t p,
 		       uint64_t bytes, uint32_t crc);
 
-/* verify=crc32c: `buf` holds bytes [p, p + bytes) of a run. By the blocks' own checksums and
- * stamps; what is no whole block is compared. The number of right bytes before the first wrong one
- * (bytes = all). */
+/* Check (verify=crc32c) that `buf` holds bytes [p, p + bytes) of a run. Whole blocks are checked by
+ * stamp and checksum, incomplete blocks by comparison. Returns the number of right bytes before the
+ * first wrong one; `bytes` = all are right. */
 uint64_t content_check(const struct content *c, const struct content_of *of, uint64_t p,
 		       const void *buf, uint64_t bytes);
 
 /* ---- One file of a checkpoint: its name, its pieces, the calls that write and read it ---- */
 
 /*
- * A file is a sequence of pieces: tensors, whose bytes come from the content, and what the layout
- * puts around them (headers, a pickle, a directory). Everything is a function of (state, layout,
- * rank, file, checkpoint): no memory per tensor; iterators go through a file from its front.
+ * A file is a sequence of pieces: tensors, whose bytes come from the content, and the layout's own
+ * (headers, a pickle, a directory). Everything is a function of (state, layout, rank, file,
+ * checkpoint). No memory is used per tensor; iterators walk a file from its front.
  *
- * Runs (state.h): with access=plain a file is cut into runs of content_span_bytes (bs), from its
- * first byte on, and pieces that are not tensors lie over them. With access=framework each tensor
- * is a run, or several of shard_most_run; a stream's runs are its calls, from the file's first byte
- * on, and a pattern's calls are its pieces.
+ * With access=plain, runs of content_span_bytes (bs) cover the file from its first byte on, and
+ * pieces that are not tensors overlay them. With access=framework, each tensor is one run or
+ * several runs of shard_most_run. The runs of a stream are its calls, from the file's first byte
+ * on; the calls of a pattern are its pieces.
  *
- * Names and sizes of files need no content; all that has to do with bytes does.
+ * Names and sizes of files can be computed without a content; anything about bytes needs one.
  */
 struct layout;
 
@@ -190,7 +192,7 @@ struct shard_set {
 	const struct layout *layout;
 	const struct content *content;
 	bool is_plain; /* access=plain */
-	uint64_t bs;   /* of it */
+	uint64_t bs;   /* access=plain: bytes of a call */
 	bool direct;
 };
 
@@ -198,15 +200,15 @@ struct shard_set {
 
 struct shard {
 	const struct shard_set *set;
-	uint64_t rank, index; /* file of the rank */
-	uint64_t checkpoint;  /* its number */
+	uint64_t rank, index; /* index: among the rank's files */
+	uint64_t checkpoint;  /* the checkpoint's number */
 	uint64_t first_group, groups;
 	uint64_t tensors, tensor_bytes;
-	uint64_t bytes;      /* of the file */
-	uint64_t meta_bytes; /* the largest piece that is no tensor */
-	/* Tensors before every so-manieth group, to find one. */
+	uint64_t bytes;      /* size of the file */
+	uint64_t meta_bytes; /* the largest piece that is not a tensor */
+	/* Number of tensors before evenly spaced groups, to find a tensor quickly. */
 	uint64_t marks[SHARD_MARKS];
-	struct { /* state.h's own */
+	struct { /* private to torch_zip.c */
 		char stem[JOB_ARCHIVE_BYTES];
 		uint64_t pickle_off, pickle_bytes;
 		uint64_t version_off, version_data_off;
@@ -217,81 +219,82 @@ struct shard {
 
 const struct layout *layout_of(const struct job *job);
 
-/* Files of a rank; 0 = it saves nothing. */
+/* Number of files of a rank; 0 = the rank saves nothing. */
 uint64_t shard_files(const struct shard_set *set, uint64_t rank);
-/* Goes through all its tensors: set up, rather than ask often. */
+/* Set up a file. This visits all its tensors, so callers keep the result. */
 void shard_init(struct shard *f, const struct shard_set *set, uint64_t rank, uint64_t index,
 		uint64_t checkpoint);
-/* Its name within the checkpoint's directory; fewer than SHARD_NAME_BYTES. */
+/* Write the file's name within the checkpoint's directory: fewer than SHARD_NAME_BYTES. */
 #define SHARD_NAME_BYTES 200
 void shard_name(const struct shard *f, char *to, size_t bytes);
-/* Could a file of any layout, of any state, have this name? */
+/* Could a file of any layout and any state have this name? */
 bool shard_is_name(const char *name);
 
 struct shard_piece {
-	uint64_t off, bytes; /* at least one */
+	uint64_t off, bytes; /* bytes: at least 1 */
 	bool is_tensor;
-	uint64_t tensor; /* of the file; also of what stands around it */
-	/* The layout's own: how many came before, and what of it this is. */
+	uint64_t tensor; /* index in the file; around a tensor, that of the tensor */
+	/* Private to the layout. Of an archive: number, part, place and size of the record. */
 	uint64_t order;
 	unsigned part;
 	uint64_t record_off, record_bytes;
 };
 
-/* From a zeroed piece to the first, from one to the next; false = no more, and the piece stays the
- * last. */
+/* Advance a piece: from a zeroed one to the first, then to the next. False = there are no more, and
+ * the piece remains the last one. */
 bool shard_next(const struct shard *f, struct shard_piece *p);
 void shard_tensor(const struct shard *f, uint64_t tensor, struct state_tensor *t);
-/* Bytes [from, from + bytes) of a piece that is no tensor. */
+/* Write bytes [from, from + bytes) of a piece that is not a tensor. */
 void shard_meta(const struct shard *f, const struct shard_piece *p, uint64_t from, void *to,
 		uint64_t bytes);
 
-/* The run of byte `off`, which lies in piece `p`, a tensor: where it begins and how long it is. */
+/* Find the run of byte `off`, which lies in the tensor `p`: its start and its length. */
 void shard_run(const struct shard *f, const struct shard_piece *p, uint64_t off, uint64_t *run_off,
 	       uint64_t *run_bytes);
 void shard_content_of(const struct shard *f, uint64_t run_off, struct content_of *of);
 
-/* Any bytes of the file, piece by piece from `*p`, which is moved along (zeroed at first; going
- * back starts it anew). */
+/* Copy any bytes of the file. `*p` is a cursor that moves along; zeroed at first. Going back starts
+ * again from the front of the file. */
 void shard_copy(const struct shard *f, struct shard_piece *p, uint64_t off, void *to,
 		uint64_t bytes);
 
 /*
- * access=framework: one call that writes. The first `head_bytes` are from the layout's pieces and
- * small tensors (shard_copy); the rest is a whole run, which begins at off + head_bytes (bytes ==
- * head_bytes: none). Calls cover the file from its front to its end. Zeroed at first.
+ * A write with access=framework. The first `head_bytes` come from pieces of the layout and small
+ * tensors (shard_copy). The rest is one run, which begins at off + head_bytes; there is none when
+ * bytes == head_bytes. The calls cover the file from front to end. Zeroed at first.
  */
 struct shard_write {
 	uint64_t off, bytes, head_bytes;
-	bool is_dropped; /* stream: then drop what was written from the cache */
-	/* The layout's own: how far it is, and what is left of that piece. */
+	bool is_dropped; /* stream: drop the written range from the page cache afterwards */
+	/* Private to the layout: the current piece, and its bytes not yet written. */
 	struct shard_piece at;
 	uint64_t left;
 };
 bool shard_write_next(const struct shard *f, struct shard_write *w);
-/* The most bytes that a head, a run, or a call can have, of the local ranks. A run is at most
- * CONTENT_PARTS - 1 spans, so that one part is left for a head. */
+/* The most bytes of a head, a run and a call of the local ranks. A run has at most CONTENT_PARTS -
+ * 1 spans, so that one part is left for a head. */
 uint64_t shard_most_head(const struct shard_set *set);
 uint64_t shard_most_run(const struct shard_set *set);
 uint64_t shard_most_write(const struct shard_set *set);
 
-/* access=framework: is there a STAT behind the open? */
+/* With access=framework: does a STAT follow the open? */
 bool shard_stats(const struct shard_set *set, bool is_restore);
 
-/* access=framework: one call that reads, in the framework's order, which jumps and comes back; at
- * most CONTENT_PARTS spans. `got_bytes` is what the file has of it. Zeroed at first. */
+/* A read with access=framework, in the framework's order, which jumps back and forth. It has at
+ * most CONTENT_PARTS spans; the file has `got_bytes` of it. Zeroed at first. */
 struct shard_read {
 	uint64_t off, bytes, got_bytes;
-	/* The layout's own: how many reads the framework asked its file object for, where that is,
-	 * what it still owes, and what is in its buffer. */
+	/* Private to the layout: number of reads that the framework has requested from its file
+	 * object, the file object's position, bytes missing from the current request, and the range
+	 * in the buffer. */
 	uint64_t order, at_off, left;
 	uint64_t buffer_off, buffer_end;
 	struct shard_piece at;
 };
 bool shard_read_next(const struct shard *f, struct shard_read *r);
 
-/* `buf` holds [off, off + bytes) of the file. false: *wrong_off is the first wrong byte, and what
- * it belongs to is in `where` ("tensor layers.3...", or "directory of the archive"). p as in
+/* Check that `buf` holds [off, off + bytes) of the file. False: *wrong_off is the first wrong byte,
+ * and `where` names its piece ("tensor layers.3...", or "directory of the archive"). p as in
  * shard_copy. */
 bool shard_check(const struct shard *f, struct shard_piece *p, uint64_t off, const void *buf,
 		 uint64_t bytes, uint64_t *wrong_off, char *where, size_t where_bytes);
@@ -299,53 +302,54 @@ bool shard_check(const struct shard *f, struct shard_piece *p, uint64_t off, con
 /* ---- The checkpoints in a directory: names, whether they are whole, and which to delete ---- */
 
 /*
- * DIRECTORY/global_epochE_stepS/ holds one checkpoint (DLIO's names), or
- * DIRECTORY/.global_epochE_stepS.part/ until rename_commit. In it lies mlgen-checkpoint.json: what
- * the files were made from (model, parallelism, layout, access, bs, scale, randseed), which ranks,
- * the files' names, the checkpoint's number, who writes it, and `complete`. It is there,
- * incomplete, before the first byte, and is replaced atomically and synced when all ranks are done:
- * a checkpoint whose manifest is missing or incomplete is broken and is never restored. What has no
- * manifest of ours is never touched, and of ours only the files that the manifest names are, if a
- * layout gives such names.
+ * DIRECTORY/global_epochE_stepS/ holds one checkpoint (DLIO's names); with rename_commit it is
+ * DIRECTORY/.global_epochE_stepS.part/ until the rename. Its manifest, mlgen-checkpoint.json, has
+ * everything that decides the files (model, parallelism, layout, access, bs, scale, randseed), the
+ * ranks, the names of the files, the checkpoint's number, its writer, and `complete`. An incomplete
+ * manifest is written before the first byte of a file. It is replaced atomically and synced when
+ * all ranks are done. A checkpoint whose manifest is missing or incomplete is broken and is never
+ * restored. mlgen never touches a directory without a manifest of its own. In its own directories
+ * it removes only files that the manifest names and that a layout could have named.
  *
- * Symbolic links that lead to DIRECTORY are the user's. Below it all that is made or removed goes
- * by descriptors that are held (files.h), through no link; what is restored is read through links.
+ * Symbolic links on the way to DIRECTORY are the user's and are followed. Below DIRECTORY, files
+ * are made and removed through held descriptors (files.h) and never through a link. Files to be
+ * restored are read through links.
  *
- * A whole one is replaced by another one that is whole: that is .part until its manifest says so,
- * the old one is renamed to .old, the new one takes its name, the old one is deleted. Killed
- * between the two renames it is whole as .old.
+ * A complete checkpoint is replaced only by a complete one. The new one is called .part until its
+ * manifest is complete, then the old one is renamed to .old, the new one gets the final name, and
+ * the old one is deleted. If mlgen is killed between the two renames, the old one survives as .old.
  *
- * Of an engine that touches no files (ioengine=null) there is no directory: nothing is looked at or
- * made, and everything is there that is asked for.
+ * An engine that uses no files (ioengine=null) has no directory: nothing is read or made, and every
+ * checkpoint that is requested exists.
  */
 #define CHECKPOINT_MANIFEST "mlgen-checkpoint.json"
 #define CHECKPOINT_NAME_BYTES 96
 
 enum checkpoint_place {
 	CHECKPOINT_FINAL,
-	CHECKPOINT_PART, /* until it is renamed */
-	CHECKPOINT_OLD,  /* put aside for another one that takes its place */
+	CHECKPOINT_PART, /* waits for its rename */
+	CHECKPOINT_OLD,  /* replaced by a newer checkpoint */
 };
 
 struct checkpoint {
 	uint64_t number; /* 1, 2, ...: newer is larger */
 	uint64_t epoch, step;
-	char name[CHECKPOINT_NAME_BYTES]; /* of its directory, now */
+	char name[CHECKPOINT_NAME_BYTES]; /* current name of its directory */
 	enum checkpoint_place place;
 	bool is_complete;
-	uint64_t bytes; /* of its files */
-	/* Who writes it, or deletes it; pid 0 = not known. */
+	uint64_t bytes; /* sum of its files */
+	/* The process that writes or deletes it; pid 0 = not known. */
 	struct process writer;
-	uint64_t begun_s; /* by the clock of that host; 0 = not known */
-	/* Of the same state, and none of the local ranks: another run's half. */
+	uint64_t begun_s; /* since 1970, by the clock of the writer's host; 0 = not known */
+	/* Another run's half: the same state, but none of the local ranks. */
 	bool is_of_other_ranks;
-	/* Of the directory that checkpoint_create has made; ino 0 = of one that was found. */
+	/* Identity of the directory that checkpoint_create made; ino 0 = it was there before. */
 	dev_t dev;
 	ino_t ino;
 };
 
-/* A directory with a checkpoint's name whose manifest is missing, cut or of another mlgen: not
- * ours. */
+/* A directory with the name of a checkpoint that is not mlgen's: its manifest is missing, truncated
+ * or that of another version. */
 struct checkpoint_foreign {
 	char name[CHECKPOINT_NAME_BYTES];
 	char why[128];
@@ -353,107 +357,109 @@ struct checkpoint_foreign {
 
 struct checkpoints {
 	char *directory; /* owned */
-	int dir_fd;      /* is_held: of it, O_PATH */
+	int dir_fd;      /* is_held: the directory, O_PATH */
 	bool is_held, knows_maker;
-	uid_t maker;                 /* owns what we make there */
-	const struct shard_set *set; /* NULL: of any state, only to delete */
-	struct checkpoint *items;    /* ours, oldest first */
+	uid_t maker;                 /* the owner of files that this process makes there */
+	const struct shard_set *set; /* NULL: any state, only to delete */
+	struct checkpoint *items;    /* mlgen's own, oldest first */
 	size_t count;
 	struct checkpoint_foreign *foreign;
 	size_t foreign_count;
-	uint64_t local_bytes; /* of one more, by the local ranks */
-	bool touches_nothing;
+	uint64_t local_bytes; /* size of the local ranks' files of one checkpoint */
+	bool has_no_files;    /* the engine uses none */
 	struct process self;
-	bool replaces; /* --replace: nobody else needs what is there */
-	/* Another process of the job makes and removes them, and puts right what is there: this one
-	 * writes files into what that has made. */
+	bool replaces; /* --replace: no other run needs the existing checkpoints */
+	/* Another process of the job makes, removes and repairs directories; this one only writes
+	 * files into them. */
 	bool only_adds;
 };
 
-/* Look, read-only; a directory that is missing has none. 0, or -errno with err. checkpoints_fini
- * takes a zeroed one. */
+/* List the checkpoints in a directory without changing it; a missing directory has none. 0, or
+ * -errno with err. checkpoints_fini accepts a zeroed struct. */
 int checkpoints_open(struct checkpoints *c, const char *directory, const struct shard_set *set,
 		     struct mlgen_err *err);
 void checkpoints_fini(struct checkpoints *c);
-/* Look again: other runs may have made and deleted some. */
+/* List the directory again: other runs may have made and deleted checkpoints. */
 int checkpoints_refresh(struct checkpoints *c, struct mlgen_err *err);
 
-/* Make the directory (missing parents, too), hold it, and see that we can write there, before
- * anything is saved: threads that save are started later, so that they have its descriptor, too.
- * Again: nothing. What a killed run has left half renamed is put right. 0 or -errno with err. */
+/* Make the directory and its missing parents, hold it, and check that it can be written. Renames
+ * that a killed run left half done are repaired. Call before the threads that save are started, so
+ * that they share its descriptor; later calls do nothing. 0, or -errno with err. */
 int checkpoints_hold(struct checkpoints *c, struct mlgen_err *err);
-/* It was put aside, and nobody is just replacing it: it is where it was. */
+/* Give a checkpoint that was renamed to .old its final name back, unless a run is just replacing
+ * it. */
 void checkpoints_put_back(struct checkpoints *c, uint64_t epoch, uint64_t step);
 
-/* Is there a number, and with UINT64_MAX a step, behind those there are? What JSON has for numbers
- * ends at 2^63-1. 0, or -ERANGE with err. */
+/* Is there a next number, and with step UINT64_MAX a next step? JSON numbers end at 2^63-1. 0, or
+ * -ERANGE with err. */
 int checkpoints_check_next(const struct checkpoints *c, uint64_t step, struct mlgen_err *err);
-/* Where there is, the next one: number, and a name that is free; with rename_commit, or where it
- * replaces another one, the .part one. step UINT64_MAX = a step behind the newest. Nothing is made
+/* Set *next to the next number and to a free name, which is the .part name with rename_commit and
+ * when it replaces a checkpoint. step UINT64_MAX = the step after the newest one. Nothing is made
  * yet. */
 void checkpoints_next(const struct checkpoints *c, uint64_t epoch, uint64_t step,
 		      struct checkpoint *next);
-/* It has the name of that place from now on; nothing is renamed. */
+/* Set place and name of *c; no directory is renamed. */
 void checkpoint_move(struct checkpoint *c, enum checkpoint_place place);
-/* Where it will be, with rename_commit. */
+/* The name that it gets by rename_commit. */
 void checkpoint_final_name(const struct checkpoint *c, char to[CHECKPOINT_NAME_BYTES]);
-/* The one of ours at this epoch, step and place; NULL = none. */
+/* mlgen's checkpoint at this epoch, step and place; NULL = none. */
 const struct checkpoint *checkpoints_at(const struct checkpoints *c, uint64_t epoch, uint64_t step,
 					enum checkpoint_place place);
-/* The whole one that the next one at this epoch and step replaces, which is there until that is
- * whole; NULL = none. */
+/* The complete checkpoint that the next one at this epoch and step replaces. It stays until the new
+ * one is complete. NULL = none. */
 const struct checkpoint *checkpoints_replaced(const struct checkpoints *c, uint64_t epoch,
 					      uint64_t step);
 
-/* DIRECTORY/NAME/FILE; file NULL: DIRECTORY/NAME. 0, or -ENAMETOOLONG. */
+/* Write DIRECTORY/NAME/FILE, or DIRECTORY/NAME if file is NULL. 0, or -ENAMETOOLONG. */
 int checkpoint_path(const struct checkpoints *c, const struct checkpoint *k, const char *file,
 		    char path[PATH_MAX]);
 
 /*
- * Several runs may save into one directory, from several hosts: all is left alone unless its writer
- * is proven to be gone (thread.h); but what is complete and says nothing of its writer. Of a
- * complete one it is so, too, if it has other ranks of our state.
- * How it is said: "is that of pid 77 on host a, which began it 5 s ago and ...".
+ * Must this run leave the checkpoint to another one? Several runs on several hosts may save into
+ * one directory. A checkpoint is left alone unless its writer is proven to be gone (thread.h). A
+ * complete one is also left alone if it has other ranks of the same state, but not if it names no
+ * writer.
  */
 bool checkpoint_is_left(const struct checkpoints *c, const struct checkpoint *k);
+/* Write the reason: "is that of pid 77 on host a, which began it 5 s ago and ...". */
 const char *checkpoint_word_writer(const struct checkpoints *c, const struct checkpoint *k,
 				   char *to, size_t bytes);
 
-/* Make its directory, in one that is held, and write the manifest; -EEXIST: the name is taken,
- * maybe since the last look. The manifest again when it is complete, then the directory above is
- * synced, too. 0 or -errno. */
+/* Make the directory of a checkpoint in the held one, and its manifest. 0, or -errno; -EEXIST: the
+ * name is in use, possibly since the last look. */
 int checkpoint_create(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err);
+/* Write the manifest; a complete one is synced together with the directory above. 0, or -errno. */
 int checkpoint_write_manifest(const struct checkpoints *c, const struct checkpoint *k,
 			      bool is_complete, struct mlgen_err *err);
-/* What was renamed is so after a power failure, too. 0 or -errno. */
+/* Make renames survive a power failure. 0, or -errno. */
 int checkpoints_sync(const struct checkpoints *c, struct mlgen_err *err);
-/* Hold its directory, through no link: a descriptor of the caller's, or -errno; -ESTALE: another
- * one has taken the place of what was made. */
+/* Open a checkpoint's directory, not through a link. A descriptor that the caller closes, or
+ * -errno; -ESTALE: another directory has replaced the one that was made. */
 int checkpoint_folder(const struct checkpoints *c, const struct checkpoint *k);
-/* It is one of the list now, at the end (memory: what is deleted goes). */
+/* Append to the list in memory, and remove from it. */
 void checkpoints_add(struct checkpoints *c, const struct checkpoint *k);
 void checkpoints_remove(struct checkpoints *c, const char *name);
 
 /*
- * To delete one, whoever wrote it with whatever model: begin looks at it anew and holds it, mark
- * makes it incomplete, the caller unlinks `names` in the folder of folder_fd, end removes the
- * manifest and the directory. fini takes a zeroed one.
+ * The removal of a checkpoint of any writer and any model. begin reads its manifest again and holds
+ * its directory, mark makes it incomplete, the caller unlinks `names` in folder_fd, and end removes
+ * the manifest and the directory. fini accepts a zeroed struct.
  *
- * begin: -ENOENT: it is not there any more, or another one is in its place; -EBUSY: it is left to
- * another run, which err names;
- * -EPERM: it stays, since its directory is a link or somebody else's, or its manifest is forged.
- * end: -ENOTEMPTY: it stays, with files that mlgen did not write. Each with err, as other -errno.
+ * All return 0, or -errno with err. begin: -ENOENT if it is gone or replaced; -EBUSY if it is left
+ * to another run, which err names; -EPERM if it has to stay, because its directory is a link or
+ * another user's, or its manifest is forged. end: -ENOTEMPTY if it has to stay because it holds
+ * files that mlgen did not write.
  */
 struct checkpoint_removal {
-	struct checkpoint now; /* as begin has found it */
+	struct checkpoint now; /* the state that begin found */
 	int folder_fd;
 	bool is_held;
-	char **names; /* owned, as they are */
+	char **names; /* owned array and strings */
 	size_t count;
 };
 int checkpoint_removal_begin(struct checkpoint_removal *r, const struct checkpoints *c,
 			     const struct checkpoint *k, struct mlgen_err *err);
-/* Would anything be left of it, if it went? */
+/* Would the removal leave nothing? */
 bool checkpoint_removal_is_all(const struct checkpoint_removal *r);
 int checkpoint_removal_mark(const struct checkpoint_removal *r, const struct checkpoints *c,
 			    struct mlgen_err *err);
@@ -461,58 +467,52 @@ int checkpoint_removal_end(const struct checkpoint_removal *r, const struct chec
 			   struct mlgen_err *err);
 void checkpoint_removal_fini(struct checkpoint_removal *r);
 
-/* Complete ones of the same model, layout, ranks and access, of the newest `count`, oldest first
- * into `to`; else -EINVAL with err: how many there are, which are broken, in what the others differ
- * from the job. */
+/* Copy the newest `count` complete checkpoints of the same model, layout, ranks and access into
+ * `to`, oldest first. 0, or -EINVAL with err: how many there are, which are broken, and how the
+ * rest differ from the job. */
 int checkpoints_to_restore(const struct checkpoints *c, size_t count, struct checkpoint *to,
 			   struct mlgen_err *err);
 
-/* Bytes that are free where they go, and those that `count` more checkpoints of the local ranks
- * would take at most with keep: 0, or -ENOSPC with the shortfall. */
+/* Is there room for `count` more checkpoints of the local ranks, of which `keep` are kept (0 =
+ * all)? 0, or -ENOSPC with the shortfall in err. */
 int checkpoints_check_room(const struct checkpoints *c, uint64_t count, uint64_t keep,
 			   struct mlgen_err *err);
 
-/* ---- What making and removing directories of checkpoints share ---- */
-
-/* Nothing was ever said or written in it: it goes, and this is true. The caller has locked the
- * directory (below_lock), since what another run is just beginning looks the same. */
+/* Remove a directory into which nothing was ever written, neither a manifest nor a file; true = it
+ * is gone. The caller holds the lock of the directory above (below_lock), because a checkpoint that
+ * another run is just beginning looks the same. */
 bool checkpoint_drop_bare(const struct checkpoints *c, const struct checkpoint *k);
 
-/* ---- The JSON document in a checkpoint's directory: read, compare, replace ---- */
+/* ---- The manifest in a checkpoint's directory ---- */
 
-/*
- * `folder_fd` is the checkpoint's own (files.h). Nothing is kept between calls: a manifest is a few
- * KiB, and is read when something is asked of it. What is only read is read through links; what is
- * to be changed or deleted is not.
- */
-
-/* What it says of it, into `k`. 0; else it is none of ours, and `why` says what is wrong with it.
- * set NULL: of any state. */
+/* Read the manifest in the checkpoint's own directory, folder_fd, into `k`. 0; or -errno, and `why`
+ * says why it is not one of mlgen's. set NULL: any state. The manifest may be a link. */
 int checkpoint_manifest_look(int folder_fd, const struct shard_set *set, struct checkpoint *k,
 			     char *why, size_t why_bytes);
 
-/* ---- Names of the directories of checkpoints, given and recognised ---- */
+/* ---- Names of the directories of checkpoints ---- */
 
-/* That of an epoch (they count from 1), a step and a place. */
+/* Print the name of an epoch (from 1), a step and a place. */
 void checkpoint_put_name(char to[CHECKPOINT_NAME_BYTES], uint64_t epoch, uint64_t step,
 			 enum checkpoint_place place);
 
-/* Is it a name as we give them? Then name, epoch, step and place of `k`. */
+/* Parse a name that mlgen could have given: sets name, epoch, step and place of `k`. */
 bool checkpoint_read_name(const char *name, struct checkpoint *k);
 
 /* ---- The calls by which torch.save writes an archive and torch.load reads it ---- */
 
 /*
- * torch.save(state, path): a C++ stream, whose buffer holds 8191 bytes; a write of 1024 bytes or
- * more, or that does not fit, goes out together with what the buffer has. torch.save(state, file):
- * Python's buffer of 4096 bytes; a write that does not fit makes it go out alone, and one that is
- * larger follows.
+ * torch.save(state, path) writes through a C++ stream with a buffer of 8191 bytes. A write of 1024
+ * bytes or more, or one that does not fit, goes out together with the buffer. torch.save(state,
+ * file) writes through Python's buffer of 4096 bytes. A write that does not fit flushes the buffer
+ * first; a write larger than the buffer then follows alone.
  *
- * torch.load(path) reads through Python's buffer of 4096 bytes: what it has is taken from there,
- * and no more is asked for than the rest, or a buffer full if that is less.
+ * torch.load(path) reads through Python's buffer of 4096 bytes. A request is served from the buffer
+ * as far as possible; the rest is read directly if it is larger than the buffer, otherwise by
+ * filling the buffer.
  *
- * One call moves as much as Linux allows, a little less when it writes (shard_most_run); the rest
- * is a call of its own.
+ * One call transfers as much as Linux allows, a write a little less (shard_most_run). The rest
+ * takes further calls.
  */
 enum {
 	TORCH_PATH_BUFFER = 8191,
@@ -522,17 +522,18 @@ enum {
 /* ---- The archive that torch.save writes: a record per tensor, each at a multiple of 64 ---- */
 
 /*
- * As torch 1.13 has it: stored records STEM/data.pkl, STEM/data/KEY in the order of their names (0,
- * 1, 10, 11, 2), STEM/version. Sizes and checksum stand behind the data; an extra field "FB" in
- * front of it is as long as the alignment needs. From 4 GiB on, by size or by place, a record has
- * zip64 fields, and a descriptor of 24 bytes instead of 16. The directory is followed by zip64's
- * own end and its locator, whatever its size.
+ * The archive is that of torch 1.13. Its records are stored without compression: STEM/data.pkl,
+ * STEM/data/KEY in the order of their names (0, 1, 10, 11, 2), STEM/version. Size and checksum
+ * follow the data; an extra field "FB" before the data pads them to the alignment. A record whose
+ * size or place is 4 GiB or more has zip64 fields, and a descriptor of 24 bytes instead of 16. The
+ * directory is always followed by the zip64 end and its locator.
  *
- * A piece is what torch hands to its file in one write. A record's number is the piece's `order`,
- * from 0 for data.pkl; its place and bytes of data are record_off and record_bytes.
+ * A piece is what torch passes to its file in one write. The piece's `order` is the number of the
+ * record, from 0 for data.pkl; record_off and record_bytes are the place of the record and the size
+ * of its data.
  */
 enum torch_part {
-	TORCH_LOCAL, /* header; its name, its extra fields */
+	TORCH_LOCAL, /* the header; then its name and its extra fields */
 	TORCH_NAME,
 	TORCH_ZIP64,
 	TORCH_PADDING,

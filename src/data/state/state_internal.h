@@ -9,27 +9,27 @@
 
 #include "data/state/state.h"
 
-/* ---- Checksums of what is put together, from those of its parts ---- */
+/* ---- Checksums of concatenated data from those of its parts ---- */
 
-/* Reflected, all ones before and behind: zlib's crc32, and the crc32c. */
+/* Polynomials of zlib's crc32 and of the crc32c: reflected, initial and final value all ones. */
 #define CRCJOIN_CRC32 0xedb88320u
 #define CRCJOIN_CRC32C 0x82f63b78u
 
 /*
- * What a checksum becomes by N bytes of zeros behind it. That is linear, so a
- * table for each byte of it is enough, and
+ * The change of a checksum by N bytes of zeros that follow. The change is linear, so one table for
+ * each byte of the checksum is enough, and
  *
  *	sum(A, B) = crcjoin_past(B's length, sum(A)) ^ sum(B)
  *	sum(A with a word set, which was 0) =
  *		sum(A) ^ crcjoin_past(from the word to the end of A, word)
  *
- * where a word is 4 bytes, little-endian, and itself counted.
+ * where a word has 4 bytes, little-endian, and counts itself.
  */
 struct crcjoin {
 	uint32_t table[4][256];
 };
 
-/* For `bytes` behind it, however many. */
+/* Prepare for any number of bytes that follow. */
 void crcjoin_init(struct crcjoin *j, uint32_t polynomial, uint64_t bytes);
 
 static inline uint32_t crcjoin_past(const struct crcjoin *j, uint32_t sum)
@@ -39,42 +39,42 @@ static inline uint32_t crcjoin_past(const struct crcjoin *j, uint32_t sum)
 }
 
 /* Continue a checksum, 0 at first, over `bytes`, a multiple of 4; `word` is the join for 4 bytes.
- * For set-up: libraries are faster. */
+ * Libraries are faster: use it in set-up only. */
 uint32_t crcjoin_sum(const struct crcjoin *word, uint32_t sum, const void *data, size_t bytes);
 
-/* ---- How the state of a rank becomes files: one row of functions a layout ---- */
+/* ---- Layouts: how the state of a rank is divided among files ---- */
 
-/* What state.h declares is the same of all layouts, or asks their row. */
+/* A layout is a row of functions behind the shard_* functions of state.h. */
 struct layout {
 	const char *name;
 	uint64_t (*files)(const struct shard_set *set, uint64_t rank);
-	/* Which groups f has: first_group, groups. */
+	/* Set f->first_group and f->groups. */
 	void (*groups)(struct shard *f);
-	/* Then its bytes; NULL = those of its tensors. */
+	/* Set f->bytes afterwards; NULL = the sum of the tensors. */
 	void (*init)(struct shard *f);
 	void (*name_of)(const struct shard *f, char *to, size_t bytes);
-	/* All that name_of can give, # for a number; NULL ends them. */
+	/* Every form of name that name_of can give, # for a number; NULL-terminated. */
 	const char *const *names;
 	bool (*next)(const struct shard *f, struct shard_piece *p);
-	/* Of pieces that are no tensors; NULL = there are none. */
+	/* Bytes and description of a piece that is not a tensor; NULL = there are none. */
 	void (*meta)(const struct shard *f, const struct shard_piece *p, uint64_t from, void *to,
 		     uint64_t bytes);
 	void (*describe)(const struct shard *f, const struct shard_piece *p, char *to,
 			 size_t bytes);
-	/* access=framework. */
+	/* Calls with access=framework. */
 	bool (*write_next)(const struct shard *f, struct shard_write *w);
 	bool (*read_next)(const struct shard *f, struct shard_read *r);
 	/* Python's open() asks for a file's size; C++'s does not. */
 	bool stats_to_write, stats_to_read;
-	/* Its runs, cut from the file's first byte on; 0 = from a piece's. */
+	/* Length of a run, counted from the file's first byte; 0 = runs follow the pieces. */
 	uint64_t run_bytes;
-	uint64_t buffer_bytes; /* the most of a head besides one piece */
+	uint64_t buffer_bytes; /* the most bytes of a head in addition to one piece */
 };
 
 extern const struct layout layout_torch, layout_deepspeed, layout_stream, layout_pattern;
 
-/* A piece that is no tensor, but longer than this, is written in several calls, so that the
- * writers' scratch buffers stay small. */
+/* A longer piece that is not a tensor is written in several calls, so that the writers' scratch
+ * buffers stay small. */
 #define LAYOUT_META_BYTES (UINT64_C(1) << 20)
 
 extern const char *const deepspeed_names[];
@@ -82,47 +82,48 @@ extern const char *const deepspeed_names[];
 /* ---- The tensors of a tensor_sizes file ---- */
 
 /*
- * One tensor a line: BYTES, or NAME BYTES, sizes as in a job file; `#` begins a comment, empty
- * lines are fine. A tensor without a name is called tensor.0, tensor.1, ... by its place.
+ * Each line has one tensor: BYTES, or NAME BYTES, with sizes as in a job file. `#` begins a
+ * comment; empty lines are fine. A tensor without a name is called tensor.0, tensor.1, ... by its
+ * place.
  */
 #define STATE_LIST_MAX 1000000u
 
 struct state_list;
 
-/* scale in percent. 0, or -errno with err: "tensor_sizes: ...", or
- * "FILE:LINE: ...". */
+/* Read a list; scale in percent. 0, or -errno with err: "tensor_sizes: ...", or "FILE:LINE: ...".
+ */
 int state_list_new(struct state_list **out, const char *path, unsigned kb_base, double scale,
 		   struct mlgen_err *err);
 void state_list_free(struct state_list *l); /* NULL is fine */
 
-uint64_t state_list_bytes(const struct state_list *l); /* of all, scaled */
+uint64_t state_list_bytes(const struct state_list *l); /* sum of all tensors, scaled */
 
 const char *state_list_name(const struct state_list *l, uint64_t i);
 
-/* Any part of something that is made from its front: what lies before and behind is left out. */
+/* ---- Windows: a part of data that can only be generated from the front ---- */
 
 /*
- * What makes it puts all of it; `to` gets bytes [from, end). With `to` NULL nothing is kept: `at`
- * is how long it is then, and `crc32` its checksum.
+ * The generator writes everything; `to` receives bytes [from, end) only. With `to` NULL the window
+ * only counts: `at` is the length in the end, and `crc32` the checksum.
  */
 struct window {
-	uint64_t at; /* bytes put so far */
+	uint64_t at; /* bytes written so far */
 	uint64_t from, end;
 	uint8_t *to;
 	uint32_t crc32;
 };
 
-void window_put(struct window *w, const void *data, size_t bytes);
-/* A string, without its NUL. */
+void window_write(struct window *w, const void *data, size_t bytes);
+/* Write a string without its NUL. */
 void window_text(struct window *w, const char *text);
-/* Little-endian, so many bytes wide. */
+/* Write a little-endian number of this many bytes. */
 void window_number(struct window *w, unsigned bytes, uint64_t v);
 
-/* ---- Data.pkl of an archive: the dict of tensors, as Python's pickler writes it ---- */
+/* ---- data.pkl of an archive: the dict of tensors, as Python's pickler writes it ---- */
 
 /*
- * What torch 1.13's torch.save({name: tensor, ...}) pickles: protocol 2, with every object
- * memoized; a tensor is its storage's key (its number), type and length. Tensors have one
+ * Write the pickle of torch 1.13's torch.save({name: tensor, ...}): protocol 2, with every object
+ * memoized. A tensor is its storage's key (its number), type and length. Tensors have one
  * dimension; their type follows from value_bytes.
  */
 void torch_pickle(const struct shard *f, struct window *w);
@@ -130,44 +131,48 @@ void torch_pickle(const struct shard *f, struct window *w);
 /* The zlib CRC-32 of a piece that is a tensor. */
 uint32_t shard_crc32(const struct shard *f, const struct shard_piece *p);
 
-/* Of no checkpoint: they count from 1. */
+/* An epoch that no checkpoint has, because epochs count from 1. */
 #define CHECKPOINT_PROBE_EPOCH 0
 
-/* Hold the directory, which is there. 0 or -errno with err. */
-int checkpoints_reach(struct checkpoints *c, struct mlgen_err *err);
+/* Open and hold the existing directory. 0, or -errno with err. */
+int checkpoints_open_directory(struct checkpoints *c, struct mlgen_err *err);
 
-/* checkpoint_manifest.c: it is this process's, as of now; how a manifest says so. */
+/* Set the writer to this process and begun_s to the current time. */
 void checkpoint_sign(struct checkpoint *k, const struct process *self);
 
-/* Is it of the same model, layout, ranks and access as the job's, and with verify= of the same
- * bytes? Else the first difference: "zero_stage: 3 there,
- * 1 in the job". */
+/*
+ * Manifests. `folder_fd` is the checkpoint's own directory (files.h). A manifest has a few KiB and
+ * is read again for each call. Calls that only read follow links; calls before a change or a
+ * removal do not.
+ */
+
+/* Does the checkpoint have the model, layout, ranks and access of the job, and with verify= the
+ * same bytes? If not, `how` is the first difference: "zero_stage: 3 there, 1 in the job". */
 bool checkpoint_manifest_fits(int folder_fd, const struct shard_set *set, char *how,
 			      size_t how_bytes);
 
-/* Write it, synced when it is complete. 0 or -errno. */
+/* Write a manifest, synced when it is complete. 0, or -errno. */
 int checkpoint_manifest_store(int folder_fd, const struct shard_set *set,
 			      const struct checkpoint *k, bool is_complete);
 
-/* It is incomplete from now on, and that process deletes it. 0 or -errno. */
+/* Make a manifest incomplete and name the process that deletes the checkpoint. 0, or -errno. */
 int checkpoint_manifest_mark(int folder_fd, const struct process *by);
 
-/*
- * As look, into r->now of one that is going to be deleted, and its files. -EPERM: it names what no
- * layout gives to a file, or is no file itself; `why` says so.
- */
+/* Read the manifest of a checkpoint to be deleted into r->now, and its files into r->names. 0, or
+ * -errno with `why`; -EPERM: it is not a regular manifest, or it names a file that no layout
+ * has. */
 int checkpoint_manifest_files(int folder_fd, const struct shard_set *set,
 			      struct checkpoint_removal *r, char *why, size_t why_bytes);
 
-/* As in struct layout. */
+/* Calls of an archive, for rows of struct layout. */
 bool torch_path_write_next(const struct shard *f, struct shard_write *w);
 bool torch_file_write_next(const struct shard *f, struct shard_write *w);
 bool torch_read_next(const struct shard *f, struct shard_read *r);
 
-/* f with its groups and zip.stem; bytes and the rest of zip. */
+/* Set f->bytes and f->zip from f's groups and zip.stem. */
 void torch_zip_init(struct shard *f);
 
-/* As in struct layout. */
+/* Pieces of an archive, for rows of struct layout. */
 bool torch_zip_next(const struct shard *f, struct shard_piece *p);
 void torch_zip_meta(const struct shard *f, const struct shard_piece *p, uint64_t from, void *to,
 		    uint64_t bytes);

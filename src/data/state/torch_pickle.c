@@ -34,12 +34,12 @@ enum {
 	STOP = '.',
 };
 
-/* Items of a dict that one SETITEMS sets. */
+/* Number of items that one SETITEMS adds to a dict. */
 #define BATCH 1000
 
-/* Types of a storage; bytes that are no whole number of values are a byte's. */
+/* Types of a storage. Row 0 is for a tensor that is not a whole number of values. */
 /* clang-format off */
-static const struct type {
+static const struct storage_type {
 	unsigned value_bytes;
 	const char *global;
 } types[] = {
@@ -52,70 +52,69 @@ static const struct type {
 /* clang-format on */
 #define TYPES ARRAY_LEN(types)
 
-/* What is written again by the number under which it was first remembered;
- * 0 = it was not yet (the dict has that number). */
 struct pickler {
 	struct window *w;
-	uint64_t memo; /* objects remembered so far */
+	uint64_t memo; /* number of objects memoized so far */
+	/* Memo numbers of shared objects; 0 = not written yet, because 0 is the dict. */
 	uint64_t rebuild, storage, cpu, hooks;
 	uint64_t types[TYPES];
 };
 
-static void op(struct pickler *p, unsigned char code)
+static void write_op(struct pickler *p, unsigned char code)
 {
-	window_put(p->w, &code, 1);
+	window_write(p->w, &code, 1);
 }
 
-/* A number in one byte, or else in four. */
-static void op_number(struct pickler *p, unsigned char small, unsigned char large, uint64_t v)
+/* Write the short opcode and one byte for a number below 256, otherwise four bytes. */
+static void write_op_number(struct pickler *p, unsigned char small, unsigned char large, uint64_t v)
 {
-	op(p, v < 256 ? small : large);
+	write_op(p, v < 256 ? small : large);
 	window_number(p->w, v < 256 ? 1 : 4, v);
 }
 
-static uint64_t torch_pickle_remember(struct pickler *p)
+static uint64_t memoize(struct pickler *p)
 {
-	op_number(p, BINPUT, LONG_BINPUT, p->memo);
+	write_op_number(p, BINPUT, LONG_BINPUT, p->memo);
 	return p->memo++;
 }
 
-/* An object of its own. */
-static void string(struct pickler *p, const char *text)
+/* Write a string, even if it was written before. */
+static void write_string(struct pickler *p, const char *text)
 {
 	size_t bytes = strlen(text);
 
-	op(p, BINUNICODE);
+	write_op(p, BINUNICODE);
 	window_number(p->w, 4, bytes);
-	window_put(p->w, text, bytes);
-	torch_pickle_remember(p);
+	window_write(p->w, text, bytes);
+	memoize(p);
 }
 
-static bool torch_pickle_is_known(struct pickler *p, uint64_t memo)
+/* Refer to an object that was written before; false = it was not. */
+static bool write_known(struct pickler *p, uint64_t memo)
 {
 	if (memo)
-		op_number(p, BINGET, LONG_BINGET, memo);
+		write_op_number(p, BINGET, LONG_BINGET, memo);
 	return memo != 0;
 }
 
-/* One that all tensors share. */
-static void shared_string(struct pickler *p, uint64_t *memo, const char *text)
+static void write_shared_string(struct pickler *p, uint64_t *memo, const char *text)
 {
-	if (torch_pickle_is_known(p, *memo))
+	if (write_known(p, *memo))
 		return;
 	*memo = p->memo;
-	string(p, text);
+	write_string(p, text);
 }
 
-static void global(struct pickler *p, uint64_t *memo, const char *names)
+static void write_global(struct pickler *p, uint64_t *memo, const char *names)
 {
-	if (torch_pickle_is_known(p, *memo))
+	if (write_known(p, *memo))
 		return;
-	op(p, GLOBAL);
+	write_op(p, GLOBAL);
 	window_text(p->w, names);
-	*memo = torch_pickle_remember(p);
+	*memo = memoize(p);
 }
 
-/* The fewest bytes with room for a sign. */
+/* The fewest bytes that hold a number and its sign. */
 static unsigned signed_bytes(uint64_t v)
 {
 	unsigned bytes = 1;
@@ -125,121 +124,97 @@ static unsigned signed_bytes(uint64_t v)
 	return bytes;
 }
 
-static void integer(struct pickler *p, uint64_t v)
+static void write_integer(struct pickler *p, uint64_t v)
 {
 	if (v < 256) {
-		op(p, BININT1);
+		write_op(p, BININT1);
 		window_number(p->w, 1, v);
 	} else if (v < 65536) {
-		op(p, BININT2);
+		write_op(p, BININT2);
 		window_number(p->w, 2, v);
 	} else if (v <= INT32_MAX) {
-		op(p, BININT);
+		write_op(p, BININT);
 		window_number(p->w, 4, v);
 	} else {
-		op(p, LONG1);
+		write_op(p, LONG1);
 		window_number(p->w, 1, signed_bytes(v));
 		window_number(p->w, signed_bytes(v), v);
 	}
 }
 
-static void tuple_of_one(struct pickler *p, uint64_t v)
+static void write_tuple_of_one(struct pickler *p, uint64_t v)
 {
-	integer(p, v);
-	op(p, TUPLE1);
-	torch_pickle_remember(p);
+	write_integer(p, v);
+	write_op(p, TUPLE1);
+	memoize(p);
 }
 
-static unsigned type_of(const struct state_tensor *t)
-{
-	for (unsigned i = 1; i < TYPES; i++)
-		if (types[i].value_bytes == t->value_bytes && t->bytes % t->value_bytes == 0)
-			return i;
-	return 0;
-}
-
-static uint64_t values_of(const struct state_tensor *t, unsigned type)
-{
-	return type == 0 ? t->bytes : t->bytes / types[type].value_bytes;
-}
-
-/* ('storage', type, key, 'cpu', values), the persistent id of a storage. */
-static void storage(struct pickler *p, uint64_t key, unsigned type, uint64_t values)
+/* ('storage', type, key, 'cpu', values): the persistent id of a storage. */
+static void write_storage(struct pickler *p, uint64_t key, unsigned type, uint64_t values)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%" PRIu64, key);
-	op(p, MARK);
-	shared_string(p, &p->storage, "storage");
-	global(p, &p->types[type], types[type].global);
-	string(p, text);
-	shared_string(p, &p->cpu, "cpu");
-	integer(p, values);
-	op(p, TUPLE);
-	torch_pickle_remember(p);
-	op(p, BINPERSID);
-}
-
-static void empty_hooks(struct pickler *p)
-{
-	global(p, &p->hooks, "collections\nOrderedDict\n");
-	op(p, EMPTY_TUPLE);
-	op(p, REDUCE);
-	torch_pickle_remember(p);
+	write_op(p, MARK);
+	write_shared_string(p, &p->storage, "storage");
+	write_global(p, &p->types[type], types[type].global);
+	write_string(p, text);
+	write_shared_string(p, &p->cpu, "cpu");
+	write_integer(p, values);
+	write_op(p, TUPLE);
+	memoize(p);
+	write_op(p, BINPERSID);
 }
 
 /* name: _rebuild_tensor_v2(storage, 0, (values,), (1,), False, OrderedDict()) */
-static void item(struct pickler *p, uint64_t key, const struct state_tensor *t)
+static void write_item(struct pickler *p, uint64_t key, const struct state_tensor *t)
 {
-	unsigned type = type_of(t);
-	uint64_t values = values_of(t, type);
+	unsigned type = TYPES - 1;
+	uint64_t values;
 
-	string(p, t->name);
-	global(p, &p->rebuild, "torch._utils\n_rebuild_tensor_v2\n");
-	op(p, MARK);
-	storage(p, key, type, values);
-	integer(p, 0);
-	tuple_of_one(p, values);
-	tuple_of_one(p, 1);
-	op(p, NEWFALSE);
-	empty_hooks(p);
-	op(p, TUPLE);
-	torch_pickle_remember(p);
-	op(p, REDUCE);
-	torch_pickle_remember(p);
-}
-
-static void items(struct pickler *p, const struct shard *f)
-{
-	struct state_tensor t;
-
-	for (uint64_t i = 0; i < f->tensors; i++) {
-		if (i % BATCH == 0 && f->tensors > 1)
-			op(p, MARK);
-		shard_tensor(f, i, &t);
-		item(p, i, &t);
-		if (i % BATCH == BATCH - 1)
-			op(p, SETITEMS);
-	}
-	if (f->tensors == 1) {
-		op(p, SETITEM);
-		return;
-	}
-	/* A full batch is followed by another, be it empty. */
-	if (f->tensors && f->tensors % BATCH == 0)
-		op(p, MARK);
-	if (f->tensors)
-		op(p, SETITEMS);
+	while (type > 0 &&
+	       (types[type].value_bytes != t->value_bytes || t->bytes % t->value_bytes != 0))
+		type--;
+	values = type == 0 ? t->bytes : t->bytes / types[type].value_bytes;
+	write_string(p, t->name);
+	write_global(p, &p->rebuild, "torch._utils\n_rebuild_tensor_v2\n");
+	write_op(p, MARK);
+	write_storage(p, key, type, values);
+	write_integer(p, 0);
+	write_tuple_of_one(p, values);
+	write_tuple_of_one(p, 1);
+	write_op(p, NEWFALSE);
+	write_global(p, &p->hooks, "collections\nOrderedDict\n");
+	write_op(p, EMPTY_TUPLE);
+	write_op(p, REDUCE);
+	memoize(p);
+	write_op(p, TUPLE);
+	memoize(p);
+	write_op(p, REDUCE);
+	memoize(p);
 }
 
 void torch_pickle(const struct shard *f, struct window *w)
 {
 	struct pickler p = { .w = w };
+	struct state_tensor t;
 
-	op(&p, PROTO);
+	write_op(&p, PROTO);
 	window_number(w, 1, 2);
-	op(&p, EMPTY_DICT);
-	torch_pickle_remember(&p);
-	items(&p, f);
-	op(&p, STOP);
+	write_op(&p, EMPTY_DICT);
+	memoize(&p);
+	for (uint64_t i = 0; i < f->tensors; i++) {
+		if (i % BATCH == 0 && f->tensors > 1)
+			write_op(&p, MARK);
+		shard_tensor(f, i, &t);
+		write_item(&p, i, &t);
+		if (i % BATCH == BATCH - 1)
+			write_op(&p, SETITEMS);
+	}
+	/* Python's pickler follows a full batch with another one, even if that is empty. */
+	if (f->tensors > 1 && f->tensors % BATCH == 0)
+		write_op(&p, MARK);
+	if (f->tensors > 0)
+		write_op(&p, f->tensors == 1 ? SETITEM : SETITEMS);
+	write_op(&p, STOP);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* torch_zip.c - the archive that torch.save writes: a record per tensor, and the calls that write
- * and read it. */
+/* torch_zip.c - the archive that torch.save writes, and the calls that write and read it. */
 #include "data/state/state_internal.h"
 
 #include <inttypes.h>
@@ -10,9 +9,9 @@
 
 #include "base/util.h"
 
-/* ---- any part of something that is made from its front ---- */
+/* ---- windows ---- */
 
-void window_put(struct window *w, const void *data, size_t bytes)
+void window_write(struct window *w, const void *data, size_t bytes)
 {
 	uint64_t from = w->from > w->at ? w->from : w->at;
 	uint64_t until = w->at + bytes < w->end ? w->at + bytes : w->end;
@@ -27,7 +26,7 @@ void window_put(struct window *w, const void *data, size_t bytes)
 
 void window_text(struct window *w, const char *text)
 {
-	window_put(w, text, strlen(text));
+	window_write(w, text, strlen(text));
 }
 
 void window_number(struct window *w, unsigned bytes, uint64_t v)
@@ -36,25 +35,24 @@ void window_number(struct window *w, unsigned bytes, uint64_t v)
 
 	for (unsigned i = 0; i < bytes; i++, v >>= 8)
 		at[i] = (uint8_t)v;
-	window_put(w, at, bytes);
+	window_write(w, at, bytes);
 }
 
 /* ---- the archive ---- */
 
-#define MAX32 UINT64_C(0xffffffff) /* "look into the zip64 field" */
+#define MAX32 UINT64_C(0xffffffff) /* stands for "see the zip64 field" */
 
 enum {
 	CENTRAL_BYTES = 46,
-	FIELD_BYTES = 4, /* an extra field without what is in it */
+	FIELD_BYTES = 4, /* header of an extra field */
 	ALIGN = 64,
-	/* A descriptor follows, names are UTF-8. */
-	FLAGS = 0x0808,
+	FLAGS = 0x0808, /* a descriptor follows, names are UTF-8 */
 	NAME_MAX_BYTES = 64,
 };
 
 static const char version[] = "3\n";
 
-/* Records by number: the pickle, tensors, the version. */
+/* Records are numbered: the pickle, the tensors, the version. */
 
 static bool is_tensor(const struct shard *f, uint64_t record)
 {
@@ -74,8 +72,8 @@ static size_t record_name(const struct shard *f, const struct shard_piece *p,
 	return (size_t)n;
 }
 
-/* The length of record_name() without printing the name: a dry run adds up the sizes of all records
- * of all files. */
+/* The length of record_name(). It is computed without printing, because a dry run adds up the sizes
+ * of all records of all files. */
 static size_t name_bytes(const struct shard *f, const struct shard_piece *p)
 {
 	size_t n = strlen(f->zip.stem);
@@ -100,7 +98,7 @@ static uint64_t record_bytes(const struct shard *f, const struct shard_piece *p)
 	return t.bytes;
 }
 
-/* The next key in the order of their names. */
+/* The next key in the order of names: 0, 1, 10, 11, 2. */
 static uint64_t next_key(uint64_t key, uint64_t count)
 {
 	if (key && key * 10 < count)
@@ -110,7 +108,7 @@ static uint64_t next_key(uint64_t key, uint64_t count)
 	return key + 1;
 }
 
-/* Bytes of a record's zip64 field, 0 = it needs none. */
+/* Bytes of a record's zip64 field; 0 = the record needs none. */
 static unsigned zip64_bytes(const struct shard_piece *p)
 {
 	unsigned n = (p->record_bytes >= MAX32 ? 16u : 0) + (p->record_off >= MAX32 ? 8u : 0);
@@ -118,12 +116,7 @@ static unsigned zip64_bytes(const struct shard_piece *p)
 	return n ? FIELD_BYTES + n : 0;
 }
 
-static unsigned descriptor_bytes(const struct shard_piece *p)
-{
-	return zip64_bytes(p) ? 24 : 16;
-}
-
-/* The field "FB" at `off`, and then the data. */
+/* Length of a field "FB" at `off` after which the data are aligned. */
 static uint64_t padding_bytes(uint64_t off)
 {
 	return FIELD_BYTES + (ALIGN - (off + FIELD_BYTES) % ALIGN) % ALIGN;
@@ -148,7 +141,7 @@ static uint64_t part_bytes(const struct shard *f, const struct shard_piece *p)
 	case TORCH_DATA:
 		return p->record_bytes;
 	case TORCH_DESCRIPTOR:
-		return descriptor_bytes(p);
+		return zip64_bytes(p) ? 24 : 16;
 	case TORCH_DIRECTORY:
 		return f->zip.directory_bytes;
 	case TORCH_END64:
@@ -167,7 +160,7 @@ static void begin_record(const struct shard *f, struct shard_piece *p)
 	p->record_bytes = record_bytes(f, p);
 }
 
-/* The pickle's is tensor 0, too, and the first of them. */
+/* The pickle's `tensor` is 0, as is that of the first tensor. */
 static void next_record(const struct shard *f, struct shard_piece *p)
 {
 	if (p->order > 0 && p->order < f->tensors)
@@ -176,17 +169,8 @@ static void next_record(const struct shard *f, struct shard_piece *p)
 	begin_record(f, p);
 }
 
-static void next_part(const struct shard *f, struct shard_piece *p)
-{
-	if (p->part == TORCH_DESCRIPTOR && p->order <= f->tensors)
-		next_record(f, p);
-	else
-		p->part++;
-}
-
-/* Header fields that the local header and the directory share: from the flags to the checksum.
- * Sizes of a local header are 0: the descriptor has them. */
-static void put_common(struct window *w)
+/* Header fields that the local header and the directory share: from the flags to the time. */
+static void write_common(struct window *w)
 {
 	window_number(w, 2, FLAGS);
 	window_number(w, 2, 0); /* stored */
@@ -198,8 +182,8 @@ static uint64_t cap32(uint64_t v)
 	return v < MAX32 ? v : MAX32;
 }
 
-/* `stored` is 0 in a local header, before the data are there. */
-static void put_zip64(struct window *w, const struct shard_piece *p, uint64_t stored)
+/* `stored` is 0 in a local header, which precedes the data. */
+static void write_zip64(struct window *w, const struct shard_piece *p, uint64_t stored)
 {
 	unsigned bytes = zip64_bytes(p);
 
@@ -215,27 +199,20 @@ static void put_zip64(struct window *w, const struct shard_piece *p, uint64_t st
 		window_number(w, 8, p->record_off);
 }
 
-static void put_local(const struct shard *f, const struct shard_piece *p, struct window *w)
+static void write_local(const struct shard *f, const struct shard_piece *p, struct window *w)
 {
 	uint64_t extra = zip64_bytes(p) + padding_bytes(padding_off(f, p));
 
 	window_text(w, "PK\3\4");
 	window_number(w, 2, 0); /* version needed */
-	put_common(w);
-	window_number(w, 8, 0);
-	window_number(w, 4, 0);
+	write_common(w);
+	window_number(w, 8, 0); /* checksum and sizes are in the descriptor ... */
+	window_number(w, 4, 0); /* ... only */
 	window_number(w, 2, name_bytes(f, p));
 	window_number(w, 2, (unsigned)extra);
 }
 
-static void put_name(const struct shard *f, const struct shard_piece *p, struct window *w)
-{
-	char name[NAME_MAX_BYTES];
-
-	window_put(w, name, record_name(f, p, name));
-}
-
-static void put_padding(const struct shard_piece *p, struct window *w)
+static void write_padding(const struct shard_piece *p, struct window *w)
 {
 	static const char z[ALIGN + 1] =
 		"ZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZ";
@@ -243,10 +220,10 @@ static void put_padding(const struct shard_piece *p, struct window *w)
 
 	window_text(w, "FB");
 	window_number(w, 2, bytes);
-	window_put(w, z, bytes);
+	window_write(w, z, bytes);
 }
 
-/* Where the data of its record begin. */
+/* Start of the data of a piece's record. */
 static uint64_t torch_zip_data_off(const struct shard *f, const struct shard_piece *p)
 {
 	uint64_t off = padding_off(f, p);
@@ -267,15 +244,7 @@ static uint32_t record_crc32(const struct shard *f, const struct shard_piece *p)
 	return shard_crc32(f, &data);
 }
 
-static void put_data(const struct shard *f, const struct shard_piece *p, struct window *w)
-{
-	if (p->order == 0)
-		torch_pickle(f, w);
-	else
-		window_put(w, version, TORCH_VERSION_BYTES);
-}
-
-static void put_descriptor(const struct shard *f, const struct shard_piece *p, struct window *w)
+static void write_descriptor(const struct shard *f, const struct shard_piece *p, struct window *w)
 {
 	unsigned bytes = zip64_bytes(p) ? 8 : 4;
 
@@ -290,14 +259,14 @@ static uint64_t entry_bytes(const struct shard *f, const struct shard_piece *p)
 	return CENTRAL_BYTES + name_bytes(f, p) + zip64_bytes(p);
 }
 
-static void put_entry(const struct shard *f, const struct shard_piece *p, struct window *w)
+static void write_entry(const struct shard *f, const struct shard_piece *p, struct window *w)
 {
 	char name[NAME_MAX_BYTES];
 	size_t bytes = record_name(f, p, name);
 
 	window_text(w, "PK\1\2");
 	window_number(w, 4, 0); /* made by, version needed */
-	put_common(w);
+	write_common(w);
 	window_number(w, 4, record_crc32(f, p));
 	window_number(w, 4, cap32(p->record_bytes));
 	window_number(w, 4, cap32(p->record_bytes));
@@ -306,12 +275,12 @@ static void put_entry(const struct shard *f, const struct shard_piece *p, struct
 	window_number(w, 8, 0); /* comment, disk, internal attributes, ... */
 	window_number(w, 2, 0); /* ... external ones */
 	window_number(w, 4, cap32(p->record_off));
-	window_put(w, name, bytes);
-	put_zip64(w, p, p->record_bytes);
+	window_write(w, name, bytes);
+	write_zip64(w, p, p->record_bytes);
 }
 
-/* Only what shows: a checksum is not for nothing. */
-static void put_directory(const struct shard *f, struct window *w)
+/* Entries before the window are counted but not written: their checksums would take time. */
+static void write_directory(const struct shard *f, struct window *w)
 {
 	struct shard_piece p = { 0 };
 
@@ -319,13 +288,13 @@ static void put_directory(const struct shard *f, struct window *w)
 		if (p.part != TORCH_LOCAL)
 			continue;
 		if (w->at + entry_bytes(f, &p) > w->from)
-			put_entry(f, &p, w);
+			write_entry(f, &p, w);
 		else
 			w->at += entry_bytes(f, &p);
 	}
 }
 
-static void put_end64(const struct shard *f, struct window *w)
+static void write_end64(const struct shard *f, struct window *w)
 {
 	window_text(w, "PK\6\6");
 	window_number(w, 8, TORCH_END64_BYTES - 12);
@@ -338,15 +307,15 @@ static void put_end64(const struct shard *f, struct window *w)
 	window_number(w, 8, f->zip.directory_off);
 }
 
-static void put_locator(const struct shard *f, struct window *w)
+static void write_locator(const struct shard *f, struct window *w)
 {
 	window_text(w, "PK\6\7");
-	window_number(w, 4, 0);
+	window_number(w, 4, 0); /* disk */
 	window_number(w, 8, f->zip.directory_off + f->zip.directory_bytes);
-	window_number(w, 4, 1);
+	window_number(w, 4, 1); /* disks */
 }
 
-static void put_end(const struct shard *f, struct window *w)
+static void write_end(const struct shard *f, struct window *w)
 {
 	uint64_t records = f->tensors + 2 < 0xffff ? f->tensors + 2 : 0xffff;
 
@@ -357,41 +326,6 @@ static void put_end(const struct shard *f, struct window *w)
 	window_number(w, 4, cap32(f->zip.directory_bytes));
 	window_number(w, 4, cap32(f->zip.directory_off));
 	window_number(w, 2, 0); /* comment */
-}
-
-static void put_part(const struct shard *f, const struct shard_piece *p, struct window *w)
-{
-	switch (p->part) {
-	case TORCH_LOCAL:
-		put_local(f, p, w);
-		break;
-	case TORCH_NAME:
-		put_name(f, p, w);
-		break;
-	case TORCH_ZIP64:
-		put_zip64(w, p, 0);
-		break;
-	case TORCH_PADDING:
-		put_padding(p, w);
-		break;
-	case TORCH_DATA:
-		put_data(f, p, w);
-		break;
-	case TORCH_DESCRIPTOR:
-		put_descriptor(f, p, w);
-		break;
-	case TORCH_DIRECTORY:
-		put_directory(f, w);
-		break;
-	case TORCH_END64:
-		put_end64(f, w);
-		break;
-	case TORCH_LOCATOR:
-		put_locator(f, w);
-		break;
-	default:
-		put_end(f, w);
-	}
 }
 
 void torch_zip_init(struct shard *f)
@@ -407,7 +341,7 @@ void torch_zip_init(struct shard *f)
 			continue;
 		if (p.order == 0)
 			f->zip.pickle_off = torch_zip_data_off(f, &p);
-		f->zip.version_off = p.off; /* the last one is it */
+		f->zip.version_off = p.off; /* the last record */
 		f->zip.version_data_off = torch_zip_data_off(f, &p);
 		f->zip.directory_bytes += entry_bytes(f, &p);
 	}
@@ -426,7 +360,10 @@ bool torch_zip_next(const struct shard *f, struct shard_piece *p)
 		if (p->part == TORCH_END)
 			return false;
 		p->off += p->bytes;
-		next_part(f, p);
+		if (p->part == TORCH_DESCRIPTOR && p->order <= f->tensors)
+			next_record(f, p);
+		else
+			p->part++;
 	}
 	p->bytes = part_bytes(f, p);
 	if (p->bytes == 0) { /* no zip64 */
@@ -441,8 +378,42 @@ void torch_zip_meta(const struct shard *f, const struct shard_piece *p, uint64_t
 		    uint64_t bytes)
 {
 	struct window w = { .from = from, .end = from + bytes, .to = to };
+	char name[NAME_MAX_BYTES];
 
-	put_part(f, p, &w);
+	switch (p->part) {
+	case TORCH_LOCAL:
+		write_local(f, p, &w);
+		break;
+	case TORCH_NAME:
+		window_write(&w, name, record_name(f, p, name));
+		break;
+	case TORCH_ZIP64:
+		write_zip64(&w, p, 0);
+		break;
+	case TORCH_PADDING:
+		write_padding(p, &w);
+		break;
+	case TORCH_DATA:
+		if (p->order == 0)
+			torch_pickle(f, &w);
+		else
+			window_write(&w, version, TORCH_VERSION_BYTES);
+		break;
+	case TORCH_DESCRIPTOR:
+		write_descriptor(f, p, &w);
+		break;
+	case TORCH_DIRECTORY:
+		write_directory(f, &w);
+		break;
+	case TORCH_END64:
+		write_end64(f, &w);
+		break;
+	case TORCH_LOCATOR:
+		write_locator(f, &w);
+		break;
+	default:
+		write_end(f, &w);
+	}
 }
 
 void torch_zip_describe(const struct shard *f, const struct shard_piece *p, char *to, size_t bytes)
@@ -467,8 +438,8 @@ void torch_zip_describe(const struct shard *f, const struct shard_piece *p, char
 		 name);
 }
 
-/* Move to the first piece of a tensor's record; from a piece near by is cheaper, a zeroed one will
- * do. */
+/* Move to the first piece of a tensor's record. Any piece will do as a start, a zeroed one as well;
+ * one shortly before the tensor is cheaper. */
 static void torch_zip_find(const struct shard *f, struct shard_piece *p, uint64_t tensor)
 {
 	for (int turn = 0; turn < 2; turn++) {
@@ -485,18 +456,18 @@ static void torch_zip_find(const struct shard *f, struct shard_piece *p, uint64_
 /* ---- calls ---- */
 
 enum {
-	PATH_DIRECT = 1024, /* libstdc++: not through the buffer from here on */
-	READ_BUFFER = 4096, /* a filesystem's block, as Python has it */
-	TAIL_BYTES = 4096,  /* where miniz looks for the end of an archive */
+	PATH_DIRECT = 1024, /* libstdc++ does not buffer larger writes */
+	READ_BUFFER = 4096, /* Python's default, a filesystem's block */
+	TAIL_BYTES = 4096,  /* miniz looks for the end of an archive in the last bytes */
 	MAGIC_BYTES = 4,
 	OLD_MAGIC_BYTES = 8,
 };
 
-/* What Linux moves in one call. */
+/* The most bytes that Linux transfers in one call. */
 #define LINUX_CALL_BYTES UINT64_C(0x7ffff000)
 
-/* Move to the next piece with something left to write. */
-static bool more(const struct shard *f, struct shard_write *w)
+/* Move to the next piece with bytes left to write. */
+static bool next_unwritten(const struct shard *f, struct shard_write *w)
 {
 	if (w->left)
 		return true;
@@ -506,9 +477,9 @@ static bool more(const struct shard *f, struct shard_write *w)
 	return true;
 }
 
-/* What is left of the piece, or as much as a call can have, behind the `head` bytes that it begins
- * with. */
-static void write_rest(const struct shard *f, struct shard_write *w, uint64_t head)
+/* A call with `head` bytes from the buffer and then the rest of the piece, up to the most bytes of
+ * a call. */
+static void call_with_piece(const struct shard *f, struct shard_write *w, uint64_t head)
 {
 	uint64_t most = w->at.is_tensor ? shard_most_run(f->set) : LAYOUT_META_BYTES;
 	uint64_t n = u64_min(w->left, most);
@@ -518,80 +489,68 @@ static void write_rest(const struct shard *f, struct shard_write *w, uint64_t he
 	w->left -= n;
 }
 
-static bool write_buffer(struct shard_write *w, uint64_t bytes)
+/* A call that flushes the buffer; false = the buffer is empty. */
+static bool call_with_buffer(struct shard_write *w, uint64_t bytes)
 {
 	w->bytes = bytes;
 	w->head_bytes = bytes;
 	return bytes > 0;
 }
 
-/* Is it part of a piece, the rest of which has gone out? */
-static bool is_rest(const struct shard_write *w)
-{
-	return w->left < w->at.bytes;
-}
-
-/* The next read that torch and miniz ask their file object for. */
-struct wish {
+/* A read that torch or miniz requests from its file object, in this order. */
+struct file_request {
 	uint64_t off, bytes;
 };
 
 enum {
-	WISH_MAGIC,
-	WISH_OLD_MAGIC,
-	WISH_TAIL,
-	WISH_END,
-	WISH_LOCATOR,
-	WISH_END64,
-	WISH_DIRECTORY,
-	WISH_VERSION,
-	WISH_VERSION_DATA,
-	WISH_PICKLE,
-	WISH_PICKLE_DATA,
-	WISH_TENSORS, /* two each */
+	REQUEST_MAGIC,
+	REQUEST_OLD_MAGIC,
+	REQUEST_TAIL,
+	REQUEST_END,
+	REQUEST_LOCATOR,
+	REQUEST_END64,
+	REQUEST_DIRECTORY,
+	REQUEST_VERSION,
+	REQUEST_VERSION_DATA,
+	REQUEST_PICKLE,
+	REQUEST_PICKLE_DATA,
+	REQUEST_TENSORS, /* two for each tensor: header, data */
 };
 
-static struct wish wish_of_tensor(const struct shard *f, struct shard_read *r)
-{
-	uint64_t i = r->order - WISH_TENSORS;
-
-	torch_zip_find(f, &r->at, i / 2);
-	if (i % 2 == 0)
-		return (struct wish){ r->at.off, TORCH_LOCAL_BYTES };
-	return (struct wish){ torch_zip_data_off(f, &r->at), r->at.record_bytes };
-}
-
-static struct wish wish(const struct shard *f, struct shard_read *r)
+static struct file_request next_request(const struct shard *f, struct shard_read *r)
 {
 	uint64_t end = f->bytes - TORCH_END_BYTES;
 	uint64_t locator = end - TORCH_LOCATOR_BYTES;
 	uint64_t tail = u64_min(f->bytes, TAIL_BYTES);
 
 	switch (r->order) {
-	case WISH_MAGIC:
-		return (struct wish){ 0, MAGIC_BYTES };
-	case WISH_OLD_MAGIC:
-		return (struct wish){ 0, OLD_MAGIC_BYTES };
-	case WISH_TAIL:
-		return (struct wish){ f->bytes - tail, tail };
-	case WISH_END:
-		return (struct wish){ end, TORCH_END_BYTES };
-	case WISH_LOCATOR:
-		return (struct wish){ locator, TORCH_LOCATOR_BYTES };
-	case WISH_END64:
-		return (struct wish){ locator - TORCH_END64_BYTES, TORCH_END64_BYTES };
-	case WISH_DIRECTORY:
-		return (struct wish){ f->zip.directory_off, f->zip.directory_bytes };
-	case WISH_VERSION:
-		return (struct wish){ f->zip.version_off, TORCH_LOCAL_BYTES };
-	case WISH_VERSION_DATA:
-		return (struct wish){ f->zip.version_data_off, TORCH_VERSION_BYTES };
-	case WISH_PICKLE:
-		return (struct wish){ 0, TORCH_LOCAL_BYTES };
-	case WISH_PICKLE_DATA:
-		return (struct wish){ f->zip.pickle_off, f->zip.pickle_bytes };
+	case REQUEST_MAGIC:
+		return (struct file_request){ 0, MAGIC_BYTES };
+	case REQUEST_OLD_MAGIC:
+		return (struct file_request){ 0, OLD_MAGIC_BYTES };
+	case REQUEST_TAIL:
+		return (struct file_request){ f->bytes - tail, tail };
+	case REQUEST_END:
+		return (struct file_request){ end, TORCH_END_BYTES };
+	case REQUEST_LOCATOR:
+		return (struct file_request){ locator, TORCH_LOCATOR_BYTES };
+	case REQUEST_END64:
+		return (struct file_request){ locator - TORCH_END64_BYTES, TORCH_END64_BYTES };
+	case REQUEST_DIRECTORY:
+		return (struct file_request){ f->zip.directory_off, f->zip.directory_bytes };
+	case REQUEST_VERSION:
+		return (struct file_request){ f->zip.version_off, TORCH_LOCAL_BYTES };
+	case REQUEST_VERSION_DATA:
+		return (struct file_request){ f->zip.version_data_off, TORCH_VERSION_BYTES };
+	case REQUEST_PICKLE:
+		return (struct file_request){ 0, TORCH_LOCAL_BYTES };
+	case REQUEST_PICKLE_DATA:
+		return (struct file_request){ f->zip.pickle_off, f->zip.pickle_bytes };
 	default:
-		return wish_of_tensor(f, r);
+		torch_zip_find(f, &r->at, (r->order - REQUEST_TENSORS) / 2);
+		if ((r->order - REQUEST_TENSORS) % 2 == 0)
+			return (struct file_request){ r->at.off, TORCH_LOCAL_BYTES };
+		return (struct file_request){ torch_zip_data_off(f, &r->at), r->at.record_bytes };
 	}
 }
 
@@ -601,52 +560,25 @@ static void empty_buffer(struct shard_read *r)
 	r->buffer_end = r->at_off;
 }
 
-/* A buffer that has been read to its end is of no use any more, even for what lies in it. */
-static void torch_calls_seek(struct shard_read *r, uint64_t off)
+/* Begin the next request and serve it from the buffer as far as possible. */
+static void begin_request(const struct shard *f, struct shard_read *r)
 {
-	bool has_more = r->at_off < r->buffer_end;
+	struct file_request next = next_request(f, r);
+	bool is_used_up;
+	uint64_t buffered;
 
-	r->at_off = off;
-	if (!has_more || off < r->buffer_off || off > r->buffer_end)
+	/* torch asks for the file's size before the old magic, which drops the buffer. */
+	if (r->order == REQUEST_OLD_MAGIC)
 		empty_buffer(r);
-}
-
-/* To the next wish, and take of it what the buffer has. */
-static void begin_wish(const struct shard *f, struct shard_read *r)
-{
-	struct wish next = wish(f, r);
-	uint64_t has;
-
-	/* Before it looks at the old magic, it asks for the file's size. */
-	if (r->order == WISH_OLD_MAGIC)
+	/* After its last byte was read, a buffer is not used again, even for bytes inside it. */
+	is_used_up = r->at_off >= r->buffer_end;
+	r->at_off = next.off;
+	if (is_used_up || next.off < r->buffer_off || next.off > r->buffer_end)
 		empty_buffer(r);
-	torch_calls_seek(r, next.off);
-	has = u64_min(r->buffer_end - r->at_off, next.bytes);
-	r->at_off += has;
-	r->left = next.bytes - has;
+	buffered = u64_min(r->buffer_end - r->at_off, next.bytes);
+	r->at_off += buffered;
+	r->left = next.bytes - buffered;
 	r->order++;
-}
-
-static void read_past_buffer(const struct shard *f, struct shard_read *r)
-{
-	uint64_t spans = content_span_bytes(f->set->content);
-	uint64_t most = u64_min(LINUX_CALL_BYTES, CONTENT_PARTS * spans);
-
-	r->bytes = u64_min(r->left, most);
-	r->got_bytes = r->bytes;
-	r->left -= r->bytes;
-	r->at_off += r->bytes;
-	empty_buffer(r);
-}
-
-static void fill_buffer(const struct shard *f, struct shard_read *r)
-{
-	r->bytes = READ_BUFFER;
-	r->got_bytes = u64_min(READ_BUFFER, f->bytes - r->at_off);
-	empty_buffer(r);
-	r->buffer_end += r->got_bytes;
-	r->at_off += r->left;
-	r->left = 0;
 }
 
 bool torch_path_write_next(const struct shard *f, struct shard_write *w)
@@ -654,14 +586,15 @@ bool torch_path_write_next(const struct shard *f, struct shard_write *w)
 	uint64_t head = 0, least_direct;
 
 	w->off += w->bytes;
-	for (; more(f, w); head += w->left, w->left = 0) {
+	for (; next_unwritten(f, w); head += w->left, w->left = 0) {
 		least_direct = u64_min(PATH_DIRECT, TORCH_PATH_BUFFER - head);
-		if (w->left >= least_direct || is_rest(w)) {
-			write_rest(f, w, head);
+		/* The rest of a piece that took several calls is not buffered. */
+		if (w->left >= least_direct || w->left < w->at.bytes) {
+			call_with_piece(f, w, head);
 			return true;
 		}
 	}
-	return write_buffer(w, head);
+	return call_with_buffer(w, head);
 }
 
 bool torch_file_write_next(const struct shard *f, struct shard_write *w)
@@ -669,30 +602,42 @@ bool torch_file_write_next(const struct shard *f, struct shard_write *w)
 	uint64_t head = 0;
 
 	w->off += w->bytes;
-	for (; more(f, w); head += w->left, w->left = 0) {
+	for (; next_unwritten(f, w); head += w->left, w->left = 0) {
 		if (w->left <= TORCH_FILE_BUFFER - head)
 			continue;
 		if (head)
 			break;
-		write_rest(f, w, 0);
+		call_with_piece(f, w, 0);
 		return true;
 	}
-	return write_buffer(w, head);
+	return call_with_buffer(w, head);
 }
 
 bool torch_read_next(const struct shard *f, struct shard_read *r)
 {
-	uint64_t wishes = WISH_TENSORS + 2 * f->tensors;
+	uint64_t requests = REQUEST_TENSORS + 2 * f->tensors;
+	uint64_t most_bytes;
 
 	while (r->left == 0) {
-		if (r->order == wishes)
+		if (r->order == requests)
 			return false;
-		begin_wish(f, r);
+		begin_request(f, r);
 	}
 	r->off = r->at_off;
-	if (r->left > READ_BUFFER)
-		read_past_buffer(f, r);
-	else
-		fill_buffer(f, r);
+	if (r->left > READ_BUFFER) {
+		most_bytes = CONTENT_PARTS * content_span_bytes(f->set->content);
+		r->bytes = u64_min(r->left, u64_min(LINUX_CALL_BYTES, most_bytes));
+		r->got_bytes = r->bytes;
+		r->left -= r->bytes;
+		r->at_off += r->bytes;
+		empty_buffer(r);
+	} else {
+		r->bytes = READ_BUFFER;
+		r->got_bytes = u64_min(READ_BUFFER, f->bytes - r->at_off);
+		empty_buffer(r);
+		r->buffer_end += r->got_bytes;
+		r->at_off += r->left;
+		r->left = 0;
+	}
 	return true;
 }
