@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* columns.c - what columns= and read_columns= of a table say. */
+/* columns.c - parse the options columns= and read_columns= of a table. */
 #include "data/formats/parquet/parquet_internal.h"
 
 #include <errno.h>
@@ -14,11 +14,11 @@
 #include "field/fields.h"
 
 #define NAME_BYTES (COLUMN_NAME_MAX + 1)
-/* Of a number in a name. */
+/* The most digits of a number in a name. */
 #define DIGITS_MAX 9
 
-/* In the order of enum column_kind. */
-static const struct type {
+/* Rows are in the order of enum column_kind. */
+static const struct column_type {
 	const char *name;
 	unsigned bytes;
 } types[] = {
@@ -28,16 +28,16 @@ static const struct type {
 
 #define TYPES ARRAY_LEN(types)
 
-/* What one entry names: PREFIX, or PREFIX with each number behind it. */
-struct names {
+/* The names of one entry: PREFIX, or PREFIX followed by each number. */
+struct name_range {
 	const char *option;
 	char prefix[NAME_BYTES];
-	unsigned digits; /* 0 = one name and no number */
+	unsigned digits; /* 0 = one name without a number */
 	unsigned long first, last;
 };
 
-/* The next entry without blanks around it, the caller's; *rest is NULL behind the last one, and
- * then so is the entry. */
+/* Return the next entry without the blanks around it; the caller frees it. *rest becomes NULL after
+ * the last entry; the next call then returns NULL. */
 static char *next_entry(const char **rest)
 {
 	const char *from = *rest;
@@ -85,13 +85,13 @@ static size_t digits_at_end(const char *text)
 	return digits;
 }
 
-/* 8..12 needs no zeros in front; of 08..112 nobody knows what 8 is called. */
+/* 8..12 needs no leading zeros, but in 08..112 the name of 8 is unclear. */
 static bool are_alike(const char *first, size_t digits, size_t last_digits)
 {
 	return digits == last_digits || (digits < last_digits && (digits == 1 || *first != '0'));
 }
 
-static int wrong_range(const struct names *n, const char *last, struct mlgen_err *err)
+static int fail_range(const struct name_range *n, const char *last, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
 			  "%s: '%s..%.255s' is no range; write two numbers of as many digits, at "
@@ -99,8 +99,8 @@ static int wrong_range(const struct names *n, const char *last, struct mlgen_err
 			  n->option, n->prefix, last, DIGITS_MAX);
 }
 
-/* n->prefix is all that stands before the two dots, `last` what is behind. */
-static int range_parse(struct names *n, const char *last, struct mlgen_err *err)
+/* n->prefix is the text before the two dots, `last` the text after them. */
+static int range_parse(struct name_range *n, const char *last, struct mlgen_err *err)
 {
 	size_t digits = digits_at_end(n->prefix);
 	size_t last_digits = digits_at_end(last);
@@ -108,7 +108,7 @@ static int range_parse(struct names *n, const char *last, struct mlgen_err *err)
 
 	if (digits == 0 || digits > DIGITS_MAX || last_digits == 0 || last_digits > DIGITS_MAX ||
 	    last_digits != strlen(last))
-		return wrong_range(n, last, err);
+		return fail_range(n, last, err);
 	n->first = strtoul(first, NULL, 10);
 	n->last = strtoul(last, NULL, 10);
 	if (n->last < n->first)
@@ -116,7 +116,7 @@ static int range_parse(struct names *n, const char *last, struct mlgen_err *err)
 				  "%s: '%s..%s' runs backwards; write the smaller number first",
 				  n->option, n->prefix, last);
 	if (!are_alike(first, digits, last_digits))
-		return wrong_range(n, last, err);
+		return fail_range(n, last, err);
 	if (n->last - n->first >= COLUMNS_MAX)
 		return mlgen_fail(err, -EINVAL, "%s: '%s..%s' is more than %d columns", n->option,
 				  n->prefix, last, COLUMNS_MAX);
@@ -125,13 +125,14 @@ static int range_parse(struct names *n, const char *last, struct mlgen_err *err)
 	return 0;
 }
 
-static int names_parse(struct names *n, const char *option, const char *text, struct mlgen_err *err)
+static int names_parse(struct name_range *n, const char *option, const char *text,
+		       struct mlgen_err *err)
 {
 	const char *dots = strstr(text, "..");
 	char *name = dots ? mem_strndup(text, (size_t)(dots - text)) : mem_strdup(text);
 	int r;
 
-	*n = (struct names){ .option = option };
+	*n = (struct name_range){ .option = option };
 	r = columns_check_name(option, name, err);
 	if (r == 0)
 		memcpy(n->prefix, name, strlen(name) + 1);
@@ -139,11 +140,12 @@ static int names_parse(struct names *n, const char *option, const char *text, st
 	return r == 0 && dots ? range_parse(n, dots + 2, err) : r;
 }
 
-/* Room for a range's longest name: the prefix is shorter by a digit or more, but its last number
- * may have DIGITS_MAX. */
+/* Room for the longest name of a range. The prefix is at least a digit shorter than a name, but the
+ * last number may have DIGITS_MAX digits. */
 #define EXPANDED_BYTES (NAME_BYTES + DIGITS_MAX)
 
-static void columns_name_of(const struct names *n, unsigned long number, char out[EXPANDED_BYTES])
+static void columns_name_of(const struct name_range *n, unsigned long number,
+			    char out[EXPANDED_BYTES])
 {
 	if (n->digits)
 		snprintf(out, EXPANDED_BYTES, "%s%0*lu", n->prefix, (int)n->digits, number);
@@ -151,29 +153,7 @@ static void columns_name_of(const struct names *n, unsigned long number, char ou
 		snprintf(out, EXPANDED_BYTES, "%s", n->prefix);
 }
 
-static int too_wide(const char *name, struct mlgen_err *err)
-{
-	return mlgen_fail(err, -EINVAL,
-			  "columns: %s: more than %" PRId32 " bytes in a row; use several columns",
-			  name, INT32_MAX);
-}
-
-static int unknown_type(const char *entry, const char *type, struct mlgen_err *err)
-{
-	const char *words[TYPES + 1] = { 0 };
-	const char *nearest;
-
-	for (size_t i = 0; i < TYPES; i++)
-		words[i] = types[i].name;
-	nearest = field_nearest_word(words, type);
-	return mlgen_fail(err, -EINVAL,
-			  "columns: '%.255s': '%.255s' is none of int8 int32 int64 float16 float32 "
-			  "float64%s%s%s",
-			  entry, type, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-			  nearest ? "'?" : "");
-}
-
-/* "N]" */
+/* Parse "N]". */
 static int parse_list(struct column *c, const char *entry, char *text, struct mlgen_err *err)
 {
 	size_t n = strlen(text);
@@ -188,31 +168,41 @@ static int parse_list(struct column *c, const char *entry, char *text, struct ml
 				  "columns: '%.255s': a list has a number of values from 1 on",
 				  entry);
 	if (values > INT32_MAX / c->bytes)
-		return too_wide(entry, err);
+		return mlgen_fail(err, -EINVAL,
+				  "columns: %s: more than %" PRId32
+				  " bytes in a row; use several columns",
+				  entry, INT32_MAX);
 	c->is_list = true;
 	c->bytes *= values;
 	return 0;
 }
 
-/* "TYPE" or "TYPE[N]"; cuts the text up. */
+/* Parse "TYPE" or "TYPE[N]"; the text is modified. */
 static int parse_type(struct column *c, const char *entry, char *text, struct mlgen_err *err)
 {
+	const char *words[TYPES + 1] = { 0 }, *nearest;
 	char *list = strchr(text, '[');
 
 	if (list)
 		*list = '\0';
 	for (size_t i = 0; i < TYPES; i++) {
+		words[i] = types[i].name;
 		if (strcmp(types[i].name, text) != 0)
 			continue;
 		c->kind = (enum column_kind)i;
 		c->bytes = types[i].bytes;
 		return list ? parse_list(c, entry, list + 1, err) : 0;
 	}
-	return unknown_type(entry, text, err);
+	nearest = field_nearest_word(words, text);
+	return mlgen_fail(err, -EINVAL,
+			  "columns: '%.255s': '%.255s' is none of int8 int32 int64 float16 float32 "
+			  "float64%s%s%s",
+			  entry, text, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+			  nearest ? "'?" : "");
 }
 
-/* A column of the type of `like` for each of the names. */
-static int add_columns(struct columns *c, const struct names *names, const struct column *like,
+/* Add a column like `like` for each of the names. */
+static int add_columns(struct columns *c, const struct name_range *names, const struct column *like,
 		       struct mlgen_err *err)
 {
 	size_t n = names->last - names->first + 1;
@@ -221,16 +211,14 @@ static int add_columns(struct columns *c, const struct names *names, const struc
 		return mlgen_fail(err, -EINVAL, "columns: more than %d of them", COLUMNS_MAX);
 	c->list = mem_realloc(c->list, (c->count + n) * sizeof(*c->list));
 	for (size_t i = 0; i < n; i++) {
-		struct column *one = &c->list[c->count];
 		char name[EXPANDED_BYTES];
 
 		columns_name_of(names, names->first + i, name);
 		if (columns_check_name("columns", name, err))
 			return -EINVAL;
-		*one = *like;
-		one->name = mem_strdup(name);
-		one->is_read = true;
-		c->count++;
+		c->list[c->count] = *like;
+		c->list[c->count].name = mem_strdup(name);
+		c->list[c->count++].is_read = true;
 	}
 	return 0;
 }
@@ -239,7 +227,7 @@ static int add_entry(struct columns *c, const char *entry, struct mlgen_err *err
 {
 	const char *colon = strchr(entry, ':');
 	struct column like = { 0 };
-	struct names names;
+	struct name_range names;
 	char *name, *type;
 	int r;
 
@@ -290,7 +278,7 @@ static struct column *columns_find(const struct columns *c, char *name)
 	return found ? *found : NULL;
 }
 
-static int no_column(const struct columns *c, const char *name, struct mlgen_err *err)
+static int fail_no_column(const struct columns *c, const char *name, struct mlgen_err *err)
 {
 	const char **words = mem_array(c->count + 1, sizeof(*words));
 	const char *nearest;
@@ -314,22 +302,22 @@ static int no_column(const struct columns *c, const char *name, struct mlgen_err
 
 static int select_entry(struct columns *c, const char *entry, struct mlgen_err *err)
 {
-	struct names names;
+	struct name_range names;
 	int r = names_parse(&names, "read_columns", entry, err);
 
 	for (unsigned long i = names.first; r == 0 && i <= names.last; i++) {
 		char name[EXPANDED_BYTES];
-		struct column *one;
+		struct column *column;
 
 		columns_name_of(&names, i, name);
-		one = columns_find(c, name);
-		if (!one)
-			return no_column(c, name, err);
-		if (one->is_read)
+		column = columns_find(c, name);
+		if (!column)
+			return fail_no_column(c, name, err);
+		if (column->is_read)
 			return mlgen_fail(
 				err, -EINVAL,
 				"read_columns: %s stands there twice; name each column once", name);
-		one->is_read = true;
+		column->is_read = true;
 	}
 	return r;
 }
@@ -349,7 +337,7 @@ int columns_parse(struct columns *c, const char *text, struct mlgen_err *err)
 int columns_one(struct columns *c, uint64_t bytes, struct mlgen_err *err)
 {
 	const struct column like = { .kind = COLUMN_BYTES, .bytes = bytes };
-	const struct names names = { .prefix = "data" };
+	const struct name_range names = { .prefix = "data" };
 	int r;
 
 	if (bytes > INT32_MAX)
@@ -375,7 +363,7 @@ int columns_select(struct columns *c, const char *text, struct mlgen_err *err)
 	char *entry;
 	int r = 0;
 
-	/* No text has no entries. */
+	/* Without a text there are no entries, and all columns are read. */
 	for (unsigned i = 0; i < c->count; i++)
 		c->list[i].is_read = !text;
 	while (r == 0 && (entry = next_entry(&text)) != NULL) {

@@ -12,41 +12,40 @@
 #include "base/util.h"
 #include "data/file/file.h"
 
-/* ---- writes structures in Thrift's compact protocol ---- */
+/* ---- writing structures in Thrift's compact protocol ---- */
 
-/* What fits into half a byte is written there, with all bits set for "more than that": ids by their
- * distance, lists by their length. */
+/* Largest distance between ids, and largest length of a list, that fit into half a byte. */
 #define SHORT_DELTA_MAX 15
 #define SHORT_LIST_MAX 14
 
-static void put_byte(struct thrift *t, unsigned v)
+static void write_byte(struct thrift *t, unsigned v)
 {
 	assert(t->len < t->size);
 	t->to[t->len++] = (uint8_t)v;
 }
 
-/* Seven bits a byte, the lowest first. */
-static void put_varint(struct thrift *t, uint64_t v)
+/* A varint has seven bits in each byte, the lowest first. */
+static void write_varint(struct thrift *t, uint64_t v)
 {
 	for (; v > 0x7f; v >>= 7)
-		put_byte(t, (unsigned)(v & 0x7f) | 0x80);
-	put_byte(t, (unsigned)v);
+		write_byte(t, (unsigned)(v & 0x7f) | 0x80);
+	write_byte(t, (unsigned)v);
 }
 
-/* 0, -1, 1, -2 ... as 0, 1, 2, 3 ...: small either way. */
+/* Maps 0, -1, 1, -2 ... to 0, 1, 2, 3 ..., so that small negative numbers are short, too. */
 static uint64_t zigzag(int64_t v)
 {
 	return (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0);
 }
 
-static void put_field(struct thrift *t, unsigned id, enum thrift_type type)
+static void write_field(struct thrift *t, unsigned id, enum thrift_type type)
 {
 	assert(id > t->last);
 	if (id - t->last <= SHORT_DELTA_MAX) {
-		put_byte(t, (id - t->last) << 4 | (unsigned)type);
+		write_byte(t, (id - t->last) << 4 | (unsigned)type);
 	} else {
-		put_byte(t, (unsigned)type);
-		put_varint(t, zigzag(id));
+		write_byte(t, (unsigned)type);
+		write_varint(t, zigzag(id));
 	}
 	t->last = id;
 }
@@ -63,43 +62,43 @@ size_t thrift_number_bytes(int64_t v)
 
 void thrift_i32(struct thrift *t, unsigned id, int32_t v)
 {
-	put_field(t, id, THRIFT_I32);
-	put_varint(t, zigzag(v));
+	write_field(t, id, THRIFT_I32);
+	write_varint(t, zigzag(v));
 }
 
 void thrift_i64(struct thrift *t, unsigned id, int64_t v)
 {
-	put_field(t, id, THRIFT_I64);
-	put_varint(t, zigzag(v));
+	write_field(t, id, THRIFT_I64);
+	write_varint(t, zigzag(v));
 }
 
 void thrift_text(struct thrift *t, unsigned id, const char *text)
 {
-	put_field(t, id, THRIFT_BINARY);
+	write_field(t, id, THRIFT_BINARY);
 	thrift_text_element(t, text);
 }
 
 void thrift_list(struct thrift *t, unsigned id, enum thrift_type type, uint64_t n)
 {
-	put_field(t, id, THRIFT_LIST);
+	write_field(t, id, THRIFT_LIST);
 	if (n <= SHORT_LIST_MAX) {
-		put_byte(t, (unsigned)n << 4 | (unsigned)type);
+		write_byte(t, (unsigned)n << 4 | (unsigned)type);
 	} else {
-		put_byte(t, 0xf0u | (unsigned)type);
-		put_varint(t, n);
+		write_byte(t, 0xf0u | (unsigned)type);
+		write_varint(t, n);
 	}
 }
 
 void thrift_i32_element(struct thrift *t, int32_t v)
 {
-	put_varint(t, zigzag(v));
+	write_varint(t, zigzag(v));
 }
 
 void thrift_text_element(struct thrift *t, const char *text)
 {
 	size_t n = strlen(text);
 
-	put_varint(t, n);
+	write_varint(t, n);
 	assert(n <= t->size - t->len);
 	memcpy(t->to + t->len, text, n);
 	t->len += n;
@@ -107,7 +106,7 @@ void thrift_text_element(struct thrift *t, const char *text)
 
 unsigned thrift_begin(struct thrift *t, unsigned id)
 {
-	put_field(t, id, THRIFT_STRUCT);
+	write_field(t, id, THRIFT_STRUCT);
 	return thrift_begin_element(t);
 }
 
@@ -121,21 +120,21 @@ unsigned thrift_begin_element(struct thrift *t)
 
 void thrift_end(struct thrift *t, unsigned outer)
 {
-	put_byte(t, 0);
+	write_byte(t, 0);
 	t->last = outer;
 }
 
 /* ---- the format ---- */
 
-/* Writers' usual size of a page; of larger values each is one. */
+/* The usual size of a page; a larger value has a page of its own. */
 #define PAGE_BYTES (UINT64_C(1) << 20)
-/* Of a list in the footer: Arrow's reader takes no more. */
+/* Arrow's reader accepts no longer list in a footer. */
 #define GROUPS_MAX 1000000
-/* Offsets are counted in 64 bits, footers and pages in 31. */
+/* Offsets have 64 bits, sizes of footers and pages 31. */
 #define FILE_MAX 0x1p62
 #define FOOTER_MAX INT32_MAX
 
-/* int8 is stored as INT32, the smallest there is; a list of them as bytes. */
+/* int8 is stored as INT32, the smallest integer type; a list of int8 is stored as bytes. */
 static uint64_t stored_bytes(const struct column *c)
 {
 	return c->kind == COLUMN_INT8 && !c->is_list ? 4 : c->bytes;
@@ -166,7 +165,7 @@ static int init_columns(struct parquet *p, const struct dataset *ds, struct mlge
 			  sum, size, sum);
 }
 
-/* Rows of a group: a file that is shorter is one group. */
+/* A file shorter than row_group_size is one group. */
 static int init_groups(struct parquet *p, const struct dataset *ds, struct mlgen_err *err)
 {
 	uint64_t rows = ds->samples_per_file;
@@ -209,28 +208,27 @@ static int check_file(const struct parquet *p, const struct dataset *ds, struct 
 			  ds->samples_per_file, units_human_bytes(text, row));
 }
 
-static void init_chunk(struct parquet_chunk *c, const struct column *column, uint64_t rows)
-{
-	uint8_t piece[PARQUET_PIECE_MAX];
-	uint64_t most;
-
-	c->value_bytes = stored_bytes(column);
-	most = c->value_bytes < PAGE_BYTES ? PAGE_BYTES / c->value_bytes : 1;
-	c->page_values = rows < most ? rows : most;
-	c->pages = (rows - 1) / c->page_values + 1;
-	c->last_values = rows - (c->pages - 1) * c->page_values;
-	c->last_head_bytes = parquet_page_header(c, c->pages - 1, piece);
-	c->head_bytes = parquet_page_header(c, 0, piece);
-	c->bytes = (c->pages - 1) * c->head_bytes + c->last_head_bytes + rows * c->value_bytes;
-}
-
 static void init_chunks(struct parquet *p)
 {
+	uint8_t piece[PARQUET_PIECE_MAX];
+	uint64_t rows = p->group_rows;
+
 	p->chunks = mem_array(p->columns.count, sizeof(*p->chunks));
 	for (unsigned i = 0; i < p->columns.count; i++) {
-		init_chunk(&p->chunks[i], &p->columns.list[i], p->group_rows);
-		p->chunks[i].off = p->group_bytes;
-		p->group_bytes += p->chunks[i].bytes;
+		struct parquet_chunk *c = &p->chunks[i];
+		uint64_t most;
+
+		c->value_bytes = stored_bytes(&p->columns.list[i]);
+		most = c->value_bytes < PAGE_BYTES ? PAGE_BYTES / c->value_bytes : 1;
+		c->page_values = u64_min(rows, most);
+		c->pages = (rows - 1) / c->page_values + 1;
+		c->last_values = rows - (c->pages - 1) * c->page_values;
+		c->last_head_bytes = parquet_page_header(c, c->pages - 1, piece);
+		c->head_bytes = parquet_page_header(c, 0, piece);
+		c->bytes =
+			(c->pages - 1) * c->head_bytes + c->last_head_bytes + rows * c->value_bytes;
+		c->off = p->group_bytes;
+		p->group_bytes += c->bytes;
 	}
 }
 
@@ -297,43 +295,9 @@ static void parquet_fini(struct dataset *ds)
 	ds->common = NULL;
 }
 
-/* Where a byte of the row groups belongs to. */
-struct parquet_place {
-	unsigned column;
-	const struct parquet_chunk *chunk;
-	uint64_t page;
-	uint64_t in_page;                /* bytes of the page before it, its header's too */
-	uint64_t head_bytes, data_bytes; /* of the page */
-};
-
-/* The chunk that has this byte of a row group. */
-static unsigned column_at(const struct parquet *p, uint64_t off)
-{
-	return (unsigned)BISECT(i, 1, p->columns.count, p->chunks[i].off > off) - 1;
-}
-
-static void find_place(const struct parquet *p, uint64_t pos, struct parquet_place *place)
-{
-	uint64_t off = (pos - PARQUET_MAGIC_BYTES) % p->group_bytes;
-	unsigned column = column_at(p, off);
-	const struct parquet_chunk *c = &p->chunks[column];
-	uint64_t page_bytes = c->head_bytes + c->page_values * c->value_bytes;
-	uint64_t page = (off - c->off) / page_bytes;
-	bool is_last = page == c->pages - 1;
-
-	place->column = column;
-	place->chunk = c;
-	place->page = page;
-	place->in_page = (off - c->off) % page_bytes;
-	place->head_bytes = is_last ? c->last_head_bytes : c->head_bytes;
-	place->data_bytes = c->value_bytes * (is_last ? c->last_values : c->page_values);
-}
-
-/*
- * n values of an int8 column: signed bytes as little-endian INT32. The bytes are made at the end of
- * where the values go, so that none is overwritten before its turn.
- */
-static void put_int8(uint8_t *to, size_t n, uint64_t seed_index, uint64_t from)
+/* Write n values of an int8 column: signed bytes as little-endian INT32. The bytes are generated at
+ * the end of the output, so that none is overwritten before it is used. */
+static void fill_int8(uint8_t *to, size_t n, uint64_t seed_index, uint64_t from)
 {
 	uint8_t *bytes = to + 3 * n;
 
@@ -350,35 +314,30 @@ static void put_int8(uint8_t *to, size_t n, uint64_t seed_index, uint64_t from)
 static size_t fill_data(const struct format_writer *w, const struct parquet *p, uint8_t *to,
 			size_t room)
 {
-	const struct column *c;
-	struct parquet_place place;
-	uint64_t done, left;
+	uint64_t off = (w->pos - PARQUET_MAGIC_BYTES) % p->group_bytes;
+	size_t i = BISECT(k, 1, p->columns.count, p->chunks[k].off > off) - 1;
+	const struct column *column = &p->columns.list[i];
+	const struct parquet_chunk *c = &p->chunks[i];
+	uint64_t page_bytes = c->head_bytes + c->page_values * c->value_bytes;
+	uint64_t page = (off - c->off) / page_bytes, in_page = (off - c->off) % page_bytes;
+	bool is_last = page == c->pages - 1;
+	uint64_t data_bytes = c->value_bytes * (is_last ? c->last_values : c->page_values);
+	uint64_t done;
 	size_t n;
 
-	find_place(p, w->pos, &place);
-	if (place.in_page == 0)
-		return room < PARQUET_PIECE_MAX ? 0
-						: parquet_page_header(place.chunk, place.page, to);
-	done = place.in_page - place.head_bytes;
-	left = place.data_bytes - done;
-	n = left < room ? (size_t)left : room;
-	c = &p->columns.list[place.column];
-	if (c->kind != COLUMN_INT8 || c->is_list) {
+	if (in_page == 0)
+		return room < PARQUET_PIECE_MAX ? 0 : parquet_page_header(c, page, to);
+	done = in_page - (is_last ? c->last_head_bytes : c->head_bytes);
+	n = (size_t)u64_min(data_bytes - done, room);
+	if (column->kind != COLUMN_INT8 || column->is_list) {
 		format_content(to, n, w->seed_index, w->pos);
 		return n;
 	}
-	put_int8(to, n / 4, w->seed_index, w->pos - done + done / 4);
+	fill_int8(to, n / 4, w->seed_index, w->pos - done + done / 4);
 	return n - n % 4;
 }
 
-static size_t fill_footer(struct format_writer *w, const struct parquet *p, uint8_t *to,
-			  size_t room)
-{
-	if (room < PARQUET_PIECE_MAX)
-		return 0;
-	return parquet_footer_piece(p, w->stage++, to);
-}
-
+/* Write the next bytes of the file; 0 = there is not enough room. */
 static size_t parquet_fill_piece(struct format_writer *w, const struct parquet *p, uint8_t *to,
 				 size_t room)
 {
@@ -388,7 +347,7 @@ static size_t parquet_fill_piece(struct format_writer *w, const struct parquet *
 	}
 	if (w->pos < p->footer_off)
 		return fill_data(w, p, to, room);
-	return fill_footer(w, p, to, room);
+	return room < PARQUET_PIECE_MAX ? 0 : parquet_footer_piece(p, w->stage++, to);
 }
 
 static uint64_t parquet_file_bytes(const struct file_shape *shape)
@@ -398,7 +357,7 @@ static uint64_t parquet_file_bytes(const struct file_shape *shape)
 	return p->file_bytes;
 }
 
-/* Rows do not lie together: the row groups that hold them. */
+/* The bytes of a row are scattered over its row group, so the range is that of whole row groups. */
 static void parquet_sample_range(const struct file_shape *shape, uint64_t first, uint64_t n,
 				 uint64_t *off, uint64_t *len)
 {
@@ -430,7 +389,7 @@ uint64_t parquet_read_bytes(const struct dataset *ds)
 {
 	const struct parquet *p = ds->common;
 
-	/* Of files that are there: those on disk, a mean. */
+	/* A scan knows only the mean bytes on disk. */
 	return p ? p->row_read_bytes : (uint64_t)dist_mean(&ds->sample_size);
 }
 

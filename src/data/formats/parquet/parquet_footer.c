@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parquet_footer.c - what a Parquet file says about itself: page headers, footer. */
+/* parquet_footer.c - the metadata of a Parquet file: page headers and footer. */
 #include "data/formats/parquet/parquet_internal.h"
 
 #include <errno.h>
@@ -8,17 +8,17 @@
 
 #include "base/util.h"
 
-/* ---- reads structures in Thrift's compact protocol from a file that a scan looks at ---- */
+/* ---- reading structures in Thrift's compact protocol ---- */
 
-/* So much is looked at at a time. */
+/* The most bytes of one read of the file. */
 #define PIECE_BYTES 4096u
-/* Structs within structs; Parquet has less than ten. */
+/* Nesting depth of structs; Parquet has less than ten. */
 #define DEPTH_MAX 40u
 
 #define LONG_LIST 15
 #define VARINT_MAX 10
 
-static void thrift_read_fail(struct thrift_reader *t, const char *what)
+static void reader_fail(struct thrift_reader *t, const char *what)
 {
 	if (t->failed)
 		return;
@@ -32,7 +32,7 @@ void thrift_reader_init(struct thrift_reader *t, struct look *l, uint64_t off, u
 	*t = (struct thrift_reader){ .look = l, .off = off, .end = end };
 }
 
-/* Is there another byte at t->at? */
+/* Make sure that there is a byte at t->at; false = the end or an error. */
 static bool thrift_fill(struct thrift_reader *t)
 {
 	uint64_t left = t->end - t->off;
@@ -42,7 +42,7 @@ static bool thrift_fill(struct thrift_reader *t)
 	if (t->there)
 		return true;
 	if (left == 0) {
-		thrift_read_fail(t, "a value of the footer is cut off here");
+		reader_fail(t, "a value of the footer is cut off here");
 		return false;
 	}
 	left = u64_min(left, PIECE_BYTES);
@@ -53,7 +53,7 @@ static bool thrift_fill(struct thrift_reader *t)
 	return t->at;
 }
 
-static unsigned get_byte(struct thrift_reader *t)
+static unsigned read_byte(struct thrift_reader *t)
 {
 	if (!thrift_fill(t))
 		return 0;
@@ -62,32 +62,32 @@ static unsigned get_byte(struct thrift_reader *t)
 	return *t->at++;
 }
 
-static uint64_t get_varint(struct thrift_reader *t)
+static uint64_t read_varint(struct thrift_reader *t)
 {
 	uint64_t v = 0;
 
 	for (unsigned i = 0; i < VARINT_MAX; i++) {
-		unsigned b = get_byte(t);
+		unsigned b = read_byte(t);
 
 		v |= (uint64_t)(b & 0x7f) << 7 * i;
 		if (!(b & 0x80))
 			return v;
 	}
-	thrift_read_fail(t, "a number of the footer has more than 64 bits");
+	reader_fail(t, "a number of the footer has more than 64 bits");
 	return 0;
 }
 
-static int64_t get_zigzag(struct thrift_reader *t)
+static int64_t read_zigzag(struct thrift_reader *t)
 {
-	uint64_t v = get_varint(t);
+	uint64_t v = read_varint(t);
 
 	return (int64_t)(v >> 1 ^ (v & 1 ? UINT64_MAX : 0));
 }
 
-static void thrift_read_pass(struct thrift_reader *t, uint64_t bytes)
+static void skip_bytes(struct thrift_reader *t, uint64_t bytes)
 {
 	if (bytes > t->end - t->off) {
-		thrift_read_fail(t, "a text of the footer is longer than what is left");
+		reader_fail(t, "a text of the footer is longer than what is left");
 		return;
 	}
 	while (bytes && thrift_fill(t)) {
@@ -103,9 +103,9 @@ static void thrift_read_pass(struct thrift_reader *t, uint64_t bytes)
 bool thrift_enter(struct thrift_reader *t, unsigned type)
 {
 	if (type != WIRE_STRUCT)
-		thrift_read_fail(t, "a struct of the footer is none");
+		reader_fail(t, "a struct of the footer is none");
 	else if (++t->depth > DEPTH_MAX)
-		thrift_read_fail(t, "the footer has structs within structs without end");
+		reader_fail(t, "the footer has structs within structs without end");
 	return !t->failed;
 }
 
@@ -116,7 +116,7 @@ void thrift_leave(struct thrift_reader *t)
 
 bool thrift_next(struct thrift_reader *t, struct thrift_field *f)
 {
-	unsigned b = get_byte(t);
+	unsigned b = read_byte(t);
 
 	f->type = b & 0x0f;
 	if (t->failed || f->type == WIRE_STOP)
@@ -124,21 +124,21 @@ bool thrift_next(struct thrift_reader *t, struct thrift_field *f)
 	if (b >> 4)
 		f->id += (int)(b >> 4);
 	else
-		f->id = (int)(int16_t)get_zigzag(t);
+		f->id = (int)(int16_t)read_zigzag(t);
 	return !t->failed;
 }
 
 static uint64_t list_head(struct thrift_reader *t, unsigned *type)
 {
-	unsigned b = get_byte(t);
+	unsigned b = read_byte(t);
 	uint64_t n = b >> 4;
 
 	*type = b & 0x0f;
 	if (n == LONG_LIST)
-		n = get_varint(t);
-	/* Each takes a byte at least. */
+		n = read_varint(t);
+	/* Every element has at least one byte. */
 	if (n > t->end - t->off) {
-		thrift_read_fail(t, "a list of the footer is longer than what is left");
+		reader_fail(t, "a list of the footer is longer than what is left");
 		n = 0;
 	}
 	return n;
@@ -146,11 +146,11 @@ static uint64_t list_head(struct thrift_reader *t, unsigned *type)
 
 static void skip_map(struct thrift_reader *t)
 {
-	uint64_t n = get_varint(t);
-	unsigned types = n ? get_byte(t) : 0;
+	uint64_t n = read_varint(t);
+	unsigned types = n ? read_byte(t) : 0;
 
 	if (n > t->end - t->off)
-		thrift_read_fail(t, "a map of the footer is longer than what is left");
+		reader_fail(t, "a map of the footer is longer than what is left");
 	for (uint64_t i = 0; i < n && !t->failed; i++) {
 		thrift_skip(t, types >> 4);
 		thrift_skip(t, types & 0x0f);
@@ -164,7 +164,7 @@ static void skip_list(struct thrift_reader *t)
 
 	for (uint64_t i = 0; i < n && !t->failed; i++)
 		if (type == WIRE_TRUE || type == WIRE_FALSE)
-			get_byte(t);
+			read_byte(t);
 		else
 			thrift_skip(t, type);
 }
@@ -180,24 +180,24 @@ static void skip_struct(struct thrift_reader *t)
 void thrift_skip(struct thrift_reader *t, unsigned type)
 {
 	if (++t->depth > DEPTH_MAX)
-		thrift_read_fail(t, "the footer has structs within structs without end");
+		reader_fail(t, "the footer has structs within structs without end");
 	switch (t->failed ? WIRE_TRUE : type) {
 	case WIRE_TRUE:
 	case WIRE_FALSE:
 		break;
 	case WIRE_BYTE:
-		get_byte(t);
+		read_byte(t);
 		break;
 	case WIRE_I16:
 	case WIRE_I32:
 	case WIRE_I64:
-		get_varint(t);
+		read_varint(t);
 		break;
 	case WIRE_DOUBLE:
-		thrift_read_pass(t, 8);
+		skip_bytes(t, 8);
 		break;
 	case WIRE_BINARY:
-		thrift_read_pass(t, get_varint(t));
+		skip_bytes(t, read_varint(t));
 		break;
 	case WIRE_LIST:
 	case WIRE_SET:
@@ -210,7 +210,7 @@ void thrift_skip(struct thrift_reader *t, unsigned type)
 		skip_struct(t);
 		break;
 	default:
-		thrift_read_fail(t, "a value of the footer is of no type of Thrift's");
+		reader_fail(t, "a value of the footer is of no type of Thrift's");
 	}
 	t->depth--;
 }
@@ -218,27 +218,27 @@ void thrift_skip(struct thrift_reader *t, unsigned type)
 int64_t thrift_int(struct thrift_reader *t, const struct thrift_field *f)
 {
 	if (f->type != WIRE_I16 && f->type != WIRE_I32 && f->type != WIRE_I64) {
-		thrift_read_fail(t, "a number of the footer is none");
+		reader_fail(t, "a number of the footer is none");
 		return 0;
 	}
-	return get_zigzag(t);
+	return read_zigzag(t);
 }
 
 size_t thrift_string(struct thrift_reader *t, unsigned type, char *out, size_t size)
 {
-	uint64_t n = type == WIRE_BINARY ? get_varint(t) : 0;
+	uint64_t n = type == WIRE_BINARY ? read_varint(t) : 0;
 	size_t i = 0;
 
 	if (type != WIRE_BINARY)
-		thrift_read_fail(t, "a text of the footer is none");
+		reader_fail(t, "a text of the footer is none");
 	if (n > t->end - t->off) {
-		thrift_read_fail(t, "a text of the footer is longer than what is left");
+		reader_fail(t, "a text of the footer is longer than what is left");
 		n = 0;
 	}
 	for (; i < n && i + 1 < size; i++)
-		out[i] = (char)get_byte(t);
+		out[i] = (char)read_byte(t);
 	out[i] = '\0';
-	thrift_read_pass(t, n - i);
+	skip_bytes(t, n - i);
 	return (size_t)n;
 }
 
@@ -246,7 +246,7 @@ uint64_t thrift_elements(struct thrift_reader *t, const struct thrift_field *f, 
 {
 	*type = 0;
 	if (f->type != WIRE_LIST) {
-		thrift_read_fail(t, "a list of the footer is none");
+		reader_fail(t, "a list of the footer is none");
 		return 0;
 	}
 	return list_head(t, type);
@@ -254,7 +254,7 @@ uint64_t thrift_elements(struct thrift_reader *t, const struct thrift_field *f, 
 
 /* ---- the header of a page ---- */
 
-/* From parquet.thrift of the Apache Parquet format. */
+/* Field ids of parquet.thrift of the Apache Parquet format. */
 enum {
 	PAGE_RAW_BYTES = 2,
 	PAGE_STORED_BYTES = 3,
@@ -270,8 +270,8 @@ struct page_head {
 	bool is_raw;
 };
 
-/* Of a page of the second version levels stand before what is compressed. */
-static void read_second(struct thrift_reader *t, struct page_head *h)
+/* In a page of version 2, levels precede the compressed bytes. */
+static void read_v2_header(struct thrift_reader *t, struct page_head *h)
 {
 	struct thrift_field f = { 0 };
 
@@ -289,36 +289,30 @@ static void read_second(struct thrift_reader *t, struct page_head *h)
 	}
 }
 
-static void read_head(struct thrift_reader *t, struct page_head *h)
-{
-	struct thrift_field f = { 0 };
-
-	while (thrift_next(t, &f)) {
-		if (f.id == PAGE_RAW_BYTES) {
-			h->raw = thrift_int(t, &f);
-		} else if (f.id == PAGE_STORED_BYTES) {
-			h->stored = thrift_int(t, &f);
-		} else if (f.id == PAGE_DATA_V2 && thrift_enter(t, f.type)) {
-			read_second(t, h);
-			thrift_leave(t);
-		} else {
-			thrift_skip(t, f.type);
-		}
-	}
-}
-
 bool parquet_page_read(struct parquet_page *p, const uint8_t *at, size_t bytes)
 {
-	/* Nothing is read through it: all of it is there. */
 	struct mlgen_err err = { 0 };
-	struct look nowhere = { .path = "", .fd = -1, .err = &err };
+	/* The reader needs a file, but all bytes are in memory. */
+	struct look no_file = { .path = "", .fd = -1, .err = &err };
+	struct thrift_field f = { 0 };
 	struct page_head h = { 0 };
 	struct thrift_reader t;
 
-	thrift_reader_init(&t, &nowhere, 0, bytes);
+	thrift_reader_init(&t, &no_file, 0, bytes);
 	t.at = at;
 	t.there = bytes;
-	read_head(&t, &h);
+	while (thrift_next(&t, &f)) {
+		if (f.id == PAGE_RAW_BYTES) {
+			h.raw = thrift_int(&t, &f);
+		} else if (f.id == PAGE_STORED_BYTES) {
+			h.stored = thrift_int(&t, &f);
+		} else if (f.id == PAGE_DATA_V2 && thrift_enter(&t, f.type)) {
+			read_v2_header(&t, &h);
+			thrift_leave(&t);
+		} else {
+			thrift_skip(&t, f.type);
+		}
+	}
 	if (thrift_failed(&t) || h.raw < h.levels || h.stored < h.levels ||
 	    (uint64_t)h.stored > bytes - t.off)
 		return false;
@@ -334,7 +328,7 @@ bool parquet_page_read(struct parquet_page *p, const uint8_t *at, size_t bytes)
 
 /* ---- the footer ---- */
 
-/* From parquet.thrift of the Apache Parquet format. */
+/* Values of parquet.thrift of the Apache Parquet format. */
 enum physical_type {
 	TYPE_INT32 = 1,
 	TYPE_INT64 = 2,
@@ -351,38 +345,7 @@ enum { CODEC_NONE = 0 };
 enum { PAGE_DATA = 0 };
 enum { FORMAT_VERSION = 1 };
 
-/* The fields of its structs that are written here. */
 enum {
-	FILE_VERSION = 1,
-	FILE_SCHEMA = 2,
-	FILE_ROWS = 3,
-	FILE_ROW_GROUPS = 4,
-	FILE_CREATED_BY = 6,
-
-	SCHEMA_TYPE = 1,
-	SCHEMA_TYPE_LENGTH = 2,
-	SCHEMA_REPETITION = 3,
-	SCHEMA_NAME = 4,
-	SCHEMA_CHILDREN = 5,
-	SCHEMA_CONVERTED = 6,
-	SCHEMA_LOGICAL = 10,
-
-	GROUP_COLUMNS = 1,
-	GROUP_BYTES = 2,
-	GROUP_ROWS = 3,
-
-	CHUNK_FILE_OFFSET = 2,
-	CHUNK_META = 3,
-
-	META_TYPE = 1,
-	META_ENCODINGS = 2,
-	META_PATH = 3,
-	META_CODEC = 4,
-	META_VALUES = 5,
-	META_RAW_BYTES = 6,
-	META_STORED_BYTES = 7,
-	META_PAGE_OFFSET = 9,
-
 	PAGE_TYPE = 1,
 	PAGE_DATA_HEADER = 5,
 
@@ -404,14 +367,14 @@ static int32_t type_of(const struct column *c)
 	return c->is_list ? TYPE_FIXED_BYTES : types[c->kind];
 }
 
-static struct thrift parquet_footer_begin(uint8_t *to)
+static struct thrift begin_piece(uint8_t *to)
 {
 	return (struct thrift){ .to = to, .size = PARQUET_PIECE_MAX };
 }
 
-static size_t put_head(const struct parquet *p, uint8_t *to)
+static size_t write_file_head(const struct parquet *p, uint8_t *to)
 {
-	struct thrift t = parquet_footer_begin(to);
+	struct thrift t = begin_piece(to);
 	unsigned outer;
 
 	thrift_i32(&t, FILE_VERSION, FORMAT_VERSION);
@@ -423,40 +386,31 @@ static size_t put_head(const struct parquet *p, uint8_t *to)
 	return t.len;
 }
 
-/* What the bytes mean, where the physical type does not say. */
-static void put_meaning(struct thrift *t, const struct column *c)
+static size_t write_schema(const struct column *c, uint8_t *to)
 {
-	unsigned outer;
-
-	if (c->is_list)
-		return;
-	if (c->kind == COLUMN_INT8)
-		thrift_i32(t, SCHEMA_CONVERTED, CONVERTED_INT_8);
-	if (c->kind == COLUMN_FLOAT16) {
-		outer = thrift_begin(t, SCHEMA_LOGICAL);
-		thrift_end(t, thrift_begin(t, LOGICAL_FLOAT16));
-		thrift_end(t, outer);
-	}
-}
-
-static size_t put_schema(const struct column *c, uint8_t *to)
-{
-	struct thrift t = parquet_footer_begin(to);
-	unsigned outer = thrift_begin_element(&t);
+	struct thrift t = begin_piece(to);
+	unsigned outer = thrift_begin_element(&t), logical;
 
 	thrift_i32(&t, SCHEMA_TYPE, type_of(c));
 	if (type_of(c) == TYPE_FIXED_BYTES)
 		thrift_i32(&t, SCHEMA_TYPE_LENGTH, (int32_t)c->bytes);
 	thrift_i32(&t, SCHEMA_REPETITION, REPETITION_REQUIRED);
 	thrift_text(&t, SCHEMA_NAME, c->name);
-	put_meaning(&t, c);
+	/* The physical type does not tell how the bytes are used. */
+	if (c->kind == COLUMN_INT8 && !c->is_list) {
+		thrift_i32(&t, SCHEMA_CONVERTED, CONVERTED_INT_8);
+	} else if (c->kind == COLUMN_FLOAT16 && !c->is_list) {
+		logical = thrift_begin(&t, SCHEMA_LOGICAL);
+		thrift_end(&t, thrift_begin(&t, LOGICAL_FLOAT16));
+		thrift_end(&t, logical);
+	}
 	thrift_end(&t, outer);
 	return t.len;
 }
 
-static size_t put_groups(const struct parquet *p, uint8_t *to)
+static size_t write_groups_head(const struct parquet *p, uint8_t *to)
 {
-	struct thrift t = parquet_footer_begin(to);
+	struct thrift t = begin_piece(to);
 
 	t.last = FILE_SCHEMA;
 	thrift_i64(&t, FILE_ROWS, (int64_t)(p->groups * p->group_rows));
@@ -469,28 +423,12 @@ static int64_t chunk_offset(const struct parquet *p, uint64_t group, unsigned co
 	return (int64_t)(PARQUET_MAGIC_BYTES + group * p->group_bytes + p->chunks[column].off);
 }
 
-static void put_chunk_meta(struct thrift *t, const struct parquet *p, uint64_t group,
-			   unsigned column)
+/* The pieces of the first and the last chunk include the beginning and the end of the row group. */
+static size_t write_chunk(const struct parquet *p, uint64_t group, unsigned column, uint8_t *to)
 {
 	const struct column *c = &p->columns.list[column];
 	const int64_t bytes = (int64_t)p->chunks[column].bytes;
-
-	thrift_i32(t, META_TYPE, type_of(c));
-	thrift_list(t, META_ENCODINGS, THRIFT_I32, 1);
-	thrift_i32_element(t, ENCODING_PLAIN);
-	thrift_list(t, META_PATH, THRIFT_BINARY, 1);
-	thrift_text_element(t, c->name);
-	thrift_i32(t, META_CODEC, CODEC_NONE);
-	thrift_i64(t, META_VALUES, (int64_t)p->group_rows);
-	thrift_i64(t, META_RAW_BYTES, bytes);
-	thrift_i64(t, META_STORED_BYTES, bytes);
-	thrift_i64(t, META_PAGE_OFFSET, chunk_offset(p, group, column));
-}
-
-/* The first and the last chunk of a row group have its frame around them. */
-static size_t put_chunk(const struct parquet *p, uint64_t group, unsigned column, uint8_t *to)
-{
-	struct thrift t = parquet_footer_begin(to);
+	struct thrift t = begin_piece(to);
 	unsigned chunk, meta;
 
 	if (column == 0)
@@ -498,7 +436,16 @@ static size_t put_chunk(const struct parquet *p, uint64_t group, unsigned column
 	chunk = thrift_begin_element(&t);
 	thrift_i64(&t, CHUNK_FILE_OFFSET, 0);
 	meta = thrift_begin(&t, CHUNK_META);
-	put_chunk_meta(&t, p, group, column);
+	thrift_i32(&t, META_TYPE, type_of(c));
+	thrift_list(&t, META_ENCODINGS, THRIFT_I32, 1);
+	thrift_i32_element(&t, ENCODING_PLAIN);
+	thrift_list(&t, META_PATH, THRIFT_BINARY, 1);
+	thrift_text_element(&t, c->name);
+	thrift_i32(&t, META_CODEC, CODEC_NONE);
+	thrift_i64(&t, META_VALUES, (int64_t)p->group_rows);
+	thrift_i64(&t, META_RAW_BYTES, bytes);
+	thrift_i64(&t, META_STORED_BYTES, bytes);
+	thrift_i64(&t, META_PAGE_OFFSET, chunk_offset(p, group, column));
 	thrift_end(&t, meta);
 	thrift_end(&t, chunk);
 	if (column == p->columns.count - 1) {
@@ -510,9 +457,9 @@ static size_t put_chunk(const struct parquet *p, uint64_t group, unsigned column
 	return t.len;
 }
 
-static size_t put_tail(const struct parquet *p, uint8_t *to)
+static size_t write_tail(const struct parquet *p, uint8_t *to)
 {
-	struct thrift t = parquet_footer_begin(to);
+	struct thrift t = begin_piece(to);
 
 	t.last = FILE_ROW_GROUPS;
 	thrift_text(&t, FILE_CREATED_BY, "mlgen");
@@ -523,7 +470,7 @@ static size_t put_tail(const struct parquet *p, uint8_t *to)
 	return t.len + PARQUET_MAGIC_BYTES;
 }
 
-/* How many row groups have the column's chunk at `least` or further on. */
+/* Number of row groups that have the column's chunk at `least` or a higher offset. */
 static uint64_t groups_from(const struct parquet *p, unsigned column, uint64_t least)
 {
 	uint64_t first = (uint64_t)chunk_offset(p, 0, column);
@@ -535,31 +482,25 @@ static uint64_t groups_from(const struct parquet *p, unsigned column, uint64_t l
 	return before < p->groups ? p->groups - before : 0;
 }
 
-/* Bytes that the column's offsets take up in all row groups: a number of 6,
- * 13, 20 ... bits is the last to fit in 1, 2, 3 ... bytes (one is the sign).
+/* Bytes of the pieces of all chunks of a column, which differ only in the length of their offset.
  */
-static uint64_t offset_bytes(const struct parquet *p, unsigned column)
+static uint64_t column_bytes(const struct parquet *p, unsigned column)
 {
-	uint64_t bytes = p->groups;
+	uint8_t piece[PARQUET_PIECE_MAX];
+	uint64_t bytes = write_chunk(p, 0, column, piece);
 
+	bytes -= thrift_number_bytes(chunk_offset(p, 0, column));
+	bytes = p->groups * (bytes + 1);
+	/* Every offset has one byte. Numbers of more than 6, 13, 20 ... bits have 1, 2, 3 ... more,
+	 * because one bit is the sign. */
 	for (unsigned bits = 6; bits < 63; bits += 7)
 		bytes += groups_from(p, column, UINT64_C(1) << bits);
 	return bytes;
 }
 
-/* The chunks of a column differ in nothing but the length of their offset. */
-static uint64_t column_bytes(const struct parquet *p, unsigned column)
-{
-	uint8_t piece[PARQUET_PIECE_MAX];
-	size_t bytes = put_chunk(p, 0, column, piece);
-
-	bytes -= thrift_number_bytes(chunk_offset(p, 0, column));
-	return p->groups * bytes + offset_bytes(p, column);
-}
-
 size_t parquet_page_header(const struct parquet_chunk *c, uint64_t page, uint8_t *to)
 {
-	struct thrift t = parquet_footer_begin(to);
+	struct thrift t = begin_piece(to);
 	uint64_t values = page < c->pages - 1 ? c->page_values : c->last_values;
 	int32_t bytes = (int32_t)(values * c->value_bytes);
 	unsigned outer;
@@ -570,7 +511,7 @@ size_t parquet_page_header(const struct parquet_chunk *c, uint64_t page, uint8_t
 	outer = thrift_begin(&t, PAGE_DATA_HEADER);
 	thrift_i32(&t, DATA_VALUES, (int32_t)values);
 	thrift_i32(&t, DATA_ENCODING, ENCODING_PLAIN);
-	/* Of levels that are not there. */
+	/* Encodings of levels are required even though there are no levels. */
 	thrift_i32(&t, DATA_DEFINITION_ENCODING, ENCODING_RLE);
 	thrift_i32(&t, DATA_REPETITION_ENCODING, ENCODING_RLE);
 	thrift_end(&t, outer);
@@ -583,24 +524,24 @@ size_t parquet_footer_piece(const struct parquet *p, uint64_t piece, uint8_t *to
 	const unsigned columns = p->columns.count;
 
 	if (piece == 0)
-		return put_head(p, to);
+		return write_file_head(p, to);
 	if (--piece < columns)
-		return put_schema(&p->columns.list[piece], to);
+		return write_schema(&p->columns.list[piece], to);
 	piece -= columns;
 	if (piece == 0)
-		return put_groups(p, to);
+		return write_groups_head(p, to);
 	if (--piece < p->groups * columns)
-		return put_chunk(p, piece / columns, (unsigned)(piece % columns), to);
-	return put_tail(p, to);
+		return write_chunk(p, piece / columns, (unsigned)(piece % columns), to);
+	return write_tail(p, to);
 }
 
 uint64_t parquet_footer_bytes(const struct parquet *p)
 {
 	uint8_t piece[PARQUET_PIECE_MAX];
-	uint64_t bytes =
-		put_head(p, piece) + put_groups(p, piece) + put_tail(p, piece) - PARQUET_TAIL_BYTES;
+	uint64_t bytes = write_file_head(p, piece) + write_groups_head(p, piece) +
+			 write_tail(p, piece) - PARQUET_TAIL_BYTES;
 
 	for (unsigned i = 0; i < p->columns.count; i++)
-		bytes += put_schema(&p->columns.list[i], piece) + column_bytes(p, i);
+		bytes += write_schema(&p->columns.list[i], piece) + column_bytes(p, i);
 	return bytes;
 }

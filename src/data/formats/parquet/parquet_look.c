@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parquet_look.c - what a scan puts down about a Parquet file: its row groups, and the chunks of
- * columns. */
+/* parquet_look.c - read the row groups and chunks of a Parquet file from its footer. */
 #include "data/formats/parquet/parquet_internal.h"
 
 #include <errno.h>
@@ -14,7 +13,7 @@
 #include "base/vec.h"
 #include "data/file/file.h"
 
-/* ---- which columns read_columns= names ---- */
+/* ---- the columns that read_columns= names ---- */
 
 #define DIGITS_MAX 9
 
@@ -23,7 +22,7 @@ static size_t digits_of(const char *s)
 	return strspn(s, "0123456789");
 }
 
-/* "feature_000..026" */
+/* Recognise a range like "feature_000..026"; any other text is a name. */
 static void parse_range(struct parquet_name *n)
 {
 	char *dots = strstr(n->text, ".."), *number = dots;
@@ -71,7 +70,7 @@ void parquet_names_fini(struct parquet_names *n)
 	vec_fini(n);
 }
 
-/* Ends the name here, or goes on with what is within? */
+/* Does the name end here, or continue with a nested name? */
 static bool parquet_names_ends(const char *rest)
 {
 	return *rest == '\0' || *rest == '.';
@@ -89,27 +88,24 @@ static bool is_in_range(const struct parquet_name *n, const char *number)
 	return v >= n->first && v <= n->last;
 }
 
-static bool is_meant(const struct parquet_name *n, const char *column)
-{
-	size_t len = strlen(n->text);
-
-	if (strncmp(n->text, column, len) != 0)
-		return false;
-	return n->is_range ? is_in_range(n, column + len) : parquet_names_ends(column + len);
-}
-
 bool parquet_names_has(struct parquet_names *n, const char *column)
 {
 	bool has = n->count == 0;
 
 	snprintf(n->seen, sizeof(n->seen), "%s", column);
-	for (size_t i = 0; i < n->count; i++)
-		if (is_meant(&n->at[i], column))
-			has = n->at[i].is_there = true;
+	for (size_t i = 0; i < n->count; i++) {
+		struct parquet_name *name = &n->at[i];
+		size_t len = strlen(name->text);
+
+		if (strncmp(name->text, column, len) == 0 &&
+		    (name->is_range ? is_in_range(name, column + len)
+				    : parquet_names_ends(column + len)))
+			has = name->is_there = true;
+	}
 	return has;
 }
 
-/* Were all of them asked for? 0, or -EINVAL with l->err. */
+/* Check that the file has all names. 0, or -EINVAL with l->err. */
 static int parquet_names_check(const struct parquet_names *n, struct look *l)
 {
 	for (size_t i = 0; i < n->count; i++)
@@ -122,37 +118,13 @@ static int parquet_names_check(const struct parquet_names *n, struct look *l)
 	return 0;
 }
 
-/* ---- looking ---- */
+/* ---- columns of a row group ---- */
 
-/* From parquet.thrift of the Apache Parquet format. */
-enum {
-	FILE_ROWS = 3,
-	FILE_ROW_GROUPS = 4,
-
-	GROUP_COLUMNS = 1,
-	GROUP_ROWS = 3,
-
-	CHUNK_FILE_PATH = 1,
-	CHUNK_META = 3,
-
-	META_PATH = 3,
-	META_CODEC = 4,
-	META_STORED_BYTES = 7,
-	META_PAGE_OFFSET = 9,
-	META_DICTIONARY_OFFSET = 11,
-};
-
-/* As it names them. */
+/* The codecs of parquet.thrift, in the order of their numbers. */
 static const char *const codecs[] = { "none",   "snappy", "gzip", "lzo",
 				      "brotli", "lz4",    "zstd", "lz4_raw" };
 
-static bool is_known(int64_t codec)
-{
-	return codec == PARQUET_CODEC_NONE || codec == PARQUET_CODEC_GZIP ||
-	       codec == PARQUET_CODEC_ZSTD;
-}
-
-struct chunk {
+struct footer_chunk {
 	bool has_meta, has_page, has_bytes, is_elsewhere;
 	int64_t page, dictionary, bytes, codec;
 	char name[PARQUET_NAME_MAX];
@@ -161,18 +133,16 @@ struct chunk {
 struct footer {
 	struct thrift_reader in;
 	struct look *look;
-	struct parquet_names names; /* of read_columns */
-	uint64_t off;               /* of the footer: no chunk reaches it */
+	struct parquet_names names; /* read_columns= */
+	uint64_t off;               /* start of the footer and end of all chunks */
 	uint64_t groups;
-	uint64_t each_chunks; /* of the first group, that are read */
-	/* The group at hand: place and bytes of each that is read. */
+	uint64_t each_chunks; /* chunks that are read of the first group */
+	/* Place and bytes of each chunk that is read of the current group. */
 	VEC(uint64_t) words;
 	size_t chunks;
-	int64_t rows; /* that the footer says */
+	int64_t rows; /* number of rows according to the footer */
 	bool has_rows;
 };
-
-/* One column of a row group */
 
 static void read_path(struct thrift_reader *in, const struct thrift_field *f, char *name)
 {
@@ -188,7 +158,7 @@ static void read_path(struct thrift_reader *in, const struct thrift_field *f, ch
 	}
 }
 
-static void read_meta(struct thrift_reader *in, struct chunk *c)
+static void read_meta(struct thrift_reader *in, struct footer_chunk *c)
 {
 	struct thrift_field f = { 0 };
 
@@ -218,7 +188,7 @@ static void read_meta(struct thrift_reader *in, struct chunk *c)
 	c->has_meta = true;
 }
 
-static void read_chunk(struct thrift_reader *in, struct chunk *c)
+static void read_chunk(struct thrift_reader *in, struct footer_chunk *c)
 {
 	struct thrift_field f = { 0 };
 
@@ -233,7 +203,7 @@ static void read_chunk(struct thrift_reader *in, struct chunk *c)
 	}
 }
 
-static int check_codec(struct footer *t, const struct chunk *c)
+static int check_codec(struct footer *t, const struct footer_chunk *c)
 {
 	struct look *l = t->look;
 
@@ -242,7 +212,8 @@ static int check_codec(struct footer *t, const struct chunk *c)
 				 "column '%s' is compressed with a codec of number %" PRId64
 				 ", which is none of Parquet's",
 				 c->name, c->codec);
-	if (l->options->decompress != DECOMPRESS_REAL || is_known(c->codec))
+	if (l->options->decompress != DECOMPRESS_REAL || c->codec == PARQUET_CODEC_NONE ||
+	    c->codec == PARQUET_CODEC_GZIP || c->codec == PARQUET_CODEC_ZSTD)
 		return 0;
 	return look_fail(
 		l, t->in.off,
@@ -251,8 +222,8 @@ static int check_codec(struct footer *t, const struct chunk *c)
 		c->name, codecs[c->codec]);
 }
 
-/* Arrow begins with the dictionary, where one stands before the pages. */
-static int take_chunk(struct footer *t, const struct chunk *c)
+/* Arrow reads from the dictionary on, if there is one before the pages. */
+static int add_chunk(struct footer *t, const struct footer_chunk *c)
 {
 	struct look *l = t->look;
 	int64_t off = c->dictionary > 0 && c->dictionary < c->page ? c->dictionary : c->page;
@@ -290,51 +261,48 @@ static int read_columns(struct footer *t, const struct thrift_field *f)
 	uint64_t n = thrift_elements(&t->in, f, &type);
 
 	for (uint64_t i = 0; i < n && !thrift_failed(&t->in); i++) {
-		struct chunk c = { 0 };
+		struct footer_chunk c = { 0 };
 		int r;
 
 		if (!thrift_enter(&t->in, type))
 			break;
 		read_chunk(&t->in, &c);
 		thrift_leave(&t->in);
-		r = thrift_failed(&t->in) ? 0 : take_chunk(t, &c);
+		r = thrift_failed(&t->in) ? 0 : add_chunk(t, &c);
 		if (r)
 			return r;
 	}
 	return thrift_failed(&t->in);
 }
 
-/* Row groups */
+/* ---- row groups ---- */
 
-static void put_bytes(struct look *l, const uint64_t *chunk)
+static int add_group_words(struct footer *t)
 {
-	uint64_t bytes = parquet_chunk_bytes(chunk);
-
-	l->sample_bytes += bytes;
-	if (parquet_chunk_codec(chunk) != PARQUET_CODEC_NONE)
-		l->packed_most = u64_max(l->packed_most, bytes);
-}
-
-static int put_group(struct footer *t)
-{
-	int r = look_word(t->look, t->look->samples);
+	struct look *l = t->look;
+	int r = look_word(l, l->samples);
 
 	for (size_t i = 0; i < t->chunks && r == 0; i++) {
-		r = look_word(t->look, t->words.at[2 * i]);
+		const uint64_t *chunk = t->words.at + 2 * i;
+		uint64_t bytes = parquet_chunk_bytes(chunk);
+
+		r = look_word(l, chunk[0]);
 		if (r == 0)
-			r = look_word(t->look, t->words.at[2 * i + 1]);
-		put_bytes(t->look, t->words.at + 2 * i);
+			r = look_word(l, chunk[1]);
+		l->sample_bytes += bytes;
+		if (parquet_chunk_codec(chunk) != PARQUET_CODEC_NONE)
+			l->packed_most = u64_max(l->packed_most, bytes);
 	}
-	/* They do not overlap. */
-	if (r == 0 && t->look->sample_bytes > t->off)
-		r = look_fail(t->look, t->in.off,
+	/* Chunks do not overlap. */
+	if (r == 0 && l->sample_bytes > t->off)
+		r = look_fail(l, t->in.off,
 			      "the columns have %" PRIu64
 			      " bytes together, more than there are before the footer",
-			      t->look->sample_bytes);
+			      l->sample_bytes);
 	return r;
 }
 
-static int check_group(struct footer *t, int64_t rows)
+static int add_group(struct footer *t, int64_t rows)
 {
 	struct look *l = t->look;
 	uint64_t *each = &l->facts[PARQUET_GROUP_ROWS];
@@ -361,7 +329,7 @@ static int check_group(struct footer *t, int64_t rows)
 	if (__builtin_add_overflow(l->samples, (uint64_t)rows, &l->samples) ||
 	    l->samples > INT64_MAX || rows > UINT32_MAX)
 		return look_fail(l, t->in.off, "rows are beyond counting");
-	return put_group(t);
+	return add_group_words(t);
 }
 
 static int read_group(struct footer *t)
@@ -381,7 +349,7 @@ static int read_group(struct footer *t)
 	}
 	if (r == 0)
 		r = thrift_failed(&t->in);
-	return r ? r : check_group(t, rows);
+	return r ? r : add_group(t, rows);
 }
 
 static int read_groups(struct footer *t, const struct thrift_field *f)
@@ -398,7 +366,7 @@ static int read_groups(struct footer *t, const struct thrift_field *f)
 	return r ? r : thrift_failed(&t->in);
 }
 
-/* The file */
+/* ---- the file ---- */
 
 static int read_footer(struct footer *t)
 {
@@ -430,7 +398,7 @@ static int read_footer(struct footer *t)
 	return t->groups ? parquet_names_check(&t->names, t->look) : 0;
 }
 
-/* Where the footer is, by the file's last bytes. */
+/* Find the footer by the last bytes of the file. */
 static int find_footer(struct look *l, uint64_t *off, uint64_t *bytes)
 {
 	const uint64_t around = PARQUET_MAGIC_BYTES + PARQUET_TAIL_BYTES;
@@ -487,9 +455,9 @@ int parquet_look(struct look *l)
 	return r;
 }
 
-/* What is found */
+/* ---- what a scan has found ---- */
 
-/* A row group's words begin with where its rows end. */
+/* The words of a row group; the first is the number of rows up to its end. */
 static const uint64_t *group_words(const struct file_shape *shape, uint64_t group)
 {
 	return shape->words + group * (1 + 2 * shape->facts[PARQUET_CHUNKS]);
@@ -510,7 +478,7 @@ uint64_t parquet_found_group(const struct file_shape *shape, uint64_t row)
 	return BISECT(g, 1, shape->facts[PARQUET_GROUPS], first_row(shape, g) > row) - 1;
 }
 
-/* From the first chunk of the row groups on, as many bytes as all have. */
+/* The range begins at the first chunk of the row groups and is as long as all their chunks. */
 void parquet_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
 			 uint64_t *len)
 {
@@ -537,7 +505,7 @@ void parquet_found_extent(const struct file_shape *shape, uint64_t n, uint64_t *
 	*samples = first_row(shape, n + 1) - *first;
 }
 
-/* Rows of every row group of every file, where all have as many; else 0. */
+/* Rows of every row group of every file; 0 = they differ. */
 static uint64_t each_rows(const struct dataset *ds)
 {
 	uint64_t each = 0;
@@ -555,7 +523,7 @@ static uint64_t each_rows(const struct dataset *ds)
 	return each;
 }
 
-/* What is read together are row groups. */
+/* An extent is a row group. */
 int parquet_found_init(struct dataset *ds, struct mlgen_err *err)
 {
 	(void)err;
