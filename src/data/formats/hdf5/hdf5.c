@@ -15,15 +15,14 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* ---- a file's metadata as libhdf5 makes it, and what is read of it ---- */
+/* ---- the metadata that libhdf5 writes, and its reads of them ---- */
 
-/* What init has loaded. */
+/* Loaded by hdf5_image_init(). */
 static const struct hdf5_library *h5;
 
 /*
- * The numbers that depend on the shape: each side, and behind them the bytes of all samples and the
- * file's end. All of them take 8 bytes, little endian (HDF5 file format, "sizes of lengths and
- * offsets").
+ * The numbers that depend on the shape: each side, then the bytes of all samples and the end of the
+ * file. Each has 8 bytes, little-endian (HDF5 file format, "sizes of lengths and offsets").
  */
 enum { PAYLOAD, END, NUMBERS };
 
@@ -33,13 +32,13 @@ struct numbers {
 };
 
 /*
- * Sides that stand out, as no other number of the metadata is like them. The payload is no smaller
- * than 2048 bytes: libhdf5 sets so much aside for small datasets, and gives the rest back only when
- * the file is closed.
+ * Sides that differ from every other number of the metadata, so that they can be found. The payload
+ * is at least 2048 bytes: libhdf5 reserves this much for small datasets, and returns the rest only
+ * when the file is closed.
  */
 static const uint64_t marks[HDF5_RANK_MAX] = { 1009, 113, 11 };
-/* A second file, to compare with. */
-static const uint64_t others[HDF5_RANK_MAX] = { 23, 1571, 3 };
+/* Sides of a second file, to check the places of the numbers. */
+static const uint64_t check_sides[HDF5_RANK_MAX] = { 23, 1571, 3 };
 
 static uint64_t payload_of(unsigned rank, const uint64_t *sides)
 {
@@ -61,23 +60,6 @@ static void numbers_of(struct numbers *n, const struct hdf5_image *im, const uin
 	n->count = im->rank + NUMBERS;
 }
 
-static uint64_t get64(const uint8_t *at)
-{
-	uint64_t v = 0;
-
-	for (unsigned i = 8; i--;)
-		v = v << 8 | at[i];
-	return v;
-}
-
-static void put64(uint8_t *at, uint64_t v)
-{
-	for (unsigned i = 0; i < 8; i++, v >>= 8)
-		at[i] = (uint8_t)v;
-}
-
-/* Making a file in memory */
-
 static bool write_a_byte(hid_t dataset, hid_t space)
 {
 	static const hsize_t first[HDF5_RANK_MAX] = { 0 };
@@ -91,7 +73,8 @@ static bool write_a_byte(hid_t dataset, hid_t space)
 	return ok;
 }
 
-/* The samples get their place with the first byte that is written. */
+/* Add the dataset and return the place of its samples. libhdf5 allocates the place when the first
+ * byte is written. */
 static haddr_t add_dataset(hid_t file, unsigned rank, const uint64_t *sides)
 {
 	haddr_t place = HADDR_UNDEF;
@@ -101,8 +84,7 @@ static haddr_t add_dataset(hid_t file, unsigned rank, const uint64_t *sides)
 	for (unsigned i = 0; i < HDF5_RANK_MAX; i++)
 		dims[i] = sides[i];
 	space = h5->Screate_simple((int)rank, dims, NULL);
-	/* Files must not differ by the time they were made, and h5py's say nothing about it
-	 * either. */
+	/* Files must not differ by their creation time. h5py does not track it either. */
 	hid_t plist = h5->Pcreate(*h5->P_CLS_DATASET_CREATE_ID);
 	if (space >= 0 && plist >= 0 && h5->Pset_obj_track_times(plist, 0) >= 0)
 		dataset = h5->Dcreate2(file, "records", *h5->T_STD_U8LE, space, H5P_DEFAULT, plist,
@@ -119,9 +101,9 @@ static haddr_t add_dataset(hid_t file, unsigned rank, const uint64_t *sides)
 }
 
 /*
- * The oldest version of the layout, which is the default of h5py, and of libhdf5 up to 1.14; all of
- * them read it. Before it makes an image in memory libhdf5 tries to open what has its name, to read
- * and write.
+ * Create a file in memory with the oldest layout, which is the default of h5py and of libhdf5 up to
+ * 1.14, and which all versions read. Its name must be impossible, because libhdf5 first tries to
+ * open a file of that name for reading and writing.
  */
 static hid_t create_file(void)
 {
@@ -137,7 +119,7 @@ static hid_t create_file(void)
 	return file;
 }
 
-/* What lies before the samples, into `head`: its size, or 0. */
+/* Copy the bytes before the samples to `head`. Returns their number; 0 = error. */
 static unsigned read_head(hid_t file, haddr_t place, uint64_t payload, uint8_t *head)
 {
 	size_t bytes = (size_t)(place + payload);
@@ -147,7 +129,7 @@ static unsigned read_head(hid_t file, haddr_t place, uint64_t payload, uint8_t *
 	if (place > HDF5_IMAGE_MAX || h5->Fflush(file, H5F_SCOPE_GLOBAL) < 0)
 		return 0;
 	all = mem_zalloc(bytes);
-	/* The samples are the last thing in the file, or it does not fit. */
+	/* If the samples do not come last, the sizes differ. */
 	got = h5->Fget_file_image(file, all, bytes);
 	if (got == (ssize_t)bytes)
 		memcpy(head, all, (size_t)place);
@@ -176,7 +158,7 @@ static bool find_places(struct hdf5_image *im)
 
 	numbers_of(&n, im, marks);
 	for (unsigned off = 0; off + 8 <= im->head_bytes; off++) {
-		uint64_t v = get64(im->head + off);
+		uint64_t v = look_le(im->head + off, 8);
 
 		for (unsigned i = 0; i < n.count; i++) {
 			if (n.values[i] != v)
@@ -189,31 +171,27 @@ static bool find_places(struct hdf5_image *im)
 	return true;
 }
 
-/* Is a file of another shape what libhdf5 would have made of it? */
+/* Does the image of another shape equal the file that libhdf5 makes? */
 static bool is_right(const struct hdf5_image *im)
 {
-	uint8_t *two = mem_zalloc((size_t)2 * HDF5_IMAGE_MAX);
-	uint8_t *mine = two + HDF5_IMAGE_MAX;
-	bool same = make_head(im->rank, others, two) == im->head_bytes;
+	uint8_t *theirs = mem_zalloc((size_t)2 * HDF5_IMAGE_MAX);
+	uint8_t *mine = theirs + HDF5_IMAGE_MAX;
+	bool same = make_head(im->rank, check_sides, theirs) == im->head_bytes;
 
-	hdf5_image_fill(im, others, mine);
-	same = same && memcmp(two, mine, im->head_bytes) == 0;
-	mem_free(two);
+	hdf5_image_fill(im, check_sides, mine);
+	same = same && memcmp(theirs, mine, im->head_bytes) == 0;
+	mem_free(theirs);
 	return same;
 }
 
-/*
- * Seeing what is read
- *
- * The metadata is in memory, and the file goes on behind it.
- */
+/* A source that records reads. Its metadata are in memory; the rest of the file is missing. */
 struct recorder {
 	struct hdf5_source source;
 	struct hdf5_image *image;
 	uint8_t head[HDF5_IMAGE_MAX];
 };
 
-/* None that reaches into the samples is expected: it would depend on the file's size. */
+/* A read that reaches into the samples is an error: it would depend on the size of the file. */
 static bool recorder_read(void *arg, bool is_sample, uint64_t off, uint64_t bytes, void *to)
 {
 	struct recorder *r = arg;
@@ -228,7 +206,7 @@ static bool recorder_read(void *arg, bool is_sample, uint64_t off, uint64_t byte
 	return true;
 }
 
-/* As h5py: f['records'], then what the type and the shape of the dataset are. */
+/* Do as h5py does: open f['records'], then get the type and the shape of the dataset. */
 static bool hdf5_image_record(struct recorder *r)
 {
 	hid_t dataset = H5I_INVALID_HID, space = H5I_INVALID_HID;
@@ -248,26 +226,21 @@ static bool hdf5_image_record(struct recorder *r)
 	return space >= 0;
 }
 
-static int unknown_layout(struct mlgen_err *err)
-{
-	unsigned v[3] = { 0 };
-
-	h5->get_libversion(&v[0], &v[1], &v[2]);
-	return mlgen_fail(err, -EINVAL,
-			  "format: hdf5: libhdf5 %u.%u.%u lays out files in a way that mlgen does "
-			  "not know; versions 1.10 to 1.14 are known",
-			  v[0], v[1], v[2]);
-}
-
 /* Let libhdf5 write and open files to find their layout; head_bytes stays 0 if this fails. */
 static int learn_layout(struct hdf5_image *im, unsigned rank, struct mlgen_err *err)
 {
+	unsigned v[3] = { 0 };
+
 	*im = (struct hdf5_image){ .rank = rank };
 	im->head_bytes = make_head(rank, marks, im->head);
 	if (im->head_bytes && find_places(im) && is_right(im) && hdf5_image_learn(im, marks) == 0)
 		return 0;
 	im->head_bytes = 0;
-	return unknown_layout(err);
+	h5->get_libversion(&v[0], &v[1], &v[2]);
+	return mlgen_fail(err, -EINVAL,
+			  "format: hdf5: libhdf5 %u.%u.%u lays out files in a way that mlgen does "
+			  "not know; versions 1.10 to 1.14 are known",
+			  v[0], v[1], v[2]);
 }
 
 int hdf5_image_init(struct hdf5_image *im, unsigned rank, struct mlgen_err *err)
@@ -291,8 +264,13 @@ void hdf5_image_fill(const struct hdf5_image *im, const uint64_t *sides, uint8_t
 
 	numbers_of(&n, im, sides);
 	memcpy(to, im->head, im->head_bytes);
-	for (unsigned i = 0; i < im->place_count; i++)
-		put64(to + im->places[i].off, n.values[im->places[i].number]);
+	for (unsigned i = 0; i < im->place_count; i++) {
+		uint8_t *at = to + im->places[i].off;
+		uint64_t v = n.values[im->places[i].number];
+
+		for (unsigned k = 0; k < 8; k++, v >>= 8)
+			at[k] = (uint8_t)v;
+	}
 }
 
 int hdf5_image_learn(struct hdf5_image *im, const uint64_t *sides)
@@ -316,9 +294,9 @@ int hdf5_image_learn(struct hdf5_image *im, const uint64_t *sides)
 /* ---- the format ---- */
 
 /*
- * Metadata, then the samples to the file's end. DLIO has its files in the newest layout and a
- * second dataset with labels, that training does not read; here it is the one dataset in the layout
- * that h5py chooses when it is not told, because that is what was seen being read.
+ * A file is metadata and then samples. DLIO's files have the newest layout and a second dataset
+ * with labels, which training does not read. mlgen writes only the one dataset, in h5py's default
+ * layout, because those are the files whose reads were observed.
  */
 static int hdf5_init(struct dataset *ds, struct mlgen_err *err)
 {
@@ -350,30 +328,26 @@ static void hdf5_sample_range(const struct file_shape *shape, uint64_t first, ui
 	*len = n * format_sample_bytes(shape);
 }
 
-static size_t fill_head(const struct file_shape *shape, uint8_t *to)
-{
-	const uint64_t both[] = { shape->samples, shape->sides[0], shape->sides[1] };
-	const uint64_t flat[] = { shape->samples, format_sample_bytes(shape), 1 };
-
-	hdf5_image_fill(shape->common, shape->two_sides ? both : flat, to);
-	return (size_t)head_bytes(shape);
-}
-
 static bool hdf5_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
 			    size_t *len)
 {
-	uint64_t left = hdf5_file_bytes(&w->shape) - w->pos;
+	const struct file_shape *shape = &w->shape;
+	const uint64_t both[] = { shape->samples, shape->sides[0], shape->sides[1] };
+	const uint64_t flat[] = { shape->samples, format_sample_bytes(shape), 1 };
+	uint64_t left = hdf5_file_bytes(shape) - w->pos;
 	size_t head = 0;
 
 	if (left == 0)
 		return false;
-	if (w->pos == 0)
-		head = fill_head(&w->shape, buf);
+	if (w->pos == 0) {
+		hdf5_image_fill(shape->common, shape->two_sides ? both : flat, buf);
+		head = (size_t)head_bytes(shape);
+	}
 	*off = w->pos;
 	*len = left < bytes ? (size_t)left : bytes;
 	w->pos += *len;
 	format_content((uint8_t *)buf + head, *len - head, w->seed_index,
-		       *off + head - head_bytes(&w->shape));
+		       *off + head - head_bytes(shape));
 	return true;
 }
 
@@ -386,7 +360,7 @@ const struct format format_hdf5 = {
 	.file_bytes = hdf5_file_bytes,
 	.sample_range = hdf5_sample_range,
 	.write_next = hdf5_write_next,
-	/* There is no O_DIRECT in h5py. */
+	/* h5py does not use O_DIRECT. */
 	.framework = { &plan_hdf5, NULL },
 	.reader = "h5py",
 	.is_array = true,

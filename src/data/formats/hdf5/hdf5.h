@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hdf5.h - HDF5 files: the look into those of others, and what a plan needs of them. */
+/* hdf5.h - HDF5 files: where samples lie, and the reads that find them. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,57 +11,61 @@
 #include "data/file/file.h"
 
 /*
- * HDF5: a writer without the library, and a look into the files of others with it. What is here is
- * for the plan of h5py's reads.
+ * The format module writes files without libhdf5, and uses libhdf5 to look into existing files.
+ * This header is for the plan of h5py's reads.
+ *
+ *   sample  one index of the dataset's first axis
+ *   row     all chunks with the same place along the first axis
+ *   read    a read of metadata by libhdf5
  */
 
-/* What a scan puts down about an HDF5 file: where samples lie, and the reads that find them. */
+/* ---- A dataset that a scan finds in a file ---- */
 
 /*
- * A sample is one index of the dataset's first axis. Its bytes lie in one piece (contiguous, or
- * compact: within the metadata), or in the chunks of a row: all that have the same place along the
- * first axis, which are read whole, with the samples beside it.
+ * The bytes of a sample lie in one piece if the dataset is contiguous or compact (compact: within
+ * the metadata), otherwise in the chunks of a row. Chunks are read whole, with neighbouring
+ * samples.
  *
- * Words of a file: the reads of its metadata, two words each, that come with its open and that of
- * the dataset; of chunked ones then place and bytes of every chunk, 0 bytes where there is none;
- * the steps by which chunks are found, two words each, a read of the index or {0, 0} for the next
- * chunk; and at `table` for which rows which steps count: the first row of them, and the word of
- * its first step.
+ * The words of a file begin with the reads of its metadata, two words each, that opening the file
+ * and the dataset takes. For a chunked dataset place and bytes of every chunk follow, 0 bytes for a
+ * chunk that does not exist. Then come the steps that find chunks, two words each: a read of the
+ * index, or {0, 0} for the next chunk. Finally, the table at `table` says which rows share steps:
+ * the first row of them, and the word of its first step.
  */
 struct hdf5_found {
 	bool is_chunked, is_compact, is_filtered;
-	/* Chunks that libhdf5 does not keep: of each only the sample is read. */
+	/* Chunks are too large for libhdf5's cache, so only the sample is read of each. */
 	bool is_direct;
 	uint64_t read_count, sieve_bytes;
-	uint64_t root_count; /* of the reads: those of the open */
-	/* Not chunked: where the first sample and all of them end, and bytes of one. */
+	uint64_t root_count; /* reads that belong to opening the file */
+	/* Contiguous and compact: the first sample, the end of all samples, and the size of one. */
 	uint64_t off, end, sample_bytes;
-	/* Chunked: samples of a row, its chunks, bytes of one without filters. */
+	/* Chunked: samples and chunks of a row, and the size of a chunk without filters. */
 	uint64_t row_samples, row_chunks, chunk_bytes;
 	uint64_t table, table_rows;
-	const uint64_t *words; /* NULL in a look */
+	const uint64_t *words; /* NULL during a look */
 };
 
 void hdf5_found_unpack(struct hdf5_found *f, const struct file_shape *shape);
 
 /* The steps of a row: words *from .. *end - 1. */
 void hdf5_found_steps(const struct hdf5_found *f, uint64_t row, uint64_t *from, uint64_t *end);
-/* The word of its first chunk. */
+/* Index of the word of a row's first chunk. */
 uint64_t hdf5_found_chunk(const struct hdf5_found *f, uint64_t row);
 
 void hdf5_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
 		      uint64_t *len);
 
-/* ---- What lies before the samples of an HDF5 file, and the reads that find them ---- */
+/* ---- The metadata of a file that mlgen writes ---- */
 
 #define HDF5_RANK_MAX 3
-/* Of the metadata; libhdf5 1.10 makes 2048 bytes. */
+/* Largest metadata; libhdf5 1.10 writes 2048 bytes. */
 #define HDF5_IMAGE_MAX 8192
 #define HDF5_PLACES_MAX 16
 #define HDF5_READS_MAX 32
 
-/* Where a number lies that depends on the shape: the side of a dimension, or behind them the bytes
- * of all samples and the file's end. */
+/* The place of a number that depends on the shape. `number` counts the sides of the dimensions,
+ * then the bytes of all samples and the end of the file. */
 struct hdf5_place {
 	unsigned off, number;
 };
@@ -71,33 +75,33 @@ struct hdf5_read {
 };
 
 /*
- * A file as h5py writes it by default, with one contiguous dataset `records` of uint8. libhdf5
- * makes the metadata once, and once it is opened with libhdf5, as h5py does it, to see what it
- * reads. From one shape to the other the same few numbers differ at the same places, and the reads
- * are the same: so the files themselves are written without libhdf5, which is no library for
- * several threads. Does not point to anything.
+ * The image is that of a file as h5py writes it by default, with one contiguous dataset `records`
+ * of uint8. libhdf5, which is not thread-safe, makes the metadata once and opens them once, as h5py
+ * does, to record its reads. Files of other shapes differ only in a few numbers at fixed places,
+ * and the reads are the same, so mlgen writes the files without libhdf5. The struct has no
+ * pointers.
  */
 struct hdf5_image {
 	unsigned rank;
-	unsigned head_bytes; /* then come the samples, to the file's end */
+	unsigned head_bytes; /* followed by the samples, up to the end of the file */
 	uint8_t head[HDF5_IMAGE_MAX];
 	unsigned place_count;
 	struct hdf5_place places[HDF5_PLACES_MAX];
-	/* Of an open and f['records'], in order; all of it metadata. */
-	unsigned read_count, root_count; /* all, and those of the open */
+	/* Reads of an open and of f['records'], in order, all of metadata. */
+	unsigned read_count, root_count; /* all reads, and those of the open */
 	struct hdf5_read reads[HDF5_READS_MAX];
-	/* Samples up to this size are read ahead so far. */
+	/* Bytes that libhdf5 reads at once for a smaller sample. */
 	uint64_t sieve_bytes;
 };
 
 /*
- * One thread at a time. The first call for a rank asks libhdf5, and later calls copy its answer. 0,
- * or -EINVAL with err if libhdf5 lays files out in a way that mlgen does not know.
+ * Set up an image; one thread at a time. The first call for a rank asks libhdf5; later calls copy
+ * the result. 0, or -EINVAL with err if libhdf5 lays files out in a way that mlgen does not know.
  */
 int hdf5_image_init(struct hdf5_image *im, unsigned rank, struct mlgen_err *err);
 
-/* The first head_bytes of a file whose dataset has these `rank` sides. */
+/* Write the first head_bytes of a file whose dataset has these `rank` sides. */
 void hdf5_image_fill(const struct hdf5_image *im, const uint64_t *sides, uint8_t *to);
 
-/* The reads of a file with these sides, into im->reads; part of init. */
+/* Record the reads of a file with these sides in im->reads; part of init. */
 int hdf5_image_learn(struct hdf5_image *im, const uint64_t *sides);

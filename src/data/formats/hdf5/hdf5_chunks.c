@@ -16,39 +16,35 @@
 #include "base/vec.h"
 
 /*
- * Of an open file that has a chunked dataset and put down the reads of its metadata: the words
- * behind them, look->sample_bytes, and what is chunked of *found. `cache_bytes`: larger chunks are
- * not kept. 0, or -errno with look->err.
- *
- * Any index will do, as libhdf5 is asked. Each chunk is looked up once. What is read for that
- * depends on what came before, and h5py opens the file for each sample: so a lookup is repeated in
- * a newly opened file, but not between two rows whose lookups read the same: they are in the same
- * leaf of the index, and so is what lies between. At most HDF5_LEARN_MAX chunks of a file are
- * learned in this way; rows beyond are taken to read as one before them does.
+ * Every kind of index works, because libhdf5 looks each chunk up. The reads of a lookup depend on
+ * earlier ones, and h5py opens the file for each sample, so the lookup is repeated in a newly
+ * opened file. This is not necessary between two rows whose lookups read the same: they are in the
+ * same leaf of the index, and so are all rows between them. At most HDF5_LEARN_MAX chunks of a file
+ * are learned in this way. Further rows are assumed to read as one before them.
  */
 #define HDF5_LEARN_MAX 20000u
 
-/* Of a row: a read of the index, or 0 bytes for a chunk. */
+/* The steps of a row: a read of the index, or 0 bytes for a chunk. */
 struct steps {
 	struct hdf5_note *list; /* owned */
 	size_t count;
 };
 
-/* For rows from this one on there are these steps. */
-struct turn {
+/* The first row with certain steps, and the word of the first step. */
+struct step_row {
 	uint64_t row, word;
 };
 
 struct chunks {
 	struct hdf5_file *file;
 	const struct hdf5_shape *shape;
-	struct hdf5_found *found;
+	struct hdf5_found *index;
 	uint64_t rows;
-	uint64_t left; /* chunks that may still be learned */
-	VEC(struct turn) turns;
+	uint64_t left; /* number of chunks that may still be learned */
+	VEC(struct step_row) table;
 };
 
-/* One chunk */
+/* ---- one chunk ---- */
 
 static herr_t see_where(unsigned n, const H5E_error2_t *e, void *arg)
 {
@@ -59,8 +55,8 @@ static herr_t see_where(unsigned n, const H5E_error2_t *e, void *arg)
 	return 0;
 }
 
-/* Was the chunk looked for, and is not there? The function that asked for it complains then; what
- * goes wrong on the way is the fault of those below. */
+/* Did the lookup find that the chunk does not exist? The error then comes from the function that
+ * called the lookup; any other error comes from a function below. */
 static bool is_missing(struct hdf5_file *f)
 {
 	bool is = false;
@@ -69,20 +65,19 @@ static bool is_missing(struct hdf5_file *f)
 	return is && !f->has_failed;
 }
 
-/* The chunk with this first element, as libhdf5 finds it: its place and bytes, 0 where there is
- * none. What is read on the way is in the notes. */
+/* Let libhdf5 find the chunk with this first element: its place and bytes, 0 bytes if it does not
+ * exist. The reads on the way are added to the notes. */
 static int chunk_at(struct hdf5_file *f, const hsize_t *first, struct hdf5_note *chunk)
 {
-	/* Nothing is read into it. */
-	uint8_t nowhere[8];
+	uint8_t nowhere[8]; /* remains unset, because samples are not read */
 	uint32_t mask;
 	size_t before = f->notes.count;
 	herr_t r;
 
 	*chunk = (struct hdf5_note){ .is_sample = true };
-	f->leaves_chunks = true;
+	f->ignores_samples = true;
 	r = f->h5->Dread_chunk(f->dataset, H5P_DEFAULT, first, &mask, nowhere);
-	f->leaves_chunks = false;
+	f->ignores_samples = false;
 	if (r < 0)
 		return is_missing(f) ? 0 : hdf5_file_failed(f);
 	if (mask && f->look->options->decompress != DECOMPRESS_NONE)
@@ -99,7 +94,7 @@ static int chunk_at(struct hdf5_file *f, const hsize_t *first, struct hdf5_note 
 				chunk->bytes, chunk->off, f->look->file_bytes);
 }
 
-/* The next chunk of a row, in the order of the last axes; false behind the last one. */
+/* Advance to the next chunk of a row, the last axis fastest; false after the last chunk. */
 static bool next_chunk(const struct hdf5_shape *s, hsize_t *first)
 {
 	for (unsigned i = s->rank - 1; i > 0; i--) {
@@ -111,9 +106,9 @@ static bool next_chunk(const struct hdf5_shape *s, hsize_t *first)
 	return false;
 }
 
-/* All of them, in the order of rows */
+/* ---- all chunks, row by row ---- */
 
-static int put_row(struct chunks *c, uint64_t row, uint64_t *row_bytes)
+static int add_row(struct chunks *c, uint64_t row, uint64_t *row_bytes)
 {
 	hsize_t first[HDF5_RANK_ALL] = { row * c->shape->chunk[0] };
 	struct look *l = c->file->look;
@@ -125,23 +120,21 @@ static int put_row(struct chunks *c, uint64_t row, uint64_t *row_bytes)
 		c->file->notes.count = 0;
 		r = chunk_at(c->file, first, &chunk);
 		if (r == 0)
-			r = look_word(l, chunk.off);
-		if (r == 0)
-			r = look_word(l, chunk.bytes);
+			r = hdf5_add_words(l, chunk.off, chunk.bytes);
 		*row_bytes += chunk.bytes;
-		if (c->found->is_filtered)
+		if (c->index->is_filtered)
 			l->packed_most = u64_max(l->packed_most, chunk.bytes);
 	} while (r == 0 && *row_bytes <= l->file_bytes && next_chunk(c->shape, first));
 	return r;
 }
 
-static int put_chunks(struct chunks *c)
+static int add_chunks(struct chunks *c)
 {
 	struct look *l = c->file->look;
 	uint64_t samples = c->shape->sides[0], all = 0, bytes;
 
 	for (uint64_t row = 0; row < c->rows; row++) {
-		int r = put_row(c, row, &bytes);
+		int r = add_row(c, row, &bytes);
 		struct hdf5_share share;
 
 		if (r)
@@ -150,7 +143,7 @@ static int put_chunks(struct chunks *c)
 		if (all > l->file_bytes)
 			return hdf5_file_refuse(
 				c->file, "has chunks that are larger together than the file");
-		share = hdf5_share_of(c->found, samples, row, bytes);
+		share = hdf5_share_of(c->index, samples, row, bytes);
 		l->sample_bytes += (share.samples - 1) * share.each + share.last;
 		if (signals_taken())
 			return mlgen_fail(l->err, -EINTR, "%s: interrupted", l->path);
@@ -161,15 +154,9 @@ static int put_chunks(struct chunks *c)
 	return 0;
 }
 
-/* What is read to find them */
+/* ---- the reads that find chunks ---- */
 
-static void steps_fini(struct steps *s)
-{
-	mem_free(s->list);
-	s->list = NULL;
-}
-
-/* The steps of a row in a newly opened file. */
+/* Find the steps of a row in a newly opened file. The caller frees out->list in any case. */
 static int learn(struct chunks *c, uint64_t row, struct steps *out)
 {
 	hsize_t first[HDF5_RANK_ALL] = { row * c->shape->chunk[0] };
@@ -185,11 +172,11 @@ static int learn(struct chunks *c, uint64_t row, struct steps *out)
 	do {
 		if (r == 0)
 			r = chunk_at(f, first, &chunk);
-		/* One that is not there has its turn as well. */
+		/* A missing chunk has a step as well. */
 		if (r == 0 && chunk.bytes == 0)
 			hdf5_file_note(f, chunk);
 	} while (r == 0 && next_chunk(c->shape, first));
-	c->left -= u64_min(c->left, c->found->row_chunks);
+	c->left -= u64_min(c->left, c->index->row_chunks);
 	if (r)
 		return r;
 	out->count = f->notes.count;
@@ -210,38 +197,35 @@ static bool is_same(const struct steps *a, const struct steps *b)
 	return is;
 }
 
-static int put_steps(struct chunks *c, uint64_t row, const struct steps *s)
+static int add_steps(struct chunks *c, uint64_t row, const struct steps *s)
 {
 	struct look *l = c->file->look;
 	int r = 0;
 
-	vec_push(&c->turns, (struct turn){ row, l->word_count });
-	for (size_t i = 0; i < s->count && r == 0; i++) {
-		r = look_word(l, s->list[i].off);
-		if (r == 0)
-			r = look_word(l, s->list[i].bytes);
-	}
+	vec_push(&c->table, (struct step_row){ row, l->word_count });
+	for (size_t i = 0; i < s->count && r == 0; i++)
+		r = hdf5_add_words(l, s->list[i].off, s->list[i].bytes);
 	return r;
 }
 
-/* Those of row a are put down, those of row b behind it not yet. */
-static int learn_between(struct chunks *c, uint64_t a, const struct steps *of_a, uint64_t b,
-			 const struct steps *of_b)
+/* Add the steps of all rows after row `a`, whose steps were added, up to row `b`. */
+static int learn_between(struct chunks *c, uint64_t a, const struct steps *a_steps, uint64_t b,
+			 const struct steps *b_steps)
 {
 	uint64_t middle = a + (b - a) / 2;
-	struct steps of_middle;
+	struct steps middle_steps;
 	int r;
 
-	if (is_same(of_a, of_b))
+	if (is_same(a_steps, b_steps))
 		return 0;
 	if (middle == a || c->left == 0)
-		return put_steps(c, b, of_b);
-	r = learn(c, middle, &of_middle);
+		return add_steps(c, b, b_steps);
+	r = learn(c, middle, &middle_steps);
 	if (r == 0)
-		r = learn_between(c, a, of_a, middle, &of_middle);
+		r = learn_between(c, a, a_steps, middle, &middle_steps);
 	if (r == 0)
-		r = learn_between(c, middle, &of_middle, b, of_b);
-	steps_fini(&of_middle);
+		r = learn_between(c, middle, &middle_steps, b, b_steps);
+	mem_free(middle_steps.list);
 	return r;
 }
 
@@ -251,36 +235,22 @@ static int learn_all(struct chunks *c)
 	int r = learn(c, 0, &first);
 
 	if (r == 0)
-		r = put_steps(c, 0, &first);
+		r = add_steps(c, 0, &first);
 	if (r == 0 && c->rows > 1)
 		r = learn(c, c->rows - 1, &last);
 	if (r == 0 && c->rows > 1)
 		r = learn_between(c, 0, &first, c->rows - 1, &last);
-	steps_fini(&first);
-	steps_fini(&last);
+	mem_free(first.list);
+	mem_free(last.list);
 	return r;
 }
 
-static int put_table(struct chunks *c)
-{
-	struct look *l = c->file->look;
-	int r = 0;
-
-	c->found->table = l->word_count;
-	c->found->table_rows = c->turns.count;
-	for (size_t i = 0; i < c->turns.count && r == 0; i++) {
-		r = look_word(l, c->turns.at[i].row);
-		if (r == 0)
-			r = look_word(l, c->turns.at[i].word);
-	}
-	return r;
-}
-
-/* How they are laid out: no more of them than the file has bytes. */
+/* Set the members of *index for the layout of the chunks. The file has at least a byte for each
+ * chunk. */
 static int chunks_shape(struct chunks *c, size_t cache_bytes)
 {
 	const struct hdf5_shape *s = c->shape;
-	struct hdf5_found *found = c->found;
+	struct hdf5_found *index = c->index;
 	uint64_t chunks = 1, bytes = s->element_bytes;
 	bool is_counted = true;
 
@@ -295,26 +265,28 @@ static int chunks_shape(struct chunks *c, size_t cache_bytes)
 		return hdf5_file_refuse(
 			c->file, "has more chunks than the file's %" PRIu64 " bytes can hold",
 			c->file->look->file_bytes);
-	found->row_samples = s->chunk[0];
-	found->row_chunks = chunks / c->rows;
-	found->chunk_bytes = bytes;
-	found->is_direct = !s->is_filtered && bytes > cache_bytes;
+	index->row_samples = s->chunk[0];
+	index->row_chunks = chunks / c->rows;
+	index->chunk_bytes = bytes;
+	index->is_direct = !s->is_filtered && bytes > cache_bytes;
 	return 0;
 }
 
 int hdf5_chunks_look(struct hdf5_file *f, const struct hdf5_shape *s, size_t cache_bytes,
-		     struct hdf5_found *found)
+		     struct hdf5_found *index)
 {
-	struct chunks c = { .file = f, .shape = s, .found = found, .left = HDF5_LEARN_MAX };
+	struct chunks c = { .file = f, .shape = s, .index = index, .left = HDF5_LEARN_MAX };
 	int r = chunks_shape(&c, cache_bytes);
 
 	if (r == 0)
-		r = put_chunks(&c);
+		r = add_chunks(&c);
 	if (r == 0)
 		r = learn_all(&c);
-	if (r == 0)
-		r = put_table(&c);
-	vec_fini(&c.turns);
+	index->table = f->look->word_count;
+	index->table_rows = c.table.count;
+	for (size_t i = 0; i < c.table.count && r == 0; i++)
+		r = hdf5_add_words(f->look, c.table.at[i].row, c.table.at[i].word);
+	vec_fini(&c.table);
 	return r;
 }
 

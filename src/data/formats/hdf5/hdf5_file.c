@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hdf5_file.c - an HDF5 file that a scan looks at, opened by libhdf5 through the looker's reads. */
+/* hdf5_file.c - load libhdf5, and open and describe one HDF5 file of a scan with it. */
 #include "config.h"
 
 #ifdef HAVE_HDF5
@@ -19,9 +19,9 @@
 #include "base/vec.h"
 #include "data/file/file.h"
 
-/* ---- libhdf5, loaded when the first HDF5 file is asked for ---- */
+/* ---- libhdf5 ---- */
 
-/* Functions and identifiers alike: a pointer, and the symbol it points to. */
+/* Each member of struct hdf5_library is a pointer, to a function or an identifier. */
 static const struct library_symbol symbols[] = {
 #define HDF5_SYMBOL(name) { "H5" #name, offsetof(struct hdf5_library, name) },
 	HDF5_FUNCTIONS(HDF5_SYMBOL)
@@ -42,25 +42,26 @@ const struct hdf5_library *hdf5_library(struct mlgen_err *err)
 		library.open = NULL;
 		return NULL;
 	}
-	/* No handler of its own at exit, whichever thread that is in; nothing on stderr. */
+	/* libhdf5 must neither run a handler at exit, in whichever thread that is, ... */
 	library.dont_atexit();
 	library.open();
+	/* ... nor print to stderr. */
 	library.Eset_auto2(H5E_DEFAULT, NULL, NULL);
 	return &library;
 }
 
-/* ---- a file as libhdf5 sees it, whose bytes come from a function that takes notes ---- */
+/* ---- the virtual file driver ---- */
 
-/* libhdf5 has only the property list to hand things to a driver. */
+/* Argument of the driver, which libhdf5 passes in the property list. */
 struct source_info {
 	const struct hdf5_library *h5;
 	struct hdf5_source *source;
 };
 
-/* The callback below has no other way to libhdf5. One thread at a time. */
+/* libhdf5 for source_open(), which has no other way to get it. One thread at a time. */
 static const struct hdf5_library *library;
 
-/* A file that another one links to has another name, or is a second one. */
+/* Refuse files that the file links to: they have another name, or are opened second. */
 static H5FD_t *source_open(const char *name, unsigned flags, hid_t access, haddr_t max)
 {
 	const struct source_info *info = library->Pget_driver_info(access);
@@ -79,9 +80,9 @@ static herr_t source_close(H5FD_t *file)
 	return 0;
 }
 
-/* As of files, but for metadata that are accumulated: only those that are written ever are, and of
- * a damaged file that has an undefined address libhdf5 would copy what is accumulated there, from
- * NULL. */
+/* The features are those of the driver for files, except for the accumulation of metadata. It only
+ * affects writes, and with an undefined address in a damaged file libhdf5 would copy accumulated
+ * metadata from NULL. */
 static herr_t source_query(const H5FD_t *file, unsigned long *flags)
 {
 	(void)file;
@@ -134,7 +135,7 @@ static herr_t source_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_
 static const H5FD_class_t source_class = {
 #if H5_VERSION_GE(1, 14, 0)
 	.version = H5FD_CLASS_VERSION,
-	.value = (H5FD_class_value_t)499, /* up to 255: libhdf5's own */
+	.value = (H5FD_class_value_t)499, /* libhdf5 reserves values up to 255 */
 #endif
 	.name = "source",
 	.maxaddr = INT64_MAX,
@@ -150,28 +151,28 @@ static const H5FD_class_t source_class = {
 	.write = source_write,
 };
 
-struct why {
+struct error_text {
 	char *text;
 	size_t size;
 };
 
-/* What the innermost function says. */
-static herr_t source_see(unsigned n, const H5E_error2_t *e, void *arg)
+/* Copy the description of the innermost function. */
+static herr_t copy_description(unsigned n, const H5E_error2_t *e, void *arg)
 {
-	const struct why *why = arg;
+	const struct error_text *to = arg;
 
 	if (n == 0 && e->desc)
-		snprintf(why->text, why->size, "%s", e->desc);
+		snprintf(to->text, to->size, "%s", e->desc);
 	return 0;
 }
 
-/* What libhdf5 says about the last call, if that failed; "" = nothing. */
+/* Write libhdf5's reason if the last call failed; "" = none. */
 static void hdf5_source_why(const struct hdf5_library *h5, char *text, size_t size)
 {
-	struct why why = { text, size };
+	struct error_text to = { text, size };
 
 	*text = '\0';
-	h5->Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, source_see, &why);
+	h5->Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, copy_description, &to);
 }
 
 hid_t hdf5_source_open(const struct hdf5_library *h5, struct hdf5_source *source)
@@ -186,7 +187,7 @@ hid_t hdf5_source_open(const struct hdf5_library *h5, struct hdf5_source *source
 	if (driver >= 0 && access >= 0 && h5->Pset_driver(access, driver, &info) >= 0 &&
 	    h5->Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
 		file = h5->Fopen(HDF5_NO_FILE, H5F_ACC_RDONLY, access);
-	/* The next call forgets it. */
+	/* The next call clears the reason. */
 	if (file < 0)
 		hdf5_source_why(h5, source->why, sizeof(source->why));
 	if (access >= 0)
@@ -212,15 +213,12 @@ bool hdf5_source_sizes(const struct hdf5_library *h5, size_t *sieve_bytes, size_
 
 /* ---- files ---- */
 
-/* Groups within groups, and all that is looked at in search of a dataset. */
+/* Nesting depth of groups, and number of objects, in a search for a dataset. */
 #define DEPTH_MAX 16
-/* Of a header that is read ahead; what a damaged file asks for is more. */
-#define ZEROS_MAX (UINT64_C(1) << 20)
 #define OBJECTS_MAX 1000u
-
-#define VIRTUAL "is a virtual one, made of those of other files; scan these"
-
-/* What goes wrong */
+/* The most bytes beyond the end of a file that libhdf5 may read ahead as part of a header. Only
+ * damaged files need more. */
+#define ZEROS_MAX (UINT64_C(1) << 20)
 
 int hdf5_file_failed(struct hdf5_file *f)
 {
@@ -246,24 +244,20 @@ int hdf5_file_refuse(struct hdf5_file *f, const char *fmt, ...)
 			  text);
 }
 
-/* Reading */
-
 void hdf5_file_note(struct hdf5_file *f, struct hdf5_note note)
 {
-	struct hdf5_notes *n = &f->notes;
-
-	vec_push(n, note);
+	vec_push(&f->notes, note);
 }
 
-/* As the driver for files does, it reads zeros behind the end. */
+/* Beyond the end of the file there are zeros, as with the driver for files. */
 static bool file_read(void *arg, bool is_sample, uint64_t off, uint64_t bytes, void *to)
 {
 	struct hdf5_file *f = arg;
 	uint64_t there = f->look->file_bytes;
 
 	hdf5_file_note(f, (struct hdf5_note){ off, bytes, is_sample });
-	/* What libhdf5 calls a sample may be a global heap, too. */
-	if (is_sample && f->leaves_chunks)
+	/* libhdf5 also calls a global heap a sample, so samples are skipped only on request. */
+	if (is_sample && f->ignores_samples)
 		return true;
 	f->last_off = off;
 	there = off < there ? u64_min(bytes, there - off) : 0;
@@ -293,13 +287,13 @@ static int open_file(struct hdf5_file *f)
 	return f->file < 0 ? hdf5_file_failed(f) : 0;
 }
 
-/* Which dataset */
+/* ---- the search for a dataset ---- */
 
-struct search {
+struct dataset_search {
 	struct hdf5_file *file;
-	unsigned looked_at;
-	char flat[HDF5_PATH_MAX];   /* the first of one dimension; "" = none */
-	char closed[HDF5_PATH_MAX]; /* the first that does not open; the same */
+	unsigned objects;           /* number of objects looked at so far */
+	char flat[HDF5_PATH_MAX];   /* the first dataset of one dimension; "" = none */
+	char closed[HDF5_PATH_MAX]; /* the first object that does not open; "" = none */
 	char path[HDF5_PATH_MAX];
 	bool is_done;
 };
@@ -314,28 +308,10 @@ static int rank_of(const struct hdf5_library *h5, hid_t dataset)
 	return rank;
 }
 
-static void search_group(struct search *s, hid_t group, size_t length, unsigned depth);
-
-static void search_object(struct search *s, hid_t object, size_t length, unsigned depth)
-{
-	const struct hdf5_library *h5 = s->file->h5;
-	H5I_type_t type = h5->Iget_type(object);
-	int rank = type == H5I_DATASET ? rank_of(h5, object) : 0;
-
-	if (rank > 1) {
-		memcpy(s->file->name, s->path, sizeof(s->path));
-		s->is_done = true;
-	} else if (rank == 1 && !*s->flat) {
-		memcpy(s->flat, s->path, sizeof(s->path));
-	} else if (type == H5I_GROUP && depth < DEPTH_MAX && length + 1 < sizeof(s->path)) {
-		s->path[length] = '/';
-		search_group(s, object, length + 1, depth + 1);
-	}
-}
-
-/* By name, as libhdf5 lists them. What cannot be opened (a link into another file) is what is
- * looked for where there is nothing else: opening it again says why. */
-static void search_group(struct search *s, hid_t group, size_t length, unsigned depth)
+/* Search a group by name, in libhdf5's order; `length` is that of the group's path. An object that
+ * cannot be opened (a link into another file) is only chosen if there is no other: opening it again
+ * then gives the reason. */
+static void search_group(struct dataset_search *s, hid_t group, size_t length, unsigned depth)
 {
 	const struct hdf5_library *h5 = s->file->h5;
 	size_t room = sizeof(s->path) - length;
@@ -346,9 +322,12 @@ static void search_group(struct search *s, hid_t group, size_t length, unsigned 
 	for (hsize_t i = 0; i < info.nlinks && !s->is_done; i++) {
 		ssize_t n = h5->Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i,
 						 s->path + length, room, H5P_DEFAULT);
+		size_t end = length + (size_t)n;
+		H5I_type_t type;
 		hid_t object;
+		int rank;
 
-		if (s->file->has_failed || ++s->looked_at > OBJECTS_MAX)
+		if (s->file->has_failed || ++s->objects > OBJECTS_MAX)
 			return;
 		if (n <= 0 || (size_t)n >= room)
 			continue;
@@ -357,15 +336,25 @@ static void search_group(struct search *s, hid_t group, size_t length, unsigned 
 			memcpy(s->closed, s->path, sizeof(s->path));
 		if (object < 0)
 			continue;
-		search_object(s, object, length + (size_t)n, depth);
+		type = h5->Iget_type(object);
+		rank = type == H5I_DATASET ? rank_of(h5, object) : 0;
+		if (rank > 1) {
+			memcpy(s->file->name, s->path, sizeof(s->path));
+			s->is_done = true;
+		} else if (rank == 1 && !*s->flat) {
+			memcpy(s->flat, s->path, sizeof(s->path));
+		} else if (type == H5I_GROUP && depth < DEPTH_MAX && end + 1 < sizeof(s->path)) {
+			s->path[end] = '/';
+			search_group(s, object, end + 1, depth + 1);
+		}
 		h5->Oclose(object);
 	}
 }
 
-/* The first with two dimensions or more: those of one are labels. */
+/* Find the first dataset with two dimensions or more; one dimension suggests labels. */
 static int find_first(struct hdf5_file *f)
 {
-	struct search *s = mem_zalloc(sizeof(*s));
+	struct dataset_search *s = mem_zalloc(sizeof(*s));
 	int r = 0;
 
 	s->file = f;
@@ -378,7 +367,7 @@ static int find_first(struct hdf5_file *f)
 		r = mlgen_fail(f->look->err, -EINVAL,
 			       "%s: there is no dataset with a dimension in it (objects looked at: "
 			       "%u); name one with hdf5_dataset=",
-			       f->look->path, s->looked_at);
+			       f->look->path, s->objects);
 	mem_free(s);
 	return r;
 }
@@ -386,7 +375,7 @@ static int find_first(struct hdf5_file *f)
 static int find_named(struct hdf5_file *f, const char *name)
 {
 	hid_t object = f->h5->Oopen(f->file, name, H5P_DEFAULT);
-	bool is_one = object >= 0 && f->h5->Iget_type(object) == H5I_DATASET;
+	bool is_dataset = object >= 0 && f->h5->Iget_type(object) == H5I_DATASET;
 	char why[128] = "it is a group";
 
 	if (object < 0)
@@ -395,7 +384,7 @@ static int find_named(struct hdf5_file *f, const char *name)
 		f->h5->Oclose(object);
 	if (f->has_failed)
 		return f->look->err->code;
-	if (is_one && strlen(name) < sizeof(f->name)) {
+	if (is_dataset && strlen(name) < sizeof(f->name)) {
 		snprintf(f->name, sizeof(f->name), "%s", name);
 		return 0;
 	}
@@ -418,29 +407,23 @@ int hdf5_file_choose(struct hdf5_file *f)
 	return r;
 }
 
-/* What it is */
+/* ---- the shape of a dataset ---- */
 
-/* Elements that point to what lies elsewhere. */
+/* Do elements of this type point to data elsewhere? */
 static bool is_variable(const struct hdf5_library *h5, hid_t type, unsigned depth)
 {
 	H5T_class_t class = h5->Tget_class(type);
 	bool is = class == H5T_VLEN || class == H5T_REFERENCE ||
 		  (class == H5T_STRING && h5->Tis_variable_str(type) > 0);
-	int n = class == H5T_COMPOUND ? h5->Tget_nmembers(type) : 0;
+	int parts = class == H5T_ARRAY ? 1 : class == H5T_COMPOUND ? h5->Tget_nmembers(type) : 0;
 
-	if (class == H5T_ARRAY && depth < DEPTH_MAX) {
-		hid_t of = h5->Tget_super(type);
+	for (int i = 0; i < parts && !is && depth < DEPTH_MAX; i++) {
+		hid_t part = class == H5T_ARRAY ? h5->Tget_super(type)
+						: h5->Tget_member_type(type, (unsigned)i);
 
-		is = of < 0 || is_variable(h5, of, depth + 1);
-		if (of >= 0)
-			h5->Tclose(of);
-	}
-	for (int i = 0; i < n && !is && depth < DEPTH_MAX; i++) {
-		hid_t of = h5->Tget_member_type(type, (unsigned)i);
-
-		is = of < 0 || is_variable(h5, of, depth + 1);
-		if (of >= 0)
-			h5->Tclose(of);
+		is = part < 0 || is_variable(h5, part, depth + 1);
+		if (part >= 0)
+			h5->Tclose(part);
 	}
 	return is;
 }
@@ -480,7 +463,7 @@ static int shape_sides(struct hdf5_file *f, struct hdf5_shape *s)
 	return 0;
 }
 
-/* All but deflate are refused by the names they have. */
+/* Filters other than deflate are refused by name. */
 static int shape_filters(struct hdf5_file *f, hid_t plist, struct hdf5_shape *s)
 {
 	int n = f->h5->Pget_nfilters(plist);
@@ -527,21 +510,11 @@ static int shape_layout(struct hdf5_file *f, hid_t plist, struct hdf5_shape *s)
 			return hdf5_file_failed(f);
 		return shape_filters(f, plist, s);
 	case H5D_VIRTUAL:
-		return hdf5_file_refuse(f, VIRTUAL);
+		return hdf5_file_refuse(
+			f, "is a virtual one, made of those of other files; scan these");
 	default:
 		return hdf5_file_failed(f);
 	}
-}
-
-/* A place that libhdf5 has not set aside yet has no data in it. */
-static int shape_place(struct hdf5_file *f, struct hdf5_shape *s)
-{
-	haddr_t off = f->h5->Dget_offset(f->dataset);
-
-	if (off == HADDR_UNDEF)
-		return hdf5_file_refuse(f, "has no data: none was written since it was created");
-	s->off = off;
-	return 0;
 }
 
 int hdf5_file_shape(struct hdf5_file *f, struct hdf5_shape *s)
@@ -557,28 +530,23 @@ int hdf5_file_shape(struct hdf5_file *f, struct hdf5_shape *s)
 		r = shape_layout(f, plist, s);
 	if (r == 0)
 		r = shape_type(f, s);
-	if (r == 0 && !s->is_chunked && !s->is_compact && s->sides[0])
-		r = shape_place(f, s);
+	if (r == 0 && !s->is_chunked && !s->is_compact && s->sides[0]) {
+		s->off = f->h5->Dget_offset(f->dataset);
+		/* libhdf5 allocates the place of the data when they are first written. */
+		if (s->off == HADDR_UNDEF)
+			r = hdf5_file_refuse(f,
+					     "has no data: none was written since it was created");
+	}
 	f->h5->Pclose(plist);
 	return r;
 }
 
-/* It may be damaged, or made of what other files have. */
-static int not_opened(struct hdf5_file *f)
-{
-	char why[128];
-
-	if (f->has_failed)
-		return f->look->err->code;
-	hdf5_source_why(f->h5, why, sizeof(why));
-	return hdf5_file_refuse(f, "does not open, says libhdf5: %s", why);
-}
-
-/* Opening as h5py does: the dataset, then what its type and shape are. */
+/* ---- opening as h5py does: the dataset, then its type and shape ---- */
 
 int hdf5_file_open(struct hdf5_file *f)
 {
 	hid_t space = H5I_INVALID_HID;
+	char why[128];
 	int r = open_file(f);
 
 	if (r)
@@ -586,10 +554,15 @@ int hdf5_file_open(struct hdf5_file *f)
 	f->dataset = f->h5->Oopen(f->file, f->name, H5P_DEFAULT);
 	if (f->dataset >= 0)
 		space = f->h5->Dget_space(f->dataset);
-	if (space < 0)
-		return not_opened(f);
-	f->h5->Sclose(space);
-	return f->has_failed ? f->look->err->code : 0;
+	if (space >= 0)
+		f->h5->Sclose(space);
+	if (f->has_failed)
+		return f->look->err->code;
+	if (space >= 0)
+		return 0;
+	/* The dataset may be damaged, or consist of those of other files. */
+	hdf5_source_why(f->h5, why, sizeof(why));
+	return hdf5_file_refuse(f, "does not open, says libhdf5: %s", why);
 }
 
 void hdf5_file_close(struct hdf5_file *f)

@@ -12,13 +12,14 @@
 #include "data/file/file.h"
 #include "data/formats/hdf5/hdf5.h"
 
-/* ---- Libhdf5, loaded when the first HDF5 file is asked for: no other job starts it ---- */
+/* ---- libhdf5, which is loaded with the first HDF5 file ---- */
 
 #if H5_VERSION_GE(1, 14, 0)
 #include <H5FDdevelop.h>
 #endif
 
-/* Flags of a file start a library that is linked; this one is when it is loaded. */
+/* Flags such as H5F_ACC_RDONLY contain these macros, which start a linked library. mlgen starts the
+ * library when it loads it. */
 #undef H5CHECK
 #define H5CHECK
 #undef H5OPEN
@@ -82,8 +83,8 @@
 	X(get_libversion)                                                                          \
 	X(open)
 
-/* X(name without H5 and _g): the identifiers that open() sets; of a type or a class they are what
- * the macro without _g stands for. */
+/* X(name without H5 and _g): the identifiers that open() sets. The macro of the same name without
+ * _g is the identifier of a type or a class. */
 #define HDF5_IDS(X)                                                                                \
 	X(P_CLS_DATASET_CREATE_ID)                                                                 \
 	X(P_CLS_FILE_ACCESS_ID)                                                                    \
@@ -100,120 +101,136 @@ struct hdf5_library {
 };
 
 /*
- * A start of mlgen took 9.3 ms of CPU time when it was linked, as it brings thirty libraries of its
- * own; without it 2.1 (of which any program takes 1.2). Stays until the process ends; one thread at
- * a time.
- * NULL with err: -ENOENT, not on this machine or not the version mlgen was built with.
+ * Load libhdf5, which then stays until the process ends; one thread at a time. NULL with err:
+ * -ENOENT if this machine does not have the version that mlgen was built with.
+ *
+ * libhdf5 is not linked because it brings thirty libraries: a start of mlgen took 9.3 ms of CPU
+ * time with it and takes 2.1 ms without it, of which any program takes 1.2 ms.
  */
 const struct hdf5_library *hdf5_library(struct mlgen_err *err);
 
-/* ---- A file as libhdf5 sees it, whose bytes come from a function that takes notes ---- */
+/* ---- A virtual file driver: libhdf5 reads through a callback ---- */
 
 /* A name that no file can have. */
 #define HDF5_NO_FILE "/dev/null/mlgen"
 
 /*
- * A driver below libhdf5, for reading only. It claims to be able to do what the driver for files
- * does (H5FDsec2.c), as that decides about what is kept, read ahead and merged: so the reads that
- * it sees are those that a file would. Start with read, arg and end_of_file set and the rest zero;
- * open one file of it at a time, one thread at a time.
+ * A read-only driver below libhdf5. The features of a driver decide what libhdf5 caches, reads
+ * ahead and merges, so this one claims those of the driver for files (H5FDsec2.c) and therefore
+ * sees the same reads. Start with read, arg and end_of_file set and the rest zero. Only one file of
+ * it may be open at a time; one thread at a time.
  */
 struct hdf5_source {
-	H5FD_t pub; /* first, as libhdf5 wants it */
-	/* So many bytes at `off` into `to`; of samples, where nobody looks at what comes, it may
-	 * leave them. False: they cannot be had. */
+	H5FD_t pub; /* first, as libhdf5 requires */
+	/* Read `bytes` at `off` into `to`, which may remain unset if the bytes are a sample that
+	 * the caller ignores. False = error. */
 	bool (*read)(void *arg, bool is_sample, uint64_t off, uint64_t bytes, void *to);
 	void *arg;
 	uint64_t end_of_file;
 
-	/* Its own. */
+	/* Private to the driver. */
 	haddr_t end_of_allocation;
 	bool is_open;
-	char why[128]; /* it could not be opened, in libhdf5's words */
+	char why[128]; /* libhdf5's reason why the file could not be opened */
 };
 
-/* The file, opened as h5py opens it, and closed as that does with all that is open in it; negative:
- * libhdf5 does not take it. */
+/* Open the file as h5py does; closing it closes everything that is open in it. Negative = libhdf5
+ * refuses the file. */
 hid_t hdf5_source_open(const struct hdf5_library *h5, struct hdf5_source *source);
 
-/* What h5py's property list says: samples up to this size are read ahead so far; chunks up to that
- * one are kept. False: libhdf5 does not say. */
+/* Sizes in h5py's property list: for samples smaller than sieve_bytes that many bytes are read at
+ * once, and chunks up to cache_bytes are cached. False = libhdf5 does not tell them. */
 bool hdf5_source_sizes(const struct hdf5_library *h5, size_t *sieve_bytes, size_t *cache_bytes);
 
-/* ---- An HDF5 file that a scan looks at, opened by libhdf5 through the looker's reads ---- */
+/* ---- A file of a scan, which libhdf5 reads through its look ---- */
 
-#define HDF5_RANK_ALL 32 /* libhdf5 has no dataset with more */
+#define HDF5_RANK_ALL 32 /* the most dimensions in libhdf5 */
 #define HDF5_PATH_MAX 1024
 
-/* What libhdf5 asked for, one after the other. */
+/* A read that libhdf5 requested. */
 struct hdf5_note {
 	uint64_t off, bytes;
 	bool is_sample;
 };
+/* All reads that libhdf5 requested, in order. */
 struct hdf5_notes {
 	struct hdf5_note *at; /* owned */
 	size_t count, room;   /* vec.h */
-	size_t root;          /* of them: those of H5Fopen() */
+	size_t root;          /* number of reads that belong to H5Fopen() */
 };
 
-/*
- * One file and one dataset in it. All of it wants the lock of hdf5_look.c: this is no library for
- * several threads.
- */
+/* A file and one dataset in it. libhdf5 is not thread-safe: every call needs the lock of
+ * hdf5_look.c. */
 struct hdf5_file {
 	const struct hdf5_library *h5;
 	struct look *look;
 	struct hdf5_source source;
 	struct hdf5_notes notes;
-	uint64_t last_off;  /* that was read; for messages */
-	bool has_failed;    /* a read; look->err says how */
-	bool leaves_chunks; /* samples that are read now are not looked at */
+	uint64_t last_off;    /* place of the last read, for messages */
+	bool has_failed;      /* a read has failed, with the error in look->err */
+	bool ignores_samples; /* samples are requested, but need not be read */
 	hid_t file, dataset;
-	char name[HDF5_PATH_MAX]; /* of the dataset */
+	char name[HDF5_PATH_MAX]; /* name of the dataset */
 };
 
-/* What libhdf5 says of the dataset. */
+/* The shape of a dataset according to libhdf5. */
 struct hdf5_shape {
 	unsigned rank;
 	hsize_t sides[HDF5_RANK_ALL];
-	hsize_t chunk[HDF5_RANK_ALL]; /* sides of one, where it is chunked */
+	hsize_t chunk[HDF5_RANK_ALL]; /* sides of a chunk of a chunked dataset */
 	uint64_t element_bytes;
 	bool is_chunked, is_compact, is_filtered;
-	uint64_t off; /* of a contiguous one */
+	uint64_t off; /* place of a contiguous dataset */
 };
 
-/* Of a zeroed file with h5 and look: which dataset it is about, by hdf5_dataset= or the first there
- * is. 0, or -errno with look->err. */
+/* Choose the dataset by hdf5_dataset=, otherwise the first one. The file is zeroed but for h5 and
+ * look. 0, or -errno with look->err. */
 int hdf5_file_choose(struct hdf5_file *f);
-/* The dataset's shape; it is open. Refused by name is what is not in the file as it is read:
- * filters but deflate, external and virtual ones, elements of variable length. */
+/* Get the shape of the open dataset. Datasets whose samples are not in the file as they are read
+ * are refused: filters other than deflate, external and virtual storage, elements of variable
+ * length. */
 int hdf5_file_shape(struct hdf5_file *f, struct hdf5_shape *s);
-/* A file whose dataset is known, and the dataset in it; the notes are of all that takes. 0, or
- * -errno with look->err. */
+/* Open the file and the chosen dataset; the notes are then the reads that this takes. 0, or -errno
+ * with look->err. */
 int hdf5_file_open(struct hdf5_file *f);
-/* Its notes stay until hdf5_file_fini. */
+/* Close the file. The notes stay until hdf5_file_fini. */
 void hdf5_file_close(struct hdf5_file *f);
 void hdf5_file_fini(struct hdf5_file *f);
-/* One more of them. */
+/* Append a note. */
 void hdf5_file_note(struct hdf5_file *f, struct hdf5_note note);
 
-/* What was not read, or what libhdf5 says: -errno. */
+/* Report the read that has failed, otherwise libhdf5's reason. Returns -errno. */
 int hdf5_file_failed(struct hdf5_file *f);
-/* "PATH: dataset 'x' ...": -EINVAL. */
+/* Report "PATH: dataset 'x' ...". Returns -EINVAL. */
 __attribute__((format(printf, 2, 3))) int hdf5_file_refuse(struct hdf5_file *f, const char *fmt,
 							   ...);
 
-/* ---- Where the chunks of an HDF5 dataset lie, and what libhdf5 reads to find them ---- */
+/* ---- The chunks of a dataset, and the reads that find them ---- */
 
+/*
+ * Look up the chunks of an open chunked dataset after the reads of its metadata were appended to
+ * the words of the look. Appends all further words, and sets look->sample_bytes and the members of
+ * *index for chunks. `cache_bytes` is the largest chunk that libhdf5 caches. 0, or -errno with
+ * look->err.
+ */
 int hdf5_chunks_look(struct hdf5_file *f, const struct hdf5_shape *s, size_t cache_bytes,
-		     struct hdf5_found *found);
+		     struct hdf5_found *index);
 
-/* What each sample has of a row whose chunks are so large: bytes, and those of the last one. */
+/* The bytes of a row divided among its samples: bytes of each but the last, of the last one, and
+ * the number of samples. */
 struct hdf5_share {
 	uint64_t each, last, samples;
 };
 struct hdf5_share hdf5_share_of(const struct hdf5_found *f, uint64_t samples, uint64_t row,
 				uint64_t row_bytes);
 
-/* format->look and found_range. */
+/* Append two words to those of the look. 0, or -errno with l->err. */
+static inline int hdf5_add_words(struct look *l, uint64_t first, uint64_t second)
+{
+	int r = look_word(l, first);
+
+	return r ? r : look_word(l, second);
+}
+
+/* A row of struct format. */
 int hdf5_look(struct look *l);

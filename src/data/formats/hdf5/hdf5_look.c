@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hdf5_look.c - looks at an HDF5 file: which dataset, where its samples lie, what libhdf5 reads to
- * get them. */
+/* hdf5_look.c - find the dataset of an HDF5 file, its samples, and libhdf5's reads of them. */
 #include "config.h"
 
 #ifdef HAVE_HDF5
@@ -15,9 +14,10 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* ---- what a scan puts down ---- */
+/* ---- facts and words of a file ---- */
 
-/* facts[HOW]: what it is, how many reads, those of the open, and the sieve buffer. */
+/* facts[HOW] has the flags, the number of reads, of these the reads of the open, and the size of
+ * the sieve buffer. */
 enum { HOW, FACT_1, FACT_2, FACT_3, FACT_4, FACT_5 };
 enum { CHUNKED = 1, COMPACT = 2, FILTERED = 4, DIRECT = 8 };
 #define READS_SHIFT 4
@@ -67,8 +67,8 @@ void hdf5_found_unpack(struct hdf5_found *f, const struct file_shape *shape)
 	}
 }
 
-/* A row that the dataset fills in part is there as a whole, but has less in it where it is
- * compressed. */
+/* Chunks of a row that the dataset fills only in part have their full size, but are smaller when
+ * they are compressed. */
 struct hdf5_share hdf5_share_of(const struct hdf5_found *f, uint64_t samples, uint64_t row,
 				uint64_t row_bytes)
 {
@@ -89,13 +89,13 @@ uint64_t hdf5_found_chunk(const struct hdf5_found *f, uint64_t row)
 void hdf5_found_steps(const struct hdf5_found *f, uint64_t row, uint64_t *from, uint64_t *end)
 {
 	const uint64_t *table = f->words + f->table;
-	/* The first entry is that of row 0. */
+	/* The first entry of the table is for row 0. */
 	uint64_t low = BISECT(i, 1, f->table_rows, table[2 * i] > row) - 1;
 	*from = table[2 * low + 1];
 	*end = low + 1 < f->table_rows ? table[2 * low + 3] : f->table;
 }
 
-/* Where the row begins, and its bytes. */
+/* The place of a row's first chunk in the file, and the bytes of all its chunks. */
 static void row_range(const struct hdf5_found *f, uint64_t row, uint64_t *off, uint64_t *len)
 {
 	const uint64_t *chunk = f->words + hdf5_found_chunk(f, row);
@@ -112,10 +112,8 @@ static void row_range(const struct hdf5_found *f, uint64_t row, uint64_t *off, u
 		*off = 0;
 }
 
-/*
- * Of chunks each sample of a row has its share: where nothing is compressed and a chunk goes all
- * across, that is where it lies. Else as many bytes, from about there on.
- */
+/* Each sample has its share of the row's bytes. This is exact if a chunk spans the row and is not
+ * compressed; otherwise the size is right and the place approximate. */
 static void chunked_range(const struct hdf5_found *f, const struct file_shape *shape,
 			  uint64_t sample, uint64_t *off, uint64_t *len)
 {
@@ -150,62 +148,42 @@ void hdf5_found_range(const struct file_shape *shape, uint64_t first, uint64_t n
 	*off = u64_min(*off, shape->found_bytes - *len);
 }
 
-/* ---- looking ---- */
+/* ---- the look ---- */
 
-/* libhdf5 has one, too, but only where it was built with threads. */
+/* The lock for libhdf5, which has one itself only if it was built with threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* No object header has more in it; libhdf5 writes less than 64 KiB. */
+/* Largest object header; libhdf5 writes less than 64 KiB. */
 #define COMPACT_MAX 65536u
-/* Metadata are read in pieces that are smaller. */
+/* Largest piece in which libhdf5 reads metadata. */
 #define PIECE_MAX 65536u
 
-/* The reads of the metadata, of the file that was just opened. */
-static int put_reads(struct hdf5_file *f, struct hdf5_found *found)
+/* Check and set the bytes of a sample and the place of the samples. */
+static int check_bytes(struct hdf5_file *f, const struct hdf5_shape *s, struct hdf5_found *index)
 {
-	int r = 0;
+	uint64_t all, end, elements = 1;
+	bool is_right = true;
 
-	for (size_t i = 0; i < f->notes.count && r == 0; i++) {
-		r = look_word(f->look, f->notes.at[i].off);
-		if (r == 0)
-			r = look_word(f->look, f->notes.at[i].bytes);
-	}
-	found->read_count = f->notes.count;
-	found->root_count = f->notes.root;
-	return r;
-}
-
-/* A sample's elements; false where they are more than can be counted. */
-static bool sample_elements(const struct hdf5_shape *s, uint64_t *n)
-{
-	*n = 1;
-	for (unsigned i = 1; i < s->rank; i++)
-		if (__builtin_mul_overflow(*n, s->sides[i], n))
-			return false;
-	return true;
-}
-
-static int check_bytes(struct hdf5_file *f, const struct hdf5_shape *s, struct hdf5_found *found)
-{
-	uint64_t all, end, n;
-	bool is_right = sample_elements(s, &n) &&
-			!__builtin_mul_overflow(n, s->element_bytes, &found->sample_bytes) &&
-			!__builtin_mul_overflow(found->sample_bytes, s->sides[0], &all) &&
-			!__builtin_add_overflow(s->off, all, &end);
-
+	for (unsigned i = 1; i < s->rank && is_right; i++)
+		is_right = !__builtin_mul_overflow(elements, s->sides[i], &elements);
+	is_right = is_right &&
+		   !__builtin_mul_overflow(elements, s->element_bytes, &index->sample_bytes) &&
+		   !__builtin_mul_overflow(index->sample_bytes, s->sides[0], &all) &&
+		   !__builtin_add_overflow(s->off, all, &end);
 	if (is_right && s->is_chunked)
 		return 0;
 	if (!is_right || end > f->look->file_bytes || (s->is_compact && all > COMPACT_MAX))
 		return hdf5_file_refuse(
 			f, "has more samples than the file's %" PRIu64 " bytes can hold",
 			f->look->file_bytes);
-	found->off = s->off;
-	found->end = u64_min(end, f->source.end_of_allocation);
+	index->off = s->off;
+	index->end = u64_min(end, f->source.end_of_allocation);
 	f->look->sample_bytes = all;
 	return 0;
 }
 
-/* Where these bytes lie in what was read, or go on behind it: a header is read in pieces. */
+/* Find these bytes in the ranges that libhdf5 has read; *off stays 0 if they are not there. The
+ * bytes may continue after the end of a range, because a header is read in pieces. */
 static int find_bytes(struct hdf5_file *f, const void *bytes, size_t n, uint64_t *off)
 {
 	uint8_t *read = mem_zalloc((size_t)PIECE_MAX + n);
@@ -228,69 +206,67 @@ static int find_bytes(struct hdf5_file *f, const void *bytes, size_t n, uint64_t
 	return r;
 }
 
-/* The data of a compact one are among the metadata: libhdf5 says what they are, not where. */
-static int find_compact(struct hdf5_file *f, struct hdf5_found *found)
+/* Find the data of a compact dataset. They are among the metadata; libhdf5 tells what they are, but
+ * not where. */
+static int find_compact(struct hdf5_file *f, struct hdf5_found *index)
 {
-	size_t bytes = (size_t)f->look->sample_bytes;
-	uint8_t *data = mem_zalloc(bytes + 1);
-	hid_t type = f->h5->Dget_type(f->dataset);
-	uint64_t off = 0;
-	bool is_read = type >= 0 &&
-		       f->h5->Dread(f->dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
-	int r = is_read ? find_bytes(f, data, bytes, &off) : hdf5_file_failed(f);
+	uint64_t bytes = f->look->sample_bytes, off = 0;
+	uint64_t stored_bytes = f->h5->Dget_storage_size(f->dataset);
+	uint8_t *data;
+	hid_t type;
+	int r;
 
+	/* libhdf5 1.10 would copy more bytes than a damaged file has. */
+	if (stored_bytes < bytes)
+		return hdf5_file_refuse(
+			f, "is compact, and has %" PRIu64 " bytes where its samples take %" PRIu64,
+			stored_bytes, bytes);
+	data = mem_zalloc((size_t)bytes + 1);
+	type = f->h5->Dget_type(f->dataset);
+	if (type >= 0 && f->h5->Dread(f->dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0)
+		r = find_bytes(f, data, (size_t)bytes, &off);
+	else
+		r = hdf5_file_failed(f);
 	if (type >= 0)
 		f->h5->Tclose(type);
 	mem_free(data);
 	if (r == 0 && off == 0)
 		r = hdf5_file_refuse(f, "is compact, and its data are not in what libhdf5 read");
-	found->off = off;
-	found->end = off + f->look->sample_bytes;
+	index->off = off;
+	index->end = off + bytes;
 	return r;
-}
-
-/* Of a damaged file libhdf5 1.10 would copy more than it has. */
-static int check_compact(struct hdf5_file *f)
-{
-	uint64_t has = f->h5->Dget_storage_size(f->dataset);
-
-	if (has >= f->look->sample_bytes)
-		return 0;
-	return hdf5_file_refuse(
-		f, "is compact, and has %" PRIu64 " bytes where its samples take %" PRIu64, has,
-		f->look->sample_bytes);
 }
 
 static int look_dataset(struct hdf5_file *f)
 {
-	struct hdf5_found found = { 0 };
+	struct hdf5_found index = { 0 };
 	struct hdf5_shape s = { 0 };
 	size_t sieve = 0, cache = 0;
 	int r = hdf5_file_open(f);
 
-	if (r == 0)
-		r = put_reads(f, &found);
+	for (size_t i = 0; i < f->notes.count && r == 0; i++)
+		r = hdf5_add_words(f->look, f->notes.at[i].off, f->notes.at[i].bytes);
+	index.read_count = f->notes.count;
+	index.root_count = f->notes.root;
 	if (r == 0)
 		r = hdf5_file_shape(f, &s);
 	if (r == 0)
-		r = check_bytes(f, &s, &found);
-	/* Without an element there is no sample, whatever the shape says. */
-	if (r || found.sample_bytes == 0 || s.sides[0] == 0)
+		r = check_bytes(f, &s, &index);
+	/* A shape without elements has no samples, even if the first side is not 0. */
+	if (r || index.sample_bytes == 0 || s.sides[0] == 0)
 		return r;
 	if (!hdf5_source_sizes(f->h5, &sieve, &cache))
 		return hdf5_file_failed(f);
-	found.is_chunked = s.is_chunked;
-	found.is_compact = s.is_compact;
-	found.is_filtered = s.is_filtered;
-	found.sieve_bytes = sieve;
+	index.is_chunked = s.is_chunked;
+	index.is_compact = s.is_compact;
+	index.is_filtered = s.is_filtered;
+	index.sieve_bytes = sieve;
 	if (s.is_compact)
-		r = check_compact(f);
-	if (s.is_compact && r == 0)
-		r = find_compact(f, &found);
+		r = find_compact(f, &index);
 	if (s.is_chunked)
-		r = hdf5_chunks_look(f, &s, cache, &found);
+		r = hdf5_chunks_look(f, &s, cache, &index);
 	f->look->samples = s.sides[0];
-	hdf5_found_pack(&found, f->look->facts);
+	hdf5_found_pack(&index, f->look->facts);
 	return r;
 }
 
@@ -301,14 +277,14 @@ static int look_locked(struct look *l)
 	int r;
 
 	const struct hdf5_library *h5 = hdf5_library(&err);
-	/* Not a damaged file, which might be left out. */
+	/* This error is not that of a damaged file, which may be left out of a scan. */
 	if (!h5)
 		return mlgen_fail(l->err, -ELIBACC, "%s", err.text);
 	f = mem_zalloc(sizeof(*f));
 	f->h5 = h5;
 	f->look = l;
 	f->file = f->dataset = H5I_INVALID_HID;
-	/* Of this thread, in a libhdf5 with threads. */
+	/* A libhdf5 with threads has this setting for each thread. */
 	h5->Eset_auto2(H5E_DEFAULT, NULL, NULL);
 	r = hdf5_file_choose(f);
 	if (r == 0)
