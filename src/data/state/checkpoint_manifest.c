@@ -235,19 +235,14 @@ static json_t *ranks_json(const struct state *s)
 
 static json_t *files_json(const struct shard_set *set, const struct checkpoint *k)
 {
+	struct shard_cursor at = { 0 };
 	json_t *list = json_array();
 	char name[FILE_NAME_BYTES];
 	struct shard f;
 
-	for (uint64_t i = 0; i < state_locals(set->state); i++) {
-		uint64_t rank = state_local(set->state, i);
-		uint64_t n = shard_files(set, rank);
-
-		for (uint64_t file = 0; file < n; file++) {
-			shard_init(&f, set, rank, file, k->number);
-			shard_name(&f, name, sizeof(name));
-			json_array_append_new(list, json_string(name));
-		}
+	while (shard_next_file(&f, set, &at, k->number)) {
+		shard_name(&f, name, sizeof(name));
+		json_array_append_new(list, json_string(name));
 	}
 	return list;
 }

@@ -133,31 +133,16 @@ static int list_directory(struct checkpoints *c, struct mlgen_err *err)
 	return rc;
 }
 
-static uint64_t local_bytes(const struct shard_set *set)
-{
-	uint64_t bytes = 0;
-	struct shard f;
-
-	for (uint64_t i = 0; i < state_locals(set->state); i++) {
-		uint64_t rank = state_local(set->state, i);
-		uint64_t n = shard_files(set, rank);
-
-		for (uint64_t file = 0; file < n; file++) {
-			shard_init(&f, set, rank, file, 1);
-			bytes += f.bytes;
-		}
-	}
-	return bytes;
-}
-
 int checkpoints_open(struct checkpoints *c, const char *directory, const struct shard_set *set,
 		     struct mlgen_err *err)
 {
 	const struct mlgen_engine *e = set->state->job->engine;
+	struct shard_cursor at = { 0 };
+	struct shard f;
 
-	*c = (struct checkpoints){ .directory = mem_strdup(directory),
-				   .set = set,
-				   .local_bytes = local_bytes(set) };
+	*c = (struct checkpoints){ .directory = mem_strdup(directory), .set = set };
+	while (shard_next_file(&f, set, &at, 1))
+		c->local_bytes += f.bytes;
 	process_self(&c->self);
 	c->has_no_files = e && e->caps & MLGEN_CAP_NO_FILES;
 	return c->has_no_files ? 0 : list_directory(c, err);

@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "config.h"
 
-/* ---- checksums of concatenated data from those of its parts ---- */
+/* ---- checksums of concatenated data, from the checksums of its parts ---- */
 
 /* A linear function of 32 bits: the image of each bit. */
 struct linear {
@@ -88,10 +88,10 @@ enum {
 	STAMP_BYTES = sizeof(struct content_stamp),
 	REST_BYTES = CONTENT_BLOCK - STAMP_BYTES,
 	/* Bytes from a word of the stamp to the end of the block. */
-	FROM_SUM = CONTENT_BLOCK - offsetof(struct content_stamp, crc32c),
-	FROM_OFF = CONTENT_BLOCK - offsetof(struct content_stamp, off),
+	SUM_TO_END = CONTENT_BLOCK - offsetof(struct content_stamp, crc32c),
+	OFF_TO_END = CONTENT_BLOCK - offsetof(struct content_stamp, off),
 	/* Start of the bytes that the crc32c covers, up to the end of the block. */
-	SUMMED = offsetof(struct content_stamp, rank),
+	SUM_START = offsetof(struct content_stamp, rank),
 };
 
 _Static_assert(sizeof(struct content_stamp) == 32, "no holes in a stamp");
@@ -136,8 +136,8 @@ struct middle {
 static void joins_init(struct joins *j, uint32_t polynomial)
 {
 	crcjoin_init(&j->rest, polynomial, REST_BYTES);
-	crcjoin_init(&j->low, polynomial, FROM_OFF);
-	crcjoin_init(&j->high, polynomial, FROM_OFF - sizeof(uint32_t));
+	crcjoin_init(&j->low, polynomial, OFF_TO_END);
+	crcjoin_init(&j->high, polynomial, OFF_TO_END - sizeof(uint32_t));
 }
 
 static uint32_t crc32_of(uint32_t crc, const void *data, size_t bytes)
@@ -163,8 +163,8 @@ static struct stamps stamps_of(const struct content *c, const struct content_of 
 	const unsigned char *bytes = (const unsigned char *)&s.stamp;
 
 	s.sums.crc32 = crcjoin_past(&c->crc32.rest, crc32_of(0, bytes, STAMP_BYTES));
-	s.sums.crc32c = crcjoin_past(
-		&c->crc32c.rest, crcjoin_sum(&c->word, 0, bytes + SUMMED, STAMP_BYTES - SUMMED));
+	s.sums.crc32c = crcjoin_past(&c->crc32c.rest, crcjoin_sum(&c->word, 0, bytes + SUM_START,
+								  STAMP_BYTES - SUM_START));
 	return s;
 }
 
@@ -276,10 +276,10 @@ static bool block_is_right(const struct stamps *s, uint64_t block, const unsigne
 	union {
 		const unsigned char *from;
 		unsigned char *to;
-	} summed = { .from = buf + SUMMED };
+	} summed = { .from = buf + SUM_START };
 
 	return memcmp(buf, &stamp, sizeof(stamp)) == 0 &&
-	       ~crc32_iscsi(summed.to, CONTENT_BLOCK - SUMMED, ~0u) == le32toh(stamp.crc32c);
+	       ~crc32_iscsi(summed.to, CONTENT_BLOCK - SUM_START, ~0u) == le32toh(stamp.crc32c);
 }
 
 #else
@@ -353,7 +353,7 @@ struct content *content_new(uint64_t span_bytes, uint64_t seed)
 	joins_init(&c->crc32c, CRCJOIN_CRC32C);
 	crcjoin_init(&c->block, CRCJOIN_CRC32, CONTENT_BLOCK);
 	crcjoin_init(&c->middle, CRCJOIN_CRC32, span_bytes - CONTENT_BLOCK);
-	crcjoin_init(&c->sum, CRCJOIN_CRC32, FROM_SUM);
+	crcjoin_init(&c->sum, CRCJOIN_CRC32, SUM_TO_END);
 	crcjoin_init(&c->word, CRCJOIN_CRC32C, sizeof(uint32_t));
 	c->rest = mem_array(blocks, sizeof(*c->rest));
 	for (uint64_t i = 0; i < blocks; i++) {

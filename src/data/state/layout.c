@@ -89,12 +89,6 @@ static uint64_t model_files(const struct state *s, uint64_t layers)
 	return layers > 0;
 }
 
-static void zero_name(uint64_t dp, uint64_t mp, const char *what, char *to, size_t bytes)
-{
-	snprintf(to, bytes, "zero_pp_rank_%" PRIu64 "_mp_rank_%" PRIu64 "_%s_states.pt", dp, mp,
-		 what);
-}
-
 /* torch calls an archive that it writes to an open file "archive". */
 static void deepspeed_init(struct shard *f)
 {
@@ -141,10 +135,9 @@ static void deepspeed_name(const struct shard *f, char *to, size_t bytes)
 		return;
 	}
 	state_group(s, f->rank, f->first_group, &g);
-	if (g.is_optimizer)
-		zero_name(dp, mp, "optim", to, bytes);
-	else if (!is_of_zero_1_or_2(s))
-		zero_name(dp, mp, "model", to, bytes);
+	if (g.is_optimizer || !is_of_zero_1_or_2(s))
+		snprintf(to, bytes, "zero_pp_rank_%" PRIu64 "_mp_rank_%" PRIu64 "_%s_states.pt", dp,
+			 mp, g.is_optimizer ? "optim" : "model");
 	else if (s->pipeline_parallel > 1)
 		snprintf(to, bytes, "layer_%" PRIu64 "-model_%" PRIu64 "_model_states.pt", g.layer,
 			 mp);

@@ -129,6 +129,20 @@ void shard_init(struct shard *f, const struct shard_set *set, uint64_t rank, uin
 		set->layout->init(f);
 }
 
+bool shard_next_file(struct shard *f, const struct shard_set *set, struct shard_cursor *at,
+		     uint64_t checkpoint)
+{
+	for (; at->local < state_locals(set->state); at->local++, at->index = 0) {
+		uint64_t rank = state_local(set->state, at->local);
+
+		if (at->index == shard_files(set, rank))
+			continue;
+		shard_init(f, set, rank, at->index++, checkpoint);
+		return true;
+	}
+	return false;
+}
+
 void shard_name(const struct shard *f, char *to, size_t bytes)
 {
 	f->set->layout->name_of(f, to, bytes);
@@ -252,19 +266,14 @@ bool shard_write_next(const struct shard *f, struct shard_write *w)
 
 uint64_t shard_most_head(const struct shard_set *set)
 {
-	uint64_t ranks = state_locals(set->state), most = 0;
+	struct shard_cursor at = { 0 };
+	uint64_t most = 0;
 	struct shard f;
 
 	if (set->layout->meta == NULL)
 		return 0;
-	for (uint64_t i = 0; i < ranks; i++) {
-		uint64_t rank = state_local(set->state, i), files = shard_files(set, rank);
-
-		for (uint64_t file = 0; file < files; file++) {
-			shard_init(&f, set, rank, file, 0);
-			most = u64_max(most, f.meta_bytes);
-		}
-	}
+	while (shard_next_file(&f, set, &at, 0))
+		most = u64_max(most, f.meta_bytes);
 	return set->layout->buffer_bytes + u64_min(most, LAYOUT_META_BYTES);
 }
 

@@ -51,7 +51,7 @@ struct state {
 int state_init(struct state *s, const struct job *job, struct mlgen_err *err);
 void state_fini(struct state *s);
 
-/* Number of parameters of the whole model; 0 unless the state is that of a transformer. */
+/* Number of parameters of the whole model; 0 for states other than transformers. */
 uint64_t state_parameters(const struct state *s);
 
 /* A group holds the tensors of one layer, or of the optimizer, on one rank. A layout divides groups
@@ -224,6 +224,13 @@ uint64_t shard_files(const struct shard_set *set, uint64_t rank);
 /* Set up a file. This visits all its tensors, so callers keep the result. */
 void shard_init(struct shard *f, const struct shard_set *set, uint64_t rank, uint64_t index,
 		uint64_t checkpoint);
+/* A cursor over the files of all local ranks; zeroed at first. shard_next_file sets up the next
+ * file; false = there are no more. */
+struct shard_cursor {
+	uint64_t local, index;
+};
+bool shard_next_file(struct shard *f, const struct shard_set *set, struct shard_cursor *at,
+		     uint64_t checkpoint);
 /* Write the file's name within the checkpoint's directory: fewer than SHARD_NAME_BYTES. */
 #define SHARD_NAME_BYTES 200
 void shard_name(const struct shard *f, char *to, size_t bytes);
@@ -233,7 +240,7 @@ bool shard_is_name(const char *name);
 struct shard_piece {
 	uint64_t off, bytes; /* bytes: at least 1 */
 	bool is_tensor;
-	uint64_t tensor; /* index in the file; around a tensor, that of the tensor */
+	uint64_t tensor; /* index in the file; a header or padding has the index of its tensor */
 	/* Private to the layout. Of an archive: number, part, place and size of the record. */
 	uint64_t order;
 	unsigned part;

@@ -9,7 +9,7 @@
 
 #include "data/state/state.h"
 
-/* ---- Checksums of concatenated data from those of its parts ---- */
+/* ---- Checksums of concatenated data, from the checksums of its parts ---- */
 
 /* Polynomials of zlib's crc32 and of the crc32c: reflected, initial and final value all ones. */
 #define CRCJOIN_CRC32 0xedb88320u
@@ -44,7 +44,7 @@ uint32_t crcjoin_sum(const struct crcjoin *word, uint32_t sum, const void *data,
 
 /* ---- Layouts: how the state of a rank is divided among files ---- */
 
-/* A layout is a row of functions behind the shard_* functions of state.h. */
+/* The functions and constants of a layout, which implement the shard_* functions of state.h. */
 struct layout {
 	const char *name;
 	uint64_t (*files)(const struct shard_set *set, uint64_t rank);
@@ -90,8 +90,7 @@ extern const char *const deepspeed_names[];
 
 struct state_list;
 
-/* Read a list; scale in percent. 0, or -errno with err: "tensor_sizes: ...", or "FILE:LINE: ...".
- */
+/* Read a list; scale in percent. 0, or -errno with err "tensor_sizes: ..." or "FILE:LINE: ...". */
 int state_list_new(struct state_list **out, const char *path, unsigned kb_base, double scale,
 		   struct mlgen_err *err);
 void state_list_free(struct state_list *l); /* NULL is fine */

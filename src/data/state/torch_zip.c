@@ -160,7 +160,7 @@ static void begin_record(const struct shard *f, struct shard_piece *p)
 	p->record_bytes = record_bytes(f, p);
 }
 
-/* The pickle's `tensor` is 0, as is that of the first tensor. */
+/* The pickle and the first tensor both have `tensor` 0. */
 static void next_record(const struct shard *f, struct shard_piece *p)
 {
 	if (p->order > 0 && p->order < f->tensors)

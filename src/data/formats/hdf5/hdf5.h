@@ -88,7 +88,7 @@ struct hdf5_image {
 	unsigned place_count;
 	struct hdf5_place places[HDF5_PLACES_MAX];
 	/* Reads of an open and of f['records'], in order, all of metadata. */
-	unsigned read_count, root_count; /* all reads, and those of the open */
+	unsigned read_count, root_count; /* all reads, and the reads of the open */
 	struct hdf5_read reads[HDF5_READS_MAX];
 	/* Bytes that libhdf5 reads at once for a smaller sample. */
 	uint64_t sieve_bytes;

@@ -18,8 +18,8 @@
 /*
  * Every kind of index works, because libhdf5 looks each chunk up. The reads of a lookup depend on
  * earlier ones, and h5py opens the file for each sample, so the lookup is repeated in a newly
- * opened file. This is not necessary between two rows whose lookups read the same: they are in the
- * same leaf of the index, and so are all rows between them. At most HDF5_LEARN_MAX chunks of a file
+ * opened file. Rows whose lookups read the same are in the same leaf of the index, and so are
+ * all rows between them, which need no lookup of their own. At most HDF5_LEARN_MAX chunks of a file
  * are learned in this way. Further rows are assumed to read as one before them.
  */
 #define HDF5_LEARN_MAX 20000u
@@ -208,7 +208,7 @@ static int add_steps(struct chunks *c, uint64_t row, const struct steps *s)
 	return r;
 }
 
-/* Add the steps of all rows after row `a`, whose steps were added, up to row `b`. */
+/* Add the steps of the rows after `a`, up to `b`; the steps of `a` were added before. */
 static int learn_between(struct chunks *c, uint64_t a, const struct steps *a_steps, uint64_t b,
 			 const struct steps *b_steps)
 {

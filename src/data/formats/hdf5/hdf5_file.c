@@ -560,7 +560,7 @@ int hdf5_file_open(struct hdf5_file *f)
 		return f->look->err->code;
 	if (space >= 0)
 		return 0;
-	/* The dataset may be damaged, or consist of those of other files. */
+	/* The dataset may be damaged, or consist of datasets in other files. */
 	hdf5_source_why(f->h5, why, sizeof(why));
 	return hdf5_file_refuse(f, "does not open, says libhdf5: %s", why);
 }

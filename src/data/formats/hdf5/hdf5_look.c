@@ -277,7 +277,7 @@ static int look_locked(struct look *l)
 	int r;
 
 	const struct hdf5_library *h5 = hdf5_library(&err);
-	/* This error is not that of a damaged file, which may be left out of a scan. */
+	/* A missing library must not look like a damaged file, which a scan may leave out. */
 	if (!h5)
 		return mlgen_fail(l->err, -ELIBACC, "%s", err.text);
 	f = mem_zalloc(sizeof(*f));

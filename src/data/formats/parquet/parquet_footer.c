@@ -482,8 +482,7 @@ static uint64_t groups_from(const struct parquet *p, unsigned column, uint64_t l
 	return before < p->groups ? p->groups - before : 0;
 }
 
-/* Bytes of the pieces of all chunks of a column, which differ only in the length of their offset.
- */
+/* Bytes of all chunk pieces of a column, which differ only in the length of their offset. */
 static uint64_t column_bytes(const struct parquet *p, unsigned column)
 {
 	uint8_t piece[PARQUET_PIECE_MAX];
