@@ -116,9 +116,9 @@ const struct hdf5_library *hdf5_library(struct mlgen_err *err);
 
 /*
  * A read-only driver below libhdf5. The features of a driver decide what libhdf5 caches, reads
- * ahead and merges, so this one claims the features of the driver for files
- * (H5FDsec2.c) and therefore sees the same reads. Start with read, arg and end_of_file set and the
- * rest zero. Only one file of it may be open at a time; one thread at a time.
+ * ahead and merges. This driver claims those of the driver for files (H5FDsec2.c) and therefore
+ * sees the same reads. Start with read, arg and end_of_file set and the rest zero. Only one file of
+ * it may be open at a time; one thread at a time.
  */
 struct hdf5_source {
 	H5FD_t pub; /* first, as libhdf5 requires */
